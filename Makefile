@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door: each target installs what is missing, configures once and lets meson and ninja do the work.
+
+BUILD ?= build
+PREFIX ?= /opt/openqnn
+FUZZ_SECONDS ?= 30
+
+# A relative PREFIX means relative to here; make does not expand "~" itself.
+prefix := $(abspath $(patsubst ~%,$(HOME)%,$(PREFIX)))
+sanitized_suites := unit api kernels passes threads clients
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo check bench install asan ubsan tsan fuzz format clean
+
+help:
+	@echo 'openqnn $(shell scripts/version)'
+	@echo
+	@echo '  make demo                 build, prepare and run a small network, and show what happened'
+	@echo '  make check                all tests, sanitizers, a bounded fuzz run and the gates'
+	@echo '  make bench                time, memory and overhead on whole models'
+	@echo '  make build                libraries and tools, in $(BUILD)/'
+	@echo '  make install PREFIX=DIR   the SDK tree, by default in $(PREFIX)'
+	@echo '  make asan | ubsan | tsan  tests under one sanitizer'
+	@echo '  make fuzz                 every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
+	@echo '  make format               clang-format on the sources'
+	@echo '  make clean                remove all build folders'
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
+	@ninja -C $(BUILD)
+
+demo: build
+	@scripts/demo.sh $(BUILD)
+
+check: setup
+	@scripts/check.sh
+
+bench: build
+	@ninja -C $(BUILD) run-bench
+
+install: build
+	@meson configure $(BUILD) -Dprefix=$(prefix)
+	@meson install -C $(BUILD) --quiet
+	@echo 'installed in $(DESTDIR)$(prefix); use it with: . $(DESTDIR)$(prefix)/bin/envsetup.sh'
+
+asan: setup
+	@scripts/sanitize.sh address build-asan asan $(sanitized_suites)
+
+ubsan: setup
+	@scripts/sanitize.sh undefined build-ubsan ubsan $(sanitized_suites)
+
+tsan: setup
+	@scripts/sanitize.sh thread build-tsan tsan threads
+
+fuzz: setup
+	@OPENQNN_FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/sanitize.sh address,undefined build-asan-ubsan fuzz fuzz
+
+format: setup
+	@scripts/setup.sh format
+	@scripts/format.sh
+
+clean:
+	@rm -rf $(BUILD) build-asan build-ubsan build-asan-ubsan build-tsan

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Builds with sanitizers in a folder of its own and runs tests there.
+#
+#   scripts/sanitize.sh SANITIZERS BUILD_DIR LOG_NAME SUITE...     address | undefined | thread | address,undefined
+#
+# Random tests run OPENQNN_TEST_SCALE percent of their cases (10 when not set): instrumented code is slow.
+set -eu
+sanitizers=$1 build=$2 log=$3
+shift 3
+
+suites=
+for suite in "$@"; do
+    suites="$suites --suite $suite"
+done
+
+# Warnings are errors in the ordinary build only: instrumentation makes gcc see uninitialised values that are none.
+[ -f "$build/build.ninja" ] || meson setup "$build" -Db_sanitize="$sanitizers" -Db_lundef=false -Doptimization=1 -Ddebug=true \
+    -Dwerror=false
+
+# A failed allocation must reach our code as NULL. LeakSanitizer is part of the address sanitizer.
+export ASAN_OPTIONS="allocator_may_return_null=1:detect_stack_use_after_return=1:strict_string_checks=1:${ASAN_OPTIONS:-}"
+export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:${UBSAN_OPTIONS:-}"
+export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS:-}"
+export OPENQNN_TEST_SCALE="${OPENQNN_TEST_SCALE:-10}"
+
+# The thread sanitizer's shadow does not fit every randomized address layout; run without randomization where we may.
+if [ "$sanitizers" = thread ] && setarch -R true 2>/dev/null; then
+    # shellcheck disable=SC2086
+    exec setarch -R meson test -C "$build" --logbase "$log" --timeout-multiplier 10 --print-errorlogs $suites
+fi
+# shellcheck disable=SC2086
+exec meson test -C "$build" --logbase "$log" --timeout-multiplier 10 --print-errorlogs $suites

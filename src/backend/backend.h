@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A backend is one const table: limits, pass list, config parsers, and how a binary is loaded and run. Each libQnn*.so is the same
+ * api/ linked with one such table; nothing outside backend/X knows which one it is. Optional members say what NULL means. */
+#ifndef BACKEND_BACKEND_H
+#define BACKEND_BACKEND_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "binary/binary.h"
+#include "ir/ir.h"
+#include "profile/profile.h"
+
+struct backend_context; /* one context's state inside the backend */
+struct backend_graph;   /* one loaded graph */
+
+/* Signals of the client, looked at while preparing and running. */
+struct backend_cancel {
+    _Atomic uint32_t abort;
+    uint64_t deadline_ns;
+};
+
+struct backend_context_cfg {
+    uint32_t priority;
+    uint32_t threads;            /* 0: the backend's choice */
+    const char *oem;
+    bool persistent_binary;      /* the client's buffer stays valid: use it in place */
+};
+
+struct backend_graph_cfg {
+    uint32_t priority;
+    uint32_t opt_level;
+    void *custom;                /* what the backend's graph_config made of CUSTOM entries, NULL: none */
+};
+
+/* One tensor of a run; entries in the order of the graph's I/O table. */
+struct backend_io {
+    void *data;              /* client memory, NULL: left out (optional tensors) */
+    const uint32_t *dims;    /* for dynamic dimensions, else NULL */
+    uint32_t *out_dims;      /* where to report actual dimensions, or NULL */
+};
+
+struct backend_run {
+    const struct backend_io *io;
+    uint32_t batch;                 /* the graph runs this many times over consecutive slices of dimension 0; 1 normally */
+    struct backend_cancel *cancel;  /* may be NULL */
+    struct prof *prof;              /* may be NULL; level decides what is recorded */
+    int32_t prof_parent;            /* event to hang the backend's events under */
+};
+
+/* Limits of memory and types that api/ checks on the backend's behalf. */
+struct backend_limits {
+    uint32_t max_async_depth; /* largest ASYNC_EXECUTION_QUEUE_DEPTH */
+    uint32_t async_depth;     /* default */
+};
+
+struct backend {
+    const char *name;              /* provider name, "CPU" */
+    uint32_t id;                   /* QNN_BACKEND_ID_CPU */
+    uint32_t version[3];           /* API version of the backend */
+    struct backend_limits limits;
+    const uint32_t *capabilities;  /* property keys answered SUPPORTED, ended by 0 */
+
+    /* Operators: NULL means every operator that has a kernel. Explains refusals. */
+    enum status (*supports)(const struct op_call *c);
+    bool (*has_op)(enum op_id op); /* getSupportedOperations */
+
+    /* CUSTOM config entries. `custom` is the client's pointer. NULL: every custom entry is refused as not supported. */
+    enum status (*backend_config)(const void *custom);
+    enum status (*context_config)(const void *custom, struct backend_context_cfg *cfg);
+    enum status (*graph_config)(const void *custom, struct backend_graph_cfg *cfg);
+    enum status (*device_config)(const void *custom);
+    void (*graph_config_free)(struct backend_graph_cfg *cfg);
+
+    /* Contexts: made once per QnnContext. */
+    enum status (*open)(const struct backend_context_cfg *cfg, struct backend_context **ret);
+    void (*close)(struct backend_context *c);
+
+    /* The compiler: consumes the graph. */
+    enum status (*prepare)(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
+                           struct backend_cancel *cancel, struct binary_image *ret);
+
+    /* The runtime. `b` and its memory stay valid until unload. */
+    enum status (*load)(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
+    enum status (*run)(struct backend_graph *g, const struct backend_run *r);
+    void (*unload)(struct backend_graph *g);
+
+    /* Registered memory: NULL means QNN_MEM is not supported. Maps a descriptor and gives the host address of the data. */
+    enum status (*mem_map)(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
+    void (*mem_unmap)(struct backend_context *c, void *address, uint64_t bytes);
+};
+
+/* The table of this library; each backend folder defines it once. */
+extern const struct backend *const backend_this;
+
+#endif

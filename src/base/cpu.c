@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPU features by CPUID, operating-system support by XGETBV, and for AMX the permission Linux wants to be asked for. */
+#include "base/cpu.h"
+
+#include <cpuid.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+enum { EAX, EBX, ECX, EDX };
+enum { REQ_XCOMP_PERM = 0x1023, XCOMP_TILE_DATA = 18 }; /* arch_prctl request and the state component it is for */
+
+static const char *const isa_names[ISA_COUNT] = { "ref", "avx2", "avx512", "amx" };
+
+/* The bits of CPUID leaf 1 or 7 that each level needs beyond the level below. */
+static const struct feature {
+    uint8_t level, leaf, reg, bit;
+} features[] = {
+    { ISA_AVX2, 1, ECX, 12 },   /* FMA */
+    { ISA_AVX2, 1, ECX, 28 },   /* AVX */
+    { ISA_AVX2, 1, ECX, 29 },   /* F16C */
+    { ISA_AVX2, 7, EBX, 5 },    /* AVX2 */
+    { ISA_AVX512, 7, EBX, 16 }, /* F */
+    { ISA_AVX512, 7, EBX, 17 }, /* DQ */
+    { ISA_AVX512, 7, EBX, 30 }, /* BW */
+    { ISA_AVX512, 7, EBX, 31 }, /* VL */
+    { ISA_AVX512, 7, ECX, 11 }, /* VNNI */
+    { ISA_AMX, 7, EDX, 24 },    /* AMX-TILE */
+    { ISA_AMX, 7, EDX, 25 },    /* AMX-INT8 */
+};
+
+/* Register state that the operating system must save for each level (bits of XCR0). */
+static const uint64_t xcr0_needed[ISA_COUNT] = { 0, 0x6, 0xe6, 0x600e6 };
+
+static uint64_t xcr0(void)
+{
+    uint32_t leaf1[4] = { 0 };
+    if (!__get_cpuid(1, &leaf1[EAX], &leaf1[EBX], &leaf1[ECX], &leaf1[EDX]) || !(leaf1[ECX] >> 27 & 1))
+        return 0; /* no XGETBV */
+    uint32_t lo, hi;
+    __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+    return (uint64_t)hi << 32 | lo;
+}
+
+static bool has_features(enum isa level)
+{
+    for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++) {
+        const struct feature *f = &features[i];
+        uint32_t reg[4] = { 0 };
+        if (f->level != level)
+            continue;
+        if (!__get_cpuid_count(f->leaf, 0, &reg[EAX], &reg[EBX], &reg[ECX], &reg[EDX]) || !(reg[f->reg] >> f->bit & 1))
+            return false;
+    }
+    return true;
+}
+
+static bool usable(enum isa level, uint64_t os_state)
+{
+    if ((os_state & xcr0_needed[level]) != xcr0_needed[level] || !has_features(level))
+        return false;
+    /* Granted to the whole process, threads to come included. Asked only when AMX would be used. */
+    return level != ISA_AMX || syscall(SYS_arch_prctl, REQ_XCOMP_PERM, XCOMP_TILE_DATA) == 0;
+}
+
+/* The level OPENQNN_ISA allows; a value that is no level name does not limit. */
+static enum isa allowed(void)
+{
+    const char *wanted = getenv("OPENQNN_ISA");
+    for (int i = 0; i < ISA_COUNT; i++)
+        if (str_eq(wanted, isa_names[i]))
+            return (enum isa)i;
+    return ISA_COUNT - 1;
+}
+
+enum isa cpu_isa(void)
+{
+    static _Atomic int known = -1;
+    int level = atomic_load_explicit(&known, memory_order_relaxed);
+    if (level >= 0)
+        return (enum isa)level;
+
+    uint64_t os_state = xcr0();
+    enum isa top = allowed();
+    level = ISA_REF;
+    while (level < (int)top && usable((enum isa)(level + 1), os_state))
+        level++;
+    /* Threads that come here together must all get the first answer. */
+    int first = -1;
+    return (enum isa)(atomic_compare_exchange_strong(&known, &first, level) ? level : first);
+}
+
+const char *cpu_isa_name(enum isa level)
+{
+    return (unsigned)level < ISA_COUNT ? isa_names[level] : "unknown";
+}
+
+unsigned cpu_cores(void)
+{
+    /* The kernel refuses a mask smaller than its own; machines with more CPUs than cpu_set_t are rare but real. */
+    for (int cpus = CPU_SETSIZE; cpus <= CPU_SETSIZE * 64; cpus *= 2) {
+        cpu_set_t *set = CPU_ALLOC((size_t)cpus);
+        if (!set)
+            break;
+        size_t bytes = CPU_ALLOC_SIZE((size_t)cpus);
+        int n = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
+        CPU_FREE(set);
+        if (n > 0)
+            return (unsigned)n;
+    }
+    return 1;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this CPU can execute. Levels are cumulative in the order of the enum; a level counts only when CPU and operating
+ * system both support all of it. OPENQNN_ISA=ref|avx2|avx512|amx lowers the level, for tests and comparisons. */
+#ifndef BASE_CPU_H
+#define BASE_CPU_H
+
+enum isa {
+    ISA_REF,    /* plain C, baseline x86-64 */
+    ISA_AVX2,   /* AVX2, FMA, F16C */
+    ISA_AVX512, /* AVX-512 F BW DQ VL VNNI */
+    ISA_AMX,    /* AMX-INT8, permission granted by the kernel */
+    ISA_COUNT
+};
+
+enum isa cpu_isa(void);             /* best usable level, after OPENQNN_ISA; constant for the life of the process */
+const char *cpu_isa_name(enum isa); /* "ref", "avx2", "avx512", "amx" */
+unsigned cpu_cores(void);           /* cores this process may run on, at least 1 */
+
+#endif

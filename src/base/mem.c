@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Allocation over malloc: overflow checks, zeroing, and size 0 made an ordinary size. */
+#include "base/mem.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* malloc(0) may give NULL, which callers would take for a failure. */
+static size_t at_least_one(size_t size)
+{
+    return size ? size : 1;
+}
+
+void *mem_alloc(size_t size)
+{
+    return size > PTRDIFF_MAX ? NULL : malloc(at_least_one(size));
+}
+
+void *mem_zalloc(size_t size)
+{
+    return size > PTRDIFF_MAX ? NULL : calloc(1, at_least_one(size));
+}
+
+void *mem_realloc(void *p, size_t size)
+{
+    return size > PTRDIFF_MAX ? NULL : realloc(p, at_least_one(size));
+}
+
+void *mem_alloc_array(size_t count, size_t size)
+{
+    size_t bytes;
+    return __builtin_mul_overflow(count, size, &bytes) ? NULL : mem_zalloc(bytes);
+}
+
+void *mem_alloc_aligned(size_t align, size_t size)
+{
+    void *p = NULL;
+    if (size > PTRDIFF_MAX || posix_memalign(&p, align, at_least_one(size)))
+        return NULL;
+    return memset(p, 0, at_least_one(size));
+}
+
+void *mem_dup(const void *p, size_t size)
+{
+    void *copy = mem_alloc(size);
+    if (copy && size)
+        memcpy(copy, p, size);
+    return copy;
+}
+
+char *mem_strdup(const char *s)
+{
+    return s ? mem_dup(s, strlen(s) + 1) : NULL;
+}
+
+void mem_free(void *p)
+{
+    free(p);
+}
+
+void mem_freep(void *pp)
+{
+    void *p;
+    memcpy(&p, pp, sizeof(p)); /* pp points to a pointer of any type */
+    free(p);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads and the worker team.
+ *
+ * `job` counts the jobs given out: a worker that has done job k waits until it is no longer k. `left` counts workers that
+ * have not finished: the caller waits until it is 0. Who is about to sleep says so first (`sleepers`, `caller_sleeps`) and
+ * the kernel checks the word again, so the other side needs a system call only when somebody really sleeps. */
+#include "base/thread.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/mem.h"
+
+enum { SPIN_NS = 20000, SPINS_PER_LOOK = 16, LINE = 64, NAME_MAX_BYTES = 15 };
+
+struct worker {
+    struct team *team;
+    unsigned index; /* 1.. */
+    pthread_t thread;
+};
+
+struct team {
+    unsigned size;
+    uint64_t spin_ns;      /* 0: sleep at once */
+    unsigned forks;        /* value of fork_count when the threads were started */
+    team_fn *fn;           /* the job; written before `job` grows */
+    void *arg;
+    atomic_bool stop;
+    _Alignas(LINE) _Atomic uint32_t job;
+    _Atomic uint32_t sleepers;
+    _Alignas(LINE) _Atomic uint32_t left;
+    _Atomic uint32_t caller_sleeps;
+    _Alignas(LINE) struct worker workers[]; /* size - 1 */
+};
+
+static _Atomic unsigned fork_count;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+/* Faults of the thread itself: blocking them would turn a debugger's or sanitizer's report into a silent end. */
+static const int fault_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS };
+
+static void count_fork(void)
+{
+    atomic_fetch_add(&fork_count, 1);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
+/* Wait until *word differs from `old`, first spinning; `sleepers` tells the waker that a futex_wake is needed. */
+static void await_change(const struct team *t, _Atomic uint32_t *word, uint32_t old, _Atomic uint32_t *sleepers)
+{
+    if (t->spin_ns) {
+        uint64_t end = clock_ns() + t->spin_ns;
+        do {
+            for (int i = 0; i < SPINS_PER_LOOK; i++) {
+                if (atomic_load_explicit(word, memory_order_acquire) != old)
+                    return;
+                __builtin_ia32_pause();
+            }
+        } while (clock_ns() < end);
+    }
+    atomic_fetch_add(sleepers, 1);
+    while (atomic_load(word) == old)
+        futex_wait(word, old);
+    atomic_fetch_sub(sleepers, 1);
+}
+
+static void *worker_main(void *p)
+{
+    struct worker *w = p;
+    struct team *t = w->team;
+    for (uint32_t done = 0;; done++) {
+        await_change(t, &t->job, done, &t->sleepers);
+        if (atomic_load(&t->stop))
+            return NULL;
+        t->fn(t->arg, w->index);
+        if (atomic_fetch_sub(&t->left, 1) == 1 && atomic_load(&t->caller_sleeps))
+            futex_wake(&t->left, 1);
+    }
+}
+
+static void announce_job(struct team *t)
+{
+    atomic_fetch_add(&t->job, 1);
+    if (atomic_load(&t->sleepers))
+        futex_wake(&t->job, INT_MAX);
+}
+
+static bool threads_are_gone(const struct team *t)
+{
+    return t->forks != atomic_load_explicit(&fork_count, memory_order_relaxed);
+}
+
+enum status thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), void *arg)
+{
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof(fault_signals) / sizeof(fault_signals[0]); i++)
+        sigdelset(&blocked, fault_signals[i]);
+
+    pthread_t thread;
+    pthread_sigmask(SIG_SETMASK, &blocked, &before); /* inherited by the new thread */
+    int err = pthread_create(&thread, NULL, fn, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    RETURN_IF(err, ST_SYSTEM, "thread \"%s\" could not be started: %s; check the limits on threads and memory",
+              name ? name : "", strerrordesc_np(err));
+    if (name) {
+        char cut[NAME_MAX_BYTES + 1];
+        snprintf(cut, sizeof(cut), "%s", name);
+        pthread_setname_np(thread, cut);
+    }
+    *ret = thread;
+    return ST_OK;
+}
+
+enum status team_create(unsigned workers, struct team **ret)
+{
+    RETURN_IF(workers < 1 || workers > TEAM_MAX, ST_INVALID_ARG, "a team of %u threads; allowed are 1 to %d", workers,
+              TEAM_MAX);
+    pthread_once(&fork_once, watch_forks);
+    struct team *t = mem_alloc_aligned(LINE, sizeof(*t) + (workers - 1) * sizeof(t->workers[0]));
+    RETURN_IF(!t, ST_NO_MEMORY, "out of memory for a team of %u threads", workers);
+    unsigned cores = cpu_cores();
+    t->spin_ns = cores > 1 && workers <= cores ? SPIN_NS : 0; /* do not spin away the core that the other side needs */
+    t->forks = atomic_load(&fork_count);
+    for (t->size = 1; t->size < workers; t->size++) {
+        struct worker *w = &t->workers[t->size - 1];
+        *w = (struct worker){ .team = t, .index = t->size };
+        char name[32];
+        snprintf(name, sizeof(name), "qnn-worker-%u", w->index);
+        enum status st = thread_start(&w->thread, name, worker_main, w);
+        if (st != ST_OK) {
+            team_free(t); /* joins those that run */
+            return st;
+        }
+    }
+    *ret = t;
+    return ST_OK;
+}
+
+void team_free(struct team *t)
+{
+    if (!t)
+        return;
+    if (!threads_are_gone(t)) {
+        atomic_store(&t->stop, true);
+        announce_job(t);
+        for (unsigned i = 1; i < t->size; i++)
+            pthread_join(t->workers[i - 1].thread, NULL);
+    }
+    mem_free(t);
+}
+
+unsigned team_size(const struct team *t)
+{
+    return t->size;
+}
+
+void team_run(struct team *t, team_fn *fn, void *arg)
+{
+    if (t->size == 1 || threads_are_gone(t)) {
+        for (unsigned i = 0; i < t->size; i++)
+            fn(arg, i);
+        return;
+    }
+    t->fn = fn;
+    t->arg = arg;
+    atomic_store(&t->left, t->size - 1);
+    announce_job(t);
+    fn(arg, 0);
+    for (uint32_t left; (left = atomic_load(&t->left)) != 0;)
+        await_change(t, &t->left, left, &t->caller_sleeps);
+}
+
+void futex_wait(_Atomic uint32_t *word, uint32_t expected)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+
+void futex_wake(_Atomic uint32_t *word, int count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads: checked creation with a name and no signals delivered, and a worker team for parallel loops.
+ *
+ * A team runs one job at a time: team_run calls fn(arg, worker) once per worker, worker 0 being the caller; it returns when
+ * all are done. Idle workers spin briefly, then sleep on a futex, so that a stream of small jobs stays cheap and an idle
+ * process costs nothing. Nothing is allocated per job. */
+#ifndef BASE_THREAD_H
+#define BASE_THREAD_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* The new thread takes no signals of the client (only faults of its own code) and shows up as `name`, cut at 15 bytes; NULL: unnamed. */
+enum status thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), void *arg);
+
+struct team;
+typedef void team_fn(void *arg, unsigned worker);
+
+enum { TEAM_MAX = 1024 };
+
+enum status team_create(unsigned workers, struct team **ret); /* 1 to TEAM_MAX, the caller counts as one */
+void team_free(struct team *t);                               /* joins; NULL allowed */
+unsigned team_size(const struct team *t);
+
+/* One caller at a time: the owner serialises. fn must not wait for another worker to start: in a fork'ed child, where the
+ * threads are gone, the caller does the calls for all workers one after another. */
+void team_run(struct team *t, team_fn *fn, void *arg);
+
+/* Sleep while *word == expected. Returns after a wake-up, at once when the value differs, and now and then for no reason:
+ * callers look at the word again. For threads of one process only. */
+void futex_wait(_Atomic uint32_t *word, uint32_t expected);
+/* Wake up to `count` threads that sleep on the word; change the word first. */
+void futex_wake(_Atomic uint32_t *word, int count);
+
+#endif

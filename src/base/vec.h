@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Growing array of any element type:
+ *
+ *     VEC(struct ir_node) nodes;             a struct { struct ir_node *at; size_t n, cap; }
+ *     struct ir_node *p = vec_push(&nodes);  zeroed slot at the end, or NULL when out of memory
+ *     vec_finish(&nodes);
+ */
+#ifndef BASE_VEC_H
+#define BASE_VEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/mem.h" /* vec_finish */
+
+#define VEC(T)            \
+    struct {              \
+        T *at;            \
+        size_t n, cap;    \
+    }
+
+/* Make room for `want` elements of `size` bytes behind *at; false when out of memory, the vector is unchanged then. */
+bool vec_reserve_raw(void **at, size_t *cap, size_t want, size_t size);
+void *vec_push_raw(void **at, size_t *n, size_t *cap, size_t size);
+
+#define vec_reserve(v, want) vec_reserve_raw((void **)&(v)->at, &(v)->cap, (want), sizeof(*(v)->at))
+#define vec_push(v) ((__typeof__((v)->at))vec_push_raw((void **)&(v)->at, &(v)->n, &(v)->cap, sizeof(*(v)->at)))
+#define vec_finish(v)                         \
+    do {                                      \
+        mem_free((v)->at);                    \
+        (v)->at = NULL;                       \
+        (v)->n = (v)->cap = 0;                \
+    } while (0)
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The context binary: what prepare writes and exec runs, in memory or in a file; the only thing that crosses from compiler to
+ * runtime. docs/binary-format.md has the offsets of every field; all numbers are little-endian.
+ *
+ *   header (128 bytes) | section table (32 bytes each) | sections, 64-byte aligned; constants 4096-byte aligned
+ *
+ * A file holds one or more graphs. Everything about a graph sits in sections tagged with the graph's index; constant sections are
+ * numbered on their own, so that graphs can share them. binary_open checks every offset, index, count and enum once; after it
+ * everything is trusted and used in place. Checksums of metadata are verified at open, those of constants only by
+ * binary_verify_constants, so that opening costs time in proportion to metadata, not to weights. */
+#ifndef BINARY_BINARY_H
+#define BINARY_BINARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/str.h"
+#include "ops/ops.h"
+
+enum { BINARY_VERSION = 1, BINARY_NONE = UINT32_MAX, BINARY_MAX_GRAPHS = 4096 };
+
+/* Where a tensor's bytes are while a graph runs. */
+enum binary_place {
+    PLACE_NONE,       /* absent, or a constant without data */
+    PLACE_CONST,      /* offset in the graph's constant section */
+    PLACE_SCRATCH,    /* offset in the scratch arena */
+    PLACE_PERSISTENT, /* offset in memory that keeps its contents between executions */
+    PLACE_IO,         /* the client's buffer for I/O tensor number `offset` */
+    PLACE_COUNT
+};
+
+/* What happens to be true of one target: filled by the backend, shown by reflection, checked at load. */
+struct binary_target {
+    uint32_t backend_id;          /* QNN_BACKEND_ID_* */
+    uint32_t soc_model, arch;     /* 0: any */
+    uint32_t core_version[3], backend_version[3];
+    char build_id[48];
+};
+
+struct binary_graph_info {
+    const char *name;
+    uint32_t n_inputs, n_outputs; /* of the I/O table, inputs first, in the order the client created them */
+    uint64_t scratch_bytes, persistent_bytes, scratch_align;
+    uint64_t live_bytes;      /* lower bound of any plan of these lifetimes */
+    uint64_t io_bytes;        /* all I/O tensors together */
+    uint64_t const_bytes;     /* of the constants this graph uses */
+    uint64_t macs;
+    uint64_t cycles;          /* estimated, 0: no estimate */
+    uint32_t priority;
+    uint32_t opt_level, vtcm_mb, hvx_threads, dlbc; /* HTP blob info */
+    uint64_t spill_fill_bytes;
+    uint32_t plan_optimal;    /* 1: the plan is proven optimal */
+    uint32_t n_source_nodes;  /* nodes the client added, before passes */
+};
+
+/* One tensor of a graph, as stored and as seen through the reader. */
+struct binary_tensor {
+    const char *name;
+    struct tensor_desc desc;
+    uint8_t place;         /* enum binary_place */
+    uint8_t io;            /* 0 none, 1 input, 2 output, 3 both ways */
+    uint8_t optional, updateable;
+    uint32_t client_id, client_type;
+    uint64_t offset, bytes;   /* in its place; io: index in the I/O table */
+    uint32_t first, last;     /* steps in which scratch memory is in use, for the memory map */
+};
+
+struct binary_node {
+    const char *name;
+    const struct op_def *op;
+    uint32_t n_in, n_out, n_aux;
+    const uint32_t *in, *out, *aux;     /* tensor indexes; BINARY_NONE: absent */
+    const struct op_value *params;      /* one per parameter of the row */
+    struct op_post post;
+    uint64_t work_offset, work_bytes;   /* workspace in scratch: work_bytes per tile, one tile after the other */
+    uint64_t macs, cycles;
+};
+
+/* One tile of work. Commands of equal step do not depend on each other; step s + 1 starts when all of step s are done. */
+struct binary_command {
+    uint32_t node;
+    uint32_t begin, end; /* units of the kernel's extent; end UINT32_MAX: all that is left */
+    uint32_t step;
+};
+
+/* ---- writing --------------------------------------------------------------------------------------------------------- */
+
+/* A graph ready to be written. Pointers are borrowed until binary_write returns. */
+struct binary_source {
+    struct binary_graph_info info;
+    uint32_t n_tensors, n_nodes, n_commands;
+    const struct binary_tensor *tensors; /* PLACE_CONST: `offset` is assigned by the writer, `data[i]` is copied */
+    const void *const *data;             /* per tensor: constant bytes or NULL */
+    const struct binary_node *nodes;
+    const struct binary_command *commands;
+};
+
+/* One allocation with the finished file; free with binary_image_free. */
+struct binary_image {
+    void *data; /* 4096-byte aligned */
+    size_t size;
+};
+enum status binary_write(const struct binary_target *t, const struct binary_source *g, struct binary_image *ret);
+void binary_image_free(struct binary_image *im);
+
+struct binary; /* an opened file, below */
+
+/* Several one-graph files into one; equal constant sections are stored once. `oem` may be NULL. */
+enum status binary_merge(const struct binary *const *parts, uint32_t n, const char *oem, struct binary_image *ret);
+/* The exact size binary_merge will give. */
+enum status binary_merged_size(const struct binary *const *parts, uint32_t n, const char *oem, uint64_t *ret);
+
+/* ---- reading --------------------------------------------------------------------------------------------------------- */
+
+struct binary_graph {
+    struct binary_graph_info info;
+    uint32_t n_tensors, n_nodes, n_commands, n_io, n_steps;
+    const struct binary_tensor *tensors;
+    const struct binary_node *nodes;
+    const struct binary_command *commands; /* ordered by step */
+    const uint32_t *io;                    /* tensor index of each I/O table entry: inputs, then outputs */
+    const uint8_t *constants;              /* the constant section, in place */
+    uint64_t constant_bytes;
+};
+
+struct binary {
+    struct binary_target target;
+    uint32_t n_graphs;
+    const struct binary_graph *graphs;
+    const char *oem;      /* may be NULL */
+    const void *map;      /* the bytes given to binary_open; constants point into them */
+    size_t size;
+    void *memory;         /* decoded tables: one allocation per graph */
+};
+
+/* Checks everything, copies only metadata: names and tables live in b->memory, constants stay in `data`, which must stay mapped as long as the
+ * binary is in use. Says what the bytes are when they are something else (ELF, ONNX, zip, …). */
+enum status binary_open(const void *data, size_t size, struct binary *ret);
+void binary_close(struct binary *b);
+enum status binary_verify_constants(const struct binary *b); /* checksums of constant sections */
+
+/* Human-readable dump: sections, graphs, tensors, memory, commands. */
+void binary_dump(const struct binary *b, struct str *out);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bytes of a context binary: fixed-size little-endian records. Private to binary/; docs/binary-format.md is the same in words, and
+ * changes with it. Records are copied in and out with memcpy, so nothing here depends on the alignment of a client's buffer. */
+#ifndef BINARY_BINARY_FORMAT_H
+#define BINARY_BINARY_FORMAT_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "binary/binary.h"
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "records are copied as they are");
+
+enum {
+    BIN_ALIGN = 64,         /* of sections, and of every constant inside its section */
+    BIN_CONST_ALIGN = 4096, /* of constant sections in the file */
+    BIN_VALUE_ALIGN = 8,    /* of every entry of a values section; records count in this unit */
+    BIN_MAP_ALIGN = 16,     /* buffers below this alignment are copied when opened */
+    BIN_MAX_SECTIONS = 1 << 20,
+};
+#define BIN_MAGIC "OQNB"
+
+/* One row per kind of section: number, name, bytes per record (1: a plain run of bytes). Numbers are never reused. */
+#define BIN_SECTIONS(X)                                        \
+    X(SEC_GRAPH, 1, "graph", sizeof(struct bin_graph))         \
+    X(SEC_STRINGS, 2, "strings", 1)                            \
+    X(SEC_TENSORS, 3, "tensors", sizeof(struct bin_tensor))    \
+    X(SEC_QUANTS, 4, "encodings", sizeof(struct bin_quant))    \
+    X(SEC_OPS, 5, "operators", sizeof(uint32_t))               \
+    X(SEC_NODES, 6, "nodes", sizeof(struct bin_node))          \
+    X(SEC_PARAMS, 7, "parameters", sizeof(struct bin_param))   \
+    X(SEC_LISTS, 8, "lists", sizeof(uint32_t))                 \
+    X(SEC_VALUES, 9, "values", 1)                              \
+    X(SEC_COMMANDS, 10, "commands", sizeof(struct bin_command)) \
+    X(SEC_CONSTANTS, 11, "constants", 1)                       \
+    X(SEC_OEM, 12, "oem string", 1)
+
+enum bin_section_kind {
+#define BIN_KIND(name, number, text, size) name = number,
+    BIN_SECTIONS(BIN_KIND)
+#undef BIN_KIND
+        SEC_COUNT = 13
+};
+
+struct bin_header {
+    char magic[4];
+    uint32_t version;
+    uint64_t size; /* of the whole file */
+    uint32_t n_sections, n_graphs;
+    uint32_t crc;  /* of header and section table with this field 0 */
+    uint32_t header_bytes;
+    uint32_t backend_id, soc_model, arch;
+    uint32_t core_version[3], backend_version[3];
+    char build_id[48];
+    uint32_t reserved[3];
+};
+
+struct bin_section {
+    uint32_t kind;
+    uint32_t index; /* of the graph; of the section itself for constants */
+    uint64_t offset, size;
+    uint32_t crc;
+    uint32_t link;  /* graph sections: index of the constant section, BINARY_NONE: none */
+};
+
+struct bin_graph {
+    uint32_t name, n_inputs, n_outputs, priority;
+    uint64_t scratch_bytes, persistent_bytes, scratch_align, live_bytes, io_bytes, const_bytes, macs, cycles, spill_fill_bytes;
+    uint32_t opt_level, vtcm_mb, hvx_threads, dlbc, plan_optimal, n_source_nodes;
+    uint32_t io_list; /* first entry of the I/O table in lists */
+    uint32_t reserved[11];
+};
+
+struct bin_tensor {
+    uint32_t name;
+    uint8_t type, rank, dynamic, place;
+    uint8_t io, optional, updateable, quant_kind;
+    uint8_t quant_definition, quant_bits, quant_mapping, reserved;
+    uint16_t format, reserved2;
+    uint32_t client_id, client_type;
+    uint32_t quant; /* record of the encoding, BINARY_NONE: scale and offset say it all */
+    uint64_t offset, bytes;
+    uint32_t first, last;
+    uint32_t dims[MAX_RANK];
+    float quant_scale;
+    int32_t quant_offset;
+};
+
+/* Positions in values are counted in BIN_VALUE_ALIGN bytes; BINARY_NONE: no such array. */
+struct bin_quant {
+    int32_t axis;
+    uint32_t n, blocks_per_axis;
+    uint8_t block_scale_bits, block_scale_storage, reserved[2];
+    uint32_t block[MAX_RANK];
+    uint32_t scales, offsets, float_offsets, block_scales;
+};
+
+struct bin_node {
+    uint32_t name, op;
+    uint16_t n_in, n_out, n_aux, n_params;
+    uint32_t list;  /* inputs, outputs, aux constants, one after another in lists */
+    uint32_t param; /* first of n_params records */
+    float post_lo, post_hi;
+    uint64_t work_offset, work_bytes, macs, cycles;
+};
+
+/* Named, not numbered: rows of operators may gain parameters. */
+struct bin_param {
+    uint32_t name;
+    uint8_t type, rank, reserved[2];
+    uint32_t count, data;
+    uint32_t dims[MAX_RANK];
+};
+
+struct bin_command {
+    uint32_t node, begin, end, step;
+};
+
+static_assert(sizeof(struct bin_header) == 128, "docs/binary-format.md");
+static_assert(sizeof(struct bin_section) == 32, "docs/binary-format.md");
+static_assert(sizeof(struct bin_graph) == 160, "docs/binary-format.md");
+static_assert(sizeof(struct bin_tensor) == 96, "docs/binary-format.md");
+static_assert(sizeof(struct bin_quant) == 64, "docs/binary-format.md");
+static_assert(sizeof(struct bin_node) == 64, "docs/binary-format.md");
+static_assert(sizeof(struct bin_param) == 48, "docs/binary-format.md");
+static_assert(sizeof(struct bin_command) == 16, "docs/binary-format.md");
+static_assert(sizeof(struct binary_command) == sizeof(struct bin_command), "copied as they are");
+
+const char *bin_section_name(uint32_t kind); /* "unknown" for kinds of later versions */
+uint32_t bin_record_size(uint32_t kind);     /* 1 for kinds of later versions */
+enum status bin_foreign(const void *data, size_t size); /* what bytes are that are no context binary; always fails */
+
+/* ---- putting a file together: binary_image.c ------------------------------------------------------------------------- */
+
+/* Sections in file order. `data` NULL: zeros that the caller fills between bin_image_build and bin_image_seal. */
+struct bin_piece {
+    uint32_t kind, index, link;
+    const void *data;
+    uint64_t size;
+    uint64_t offset; /* in the file: the answer of bin_layout */
+    uint32_t crc;    /* taken over instead of computed when has_crc */
+    bool has_crc;
+};
+struct bin_pieces {
+    struct bin_piece *at;
+    size_t n, cap;
+};
+
+enum status bin_add(struct bin_pieces *p, struct bin_piece piece);
+enum status bin_layout(struct bin_pieces *p, uint64_t *ret_size); /* gives every piece its offset */
+enum status bin_image_build(const struct bin_pieces *p, uint64_t size, struct binary_image *ret);
+void bin_image_seal(const struct bin_pieces *p, const struct binary_target *t, uint32_t n_graphs, struct binary_image *im);
+
+/* ---- taking a file apart: binary_sections.c, binary_tensors.c, binary_nodes.c ------------------------------------------ */
+
+struct bin_span {
+    const uint8_t *data;
+    uint64_t size;
+    uint32_t n; /* records */
+    bool seen;
+};
+
+/* One graph while it is decoded. Everything that `g` points to is in the arena, constants excepted. */
+struct bin_reader {
+    struct arena *arena;
+    const char *graph; /* "graph 3", then its name: for messages */
+    struct bin_span sec[SEC_COUNT];
+    struct binary_graph *g;
+    const char *strings;
+    const uint8_t *values;
+    const uint32_t *lists;
+};
+
+struct bin_file {
+    const uint8_t *data;
+    uint64_t size;
+    struct bin_header header;
+    const struct bin_section *sections; /* checked: inside the file, whole records, right checksum unless constants */
+};
+
+enum status bin_read_file(const void *data, size_t size, struct arena *a, struct bin_file *ret);
+enum status bin_read_tensors(struct bin_reader *r);
+enum status bin_read_nodes(struct bin_reader *r);
+enum status bin_read_commands(struct bin_reader *r);
+enum status bin_string(const struct bin_reader *r, uint32_t at, const char *what, const char **ret);
+/* `bytes` bytes at position `at` of values; at BINARY_NONE gives NULL. */
+enum status bin_value(const struct bin_reader *r, uint32_t at, uint64_t bytes, const void **ret);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several files into one. Sections travel as they are; only the section table is new: graphs and constant sections get new numbers,
+ * and constant sections with equal contents are stored once, which is how graphs share weights. */
+#include <stdio.h>
+#include <string.h>
+
+#include "binary/binary_format.h"
+
+struct merge {
+    struct bin_pieces pieces;
+    uint32_t n_graphs, n_consts;
+};
+
+static struct bin_header header_of(const struct binary *b)
+{
+    struct bin_header h;
+    memcpy(&h, b->map, sizeof(h));
+    return h;
+}
+
+static struct bin_section section_at(const struct binary *b, uint32_t i)
+{
+    struct bin_section s;
+    memcpy(&s, (const uint8_t *)b->map + sizeof(struct bin_header) + (size_t)i * sizeof(s), sizeof(s));
+    return s;
+}
+
+static struct bin_piece piece_of(const struct binary *b, const struct bin_section *s)
+{
+    return (struct bin_piece){ .kind = s->kind, .index = s->index, .link = s->link, .size = s->size, .crc = s->crc, .has_crc = true,
+                               .data = (const uint8_t *)b->map + s->offset };
+}
+
+/* The number of these constants in the merged file; new ones are added. */
+static enum status add_constants(struct merge *m, struct bin_piece piece, uint32_t *ret)
+{
+    for (size_t i = 0; i < m->pieces.n; i++) {
+        const struct bin_piece *old = &m->pieces.at[i];
+        if (old->kind == SEC_CONSTANTS && old->size == piece.size && old->crc == piece.crc &&
+            memcmp(old->data, piece.data, piece.size) == 0) {
+            *ret = old->index;
+            return ST_OK;
+        }
+    }
+    *ret = piece.index = m->n_consts++;
+    return bin_add(&m->pieces, piece);
+}
+
+static enum status find_constants(struct merge *m, const struct binary *b, uint32_t number, uint32_t *ret)
+{
+    *ret = BINARY_NONE;
+    uint32_t n = header_of(b).n_sections;
+    for (uint32_t i = 0; number != BINARY_NONE && i < n; i++) {
+        struct bin_section s = section_at(b, i);
+        if (s.kind == SEC_CONSTANTS && s.index == number)
+            return add_constants(m, piece_of(b, &s), ret);
+    }
+    return ST_OK;
+}
+
+static enum status add_part(struct merge *m, const struct binary *b)
+{
+    uint32_t n = header_of(b).n_sections;
+    for (uint32_t i = 0; i < n; i++) {
+        struct bin_section s = section_at(b, i);
+        if (s.kind == 0 || s.kind >= SEC_CONSTANTS)
+            continue; /* constants follow their graphs; the OEM string is the merged file's own */
+        struct bin_piece piece = piece_of(b, &s);
+        if (s.kind == SEC_GRAPH)
+            TRY(find_constants(m, b, s.link, &piece.link));
+        piece.index += m->n_graphs;
+        TRY(bin_add(&m->pieces, piece));
+    }
+    m->n_graphs += b->n_graphs;
+    return ST_OK;
+}
+
+static enum status check_parts(const struct binary *const *parts, uint32_t n)
+{
+    RETURN_IF(n == 0, ST_INVALID_ARG, "context binary: nothing to merge; at least one graph is needed");
+    uint64_t graphs = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        graphs += parts[i]->n_graphs;
+        const struct binary_target *a = &parts[0]->target, *b = &parts[i]->target;
+        RETURN_IF(a->backend_id != b->backend_id || a->soc_model != b->soc_model || a->arch != b->arch, ST_BINARY_CONFIG,
+                  "context binary: part %u is for backend %u, SoC %u, arch %u; part 0 is for backend %u, SoC %u, arch %u", i,
+                  b->backend_id, b->soc_model, b->arch, a->backend_id, a->soc_model, a->arch);
+    }
+    RETURN_IF(graphs > BINARY_MAX_GRAPHS, ST_INVALID_ARG, "context binary: %llu graphs; at most %d fit one file",
+              (unsigned long long)graphs, BINARY_MAX_GRAPHS);
+    return ST_OK;
+}
+
+/* Constant sections go last in the file, so that the metadata of many graphs is together. */
+static enum status gather(const struct binary *const *parts, uint32_t n, const char *oem, struct merge *m)
+{
+    TRY(check_parts(parts, n));
+    for (uint32_t i = 0; i < n; i++)
+        TRY(add_part(m, parts[i]));
+    if (oem)
+        TRY(bin_add(&m->pieces, (struct bin_piece){ .kind = SEC_OEM, .data = oem, .size = strlen(oem) + 1, .link = BINARY_NONE }));
+    size_t n_pieces = m->pieces.n;
+    for (size_t i = 0, kept = 0; i < n_pieces; i++) {
+        struct bin_piece piece = m->pieces.at[i];
+        if (piece.kind == SEC_CONSTANTS)
+            TRY(bin_add(&m->pieces, piece));
+        else
+            m->pieces.at[kept++] = piece;
+        if (i + 1 == n_pieces) {
+            memmove(&m->pieces.at[kept], &m->pieces.at[n_pieces], (m->pieces.n - n_pieces) * sizeof(piece));
+            m->pieces.n = kept + (m->pieces.n - n_pieces);
+        }
+    }
+    return ST_OK;
+}
+
+static enum status merge_sized(const struct binary *const *parts, uint32_t n, const char *oem, struct merge *m, uint64_t *size)
+{
+    TRY(gather(parts, n, oem, m));
+    return bin_layout(&m->pieces, size);
+}
+
+enum status binary_merged_size(const struct binary *const *parts, uint32_t n, const char *oem, uint64_t *ret)
+{
+    struct merge m = {};
+    enum status st = merge_sized(parts, n, oem, &m, ret);
+    vec_finish(&m.pieces);
+    return st;
+}
+
+enum status binary_merge(const struct binary *const *parts, uint32_t n, const char *oem, struct binary_image *ret)
+{
+    struct merge m = {};
+    uint64_t size;
+    enum status st = merge_sized(parts, n, oem, &m, &size);
+    if (st == ST_OK)
+        st = bin_image_build(&m.pieces, size, ret);
+    if (st == ST_OK)
+        bin_image_seal(&m.pieces, &parts[0]->target, m.n_graphs, ret);
+    vec_finish(&m.pieces);
+    return st;
+}

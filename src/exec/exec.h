@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs one graph of a context binary.
+ *
+ *   exec_load    bind every node to a kernel for this CPU, resolve every address that is known
+ *   exec_run     patch the client's pointers in, then walk the commands step by step on the worker team
+ *
+ * exec_run allocates nothing, copies nothing and takes no lock; one run at a time per program (the caller serialises). Results do not
+ * depend on the number of threads. */
+#ifndef EXEC_EXEC_H
+#define EXEC_EXEC_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+#include "base/status.h"
+#include "base/thread.h"
+#include "binary/binary.h"
+#include "profile/profile.h"
+
+struct exec_program;
+
+struct exec_opts {
+    struct team *team;     /* borrowed; NULL: run on the calling thread only */
+    enum isa isa;          /* highest instruction set to use */
+    void *scratch;         /* borrowed memory of info.scratch_bytes, or NULL: the program allocates its own */
+    void *persistent;
+    uint32_t max_marks;    /* room for profile marks per run; 0: number of commands */
+};
+
+/* Why a run stops early: set by signals of the client, looked at between commands. */
+struct exec_cancel {
+    _Atomic uint32_t abort;  /* not 0: stop with ST_ABORTED */
+    uint64_t deadline_ns;    /* clock_ns() value, 0: none; past it: ST_TIMED_OUT */
+};
+
+/* One entry per I/O table entry of the graph. data NULL: allowed only for optional tensors (an input then reads as real zero). */
+struct exec_binding {
+    void *data;
+    const uint32_t *dims;  /* actual dimensions when the tensor has dynamic ones (rank of the tensor), else NULL */
+    uint32_t *out_dims;    /* outputs: where to write the actual dimensions (rank entries), or NULL */
+};
+
+struct exec_run {
+    const struct exec_binding *io;
+    struct exec_cancel *cancel;     /* may be NULL */
+    bool profile_nodes;             /* record a mark per command */
+    struct prof_recorder *marks;    /* out: points at the program's recorder, valid until the next run */
+};
+
+enum status exec_load(const struct binary_graph *g, const struct exec_opts *o, struct exec_program **ret);
+void exec_unload(struct exec_program *p); /* NULL allowed */
+enum status exec_run(struct exec_program *p, struct exec_run *r);
+
+/* Replace scratch or persistent memory between runs (memory that belongs to the client). */
+void exec_set_scratch(struct exec_program *p, void *scratch);
+void exec_set_persistent(struct exec_program *p, void *persistent);
+void exec_reset_state(struct exec_program *p); /* zero the persistent memory */
+
+const char *exec_kernel_name(const struct exec_program *p, uint32_t node); /* the variant chosen, for reports */
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building a graph: everything added is copied into the graph's arena, so callers may free their side at once. */
+#include "ir/ir.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum status ir_graph_create(const char *name, struct ir_graph **ret)
+{
+    struct ir_graph *g = mem_new(struct ir_graph);
+    RETURN_IF(!g, ST_NO_MEMORY, "no memory for graph \"%s\"", name);
+    arena_init(&g->arena);
+    g->name = arena_strdup(&g->arena, name);
+    if (!g->name) {
+        ir_graph_free(g);
+        return status_fail(ST_NO_MEMORY, "no memory for the name of a graph");
+    }
+    *ret = g;
+    return ST_OK;
+}
+
+void ir_graph_free(struct ir_graph *g)
+{
+    if (!g)
+        return;
+    vec_finish(&g->tensors);
+    vec_finish(&g->nodes);
+    arena_finish(&g->arena);
+    mem_free(g);
+}
+
+/* Copy `size` bytes at *p into the arena and point *p at the copy; NULL stays NULL. */
+static bool own(struct arena *a, const void **p, uint64_t size)
+{
+    if (!*p)
+        return true;
+    *p = arena_dup(a, *p, size);
+    return *p != NULL;
+}
+
+static uint64_t block_scale_bytes(const struct quant *q)
+{
+    return (uint64_t)q->n * q->blocks_per_axis * (q->block_scale_storage == 16 ? 2 : 1);
+}
+
+static bool own_quant(struct arena *a, struct quant *q)
+{
+    return own(a, (const void **)&q->scales, q->n * sizeof(float)) &&
+           own(a, (const void **)&q->offsets, q->n * sizeof(int32_t)) &&
+           own(a, (const void **)&q->float_offsets, q->n * sizeof(float)) &&
+           own(a, &q->block_scales, block_scale_bytes(q));
+}
+
+static uint64_t data_bytes(const struct ir_tensor *t)
+{
+    return t->raw_bytes ? t->raw_bytes : desc_bytes(&t->desc);
+}
+
+static enum status add_tensor(struct ir_graph *g, const struct ir_tensor *t, bool borrow, uint32_t *ret)
+{
+    RETURN_IF(g->tensors.n >= IR_NONE, ST_NO_MEMORY, "graph \"%s\" has too many tensors", g->name);
+    struct ir_tensor c = *t;
+    bool ok = own_quant(&g->arena, &c.desc.q);
+    c.name = t->name ? arena_strdup(&g->arena, t->name) : arena_printf(&g->arena, "t%zu", g->tensors.n);
+    if (!borrow)
+        ok = ok && own(&g->arena, &c.data, data_bytes(t));
+    struct ir_tensor *slot = ok && c.name ? vec_push(&g->tensors) : NULL;
+    RETURN_IF(!slot, ST_NO_MEMORY, "no memory for tensor \"%s\" of graph \"%s\"", t->name ? t->name : "", g->name);
+    *slot = c;
+    *ret = (uint32_t)(g->tensors.n - 1);
+    return ST_OK;
+}
+
+enum status ir_add_tensor(struct ir_graph *g, const struct ir_tensor *t, uint32_t *ret)
+{
+    return add_tensor(g, t, false, ret);
+}
+
+enum status ir_add_const(struct ir_graph *g, const struct ir_tensor *t, bool borrow, uint32_t *ret)
+{
+    struct ir_tensor c = *t;
+    c.role = IR_CONST;
+    return add_tensor(g, &c, borrow, ret);
+}
+
+static bool own_params(struct arena *a, struct ir_node *n, const struct op_value *from)
+{
+    uint32_t count = op_param_count(n->op);
+    n->params = arena_array(a, struct op_value, count);
+    if (!n->params)
+        return false;
+    for (uint32_t i = 0; from && i < count; i++) {
+        n->params[i] = from[i];
+        if (!own(a, &n->params[i].data, dtype_bytes(from[i].type, from[i].count)))
+            return false;
+    }
+    return true;
+}
+
+enum status ir_add_node(struct ir_graph *g, const struct ir_node *n, uint32_t *ret)
+{
+    struct arena *a = &g->arena;
+    struct ir_node c = *n;
+    if (c.post.lo == 0 && c.post.hi == 0) /* a zeroed struct means no clamp; [0, 0] itself would be a constant */
+        c.post = OP_POST_NONE;
+    c.name = n->name ? arena_strdup(a, n->name) : arena_printf(a, "n%zu", g->nodes.n);
+    c.in = arena_dup(a, n->in, n->n_in * sizeof(uint32_t));
+    c.out = arena_dup(a, n->out, n->n_out * sizeof(uint32_t));
+    c.aux = arena_dup(a, n->aux, n->n_aux * sizeof(uint32_t));
+    bool ok = c.name && c.in && c.out && c.aux && own_params(a, &c, n->params);
+    struct ir_node *slot = ok ? vec_push(&g->nodes) : NULL;
+    RETURN_IF(!slot, ST_NO_MEMORY, "no memory for node \"%s\" of graph \"%s\"", n->name ? n->name : "", g->name);
+    *slot = c;
+    *ret = (uint32_t)(g->nodes.n - 1);
+    return ST_OK;
+}
+
+uint32_t ir_find_tensor(const struct ir_graph *g, const char *name)
+{
+    for (size_t i = 0; i < g->tensors.n; i++)
+        if (strcmp(g->tensors.at[i].name, name) == 0)
+            return (uint32_t)i;
+    return IR_NONE;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the bind files of all families share. Private to kernels/. */
+#ifndef KERNELS_FAMILIES_H
+#define KERNELS_FAMILIES_H
+
+#include "kernels/kernels.h"
+#include "kernels/span.h"
+
+/* A line of a <family>.def: level, function, test. */
+#define KERNEL_VARIANT(level, fn, test) {#fn, ISA_##level, fn, test},
+
+/* Parallel work of element-wise kernels: spans of the output. */
+static inline void kernel_spans(struct kernel_bound *ret, uint64_t elements)
+{
+    uint64_t spans = (elements + SPAN - 1) / SPAN;
+    ret->extent = spans < 1 ? 1 : spans > UINT32_MAX ? UINT32_MAX : (uint32_t)spans;
+    ret->grain = 32;
+    ret->macs = elements;
+}
+
+/* Parallel work of kernels that go unit by unit (rows, runs, images), each of `cost` element operations. */
+static inline void kernel_units(struct kernel_bound *ret, uint64_t units, uint64_t cost)
+{
+    uint64_t grain = cost ? 16384 / cost : 16384;
+    ret->extent = units < 1 ? 1 : units > UINT32_MAX ? UINT32_MAX : (uint32_t)units;
+    ret->grain = grain < 1 ? 1 : (uint32_t)grain;
+    ret->macs = units * (cost ? cost : 1);
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of docs/numerics.md section 5 that must be the same on every machine.
+ *
+ * Plain double arithmetic in a fixed order, no fma, no tables, no branches on the value: compilers vectorise it and the bits do not depend
+ * on the vector length. Relative error below 2^-51, so a result rounded to f32 is within 0.5000001 ulp. */
+#ifndef KERNELS_MATH_H
+#define KERNELS_MATH_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline double math_bits_(uint64_t u)
+{
+    double d;
+    memcpy(&d, &u, sizeof d);
+    return d;
+}
+
+/* exp(x). NaN gives NaN, overflow infinity, results below the normal range are rounded into it (twice, harmless after rounding to f32). */
+static inline double math_exp_inline(double x)
+{
+    /* Beyond these the answer is 0 or infinity; the limits keep the integer below small. A NaN fails both tests and stays. */
+    x = x < -760.0 ? -760.0 : x;
+    x = x > 720.0 ? 720.0 : x;
+
+    /* x = n ln2 + r, |r| <= ln2/2. Adding 1.5 * 2^52 rounds n to an integer and leaves it in the low bits of the sum.
+     * The high part of ln2 has 32 significant bits, so n * high is exact. */
+    const double magic = 0x1.8p52, log2e = 0x1.71547652b82fep+0;
+    const double ln2_hi = 0x1.62e42feep-1, ln2_lo = 0x1.a39ef35793c76p-33;
+    double t = x * log2e + magic;
+    uint64_t bits;
+    memcpy(&bits, &t, sizeof bits);
+    int64_t n = (int64_t)(bits & 0xfffff) - ((int64_t)(bits & 0x80000) << 1);
+    double dn = t - magic;
+    double r = (x - dn * ln2_hi) - dn * ln2_lo;
+
+    /* Taylor to r^13: the rest is below 2^-58. */
+    double p = 1.0 / 6227020800.0;
+    p = p * r + 1.0 / 479001600.0;
+    p = p * r + 1.0 / 39916800.0;
+    p = p * r + 1.0 / 3628800.0;
+    p = p * r + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = p * (r * r) + r;
+
+    /* Two factors, because 2^n itself leaves the range before the product does. */
+    int64_t half = n >> 1, rest = n - half;
+    double a = math_bits_((uint64_t)(half + 1023) << 52), b = math_bits_((uint64_t)(rest + 1023) << 52);
+    return (p * a + a) * b;
+}
+
+double math_exp(double x);
+
+#endif

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spans for the instruction set of the suffix. */
+#define KERNEL_ISA avx512
+#include "kernels/span_body.h"

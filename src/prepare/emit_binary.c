@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns the planned graph into the records of binary.h and has them written. */
+#include <string.h>
+
+#include "prepare/cx.h"
+
+static void emit_tensor(const struct prepare_cx *cx, uint32_t i, struct binary_tensor *b, const void **data)
+{
+    const struct ir_tensor *t = &cx->g->tensors.at[i];
+    const struct placement *p = &cx->places[i];
+    static const uint8_t io_of_role[IR_ROLE_COUNT] = { [IR_INPUT] = 1, [IR_OUTPUT] = 2, [IR_INOUT] = 3 };
+    *b = (struct binary_tensor){
+        .name = t->name, .desc = t->desc, .place = p->place, .io = io_of_role[t->role], .optional = t->optional,
+        .updateable = t->updateable, .client_id = t->client_id, .client_type = t->client_type, .offset = p->offset, .bytes = p->bytes,
+        .first = p->first, .last = p->last == IR_NONE ? (uint32_t)cx->g->nodes.n : p->last,
+    };
+    *data = p->place == PLACE_CONST ? cx->g->tensors.at[p->offset].data : NULL;
+}
+
+static void emit_node(const struct prepare_cx *cx, uint32_t k, struct binary_node *b)
+{
+    const struct ir_node *n = &cx->g->nodes.at[k];
+    const struct node_plan *p = &cx->nodes[k];
+    uint64_t align = cx->target->tensor_align;
+    *b = (struct binary_node){
+        .name = n->name, .op = n->op, .n_in = n->n_in, .n_out = n->n_out, .n_aux = n->n_aux, .in = n->in, .out = n->out, .aux = n->aux,
+        .params = n->params, .post = n->post, .work_offset = p->work_offset, .work_bytes = (p->work_bytes + align - 1) / align * align,
+        .macs = p->macs,
+    };
+}
+
+static struct binary_graph_info graph_info(const struct prepare_cx *cx)
+{
+    struct binary_graph_info info = {
+        .name = cx->g->name, .n_inputs = cx->n_inputs, .n_outputs = cx->n_outputs, .scratch_bytes = cx->scratch_bytes,
+        .scratch_align = cx->target->tensor_align, .live_bytes = cx->live_bytes, .priority = cx->opts->priority,
+        .opt_level = cx->opts->opt_level, .plan_optimal = cx->plan_optimal, .n_source_nodes = cx->n_source_nodes,
+    };
+    for (uint32_t i = 0; i < cx->n_inputs + cx->n_outputs; i++)
+        info.io_bytes += cx->places[cx->io[i]].bytes;
+    for (uint32_t i = 0; i < cx->g->tensors.n; i++)
+        info.const_bytes += cx->places[i].place == PLACE_CONST ? cx->places[i].bytes : 0;
+    for (uint32_t k = 0; k < cx->g->nodes.n; k++)
+        info.macs += cx->nodes[k].macs;
+    return info;
+}
+
+enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
+{
+    uint32_t nt = (uint32_t)cx->g->tensors.n, nn = (uint32_t)cx->g->nodes.n;
+    struct binary_tensor *tensors = arena_array(&cx->arena, struct binary_tensor, nt);
+    const void **data = arena_array(&cx->arena, const void *, nt);
+    struct binary_node *nodes = arena_array(&cx->arena, struct binary_node, nn);
+    RETURN_IF(!tensors || !data || !nodes, ST_NO_MEMORY, "no memory to write %u tensors and %u nodes", nt, nn);
+    for (uint32_t i = 0; i < nt; i++)
+        emit_tensor(cx, i, &tensors[i], &data[i]);
+    for (uint32_t k = 0; k < nn; k++)
+        emit_node(cx, k, &nodes[k]);
+    struct binary_source s = {
+        .info = graph_info(cx), .n_tensors = nt, .n_nodes = nn, .n_commands = (uint32_t)cx->commands.n, .tensors = tensors, .data = data,
+        .nodes = nodes, .commands = cx->commands.at,
+    };
+    return binary_write(&cx->opts->binary, &s, ret);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the pass list of a target, verifying the graph after each pass, then writes the binary. */
+#include "prepare/prepare.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "prepare/cx.h"
+
+const struct pass prepare_default_passes[] = {
+    { "dead", opt_dead },                         /* drop what no output needs, before work is spent on it */
+    { "fold", opt_fold },                         /* constants of constants */
+    { "fuse-batchnorm", opt_fuse_batchnorm },     /* float: scale the weights instead of the result */
+    { "fuse-activation", opt_fuse_activation },   /* clamp in the product, same bits */
+    { "pack", lower_pack },                       /* weights and tables as the kernels read them */
+    { "plan", plan_memory },                      /* an address for every tensor */
+    { "emit", emit_commands },                    /* tiles in the order they run */
+    {},
+};
+
+enum status prepare_interrupted(const struct prepare_cx *cx)
+{
+    const struct prepare_opts *o = cx->opts;
+    RETURN_IF(o->abort && atomic_load_explicit(o->abort, memory_order_relaxed), ST_ABORTED,
+              "preparing graph \"%s\" was aborted by its signal", cx->g->name);
+    RETURN_IF(o->deadline_ns && clock_ns() > o->deadline_ns, ST_TIMED_OUT,
+              "preparing graph \"%s\" ran past the time of its signal; allow more or prepare offline", cx->g->name);
+    return ST_OK;
+}
+
+static enum status run_passes(struct prepare_cx *cx)
+{
+    for (const struct pass *p = cx->target->passes; p->name; p++) {
+        bool progress = false;
+        TRY(prepare_interrupted(cx));
+        enum status st = p->run(cx, &progress);
+        if (st != ST_OK)
+            return status_prefix(st, "graph \"%s\", pass %s", cx->g->name, p->name);
+        if (!progress)
+            continue;
+        TRY(ir_verify(cx->g, p->name));
+        if (cx->opts->dump)
+            cx->opts->dump(cx->opts->dump_arg, p->name, cx->g);
+    }
+    return ST_OK;
+}
+
+static void cx_finish(struct prepare_cx *cx)
+{
+    vec_finish(&cx->commands);
+    arena_finish(&cx->arena);
+}
+
+static void cx_init(struct prepare_cx *cx, const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g)
+{
+    *cx = (struct prepare_cx){ .target = t, .opts = o, .g = g, .n_source_nodes = (uint32_t)g->nodes.n };
+    arena_init(&cx->arena);
+}
+
+enum status prepare_passes(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g)
+{
+    CLEANUP(cx_finish) struct prepare_cx cx;
+    cx_init(&cx, t, o, g);
+    TRY(ir_verify(g, "building"));
+    return run_passes(&cx);
+}
+
+enum status prepare(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g, struct binary_image *ret)
+{
+    RETURN_IF(!g->nodes.n, ST_EMPTY_GRAPH, "graph \"%s\" has no nodes; add at least one before finalizing", g->name);
+    CLEANUP(cx_finish) struct prepare_cx cx;
+    cx_init(&cx, t, o, g);
+    TRY(ir_verify(g, "building"));
+    TRY(run_passes(&cx));
+    TRY(prepare_interrupted(&cx));
+    return emit_binary(&cx, ret);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The compiler: a list of passes over the graph, then a context binary. One file per pass, named by stage:
+ * opt_* lower_* tile_* plan_* emit_*. A target says which passes run, with which limits. */
+#ifndef PREPARE_PREPARE_H
+#define PREPARE_PREPARE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "binary/binary.h"
+#include "ir/ir.h"
+
+struct prepare_cx;
+
+struct pass {
+    const char *name;
+    enum status (*run)(struct prepare_cx *cx, bool *progress);
+};
+
+/* One backend's limits and pass list. */
+struct prepare_target {
+    const struct pass *passes;   /* ends with a NULL name */
+    uint32_t tensor_align;       /* bytes, power of two */
+    uint64_t scratch_limit;      /* 0: none */
+    uint32_t max_tiles;          /* commands per node for parallel execution, at least 1 */
+    uint64_t plan_budget_ns;     /* time for the exact memory planner */
+    bool (*supports)(const struct op_call *c); /* NULL: whatever has a kernel */
+};
+
+/* Why and how this run differs from the default. */
+struct prepare_opts {
+    struct binary_target binary;        /* written into the file */
+    uint32_t priority;
+    uint32_t opt_level;                 /* 1, 2, 3 */
+    const _Atomic uint32_t *abort;      /* not 0: stop with ST_ABORTED; may be NULL */
+    uint64_t deadline_ns;               /* 0: none */
+    void (*dump)(void *arg, const char *pass, const struct ir_graph *g); /* after each pass that changed something; may be NULL */
+    void *dump_arg;
+};
+
+/* The graph is consumed: passes rewrite it. On failure the explanation names pass, node and reason. */
+enum status prepare(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g, struct binary_image *ret);
+
+/* The passes, for pass lists and tests. */
+enum status opt_fold(struct prepare_cx *cx, bool *progress);        /* nodes with constant inputs only become constants */
+enum status opt_fuse_batchnorm(struct prepare_cx *cx, bool *progress); /* float Batchnorm into the product before it */
+enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress); /* clamps into the operator before them, same bits */
+enum status opt_dead(struct prepare_cx *cx, bool *progress);        /* nodes that nobody needs */
+enum status lower_pack(struct prepare_cx *cx, bool *progress);      /* constants of the kernels: packed weights, tables */
+enum status plan_memory(struct prepare_cx *cx, bool *progress);     /* an address for everything */
+enum status emit_commands(struct prepare_cx *cx, bool *progress);   /* tiles and steps */
+
+/* Run single passes on a graph, for tests: text in, text out. */
+enum status prepare_passes(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g);
+
+extern const struct pass prepare_default_passes[];
+
+#endif

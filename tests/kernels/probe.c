@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Test-only shared library: run one operator from another language. It goes the way the engine goes (check, constants, bind, tiles), so an
+ * oracle written in Python compares exactly what a graph would compute. Nothing here knows any operator. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+#include "ops/ops.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Mirrors of the Python wrapper (probe.py). All fields have natural alignment there too. */
+struct probe_tensor {
+    uint32_t type, rank;
+    uint32_t dims[MAX_RANK];
+    uint32_t quant_kind, bits;
+    int32_t axis;
+    uint32_t n;
+    const float *scales;      /* one for Q_TENSOR, n for Q_AXIS */
+    const int32_t *offsets;
+    void *data;               /* NULL: absent input */
+    uint64_t bytes;
+    uint32_t is_constant;     /* contents known at prepare */
+    uint32_t absent;
+};
+
+struct probe_param {
+    const char *name;
+    uint32_t type, rank;
+    uint32_t dims[MAX_RANK];
+    uint32_t count;
+    const void *data;
+};
+
+struct probe_case {
+    const char *op;
+    uint32_t n_in, n_out, n_params, isa;
+    struct probe_tensor *in, *out;
+    const struct probe_param *params;
+    float post_lo, post_hi;
+    uint32_t tiles;           /* number of tiles to cut the extent into; 0: one */
+    uint32_t use_aux;         /* 0: bind without derived constants even where the family wants them */
+    char kernel[64];          /* out: the variant that ran */
+    char text[STATUS_TEXT_MAX]; /* out: the explanation of a failure */
+};
+
+struct probe_run {
+    struct op_call call;
+    struct tensor_desc desc[KERNEL_MAX_OPERANDS];
+    const struct tensor_desc *in[KERNEL_MAX_OPERANDS], *out[KERNEL_MAX_OPERANDS];
+    const void *in_data[KERNEL_MAX_OPERANDS];
+    void *data[KERNEL_MAX_OPERANDS];
+    struct op_value params[16];
+    void *aux[KERNEL_MAX_AUX];
+    void *args, *work;
+};
+
+static void *padded_alloc(size_t bytes)
+{
+    return aligned_alloc(64, (bytes + 127) / 64 * 64);
+}
+
+static void fill_desc(struct tensor_desc *d, const struct probe_tensor *t)
+{
+    *d = (struct tensor_desc){ .type = (enum dtype)t->type, .rank = (uint8_t)t->rank };
+    memcpy(d->dims, t->dims, sizeof d->dims);
+    d->q = (struct quant){ .kind = (uint8_t)t->quant_kind, .definition = 1, .bits = (uint8_t)t->bits, .axis = t->axis, .n = t->n };
+    if (t->quant_kind == Q_TENSOR) {
+        d->q.n = 0;
+        d->q.scale = t->scales[0];
+        d->q.offset = t->offsets ? t->offsets[0] : 0;
+    } else if (t->quant_kind != Q_NONE) {
+        d->q.scales = t->scales;
+        d->q.offsets = t->offsets;
+    }
+}
+
+static enum status fill_call(struct probe_run *r, struct probe_case *c)
+{
+    const struct op_def *op = op_find(c->op);
+    RETURN_IF(!op, ST_NOT_FOUND, "no operator is called \"%s\"", c->op);
+    RETURN_IF(c->n_in + c->n_out > KERNEL_MAX_OPERANDS, ST_INVALID_ARG, "too many operands");
+    for (uint32_t i = 0; i < c->n_in + c->n_out; i++) {
+        const struct probe_tensor *t = i < c->n_in ? &c->in[i] : &c->out[i - c->n_in];
+        fill_desc(&r->desc[i], t);
+        if (i >= c->n_in)
+            r->out[i - c->n_in] = &r->desc[i];
+        else if (!t->absent)
+            r->in[i] = &r->desc[i];
+        r->data[i] = t->absent ? NULL : t->data;
+        if (i < c->n_in && t->is_constant && !t->absent)
+            r->in_data[i] = t->data;
+    }
+    for (uint32_t i = 0; i < c->n_params; i++) {
+        const struct probe_param *p = &c->params[i];
+        int at = op_param_index(op, p->name);
+        RETURN_IF(at < 0, ST_NOT_FOUND, "%s has no parameter \"%s\"", c->op, p->name);
+        struct op_value *v = &r->params[at];
+        *v = (struct op_value){ .type = (enum dtype)p->type, .rank = (uint8_t)p->rank, .count = p->count, .data = p->data };
+        memcpy(v->dims, p->dims, sizeof v->dims);
+    }
+    r->call = (struct op_call){ .op = op, .node = "probe", .n_in = c->n_in, .n_out = c->n_out, .in = r->in, .out = r->out,
+                                .params = r->params, .in_data = r->in_data, .post = { c->post_lo, c->post_hi } };
+    return ST_OK;
+}
+
+static enum status make_aux(struct probe_run *r)
+{
+    struct kernel_aux want;
+    TRY(kernel_aux(&r->call, &want));
+    for (uint32_t i = 0; i < want.n; i++) {
+        r->aux[i] = padded_alloc(want.bytes[i]);
+        memset(r->aux[i], 0xa5, want.bytes[i]);
+        TRY(kernel_aux_fill(&r->call, i, r->aux[i]));
+    }
+    r->call.aux = (const void *const *)r->aux;
+    r->call.n_aux = want.n;
+    /* What the constants replace is gone when the graph runs: a kernel that still reads it must fail here. */
+    for (uint32_t i = 0; i < r->call.n_in; i++)
+        if (want.n && (want.replaces >> i & 1)) {
+            r->data[i] = NULL;
+            r->in_data[i] = NULL;
+        }
+    return ST_OK;
+}
+
+static enum status run_tiles(struct probe_run *r, struct probe_case *c)
+{
+    struct kernel_bound b;
+    TRY(op_check(&r->call));
+    RETURN_IF(!kernel_exists(r->call.op->id), ST_NOT_SUPPORTED, "no kernel for %s", c->op);
+    if (c->use_aux)
+        TRY(make_aux(r));
+    r->args = padded_alloc(kernel_args_size(r->call.op->id));
+    TRY(kernel_bind(&r->call, (enum isa)c->isa, r->args, &b));
+    snprintf(c->kernel, sizeof c->kernel, "%s", b.name);
+    r->work = padded_alloc(b.work_bytes);
+    uint32_t tiles = c->tiles ? c->tiles : 1;
+    if (tiles > b.extent)
+        tiles = b.extent;
+    /* Last tile first: a kernel may not depend on the order of tiles. */
+    for (uint32_t i = tiles; i-- > 0;) {
+        struct range t = { (uint32_t)((uint64_t)b.extent * i / tiles), (uint32_t)((uint64_t)b.extent * (i + 1) / tiles) };
+        memset(r->work, 0xee, b.work_bytes);
+        b.run(&(struct kernel_call){ .args = r->args, .data = r->data, .work = r->work }, t);
+    }
+    return ST_OK;
+}
+
+EXPORT int probe_run(struct probe_case *c)
+{
+    struct probe_run *r = calloc(1, sizeof *r);
+    if (!r)
+        return ST_NO_MEMORY;
+    c->kernel[0] = c->text[0] = 0;
+    enum status st = fill_call(r, c);
+    if (st == ST_OK)
+        st = run_tiles(r, c);
+    if (st != ST_OK)
+        snprintf(c->text, sizeof c->text, "%s: %s", status_name(st), status_text());
+    for (int i = 0; i < KERNEL_MAX_AUX; i++)
+        free(r->aux[i]);
+    free(r->args);
+    free(r->work);
+    free(r);
+    return st;
+}
+
+EXPORT int probe_dtype(const char *name)
+{
+    return dtype_from_name(name);
+}
+
+EXPORT int probe_isa(void)
+{
+    return cpu_isa();
+}
+
+EXPORT int probe_struct_size(void)
+{
+    return (int)sizeof(struct probe_case);
+}

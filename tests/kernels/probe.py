@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python side of the kernel probe (probe.c): describe an operator with numpy arrays, run it, get arrays back.
+
+    p = Probe()
+    y = p.run("Relu", [T(x, "f32")], [O((2, 3), "f32")])[0]
+    y = p.run("Conv2d", [T(q, "uq8", scale=0.1, offset=-3), T(w, "sq8", scales=s, axis=3, const=True), None],
+              [O(shape, "uq8", scale=0.2, offset=0)], {"stride": u32([1, 1]), "pad_amount": u32([[0, 0], [0, 0]])})
+
+A fixed-point array holds the stored integers. 4-bit types are given unpacked and packed here. Failures raise ProbeError with the library's sentence.
+"""
+import ctypes as C
+import os
+import sys
+
+import numpy as np
+
+MAX_RANK = 8
+ISA = {"ref": 0, "avx2": 1, "avx512": 2, "amx": 3}
+NUMPY = {
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+    "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": np.uint16,
+    "sq8": np.int8, "sq16": np.int16, "sq32": np.int32, "sq4": np.int8,
+    "uq8": np.uint8, "uq16": np.uint16, "uq32": np.uint32, "uq4": np.uint8, "b8": np.uint8,
+}
+Q_NONE, Q_TENSOR, Q_AXIS = 0, 1, 2
+
+
+class ProbeError(Exception):
+    pass
+
+
+class _Tensor(C.Structure):
+    _fields_ = [("type", C.c_uint32), ("rank", C.c_uint32), ("dims", C.c_uint32 * MAX_RANK),
+                ("quant_kind", C.c_uint32), ("bits", C.c_uint32), ("axis", C.c_int32), ("n", C.c_uint32),
+                ("scales", C.c_void_p), ("offsets", C.c_void_p), ("data", C.c_void_p), ("bytes", C.c_uint64),
+                ("is_constant", C.c_uint32), ("absent", C.c_uint32)]
+
+
+class _Param(C.Structure):
+    _fields_ = [("name", C.c_char_p), ("type", C.c_uint32), ("rank", C.c_uint32), ("dims", C.c_uint32 * MAX_RANK),
+                ("count", C.c_uint32), ("data", C.c_void_p)]
+
+
+class _Case(C.Structure):
+    _fields_ = [("op", C.c_char_p), ("n_in", C.c_uint32), ("n_out", C.c_uint32), ("n_params", C.c_uint32),
+                ("isa", C.c_uint32), ("ins", C.POINTER(_Tensor)), ("outs", C.POINTER(_Tensor)),
+                ("params", C.POINTER(_Param)), ("post_lo", C.c_float), ("post_hi", C.c_float),
+                ("tiles", C.c_uint32), ("use_aux", C.c_uint32), ("kernel", C.c_char * 64), ("text", C.c_char * 1024)]
+
+
+class T:
+    """An operand: array of stored values, type name, encoding. scale/offset: per tensor; scales/offsets and axis: per axis."""
+
+    def __init__(self, array, dtype, scale=None, offset=0, scales=None, offsets=None, axis=-1, bits=0, const=False):
+        self.array = None if array is None else np.ascontiguousarray(array, dtype=NUMPY[dtype])
+        self.shape = None if array is None else np.shape(array)
+        self.dtype, self.bits, self.axis, self.const = dtype, bits, axis, const
+        self.kind = Q_AXIS if scales is not None else Q_TENSOR if scale is not None else Q_NONE
+        self.scales = np.atleast_1d(np.asarray(scales if scales is not None else (scale or 0), np.float32))
+        o = offsets if offsets is not None else np.zeros(len(self.scales)) if scales is not None else offset
+        self.offsets = np.atleast_1d(np.asarray(o, np.int32))
+
+
+class O(T):
+    """An output: shape, type name, encoding."""
+
+    def __init__(self, shape, dtype, **k):
+        super().__init__(np.zeros(shape, NUMPY[dtype]), dtype, **k)
+
+
+class P:
+    """A parameter value: array or scalar with a type name."""
+
+    def __init__(self, value, dtype):
+        self.array = np.asarray(value, NUMPY[dtype])
+        self.dtype = dtype
+
+
+def u32(v):
+    return P(v, "u32")
+
+
+def i32(v):
+    return P(v, "i32")
+
+
+def f32(v):
+    return P(v, "f32")
+
+
+def b8(v):
+    return P(v, "b8")
+
+
+def scaled(n):
+    """Number of random cases under OPENQNN_TEST_SCALE (percent)."""
+    return max(1, n * int(os.environ.get("OPENQNN_TEST_SCALE", "100")) // 100)
+
+
+def _pack4(a):
+    flat = (a.reshape(-1).astype(np.int16) & 15).astype(np.uint8)
+    if len(flat) % 2:
+        flat = np.append(flat, np.uint8(0))
+    return (flat[0::2] | (flat[1::2] << 4)).astype(np.uint8)
+
+
+class Probe:
+    def __init__(self, path=None):
+        path = path or os.environ.get("OPENQNN_PROBE") or (sys.argv[1] if len(sys.argv) > 1 else None)
+        self.lib = C.CDLL(path)
+        self.lib.probe_run.argtypes = [C.POINTER(_Case)]
+        assert self.lib.probe_struct_size() == C.sizeof(_Case), "probe.py and probe.c disagree about struct probe_case"
+        self.types = {n: self.lib.probe_dtype(n.encode()) for n in NUMPY}
+        self.isa = self.lib.probe_isa()
+        self.kernel = ""
+
+    GUARD = 64
+
+    def _tensor(self, t, keep, writable):
+        c = _Tensor()
+        if t is None:
+            c.absent = 1
+            return c
+        c.type = self.types[t.dtype]
+        c.rank = len(t.shape)
+        for i, d in enumerate(t.shape):
+            c.dims[i] = d
+        c.quant_kind, c.bits, c.axis, c.n = t.kind, t.bits, t.axis, len(t.scales)
+        c.scales, c.offsets = t.scales.ctypes.data, t.offsets.ctypes.data
+        raw = _pack4(t.array) if t.dtype in ("sq4", "uq4") else t.array
+        raw = np.frombuffer(raw.tobytes(), np.uint8)
+        buf = np.full(len(raw) + 2 * self.GUARD + 64, 0x5c, np.uint8)
+        start = self.GUARD + (-(buf.ctypes.data + self.GUARD)) % 64
+        if not writable:
+            buf[start:start + len(raw)] = raw
+        c.data, c.bytes, c.is_constant = buf.ctypes.data + start, len(raw), int(t.const)
+        keep.append((buf, start, len(raw), t))
+        return c
+
+    def run(self, op, ins, outs, params=None, isa="ref", post=(-np.inf, np.inf), tiles=1, aux=True):
+        ins = [T(*x) if isinstance(x, tuple) else x for x in ins]
+        kin, kout, kpar = [], [], []
+        cin = (_Tensor * max(1, len(ins)))(*[self._tensor(t, kin, False) for t in ins])
+        cout = (_Tensor * max(1, len(outs)))(*[self._tensor(t, kout, True) for t in outs])
+        cpar = (_Param * max(1, len(params or {})))()
+        for i, (name, p) in enumerate((params or {}).items()):
+            a = np.ascontiguousarray(p.array).reshape(p.array.shape)
+            kpar.append((a, name.encode()))
+            cpar[i].name, cpar[i].type, cpar[i].rank = kpar[-1][1], self.types[p.dtype], a.ndim
+            for j, d in enumerate(a.shape):
+                cpar[i].dims[j] = d
+            cpar[i].count, cpar[i].data = a.size, a.ctypes.data
+        c = _Case(op=op.encode(), n_in=len(ins), n_out=len(outs), n_params=len(params or {}), isa=ISA[isa], ins=cin, outs=cout,
+                  params=cpar, post_lo=post[0], post_hi=post[1], tiles=tiles, use_aux=int(aux))
+        status = self.lib.probe_run(C.byref(c))
+        self.kernel = c.kernel.decode()
+        if status:
+            raise ProbeError(c.text.decode())
+        result = []
+        for buf, start, n, t in kin + kout:
+            assert (buf[:start] == 0x5c).all() and (buf[start + n:] == 0x5c).all(), f"{self.kernel}: wrote outside of a tensor"
+        for buf, start, n, t in kout:
+            result.append(np.frombuffer(buf[start:start + n].tobytes(), NUMPY[t.dtype]).reshape(t.shape))
+        return result
