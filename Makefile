@@ -3,7 +3,8 @@
 
 BUILD ?= build
 PREFIX ?= /opt/openqnn
-FUZZ_SECONDS ?= 30
+FUZZ_RUNS ?= 1000000
+FUZZ_SEED ?= $(shell date +%s)
 
 # A relative PREFIX means relative to here; make does not expand "~" itself.
 prefix := $(abspath $(patsubst ~%,$(HOME)%,$(PREFIX)))
@@ -21,7 +22,7 @@ help:
 	@echo '  make build                libraries and tools, in $(BUILD)/'
 	@echo '  make install PREFIX=DIR   the SDK tree, by default in $(PREFIX)'
 	@echo '  make asan | ubsan | tsan  tests under one sanitizer'
-	@echo '  make fuzz                 every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
+	@echo '  make fuzz                 every fuzz target on FUZZ_RUNS=$(FUZZ_RUNS) inputs, from a new seed each time'
 	@echo '  make format               clang-format on the sources'
 	@echo '  make clean                remove all build folders'
 
@@ -56,7 +57,8 @@ tsan: setup
 	@scripts/sanitize.sh thread build-tsan tsan threads
 
 fuzz: setup
-	@OPENQNN_FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/sanitize.sh address,undefined build-asan-ubsan fuzz fuzz
+	@TIMEOUT_FACTOR=0 TEST_ARGS='-runs=$(FUZZ_RUNS) -seed=$(FUZZ_SEED)' \
+		scripts/sanitize.sh address,undefined build-asan-ubsan fuzz fuzz
 
 format: setup
 	@scripts/setup.sh format

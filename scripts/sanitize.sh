@@ -4,7 +4,8 @@
 #
 #   scripts/sanitize.sh SANITIZERS BUILD_DIR LOG_NAME SUITE...     address | undefined | thread | address,undefined
 #
-# Random tests run OPENQNN_TEST_SCALE percent of their cases (10 when not set): instrumented code is slow.
+# Random tests run OPENQNN_TEST_SCALE percent of their cases (10 when not set): instrumented code is slow. TIMEOUT_FACTOR
+# multiplies the time a test may take (10 when not set, 0: no limit); TEST_ARGS are added to each test's arguments.
 set -eu
 sanitizers=$1 build=$2 log=$3
 shift 3
@@ -25,9 +26,10 @@ export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS:-}"
 export OPENQNN_TEST_SCALE="${OPENQNN_TEST_SCALE:-10}"
 
 # The thread sanitizer's shadow does not fit every randomized address layout; run without randomization where we may.
+wrapper=
 if [ "$sanitizers" = thread ] && setarch -R true 2>/dev/null; then
-    # shellcheck disable=SC2086
-    exec setarch -R meson test -C "$build" --logbase "$log" --timeout-multiplier 10 --print-errorlogs $suites
+    wrapper='setarch -R'
 fi
-# shellcheck disable=SC2086
-exec meson test -C "$build" --logbase "$log" --timeout-multiplier 10 --print-errorlogs $suites
+# shellcheck disable=SC2086 # words on purpose
+exec $wrapper meson test -C "$build" --logbase "$log" --timeout-multiplier "${TIMEOUT_FACTOR:-10}" --print-errorlogs \
+    ${TEST_ARGS:+"--test-args=$TEST_ARGS"} $suites

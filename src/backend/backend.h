@@ -73,6 +73,12 @@ struct backend {
     enum status (*graph_config)(const void *custom, struct backend_graph_cfg *cfg);
     enum status (*device_config)(const void *custom);
     void (*graph_config_free)(struct backend_graph_cfg *cfg);
+    enum status (*soc_model)(uint32_t model); /* QnnGlobalConfig; NULL: every SoC model is accepted and ignored */
+
+    /* CUSTOM properties: fill what the client's pointer asks for. NULL: refused as not supported. */
+    enum status (*backend_property)(void *custom);
+    enum status (*context_property)(struct backend_context *c, void *custom);
+    enum status (*graph_property)(struct backend_graph *g, void *custom);
 
     /* Contexts: made once per QnnContext. */
     enum status (*open)(const struct backend_context_cfg *cfg, struct backend_context **ret);
@@ -91,6 +97,12 @@ struct backend {
     enum status (*mem_map)(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
     void (*mem_unmap)(struct backend_context *c, void *address, uint64_t bytes);
 };
+
+/* What the table says about an operator, with the defaults applied (backend.c). backend_supports expects a call that passed op_check; a
+ * refusal names the operator, the types seen and what there is. */
+bool backend_has_op(const struct backend *b, enum op_id op);
+enum status backend_supports(const struct backend *b, const struct op_call *c);
+bool backend_capable(const struct backend *b, uint32_t key); /* the property key is in b->capabilities */
 
 /* The table of this library; each backend folder defines it once. */
 extern const struct backend *const backend_this;

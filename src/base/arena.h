@@ -11,12 +11,12 @@ struct arena {
     size_t used;                /* bytes handed out, for reports */
 };
 
-void arena_init(struct arena *a);                              /* allocates nothing */
-void arena_finish(struct arena *a);                            /* frees everything; a is usable again */
-void *arena_alloc(struct arena *a, size_t size);               /* zeroed, 16-byte aligned; NULL on failure; size 0 allowed */
+void arena_init(struct arena *a);                /* allocates nothing */
+void arena_finish(struct arena *a);              /* frees everything; a is usable again */
+void *arena_alloc(struct arena *a, size_t size); /* zeroed, 16-byte aligned; NULL on failure; size 0 allowed */
 void *arena_alloc_array(struct arena *a, size_t count, size_t size);
 void *arena_dup(struct arena *a, const void *p, size_t size);
-char *arena_strdup(struct arena *a, const char *s);           /* NULL for NULL */
+char *arena_strdup(struct arena *a, const char *s); /* NULL for NULL */
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define arena_new(a, T) ((T *)arena_alloc((a), sizeof(T)))

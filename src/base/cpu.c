@@ -103,16 +103,8 @@ const char *cpu_isa_name(enum isa level)
 
 unsigned cpu_cores(void)
 {
-    /* The kernel refuses a mask smaller than its own; machines with more CPUs than cpu_set_t are rare but real. */
-    for (int cpus = CPU_SETSIZE; cpus <= CPU_SETSIZE * 64; cpus *= 2) {
-        cpu_set_t *set = CPU_ALLOC((size_t)cpus);
-        if (!set)
-            break;
-        size_t bytes = CPU_ALLOC_SIZE((size_t)cpus);
-        int n = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
-        CPU_FREE(set);
-        if (n > 0)
-            return (unsigned)n;
-    }
-    return 1;
+    /* The kernel refuses a mask smaller than its own; machines with more CPUs than one cpu_set_t holds are rare but real. */
+    cpu_set_t sets[8] = {};
+    int n = sched_getaffinity(0, sizeof(sets), sets) == 0 ? CPU_COUNT_S(sizeof(sets), sets) : 1;
+    return n > 0 ? (unsigned)n : 1;
 }

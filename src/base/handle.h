@@ -30,9 +30,9 @@ enum handle_type {
     HANDLE_TYPE_COUNT
 };
 
-void *handle_open(enum handle_type type, void *object);       /* the new id; NULL when out of memory or object is NULL */
-void *handle_get(const void *handle, enum handle_type type);  /* the object, pinned; NULL when the handle is not valid */
-void handle_put(const void *handle);                          /* ends one pin; also after another thread began to close */
+void *handle_open(enum handle_type type, void *object);      /* the new id; NULL when out of memory or object is NULL */
+void *handle_get(const void *handle, enum handle_type type); /* the object, pinned; NULL when the handle is not valid */
+void handle_put(const void *handle);                         /* ends one pin; also after another thread began to close */
 
 /* Invalidate the id; waits for pins of other threads. The caller must hold exactly `own_pins` pins itself, which end here
  * whatever the result. Returns the object, or NULL when the handle is not valid (already closed, also by another thread

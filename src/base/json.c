@@ -22,7 +22,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-enum { SHOW_MAX = 80, PATH_TEXT_MAX = 256, LIST_TEXT_MAX = 400, FIELDS_MAX = 256, READ_STEP = 64 << 10, FILE_BYTES_MAX = 64 << 20 };
+enum { SHOW_MAX = 80, PATH_TEXT_MAX = 256, LIST_TEXT_MAX = 400, FIELDS_MAX = 256 };
+enum { READ_STEP = 64 << 10, FILE_BYTES_MAX = 64 << 20 };
 
 struct reader {
     struct json_text text;
@@ -39,9 +40,14 @@ struct item {
 };
 
 static const char *const type_texts[] = {
-    [JANSSON_OBJECT] = "an object",        [JSON_ARRAY] = "a list",  [JANSSON_STRING] = "a string",
-    [JSON_INTEGER] = "a whole number",     [JSON_REAL] = "a number with a fraction or exponent",
-    [JSON_TRUE] = "true",                  [JSON_FALSE] = "false",   [JSON_NULL] = "null",
+    [JANSSON_OBJECT] = "an object",
+    [JSON_ARRAY] = "a list",
+    [JANSSON_STRING] = "a string",
+    [JSON_INTEGER] = "a whole number",
+    [JSON_REAL] = "a number with a fraction or exponent",
+    [JSON_TRUE] = "true",
+    [JSON_FALSE] = "false",
+    [JSON_NULL] = "null",
 };
 
 static enum status read_fields(const struct item *object, const struct json_field *fields);
@@ -256,9 +262,9 @@ static enum status read_strings(const struct item *i)
 }
 
 static enum status (*const readers[])(const struct item *) = {
-    [JSON_BOOL] = read_bool, [JSON_U32] = read_u32,       [JSON_I64] = read_i64,   [JSON_F64] = read_f64,
-    [JSON_STRING] = read_string, [JSON_ENUM] = read_enum, [JSON_OBJECT] = read_object, [JSON_LIST] = read_list,
-    [JSON_STRINGS] = read_strings,
+    [JSON_BOOL] = read_bool,     [JSON_U32] = read_u32,       [JSON_I64] = read_i64,
+    [JSON_F64] = read_f64,       [JSON_STRING] = read_string, [JSON_ENUM] = read_enum,
+    [JSON_OBJECT] = read_object, [JSON_LIST] = read_list,     [JSON_STRINGS] = read_strings,
 };
 
 static enum status refuse_key(const struct reader *r, const struct json_step *step, const struct json_field *fields)
@@ -311,7 +317,8 @@ static enum status read_fields(const struct item *object, const struct json_fiel
 static enum status syntax_error(const json_error_t *e)
 {
     char text[SHOW_MAX];
-    if (json_error_code(e) == json_error_out_of_memory)
+    /* jansson reports a failed allocation as one, not at all, or as an error at the token it was for. */
+    if (json_error_code(e) == json_error_out_of_memory || !e->text[0] || errno == ENOMEM)
         return status_fail(ST_NO_MEMORY, "out of memory for the JSON text");
     /* The parser counts up to the end of what it could not use. */
     return status_fail(ST_BAD_TEXT, "near line %d, column %d: %s", e->line, e->column, show(e->text, text));
@@ -338,6 +345,7 @@ enum status json_read(const char *text, size_t size, const struct json_field *fi
     CLEANUP(reader_finish) struct reader r = { .arena = arena };
     TRY(json_text_strip(text, size, &r.text));
     json_error_t e = { .line = -1 };
+    errno = 0;
     CLEANUP(json_release) json_t *root = json_loadb(r.text.at, r.text.n, JSON_REJECT_DUPLICATES, &e);
     if (!root)
         return syntax_error(&e);

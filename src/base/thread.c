@@ -29,9 +29,9 @@ struct worker {
 
 struct team {
     unsigned size;
-    uint64_t spin_ns;      /* 0: sleep at once */
-    unsigned forks;        /* value of fork_count when the threads were started */
-    team_fn *fn;           /* the job; written before `job` grows */
+    uint64_t spin_ns; /* 0: sleep at once */
+    unsigned forks;   /* value of fork_count when the threads were started */
+    team_fn *fn;      /* the job; written before `job` grows */
     void *arg;
     atomic_bool stop;
     _Alignas(LINE) _Atomic uint32_t job;

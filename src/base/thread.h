@@ -12,7 +12,8 @@
 
 #include "base/status.h"
 
-/* The new thread takes no signals of the client (only faults of its own code) and shows up as `name`, cut at 15 bytes; NULL: unnamed. */
+/* The new thread takes no signals of the client, only faults of its own code, and shows up in tools as `name`, cut at
+ * 15 bytes; NULL: no name of its own. The caller joins or detaches it. */
 enum status thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), void *arg);
 
 struct team;

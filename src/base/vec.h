@@ -13,10 +13,10 @@
 
 #include "base/mem.h" /* vec_finish */
 
-#define VEC(T)            \
-    struct {              \
-        T *at;            \
-        size_t n, cap;    \
+#define VEC(T)         \
+    struct {           \
+        T *at;         \
+        size_t n, cap; \
     }
 
 /* Make room for `want` elements of `size` bytes behind *at; false when out of memory, the vector is unchanged then. */
@@ -25,11 +25,11 @@ void *vec_push_raw(void **at, size_t *n, size_t *cap, size_t size);
 
 #define vec_reserve(v, want) vec_reserve_raw((void **)&(v)->at, &(v)->cap, (want), sizeof(*(v)->at))
 #define vec_push(v) ((__typeof__((v)->at))vec_push_raw((void **)&(v)->at, &(v)->n, &(v)->cap, sizeof(*(v)->at)))
-#define vec_finish(v)                         \
-    do {                                      \
-        mem_free((v)->at);                    \
-        (v)->at = NULL;                       \
-        (v)->n = (v)->cap = 0;                \
+#define vec_finish(v)          \
+    do {                       \
+        mem_free((v)->at);     \
+        (v)->at = NULL;        \
+        (v)->n = (v)->cap = 0; \
     } while (0)
 
 #endif

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several files into one. Sections travel as they are; only the section table is new: graphs and constant sections get new numbers,
  * and constant sections with equal contents are stored once, which is how graphs share weights. */
-#include <stdio.h>
 #include <string.h>
 
 #include "binary/binary_format.h"
 
 struct merge {
-    struct bin_pieces pieces;
-    uint32_t n_graphs, n_consts;
+    struct bin_pieces pieces, consts;
+    uint32_t n_graphs;
 };
+
+static void merge_finish(struct merge *m)
+{
+    vec_finish(&m->pieces);
+    vec_finish(&m->consts);
+}
 
 static struct bin_header header_of(const struct binary *b)
 {
@@ -34,16 +39,15 @@ static struct bin_piece piece_of(const struct binary *b, const struct bin_sectio
 /* The number of these constants in the merged file; new ones are added. */
 static enum status add_constants(struct merge *m, struct bin_piece piece, uint32_t *ret)
 {
-    for (size_t i = 0; i < m->pieces.n; i++) {
-        const struct bin_piece *old = &m->pieces.at[i];
-        if (old->kind == SEC_CONSTANTS && old->size == piece.size && old->crc == piece.crc &&
-            memcmp(old->data, piece.data, piece.size) == 0) {
+    for (size_t i = 0; i < m->consts.n; i++) {
+        const struct bin_piece *old = &m->consts.at[i];
+        if (old->size == piece.size && old->crc == piece.crc && memcmp(old->data, piece.data, piece.size) == 0) {
             *ret = old->index;
             return ST_OK;
         }
     }
-    *ret = piece.index = m->n_consts++;
-    return bin_add(&m->pieces, piece);
+    *ret = piece.index = (uint32_t)m->consts.n;
+    return bin_add(&m->consts, piece);
 }
 
 static enum status find_constants(struct merge *m, const struct binary *b, uint32_t number, uint32_t *ret)
@@ -75,6 +79,18 @@ static enum status add_part(struct merge *m, const struct binary *b)
     return ST_OK;
 }
 
+static enum status check_names(const struct binary *const *parts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t g = 0; g < parts[i]->n_graphs; g++)
+            for (uint32_t j = 0; j < i; j++)
+                for (uint32_t k = 0; k < parts[j]->n_graphs; k++)
+                    RETURN_IF(strcmp(parts[i]->graphs[g].info.name, parts[j]->graphs[k].info.name) == 0, ST_EXISTS,
+                              "context binary: two graphs are named \"%s\"; names must differ within a file",
+                              parts[i]->graphs[g].info.name);
+    return ST_OK;
+}
+
 static enum status check_parts(const struct binary *const *parts, uint32_t n)
 {
     RETURN_IF(n == 0, ST_INVALID_ARG, "context binary: nothing to merge; at least one graph is needed");
@@ -88,7 +104,7 @@ static enum status check_parts(const struct binary *const *parts, uint32_t n)
     }
     RETURN_IF(graphs > BINARY_MAX_GRAPHS, ST_INVALID_ARG, "context binary: %llu graphs; at most %d fit one file",
               (unsigned long long)graphs, BINARY_MAX_GRAPHS);
-    return ST_OK;
+    return check_names(parts, n);
 }
 
 /* Constant sections go last in the file, so that the metadata of many graphs is together. */
@@ -99,18 +115,8 @@ static enum status gather(const struct binary *const *parts, uint32_t n, const c
         TRY(add_part(m, parts[i]));
     if (oem)
         TRY(bin_add(&m->pieces, (struct bin_piece){ .kind = SEC_OEM, .data = oem, .size = strlen(oem) + 1, .link = BINARY_NONE }));
-    size_t n_pieces = m->pieces.n;
-    for (size_t i = 0, kept = 0; i < n_pieces; i++) {
-        struct bin_piece piece = m->pieces.at[i];
-        if (piece.kind == SEC_CONSTANTS)
-            TRY(bin_add(&m->pieces, piece));
-        else
-            m->pieces.at[kept++] = piece;
-        if (i + 1 == n_pieces) {
-            memmove(&m->pieces.at[kept], &m->pieces.at[n_pieces], (m->pieces.n - n_pieces) * sizeof(piece));
-            m->pieces.n = kept + (m->pieces.n - n_pieces);
-        }
-    }
+    for (size_t i = 0; i < m->consts.n; i++)
+        TRY(bin_add(&m->pieces, m->consts.at[i]));
     return ST_OK;
 }
 
@@ -124,7 +130,7 @@ enum status binary_merged_size(const struct binary *const *parts, uint32_t n, co
 {
     struct merge m = {};
     enum status st = merge_sized(parts, n, oem, &m, ret);
-    vec_finish(&m.pieces);
+    merge_finish(&m);
     return st;
 }
 
@@ -137,6 +143,6 @@ enum status binary_merge(const struct binary *const *parts, uint32_t n, const ch
         st = bin_image_build(&m.pieces, size, ret);
     if (st == ST_OK)
         bin_image_seal(&m.pieces, &parts[0]->target, m.n_graphs, ret);
-    vec_finish(&m.pieces);
+    merge_finish(&m);
     return st;
 }

@@ -21,6 +21,8 @@ struct writer {
     VEC(uint32_t) lists;
     uint32_t op_index[OP_COUNT]; /* position in ops + 1 */
     struct bin_graph graph;
+    uint32_t *const_slots; /* open addressing by data pointer: tensor index + 1 */
+    size_t n_const_slots;
     uint64_t const_bytes;
     bool has_const;
 };
@@ -127,12 +129,34 @@ static enum status put_quant(struct writer *w, const struct quant *q, uint32_t *
     return ST_OK;
 }
 
-/* Constants go one after another, each aligned for any vector load. */
-static enum status place_const(struct writer *w, const struct binary_tensor *t, struct bin_tensor *rec)
+/* The slot of a constant by its data. Equal pointers are one constant: views of constants must share its address. */
+static uint32_t *const_slot(const struct writer *w, uint32_t index)
 {
-    rec->offset = w->const_bytes;
-    bool over = t->bytes > UINT64_MAX / 2 || w->const_bytes > UINT64_MAX / 2;
+    const struct binary_source *s = w->src;
+    size_t mask = w->n_const_slots - 1, i = ((uintptr_t)s->data[index] >> 4) * 0x9e3779b97f4a7c15u >> 20 & mask;
+    while (w->const_slots[i]) {
+        uint32_t other = w->const_slots[i] - 1;
+        if (s->data[other] == s->data[index] && s->tensors[other].bytes == s->tensors[index].bytes)
+            break;
+        i = (i + 1) & mask;
+    }
+    return &w->const_slots[i];
+}
+
+/* Constants go one after another, each aligned for any vector load. */
+static enum status place_const(struct writer *w, uint32_t index, struct bin_tensor *rec)
+{
+    const struct binary_tensor *t = &w->src->tensors[index];
+    RETURN_IF(!w->src->data || !w->src->data[index], ST_INTERNAL, "context binary: constant \"%s\" has no data", t->name);
+    bool over = t->bytes > UINT64_MAX / 4 || w->const_bytes > UINT64_MAX / 4;
     RETURN_IF(over, ST_INVALID_ARG, "context binary: tensor \"%s\" has %llu bytes", t->name, (unsigned long long)t->bytes);
+    uint32_t *slot = const_slot(w, index);
+    if (*slot) {
+        rec->offset = w->tensors.at[*slot - 1].offset;
+        return ST_OK;
+    }
+    *slot = index + 1;
+    rec->offset = w->const_bytes;
     w->const_bytes = (w->const_bytes + t->bytes + BIN_ALIGN - 1) & ~(uint64_t)(BIN_ALIGN - 1);
     w->has_const = true;
     return ST_OK;
@@ -165,10 +189,8 @@ static enum status put_tensor(struct writer *w, uint32_t index)
     };
     memcpy(rec.dims, t->desc.dims, sizeof(rec.dims));
     RETURN_IF(t->io && t->place != PLACE_IO, ST_INTERNAL, "context binary: I/O tensor \"%s\" is not placed in the client's memory", t->name);
-    if (t->place == PLACE_CONST) {
-        RETURN_IF(!w->src->data || !w->src->data[index], ST_INTERNAL, "context binary: constant \"%s\" has no data", t->name);
-        TRY(place_const(w, t, &rec));
-    }
+    if (t->place == PLACE_CONST)
+        TRY(place_const(w, index, &rec));
     TRY(put_string(w, t->name, &rec.name));
     TRY(put_quant(w, &t->desc.q, &rec.quant));
     struct bin_tensor *slot = vec_push(&w->tensors);
@@ -291,6 +313,12 @@ static enum status collect(struct writer *w)
 {
     const struct binary_source *s = w->src;
     fill_graph(w);
+    w->n_const_slots = 16;
+    while (w->n_const_slots < (size_t)s->n_tensors * 2)
+        w->n_const_slots *= 2;
+    w->const_slots = mem_array(uint32_t, w->n_const_slots);
+    if (!w->const_slots)
+        return no_memory();
     TRY(put_string(w, s->info.name, &w->graph.name));
     for (uint32_t i = 0; i < s->n_tensors; i++)
         TRY(put_tensor(w, i));
@@ -364,6 +392,7 @@ enum status binary_write(const struct binary_target *t, const struct binary_sour
     vec_finish(&w->params);
     vec_finish(&w->ops);
     vec_finish(&w->lists);
+    mem_free(w->const_slots);
     mem_free(w);
     return st;
 }

@@ -66,6 +66,10 @@ struct ir_graph {
     struct arena arena; /* names, lists, parameters, quantization arrays, data */
     VEC(struct ir_tensor) tensors;
     VEC(struct ir_node) nodes; /* in an order where every producer stands before its consumers */
+    struct {                   /* tensor indexes by name, brought up to date when somebody looks for a name */
+        uint32_t *slots;
+        size_t cap, n;
+    } names;
 };
 
 enum status ir_graph_create(const char *name, struct ir_graph **ret);
@@ -77,7 +81,10 @@ enum status ir_add_tensor(struct ir_graph *g, const struct ir_tensor *t, uint32_
 enum status ir_add_const(struct ir_graph *g, const struct ir_tensor *t, bool borrow, uint32_t *ret);
 enum status ir_add_node(struct ir_graph *g, const struct ir_node *n, uint32_t *ret); /* no operator check: see ir_check_node */
 
-uint32_t ir_find_tensor(const struct ir_graph *g, const char *name); /* IR_NONE when there is none */
+/* A copy that borrows constant data, so that passes can rewrite it while the original stays as the client built it. */
+enum status ir_clone(const struct ir_graph *g, struct ir_graph **ret);
+
+uint32_t ir_find_tensor(struct ir_graph *g, const char *name); /* IR_NONE when there is none */
 
 /* The node as an op_call; arrays live in `view`, valid until the graph changes. */
 struct ir_call {

@@ -26,6 +26,7 @@ void ir_graph_free(struct ir_graph *g)
         return;
     vec_finish(&g->tensors);
     vec_finish(&g->nodes);
+    mem_free(g->names.slots);
     arena_finish(&g->arena);
     mem_free(g);
 }
@@ -116,8 +117,60 @@ enum status ir_add_node(struct ir_graph *g, const struct ir_node *n, uint32_t *r
     return ST_OK;
 }
 
-uint32_t ir_find_tensor(const struct ir_graph *g, const char *name)
+enum status ir_clone(const struct ir_graph *g, struct ir_graph **ret)
 {
+    struct ir_graph *c;
+    uint32_t at;
+    TRY(ir_graph_create(g->name, &c));
+    enum status st = ST_OK;
+    for (size_t i = 0; i < g->tensors.n && st == ST_OK; i++)
+        st = add_tensor(c, &g->tensors.at[i], true, &at);
+    for (size_t i = 0; i < g->nodes.n && st == ST_OK; i++)
+        st = ir_add_node(c, &g->nodes.at[i], &at);
+    if (st != ST_OK)
+        ir_graph_free(c);
+    else
+        *ret = c;
+    return st;
+}
+
+static uint32_t *name_slot(const struct ir_graph *g, const char *name)
+{
+    size_t i = str_hash(name) & (g->names.cap - 1);
+    while (g->names.slots[i] != IR_NONE && strcmp(g->tensors.at[g->names.slots[i]].name, name) != 0)
+        i = (i + 1) & (g->names.cap - 1);
+    return &g->names.slots[i];
+}
+
+/* Bring the index up to date; false when there is no memory for it. */
+static bool index_names(struct ir_graph *g)
+{
+    if (g->names.n == g->tensors.n)
+        return g->names.slots;
+    if (g->tensors.n * 2 > g->names.cap || g->names.n > g->tensors.n) {
+        size_t cap = 64;
+        while (cap < g->tensors.n * 4)
+            cap *= 2;
+        mem_free(g->names.slots);
+        g->names.slots = mem_alloc(cap * sizeof(uint32_t));
+        g->names.cap = g->names.slots ? cap : 0;
+        g->names.n = 0;
+        if (!g->names.slots)
+            return false;
+        memset(g->names.slots, 0xff, cap * sizeof(uint32_t));
+    }
+    for (; g->names.n < g->tensors.n; g->names.n++) {
+        uint32_t *slot = name_slot(g, g->tensors.at[g->names.n].name);
+        if (*slot == IR_NONE)
+            *slot = (uint32_t)g->names.n;
+    }
+    return true;
+}
+
+uint32_t ir_find_tensor(struct ir_graph *g, const char *name)
+{
+    if (g->tensors.n && index_names(g))
+        return *name_slot(g, name);
     for (size_t i = 0; i < g->tensors.n; i++)
         if (strcmp(g->tensors.at[i].name, name) == 0)
             return (uint32_t)i;

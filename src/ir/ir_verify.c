@@ -144,6 +144,7 @@ enum status ir_compact(struct ir_graph *g)
         g->tensors.at[kept++] = g->tensors.at[i];
     }
     g->tensors.n = kept;
+    g->names.n = SIZE_MAX; /* indexes changed: the name index starts again */
     for (size_t k = 0; k < g->nodes.n; k++) {
         struct ir_node *n = &g->nodes.at[k];
         renumber(n->in, n->n_in, map);

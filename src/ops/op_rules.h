@@ -88,7 +88,6 @@ RULE(compare);
 RULE(logic);
 RULE(binary_generic); /* ElementWiseBinary */
 RULE(select);
-RULE(mux);
 RULE(prelu);
 RULE(is_special); /* IsNan, IsInf */
 RULE(random_like);

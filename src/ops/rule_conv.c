@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions of one, two and three spatial dimensions; channels last, filters [spatial…, in, out]. */
-#include <stddef.h>
-
 #include "ops/op_rules.h"
 
 enum conv_kind { CONV, DEPTHWISE, TRANSPOSED };

@@ -11,7 +11,9 @@ RULE(cast)
 
 RULE(convert)
 {
-    return rule_cast(c, want);
+    TRY(rule_cast(c, want));
+    TRY(rule_encoded(c, c->in[0], "input 0"));
+    return rule_encoded(c, &want[0], "output 0");
 }
 
 RULE(quantize)

@@ -138,14 +138,6 @@ RULE(select)
     return ST_OK;
 }
 
-RULE(mux)
-{
-    TRY(rule_same_kind(c, 1, c->n_in - 1));
-    TRY(rule_broadcast(c, &want[0], 0, c->n_in - 1));
-    rule_type_computed(&want[0], c->in[1]);
-    return ST_OK;
-}
-
 RULE(prelu)
 {
     char a[DESC_TEXT_MAX], b[DESC_TEXT_MAX];

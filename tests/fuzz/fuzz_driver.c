@@ -47,8 +47,9 @@ static const char *artifact_prefix = "";
 static const char *keep_file;
 static uint64_t rng;
 
-static const uint64_t interesting[] = { 0, 1, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff,
-                                        0x80000000, 0xffffffff, 0x100000000, INT64_MAX, UINT64_MAX, UINT64_MAX - 1 };
+static const uint64_t interesting[] = { 0,          1,           0x7f,      0x80,       0xff,          0x100,
+                                        0x7fff,     0x8000,      0xffff,    0x10000,    0x7fffffff,    0x80000000,
+                                        0xffffffff, 0x100000000, INT64_MAX, UINT64_MAX, UINT64_MAX - 1 };
 static const int fatal_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGALRM };
 
 /* The undefined-behaviour runtime does not know the callback; its abort comes to our handler. */

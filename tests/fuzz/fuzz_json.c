@@ -23,12 +23,10 @@ struct config {
 };
 
 static const char *const priorities[] = { "low", "normal", "high", NULL };
-static const struct json_field graph_fields[] = {
-    { "vtcm_mb", JSON_U32, offsetof(struct graph, vtcm), .max = 16 },
-    { "name", JSON_STRING, offsetof(struct graph, name), .required = true },
-    { "tags", JSON_STRINGS, .offset = offsetof(struct graph, tags) },
-    {}
-};
+static const struct json_field graph_fields[] = { { "vtcm_mb", JSON_U32, offsetof(struct graph, vtcm), .max = 16 },
+                                                  { "name", JSON_STRING, offsetof(struct graph, name), .required = true },
+                                                  { "tags", JSON_STRINGS, .offset = offsetof(struct graph, tags) },
+                                                  {} };
 static const struct json_field fields[] = {
     { "first", JSON_U32, offsetof(struct config, first), .min = 2, .max = 1000 },
     { "priority", JSON_ENUM, offsetof(struct config, priority), .names = priorities },

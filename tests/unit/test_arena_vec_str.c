@@ -165,8 +165,14 @@ static void str_distances(void **state)
     static const struct {
         const char *a, *b;
         unsigned d;
-    } cases[] = { { "", "", 0 },          { "", "abc", 3 },        { "kitten", "sitting", 3 }, { "flaw", "lawn", 2 },
-                  { "vtcm_mb", "vtcm_bm", 1 }, { "Conv2d", "Conv2D", 1 }, { "abc", "abc", 0 },   { "saturday", "sunday", 3 } };
+    } cases[] = { { "", "", 0 },
+                  { "", "abc", 3 },
+                  { "kitten", "sitting", 3 },
+                  { "flaw", "lawn", 2 },
+                  { "vtcm_mb", "vtcm_bm", 1 },
+                  { "Conv2d", "Conv2D", 1 },
+                  { "abc", "abc", 0 },
+                  { "saturday", "sunday", 3 } };
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_equal(str_distance(cases[i].a, cases[i].b), cases[i].d);
         assert_int_equal(str_distance(cases[i].b, cases[i].a), cases[i].d);

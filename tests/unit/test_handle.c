@@ -3,6 +3,7 @@
  * The table is included as source, so that a slot can be aged without sixteen million closings. */
 #include "unit.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ static void bad_arguments(void **state)
         assert_ptr_equal(handle_close(h, (enum handle_type)t, 0), &object);
     }
     assert_string_equal(handle_type_name((enum handle_type)0), "unknown");
-    assert_string_equal(handle_type_name((enum handle_type)-5), "unknown");
+    assert_string_equal(handle_type_name((enum handle_type) - 5), "unknown");
 }
 
 /* Any other 64-bit value, in particular each that differs in one bit, is refused and changes nothing. */
@@ -153,6 +154,34 @@ static void worn_out_slot_is_retired(void **state)
     assert_null(handle_get(last, HANDLE_LOG));
     assert_null(handle_get(first, HANDLE_LOG));
     assert_ptr_equal(handle_close(next, HANDLE_LOG, 0), &object);
+}
+
+static void *close_in_thread(void *h)
+{
+    return handle_close(h, HANDLE_DEVICE, 0);
+}
+
+/* The second closer loses, but the pin it brought must end, or the first would wait for ever. */
+static void losing_closer_gives_up_its_pin(void **state)
+{
+    (void)state;
+    for (int brought = 0; brought < 2; brought++) {
+        int object;
+        void *h = handle_open(HANDLE_DEVICE, &object), *got = NULL;
+        pthread_t t;
+        assert_ptr_equal(handle_get(h, HANDLE_DEVICE), &object);
+        assert_int_equal(pthread_create(&t, NULL, close_in_thread, h), 0);
+        while (handle_get(h, HANDLE_DEVICE)) { /* until the other has begun */
+            handle_put(h);
+            sched_yield();
+        }
+        assert_string_equal(handle_describe(h, HANDLE_DEVICE), "already freed");
+        assert_null(handle_close(h, HANDLE_DEVICE, (unsigned)brought));
+        if (!brought)
+            handle_put(h);
+        pthread_join(t, &got);
+        assert_ptr_equal(got, &object);
+    }
 }
 
 /* Eight threads fight over one handle per round: all pin it when they can, all try to close it; one must win, and the
@@ -283,6 +312,7 @@ int main(void)
         cmocka_unit_test(many_handles),
         cmocka_unit_test(indices_map_to_slots),
         cmocka_unit_test(worn_out_slot_is_retired),
+        cmocka_unit_test(losing_closer_gives_up_its_pin),
         cmocka_unit_test(threads_get_put_close_one),
         cmocka_unit_test(threads_trade_handles),
     };

@@ -34,15 +34,14 @@ struct config {
 };
 
 static const char *const priorities[] = { "low", "normal", "normal_high", "high", NULL };
-static const struct json_field graph_fields[] = {
-    { "vtcm_mb", JSON_U32, offsetof(struct graph, vtcm), .min = 1, .max = 16, .seen = offsetof(struct graph, vtcm_seen) },
-    { "name", JSON_STRING, offsetof(struct graph, name), .required = true },
-    {}
-};
+static const struct json_field graph_fields[] = { { "vtcm_mb", JSON_U32, offsetof(struct graph, vtcm), .min = 1, .max = 16,
+                                                    .seen = offsetof(struct graph, vtcm_seen) },
+                                                  { "name", JSON_STRING, offsetof(struct graph, name), .required = true },
+                                                  {} };
 static const struct json_field in_fields[] = { { "y", JSON_U32, .offset = 0 }, {} };
-static const struct json_field deep_fields[] = {
-    { "x", JSON_U32, .offset = 0 }, { "in", JSON_OBJECT, sizeof(uint32_t), .sub = in_fields }, {}
-};
+static const struct json_field deep_fields[] = { { "x", JSON_U32, .offset = 0 },
+                                                 { "in", JSON_OBJECT, sizeof(uint32_t), .sub = in_fields },
+                                                 {} };
 static const struct json_field fields[] = {
     { "first", JSON_U32, .offset = offsetof(struct config, first) },
     { "on", JSON_BOOL, .offset = offsetof(struct config, on) },
@@ -121,23 +120,23 @@ static const struct refusal {
       "small (line 1, column 20): 17 is out of range; allowed are 0 to 16" },
     { "{ \"graphs\": [ { \"name\": \"a,}]\", \"vtcm_mb\": 0 } ] }", ST_INVALID_CONFIG,
       "graphs/0/vtcm_mb (line 1, column 33): 0 is out of range; allowed are 1 to 16" },
-    { "{ \"level\": -1 }", ST_INVALID_CONFIG,
-      "level (line 1, column 3): -1 is out of range; allowed are 0 to 4294967295" },
+    { "{ \"level\": -1 }", ST_INVALID_CONFIG, "level (line 1, column 3): -1 is out of range; allowed are 0 to 4294967295" },
     { "{ \"level\": 4294967296 }", ST_INVALID_CONFIG, "level (line 1, column 3): 4294967296 is out of range*" },
     { "{ \"limited\": 8 }", ST_INVALID_CONFIG, "limited (line 1, column 3): 8 is out of range; allowed are -8 to 7" },
     { "{ \"ratio\": 1.5 }", ST_INVALID_CONFIG, "ratio (line 1, column 3): 1.5 is out of range; allowed are 0 to 1" },
     { "{ \"level\": 1.0 }", ST_INVALID_CONFIG,
       "level (line 1, column 3): the value is a number with a fraction or exponent; a whole number is expected" },
-    { "{ \"on\": 1 }", ST_INVALID_CONFIG,
-      "on (line 1, column 3): the value is a whole number; true or false is expected" },
+    { "{ \"on\": 1 }", ST_INVALID_CONFIG, "on (line 1, column 3): the value is a whole number; true or false is expected" },
     { "{ \"text\": null }", ST_INVALID_CONFIG, "text (line 1, column 3): the value is null; a string is expected" },
     { "{ \"scale\": \"1\" }", ST_INVALID_CONFIG, "scale (line 1, column 3): the value is a string; a number is expected" },
     { "{ \"priority\": \"hihg\" }", ST_INVALID_CONFIG,
-      "priority (line 1, column 3): \"hihg\" is not known; allowed are low, normal, normal_high, high; did you mean \"high\"?" },
+      "priority (line 1, column 3): \"hihg\" is not known; allowed are low, normal, normal_high, high; did you mean "
+      "\"high\"?" },
     { "{ \"priority\": \"\\u001b[31m\" }", ST_INVALID_CONFIG, "priority (line 1, column 3): \"?[31m\" is not known*" },
     { "{ \"names\": [\"a\", [\"x\"],\n false] }", ST_INVALID_CONFIG,
       "names/1 (line 1, column 18): the value is a list; a string is expected" },
-    { "{ \"names\": {} }", ST_INVALID_CONFIG, "names (line 1, column 3): the value is an object; a list of strings is expected" },
+    { "{ \"names\": {} }", ST_INVALID_CONFIG,
+      "names (line 1, column 3): the value is an object; a list of strings is expected" },
     { "{ \"graphs\": [ {}, {} ] }", ST_INVALID_CONFIG,
       "graphs/0 (line 1, column 15): the key \"name\" is missing; it is required here" },
     { "{ \"deep\": { \"x\": 1,\n\"in\": { \"z\": 1 } } }", ST_INVALID_CONFIG,
@@ -229,8 +228,10 @@ static void files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_read),  cmocka_unit_test(absent_keys_keep_defaults),
-        cmocka_unit_test(refusals_are_explained), cmocka_unit_test(deep_and_long_input),
+        cmocka_unit_test(everything_is_read),
+        cmocka_unit_test(absent_keys_keep_defaults),
+        cmocka_unit_test(refusals_are_explained),
+        cmocka_unit_test(deep_and_long_input),
         cmocka_unit_test(files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ static void names_and_default_texts(void **state)
         assert_int_equal(strncmp(status_name((enum status)i), "ST_", 3), 0);
         assert_true(strlen(status_default_text((enum status)i)) > 3);
     }
-    assert_non_null(status_default_text((enum status)-1));
+    assert_non_null(status_default_text((enum status) - 1));
 }
 
 static void text_is_kept_and_cleared(void **state)

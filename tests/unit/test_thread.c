@@ -88,7 +88,7 @@ static void team_limits(void **state)
     assert_int_equal(team_create(0, &t), ST_INVALID_ARG);
     assert_non_null(strstr(status_text(), "1 to 1024"));
     assert_int_equal(team_create(TEAM_MAX + 1, &t), ST_INVALID_ARG);
-    assert_ptr_equal(t, &t); /* untouched */
+    assert_ptr_equal(t, &t);       /* untouched */
     for (int i = 0; i < 50; i++) { /* freed without ever running */
         assert_int_equal(team_create(4, &t), ST_OK);
         team_free(t);

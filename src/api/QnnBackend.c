@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* QnnBackend.h: the root object, and the questions about operators. */
+#include "QNN/QnnBackend.h"
+
+#include <dlfcn.h>
+
+#include "QNN/QnnOpDef.h"
+#include "QNN/QnnSdkBuildId.h"
+#include "api/objects.h"
+#include "api/op_config.h"
+
+static enum status check_config(const QnnBackend_Config_t **config)
+{
+    for (; config && *config; config++) {
+        const QnnBackend_Config_t *c = *config;
+        if (c->option == QNN_BACKEND_CONFIG_OPTION_ERROR_REPORTING)
+            continue; /* the explanation of the last failure is always kept */
+        RETURN_IF(c->option != QNN_BACKEND_CONFIG_OPTION_CUSTOM && c->option != QNN_BACKEND_CONFIG_OPTION_PLATFORM, ST_INVALID_CONFIG,
+                  "backend option %u is unknown; 0 (custom), 1 (error reporting) and 2 (platform) are known", (unsigned)c->option);
+        RETURN_IF(c->option == QNN_BACKEND_CONFIG_OPTION_PLATFORM, ST_NOT_SUPPORTED, "backend option 2 (platform \"%s\") is not supported",
+                  c->platformOption ? c->platformOption : "");
+        RETURN_IF(!backend_this->backend_config, ST_INVALID_CONFIG, "the %s backend has no custom backend options", backend_this->name);
+        TRY(backend_this->backend_config(c->customConfig));
+    }
+    return ST_OK;
+}
+
+Qnn_ErrorHandle_t QnnBackend_create(Qnn_LogHandle_t logger, const QnnBackend_Config_t **config, Qnn_BackendHandle_t *backend)
+{
+    log_enter(logger);
+    API_CHECK(backend, COMP_BACKEND, ST_INVALID_ARG, "backend is NULL; give a pointer that receives the handle");
+    enum status st = check_config(config);
+    if (st != ST_OK)
+        return api_error(COMP_BACKEND, st);
+    struct api_backend *b = mem_new(struct api_backend);
+    void *h = b ? handle_open(HANDLE_BACKEND, b) : NULL;
+    if (!h) {
+        mem_free(b);
+        return api_fail(COMP_BACKEND, ST_NO_MEMORY, "no memory for a backend");
+    }
+    b->self = h;
+    b->log = logger;
+    api_log(LOG_INFO, "%s backend, build %s", backend_this->name, QNN_SDK_BUILD_ID);
+    *backend = h;
+    return QNN_SUCCESS;
+}
+
+Qnn_ErrorHandle_t QnnBackend_setConfig(Qnn_BackendHandle_t backend, const QnnBackend_Config_t **config)
+{
+    API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
+    log_enter(b->log);
+    return api_error(COMP_BACKEND, check_config(config));
+}
+
+Qnn_ErrorHandle_t QnnBackend_getApiVersion(Qnn_ApiVersion_t *pVersion)
+{
+    log_enter(NULL);
+    API_CHECK(pVersion, COMP_BACKEND, ST_INVALID_ARG, "pVersion is NULL");
+    const uint32_t *v = backend_this->version;
+    *pVersion = (Qnn_ApiVersion_t)QNN_API_VERSION_INIT;
+    pVersion->backendApiVersion = (Qnn_Version_t){ v[0], v[1], v[2] };
+    return QNN_SUCCESS;
+}
+
+Qnn_ErrorHandle_t QnnBackend_getBuildId(const char **id)
+{
+    log_enter(NULL);
+    API_CHECK(id, COMP_BACKEND, ST_INVALID_ARG, "id is NULL");
+    *id = QNN_SDK_BUILD_ID;
+    return QNN_SUCCESS;
+}
+
+/* A package library is opened far enough to say what is wrong with it; running its operators is not supported yet. */
+static enum status register_package(const char *path, const char *provider)
+{
+    RETURN_IF(!path || !provider, ST_INVALID_ARG, "packagePath or interfaceProvider is NULL");
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    RETURN_IF(!lib, ST_UNKNOWN_PACKAGE, "op package \"%s\" cannot be opened: %s", path, dlerror());
+    bool found = dlsym(lib, provider);
+    dlclose(lib);
+    RETURN_IF(!found, ST_PROVIDER, "op package \"%s\" has no function \"%s\"", path, provider);
+    return status_fail(ST_NOT_SUPPORTED, "op package \"%s\" was found, but the %s backend does not run op packages yet", path, backend_this->name);
+}
+
+Qnn_ErrorHandle_t QnnBackend_registerOpPackage(Qnn_BackendHandle_t backend, const char *packagePath, const char *interfaceProvider,
+                                               const char *target)
+{
+    (void)target;
+    API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
+    log_enter(b->log);
+    return api_error(COMP_BACKEND, register_package(packagePath, interfaceProvider));
+}
+
+static QnnBackend_OperationName_t operations[OP_COUNT];
+static uint32_t n_operations;
+
+__attribute__((constructor)) static void list_operations(void)
+{
+    for (unsigned id = OP_NONE + 1; id < OP_COUNT; id++)
+        if (backend_has_op(backend_this, (enum op_id)id))
+            operations[n_operations++] =
+                (QnnBackend_OperationName_t){ .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW, .name = op_get((enum op_id)id)->name };
+}
+
+Qnn_ErrorHandle_t QnnBackend_getSupportedOperations(Qnn_BackendHandle_t backend, uint32_t *numOperations,
+                                                    const QnnBackend_OperationName_t **ops)
+{
+    log_enter(NULL);
+    API_CHECK(numOperations && ops, COMP_BACKEND, ST_INVALID_ARG, "numOperations or operations is NULL");
+    if (backend) { /* NULL asks for the built-in operators */
+        API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
+        log_enter(b->log);
+    }
+    *numOperations = n_operations;
+    *ops = operations;
+    return QNN_SUCCESS;
+}
+
+static enum status validate(const Qnn_OpConfig_t *config)
+{
+    CLEANUP(arena_finish) struct arena a;
+    arena_init(&a);
+    struct op_view view;
+    TRY(op_config_view(config, &a, &view));
+    TRY(op_check(&view.call));
+    return backend_supports(backend_this, &view.call);
+}
+
+Qnn_ErrorHandle_t QnnBackend_validateOpConfig(Qnn_BackendHandle_t backend, Qnn_OpConfig_t opConfig)
+{
+    API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
+    log_enter_quiet(b->log);
+    return api_error(COMP_VALIDATE, validate(&opConfig));
+}
+
+Qnn_ErrorHandle_t QnnBackend_getProperty(Qnn_BackendHandle_t backendHandle, QnnBackend_Property_t **properties)
+{
+    API_OBJECT(struct api_backend, b, backendHandle, HANDLE_BACKEND, COMP_BACKEND);
+    log_enter(b->log);
+    API_CHECK(properties, COMP_BACKEND, ST_INVALID_ARG, "properties is NULL");
+    for (; *properties; properties++) {
+        API_CHECK((*properties)->option == QNN_BACKEND_PROPERTY_OPTION_CUSTOM, COMP_BACKEND, ST_INVALID_ARG,
+                  "backend property %u is unknown; 0 (custom) is known", (unsigned)(*properties)->option);
+        API_CHECK(backend_this->backend_property, COMP_BACKEND, ST_NOT_SUPPORTED, "the %s backend has no custom properties", backend_this->name);
+        enum status st = backend_this->backend_property((*properties)->customProperty);
+        if (st != ST_OK)
+            return api_error(COMP_BACKEND, st);
+    }
+    return QNN_SUCCESS;
+}
+
+Qnn_ErrorHandle_t QnnBackend_free(Qnn_BackendHandle_t backend)
+{
+    log_enter(NULL);
+    API_CHECK(!queue_in_callback(), COMP_BACKEND, ST_NOT_PERMITTED, "a backend cannot be freed from a notify function");
+    struct api_backend *b = handle_close(backend, HANDLE_BACKEND, 0);
+    API_CHECK(b, COMP_BACKEND, ST_INVALID_HANDLE, "the backend handle is %s", handle_describe(backend, HANDLE_BACKEND));
+    void *child;
+    while ((child = children_take(&b->contexts)))
+        context_destroy(child);
+    while ((child = children_take(&b->signals)))
+        signal_destroy(child);
+    while ((child = children_take(&b->profiles)))
+        profile_destroy(child);
+    children_finish(&b->contexts);
+    children_finish(&b->signals);
+    children_finish(&b->profiles);
+    mem_free(b);
+    return QNN_SUCCESS;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* QnnContext.h: contexts, their configuration and their end. Binaries are in context_binary.c. */
+#include "QNN/QnnContext.h"
+
+#include <string.h>
+
+#include "api/context.h"
+
+/* ---- configuration ------------------------------------------------------------------------------------------------------ */
+
+static bool priority_ok(Qnn_Priority_t p)
+{
+    return (int)p >= QNN_PRIORITY_LOWEST && p <= QNN_PRIORITY_HIGHEST;
+}
+
+static enum status read_option(const QnnContext_Config_t *c, struct context_options *o)
+{
+    switch (c->option) {
+    case QNN_CONTEXT_CONFIG_OPTION_CUSTOM:
+        RETURN_IF(!backend_this->context_config, ST_INVALID_CONFIG, "the %s backend has no custom context options", backend_this->name);
+        return backend_this->context_config(c->customConfig, &o->cfg);
+    case QNN_CONTEXT_CONFIG_OPTION_PRIORITY:
+        RETURN_IF(!priority_ok(c->priority), ST_INVALID_CONFIG, "context priority is %u; %u to %u are allowed", (unsigned)c->priority,
+                  (unsigned)QNN_PRIORITY_LOWEST, (unsigned)QNN_PRIORITY_HIGHEST);
+        o->cfg.priority = (uint32_t)c->priority;
+        return ST_OK;
+    case QNN_CONTEXT_CONFIG_OPTION_ERROR_REPORTING:
+    case QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT:
+    case QNN_CONTEXT_CONFIG_GRAPH_RETENTION_ORDER:
+        return ST_OK; /* nothing to decide: explanations are always kept, and all graphs stay in memory */
+    case QNN_CONTEXT_CONFIG_OPTION_OEM_STRING:
+        o->cfg.oem = c->oemString;
+        return ST_OK;
+    case QNN_CONTEXT_CONFIG_ASYNC_EXECUTION_QUEUE_DEPTH:
+        RETURN_IF(c->asyncExeQueueDepth.type != QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC || !c->asyncExeQueueDepth.depth ||
+                      c->asyncExeQueueDepth.depth > backend_this->limits.max_async_depth,
+                  ST_INVALID_CONFIG, "the asynchronous queue depth is %u; 1 to %u are allowed", c->asyncExeQueueDepth.depth,
+                  backend_this->limits.max_async_depth);
+        o->queue_depth = c->asyncExeQueueDepth.depth;
+        return ST_OK;
+    case QNN_CONTEXT_CONFIG_ENABLE_GRAPHS:
+        RETURN_IF(!c->enableGraphs, ST_INVALID_CONFIG, "the list of enabled graphs is NULL");
+        o->enable_graphs = c->enableGraphs;
+        return ST_OK;
+    case QNN_CONTEXT_CONFIG_PERSISTENT_BINARY:
+        o->cfg.persistent_binary = c->isPersistentBinary;
+        return ST_OK;
+    case QNN_CONTEXT_CONFIG_BINARY_COMPATIBILITY:
+        o->strict = c->binaryCompatibilityType == QNN_CONTEXT_BINARY_COMPATIBILITY_STRICT;
+        return ST_OK;
+    case QNN_CONTEXT_CONFIG_OPTION_DEFER_GRAPH_INIT:
+        o->deferred = c->isGraphInitDeferred;
+        return ST_OK;
+    default:
+        return status_fail(ST_INVALID_CONFIG, "context option %u is unknown; 0 to 10 are known", (unsigned)c->option);
+    }
+}
+
+enum status context_options_read(const QnnContext_Config_t **config, struct context_options *ret)
+{
+    *ret = (struct context_options){ .cfg.priority = QNN_PRIORITY_DEFAULT, .queue_depth = backend_this->limits.async_depth };
+    for (; config && *config; config++)
+        TRY(read_option(*config, ret));
+    return ST_OK;
+}
+
+/* ---- life --------------------------------------------------------------------------------------------------------------- */
+
+static char **copy_names(const char *const *names)
+{
+    size_t n = 0;
+    while (names[n])
+        n++;
+    char **out = mem_array(char *, n + 1);
+    for (size_t i = 0; out && i < n; i++)
+        if (!(out[i] = mem_strdup(names[i]))) {
+            names_free(out);
+            return NULL;
+        }
+    return out;
+}
+
+void names_free(char **names)
+{
+    for (size_t i = 0; names && names[i]; i++)
+        mem_free(names[i]);
+    mem_free(names);
+}
+
+static void context_free_parts(struct api_context *c)
+{
+    c->closing = true; /* jobs that have not started end with INVALID_CONTEXT */
+    while (c->graphs.n) {
+        struct api_graph *g = c->graphs.at[c->graphs.n - 1];
+        graph_destroy(g);
+        c->graphs.n--;
+    }
+    queue_finish(&c->queue);
+    void *mem;
+    while ((mem = children_take(&c->mems)))
+        mem_destroy(mem);
+    children_finish(&c->mems);
+    if (c->state)
+        backend_this->close(c->state);
+    binary_close(&c->binary);
+    mem_free(c->bytes);
+    ir_graph_free(c->shared);
+    vec_finish(&c->graphs);
+    vec_finish(&c->tensors);
+    names_free(c->enabled);
+    mem_free(c->oem);
+    pthread_mutex_destroy(&c->lock);
+    mem_free(c);
+}
+
+/* A context without a handle yet; context_publish gives it one. */
+enum status context_new(struct api_backend *b, const struct context_options *o, struct api_context **ret)
+{
+    struct api_context *c = mem_new(struct api_context);
+    RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
+    pthread_mutex_init(&c->lock, NULL);
+    queue_init(&c->queue, o->queue_depth);
+    c->log = b->log;
+    c->backend = b->self;
+    c->cfg = o->cfg;
+    c->deferred = o->deferred;
+    c->oem = o->cfg.oem ? mem_strdup(o->cfg.oem) : NULL;
+    c->cfg.oem = c->oem;
+    c->enabled = o->enable_graphs ? copy_names(o->enable_graphs) : NULL;
+    bool ok = (c->oem || !o->cfg.oem) && (c->enabled || !o->enable_graphs);
+    enum status st = ok ? backend_this->open(&c->cfg, &c->state) : status_fail(ST_NO_MEMORY, "no memory for a context");
+    if (st != ST_OK) {
+        context_free_parts(c);
+        return st;
+    }
+    *ret = c;
+    return ST_OK;
+}
+
+enum status context_publish(struct api_backend *b, struct api_context *c, void **ret)
+{
+    c->self = handle_open(HANDLE_CONTEXT, c);
+    enum status st = c->self ? children_add(&b->contexts, c->self) : status_fail(ST_NO_MEMORY, "no memory for a context");
+    if (st != ST_OK) {
+        if (c->self)
+            handle_close(c->self, HANDLE_CONTEXT, 0);
+        context_free_parts(c);
+        return st;
+    }
+    *ret = c->self;
+    return ST_OK;
+}
+
+void context_discard(struct api_context *c)
+{
+    context_free_parts(c);
+}
+
+void context_destroy(void *handle)
+{
+    struct api_context *c = handle_close(handle, HANDLE_CONTEXT, 0);
+    if (c)
+        context_free_parts(c);
+}
+
+struct api_graph *context_find_graph(struct api_context *c, const char *name)
+{
+    for (size_t i = 0; i < c->graphs.n; i++)
+        if (strcmp(c->graphs.at[i]->name, name) == 0)
+            return c->graphs.at[i];
+    return NULL;
+}
+
+enum status context_check_device(Qnn_DeviceHandle_t device)
+{
+    RETURN_IF(device && !handle_get(device, HANDLE_DEVICE), ST_INVALID_ARG, "the device handle is %s", handle_describe(device, HANDLE_DEVICE));
+    if (device)
+        handle_put(device);
+    return ST_OK;
+}
+
+static enum status context_create(struct api_backend *b, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config, void **ret)
+{
+    struct context_options o;
+    struct api_context *c;
+    TRY(context_check_device(device));
+    TRY(context_options_read(config, &o));
+    TRY(context_new(b, &o, &c));
+    return context_publish(b, c, ret);
+}
+
+Qnn_ErrorHandle_t QnnContext_create(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config,
+                                    Qnn_ContextHandle_t *context)
+{
+    API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
+    log_enter(b->log);
+    API_CHECK(context, COMP_CONTEXT, ST_INVALID_ARG, "context is NULL; give a pointer that receives the handle");
+    return api_error(COMP_CONTEXT, context_create(b, device, config, context));
+}
+
+Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context, const QnnContext_Config_t **config)
+{
+    API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
+    log_enter(c->log);
+    struct context_options o;
+    enum status st = context_options_read(config, &o);
+    if (st != ST_OK)
+        return api_error(COMP_CONTEXT, st);
+    LOCKED(&c->lock);
+    for (; config && *config; config++) {
+        API_CHECK((*config)->option == QNN_CONTEXT_CONFIG_OPTION_PRIORITY || (*config)->option == QNN_CONTEXT_CONFIG_OPTION_CUSTOM ||
+                      (*config)->option == QNN_CONTEXT_CONFIG_OPTION_ERROR_REPORTING ||
+                      (*config)->option == QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT,
+                  COMP_CONTEXT, ST_INVALID_CONFIG, "context option %u can only be given when the context is created", (unsigned)(*config)->option);
+        if ((*config)->option == QNN_CONTEXT_CONFIG_OPTION_PRIORITY)
+            c->cfg.priority = (uint32_t)(*config)->priority;
+    }
+    return QNN_SUCCESS;
+}
+
+Qnn_ErrorHandle_t QnnContext_getProperty(Qnn_ContextHandle_t contextHandle, QnnContext_Property_t **properties)
+{
+    API_OBJECT(struct api_context, c, contextHandle, HANDLE_CONTEXT, COMP_CONTEXT);
+    log_enter(c->log);
+    API_CHECK(properties, COMP_CONTEXT, ST_INVALID_ARG, "properties is NULL");
+    for (; *properties; properties++) {
+        API_CHECK((*properties)->option == QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, COMP_CONTEXT, ST_INVALID_ARG,
+                  "context property %u is unknown; 0 (custom) is known", (unsigned)(*properties)->option);
+        API_CHECK(backend_this->context_property, COMP_CONTEXT, ST_NOT_SUPPORTED, "the %s backend has no custom context properties",
+                  backend_this->name);
+        enum status st = backend_this->context_property(c->state, (*properties)->customProperty);
+        if (st != ST_OK)
+            return api_error(COMP_CONTEXT, st);
+    }
+    return QNN_SUCCESS;
+}
+
+Qnn_ErrorHandle_t QnnContext_free(Qnn_ContextHandle_t context, Qnn_ProfileHandle_t profile)
+{
+    struct api_profile *p;
+    void *backend;
+    {
+        API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
+        log_enter(c->log);
+        backend = c->backend;
+    }
+    API_CHECK(!queue_in_callback(), COMP_CONTEXT, ST_NOT_PERMITTED, "a context cannot be freed from a notify function");
+    enum status st = profile_begin(profile, &p);
+    if (st != ST_OK)
+        return api_error(COMP_CONTEXT, st);
+    uint64_t start = clock_ns();
+    struct api_backend *b = handle_get(backend, HANDLE_BACKEND);
+    if (b) {
+        children_remove(&b->contexts, context);
+        handle_put(backend);
+    }
+    context_destroy(context);
+    if (p)
+        prof_add(p->prof, PROF_ROOT, PROF_DEINIT, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (deinit) time");
+    profile_end(p);
+    return QNN_SUCCESS;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* QnnMem.h: client memory behind file descriptors, mapped once and used in place. */
+#include "QNN/QnnMem.h"
+
+#include "api/objects.h"
+#include "api/translate.h"
+
+static enum status shape_bytes(const Qnn_MemDescriptor_t *d, uint32_t at, uint64_t *ret)
+{
+    enum dtype t = dtype_from_client(d->dataType);
+    RETURN_IF(t == DT_NONE || t == DT_STR, ST_INVALID_ARG, "descriptor %u has data type 0x%04x, which is not supported", at, (unsigned)d->dataType);
+    RETURN_IF(!d->memShape.numDim || !d->memShape.dimSize, ST_SHAPE, "descriptor %u has no dimensions", at);
+    uint64_t n = 1;
+    for (uint32_t i = 0; i < d->memShape.numDim; i++) {
+        RETURN_IF(!d->memShape.dimSize[i], ST_SHAPE, "descriptor %u: dimension %u is 0", at, i);
+        RETURN_IF(__builtin_mul_overflow(n, d->memShape.dimSize[i], &n) || n > (uint64_t)1 << 56, ST_SHAPE, "descriptor %u: the shape is too large", at);
+    }
+    *ret = dtype_bytes(t, n);
+    return ST_OK;
+}
+
+static enum status descriptor_fd(const Qnn_MemDescriptor_t *d, uint32_t at, int *fd)
+{
+    RETURN_IF(d->memType != QNN_MEM_TYPE_ION && d->memType != QNN_MEM_TYPE_DMA_BUF, ST_MEM_TYPE,
+              "descriptor %u has memory type %u; 1 (ION) and 3 (DMA_BUF) are supported by the %s backend", at, (unsigned)d->memType, backend_this->name);
+    *fd = d->memType == QNN_MEM_TYPE_ION ? d->ionInfo.fd : d->dmaBufInfo.fd;
+    RETURN_IF(*fd < 0, ST_INVALID_ARG, "descriptor %u has file descriptor %d", at, *fd);
+    return ST_OK;
+}
+
+static bool has_fd(void *handle, const void *fd)
+{
+    struct api_mem *m = handle_get(handle, HANDLE_MEM);
+    bool same = m && m->fd == *(const int *)fd;
+    if (m)
+        handle_put(handle);
+    return same;
+}
+
+static enum status register_one(struct api_context *c, const Qnn_MemDescriptor_t *d, uint32_t at, void **ret)
+{
+    int fd;
+    uint64_t bytes;
+    TRY(descriptor_fd(d, at, &fd));
+    TRY(shape_bytes(d, at, &bytes));
+    RETURN_IF(children_any(&c->mems, has_fd, &fd), ST_EXISTS, "file descriptor %d is registered with this context already; deregister it first", fd);
+    struct api_mem *m = mem_new(struct api_mem);
+    RETURN_IF(!m, ST_NO_MEMORY, "no memory for a registration");
+    *m = (struct api_mem){ .log = c->log, .context = c->self, .owner = c, .fd = fd, .bytes = bytes };
+    enum status st = backend_this->mem_map(c->state, fd, 0, bytes, &m->address);
+    if (st == ST_OK) {
+        m->self = handle_open(HANDLE_MEM, m);
+        st = m->self ? children_add(&c->mems, m->self) : status_fail(ST_NO_MEMORY, "no memory for a registration");
+    }
+    if (st != ST_OK) {
+        if (m->self)
+            handle_close(m->self, HANDLE_MEM, 0);
+        if (m->address)
+            backend_this->mem_unmap(c->state, m->address, bytes);
+        mem_free(m);
+        return st;
+    }
+    *ret = m->self;
+    return ST_OK;
+}
+
+void mem_destroy(void *handle)
+{
+    struct api_mem *m = handle_close(handle, HANDLE_MEM, 0);
+    if (!m)
+        return;
+    backend_this->mem_unmap(m->owner->state, m->address, m->bytes);
+    mem_free(m);
+}
+
+Qnn_ErrorHandle_t QnnMem_register(Qnn_ContextHandle_t context, const Qnn_MemDescriptor_t *memDescriptors, uint32_t numDescriptors,
+                                  Qnn_MemHandle_t *memHandles)
+{
+    API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_MEM);
+    log_enter(c->log);
+    API_CHECK(memDescriptors && memHandles && numDescriptors, COMP_MEM, ST_INVALID_ARG, "memDescriptors or memHandles is NULL, or numDescriptors is 0");
+    API_CHECK(backend_this->mem_map, COMP_MEM, ST_NOT_SUPPORTED, "the %s backend does not register memory", backend_this->name);
+    for (uint32_t i = 0; i < numDescriptors; i++)
+        memHandles[i] = NULL;
+    for (uint32_t i = 0; i < numDescriptors; i++) {
+        enum status st = register_one(c, &memDescriptors[i], i, &memHandles[i]);
+        if (st == ST_OK)
+            continue;
+        for (uint32_t k = 0; k < i; k++) { /* all or nothing */
+            children_remove(&c->mems, memHandles[k]);
+            mem_destroy(memHandles[k]);
+            memHandles[k] = NULL;
+        }
+        return api_error(COMP_MEM, st);
+    }
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t deregister_one(Qnn_MemHandle_t handle)
+{
+    void *context;
+    {
+        API_OBJECT(struct api_mem, m, handle, HANDLE_MEM, COMP_MEM);
+        context = m->context;
+    }
+    API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_MEM);
+    log_enter(c->log);
+    children_remove(&c->mems, handle);
+    mem_destroy(handle);
+    return QNN_SUCCESS;
+}
+
+Qnn_ErrorHandle_t QnnMem_deRegister(const Qnn_MemHandle_t *memHandles, uint32_t numHandles)
+{
+    log_enter(NULL);
+    API_CHECK(memHandles && numHandles, COMP_MEM, ST_INVALID_ARG, "memHandles is NULL or numHandles is 0");
+    Qnn_ErrorHandle_t result = QNN_SUCCESS;
+    for (uint32_t i = 0; i < numHandles; i++) { /* a bad handle does not keep the others */
+        Qnn_ErrorHandle_t e = deregister_one(memHandles[i]);
+        result = result == QNN_SUCCESS ? e : result;
+    }
+    return result;
+}

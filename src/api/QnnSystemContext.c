@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* QnnSystemContext.h: what a context binary says about itself.
+ *
+ * Every answer is one arena that holds copies only: it needs neither the client's buffer nor the opened binary, and lives until the
+ * handle is freed, also when further questions are asked. Which version of the info structs a binary gets depends on its backend:
+ * readers of LPAI binaries know version 1 only, all others understand version 3. */
+#include "QNN/System/QnnSystemContext.h"
+
+#include <string.h>
+
+#include "QNN/HTP/QnnHtpCommon.h"
+#include "QNN/HTP/QnnHtpSystemContext.h"
+#include "QNN/LPAI/QnnLpaiCommon.h"
+#include "api/objects.h"
+#include "api/translate.h"
+#include "base/arena.h"
+#include "binary/binary.h"
+
+struct answer {
+    struct answer *next;
+    struct arena arena;
+    QnnSystemContext_BinaryInfo_t *info;
+};
+
+struct system_context {
+    pthread_mutex_t lock;
+    struct answer *answers;
+};
+
+/* The two blobs of a graph of HTP: version 1, and right behind it what version 2 adds. */
+struct htp_graph_blob {
+    QnnHtpSystemContext_GraphBlobInfo_t v1;
+    QnnHtpSystemContext_GraphBlobInfoV2_t v2;
+};
+
+static void answer_free(struct answer *a)
+{
+    if (!a)
+        return;
+    arena_finish(&a->arena);
+    mem_free(a);
+}
+
+static enum status no_memory(const char *name)
+{
+    return status_fail(ST_NO_MEMORY, "no memory to describe \"%s\"", name);
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------------- */
+
+static enum status give_tensor(const struct binary_tensor *t, struct arena *a, Qnn_Tensor_t *ret)
+{
+    return tensor_to_client(&t->desc, t->name, t->client_id, t->client_type, a, ret);
+}
+
+static enum status fill_io(const struct binary_graph *g, struct arena *a, QnnSystemContext_GraphInfoV3_t *ret)
+{
+    Qnn_Tensor_t *io = arena_array(a, Qnn_Tensor_t, g->n_io);
+    if (!io)
+        return no_memory(g->info.name);
+    for (uint32_t i = 0; i < g->n_io; i++)
+        TRY(give_tensor(&g->tensors[g->io[i]], a, &io[i]));
+    ret->numGraphInputs = g->info.n_inputs;
+    ret->graphInputs = io;
+    ret->numGraphOutputs = g->info.n_outputs;
+    ret->graphOutputs = io + g->info.n_inputs;
+    return ST_OK;
+}
+
+static enum status fill_updateable(const struct binary_graph *g, struct arena *a, QnnSystemContext_GraphInfoV3_t *ret)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        n += g->tensors[i].updateable != 0;
+    if (n == 0)
+        return ST_OK;
+    Qnn_Tensor_t *list = arena_array(a, Qnn_Tensor_t, n);
+    if (!list)
+        return no_memory(g->info.name);
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        if (g->tensors[i].updateable)
+            TRY(give_tensor(&g->tensors[i], a, &list[ret->numUpdateableTensors++]));
+    ret->updateableTensors = list;
+    return ST_OK;
+}
+
+/* Whether another graph of the file uses the same constants. */
+static bool is_shared(const struct binary *b, const struct binary_graph *g)
+{
+    for (uint32_t i = 0; i < b->n_graphs; i++)
+        if (&b->graphs[i] != g && g->constants && b->graphs[i].constants == g->constants)
+            return true;
+    return false;
+}
+
+static enum status fill_htp_blob(const struct binary *b, const struct binary_graph *g, struct arena *a,
+                                 QnnSystemContext_GraphInfoV3_t *ret)
+{
+    const struct binary_graph_info *i = &g->info;
+    struct htp_graph_blob *blob = arena_new(a, struct htp_graph_blob);
+    if (!blob)
+        return no_memory(i->name);
+    bool shared = is_shared(b, g);
+    blob->v1.version = QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V1;
+    blob->v1.contextBinaryGraphBlobInfoV1 = (QnnHtpSystemContext_GraphBlobInfoV1_t){
+        .spillFillBufferSize = i->spill_fill_bytes,
+        .vtcmSize = i->vtcm_mb,
+        .optimizationLevel = i->opt_level,
+        .htpDlbc = i->dlbc != 0,
+        .numHvxThreads = i->hvx_threads,
+    };
+    blob->v2 = (QnnHtpSystemContext_GraphBlobInfoV2_t){
+        .version = QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V2,
+        .ioTensorSize = i->io_bytes,
+        .opDataSize = g->n_tensors * sizeof(g->tensors[0]) + g->n_nodes * sizeof(g->nodes[0]) + g->n_commands * sizeof(g->commands[0]),
+        .constSize = shared ? 0 : i->const_bytes,
+        .ddrTensorSize = i->scratch_bytes + i->persistent_bytes,
+        .sharedWeightsSize = shared ? i->const_bytes : 0,
+    };
+    ret->graphBlobInfo = blob;
+    ret->graphBlobInfoSize = sizeof(*blob);
+    return ST_OK;
+}
+
+static enum status fill_graph(const struct binary *b, const struct binary_graph *g, struct arena *a, QnnSystemContext_GraphInfo_t *ret)
+{
+    /* Versions 1 and 2 are the beginning of version 3. */
+    QnnSystemContext_GraphInfoV3_t *v = &ret->graphInfoV3;
+    v->graphName = arena_strdup(a, g->info.name);
+    if (!v->graphName)
+        return no_memory(g->info.name);
+    TRY(fill_io(g, a, v));
+    if (ret->version == QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1)
+        return ST_OK;
+    TRY(fill_updateable(g, a, v));
+    v->endOpIndex = g->info.n_source_nodes ? g->info.n_source_nodes - 1 : 0;
+    return b->target.backend_id == QNN_BACKEND_ID_HTP ? fill_htp_blob(b, g, a, v) : ST_OK;
+}
+
+static enum status fill_graphs(const struct binary *b, QnnSystemContext_GraphInfoVersion_t version, struct arena *a,
+                               QnnSystemContext_GraphInfo_t **ret)
+{
+    QnnSystemContext_GraphInfo_t *graphs = arena_array(a, QnnSystemContext_GraphInfo_t, b->n_graphs);
+    RETURN_IF(!graphs, ST_NO_MEMORY, "no memory to describe %u graphs", b->n_graphs);
+    for (uint32_t i = 0; i < b->n_graphs; i++) {
+        graphs[i].version = version;
+        TRY(fill_graph(b, &b->graphs[i], a, &graphs[i]));
+    }
+    *ret = graphs;
+    return ST_OK;
+}
+
+/* ---- the binary ----------------------------------------------------------------------------------------------------------- */
+
+static Qnn_Version_t version_of(const uint32_t v[3])
+{
+    return (Qnn_Version_t){ .major = v[0], .minor = v[1], .patch = v[2] };
+}
+
+static const Qnn_Version_t blob_version = { .major = BINARY_VERSION };
+
+static enum status fill_v1(const struct binary *b, struct arena *a, QnnSystemContext_BinaryInfoV1_t *v)
+{
+    v->backendId = b->target.backend_id;
+    v->buildId = arena_strdup(a, b->target.build_id);
+    v->coreApiVersion = version_of(b->target.core_version);
+    v->backendApiVersion = version_of(b->target.backend_version);
+    v->socVersion = arena_strdup(a, "");
+    v->contextBlobVersion = blob_version;
+    v->contextBlobSize = b->size;
+    v->numGraphs = b->n_graphs;
+    if (!v->buildId || !v->socVersion)
+        return no_memory("context binary");
+    return fill_graphs(b, QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, a, &v->graphs);
+}
+
+static enum status fill_htp_context(const struct binary *b, struct arena *a, QnnSystemContext_BinaryInfoV3_t *v)
+{
+    QnnHtpSystemContext_ContextBlobInfo_t *blob = arena_new(a, QnnHtpSystemContext_ContextBlobInfo_t);
+    if (!blob)
+        return no_memory("context binary");
+    blob->version = QNN_SYSTEM_CONTEXT_HTP_CONTEXT_INFO_BLOB_VERSION_V1;
+    blob->contextBinaryContextBlobInfoV1.dspArch = b->target.arch;
+    v->contextMetadata = blob;
+    v->contextMetadataSize = sizeof(*blob);
+    return ST_OK;
+}
+
+static enum status fill_v3(const struct binary *b, struct arena *a, QnnSystemContext_BinaryInfoV3_t *v)
+{
+    v->backendId = b->target.backend_id;
+    v->buildId = arena_strdup(a, b->target.build_id);
+    v->coreApiVersion = version_of(b->target.core_version);
+    v->backendApiVersion = version_of(b->target.backend_version);
+    v->socVersion = arena_strdup(a, "");
+    v->contextBlobVersion = blob_version;
+    v->contextBlobSize = b->size;
+    v->numGraphs = b->n_graphs;
+    v->socModel = b->target.soc_model;
+    if (!v->buildId || !v->socVersion)
+        return no_memory("context binary");
+    if (b->target.backend_id == QNN_BACKEND_ID_HTP)
+        TRY(fill_htp_context(b, a, v));
+    return fill_graphs(b, QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_3, a, &v->graphs);
+}
+
+static enum status fill_info(const struct binary *b, struct answer *ret)
+{
+    uint32_t id = b->target.backend_id;
+    ret->info = arena_new(&ret->arena, QnnSystemContext_BinaryInfo_t);
+    if (!ret->info)
+        return no_memory("context binary");
+    if (id == QNN_BACKEND_ID_LPAI || id == QNN_BACKEND_ID_LPAI_ISLAND) {
+        ret->info->version = QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_1;
+        return fill_v1(b, &ret->arena, &ret->info->contextBinaryInfoV1);
+    }
+    ret->info->version = QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_3;
+    return fill_v3(b, &ret->arena, &ret->info->contextBinaryInfoV3);
+}
+
+static enum status describe(const void *data, uint64_t size, struct answer **ret)
+{
+    struct binary b;
+    TRY(binary_open(data, size, &b));
+    struct answer *a = mem_new(struct answer);
+    enum status st = a ? fill_info(&b, a) : no_memory("context binary");
+    binary_close(&b);
+    if (st != ST_OK) {
+        answer_free(a);
+        return st;
+    }
+    *ret = a;
+    return ST_OK;
+}
+
+/* Answer a question about a binary; the answer joins the others of the handle. */
+static Qnn_ErrorHandle_t ask(struct system_context *c, const void *data, uint64_t size, const QnnSystemContext_BinaryInfo_t **info,
+                             Qnn_ContextBinarySize_t *info_size)
+{
+    API_CHECK(data, COMP_SYSTEM, ST_INVALID_ARG, "binaryBuffer is NULL; give the bytes of a context binary");
+    API_CHECK(size, COMP_SYSTEM, ST_INVALID_ARG, "binaryBufferSize is 0; give the size of the context binary");
+    API_CHECK(info, COMP_SYSTEM, ST_INVALID_ARG, "binaryInfo is NULL; give a pointer that receives the description");
+    struct answer *a;
+    enum status st = describe(data, size, &a);
+    if (st != ST_OK)
+        return api_error(COMP_SYSTEM, st);
+    LOCKED(&c->lock);
+    a->next = c->answers;
+    c->answers = a;
+    *info = a->info;
+    if (info_size)
+        *info_size = a->arena.used;
+    return QNN_SUCCESS;
+}
+
+/* ---- entry points ----------------------------------------------------------------------------------------------------------- */
+
+Qnn_ErrorHandle_t QnnSystemContext_create(QnnSystemContext_Handle_t *sysCtxHandle)
+{
+    log_enter(NULL);
+    API_CHECK(sysCtxHandle, COMP_SYSTEM, ST_INVALID_ARG, "sysCtxHandle is NULL; give a pointer that receives the handle");
+    struct system_context *c = mem_new(struct system_context);
+    if (c)
+        pthread_mutex_init(&c->lock, NULL);
+    void *h = c ? handle_open(HANDLE_SYSTEM_CONTEXT, c) : NULL;
+    if (!h) {
+        mem_free(c);
+        return api_fail(COMP_SYSTEM, ST_NO_MEMORY, "no memory for a system context");
+    }
+    *sysCtxHandle = h;
+    return QNN_SUCCESS;
+}
+
+Qnn_ErrorHandle_t QnnSystemContext_getBinaryInfo(QnnSystemContext_Handle_t sysCtxHandle, void *binaryBuffer, uint64_t binaryBufferSize,
+                                                 const QnnSystemContext_BinaryInfo_t **binaryInfo,
+                                                 Qnn_ContextBinarySize_t *binaryInfoSize)
+{
+    API_OBJECT(struct system_context, c, sysCtxHandle, HANDLE_SYSTEM_CONTEXT, COMP_SYSTEM);
+    log_enter(NULL);
+    API_CHECK(binaryInfoSize, COMP_SYSTEM, ST_INVALID_ARG, "binaryInfoSize is NULL; give a pointer that receives the description's size");
+    return ask(c, binaryBuffer, binaryBufferSize, binaryInfo, binaryInfoSize);
+}
+
+Qnn_ErrorHandle_t QnnSystemContext_getMetadata(QnnSystemContext_Handle_t sysCtxHandle, const void *binaryBuffer,
+                                               Qnn_ContextBinarySize_t binaryBufferSize,
+                                               const QnnSystemContext_BinaryInfo_t **binaryInfo)
+{
+    API_OBJECT(struct system_context, c, sysCtxHandle, HANDLE_SYSTEM_CONTEXT, COMP_SYSTEM);
+    log_enter(NULL);
+    return ask(c, binaryBuffer, binaryBufferSize, binaryInfo, NULL);
+}
+
+Qnn_ErrorHandle_t QnnSystemContext_free(QnnSystemContext_Handle_t sysCtxHandle)
+{
+    log_enter(NULL);
+    struct system_context *c = handle_close(sysCtxHandle, HANDLE_SYSTEM_CONTEXT, 0);
+    API_CHECK(c, COMP_SYSTEM, ST_INVALID_HANDLE, "the %s handle is %s", handle_type_name(HANDLE_SYSTEM_CONTEXT),
+              handle_describe(sysCtxHandle, HANDLE_SYSTEM_CONTEXT));
+    while (c->answers) {
+        struct answer *a = c->answers;
+        c->answers = a->next;
+        answer_free(a);
+    }
+    pthread_mutex_destroy(&c->lock);
+    mem_free(c);
+    return QNN_SUCCESS;
+}

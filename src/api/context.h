@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What QnnContext.c and context_binary.c share (private to api/). */
+#ifndef API_CONTEXT_H
+#define API_CONTEXT_H
+
+#include "api/objects.h"
+#include "base/clock.h"
+
+/* A context is made in two steps, so that graphs can be loaded into it before the client can reach it. */
+enum status context_new(struct api_backend *b, const struct context_options *o, struct api_context **ret);
+enum status context_publish(struct api_backend *b, struct api_context *c, void **ret); /* frees the context on failure */
+void context_discard(struct api_context *c);
+enum status context_check_device(Qnn_DeviceHandle_t device);
+void names_free(char **names);
+
+#endif

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* QnnContext.h, the part about binaries: saving a context, and making one from saved bytes, from callbacks, or several at a time. */
+#include <string.h>
+
+#include "QNN/QnnContext.h"
+#include "api/context.h"
+#include "base/thread.h"
+
+enum { BINARY_ALIGN = 4096, CONST_ALIGN = 64 };
+
+/* ---- saving --------------------------------------------------------------------------------------------------------------- */
+
+static enum status list_parts(struct api_context *c, const struct binary ***ret)
+{
+    RETURN_IF(c->from_binary, ST_NOT_PERMITTED, "the context was made from a binary; keep that one");
+    RETURN_IF(!c->graphs.n, ST_NOT_FINALIZED, "the context has no graphs");
+    const struct binary **parts = mem_array(const struct binary *, c->graphs.n);
+    RETURN_IF(!parts, ST_NO_MEMORY, "no memory to list %zu graphs", c->graphs.n);
+    for (size_t i = 0; i < c->graphs.n; i++) {
+        if (c->graphs.at[i]->state != GRAPH_FINAL) {
+            mem_free(parts);
+            return status_fail(ST_NOT_FINALIZED, "graph \"%s\" is not finalized; finalize every graph before saving the context",
+                               c->graphs.at[i]->name);
+        }
+        parts[i] = c->graphs.at[i]->binary;
+    }
+    *ret = parts;
+    return ST_OK;
+}
+
+static enum status binary_size(struct api_context *c, uint64_t *ret)
+{
+    CLEANUP(mem_freep) const struct binary **parts = NULL;
+    TRY(list_parts(c, &parts));
+    return binary_merged_size(parts, (uint32_t)c->graphs.n, c->oem, ret);
+}
+
+Qnn_ErrorHandle_t QnnContext_getBinarySize(Qnn_ContextHandle_t context, Qnn_ContextBinarySize_t *binaryBufferSize)
+{
+    API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
+    log_enter(c->log);
+    API_CHECK(binaryBufferSize, COMP_CONTEXT, ST_INVALID_ARG, "binaryBufferSize is NULL");
+    LOCKED(&c->lock);
+    return api_error(COMP_CONTEXT, binary_size(c, binaryBufferSize));
+}
+
+static enum status get_binary(struct api_context *c, void *buffer, uint64_t size, uint64_t *written)
+{
+    CLEANUP(mem_freep) const struct binary **parts = NULL;
+    struct binary_image im;
+    TRY(list_parts(c, &parts));
+    TRY(binary_merge(parts, (uint32_t)c->graphs.n, c->oem, &im));
+    bool fits = im.size <= size;
+    size_t need = im.size;
+    if (fits)
+        memcpy(buffer, im.data, im.size);
+    binary_image_free(&im);
+    RETURN_IF(!fits, ST_INVALID_ARG, "the buffer has %llu bytes; the binary needs %zu (QnnContext_getBinarySize)", (unsigned long long)size, need);
+    *written = need;
+    return ST_OK;
+}
+
+Qnn_ErrorHandle_t QnnContext_getBinary(Qnn_ContextHandle_t context, void *binaryBuffer, Qnn_ContextBinarySize_t binaryBufferSize,
+                                       Qnn_ContextBinarySize_t *writtenBufferSize)
+{
+    API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
+    log_enter(c->log);
+    API_CHECK(binaryBuffer && writtenBufferSize, COMP_CONTEXT, ST_INVALID_ARG, "binaryBuffer or writtenBufferSize is NULL");
+    LOCKED(&c->lock);
+    return api_error(COMP_CONTEXT, get_binary(c, binaryBuffer, binaryBufferSize, writtenBufferSize));
+}
+
+/* ---- loading -------------------------------------------------------------------------------------------------------------- */
+
+static bool enabled(const struct api_context *c, const char *name)
+{
+    if (!c->enabled)
+        return true;
+    for (char **n = c->enabled; *n; n++)
+        if (strcmp(*n, name) == 0)
+            return true;
+    return false;
+}
+
+static enum status check_target(const struct binary *b)
+{
+    RETURN_IF(b->target.backend_id != backend_this->id, ST_BINARY_CONFIG,
+              "the binary was made for backend %u by build %s; this is the %s backend (%u)", b->target.backend_id, b->target.build_id,
+              backend_this->name, backend_this->id);
+    return ST_OK;
+}
+
+static enum status check_enabled(const struct api_context *c)
+{
+    for (char **n = c->enabled; n && *n; n++) {
+        bool found = false;
+        for (uint32_t i = 0; i < c->binary.n_graphs; i++)
+            found |= strcmp(c->binary.graphs[i].info.name, *n) == 0;
+        RETURN_IF(!found, ST_INVALID_CONFIG, "graph \"%s\" is to be enabled, but the binary has no such graph", *n);
+    }
+    return ST_OK;
+}
+
+/* The client may free its buffer after the call, unless it promised to keep it; then it is used in place when it is aligned. */
+static enum status take_bytes(struct api_context *c, const void *data, uint64_t size)
+{
+    bool in_place = c->cfg.persistent_binary && (uintptr_t)data % CONST_ALIGN == 0;
+    if (!in_place) {
+        c->bytes = mem_alloc_aligned(BINARY_ALIGN, size);
+        RETURN_IF(!c->bytes, ST_NO_MEMORY, "no memory to keep a binary of %llu bytes", (unsigned long long)size);
+        memcpy(c->bytes, data, size);
+    }
+    return binary_open(in_place ? data : c->bytes, size, &c->binary);
+}
+
+static enum status load_graphs(struct api_context *c, const struct backend_cancel *cancel)
+{
+    for (uint32_t i = 0; i < c->binary.n_graphs; i++) {
+        struct api_graph *g;
+        RETURN_IF(cancel && atomic_load(&cancel->abort), ST_ABORTED, "creating the context was aborted by its signal");
+        RETURN_IF(cancel && cancel->deadline_ns && clock_ns() > cancel->deadline_ns, ST_TIMED_OUT,
+                  "creating the context ran past the time of its signal");
+        TRY(graph_create(c, c->binary.graphs[i].info.name, &g));
+        g->binary = &c->binary;
+        g->binary_index = i;
+        g->state = GRAPH_NOT_ENABLED;
+        if (!enabled(c, g->name))
+            continue;
+        g->state = GRAPH_DEFERRED;
+        if (!c->deferred)
+            TRY(graph_load(g, &c->binary, i));
+    }
+    return ST_OK;
+}
+
+/* What a context is made from. */
+struct source {
+    const QnnContext_Config_t **config, **list_config;
+    const void *data;
+    uint64_t size;
+    struct api_signal *signal;
+};
+
+static enum status fill_context(struct api_context *c, const struct source *s)
+{
+    c->from_binary = true;
+    TRY(take_bytes(c, s->data, s->size));
+    TRY(check_target(&c->binary));
+    TRY(check_enabled(c));
+    return load_graphs(c, s->signal ? &s->signal->cancel : NULL);
+}
+
+static enum status read_options(const struct source *s, struct context_options *o)
+{
+    TRY(context_options_read(s->config, o));
+    if (s->list_config && *s->list_config)
+        TRY(context_options_read(s->list_config, o)); /* the list's options win over those of the context */
+    return ST_OK;
+}
+
+static enum status create_from(struct api_backend *b, const struct source *s, void **ret)
+{
+    struct context_options o;
+    struct api_context *c;
+    RETURN_IF(!s->data || !s->size, ST_INVALID_ARG, "the binary is NULL or has 0 bytes");
+    TRY(read_options(s, &o));
+    TRY(context_new(b, &o, &c));
+    enum status st = fill_context(c, s);
+    if (st != ST_OK) {
+        context_discard(c);
+        return st;
+    }
+    return context_publish(b, c, ret);
+}
+
+static Qnn_ErrorHandle_t create_profiled(struct api_backend *b, struct source *s, void **ret, void *profile, void *signal)
+{
+    struct api_profile *p = NULL;
+    enum status st = profile_begin(profile, &p);
+    if (st == ST_OK)
+        st = signal_begin(signal, &s->signal);
+    uint64_t start = clock_ns();
+    if (st == ST_OK)
+        st = create_from(b, s, ret);
+    if (p)
+        prof_add(p->prof, PROF_ROOT, PROF_INIT, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (load binary) time");
+    signal_end(s->signal);
+    profile_end(p);
+    return api_error(COMP_CONTEXT, st);
+}
+
+Qnn_ErrorHandle_t QnnContext_createFromBinaryWithSignal(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
+                                                        const QnnContext_Config_t **config, const void *binaryBuffer,
+                                                        Qnn_ContextBinarySize_t binaryBufferSize, Qnn_ContextHandle_t *context,
+                                                        Qnn_ProfileHandle_t profile, Qnn_SignalHandle_t signal)
+{
+    API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
+    log_enter(b->log);
+    API_CHECK(context, COMP_CONTEXT, ST_INVALID_ARG, "context is NULL; give a pointer that receives the handle");
+    enum status st = context_check_device(device);
+    if (st != ST_OK)
+        return api_error(COMP_CONTEXT, st);
+    struct source s = { .config = config, .data = binaryBuffer, .size = binaryBufferSize };
+    return create_profiled(b, &s, context, profile, signal);
+}
+
+Qnn_ErrorHandle_t QnnContext_createFromBinary(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config,
+                                              const void *binaryBuffer, Qnn_ContextBinarySize_t binaryBufferSize,
+                                              Qnn_ContextHandle_t *context, Qnn_ProfileHandle_t profile)
+{
+    return QnnContext_createFromBinaryWithSignal(backend, device, config, binaryBuffer, binaryBufferSize, context, profile, NULL);
+}
+
+static enum status validate(const QnnContext_Config_t **config, const void *data, uint64_t size)
+{
+    struct context_options o;
+    struct binary bin;
+    RETURN_IF(!data || !size, ST_INVALID_ARG, "the binary is NULL or has 0 bytes");
+    TRY(context_options_read(config, &o));
+    TRY(binary_open(data, size, &bin));
+    enum status st = check_target(&bin);
+    if (st == ST_OK)
+        st = binary_verify_constants(&bin);
+    binary_close(&bin);
+    return st;
+}
+
+Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config,
+                                            const void *binaryBuffer, Qnn_ContextBinarySize_t binaryBufferSize)
+{
+    API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
+    log_enter(b->log);
+    enum status st = context_check_device(device);
+    return api_error(COMP_CONTEXT, st == ST_OK ? validate(config, binaryBuffer, binaryBufferSize) : st);
+}
+
+static enum status finish_deferred(struct api_context *c)
+{
+    RETURN_IF(!c->from_binary || !c->deferred, ST_NOT_PERMITTED, "the context was not created with DEFER_GRAPH_INIT; its graphs are ready");
+    for (size_t i = 0; i < c->graphs.n; i++)
+        if (c->graphs.at[i]->state == GRAPH_DEFERRED)
+            TRY(graph_load(c->graphs.at[i], &c->binary, c->graphs.at[i]->binary_index));
+    c->deferred = false;
+    return ST_OK;
+}
+
+Qnn_ErrorHandle_t QnnContext_finalize(Qnn_ContextHandle_t context, Qnn_ProfileHandle_t profile)
+{
+    API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
+    log_enter(c->log);
+    struct api_profile *p;
+    enum status st = profile_begin(profile, &p);
+    if (st != ST_OK)
+        return api_error(COMP_CONTEXT, st);
+    LOCKED(&c->lock);
+    uint64_t start = clock_ns();
+    st = finish_deferred(c);
+    if (p)
+        prof_add(p->prof, PROF_ROOT, PROF_INIT, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (load binary) time");
+    profile_end(p);
+    return api_error(COMP_CONTEXT, st);
+}
+
+/* ---- the binary through callbacks ------------------------------------------------------------------------------------------ */
+
+static Qnn_ErrorHandle_t create_from_raw(struct api_backend *b, struct source *s, const Qnn_ContextBinaryRawBufferCallbackV1_t *cb, void **ret,
+                                         void *profile, void *signal)
+{
+    API_CHECK(cb->dataProvide && cb->dataRelease, COMP_CONTEXT, ST_INVALID_ARG, "the raw-buffer callbacks are not both given");
+    Qnn_ContextBinaryDataRequest_t req = { .offset = 0, .size = s->size };
+    Qnn_ContextBinaryRawDataResponse_t got = { 0 };
+    Qnn_ErrorHandle_t e = cb->dataProvide(req, &got, cb->notifyParam);
+    API_CHECK(e == QNN_SUCCESS && got.memPtr, COMP_CONTEXT, ST_BAD_BINARY, "dataProvide returned %llu and %s for bytes 0 to %llu", (unsigned long long)e,
+              got.memPtr ? "a buffer" : "no buffer", (unsigned long long)s->size);
+    s->data = (const char *)got.memPtr + got.dataStartOffset;
+    e = create_profiled(b, s, ret, profile, signal);
+    Qnn_ContextBinaryRawDataMem_t mem = { .memPtr = got.memPtr, .memSize = got.alignedSize };
+    cb->dataRelease(mem, cb->notifyParam); /* the context has its own copy */
+    return e;
+}
+
+Qnn_ErrorHandle_t QnnContext_createFromBinaryWithCallback(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
+                                                          const QnnContext_Config_t **config, const Qnn_ContextBinaryCallback_t *callback,
+                                                          const void *binaryBuffer, Qnn_ContextBinarySize_t binaryBufferSize,
+                                                          Qnn_ContextHandle_t *context, Qnn_ProfileHandle_t profile, Qnn_SignalHandle_t signal)
+{
+    API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
+    log_enter(b->log);
+    API_CHECK(context, COMP_CONTEXT, ST_INVALID_ARG, "context is NULL; give a pointer that receives the handle");
+    API_CHECK(callback, COMP_CONTEXT, ST_INVALID_ARG, "callback is NULL; use QnnContext_createFromBinary without callbacks");
+    API_CHECK(callback->type == QNN_CONTEXT_CALLBACK_RAW_BUFFER &&
+                  callback->rawBufferCallback.version == QNN_CONTEXT_CALLBACK_RAW_BUFFER_VERSION_1,
+              COMP_CONTEXT, ST_NOT_SUPPORTED, "callback type %u is not supported; raw-buffer callbacks (version 1) are", (unsigned)callback->type);
+    enum status st = context_check_device(device);
+    if (st != ST_OK)
+        return api_error(COMP_CONTEXT, st);
+    (void)binaryBuffer; /* the callbacks bring every byte */
+    struct source s = { .config = config, .size = binaryBufferSize };
+    return create_from_raw(b, &s, &callback->rawBufferCallback.v1, context, profile, signal);
+}
+
+/* ---- several at a time ----------------------------------------------------------------------------------------------------- */
+
+/* One context of a list, as the client described it. */
+struct list_item {
+    QnnContext_ParamsV1_t v1;
+};
+
+struct list_work {
+    void *backend; /* handle */
+    const QnnContext_Config_t **list_config;
+    const QnnContext_Params_t **params;
+};
+
+static const QnnContext_ParamsV1_t *params_v1(const QnnContext_Params_t *p)
+{
+    if (p->version == QNN_CONTEXT_PARAMS_VERSION_1)
+        return &p->v1;
+    return p->version == QNN_CONTEXT_PARAMS_VERSION_2 ? (const QnnContext_ParamsV1_t *)p->v2 : NULL;
+}
+
+_Static_assert(offsetof(QnnContext_ParamsV1_t, notifyParam) == offsetof(QnnContext_ParamsV2_t, notifyParam), "v1 is a prefix of v2");
+
+static void notify(const QnnContext_ParamsV1_t *v, struct api_context *c, Qnn_ErrorHandle_t result)
+{
+    for (size_t i = 0; c && i < c->graphs.n; i++)
+        if (c->graphs.at[i]->state == GRAPH_LOADED)
+            v->notifyFunc(c->self, c->graphs.at[i]->self, c->graphs.at[i]->name, QNN_CONTEXT_NOTIFY_TYPE_GRAPH_INIT, v->notifyParam, QNN_SUCCESS);
+    v->notifyFunc(c ? c->self : NULL, NULL, NULL, QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT, v->notifyParam, result);
+}
+
+static void create_listed(struct api_backend *b, const struct list_work *w, const QnnContext_ParamsV1_t *v)
+{
+    void *handle = NULL;
+    struct source s = { .config = v->config, .list_config = w->list_config, .data = v->binaryBuffer, .size = v->binaryBufferSize };
+    Qnn_ErrorHandle_t e = create_profiled(b, &s, &handle, v->profile, NULL);
+    struct api_context *c = handle ? handle_get(handle, HANDLE_CONTEXT) : NULL;
+    if (v->notifyFunc)
+        notify(v, c, e);
+    if (c)
+        handle_put(handle);
+}
+
+/* The public text lets nothing of the list be touched before its notification, so the work can be done before the call returns: the
+ * notifications come from another thread, as clients expect. */
+static void *create_list(void *arg)
+{
+    const struct list_work *w = arg;
+    struct api_backend *b = handle_get(w->backend, HANDLE_BACKEND);
+    if (!b)
+        return NULL;
+    log_enter(b->log);
+    for (const QnnContext_Params_t **p = w->params; *p; p++)
+        create_listed(b, w, params_v1(*p));
+    handle_put(w->backend);
+    return NULL;
+}
+
+static enum status check_list(const QnnContext_Params_t **params)
+{
+    RETURN_IF(!params || !*params, ST_INVALID_ARG, "contextParams is NULL or empty");
+    for (uint32_t i = 0; params[i]; i++) {
+        const QnnContext_ParamsV1_t *v = params_v1(params[i]);
+        RETURN_IF(!v, ST_INVALID_ARG, "contextParams[%u] has version %u; 1 and 2 are supported", i, (unsigned)params[i]->version);
+        RETURN_IF(!v->notifyFunc, ST_INVALID_ARG, "contextParams[%u] has no notify function; the context would be lost", i);
+        RETURN_IF(!v->binaryBuffer || !v->binaryBufferSize, ST_INVALID_ARG, "contextParams[%u] has no binary", i);
+    }
+    return ST_OK;
+}
+
+Qnn_ErrorHandle_t QnnContext_createFromBinaryListAsync(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
+                                                       const QnnContext_Params_t **contextParams, const QnnContext_Config_t **listConfig,
+                                                       Qnn_SignalHandle_t signal)
+{
+    API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
+    log_enter(b->log);
+    enum status st = context_check_device(device);
+    if (st == ST_OK)
+        st = check_list(contextParams);
+    API_CHECK(st != ST_OK || !signal, COMP_CONTEXT, ST_NOT_SUPPORTED, "signals for a list of contexts are not supported by the %s backend",
+              backend_this->name);
+    struct list_work w = { .backend = backend, .list_config = listConfig, .params = contextParams };
+    pthread_t thread;
+    if (st == ST_OK)
+        st = thread_start(&thread, "qnn-list", create_list, &w);
+    if (st == ST_OK)
+        pthread_join(thread, NULL);
+    return api_error(COMP_CONTEXT, st);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One execution: from the client's tensor structs to the graph's I/O table. Tensors are matched by id; of everything else in the structs only the
+ * data pointer counts, and the dimensions where they may differ from those at creation (batch multiples, dynamic dimensions). */
+#include <string.h>
+
+#include "api/objects.h"
+#include "api/translate.h"
+#include "base/clock.h"
+
+enum status graph_run_create(struct api_graph *g, struct graph_run **ret)
+{
+    struct graph_run *r = mem_new(struct graph_run);
+    if (r) {
+        r->graph = g;
+        r->io = mem_array(struct backend_io, g->n_io);
+        r->mems = mem_array(void *, g->n_io);
+    }
+    if (!r || !r->io || !r->mems) {
+        graph_run_free(r);
+        return status_fail(ST_NO_MEMORY, "no memory to execute graph \"%s\"", g->name);
+    }
+    *ret = r;
+    return ST_OK;
+}
+
+void graph_run_free(struct graph_run *r)
+{
+    if (!r)
+        return;
+    mem_free(r->io);
+    mem_free(r->mems);
+    mem_free(r);
+}
+
+/* The I/O table entry with that id: nearly always the one at the client's own position. */
+static uint32_t find_io(const struct api_graph *g, uint32_t id, uint32_t guess)
+{
+    if (guess < g->n_io && g->io[guess].id == id)
+        return guess;
+    uint32_t lo = 0, hi = g->n_io;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        if (g->io[g->by_id[mid]].id < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < g->n_io && g->io[g->by_id[lo]].id == id ? g->by_id[lo] : UINT32_MAX;
+}
+
+/* How many times the client's batch is that of the graph; 1 when the dimensions say nothing else. */
+static uint32_t batch_of(const struct tensor_desc *d, const Qnn_TensorV1_t *v)
+{
+    if (d->dynamic || !d->rank || v->rank != d->rank || !v->dimensions || v->dimensions[0] % d->dims[0])
+        return 1;
+    for (unsigned i = 1; i < d->rank; i++)
+        if (v->dimensions[i] != d->dims[i])
+            return 1;
+    return v->dimensions[0] / d->dims[0];
+}
+
+static enum status take_batch(struct graph_run *r, const struct binary_tensor *t, const Qnn_TensorV1_t *v, bool first)
+{
+    uint32_t batch = batch_of(&t->desc, v);
+    if (first)
+        r->batch = batch ? batch : 1;
+    RETURN_IF(batch != r->batch, ST_INVALID_TENSOR, "tensor \"%s\" comes with %u times the batch of the graph, another tensor with %u times", t->name,
+              batch, r->batch);
+    return ST_OK;
+}
+
+static enum status mem_data(struct graph_run *r, uint32_t at, const char *name, void *handle, uint64_t need, void **ret)
+{
+    struct api_mem *m = handle_get(handle, HANDLE_MEM);
+    RETURN_IF(!m, ST_INVALID_TENSOR, "tensor \"%s\": the memory handle is %s", name, handle_describe(handle, HANDLE_MEM));
+    r->mems[at] = handle; /* pinned until the run ends */
+    RETURN_IF(m->owner != r->graph->context, ST_INVALID_TENSOR, "tensor \"%s\": the memory is registered with another context", name);
+    RETURN_IF(m->bytes < need, ST_INVALID_TENSOR, "tensor \"%s\" needs %llu bytes; the registered memory has %llu", name, (unsigned long long)need,
+              (unsigned long long)m->bytes);
+    *ret = m->address;
+    return ST_OK;
+}
+
+/* Bytes the client's buffer must have: with dynamic dimensions those of this execution. */
+static uint64_t bytes_needed(const struct binary_tensor *t, const Qnn_TensorV1_t *v, uint32_t batch)
+{
+    struct tensor_desc d = t->desc;
+    if (!d.dynamic || t->io == 2 || v->rank != d.rank || !v->dimensions)
+        return desc_bytes(&t->desc) * batch;
+    memcpy(d.dims, v->dimensions, d.rank * sizeof(uint32_t));
+    return desc_bytes(&d);
+}
+
+static enum status check_dynamic(const struct binary_tensor *t, const Qnn_TensorV1_t *v)
+{
+    const struct tensor_desc *d = &t->desc;
+    RETURN_IF(v->rank != d->rank || !v->dimensions, ST_DYNAMIC_SHAPE, "tensor \"%s\" has dynamic dimensions: give %u of them with each execution", t->name,
+              d->rank);
+    for (unsigned i = 0; i < d->rank; i++)
+        RETURN_IF(d->dynamic >> i & 1 ? !v->dimensions[i] || v->dimensions[i] > d->dims[i] : v->dimensions[i] != d->dims[i], ST_DYNAMIC_SHAPE,
+                  "tensor \"%s\": dimension %u is %u; %s %u", t->name, i, v->dimensions[i],
+                  d->dynamic >> i & 1 ? "it is dynamic, with a maximum of" : "it is fixed at", d->dims[i]);
+    return ST_OK;
+}
+
+static enum status take_data(struct graph_run *r, uint32_t at, const struct binary_tensor *t, const Qnn_TensorV1_t *v)
+{
+    uint64_t need = bytes_needed(t, v, r->batch);
+    if (v->memType == QNN_TENSORMEMTYPE_MEMHANDLE)
+        return mem_data(r, at, t->name, v->memHandle, need, &r->io[at].data);
+    RETURN_IF(v->memType != QNN_TENSORMEMTYPE_RAW && v->memType != QNN_TENSORMEMTYPE_UNDEFINED, ST_INVALID_TENSOR,
+              "tensor \"%s\" has memType %u; RAW (0) and MEMHANDLE (1) are supported when executing", t->name, (unsigned)v->memType);
+    RETURN_IF(!v->clientBuf.data && !t->optional, ST_INVALID_TENSOR, "tensor \"%s\" has no buffer", t->name);
+    RETURN_IF(v->clientBuf.data && v->clientBuf.dataSize && v->clientBuf.dataSize < need, ST_INVALID_TENSOR,
+              "tensor \"%s\" needs %llu bytes; the buffer has %u", t->name, (unsigned long long)need, v->clientBuf.dataSize);
+    r->io[at].data = v->clientBuf.data;
+    return ST_OK;
+}
+
+static enum status bind_tensor(struct graph_run *r, const Qnn_Tensor_t *client, uint32_t guess, bool output, bool first)
+{
+    const struct api_graph *g = r->graph;
+    const Qnn_TensorV1_t *v = tensor_v1(client);
+    RETURN_IF(!v, ST_INVALID_TENSOR, "a tensor has version %u; 1 and 2 are supported", (unsigned)client->version);
+    uint32_t at = find_io(g, v->id, guess);
+    RETURN_IF(at == UINT32_MAX, ST_INVALID_TENSOR, "tensor id %u (\"%s\") is not an input or output of graph \"%s\"", v->id, v->name ? v->name : "",
+              g->name);
+    const struct binary_tensor *t = g->io[at].tensor;
+    RETURN_IF(t->io != 3 && (t->io == 2) != output, ST_INVALID_TENSOR, "tensor \"%s\" is %s of graph \"%s\", but stands among the %s", t->name,
+              t->io == 2 ? "an output" : "an input", g->name, output ? "outputs" : "inputs");
+    RETURN_IF(r->io[at].data && t->io != 3, ST_INVALID_TENSOR, "tensor \"%s\" is given twice", t->name);
+    TRY(take_batch(r, t, v, first));
+    if (t->desc.dynamic && !output)
+        TRY(check_dynamic(t, v));
+    TRY(take_data(r, at, t, v));
+    if (t->desc.dynamic) {
+        r->io[at].dims = output ? NULL : v->dimensions;
+        r->io[at].out_dims = output && v->rank == t->desc.rank ? v->dimensions : NULL;
+    }
+    return ST_OK;
+}
+
+static enum status bind_all(struct graph_run *r, const struct run_args *a)
+{
+    const struct api_graph *g = r->graph;
+    r->batch = 1;
+    memset(r->io, 0, g->n_io * sizeof *r->io);
+    for (uint32_t i = 0; i < a->n_inputs; i++)
+        TRY(bind_tensor(r, &a->inputs[i], i, false, i == 0));
+    for (uint32_t i = 0; i < a->n_outputs; i++)
+        TRY(bind_tensor(r, &a->outputs[i], g->n_inputs + i, true, i == 0 && !a->n_inputs));
+    for (uint32_t i = 0; i < g->n_io; i++)
+        RETURN_IF(!r->io[i].data && !g->io[i].tensor->optional, ST_INVALID_TENSOR, "%s \"%s\" of graph \"%s\" is missing",
+                  i < g->n_inputs ? "input" : "output", g->io[i].tensor->name, g->name);
+    return ST_OK;
+}
+
+static void unpin_mems(struct graph_run *r)
+{
+    for (uint32_t i = 0; i < r->graph->n_io; i++) {
+        if (r->mems[i])
+            handle_put(r->mems[i]);
+        r->mems[i] = NULL;
+    }
+}
+
+enum status graph_run_bind(struct graph_run *r, const struct run_args *a)
+{
+    enum status st = bind_all(r, a);
+    if (st != ST_OK)
+        unpin_mems(r);
+    return st;
+}
+
+enum status graph_run_execute(struct graph_run *r)
+{
+    struct backend_run run = { .io = r->io, .batch = r->batch, .cancel = r->signal ? &r->signal->cancel : NULL, .prof_parent = PROF_ROOT };
+    uint64_t start = 0;
+    if (r->profile) {
+        start = clock_ns();
+        run.prof = r->profile->prof;
+        run.prof_parent = prof_add(run.prof, PROF_ROOT, PROF_EXECUTE, PROF_UNIT_US, 0, "QNN (execute) time");
+    }
+    enum status st = backend_this->run(r->graph->loaded, &run);
+    if (r->profile && run.prof_parent >= 0)
+        prof_set(run.prof, run.prof_parent, (clock_ns() - start) / 1000);
+    return st;
+}
+
+void graph_run_release(struct graph_run *r)
+{
+    unpin_mems(r);
+    signal_end(r->signal);
+    profile_end(r->profile);
+    r->signal = NULL;
+    r->profile = NULL;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Logs: the client's callback, or standard error. QnnLog.c and QnnSystemLog.c are the ways in. */
+#include "api/log.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "api/errors.h"
+#include "base/clock.h"
+#include "base/handle.h"
+#include "base/mem.h"
+
+struct log {
+    QnnLog_Callback_t callback;
+    _Atomic uint32_t level;
+};
+
+static THREAD_LOCAL void *current;
+static THREAD_LOCAL int quiet;
+
+void *log_enter(void *log_handle)
+{
+    void *former = current;
+    current = log_handle;
+    quiet = 0;
+    return former;
+}
+
+void log_enter_quiet(void *log_handle)
+{
+    log_enter(log_handle);
+    quiet = 1;
+}
+
+static void to_stream(const char *fmt, enum log_level level, va_list ap)
+{
+    static const char *const names[] = { "", "ERROR", "WARN", "INFO", "VERBOSE", "DEBUG" };
+    char text[1400];
+    vsnprintf(text, sizeof text, fmt, ap);
+    fprintf(stderr, "[%s] openqnn: %s\n", names[level], text);
+}
+
+void api_log(enum log_level level, const char *fmt, ...)
+{
+    void *handle = current; /* the client's callback may enter the library again */
+    struct log *l = handle ? handle_get(handle, HANDLE_LOG) : NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    if (l && level <= atomic_load_explicit(&l->level, memory_order_relaxed)) {
+        if (l->callback)
+            l->callback(fmt, (QnnLog_Level_t)level, clock_ns(), ap);
+        else
+            to_stream(fmt, level, ap);
+    } else if (!handle && level == LOG_ERROR && !quiet) {
+        to_stream(fmt, level, ap);
+    }
+    va_end(ap);
+    if (l)
+        handle_put(handle);
+}
+
+static bool level_ok(QnnLog_Level_t level)
+{
+    return (level >= QNN_LOG_LEVEL_ERROR && level <= QNN_LOG_LEVEL_DEBUG) || level == QNN_LOG_LEVEL_MAX;
+}
+
+Qnn_ErrorHandle_t log_create(QnnLog_Callback_t callback, QnnLog_Level_t maxLogLevel, Qnn_LogHandle_t *logger)
+{
+    log_enter(NULL);
+    API_CHECK(logger, COMP_LOG, ST_INVALID_ARG, "logger is NULL; give a pointer that receives the handle");
+    API_CHECK(level_ok(maxLogLevel), COMP_LOG, ST_INVALID_ARG, "maxLogLevel is %u; 1 (error) to 5 (debug) are allowed", (unsigned)maxLogLevel);
+    struct log *l = mem_new(struct log);
+    void *h = l ? handle_open(HANDLE_LOG, l) : NULL;
+    if (!h) {
+        mem_free(l);
+        return api_fail(COMP_LOG, ST_NO_MEMORY, "no memory for a log");
+    }
+    l->callback = callback;
+    l->level = (uint32_t)maxLogLevel;
+    *logger = h;
+    return QNN_SUCCESS;
+}
+
+Qnn_ErrorHandle_t log_set_level(Qnn_LogHandle_t logger, QnnLog_Level_t maxLogLevel)
+{
+    log_enter(logger);
+    API_CHECK(level_ok(maxLogLevel), COMP_LOG, ST_INVALID_ARG, "maxLogLevel is %u; 1 (error) to 5 (debug) are allowed", (unsigned)maxLogLevel);
+    struct log *l = handle_get(logger, HANDLE_LOG);
+    API_CHECK(l, COMP_LOG, ST_INVALID_HANDLE, "the log handle is %s", handle_describe(logger, HANDLE_LOG));
+    atomic_store_explicit(&l->level, (uint32_t)maxLogLevel, memory_order_relaxed);
+    handle_put(logger);
+    return QNN_SUCCESS;
+}
+
+Qnn_ErrorHandle_t log_free(Qnn_LogHandle_t logger)
+{
+    log_enter(NULL);
+    struct log *l = handle_close(logger, HANDLE_LOG, 0);
+    API_CHECK(l, COMP_LOG, ST_INVALID_HANDLE, "the log handle is %s", handle_describe(logger, HANDLE_LOG));
+    mem_free(l);
+    return QNN_SUCCESS;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The objects behind client handles (private to api/). Each lives in the file of its entry points; this header is what those files
+ * need of each other.
+ *
+ *     backend ─┬─ context ─┬─ graph (run queue: QnnGraph_execute and executeAsync)
+ *              │           └─ mem
+ *              ├─ profile
+ *              └─ signal
+ *
+ * Freeing a parent frees its children. Children know their parent by handle, parents know their children in a list guarded by
+ * tree_lock. A pinned object (handle_get) cannot go away, nor can its parents. */
+#ifndef API_OBJECTS_H
+#define API_OBJECTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "QNN/QnnBackend.h"
+#include "QNN/QnnContext.h"
+#include "QNN/QnnGraph.h"
+#include "QNN/QnnProfile.h"
+#include "QNN/QnnSignal.h"
+#include "api/errors.h"
+#include "api/log.h"
+#include "backend/backend.h"
+#include "base/handle.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+/* ---- the tree --------------------------------------------------------------------------------------------------------- */
+
+struct children {
+    VEC(void *) handles;
+};
+
+/* Remember or forget a child handle; thread safe. */
+enum status children_add(struct children *c, void *handle);
+void children_remove(struct children *c, void *handle);
+void *children_take(struct children *c); /* the newest child, or NULL when there is none left */
+bool children_any(struct children *c, bool (*test)(void *handle, const void *arg), const void *arg);
+void children_finish(struct children *c);
+
+/* ---- backend ------------------------------------------------------------------------------------------------------------ */
+
+struct api_backend {
+    void *self;
+    void *log;
+    struct children contexts, profiles, signals;
+};
+
+/* ---- profile ------------------------------------------------------------------------------------------------------------- */
+
+struct api_profile {
+    void *self, *log, *backend;
+    uint32_t serial;      /* upper half of its event ids */
+    pthread_mutex_t lock;
+    bool in_use;          /* a call records into it */
+    struct prof *prof;
+    struct arena lists;   /* id arrays handed to the client */
+};
+
+void profile_destroy(void *handle);
+/* Attach a profile (NULL handle: none) to a call, with a fresh window of events. */
+enum status profile_begin(void *handle, struct api_profile **ret);
+void profile_end(struct api_profile *p); /* NULL allowed */
+
+/* ---- signal -------------------------------------------------------------------------------------------------------------- */
+
+enum signal_kind { SIGNAL_ABORT, SIGNAL_TIMEOUT };
+
+struct api_signal {
+    void *self, *log, *backend;
+    enum signal_kind kind;
+    uint64_t timeout_us;
+    pthread_mutex_t lock;
+    pthread_cond_t idle;
+    bool in_use;
+    struct backend_cancel cancel;
+};
+
+void signal_destroy(void *handle);
+/* Attach a signal (NULL handle: none) to one call; a timeout starts to count now. */
+enum status signal_begin(void *handle, struct api_signal **ret);
+void signal_end(struct api_signal *s); /* NULL allowed */
+
+/* ---- context ------------------------------------------------------------------------------------------------------------- */
+
+/* Runs are served in the order they were asked for, synchronous and asynchronous alike. */
+struct run_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t turn;      /* broadcast when `serving` moves */
+    pthread_cond_t room;      /* an asynchronous job has ended */
+    uint64_t next, serving;   /* tickets */
+    uint32_t depth, waiting;  /* asynchronous jobs: the limit, and how many there are */
+    struct run_job *first, *last;
+    pthread_t worker;
+    bool started, stop;
+};
+
+struct api_graph;
+
+/* What a tensor created by the client is, by id. */
+struct tensor_entry {
+    uint32_t graph; /* index of the owning graph in the context; UINT32_MAX: the context itself */
+    uint32_t index; /* in the owner's ir_graph */
+};
+
+struct api_context {
+    void *self, *log, *backend, *device;
+    pthread_mutex_t lock; /* building: graphs, tensors, nodes, finalize */
+    struct backend_context_cfg cfg;
+    char *oem;
+    struct backend_context *state;
+    bool from_binary, deferred;
+    _Atomic bool closing;
+    struct binary binary;          /* from_binary: the whole file */
+    void *bytes;                   /* from_binary: our copy of it, NULL when the client's is used in place */
+    char **enabled;                /* ENABLE_GRAPHS, NULL: all; ends with NULL */
+    VEC(struct api_graph *) graphs;
+    VEC(struct tensor_entry) tensors; /* by id - 1 */
+    struct ir_graph *shared;       /* context tensors, NULL: none yet */
+    struct children mems;
+    struct run_queue queue;
+};
+
+void context_destroy(void *handle);
+struct api_graph *context_find_graph(struct api_context *c, const char *name);
+
+/* Configuration of a context from the client's list. */
+struct context_options {
+    struct backend_context_cfg cfg;
+    const char *const *enable_graphs;
+    uint32_t queue_depth;
+    bool strict, deferred;
+};
+enum status context_options_read(const QnnContext_Config_t **config, struct context_options *ret);
+
+/* ---- graph --------------------------------------------------------------------------------------------------------------- */
+
+enum graph_state { GRAPH_OPEN, GRAPH_FINAL, GRAPH_LOADED, GRAPH_NOT_ENABLED, GRAPH_DEFERRED };
+
+/* An I/O tensor as execute needs it, one per entry of the binary's I/O table. */
+struct graph_io {
+    uint32_t id;
+    const struct binary_tensor *tensor;
+};
+
+struct api_graph {
+    void *self;
+    struct api_context *context;
+    uint32_t index; /* in context->graphs */
+    char *name;
+    enum graph_state state;
+    bool subgraph;
+    struct backend_graph_cfg cfg;
+    struct ir_graph *ir;           /* GRAPH_OPEN */
+    VEC(uint8_t) produced;         /* GRAPH_OPEN, per tensor of ir: some node writes it */
+    struct binary_image image;     /* GRAPH_FINAL: our own binary */
+    struct binary own;
+    const struct binary *binary;   /* &own, or the context's */
+    uint32_t binary_index;
+    struct backend_graph *loaded;
+    struct graph_io *io;           /* inputs, then outputs */
+    uint32_t n_inputs, n_io;
+    uint32_t *by_id;               /* io indexes sorted by id */
+    struct graph_run *sync;        /* what synchronous runs work with, used while the run has its turn */
+    void *profile;                 /* continuous profile of the graph config, NULL: none */
+    bool profile_off;
+    uint64_t profile_left;         /* executions still profiled, UINT64_MAX: no limit */
+};
+
+enum status graph_create(struct api_context *c, const char *name, struct api_graph **ret); /* context locked */
+void graph_destroy(struct api_graph *g);   /* waits for calls in flight */
+/* Make a graph executable from a binary. */
+enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t index);
+void graph_unload(struct api_graph *g);
+
+/* One execution: the client's tensors resolved to the graph's I/O table (graph_execute.c). */
+struct graph_run {
+    struct api_graph *graph;
+    struct api_profile *profile;
+    struct api_signal *signal;
+    uint32_t batch;
+    struct backend_io *io;   /* per I/O table entry */
+    void **mems;             /* per I/O table entry: pinned memory handle or NULL */
+};
+
+/* The arguments of QnnGraph_execute. */
+struct run_args {
+    const Qnn_Tensor_t *inputs;
+    uint32_t n_inputs;
+    Qnn_Tensor_t *outputs;
+    uint32_t n_outputs;
+};
+
+enum status graph_run_create(struct api_graph *g, struct graph_run **ret);
+void graph_run_free(struct graph_run *r); /* NULL allowed */
+enum status graph_run_bind(struct graph_run *r, const struct run_args *a);  /* resolve and check every tensor */
+enum status graph_run_execute(struct graph_run *r);                         /* the caller has its turn in the queue */
+void graph_run_release(struct graph_run *r);                                /* ends pins, signal and profile use */
+
+/* ---- mem ------------------------------------------------------------------------------------------------------------------ */
+
+struct api_mem {
+    void *self, *log;
+    void *context;      /* handle */
+    struct api_context *owner;
+    int fd;
+    uint64_t offset, bytes;
+    void *address;
+};
+
+void mem_destroy(void *handle);
+
+/* ---- queue (queue.c) ------------------------------------------------------------------------------------------------------- */
+
+/* An asynchronous execution; `run` is called when its turn comes, then the job is freed by the queue. */
+struct run_job {
+    struct run_job *next;
+    uint64_t ticket;
+    void (*run)(struct run_job *job);
+};
+
+enum status queue_init(struct run_queue *q, uint32_t depth);
+void queue_finish(struct run_queue *q);                 /* waits for all jobs, ends the thread */
+void queue_enter(struct run_queue *q);                  /* wait for this call's turn */
+void queue_leave(struct run_queue *q);
+enum status queue_submit(struct run_queue *q, struct run_job *job); /* blocks while the queue is full */
+bool queue_in_callback(void);                           /* this thread is a queue's worker */
+
+/* Every entry point that takes a handle starts with this: pins the object as `var` until the scope ends, or returns the error. */
+struct pin {
+    const void *handle;
+};
+void pin_end(struct pin *p);
+
+#define API_OBJECT(type, var, handle, kind, comp)                                                                        \
+    type *var = handle_get((handle), (kind));                                                                           \
+    if (!var) {                                                                                                          \
+        log_enter(NULL);                                                                                                 \
+        return api_fail((comp), ST_INVALID_HANDLE, "the %s handle is %s", handle_type_name(kind), handle_describe((handle), (kind))); \
+    }                                                                                                                    \
+    CLEANUP(pin_end) struct pin var##_pin = { (handle) };                                                                \
+    (void)var##_pin
+
+/* CLEANUP for a mutex held to the end of the scope. */
+static inline void unlock_end(pthread_mutex_t **m)
+{
+    pthread_mutex_unlock(*m);
+}
+#define LOCKED(mutex)                                          \
+    CLEANUP(unlock_end) pthread_mutex_t *locked_ = (mutex);    \
+    pthread_mutex_lock(locked_)
+
+#endif

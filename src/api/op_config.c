@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a Qnn_OpConfig_t: package, operator, parameters by name, tensors as described. */
+#include "api/op_config.h"
+
+#include <string.h>
+
+#include "QNN/QnnOpDef.h"
+#include "api/translate.h"
+#include "backend/backend.h"
+#include "base/str.h"
+
+static enum status find_op(const Qnn_OpConfigV1_t *c, const struct op_def **ret)
+{
+    RETURN_IF(!c->typeName, ST_INVALID_OP, "node \"%s\" has no operator type", c->name ? c->name : "");
+    RETURN_IF(c->packageName && strcmp(c->packageName, QNN_OP_PACKAGE_NAME_QTI_AISW) != 0, ST_UNKNOWN_PACKAGE,
+              "node \"%s\" names op package \"%s\", which is not registered; \"%s\" is built in", c->name ? c->name : "", c->packageName,
+              QNN_OP_PACKAGE_NAME_QTI_AISW);
+    *ret = op_find(c->typeName);
+    if (*ret)
+        return ST_OK;
+    const char *names[OP_COUNT];
+    for (unsigned i = 1; i < OP_COUNT; i++)
+        names[i - 1] = op_get((enum op_id)i)->name;
+    const char *near = str_nearest(c->typeName, names, OP_COUNT - 1);
+    return status_fail(ST_INVALID_OP, "node \"%s\": there is no operator \"%s\"%s%s%s", c->name ? c->name : "", c->typeName,
+                       near ? "; the nearest is \"" : "", near ? near : "", near ? "\"" : "");
+}
+
+static enum status read_param(const Qnn_Param_t *p, struct arena *a, const struct param_source *source, struct op_value *ret)
+{
+    TRY(param_from_client(p, a, ret));
+    if (!ret->data && source && p->paramType == QNN_PARAMTYPE_TENSOR)
+        ret->data = source->data(source->arg, tensor_v1(&p->tensorParam)->id);
+    RETURN_IF(!ret->data, ST_INVALID_OP, "parameter \"%s\" is a tensor without data", p->name);
+    return ST_OK;
+}
+
+enum status op_config_op(const Qnn_OpConfig_t *config, struct arena *a, const struct param_source *source, const struct op_def **op,
+                         struct op_value **params)
+{
+    RETURN_IF(config->version != QNN_OPCONFIG_VERSION_1, ST_INVALID_OP, "the op config has version %u; 1 is supported", (unsigned)config->version);
+    const Qnn_OpConfigV1_t *c = &config->v1;
+    RETURN_IF((c->numOfParams && !c->params) || (c->numOfInputs && !c->inputTensors) || (c->numOfOutputs && !c->outputTensors), ST_INVALID_OP,
+              "node \"%s\" has a count that is not 0 with a NULL list", c->name ? c->name : "");
+    TRY(find_op(c, op));
+    const char **names = arena_array(a, const char *, c->numOfParams);
+    struct op_value *values = arena_array(a, struct op_value, c->numOfParams);
+    *params = arena_array(a, struct op_value, op_param_count(*op));
+    RETURN_IF(!names || !values || !*params, ST_NO_MEMORY, "no memory for %u parameters", c->numOfParams);
+    for (uint32_t i = 0; i < c->numOfParams; i++) {
+        names[i] = c->params[i].name;
+        enum status st = read_param(&c->params[i], a, source, &values[i]);
+        if (st != ST_OK)
+            return status_prefix(st, "%s \"%s\"", (*op)->name, c->name ? c->name : "");
+    }
+    return op_params_bind(*op, c->name, names, values, c->numOfParams, *params);
+}
+
+struct side {
+    const struct tensor_desc **descs;
+    const void **data;
+};
+
+static enum status view_tensors(const Qnn_Tensor_t *list, uint32_t n, const char *where, struct arena *a, struct side *ret)
+{
+    RETURN_IF(n > MAX_PORTS, ST_INVALID_OP, "%s: %u tensors; at most %d are supported", where, n, MAX_PORTS);
+    struct ir_tensor *t = arena_array(a, struct ir_tensor, n);
+    *ret = (struct side){ arena_array(a, const struct tensor_desc *, n), arena_array(a, const void *, n) };
+    RETURN_IF(!t || !ret->descs || !ret->data, ST_NO_MEMORY, "no memory for %u tensors", n);
+    for (uint32_t i = 0; i < n; i++) {
+        enum status st = tensor_from_client(&list[i], false, a, &t[i]);
+        if (st != ST_OK)
+            return status_prefix(st, "%s[%u]", where, i);
+        ret->descs[i] = t[i].role == IR_ABSENT ? NULL : &t[i].desc;
+        ret->data[i] = t[i].data;
+    }
+    return ST_OK;
+}
+
+enum status op_config_view(const Qnn_OpConfig_t *config, struct arena *a, struct op_view *ret)
+{
+    const struct op_def *op;
+    struct side in, out;
+    TRY(op_config_op(config, a, NULL, &op, &ret->params));
+    const Qnn_OpConfigV1_t *c = &config->v1;
+    enum status st = view_tensors(c->inputTensors, c->numOfInputs, "in", a, &in);
+    if (st == ST_OK)
+        st = view_tensors(c->outputTensors, c->numOfOutputs, "out", a, &out);
+    if (st != ST_OK)
+        return status_prefix(st, "%s \"%s\"", op->name, c->name ? c->name : "");
+    for (uint32_t i = 0; i < c->numOfOutputs; i++)
+        RETURN_IF(!out.descs[i], ST_INVALID_OP, "%s \"%s\": out[%u] is a NULL tensor; leave optional outputs out at the end", op->name,
+                  c->name ? c->name : "", i);
+    ret->call = (struct op_call){
+        .op = op, .node = c->name, .n_in = c->numOfInputs, .n_out = c->numOfOutputs, .in = in.descs, .out = out.descs, .params = ret->params,
+        .in_data = in.data, .post = OP_POST_NONE,
+    };
+    return ST_OK;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A client's Qnn_OpConfig_t as an op_call, for validation before any tensor exists (private to api/). */
+#ifndef API_OP_CONFIG_H
+#define API_OP_CONFIG_H
+
+#include "QNN/QnnTypes.h"
+#include "base/arena.h"
+#include "ops/ops.h"
+
+/* Arrays are in the arena; data pointers are the client's. */
+struct op_view {
+    struct op_call call;
+    struct op_value *params;
+};
+
+/* Data of a tensor parameter that the client names by id only; NULL when there is none. */
+struct param_source {
+    const void *(*data)(void *arg, uint32_t id);
+    void *arg;
+};
+
+/* The operator's row and the parameters in its order: everything but inputs and outputs. `source` may be NULL. */
+enum status op_config_op(const Qnn_OpConfig_t *config, struct arena *a, const struct param_source *source, const struct op_def **op,
+                         struct op_value **params);
+
+/* The whole configuration with tensors as described in it; ids are ignored. */
+enum status op_config_view(const Qnn_OpConfig_t *config, struct arena *a, struct op_view *ret);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The client's fourteen encodings become a few kinds: the BW_ forms are the plain ones with a bit width, the MAPPED forms the plain ones with a
+ * mapping. Only fixed-point tensors have an encoding; a zeroed or undefined one on them means scale 1, offset 0 (for 32 bits: scale 0, which
+ * stands for "derived from the operands"). */
+#include "api/translate_quant.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { DEF_GENERATED = 0, DEF_DEFINED = 1, DEF_UNDEFINED = 2 };
+
+struct pairs {
+    const Qnn_ScaleOffset_t *at;
+    uint64_t n;
+};
+
+static enum status take_pairs(struct pairs p, const char *name, struct arena *a, struct quant *q)
+{
+    RETURN_IF(!p.at, ST_INVALID_TENSOR, "tensor \"%s\": the encoding has %llu scales, but the pointer to them is NULL", name,
+              (unsigned long long)p.n);
+    float *scales = arena_alloc_array(a, p.n, sizeof(float));
+    int32_t *offsets = arena_alloc_array(a, p.n, sizeof(int32_t));
+    RETURN_IF(!scales || !offsets || p.n > UINT32_MAX, ST_NO_MEMORY, "no memory for %llu scales of tensor \"%s\"", (unsigned long long)p.n, name);
+    for (uint64_t i = 0; i < p.n; i++) {
+        scales[i] = p.at[i].scale;
+        offsets[i] = p.at[i].offset;
+    }
+    q->n = (uint32_t)p.n;
+    q->scales = scales;
+    q->offsets = offsets;
+    return ST_OK;
+}
+
+static enum status axis_size(const struct tensor_desc *d, int32_t axis, const char *name, uint32_t *ret)
+{
+    RETURN_IF(axis < 0 || axis >= d->rank, ST_INVALID_TENSOR, "tensor \"%s\": encoding axis %d; the rank is %u", name, axis, d->rank);
+    *ret = d->dims[axis];
+    return ST_OK;
+}
+
+static enum status axis_counts(const struct tensor_desc *d, int32_t axis, uint32_t n, const char *name)
+{
+    uint32_t size;
+    TRY(axis_size(d, axis, name, &size));
+    RETURN_IF(n != size, ST_INVALID_TENSOR, "tensor \"%s\": %u scales for axis %d of size %u", name, n, axis, size);
+    return ST_OK;
+}
+
+/* Number of blocks of a block encoding; sizes must divide the dimensions. */
+static enum status count_blocks(const uint32_t *block, const struct tensor_desc *d, const char *name, struct quant *q, uint64_t *ret)
+{
+    *ret = 1;
+    RETURN_IF(!block, ST_INVALID_TENSOR, "tensor \"%s\": the block encoding has no block sizes", name);
+    for (unsigned i = 0; i < d->rank; i++) {
+        RETURN_IF(!block[i] || d->dims[i] % block[i], ST_INVALID_TENSOR, "tensor \"%s\": block size %u does not divide dimension %u of size %u", name,
+                  block[i], i, d->dims[i]);
+        q->block[i] = block[i];
+        *ret *= d->dims[i] / block[i];
+    }
+    return ST_OK;
+}
+
+static enum status take_axis(uint32_t n, int32_t axis, const float *scales, const int32_t *offsets, struct arena *a, struct quant *q)
+{
+    q->kind = Q_AXIS;
+    q->axis = axis;
+    q->n = n;
+    q->scales = scales ? arena_dup(a, scales, n * sizeof(float)) : NULL;
+    q->offsets = offsets ? arena_dup(a, offsets, n * sizeof(int32_t)) : NULL;
+    RETURN_IF(!scales, ST_INVALID_TENSOR, "a per-axis encoding has no scales");
+    RETURN_IF(!q->scales || (offsets && !q->offsets), ST_NO_MEMORY, "no memory for %u scales", n);
+    return ST_OK;
+}
+
+static enum status take_block(const uint32_t *block, const Qnn_ScaleOffset_t *so, const char *name, struct arena *a, const struct tensor_desc *d,
+                              struct quant *q)
+{
+    struct pairs p = { .at = so };
+    q->kind = Q_BLOCK;
+    TRY(count_blocks(block, d, name, q, &p.n));
+    return take_pairs(p, name, a, q);
+}
+
+static enum status take_float_block(const uint32_t *block, const Qnn_FloatScaleOffset_t *so, const char *name, struct arena *a,
+                                    const struct tensor_desc *d, struct quant *q)
+{
+    uint64_t n;
+    q->kind = Q_FLOAT_BLOCK;
+    TRY(count_blocks(block, d, name, q, &n));
+    RETURN_IF(!so, ST_INVALID_TENSOR, "tensor \"%s\": the float block encoding has no scales", name);
+    float *scales = arena_alloc_array(a, n, sizeof(float)), *offsets = arena_alloc_array(a, n, sizeof(float));
+    RETURN_IF(!scales || !offsets || n > UINT32_MAX, ST_NO_MEMORY, "no memory for %llu scales of tensor \"%s\"", (unsigned long long)n, name);
+    for (uint64_t i = 0; i < n; i++) {
+        scales[i] = so[i].scale;
+        offsets[i] = so[i].offset;
+    }
+    q->n = (uint32_t)n;
+    q->scales = scales;
+    q->float_offsets = offsets;
+    return ST_OK;
+}
+
+static enum status take_expansion(const Qnn_BlockwiseExpansion_t *e, const char *name, struct arena *a, const struct tensor_desc *d, struct quant *q)
+{
+    RETURN_IF(!e, ST_INVALID_TENSOR, "tensor \"%s\": the blockwise expansion encoding is NULL", name);
+    uint32_t n;
+    TRY(axis_size(d, e->axis, name, &n));
+    q->kind = Q_EXPANSION;
+    q->axis = e->axis;
+    TRY(take_pairs((struct pairs){ e->scaleOffsets, n }, name, a, q));
+    q->blocks_per_axis = e->numBlocksPerAxis;
+    q->block_scale_bits = (uint8_t)e->blockScaleBitwidth;
+    q->block_scale_storage = e->blockScaleStorageType == QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16 ? 16 : 8;
+    RETURN_IF(!e->numBlocksPerAxis || !e->blocksScale8, ST_INVALID_TENSOR, "tensor \"%s\": the blockwise expansion encoding has %u blocks per axis and %s", name,
+              e->numBlocksPerAxis, e->blocksScale8 ? "scales" : "no block scales");
+    q->block_scales = arena_dup(a, e->blocksScale8, (uint64_t)n * e->numBlocksPerAxis * q->block_scale_storage / 8);
+    RETURN_IF(!q->block_scales, ST_NO_MEMORY, "no memory for the block scales of tensor \"%s\"", name);
+    return ST_OK;
+}
+
+static enum status take_mapped_expansion(const Qnn_BwBlockwiseExpansionMapped_t *m, const char *name, struct arena *a, const struct tensor_desc *d, struct quant *q)
+{
+    RETURN_IF(!m, ST_INVALID_TENSOR, "tensor \"%s\": the blockwise expansion encoding is NULL", name);
+    Qnn_BlockwiseExpansion_t e = { .axis = m->axis, .scaleOffsets = m->scaleOffsets, .numBlocksPerAxis = m->numBlocksPerAxis,
+                                   .blockScaleBitwidth = m->blockScaleBitwidth, .blockScaleStorageType = m->blockScaleStorageType,
+                                   .blocksScale8 = m->blocksScale8 };
+    q->bits = (uint8_t)m->bitwidth;
+    q->mapping = (uint8_t)m->mapping;
+    return take_expansion(&e, name, a, d, q);
+}
+
+static enum status take_encoding(const Qnn_QuantizeParams_t *p, const char *name, struct arena *a, const struct tensor_desc *d, struct quant *q)
+{
+    switch (p->quantizationEncoding) {
+    case QNN_QUANTIZATION_ENCODING_SCALE_OFFSET:
+        *q = (struct quant){ .kind = Q_TENSOR, .scale = p->scaleOffsetEncoding.scale, .offset = p->scaleOffsetEncoding.offset };
+        return ST_OK;
+    case QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET:
+        *q = (struct quant){ .kind = Q_TENSOR, .bits = (uint8_t)p->bwScaleOffsetEncoding.bitwidth, .scale = p->bwScaleOffsetEncoding.scale,
+                             .offset = p->bwScaleOffsetEncoding.offset };
+        return ST_OK;
+    case QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET:
+        q->kind = Q_AXIS;
+        q->axis = p->axisScaleOffsetEncoding.axis;
+        TRY(axis_counts(d, q->axis, p->axisScaleOffsetEncoding.numScaleOffsets, name));
+        return take_pairs((struct pairs){ p->axisScaleOffsetEncoding.scaleOffset, p->axisScaleOffsetEncoding.numScaleOffsets }, name, a, q);
+    case QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET: {
+        const Qnn_BwAxisScaleOffset_t *e = &p->bwAxisScaleOffsetEncoding;
+        q->bits = (uint8_t)e->bitwidth;
+        TRY(axis_counts(d, e->axis, e->numElements, name));
+        return take_axis(e->numElements, e->axis, e->scales, e->offsets, a, q);
+    }
+    case QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET_MAPPED: {
+        const Qnn_BwAxisScaleOffsetMapped_t *e = p->bwAxisScaleOffsetMappedEncoding;
+        RETURN_IF(!e, ST_INVALID_TENSOR, "tensor \"%s\": the mapped encoding is NULL", name);
+        q->bits = (uint8_t)e->bitwidth;
+        q->mapping = (uint8_t)e->mapping;
+        TRY(axis_counts(d, e->axis, e->numElements, name));
+        return take_axis(e->numElements, e->axis, e->scales, e->offsets, a, q);
+    }
+    case QNN_QUANTIZATION_ENCODING_BLOCK:
+        return take_block(p->blockEncoding.blockSize, p->blockEncoding.scaleOffset, name, a, d, q);
+    case QNN_QUANTIZATION_ENCODING_BW_BLOCK_MAPPED:
+        RETURN_IF(!p->bwBlockMappedEncoding, ST_INVALID_TENSOR, "tensor \"%s\": the mapped encoding is NULL", name);
+        q->bits = (uint8_t)p->bwBlockMappedEncoding->bitwidth;
+        q->mapping = (uint8_t)p->bwBlockMappedEncoding->mapping;
+        return take_block(p->bwBlockMappedEncoding->blockSize, p->bwBlockMappedEncoding->scaleOffset, name, a, d, q);
+    case QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK:
+        return take_float_block(p->floatBlockEncoding.blockSize, p->floatBlockEncoding.floatScaleOffset, name, a, d, q);
+    case QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK:
+        q->bits = (uint8_t)p->bwFloatBlockEncoding.bitwidth;
+        return take_float_block(p->bwFloatBlockEncoding.blockSize, p->bwFloatBlockEncoding.floatScaleOffset, name, a, d, q);
+    case QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION:
+        return take_expansion(p->blockwiseExpansion, name, a, d, q);
+    case QNN_QUANTIZATION_ENCODING_BW_BLOCKWISE_EXPANSION_MAPPED:
+        return take_mapped_expansion(p->bwBlockwiseExpansionMappedEncoding, name, a, d, q);
+    default:
+        return status_fail(ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has quantization encoding %u, which is not supported", name,
+                           (unsigned)p->quantizationEncoding);
+    }
+}
+
+static bool is_zeroed(const Qnn_QuantizeParams_t *p)
+{
+    return p->encodingDefinition == QNN_DEFINITION_IMPL_GENERATED && p->quantizationEncoding == QNN_QUANTIZATION_ENCODING_SCALE_OFFSET &&
+           p->scaleOffsetEncoding.scale == 0;
+}
+
+enum status quant_from_client(const Qnn_QuantizeParams_t *p, const char *name, struct arena *a, struct tensor_desc *d)
+{
+    struct quant *q = &d->q;
+    *q = (struct quant){ .definition = DEF_UNDEFINED };
+    if (!dtype_is_fixed(d->type))
+        return ST_OK;
+    if (p->encodingDefinition == QNN_DEFINITION_UNDEFINED || p->quantizationEncoding == QNN_QUANTIZATION_ENCODING_UNDEFINED || is_zeroed(p)) {
+        *q = (struct quant){ .kind = Q_TENSOR, .definition = DEF_UNDEFINED, .scale = dtype_bits(d->type) == 32 ? 0 : 1 };
+        return ST_OK;
+    }
+    TRY(take_encoding(p, name, a, d, q));
+    q->definition = p->encodingDefinition == QNN_DEFINITION_DEFINED ? DEF_DEFINED : DEF_GENERATED;
+    return ST_OK;
+}
+
+/* ---- back to the client ------------------------------------------------------------------------------------------------ */
+
+static Qnn_ScaleOffset_t *give_pairs(const struct quant *q, struct arena *a)
+{
+    Qnn_ScaleOffset_t *so = arena_array(a, Qnn_ScaleOffset_t, q->n);
+    for (uint32_t i = 0; so && i < q->n; i++)
+        so[i] = (Qnn_ScaleOffset_t){ q->scales[i], q->offsets ? q->offsets[i] : 0 };
+    return so;
+}
+
+static bool give_axis(const struct quant *q, struct arena *a, Qnn_QuantizeParams_t *p)
+{
+    if (!q->bits) {
+        p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET;
+        p->axisScaleOffsetEncoding = (Qnn_AxisScaleOffset_t){ q->axis, q->n, give_pairs(q, a) };
+        return p->axisScaleOffsetEncoding.scaleOffset;
+    }
+    p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET;
+    float *scales = arena_dup(a, q->scales, q->n * sizeof(float));
+    int32_t *offsets = q->offsets ? arena_dup(a, q->offsets, q->n * sizeof(int32_t)) : NULL;
+    p->bwAxisScaleOffsetEncoding = (Qnn_BwAxisScaleOffset_t){ q->bits, q->axis, q->n, scales, offsets };
+    return scales && (offsets || !q->offsets);
+}
+
+static bool give_block(const struct tensor_desc *d, struct arena *a, Qnn_QuantizeParams_t *p)
+{
+    uint32_t *sizes = arena_dup(a, d->q.block, d->rank * sizeof(uint32_t));
+    if (d->q.kind == Q_BLOCK) {
+        p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCK;
+        p->blockEncoding = (Qnn_BlockEncoding_t){ sizes, give_pairs(&d->q, a) };
+        return sizes && p->blockEncoding.scaleOffset;
+    }
+    Qnn_FloatScaleOffset_t *so = arena_array(a, Qnn_FloatScaleOffset_t, d->q.n);
+    for (uint32_t i = 0; so && i < d->q.n; i++)
+        so[i] = (Qnn_FloatScaleOffset_t){ d->q.scales[i], d->q.float_offsets ? d->q.float_offsets[i] : 0 };
+    p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK;
+    p->floatBlockEncoding = (Qnn_FloatBlockEncoding_t){ sizes, so };
+    return sizes && so;
+}
+
+static bool give_expansion(const struct quant *q, struct arena *a, Qnn_QuantizeParams_t *p)
+{
+    Qnn_BlockwiseExpansion_t *e = arena_new(a, Qnn_BlockwiseExpansion_t);
+    if (!e)
+        return false;
+    bool wide = q->block_scale_storage == 16;
+    *e = (Qnn_BlockwiseExpansion_t){
+        .axis = q->axis, .scaleOffsets = give_pairs(q, a), .numBlocksPerAxis = q->blocks_per_axis, .blockScaleBitwidth = q->block_scale_bits,
+        .blockScaleStorageType = wide ? QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16 : QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8,
+        .blocksScale8 = arena_dup(a, q->block_scales, (uint64_t)q->n * q->blocks_per_axis * (wide ? 2 : 1)),
+    };
+    p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION;
+    p->blockwiseExpansion = e;
+    return e->scaleOffsets && e->blocksScale8;
+}
+
+static bool give_tensor(const struct quant *q, Qnn_QuantizeParams_t *p)
+{
+    p->quantizationEncoding = q->bits ? QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET : QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
+    if (q->bits)
+        p->bwScaleOffsetEncoding = (Qnn_BwScaleOffset_t){ q->bits, q->scale, q->offset };
+    else
+        p->scaleOffsetEncoding = (Qnn_ScaleOffset_t){ q->scale, q->offset };
+    return true;
+}
+
+enum status quant_to_client(const struct tensor_desc *d, struct arena *a, Qnn_QuantizeParams_t *ret)
+{
+    const struct quant *q = &d->q;
+    *ret = (Qnn_QuantizeParams_t)QNN_QUANTIZE_PARAMS_INIT;
+    if (q->kind == Q_NONE || q->definition == DEF_UNDEFINED)
+        return ST_OK;
+    ret->encodingDefinition = q->definition == DEF_DEFINED ? QNN_DEFINITION_DEFINED : QNN_DEFINITION_IMPL_GENERATED;
+    bool ok = q->kind == Q_TENSOR      ? give_tensor(q, ret)
+              : q->kind == Q_AXIS      ? give_axis(q, a, ret)
+              : q->kind == Q_EXPANSION ? give_expansion(q, a, ret)
+                                       : give_block(d, a, ret);
+    RETURN_IF(!ok, ST_NO_MEMORY, "no memory to describe an encoding with %u scales", q->n);
+    return ST_OK;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Defaults of the backend table: an operator is supported when there is a kernel for it that takes these types. */
+#include "backend/backend.h"
+
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "kernels/kernels.h"
+
+bool backend_has_op(const struct backend *b, enum op_id op)
+{
+    return b->has_op ? b->has_op(op) : kernel_exists(op);
+}
+
+/* Bind for show: kernels refuse what they cannot compute, and say why. */
+static enum status try_bind(const struct op_call *c)
+{
+    struct kernel_bound bound;
+    CLEANUP(mem_freep) void *args = mem_zalloc(kernel_args_size(c->op->id));
+    RETURN_IF(!args, ST_NO_MEMORY, "%s: no memory to look for a kernel", c->op->name);
+    return kernel_bind(c, cpu_isa(), args, &bound);
+}
+
+enum status backend_supports(const struct backend *b, const struct op_call *c)
+{
+    RETURN_IF(!backend_has_op(b, c->op->id), ST_NOT_SUPPORTED, "%s%s%s%s: the operator is known, but the %s backend has no kernel for it yet",
+              c->op->name, c->node ? " \"" : "", c->node ? c->node : "", c->node ? "\"" : "", b->name);
+    return b->supports ? b->supports(c) : try_bind(c);
+}
+
+bool backend_capable(const struct backend *b, uint32_t key)
+{
+    for (const uint32_t *k = b->capabilities; k && *k; k++)
+        if (*k == key)
+            return true;
+    return false;
+}

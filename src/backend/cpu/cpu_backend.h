@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to backend/cpu. */
+#ifndef BACKEND_CPU_CPU_H
+#define BACKEND_CPU_CPU_H
+
+#include <pthread.h>
+
+#include "backend/backend.h"
+#include "base/thread.h"
+
+/* One run at a time per context; among those that wait the one with the highest priority goes first, then the one that came first. */
+struct cpu_gate {
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    struct cpu_waiter *waiting; /* in the order of their turns */
+    bool busy;
+};
+enum status cpu_gate_init(struct cpu_gate *g);
+void cpu_gate_finish(struct cpu_gate *g);
+enum status cpu_gate_enter(struct cpu_gate *g, uint32_t priority, const struct backend_cancel *cancel);
+void cpu_gate_leave(struct cpu_gate *g);
+
+struct backend_context {
+    struct cpu_gate gate;
+    unsigned threads;
+    struct team *team; /* made for the first graph that has something to share out; guarded by the gate */
+};
+
+/* cpu_run.c */
+enum status cpu_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
+void cpu_close(struct backend_context *c);
+enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
+                        struct binary_image *ret);
+enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
+enum status cpu_run(struct backend_graph *g, const struct backend_run *r);
+void cpu_unload(struct backend_graph *g);
+
+/* cpu_mem.c */
+enum status cpu_mem_map(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
+void cpu_mem_unmap(struct backend_context *c, void *address, uint64_t bytes);
+
+extern const struct backend backend_cpu;
+
+/* cpu_config.c */
+enum status cpu_graph_config(const void *custom, struct backend_graph_cfg *cfg);
+struct binary_target cpu_target(void); /* what this library writes into the files it makes */
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts and graphs of the CPU backend: the shared compiler, then exec in this process on a team of threads per context. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "exec/exec.h"
+#include "prepare/prepare.h"
+
+enum {
+    TENSOR_ALIGN = 64,          /* a cache line and the widest vector */
+    MAX_THREADS = 256,
+    TILES_PER_THREAD = 2,       /* the second one fills the time in which a slower thread finishes */
+    PLAN_BUDGET_NS = 200000000,
+};
+
+/* Names of events. Times are measured on this host. */
+static const struct {
+    uint32_t type;
+    const char *name;
+} event_names[] = {
+    { PROF_QUEUE_WAIT, "Queue wait (execute) time" },
+    { PROF_DEVICE, "Accelerator (execute) time" },
+};
+enum { EVENT_WAIT, EVENT_RUN };
+#define NODE_EVENT "%s:OpId_%u (us)"
+
+struct backend_graph {
+    struct backend_context *context;
+    const struct binary_graph *g;
+    struct exec_program *program;
+    struct exec_binding *io; /* one per I/O table entry, advanced from slice to slice of a batch */
+    uint64_t *node_ns;       /* per node, summed over the slices of a batch */
+    uint64_t *begin, *end;   /* per node of one slice */
+};
+
+/* A signal of the client is looked at by exec itself, so both must see the same words. */
+static_assert(sizeof(struct exec_cancel) == sizeof(struct backend_cancel), "one signal, two names");
+static_assert(offsetof(struct exec_cancel, abort) == offsetof(struct backend_cancel, abort), "one signal, two names");
+static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct backend_cancel, deadline_ns), "one signal, two names");
+
+/* ---- contexts ----------------------------------------------------------------------------------------------------------- */
+
+static unsigned threads_wanted(const struct backend_context_cfg *cfg)
+{
+    const char *text = getenv("OPENQNN_THREADS");
+    unsigned long n = text ? strtoul(text, NULL, 10) : 0;
+    if (cfg && cfg->threads)
+        n = cfg->threads;
+    if (n == 0)
+        n = cpu_cores();
+    return n < MAX_THREADS ? (unsigned)n : MAX_THREADS;
+}
+
+enum status cpu_open(const struct backend_context_cfg *cfg, struct backend_context **ret)
+{
+    struct backend_context *c = mem_new(struct backend_context);
+    RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
+    c->threads = threads_wanted(cfg);
+    enum status st = cpu_gate_init(&c->gate);
+    if (st != ST_OK) {
+        mem_free(c);
+        return st;
+    }
+    *ret = c;
+    return ST_OK;
+}
+
+void cpu_close(struct backend_context *c)
+{
+    if (!c)
+        return;
+    team_free(c->team);
+    cpu_gate_finish(&c->gate);
+    mem_free(c);
+}
+
+enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
+                        struct binary_image *ret)
+{
+    struct prepare_target t = {
+        .passes = prepare_default_passes,
+        .tensor_align = TENSOR_ALIGN,
+        .max_tiles = c->threads > 1 ? c->threads * TILES_PER_THREAD : 1,
+        .plan_budget_ns = PLAN_BUDGET_NS,
+    };
+    struct prepare_opts o = {
+        .binary = cpu_target(),
+        .priority = cfg ? cfg->priority : 0,
+        .opt_level = cfg && cfg->opt_level ? cfg->opt_level : 2,
+        .abort = cancel ? &cancel->abort : NULL,
+        .deadline_ns = cancel ? cancel->deadline_ns : 0,
+    };
+    return prepare(&t, &o, g, ret);
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------------- */
+
+void cpu_unload(struct backend_graph *g)
+{
+    if (!g)
+        return;
+    exec_unload(g->program);
+    mem_free(g->io);
+    mem_free(g->node_ns);
+    mem_free(g);
+}
+
+/* Contexts whose graphs have nothing to share out never start a thread. */
+static enum status team_for(struct backend_context *c, const struct binary_graph *g, struct team **ret)
+{
+    enum status st = ST_OK;
+    if (c->threads < 2 || g->n_commands == g->n_steps)
+        return ST_OK;
+    TRY(cpu_gate_enter(&c->gate, UINT32_MAX, NULL));
+    if (!c->team)
+        st = team_create(c->threads, &c->team);
+    *ret = c->team;
+    cpu_gate_leave(&c->gate);
+    return st;
+}
+
+static enum status load(struct backend_graph *g)
+{
+    size_t n = g->g->n_nodes;
+    g->io = mem_array(struct exec_binding, g->g->n_io);
+    g->node_ns = mem_array(uint64_t, n * 3);
+    RETURN_IF(!g->io || !g->node_ns, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
+    g->begin = g->node_ns + n;
+    g->end = g->begin + n;
+    struct exec_opts o = { .isa = cpu_isa() };
+    TRY(team_for(g->context, g->g, &o.team));
+    return exec_load(g->g, &o, &g->program);
+}
+
+enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret)
+{
+    struct binary_target own = cpu_target();
+    RETURN_IF(b->target.backend_id != own.backend_id, ST_BINARY_CONFIG,
+              "the context binary was made for backend %u; this is the CPU backend (%u)", b->target.backend_id, own.backend_id);
+    RETURN_IF(graph >= b->n_graphs, ST_INVALID_ARG, "graph %u of a context binary that has %u", graph, b->n_graphs);
+    struct backend_graph *g = mem_new(struct backend_graph);
+    RETURN_IF(!g, ST_NO_MEMORY, "no memory to load a graph");
+    g->context = c;
+    g->g = &b->graphs[graph];
+    enum status st = load(g);
+    if (st != ST_OK) {
+        cpu_unload(g);
+        return st;
+    }
+    *ret = g;
+    return ST_OK;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------------ */
+
+/* A node takes from the begin of its first tile to the end of its last one. */
+static void add_marks(struct backend_graph *g, const struct prof_recorder *marks)
+{
+    uint32_t n = g->g->n_nodes;
+    for (uint32_t i = 0; i < n; i++)
+        g->begin[i] = UINT64_MAX, g->end[i] = 0;
+    for (uint32_t i = 0; i < marks->n; i++) {
+        const struct prof_mark *m = &marks->marks[i];
+        if (m->begin_ns < g->begin[m->node])
+            g->begin[m->node] = m->begin_ns;
+        if (m->end_ns > g->end[m->node])
+            g->end[m->node] = m->end_ns;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (g->end[i])
+            g->node_ns[i] += g->end[i] - g->begin[i];
+}
+
+/* Slice k of a batch is k times the tensor's size further on. */
+static void bind_slice(struct backend_graph *g, const struct backend_run *r, uint32_t k)
+{
+    for (uint32_t i = 0; i < g->g->n_io; i++) {
+        const struct backend_io *io = &r->io[i];
+        uint64_t bytes = desc_bytes(&g->g->tensors[g->g->io[i]].desc);
+        g->io[i] = (struct exec_binding){ .data = io->data ? (uint8_t *)io->data + k * bytes : NULL, .dims = io->dims, .out_dims = io->out_dims };
+    }
+}
+
+static enum status run_slices(struct backend_graph *g, const struct backend_run *r, bool detailed)
+{
+    struct exec_run e = { .io = g->io, .cancel = (struct exec_cancel *)r->cancel, .profile_nodes = detailed };
+    for (uint32_t i = 0; detailed && i < g->g->n_nodes; i++)
+        g->node_ns[i] = 0;
+    for (uint32_t k = 0; k < (r->batch ? r->batch : 1); k++) {
+        bind_slice(g, r, k);
+        TRY(exec_run(g->program, &e));
+        if (detailed)
+            add_marks(g, e.marks);
+    }
+    return ST_OK;
+}
+
+static uint64_t to_us(uint64_t ns)
+{
+    return (ns + 500) / 1000;
+}
+
+static void add_event(const struct backend_run *r, int which, uint64_t ns)
+{
+    prof_add(r->prof, r->prof_parent, event_names[which].type, PROF_UNIT_US, to_us(ns), event_names[which].name);
+}
+
+static void add_node_events(const struct backend_graph *g, const struct backend_run *r)
+{
+    char name[512];
+    for (uint32_t i = 0; i < g->g->n_nodes; i++) {
+        snprintf(name, sizeof(name), NODE_EVENT, g->g->nodes[i].name, i);
+        prof_add(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_US, to_us(g->node_ns[i]), name);
+    }
+}
+
+enum status cpu_run(struct backend_graph *g, const struct backend_run *r)
+{
+    bool detailed = r->prof && prof_level(r->prof) >= PROF_DETAILED;
+    uint64_t t0 = r->prof ? clock_ns() : 0;
+    TRY(cpu_gate_enter(&g->context->gate, g->g->info.priority, r->cancel));
+    uint64_t t1 = r->prof ? clock_ns() : 0;
+    enum status st = run_slices(g, r, detailed);
+    if (r->prof) {
+        add_event(r, EVENT_WAIT, t1 - t0);
+        add_event(r, EVENT_RUN, clock_ns() - t1);
+    }
+    if (detailed)
+        add_node_events(g, r);
+    cpu_gate_leave(&g->context->gate);
+    return st;
+}

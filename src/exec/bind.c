@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From nodes to kernels, and from the client's pointers to operands. */
+#include "base/mem.h"
+#include "exec/program.h"
+
+static const struct tensor_desc *desc_now(const struct exec_program *p, uint32_t t)
+{
+    return p->now ? &p->now[t] : &p->g->tensors[t].desc;
+}
+
+void bind_call(const struct exec_program *p, uint32_t node, struct exec_call *view)
+{
+    const struct binary_graph *g = p->g;
+    const struct binary_node *n = &g->nodes[node];
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        uint32_t t = n->in[i];
+        view->in[i] = t == BINARY_NONE ? NULL : desc_now(p, t);
+        view->in_data[i] = t != BINARY_NONE && g->tensors[t].place == PLACE_CONST ? g->constants + g->tensors[t].offset : NULL;
+    }
+    for (uint32_t i = 0; i < n->n_out; i++)
+        view->out[i] = n->out[i] == BINARY_NONE ? NULL : desc_now(p, n->out[i]);
+    for (uint32_t i = 0; i < n->n_aux; i++)
+        view->aux[i] = g->constants + g->tensors[n->aux[i]].offset;
+    view->call = (struct op_call){ .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .n_aux = n->n_aux, .in = view->in,
+                                   .out = view->out, .params = n->params, .in_data = view->in_data, .aux = view->aux, .post = n->post };
+}
+
+/* A binary is made by a compiler that may know other kernels than this library, or by somebody who wants to see it read beyond a
+ * buffer. So what the kernels would ask for today is compared with what the file has: sizes of aux constants, and that only inputs which they
+ * replace have no data. */
+static enum status check_aux(const struct exec_program *p, uint32_t node, struct exec_call *view)
+{
+    const struct binary_graph *g = p->g;
+    const struct binary_node *n = &g->nodes[node];
+    struct kernel_aux want = {};
+    if (n->n_aux) {
+        /* The family asks for constants only when it sees that weights are constant, and does not look at the values. */
+        static const uint64_t stripped[8];
+        const void *saved[MAX_PORTS];
+        for (uint32_t i = 0; i < n->n_in; i++) {
+            saved[i] = view->in_data[i];
+            if (n->in[i] != BINARY_NONE && g->tensors[n->in[i]].place == PLACE_NONE)
+                view->in_data[i] = stripped;
+        }
+        TRY(kernel_aux(&view->call, &want));
+        for (uint32_t i = 0; i < n->n_in; i++)
+            view->in_data[i] = saved[i];
+        RETURN_IF(want.n != n->n_aux, ST_BAD_BINARY, "node \"%s\": the binary has %u kernel constants, this library's %s needs %u", n->name,
+                  n->n_aux, n->op->name, want.n);
+    }
+    for (uint32_t i = 0; i < n->n_aux; i++)
+        RETURN_IF(g->tensors[n->aux[i]].bytes < want.bytes[i], ST_BAD_BINARY,
+                  "node \"%s\": kernel constant %u has %llu bytes, this library's %s needs %llu; prepare the model again", n->name, i,
+                  (unsigned long long)g->tensors[n->aux[i]].bytes, n->op->name, (unsigned long long)want.bytes[i]);
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        bool empty = n->in[i] != BINARY_NONE && g->tensors[n->in[i]].place == PLACE_NONE;
+        RETURN_IF(empty && (i >= 32 || !(want.replaces >> i & 1)), ST_BAD_BINARY, "node \"%s\": input %u (\"%s\") has no data", n->name, i,
+                  g->tensors[n->in[i]].name);
+    }
+    return ST_OK;
+}
+
+enum status bind_node(struct exec_program *p, uint32_t node)
+{
+    struct exec_node *e = &p->nodes[node];
+    struct exec_call view;
+    struct kernel_bound b;
+    bind_call(p, node, &view);
+    if (!e->bind_args) {
+        TRY(check_aux(p, node, &view));
+        e->args = e->bind_args = arena_alloc(&p->arena, kernel_args_size(view.call.op->id));
+        RETURN_IF(!e->args, ST_NO_MEMORY, "node \"%s\": no memory for its kernel", view.call.node);
+    }
+    TRY(kernel_bind(&view.call, p->isa, e->bind_args, &b));
+    RETURN_IF(b.work_bytes > e->work_bytes, p->now ? ST_DYNAMIC_SHAPE : ST_BAD_BINARY,
+              "node \"%s\": kernel %s needs %llu bytes of workspace, the binary has %llu; prepare the model again", view.call.node, b.name,
+              (unsigned long long)b.work_bytes, (unsigned long long)e->work_bytes);
+    e->run = b.run;
+    e->extent = b.extent;
+    e->kernel = b.name;
+    return ST_OK;
+}
+
+enum status bind_all(struct exec_program *p)
+{
+    for (uint32_t i = 0; i < p->g->n_nodes; i++)
+        TRY(bind_node(p, i));
+    /* The tile that reaches the end keeps reaching it when dimensions change. */
+    for (uint32_t i = 0; i < p->g->n_commands; i++)
+        if (p->commands[i].end >= p->nodes[p->commands[i].node].extent)
+            p->commands[i].end = UINT32_MAX;
+    return ST_OK;
+}
+
+enum status bind_io(struct exec_program *p, const struct exec_binding *io)
+{
+    const struct binary_graph *g = p->g;
+    for (uint32_t k = 0; k < g->n_io; k++) {
+        void *data = io[k].data ? io[k].data : p->io_absent[k];
+        if (data == p->io_now[k] && data)
+            continue;
+        RETURN_IF(!data, ST_INVALID_ARG, "graph \"%s\": tensor \"%s\" has no data; only optional tensors may be left out", g->info.name,
+                  g->tensors[g->io[k]].name);
+        p->io_now[k] = data;
+        for (uint32_t s = p->io_first[k]; s < p->io_first[k + 1]; s++)
+            p->slots[p->io_slot[s]] = data;
+    }
+    return ST_OK;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of a program, and the memory it computes in. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "exec/program.h"
+
+static uint8_t *address_of(const struct exec_program *p, const struct binary_tensor *t)
+{
+    uint8_t *base[PLACE_COUNT] = {
+        /* Constants are only ever inputs, binary_open saw to that; operand lists are not const. */
+        [PLACE_CONST] = (uint8_t *)(uintptr_t)p->g->constants,
+        [PLACE_SCRATCH] = p->scratch,
+        [PLACE_PERSISTENT] = p->persistent,
+    };
+    return base[t->place] ? base[t->place] + t->offset : NULL;
+}
+
+static uint32_t operand(const struct binary_node *n, uint32_t i)
+{
+    return i < n->n_in ? n->in[i] : n->out[i - n->n_in];
+}
+
+void program_resolve(struct exec_program *p)
+{
+    for (uint32_t i = 0; i < p->g->n_nodes; i++) {
+        const struct binary_node *n = &p->g->nodes[i];
+        struct exec_node *node = &p->nodes[i];
+        node->work = n->work_bytes ? p->scratch + n->work_offset : NULL;
+        for (uint32_t k = 0; k < n->n_in + n->n_out; k++) {
+            uint32_t t = operand(n, k);
+            if (t != BINARY_NONE && p->g->tensors[t].place != PLACE_IO)
+                node->data[k] = address_of(p, &p->g->tensors[t]);
+        }
+    }
+}
+
+/* Lists of slots per I/O entry: count, then fill. */
+static enum status list_io_slots(struct exec_program *p)
+{
+    const struct binary_graph *g = p->g;
+    uint32_t n_slots = 0;
+    p->io_first = arena_array(&p->arena, uint32_t, (size_t)g->n_io + 2);
+    p->io_now = arena_array(&p->arena, void *, g->n_io);
+    p->io_absent = arena_array(&p->arena, void *, g->n_io);
+    RETURN_IF(!p->io_first || !p->io_now || !p->io_absent, ST_NO_MEMORY, "graph \"%s\": no memory for its I/O table", g->info.name);
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t i = 0; i < g->n_nodes; i++) {
+            const struct binary_node *n = &g->nodes[i];
+            for (uint32_t k = 0; k < n->n_in + n->n_out; k++) {
+                uint32_t t = operand(n, k);
+                if (t == BINARY_NONE || g->tensors[t].place != PLACE_IO)
+                    continue;
+                uint64_t io = g->tensors[t].offset;
+                if (fill)
+                    p->io_slot[p->io_first[io + 1]++] = (uint32_t)(p->nodes[i].data + k - p->slots);
+                else
+                    p->io_first[io + 2]++, n_slots++;
+            }
+        }
+        if (fill)
+            break;
+        /* Shifted by one, so that filling moves every start to where it belongs. */
+        for (uint32_t k = 0; k < g->n_io; k++)
+            p->io_first[k + 2] += p->io_first[k + 1];
+        p->io_slot = arena_array(&p->arena, uint32_t, n_slots);
+        RETURN_IF(!p->io_slot, ST_NO_MEMORY, "graph \"%s\": no memory for its I/O table", g->info.name);
+    }
+    return ST_OK;
+}
+
+static enum status copy_commands(struct exec_program *p)
+{
+    const struct binary_graph *g = p->g;
+    uint32_t *tiles = arena_array(&p->arena, uint32_t, g->n_nodes);
+    p->commands = arena_array(&p->arena, struct exec_command, g->n_commands);
+    p->step_begin = arena_array(&p->arena, uint32_t, (size_t)g->n_steps + 1);
+    RETURN_IF(!tiles || !p->commands || !p->step_begin, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands", g->info.name,
+              g->n_commands);
+    uint32_t step = 0;
+    for (uint32_t i = 0; i < g->n_commands; i++) {
+        const struct binary_command *c = &g->commands[i];
+        p->commands[i] = (struct exec_command){ c->node, c->begin, c->end, tiles[c->node]++ };
+        while (step < c->step)
+            p->step_begin[++step] = i;
+    }
+    p->step_begin[g->n_steps] = g->n_commands;
+    return ST_OK;
+}
+
+enum status program_tables(struct exec_program *p)
+{
+    const struct binary_graph *g = p->g;
+    uint64_t n_slots = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        n_slots += g->nodes[i].n_in + g->nodes[i].n_out;
+    RETURN_IF(n_slots > UINT32_MAX, ST_BAD_BINARY, "graph \"%s\": its nodes have %llu operands", g->info.name,
+              (unsigned long long)n_slots);
+    p->nodes = arena_array(&p->arena, struct exec_node, g->n_nodes);
+    p->slots = arena_array(&p->arena, void *, n_slots);
+    RETURN_IF(!p->nodes || !p->slots, ST_NO_MEMORY, "graph \"%s\": no memory for %u nodes", g->info.name, g->n_nodes);
+    void **at = p->slots;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const struct binary_node *n = &g->nodes[i];
+        p->nodes[i].data = at;
+        p->nodes[i].work_bytes = n->work_bytes;
+        p->nodes[i].view_out = n->op->flags & OP_VIEW && n->n_out == 1 && n->n_in > 0 ? n->n_in : 0;
+        at += n->n_in + n->n_out;
+    }
+    TRY(list_io_slots(p));
+    return copy_commands(p);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------- */
+
+static void put_element(uint8_t *dst, uint64_t i, unsigned bits, int64_t q)
+{
+    if (bits == 4)
+        dst[i / 2] = (uint8_t)(i % 2 ? (dst[i / 2] & 0x0f) | (q & 15) << 4 : (dst[i / 2] & 0xf0) | (q & 15));
+    else
+        memcpy(dst + i * (bits / 8), &q, bits / 8);
+}
+
+/* Real zero in the tensor's own encoding. The memory is zeroed already. */
+static void fill_zero(const struct tensor_desc *d, uint8_t *dst)
+{
+    bool per_axis = d->q.kind == Q_AXIS && d->q.offsets;
+    if (!dtype_is_fixed(d->type) || (d->q.kind != Q_TENSOR && !per_axis))
+        return;
+    uint64_t n = desc_count(d), inner = 1, channels = per_axis ? d->dims[d->q.axis] : 1;
+    for (uint32_t i = per_axis ? (uint32_t)d->q.axis + 1 : d->rank; i < d->rank; i++)
+        inner *= d->dims[i];
+    int64_t lo = dtype_min(d->type), hi = dtype_max(d->type);
+    for (uint64_t i = 0; i < n; i++) {
+        int64_t q = -(int64_t)quant_offset(&d->q, per_axis ? (uint32_t)(i / inner % channels) : 0);
+        put_element(dst, i, dtype_bits(d->type), q < lo ? lo : q > hi ? hi : q);
+    }
+}
+
+/* Memory behind optional tensors that the client may leave out: inputs read as zero, outputs are written to nobody. */
+static enum status absent_memory(struct exec_program *p)
+{
+    const struct binary_graph *g = p->g;
+    uint64_t total = 0;
+    for (uint32_t k = 0; k < g->n_io; k++)
+        if (g->tensors[g->io[k]].optional && __builtin_add_overflow(total, (desc_bytes(&g->tensors[g->io[k]].desc) + 63) & ~UINT64_C(63), &total))
+            total = SIZE_MAX;
+    if (total == 0)
+        return ST_OK;
+    uint8_t *at = p->own_absent = total <= SIZE_MAX / 2 ? mem_alloc_aligned(EXEC_ALIGN, total) : NULL;
+    RETURN_IF(!at, ST_NO_MEMORY, "graph \"%s\": no memory for %llu bytes of optional tensors", g->info.name, (unsigned long long)total);
+    for (uint32_t k = 0; k < g->n_io; k++) {
+        const struct binary_tensor *t = &g->tensors[g->io[k]];
+        if (!t->optional)
+            continue;
+        fill_zero(&t->desc, at);
+        p->io_absent[k] = at;
+        at += (desc_bytes(&t->desc) + 63) & ~UINT64_C(63);
+    }
+    return ST_OK;
+}
+
+static enum status own_memory(const struct exec_program *p, const char *what, uint64_t bytes, void **ret)
+{
+    uint64_t align = p->g->info.scratch_align > EXEC_ALIGN ? p->g->info.scratch_align : EXEC_ALIGN;
+    if (bytes == 0)
+        return ST_OK;
+    *ret = bytes <= SIZE_MAX / 2 ? mem_alloc_aligned(align, bytes) : NULL;
+    RETURN_IF(!*ret, ST_NO_MEMORY, "graph \"%s\": no memory for %llu bytes of %s", p->g->info.name, (unsigned long long)bytes, what);
+    return ST_OK;
+}
+
+enum status program_memory(struct exec_program *p, const struct exec_opts *o)
+{
+    const struct binary_graph_info *i = &p->g->info;
+    if (!o->scratch)
+        TRY(own_memory(p, "scratch memory", i->scratch_bytes, &p->own_scratch));
+    if (!o->persistent)
+        TRY(own_memory(p, "persistent memory", i->persistent_bytes, &p->own_persistent));
+    p->scratch = o->scratch ? o->scratch : p->own_scratch;
+    p->persistent = o->persistent ? o->persistent : p->own_persistent;
+    return absent_memory(p);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A loaded graph, private to exec/.
+ *
+ *   nodes[]     kernel, args, and where its operands start in slots[]
+ *   slots[]     one pointer per operand: inputs, then outputs, node after node
+ *   io_slot[]   for every I/O table entry the slots that hold the client's pointer: all that a run has to patch
+ *   commands[]  tiles in order; step_begin[s] … step_begin[s + 1] may run at the same time */
+#ifndef EXEC_PROGRAM_H
+#define EXEC_PROGRAM_H
+
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "exec/exec.h"
+#include "kernels/kernels.h"
+
+enum { EXEC_ALIGN = 4096 };
+
+struct exec_node {
+    kernel_fn *run;
+    const void *args;
+    void **data;
+    uint8_t *work;       /* workspace of tile 0 */
+    uint64_t work_bytes; /* per tile */
+    uint32_t extent;
+    uint32_t view_out;   /* not 0: nothing to do when data[0] == data[view_out] */
+    void *bind_args;     /* the same memory as args, for binding again */
+    const char *kernel;
+};
+
+struct exec_command {
+    uint32_t node, begin, end;
+    uint32_t tile; /* which of the node's commands this is: chooses the workspace */
+};
+
+/* What the workers share during one step. The counter is written by all of them and has a cache line of its own. */
+struct exec_job {
+    _Alignas(64) _Atomic uint32_t next;
+    _Alignas(64) _Atomic uint32_t stop; /* enum status that ended the run early */
+    uint32_t end;
+    struct exec_cancel *cancel;
+    bool marks;
+};
+
+struct exec_program {
+    const struct binary_graph *g;
+    struct team *team;
+    enum isa isa;
+    uint8_t *scratch, *persistent;
+    void *own_scratch, *own_persistent, *own_absent; /* what exec_unload frees */
+    struct arena arena;
+    struct exec_node *nodes;
+    void **slots;
+    struct exec_command *commands;
+    uint32_t *step_begin;
+    uint32_t *io_first, *io_slot; /* entry k: io_slot[io_first[k]] … io_slot[io_first[k + 1]] */
+    void **io_now;                /* the pointers that are in the slots */
+    void **io_absent;             /* stands in for an optional tensor that the client leaves out; NULL: not optional */
+    struct prof_recorder marks;
+    struct exec_job *job;
+
+    /* Graphs with dynamic dimensions only. */
+    struct tensor_desc *now; /* per tensor: the descriptor of the current dimensions; NULL: nothing is dynamic */
+    uint8_t *changed;        /* per tensor, while shapes are worked out again */
+    bool stale;              /* the last attempt failed half-way: bind everything again */
+};
+
+/* The node as an op_call with the dimensions of the moment. */
+struct exec_call {
+    struct op_call call;
+    const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
+    const void *in_data[MAX_PORTS], *aux[MAX_PORTS];
+};
+
+/* program.c */
+enum status program_tables(struct exec_program *p);  /* slots, I/O lists, commands, steps */
+enum status program_memory(struct exec_program *p, const struct exec_opts *o);
+void program_resolve(struct exec_program *p);        /* addresses of everything but I/O */
+
+/* bind.c */
+void bind_call(const struct exec_program *p, uint32_t node, struct exec_call *view);
+enum status bind_node(struct exec_program *p, uint32_t node);      /* choose a kernel and fill its args, first time or again */
+enum status bind_all(struct exec_program *p);
+enum status bind_io(struct exec_program *p, const struct exec_binding *io);
+
+/* dynamic.c */
+enum status dynamic_load(struct exec_program *p);
+enum status dynamic_run(struct exec_program *p, const struct exec_binding *io);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of products: Conv, TransposeConv, FullyConnected and MatMul as one matrix product, DepthWiseConv beside them.
+ *
+ *     out[row, c] = end(bias[c] + sum over k of x[row, k] * w[k, c])
+ *
+ * A row is an output pixel (or a matrix row); k runs over kernel height, kernel width, input channel. A slice is what shares no weights
+ * with its neighbours: a group of a convolution, a batch of a MatMul. A chunk is up to 64 output channels of one slice. The driver
+ * (conv_drive.c) walks rows and chunks, gathers up to CONV_ROWS rows of x at a time into the workspace, in the form that an instruction
+ * set wants, and calls the engine's block function for each chunk.
+ *
+ * Constants (the same for every CPU):
+ *   aux[0]  packed weights. Per slice, blocks of 16 output channels, a block contiguous:  [slice][block][k / kg][16][kg]
+ *           class   element  kg      k is padded with zero weights to a multiple of kg, channels to a multiple of 16.
+ *           Q8      s8       4       TransposeConv pads each tap's channels to kg, so any subset of taps can be addressed.
+ *           Q16     s8       2       Stored is w + shift, so that it fits the element; what is left of the encoding's offset is
+ *           Q16W16  s16      2       in the channel record. 4-bit weights are widened.
+ *           F32     f32      1
+ *           F16     f16      1       Depthwise: [tap][channel], channels padded to a multiple of 16, elements as above.
+ *   aux[1]  struct conv_head, then arrays over N = slices * padded channels:
+ *           float m[N]        multiplier m_c of docs/numerics.md section 3; float classes: the bias, -0 where there is none
+ *           int64_t b[N]      bias in units of the accumulator
+ *           int64_t wsum[n_sums][N]   sums of stored weights over all k; TransposeConv: over the channels of one tap, a row per tap */
+#ifndef KERNELS_CONV_CONV_H
+#define KERNELS_CONV_CONV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/kernels.h"
+
+enum conv_class { CONV_Q8, CONV_Q16, CONV_Q16W16, CONV_F32, CONV_F16, CONV_CLASSES };
+enum conv_kind { CONV_WINDOW, CONV_TRANSPOSED, CONV_MATRIX, CONV_DEPTHWISE };
+
+enum {
+    CONV_BLOCK = 16,                    /* channels of a packed block */
+    CONV_CHUNK = 64,                    /* channels of a chunk */
+    CONV_ROWS = 48,                     /* rows of a panel, at most */
+    CONV_MR = 6,                        /* rows that vector engines compute at a time */
+    CONV_BATCH_DIMS = MAX_RANK - 2,
+};
+
+/* One spatial axis. */
+struct conv_axis {
+    uint32_t in, out, kernel, stride, dilation, pad;
+};
+
+struct conv_head {
+    int64_t bound;     /* no sum of products without bias is larger in magnitude */
+    uint32_t plain;    /* bias and multipliers are ordinary: see struct conv_chunk */
+    uint32_t reserved[13];
+};
+
+struct conv_args {
+    enum conv_class cls;
+    enum conv_kind kind;
+    struct conv_axis y, x;
+    uint32_t batch, n_in;
+    uint32_t ci, co;                /* channels of an input and an output pixel */
+    uint32_t slices, cig, cog;      /* per slice: input channels of a tap, output channels */
+    uint32_t npad;                  /* cog rounded up to whole blocks */
+    uint32_t taps, tap_stride;      /* k = tap * tap_stride + channel */
+    uint32_t kg, kpad;              /* group size; k of all taps, padded */
+    uint32_t wsize;                 /* bytes of a stored weight */
+    uint32_t n_sums;                /* rows of wsum */
+    uint32_t multiplier;            /* depthwise: outputs per input channel */
+
+    /* Matrices: element strides of x, and how slices map to matrices. */
+    uint32_t rows;
+    uint64_t x_row, x_k;
+    uint32_t n_batch, batch_dims[CONV_BATCH_DIMS];
+    uint64_t x_batch[CONV_BATCH_DIMS], w_batch[CONV_BATCH_DIMS]; /* matrices per step, 0 where broadcast */
+    uint32_t w_slices;              /* slices that weights have: as slices, or fewer where they are broadcast */
+
+    /* Where weights lie before packing: element = slice * w_slice + tap * w_tap + channel_in * w_in + channel_out * w_out. */
+    uint64_t w_slice, w_tap, w_in, w_out;
+    enum dtype x_type, w_type, b_type, out_type;
+    struct quant wq, bq;            /* arrays belong to the descriptors */
+    unsigned w_bits;
+    int32_t w_shift, w_offset;      /* stored = w + shift; w + encoding's offset = stored + w_offset */
+    int32_t x_offset, out_offset;
+    double x_scale, out_scale;
+    int64_t q_lo, q_hi;             /* output range under the fused clamp */
+    float f_lo, f_hi;
+    bool has_bias, padded;          /* padded: some tap of some row falls outside the input */
+    int64_t bound;                  /* no sum of products without bias is larger in magnitude */
+    bool narrow;                    /* sums of products without bias fit 32 bits */
+    bool direct;                    /* rows lie in x as they are needed, k in one run */
+
+    /* Constants, or NULL: weights are packed while running. */
+    const void *packed;
+    const struct conv_head *head;
+
+    /* How work is cut: unit = column unit * row_units + row unit. */
+    uint32_t unit_rows, row_units, col_units, chunks, slice_chunks;
+    uint32_t panel_rows;
+    uint64_t panel_stride, seg_bytes, pack_bytes;
+};
+
+/* Weights of one chunk and what belongs to its channels. */
+struct conv_chunk {
+    const void *w;           /* first block; further blocks follow at kpad * 16 * wsize */
+    const float *m;
+    const int64_t *b, *wsum; /* wsum: first row; rows are sum_stride apart */
+    uint64_t sum_stride;
+    uint32_t slice, c0, n;   /* channels c0 … c0 + n of the slice */
+    bool plain;              /* the fast end is exact: 32-bit sums with bias cannot overflow, multipliers are finite, offset small */
+};
+
+/* A run of k in packed order, in elements, whole groups. */
+struct conv_seg {
+    uint32_t k, n;
+};
+
+/* Rows that use the same segments, gathered one after another. */
+struct conv_panel {
+    uint32_t rows, n_seg, k_total;
+    struct conv_seg *seg;
+    const void *x[CONV_ROWS];
+    uint64_t out[CONV_ROWS];    /* element offset of channel 0 of the slice */
+    int64_t xsum[CONV_ROWS];    /* sum of x + x_offset; only where w_offset is not 0 */
+    uint32_t n_at[CONV_ROWS], y_at[CONV_ROWS], x_at[CONV_ROWS];
+};
+
+/* What an instruction set brings. Rows are in its own form: `load` converts, `pad` writes what stands for real zero. */
+struct conv_engine {
+    uint32_t elem;                                  /* bytes of a gathered element */
+    bool (*in_place)(const struct conv_args *a);    /* rows of x need no conversion (asked only when a->direct) */
+    void (*load)(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride);
+    void (*pad)(const struct conv_args *a, void *dst, uint32_t n);
+    int64_t (*sum)(const struct conv_args *a, const void *row, uint32_t n);
+    void (*block)(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out);
+};
+
+/* conv_drive.c */
+void conv_run(const struct kernel_call *call, struct range tile, const struct conv_engine *e);
+
+/* conv_bind.c: args from a call, without choosing variants. */
+enum status conv_describe(const struct op_call *c, struct conv_args *a);
+
+/* conv_aux.c */
+enum status conv_aux(const struct op_call *c, struct kernel_aux *ret);
+enum status conv_aux_fill(const struct op_call *c, uint32_t which, void *dst);
+uint64_t conv_record_bytes(const struct conv_args *a, uint64_t channels);
+/* Pack n channels of a slice, rounded up to whole blocks. */
+void conv_pack(const struct conv_args *a, const void *w, uint32_t slice, uint32_t c0, uint32_t n, void *dst);
+/* Records of n channels from packed weights and plain bias. b and wsum may start anywhere in larger arrays. */
+struct conv_record {
+    float *m;
+    int64_t *b, *wsum;
+    uint64_t sum_stride;
+    int64_t bound;           /* largest sum of products without bias */
+    bool plain;
+};
+void conv_record_fill(const struct conv_args *a, const void *packed, const void *bias, uint32_t slice, uint32_t c0, uint32_t n,
+                      struct conv_record *r);
+/* A depthwise operator's weights as [tap][channel]. */
+void conv_pack_depthwise(const struct conv_args *a, const void *w, void *dst);
+
+/* The sections of a record over n channels. */
+static inline const float *conv_m(const struct conv_head *h)
+{
+    return (const float *)(h + 1);
+}
+
+static inline const int64_t *conv_b(const struct conv_head *h, uint64_t n)
+{
+    return (const int64_t *)(conv_m(h) + (n + 15) / 16 * 16);
+}
+
+static inline const int64_t *conv_wsum(const struct conv_head *h, uint64_t n)
+{
+    return conv_b(h, n) + n;
+}
+
+static inline uint64_t conv_block_bytes(const struct conv_args *a)
+{
+    return (uint64_t)a->kpad * CONV_BLOCK * a->wsize;
+}
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constants of the conv family: packed weights and channel records (layouts in conv.h). At prepare they are made once; for weights
+ * that are not constant the driver makes them chunk by chunk with the same functions. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "kernels/conv/conv.h"
+#include "kernels/kernel_util.h"
+
+/* ---- weights ---------------------------------------------------------------------------------------------------- */
+
+/* Where packing reads and writes: 16 channels of one slice. */
+struct pack_block {
+    const struct conv_args *a;
+    const void *src;
+    uint64_t first;   /* element of k = 0, channel 0 of the block */
+    uint32_t n;       /* channels that exist */
+    void *dst;
+};
+
+/* One loop per storage type; SHIFTED is applied to each value on the way. */
+#define PACK_LOOP(name, S, D, SHIFTED)                                                      \
+    static void pack_##name(const struct pack_block *p)                                     \
+    {                                                                                       \
+        const struct conv_args *a = p->a;                                                   \
+        const int32_t shift = a->w_shift;                                                   \
+        (void)shift;                                                                        \
+        for (uint32_t tap = 0; tap < a->taps; tap++)                                        \
+            for (uint32_t i = 0; i < a->cig; i++) {                                         \
+                uint32_t k = tap * a->tap_stride + i;                                       \
+                const S *s = (const S *)p->src + p->first + tap * a->w_tap + i * a->w_in;   \
+                D *d = (D *)p->dst + (uint64_t)(k / a->kg) * CONV_BLOCK * a->kg + k % a->kg; \
+                for (uint32_t c = 0; c < p->n; c++) {                                       \
+                    S v = s[c * a->w_out];                                                  \
+                    d[c * a->kg] = (D)(SHIFTED);                                            \
+                }                                                                           \
+            }                                                                               \
+    }
+
+PACK_LOOP(s8, int8_t, int8_t, v + shift)
+PACK_LOOP(u8, uint8_t, int8_t, v + shift)
+PACK_LOOP(s16, int16_t, int16_t, v + shift)
+PACK_LOOP(u16, uint16_t, int16_t, v + shift)
+PACK_LOOP(f16, uint16_t, uint16_t, v)
+PACK_LOOP(f32, uint32_t, uint32_t, v)
+
+/* 4-bit types, and narrower values in wider types. */
+static int64_t weight_at(const struct conv_args *a, const void *w, uint64_t at)
+{
+    return ku_narrow(ku_load_int(w, a->w_type, at), a->w_bits, dtype_is_signed(a->w_type)) + a->w_shift;
+}
+
+static void pack_narrow(const struct pack_block *p)
+{
+    const struct conv_args *a = p->a;
+    for (uint32_t tap = 0; tap < a->taps; tap++)
+        for (uint32_t i = 0; i < a->cig; i++) {
+            uint32_t k = tap * a->tap_stride + i;
+            uint64_t from = p->first + tap * a->w_tap + i * a->w_in, to = (uint64_t)(k / a->kg) * CONV_BLOCK * a->kg + k % a->kg;
+            for (uint32_t c = 0; c < p->n; c++) {
+                int64_t v = weight_at(a, p->src, from + c * a->w_out);
+                if (a->wsize == 1)
+                    ((int8_t *)p->dst)[to + c * a->kg] = (int8_t)v;
+                else
+                    ((int16_t *)p->dst)[to + c * a->kg] = (int16_t)v;
+            }
+        }
+}
+
+static void (*const pack_of_type[DT_COUNT])(const struct pack_block *) = {
+    [DT_SQ8] = pack_s8, [DT_UQ8] = pack_u8, [DT_SQ16] = pack_s16, [DT_UQ16] = pack_u16, [DT_F16] = pack_f16, [DT_F32] = pack_f32,
+};
+
+void conv_pack(const struct conv_args *a, const void *w, uint32_t slice, uint32_t c0, uint32_t n, void *dst)
+{
+    bool narrow = dtype_is_fixed(a->w_type) && a->w_bits < (a->wsize == 1 ? 8u : 16u);
+    uint64_t bytes = conv_block_bytes(a);
+    for (uint32_t c = 0; c < n; c += CONV_BLOCK) {
+        struct pack_block p = { a, w, slice * a->w_slice + (c0 + c) * a->w_out, n - c < CONV_BLOCK ? n - c : CONV_BLOCK,
+                                (char *)dst + c / CONV_BLOCK * bytes };
+        if (p.n < CONV_BLOCK || a->kpad != a->taps * a->cig)
+            memset(p.dst, 0, bytes);
+        if (narrow)
+            pack_narrow(&p);
+        else
+            pack_of_type[a->w_type](&p);
+    }
+}
+
+void conv_pack_depthwise(const struct conv_args *a, const void *w, void *dst)
+{
+    memset(dst, 0, (size_t)a->taps * a->npad * a->wsize);
+    for (uint32_t tap = 0; tap < a->taps; tap++) {
+        char *to = (char *)dst + (uint64_t)tap * a->npad * a->wsize;
+        uint64_t from = tap * a->w_tap;
+        if (!dtype_is_fixed(a->w_type)) {
+            memcpy(to, (const char *)w + from * a->wsize, (size_t)a->cog * a->wsize);
+            continue;
+        }
+        for (uint32_t c = 0; c < a->cog; c++) {
+            int64_t v = weight_at(a, w, from + c);
+            if (a->wsize == 1)
+                ((int8_t *)to)[c] = (int8_t)v;
+            else
+                ((int16_t *)to)[c] = (int16_t)v;
+        }
+    }
+}
+
+/* ---- channel records -------------------------------------------------------------------------------------------- */
+
+/* TransposeConv has scales either per group or for all output channels; others have one entry per output channel. */
+static double weight_scale(const struct conv_args *a, uint32_t slice, uint32_t c)
+{
+    uint32_t all = a->kind == CONV_MATRIX ? c : slice * a->cog + c;
+    return quant_scale(&a->wq, a->wq.n > a->cog ? all : c);
+}
+
+static int64_t saturate32(double v)
+{
+    int64_t r = ku_rne64(v);
+    return r > INT32_MAX ? INT32_MAX : r < INT32_MIN ? INT32_MIN : r;
+}
+
+/* docs/numerics.md section 3, Bias. `unit`: what one step of the accumulator is worth. */
+static int64_t bias_fixed(const struct conv_args *a, const void *bias, uint32_t at, double unit)
+{
+    if (dtype_is_float(a->b_type))
+        return saturate32((double)ku_load_real(bias, a->b_type, at, 0, 0) / unit);
+    int64_t q = ku_load_int(bias, a->b_type, at);
+    double scale = quant_scale(&a->bq, at);
+    int64_t offset = quant_offset(&a->bq, at);
+    if (dtype_bits(a->b_type) == 32 && (a->bq.kind == Q_NONE || scale == 0 || (offset == 0 && fabs(scale - unit) <= unit / 65536)))
+        return q;
+    return saturate32(scale * (double)(q + offset) / unit);
+}
+
+/* Sums of stored weights and of magnitudes over `groups` groups of 16 channels. */
+#define SUM_LOOP(name, T)                                                                                                     \
+    static void sum_##name(const T *w, uint32_t groups, uint32_t kg, int32_t offset, int64_t *sum, int64_t *magnitude)        \
+    {                                                                                                                         \
+        for (uint32_t g = 0; g < groups; g++, w += CONV_BLOCK * kg)                                                           \
+            for (uint32_t c = 0; c < CONV_BLOCK; c++)                                                                         \
+                for (uint32_t j = 0; j < kg; j++) {                                                                           \
+                    int32_t v = w[c * kg + j], full = v + offset;                                                             \
+                    sum[c] += v;                                                                                              \
+                    magnitude[c] += full < 0 ? -full : full;                                                                  \
+                }                                                                                                             \
+    }
+
+SUM_LOOP(s8, int8_t)
+SUM_LOOP(s16, int16_t)
+
+/* One block: rows of wsum, and the largest sum of products that these weights can give. */
+static int64_t block_sums(const struct conv_args *a, const void *block, uint32_t n, struct conv_record *r, uint32_t c0)
+{
+    int64_t x_lo = dtype_min(a->x_type) + a->x_offset, x_hi = dtype_max(a->x_type) + a->x_offset;
+    int64_t x_max = -x_lo > x_hi ? -x_lo : x_hi, magnitude[CONV_BLOCK] = { 0 }, largest = 0;
+    uint32_t groups = (a->kind == CONV_TRANSPOSED ? a->tap_stride : a->kpad) / a->kg;
+    for (uint32_t t = 0; t < a->n_sums; t++) {
+        int64_t sum[CONV_BLOCK] = { 0 };
+        const char *w = (const char *)block + (uint64_t)t * groups * CONV_BLOCK * a->kg * a->wsize;
+        if (a->wsize == 1)
+            sum_s8((const int8_t *)w, groups, a->kg, a->w_offset, sum, magnitude);
+        else
+            sum_s16((const int16_t *)w, groups, a->kg, a->w_offset, sum, magnitude);
+        memcpy(&r->wsum[t * r->sum_stride + c0], sum, n * sizeof(int64_t));
+    }
+    for (uint32_t c = 0; c < n; c++)
+        largest = magnitude[c] > largest ? magnitude[c] : largest;
+    return largest * x_max;
+}
+
+static int64_t all_sums(const struct conv_args *a, const void *packed, uint32_t n, struct conv_record *r)
+{
+    int64_t largest = 0;
+    for (uint32_t c = 0; c < n; c += CONV_BLOCK) {
+        int64_t v = block_sums(a, (const char *)packed + c / CONV_BLOCK * conv_block_bytes(a), n - c < CONV_BLOCK ? n - c : CONV_BLOCK, r, c);
+        largest = v > largest ? v : largest;
+    }
+    return largest;
+}
+
+void conv_record_fill(const struct conv_args *a, const void *packed, const void *bias, uint32_t slice, uint32_t c0, uint32_t n,
+                      struct conv_record *r)
+{
+    /* Half of what the engines' sums hold: 32 bits, or the 51 bits that become a double exactly. */
+    const int64_t half_range = (int64_t)1 << (a->kind == CONV_DEPTHWISE || a->cls == CONV_Q8 ? 30 : 50);
+    bool is_float = a->cls == CONV_F32 || a->cls == CONV_F16;
+    r->plain = a->out_offset > -(1 << 22) && a->out_offset < 1 << 22;
+    r->bound = is_float ? 0 : a->kind == CONV_DEPTHWISE ? a->bound : all_sums(a, packed, n, r);
+    for (uint32_t c = 0; c < n; c++) {
+        uint32_t at = a->kind == CONV_MATRIX ? c0 + c : slice * a->cog + c0 + c;
+        if (is_float) {
+            r->m[c] = a->has_bias ? ku_load_real(bias, a->b_type, at, 0, 0) : -0.0f;
+            continue;
+        }
+        double unit = a->x_scale * weight_scale(a, slice, c0 + c);
+        r->m[c] = (float)(unit / a->out_scale);
+        r->b[c] = a->has_bias ? bias_fixed(a, bias, at, unit) : 0;
+        r->plain = r->plain && isfinite(r->m[c]) && r->bound < half_range && r->b[c] < half_range && r->b[c] > -half_range;
+    }
+}
+
+uint64_t conv_record_bytes(const struct conv_args *a, uint64_t channels)
+{
+    return sizeof(struct conv_head) + (channels + 15) / 16 * 16 * sizeof(float) + channels * (1 + a->n_sums) * sizeof(int64_t);
+}
+
+/* ---- at prepare ------------------------------------------------------------------------------------------------- */
+
+enum status conv_aux(const struct op_call *c, struct kernel_aux *ret)
+{
+    struct conv_args a;
+    TRY(conv_describe(c, &a));
+    bool known = c->in_data && c->in_data[1] && (!a.has_bias || c->in_data[2]);
+    if (!known)
+        return ST_OK;
+    ret->n = 2;
+    ret->bytes[0] = a.kind == CONV_DEPTHWISE ? (uint64_t)a.taps * a.npad * a.wsize
+                                             : a.w_slices * (a.npad / CONV_BLOCK) * conv_block_bytes(&a);
+    ret->bytes[1] = conv_record_bytes(&a, (uint64_t)a.w_slices * a.npad);
+    ret->replaces = a.has_bias ? 6 : 2;
+    return ST_OK;
+}
+
+static void fill_weights(const struct conv_args *a, const void *w, void *dst)
+{
+    if (a->kind == CONV_DEPTHWISE) {
+        conv_pack_depthwise(a, w, dst);
+        return;
+    }
+    uint64_t bytes = a->npad / CONV_BLOCK * conv_block_bytes(a);
+    for (uint32_t s = 0; s < a->w_slices; s++)
+        conv_pack(a, w, s, 0, a->cog, (char *)dst + s * bytes);
+}
+
+/* Works block by block from the plain weights, since the packed ones may not be at hand. */
+static enum status fill_records(const struct conv_args *a, const struct op_call *c, void *dst)
+{
+    uint64_t n = (uint64_t)a->w_slices * a->npad, bytes = a->kind == CONV_DEPTHWISE ? (uint64_t)a->taps * a->npad * a->wsize
+                                                                                     : conv_block_bytes(a);
+    CLEANUP(mem_freep) void *packed = mem_alloc(bytes);
+    RETURN_IF(!packed, ST_NO_MEMORY, "%s: %llu bytes to sum weights", c->op->name, (unsigned long long)bytes);
+    struct conv_head *h = dst;
+    memset(dst, 0, conv_record_bytes(a, n));
+    h->plain = 1;
+    uint32_t step = a->kind == CONV_DEPTHWISE ? a->npad : CONV_BLOCK;
+    for (uint32_t s = 0; s < a->w_slices; s++)
+        for (uint32_t c0 = 0; c0 < a->cog; c0 += step) {
+            uint32_t some = a->cog - c0 < step ? a->cog - c0 : step;
+            uint64_t at = (uint64_t)s * a->npad + c0;
+            if (a->kind == CONV_DEPTHWISE)
+                conv_pack_depthwise(a, c->in_data[1], packed);
+            else
+                conv_pack(a, c->in_data[1], s, c0, some, packed);
+            struct conv_record r = { (float *)conv_m(h) + at, (int64_t *)conv_b(h, n) + at, (int64_t *)conv_wsum(h, n) + at, n, 0, false };
+            conv_record_fill(a, packed, a->has_bias ? c->in_data[2] : NULL, s, c0, some, &r);
+            h->bound = r.bound > h->bound ? r.bound : h->bound;
+            h->plain = h->plain && r.plain;
+        }
+    return ST_OK;
+}
+
+enum status conv_aux_fill(const struct op_call *c, uint32_t which, void *dst)
+{
+    struct conv_args a;
+    TRY(conv_describe(c, &a));
+    if (which == 1)
+        return fill_records(&a, c, dst);
+    fill_weights(&a, c->in_data[1], dst);
+    return ST_OK;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scalar end of a sum of products: from an accumulator to a stored output. Vector engines use it where their own end does not hold. */
+#ifndef KERNELS_CONV_CONV_END_H
+#define KERNELS_CONV_CONV_END_H
+
+#include "kernels/conv/conv.h"
+#include "kernels/kernel_util.h"
+
+/* acc: the sum with bias, exact. */
+static inline void conv_store_fixed(const struct conv_args *a, void *out, uint64_t at, int64_t acc, float m)
+{
+    int64_t q = ku_requant(acc, m, a->out_offset, a->q_lo, a->q_hi);
+    if (dtype_bits(a->out_type) == 8)
+        ((uint8_t *)out)[at] = (uint8_t)q;
+    else
+        ((uint16_t *)out)[at] = (uint16_t)q;
+}
+
+/* acc: the sum without bias. */
+static inline void conv_store_float(const struct conv_args *a, void *out, uint64_t at, float acc, float bias)
+{
+    float v = ku_post(acc + bias, a->f_lo, a->f_hi);
+    if (a->out_type == DT_F32)
+        ((float *)out)[at] = v;
+    else
+        ((uint16_t *)out)[at] = ku_f32_to_f16(v);
+}
+
+/* What belongs to a channel whatever the row is: bias and the part of the sum that an engine left out by storing x shifted:
+ * the engine's element is x + x_offset - left. */
+static inline int64_t conv_fold(const struct conv_panel *p, const struct conv_chunk *c, uint32_t at, uint32_t tap_stride, int64_t left)
+{
+    int64_t sum = 0;
+    if (left == 0)
+        return c->b[at];
+    if (c->sum_stride && tap_stride) {
+        for (uint32_t s = 0; s < p->n_seg; s++)
+            sum += c->wsum[p->seg[s].k / tap_stride * c->sum_stride + at];
+    } else {
+        sum = c->wsum[at];
+    }
+    return c->b[at] + left * sum;
+}
+
+#endif

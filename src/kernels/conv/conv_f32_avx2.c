@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* f32 and f16 products, AVX2: up to 6 rows by 16 channels in registers. */
+#include "kernels/conv/vec_avx2.h"
+
+#include "kernels/conv/conv_f32_body.h"
+
+TILES(1, false, _f32)
+TILES(2, false, _f32)
+TILES(1, true, _f16)
+TILES(2, true, _f16)
+static tile_fn *const tiles_f32[2][4] = { TILE_ROW(1, _f32), TILE_ROW(2, _f32) };
+static tile_fn *const tiles_f16[2][4] = { TILE_ROW(1, _f16), TILE_ROW(2, _f16) };
+
+static void block_f32(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+{
+    block_run(tiles_f32, a, p, c, out);
+}
+
+static void block_f16(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+{
+    block_run(tiles_f16, a, p, c, out);
+}
+
+static const struct conv_engine f32_engine = { 4, in_place, load_row, pad_row, NULL, block_f32 };
+static const struct conv_engine f16_engine = { 4, in_place, load_row, pad_row, NULL, block_f16 };
+
+kernel_fn conv_f32_avx2, conv_f16_avx2;
+
+void conv_f32_avx2(const struct kernel_call *call, struct range tile)
+{
+    conv_run(call, tile, &f32_engine);
+}
+
+void conv_f16_avx2(const struct kernel_call *call, struct range tile)
+{
+    conv_run(call, tile, &f16_engine);
+}

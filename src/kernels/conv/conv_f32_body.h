@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* f32 and f16 blocks of the conv family with vectors of any length. A file includes vec_<isa>.h and includes this. Each
+ * output has one accumulator and k ascends, as docs/numerics.md wants; vectors run over channels, so all lengths give the same bits. */
+#include <string.h>
+
+#include "kernels/conv/conv_end.h"
+
+static bool in_place(const struct conv_args *a)
+{
+    return a->x_type == DT_F32;
+}
+
+static void load_row(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
+{
+    float *d = dst;
+    uint32_t i = 0;
+    if (a->x_type == DT_F32 && stride == 1) {
+        memcpy(d, src, n * sizeof(float));
+    } else if (a->x_type == DT_F32) {
+        for (; i < n; i++)
+            d[i] = ((const float *)src)[i * stride];
+    } else if (stride == 1) {
+        for (; i + VEC_LANES <= n; i += VEC_LANES)
+            vf_store_n(d + i, vf_load_half((const uint16_t *)src + i), VEC_LANES);
+        if (i < n)
+            vf_store_n(d + i, vf_load_half_n((const uint16_t *)src + i, n - i), n - i);
+    } else {
+        for (; i < n; i++)
+            d[i] = ku_f16_to_f32(((const uint16_t *)src)[i * stride]);
+    }
+}
+
+static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
+{
+    (void)a;
+    memset(dst, 0, n * sizeof(float));
+}
+
+/* What a tile of rows by vectors needs to know. */
+struct tile {
+    const struct conv_args *a;
+    const struct conv_panel *p;
+    const struct conv_chunk *c;
+    const char *w;          /* first block of the tile */
+    uint32_t row, at;       /* first row; first channel in the chunk */
+    void *out;
+};
+
+/* Vector v of the tile at element k of packed weights. */
+static inline __attribute__((always_inline)) vf weights_at(const struct tile *t, const char *const *block, uint64_t k, int v, bool half)
+{
+    const int per_block = CONV_BLOCK / VEC_LANES;
+    uint64_t at = k * CONV_BLOCK + (uint64_t)(v % per_block) * VEC_LANES;
+    (void)t;
+    return half ? vf_load_half((const uint16_t *)block[v / per_block] + at) : vf_load((const float *)block[v / per_block] + at);
+}
+
+static inline __attribute__((always_inline)) void tile_end(const struct tile *t, uint32_t r, int v, vf acc)
+{
+    uint32_t at = t->at + (uint32_t)v * VEC_LANES;
+    if (at >= t->c->n)
+        return;
+    uint32_t n = t->c->n - at;
+    uint64_t to = t->p->out[t->row + r] + t->c->c0 + at;
+    acc = vf_add(acc, vf_load_n(t->c->m + at, n));
+    acc = vf_min(vf_set1(t->a->f_hi), vf_max(vf_set1(t->a->f_lo), acc));
+    if (t->a->out_type == DT_F32)
+        vf_store_n((float *)t->out + to, acc, n);
+    else
+        vf_store_half_n((uint16_t *)t->out + to, acc, n);
+}
+
+static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr, const bool half)
+{
+    vf acc[CONV_MR][VEC_F32_NR];
+    const float *x[CONV_MR];
+    const char *block[VEC_F32_NR];
+    uint64_t bytes = conv_block_bytes(t->a);
+    for (int v = 0; v < nr; v++)
+        block[v] = t->w + (uint64_t)v * bytes;
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++) {
+        x[r] = t->p->x[t->row + (uint32_t)r];
+#pragma GCC unroll 8
+        for (int v = 0; v < nr; v++)
+            acc[r][v] = vf_zero();
+    }
+    uint64_t at = 0;
+    for (uint32_t s = 0; s < t->p->n_seg; s++) {
+        uint64_t k = t->p->seg[s].k, end = k + t->p->seg[s].n;
+        for (; k < end; k++, at++) {
+            vf w[VEC_F32_NR];
+#pragma GCC unroll 8
+            for (int v = 0; v < nr; v++)
+                w[v] = weights_at(t, block, k, v, half);
+#pragma GCC unroll 8
+            for (int r = 0; r < mr; r++) {
+                vf xv = vf_set1(x[r][at]);
+#pragma GCC unroll 8
+                for (int v = 0; v < nr; v++)
+                    acc[r][v] = vf_fma(xv, w[v], acc[r][v]);
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++)
+#pragma GCC unroll 8
+        for (int v = 0; v < nr; v++)
+            tile_end(t, (uint32_t)r, v, acc[r][v]);
+}
+
+#define TILE(mr, nr, half, name)                       \
+    static void name(const struct tile *t)             \
+    {                                                  \
+        tile_run(t, mr, nr, half);                     \
+    }
+#define TILES(nr, half, sfx) \
+    TILE(1, nr, half, tile_1_##nr##sfx) TILE(2, nr, half, tile_2_##nr##sfx) TILE(4, nr, half, tile_4_##nr##sfx) TILE(6, nr, half, tile_6_##nr##sfx)
+#define TILE_ROW(nr, sfx) { tile_1_##nr##sfx, tile_2_##nr##sfx, tile_4_##nr##sfx, tile_6_##nr##sfx }
+
+typedef void tile_fn(const struct tile *t);
+static const uint32_t tile_rows[4] = { 1, 2, 4, CONV_MR };
+
+/* Rows in sixes, fours, twos and ones; channels in tiles of VEC_F32_NR vectors, the last one narrower. */
+static void block_run(tile_fn *const (*table)[4], const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+{
+    const uint32_t step = VEC_F32_NR * VEC_LANES;
+    uint64_t bytes = conv_block_bytes(a);
+    for (uint32_t at = 0; at < c->n; at += step) {
+        uint32_t left = (c->n - at + VEC_LANES - 1) / VEC_LANES, nr = left < VEC_F32_NR ? left : VEC_F32_NR;
+        struct tile t = { a, p, c, (const char *)c->w + at / CONV_BLOCK * bytes, 0, at, out };
+        for (int m = 3; m >= 0; m--)
+            for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])
+                table[nr - 1][m](&t);
+    }
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The vector end of 32-bit sums of products; include vec_<isa>.h first. `left` is what engines leave out of their elements (conv_end.h). */
+#ifndef KERNELS_CONV_CONV_FIXED_END_H
+#define KERNELS_CONV_CONV_FIXED_END_H
+
+#include "kernels/conv/conv_end.h"
+
+struct fixed_end {
+    vf lo, hi;                      /* output range before the offset is subtracted: whole numbers, exact in f32 */
+    vi offset;
+    uint32_t bytes;
+    int32_t base[CONV_CHUNK];       /* per channel: what the sum lacks, modulo 2^32; with bias when the chunk is plain */
+};
+
+static inline void fixed_end_range(struct fixed_end *e, const struct conv_args *a)
+{
+    e->lo = vf_set1((float)(a->q_lo + a->out_offset));
+    e->hi = vf_set1((float)(a->q_hi + a->out_offset));
+    e->offset = vi_set1(a->out_offset);
+    e->bytes = dtype_bits(a->out_type) / 8;
+}
+
+static inline void fixed_end_init(struct fixed_end *e, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c,
+                                  int64_t left)
+{
+    uint32_t tap_stride = a->kind == CONV_TRANSPOSED ? a->tap_stride : 0;
+    fixed_end_range(e, a);
+    for (uint32_t i = 0; i < c->n; i++)
+        e->base[i] = (int32_t)(uint32_t)(uint64_t)(conv_fold(p, c, i, tap_stride, left) - (c->plain ? 0 : c->b[i]));
+}
+
+/* One vector of channels of one row, channel `at` of the chunk first. */
+static inline void fixed_end_store(const struct fixed_end *e, const struct conv_args *a, const struct conv_panel *p,
+                                   const struct conv_chunk *c, uint32_t row, uint32_t at, vi acc, void *out)
+{
+    if (at >= c->n)
+        return;
+    uint32_t n = c->n - at < VEC_LANES ? c->n - at : VEC_LANES;
+    uint64_t to = p->out[row] + c->c0 + at;
+    acc = vi_add(acc, vi_load_n(e->base + at, n));
+    if (a->w_offset)
+        acc = vi_add(acc, vi_set1((int32_t)(uint32_t)(uint64_t)(a->w_offset * p->xsum[row])));
+    if (c->plain) {
+        vi_store_n((char *)out + to * e->bytes, vi_requant(acc, vf_load_n(c->m + at, n), e->lo, e->hi, e->offset), n, e->bytes);
+        return;
+    }
+    int32_t sum[VEC_LANES];
+    vi_store(sum, acc);
+    for (uint32_t i = 0; i < n; i++)
+        conv_store_fixed(a, out, to + i, sum[i] + c->b[at + i], c->m[at + i]);
+}
+
+#endif

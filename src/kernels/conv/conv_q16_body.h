@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 16-bit products with vectors of any length; include vec_<isa>.h first.
+ *
+ * Rows are gathered as signed 16 bits (unsigned ones moved down by 32768), and pairs of products are added in 32 bits for as many k as
+ * cannot overflow, then moved to 64-bit sums.
+ *   8-bit weights    |x| <= 2^15, |w| <= 2^7:  508 products stay below 2^31
+ *   16-bit weights   x = 256 * high + low, each part multiplied on its own: |part| <= 2^8, |w| <= 2^15: 252 products stay below 2^31.
+ *                    A row is the plane of high parts, then, kpad elements on, the plane of low parts. */
+#include <string.h>
+
+#include "kernels/conv/conv_end.h"
+
+enum { Q16_K8 = 508, Q16_K16 = 252, Q16_MR = 4, Q16_NR = 2, Q16_WIDTH = Q16_NR * VEC_LANES };
+
+static int64_t left_over(const struct conv_args *a)
+{
+    return a->x_type == DT_UQ16 ? (int64_t)a->x_offset + 32768 : a->x_offset;
+}
+
+static bool in_place(const struct conv_args *a)
+{
+    return a->cls == CONV_Q16 && a->x_type == DT_SQ16 && a->cig % 2 == 0;
+}
+
+static void load_row(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
+{
+    int16_t *d = dst;
+    const uint16_t *s = src, flip = a->x_type == DT_UQ16 ? 0x8000 : 0;
+    if (a->cls == CONV_Q16 && stride == 1) {
+        for (uint32_t i = 0; i < n; i++)
+            d[i] = (int16_t)(s[i] ^ flip);
+    } else if (a->cls == CONV_Q16) {
+        for (uint32_t i = 0; i < n; i++)
+            d[i] = (int16_t)(s[i * stride] ^ flip);
+    } else {
+        for (uint32_t i = 0; i < n; i++) {
+            int16_t v = (int16_t)(s[i * stride] ^ flip);
+            d[i] = (int16_t)(v >> 8);
+            d[i + a->kpad] = (int16_t)(v & 255);
+        }
+    }
+}
+
+static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
+{
+    int16_t *d = dst, zero = (int16_t)-left_over(a);
+    for (uint32_t i = 0; i < n; i++) {
+        d[i] = a->cls == CONV_Q16 ? zero : (int16_t)(zero >> 8);
+        if (a->cls != CONV_Q16)
+            d[i + a->kpad] = (int16_t)(zero & 255);
+    }
+}
+
+static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
+{
+    const int16_t *x = row;
+    int64_t sum = 0;
+    if (a->cls == CONV_Q16)
+        for (uint32_t i = 0; i < n; i++)
+            sum += x[i];
+    else
+        for (uint32_t i = 0; i < n; i++)
+            sum += 256 * (int32_t)x[i] + x[i + a->kpad];
+    return sum + (int64_t)n * left_over(a);
+}
+
+struct tile {
+    const struct conv_args *a;
+    const struct conv_panel *p;
+    const struct conv_chunk *c;
+    const int64_t *fold;    /* per channel of the chunk */
+    uint32_t row, at;
+    void *out;
+};
+
+/* 16 channels at least exist behind `block` in packed form; nr vectors are wanted. */
+static inline __attribute__((always_inline)) vi weights(const struct tile *t, const char *w, int v, bool wide)
+{
+    const int per_block = CONV_BLOCK / VEC_LANES;
+    const char *block = w + (uint64_t)(v / per_block) * conv_block_bytes(t->a);
+    return wide ? vi_pairs_s16((const int16_t *)block, (uint32_t)(v % per_block))
+                : vi_pairs_s8((const int8_t *)block, (uint32_t)(v % per_block));
+}
+
+static inline vi pair_at(const int16_t *x)
+{
+    int32_t two;
+    memcpy(&two, x, 4);
+    return vi_set1(two);
+}
+
+/* 64-bit sums += factor * 32-bit sums. */
+static inline void widen(int64_t *sum, vi v, int64_t factor)
+{
+    int32_t t[VEC_LANES];
+    vi_store(t, v);
+    for (int i = 0; i < VEC_LANES; i++)
+        sum[i] += factor * t[i];
+}
+
+/* Sums over one run of k that cannot overflow 32 bits. */
+static inline __attribute__((always_inline)) void tile_part(const struct tile *t, const int mr, const int nr, const bool wide, const char *w,
+                                                            uint64_t at, uint32_t n, int64_t sum[Q16_MR][Q16_WIDTH])
+{
+    vi acc[Q16_MR][Q16_NR], low[Q16_MR][Q16_NR];
+    const int16_t *x[Q16_MR];
+    const uint32_t step = CONV_BLOCK * 2 * (wide ? 2 : 1), plane = t->a->kpad;
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++) {
+        x[r] = (const int16_t *)t->p->x[t->row + (uint32_t)r] + at;
+#pragma GCC unroll 8
+        for (int v = 0; v < nr; v++)
+            acc[r][v] = low[r][v] = vi_zero();
+    }
+    for (uint32_t k = 0; k < n; k += 2, w += step) {
+        vi wv[Q16_NR];
+#pragma GCC unroll 8
+        for (int v = 0; v < nr; v++)
+            wv[v] = weights(t, w, v, wide);
+#pragma GCC unroll 8
+        for (int r = 0; r < mr; r++) {
+            vi xv = pair_at(x[r] + k);
+#pragma GCC unroll 8
+            for (int v = 0; v < nr; v++)
+                acc[r][v] = vi_dot16(acc[r][v], xv, wv[v]);
+            if (wide) {
+                vi xl = pair_at(x[r] + k + plane);
+#pragma GCC unroll 8
+                for (int v = 0; v < nr; v++)
+                    low[r][v] = vi_dot16(low[r][v], xl, wv[v]);
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++)
+#pragma GCC unroll 8
+        for (int v = 0; v < nr; v++) {
+            widen(sum[r] + v * VEC_LANES, acc[r][v], wide ? 256 : 1);
+            if (wide)
+                widen(sum[r] + v * VEC_LANES, low[r][v], 1);
+        }
+}
+
+/* The end for sums below 2^51: adding 1.5 * 2^52 makes a double of an integer, exactly, in any vector width; then one rounding to f32. */
+static void end_plain(const struct conv_args *a, const int64_t *sum, const float *m, uint32_t n, void *out, uint64_t to)
+{
+    float lo = (float)(a->q_lo + a->out_offset), hi = (float)(a->q_hi + a->out_offset);
+    int32_t q[Q16_WIDTH];
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t bits = sum[i] + 0x4338000000000000;
+        double d;
+        memcpy(&d, &bits, 8);
+        float v = (float)(d - 0x1.8p52) * m[i];
+        v = v < lo ? lo : v;
+        v = v > hi ? hi : v;
+        q[i] = (int32_t)((v + 12582912.0f) - 12582912.0f) - a->out_offset;
+    }
+    if (dtype_bits(a->out_type) == 8)
+        for (uint32_t i = 0; i < n; i++)
+            ((uint8_t *)out)[to + i] = (uint8_t)q[i];
+    else
+        for (uint32_t i = 0; i < n; i++)
+            ((uint16_t *)out)[to + i] = (uint16_t)q[i];
+}
+
+static void tile_end(const struct tile *t, uint32_t mr, int64_t sum[Q16_MR][Q16_WIDTH])
+{
+    const struct conv_args *a = t->a;
+    const struct conv_chunk *c = t->c;
+    uint32_t n = c->n - t->at < Q16_WIDTH ? c->n - t->at : Q16_WIDTH;
+    for (uint32_t r = 0; r < mr; r++) {
+        uint64_t to = t->p->out[t->row + r] + c->c0 + t->at;
+        int64_t row = a->w_offset ? a->w_offset * t->p->xsum[t->row + r] : 0;
+        for (uint32_t i = 0; i < n; i++)
+            sum[r][i] += t->fold[t->at + i] + row;
+        if (c->plain)
+            end_plain(a, sum[r], c->m + t->at, n, t->out, to);
+        else
+            for (uint32_t i = 0; i < n; i++)
+                conv_store_fixed(a, t->out, to + i, sum[r][i], c->m[t->at + i]);
+    }
+}
+
+static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr, const bool wide)
+{
+    int64_t sum[Q16_MR][Q16_WIDTH];
+    const uint32_t most = wide ? Q16_K16 : Q16_K8;
+    const char *block = (const char *)t->c->w + t->at / CONV_BLOCK * conv_block_bytes(t->a);
+    memset(sum, 0, sizeof sum);
+    uint64_t at = 0;
+    for (uint32_t s = 0; s < t->p->n_seg; s++)
+        for (uint32_t k = 0, some; k < t->p->seg[s].n; k += some, at += some) {
+            uint32_t left = t->p->seg[s].n - k;
+            some = left < most ? left : most;
+            tile_part(t, mr, nr, wide, block + ((uint64_t)t->p->seg[s].k + k) * CONV_BLOCK * (wide ? 2 : 1), at, some, sum);
+        }
+    tile_end(t, (uint32_t)mr, sum);
+}
+
+#define TILE(mr, nr, wide)                                             \
+    static void tile_##mr##_##nr##_##wide(const struct tile *t)        \
+    {                                                                  \
+        tile_run(t, mr, nr, wide);                                     \
+    }
+#define TILES(mr) TILE(mr, 1, 0) TILE(mr, 2, 0) TILE(mr, 1, 1) TILE(mr, 2, 1)
+TILES(1)
+TILES(2)
+TILES(4)
+#define ROW(mr) { { tile_##mr##_1_0, tile_##mr##_2_0 }, { tile_##mr##_1_1, tile_##mr##_2_1 } }
+static void (*const tiles[3][2][Q16_NR])(const struct tile *) = { ROW(1), ROW(2), ROW(4) };
+static const uint32_t tile_rows[3] = { 1, 2, Q16_MR };
+
+static void block_run(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+{
+    int64_t fold[CONV_CHUNK];
+    for (uint32_t i = 0; i < c->n; i++)
+        fold[i] = conv_fold(p, c, i, a->kind == CONV_TRANSPOSED ? a->tap_stride : 0, left_over(a));
+    for (uint32_t at = 0; at < c->n; at += Q16_WIDTH) {
+        struct tile t = { a, p, c, fold, 0, at, out };
+        uint32_t nr = (c->n - at + VEC_LANES - 1) / VEC_LANES;
+        for (int m = 2; m >= 0; m--)
+            for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])
+                tiles[m][a->wsize - 1][(nr < Q16_NR ? nr : Q16_NR) - 1](&t);
+    }
+}
+
+static const struct conv_engine engine = { 2, in_place, load_row, pad_row, sum_row, block_run };

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 8-bit products, AVX2. vpmaddubsw saturates, so both sides are widened to 16 bits and vpmaddwd adds exact pairs: rows are gathered as 16-bit
+ * x + x_offset, weights are widened as they are loaded. A vector holds 4 channels by 2 half sums; halves are joined at the end. */
+#include "kernels/conv/vec_avx2.h"
+
+#include <string.h>
+
+#include "kernels/conv/conv_fixed_end.h"
+
+enum { MR = 3, QUARTERS = 4 };
+
+static bool in_place(const struct conv_args *a)
+{
+    (void)a;
+    return false;
+}
+
+static void load_row(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
+{
+    int16_t *d = dst, offset = (int16_t)a->x_offset;
+    uint32_t i = 0;
+    if (stride == 1) {
+        __m256i o = _mm256_set1_epi16(offset);
+        for (; i + 16 <= n; i += 16) {
+            __m128i s = _mm_loadu_si128((const __m128i *)((const char *)src + i));
+            __m256i v = a->x_type == DT_UQ8 ? _mm256_cvtepu8_epi16(s) : _mm256_cvtepi8_epi16(s);
+            _mm256_storeu_si256((__m256i *)(d + i), _mm256_add_epi16(v, o));
+        }
+    }
+    if (a->x_type == DT_UQ8)
+        for (; i < n; i++)
+            d[i] = (int16_t)(((const uint8_t *)src)[i * stride] + offset);
+    else
+        for (; i < n; i++)
+            d[i] = (int16_t)(((const int8_t *)src)[i * stride] + offset);
+}
+
+static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
+{
+    (void)a;
+    memset(dst, 0, (size_t)n * 2);
+}
+
+static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
+{
+    (void)a;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += ((const int16_t *)row)[i];
+    return sum;
+}
+
+struct tile {
+    const struct conv_args *a;
+    const struct conv_panel *p;
+    const struct conv_chunk *c;
+    const struct fixed_end *end;
+    const char *w;
+    uint32_t row, at;
+    void *out;
+};
+
+/* Join the half sums of channels 0…3 and 4…7. */
+static inline vi join(vi a, vi b)
+{
+    return _mm256_permute4x64_epi64(_mm256_hadd_epi32(a, b), 0xd8);
+}
+
+static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr)
+{
+    vi acc[MR][QUARTERS];
+    const int16_t *x[MR];
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++) {
+        x[r] = t->p->x[t->row + (uint32_t)r];
+#pragma GCC unroll 8
+        for (int q = 0; q < QUARTERS; q++)
+            acc[r][q] = vi_zero();
+    }
+    uint64_t at = 0;
+    for (uint32_t s = 0; s < t->p->n_seg; s++) {
+        const char *w = t->w + (uint64_t)t->p->seg[s].k * CONV_BLOCK;
+        for (uint64_t end = at + t->p->seg[s].n; at < end; at += 4, w += 64) {
+            vi xv[MR];
+#pragma GCC unroll 8
+            for (int r = 0; r < mr; r++) {
+                int64_t four;
+                memcpy(&four, x[r] + at, 8);
+                xv[r] = _mm256_set1_epi64x(four);
+            }
+#pragma GCC unroll 8
+            for (int q = 0; q < QUARTERS; q++) {
+                vi wv = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w + q));
+#pragma GCC unroll 8
+                for (int r = 0; r < mr; r++)
+                    acc[r][q] = vi_dot16(acc[r][q], xv[r], wv);
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++) {
+        uint32_t row = t->row + (uint32_t)r;
+        fixed_end_store(t->end, t->a, t->p, t->c, row, t->at, join(acc[r][0], acc[r][1]), t->out);
+        fixed_end_store(t->end, t->a, t->p, t->c, row, t->at + 8, join(acc[r][2], acc[r][3]), t->out);
+    }
+}
+
+static void tile_1(const struct tile *t)
+{
+    tile_run(t, 1);
+}
+
+static void tile_3(const struct tile *t)
+{
+    tile_run(t, MR);
+}
+
+static void block_run(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+{
+    struct fixed_end end;
+    uint64_t bytes = conv_block_bytes(a);
+    fixed_end_init(&end, a, p, c, 0);
+    for (uint32_t at = 0; at < c->n; at += CONV_BLOCK) {
+        struct tile t = { a, p, c, &end, (const char *)c->w + at / CONV_BLOCK * bytes, 0, at, out };
+        for (; p->rows - t.row >= MR; t.row += MR)
+            tile_3(&t);
+        for (; t.row < p->rows; t.row++)
+            tile_1(&t);
+    }
+}
+
+static const struct conv_engine engine = { 2, in_place, load_row, pad_row, sum_row, block_run };
+
+kernel_fn conv_q8_avx2;
+
+void conv_q8_avx2(const struct kernel_call *call, struct range tile)
+{
+    conv_run(call, tile, &engine);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 8-bit products, AVX-512 VNNI: vpdpbusd multiplies unsigned by signed bytes, so rows are gathered as unsigned bytes (signed ones moved
+ * up by 128) and the offset that is left over is folded into the channels. Sums are exact modulo 2^32. Up to 6 rows by 64 channels. */
+#include "kernels/conv/vec_avx512.h"
+
+#include <string.h>
+
+#include "kernels/conv/conv_fixed_end.h"
+
+enum { NR = CONV_CHUNK / CONV_BLOCK };
+
+static int32_t left_over(const struct conv_args *a)
+{
+    return a->x_type == DT_UQ8 ? a->x_offset : a->x_offset - 128;
+}
+
+static bool in_place(const struct conv_args *a)
+{
+    return a->x_type == DT_UQ8 && a->cig % 4 == 0;
+}
+
+static void load_row(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
+{
+    uint8_t *d = dst;
+    const uint8_t *s = src, flip = a->x_type == DT_UQ8 ? 0 : 0x80;
+    if (stride != 1) {
+        for (uint32_t i = 0; i < n; i++)
+            d[i] = s[i * stride] ^ flip;
+        return;
+    }
+    __m512i f = _mm512_set1_epi8((char)flip);
+    for (; n >= 64; n -= 64, d += 64, s += 64)
+        _mm512_storeu_si512(d, _mm512_xor_si512(_mm512_loadu_si512(s), f));
+    __mmask64 m = ((__mmask64)1 << n) - 1;
+    if (n)
+        _mm512_mask_storeu_epi8(d, m, _mm512_xor_si512(_mm512_maskz_loadu_epi8(m, s), f));
+}
+
+static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
+{
+    memset(dst, (uint8_t)-left_over(a), n);
+}
+
+static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
+{
+    const uint8_t *x = row;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += x[i];
+    return sum + (int64_t)n * left_over(a);
+}
+
+struct tile {
+    const struct conv_args *a;
+    const struct conv_panel *p;
+    const struct conv_chunk *c;
+    const struct fixed_end *end;
+    uint32_t row;
+    void *out;
+};
+
+static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr)
+{
+    __m512i acc[CONV_MR][NR];
+    const uint8_t *x[CONV_MR];
+    uint64_t bytes = conv_block_bytes(t->a);
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++) {
+        x[r] = t->p->x[t->row + (uint32_t)r];
+#pragma GCC unroll 8
+        for (int v = 0; v < nr; v++)
+            acc[r][v] = _mm512_setzero_si512();
+    }
+    uint64_t at = 0;
+    for (uint32_t s = 0; s < t->p->n_seg; s++) {
+        const uint8_t *w = (const uint8_t *)t->c->w + (uint64_t)t->p->seg[s].k * CONV_BLOCK;
+        for (uint64_t end = at + t->p->seg[s].n; at < end; at += 4, w += 64) {
+            __m512i wv[NR];
+#pragma GCC unroll 8
+            for (int v = 0; v < nr; v++)
+                wv[v] = _mm512_loadu_si512(w + (uint64_t)v * bytes);
+#pragma GCC unroll 8
+            for (int r = 0; r < mr; r++) {
+                int32_t four;
+                memcpy(&four, x[r] + at, 4);
+                __m512i xv = _mm512_set1_epi32(four);
+#pragma GCC unroll 8
+                for (int v = 0; v < nr; v++)
+                    acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], xv, wv[v]);
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++)
+#pragma GCC unroll 8
+        for (int v = 0; v < nr; v++)
+            fixed_end_store(t->end, t->a, t->p, t->c, t->row + (uint32_t)r, (uint32_t)v * CONV_BLOCK, acc[r][v], t->out);
+}
+
+#define TILE(mr, nr)                                           \
+    static void tile_##mr##_##nr(const struct tile *t)         \
+    {                                                          \
+        tile_run(t, mr, nr);                                   \
+    }
+#define TILES(nr) TILE(1, nr) TILE(2, nr) TILE(4, nr) TILE(6, nr)
+TILES(1)
+TILES(2)
+TILES(3)
+TILES(4)
+#define ROW(nr) { tile_1_##nr, tile_2_##nr, tile_4_##nr, tile_6_##nr }
+static void (*const tiles[NR][4])(const struct tile *) = { ROW(1), ROW(2), ROW(3), ROW(4) };
+static const uint32_t tile_rows[4] = { 1, 2, 4, CONV_MR };
+
+static void block_run(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+{
+    struct fixed_end end;
+    fixed_end_init(&end, a, p, c, left_over(a));
+    struct tile t = { a, p, c, &end, 0, out };
+    for (int m = 3; m >= 0; m--)
+        for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])
+            tiles[(c->n - 1) / CONV_BLOCK][m](&t);
+}
+
+static const struct conv_engine engine = { 1, in_place, load_row, pad_row, sum_row, block_run };
+
+kernel_fn conv_q8_avx512;
+
+void conv_q8_avx512(const struct kernel_call *call, struct range tile)
+{
+    conv_run(call, tile, &engine);
+}

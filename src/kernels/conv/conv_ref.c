@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* docs/numerics.md section 3 in plain C. Rows are gathered as int32 holding x + x_offset, or as f32. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/conv/conv_end.h"
+
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
+
+static bool never_in_place(const struct conv_args *a)
+{
+    (void)a;
+    return false;
+}
+
+#define LOAD_FIXED(T)                                               \
+    do {                                                            \
+        const T *x_ = src;                                          \
+        for (uint32_t i = 0; i < n; i++)                            \
+            d[i] = (int32_t)x_[i * stride] + a->x_offset;           \
+    } while (0)
+
+static void load_fixed(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
+{
+    int32_t *d = dst;
+    switch (a->x_type) {
+    case DT_UQ8: LOAD_FIXED(uint8_t); break;
+    case DT_SQ8: LOAD_FIXED(int8_t); break;
+    case DT_UQ16: LOAD_FIXED(uint16_t); break;
+    default: LOAD_FIXED(int16_t); break;
+    }
+}
+
+static void load_float(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
+{
+    float *d = dst;
+    if (a->x_type == DT_F32)
+        for (uint32_t i = 0; i < n; i++)
+            d[i] = ((const float *)src)[i * stride];
+    else
+        for (uint32_t i = 0; i < n; i++)
+            d[i] = ku_f16_to_f32(((const uint16_t *)src)[i * stride]);
+}
+
+static void pad_zero(const struct conv_args *a, void *dst, uint32_t n)
+{
+    (void)a;
+    memset(dst, 0, (size_t)n * 4);
+}
+
+static int64_t sum_fixed(const struct conv_args *a, const void *row, uint32_t n)
+{
+    (void)a;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += ((const int32_t *)row)[i];
+    return sum;
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+
+/* One row and 16 channels: acc[c] += sum of x * w, in ACC. */
+#define DOT_FIXED(name, W, ACC)                                                                                   \
+    static void name(const struct conv_args *a, const struct conv_panel *p, const int32_t *x, const void *block,  \
+                     int64_t *ret)                                                                                \
+    {                                                                                                             \
+        const uint32_t kg = a->kg;                                                                                \
+        ACC acc[CONV_BLOCK] = { 0 };                                                                              \
+        for (uint32_t s = 0; s < p->n_seg; s++) {                                                                 \
+            const W *w = (const W *)block + (uint64_t)p->seg[s].k * CONV_BLOCK;                                   \
+            for (uint32_t k = 0; k < p->seg[s].n; k += kg, x += kg, w += CONV_BLOCK * kg)                         \
+                for (uint32_t j = 0; j < kg; j++)                                                                 \
+                    for (uint32_t c = 0; c < CONV_BLOCK; c++)                                                     \
+                        acc[c] += (ACC)x[j] * w[c * kg + j];                                                      \
+        }                                                                                                         \
+        for (uint32_t c = 0; c < CONV_BLOCK; c++)                                                                 \
+            ret[c] = acc[c];                                                                                      \
+    }
+
+DOT_FIXED(dot_s8_32, int8_t, int32_t)
+DOT_FIXED(dot_s8_64, int8_t, int64_t)
+DOT_FIXED(dot_s16_64, int16_t, int64_t)
+
+static void block_fixed(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+{
+    void (*dot)(const struct conv_args *, const struct conv_panel *, const int32_t *, const void *, int64_t *) =
+        a->wsize == 2 ? dot_s16_64 : a->narrow && !a->w_offset ? dot_s8_32 : dot_s8_64;
+    uint64_t bytes = conv_block_bytes(a);
+    for (uint32_t at = 0; at < c->n; at += CONV_BLOCK) {
+        const char *block = (const char *)c->w + at / CONV_BLOCK * bytes;
+        uint32_t some = c->n - at < CONV_BLOCK ? c->n - at : CONV_BLOCK;
+        for (uint32_t r = 0; r < p->rows; r++) {
+            int64_t acc[CONV_BLOCK];
+            dot(a, p, p->x[r], block, acc);
+            for (uint32_t i = 0; i < some; i++) {
+                int64_t sum = acc[i] + (a->w_offset ? a->w_offset * p->xsum[r] : 0) + c->b[at + i];
+                conv_store_fixed(a, out, p->out[r] + c->c0 + at + i, sum, c->m[at + i]);
+            }
+        }
+    }
+}
+
+/* Weights as f32, 16 channels of one k. */
+static void float_weights(const struct conv_args *a, const void *block, uint64_t k, float w[CONV_BLOCK])
+{
+    if (a->cls == CONV_F32)
+        memcpy(w, (const float *)block + k * CONV_BLOCK, CONV_BLOCK * sizeof(float));
+    else
+        for (uint32_t c = 0; c < CONV_BLOCK; c++)
+            w[c] = ku_f16_to_f32(((const uint16_t *)block)[k * CONV_BLOCK + c]);
+}
+
+/* Up to four rows at a time, so that weights are converted once for all of them; each sum still runs over k ascending. */
+enum { FLOAT_ROWS = 4 };
+static void dot_float(const struct conv_args *a, const struct conv_panel *p, uint32_t row, uint32_t rows, const void *block,
+                      float acc[FLOAT_ROWS][CONV_BLOCK])
+{
+    memset(acc, 0, sizeof(float) * FLOAT_ROWS * CONV_BLOCK);
+    uint32_t at = 0;
+    for (uint32_t s = 0; s < p->n_seg; s++)
+        for (uint32_t k = 0; k < p->seg[s].n; k++, at++) {
+            float w[CONV_BLOCK];
+            float_weights(a, block, (uint64_t)p->seg[s].k + k, w);
+            for (uint32_t r = 0; r < rows; r++) {
+                float x = ((const float *)p->x[row + r])[at];
+                for (uint32_t c = 0; c < CONV_BLOCK; c++)
+                    acc[r][c] = fmaf(x, w[c], acc[r][c]);
+            }
+        }
+}
+
+static void block_float(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+{
+    uint64_t bytes = conv_block_bytes(a);
+    for (uint32_t at = 0; at < c->n; at += CONV_BLOCK) {
+        const char *block = (const char *)c->w + at / CONV_BLOCK * bytes;
+        uint32_t some = c->n - at < CONV_BLOCK ? c->n - at : CONV_BLOCK;
+        for (uint32_t row = 0; row < p->rows; row += FLOAT_ROWS) {
+            float acc[FLOAT_ROWS][CONV_BLOCK];
+            uint32_t rows = p->rows - row < FLOAT_ROWS ? p->rows - row : FLOAT_ROWS;
+            dot_float(a, p, row, rows, block, acc);
+            for (uint32_t r = 0; r < rows; r++)
+                for (uint32_t i = 0; i < some; i++)
+                    conv_store_float(a, out, p->out[row + r] + c->c0 + at + i, acc[r][i], c->m[at + i]);
+        }
+    }
+}
+
+/* ---- entries ---------------------------------------------------------------------------------------------------- */
+
+static const struct conv_engine fixed_engine = { 4, never_in_place, load_fixed, pad_zero, sum_fixed, block_fixed };
+static const struct conv_engine float_engine = { 4, never_in_place, load_float, pad_zero, NULL, block_float };
+
+#define ENTRY(name, engine)                                           \
+    kernel_fn name;                                                   \
+    void name(const struct kernel_call *call, struct range tile)      \
+    {                                                                 \
+        conv_run(call, tile, &engine);                                \
+    }
+
+ENTRY(conv_q8_ref, fixed_engine)
+ENTRY(conv_q16_ref, fixed_engine)
+ENTRY(conv_q16w16_ref, fixed_engine)
+ENTRY(conv_f32_ref, float_engine)
+ENTRY(conv_f16_ref, float_engine)

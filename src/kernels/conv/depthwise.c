@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Depthwise convolution: the walk over output lines (see depthwise.h). */
+#include "kernels/conv/depthwise.h"
+
+#include <string.h>
+
+struct valid {
+    uint32_t first, n;
+};
+
+/* Taps of output position o that fall inside the input. */
+static struct valid valid_taps(const struct conv_axis *v, uint32_t o)
+{
+    int64_t start = (int64_t)o * v->stride - v->pad, d = v->dilation;
+    int64_t first = start < 0 ? (-start + d - 1) / d : 0, end = start >= v->in ? 0 : (v->in - start + d - 1) / d;
+    if (end > v->kernel)
+        end = v->kernel;
+    return first < end ? (struct valid){ (uint32_t)first, (uint32_t)(end - first) } : (struct valid){ 0, 0 };
+}
+
+static void run_line(struct dw_run *r, const char *image, uint32_t line, dw_fn *fn)
+{
+    const struct conv_args *a = r->a;
+    uint32_t oy = line % a->y.out, xs = dtype_bits(a->x_type) / 8, x1;
+    struct valid y = valid_taps(&a->y, oy);
+    int64_t iy = (int64_t)oy * a->y.stride - a->y.pad + (int64_t)y.first * a->y.dilation;
+    for (uint32_t x0 = 0; x0 < a->x.out; x0 = x1) {
+        struct valid x = valid_taps(&a->x, x0), next;
+        for (x1 = x0 + 1; x1 < a->x.out; x1++) {
+            next = valid_taps(&a->x, x1);
+            if (next.first != x.first || next.n != x.n)
+                break;
+        }
+        bool none = !x.n || !y.n;
+        int64_t ix = (int64_t)x0 * a->x.stride - a->x.pad + (int64_t)x.first * a->x.dilation;
+        r->x = none ? image : image + (uint64_t)(iy * a->x.in + ix) * a->ci * xs;
+        r->tap = y.first * a->x.kernel + x.first;
+        r->lines = none ? 0 : y.n;
+        r->taps = none ? 0 : x.n;
+        r->out_at = ((uint64_t)line * a->x.out + x0) * a->co;
+        r->n = x1 - x0;
+        fn(r);
+    }
+}
+
+/* Weights that are not constant are brought into the constant form first, for the whole tile. */
+static void make_constants(const struct conv_args *a, const struct kernel_call *call, struct dw_run *r)
+{
+    char *packed = call->work;
+    struct conv_head *h = (struct conv_head *)(packed + ((uint64_t)a->taps * a->npad * a->wsize + 63) / 64 * 64);
+    struct conv_record rec = { (float *)conv_m(h), (int64_t *)conv_b(h, a->npad), (int64_t *)conv_wsum(h, a->npad), a->npad, 0, false };
+    memset(h, 0, conv_record_bytes(a, a->npad));
+    conv_pack_depthwise(a, call->data[1], packed);
+    conv_record_fill(a, packed, call->data[2], 0, 0, a->cog, &rec);
+    r->w = packed;
+    r->m = rec.m;
+    r->b = rec.b;
+    r->plain = rec.plain;
+}
+
+void depthwise_run(const struct kernel_call *call, struct range tile, dw_fn *fn)
+{
+    const struct conv_args *a = call->args;
+    struct dw_run r = { .a = a, .x_pixel = (uint64_t)a->x.stride * a->ci, .x_line = (uint64_t)a->y.dilation * a->x.in * a->ci,
+                        .x_tap = (uint64_t)a->x.dilation * a->ci, .out = call->data[a->n_in] };
+    if (a->packed) {
+        r.w = a->packed;
+        r.m = conv_m(a->head);
+        r.b = conv_b(a->head, a->npad);
+        r.plain = a->head->plain;
+    } else {
+        make_constants(a, call, &r);
+    }
+    uint64_t image = (uint64_t)a->y.in * a->x.in * a->ci * (dtype_bits(a->x_type) / 8);
+    for (uint32_t line = tile.begin; line < tile.end; line++)
+        run_line(&r, (const char *)call->data[0] + line / a->y.out * image, line, fn);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Vectors of 16 lanes for the conv family's shared bodies (conv_f32_body.h and others). The same names exist in vec_avx2.h with 8 lanes. */
+#ifndef KERNELS_CONV_VEC_AVX512_H
+#define KERNELS_CONV_VEC_AVX512_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+enum { VEC_LANES = 16, VEC_F32_NR = 4 /* vectors of channels that a float kernel computes at a time */ };
+typedef __m512 vf;
+typedef __m512i vi;
+
+static inline __mmask16 vec_mask(uint32_t n)
+{
+    return (__mmask16)(n >= 16 ? 0xffff : (1u << n) - 1);
+}
+
+static inline vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
+static inline vf vf_load_n(const float *p, uint32_t n) { return _mm512_maskz_loadu_ps(vec_mask(n), p); }
+static inline vf vf_load_half(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
+static inline vf vf_load_half_n(const uint16_t *p, uint32_t n)
+{
+    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(vec_mask(n), p));
+}
+static inline vf vf_set1(float v) { return _mm512_set1_ps(v); }
+static inline vf vf_zero(void) { return _mm512_setzero_ps(); }
+static inline vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
+static inline vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
+/* The second operand where either is NaN or both are zero. */
+static inline vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+static inline vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+static inline void vf_store_n(float *p, vf v, uint32_t n) { _mm512_mask_storeu_ps(p, vec_mask(n), v); }
+static inline void vf_store_half_n(uint16_t *p, vf v, uint32_t n)
+{
+    _mm256_mask_storeu_epi16(p, vec_mask(n), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
+static inline vi vi_set1(int32_t v) { return _mm512_set1_epi32(v); }
+static inline vi vi_zero(void) { return _mm512_setzero_si512(); }
+static inline vi vi_load(const int32_t *p) { return _mm512_loadu_si512(p); }
+static inline vi vi_load_n(const int32_t *p, uint32_t n) { return _mm512_maskz_loadu_epi32(vec_mask(n), p); }
+static inline void vi_store(int32_t *p, vi v) { _mm512_storeu_si512(p, v); }
+static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
+static inline vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
+static inline vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
+/* Narrow elements, n of them, to 32 bits. */
+static inline vi vi_from_s8(const void *p, uint32_t n) { return _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(vec_mask(n), p)); }
+static inline vi vi_from_u8(const void *p, uint32_t n) { return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(vec_mask(n), p)); }
+static inline vi vi_from_s16(const void *p, uint32_t n) { return _mm512_cvtepi16_epi32(_mm256_maskz_loadu_epi16(vec_mask(n), p)); }
+static inline vi vi_from_u16(const void *p, uint32_t n) { return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(vec_mask(n), p)); }
+
+/* rne(clamp((float)acc * m, lo, hi)) - offset; the bounds are whole numbers, so rounding after the clamp changes nothing. */
+static inline vi vi_requant(vi acc, vf m, vf lo, vf hi, vi offset)
+{
+    vf v = _mm512_mul_ps(_mm512_cvtepi32_ps(acc), m);
+    return _mm512_sub_epi32(_mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(v, lo), hi)), offset);
+}
+
+static inline void vi_store_n(void *p, vi v, uint32_t n, uint32_t bytes)
+{
+    if (bytes == 1)
+        _mm512_mask_cvtepi32_storeu_epi8(p, vec_mask(n), v);
+    else
+        _mm512_mask_cvtepi32_storeu_epi16(p, vec_mask(n), v);
+}
+
+/* Pairs of 16-bit products added to 32-bit sums. */
+static inline vi vi_dot16(vi acc, vi a, vi b) { return _mm512_dpwssd_epi32(acc, a, b); }
+/* 16 channels by two k of stored weights, as pairs of 16 bits; `part` counts vectors inside a block. */
+static inline vi vi_pairs_s8(const int8_t *w, uint32_t part)
+{
+    (void)part;
+    return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)w));
+}
+static inline vi vi_pairs_s16(const int16_t *w, uint32_t part)
+{
+    (void)part;
+    return _mm512_loadu_si512(w);
+}
+
+#endif

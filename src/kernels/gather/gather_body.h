@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gather, scatter and their kin, compiled once per instruction set. */
+#include <math.h>
+
+#include "kernels/gather/gather.h"
+#include "kernels/mover_body.h"
+
+static int64_t load_index(enum dtype t, const void *base, uint64_t at)
+{
+    int64_t v;
+    K(span_load_i64)(t, base, (int64_t)at, 1, 1, &v);
+    return v;
+}
+
+/* Index into a dimension, from the end when negative; false when outside. */
+static inline bool resolve(int64_t *index, uint32_t size)
+{
+    *index += *index < 0 ? (int64_t)size : 0;
+    return *index >= 0 && *index < (int64_t)size;
+}
+
+/* Element offset inside a part for a tuple; -1 when one of its indices is outside. */
+static int64_t tuple_offset(const struct gather_args *a, const void *indices, uint64_t tuple)
+{
+    int64_t at = 0;
+    for (uint32_t k = 0; k < a->depth; k++) {
+        int64_t i = load_index(a->index_type, indices, tuple * a->depth + k);
+        if (!resolve(&i, a->dims[k]))
+            return -1;
+        at += i * (int64_t)a->strides[k];
+    }
+    return at;
+}
+
+/* A unit is one slice. */
+void K(gather)(const struct kernel_call *call, struct range tile)
+{
+    const struct gather_args *a = call->args;
+    uint64_t end = mover_end(&a->mover, tile, a->outer * a->tuples);
+    void *out = call->data[a->n_in];
+    for (uint64_t unit = tile.begin; unit < end; unit++) {
+        uint64_t part = unit / a->tuples, tuple = a->own_indices ? unit : unit % a->tuples;
+        int64_t from = tuple_offset(a, call->data[1], tuple);
+        if (from < 0)
+            move_fill(&a->mover, out, (int64_t)(unit * a->slice), a->slice);
+        else
+            move_run(&a->mover, out, (int64_t)(unit * a->slice), call->data[0], (int64_t)(part * a->part) + from, 1, a->slice);
+    }
+}
+
+/* A unit is SPAN output elements. */
+void K(elements)(const struct kernel_call *call, struct range tile)
+{
+    const struct elements_args *a = call->args;
+    uint64_t at = (uint64_t)tile.begin * SPAN, end = (uint64_t)tile.end * SPAN;
+    struct view_walk w;
+    end = end < a->total ? end : a->total;
+    if (at >= end)
+        return;
+    view_seek(&w, &a->view, at);
+    for (; at < end; at++) {
+        int64_t base, i = load_index(a->index_type, call->data[1], at);
+        view_run(&w, 1, &base);
+        if (resolve(&i, a->size))
+            move_run(&a->mover, call->data[2], (int64_t)at, call->data[0], base + i * a->step, 1, 1);
+        else
+            move_fill(&a->mover, call->data[2], (int64_t)at, 1);
+    }
+}
+
+static inline float combine_f32(uint32_t reduction, float x, float y)
+{
+    return reduction == 1 ? x + y : reduction == 2 ? x * y : x > y ? x : y;
+}
+
+static inline int64_t combine_i64(uint32_t reduction, int64_t x, int64_t y)
+{
+    return reduction == 1   ? (int64_t)((uint64_t)x + (uint64_t)y)
+           : reduction == 2 ? (int64_t)((uint64_t)x * (uint64_t)y)
+                            : (x > y ? x : y);
+}
+
+/* n updates from element `from` of in[2] into the output at `to` */
+static void update(const struct elements_args *a, void *out, int64_t to, const void *updates, int64_t from, uint64_t n)
+{
+    if (!a->reduction) {
+        move_run(&a->update, out, to, updates, from, 1, n);
+        return;
+    }
+    for (uint64_t at = 0; at < n; at += SPAN) {
+        uint32_t k = n - at < SPAN ? (uint32_t)(n - at) : SPAN;
+        float x[SPAN], y[SPAN];
+        int64_t p[SPAN], q[SPAN];
+        if (a->whole) {
+            K(span_load_i64)(a->before.type, out, to + (int64_t)at, 1, k, p);
+            K(span_load_i64)(a->after.type, updates, from + (int64_t)at, 1, k, q);
+            for (uint32_t i = 0; i < k; i++)
+                p[i] = combine_i64(a->reduction, p[i], q[i]);
+            K(span_store_i64)(a->before.type, out, to + (int64_t)at, 1, k, p);
+            continue;
+        }
+        K(span_load)(&a->before, out, to + (int64_t)at, 1, k, x);
+        K(span_load)(&a->after, updates, from + (int64_t)at, 1, k, y);
+        for (uint32_t i = 0; i < k; i++)
+            x[i] = combine_f32(a->reduction, x[i], y[i]);
+        K(span_store)(&a->before, out, to + (int64_t)at, 1, k, x);
+    }
+}
+
+static void copy_first(const struct kernel_call *call, const struct elements_args *a)
+{
+    if (call->data[0] != call->data[3] || !a->mover.copy)
+        move_run(&a->mover, call->data[3], 0, call->data[0], 0, 1, a->copied);
+}
+
+/* Updates may name the same place twice and then apply in order: one unit does it all. */
+void K(scatter_elements)(const struct kernel_call *call, struct range tile)
+{
+    const struct elements_args *a = call->args;
+    struct view_walk w;
+    (void)tile;
+    copy_first(call, a);
+    if (!a->total)
+        return;
+    view_seek(&w, &a->view, 0);
+    for (uint64_t at = 0; at < a->total; at++) {
+        int64_t base, i = load_index(a->index_type, call->data[1], at);
+        view_run(&w, 1, &base);
+        if (resolve(&i, a->size))
+            update(a, call->data[3], base + i * a->step, call->data[2], (int64_t)at, 1);
+    }
+}
+
+void K(scatter_nd)(const struct kernel_call *call, struct range tile)
+{
+    const struct scatter_nd_args *a = call->args;
+    (void)tile;
+    copy_first(call, &a->how);
+    for (uint64_t tuple = 0; tuple < a->at.tuples; tuple++) {
+        int64_t to = tuple_offset(&a->at, call->data[1], tuple);
+        if (to >= 0)
+            update(&a->how, call->data[3], to, call->data[2], (int64_t)(tuple * a->at.slice), a->at.slice);
+    }
+}
+
+/* A unit is one index and its column of `depth` values. */
+void K(one_hot)(const struct kernel_call *call, struct range tile)
+{
+    const struct one_hot_args *a = call->args;
+    uint64_t end = mover_end(&a->mover, tile, a->outer * a->inner);
+    for (uint64_t unit = tile.begin; unit < end; unit++) {
+        int64_t index = load_index(a->index_type, call->data[0], unit);
+        uint64_t first = unit / a->inner * a->depth * a->inner + unit % a->inner;
+        for (uint32_t d = 0; d < a->depth; d++)
+            move_fill_with(&a->mover, call->data[1], (int64_t)(first + d * a->inner), 1, index == (int64_t)d ? a->on : a->off);
+    }
+}
+
+/* ---- TopK: a heap of the k best, the worst of them on top --------------------------------------------------------- */
+
+struct candidate {
+    int64_t key; /* ordered like the values; negated for the smallest */
+    int64_t index;
+};
+
+/* The order of the result: larger keys first, equal ones by position. */
+static inline bool ahead(const struct candidate *x, const struct candidate *y)
+{
+    return x->key != y->key ? x->key > y->key : x->index < y->index;
+}
+
+static void sift_down(struct candidate *h, uint32_t n, uint32_t i)
+{
+    struct candidate moved = h[i];
+    for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
+        child += child + 1 < n && ahead(&h[child], &h[child + 1]);
+        if (!ahead(&moved, &h[child]))
+            break;
+        h[i] = h[child];
+    }
+    h[i] = moved;
+}
+
+static int64_t order_key(const struct top_k_args *a, const void *base, int64_t at)
+{
+    enum dtype t = a->mover.in.type;
+    int64_t key;
+    if (dtype_is_float(t)) {
+        double v;
+        K(span_load_f64)(&a->mover.in, base, at, 1, &v);
+        v = v == v ? v + 0.0 : NAN; /* one zero, one NaN above all numbers */
+        memcpy(&key, &v, sizeof(key));
+        key = v != v ? INT64_MAX : key < 0 ? (int64_t)(0x8000000000000000u - (uint64_t)key) : key;
+    } else {
+        K(span_load_i64)(t, base, at, 1, 1, &key);
+        key = t == DT_U64 ? (int64_t)((uint64_t)key ^ 0x8000000000000000u) : key;
+    }
+    return a->smallest ? ~key : key;
+}
+
+static void top_k_row(const struct kernel_call *call, const struct top_k_args *a, uint64_t row, struct candidate *heap)
+{
+    int64_t base = (int64_t)(row * a->n), to = (int64_t)(row * a->k);
+    for (uint32_t i = 0; i < a->k; i++)
+        heap[i] = (struct candidate){order_key(a, call->data[0], base + i), i};
+    for (uint32_t i = a->k / 2; i-- > 0;)
+        sift_down(heap, a->k, i);
+    for (uint32_t i = a->k; i < a->n; i++) {
+        struct candidate c = {order_key(a, call->data[0], base + i), i};
+        if (ahead(&c, &heap[0])) {
+            heap[0] = c;
+            sift_down(heap, a->k, 0);
+        }
+    }
+    for (uint32_t n = a->k; n-- > 0;) {
+        struct candidate worst = heap[0];
+        heap[0] = heap[n];
+        sift_down(heap, n, 0);
+        move_run(&a->mover, call->data[a->n_in], to + n, call->data[0], base + worst.index, 1, 1);
+        if (a->indices)
+            K(span_store_i64)(a->index_type, call->data[a->n_in + 1], to + n, 1, 1, &worst.index);
+    }
+}
+
+void K(top_k)(const struct kernel_call *call, struct range tile)
+{
+    const struct top_k_args *a = call->args;
+    uint64_t end = mover_end(&a->mover, tile, a->rows);
+    for (uint64_t row = tile.begin; row < end; row++)
+        top_k_row(call, a, row, call->work);
+}
+
+/* Rows that are found in order, then -1: one unit does it all. */
+void K(non_zero)(const struct kernel_call *call, struct range tile)
+{
+    const struct non_zero_args *a = call->args;
+    uint64_t row = 0;
+    int64_t index[MAX_RANK];
+    (void)tile;
+    for (uint64_t e = 0; e < a->total && row < a->rows; e++) {
+        double v;
+        uint64_t rest = e;
+        K(span_load_f64)(&a->in, call->data[0], (int64_t)e, 1, &v);
+        if (v == 0.0)
+            continue;
+        for (uint32_t d = a->rank; d-- > 0; rest /= a->dims[d])
+            index[d] = (int64_t)(rest % a->dims[d]);
+        K(span_store_i64)(a->index_type, call->data[1], (int64_t)(row++ * a->rank), 1, a->rank, index);
+    }
+    for (uint32_t d = 0; d < MAX_RANK; d++)
+        index[d] = -1;
+    for (; row < a->rows; row++)
+        K(span_store_i64)(a->index_type, call->data[1], (int64_t)(row * a->rank), 1, a->rank, index);
+}

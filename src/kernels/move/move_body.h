@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data movement, compiled once per instruction set. */
+#include "kernels/move/move.h"
+#include "kernels/mover_body.h"
+
+void K(move)(const struct kernel_call *call, struct range tile)
+{
+    const struct move_args *a = call->args;
+    const void *src = call->data[0];
+    void *dst = call->data[a->n_in];
+    uint64_t at = (uint64_t)tile.begin * a->unit, end = (uint64_t)tile.end * a->unit;
+    int64_t from, stride = a->view.strides[a->view.rank - 1];
+    struct view_walk w;
+    end = end < a->total ? end : a->total;
+    if (at >= end || (a->mover.copy && a->view.linear && !a->first && src == dst))
+        return;
+    view_seek(&w, &a->view, at);
+    for (uint32_t n; at < end; at += n) {
+        uint64_t left = end - at;
+        n = view_run(&w, left > UINT32_MAX ? UINT32_MAX : (uint32_t)left, &from);
+        move_run(&a->mover, dst, (int64_t)at, src, a->first + from, stride, n);
+    }
+}
+
+/* A unit is one row of one piece. */
+void K(join)(const struct kernel_call *call, struct range tile)
+{
+    const struct join_args *a = call->args;
+    uint64_t end = mover_end(&a->mover[0], tile, a->rows * a->pieces);
+    for (uint64_t unit = tile.begin; unit < end; unit++) {
+        uint32_t piece = (uint32_t)(unit / a->rows);
+        int64_t row = (int64_t)(unit % a->rows), whole = row * (int64_t)a->row + (int64_t)a->at[piece], part = row * (int64_t)a->n[piece];
+        void *outer = call->data[a->split ? 0 : a->n_in], *own = call->data[a->split ? a->n_in + piece : piece];
+        if (!own || !outer)
+            continue;
+        if (a->split)
+            move_run(&a->mover[piece], own, part, outer, whole, 1, a->n[piece]);
+        else
+            move_run(&a->mover[piece], outer, whole, own, part, 1, a->n[piece]);
+    }
+}
+
+/* Where index i of a padded dimension comes from; -1: the constant. */
+static int64_t pad_source(const struct pad_args *a, uint32_t d, uint32_t i)
+{
+    int64_t j = (int64_t)i - a->before[d], n = a->dims[d];
+    if (j >= 0 && j < n)
+        return j;
+    switch (a->scheme) {
+    case PAD_EDGE:
+        return j < 0 ? 0 : n - 1;
+    case PAD_REFLECT:
+        return j < 0 ? -j : 2 * (n - 1) - j;
+    case PAD_SYMMETRIC:
+        return j < 0 ? -j - 1 : 2 * n - 1 - j;
+    default:
+        return -1;
+    }
+}
+
+static void pad_row(const struct pad_args *a, void *dst, int64_t to, const void *src, int64_t from)
+{
+    uint32_t d = a->rank - 1;
+    int64_t inner = (int64_t)a->inner;
+    for (uint32_t i = 0; i < a->out[d];) {
+        int64_t j = pad_source(a, d, i);
+        if (i == a->before[d] && a->dims[d]) {
+            move_run(&a->mover, dst, to + i * inner, src, from, 1, a->dims[d] * a->inner);
+            i += a->dims[d];
+            continue;
+        }
+        if (j < 0)
+            move_fill(&a->mover, dst, to + i * inner, a->inner);
+        else
+            move_run(&a->mover, dst, to + i * inner, src, from + j * inner, 1, a->inner);
+        i++;
+    }
+}
+
+/* A unit is one row along the last padded dimension. */
+void K(pad)(const struct kernel_call *call, struct range tile)
+{
+    const struct pad_args *a = call->args;
+    uint32_t last = a->rank - 1;
+    int64_t out_row = (int64_t)(a->out[last] * a->inner), in_row = (int64_t)(a->dims[last] * a->inner);
+    uint64_t end = mover_end(&a->mover, tile, a->rows);
+    for (uint64_t row = tile.begin; row < end; row++) {
+        uint64_t rest = row;
+        int64_t from = 0, step = 1;
+        for (uint32_t d = last; d-- > 0 && from >= 0;) {
+            int64_t j = pad_source(a, d, (uint32_t)(rest % a->out[d]));
+            rest /= a->out[d];
+            from = j < 0 ? -1 : from + j * step;
+            step *= a->dims[d];
+        }
+        if (from < 0)
+            move_fill(&a->mover, call->data[1], (int64_t)row * out_row, (uint64_t)out_row);
+        else
+            pad_row(a, call->data[1], (int64_t)row * out_row, call->data[0], from * in_row);
+    }
+}
+
+/* The input pixel of output pixel (b, y, x), or -1 for padding. */
+static int64_t block_source(const struct block_args *a, uint32_t b, uint32_t y, uint32_t x)
+{
+    uint32_t bh = a->block[0], bw = a->block[1];
+    int64_t n, h, w;
+    if (a->to_batch) {
+        uint32_t cell = b / a->in[0];
+        n = b % a->in[0];
+        h = (int64_t)y * bh + cell / bw - a->before[0];
+        w = (int64_t)x * bw + cell % bw - a->before[1];
+    } else {
+        uint32_t v = y + a->before[0], u = x + a->before[1];
+        n = (int64_t)(v % bh * bw + u % bw) * a->out[0] + b;
+        h = v / bh;
+        w = u / bw;
+    }
+    if (h < 0 || w < 0 || h >= a->in[1] || w >= a->in[2])
+        return -1;
+    return (n * a->in[1] + h) * a->in[2] + w;
+}
+
+/* A unit is one output pixel. */
+void K(block)(const struct kernel_call *call, struct range tile)
+{
+    const struct block_args *a = call->args;
+    uint64_t end = mover_end(&a->mover, tile, (uint64_t)a->out[0] * a->out[1] * a->out[2]);
+    int64_t depth = a->in[3];
+    for (uint64_t unit = tile.begin; unit < end; unit++) {
+        uint32_t x = (uint32_t)(unit % a->out[2]), y = (uint32_t)(unit / a->out[2] % a->out[1]);
+        int64_t from = block_source(a, (uint32_t)(unit / a->out[2] / a->out[1]), y, x);
+        if (from < 0)
+            move_fill(&a->mover, call->data[1], (int64_t)unit * depth, (uint64_t)depth);
+        else
+            move_run(&a->mover, call->data[1], (int64_t)unit * depth, call->data[0], from * depth, 1, (uint64_t)depth);
+    }
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Binding of the pools. */
+#include "kernels/families.h"
+#include "kernels/pool/pool.h"
+
+#define KERNEL KERNEL_VARIANT
+static const struct kernel_variant pool_variants[] = {
+#include "kernels/pool/pool.def"
+    {0},
+};
+#undef KERNEL
+
+static void geometry(const struct op_call *c, struct pool_args *a)
+{
+    const struct tensor_desc *x = c->in[0], *y = c->out[0];
+    uint32_t spatial = x->rank - 2u, lead = 3 - spatial;
+    a->batch = x->dims[0];
+    a->channels = x->dims[x->rank - 1];
+    a->blocks = (a->channels + SPAN - 1) / SPAN;
+    for (uint32_t d = 0; d < 3; d++) {
+        a->in[d] = a->out[d] = a->size[d] = a->stride[d] = 1;
+        if (d < lead)
+            continue;
+        uint32_t k = d - lead;
+        a->in[d] = x->dims[1 + k];
+        a->out[d] = y->dims[1 + k];
+        a->size[d] = (uint32_t)op_int(c, "filter_size", k);
+        a->stride[d] = (uint32_t)op_int(c, "stride", k);
+        a->before[d] = (uint32_t)op_int(c, "pad_amount", 2 * k);
+        a->after[d] = (uint32_t)op_int(c, "pad_amount", 2 * k + 1);
+    }
+}
+
+/* Sums and extremes are taken of q + offset; scales come in once, at the end. */
+static void fixed_point(const struct op_call *c, struct pool_args *a, uint64_t taps)
+{
+    int64_t lo = a->src.lo + a->src.offset, hi = a->src.hi + a->src.offset, most = hi > -lo ? hi : -lo;
+    a->s_in = (double)a->src.scale;
+    a->s_out = (double)a->dst.scale;
+    a->exact = (uint64_t)most <= (1u << 24) / (taps ? taps : 1);
+    a->raw8 = a->kind == POOL_MAX && dtype_bits(a->src.type) == 8 && codec_copies(&a->dst, c->in[0], c->out[0]);
+    codec_rescale(&a->src, 1.0);
+    codec_rescale(&a->dst, 1.0);
+}
+
+static enum status pool_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+{
+    struct pool_args *a = args;
+    enum op_id id = c->op->id;
+    *a = (struct pool_args){.exact = true, .s_in = 1.0, .s_out = 1.0};
+    a->kind = id == OP_PoolAvg2d || id == OP_PoolAvg3d ? POOL_AVG : id == OP_L2Pool2d ? POOL_L2 : POOL_MAX;
+    RETURN_IF(!dtype_is_fixed(c->in[0]->type) && !dtype_is_float(c->in[0]->type) && dtype_bits(c->in[0]->type) > 16, ST_NOT_SUPPORTED,
+              "%s \"%s\": no kernel for %s; floats, fixed point and integers of 8 or 16 bits have one", c->op->name, c->node ? c->node : "",
+              dtype_name(c->in[0]->type));
+    TRY(codec_init(&a->src, c->in[0], c));
+    TRY(codec_init_out(&a->dst, c->out[0], c));
+    RETURN_IF(a->src.scales || a->dst.scales, ST_NOT_SUPPORTED, "%s \"%s\": per-axis encodings have no kernel here; per-tensor ones have",
+              c->op->name, c->node ? c->node : "");
+    geometry(c, a);
+    uint64_t taps = (uint64_t)a->size[0] * a->size[1] * a->size[2];
+    if (a->kind == POOL_AVG)
+        a->count_pad = op_int(c, "count_pad_for_edges", 0);
+    if (dtype_is_fixed(a->src.type) && dtype_is_fixed(a->dst.type) && a->kind != POOL_L2)
+        fixed_point(c, a, taps);
+    kernel_units(ret, (uint64_t)a->batch * a->out[0] * a->out[1] * a->out[2] * a->blocks,
+                 taps * (a->channels < SPAN ? a->channels : SPAN));
+    *variants = pool_variants;
+    return ST_OK;
+}
+
+const struct kernel_family family_pool = {
+    .name = "pool",
+    .args_size = sizeof(struct pool_args),
+    .bind = pool_bind,
+};

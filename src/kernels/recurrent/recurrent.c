@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Binding of Lstm and Gru. */
+#include "kernels/families.h"
+#include "kernels/recurrent/recurrent.h"
+
+#define KERNEL KERNEL_VARIANT
+static const struct kernel_variant lstm_variants[] = {
+#include "kernels/recurrent/lstm.def"
+    {0},
+};
+static const struct kernel_variant gru_variants[] = {
+#include "kernels/recurrent/gru.def"
+    {0},
+};
+#undef KERNEL
+
+/* Biases of fixed-point layers that carry no scale of their own are in the steps of the products: s_x * s_w. */
+static const struct {
+    uint8_t bias, matrix, vector;
+} lstm_biases[] = {
+    {LSTM_BF, LSTM_WXF, LSTM_X}, {LSTM_BC, LSTM_WXC, LSTM_X}, {LSTM_BO, LSTM_WXO, LSTM_X}, {LSTM_BI, LSTM_WXI, LSTM_X},
+}, gru_biases[] = {
+    {GRU_BXZ, GRU_WXZ, GRU_X}, {GRU_BXR, GRU_WXR, GRU_X}, {GRU_BXN, GRU_WXN, GRU_X},
+    {GRU_BHZ, GRU_WHZ, GRU_H}, {GRU_BHR, GRU_WHR, GRU_H}, {GRU_BHN, GRU_WHN, GRU_H},
+};
+
+static void bias_scale(const struct op_call *c, struct rnn_args *a, unsigned bias, unsigned matrix, unsigned vector)
+{
+    if (!(a->given >> bias & 1) || !dtype_is_fixed(c->in[0]->type))
+        return;
+    const struct tensor_desc *d = c->in[bias];
+    if (d->type != DT_I32 && !(d->type == DT_SQ32 && quant_scale(&d->q, 0) == 0.0f))
+        return;
+    a->src[bias].type = DT_SQ32;
+    a->src[bias].wide = true;
+    a->src[bias].offset = 0;
+    a->src[bias].scales = NULL;
+    vector = a->given >> vector & 1 ? vector : 0;
+    codec_rescale(&a->src[bias], (double)a->src[vector].scale * (double)a->src[matrix].scale);
+}
+
+static enum status read_operands(const struct op_call *c, struct rnn_args *a)
+{
+    for (uint32_t i = 0; i < c->n_in && i < RNN_INPUTS; i++)
+        if (c->in[i]) {
+            a->given |= 1u << i;
+            TRY(codec_init(&a->src[i], c->in[i], c));
+        }
+    for (uint32_t i = 0; i < c->n_out && i < RNN_OUTPUTS; i++)
+        if (c->out[i] && c->out[i]->type != DT_NONE) {
+            a->wanted |= 1u << i;
+            TRY(codec_init(&a->dst[i], c->out[i], c));
+        }
+    return ST_OK;
+}
+
+static void read_shape(const struct op_call *c, struct rnn_args *a)
+{
+    const struct tensor_desc *x = c->in[0];
+    bool lstm = c->op->id == OP_Lstm, major = op_int(c, "time_major", 0);
+    a->in = x->dims[x->rank - 1];
+    a->units = c->in[1]->dims[0];
+    a->out = lstm ? c->in[LSTM_WHF]->dims[1] : a->units;
+    a->time = x->rank == 3 ? x->dims[major ? 0 : 1] : 1;
+    a->batch = x->rank == 3 ? x->dims[major ? 1 : 0] : x->dims[0];
+    a->x_batch = a->y_batch = x->rank == 3 && !major ? a->time : 1;
+    a->x_time = a->y_time = x->rank == 3 && major ? a->batch : 1;
+    a->reverse = op_int(c, "direction", 0) == 1;
+    a->sequence[0] = x->rank == 3;
+    for (uint32_t i = 3; i < c->n_out && i < RNN_OUTPUTS; i++)
+        a->sequence[i] = x->rank == 3 && c->out[i] && c->out[i]->rank == 3;
+}
+
+static uint64_t padded(uint64_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+static enum status recurrent_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+{
+    struct rnn_args *a = args;
+    bool lstm = c->op->id == OP_Lstm;
+    *a = (struct rnn_args){.n_in = c->n_in};
+    TRY(read_operands(c, a));
+    read_shape(c, a);
+    if (lstm) {
+        a->cell_clip = (float)op_real(c, "cell_clip_threshold", 0);
+        a->out_clip = (float)op_real(c, "output_clip_threshold", 0);
+        RETURN_IF(c->n_out > 6 && c->out[6] && c->out[6]->rank && c->out[6]->dims[c->out[6]->rank - 1] != a->units, ST_NOT_SUPPORTED,
+                  "Lstm \"%s\": the output gate has %u values per batch; an output of that size is expected", c->node ? c->node : "", a->units);
+        for (size_t i = 0; i < sizeof(lstm_biases) / sizeof(lstm_biases[0]); i++)
+            bias_scale(c, a, lstm_biases[i].bias, lstm_biases[i].matrix, lstm_biases[i].vector);
+    } else {
+        a->linear_before_reset = op_int(c, "linear_before_reset", 0);
+        for (size_t i = 0; i < sizeof(gru_biases) / sizeof(gru_biases[0]); i++)
+            bias_scale(c, a, gru_biases[i].bias, gru_biases[i].matrix, gru_biases[i].vector);
+    }
+    uint64_t macs = (uint64_t)a->time * a->units * (a->in + a->out) * (lstm ? 4 : 3);
+    kernel_units(ret, a->batch, macs);
+    ret->work_bytes = 4 * (padded(a->in) + padded(a->out) + 6 * padded(a->units) + padded(a->units > a->out ? a->units : a->out));
+    *variants = lstm ? lstm_variants : gru_variants;
+    return ST_OK;
+}
+
+const struct kernel_family family_recurrent = {
+    .name = "recurrent",
+    .args_size = sizeof(struct rnn_args),
+    .bind = recurrent_bind,
+};

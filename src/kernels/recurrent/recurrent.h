@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lstm and Gru: docs/numerics.md section 9. Batches are independent and are the units of work; time runs inside. */
+#ifndef KERNELS_RECURRENT_RECURRENT_H
+#define KERNELS_RECURRENT_RECURRENT_H
+
+#include "kernels/kernels.h"
+#include "kernels/span.h"
+
+enum { RNN_INPUTS = 25, RNN_OUTPUTS = 8 };
+
+/* Operands by their place in the operator. */
+enum lstm_in {
+    LSTM_X, LSTM_WXF, LSTM_WXC, LSTM_WXO, LSTM_WHF, LSTM_WHC, LSTM_WHO, LSTM_BF, LSTM_BC, LSTM_BO, LSTM_H, LSTM_C,
+    LSTM_NI, LSTM_NF, LSTM_NC, LSTM_NO, LSTM_WXI, LSTM_WHI, LSTM_WCI, LSTM_WCF, LSTM_WCO, LSTM_BI, LSTM_WP, LSTM_BP, LSTM_RESET
+};
+enum gru_in {
+    GRU_X, GRU_WXZ, GRU_WXR, GRU_WXN, GRU_WHZ, GRU_WHR, GRU_WHN, GRU_BXZ, GRU_BXR, GRU_BXN, GRU_BHZ, GRU_BHR, GRU_BHN, GRU_H
+};
+
+struct rnn_args {
+    uint32_t n_in;
+    uint32_t batch, time, in, units, out;  /* out: values of h; units, unless projected */
+    int64_t x_batch, x_time, y_batch, y_time; /* strides of input and output, in rows of `in` or `out` values */
+    bool reverse, linear_before_reset;
+    bool sequence[RNN_OUTPUTS];            /* the output has a row per time step, the others keep the last */
+    uint32_t given, wanted;                /* bit i: in[i], out[i] is there */
+    float cell_clip, out_clip;
+    struct codec src[RNN_INPUTS], dst[RNN_OUTPUTS];
+};
+
+kernel_fn lstm_ref, lstm_avx2, lstm_avx512;
+kernel_fn gru_ref, gru_avx2, gru_avx512;
+
+#endif

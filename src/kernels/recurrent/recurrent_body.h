@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lstm and Gru, compiled once per instruction set. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/math.h"
+#include "kernels/recurrent/recurrent.h"
+
+enum { ROWS = 16, COLUMNS = 128 };
+
+/* One batch element at work: operands, and vectors of the workspace. */
+struct cell {
+    const struct rnn_args *a;
+    void *const *data;
+    float *x, *h, *c, *gate[4], *hidden, *tmp;
+};
+
+static bool has(const struct cell *s, int i)
+{
+    return s->a->given >> i & 1;
+}
+
+static void load_vector(const struct cell *s, int operand, int64_t at, uint32_t n, float *dst)
+{
+    for (uint32_t i = 0; i < n; i += SPAN)
+        K(span_load)(&s->a->src[operand], s->data[operand], at + i, 1, n - i < SPAN ? n - i : SPAN, dst + i);
+}
+
+static void store_vector(const struct cell *s, int output, int64_t at, uint32_t n, const float *src)
+{
+    for (uint32_t i = 0; i < n; i += SPAN)
+        K(span_store)(&s->a->dst[output], s->data[s->a->n_in + (uint32_t)output], at + i, 1, n - i < SPAN ? n - i : SPAN, src + i);
+}
+
+/* What a tensor would hold after storing and reading back: the precision of a state between time steps. */
+static void round_vector(const struct codec *c, uint32_t n, float *v)
+{
+    uint32_t stored[SPAN];
+    if (c->type == DT_F32 || c->scales)
+        return;
+    for (uint32_t i = 0; i < n; i += SPAN) {
+        uint32_t k = n - i < SPAN ? n - i : SPAN;
+        K(span_store)(c, stored, 0, 1, k, v + i);
+        K(span_load)(c, stored, 0, 1, k, v + i);
+    }
+}
+
+/* acc[u] = fma over k ascending of v[k] * W[u, k], continuing acc. Sixteen rows at a time, turned so that they are vectors. */
+static void multiply_block(const struct cell *s, int w, uint32_t row, uint32_t rows, uint32_t columns, const float *v, float *acc)
+{
+    float turned[COLUMNS * ROWS], line[COLUMNS], sum[ROWS] = {0};
+    memcpy(sum, acc, rows * sizeof(*acc));
+    memset(turned, 0, sizeof(turned));
+    for (uint32_t k = 0; k < columns; k += COLUMNS) {
+        uint32_t n = columns - k < COLUMNS ? columns - k : COLUMNS;
+        for (uint32_t j = 0; j < rows; j++) {
+            K(span_load)(&s->a->src[w], s->data[w], (int64_t)(row + j) * columns + k, 1, n, line);
+            for (uint32_t i = 0; i < n; i++)
+                turned[i * ROWS + j] = line[i];
+        }
+        for (uint32_t i = 0; i < n; i++)
+            for (int j = 0; j < ROWS; j++)
+                sum[j] = fmaf(v[k + i], turned[i * ROWS + (uint32_t)j], sum[j]);
+    }
+    memcpy(acc, sum, rows * sizeof(*acc));
+}
+
+static void multiply(const struct cell *s, int w, uint32_t rows, uint32_t columns, const float *v, float *acc)
+{
+    for (uint32_t row = 0; row < rows; row += ROWS)
+        multiply_block(s, w, row, rows - row < ROWS ? rows - row : ROWS, columns, v, acc + row);
+}
+
+static void add_vector(const struct cell *s, int operand, uint32_t n, float *acc)
+{
+    if (!has(s, operand))
+        return;
+    load_vector(s, operand, 0, n, s->tmp);
+    for (uint32_t i = 0; i < n; i++)
+        acc[i] = acc[i] + s->tmp[i];
+}
+
+static void sigmoid(float *v, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = (float)(1.0 / (1.0 + math_exp_inline(-(double)v[i])));
+}
+
+static void tangent(const float *v, float *o, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        o[i] = (float)tanh((double)v[i]);
+}
+
+static void clip(float *v, uint32_t n, float limit)
+{
+    if (!(limit > 0.0f))
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = v[i] < -limit ? -limit : v[i] > limit ? limit : v[i];
+}
+
+static void step_row(const struct rnn_args *a, uint32_t b, uint32_t t, int64_t *x, int64_t *y)
+{
+    *x = (b * a->x_batch + t * a->x_time) * a->in;
+    *y = b * a->y_batch + t * a->y_time;
+}
+
+static float *take(float **at, uint32_t n)
+{
+    float *p = *at;
+    *at += (n + 15) / 16 * 16;
+    return p;
+}
+
+static void cell_init(struct cell *s, const struct kernel_call *call)
+{
+    const struct rnn_args *a = call->args;
+    float *w = call->work;
+    *s = (struct cell){.a = a, .data = call->data};
+    s->x = take(&w, a->in);
+    s->h = take(&w, a->out);
+    s->c = take(&w, a->units);
+    for (int g = 0; g < 4; g++)
+        s->gate[g] = take(&w, a->units);
+    s->hidden = take(&w, a->units);
+    s->tmp = take(&w, a->units > a->out ? a->units : a->out);
+}
+
+/* ---- Lstm -------------------------------------------------------------------------------------------------------- */
+
+enum gate { GATE_I, GATE_F, GATE_C, GATE_O };
+
+static const struct {
+    uint8_t wx, wh, wc, norm, bias; /* wc 0: no peephole */
+} gates[4] = {
+    [GATE_I] = {LSTM_WXI, LSTM_WHI, LSTM_WCI, LSTM_NI, LSTM_BI},
+    [GATE_F] = {LSTM_WXF, LSTM_WHF, LSTM_WCF, LSTM_NF, LSTM_BF},
+    [GATE_C] = {LSTM_WXC, LSTM_WHC, 0, LSTM_NC, LSTM_BC},
+    [GATE_O] = {LSTM_WXO, LSTM_WHO, LSTM_WCO, LSTM_NO, LSTM_BO},
+};
+
+/* Section 6's LayerNorm over the units, without the sum's bias. */
+static void normalize(const struct cell *s, int weights, uint32_t n, float *z)
+{
+    float mean = K(span_sum)(z, n) / (float)n;
+    for (uint32_t i = 0; i < n; i++) {
+        z[i] = z[i] - mean;
+        s->tmp[i] = z[i] * z[i];
+    }
+    float inv = 1.0f / sqrtf(K(span_sum)(s->tmp, n) / (float)n + 1e-8f);
+    load_vector(s, weights, 0, n, s->tmp);
+    for (uint32_t i = 0; i < n; i++)
+        z[i] = z[i] * inv * s->tmp[i];
+}
+
+static void lstm_gate(const struct cell *s, enum gate g)
+{
+    const struct rnn_args *a = s->a;
+    float *z = s->gate[g];
+    memset(z, 0, a->units * sizeof(*z));
+    multiply(s, gates[g].wx, a->units, a->in, s->x, z);
+    multiply(s, gates[g].wh, a->units, a->out, s->h, z);
+    if (gates[g].wc && has(s, gates[g].wc)) {
+        load_vector(s, gates[g].wc, 0, a->units, s->tmp);
+        for (uint32_t i = 0; i < a->units; i++)
+            z[i] = z[i] + s->tmp[i] * s->c[i];
+    }
+    if (has(s, gates[g].norm))
+        normalize(s, gates[g].norm, a->units, z);
+    add_vector(s, gates[g].bias, a->units, z);
+    if (g == GATE_C)
+        tangent(z, z, a->units);
+    else
+        sigmoid(z, a->units);
+}
+
+static void lstm_output(const struct cell *s, float *h)
+{
+    const struct rnn_args *a = s->a;
+    tangent(s->c, s->hidden, a->units);
+    for (uint32_t i = 0; i < a->units; i++)
+        s->hidden[i] = s->gate[GATE_O][i] * s->hidden[i];
+    if (has(s, LSTM_WP)) {
+        memset(h, 0, a->out * sizeof(*h));
+        multiply(s, LSTM_WP, a->out, a->units, s->hidden, h);
+        add_vector(s, LSTM_BP, a->out, h);
+    } else {
+        memcpy(h, s->hidden, a->out * sizeof(*h));
+    }
+    clip(h, a->out, a->out_clip);
+}
+
+static void lstm_cell(const struct cell *s)
+{
+    const struct rnn_args *a = s->a;
+    lstm_gate(s, GATE_F);
+    lstm_gate(s, GATE_C);
+    if (has(s, LSTM_WXI))
+        lstm_gate(s, GATE_I);
+    else
+        for (uint32_t i = 0; i < a->units; i++)
+            s->gate[GATE_I][i] = 1.0f - s->gate[GATE_F][i];
+    for (uint32_t i = 0; i < a->units; i++)
+        s->c[i] = s->gate[GATE_F][i] * s->c[i] + s->gate[GATE_I][i] * s->gate[GATE_C][i];
+    clip(s->c, a->units, a->cell_clip);
+    lstm_gate(s, GATE_O);
+    lstm_output(s, s->h);
+}
+
+/* Outputs 3 …: the gates and the hidden state, of every step or of the last. */
+static void store_optional(const struct cell *s, uint32_t b, int64_t y, bool last)
+{
+    const struct rnn_args *a = s->a;
+    for (int k = 3; k < RNN_OUTPUTS; k++) {
+        const float *v = k == 7 ? s->h : s->gate[k - 3];
+        uint32_t n = k == 7 ? a->out : a->units;
+        if (a->wanted >> k & 1 && (a->sequence[k] || last))
+            store_vector(s, k, (a->sequence[k] ? y : (int64_t)b) * n, n, v);
+    }
+}
+
+void K(lstm)(const struct kernel_call *call, struct range tile)
+{
+    const struct rnn_args *a = call->args;
+    struct cell s;
+    cell_init(&s, call);
+    float reset = 0.0f;
+    if (has(&s, LSTM_RESET))
+        load_vector(&s, LSTM_RESET, 0, 1, &reset);
+    for (uint32_t b = tile.begin; b < tile.end && b < a->batch; b++) {
+        memset(s.h, 0, a->out * sizeof(float));
+        memset(s.c, 0, a->units * sizeof(float));
+        if (has(&s, LSTM_H) && reset == 0.0f)
+            load_vector(&s, LSTM_H, (int64_t)b * a->out, a->out, s.h);
+        if (has(&s, LSTM_C) && reset == 0.0f)
+            load_vector(&s, LSTM_C, (int64_t)b * a->units, a->units, s.c);
+        for (uint32_t step = 0; step < a->time; step++) {
+            int64_t x, y;
+            bool last = step + 1 == a->time;
+            step_row(a, b, a->reverse ? a->time - 1 - step : step, &x, &y);
+            load_vector(&s, LSTM_X, x, a->in, s.x);
+            lstm_cell(&s);
+            store_optional(&s, b, y, last);
+            if (a->wanted & 1)
+                store_vector(&s, 0, (a->sequence[0] ? y : (int64_t)b) * a->out, a->out, s.h);
+            if (last && a->wanted >> 2 & 1)
+                store_vector(&s, 2, (int64_t)b * a->out, a->out, s.h);
+            if (last && a->wanted >> 1 & 1)
+                store_vector(&s, 1, (int64_t)b * a->units, a->units, s.c);
+            round_vector(&a->dst[0], a->out, s.h);
+            round_vector(&a->dst[1], a->units, s.c);
+        }
+    }
+}
+
+/* ---- Gru --------------------------------------------------------------------------------------------------------- */
+
+enum { GRU_Z_GATE, GRU_R_GATE, GRU_N_GATE, GRU_N_HIDDEN };
+
+static void gru_gate(const struct cell *s, int gate)
+{
+    const struct rnn_args *a = s->a;
+    float *z = s->gate[gate];
+    memset(z, 0, a->units * sizeof(*z));
+    multiply(s, GRU_WXZ + gate, a->units, a->in, s->x, z);
+    multiply(s, GRU_WHZ + gate, a->units, a->units, s->h, z);
+    add_vector(s, GRU_BXZ + gate, a->units, z);
+    add_vector(s, GRU_BHZ + gate, a->units, z);
+    sigmoid(z, a->units);
+}
+
+static void gru_candidate(const struct cell *s)
+{
+    const struct rnn_args *a = s->a;
+    float *n = s->gate[GRU_N_GATE], *r = s->gate[GRU_R_GATE], *hidden = s->gate[GRU_N_HIDDEN];
+    memset(n, 0, a->units * sizeof(*n));
+    multiply(s, GRU_WXN, a->units, a->in, s->x, n);
+    if (a->linear_before_reset) {
+        memset(hidden, 0, a->units * sizeof(*hidden));
+        multiply(s, GRU_WHN, a->units, a->units, s->h, hidden);
+        add_vector(s, GRU_BHN, a->units, hidden);
+        add_vector(s, GRU_BXN, a->units, n);
+        for (uint32_t i = 0; i < a->units; i++)
+            n[i] = n[i] + r[i] * hidden[i];
+    } else {
+        for (uint32_t i = 0; i < a->units; i++)
+            hidden[i] = r[i] * s->h[i];
+        multiply(s, GRU_WHN, a->units, a->units, hidden, n);
+        add_vector(s, GRU_BXN, a->units, n);
+        add_vector(s, GRU_BHN, a->units, n);
+    }
+    tangent(n, n, a->units);
+}
+
+static void gru_cell(const struct cell *s)
+{
+    const float *z = s->gate[GRU_Z_GATE], *n = s->gate[GRU_N_GATE];
+    gru_gate(s, GRU_Z_GATE);
+    gru_gate(s, GRU_R_GATE);
+    gru_candidate(s);
+    for (uint32_t i = 0; i < s->a->units; i++)
+        s->h[i] = (1.0f - z[i]) * n[i] + z[i] * s->h[i];
+}
+
+void K(gru)(const struct kernel_call *call, struct range tile)
+{
+    const struct rnn_args *a = call->args;
+    struct cell s;
+    cell_init(&s, call);
+    for (uint32_t b = tile.begin; b < tile.end && b < a->batch; b++) {
+        memset(s.h, 0, a->units * sizeof(float));
+        if (has(&s, GRU_H))
+            load_vector(&s, GRU_H, (int64_t)b * a->units, a->units, s.h);
+        for (uint32_t step = 0; step < a->time; step++) {
+            int64_t x, y;
+            step_row(a, b, a->reverse ? a->time - 1 - step : step, &x, &y);
+            load_vector(&s, GRU_X, x, a->in, s.x);
+            gru_cell(&s);
+            if (a->wanted & 1)
+                store_vector(&s, 0, y * a->units, a->units, s.h);
+            if (step + 1 == a->time && a->wanted >> 1 & 1)
+                store_vector(&s, 1, (int64_t)b * a->units, a->units, s.h);
+            round_vector(&a->dst[0], a->units, s.h);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Binding of Softmax, LogSoftmax and MaskedSoftmax. */
+#include "kernels/families.h"
+#include "kernels/softmax/softmax.h"
+
+#define KERNEL KERNEL_VARIANT
+static const struct kernel_variant softmax_variants[] = {
+#include "kernels/softmax/softmax.def"
+    {0},
+};
+#undef KERNEL
+
+static enum status softmax_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+{
+    struct softmax_args *a = args;
+    const struct tensor_desc *out = c->out[0];
+    bool masked = c->op->id == OP_MaskedSoftmax;
+    *a = (struct softmax_args){.n_in = c->n_in, .log = c->op->id == OP_LogSoftmax, .masked = masked, .n = 1, .inner = 1, .beta = 1.0f};
+    TRY(codec_init(&a->in, c->in[0], c));
+    TRY(codec_init_out(&a->out, out, c));
+    uint32_t axis = out->rank ? out->rank - 1u : 0;
+    if (masked) {
+        RETURN_IF(op_int(c, "mode", 0) != 0, ST_NOT_SUPPORTED, "MaskedSoftmax \"%s\": mode %lld has no kernel; mode 0 (uncompressed) has",
+                  c->node ? c->node : "", (long long)op_int(c, "mode", 0));
+        TRY(codec_init(&a->mask, c->in[1], c));
+        view_broadcast(&a->mask_view, c->in[1], out);
+    } else if (out->rank) {
+        axis = op_axis(c, "axis", 0, out->rank);
+        a->beta = (float)op_real(c, "beta", 0);
+    }
+    if (out->rank)
+        a->n = out->dims[axis];
+    for (uint32_t d = axis + 1; d < out->rank; d++)
+        a->inner *= out->dims[d];
+    a->runs = a->n ? desc_count(out) / a->n : 0;
+    kernel_units(ret, a->runs, 8 * (uint64_t)a->n);
+    ret->work_bytes = ((uint64_t)a->n * sizeof(float) + 63) / 64 * 64;
+    *variants = softmax_variants;
+    return ST_OK;
+}
+
+const struct kernel_family family_softmax = {
+    .name = "softmax",
+    .args_size = sizeof(struct softmax_args),
+    .bind = softmax_bind,
+};

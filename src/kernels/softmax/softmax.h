@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax, LogSoftmax and MaskedSoftmax along one axis: docs/numerics.md section 6. */
+#ifndef KERNELS_SOFTMAX_SOFTMAX_H
+#define KERNELS_SOFTMAX_SOFTMAX_H
+
+#include "kernels/kernels.h"
+#include "kernels/span.h"
+#include "kernels/view.h"
+
+struct softmax_args {
+    uint32_t n_in;
+    bool log, masked;
+    uint32_t n;     /* length of a run */
+    uint64_t inner; /* distance between its elements */
+    uint64_t runs;
+    float beta;
+    struct codec in, mask, out;
+    struct view mask_view; /* over the output's elements; masked runs are along the last axis */
+};
+
+kernel_fn softmax_ref, softmax_avx2, softmax_avx512;
+
+#endif

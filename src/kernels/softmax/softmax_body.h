@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax, compiled once per instruction set. A run lives in the workspace as f32 while it is worked on. */
+#include <math.h>
+
+#include "kernels/math.h"
+#include "kernels/softmax/softmax.h"
+#include "kernels/view_load.h"
+
+static float maximum(const float *x, uint32_t n)
+{
+    float lane[16], m;
+    uint32_t i = 0;
+    for (int j = 0; j < 16; j++)
+        lane[j] = -INFINITY;
+    for (; i + 16 <= n; i += 16)
+        for (int j = 0; j < 16; j++)
+            lane[j] = x[i + (uint32_t)j] > lane[j] ? x[i + (uint32_t)j] : lane[j];
+    m = lane[0];
+    for (int j = 1; j < 16; j++)
+        m = lane[j] > m ? lane[j] : m;
+    for (; i < n; i++)
+        m = x[i] > m ? x[i] : m;
+    return m;
+}
+
+/* A NaN among the x reaches every result through the sum. */
+static void exponentials(const float *x, float *e, uint32_t n, float max, float beta)
+{
+    for (uint32_t i = 0; i < n; i++)
+        e[i] = (float)math_exp_inline((double)(beta * (x[i] - max)));
+}
+
+static void load_run(const struct kernel_call *call, const struct softmax_args *a, uint64_t run, int64_t first, float *x)
+{
+    struct view_walk w = {0};
+    float m[SPAN];
+    if (a->masked)
+        view_seek(&w, &a->mask_view, run * a->n);
+    for (uint32_t at = 0, n; at < a->n; at += n) {
+        n = a->n - at < SPAN ? a->n - at : SPAN;
+        K(span_load)(&a->in, call->data[0], first + (int64_t)(at * a->inner), (int64_t)a->inner, n, x + at);
+        if (!a->masked)
+            continue;
+        const float *mask = view_next(&w, &a->mask, call->data[1], n, m);
+        for (uint32_t i = 0; i < n; i++)
+            x[at + i] += mask[i];
+    }
+}
+
+static void softmax_run(const struct softmax_args *a, float *x, float max)
+{
+    float sum;
+    if (!a->log) {
+        exponentials(x, x, a->n, max, a->beta);
+        sum = K(span_sum)(x, a->n);
+        for (uint32_t i = 0; i < a->n; i++)
+            x[i] = x[i] / sum;
+        return;
+    }
+    float lanes[16] = {0}, e[SPAN];
+    for (uint32_t at = 0, n; at < a->n; at += n) {
+        n = a->n - at < SPAN ? a->n - at : SPAN;
+        exponentials(x + at, e, n, max, a->beta);
+        K(span_lanes)(lanes, e, n);
+    }
+    sum = (float)log((double)span_lanes_end(lanes));
+    for (uint32_t i = 0; i < a->n; i++)
+        x[i] = a->beta * (x[i] - max) - sum;
+}
+
+void K(softmax)(const struct kernel_call *call, struct range tile)
+{
+    const struct softmax_args *a = call->args;
+    float *x = call->work;
+    uint64_t end = tile.end < a->runs ? tile.end : a->runs;
+    for (uint64_t run = tile.begin; run < end; run++) {
+        int64_t first = (int64_t)(run / a->inner * a->n * a->inner + run % a->inner);
+        load_run(call, a, run, first, x);
+        softmax_run(a, x, maximum(x, a->n));
+        for (uint32_t at = 0, n; at < a->n; at += n) {
+            n = a->n - at < SPAN ? a->n - at : SPAN;
+            K(span_store)(&a->out, call->data[a->n_in], first + (int64_t)(at * a->inner), (int64_t)a->inner, n, x + at);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The softmax family for the instruction set of the suffix. */
+#define KERNEL_ISA ref
+#include "kernels/softmax/softmax_body.h"

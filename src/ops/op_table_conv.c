@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table: convolutions, matrix products and pooling. */
+#include "ops/op_table.h"
+
+#define CONV_PORTS \
+    .in = {IN("in", T_REAL), WEIGHT("filter", T_WEIGHT), OPT("bias", T_BIAS)}, .out = {OUT("out", T_REAL)}
+#define STRIDE(n, text) P_U32("stride", REQ, DIMS1(n), AS(text))
+#define DILATION(n, text) P_U32("dilation", DIMS1(n), DEFAULT(1), AS(text))
+#define PADS(n, text) P_U32("pad_amount", REQ, DIMS2(n, 2), AS(text))
+#define WINDOW(n, text) P_U32("filter_size", REQ, DIMS1(n), AS(text))
+#define GROUP P_U32("group", DEFAULT(1))
+#define ROUNDING P_U32("rounding_mode", DEFAULT(0), LIMIT(2))
+
+#define HW "[height, width]"
+#define HW_PADS "[[top, bottom], [left, right]]"
+#define DHW "[depth, height, width]"
+#define DHW_PADS "[[front, back], [top, bottom], [left, right]]"
+
+OP_ROW(Conv1d, CONV_PORTS,
+       .params = {P_U32("stride", REQ), P_U32("pad_amount", REQ, DIMS1(2), AS("[left, right]")), GROUP, P_U32("dilation", DEFAULT(1))},
+       .infer = rule_conv1d)
+OP_ROW(Conv2d, CONV_PORTS,
+       .params = {STRIDE(2, HW), PADS(2, HW_PADS), GROUP, DILATION(2, HW), P_B8("reuse_sparse_indices", DEFAULT(0))},
+       .infer = rule_conv2d)
+OP_ROW(Conv3d, CONV_PORTS,
+       .params = {STRIDE(3, DHW), PADS(3, DHW_PADS), GROUP, DILATION(3, DHW), P_B8("reuse_sparse_indicies", DEFAULT(0))},
+       .infer = rule_conv3d)
+OP_ROW(DepthWiseConv1d, CONV_PORTS,
+       .params = {P_U32("stride", REQ), P_U32("pad_amount", REQ, DIMS1(2), AS("[left, right]")), P_U32("dilation", DEFAULT(1))},
+       .infer = rule_depthwise1d)
+OP_ROW(DepthWiseConv2d, CONV_PORTS, .params = {STRIDE(2, HW), PADS(2, HW_PADS), DILATION(2, HW)}, .infer = rule_depthwise2d)
+OP_ROW(TransposeConv1d, CONV_PORTS,
+       .params = {P_U32("stride", REQ), P_U32("pad_amount", REQ, DIMS1(2), AS("[left, right]")), GROUP,
+                  P_U32("output_padding", DEFAULT(0))},
+       .infer = rule_transpose_conv1d)
+OP_ROW(TransposeConv2d, CONV_PORTS,
+       .params = {STRIDE(2, HW), PADS(2, HW_PADS), GROUP, P_U32("output_padding", DIMS1(2), DEFAULT(0), AS(HW))},
+       .infer = rule_transpose_conv2d)
+OP_ROW(TransposeConv3d, CONV_PORTS,
+       .params = {STRIDE(3, DHW), PADS(3, DHW_PADS), DILATION(3, DHW), GROUP, P_U32("output_padding", DIMS1(3), DEFAULT(0), AS(DHW))},
+       .infer = rule_transpose_conv3d)
+
+OP_ROW(FullyConnected, .in = {IN("in", T_REAL), WEIGHT("weight", T_WEIGHT), OPT("bias", T_BIAS)}, .out = {OUT("out", T_REAL)},
+       .params = {P_B8("keep_dims", DEFAULT(0))}, .infer = rule_fully_connected)
+OP_ROW(MatMul, .in = {IN("a", T_REAL), WEIGHT("b", T_WEIGHT), OPT("bias", T_BIAS)}, .out = {OUT("out", T_REAL)},
+       .params = {P_B8("transpose_in0", DEFAULT(0)), P_B8("transpose_in1", DEFAULT(0))}, .infer = rule_matmul)
+/* Ports as in the operator of the same name in ONNX Runtime; only the parameters are public. */
+OP_ROW(GroupQueryAttention,
+       .in = {IN("query", T_REAL), OPT("key", T_REAL), OPT("value", T_REAL), OPT("past_key", T_REAL), OPT("past_value", T_REAL),
+              OPT("seqlens_k", T_INDEX), OPT("total_sequence_length", T_INDEX), OPT("cos_cache", T_REAL), OPT("sin_cache", T_REAL)},
+       .out = {OUT("out", T_REAL), OPT("present_key", T_REAL), OPT("present_value", T_REAL)},
+       .params = {P_U32("num_heads", REQ), P_U32("kv_num_heads", REQ), P_B8("do_rotary", DEFAULT(0)), P_F32("scale", OPTIONAL_PARAM)},
+       .infer = rule_group_query_attention)
+
+OP_ROW(PoolAvg2d, .in = {IN("in", T_REAL)}, .out = {OUT("out", T_REAL)},
+       .params = {WINDOW(2, HW), STRIDE(2, HW), PADS(2, HW_PADS), P_B8("count_pad_for_edges", DEFAULT(0)), ROUNDING}, .infer = rule_pool2d)
+OP_ROW(PoolAvg3d, .in = {IN("in", T_REAL)}, .out = {OUT("out", T_REAL)},
+       .params = {WINDOW(3, DHW), STRIDE(3, DHW), PADS(3, DHW_PADS), P_B8("count_pad_for_edges", DEFAULT(0)), ROUNDING},
+       .infer = rule_pool3d)
+OP_ROW(PoolMax2d, .in = {IN("in", T_ARITH)}, .out = {OUT("out", T_ARITH)},
+       .params = {WINDOW(2, HW), STRIDE(2, HW), PADS(2, HW_PADS), ROUNDING}, .infer = rule_pool2d)
+OP_ROW(PoolMax3d, .in = {IN("in", T_ARITH)}, .out = {OUT("out", T_ARITH)},
+       .params = {WINDOW(3, DHW), STRIDE(3, DHW), PADS(3, DHW_PADS), ROUNDING}, .infer = rule_pool3d)
+OP_ROW(L2Pool2d, .in = {IN("in", T_REAL)}, .out = {OUT("out", T_REAL)}, .params = {WINDOW(2, HW), STRIDE(2, HW), PADS(2, HW_PADS)},
+       .infer = rule_pool2d)

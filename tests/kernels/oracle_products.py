@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of products against numpy: Conv, TransposeConv, DepthWiseConv, FullyConnected, MatMul.
+
+The oracle knows the operators' definitions and docs/numerics.md, not the kernels: windows are taken from a padded array, fixed point is computed
+in Python integers or int64, floats in float64 with a bound. Every case runs on every instruction set and in several tiles.
+"""
+import sys
+
+import numpy as np
+
+from probe import O, P, Probe, ProbeError, T, b8, scaled, u32
+
+FIXED = {"uq8": (0, 255), "sq8": (-128, 127), "uq16": (0, 65535), "sq16": (-32768, 32767), "uq4": (0, 15), "sq4": (-8, 7),
+         "sq32": (-2**31, 2**31 - 1)}
+rng = np.random.default_rng(20261)
+probe = Probe()
+ISAS = [n for n, level in (("ref", 0), ("avx2", 1), ("avx512", 2), ("amx", 3)) if level <= probe.isa]
+
+
+# ---- docs/numerics.md, sections 1 to 3 --------------------------------------------------------------------------------------------
+
+
+def requant(acc, m, offset, lo, hi):
+    """clamp(rne((float)acc * m) - offset); acc int64, m f32 broadcast over the last axis."""
+    with np.errstate(over="ignore"):
+        v = np.rint(to_f32(acc) * m.astype(np.float32))
+    return np.clip(v.astype(np.float64) - offset, lo, hi).astype(np.int64)
+
+
+def to_f32(acc):
+    """int64 to f32, rounded once (numpy goes directly, which is what is wanted)."""
+    return acc.astype(np.float32)
+
+
+def bias_to_acc(b, kind, sb, ob, unit):
+    if kind == "sq32" and (sb == 0 or (ob == 0 and np.all(np.abs(sb - unit) <= unit / 65536))):
+        return b.astype(np.int64)
+    if kind == "sq32":
+        close = (ob == 0) & (np.abs(sb - unit) <= unit / 65536)
+        other = np.clip(np.rint(np.float64(sb) * (b.astype(np.int64) + ob) / unit), -2**31, 2**31 - 1).astype(np.int64)
+        return np.where(close, b.astype(np.int64), other)
+    if kind == "f32":
+        return np.clip(np.rint(b.astype(np.float64) / unit), -2**31, 2**31 - 1).astype(np.int64)
+    return np.clip(np.rint(np.float64(sb) * (b.astype(np.int64) + ob) / unit), -2**31, 2**31 - 1).astype(np.int64)
+
+
+# ---- the operators as sums over (rows, k) x (k, channels) ---------------------------------------------------------------------------
+
+
+def conv_terms(x, w, stride, pads, dilation, group):
+    """x [b,h,w,ci] centred, w [kh,kw,ci/g,co]: yields per group (windows [b,ho,wo,k], weights [k,co/g])."""
+    (pt, pb), (pl, pr) = pads
+    kh, kw, cig, co = w.shape
+    xp = np.zeros((x.shape[0], x.shape[1] + pt + pb, x.shape[2] + pl + pr, x.shape[3]), x.dtype)
+    xp[:, pt:pt + x.shape[1], pl:pl + x.shape[2]] = x
+    ho = (xp.shape[1] - ((kh - 1) * dilation[0] + 1)) // stride[0] + 1
+    wo = (xp.shape[2] - ((kw - 1) * dilation[1] + 1)) // stride[1] + 1
+    cog = co // group
+    for g in range(group):
+        cols = []
+        for ky in range(kh):
+            for kx in range(kw):
+                ys, xs = ky * dilation[0], kx * dilation[1]
+                cols.append(xp[:, ys:ys + (ho - 1) * stride[0] + 1:stride[0], xs:xs + (wo - 1) * stride[1] + 1:stride[1],
+                               g * cig:(g + 1) * cig])
+        yield np.concatenate(cols, axis=3), w[..., g * cog:(g + 1) * cog].reshape(kh * kw * cig, cog)
+
+
+def deconv(x, w, stride, pads, opad, group, dot):
+    """Scatter form, the textbook definition: each input pixel adds its kernel to the output."""
+    b, h, wd, ci = x.shape
+    kh, kw, _, cog = w.shape
+    (pt, pb), (pl, pr) = pads
+    ho, wo = stride[0] * (h - 1) + kh - pt - pb + opad[0], stride[1] * (wd - 1) + kw - pl - pr + opad[1]
+    if ho < 1 or wo < 1:
+        raise ValueError("nothing is left of the output")
+    full = np.zeros((b, stride[0] * (h - 1) + kh + opad[0] + pt + pb, stride[1] * (wd - 1) + kw + opad[1] + pl + pr, cog * group),
+                    np.result_type(x, w))
+    cig = ci // group
+    for g in range(group):
+        for ky in range(kh):
+            for kx in range(kw):
+                part = dot(x[..., g * cig:(g + 1) * cig], w[ky, kx, g * cig:(g + 1) * cig])
+                full[:, ky:ky + stride[0] * (h - 1) + 1:stride[0], kx:kx + stride[1] * (wd - 1) + 1:stride[1], g * cog:(g + 1) * cog] += part
+    return full[:, pt:pt + ho, pl:pl + wo]
+
+
+def products(case, x, w):
+    """The sum of products of a case for operands of any numeric type."""
+    dot = np.matmul
+    if case["op"].startswith("TransposeConv"):
+        return deconv(x, w, case["stride"], case["pads"], case["opad"], case["group"], dot)
+    if case["op"] == "FullyConnected":
+        return dot(x.reshape(-1, w.shape[1]), w.T)
+    if case["op"] == "MatMul":
+        return dot(np.swapaxes(x, -1, -2) if case["ta"] else x, np.swapaxes(w, -1, -2) if case["tb"] else w)
+    group = x.shape[3] if case["op"].startswith("DepthWise") else case["group"]
+    return np.concatenate([dot(a, b) for a, b in conv_terms(x, w, case["stride"], case["pads"], case["dilation"], group)], axis=3)
+
+
+# ---- random cases -----------------------------------------------------------------------------------------------------------------
+
+
+def pick(*choices):
+    return choices[rng.integers(len(choices))]
+
+
+def size(big=9):
+    return int(pick(1, 2, 3, rng.integers(1, big + 1), rng.integers(1, big + 1)))
+
+
+def channels():
+    return int(pick(1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 64, 65, rng.integers(1, 140)))
+
+
+def spatial_case(op):
+    kh, kw = int(rng.integers(1, 5)), int(rng.integers(1, 5))
+    stride = [int(rng.integers(1, 4)), int(rng.integers(1, 4))]
+    dilation = [int(pick(1, 1, 2, 3)), int(pick(1, 1, 2, 3))] if not op.startswith("Transpose") else [1, 1]
+    pads = [[int(rng.integers(0, 4)), int(rng.integers(0, 4))] for _ in range(2)]
+    h, w = size(12), size(12)
+    group = 1
+    if op == "DepthWiseConv2d":
+        ci = channels()
+        co = ci * int(pick(1, 1, 1, 2, 3))
+        wshape, caxis = (kh, kw, 1, co), 3
+    else:
+        group = int(pick(1, 1, 1, 2, 3))
+        cig, cog = channels(), channels()
+        if group == 1:
+            group = 1
+        ci, co = cig * group, cog * group
+        wshape = (kh, kw, ci, cog) if op.startswith("Transpose") else (kh, kw, cig, co)
+        caxis = 3
+    c = dict(op=op, stride=stride, dilation=dilation, pads=pads, group=group, xshape=(size(3), h, w, ci), wshape=wshape, caxis=caxis, co=co,
+             nscale=wshape[3])
+    params = {"stride": u32(stride), "pad_amount": u32(pads)}
+    if op.startswith("Transpose"):
+        c["opad"] = [int(rng.integers(0, s)) for s in stride]
+        params["output_padding"] = u32(c["opad"])
+    else:
+        params["dilation"] = u32(dilation)
+    if op != "DepthWiseConv2d":
+        params["group"] = P(group, "u32")
+    c["params"] = params
+    return c
+
+
+def matrix_case(op):
+    m, k, n = size(20), int(pick(channels(), rng.integers(1, 700))), channels()
+    if op == "FullyConnected":
+        return dict(op=op, xshape=(m, k), wshape=(n, k), caxis=0, co=n, nscale=n, params={})
+    ta, tb = bool(rng.integers(2)), bool(rng.integers(2))
+    batch = [size(3) for _ in range(rng.integers(0, 3))]
+    xb = [d if rng.integers(3) else 1 for d in batch]
+    wb = [d if rng.integers(3) else 1 for d in batch]
+    wb = wb[rng.integers(0, len(wb) + 1):] if rng.integers(2) else wb
+    xs = tuple(xb) + ((k, m) if ta else (m, k))
+    ws = tuple(wb) + ((n, k) if tb else (k, n))
+    return dict(op=op, xshape=xs, wshape=ws, caxis=len(ws) - (2 if tb else 1), co=n, nscale=n, ta=ta, tb=tb,
+                params={"transpose_in0": b8(ta), "transpose_in1": b8(tb)})
+
+
+def new_case():
+    op = pick("Conv2d", "Conv2d", "DepthWiseConv2d", "TransposeConv2d", "FullyConnected", "MatMul")
+    while True:
+        c = matrix_case(op) if op in ("FullyConnected", "MatMul") else spatial_case(op)
+        x, w = np.zeros(c["xshape"], np.float32), np.zeros(c["wshape"], np.float32)
+        if c["xshape"] and np.prod(c["xshape"]) * np.prod(c["wshape"][:-1]) > 3e6 or np.prod(c["wshape"]) > 2e5:
+            continue
+        try:
+            c["oshape"] = products(c, x, w).shape
+        except (ValueError, IndexError):
+            continue
+        if min(c["oshape"]) > 0 and np.prod(c["oshape"]) < 60000:
+            return c
+
+
+def run_everywhere(c, ins, outs, post):
+    """Every instruction set, with and without constants made at prepare, in one and several tiles: the same bits. Returns ref's."""
+    first = None
+    for isa in ISAS:
+        for tiles in (1, int(rng.integers(2, 9))):
+            y = probe.run(c["op"], ins, outs, c["params"], isa=isa, post=post, tiles=tiles)[0]
+            if first is None:
+                first = y
+            same = (y == first) | ((y != y) & (first != first))
+            assert same.all(), f"{probe.kernel} in {tiles} tiles differs from ref in {np.count_nonzero(~same)} of {y.size}: {describe(c)}"
+    return first
+
+
+def describe(c):
+    return {k: v for k, v in c.items() if k != "params"}
+
+
+def fixed_case():
+    c = new_case()
+    xt = pick("uq8", "sq8", "uq8", "uq16", "sq16")
+    wt = pick("sq8", "uq8", "sq4", "uq4", "sq8") if xt in ("uq8", "sq8") else pick("sq8", "uq8", "sq16", "sq4")
+    if c["op"] == "MatMul" and xt in ("uq16", "sq16") and rng.integers(3) == 0:
+        wt = "uq16"
+    ot = pick("uq8", "sq8", "uq16", "sq16")
+    bits = 4 if wt in ("sq8", "uq8") and rng.integers(6) == 0 else 0
+    const = bool(rng.integers(4)) or bits or wt in ("sq4", "uq4")
+    lo, hi = FIXED[wt] if not bits else FIXED["sq4" if wt == "sq8" else "uq4"]
+    zero_x = int(rng.integers(FIXED[xt][0], FIXED[xt][1] + 1))
+    x = rng.integers(FIXED[xt][0], FIXED[xt][1] + 1, c["xshape"])
+    w = rng.integers(lo, hi + 1, c["wshape"])
+    if rng.integers(8) == 0:
+        x[...], w[...] = pick(*FIXED[xt]), pick(lo, hi)
+    per_axis = wt in ("sq8", "sq4", "sq16") and bool(rng.integers(2))
+    zero_w = 0 if per_axis or rng.integers(3) == 0 else int(rng.integers(lo, hi + 1))
+    sx = np.float32(10.0 ** rng.uniform(-3, 1))
+    n = c["nscale"] if per_axis else 1
+    sw = (10.0 ** rng.uniform(-4, -1, n)).astype(np.float32)
+    acc = products(c, x.astype(np.int64) - zero_x, w.astype(np.int64) - zero_w)
+    sw_c = np.resize(sw, c["co"]) if c["op"].startswith("Transpose") or not per_axis else sw
+    unit = np.float64(sx) * sw_c.astype(np.float64)
+    spread = float(np.percentile(np.abs(acc) * unit, 90)) + 1e-9
+    so = np.float32(spread / (FIXED[ot][1] - FIXED[ot][0]) * 10.0 ** rng.uniform(-1, 1.5))
+    zero_o = int(rng.integers(FIXED[ot][0], FIXED[ot][1] + 1))
+    ins = [T(x, xt, scale=sx, offset=-zero_x)]
+    store = w & 15 if bits and wt == "sq8" and rng.integers(2) else w
+    if per_axis:
+        ins.append(T(store.astype(np.int8) if wt == "sq8" else store, wt, scales=sw, axis=c["caxis"], bits=bits, const=const))
+    else:
+        ins.append(T(store.astype(np.int8) if wt == "sq8" else store, wt, scale=sw[0], offset=-zero_w, bits=bits, const=const))
+    kind = pick(None, "sq32", "sq32", "sq32", "uq8", "sq8", "f32")
+    if kind:
+        acc = acc + fixed_bias(kind, c["co"], unit, spread, ins, const)
+    post, (qlo, qhi) = (-np.inf, np.inf), FIXED[ot]
+    if rng.integers(4) == 0:
+        post = (np.float32(0), pick(np.float32(np.inf), np.float32(spread / 2), np.float32(6)))
+        qlo, qhi = (int(np.clip(v, *FIXED[ot])) for v in (-0 + zero_o, np.rint(np.float64(post[1]) / np.float64(so)) + zero_o))
+    want = requant(acc, (unit / np.float64(so)).astype(np.float32), -zero_o, qlo, qhi)
+    got = run_everywhere(c, ins, [O(c["oshape"], ot, scale=so, offset=-zero_o)], post)
+    bad = got.astype(np.int64) != want
+    assert not bad.any(), f"{probe.kernel}: {np.count_nonzero(bad)} of {bad.size} differ, first {got[bad][:4]} for {want[bad][:4]}: " \
+                          f"{xt} {wt} {ot} bits {bits} per_axis {per_axis} zero_w {zero_w} bias {kind} const {const} post {post} {describe(c)}"
+    return f"{c['op']} {xt}x{wt}"
+
+
+def fixed_bias(kind, n, unit, spread, ins, const):
+    const = const and bool(rng.integers(4))
+    if kind == "f32":
+        b = (rng.normal(0, spread, n)).astype(np.float32)
+        ins.append(T(b, "f32", const=const))
+        return bias_to_acc(b, kind, 0, 0, unit)
+    if kind == "sq32":
+        big = spread / unit.min() if rng.integers(10) else 2**31
+        b = np.clip(rng.integers(-int(min(big, 2**31)) - 1, int(min(big, 2**31 - 2)) + 2, n), -2**31, 2**31 - 1)
+        style = rng.integers(3)
+        # Exactly the accumulator's scale, no scale, or one of its own.
+        s, o = (np.float32(0), 0) if style == 0 else (np.float32(unit[0]), 0) if style == 1 else (np.float32(unit[0] * 3), int(rng.integers(-5, 6)))
+    else:
+        b = rng.integers(FIXED[kind][0], FIXED[kind][1] + 1, n)
+        s, o = np.float32(spread / 128), -int(rng.integers(FIXED[kind][0], FIXED[kind][1] + 1))
+    ins.append(T(b, kind, scale=s, offset=o, const=const))
+    return bias_to_acc(b, kind, np.float64(s), o, unit)
+
+
+def float_case():
+    c = new_case()
+    t = pick("f32", "f32", "f16")
+    np_t = np.float32 if t == "f32" else np.float16
+    x, w = rng.normal(0, 1, c["xshape"]).astype(np_t), rng.normal(0, 1, c["wshape"]).astype(np_t)
+    const = bool(rng.integers(4))
+    ins = [T(x, t), T(w, t, const=const)]
+    exact = products(c, x.astype(np.float64), w.astype(np.float64))
+    size_ = products(c, np.abs(x).astype(np.float64), np.abs(w).astype(np.float64))
+    k = int(np.prod(c["wshape"])) // max(1, c["nscale"]) + 2
+    if rng.integers(2):
+        b = rng.normal(0, 1, c["co"]).astype(np_t)
+        ins.append(T(b, t, const=const))
+        exact, size_ = exact + b.astype(np.float64), size_ + np.abs(b).astype(np.float64)
+    post = (-np.inf, np.inf) if rng.integers(3) else (np.float32(-0.5), np.float32(6))
+    exact = np.clip(exact, *[float(v) for v in post])
+    got = run_everywhere(c, ins, [O(c["oshape"], t)], post).astype(np.float64)
+    bound = k * 2.0**-24 * size_ + (2.0**-11 * np.abs(exact) + 2.0**-24 if t == "f16" else 0)
+    bad = ~(np.abs(got - exact) <= bound)
+    assert not bad.any(), f"{probe.kernel}: {np.count_nonzero(bad)} of {bad.size} out of bounds, first {got[bad][:4]} for {exact[bad][:4]}: {describe(c)}"
+    return f"{c['op']} {t}"
+
+
+def specials():
+    """Padding is skipped, not multiplied: an infinite weight at a padded tap must not make NaN; a lone -0 stays."""
+    w = np.zeros((3, 3, 1, 1), np.float32)
+    w[0, 0] = np.inf
+    x = np.ones((1, 2, 2, 1), np.float32)
+    p = {"stride": u32([1, 1]), "pad_amount": u32([[1, 1], [1, 1]])}
+    for isa in ISAS:
+        for const in (False, True):
+            y = probe.run("Conv2d", [T(x, "f32"), T(w, "f32", const=const)], [O((1, 2, 2, 1), "f32")], p, isa=isa)[0]
+            assert y[0, 0, 0, 0] == 0 and y[0, 0, 1, 0] == 0 and y[0, 1, 1, 0] == np.inf, (probe.kernel, y)
+            tiny = np.float32(-1e-30)
+            y = probe.run("FullyConnected", [T([[tiny]], "f32"), T([[np.float32(1e-30)]], "f32", const=const)], [O((1, 1), "f32")], isa=isa)[0]
+            assert y[0, 0] == 0 and np.signbit(y[0, 0]), (probe.kernel, y)
+
+
+def main():
+    seen = {}
+    specials()
+    for kind, n in ((fixed_case, 2500), (float_case, 900)):
+        for _ in range(scaled(n)):
+            name = kind()
+            seen[name] = seen.get(name, 0) + 1
+    for name in sorted(seen):
+        print(f"{seen[name]:6d} {name}")
+    print(f"instruction sets: {' '.join(ISAS)}")
+    if probe.isa < 3:
+        print("SKIP: amx: this CPU does not have it")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_products --bench: speed of every variant on layers of well-known networks, one thread. */
+#include <immintrin.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "product_case.h"
+
+/* ---- what this CPU can do --------------------------------------------------------------------------------------- */
+
+enum { PEAK_CHAINS = 12, PEAK_LOOPS = 300000 };
+
+/* The empty asm keeps the compiler from hoisting the multiplication or joining the chains. */
+#define PEAK(name, isa, V, ZERO, OP)                                                   \
+    __attribute__((target(isa), noinline)) static double name(int lanes)               \
+    {                                                                                  \
+        V acc[PEAK_CHAINS];                                                            \
+        _Pragma("GCC unroll 16") for (int i = 0; i < PEAK_CHAINS; i++)                 \
+            acc[i] = ZERO;                                                             \
+        V x = ZERO, y = ZERO;                                                          \
+        __asm__ volatile("" : "+v"(x), "+v"(y));                                       \
+        uint64_t start = clock_ns();                                                   \
+        for (int k = 0; k < PEAK_LOOPS; k++) {                                         \
+            _Pragma("GCC unroll 64") for (int j = 0; j < 4 * PEAK_CHAINS; j++) {       \
+                const int i = j % PEAK_CHAINS;                                         \
+                acc[i] = OP;                                                           \
+                __asm__ volatile("" : "+v"(acc[i]), "+v"(x));                          \
+            }                                                                          \
+        }                                                                              \
+        return 2.0 * lanes * 4 * PEAK_CHAINS * PEAK_LOOPS / (double)(clock_ns() - start);  \
+    }
+
+PEAK(peak_f32_avx2, "avx2,fma", __m256, _mm256_setzero_ps(), _mm256_fmadd_ps(x, y, acc[i]))
+PEAK(peak_f32_avx512, "avx512f", __m512, _mm512_setzero_ps(), _mm512_fmadd_ps(x, y, acc[i]))
+PEAK(peak_i16_avx2, "avx2", __m256i, _mm256_setzero_si256(), _mm256_add_epi32(acc[i], _mm256_madd_epi16(x, y)))
+PEAK(peak_i16_avx512, "avx512f,avx512vnni", __m512i, _mm512_setzero_si512(), _mm512_dpwssd_epi32(acc[i], x, y))
+PEAK(peak_i8_avx512, "avx512f,avx512vnni", __m512i, _mm512_setzero_si512(), _mm512_dpbusd_epi32(acc[i], x, y))
+
+/* Giga-operations per second, the best that the arithmetic of a class can reach at this level; 0: unknown. */
+static double peak_of(enum dtype x, enum isa isa)
+{
+    static double known[3][3];
+    int cls = !dtype_is_fixed(x) ? 0 : dtype_bits(x) == 16 ? 1 : 2, level = isa >= ISA_AVX512 ? 2 : (int)isa;
+    if (level == 0 || level > (int)cpu_isa())
+        return 0;
+    double *p = &known[cls][level];
+    if (*p > 0)
+        return *p;
+    for (int again = 0; again < 7; again++) {
+        double v = cls == 0 ? (level == 1 ? peak_f32_avx2(8) : peak_f32_avx512(16))
+                            : level == 1 ? peak_i16_avx2(16) : cls == 1 ? peak_i16_avx512(32) : peak_i8_avx512(64);
+        *p = v > *p ? v : *p;
+    }
+    return *p;
+}
+
+/* ---- layers ----------------------------------------------------------------------------------------------------- */
+
+#define PLAIN .group = 1, .dilation = { 1, 1 }, .tame = true, .post_lo = -INFINITY, .post_hi = INFINITY
+#define SPATIAL(op_, h_, ci_, co_, k_, s_, p_)                                                                                  \
+    {                                                                                                                           \
+        PLAIN, .op = op_, .batch = 1, .constant = true, .h = h_, .wd = h_, .ci = ci_, .co = co_, .kh = k_, .kw = k_,            \
+        .stride = { s_, s_ }, .pad = { p_, p_, p_, p_ }                                                                         \
+    }
+#define CONV(...) SPATIAL(OP_Conv2d, __VA_ARGS__)
+#define FC(m_, k_, n_) { PLAIN, .op = OP_FullyConnected, .batch = 1, .constant = true, .h = m_, .ci = k_, .co = n_ }
+#define MATMUL(b_, m_, k_, n_, t_) \
+    { PLAIN, .op = OP_MatMul, .batch = b_, .w_batch = b_, .h = m_, .ci = k_, .co = n_, .transpose_w = t_ }
+
+static const struct {
+    const char *name;
+    struct product_spec s;
+} layers[] = {
+    { "conv 3x3 56x56 64->64", CONV(56, 64, 64, 3, 1, 1) },
+    { "conv 1x1 28x28 256->256", CONV(28, 256, 256, 1, 1, 0) },
+    { "conv 3x3 14x14 256->256", CONV(14, 256, 256, 3, 1, 1) },
+    { "conv 7x7/2 224x224 3->64", CONV(224, 3, 64, 7, 2, 3) },
+    { "conv 1x1 112x112 32->16", CONV(112, 32, 16, 1, 1, 0) },
+    { "depthwise 3x3 56x56 128", SPATIAL(OP_DepthWiseConv2d, 56, 128, 128, 3, 1, 1) },
+    { "transpose 4x4/2 32x32 64->32", SPATIAL(OP_TransposeConv2d, 32, 64, 32, 4, 2, 1) },
+    { "fully connected 1x1024->1000", FC(1, 1024, 1000) },
+    { "fully connected 128x768->3072", FC(128, 768, 3072) },
+    { "matmul dynamic 8x128x64x128", MATMUL(8, 128, 64, 128, true) },
+};
+
+static const struct {
+    enum dtype x, w, b, out;
+} types[] = {
+    { DT_UQ8, DT_SQ8, DT_SQ32, DT_UQ8 }, { DT_SQ8, DT_SQ8, DT_SQ32, DT_SQ8 }, { DT_UQ8, DT_UQ8, DT_SQ32, DT_UQ8 },
+    { DT_UQ16, DT_SQ8, DT_SQ32, DT_UQ16 }, { DT_SQ16, DT_SQ16, DT_SQ32, DT_SQ16 }, { DT_F32, DT_F32, DT_F32, DT_F32 },
+    { DT_F16, DT_F16, DT_F16, DT_F16 },
+};
+
+/* Best of several runs, giga-operations per second. */
+static double speed(struct product_case *c, const struct product_run *run)
+{
+    uint64_t best = UINT64_MAX, spent = 0;
+    for (int i = 0; i < 50 && (i < 3 || spent < 60000000); i++) {
+        uint64_t start = clock_ns();
+        product_run_tiles(c, run, NULL, 0);
+        uint64_t took = clock_ns() - start;
+        spent += took;
+        best = took < best ? took : best;
+    }
+    return 2.0 * (double)run->bound.macs / (double)best;
+}
+
+static void bench_layer(const char *name, const struct product_spec *s, struct rand *r)
+{
+    struct product_case c;
+    const char *why = product_case_init(&c, s, r);
+    kernel_fn *last = NULL;
+    if (why) {
+        printf("%-32s %s\n", name, why);
+        return;
+    }
+    for (int isa = ISA_REF; isa <= (int)cpu_isa(); isa++) {
+        struct product_run run;
+        if (product_bind(&c, (enum isa)isa, &run))
+            break;
+        if (run.bound.run != last) {
+            double g = speed(&c, &run), peak = peak_of(s->x, (enum isa)isa);
+            printf("%-32s %4s x %-4s %-22s %8.1f GOPS", name, dtype_name(s->x), dtype_name(s->w), run.bound.name, g);
+            printf(peak > 0 ? "  %5.1f %% of %.0f\n" : "\n", 100 * g / peak, peak);
+        }
+        last = run.bound.run;
+        product_run_finish(&run);
+    }
+    product_case_finish(&c);
+}
+
+int product_bench(void)
+{
+    struct rand r = { 0x0123456789abcdef };
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            struct product_spec s = layers[i].s;
+            s.x = types[t].x;
+            s.w = types[t].w;
+            s.b = types[t].b;
+            s.out = types[t].out;
+            s.x_zero = s.w == DT_UQ8 || s.x == DT_UQ8 ? 100 : 0;
+            s.w_zero = s.w == DT_UQ8 ? 120 : 0;
+            bench_layer(layers[i].name, &s, &r);
+        }
+    return 0;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of products: every faster kernel against the reference, bit for bit, on random shapes, types and encodings.
+ *
+ * The instruction set is raised level by level; a level is run only when binding gives another function than the level below. Outputs are
+ * pre-filled and guarded, work is cut into random tiles. With --bench: operations per second of each variant, and their share of what
+ * this CPU does in a loop of nothing but multiply-accumulates. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "product_case.h"
+#include "test_scale.h"
+
+enum { MAX_NAMES = 64, PATTERN = 0xa7 };
+static struct {
+    const char *name;
+    unsigned runs;
+} seen[MAX_NAMES];
+
+static void count(const char *name)
+{
+    for (int i = 0; i < MAX_NAMES; i++)
+        if (!seen[i].name || !strcmp(seen[i].name, name)) {
+            seen[i].name = name;
+            seen[i].runs++;
+            return;
+        }
+}
+
+/* Equal bits, or two NaNs of a float type. */
+static bool same(enum dtype t, const void *a, const void *b, uint64_t bytes)
+{
+    if (!memcmp(a, b, bytes))
+        return true;
+    if (t == DT_F32) {
+        const uint32_t *x = a, *y = b;
+        for (uint64_t i = 0; i < bytes / 4; i++)
+            if (x[i] != y[i] && ((x[i] & 0x7fffffff) <= 0x7f800000 || (y[i] & 0x7fffffff) <= 0x7f800000))
+                return false;
+        return true;
+    }
+    if (t == DT_F16) {
+        const uint16_t *x = a, *y = b;
+        for (uint64_t i = 0; i < bytes / 2; i++)
+            if (x[i] != y[i] && ((x[i] & 0x7fff) <= 0x7c00 || (y[i] & 0x7fff) <= 0x7c00))
+                return false;
+        return true;
+    }
+    return false;
+}
+
+static bool guards_hold(const struct product_case *c)
+{
+    for (uint32_t i = 0; i < PRODUCT_GUARD; i++)
+        if (c->guarded[i] != PATTERN || c->guarded[PRODUCT_GUARD + c->out_bytes + i] != PATTERN)
+            return false;
+    return true;
+}
+
+/* Run in random tiles; NULL or what went wrong. */
+static const char *run_cut(struct product_case *c, const struct product_run *run, struct rand *r)
+{
+    uint32_t cuts[4], n = rand_range(r, 0, 4);
+    for (uint32_t i = 0; i < n; i++)
+        cuts[i] = rand_range(r, i ? cuts[i - 1] : 0, run->bound.extent);
+    memset(c->guarded, PATTERN, c->out_bytes + 2 * PRODUCT_GUARD);
+    if (run->bound.work_bytes)
+        memset(run->work, 0xee, run->bound.work_bytes);
+    product_run_tiles(c, run, cuts, n);
+    count(run->bound.name);
+    return guards_hold(c) ? NULL : "wrote outside of the output";
+}
+
+/* One case on all levels. */
+static const char *check_case(struct product_case *c, struct rand *r, const char **name)
+{
+    uint8_t *want = malloc(c->out_bytes);
+    const char *why = NULL;
+    kernel_fn *last = NULL;
+    for (int isa = ISA_REF; !why && isa <= (int)cpu_isa(); isa++) {
+        struct product_run run;
+        why = product_bind(c, (enum isa)isa, &run);
+        if (why)
+            break;
+        *name = run.bound.name;
+        for (int again = 0; !why && run.bound.run != last && again < 2; again++) {
+            why = run_cut(c, &run, r);
+            if (!why && isa == ISA_REF && !again)
+                memcpy(want, c->guarded + PRODUCT_GUARD, c->out_bytes);
+            else if (!why && !same(c->spec.out, c->guarded + PRODUCT_GUARD, want, c->out_bytes))
+                why = "differs from the reference";
+        }
+        last = run.bound.run;
+        product_run_finish(&run);
+    }
+    free(want);
+    return why;
+}
+
+int main(int argc, char **argv)
+{
+    char text[512];
+    struct rand r = { 0x0123456789abcdef };
+    unsigned cases = test_scale(3000), failed = 0;
+    if (argc > 1 && !strcmp(argv[1], "--bench"))
+        return product_bench();
+    for (unsigned i = 0; i < cases && failed < 5;) {
+        struct product_spec s = product_random(&r);
+        struct product_case c;
+        const char *name = "bind", *why = product_case_init(&c, &s, &r);
+        if (why)
+            continue;
+        i++;
+        why = check_case(&c, &r, &name);
+        if (why) {
+            printf("FAIL case %u, %s: %s\n     %s\n", i, name, why, product_text(&s, text, sizeof text));
+            failed++;
+        }
+        product_case_finish(&c);
+    }
+    for (int i = 0; i < MAX_NAMES && seen[i].name; i++)
+        printf("%6u %s\n", seen[i].runs, seen[i].name);
+    for (int isa = (int)cpu_isa() + 1; isa < ISA_COUNT; isa++)
+        printf("SKIP: %s: this CPU does not have it\n", cpu_isa_name((enum isa)isa));
+    return failed ? 1 : 0;
+}

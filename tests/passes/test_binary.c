@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The context binary: what is written is read back, whatever is damaged is refused or harmless, merging shares constants. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "handmade.h"
+
+static struct handmade made;
+
+static void write_and_open(const struct handmade *h, struct binary_image *im, struct binary *b)
+{
+    if (binary_write(&h->target, &h->src, im) != ST_OK || binary_open(im->data, im->size, b) != ST_OK)
+        fail_msg("%s", status_text());
+}
+
+static void finish(struct binary_image *im, struct binary *b)
+{
+    binary_close(b);
+    binary_image_free(im);
+}
+
+static void same_tensor(const struct binary_tensor *a, const struct binary_tensor *b)
+{
+    assert_string_equal(a->name, b->name);
+    assert_int_equal(a->desc.type, b->desc.type);
+    assert_true(desc_same_shape(&a->desc, &b->desc));
+    assert_int_equal(a->desc.dynamic, b->desc.dynamic);
+    assert_int_equal(a->desc.format, b->desc.format);
+    assert_true(quant_same(&a->desc.q, &b->desc.q));
+    assert_int_equal(a->desc.q.definition, b->desc.q.definition);
+    assert_int_equal(a->place, b->place);
+    assert_int_equal(a->io, b->io);
+    assert_int_equal(a->optional, b->optional);
+    assert_int_equal(a->updateable, b->updateable);
+    assert_int_equal(a->client_id, b->client_id);
+    assert_int_equal(a->client_type, b->client_type);
+    assert_int_equal(a->bytes, b->bytes);
+    assert_int_equal(a->first, b->first);
+    assert_int_equal(a->last, b->last);
+}
+
+static void same_node(const struct binary_node *a, const struct binary_node *b)
+{
+    assert_string_equal(a->name, b->name);
+    assert_ptr_equal(a->op, b->op);
+    assert_int_equal(a->n_in, b->n_in);
+    assert_int_equal(a->n_out, b->n_out);
+    assert_memory_equal(a->in, b->in, a->n_in * sizeof(uint32_t));
+    assert_memory_equal(a->out, b->out, a->n_out * sizeof(uint32_t));
+    assert_true(a->post.lo == b->post.lo && a->post.hi == b->post.hi);
+    assert_int_equal(a->macs, b->macs);
+    for (uint32_t i = 0; i < op_param_count(a->op); i++) {
+        const struct op_value *v = &a->params[i], *w = &b->params[i];
+        assert_int_equal(v->data == NULL, w->data == NULL);
+        if (!v->data)
+            continue;
+        assert_int_equal(v->type, w->type);
+        assert_int_equal(v->count, w->count);
+        assert_int_equal(v->rank, w->rank);
+        assert_memory_equal(v->dims, w->dims, sizeof(v->dims));
+        assert_memory_equal(v->data, w->data, dtype_bytes(v->type, v->count));
+    }
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    struct binary_image im;
+    struct binary b;
+    hm_make(&made, "net", 4, 6);
+    made.tensors[HM_X].optional = made.tensors[HM_X].updateable = 1;
+    made.tensors[HM_X].desc.format = 5;
+    made.tensors[HM_X].desc.q.definition = 2;
+    write_and_open(&made, &im, &b);
+    const struct binary_graph *g = &b.graphs[0];
+    assert_int_equal(b.n_graphs, 1);
+    assert_int_equal(b.target.backend_id, 3);
+    assert_string_equal(b.target.build_id, "test");
+    assert_null(b.oem);
+    assert_string_equal(g->info.name, "net");
+    assert_int_equal(g->info.n_inputs, 1);
+    assert_int_equal(g->info.n_outputs, 2);
+    assert_int_equal(g->info.scratch_bytes, made.src.info.scratch_bytes);
+    assert_int_equal(g->info.priority, 100);
+    assert_int_equal(g->info.plan_optimal, 1);
+    assert_int_equal(g->n_tensors, HM_TENSORS);
+    assert_int_equal(g->n_nodes, HM_NODES);
+    for (uint32_t i = 0; i < HM_TENSORS; i++)
+        same_tensor(&made.tensors[i], &g->tensors[i]);
+    for (uint32_t i = 0; i < HM_NODES; i++)
+        same_node(&made.nodes[i], &g->nodes[i]);
+    assert_int_equal(g->n_commands, made.src.n_commands);
+    assert_memory_equal(g->commands, made.commands, g->n_commands * sizeof(made.commands[0]));
+    assert_int_equal(g->n_steps, 3);
+    assert_int_equal(g->io[0], HM_X);
+    assert_int_equal(g->io[1], HM_Y);
+    assert_int_equal(g->io[2], HM_Z);
+    assert_int_equal((uintptr_t)g->constants % 4096, 0);
+    assert_memory_equal(g->constants + g->tensors[HM_C].offset, made.constant, g->tensors[HM_C].bytes);
+    assert_int_equal(binary_verify_constants(&b), ST_OK);
+    finish(&im, &b);
+}
+
+/* Encodings that need arrays, on constants that no node uses. */
+static void test_encodings(void **state)
+{
+    (void)state;
+    static const float scales[8] = { 0.5f, 0.25f, 1, 2, 3, 4, 5, 6 };
+    static const int32_t offsets[8] = { 1, -2, 3, -4, 5, -6, 7, -8 };
+    static const uint8_t block_scales[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    static const uint8_t bytes[64];
+    const struct quant kinds[] = {
+        { .kind = Q_TENSOR, .definition = 1, .scale = 0.125f, .offset = -77 },
+        { .kind = Q_AXIS, .definition = 1, .axis = 1, .n = 4, .scales = scales, .offsets = offsets },
+        { .kind = Q_AXIS, .definition = 1, .bits = 4, .axis = 0, .n = 2, .scales = scales },
+        { .kind = Q_BLOCK, .definition = 1, .n = 4, .block = { 1, 2 }, .scales = scales, .offsets = offsets },
+        { .kind = Q_EXPANSION, .definition = 1, .axis = 1, .n = 4, .blocks_per_axis = 2, .block_scale_bits = 4, .block_scale_storage = 8,
+          .scales = scales, .offsets = offsets, .block_scales = block_scales },
+    };
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct binary_image im;
+        struct binary b;
+        struct binary_tensor t = { .name = "w", .desc = { .type = DT_SQ8, .rank = 2, .dims = { 2, 4 }, .q = kinds[i] }, .place = PLACE_CONST,
+                                   .bytes = 8 };
+        const void *data[1] = { bytes };
+        struct binary_source s = { .info = { .name = "g" }, .n_tensors = 1, .tensors = &t, .data = data };
+        struct binary_target target = { .backend_id = 3 };
+        assert_int_equal(binary_write(&target, &s, &im), ST_OK);
+        if (binary_open(im.data, im.size, &b) != ST_OK)
+            fail_msg("encoding %zu: %s", i, status_text());
+        same_tensor(&t, &b.graphs[0].tensors[0]);
+        finish(&im, &b);
+    }
+}
+
+/* Open, look at everything, close. */
+static enum status touch(const void *data, size_t size)
+{
+    struct binary b;
+    enum status st = binary_open(data, size, &b);
+    if (st != ST_OK) {
+        assert_true(status_text()[0] != 0);
+        return st;
+    }
+    struct str s;
+    str_init(&s);
+    binary_dump(&b, &s);
+    assert_false(s.failed);
+    str_finish(&s);
+    (void)binary_verify_constants(&b);
+    binary_close(&b);
+    return ST_OK;
+}
+
+/* A buffer of exactly this size, so that a sanitizer sees every byte too many. */
+static enum status touch_copy(const uint8_t *data, size_t size, size_t spoil, uint8_t with, bool repair)
+{
+    uint8_t *copy = malloc(size ? size : 1);
+    assert_non_null(copy);
+    memcpy(copy, data, size);
+    if (spoil < size)
+        copy[spoil] ^= with;
+    if (repair)
+        hm_repair(copy, size);
+    enum status st = touch(copy, size);
+    free(copy);
+    return st;
+}
+
+static void test_every_byte(void **state)
+{
+    (void)state;
+    struct binary_image im;
+    static const uint8_t with[] = { 0x01, 0x80, 0xff };
+    hm_make(&made, "net", 2, 3);
+    assert_int_equal(binary_write(&made.target, &made.src, &im), ST_OK);
+    size_t metadata = im.size - 64; /* behind it the only constant, padded */
+    unsigned opened = 0, refused = 0;
+    for (size_t i = 0; i < im.size; i++) {
+        for (size_t k = 0; k < sizeof(with); k++) {
+            enum status st = touch_copy(im.data, im.size, i, with[k], false);
+            /* Padding is in no checksum; everything else of the metadata is. */
+            if (st == ST_OK && ((uint8_t *)im.data)[i] != 0)
+                assert_true(i >= metadata);
+            if (touch_copy(im.data, im.size, i, with[k], true) == ST_OK)
+                opened++;
+            else
+                refused++;
+        }
+    }
+    printf("with repaired checksums: %u opened, %u refused\n", opened, refused);
+    assert_true(opened > 0 && refused > 0);
+    binary_image_free(&im);
+}
+
+static void test_every_length(void **state)
+{
+    (void)state;
+    struct binary_image im;
+    hm_make(&made, "net", 2, 3);
+    assert_int_equal(binary_write(&made.target, &made.src, &im), ST_OK);
+    for (size_t n = 0; n < im.size; n++)
+        assert_int_not_equal(touch_copy(im.data, n, SIZE_MAX, 0, false), ST_OK);
+    assert_non_null(strstr(status_text(), "cut off"));
+    /* More bytes than the file has are no harm: clients round buffers up. */
+    uint8_t *more = calloc(1, im.size + 100);
+    assert_non_null(more);
+    memcpy(more, im.data, im.size);
+    assert_int_equal(touch(more, im.size + 100), ST_OK);
+    free(more);
+    binary_image_free(&im);
+}
+
+static void test_unaligned(void **state)
+{
+    (void)state;
+    struct binary_image im;
+    struct binary b;
+    hm_make(&made, "net", 2, 3);
+    assert_int_equal(binary_write(&made.target, &made.src, &im), ST_OK);
+    uint8_t *shifted = malloc(im.size + 3);
+    assert_non_null(shifted);
+    memcpy(shifted + 3, im.data, im.size);
+    assert_int_equal(binary_open(shifted + 3, im.size, &b), ST_OK);
+    assert_memory_equal(b.graphs[0].constants, made.constant, 24);
+    assert_int_equal((uintptr_t)b.graphs[0].constants % 64, 0);
+    binary_close(&b);
+    free(shifted);
+    binary_image_free(&im);
+}
+
+static void test_damaged_constants(void **state)
+{
+    (void)state;
+    struct binary_image im;
+    struct binary b;
+    hm_make(&made, "net", 2, 3);
+    assert_int_equal(binary_write(&made.target, &made.src, &im), ST_OK);
+    ((uint8_t *)im.data)[im.size - 64] ^= 1;
+    assert_int_equal(binary_open(im.data, im.size, &b), ST_OK);
+    assert_int_equal(binary_verify_constants(&b), ST_BAD_BINARY);
+    finish(&im, &b);
+}
+
+static void test_foreign(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *says;
+    } cases[] = {
+        { "", 0, "empty" },
+        { "\x7f" "ELF\x02\x01\x01", 7, "ELF" },
+        { "PK\x03\x04....", 8, "zip" },
+        { "\x1f\x8b\x08", 3, "gzip" },
+        { "\x1c\0\0\0TFL3", 8, "TFLite" },
+        { "\x08\x07\x12\x07pytorch", 11, "ONNX" },
+        { "{ \"a\": 1 }", 10, "JSON" },
+        { "hello", 5, "text" },
+        { "OQNB", 4, "cut off" },
+        { "OQNP\1\0\0\0", 8, "profile log" },
+        { "\0\0\0\0\0\0\0\0", 8, "zeros" },
+        { "\xde\xad\xbe\xef", 4, "not a file" },
+    };
+    struct binary b;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(binary_open(cases[i].bytes, cases[i].n, &b), ST_BAD_BINARY);
+        if (!strstr(status_text(), cases[i].says))
+            fail_msg("\"%s\" is not in \"%s\"", cases[i].says, status_text());
+    }
+}
+
+static void test_version(void **state)
+{
+    (void)state;
+    struct binary_image im;
+    struct binary b;
+    hm_make(&made, "net", 2, 3);
+    assert_int_equal(binary_write(&made.target, &made.src, &im), ST_OK);
+    ((uint8_t *)im.data)[4] = 9;
+    hm_repair(im.data, im.size);
+    assert_int_equal(binary_open(im.data, im.size, &b), ST_BINARY_VERSION);
+    assert_non_null(strstr(status_text(), "version 9"));
+    assert_non_null(strstr(status_text(), "version 1"));
+    binary_image_free(&im);
+}
+
+/* Kinds of sections that a later version may add are skipped. */
+static void test_unknown_section(void **state)
+{
+    (void)state;
+    struct binary_image im, merged;
+    struct binary b;
+    hm_make(&made, "net", 2, 3);
+    write_and_open(&made, &im, &b);
+    assert_int_equal(binary_merge((const struct binary *[]){ &b }, 1, "somebody", &merged), ST_OK);
+    uint8_t *data = merged.data;
+    uint32_t kind, n;
+    memcpy(&n, data + 16, sizeof(n));
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(&kind, data + 128 + 32 * i, sizeof(kind));
+        if (kind == 12)
+            memcpy(data + 128 + 32 * i, &(uint32_t){ 4711 }, sizeof(kind));
+    }
+    hm_repair(data, merged.size);
+    assert_int_equal(touch(data, merged.size), ST_OK);
+    binary_image_free(&merged);
+    finish(&im, &b);
+}
+
+/* ---- sources that promise what does not hold ------------------------------------------------------------------------------ */
+
+static void spoil_scratch(struct handmade *h) { h->src.info.scratch_bytes = 64; }
+static void spoil_offset(struct handmade *h) { h->tensors[HM_T].offset = 2; }
+static void spoil_far_offset(struct handmade *h) { h->tensors[HM_T].offset = UINT64_MAX - 3; }
+static void spoil_bytes(struct handmade *h) { h->tensors[HM_C].bytes = 4; }
+static void spoil_shape(struct handmade *h) { h->tensors[HM_T].desc.dims[0]--; }
+static void spoil_rank(struct handmade *h) { h->tensors[HM_X].desc.rank = 9; }
+static void spoil_type(struct handmade *h) { h->tensors[HM_X].desc.type = (enum dtype)99; }
+static void spoil_place(struct handmade *h) { h->tensors[HM_T].place = 77; }
+static void spoil_no_place(struct handmade *h) { h->tensors[HM_T].place = PLACE_NONE; }
+static void spoil_output_in_input(struct handmade *h) { h->tensors[HM_R].offset = 0; }
+static void spoil_output_in_const(struct handmade *h) { h->tensors[HM_T].place = PLACE_CONST, h->data[HM_T] = h->constant + 64; }
+static void spoil_operand(struct handmade *h) { h->add_in[1] = 1000; }
+static void spoil_absent(struct handmade *h) { h->add_in[1] = BINARY_NONE; }
+static void spoil_count(struct handmade *h) { h->nodes[HM_ADD].n_in = 1; }
+static void spoil_perm(struct handmade *h) { h->perm[0] = 7; }
+static void spoil_clamp(struct handmade *h) { h->nodes[HM_RELU].post = (struct op_post){ 2, 1 }; }
+static void spoil_nan_clamp(struct handmade *h) { h->nodes[HM_RELU].post.lo = NAN; }
+static void spoil_work(struct handmade *h) { h->nodes[HM_ADD].work_bytes = 1 << 20; }
+static void spoil_work_offset(struct handmade *h) { h->nodes[HM_ADD].work_bytes = 64, h->nodes[HM_ADD].work_offset = UINT64_MAX - 63; }
+static void spoil_command_node(struct handmade *h) { h->commands[1].node = HM_NODES; }
+static void spoil_command_range(struct handmade *h) { h->commands[1].begin = h->commands[1].end = 5; }
+static void spoil_step(struct handmade *h) { h->commands[2].step = 0; }
+static void spoil_far_step(struct handmade *h) { h->commands[3].step = 1000; }
+static void spoil_align(struct handmade *h) { h->src.info.scratch_align = 48; }
+static void spoil_io_alias(struct handmade *h) { h->tensors[HM_R].offset = 17; }
+static void spoil_aux(struct handmade *h) { h->nodes[HM_RELU].n_aux = 1, h->nodes[HM_RELU].aux = h->relu_in; }
+static void spoil_scale(struct handmade *h)
+{
+    h->tensors[HM_C].desc.type = DT_SQ32;
+    h->tensors[HM_C].desc.q = (struct quant){ .kind = Q_TENSOR, .scale = NAN, .offset = 1 };
+}
+
+static void test_spoiled(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        void (*spoil)(struct handmade *);
+    } cases[] = {
+#define CASE(f) { #f, f }
+        CASE(spoil_scratch), CASE(spoil_offset), CASE(spoil_far_offset), CASE(spoil_bytes), CASE(spoil_shape), CASE(spoil_rank),
+        CASE(spoil_type), CASE(spoil_place), CASE(spoil_no_place), CASE(spoil_output_in_input), CASE(spoil_output_in_const),
+        CASE(spoil_operand), CASE(spoil_absent), CASE(spoil_count), CASE(spoil_perm), CASE(spoil_clamp), CASE(spoil_nan_clamp),
+        CASE(spoil_work), CASE(spoil_work_offset), CASE(spoil_command_node), CASE(spoil_command_range), CASE(spoil_step),
+        CASE(spoil_far_step), CASE(spoil_align), CASE(spoil_io_alias), CASE(spoil_aux), CASE(spoil_scale),
+#undef CASE
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct binary_image im;
+        struct binary b;
+        hm_make(&made, "net", 8, 16);
+        cases[i].spoil(&made);
+        enum status st = binary_write(&made.target, &made.src, &im);
+        if (st != ST_OK)
+            continue;
+        if (binary_open(im.data, im.size, &b) == ST_OK)
+            fail_msg("%s was not noticed", cases[i].name);
+        assert_true(status_text()[0] != 0);
+        binary_image_free(&im);
+    }
+}
+
+/* ---- merging ---------------------------------------------------------------------------------------------------------------- */
+
+static void test_merge(void **state)
+{
+    (void)state;
+    static const char *const names[3] = { "one", "two", "three" };
+    struct binary_image im[3], merged;
+    struct binary b[3], all;
+    const struct binary *parts[3] = { &b[0], &b[1], &b[2] };
+    uint64_t size = 0;
+    for (int i = 0; i < 3; i++) {
+        hm_make(&made, names[i], 16, 32);
+        if (i == 2)
+            made.constant[5] = 99;
+        write_and_open(&made, &im[i], &b[i]);
+    }
+    assert_int_equal(binary_merged_size(parts, 3, "oem text", &size), ST_OK);
+    assert_int_equal(binary_merge(parts, 3, "oem text", &merged), ST_OK);
+    assert_int_equal(merged.size, size);
+    assert_int_equal(binary_open(merged.data, merged.size, &all), ST_OK);
+    assert_int_equal(all.n_graphs, 3);
+    assert_string_equal(all.oem, "oem text");
+    for (int i = 0; i < 3; i++) {
+        const struct binary_graph *g = &all.graphs[i];
+        assert_string_equal(g->info.name, names[i]);
+        assert_int_equal((uintptr_t)g->constants % 4096, 0);
+        for (uint32_t k = 0; k < HM_TENSORS; k++)
+            same_tensor(&b[i].graphs[0].tensors[k], &g->tensors[k]);
+        for (uint32_t k = 0; k < HM_NODES; k++)
+            same_node(&b[i].graphs[0].nodes[k], &g->nodes[k]);
+    }
+    assert_ptr_equal(all.graphs[0].constants, all.graphs[1].constants);
+    assert_ptr_not_equal(all.graphs[0].constants, all.graphs[2].constants);
+    assert_int_equal(binary_verify_constants(&all), ST_OK);
+
+    /* What was merged can be merged again; names stay unique, targets stay equal. */
+    const struct binary *twice[2] = { &all, &b[0] };
+    assert_int_equal(binary_merge(twice, 2, NULL, &(struct binary_image){}), ST_EXISTS);
+    b[1].target.backend_id = 6;
+    assert_int_equal(binary_merge(parts, 2, NULL, &(struct binary_image){}), ST_BINARY_CONFIG);
+    finish(&merged, &all);
+    for (int i = 0; i < 3; i++)
+        finish(&im[i], &b[i]);
+}
+
+static void test_compact(void **state)
+{
+    (void)state;
+    enum { N = 300000 };
+    struct binary_image im;
+    struct binary b;
+    struct binary_command *c = calloc(N, sizeof(*c));
+    assert_non_null(c);
+    hm_make(&made, "net", 2, 3);
+    for (uint32_t i = 0; i < N; i++)
+        c[i] = (struct binary_command){ i % HM_NODES, i, i + 1, i / 10 };
+    made.src.commands = c;
+    made.src.n_commands = N;
+    write_and_open(&made, &im, &b);
+    assert_true(im.size < N * 16 + 16384);
+    assert_int_equal(b.graphs[0].n_commands, N);
+    finish(&im, &b);
+    free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_encodings),  cmocka_unit_test(test_every_byte),
+        cmocka_unit_test(test_every_length), cmocka_unit_test(test_unaligned),  cmocka_unit_test(test_damaged_constants),
+        cmocka_unit_test(test_foreign),      cmocka_unit_test(test_version),    cmocka_unit_test(test_unknown_section),
+        cmocka_unit_test(test_spoiled),      cmocka_unit_test(test_merge),      cmocka_unit_test(test_compact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

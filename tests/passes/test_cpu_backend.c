@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of the CPU backend from a graph in text to results: prepare, load, run, batches, profiles, signals, memory of the client, and
+ * executions from several threads at once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "backend/backend.h"
+#include "base/thread.h"
+
+enum { N = 8 * 512 };
+
+static const char text[] = "graph \"net\" {\n"
+                           "  in %x : f32[8,512]\n"
+                           "  in %w : f32[8,512]\n"
+                           "  out %y : f32[8,512]\n"
+                           "  tmp %t : f32[8,512]\n"
+                           "  %t = ElementWiseAdd \"add\" (%x, %w)\n"
+                           "  %y = Relu \"relu\" (%t)\n"
+                           "}\n";
+
+struct net {
+    struct backend_context *context;
+    struct binary_image im;
+    struct binary b;
+    struct backend_graph *graph;
+};
+
+static void check(enum status st)
+{
+    if (st != ST_OK)
+        fail_msg("%s: %s", status_name(st), status_text());
+}
+
+static void make(struct net *n)
+{
+    struct ir_graph *g;
+    struct backend_context_cfg cfg = { .threads = 3 };
+    check(ir_parse(text, sizeof(text) - 1, &g));
+    check(backend_this->open(&cfg, &n->context));
+    check(backend_this->prepare(n->context, NULL, g, NULL, &n->im));
+    ir_graph_free(g);
+    check(binary_open(n->im.data, n->im.size, &n->b));
+    check(backend_this->load(n->context, &n->b, 0, &n->graph));
+}
+
+static void unmake(struct net *n)
+{
+    backend_this->unload(n->graph);
+    binary_close(&n->b);
+    binary_image_free(&n->im);
+    backend_this->close(n->context);
+}
+
+static void fill(float *x, float *w, int count, int seed)
+{
+    for (int i = 0; i < count; i++) {
+        x[i] = (float)((i + seed) % 13) - 6;
+        w[i] = (float)((i + seed) % 5) - 2;
+    }
+}
+
+static bool right(const float *x, const float *w, const float *y, int count)
+{
+    for (int i = 0; i < count; i++) {
+        float t = x[i] + w[i];
+        if (y[i] != (t > 0 ? t : 0))
+            return false;
+    }
+    return true;
+}
+
+static void test_run_and_batch(void **state)
+{
+    (void)state;
+    static float x[3 * N], w[3 * N], y[3 * N];
+    struct net n;
+    make(&n);
+    struct backend_io io[3] = { { .data = x }, { .data = w }, { .data = y } };
+    for (uint32_t batch = 1; batch <= 3; batch++) {
+        struct backend_run r = { .io = io, .batch = batch };
+        fill(x, w, (int)batch * N, (int)batch);
+        memset(y, 0xff, sizeof(y));
+        check(backend_this->run(n.graph, &r));
+        assert_true(right(x, w, y, (int)batch * N));
+    }
+    unmake(&n);
+}
+
+static void test_profile(void **state)
+{
+    (void)state;
+    static float x[N], w[N], y[N];
+    static const uint32_t levels[] = { PROF_BASIC, PROF_DETAILED };
+    struct net n;
+    make(&n);
+    for (int i = 0; i < 2; i++) {
+        struct prof *p;
+        uint32_t ids[16], nodes = 0;
+        check(prof_create(levels[i], &p));
+        struct backend_io io[3] = { { .data = x }, { .data = w }, { .data = y } };
+        int32_t top = prof_add(p, PROF_ROOT, PROF_EXECUTE, PROF_UNIT_US, 0, "execute");
+        struct backend_run r = { .io = io, .batch = 1, .prof = p, .prof_parent = top };
+        check(backend_this->run(n.graph, &r));
+        uint32_t count = prof_children(p, top, ids, 16);
+        assert_true(count >= 1 && count <= 16);
+        for (uint32_t k = 0; k < count; k++) {
+            nodes += prof_at(p, ids[k])->type == PROF_NODE;
+            assert_int_equal(prof_at(p, ids[k])->unit, PROF_UNIT_US);
+        }
+        assert_int_equal(nodes, levels[i] == PROF_DETAILED ? n.b.graphs[0].n_nodes : 0);
+        prof_free(p);
+    }
+    unmake(&n);
+}
+
+static void test_signal(void **state)
+{
+    (void)state;
+    static float x[N], w[N], y[N];
+    struct net n;
+    make(&n);
+    struct backend_io io[3] = { { .data = x }, { .data = w }, { .data = y } };
+    struct backend_cancel c = { .abort = 1 };
+    struct backend_run r = { .io = io, .batch = 1, .cancel = &c };
+    assert_int_equal(backend_this->run(n.graph, &r), ST_ABORTED);
+    c = (struct backend_cancel){ .deadline_ns = 1 };
+    assert_int_equal(backend_this->run(n.graph, &r), ST_TIMED_OUT);
+    r.cancel = NULL;
+    check(backend_this->run(n.graph, &r));
+    unmake(&n);
+}
+
+struct client {
+    struct net *net;
+    struct backend_graph *graph;
+    int seed;
+    bool ok;
+};
+
+static void *run_client(void *arg)
+{
+    struct client *c = arg;
+    float *x = malloc(3 * N * sizeof(float)), *w = x + N, *y = w + N;
+    struct backend_io io[3] = { { .data = x }, { .data = w }, { .data = y } };
+    struct backend_cancel cancel = { .abort = 0 };
+    struct backend_run r = { .io = io, .batch = 1, .cancel = c->seed % 2 ? &cancel : NULL };
+    c->ok = x != NULL;
+    for (int i = 0; c->ok && i < 100; i++) {
+        fill(x, w, N, c->seed + i);
+        c->ok = backend_this->run(c->graph, &r) == ST_OK && right(x, w, y, N);
+    }
+    free(x);
+    return NULL;
+}
+
+/* Graphs of one context take turns; even the same graph. */
+static void test_many_threads(void **state)
+{
+    (void)state;
+    enum { CLIENTS = 6 };
+    struct net n;
+    struct client clients[CLIENTS];
+    pthread_t threads[CLIENTS];
+    struct backend_graph *second;
+    make(&n);
+    check(backend_this->load(n.context, &n.b, 0, &second));
+    for (int i = 0; i < CLIENTS; i++) {
+        clients[i] = (struct client){ .net = &n, .graph = i % 3 ? n.graph : second, .seed = i };
+        check(thread_start(&threads[i], "client", run_client, &clients[i]));
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_true(clients[i].ok);
+    }
+    backend_this->unload(second);
+    unmake(&n);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    struct net n;
+    void *at;
+    make(&n);
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 10000), 0);
+    check(backend_this->mem_map(n.context, fd, 4100, 5900, &at));
+    memset(at, 0x5a, 5900);
+    uint8_t seen = 0;
+    assert_int_equal(pread(fd, &seen, 1, 4100), 1);
+    assert_int_equal(seen, 0x5a);
+    backend_this->mem_unmap(n.context, at, 5900);
+    assert_int_equal(backend_this->mem_map(n.context, fd, 4100, 5901, &at), ST_MAPPING);
+    assert_int_equal(backend_this->mem_map(n.context, fd, UINT64_MAX, 1, &at), ST_MAPPING);
+    assert_int_equal(backend_this->mem_map(n.context, fd, 0, 0, &at), ST_MAPPING);
+    assert_int_equal(backend_this->mem_map(n.context, -1, 0, 1, &at), ST_MAPPING);
+    close(fd);
+    unmake(&n);
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    assert_int_equal(backend_this->id, 3);
+    assert_true(backend_capable(backend_this, 202));
+    assert_false(backend_capable(backend_this, 1501));
+    assert_true(backend_has_op(backend_this, OP_ElementWiseAdd));
+    struct tensor_desc d = { .type = DT_F32, .rank = 1, .dims = { 4 } }, s = { .type = DT_F32, .rank = 1, .dims = { 4 } };
+    const struct tensor_desc *in[1] = { &d }, *out[1] = { &s };
+    struct op_call c = { .op = op_find("Relu"), .n_in = 1, .n_out = 1, .in = in, .out = out, .post = { -1e30f, 1e30f } };
+    check(backend_supports(backend_this, &c));
+    struct binary_target foreign = { .backend_id = 6 };
+    struct binary b = { .target = foreign, .n_graphs = 1 };
+    struct backend_context *cx;
+    struct backend_graph *g;
+    check(backend_this->open(NULL, &cx));
+    assert_int_equal(backend_this->load(cx, &b, 0, &g), ST_BINARY_CONFIG);
+    backend_this->close(cx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_and_batch), cmocka_unit_test(test_profile), cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_many_threads),  cmocka_unit_test(test_memory),  cmocka_unit_test(test_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

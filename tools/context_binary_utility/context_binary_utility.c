@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qnn-context-binary-utility: tells what is in a context binary, as JSON or as text. */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/str.h"
+#include "common/tool_file.h"
+#include "common/tool_library.h"
+#include "common/tool_log.h"
+#include "common/tool_options.h"
+#include "context_binary_utility/binary_report.h"
+
+struct utility {
+    const char *binary, *json, *system_library;
+    bool summary;
+    uint32_t version;
+};
+
+static const char *const versions[] = { "1", "3", NULL };
+
+#define AT(member) offsetof(struct utility, member)
+static const struct tool_option options[] = {
+    { "context_binary", OPT_STRING, AT(binary), .argument = "FILE", .help = "The context binary.", .required = true },
+    { "json_file", OPT_STRING, AT(json), .argument = "FILE",
+      .help = "Write the description as JSON. Sizes are in bytes, except vtcmSize, which is in megabytes." },
+    { "json_version", OPT_CHOICE, AT(version), .choices = versions,
+      .help = "1 (default): graphs, tensors and blobs inside \"info\" objects; 3: their fields flat. Keys and units are the same." },
+    { "summary", OPT_FLAG, AT(summary), .help = "Print a summary for people: graphs, inputs, outputs, planned memory. Also done without --json_file." },
+    { "system_library", OPT_STRING, AT(system_library), .argument = "FILE", .help = "libQnnSystem.so; looked for in the usual places when not given." },
+    {}
+};
+
+static const struct tool_program program = {
+    .name = "qnn-context-binary-utility",
+    .summary = "tells what is in a context binary.",
+    .usage = "--context_binary FILE [--json_file FILE] [--summary]",
+    .options = options,
+    .examples = "  qnn-context-binary-utility --context_binary out/model.bin --summary\n"
+                "  qnn-context-binary-utility --context_binary out/model.bin --json_file model.json\n",
+};
+
+static enum status describe(const struct utility *o, struct library_system *sys, const struct tool_file *f)
+{
+    QnnSystemContext_Handle_t reader = NULL;
+    const QnnSystemContext_BinaryInfo_t *info = NULL;
+    Qnn_ContextBinarySize_t info_size = 0;
+    Qnn_ErrorHandle_t error = sys->api.systemContextCreate(&reader);
+    if (error != QNN_SUCCESS)
+        return library_fail(NULL, error, "libQnnSystem.so: systemContextCreate");
+    enum status st = ST_OK;
+    error = sys->api.systemContextGetBinaryInfo(reader, f->data, f->size, &info, &info_size);
+    if (error != QNN_SUCCESS) {
+        const char *kind = tool_file_kind(f->data, f->size);
+        st = library_fail(NULL, error, "\"%s\" (%zu bytes) could not be read as a context binary%s%s", o->binary, f->size, kind ? "; it is " : "",
+                          kind ? kind : "");
+    }
+    if (st == ST_OK && o->json)
+        st = report_json(info, o->version ? 3 : 1, o->json);
+    if (st == ST_OK && (o->summary || !o->json))
+        report_summary(info, o->binary, f->data, f->size);
+    if (st == ST_OK && o->json)
+        tool_log(TOOL_INFO, "wrote \"%s\"", o->json);
+    sys->api.systemContextFree(reader);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    struct utility o = { 0 };
+    struct library_system sys = { 0 };
+    struct tool_file f = { 0 };
+    struct arena arena;
+    arena_init(&arena);
+    enum tool_next next = tool_options_parse(&program, argc, argv, &o, &arena);
+    int code = next == TOOL_EXIT_ERROR;
+    if (next == TOOL_RUN) {
+        enum status st = tool_file_map(o.binary, &f);
+        if (st == ST_OK)
+            st = library_open_system(o.system_library, NULL, &sys);
+        if (st == ST_OK)
+            st = describe(&o, &sys, &f);
+        code = st == ST_OK ? 0 : tool_report(program.name, st);
+    }
+    library_close(sys.library);
+    tool_file_free(&f);
+    arena_finish(&arena);
+    return code;
+}

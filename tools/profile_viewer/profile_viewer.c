@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qnn-profile-viewer: shows the profiling logs that qnn-net-run and other clients of QnnSystemProfile write. */
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "common/tool_file.h"
+#include "common/tool_log.h"
+#include "common/tool_options.h"
+#include "profile_viewer/profile_stats.h"
+
+struct viewer {
+    struct opt_list logs;
+    const char *output, *reader, *config, *schematic, *dlc;
+    int64_t zoom_start, zoom_end;
+    bool gzip, zoom_given;
+};
+
+#define AT(member) offsetof(struct viewer, member)
+static const struct tool_option options[] = {
+    { "input_log", OPT_LIST, AT(logs), .argument = "LOG[,LOG...]", .help = "Profiling logs, for instance output/qnn-profiling-data.log.",
+      .required = true },
+    { "output", OPT_STRING, AT(output), .argument = "FILE", .help = "Write every event of all logs as CSV." },
+    { "reader", OPT_STRING, AT(reader), .argument = "LIB", .help = "Another view of the log, by a reader library." },
+    { "config", OPT_STRING, AT(config), .argument = "JSON", .help = "Settings of the reader library." },
+    { "schematic", OPT_STRING, AT(schematic), .argument = "FILE", .help = "Schematic of the graph, for readers of accelerator timelines." },
+    { "dlc", OPT_STRING, AT(dlc), .argument = "FILE", .help = "The model, for readers of accelerator timelines." },
+    { "zoom_start", OPT_NUMBER, AT(zoom_start), .argument = "N", .max = -1, .seen = AT(zoom_given), .help = "Start of the timeline, for readers." },
+    { "zoom_end", OPT_NUMBER, AT(zoom_end), .argument = "N", .max = -1, .seen = AT(zoom_given), .help = "End of the timeline, for readers." },
+    { "gzip", OPT_FLAG, AT(gzip), .help = "Compress the output of a reader." },
+    {}
+};
+
+static const struct tool_program program = {
+    .name = "qnn-profile-viewer",
+    .summary = "shows where the time of a profiled run went.",
+    .usage = "--input_log LOG[,LOG...] [--output FILE.csv]",
+    .options = options,
+    .examples = "  qnn-net-run --backend libQnnCpu.so --model libmodel.so --input_list list.txt --profiling_level detailed\n"
+                "  qnn-profile-viewer --input_log output/qnn-profiling-data.log --output profile.csv\n",
+};
+
+static enum status check_options(const struct viewer *o)
+{
+    RETURN_IF(o->reader, ST_NOT_SUPPORTED, "--reader %s: this version has no reader libraries; without --reader the log is shown as text and "
+              "written as CSV", o->reader);
+    RETURN_IF(o->config || o->schematic || o->dlc || o->zoom_given || o->gzip, ST_NOT_SUPPORTED,
+              "--config, --schematic, --dlc, --zoom_start, --zoom_end and --gzip belong to reader libraries, which this version does not have");
+    return ST_OK;
+}
+
+static enum status read_log(const char *path, struct prof_log *ret)
+{
+    struct tool_file f = { 0 };
+    TRY(tool_file_read(path, &f));
+    enum status st = prof_log_read(f.data, f.size, ret);
+    const char *kind = st == ST_OK ? NULL : tool_file_kind(f.data, f.size);
+    tool_file_free(&f);
+    return st == ST_OK ? st : status_prefix(st, kind ? "\"%s\" (%s)" : "\"%s\"", path, kind);
+}
+
+static enum status view(const struct viewer *o, struct prof_log *logs, const struct prof_log **list)
+{
+    TRY(check_options(o));
+    for (size_t i = 0; i < o->logs.n; i++) {
+        TRY(read_log(o->logs.items[i], &logs[i]));
+        list[i] = &logs[i];
+    }
+    for (size_t i = 0; i < o->logs.n; i++)
+        TRY(viewer_print_text(&logs[i], o->logs.items[i], stdout));
+    return o->output ? viewer_write_csv(list, o->logs.n, o->output) : ST_OK;
+}
+
+int main(int argc, char **argv)
+{
+    struct viewer o = { 0 };
+    struct arena arena;
+    arena_init(&arena);
+    enum tool_next next = tool_options_parse(&program, argc, argv, &o, &arena);
+    int code = next == TOOL_EXIT_ERROR;
+    if (next == TOOL_RUN) {
+        struct prof_log *logs = arena_array(&arena, struct prof_log, o.logs.n + 1);
+        const struct prof_log **list = arena_array(&arena, const struct prof_log *, o.logs.n + 1);
+        enum status st = logs && list ? view(&o, logs, list) : status_fail(ST_NO_MEMORY, "%zu logs", o.logs.n);
+        code = st == ST_OK ? 0 : tool_report(program.name, st);
+        for (size_t i = 0; logs && i < o.logs.n; i++)
+            prof_log_free(&logs[i]);
+    }
+    arena_finish(&arena);
+    return code;
+}

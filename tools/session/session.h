@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What qnn-net-run and qnn-context-binary-generator share: everything between opening a backend and having graphs that can run.
+ *
+ *     session_open       config file, libraries, log, backend, op packages, device, profile
+ *     session_compose    context, graphs of model libraries or DLCs       or  session_retrieve: context of a binary
+ *     session_finalize
+ *     session_save       the context binary
+ *     session_close      in reverse order; takes a session that was opened in part */
+#ifndef TOOLS_SESSION_SESSION_H
+#define TOOLS_SESSION_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "QNN/QnnModelLib.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/status.h"
+#include "base/vec.h"
+#include "common/tool_file.h"
+#include "common/tool_library.h"
+#include "common/tool_options.h"
+
+/* What the command line says; filled by the option table of a program. */
+struct session_options {
+    const char *backend, *system_library, *model_prefix, *config_file, *output_dir;
+    struct opt_list models, dlcs, op_packages;
+    const char *output_tensors; /* --set_output_tensors */
+    bool all_outputs;           /* --debug, --enable_intermediate_outputs */
+    bool memhandle_io;          /* --input_output_tensor_mem_type memhandle */
+    uint32_t profiling;         /* index in session_profiling_levels */
+    uint32_t profiling_option;  /* index in session_profiling_options */
+    uint32_t log_level;         /* index in tool_log_levels */
+    bool log_level_given;
+};
+
+extern const char *const session_profiling_levels[]; /* off basic detailed client backend */
+extern const char *const session_profiling_options[];
+enum { PROFILING_OFF, PROFILING_BASIC, PROFILING_DETAILED, PROFILING_CLIENT, PROFILING_BACKEND };
+
+/* The configuration file, as read; defaults before. */
+struct session_graph_config {
+    const char *name;
+    uint32_t priority, start_delay, executions;
+    bool has_priority, has_executions;
+};
+struct session_config {
+    struct {
+        const char *library, *config;
+    } extensions;
+    struct {
+        uint32_t priority, queue_depth, memory_limit, compatibility;
+        bool persistent;
+        bool has_priority, has_queue_depth, has_memory_limit, has_compatibility, has_persistent;
+        struct json_list enable_graphs;
+    } context;
+    struct json_list graphs; /* struct session_graph_config */
+    struct {
+        uint32_t max_events;
+    } profile;
+    struct {
+        uint32_t inputs, executions;
+    } async;
+    struct {
+        uint32_t type;
+        bool given;
+    } memory;
+};
+enum status session_config_read(const char *path, struct session_config *ret, struct arena *arena);
+Qnn_Priority_t session_priority(uint32_t index);
+
+struct session_graph {
+    Qnn_GraphHandle_t handle;
+    const char *name;
+    uint32_t n_inputs, n_outputs;
+    const Qnn_Tensor_t *inputs, *outputs;
+    const struct session_graph_config *config; /* NULL: none */
+};
+
+struct session_model {
+    void *library;
+    const char *path;
+    GraphInfoPtr_t *infos;
+    uint32_t n;
+    __typeof__(&QnnModel_freeGraphsInfo) free_infos;
+};
+
+struct session {
+    struct session_options opt;
+    struct session_config config;
+    struct arena arena;
+    struct library_backend backend;
+    struct library_system system; /* library NULL: not needed so far */
+    Qnn_LogHandle_t log;
+    Qnn_BackendHandle_t handle;
+    Qnn_DeviceHandle_t device;
+    Qnn_ProfileHandle_t profile;
+    Qnn_ContextHandle_t context;
+    const QnnContext_Config_t **context_configs;
+    QnnSystemContext_Handle_t reader; /* holds the description of a retrieved binary */
+    QnnSystemProfile_SerializationTargetHandle_t profile_log;
+    struct tool_file binary;
+    VEC(struct session_model) models;
+    VEC(struct session_graph) graphs;
+    struct opt_names_list extra_outputs;
+};
+
+enum status session_open(struct session *s, const struct session_options *opt);
+enum status session_compose(struct session *s);
+enum status session_finalize(struct session *s);
+enum status session_save(struct session *s, const char *path);
+enum status session_retrieve(struct session *s, const char *path, bool map);
+enum status session_validate(struct session *s, const char *path, bool map); /* the validate call only */
+enum status session_update(struct session *s, const char *path);             /* --binary_updates */
+void session_close(struct session *s);
+
+/* Loads libQnnSystem.so unless it is loaded. */
+enum status session_need_system(struct session *s, const char *why);
+
+/* Prints every graph with its inputs and outputs at info level. */
+void session_describe(const struct session *s);
+
+/* ---- measuring ------------------------------------------------------------------------------------------------------- */
+
+/* The profile handle for calls of the backend, NULL when profiling is off. Asynchronous executions need one each. */
+enum status session_new_profile(struct session *s, Qnn_ProfileHandle_t *ret);
+enum status session_open_profile_log(struct session *s);
+
+struct session_measure {
+    QnnSystemProfile_MethodType_t method;
+    const char *graph;
+    uint64_t start_ns, stop_ns;
+    Qnn_ProfileHandle_t profile; /* NULL: no events of the backend */
+    uint64_t count;              /* executions, for APP_EXECUTE_IPS */
+};
+/* Appends one record to the log, if there is one. */
+enum status session_measured(struct session *s, const struct session_measure *m);
+
+#endif
