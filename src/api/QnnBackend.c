@@ -29,6 +29,9 @@ Qnn_ErrorHandle_t QnnBackend_create(Qnn_LogHandle_t logger, const QnnBackend_Con
 {
     log_enter(logger);
     API_CHECK(backend, COMP_BACKEND, ST_INVALID_ARG, "backend is NULL; give a pointer that receives the handle");
+    API_CHECK(!logger || handle_get(logger, HANDLE_LOG), COMP_BACKEND, ST_INVALID_ARG, "the log handle is %s", handle_describe(logger, HANDLE_LOG));
+    if (logger)
+        handle_put(logger);
     enum status st = check_config(config);
     if (st != ST_OK)
         return api_error(COMP_BACKEND, st);

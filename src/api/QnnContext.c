@@ -17,8 +17,11 @@ static enum status read_option(const QnnContext_Config_t *c, struct context_opti
 {
     switch (c->option) {
     case QNN_CONTEXT_CONFIG_OPTION_CUSTOM:
-        RETURN_IF(!backend_this->context_config, ST_INVALID_CONFIG, "the %s backend has no custom context options", backend_this->name);
-        return backend_this->context_config(c->customConfig, &o->cfg);
+        if (backend_this->context_config)
+            return backend_this->context_config(c->customConfig, &o->cfg);
+        /* clients send other backends' options to all of them and give up when one is refused */
+        api_log(LOG_WARN, "a custom context option is ignored: the %s backend has none", backend_this->name);
+        return ST_OK;
     case QNN_CONTEXT_CONFIG_OPTION_PRIORITY:
         RETURN_IF(!priority_ok(c->priority), ST_INVALID_CONFIG, "context priority is %u; %u to %u are allowed", (unsigned)c->priority,
                   (unsigned)QNN_PRIORITY_LOWEST, (unsigned)QNN_PRIORITY_HIGHEST);

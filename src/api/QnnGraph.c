@@ -15,6 +15,7 @@
 static void graph_free_parts(struct api_graph *g)
 {
     graph_unload(g);
+    profile_unbind(g->profile);
     if (backend_this->graph_config_free)
         backend_this->graph_config_free(&g->cfg);
     ir_graph_free(g->ir);
@@ -110,10 +111,10 @@ static enum status set_option(struct api_graph *g, const QnnGraph_Config_t *c)
         g->cfg.priority = (uint32_t)c->priority;
         return ST_OK;
     case QNN_GRAPH_CONFIG_OPTION_PROFILE_HANDLE:
-        RETURN_IF(c->profileHandle && !handle_get(c->profileHandle, HANDLE_PROFILE), ST_SET_PROFILE, "the profile handle is %s",
-                  handle_describe(c->profileHandle, HANDLE_PROFILE));
         if (c->profileHandle)
-            handle_put(c->profileHandle);
+            TRY(profile_bind(c->profileHandle, g->self));
+        if (g->profile != c->profileHandle)
+            profile_unbind(g->profile);
         g->profile = c->profileHandle;
         return ST_OK;
     case QNN_GRAPH_CONFIG_OPTION_SET_PROFILING_STATE:
@@ -421,22 +422,21 @@ Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn
     return api_error(COMP_GRAPH, st);
 }
 
-static Qnn_ErrorHandle_t no_environment(Qnn_GraphHandle_t graph, const char *call)
+static Qnn_ErrorHandle_t no_environment(Qnn_GraphHandle_t graph, const void *envs, uint32_t n, const char *call)
 {
     API_OBJECT(struct api_graph, g, graph, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
+    API_CHECK(envs && n, COMP_GRAPH, ST_INVALID_ARG, "%s: envs is NULL or envSize is 0", call);
     return api_fail(COMP_GRAPH, ST_NOT_SUPPORTED, "%s is not supported by the %s backend; give buffers or memory handles with each execution", call,
                     backend_this->name);
 }
 
 Qnn_ErrorHandle_t QnnGraph_prepareExecutionEnvironment(Qnn_GraphHandle_t graphHandle, QnnGraph_ExecuteEnvironment_t **envs, uint32_t envSize)
 {
-    (void)envs, (void)envSize;
-    return no_environment(graphHandle, "QnnGraph_prepareExecutionEnvironment");
+    return no_environment(graphHandle, envs, envSize, "QnnGraph_prepareExecutionEnvironment");
 }
 
 Qnn_ErrorHandle_t QnnGraph_releaseExecutionEnvironment(Qnn_GraphHandle_t graphHandle, const QnnGraph_ExecuteEnvironment_t **envs, uint32_t envSize)
 {
-    (void)envs, (void)envSize;
-    return no_environment(graphHandle, "QnnGraph_releaseExecutionEnvironment");
+    return no_environment(graphHandle, envs, envSize, "QnnGraph_releaseExecutionEnvironment");
 }

@@ -7,40 +7,41 @@
 #include "api/objects.h"
 
 static pthread_mutex_t serial_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct {
-    VEC(void *) handles; /* by serial number - 1; freed profiles leave NULL, numbers are never used again */
-} serials;
+static struct api_profile *live; /* all that have a serial number */
+static uint32_t last_serial;     /* numbers are never used again */
 
-__attribute__((destructor)) static void serials_finish(void)
-{
-    vec_finish(&serials.handles);
-}
-
-static uint32_t serial_new(void *handle)
+static void serial_begin(struct api_profile *p)
 {
     LOCKED(&serial_lock);
-    void **slot = serials.handles.n < UINT32_MAX - 1 ? vec_push(&serials.handles) : NULL;
-    if (slot)
-        *slot = handle;
-    return slot ? (uint32_t)serials.handles.n : 0;
+    if (last_serial == UINT32_MAX)
+        return;
+    p->serial = ++last_serial;
+    p->next = live;
+    live = p;
 }
 
-static void serial_end(uint32_t serial)
+static void serial_end(struct api_profile *p)
 {
     LOCKED(&serial_lock);
-    serials.handles.at[serial - 1] = NULL;
+    struct api_profile **at = &live;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
 }
 
 static void *serial_handle(uint32_t serial)
 {
     LOCKED(&serial_lock);
-    return serial && serial <= serials.handles.n ? serials.handles.at[serial - 1] : NULL;
+    struct api_profile *p = live;
+    while (p && p->serial != serial)
+        p = p->next;
+    return p ? p->self : NULL;
 }
 
 static void profile_free_parts(struct api_profile *p)
 {
     if (p->serial)
-        serial_end(p->serial);
+        serial_end(p);
     prof_free(p->prof);
     arena_finish(&p->lists);
     pthread_mutex_destroy(&p->lock);
@@ -58,7 +59,8 @@ static enum status profile_create(struct api_backend *b, uint32_t level, void **
     enum status st = prof_create(level, &p->prof);
     if (st == ST_OK) {
         p->self = handle_open(HANDLE_PROFILE, p);
-        p->serial = p->self ? serial_new(p->self) : 0;
+        if (p->self)
+            serial_begin(p);
         st = p->serial ? children_add(&b->profiles, p->self) : status_fail(ST_NO_MEMORY, "no memory for a profile");
     }
     if (st != ST_OK) {
@@ -76,7 +78,7 @@ Qnn_ErrorHandle_t QnnProfile_create(Qnn_BackendHandle_t backend, QnnProfile_Leve
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_PROFILE);
     log_enter(b->log);
     API_CHECK(profile, COMP_PROFILE, ST_INVALID_ARG, "profile is NULL; give a pointer that receives the handle");
-    API_CHECK(level == QNN_PROFILE_LEVEL_BASIC || level == QNN_PROFILE_LEVEL_DETAILED, COMP_PROFILE, ST_INVALID_ARG,
+    API_CHECK(level == QNN_PROFILE_LEVEL_BASIC || level == QNN_PROFILE_LEVEL_DETAILED, COMP_PROFILE, ST_NOT_SUPPORTED,
               "profile level is %u; 1 (basic) and 2 (detailed) are supported", level);
     return api_error(COMP_PROFILE, profile_create(b, level, profile));
 }
@@ -189,8 +191,10 @@ enum status profile_begin(void *handle, struct api_profile **ret)
     pthread_mutex_lock(&p->lock);
     bool busy = p->in_use;
     p->in_use = true;
-    if (!busy)
+    if (!busy) {
         prof_reset(p->prof);
+        arena_finish(&p->lists); /* the id arrays of the former call */
+    }
     pthread_mutex_unlock(&p->lock);
     if (busy) {
         handle_put(handle);
@@ -210,6 +214,31 @@ void profile_end(struct api_profile *p)
     handle_put(p->self);
 }
 
+enum status profile_bind(void *handle, const void *graph)
+{
+    struct api_profile *p = handle_get(handle, HANDLE_PROFILE);
+    RETURN_IF(!p, ST_SET_PROFILE, "the profile handle is %s", handle_describe(handle, HANDLE_PROFILE));
+    pthread_mutex_lock(&p->lock);
+    bool taken = p->graph && p->graph != graph;
+    if (!taken)
+        p->graph = graph;
+    pthread_mutex_unlock(&p->lock);
+    handle_put(handle);
+    RETURN_IF(taken, ST_PROFILE_IN_USE, "the profile is bound to another graph; use one profile per graph");
+    return ST_OK;
+}
+
+void profile_unbind(void *handle)
+{
+    struct api_profile *p = handle ? handle_get(handle, HANDLE_PROFILE) : NULL;
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->graph = NULL;
+    pthread_mutex_unlock(&p->lock);
+    handle_put(handle);
+}
+
 void profile_destroy(void *handle)
 {
     struct api_profile *p = handle_close(handle, HANDLE_PROFILE, 0);
@@ -225,6 +254,7 @@ Qnn_ErrorHandle_t QnnProfile_free(Qnn_ProfileHandle_t profile)
         log_enter(p->log);
         LOCKED(&p->lock);
         API_CHECK(!p->in_use, COMP_PROFILE, ST_IN_USE, "the profile is in use by a running call; wait for it to end");
+        API_CHECK(!p->graph, COMP_PROFILE, ST_IN_USE, "the profile is in the config of a graph; take it out or free the context first");
         backend = p->backend;
     }
     struct api_backend *b = handle_get(backend, HANDLE_BACKEND);

@@ -54,7 +54,9 @@ struct api_backend {
 
 struct api_profile {
     void *self, *log, *backend;
-    uint32_t serial;      /* upper half of its event ids */
+    struct api_profile *next; /* list of those with a serial number */
+    uint32_t serial;          /* upper half of its event ids */
+    const void *graph;        /* handle of the graph that has it in its config, or NULL */
     pthread_mutex_t lock;
     bool in_use;          /* a call records into it */
     struct prof *prof;
@@ -65,6 +67,9 @@ void profile_destroy(void *handle);
 /* Attach a profile (NULL handle: none) to a call, with a fresh window of events. */
 enum status profile_begin(void *handle, struct api_profile **ret);
 void profile_end(struct api_profile *p); /* NULL allowed */
+/* A profile in a graph's config is that graph's alone. */
+enum status profile_bind(void *handle, const void *graph);
+void profile_unbind(void *handle); /* NULL allowed */
 
 /* ---- signal -------------------------------------------------------------------------------------------------------------- */
 

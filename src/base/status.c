@@ -123,7 +123,7 @@ static void keep(enum status st, const char *text)
         pthread_setspecific(key, &fixed_notes[known(st)]);
 }
 
-enum status status_fail(enum status st, const char *fmt, ...)
+void status_note(enum status st, const char *fmt, ...)
 {
     char text[STATUS_TEXT_MAX]; /* arguments may point into the note */
     va_list ap;
@@ -132,7 +132,6 @@ enum status status_fail(enum status st, const char *fmt, ...)
     va_end(ap);
     mark_cut(text, n < 0 ? 0 : (size_t)n);
     keep(st, n > 0 ? text : status_default_text(st));
-    return st;
 }
 
 enum status status_prefix(enum status st, const char *fmt, ...)

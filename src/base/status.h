@@ -72,7 +72,13 @@ enum status {
 /* Remember the explanation of a failure for this thread and return `st`. Texts of STATUS_TEXT_MAX bytes and more are cut
  * and end in "...". Arguments may point into status_text(). Never fails: without memory the default sentence is kept. */
 enum { STATUS_TEXT_MAX = 1024 };
-enum status status_fail(enum status st, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void status_note(enum status st, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define status_fail(st, ...)                          \
+    ({                                                \
+        enum status failed_ = (st);                   \
+        status_note(failed_, __VA_ARGS__);            \
+        failed_; /* the compiler sees which it is */  \
+    })
 
 /* Put `context: ` in front of the explanation kept for this thread; returns `st`. */
 enum status status_prefix(enum status st, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -87,10 +93,8 @@ const char *status_default_text(enum status st);
 
 #define RETURN_IF(cond, st, ...)             \
     do {                                     \
-        if (__builtin_expect(!!(cond), 0)) { \
-            status_fail((st), __VA_ARGS__);  \
-            return (st);                     \
-        }                                    \
+        if (__builtin_expect(!!(cond), 0))   \
+            return status_fail((st), __VA_ARGS__); \
     } while (0)
 
 #define TRY(expr)                                      \

@@ -153,7 +153,7 @@ enum status bin_layout(struct bin_pieces *p, uint64_t *ret_size); /* gives every
 enum status bin_image_build(const struct bin_pieces *p, uint64_t size, struct binary_image *ret);
 void bin_image_seal(const struct bin_pieces *p, const struct binary_target *t, uint32_t n_graphs, struct binary_image *im);
 
-/* ---- taking a file apart: binary_sections.c, binary_tensors.c, binary_nodes.c ------------------------------------------ */
+/* ---- taking a file apart: binary_sections.c, binary_tensors.c, binary_nodes.c, binary_overlap.c ------------------------------------------ */
 
 struct bin_span {
     const uint8_t *data;
@@ -184,6 +184,7 @@ enum status bin_read_file(const void *data, size_t size, struct arena *a, struct
 enum status bin_read_tensors(struct bin_reader *r);
 enum status bin_read_nodes(struct bin_reader *r);
 enum status bin_read_commands(struct bin_reader *r);
+enum status bin_check_overlap(const struct bin_reader *r, const uint32_t *tiles); /* tiles: commands per node */
 enum status bin_string(const struct bin_reader *r, uint32_t at, const char *what, const char **ret);
 /* `bytes` bytes at position `at` of values; at BINARY_NONE gives NULL. */
 enum status bin_value(const struct bin_reader *r, uint32_t at, uint64_t bytes, const void **ret);

@@ -204,5 +204,6 @@ enum status bin_read_commands(struct bin_reader *r)
     }
     g->commands = c;
     g->n_steps = g->n_commands ? c[g->n_commands - 1].step + 1 : 0;
-    return check_work(r, tiles);
+    TRY(check_work(r, tiles));
+    return bin_check_overlap(r, tiles);
 }

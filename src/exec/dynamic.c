@@ -126,8 +126,8 @@ enum status dynamic_load(struct exec_program *p)
 {
     const struct binary_graph *g = p->g;
     bool any = false;
-    for (uint32_t k = 0; k < g->n_io; k++)
-        any |= g->tensors[g->io[k]].desc.dynamic != 0;
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        any |= g->tensors[i].desc.dynamic != 0;
     if (!any)
         return ST_OK;
     p->now = arena_array(&p->arena, struct tensor_desc, g->n_tensors);
@@ -135,5 +135,6 @@ enum status dynamic_load(struct exec_program *p)
     RETURN_IF(!p->now || !p->changed, ST_NO_MEMORY, "graph \"%s\": no memory for dynamic dimensions", g->info.name);
     for (uint32_t i = 0; i < g->n_tensors; i++)
         p->now[i] = g->tensors[i].desc;
+    p->stale = true; /* a declared maximum may be larger than what the inputs give even at their largest: infer before the first run */
     return ST_OK;
 }

@@ -125,8 +125,11 @@ enum status ir_clone(const struct ir_graph *g, struct ir_graph **ret)
     enum status st = ST_OK;
     for (size_t i = 0; i < g->tensors.n && st == ST_OK; i++)
         st = add_tensor(c, &g->tensors.at[i], true, &at);
-    for (size_t i = 0; i < g->nodes.n && st == ST_OK; i++)
+    for (size_t i = 0; i < g->nodes.n && st == ST_OK; i++) {
         st = ir_add_node(c, &g->nodes.at[i], &at);
+        if (st == ST_OK)
+            c->nodes.at[at].post = g->nodes.at[i].post; /* [0, 0] stays [0, 0] */
+    }
     if (st != ST_OK)
         ir_graph_free(c);
     else

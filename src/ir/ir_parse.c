@@ -18,14 +18,20 @@ struct parser {
     struct arena scratch; /* values being collected, freed when parsing ends */
 };
 
+static void position(const struct parser *p, unsigned *line, unsigned *column)
+{
+    *line = *column = 1;
+    for (const char *c = p->start; c < p->at; c++) {
+        *line += *c == '\n';
+        *column = *c == '\n' ? 1 : *column + 1;
+    }
+}
+
 static enum status fail(const struct parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static enum status fail(const struct parser *p, const char *fmt, ...)
 {
-    unsigned line = 1, column = 1;
-    for (const char *c = p->start; c < p->at; c++) {
-        line += *c == '\n';
-        column = *c == '\n' ? 1 : column + 1;
-    }
+    unsigned line, column;
+    position(p, &line, &column);
     char text[256];
     va_list ap;
     va_start(ap, fmt);
@@ -212,7 +218,7 @@ static enum status store_element(struct parser *p, enum dtype t, void *data, uin
         TRY(number_text(p, text));
         errno = 0;
         ((uint64_t *)data)[i] = strtoull(text, &rest, 10);
-        FAIL_IF(*rest || errno, "\"%s\" is not an unsigned integer", text);
+        FAIL_IF(*rest || errno || text[0] == '-', "\"%s\" is not an unsigned integer", text);
         return ST_OK;
     }
     int64_t v;
@@ -303,69 +309,103 @@ static enum status type_name(struct parser *p, enum dtype *ret)
 
 /* ---- attributes of a tensor ------------------------------------------------------------------------------------------- */
 
+enum attribute_kind { A_FLOAT, A_FLAG, A_LIST, A_U8, A_U16, A_U32, A_I32 };
+
 struct attribute {
     const char *key;
-    size_t offset;       /* in struct ir_tensor */
-    unsigned char bytes; /* integer of that many bytes; 0: a float; 255: a flag; 254: a list */
+    size_t offset; /* in struct ir_tensor */
+    enum attribute_kind kind;
     enum dtype list;
 };
 
 #define AT(field) offsetof(struct ir_tensor, field)
-enum { A_FLOAT = 0, A_FLAG = 255, A_LIST = 254 };
 
 static const struct attribute attributes[] = {
     { "scale", AT(desc.q.scale), A_FLOAT, DT_NONE },
-    { "offset", AT(desc.q.offset), 4, DT_NONE },
-    { "quant", AT(desc.q.kind), 1, DT_NONE },
-    { "axis", AT(desc.q.axis), 4, DT_NONE },
-    { "bits", AT(desc.q.bits), 1, DT_NONE },
-    { "mapping", AT(desc.q.mapping), 1, DT_NONE },
-    { "def", AT(desc.q.definition), 1, DT_NONE },
-    { "blocks", AT(desc.q.blocks_per_axis), 4, DT_NONE },
-    { "block_bits", AT(desc.q.block_scale_bits), 1, DT_NONE },
+    { "offset", AT(desc.q.offset), A_I32, DT_NONE },
+    { "quant", AT(desc.q.kind), A_U8, DT_NONE },
+    { "axis", AT(desc.q.axis), A_I32, DT_NONE },
+    { "bits", AT(desc.q.bits), A_U8, DT_NONE },
+    { "mapping", AT(desc.q.mapping), A_U8, DT_NONE },
+    { "def", AT(desc.q.definition), A_U8, DT_NONE },
+    { "blocks", AT(desc.q.blocks_per_axis), A_U32, DT_NONE },
+    { "block_bits", AT(desc.q.block_scale_bits), A_U8, DT_NONE },
     { "scales", AT(desc.q.scales), A_LIST, DT_F32 },
     { "offsets", AT(desc.q.offsets), A_LIST, DT_I32 },
     { "foffsets", AT(desc.q.float_offsets), A_LIST, DT_F32 },
     { "block_scales8", AT(desc.q.block_scales), A_LIST, DT_U8 },
     { "block_scales16", AT(desc.q.block_scales), A_LIST, DT_U16 },
-    { "id", AT(client_id), 4, DT_NONE },
-    { "ctype", AT(client_type), 4, DT_NONE },
+    { "format", AT(desc.format), A_U16, DT_NONE },
+    { "id", AT(client_id), A_U32, DT_NONE },
+    { "ctype", AT(client_type), A_U32, DT_NONE },
     { "optional", AT(optional), A_FLAG, DT_NONE },
     { "stripped", AT(stripped), A_FLAG, DT_NONE },
     { "updateable", AT(updateable), A_FLAG, DT_NONE },
     { "memhandle", AT(mem_handle), A_FLAG, DT_NONE },
 };
 
-/* Lists that belong together must have equal lengths; the block scales have n * blocks entries. */
-static enum status list_attribute(struct parser *p, const struct attribute *a, struct ir_tensor *t)
+static const struct {
+    unsigned char bytes;
+    int64_t lo, hi;
+} integer_kinds[] = {
+    [A_U8] = { 1, 0, UINT8_MAX },
+    [A_U16] = { 2, 0, UINT16_MAX },
+    [A_U32] = { 4, 0, UINT32_MAX },
+    [A_I32] = { 4, INT32_MIN, INT32_MAX },
+};
+
+/* How long the lists of one tensor are. They may come in any order, so lengths are compared when all are read. */
+struct list_lengths {
+    uint64_t axis[3], blocks; /* scales, offsets, foffsets; block_scales */
+    unsigned given;           /* bit i: axis[i] */
+};
+
+static enum status list_attribute(struct parser *p, const struct attribute *a, struct ir_tensor *t, struct list_lengths *l)
 {
     const void *data;
     uint64_t n;
     TRY(number_values(p, a->list, &data, &n));
-    struct quant *q = &t->desc.q;
-    if (a->list == DT_U8 || a->list == DT_U16) {
-        q->block_scale_storage = a->list == DT_U16 ? 16 : 8;
-        FAIL_IF(n != (uint64_t)q->n * q->blocks_per_axis, "%s has %llu entries; %u scales times %u blocks are expected", a->key,
-                (unsigned long long)n, q->n, q->blocks_per_axis);
+    if (a->offset == AT(desc.q.block_scales)) {
+        t->desc.q.block_scale_storage = a->list == DT_U16 ? 16 : 8;
+        l->blocks = n;
     } else {
-        FAIL_IF(n > UINT32_MAX || (q->n && n != q->n), "%s has %llu entries; %u are expected", a->key, (unsigned long long)n, q->n);
-        q->n = (uint32_t)n;
+        unsigned which = a->offset == AT(desc.q.scales) ? 0 : a->offset == AT(desc.q.offsets) ? 1 : 2;
+        l->axis[which] = n;
+        l->given |= 1u << which;
     }
     memcpy((char *)t + a->offset, &data, sizeof data);
     return ST_OK;
 }
 
-static enum status attribute_value(struct parser *p, const struct attribute *a, struct ir_tensor *t)
+/* Lists that belong together have equal lengths; the block scales have one entry for each block of each scale. */
+static enum status check_lists(struct parser *p, struct quant *q, const struct list_lengths *l)
+{
+    static const char *const names[] = { "scales", "offsets", "foffsets" };
+    const char *first = NULL;
+    for (unsigned i = 0; i < 3; i++) {
+        if (!(l->given >> i & 1))
+            continue;
+        FAIL_IF(l->axis[i] > UINT32_MAX || (first && l->axis[i] != q->n), "%s has %llu entries; %u are expected, as in %s", names[i],
+                (unsigned long long)l->axis[i], q->n, first ? first : names[i]);
+        q->n = (uint32_t)l->axis[i];
+        first = first ? first : names[i];
+    }
+    FAIL_IF(q->block_scales && l->blocks != (uint64_t)q->n * q->blocks_per_axis,
+            "%llu block scales; %u scales times %u blocks are expected", (unsigned long long)l->blocks, q->n, q->blocks_per_axis);
+    return ST_OK;
+}
+
+static enum status attribute_value(struct parser *p, const struct attribute *a, struct ir_tensor *t, struct list_lengths *l)
 {
     char *to = (char *)t + a->offset;
-    if (a->bytes == A_FLAG) {
+    if (a->kind == A_FLAG) {
         *(bool *)to = true;
         return ST_OK;
     }
     TRY(expect(p, '='));
-    if (a->bytes == A_LIST)
-        return list_attribute(p, a, t);
-    if (a->bytes == A_FLOAT) {
+    if (a->kind == A_LIST)
+        return list_attribute(p, a, t, l);
+    if (a->kind == A_FLOAT) {
         double v;
         TRY(real(p, &v));
         *(float *)to = (float)v;
@@ -373,8 +413,8 @@ static enum status attribute_value(struct parser *p, const struct attribute *a, 
         return ST_OK;
     }
     int64_t v;
-    TRY(integer(p, a->bytes == 1 ? 0 : INT32_MIN, a->bytes == 1 ? 255 : INT32_MAX, &v));
-    memcpy(to, &v, a->bytes);
+    TRY(integer(p, integer_kinds[a->kind].lo, integer_kinds[a->kind].hi, &v));
+    memcpy(to, &v, integer_kinds[a->kind].bytes); /* little-endian host */
     return ST_OK;
 }
 
@@ -391,6 +431,7 @@ static enum status block_attribute(struct parser *p, struct ir_tensor *t)
 
 static enum status tensor_attributes(struct parser *p, struct ir_tensor *t)
 {
+    struct list_lengths lengths = { .given = 0 };
     t->desc.q.definition = 1;
     for (;;) {
         if (accept_word(p, "block")) {
@@ -403,13 +444,33 @@ static enum status tensor_attributes(struct parser *p, struct ir_tensor *t)
                 a = &attributes[i];
         if (!a)
             break;
-        TRY(attribute_value(p, a, t));
+        TRY(attribute_value(p, a, t, &lengths));
     }
+    TRY(check_lists(p, &t->desc.q, &lengths));
     FAIL_IF(t->desc.q.kind >= QUANT_KIND_COUNT, "quant=%u is unknown", t->desc.q.kind);
     FAIL_IF(t->desc.q.kind > Q_TENSOR && !t->desc.q.scales, "scales are missing");
     FAIL_IF(t->desc.q.kind == Q_EXPANSION && !t->desc.q.block_scales, "block scales are missing");
     if (t->desc.q.kind == Q_NONE)
         t->desc.q = (struct quant){ .definition = 2 };
+    return ST_OK;
+}
+
+static enum status checked_desc(struct parser *p, const struct ir_tensor *t)
+{
+    unsigned line, column;
+    enum status st = desc_check(&t->desc, t->name);
+    position(p, &line, &column);
+    return st == ST_OK ? st : status_prefix(st, "line %u, column %u", line, column);
+}
+
+static enum status constant(struct parser *p, struct ir_tensor *t)
+{
+    uint64_t bytes;
+    bool raw = peek(p) == 'x' && t->desc.type == DT_U8 && t->desc.rank == 1; /* how the bytes that kernels made are printed */
+    TRY(values(p, t->desc.type, &t->data, &bytes));
+    FAIL_IF(bytes != desc_bytes(&t->desc), "tensor \"%s\" has %llu bytes of data; its type needs %llu", t->name,
+            (unsigned long long)bytes, (unsigned long long)desc_bytes(&t->desc));
+    t->raw_bytes = raw ? bytes : 0;
     return ST_OK;
 }
 
@@ -424,14 +485,10 @@ static enum status tensor(struct parser *p, enum ir_role role)
     TRY(dims(p, &t.desc.rank, t.desc.dims, &t.desc.dynamic));
     TRY(tensor_attributes(p, &t));
     if (role != IR_ABSENT)
-        TRY(desc_check(&t.desc, t.name));
+        TRY(checked_desc(p, &t));
     FAIL_IF(role == IR_CONST && !t.stripped && peek(p) != '=', "a constant needs data");
-    if (role == IR_CONST && accept(p, '=')) {
-        uint64_t bytes;
-        TRY(values(p, t.desc.type, &t.data, &bytes));
-        FAIL_IF(bytes != desc_bytes(&t.desc), "tensor \"%s\" has %llu bytes of data; its type needs %llu", t.name,
-                (unsigned long long)bytes, (unsigned long long)desc_bytes(&t.desc));
-    }
+    if (role == IR_CONST && accept(p, '='))
+        TRY(constant(p, &t));
     uint32_t index;
     return ir_add_tensor(p->g, &t, &index);
 }
@@ -508,6 +565,7 @@ static enum status node_clamp(struct parser *p, struct ir_node *n)
     TRY(expect(p, ','));
     TRY(real(p, &hi));
     n->post = (struct op_post){ (float)lo, (float)hi };
+    FAIL_IF(!(n->post.lo <= n->post.hi), "the clamp from %g to %g holds nothing", lo, hi);
     return expect(p, ')');
 }
 
@@ -537,7 +595,9 @@ static enum status node(struct parser *p)
     }
     TRY(node_clamp(p, &n));
     uint32_t index;
-    return ir_add_node(p->g, &n, &index);
+    TRY(ir_add_node(p->g, &n, &index));
+    p->g->nodes.at[index].post = n.post; /* also a clamp to [0, 0], which ir_add_node takes for none */
+    return ST_OK;
 }
 
 static enum status body(struct parser *p)

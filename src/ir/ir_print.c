@@ -175,6 +175,8 @@ static void put_tensor(struct str *o, const struct ir_graph *g, uint32_t i, size
     str_add(o, " : ");
     put_type(o, &t->desc);
     put_quant(o, &t->desc);
+    if (t->desc.format)
+        str_addf(o, " format=%u", t->desc.format);
     if (t->client_id)
         str_addf(o, " id=%u", t->client_id);
     if (t->client_type)

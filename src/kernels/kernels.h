@@ -61,7 +61,8 @@ size_t kernel_args_size(enum op_id op);
 
 /* Fill args and choose the best variant at or below `isa`. `c` must have passed op_check; types without a kernel are refused with
  * the operator, the types seen and the types there are. c->aux is what kernel_aux asked for, or n_aux 0. Binding again with
- * smaller dimensions (dynamic shapes) is allowed at any time and allocates nothing. */
+ * smaller dimensions (dynamic shapes) is allowed at any time and allocates nothing. Args may keep pointers into the descriptors'
+ * arrays (scales, offsets) and to aux: both must live as long as args are used. */
 enum status kernel_bind(const struct op_call *c, enum isa isa, void *args, struct kernel_bound *ret);
 
 /* ---- inside kernels/ and for its tests: the variants of a family ----------------------------------------------------- */

@@ -16,13 +16,18 @@ static inline double math_bits_(uint64_t u)
     return d;
 }
 
-/* exp(x). NaN gives NaN, overflow infinity, results below the normal range are rounded into it (twice, harmless after rounding to f32). */
-static inline double math_exp_inline(double x)
+/* exp in two steps, for loops: limit all arguments in one loop, then math_exp_core in another. (In one loop compilers specialise the
+ * limits and give up on vectors.) Beyond the limits the answer is 0 or infinity. A NaN fails both tests and stays. */
+static inline double math_exp_limit(double x)
 {
-    /* Beyond these the answer is 0 or infinity; the limits keep the integer below small. A NaN fails both tests and stays. */
     x = x < -760.0 ? -760.0 : x;
-    x = x > 720.0 ? 720.0 : x;
+    return x > 720.0 ? 720.0 : x;
+}
 
+/* exp(x) of a limited x. NaN gives NaN, overflow infinity, results below the normal range are rounded into it (twice, harmless after
+ * rounding to f32). */
+static inline double math_exp_core(double x)
+{
     /* x = n ln2 + r, |r| <= ln2/2. Adding 1.5 * 2^52 rounds n to an integer and leaves it in the low bits of the sum.
      * The high part of ln2 has 32 significant bits, so n * high is exact. */
     const double magic = 0x1.8p52, log2e = 0x1.71547652b82fep+0;
@@ -50,9 +55,23 @@ static inline double math_exp_inline(double x)
     p = p * (r * r) + r;
 
     /* Two factors, because 2^n itself leaves the range before the product does. */
-    int64_t half = n >> 1, rest = n - half;
+    int64_t half = (int64_t)((uint64_t)(n + 2048) >> 1) - 1024, rest = n - half; /* n >> 1, with a shift that all vectors have */
     double a = math_bits_((uint64_t)(half + 1023) << 52), b = math_bits_((uint64_t)(rest + 1023) << 52);
     return (p * a + a) * b;
+}
+
+static inline double math_exp_inline(double x)
+{
+    return math_exp_core(math_exp_limit(x));
+}
+
+/* tanh(x) of the limited e = exp(2 |x|): near 0, where 1 - 2 / (e + 1) would cancel, the first terms of the series. Relative error
+ * below 2^-40. */
+static inline double math_tanh_core(double x, double e)
+{
+    double a = x < 0.0 ? -x : x, big = 1.0 - 2.0 / (e + 1.0), small = a - a * a * a * (1.0 / 3.0);
+    double r = a < 0x1p-10 ? small : big;
+    return x < 0.0 ? -r : x == 0.0 ? x : r;
 }
 
 double math_exp(double x);

@@ -20,7 +20,7 @@ void mover_stored(const struct tensor_desc *out, const struct op_call *c, double
 enum status mover_constant(struct mover *m, const struct tensor_desc *in, const struct tensor_desc *out, const struct op_call *c,
                            double real)
 {
-    uint8_t stored[8];
+    _Alignas(8) uint8_t stored[8];
     float f;
     mover_stored(in, c, real, stored);
     if (m->copy || !dtype_is_fixed(in->type)) {

@@ -12,7 +12,7 @@
 struct mover {
     bool copy;
     uint8_t bytes; /* of an element; 0: packed 4-bit values */
-    uint8_t zero[8]; /* the constant to fill with, as stored in the output; real zero unless mover_constant says otherwise */
+    _Alignas(8) uint8_t zero[8]; /* the constant to fill with, as stored in the output; real zero unless mover_constant says otherwise */
     struct codec in, out;
 };
 

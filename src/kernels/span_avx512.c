@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans for the instruction set of the suffix. */
 #define KERNEL_ISA avx512
+#include "kernels/span_f16_vector.h"
 #include "kernels/span_body.h"

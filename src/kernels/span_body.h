@@ -151,15 +151,21 @@ static void load_f16(const struct codec *c, const void *base, int64_t at, int64_
 {
     const uint16_t *p = (const uint16_t *)base + at;
     (void)c;
-    for (uint32_t i = 0; i < n; i++)
-        dst[i] = ku_f16_to_f32(p[i * stride]);
+    if (stride == 1)
+        f16_row_load(p, n, dst);
+    else
+        for (uint32_t i = 0; i < n; i++)
+            dst[i] = ku_f16_to_f32(p[i * stride]);
 }
 
 static void store_f16(const struct codec *c, void *base, int64_t at, int64_t stride, uint32_t n, const float *src)
 {
     uint16_t *p = (uint16_t *)base + at;
-    for (uint32_t i = 0; i < n; i++)
-        p[i * stride] = ku_f32_to_f16(c->limited ? limit(c, src[i]) : src[i]);
+    if (stride == 1 && !c->limited)
+        f16_row_store(p, n, src);
+    else
+        for (uint32_t i = 0; i < n; i++)
+            p[i * stride] = ku_f32_to_f16(c->limited ? limit(c, src[i]) : src[i]);
 }
 
 static void load_bf16(const struct codec *c, const void *base, int64_t at, int64_t stride, uint32_t n, float *dst)

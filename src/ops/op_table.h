@@ -19,6 +19,7 @@
 #define ANY_NUMBER(n, t) {n, t, PORT_VARIADIC | PORT_OPTIONAL}
 #define WEIGHT(n, t) {n, t, PORT_AXIS}
 #define ENCODED(n, t) {n, t, PORT_AXIS}
+#define OPT_ENCODED(n, t) {n, t, PORT_OPTIONAL | PORT_AXIS}
 #define OUT(n, t) {n, t, 0}
 
 #define P_U32(n, ...) {.name = n, .type = DT_U32, __VA_ARGS__}

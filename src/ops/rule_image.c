@@ -166,22 +166,16 @@ static enum status patches(const struct op_call *c, const uint32_t *image, uint6
     return ST_OK;
 }
 
-/* The order of the flattened dimensions is not public: rank and size are checked, the rest is the kernel's. */
+/* Matrices have torch's order: [batch, channel * tap, window]. */
 RULE(im2col)
 {
-    char text[DESC_TEXT_MAX];
     const struct tensor_desc *x = c->in[0];
     uint64_t count, taps;
     TRY(rule_rank(c, 0, 4, nhwc));
     TRY(patches(c, &x->dims[1], &count, &taps));
+    REFUSE_IF(taps > UINT32_MAX, c, "parameter \"kernel_size\" makes patches of %llu pixels; fewer are expected", (unsigned long long)taps);
     rule_type_computed(&want[0], x);
-    if (want[0].rank == 0)
-        return rule_set(c, &want[0], 3, (uint64_t[]){x->dims[0], taps * x->dims[3], count});
-    unsigned __int128 all = (unsigned __int128)x->dims[0] * x->dims[3] * count * taps;
-    REFUSE_IF(want[0].rank != 3 || want[0].dims[0] != x->dims[0] || desc_count(&want[0]) != all, c,
-              "output 0 is %s; rank 3 with batch %u, %llu values per patch and %llu patches is expected", desc_text(&want[0], text), x->dims[0],
-              (unsigned long long)(taps * x->dims[3]), (unsigned long long)count);
-    return ST_OK;
+    return rule_set(c, &want[0], 3, (uint64_t[]){x->dims[0], taps * x->dims[3], count});
 }
 
 RULE(col2im)
@@ -192,9 +186,9 @@ RULE(col2im)
     TRY(rule_rank(c, 0, 3, "[batch, values, patches]"));
     REFUSE_IF(want[0].rank != 4, c, "output 0 has rank %u; 4 is expected, it says the image size (%s)", want[0].rank, nhwc);
     TRY(patches(c, &want[0].dims[1], &count, &taps));
-    unsigned __int128 all = (unsigned __int128)want[0].dims[0] * want[0].dims[3] * count * taps;
-    REFUSE_IF(want[0].dims[0] != x->dims[0] || desc_count(x) != all, c, "output 0 is %s, which %llu patches of %llu values per channel make; input 0 has %llu values",
-              desc_text(&want[0], text), (unsigned long long)count, (unsigned long long)taps, (unsigned long long)desc_count(x));
+    bool ok = want[0].dims[0] == x->dims[0] && x->dims[2] == count && taps <= UINT32_MAX && x->dims[1] == taps * want[0].dims[3];
+    REFUSE_IF(!ok, c, "output 0 is %s, which %llu patches of %llu values per channel make; input 0 has %u patches of %u values",
+              desc_text(&want[0], text), (unsigned long long)count, (unsigned long long)taps, x->dims[2], x->dims[1]);
     rule_type_computed(&want[0], x);
     return ST_OK;
 }

@@ -24,7 +24,7 @@ static bool foldable(const struct ir_graph *g, const struct ir_node *n)
     }
     for (uint32_t i = 0; i < n->n_out; i++) {
         const struct ir_tensor *t = &g->tensors.at[n->out[i]];
-        if (t->role != IR_NATIVE)
+        if (t->role != IR_NATIVE || t->desc.dynamic)
             return false;
         out += desc_bytes(&t->desc);
     }

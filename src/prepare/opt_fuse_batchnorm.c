@@ -35,9 +35,11 @@ static bool can_fuse(const struct ir_graph *g, const struct ir_uses *u, const st
            const_f32(g, p->in[1]) && (!bias || const_f32(g, p->in[2])) && const_f32(g, bn->in[1]) && (!offset || const_f32(g, bn->in[2]));
 }
 
-static enum status new_weights(struct ir_graph *g, uint32_t from, int axis, const float *gamma, uint32_t *ret)
+/* Named after the node: weights may be shared by several, each with its own Batchnorm. */
+static enum status new_weights(struct ir_graph *g, const struct ir_node *conv, const float *gamma, uint32_t *ret)
 {
-    const struct ir_tensor *t = &g->tensors.at[from];
+    const struct ir_tensor *t = &g->tensors.at[conv->in[1]];
+    int axis = channel_axis(conv->op->id);
     const float *w = t->data;
     uint64_t n = desc_count(&t->desc), channels = t->desc.dims[axis], inner = 1;
     for (int i = axis + 1; i < t->desc.rank; i++)
@@ -47,7 +49,7 @@ static enum status new_weights(struct ir_graph *g, uint32_t from, int axis, cons
     for (uint64_t i = 0; i < n; i++)
         scaled[i] = w[i] * gamma[i / inner % channels];
     struct ir_tensor c = *t;
-    c.name = arena_printf(&g->arena, "%s.scaled", t->name);
+    c.name = arena_printf(&g->arena, "%s.scaled.of.%s", t->name, conv->name);
     c.data = scaled;
     return ir_add_const(g, &c, true, ret);
 }
@@ -61,7 +63,7 @@ static enum status new_bias(struct ir_graph *g, const struct ir_node *conv, cons
     RETURN_IF(!b, ST_NO_MEMORY, "no memory for the bias of \"%s\"", conv->name);
     for (uint32_t c = 0; c < channels; c++)
         b[c] = (old ? old[c] : 0) * gamma[c] + (beta ? beta[c] : 0);
-    struct ir_tensor t = { .name = arena_printf(&g->arena, "%s.bias", conv->name), .desc = { .type = DT_F32, .rank = 1, .dims = { channels } },
+    struct ir_tensor t = { .name = arena_printf(&g->arena, "bias.of.%s", conv->name), .desc = { .type = DT_F32, .rank = 1, .dims = { channels } },
                            .data = b };
     return ir_add_const(g, &t, true, ret);
 }
@@ -69,9 +71,8 @@ static enum status new_bias(struct ir_graph *g, const struct ir_node *conv, cons
 static enum status fuse(struct ir_graph *g, uint32_t conv_at, uint32_t bn_at)
 {
     struct ir_node *conv = &g->nodes.at[conv_at], *bn = &g->nodes.at[bn_at];
-    int axis = channel_axis(conv->op->id);
-    uint32_t channels = g->tensors.at[conv->in[1]].desc.dims[axis], w, b;
-    TRY(new_weights(g, conv->in[1], axis, const_f32(g, bn->in[1]), &w));
+    uint32_t channels = (uint32_t)desc_count(&g->tensors.at[bn->in[1]].desc), w, b;
+    TRY(new_weights(g, conv, const_f32(g, bn->in[1]), &w));
     TRY(new_bias(g, conv, bn, channels, &b));
     uint32_t *in = arena_array(&g->arena, uint32_t, 3);
     RETURN_IF(!in, ST_NO_MEMORY, "no memory for node \"%s\"", conv->name);

@@ -44,8 +44,8 @@ static int compare_sorted(const void *pa, const void *pb)
 
 static enum status check_buf(const struct plan_buf *b, size_t i)
 {
-    RETURN_IF(b->first > b->last, ST_INVALID_ARG, "memory plan: buffer %zu lives from step %u to step %u; first must not be after last",
-              i, b->first, b->last);
+    RETURN_IF(b->first > b->last, ST_INVALID_ARG,
+              "memory plan: buffer %zu lives from step %u to step %u; first must not be after last", i, b->first, b->last);
     RETURN_IF(b->size > PLAN_MAX, ST_INVALID_ARG, "memory plan: buffer %zu has %llu bytes; at most 2^63 - 1 are allowed", i,
               (unsigned long long)b->size);
     if (b->fixed == PLAN_ANY)

@@ -10,8 +10,8 @@
  *       +------------------> step
  *
  * plan.c checks and cuts the problem into parts that share no step; plan_greedy.c makes a first plan for each part;
- * where that misses the bound, plan_portfolio.c asks plan_exact.c again and again whether a smaller capacity is enough.
- * plan_bound.c turns lifetimes into the few sections of time that matter. */
+ * where that misses the bound, plan_portfolio.c asks plan_exact.c again and again whether a smaller capacity is enough
+ * (plan_state.c holds that search's tables and moves). plan_bound.c turns lifetimes into the few sections of time that matter. */
 #ifndef PREPARE_PLAN_H
 #define PREPARE_PLAN_H
 

@@ -8,8 +8,8 @@
  *     floor  3 |#####         #######      the buffers whose `low` is the valley's floor lie inside it altogether, and
  *            2 |#####    #####             nothing can come below them any more. One of them is chosen, and either
  *            1 |     ####                    place:  it lies right there; all that overlap it in time move above its top
- *     section   0 1 2 3 4 5 6 7 8            raise:  it lies higher, so it rests on something not yet placed; its `low`
- *                                                    becomes the least top of what could carry it
+ *     section   0 1 2 3 4 5 6 7 8            raise:  it lies higher, above something not yet placed; its `low` becomes
+ *                                                    the least top of what that could be (plan_state.c)
  *
  * The two cases exclude each other, so no plan is met twice. A case is refuted when a buffer's `low` + size, or a section's
  * floor + bytes still to place, exceeds the capacity, or when nothing is left that could carry a raised buffer.
@@ -55,15 +55,16 @@ static uint32_t choose_section(const struct plan_exact *x, uint32_t lo, uint32_t
     return best;
 }
 
-/* The buffer to decide on: a raised or fixed one at the floor, which leave no choice, or the one with the largest key. */
-static uint32_t choose_item(const struct plan_exact *x, const struct plan_section *sec)
+/* The buffer to decide on, among those at the floor of the section. A raised, a fixed, or one that spans the whole side
+ * leaves no choice and comes first; else the one with the largest key. */
+static uint32_t choose_item(const struct plan_exact *x, const struct plan_frame *f, const struct plan_section *sec)
 {
     uint32_t best = PLAN_NOBODY;
     for (uint32_t k = sec->live; k < sec->live_end; k++) {
         uint32_t i = x->live[k];
         if (x->low[i] != sec->floor)
             continue;
-        if (x->item[i].flags & (PLAN_RAISED | PLAN_FIXED))
+        if ((x->item[i].flags & (PLAN_RAISED | PLAN_FIXED)) || (x->item[i].a == f->lo && x->item[i].b == f->hi))
             return i;
         if (best == PLAN_NOBODY || x->how->key[i] > x->how->key[best])
             best = i;
@@ -91,7 +92,7 @@ static bool raise_kin(struct plan_exact *x, uint32_t i)
 static bool advance(struct plan_exact *x, struct plan_frame *f)
 {
     for (;;) {
-        uint32_t i = choose_item(x, &x->section[choose_section(x, f->lo, f->hi)]);
+        uint32_t i = choose_item(x, f, &x->section[choose_section(x, f->lo, f->hi)]);
         bool apart = false;
         f->mark = x->trail.n;
         if (!(x->item[i].flags & PLAN_RAISED)) {

@@ -18,7 +18,7 @@
 #include "prepare/cx.h"
 #include "prepare/plan.h"
 
-enum { PLAN_NODES = 20000, MACS_PER_TILE = 1 << 16 };
+enum { MACS_PER_TILE = 1 << 16 };
 
 /* One buffer that one or more tensors share. */
 struct group {
@@ -205,7 +205,7 @@ static enum status solve(struct planner *p)
             b[n++] = (struct plan_buf){ .size = round_up(cx->nodes[k].work_bytes, align) * cx->nodes[k].tiles, .align = align, .first = k,
                                         .last = k, .fixed = PLAN_ANY };
     /* Counted search steps decide how far the planner looks, so that the same graph gives the same binary everywhere. */
-    struct plan_opts o = { .deadline_ns = cx->target->plan_budget_ns, .max_nodes = PLAN_NODES };
+    struct plan_opts o = { .deadline_ns = PLAN_FOREVER, .max_nodes = cx->target->plan_nodes ? cx->target->plan_nodes : 1 };
     struct plan_result r;
     TRY(plan_solve(b, n, &o, &r));
     RETURN_IF(cx->target->scratch_limit && r.total > cx->target->scratch_limit, ST_PREPARE_FAILED,

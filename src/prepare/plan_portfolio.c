@@ -5,11 +5,11 @@
  * there are many short attempts: rounds over a few orders (by area, lifetime, size ...), each round a little longer than
  * the one before, and from the second on with the keys shaken by pseudo-random factors (a fixed seed: same input, same plan).
  *
- * Most attempts ask for the goal itself (the lower bound, or the client's capacity). Every few rounds one asks for
- * something easier, between the goal and the best plan so far, so that there is progress at any deadline:
+ * Most rounds ask for the goal itself (the lower bound, or the client's capacity). Every few rounds one asks for something
+ * easier, between the goal and the best plan so far, so that there is progress at any deadline:
  *
- *     goal |------------------|---------|----| best        after each such failure half as far below the best plan
- *                           1/2       3/4  7/8
+ *     goal |------------------x---------x----x----| best   by turns; each success brings the best plan down
+ *                            1/2       3/4  7/8
  *
  * A refuted capacity raises the lower bound; when it meets the best plan, that is optimal. */
 #include "prepare/plan.h"
@@ -18,10 +18,10 @@
 #include "base/mem.h"
 
 enum {
-    FIRST_NODES = 2000,    /* steps of an attempt in the first round; each round is a fifth longer */
-    EASIER_EVERY = 3,      /* every third round asks for an easier capacity */
+    FIRST_NODES = 500,     /* steps of an attempt in the first round; each round is a tenth longer */
+    NODES_PER_BUFFER = 2,  /* and as many more for each buffer */
+    EASIER_EVERY = 3,      /* every third round, the second first, asks for easier capacities */
     LOWEST_EVERY = 4,      /* every fourth uses the other rule for valleys */
-    MAX_HALVINGS = 16,
 };
 #define SHAKE 3.5          /* keys are multiplied by 1/4.5 ... 4.5 */
 
@@ -124,31 +124,33 @@ static enum plan_answer attempt(struct portfolio *p, const struct plan_try *t)
     return answer;
 }
 
+/* One round over all orders; an easier round uses both rules by turns. */
+static enum status one_round(struct portfolio *p, uint64_t goal, uint32_t round, uint64_t nodes)
+{
+    bool easier = round % EASIER_EVERY == 1;
+    for (uint32_t k = 0; k < ORDERS && budget_left(p->budget); k++) {
+        uint64_t aim = goal > *p->lower ? goal : *p->lower, below = *p->total - 1;
+        if (aim > below)
+            return ST_OK;
+        if (easier)
+            aim = below - ((below - aim) >> (1 + k % 3));
+        bool lowest = easier ? k % 2 : round % LOWEST_EVERY == LOWEST_EVERY - 1;
+        make_keys(p, orders[k], round > 0);
+        struct plan_try t = { .capacity = aim, .key = p->key, .nodes = nodes,
+                              .rule = lowest ? PLAN_LOWEST_FIRST : PLAN_FEWEST_CHOICES };
+        enum plan_answer answer = attempt(p, &t);
+        RETURN_IF(answer == PLAN_OUT_OF_MEMORY, ST_NO_MEMORY, "memory plan: search over %u buffers", p->n);
+    }
+    return ST_OK;
+}
+
 static enum status rounds(struct portfolio *p, uint64_t goal)
 {
-    uint64_t nodes = FIRST_NODES;
-    uint32_t halvings = 1;
-    for (uint32_t round = 0; budget_left(p->budget); round++) {
-        bool easier = round % EASIER_EVERY == EASIER_EVERY - 1;
-        for (uint32_t k = 0; k < ORDERS && budget_left(p->budget); k++) {
-            uint64_t aim = goal > *p->lower ? goal : *p->lower;
-            if (*p->total <= aim)
-                return ST_OK;
-            uint64_t below = *p->total - 1;
-            if (easier)
-                aim = below - ((below - aim) >> halvings);
-            make_keys(p, orders[k], round > 0);
-            struct plan_try t = { .capacity = aim, .key = p->key, .nodes = nodes,
-                                  .rule = round % LOWEST_EVERY == LOWEST_EVERY - 1 ? PLAN_LOWEST_FIRST : PLAN_FEWEST_CHOICES };
-            enum plan_answer answer = attempt(p, &t);
-            RETURN_IF(answer == PLAN_OUT_OF_MEMORY, ST_NO_MEMORY, "memory plan: search over %u buffers", p->n);
-            if (easier && answer == PLAN_GAVE_UP && k == ORDERS - 1 && halvings < MAX_HALVINGS)
-                halvings++;
-            else if (easier && answer != PLAN_GAVE_UP)
-                halvings = 1;
-        }
+    uint64_t nodes = FIRST_NODES + (uint64_t)NODES_PER_BUFFER * p->n;
+    for (uint32_t round = 0; budget_left(p->budget) && *p->total > goal && *p->total > *p->lower; round++) {
+        TRY(one_round(p, goal, round, nodes));
         if (nodes < UINT64_MAX / 2)
-            nodes += nodes / 5;
+            nodes += nodes / 10;
     }
     return ST_OK;
 }

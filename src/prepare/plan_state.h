@@ -12,7 +12,6 @@
 #define PLAN_FIXED 4u
 #define PLAN_NOBODY UINT32_MAX
 
-
 enum plan_trail_kind { PLAN_TRAIL_LOW, PLAN_TRAIL_FLOOR, PLAN_TRAIL_PLACE };
 struct plan_trail {
     uint64_t value;

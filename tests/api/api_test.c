@@ -3,10 +3,12 @@
 #include "api_test.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const QnnInterface_t *provider;
 QNN_INTERFACE_VER_TYPE q;
@@ -84,6 +86,17 @@ void explanation_has(uint32_t code, const char *text, const char *file, int line
         return;
     print_error("the explanation of %u does not mention \"%s\": %s\n", code, text, got);
     _fail(file, line);
+}
+
+void hush(bool on)
+{
+    static int loud = -1, nowhere = -1;
+    fflush(stderr);
+    if (loud < 0) {
+        loud = fcntl(2, F_DUPFD_CLOEXEC, 3);
+        nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    }
+    dup2(on ? nowhere : loud, 2);
 }
 
 void floats_are(const float *got, const float *wanted, uint32_t n, float tolerance)

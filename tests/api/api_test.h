@@ -43,6 +43,9 @@ void result_is(Qnn_ErrorHandle_t got, uint32_t wanted, const char *call, const c
 void explanation_has(uint32_t code, const char *text, const char *file, int line);
 const char *explain(Qnn_ErrorHandle_t e); /* the verbose message; valid until the next call on this thread */
 
+/* Keep the library's default log off standard error where thousands of refusals are wanted. Not nested. */
+void hush(bool on);
+
 void floats_are(const float *got, const float *wanted, uint32_t n, float tolerance);
 
 /* ---- tensors -------------------------------------------------------------------------------------------------------------- */

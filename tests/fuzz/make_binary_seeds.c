@@ -102,7 +102,7 @@ static const struct {
 
 static void put_prepared(void)
 {
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 4, .plan_budget_ns = 1000000000 };
+    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 4, .plan_nodes = 20000};
     struct prepare_opts o = { .binary = { .backend_id = 3 }, .opt_level = 2 };
     for (size_t i = 0; i < sizeof(prepared) / sizeof(prepared[0]); i++) {
         struct ir_graph *g = NULL;

@@ -4,6 +4,7 @@
 The oracle knows the operators' definitions and docs/numerics.md, not the kernels: windows are taken from a padded array, fixed point is computed
 in Python integers or int64, floats in float64 with a bound. Every case runs on every instruction set and in several tiles.
 """
+import copy
 import sys
 
 import numpy as np
@@ -149,22 +150,45 @@ def spatial_case(op):
 def matrix_case(op):
     m, k, n = size(20), int(pick(channels(), rng.integers(1, 700))), channels()
     if op == "FullyConnected":
-        return dict(op=op, xshape=(m, k), wshape=(n, k), caxis=0, co=n, nscale=n, params={})
+        shape = pick((m, k), (1, m, k), (m, 1, 1, k), (1, k))
+        return dict(op=op, xshape=shape, wshape=(n, k), caxis=0, co=n, nscale=n, params={})
     ta, tb = bool(rng.integers(2)), bool(rng.integers(2))
     batch = [size(3) for _ in range(rng.integers(0, 3))]
     xb = [d if rng.integers(3) else 1 for d in batch]
     wb = [d if rng.integers(3) else 1 for d in batch]
-    wb = wb[rng.integers(0, len(wb) + 1):] if rng.integers(2) else wb
+    cut = int(rng.integers(0, len(batch) + 1))
+    if rng.integers(3) == 0:
+        wb = wb[cut:]
+    elif rng.integers(3) == 0:
+        xb = xb[cut:]
     xs = tuple(xb) + ((k, m) if ta else (m, k))
     ws = tuple(wb) + ((n, k) if tb else (k, n))
     return dict(op=op, xshape=xs, wshape=ws, caxis=len(ws) - (2 if tb else 1), co=n, nscale=n, ta=ta, tb=tb,
                 params={"transpose_in0": b8(ta), "transpose_in1": b8(tb)})
 
 
+def one_dimensional(c):
+    """The same case for the operator without a height."""
+    d = dict(c, xshape=(c["xshape"][0], 1) + c["xshape"][2:], wshape=(1,) + c["wshape"][1:], stride=[1, c["stride"][1]],
+             dilation=[1, c["dilation"][1]], pads=[[0, 0], c["pads"][1]])
+    d["line"] = c["op"].replace("2d", "1d")
+    d["params"] = {"stride": P(d["stride"][1], "u32"), "pad_amount": u32(d["pads"][1])}
+    if "opad" in c:
+        d["opad"] = [0, c["opad"][1]]
+        d["params"]["output_padding"] = P(d["opad"][1], "u32")
+    else:
+        d["params"]["dilation"] = P(d["dilation"][1], "u32")
+    if "group" in c["params"]:
+        d["params"]["group"] = c["params"]["group"]
+    return d
+
+
 def new_case():
     op = pick("Conv2d", "Conv2d", "DepthWiseConv2d", "TransposeConv2d", "FullyConnected", "MatMul")
     while True:
         c = matrix_case(op) if op in ("FullyConnected", "MatMul") else spatial_case(op)
+        if "stride" in c and rng.integers(5) == 0:
+            c = one_dimensional(c)
         x, w = np.zeros(c["xshape"], np.float32), np.zeros(c["wshape"], np.float32)
         if c["xshape"] and np.prod(c["xshape"]) * np.prod(c["wshape"][:-1]) > 3e6 or np.prod(c["wshape"]) > 2e5:
             continue
@@ -178,15 +202,27 @@ def new_case():
 
 def run_everywhere(c, ins, outs, post):
     """Every instruction set, with and without constants made at prepare, in one and several tiles: the same bits. Returns ref's."""
-    first = None
+    first, op = None, c["op"]
+    if "line" in c:
+        op, ins, outs = c["line"], list(ins), [drop_axis(outs[0], 1)]
+        ins[0], ins[1] = drop_axis(ins[0], 1), drop_axis(ins[1], 0)
     for isa in ISAS:
         for tiles in (1, int(rng.integers(2, 9))):
-            y = probe.run(c["op"], ins, outs, c["params"], isa=isa, post=post, tiles=tiles)[0]
+            y = probe.run(op, ins, outs, c["params"], isa=isa, post=post, tiles=tiles)[0]
             if first is None:
                 first = y
             same = (y == first) | ((y != y) & (first != first))
             assert same.all(), f"{probe.kernel} in {tiles} tiles differs from ref in {np.count_nonzero(~same)} of {y.size}: {describe(c)}"
-    return first
+    return first.reshape(c["oshape"])
+
+
+def drop_axis(t, axis):
+    """The same tensor without a dimension of 1."""
+    t = copy.copy(t)
+    t.array = np.squeeze(t.array, axis)
+    t.shape = t.array.shape
+    t.axis = t.axis - 1 if t.axis > axis else t.axis
+    return t
 
 
 def describe(c):
@@ -237,7 +273,7 @@ def fixed_case():
     bad = got.astype(np.int64) != want
     assert not bad.any(), f"{probe.kernel}: {np.count_nonzero(bad)} of {bad.size} differ, first {got[bad][:4]} for {want[bad][:4]}: " \
                           f"{xt} {wt} {ot} bits {bits} per_axis {per_axis} zero_w {zero_w} bias {kind} const {const} post {post} {describe(c)}"
-    return f"{c['op']} {xt}x{wt}"
+    return f"{c.get('line', c['op'])} {xt}x{wt}"
 
 
 def fixed_bias(kind, n, unit, spread, ins, const):
@@ -279,7 +315,7 @@ def float_case():
     bound = k * 2.0**-24 * size_ + (2.0**-11 * np.abs(exact) + 2.0**-24 if t == "f16" else 0)
     bad = ~(np.abs(got - exact) <= bound)
     assert not bad.any(), f"{probe.kernel}: {np.count_nonzero(bad)} of {bad.size} out of bounds, first {got[bad][:4]} for {exact[bad][:4]}: {describe(c)}"
-    return f"{c['op']} {t}"
+    return f"{c.get('line', c['op'])} {t}"
 
 
 def specials():
@@ -297,9 +333,26 @@ def specials():
             assert y[0, 0] == 0 and np.signbit(y[0, 0]), (probe.kernel, y)
 
 
+def wide_sums():
+    """More 8-bit products than 32 bits hold, and a bias at the end of its range: still exact."""
+    k = 40000
+    for xv, wv, bias in ((255, 255, 0), (255, 0, -2**31), (0, 255, 2**31 - 1), (255, 255, 2**31 - 1)):
+        x, w = np.full((2, k), xv), np.full((3, k), wv)
+        x[1, ::7] = 3
+        acc = (x - 0).astype(np.int64) @ (w - 0).astype(np.int64).T + bias
+        scale = np.float32(np.float64(np.abs(acc).max()) / 60000)
+        want = requant(acc, np.full(3, 1.0 / np.float64(scale)).astype(np.float32), 0, -32768, 32767)
+        for isa in ISAS:
+            for const in (False, True):
+                y = probe.run("FullyConnected", [T(x, "uq8", scale=1.0), T(w, "uq8", scale=1.0, const=const),
+                                                 T(np.full(3, bias), "sq32", scale=1.0, const=const)], [O((2, 3), "sq16", scale=scale)], isa=isa)[0]
+                assert (y == want).all(), (probe.kernel, y, want)
+
+
 def main():
     seen = {}
     specials()
+    wide_sums()
     for kind, n in ((fixed_case, 2500), (float_case, 900)):
         for _ in range(scaled(n)):
             name = kind()

@@ -120,6 +120,16 @@ def float_case(c):
     near(got, want, 1, op, params, e)
 
 
+def range_case(c):
+    """Arguments of every size, both signs, for every function."""
+    e = Enc("f32")
+    op, params, fn, _ = choose(c)
+    x = (2.0 ** c.r.uniform(-149, 128, 400) * c.r.choice([-1, 1], 400)).astype(F)
+    x = np.where(c.r.random(400) < 0.5, x, (2.0 ** c.r.uniform(-40, 8, 400)).astype(F) * np.sign(x)).astype(F)
+    got = c.run(op, [e.tensor(x)], [e.out(x.shape)], params)[0]
+    near(got, fn(x.astype(np.float64)), 1, op, params, "all sizes")
+
+
 def int_case(c):
     t = c.pick("i8", "i16", "i32", "i64", "u8")
     e = Enc(t)
@@ -158,6 +168,7 @@ def main():
     for _ in range(scaled(500)):
         fixed_case(c, "8")
         float_case(c)
+        range_case(c)
         bad += int_case(c)
     for _ in range(scaled(40)):
         fixed_case(c, "16")

@@ -105,6 +105,11 @@ def _pack4(a):
     return (flat[0::2] | (flat[1::2] << 4)).astype(np.uint8)
 
 
+def _unpack4(raw, count, signed):
+    nibbles = np.stack([raw & 15, raw >> 4], -1).reshape(-1)[:count].astype(np.int8)
+    return np.where(nibbles > 7, nibbles - 16, nibbles).astype(np.int8) if signed else nibbles.astype(np.uint8)
+
+
 class Probe:
     def __init__(self, path=None):
         path = path or os.environ.get("OPENQNN_PROBE") or (sys.argv[1] if len(sys.argv) > 1 else None)
@@ -161,5 +166,8 @@ class Probe:
         for buf, start, n, t in kin + kout:
             assert (buf[:start] == 0x5c).all() and (buf[start + n:] == 0x5c).all(), f"{self.kernel}: wrote outside of a tensor"
         for buf, start, n, t in kout:
-            result.append(np.frombuffer(buf[start:start + n].tobytes(), NUMPY[t.dtype]).reshape(t.shape))
+            raw = buf[start:start + n]
+            if t.dtype in ("sq4", "uq4"):
+                raw = _unpack4(raw, int(np.prod(t.shape, dtype=np.int64)), t.dtype == "sq4")
+            result.append(np.frombuffer(raw.tobytes(), NUMPY[t.dtype]).reshape(t.shape))
         return result

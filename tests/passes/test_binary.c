@@ -343,6 +343,13 @@ static void spoil_far_step(struct handmade *h) { h->commands[3].step = 1000; }
 static void spoil_align(struct handmade *h) { h->src.info.scratch_align = 48; }
 static void spoil_io_alias(struct handmade *h) { h->tensors[HM_R].offset = 17; }
 static void spoil_aux(struct handmade *h) { h->nodes[HM_RELU].n_aux = 1, h->nodes[HM_RELU].aux = h->relu_in; }
+static void spoil_work_over_output(struct handmade *h) { h->nodes[HM_ADD].work_bytes = 64; }
+static void spoil_half_in_place(struct handmade *h) { h->tensors[HM_R].place = PLACE_SCRATCH, h->tensors[HM_R].offset = 64, h->src.info.scratch_bytes += 64; }
+static void spoil_same_step(struct handmade *h)
+{
+    h->commands[1].step = 0; /* Relu reads what Add writes in the same step */
+    h->commands[2].step = h->commands[3].step = 1;
+}
 static void spoil_scale(struct handmade *h)
 {
     h->tensors[HM_C].desc.type = DT_SQ32;
@@ -361,7 +368,8 @@ static void test_spoiled(void **state)
         CASE(spoil_type), CASE(spoil_place), CASE(spoil_no_place), CASE(spoil_output_in_input), CASE(spoil_output_in_const),
         CASE(spoil_operand), CASE(spoil_absent), CASE(spoil_count), CASE(spoil_perm), CASE(spoil_clamp), CASE(spoil_nan_clamp),
         CASE(spoil_work), CASE(spoil_work_offset), CASE(spoil_command_node), CASE(spoil_command_range), CASE(spoil_step),
-        CASE(spoil_far_step), CASE(spoil_align), CASE(spoil_io_alias), CASE(spoil_aux), CASE(spoil_scale),
+        CASE(spoil_far_step), CASE(spoil_align), CASE(spoil_io_alias), CASE(spoil_aux), CASE(spoil_scale), CASE(spoil_work_over_output),
+        CASE(spoil_half_in_place), CASE(spoil_same_step),
 #undef CASE
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -434,7 +442,7 @@ static void test_compact(void **state)
     assert_non_null(c);
     hm_make(&made, "net", 2, 3);
     for (uint32_t i = 0; i < N; i++)
-        c[i] = (struct binary_command){ i % HM_NODES, i, i + 1, i / 10 };
+        c[i] = (struct binary_command){ i / 10 % HM_NODES, i, i + 1, i / 10 };
     made.src.commands = c;
     made.src.n_commands = N;
     write_and_open(&made, &im, &b);

@@ -51,6 +51,8 @@ static void print_memory(const struct binary_graph *g)
     uint64_t sum = 0;
     for (uint32_t t = 0; t < g->n_tensors; t++)
         sum += g->tensors[t].place == PLACE_SCRATCH ? g->tensors[t].bytes : 0;
+    for (uint32_t c = 0; c < g->n_commands; c++) /* every tile has a workspace */
+        sum += g->nodes[g->commands[c].node].work_bytes;
     if (i->scratch_bytes) {
         double over = i->live_bytes ? 100.0 * (double)(i->scratch_bytes - i->live_bytes) / (double)i->live_bytes : 0;
         snprintf(note, sizeof(note), i->scratch_bytes == i->live_bytes ? "exactly the lower bound" : "%.1f%% above the lower bound%s", over,
@@ -59,7 +61,7 @@ static void print_memory(const struct binary_graph *g)
     printf("  memory\n");
     print_row("scratch", i->scratch_bytes, note);
     print_row("lower bound", i->live_bytes, "live at once at the busiest step");
-    print_row("no reuse", sum, "if no tensor shared memory with another");
+    print_row("no reuse", sum, "if no tensor or workspace shared memory with another");
     print_row("persistent", i->persistent_bytes, "");
     print_row("constants", i->const_bytes, "");
     print_row("I/O", i->io_bytes, "in buffers of the application");

@@ -15,7 +15,7 @@ enum {
     TENSOR_ALIGN = 64,          /* a cache line and the widest vector */
     MAX_THREADS = 256,
     TILES_PER_THREAD = 2,       /* the second one fills the time in which a slower thread finishes */
-    PLAN_BUDGET_NS = 200000000,
+    PLAN_NODES = 200000,        /* well under a second */
 };
 
 /* Names of events. Times are measured on this host. */
@@ -86,7 +86,7 @@ enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cf
         .passes = prepare_default_passes,
         .tensor_align = TENSOR_ALIGN,
         .max_tiles = c->threads > 1 ? c->threads * TILES_PER_THREAD : 1,
-        .plan_budget_ns = PLAN_BUDGET_NS,
+        .plan_nodes = PLAN_NODES,
     };
     struct prepare_opts o = {
         .binary = cpu_target(),

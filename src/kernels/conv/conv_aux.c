@@ -45,6 +45,31 @@ PACK_LOOP(u16, uint16_t, int16_t, v + shift)
 PACK_LOOP(f16, uint16_t, uint16_t, v)
 PACK_LOOP(f32, uint32_t, uint32_t, v)
 
+/* One run of k per channel, contiguous, stored without change: whole groups are copied. */
+static void pack_copied(const struct pack_block *p)
+{
+    const struct conv_args *a = p->a;
+    const uint32_t group = a->kg * a->wsize, whole = a->cig / a->kg, rest = a->cig % a->kg * a->wsize;
+    for (uint32_t c = 0; c < p->n; c++) {
+        const char *s = (const char *)p->src + (p->first + c * a->w_out) * a->wsize;
+        char *d = (char *)p->dst + c * group;
+        for (uint32_t g = 0; g < whole; g++, s += group, d += CONV_BLOCK * group) {
+            if (group == 4)
+                memcpy(d, s, 4);
+            else
+                memcpy(d, s, 2);
+        }
+        memcpy(d, s, rest);
+    }
+}
+
+static bool copies(const struct conv_args *a)
+{
+    uint32_t group = a->kg * a->wsize;
+    bool as_stored = a->w_shift == 0 && (T_(a->w_type) & (T_(DT_SQ8) | T_(DT_SQ16) | T_FLOAT));
+    return a->taps == 1 && a->w_in == 1 && as_stored && (group == 4 || group == 2);
+}
+
 /* 4-bit types, and narrower values in wider types. */
 static int64_t weight_at(const struct conv_args *a, const void *w, uint64_t at)
 {
@@ -83,6 +108,8 @@ void conv_pack(const struct conv_args *a, const void *w, uint32_t slice, uint32_
             memset(p.dst, 0, bytes);
         if (narrow)
             pack_narrow(&p);
+        else if (copies(a))
+            pack_copied(&p);
         else
             pack_of_type[a->w_type](&p);
     }
@@ -136,17 +163,26 @@ static int64_t bias_fixed(const struct conv_args *a, const void *bias, uint32_t 
     return saturate32(scale * (double)(q + offset) / unit);
 }
 
-/* Sums of stored weights and of magnitudes over `groups` groups of 16 channels. */
+/* Sums of stored weights and of magnitudes over groups of 16 channels; in 32 bits for as many groups as cannot overflow. */
 #define SUM_LOOP(name, T)                                                                                                     \
     static void sum_##name(const T *w, uint32_t groups, uint32_t kg, int32_t offset, int64_t *sum, int64_t *magnitude)        \
     {                                                                                                                         \
-        for (uint32_t g = 0; g < groups; g++, w += CONV_BLOCK * kg)                                                           \
-            for (uint32_t c = 0; c < CONV_BLOCK; c++)                                                                         \
-                for (uint32_t j = 0; j < kg; j++) {                                                                           \
-                    int32_t v = w[c * kg + j], full = v + offset;                                                             \
-                    sum[c] += v;                                                                                              \
-                    magnitude[c] += full < 0 ? -full : full;                                                                  \
-                }                                                                                                             \
+        while (groups) {                                                                                                      \
+            int32_t s[CONV_BLOCK] = { 0 }, m[CONV_BLOCK] = { 0 };                                                             \
+            uint32_t some = groups < 4096 ? groups : 4096;                                                                    \
+            for (uint32_t g = 0; g < some; g++, w += CONV_BLOCK * kg)                                                         \
+                for (uint32_t j = 0; j < kg; j++)                                                                             \
+                    for (uint32_t c = 0; c < CONV_BLOCK; c++) {                                                               \
+                        int32_t v = w[c * kg + j], full = v + offset;                                                         \
+                        s[c] += v;                                                                                            \
+                        m[c] += full < 0 ? -full : full;                                                                      \
+                    }                                                                                                         \
+            for (uint32_t c = 0; c < CONV_BLOCK; c++) {                                                                       \
+                sum[c] += s[c];                                                                                               \
+                magnitude[c] += m[c];                                                                                         \
+            }                                                                                                                 \
+            groups -= some;                                                                                                   \
+        }                                                                                                                     \
     }
 
 SUM_LOOP(s8, int8_t)
@@ -161,10 +197,10 @@ static int64_t block_sums(const struct conv_args *a, const void *block, uint32_t
     for (uint32_t t = 0; t < a->n_sums; t++) {
         int64_t sum[CONV_BLOCK] = { 0 };
         const char *w = (const char *)block + (uint64_t)t * groups * CONV_BLOCK * a->kg * a->wsize;
-        if (a->wsize == 1)
-            sum_s8((const int8_t *)w, groups, a->kg, a->w_offset, sum, magnitude);
+        if (a->wsize == 2)
+            sum_s16((const int16_t *)w, groups, 2, a->w_offset, sum, magnitude);
         else
-            sum_s16((const int16_t *)w, groups, a->kg, a->w_offset, sum, magnitude);
+            sum_s8((const int8_t *)w, groups, a->kg, a->w_offset, sum, magnitude);
         memcpy(&r->wsum[t * r->sum_stride + c0], sum, n * sizeof(int64_t));
     }
     for (uint32_t c = 0; c < n; c++)

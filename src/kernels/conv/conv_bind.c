@@ -323,7 +323,12 @@ static void cut_work(struct conv_args *a, struct kernel_bound *ret)
     a->seg_bytes = align64((uint64_t)a->taps * sizeof(struct conv_seg));
     a->pack_bytes = a->packed ? 0 : align64(conv_block_bytes(a) * (CONV_CHUNK / CONV_BLOCK)) + conv_record_bytes(a, CONV_CHUNK);
     ret->extent = a->row_units * a->col_units;
-    ret->work_bytes = a->seg_bytes + a->panel_rows * a->panel_stride + a->pack_bytes;
+    /* Not panel_rows * panel_stride, which may grow when k shrinks: binding again with smaller dimensions must not need more. */
+    uint64_t least = CONV_MR * a->panel_stride, most = CONV_ROWS * a->panel_stride, budget = least > panel_bytes ? least : panel_bytes;
+    uint64_t panel = most < budget ? most : budget;
+    if (panel > a->rows * a->panel_stride)
+        panel = a->rows * a->panel_stride;
+    ret->work_bytes = a->seg_bytes + panel + a->pack_bytes;
     /* Every input pixel of TransposeConv meets every tap once; an output pixel meets only the taps of its phase. */
     uint64_t positions = a->kind == CONV_TRANSPOSED ? (uint64_t)a->batch * a->y.in * a->x.in : a->rows;
     ret->macs = positions * a->slices * a->cog * a->cig * a->taps;

@@ -30,16 +30,16 @@ static inline void conv_store_float(const struct conv_args *a, void *out, uint64
  * the engine's element is x + x_offset - left. */
 static inline int64_t conv_fold(const struct conv_panel *p, const struct conv_chunk *c, uint32_t at, uint32_t tap_stride, int64_t left)
 {
-    int64_t sum = 0;
+    uint64_t sum = 0; /* unsigned: a damaged file may hold any number here, and a wrong result is all it may get for it */
     if (left == 0)
         return c->b[at];
     if (c->sum_stride && tap_stride) {
         for (uint32_t s = 0; s < p->n_seg; s++)
-            sum += c->wsum[p->seg[s].k / tap_stride * c->sum_stride + at];
+            sum += (uint64_t)c->wsum[p->seg[s].k / tap_stride * c->sum_stride + at];
     } else {
-        sum = c->wsum[at];
+        sum = (uint64_t)c->wsum[at];
     }
-    return c->b[at] + left * sum;
+    return (int64_t)((uint64_t)c->b[at] + (uint64_t)left * sum);
 }
 
 #endif

@@ -6,6 +6,10 @@
 #include "kernels/conv/conv_end.h"
 
 struct fixed_end {
+    const struct conv_args *a;
+    const struct conv_panel *p;
+    const struct conv_chunk *c;
+    void *out;
     vf lo, hi;                      /* output range before the offset is subtracted: whole numbers, exact in f32 */
     vi offset;
     uint32_t bytes;
@@ -21,8 +25,12 @@ static inline void fixed_end_range(struct fixed_end *e, const struct conv_args *
 }
 
 static inline void fixed_end_init(struct fixed_end *e, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c,
-                                  int64_t left)
+                                  int64_t left, void *out)
 {
+    e->a = a;
+    e->p = p;
+    e->c = c;
+    e->out = out;
     uint32_t tap_stride = a->kind == CONV_TRANSPOSED ? a->tap_stride : 0;
     fixed_end_range(e, a);
     for (uint32_t i = 0; i < c->n; i++)
@@ -30,9 +38,11 @@ static inline void fixed_end_init(struct fixed_end *e, const struct conv_args *a
 }
 
 /* One vector of channels of one row, channel `at` of the chunk first. */
-static inline void fixed_end_store(const struct fixed_end *e, const struct conv_args *a, const struct conv_panel *p,
-                                   const struct conv_chunk *c, uint32_t row, uint32_t at, vi acc, void *out)
+static inline void fixed_end_store(const struct fixed_end *e, uint32_t row, uint32_t at, vi acc)
 {
+    const struct conv_args *a = e->a;
+    const struct conv_panel *p = e->p;
+    const struct conv_chunk *c = e->c;
     if (at >= c->n)
         return;
     uint32_t n = c->n - at < VEC_LANES ? c->n - at : VEC_LANES;
@@ -41,13 +51,13 @@ static inline void fixed_end_store(const struct fixed_end *e, const struct conv_
     if (a->w_offset)
         acc = vi_add(acc, vi_set1((int32_t)(uint32_t)(uint64_t)(a->w_offset * p->xsum[row])));
     if (c->plain) {
-        vi_store_n((char *)out + to * e->bytes, vi_requant(acc, vf_load_n(c->m + at, n), e->lo, e->hi, e->offset), n, e->bytes);
+        vi_store_n((char *)e->out + to * e->bytes, vi_requant(acc, vf_load_n(c->m + at, n), e->lo, e->hi, e->offset), n, e->bytes);
         return;
     }
     int32_t sum[VEC_LANES];
     vi_store(sum, acc);
     for (uint32_t i = 0; i < n; i++)
-        conv_store_fixed(a, out, to + i, sum[i] + c->b[at + i], c->m[at + i]);
+        conv_store_fixed(a, e->out, to + i, sum[i] + c->b[at + i], c->m[at + i]);
 }
 
 #endif

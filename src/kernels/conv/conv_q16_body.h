@@ -98,21 +98,28 @@ static inline void widen(int64_t *sum, vi v, int64_t factor)
         sum[i] += factor * t[i];
 }
 
-/* Sums over one run of k that cannot overflow 32 bits. */
-static inline __attribute__((always_inline)) void tile_part(const struct tile *t, const int mr, const int nr, const bool wide, const char *w,
-                                                            uint64_t at, uint32_t n, int64_t sum[Q16_MR][Q16_WIDTH])
+/* A run of k that cannot overflow 32 bits. */
+struct part {
+    const char *w;      /* its weights in the tile's first block */
+    uint64_t at;        /* its first element in the gathered rows */
+    uint32_t n;
+};
+
+static inline __attribute__((always_inline)) void tile_part(const struct tile *t, const int mr, const int nr, const bool wide,
+                                                            struct part part, int64_t sum[Q16_MR][Q16_WIDTH])
 {
+    const char *w = part.w;
     vi acc[Q16_MR][Q16_NR], low[Q16_MR][Q16_NR];
     const int16_t *x[Q16_MR];
     const uint32_t step = CONV_BLOCK * 2 * (wide ? 2 : 1), plane = t->a->kpad;
 #pragma GCC unroll 8
     for (int r = 0; r < mr; r++) {
-        x[r] = (const int16_t *)t->p->x[t->row + (uint32_t)r] + at;
+        x[r] = (const int16_t *)t->p->x[t->row + (uint32_t)r] + part.at;
 #pragma GCC unroll 8
         for (int v = 0; v < nr; v++)
             acc[r][v] = low[r][v] = vi_zero();
     }
-    for (uint32_t k = 0; k < n; k += 2, w += step) {
+    for (uint32_t k = 0; k < part.n; k += 2, w += step) {
         vi wv[Q16_NR];
 #pragma GCC unroll 8
         for (int v = 0; v < nr; v++)
@@ -192,7 +199,8 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
         for (uint32_t k = 0, some; k < t->p->seg[s].n; k += some, at += some) {
             uint32_t left = t->p->seg[s].n - k;
             some = left < most ? left : most;
-            tile_part(t, mr, nr, wide, block + ((uint64_t)t->p->seg[s].k + k) * CONV_BLOCK * (wide ? 2 : 1), at, some, sum);
+            const char *w = block + ((uint64_t)t->p->seg[s].k + k) * CONV_BLOCK * (wide ? 2 : 1);
+            tile_part(t, mr, nr, wide, (struct part){ w, at, some }, sum);
         }
     tile_end(t, (uint32_t)mr, sum);
 }
@@ -218,7 +226,7 @@ static void block_run(const struct conv_args *a, const struct conv_panel *p, con
     for (uint32_t at = 0; at < c->n; at += Q16_WIDTH) {
         struct tile t = { a, p, c, fold, 0, at, out };
         uint32_t nr = (c->n - at + VEC_LANES - 1) / VEC_LANES;
-        for (int m = 2; m >= 0; m--)
+        for (int m = a->wsize == 2 && (int)VEC_Q16W16_MR < (int)Q16_MR ? 1 : 2; m >= 0; m--)
             for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])
                 tiles[m][a->wsize - 1][(nr < Q16_NR ? nr : Q16_NR) - 1](&t);
     }

@@ -51,13 +51,10 @@ static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
 }
 
 struct tile {
-    const struct conv_args *a;
     const struct conv_panel *p;
-    const struct conv_chunk *c;
     const struct fixed_end *end;
     const char *w;
     uint32_t row, at;
-    void *out;
 };
 
 /* Join the half sums of channels 0…3 and 4…7. */
@@ -100,8 +97,8 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
 #pragma GCC unroll 8
     for (int r = 0; r < mr; r++) {
         uint32_t row = t->row + (uint32_t)r;
-        fixed_end_store(t->end, t->a, t->p, t->c, row, t->at, join(acc[r][0], acc[r][1]), t->out);
-        fixed_end_store(t->end, t->a, t->p, t->c, row, t->at + 8, join(acc[r][2], acc[r][3]), t->out);
+        fixed_end_store(t->end, row, t->at, join(acc[r][0], acc[r][1]));
+        fixed_end_store(t->end, row, t->at + 8, join(acc[r][2], acc[r][3]));
     }
 }
 
@@ -119,9 +116,9 @@ static void block_run(const struct conv_args *a, const struct conv_panel *p, con
 {
     struct fixed_end end;
     uint64_t bytes = conv_block_bytes(a);
-    fixed_end_init(&end, a, p, c, 0);
+    fixed_end_init(&end, a, p, c, 0, out);
     for (uint32_t at = 0; at < c->n; at += CONV_BLOCK) {
-        struct tile t = { a, p, c, &end, (const char *)c->w + at / CONV_BLOCK * bytes, 0, at, out };
+        struct tile t = { p, &end, (const char *)c->w + at / CONV_BLOCK * bytes, 0, at };
         for (; p->rows - t.row >= MR; t.row += MR)
             tile_3(&t);
         for (; t.row < p->rows; t.row++)

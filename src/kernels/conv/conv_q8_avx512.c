@@ -56,7 +56,6 @@ struct tile {
     const struct conv_chunk *c;
     const struct fixed_end *end;
     uint32_t row;
-    void *out;
 };
 
 static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr)
@@ -94,7 +93,7 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
     for (int r = 0; r < mr; r++)
 #pragma GCC unroll 8
         for (int v = 0; v < nr; v++)
-            fixed_end_store(t->end, t->a, t->p, t->c, t->row + (uint32_t)r, (uint32_t)v * CONV_BLOCK, acc[r][v], t->out);
+            fixed_end_store(t->end, t->row + (uint32_t)r, (uint32_t)v * CONV_BLOCK, acc[r][v]);
 }
 
 #define TILE(mr, nr)                                           \
@@ -114,8 +113,8 @@ static const uint32_t tile_rows[4] = { 1, 2, 4, CONV_MR };
 static void block_run(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     struct fixed_end end;
-    fixed_end_init(&end, a, p, c, left_over(a));
-    struct tile t = { a, p, c, &end, 0, out };
+    fixed_end_init(&end, a, p, c, left_over(a), out);
+    struct tile t = { a, p, c, &end, 0 };
     for (int m = 3; m >= 0; m--)
         for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])
             tiles[(c->n - 1) / CONV_BLOCK][m](&t);

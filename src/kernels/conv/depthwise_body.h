@@ -26,57 +26,90 @@ static inline __attribute__((always_inline)) vf float_at(enum dtype t, const voi
     return n >= VEC_LANES ? vf_load_half((const uint16_t *)p + at) : vf_load_half_n((const uint16_t *)p + at, n);
 }
 
-/* The end of one vector of one pixel. */
-static inline void fixed_pixel_end(const struct dw_run *r, const struct fixed_end *e, uint64_t to, uint32_t c0, uint32_t n, vi acc)
+/* What belongs to one vector of channels, whatever the pixel. */
+struct dw_lanes {
+    struct fixed_end e;
+    uint32_t c0, n;
+    vi b;
+    vf m;
+};
+
+static void lanes_at(struct dw_lanes *l, const struct dw_run *r, uint32_t c0)
 {
-    int32_t t[VEC_LANES];
-    if (n > VEC_LANES)
-        n = VEC_LANES;
-    if (r->plain) {
-        for (uint32_t i = 0; i < VEC_LANES; i++)
-            t[i] = i < n ? (int32_t)r->b[c0 + i] : 0;
-        acc = vi_requant(vi_add(acc, vi_load(t)), vf_load_n(r->m + c0, n), e->lo, e->hi, e->offset);
-        vi_store_n((char *)r->out + to * e->bytes, acc, n, e->bytes);
-        return;
-    }
-    vi_store(t, acc);
-    for (uint32_t i = 0; i < n; i++)
-        conv_store_fixed(r->a, r->out, to + i, t[i] + r->b[c0 + i], r->m[c0 + i]);
+    int32_t b[VEC_LANES] = { 0 };
+    l->c0 = c0;
+    l->n = r->a->co - c0 < VEC_LANES ? r->a->co - c0 : VEC_LANES;
+    for (uint32_t i = 0; i < l->n && r->plain; i++)
+        b[i] = (int32_t)r->b[c0 + i];
+    l->b = vi_load(b);
+    l->m = vf_load_n(r->m + c0, l->n);
 }
 
-/* Pixels i … i + p of the run, channels c0 … c0 + n. */
-static inline __attribute__((always_inline)) void fixed_pixels(const struct dw_run *r, const struct fixed_end *e, enum dtype t, uint32_t i,
-                                                               const int p, uint32_t c0, uint32_t n)
+static inline void fixed_pixel_end(const struct dw_run *r, const struct dw_lanes *l, uint64_t to, vi acc)
+{
+    const struct fixed_end *e = &l->e;
+    if (r->plain) {
+        vi_store_n((char *)r->out + to * e->bytes, vi_requant(vi_add(acc, l->b), l->m, e->lo, e->hi, e->offset), l->n, e->bytes);
+        return;
+    }
+    int32_t t[VEC_LANES];
+    vi_store(t, acc);
+    for (uint32_t i = 0; i < l->n; i++)
+        conv_store_fixed(r->a, r->out, to + i, t[i] + r->b[l->c0 + i], r->m[l->c0 + i]);
+}
+
+/* acc + x * w. With 8-bit x both factors fit 16 bits: the pair product does it, its upper halves being zero in w. */
+static inline __attribute__((always_inline)) vi fixed_mac(enum dtype t, vi acc, vi x, vi w)
+{
+    return t == DT_UQ8 || t == DT_SQ8 ? vi_dot16(acc, x, w) : vi_add(acc, vi_mul(x, w));
+}
+
+/* Pixels i … i + p of the run. */
+static inline __attribute__((always_inline)) void fixed_pixels(const struct dw_run *r, const struct dw_lanes *l, enum dtype t, uint32_t i,
+                                                               const int p, uint32_t n)
 {
     const struct conv_args *a = r->a;
-    vi acc[DW_PIXELS], xo = vi_set1(a->x_offset), wo = vi_set1(a->w_offset);
+    const bool small = t == DT_UQ8 || t == DT_SQ8;
+    vi acc[DW_PIXELS], xo = vi_set1(a->x_offset), wo = vi_set1(a->w_offset), low = vi_set1(0xffff);
 #pragma GCC unroll 4
     for (int j = 0; j < p; j++)
         acc[j] = vi_zero();
     for (uint32_t line = 0; line < r->lines; line++)
         for (uint32_t tap = 0; tap < r->taps; tap++) {
-            uint64_t x = i * r->x_pixel + line * r->x_line + tap * r->x_tap + c0;
-            const int8_t *w = (const int8_t *)r->w + (uint64_t)(r->tap + line * a->x.kernel + tap) * a->npad + c0;
+            uint64_t x = i * r->x_pixel + line * r->x_line + tap * r->x_tap + l->c0;
+            const int8_t *w = (const int8_t *)r->w + (uint64_t)(r->tap + line * a->x.kernel + tap) * a->npad + l->c0;
             vi wv = vi_add(vi_from_s8(w, VEC_LANES), wo);
+            if (small)
+                wv = vi_and(wv, low);
 #pragma GCC unroll 4
             for (int j = 0; j < p; j++)
-                acc[j] = vi_add(acc[j], vi_mul(vi_add(fixed_at(t, r->x, x + (uint64_t)j * r->x_pixel, n), xo), wv));
+                acc[j] = fixed_mac(t, acc[j], vi_add(fixed_at(t, r->x, x + (uint64_t)j * r->x_pixel, n), xo), wv);
         }
 #pragma GCC unroll 4
     for (int j = 0; j < p; j++)
-        fixed_pixel_end(r, e, r->out_at + (uint64_t)(i + (uint32_t)j) * a->co + c0, c0, n, acc[j]);
+        fixed_pixel_end(r, l, r->out_at + (uint64_t)(i + (uint32_t)j) * a->co + l->c0, acc[j]);
+}
+
+/* n is a constant where vectors are full, so that loads need no masks. */
+static inline __attribute__((always_inline)) void fixed_column(const struct dw_run *r, const struct dw_lanes *l, enum dtype t, uint32_t n)
+{
+    uint32_t i = 0;
+    for (; i + DW_PIXELS <= r->n; i += DW_PIXELS)
+        fixed_pixels(r, l, t, i, DW_PIXELS, n);
+    for (; i < r->n; i++)
+        fixed_pixels(r, l, t, i, 1, n);
 }
 
 static inline __attribute__((always_inline)) void fixed_run(const struct dw_run *r, enum dtype t)
 {
-    struct fixed_end e;
-    fixed_end_range(&e, r->a);
+    struct dw_lanes l;
+    fixed_end_range(&l.e, r->a);
     for (uint32_t c0 = 0; c0 < r->a->co; c0 += VEC_LANES) {
-        uint32_t n = r->a->co - c0, i = 0;
-        for (; i + DW_PIXELS <= r->n; i += DW_PIXELS)
-            fixed_pixels(r, &e, t, i, DW_PIXELS, c0, n);
-        for (; i < r->n; i++)
-            fixed_pixels(r, &e, t, i, 1, c0, n);
+        lanes_at(&l, r, c0);
+        if (l.n == VEC_LANES)
+            fixed_column(r, &l, t, VEC_LANES);
+        else
+            fixed_column(r, &l, t, l.n);
     }
 }
 

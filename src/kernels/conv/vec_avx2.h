@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { VEC_LANES = 8, VEC_F32_NR = 2 };
+enum { VEC_LANES = 8, VEC_F32_NR = 2, VEC_Q16W16_MR = 2 };
 typedef __m256 vf;
 typedef __m256i vi;
 
@@ -69,6 +69,7 @@ static inline vi vi_load_n(const int32_t *p, uint32_t n) { return _mm256_maskloa
 static inline void vi_store(int32_t *p, vi v) { _mm256_storeu_si256((__m256i *)p, v); }
 static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 static inline vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
+static inline vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 static inline vi vi_mul(vi a, vi b) { return _mm256_mullo_epi32(a, b); }
 static inline vi vi_from_s8(const void *p, uint32_t n) { return _mm256_cvtepi8_epi32(vec_load_bytes(p, n, 1)); }
 static inline vi vi_from_u8(const void *p, uint32_t n) { return _mm256_cvtepu8_epi32(vec_load_bytes(p, n, 1)); }

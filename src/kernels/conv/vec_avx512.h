@@ -6,7 +6,11 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-enum { VEC_LANES = 16, VEC_F32_NR = 4 /* vectors of channels that a float kernel computes at a time */ };
+enum {
+    VEC_LANES = 16,
+    VEC_F32_NR = 4,    /* vectors of channels that a float kernel computes at a time */
+    VEC_Q16W16_MR = 4, /* rows of a 16 by 16 bit kernel, which has two sums per output */
+};
 typedef __m512 vf;
 typedef __m512i vi;
 
@@ -42,6 +46,7 @@ static inline vi vi_load_n(const int32_t *p, uint32_t n) { return _mm512_maskz_l
 static inline void vi_store(int32_t *p, vi v) { _mm512_storeu_si512(p, v); }
 static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 static inline vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
+static inline vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 static inline vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
 /* Narrow elements, n of them, to 32 bits. */
 static inline vi vi_from_s8(const void *p, uint32_t n) { return _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(vec_mask(n), p)); }

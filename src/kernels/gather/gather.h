@@ -46,7 +46,7 @@ struct one_hot_args {
     enum dtype index_type;
     uint64_t outer, inner;
     uint32_t depth;
-    uint8_t on[8], off[8];
+    _Alignas(8) uint8_t on[8], off[8];
     struct mover mover;
 };
 

@@ -49,9 +49,10 @@ static enum status pool_bind(const struct op_call *c, void *args, struct kernel_
     enum op_id id = c->op->id;
     *a = (struct pool_args){.exact = true, .s_in = 1.0, .s_out = 1.0};
     a->kind = id == OP_PoolAvg2d || id == OP_PoolAvg3d ? POOL_AVG : id == OP_L2Pool2d ? POOL_L2 : POOL_MAX;
-    RETURN_IF(!dtype_is_fixed(c->in[0]->type) && !dtype_is_float(c->in[0]->type) && dtype_bits(c->in[0]->type) > 16, ST_NOT_SUPPORTED,
-              "%s \"%s\": no kernel for %s; floats, fixed point and integers of 8 or 16 bits have one", c->op->name, c->node ? c->node : "",
-              dtype_name(c->in[0]->type));
+    a->whole = !dtype_is_fixed(c->in[0]->type) && !dtype_is_float(c->in[0]->type);
+    RETURN_IF(a->whole && (a->kind != POOL_MAX || c->out[0]->type != c->in[0]->type), ST_NOT_SUPPORTED,
+              "%s \"%s\": no kernel for %s; floats and fixed point have one, integers a maximum of the same type", c->op->name,
+              c->node ? c->node : "", dtype_name(c->in[0]->type));
     TRY(codec_init(&a->src, c->in[0], c));
     TRY(codec_init_out(&a->dst, c->out[0], c));
     RETURN_IF(a->src.scales || a->dst.scales, ST_NOT_SUPPORTED, "%s \"%s\": per-axis encodings have no kernel here; per-tensor ones have",

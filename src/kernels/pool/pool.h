@@ -12,6 +12,7 @@ struct pool_args {
     enum pool_kind kind;
     bool count_pad; /* the divisor counts padding */
     bool exact;     /* sums of q + offset: in f32 when they fit, else in int64 */
+    bool whole;     /* maximum of plain integers */
     bool raw8;      /* maximum of 8-bit values whose encoding stays */
     uint32_t batch, channels, blocks;
     uint32_t in[3], out[3], size[3], stride[3], before[3], after[3];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pooling, compiled once per instruction set. A unit of work is one output pixel and a block of up to SPAN channels. */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/pool/pool.h"
 
@@ -131,6 +132,23 @@ static void pixel_f32(const struct kernel_call *call, const struct pool_args *a,
 PIXEL_RAW(pixel_u8, uint8_t, 0)
 PIXEL_RAW(pixel_s8, int8_t, INT8_MIN)
 
+/* Plain integers of any width; u64 is compared with its top bit turned. */
+static void pixel_whole(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t c,
+                        uint32_t n, int64_t to)
+{
+    int64_t acc[SPAN], v[SPAN], turn = a->src.type == DT_U64 ? INT64_MIN : 0;
+    bool first = true;
+    memset(acc, 0, sizeof(acc));
+    FOR_EACH_TAP(a, w, image, at)
+    {
+        K(span_load_i64)(a->src.type, call->data[0], (int64_t)(at + c), 1, n, v);
+        for (uint32_t i = 0; i < n; i++)
+            acc[i] = first || (v[i] ^ turn) > (acc[i] ^ turn) ? v[i] : acc[i];
+        first = false;
+    }
+    K(span_store_i64)(a->dst.type, call->data[1], to, 1, n, acc);
+}
+
 void K(pool)(const struct kernel_call *call, struct range tile)
 {
     const struct pool_args *a = call->args;
@@ -145,7 +163,9 @@ void K(pool)(const struct kernel_call *call, struct range tile)
         struct window w;
         make_window(a, at, &w);
         int64_t to = (int64_t)(pixel * a->channels + c);
-        if (a->raw8 && window_taps(&w))
+        if (a->whole)
+            pixel_whole(call, a, (uint32_t)rest, &w, c, n, to);
+        else if (a->raw8 && window_taps(&w))
             (dtype_is_signed(a->src.type) ? pixel_s8 : pixel_u8)(call, a, (uint32_t)rest, &w, c, n, to);
         else
             pixel_f32(call, a, (uint32_t)rest, &w, c, n, to);

@@ -82,14 +82,28 @@ static void add_vector(const struct cell *s, int operand, uint32_t n, float *acc
 
 static void sigmoid(float *v, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
-        v[i] = (float)(1.0 / (1.0 + math_exp_inline(-(double)v[i])));
+    double e[SPAN];
+    for (uint32_t at = 0; at < n; at += SPAN) {
+        uint32_t k = n - at < SPAN ? n - at : SPAN;
+        for (uint32_t i = 0; i < k; i++)
+            e[i] = math_exp_limit(-(double)v[at + i]);
+        for (uint32_t i = 0; i < k; i++)
+            v[at + i] = (float)(1.0 / (1.0 + math_exp_core(e[i])));
+    }
 }
 
 static void tangent(const float *v, float *o, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
-        o[i] = (float)tanh((double)v[i]);
+    double e[SPAN];
+    for (uint32_t at = 0; at < n; at += SPAN) {
+        uint32_t k = n - at < SPAN ? n - at : SPAN;
+        for (uint32_t i = 0; i < k; i++)
+            e[i] = math_exp_limit(2.0 * fabs((double)v[at + i]));
+        for (uint32_t i = 0; i < k; i++)
+            e[i] = math_exp_core(e[i]);
+        for (uint32_t i = 0; i < k; i++)
+            o[at + i] = (float)math_tanh_core((double)v[at + i], e[i]);
+    }
 }
 
 static void clip(float *v, uint32_t n, float limit)

@@ -89,6 +89,10 @@ static enum status reduce_bind(const struct op_call *c, void *args, struct kerne
     a->raw = a->whole && !fixed;
     if (a->whole && fixed)
         fixed_point(c, a);
+    /* A mean of plain integers divides in its own way, and squares of stored integers are summed run by run. */
+    bool sums = a->kind == RED_SUM || (a->kind == RED_MEAN && !a->raw) || (a->kind == RED_SUM_SQUARE && !a->whole);
+    uint32_t last = a->outer.rank - 1;
+    a->columns = sums && a->outer.strides[last] == 1 && a->outer.dims[last] > 3 && a->run.strides[a->run.rank - 1] != 1;
     if (a->kind == RED_CUMULATIVE) {
         a->exclusive = op_int(c, "exclusive", 0);
         a->reverse = op_int(c, "reverse", 0);

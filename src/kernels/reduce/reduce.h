@@ -13,6 +13,7 @@ struct reduce_args {
     enum reduce_kind kind;
     bool whole;      /* stored integers instead of f32 */
     bool raw;        /* whole: the result is stored as it is */
+    bool columns;    /* a sum that many neighbouring outputs share a way through */
     bool exclusive, reverse;
     uint64_t runs, n;
     float m;         /* whole, fixed point: the sum's multiplier */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/reduce/reduce.h"
+#include "kernels/reduce/reduce_columns.h"
 #include "kernels/view_load.h"
 
 /* ---- f32 --------------------------------------------------------------------------------------------------------- */
@@ -20,6 +21,25 @@ static void extreme_f32(const float *x, uint32_t n, uint64_t at, bool max, float
             *best = x[i];
             *where = at + i;
         }
+}
+
+/* The same without the position, in lanes that the compiler turns into vectors. */
+static void extreme_lanes(const float *x, uint32_t n, bool max, float lane[16], bool *nan)
+{
+    uint32_t odd = 0, i = 0;
+    float sign = max ? 1.0f : -1.0f; /* negation is exact: a minimum is the maximum of the negated */
+    for (; i + 16 <= n; i += 16)
+        for (uint32_t j = 0; j < 16; j++) {
+            float v = x[i + j] * sign;
+            odd |= v != v;
+            lane[j] = v > lane[j] ? v : lane[j];
+        }
+    for (uint32_t j = 0; i + j < n; j++) {
+        float v = x[i + j] * sign;
+        odd |= v != v;
+        lane[j] = v > lane[j] ? v : lane[j];
+    }
+    *nan |= odd;
 }
 
 struct walk_f32 {
@@ -69,9 +89,9 @@ static float product_f32(const struct kernel_call *call, const struct reduce_arg
     return p;
 }
 
-static float find_f32(const struct kernel_call *call, const struct reduce_args *a, int64_t base, uint64_t *where)
+static void find_f32(const struct kernel_call *call, const struct reduce_args *a, int64_t base, uint64_t *where)
 {
-    bool max = a->kind == RED_MAX || a->kind == RED_ARGMAX;
+    bool max = a->kind == RED_ARGMAX;
     struct walk_f32 w;
     uint32_t n;
     float best = max ? -INFINITY : INFINITY;
@@ -81,7 +101,24 @@ static float find_f32(const struct kernel_call *call, const struct reduce_args *
         const float *x = next_f32(call, a, &w, at, &n);
         extreme_f32(x, n, at, max, &best, where);
     }
-    return best;
+}
+
+static float most_f32(const struct kernel_call *call, const struct reduce_args *a, int64_t base)
+{
+    struct walk_f32 w;
+    uint32_t n;
+    bool nan = false, max = a->kind == RED_MAX;
+    float lane[16];
+    for (int j = 0; j < 16; j++)
+        lane[j] = -INFINITY;
+    start_f32(a, &w, base);
+    for (uint64_t at = 0; at < a->n; at += n) {
+        const float *x = next_f32(call, a, &w, at, &n);
+        extreme_lanes(x, n, max, lane, &nan);
+    }
+    for (int j = 1; j < 16; j++)
+        lane[0] = lane[j] > lane[0] ? lane[j] : lane[0];
+    return nan ? NAN : max ? lane[0] : -lane[0];
 }
 
 static void store_index(const struct kernel_call *call, const struct reduce_args *a, uint64_t unit, uint64_t where)
@@ -92,7 +129,7 @@ static void store_index(const struct kernel_call *call, const struct reduce_args
 
 static void reduce_f32(const struct kernel_call *call, const struct reduce_args *a, uint64_t unit, int64_t base)
 {
-    uint64_t where;
+    uint64_t where = 0;
     float r = 0.0f, n = (float)a->n;
     switch (a->kind) {
     case RED_SUM:
@@ -108,8 +145,12 @@ static void reduce_f32(const struct kernel_call *call, const struct reduce_args 
     case RED_PROD:
         r = product_f32(call, a, base);
         break;
+    case RED_MAX:
+    case RED_MIN:
+        r = most_f32(call, a, base);
+        break;
     default:
-        r = find_f32(call, a, base, &where);
+        find_f32(call, a, base, &where);
     }
     if (a->kind == RED_ARGMAX || a->kind == RED_ARGMIN) {
         store_index(call, a, unit, where);
@@ -127,7 +168,7 @@ static void reduce_f32(const struct kernel_call *call, const struct reduce_args 
 struct totals {
     uint64_t sum, squares, product; /* of q + offset, modulo 2^64 */
     int64_t best;
-    uint64_t where;
+    uint64_t where = 0;
 };
 
 static void total_i64(const struct reduce_args *a, const int64_t *x, uint32_t n, uint64_t at, struct totals *t)
@@ -199,13 +240,20 @@ void K(reduce)(const struct kernel_call *call, struct range tile)
 {
     const struct reduce_args *a = call->args;
     uint64_t end = tile.end < a->runs ? tile.end : a->runs;
-    for (uint64_t unit = tile.begin; unit < end; unit++) {
+    for (uint64_t unit = tile.begin, n; unit < end; unit += n) {
         struct view_walk w;
+        uint32_t last = a->outer.rank - 1;
         view_seek(&w, &a->outer, unit);
-        if (a->whole)
+        n = 1;
+        if (a->columns) {
+            uint64_t row = a->outer.dims[last] - w.pos[last], most = row < COLUMNS ? row : COLUMNS;
+            n = end - unit < most ? end - unit : most;
+            reduce_columns(call, a, unit, w.at, (uint32_t)n);
+        } else if (a->whole) {
             reduce_i64(call, a, unit, w.at);
-        else
+        } else {
             reduce_f32(call, a, unit, w.at);
+        }
     }
 }
 

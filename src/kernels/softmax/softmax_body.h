@@ -23,11 +23,14 @@ static float maximum(const float *x, uint32_t n)
     return m;
 }
 
-/* A NaN among the x reaches every result through the sum. */
+/* A NaN among the x reaches every result through the sum. n <= SPAN; x and e may be the same. */
 static void exponentials(const float *x, float *e, uint32_t n, float max, float beta)
 {
+    double t[SPAN];
     for (uint32_t i = 0; i < n; i++)
-        e[i] = (float)math_exp_inline((double)(beta * (x[i] - max)));
+        t[i] = math_exp_limit((double)(beta * (x[i] - max)));
+    for (uint32_t i = 0; i < n; i++)
+        e[i] = (float)math_exp_core(t[i]);
 }
 
 static void load_run(const struct kernel_call *call, const struct softmax_args *a, uint64_t run, int64_t first, float *x)
@@ -49,23 +52,22 @@ static void load_run(const struct kernel_call *call, const struct softmax_args *
 
 static void softmax_run(const struct softmax_args *a, float *x, float max)
 {
-    float sum;
-    if (!a->log) {
-        exponentials(x, x, a->n, max, a->beta);
-        sum = K(span_sum)(x, a->n);
-        for (uint32_t i = 0; i < a->n; i++)
-            x[i] = x[i] / sum;
-        return;
-    }
-    float lanes[16] = {0}, e[SPAN];
+    float lanes[16] = {0}, buf[SPAN], sum;
     for (uint32_t at = 0, n; at < a->n; at += n) {
         n = a->n - at < SPAN ? a->n - at : SPAN;
+        float *e = a->log ? buf : x + at;
         exponentials(x + at, e, n, max, a->beta);
         K(span_lanes)(lanes, e, n);
     }
-    sum = (float)log((double)span_lanes_end(lanes));
-    for (uint32_t i = 0; i < a->n; i++)
-        x[i] = a->beta * (x[i] - max) - sum;
+    sum = span_lanes_end(lanes);
+    if (a->log) {
+        sum = (float)log((double)sum);
+        for (uint32_t i = 0; i < a->n; i++)
+            x[i] = a->beta * (x[i] - max) - sum;
+    } else {
+        for (uint32_t i = 0; i < a->n; i++)
+            x[i] = x[i] / sum;
+    }
 }
 
 void K(softmax)(const struct kernel_call *call, struct range tile)

@@ -41,7 +41,7 @@ F64_FN(asin, asin(x))
 F64_FN(atan, atan(x))
 F64_FN(ceil, ceil(x))
 F64_FN(cos, cos(x))
-F64_FN(exp, math_exp_inline(x))
+F64_FN(exp, math_exp_core(x))
 F64_FN(floor, floor(x))
 F64_FN(log, log(x))
 F64_FN(neg, -x)
@@ -58,12 +58,35 @@ F64_FN(hard_sigmoid, clamp64(f->alpha * x + f->beta, 0.0, 1.0))
 F64_FN(hard_swish, x == -INFINITY ? -0.0 : x * clamp64(x + 3.0, 0.0, 6.0) / 6.0)
 F64_FN(relu, x < 0.0 ? 0.0 : x)
 F64_FN(clamp, clamp64(x, f->lo, f->hi))
-F64_FN(sigmoid, 1.0 / (1.0 + math_exp_inline(-x)))
+F64_FN(sigmoid, 1.0 / (1.0 + math_exp_core(x)))
 F64_FN(softplus, softplus64(x, f->beta, f->threshold))
-F64_FN(tanh, tanh(x))
 F64_FN(logit, log(x / (1.0 - x)))
 F64_FN(is_nan, (double)(x != x))
+F64_FN(limit, math_exp_limit(x))
+F64_FN(limit_neg, math_exp_limit(-x))
 F64_FN(is_inf, (double)((x == INFINITY && f->hi != 0.0) || (x == -INFINITY && f->lo != 0.0)))
+
+static void f64_exp_limited(const struct unary_fn *f, double *v, uint32_t n)
+{
+    f64_limit(f, v, n);
+    f64_exp(f, v, n);
+}
+
+static void f64_sigmoid_limited(const struct unary_fn *f, double *v, uint32_t n)
+{
+    f64_limit_neg(f, v, n);
+    f64_sigmoid(f, v, n);
+}
+
+static void f64_tanh(const struct unary_fn *f, double *v, uint32_t n)
+{
+    double e[SPAN];
+    for (uint32_t i = 0; i < n; i++)
+        e[i] = 2.0 * fabs(v[i]);
+    f64_exp_limited(f, e, n);
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = math_tanh_core(v[i], e[i]);
+}
 
 /* ---- f32: the same results, without the way through f64 ------------------------------------------------------------ */
 
@@ -135,7 +158,7 @@ static const struct {
     [UN_ATAN] = {f64_atan, NULL, NULL},
     [UN_CEIL] = {f64_ceil, f32_ceil, i64_same},
     [UN_COS] = {f64_cos, NULL, NULL},
-    [UN_EXP] = {f64_exp, NULL, NULL},
+    [UN_EXP] = {f64_exp_limited, NULL, NULL},
     [UN_FLOOR] = {f64_floor, f32_floor, i64_same},
     [UN_LOG] = {f64_log, NULL, NULL},
     [UN_NEG] = {f64_neg, f32_neg, i64_neg},
@@ -152,7 +175,7 @@ static const struct {
     [UN_HARD_SWISH] = {f64_hard_swish, NULL, NULL},
     [UN_RELU] = {f64_relu, f32_relu, i64_relu},
     [UN_CLAMP] = {f64_clamp, f32_clamp, i64_clamp},
-    [UN_SIGMOID] = {f64_sigmoid, NULL, NULL},
+    [UN_SIGMOID] = {f64_sigmoid_limited, NULL, NULL},
     [UN_SOFTPLUS] = {f64_softplus, NULL, NULL},
     [UN_TANH] = {f64_tanh, NULL, NULL},
     [UN_LOGIT] = {f64_logit, NULL, NULL},

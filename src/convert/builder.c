@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes and tensors of a graph under construction. A node's outputs come from the operator's own rule, so a front end says what it knows and no
+ * more; what the rule refuses never gets into the graph. */
+#include "convert/builder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum status build_init(struct builder *b, const char *graph_name, struct convert_report *report)
+{
+    memset(b, 0, sizeof(*b));
+    b->report = report;
+    return ir_graph_create(graph_name, &b->g);
+}
+
+void build_finish(struct builder *b)
+{
+    ir_graph_free(b->g);
+    mem_free(b->names.slots);
+    vec_finish(&b->views);
+    vec_finish(&b->view_of);
+    vec_finish(&b->made_by);
+    memset(b, 0, sizeof(*b));
+}
+
+/* ---- names -------------------------------------------------------------------------------------------------------- */
+
+static const char **name_slot(const struct builder *b, const char *name)
+{
+    size_t i = str_hash(name) & (b->names.cap - 1);
+    while (b->names.slots[i] && strcmp(b->names.slots[i], name) != 0)
+        i = (i + 1) & (b->names.cap - 1);
+    return &b->names.slots[i];
+}
+
+static bool names_grow(struct builder *b)
+{
+    const char **old = b->names.slots;
+    size_t cap = b->names.cap, bigger = cap ? cap * 2 : 256;
+    if (b->names.n * 2 < cap)
+        return true;
+    const char **slots = mem_array(const char *, bigger);
+    if (!slots)
+        return false;
+    b->names.slots = slots;
+    b->names.cap = bigger;
+    for (size_t i = 0; i < cap; i++)
+        if (old[i])
+            *name_slot(b, old[i]) = old[i];
+    mem_free(old);
+    return true;
+}
+
+/* `want` as an identifier that no other tensor (kind 't') or node ('n') has; NULL when out of memory. */
+static const char *unique(struct builder *b, char kind, const char *want)
+{
+    struct arena *a = &b->g->arena;
+    const char *id = convert_name(a, want);
+    const char *key = id ? arena_printf(a, "%c%s", kind, id) : NULL;
+    if (!key || !names_grow(b))
+        return NULL;
+    for (unsigned k = 1; *name_slot(b, key); k++) {
+        char text[300];
+        snprintf(text, sizeof(text), "%c%.256s_%u", kind, id, k);
+        if (*name_slot(b, text))
+            continue;
+        key = arena_strdup(a, text);
+        if (!key)
+            return NULL;
+    }
+    *name_slot(b, key) = key;
+    b->names.n++;
+    return key + 1;
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------------------------ */
+
+struct tensor_desc *build_desc(struct builder *b, uint32_t t)
+{
+    return &b->g->tensors.at[t].desc;
+}
+
+const void *build_data(const struct builder *b, uint32_t t)
+{
+    const struct ir_tensor *x = &b->g->tensors.at[t];
+    return x->role == IR_CONST ? x->data : NULL;
+}
+
+enum dtype build_type(const struct builder *b, enum dtype t)
+{
+    return b->float16 && t == DT_F32 ? DT_F16 : t;
+}
+
+/* The per-tensor arrays grow with the graph's. */
+static enum status note_tensor(struct builder *b, uint32_t t, uint32_t node_plus_one)
+{
+    while (b->made_by.n <= t)
+        RETURN_IF(!vec_push(&b->made_by) || !vec_push(&b->view_of), ST_NO_MEMORY, "no memory for %u tensors", t);
+    b->made_by.at[t] = node_plus_one;
+    return ST_OK;
+}
+
+static enum status add(struct builder *b, struct ir_tensor *t, bool borrow, uint32_t *ret)
+{
+    uint32_t at;
+    TRY(desc_check(&t->desc, t->name));
+    t->name = unique(b, 't', t->name);
+    RETURN_IF(!t->name, ST_NO_MEMORY, "no memory for the name of a tensor");
+    TRY(t->role == IR_CONST ? ir_add_const(b->g, t, borrow, &at) : ir_add_tensor(b->g, t, &at));
+    TRY(note_tensor(b, at, 0));
+    *ret = at;
+    return ST_OK;
+}
+
+enum status build_input(struct builder *b, const char *name, const struct tensor_desc *d, uint32_t *ret)
+{
+    struct ir_tensor t = {.name = name, .desc = *d, .role = IR_INPUT};
+    t.desc.type = build_type(b, d->type);
+    return add(b, &t, false, ret);
+}
+
+enum status build_const(struct builder *b, const char *name, const struct tensor_desc *d, const void *data, bool borrow, uint32_t *ret)
+{
+    struct ir_tensor t = {.name = name, .desc = *d, .role = IR_CONST, .data = data};
+    if (b->report)
+        b->report->params += desc_count(d);
+    if (build_type(b, d->type) == d->type)
+        return add(b, &t, borrow, ret);
+    uint64_t n = desc_count(d);
+    TRY(desc_check(d, name));
+    uint16_t *half = arena_array(&b->g->arena, uint16_t, n);
+    RETURN_IF(!half, ST_NO_MEMORY, "no memory for constant \"%s\"", name);
+    for (uint64_t i = 0; i < n; i++)
+        half[i] = f16_from_f32((float)number_get(DT_F32, data, i));
+    t.desc.type = DT_F16;
+    t.data = half;
+    return add(b, &t, true, ret);
+}
+
+enum status build_const_f32(struct builder *b, const char *name, uint32_t rank, const uint32_t *dims, const float *data, uint32_t *ret)
+{
+    struct tensor_desc d = {.type = DT_F32, .rank = (uint8_t)rank};
+    memcpy(d.dims, dims, rank * sizeof(*dims));
+    return build_const(b, name, &d, data, false, ret);
+}
+
+enum status build_const_i32(struct builder *b, const char *name, uint32_t n, const int32_t *data, uint32_t *ret)
+{
+    struct tensor_desc d = {.type = DT_I32, .rank = 1, .dims = {n}};
+    return build_const(b, name, &d, data, false, ret);
+}
+
+enum status build_scalar(struct builder *b, const char *name, enum dtype type, double value, uint32_t *ret)
+{
+    struct tensor_desc d = {.type = type};
+    char bytes[8] = {0};
+    number_put(type, bytes, 0, value);
+    return build_const(b, name, &d, bytes, false, ret);
+}
+
+void build_rename(struct builder *b, uint32_t t, const char *name)
+{
+    struct ir_tensor *x = &b->g->tensors.at[t];
+    if (x->role != IR_NATIVE)
+        return;
+    const char *id = unique(b, 't', name);
+    if (id) {
+        x->name = id;
+        b->g->names.n = SIZE_MAX; /* the graph's index of names starts again */
+    }
+}
+
+enum status build_output(struct builder *b, uint32_t t, const char *name, uint32_t *ret)
+{
+    struct ir_tensor *x = &b->g->tensors.at[t];
+    if (x->role != IR_NATIVE) {
+        struct tensor_desc d = x->desc;
+        TRY(build_node(b, &(struct build_spec){.op = "Reshape", .name = name, BUILD_IN(t), .out = &d}, &t));
+    }
+    build_rename(b, t, name);
+    b->g->tensors.at[t].role = IR_OUTPUT;
+    *ret = t;
+    return ST_OK;
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+
+static uint32_t param_values(const struct build_spec *s, const char **names, struct op_value *values)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < 14 && s->params[i].name; i++) {
+        if (!s->params[i].name[0])
+            continue;
+        names[n] = s->params[i].name;
+        values[n++] = s->params[i].v;
+    }
+    return n;
+}
+
+/* The outputs that the caller spoke of are checked with op_check; the others get what the rule infers. */
+static enum status infer(struct builder *b, const struct op_call *c, const struct build_spec *s, struct tensor_desc *want)
+{
+    const struct tensor_desc *out[MAX_PORTS] = {0};
+    struct tensor_desc hint[MAX_PORTS];
+    struct op_call call = *c;
+    for (uint32_t i = 0; s->out && i < c->n_out; i++) {
+        hint[i] = s->out[i];
+        hint[i].type = build_type(b, hint[i].type);
+        out[i] = &hint[i];
+    }
+    call.out = out;
+    TRY(op_infer(&call, want));
+    for (uint32_t i = 0; i < c->n_out; i++) {
+        if (s->out && hint[i].type != DT_NONE && dtype_is_fixed(hint[i].type))
+            want[i].q = hint[i].q;
+        out[i] = &want[i];
+    }
+    return op_check(&call);
+}
+
+static void count_work(struct builder *b, const struct op_call *c, const struct tensor_desc *out)
+{
+    const char *op = c->op->name;
+    if (!b->report || c->n_in < 2 || !c->in[1])
+        return;
+    const struct tensor_desc *w = c->in[1];
+    if (strstr(op, "TransposeConv"))
+        b->report->macs += desc_count(c->in[0]) * (desc_count(w) / w->dims[w->rank - 2]);
+    else if (strstr(op, "Conv") && op[0] != 'E' && strcmp(op, "Convert") != 0)
+        b->report->macs += desc_count(out) * (desc_count(w) / w->dims[w->rank - 1]);
+    else if (!strcmp(op, "FullyConnected") || !strcmp(op, "MatMul"))
+        b->report->macs += desc_count(out) * c->in[0]->dims[c->in[0]->rank - (op_int(c, op[0] == 'M' ? "transpose_in0" : "keep_dims", 0) &&
+                                                                                       op[0] == 'M' ? 2 : 1)];
+}
+
+static enum status add_outputs(struct builder *b, const char *name, const struct tensor_desc *want, uint32_t n, uint32_t *ret)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        char text[280];
+        snprintf(text, sizeof(text), i ? "%.250s_out%u" : "%.250s_out", name, i);
+        struct ir_tensor t = {.name = text, .desc = want[i], .role = IR_NATIVE};
+        TRY(add(b, &t, false, &ret[i]));
+    }
+    return ST_OK;
+}
+
+enum status build_node(struct builder *b, const struct build_spec *s, uint32_t *ret)
+{
+    const struct op_def *op = op_find(s->op);
+    RETURN_IF(!op, ST_INTERNAL, "no operator is called \"%s\"", s->op);
+    const char *names[14];
+    struct op_value values[14], params[14];
+    struct tensor_desc want[MAX_PORTS];
+    const struct tensor_desc *in[MAX_PORTS];
+    const void *data[MAX_PORTS];
+    uint32_t n_out = s->n_out ? s->n_out : 1, n_in = s->n_in, node, out[MAX_PORTS];
+    while (n_in && s->in[n_in - 1] == IR_NONE)
+        n_in--;
+    RETURN_IF(n_in > MAX_PORTS || n_out > MAX_PORTS, ST_NOT_SUPPORTED, "%s \"%s\": %u inputs and %u outputs; at most %d of each are supported",
+              s->op, s->name, n_in, n_out, MAX_PORTS);
+    TRY(op_params_bind(op, s->name, names, values, param_values(s, names, values), params));
+    for (uint32_t i = 0; i < n_in; i++) {
+        in[i] = s->in[i] == IR_NONE ? NULL : build_desc(b, s->in[i]);
+        data[i] = s->in[i] == IR_NONE ? NULL : build_data(b, s->in[i]);
+    }
+    struct op_call c = {.op = op, .node = s->name, .n_in = n_in, .n_out = n_out, .in = in, .params = params, .in_data = data,
+                        .post = OP_POST_NONE};
+    TRY(infer(b, &c, s, want));
+    count_work(b, &c, &want[0]);
+    TRY(add_outputs(b, s->name, want, n_out, out));
+    struct ir_node n = {.name = unique(b, 'n', s->name), .op = op, .n_in = n_in, .n_out = n_out, .in = (uint32_t *)s->in, .out = out,
+                        .params = params};
+    RETURN_IF(!n.name, ST_NO_MEMORY, "no memory for the name of a node");
+    TRY(ir_add_node(b->g, &n, &node));
+    for (uint32_t i = 0; i < n_out; i++) {
+        TRY(note_tensor(b, out[i], node + 1));
+        ret[i] = out[i];
+    }
+    return ST_OK;
+}
+
+enum status build_unary(struct builder *b, const char *op, const char *name, uint32_t x, uint32_t *ret)
+{
+    return build_node(b, &(struct build_spec){.op = op, .name = name, BUILD_IN(x)}, ret);
+}
+
+enum status build_binary(struct builder *b, const char *op, const char *name, uint32_t x, uint32_t y, uint32_t *ret)
+{
+    return build_node(b, &(struct build_spec){.op = op, .name = name, BUILD_IN(x, y)}, ret);
+}
+
+enum status build_cast(struct builder *b, const char *name, uint32_t x, enum dtype type, uint32_t *ret)
+{
+    struct tensor_desc d = {.type = build_type(b, type)};
+    *ret = x;
+    if (build_desc(b, x)->type == d.type)
+        return ST_OK;
+    return build_node(b, &(struct build_spec){.op = "Cast", .name = name, BUILD_IN(x), .out = &d}, ret);
+}
+
+enum status build_reshape(struct builder *b, const char *name, uint32_t x, uint32_t rank, const uint32_t *dims, uint32_t *ret)
+{
+    struct tensor_desc d = *build_desc(b, x);
+    *ret = x;
+    if (d.rank == rank && !memcmp(d.dims, dims, rank * sizeof(*dims)))
+        return ST_OK;
+    RETURN_IF(rank > MAX_RANK, ST_NOT_SUPPORTED, "Reshape \"%s\": the output has rank %u; at most %d is supported", name, rank, MAX_RANK);
+    d.rank = (uint8_t)rank;
+    memset(d.dims, 0, sizeof(d.dims));
+    memcpy(d.dims, dims, rank * sizeof(*dims));
+    const struct ir_tensor *c = &b->g->tensors.at[x];
+    if (c->role == IR_CONST && d.q.kind <= Q_TENSOR && desc_count(&d) == desc_count(&c->desc)) {
+        struct ir_tensor t = {.name = c->name, .desc = d, .role = IR_CONST, .data = c->data};
+        return add(b, &t, true, ret);
+    }
+    return build_node(b, &(struct build_spec){.op = "Reshape", .name = name, BUILD_IN(x), .out = &d}, ret);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Binding of Quantize, Dequantize, Convert and Cast. */
+#include "kernels/retype/retype.h"
+#include "kernels/families.h"
+
+#define KERNEL KERNEL_VARIANT
+static const struct kernel_variant retype_variants[] = {
+#include "kernels/retype/retype.def"
+    {0},
+};
+#undef KERNEL
+
+/* The plain integer type of the same storage, and the other way round. */
+static const struct {
+    enum dtype plain, fixed;
+} twins[] = {
+    {DT_I8, DT_SQ8}, {DT_I16, DT_SQ16}, {DT_I32, DT_SQ32}, {DT_U8, DT_UQ8}, {DT_U16, DT_UQ16}, {DT_U32, DT_UQ32},
+};
+
+static enum dtype plain_of(enum dtype t)
+{
+    for (size_t i = 0; i < sizeof(twins) / sizeof(twins[0]); i++)
+        if (twins[i].fixed == t)
+            return twins[i].plain;
+    return t;
+}
+
+static enum dtype fixed_of(enum dtype t)
+{
+    for (size_t i = 0; i < sizeof(twins) / sizeof(twins[0]); i++)
+        if (twins[i].plain == t)
+            return twins[i].fixed;
+    return t;
+}
+
+static bool whole(enum dtype t)
+{
+    return !dtype_is_float(t);
+}
+
+/* Cast: the stored number, so fixed point counts as the plain integer. */
+static enum status bind_cast(const struct op_call *c, struct retype_args *a)
+{
+    struct tensor_desc in = *c->in[0], out = *c->out[0];
+    in.q = out.q = (struct quant){0};
+    in.type = plain_of(in.type);
+    out.type = plain_of(out.type);
+    TRY(codec_init(&a->in, &in, c));
+    TRY(codec_init(&a->out, &out, c));
+    RETURN_IF(dtype_bits(out.type) == 4 && dtype_is_float(in.type), ST_NOT_SUPPORTED,
+              "Cast \"%s\": a float cannot become a packed 4-bit value; cast to an 8-bit type", c->node ? c->node : "");
+    if (in.type == out.type)
+        a->mode = RETYPE_COPY;
+    else if (whole(in.type) && whole(out.type))
+        a->mode = RETYPE_I64;
+    else
+        a->mode = in.type == DT_F64 || out.type == DT_F64 ? RETYPE_F64 : RETYPE_F32;
+    return ST_OK;
+}
+
+/* The others: real numbers. Plain integers of up to 32 bits are fixed point with scale 1 and offset 0. */
+static enum status bind_real(const struct op_call *c, struct retype_args *a)
+{
+    struct tensor_desc in = *c->in[0], out = *c->out[0];
+    if (!dtype_is_fixed(in.type))
+        in.q = (struct quant){.kind = Q_TENSOR, .scale = 1.0f};
+    if (!dtype_is_fixed(out.type))
+        out.q = (struct quant){.kind = Q_TENSOR, .scale = 1.0f};
+    in.type = fixed_of(in.type);
+    out.type = fixed_of(out.type);
+    TRY(codec_init(&a->in, &in, c));
+    TRY(codec_init_out(&a->out, &out, c));
+    bool both = dtype_is_fixed(in.type) && dtype_is_fixed(out.type);
+    if (both && (a->in.scales || a->out.scales))
+        a->mode = RETYPE_AXIS;
+    else if (in.type == DT_F64)
+        a->mode = RETYPE_F64;
+    else
+        a->mode = codec_pair(&a->in, &a->out, &in, &out) ? RETYPE_COPY : RETYPE_F32;
+    return ST_OK;
+}
+
+static enum status retype_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+{
+    struct retype_args *a = args;
+    *a = (struct retype_args){.total = desc_count(c->out[0])};
+    TRY(c->op->id == OP_Cast ? bind_cast(c, a) : bind_real(c, a));
+    kernel_spans(ret, a->total);
+    *variants = retype_variants;
+    return ST_OK;
+}
+
+const struct kernel_family family_retype = {
+    .name = "retype",
+    .args_size = sizeof(struct retype_args),
+    .bind = retype_bind,
+};

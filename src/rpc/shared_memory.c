@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry of shared allocations: memfd pages by address. Clients hand us any pointer, so every lookup goes through the list, sorted by
+ * address; nothing is ever read behind a client's pointer. */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "rpc/rpc.h"
+
+struct block {
+    char *at;
+    size_t size; /* as asked for; mapped up to the next page */
+    int fd;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static VEC(struct block) blocks; /* sorted by address */
+
+/* Index of the first block that ends behind `p`. */
+static size_t find(const char *p)
+{
+    size_t lo = 0, hi = blocks.n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (blocks.at[mid].at + blocks.at[mid].size <= p)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static enum status insert(struct block b)
+{
+    size_t i = find(b.at);
+    RETURN_IF(!vec_push(&blocks), ST_NO_MEMORY, "no memory to remember a shared allocation");
+    memmove(&blocks.at[i + 1], &blocks.at[i], (blocks.n - 1 - i) * sizeof b);
+    blocks.at[i] = b;
+    return ST_OK;
+}
+
+static enum status map_new(size_t size, struct block *ret)
+{
+    int fd = memfd_create("rpcmem", MFD_CLOEXEC);
+    RETURN_IF(fd < 0, ST_SYSTEM, "a shared allocation of %zu bytes: no file descriptor: %s", size, strerror(errno));
+    void *p = MAP_FAILED;
+    if (ftruncate(fd, (off_t)size) == 0)
+        p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED) {
+        int why = errno;
+        close(fd);
+        return status_fail(ST_NO_MEMORY, "a shared allocation of %zu bytes: %s", size, strerror(why));
+    }
+    *ret = (struct block){ p, size, fd };
+    return ST_OK;
+}
+
+static void unmap(const struct block *b)
+{
+    munmap(b->at, b->size);
+    close(b->fd);
+}
+
+enum status rpc_alloc(size_t size, void **ret)
+{
+    struct block b;
+    RETURN_IF(!size || size > PTRDIFF_MAX, ST_INVALID_ARG, "a shared allocation of %zu bytes; 1 and more are allowed", size);
+    TRY(map_new(size, &b));
+    pthread_mutex_lock(&lock);
+    enum status st = insert(b);
+    pthread_mutex_unlock(&lock);
+    if (st != ST_OK) {
+        unmap(&b);
+        return st;
+    }
+    *ret = b.at;
+    return ST_OK;
+}
+
+enum status rpc_free(void *address)
+{
+    struct block b = { 0 };
+    pthread_mutex_lock(&lock);
+    size_t i = find(address);
+    if (i < blocks.n && blocks.at[i].at == address) {
+        b = blocks.at[i];
+        memmove(&blocks.at[i], &blocks.at[i + 1], (--blocks.n - i) * sizeof b);
+    }
+    if (!blocks.n)
+        vec_finish(&blocks);
+    pthread_mutex_unlock(&lock);
+    RETURN_IF(!b.at, ST_NOT_FOUND, "%p is not the start of a shared allocation", address);
+    unmap(&b);
+    return ST_OK;
+}
+
+static struct block lookup(const void *address)
+{
+    struct block b = { .fd = -1 };
+    pthread_mutex_lock(&lock);
+    size_t i = find(address);
+    if (i < blocks.n && blocks.at[i].at <= (const char *)address)
+        b = blocks.at[i];
+    pthread_mutex_unlock(&lock);
+    return b;
+}
+
+int rpc_fd(const void *address)
+{
+    return lookup(address).fd;
+}
+
+size_t rpc_size(const void *address)
+{
+    return lookup(address).size;
+}
+
+unsigned rpc_live(void)
+{
+    pthread_mutex_lock(&lock);
+    size_t n = blocks.n;
+    pthread_mutex_unlock(&lock);
+    return (unsigned)n;
+}

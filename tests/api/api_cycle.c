@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scenarios. Each holds its objects in a struct whose end frees them, so every early return is clean. */
+#include "api_cycle.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "api_test.h"
+
+#define STEP(call)                        \
+    do {                                  \
+        Qnn_ErrorHandle_t step_ = (call); \
+        if (step_ != QNN_SUCCESS)         \
+            return step_;                 \
+    } while (0)
+
+static char bytes[1 << 17]; /* a saved binary */
+
+struct objects {
+    Qnn_LogHandle_t log;
+    Qnn_BackendHandle_t backend;
+    Qnn_ContextHandle_t context, loaded;
+    Qnn_ProfileHandle_t profile;
+    Qnn_SignalHandle_t signal;
+};
+
+static void objects_end(struct objects *o)
+{
+    if (o->loaded)
+        q.contextFree(o->loaded, NULL);
+    if (o->context)
+        q.contextFree(o->context, NULL);
+    if (o->signal)
+        q.signalFree(o->signal);
+    if (o->profile)
+        q.profileFree(o->profile);
+    if (o->backend)
+        q.backendFree(o->backend);
+    if (o->log)
+        q.logFree(o->log);
+}
+#define OBJECTS __attribute__((cleanup(objects_end))) struct objects
+
+static void quiet(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args)
+{
+    (void)fmt, (void)level, (void)timestamp, (void)args;
+}
+
+static Qnn_ErrorHandle_t base(struct objects *o)
+{
+    STEP(q.logCreate(quiet, QNN_LOG_LEVEL_DEBUG, &o->log));
+    STEP(q.backendCreate(o->log, NULL, &o->backend));
+    return q.contextCreate(o->backend, NULL, NULL, &o->context);
+}
+
+static Qnn_ErrorHandle_t run_conv(const struct net *n)
+{
+    float y[CONV_OUT], want[CONV_OUT];
+    STEP(net_run(n, conv_in, y, CONV_IN, CONV_OUT));
+    conv_expected(want);
+    for (int i = 0; i < CONV_OUT; i++)
+        if (!(fabsf(y[i] - want[i]) <= 1e-6f))
+            return WRONG_RESULT;
+    return QNN_SUCCESS;
+}
+
+/* Build, finalize, execute, save, reload, execute. */
+static Qnn_ErrorHandle_t whole_way(void)
+{
+    OBJECTS o = { 0 };
+    struct net net;
+    uint64_t size = 0, written = 0;
+    STEP(base(&o));
+    STEP(net_conv(o.context, "net", &net));
+    STEP(q.graphFinalize(net.graph, NULL, NULL));
+    STEP(run_conv(&net));
+    STEP(q.contextGetBinarySize(o.context, &size));
+    if (size > sizeof bytes)
+        return WRONG_RESULT;
+    STEP(q.contextGetBinary(o.context, bytes, sizeof bytes, &written));
+    STEP(q.contextValidateBinary(o.backend, NULL, NULL, bytes, written));
+    STEP(q.contextCreateFromBinary(o.backend, NULL, NULL, bytes, written, &o.loaded, NULL));
+    STEP(q.graphRetrieve(o.loaded, "net", &net.graph));
+    return run_conv(&net);
+}
+
+/* Profiles, signals, configuration. */
+static Qnn_ErrorHandle_t with_extras(void)
+{
+    OBJECTS o = { 0 };
+    struct net net;
+    float x[AFFINE_N] = { 1, 2, 3, 4, 5, 6, 7, 8 }, y[AFFINE_N];
+    QnnContext_Config_t oem = { .option = QNN_CONTEXT_CONFIG_OPTION_OEM_STRING, .oemString = "a text to be kept" };
+    const QnnContext_Config_t *config[] = { &oem, NULL };
+    STEP(q.backendCreate(NULL, NULL, &o.backend));
+    STEP(q.contextCreate(o.backend, NULL, config, &o.context));
+    STEP(q.profileCreate(o.backend, QNN_PROFILE_LEVEL_DETAILED, &o.profile));
+    STEP(q.signalCreate(o.backend, NULL, &o.signal));
+    STEP(net_affine(o.context, "net", 2, 1, &net));
+    STEP(q.graphFinalize(net.graph, o.profile, o.signal));
+    Qnn_Tensor_t in = WITH(net.x, x), out = WITH(net.y, y);
+    STEP(q.graphExecute(net.graph, &in, 1, &out, 1, o.profile, o.signal));
+    const QnnProfile_EventId_t *ids;
+    uint32_t n;
+    STEP(q.profileGetEvents(o.profile, &ids, &n));
+    if (n)
+        STEP(q.profileGetSubEvents(ids[0], &ids, &n));
+    return y[7] == 17 ? QNN_SUCCESS : WRONG_RESULT;
+}
+
+/* ---- asynchronous --------------------------------------------------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    unsigned done;
+    Qnn_ErrorHandle_t first_error;
+} board = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0 };
+
+static void on_done(void *param, Qnn_NotifyStatus_t status)
+{
+    (void)param;
+    pthread_mutex_lock(&board.lock);
+    board.done++;
+    if (board.first_error == QNN_SUCCESS)
+        board.first_error = status.error;
+    pthread_cond_signal(&board.change);
+    pthread_mutex_unlock(&board.lock);
+}
+
+static void wait_for(unsigned n)
+{
+    pthread_mutex_lock(&board.lock);
+    while (board.done < n)
+        pthread_cond_wait(&board.change, &board.lock);
+    pthread_mutex_unlock(&board.lock);
+}
+
+static Qnn_ErrorHandle_t in_background(void)
+{
+    OBJECTS o = { 0 };
+    struct net net;
+    float x[AFFINE_N] = { 1, 2, 3, 4, 5, 6, 7, 8 }, y[4][AFFINE_N];
+    Qnn_Tensor_t in, out[4];
+    unsigned sent = 0;
+    Qnn_ErrorHandle_t e = QNN_SUCCESS;
+    board.done = 0;
+    board.first_error = QNN_SUCCESS;
+    STEP(base(&o));
+    STEP(net_affine(o.context, "net", 3, 0, &net));
+    STEP(q.graphFinalize(net.graph, NULL, NULL));
+    in = WITH(net.x, x);
+    for (; sent < 4 && e == QNN_SUCCESS; sent += e == QNN_SUCCESS) {
+        out[sent] = WITH(net.y, y[sent]);
+        e = q.graphExecuteAsync(net.graph, &in, 1, &out[sent], 1, NULL, NULL, on_done, NULL);
+    }
+    wait_for(sent);
+    STEP(e);
+    STEP(board.first_error);
+    for (unsigned i = 0; i < sent; i++)
+        if (y[i][7] != 24)
+            return WRONG_RESULT;
+    return QNN_SUCCESS;
+}
+
+/* ---- memory, refusals ----------------------------------------------------------------------------------------------------- */
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static Qnn_ErrorHandle_t registered_memory(void)
+{
+    __attribute__((cleanup(close_fd))) int fd = memfd_create("cycle", MFD_CLOEXEC);
+    OBJECTS o = { 0 };
+    struct net net;
+    uint32_t dims[] = { 1, AFFINE_N };
+    float x[AFFINE_N] = { 1 }, y[AFFINE_N] = { 0 };
+    if (fd < 0 || write(fd, x, sizeof x) != sizeof x)
+        return WRONG_RESULT;
+    Qnn_MemDescriptor_t d = { .memShape = { 2, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_ION, .ionInfo = { fd } };
+    Qnn_MemHandle_t h;
+    STEP(base(&o));
+    STEP(net_affine(o.context, "net", 4, 2, &net));
+    STEP(q.graphFinalize(net.graph, NULL, NULL));
+    STEP(q.memRegister(o.context, &d, 1, &h));
+    Qnn_Tensor_t in = net.x, out = WITH(net.y, y);
+    TV(in).memType = QNN_TENSORMEMTYPE_MEMHANDLE;
+    TV(in).memHandle = h;
+    STEP(q.graphExecute(net.graph, &in, 1, &out, 1, NULL, NULL));
+    STEP(q.memDeRegister(&h, 1));
+    return y[0] == 6 ? QNN_SUCCESS : WRONG_RESULT;
+}
+
+static Qnn_ErrorHandle_t refusals(void)
+{
+    OBJECTS o = { 0 };
+    Qnn_GraphHandle_t g, none;
+    STEP(base(&o));
+    STEP(q.graphCreate(o.context, "g", NULL, &g));
+    Qnn_Tensor_t bad = TENSOR("bad", STATIC, FLOAT_32, 4), x = TENSOR("x", APP_WRITE, FLOAT_32, 4);
+    if (q.tensorCreateGraphTensor(g, &bad) == QNN_SUCCESS)
+        return MUST_FAIL;
+    STEP(q.tensorCreateGraphTensor(g, &x));
+    struct op wrong = { .name = "n", .type = "Nonsense", .ni = 1, .in = { x }, .no = 1, .out = { x } };
+    if (op_add(g, &wrong) == QNN_SUCCESS || op_validate(o.backend, &wrong) == QNN_SUCCESS || q.graphFinalize(g, NULL, NULL) == QNN_SUCCESS ||
+        q.graphRetrieve(o.context, "h", &none) == QNN_SUCCESS || q.graphCreate(o.context, "g", NULL, &none) == QNN_SUCCESS)
+        return MUST_FAIL;
+    const char *text;
+    STEP(q.errorGetVerboseMessage(QNN_GRAPH_ERROR_INVALID_NAME, &text));
+    return q.errorFreeVerboseMessage(text);
+}
+
+const struct scenario scenarios[] = {
+    { "whole way", whole_way },           { "profile and signal", with_extras }, { "in the background", in_background },
+    { "registered memory", registered_memory }, { "refusals", refusals },
+};
+const unsigned n_scenarios = COUNT(scenarios);

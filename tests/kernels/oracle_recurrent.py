@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lstm and Gru against docs/numerics.md section 9: products accumulated by an exact fma, gates in f32, states rounded at every step."""
+import numpy as np
+
+from oracle_common import F, FIXED, Case, Enc, T, b8, f32, lane_sum, report, scaled, store, u32
+
+
+def fma(a, b, c):
+    """One rounding of a * b + c. The f64 product is exact; the sum is corrected where f64 rounding could matter (Boldo-Melquiond)."""
+    p = a.astype(np.float64) * b.astype(np.float64)
+    s = p + c.astype(np.float64)
+    t = s - p
+    err = (p - (s - t)) + (c.astype(np.float64) - t)  # two-sum: s + err is exact
+    bits = s.view(np.int64)
+    odd = np.where((err != 0) & (bits & 1 == 0), np.where((err > 0) == (s > 0), bits + 1, bits - 1), bits)
+    return odd.view(np.float64).astype(F)
+
+
+def product(acc, x, w):
+    """acc[b, u] = fma over k of x[b, k] * w[u, k]"""
+    for k in range(x.shape[1]):
+        acc = fma(np.broadcast_to(x[:, k:k + 1], acc.shape).copy(), np.broadcast_to(w[None, :, k], acc.shape).copy(), acc)
+    return acc
+
+
+def sigmoid(x):
+    return (1.0 / (1.0 + np.exp(-x.astype(np.float64)))).astype(F)
+
+
+def tanh(x):
+    return np.tanh(x.astype(np.float64)).astype(F)
+
+
+def rounded(x, e):
+    """What a state tensor of this encoding would give back."""
+    return e.real(store(x, e))
+
+
+def norm(z, w):
+    n = F(z.shape[1])
+    d = z - (lane_sum(z) / n)[:, None]
+    inv = F(1) / np.sqrt((lane_sum(d * d) / n)[:, None] + F(1e-8))
+    return d * inv * w
+
+
+def clip(v, limit):
+    return np.where(v < -limit, -limit, np.where(v > limit, limit, v)).astype(F) if limit > 0 else v
+
+
+class Layer:
+    """Random operands: stored tensors for the probe, f32 arrays for the oracle."""
+
+    def __init__(self, c):
+        self.c = c
+        self.kind = c.pick("f32", "f32", "f16", "q8", "q16")
+        self.fixed = self.kind[0] == "q"
+
+    def enc(self, span, types=None):
+        if not self.fixed:
+            return Enc(self.kind)
+        return self.c.enc(types or (("uq8",) if self.kind == "q8" else ("uq16", "sq16")), span)
+
+    def make(self, shape, span, weight=False):
+        e = self.enc(span, ("sq8", "uq8") if weight and self.kind == "q8" else ("sq16", "sq8") if weight else None)
+        q = self.c.array(e, shape, span, False)
+        return e.tensor(q, const=weight), e.real(q)
+
+
+def lstm_case(c):
+    L = Layer(c)
+    b, inp, units = (int(v) for v in (c.r.integers(1, 4), c.r.integers(1, 20), c.r.integers(1, 40)))
+    if c.r.random() < 0.1:
+        inp = 150
+    seq, time = bool(c.r.integers(2)), 1
+    major, reverse = bool(c.r.integers(2)), bool(c.r.integers(2))
+    proj, cifg, peep, ln, reset = (c.r.random() < 0.35 for _ in range(5))
+    out = int(c.r.integers(1, 12)) if proj else units
+    if seq:
+        time = int(c.r.integers(1, 5))
+    ins, real = [None] * 25, [None] * 25
+
+    def put(i, shape, span=1.0, weight=False):
+        ins[i], real[i] = L.make(shape, span, weight)
+    put(0, (b, inp) if not seq else (time, b, inp) if major else (b, time, inp), 2.0)
+    for i in (1, 2, 3) + (() if cifg else (16,)):
+        put(i, (units, inp), 0.5, True)
+    for i in (4, 5, 6) + (() if cifg else (17,)):
+        put(i, (units, out), 0.5, True)
+    for i in (7, 8, 9) + (() if cifg else (21,)):
+        put(i, (units,), 1.0)
+    put(10, (b, out))
+    put(11, (b, units), 2.0)
+    if ln:
+        for i in (13, 14, 15) + (() if cifg else (12,)):
+            put(i, (units,), 1.0)
+    if peep:
+        for i in (19, 20) + (() if cifg else (18,)):
+            put(i, (units,), 0.5)
+    if proj:
+        put(22, (out, units), 0.5, True)
+        if c.r.random() < 0.5:
+            put(23, (out,), 0.5)
+    flag = int(c.r.integers(2))
+    if reset:
+        ins[24] = T(np.array([flag]), "b8")
+    while ins[-1] is None:
+        ins.pop()
+    eo, ec, eh = L.enc(2.0), L.enc(4.0), L.enc(2.0)
+    gates = c.r.random() < 0.4
+    eg = [L.enc(1.5) for _ in range(4)]
+    row = lambda n: (b, n) if not seq else (time, b, n) if major else (b, time, n)  # noqa: E731
+    outs = [eo.out(row(out)), ec.out((b, units)), eh.out((b, out))]
+    gate_seq = seq and bool(c.r.integers(2))
+    if gates and not proj:
+        outs += [e.out(row(units) if gate_seq else (b, units)) for e in eg]
+    cc, oc = (float(F(c.pick(0.0, 0.7))) for _ in range(2))
+    params = {"direction": u32(int(reverse)), "cell_clip_threshold": f32(cc), "output_clip_threshold": f32(oc), "time_major": b8(major)}
+    got = c.run("Lstm", ins, outs, params)
+
+    h = real[10] if not (reset and flag) else np.zeros((b, out), F)
+    cell = real[11] if not (reset and flag) else np.zeros((b, units), F)
+    x = real[0] if not seq else real[0] if major else real[0].swapaxes(0, 1)
+    x = x[None] if not seq else x
+    ys, gs = [None] * time, [None] * time
+    for step in range(time):
+        t = time - 1 - step if reverse else step
+
+        def gate(wx, wh, wc, ln_w, bias, act, peek):
+            z = product(np.zeros((b, units), F), x[t], real[wx])
+            z = product(z, h, real[wh])
+            if wc and real[wc] is not None:
+                z = z + real[wc] * peek
+            if real[ln_w] is not None:
+                z = norm(z, real[ln_w])
+            return act(z + real[bias])
+        f = gate(1, 4, 19, 13, 7, sigmoid, cell)
+        g = gate(2, 5, 0, 14, 8, tanh, cell)
+        i = F(1) - f if cifg else gate(16, 17, 18, 12, 21, sigmoid, cell)
+        cell = clip(f * cell + i * g, F(cc))
+        o = gate(3, 6, 20, 15, 9, sigmoid, cell)
+        hidden = o * tanh(cell)
+        if proj:
+            h = product(np.zeros((b, out), F), hidden, real[22])
+            h = h + real[23] if real[23] is not None else h
+        else:
+            h = hidden
+        h = clip(h, F(oc))
+        ys[t], gs[t], last_h, last_c, last_t = h, (i, f, g, o), h, cell, t
+        h, cell = rounded(h, eo), rounded(cell, ec)
+    stack = lambda v: v[0] if not seq else np.stack(v, 0 if major else 1)  # noqa: E731
+    wants = [(eo, stack(ys)), (ec, last_c), (eh, last_h)]
+    if len(outs) > 3:
+        wants += [(e, stack([g[k] for g in gs]) if gate_seq else gs[last_t][k]) for k, e in enumerate(eg)]
+    compare(got, wants, "Lstm", L.kind, b, inp, units, out, time, dict(seq=seq, major=major, reverse=reverse, proj=proj, cifg=cifg, peep=peep,
+                                                                      ln=ln, reset=reset, cc=cc, oc=oc))
+
+
+def gru_case(c):
+    L = Layer(c)
+    b, inp, hid, time = (int(v) for v in (c.r.integers(1, 4), c.r.integers(1, 20), c.r.integers(1, 40), c.r.integers(1, 5)))
+    major, reverse, before = (bool(c.r.integers(2)) for _ in range(3))
+    ins, real = [None] * 14, [None] * 14
+
+    def put(i, shape, span=1.0, weight=False):
+        ins[i], real[i] = L.make(shape, span, weight)
+    put(0, (time, b, inp) if major else (b, time, inp), 2.0)
+    for i in (1, 2, 3):
+        put(i, (hid, inp), 0.5, True)
+    for i in (4, 5, 6):
+        put(i, (hid, hid), 0.5, True)
+    for i in range(7, 13):
+        if c.r.random() < 0.7:
+            put(i, (hid,), 1.0)
+    if c.r.random() < 0.6:
+        put(13, (1, b, hid))
+    while ins[-1] is None:
+        ins.pop()
+    eo, eh = L.enc(2.0), L.enc(2.0)
+    params = {"direction": u32(int(reverse)), "linear_before_reset": u32(int(before)), "time_major": b8(major)}
+    got = c.run("Gru", ins, [eo.out((time, b, hid) if major else (b, time, hid)), eh.out((1, b, hid))], params)
+    add = lambda v, i: v if real[i] is None else v + real[i]  # noqa: E731
+    h = np.zeros((b, hid), F) if real[13] is None else real[13][0]
+    x = real[0] if major else real[0].swapaxes(0, 1)
+    zero, ys = np.zeros((b, hid), F), [None] * time
+    for step in range(time):
+        t = time - 1 - step if reverse else step
+        z, r = (sigmoid(add(add(product(product(zero, x[t], real[1 + k]), h, real[4 + k]), 7 + k), 10 + k)) for k in (0, 1))
+        if before:
+            n = add(product(zero, x[t], real[3]), 9) + r * add(product(zero, h, real[6]), 12)
+        else:
+            n = add(add(product(product(zero, x[t], real[3]), r * h, real[6]), 9), 12)
+        h = (F(1) - z) * tanh(n) + z * h
+        ys[t], last = h, h
+        h = rounded(h, eo)
+    compare(got, [(eo, np.stack(ys, 0 if major else 1)), (eh, last[None])], "Gru", L.kind, b, inp, hid, time, major, reverse, before)
+
+
+OFF = 0
+
+
+def compare(got, wants, *what):
+    """Bit for bit, but for an exp or tanh that two f64 libraries round to different f32 neighbours, and what follows from it."""
+    global OFF
+    for k, (g, (e, w)) in enumerate(zip(got, wants)):
+        v = store(w, e)
+        if e.fixed:
+            ok = np.abs(g.astype(int) - v.astype(int)) <= (1 if "8" in e.dtype else 4)
+        else:
+            ok = np.abs(g.astype(np.float64) - v.astype(np.float64)) <= 1e-6 * np.maximum(1, np.abs(v)) * (1 if e.dtype == "f32" else 2000)
+        report(ok, g, v, what + (f"output {k}", e))
+        OFF += int((g != v).sum())
+
+
+def main():
+    c = Case(21)
+    for _ in range(scaled(150)):
+        lstm_case(c)
+        gru_case(c)
+    print(f"recurrent: {OFF} values off by the rounding of an exp or tanh")
+    assert OFF <= 40 * max(1, c.count // 300), "more than chance"
+    c.done("recurrent")
+
+
+with np.errstate(all="ignore"):
+    main()

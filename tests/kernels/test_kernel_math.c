@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The numbers that all kernels share: math_exp against the C library in extended precision, f16 against the compiler's own type, rounding
+ * and clamping against their definitions. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/kernel_util.h"
+#include "kernels/math.h"
+#include "test_scale.h"
+
+static unsigned failed;
+
+#define EXPECT(cond, ...)                        \
+    do {                                         \
+        if (!(cond) && failed++ < 20) {          \
+            printf("FAIL: %s: ", #cond);         \
+            printf(__VA_ARGS__);                 \
+            printf("\n");                        \
+        }                                        \
+    } while (0)
+
+static uint64_t state = 0x9e3779b97f4a7c15u;
+
+static uint64_t next(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state * 0x2545f4914f6cdd1du;
+}
+
+static void check_exp(double x)
+{
+    double got = math_exp(x);
+    long double want = expl((long double)x);
+    if (want > 1.7976931348623157e308L)
+        EXPECT(got == INFINITY, "exp(%a) = %a", x, got);
+    else if (want < 2.2250738585072014e-308L)
+        EXPECT(fabsl((long double)got - want) <= 5e-324L, "exp(%a) = %a", x, got);
+    else
+        EXPECT(fabsl((long double)got / want - 1) < 0x1p-51L, "exp(%a) = %a, relative error %Lg", x, got, (long double)got / want - 1);
+}
+
+static void test_exp(void)
+{
+    static const double special[] = { 0.0, -0.0, 1, -1, 709.78, 709.79, 710, 1e9, -745.1, -746, -1e9, -708.4, 0x1p-60, 0.34657, -0.34658 };
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        check_exp(special[i]);
+    EXPECT(math_exp(0.0) == 1.0, "%a", math_exp(0.0));
+    EXPECT(math_exp(INFINITY) == INFINITY && math_exp(-INFINITY) == 0, "infinities");
+    EXPECT(isnan(math_exp(NAN)), "NaN");
+    for (unsigned i = 0, n = test_scale(2000000); i < n; i++)
+        check_exp(((double)(int64_t)next() * 0x1p-63) * (i % 2 ? 750 : 2));
+}
+
+static uint16_t half_bits(_Float16 h)
+{
+    uint16_t u;
+    memcpy(&u, &h, 2);
+    return u;
+}
+
+static void test_half(void)
+{
+    for (uint32_t u = 0; u < 65536; u++) {
+        uint16_t bits = (uint16_t)u;
+        _Float16 h;
+        memcpy(&h, &bits, 2);
+        float want = (float)h, got = ku_f16_to_f32(bits);
+        EXPECT(ku_bits_f32(got) == ku_bits_f32(want) || (isnan(got) && isnan(want)), "f16 %04x -> %a, not %a", u, (double)got, (double)want);
+        EXPECT(isnan(want) || ku_f32_to_f16(want) == bits, "f16 %04x is not kept", u);
+    }
+    for (unsigned i = 0, n = test_scale(4000000); i < n; i++) {
+        uint32_t bits = (uint32_t)next();
+        if (i % 2) /* around the f16 range, where ties are */
+            bits = (bits & 0x80001fffu) | ((uint32_t)(90 + next() % 60) << 23) | ((uint32_t)(next() & 0x3ff) << 13);
+        if (i % 4 == 1)
+            bits = (bits & ~0xfffu) | 0x1000;
+        float f = ku_f32_bits(bits);
+        uint16_t want = half_bits((_Float16)f), got = ku_f32_to_f16(f);
+        EXPECT(got == want || isnan(f), "f32 %a -> %04x, not %04x", (double)f, got, want);
+    }
+}
+
+static void test_rounding(void)
+{
+    EXPECT(ku_rne(0.5f) == 0 && ku_rne(1.5f) == 2 && ku_rne(-2.5f) == -2, "ties");
+    EXPECT(ku_rne(NAN) == 0 && ku_rne(INFINITY) == INT64_MAX && ku_rne(-INFINITY) == INT64_MIN, "ends");
+    EXPECT(ku_requant(INT64_MAX, 1e30f, INT32_MIN, -128, 127) == 127, "saturates high");
+    EXPECT(ku_requant(INT64_MIN, 1e30f, INT32_MAX, -128, 127) == -128, "saturates low");
+    EXPECT(ku_requant((1 << 24) + 1, 1.0f, 0, INT64_MIN, INT64_MAX) == 1 << 24, "(float)acc rounds to even");
+    EXPECT(ku_quantize(NAN, 1.0f, -7, 0, 255) == 7, "NaN is real 0");
+    EXPECT(ku_narrow(0x0f, 4, true) == -1 && ku_narrow(-1, 4, true) == -1 && ku_narrow(0x0f, 4, false) == 15, "narrow values");
+    struct quant q = { .kind = Q_TENSOR, .scale = 0.1f, .offset = -10 };
+    struct op_post relu6 = { 0, 6 }, none = { -INFINITY, INFINITY };
+    struct ku_range r = ku_post_range(DT_UQ8, &q, &relu6);
+    EXPECT(r.lo == 10 && r.hi == 70, "relu6 is %d … %d", (int)r.lo, (int)r.hi);
+    r = ku_post_range(DT_UQ8, &q, &none);
+    EXPECT(r.lo == 0 && r.hi == 255, "no clamp");
+}
+
+static void test_iterator(void)
+{
+    const uint32_t dims[3] = { 3, 4, 5 };
+    const uint64_t strides[2][MAX_RANK] = { { 20, 5, 1 }, { 0, 7, 1 } };
+    struct ku_iter it, from;
+    ku_iter_start(&it, 3, dims, 2, strides, 0);
+    for (uint32_t row = 0; row < 12; row++, ku_iter_next(&it)) {
+        ku_iter_start(&from, 3, dims, 2, strides, row);
+        EXPECT(it.at[0] == row * 5 && it.at[1] == row % 4 * 7, "row %u", row);
+        EXPECT(from.at[0] == it.at[0] && from.at[1] == it.at[1], "start at row %u", row);
+    }
+}
+
+int main(void)
+{
+    test_exp();
+    test_half();
+    test_rounding();
+    test_iterator();
+    return failed ? 1 : 0;
+}

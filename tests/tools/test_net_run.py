@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""qnn-net-run on files that do not fit, on several graphs, and on graphs with several inputs and a batch."""
+
+import os
+
+import numpy as np
+import support
+
+# A model library with two graphs: "sum" adds two float inputs of batch 2, "clip" is a relu on one of them.
+MODEL = r"""
+#include <stdlib.h>
+#include <string.h>
+#include "QnnModelLib.h"
+#include "QnnOpDef.h"
+
+static uint32_t dims[] = {2, 3};
+static Qnn_Tensor_t tensor(const char *name, Qnn_TensorType_t type)
+{
+    Qnn_Tensor_t t = QNN_TENSOR_INIT;
+    t.v1.name = name;
+    t.v1.type = type;
+    t.v1.dataType = QNN_DATATYPE_FLOAT_32;
+    t.v1.rank = 2;
+    t.v1.dimensions = dims;
+    t.v1.memType = QNN_TENSORMEMTYPE_RAW;
+    return t;
+}
+
+static GraphInfo_t graphs[2];
+static GraphInfo_t *list[2] = {&graphs[0], &graphs[1]};
+static Qnn_Tensor_t inputs[2][2], outputs[2][1];
+
+static ModelError_t build(QNN_INTERFACE_VER_TYPE *api, Qnn_ContextHandle_t context, int i)
+{
+    static const char *const names[2][4] = {{"sum", "a", "b", "sum/out:0"}, {"clip", "c", "", "clip_out"}};
+    Qnn_GraphHandle_t g;
+    if (api->graphCreate(context, names[i][0], NULL, &g)) return MODEL_GRAPH_ERROR;
+    uint32_t n = i == 0 ? 2 : 1;
+    for (uint32_t k = 0; k < n; k++) {
+        inputs[i][k] = tensor(names[i][1 + k], QNN_TENSOR_TYPE_APP_WRITE);
+        if (api->tensorCreateGraphTensor(g, &inputs[i][k])) return MODEL_TENSOR_ERROR;
+    }
+    outputs[i][0] = tensor(names[i][3], QNN_TENSOR_TYPE_APP_READ);
+    if (api->tensorCreateGraphTensor(g, &outputs[i][0])) return MODEL_TENSOR_ERROR;
+    Qnn_OpConfig_t op = QNN_OPCONFIG_INIT;
+    op.v1.name = names[i][0];
+    op.v1.packageName = QNN_OP_PACKAGE_NAME_QTI_AISW;
+    op.v1.typeName = i == 0 ? QNN_OP_ELEMENT_WISE_ADD : QNN_OP_RELU;
+    op.v1.numOfInputs = n;
+    op.v1.inputTensors = inputs[i];
+    op.v1.numOfOutputs = 1;
+    op.v1.outputTensors = outputs[i];
+    if (api->graphAddNode(g, op)) return MODEL_NODES_ERROR;
+    graphs[i] = (GraphInfo_t){g, (char *)names[i][0], inputs[i], n, outputs[i], 1};
+    return MODEL_NO_ERROR;
+}
+
+ModelError_t Two_composeGraphs(Qnn_BackendHandle_t backend, QNN_INTERFACE_VER_TYPE api, Qnn_ContextHandle_t context, const GraphConfigInfo_t **configs,
+                               const uint32_t n_configs, GraphInfoPtr_t **infos, uint32_t *n, bool debug, QnnLog_Callback_t log, QnnLog_Level_t level);
+__attribute__((visibility("default")))
+ModelError_t Two_composeGraphs(Qnn_BackendHandle_t backend, QNN_INTERFACE_VER_TYPE api, Qnn_ContextHandle_t context, const GraphConfigInfo_t **configs,
+                               const uint32_t n_configs, GraphInfoPtr_t **infos, uint32_t *n, bool debug, QnnLog_Callback_t log, QnnLog_Level_t level)
+{
+    (void)backend, (void)configs, (void)n_configs, (void)debug, (void)log, (void)level;
+    for (int i = 0; i < 2; i++) {
+        ModelError_t error = build(&api, context, i);
+        if (error) return error;
+    }
+    *infos = list;
+    *n = 2;
+    return MODEL_NO_ERROR;
+}
+ModelError_t Two_freeGraphsInfo(GraphInfoPtr_t **infos, uint32_t n);
+__attribute__((visibility("default"))) ModelError_t Two_freeGraphsInfo(GraphInfoPtr_t **infos, uint32_t n)
+{
+    (void)n;
+    *infos = NULL;
+    return MODEL_NO_ERROR;
+}
+"""
+
+
+class NetRun(support.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.succeeds("qnn-model-lib-generator", "-c", self.write("two.c", MODEL), "-l", "two", "-o", ".")
+        self.args = ("qnn-net-run", "--backend", support.CPU, "--model", "x86_64-linux-clang/libtwo.so", "--model_prefix", "Two", "--output_dir", "out")
+
+    def floats(self, name, *values):
+        self.write(name, np.array(values, np.float32).tobytes())
+        return name
+
+    def result(self, *parts):
+        return np.frombuffer(self.read("out", *parts), np.float32).tolist()
+
+    def test_two_graphs(self):
+        a, b = self.floats("a.raw", 1, 2, 3, 4, 5, 6), self.floats("b.raw", 10, 20, 30, 40, 50, 60)
+        c = self.floats("c.raw", -1, 1, -2, 2, -3, 3)
+        self.write("sum.txt", "%s %s\nb:=%s a:=%s\n" % (a, b, a, a))
+        self.write("clip.txt", "# comment\n%%clip_out\n%s\r\n" % c)
+        self.succeeds(*self.args, "--input_list", "sum.txt,clip.txt")
+        self.assertEqual(self.result("sum", "Result_0", "sum_out_0.raw"), [11, 22, 33, 44, 55, 66])
+        self.assertEqual(self.result("sum", "Result_1", "sum_out_0.raw"), [2, 4, 6, 8, 10, 12])
+        self.assertEqual(self.result("clip", "Result_0", "clip_out.raw"), [0, 1, 0, 2, 0, 3])
+
+    def test_skipped_graph(self):
+        self.write("clip.txt", self.floats("c.raw", -1, 1, -2, 2, -3, 3))
+        self.succeeds(*self.args, "--input_list", "__,clip.txt")
+        self.assertEqual(os.listdir(self.path("out")), ["clip"])
+        self.fails(*self.args, "--input_list", "clip.txt", says=["1 lists for 2 graphs", "\"sum\", \"clip\"", "__"])
+
+    def test_batches(self):
+        """The batch is 2: files of one element are combined, files of four are two executions in one result."""
+        for i in range(3):
+            self.floats("c%d.raw" % i, i, -i, i + 1)
+        self.write("clip.txt", "c0.raw\nc1.raw\nc2.raw\n")
+        self.succeeds(*self.args, "--input_list", "__,clip.txt")
+        for i in range(3):
+            self.assertEqual(self.result("clip", "Result_%d" % i, "clip_out.raw"), [i, 0, i + 1])
+        self.write("clip.txt", self.floats("many.raw", *range(-6, 6)))
+        self.succeeds(*self.args, "--input_list", "__,clip.txt")
+        self.assertEqual(self.result("clip", "Result_0", "clip_out.raw"), [max(0, v) for v in range(-6, 6)])
+
+    def test_sizes(self):
+        self.write("short.raw", b"12345")
+        self.write("clip.txt", "short.raw")
+        self.fails(*self.args, "--input_list", "__,clip.txt",
+                   says=["file \"short.raw\" has 5 bytes", "tensor \"c\" f32[2,3] needs 24 native or 24 as float32", "clip.txt:1"])
+        self.write("clip.txt", "none.raw")
+        self.fails(*self.args, "--input_list", "__,clip.txt", says=["clip.txt:1", "cannot open \"none.raw\""])
+        self.write("clip.txt", "")
+        self.fails(*self.args, "--input_list", "__,clip.txt", says="no line names input files")
+
+    def test_names(self):
+        c = self.floats("c.raw", 1, 2, 3, 4, 5, 6)
+        self.write("sum.txt", c)
+        self.fails(*self.args, "--input_list", "sum.txt,__", says=["no file for input \"b\"", "\"a\" f32[2,3]"])
+        self.write("sum.txt", "a:=%s d:=%s" % (c, c))
+        self.fails(*self.args, "--input_list", "sum.txt,__", says="no input is named \"d\"")
+        self.write("sum.txt", " ".join([c] * 3))
+        self.fails(*self.args, "--input_list", "sum.txt,__", says="3 files on the line")
+        self.write("clip.txt", "%%nothing\n%s" % c)
+        self.fails(*self.args, "--input_list", "__,clip.txt", says=["no output named \"nothing\"", "clip_out"])
+        self.fails(*self.args, "--input_list", "__,clip.txt", "--set_output_tensors", "clip:zzz", says="no tensor \"zzz\"")
+
+    def test_settings(self):
+        self.write("clip.txt", self.floats("c.raw", 1, 2, 3, 4, 5, 6))
+        self.write("c.json", '{"context_configs": {"context_priority": "high", "async_execute_queue_depth": 4},'
+                   ' "graph_configs": [{"graph_name": "other", "graph_priority": "low"}]}')
+        done = self.run_tool(*self.args, "--input_list", "__,clip.txt", "--config_file", "c.json", "--perf_profile", "burst", "--timeout", "10000000",
+                             "--asynchronous", "--num_inferences", "50", "--keep_num_outputs", "0", "--log_level", "info")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("no graph has that name", done.stderr)
+        self.assertIn("--perf_profile burst has no effect", done.stderr)
+        self.assertRegex(done.stdout, r" \d+\.\dms \[ INFO \] graph 1 \"clip\": 1 inputs, 1 outputs")
+        self.assertIn("50 inferences", done.stdout)
+        self.assertFalse(os.path.exists(self.path("out")))
+
+
+if __name__ == "__main__":
+    support.main()
