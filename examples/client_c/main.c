@@ -81,7 +81,8 @@ static void load_system(void *library)
 
 /* ---- composing --------------------------------------------------------------------------------------------------------- */
 
-static Qnn_Tensor_t new_tensor(const char *name, Qnn_TensorType_t type, Qnn_DataType_t data_type, uint32_t rank, uint32_t *dims)
+static Qnn_Tensor_t new_tensor(const char *name, Qnn_TensorType_t type, Qnn_DataType_t data_type, uint32_t rank,
+                               uint32_t *dims)
 {
     Qnn_Tensor_t t = QNN_TENSOR_INIT;
     t.v1.name = name;
@@ -93,7 +94,8 @@ static Qnn_Tensor_t new_tensor(const char *name, Qnn_TensorType_t type, Qnn_Data
     return t;
 }
 
-static Qnn_Tensor_t activation(const char *name, Qnn_TensorType_t type, uint32_t rank, uint32_t *dims, Qnn_ScaleOffset_t encoding)
+static Qnn_Tensor_t activation(const char *name, Qnn_TensorType_t type, uint32_t rank, uint32_t *dims,
+                               Qnn_ScaleOffset_t encoding)
 {
     Qnn_Tensor_t t = new_tensor(name, type, QNN_DATATYPE_UFIXED_POINT_8, rank, dims);
     t.v1.quantizeParams.encodingDefinition = QNN_DEFINITION_DEFINED;
@@ -115,7 +117,8 @@ static void create_static(Qnn_GraphHandle_t graph, Qnn_Tensor_t *t, void *data, 
     create(graph, t);
 }
 
-static Qnn_Param_t table_param(Qnn_GraphHandle_t graph, const char *param, const char *tensor, uint32_t rows, const uint32_t *values)
+static Qnn_Param_t table_param(Qnn_GraphHandle_t graph, const char *param, const char *tensor, uint32_t rows,
+                               const uint32_t *values)
 {
     static uint32_t dims[] = { 2, 2 }; /* the struct points at it when the node is added */
     Qnn_Param_t p = { .paramType = QNN_PARAMTYPE_TENSOR, .name = param };
@@ -134,7 +137,9 @@ struct node {
 static void add_node(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph, struct node *n)
 {
     Qnn_OpConfig_t op = QNN_OPCONFIG_INIT;
-    op.v1 = (Qnn_OpConfigV1_t){ n->name, QNN_OP_PACKAGE_NAME_QTI_AISW, n->type, n->n_params, n->params, n->n_inputs, n->inputs, 1, &n->output };
+    op.v1 = (Qnn_OpConfigV1_t){
+        n->name, QNN_OP_PACKAGE_NAME_QTI_AISW, n->type, n->n_params, n->params, n->n_inputs, n->inputs, 1, &n->output
+    };
     check(qnn.backendValidateOpConfig(backend, op), n->name);
     check(qnn.graphAddNode(graph, op), n->name);
 }
@@ -154,8 +159,10 @@ static void compose(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph)
     static int8_t filter_data[3 * 3 * IN * CHANNELS], fc_data[CLASSES * FLAT];
     static int32_t bias_data[CHANNELS] = { 100, -200, 300, 0, 50, -50, 700, -900 };
     static const uint32_t ones[] = { 1, 1 }, twos[] = { 2, 2 }, pads[] = { 1, 1, 1, 1 }, zeros[] = { 0, 0, 0, 0 };
-    uint32_t image_dims[] = { 1, SIZE, SIZE, IN }, conv_dims[] = { 1, SIZE, SIZE, CHANNELS }, pool_dims[] = { 1, HALF, HALF, CHANNELS };
-    uint32_t filter_dims[] = { 3, 3, IN, CHANNELS }, bias_dims[] = { CHANNELS }, fc_dims[] = { CLASSES, FLAT }, score_dims[] = { 1, CLASSES };
+    uint32_t image_dims[] = { 1, SIZE, SIZE, IN }, conv_dims[] = { 1, SIZE, SIZE, CHANNELS },
+             pool_dims[] = { 1, HALF, HALF, CHANNELS };
+    uint32_t filter_dims[] = { 3, 3, IN, CHANNELS }, bias_dims[] = { CHANNELS }, fc_dims[] = { CLASSES, FLAT },
+             score_dims[] = { 1, CLASSES };
     Qnn_ScaleOffset_t channel_scales[CHANNELS], hidden = { 0.05f, 0 };
     for (int i = 0; i < CHANNELS; i++)
         channel_scales[i] = (Qnn_ScaleOffset_t){ 0.001f * (float)(i + 1), 0 };
@@ -168,11 +175,13 @@ static void compose(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph)
     Qnn_Tensor_t pool = activation("pool_out", QNN_TENSOR_TYPE_NATIVE, 4, pool_dims, hidden);
     Qnn_Tensor_t scores = activation("scores", QNN_TENSOR_TYPE_APP_READ, 2, score_dims, (Qnn_ScaleOffset_t){ 0.5f, -128 });
     Qnn_Tensor_t filter = new_tensor("filter", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_SFIXED_POINT_8, 4, filter_dims);
-    filter.v1.quantizeParams = (Qnn_QuantizeParams_t){ QNN_DEFINITION_DEFINED, QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET,
+    filter.v1.quantizeParams = (Qnn_QuantizeParams_t){ QNN_DEFINITION_DEFINED,
+                                                       QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET,
                                                        { .axisScaleOffsetEncoding = { 3, CHANNELS, channel_scales } } };
     Qnn_Tensor_t bias = new_tensor("bias", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_INT_32, 1, bias_dims);
     Qnn_Tensor_t fc = new_tensor("fc_weight", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_SFIXED_POINT_8, 2, fc_dims);
-    fc.v1.quantizeParams = (Qnn_QuantizeParams_t){ QNN_DEFINITION_DEFINED, QNN_QUANTIZATION_ENCODING_SCALE_OFFSET,
+    fc.v1.quantizeParams = (Qnn_QuantizeParams_t){ QNN_DEFINITION_DEFINED,
+                                                   QNN_QUANTIZATION_ENCODING_SCALE_OFFSET,
                                                    { .scaleOffsetEncoding = { 0.002f, 0 } } };
     create(graph, &image);
     create(graph, &conv);
@@ -183,15 +192,27 @@ static void compose(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph)
     create_static(graph, &bias, bias_data, sizeof(bias_data));
     create_static(graph, &fc, fc_data, sizeof(fc_data));
 
-    struct node conv_node = { "conv", QNN_OP_CONV_2D, { image, filter, bias }, conv, 3, 2,
+    struct node conv_node = { "conv",
+                              QNN_OP_CONV_2D,
+                              { image, filter, bias },
+                              conv,
+                              3,
+                              2,
                               { table_param(graph, QNN_OP_CONV_2D_PARAM_STRIDE, "conv_stride", 1, ones),
                                 table_param(graph, QNN_OP_CONV_2D_PARAM_PAD_AMOUNT, "conv_pad", 2, pads) } };
     struct node relu_node = { .name = "relu", .type = QNN_OP_RELU, .inputs = { conv }, .output = relu, .n_inputs = 1 };
-    struct node pool_node = { "pool", QNN_OP_POOL_MAX_2D, { relu }, pool, 1, 3,
+    struct node pool_node = { "pool",
+                              QNN_OP_POOL_MAX_2D,
+                              { relu },
+                              pool,
+                              1,
+                              3,
                               { table_param(graph, QNN_OP_POOL_MAX_2D_PARAM_FILTER_SIZE, "pool_size", 1, twos),
                                 table_param(graph, QNN_OP_POOL_MAX_2D_PARAM_STRIDE, "pool_stride", 1, twos),
                                 table_param(graph, QNN_OP_POOL_MAX_2D_PARAM_PAD_AMOUNT, "pool_pad", 2, zeros) } };
-    struct node fc_node = { .name = "fc", .type = QNN_OP_FULLY_CONNECTED, .inputs = { pool, fc }, .output = scores, .n_inputs = 2 };
+    struct node fc_node = {
+        .name = "fc", .type = QNN_OP_FULLY_CONNECTED, .inputs = { pool, fc }, .output = scores, .n_inputs = 2
+    };
     add_node(backend, graph, &conv_node);
     add_node(backend, graph, &relu_node);
     add_node(backend, graph, &pool_node);
@@ -218,8 +239,9 @@ static const QnnSystemContext_GraphInfoV1_t *describe(QnnSystemContext_Handle_t 
     const QnnSystemContext_BinaryInfo_t *info = NULL;
     Qnn_ContextBinarySize_t info_size = 0;
     check(qnn_system.systemContextGetBinaryInfo(reader, binary, size, &info, &info_size), "systemContextGetBinaryInfo");
-    const QnnSystemContext_GraphInfo_t *graphs = info->version == QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_3 ? info->contextBinaryInfoV3.graphs
-                                                                                                           : info->contextBinaryInfoV1.graphs;
+    const QnnSystemContext_GraphInfo_t *graphs = info->version == QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_3
+                                                     ? info->contextBinaryInfoV3.graphs
+                                                     : info->contextBinaryInfoV1.graphs;
     return &graphs[0].graphInfoV1; /* the later versions begin alike */
 }
 

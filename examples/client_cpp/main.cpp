@@ -21,12 +21,14 @@
 #include "QnnOpDef.h"
 #include "System/QnnSystemInterface.h"
 
-namespace {
+namespace
+{
 
 constexpr uint32_t kSize = 16, kChannels = 4, kClasses = 5;
 
-class Library {
-public:
+class Library
+{
+  public:
     explicit Library(const char *path) : handle_(dlopen(path, RTLD_NOW | RTLD_LOCAL), dlclose)
     {
         if (!handle_)
@@ -40,13 +42,14 @@ public:
         return found;
     }
 
-private:
+  private:
     std::unique_ptr<void, int (*)(void *)> handle_;
 };
 
 // A backend library, its table, and one backend handle.
-class Backend {
-public:
+class Backend
+{
+  public:
     explicit Backend(const char *path) : library_(path)
     {
         const QnnInterface_t **list = nullptr;
@@ -60,7 +63,10 @@ public:
         api = list[0]->QNN_INTERFACE_VER_NAME;
         check(api.backendCreate(nullptr, nullptr, &handle), "backendCreate");
     }
-    ~Backend() { api.backendFree(handle); }
+    ~Backend()
+    {
+        api.backendFree(handle);
+    }
     Backend(const Backend &) = delete;
     Backend &operator=(const Backend &) = delete;
 
@@ -77,17 +83,18 @@ public:
         throw std::runtime_error(what + ": error " + std::to_string(QNN_GET_ERROR_CODE(error)) + " " + why);
     }
 
-private:
+  private:
     Library library_;
 
-public:
+  public:
     QNN_INTERFACE_VER_TYPE api{};
     Qnn_BackendHandle_t handle = nullptr;
 };
 
 // A context that is freed with its owner.
-class Context {
-public:
+class Context
+{
+  public:
     explicit Context(const Backend &b) : backend_(b)
     {
         b.check(b.api.contextCreate(b.handle, nullptr, nullptr, &handle), "contextCreate");
@@ -97,7 +104,10 @@ public:
         b.check(b.api.contextCreateFromBinary(b.handle, nullptr, nullptr, binary.data(), binary.size(), &handle, nullptr),
                 "contextCreateFromBinary");
     }
-    ~Context() { backend_.api.contextFree(handle, nullptr); }
+    ~Context()
+    {
+        backend_.api.contextFree(handle, nullptr);
+    }
     Context(const Context &) = delete;
     Context &operator=(const Context &) = delete;
 
@@ -111,16 +121,17 @@ public:
         return data;
     }
 
-private:
+  private:
     const Backend &backend_;
 
-public:
+  public:
     Qnn_ContextHandle_t handle = nullptr;
 };
 
 // Builds one graph. Tensors live in a list that does not move: op configurations hold copies of the structs, which point into it.
-class GraphBuilder {
-public:
+class GraphBuilder
+{
+  public:
     GraphBuilder(const Backend &b, const Context &context, const char *name) : backend_(b)
     {
         b.check(b.api.graphCreate(context.handle, name, nullptr, &graph), "graphCreate");
@@ -161,18 +172,23 @@ public:
         return p;
     }
 
-    void node(const char *name, const char *type, std::vector<Qnn_Tensor_t> in, Qnn_Tensor_t out, std::vector<Qnn_Param_t> params = {})
+    void node(const char *name, const char *type, std::vector<Qnn_Tensor_t> in, Qnn_Tensor_t out,
+              std::vector<Qnn_Param_t> params = {})
     {
         Qnn_OpConfig_t op = QNN_OPCONFIG_INIT;
-        op.v1 = { name, QNN_OP_PACKAGE_NAME_QTI_AISW, type, static_cast<uint32_t>(params.size()), params.data(), static_cast<uint32_t>(in.size()),
-                  in.data(), 1, &out };
+        op.v1 = { name,          QNN_OP_PACKAGE_NAME_QTI_AISW,     type,      static_cast<uint32_t>(params.size()),
+                  params.data(), static_cast<uint32_t>(in.size()), in.data(), 1,
+                  &out };
         backend_.check(backend_.api.backendValidateOpConfig(backend_.handle, op), name);
         backend_.check(backend_.api.graphAddNode(graph, op), name);
     }
 
-    void finalize() { backend_.check(backend_.api.graphFinalize(graph, nullptr, nullptr), "graphFinalize"); }
+    void finalize()
+    {
+        backend_.check(backend_.api.graphFinalize(graph, nullptr, nullptr), "graphFinalize");
+    }
 
-private:
+  private:
     Qnn_Tensor_t make(const char *name, Qnn_TensorType_t type, Qnn_DataType_t data_type, std::vector<uint32_t> dims)
     {
         Qnn_Tensor_t t = QNN_TENSOR_INIT;
@@ -206,7 +222,7 @@ private:
     std::vector<std::unique_ptr<std::vector<uint32_t>>> dims_, values_;
     std::vector<std::unique_ptr<std::string>> names_;
 
-public:
+  public:
     Qnn_GraphHandle_t graph = nullptr;
 };
 
@@ -227,9 +243,11 @@ Qnn_GraphHandle_t compose(const Backend &backend, const Context &context)
     Qnn_Tensor_t logits = g.activation("logits", QNN_TENSOR_TYPE_NATIVE, { 1, kClasses }, 0.02f, -128);
     Qnn_Tensor_t scores = g.activation("scores", QNN_TENSOR_TYPE_APP_READ, { 1, kClasses }, 1.0f / 256, 0);
 
-    g.node("conv_a", QNN_OP_CONV_2D, { image, g.weights("weight_a", { 3, 3, kChannels, kChannels }, 0.002f, 1) }, a, conv_params("conv_a"));
+    g.node("conv_a", QNN_OP_CONV_2D, { image, g.weights("weight_a", { 3, 3, kChannels, kChannels }, 0.002f, 1) }, a,
+           conv_params("conv_a"));
     g.node("relu", QNN_OP_RELU, { a }, r);
-    g.node("conv_b", QNN_OP_CONV_2D, { r, g.weights("weight_b", { 3, 3, kChannels, kChannels }, 0.002f, 2) }, b, conv_params("conv_b"));
+    g.node("conv_b", QNN_OP_CONV_2D, { r, g.weights("weight_b", { 3, 3, kChannels, kChannels }, 0.002f, 2) }, b,
+           conv_params("conv_b"));
     g.node("add", QNN_OP_ELEMENT_WISE_ADD, { b, r }, sum);
     g.node("pool", QNN_OP_POOL_AVG_2D, { sum }, mean,
            { g.table(QNN_OP_POOL_AVG_2D_PARAM_FILTER_SIZE, "pool_size", { kSize, kSize }),
@@ -258,8 +276,9 @@ Scores execute(const Backend &backend, Qnn_GraphHandle_t graph, const QnnSystemC
 }
 
 // What a binary says about its first graph; the description lives as long as the reader.
-class Reader {
-public:
+class Reader
+{
+  public:
     Reader(const char *path, std::vector<char> &binary) : library_(path)
     {
         const QnnSystemInterface_t **list = nullptr;
@@ -276,16 +295,19 @@ public:
         const bool third = info->version == QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_3;
         graph = (third ? info->contextBinaryInfoV3.graphs : info->contextBinaryInfoV1.graphs)->graphInfoV1;
     }
-    ~Reader() { api_.systemContextFree(handle_); }
+    ~Reader()
+    {
+        api_.systemContextFree(handle_);
+    }
     Reader(const Reader &) = delete;
     Reader &operator=(const Reader &) = delete;
 
-private:
+  private:
     Library library_;
     QNN_SYSTEM_INTERFACE_VER_TYPE api_{};
     QnnSystemContext_Handle_t handle_ = nullptr;
 
-public:
+  public:
     QnnSystemContext_GraphInfoV1_t graph{};
 };
 

@@ -12,16 +12,16 @@
 #include "QnnOpDef.h"
 #include "digits_params.h"
 
-#define WEIGHTS(name)                                             \
-    extern const uint8_t _binary_obj_binary_##name##_raw_start[], \
-        _binary_obj_binary_##name##_raw_end[]
+#define WEIGHTS(name) extern const uint8_t _binary_obj_binary_##name##_raw_start[], _binary_obj_binary_##name##_raw_end[]
 WEIGHTS(w1);
 WEIGHTS(b1);
 WEIGHTS(w2);
 WEIGHTS(b2);
 WEIGHTS(w3);
 WEIGHTS(b3);
-#define DATA(name) (void *)_binary_obj_binary_##name##_raw_start, (uint32_t)(_binary_obj_binary_##name##_raw_end - _binary_obj_binary_##name##_raw_start)
+#define DATA(name)                                 \
+    (void *)_binary_obj_binary_##name##_raw_start, \
+        (uint32_t)(_binary_obj_binary_##name##_raw_end - _binary_obj_binary_##name##_raw_start)
 
 #define GRAPH_NAME "digits"
 
@@ -113,8 +113,10 @@ static ModelError_t create_tensors(struct builder *b, bool debug)
     enum { S = DIGITS_SIZE, C1 = DIGITS_C1, C2 = DIGITS_C2, FLAT = S / 4 * (S / 4) * C2 };
     const Qnn_DataType_t u8 = QNN_DATATYPE_UFIXED_POINT_8, s8 = QNN_DATATYPE_SFIXED_POINT_8, s32 = QNN_DATATYPE_INT_32;
     const Qnn_TensorType_t in = QNN_TENSOR_TYPE_APP_WRITE, native = QNN_TENSOR_TYPE_NATIVE, fixed = QNN_TENSOR_TYPE_STATIC;
-    Qnn_QuantizeParams_t relu1 = per_tensor(DIGITS_RELU1_SCALE, DIGITS_RELU1_OFFSET), relu2 = per_tensor(DIGITS_RELU2_SCALE, DIGITS_RELU2_OFFSET);
-    const Qnn_QuantizeParams_t accumulator = QNN_QUANTIZE_PARAMS_INIT; /* biases have the scale of the sum they are added to */
+    Qnn_QuantizeParams_t relu1 = per_tensor(DIGITS_RELU1_SCALE, DIGITS_RELU1_OFFSET),
+                         relu2 = per_tensor(DIGITS_RELU2_SCALE, DIGITS_RELU2_OFFSET);
+    const Qnn_QuantizeParams_t accumulator =
+        QNN_QUANTIZE_PARAMS_INIT; /* biases have the scale of the sum they are added to */
     const struct spec specs[N_TENSORS] = {
         [X] = { "x", in, u8, 4, { 1, S, S, 1 }, per_tensor(DIGITS_X_SCALE, DIGITS_X_OFFSET), NULL, 0 },
         [W1] = { "conv1_weight", fixed, s8, 4, { 3, 3, 1, C1 }, per_channel(3, C1, digits_w1_scales), DATA(w1) },
@@ -130,8 +132,14 @@ static ModelError_t create_tensors(struct builder *b, bool debug)
         [W3] = { "fc_weight", fixed, s8, 2, { 10, FLAT }, per_channel(0, 10, digits_w3_scales), DATA(w3) },
         [B3] = { "fc_bias", fixed, s32, 1, { 10 }, accumulator, DATA(b3) },
         [LOGITS] = { "logits", native, u8, 2, { 1, 10 }, per_tensor(DIGITS_LOGITS_SCALE, DIGITS_LOGITS_OFFSET), NULL, 0 },
-        [PROBABILITIES] = { "probabilities", QNN_TENSOR_TYPE_APP_READ, u8, 2, { 1, 10 },
-                            per_tensor(DIGITS_PROBABILITIES_SCALE, DIGITS_PROBABILITIES_OFFSET), NULL, 0 },
+        [PROBABILITIES] = { "probabilities",
+                            QNN_TENSOR_TYPE_APP_READ,
+                            u8,
+                            2,
+                            { 1, 10 },
+                            per_tensor(DIGITS_PROBABILITIES_SCALE, DIGITS_PROBABILITIES_OFFSET),
+                            NULL,
+                            0 },
     };
     for (int i = 0; i < N_TENSORS; i++) {
         ModelError_t error = create_tensor(b, i, &specs[i], debug);
@@ -144,7 +152,8 @@ static ModelError_t create_tensors(struct builder *b, bool debug)
 /* ---- nodes ------------------------------------------------------------------------------------------------------------- */
 
 /* A parameter that is a small table of numbers: strides, paddings. It is a tensor of its own. */
-static ModelError_t table_param(struct builder *b, Qnn_Param_t *p, const char *name, const char *tensor, uint32_t rank, uint32_t *values)
+static ModelError_t table_param(struct builder *b, Qnn_Param_t *p, const char *name, const char *tensor, uint32_t rank,
+                                uint32_t *values)
 {
     static uint32_t dims[2][2] = { { 2, 0 }, { 2, 2 } };
     Qnn_Tensor_t t = QNN_TENSOR_INIT;
@@ -195,17 +204,22 @@ static ModelError_t add_node(struct builder *b, struct node *n)
     return MODEL_NODES_ERROR;
 }
 
-#define CHECKED(call)                      \
-    do {                                   \
-        ModelError_t error_ = (call);      \
-        if (error_ != MODEL_NO_ERROR)      \
-            return error_;                 \
+#define CHECKED(call)                 \
+    do {                              \
+        ModelError_t error_ = (call); \
+        if (error_ != MODEL_NO_ERROR) \
+            return error_;            \
     } while (0)
 
 static ModelError_t add_conv(struct builder *b, const char *const *names, const int *in, int out)
 {
     static uint32_t ones[] = { 1, 1 }, pads[] = { 1, 1, 1, 1 };
-    struct node n = { .name = names[0], .type = QNN_OP_CONV_2D, .inputs = { in[0], in[1], in[2] }, .n_inputs = 3, .output = out, .n_params = 2 };
+    struct node n = { .name = names[0],
+                      .type = QNN_OP_CONV_2D,
+                      .inputs = { in[0], in[1], in[2] },
+                      .n_inputs = 3,
+                      .output = out,
+                      .n_params = 2 };
     CHECKED(table_param(b, &n.params[0], QNN_OP_CONV_2D_PARAM_STRIDE, names[1], 1, ones));
     CHECKED(table_param(b, &n.params[1], QNN_OP_CONV_2D_PARAM_PAD_AMOUNT, names[2], 2, pads));
     return add_node(b, &n);
@@ -214,7 +228,9 @@ static ModelError_t add_conv(struct builder *b, const char *const *names, const 
 static ModelError_t add_pool(struct builder *b, const char *const *names, int in, int out)
 {
     static uint32_t twos[] = { 2, 2 }, zeros[] = { 0, 0, 0, 0 };
-    struct node n = { .name = names[0], .type = QNN_OP_POOL_MAX_2D, .inputs = { in }, .n_inputs = 1, .output = out, .n_params = 3 };
+    struct node n = {
+        .name = names[0], .type = QNN_OP_POOL_MAX_2D, .inputs = { in }, .n_inputs = 1, .output = out, .n_params = 3
+    };
     CHECKED(table_param(b, &n.params[0], QNN_OP_POOL_MAX_2D_PARAM_FILTER_SIZE, names[1], 1, twos));
     CHECKED(table_param(b, &n.params[1], QNN_OP_POOL_MAX_2D_PARAM_STRIDE, names[2], 1, twos));
     CHECKED(table_param(b, &n.params[2], QNN_OP_POOL_MAX_2D_PARAM_PAD_AMOUNT, names[3], 2, zeros));
@@ -225,12 +241,17 @@ static ModelError_t add_nodes(struct builder *b)
 {
     struct node relu1 = { .name = "relu1", .type = QNN_OP_RELU, .inputs = { CONV1 }, .n_inputs = 1, .output = RELU1 };
     struct node relu2 = { .name = "relu2", .type = QNN_OP_RELU, .inputs = { CONV2 }, .n_inputs = 1, .output = RELU2 };
-    struct node fc = { .name = "fc", .type = QNN_OP_FULLY_CONNECTED, .inputs = { POOL2, W3, B3 }, .n_inputs = 3, .output = LOGITS };
-    struct node softmax = { .name = "softmax", .type = QNN_OP_SOFTMAX, .inputs = { LOGITS }, .n_inputs = 1, .output = PROBABILITIES };
+    struct node fc = {
+        .name = "fc", .type = QNN_OP_FULLY_CONNECTED, .inputs = { POOL2, W3, B3 }, .n_inputs = 3, .output = LOGITS
+    };
+    struct node softmax = {
+        .name = "softmax", .type = QNN_OP_SOFTMAX, .inputs = { LOGITS }, .n_inputs = 1, .output = PROBABILITIES
+    };
     CHECKED(add_conv(b, (const char *const[]){ "conv1", "conv1_stride", "conv1_pad" }, (const int[]){ X, W1, B1 }, CONV1));
     CHECKED(add_node(b, &relu1));
     CHECKED(add_pool(b, (const char *const[]){ "pool1", "pool1_size", "pool1_stride", "pool1_pad" }, RELU1, POOL1));
-    CHECKED(add_conv(b, (const char *const[]){ "conv2", "conv2_stride", "conv2_pad" }, (const int[]){ POOL1, W2, B2 }, CONV2));
+    CHECKED(
+        add_conv(b, (const char *const[]){ "conv2", "conv2_stride", "conv2_pad" }, (const int[]){ POOL1, W2, B2 }, CONV2));
     CHECKED(add_node(b, &relu2));
     CHECKED(add_pool(b, (const char *const[]){ "pool2", "pool2_size", "pool2_stride", "pool2_pad" }, RELU2, POOL2));
     CHECKED(add_node(b, &fc));
@@ -255,7 +276,9 @@ static ModelError_t describe(struct builder *b, GraphInfoPtr_t **infos, uint32_t
         return MODEL_MEMORY_ALLOCATE_ERROR;
     memcpy(d->name, GRAPH_NAME, sizeof(d->name));
     d->list[0] = &d->graph;
-    d->graph = (GraphInfo_t){ .graph = b->graph, .graphName = d->name, .inputTensors = d->inputs, .numInputTensors = 1, .outputTensors = d->outputs };
+    d->graph = (GraphInfo_t){
+        .graph = b->graph, .graphName = d->name, .inputTensors = d->inputs, .numInputTensors = 1, .outputTensors = d->outputs
+    };
     d->inputs[0] = b->tensors[X];
     for (int i = 0; i < N_TENSORS; i++) {
         d->dims[i] = b->tensors[i].v1.dimensions;
@@ -267,9 +290,10 @@ static ModelError_t describe(struct builder *b, GraphInfoPtr_t **infos, uint32_t
     return MODEL_NO_ERROR;
 }
 
-ModelError_t QnnModel_composeGraphs(Qnn_BackendHandle_t backend, QNN_INTERFACE_VER_TYPE interface, Qnn_ContextHandle_t context,
-                                    const GraphConfigInfo_t **configs, const uint32_t n_configs, GraphInfoPtr_t **infos, uint32_t *n_infos,
-                                    bool debug, QnnLog_Callback_t log, QnnLog_Level_t level)
+ModelError_t QnnModel_composeGraphs(Qnn_BackendHandle_t backend, QNN_INTERFACE_VER_TYPE interface,
+                                    Qnn_ContextHandle_t context, const GraphConfigInfo_t **configs, const uint32_t n_configs,
+                                    GraphInfoPtr_t **infos, uint32_t *n_infos, bool debug, QnnLog_Callback_t log,
+                                    QnnLog_Level_t level)
 {
     struct builder b = { .api = interface, .backend = backend, .log = log, .level = level };
     const QnnGraph_Config_t **config = NULL;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of all programs: help, version, what is refused and how it is said; and errors that users meet before anything runs."""
 
+import ctypes
 import os
 
 import support
@@ -62,7 +63,8 @@ class CommandLine(support.ToolTest):
         backend("/none/libQnnCpu.so", ["there is no file \"/none/libQnnCpu.so\""])
         backend("libNone.so", ["was not found in LD_LIBRARY_PATH", support.LIB])
         backend(self.write("text.so", "{}"), ["is not a shared library but a JSON text"])
-        arm = bytearray(open(support.CPU, "rb").read(4096))
+        with open(support.CPU, "rb") as file:
+            arm = bytearray(file.read(4096))
         arm[18:20] = b"\xb7\x00"
         backend(self.write("arm.so", bytes(arm)), ["is a library for aarch64", "x86-64", "x86_64-linux-clang"])
         backend(os.path.join(support.LIB, "libQnnSystem.so"), ["is no QNN backend"])
@@ -83,7 +85,6 @@ class CommandLine(support.ToolTest):
                             "extern \"C\" __attribute__((visibility(\"default\"))) int first() { return _binary_data_x_start[0]; }\n")
         self.write("data.x", b"hello")
         self.succeeds("qnn-model-lib-generator", "-c", source, "-b", "data.x", "-o", "out")
-        import ctypes
         library = ctypes.CDLL(self.path("out", "x86_64-linux-clang", "libdata.so"))
         self.assertEqual((library.size(), library.first()), (5, ord("h")))
 

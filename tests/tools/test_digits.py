@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import tarfile
 
 import numpy as np
 import support
@@ -14,8 +15,8 @@ import train
 
 def load_parameters():
     """Weights from model.bin, encodings from digits_params.h: what the model library is built from."""
-    import tarfile
-    text = open(os.path.join(support.DIGITS, "digits_params.h")).read()
+    with open(os.path.join(support.DIGITS, "digits_params.h"), encoding="utf-8") as file:
+        text = file.read()
     number = r"([-+.\de]+)f"
     q = {"scale": {}, "offset": {}}
     for name, scale, offset in re.findall(r"DIGITS_(\w+)_SCALE %s\n#define \w+ (-?\d+)" % number, text):

@@ -143,6 +143,7 @@ class NetRun(support.ToolTest):
         self.write("clip.txt", "%%nothing\n%s" % c)
         self.fails(*self.args, "--input_list", "__,clip.txt", says=["no output named \"nothing\"", "clip_out"])
         self.fails(*self.args, "--input_list", "__,clip.txt", "--set_output_tensors", "clip:zzz", says="no tensor \"zzz\"")
+        self.fails(*self.args, "--input_list", "__,clip.txt", "--native_input_tensor_names", "clip:d", says="has no input \"d\"")
 
     def test_settings(self):
         self.write("clip.txt", self.floats("c.raw", 1, 2, 3, 4, 5, 6))

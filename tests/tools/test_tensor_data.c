@@ -59,11 +59,13 @@ static void test_axis(void **state)
     (void)state;
     Qnn_ScaleOffset_t pairs[] = { { 1, 0 }, { 2, 0 }, { 4, -1 } };
     Qnn_Tensor_t t = make(QNN_DATATYPE_SFIXED_POINT_8);
-    t.v1.quantizeParams = (Qnn_QuantizeParams_t){ QNN_DEFINITION_DEFINED, QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET,
+    t.v1.quantizeParams = (Qnn_QuantizeParams_t){ QNN_DEFINITION_DEFINED,
+                                                  QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET,
                                                   { .axisScaleOffsetEncoding = { 1, 3, pairs } } };
     round_trip(&t, (float[]){ 8, 8, 8, -8, -8, -8 }, (int8_t[]){ 8, 4, 3, -8, -4, -1 }, (float[]){ 8, 8, 8, -8, -8, -8 });
     float first_axis[] = { 1, 2 };
-    t.v1.quantizeParams = (Qnn_QuantizeParams_t){ QNN_DEFINITION_DEFINED, QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET,
+    t.v1.quantizeParams = (Qnn_QuantizeParams_t){ QNN_DEFINITION_DEFINED,
+                                                  QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET,
                                                   { .bwAxisScaleOffsetEncoding = { 4, 0, 2, first_axis, NULL } } };
     round_trip(&t, (float[]){ 7, 8, -9, 14, 18, -20 }, (int8_t[]){ 7, 7, -8, 7, 7, -8 }, (float[]){ 7, 7, -8, 14, 14, -16 });
 }
@@ -80,12 +82,14 @@ static void test_plain(void **state)
 {
     (void)state;
     Qnn_Tensor_t t = make(QNN_DATATYPE_INT_32);
-    round_trip(&t, (float[]){ 1.9f, -1.9f, 3e9f, -3e9f, 0, 16777216 }, (int32_t[]){ 1, -1, INT32_MAX, INT32_MIN, 0, 16777216 },
+    round_trip(&t, (float[]){ 1.9f, -1.9f, 3e9f, -3e9f, 0, 16777216 },
+               (int32_t[]){ 1, -1, INT32_MAX, INT32_MIN, 0, 16777216 },
                (float[]){ 1, -1, 2147483648.0f, -2147483648.0f, 0, 16777216 });
     t = make(QNN_DATATYPE_BOOL_8);
     round_trip(&t, (float[]){ 0, 1, -2, 0.1f, 0, 5 }, (uint8_t[]){ 0, 1, 1, 1, 0, 1 }, (float[]){ 0, 1, 1, 1, 0, 1 });
     t = make(QNN_DATATYPE_UINT_8);
-    round_trip(&t, (float[]){ 0, 255, 256, -1, 7.9f, NAN }, (uint8_t[]){ 0, 255, 255, 0, 7, 0 }, (float[]){ 0, 255, 255, 0, 7, 0 });
+    round_trip(&t, (float[]){ 0, 255, 256, -1, 7.9f, NAN }, (uint8_t[]){ 0, 255, 255, 0, 7, 0 },
+               (float[]){ 0, 255, 255, 0, 7, 0 });
 }
 
 static void test_half(void **state)
@@ -93,7 +97,8 @@ static void test_half(void **state)
     (void)state;
     Qnn_Tensor_t t = make(QNN_DATATYPE_FLOAT_16);
     /* 2049 is between 2048 and 2050: to even. 2^-25 is half the smallest number: to zero. */
-    round_trip(&t, (float[]){ 1, -2.5f, 2049, 0x1p-24f, 0x1p-25f, 70000 }, (uint16_t[]){ 0x3c00, 0xc100, 0x6800, 0x0001, 0x0000, 0x7c00 },
+    round_trip(&t, (float[]){ 1, -2.5f, 2049, 0x1p-24f, 0x1p-25f, 70000 },
+               (uint16_t[]){ 0x3c00, 0xc100, 0x6800, 0x0001, 0x0000, 0x7c00 },
                (float[]){ 1, -2.5f, 2048, 0x1p-24f, 0, INFINITY });
     t = make(QNN_DATATYPE_BFLOAT_16);
     round_trip(&t, (float[]){ 1, -1, 1.00390625f, 0, 3, 0.5f }, (uint16_t[]){ 0x3f80, 0xbf80, 0x3f80, 0, 0x4040, 0x3f00 },

@@ -26,7 +26,10 @@
 #include "QNN/System/QnnSystemContext.h"
 #include "QNN/System/QnnSystemProfile.h"
 
-#define NAME(x) { x, #x }
+#define NAME(x) \
+    {           \
+        x, #x   \
+    }
 
 /* Ordered by number. */
 static const struct {

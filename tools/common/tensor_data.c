@@ -12,11 +12,11 @@
 /* One way to look at all encodings that have a scale per tensor or per index of an axis. */
 struct coding {
     const struct tensor_type *type;
-    uint32_t width;          /* bits that count */
-    uint64_t inner, count;   /* scale index = element / inner % count */
+    uint32_t width;        /* bits that count */
+    uint64_t inner, count; /* scale index = element / inner % count */
     const Qnn_ScaleOffset_t *pairs;
-    const float *scales;     /* when pairs is NULL */
-    const int32_t *offsets;  /* NULL: 0 */
+    const float *scales;    /* when pairs is NULL */
+    const int32_t *offsets; /* NULL: 0 */
     Qnn_ScaleOffset_t one;
     bool fixed;
 };
@@ -34,7 +34,8 @@ static struct coding coding_of(const Qnn_Tensor_t *t)
     const Qnn_QuantizeParams_t *q = &t->v1.quantizeParams;
     struct coding c = { .type = tensor_type(t->v1.dataType), .inner = 1, .count = 1, .one = { 1.0f, 0 } };
     c.width = c.type->bits;
-    c.fixed = (c.type->kind == CLASS_SFIXED || c.type->kind == CLASS_UFIXED) && q->encodingDefinition == QNN_DEFINITION_DEFINED;
+    c.fixed =
+        (c.type->kind == CLASS_SFIXED || c.type->kind == CLASS_UFIXED) && q->encodingDefinition == QNN_DEFINITION_DEFINED;
     if (!c.fixed)
         return c;
     switch (q->quantizationEncoding) {
@@ -205,9 +206,10 @@ void tensor_to_float(const Qnn_Tensor_t *t, const void *native, uint64_t first, 
         uint64_t bits = load_bits(native, i, c.type->bits);
         int64_t v = extend(bits, c.width, is_signed(&c));
         Qnn_ScaleOffset_t p = pair_at(&c, first + i);
-        to[i] = c.type->kind == CLASS_BOOL ? v != 0
-                : c.fixed                  ? (float)(v + p.offset) * p.scale
-                : c.type->kind == CLASS_UINT ? (float)bits : (float)v;
+        to[i] = c.type->kind == CLASS_BOOL   ? v != 0
+                : c.fixed                    ? (float)(v + p.offset) * p.scale
+                : c.type->kind == CLASS_UINT ? (float)bits
+                                             : (float)v;
     }
 }
 
@@ -228,8 +230,10 @@ enum status tensor_convertible(const Qnn_Tensor_t *t)
     const struct tensor_type *type = tensor_type(t->v1.dataType);
     const Qnn_QuantizeParams_t *q = &t->v1.quantizeParams;
     const char *name = t->v1.name ? t->v1.name : "";
-    RETURN_IF(type->kind == CLASS_NONE, ST_UNSUPPORTED_TENSOR, "tensor \"%s\": %s cannot be converted to and from float32; use native "
-              "files for it", name, type->name);
+    RETURN_IF(type->kind == CLASS_NONE, ST_UNSUPPORTED_TENSOR,
+              "tensor \"%s\": %s cannot be converted to and from float32; use native "
+              "files for it",
+              name, type->name);
     bool fixed = type->kind == CLASS_SFIXED || type->kind == CLASS_UFIXED;
     if (!fixed || q->encodingDefinition != QNN_DEFINITION_DEFINED)
         return ST_OK;

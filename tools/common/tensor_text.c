@@ -5,7 +5,10 @@
 #include <ctype.h>
 #include <inttypes.h>
 
-#define TYPE(x, brief, kind, bits) { QNN_DATATYPE_##x, "QNN_DATATYPE_" #x, brief, kind, bits }
+#define TYPE(x, brief, kind, bits)                              \
+    {                                                           \
+        QNN_DATATYPE_##x, "QNN_DATATYPE_" #x, brief, kind, bits \
+    }
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct tensor_type types[] = {
@@ -82,7 +85,9 @@ static const char *const formats[] = {
     NAMED(QNN_TENSOR_DATA_FORMAT_UBWC_NV12_Y),   NAMED(QNN_TENSOR_DATA_FORMAT_UBWC_NV12_UV),
 };
 static const char *const memories[] = {
-    NAMED(QNN_TENSORMEMTYPE_RAW), NAMED(QNN_TENSORMEMTYPE_MEMHANDLE), NAMED(QNN_TENSORMEMTYPE_RETRIEVE_RAW),
+    NAMED(QNN_TENSORMEMTYPE_RAW),
+    NAMED(QNN_TENSORMEMTYPE_MEMHANDLE),
+    NAMED(QNN_TENSORMEMTYPE_RETRIEVE_RAW),
 };
 
 static const char *name_of(const char *const *names, size_t n, uint32_t value, const char *otherwise)
@@ -128,10 +133,13 @@ enum status tensor_sizes(const Qnn_Tensor_t *t, uint64_t *elements, uint64_t *by
     uint64_t n = 1, bits;
     const struct tensor_type *type = tensor_type(t->v1.dataType);
     const char *name = t->v1.name ? t->v1.name : "";
-    RETURN_IF(!type->bits, ST_UNSUPPORTED_TENSOR, "tensor \"%s\": data type 0x%x is not known", name, (unsigned)t->v1.dataType);
-    RETURN_IF(t->v1.rank && !t->v1.dimensions, ST_INVALID_TENSOR, "tensor \"%s\": rank %u without dimensions", name, t->v1.rank);
+    RETURN_IF(!type->bits, ST_UNSUPPORTED_TENSOR, "tensor \"%s\": data type 0x%x is not known", name,
+              (unsigned)t->v1.dataType);
+    RETURN_IF(t->v1.rank && !t->v1.dimensions, ST_INVALID_TENSOR, "tensor \"%s\": rank %u without dimensions", name,
+              t->v1.rank);
     for (uint32_t i = 0; i < t->v1.rank; i++)
-        RETURN_IF(__builtin_mul_overflow(n, (uint64_t)t->v1.dimensions[i], &n), ST_INVALID_TENSOR, "tensor \"%s\": too large", name);
+        RETURN_IF(__builtin_mul_overflow(n, (uint64_t)t->v1.dimensions[i], &n), ST_INVALID_TENSOR,
+                  "tensor \"%s\": too large", name);
     RETURN_IF(__builtin_mul_overflow(n, (uint64_t)type->bits, &bits) || bits > (uint64_t)UINT32_MAX * 8, ST_INVALID_TENSOR,
               "tensor \"%s\": %" PRIu64 " elements are more than the 4 GiB a tensor can have", name, n);
     *elements = n;
@@ -148,8 +156,8 @@ static void describe_encoding(const Qnn_QuantizeParams_t *q, struct str *to)
         str_addf(to, " scale %.6g offset %d", (double)q->scaleOffsetEncoding.scale, q->scaleOffsetEncoding.offset);
         break;
     case QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET:
-        str_addf(to, " %u bits scale %.6g offset %d", q->bwScaleOffsetEncoding.bitwidth, (double)q->bwScaleOffsetEncoding.scale,
-                 q->bwScaleOffsetEncoding.offset);
+        str_addf(to, " %u bits scale %.6g offset %d", q->bwScaleOffsetEncoding.bitwidth,
+                 (double)q->bwScaleOffsetEncoding.scale, q->bwScaleOffsetEncoding.offset);
         break;
     case QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET:
         str_addf(to, " %u scales on axis %d", q->axisScaleOffsetEncoding.numScaleOffsets, q->axisScaleOffsetEncoding.axis);

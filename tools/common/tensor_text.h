@@ -15,8 +15,8 @@ enum tensor_class { CLASS_NONE, CLASS_INT, CLASS_UINT, CLASS_FLOAT, CLASS_SFIXED
 
 struct tensor_type {
     Qnn_DataType_t type;
-    const char *name;       /* "QNN_DATATYPE_UFIXED_POINT_8" */
-    const char *brief;      /* "uq8" */
+    const char *name;  /* "QNN_DATATYPE_UFIXED_POINT_8" */
+    const char *brief; /* "uq8" */
     enum tensor_class kind;
     uint32_t bits;
 };

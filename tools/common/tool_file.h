@@ -17,12 +17,12 @@ struct tool_file {
 };
 
 enum status tool_file_read(const char *path, struct tool_file *ret);
-enum status tool_file_map(const char *path, struct tool_file *ret);   /* private, writable copy on write */
-void tool_file_free(struct tool_file *f);                             /* takes a zeroed one */
+enum status tool_file_map(const char *path, struct tool_file *ret); /* private, writable copy on write */
+void tool_file_free(struct tool_file *f);                           /* takes a zeroed one */
 enum status tool_file_size(const char *path, uint64_t *ret);
 enum status tool_file_read_at(const char *path, uint64_t offset, void *to, size_t size);
 enum status tool_file_write(const char *path, const void *data, size_t size);
-enum status tool_make_dirs(const char *path);                         /* like mkdir -p */
+enum status tool_make_dirs(const char *path); /* like mkdir -p */
 
 /* "an ELF file", "a zip archive (DLC)", … or NULL when the first bytes say nothing. */
 const char *tool_file_kind(const void *data, size_t size);

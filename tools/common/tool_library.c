@@ -23,7 +23,8 @@ static const char *machine_name(uint16_t machine)
         uint16_t machine;
         const char *name;
     } names[] = {
-        { EM_X86_64, "x86-64" }, { EM_AARCH64, "aarch64" }, { EM_ARM, "32-bit ARM" }, { EM_386, "32-bit x86" }, { 164, "Hexagon" },
+        { EM_X86_64, "x86-64" },  { EM_AARCH64, "aarch64" }, { EM_ARM, "32-bit ARM" },
+        { EM_386, "32-bit x86" }, { 164, "Hexagon" },
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (names[i].machine == machine)
@@ -45,7 +46,8 @@ static enum status explain_file(const char *path, const char *why)
     } else {
         uint16_t machine = (uint16_t)(p[18] | p[19] << 8);
         if (machine != EM_X86_64)
-            st = status_fail(ST_INVALID_ARG, "\"%s\" is a library for %s; this program needs one for x86-64 (on this host use "
+            st = status_fail(ST_INVALID_ARG,
+                             "\"%s\" is a library for %s; this program needs one for x86-64 (on this host use "
                              "the x86_64-linux-clang build; model libraries: qnn-model-lib-generator -t x86_64-linux-clang)",
                              path, machine_name(machine));
         else
@@ -84,15 +86,18 @@ enum status library_open(const char *name, void **ret)
     char why[512];
     snprintf(why, sizeof(why), "%s", dlerror());
     if (strchr(name, '/'))
-        return access(name, F_OK) == 0 ? explain_file(name, why) : status_fail(ST_NOT_FOUND, "there is no file \"%s\"", name);
+        return access(name, F_OK) == 0 ? explain_file(name, why)
+                                       : status_fail(ST_NOT_FOUND, "there is no file \"%s\"", name);
     str_init(&tried);
     bool found = open_beside(name, ret, &tried);
     enum status st = ST_OK;
     if (!found && access(name, F_OK) == 0)
         st = explain_file(name, why);
     else if (!found)
-        st = status_fail(ST_NOT_FOUND, "library \"%s\" was not found in LD_LIBRARY_PATH (%s), nor in %s; give its path or set "
-                         "LD_LIBRARY_PATH", name, getenv("LD_LIBRARY_PATH") ? getenv("LD_LIBRARY_PATH") : "not set", str_text(&tried));
+        st = status_fail(ST_NOT_FOUND,
+                         "library \"%s\" was not found in LD_LIBRARY_PATH (%s), nor in %s; give its path or set "
+                         "LD_LIBRARY_PATH",
+                         name, getenv("LD_LIBRARY_PATH") ? getenv("LD_LIBRARY_PATH") : "not set", str_text(&tried));
     str_finish(&tried);
     return st;
 }
@@ -134,9 +139,10 @@ enum status library_open_backend(const char *path, struct library_backend *ret)
         return ST_OK;
     }
     Qnn_Version_t v = ret->version.coreApiVersion;
-    return status_fail(ST_NOT_SUPPORTED, "\"%s\" has core API %u.%u.%u (%u providers); this program needs %u.%u or a later minor "
-                       "version: use a backend library of the same or a newer SDK", path, v.major, v.minor, v.patch, n,
-                       QNN_API_VERSION_MAJOR, QNN_API_VERSION_MINOR);
+    return status_fail(ST_NOT_SUPPORTED,
+                       "\"%s\" has core API %u.%u.%u (%u providers); this program needs %u.%u or a later minor "
+                       "version: use a backend library of the same or a newer SDK",
+                       path, v.major, v.minor, v.patch, n, QNN_API_VERSION_MAJOR, QNN_API_VERSION_MINOR);
 }
 
 /* libQnnSystem.so in the folder of another library, where SDK and applications put them. */
@@ -171,8 +177,9 @@ enum status library_open_system(const char *path, const char *beside, struct lib
         ret->api = list[i]->QNN_SYSTEM_INTERFACE_VER_NAME;
         return ST_OK;
     }
-    return status_fail(ST_NOT_SUPPORTED, "\"%s\" has System API %u.%u; this program needs %u.%u or a later minor version", name,
-                       ret->version.major, ret->version.minor, QNN_SYSTEM_API_VERSION_MAJOR, QNN_SYSTEM_API_VERSION_MINOR);
+    return status_fail(ST_NOT_SUPPORTED, "\"%s\" has System API %u.%u; this program needs %u.%u or a later minor version",
+                       name, ret->version.major, ret->version.minor, QNN_SYSTEM_API_VERSION_MAJOR,
+                       QNN_SYSTEM_API_VERSION_MINOR);
 }
 
 enum status library_fail(const QNN_INTERFACE_VER_TYPE *api, Qnn_ErrorHandle_t error, const char *fmt, ...)

@@ -49,7 +49,8 @@ void tool_vlog(enum tool_level level, const char *fmt, va_list ap)
     clear_progress();
     FILE *to = level <= TOOL_WARN ? stderr : stdout;
     fflush(stdout); /* keeps the order when both go to one place */
-    fprintf(to, "%8.1fms [ %s ] ", (double)(clock_ns() - started_ns) / 1e6, level_names[level <= TOOL_DEBUG ? level : TOOL_DEBUG]);
+    fprintf(to, "%8.1fms [ %s ] ", (double)(clock_ns() - started_ns) / 1e6,
+            level_names[level <= TOOL_DEBUG ? level : TOOL_DEBUG]);
     vfprintf(to, fmt, ap);
     fputc('\n', to);
     pthread_mutex_unlock(&lock);
@@ -92,7 +93,8 @@ void tool_progress(const char *what, uint64_t done, uint64_t total)
     if (done >= total) {
         clear_progress();
     } else if (now - progress_ns >= PROGRESS_PERIOD_NS) {
-        fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64 " (%.0f%%)\033[K", what, done, total, 100.0 * (double)done / (double)total);
+        fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64 " (%.0f%%)\033[K", what, done, total,
+                100.0 * (double)done / (double)total);
         fflush(stderr);
         progress_ns = now;
         progress_shown = true;

@@ -17,8 +17,8 @@
 /* The numbers are those of QnnLog_Level_t. */
 enum tool_level { TOOL_ERROR = 1, TOOL_WARN, TOOL_INFO, TOOL_VERBOSE, TOOL_DEBUG };
 
-void tool_log_start(void);                     /* time 0 of the log lines */
-void tool_log_level(enum tool_level max);      /* warnings and errors when never called */
+void tool_log_start(void);                /* time 0 of the log lines */
+void tool_log_level(enum tool_level max); /* warnings and errors when never called */
 enum tool_level tool_log_max(void);
 void tool_log(enum tool_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tool_vlog(enum tool_level level, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));

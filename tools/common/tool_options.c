@@ -57,7 +57,8 @@ enum status tool_split_names(const char *text, struct arena *arena, struct opt_n
             to->graph = name;
         }
         TRY(tool_split(colon ? colon + 1 : group, ',', arena, &to->tensors));
-        RETURN_IF(!to->tensors.n, ST_INVALID_ARG, "\"%s\" names no tensor; the form is graph0:tensor0,tensor1;graph1:tensor0", group);
+        RETURN_IF(!to->tensors.n, ST_INVALID_ARG,
+                  "\"%s\" names no tensor; the form is graph0:tensor0,tensor1;graph1:tensor0", group);
     }
     return ST_OK;
 }
@@ -141,7 +142,8 @@ static enum status store_choice(const struct tool_option *o, const char *text, v
     str_init(&known);
     for (uint32_t i = 0; o->choices[i]; i++)
         str_addf(&known, "%s%s", i ? ", " : "", o->choices[i]);
-    enum status st = status_fail(ST_INVALID_ARG, "--%s \"%s\" is not known; choose one of: %s", o->name, text, str_text(&known));
+    enum status st =
+        status_fail(ST_INVALID_ARG, "--%s \"%s\" is not known; choose one of: %s", o->name, text, str_text(&known));
     str_finish(&known);
     return st;
 }
@@ -153,8 +155,8 @@ static enum status store_number(const struct tool_option *o, const char *text, v
     long long value = strtoll(text, &end, 0);
     RETURN_IF(end == text || *end || errno, ST_INVALID_ARG, "--%s \"%s\" is not a whole number", o->name, text);
     bool high = o->max >= o->min && value > o->max;
-    RETURN_IF((value < o->min || high) && o->max >= o->min, ST_INVALID_ARG, "--%s %lld is outside %" PRId64 "..%" PRId64, o->name,
-              value, o->min, o->max);
+    RETURN_IF((value < o->min || high) && o->max >= o->min, ST_INVALID_ARG, "--%s %lld is outside %" PRId64 "..%" PRId64,
+              o->name, value, o->min, o->max);
     RETURN_IF(value < o->min, ST_INVALID_ARG, "--%s %lld is too small; at least %" PRId64, o->name, value, o->min);
     *(int64_t *)to = value;
     return ST_OK;
@@ -218,7 +220,8 @@ static enum status take_option(const struct tool_program *p, int argc, char **ar
                                const char **value)
 {
     const char *text = argv[(*at)++];
-    RETURN_IF(text[0] != '-' || !text[1], ST_INVALID_ARG, "\"%s\" is not an option; every argument belongs to a --name", text);
+    RETURN_IF(text[0] != '-' || !text[1], ST_INVALID_ARG, "\"%s\" is not an option; every argument belongs to a --name",
+              text);
     bool is_long = text[1] == '-';
     const char *equals = is_long ? strchr(text, '=') : NULL;
     size_t n = equals ? (size_t)(equals - text) - 2 : strlen(text) - 2;
@@ -232,7 +235,10 @@ static enum status take_option(const struct tool_program *p, int argc, char **ar
     }
     if (!*value) {
         RETURN_IF(*at >= argc || str_starts(argv[*at], "--"), ST_INVALID_ARG, "--%s needs a value: --%s %s", (*row)->name,
-                  (*row)->name, (*row)->argument ? (*row)->argument : (*row)->choices ? (*row)->choices[0] : "VALUE");
+                  (*row)->name,
+                  (*row)->argument  ? (*row)->argument
+                  : (*row)->choices ? (*row)->choices[0]
+                                    : "VALUE");
         *value = argv[(*at)++];
     }
     return ST_OK;
@@ -251,8 +257,8 @@ static enum status parse_all(const struct tool_program *p, int argc, char **argv
     }
     for (size_t i = 0; p->options[i].name && i < 64; i++) {
         const struct tool_option *o = &p->options[i];
-        RETURN_IF(o->required && !(given >> i & 1), ST_INVALID_ARG, "--%s %s is missing: %s", o->name, o->argument ? o->argument : "",
-                  o->help);
+        RETURN_IF(o->required && !(given >> i & 1), ST_INVALID_ARG, "--%s %s is missing: %s", o->name,
+                  o->argument ? o->argument : "", o->help);
     }
     return ST_OK;
 }

@@ -42,13 +42,13 @@ struct tool_option {
     size_t seen;                /* offset of a bool set when the option is given; 0: none */
     char letter;
     bool required;
-    const char *section;        /* a heading printed before this row */
+    const char *section; /* a heading printed before this row */
 };
 
 struct tool_program {
     const char *name;
-    const char *summary;  /* one or two sentences */
-    const char *usage;    /* behind the program's name */
+    const char *summary; /* one or two sentences */
+    const char *usage;   /* behind the program's name */
     const struct tool_option *options;
     const char *examples; /* lines, printed as they are */
 };

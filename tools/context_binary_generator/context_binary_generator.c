@@ -18,8 +18,8 @@ static const char *const mem_types[] = { "raw", "memhandle", NULL };
 
 #define AT(member) offsetof(struct generator, member)
 static const struct tool_option options[] = {
-    { "backend", OPT_STRING, AT(session.backend), .argument = "FILE", .help = "Backend library, for instance libQnnCpu.so.", .required = true,
-      .section = "What is prepared" },
+    { "backend", OPT_STRING, AT(session.backend), .argument = "FILE", .help = "Backend library, for instance libQnnCpu.so.",
+      .required = true, .section = "What is prepared" },
     { "model", OPT_LIST, AT(session.models), .argument = "FILE[,FILE...]",
       .help = "Model libraries of this machine's architecture; the graphs of all go into one context." },
     { "dlc_path", OPT_LIST, AT(session.dlcs), .argument = "FILE[,FILE...]", .help = "DLC files; instead of --model." },
@@ -29,18 +29,23 @@ static const struct tool_option options[] = {
       .help = "libQnnSystem.so, needed for --dlc_path and profiling; looked for next to the backend when not given." },
     { "op_packages", OPT_LIST, AT(session.op_packages), .argument = "PATH:PROVIDER[:TARGET],...",
       .help = "Op packages to register with the backend." },
-    { "config_file", OPT_STRING, AT(session.config_file), .argument = "JSON", .help = "Settings of context, graphs and backend extensions." },
+    { "config_file", OPT_STRING, AT(session.config_file), .argument = "JSON",
+      .help = "Settings of context, graphs and backend extensions." },
     { "enable_intermediate_outputs", OPT_FLAG, AT(session.all_outputs), .help = "Every tensor becomes an output." },
     { "set_output_tensors", OPT_STRING, AT(session.output_tensors), .argument = "G0:T0,T1;G1:T0",
       .help = "Tensors inside the graphs that become outputs too." },
     { "input_output_tensor_mem_type", OPT_CHOICE, AT(mem_type), .choices = mem_types,
       .help = "How clients will give inputs and outputs: plain memory (default) or registered memory." },
-    { "data_format_config", OPT_STRING, AT(data_format), .argument = "FILE", .help = "Formats of inputs and outputs on devices that have them." },
+    { "data_format_config", OPT_STRING, AT(data_format), .argument = "FILE",
+      .help = "Formats of inputs and outputs on devices that have them." },
 
     { "binary_file", OPT_STRING, AT(binary_file), .argument = "NAME", .section = "What is written",
-      .help = "The context binary goes to <output_dir>/NAME.bin. Without it the graphs are only prepared, to see whether they can be." },
-    { "output_dir", OPT_STRING, AT(session.output_dir), .argument = "DIR", .help = "Folder for the results; ./output when not given." },
-    { "backend_binary", OPT_STRING, AT(backend_binary), .argument = "NAME", .help = "Backend-specific file, on backends that have one." },
+      .help = "The context binary goes to <output_dir>/NAME.bin. Without it the graphs are only prepared, to see whether "
+              "they can be." },
+    { "output_dir", OPT_STRING, AT(session.output_dir), .argument = "DIR",
+      .help = "Folder for the results; ./output when not given." },
+    { "backend_binary", OPT_STRING, AT(backend_binary), .argument = "NAME",
+      .help = "Backend-specific file, on backends that have one." },
     { "profiling_level", OPT_CHOICE, AT(session.profiling), .choices = session_profiling_levels,
       .help = "Measures compose and finalize; read <output_dir>/qnn-profiling-data.log with qnn-profile-viewer." },
     { "profiling_option", OPT_CHOICE, AT(session.profiling_option), .choices = session_profiling_options,
@@ -55,15 +60,17 @@ static const struct tool_program program = {
     .summary = "prepares graphs for a backend and saves them, so that applications load them without preparing again.",
     .usage = "--backend FILE --model FILE[,FILE...] --binary_file NAME [options]",
     .options = options,
-    .examples = "  qnn-context-binary-generator --backend libQnnCpu.so --model libmodel.so --binary_file model --output_dir out\n"
-                "  qnn-context-binary-utility --context_binary out/model.bin --summary\n"
-                "  qnn-net-run --backend libQnnCpu.so --retrieve_context out/model.bin --input_list list.txt\n",
+    .examples =
+        "  qnn-context-binary-generator --backend libQnnCpu.so --model libmodel.so --binary_file model --output_dir out\n"
+        "  qnn-context-binary-utility --context_binary out/model.bin --summary\n"
+        "  qnn-net-run --backend libQnnCpu.so --retrieve_context out/model.bin --input_list list.txt\n",
 };
 
 static enum status check_options(const struct generator *o)
 {
     RETURN_IF(!o->session.models.n == !o->session.dlcs.n, ST_INVALID_ARG, "exactly one of --model and --dlc_path is needed");
-    RETURN_IF(o->data_format, ST_NOT_SUPPORTED, "--data_format_config needs a backend with camera formats, which this version does not have");
+    RETURN_IF(o->data_format, ST_NOT_SUPPORTED,
+              "--data_format_config needs a backend with camera formats, which this version does not have");
     return ST_OK;
 }
 
@@ -98,7 +105,8 @@ static enum status generate(const struct generator *o, struct session *s, const 
     else
         tool_log(TOOL_WARN, "no --binary_file NAME was given: the graphs were prepared, nothing is saved");
     if (o->backend_binary)
-        tool_log(TOOL_WARN, "--backend_binary %s: backend \"%s\" has no binary of its own; nothing is written", o->backend_binary, s->backend.provider);
+        tool_log(TOOL_WARN, "--backend_binary %s: backend \"%s\" has no binary of its own; nothing is written",
+                 o->backend_binary, s->backend.provider);
     return ST_OK;
 }
 

@@ -16,16 +16,23 @@ QnnSystemContext_BinaryInfoV3_t report_common(const QnnSystemContext_BinaryInfo_
     if (info->version == QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_3)
         return info->contextBinaryInfoV3;
     const QnnSystemContext_BinaryInfoV1_t *v = &info->contextBinaryInfoV1; /* version 2 begins alike */
-    return (QnnSystemContext_BinaryInfoV3_t){ .backendId = v->backendId, .buildId = v->buildId, .coreApiVersion = v->coreApiVersion,
-                                              .backendApiVersion = v->backendApiVersion, .socVersion = v->socVersion,
-                                              .contextBlobVersion = v->contextBlobVersion, .contextBlobSize = v->contextBlobSize,
-                                              .numContextTensors = v->numContextTensors, .contextTensors = v->contextTensors,
-                                              .numGraphs = v->numGraphs, .graphs = v->graphs };
+    return (QnnSystemContext_BinaryInfoV3_t){ .backendId = v->backendId,
+                                              .buildId = v->buildId,
+                                              .coreApiVersion = v->coreApiVersion,
+                                              .backendApiVersion = v->backendApiVersion,
+                                              .socVersion = v->socVersion,
+                                              .contextBlobVersion = v->contextBlobVersion,
+                                              .contextBlobSize = v->contextBlobSize,
+                                              .numContextTensors = v->numContextTensors,
+                                              .contextTensors = v->contextTensors,
+                                              .numGraphs = v->numGraphs,
+                                              .graphs = v->graphs };
 }
 
 static json_t *version_json(Qnn_Version_t v)
 {
-    return json_pack("{s:I,s:I,s:I}", "major", (json_int_t)v.major, "minor", (json_int_t)v.minor, "patch", (json_int_t)v.patch);
+    return json_pack("{s:I,s:I,s:I}", "major", (json_int_t)v.major, "minor", (json_int_t)v.minor, "patch",
+                     (json_int_t)v.patch);
 }
 
 static void set(json_t *to, const char *key, json_t *value)
@@ -130,7 +137,8 @@ static json_t *tensors_json(const Qnn_Tensor_t *t, uint32_t n, int version)
 static void add_blobs(json_t *o, const QnnSystemContext_GraphInfoV3_t *g, int version)
 {
     const QnnHtpSystemContext_GraphBlobInfo_t *first = g->graphBlobInfo;
-    if (!first || g->graphBlobInfoSize < sizeof(*first) || first->version != QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V1)
+    if (!first || g->graphBlobInfoSize < sizeof(*first) ||
+        first->version != QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V1)
         return;
     const QnnHtpSystemContext_GraphBlobInfoV1_t *v1 = &first->contextBinaryGraphBlobInfoV1;
     json_t *blob = json_object();

@@ -12,7 +12,8 @@
 
 static const char *backend_name(uint32_t id)
 {
-    static const char *const names[] = { "none", "reference", "saver", "CPU", "GPU", "DSP", "HTP", "HTA", "HTP MCP", "IR", "", "", "LPAI" };
+    static const char *const names[] = { "none", "reference", "saver", "CPU", "GPU", "DSP", "HTP",
+                                         "HTA",  "HTP MCP",   "IR",    "",    "",    "LPAI" };
     return id < sizeof(names) / sizeof(names[0]) ? names[id] : "unknown";
 }
 
@@ -41,7 +42,8 @@ static void print_tensors(const char *title, const Qnn_Tensor_t *t, uint32_t n)
 static void print_row(const char *name, uint64_t bytes, const char *note)
 {
     char buf[32];
-    printf("    %-12s %12" PRIu64 " bytes  %10s%s%s\n", name, bytes, human(bytes, buf, sizeof(buf)), note[0] ? "   " : "", note);
+    printf("    %-12s %12" PRIu64 " bytes  %10s%s%s\n", name, bytes, human(bytes, buf, sizeof(buf)), note[0] ? "   " : "",
+           note);
 }
 
 static void print_memory(const struct binary_graph *g)
@@ -55,7 +57,8 @@ static void print_memory(const struct binary_graph *g)
         sum += g->nodes[g->commands[c].node].work_bytes;
     if (i->scratch_bytes) {
         double over = i->live_bytes ? 100.0 * (double)(i->scratch_bytes - i->live_bytes) / (double)i->live_bytes : 0;
-        snprintf(note, sizeof(note), i->scratch_bytes == i->live_bytes ? "exactly the lower bound" : "%.1f%% above the lower bound%s", over,
+        snprintf(note, sizeof(note),
+                 i->scratch_bytes == i->live_bytes ? "exactly the lower bound" : "%.1f%% above the lower bound%s", over,
                  i->plan_optimal ? ", proven optimal" : "");
     }
     printf("  memory\n");
@@ -65,8 +68,8 @@ static void print_memory(const struct binary_graph *g)
     print_row("persistent", i->persistent_bytes, "");
     print_row("constants", i->const_bytes, "");
     print_row("I/O", i->io_bytes, "in buffers of the application");
-    printf("  work\n    %u nodes (%u before optimization), %u commands in %u steps, %" PRIu64 " multiply-adds\n", g->n_nodes, i->n_source_nodes,
-           g->n_commands, g->n_steps, i->macs);
+    printf("  work\n    %u nodes (%u before optimization), %u commands in %u steps, %" PRIu64 " multiply-adds\n", g->n_nodes,
+           i->n_source_nodes, g->n_commands, g->n_steps, i->macs);
 }
 
 static const struct binary_graph *find_graph(const struct binary *b, const char *name)
@@ -85,9 +88,9 @@ void report_summary(const QnnSystemContext_BinaryInfo_t *info, const char *path,
     char buf[32];
     bool ours = binary_open(data, size, &b) == ST_OK;
     printf("%s: %zu bytes (%s)\n", path, size, human(size, buf, sizeof(buf)));
-    printf("backend %s (id %u), build %s, core API %u.%u.%u, backend API %u.%u.%u", backend_name(c.backendId), c.backendId, c.buildId ? c.buildId : "",
-           c.coreApiVersion.major, c.coreApiVersion.minor, c.coreApiVersion.patch, c.backendApiVersion.major, c.backendApiVersion.minor,
-           c.backendApiVersion.patch);
+    printf("backend %s (id %u), build %s, core API %u.%u.%u, backend API %u.%u.%u", backend_name(c.backendId), c.backendId,
+           c.buildId ? c.buildId : "", c.coreApiVersion.major, c.coreApiVersion.minor, c.coreApiVersion.patch,
+           c.backendApiVersion.major, c.backendApiVersion.minor, c.backendApiVersion.patch);
     if (c.socModel)
         printf(", SoC model %u", c.socModel);
     printf("\n%u graph%s\n", c.numGraphs, c.numGraphs == 1 ? "" : "s");

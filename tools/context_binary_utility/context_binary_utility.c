@@ -24,9 +24,12 @@ static const struct tool_option options[] = {
     { "json_file", OPT_STRING, AT(json), .argument = "FILE",
       .help = "Write the description as JSON. Sizes are in bytes, except vtcmSize, which is in megabytes." },
     { "json_version", OPT_CHOICE, AT(version), .choices = versions,
-      .help = "1 (default): graphs, tensors and blobs inside \"info\" objects; 3: their fields flat. Keys and units are the same." },
-    { "summary", OPT_FLAG, AT(summary), .help = "Print a summary for people: graphs, inputs, outputs, planned memory. Also done without --json_file." },
-    { "system_library", OPT_STRING, AT(system_library), .argument = "FILE", .help = "libQnnSystem.so; looked for in the usual places when not given." },
+      .help = "1 (default): graphs, tensors and blobs inside \"info\" objects; 3: their fields flat. Keys and units are the "
+              "same." },
+    { "summary", OPT_FLAG, AT(summary),
+      .help = "Print a summary for people: graphs, inputs, outputs, planned memory. Also done without --json_file." },
+    { "system_library", OPT_STRING, AT(system_library), .argument = "FILE",
+      .help = "libQnnSystem.so; looked for in the usual places when not given." },
     {}
 };
 
@@ -51,8 +54,8 @@ static enum status describe(const struct utility *o, struct library_system *sys,
     error = sys->api.systemContextGetBinaryInfo(reader, f->data, f->size, &info, &info_size);
     if (error != QNN_SUCCESS) {
         const char *kind = tool_file_kind(f->data, f->size);
-        st = library_fail(NULL, error, "\"%s\" (%zu bytes) could not be read as a context binary%s%s", o->binary, f->size, kind ? "; it is " : "",
-                          kind ? kind : "");
+        st = library_fail(NULL, error, "\"%s\" (%zu bytes) could not be read as a context binary%s%s", o->binary, f->size,
+                          kind ? "; it is " : "", kind ? kind : "");
     }
     if (st == ST_OK && o->json)
         st = report_json(info, o->version ? 3 : 1, o->json);

@@ -29,16 +29,18 @@ struct generator {
 
 #define AT(member) offsetof(struct generator, member)
 static const struct tool_option options[] = {
-    { "cpp", OPT_STRING, AT(source), .argument = "FILE", .letter = 'c', .required = true, .help = "Source of the model: .c, or .cpp / .cc for C++." },
+    { "cpp", OPT_STRING, AT(source), .argument = "FILE", .letter = 'c', .required = true,
+      .help = "Source of the model: .c, or .cpp / .cc for C++." },
     { "bin", OPT_STRING, AT(weights), .argument = "FILE", .letter = 'b',
-      .help = "Weights: the tar archive of raw files that a converter wrote, or any other file. Each member <name>.raw is available in the source "
-              "as extern const uint8_t _binary_obj_binary_<name>_raw_start[], ..._end[]; a file that is no archive as "
-              "_binary_<file>_start[], _binary_<file>_end[]." },
+      .help = "Weights: the tar archive of raw files that a converter wrote, or any other file. Each member <name>.raw is "
+              "available in the source as extern const uint8_t _binary_obj_binary_<name>_raw_start[], ..._end[]; a file "
+              "that is no archive as _binary_<file>_start[], _binary_<file>_end[]." },
     { "target", OPT_STRING, AT(targets), .argument = "TARGETS", .letter = 't',
       .help = "Targets, separated by spaces or commas; this SDK builds " TARGET ", which is also the default." },
     { "lib_name", OPT_STRING, AT(name), .argument = "NAME", .letter = 'l',
       .help = "The library becomes lib<NAME>.so; when not given, named after the weights, else qnn_model." },
-    { "output_dir", OPT_STRING, AT(output), .argument = "DIR", .letter = 'o', .help = "Libraries go to <DIR>/<target>/; the current folder when not given." },
+    { "output_dir", OPT_STRING, AT(output), .argument = "DIR", .letter = 'o',
+      .help = "Libraries go to <DIR>/<target>/; the current folder when not given." },
     { "verbose", OPT_FLAG, AT(verbose), .letter = 'v', .help = "Show the compiler's command line." },
     {}
 };
@@ -50,7 +52,8 @@ static const struct tool_program program = {
     .options = options,
     .examples = "  qnn-model-lib-generator -c model.cpp -b model.bin -t " TARGET " -l mynet -o libs\n"
                 "  qnn-net-run --backend libQnnCpu.so --model libs/" TARGET "/libmynet.so --input_list list.txt\n"
-                "The compilers are gcc and g++, or what CC and CXX say; QNN_SDK_ROOT tells where include/QNN is when the tool is not inside an SDK.\n",
+                "The compilers are gcc and g++, or what CC and CXX say; QNN_SDK_ROOT tells where include/QNN is when the "
+                "tool is not inside an SDK.\n",
 };
 
 /* ---- what to build ---------------------------------------------------------------------------------------------------- */
@@ -90,8 +93,10 @@ static enum status find_headers(char *folder, size_t size)
     if (has_header(folder))
         return ST_OK;
     snprintf(folder, size, "%s/include/QNN", root ? root : "");
-    RETURN_IF(!root || !has_header(folder), ST_NOT_FOUND, "QnnInterface.h was found neither in %s/../../include/QNN nor in $QNN_SDK_ROOT/include/QNN "
-              "(QNN_SDK_ROOT is %s); set QNN_SDK_ROOT to the root of the SDK", own, root ? root : "not set");
+    RETURN_IF(!root || !has_header(folder), ST_NOT_FOUND,
+              "QnnInterface.h was found neither in %s/../../include/QNN nor in $QNN_SDK_ROOT/include/QNN (QNN_SDK_ROOT is "
+              "%s); set QNN_SDK_ROOT to the root of the SDK",
+              own, root ? root : "not set");
     return ST_OK;
 }
 
@@ -116,10 +121,12 @@ static enum status run_compiler(char *const *argv, bool verbose)
         fflush(stdout);
     }
     int error = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
-    RETURN_IF(error, ST_SYSTEM, "the compiler \"%s\" could not be started: %s; install gcc and g++, or set CC and CXX", argv[0], strerror(error));
+    RETURN_IF(error, ST_SYSTEM, "the compiler \"%s\" could not be started: %s; install gcc and g++, or set CC and CXX",
+              argv[0], strerror(error));
     while (waitpid(pid, &state, 0) < 0)
         RETURN_IF(errno != EINTR, ST_SYSTEM, "waiting for the compiler: %s", strerror(errno));
-    RETURN_IF(!WIFEXITED(state) || WEXITSTATUS(state), ST_INVALID_ARG, "the compiler refused the source; its messages are above");
+    RETURN_IF(!WIFEXITED(state) || WEXITSTATUS(state), ST_INVALID_ARG,
+              "the compiler refused the source; its messages are above");
     return ST_OK;
 }
 
@@ -152,8 +159,9 @@ static enum status compile(const struct generator *o, const char *assembler, con
     RETURN_IF(access(o->source, R_OK), ST_IO, "cannot open the source \"%s\": %s", o->source, strerror(errno));
     TRY(find_headers(include + 2, sizeof(include) - 2));
     const char *compiler = plain_c ? (cc && cc[0] ? cc : "gcc") : (cxx && cxx[0] ? cxx : "g++");
-    const char *argv[] = { compiler, "-shared", "-fPIC", "-O2", "-fvisibility=hidden", include, "-o", library, o->source,
-                           o->weights ? assembler : NULL, NULL };
+    const char *argv[] = { compiler, "-shared", "-fPIC", "-O2",     "-fvisibility=hidden",
+                           include,  "-o",      library, o->source, o->weights ? assembler : NULL,
+                           NULL };
     return run_compiler((char *const *)argv, o->verbose);
 }
 

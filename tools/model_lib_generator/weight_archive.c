@@ -33,7 +33,8 @@ static void add_path(struct str *to, const char *path)
 }
 
 /* The two symbols of `size` bytes at `offset` of the file. */
-static void add_member(struct str *to, const char *path, const char *prefix, const char *name, size_t name_size, uint64_t offset, uint64_t size)
+static void add_member(struct str *to, const char *path, const char *prefix, const char *name, size_t name_size,
+                       uint64_t offset, uint64_t size)
 {
     struct str symbol;
     str_init(&symbol);
@@ -41,7 +42,9 @@ static void add_member(struct str *to, const char *path, const char *prefix, con
     for (size_t i = 0; i < name_size; i++)
         str_addf(&symbol, "%c", isalnum((unsigned char)name[i]) ? name[i] : '_');
     const char *s = str_text(&symbol);
-    str_addf(to, "    .balign 64\n    .globl %s_start\n    .globl %s_end\n    .hidden %s_start\n    .hidden %s_end\n%s_start:\n", s, s, s, s, s);
+    str_addf(to,
+             "    .balign 64\n    .globl %s_start\n    .globl %s_end\n    .hidden %s_start\n    .hidden %s_end\n%s_start:\n",
+             s, s, s, s, s);
     if (size) {
         str_add(to, "    .incbin \"");
         add_path(to, path);
@@ -69,10 +72,11 @@ static enum status add_archive(const char *path, const char *p, size_t size, str
     size_t long_size = 0;
     for (size_t at = 0; at + BLOCK <= size && p[at];) {
         uint64_t bytes;
-        RETURN_IF(!is_tar(p + at, size - at), ST_BAD_TEXT, "\"%s\": no tar header at offset %zu; the archive is damaged", path, at);
+        RETURN_IF(!is_tar(p + at, size - at), ST_BAD_TEXT, "\"%s\": no tar header at offset %zu; the archive is damaged",
+                  path, at);
         TRY(octal(p + at + SIZE_AT, &bytes));
-        RETURN_IF(bytes > size - at - BLOCK, ST_BAD_TEXT, "\"%s\": the member at offset %zu has %" PRIu64 " bytes, more than the file", path, at,
-                  bytes);
+        RETURN_IF(bytes > size - at - BLOCK, ST_BAD_TEXT,
+                  "\"%s\": the member at offset %zu has %" PRIu64 " bytes, more than the file", path, at, bytes);
         const char *name = long_name ? long_name : p + at + NAME_AT, *data = p + at + BLOCK;
         size_t n = long_name ? long_size : strnlen(name, NAME_SIZE);
         char type = p[at + TYPE_AT];

@@ -13,7 +13,8 @@
 /* ---- inputs ---------------------------------------------------------------------------------------------------------- */
 
 /* Reads elements [first, first + n) of the tensor from the file's elements that start at `from`. */
-static enum status read_elements(const struct io_tensor *t, const char *path, uint64_t from, uint64_t first, uint64_t n, uint8_t *to)
+static enum status read_elements(const struct io_tensor *t, const char *path, uint64_t from, uint64_t first, uint64_t n,
+                                 uint8_t *to)
 {
     uint32_t bits = tensor_type(t->tensor.v1.dataType)->bits;
     uint8_t *at = to + first * bits / 8;
@@ -97,7 +98,7 @@ struct part {
     const uint8_t *data;
     uint64_t first, n; /* elements */
     const char *folder;
-    bool begin;        /* first chunk: a new file */
+    bool begin; /* first chunk: a new file */
 };
 
 static enum status store_part(const struct graph_io *io, const struct part *p)

@@ -20,10 +20,12 @@ static enum status open_tensor(struct graph_io *io, const Qnn_Tensor_t *from, st
     to->tensor.v1.memType = QNN_TENSORMEMTYPE_RAW;
     to->tensor.v1.clientBuf = (Qnn_ClientBuffer_t){ NULL, 0 };
     if (multiplier > 1) {
-        RETURN_IF(!from->v1.rank, ST_INVALID_ARG, "--batch_multiplier: tensor \"%s\" is a scalar and has no batch dimension", from->v1.name);
+        RETURN_IF(!from->v1.rank, ST_INVALID_ARG, "--batch_multiplier: tensor \"%s\" is a scalar and has no batch dimension",
+                  from->v1.name);
         uint32_t *dims = arena_dup(&io->arena, from->v1.dimensions, from->v1.rank * sizeof(*dims));
         RETURN_IF(!dims, ST_NO_MEMORY, "dimensions");
-        RETURN_IF(__builtin_mul_overflow(dims[0], multiplier, &dims[0]), ST_INVALID_ARG, "--batch_multiplier %u is too large", multiplier);
+        RETURN_IF(__builtin_mul_overflow(dims[0], multiplier, &dims[0]), ST_INVALID_ARG,
+                  "--batch_multiplier %u is too large", multiplier);
         to->tensor.v1.dimensions = dims;
     }
     TRY(tensor_sizes(&to->tensor, &to->elements, &to->bytes));
@@ -96,8 +98,9 @@ static enum status select_names(struct graph_io *io, const struct input_names *n
         CLEANUP(str_finish) struct str known;
         str_init(&known);
         list_tensors(io->outputs, io->n_outputs, &known);
-        return status_fail(ST_NOT_FOUND, "%s: graph \"%s\" has no output %s \"%s\"; its outputs are: %s (more with --set_output_tensors)", list,
-                           io->graph->name, layers ? "of layer" : "named", names->at[i], str_text(&known));
+        return status_fail(ST_NOT_FOUND,
+                           "%s: graph \"%s\" has no output %s \"%s\"; its outputs are: %s (more with --set_output_tensors)",
+                           list, io->graph->name, layers ? "of layer" : "named", names->at[i], str_text(&known));
     }
     return ST_OK;
 }
@@ -123,8 +126,8 @@ static enum status refuse_line(const struct graph_io *io, const struct input_lin
     CLEANUP(str_finish) struct str known;
     str_init(&known);
     list_tensors(io->inputs, io->n_inputs, &known);
-    return status_fail(ST_INVALID_ARG, "%s:%u: %s; graph \"%s\" has %u inputs: %s", list, line->number, why, io->graph->name, io->n_inputs,
-                       str_text(&known));
+    return status_fail(ST_INVALID_ARG, "%s:%u: %s; graph \"%s\" has %u inputs: %s", list, line->number, why, io->graph->name,
+                       io->n_inputs, str_text(&known));
 }
 
 static enum status resolve_line(struct graph_io *io, uint32_t index, const char *list)
@@ -167,13 +170,16 @@ static enum status refuse_size(const struct io_tensor *t, const char *path, uint
     tensor_describe(&t->tensor, &text);
     const char *hint = "";
     if (!t->native && size == t->bytes)
-        hint = "; that is the native size: add --use_native_input_files, or --native_input_tensor_names for this tensor only";
+        hint =
+            "; that is the native size: add --use_native_input_files, or --native_input_tensor_names for this tensor only";
     else if (t->native && size == t->elements * sizeof(float))
         hint = "; that is the float32 size: leave out --use_native_input_files";
     else if (t->batch > 1)
         hint = "; a file holds the whole batch, one element of it, or several batches";
-    return status_fail(ST_INVALID_ARG, "%s: file \"%s\" has %" PRIu64 " bytes; tensor %s needs %" PRIu64 " native or %" PRIu64
-                       " as float32 (%s files are expected)%s", place, path, size, str_text(&text), t->bytes, t->elements * sizeof(float),
+    return status_fail(ST_INVALID_ARG,
+                       "%s: file \"%s\" has %" PRIu64 " bytes; tensor %s needs %" PRIu64 " native or %" PRIu64
+                       " as float32 (%s files are expected)%s",
+                       place, path, size, str_text(&text), t->bytes, t->elements * sizeof(float),
                        t->native ? "native" : "float32", hint);
 }
 
@@ -200,7 +206,8 @@ static enum status fit_line(struct graph_io *io, uint32_t line, const char *list
     for (uint32_t i = 0; i < io->n_inputs; i++) {
         uint32_t chunks;
         TRY(fit_file(&io->inputs[i], io->paths[(size_t)line * io->n_inputs + i], place, &chunks));
-        RETURN_IF(i && chunks != *ret, ST_INVALID_ARG, "%s: the files of inputs \"%s\" and \"%s\" hold different numbers of batches", place,
+        RETURN_IF(i && chunks != *ret, ST_INVALID_ARG,
+                  "%s: the files of inputs \"%s\" and \"%s\" hold different numbers of batches", place,
                   io->inputs[0].tensor.v1.name, io->inputs[i].tensor.v1.name);
         *ret = chunks;
     }
@@ -216,7 +223,8 @@ static enum status make_jobs(struct graph_io *io, const char *list)
         uint64_t batch = io->n_inputs ? io->inputs[0].batch : 1;
         for (uint32_t next; !chunks && n < batch && line + n < io->n_lines; n++) {
             TRY(fit_line(io, line + n, list, &next));
-            RETURN_IF(next, ST_INVALID_ARG, "%s:%u: one element of the batch is expected, as on the line before; %" PRIu64 " lines make a batch",
+            RETURN_IF(next, ST_INVALID_ARG,
+                      "%s:%u: one element of the batch is expected, as on the line before; %" PRIu64 " lines make a batch",
                       list, io->list.lines.at[line + n].number, batch);
         }
         struct io_job *job = vec_push(&io->jobs);
@@ -249,7 +257,8 @@ static enum status read_list(struct graph_io *io, const char *path)
     return ST_OK;
 }
 
-enum status graph_io_open(struct graph_io *io, const struct session_graph *g, const char *list_path, const struct io_options *opt)
+enum status graph_io_open(struct graph_io *io, const struct session_graph *g, const char *list_path,
+                          const struct io_options *opt)
 {
     memset(io, 0, sizeof(*io));
     arena_init(&io->arena);

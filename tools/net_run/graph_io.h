@@ -20,19 +20,19 @@
 enum { OUTPUT_FLOAT, OUTPUT_NATIVE, OUTPUT_BOTH };
 
 struct io_options {
-    bool native_inputs;                  /* all of them */
-    struct opt_names_list native_names;  /* or these */
+    bool native_inputs;                 /* all of them */
+    struct opt_names_list native_names; /* or these */
     uint32_t output_type;
     uint32_t batch_multiplier;
-    const char *output_dir;              /* of this graph */
-    int64_t cache_sets, cache_bytes;     /* input sets kept in memory; negative: no limit */
+    const char *output_dir;          /* of this graph */
+    int64_t cache_sets, cache_bytes; /* input sets kept in memory; negative: no limit */
 };
 
 struct io_tensor {
     Qnn_Tensor_t tensor; /* dimensions with the batch multiplier; data NULL */
     uint64_t elements, bytes, batch;
-    bool native;         /* input: files have the type of the graph */
-    bool saved;          /* output: goes to files */
+    bool native; /* input: files have the type of the graph */
+    bool saved;  /* output: goes to files */
 };
 
 /* One or more executions from the same lines. */
@@ -60,7 +60,8 @@ struct graph_io {
 };
 
 /* `list_path` NULL: the graph has no inputs. */
-enum status graph_io_open(struct graph_io *io, const struct session_graph *g, const char *list_path, const struct io_options *opt);
+enum status graph_io_open(struct graph_io *io, const struct session_graph *g, const char *list_path,
+                          const struct io_options *opt);
 void graph_io_finish(struct graph_io *io); /* takes a zeroed one */
 
 /* The job and chunk of an execution of the pass. */

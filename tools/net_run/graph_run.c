@@ -16,10 +16,10 @@ struct slot {
     Qnn_Tensor_t *in, *out;
     Qnn_ProfileHandle_t profile;
     Qnn_SignalHandle_t signal;
-    uint64_t number;   /* of the execution, over all passes */
+    uint64_t number; /* of the execution, over all passes */
     uint64_t start_ns, stop_ns;
     bool busy, profiled;
-    bool done;         /* guarded by run->lock */
+    bool done; /* guarded by run->lock */
     Qnn_ErrorHandle_t error;
     struct run *run;
 };
@@ -39,7 +39,8 @@ struct run {
 
 /* ---- slots ----------------------------------------------------------------------------------------------------------- */
 
-static enum status make_buffers(const struct io_tensor *from, uint32_t n, struct arena *arena, void ***buffers, Qnn_Tensor_t **tensors)
+static enum status make_buffers(const struct io_tensor *from, uint32_t n, struct arena *arena, void ***buffers,
+                                Qnn_Tensor_t **tensors)
 {
     enum { ALIGNMENT = 64 };
     *buffers = arena_alloc_array(arena, n + 1u, sizeof(**buffers));
@@ -47,7 +48,8 @@ static enum status make_buffers(const struct io_tensor *from, uint32_t n, struct
     RETURN_IF(!*buffers || !*tensors, ST_NO_MEMORY, "tensors");
     for (uint32_t i = 0; i < n; i++) {
         (*buffers)[i] = mem_alloc_aligned(ALIGNMENT, (size_t)from[i].bytes);
-        RETURN_IF(!(*buffers)[i], ST_NO_MEMORY, "tensor \"%s\": no memory for %" PRIu64 " bytes", from[i].tensor.v1.name, from[i].bytes);
+        RETURN_IF(!(*buffers)[i], ST_NO_MEMORY, "tensor \"%s\": no memory for %" PRIu64 " bytes", from[i].tensor.v1.name,
+                  from[i].bytes);
         (*tensors)[i] = from[i].tensor;
         (*tensors)[i].v1.clientBuf = (Qnn_ClientBuffer_t){ (*buffers)[i], (uint32_t)from[i].bytes };
     }
@@ -56,12 +58,14 @@ static enum status make_buffers(const struct io_tensor *from, uint32_t n, struct
 
 static enum status make_signal(struct run *r, Qnn_SignalHandle_t *ret)
 {
-    QnnSignal_Config_t config = { .option = QNN_SIGNAL_CONFIG_OPTION_TIMEOUT, .timeoutDurationUs = (uint64_t)r->opt->timeout_us };
+    QnnSignal_Config_t config = { .option = QNN_SIGNAL_CONFIG_OPTION_TIMEOUT,
+                                  .timeoutDurationUs = (uint64_t)r->opt->timeout_us };
     const QnnSignal_Config_t *configs[] = { &config, NULL };
     if (!r->opt->timeout_us)
         return ST_OK;
     Qnn_ErrorHandle_t error = r->s->backend.api.signalCreate(r->s->handle, configs, ret);
-    return error == QNN_SUCCESS ? ST_OK : library_fail(&r->s->backend.api, error, "--timeout: this backend has no timeout signal");
+    return error == QNN_SUCCESS ? ST_OK
+                                : library_fail(&r->s->backend.api, error, "--timeout: this backend has no timeout signal");
 }
 
 static enum status make_slots(struct run *r)
@@ -130,15 +134,17 @@ static enum status start(struct run *r, struct slot *s, uint64_t number)
     Qnn_ProfileHandle_t profile = s->profiled ? s->profile : NULL;
     s->start_ns = clock_ns();
     r->first_ns = r->first_ns ? r->first_ns : s->start_ns;
+    s->busy = true;
     if (r->opt->async) {
-        s->error = api->graphExecuteAsync(io->graph->handle, s->in, io->n_inputs, s->out, io->n_outputs, profile, s->signal, notify, s);
-        s->done = s->error != QNN_SUCCESS;
+        Qnn_ErrorHandle_t error = api->graphExecuteAsync(io->graph->handle, s->in, io->n_inputs, s->out, io->n_outputs,
+                                                         profile, s->signal, notify, s);
+        if (error != QNN_SUCCESS) /* otherwise notify() writes the slot, perhaps already */
+            notify(s, (Qnn_NotifyStatus_t){ error });
     } else {
         s->error = api->graphExecute(io->graph->handle, s->in, io->n_inputs, s->out, io->n_outputs, profile, s->signal);
         s->stop_ns = clock_ns();
         s->done = true;
     }
-    s->busy = true;
     return ST_OK;
 }
 
@@ -159,17 +165,23 @@ static enum status complete(struct run *r, struct slot *s)
     s->busy = false;
     struct graph_io *io = r->io;
     if (s->error != QNN_SUCCESS)
-        return library_fail(&r->s->backend.api, s->error, "Execute failure: graph \"%s\", inference %" PRIu64, io->graph->name, s->number);
+        return library_fail(&r->s->backend.api, s->error, "Execute failure: graph \"%s\", inference %" PRIu64,
+                            io->graph->name, s->number);
     r->totals->executions++;
     r->totals->busy_ns += s->stop_ns - s->start_ns;
     r->last_ns = s->stop_ns;
     struct session_measure m = { .method = r->opt->async ? QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE_ASYNC
                                                          : QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE,
-                                 .graph = io->graph->name, .start_ns = s->start_ns, .stop_ns = s->stop_ns, .profile = s->profile };
+                                 .graph = io->graph->name,
+                                 .start_ns = s->start_ns,
+                                 .stop_ns = s->stop_ns,
+                                 .profile = s->profile };
     if (s->profiled)
         TRY(session_measured(r->s, &m));
-    struct io_result result = { .execution = s->number % io->executions, .first = s->number / io->executions * io->n_lines,
-                                .limit = r->keep, .data = (const void *const *)s->outputs };
+    struct io_result result = { .execution = s->number % io->executions,
+                                .first = s->number / io->executions * io->n_lines,
+                                .limit = r->keep,
+                                .data = (const void *const *)s->outputs };
     return graph_io_store(io, &result);
 }
 
@@ -220,7 +232,10 @@ enum status graph_run(struct session *s, struct graph_io *io, const struct run_o
     pthread_mutex_destroy(&r.lock);
     if (opt->async && ret->executions)
         ret->busy_ns = r.last_ns - r.first_ns;
-    struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_EXECUTE_IPS, .graph = io->graph->name, .start_ns = r.first_ns,
-                                 .stop_ns = r.first_ns + ret->busy_ns, .count = ret->executions };
+    struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_EXECUTE_IPS,
+                                 .graph = io->graph->name,
+                                 .start_ns = r.first_ns,
+                                 .stop_ns = r.first_ns + ret->busy_ns,
+                                 .count = ret->executions };
     return st == ST_OK && ret->executions ? session_measured(s, &m) : st;
 }

@@ -10,12 +10,12 @@
 #include "session/session.h"
 
 struct run_options {
-    int64_t inferences;  /* 0: once through the list */
-    int64_t duration_s;  /* 0: no time */
+    int64_t inferences;   /* 0: once through the list */
+    int64_t duration_s;   /* 0: no time */
     int64_t keep_outputs; /* negative: one pass */
-    int64_t timeout_us;  /* 0: none */
+    int64_t timeout_us;   /* 0: none */
     bool async;
-    uint32_t depth;      /* executions at once when async */
+    uint32_t depth; /* executions at once when async */
 };
 
 struct run_totals {

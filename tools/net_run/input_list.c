@@ -34,7 +34,8 @@ static enum status parse_names(struct parser *ps, const char *p, const char *end
 {
     bool failed = false;
     const char *item;
-    RETURN_IF(to->n, ST_BAD_TEXT, "%s:%u: a second line of output names; all names of one kind go into one line", ps->name, ps->number);
+    RETURN_IF(to->n, ST_BAD_TEXT, "%s:%u: a second line of output names; all names of one kind go into one line", ps->name,
+              ps->number);
     while ((item = next_item(ps, &p, end, &failed))) {
         const char **slot = vec_push(to);
         failed |= !slot;
@@ -55,7 +56,8 @@ static enum status split_item(struct parser *ps, char *text, struct input_item *
         return ST_OK;
     *sign = '\0';
     RETURN_IF(sign == text, ST_BAD_TEXT, "%s:%u: no tensor name before \":=%s\"", ps->name, ps->number, sign + 2);
-    RETURN_IF(!sign[2], ST_BAD_TEXT, "%s:%u: no path after \"%s:=\"; write it without spaces, tensor:=path", ps->name, ps->number, text);
+    RETURN_IF(!sign[2], ST_BAD_TEXT, "%s:%u: no path after \"%s:=\"; write it without spaces, tensor:=path", ps->name,
+              ps->number, text);
     *to = (struct input_item){ text, sign + 2 };
     return ST_OK;
 }
@@ -108,15 +110,18 @@ static enum status parse_line(struct parser *ps, const char *p, const char *end)
     if (p == end)
         return ST_OK;
     const void *nul = memchr(p, '\0', (size_t)(end - p));
-    RETURN_IF(nul, ST_BAD_TEXT, "%s:%u: a zero byte; an input list is a text file that names the raw files, not a raw file itself",
-              ps->name, ps->number);
+    RETURN_IF(nul, ST_BAD_TEXT,
+              "%s:%u: a zero byte; an input list is a text file that names the raw files, not a raw file itself", ps->name,
+              ps->number);
     if (*p == '#') {
         bool comment = !first || p + 1 == end || p[1] == ' ' || p[1] == '\t' || p[1] == '#';
-        RETURN_IF(!comment && ps->list->tensors.n, ST_BAD_TEXT, "%s:%u: the \"#\" line comes before the \"%%\" line", ps->name, ps->number);
+        RETURN_IF(!comment && ps->list->tensors.n, ST_BAD_TEXT, "%s:%u: the \"#\" line comes before the \"%%\" line",
+                  ps->name, ps->number);
         return comment ? ST_OK : parse_names(ps, p + 1, end, &ps->list->layers);
     }
     if (*p == '%') {
-        RETURN_IF(!first, ST_BAD_TEXT, "%s:%u: a \"%%\" line names outputs and comes before the first line of paths", ps->name, ps->number);
+        RETURN_IF(!first, ST_BAD_TEXT, "%s:%u: a \"%%\" line names outputs and comes before the first line of paths",
+                  ps->name, ps->number);
         return parse_names(ps, p + 1, end, &ps->list->tensors);
     }
     return parse_paths(ps, p, end);

@@ -27,8 +27,18 @@ static const char *const output_types[] = { "float_only", "native_only", "float_
 static const char *const input_types[] = { "float", "native", NULL };
 static const char *const direct_modes[] = { "adsp", NULL };
 static const char *const perf_profiles[] = {
-    "low_balanced", "balanced", "default", "high_performance", "sustained_high_performance", "burst", "low_power_saver", "power_saver",
-    "high_power_saver", "extreme_power_saver", "system_settings", NULL,
+    "low_balanced",
+    "balanced",
+    "default",
+    "high_performance",
+    "sustained_high_performance",
+    "burst",
+    "low_power_saver",
+    "power_saver",
+    "high_power_saver",
+    "extreme_power_saver",
+    "system_settings",
+    NULL,
 };
 
 #define AT(member) offsetof(struct net_run, member)
@@ -43,7 +53,8 @@ static const struct tool_option options[] = {
     { "model_prefix", OPT_STRING, AT(session.model_prefix), .argument = "PREFIX",
       .help = "Prefix of the functions of the model library; QnnModel when not given." },
     { "system_library", OPT_STRING, AT(session.system_library), .argument = "FILE",
-      .help = "libQnnSystem.so, needed for --retrieve_context, --dlc_path and profiling; looked for next to the backend when not given." },
+      .help = "libQnnSystem.so, needed for --retrieve_context, --dlc_path and profiling; looked for next to the backend "
+              "when not given." },
     { "op_packages", OPT_LIST, AT(session.op_packages), .argument = "PATH:PROVIDER[:TARGET],...",
       .help = "Op packages to register with the backend." },
     { "config_file", OPT_STRING, AT(session.config_file), .argument = "JSON",
@@ -52,10 +63,12 @@ static const struct tool_option options[] = {
       .help = "Updateable binary sections to apply to every graph before executing." },
 
     { "input_list", OPT_LIST, AT(input_lists), .argument = "FILE[,FILE...]", .section = "Inputs and outputs",
-      .help = "One list per graph, in the order of the graphs; __ skips a graph. A line per inference: paths of raw files in the order of the "
-              "inputs, or tensor:=path items. Leading lines #layer ... or %tensor ... choose the outputs to save." },
+      .help = "One list per graph, in the order of the graphs; __ skips a graph. A line per inference: paths of raw files "
+              "in the order of the inputs, or tensor:=path items. Leading lines #layer ... or %tensor ... choose the "
+              "outputs to save." },
     { "input_data_type", OPT_CHOICE, AT(input_type), .choices = input_types,
-      .help = "What raw input files hold: float32 numbers, converted to the type of the graph (default), or the bytes of the tensor." },
+      .help = "What raw input files hold: float32 numbers, converted to the type of the graph (default), or the bytes of "
+              "the tensor." },
     { "use_native_input_files", OPT_FLAG, AT(native_inputs), .help = "Same as --input_data_type native." },
     { "native_input_tensor_names", OPT_STRING, AT(native_names), .argument = "G0:T0,T1;G1:T0",
       .help = "Only the files of these inputs are native." },
@@ -79,16 +92,19 @@ static const struct tool_option options[] = {
       .help = "Go through the input list until this time has passed." },
     { "asynchronous", OPT_FLAG, AT(asynchronous), .help = "Several executions at once, with graphExecuteAsync." },
     { "synchronous", OPT_FLAG, AT(synchronous), .help = "One execution after the other; the default." },
-    { "timeout", OPT_NUMBER, AT(timeout), .argument = "MICROSECONDS", .min = 1, .max = -1, .help = "Give up an execution after this time." },
+    { "timeout", OPT_NUMBER, AT(timeout), .argument = "MICROSECONDS", .min = 1, .max = -1,
+      .help = "Give up an execution after this time." },
     { "perf_profile", OPT_CHOICE, AT(perf_profile), .choices = perf_profiles, .seen = AT(perf_given),
       .help = "Power and clock settings, on backends that have them." },
-    { "max_input_cache_tensor_sets", OPT_NUMBER, AT(cache_sets), .argument = "N", .min = -1, .max = 1 << 30, .seen = AT(sets_given),
-      .help = "Input sets kept in memory when the list is gone through several times; -1 all." },
+    { "max_input_cache_tensor_sets", OPT_NUMBER, AT(cache_sets), .argument = "N", .min = -1, .max = 1 << 30,
+      .seen = AT(sets_given), .help = "Input sets kept in memory when the list is gone through several times; -1 all." },
     { "max_input_cache_size_mb", OPT_NUMBER, AT(cache_mb), .argument = "N", .max = 1 << 30, .seen = AT(size_given),
       .help = "The same as a limit in megabytes; 256 when neither is given." },
     { "use_mmap", OPT_FLAG, AT(use_mmap), .help = "Map the context binary instead of reading it." },
-    { "validate_binary", OPT_FLAG, AT(validate), .help = "Only ask the backend whether it accepts the binary of --retrieve_context." },
-    { "direct_mode", OPT_STRING, AT(direct_mode), .argument = "adsp", .help = "Run on the ADSP without RPC (LPAI devices)." },
+    { "validate_binary", OPT_FLAG, AT(validate),
+      .help = "Only ask the backend whether it accepts the binary of --retrieve_context." },
+    { "direct_mode", OPT_STRING, AT(direct_mode), .argument = "adsp",
+      .help = "Run on the ADSP without RPC (LPAI devices)." },
 
     { "profiling_level", OPT_CHOICE, AT(session.profiling), .choices = session_profiling_levels, .section = "What it tells",
       .help = "basic: time of every call; detailed: also of every node. Written to <output_dir>/qnn-profiling-data.log for "
@@ -98,7 +114,8 @@ static const struct tool_option options[] = {
     { "log_level", OPT_CHOICE, AT(session.log_level), .choices = tool_log_levels, .seen = AT(session.log_level_given),
       .help = "info shows the graphs with their inputs and outputs; warn when not given." },
     { "explain_error", OPT_STRING, AT(explain_error), .argument = "CODE",
-      .help = "Print the name of an error code, decimal or 0x..., with --backend also what the backend says about it, and exit." },
+      .help = "Print the name of an error code, decimal or 0x..., with --backend also what the backend says about it, and "
+              "exit." },
     {}
 };
 
@@ -107,14 +124,15 @@ static const struct tool_program program = {
     .summary = "runs the graphs of a model on raw files and saves what comes out.",
     .usage = "--backend FILE (--model FILE | --retrieve_context FILE) --input_list FILE [options]",
     .options = options,
-    .examples = "  A float32 input per line of list.txt, results in out/Result_0, out/Result_1, ...\n"
-                "    qnn-net-run --backend libQnnCpu.so --model libmodel.so --input_list list.txt --output_dir out\n"
-                "  The same from a context binary, quantized input files, both kinds of output files:\n"
-                "    qnn-net-run --backend libQnnCpu.so --retrieve_context model.bin --input_list list.txt \\\n"
-                "                --use_native_input_files --output_data_type float_and_native\n"
-                "  Where the time goes:\n"
-                "    qnn-net-run --backend libQnnCpu.so --model libmodel.so --input_list list.txt --num_inferences 100 \\\n"
-                "                --profiling_level detailed && qnn-profile-viewer --input_log output/qnn-profiling-data.log\n",
+    .examples =
+        "  A float32 input per line of list.txt, results in out/Result_0, out/Result_1, ...\n"
+        "    qnn-net-run --backend libQnnCpu.so --model libmodel.so --input_list list.txt --output_dir out\n"
+        "  The same from a context binary, quantized input files, both kinds of output files:\n"
+        "    qnn-net-run --backend libQnnCpu.so --retrieve_context model.bin --input_list list.txt \\\n"
+        "                --use_native_input_files --output_data_type float_and_native\n"
+        "  Where the time goes:\n"
+        "    qnn-net-run --backend libQnnCpu.so --model libmodel.so --input_list list.txt --num_inferences 100 \\\n"
+        "                --profiling_level detailed && qnn-profile-viewer --input_log output/qnn-profiling-data.log\n",
 };
 
 /* ---- options that exclude each other, or need what does not exist ----------------------------------------------------- */
@@ -123,21 +141,27 @@ static enum status check_options(const struct net_run *o)
 {
     size_t sources = (o->session.models.n > 0) + (o->retrieve_context != NULL) + (o->session.dlcs.n > 0);
     RETURN_IF(!o->session.backend, ST_INVALID_ARG, "--backend FILE is missing");
-    RETURN_IF(sources != 1, ST_INVALID_ARG, "exactly one of --model, --retrieve_context and --dlc_path is needed; %zu are given", sources);
-    RETURN_IF(o->retrieve_context && o->session.all_outputs, ST_INVALID_ARG, "--debug needs the graph itself, --retrieve_context has a finished "
-              "one; use --model, or build the binary with qnn-context-binary-generator --enable_intermediate_outputs");
-    RETURN_IF(o->retrieve_context && o->session.output_tensors, ST_INVALID_ARG, "--set_output_tensors needs the graph itself, "
-              "--retrieve_context has a finished one; build the binary with qnn-context-binary-generator --set_output_tensors");
+    RETURN_IF(sources != 1, ST_INVALID_ARG,
+              "exactly one of --model, --retrieve_context and --dlc_path is needed; %zu are given", sources);
+    RETURN_IF(o->retrieve_context && o->session.all_outputs, ST_INVALID_ARG,
+              "--debug needs the graph itself, --retrieve_context has a finished one; use --model, or build the binary with "
+              "qnn-context-binary-generator --enable_intermediate_outputs");
+    RETURN_IF(o->retrieve_context && o->session.output_tensors, ST_INVALID_ARG,
+              "--set_output_tensors needs the graph itself, --retrieve_context has a finished one; build the binary with "
+              "qnn-context-binary-generator --set_output_tensors");
     RETURN_IF(o->validate && !o->retrieve_context, ST_INVALID_ARG, "--validate_binary needs --retrieve_context FILE");
-    RETURN_IF(o->native_inputs && o->native_names, ST_INVALID_ARG, "--use_native_input_files and --native_input_tensor_names exclude each other");
+    RETURN_IF(o->native_inputs && o->native_names, ST_INVALID_ARG,
+              "--use_native_input_files and --native_input_tensor_names exclude each other");
     RETURN_IF(o->native_outputs && o->output_type_given && o->output_type != OUTPUT_NATIVE, ST_INVALID_ARG,
               "--use_native_output_files and --output_data_type %s contradict each other", output_types[o->output_type]);
     RETURN_IF(o->sets_given && o->size_given, ST_INVALID_ARG,
               "--max_input_cache_tensor_sets and --max_input_cache_size_mb exclude each other");
     RETURN_IF(o->synchronous && o->asynchronous, ST_INVALID_ARG, "--synchronous and --asynchronous exclude each other");
     RETURN_IF(o->inferences && o->duration, ST_INVALID_ARG, "--num_inferences and --duration exclude each other");
-    RETURN_IF(o->shared_buffer, ST_NOT_SUPPORTED, "--shared_buffer needs rpcmem_alloc of libcdsprpc.so, which this version does not have");
-    RETURN_IF(o->direct_mode, ST_NOT_SUPPORTED, "--direct_mode %s needs the LPAI backend on an ADSP, which this version does not have%s", o->direct_mode,
+    RETURN_IF(o->shared_buffer, ST_NOT_SUPPORTED,
+              "--shared_buffer needs rpcmem_alloc of libcdsprpc.so, which this version does not have");
+    RETURN_IF(o->direct_mode, ST_NOT_SUPPORTED,
+              "--direct_mode %s needs the LPAI backend on an ADSP, which this version does not have%s", o->direct_mode,
               str_eq(o->direct_mode, direct_modes[0]) ? "" : "; the only mode is adsp");
     return ST_OK;
 }
@@ -148,12 +172,16 @@ static void ask_for_performance(const struct net_run *o, const struct session *s
     QnnDevice_Infrastructure_t infra = NULL;
     if (!o->perf_given)
         return;
-    Qnn_ErrorHandle_t error = api->deviceGetInfrastructure ? api->deviceGetInfrastructure(&infra) : QNN_COMMON_ERROR_NOT_SUPPORTED;
+    Qnn_ErrorHandle_t error =
+        api->deviceGetInfrastructure ? api->deviceGetInfrastructure(&infra) : QNN_COMMON_ERROR_NOT_SUPPORTED;
     if (error != QNN_SUCCESS || !infra)
-        tool_log(TOOL_WARN, "--perf_profile %s has no effect: this backend has no power settings (deviceGetInfrastructure: %s %" PRIu64 ")",
+        tool_log(TOOL_WARN,
+                 "--perf_profile %s has no effect: this backend has no power settings (deviceGetInfrastructure: %s %" PRIu64
+                 ")",
                  perf_profiles[o->perf_profile], error_name(error), QNN_GET_ERROR_CODE(error));
     else
-        tool_log(TOOL_WARN, "--perf_profile %s has no effect: it needs the backend's extension library", perf_profiles[o->perf_profile]);
+        tool_log(TOOL_WARN, "--perf_profile %s has no effect: it needs the backend's extension library",
+                 perf_profiles[o->perf_profile]);
 }
 
 static int explain_error(const struct net_run *o)
@@ -192,8 +220,35 @@ static struct run_options run_options_of(const struct net_run *o, const struct s
 {
     enum { DEFAULT_DEPTH = 10 };
     uint32_t depth = s->config.async.executions ? s->config.async.executions : DEFAULT_DEPTH;
-    return (struct run_options){ .inferences = o->inferences, .duration_s = o->duration, .keep_outputs = o->keep, .timeout_us = o->timeout,
-                                 .async = o->asynchronous, .depth = depth };
+    return (struct run_options){ .inferences = o->inferences,
+                                 .duration_s = o->duration,
+                                 .keep_outputs = o->keep,
+                                 .timeout_us = o->timeout,
+                                 .async = o->asynchronous,
+                                 .depth = depth };
+}
+
+/* A name that no input has would silently leave its file a float file. */
+static enum status check_native_names(const struct net_run *o, struct session *s)
+{
+    struct opt_names_list names = { 0 };
+    if (o->native_names)
+        TRY(tool_split_names(o->native_names, &s->arena, &names));
+    for (size_t i = 0; i < names.n; i++) {
+        for (size_t t = 0; t < names.at[i].tensors.n; t++) {
+            const char *graph = names.at[i].graph, *tensor = names.at[i].tensors.items[t];
+            bool found = false;
+            for (size_t g = 0; g < s->graphs.n; g++) {
+                for (uint32_t k = 0; k < s->graphs.at[g].n_inputs; k++)
+                    found |=
+                        (!graph || str_eq(graph, s->graphs.at[g].name)) && str_eq(tensor, s->graphs.at[g].inputs[k].v1.name);
+            }
+            RETURN_IF(!found, ST_NOT_FOUND,
+                      "--native_input_tensor_names: graph \"%s\" has no input \"%s\"; --log_level info lists them",
+                      graph ? graph : "(any)", tensor);
+        }
+    }
+    return ST_OK;
 }
 
 static enum status run_graph(const struct net_run *o, struct session *s, size_t index, const char *list)
@@ -218,8 +273,9 @@ static enum status run_graph(const struct net_run *o, struct session *s, size_t 
         st = graph_run(s, &io, &run_opt, &totals);
     graph_io_finish(&io);
     if (st == ST_OK && totals.executions)
-        tool_log(TOOL_INFO, "graph \"%s\": %" PRIu64 " inferences, %.1f us each, %.1f per second", g->name, totals.executions,
-                 (double)totals.busy_ns / 1e3 / (double)totals.executions, (double)totals.executions * 1e9 / (double)totals.busy_ns);
+        tool_log(TOOL_INFO, "graph \"%s\": %" PRIu64 " inferences, %.1f us each, %.1f per second", g->name,
+                 totals.executions, (double)totals.busy_ns / 1e3 / (double)totals.executions,
+                 (double)totals.executions * 1e9 / (double)totals.busy_ns);
     return st;
 }
 
@@ -232,8 +288,10 @@ static enum status run_graphs(const struct net_run *o, struct session *s)
         str_init(&names);
         for (size_t g = 0; g < s->graphs.n; g++)
             str_addf(&names, "%s\"%s\"", g ? ", " : "", s->graphs.at[g].name);
-        RETURN_IF(n > s->graphs.n || (i >= n && needs), ST_INVALID_ARG, "--input_list has %zu lists for %zu graphs (%s); give one per graph, "
-                  "separated by commas, __ for a graph that should not run", n, s->graphs.n, str_text(&names));
+        RETURN_IF(n > s->graphs.n || (i >= n && needs), ST_INVALID_ARG,
+                  "--input_list has %zu lists for %zu graphs (%s); give one per graph, separated by commas, __ for a graph "
+                  "that should not run",
+                  n, s->graphs.n, str_text(&names));
     }
     for (size_t i = 0; i < s->graphs.n; i++) {
         const char *list = i < n ? o->input_lists.items[i] : NULL;
@@ -272,6 +330,7 @@ static enum status run_session(const struct net_run *o, struct session *s, const
         TRY(session_update(s, o->binary_updates.items[i]));
     session_describe(s);
     *stage = "Executing Graphs";
+    TRY(check_native_names(o, s));
     tool_say("Executing Graphs");
     TRY(run_graphs(o, s));
     tool_say("Finished Executing Graphs");

@@ -36,8 +36,13 @@ static enum status run_graph(const QNN_INTERFACE_VER_TYPE *api, Qnn_ContextHandl
     if (error == QNN_SUCCESS)
         error = api->tensorCreateGraphTensor(graph, &y);
     Qnn_OpConfig_t op = QNN_OPCONFIG_INIT;
-    op.v1 = (Qnn_OpConfigV1_t){ .name = "relu", .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW, .typeName = QNN_OP_RELU, .numOfInputs = 1,
-                                .inputTensors = &x, .numOfOutputs = 1, .outputTensors = &y };
+    op.v1 = (Qnn_OpConfigV1_t){ .name = "relu",
+                                .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW,
+                                .typeName = QNN_OP_RELU,
+                                .numOfInputs = 1,
+                                .inputTensors = &x,
+                                .numOfOutputs = 1,
+                                .outputTensors = &y };
     if (error == QNN_SUCCESS)
         error = api->graphAddNode(graph, op);
     if (error == QNN_SUCCESS)
@@ -48,8 +53,8 @@ static enum status run_graph(const QNN_INTERFACE_VER_TYPE *api, Qnn_ContextHandl
         error = api->graphExecute(graph, &x, 1, &y, 1, NULL, NULL);
     if (error != QNN_SUCCESS)
         return library_fail(api, error, "the test graph");
-    RETURN_IF(memcmp(out, want, sizeof(out)), ST_INTERNAL, "the test graph gave %g %g %g %g instead of 0 0 2.25 0", (double)out[0], (double)out[1],
-              (double)out[2], (double)out[3]);
+    RETURN_IF(memcmp(out, want, sizeof(out)), ST_INTERNAL, "the test graph gave %g %g %g %g instead of 0 0 2.25 0",
+              (double)out[0], (double)out[1], (double)out[2], (double)out[3]);
     return ST_OK;
 }
 

@@ -19,24 +19,25 @@ struct validator {
 static const struct {
     const char *option, *title, *library;
 } backends[] = {
-    { "cpu", "CPU", "libQnnCpu.so" },
-    { "gpu", "GPU", "libQnnGpu.so" },
-    { "dsp", "DSP", "libQnnHtp.so" },
-    { "htp", "HTP", "libQnnHtp.so" },
-    { "lpai", "LPAI", "libQnnLpai.so" },
+    { "cpu", "CPU", "libQnnCpu.so" }, { "gpu", "GPU", "libQnnGpu.so" },    { "dsp", "DSP", "libQnnHtp.so" },
+    { "htp", "HTP", "libQnnHtp.so" }, { "lpai", "LPAI", "libQnnLpai.so" },
 };
 enum { N_BACKENDS = sizeof(backends) / sizeof(backends[0]) };
 
 #define AT(member) offsetof(struct validator, member)
 static const struct tool_option options[] = {
-    { "backend", OPT_STRING, AT(backend), .argument = "all|cpu|gpu|dsp|htp|lpai", .help = "What to check.", .required = true },
-    { "directory", OPT_STRING, AT(directory), .argument = "SDK", .help = "Root of the SDK; the one this program is in when not given." },
+    { "backend", OPT_STRING, AT(backend), .argument = "all|cpu|gpu|dsp|htp|lpai", .help = "What to check.",
+      .required = true },
+    { "directory", OPT_STRING, AT(directory), .argument = "SDK",
+      .help = "Root of the SDK; the one this program is in when not given." },
     { "testBackend", OPT_FLAG, AT(test), .help = "Also run a small graph." },
     { "coreVersion", OPT_FLAG, AT(core), .help = "Show the version of the core API only." },
     { "libVersion", OPT_FLAG, AT(library), .help = "Show the version of the library only." },
     { "output_dir", OPT_STRING, AT(output), .argument = "DIR", .help = "Folder of the CSV file; output when not given." },
-    { "dsp_type", OPT_STRING, AT(dsp_type), .argument = "v66|v68|...", .help = "Architecture of the DSP; accepted, every one is checked the same way here." },
-    { "buildVariant", OPT_STRING, AT(variant), .argument = "VARIANT", .help = "Accepted; this SDK has x86_64-linux-clang only." },
+    { "dsp_type", OPT_STRING, AT(dsp_type), .argument = "v66|v68|...",
+      .help = "Architecture of the DSP; accepted, every one is checked the same way here." },
+    { "buildVariant", OPT_STRING, AT(variant), .argument = "VARIANT",
+      .help = "Accepted; this SDK has x86_64-linux-clang only." },
     { "deviceId", OPT_STRING, AT(device), .argument = "ID", .help = "Accepted; the check runs on this machine." },
     { "targetPath", OPT_STRING, AT(target_path), .argument = "DIR", .help = "Accepted; nothing is copied to a device." },
     { "remoteHost", OPT_STRING, AT(host), .argument = "HOST", .help = "Accepted; the check runs on this machine." },
@@ -89,8 +90,9 @@ static enum status write_csv(const char *dir, const struct platform_report *r, s
     str_init(&path);
     str_add(&text, "Backend,Backend Hardware,Backend Libraries,Library Version,Core Version,Unit Test\n");
     for (size_t i = 0; i < n; i++)
-        str_addf(&text, "%s,%s,%s,%s,%s,%s\n", r[i].name, r[i].supported ? "Supported" : "Not Supported", r[i].found ? "Found" : "Not Found",
-                 r[i].version, r[i].core, r[i].tested ? (r[i].passed ? "Passed" : "Failed") : "Not Queried");
+        str_addf(&text, "%s,%s,%s,%s,%s,%s\n", r[i].name, r[i].supported ? "Supported" : "Not Supported",
+                 r[i].found ? "Found" : "Not Found", r[i].version, r[i].core,
+                 r[i].tested ? (r[i].passed ? "Passed" : "Failed") : "Not Queried");
     str_addf(&path, "%s/Result.csv", dir);
     RETURN_IF(text.failed || path.failed, ST_NO_MEMORY, "CSV text");
     TRY(tool_make_dirs(dir));

@@ -4,13 +4,29 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "QNN/System/QnnSystemProfile.h"
 #include "profile_viewer/profile_stats.h"
 
 /* QnnSystemProfile_MethodType_t as the Message column names them. */
 static const char *const messages[] = {
-    "NONE", "EXECUTE", "FINALIZE", "EXECUTE ASYNC", "CREATE FROM BINARY", "DEINIT", "INIT", "COMPOSE GRAPHS", "EXECUTE IPS",
-    "GRAPH COMPONENT", "LIB LOAD", "APPLY BINARY SECTION", "CONTEXT FINALIZE", "GET BINARY SIZE", "GET BINARY", "GET BINARY SECTION SIZE",
-    "FINALIZE TENSOR UPDATES", "UPDATE BINARY SECTION",
+    "NONE",
+    "EXECUTE",
+    "FINALIZE",
+    "EXECUTE ASYNC",
+    "CREATE FROM BINARY",
+    "DEINIT",
+    "INIT",
+    "COMPOSE GRAPHS",
+    "EXECUTE IPS",
+    "GRAPH COMPONENT",
+    "LIB LOAD",
+    "APPLY BINARY SECTION",
+    "CONTEXT FINALIZE",
+    "GET BINARY SIZE",
+    "GET BINARY",
+    "GET BINARY SECTION SIZE",
+    "FINALIZE TENSOR UPDATES",
+    "UPDATE BINARY SECTION",
 };
 
 static const char *message(uint32_t method)
@@ -57,7 +73,7 @@ static void put_record(FILE *to, const struct prof_log_record *r)
     const char *graph = r->graph_name ? r->graph_name : "";
     uint64_t span = r->stop_us - r->start_us;
     struct row own = { r->start_us, message(r->method), "US", "NETRUN", "ROOT", graph, (double)span };
-    if (r->method == 8) { /* APP_EXECUTE_IPS: the event counts the executions of the span */
+    if (r->method == QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_EXECUTE_IPS) { /* the event counts the executions of the span */
         uint64_t count = r->n_events ? r->events[0].value : 0;
         own.unit = "INFERENCES/SECOND";
         own.value = span ? (double)count * 1e6 / (double)span : 0;
@@ -67,8 +83,13 @@ static void put_record(FILE *to, const struct prof_log_record *r)
     put_row(to, &own);
     for (uint32_t i = 0; i < r->n_events; i++) {
         const struct prof_event *e = &r->events[i];
-        struct row row = { e->timestamp_us ? e->timestamp_us : r->start_us, own.message, unit(e->unit), "BACKEND",
-                           e->parent == PROF_ROOT ? "ROOT" : "SUB-EVENT", e->name ? e->name : "", (double)e->value };
+        struct row row = { e->timestamp_us ? e->timestamp_us : r->start_us,
+                           own.message,
+                           unit(e->unit),
+                           "BACKEND",
+                           e->parent == PROF_ROOT ? "ROOT" : "SUB-EVENT",
+                           e->name ? e->name : "",
+                           (double)e->value };
         put_row(to, &row);
     }
 }

@@ -4,14 +4,22 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "QNN/System/QnnSystemProfile.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "profile_viewer/profile_stats.h"
 
-/* The numbers of QnnSystemProfile_MethodType_t that have a section. */
+/* The methods that have a section. */
 enum {
-    M_EXECUTE = 1, M_FINALIZE = 2, M_EXECUTE_ASYNC = 3, M_FROM_BINARY = 4, M_DEINIT = 5, M_CONTEXT_CREATE = 6, M_COMPOSE = 7, M_IPS = 8,
-    M_LIB_LOAD = 10,
+    M_EXECUTE = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE,
+    M_FINALIZE = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_FINALIZE,
+    M_EXECUTE_ASYNC = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE_ASYNC,
+    M_FROM_BINARY = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_CREATE_FROM_BINARY,
+    M_DEINIT = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_DEINIT,
+    M_CONTEXT_CREATE = QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_CONTEXT_CREATE,
+    M_COMPOSE = QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_COMPOSE_GRAPHS,
+    M_IPS = QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_EXECUTE_IPS,
+    M_LIB_LOAD = QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_BACKEND_LIB_LOAD,
 };
 
 enum which { AVERAGE, LEAST, MOST };
@@ -117,12 +125,14 @@ static void put_group(FILE *to, const struct group *g, size_t index, enum which 
         if (l->depth == 0)
             fprintf(to, "    Backend (%s): %" PRIu64 "%s%s\n", l->name, value_of(l, w), unit[0] ? " " : "", unit);
         else
-            fprintf(to, "    %*s%s: %" PRIu64 "%s%s\n", (int)(4 * l->depth), "", l->name, value_of(l, w), unit[0] ? " " : "", unit);
+            fprintf(to, "    %*s%s: %" PRIu64 "%s%s\n", (int)(4 * l->depth), "", l->name, value_of(l, w), unit[0] ? " " : "",
+                    unit);
     }
 }
 
 /* One section: all records of a method (or two), merged per graph. Nothing when there are none. */
-static enum status put_section(FILE *to, const struct prof_log *log, const char *title, uint32_t first, uint32_t second, enum which w)
+static enum status put_section(FILE *to, const struct prof_log *log, const char *title, uint32_t first, uint32_t second,
+                               enum which w)
 {
     CLEANUP(finish_groups) struct groups groups = { 0 };
     TRY(collect(log, first, second, &groups));
@@ -160,7 +170,8 @@ static void put_overall(FILE *to, const struct prof_log *log)
 enum status viewer_print_text(const struct prof_log *log, const char *name, FILE *to)
 {
     fprintf(to, "Input Log File: %s\n", name);
-    fprintf(to, "Application: %s %s, backend %s\n\n", log->header.app_name ? log->header.app_name : "", log->header.app_version ? log->header.app_version : "",
+    fprintf(to, "Application: %s %s, backend %s\n\n", log->header.app_name ? log->header.app_name : "",
+            log->header.app_version ? log->header.app_version : "",
             log->header.backend_version ? log->header.backend_version : "");
     fprintf(to, "Qnn Init/Prepare/Finalize/De-Init/Execute/Lib-Load Statistics:\n");
     fprintf(to, "------------------------------------------------------------\n");

@@ -18,15 +18,18 @@ struct viewer {
 
 #define AT(member) offsetof(struct viewer, member)
 static const struct tool_option options[] = {
-    { "input_log", OPT_LIST, AT(logs), .argument = "LOG[,LOG...]", .help = "Profiling logs, for instance output/qnn-profiling-data.log.",
-      .required = true },
+    { "input_log", OPT_LIST, AT(logs), .argument = "LOG[,LOG...]",
+      .help = "Profiling logs, for instance output/qnn-profiling-data.log.", .required = true },
     { "output", OPT_STRING, AT(output), .argument = "FILE", .help = "Write every event of all logs as CSV." },
     { "reader", OPT_STRING, AT(reader), .argument = "LIB", .help = "Another view of the log, by a reader library." },
     { "config", OPT_STRING, AT(config), .argument = "JSON", .help = "Settings of the reader library." },
-    { "schematic", OPT_STRING, AT(schematic), .argument = "FILE", .help = "Schematic of the graph, for readers of accelerator timelines." },
+    { "schematic", OPT_STRING, AT(schematic), .argument = "FILE",
+      .help = "Schematic of the graph, for readers of accelerator timelines." },
     { "dlc", OPT_STRING, AT(dlc), .argument = "FILE", .help = "The model, for readers of accelerator timelines." },
-    { "zoom_start", OPT_NUMBER, AT(zoom_start), .argument = "N", .max = -1, .seen = AT(zoom_given), .help = "Start of the timeline, for readers." },
-    { "zoom_end", OPT_NUMBER, AT(zoom_end), .argument = "N", .max = -1, .seen = AT(zoom_given), .help = "End of the timeline, for readers." },
+    { "zoom_start", OPT_NUMBER, AT(zoom_start), .argument = "N", .max = -1, .seen = AT(zoom_given),
+      .help = "Start of the timeline, for readers." },
+    { "zoom_end", OPT_NUMBER, AT(zoom_end), .argument = "N", .max = -1, .seen = AT(zoom_given),
+      .help = "End of the timeline, for readers." },
     { "gzip", OPT_FLAG, AT(gzip), .help = "Compress the output of a reader." },
     {}
 };
@@ -42,10 +45,13 @@ static const struct tool_program program = {
 
 static enum status check_options(const struct viewer *o)
 {
-    RETURN_IF(o->reader, ST_NOT_SUPPORTED, "--reader %s: this version has no reader libraries; without --reader the log is shown as text and "
-              "written as CSV", o->reader);
+    RETURN_IF(
+        o->reader, ST_NOT_SUPPORTED,
+        "--reader %s: this version has no reader libraries; without --reader the log is shown as text and written as CSV",
+        o->reader);
     RETURN_IF(o->config || o->schematic || o->dlc || o->zoom_given || o->gzip, ST_NOT_SUPPORTED,
-              "--config, --schematic, --dlc, --zoom_start, --zoom_end and --gzip belong to reader libraries, which this version does not have");
+              "--config, --schematic, --dlc, --zoom_start, --zoom_end and --gzip belong to reader libraries, which this "
+              "version does not have");
     return ST_OK;
 }
 

@@ -36,11 +36,14 @@ static enum status read_config(struct session *s)
         void *handle;
         enum status st = library_open(library, &handle);
         if (st != ST_OK)
-            return status_prefix(st, "backend_extensions/shared_library_path (backend extension libraries carry settings of one backend; "
-                                 "the CPU backend has none, remove the section)");
+            return status_prefix(
+                st, "backend_extensions/shared_library_path (backend extension libraries carry settings of one backend; "
+                    "the CPU backend has none, remove the section)");
         library_close(handle);
-        return status_fail(ST_NOT_SUPPORTED, "backend_extensions/shared_library_path \"%s\": it loads, but this version of the tool has no "
-                           "use for extension libraries yet; remove the section", library);
+        return status_fail(ST_NOT_SUPPORTED,
+                           "backend_extensions/shared_library_path \"%s\": it loads, but this version of the tool has no "
+                           "use for extension libraries yet; remove the section",
+                           library);
     }
     RETURN_IF(s->config.memory.given && s->config.memory.type, ST_NOT_SUPPORTED,
               "memory/mem_type \"shared_buffer\": this version has no libcdsprpc.so; use \"raw\"");
@@ -52,8 +55,8 @@ static enum status register_packages(struct session *s)
     for (size_t i = 0; i < s->opt.op_packages.n; i++) {
         struct opt_list parts;
         TRY(tool_split(s->opt.op_packages.items[i], ':', &s->arena, &parts));
-        RETURN_IF(parts.n < 2 || parts.n > 3, ST_INVALID_ARG, "--op_packages \"%s\": the form is path:provider or path:provider:target",
-                  s->opt.op_packages.items[i]);
+        RETURN_IF(parts.n < 2 || parts.n > 3, ST_INVALID_ARG,
+                  "--op_packages \"%s\": the form is path:provider or path:provider:target", s->opt.op_packages.items[i]);
         Qnn_ErrorHandle_t error = s->backend.api.backendRegisterOpPackage(s->handle, parts.items[0], parts.items[1],
                                                                           parts.n == 3 ? parts.items[2] : NULL);
         if (error != QNN_SUCCESS)
@@ -66,7 +69,8 @@ static enum status register_packages(struct session *s)
 static enum status create_device(struct session *s)
 {
     const QNN_INTERFACE_VER_TYPE *api = &s->backend.api;
-    Qnn_ErrorHandle_t can = api->propertyHasCapability ? api->propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE) : QNN_PROPERTY_NOT_SUPPORTED;
+    Qnn_ErrorHandle_t can =
+        api->propertyHasCapability ? api->propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE) : QNN_PROPERTY_NOT_SUPPORTED;
     if (QNN_GET_ERROR_CODE(can) == QNN_PROPERTY_NOT_SUPPORTED || !api->deviceCreate)
         return ST_OK;
     Qnn_ErrorHandle_t error = api->deviceCreate(s->log, NULL, &s->device);
@@ -92,13 +96,16 @@ static enum status open_backend(struct session *s)
     const char *build_id = "";
     api->backendGetBuildId(&build_id);
     Qnn_Version_t core = s->backend.version.coreApiVersion, own = s->backend.version.backendApiVersion;
-    tool_log(TOOL_INFO, "backend \"%s\": %s, id %u, build %s, core API %u.%u.%u, backend API %u.%u.%u", s->opt.backend, s->backend.provider,
-             s->backend.id, build_id, core.major, core.minor, core.patch, own.major, own.minor, own.patch);
+    tool_log(TOOL_INFO, "backend \"%s\": %s, id %u, build %s, core API %u.%u.%u, backend API %u.%u.%u", s->opt.backend,
+             s->backend.provider, s->backend.id, build_id, core.major, core.minor, core.patch, own.major, own.minor,
+             own.patch);
     TRY(register_packages(s));
     TRY(create_device(s));
     TRY(session_new_profile(s, &s->profile));
     TRY(session_open_profile_log(s));
-    struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_BACKEND_LIB_LOAD, .start_ns = start, .stop_ns = stop };
+    struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_BACKEND_LIB_LOAD,
+                                 .start_ns = start,
+                                 .stop_ns = stop };
     return session_measured(s, &m);
 }
 
@@ -137,7 +144,9 @@ enum status session_finalize(struct session *s)
 {
     for (size_t i = 0; i < s->graphs.n; i++) {
         struct session_graph *g = &s->graphs.at[i];
-        struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_FINALIZE, .graph = g->name, .profile = s->profile };
+        struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_FINALIZE,
+                                     .graph = g->name,
+                                     .profile = s->profile };
         tool_progress("Finalizing graph", i, s->graphs.n);
         m.start_ns = clock_ns();
         Qnn_ErrorHandle_t error = s->backend.api.graphFinalize(g->handle, s->profile, NULL);
@@ -175,18 +184,21 @@ static enum status read_binary(struct session *s, const char *path, bool map)
 {
     TRY(map ? tool_file_map(path, &s->binary) : tool_file_read(path, &s->binary));
     const char *kind = tool_file_kind(s->binary.data, s->binary.size);
-    RETURN_IF(kind && !str_eq(kind, "a context binary"), ST_INVALID_ARG, "\"%s\" is not a context binary but %s", path, kind);
+    RETURN_IF(kind && !str_eq(kind, "a context binary"), ST_INVALID_ARG, "\"%s\" is not a context binary but %s", path,
+              kind);
     return ST_OK;
 }
 
 enum status session_validate(struct session *s, const char *path, bool map)
 {
     TRY(read_binary(s, path, map));
-    Qnn_ErrorHandle_t error = s->backend.api.contextValidateBinary(s->handle, s->device, s->context_configs, s->binary.data, s->binary.size);
+    Qnn_ErrorHandle_t error =
+        s->backend.api.contextValidateBinary(s->handle, s->device, s->context_configs, s->binary.data, s->binary.size);
     return error == QNN_SUCCESS ? ST_OK : library_fail(&s->backend.api, error, "context binary \"%s\" is refused", path);
 }
 
-static enum status describe_binary(struct session *s, const char *path, const QnnSystemContext_GraphInfo_t **graphs, uint32_t *n)
+static enum status describe_binary(struct session *s, const char *path, const QnnSystemContext_GraphInfo_t **graphs,
+                                   uint32_t *n)
 {
     const QnnSystemContext_BinaryInfo_t *info = NULL;
     Qnn_ContextBinarySize_t info_size = 0;
@@ -199,8 +211,8 @@ static enum status describe_binary(struct session *s, const char *path, const Qn
         return library_fail(NULL, error, "\"%s\" (%zu bytes) could not be read as a context binary", path, s->binary.size);
     bool third = info->version == QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_3;
     uint32_t backend = third ? info->contextBinaryInfoV3.backendId : info->contextBinaryInfoV1.backendId;
-    RETURN_IF(backend != s->backend.id, ST_BINARY_CONFIG, "\"%s\" was built for the backend with id %u; \"%s\" has id %u", path, backend,
-              s->opt.backend, s->backend.id);
+    RETURN_IF(backend != s->backend.id, ST_BINARY_CONFIG, "\"%s\" was built for the backend with id %u; \"%s\" has id %u",
+              path, backend, s->opt.backend, s->backend.id);
     *graphs = third ? info->contextBinaryInfoV3.graphs : info->contextBinaryInfoV1.graphs;
     *n = third ? info->contextBinaryInfoV3.numGraphs : info->contextBinaryInfoV1.numGraphs;
     return ST_OK;
@@ -224,23 +236,28 @@ static enum status retrieve_graph(struct session *s, const QnnSystemContext_Grap
         return ST_OK;
     struct session_graph *to = vec_push(&s->graphs);
     RETURN_IF(!to, ST_NO_MEMORY, "graph");
-    *to = (struct session_graph){ .name = g->graphName, .inputs = g->graphInputs, .n_inputs = g->numGraphInputs,
-                                  .outputs = g->graphOutputs, .n_outputs = g->numGraphOutputs,
+    *to = (struct session_graph){ .name = g->graphName,
+                                  .inputs = g->graphInputs,
+                                  .n_inputs = g->numGraphInputs,
+                                  .outputs = g->graphOutputs,
+                                  .n_outputs = g->numGraphOutputs,
                                   .config = config_of_graph(s, g->graphName) };
     Qnn_ErrorHandle_t error = s->backend.api.graphRetrieve(s->context, g->graphName, &to->handle);
-    return error == QNN_SUCCESS ? ST_OK : library_fail(&s->backend.api, error, "graph \"%s\" could not be retrieved", g->graphName);
+    return error == QNN_SUCCESS ? ST_OK
+                                : library_fail(&s->backend.api, error, "graph \"%s\" could not be retrieved", g->graphName);
 }
 
 enum status session_retrieve(struct session *s, const char *path, bool map)
 {
     const QnnSystemContext_GraphInfo_t *graphs = NULL;
     uint32_t n = 0;
-    struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_CREATE_FROM_BINARY, .profile = s->profile };
+    struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_CREATE_FROM_BINARY,
+                                 .profile = s->profile };
     TRY(read_binary(s, path, map));
     TRY(describe_binary(s, path, &graphs, &n));
     m.start_ns = clock_ns();
-    Qnn_ErrorHandle_t error = s->backend.api.contextCreateFromBinary(s->handle, s->device, s->context_configs, s->binary.data, s->binary.size,
-                                                                     &s->context, s->profile);
+    Qnn_ErrorHandle_t error = s->backend.api.contextCreateFromBinary(
+        s->handle, s->device, s->context_configs, s->binary.data, s->binary.size, &s->context, s->profile);
     m.stop_ns = clock_ns();
     if (error != QNN_SUCCESS)
         return library_fail(&s->backend.api, error, "no context could be created from \"%s\"", path);
@@ -262,8 +279,8 @@ enum status session_update(struct session *s, const char *path)
                                    .v1 = { .memType = QNN_CONTEXTMEMTYPE_RAW, .binaryBuf = { f.data, f.size } } };
     Qnn_ErrorHandle_t error = QNN_SUCCESS;
     for (size_t i = 0; i < s->graphs.n && error == QNN_SUCCESS; i++)
-        error = s->backend.api.contextApplyBinarySection(s->context, s->graphs.at[i].handle, QNN_CONTEXT_SECTION_UPDATABLE, &buffer, s->profile,
-                                                         NULL);
+        error = s->backend.api.contextApplyBinarySection(s->context, s->graphs.at[i].handle, QNN_CONTEXT_SECTION_UPDATABLE,
+                                                         &buffer, s->profile, NULL);
     enum status st = error == QNN_SUCCESS ? ST_OK : library_fail(&s->backend.api, error, "--binary_updates \"%s\"", path);
     tool_file_free(&f);
     return st;
@@ -290,7 +307,9 @@ void session_describe(const struct session *s)
 
 static void free_context(struct session *s)
 {
-    struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_DEINIT, .profile = s->profile, .start_ns = clock_ns() };
+    struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_DEINIT,
+                                 .profile = s->profile,
+                                 .start_ns = clock_ns() };
     Qnn_ErrorHandle_t error = s->backend.api.contextFree(s->context, s->profile);
     m.stop_ns = clock_ns();
     if (error != QNN_SUCCESS)

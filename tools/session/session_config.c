@@ -11,15 +11,15 @@
 #define IN(part, member) (AT(part.member) - AT(part))
 
 static const char *const priorities[] = { "low", "normal", "normal_high", "high", NULL };
-static const Qnn_Priority_t priority_values[] = { QNN_PRIORITY_LOW, QNN_PRIORITY_NORMAL, QNN_PRIORITY_NORMAL_HIGH, QNN_PRIORITY_HIGH };
+static const Qnn_Priority_t priority_values[] = { QNN_PRIORITY_LOW, QNN_PRIORITY_NORMAL, QNN_PRIORITY_NORMAL_HIGH,
+                                                  QNN_PRIORITY_HIGH };
 static const char *const compatibilities[] = { "permissive", "strict", NULL }; /* in the order of the API's numbers */
 static const char *const memory_types[] = { "raw", "shared_buffer", NULL };
 
-static const struct json_field extension_fields[] = {
-    { "shared_library_path", JSON_STRING, .offset = IN(extensions, library) },
-    { "config_file_path", JSON_STRING, .offset = IN(extensions, config) },
-    {}
-};
+static const struct json_field extension_fields[] = { { "shared_library_path", JSON_STRING,
+                                                        .offset = IN(extensions, library) },
+                                                      { "config_file_path", JSON_STRING, .offset = IN(extensions, config) },
+                                                      {} };
 static const struct json_field context_fields[] = {
     { "context_priority", JSON_ENUM, IN(context, priority), .names = priorities, .seen = IN(context, has_priority) },
     { "async_execute_queue_depth", JSON_U32, IN(context, queue_depth), .min = 1, .seen = IN(context, has_queue_depth) },
@@ -43,18 +43,17 @@ static const struct json_field async_fields[] = {
     { "execute_enqueue_tasks_limit", JSON_U32, IN(async, executions), .min = 1 },
     {}
 };
-static const struct json_field memory_fields[] = {
-    { "mem_type", JSON_ENUM, IN(memory, type), .names = memory_types, .seen = IN(memory, given) }, {}
-};
-static const struct json_field fields[] = {
-    { "backend_extensions", JSON_OBJECT, AT(extensions), .sub = extension_fields },
-    { "context_configs", JSON_OBJECT, AT(context), .sub = context_fields },
-    { "graph_configs", JSON_LIST, AT(graphs), .sub = graph_fields, .item_size = sizeof(struct session_graph_config) },
-    { "profile_configs", JSON_OBJECT, AT(profile), .sub = profile_fields },
-    { "async_graph_execution_config", JSON_OBJECT, AT(async), .sub = async_fields },
-    { "memory", JSON_OBJECT, AT(memory), .sub = memory_fields },
-    {}
-};
+static const struct json_field memory_fields[] = { { "mem_type", JSON_ENUM, IN(memory, type), .names = memory_types,
+                                                     .seen = IN(memory, given) },
+                                                   {} };
+static const struct json_field fields[] = { { "backend_extensions", JSON_OBJECT, AT(extensions), .sub = extension_fields },
+                                            { "context_configs", JSON_OBJECT, AT(context), .sub = context_fields },
+                                            { "graph_configs", JSON_LIST, AT(graphs), .sub = graph_fields,
+                                              .item_size = sizeof(struct session_graph_config) },
+                                            { "profile_configs", JSON_OBJECT, AT(profile), .sub = profile_fields },
+                                            { "async_graph_execution_config", JSON_OBJECT, AT(async), .sub = async_fields },
+                                            { "memory", JSON_OBJECT, AT(memory), .sub = memory_fields },
+                                            {} };
 
 enum status session_config_read(const char *path, struct session_config *ret, struct arena *arena)
 {
@@ -94,19 +93,23 @@ enum status config_for_context(struct session *s)
     size_t n = 0;
     __typeof__(s->config.context) *c = &s->config.context;
     if (c->has_priority)
-        to[n++] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY, .priority = session_priority(c->priority) };
+        to[n++] =
+            (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY, .priority = session_priority(c->priority) };
     if (c->has_queue_depth)
         to[n++] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_ASYNC_EXECUTION_QUEUE_DEPTH,
-                                         .asyncExeQueueDepth = { QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC, { c->queue_depth } } };
+                                         .asyncExeQueueDepth = { QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC,
+                                                                 { c->queue_depth } } };
     if (c->enable_graphs.n) {
         const char *const *names = names_of(s, &c->enable_graphs);
         RETURN_IF(!names, ST_NO_MEMORY, "names of graphs");
         to[n++] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS, .enableGraphs = names };
     }
     if (c->has_memory_limit)
-        to[n++] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT, .memoryLimitHint = c->memory_limit };
+        to[n++] =
+            (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT, .memoryLimitHint = c->memory_limit };
     if (c->has_persistent)
-        to[n++] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY, .isPersistentBinary = c->persistent };
+        to[n++] =
+            (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY, .isPersistentBinary = c->persistent };
     if (c->has_compatibility)
         to[n++] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_BINARY_COMPATIBILITY,
                                          .binaryCompatibilityType = (QnnContext_BinaryCompatibilityType_t)c->compatibility };

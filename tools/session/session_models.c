@@ -57,7 +57,8 @@ static bool copy_tensor(struct arena *arena, const Qnn_Tensor_t *from, Qnn_Tenso
     to->v1.name = arena_strdup(arena, from->v1.name ? from->v1.name : "");
     to->v1.dimensions = arena_dup(arena, from->v1.dimensions, from->v1.rank * sizeof(uint32_t));
     bool ok = to->v1.name && to->v1.dimensions;
-    if (q->quantizationEncoding == QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET && q->encodingDefinition == QNN_DEFINITION_DEFINED) {
+    if (q->quantizationEncoding == QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET &&
+        q->encodingDefinition == QNN_DEFINITION_DEFINED) {
         Qnn_AxisScaleOffset_t *a = &q->axisScaleOffsetEncoding;
         a->scaleOffset = arena_dup(arena, a->scaleOffset, a->numScaleOffsets * sizeof(*a->scaleOffset));
         ok &= a->scaleOffset != NULL;
@@ -119,26 +120,35 @@ static enum status add_graph(struct session *s, const GraphInfo_t *info, const c
 {
     RETURN_IF(!info || !info->graphName, ST_INVALID_ARG, "\"%s\" describes a graph without a name", from);
     for (size_t i = 0; i < s->graphs.n; i++)
-        RETURN_IF(str_eq(s->graphs.at[i].name, info->graphName), ST_EXISTS, "graph \"%s\" of \"%s\" has the name of an earlier graph; "
-                  "names must differ inside one context", info->graphName, from);
+        RETURN_IF(str_eq(s->graphs.at[i].name, info->graphName), ST_EXISTS,
+                  "graph \"%s\" of \"%s\" has the name of an earlier graph; "
+                  "names must differ inside one context",
+                  info->graphName, from);
     struct session_graph *g = vec_push(&s->graphs);
     RETURN_IF(!g, ST_NO_MEMORY, "graph");
-    *g = (struct session_graph){ .handle = info->graph, .name = info->graphName, .inputs = info->inputTensors,
-                                 .n_inputs = info->numInputTensors, .outputs = info->outputTensors,
-                                 .n_outputs = info->numOutputTensors, .config = config_of_graph(s, info->graphName) };
+    *g = (struct session_graph){ .handle = info->graph,
+                                 .name = info->graphName,
+                                 .inputs = info->inputTensors,
+                                 .n_inputs = info->numInputTensors,
+                                 .outputs = info->outputTensors,
+                                 .n_outputs = info->numOutputTensors,
+                                 .config = config_of_graph(s, info->graphName) };
     return merge_outputs(s, g);
 }
 
 static const char *model_error_name(ModelError_t error)
 {
-    static const char *const names[] = { "MODEL_NO_ERROR",        "MODEL_TENSOR_ERROR",     "MODEL_PARAMS_ERROR",
-                                         "MODEL_NODES_ERROR",     "MODEL_GRAPH_ERROR",      "MODEL_CONTEXT_ERROR",
-                                         "MODEL_GENERATION_ERROR", "MODEL_SETUP_ERROR",     "MODEL_INVALID_ARGUMENT_ERROR",
-                                         "MODEL_FILE_ERROR",      "MODEL_MEMORY_ALLOCATE_ERROR" };
+    static const char *const names[] = {
+        "MODEL_NO_ERROR",         "MODEL_TENSOR_ERROR",         "MODEL_PARAMS_ERROR",
+        "MODEL_NODES_ERROR",      "MODEL_GRAPH_ERROR",          "MODEL_CONTEXT_ERROR",
+        "MODEL_GENERATION_ERROR", "MODEL_SETUP_ERROR",          "MODEL_INVALID_ARGUMENT_ERROR",
+        "MODEL_FILE_ERROR",       "MODEL_MEMORY_ALLOCATE_ERROR"
+    };
     return (size_t)error < sizeof(names) / sizeof(names[0]) ? names[error] : "MODEL_UNKNOWN_ERROR";
 }
 
-static enum status compose_library(struct session *s, const char *path, const GraphConfigInfo_t **configs, uint32_t n_configs)
+static enum status compose_library(struct session *s, const char *path, const GraphConfigInfo_t **configs,
+                                   uint32_t n_configs)
 {
     char compose_name[256], free_name[256];
     void *compose, *free_infos;
@@ -157,12 +167,14 @@ static enum status compose_library(struct session *s, const char *path, const Gr
     QNN_INTERFACE_VER_TYPE api = s->backend.api;
     api.graphCreate = create_graph;
     api.tensorCreateGraphTensor = create_tensor;
-    ModelError_t error = ((__typeof__(&QnnModel_composeGraphs))compose)(s->handle, api, s->context, configs, n_configs, &m->infos, &m->n,
-                                                                        s->opt.all_outputs, log_callback,
-                                                                        (QnnLog_Level_t)tool_log_max());
+    ModelError_t error =
+        ((__typeof__(&QnnModel_composeGraphs))compose)(s->handle, api, s->context, configs, n_configs, &m->infos, &m->n,
+                                                       s->opt.all_outputs, log_callback, (QnnLog_Level_t)tool_log_max());
     RETURN_IF(hook.failed, ST_NO_MEMORY, "out of memory while composing \"%s\"", path);
-    RETURN_IF(error != MODEL_NO_ERROR, ST_PREPARE_FAILED, "\"%s\" could not compose its graphs: %s %d; the messages above tell which "
-              "call the backend refused", path, model_error_name(error), (int)error);
+    RETURN_IF(error != MODEL_NO_ERROR, ST_PREPARE_FAILED,
+              "\"%s\" could not compose its graphs: %s %d; the messages above tell which "
+              "call the backend refused",
+              path, model_error_name(error), (int)error);
     RETURN_IF(!m->n || !m->infos, ST_INVALID_ARG, "\"%s\" composed no graph", path);
     for (uint32_t i = 0; i < m->n; i++)
         TRY(add_graph(s, m->infos[i], path));
@@ -178,20 +190,27 @@ static enum status compose_dlc(struct session *s, const char *path)
     TRY(session_need_system(s, "--dlc_path"));
     Qnn_ErrorHandle_t error = s->system.api.systemDlcCreateFromFile(NULL, path, &dlc);
     if (error != QNN_SUCCESS)
-        return library_fail(NULL, error, "--dlc_path \"%s\": libQnnSystem.so could not open it as a DLC (model libraries go to --model, "
-                            "context binaries to --retrieve_context)", path);
-    QnnInterface_t provider = { .backendId = s->backend.id, .providerName = s->backend.provider, .apiVersion = s->backend.version };
+        return library_fail(NULL, error,
+                            "--dlc_path \"%s\": libQnnSystem.so could not open it as a DLC (model libraries go to --model, "
+                            "context binaries to --retrieve_context)",
+                            path);
+    QnnInterface_t provider = { .backendId = s->backend.id,
+                                .providerName = s->backend.provider,
+                                .apiVersion = s->backend.version };
     provider.QNN_INTERFACE_VER_NAME = s->backend.api;
     provider.QNN_INTERFACE_VER_NAME.graphCreate = create_graph;
     provider.QNN_INTERFACE_VER_NAME.tensorCreateGraphTensor = create_tensor;
-    error = s->system.api.systemDlcComposeGraphs(dlc, NULL, 0, s->handle, s->context, provider, QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1,
-                                                 &infos, &n);
+    error = s->system.api.systemDlcComposeGraphs(dlc, NULL, 0, s->handle, s->context, provider,
+                                                 QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &infos, &n);
     if (error != QNN_SUCCESS)
         return library_fail(&s->backend.api, error, "composing the graphs of \"%s\"", path);
     for (uint32_t i = 0; i < n; i++) {
         const QnnSystemContext_GraphInfoV1_t *g = &infos[i].graphInfoV1; /* later versions begin alike */
-        GraphInfo_t info = { .graphName = (char *)g->graphName, .inputTensors = g->graphInputs, .numInputTensors = g->numGraphInputs,
-                             .outputTensors = g->graphOutputs, .numOutputTensors = g->numGraphOutputs };
+        GraphInfo_t info = { .graphName = (char *)g->graphName,
+                             .inputTensors = g->graphInputs,
+                             .numInputTensors = g->numGraphInputs,
+                             .outputTensors = g->graphOutputs,
+                             .numOutputTensors = g->numGraphOutputs };
         error = s->backend.api.graphRetrieve(s->context, g->graphName, &info.graph);
         if (error != QNN_SUCCESS)
             return library_fail(&s->backend.api, error, "graph \"%s\" of \"%s\"", g->graphName, path);
@@ -210,9 +229,11 @@ static enum status check_extra_outputs(const struct session *s)
             for (size_t g = 0; g < s->graphs.n && !found; g++) {
                 const struct session_graph *graph = &s->graphs.at[g];
                 for (uint32_t o = 0; o < graph->n_outputs && !found; o++)
-                    found = (!want->graph || str_eq(want->graph, graph->name)) && str_eq(graph->outputs[o].v1.name, want->tensors.items[t]);
+                    found = (!want->graph || str_eq(want->graph, graph->name)) &&
+                            str_eq(graph->outputs[o].v1.name, want->tensors.items[t]);
             }
-            RETURN_IF(!found, ST_NOT_FOUND, "--set_output_tensors: no tensor \"%s\" was created in graph \"%s\"; --debug lists all",
+            RETURN_IF(!found, ST_NOT_FOUND,
+                      "--set_output_tensors: no tensor \"%s\" was created in graph \"%s\"; --debug lists all",
                       want->tensors.items[t], want->graph ? want->graph : "(any)");
         }
     }
@@ -233,7 +254,8 @@ static enum status compose_all(struct session *s)
         for (size_t g = 0; g < s->graphs.n; g++)
             found |= str_eq(s->graphs.at[g].name, configs[i]->graphName);
         if (!found)
-            tool_log(TOOL_WARN, "the config file has settings for graph \"%s\", but no graph has that name; they are not used",
+            tool_log(TOOL_WARN,
+                     "the config file has settings for graph \"%s\", but no graph has that name; they are not used",
                      configs[i]->graphName);
     }
     return check_extra_outputs(s);

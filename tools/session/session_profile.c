@@ -25,7 +25,8 @@ enum status session_new_profile(struct session *s, Qnn_ProfileHandle_t *ret)
     Qnn_ErrorHandle_t error = api->profileCreate(s->handle, level, ret);
     if (error != QNN_SUCCESS)
         return library_fail(api, error, "--profiling_level %s", session_profiling_levels[s->opt.profiling]);
-    QnnProfile_Config_t limit = { .option = QNN_PROFILE_CONFIG_OPTION_MAX_EVENTS, .numMaxEvents = s->config.profile.max_events };
+    QnnProfile_Config_t limit = { .option = QNN_PROFILE_CONFIG_OPTION_MAX_EVENTS,
+                                  .numMaxEvents = s->config.profile.max_events };
     QnnProfile_Config_t trace = { .option = QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE, .enableOptrace = 1 };
     const QnnProfile_Config_t *configs[3] = { NULL, NULL, NULL };
     int n = 0;
@@ -36,8 +37,10 @@ enum status session_new_profile(struct session *s, Qnn_ProfileHandle_t *ret)
     error = n ? api->profileSetConfig(*ret, configs) : QNN_SUCCESS;
     if (error == QNN_SUCCESS)
         return ST_OK;
-    return library_fail(api, error, s->opt.profiling_option ? "--profiling_option optrace: this backend has no timeline of an accelerator"
-                                                            : "profile_configs/num_max_events");
+    return library_fail(api, error,
+                        s->opt.profiling_option
+                            ? "--profiling_option optrace: this backend has no timeline of an accelerator"
+                            : "profile_configs/num_max_events");
 }
 
 enum status session_open_profile_log(struct session *s)
@@ -68,8 +71,8 @@ enum status session_open_profile_log(struct session *s)
 }
 
 /* Reads events and, for each, what is below it; everything in `arena`. Backends have few levels; deeper ones are left out. */
-static enum status read_events(struct session *s, struct arena *arena, const QnnProfile_EventId_t *ids, uint32_t n, int depth,
-                               QnnSystemProfile_ProfileEventV1_t **ret)
+static enum status read_events(struct session *s, struct arena *arena, const QnnProfile_EventId_t *ids, uint32_t n,
+                               int depth, QnnSystemProfile_ProfileEventV1_t **ret)
 {
     enum { MAX_DEPTH = 16 };
     const QNN_INTERFACE_VER_TYPE *api = &s->backend.api;
@@ -86,7 +89,8 @@ static enum status read_events(struct session *s, struct arena *arena, const Qnn
         }
         if (error != QNN_SUCCESS)
             return library_fail(api, error, "reading a profile event");
-        if (depth < MAX_DEPTH && api->profileGetSubEvents(ids[i], &below, &e->numSubEvents) == QNN_SUCCESS && e->numSubEvents)
+        if (depth < MAX_DEPTH && api->profileGetSubEvents(ids[i], &below, &e->numSubEvents) == QNN_SUCCESS &&
+            e->numSubEvents)
             TRY(read_events(s, arena, below, e->numSubEvents, depth + 1, &e->profileSubEventData));
         else
             e->numSubEvents = 0;
@@ -110,8 +114,9 @@ static enum status collect(struct session *s, struct arena *arena, const struct 
     if (m->count) { /* how many executions the span of this record holds; the viewer makes inferences per second of it */
         to->profilingEvents = arena_new(arena, QnnSystemProfile_ProfileEventV1_t);
         RETURN_IF(!to->profilingEvents, ST_NO_MEMORY, "profile event");
-        to->profilingEvents->eventData = (QnnProfile_EventData_t){ QNN_PROFILE_EVENTTYPE_EXECUTE, QNN_PROFILE_EVENTUNIT_COUNT, m->count,
-                                                                   "Number of inferences" };
+        to->profilingEvents->eventData =
+            (QnnProfile_EventData_t){ QNN_PROFILE_EVENTTYPE_EXECUTE, QNN_PROFILE_EVENTUNIT_COUNT, m->count,
+                                      "Number of inferences" };
         to->numProfilingEvents = 1;
     }
     return ST_OK;
@@ -123,7 +128,8 @@ enum status session_measured(struct session *s, const struct session_measure *m)
         return ST_OK;
     CLEANUP(arena_finish) struct arena arena;
     arena_init(&arena);
-    QnnSystemProfile_ProfileData_t data = { .version = QNN_SYSTEM_PROFILE_DATA_VERSION_1, .v1 = QNN_SYSTEM_PROFILE_DATA_V1_INIT };
+    QnnSystemProfile_ProfileData_t data = { .version = QNN_SYSTEM_PROFILE_DATA_VERSION_1,
+                                            .v1 = QNN_SYSTEM_PROFILE_DATA_V1_INIT };
     const QnnSystemProfile_ProfileData_t *list[] = { &data };
     data.v1.header.methodType = m->method;
     data.v1.header.graphName = m->graph;

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of several words, from one table. */
+#include "converter/converter_words.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "common/tool_log.h"
+
+static enum status input_named(struct converter_words *w, const char *name, struct convert_input **ret)
+{
+    for (size_t i = 0; i < w->inputs.n; i++)
+        if (str_eq(w->inputs.at[i].name, name)) {
+            *ret = &w->inputs.at[i];
+            return ST_OK;
+        }
+    *ret = vec_push(&w->inputs);
+    RETURN_IF(!*ret, ST_NO_MEMORY, "no memory for the options of input \"%s\"", name);
+    (*ret)->name = name;
+    return ST_OK;
+}
+
+static enum status read_number(const char *what, const char **text, uint32_t *ret)
+{
+    char *end;
+    errno = 0;
+    unsigned long v = strtoul(*text, &end, 10);
+    RETURN_IF(end == *text || errno || **text == '-' || v == 0 || v > INT32_MAX, ST_INVALID_ARG,
+              "%s \"%s\": a whole number above 0 is expected", what, *text);
+    *ret = (uint32_t)v;
+    *text = end;
+    return ST_OK;
+}
+
+static enum status take_dims(struct converter_words *w, char **word)
+{
+    struct convert_input *in;
+    const char *p = word[1];
+    TRY(input_named(w, word[0], &in));
+    for (in->rank = 0; in->rank < MAX_RANK; p++) {
+        TRY(read_number("--input_dim", &p, &in->dims[in->rank++]));
+        if (!*p)
+            return ST_OK;
+        RETURN_IF(*p != ',', ST_INVALID_ARG, "--input_dim %s \"%s\": numbers separated by commas are expected", word[0], word[1]);
+    }
+    return status_fail(ST_INVALID_ARG, "--input_dim %s \"%s\": at most %d dimensions are supported", word[0], word[1], MAX_RANK);
+}
+
+static enum status take_layout(struct converter_words *w, char **word)
+{
+    static const char *const known[] = {"NCDHW", "NDHWC", "NCHW", "NHWC", "NFC", "NCF", "NTF", "TNF", "NF", "NC", "F", "NONTRIVIAL"};
+    enum { N = sizeof(known) / sizeof(known[0]) };
+    struct convert_input *in;
+    TRY(input_named(w, word[0], &in));
+    for (unsigned i = 0; i < N; i++)
+        if (str_eq(known[i], word[1])) {
+            in->layout = known[i];
+            return ST_OK;
+        }
+    return status_fail(ST_INVALID_ARG, "--input_layout %s \"%s\" is not known; NCDHW, NDHWC, NCHW, NHWC, NFC, NCF, NTF, TNF, NF, NC, F and NONTRIVIAL are",
+                       word[0], word[1]);
+}
+
+static enum status take_type(struct converter_words *w, char **word)
+{
+    static const struct {
+        const char *name;
+        enum dtype type;
+    } known[] = {{"float32", DT_F32}, {"float16", DT_F16}, {"int8", DT_I8}, {"uint8", DT_U8}, {"int16", DT_I16}, {"uint16", DT_U16},
+                 {"int32", DT_I32}, {"uint32", DT_U32}, {"int64", DT_I64}, {"uint64", DT_U64}, {"bool", DT_B8}};
+    struct convert_input *in;
+    TRY(input_named(w, word[0], &in));
+    for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (str_eq(known[i].name, word[1])) {
+            in->type = known[i].type;
+            return ST_OK;
+        }
+    return status_fail(ST_INVALID_ARG, "--input_dtype %s \"%s\" is not known; float32, float16, int8 … int64, uint8 … uint64 and bool are", word[0], word[1]);
+}
+
+static enum status take_symbol(struct converter_words *w, char **word)
+{
+    const char *p = word[1], **name = vec_push(&w->symbols);
+    uint32_t *value = vec_push(&w->symbol_values);
+    RETURN_IF(!name || !value, ST_NO_MEMORY, "no memory for symbol \"%s\"", word[0]);
+    *name = word[0];
+    TRY(read_number("--define_symbol", &p, value));
+    RETURN_IF(*p, ST_INVALID_ARG, "--define_symbol %s \"%s\": a whole number above 0 is expected", word[0], word[1]);
+    return ST_OK;
+}
+
+static enum status take_output(struct converter_words *w, char **word)
+{
+    const char **name = vec_push(&w->outputs);
+    RETURN_IF(!name, ST_NO_MEMORY, "no memory for output \"%s\"", word[0]);
+    *name = word[0];
+    return ST_OK;
+}
+
+/* Image formats change what a preprocessing step would do; graphs have none. */
+static enum status take_nothing(struct converter_words *w, char **word)
+{
+    (void)w;
+    tool_log(TOOL_WARN, "%s %s has no effect: the graph takes its inputs as they are", word[0], word[1]);
+    return ST_OK;
+}
+
+static const struct {
+    const char *name, *letter;
+    int words;
+    enum status (*take)(struct converter_words *w, char **word);
+} table[] = {
+    {"--input_dim", "-d", 2, take_dims},
+    {"--input_layout", "-l", 2, take_layout},
+    {"--input_dtype", "", 2, take_type},
+    {"--input_type", "-t", 2, take_nothing},
+    {"--input_encoding", "-e", 2, take_nothing},
+    {"--define_symbol", "-s", 2, take_symbol},
+    {"--out_node", "", 1, take_output},
+    {"--out_name", "", 1, take_output},
+};
+
+/* Words that belong to the option at argv[0], which are then used; 0: it is not of this table. */
+static enum status take_one(struct converter_words *w, int left, char **argv, int *ret)
+{
+    *ret = 0;
+    for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (!str_eq(table[i].name, argv[0]) && !str_eq(table[i].letter, argv[0]))
+            continue;
+        RETURN_IF(left <= table[i].words, ST_INVALID_ARG, "%s is followed by %d word%s; %d are expected", argv[0], left - 1, left == 2 ? "" : "s",
+                  table[i].words);
+        TRY(table[i].take(w, argv + 1));
+        *ret = table[i].words + 1;
+        return ST_OK;
+    }
+    return ST_OK;
+}
+
+enum status converter_words_take(struct converter_words *w, int *argc, char **argv)
+{
+    int kept = 1;
+    for (int i = 1; i < *argc;) {
+        int used;
+        TRY(take_one(w, *argc - i, argv + i, &used));
+        if (!used)
+            argv[kept++] = argv[i];
+        i += used ? used : 1;
+    }
+    *argc = kept;
+    argv[kept] = NULL;
+    return ST_OK;
+}
+
+void converter_words_finish(struct converter_words *w)
+{
+    vec_finish(&w->inputs);
+    vec_finish(&w->outputs);
+    vec_finish(&w->symbols);
+    vec_finish(&w->symbol_values);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of the converters that take several words or may be repeated: --input_dim NAME 1,224,224,3. They are taken out of the command line
+ * before the ordinary options are read. */
+#ifndef TOOLS_CONVERTER_CONVERTER_WORDS_H
+#define TOOLS_CONVERTER_CONVERTER_WORDS_H
+
+#include "convert/convert.h"
+
+struct converter_words {
+    VEC(struct convert_input) inputs;
+    VEC(const char *) outputs;
+    VEC(const char *) symbols;
+    VEC(uint32_t) symbol_values;
+};
+
+/* *argc and argv lose what was understood; argv keeps its NULL at the end. */
+enum status converter_words_take(struct converter_words *w, int *argc, char **argv);
+void converter_words_finish(struct converter_words *w);
+
+#endif
