@@ -166,6 +166,87 @@ static Qnn_ErrorHandle_t in_background(void)
     return QNN_SUCCESS;
 }
 
+/* ---- other ways to load --------------------------------------------------------------------------------------------------- */
+
+static struct {
+    uint64_t size;
+    Qnn_ContextHandle_t context;
+    Qnn_ErrorHandle_t status;
+} listed;
+
+static void on_listed(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name, QnnContext_createFromBinaryAsyncNotifyType_t type,
+                      void *param, Qnn_ErrorHandle_t status)
+{
+    (void)graph, (void)name, (void)param;
+    if (type != QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT)
+        return;
+    pthread_mutex_lock(&board.lock);
+    listed.context = context;
+    listed.status = status;
+    board.done++;
+    pthread_cond_signal(&board.change);
+    pthread_mutex_unlock(&board.lock);
+}
+
+static Qnn_ErrorHandle_t provide(Qnn_ContextBinaryDataRequest_t req, Qnn_ContextBinaryRawDataResponse_t *r, void *param)
+{
+    (void)param;
+    *r = (Qnn_ContextBinaryRawDataResponse_t){ bytes + req.offset, 0, req.size };
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t take_back(Qnn_ContextBinaryRawDataMem_t mem, void *param)
+{
+    (void)mem, (void)param;
+    return QNN_SUCCESS;
+}
+
+/* Runs the loaded model and frees its context. */
+static Qnn_ErrorHandle_t run_loaded(Qnn_ContextHandle_t *c, struct net net)
+{
+    Qnn_ErrorHandle_t e = q.graphRetrieve(*c, "net", &net.graph);
+    e = e ? e : run_conv(&net);
+    q.contextFree(*c, NULL);
+    *c = NULL;
+    return e;
+}
+
+static Qnn_ErrorHandle_t load_list(Qnn_BackendHandle_t backend, struct net net)
+{
+    QnnContext_Params_t p = { .version = QNN_CONTEXT_PARAMS_VERSION_1, .v1 = { NULL, bytes, listed.size, NULL, on_listed, NULL } };
+    const QnnContext_Params_t *list[] = { &p, NULL };
+    board.done = 0;
+    STEP(q.contextCreateFromBinaryListAsync(backend, NULL, list, NULL, NULL));
+    wait_for(1);
+    STEP(listed.status);
+    return run_loaded(&listed.context, net);
+}
+
+static Qnn_ErrorHandle_t other_loads(void)
+{
+    static const char *const names[] = { "net", NULL };
+    OBJECTS o = { 0 };
+    struct net net;
+    Qnn_Tensor_t shared = TENSOR("shared", APP_READWRITE, FLOAT_32, 4);
+    STEP(base(&o));
+    STEP(q.tensorCreateContextTensor(o.context, &shared));
+    STEP(net_conv(o.context, "net", &net));
+    STEP(q.graphFinalize(net.graph, NULL, NULL));
+    STEP(q.contextGetBinary(o.context, bytes, sizeof bytes, &listed.size));
+    Qnn_ContextBinaryCallback_t cb = { .type = QNN_CONTEXT_CALLBACK_RAW_BUFFER };
+    cb.rawBufferCallback.version = QNN_CONTEXT_CALLBACK_RAW_BUFFER_VERSION_1;
+    cb.rawBufferCallback.v1 = (Qnn_ContextBinaryRawBufferCallbackV1_t){ provide, take_back, NULL };
+    STEP(q.contextCreateFromBinaryWithCallback(o.backend, NULL, NULL, &cb, bytes, listed.size, &o.loaded, NULL, NULL));
+    STEP(run_loaded(&o.loaded, net));
+    QnnContext_Config_t defer = { .option = QNN_CONTEXT_CONFIG_OPTION_DEFER_GRAPH_INIT, .isGraphInitDeferred = 1 },
+                        only = { .option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS, .enableGraphs = names };
+    const QnnContext_Config_t *config[] = { &defer, &only, NULL };
+    STEP(q.contextCreateFromBinary(o.backend, NULL, config, bytes, listed.size, &o.loaded, NULL));
+    STEP(q.contextFinalize(o.loaded, NULL));
+    STEP(run_loaded(&o.loaded, net));
+    return load_list(o.backend, net);
+}
+
 /* ---- memory, refusals ----------------------------------------------------------------------------------------------------- */
 
 static void close_fd(int *fd)
@@ -218,6 +299,6 @@ static Qnn_ErrorHandle_t refusals(void)
 
 const struct scenario scenarios[] = {
     { "whole way", whole_way },           { "profile and signal", with_extras }, { "in the background", in_background },
-    { "registered memory", registered_memory }, { "refusals", refusals },
+    { "other ways to load", other_loads }, { "registered memory", registered_memory }, { "refusals", refusals },
 };
 const unsigned n_scenarios = COUNT(scenarios);

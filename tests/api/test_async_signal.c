@@ -334,13 +334,14 @@ static void test_timeout(void **state)
 
 struct trigger {
     Qnn_SignalHandle_t signal;
-    _Atomic bool stop;
+    _Atomic bool ready, stop;
     Qnn_ErrorHandle_t result; /* the first that is not SIGNAL_IDLE */
 };
 
 static void *pull(void *arg)
 {
     struct trigger *t = arg;
+    atomic_store(&t->ready, true);
     do
         t->result = q.signalTrigger(t->signal);
     while (CODE(t->result) == QNN_SIGNAL_ERROR_SIGNAL_IDLE && !atomic_load(&t->stop));
@@ -355,7 +356,10 @@ static void abort_until_won(struct net *chain, bool finalize)
     while (!won && tries++ < 200) {
         pthread_t thread;
         atomic_store(&t.stop, false);
+        atomic_store(&t.ready, false);
         pthread_create(&thread, NULL, pull, &t);
+        while (!atomic_load(&t.ready))
+            sched_yield();
         Qnn_Tensor_t in = WITH(chain->x, long_x), out = WITH(chain->y, long_y);
         Qnn_ErrorHandle_t e = finalize ? q.graphFinalize(chain->graph, NULL, t.signal) : q.graphExecute(chain->graph, &in, 1, &out, 1, NULL, t.signal);
         atomic_store(&t.stop, true);

@@ -312,6 +312,46 @@ static void test_list_async(void **state)
     free(bad);
 }
 
+/* ---- tensors of the context ----------------------------------------------------------------------------------------------- */
+
+static Qnn_ErrorHandle_t add_relu(Qnn_GraphHandle_t g, const char *name, Qnn_Tensor_t in, Qnn_Tensor_t out)
+{
+    struct op o = { .name = name, .type = "Relu", .ni = 1, .in = { in }, .no = 1, .out = { out } };
+    return op_add(g, &o);
+}
+
+/* A tensor between two graphs keeps its id in the binary, and takes its data from one to the other after loading, too. */
+static void test_context_tensor(void **state)
+{
+    (void)state;
+    Qnn_ContextHandle_t c, loaded;
+    Qnn_GraphHandle_t first, second;
+    uint64_t size;
+    OK(q.contextCreate(env.backend, NULL, NULL, &c));
+    Qnn_Tensor_t rw = TENSOR("between", APP_READWRITE, FLOAT_32, 3), x = TENSOR("x", APP_WRITE, FLOAT_32, 3), y = TENSOR("y", APP_READ, FLOAT_32, 3);
+    OK(q.tensorCreateContextTensor(c, &rw));
+    OK(q.graphCreate(c, "first", NULL, &first));
+    OK(q.graphCreate(c, "second", NULL, &second));
+    OK(q.tensorCreateGraphTensor(first, &x));
+    OK(q.tensorCreateGraphTensor(second, &y));
+    OK(add_relu(first, "one", x, rw));
+    OK(add_relu(second, "two", rw, y));
+    OK(q.graphFinalize(first, NULL, NULL));
+    OK(q.graphFinalize(second, NULL, NULL));
+    OK(q.contextGetBinarySize(c, &size));
+    void *bytes = page_alloc(size);
+    OK(q.contextGetBinary(c, bytes, size, &size));
+    OK(q.contextCreateFromBinary(env.backend, NULL, NULL, bytes, size, &loaded, NULL));
+    OK(q.graphRetrieve(loaded, "first", &first));
+    OK(q.graphRetrieve(loaded, "second", &second));
+    float in[3] = { -1, 2, -3 }, between[3], out[3];
+    Qnn_Tensor_t tx = WITH(x, in), trw = WITH(rw, between), ty = WITH(y, out);
+    OK(q.graphExecute(first, &tx, 1, &trw, 1, NULL, NULL));
+    OK(q.graphExecute(second, &trw, 1, &ty, 1, NULL, NULL));
+    floats_are(out, (float[]){ 0, 2, 0 }, 3, 0);
+    free(bytes);
+}
+
 /* ---- damage --------------------------------------------------------------------------------------------------------------- */
 
 static bool documented(uint32_t code)
@@ -337,6 +377,16 @@ static void test_truncated(void **state)
     FAILS(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, q.contextCreateFromBinary(env.backend, NULL, NULL, saved.data, saved.size, NULL, NULL));
 }
 
+static void run_damaged(Qnn_ContextHandle_t c, bool validated)
+{
+    struct net n = affine;
+    float z[AFFINE_N];
+    if (validated)
+        same_bits(c); /* the damage is where nobody looks */
+    else if (q.graphRetrieve(c, "affine", &n.graph) == QNN_SUCCESS)
+        net_run(&n, affine_in, z, AFFINE_N, AFFINE_N);
+}
+
 /* validateBinary looks at every byte that matters. createFromBinary may leave the constants to the moment they are used, but whatever it
  * accepts must run. */
 static void test_corrupted(void **state)
@@ -350,11 +400,8 @@ static void test_corrupted(void **state)
         Qnn_ContextHandle_t c = NULL;
         uint32_t code = CODE(q.contextCreateFromBinary(env.backend, NULL, NULL, bytes, saved.size, &c, NULL));
         if (code == QNN_SUCCESS) {
-            struct net n = affine;
-            float z[AFFINE_N];
             accepted++;
-            if (q.graphRetrieve(c, "affine", &n.graph) == QNN_SUCCESS)
-                net_run(&n, affine_in, z, AFFINE_N, AFFINE_N);
+            run_damaged(c, q.contextValidateBinary(env.backend, NULL, NULL, bytes, saved.size) == QNN_SUCCESS);
             OK(q.contextFree(c, NULL));
         } else if (!documented(code)) {
             fail_msg("the binary with byte %llu changed gives %u: %s", (unsigned long long)at, code, explain(code));
@@ -398,6 +445,7 @@ int main(void)
         CASE(test_with_signal),
         CASE(test_with_callback),
         CASE(test_list_async),
+        CASE(test_context_tensor),
         CASE(test_truncated),
         CASE(test_corrupted),
         CASE(test_loads_twice),
