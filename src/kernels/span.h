@@ -63,6 +63,13 @@ SPAN_DECLARE(avx2)
 SPAN_DECLARE(avx512)
 #undef SPAN_DECLARE
 
+/* Stored values cut to the bits that the encoding keeps. */
+static inline void span_narrow(const struct codec *c, int64_t *q, uint32_t n)
+{
+    for (uint32_t i = 0; c->bits && i < n; i++)
+        q[i] = ku_narrow(q[i], c->bits, dtype_is_signed(c->type));
+}
+
 /* One rounding from f64 to f16: a first rounding to odd keeps enough for the second one to be right. */
 static inline uint16_t span_f64_to_f16(double d)
 {

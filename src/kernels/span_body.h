@@ -211,7 +211,7 @@ static void load_slow(const struct codec *c, const void *base, int64_t at, int64
         int64_t e = at + i * stride, q;
         uint64_t k = c->scales ? (uint64_t)e / c->axis_inner % c->axis_n : 0;
         K(span_load_i64)(c->type, base, e, 1, 1, &q);
-        q = c->bits ? ku_narrow(q, c->bits, dtype_is_signed(c->type)) : q;
+        span_narrow(c, &q, 1);
         int32_t o = !c->scales ? c->offset : c->offsets ? c->offsets[k] : 0;
         dst[i] = (float)(q + o) * (c->scales ? c->scales[k] : c->scale);
     }
@@ -340,8 +340,7 @@ void K(span_load_f64)(const struct codec *c, const void *base, int64_t at, uint3
         bool fixed = dtype_is_fixed(c->type);
         int64_t q[SPAN];
         K(span_load_i64)(c->type, base, at, 1, n, q);
-        for (uint32_t i = 0; c->bits && i < n; i++)
-            q[i] = ku_narrow(q[i], c->bits, dtype_is_signed(c->type));
+        span_narrow(c, q, n);
         for (uint32_t i = 0; i < n; i++)
             dst[i] = fixed       ? (double)c->scale * (double)(q[i] + c->offset)
                      : c->type == DT_U64 ? (double)(uint64_t)q[i]

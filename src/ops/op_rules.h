@@ -88,6 +88,7 @@ RULE(compare);
 RULE(logic);
 RULE(binary_generic); /* ElementWiseBinary */
 RULE(select);
+RULE(mux);
 RULE(prelu);
 RULE(is_special); /* IsNan, IsInf */
 RULE(random_like);
@@ -200,5 +201,9 @@ RULE(heat_map_max_key_point);
 RULE(multi_class_nms);
 RULE(non_max_suppression);
 
+/* rule_sparse.c */
+RULE(create_sparse);
+RULE(get_sparse_indices);
+RULE(get_sparse_values);
 
 #endif

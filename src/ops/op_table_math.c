@@ -79,7 +79,7 @@ OP_ROW(ElementWiseBinary, .in = {IN("a", T_ARITH | T_BOOL), IN("b", T_ARITH | T_
 OP_ROW(ElementWiseSelect, .in = {IN("condition", T_FLAG), IN("a", T_ANY), IN("b", T_ANY)}, .out = {OUT("out", T_ANY)},
        .flags = OP_ELEMENTWISE, .infer = rule_select)
 /* Only the name is public. */
-OP_ROW(ElementWiseMux, .in = {IN("selector", T_ANY), MANY("in", T_ANY)}, .out = {OUT("out", T_ANY)})
+OP_ROW(ElementWiseMux, .in = {IN("selector", T_ANY), MANY("in", T_ANY)}, .out = {OUT("out", T_ANY)}, .infer = rule_mux)
 OP_ROW(Prelu, .in = {IN("in", T_REAL), IN("slope", T_REAL)}, .out = {OUT("out", T_REAL)}, .flags = OP_ELEMENTWISE, .infer = rule_prelu)
 
 OP_ROW(Softmax, .in = {IN("in", T_REAL)}, .out = {OUT("out", T_REAL)}, .params = {P_U32("axis", LAST_AXIS), P_F32("beta", DEFAULT(1.0))},
@@ -90,7 +90,7 @@ OP_ROW(MaskedSoftmax, .in = {IN("in", T_REAL), IN("mask", T_ARITH | T_BOOL)}, .o
        .params = {P_U32("mode", DEFAULT(0), LIMIT(2))}, .infer = rule_masked_softmax)
 
 OP_ROW(Cast, .in = {ENCODED("in", T_ANY)}, .out = {ENCODED("out", T_ANY)}, .flags = OP_ELEMENTWISE, .infer = rule_cast)
-OP_ROW(Convert, .in = {IN("in", T_ANY)}, .out = {OUT("out", T_ANY)},
+OP_ROW(Convert, .in = {ENCODED("in", T_ANY)}, .out = {ENCODED("out", T_ANY)},
        .params = {P_B8("dynamic_input_data", DEFAULT(0)), P_B8("dynamic_output_data", DEFAULT(0))}, .flags = OP_ELEMENTWISE,
        .infer = rule_convert)
 OP_ROW(Quantize, .in = {IN("in", T_FLOAT)}, .out = {ENCODED("out", T_Q | T_Q32)}, .flags = OP_ELEMENTWISE, .infer = rule_quantize)

@@ -4,7 +4,7 @@
 
 OP_ROW(If, .in = {IN("condition", T_FLAG), ANY_NUMBER("in", T_ANY)}, .out = {ANY_NUMBER("out", T_ANY)},
        .params = {P_STR("then_graph", REQ), P_STR("else_graph", REQ)})
-OP_ROW(CreateSparse, .in = {IN("indices", T_INDEX), IN("values", T_ANY)}, .out = {OUT("out", T_ANY)})
-OP_ROW(GetSparseIndices, .in = {IN("in", T_ANY)}, .out = {OUT("indices", T_INDEX)})
-OP_ROW(GetSparseValues, .in = {IN("in", T_ANY)}, .out = {OUT("values", T_ANY)})
-OP_ROW(SparseToDense, .in = {IN("in", T_ANY)}, .out = {OUT("out", T_ANY)})
+OP_ROW(CreateSparse, .in = {IN("indices", T_INDEX), IN("values", T_ANY)}, .out = {OUT("out", T_ANY)}, .infer = rule_create_sparse)
+OP_ROW(GetSparseIndices, .in = {IN("in", T_ANY)}, .out = {OUT("indices", T_INDEX)}, .infer = rule_get_sparse_indices)
+OP_ROW(GetSparseValues, .in = {IN("in", T_ANY)}, .out = {OUT("values", T_ANY)}, .infer = rule_get_sparse_values)
+OP_ROW(SparseToDense, .in = {IN("in", T_ANY)}, .out = {OUT("out", T_ANY)}, .infer = rule_like_input)

@@ -100,6 +100,10 @@ RULE(detection_output)
     const struct tensor_desc *scores = c->in[0];
     TRY(rule_rank(c, 0, 3, "[batch, anchors, classes]"));
     TRY(rule_dims(c, 1, 3, (uint32_t[]){scores->dims[0], 0, 4}, "[batch, boxes, 4]"));
+    bool shared = op_int(c, "share_location", 0);
+    uint64_t boxes = (uint64_t)scores->dims[1] * (shared ? 1 : scores->dims[2]);
+    REFUSE_IF(c->in[1]->dims[1] != boxes, c, "input 1 (\"deltas\") has %u boxes; %llu are expected (%s)", c->in[1]->dims[1],
+              (unsigned long long)boxes, shared ? "one per anchor, parameter \"share_location\" is true" : "one per anchor and class");
     uint64_t anchors = desc_count(c->in[2]), one = 4ull * scores->dims[1];
     REFUSE_IF(anchors != one && anchors != one * scores->dims[0], c, "input 2 (\"anchors\") has %llu values; 4 for each of %u anchors are expected",
               (unsigned long long)anchors, scores->dims[1]);

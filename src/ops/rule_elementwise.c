@@ -138,6 +138,16 @@ RULE(select)
     return ST_OK;
 }
 
+/* Everything broadcasts; the inputs to choose from have one data type. */
+RULE(mux)
+{
+    TRY(rule_broadcast(c, &want[0], 0, c->n_in - 1));
+    for (uint32_t i = 2; i < c->n_in; i++)
+        TRY(rule_same_type(c, i, 1));
+    rule_type(&want[0], c->in[1]);
+    return ST_OK;
+}
+
 RULE(prelu)
 {
     char a[DESC_TEXT_MAX], b[DESC_TEXT_MAX];

@@ -73,17 +73,55 @@ RULE(matmul)
     return matmul_shape(c, &want[0], row, col);
 }
 
-/* query [batch, sequence, heads * size]; the first output has its shape, the caches are as declared. */
+/* Caches [batch, key-value heads, positions, size]: past ones both or neither. */
+static enum status attention_caches(const struct op_call *c, struct tensor_desc *want, uint32_t kv, uint32_t size)
+{
+    uint32_t dims[] = {c->in[0]->dims[0], kv, 0, size};
+    static const char layout[] = "[batch, kv_num_heads, positions, size of a head]";
+    REFUSE_IF(!rule_in(c, 3) != !rule_in(c, 4), c, "only one of inputs 3 (\"past_key\") and 4 (\"past_value\") is given; both or neither are expected");
+    if (rule_in(c, 3)) {
+        TRY(rule_dims(c, 3, 4, dims, layout));
+        TRY(rule_same_dims(c, 3, 4));
+    }
+    for (uint32_t i = 1; i < c->n_out; i++) {
+        if (c->out && !c->out[i])
+            continue;
+        REFUSE_IF(want[i].rank != 4 || want[i].dims[2] == 0, c, "output %u has rank %u; %s is expected", i, want[i].rank, layout);
+        TRY(rule_set(c, &want[i], 4, (uint64_t[]){dims[0], kv, want[i].dims[2], size}));
+    }
+    REFUSE_IF(c->n_out > 2 && want[1].dims[2] != want[2].dims[2], c, "outputs 1 and 2 have %u and %u positions; equal numbers are expected",
+              want[1].dims[2], want[2].dims[2]);
+    return ST_OK;
+}
+
+/* query [batch, sequence, heads * size], or with keys and values behind it; the caches have as many positions as the client says. */
 RULE(group_query_attention)
 {
+    const struct tensor_desc *q = c->in[0];
     int64_t heads = op_int(c, "num_heads", 0), kv = op_int(c, "kv_num_heads", 0);
+    TRY(rule_rank(c, 0, 3, "[batch, sequence, heads * size]"));
     TRY(rule_positive(c, "num_heads"));
     TRY(rule_positive(c, "kv_num_heads"));
     REFUSE_IF(heads % kv, c, "parameter \"num_heads\" is %lld; a multiple of \"kv_num_heads\" %lld is expected", (long long)heads,
               (long long)kv);
     for (uint32_t i = 0; i < c->n_out; i++)
-        rule_type_free(&want[i], c->in[0]->type);
-    if (rule_in(c, 1))
-        rule_shape_of(&want[0], c->in[0]);
-    return ST_OK;
+        rule_type_free(&want[i], q->type);
+    REFUSE_IF(!rule_in(c, 1) != !rule_in(c, 2), c, "only one of inputs 1 (\"key\") and 2 (\"value\") is given; both or neither are expected");
+    int64_t rows = rule_in(c, 1) ? heads : heads + 2 * kv;
+    REFUSE_IF(q->dims[2] % rows || q->dims[2] == 0, c, "input 0 has %u values per position; a multiple of the %lld heads in it is expected", q->dims[2],
+              (long long)rows);
+    uint32_t size = (uint32_t)(q->dims[2] / rows);
+    if (rule_in(c, 1)) {
+        TRY(rule_dims(c, 1, 3, (uint32_t[]){q->dims[0], q->dims[1], (uint32_t)kv * size}, "[batch, sequence, kv_num_heads * size]"));
+        TRY(rule_same_dims(c, 1, 2));
+    }
+    TRY(rule_vector(c, 5, q->dims[0], "one per batch entry"));
+    if (op_int(c, "do_rotary", 0)) {
+        REFUSE_IF(!rule_in(c, 7) || !rule_in(c, 8), c, "parameter \"do_rotary\" is true; inputs 7 (\"cos_cache\") and 8 (\"sin_cache\") are expected");
+        TRY(rule_rank(c, 7, 2, "[positions, half of the rotated values]"));
+        TRY(rule_same_dims(c, 7, 8));
+        REFUSE_IF(2ull * c->in[7]->dims[1] > size, c, "input 7 (\"cos_cache\") turns %llu values; a head has %u", 2ull * c->in[7]->dims[1], size);
+    }
+    TRY(attention_caches(c, want, (uint32_t)kv, size));
+    return rule_set(c, &want[0], 3, (uint64_t[]){q->dims[0], q->dims[1], (uint64_t)heads * size});
 }

@@ -95,8 +95,21 @@ RULE(hadamard)
 /* Pairs of values are turned: the rotated part of a head is even. */
 RULE(rotary_embedding)
 {
+    const struct tensor_desc *x = c->in[0], *cos = c->in[1], *ids = rule_in(c, 3);
     int64_t dim = op_int(c, "rotary_embedding_dim", 0);
-    TRY(rule_rank_min(c, 0, 3));
+    REFUSE_IF(x->rank != 3 && x->rank != 4, c, "input 0 has rank %u; 3 ([batch, sequence, heads * size]) or 4 ([batch, heads, sequence, size]) is expected",
+              x->rank);
     REFUSE_IF(dim % 2, c, "parameter \"rotary_embedding_dim\" is %lld; an even number is expected", (long long)dim);
+    uint32_t batch = x->dims[0], sequence = x->dims[x->rank - 2], last = x->dims[x->rank - 1];
+    if (ids)
+        TRY(rule_rank(c, 1, 2, "[positions, half of the rotated values]"));
+    else
+        TRY(rule_dims(c, 1, 3, (uint32_t[]){batch, sequence, 0}, "[batch, sequence, half of the rotated values]"));
+    TRY(rule_same_dims(c, 1, 2));
+    TRY(rule_vector(c, 3, (uint64_t)batch * sequence, "one per position"));
+    uint64_t turned = 2ull * cos->dims[cos->rank - 1], size = x->rank == 4 || dim ? last : turned;
+    REFUSE_IF(turned == 0 || turned > last || last % size || (uint64_t)(dim ? dim : x->rank == 4 ? last : (int64_t)turned) != turned, c,
+              "input 1 (\"cos\") turns %llu values of a head; input 0 has %u and \"rotary_embedding_dim\" is %lld (0: all of them)",
+              (unsigned long long)turned, last, (long long)dim);
     return rule_unary(c, want);
 }

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which types and encodings may meet in a sum of products (Conv, FullyConnected, MatMul).
  *
- *     float         all of one float type
+ *     float         all of one float type; weights may also be fixed point (their real values are used), with a bias of f32 or that type
  *     fixed point   activations of 8 or 16 bits; weights of 4 or 8 bits, or of 16 bits beside 16-bit activations;
- *                   bias in the accumulator's scale (sq32, i32) or in its own (uq8, sq8, f32) */
+ *                   bias in the accumulator's scale (sq32, i32) or in its own (uq8, sq8, f32)
+ *     encodings     activations per tensor; weights per tensor, per output channel, per block, or blockwise expansion */
 #include "ops/op_rules.h"
-
-static enum status float_types(const struct op_call *c, struct tensor_desc *want)
-{
-    TRY(rule_same_type(c, 1, 0));
-    TRY(rule_same_type(c, 2, 0));
-    rule_type(&want[0], c->in[0]);
-    return ST_OK;
-}
 
 static enum status weight_type(const struct op_call *c, bool weights)
 {
@@ -41,20 +34,60 @@ static enum status zero_point(const struct op_call *c, const struct tensor_desc 
     return ST_OK;
 }
 
+static enum status block_offsets(const struct op_call *c)
+{
+    const struct tensor_desc *w = c->in[1];
+    for (uint32_t i = 0; w->q.kind == Q_BLOCK && w->q.offsets && i < w->q.n; i++) {
+        int64_t z = -(int64_t)w->q.offsets[i];
+        REFUSE_IF(z < dtype_min(w->type) || z > dtype_max(w->type), c,
+                  "input 1 (\"%s\"): offset %u of the block encoding is %d; for %s, %lld … %lld are allowed", rule_in_name(c, 1), i,
+                  w->q.offsets[i], dtype_name(w->type), (long long)-dtype_max(w->type), (long long)-dtype_min(w->type));
+    }
+    return ST_OK;
+}
+
+/* Blocks of an expansion divide the input channels of an output channel, the other one of the two last dimensions. */
+static enum status expansion_blocks(const struct op_call *c, uint32_t axis)
+{
+    const struct tensor_desc *w = c->in[1];
+    uint32_t in = axis == w->rank - 1u ? axis - 1 : w->rank - 1u;
+    REFUSE_IF(w->q.kind == Q_EXPANSION && w->dims[in] % w->q.blocks_per_axis, c,
+              "input 1 (\"%s\") has %u blocks per output channel; a divisor of the %u input channels in dimension %u is expected",
+              rule_in_name(c, 1), w->q.blocks_per_axis, w->dims[in], in);
+    return ST_OK;
+}
+
 static enum status weight_encoding(const struct op_call *c, uint32_t axis)
 {
     const struct tensor_desc *w = c->in[1];
     const char *name = rule_in_name(c, 1);
     TRY(zero_point(c, w, "input 1"));
-    if (w->q.kind == Q_TENSOR || w->q.kind == Q_BLOCK || w->q.kind == Q_FLOAT_BLOCK)
-        return ST_OK;
-    REFUSE_IF(w->q.kind != Q_AXIS && w->q.kind != Q_EXPANSION, c, "input 1 (\"%s\") has an encoding of kind %u; one scale for the tensor "
-              "or one per output channel is expected", name, w->q.kind);
+    REFUSE_IF(w->q.kind == Q_VECTOR, c, "input 1 (\"%s\") has a vector (code book) encoding; what its indices mean is not public, so it is not "
+              "supported: one scale for the tensor, per output channel or per block is expected", name);
+    REFUSE_IF(w->q.mapping > 2, c, "input 1 (\"%s\") has mapping %u; 0, 1 or 2 is expected", name, w->q.mapping);
+    if (w->q.kind != Q_AXIS && w->q.kind != Q_EXPANSION)
+        return block_offsets(c);
     REFUSE_IF(w->q.axis != (int32_t)axis, c,
               "input 1 (\"%s\") has one scale per element of axis %d; only the output-channel axis %u can have that", name, w->q.axis, axis);
     for (uint32_t i = 0; w->q.offsets && i < w->q.n; i++)
         REFUSE_IF(w->q.offsets[i] != 0, c, "input 1 (\"%s\"): offset %u of the per-channel encoding is %d; only 0 (symmetric) is supported",
                   name, i, w->q.offsets[i]);
+    return expansion_blocks(c, axis);
+}
+
+/* Everything but the weights is float. */
+static enum status float_types(const struct op_call *c, struct tensor_desc *want, uint32_t axis)
+{
+    char text[DESC_TEXT_MAX];
+    const struct tensor_desc *x = c->in[0], *b = rule_in(c, 2);
+    rule_type(&want[0], x);
+    if (!dtype_is_fixed(c->in[1]->type)) {
+        TRY(rule_same_type(c, 1, 0));
+        return rule_same_type(c, 2, 0);
+    }
+    TRY(weight_encoding(c, axis));
+    REFUSE_IF(b && b->type != x->type && b->type != DT_F32, c, "input 2 (\"%s\") is %s beside an input of type %s; %s or f32 is expected",
+              rule_in_name(c, 2), desc_text(b, text), dtype_name(x->type), dtype_name(x->type));
     return ST_OK;
 }
 
@@ -73,7 +106,7 @@ enum status rule_product_types(const struct op_call *c, struct tensor_desc *want
 {
     char text[DESC_TEXT_MAX];
     if (dtype_is_float(c->in[0]->type))
-        return float_types(c, want);
+        return float_types(c, want, axis);
     TRY(weight_type(c, weights));
     TRY(zero_point(c, c->in[0], "input 0"));
     TRY(weight_encoding(c, axis));

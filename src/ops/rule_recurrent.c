@@ -156,6 +156,7 @@ RULE(stft)
 {
     const struct tensor_desc *x = c->in[0], *window = rule_in(c, 1);
     REFUSE_IF(x->rank != 2 && x->rank != 3, c, "input 0 has rank %u; [batch, samples, 1] is expected", x->rank);
+    REFUSE_IF(x->rank == 3 && x->dims[2] != 1, c, "input 0 has %u values per sample; 1 is expected, complex signals are not supported", x->dims[2]);
     TRY(rule_positive(c, "frame_step"));
     REFUSE_IF(!op_has(c, "frame_length") && !window, c, "parameter \"frame_length\" is missing; without a window there is no other length");
     uint64_t length = op_has(c, "frame_length") ? (uint64_t)op_int(c, "frame_length", 0) : desc_count(window);

@@ -109,6 +109,7 @@ class Case:
         self.isas = ["ref", "avx2", "avx512"][:1 + min(2, self.p.isa)]
         self.count = 0
         self.kernels = set()
+        self.skips = {}
         self.start = time.time()
 
     def pick(self, *xs):
@@ -158,8 +159,23 @@ class Case:
         self.kernels.add(self.p.kernel)
         return r
 
+    def skip(self, what, error):
+        """A case that the operator's row refuses: counted, and named at the end. Anything but a refusal of the row is a failure."""
+        text = str(error)
+        if not isinstance(error, ProbeError) or not text.startswith("ST_INVALID_OP"):
+            raise error
+        n, first = self.skips.get(what, (0, text))
+        self.skips[what] = (n + 1, first)
+
     def done(self, name):
+        for what, (n, text) in sorted(self.skips.items()):
+            print(f"SKIP: {n} cases of {what}: {text}")
         print(f"{name}: {self.count} cases in {time.time() - self.start:.1f} s; kernels: {' '.join(sorted(self.kernels))}")
+
+
+def lean(c, params, **defaults):
+    """Parameters without some of those that have their default value."""
+    return {k: p for k, p in params.items() if k not in defaults or c.r.integers(2) or (np.asarray(p.array) != defaults[k]).any()}
 
 
 def same(got, want, *what):

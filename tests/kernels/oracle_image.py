@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from oracle_common import F, FIXED, Case, Enc, b8, f32, i32, lane_sum, moved, near, same, scaled, store, u32
+from oracle_common import F, FIXED, Case, Enc, b8, f32, i32, lane_sum, lean, moved, near, same, scaled, store, u32
 
 TYPES = FIXED + ("f32", "f16")
 
@@ -90,7 +90,7 @@ def grid_case(c, i):
         v = pick(q[at[0]], e, o, coords, ["linear", "nearest"][mode], padding != 0, np.rint)
         want[at] = constant(0, o) if v is None else v
     got = c.run("GridSample", [e.tensor(q), g.tensor(grid)], [o.out(want.shape)],
-                {"align_corners": b8(align), "mode": u32(mode), "padding_mode": u32(padding)})[0]
+                lean(c, {"align_corners": b8(align), "mode": u32(mode), "padding_mode": u32(padding)}, align_corners=0, mode=0, padding_mode=0))[0]
     same(got, want.astype(got.dtype), "GridSample", e, g, o, dims, out, mode, padding, align)
 
 
@@ -116,7 +116,8 @@ def crop_case(c, i):
         inside = which[b] >= 0 and 0 <= at[0] <= h - 1 and 0 <= at[1] <= w - 1
         want[b, y, x] = pick(q[which[b]], e, o, at, ["linear", "nearest"][mode], True, half_away) if inside else constant(ext, o)
     got = c.run("CropAndResize", [e.tensor(q), be.tensor(box), Enc("i32").tensor(which)], [o.out(want.shape)],
-                {"resize_dims": u32([rh, rw]), "interpolation_mode": u32(mode), "extrapolation_value": f32(ext)})[0]
+                lean(c, {"resize_dims": u32([rh, rw]), "interpolation_mode": u32(mode), "extrapolation_value": f32(ext)}, interpolation_mode=0,
+                     extrapolation_value=0))[0]
     same(got, want.astype(got.dtype), "CropAndResize", e, be, o, q.shape, box, which, rh, rw, mode)
 
 
@@ -137,7 +138,8 @@ def projection_case(c, i):
         at = [F(F(F(F(m[j] * fx) + F(m[j + 1] * fy)) + m[j + 2]) / k) for j in (3, 0)]
         v = pick(q[b], e, o, at, ["linear", "nearest"][mode], False, half_away) if k != 0 else None
         want[b, y, x] = constant(0, o) if v is None else v
-    got = c.run("ImageProjectionTransform", [e.tensor(q), Enc("f32").tensor(t)], [o.out(want.shape)], {"interpolation_mode": u32(mode)})[0]
+    got = c.run("ImageProjectionTransform", [e.tensor(q), Enc("f32").tensor(t)], [o.out(want.shape)],
+                lean(c, {"interpolation_mode": u32(mode)}, interpolation_mode=0))[0]
     same(got, want.astype(got.dtype), "ImageProjectionTransform", e, o, q.shape, t, mode)
 
 
@@ -150,7 +152,7 @@ def argb_case(c, i):
     rgba, reverse = i % 2, i // 2 % 2
     want = q[..., :3] if rgba else q[..., 1:]
     want = moved(want[..., ::-1] if reverse else want, e, o)
-    got = c.run("ArgbToRgb", [e.tensor(q)], [o.out(want.shape)], {"input_order": u32(rgba), "reverse_output": b8(reverse)})[0]
+    got = c.run("ArgbToRgb", [e.tensor(q)], [o.out(want.shape)], lean(c, {"input_order": u32(rgba), "reverse_output": b8(reverse)}, input_order=0))[0]
     same(got, want.astype(got.dtype), "ArgbToRgb", e, o, q.shape, rgba, reverse)
 
 
@@ -225,7 +227,7 @@ def column_case(c, i):
                 want[:, t::taps, w] = moved(q[:, py, px], e, o)
     if back:
         want = store(total, o)
-    got = c.run("Col2Im" if back else "Im2Col", [e.tensor(q)], [o.out(want.shape)], params)[0]
+    got = c.run("Col2Im" if back else "Im2Col", [e.tensor(q)], [o.out(want.shape)], lean(c, params, stride=1, pad_amount=0, dilation=1))[0]
     same(got, want.astype(got.dtype), "Col2Im" if back else "Im2Col", e, o, hw, k, s, d, pad)
 
 
@@ -271,7 +273,8 @@ def glimpse_case(c, i):
                 u, v = ((bits(0, 2 * j) >> 11) + 1) / 2.0 ** 53, (bits(0, 2 * j + 1) >> 11) / 2.0 ** 53
                 want[b, y, xx, k] = real[b, ..., k].mean() + real[b, ..., k].std() * math.sqrt(-2 * math.log(u)) * math.cos(2 * math.pi * v)
     got = c.run("ExtractGlimpse", [e.tensor(q), oe.tensor(off)], [o.out(want.shape)],
-                {"size": i32([gh, gw]), "centered": b8(centered), "normalized": b8(normalized), "noise": i32(noise)})[0]
+                lean(c, {"size": i32([gh, gw]), "centered": b8(centered), "normalized": b8(normalized), "noise": i32(noise)}, centered=1, normalized=1,
+                     noise=0))[0]
     what = ("ExtractGlimpse", e, oe, o, q.shape, gh, gw, off, noise, centered, normalized)
     same(got[exact], values[exact].astype(got.dtype), *what)
     filled = store(want, o)[~exact]
@@ -300,8 +303,8 @@ def correlation_case(c, _):
 
 def main():
     c = Case(31)
-    for case, n in ((grid_case, 240), (crop_case, 120), (projection_case, 120), (argb_case, 60), (nv_case, 60), (patches_case, 120),
-                    (column_case, 160), (glimpse_case, 120), (correlation_case, 80)):
+    for case, n in ((grid_case, 600), (crop_case, 400), (projection_case, 400), (argb_case, 120), (nv_case, 120), (patches_case, 400),
+                    (column_case, 400), (glimpse_case, 360), (correlation_case, 200)):
         for i in range(scaled(n)):
             case(c, i)
     c.done("image")

@@ -49,54 +49,48 @@ def bias_to_acc(b, kind, sb, ob, unit):
 
 
 def conv_terms(x, w, stride, pads, dilation, group):
-    """x [b,h,w,ci] centred, w [kh,kw,ci/g,co]: yields per group (windows [b,ho,wo,k], weights [k,co/g])."""
-    (pt, pb), (pl, pr) = pads
-    kh, kw, cig, co = w.shape
-    xp = np.zeros((x.shape[0], x.shape[1] + pt + pb, x.shape[2] + pl + pr, x.shape[3]), x.dtype)
-    xp[:, pt:pt + x.shape[1], pl:pl + x.shape[2]] = x
-    ho = (xp.shape[1] - ((kh - 1) * dilation[0] + 1)) // stride[0] + 1
-    wo = (xp.shape[2] - ((kw - 1) * dilation[1] + 1)) // stride[1] + 1
+    """x [b,…,ci] centred, w [kernel…,ci/g,co]: yields per group (windows [b,…,k], weights [k,co/g])."""
+    *kernel, cig, co = w.shape
+    xp = np.pad(x, [(0, 0), *pads, (0, 0)])
+    sizes = [(n - ((k - 1) * d + 1)) // s + 1 for n, k, d, s in zip(xp.shape[1:], kernel, dilation, stride)]
+    if min(sizes) < 1:
+        raise ValueError("the kernel is larger than the input")
     cog = co // group
     for g in range(group):
         cols = []
-        for ky in range(kh):
-            for kx in range(kw):
-                ys, xs = ky * dilation[0], kx * dilation[1]
-                cols.append(xp[:, ys:ys + (ho - 1) * stride[0] + 1:stride[0], xs:xs + (wo - 1) * stride[1] + 1:stride[1],
-                               g * cig:(g + 1) * cig])
-        yield np.concatenate(cols, axis=3), w[..., g * cog:(g + 1) * cog].reshape(kh * kw * cig, cog)
+        for tap in np.ndindex(*kernel):
+            at = [slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in zip(tap, dilation, sizes, stride)]
+            cols.append(xp[(slice(None), *at, slice(g * cig, (g + 1) * cig))])
+        yield np.concatenate(cols, axis=-1), w[..., g * cog:(g + 1) * cog].reshape(-1, cog)
 
 
-def deconv(x, w, stride, pads, opad, group, dot):
+def deconv(x, w, stride, pads, dilation, opad, group, dot):
     """Scatter form, the textbook definition: each input pixel adds its kernel to the output."""
-    b, h, wd, ci = x.shape
-    kh, kw, _, cog = w.shape
-    (pt, pb), (pl, pr) = pads
-    ho, wo = stride[0] * (h - 1) + kh - pt - pb + opad[0], stride[1] * (wd - 1) + kw - pl - pr + opad[1]
-    if ho < 1 or wo < 1:
+    *kernel, ci, cog = w.shape
+    spans = [s * (n - 1) + (k - 1) * d + 1 + o for n, k, d, s, o in zip(x.shape[1:], kernel, dilation, stride, opad)]
+    if min(n - sum(p) for n, p in zip(spans, pads)) < 1:
         raise ValueError("nothing is left of the output")
-    full = np.zeros((b, stride[0] * (h - 1) + kh + opad[0] + pt + pb, stride[1] * (wd - 1) + kw + opad[1] + pl + pr, cog * group),
-                    np.result_type(x, w))
+    full = np.zeros((x.shape[0], *spans, cog * group), np.result_type(x, w))
     cig = ci // group
     for g in range(group):
-        for ky in range(kh):
-            for kx in range(kw):
-                part = dot(x[..., g * cig:(g + 1) * cig], w[ky, kx, g * cig:(g + 1) * cig])
-                full[:, ky:ky + stride[0] * (h - 1) + 1:stride[0], kx:kx + stride[1] * (wd - 1) + 1:stride[1], g * cog:(g + 1) * cog] += part
-    return full[:, pt:pt + ho, pl:pl + wo]
+        for tap in np.ndindex(*kernel):
+            part = dot(x[..., g * cig:(g + 1) * cig], w[tap][g * cig:(g + 1) * cig])
+            at = [slice(t * d, t * d + s * (n - 1) + 1, s) for t, d, n, s in zip(tap, dilation, x.shape[1:], stride)]
+            full[(slice(None), *at, slice(g * cog, (g + 1) * cog))] += part
+    return full[(slice(None), *[slice(before, n - after) for n, (before, after) in zip(spans, pads)])]
 
 
 def products(case, x, w):
     """The sum of products of a case for operands of any numeric type."""
     dot = np.matmul
     if case["op"].startswith("TransposeConv"):
-        return deconv(x, w, case["stride"], case["pads"], case["opad"], case["group"], dot)
+        return deconv(x, w, case["stride"], case["pads"], case["dilation"], case["opad"], case["group"], dot)
     if case["op"] == "FullyConnected":
         return dot(x.reshape(-1, w.shape[1]), w.T)
     if case["op"] == "MatMul":
         return dot(np.swapaxes(x, -1, -2) if case["ta"] else x, np.swapaxes(w, -1, -2) if case["tb"] else w)
-    group = x.shape[3] if case["op"].startswith("DepthWise") else case["group"]
-    return np.concatenate([dot(a, b) for a, b in conv_terms(x, w, case["stride"], case["pads"], case["dilation"], group)], axis=3)
+    group = x.shape[-1] if case["op"].startswith("DepthWise") else case["group"]
+    return np.concatenate([dot(a, b) for a, b in conv_terms(x, w, case["stride"], case["pads"], case["dilation"], group)], axis=-1)
 
 
 # ---- random cases -----------------------------------------------------------------------------------------------------------------
@@ -115,31 +109,31 @@ def channels():
 
 
 def spatial_case(op):
-    kh, kw = int(rng.integers(1, 5)), int(rng.integers(1, 5))
-    stride = [int(rng.integers(1, 4)), int(rng.integers(1, 4))]
-    dilation = [int(pick(1, 1, 2, 3)), int(pick(1, 1, 2, 3))] if not op.startswith("Transpose") else [1, 1]
-    pads = [[int(rng.integers(0, 4)), int(rng.integers(0, 4))] for _ in range(2)]
-    h, w = size(12), size(12)
+    n = 3 if op.endswith("3d") else 2
+    transposed = op.startswith("Transpose")
+    kernel = [int(rng.integers(1, 5 if n == 2 else 4)) for _ in range(n)]
+    stride = [int(rng.integers(1, 4)) for _ in range(n)]
+    dilation = [int(pick(1, 1, 2, 3)) if not transposed or n == 3 else 1 for _ in range(n)]
+    pads = [[int(rng.integers(0, 4)), int(rng.integers(0, 4))] for _ in range(n)]
     group = 1
-    if op == "DepthWiseConv2d":
+    if op == "DepthWiseConv2d" or (op == "Conv3d" and rng.integers(5) == 0):
         ci = channels()
-        co = ci * int(pick(1, 1, 1, 2, 3))
-        wshape, caxis = (kh, kw, 1, co), 3
+        co = ci * int(pick(1, 1, 1, 2, 3, 5))
+        group = ci
+        wshape = (*kernel, 1, co)
     else:
         group = int(pick(1, 1, 1, 2, 3))
         cig, cog = channels(), channels()
-        if group == 1:
-            group = 1
         ci, co = cig * group, cog * group
-        wshape = (kh, kw, ci, cog) if op.startswith("Transpose") else (kh, kw, cig, co)
-        caxis = 3
-    c = dict(op=op, stride=stride, dilation=dilation, pads=pads, group=group, xshape=(size(3), h, w, ci), wshape=wshape, caxis=caxis, co=co,
-             nscale=wshape[3])
+        wshape = (*kernel, ci, cog) if transposed else (*kernel, cig, co)
+    big = 12 if n == 2 else 6
+    c = dict(op=op, stride=stride, dilation=dilation, pads=pads, group=group, xshape=(size(3), *[size(big) for _ in range(n)], ci),
+             wshape=wshape, caxis=n + 1, co=co, nscale=wshape[-1])
     params = {"stride": u32(stride), "pad_amount": u32(pads)}
-    if op.startswith("Transpose"):
+    if transposed:
         c["opad"] = [int(rng.integers(0, s)) for s in stride]
         params["output_padding"] = u32(c["opad"])
-    else:
+    if not transposed or n == 3:
         params["dilation"] = u32(dilation)
     if op != "DepthWiseConv2d":
         params["group"] = P(group, "u32")
@@ -183,14 +177,19 @@ def one_dimensional(c):
     return d
 
 
-def new_case():
-    op = pick("Conv2d", "Conv2d", "DepthWiseConv2d", "TransposeConv2d", "FullyConnected", "MatMul")
+OPS = ("Conv2d", "Conv2d", "DepthWiseConv2d", "TransposeConv2d", "FullyConnected", "MatMul", "Conv3d", "TransposeConv3d")
+
+
+def new_case(ops=OPS):
+    op = pick(*ops)
     while True:
         c = matrix_case(op) if op in ("FullyConnected", "MatMul") else spatial_case(op)
-        if "stride" in c and rng.integers(5) == 0:
+        if op.endswith("2d") and rng.integers(5) == 0:
             c = one_dimensional(c)
         x, w = np.zeros(c["xshape"], np.float32), np.zeros(c["wshape"], np.float32)
-        if c["xshape"] and np.prod(c["xshape"]) * np.prod(c["wshape"][:-1]) > 3e6 or np.prod(c["wshape"]) > 2e5:
+        # Depthwise kernels see one channel of x per output.
+        work = np.prod(c["xshape"]) * np.prod(c["wshape"][:-1]) / (c["group"] if "group" in c and not op.startswith("Transpose") else 1)
+        if work > 3e6 or np.prod(c["wshape"]) > 2e5:
             continue
         try:
             c["oshape"] = products(c, x, w).shape
@@ -222,6 +221,8 @@ def drop_axis(t, axis):
     t.array = np.squeeze(t.array, axis)
     t.shape = t.array.shape
     t.axis = t.axis - 1 if t.axis > axis else t.axis
+    if t.block is not None:
+        t.block = t.block[:axis] + t.block[axis + 1:]
     return t
 
 
@@ -236,9 +237,9 @@ def fixed_case():
     if c["op"] == "MatMul" and xt in ("uq16", "sq16") and rng.integers(3) == 0:
         wt = "uq16"
     ot = pick("uq8", "sq8", "uq16", "sq16")
-    bits = 4 if wt in ("sq8", "uq8") and rng.integers(6) == 0 else 0
+    bits = int(pick(2, 4)) if wt in ("sq8", "uq8") and rng.integers(5) == 0 else 0
     const = bool(rng.integers(4)) or bits or wt in ("sq4", "uq4")
-    lo, hi = FIXED[wt] if not bits else FIXED["sq4" if wt == "sq8" else "uq4"]
+    lo, hi = FIXED[wt] if not bits else (-(2**bits // 2), 2**bits // 2 - 1) if wt == "sq8" else (0, 2**bits - 1)
     zero_x = int(rng.integers(FIXED[xt][0], FIXED[xt][1] + 1))
     x = rng.integers(FIXED[xt][0], FIXED[xt][1] + 1, c["xshape"])
     w = rng.integers(lo, hi + 1, c["wshape"])
@@ -256,7 +257,7 @@ def fixed_case():
     so = np.float32(spread / (FIXED[ot][1] - FIXED[ot][0]) * 10.0 ** rng.uniform(-1, 1.5))
     zero_o = int(rng.integers(FIXED[ot][0], FIXED[ot][1] + 1))
     ins = [T(x, xt, scale=sx, offset=-zero_x)]
-    store = w & 15 if bits and wt == "sq8" and rng.integers(2) else w
+    store = w & (2**bits - 1) if bits and wt == "sq8" and rng.integers(2) else w
     if per_axis:
         ins.append(T(store.astype(np.int8) if wt == "sq8" else store, wt, scales=sw, axis=c["caxis"], bits=bits, const=const))
     else:

@@ -2,7 +2,7 @@
 """Reductions, positions of extremes, moments and running sums against docs/numerics.md section 6."""
 import numpy as np
 
-from oracle_common import F, FIXED, NUMPY, Case, Enc, b8, fixed_to_fixed, i32, lane_sum, requant, same, scaled, store, u32
+from oracle_common import F, FIXED, NUMPY, Case, Enc, ProbeError, b8, fixed_to_fixed, i32, lane_sum, requant, same, scaled, store, u32
 
 INTS = ("i8", "i16", "i32", "i64", "u8", "u32")
 
@@ -70,9 +70,8 @@ def reduce_case(c):
     want = fixed_value(op, runs, e, o) if e.fixed else int_value(op, runs) if e.dtype in INTS else store(float_value(op, e.real(runs)), o)
     try:
         got = c.run(op, [e.tensor(q)], [o.out(out)], {"axes": u32(axes), "keep_dims": b8(keep)})[0]
-    except Exception as error:
-        assert e.dtype in INTS and "expected" in str(error), error
-        return
+    except ProbeError as error:
+        return c.skip(f"{op} of {e.dtype}", error)
     if op in ("ReduceMax", "ReduceMin") and got.dtype.kind == "f":
         got, want = got + got.dtype.type(0), want + want.dtype.type(0)  # both zeros are the same maximum
     same(got, want.reshape(out), op, e, o, shape, axes)

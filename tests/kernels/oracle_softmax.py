@@ -2,7 +2,7 @@
 """Softmax, LogSoftmax and MaskedSoftmax against docs/numerics.md section 6, step by step in f32."""
 import numpy as np
 
-from oracle_common import F, FIXED, Case, Enc, f32, lane_sum, near, quantize, report, same, scaled, store, u32
+from oracle_common import F, FIXED, Case, Enc, ProbeError, f32, lane_sum, near, quantize, report, same, scaled, store, u32
 
 
 def reference(x, axis, beta, log):
@@ -51,8 +51,8 @@ def main():
         x, m = c.array(e, shape), c.array(e, mask)
         try:
             got = c.run("MaskedSoftmax", [e.tensor(x), e.tensor(m)], [o.out(shape)])[0]
-        except Exception as error:
-            assert "MaskedSoftmax" in str(error), error
+        except ProbeError as error:
+            c.skip("MaskedSoftmax", error)
             continue
         off += check(got, reference(e.real(x) + e.real(m), -1, 1.0, False), o, "MaskedSoftmax", e, o, shape, mask)
     print(f"softmax: {off} values off by one rounding of exp")

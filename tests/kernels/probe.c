@@ -23,6 +23,10 @@ struct probe_tensor {
     uint64_t bytes;
     uint32_t is_constant;     /* contents known at prepare */
     uint32_t absent;
+    uint32_t mapping, blocks_per_axis, block_scale_storage, block_scale_bits;
+    uint32_t block[MAX_RANK];
+    const void *block_scales;
+    const float *float_offsets;
 };
 
 struct probe_param {
@@ -75,7 +79,14 @@ static void fill_desc(struct tensor_desc *d, const struct probe_tensor *t)
     } else if (t->quant_kind != Q_NONE) {
         d->q.scales = t->scales;
         d->q.offsets = t->offsets;
+        d->q.float_offsets = t->float_offsets;
+        d->q.blocks_per_axis = t->blocks_per_axis;
+        d->q.block_scale_storage = (uint8_t)t->block_scale_storage;
+        d->q.block_scale_bits = (uint8_t)t->block_scale_bits;
+        d->q.block_scales = t->block_scales;
+        memcpy(d->q.block, t->block, sizeof d->q.block);
     }
+    d->q.mapping = (uint8_t)t->mapping;
 }
 
 static enum status fill_call(struct probe_run *r, struct probe_case *c)

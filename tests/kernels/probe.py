@@ -8,6 +8,7 @@
 
 A fixed-point array holds the stored integers. 4-bit types are given unpacked and packed here. Failures raise ProbeError with the library's sentence.
 """
+import atexit
 import ctypes as C
 import os
 import sys
@@ -23,7 +24,7 @@ NUMPY = {
     "sq8": np.int8, "sq16": np.int16, "sq32": np.int32, "sq4": np.int8,
     "uq8": np.uint8, "uq16": np.uint16, "uq32": np.uint32, "uq4": np.uint8, "b8": np.uint8,
 }
-Q_NONE, Q_TENSOR, Q_AXIS = 0, 1, 2
+Q_NONE, Q_TENSOR, Q_AXIS, Q_BLOCK, Q_EXPANSION, Q_VECTOR, Q_FLOAT_BLOCK = range(7)
 
 
 class ProbeError(Exception):
@@ -34,7 +35,9 @@ class _Tensor(C.Structure):
     _fields_ = [("type", C.c_uint32), ("rank", C.c_uint32), ("dims", C.c_uint32 * MAX_RANK),
                 ("quant_kind", C.c_uint32), ("bits", C.c_uint32), ("axis", C.c_int32), ("n", C.c_uint32),
                 ("scales", C.c_void_p), ("offsets", C.c_void_p), ("data", C.c_void_p), ("bytes", C.c_uint64),
-                ("is_constant", C.c_uint32), ("absent", C.c_uint32)]
+                ("is_constant", C.c_uint32), ("absent", C.c_uint32), ("mapping", C.c_uint32), ("blocks_per_axis", C.c_uint32),
+                ("block_scale_storage", C.c_uint32), ("block_scale_bits", C.c_uint32), ("block", C.c_uint32 * MAX_RANK),
+                ("block_scales", C.c_void_p), ("float_offsets", C.c_void_p)]
 
 
 class _Param(C.Structure):
@@ -52,7 +55,9 @@ class _Case(C.Structure):
 class T:
     """An operand: array of stored values, type name, encoding. scale/offset: per tensor; scales/offsets and axis: per axis."""
 
-    def __init__(self, array, dtype, scale=None, offset=0, scales=None, offsets=None, axis=-1, bits=0, const=False):
+    def __init__(self, array, dtype, scale=None, offset=0, scales=None, offsets=None, axis=-1, bits=0, const=False, mapping=0, block=None,
+                 float_offsets=None, block_scales=None):
+        """block: sizes per dimension, scales being one per block; block_scales: [scales, blocks] integers of an expansion along axis."""
         self.array = None if array is None else np.ascontiguousarray(array, dtype=NUMPY[dtype])
         self.shape = None if array is None else np.shape(array)
         self.dtype, self.bits, self.axis, self.const = dtype, bits, axis, const
@@ -60,6 +65,12 @@ class T:
         self.scales = np.atleast_1d(np.asarray(scales if scales is not None else (scale or 0), np.float32))
         o = offsets if offsets is not None else np.zeros(len(self.scales)) if scales is not None else offset
         self.offsets = np.atleast_1d(np.asarray(o, np.int32))
+        self.mapping, self.block, self.block_scales = mapping, block, block_scales
+        self.float_offsets = None if float_offsets is None else np.asarray(float_offsets, np.float32)
+        if block is not None:
+            self.kind = Q_BLOCK if float_offsets is None else Q_FLOAT_BLOCK
+        if block_scales is not None:
+            self.kind = Q_EXPANSION
 
 
 class O(T):
@@ -119,8 +130,15 @@ class Probe:
         self.types = {n: self.lib.probe_dtype(n.encode()) for n in NUMPY}
         self.isa = self.lib.probe_isa()
         self.kernel = ""
+        self.ran = set()  # (operator, input types, output types, parameters, kernel) of every case that ran, for ops_doc.py
+        if os.environ.get("OPENQNN_OPS_LOG"):
+            atexit.register(self._write_log)
 
     GUARD = 64
+
+    def _write_log(self):
+        with open(os.environ["OPENQNN_OPS_LOG"], "a") as f:
+            f.writelines("\t".join(row) + "\n" for row in sorted(self.ran))
 
     def _tensor(self, t, keep, writable):
         c = _Tensor()
@@ -133,6 +151,14 @@ class Probe:
             c.dims[i] = d
         c.quant_kind, c.bits, c.axis, c.n = t.kind, t.bits, t.axis, len(t.scales)
         c.scales, c.offsets = t.scales.ctypes.data, t.offsets.ctypes.data
+        c.mapping = t.mapping
+        if t.block is not None:
+            c.block[:len(t.block)] = t.block
+        if t.float_offsets is not None:
+            c.float_offsets = t.float_offsets.ctypes.data
+        if t.block_scales is not None:
+            c.block_scales, c.blocks_per_axis = t.block_scales.ctypes.data, t.block_scales.shape[1]
+            c.block_scale_storage = c.block_scale_bits = 8 * t.block_scales.itemsize
         raw = _pack4(t.array) if t.dtype in ("sq4", "uq4") else t.array
         raw = np.frombuffer(raw.tobytes(), np.uint8)
         buf = np.full(len(raw) + 2 * self.GUARD + 64, 0x5c, np.uint8)
@@ -162,6 +188,8 @@ class Probe:
         self.kernel = c.kernel.decode()
         if status:
             raise ProbeError(c.text.decode())
+        types = [" ".join(t.dtype if t is not None else "-" for t in side) for side in (ins, outs)]
+        self.ran.add((op, *types, " ".join(params or {}), self.kernel))
         result = []
         for buf, start, n, t in kin + kout:
             assert (buf[:start] == 0x5c).all() and (buf[start + n:] == 0x5c).all(), f"{self.kernel}: wrote outside of a tensor"

@@ -62,7 +62,7 @@ static bool is_int(enum dtype t)
 /* q + offset of every value the tensor can hold is exact in f32 */
 static bool small(const struct codec *c)
 {
-    return c->lo + c->offset >= -(1 << 24) && c->hi + c->offset <= 1 << 24 && !c->scales && !c->bits;
+    return c->lo + c->offset >= -(1 << 24) && c->hi + c->offset <= 1 << 24 && !c->scales;
 }
 
 /* Section 4: Add, Subtract and Multiply of fixed-point tensors fold the scales into one or two multipliers. */

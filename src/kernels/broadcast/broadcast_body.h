@@ -240,6 +240,8 @@ static void run_int(const struct kernel_call *call, const struct broadcast_args 
         view_next_i64(&wx, a->in[0].type, call->data[0], n, x);
         view_next_i64(&wy, a->in[1].type, call->data[1], n, y);
         if (a->mode == BIN_MODE_WIDE) {
+            span_narrow(&a->in[0], x, n);
+            span_narrow(&a->in[1], y, n);
             multiply_wide(a, x, y, r, n);
             K(span_store)(&a->out, out, (int64_t)at, 1, n, r);
             continue;

@@ -3,7 +3,7 @@
  *
  *     out[row, c] = end(bias[c] + sum over k of x[row, k] * w[k, c])
  *
- * A row is an output pixel (or a matrix row); k runs over kernel height, kernel width, input channel. A slice is what shares no weights
+ * A row is an output pixel (or a matrix row); k runs over kernel depth, height, width, input channel. A slice is what shares no weights
  * with its neighbours: a group of a convolution, a batch of a MatMul. A chunk is up to 64 output channels of one slice. The driver
  * (conv_drive.c) walks rows and chunks, gathers up to CONV_ROWS rows of x at a time into the workspace, in the form that an instruction
  * set wants, and calls the engine's block function for each chunk.
@@ -13,13 +13,16 @@
  *           class   element  kg      k is padded with zero weights to a multiple of kg, channels to a multiple of 16.
  *           Q8      s8       4       TransposeConv pads each tap's channels to kg, so any subset of taps can be addressed.
  *           Q16     s8       2       Stored is w + shift, so that it fits the element; what is left of the encoding's offset is
- *           Q16W16  s16      2       in the channel record. 4-bit weights are widened.
+ *           Q16W16  s16      2       in the channel record. 4-bit weights are widened. Weights with block scales or a mapping are
+ *                                    stored as the effective integers of docs/numerics.md section 3, in the class that holds them.
  *           F32     f32      1
  *           F16     f16      1       Depthwise: [tap][channel], channels padded to a multiple of 16, elements as above.
  *   aux[1]  struct conv_head, then arrays over N = slices * padded channels:
- *           float m[N]        multiplier m_c of docs/numerics.md section 3; float classes: the bias, -0 where there is none
+ *           float m[n_m][N]   multiplier m_c of docs/numerics.md section 3; float classes: the bias, -0 where there is none.
+ *                             Block encodings: a row per run of k, then a row per run for its offsets (float blocks), then the bias.
  *           int64_t b[N]      bias in units of the accumulator
- *           int64_t wsum[n_sums][N]   sums of stored weights over all k; TransposeConv: over the channels of one tap, a row per tap */
+ *           int64_t wsum[n_sums][N]   sums of stored weights over all k; TransposeConv: over the channels of one tap, a row per tap;
+ *                             block encodings: over a run, a row per run */
 #ifndef KERNELS_CONV_CONV_H
 #define KERNELS_CONV_CONV_H
 
@@ -53,7 +56,7 @@ struct conv_head {
 struct conv_args {
     enum conv_class cls;
     enum conv_kind kind;
-    struct conv_axis y, x;
+    struct conv_axis z, y, x;       /* depth, height, width; those that an operator does not have are 1 */
     uint32_t batch, n_in;
     uint32_t ci, co;                /* channels of an input and an output pixel */
     uint32_t slices, cig, cog;      /* per slice: input channels of a tap, output channels */
@@ -62,6 +65,7 @@ struct conv_args {
     uint32_t kg, kpad;              /* group size; k of all taps, padded */
     uint32_t wsize;                 /* bytes of a stored weight */
     uint32_t n_sums;                /* rows of wsum */
+    uint32_t n_m;                   /* rows of m */
     uint32_t multiplier;            /* depthwise: outputs per input channel */
 
     /* Matrices: element strides of x, and how slices map to matrices. */
@@ -76,6 +80,14 @@ struct conv_args {
     enum dtype x_type, w_type, b_type, out_type;
     struct quant wq, bq;            /* arrays belong to the descriptors */
     unsigned w_bits;
+    uint32_t w_dims[MAX_RANK];      /* of the weights as the client has them, and which of them is the input channel */
+    uint64_t w_strides[MAX_RANK];
+    uint32_t w_rank, w_dim_in;
+    bool effective;                 /* stored are effective integers (conv_weight.c) */
+    bool dequantized;               /* fixed-point weights of a float operator: stored as f32 */
+    bool blocks;                    /* the sum is made of runs of k, each with a multiplier of its own: Q_BLOCK, Q_FLOAT_BLOCK */
+    uint32_t run, n_runs;           /* blocks: input channels of a run; runs of all taps */
+    int64_t w_max;                  /* no stored weight is larger in magnitude */
     int32_t w_shift, w_offset;      /* stored = w + shift; w + encoding's offset = stored + w_offset */
     int32_t x_offset, out_offset;
     double x_scale, out_scale;
@@ -99,9 +111,9 @@ struct conv_args {
 /* Weights of one chunk and what belongs to its channels. */
 struct conv_chunk {
     const void *w;           /* first block; further blocks follow at kpad * 16 * wsize */
-    const float *m;
+    const float *m;          /* first row; rows are m_stride apart */
     const int64_t *b, *wsum; /* wsum: first row; rows are sum_stride apart */
-    uint64_t sum_stride;
+    uint64_t m_stride, sum_stride;
     uint32_t slice, c0, n;   /* channels c0 … c0 + n of the slice */
     bool plain;              /* the fast end is exact: 32-bit sums with bias cannot overflow, multipliers are finite, offset small */
 };
@@ -118,7 +130,7 @@ struct conv_panel {
     const void *x[CONV_ROWS];
     uint64_t out[CONV_ROWS];    /* element offset of channel 0 of the slice */
     int64_t xsum[CONV_ROWS];    /* sum of x + x_offset; only where w_offset is not 0 */
-    uint32_t n_at[CONV_ROWS], y_at[CONV_ROWS], x_at[CONV_ROWS];
+    uint32_t plane_at[CONV_ROWS], y_at[CONV_ROWS], x_at[CONV_ROWS]; /* plane: batch * output depth + depth */
 };
 
 /* What an instruction set brings. Rows are in its own form: `load` converts, `pad` writes what stands for real zero. */
@@ -126,6 +138,8 @@ struct conv_engine {
     uint32_t elem;                                  /* bytes of a gathered element */
     bool (*in_place)(const struct conv_args *a);    /* rows of x need no conversion (asked only when a->direct) */
     void (*load)(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride);
+    /* Some runs of n elements, from_step elements of x apart, one after another; NULL: load does it. */
+    void (*load_lines)(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step);
     void (*pad)(const struct conv_args *a, void *dst, uint32_t n);
     int64_t (*sum)(const struct conv_args *a, const void *row, uint32_t n);
     void (*block)(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out);
@@ -134,8 +148,17 @@ struct conv_engine {
 /* conv_drive.c */
 void conv_run(const struct kernel_call *call, struct range tile, const struct conv_engine *e);
 
+/* conv_shape.c: geometry. */
+enum status conv_shape(const struct op_call *c, struct conv_args *a);
 /* conv_bind.c: args from a call, without choosing variants. */
 enum status conv_describe(const struct op_call *c, struct conv_args *a);
+
+/* conv_weight.c: what the encoding of the weights means for how they are stored. */
+enum status conv_weight_describe(const struct op_call *c, struct conv_args *a);
+int64_t conv_weight(const struct conv_args *a, const void *w, uint64_t at);     /* the stored integer of element `at` */
+float conv_weight_real(const struct conv_args *a, const void *w, uint64_t at);  /* its real value */
+double conv_weight_scale(const struct conv_args *a, uint64_t at);               /* worth of one step of the stored integer */
+double conv_weight_real_offset(const struct conv_args *a, uint64_t at);         /* Q_FLOAT_BLOCK: what is added to every weight */
 
 /* conv_aux.c */
 enum status conv_aux(const struct op_call *c, struct kernel_aux *ret);
@@ -147,7 +170,7 @@ void conv_pack(const struct conv_args *a, const void *w, uint32_t slice, uint32_
 struct conv_record {
     float *m;
     int64_t *b, *wsum;
-    uint64_t sum_stride;
+    uint64_t m_stride, sum_stride;
     int64_t bound;           /* largest sum of products without bias */
     bool plain;
 };
@@ -157,19 +180,30 @@ void conv_record_fill(const struct conv_args *a, const void *packed, const void 
 void conv_pack_depthwise(const struct conv_args *a, const void *w, void *dst);
 
 /* The sections of a record over n channels. */
+static inline uint64_t conv_m_stride(uint64_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
 static inline const float *conv_m(const struct conv_head *h)
 {
     return (const float *)(h + 1);
 }
 
-static inline const int64_t *conv_b(const struct conv_head *h, uint64_t n)
+static inline const int64_t *conv_b(const struct conv_args *a, const struct conv_head *h, uint64_t n)
 {
-    return (const int64_t *)(conv_m(h) + (n + 15) / 16 * 16);
+    return (const int64_t *)(conv_m(h) + a->n_m * conv_m_stride(n));
 }
 
-static inline const int64_t *conv_wsum(const struct conv_head *h, uint64_t n)
+static inline const int64_t *conv_wsum(const struct conv_args *a, const struct conv_head *h, uint64_t n)
 {
-    return conv_b(h, n) + n;
+    return conv_b(a, h, n) + n;
+}
+
+/* Element of the plain weights: tap, input and output channel of a slice. */
+static inline uint64_t conv_weight_at(const struct conv_args *a, uint32_t slice, uint32_t tap, uint32_t in, uint32_t out)
+{
+    return slice * a->w_slice + tap * a->w_tap + in * a->w_in + out * a->w_out;
 }
 
 static inline uint64_t conv_block_bytes(const struct conv_args *a)

@@ -70,26 +70,27 @@ static bool copies(const struct conv_args *a)
     return a->taps == 1 && a->w_in == 1 && as_stored && (group == 4 || group == 2);
 }
 
-/* 4-bit types, and narrower values in wider types. */
-static int64_t weight_at(const struct conv_args *a, const void *w, uint64_t at)
+/* Store the weight of element `at`, whatever its encoding is. */
+static inline void pack_one(const struct conv_args *a, const void *w, uint64_t at, void *dst, uint64_t to)
 {
-    return ku_narrow(ku_load_int(w, a->w_type, at), a->w_bits, dtype_is_signed(a->w_type)) + a->w_shift;
+    if (a->wsize == 4)
+        ((float *)dst)[to] = conv_weight_real(a, w, at);
+    else if (a->wsize == 2)
+        ((int16_t *)dst)[to] = (int16_t)conv_weight(a, w, at);
+    else
+        ((int8_t *)dst)[to] = (int8_t)conv_weight(a, w, at);
 }
 
-static void pack_narrow(const struct pack_block *p)
+/* 4-bit types, narrower values in wider types, and everything that is more than q + shift. */
+static void pack_any(const struct pack_block *p)
 {
     const struct conv_args *a = p->a;
     for (uint32_t tap = 0; tap < a->taps; tap++)
         for (uint32_t i = 0; i < a->cig; i++) {
             uint32_t k = tap * a->tap_stride + i;
             uint64_t from = p->first + tap * a->w_tap + i * a->w_in, to = (uint64_t)(k / a->kg) * CONV_BLOCK * a->kg + k % a->kg;
-            for (uint32_t c = 0; c < p->n; c++) {
-                int64_t v = weight_at(a, p->src, from + c * a->w_out);
-                if (a->wsize == 1)
-                    ((int8_t *)p->dst)[to + c * a->kg] = (int8_t)v;
-                else
-                    ((int16_t *)p->dst)[to + c * a->kg] = (int16_t)v;
-            }
+            for (uint32_t c = 0; c < p->n; c++)
+                pack_one(a, p->src, from + c * a->w_out, p->dst, to + c * a->kg);
         }
 }
 
@@ -99,15 +100,15 @@ static void (*const pack_of_type[DT_COUNT])(const struct pack_block *) = {
 
 void conv_pack(const struct conv_args *a, const void *w, uint32_t slice, uint32_t c0, uint32_t n, void *dst)
 {
-    bool narrow = dtype_is_fixed(a->w_type) && a->w_bits < (a->wsize == 1 ? 8u : 16u);
+    bool any = dtype_is_fixed(a->w_type) && (a->effective || a->w_bits < (a->wsize == 1 ? 8u : 16u));
     uint64_t bytes = conv_block_bytes(a);
     for (uint32_t c = 0; c < n; c += CONV_BLOCK) {
         struct pack_block p = { a, w, slice * a->w_slice + (c0 + c) * a->w_out, n - c < CONV_BLOCK ? n - c : CONV_BLOCK,
                                 (char *)dst + c / CONV_BLOCK * bytes };
         if (p.n < CONV_BLOCK || a->kpad != a->taps * a->cig)
             memset(p.dst, 0, bytes);
-        if (narrow)
-            pack_narrow(&p);
+        if (any)
+            pack_any(&p);
         else if (copies(a))
             pack_copied(&p);
         else
@@ -125,24 +126,12 @@ void conv_pack_depthwise(const struct conv_args *a, const void *w, void *dst)
             memcpy(to, (const char *)w + from * a->wsize, (size_t)a->cog * a->wsize);
             continue;
         }
-        for (uint32_t c = 0; c < a->cog; c++) {
-            int64_t v = weight_at(a, w, from + c);
-            if (a->wsize == 1)
-                ((int8_t *)to)[c] = (int8_t)v;
-            else
-                ((int16_t *)to)[c] = (int16_t)v;
-        }
+        for (uint32_t c = 0; c < a->cog; c++)
+            pack_one(a, w, from + c, to, c);
     }
 }
 
 /* ---- channel records -------------------------------------------------------------------------------------------- */
-
-/* TransposeConv has scales either per group or for all output channels; others have one entry per output channel. */
-static double weight_scale(const struct conv_args *a, uint32_t slice, uint32_t c)
-{
-    uint32_t all = a->kind == CONV_MATRIX ? c : slice * a->cog + c;
-    return quant_scale(&a->wq, a->wq.n > a->cog ? all : c);
-}
 
 static int64_t saturate32(double v)
 {
@@ -188,12 +177,18 @@ static int64_t bias_fixed(const struct conv_args *a, const void *bias, uint32_t 
 SUM_LOOP(s8, int8_t)
 SUM_LOOP(s16, int16_t)
 
+/* k of one row of wsum. */
+static uint32_t sum_length(const struct conv_args *a)
+{
+    return a->blocks ? a->run : a->kind == CONV_TRANSPOSED ? a->tap_stride : a->kpad;
+}
+
 /* One block: rows of wsum, and the largest sum of products that these weights can give. */
 static int64_t block_sums(const struct conv_args *a, const void *block, uint32_t n, struct conv_record *r, uint32_t c0)
 {
     int64_t x_lo = dtype_min(a->x_type) + a->x_offset, x_hi = dtype_max(a->x_type) + a->x_offset;
     int64_t x_max = -x_lo > x_hi ? -x_lo : x_hi, magnitude[CONV_BLOCK] = { 0 }, largest = 0;
-    uint32_t groups = (a->kind == CONV_TRANSPOSED ? a->tap_stride : a->kpad) / a->kg;
+    uint32_t groups = sum_length(a) / a->kg;
     for (uint32_t t = 0; t < a->n_sums; t++) {
         int64_t sum[CONV_BLOCK] = { 0 };
         const char *w = (const char *)block + (uint64_t)t * groups * CONV_BLOCK * a->kg * a->wsize;
@@ -218,30 +213,69 @@ static int64_t all_sums(const struct conv_args *a, const void *packed, uint32_t 
     return largest;
 }
 
+/* Multipliers of runs, and the bias in steps of the output. */
+static void fill_runs(const struct conv_args *a, const void *bias, uint32_t slice, uint32_t c0, uint32_t n, struct conv_record *r)
+{
+    const uint32_t per_tap = a->cig / a->run;
+    const bool offsets = a->n_m > a->n_runs + 1;
+    /* Far from where sums of runs could become infinite. */
+    const float limit = 0x1p40f;
+    for (uint32_t run = 0; run < a->n_runs; run++)
+        for (uint32_t c = 0; c < n; c++) {
+            uint64_t at = conv_weight_at(a, slice, run / per_tap, run % per_tap * a->run, c0 + c);
+            float m = (float)(a->x_scale * conv_weight_scale(a, at) / a->out_scale);
+            float o = offsets ? (float)(a->x_scale * conv_weight_real_offset(a, at) / a->out_scale) : 0.0f;
+            r->m[run * r->m_stride + c] = m;
+            if (offsets)
+                r->m[(a->n_runs + run) * r->m_stride + c] = o;
+            r->plain = r->plain && fabsf(m) < limit && fabsf(o) < limit;
+        }
+    for (uint32_t c = 0; c < n; c++) {
+        uint32_t at = a->kind == CONV_MATRIX ? c0 + c : slice * a->cog + c0 + c;
+        double real = !a->has_bias ? -0.0 : dtype_is_float(a->b_type) ? (double)ku_load_real(bias, a->b_type, at, 0, 0)
+                    : (double)quant_scale(&a->bq, at) * (double)(ku_load_int(bias, a->b_type, at) + quant_offset(&a->bq, at));
+        float b = (float)(real / a->out_scale);
+        r->m[(a->n_m - 1) * r->m_stride + c] = b;
+        r->plain = r->plain && fabsf(b) < limit;
+    }
+}
+
+/* Half of what the engines' sums hold: 32 bits, or the 51 bits that become a double exactly. */
+static int64_t half_range(const struct conv_args *a)
+{
+    return (int64_t)1 << (a->cls == CONV_Q8 || (a->kind == CONV_DEPTHWISE && a->wsize == 1) ? 30 : 50);
+}
+
 void conv_record_fill(const struct conv_args *a, const void *packed, const void *bias, uint32_t slice, uint32_t c0, uint32_t n,
                       struct conv_record *r)
 {
-    /* Half of what the engines' sums hold: 32 bits, or the 51 bits that become a double exactly. */
-    const int64_t half_range = (int64_t)1 << (a->kind == CONV_DEPTHWISE || a->cls == CONV_Q8 ? 30 : 50);
+    const int64_t half = half_range(a);
     bool is_float = a->cls == CONV_F32 || a->cls == CONV_F16;
     r->plain = a->out_offset > -(1 << 22) && a->out_offset < 1 << 22;
-    r->bound = is_float ? 0 : a->kind == CONV_DEPTHWISE ? a->bound : all_sums(a, packed, n, r);
+    /* Runs that are no whole groups are computed by the reference alone, which needs no sums. */
+    bool sums = !is_float && a->kind != CONV_DEPTHWISE && (!a->blocks || a->run % a->kg == 0);
+    r->bound = sums ? all_sums(a, packed, n, r) : is_float ? 0 : a->bound;
+    if (a->blocks) {
+        r->bound = a->bound;
+        fill_runs(a, bias, slice, c0, n, r);
+        return;
+    }
     for (uint32_t c = 0; c < n; c++) {
         uint32_t at = a->kind == CONV_MATRIX ? c0 + c : slice * a->cog + c0 + c;
         if (is_float) {
             r->m[c] = a->has_bias ? ku_load_real(bias, a->b_type, at, 0, 0) : -0.0f;
             continue;
         }
-        double unit = a->x_scale * weight_scale(a, slice, c0 + c);
+        double unit = a->x_scale * conv_weight_scale(a, conv_weight_at(a, slice, 0, 0, c0 + c));
         r->m[c] = (float)(unit / a->out_scale);
         r->b[c] = a->has_bias ? bias_fixed(a, bias, at, unit) : 0;
-        r->plain = r->plain && isfinite(r->m[c]) && r->bound < half_range && r->b[c] < half_range && r->b[c] > -half_range;
+        r->plain = r->plain && isfinite(r->m[c]) && r->bound < half && r->b[c] < half && r->b[c] > -half;
     }
 }
 
 uint64_t conv_record_bytes(const struct conv_args *a, uint64_t channels)
 {
-    return sizeof(struct conv_head) + (channels + 15) / 16 * 16 * sizeof(float) + channels * (1 + a->n_sums) * sizeof(int64_t);
+    return sizeof(struct conv_head) + a->n_m * conv_m_stride(channels) * sizeof(float) + channels * (1 + a->n_sums) * sizeof(int64_t);
 }
 
 /* ---- at prepare ------------------------------------------------------------------------------------------------- */
@@ -291,7 +325,8 @@ static enum status fill_records(const struct conv_args *a, const struct op_call 
                 conv_pack_depthwise(a, c->in_data[1], packed);
             else
                 conv_pack(a, c->in_data[1], s, c0, some, packed);
-            struct conv_record r = { (float *)conv_m(h) + at, (int64_t *)conv_b(h, n) + at, (int64_t *)conv_wsum(h, n) + at, n, 0, false };
+            struct conv_record r = { (float *)conv_m(h) + at, (int64_t *)conv_b(a, h, n) + at, (int64_t *)conv_wsum(a, h, n) + at,
+                                     conv_m_stride(n), n, 0, false };
             conv_record_fill(a, packed, a->has_bias ? c->in_data[2] : NULL, s, c0, some, &r);
             h->bound = r.bound > h->bound ? r.bound : h->bound;
             h->plain = h->plain && r.plain;

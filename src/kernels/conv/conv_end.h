@@ -6,14 +6,20 @@
 #include "kernels/conv/conv.h"
 #include "kernels/kernel_util.h"
 
-/* acc: the sum with bias, exact. */
-static inline void conv_store_fixed(const struct conv_args *a, void *out, uint64_t at, int64_t acc, float m)
+/* v: the result in steps of the output, before rounding. */
+static inline void conv_store_steps(const struct conv_args *a, void *out, uint64_t at, float v)
 {
-    int64_t q = ku_requant(acc, m, a->out_offset, a->q_lo, a->q_hi);
+    int64_t q = ku_clamp(ku_sub(ku_rne(v), a->out_offset), a->q_lo, a->q_hi);
     if (dtype_bits(a->out_type) == 8)
         ((uint8_t *)out)[at] = (uint8_t)q;
     else
         ((uint16_t *)out)[at] = (uint16_t)q;
+}
+
+/* acc: the sum with bias, exact. */
+static inline void conv_store_fixed(const struct conv_args *a, void *out, uint64_t at, int64_t acc, float m)
+{
+    conv_store_steps(a, out, at, (float)acc * m);
 }
 
 /* acc: the sum without bias. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 16-bit products with vectors of any length; include vec_<isa>.h first.
  *
- * Rows are gathered as signed 16 bits (unsigned ones moved down by 32768), and pairs of products are added in 32 bits for as many k as
+ * Rows are gathered as signed 16 bits (conv_q16_rows.h), and pairs of products are added in 32 bits for as many k as
  * cannot overflow, then moved to 64-bit sums.
  *   8-bit weights    |x| <= 2^15, |w| <= 2^7:  508 products stay below 2^31
  *   16-bit weights   x = 256 * high + low, each part multiplied on its own: |part| <= 2^8, |w| <= 2^15: 252 products stay below 2^31.
@@ -9,60 +9,10 @@
 #include <string.h>
 
 #include "kernels/conv/conv_end.h"
+#include "kernels/conv/conv_q16_rows.h"
+#include "kernels/conv/conv_wide_end.h"
 
 enum { Q16_K8 = 508, Q16_K16 = 252, Q16_MR = 4, Q16_NR = 2, Q16_WIDTH = Q16_NR * VEC_LANES };
-
-static int64_t left_over(const struct conv_args *a)
-{
-    return a->x_type == DT_UQ16 ? (int64_t)a->x_offset + 32768 : a->x_offset;
-}
-
-static bool in_place(const struct conv_args *a)
-{
-    return a->cls == CONV_Q16 && a->x_type == DT_SQ16 && a->cig % 2 == 0;
-}
-
-static void load_row(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
-{
-    int16_t *d = dst;
-    const uint16_t *s = src, flip = a->x_type == DT_UQ16 ? 0x8000 : 0;
-    if (a->cls == CONV_Q16 && stride == 1) {
-        for (uint32_t i = 0; i < n; i++)
-            d[i] = (int16_t)(s[i] ^ flip);
-    } else if (a->cls == CONV_Q16) {
-        for (uint32_t i = 0; i < n; i++)
-            d[i] = (int16_t)(s[i * stride] ^ flip);
-    } else {
-        for (uint32_t i = 0; i < n; i++) {
-            int16_t v = (int16_t)(s[i * stride] ^ flip);
-            d[i] = (int16_t)(v >> 8);
-            d[i + a->kpad] = (int16_t)(v & 255);
-        }
-    }
-}
-
-static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
-{
-    int16_t *d = dst, zero = (int16_t)-left_over(a);
-    for (uint32_t i = 0; i < n; i++) {
-        d[i] = a->cls == CONV_Q16 ? zero : (int16_t)(zero >> 8);
-        if (a->cls != CONV_Q16)
-            d[i + a->kpad] = (int16_t)(zero & 255);
-    }
-}
-
-static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
-{
-    const int16_t *x = row;
-    int64_t sum = 0;
-    if (a->cls == CONV_Q16)
-        for (uint32_t i = 0; i < n; i++)
-            sum += x[i];
-    else
-        for (uint32_t i = 0; i < n; i++)
-            sum += 256 * (int32_t)x[i] + x[i + a->kpad];
-    return sum + (int64_t)n * left_over(a);
-}
 
 struct tile {
     const struct conv_args *a;
@@ -148,28 +98,6 @@ static inline __attribute__((always_inline)) void tile_part(const struct tile *t
         }
 }
 
-/* The end for sums below 2^51: adding 1.5 * 2^52 makes a double of an integer, exactly, in any vector width; then one rounding to f32. */
-static void end_plain(const struct conv_args *a, const int64_t *sum, const float *m, uint32_t n, void *out, uint64_t to)
-{
-    float lo = (float)(a->q_lo + a->out_offset), hi = (float)(a->q_hi + a->out_offset);
-    int32_t q[Q16_WIDTH];
-    for (uint32_t i = 0; i < n; i++) {
-        int64_t bits = sum[i] + 0x4338000000000000;
-        double d;
-        memcpy(&d, &bits, 8);
-        float v = (float)(d - 0x1.8p52) * m[i];
-        v = v < lo ? lo : v;
-        v = v > hi ? hi : v;
-        q[i] = (int32_t)((v + 12582912.0f) - 12582912.0f) - a->out_offset;
-    }
-    if (dtype_bits(a->out_type) == 8)
-        for (uint32_t i = 0; i < n; i++)
-            ((uint8_t *)out)[to + i] = (uint8_t)q[i];
-    else
-        for (uint32_t i = 0; i < n; i++)
-            ((uint16_t *)out)[to + i] = (uint16_t)q[i];
-}
-
 static void tile_end(const struct tile *t, uint32_t mr, int64_t sum[Q16_MR][Q16_WIDTH])
 {
     const struct conv_args *a = t->a;
@@ -181,7 +109,7 @@ static void tile_end(const struct tile *t, uint32_t mr, int64_t sum[Q16_MR][Q16_
         for (uint32_t i = 0; i < n; i++)
             sum[r][i] += t->fold[t->at + i] + row;
         if (c->plain)
-            end_plain(a, sum[r], c->m + t->at, n, t->out, to);
+            wide_end_store(a, sum[r], c->m + t->at, n, t->out, to);
         else
             for (uint32_t i = 0; i < n; i++)
                 conv_store_fixed(a, t->out, to + i, sum[r][i], c->m[t->at + i]);
@@ -232,4 +160,4 @@ static void block_run(const struct conv_args *a, const struct conv_panel *p, con
     }
 }
 
-static const struct conv_engine engine = { 2, in_place, load_row, pad_row, sum_row, block_run };
+static const struct conv_engine engine = { 2, in_place, load_row, NULL, pad_row, sum_row, block_run };

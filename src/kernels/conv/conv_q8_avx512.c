@@ -36,6 +36,21 @@ static void load_row(const struct conv_args *a, void *dst, const void *src, uint
         _mm512_mask_storeu_epi8(d, m, _mm512_xor_si512(_mm512_maskz_loadu_epi8(m, s), f));
 }
 
+static void load_lines(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step)
+{
+    char *d = dst;
+    const char *s = src;
+    if (n > 64) {
+        for (uint32_t i = 0; i < lines; i++, d += n, s += from_step)
+            load_row(a, d, s, n, 1);
+        return;
+    }
+    __m512i f = _mm512_set1_epi8((char)(a->x_type == DT_UQ8 ? 0 : 0x80));
+    __mmask64 m = ~(__mmask64)0 >> (64 - n);
+    for (uint32_t i = 0; i < lines; i++, d += n, s += from_step)
+        _mm512_mask_storeu_epi8(d, m, _mm512_xor_si512(_mm512_maskz_loadu_epi8(m, s), f));
+}
+
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
 {
     memset(dst, (uint8_t)-left_over(a), n);
@@ -120,7 +135,7 @@ static void block_run(const struct conv_args *a, const struct conv_panel *p, con
             tiles[(c->n - 1) / CONV_BLOCK][m](&t);
 }
 
-static const struct conv_engine engine = { 1, in_place, load_row, pad_row, sum_row, block_run };
+static const struct conv_engine engine = { 1, in_place, load_row, load_lines, pad_row, sum_row, block_run };
 
 kernel_fn conv_q8_avx512;
 

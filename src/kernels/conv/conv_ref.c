@@ -100,6 +100,47 @@ static void block_fixed(const struct conv_args *a, const struct conv_panel *p, c
     }
 }
 
+/* Sum of one run for channel c of a block: k elements of x and of packed weights. */
+static int64_t dot_run(const struct conv_args *a, const int32_t *x, const void *block, uint32_t k, uint32_t c)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < a->run; i++) {
+        uint64_t at = (uint64_t)((k + i) / a->kg) * CONV_BLOCK * a->kg + c * a->kg + (k + i) % a->kg;
+        sum += (int64_t)x[i] * (a->wsize == 1 ? ((const int8_t *)block)[at] : ((const int16_t *)block)[at]);
+    }
+    return sum;
+}
+
+/* One row, channel `at` of the chunk: runs in ascending order, each with its multiplier. */
+static float sum_runs(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, uint32_t row, uint32_t at)
+{
+    const char *block = (const char *)c->w + at / CONV_BLOCK * conv_block_bytes(a);
+    const int32_t *x = p->x[row];
+    const bool offsets = a->n_m > a->n_runs + 1;
+    float acc = 0.0f;
+    for (uint32_t s = 0; s < p->n_seg; x += p->seg[s].n, s++)
+        for (uint32_t i = 0; i < p->seg[s].n;) {
+            uint32_t k = p->seg[s].k + i, tap = k / a->tap_stride, channel = k % a->tap_stride;
+            if (tap >= a->taps || channel >= a->cig) { /* behind the channels of a tap, or behind all taps */
+                i += tap >= a->taps ? p->seg[s].n - i : a->tap_stride - channel;
+                continue;
+            }
+            uint64_t run = (uint64_t)tap * (a->cig / a->run) + channel / a->run;
+            acc = fmaf((float)dot_run(a, x + i, block, k, at % CONV_BLOCK), c->m[run * c->m_stride + at], acc);
+            if (offsets)
+                acc = fmaf((float)sum_fixed(a, x + i, a->run), c->m[(a->n_runs + run) * c->m_stride + at], acc);
+            i += a->run;
+        }
+    return acc + c->m[(a->n_m - 1) * c->m_stride + at];
+}
+
+static void block_runs(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+{
+    for (uint32_t r = 0; r < p->rows; r++)
+        for (uint32_t at = 0; at < c->n; at++)
+            conv_store_steps(a, out, p->out[r] + c->c0 + at, sum_runs(a, p, c, r, at));
+}
+
 /* Weights as f32, 16 channels of one k. */
 static void float_weights(const struct conv_args *a, const void *block, uint64_t k, float w[CONV_BLOCK])
 {
@@ -148,8 +189,9 @@ static void block_float(const struct conv_args *a, const struct conv_panel *p, c
 
 /* ---- entries ---------------------------------------------------------------------------------------------------- */
 
-static const struct conv_engine fixed_engine = { 4, never_in_place, load_fixed, pad_zero, sum_fixed, block_fixed };
-static const struct conv_engine float_engine = { 4, never_in_place, load_float, pad_zero, NULL, block_float };
+static const struct conv_engine fixed_engine = { 4, never_in_place, load_fixed, NULL, pad_zero, sum_fixed, block_fixed };
+static const struct conv_engine runs_engine = { 4, never_in_place, load_fixed, NULL, pad_zero, sum_fixed, block_runs };
+static const struct conv_engine float_engine = { 4, never_in_place, load_float, NULL, pad_zero, NULL, block_float };
 
 #define ENTRY(name, engine)                                           \
     kernel_fn name;                                                   \
@@ -161,5 +203,7 @@ static const struct conv_engine float_engine = { 4, never_in_place, load_float, 
 ENTRY(conv_q8_ref, fixed_engine)
 ENTRY(conv_q16_ref, fixed_engine)
 ENTRY(conv_q16w16_ref, fixed_engine)
+ENTRY(conv_blocks_ref, runs_engine)
+ENTRY(conv_blocks_w16_ref, runs_engine)
 ENTRY(conv_f32_ref, float_engine)
 ENTRY(conv_f16_ref, float_engine)

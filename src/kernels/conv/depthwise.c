@@ -18,23 +18,38 @@ static struct valid valid_taps(const struct conv_axis *v, uint32_t o)
     return first < end ? (struct valid){ (uint32_t)first, (uint32_t)(end - first) } : (struct valid){ 0, 0 };
 }
 
-static void run_line(struct dw_run *r, const char *image, uint32_t line, dw_fn *fn)
+/* Columns [x0, x1) of a line use the same taps. */
+static uint32_t same_columns(const struct conv_args *a, uint32_t x0, struct valid v)
+{
+    uint32_t x1 = x0 + 1;
+    for (; x1 < a->x.out; x1++) {
+        struct valid next = valid_taps(&a->x, x1);
+        if (next.first != v.first || next.n != v.n)
+            break;
+    }
+    return x1;
+}
+
+static int64_t first_at(const struct conv_axis *v, uint32_t o, struct valid t)
+{
+    return (int64_t)o * v->stride - v->pad + (int64_t)t.first * v->dilation;
+}
+
+/* `line` counts all output lines of all planes and images. */
+static void run_line(struct dw_run *r, const char *input, uint32_t line, dw_fn *fn)
 {
     const struct conv_args *a = r->a;
-    uint32_t oy = line % a->y.out, xs = dtype_bits(a->x_type) / 8, x1;
-    struct valid y = valid_taps(&a->y, oy);
-    int64_t iy = (int64_t)oy * a->y.stride - a->y.pad + (int64_t)y.first * a->y.dilation;
+    uint32_t oy = line % a->y.out, plane = line / a->y.out, oz = plane % a->z.out, xs = dtype_bits(a->x_type) / 8, x1;
+    const char *image = input + (uint64_t)(plane / a->z.out) * a->z.in * a->y.in * a->x.in * a->ci * xs;
+    struct valid z = valid_taps(&a->z, oz), y = valid_taps(&a->y, oy);
     for (uint32_t x0 = 0; x0 < a->x.out; x0 = x1) {
-        struct valid x = valid_taps(&a->x, x0), next;
-        for (x1 = x0 + 1; x1 < a->x.out; x1++) {
-            next = valid_taps(&a->x, x1);
-            if (next.first != x.first || next.n != x.n)
-                break;
-        }
-        bool none = !x.n || !y.n;
-        int64_t ix = (int64_t)x0 * a->x.stride - a->x.pad + (int64_t)x.first * a->x.dilation;
-        r->x = none ? image : image + (uint64_t)(iy * a->x.in + ix) * a->ci * xs;
-        r->tap = y.first * a->x.kernel + x.first;
+        struct valid x = valid_taps(&a->x, x0);
+        x1 = same_columns(a, x0, x);
+        bool none = !x.n || !y.n || !z.n;
+        int64_t pixel = (first_at(&a->z, oz, z) * a->y.in + first_at(&a->y, oy, y)) * a->x.in + first_at(&a->x, x0, x);
+        r->x = none ? image : image + (uint64_t)pixel * a->ci * xs;
+        r->tap = (z.first * a->y.kernel + y.first) * a->x.kernel + x.first;
+        r->planes = none ? 0 : z.n;
         r->lines = none ? 0 : y.n;
         r->taps = none ? 0 : x.n;
         r->out_at = ((uint64_t)line * a->x.out + x0) * a->co;
@@ -48,7 +63,8 @@ static void make_constants(const struct conv_args *a, const struct kernel_call *
 {
     char *packed = call->work;
     struct conv_head *h = (struct conv_head *)(packed + ((uint64_t)a->taps * a->npad * a->wsize + 63) / 64 * 64);
-    struct conv_record rec = { (float *)conv_m(h), (int64_t *)conv_b(h, a->npad), (int64_t *)conv_wsum(h, a->npad), a->npad, 0, false };
+    struct conv_record rec = { (float *)conv_m(h), (int64_t *)conv_b(a, h, a->npad), (int64_t *)conv_wsum(a, h, a->npad),
+                               conv_m_stride(a->npad), a->npad, 0, false };
     memset(h, 0, conv_record_bytes(a, a->npad));
     conv_pack_depthwise(a, call->data[1], packed);
     conv_record_fill(a, packed, call->data[2], 0, 0, a->cog, &rec);
@@ -61,17 +77,17 @@ static void make_constants(const struct conv_args *a, const struct kernel_call *
 void depthwise_run(const struct kernel_call *call, struct range tile, dw_fn *fn)
 {
     const struct conv_args *a = call->args;
-    struct dw_run r = { .a = a, .x_pixel = (uint64_t)a->x.stride * a->ci, .x_line = (uint64_t)a->y.dilation * a->x.in * a->ci,
+    struct dw_run r = { .a = a, .x_pixel = (uint64_t)a->x.stride * a->ci,
+                        .x_plane = (uint64_t)a->z.dilation * a->y.in * a->x.in * a->ci, .x_line = (uint64_t)a->y.dilation * a->x.in * a->ci,
                         .x_tap = (uint64_t)a->x.dilation * a->ci, .out = call->data[a->n_in] };
     if (a->packed) {
         r.w = a->packed;
         r.m = conv_m(a->head);
-        r.b = conv_b(a->head, a->npad);
+        r.b = conv_b(a, a->head, a->npad);
         r.plain = a->head->plain;
     } else {
         make_constants(a, call, &r);
     }
-    uint64_t image = (uint64_t)a->y.in * a->x.in * a->ci * (dtype_bits(a->x_type) / 8);
     for (uint32_t line = tile.begin; line < tile.end; line++)
-        run_line(&r, (const char *)call->data[0] + line / a->y.out * image, line, fn);
+        run_line(&r, call->data[0], line, fn);
 }

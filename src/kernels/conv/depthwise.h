@@ -15,13 +15,24 @@ struct dw_run {
     const int64_t *b;
     bool plain;
     const void *x;                 /* first tap of the first pixel, channel 0 */
-    uint64_t x_pixel, x_line, x_tap; /* element steps: next output pixel, next kernel line, next tap of a line */
-    uint32_t tap, lines, taps;     /* first tap; kernel lines and taps per line in use */
+    uint64_t x_pixel, x_plane, x_line, x_tap; /* element steps: next output pixel, next kernel plane, next line of it, next tap of that */
+    uint32_t tap, planes, lines, taps;     /* first tap; kernel planes, lines of a plane and taps of a line in use */
     void *out;
     uint64_t out_at;               /* element of the first pixel, channel 0 */
     uint32_t n;
 };
 typedef void dw_fn(const struct dw_run *r);
+
+/* Where x and the weights of a tap lie; planes, lines and taps are counted from the first one in use. */
+static inline uint64_t dw_x_at(const struct dw_run *r, uint32_t plane, uint32_t line, uint32_t tap)
+{
+    return plane * r->x_plane + line * r->x_line + tap * r->x_tap;
+}
+
+static inline uint64_t dw_tap_at(const struct dw_run *r, uint32_t plane, uint32_t line, uint32_t tap)
+{
+    return r->tap + ((uint64_t)plane * r->a->y.kernel + line) * r->a->x.kernel + tap;
+}
 
 void depthwise_run(const struct kernel_call *call, struct range tile, dw_fn *fn);
 

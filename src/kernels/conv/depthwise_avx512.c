@@ -4,7 +4,7 @@
 
 #include "kernels/conv/depthwise_body.h"
 
-kernel_fn depthwise_q8_avx512, depthwise_q16_avx512, depthwise_f32_avx512, depthwise_f16_avx512;
+kernel_fn depthwise_q8_avx512, depthwise_q16_avx512, depthwise_q16w16_avx512, depthwise_f32_avx512, depthwise_f16_avx512;
 
 void depthwise_q8_avx512(const struct kernel_call *call, struct range tile)
 {
@@ -14,6 +14,11 @@ void depthwise_q8_avx512(const struct kernel_call *call, struct range tile)
 void depthwise_q16_avx512(const struct kernel_call *call, struct range tile)
 {
     depthwise_run(call, tile, q16_run);
+}
+
+void depthwise_q16w16_avx512(const struct kernel_call *call, struct range tile)
+{
+    depthwise_run(call, tile, q16w16_run);
 }
 
 void depthwise_f32_avx512(const struct kernel_call *call, struct range tile)

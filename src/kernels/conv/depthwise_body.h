@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Depthwise runs with vectors of any length; include vec_<isa>.h first. A vector holds neighbouring channels, four output pixels share each
- * weight that is loaded. Fixed point sums in 32 bits: these variants are chosen only where that is exact. */
+ * weight that is loaded. Fixed point sums in 32 bits: these variants are chosen only where that is exact. Where an input channel has several
+ * outputs, a vector of input channels is loaded and its lanes are repeated. */
 #include <string.h>
 
 #include "kernels/conv/conv_fixed_end.h"
+#include "kernels/conv/conv_wide_end.h"
 #include "kernels/conv/depthwise.h"
 
 enum { DW_PIXELS = 4 };
@@ -26,22 +28,30 @@ static inline __attribute__((always_inline)) vf float_at(enum dtype t, const voi
     return n >= VEC_LANES ? vf_load_half((const uint16_t *)p + at) : vf_load_half_n((const uint16_t *)p + at, n);
 }
 
-/* What belongs to one vector of channels, whatever the pixel. */
+/* What belongs to one vector of output channels, whatever the pixel. */
 struct dw_lanes {
     struct fixed_end e;
     uint32_t c0, n;
+    uint32_t x0, nx;    /* input channels: the first, and how many may be loaded */
+    vi pick;            /* which of them a lane multiplies; unused where every input channel has one output */
     vi b;
     vf m;
 };
 
 static void lanes_at(struct dw_lanes *l, const struct dw_run *r, uint32_t c0)
 {
-    int32_t b[VEC_LANES] = { 0 };
+    const struct conv_args *a = r->a;
+    int32_t b[VEC_LANES] = { 0 }, pick[VEC_LANES] = { 0 };
     l->c0 = c0;
-    l->n = r->a->co - c0 < VEC_LANES ? r->a->co - c0 : VEC_LANES;
+    l->n = a->co - c0 < VEC_LANES ? a->co - c0 : VEC_LANES;
+    l->x0 = c0 / a->multiplier;
+    l->nx = a->ci - l->x0 < VEC_LANES ? a->ci - l->x0 : VEC_LANES;
     for (uint32_t i = 0; i < l->n && r->plain; i++)
         b[i] = (int32_t)r->b[c0 + i];
+    for (uint32_t i = 0; i < l->n; i++)
+        pick[i] = (int32_t)((c0 + i) / a->multiplier - l->x0);
     l->b = vi_load(b);
+    l->pick = vi_load(pick);
     l->m = vf_load_n(r->m + c0, l->n);
 }
 
@@ -58,122 +68,179 @@ static inline void fixed_pixel_end(const struct dw_run *r, const struct dw_lanes
         conv_store_fixed(r->a, r->out, to + i, t[i] + r->b[l->c0 + i], r->m[l->c0 + i]);
 }
 
-/* acc + x * w. With 8-bit x both factors fit 16 bits: the pair product does it, its upper halves being zero in w. */
-static inline __attribute__((always_inline)) vi fixed_mac(enum dtype t, vi acc, vi x, vi w)
+/* Sums of high and of low parts of x. */
+static inline void wide_pixel_end(const struct dw_run *r, const struct dw_lanes *l, uint64_t to, vi high, vi low)
 {
-    return t == DT_UQ8 || t == DT_SQ8 ? vi_dot16(acc, x, w) : vi_add(acc, vi_mul(x, w));
+    int32_t h[VEC_LANES], w[VEC_LANES];
+    int64_t sum[VEC_LANES];
+    vi_store(h, high);
+    vi_store(w, low);
+    for (uint32_t i = 0; i < l->n; i++)
+        sum[i] = 256 * (int64_t)h[i] + w[i] + r->b[l->c0 + i];
+    if (r->plain) {
+        wide_end_store(r->a, sum, r->m + l->c0, l->n, r->out, to);
+        return;
+    }
+    for (uint32_t i = 0; i < l->n; i++)
+        conv_store_fixed(r->a, r->out, to + i, sum[i], r->m[l->c0 + i]);
 }
 
-/* Pixels i … i + p of the run. */
-static inline __attribute__((always_inline)) void fixed_pixels(const struct dw_run *r, const struct dw_lanes *l, enum dtype t, uint32_t i,
+/* How a run is computed; all of it is constant where the loops are compiled. */
+struct dw_form {
+    enum dtype x;
+    bool wide;          /* 16-bit weights beside 16-bit x: x = 256 * high + low, two sums */
+    bool picked;        /* several outputs per input channel */
+};
+
+/* acc + x * w. With 8-bit x both factors fit 16 bits: the pair product does it, its upper halves being zero in w. */
+static inline __attribute__((always_inline)) vi fixed_mac(bool small, vi acc, vi x, vi w)
+{
+    return small ? vi_dot16(acc, x, w) : vi_add(acc, vi_mul(x, w));
+}
+
+/* Pixels i … i + p of the run. n: input channels to load. */
+static inline __attribute__((always_inline)) void fixed_pixels(const struct dw_run *r, const struct dw_lanes *l, struct dw_form f, uint32_t i,
                                                                const int p, uint32_t n)
 {
     const struct conv_args *a = r->a;
-    const bool small = t == DT_UQ8 || t == DT_SQ8;
-    vi acc[DW_PIXELS], xo = vi_set1(a->x_offset), wo = vi_set1(a->w_offset), low = vi_set1(0xffff);
+    const bool small = f.wide || f.x == DT_UQ8 || f.x == DT_SQ8;
+    vi acc[DW_PIXELS], part[DW_PIXELS], xo = vi_set1(a->x_offset), wo = vi_set1(a->w_offset), low = vi_set1(0xffff);
 #pragma GCC unroll 4
     for (int j = 0; j < p; j++)
-        acc[j] = vi_zero();
-    for (uint32_t line = 0; line < r->lines; line++)
+        acc[j] = part[j] = vi_zero();
+    for (uint32_t line = 0; line < r->planes * r->lines; line++)
         for (uint32_t tap = 0; tap < r->taps; tap++) {
-            uint64_t x = i * r->x_pixel + line * r->x_line + tap * r->x_tap + l->c0;
-            const int8_t *w = (const int8_t *)r->w + (uint64_t)(r->tap + line * a->x.kernel + tap) * a->npad + l->c0;
-            vi wv = vi_add(vi_from_s8(w, VEC_LANES), wo);
+            uint32_t plane = line / r->lines, y = line % r->lines;
+            uint64_t x = i * r->x_pixel + dw_x_at(r, plane, y, tap) + l->x0, w = dw_tap_at(r, plane, y, tap) * a->npad + l->c0;
+            vi wv = f.wide ? vi_from_s16((const int16_t *)r->w + w, VEC_LANES) : vi_add(vi_from_s8((const int8_t *)r->w + w, VEC_LANES), wo);
             if (small)
                 wv = vi_and(wv, low);
 #pragma GCC unroll 4
-            for (int j = 0; j < p; j++)
-                acc[j] = fixed_mac(t, acc[j], vi_add(fixed_at(t, r->x, x + (uint64_t)j * r->x_pixel, n), xo), wv);
+            for (int j = 0; j < p; j++) {
+                vi xv = vi_add(fixed_at(f.x, r->x, x + (uint64_t)j * r->x_pixel, n), xo);
+                if (f.picked)
+                    xv = vi_pick(xv, l->pick);
+                if (f.wide)
+                    part[j] = vi_dot16(part[j], vi_and(xv, vi_set1(255)), wv);
+                acc[j] = fixed_mac(small, acc[j], f.wide ? vi_shift8(xv) : xv, wv);
+            }
         }
 #pragma GCC unroll 4
-    for (int j = 0; j < p; j++)
-        fixed_pixel_end(r, l, r->out_at + (uint64_t)(i + (uint32_t)j) * a->co + l->c0, acc[j]);
+    for (int j = 0; j < p; j++) {
+        uint64_t to = r->out_at + (uint64_t)(i + (uint32_t)j) * a->co + l->c0;
+        if (f.wide)
+            wide_pixel_end(r, l, to, acc[j], part[j]);
+        else
+            fixed_pixel_end(r, l, to, acc[j]);
+    }
 }
 
 /* n is a constant where vectors are full, so that loads need no masks. */
-static inline __attribute__((always_inline)) void fixed_column(const struct dw_run *r, const struct dw_lanes *l, enum dtype t, uint32_t n)
+static inline __attribute__((always_inline)) void fixed_column(const struct dw_run *r, const struct dw_lanes *l, struct dw_form f, uint32_t n)
 {
     uint32_t i = 0;
     for (; i + DW_PIXELS <= r->n; i += DW_PIXELS)
-        fixed_pixels(r, l, t, i, DW_PIXELS, n);
+        fixed_pixels(r, l, f, i, DW_PIXELS, n);
     for (; i < r->n; i++)
-        fixed_pixels(r, l, t, i, 1, n);
+        fixed_pixels(r, l, f, i, 1, n);
 }
 
-static inline __attribute__((always_inline)) void fixed_run(const struct dw_run *r, enum dtype t)
+static inline __attribute__((always_inline)) void fixed_run(const struct dw_run *r, struct dw_form f)
 {
     struct dw_lanes l;
     fixed_end_range(&l.e, r->a);
     for (uint32_t c0 = 0; c0 < r->a->co; c0 += VEC_LANES) {
         lanes_at(&l, r, c0);
-        if (l.n == VEC_LANES)
-            fixed_column(r, &l, t, VEC_LANES);
+        if (l.nx == VEC_LANES)
+            fixed_column(r, &l, f, VEC_LANES);
         else
-            fixed_column(r, &l, t, l.n);
+            fixed_column(r, &l, f, l.nx);
     }
 }
 
-static inline __attribute__((always_inline)) void float_pixels(const struct dw_run *r, enum dtype t, uint32_t i, const int p, uint32_t c0,
-                                                               uint32_t n)
+static inline __attribute__((always_inline)) void float_pixels(const struct dw_run *r, const struct dw_lanes *l, struct dw_form f, uint32_t i,
+                                                               const int p)
 {
     const struct conv_args *a = r->a;
     vf acc[DW_PIXELS];
 #pragma GCC unroll 4
     for (int j = 0; j < p; j++)
         acc[j] = vf_zero();
-    for (uint32_t line = 0; line < r->lines; line++)
+    for (uint32_t line = 0; line < r->planes * r->lines; line++)
         for (uint32_t tap = 0; tap < r->taps; tap++) {
-            uint64_t x = i * r->x_pixel + line * r->x_line + tap * r->x_tap + c0;
-            vf w = float_at(t, r->w, (uint64_t)(r->tap + line * a->x.kernel + tap) * a->npad + c0, VEC_LANES);
+            uint32_t plane = line / r->lines, y = line % r->lines;
+            uint64_t x = i * r->x_pixel + dw_x_at(r, plane, y, tap) + l->x0;
+            vf w = float_at(f.x, r->w, dw_tap_at(r, plane, y, tap) * a->npad + l->c0, VEC_LANES);
 #pragma GCC unroll 4
-            for (int j = 0; j < p; j++)
-                acc[j] = vf_fma(float_at(t, r->x, x + (uint64_t)j * r->x_pixel, n), w, acc[j]);
+            for (int j = 0; j < p; j++) {
+                vf xv = float_at(f.x, r->x, x + (uint64_t)j * r->x_pixel, l->nx);
+                acc[j] = vf_fma(f.picked ? vf_pick(xv, l->pick) : xv, w, acc[j]);
+            }
         }
 #pragma GCC unroll 4
     for (int j = 0; j < p; j++) {
-        uint64_t to = r->out_at + (uint64_t)(i + (uint32_t)j) * a->co + c0;
-        vf v = vf_add(acc[j], vf_load_n(r->m + c0, n));
+        uint64_t to = r->out_at + (uint64_t)(i + (uint32_t)j) * a->co + l->c0;
+        vf v = vf_add(acc[j], l->m);
         v = vf_min(vf_set1(a->f_hi), vf_max(vf_set1(a->f_lo), v));
-        if (t == DT_F32)
-            vf_store_n((float *)r->out + to, v, n);
+        if (f.x == DT_F32)
+            vf_store_n((float *)r->out + to, v, l->n);
         else
-            vf_store_half_n((uint16_t *)r->out + to, v, n);
+            vf_store_half_n((uint16_t *)r->out + to, v, l->n);
     }
 }
 
-static inline __attribute__((always_inline)) void float_run(const struct dw_run *r, enum dtype t)
+static inline __attribute__((always_inline)) void float_run(const struct dw_run *r, struct dw_form f)
 {
+    struct dw_lanes l;
     for (uint32_t c0 = 0; c0 < r->a->co; c0 += VEC_LANES) {
-        uint32_t n = r->a->co - c0, i = 0;
+        uint32_t i = 0;
+        lanes_at(&l, r, c0);
         for (; i + DW_PIXELS <= r->n; i += DW_PIXELS)
-            float_pixels(r, t, i, DW_PIXELS, c0, n);
+            float_pixels(r, &l, f, i, DW_PIXELS);
         for (; i < r->n; i++)
-            float_pixels(r, t, i, 1, c0, n);
+            float_pixels(r, &l, f, i, 1);
     }
 }
+
+/* One function per type and for one or several outputs per input channel. */
+#define DW_RUN(name, body, type, wide)                            \
+    static void name##_one(const struct dw_run *r)                \
+    {                                                             \
+        body(r, (struct dw_form){ type, wide, false });           \
+    }                                                             \
+    static void name##_many(const struct dw_run *r)               \
+    {                                                             \
+        body(r, (struct dw_form){ type, wide, true });            \
+    }                                                             \
+    static void name(const struct dw_run *r)                      \
+    {                                                             \
+        if (r->a->multiplier == 1)                                \
+            name##_one(r);                                        \
+        else                                                      \
+            name##_many(r);                                       \
+    }
+
+DW_RUN(uq8_run, fixed_run, DT_UQ8, false)
+DW_RUN(sq8_run, fixed_run, DT_SQ8, false)
+DW_RUN(uq16_run, fixed_run, DT_UQ16, false)
+DW_RUN(sq16_run, fixed_run, DT_SQ16, false)
+DW_RUN(uq16w16_run, fixed_run, DT_UQ16, true)
+DW_RUN(sq16w16_run, fixed_run, DT_SQ16, true)
+DW_RUN(f32_run, float_run, DT_F32, false)
+DW_RUN(f16_run, float_run, DT_F16, false)
+#undef DW_RUN
 
 static void q8_run(const struct dw_run *r)
 {
-    if (r->a->x_type == DT_UQ8)
-        fixed_run(r, DT_UQ8);
-    else
-        fixed_run(r, DT_SQ8);
+    (r->a->x_type == DT_UQ8 ? uq8_run : sq8_run)(r);
 }
 
 static void q16_run(const struct dw_run *r)
 {
-    if (r->a->x_type == DT_UQ16)
-        fixed_run(r, DT_UQ16);
-    else
-        fixed_run(r, DT_SQ16);
+    (r->a->x_type == DT_UQ16 ? uq16_run : sq16_run)(r);
 }
 
-static void f32_run(const struct dw_run *r)
+static void q16w16_run(const struct dw_run *r)
 {
-    float_run(r, DT_F32);
-}
-
-static void f16_run(const struct dw_run *r)
-{
-    float_run(r, DT_F16);
+    (r->a->x_type == DT_UQ16 ? uq16w16_run : sq16w16_run)(r);
 }

@@ -25,10 +25,9 @@ static void fixed_run(const struct dw_run *r)
         for (uint32_t c0 = 0; c0 < a->co; c0 += LANES) {
             int64_t acc[LANES] = { 0 };
             uint32_t n = a->co - c0 < LANES ? a->co - c0 : LANES;
-            for (uint32_t t = 0; t < r->lines * r->taps; t++) {
-                uint32_t line = t / r->taps, tap = t % r->taps;
-                uint64_t x = i * r->x_pixel + line * r->x_line + tap * r->x_tap;
-                uint64_t w = (uint64_t)(r->tap + line * a->x.kernel + tap) * a->npad + c0;
+            for (uint32_t t = 0; t < r->planes * r->lines * r->taps; t++) {
+                uint32_t tap = t % r->taps, line = t / r->taps % r->lines, plane = t / r->taps / r->lines;
+                uint64_t x = i * r->x_pixel + dw_x_at(r, plane, line, tap), w = dw_tap_at(r, plane, line, tap) * a->npad + c0;
                 for (uint32_t c = 0; c < n; c++)
                     acc[c] += (ku_load_int(r->x, a->x_type, x + (c0 + c) / a->multiplier) + a->x_offset) * weight(a, r->w, w + c);
             }
@@ -44,12 +43,11 @@ static void float_run(const struct dw_run *r)
         for (uint32_t c0 = 0; c0 < a->co; c0 += LANES) {
             float acc[LANES] = { 0 };
             uint32_t n = a->co - c0 < LANES ? a->co - c0 : LANES;
-            for (uint32_t t = 0; t < r->lines * r->taps; t++) {
-                uint32_t line = t / r->taps, tap = t % r->taps;
-                uint64_t x = i * r->x_pixel + line * r->x_line + tap * r->x_tap;
-                uint64_t w = (uint64_t)(r->tap + line * a->x.kernel + tap) * a->npad + c0;
+            for (uint32_t t = 0; t < r->planes * r->lines * r->taps; t++) {
+                uint32_t tap = t % r->taps, line = t / r->taps % r->lines, plane = t / r->taps / r->lines;
+                uint64_t x = i * r->x_pixel + dw_x_at(r, plane, line, tap), w = dw_tap_at(r, plane, line, tap) * a->npad + c0;
                 for (uint32_t c = 0; c < n; c++)
-                    acc[c] = fmaf(real(a->x_type, r->x, x + (c0 + c) / a->multiplier), real(a->w_type, r->w, w + c), acc[c]);
+                    acc[c] = fmaf(real(a->x_type, r->x, x + (c0 + c) / a->multiplier), real(a->wsize == 4 ? DT_F32 : DT_F16, r->w, w + c), acc[c]);
             }
             for (uint32_t c = 0; c < n; c++)
                 conv_store_float(a, r->out, r->out_at + (uint64_t)i * a->co + c0 + c, acc[c], r->m[c0 + c]);

@@ -62,6 +62,10 @@ static inline void vf_store_half_n(uint16_t *p, vf v, uint32_t n)
     vec_store_bytes(p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), n, 2);
 }
 
+static inline vf vf_from_int(vi v) { return _mm256_cvtepi32_ps(v); }
+static inline vi vi_round(vf v) { return _mm256_cvtps_epi32(v); }
+static inline vi vi_pick(vi v, vi index) { return _mm256_permutevar8x32_epi32(v, index); }
+static inline vf vf_pick(vf v, vi index) { return _mm256_permutevar8x32_ps(v, index); }
 static inline vi vi_set1(int32_t v) { return _mm256_set1_epi32(v); }
 static inline vi vi_zero(void) { return _mm256_setzero_si256(); }
 static inline vi vi_load(const int32_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
@@ -70,6 +74,7 @@ static inline void vi_store(int32_t *p, vi v) { _mm256_storeu_si256((__m256i *)p
 static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 static inline vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
 static inline vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
+static inline vi vi_shift8(vi a) { return _mm256_srai_epi32(a, 8); }
 static inline vi vi_mul(vi a, vi b) { return _mm256_mullo_epi32(a, b); }
 static inline vi vi_from_s8(const void *p, uint32_t n) { return _mm256_cvtepi8_epi32(vec_load_bytes(p, n, 1)); }
 static inline vi vi_from_u8(const void *p, uint32_t n) { return _mm256_cvtepu8_epi32(vec_load_bytes(p, n, 1)); }

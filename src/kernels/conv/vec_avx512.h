@@ -39,6 +39,11 @@ static inline void vf_store_half_n(uint16_t *p, vf v, uint32_t n)
     _mm256_mask_storeu_epi16(p, vec_mask(n), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
+static inline vf vf_from_int(vi v) { return _mm512_cvtepi32_ps(v); }
+static inline vi vi_round(vf v) { return _mm512_cvtps_epi32(v); } /* nearest even */
+/* Lane i becomes lane index[i]. */
+static inline vi vi_pick(vi v, vi index) { return _mm512_permutexvar_epi32(index, v); }
+static inline vf vf_pick(vf v, vi index) { return _mm512_permutexvar_ps(index, v); }
 static inline vi vi_set1(int32_t v) { return _mm512_set1_epi32(v); }
 static inline vi vi_zero(void) { return _mm512_setzero_si512(); }
 static inline vi vi_load(const int32_t *p) { return _mm512_loadu_si512(p); }
@@ -47,6 +52,7 @@ static inline void vi_store(int32_t *p, vi v) { _mm512_storeu_si512(p, v); }
 static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 static inline vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 static inline vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
+static inline vi vi_shift8(vi a) { return _mm512_srai_epi32(a, 8); } /* floor(a / 256) */
 static inline vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
 /* Narrow elements, n of them, to 32 bits. */
 static inline vi vi_from_s8(const void *p, uint32_t n) { return _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(vec_mask(n), p)); }

@@ -117,11 +117,11 @@ void rotated_transform_ref(const struct kernel_call *call, struct range tile)
                 for (int k = 0; k < 4 && a->scaled; k++)
                     o[k] = o[k] * info[2];
             }
-            port_store(&a->out[0], call->data[4], at, 5, o);
+            port_store(&a->out[0], call->data[a->n_in], at, 5, o);
         }
     }
     if (tile.begin == 0)
-        count_rois(call, a, 3, call->data[5]);
+        count_rois(call, a, 3, call->data[a->n_in + 1]);
 }
 
 /* ---- proposals --------------------------------------------------------------------------------------------------- */
@@ -227,6 +227,7 @@ static uint32_t level_of(const struct distribute_args *a, const float roi[5])
 void distribute_proposals_ref(const struct kernel_call *call, struct range tile)
 {
     const struct distribute_args *a = call->args;
+    static const float nothing[5];
     uint32_t used[DETECT_LEVELS] = {0};
     (void)tile;
     for (uint64_t i = 0; i < a->rois; i++) {
@@ -244,6 +245,6 @@ void distribute_proposals_ref(const struct kernel_call *call, struct range tile)
         port_store(&a->out[1 + l], call->data[2 + l], (uint64_t)used[l]++ * 5, 5, roi);
     }
     for (uint32_t l = 0; l < a->levels; l++)
-        for (static const float nothing[5]; used[l] < a->room[l]; used[l]++)
+        for (; used[l] < a->room[l]; used[l]++)
             port_store(&a->out[1 + l], call->data[2 + l], (uint64_t)used[l] * 5, 5, nothing);
 }

@@ -170,7 +170,7 @@ static enum status bind_transform(const struct op_call *c, union detect_args *u,
     bool rotated = c->op->id == OP_BboxTransform;
     uint32_t size = rotated ? 5 : 4;
     *a = (struct transform_args){.rois = c->in[0]->dims[0], .classes = c->in[1]->dims[1] / size, .batch = c->in[rotated ? 2 : 3]->dims[0],
-                                 .size = size};
+                                 .n_in = c->n_in};
     TRY(ports(c, a->in, 4, a->out, 2));
     for (uint32_t k = 0; k < 4; k++)
         a->weights[k] = (float)op_real(c, "weights", k);

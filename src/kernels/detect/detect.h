@@ -61,7 +61,7 @@ struct detection_args {
 };
 
 struct transform_args {
-    uint32_t rois, classes, batch, size; /* size: values per box, 4 or 5 */
+    uint32_t rois, classes, batch, n_in;
     float weights[4];
     bool scaled, bounded;
     float low, high, threshold;          /* rotated boxes: bounds of the angle, clipping below an angle */

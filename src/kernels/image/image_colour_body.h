@@ -41,6 +41,16 @@ static void to_rgb(struct yuv *w, uint32_t n, bool whole)
     }
 }
 
+/* Whole numbers of 0 … 255, three channels side by side. */
+static void put_bytes(const struct nv_args *a, const struct yuv *w, uint32_t n, uint8_t *o)
+{
+    for (uint32_t i = 0; i < n; i++, o += 3) {
+        o[a->red] = (uint8_t)w->red[i];
+        o[1] = (uint8_t)w->green[i];
+        o[a->blue] = (uint8_t)w->blue[i];
+    }
+}
+
 /* A unit is one output row. Width and height are even. */
 void K(image_nv)(const struct kernel_call *call, struct range tile)
 {
@@ -57,6 +67,10 @@ void K(image_nv)(const struct kernel_call *call, struct range tile)
             K(span_load)(&a->src, call->data[0], chroma + x + a->u, 2, n / 2, w.u);
             K(span_load)(&a->src, call->data[0], chroma + x + a->v, 2, n / 2, w.v);
             to_rgb(&w, n, a->bytes_out);
+            if (a->bytes_out) {
+                put_bytes(a, &w, n, (uint8_t *)call->data[1] + to);
+                continue;
+            }
             K(span_store)(&a->dst, call->data[1], to + a->red, 3, n, w.red);
             K(span_store)(&a->dst, call->data[1], to + 1, 3, n, w.green);
             K(span_store)(&a->dst, call->data[1], to + a->blue, 3, n, w.blue);

@@ -191,7 +191,7 @@ void K(image_projection)(const struct kernel_call *call, struct range tile)
             float x = (float)i, k = t[6] * x + t[7] * y + 1.0f;
             float at[3] = {0.0f, (t[3] * x + t[4] * y + t[5]) / k, (t[0] * x + t[1] * y + t[2]) / k};
             struct place p;
-            if (k != 0.0f && find_place(s, image, at, &p))
+            if (find_place(s, image, at, &p)) /* k = 0 leads nowhere */
                 sample_pixel(s, &p, call->data[0], call->data[2], to);
             else
                 sample_nothing(s, call->data[2], to);

@@ -80,6 +80,7 @@ static void sum_wide(const struct kernel_call *call, const struct pool_args *a, 
     FOR_EACH_TAP(a, w, image, at)
     {
         K(span_load_i64)(a->src.type, call->data[0], (int64_t)(at + c), 1, n, v);
+        span_narrow(&a->src, v, n);
         for (uint32_t i = 0; i < n; i++)
             sum[i] += v[i] + a->src.offset;
     }

@@ -168,7 +168,7 @@ static void reduce_f32(const struct kernel_call *call, const struct reduce_args 
 struct totals {
     uint64_t sum, squares, product; /* of q + offset, modulo 2^64 */
     int64_t best;
-    uint64_t where = 0;
+    uint64_t where;
 };
 
 static void total_i64(const struct reduce_args *a, const int64_t *x, uint32_t n, uint64_t at, struct totals *t)
@@ -231,6 +231,7 @@ static void reduce_i64(const struct kernel_call *call, const struct reduce_args 
     for (uint64_t at = 0; at < a->n; at += SPAN) {
         uint32_t n = a->n - at < SPAN ? (uint32_t)(a->n - at) : SPAN;
         view_next_i64(&w, a->in.type, call->data[0], n, x);
+        span_narrow(&a->in, x, n);
         total_i64(a, x, n, at, &t);
     }
     store_i64(call, a, unit, &t);
@@ -284,6 +285,7 @@ static void running_i64(const struct kernel_call *call, const struct reduce_args
         uint32_t n = a->n - at < SPAN ? (uint32_t)(a->n - at) : SPAN;
         int64_t from = first + (int64_t)at * stride;
         K(span_load_i64)(a->in.type, call->data[0], from, stride, n, x);
+        span_narrow(&a->in, x, n);
         for (uint32_t i = 0; i < n; i++) {
             uint64_t next = sum + (uint64_t)(x[i] + o);
             x[i] = (int64_t)(a->exclusive ? sum : next);

@@ -44,6 +44,7 @@ static void columns_i64(const struct kernel_call *call, const struct reduce_args
     for (uint64_t i = 0; i < a->n; i++) {
         view_run(&w, 1, &at);
         K(span_load_i64)(a->in.type, call->data[0], base + at, 1, n, x);
+        span_narrow(&a->in, x, n);
         for (uint32_t c = 0; c < n; c++)
             sum[c] = (int64_t)((uint64_t)sum[c] + (uint64_t)(x[c] + o));
     }

@@ -58,16 +58,23 @@ static enum status bind_cast(const struct op_call *c, struct retype_args *a)
     return ST_OK;
 }
 
+/* What counts as one encoding for the whole tensor: no encoding at all and an axis of one channel too. */
+static void per_tensor(struct tensor_desc *d)
+{
+    bool fixed = dtype_is_fixed(d->type);
+    if (!fixed)
+        d->q = (struct quant){.kind = Q_TENSOR, .scale = 1.0f};
+    else if (d->q.kind == Q_NONE || (d->q.kind == Q_AXIS && d->q.n <= 1))
+        d->q = (struct quant){.kind = Q_TENSOR, .bits = d->q.bits, .scale = quant_scale(&d->q, 0), .offset = quant_offset(&d->q, 0)};
+    d->type = fixed_of(d->type);
+}
+
 /* The others: real numbers. Plain integers of up to 32 bits are fixed point with scale 1 and offset 0. */
 static enum status bind_real(const struct op_call *c, struct retype_args *a)
 {
     struct tensor_desc in = *c->in[0], out = *c->out[0];
-    if (!dtype_is_fixed(in.type))
-        in.q = (struct quant){.kind = Q_TENSOR, .scale = 1.0f};
-    if (!dtype_is_fixed(out.type))
-        out.q = (struct quant){.kind = Q_TENSOR, .scale = 1.0f};
-    in.type = fixed_of(in.type);
-    out.type = fixed_of(out.type);
+    per_tensor(&in);
+    per_tensor(&out);
     TRY(codec_init(&a->in, &in, c));
     TRY(codec_init_out(&a->out, &out, c));
     bool both = dtype_is_fixed(in.type) && dtype_is_fixed(out.type);

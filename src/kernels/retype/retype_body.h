@@ -55,9 +55,10 @@ static void span_axis(const struct kernel_call *call, const struct retype_args *
 {
     int64_t q[SPAN];
     K(span_load_i64)(a->in.type, call->data[0], at, 1, n, q);
+    span_narrow(&a->in, q, n);
     for (uint32_t i = 0; i < n; i++) {
         struct entry x = entry_of(&a->in, (uint64_t)at + i), y = entry_of(&a->out, (uint64_t)at + i);
-        int64_t v = a->in.bits ? ku_narrow(q[i], a->in.bits, dtype_is_signed(a->in.type)) : q[i];
+        int64_t v = q[i];
         float m = (float)((double)x.scale / (double)y.scale);
         bool same = x.scale == y.scale && x.offset == y.offset;
         q[i] = same ? ku_clamp(v, a->out.lo, a->out.hi) : ku_requant(v + x.offset, m, y.offset, a->out.lo, a->out.hi);

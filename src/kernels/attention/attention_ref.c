@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The attention family for the instruction set of the suffix. */
+#define KERNEL_ISA ref
+#include "kernels/attention/attention_body.h"

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gathering rows of x: which taps of a row fall inside the input, and how its elements come into the workspace. */
+#include "kernels/conv/conv_walk.h"
+
+#include "kernels/kernel_util.h"
+
+/* ---- taps ------------------------------------------------------------------------------------------------------- */
+
+/* Input position of a tap for output position o; negative or large: outside. */
+static inline int64_t position(const struct conv_args *a, const struct conv_axis *v, uint32_t o, uint32_t tap)
+{
+    if (a->kind == CONV_TRANSPOSED) /* exact for taps of the class; negative ones are refused by `outside` */
+        return ((int64_t)o + v->pad - (int64_t)tap * v->dilation) / (int64_t)v->stride;
+    return (int64_t)o * v->stride - v->pad + (int64_t)tap * v->dilation;
+}
+
+static inline bool outside(const struct conv_args *a, const struct conv_axis *v, uint32_t o, uint32_t tap)
+{
+    if (a->kind == CONV_TRANSPOSED && (int64_t)o + v->pad < (int64_t)tap * v->dilation)
+        return true;
+    int64_t i = position(a, v, o, tap);
+    return i < 0 || i >= v->in;
+}
+
+/* TransposeConv: tap t meets output o where o + pad - t * dilation is a multiple of the stride. */
+static struct conv_taps taps_of_phase(const struct conv_axis *v, uint32_t o)
+{
+    struct conv_taps t = { 0, 1, 0 };
+    uint64_t phase = ((uint64_t)o + v->pad) % v->stride;
+    while (t.first < v->kernel && (uint64_t)t.first * v->dilation % v->stride != phase)
+        t.first++;
+    if (t.first == v->kernel)
+        return t;
+    while (t.first + t.step < v->kernel && (uint64_t)t.step * v->dilation % v->stride)
+        t.step++;
+    t.n = (v->kernel - t.first + t.step - 1) / t.step;
+    return t;
+}
+
+struct conv_taps conv_taps_of(const struct conv_walk *w, const struct conv_axis *v, uint32_t o)
+{
+    struct conv_taps t = { 0, 1, v->kernel };
+    if (w->a->kind == CONV_TRANSPOSED)
+        t = taps_of_phase(v, o);
+    if (!w->skip)
+        return t;
+    for (; t.n && outside(w->a, v, o, t.first); t.n--)
+        t.first += t.step;
+    while (t.n && outside(w->a, v, o, t.first + (t.n - 1) * t.step))
+        t.n--;
+    return t;
+}
+
+/* ---- pixels ----------------------------------------------------------------------------------------------------- */
+
+/* The taps of one kernel row: runs inside the input are loaded, the rest is padding. `line`: element of the line's first pixel. */
+static char *gather_taps(const struct conv_walk *w, uint32_t i, uint64_t line, uint64_t channel, char *dst)
+{
+    const struct conv_args *a = w->a;
+    const struct conv_axis *v = &a->x;
+    uint32_t xs = dtype_bits(a->x_type) / 8, elem = w->e->elem, ox = w->p.x_at[i];
+    const char *src = (const char *)w->data[0] + (line * a->ci + channel) * xs;
+    bool whole = a->kind == CONV_WINDOW && v->dilation == 1 && a->cig == a->ci;
+    for (uint32_t t = 0; t < w->tx.n;) {
+        uint32_t tap = w->tx.first + t * w->tx.step, run = 1;
+        if (outside(a, v, ox, tap)) {
+            w->e->pad(a, dst, a->tap_stride);
+        } else {
+            uint64_t ix = (uint64_t)position(a, v, ox, tap);
+            if (whole)
+                run = w->tx.n - t < v->in - ix ? w->tx.n - t : (uint32_t)(v->in - ix);
+            w->e->load(a, dst, src + ix * a->ci * xs, a->cig * run, 1);
+            if (a->tap_stride > a->cig)
+                w->e->pad(a, dst + (size_t)a->cig * elem, a->tap_stride - a->cig);
+        }
+        t += run;
+        dst += (size_t)run * a->tap_stride * elem;
+    }
+    return dst;
+}
+
+/* All kernel rows of one depth. `plane`: element of the plane's first pixel. */
+static char *gather_plane(const struct conv_walk *w, uint32_t i, uint64_t plane, uint64_t channel, char *dst)
+{
+    const struct conv_args *a = w->a;
+    const size_t line_bytes = (size_t)w->tx.n * a->tap_stride * w->e->elem;
+    for (uint32_t t = 0; t < w->ty.n; t++) {
+        uint32_t tap = w->ty.first + t * w->ty.step;
+        if (outside(a, &a->y, w->p.y_at[i], tap)) {
+            w->e->pad(a, dst, w->tx.n * a->tap_stride);
+            dst += line_bytes;
+        } else {
+            dst = gather_taps(w, i, plane + (uint64_t)position(a, &a->y, w->p.y_at[i], tap) * a->x.in, channel, dst);
+        }
+    }
+    return dst;
+}
+
+/* A window that lies inside the image, its lines contiguous in x: one call loads them all. */
+static bool gather_window(const struct conv_walk *w, uint32_t i, char *dst)
+{
+    const struct conv_args *a = w->a;
+    int64_t iy = position(a, &a->y, w->p.y_at[i], w->ty.first), ix = position(a, &a->x, w->p.x_at[i], w->tx.first);
+    if (!w->tx.n || iy < 0 || ix < 0 || iy + (int64_t)(w->ty.n - 1) * a->y.dilation >= a->y.in || ix + w->tx.n > a->x.in)
+        return false;
+    uint64_t at = ((w->p.plane_at[i] * (uint64_t)a->y.in + (uint64_t)iy) * a->x.in + (uint64_t)ix) * a->ci;
+    w->e->load_lines(a, dst, (const char *)w->data[0] + at * (dtype_bits(a->x_type) / 8), w->tx.n * a->ci, w->ty.n,
+                     (uint64_t)a->y.dilation * a->x.in * a->ci);
+    return true;
+}
+
+static void gather_pixel(const struct conv_walk *w, uint32_t i, uint32_t slice, char *dst)
+{
+    const struct conv_args *a = w->a;
+    uint32_t plane = w->ty.n * w->tx.n * a->tap_stride, filled = w->tz.n * plane, elem = w->e->elem;
+    if (w->p.k_total > filled)
+        w->e->pad(a, dst + (size_t)filled * elem, w->p.k_total - filled);
+    if (w->lines && gather_window(w, i, dst))
+        return;
+    uint32_t image = w->p.plane_at[i] / a->z.out, oz = w->p.plane_at[i] % a->z.out;
+    for (uint32_t t = 0; t < w->tz.n; t++) {
+        uint32_t tap = w->tz.first + t * w->tz.step;
+        if (outside(a, &a->z, oz, tap)) {
+            w->e->pad(a, dst, plane);
+            dst += (size_t)plane * elem;
+        } else {
+            uint64_t at = ((uint64_t)image * a->z.in + (uint64_t)position(a, &a->z, oz, tap)) * a->y.in * a->x.in;
+            dst = gather_plane(w, i, at, (uint64_t)slice * a->cig, dst);
+        }
+    }
+}
+
+/* Rows that lie in x as they are needed; those of one output line are equally far apart. */
+static void point_pixels(struct conv_walk *w, uint32_t slice)
+{
+    const struct conv_args *a = w->a;
+    const uint64_t xs = dtype_bits(a->x_type) / 8, step = (uint64_t)a->x.stride * a->ci * xs;
+    const char *line = NULL;
+    for (uint32_t i = 0; i < w->p.rows; i++) {
+        if (i == 0 || w->p.y_at[i] != w->p.y_at[i - 1] || w->p.plane_at[i] != w->p.plane_at[i - 1]) {
+            uint32_t image = w->p.plane_at[i] / a->z.out, oz = w->p.plane_at[i] % a->z.out;
+            uint64_t plane = (uint64_t)image * a->z.in + (uint64_t)oz * a->z.stride;
+            line = (const char *)w->data[0] + ((plane * a->y.in + (uint64_t)w->p.y_at[i] * a->y.stride) * a->x.in * a->ci +
+                                               (uint64_t)slice * a->cig) * xs;
+        }
+        w->p.x[i] = line + w->p.x_at[i] * step;
+    }
+}
+
+static void gather_pixels(struct conv_walk *w, uint32_t slice)
+{
+    const struct conv_args *a = w->a;
+    if (w->in_place)
+        point_pixels(w, slice);
+    for (uint32_t i = 0; i < w->p.rows; i++) {
+        w->p.out[i] = (((uint64_t)w->p.plane_at[i] * a->y.out + w->p.y_at[i]) * a->x.out + w->p.x_at[i]) * a->co +
+                      (uint64_t)slice * a->cog;
+        if (!w->in_place) {
+            char *dst = w->rows + i * a->panel_stride;
+            gather_pixel(w, i, slice, dst);
+            w->p.x[i] = dst;
+        }
+    }
+}
+
+/* ---- matrices --------------------------------------------------------------------------------------------------- */
+
+uint64_t conv_matrix_of(const struct conv_args *a, const uint64_t *strides, uint32_t slice)
+{
+    uint64_t at = 0;
+    for (uint32_t i = a->n_batch; i-- > 0; slice /= a->batch_dims[i])
+        at += slice % a->batch_dims[i] * strides[i];
+    return at;
+}
+
+static void gather_rows(struct conv_walk *w, uint32_t slice)
+{
+    const struct conv_args *a = w->a;
+    const uint64_t xs = dtype_bits(a->x_type) / 8, elem = w->e->elem;
+    const char *matrix = (const char *)w->data[0] + conv_matrix_of(a, a->x_batch, slice) * a->rows * a->cig * xs;
+    for (uint32_t i = 0; i < w->p.rows; i++) {
+        const char *src = matrix + w->p.x_at[i] * a->x_row * xs;
+        char *dst = w->rows + i * a->panel_stride;
+        w->p.out[i] = ((uint64_t)slice * a->rows + w->p.x_at[i]) * a->co;
+        w->p.x[i] = w->in_place ? src : dst;
+        if (w->in_place)
+            continue;
+        w->e->load(a, dst, src, a->cig, a->x_k);
+        if (a->kpad > a->cig)
+            w->e->pad(a, dst + a->cig * elem, a->kpad - a->cig);
+    }
+}
+
+void conv_gather(struct conv_walk *w, uint32_t slice)
+{
+    if (w->a->kind == CONV_MATRIX)
+        gather_rows(w, slice);
+    else
+        gather_pixels(w, slice);
+    for (uint32_t i = 0; w->a->w_offset && i < w->p.rows; i++)
+        w->p.xsum[i] = w->e->sum(w->a, w->p.x[i], w->p.k_total);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a walk over rows and chunks, shared by conv_drive.c and conv_gather.c. Private to conv/. */
+#ifndef KERNELS_CONV_CONV_WALK_H
+#define KERNELS_CONV_CONV_WALK_H
+
+#include "kernels/conv/conv.h"
+
+/* Taps first, first + step, … of one axis. */
+struct conv_taps {
+    uint32_t first, step, n;
+};
+
+struct conv_walk {
+    const struct conv_args *a;
+    const struct conv_engine *e;
+    void *const *data;
+    void *out;
+    char *rows;                     /* gathered rows */
+    bool skip;                      /* padding is skipped */
+    bool in_place;
+    bool lines;                     /* windows inside the image are whole lines of x (conv_gather.c) */
+    uint32_t chunk0, chunk1;
+    struct conv_chunk made;         /* the chunk that was packed while running */
+    struct conv_taps tz, ty, tx;    /* class of the panel */
+    struct conv_panel p;
+};
+
+/* conv_gather.c */
+struct conv_taps conv_taps_of(const struct conv_walk *w, const struct conv_axis *v, uint32_t o);
+/* Which matrix of an operand belongs to a slice. */
+uint64_t conv_matrix_of(const struct conv_args *a, const uint64_t *strides, uint32_t slice);
+/* Bring the rows of the panel into the engine's form, and find where their outputs go. */
+void conv_gather(struct conv_walk *w, uint32_t slice);
+
+#endif
