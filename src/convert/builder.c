@@ -223,14 +223,15 @@ static void count_work(struct builder *b, const struct op_call *c, const struct 
     const char *op = c->op->name;
     if (!b->report || c->n_in < 2 || !c->in[1])
         return;
-    const struct tensor_desc *w = c->in[1];
-    if (strstr(op, "TransposeConv"))
-        b->report->macs += desc_count(c->in[0]) * (desc_count(w) / w->dims[w->rank - 2]);
-    else if (strstr(op, "Conv") && op[0] != 'E' && strcmp(op, "Convert") != 0)
+    const struct tensor_desc *x = c->in[0], *w = c->in[1];
+    if (!strncmp(op, "TransposeConv", 13))
+        b->report->macs += desc_count(x) * (desc_count(w) / w->dims[w->rank - 2]);
+    else if (!strncmp(op, "Conv", 4) || !strncmp(op, "DepthWiseConv", 13))
         b->report->macs += desc_count(out) * (desc_count(w) / w->dims[w->rank - 1]);
-    else if (!strcmp(op, "FullyConnected") || !strcmp(op, "MatMul"))
-        b->report->macs += desc_count(out) * c->in[0]->dims[c->in[0]->rank - (op_int(c, op[0] == 'M' ? "transpose_in0" : "keep_dims", 0) &&
-                                                                                       op[0] == 'M' ? 2 : 1)];
+    else if (!strcmp(op, "FullyConnected"))
+        b->report->macs += desc_count(out) * w->dims[1];
+    else if (!strcmp(op, "MatMul"))
+        b->report->macs += desc_count(out) * x->dims[x->rank - (op_int(c, "transpose_in0", 0) ? 2 : 1)];
 }
 
 static enum status add_outputs(struct builder *b, const char *name, const struct tensor_desc *want, uint32_t n, uint32_t *ret)
@@ -309,9 +310,17 @@ enum status build_reshape(struct builder *b, const char *name, uint32_t x, uint3
     memset(d.dims, 0, sizeof(d.dims));
     memcpy(d.dims, dims, rank * sizeof(*dims));
     const struct ir_tensor *c = &b->g->tensors.at[x];
-    if (c->role == IR_CONST && d.q.kind <= Q_TENSOR && desc_count(&d) == desc_count(&c->desc)) {
+    bool last_axis = d.q.kind == Q_AXIS && d.q.axis == c->desc.rank - 1 && rank && dims[rank - 1] == c->desc.dims[c->desc.rank - 1];
+    if (last_axis)
+        d.q.axis = (int32_t)rank - 1;
+    if (c->role == IR_CONST && (d.q.kind <= Q_TENSOR || last_axis) && desc_count(&d) == desc_count(&c->desc)) {
         struct ir_tensor t = {.name = c->name, .desc = d, .role = IR_CONST, .data = c->data};
         return add(b, &t, true, ret);
     }
+    /* a view of a view is a view of the source */
+    uint32_t maker = x < b->made_by.n ? b->made_by.at[x] : 0;
+    const struct ir_node *before = maker ? &b->g->nodes.at[maker - 1] : NULL;
+    if (before && before->op->id == OP_Reshape && !d.dynamic)
+        return build_reshape(b, name, before->in[0], rank, dims, ret);
     return build_node(b, &(struct build_spec){.op = "Reshape", .name = name, BUILD_IN(x), .out = &d}, ret);
 }

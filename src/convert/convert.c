@@ -35,8 +35,9 @@ enum status report_io(struct convert_report *r, const struct convert_io *io)
 {
     struct convert_io c = {arena_strdup(&r->arena, io->source_name), arena_strdup(&r->arena, io->graph_name),
                            arena_strdup(&r->arena, io->source_layout ? io->source_layout : ""),
-                           arena_strdup(&r->arena, io->graph_layout ? io->graph_layout : ""), io->output};
-    bool ok = c.source_name && c.graph_name && c.source_layout && c.graph_layout;
+                           arena_strdup(&r->arena, io->graph_layout ? io->graph_layout : ""), io->output,
+                           arena_strdup(&r->arena, io->state), io->initial, io->initial_bytes};
+    bool ok = c.source_name && c.graph_name && c.source_layout && c.graph_layout && (c.state || !io->state);
     struct convert_io *slot = ok ? vec_push(&r->io) : NULL;
     RETURN_IF(!slot, ST_NO_MEMORY, "no memory for the report of the conversion");
     *slot = c;

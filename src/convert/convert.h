@@ -28,7 +28,16 @@ struct convert_input {
     enum dtype type;         /* DT_NONE: as in the model */
 };
 
+/* An input of the source whose contents are known when it is converted (a shape, axes, paddings): it becomes a constant. */
+struct convert_const {
+    const char *name;
+    struct tensor_desc desc; /* dimensions may be 0 */
+    const void *data;        /* as long-lived as the model's bytes */
+};
+
 struct convert_opts {
+    const struct convert_const *constants;
+    uint32_t n_constants;
     const struct convert_input *inputs;
     uint32_t n_inputs;
     const char *const *outputs; /* tensors that become graph outputs; NULL: those of the model */
@@ -40,6 +49,7 @@ struct convert_opts {
     bool preserve_io;           /* inputs and outputs keep the source's layout and type: transposes stay inside the graph */
     bool float16;               /* float tensors become f16 */
     bool keep_batchnorm;        /* do not fold */
+    bool reset_state;           /* TFLite: variables begin anew in every run; otherwise they are graph inputs and outputs */
 };
 
 /* One operator or tensor that could not be converted. */
@@ -52,6 +62,10 @@ struct convert_io {
     const char *source_name, *graph_name;
     const char *source_layout, *graph_layout; /* "" when unknown */
     bool output;
+    /* What the model keeps between runs. An output: the graph input that gets its value in the next run; NULL: an ordinary output. */
+    const char *state;
+    const void *initial; /* an input fed that way: what the first run gets, as long-lived as the model's bytes; NULL: real zero */
+    uint64_t initial_bytes;
 };
 
 struct convert_report {
@@ -68,6 +82,44 @@ void convert_report_finish(struct convert_report *r);
 enum status convert_onnx(const void *data, size_t size, const char *folder, const struct convert_opts *o, struct convert_report *r,
                          struct ir_graph **ret); /* folder: where external data files are, may be NULL */
 enum status convert_tflite(const void *data, size_t size, const struct convert_opts *o, struct convert_report *r, struct ir_graph **ret);
+
+/* Model files: PREFIX.cpp composes the graph through a backend's interface table, PREFIX.bin is a tar archive of its constants (qnn-model-lib-generator
+ * compiles both into a model library), PREFIX_net.json describes the graph without the constants. */
+struct convert_write {
+    const char *prefix;  /* path without suffix: "out/model" */
+    const char *command; /* how the converter was called, for the records; may be NULL */
+    const char *copyright;
+};
+enum status convert_write_model(const struct ir_graph *g, const struct convert_report *r, const struct convert_write *w);
+
+/* ---- DLC: a zip archive of records, among them a model. A container and what it gives is used by one thread at a time. ---------------- */
+
+struct convert_dlc;
+/* `data` stays the caller's and valid until the container is closed. */
+enum status convert_dlc_open(const char *path, struct convert_dlc **ret);
+enum status convert_dlc_open_data(const void *data, size_t size, struct convert_dlc **ret);
+enum status convert_dlc_create(struct convert_dlc **ret); /* a container with nothing but its metadata */
+void convert_dlc_close(struct convert_dlc *d);            /* NULL allowed; frees its graphs */
+
+uint32_t convert_dlc_count(const struct convert_dlc *d);
+const char *convert_dlc_name(const struct convert_dlc *d, uint32_t record);
+uint64_t convert_dlc_size(const struct convert_dlc *d, uint32_t record);
+enum status convert_dlc_record(struct convert_dlc *d, uint32_t record, const void **ret); /* its bytes; read once, valid until close */
+
+/* The graphs of the model, read at the first call; they belong to the container. No model: none. Operators that we do not have: ST_NOT_SUPPORTED, and
+ * the report (NULL allowed) lists all of them. */
+enum status convert_dlc_graphs(struct convert_dlc *d, struct convert_report *r, struct ir_graph *const **ret, uint32_t *ret_n);
+
+/* All records in a new container: in a file, or in memory for mem_free. */
+enum status convert_dlc_save(struct convert_dlc *d, const char *path);
+enum status convert_dlc_image(struct convert_dlc *d, void **ret, size_t *ret_size);
+
+/* PREFIX.dlc. The graphs are as front ends make them: after prepare they hold what a DLC has no place for. */
+enum status convert_write_dlc(const struct ir_graph *const *graphs, uint32_t n, const struct convert_write *w);
+
+/* The client's number of a data type (QNN_DATATYPE_…), by name in source files and as a number in JSON. */
+uint32_t convert_dtype_number(enum dtype t);
+const char *convert_dtype_macro(enum dtype t);
 
 /* A name as a C identifier, as file and tensor names are written: characters outside [A-Za-z0-9_] become '_'. */
 const char *convert_name(struct arena *a, const char *name);

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be known while converting is computed here: shapes and everything that exporters compute from them, and other small constants. Larger
+ * ones stay nodes; the compiler folds them. Integers are exact, floats are computed in double and rounded to their type after every node. */
+#include <math.h>
+#include <string.h>
+
+#include "convert/onnx/onnx.h"
+#include "convert/onnx/onnx_fold.h"
+
+enum { SMALL = 1 << 18, TOTAL = 1 << 25 };
+
+enum status fold_out(struct onnx_cx *cx, const struct onnx_node *n, enum dtype type, uint32_t rank, const uint32_t *dims, void **ret)
+{
+    uint64_t count = 1;
+    REFUSE_WHEN(rank > MAX_RANK, "the output has rank %u; at most %d is supported", rank, MAX_RANK);
+    for (uint32_t i = 0; i < rank; i++)
+        REFUSE_WHEN(__builtin_mul_overflow(count, (uint64_t)dims[i], &count) || count > TOTAL, "the output has more than %d elements", TOTAL);
+    cx->folded += count;
+    REFUSE_WHEN(cx->folded > 4ull * TOTAL, "more than %llu elements would be computed while converting", 4ull * TOTAL);
+    *ret = arena_alloc(&cx->b.g->arena, dtype_bytes(type, count));
+    RETURN_IF(!*ret, ST_NO_MEMORY, "no memory for a constant of %llu elements", (unsigned long long)count);
+    return onnx_out_const(cx, n, 0, type, rank, dims, *ret);
+}
+
+/* ---- element-wise ------------------------------------------------------------------------------------------------- */
+
+struct numbers {
+    bool ints;
+    double x, y;
+    int64_t a, b;
+};
+
+static int64_t floor_mod(int64_t a, int64_t b)
+{
+    int64_t r = b == 0 || b == -1 ? 0 : a % b;
+    return r && (r < 0) != (b < 0) ? r + b : r;
+}
+
+#define WRAP(op) (int64_t)((uint64_t)v.a op (uint64_t)v.b)
+static bool op_add(struct numbers v, double *f, int64_t *i) { *f = v.x + v.y; *i = WRAP(+); return false; }
+static bool op_sub(struct numbers v, double *f, int64_t *i) { *f = v.x - v.y; *i = WRAP(-); return false; }
+static bool op_mul(struct numbers v, double *f, int64_t *i) { *f = v.x * v.y; *i = WRAP(*); return false; }
+static bool op_div(struct numbers v, double *f, int64_t *i) { *f = v.x / v.y; *i = v.b == 0 ? 0 : v.b == -1 ? (int64_t)-(uint64_t)v.a : v.a / v.b; return false; }
+static bool op_mod(struct numbers v, double *f, int64_t *i) { *f = fmod(v.x, v.y); *i = floor_mod(v.a, v.b); return false; }
+static bool op_min(struct numbers v, double *f, int64_t *i) { *f = v.x < v.y ? v.x : v.y; *i = v.a < v.b ? v.a : v.b; return false; }
+static bool op_max(struct numbers v, double *f, int64_t *i) { *f = v.x > v.y ? v.x : v.y; *i = v.a > v.b ? v.a : v.b; return false; }
+static bool op_pow(struct numbers v, double *f, int64_t *i) { *f = pow(v.x, v.y); *i = (int64_t)pow((double)v.a, v.y); return false; }
+static bool op_eq(struct numbers v, double *f, int64_t *i) { (void)f; *i = v.ints ? v.a == v.b : v.x == v.y; return true; }
+static bool op_lt(struct numbers v, double *f, int64_t *i) { (void)f; *i = v.ints ? v.a < v.b : v.x < v.y; return true; }
+static bool op_gt(struct numbers v, double *f, int64_t *i) { (void)f; *i = v.ints ? v.a > v.b : v.x > v.y; return true; }
+static bool op_le(struct numbers v, double *f, int64_t *i) { (void)f; *i = v.ints ? v.a <= v.b : v.x <= v.y; return true; }
+static bool op_ge(struct numbers v, double *f, int64_t *i) { (void)f; *i = v.ints ? v.a >= v.b : v.x >= v.y; return true; }
+static bool op_and(struct numbers v, double *f, int64_t *i) { (void)f; *i = v.a && v.b; return true; }
+static bool op_or(struct numbers v, double *f, int64_t *i) { (void)f; *i = v.a || v.b; return true; }
+static bool op_xor(struct numbers v, double *f, int64_t *i) { (void)f; *i = !v.a != !v.b; return true; }
+static bool op_not(struct numbers v, double *f, int64_t *i) { (void)f; *i = !v.a; return true; }
+static bool op_neg(struct numbers v, double *f, int64_t *i) { *f = -v.x; *i = (int64_t)-(uint64_t)v.a; return false; }
+static bool op_abs(struct numbers v, double *f, int64_t *i) { *f = fabs(v.x); *i = v.a < 0 ? (int64_t)-(uint64_t)v.a : v.a; return false; }
+static bool op_floor(struct numbers v, double *f, int64_t *i) { *f = floor(v.x); *i = v.a; return false; }
+static bool op_ceil(struct numbers v, double *f, int64_t *i) { *f = ceil(v.x); *i = v.a; return false; }
+static bool op_round(struct numbers v, double *f, int64_t *i) { *f = rint(v.x); *i = v.a; return false; }
+static bool op_sqrt(struct numbers v, double *f, int64_t *i) { *f = sqrt(v.x); *i = 0; return false; }
+static bool op_exp(struct numbers v, double *f, int64_t *i) { *f = exp(v.x); *i = 0; return false; }
+static bool op_log(struct numbers v, double *f, int64_t *i) { *f = log(v.x); *i = 0; return false; }
+static bool op_reciprocal(struct numbers v, double *f, int64_t *i) { *f = 1 / v.x; *i = 0; return false; }
+
+static const struct {
+    const char *op;
+    bool (*fn)(struct numbers v, double *f, int64_t *i); /* true: the result is a truth value */
+    unsigned inputs;
+} element_ops[] = {
+    {"Add", op_add, 2}, {"Sub", op_sub, 2}, {"Mul", op_mul, 2}, {"Div", op_div, 2}, {"Mod", op_mod, 2}, {"Min", op_min, 2}, {"Max", op_max, 2},
+    {"Pow", op_pow, 2}, {"Equal", op_eq, 2}, {"Less", op_lt, 2}, {"Greater", op_gt, 2}, {"LessOrEqual", op_le, 2}, {"GreaterOrEqual", op_ge, 2},
+    {"And", op_and, 2}, {"Or", op_or, 2}, {"Xor", op_xor, 2}, {"Not", op_not, 1}, {"Neg", op_neg, 1}, {"Abs", op_abs, 1}, {"Floor", op_floor, 1},
+    {"Ceil", op_ceil, 1}, {"Round", op_round, 1}, {"Sqrt", op_sqrt, 1}, {"Exp", op_exp, 1}, {"Log", op_log, 1}, {"Reciprocal", op_reciprocal, 1},
+};
+
+static bool broadcast_dims(struct onnx_value *const *v, uint32_t n, uint32_t *rank, uint32_t *dims)
+{
+    *rank = 0;
+    for (uint32_t i = 0; i < n; i++)
+        *rank = v[i]->rank > *rank ? v[i]->rank : *rank;
+    for (uint32_t k = 0; k < *rank; k++)
+        dims[k] = 1;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < v[i]->rank; k++) {
+            uint32_t at = *rank - v[i]->rank + k;
+            if (dims[at] != 1 && v[i]->dims[k] != 1 && dims[at] != v[i]->dims[k])
+                return false;
+            if (v[i]->dims[k] != 1)
+                dims[at] = v[i]->dims[k];
+        }
+    return true;
+}
+
+/* Element `i` of a broadcast result, as an element of v. */
+static uint64_t broadcast_index(const struct onnx_value *v, uint32_t rank, const uint32_t *dims, uint64_t i)
+{
+    uint64_t at = 0, stride = 1;
+    for (uint32_t k = rank; k-- > 0;) {
+        uint64_t here = i % dims[k];
+        i /= dims[k];
+        if (k < rank - v->rank)
+            continue;
+        uint32_t size = v->dims[k - (rank - v->rank)];
+        at += size == 1 ? 0 : here * stride;
+        stride *= size;
+    }
+    return at;
+}
+
+static bool is_float(enum dtype t)
+{
+    return dtype_kind(t) == DK_FLOAT;
+}
+
+static enum status fold_element(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, size_t row)
+{
+    uint32_t rank, dims[MAX_RANK], inputs = element_ops[row].inputs;
+    void *out;
+    enum dtype type = v[0]->stored;
+    double f = 0;
+    int64_t r = 0;
+    RETURN_IF(!broadcast_dims(v, inputs, &rank, dims), ST_SHAPE, "the shapes of the inputs do not broadcast");
+    bool truth = element_ops[row].fn((struct numbers){.b = 1, .y = 1}, &f, &r);
+    TRY(fold_out(cx, n, truth ? DT_B8 : type, rank, dims, &out));
+    uint64_t count = 1;
+    for (uint32_t k = 0; k < rank; k++)
+        count *= dims[k];
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t a = broadcast_index(v[0], rank, dims, i), b = inputs > 1 ? broadcast_index(v[1], rank, dims, i) : 0;
+        const struct onnx_value *w = v[inputs > 1];
+        struct numbers x = {!is_float(type), number_get(type, v[0]->data, a), number_get(w->stored, w->data, b),
+                            number_get_int(type, v[0]->data, a), number_get_int(w->stored, w->data, b)};
+        element_ops[row].fn(x, &f, &r);
+        if (truth)
+            ((uint8_t *)out)[i] = r != 0;
+        else if (is_float(type))
+            number_put(type, out, i, f);
+        else
+            memcpy((char *)out + i * (dtype_bits(type) / 8), &r, dtype_bits(type) / 8);
+    }
+    return ST_OK;
+}
+
+/* ---- others ------------------------------------------------------------------------------------------------------- */
+
+static void copy_element(enum dtype t, void *to, uint64_t k, const void *from, uint64_t i)
+{
+    size_t size = dtype_bits(t) / 8;
+    memcpy((char *)to + k * size, (const char *)from + i * size, size);
+}
+
+static enum status fold_where(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v)
+{
+    uint32_t rank, dims[MAX_RANK];
+    void *out;
+    uint64_t count = 1;
+    RETURN_IF(!broadcast_dims(v, 3, &rank, dims), ST_SHAPE, "the shapes of the inputs do not broadcast");
+    TRY(fold_out(cx, n, v[1]->stored, rank, dims, &out));
+    for (uint32_t k = 0; k < rank; k++)
+        count *= dims[k];
+    for (uint64_t i = 0; i < count; i++) {
+        const struct onnx_value *from = number_get(v[0]->stored, v[0]->data, broadcast_index(v[0], rank, dims, i)) != 0 ? v[1] : v[2];
+        copy_element(from->stored, out, i, from->data, broadcast_index(from, rank, dims, i));
+    }
+    return ST_OK;
+}
+
+static enum status fold_expand(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v)
+{
+    int64_t *shape;
+    uint32_t k, rank, dims[MAX_RANK];
+    void *out;
+    uint64_t count = 1;
+    TRY(onnx_ints(cx, v[1], "shape", &shape, &k));
+    REFUSE_WHEN(k > MAX_RANK, "the output has rank %u; at most %d is supported", k, MAX_RANK);
+    struct onnx_value like = {.rank = (uint8_t)k}, *both[2] = {v[0], &like};
+    for (uint32_t i = 0; i < k; i++)
+        like.dims[i] = shape[i] < 0 ? 1 : (uint32_t)shape[i];
+    RETURN_IF(!broadcast_dims(both, 2, &rank, dims), ST_SHAPE, "the shape does not fit the input");
+    TRY(fold_out(cx, n, v[0]->stored, rank, dims, &out));
+    for (uint32_t i = 0; i < rank; i++)
+        count *= dims[i];
+    for (uint64_t i = 0; i < count; i++)
+        copy_element(v[0]->stored, out, i, v[0]->data, broadcast_index(v[0], rank, dims, i));
+    return ST_OK;
+}
+
+static enum status fold_range(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v)
+{
+    double start = number_get(v[0]->stored, v[0]->data, 0), limit = number_get(v[1]->stored, v[1]->data, 0), delta = number_get(v[2]->stored, v[2]->data, 0);
+    double count = delta == 0 ? 0 : ceil((limit - start) / delta);
+    REFUSE_WHEN(!(count <= SMALL), "a range of %g elements; at most %d are computed while converting", count, SMALL);
+    uint32_t dims[1] = {count > 0 ? (uint32_t)count : 0};
+    void *out;
+    TRY(fold_out(cx, n, v[0]->stored, 1, dims, &out));
+    for (uint32_t i = 0; i < dims[0]; i++)
+        number_put(v[0]->stored, out, i, start + i * delta);
+    return ST_OK;
+}
+
+static enum status fold_reduce(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, size_t n_in)
+{
+    const struct onnx_attr *a = onnx_attr(cx, n, "axes");
+    int64_t *axes = a ? a->ints : NULL;
+    uint32_t k = a ? a->n_ints : 0, mask = 0, rank = 0, dims[MAX_RANK];
+    bool keep = onnx_attr_int(cx, n, "keepdims", 1), prod = !strcmp(n->op, "ReduceProd"), max = !strcmp(n->op, "ReduceMax"), min = !strcmp(n->op, "ReduceMin");
+    if (n_in > 1)
+        TRY(onnx_ints(cx, v[1], "axes", &axes, &k));
+    for (uint32_t i = 0; i < k; i++) {
+        uint32_t at;
+        TRY(onnx_axis(cx, axes[i], v[0]->rank, &at));
+        mask |= 1u << at;
+    }
+    if (k == 0)
+        mask = onnx_attr_int(cx, n, "noop_with_empty_axes", 0) ? 0 : (1u << v[0]->rank) - 1;
+    for (uint32_t i = 0; i < v[0]->rank; i++)
+        if (keep || !(mask >> i & 1))
+            dims[rank++] = mask >> i & 1 ? 1 : v[0]->dims[i];
+    void *out;
+    enum dtype type = v[0]->stored;
+    TRY(fold_out(cx, n, type, rank, dims, &out));
+    uint64_t count = onnx_count(v[0]), results = 1;
+    for (uint32_t i = 0; i < rank; i++)
+        results *= dims[i];
+    double *sum = arena_array(&cx->arena, double, results);
+    bool *seen = arena_array(&cx->arena, bool, results);
+    RETURN_IF(!sum || !seen, ST_NO_MEMORY, "no memory for a reduction");
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t rest = i, at = 0, stride = 1;
+        for (uint32_t d = v[0]->rank; d-- > 0;) {
+            if (!(mask >> d & 1)) {
+                at += rest % v[0]->dims[d] * stride;
+                stride *= v[0]->dims[d];
+            }
+            rest /= v[0]->dims[d];
+        }
+        double x = number_get(type, v[0]->data, i);
+        sum[at] = !seen[at] ? x : prod ? sum[at] * x : max ? fmax(sum[at], x) : min ? fmin(sum[at], x) : sum[at] + x;
+        seen[at] = true;
+    }
+    for (uint64_t i = 0; i < results; i++)
+        number_put(type, out, i, seen[i] ? sum[i] : prod ? 1 : 0);
+    return ST_OK;
+}
+
+static enum status fold_cast(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, enum dtype to)
+{
+    void *out;
+    enum dtype from = v[0]->stored;
+    uint64_t count = onnx_count(v[0]);
+    TRY(fold_out(cx, n, to, v[0]->rank, v[0]->dims, &out));
+    for (uint64_t i = 0; i < count; i++) {
+        int64_t whole = number_get_int(from, v[0]->data, i);
+        if (is_float(to) || is_float(from) || to == DT_B8)
+            number_put(to, out, i, number_get(from, v[0]->data, i));
+        else
+            memcpy((char *)out + i * (dtype_bits(to) / 8), &whole, dtype_bits(to) / 8);
+    }
+    return ST_OK;
+}
+
+/* ---- constants without inputs ------------------------------------------------------------------------------------- */
+
+static enum status out_ints(struct onnx_cx *cx, const struct onnx_node *n, uint32_t rank, uint32_t count, const int64_t *v)
+{
+    void *out;
+    TRY(fold_out(cx, n, DT_I64, rank, (uint32_t[]){count}, &out));
+    memcpy(out, v, count * sizeof(*v));
+    return ST_OK;
+}
+
+static enum status out_floats(struct onnx_cx *cx, const struct onnx_node *n, uint32_t rank, uint32_t count, const float *v)
+{
+    void *out;
+    TRY(fold_out(cx, n, DT_F32, rank, (uint32_t[]){count}, &out));
+    memcpy(out, v, count * sizeof(*v));
+    return ST_OK;
+}
+
+static enum status fold_constant(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    const struct onnx_attr *a;
+    const void *data;
+    uint32_t dims[MAX_RANK];
+    if ((a = onnx_attr(cx, n, "value_int")))
+        return out_ints(cx, n, 0, 1, &a->i);
+    if ((a = onnx_attr(cx, n, "value_float")))
+        return out_floats(cx, n, 0, 1, &a->f);
+    if ((a = onnx_attr(cx, n, "value_ints")))
+        return out_ints(cx, n, 1, a->n_ints, a->ints);
+    if ((a = onnx_attr(cx, n, "value_floats")))
+        return out_floats(cx, n, 1, a->n_floats, a->floats);
+    a = onnx_attr(cx, n, "value");
+    REFUSE_WHEN(!a || !a->t, "the constant has no tensor, number or list of numbers; strings and sparse tensors are not supported");
+    REFUSE_WHEN(a->t->rank > MAX_RANK, "the constant has rank %u; at most %d is supported", a->t->rank, MAX_RANK);
+    TRY(onnx_tensor_bytes(&cx->b.g->arena, a->t, cx->folder, &data));
+    for (uint32_t i = 0; i < a->t->rank; i++)
+        dims[i] = (uint32_t)a->t->dims[i];
+    return onnx_out_const(cx, n, 0, a->t->type, a->t->rank, dims, data);
+}
+
+static enum status fold_shape(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *v)
+{
+    int64_t list[MAX_RANK], rank = v->rank, start = onnx_attr_int(cx, n, "start", 0), end = onnx_attr_int(cx, n, "end", rank);
+    start = start < 0 ? start + rank : start;
+    end = end < 0 ? end + rank : end;
+    start = start < 0 ? 0 : start > rank ? rank : start;
+    end = end > rank ? rank : end < start ? start : end;
+    for (int64_t i = start; i < end; i++)
+        list[i - start] = v->dims[i];
+    return out_ints(cx, n, 1, (uint32_t)(end - start), list);
+}
+
+static enum status fold_fill(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *shape)
+{
+    const struct onnx_attr *a = onnx_attr(cx, n, "value");
+    const void *value = NULL;
+    int64_t *list;
+    uint32_t k, dims[MAX_RANK];
+    void *out;
+    enum dtype type = a && a->t ? a->t->type : DT_F32;
+    TRY(onnx_ints(cx, shape, "shape", &list, &k));
+    REFUSE_WHEN(k > MAX_RANK, "the output has rank %u; at most %d is supported", k, MAX_RANK);
+    if (a && a->t) {
+        TRY(onnx_tensor_bytes(&cx->arena, a->t, cx->folder, &value));
+        for (uint32_t i = 0; i < a->t->rank; i++)
+            REFUSE_WHEN(a->t->dims[i] != 1, "the value has %lld elements; one is expected", (long long)a->t->dims[i]);
+    }
+    REFUSE_WHEN(dtype_bits(type) < 8, "4-bit constants cannot be filled");
+    for (uint32_t i = 0; i < k; i++) {
+        REFUSE_WHEN(list[i] < 0 || list[i] > UINT32_MAX, "dimension %u of the shape is %lld", i, (long long)list[i]);
+        dims[i] = (uint32_t)list[i];
+    }
+    TRY(fold_out(cx, n, type, k, dims, &out));
+    uint64_t count = 1;
+    for (uint32_t i = 0; i < k; i++)
+        count *= dims[i];
+    for (uint64_t i = 0; value && i < count; i++)
+        copy_element(type, out, i, value, 0);
+    return ST_OK;
+}
+
+/* ---- entry -------------------------------------------------------------------------------------------------------- */
+
+static bool all_small_constants(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, uint64_t most)
+{
+    uint64_t sum = 0;
+    if (n->n_in == 0 || n->n_in > 16)
+        return false;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        v[i] = n->in[i][0] ? onnx_find(cx, n->in[i]) : NULL;
+        if (!n->in[i][0])
+            continue;
+        if (!v[i] || v[i]->type == DT_NONE || !onnx_is_const(v[i]) || v[i]->view || dtype_bits(v[i]->stored) < 8)
+            return false;
+        sum += onnx_count(v[i]);
+    }
+    return sum <= most && v[0];
+}
+
+static enum status fold_known(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, bool *done)
+{
+    *done = true;
+    for (size_t k = 0; k < sizeof(element_ops) / sizeof(element_ops[0]); k++)
+        if (!strcmp(element_ops[k].op, n->op) && element_ops[k].inputs == n->n_in && !(k < 8 && onnx_attr_int(cx, n, "fmod", 0)) &&
+            !onnx_attr(cx, n, "broadcast"))
+            return fold_element(cx, n, v, k);
+    if (!strcmp(n->op, "Where") && n->n_in == 3)
+        return fold_where(cx, n, v);
+    if (!strcmp(n->op, "Expand") && n->n_in == 2)
+        return fold_expand(cx, n, v);
+    if (!strcmp(n->op, "Range") && n->n_in == 3 && onnx_count(v[0]) == 1 && onnx_count(v[1]) == 1 && onnx_count(v[2]) == 1)
+        return fold_range(cx, n, v);
+    if (!strcmp(n->op, "ReduceProd") || !strcmp(n->op, "ReduceSum") || !strcmp(n->op, "ReduceMax") || !strcmp(n->op, "ReduceMin"))
+        return fold_reduce(cx, n, v, n->n_in);
+    enum dtype to = !strcmp(n->op, "Cast") ? onnx_dtype((int32_t)onnx_attr_int(cx, n, "to", 0)) : !strcmp(n->op, "CastLike") && n->n_in == 2 ? v[1]->type : DT_NONE;
+    if (to != DT_NONE && dtype_bits(to) >= 8)
+        return fold_cast(cx, n, v, to);
+    return fold_move(cx, n, v, done);
+}
+
+enum status onnx_fold(struct onnx_cx *cx, const struct onnx_node *n, bool *done)
+{
+    struct onnx_value *v[16] = {0};
+    *done = true;
+    if (!strcmp(n->op, "Constant"))
+        return fold_constant(cx, n);
+    if (!strcmp(n->op, "Shape") || !strcmp(n->op, "Size") || !strcmp(n->op, "ConstantOfShape")) {
+        TRY(onnx_in(cx, n, 0, &v[0]));
+        int64_t size = (int64_t)onnx_count(v[0]);
+        return n->op[0] == 'C' ? fold_fill(cx, n, v[0]) : !strcmp(n->op, "Size") ? out_ints(cx, n, 0, 1, &size) : fold_shape(cx, n, v[0]);
+    }
+    *done = false;
+    if (!all_small_constants(cx, n, v, SMALL)) {
+        if (strcmp(n->op, "CastLike") != 0 || n->n_in != 2)
+            return ST_OK;
+        /* CastLike needs only the type of its second input */
+        v[0] = onnx_find(cx, n->in[0]);
+        v[1] = onnx_find(cx, n->in[1]);
+        if (!v[0] || !v[1] || v[1]->type == DT_NONE || !onnx_is_const(v[0]) || v[0]->view || dtype_bits(v[0]->stored) < 8 || dtype_bits(v[1]->type) < 8)
+            return ST_OK;
+        *done = true;
+        return fold_cast(cx, n, v, v[1]->type);
+    }
+    return fold_known(cx, n, v, done);
+}

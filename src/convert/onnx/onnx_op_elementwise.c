@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element-wise operators of one, two or more inputs, and casts. They keep whatever order of dimensions their inputs are in. */
+#include <string.h>
+
+#include "convert/onnx/onnx.h"
+
+/* Before opset 7 the second input broadcast along `axis` only when "broadcast" said so. */
+static enum status old_broadcast(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, struct onnx_value *store)
+{
+    const struct onnx_attr *axis = onnx_attr(cx, n, "axis");
+    if (!onnx_attr_int(cx, n, "broadcast", 0) || !axis || v[1]->rank >= v[0]->rank)
+        return ST_OK;
+    uint32_t at, t, dims[MAX_RANK];
+    TRY(onnx_axis(cx, axis->i, v[0]->rank, &at));
+    REFUSE_WHEN(at + v[1]->rank > v[0]->rank, "\"axis\" %u does not fit inputs of rank %u and %u", at, v[0]->rank, v[1]->rank);
+    uint32_t rank = v[0]->rank - at;
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = i < v[1]->rank ? v[1]->dims[i] : 1;
+    TRY(onnx_tensor(cx, v[1], NULL, &t));
+    TRY(build_reshape(B, onnx_name(cx, "rank"), t, rank, dims, &t));
+    *store = (struct onnx_value){.name = v[1]->name, .type = v[1]->type, .stored = v[1]->stored, .tensor = t, .real = IR_NONE, .rank = (uint8_t)rank};
+    memcpy(store->dims, dims, sizeof(dims));
+    perm_identity(store->perm, MAX_RANK);
+    v[1] = store;
+    return ST_OK;
+}
+
+static enum status emit_binary(struct onnx_cx *cx, const char *op, const char *name, uint32_t a, uint32_t b, uint32_t *ret)
+{
+    return onnx_emit(cx, (struct build_spec){.op = op, .name = name, BUILD_IN(a, b)}, ret);
+}
+
+static enum status convert_binary(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v[2], old;
+    uint8_t perm[MAX_RANK];
+    uint32_t rank, a, b, y;
+    TRY(onnx_in(cx, n, 0, &v[0]));
+    TRY(onnx_in(cx, n, 1, &v[1]));
+    if (cx->model.opset < 7)
+        TRY(old_broadcast(cx, n, v, &old));
+    onnx_common_perm(v, 2, perm, &rank);
+    TRY(onnx_broadcast(cx, v[0], rank, perm, &a));
+    TRY(onnx_broadcast(cx, v[1], rank, perm, &b));
+    const char *op = onnx_row_arg(n);
+    if (!strcmp(n->op, "Mod") && onnx_attr_int(cx, n, "fmod", 0))
+        op = "ElementWiseFmod";
+    TRY(emit_binary(cx, op, cx->label, a, b, &y));
+    TRY(onnx_out(cx, n, 0, y, build_desc(B, y)->rank == rank ? perm : NULL));
+    if (dtype_is_float(v[0]->type) && build_desc(B, y)->type != DT_B8)
+        onnx_out_type(cx, n, 0, v[0]->type);
+    return ST_OK;
+}
+
+/* Max, Min, Sum, Mean of any number of inputs: a chain. */
+static enum status convert_variadic(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v[MAX_PORTS];
+    uint8_t perm[MAX_RANK];
+    uint32_t rank, y, t, count = n->n_in;
+    REFUSE_WHEN(count == 0 || count > MAX_PORTS, "%u inputs; 1 … %d are supported", count, MAX_PORTS);
+    for (uint32_t i = 0; i < count; i++)
+        TRY(onnx_in(cx, n, i, &v[i]));
+    onnx_common_perm(v, count, perm, &rank);
+    TRY(onnx_broadcast(cx, v[0], rank, perm, &y));
+    for (uint32_t i = 1; i < count; i++) {
+        TRY(onnx_broadcast(cx, v[i], rank, perm, &t));
+        TRY(emit_binary(cx, onnx_row_arg(n), i == 1 ? cx->label : onnx_name(cx, "more"), y, t, &y));
+    }
+    if (!strcmp(n->op, "Mean") && count > 1) {
+        TRY(build_scalar(B, onnx_name(cx, "share"), onnx_inner_type(v[0]->type), 1.0 / count, &t));
+        TRY(build_binary(B, "ElementWiseMultiply", onnx_name(cx, "mean"), y, t, &y));
+    }
+    if (count == 1)
+        return onnx_out_view(cx, n, 0, v[0], NULL);
+    TRY(onnx_out(cx, n, 0, y, perm));
+    if (dtype_is_float(v[0]->type))
+        onnx_out_type(cx, n, 0, v[0]->type);
+    return ST_OK;
+}
+
+static enum status convert_where(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v[3];
+    uint8_t perm[MAX_RANK];
+    uint32_t rank, t[3], y;
+    for (uint32_t i = 0; i < 3; i++)
+        TRY(onnx_in(cx, n, i, &v[i]));
+    onnx_common_perm(v, 3, perm, &rank);
+    for (uint32_t i = 0; i < 3; i++)
+        TRY(onnx_broadcast(cx, v[i], rank, perm, &t[i]));
+    TRY(onnx_emit(cx, (struct build_spec){.op = "ElementWiseSelect", .name = cx->label, BUILD_IN(t[0], t[1], t[2])}, &y));
+    TRY(onnx_out(cx, n, 0, y, perm));
+    onnx_out_type(cx, n, 0, v[1]->type);
+    return ST_OK;
+}
+
+static enum status convert_unary(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v;
+    uint32_t x, y;
+    TRY(onnx_in(cx, n, 0, &v));
+    uint8_t perm[MAX_RANK];
+    memcpy(perm, v->perm, sizeof(perm));
+    TRY(onnx_tensor(cx, v, perm, &x));
+    TRY(onnx_emit(cx, (struct build_spec){.op = onnx_row_arg(n), .name = cx->label, BUILD_IN(x)}, &y));
+    TRY(onnx_out(cx, n, 0, y, perm));
+    if (dtype_is_float(v->type) && build_desc(B, y)->type != DT_B8 && !cx->fixed)
+        onnx_out_type(cx, n, 0, v->type);
+    return ST_OK;
+}
+
+static enum status convert_reciprocal(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v;
+    uint32_t x, y;
+    enum { RECIPROCAL = 10 };
+    TRY(onnx_in(cx, n, 0, &v));
+    TRY(onnx_tensor(cx, v, v->perm, &x));
+    TRY(onnx_emit(cx, (struct build_spec){.op = "ElementWiseUnary", .name = cx->label, BUILD_IN(x), .params = {BUILD_U32("operation", RECIPROCAL)}}, &y));
+    return onnx_out(cx, n, 0, y, v->perm);
+}
+
+static enum status convert_is_inf(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v;
+    uint32_t x, y;
+    TRY(onnx_in(cx, n, 0, &v));
+    TRY(onnx_tensor(cx, v, v->perm, &x));
+    TRY(build_node(B, &(struct build_spec){.op = "IsInf", .name = cx->label, BUILD_IN(x),
+                                           .params = {BUILD_B8("detect_negative", onnx_attr_int(cx, n, "detect_negative", 1)),
+                                                      BUILD_B8("detect_positive", onnx_attr_int(cx, n, "detect_positive", 1))}}, &y));
+    return onnx_out(cx, n, 0, y, v->perm);
+}
+
+static enum status convert_identity(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v;
+    TRY(onnx_in(cx, n, 0, &v));
+    return onnx_out_view(cx, n, 0, v, NULL);
+}
+
+/* Without training nothing is dropped; the mask is all true. */
+static enum status convert_dropout(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v, *training;
+    TRY(onnx_in(cx, n, 0, &v));
+    TRY(onnx_in_opt(cx, n, 2, &training));
+    if (training) {
+        int64_t *on;
+        uint32_t k;
+        TRY(onnx_ints(cx, training, "training_mode", &on, &k));
+        REFUSE_WHEN(k && on[0], "training mode is not supported");
+    }
+    if (onnx_wants(n, 1)) {
+        uint64_t count = onnx_count(v);
+        REFUSE_WHEN(count > 1u << 24, "the mask has %llu elements", (unsigned long long)count);
+        uint8_t *ones = arena_alloc(&cx->b.g->arena, count);
+        RETURN_IF(!ones, ST_NO_MEMORY, "no memory for the mask");
+        memset(ones, 1, count);
+        TRY(onnx_out_const(cx, n, 1, DT_B8, v->rank, v->dims, ones));
+    }
+    return onnx_out_view(cx, n, 0, v, NULL);
+}
+
+/* ---- casts -------------------------------------------------------------------------------------------------------- */
+
+static enum status cast_to(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, enum dtype to)
+{
+    uint32_t x, y;
+    if (v->type == to)
+        return onnx_out_view(cx, n, 0, v, NULL);
+    TRY(onnx_tensor(cx, v, v->perm, &x));
+    enum dtype inner = onnx_inner_type(to), from = build_desc(B, x)->type;
+    if (dtype_bits(to) == 4 && dtype_is_float(from)) { /* round before the bits are cut: the number goes through a wider integer */
+        TRY(onnx_cast(cx, "whole", x, DT_I32, &x));
+        REFUSE("to 4 bits from a float; the rounding of the source is not that of the graph's Cast");
+    }
+    if (to == DT_BF16 && from != DT_BF16) {
+        TRY(onnx_cast(cx, "rounded", x, DT_BF16, &x));
+        TRY(onnx_cast(cx, "float32", x, DT_F32, &y));
+    } else {
+        TRY(onnx_cast(cx, "cast", x, inner, &y));
+    }
+    if (y == x) /* the same type in the graph: only the source's differs */
+        TRY(onnx_out_view(cx, n, 0, v, NULL));
+    else
+        TRY(onnx_out(cx, n, 0, y, v->perm));
+    onnx_out_type(cx, n, 0, to);
+    return ST_OK;
+}
+
+static enum status convert_cast(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v;
+    int32_t elem = (int32_t)onnx_attr_int(cx, n, "to", 0);
+    const struct onnx_attr *a = onnx_attr(cx, n, "to");
+    enum dtype to = onnx_dtype(elem);
+    if (a && a->s[0] && !elem) /* opset 1 spelled it */
+        to = !strcmp(a->s, "FLOAT") ? DT_F32 : !strcmp(a->s, "FLOAT16") ? DT_F16 : !strcmp(a->s, "INT64") ? DT_I64 : !strcmp(a->s, "INT32") ? DT_I32
+             : !strcmp(a->s, "BOOL") ? DT_B8 : DT_NONE;
+    TRY(onnx_in(cx, n, 0, &v));
+    REFUSE_WHEN(to == DT_NONE, "to elements of type %s; no tensor of the graph can have that", onnx_elem_name(elem));
+    return cast_to(cx, n, v, to);
+}
+
+static enum status convert_cast_like(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v, *like;
+    TRY(onnx_in(cx, n, 0, &v));
+    TRY(onnx_in(cx, n, 1, &like));
+    return cast_to(cx, n, v, like->type);
+}
+
+const struct onnx_row onnx_rows_elementwise[] = {
+    {"Add", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWiseAdd", 0},
+    {"Sub", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWiseSubtract", 0},
+    {"Mul", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWiseMultiply", 0},
+    {"Div", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWiseDivide", 0},
+    {"Pow", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWisePower", 0},
+    {"Mod", ONNX_FREE, convert_binary, "ElementWiseMod", 0},
+    {"Equal", ONNX_FREE, convert_binary, "ElementWiseEqual", 0},
+    {"Less", ONNX_FREE, convert_binary, "ElementWiseLess", 0},
+    {"LessOrEqual", ONNX_FREE, convert_binary, "ElementWiseLessEqual", 0},
+    {"Greater", ONNX_FREE, convert_binary, "ElementWiseGreater", 0},
+    {"GreaterOrEqual", ONNX_FREE, convert_binary, "ElementWiseGreaterEqual", 0},
+    {"And", ONNX_FREE, convert_binary, "ElementWiseAnd", 0},
+    {"Or", ONNX_FREE, convert_binary, "ElementWiseOr", 0},
+    {"Xor", ONNX_FREE, convert_binary, "ElementWiseXor", 0},
+    {"Max", ONNX_FREE, convert_variadic, "ElementWiseMaximum", 0},
+    {"Min", ONNX_FREE, convert_variadic, "ElementWiseMinimum", 0},
+    {"Sum", ONNX_FREE, convert_variadic, "ElementWiseAdd", 0},
+    {"Mean", ONNX_FREE, convert_variadic, "ElementWiseAdd", 0},
+    {"Where", ONNX_FREE, convert_where, NULL, 0},
+    {"Abs", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseAbs", 0},
+    {"Asin", ONNX_FREE, convert_unary, "ElementWiseAsin", 0},
+    {"Atan", ONNX_FREE, convert_unary, "ElementWiseAtan", 0},
+    {"Ceil", ONNX_FREE, convert_unary, "ElementWiseCeil", 0},
+    {"Cos", ONNX_FREE, convert_unary, "ElementWiseCos", 0},
+    {"Exp", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseExp", 0},
+    {"Floor", ONNX_FREE, convert_unary, "ElementWiseFloor", 0},
+    {"Log", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseLog", 0},
+    {"Neg", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseNeg", 0},
+    {"Not", ONNX_FREE, convert_unary, "ElementWiseNot", 0},
+    {"Round", ONNX_FREE, convert_unary, "ElementWiseRound", 0},
+    {"Sign", ONNX_FREE, convert_unary, "ElementWiseSign", 0},
+    {"Sin", ONNX_FREE, convert_unary, "ElementWiseSin", 0},
+    {"Sqrt", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseSquareRoot", 0},
+    {"IsNaN", ONNX_FREE, convert_unary, "IsNan", 0},
+    {"IsInf", ONNX_FREE, convert_is_inf, NULL, 0},
+    {"Reciprocal", ONNX_FREE, convert_reciprocal, NULL, 0},
+    {"Relu", ONNX_FREE | ONNX_FIXED | ONNX_CLAMP, convert_unary, "Relu", 0},
+    {"Sigmoid", ONNX_FREE | ONNX_FIXED, convert_unary, "Sigmoid", 0},
+    {"Tanh", ONNX_FREE | ONNX_FIXED, convert_unary, "Tanh", 0},
+    {"HardSwish", ONNX_FREE | ONNX_FIXED, convert_unary, "HardSwish", 0},
+    {"Identity", ONNX_FREE, convert_identity, NULL, 0},
+    {"Dropout", ONNX_FREE, convert_dropout, NULL, 0},
+    {"Cast", ONNX_FREE, convert_cast, NULL, 0},
+    {"CastLike", ONNX_FREE, convert_cast_like, NULL, 0},
+    {0},
+};

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values picked and placed by index. */
+#include <string.h>
+
+#include "convert/onnx/onnx.h"
+
+/* Indices as one of the types that QNN takes. */
+static enum status index_tensor(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, uint32_t *ret)
+{
+    TRY(onnx_in_tensor(cx, n, i, ret));
+    enum dtype t = build_desc(B, *ret)->type;
+    return t == DT_I32 || t == DT_I64 || t == DT_U32 ? ST_OK : onnx_cast(cx, "index", *ret, DT_I32, ret);
+}
+
+static enum status data_tensor(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, struct onnx_value **v, uint32_t *ret)
+{
+    TRY(onnx_in(cx, n, i, v));
+    return onnx_stored(cx, *v, NULL, ret);
+}
+
+static enum status convert_gather(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v;
+    uint32_t x, index, axis, y;
+    TRY(data_tensor(cx, n, 0, &v, &x));
+    TRY(index_tensor(cx, n, 1, &index));
+    TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", 0), v->rank, &axis));
+    TRY(build_node(B, &(struct build_spec){.op = "Gather", .name = cx->label, BUILD_IN(x, index), .params = {BUILD_I32("axis", axis)}}, &y));
+    return onnx_out_like(cx, n, 0, y, NULL, v);
+}
+
+static enum status convert_gather_elements(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v;
+    uint32_t x, index, axis, y;
+    TRY(data_tensor(cx, n, 0, &v, &x));
+    TRY(index_tensor(cx, n, 1, &index));
+    TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", 0), v->rank, &axis));
+    TRY(build_node(B, &(struct build_spec){.op = "GatherElements", .name = cx->label, BUILD_IN(x, index), .params = {BUILD_U32("axis", axis)}}, &y));
+    return onnx_out_like(cx, n, 0, y, NULL, v);
+}
+
+static enum status convert_gather_nd(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v;
+    uint32_t x, index, y;
+    TRY(data_tensor(cx, n, 0, &v, &x));
+    TRY(index_tensor(cx, n, 1, &index));
+    TRY(build_node(B, &(struct build_spec){.op = "GatherNd", .name = cx->label, BUILD_IN(x, index),
+                                           .params = {BUILD_U32("batch_dims", onnx_attr_int(cx, n, "batch_dims", 0))}}, &y));
+    return onnx_out_like(cx, n, 0, y, NULL, v);
+}
+
+static enum status reduction(struct onnx_cx *cx, const struct onnx_node *n, uint32_t limit, uint32_t *ret)
+{
+    static const char *const names[] = {"none", "add", "mul", "max"};
+    const char *text = onnx_attr_text(cx, n, "reduction", "none");
+    for (*ret = 0; *ret < limit; ++*ret)
+        if (!strcmp(names[*ret], text))
+            return ST_OK;
+    REFUSE("\"reduction\" is %s; QNN has none, add and mul%s", text, limit > 3 ? ", and max" : "");
+}
+
+static enum status convert_scatter_elements(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v;
+    uint32_t x, index, updates, axis, kind, y;
+    TRY(reduction(cx, n, 4, &kind));
+    TRY(onnx_in(cx, n, 0, &v));
+    TRY(onnx_in_tensor(cx, n, 0, &x));
+    TRY(index_tensor(cx, n, 1, &index));
+    TRY(onnx_in_tensor(cx, n, 2, &updates));
+    TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", 0), v->rank, &axis));
+    TRY(build_node(B, &(struct build_spec){.op = "ScatterElements", .name = cx->label, BUILD_IN(x, index, updates),
+                                           .params = {BUILD_U32("axis", axis), BUILD_U32("reduction", kind)}}, &y));
+    return onnx_out(cx, n, 0, y, NULL);
+}
+
+static enum status convert_scatter_nd(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    uint32_t x, index, updates, kind, y;
+    TRY(reduction(cx, n, 3, &kind));
+    TRY(onnx_in_tensor(cx, n, 0, &x));
+    TRY(index_tensor(cx, n, 1, &index));
+    TRY(onnx_in_tensor(cx, n, 2, &updates));
+    TRY(build_node(B, &(struct build_spec){.op = "ScatterNd", .name = cx->label, BUILD_IN(x, index, updates), .params = {BUILD_U32("reduction", kind)}}, &y));
+    return onnx_out(cx, n, 0, y, NULL);
+}
+
+/* ---- one hot ------------------------------------------------------------------------------------------------------ */
+
+/* Negative positions count from the end. */
+static enum status wrap_index(struct onnx_cx *cx, uint32_t *index, int64_t depth)
+{
+    enum dtype type = build_desc(B, *index)->type;
+    uint32_t zero, size, below, moved;
+    TRY(build_scalar(B, onnx_name(cx, "zero"), type, 0, &zero));
+    TRY(build_scalar(B, onnx_name(cx, "depth"), type, (double)depth, &size));
+    TRY(build_binary(B, "ElementWiseLess", onnx_name(cx, "negative"), *index, zero, &below));
+    TRY(build_binary(B, "ElementWiseAdd", onnx_name(cx, "wrapped"), *index, size, &moved));
+    return build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "index"), BUILD_IN(below, moved, *index)}, index);
+}
+
+static enum status convert_one_hot(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *depth, *values, *iv;
+    int64_t *depth_list;
+    uint32_t k, index, axis, y, on_off[2], t;
+    TRY(onnx_in(cx, n, 0, &iv));
+    TRY(onnx_in(cx, n, 1, &depth));
+    TRY(onnx_in(cx, n, 2, &values));
+    TRY(onnx_ints(cx, depth, "depth", &depth_list, &k));
+    REFUSE_WHEN(k != 1 || depth_list[0] < 1 || depth_list[0] > UINT32_MAX, "\"depth\" is not one positive number");
+    TRY(onnx_tensor(cx, iv, NULL, &index));
+    TRY(onnx_cast(cx, "index", index, DT_I32, &index));
+    TRY(wrap_index(cx, &index, depth_list[0]));
+    TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", -1), iv->rank + 1u, &axis));
+    enum dtype type = onnx_inner_type(values->type);
+    struct tensor_desc truth = {.type = DT_B8};
+    TRY(build_node(B, &(struct build_spec){.op = "OneHot", .name = cx->label, BUILD_IN(index), .out = &truth,
+                                           .params = {BUILD_U32("depth", depth_list[0]), BUILD_U32("axis", axis)}}, &y));
+    TRY(onnx_tensor(cx, values, NULL, &t));
+    TRY(build_node(B, &(struct build_spec){.op = "Split", .name = onnx_name(cx, "values"), BUILD_IN(t), .n_out = 2,
+                                           .params = {BUILD_U32("axis", 0), BUILD_U32S("split_index", 1, ((uint32_t[]){1}))}}, on_off));
+    TRY(build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "select"), BUILD_IN(y, on_off[1], on_off[0])}, &y));
+    (void)type;
+    TRY(onnx_out(cx, n, 0, y, NULL));
+    onnx_out_type(cx, n, 0, values->type);
+    return ST_OK;
+}
+
+/* ---- sizes that depend on data ------------------------------------------------------------------------------------ */
+
+/* Only what is known when converting has a known size. */
+static enum status convert_non_zero(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v;
+    double *x;
+    uint32_t count, found = 0, k = 0;
+    TRY(onnx_in(cx, n, 0, &v));
+    TRY(onnx_numbers(cx, v, "X (the size of the output depends on it)", &x, &count));
+    for (uint32_t i = 0; i < count; i++)
+        found += x[i] != 0;
+    uint32_t rank = v->rank ? v->rank : 1;
+    int64_t *out = arena_array(&cx->b.g->arena, int64_t, (size_t)rank * found);
+    RETURN_IF(!out, ST_NO_MEMORY, "no memory for positions");
+    for (uint32_t i = 0; i < count; i++) {
+        if (x[i] == 0)
+            continue;
+        uint64_t rest = i;
+        for (uint32_t j = v->rank; j-- > 0;) {
+            out[(size_t)j * found + k] = (int64_t)(rest % v->dims[j]);
+            rest /= v->dims[j];
+        }
+        k++;
+    }
+    return onnx_out_const(cx, n, 0, DT_I64, 2, (uint32_t[]){rank, found}, out);
+}
+
+/* The condition must be known: it decides the size. */
+static enum status convert_compress(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v, *c;
+    const struct onnx_attr *a = onnx_attr(cx, n, "axis");
+    double *keep;
+    uint32_t k, x, axis = 0, index, found = 0, y;
+    TRY(onnx_in(cx, n, 0, &v));
+    TRY(onnx_in(cx, n, 1, &c));
+    TRY(onnx_numbers(cx, c, "condition", &keep, &k));
+    TRY(onnx_stored(cx, v, NULL, &x));
+    if (!a) {
+        uint32_t flat[1] = {(uint32_t)onnx_count(v)};
+        TRY(build_reshape(B, onnx_name(cx, "flat"), x, 1, flat, &x));
+    } else {
+        TRY(onnx_axis(cx, a->i, v->rank, &axis));
+    }
+    int32_t *at = arena_array(&cx->arena, int32_t, k);
+    RETURN_IF(!at, ST_NO_MEMORY, "no memory for positions");
+    for (uint32_t i = 0; i < k; i++)
+        if (keep[i] != 0)
+            at[found++] = (int32_t)i;
+    REFUSE_WHEN(found == 0, "the condition keeps nothing");
+    TRY(build_const_i32(B, onnx_name(cx, "kept"), found, at, &index));
+    TRY(build_node(B, &(struct build_spec){.op = "Gather", .name = cx->label, BUILD_IN(x, index), .params = {BUILD_I32("axis", axis)}}, &y));
+    return onnx_out_like(cx, n, 0, y, NULL, v);
+}
+
+const struct onnx_row onnx_rows_gather[] = {
+    {"Gather", 0, convert_gather, NULL, 0},
+    {"GatherElements", 0, convert_gather_elements, NULL, 0},
+    {"GatherND", 0, convert_gather_nd, NULL, 0},
+    {"ScatterElements", 0, convert_scatter_elements, NULL, 0},
+    {"Scatter", 0, convert_scatter_elements, NULL, 0},
+    {"ScatterND", 0, convert_scatter_nd, NULL, 0},
+    {"OneHot", 0, convert_one_hot, NULL, 0},
+    {"NonZero", 0, convert_non_zero, NULL, 0},
+    {"Compress", 0, convert_compress, NULL, 0},
+    {0},
+};

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constants in fixed point: weights with one scale or one per output, biases in the scale of the sum they are added to. */
+#include <math.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "convert/builder.h"
+#include "convert/quantize_plan.h"
+
+/* ---- what a port is ----------------------------------------------------------------------------------------------- */
+
+static bool is_convolution(enum op_id op)
+{
+    return op == OP_Conv1d || op == OP_Conv2d || op == OP_Conv3d || op == OP_DepthWiseConv1d || op == OP_DepthWiseConv2d || op == OP_TransposeConv1d ||
+           op == OP_TransposeConv2d || op == OP_TransposeConv3d;
+}
+
+static bool is_recurrent(enum op_id op)
+{
+    return op == OP_Lstm || op == OP_Gru;
+}
+
+struct plan_port plan_port(const struct plan *p, const struct ir_node *n, uint32_t i)
+{
+    enum op_id op = n->op->id;
+    const struct op_port *port = op_in_port(n->op, i);
+    bool product = is_convolution(op) || op == OP_FullyConnected || op == OP_MatMul;
+    struct plan_port r = { .use = PLAN_VALUE, .axis = -1 };
+    if (product && i == 1) {
+        uint32_t rank = p->g->tensors.at[n->in[1]].desc.rank;
+        struct ir_call v;
+        ir_call(p->g, n, &v);
+        bool turned = op == OP_MatMul && op_int(&v.call, "transpose_in1", 0);
+        r.use = PLAN_WEIGHT;
+        r.axis = op == OP_FullyConnected ? 0 : turned ? (int32_t)rank - 2 : (int32_t)rank - 1;
+        r.per_channel = is_convolution(op) ? p->o->per_channel : p->o->per_row;
+    } else if (product && i == 2) {
+        r = (struct plan_port){ .use = PLAN_BIAS, .axis = -1, .product = true };
+    } else if (port && port->types & T_(DT_SQ32)) {
+        r.use = str_eq(port->name, "gamma") || str_starts(port->name, "norm_") ? PLAN_WEIGHT : PLAN_BIAS;
+    } else if (op == OP_Prelu || (is_recurrent(op) && port && port->name[0] == 'w')) {
+        r.use = PLAN_WEIGHT;
+    }
+    return r;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+/* Floats of a constant: its own data, or a copy in *copy (to be freed). */
+static const float *floats_of(const struct ir_tensor *t, float **copy)
+{
+    uint64_t n = desc_count(&t->desc);
+    if (t->desc.type == DT_F32 && (uintptr_t)t->data % sizeof(float) == 0)
+        return t->data;
+    float *x = *copy = mem_array(float, n);
+    for (uint64_t i = 0; x && i < n; i++)
+        x[i] = (float)number_get(t->desc.type, t->data, i);
+    return x;
+}
+
+/* What there is at index `at` of an axis. */
+static void channel_range(const struct tensor_desc *d, const float *x, int32_t axis, uint32_t at, struct quantize_range *s)
+{
+    uint64_t n = desc_count(d), inner = 1;
+    for (uint32_t k = (uint32_t)axis + 1; k < d->rank; k++)
+        inner *= d->dims[k];
+    float run[64];
+    uint32_t used = 0;
+    quantize_range_init(s);
+    for (uint64_t i = at * inner; i < n; i += inner * d->dims[axis])
+        for (uint64_t k = 0; k < inner; k++) {
+            run[used++] = x[i + k];
+            if (used == sizeof(run) / sizeof(run[0])) {
+                quantize_range_add(s, run, used);
+                used = 0;
+            }
+        }
+    quantize_range_add(s, run, used);
+}
+
+/* ---- encodings ---------------------------------------------------------------------------------------------------- */
+
+static struct quantize_rule weight_rule(const struct plan *p, bool per_channel)
+{
+    struct quantize_rule r = p->o->param;
+    bool wide = r.bits == 16 && p->o->act.bits != 16; /* 16-bit weights exist only beside 16-bit activations */
+    r.bits = wide ? 8 : r.bits;
+    if (per_channel || r.bits != 8) /* what the operators take */
+        r.schema = QUANTIZE_SYMMETRIC;
+    return r;
+}
+
+static enum status axis_arrays(struct plan_const *c, struct arena *a, uint32_t n, int32_t axis, float **scales)
+{
+    *scales = arena_array(a, float, n);
+    RETURN_IF(!*scales, ST_NO_MEMORY, "no memory for %u scales", n);
+    c->desc.q = (struct quant){ .kind = Q_AXIS, .definition = 1, .axis = axis, .n = n, .scales = *scales };
+    return ST_OK;
+}
+
+static void set_tensor(struct plan_const *c, const struct quantize_encoding *e)
+{
+    c->desc.type = e->type;
+    c->desc.q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .scale = e->scale, .offset = e->offset };
+}
+
+/* One scale per output, from the data. */
+static enum status channel_scales(const struct plan *p, const float *x, int32_t axis, struct plan_const *c)
+{
+    struct tensor_desc *d = &c->desc;
+    uint32_t n = d->dims[axis];
+    struct quantize_rule r = weight_rule(p, true);
+    CLEANUP(mem_freep) struct quantize_range *s = mem_new(struct quantize_range);
+    float *scales;
+    RETURN_IF(!s, ST_NO_MEMORY, "no memory for a histogram");
+    TRY(axis_arrays(c, p->data, n, axis, &scales));
+    for (uint32_t i = 0; i < n; i++) {
+        struct quantize_encoding e;
+        double lo, hi;
+        channel_range(d, x, axis, i, s);
+        quantize_search(s, &r, &lo, &hi);
+        quantize_encode(&r, lo, hi, &e);
+        d->type = e.type;
+        scales[i] = e.scale;
+    }
+    return ST_OK;
+}
+
+static enum status whole_scale(const struct quantize_rule *r, const float *x, struct plan_const *c)
+{
+    struct quantize_range *s = mem_new(struct quantize_range);
+    struct quantize_encoding e;
+    double lo, hi;
+    RETURN_IF(!s, ST_NO_MEMORY, "no memory for a histogram");
+    quantize_range_init(s);
+    quantize_range_add(s, x, desc_count(&c->desc));
+    quantize_search(s, r, &lo, &hi);
+    quantize_encode(r, lo, hi, &e);
+    mem_free(s);
+    set_tensor(c, &e);
+    return ST_OK;
+}
+
+static enum status override_scales(const struct plan *p, const struct quantize_override *v, const struct plan_port *port, struct plan_const *c)
+{
+    struct quantize_encoding e;
+    float *scales;
+    if (v->n == 1) {
+        plan_entry(&v->entries[0], v->bits, &e);
+        set_tensor(c, &e);
+        return ST_OK;
+    }
+    RETURN_IF(port->axis < 0 || c->desc.dims[port->axis] != v->n, ST_INVALID_ARG,
+              "the encodings of \"%s\" have %u entries; 1 or %u (output channels) are expected", v->name, v->n,
+              port->axis < 0 ? 1 : c->desc.dims[port->axis]);
+    TRY(axis_arrays(c, p->data, v->n, port->axis, &scales));
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct quantize_entry s = v->entries[i];
+        s.symmetric = true; /* per-channel weights have no offsets */
+        if (s.has_range && s.min >= 0)
+            s.min = -s.max;
+        plan_entry(&s, v->bits, &e);
+        c->desc.type = e.type;
+        scales[i] = e.scale;
+    }
+    return ST_OK;
+}
+
+/* The bias of a sum of products is stored in the sum's own scale, so that it is added without rounding again. */
+static enum status bias_scales(const struct plan *p, const struct tensor_desc *x, const struct tensor_desc *w, struct plan_const *c)
+{
+    uint32_t n = w->q.kind == Q_AXIS ? w->q.n : 1;
+    float *scales;
+    c->desc.type = DT_SQ32;
+    if (n == 1 || c->desc.rank == 0 || desc_count(&c->desc) != n) {
+        c->desc.q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .scale = x->q.scale * quant_scale(&w->q, 0) };
+        return ST_OK;
+    }
+    TRY(axis_arrays(c, p->data, n, c->desc.rank - 1, &scales));
+    for (uint32_t i = 0; i < n; i++)
+        scales[i] = (float)((double)x->q.scale * quant_scale(&w->q, i));
+    return ST_OK;
+}
+
+static enum status own_scales(const struct plan *p, const struct plan_port *port, const float *x, struct plan_const *c)
+{
+    struct quantize_rule r = p->o->act;
+    r.method = QUANTIZE_MINMAX; /* every value of a constant is there in each run */
+    if (port->use == PLAN_BIAS) {
+        r = (struct quantize_rule){ .bits = p->o->bias_bits == 8 && p->o->act.bits == 8 ? 8 : 32, .schema = p->o->param.schema };
+        r.schema = r.bits == 32 ? QUANTIZE_SYMMETRIC : r.schema;
+    } else if (port->use == PLAN_WEIGHT) {
+        if (port->per_channel && port->axis >= 0)
+            return channel_scales(p, x, port->axis, c);
+        r = weight_rule(p, false);
+        if (port->axis < 0 && r.bits == 4)
+            r = (struct quantize_rule){ .bits = 8, .schema = QUANTIZE_ASYMMETRIC }; /* only products take 4 bits */
+    }
+    return whole_scale(&r, x, c);
+}
+
+static enum status fill_row(const struct plan *p, const char *name, uint8_t origin, const float *x, struct plan_const *c)
+{
+    double lo = 0, hi = 0;
+    uint64_t n = desc_count(&c->desc);
+    for (uint64_t i = 0; i < n; i++) {
+        lo = i ? fmin(lo, x[i]) : x[i];
+        hi = i ? fmax(hi, x[i]) : x[i];
+    }
+    c->data = arena_alloc(p->data, desc_bytes(&c->desc));
+    RETURN_IF(!c->data, ST_NO_MEMORY, "no memory for constant \"%s\"", name);
+    double sqnr = quantize_data(&c->desc, x, c->data);
+    bool axis = c->desc.q.kind == Q_AXIS;
+    float *scale = axis ? NULL : arena_dup(p->data, &c->desc.q.scale, sizeof(float));
+    int32_t *offset = axis ? NULL : arena_dup(p->data, &c->desc.q.offset, sizeof(int32_t));
+    c->row = (struct quantize_row){ .name = name, .type = c->desc.type, .origin = origin, .constant = true, .n = axis ? c->desc.q.n : 1,
+                                    .scales = axis ? c->desc.q.scales : scale, .offsets = offset, .min = lo, .max = hi, .sqnr = sqnr };
+    RETURN_IF(!c->row.scales, ST_NO_MEMORY, "no memory for constant \"%s\"", name);
+    return ST_OK;
+}
+
+enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *x, const struct tensor_desc *w,
+                          struct plan_const *ret)
+{
+    const struct ir_tensor *from = &p->g->tensors.at[t];
+    const struct quantize_override *v = p->override[t];
+    bool product = port->use == PLAN_BIAS && port->product && (p->o->bias_bits == 32 || p->o->act.bits == 16 || dtype_bits(x->type) == 16);
+    uint8_t origin = v ? QUANTIZE_OVERRIDE : product ? QUANTIZE_PRODUCT : QUANTIZE_CONSTANT;
+    memset(ret, 0, sizeof(*ret));
+    if ((v && v->is_float) || !from->data)
+        return ST_OK;
+    if (!v && !p->o->stats && port->use == PLAN_WEIGHT && port->axis >= 0)
+        return ST_OK; /* float fallback: weights that nobody encoded */
+    CLEANUP(mem_freep) float *copy = NULL;
+    const float *data = floats_of(from, &copy);
+    RETURN_IF(!data, ST_NO_MEMORY, "no memory for constant \"%s\"", from->name);
+    ret->desc = from->desc;
+    if (v && port->use != PLAN_BIAS)
+        TRY(override_scales(p, v, port, ret));
+    else if (product)
+        TRY(bias_scales(p, x, w, ret));
+    else
+        TRY(own_scales(p, port, data, ret));
+    return fill_row(p, from->name, origin, data, ret);
+}

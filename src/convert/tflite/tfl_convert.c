@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The TFLite front end: subgraph 0 of the file becomes a graph. All operators are tried, so that the report names everything that is refused. */
+#include <stdio.h>
+#include <string.h>
+
+#include "convert/tflite/tfl_lower.h"
+
+/* ---- operators ------------------------------------------------------------------------------------------------------ */
+
+static const char *node_name(const struct tfl_cx *cx, const struct tfl_row *row)
+{
+    const struct tfl_op *op = cx->op;
+    for (uint32_t k = 0; k < op->out.n; k++) {
+        uint32_t t = tfl_number(op->out, k);
+        if (t != IR_NONE && cx->scope->g.tensors[t].name[0])
+            return cx->scope->g.tensors[t].name;
+    }
+    return row ? row->name : "operator";
+}
+
+/* What comes after a refused operator is checked with the shapes of the file: the graph is thrown away anyway. */
+static enum status pretend_outputs(struct tfl_cx *cx)
+{
+    for (uint32_t k = 0; k < cx->op->out.n; k++) {
+        uint32_t t = tfl_number(cx->op->out, k);
+        const struct tfl_tensor *x = t == IR_NONE ? NULL : &cx->scope->g.tensors[t];
+        if (!x || x->why || x->data || cx->scope->map[t] != IR_NONE)
+            continue;
+        enum status st = build_input(&cx->b, x->name, &x->desc, &cx->scope->map[t]);
+        if (st == ST_NO_MEMORY)
+            return st;
+    }
+    return ST_OK;
+}
+
+static enum status report_refusal(struct tfl_cx *cx, const struct tfl_row *row, const char *reason)
+{
+    char number[32];
+    snprintf(number, sizeof(number), "operator code %d", cx->op->code);
+    const char *name = cx->op->custom && row && !strcmp(row->name, "CUSTOM") ? cx->op->custom : row ? row->name : number;
+    TRY(report_issue(cx->report, cx->node, name, reason, row ? row->nearest : NULL));
+    return pretend_outputs(cx);
+}
+
+static enum status lower(struct tfl_cx *cx, const struct tfl_op *op)
+{
+    const struct tfl_row *row = tfl_row(op->code);
+    cx->op = op;
+    cx->row = row;
+    cx->node = node_name(cx, row);
+    if (!row || !row->lower)
+        return report_refusal(cx, row, row ? row->arg : "an operator that this version does not know");
+    status_clear();
+    enum status st = row->lower(cx);
+    TRY(fb_status(&cx->m.fb));
+    if (st == ST_OK || st == ST_NO_MEMORY || st == ST_INTERNAL)
+        return st;
+    char reason[STATUS_TEXT_MAX];
+    snprintf(reason, sizeof(reason), "%s", status_text());
+    return report_refusal(cx, row, reason);
+}
+
+enum status tfl_scope_run(struct tfl_cx *cx)
+{
+    for (uint32_t i = 0; i < cx->scope->g.n_ops; i++)
+        TRY(lower(cx, &cx->scope->g.ops[i]));
+    return ST_OK;
+}
+
+/* ---- inputs --------------------------------------------------------------------------------------------------------- */
+
+/* Names are given as in the file or as they are in the graph. */
+static bool same_name(struct tfl_cx *cx, const char *given, const char *name)
+{
+    const char *id = convert_name(&cx->m.arena, name);
+    return !strcmp(given, name) || (id && !strcmp(given, id));
+}
+
+static const char *layout_of(const struct tensor_desc *d)
+{
+    return d->rank == 4 ? "NHWC" : d->rank == 5 ? "NDHWC" : "";
+}
+
+static enum status apply_options(struct tfl_cx *cx, const struct tfl_tensor *x, struct tensor_desc *d)
+{
+    const struct convert_opts *o = cx->opts;
+    struct tensor_desc before = *d;
+    if (o->batch && d->rank && (x->batch || d->dims[0] == 1))
+        d->dims[0] = o->batch;
+    for (uint32_t i = 0; i < o->n_inputs; i++) {
+        const struct convert_input *in = &o->inputs[i];
+        if (!same_name(cx, in->name, x->name))
+            continue;
+        RETURN_IF(in->rank && in->rank != d->rank, ST_INVALID_ARG, "input \"%s\" has rank %u; %u dimensions are given", x->name, d->rank, in->rank);
+        if (in->rank)
+            memcpy(d->dims, in->dims, sizeof(d->dims));
+        RETURN_IF(in->type != DT_NONE && in->type != d->type, ST_NOT_SUPPORTED, "input \"%s\" is %s in the file; it cannot be made %s", x->name,
+                  dtype_name(d->type), dtype_name(in->type));
+    }
+    cx->resized = cx->resized || !desc_same_shape(&before, d);
+    return ST_OK;
+}
+
+static enum status check_option_names(struct tfl_cx *cx)
+{
+    const struct tfl_graph *g = &cx->scope->g;
+    for (uint32_t i = 0; i < cx->opts->n_inputs; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < g->in.n && !found; k++)
+            found = same_name(cx, cx->opts->inputs[i].name, g->tensors[tfl_number(g->in, k)].name);
+        RETURN_IF(!found, ST_NOT_FOUND, "the model has no input \"%s\"; its first is \"%s\"", cx->opts->inputs[i].name,
+                  g->in.n ? g->tensors[tfl_number(g->in, 0)].name : "");
+    }
+    return ST_OK;
+}
+
+static enum status add_inputs(struct tfl_cx *cx)
+{
+    const struct tfl_graph *g = &cx->scope->g;
+    TRY(check_option_names(cx));
+    for (uint32_t k = 0; k < g->in.n; k++) {
+        uint32_t t = tfl_number(g->in, k), *at = &cx->scope->map[t];
+        const struct tfl_tensor *x = &g->tensors[t];
+        if (*at != IR_NONE)
+            continue;
+        if (x->why) {
+            TRY(report_issue(cx->report, x->name, "input", x->why, NULL));
+            continue;
+        }
+        struct tensor_desc d = x->desc;
+        TRY(apply_options(cx, x, &d));
+        TRY(build_input(&cx->b, x->name, &d, at));
+        TRY(report_io(cx->report, &(struct convert_io){.source_name = x->name, .graph_name = cx->b.g->tensors.at[*at].name,
+                                                       .source_layout = layout_of(&d), .graph_layout = layout_of(&d)}));
+    }
+    return ST_OK;
+}
+
+/* ---- outputs -------------------------------------------------------------------------------------------------------- */
+
+static enum status add_output(struct tfl_cx *cx, uint32_t t)
+{
+    const struct tfl_tensor *x = &cx->scope->g.tensors[t];
+    uint32_t *at = &cx->scope->map[t], out;
+    if (*at == IR_NONE && x->data && !x->why)
+        TRY(build_const(&cx->b, x->name, &x->desc, x->data, false, at));
+    if (*at == IR_NONE)
+        return report_issue(cx->report, x->name, "output", "no operator gives this output", NULL);
+    TRY(build_output(&cx->b, *at, x->name, &out));
+    struct ir_tensor *y = &cx->b.g->tensors.at[out];
+    return report_io(cx->report, &(struct convert_io){.source_name = x->name, .graph_name = y->name, .source_layout = layout_of(&y->desc),
+                                                      .graph_layout = layout_of(&y->desc), .output = true});
+}
+
+static enum status named_output(struct tfl_cx *cx, const char *name)
+{
+    const struct tfl_graph *g = &cx->scope->g;
+    for (uint32_t t = 0; t < g->n_tensors; t++)
+        if (same_name(cx, name, g->tensors[t].name))
+            return add_output(cx, t);
+    return status_fail(ST_NOT_FOUND, "the model has no tensor \"%s\" that could be an output", name);
+}
+
+static enum status add_outputs(struct tfl_cx *cx)
+{
+    const struct tfl_graph *g = &cx->scope->g;
+    for (uint32_t i = 0; i < cx->opts->n_outputs; i++)
+        TRY(named_output(cx, cx->opts->outputs[i]));
+    for (uint32_t k = 0; cx->opts->n_outputs == 0 && k < g->out.n; k++)
+        TRY(add_output(cx, tfl_number(g->out, k)));
+    return tfl_states_output(cx);
+}
+
+/* Nodes that no output needs, such as computations of shapes. */
+static enum status sweep(struct ir_graph *g)
+{
+    bool *needed = mem_array(bool, g->tensors.n + 1);
+    RETURN_IF(!needed, ST_NO_MEMORY, "no memory to sort out %zu tensors", g->tensors.n);
+    for (size_t i = 0; i < g->tensors.n; i++)
+        needed[i] = g->tensors.at[i].role == IR_OUTPUT;
+    for (size_t i = g->nodes.n; i-- > 0;) {
+        struct ir_node *n = &g->nodes.at[i];
+        n->dead = true;
+        for (uint32_t k = 0; k < n->n_out; k++)
+            n->dead = n->dead && (n->out[k] == IR_NONE || !needed[n->out[k]]);
+        for (uint32_t k = 0; !n->dead && k < n->n_in; k++)
+            if (n->in[k] != IR_NONE)
+                needed[n->in[k]] = true;
+    }
+    mem_free(needed);
+    return ir_compact(g);
+}
+
+/* ---- entry ---------------------------------------------------------------------------------------------------------- */
+
+static enum status convert_graph(struct tfl_cx *cx)
+{
+    struct tfl_scope scope;
+    TRY(tfl_scope_open(cx, 0, &scope));
+    cx->scope = &scope;
+    TRY(build_init(&cx->b, scope.g.name[0] ? scope.g.name : "model", cx->report));
+    cx->b.float16 = cx->opts->float16;
+    TRY(add_inputs(cx));
+    TRY(tfl_scope_run(cx));
+    TRY(add_outputs(cx));
+    TRY(fb_status(&cx->m.fb));
+    size_t n = cx->report->issues.n;
+    RETURN_IF(n, ST_NOT_SUPPORTED, "%zu operator%s of the model cannot be converted, the first is %s \"%s\": %s", n, n == 1 ? "" : "s",
+              cx->report->issues.at[0].op, cx->report->issues.at[0].node, cx->report->issues.at[0].reason);
+    TRY(sweep(cx->b.g));
+    return ir_verify(cx->b.g, "the TFLite front end");
+}
+
+enum status convert_tflite(const void *data, size_t size, const struct convert_opts *o, struct convert_report *r, struct ir_graph **ret)
+{
+    static const struct convert_opts defaults;
+    struct tfl_cx cx = {.opts = o ? o : &defaults, .report = r};
+    enum status st = tfl_model_open(&cx.m, data, size);
+    if (st == ST_OK)
+        st = convert_graph(&cx);
+    if (st == ST_OK)
+        *ret = TAKE(cx.b.g);
+    vec_finish(&cx.states);
+    build_finish(&cx.b);
+    tfl_model_finish(&cx.m);
+    return st;
+}
