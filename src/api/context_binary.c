@@ -6,7 +6,7 @@
 #include "api/context.h"
 #include "base/thread.h"
 
-enum { BINARY_ALIGN = 4096, CONST_ALIGN = 64 };
+enum { CONST_ALIGN = 64 };
 
 /* ---- saving --------------------------------------------------------------------------------------------------------------- */
 
@@ -106,7 +106,7 @@ static enum status take_bytes(struct api_context *c, const void *data, uint64_t 
 {
     bool in_place = c->cfg.persistent_binary && (uintptr_t)data % CONST_ALIGN == 0;
     if (!in_place) {
-        c->bytes = mem_alloc_aligned(BINARY_ALIGN, size);
+        c->bytes = mem_alloc_pages(size);
         RETURN_IF(!c->bytes, ST_NO_MEMORY, "no memory to keep a binary of %llu bytes", (unsigned long long)size);
         memcpy(c->bytes, data, size);
     }

@@ -41,6 +41,12 @@ void *mem_alloc_aligned(size_t align, size_t size)
     return memset(p, 0, at_least_one(size));
 }
 
+void *mem_alloc_pages(size_t size)
+{
+    void *p = NULL;
+    return size > PTRDIFF_MAX || posix_memalign(&p, 4096, at_least_one(size)) ? NULL : p;
+}
+
 void *mem_dup(const void *p, size_t size)
 {
     void *copy = mem_alloc(size);

@@ -11,6 +11,7 @@ void *mem_zalloc(size_t size); /* zeroed */
 void *mem_realloc(void *p, size_t size);
 void *mem_alloc_array(size_t count, size_t size);   /* zeroed; NULL when count * size overflows */
 void *mem_alloc_aligned(size_t align, size_t size); /* align: power of two, at least sizeof(void *); zeroed */
+void *mem_alloc_pages(size_t size);                        /* 4096-byte aligned, contents undefined: for large copies */
 void *mem_dup(const void *p, size_t size);
 char *mem_strdup(const char *s); /* NULL for NULL */
 void mem_free(void *p);

@@ -184,7 +184,8 @@ static void try_words(const uint8_t *data, size_t size)
     char *exact = malloc(s.n + 1); /* the parser is given a size, not a terminated string */
     require(exact != NULL);
     memcpy(exact + 1, s.at, s.n);
-    if (getenv("FUZZ_SHOW")) fprintf(stderr, "%s\n", s.at);
+    if (getenv("FUZZ_SHOW")) /* to see what a short input stands for */
+        fprintf(stderr, "%s\n", s.at);
     try_text(exact + 1, s.n);
     free(exact);
     str_finish(&s);

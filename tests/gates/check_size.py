@@ -48,13 +48,16 @@ def close_of(code, start, pair):
 def signature(head):
     """Name and parameter text when the text before a brace ends a function's head; None for types and initializers."""
     head = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", " ", head)
-    head = re.sub(r"(?:\s|\bconst\b|\bnoexcept\b|\boverride\b)+$", "", head)
+    words = head.split() # long runs of blanks stand where comments were
+    while words and words[-1] in ("const", "noexcept", "override"):
+        words.pop()
+    head = " ".join(words)
     depth = 0
     for at in range(len(head) - 1, -1, -1):
         depth += (head[at] == ")") - (head[at] == "(")
         if depth == 0:
             break
-    name = re.search(r"([A-Za-z_]\w*)\s*$", head[:at]) if head.endswith(")") else None
+    name = re.search(r"([A-Za-z_]\w*)\s*$", head[max(0, at - 200):at]) if head.endswith(")") else None
     return (name[1], head[at + 1:-1]) if name else None
 
 
@@ -67,7 +70,7 @@ def functions(text):
             start = at + 1
         elif char == "{":
             head = code[start:at]
-            if re.search(r"\bextern\s*$|\bnamespace\b[^=;]*$", head):
+            if re.search(r"\bextern\s*$|\bnamespace\b[^=;]*$", head[-400:]):
                 start = at + 1
             else:
                 end = close_of(code, at, "{}")

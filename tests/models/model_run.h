@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One TFLite model, converted and composed on a backend, with memory for its inputs and outputs. */
+#ifndef TESTS_MODELS_MODEL_RUN_H
+#define TESTS_MODELS_MODEL_RUN_H
+
+#include "compose.h"
+#include "convert/convert.h"
+
+struct model_run {
+    void *file;
+    size_t size;
+    struct convert_report report;
+    struct ir_graph *g;
+    struct compose *on;
+    void **data;       /* per tensor of g */
+    char error[1400];
+};
+
+void *read_whole_file(const char *path, size_t *ret_size); /* NULL when it cannot be read */
+
+bool model_open(struct model_run *m, struct compose *on, const char *path); /* close it in any case */
+void model_close(struct model_run *m);
+
+uint32_t model_io(const struct model_run *m, const char *source_name, bool output); /* tensor of g, IR_NONE: no such */
+/* Inputs are as the caller left them; states are carried over to the next step. */
+bool model_step(struct model_run *m);
+
+#endif
