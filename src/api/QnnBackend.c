@@ -9,7 +9,7 @@
 #include "api/objects.h"
 #include "api/op_config.h"
 
-static enum status check_config(const QnnBackend_Config_t **config)
+static enum status check_config(const QnnBackend_Config_t **config, struct backend_cfg *cfg)
 {
     for (; config && *config; config++) {
         const QnnBackend_Config_t *c = *config;
@@ -20,7 +20,7 @@ static enum status check_config(const QnnBackend_Config_t **config)
         RETURN_IF(c->option == QNN_BACKEND_CONFIG_OPTION_PLATFORM, ST_NOT_SUPPORTED, "backend option 2 (platform \"%s\") is not supported",
                   c->platformOption ? c->platformOption : "");
         RETURN_IF(!backend_this->backend_config, ST_INVALID_CONFIG, "the %s backend has no custom backend options", backend_this->name);
-        TRY(backend_this->backend_config(c->customConfig));
+        TRY(backend_this->backend_config(c->customConfig, cfg));
     }
     return ST_OK;
 }
@@ -32,7 +32,8 @@ Qnn_ErrorHandle_t QnnBackend_create(Qnn_LogHandle_t logger, const QnnBackend_Con
     API_CHECK(!logger || handle_get(logger, HANDLE_LOG), COMP_BACKEND, ST_INVALID_ARG, "the log handle is %s", handle_describe(logger, HANDLE_LOG));
     if (logger)
         handle_put(logger);
-    enum status st = check_config(config);
+    struct backend_cfg cfg = { 0 };
+    enum status st = check_config(config, &cfg);
     if (st != ST_OK)
         return api_error(COMP_BACKEND, st);
     struct api_backend *b = mem_new(struct api_backend);
@@ -43,6 +44,7 @@ Qnn_ErrorHandle_t QnnBackend_create(Qnn_LogHandle_t logger, const QnnBackend_Con
     }
     b->self = h;
     b->log = logger;
+    b->cfg = cfg;
     api_log(LOG_INFO, "%s backend, build %s", backend_this->name, QNN_SDK_BUILD_ID);
     *backend = h;
     return QNN_SUCCESS;
@@ -52,7 +54,11 @@ Qnn_ErrorHandle_t QnnBackend_setConfig(Qnn_BackendHandle_t backend, const QnnBac
 {
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
     log_enter(b->log);
-    return api_error(COMP_BACKEND, check_config(config));
+    struct backend_cfg cfg = b->cfg;
+    enum status st = check_config(config, &cfg);
+    if (st == ST_OK)
+        b->cfg = cfg; /* for contexts made from now on */
+    return api_error(COMP_BACKEND, st);
 }
 
 Qnn_ErrorHandle_t QnnBackend_getApiVersion(Qnn_ApiVersion_t *pVersion)
@@ -145,7 +151,7 @@ Qnn_ErrorHandle_t QnnBackend_getProperty(Qnn_BackendHandle_t backendHandle, QnnB
         API_CHECK((*properties)->option == QNN_BACKEND_PROPERTY_OPTION_CUSTOM, COMP_BACKEND, ST_INVALID_ARG,
                   "backend property %u is unknown; 0 (custom) is known", (unsigned)(*properties)->option);
         API_CHECK(backend_this->backend_property, COMP_BACKEND, ST_NOT_SUPPORTED, "the %s backend has no custom properties", backend_this->name);
-        enum status st = backend_this->backend_property((*properties)->customProperty);
+        enum status st = backend_this->backend_property(&b->cfg, (*properties)->customProperty);
         if (st != ST_OK)
             return api_error(COMP_BACKEND, st);
     }

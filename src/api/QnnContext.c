@@ -126,6 +126,7 @@ enum status context_new(struct api_backend *b, const struct context_options *o, 
     c->log = b->log;
     c->backend = b->self;
     c->cfg = o->cfg;
+    c->cfg.backend = b->cfg;
     c->deferred = o->deferred;
     c->oem = o->cfg.oem ? mem_strdup(o->cfg.oem) : NULL;
     c->cfg.oem = c->oem;

@@ -131,11 +131,32 @@ static enum status set_option(struct api_graph *g, const QnnGraph_Config_t *c)
     }
 }
 
+/* The backend takes the custom entries of a loaded graph together. */
+static enum status set_customs(struct api_graph *g, const QnnGraph_Config_t **config)
+{
+    size_t n = 0;
+    for (const QnnGraph_Config_t **c = config; *c; c++)
+        n += (*c)->option == QNN_GRAPH_CONFIG_OPTION_CUSTOM;
+    CLEANUP(mem_freep) const void **customs = mem_array(const void *, n);
+    RETURN_IF(!customs, ST_NO_MEMORY, "no memory for %zu graph options", n);
+    n = 0;
+    for (const QnnGraph_Config_t **c = config; *c; c++)
+        if ((*c)->option == QNN_GRAPH_CONFIG_OPTION_CUSTOM)
+            customs[n++] = (*c)->customConfig;
+    return n ? backend_this->loaded_config(g->loaded, &g->cfg, customs, n) : ST_OK;
+}
+
 static enum status set_options(struct api_graph *g, const QnnGraph_Config_t **config)
 {
-    for (; config && *config; config++)
-        TRY(set_option(g, *config));
-    return ST_OK;
+    bool together = config && g->loaded && backend_this->loaded_config;
+    uint32_t priority = g->cfg.priority;
+    for (const QnnGraph_Config_t **c = config; c && *c; c++)
+        if (!together || (*c)->option != QNN_GRAPH_CONFIG_OPTION_CUSTOM)
+            TRY(set_option(g, *c));
+    enum status st = together ? set_customs(g, config) : ST_OK;
+    if (st != ST_OK)
+        g->cfg.priority = priority;
+    return st;
 }
 
 /* ---- building ---------------------------------------------------------------------------------------------------------------- */
@@ -245,14 +266,24 @@ static enum status finalize(struct api_graph *g, struct backend_cancel *cancel)
     return ST_OK;
 }
 
+/* A graph that is loaded: the backend may want to be told that everything has been given to it. */
+static enum status attach(struct api_graph *g)
+{
+    RETURN_IF(g->state == GRAPH_DEFERRED, ST_NOT_FINALIZED, "graph \"%s\" is deferred; call QnnContext_finalize first", g->name);
+    RETURN_IF(g->state == GRAPH_NOT_ENABLED, ST_DISABLED, "graph \"%s\" was not in the list of enabled graphs of its context", g->name);
+    RETURN_IF(g->context->from_binary && !backend_this->attach, ST_NOT_SUPPORTED, "graph \"%s\" comes from a binary and is ready to execute", g->name);
+    RETURN_IF(!backend_this->attach || g->attached, ST_FINALIZED, "graph \"%s\" is finalized already", g->name);
+    TRY(backend_this->attach(g->loaded, &g->cfg));
+    g->attached = true;
+    return ST_OK;
+}
+
 Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHandle_t profileHandle, Qnn_SignalHandle_t signalHandle)
 {
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
     API_CHECK(!g->subgraph, COMP_GRAPH, ST_SUBGRAPH, "graph \"%s\" is a subgraph; finalize the graph it belongs to", g->name);
-    API_CHECK(!g->context->from_binary, COMP_GRAPH, ST_NOT_SUPPORTED, "graph \"%s\" comes from a binary and is ready to execute", g->name);
     LOCKED(&g->context->lock);
-    API_CHECK(g->state == GRAPH_OPEN, COMP_GRAPH, ST_FINALIZED, "graph \"%s\" is finalized already", g->name);
     struct api_profile *p = NULL;
     struct api_signal *s = NULL;
     enum status st = profile_begin(profileHandle, &p);
@@ -260,7 +291,7 @@ Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHa
         st = signal_begin(signalHandle, &s);
     uint64_t start = clock_ns();
     if (st == ST_OK)
-        st = finalize(g, s ? &s->cancel : NULL);
+        st = g->state == GRAPH_OPEN ? finalize(g, s ? &s->cancel : NULL) : attach(g);
     if (p && st == ST_OK)
         prof_add(p->prof, PROF_ROOT, PROF_FINALIZE, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (finalize) time");
     signal_end(s);
@@ -290,6 +321,9 @@ static enum status check_executable(const struct api_graph *g)
     RETURN_IF(g->state == GRAPH_OPEN, ST_NOT_FINALIZED, "graph \"%s\" is not finalized; call QnnGraph_finalize first", g->name);
     RETURN_IF(g->state == GRAPH_DEFERRED, ST_NOT_FINALIZED, "graph \"%s\" is deferred; call QnnContext_finalize first", g->name);
     RETURN_IF(g->state == GRAPH_NOT_ENABLED, ST_DISABLED, "graph \"%s\" was not in the list of enabled graphs of its context", g->name);
+    RETURN_IF(backend_this->attach && !g->attached, ST_NOT_FINALIZED,
+              "graph \"%s\" is %s, but not ready: give it the memory it needs, then call QnnGraph_finalize%s", g->name,
+              g->context->from_binary ? "loaded" : "compiled", g->context->from_binary ? "" : " again");
     return ST_OK;
 }
 

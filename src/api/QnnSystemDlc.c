@@ -1,15 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QnnSystemDlc.h: DLC containers are not read or written yet. Arguments are checked as they will be; what is left is answered with
- * UNSUPPORTED_FEATURE. As nothing can be opened, no handle of a container or record is ever valid. */
+/* QnnSystemDlc.h: DLC containers.
+ *
+ * The container itself is convert/'s; here it gets a handle, a lock, and children: the handles of its records, which end with it. The model is
+ * read when a container is opened, so that a damaged one is refused at once; a model with operators that we do not have still gives its
+ * records, and composing it says which operators they are. Directories for temporary data are not needed: nothing is unpacked to disk. */
 #include "QNN/System/QnnSystemDlc.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "api/errors.h"
-#include "api/log.h"
-#include "base/handle.h"
+#include "api/compose.h"
+#include "api/graph_info.h"
+#include "api/objects.h"
+#include "convert/convert.h"
+
+struct system_dlc {
+    void *log;
+    pthread_mutex_t lock;
+    struct convert_dlc *dlc;
+    struct children records;
+    struct arena mappings_arena;
+    Qnn_OpMapping_t *mappings; /* NULL: nobody has asked */
+    void *image;               /* NULL: nobody has asked */
+    size_t image_size;
+};
+
+struct dlc_record_handle {
+    void *dlc; /* handle */
+    uint32_t index;
+};
+
+/* ---- opening ---------------------------------------------------------------------------------------------------------------- */
+
+static void dlc_destroy(struct system_dlc *d)
+{
+    for (void *h; (h = children_take(&d->records));)
+        mem_free(handle_close(h, HANDLE_SYSTEM_DLC_RECORD, 0));
+    children_finish(&d->records);
+    convert_dlc_close(d->dlc);
+    arena_finish(&d->mappings_arena);
+    mem_free(d->image);
+    pthread_mutex_destroy(&d->lock);
+    mem_free(d);
+}
 
 static enum status check_out(Qnn_LogHandle_t logger, const void *out)
 {
@@ -22,29 +54,285 @@ static enum status check_out(Qnn_LogHandle_t logger, const void *out)
     return ST_OK;
 }
 
-static enum status from_file(Qnn_LogHandle_t logger, const char *path, const void *out)
+/* A handle for an opened container, which it takes over in any case. */
+static enum status publish(Qnn_LogHandle_t logger, struct convert_dlc *dlc, QnnSystemDlc_Handle_t *ret)
 {
-    TRY(check_out(logger, out));
-    RETURN_IF(!path, ST_INVALID_ARG, "dlcPath is NULL; give the path of a DLC");
-    RETURN_IF(access(path, R_OK) != 0, ST_IO, "\"%s\" cannot be read: %s", path, strerror(errno));
-    return status_fail(ST_NOT_SUPPORTED, "\"%s\": this library does not read DLC files yet; use a context binary or a model library", path);
+    struct ir_graph *const *graphs;
+    uint32_t n;
+    enum status st = convert_dlc_graphs(dlc, NULL, &graphs, &n);
+    if (st == ST_NOT_SUPPORTED) {
+        api_log(LOG_WARN, "%s", status_text());
+        st = ST_OK;
+    }
+    struct system_dlc *d = st == ST_OK ? mem_new(struct system_dlc) : NULL;
+    if (!d) {
+        convert_dlc_close(dlc);
+        return st == ST_OK ? status_fail(ST_NO_MEMORY, "no memory for a DLC") : st;
+    }
+    *d = (struct system_dlc){ .log = logger, .dlc = dlc };
+    pthread_mutex_init(&d->lock, NULL);
+    arena_init(&d->mappings_arena);
+    void *h = handle_open(HANDLE_SYSTEM_DLC, d);
+    if (!h) {
+        dlc_destroy(d);
+        return status_fail(ST_NO_MEMORY, "no memory for a DLC");
+    }
+    *ret = h;
+    return ST_OK;
 }
 
-static enum status from_binary(Qnn_LogHandle_t logger, const uint8_t *buffer, Qnn_ContextBinarySize_t size, const void *out)
+static enum status from_file(Qnn_LogHandle_t logger, const char *path, QnnSystemDlc_Handle_t *out)
 {
+    struct convert_dlc *dlc;
+    TRY(check_out(logger, out));
+    RETURN_IF(!path, ST_INVALID_ARG, "dlcPath is NULL; give the path of a DLC");
+    TRY(convert_dlc_open(path, &dlc));
+    enum status st = publish(logger, dlc, out);
+    return st == ST_OK ? ST_OK : status_prefix(st, "\"%s\"", path);
+}
+
+static enum status from_binary(Qnn_LogHandle_t logger, const uint8_t *buffer, Qnn_ContextBinarySize_t size, QnnSystemDlc_Handle_t *out)
+{
+    struct convert_dlc *dlc;
     TRY(check_out(logger, out));
     RETURN_IF(!buffer || size == 0, ST_INVALID_ARG, "the buffer is %s and has %llu bytes; give the bytes of a DLC", buffer ? "given" : "NULL",
               (unsigned long long)size);
-    return status_fail(ST_NOT_SUPPORTED, "this library does not read DLC data yet; use a context binary or a model library");
+    TRY(convert_dlc_open_data(buffer, size, &dlc));
+    return publish(logger, dlc, out);
 }
 
-/* Functions on a container or record: the handle is wrong in one way or another. */
-static Qnn_ErrorHandle_t refuse(const char *what, const void *handle)
+static enum status create_empty(Qnn_LogHandle_t logger, QnnSystemDlc_Handle_t *out)
 {
-    log_enter(NULL);
-    return api_fail(COMP_SYSTEM, ST_INVALID_HANDLE, "the %s handle is %s; this library does not open DLC containers yet", what,
-                    handle_describe(handle, HANDLE_SYSTEM_DLC));
+    struct convert_dlc *dlc;
+    TRY(check_out(logger, out));
+    TRY(convert_dlc_create(&dlc));
+    return publish(logger, dlc, out);
 }
+
+/* ---- composing -------------------------------------------------------------------------------------------------------------- */
+
+/* The arguments of QnnSystemDlc_composeGraphs that say what to do. */
+struct compose_args {
+    const QnnSystemDlc_GraphConfigInfo_t **configs;
+    uint32_t n_configs;
+    Qnn_ContextHandle_t context;
+    const QnnInterface_t *backend;
+    QnnSystemContext_GraphInfoVersion_t version;
+};
+
+static enum status check_configs(const struct compose_args *a, struct ir_graph *const *graphs, uint32_t n)
+{
+    RETURN_IF(a->n_configs && !a->configs, ST_INVALID_ARG, "numGraphConfigs is %u, but graphConfigs is NULL", a->n_configs);
+    for (uint32_t i = 0; i < a->n_configs; i++) {
+        const QnnSystemDlc_GraphConfigInfo_t *c = a->configs[i];
+        RETURN_IF(!c || c->version != QNN_SYSTEM_DLC_GRAPH_CONFIG_INFO_VERSION_1, ST_INVALID_ARG, "graphConfigs[%u] is %s; version 1 is known", i,
+                  c ? "of another version" : "NULL");
+        RETURN_IF(!c->v1.graphName || (c->v1.numConfigs && !c->v1.graphConfigs), ST_INVALID_ARG, "graphConfigs[%u] has no %s", i,
+                  c->v1.graphName ? "configs" : "graph name");
+        bool found = false;
+        for (uint32_t k = 0; k < n; k++)
+            found |= strcmp(graphs[k]->name, c->v1.graphName) == 0;
+        RETURN_IF(!found, ST_INVALID_ARG, "graphConfigs[%u] is for graph \"%s\"; the DLC has no graph of that name", i, c->v1.graphName);
+    }
+    return ST_OK;
+}
+
+/* The settings of a graph with the NULL at the end that QnnGraph_create expects. */
+static enum status configs_of(const struct compose_args *a, const char *graph, struct arena *arena, const QnnGraph_Config_t ***ret)
+{
+    *ret = NULL;
+    for (uint32_t i = 0; i < a->n_configs; i++) {
+        const QnnSystemDlc_GraphConfigInfoV1_t *c = &a->configs[i]->v1;
+        if (strcmp(c->graphName, graph) != 0 || !c->numConfigs)
+            continue;
+        *ret = arena_array(arena, const QnnGraph_Config_t *, (size_t)c->numConfigs + 1);
+        RETURN_IF(!*ret, ST_NO_MEMORY, "no memory for the configuration of graph \"%s\"", graph);
+        memcpy(*ret, c->graphConfigs, c->numConfigs * sizeof(**ret));
+    }
+    return ST_OK;
+}
+
+static enum status compose_all(const struct compose_args *a, struct ir_graph *const *graphs, uint32_t n, struct arena *arena,
+                               QnnSystemContext_GraphInfo_t **ret)
+{
+    struct composed *done = arena_array(arena, struct composed, n);
+    RETURN_IF(!done, ST_NO_MEMORY, "no memory to compose %u graphs", n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct compose_target t = { .api = &a->backend->QNN_INTERFACE_VER_NAME, .context = a->context };
+        TRY(configs_of(a, graphs[i]->name, arena, &t.config));
+        enum status st = compose_graph(graphs[i], &t, arena, &done[i]);
+        if (st != ST_OK) /* what the backend refused is no fault of the file */
+            return st == ST_NO_MEMORY ? st : status_prefix(ST_PREPARE_FAILED, "composing the DLC");
+    }
+    return graph_info_pack(done, n, a->version, ret);
+}
+
+static enum status compose(struct system_dlc *d, const struct compose_args *a, QnnSystemContext_GraphInfo_t **ret, uint32_t *ret_n)
+{
+    struct ir_graph *const *graphs;
+    uint32_t n, major = a->backend->apiVersion.coreApiVersion.major;
+    RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result", ret ? "numGraphs" : "graphs");
+    RETURN_IF(a->version < QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1 || a->version > QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_3, ST_INVALID_ARG,
+              "graphVersion is %u; 1 to 3 are known", (unsigned)a->version);
+    RETURN_IF(!a->context, ST_INVALID_ARG, "the context is NULL; give one of the backend's contextCreate");
+    RETURN_IF(major != QNN_API_VERSION_MAJOR, ST_INVALID_ARG, "the backend's interface has API version %u; %u is needed", major, QNN_API_VERSION_MAJOR);
+    TRY(compose_check(&a->backend->QNN_INTERFACE_VER_NAME));
+    TRY(convert_dlc_graphs(d->dlc, NULL, &graphs, &n));
+    RETURN_IF(n == 0, ST_NOT_FOUND, "the DLC has no model, so there is nothing to compose");
+    TRY(check_configs(a, graphs, n));
+    struct arena arena;
+    arena_init(&arena);
+    enum status st = compose_all(a, graphs, n, &arena, ret);
+    arena_finish(&arena);
+    if (st == ST_OK)
+        *ret_n = n;
+    return st;
+}
+
+/* ---- mappings --------------------------------------------------------------------------------------------------------------- */
+
+static bool map_name(struct arena *a, const char *name, Qnn_MappingType_t type, Qnn_Mapping_t *ret)
+{
+    Qnn_OpMappingPair_t *pair = arena_new(a, Qnn_OpMappingPair_t);
+    char *own = arena_strdup(a, name);
+    if (!pair || !own)
+        return false;
+    *pair = (Qnn_OpMappingPair_t){ .name = own, .type = type };
+    *ret = (Qnn_Mapping_t){ .name = own, .pair = pair, .numPairs = 1 };
+    return true;
+}
+
+/* Converters name nodes and tensors after those of the source; a DLC keeps no other trace. */
+static bool map_graph(struct arena *a, const struct ir_graph *g, Qnn_OpMapping_t *ret)
+{
+    Qnn_OpMappingV1_t *v = arena_new(a, Qnn_OpMappingV1_t);
+    Qnn_Mapping_t *ops = arena_array(a, Qnn_Mapping_t, g->nodes.n), *tensors = arena_array(a, Qnn_Mapping_t, g->tensors.n);
+    char *name = arena_strdup(a, g->name);
+    bool ok = v && ops && tensors && name;
+    for (size_t i = 0; ok && i < g->nodes.n; i++)
+        ok = map_name(a, g->nodes.at[i].name, QNN_OP_MAPPING_TYPE_OP, &ops[i]);
+    for (size_t i = 0; ok && i < g->tensors.n; i++)
+        ok = map_name(a, g->tensors.at[i].name, QNN_OP_MAPPING_TYPE_TENSOR, &tensors[i]);
+    if (!ok)
+        return false;
+    *v = (Qnn_OpMappingV1_t){ name, ops, (uint32_t)g->nodes.n, tensors, (uint32_t)g->tensors.n };
+    *ret = (Qnn_OpMapping_t){ .version = QNN_OP_MAPPING_VERSION_1, .v1 = v };
+    return true;
+}
+
+static enum status map_all(struct system_dlc *d, const Qnn_OpMapping_t **ret, uint32_t *ret_n)
+{
+    struct ir_graph *const *graphs;
+    uint32_t n;
+    RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result", ret ? "numOpMappings" : "opMappings");
+    TRY(convert_dlc_graphs(d->dlc, NULL, &graphs, &n));
+    if (!d->mappings) {
+        Qnn_OpMapping_t *list = arena_array(&d->mappings_arena, Qnn_OpMapping_t, n);
+        for (uint32_t i = 0; list && i < n; i++)
+            if (!map_graph(&d->mappings_arena, graphs[i], &list[i]))
+                list = NULL;
+        RETURN_IF(!list, ST_NO_MEMORY, "no memory for the mappings of a DLC");
+        d->mappings = list;
+    }
+    *ret = d->mappings;
+    *ret_n = n;
+    return ST_OK;
+}
+
+/* ---- records ---------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    QnnSystemDlc_RecordType_t type;
+} record_types[] = {
+    { "dlc.metadata", QNN_SYSTEM_DLC_RECORD_TYPE_DLC_METADATA },
+    { "model", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_TOPOLOGY },
+    { "model.params", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_PARAMS },
+    { "openqnn.extra", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_ENCODINGS },
+};
+
+static QnnSystemDlc_RecordType_t type_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof record_types / sizeof record_types[0]; i++)
+        if (strcmp(record_types[i].name, name) == 0)
+            return record_types[i].type;
+    return QNN_SYSTEM_DLC_RECORD_NAME_UNKNOWN;
+}
+
+static enum status record_open(struct system_dlc *d, void *dlc, uint32_t index, void **ret)
+{
+    struct dlc_record_handle *r = mem_new(struct dlc_record_handle);
+    RETURN_IF(!r, ST_NO_MEMORY, "no memory for a DLC record");
+    *r = (struct dlc_record_handle){ .dlc = dlc, .index = index };
+    void *h = handle_open(HANDLE_SYSTEM_DLC_RECORD, r);
+    if (h && children_add(&d->records, h) == ST_OK) {
+        *ret = h;
+        return ST_OK;
+    }
+    if (h)
+        handle_close(h, HANDLE_SYSTEM_DLC_RECORD, 0);
+    mem_free(r);
+    return status_fail(ST_NO_MEMORY, "no memory for a DLC record");
+}
+
+static void record_close(struct system_dlc *d, void *h)
+{
+    children_remove(&d->records, h);
+    mem_free(handle_close(h, HANDLE_SYSTEM_DLC_RECORD, 0));
+}
+
+static enum status record_by_name(struct system_dlc *d, void *dlc, const char *name, QnnSystemDlc_RecordHandle_t *ret)
+{
+    RETURN_IF(!name || !ret, ST_INVALID_ARG, "%s is NULL", name ? "recordHandle" : "recordName");
+    for (uint32_t i = 0; i < convert_dlc_count(d->dlc); i++)
+        if (strcmp(convert_dlc_name(d->dlc, i), name) == 0)
+            return record_open(d, dlc, i, ret);
+    return status_fail(ST_NOT_FOUND, "the DLC has no record \"%s\"", name);
+}
+
+static enum status records_by_type(struct system_dlc *d, void *dlc, QnnSystemDlc_RecordType_t type, QnnSystemDlc_RecordHandle_t **ret, uint32_t *ret_n)
+{
+    RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result", ret ? "numRecordHandles" : "recordHandles");
+    uint32_t n = 0;
+    void **list = mem_array(void *, (size_t)convert_dlc_count(d->dlc) + 1);
+    RETURN_IF(!list, ST_NO_MEMORY, "no memory for a list of DLC records");
+    for (uint32_t i = 0; i < convert_dlc_count(d->dlc); i++) {
+        if (type_of(convert_dlc_name(d->dlc, i)) != type)
+            continue;
+        enum status st = record_open(d, dlc, i, &list[n]);
+        if (st != ST_OK) {
+            while (n > 0)
+                record_close(d, list[--n]);
+            mem_free(list);
+            return st;
+        }
+        n++;
+    }
+    if (n == 0) {
+        mem_free(list);
+        list = NULL;
+    }
+    *ret = list;
+    *ret_n = n;
+    return ST_OK;
+}
+
+static enum status image_of(struct system_dlc *d)
+{
+    return d->image ? ST_OK : convert_dlc_image(d->dlc, &d->image, &d->image_size);
+}
+
+/* ---- entry points ----------------------------------------------------------------------------------------------------------- */
+
+#define DLC_FROM_HANDLE(d, handle)                                                \
+    API_OBJECT(struct system_dlc, d, handle, HANDLE_SYSTEM_DLC, COMP_SYSTEM);     \
+    log_enter((d)->log);                                                          \
+    LOCKED(&(d)->lock)
+
+/* A record and the container it is in. */
+#define RECORD_FROM_HANDLE(r, d, handle)                                                       \
+    API_OBJECT(struct dlc_record_handle, r, handle, HANDLE_SYSTEM_DLC_RECORD, COMP_SYSTEM);    \
+    DLC_FROM_HANDLE(d, (r)->dlc)
 
 Qnn_ErrorHandle_t QnnSystemDlc_createFromFile(Qnn_LogHandle_t logger, const char *dlcPath, QnnSystemDlc_Handle_t *dlcHandle)
 {
@@ -81,10 +369,7 @@ Qnn_ErrorHandle_t QnnSystemDlc_createWithDestinationDir(Qnn_LogHandle_t logger, 
 {
     (void)destinationDirectoryHint;
     log_enter(logger);
-    enum status st = check_out(logger, dlcHandle);
-    if (st != ST_OK)
-        return api_error(COMP_SYSTEM, st);
-    return api_fail(COMP_SYSTEM, ST_NOT_SUPPORTED, "this library does not write DLC containers yet; save a context binary instead");
+    return api_error(COMP_SYSTEM, create_empty(logger, dlcHandle));
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_composeGraphs(QnnSystemDlc_Handle_t dlcHandle, const QnnSystemDlc_GraphConfigInfo_t **graphConfigs,
@@ -92,70 +377,109 @@ Qnn_ErrorHandle_t QnnSystemDlc_composeGraphs(QnnSystemDlc_Handle_t dlcHandle, co
                                              QnnInterface_t backendInterface, QnnSystemContext_GraphInfoVersion_t graphVersion,
                                              QnnSystemContext_GraphInfo_t **graphs, uint32_t *numGraphs)
 {
-    (void)graphConfigs, (void)numGraphConfigs, (void)backend, (void)context, (void)backendInterface, (void)graphVersion;
-    (void)graphs, (void)numGraphs;
-    return refuse("DLC", dlcHandle);
+    (void)backend; /* the context knows it */
+    DLC_FROM_HANDLE(d, dlcHandle);
+    struct compose_args a = { graphConfigs, numGraphConfigs, context, &backendInterface, graphVersion };
+    return api_error(COMP_SYSTEM, compose(d, &a, graphs, numGraphs));
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_getOpMappings(QnnSystemDlc_Handle_t dlcHandle, const Qnn_OpMapping_t **opMappings, uint32_t *numOpMappings)
 {
-    (void)opMappings, (void)numOpMappings;
-    return refuse("DLC", dlcHandle);
+    DLC_FROM_HANDLE(d, dlcHandle);
+    return api_error(COMP_SYSTEM, map_all(d, opMappings, numOpMappings));
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_getRecordByName(QnnSystemDlc_Handle_t dlcHandle, const char *recordName,
                                                QnnSystemDlc_RecordHandle_t *recordHandle)
 {
-    (void)recordName, (void)recordHandle;
-    return refuse("DLC", dlcHandle);
+    DLC_FROM_HANDLE(d, dlcHandle);
+    return api_error(COMP_SYSTEM, record_by_name(d, dlcHandle, recordName, recordHandle));
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_getRecordsByType(QnnSystemDlc_Handle_t dlcHandle, QnnSystemDlc_RecordType_t recordType,
                                                 uint8_t getMostOptimalContextBinary, QnnSystemDlc_RecordHandle_t **recordHandles,
                                                 uint32_t *numRecordHandles)
 {
-    (void)recordType, (void)getMostOptimalContextBinary, (void)recordHandles, (void)numRecordHandles;
-    return refuse("DLC", dlcHandle);
+    (void)getMostOptimalContextBinary; /* no record that we know is a context binary */
+    DLC_FROM_HANDLE(d, dlcHandle);
+    return api_error(COMP_SYSTEM, records_by_type(d, dlcHandle, recordType, recordHandles, numRecordHandles));
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_getRecordDataSize(QnnSystemDlc_RecordHandle_t recordHandle, uint64_t *dataSize)
 {
-    (void)dataSize;
-    return refuse("DLC record", recordHandle);
+    RECORD_FROM_HANDLE(r, d, recordHandle);
+    API_CHECK(dataSize, COMP_SYSTEM, ST_INVALID_ARG, "dataSize is NULL; give a pointer that receives the size");
+    *dataSize = convert_dlc_size(d->dlc, r->index);
+    return QNN_SUCCESS;
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_readRecordDataMemoryMapped(QnnSystemDlc_RecordHandle_t recordHandle, const uint8_t **data,
                                                           uint64_t *dataSize)
 {
-    (void)data, (void)dataSize;
-    return refuse("DLC record", recordHandle);
+    RECORD_FROM_HANDLE(r, d, recordHandle);
+    API_CHECK(data && dataSize, COMP_SYSTEM, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result", data ? "dataSize" : "data");
+    const void *bytes;
+    enum status st = convert_dlc_record(d->dlc, r->index, &bytes);
+    if (st != ST_OK)
+        return api_error(COMP_SYSTEM, st);
+    *data = bytes;
+    *dataSize = convert_dlc_size(d->dlc, r->index);
+    return QNN_SUCCESS;
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_freeRecord(QnnSystemDlc_RecordHandle_t recordHandle)
 {
-    return refuse("DLC record", recordHandle);
+    log_enter(NULL);
+    struct dlc_record_handle *r = handle_close(recordHandle, HANDLE_SYSTEM_DLC_RECORD, 0);
+    API_CHECK(r, COMP_SYSTEM, ST_INVALID_HANDLE, "the %s handle is %s", handle_type_name(HANDLE_SYSTEM_DLC_RECORD),
+              handle_describe(recordHandle, HANDLE_SYSTEM_DLC_RECORD));
+    struct system_dlc *d = handle_get(r->dlc, HANDLE_SYSTEM_DLC);
+    if (d) {
+        children_remove(&d->records, recordHandle);
+        handle_put(r->dlc);
+    }
+    mem_free(r);
+    return QNN_SUCCESS;
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_free(QnnSystemDlc_Handle_t dlcHandle)
 {
-    return refuse("DLC", dlcHandle);
+    log_enter(NULL);
+    struct system_dlc *d = handle_close(dlcHandle, HANDLE_SYSTEM_DLC, 0);
+    API_CHECK(d, COMP_SYSTEM, ST_INVALID_HANDLE, "the %s handle is %s", handle_type_name(HANDLE_SYSTEM_DLC),
+              handle_describe(dlcHandle, HANDLE_SYSTEM_DLC));
+    dlc_destroy(d);
+    return QNN_SUCCESS;
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_save(QnnSystemDlc_Handle_t dlcHandle, const char *path)
 {
-    (void)path;
-    return refuse("DLC", dlcHandle);
+    DLC_FROM_HANDLE(d, dlcHandle);
+    API_CHECK(path, COMP_SYSTEM, ST_INVALID_ARG, "path is NULL; give the path of the file to write");
+    return api_error(COMP_SYSTEM, convert_dlc_save(d->dlc, path));
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_getBinarySize(QnnSystemDlc_Handle_t dlcHandle, Qnn_SystemDlcBinarySize_t *binaryBufferSize)
 {
-    (void)binaryBufferSize;
-    return refuse("DLC", dlcHandle);
+    DLC_FROM_HANDLE(d, dlcHandle);
+    API_CHECK(binaryBufferSize, COMP_SYSTEM, ST_INVALID_ARG, "binaryBufferSize is NULL; give a pointer that receives the size");
+    enum status st = image_of(d);
+    if (st == ST_OK)
+        *binaryBufferSize = d->image_size;
+    return api_error(COMP_SYSTEM, st);
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_getBinary(QnnSystemDlc_Handle_t dlcHandle, uint8_t *binaryBuffer,
                                          Qnn_SystemDlcBinarySize_t binaryBufferSize, Qnn_SystemDlcBinarySize_t *writtenBufferSize)
 {
-    (void)binaryBuffer, (void)binaryBufferSize, (void)writtenBufferSize;
-    return refuse("DLC", dlcHandle);
+    DLC_FROM_HANDLE(d, dlcHandle);
+    API_CHECK(binaryBuffer && writtenBufferSize, COMP_SYSTEM, ST_INVALID_ARG, "%s is NULL", binaryBuffer ? "writtenBufferSize" : "binaryBuffer");
+    enum status st = image_of(d);
+    if (st != ST_OK)
+        return api_error(COMP_SYSTEM, st);
+    API_CHECK(binaryBufferSize >= d->image_size, COMP_SYSTEM, ST_INVALID_ARG, "the buffer has %llu bytes; the DLC needs %zu",
+              (unsigned long long)binaryBufferSize, d->image_size);
+    memcpy(binaryBuffer, d->image, d->image_size);
+    *writtenBufferSize = d->image_size;
+    return QNN_SUCCESS;
 }

@@ -82,12 +82,12 @@ static bool enabled(const struct api_context *c, const char *name)
     return false;
 }
 
-static enum status check_target(const struct binary *b)
+static enum status check_target(const struct binary *b, const struct backend_context_cfg *cfg)
 {
     RETURN_IF(b->target.backend_id != backend_this->id, ST_BINARY_CONFIG,
               "the binary was made for backend %u by build %s; this is the %s backend (%u)", b->target.backend_id, b->target.build_id,
               backend_this->name, backend_this->id);
-    return ST_OK;
+    return backend_this->check_target ? backend_this->check_target(cfg, &b->target) : ST_OK;
 }
 
 static enum status check_enabled(const struct api_context *c)
@@ -145,7 +145,7 @@ static enum status fill_context(struct api_context *c, const struct source *s)
 {
     c->from_binary = true;
     TRY(take_bytes(c, s->data, s->size));
-    TRY(check_target(&c->binary));
+    TRY(check_target(&c->binary, &c->cfg));
     TRY(check_enabled(c));
     return load_graphs(c, s->signal ? &s->signal->cancel : NULL);
 }
@@ -211,14 +211,15 @@ Qnn_ErrorHandle_t QnnContext_createFromBinary(Qnn_BackendHandle_t backend, Qnn_D
     return QnnContext_createFromBinaryWithSignal(backend, device, config, binaryBuffer, binaryBufferSize, context, profile, NULL);
 }
 
-static enum status validate(const QnnContext_Config_t **config, const void *data, uint64_t size)
+static enum status validate(const struct api_backend *b, const QnnContext_Config_t **config, const void *data, uint64_t size)
 {
     struct context_options o;
     struct binary bin;
     RETURN_IF(!data || !size, ST_INVALID_ARG, "the binary is NULL or has 0 bytes");
     TRY(context_options_read(config, &o));
+    o.cfg.backend = b->cfg;
     TRY(binary_open(data, size, &bin));
-    enum status st = check_target(&bin);
+    enum status st = check_target(&bin, &o.cfg);
     if (st == ST_OK)
         st = binary_verify_constants(&bin);
     binary_close(&bin);
@@ -231,7 +232,7 @@ Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_Dev
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
     log_enter(b->log);
     enum status st = context_check_device(device);
-    return api_error(COMP_CONTEXT, st == ST_OK ? validate(config, binaryBuffer, binaryBufferSize) : st);
+    return api_error(COMP_CONTEXT, st == ST_OK ? validate(b, config, binaryBuffer, binaryBufferSize) : st);
 }
 
 static enum status finish_deferred(struct api_context *c)

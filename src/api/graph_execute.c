@@ -103,6 +103,11 @@ static enum status check_dynamic(const struct binary_tensor *t, const Qnn_Tensor
     return ST_OK;
 }
 
+static bool may_be_left_out(const struct api_graph *g, uint32_t at)
+{
+    return g->io[at].tensor->optional || (backend_this->has_room && backend_this->has_room(g->loaded, at));
+}
+
 static enum status take_data(struct graph_run *r, uint32_t at, const struct binary_tensor *t, const Qnn_TensorV1_t *v)
 {
     uint64_t need = bytes_needed(t, v, r->batch);
@@ -110,7 +115,7 @@ static enum status take_data(struct graph_run *r, uint32_t at, const struct bina
         return mem_data(r, at, t->name, v->memHandle, need, &r->io[at].data);
     RETURN_IF(v->memType != QNN_TENSORMEMTYPE_RAW && v->memType != QNN_TENSORMEMTYPE_UNDEFINED, ST_INVALID_TENSOR,
               "tensor \"%s\" has memType %u; RAW (0) and MEMHANDLE (1) are supported when executing", t->name, (unsigned)v->memType);
-    RETURN_IF(!v->clientBuf.data && !t->optional, ST_INVALID_TENSOR, "tensor \"%s\" has no buffer", t->name);
+    RETURN_IF(!v->clientBuf.data && !may_be_left_out(r->graph, at), ST_INVALID_TENSOR, "tensor \"%s\" has no buffer", t->name);
     RETURN_IF(v->clientBuf.data && v->clientBuf.dataSize && v->clientBuf.dataSize < need, ST_INVALID_TENSOR,
               "tensor \"%s\" needs %llu bytes; the buffer has %u", t->name, (unsigned long long)need, v->clientBuf.dataSize);
     r->io[at].data = v->clientBuf.data;
@@ -150,7 +155,7 @@ static enum status bind_all(struct graph_run *r, const struct run_args *a)
     for (uint32_t i = 0; i < a->n_outputs; i++)
         TRY(bind_tensor(r, &a->outputs[i], g->n_inputs + i, true, i == 0 && !a->n_inputs));
     for (uint32_t i = 0; i < g->n_io; i++)
-        RETURN_IF(!r->io[i].data && !g->io[i].tensor->optional, ST_INVALID_TENSOR, "%s \"%s\" of graph \"%s\" is missing",
+        RETURN_IF(!r->io[i].data && !may_be_left_out(g, i), ST_INVALID_TENSOR, "%s \"%s\" of graph \"%s\" is missing",
                   i < g->n_inputs ? "input" : "output", g->io[i].tensor->name, g->name);
     return ST_OK;
 }

@@ -47,6 +47,7 @@ void children_finish(struct children *c);
 struct api_backend {
     void *self;
     void *log;
+    struct backend_cfg cfg;
     struct children contexts, profiles, signals;
 };
 
@@ -159,6 +160,7 @@ struct api_graph {
     char *name;
     enum graph_state state;
     bool subgraph;
+    bool attached;                 /* finalized after loading, where the backend asks for that */
     struct backend_graph_cfg cfg;
     struct ir_graph *ir;           /* GRAPH_OPEN */
     VEC(uint8_t) produced;         /* GRAPH_OPEN, per tensor of ir: some node writes it */

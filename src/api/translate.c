@@ -85,6 +85,14 @@ Qnn_DataType_t dtype_to_client(enum dtype t)
     return QNN_DATATYPE_UNDEFINED;
 }
 
+bool type_to_client(const struct ir_tensor *t, uint32_t *ret)
+{
+    for (*ret = 0; *ret < N_ROLES; ++*ret)
+        if (roles[*ret].role == t->role && roles[*ret].updateable == t->updateable && roles[*ret].optional == t->optional)
+            return true;
+    return false;
+}
+
 static enum status shape_from_client(const Qnn_Tensor_t *t, const char *name, struct tensor_desc *d)
 {
     const Qnn_TensorV1_t *v = tensor_v1(t);

@@ -16,6 +16,9 @@ Qnn_TensorV1_t *tensor_v1_rw(Qnn_Tensor_t *t);
 enum dtype dtype_from_client(Qnn_DataType_t t); /* DT_NONE when unknown */
 Qnn_DataType_t dtype_to_client(enum dtype t);
 
+/* The client's tensor type number by role and flags; false: there is none. */
+bool type_to_client(const struct ir_tensor *t, uint32_t *ret);
+
 /* The client's tensor as an ir_tensor: role, descriptor, name, data. Refuses what cannot be a tensor. `with_data`: STATIC tensors must
  * bring their data (creation); otherwise data is taken where there is some (validation). */
 enum status tensor_from_client(const Qnn_Tensor_t *t, bool with_data, struct arena *a, struct ir_tensor *ret);

@@ -22,7 +22,14 @@ struct backend_cancel {
     uint64_t deadline_ns;
 };
 
+/* What a backend handle was configured for; each of its contexts gets a copy. */
+struct backend_cfg {
+    bool given;                  /* the client said something; else the backend's default */
+    uint32_t target, arch;       /* in the backend's own numbers */
+};
+
 struct backend_context_cfg {
+    struct backend_cfg backend;
     uint32_t priority;
     uint32_t threads;            /* 0: the backend's choice */
     const char *oem;
@@ -68,17 +75,22 @@ struct backend {
     bool (*has_op)(enum op_id op); /* getSupportedOperations */
 
     /* CUSTOM config entries. `custom` is the client's pointer. NULL: every custom entry is refused as not supported. */
-    enum status (*backend_config)(const void *custom);
+    enum status (*backend_config)(const void *custom, struct backend_cfg *cfg);
     enum status (*context_config)(const void *custom, struct backend_context_cfg *cfg);
     enum status (*graph_config)(const void *custom, struct backend_graph_cfg *cfg);
     enum status (*device_config)(const void *custom);
     void (*graph_config_free)(struct backend_graph_cfg *cfg);
+    /* All CUSTOM entries of one QnnGraph_setConfig on a graph that is loaded; all are taken or none. NULL: graph_config takes them one by one. */
+    enum status (*loaded_config)(struct backend_graph *g, struct backend_graph_cfg *cfg, const void *const *customs, size_t n);
     enum status (*soc_model)(uint32_t model); /* QnnGlobalConfig; NULL: every SoC model is accepted and ignored */
 
     /* CUSTOM properties: fill what the client's pointer asks for. NULL: refused as not supported. */
-    enum status (*backend_property)(void *custom);
+    enum status (*backend_property)(const struct backend_cfg *cfg, void *custom);
     enum status (*context_property)(struct backend_context *c, void *custom);
-    enum status (*graph_property)(struct backend_graph *g, void *custom);
+    enum status (*graph_property)(struct backend_graph *g, void *custom); /* g is NULL while the graph is being built */
+
+    /* Whether a binary may be used by contexts of this configuration, beyond being of this backend. NULL: yes. */
+    enum status (*check_target)(const struct backend_context_cfg *cfg, const struct binary_target *t);
 
     /* Contexts: made once per QnnContext. */
     enum status (*open)(const struct backend_context_cfg *cfg, struct backend_context **ret);
@@ -92,6 +104,11 @@ struct backend {
     enum status (*load)(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
     enum status (*run)(struct backend_graph *g, const struct backend_run *r);
     void (*unload)(struct backend_graph *g);
+    /* QnnGraph_finalize on a loaded graph, whether from a binary or compiled here: what it still needs before it may run. NULL: a loaded graph is
+     * ready, and finalizing it again is refused. */
+    enum status (*attach)(struct backend_graph *g, const struct backend_graph_cfg *cfg);
+    /* I/O table entry `io` has room inside the backend's memory, so the client may leave its buffer out. NULL: it may not. */
+    bool (*has_room)(const struct backend_graph *g, uint32_t io);
 
     /* Registered memory: NULL means QNN_MEM is not supported. Maps a descriptor and gives the host address of the data. */
     enum status (*mem_map)(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);

@@ -59,6 +59,7 @@ static const char *const type_names[HANDLE_TYPE_COUNT] = {
     [HANDLE_SYSTEM_LOG] = "system log",
     [HANDLE_SYSTEM_DLC] = "DLC",
     [HANDLE_SYSTEM_PROFILE] = "system profile",
+    [HANDLE_SYSTEM_DLC_RECORD] = "DLC record",
 };
 
 static const char *const live_texts[HANDLE_TYPE_COUNT] = {
@@ -74,6 +75,7 @@ static const char *const live_texts[HANDLE_TYPE_COUNT] = {
     [HANDLE_SYSTEM_LOG] = "a system log handle",
     [HANDLE_SYSTEM_DLC] = "a DLC handle",
     [HANDLE_SYSTEM_PROFILE] = "a system profile handle",
+    [HANDLE_SYSTEM_DLC_RECORD] = "a DLC record handle",
 };
 
 /* With handles left the client may still be running threads through us (destructors also run at exit): then the chunks

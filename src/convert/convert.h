@@ -124,4 +124,6 @@ const char *convert_dtype_macro(enum dtype t);
 /* A name as a C identifier, as file and tensor names are written: characters outside [A-Za-z0-9_] become '_'. */
 const char *convert_name(struct arena *a, const char *name);
 
+#include "convert/quantize.h"
+
 #endif

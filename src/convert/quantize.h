@@ -140,6 +140,8 @@ struct quantize_report {
 void quantize_report_init(struct quantize_report *r);
 void quantize_report_finish(struct quantize_report *r);
 
+/* Whether only a clamp (Relu, …) reads tensor `t`: its encoding is that of the clamp's result, and values outside do not matter. */
+bool quantize_before_clamp(const struct ir_graph *g, const struct ir_uses *u, uint32_t t);
 /* Whether a tensor's statistics are wanted: float, not constant. */
 bool quantize_is_activation(const struct ir_tensor *t);
 

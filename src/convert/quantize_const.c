@@ -25,17 +25,18 @@ struct plan_port plan_port(const struct plan *p, const struct ir_node *n, uint32
     enum op_id op = n->op->id;
     const struct op_port *port = op_in_port(n->op, i);
     bool product = is_convolution(op) || op == OP_FullyConnected || op == OP_MatMul;
-    struct plan_port r = { .use = PLAN_VALUE, .axis = -1 };
+    struct plan_port r = { .use = PLAN_VALUE, .axis = -1, .bias = IR_NONE };
     if (product && i == 1) {
         uint32_t rank = p->g->tensors.at[n->in[1]].desc.rank;
         struct ir_call v;
         ir_call(p->g, n, &v);
         bool turned = op == OP_MatMul && op_int(&v.call, "transpose_in1", 0);
         r.use = PLAN_WEIGHT;
+        r.bias = n->n_in > 2 && n->in[2] != IR_NONE && p->g->tensors.at[n->in[2]].data ? n->in[2] : IR_NONE;
         r.axis = op == OP_FullyConnected ? 0 : turned ? (int32_t)rank - 2 : (int32_t)rank - 1;
         r.per_channel = is_convolution(op) ? p->o->per_channel : p->o->per_row;
     } else if (product && i == 2) {
-        r = (struct plan_port){ .use = PLAN_BIAS, .axis = -1, .product = true };
+        r = (struct plan_port){ .use = PLAN_BIAS, .axis = -1, .product = true, .bias = IR_NONE };
     } else if (port && port->types & T_(DT_SQ32)) {
         r.use = str_eq(port->name, "gamma") || str_starts(port->name, "norm_") ? PLAN_WEIGHT : PLAN_BIAS;
     } else if (op == OP_Prelu || (is_recurrent(op) && port && port->name[0] == 'w')) {
@@ -182,6 +183,22 @@ static enum status bias_scales(const struct plan *p, const struct tensor_desc *x
     return ST_OK;
 }
 
+/* A bias is stored in 32 bits of the scale of its products. When both operands are fine grained it may not fit: weights get larger steps then. */
+static void make_room(const struct plan *p, uint32_t bias, const struct tensor_desc *x, struct plan_const *c)
+{
+    const double most = 2147483647.0 * 0.98;
+    if (bias == IR_NONE || !dtype_is_fixed(x->type) || !dtype_is_float(p->g->tensors.at[bias].desc.type))
+        return;
+    const struct ir_tensor *b = &p->g->tensors.at[bias];
+    uint64_t n = desc_count(&b->desc);
+    for (uint64_t i = 0; i < n; i++) {
+        float *scale = c->desc.q.kind == Q_AXIS ? (float *)&c->desc.q.scales[n == c->desc.q.n ? i : 0] : &c->desc.q.scale;
+        double least = fabs(number_get(b->desc.type, b->data, i)) / (most * x->q.scale);
+        if (*scale < least && c->desc.q.offset == 0)
+            *scale = (float)least;
+    }
+}
+
 static enum status own_scales(const struct plan *p, const struct plan_port *port, const float *x, struct plan_const *c)
 {
     struct quantize_rule r = p->o->act;
@@ -241,5 +258,7 @@ enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_po
         TRY(bias_scales(p, x, w, ret));
     else
         TRY(own_scales(p, port, data, ret));
+    if (port->use == PLAN_WEIGHT && !v)
+        make_room(p, port->bias, x, ret);
     return fill_row(p, from->name, origin, data, ret);
 }

@@ -356,18 +356,33 @@ static enum status rewrite_node(struct rewrite *w, const struct ir_node *n)
     return ST_OK;
 }
 
+/* Whether some operator could read it in fixed point: coordinates should not lose precision for nothing. */
+static bool wanted_fixed(const struct rewrite *w, uint32_t t)
+{
+    for (size_t k = 0; k < w->plan.g->nodes.n; k++) {
+        const struct ir_node *n = &w->plan.g->nodes.at[k];
+        for (uint32_t i = 0; i < n->n_in; i++)
+            if (n->in[i] == t && !plan_stays_float(&w->plan, n))
+                return true;
+    }
+    return false;
+}
+
 /* Graph inputs come first, in their order. One is fixed point when it has an encoding and the caller did not want it float. */
 static enum status put_graph_inputs(struct rewrite *w)
 {
     for (uint32_t x = 0; x < w->plan.g->tensors.n; x++) {
         struct ir_tensor t = w->plan.g->tensors.at[x];
         struct forms *f = &w->forms[x];
-        if ((t.role != IR_INPUT && t.role != IR_INOUT) || !is_float(w, x))
+        uint32_t *to = is_float(w, x) ? &f->real : &f->plain;
+        if (t.role != IR_INPUT && t.role != IR_INOUT)
             continue;
-        bool fixed = w->plan.tensors[x].origin != QUANTIZE_FLOAT && !preserved(w, t.name);
-        if (fixed)
+        bool fixed = is_float(w, x) && w->plan.tensors[x].origin != QUANTIZE_FLOAT && !preserved(w, t.name) && wanted_fixed(w, x);
+        if (fixed) {
             t.desc = fixed_desc(w, x);
-        TRY(ir_add_tensor(w->to, &t, fixed ? &f->fixed : &f->real));
+            to = &f->fixed;
+        }
+        TRY(ir_add_tensor(w->to, &t, to));
     }
     return ST_OK;
 }
@@ -408,11 +423,6 @@ static enum status run(struct rewrite *w)
     RETURN_IF(!w->forms, ST_NO_MEMORY, "no memory for %zu tensors", p->g->tensors.n);
     memset(w->forms, 0xff, p->g->tensors.n * sizeof(*w->forms));
     TRY(put_graph_inputs(w));
-    for (uint32_t x = 0; x < p->g->tensors.n; x++) {
-        uint32_t at;
-        if (p->g->tensors.at[x].role == IR_INPUT && !is_float(w, x))
-            TRY(plain_form(w, x, &at));
-    }
     for (size_t k = 0; k < p->g->nodes.n; k++)
         if (!p->g->nodes.at[k].dead)
             TRY(rewrite_node(w, &p->g->nodes.at[k]));

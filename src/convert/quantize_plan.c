@@ -66,12 +66,6 @@ enum status plan_overrides(struct plan *p)
 
 /* ---- each tensor by itself ---------------------------------------------------------------------------------------- */
 
-static void estimate(const struct plan *p, uint32_t t)
-{
-    struct plan_tensor *x = &p->tensors[t];
-    x->sqnr = p->o->stats && p->o->stats[t].count ? quantize_sqnr(&p->o->stats[t], &x->e) : NAN;
-}
-
 static void own_encoding(const struct plan *p, uint32_t t)
 {
     struct plan_tensor *x = &p->tensors[t];
@@ -104,19 +98,19 @@ static const struct {
     { OP_ElementWiseNeuron, 8, -1, 1 }, /* TANH */
 };
 
-static int64_t operation_of(const struct plan *p, const struct ir_node *n)
+static int64_t operation_of(const struct ir_graph *g, const struct ir_node *n)
 {
     struct ir_call v;
     if (n->op->id != OP_ElementWiseNeuron)
         return -1;
-    ir_call(p->g, n, &v);
+    ir_call(g, n, &v);
     return op_int(&v.call, "operation", 0);
 }
 
 static void operator_encoding(const struct plan *p, const struct ir_node *n)
 {
     for (size_t i = 0; i < sizeof(known_results) / sizeof(known_results[0]); i++) {
-        bool hit = known_results[i].op == n->op->id && (known_results[i].operation < 0 || known_results[i].operation == operation_of(p, n));
+        bool hit = known_results[i].op == n->op->id && (known_results[i].operation < 0 || known_results[i].operation == operation_of(p->g, n));
         struct plan_tensor *x = &p->tensors[n->out[0]];
         if (!hit || x->origin != QUANTIZE_CALIBRATED)
             continue;
@@ -148,23 +142,29 @@ static bool moves_values(enum op_id op)
     return false;
 }
 
-static bool is_clamp(const struct plan *p, const struct ir_node *n)
+static bool is_clamp(const struct ir_graph *g, const struct ir_node *n)
 {
     enum { NEURON_RELU = 4, NEURON_RELU_MIN_MAX = 5 };
-    int64_t neuron = operation_of(p, n);
+    int64_t neuron = operation_of(g, n);
     enum op_id op = n->op->id;
     return op == OP_Relu || op == OP_Relu1 || op == OP_Relu6 || op == OP_ReluMinMax || neuron == NEURON_RELU || neuron == NEURON_RELU_MIN_MAX;
+}
+
+bool quantize_before_clamp(const struct ir_graph *g, const struct ir_uses *u, uint32_t t)
+{
+    if (u->n_consumers[t] != 1 || g->tensors.at[t].role != IR_NATIVE || u->producer[t] == IR_NONE)
+        return false;
+    const struct ir_node *n = &g->nodes.at[u->consumer[t]];
+    return is_clamp(g, n) && n->in[0] == t && !moves_values(g->nodes.at[u->producer[t]].op->id);
 }
 
 /* The tensor before a clamp, when only the clamp reads it, needs no values that the clamp would cut. */
 static void share_clamp(const struct plan *p, const struct ir_node *n)
 {
     uint32_t in = n->in[0], out = n->out[0];
-    if (!is_clamp(p, n) || in == IR_NONE || p->uses.n_consumers[in] != 1 || p->g->tensors.at[in].role != IR_NATIVE)
+    if (in == IR_NONE || !is_clamp(p->g, n) || !quantize_before_clamp(p->g, &p->uses, in))
         return;
-    uint32_t producer = p->uses.producer[in];
-    if (p->tensors[in].origin != QUANTIZE_CALIBRATED || p->tensors[out].origin == QUANTIZE_FLOAT || producer == IR_NONE ||
-        moves_values(p->g->nodes.at[producer].op->id))
+    if (p->tensors[in].origin != QUANTIZE_CALIBRATED || p->tensors[out].origin == QUANTIZE_FLOAT)
         return;
     p->tensors[in].e = p->tensors[out].e;
     p->tensors[in].origin = QUANTIZE_PROPAGATED;
@@ -187,6 +187,14 @@ static void share_moved(const struct plan *p, const struct ir_node *n)
         y->e = p->tensors[in].e;
         y->origin = QUANTIZE_PROPAGATED;
     }
+}
+
+/* Clipping of values that a clamp cuts anyway is no noise. */
+static void estimate(const struct plan *p, uint32_t t)
+{
+    struct plan_tensor *x = &p->tensors[t];
+    bool cut = x->origin == QUANTIZE_PROPAGATED && quantize_before_clamp(p->g, &p->uses, t);
+    x->sqnr = !cut && p->o->stats && p->o->stats[t].count ? quantize_sqnr(&p->o->stats[t], &x->e) : NAN;
 }
 
 /* ---- operators that stay float ------------------------------------------------------------------------------------ */

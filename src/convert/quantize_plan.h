@@ -36,6 +36,7 @@ struct plan_port {
     int32_t axis;     /* PLAN_WEIGHT: of the outputs; -1: one scale only */
     bool per_channel; /* wanted by the options */
     bool product;     /* PLAN_BIAS: of a sum of products, scales of in[0] and in[1] apply */
+    uint32_t bias;    /* PLAN_WEIGHT: the constant that is added to the products; IR_NONE: none */
 };
 struct plan_port plan_port(const struct plan *p, const struct ir_node *n, uint32_t i);
 

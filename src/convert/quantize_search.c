@@ -95,15 +95,20 @@ static void search_error(const struct quantize_range *s, const struct quantize_r
     mem_free(p);
 }
 
+/* What is cut off with `bin`: its values, and the zeros when they stand at `edge`. Zeros are not in the bins. */
+static double mass(const struct quantize_range *s, unsigned bin, unsigned edge)
+{
+    return (double)s->bins[bin] + (edge == bin_of(s, 0) ? (double)s->zeros : 0);
+}
+
 static void search_percentile(const struct quantize_range *s, const struct quantize_rule *r, double *min, double *max)
 {
     double keep = r->percentile > 0 ? r->percentile : 99.99, cut = (100 - keep) / 100 * (double)s->count, below = 0, above = 0;
-    unsigned zero = bin_of(s, 0), low = 0, high = N;
-    /* Zeros are not in the bins: they stand between those below and those above zero. */
-    while (low < N && below + (low == zero ? (double)s->zeros : 0) + (double)s->bins[low] <= cut)
-        below += (low == zero ? (double)s->zeros : 0) + (double)s->bins[low++];
-    while (high > low + 1 && above + (high == zero ? (double)s->zeros : 0) + (double)s->bins[high - 1] <= cut)
-        above += (high == zero ? (double)s->zeros : 0) + (double)s->bins[--high];
+    unsigned low = 0, high = N;
+    for (; low < N - 1 && below + mass(s, low, low) <= cut; low++)
+        below += mass(s, low, low);
+    for (; high > low + 1 && above + mass(s, high - 1, high) <= cut; high--)
+        above += mass(s, high - 1, high);
     *min = fmax(s->min, s->lo + low * width(s));
     *max = fmin(s->max, s->lo + high * width(s));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The constants of a graph as a tar archive (POSIX ustar): one member <tensor>.raw each, zero padded to 512 bytes, two empty blocks at the end. */
+/* The constants of a graph as a tar archive (POSIX ustar, long names as GNU writes them): one member <tensor>.raw each, zero
+ * padded to 512 bytes, two empty blocks at the end. */
 #include <string.h>
 
 #include "convert/write.h"
@@ -21,20 +22,16 @@ static void octal(char *to, size_t width, uint64_t v)
     }
 }
 
-static enum status header(const char *name, uint64_t size, struct ustar *h)
+static void header(const char *name, char type, uint64_t size, struct ustar *h)
 {
     memset(h, 0, sizeof *h);
-    size_t n = strlen(name);
-    RETURN_IF(n + sizeof ".raw" > sizeof h->name, ST_UNSUPPORTED_TENSOR, "tensor name \"%s\" has %zu characters; %zu fit the weights archive", name, n,
-              sizeof h->name - sizeof ".raw");
-    memcpy(h->name, name, n);
-    memcpy(h->name + n, ".raw", sizeof ".raw");
+    memcpy(h->name, name, strnlen(name, sizeof h->name));
     octal(h->mode, sizeof h->mode, 0644);
     octal(h->uid, sizeof h->uid, 0);
     octal(h->gid, sizeof h->gid, 0);
     octal(h->size, sizeof h->size, size); /* up to 8 GiB per member */
     octal(h->mtime, sizeof h->mtime, 0);  /* the same model gives the same file */
-    h->type = '0';
+    h->type = type;
     memcpy(h->magic, "ustar", 6);
     memcpy(h->version, "00", 2);
     memset(h->sum, ' ', sizeof h->sum);
@@ -42,7 +39,16 @@ static enum status header(const char *name, uint64_t size, struct ustar *h)
     for (size_t i = 0; i < BLOCK; i++)
         sum += ((const uint8_t *)h)[i];
     octal(h->sum, 7, sum);
-    return ST_OK;
+}
+
+static void member(const char *name, char type, const void *data, uint64_t size, FILE *f)
+{
+    static const char zeros[BLOCK];
+    struct ustar h;
+    header(name, type, size, &h);
+    fwrite(&h, 1, BLOCK, f);
+    fwrite(data, 1, size, f);
+    fwrite(zeros, 1, (BLOCK - size % BLOCK) % BLOCK, f);
 }
 
 enum status write_tar(const struct ir_graph *g, FILE *f)
@@ -50,14 +56,18 @@ enum status write_tar(const struct ir_graph *g, FILE *f)
     static const char zeros[2 * BLOCK];
     for (size_t i = 0; i < g->tensors.n; i++) {
         const struct ir_tensor *t = &g->tensors.at[i];
-        struct ustar h;
+        struct str name;
         if (!write_archived(t))
             continue;
-        uint64_t size = write_bytes(t);
-        TRY(header(t->name, size, &h));
-        fwrite(&h, 1, BLOCK, f);
-        fwrite(t->data, 1, size, f);
-        fwrite(zeros, 1, (BLOCK - size % BLOCK) % BLOCK, f);
+        str_init(&name);
+        str_addf(&name, "%s.raw", t->name);
+        bool ok = !name.failed;
+        if (ok && name.n >= sizeof((struct ustar *)0)->name) /* GNU's way: a member that holds the name of the next */
+            member("././@LongLink", 'L', name.at, name.n + 1, f);
+        if (ok)
+            member(name.at, '0', t->data, write_bytes(t), f);
+        str_finish(&name);
+        RETURN_IF(!ok, ST_NO_MEMORY, "no memory for the name of \"%s\"", t->name);
     }
     fwrite(zeros, 1, 2 * BLOCK, f);
     return ST_OK;

@@ -32,6 +32,7 @@ struct prepare_cx {
     struct node_plan *nodes;  /* per node */
     uint32_t *io;             /* tensors of the I/O table: inputs, then outputs */
     uint32_t n_inputs, n_outputs;
+    struct placement *homes;  /* per entry of the I/O table: its room in scratch; NULL: the client brings all of them */
     uint64_t scratch_bytes, live_bytes;
     bool plan_optimal;
 

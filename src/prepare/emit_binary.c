@@ -17,6 +17,17 @@ static void emit_tensor(const struct prepare_cx *cx, uint32_t i, struct binary_t
     *data = p->place == PLACE_CONST ? cx->g->tensors.at[p->offset].data : NULL;
 }
 
+/* The room of an I/O tensor in scratch is a tensor of its own that no node names; it is found by the client's id. */
+static void emit_home(const struct prepare_cx *cx, uint32_t k, struct binary_tensor *b)
+{
+    const struct ir_tensor *t = &cx->g->tensors.at[cx->io[k]];
+    const struct placement *p = &cx->homes[k];
+    *b = (struct binary_tensor){
+        .name = t->name, .desc = t->desc, .place = PLACE_SCRATCH, .client_id = t->client_id, .client_type = t->client_type, .offset = p->offset,
+        .bytes = p->bytes, .first = p->first, .last = p->last,
+    };
+}
+
 static void emit_node(const struct prepare_cx *cx, uint32_t k, struct binary_node *b)
 {
     const struct ir_node *n = &cx->g->nodes.at[k];
@@ -47,13 +58,16 @@ static struct binary_graph_info graph_info(const struct prepare_cx *cx)
 
 enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
 {
-    uint32_t nt = (uint32_t)cx->g->tensors.n, nn = (uint32_t)cx->g->nodes.n;
+    uint32_t no = (uint32_t)cx->g->tensors.n, nn = (uint32_t)cx->g->nodes.n;
+    uint32_t nt = no + (cx->homes ? cx->n_inputs + cx->n_outputs : 0);
     struct binary_tensor *tensors = arena_array(&cx->arena, struct binary_tensor, nt);
     const void **data = arena_array(&cx->arena, const void *, nt);
     struct binary_node *nodes = arena_array(&cx->arena, struct binary_node, nn);
     RETURN_IF(!tensors || !data || !nodes, ST_NO_MEMORY, "no memory to write %u tensors and %u nodes", nt, nn);
-    for (uint32_t i = 0; i < nt; i++)
+    for (uint32_t i = 0; i < no; i++)
         emit_tensor(cx, i, &tensors[i], &data[i]);
+    for (uint32_t i = no; i < nt; i++)
+        emit_home(cx, i - no, &tensors[i]);
     for (uint32_t k = 0; k < nn; k++)
         emit_node(cx, k, &nodes[k]);
     struct binary_source s = {

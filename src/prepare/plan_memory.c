@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gives every tensor an address.
  *
- *     graph inputs, outputs   the client's buffers (PLACE_IO)
+ *     graph inputs, outputs   the client's buffers (PLACE_IO); where the target wants it, they also have room in scratch
  *     constants               the constant section (PLACE_CONST)
  *     everything between      one scratch arena, shared over time by the planner (plan_*.c)
  *
@@ -185,6 +185,33 @@ static void place_outputs(struct planner *p, uint32_t k)
 
 /* ---- the plan --------------------------------------------------------------------------------------------------------- */
 
+/* An input is there from the beginning to its last reader, an output from its first writer to the end; buffers that the client brings in their
+ * place live elsewhere, so nothing is ever computed over an input. */
+static enum status io_homes(struct planner *p)
+{
+    struct prepare_cx *cx = p->cx;
+    uint32_t n_io = cx->n_inputs + cx->n_outputs, n_nodes = (uint32_t)cx->g->nodes.n;
+    struct placement *h = cx->homes = arena_array(&cx->arena, struct placement, n_io);
+    RETURN_IF(!h, ST_NO_MEMORY, "no memory to plan %u inputs and outputs", n_io);
+    for (uint32_t i = 0; i < n_io; i++)
+        h[i] = (struct placement){ .bytes = tensor_bytes(&cx->g->tensors.at[cx->io[i]]), .first = i < cx->n_inputs ? 0 : n_nodes };
+    for (uint32_t k = 0; k < n_nodes; k++) {
+        const struct ir_node *n = &cx->g->nodes.at[k];
+        for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
+            uint32_t t = i < n->n_in ? n->in[i] : n->out[i - n->n_in], gr = t == IR_NONE ? IR_NONE : p->group_of[t];
+            if (gr == IR_NONE || p->groups[gr].place != PLACE_IO)
+                continue;
+            struct placement *at = &h[p->groups[gr].io];
+            at->first = k < at->first ? k : at->first;
+            at->last = k;
+        }
+    }
+    for (uint32_t i = 0; i < n_io; i++)
+        if (cx->g->tensors.at[cx->io[i]].role != IR_INPUT)
+            h[i].last = n_nodes - 1, h[i].first = h[i].first < n_nodes ? h[i].first : 0;
+    return ST_OK;
+}
+
 static uint64_t round_up(uint64_t v, uint64_t align)
 {
     return (v + align - 1) / align * align;
@@ -193,13 +220,16 @@ static uint64_t round_up(uint64_t v, uint64_t align)
 static enum status solve(struct planner *p)
 {
     struct prepare_cx *cx = p->cx;
-    uint32_t n_nodes = (uint32_t)cx->g->nodes.n, n = 0, align = cx->target->tensor_align;
-    struct plan_buf *b = arena_array(&cx->arena, struct plan_buf, p->n_groups + n_nodes);
+    uint32_t n_nodes = (uint32_t)cx->g->nodes.n, n = 0, align = cx->target->tensor_align, n_homes = cx->homes ? cx->n_inputs + cx->n_outputs : 0;
+    struct plan_buf *b = arena_array(&cx->arena, struct plan_buf, p->n_groups * 2 + n_nodes);
     RETURN_IF(!b, ST_NO_MEMORY, "no memory to plan %u buffers", p->n_groups);
     for (uint32_t i = 0; i < p->n_groups; i++)
         if (p->groups[i].place == PLACE_SCRATCH)
             b[n++] = (struct plan_buf){ .size = round_up(p->groups[i].bytes, align), .align = align, .first = p->groups[i].first,
                                         .last = p->groups[i].last, .fixed = PLAN_ANY };
+    for (uint32_t i = 0; i < n_homes; i++)
+        b[n++] = (struct plan_buf){ .size = round_up(cx->homes[i].bytes, align), .align = align, .first = cx->homes[i].first,
+                                    .last = cx->homes[i].last, .fixed = PLAN_ANY };
     for (uint32_t k = 0; k < n_nodes; k++)
         if (cx->nodes[k].work_bytes)
             b[n++] = (struct plan_buf){ .size = round_up(cx->nodes[k].work_bytes, align) * cx->nodes[k].tiles, .align = align, .first = k,
@@ -215,6 +245,8 @@ static enum status solve(struct planner *p)
     for (uint32_t i = 0; i < p->n_groups; i++)
         if (p->groups[i].place == PLACE_SCRATCH)
             p->groups[i].offset = b[n++].offset;
+    for (uint32_t i = 0; i < n_homes; i++)
+        cx->homes[i].offset = b[n++].offset;
     for (uint32_t k = 0; k < n_nodes; k++)
         if (cx->nodes[k].work_bytes)
             cx->nodes[k].work_offset = b[n++].offset;
@@ -254,6 +286,8 @@ enum status plan_memory(struct prepare_cx *cx, bool *progress)
     outside_groups(&p);
     for (uint32_t k = 0; k < nn; k++)
         place_outputs(&p, k);
+    if (cx->target->io_in_scratch)
+        TRY(io_homes(&p));
     TRY(solve(&p));
     write_places(&p);
     return ST_OK;

@@ -4,14 +4,16 @@
 The oracle follows docs/numerics.md section 3: effective integers and exact sums where the encoding allows them, otherwise runs of k that are
 multiplied by the scale of their block and added in f32. Shapes come from oracle_products.py.
 """
+import math
 import sys
 
 import numpy as np
 
 from oracle_products import FIXED, ISAS, conv_terms, describe, fixed_bias, new_case, pick, probe, products, requant, rng, run_everywhere
-from probe import O, ProbeError, Q_VECTOR, T, scaled, u32
+from probe import O, ProbeError, Q_VECTOR, T, scaled
 
-ALL = ("Conv2d", "Conv2d", "FullyConnected", "FullyConnected", "MatMul", "MatMul", "DepthWiseConv2d", "TransposeConv2d", "Conv3d")
+ALL = ("Conv2d", "Conv2d", "FullyConnected", "FullyConnected", "MatMul", "MatMul", "DepthWiseConv2d", "TransposeConv2d", "TransposeConv3d",
+       "Conv3d")
 LONG = np.longdouble
 
 
@@ -52,14 +54,15 @@ def along(values, axis, rank):
 
 def per_channel(c, name):
     """Weights whose real value is scale[channel] * integer: returns operand, integers, scales of output channels."""
-    wt, bits, _, w = codes(c)
+    wt, bits, (lo, hi), w = codes(c)
     rank, n, mapping = len(c["wshape"]), c["nscale"], int(pick(0, 1, 2))
     scales = (10.0 ** rng.uniform(-4, -1, n)).astype(np.float32)
     v, factor = mapped(w.astype(np.int64), mapping)
     kw = dict(scales=scales, axis=c["caxis"], bits=bits, mapping=mapping)
     if name == "expansion":
         blocks = divisor(c["wshape"][inner(c)])
-        storage, most = pick((np.uint8, 16), (np.uint8, 255 if v.max() < 64 else 60), (np.uint16, 16), (np.uint16, 900 if v.max() < 16 else 60))
+        room = 32767 // max(abs(int(mapped(t, mapping)[0])) for t in (lo, hi))  # effective integers have 16 bits
+        storage, most = pick((np.uint8, 16), (np.uint8, min(255, room)), (np.uint16, 16), (np.uint16, room))
         kw["block_scales"] = rng.integers(0 if rng.integers(4) == 0 else 1, most + 1, (n, blocks)).astype(storage)
         grid = np.repeat(kw["block_scales"].astype(np.int64), c["wshape"][inner(c)] // blocks, axis=1)
         shape = [1] * rank
@@ -108,8 +111,26 @@ def per_block(c, floats):
 # ---- sums of runs -------------------------------------------------------------------------------------------------------------------
 
 
+def scatter_steps(c, x, v, m, mo, run):
+    """The same for TransposeConv: each tap adds to the outputs that it meets, in ascending order."""
+    *kernel, ci, cog = v.shape
+    cig = ci // c["group"]
+    spans = [s * (n - 1) + (k - 1) * d + 1 + o for n, k, d, s, o in zip(x.shape[1:], kernel, c["dilation"], c["stride"], c["opad"])]
+    full = np.zeros((x.shape[0], *spans, cog * c["group"]), np.float32)
+    for tap in np.ndindex(*kernel):
+        to = [slice(t * d, t * d + s * (n - 1) + 1, s) for t, d, n, s in zip(tap, c["dilation"], x.shape[1:], c["stride"])]
+        for k in range(0, ci, run):
+            at = (slice(None), *to, slice(k // cig * cog, (k // cig + 1) * cog))
+            one = x[..., k:k + run]
+            full[at] = fma(to_f32(np.matmul(one, v[tap][k:k + run])), m[tap][k], full[at])
+            full[at] = fma(to_f32(one.sum(-1, keepdims=True)), mo[tap][k], full[at])
+    return full[(slice(None), *[slice(before, n - after) for n, (before, after) in zip(spans, c["pads"])])]
+
+
 def steps(c, x, v, m, mo, run):
     """f32 sums in steps of the output, without bias: x centred integers, v integers, m and mo multipliers of every element."""
+    if c["op"].startswith("Transpose"):
+        return scatter_steps(c, x, v, m, mo, math.gcd(run, x.shape[-1] // c["group"]))
     if c["op"] in ("FullyConnected", "MatMul"):
         if c["op"] == "FullyConnected":
             x, turn = x.reshape(-1, v.shape[1]), True
@@ -181,7 +202,7 @@ def integer_case():
 
 
 def block_case():
-    c, floats = new_case(tuple(o for o in ALL if not o.startswith("Transpose"))), bool(rng.integers(2))
+    c, floats = new_case(ALL), bool(rng.integers(2))
     w, v, scale, factor, offset, wt, block = per_block(c, floats)
     xt, xin, x, sx = activations(c)
     spread = float(np.percentile(np.abs(products(c, x.astype(np.float64), v * (scale * factor) + offset)), 90)) * float(sx) + 1e-9
@@ -264,6 +285,10 @@ def main():
             seen[name] = seen.get(name, 0) + 1
     for name in sorted(seen):
         print(f"{seen[name]:6d} {name}")
+    kernels = {}
+    for row in probe.ran:
+        kernels[row[-1]] = kernels.get(row[-1], 0) + 1
+    print("kinds of calls per kernel: " + ", ".join(f"{k} {n}" for k, n in sorted(kernels.items())))
     print(f"instruction sets: {' '.join(ISAS)}")
 
 

@@ -78,6 +78,8 @@ static const struct {
     { "conv 3x3 14x14 256->256", CONV(14, 256, 256, 3, 1, 1) },
     { "conv 7x7/2 224x224 3->64", CONV(224, 3, 64, 7, 2, 3) },
     { "conv 1x1 112x112 32->16", CONV(112, 32, 16, 1, 1, 0) },
+    { "conv 3x3/2 224x224 3->32", CONV(224, 3, 32, 3, 2, 1) },
+    { "depthwise x2 3x3 56x56 64->128", SPATIAL(OP_DepthWiseConv2d, 56, 64, 128, 3, 1, 1) },
     { "depthwise 3x3 56x56 128", SPATIAL(OP_DepthWiseConv2d, 56, 128, 128, 3, 1, 1) },
     { "transpose 4x4/2 32x32 64->32", SPATIAL(OP_TransposeConv2d, 32, 64, 32, 4, 2, 1) },
     { "fully connected 1x1024->1000", FC(1, 1024, 1000) },
@@ -152,11 +154,11 @@ static void bench_layer(const char *name, const struct product_spec *s, struct r
     product_case_finish(&c);
 }
 
-int product_bench(void)
+int product_bench(const char *layer)
 {
     struct rand r = { 0x0123456789abcdef };
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
-        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        for (size_t t = 0; t < sizeof types / sizeof *types && strstr(layers[i].name, layer); t++) {
             struct product_spec s = layers[i].s;
             s.x = types[t].x;
             s.w = types[t].w;

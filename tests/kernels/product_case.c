@@ -51,6 +51,45 @@ static uint32_t forward(uint32_t in, uint32_t before, uint32_t after, uint32_t k
     return span > padded ? 0 : (padded - span) / stride + 1;
 }
 
+static bool is_transposed(enum op_id op)
+{
+    return op == OP_TransposeConv2d || op == OP_TransposeConv3d;
+}
+
+static uint32_t backward(uint32_t in, const uint32_t pad[2], uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t opad)
+{
+    int64_t n = (int64_t)stride * (in - 1) + (int64_t)(kernel - 1) * dilation + 1 + opad - pad[0] - pad[1];
+    return n < 0 ? 0 : (uint32_t)n;
+}
+
+static bool has_depth(enum op_id op)
+{
+    return op == OP_Conv3d || op == OP_TransposeConv3d;
+}
+
+/* Depth, height and width; without a depth the first is left out. */
+static void spatial_shapes(struct product_case *c)
+{
+    const struct product_spec *s = &c->spec;
+    bool back = is_transposed(s->op), depthwise = s->op == OP_DepthWiseConv2d;
+    uint32_t skip = has_depth(s->op) ? 0 : 1, rank = 5 - skip;
+    uint32_t x[5] = { s->batch, s->z.in, s->h, s->wd, s->ci }, out[5] = { s->batch, 1, 1, 1, s->co };
+    uint32_t w[5] = { s->z.kernel, s->kh, s->kw, back ? s->ci : depthwise ? 1 : s->ci / s->group, back ? s->co / s->group : s->co };
+    const uint32_t stride[3] = { s->z.stride, s->stride[0], s->stride[1] }, opad[3] = { s->z.opad, s->opad[0], s->opad[1] };
+    const uint32_t dilation[3] = { s->z.dilation, s->dilation[0], s->dilation[1] }, *pads[3] = { s->z.pad, s->pad, s->pad + 2 };
+    for (uint32_t i = skip; i < 3; i++)
+        out[1 + i] = back ? backward(x[1 + i], pads[i], w[i], stride[i], dilation[i], opad[i])
+                          : forward(x[1 + i], pads[i][0], pads[i][1], w[i], stride[i], dilation[i]);
+    for (uint32_t i = 0; i < 4 && skip; i++) {
+        x[i] = i ? x[i + 1] : s->batch;
+        out[i] = i ? out[i + 1] : s->batch;
+        w[i] = w[i + 1];
+    }
+    set_dims(&c->desc[0], s->x, rank, x);
+    set_dims(&c->desc[1], s->w, rank, w);
+    set_dims(&c->desc[3], s->out, rank, out);
+}
+
 static void shapes(struct product_case *c)
 {
     const struct product_spec *s = &c->spec;
@@ -64,21 +103,54 @@ static void shapes(struct product_case *c)
         set_dims(&d[1], s->w, 3, s->transpose_w ? (uint32_t[]){ s->w_batch, s->co, s->ci } : (uint32_t[]){ s->w_batch, s->ci, s->co });
         set_dims(&d[3], s->out, 3, (uint32_t[]){ s->batch, s->h, s->co });
     } else {
-        bool transposed = s->op == OP_TransposeConv2d, depthwise = s->op == OP_DepthWiseConv2d;
-        uint32_t oh = forward(s->h, s->pad[0], s->pad[1], s->kh, s->stride[0], s->dilation[0]);
-        uint32_t ow = forward(s->wd, s->pad[2], s->pad[3], s->kw, s->stride[1], s->dilation[1]);
-        if (transposed) {
-            int64_t th = (int64_t)s->stride[0] * (s->h - 1) + s->kh + s->opad[0] - s->pad[0] - s->pad[1];
-            int64_t tw = (int64_t)s->stride[1] * (s->wd - 1) + s->kw + s->opad[1] - s->pad[2] - s->pad[3];
-            oh = th < 0 ? 0 : (uint32_t)th;
-            ow = tw < 0 ? 0 : (uint32_t)tw;
-        }
-        set_dims(&d[0], s->x, 4, (uint32_t[]){ s->batch, s->h, s->wd, s->ci });
-        set_dims(&d[1], s->w, 4, (uint32_t[]){ s->kh, s->kw, transposed ? s->ci : depthwise ? 1 : s->ci / s->group,
-                                               transposed ? s->co / s->group : s->co });
-        set_dims(&d[3], s->out, 4, (uint32_t[]){ s->batch, oh, ow, s->co });
+        spatial_shapes(c);
     }
     set_dims(&d[2], s->b, 1, &s->co);
+}
+
+static float some_scale(struct rand *r)
+{
+    return (float)(0.003 * pow(10, rand_unit(r) * 3 - 1.5));
+}
+
+/* Scales, offsets and block scales of the weights; arrays are larger than some encodings need. */
+static void weight_encoding(struct product_case *c, uint32_t axis, struct rand *r)
+{
+    const struct product_spec *s = &c->spec;
+    struct tensor_desc *w = &c->desc[1];
+    uint32_t in = axis == w->rank - 1u ? axis - 1 : w->rank - 1u, block = s->block ? s->block : 1;
+    bool blocks = s->w_kind == Q_BLOCK || s->w_kind == Q_FLOAT_BLOCK;
+    w->q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .bits = (uint8_t)s->bits, .mapping = (uint8_t)s->mapping, .scale = 0.003f,
+                           .offset = -s->w_zero };
+    if (!s->per_axis && s->w_kind == Q_NONE)
+        return;
+    w->q.kind = s->w_kind == Q_NONE ? Q_AXIS : (uint8_t)s->w_kind;
+    w->q.axis = (int32_t)axis;
+    w->q.n = blocks ? (uint32_t)(desc_count(w) / block) : w->dims[axis];
+    c->scales = malloc(w->q.n * sizeof(float));
+    c->float_offsets = malloc(w->q.n * sizeof(float));
+    c->offsets = malloc(w->q.n * sizeof(int32_t));
+    for (uint32_t i = 0; i < w->q.n; i++) {
+        c->scales[i] = some_scale(r);
+        c->float_offsets[i] = (float)(rand_unit(r) * 2 - 1) * c->scales[i];
+        c->offsets[i] = -(int32_t)(dtype_min(w->type) + rand_range(r, 0, (uint32_t)(dtype_max(w->type) - dtype_min(w->type))));
+    }
+    w->q.scales = c->scales;
+    for (uint32_t i = 0; i < w->rank; i++)
+        w->q.block[i] = i == in ? block : 1;
+    if (s->w_kind == Q_BLOCK && rand_next(r) & 1)
+        w->q.offsets = c->offsets;
+    if (s->w_kind == Q_FLOAT_BLOCK)
+        w->q.float_offsets = c->float_offsets;
+    if (s->w_kind != Q_EXPANSION)
+        return;
+    w->q.blocks_per_axis = w->dims[in] / block;
+    w->q.block_scale_bits = w->q.block_scale_storage = 8;
+    c->block_scales = malloc((size_t)w->q.n * w->q.blocks_per_axis);
+    uint32_t most = rand_next(r) & 1 ? 16 : 100;
+    for (uint32_t i = 0; i < w->q.n * w->q.blocks_per_axis; i++)
+        c->block_scales[i] = (uint8_t)rand_range(r, 1, most);
+    w->q.block_scales = c->block_scales;
 }
 
 /* Scales that make outputs fill their range, and per-axis ones that differ by up to a thousand. */
@@ -86,22 +158,17 @@ static void encodings(struct product_case *c, struct rand *r)
 {
     const struct product_spec *s = &c->spec;
     struct tensor_desc *d = c->desc;
+    if (!dtype_is_fixed(s->w))
+        return;
+    uint32_t axis = s->op == OP_FullyConnected ? 0 : s->op == OP_MatMul ? (s->transpose_w ? 1 : 2) : d[1].rank - 1u;
+    weight_encoding(c, axis, r);
     if (!dtype_is_fixed(s->x))
         return;
-    uint32_t axis = s->op == OP_FullyConnected ? 0 : s->op == OP_MatMul ? (s->transpose_w ? 1 : 2) : 3;
     double k = (double)desc_count(&d[1]) / d[1].dims[axis];
     double typical = sqrt(k) * (double)(dtype_max(s->x) - dtype_min(s->x)) / 4 * (double)(dtype_max(s->w) - dtype_min(s->w)) / 4;
     d[0].q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .scale = 0.01f, .offset = -s->x_zero };
     d[3].q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .offset = -s->out_zero };
     d[3].q.scale = (float)(0.01 * 0.003 * typical * 4 / (double)(dtype_max(s->out) - dtype_min(s->out)) * pow(10, rand_unit(r) * 2 - 1));
-    d[1].q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .bits = (uint8_t)s->bits, .scale = 0.003f, .offset = -s->w_zero };
-    if (s->per_axis) {
-        uint32_t n = d[1].dims[axis];
-        c->scales = malloc(n * sizeof(float));
-        for (uint32_t i = 0; i < n; i++)
-            c->scales[i] = (float)(0.003 * pow(10, rand_unit(r) * 3 - 1.5));
-        d[1].q = (struct quant){ .kind = Q_AXIS, .definition = 1, .bits = (uint8_t)s->bits, .axis = (int32_t)axis, .n = n, .scales = c->scales };
-    }
     if (s->b == DT_SQ32)
         d[2].q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .scale = rand_next(r) & 1 ? 0.01f * 0.003f : 0.0004f };
     else if (s->b != DT_F32)
@@ -125,11 +192,14 @@ static void params(struct product_case *c)
     const struct product_spec *s = &c->spec;
     c->flags[0] = s->transpose_x;
     c->flags[1] = s->transpose_w;
-    param(c, "stride", DT_U32, 1, 2, s->stride);
-    param(c, "dilation", DT_U32, 1, 2, s->dilation);
-    param(c, "pad_amount", DT_U32, 2, 4, s->pad);
+    uint32_t n = has_depth(s->op) ? 3 : 2, *stride = c->numbers, *dilation = stride + 3, *opad = dilation + 3, *pad = opad + 3;
+    memcpy(c->numbers, (uint32_t[]){ s->z.stride, s->stride[0], s->stride[1], s->z.dilation, s->dilation[0], s->dilation[1], s->z.opad, s->opad[0],
+                                     s->opad[1], s->z.pad[0], s->z.pad[1], s->pad[0], s->pad[1], s->pad[2], s->pad[3] }, 15 * sizeof(uint32_t));
+    param(c, "stride", DT_U32, 1, n, stride + 3 - n);
+    param(c, "dilation", DT_U32, 1, n, dilation + 3 - n);
+    param(c, "pad_amount", DT_U32, 2, 2 * n, pad + 2 * (3 - n));
     param(c, "group", DT_U32, 0, 1, &s->group);
-    param(c, "output_padding", DT_U32, 1, 2, s->opad);
+    param(c, "output_padding", DT_U32, 1, n, opad + 3 - n);
     param(c, "transpose_in0", DT_B8, 0, 1, &c->flags[0]);
     param(c, "transpose_in1", DT_B8, 0, 1, &c->flags[1]);
 }
@@ -215,6 +285,9 @@ void product_case_finish(struct product_case *c)
         free(c->aux[i]);
     free(c->guarded);
     free(c->scales);
+    free(c->float_offsets);
+    free(c->offsets);
+    free(c->block_scales);
 }
 
 /* ---- running ---------------------------------------------------------------------------------------------------- */
@@ -260,23 +333,64 @@ static void random_types(struct product_spec *s, struct rand *r)
     static const enum dtype outs[] = { DT_UQ8, DT_SQ8, DT_UQ16, DT_SQ16 }, bias[] = { DT_NONE, DT_SQ32, DT_SQ32, DT_UQ8, DT_SQ8, DT_F32 };
     s->x = s->w = s->out = acts[rand_range(r, 0, 8)];
     s->b = rand_next(r) & 1 ? s->x : DT_NONE;
-    if (!dtype_is_fixed(s->x))
+    if (!dtype_is_fixed(s->x)) {
+        if (rand_range(r, 0, 4) == 0)
+            s->w = w8[rand_range(r, 0, 4)];
         return;
+    }
     s->w = dtype_bits(s->x) == 8 ? w8[rand_range(r, 0, 4)] : w16[rand_range(r, 0, 3)];
     s->out = outs[rand_range(r, 0, 3)];
     s->b = bias[rand_range(r, 0, 5)];
     s->x_zero = (int32_t)(dtype_min(s->x) + rand_range(r, 0, (uint32_t)(dtype_max(s->x) - dtype_min(s->x))));
     s->out_zero = (int32_t)(dtype_min(s->out) + rand_range(r, 0, (uint32_t)(dtype_max(s->out) - dtype_min(s->out))));
     s->per_axis = dtype_is_signed(s->w) && (rand_next(r) & 1);
-    s->bits = dtype_bits(s->w) == 8 && rand_range(r, 0, 7) == 0 ? 4 : 0;
+    s->bits = dtype_bits(s->w) == 8 && rand_range(r, 0, 7) == 0 ? rand_range(r, 1, 2) * 2 : 0;
     if (!s->per_axis && rand_range(r, 0, 2))
         s->w_zero = (int32_t)(dtype_min(s->w) + rand_range(r, 0, (uint32_t)(dtype_max(s->w) - dtype_min(s->w))));
 }
 
+/* Mappings and scales that are not simply per tensor or per axis, for every fourth case. */
+static void random_encoding(struct product_spec *s, struct rand *r)
+{
+    static const enum quant_kind kinds[] = { Q_NONE, Q_EXPANSION, Q_BLOCK, Q_FLOAT_BLOCK };
+    if (!dtype_is_fixed(s->w) || dtype_bits(s->w) == 16 || rand_range(r, 0, 3))
+        return;
+    uint32_t in = s->op == OP_DepthWiseConv2d ? 1 : is_transposed(s->op) || is_matrix(s->op) ? s->ci : s->ci / s->group;
+    s->w_kind = kinds[rand_range(r, 0, 3)];
+    s->mapping = rand_range(r, 0, 2);
+    s->block = rand_range(r, 1, in);
+    while (in % s->block || (s->block % 2 && in % 2 == 0 && rand_next(r) & 1))
+        s->block = rand_range(r, 1, in);
+    if (s->w_kind != Q_NONE)
+        s->w_zero = 0;
+    if (s->b == DT_SQ32 && s->mapping)
+        s->b = DT_F32;
+}
+
+static void random_depth(struct product_spec *s, struct rand *r)
+{
+    s->z.in = rand_range(r, 1, 5);
+    s->z.kernel = rand_range(r, 1, 3);
+    s->z.stride = rand_range(r, 1, 3);
+    s->z.dilation = rand_range(r, 1, 2);
+    s->z.pad[0] = rand_range(r, 0, 2);
+    s->z.pad[1] = rand_range(r, 0, 2);
+    s->z.opad = rand_range(r, 0, s->z.stride - 1);
+    s->h = rand_range(r, 1, 8);
+    s->wd = rand_range(r, 1, 8);
+    s->ci = s->group * rand_range(r, 1, 40);
+    s->co = s->group * rand_range(r, 1, 40);
+    s->kh = rand_range(r, 1, 3);
+    s->kw = rand_range(r, 1, 3);
+    if (s->op == OP_Conv3d && rand_range(r, 0, 3) == 0)
+        s->co = (s->group = s->ci) * rand_range(r, 1, 3);
+}
+
 struct product_spec product_random(struct rand *r)
 {
-    static const enum op_id ops[] = { OP_Conv2d, OP_Conv2d, OP_DepthWiseConv2d, OP_TransposeConv2d, OP_FullyConnected, OP_MatMul };
-    struct product_spec s = { .op = ops[rand_range(r, 0, 5)], .post_lo = -INFINITY, .post_hi = INFINITY };
+    static const enum op_id ops[] = { OP_Conv2d, OP_Conv2d, OP_DepthWiseConv2d, OP_TransposeConv2d, OP_FullyConnected, OP_MatMul, OP_Conv3d,
+                                      OP_TransposeConv3d };
+    struct product_spec s = { .op = ops[rand_range(r, 0, 7)], .post_lo = -INFINITY, .post_hi = INFINITY };
     random_types(&s, r);
     s.constant = rand_range(r, 0, 3) > 0;
     s.batch = rand_range(r, 1, 3);
@@ -284,7 +398,7 @@ struct product_spec product_random(struct rand *r)
     s.wd = rand_range(r, 1, 20);
     s.group = s.op != OP_DepthWiseConv2d && rand_range(r, 0, 3) == 0 ? rand_range(r, 2, 3) : 1;
     s.ci = some_channels(r) * (is_matrix(s.op) ? 1 + 4 * (uint32_t)(rand_next(r) & 1) : s.group);
-    s.co = s.op == OP_DepthWiseConv2d ? s.ci * (rand_range(r, 0, 3) ? 1 : 2) : some_channels(r) * s.group;
+    s.co = s.op == OP_DepthWiseConv2d ? s.ci * (rand_range(r, 0, 2) ? 1 : rand_range(r, 2, 5)) : some_channels(r) * s.group;
     s.kh = rand_range(r, 1, 4);
     s.kw = rand_range(r, 1, 4);
     for (int i = 0; i < 2; i++) {
@@ -298,6 +412,9 @@ struct product_spec product_random(struct rand *r)
         s.kh = s.kw = 1;
         memset(s.pad, 0, sizeof s.pad);
     }
+    if (has_depth(s.op))
+        random_depth(&s, r);
+    random_encoding(&s, r);
     s.w_batch = rand_next(r) & 1 ? s.batch : 1;
     s.transpose_x = rand_next(r) & 1;
     s.transpose_w = rand_next(r) & 1;
@@ -311,9 +428,10 @@ struct product_spec product_random(struct rand *r)
 const char *product_text(const struct product_spec *s, char *buf, size_t size)
 {
     snprintf(buf, size, "%s %s x %s (bits %u, zero %d%s%s) + %s -> %s: %ux%ux%ux%u -> %u, kernel %ux%u stride %u,%u dilation %u,%u "
-             "pad %u,%u,%u,%u group %u opad %u,%u wb %u t %d%d clamp %g..%g", op_get(s->op)->name, dtype_name(s->x), dtype_name(s->w), s->bits,
+             "pad %u,%u,%u,%u group %u opad %u,%u depth %u/%u stride %u dilation %u pad %u,%u wb %u t %d%d clamp %g..%g kind %u map %u block %u", op_get(s->op)->name, dtype_name(s->x), dtype_name(s->w), s->bits,
              s->w_zero, s->per_axis ? ", per axis" : "", s->constant ? ", constant" : "", dtype_name(s->b), dtype_name(s->out), s->batch, s->h,
              s->wd, s->ci, s->co, s->kh, s->kw, s->stride[0], s->stride[1], s->dilation[0], s->dilation[1], s->pad[0], s->pad[1], s->pad[2],
-             s->pad[3], s->group, s->opad[0], s->opad[1], s->w_batch, s->transpose_x, s->transpose_w, (double)s->post_lo, (double)s->post_hi);
+             s->pad[3], s->group, s->opad[0], s->opad[1], s->z.in, s->z.kernel, s->z.stride, s->z.dilation, s->z.pad[0], s->z.pad[1], s->w_batch,
+             s->transpose_x, s->transpose_w, (double)s->post_lo, (double)s->post_hi, s->w_kind, s->mapping, s->block);
     return buf;
 }

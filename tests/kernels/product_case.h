@@ -18,10 +18,15 @@ struct product_spec {
     enum dtype x, w, b, out;       /* b DT_NONE: no bias */
     uint32_t batch, h, wd, ci, co; /* spatial; matrices: batch, h rows, ci inner, co columns */
     uint32_t kh, kw, stride[2], dilation[2], pad[4], group, opad[2];
+    struct {
+        uint32_t in, kernel, stride, dilation, pad[2], opad;
+    } z;                           /* depth of Conv3d and TransposeConv3d */
     uint32_t w_batch;              /* MatMul: batches of the second operand, 1 or batch */
     bool transpose_x, transpose_w, constant, per_axis;
     int32_t x_zero, w_zero, out_zero;
-    unsigned bits;
+    unsigned bits, mapping;
+    enum quant_kind w_kind;        /* Q_NONE: as per_axis says; Q_EXPANSION, Q_BLOCK, Q_FLOAT_BLOCK */
+    uint32_t block;                /* input channels of a block, a divisor of them */
     float post_lo, post_hi;
     bool tame;                     /* ordinary contents only: what networks have, for timing */
 };
@@ -37,7 +42,9 @@ struct product_case {
     struct op_value values[16];
     uint32_t numbers[16];
     uint8_t flags[2];
-    float *scales;
+    float *scales, *float_offsets;
+    int32_t *offsets;
+    uint8_t *block_scales;
     void *data[4], *aux[KERNEL_MAX_AUX];
     uint8_t *guarded;              /* output with its guards */
     uint64_t out_bytes;
@@ -59,6 +66,6 @@ void product_run_finish(struct product_run *run);
 struct product_spec product_random(struct rand *r);
 const char *product_text(const struct product_spec *s, char *buf, size_t size);
 
-int product_bench(void);
+int product_bench(const char *layer); /* layers whose name contains this */
 
 #endif

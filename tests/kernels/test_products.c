@@ -2,7 +2,7 @@
 /* Sums of products: every faster kernel against the reference, bit for bit, on random shapes, types and encodings.
  *
  * The instruction set is raised level by level; a level is run only when binding gives another function than the level below. Outputs are
- * pre-filled and guarded, work is cut into random tiles. With --bench: operations per second of each variant, and their share of what
+ * pre-filled and guarded, work is cut into random tiles. With --bench (and a part of a layer's name): operations per second of each variant, and their share of what
  * this CPU does in a loop of nothing but multiply-accumulates. */
 #include <math.h>
 #include <stdio.h>
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
     struct rand r = { 0x0123456789abcdef };
     unsigned cases = test_scale(3000), failed = 0;
     if (argc > 1 && !strcmp(argv[1], "--bench"))
-        return product_bench();
+        return product_bench(argc > 2 ? argv[2] : "");
     for (unsigned i = 0; i < cases && failed < 5;) {
         struct product_spec s = product_random(&r);
         struct product_case c;

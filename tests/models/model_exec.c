@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts and runs TFLite models on a backend library, for the oracles in Python.
  *
- *     model_exec LIBRARY    then, per line of standard input:   MODEL INPUTS OUTPUTS [STEPS]
+ *     model_exec LIBRARY [OUTPUT]    then, per line of standard input:   MODEL INPUTS OUTPUTS [STEPS]
  *
  * INPUTS holds the inputs of all steps one behind the other, in the order of the file; OUTPUTS gets the outputs likewise. Each line is
- * answered by "ok" or by "refused: …" with every reason. States are carried from step to step. */
+ * answered by "ok" or by "refused: …" with every reason. States are carried from step to step. OUTPUT: a tensor that is the only output. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +66,9 @@ int main(int argc, char **argv)
 {
     char line[4096], model[1024], inputs[1024], outputs[1024];
     struct compose on;
-    if (argc != 2 || !compose_open(&on, argv[1])) {
-        fprintf(stderr, "usage: model_exec LIBRARY < lines of: MODEL INPUTS OUTPUTS [STEPS]\n");
+    struct convert_opts opts = {.outputs = (const char *const *)argv + 2, .n_outputs = argc > 2};
+    if (argc < 2 || !compose_open(&on, argv[1])) {
+        fprintf(stderr, "usage: model_exec LIBRARY [OUTPUT] < lines of: MODEL INPUTS OUTPUTS [STEPS]\n");
         return 2;
     }
     while (fgets(line, sizeof(line), stdin)) {
@@ -75,7 +76,7 @@ int main(int argc, char **argv)
         struct model_run m;
         if (sscanf(line, "%1023s %1023s %1023s %u", model, inputs, outputs, &steps) < 3)
             continue;
-        const char *error = model_open(&m, &on, model) ? run(&m, inputs, outputs, steps) : m.error;
+        const char *error = model_open(&m, &on, model, &opts) ? run(&m, inputs, outputs, steps) : m.error;
         printf("%s%s", error ? "refused: " : "ok", error ? error : "");
         for (size_t i = 0; i < m.report.issues.n; i++)
             printf(" | %s \"%s\": %s", m.report.issues.at[i].op, m.report.issues.at[i].node, m.report.issues.at[i].reason);

@@ -75,7 +75,16 @@ static bool make_buffers(struct model_run *m)
     return m->data || fail(m, "buffers", "out of memory");
 }
 
-bool model_open(struct model_run *m, struct compose *on, const char *path)
+/* The inputs and outputs of an ONNX model stay as they are in the source, so that vectors made for it fit. */
+static enum status convert(struct model_run *m, const char *path, const struct convert_opts *o)
+{
+    static const struct convert_opts as_source = {.preserve_io = true};
+    if (!strstr(path, ".onnx"))
+        return convert_tflite(m->file, m->size, o, &m->report, &m->g);
+    return convert_onnx(m->file, m->size, NULL, o ? o : &as_source, &m->report, &m->g);
+}
+
+bool model_open(struct model_run *m, struct compose *on, const char *path, const struct convert_opts *o)
 {
     memset(m, 0, sizeof(*m));
     convert_report_init(&m->report);
@@ -83,7 +92,7 @@ bool model_open(struct model_run *m, struct compose *on, const char *path)
     m->file = read_whole_file(path, &m->size);
     if (!m->file)
         return fail(m, path, "cannot be read");
-    if (convert_tflite(m->file, m->size, NULL, &m->report, &m->g) != ST_OK)
+    if (convert(m, path, o) != ST_OK)
         return fail(m, "convert", status_text());
     if (!compose_graph(on, m->g))
         return fail(m, "compose", on->error);

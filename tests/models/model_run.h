@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One TFLite model, converted and composed on a backend, with memory for its inputs and outputs. */
+/* One TFLite or ONNX model, converted and composed on a backend, with memory for its inputs and outputs. */
 #ifndef TESTS_MODELS_MODEL_RUN_H
 #define TESTS_MODELS_MODEL_RUN_H
 
-#include "compose.h"
+#include "model_compose.h"
 #include "convert/convert.h"
 
 struct model_run {
@@ -18,7 +18,7 @@ struct model_run {
 
 void *read_whole_file(const char *path, size_t *ret_size); /* NULL when it cannot be read */
 
-bool model_open(struct model_run *m, struct compose *on, const char *path); /* close it in any case */
+bool model_open(struct model_run *m, struct compose *on, const char *path, const struct convert_opts *o); /* o may be NULL; close it in any case */
 void model_close(struct model_run *m);
 
 uint32_t model_io(const struct model_run *m, const char *source_name, bool output); /* tensor of g, IR_NONE: no such */

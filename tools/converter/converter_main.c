@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of a model file through a converter: read, convert, say what the user must know, write. */
+/* The way of a model file through a converter: read, convert, say what the user must know, quantize, write. */
 #include "converter/converter_main.h"
 
 #include <stdio.h>
@@ -9,42 +9,9 @@
 #include "base/str.h"
 #include "common/tool_file.h"
 #include "common/tool_log.h"
-#include "common/tool_options.h"
-#include "converter/converter_words.h"
+#include "converter/custom_io.h"
 
-struct converter {
-    const char *input, *output, *dump, *copyright;
-    int64_t batch;
-    uint32_t float_bits;
-    bool dry_run, keep_batchnorm, preserve_io, reset_state, debug, no_simplification;
-    const char *several; /* options of several words are read by converter_words.c; the rows below only describe them */
-};
-
-static const char *const float_widths[] = {"32", "16", NULL};
-
-#define AT(member) offsetof(struct converter, member)
-#define WORDS(option, short_name, words, text) {option, OPT_STRING, AT(several), .argument = words, .letter = short_name, .help = text}
-static const struct tool_option options[] = {
-    {"input_network", OPT_STRING, AT(input), .argument = "FILE", .letter = 'i', .required = true, .help = "The model."},
-    {"output_path", OPT_STRING, AT(output), .argument = "FILE", .letter = 'o',
-     .help = "The source to write; weights (.bin) and description (_net.json) are named after it. When not given, beside the input."},
-    WORDS("out_node", 0, "NAME", "A tensor that becomes an output, instead of those of the model; may be repeated. --out_name is the same."),
-    WORDS("input_dim", 'd', "NAME d0,d1,…", "Dimensions of an input; may be repeated."),
-    WORDS("input_layout", 'l', "NAME LAYOUT", "Layout of an input: NCDHW NDHWC NCHW NHWC NFC NCF NTF TNF NF NC F NONTRIVIAL; may be repeated."),
-    WORDS("input_dtype", 0, "NAME TYPE", "Data type of an input; may be repeated."),
-    WORDS("define_symbol", 's', "SYMBOL VALUE", "Value of a symbolic dimension; may be repeated."),
-    {"batch", OPT_NUMBER, AT(batch), .argument = "N", .letter = 'b', .min = 1, .max = INT32_MAX, .help = "Size of an open first dimension."},
-    {"float_bw", OPT_CHOICE, AT(float_bits), .choices = float_widths, .help = "Bits of float tensors."},
-    {"disable_batchnorm_folding", OPT_FLAG, AT(keep_batchnorm), .help = "Batch normalizations stay nodes of their own."},
-    {"no_simplification", OPT_FLAG, AT(no_simplification), .letter = 'n', .help = "Accepted; nothing is simplified that changes results."},
-    {"preserve_io", OPT_FLAG, AT(preserve_io), .help = "Inputs and outputs keep the layout and the type of the source."},
-    {"reset_state", OPT_FLAG, AT(reset_state), .help = "Variables begin anew in every run, instead of becoming inputs and outputs of the graph."},
-    {"copyright_file", OPT_STRING, AT(copyright), .argument = "FILE", .help = "Text for the head of the source."},
-    {"dry_run", OPT_FLAG, AT(dry_run), .help = "Report what can be converted, write nothing."},
-    {"dump_ir", OPT_STRING, AT(dump), .argument = "FILE", .help = "Write the graph as text, instead of the source. Large constants as checksums."},
-    {"debug", OPT_FLAG, AT(debug), .help = "Say more."},
-    {}
-};
+/* ---- what is printed ---------------------------------------------------------------------------------------------- */
 
 static void print_io(const struct convert_report *r, struct ir_graph *g)
 {
@@ -55,9 +22,10 @@ static void print_io(const struct convert_report *r, struct ir_graph *g)
         if (t == IR_NONE)
             continue;
         const struct tensor_desc *d = &g->tensors.at[t].desc;
+        bool moved = strcmp(io->source_layout, io->graph_layout) != 0;
         tool_say("%-6s %s %s%s%s%s%s%s", io->output ? "output" : "input", io->graph_name, desc_text(d, text), io->graph_layout[0] ? " " : "",
-                 io->graph_layout, io->source_layout[0] && strcmp(io->source_layout, io->graph_layout) ? ", in the source " : "",
-                 strcmp(io->source_layout, io->graph_layout) ? io->source_layout : "", io->state ? ", goes to an input of the next run" : "");
+                 io->graph_layout, io->source_layout[0] && moved ? ", in the source " : "", moved ? io->source_layout : "",
+                 io->state ? ", goes to an input of the next run" : "");
         if (io->state)
             tool_say("       -> %s", io->state);
         if (dtype_is_fixed(d->type) && d->q.kind == Q_TENSOR)
@@ -65,7 +33,7 @@ static void print_io(const struct convert_report *r, struct ir_graph *g)
     }
 }
 
-static void print_issues(const struct convert_report *r)
+void converter_print_issues(const struct convert_report *r)
 {
     for (size_t i = 0; i < r->issues.n; i++) {
         const struct convert_issue *s = &r->issues.at[i];
@@ -74,7 +42,9 @@ static void print_issues(const struct convert_report *r)
     }
 }
 
-static enum status dump(const struct ir_graph *g, const char *path)
+/* ---- files -------------------------------------------------------------------------------------------------------- */
+
+enum status converter_dump(const struct ir_graph *g, const char *path)
 {
     enum { MOST = 4096 };
     struct str s;
@@ -86,28 +56,45 @@ static enum status dump(const struct ir_graph *g, const char *path)
 }
 
 /* "a/model.cpp" and "a/model" both name a/model.cpp, a/model.bin and a/model_net.json. */
-static const char *prefix_of(const struct converter *c, struct arena *a)
+const char *converter_prefix(const struct converter *c, const char *suffix, struct arena *a)
 {
     const char *path = c->output ? c->output : c->input, *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-    bool suffix = dot && (!slash || dot > slash + 1) && (!c->output || !strcmp(dot, ".cpp"));
-    return arena_printf(a, "%.*s", suffix ? (int)(dot - path) : (int)strlen(path), path);
+    bool cut = dot && (!slash || dot > slash + 1) && (!c->output || str_eq(dot, suffix));
+    return arena_printf(a, "%.*s", cut ? (int)(dot - path) : (int)strlen(path), path);
+}
+
+static enum status write_formats(const struct converter *c, const struct ir_graph *g, const struct convert_report *r, const struct convert_write *w)
+{
+    const char *slash = strrchr(w->prefix, '/');
+    if (slash && slash > w->prefix) {
+        CLEANUP(mem_freep) char *folder = mem_strdup(w->prefix);
+        RETURN_IF(!folder, ST_NO_MEMORY, "no memory for a path");
+        folder[slash - w->prefix] = '\0';
+        TRY(tool_make_dirs(folder));
+    }
+    if (c->dlc) {
+        TRY(convert_write_dlc(&g, 1, w));
+        tool_say("wrote %s.dlc", w->prefix);
+        return ST_OK;
+    }
+    TRY(convert_write_model(g, r, w));
+    tool_say("wrote %s.cpp, %s.bin and %s_net.json", w->prefix, w->prefix, w->prefix);
+    return ST_OK;
 }
 
 static enum status write_files(const struct converter *c, const struct ir_graph *g, const struct convert_report *r, const char *command)
 {
     struct arena a;
-    struct tool_file notice = {0};
+    struct tool_file notice = { 0 };
     arena_init(&a);
-    struct convert_write w = {.prefix = prefix_of(c, &a), .command = command};
-    enum status st = w.prefix ? ST_OK : ST_NO_MEMORY;
+    struct convert_write w = { .prefix = converter_prefix(c, c->dlc ? ".dlc" : ".cpp", &a), .command = command };
+    enum status st = w.prefix ? ST_OK : status_fail(ST_NO_MEMORY, "no memory for a path");
     if (st == ST_OK && c->copyright)
         st = tool_file_read(c->copyright, &notice);
     if (notice.data)
         w.copyright = arena_printf(&a, "%.*s", (int)notice.size, (const char *)notice.data);
     if (st == ST_OK)
-        st = convert_write_model(g, r, &w);
-    if (st == ST_OK)
-        tool_say("wrote %s.cpp, %s.bin and %s_net.json", w.prefix, w.prefix, w.prefix);
+        st = write_formats(c, g, r, &w);
     tool_file_free(&notice);
     arena_finish(&a);
     return st;
@@ -119,53 +106,88 @@ static const char *folder_of(const char *path, struct arena *a)
     return slash ? arena_printf(a, "%.*s", (int)(slash - path + 1), path) : "./";
 }
 
-static int run(const struct converter_front *front, const struct converter *c, const struct converter_words *w, const char *command)
+/* ---- the way ------------------------------------------------------------------------------------------------------ */
+
+static enum status convert(const struct converter_front *front, const struct converter *c, const struct converter_words *w, const struct tool_file *file,
+                           struct convert_report *report, struct ir_graph **ret)
 {
-    struct tool_file file = {0};
+    struct convert_opts o = { .inputs = w->inputs.at, .n_inputs = (uint32_t)w->inputs.n, .outputs = w->outputs.at, .n_outputs = (uint32_t)w->outputs.n,
+                              .symbols = w->symbols.at, .symbol_values = w->symbol_values.at, .n_symbols = (uint32_t)w->symbols.n,
+                              .batch = (uint32_t)c->batch, .preserve_io = w->preserve_layout, .float16 = c->float_bits == 1,
+                              .keep_batchnorm = c->keep_batchnorm, .reset_state = c->reset_state };
+    enum status st = front->convert(file->data, file->size, folder_of(c->input, &report->arena), &o, report, ret);
+    converter_print_issues(report);
+    if (st == ST_OK && *ret)
+        tool_say("%zu nodes, %llu parameters, %llu multiplications", (*ret)->nodes.n, (unsigned long long)report->params,
+                 (unsigned long long)report->macs);
+    return st;
+}
+
+/* What happens to the graph between reading and writing. */
+static enum status improve(struct converter *c, const struct convert_report *report, struct ir_graph **g, struct ir_graph **keep, struct arena *a)
+{
+    if (c->custom_template)
+        TRY(custom_io_template(report, *g, c->custom_template));
+    if (c->custom_io)
+        TRY(custom_io_read(c->custom_io, *g, a, &c->quant));
+    if (quantizer_wanted(&c->quant))
+        TRY(quantizer_run(&c->quant, g, keep));
+    print_io(report, *g);
+    if (c->dump)
+        TRY(converter_dump(*g, c->dump));
+    return ST_OK;
+}
+
+static int run(const struct converter_front *front, struct converter *c, const struct converter_words *w, const char *command)
+{
+    struct tool_file file = { 0 };
     struct convert_report report;
-    struct ir_graph *g = NULL;
-    struct convert_opts o = {.inputs = w->inputs.at, .n_inputs = (uint32_t)w->inputs.n, .outputs = w->outputs.at, .n_outputs = (uint32_t)w->outputs.n,
-                             .symbols = w->symbols.at, .symbol_values = w->symbol_values.at, .n_symbols = (uint32_t)w->symbols.n,
-                             .batch = (uint32_t)c->batch, .preserve_io = c->preserve_io, .float16 = c->float_bits == 1,
-                             .keep_batchnorm = c->keep_batchnorm, .reset_state = c->reset_state};
+    struct ir_graph *g = NULL, *keep = NULL;
     convert_report_init(&report);
     enum status st = tool_file_map(c->input, &file);
     if (st == ST_OK)
-        st = front->convert(file.data, file.size, folder_of(c->input, &report.arena), &o, &report, &g);
-    print_issues(&report);
-    if (g) {
-        print_io(&report, g);
-        tool_say("%zu nodes, %llu parameters, %llu multiplications", g->nodes.n, (unsigned long long)report.params, (unsigned long long)report.macs);
-    }
-    if (st == ST_OK && c->dump)
-        st = dump(g, c->dump);
-    else if (st == ST_OK && !c->dry_run)
+        st = convert(front, c, w, &file, &report, &g);
+    if (st == ST_OK)
+        st = improve(c, &report, &g, &keep, &report.arena);
+    if (st == ST_OK && !c->dry_run)
         st = write_files(c, g, &report, command);
     int rc = st == ST_OK ? 0 : tool_report(c->input, st);
     ir_graph_free(g);
+    ir_graph_free(keep);
     convert_report_finish(&report);
     tool_file_free(&file);
     return rc;
 }
 
-static void join(struct str *s, int argc, char **argv)
+void converter_command(struct str *s, int argc, char **argv)
 {
     str_init(s);
     for (int i = 0; i < argc; i++)
         str_addf(s, "%s%s", i ? " " : "", argv[i]);
 }
 
-int converter_main(const struct converter_front *front, int argc, char **argv)
+void converter_words_apply(const struct converter_words *w, struct converter *c)
 {
-    const struct tool_program program = {.name = front->program, .summary = front->summary, .usage = "-i MODEL [-o model.cpp] [options]",
-                                         .options = options, .examples = front->examples};
-    struct converter c = {0};
-    struct converter_words w = {0};
+    c->dry_run |= w->dry_run;
+    c->quant.per_channel |= w->per_channel;
+    c->quant.per_row |= w->per_row;
+    c->quant.preserve_io |= w->preserve_type;
+    c->quant.preserved = w->preserved.at;
+    c->quant.n_preserved = (uint32_t)w->preserved.n;
+}
+
+int converter_program(const struct converter_front *front, const struct tool_option *options, bool dlc, int argc, char **argv)
+{
+    const struct tool_program program = { .name = front->program, .summary = front->summary, .usage = "-i MODEL [-o FILE] [options]", .options = options,
+                                          .examples = front->examples };
+    struct converter c = { .dlc = dlc };
+    struct converter_words w = { .letter_s_is_shape = dlc };
     struct str command;
     struct arena a;
     int rc = 1;
     arena_init(&a);
-    join(&command, argc, argv);
+    converter_command(&command, argc, argv);
+    quantizer_defaults(&c.quant);
     tool_log_start();
     if (converter_words_take(&w, &argc, argv) != ST_OK) {
         tool_report(front->program, ST_INVALID_ARG);
@@ -173,10 +195,16 @@ int converter_main(const struct converter_front *front, int argc, char **argv)
         enum tool_next next = tool_options_parse(&program, argc, argv, &c, &a);
         if (c.debug)
             tool_log_level(TOOL_DEBUG);
+        converter_words_apply(&w, &c);
         rc = next == TOOL_RUN ? run(front, &c, &w, str_text(&command)) : next == TOOL_EXIT_OK ? 0 : 1;
     }
     converter_words_finish(&w);
     str_finish(&command);
     arena_finish(&a);
     return rc;
+}
+
+int converter_main(const struct converter_front *front, int argc, char **argv)
+{
+    return converter_program(front, converter_options, false, argc, argv);
 }

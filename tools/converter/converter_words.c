@@ -91,6 +91,11 @@ static enum status take_symbol(struct converter_words *w, char **word)
     return ST_OK;
 }
 
+static enum status take_letter_s(struct converter_words *w, char **word)
+{
+    return w->letter_s_is_shape ? take_dims(w, word) : take_symbol(w, word);
+}
+
 static enum status take_output(struct converter_words *w, char **word)
 {
     const char **name = vec_push(&w->outputs);
@@ -107,6 +112,64 @@ static enum status take_nothing(struct converter_words *w, char **word)
     return ST_OK;
 }
 
+/* ---- options with words that may be left out: the list ends at NULL or at the next option --------------------------------- */
+
+static bool is_word(const char *text)
+{
+    return text && text[0] != '-';
+}
+
+static enum status preserve_names(struct converter_words *w, char **word)
+{
+    for (; is_word(*word); word++) {
+        const char **name = vec_push(&w->preserved);
+        RETURN_IF(!name, ST_NO_MEMORY, "no memory for \"%s\"", *word);
+        *name = *word;
+    }
+    return ST_OK;
+}
+
+static enum status take_preserve(struct converter_words *w, char **word)
+{
+    bool layout = is_word(*word) && str_eq(*word, "layout"), type = is_word(*word) && str_eq(*word, "datatype");
+    w->preserve_layout |= !type;
+    w->preserve_type |= !layout;
+    return preserve_names(w, word + (layout || type));
+}
+
+static enum status take_preserve_type(struct converter_words *w, char **word)
+{
+    w->preserve_type = true;
+    return preserve_names(w, word);
+}
+
+static enum status take_truth(const char *option, char **word, bool *ret)
+{
+    bool no = is_word(*word) && (str_eq(*word, "false") || str_eq(*word, "False")), yes = is_word(*word) && (str_eq(*word, "true") || str_eq(*word, "True"));
+    RETURN_IF(is_word(*word) && !no && !yes, ST_INVALID_ARG, "%s \"%s\": true or false is expected, or nothing", option, *word);
+    *ret = !no;
+    return ST_OK;
+}
+
+static enum status take_channels(struct converter_words *w, char **word)
+{
+    return take_truth("--use_per_channel_quantization", word, &w->per_channel);
+}
+
+static enum status take_rows(struct converter_words *w, char **word)
+{
+    return take_truth("--use_per_row_quantization", word, &w->per_row);
+}
+
+static enum status take_dry_run(struct converter_words *w, char **word)
+{
+    RETURN_IF(is_word(*word) && !str_eq(*word, "info") && !str_eq(*word, "debug"), ST_INVALID_ARG, "--dry_run \"%s\": info or debug is expected, or nothing",
+              *word);
+    w->dry_run = true;
+    return ST_OK;
+}
+
+enum { ANY_WORDS = -1 };
 static const struct {
     const char *name, *letter;
     int words;
@@ -117,9 +180,22 @@ static const struct {
     {"--input_dtype", "", 2, take_type},
     {"--input_type", "-t", 2, take_nothing},
     {"--input_encoding", "-e", 2, take_nothing},
-    {"--define_symbol", "-s", 2, take_symbol},
+    {"--define_symbol", "", 2, take_symbol},
+    {"-s", "", 2, take_letter_s},
     {"--out_node", "", 1, take_output},
     {"--out_name", "", 1, take_output},
+    {"--source_model_input_shape", "", 2, take_dims},
+    {"--source_model_input_layout", "", 2, take_layout},
+    {"--source_model_input_datatype", "", 2, take_type},
+    {"--desired_input_color_encoding", "", 2, take_nothing},
+    {"--onnx_define_symbol", "", 2, take_symbol},
+    {"--out_tensor_node", "", 1, take_output},
+    {"--out_tensor_name", "", 1, take_output},
+    {"--preserve_io", "", ANY_WORDS, take_preserve},
+    {"--preserve_io_datatype", "", ANY_WORDS, take_preserve_type},
+    {"--use_per_channel_quantization", "", ANY_WORDS, take_channels},
+    {"--use_per_row_quantization", "", ANY_WORDS, take_rows},
+    {"--dry_run", "", ANY_WORDS, take_dry_run},
 };
 
 /* Words that belong to the option at argv[0], which are then used; 0: it is not of this table. */
@@ -129,10 +205,12 @@ static enum status take_one(struct converter_words *w, int left, char **argv, in
     for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (!str_eq(table[i].name, argv[0]) && !str_eq(table[i].letter, argv[0]))
             continue;
-        RETURN_IF(left <= table[i].words, ST_INVALID_ARG, "%s is followed by %d word%s; %d are expected", argv[0], left - 1, left == 2 ? "" : "s",
-                  table[i].words);
+        int words = table[i].words;
+        RETURN_IF(left <= words, ST_INVALID_ARG, "%s is followed by %d word%s; %d are expected", argv[0], left - 1, left == 2 ? "" : "s", words);
         TRY(table[i].take(w, argv + 1));
-        *ret = table[i].words + 1;
+        for (words = words == ANY_WORDS ? 0 : words; table[i].words == ANY_WORDS && is_word(argv[words + 1]);)
+            words++;
+        *ret = words + 1;
         return ST_OK;
     }
     return ST_OK;
@@ -159,4 +237,5 @@ void converter_words_finish(struct converter_words *w)
     vec_finish(&w->outputs);
     vec_finish(&w->symbols);
     vec_finish(&w->symbol_values);
+    vec_finish(&w->preserved);
 }

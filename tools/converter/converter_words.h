@@ -4,6 +4,8 @@
 #ifndef TOOLS_CONVERTER_CONVERTER_WORDS_H
 #define TOOLS_CONVERTER_CONVERTER_WORDS_H
 
+#include <stdbool.h>
+
 #include "convert/convert.h"
 
 struct converter_words {
@@ -11,6 +13,9 @@ struct converter_words {
     VEC(const char *) outputs;
     VEC(const char *) symbols;
     VEC(uint32_t) symbol_values;
+    VEC(const char *) preserved; /* --preserve_io, --preserve_io_datatype: these only; none: all */
+    bool letter_s_is_shape; /* set before: -s of qairt-converter */
+    bool preserve_layout, preserve_type, dry_run, per_channel, per_row;
 };
 
 /* *argc and argv lose what was understood; argv keeps its NULL at the end. */

@@ -244,7 +244,7 @@ enum status dlc_get_extra(struct fb_table t, const char *name, struct arena *a, 
     d->format = (uint16_t)fb_int(t, EXTRA_FORMAT, 4, 0);
     if (!dtype_is_fixed(d->type))
         return ST_OK;
-    RETURN_IF(q.kind == Q_NONE || q.kind >= QUANT_KIND_COUNT || q.kind == Q_VECTOR || q.definition > UNDEFINED, ST_BAD_BINARY,
+    RETURN_IF(q.kind >= QUANT_KIND_COUNT || q.kind == Q_VECTOR || q.definition > UNDEFINED, ST_BAD_BINARY,
               "tensor \"%s\" has encoding %u, definition %u in %s, which is not known", name, q.kind, q.definition, DLC_EXTRA);
     TRY(get_words(t, EXTRA_SCALES, q.n, name, a, (const void **)&q.scales));
     TRY(get_words(t, EXTRA_OFFSETS, q.n, name, a, (const void **)&q.offsets));

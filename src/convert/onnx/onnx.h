@@ -116,6 +116,7 @@ bool onnx_wants(const struct onnx_node *n, uint32_t i);                         
 enum status onnx_in(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, struct onnx_value **ret); /* refused when absent or poisoned */
 enum status onnx_in_opt(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, struct onnx_value **ret); /* NULL when absent */
 
+extern const char onnx_nothing[16]; /* the bytes of a constant without elements */
 bool onnx_is_const(const struct onnx_value *v);
 uint64_t onnx_count(const struct onnx_value *v);
 /* The integers of a constant input; `what` names it in the refusal. */

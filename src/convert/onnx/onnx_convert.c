@@ -141,7 +141,7 @@ static enum status input_dims(struct onnx_cx *cx, const struct onnx_info *in, co
             v = cx->o->batch ? cx->o->batch : 1;
         REFUSE_WHEN(v < 0, "dimension %u is not fixed%s%s; give it with --input_dim or --define_symbol", k, in->symbols[k] ? ": " : "",
                     in->symbols[k] ? in->symbols[k] : "");
-        REFUSE_WHEN(v == 0 || v > UINT32_MAX, "dimension %u has %lld elements; 1 … %u are possible", k, (long long)v, UINT32_MAX);
+        REFUSE_WHEN(v > UINT32_MAX, "dimension %u has %lld elements; 1 … %u are possible", k, (long long)v, UINT32_MAX);
         d->dims[k] = (uint32_t)v;
     }
     return ST_OK;
@@ -198,6 +198,27 @@ static enum status note_input(struct onnx_cx *cx, const struct onnx_value *v, co
     return report_io(cx->r, &io);
 }
 
+/* Type and shape are all there is to know of it; the graph has no such input. */
+static enum status empty_input(struct onnx_cx *cx, const struct onnx_info *in, const struct tensor_desc *d)
+{
+    struct onnx_value *v = onnx_value_new(cx, in->name);
+    RETURN_IF(!v, ST_BAD_TEXT, "input \"%s\" appears twice, or there is no memory for it", in->name);
+    v->type = v->stored = d->type;
+    v->rank = d->rank;
+    memcpy(v->dims, d->dims, sizeof(v->dims));
+    v->data = onnx_nothing;
+    return ST_OK;
+}
+
+static bool only_cast(struct onnx_cx *cx, const char *name)
+{
+    const struct onnx_entry *e = onnx_entry(cx, "", name, false);
+    for (const struct onnx_use *u = e ? e->uses : NULL; u; u = u->next)
+        if (strncmp(u->node->op, "Cast", 4) != 0)
+            return false;
+    return true;
+}
+
 static enum status add_input(struct onnx_cx *cx, const struct onnx_info *in)
 {
     const struct convert_input *said = said_of(cx, in->name);
@@ -206,6 +227,10 @@ static enum status add_input(struct onnx_cx *cx, const struct onnx_info *in)
     uint32_t t;
     REFUSE_WHEN(d.type == DT_NONE, "its elements are of type %s; no tensor of the graph can have that", onnx_elem_name(in->elem));
     TRY(input_dims(cx, in, said, &d));
+    REFUSE_WHEN(d.type == DT_F64 && !only_cast(cx, in->name), "its elements are float64, which is computed in float32 and may not fit; say that this is wanted with "
+                "--input_dtype %s float32", in->name);
+    if (desc_count(&d) == 0)
+        return empty_input(cx, in, &d);
     bool last = wants_channel_last(cx, in, said, d.rank);
     struct tensor_desc source = d;
     perm_identity(perm, d.rank);

@@ -227,6 +227,8 @@ static enum status fold_reduce(struct onnx_cx *cx, const struct onnx_node *n, st
     double *sum = arena_array(&cx->arena, double, results);
     bool *seen = arena_array(&cx->arena, bool, results);
     RETURN_IF(!sum || !seen, ST_NO_MEMORY, "no memory for a reduction");
+    /* the extreme of nothing is what any element would replace */
+    double extreme = is_float(type) ? (max ? -INFINITY : INFINITY) : type == DT_B8 ? min : max ? (double)dtype_min(type) : (double)dtype_max(type);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t rest = i, at = 0, stride = 1;
         for (uint32_t d = v[0]->rank; d-- > 0;) {
@@ -241,7 +243,7 @@ static enum status fold_reduce(struct onnx_cx *cx, const struct onnx_node *n, st
         seen[at] = true;
     }
     for (uint64_t i = 0; i < results; i++)
-        number_put(type, out, i, seen[i] ? sum[i] : prod ? 1 : 0);
+        number_put(type, out, i, seen[i] ? sum[i] : prod ? 1 : max || min ? extreme : 0);
     return ST_OK;
 }
 

@@ -5,7 +5,7 @@
 
 #include "convert/onnx/onnx.h"
 
-enum { TAPS_MAX = 64 };
+enum { TAPS_MAX = 256 };
 
 /* Channels last, with at least two spatial dimensions. */
 static enum status pool_input(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, struct onnx_window *w, uint32_t *x)

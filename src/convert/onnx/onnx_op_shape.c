@@ -251,26 +251,32 @@ static enum status convert_split(struct onnx_cx *cx, const struct onnx_node *n)
 {
     struct onnx_value *v;
     int64_t *sizes;
-    uint32_t axis, count, x, y[MAX_PORTS], at[MAX_PORTS], sum = 0;
+    uint32_t axis, count, x, y[MAX_PORTS], at[MAX_PORTS], sum = 0, parts = 0;
     TRY(onnx_in(cx, n, 0, &v));
     TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", 0), v->rank, &axis));
     TRY(split_sizes(cx, n, v->dims[axis], &sizes, &count));
     REFUSE_WHEN(count > MAX_PORTS, "%u parts; at most %d are supported", count, MAX_PORTS);
     RETURN_IF(count != n->n_out, ST_INVALID_OP, "%u parts for %u outputs", count, n->n_out);
     for (uint32_t i = 0; i < count; i++) {
-        REFUSE_WHEN(sizes[i] == 0, "part %u is empty; tensors of a graph have at least one element", i);
         RETURN_IF(sizes[i] < 0 || sizes[i] > v->dims[axis], ST_INVALID_OP, "part %u has %lld elements", i, (long long)sizes[i]);
         sum += (uint32_t)sizes[i];
-        at[i] = sum;
+        if (sizes[i])
+            at[parts++] = sum;
     }
     RETURN_IF(sum != v->dims[axis], ST_INVALID_OP, "the parts have %u elements together, the input %u", sum, v->dims[axis]);
     TRY(onnx_stored(cx, v, v->perm, &x));
-    if (count == 1)
-        return onnx_out_view(cx, n, 0, v, NULL);
-    TRY(build_node(B, &(struct build_spec){.op = "Split", .name = cx->label, BUILD_IN(x), .n_out = count,
-                                           .params = {BUILD_U32("axis", onnx_at(v->perm, v->rank, axis)), BUILD_U32S("split_index", count - 1, at)}}, y));
-    for (uint32_t i = 0; i < count; i++)
-        TRY(onnx_out_like(cx, n, i, y[i], v->perm, v));
+    if (parts > 1)
+        TRY(build_node(B, &(struct build_spec){.op = "Split", .name = cx->label, BUILD_IN(x), .n_out = parts,
+                                               .params = {BUILD_U32("axis", onnx_at(v->perm, v->rank, axis)), BUILD_U32S("split_index", parts - 1, at)}}, y));
+    for (uint32_t i = 0, k = 0; i < count; i++) {
+        uint32_t dims[MAX_RANK];
+        memcpy(dims, v->dims, sizeof(dims));
+        dims[axis] = 0;
+        if (!sizes[i]) /* nothing, which only a join can take */
+            TRY(onnx_out_const(cx, n, i, v->type, v->rank, dims, onnx_nothing));
+        else
+            TRY(parts == 1 ? onnx_out_view(cx, n, i, v, NULL) : onnx_out_like(cx, n, i, y[k++], v->perm, v));
+    }
     return ST_OK;
 }
 

@@ -93,6 +93,11 @@ static enum status convert_slice(struct onnx_cx *cx, const struct onnx_node *n)
     uint32_t x, y;
     TRY(onnx_in(cx, n, 0, &v));
     TRY(onnx_slice_ranges(cx, n, v, r));
+    uint32_t dims[MAX_RANK], empty = 0;
+    for (uint32_t i = 0; i < v->rank; i++)
+        empty |= (dims[i] = r[i].count) == 0;
+    if (empty)
+        return onnx_out_const(cx, n, 0, v->type, v->rank, dims, onnx_nothing);
     TRY(onnx_stored(cx, v, v->perm, &x));
     in_order(v, r, s);
     TRY(emit_slice(cx, cx->label, x, s, &y));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names, constants and tensors of an ONNX conversion: how a value of the source becomes a tensor in the order an operator wants, and back. */
+#include <math.h>
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
@@ -98,6 +99,8 @@ struct onnx_value *onnx_value_new(struct onnx_cx *cx, const char *name)
 }
 
 /* ---- small questions ---------------------------------------------------------------------------------------------- */
+
+const char onnx_nothing[16];
 
 bool onnx_is_const(const struct onnx_value *v)
 {
@@ -251,8 +254,11 @@ static enum status const_to_f32(struct onnx_cx *cx, const struct onnx_value *v, 
     uint64_t n = onnx_count(v);
     float *f = arena_array(&cx->b.g->arena, float, n);
     RETURN_IF(!f, ST_NO_MEMORY, "no memory for constant \"%s\"", v->name);
-    for (uint64_t i = 0; i < n; i++)
-        f[i] = (float)number_get(v->stored, v->data, i);
+    for (uint64_t i = 0; i < n; i++) {
+        double x = number_get(v->stored, v->data, i);
+        f[i] = (float)x;
+        REFUSE_WHEN(isfinite(x) && !isfinite(f[i]), "constant \"%s\" has the value %g, which float32 cannot hold", v->name, x);
+    }
     *ret = f;
     return ST_OK;
 }

@@ -81,7 +81,7 @@ static const char *layout_of(const struct tensor_desc *d)
     return d->rank == 4 ? "NHWC" : d->rank == 5 ? "NDHWC" : "";
 }
 
-static enum status apply_options(struct tfl_cx *cx, const struct tfl_tensor *x, struct tensor_desc *d)
+static enum status apply_options(struct tfl_cx *cx, const struct tfl_tensor *x, struct tensor_desc *d, bool *ret_float)
 {
     const struct convert_opts *o = cx->opts;
     struct tensor_desc before = *d;
@@ -94,8 +94,10 @@ static enum status apply_options(struct tfl_cx *cx, const struct tfl_tensor *x, 
         RETURN_IF(in->rank && in->rank != d->rank, ST_INVALID_ARG, "input \"%s\" has rank %u; %u dimensions are given", x->name, d->rank, in->rank);
         if (in->rank)
             memcpy(d->dims, in->dims, sizeof(d->dims));
-        RETURN_IF(in->type != DT_NONE && in->type != d->type, ST_NOT_SUPPORTED, "input \"%s\" is %s in the file; it cannot be made %s", x->name,
-                  dtype_name(d->type), dtype_name(in->type));
+        bool fits = in->type == DT_NONE || in->type == d->type || (in->type == DT_F32 && (T_(d->type) & T_Q)) ||
+                    (dtype_is_fixed(d->type) && dtype_bits(in->type) == dtype_bits(d->type) && dtype_is_signed(in->type) == dtype_is_signed(d->type));
+        RETURN_IF(!fits, ST_NOT_SUPPORTED, "input \"%s\" is %s in the file; it cannot be made %s", x->name, dtype_name(d->type), dtype_name(in->type));
+        *ret_float = in->type == DT_F32 && dtype_is_fixed(d->type);
     }
     cx->resized = cx->resized || !desc_same_shape(&before, d);
     return ST_OK;
@@ -114,6 +116,28 @@ static enum status check_option_names(struct tfl_cx *cx)
     return ST_OK;
 }
 
+/* The tensor that the client writes, and, in *at, the one that the operators read: a float input of a fixed-point model is quantized, and a graph in f16
+ * that keeps its inputs has them cast. */
+static enum status add_input(struct tfl_cx *cx, const struct tfl_tensor *x, const struct tensor_desc *d, bool quantize, uint32_t *at)
+{
+    struct tensor_desc outside = *d;
+    bool half = cx->b.float16, keep = half && cx->opts->preserve_io;
+    uint32_t t;
+    if (quantize)
+        outside = (struct tensor_desc){.type = DT_F32, .rank = d->rank, .dims = {0}};
+    memcpy(outside.dims, d->dims, sizeof(outside.dims));
+    cx->b.float16 = half && !keep;
+    enum status st = build_input(&cx->b, x->name, &outside, &t);
+    cx->b.float16 = half;
+    TRY(st);
+    TRY(report_io(cx->report, &(struct convert_io){.source_name = x->name, .graph_name = cx->b.g->tensors.at[t].name, .source_layout = layout_of(d),
+                                                   .graph_layout = layout_of(d)}));
+    *at = t;
+    if (quantize)
+        return build_node(&cx->b, &(struct build_spec){.op = "Quantize", .name = x->name, BUILD_IN(t), .out = d}, at);
+    return keep && d->type == DT_F32 ? build_cast(&cx->b, x->name, t, DT_F32, at) : ST_OK;
+}
+
 static enum status add_inputs(struct tfl_cx *cx)
 {
     const struct tfl_graph *g = &cx->scope->g;
@@ -128,15 +152,36 @@ static enum status add_inputs(struct tfl_cx *cx)
             continue;
         }
         struct tensor_desc d = x->desc;
-        TRY(apply_options(cx, x, &d));
-        TRY(build_input(&cx->b, x->name, &d, at));
-        TRY(report_io(cx->report, &(struct convert_io){.source_name = x->name, .graph_name = cx->b.g->tensors.at[*at].name,
-                                                       .source_layout = layout_of(&d), .graph_layout = layout_of(&d)}));
+        bool quantize = false;
+        TRY(apply_options(cx, x, &d, &quantize));
+        TRY(add_input(cx, x, &d, quantize, at));
     }
     return ST_OK;
 }
 
 /* ---- outputs -------------------------------------------------------------------------------------------------------- */
+
+/* A tensor that has its name already keeps it; giving it again would make another one. */
+static enum status name_output(struct tfl_cx *cx, uint32_t t, const char *name, uint32_t *ret)
+{
+    struct ir_tensor *x = &cx->b.g->tensors.at[t];
+    const char *id = convert_name(&cx->m.arena, name);
+    if (x->role != IR_NATIVE || !id || strcmp(x->name, id) != 0)
+        return build_output(&cx->b, t, name, ret);
+    x->role = IR_OUTPUT;
+    *ret = t;
+    return ST_OK;
+}
+
+/* The value in f32, though the graph is in f16. */
+static enum status keep_float(struct tfl_cx *cx, uint32_t *at, const char *name)
+{
+    struct tensor_desc d = {.type = DT_F32};
+    cx->b.float16 = false;
+    enum status st = build_node(&cx->b, &(struct build_spec){.op = "Cast", .name = name, BUILD_IN(*at), .out = &d}, at);
+    cx->b.float16 = true;
+    return st;
+}
 
 static enum status add_output(struct tfl_cx *cx, uint32_t t)
 {
@@ -146,7 +191,9 @@ static enum status add_output(struct tfl_cx *cx, uint32_t t)
         TRY(build_const(&cx->b, x->name, &x->desc, x->data, false, at));
     if (*at == IR_NONE)
         return report_issue(cx->report, x->name, "output", "no operator gives this output", NULL);
-    TRY(build_output(&cx->b, *at, x->name, &out));
+    if (cx->b.float16 && cx->opts->preserve_io && x->desc.type == DT_F32)
+        TRY(keep_float(cx, at, x->name));
+    TRY(name_output(cx, *at, x->name, &out));
     struct ir_tensor *y = &cx->b.g->tensors.at[out];
     return report_io(cx->report, &(struct convert_io){.source_name = x->name, .graph_name = y->name, .source_layout = layout_of(&y->desc),
                                                       .graph_layout = layout_of(&y->desc), .output = true});

@@ -202,6 +202,64 @@ TFL_LOWER(scatter_nd)
     return tfl_emit(cx, &(struct build_spec){.op = "ScatterNd", BUILD_IN(zeros, at, updates), .params = {BUILD_U32("reduction", ADD)}});
 }
 
+/* ---- updates -------------------------------------------------------------------------------------------------------- */
+
+/* The only axis along which the update is shorter than what it is put into. */
+static enum status update_axis(const struct tensor_desc *x, const struct tensor_desc *u, uint32_t *ret)
+{
+    uint32_t n = 0;
+    TFL_REFUSE_IF(x->rank != u->rank || x->rank == 0, "an update of rank %u into rank %u; the same rank is expected", u->rank, x->rank);
+    *ret = 0;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        TFL_REFUSE_IF(u->dims[i] > x->dims[i], "the update has %u elements in dimension %u of %u", u->dims[i], i, x->dims[i]);
+        if (u->dims[i] != x->dims[i])
+            *ret = i;
+        n += u->dims[i] != x->dims[i];
+    }
+    TFL_REFUSE_IF(n > 1, "the update is shorter in %u dimensions; in one is supported", n);
+    return ST_OK;
+}
+
+/* Where each element of the update goes along the axis: the start, moved so that the update fits, and its own position. */
+static enum status update_places(struct tfl_cx *cx, uint32_t start, uint32_t axis, const struct tensor_desc *u, uint32_t room, uint32_t *ret)
+{
+    uint32_t zero, last, iota, n = u->dims[axis], dims[MAX_RANK], multiples[MAX_RANK];
+    int32_t row[3] = {(int32_t)axis, (int32_t)axis + 1, 1};
+    TFL_REFUSE_IF(n > INT32_MAX / 4 || tfl_desc(cx, start)->type != DT_I32, "the start is not i32, as is expected");
+    TRY(tfl_charge(cx, 4 * (uint64_t)n));
+    int32_t *steps = arena_array(&cx->m.arena, int32_t, n);
+    RETURN_IF(!steps, ST_NO_MEMORY, "no memory for %u positions", n);
+    for (uint32_t i = 0; i < n; i++)
+        steps[i] = (int32_t)i;
+    TRY(tfl_part(cx, "at", &(struct build_spec){.op = "StridedSlice", BUILD_IN(start), .params = {BUILD_RANGES("ranges", 1, row)}}, NULL, &start));
+    TRY(build_const_i32(&cx->b, tfl_name(cx, "zero"), 1, (int32_t[]){0}, &zero));
+    TRY(build_const_i32(&cx->b, tfl_name(cx, "last"), 1, (int32_t[]){(int32_t)room}, &last));
+    TRY(build_const_i32(&cx->b, tfl_name(cx, "steps"), n, steps, &iota));
+    TRY(build_binary(&cx->b, "ElementWiseMaximum", tfl_name(cx, "least"), start, zero, &start));
+    TRY(build_binary(&cx->b, "ElementWiseMinimum", tfl_name(cx, "most"), start, last, &start));
+    TRY(build_binary(&cx->b, "ElementWiseAdd", tfl_name(cx, "places"), iota, start, ret));
+    for (uint32_t i = 0; i < u->rank; i++) {
+        dims[i] = i == axis ? n : 1;
+        multiples[i] = i == axis ? 1 : u->dims[i];
+    }
+    TRY(build_reshape(&cx->b, tfl_name(cx, "column"), *ret, u->rank, dims, ret));
+    return tfl_part(cx, "indices", &(struct build_spec){.op = "Tile", BUILD_IN(*ret), .params = {BUILD_U32S("multiples", u->rank, multiples)}}, NULL, ret);
+}
+
+TFL_LOWER(update_slice)
+{
+    uint32_t x, u, start, axis, at;
+    TRY(tfl_in(cx, 0, &x));
+    TRY(tfl_in(cx, 1, &u));
+    TRY(tfl_in(cx, 2, &start));
+    struct tensor_desc dx = *tfl_desc(cx, x), du = *tfl_desc(cx, u);
+    TRY(update_axis(&dx, &du, &axis));
+    TFL_REFUSE_IF(desc_count(tfl_desc(cx, start)) != dx.rank, "the start has %llu values for rank %u", (unsigned long long)desc_count(tfl_desc(cx, start)),
+                  dx.rank);
+    TRY(update_places(cx, start, axis, &du, dx.dims[axis] - du.dims[axis], &at));
+    return tfl_emit(cx, &(struct build_spec){.op = "ScatterElements", BUILD_IN(x, at, u), .params = {BUILD_U32("axis", axis)}});
+}
+
 TFL_LOWER(one_hot)
 {
     uint32_t x, axis;

@@ -176,6 +176,24 @@ enum status tfl_bind(struct tfl_cx *cx, uint32_t k, uint32_t t)
     return ST_OK;
 }
 
+/* An output that gets a cast behind it leaves its name to that. */
+static bool name_is_for_cast(const struct tfl_cx *cx, uint32_t t)
+{
+    bool found = false;
+    if (!cx->b.float16 || !cx->opts->preserve_io || cx->depth)
+        return false;
+    for (uint32_t k = 0; k < cx->scope->g.out.n && !found; k++)
+        found = tfl_number(cx->scope->g.out, k) == t;
+    return found;
+}
+
+static void rename_output(struct tfl_cx *cx, uint32_t k, uint32_t t)
+{
+    uint32_t at = tfl_number(cx->op->out, k);
+    if (at != IR_NONE && !name_is_for_cast(cx, at))
+        build_rename(&cx->b, t, cx->scope->g.tensors[at].name);
+}
+
 enum status tfl_emit(struct tfl_cx *cx, struct build_spec *spec)
 {
     struct tensor_desc out[TFL_MAX_OUT] = {0};
@@ -189,8 +207,7 @@ enum status tfl_emit(struct tfl_cx *cx, struct build_spec *spec)
     TRY(build_node(&cx->b, spec, made));
     for (uint32_t i = 0; i < n; i++) {
         TRY(tfl_bind(cx, i, made[i]));
-        if (tfl_number(cx->op->out, i) != IR_NONE)
-            build_rename(&cx->b, made[i], cx->scope->g.tensors[tfl_number(cx->op->out, i)].name);
+        rename_output(cx, i, made[i]);
     }
     return ST_OK;
 }
@@ -260,7 +277,7 @@ enum status tfl_emit_act(struct tfl_cx *cx, struct build_spec *spec, enum tfl_ac
     TRY(tfl_part(cx, "linear", spec, spec->out ? spec->out : out, &t));
     TRY(tfl_bind_act(cx, 0, t, act));
     if (at != IR_NONE)
-        build_rename(&cx->b, cx->scope->map[at], cx->scope->g.tensors[at].name);
+        rename_output(cx, 0, cx->scope->map[at]);
     return ST_OK;
 }
 

@@ -165,6 +165,7 @@ TFL_LOWER(reverse);
 TFL_LOWER(gather);
 TFL_LOWER(gather_nd);
 TFL_LOWER(scatter_nd);
+TFL_LOWER(update_slice);
 TFL_LOWER(embedding);
 TFL_LOWER(one_hot);
 TFL_LOWER(resize);

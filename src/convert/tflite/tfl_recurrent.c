@@ -179,14 +179,33 @@ static enum status svdf_memory(struct tfl_cx *cx, const struct svdf *s, uint32_t
     return tfl_part(cx, "moved", &(struct build_spec){.op = "Concat", BUILD_IN(old, now), .params = {BUILD_U32("axis", 2)}}, NULL, ret);
 }
 
-static enum status svdf_keep(struct tfl_cx *cx, uint32_t memory)
+/* A fixed-point state is rounded before anything reads it: *memory becomes what the next run will see. */
+static enum status svdf_keep(struct tfl_cx *cx, uint32_t *memory)
 {
     const struct tfl_tensor *st = tfl_source(cx, 4);
-    uint32_t t;
-    TRY(build_reshape(&cx->b, tfl_name(cx, "state"), memory, st->desc.rank, st->desc.dims, &t));
-    if (dtype_is_fixed(st->desc.type))
-        TRY(tfl_part(cx, "kept", &(struct build_spec){.op = "Quantize", BUILD_IN(t)}, &st->desc, &t));
+    struct tensor_desc d = *tfl_desc(cx, *memory);
+    uint32_t t = *memory;
+    if (dtype_is_fixed(st->desc.type)) {
+        d.type = st->desc.type;
+        d.q = st->desc.q;
+        TRY(tfl_part(cx, "rounded", &(struct build_spec){.op = "Quantize", BUILD_IN(t)}, &d, &t));
+        TRY(tfl_float(cx, "seen", t, memory));
+    }
+    TRY(build_reshape(&cx->b, tfl_name(cx, "state"), t, st->desc.rank, st->desc.dims, &t));
     return tfl_state_write(cx, 4, t);
+}
+
+/* A bias without a scale of its own is in that of its products. */
+static enum status svdf_bias(struct tfl_cx *cx, const struct svdf *s, uint32_t *ret)
+{
+    const struct tfl_tensor *b = tfl_source(cx, 3), *w = tfl_source(cx, 2), *st = tfl_source(cx, 4);
+    uint32_t scale;
+    *ret = s->bias;
+    if (!b || b->desc.type != DT_I32 || !dtype_is_fixed(w->desc.type) || !dtype_is_fixed(st->desc.type))
+        return ST_OK;
+    struct tensor_desc real = {.type = DT_F32};
+    TRY(tfl_scalar(cx, "bias_scale", &real, (double)quant_scale(&w->desc.q, 0) * (double)quant_scale(&st->desc.q, 0), &scale));
+    return build_binary(&cx->b, "ElementWiseMultiply", tfl_name(cx, "bias"), s->bias, scale, ret);
 }
 
 /* Sum over time, then over the rank: both are one sum of rows of memory·rank. */
@@ -197,7 +216,8 @@ TFL_LOWER(svdf)
     enum tfl_activation act = tfl_activation(cx, SVDF_ACTIVATION);
     TRY(svdf_inputs(cx, &s));
     TRY(svdf_memory(cx, &s, &memory));
-    TRY(svdf_keep(cx, memory));
+    TRY(svdf_keep(cx, &memory));
+    TRY(svdf_bias(cx, &s, &s.bias));
     memcpy(dims, (uint32_t[]){1, s.filters, s.memory}, sizeof(dims));
     TRY(build_reshape(&cx->b, tfl_name(cx, "time"), s.time, 3, dims, &time));
     TRY(build_binary(&cx->b, "ElementWiseMultiply", tfl_name(cx, "weighted"), memory, time, &y));

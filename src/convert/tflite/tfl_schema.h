@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* table */
 /* Numbers of the TFLite file format: fields of its tables, data types, operator codes. Private to convert/tflite/. */
 #ifndef CONVERT_TFLITE_TFL_SCHEMA_H
 #define CONVERT_TFLITE_TFL_SCHEMA_H

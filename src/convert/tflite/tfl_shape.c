@@ -211,11 +211,24 @@ TFL_LOWER(mirror_pad)
 
 /* ---- repeats and constants ------------------------------------------------------------------------------------------ */
 
+/* How often each dimension is repeated, from the shapes: for a list that is computed at run time. */
+static enum status tile_by_shape(struct tfl_cx *cx, uint32_t x)
+{
+    const struct tensor_desc *in = tfl_desc(cx, x), *out = tfl_out_desc(cx, 0);
+    uint32_t multiples[MAX_RANK], rank = in->rank;
+    TFL_REFUSE_IF(cx->resized || out->rank != rank, "the repetitions are computed at run time; a constant is expected");
+    for (uint32_t i = 0; i < rank; i++)
+        multiples[i] = out->dims[i] / in->dims[i];
+    return tfl_emit(cx, &(struct build_spec){.op = "Tile", BUILD_IN(x), .params = {BUILD_U32S("multiples", rank, multiples)}});
+}
+
 TFL_LOWER(tile)
 {
     uint32_t x, n, multiples[MAX_RANK];
     int64_t given[MAX_RANK];
     TRY(tfl_in(cx, 0, &x));
+    if (tfl_source(cx, 1) && !tfl_source(cx, 1)->data)
+        return tile_by_shape(cx, x);
     TRY(tfl_ints(cx, 1, given, MAX_RANK, &n));
     for (uint32_t i = 0; i < n; i++) {
         TFL_REFUSE_IF(given[i] < 1 || given[i] > INT32_MAX, "dimension %u is repeated %lld times; at least once is expected", i, (long long)given[i]);

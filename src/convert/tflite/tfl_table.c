@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* table */
 /* Every operator code of the format: how it is lowered, or why it is refused. */
 #include "convert/tflite/tfl_lower.h"
 
@@ -164,7 +165,7 @@ static const struct tfl_row rows[] = {
     REFUSE(148, "RANDOM_UNIFORM", "random numbers would differ from those of the source", "the random numbers as an input")
     REFUSE(149, "MULTINOMIAL", "random numbers would differ from those of the source", "the probabilities as an output")
     LOWER(150, "GELU", gelu)
-    REFUSE(151, "DYNAMIC_UPDATE_SLICE", "the place is known only at run time", "SCATTER_ND, or the slice as an output")
+    LOWER(151, "DYNAMIC_UPDATE_SLICE", update_slice)
     LOWER(152, "RELU_0_TO_1", clamp01)
     REFUSE(153, "UNSORTED_SEGMENT_PROD", NO_OP, "SCATTER_ND")
     REFUSE(154, "UNSORTED_SEGMENT_MAX", NO_OP, "SCATTER_ND")

@@ -115,4 +115,4 @@ static void block_run(const struct conv_args *a, const struct conv_panel *p, con
     }
 }
 
-static const struct conv_engine engine = { 2, in_place, load_row, NULL, pad_row, sum_row, block_run };
+static const struct conv_engine engine = { 2, in_place, load_row, load_lines, pad_row, sum_row, block_run };

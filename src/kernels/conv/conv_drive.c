@@ -62,7 +62,9 @@ static void flush(struct conv_walk *w)
 {
     uint32_t gathered = UINT32_MAX;
     struct conv_chunk c = w->made;
-    for (uint32_t i = w->chunk0; w->p.rows && i < w->chunk1; i++) {
+    if (!w->p.rows)
+        return;
+    for (uint32_t i = w->chunk0; i < w->chunk1; i++) {
         if (w->a->packed)
             constant_chunk(w->a, i, &c);
         if (c.slice != gathered)
@@ -220,7 +222,8 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
     w.rows = (char *)call->work + a->seg_bytes;
     w.skip = a->padded && (a->cls == CONV_F32 || a->cls == CONV_F16);
     w.in_place = a->direct && e->in_place(a);
-    w.lines = a->kind == CONV_WINDOW && a->cig == a->ci && a->x.dilation == 1 && a->z.in == 1 && a->z.out == 1 && e->load_lines;
+    w.lines = a->kind == CONV_WINDOW && a->cig == a->ci && a->x.dilation == 1 && e->load_lines && a->z.in == 1 &&
+              a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
     w.p.rows = 0;
     w.p.seg = call->work;
     for (uint32_t at = tile.begin; at < tile.end;) {

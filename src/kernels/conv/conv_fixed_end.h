@@ -12,7 +12,10 @@ struct fixed_end {
     void *out;
     vf lo, hi;                      /* output range before the offset is subtracted: whole numbers, exact in f32 */
     vi offset;
-    uint32_t bytes;
+    uint32_t bytes, c0;
+    uint32_t simple;                /* channels up to here are plain */
+    int32_t w_offset;
+    const float *m;
     int32_t base[CONV_CHUNK];       /* per channel: what the sum lacks, modulo 2^32; with bias when the chunk is plain */
 };
 
@@ -31,14 +34,18 @@ static inline void fixed_end_init(struct fixed_end *e, const struct conv_args *a
     e->p = p;
     e->c = c;
     e->out = out;
+    e->c0 = c->c0;
+    e->m = c->m;
+    e->simple = c->plain ? c->n : 0;
+    e->w_offset = a->w_offset;
     uint32_t tap_stride = a->kind == CONV_TRANSPOSED ? a->tap_stride : 0;
     fixed_end_range(e, a);
     for (uint32_t i = 0; i < c->n; i++)
         e->base[i] = (int32_t)(uint32_t)(uint64_t)(conv_fold(p, c, i, tap_stride, left) - (c->plain ? 0 : c->b[i]));
 }
 
-/* One vector of channels of one row, channel `at` of the chunk first. */
-static inline void fixed_end_store(const struct fixed_end *e, uint32_t row, uint32_t at, vi acc)
+/* The end of a vector that is not full or not plain. */
+static __attribute__((noinline)) void fixed_end_rest(const struct fixed_end *e, uint32_t row, uint32_t at, vi acc)
 {
     const struct conv_args *a = e->a;
     const struct conv_panel *p = e->p;
@@ -58,6 +65,19 @@ static inline void fixed_end_store(const struct fixed_end *e, uint32_t row, uint
     vi_store(sum, acc);
     for (uint32_t i = 0; i < n; i++)
         conv_store_fixed(a, e->out, to + i, sum[i] + c->b[at + i], c->m[at + i]);
+}
+
+/* One vector of channels of one row, channel `at` of the chunk first. */
+static inline __attribute__((always_inline)) void fixed_end_store(const struct fixed_end *e, uint32_t row, uint32_t at, vi acc)
+{
+    if (at + VEC_LANES > e->simple) {
+        fixed_end_rest(e, row, at, acc);
+        return;
+    }
+    if (e->w_offset)
+        acc = vi_add(acc, vi_set1((int32_t)((uint32_t)e->w_offset * (uint32_t)(uint64_t)e->p->xsum[row])));
+    vi q = vi_requant(vi_add(acc, vi_load(e->base + at)), vf_load(e->m + at), e->lo, e->hi, e->offset);
+    vi_store_n((char *)e->out + (e->p->out[row] + e->c0 + at) * e->bytes, q, VEC_LANES, e->bytes);
 }
 
 #endif

@@ -96,27 +96,18 @@ static char *gather_plane(const struct conv_walk *w, uint32_t i, uint64_t plane,
     return dst;
 }
 
-/* A window that lies inside the image, its lines contiguous in x: one call loads them all. */
-static bool gather_window(const struct conv_walk *w, uint32_t i, char *dst)
+/* What lies behind the last channel meets weights of zero, so it matters only where elements are summed. */
+static inline void pad_tail(const struct conv_walk *w, char *dst, uint32_t filled)
 {
-    const struct conv_args *a = w->a;
-    int64_t iy = position(a, &a->y, w->p.y_at[i], w->ty.first), ix = position(a, &a->x, w->p.x_at[i], w->tx.first);
-    if (!w->tx.n || iy < 0 || ix < 0 || iy + (int64_t)(w->ty.n - 1) * a->y.dilation >= a->y.in || ix + w->tx.n > a->x.in)
-        return false;
-    uint64_t at = ((w->p.plane_at[i] * (uint64_t)a->y.in + (uint64_t)iy) * a->x.in + (uint64_t)ix) * a->ci;
-    w->e->load_lines(a, dst, (const char *)w->data[0] + at * (dtype_bits(a->x_type) / 8), w->tx.n * a->ci, w->ty.n,
-                     (uint64_t)a->y.dilation * a->x.in * a->ci);
-    return true;
+    if (w->a->w_offset && w->p.k_total > filled)
+        w->e->pad(w->a, dst + (size_t)filled * w->e->elem, w->p.k_total - filled);
 }
 
 static void gather_pixel(const struct conv_walk *w, uint32_t i, uint32_t slice, char *dst)
 {
     const struct conv_args *a = w->a;
     uint32_t plane = w->ty.n * w->tx.n * a->tap_stride, filled = w->tz.n * plane, elem = w->e->elem;
-    if (w->p.k_total > filled)
-        w->e->pad(a, dst + (size_t)filled * elem, w->p.k_total - filled);
-    if (w->lines && gather_window(w, i, dst))
-        return;
+    pad_tail(w, dst, filled);
     uint32_t image = w->p.plane_at[i] / a->z.out, oz = w->p.plane_at[i] % a->z.out;
     for (uint32_t t = 0; t < w->tz.n; t++) {
         uint32_t tap = w->tz.first + t * w->tz.step;
@@ -130,6 +121,11 @@ static void gather_pixel(const struct conv_walk *w, uint32_t i, uint32_t slice, 
     }
 }
 
+static bool same_line(const struct conv_panel *p, uint32_t i)
+{
+    return i > 0 && p->y_at[i] == p->y_at[i - 1] && p->plane_at[i] == p->plane_at[i - 1];
+}
+
 /* Rows that lie in x as they are needed; those of one output line are equally far apart. */
 static void point_pixels(struct conv_walk *w, uint32_t slice)
 {
@@ -137,7 +133,7 @@ static void point_pixels(struct conv_walk *w, uint32_t slice)
     const uint64_t xs = dtype_bits(a->x_type) / 8, step = (uint64_t)a->x.stride * a->ci * xs;
     const char *line = NULL;
     for (uint32_t i = 0; i < w->p.rows; i++) {
-        if (i == 0 || w->p.y_at[i] != w->p.y_at[i - 1] || w->p.plane_at[i] != w->p.plane_at[i - 1]) {
+        if (!same_line(&w->p, i)) {
             uint32_t image = w->p.plane_at[i] / a->z.out, oz = w->p.plane_at[i] % a->z.out;
             uint64_t plane = (uint64_t)image * a->z.in + (uint64_t)oz * a->z.stride;
             line = (const char *)w->data[0] + ((plane * a->y.in + (uint64_t)w->p.y_at[i] * a->y.stride) * a->x.in * a->ci +
@@ -147,18 +143,49 @@ static void point_pixels(struct conv_walk *w, uint32_t slice)
     }
 }
 
+/* Windows inside the image whose lines are contiguous in x: one call loads all lines of a window. */
+static void gather_windows(struct conv_walk *w)
+{
+    const struct conv_args *a = w->a;
+    const uint64_t xs = dtype_bits(a->x_type) / 8, pixel = a->ci * xs, line_step = (uint64_t)a->y.dilation * a->x.in * a->ci;
+    const uint32_t n = w->tx.n * a->ci, filled = w->ty.n * n;
+    const char *line = NULL;
+    bool inside = false;
+    for (uint32_t i = 0; i < w->p.rows; i++) {
+        char *dst = w->rows + i * a->panel_stride;
+        if (!same_line(&w->p, i)) {
+            int64_t iy = position(a, &a->y, w->p.y_at[i], w->ty.first);
+            inside = n && iy >= 0 && iy + ((int64_t)w->ty.n - 1) * a->y.dilation < a->y.in;
+            line = inside ? (const char *)w->data[0] + (w->p.plane_at[i] * (uint64_t)a->y.in + (uint64_t)iy) * a->x.in * pixel : NULL;
+        }
+        int64_t ix = (int64_t)w->p.x_at[i] * a->x.stride - a->x.pad + w->tx.first;
+        w->p.x[i] = dst;
+        if (!inside || ix < 0 || ix + w->tx.n > a->x.in) {
+            gather_pixel(w, i, 0, dst);
+            continue;
+        }
+        w->e->load_lines(a, dst, line + (uint64_t)ix * pixel, n, w->ty.n, line_step);
+        pad_tail(w, dst, filled);
+    }
+}
+
 static void gather_pixels(struct conv_walk *w, uint32_t slice)
 {
     const struct conv_args *a = w->a;
-    if (w->in_place)
-        point_pixels(w, slice);
+    uint64_t line = 0;
     for (uint32_t i = 0; i < w->p.rows; i++) {
-        w->p.out[i] = (((uint64_t)w->p.plane_at[i] * a->y.out + w->p.y_at[i]) * a->x.out + w->p.x_at[i]) * a->co +
-                      (uint64_t)slice * a->cog;
-        if (!w->in_place) {
-            char *dst = w->rows + i * a->panel_stride;
-            gather_pixel(w, i, slice, dst);
-            w->p.x[i] = dst;
+        if (!same_line(&w->p, i))
+            line = ((uint64_t)w->p.plane_at[i] * a->y.out + w->p.y_at[i]) * a->x.out * a->co + (uint64_t)slice * a->cog;
+        w->p.out[i] = line + (uint64_t)w->p.x_at[i] * a->co;
+    }
+    if (w->in_place) {
+        point_pixels(w, slice);
+    } else if (w->lines) {
+        gather_windows(w);
+    } else {
+        for (uint32_t i = 0; i < w->p.rows; i++) {
+            w->p.x[i] = w->rows + i * a->panel_stride;
+            gather_pixel(w, i, slice, w->rows + i * a->panel_stride);
         }
     }
 }
@@ -176,7 +203,7 @@ uint64_t conv_matrix_of(const struct conv_args *a, const uint64_t *strides, uint
 static void gather_rows(struct conv_walk *w, uint32_t slice)
 {
     const struct conv_args *a = w->a;
-    const uint64_t xs = dtype_bits(a->x_type) / 8, elem = w->e->elem;
+    const uint64_t xs = dtype_bits(a->x_type) / 8;
     const char *matrix = (const char *)w->data[0] + conv_matrix_of(a, a->x_batch, slice) * a->rows * a->cig * xs;
     for (uint32_t i = 0; i < w->p.rows; i++) {
         const char *src = matrix + w->p.x_at[i] * a->x_row * xs;
@@ -186,8 +213,7 @@ static void gather_rows(struct conv_walk *w, uint32_t slice)
         if (w->in_place)
             continue;
         w->e->load(a, dst, src, a->cig, a->x_k);
-        if (a->kpad > a->cig)
-            w->e->pad(a, dst + a->cig * elem, a->kpad - a->cig);
+        pad_tail(w, dst, a->cig);
     }
 }
 

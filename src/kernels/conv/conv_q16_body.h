@@ -8,7 +8,6 @@
  *                    A row is the plane of high parts, then, kpad elements on, the plane of low parts. */
 #include <string.h>
 
-#include "kernels/conv/conv_end.h"
 #include "kernels/conv/conv_q16_rows.h"
 #include "kernels/conv/conv_wide_end.h"
 
@@ -19,6 +18,7 @@ struct tile {
     const struct conv_panel *p;
     const struct conv_chunk *c;
     const int64_t *fold;    /* per channel of the chunk */
+    const struct fixed_end *end;
     uint32_t row, at;
     void *out;
 };
@@ -37,15 +37,6 @@ static inline vi pair_at(const int16_t *x)
     int32_t two;
     memcpy(&two, x, 4);
     return vi_set1(two);
-}
-
-/* 64-bit sums += factor * 32-bit sums. */
-static inline void widen(int64_t *sum, vi v, int64_t factor)
-{
-    int32_t t[VEC_LANES];
-    vi_store(t, v);
-    for (int i = 0; i < VEC_LANES; i++)
-        sum[i] += factor * t[i];
 }
 
 /* A run of k that cannot overflow 32 bits. */
@@ -92,24 +83,33 @@ static inline __attribute__((always_inline)) void tile_part(const struct tile *t
     for (int r = 0; r < mr; r++)
 #pragma GCC unroll 8
         for (int v = 0; v < nr; v++) {
-            widen(sum[r] + v * VEC_LANES, acc[r][v], wide ? 256 : 1);
+            vi_widen(sum[r] + v * VEC_LANES, acc[r][v], wide ? 8 : 0);
             if (wide)
-                widen(sum[r] + v * VEC_LANES, low[r][v], 1);
+                vi_widen(sum[r] + v * VEC_LANES, low[r][v], 0);
         }
+}
+
+/* Sums start with what belongs to the channels. */
+static void tile_start(const struct tile *t, uint32_t mr, int64_t sum[Q16_MR][Q16_WIDTH])
+{
+    for (uint32_t r = 0; r < mr; r++) {
+        int64_t row = t->a->w_offset ? t->a->w_offset * t->p->xsum[t->row + r] : 0;
+        memcpy(sum[r], t->fold + t->at, sizeof sum[r]);
+        for (uint32_t i = 0; row && i < Q16_WIDTH; i++)
+            sum[r][i] += row;
+    }
 }
 
 static void tile_end(const struct tile *t, uint32_t mr, int64_t sum[Q16_MR][Q16_WIDTH])
 {
     const struct conv_args *a = t->a;
     const struct conv_chunk *c = t->c;
-    uint32_t n = c->n - t->at < Q16_WIDTH ? c->n - t->at : Q16_WIDTH;
+    uint32_t n = c->n - t->at < Q16_WIDTH ? c->n - t->at : Q16_WIDTH, bytes = t->end->bytes;
     for (uint32_t r = 0; r < mr; r++) {
         uint64_t to = t->p->out[t->row + r] + c->c0 + t->at;
-        int64_t row = a->w_offset ? a->w_offset * t->p->xsum[t->row + r] : 0;
-        for (uint32_t i = 0; i < n; i++)
-            sum[r][i] += t->fold[t->at + i] + row;
         if (c->plain)
-            wide_end_store(a, sum[r], c->m + t->at, n, t->out, to);
+            for (uint32_t i = 0; i < n; i += VEC_LANES)
+                wide_end_store(t->end, sum[r] + i, vf_load(c->m + t->at + i), n - i, (char *)t->out + (to + i) * bytes);
         else
             for (uint32_t i = 0; i < n; i++)
                 conv_store_fixed(a, t->out, to + i, sum[r][i], c->m[t->at + i]);
@@ -121,7 +121,7 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
     int64_t sum[Q16_MR][Q16_WIDTH];
     const uint32_t most = wide ? Q16_K16 : Q16_K8;
     const char *block = (const char *)t->c->w + t->at / CONV_BLOCK * conv_block_bytes(t->a);
-    memset(sum, 0, sizeof sum);
+    tile_start(t, (uint32_t)mr, sum);
     uint64_t at = 0;
     for (uint32_t s = 0; s < t->p->n_seg; s++)
         for (uint32_t k = 0, some; k < t->p->seg[s].n; k += some, at += some) {
@@ -148,11 +148,13 @@ static const uint32_t tile_rows[3] = { 1, 2, Q16_MR };
 
 static void block_run(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
-    int64_t fold[CONV_CHUNK];
+    int64_t fold[CONV_CHUNK] = { 0 };
+    struct fixed_end end;
+    fixed_end_range(&end, a);
     for (uint32_t i = 0; i < c->n; i++)
         fold[i] = conv_fold(p, c, i, a->kind == CONV_TRANSPOSED ? a->tap_stride : 0, left_over(a));
     for (uint32_t at = 0; at < c->n; at += Q16_WIDTH) {
-        struct tile t = { a, p, c, fold, 0, at, out };
+        struct tile t = { a, p, c, fold, &end, 0, at, out };
         uint32_t nr = (c->n - at + VEC_LANES - 1) / VEC_LANES;
         for (int m = a->wsize == 2 && (int)VEC_Q16W16_MR < (int)Q16_MR ? 1 : 2; m >= 0; m--)
             for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])
@@ -160,4 +162,4 @@ static void block_run(const struct conv_args *a, const struct conv_panel *p, con
     }
 }
 
-static const struct conv_engine engine = { 2, in_place, load_row, NULL, pad_row, sum_row, block_run };
+static const struct conv_engine engine = { 2, in_place, load_row, load_lines, pad_row, sum_row, block_run };

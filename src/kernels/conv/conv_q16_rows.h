@@ -52,6 +52,13 @@ static void load_row(const struct conv_args *a, void *dst, const void *src, uint
         LOAD_ROW(uint16_t, FLIPPED);
 }
 
+static void load_lines(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step)
+{
+    const uint64_t step = from_step * (dtype_bits(a->x_type) / 8);
+    for (uint32_t i = 0; i < lines; i++)
+        load_row(a, (int16_t *)dst + i * n, (const char *)src + i * step, n, 1);
+}
+
 #undef LOAD_ROW
 #undef FLIPPED
 #undef CENTRED

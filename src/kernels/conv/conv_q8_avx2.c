@@ -15,24 +15,44 @@ static bool in_place(const struct conv_args *a)
     return false;
 }
 
+/* Eight elements as x + offset. */
+static inline void load_eight(int16_t *d, const uint8_t *s, bool is_signed, __m128i offset)
+{
+    __m128i v = _mm_loadl_epi64((const __m128i *)s);
+    _mm_storeu_si128((__m128i *)d, _mm_add_epi16(is_signed ? _mm_cvtepi8_epi16(v) : _mm_cvtepu8_epi16(v), offset));
+}
+
+static inline void load_run(const struct conv_args *a, int16_t *d, const uint8_t *s, uint32_t n)
+{
+    const bool is_signed = a->x_type == DT_SQ8;
+    const __m128i o = _mm_set1_epi16((int16_t)a->x_offset);
+    uint32_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        load_eight(d + i, s + i, is_signed, o);
+    if (i < n && n >= 8) { /* the last eight, some of them again */
+        load_eight(d + n - 8, s + n - 8, is_signed, o);
+        return;
+    }
+    for (; i < n; i++)
+        d[i] = (int16_t)((is_signed ? (int8_t)s[i] : s[i]) + a->x_offset);
+}
+
 static void load_row(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
 {
-    int16_t *d = dst, offset = (int16_t)a->x_offset;
-    uint32_t i = 0;
+    int16_t *d = dst;
+    const uint8_t *s = src;
     if (stride == 1) {
-        __m256i o = _mm256_set1_epi16(offset);
-        for (; i + 16 <= n; i += 16) {
-            __m128i s = _mm_loadu_si128((const __m128i *)((const char *)src + i));
-            __m256i v = a->x_type == DT_UQ8 ? _mm256_cvtepu8_epi16(s) : _mm256_cvtepi8_epi16(s);
-            _mm256_storeu_si256((__m256i *)(d + i), _mm256_add_epi16(v, o));
-        }
+        load_run(a, d, s, n);
+        return;
     }
-    if (a->x_type == DT_UQ8)
-        for (; i < n; i++)
-            d[i] = (int16_t)(((const uint8_t *)src)[i * stride] + offset);
-    else
-        for (; i < n; i++)
-            d[i] = (int16_t)(((const int8_t *)src)[i * stride] + offset);
+    for (uint32_t i = 0; i < n; i++)
+        d[i] = (int16_t)((a->x_type == DT_SQ8 ? (int8_t)s[i * stride] : s[i * stride]) + a->x_offset);
+}
+
+static void load_lines(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step)
+{
+    for (uint32_t i = 0; i < lines; i++)
+        load_run(a, (int16_t *)dst + i * n, (const uint8_t *)src + i * from_step, n);
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
@@ -44,9 +64,18 @@ static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
 static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
 {
     (void)a;
+    const int16_t *x = row;
+    int32_t part[8];
     int64_t sum = 0;
-    for (uint32_t i = 0; i < n; i++)
-        sum += ((const int16_t *)row)[i];
+    __m256i v = _mm256_setzero_si256(); /* 32 bits per lane: enough for 2^25 elements */
+    uint32_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        v = _mm256_add_epi32(v, _mm256_madd_epi16(_mm256_loadu_si256((const __m256i *)(x + i)), _mm256_set1_epi16(1)));
+    _mm256_storeu_si256((__m256i *)part, v);
+    for (int j = 0; j < 8; j++)
+        sum += part[j];
+    for (; i < n; i++)
+        sum += x[i];
     return sum;
 }
 
@@ -126,7 +155,7 @@ static void block_run(const struct conv_args *a, const struct conv_panel *p, con
     }
 }
 
-static const struct conv_engine engine = { 2, in_place, load_row, NULL, pad_row, sum_row, block_run };
+static const struct conv_engine engine = { 2, in_place, load_row, load_lines, pad_row, sum_row, block_run };
 
 kernel_fn conv_q8_avx2;
 

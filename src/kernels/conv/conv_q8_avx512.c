@@ -14,9 +14,15 @@ static int32_t left_over(const struct conv_args *a)
     return a->x_type == DT_UQ8 ? a->x_offset : a->x_offset - 128;
 }
 
+/* Signed rows where they lie are flipped on the way to the multiplier, which pays only if few channels use them. */
+static bool flips(const struct conv_args *a)
+{
+    return a->direct && a->x_type == DT_SQ8 && a->cig % 4 == 0 && a->cog <= 2 * CONV_BLOCK && a->w_offset == 0;
+}
+
 static bool in_place(const struct conv_args *a)
 {
-    return a->x_type == DT_UQ8 && a->cig % 4 == 0;
+    return (a->x_type == DT_UQ8 && a->cig % 4 == 0) || flips(a);
 }
 
 static void load_row(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
@@ -36,19 +42,39 @@ static void load_row(const struct conv_args *a, void *dst, const void *src, uint
         _mm512_mask_storeu_epi8(d, m, _mm512_xor_si512(_mm512_maskz_loadu_epi8(m, s), f));
 }
 
+/* n bytes as two pieces that overlap, without masks and without touching others. */
+#define COPY_TWO(T, XOR)                              \
+    do {                                              \
+        T lo_, hi_;                                   \
+        memcpy(&lo_, s, sizeof(T));                   \
+        memcpy(&hi_, s + n - sizeof(T), sizeof(T));   \
+        lo_ = XOR(lo_), hi_ = XOR(hi_);               \
+        memcpy(d, &lo_, sizeof(T));                   \
+        memcpy(d + n - sizeof(T), &hi_, sizeof(T));   \
+    } while (0)
+#define XOR_32(v) ((v) ^ (uint32_t)mask)
+#define XOR_64(v) ((v) ^ mask)
+#define XOR_128(v) _mm_xor_si128(v, _mm_set1_epi64x((long long)mask))
+#define XOR_256(v) _mm256_xor_si256(v, _mm256_set1_epi64x((long long)mask))
+#define EACH_LINE(...)                                           \
+    for (uint32_t i = 0; i < lines; i++, d += n, s += from_step) \
+        __VA_ARGS__
+
 static void load_lines(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step)
 {
     char *d = dst;
     const char *s = src;
-    if (n > 64) {
-        for (uint32_t i = 0; i < lines; i++, d += n, s += from_step)
-            load_row(a, d, s, n, 1);
-        return;
-    }
-    __m512i f = _mm512_set1_epi8((char)(a->x_type == DT_UQ8 ? 0 : 0x80));
-    __mmask64 m = ~(__mmask64)0 >> (64 - n);
-    for (uint32_t i = 0; i < lines; i++, d += n, s += from_step)
-        _mm512_mask_storeu_epi8(d, m, _mm512_xor_si512(_mm512_maskz_loadu_epi8(m, s), f));
+    const uint64_t mask = a->x_type == DT_UQ8 ? 0 : 0x8080808080808080;
+    if (n < 4 || n > 64)
+        EACH_LINE(load_row(a, d, s, n, 1));
+    else if (n < 8)
+        EACH_LINE(COPY_TWO(uint32_t, XOR_32));
+    else if (n < 16)
+        EACH_LINE(COPY_TWO(uint64_t, XOR_64));
+    else if (n < 32)
+        EACH_LINE(COPY_TWO(__m128i, XOR_128));
+    else
+        EACH_LINE(COPY_TWO(__m256i, XOR_256));
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
@@ -59,10 +85,14 @@ static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
 static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
 {
     const uint8_t *x = row;
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < n; i++)
-        sum += x[i];
-    return sum + (int64_t)n * left_over(a);
+    const uint32_t all = n;
+    const __m512i one = _mm512_set1_epi8(1);
+    __m512i sum = _mm512_setzero_si512(); /* 32 bits per lane: enough for 2^27 bytes */
+    for (; n >= 64; n -= 64, x += 64)
+        sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(x), one);
+    if (n)
+        sum = _mm512_dpbusd_epi32(sum, _mm512_maskz_loadu_epi8(((__mmask64)1 << n) - 1, x), one);
+    return (int64_t)(uint32_t)_mm512_reduce_add_epi32(sum) + (int64_t)all * left_over(a);
 }
 
 struct tile {
@@ -73,7 +103,7 @@ struct tile {
     uint32_t row;
 };
 
-static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr)
+static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr, const bool flip)
 {
     __m512i acc[CONV_MR][NR];
     const uint8_t *x[CONV_MR];
@@ -98,6 +128,8 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
                 int32_t four;
                 memcpy(&four, x[r] + at, 4);
                 __m512i xv = _mm512_set1_epi32(four);
+                if (flip)
+                    xv = _mm512_xor_si512(xv, _mm512_set1_epi8((char)0x80));
 #pragma GCC unroll 8
                 for (int v = 0; v < nr; v++)
                     acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], xv, wv[v]);
@@ -111,18 +143,20 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
             fixed_end_store(t->end, t->row + (uint32_t)r, (uint32_t)v * CONV_BLOCK, acc[r][v]);
 }
 
-#define TILE(mr, nr)                                           \
-    static void tile_##mr##_##nr(const struct tile *t)         \
+#define TILE(mr, nr, flip)                                     \
+    static void tile_##mr##_##nr##_##flip(const struct tile *t) \
     {                                                          \
-        tile_run(t, mr, nr);                                   \
+        tile_run(t, mr, nr, flip);                             \
     }
-#define TILES(nr) TILE(1, nr) TILE(2, nr) TILE(4, nr) TILE(6, nr)
-TILES(1)
-TILES(2)
-TILES(3)
-TILES(4)
-#define ROW(nr) { tile_1_##nr, tile_2_##nr, tile_4_##nr, tile_6_##nr }
-static void (*const tiles[NR][4])(const struct tile *) = { ROW(1), ROW(2), ROW(3), ROW(4) };
+#define TILES(nr, flip) TILE(1, nr, flip) TILE(2, nr, flip) TILE(4, nr, flip) TILE(6, nr, flip)
+TILES(1, 0)
+TILES(2, 0)
+TILES(3, 0)
+TILES(4, 0)
+TILES(1, 1)
+TILES(2, 1)
+#define ROW(nr, flip) { tile_1_##nr##_##flip, tile_2_##nr##_##flip, tile_4_##nr##_##flip, tile_6_##nr##_##flip }
+static void (*const tiles[NR + 2][4])(const struct tile *) = { ROW(1, 0), ROW(2, 0), ROW(3, 0), ROW(4, 0), ROW(1, 1), ROW(2, 1) };
 static const uint32_t tile_rows[4] = { 1, 2, 4, CONV_MR };
 
 static void block_run(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
@@ -130,9 +164,10 @@ static void block_run(const struct conv_args *a, const struct conv_panel *p, con
     struct fixed_end end;
     fixed_end_init(&end, a, p, c, left_over(a), out);
     struct tile t = { a, p, c, &end, 0 };
+    uint32_t which = (c->n - 1) / CONV_BLOCK + (flips(a) ? NR : 0);
     for (int m = 3; m >= 0; m--)
         for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])
-            tiles[(c->n - 1) / CONV_BLOCK][m](&t);
+            tiles[which][m](&t);
 }
 
 static const struct conv_engine engine = { 1, in_place, load_row, load_lines, pad_row, sum_row, block_run };

@@ -10,6 +10,28 @@
 
 enum { DW_PIXELS = 4 };
 
+/* A walk over the lines of all planes: element of x and of the weights for the line's first tap. */
+struct dw_taps {
+    uint64_t x0, w0, x, w;
+    uint32_t line, of;
+};
+
+static inline __attribute__((always_inline)) struct dw_taps dw_first(const struct dw_run *r, uint64_t x, uint32_t channel)
+{
+    return (struct dw_taps){ .x0 = x, .w0 = (uint64_t)r->tap * r->a->npad + channel, .of = r->planes * r->lines };
+}
+
+static inline __attribute__((always_inline)) bool dw_line(const struct dw_run *r, struct dw_taps *t)
+{
+    if (t->line == t->of)
+        return false;
+    uint32_t plane = r->planes == 1 ? 0 : t->line / r->lines, line = r->planes == 1 ? t->line : t->line % r->lines;
+    t->x = t->x0 + plane * r->x_plane + line * r->x_line;
+    t->w = t->w0 + ((uint64_t)plane * r->a->y.kernel + line) * r->a->x.kernel * r->a->npad;
+    t->line++;
+    return true;
+}
+
 /* n channels at element `at`, as numbers. The type is a constant where this is used. */
 static inline __attribute__((always_inline)) vi fixed_at(enum dtype t, const void *p, uint64_t at, uint32_t n)
 {
@@ -44,12 +66,17 @@ static void lanes_at(struct dw_lanes *l, const struct dw_run *r, uint32_t c0)
     int32_t b[VEC_LANES] = { 0 }, pick[VEC_LANES] = { 0 };
     l->c0 = c0;
     l->n = a->co - c0 < VEC_LANES ? a->co - c0 : VEC_LANES;
-    l->x0 = c0 / a->multiplier;
+    l->x0 = a->multiplier == 1 ? c0 : c0 / a->multiplier;
     l->nx = a->ci - l->x0 < VEC_LANES ? a->ci - l->x0 : VEC_LANES;
     for (uint32_t i = 0; i < l->n && r->plain; i++)
         b[i] = (int32_t)r->b[c0 + i];
-    for (uint32_t i = 0; i < l->n; i++)
-        pick[i] = (int32_t)((c0 + i) / a->multiplier - l->x0);
+    for (uint32_t i = 0, at = c0 - l->x0 * a->multiplier, x = 0; a->multiplier > 1 && i < l->n; i++) {
+        pick[i] = (int32_t)x;
+        if (++at == a->multiplier) {
+            at = 0;
+            x++;
+        }
+    }
     l->b = vi_load(b);
     l->pick = vi_load(pick);
     l->m = vf_load_n(r->m + c0, l->n);
@@ -71,14 +98,12 @@ static inline void fixed_pixel_end(const struct dw_run *r, const struct dw_lanes
 /* Sums of high and of low parts of x. */
 static inline void wide_pixel_end(const struct dw_run *r, const struct dw_lanes *l, uint64_t to, vi high, vi low)
 {
-    int32_t h[VEC_LANES], w[VEC_LANES];
     int64_t sum[VEC_LANES];
-    vi_store(h, high);
-    vi_store(w, low);
-    for (uint32_t i = 0; i < l->n; i++)
-        sum[i] = 256 * (int64_t)h[i] + w[i] + r->b[l->c0 + i];
+    memcpy(sum, r->b + l->c0, sizeof sum); /* records are padded to whole vectors */
+    vi_widen(sum, high, 8);
+    vi_widen(sum, low, 0);
     if (r->plain) {
-        wide_end_store(r->a, sum, r->m + l->c0, l->n, r->out, to);
+        wide_end_store(&l->e, sum, l->m, l->n, (char *)r->out + to * l->e.bytes);
         return;
     }
     for (uint32_t i = 0; i < l->n; i++)
@@ -108,16 +133,14 @@ static inline __attribute__((always_inline)) void fixed_pixels(const struct dw_r
 #pragma GCC unroll 4
     for (int j = 0; j < p; j++)
         acc[j] = part[j] = vi_zero();
-    for (uint32_t line = 0; line < r->planes * r->lines; line++)
-        for (uint32_t tap = 0; tap < r->taps; tap++) {
-            uint32_t plane = line / r->lines, y = line % r->lines;
-            uint64_t x = i * r->x_pixel + dw_x_at(r, plane, y, tap) + l->x0, w = dw_tap_at(r, plane, y, tap) * a->npad + l->c0;
-            vi wv = f.wide ? vi_from_s16((const int16_t *)r->w + w, VEC_LANES) : vi_add(vi_from_s8((const int8_t *)r->w + w, VEC_LANES), wo);
+    for (struct dw_taps t = dw_first(r, i * r->x_pixel + l->x0, l->c0); dw_line(r, &t);)
+        for (uint32_t tap = 0; tap < r->taps; tap++, t.x += r->x_tap, t.w += a->npad) {
+            vi wv = f.wide ? vi_from_s16((const int16_t *)r->w + t.w, VEC_LANES) : vi_add(vi_from_s8((const int8_t *)r->w + t.w, VEC_LANES), wo);
             if (small)
                 wv = vi_and(wv, low);
 #pragma GCC unroll 4
             for (int j = 0; j < p; j++) {
-                vi xv = vi_add(fixed_at(f.x, r->x, x + (uint64_t)j * r->x_pixel, n), xo);
+                vi xv = vi_add(fixed_at(f.x, r->x, t.x + (uint64_t)j * r->x_pixel, n), xo);
                 if (f.picked)
                     xv = vi_pick(xv, l->pick);
                 if (f.wide)
@@ -166,14 +189,12 @@ static inline __attribute__((always_inline)) void float_pixels(const struct dw_r
 #pragma GCC unroll 4
     for (int j = 0; j < p; j++)
         acc[j] = vf_zero();
-    for (uint32_t line = 0; line < r->planes * r->lines; line++)
-        for (uint32_t tap = 0; tap < r->taps; tap++) {
-            uint32_t plane = line / r->lines, y = line % r->lines;
-            uint64_t x = i * r->x_pixel + dw_x_at(r, plane, y, tap) + l->x0;
-            vf w = float_at(f.x, r->w, dw_tap_at(r, plane, y, tap) * a->npad + l->c0, VEC_LANES);
+    for (struct dw_taps t = dw_first(r, i * r->x_pixel + l->x0, l->c0); dw_line(r, &t);)
+        for (uint32_t tap = 0; tap < r->taps; tap++, t.x += r->x_tap, t.w += a->npad) {
+            vf w = float_at(f.x, r->w, t.w, VEC_LANES);
 #pragma GCC unroll 4
             for (int j = 0; j < p; j++) {
-                vf xv = float_at(f.x, r->x, x + (uint64_t)j * r->x_pixel, l->nx);
+                vf xv = float_at(f.x, r->x, t.x + (uint64_t)j * r->x_pixel, l->nx);
                 acc[j] = vf_fma(f.picked ? vf_pick(xv, l->pick) : xv, w, acc[j]);
             }
         }

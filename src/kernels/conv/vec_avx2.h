@@ -66,6 +66,18 @@ static inline vf vf_from_int(vi v) { return _mm256_cvtepi32_ps(v); }
 static inline vi vi_round(vf v) { return _mm256_cvtps_epi32(v); }
 static inline vi vi_pick(vi v, vi index) { return _mm256_permutevar8x32_epi32(v, index); }
 static inline vf vf_pick(vf v, vi index) { return _mm256_permutevar8x32_ps(v, index); }
+static inline vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
+static inline __m128 vec_half_from_long(const int64_t *p)
+{
+    const __m256i magic = _mm256_set1_epi64x(0x4338000000000000);
+    __m256i v = _mm256_add_epi64(_mm256_loadu_si256((const __m256i *)p), magic);
+    return _mm256_cvtpd_ps(_mm256_sub_pd(_mm256_castsi256_pd(v), _mm256_castsi256_pd(magic)));
+}
+/* Integers below 2^51, rounded once: 1.5 * 2^52 makes doubles of them, exactly. */
+static inline vf vf_from_long(const int64_t *p)
+{
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(vec_half_from_long(p)), vec_half_from_long(p + 4), 1);
+}
 static inline vi vi_set1(int32_t v) { return _mm256_set1_epi32(v); }
 static inline vi vi_zero(void) { return _mm256_setzero_si256(); }
 static inline vi vi_load(const int32_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
@@ -97,6 +109,14 @@ static inline void vi_store_n(void *p, vi v, uint32_t n, uint32_t bytes)
     __m256i s = _mm256_shuffle_epi8(v, bytes == 1 ? pick8 : pick16);
     __m128i lo = _mm256_castsi256_si128(s), hi = _mm256_extracti128_si256(s, 1);
     vec_store_bytes(p, bytes == 1 ? _mm_unpacklo_epi32(lo, hi) : _mm_unpacklo_epi64(lo, hi), n, bytes);
+}
+
+/* 64-bit sums += v << shift. */
+static inline void vi_widen(int64_t *sum, vi v, int shift)
+{
+    __m256i *s = (__m256i *)sum, lo = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(v)), hi = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(v, 1));
+    _mm256_storeu_si256(s, _mm256_add_epi64(_mm256_loadu_si256(s), _mm256_slli_epi64(lo, shift)));
+    _mm256_storeu_si256(s + 1, _mm256_add_epi64(_mm256_loadu_si256(s + 1), _mm256_slli_epi64(hi, shift)));
 }
 
 static inline vi vi_dot16(vi acc, vi a, vi b) { return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b)); }

@@ -44,6 +44,13 @@ static inline vi vi_round(vf v) { return _mm512_cvtps_epi32(v); } /* nearest eve
 /* Lane i becomes lane index[i]. */
 static inline vi vi_pick(vi v, vi index) { return _mm512_permutexvar_epi32(index, v); }
 static inline vf vf_pick(vf v, vi index) { return _mm512_permutexvar_ps(index, v); }
+static inline vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
+/* Integers, rounded once. */
+static inline vf vf_from_long(const int64_t *p)
+{
+    __m256 lo = _mm512_cvtepi64_ps(_mm512_loadu_si512(p)), hi = _mm512_cvtepi64_ps(_mm512_loadu_si512(p + 8));
+    return _mm512_insertf32x8(_mm512_castps256_ps512(lo), hi, 1);
+}
 static inline vi vi_set1(int32_t v) { return _mm512_set1_epi32(v); }
 static inline vi vi_zero(void) { return _mm512_setzero_si512(); }
 static inline vi vi_load(const int32_t *p) { return _mm512_loadu_si512(p); }
@@ -69,10 +76,23 @@ static inline vi vi_requant(vi acc, vf m, vf lo, vf hi, vi offset)
 
 static inline void vi_store_n(void *p, vi v, uint32_t n, uint32_t bytes)
 {
-    if (bytes == 1)
-        _mm512_mask_cvtepi32_storeu_epi8(p, vec_mask(n), v);
+    /* Masks are slow where they are not needed, converting while storing even more so. */
+    if (n >= VEC_LANES && bytes == 1)
+        _mm_storeu_si128(p, _mm512_cvtepi32_epi8(v));
+    else if (n >= VEC_LANES)
+        _mm256_storeu_si256(p, _mm512_cvtepi32_epi16(v));
+    else if (bytes == 1)
+        _mm_mask_storeu_epi8(p, vec_mask(n), _mm512_cvtepi32_epi8(v));
     else
-        _mm512_mask_cvtepi32_storeu_epi16(p, vec_mask(n), v);
+        _mm256_mask_storeu_epi16(p, vec_mask(n), _mm512_cvtepi32_epi16(v));
+}
+
+/* 64-bit sums += v << shift. */
+static inline void vi_widen(int64_t *sum, vi v, int shift)
+{
+    __m512i lo = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(v)), hi = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(v, 1));
+    _mm512_storeu_si512(sum, _mm512_add_epi64(_mm512_loadu_si512(sum), _mm512_slli_epi64(lo, (unsigned)shift)));
+    _mm512_storeu_si512(sum + 8, _mm512_add_epi64(_mm512_loadu_si512(sum + 8), _mm512_slli_epi64(hi, (unsigned)shift)));
 }
 
 /* Pairs of 16-bit products added to 32-bit sums. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From our graph to the calls of the public interface. */
-#include "compose.h"
+#include "model_compose.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -218,5 +218,5 @@ bool compose_run(struct compose *c, void *const *data)
         *to = c->tensors[i];
         to->v1.clientBuf = (Qnn_ClientBuffer_t){data[i], (uint32_t)desc_bytes(&t->desc)};
     }
-    return done(c, c->q.graphExecute(c->graph, in, n_in, out, n_out, NULL, NULL), "graphExecute");
+    return done(c, c->q.graphExecute(c->graph, n_in ? in : NULL, n_in, n_out ? out : NULL, n_out, NULL, NULL), "graphExecute");
 }

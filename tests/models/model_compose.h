@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A graph of ours, given to a backend library as any client would: dlopen, tensors, nodes, finalize, execute. */
-#ifndef TESTS_MODELS_COMPOSE_H
-#define TESTS_MODELS_COMPOSE_H
+#ifndef TESTS_MODELS_MODEL_COMPOSE_H
+#define TESTS_MODELS_MODEL_COMPOSE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Networks that others trained, converted and run on a backend library, against outputs that others computed.
  *
- *     tflite_conformance [--tsv] [--verbose] LIBRARY MODELS [BOUNDS]
+ *     model_conformance [--tsv] [--verbose] LIBRARY MODELS [BOUNDS]
  *
- * MODELS has refs/index.tsv (model, step, in|expected, index, type, shape, tensor, engine; the data in files beside it) and tflm-seanet-int16/
+ * TFLite and ONNX networks. MODELS has refs/index.tsv (model, step, in|expected, index, type, shape, tensor, engine; the data in files beside it) and tflm-seanet-int16/
  * (single operators with CSV files). Integer outputs are compared in quanta, float ones relative to the largest expected value. BOUNDS is a table
  * of what each model may differ by; exit 1 when one differs by more, 77 when MODELS is not there. */
 #include <dirent.h>
@@ -14,11 +14,11 @@
 
 #include "model_run.h"
 
-enum { NAME_MAX_ = 160, MAX_ROWS = 256, MAX_BOUNDS = 256, MAX_LINE = 1 << 10 };
+enum { MAX_NAME = 160, MAX_ROWS = 256, MAX_BOUNDS = 256, MAX_LINE = 1 << 10 };
 
 /* What one model gave. */
 struct row {
-    char name[NAME_MAX_], engine[40], type[8];
+    char name[MAX_NAME], engine[40], type[8];
     unsigned cases;
     uint64_t elements, differing;
     double quanta, relative, scale; /* scale: the largest expected magnitude */
@@ -27,7 +27,7 @@ struct row {
 };
 
 struct bound {
-    char name[NAME_MAX_];
+    char name[MAX_NAME];
     double quanta, differing, relative; /* differing: share of the elements */
 };
 
@@ -46,7 +46,7 @@ static struct row *row_for(const char *name)
         fprintf(stderr, "more than %d models; make MAX_ROWS larger\n", MAX_ROWS);
         exit(2);
     }
-    snprintf(rows[n_rows].name, NAME_MAX_, "%s", name);
+    snprintf(rows[n_rows].name, MAX_NAME, "%s", name);
     return &rows[n_rows++];
 }
 
@@ -96,7 +96,7 @@ static void compare(struct row *r, const struct tensor_desc *d, const void *got,
 /* ---- refs/index.tsv ------------------------------------------------------------------------------------------------- */
 
 struct line {
-    char model[NAME_MAX_], kind[16], tensor[MAX_LINE], engine[40];
+    char model[MAX_NAME], kind[16], tensor[MAX_LINE], engine[40];
     unsigned step, index;
 };
 
@@ -106,7 +106,7 @@ static bool parse_line(char *text, struct line *ret)
     unsigned n = 0;
     for (char *p = strtok_r(text, "\t\n", &save); p && n < 8; p = strtok_r(NULL, "\t\n", &save))
         field[n++] = p;
-    if (n < 7 || !strstr(field[0], ".tflite"))
+    if (n < 7 || !strcmp(field[0], "model"))
         return false;
     snprintf(ret->model, sizeof(ret->model), "%s", field[0]);
     snprintf(ret->kind, sizeof(ret->kind), "%s", field[2]);
@@ -120,7 +120,7 @@ static bool parse_line(char *text, struct line *ret)
 static void *vector_file(const char *models, const struct line *l, size_t *size)
 {
     char path[4096];
-    int stem = (int)strlen(l->model) - (int)strlen(".tflite");
+    int stem = (int)(strrchr(l->model, '.') ? strrchr(l->model, '.') - l->model : 0);
     snprintf(path, sizeof(path), "%s/refs/%.*s/%s_s%u_%u.bin", models, stem, l->model, l->kind, l->step, l->index);
     return read_whole_file(path, size);
 }
@@ -144,6 +144,21 @@ static bool use_line(struct model_run *m, struct row *r, const char *models, con
     return ok;
 }
 
+/* A line "input<-output" of kind "state": what the output gave goes into the input. */
+static void carry_states(struct model_run *m, const struct line *l, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        char in[MAX_LINE];
+        const char *arrow = strcmp(l[i].kind, "state") ? NULL : strstr(l[i].tensor, "<-");
+        if (!arrow)
+            continue;
+        snprintf(in, sizeof(in), "%.*s", (int)(arrow - l[i].tensor), l[i].tensor);
+        uint32_t to = model_io(m, in, false), from = model_io(m, arrow + 2, true);
+        if (to != IR_NONE && from != IR_NONE)
+            memcpy(m->data[to], m->data[from], desc_bytes(&m->g->tensors.at[to].desc));
+    }
+}
+
 /* The lines of one model: inputs of a step, then what is expected of it. */
 static void run_model(struct compose *on, const char *models, const struct line *l, unsigned n)
 {
@@ -151,13 +166,16 @@ static void run_model(struct compose *on, const char *models, const struct line 
     struct model_run m;
     char path[4096];
     snprintf(path, sizeof(path), "%s/%s", models, l[0].model);
-    bool ok = model_open(&m, on, path), ran = false;
+    bool ok = model_open(&m, on, path, NULL), ran = false;
     if (!ok)
         snprintf(r->error, sizeof(r->error), "%s", m.error);
     for (unsigned i = 0; ok && i < n; i++) {
         bool expected = !strcmp(l[i].kind, "expected");
+        if (!strcmp(l[i].kind, "state"))
+            continue;
         if (expected && !ran) {
             ok = model_step(&m);
+            carry_states(&m, l, ok ? n : 0);
             r->cases++;
             if (!ok)
                 snprintf(r->error, sizeof(r->error), "%s", m.error);
@@ -198,7 +216,7 @@ static bool read_csv(const char *folder, const char *stem, const char *what, con
     size_t size;
     uint64_t n = 0, count = desc_count(d);
     unsigned bytes = dtype_bits(d->type) / 8;
-    snprintf(path, sizeof(path), "%s/%s_%s_int%u.csv", folder, stem, what, dtype_bits(d->type));
+    snprintf(path, sizeof(path), "%.3000s/%.200s_%s_int%u.csv", folder, stem, what, dtype_bits(d->type));
     char *text = read_whole_file(path, &size);
     if (!text)
         return false;
@@ -217,14 +235,14 @@ static bool read_csv(const char *folder, const char *stem, const char *what, con
 /* Row "tflm-seanet-int16/add": all cases of one kind. */
 static void run_csv_case(struct compose *on, const char *folder, const char *stem)
 {
-    char path[4096], kind[NAME_MAX_], what[32];
+    char path[4096], kind[MAX_NAME], what[32];
     struct model_run m;
     unsigned input = 0;
     snprintf(kind, sizeof(kind), "tflm-seanet-int16/%.*s", (int)strcspn(stem, "0123456789"), stem);
     struct row *r = row_for(kind);
     snprintf(r->engine, sizeof(r->engine), "golden files");
-    snprintf(path, sizeof(path), "%s/%s.tflite", folder, stem);
-    bool ok = model_open(&m, on, path);
+    snprintf(path, sizeof(path), "%.3000s/%.200s.tflite", folder, stem);
+    bool ok = model_open(&m, on, path, NULL);
     for (size_t i = 0; ok && i < m.report.io.n; i++) {
         uint32_t t = ir_find_tensor(m.g, m.report.io.at[i].graph_name);
         snprintf(what, sizeof(what), "input%u", input);
@@ -250,7 +268,7 @@ static void run_csv_case(struct compose *on, const char *folder, const char *ste
     }
     r->cases++;
     if (!ok)
-        snprintf(r->error, sizeof(r->error), "%s: %s", stem, m.error[0] ? m.error : "a CSV file is missing or too short");
+        snprintf(r->error, sizeof(r->error), "%.100s: %.1200s", stem, m.error[0] ? m.error : "a CSV file is missing or too short");
     model_close(&m);
 }
 
@@ -281,7 +299,7 @@ static void run_plain(struct compose *on, const char *models, const char *name)
     struct row *r = row_for(name);
     snprintf(r->engine, sizeof(r->engine), "runs; no reference");
     snprintf(path, sizeof(path), "%s/%s", models, name);
-    if (!model_open(&m, on, path) || !model_step(&m))
+    if (!model_open(&m, on, path, NULL) || !model_step(&m))
         snprintf(r->error, sizeof(r->error), "%s", m.error);
     r->cases++;
     model_close(&m);
@@ -289,7 +307,7 @@ static void run_plain(struct compose *on, const char *models, const char *name)
 
 static void run_rest(struct compose *on, const char *models, const char *folder)
 {
-    char path[4096], name[NAME_MAX_];
+    char path[4096], name[MAX_NAME];
     struct dirent **names;
     snprintf(path, sizeof(path), "%s/%s", models, folder);
     int n = scandir(path, &names, NULL, alphasort);
@@ -368,7 +386,7 @@ int main(int argc, char **argv)
             args[n++] = argv[i];
     }
     if (n < 2 || (args[2] && !read_bounds(args[2]))) {
-        fprintf(stderr, "usage: tflite_conformance [--tsv] [--verbose] LIBRARY MODELS [BOUNDS]\n");
+        fprintf(stderr, "usage: model_conformance [--tsv] [--verbose] LIBRARY MODELS [BOUNDS]\n");
         return 2;
     }
     struct compose on;

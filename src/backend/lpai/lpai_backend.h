@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to backend/lpai.
+ *
+ * The life of a graph here:
+ *
+ *   compiled (QnnGraph_finalize) or loaded (createFromBinary)   sizes are known, nothing is bound
+ *     QnnGraph_setConfig SCRATCH_MEM, PERSISTENT_MEM            checked and remembered (lpai_pools.c)
+ *     QnnGraph_finalize                                         attach: kernels are bound to the client's memory
+ *     QnnGraph_execute …                                        computes in scratch, persistent and the I/O buffers, nowhere else
+ *     QnnGraph_setConfig SCRATCH_MEM                            another scratch, between executions */
+#ifndef BACKEND_LPAI_LPAI_BACKEND_H
+#define BACKEND_LPAI_LPAI_BACKEND_H
+
+#include <pthread.h>
+
+#include "backend/backend.h"
+#include "exec/exec.h"
+
+enum {
+    LPAI_ALIGN = 64,      /* of addresses and sizes of all buffers: a cache line and the widest vector of the host */
+    LPAI_CORES = 1,       /* simulated eNPU cores */
+    LPAI_HW_DEFAULT = 6,
+};
+#define LPAI_NO_HOME UINT64_MAX
+
+/* Where a graph is to run; the numbers of the API. */
+enum lpai_target { LPAI_X86, LPAI_ARM, LPAI_ADSP, LPAI_TARGET_COUNT };
+
+enum lpai_pool { POOL_SCRATCH, POOL_PERSISTENT, POOL_COUNT };
+
+struct lpai_mem {
+    uint8_t *addr;
+    uint64_t size;
+    bool given;
+};
+
+/* Everything a client can say about one graph. */
+struct lpai_settings {
+    struct lpai_mem pool[POOL_COUNT];
+    uint32_t fps, ftrt_ratio, client_type;
+    uint32_t affinity, core_selection;
+    bool per_layer, exclude_io, batch_multiple;
+    char core_names[64];
+};
+
+/* The pools of an attached graph, known to all others of the process (lpai_pools.c). */
+struct lpai_claim {
+    struct lpai_claim *next;
+    const char *graph;
+    struct lpai_mem pool[POOL_COUNT];
+    bool listed, running;
+};
+
+struct backend_context {
+    struct backend_cfg cfg;
+};
+
+struct backend_graph {
+    const struct binary *binary;
+    const struct binary_graph *g;
+    pthread_mutex_t lock;          /* one run or one change of scratch at a time */
+    struct exec_program *program;  /* NULL until attached */
+    struct exec_binding *io;       /* one per I/O table entry, advanced from slice to slice of a batch */
+    uint64_t *home;                /* per I/O table entry: its room in scratch, LPAI_NO_HOME: none */
+    uint64_t *node_ns;             /* for profiles */
+    bool batch_multiple;
+    struct lpai_claim claim;
+};
+
+/* lpai_config.c: what the client's LPAI structures mean; the only file of this folder that sees them. */
+enum status lpai_backend_config(const void *custom, struct backend_cfg *cfg);
+enum status lpai_backend_property(const struct backend_cfg *cfg, void *custom);
+enum status lpai_context_config(const void *custom, struct backend_context_cfg *cfg);
+enum status lpai_graph_config(const void *custom, struct backend_graph_cfg *cfg);
+void lpai_graph_config_free(struct backend_graph_cfg *cfg);
+enum status lpai_loaded_config(struct backend_graph *g, struct backend_graph_cfg *cfg, const void *const *customs, size_t n);
+enum status lpai_graph_property(struct backend_graph *g, void *custom);
+struct binary_target lpai_binary_target(uint32_t hw_version);
+const char *lpai_hw_name(uint32_t hw_version); /* "v5.1", NULL: no such version */
+struct lpai_settings lpai_settings_of(const struct backend_graph_cfg *cfg);
+
+/* lpai_ops.c */
+bool lpai_has_op(enum op_id op);
+enum status lpai_supports(const struct op_call *c);
+
+/* lpai_pools.c */
+uint64_t lpai_pool_bytes(const struct backend_graph *g, enum lpai_pool k);
+enum status lpai_pools_check(const struct backend_graph *g, const struct lpai_settings *s);    /* those that are given */
+enum status lpai_pools_complete(const struct backend_graph *g, const struct lpai_settings *s); /* none is missing */
+enum status lpai_claim_pools(struct backend_graph *g, const struct lpai_settings *s);
+void lpai_claim_drop(struct backend_graph *g);
+enum status lpai_run_enter(struct backend_graph *g); /* refuses when a running graph has the same scratch, or memory is gone */
+void lpai_run_leave(struct backend_graph *g);
+bool lpai_overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes);
+
+/* lpai_probe.c: questions to the kernel about the client's memory, so that a bad pointer is an error and not a signal. */
+bool lpai_mapped(const void *p, uint64_t bytes);   /* cheap, for every execution */
+bool lpai_writable(const void *p, uint64_t bytes); /* thorough, for configuration */
+
+/* lpai_run.c */
+enum status lpai_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t);
+enum status lpai_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
+void lpai_close(struct backend_context *c);
+enum status lpai_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
+                         struct binary_image *ret);
+enum status lpai_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
+enum status lpai_attach(struct backend_graph *g, const struct backend_graph_cfg *cfg);
+enum status lpai_change(struct backend_graph *g, const struct lpai_settings *s); /* new settings for a loaded graph: all or nothing */
+bool lpai_has_room(const struct backend_graph *g, uint32_t io);
+enum status lpai_run(struct backend_graph *g, const struct backend_run *r);
+void lpai_unload(struct backend_graph *g);
+
+#endif

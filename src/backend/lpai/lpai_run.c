@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts and graphs of the LPAI backend: the shared compiler with one tile per node, then exec in this process, on the calling thread, in the
+ * client's memory. */
+#include <assert.h>
+#include <stdio.h>
+
+#include "backend/lpai/lpai_backend.h"
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "prepare/prepare.h"
+
+enum { PLAN_NODES = 2000000 }; /* a few seconds at the very most; graphs of this size are solved long before */
+
+/* A signal of the client is looked at by exec itself, so both must see the same words. */
+static_assert(sizeof(struct exec_cancel) == sizeof(struct backend_cancel), "one signal, two names");
+static_assert(offsetof(struct exec_cancel, abort) == offsetof(struct backend_cancel, abort), "one signal, two names");
+static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct backend_cancel, deadline_ns), "one signal, two names");
+
+/* ---- contexts ----------------------------------------------------------------------------------------------------------- */
+
+enum status lpai_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t)
+{
+    const char *made_for = lpai_hw_name(t->arch);
+    RETURN_IF(!made_for, ST_BINARY_CONFIG, "the context binary was made for LPAI hardware version 0x%x, which is not known here", t->arch);
+    RETURN_IF(cfg->backend.given && cfg->backend.arch != t->arch, ST_BINARY_CONFIG,
+              "the context binary was made for LPAI hardware %s; this backend is configured for %s: prepare the model for %s, or create the backend with "
+              "HW_INFO for %s",
+              made_for, lpai_hw_name(cfg->backend.arch), lpai_hw_name(cfg->backend.arch), made_for);
+    RETURN_IF(cfg->backend.given && cfg->backend.target == LPAI_ADSP && !cfg->persistent_binary, ST_INVALID_CONFIG,
+              "this backend is configured for the ADSP, which uses the binary in place; give the context option PERSISTENT_BINARY and keep the buffer");
+    return ST_OK;
+}
+
+enum status lpai_open(const struct backend_context_cfg *cfg, struct backend_context **ret)
+{
+    struct backend_context *c = mem_new(struct backend_context);
+    RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
+    c->cfg = cfg->backend;
+    *ret = c;
+    return ST_OK;
+}
+
+void lpai_close(struct backend_context *c)
+{
+    mem_free(c);
+}
+
+static enum status check_tensors(const struct ir_graph *g)
+{
+    for (uint32_t i = 0; i < g->tensors.n; i++)
+        RETURN_IF(g->tensors.at[i].optional, ST_UNSUPPORTED_TENSOR, "tensor \"%s\" is optional; LPAI graphs have a fixed set of inputs and outputs",
+                  g->tensors.at[i].name);
+    return ST_OK;
+}
+
+enum status lpai_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
+                         struct binary_image *ret)
+{
+    struct lpai_settings s = lpai_settings_of(cfg);
+    struct prepare_target t = {
+        .passes = prepare_default_passes,
+        .tensor_align = LPAI_ALIGN,
+        .scratch_limit = UINT32_MAX / LPAI_ALIGN * LPAI_ALIGN, /* the client is told the size in 32 bits */
+        .io_in_scratch = !s.exclude_io,
+        .max_tiles = 1, /* each tile would want a workspace of its own */
+        .plan_nodes = PLAN_NODES,
+    };
+    struct prepare_opts o = {
+        .binary = lpai_binary_target(c->cfg.given ? c->cfg.arch : LPAI_HW_DEFAULT),
+        .priority = cfg ? cfg->priority : 0,
+        .opt_level = cfg && cfg->opt_level ? cfg->opt_level : 2,
+        .abort = cancel ? &cancel->abort : NULL,
+        .deadline_ns = cancel ? cancel->deadline_ns : 0,
+    };
+    TRY(check_tensors(g));
+    return prepare(&t, &o, g, ret);
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------------------------ */
+
+/* Rooms of I/O tensors are tensors in scratch that carry the client's id and that no node names. */
+static enum status find_homes(struct backend_graph *g)
+{
+    const struct binary_graph *b = g->g;
+    for (uint32_t k = 0; k < b->n_io; k++)
+        g->home[k] = LPAI_NO_HOME;
+    for (uint32_t i = 0; i < b->n_tensors; i++) {
+        const struct binary_tensor *t = &b->tensors[i];
+        if (t->io || !t->client_id || t->place != PLACE_SCRATCH)
+            continue;
+        for (uint32_t k = 0; k < b->n_io; k++) {
+            const struct binary_tensor *io = &b->tensors[b->io[k]];
+            if (io->client_id != t->client_id)
+                continue;
+            RETURN_IF(t->bytes < desc_bytes(&io->desc) || t->offset % LPAI_ALIGN, ST_BAD_BINARY,
+                      "graph \"%s\": the room of tensor \"%s\" has %llu bytes at %llu; %llu at a multiple of %d are needed", b->info.name, io->name,
+                      (unsigned long long)t->bytes, (unsigned long long)t->offset, (unsigned long long)desc_bytes(&io->desc), LPAI_ALIGN);
+            g->home[k] = t->offset;
+        }
+    }
+    return ST_OK;
+}
+
+/* Where an operand lies in scratch when I/O tensors are in their rooms. */
+static bool scratch_span(const struct backend_graph *g, uint32_t tensor, uint64_t *begin, uint64_t *end)
+{
+    const struct binary_tensor *t = tensor == BINARY_NONE ? NULL : &g->g->tensors[tensor];
+    if (!t || (t->place != PLACE_SCRATCH && (t->place != PLACE_IO || g->home[t->offset] == LPAI_NO_HOME)))
+        return false;
+    *begin = t->place == PLACE_IO ? g->home[t->offset] : t->offset;
+    *end = *begin + desc_bytes(&t->desc);
+    return true;
+}
+
+/* The reader of binaries has checked the plan as if I/O tensors were elsewhere. A room must not lie over what a node that uses it needs besides:
+ * kernels keep positions in workspaces and trust them. */
+static enum status check_homes(const struct backend_graph *g)
+{
+    for (uint32_t i = 0; i < g->g->n_nodes; i++) {
+        const struct binary_node *n = &g->g->nodes[i];
+        uint32_t ports = n->n_in + n->n_out;
+        for (uint32_t a = 0; a < ports; a++) {
+            uint32_t ta = a < n->n_in ? n->in[a] : n->out[a - n->n_in];
+            uint64_t from, to, x, y;
+            if (ta == BINARY_NONE || g->g->tensors[ta].place != PLACE_IO || !scratch_span(g, ta, &from, &to))
+                continue;
+            bool bad = n->work_bytes && from < n->work_offset + n->work_bytes && n->work_offset < to;
+            for (uint32_t b = 0; b < ports; b++) {
+                uint32_t tb = b < n->n_in ? n->in[b] : n->out[b - n->n_in];
+                bool same = tb != BINARY_NONE && g->g->tensors[tb].place == PLACE_IO && g->g->tensors[tb].offset == g->g->tensors[ta].offset;
+                bad |= !same && (a >= n->n_in || b >= n->n_in) && scratch_span(g, tb, &x, &y) && from < y && x < to;
+            }
+            RETURN_IF(bad, ST_BAD_BINARY, "graph \"%s\", node \"%s\": the room of tensor \"%s\" lies over other memory of the node", g->g->info.name,
+                      n->name, g->g->tensors[ta].name);
+        }
+    }
+    return ST_OK;
+}
+
+static enum status load(struct backend_graph *g)
+{
+    const struct binary_graph_info *i = &g->g->info;
+    RETURN_IF(i->scratch_bytes > UINT32_MAX - LPAI_ALIGN || i->persistent_bytes > UINT32_MAX - LPAI_ALIGN, ST_BAD_BINARY,
+              "graph \"%s\" needs %llu bytes of scratch and %llu of persistent memory; LPAI counts both in 32 bits", i->name,
+              (unsigned long long)i->scratch_bytes, (unsigned long long)i->persistent_bytes);
+    g->io = mem_array(struct exec_binding, g->g->n_io);
+    g->home = mem_array(uint64_t, g->g->n_io);
+    g->node_ns = mem_array(uint64_t, g->g->n_nodes);
+    RETURN_IF(!g->io || !g->home || !g->node_ns, ST_NO_MEMORY, "graph \"%s\": no memory to load it", i->name);
+    TRY(find_homes(g));
+    return check_homes(g);
+}
+
+enum status lpai_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret)
+{
+    (void)c;
+    struct backend_graph *g = mem_new(struct backend_graph);
+    RETURN_IF(!g, ST_NO_MEMORY, "no memory to load a graph");
+    pthread_mutex_init(&g->lock, NULL);
+    g->binary = b;
+    g->g = &b->graphs[graph];
+    enum status st = load(g);
+    if (st != ST_OK) {
+        lpai_unload(g);
+        return st;
+    }
+    *ret = g;
+    return ST_OK;
+}
+
+void lpai_unload(struct backend_graph *g)
+{
+    if (!g)
+        return;
+    lpai_claim_drop(g);
+    exec_unload(g->program);
+    pthread_mutex_destroy(&g->lock);
+    mem_free(g->io);
+    mem_free(g->home);
+    mem_free(g->node_ns);
+    mem_free(g);
+}
+
+/* ---- the client's memory -------------------------------------------------------------------------------------------------- */
+
+enum status lpai_attach(struct backend_graph *g, const struct backend_graph_cfg *cfg)
+{
+    struct lpai_settings s = lpai_settings_of(cfg);
+    TRY(lpai_pools_complete(g, &s));
+    TRY(lpai_pools_check(g, &s));
+    TRY(lpai_claim_pools(g, &s));
+    struct exec_opts o = { .isa = cpu_isa(), .scratch = s.pool[POOL_SCRATCH].addr, .persistent = s.pool[POOL_PERSISTENT].addr };
+    enum status st = exec_load(g->g, &o, &g->program);
+    if (st != ST_OK) {
+        lpai_claim_drop(g);
+        return st;
+    }
+    g->batch_multiple = s.batch_multiple;
+    exec_reset_state(g->program);
+    return ST_OK;
+}
+
+static bool same_mem(const struct lpai_mem *a, const struct lpai_mem *b)
+{
+    return a->given == b->given && a->addr == b->addr && a->size == b->size;
+}
+
+static enum status change_attached(struct backend_graph *g, const struct lpai_settings *s)
+{
+    RETURN_IF(!same_mem(&s->pool[POOL_PERSISTENT], &g->claim.pool[POOL_PERSISTENT]), ST_FINALIZED,
+              "graph \"%s\" is finalized; its persistent memory keeps state and cannot be replaced. Scratch memory can", g->g->info.name);
+    TRY(lpai_claim_pools(g, s));
+    exec_set_scratch(g->program, s->pool[POOL_SCRATCH].addr);
+    g->batch_multiple = s->batch_multiple;
+    return ST_OK;
+}
+
+enum status lpai_change(struct backend_graph *g, const struct lpai_settings *s)
+{
+    TRY(lpai_pools_check(g, s));
+    if (!g->program)
+        return ST_OK;
+    pthread_mutex_lock(&g->lock);
+    enum status st = change_attached(g, s);
+    pthread_mutex_unlock(&g->lock);
+    return st;
+}
+
+bool lpai_has_room(const struct backend_graph *g, uint32_t io)
+{
+    return g->home[io] != LPAI_NO_HOME;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------------ */
+
+static enum status check_buffer(const struct backend_graph *g, const struct binary_tensor *t, const void *data, uint64_t bytes)
+{
+    RETURN_IF((uintptr_t)data % LPAI_ALIGN, ST_INVALID_TENSOR,
+              "tensor \"%s\": its buffer starts at %p; the address must be a multiple of %d (backend property ALIGNMENT_REQ)", t->name, data, LPAI_ALIGN);
+    RETURN_IF(!lpai_mapped(data, bytes), ST_INVALID_TENSOR, "tensor \"%s\": there is no memory for %llu bytes at %p", t->name,
+              (unsigned long long)bytes, data);
+    for (int k = 0; k < POOL_COUNT; k++)
+        RETURN_IF(lpai_overlap(data, bytes, g->claim.pool[k].addr, lpai_pool_bytes(g, (enum lpai_pool)k)), ST_INVALID_TENSOR,
+                  "tensor \"%s\": its buffer at %p lies in the graph's own %s memory; leave the buffer out to have the tensor there", t->name, data,
+                  k == POOL_SCRATCH ? "scratch" : "persistent");
+    return ST_OK;
+}
+
+/* A tensor is in the client's buffer, or in its room in scratch when there is none. */
+static enum status bind_tensors(struct backend_graph *g, const struct backend_run *r)
+{
+    RETURN_IF(r->batch > 1 && !g->batch_multiple, ST_INVALID_TENSOR,
+              "graph \"%s\" is given %u times its batch; set the graph option BATCH_MULTIPLE_SUPPORT to allow that", g->g->info.name, r->batch);
+    for (uint32_t i = 0; i < g->g->n_io; i++) {
+        const struct binary_tensor *t = &g->g->tensors[g->g->io[i]];
+        uint8_t *room = g->home[i] == LPAI_NO_HOME ? NULL : g->claim.pool[POOL_SCRATCH].addr + g->home[i], *data = r->io[i].data;
+        if (data && data != room)
+            TRY(check_buffer(g, t, data, desc_bytes(&t->desc) * (r->batch ? r->batch : 1)));
+        RETURN_IF((!data || data == room) && r->batch > 1, ST_INVALID_TENSOR, "tensor \"%s\" has room for one batch in scratch; give a buffer for %u",
+                  t->name, r->batch);
+        g->io[i] = (struct exec_binding){ .data = data ? data : room };
+    }
+    return ST_OK;
+}
+
+static void next_slice(struct backend_graph *g)
+{
+    for (uint32_t i = 0; i < g->g->n_io; i++)
+        g->io[i].data = (uint8_t *)g->io[i].data + desc_bytes(&g->g->tensors[g->g->io[i]].desc);
+}
+
+static enum status run_slices(struct backend_graph *g, const struct backend_run *r, bool detailed)
+{
+    struct exec_run e = { .io = g->io, .cancel = (struct exec_cancel *)r->cancel, .profile_nodes = detailed };
+    for (uint32_t i = 0; detailed && i < g->g->n_nodes; i++)
+        g->node_ns[i] = 0;
+    for (uint32_t k = 0; k < (r->batch ? r->batch : 1); k++) {
+        if (k)
+            next_slice(g);
+        TRY(exec_run(g->program, &e));
+        for (uint32_t i = 0; detailed && i < e.marks->n; i++)
+            g->node_ns[e.marks->marks[i].node] += e.marks->marks[i].end_ns - e.marks->marks[i].begin_ns;
+    }
+    return ST_OK;
+}
+
+static void add_events(const struct backend_graph *g, const struct backend_run *r, uint64_t ns, bool detailed)
+{
+    char name[512];
+    prof_add(r->prof, r->prof_parent, PROF_DEVICE, PROF_UNIT_US, (ns + 500) / 1000, "Accelerator (execute) time");
+    for (uint32_t i = 0; detailed && i < g->g->n_nodes; i++) {
+        snprintf(name, sizeof name, "%s:OpId_%u (us)", g->g->nodes[i].name, i);
+        prof_add(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_US, (g->node_ns[i] + 500) / 1000, name);
+    }
+}
+
+static enum status run_locked(struct backend_graph *g, const struct backend_run *r)
+{
+    bool detailed = r->prof && prof_level(r->prof) >= PROF_DETAILED;
+    TRY(bind_tensors(g, r));
+    TRY(lpai_run_enter(g));
+    uint64_t start = r->prof ? clock_ns() : 0;
+    enum status st = run_slices(g, r, detailed);
+    if (r->prof)
+        add_events(g, r, clock_ns() - start, detailed);
+    lpai_run_leave(g);
+    return st;
+}
+
+enum status lpai_run(struct backend_graph *g, const struct backend_run *r)
+{
+    pthread_mutex_lock(&g->lock);
+    enum status st = run_locked(g, r);
+    pthread_mutex_unlock(&g->lock);
+    return st;
+}

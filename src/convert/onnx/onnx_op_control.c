@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Control flow: a graph has none. A branch whose condition is known while converting takes the place of its If; everything else is refused by name.
+ * Operators that only make sense on constants are here, too: they get this far when an input is not one. */
+#include <string.h>
+
+#include "convert/onnx/onnx.h"
+
+static enum status convert_if(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v;
+    struct onnx_graph g;
+    int64_t *truth;
+    uint32_t k;
+    TRY(onnx_in(cx, n, 0, &v));
+    REFUSE_WHEN(!onnx_is_const(v), "the condition is computed at run time; a graph has no control flow. Use Where on the results of both branches");
+    TRY(onnx_ints(cx, v, "cond", &truth, &k));
+    const struct onnx_attr *a = onnx_attr(cx, n, k && truth[0] ? "then_branch" : "else_branch");
+    RETURN_IF(!a || !a->graph.p, ST_BAD_TEXT, "the branch is missing");
+    REFUSE_WHEN(cx->depth > 16, "branches are nested more than 16 deep");
+    TRY(onnx_parse_graph(&cx->arena, a->graph, &g));
+    struct onnx_scope inner = {.prefix = arena_printf(&cx->arena, "%s/", cx->label), .parent = cx->scope, .call = cx->scope->call};
+    const struct onnx_scope *outer = cx->scope;
+    RETURN_IF(!inner.prefix, ST_NO_MEMORY, "no memory for a branch");
+    cx->scope = &inner;
+    enum status st = onnx_initializers(cx, &g);
+    if (st == ST_OK)
+        st = onnx_nodes(cx, g.nodes, g.n_nodes);
+    struct onnx_value *out[MAX_PORTS] = {0};
+    for (size_t i = 0; i < g.n_outputs && i < MAX_PORTS; i++)
+        out[i] = onnx_find(cx, g.outputs[i].name);
+    cx->scope = outer;
+    TRY(st);
+    for (uint32_t i = 0; i < n->n_out && i < MAX_PORTS; i++) {
+        if (!onnx_wants(n, i))
+            continue;
+        if (!out[i] || out[i]->type == DT_NONE) {
+            cx->poisoned = true;
+            REFUSE("a node of the branch is not supported");
+        }
+        TRY(onnx_out_view(cx, n, i, out[i], NULL));
+    }
+    return ST_OK;
+}
+
+static enum status convert_refused(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    (void)cx;
+    REFUSE("%s", onnx_row_arg(n));
+}
+
+static const char control[] = "control flow; a graph runs every node once. Unroll it when the model is exported";
+static const char sized[] = "its inputs are computed at run time and decide the size of the output; they must be constants of the model";
+static const char listed[] = "sequences, optionals and strings have no counterpart in a graph";
+static const char drawn[] = "random numbers differ from run to run; give them as an input";
+
+const struct onnx_row onnx_rows_control[] = {
+    {"If", 0, convert_if, NULL, 0},
+    {"Loop", 0, convert_refused, control, 0},
+    {"Scan", 0, convert_refused, control, 0},
+    {"Range", 0, convert_refused, sized, 0},
+    {"ConstantOfShape", 0, convert_refused, sized, 0},
+    {"Unique", 0, convert_refused, sized, 0},
+    {"SequenceConstruct", 0, convert_refused, listed, 0},
+    {"SequenceAt", 0, convert_refused, listed, 0},
+    {"SplitToSequence", 0, convert_refused, listed, 0},
+    {"ConcatFromSequence", 0, convert_refused, listed, 0},
+    {"Optional", 0, convert_refused, listed, 0},
+    {"RandomNormal", 0, convert_refused, drawn, 0},
+    {"RandomUniform", 0, convert_refused, drawn, 0},
+    {"Multinomial", 0, convert_refused, drawn, 0},
+    {"Bernoulli", 0, convert_refused, drawn, 0},
+    {0},
+};

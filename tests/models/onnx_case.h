@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One operator case of the ONNX project: a model, inputs, and the outputs that are expected. */
+#ifndef TESTS_MODELS_ONNX_CASE_H
+#define TESTS_MODELS_ONNX_CASE_H
+
+#include "model_compose.h"
+#include "convert/onnx/onnx_model.h"
+
+enum verdict { CASE_PASSED, CASE_FAILED, CASE_REFUSED, CASE_BROKEN /* converted, but did not run */ };
+
+struct onnx_case {
+    char name[128];
+    char ops[256];     /* "Add+Mul" */
+    enum verdict verdict;
+    unsigned fixed;    /* inputs whose contents had to be known when converting */
+    unsigned inputs;   /* of the graph that ran */
+    unsigned nodes;    /* of the graph that ran */
+    uint64_t compared; /* elements */
+    char reason[600];  /* why not passed */
+};
+
+/* folder has model.onnx and test_data_set_0. With `spoil` one element of every result is changed before it is compared: nothing may pass then. */
+void onnx_case_run(struct onnx_case *c, struct compose *on, const char *folder, bool spoil);
+
+#endif

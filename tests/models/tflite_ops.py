@@ -1,0 +1,603 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every built-in operator that converts, one small model each, against numpy.
+
+    tflite_ops.py MODEL_EXEC LIBRARY [--verbose]
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import tflite_file
+
+rng = np.random.default_rng(7)
+CASES = []
+SAME, VALID = 0, 1
+RELU, RELU6, TANH = 1, 3, 4
+
+
+class Quant:
+    """real = scale * (q - zero); stored as dtype."""
+
+    def __init__(self, dtype, scale, zero=0):
+        self.dtype, self.scale, self.zero = dtype, np.float32(scale), zero
+
+    def store(self, real):
+        info = np.iinfo(self.dtype)
+        return np.clip(np.rint(np.asarray(real, np.float64) / np.float64(self.scale)) + self.zero, info.min, info.max).astype(self.dtype)
+
+    def real(self, q):
+        return (q.astype(np.float64) - self.zero) * np.float64(self.scale)
+
+
+def describe(array, quant=None):
+    how = {"shape": array.shape, "dtype": str(array.dtype)}
+    if quant:
+        how.update(scale=float(quant.scale), zero=int(quant.zero))
+    return how
+
+
+def case(name, code, inputs, expected, options=None, tol=1e-5, consts=(), quants=None, order=None, states=None, steps=1, refused=None):
+    """inputs: arrays given at run time; consts: arrays in the file. order: positions of the operator's inputs, numbers count inputs, then
+    consts; None in it is an absent input. quants: encodings of inputs, consts and outputs in that order."""
+    expected = expected if isinstance(expected, (list, tuple)) else [expected]
+    CASES.append(dict(name=name, code=code, inputs=[np.asarray(a) for a in inputs], consts=[np.asarray(c) for c in consts],
+                      expected=[np.asarray(e) for e in expected], options=options, tol=tol, quants=quants or {}, order=order, steps=steps,
+                      refused=refused))
+
+
+def build(c):
+    m = tflite_file.Model()
+    quants = c["quants"]
+    ids, n = [], 0
+    per_step = [a[0] if c["steps"] > 1 else a for a in c["inputs"]]
+    for i, a in enumerate(per_step):
+        ids.append(m.tensor(name="in%d" % i, **describe(a, quants.get(n))))
+        n += 1
+    run_time = list(ids)
+    for i, a in enumerate(c["consts"]):
+        ids.append(m.tensor(name="const%d" % i, data=a.tobytes(), **describe(a, quants.get(n))))
+        n += 1
+    outs = []
+    for i, a in enumerate(c["expected"]):
+        a = a[0] if c["steps"] > 1 else a
+        outs.append(m.tensor(name="out%d" % i, **describe(a, quants.get(n))))
+        n += 1
+    order = c["order"] if c["order"] is not None else list(range(len(ids)))
+    op_in = []
+    for k in order:
+        if k is None:
+            op_in.append(-1)
+        elif isinstance(k, tuple):
+            op_in.append(m.tensor(k[0], k[1], name="state%d" % len(op_in), variable=True, **(k[2] if len(k) > 2 else {})))
+        else:
+            op_in.append(ids[k])
+    m.op(c["code"], op_in, outs, c["options"])
+    return m.file(run_time, outs)
+
+
+def f32(*shape, lo=-2.0, hi=2.0):
+    return rng.uniform(lo, hi, shape).astype(np.float32)
+
+
+def i32(values):
+    return np.asarray(values, np.int32)
+
+
+def relu(x):
+    return np.maximum(x, 0)
+
+
+ACTS = {0: lambda x: x, RELU: relu, RELU6: lambda x: np.clip(x, 0, 6), TANH: np.tanh, 2: lambda x: np.clip(x, -1, 1)}
+
+# ---- convolutions, written as sums over windows -----------------------------------------------------------------------------
+
+
+def same_pad(size, kernel, stride, dilation, padding):
+    if padding == VALID:
+        return 0, 0
+    out = -(-size // stride)
+    total = max((out - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
+    return total // 2, total - total // 2
+
+
+def windows(x, kernel, stride, dilation, padding, fill):
+    pads = [same_pad(x.shape[1 + i], kernel[i], stride[i], dilation[i], padding) for i in range(2)]
+    x = np.pad(x.astype(np.float64), [(0, 0), pads[0], pads[1], (0, 0)], constant_values=fill)
+    out = [(x.shape[1 + i] - (kernel[i] - 1) * dilation[i] - 1) // stride[i] + 1 for i in range(2)]
+    for i in range(out[0]):
+        for j in range(out[1]):
+            yield i, j, out, x[:, i * stride[0]:i * stride[0] + (kernel[0] - 1) * dilation[0] + 1:dilation[0],
+                               j * stride[1]:j * stride[1] + (kernel[1] - 1) * dilation[1] + 1:dilation[1], :]
+
+
+def conv(x, w, b, stride, dilation, padding):
+    y = None
+    groups = x.shape[3] // w.shape[3]
+    per = w.shape[0] // groups
+    for i, j, out, win in windows(x, w.shape[1:3], stride, dilation, padding, 0):
+        if y is None:
+            y = np.zeros((x.shape[0], out[0], out[1], w.shape[0]))
+        for o in range(w.shape[0]):
+            g = o // per
+            y[:, i, j, o] = np.sum(win[..., g * w.shape[3]:(g + 1) * w.shape[3]] * w[o], axis=(1, 2, 3)) + b[o]
+    return y
+
+
+def depthwise(x, w, b, stride, dilation, padding):
+    y = None
+    mult = w.shape[3] // x.shape[3]
+    for i, j, out, win in windows(x, w.shape[1:3], stride, dilation, padding, 0):
+        if y is None:
+            y = np.zeros((x.shape[0], out[0], out[1], w.shape[3]))
+        y[:, i, j, :] = np.sum(np.repeat(win, mult, axis=3) * w[0], axis=(1, 2)) + b
+    return y
+
+
+def conv_options(padding, stride, act=0, dilation=(1, 1)):
+    return {0: ("i8", padding), 1: ("i32", stride[1]), 2: ("i32", stride[0]), 3: ("i8", act), 4: ("i32", dilation[1]), 5: ("i32", dilation[0])}
+
+
+def conv_cases():
+    x = f32(2, 7, 6, 4)
+    for name, w, padding, stride, dilation, act in (
+            ("same", f32(5, 3, 3, 4), SAME, (1, 1), (1, 1), 0), ("strided", f32(5, 3, 2, 4), SAME, (2, 3), (1, 1), RELU),
+            ("valid", f32(3, 2, 3, 4), VALID, (2, 1), (1, 1), RELU6), ("dilated", f32(3, 3, 2, 4), VALID, (1, 1), (2, 3), 2),
+            ("dilated same", f32(3, 3, 3, 4), SAME, (1, 1), (2, 2), TANH), ("groups", f32(6, 3, 3, 2), SAME, (1, 1), (1, 1), 0)):
+        b = f32(w.shape[0])
+        case("conv2d " + name, 3, [x], ACTS[act](conv(x, w, b, stride, dilation, padding)).astype(np.float32),
+             conv_options(padding, stride, act, dilation), consts=[w, b], tol=1e-5)
+    w = f32(1, 3, 3, 8)
+    b = f32(8)
+    case("depthwise", 4, [x], relu(depthwise(x, w, b, (2, 2), (1, 1), SAME)).astype(np.float32),
+         {0: ("i8", SAME), 1: ("i32", 2), 2: ("i32", 2), 3: ("i32", 2), 4: ("i8", RELU)}, consts=[w, b])
+    case("conv2d without bias", 3, [x], conv(x, f := f32(3, 1, 1, 4), np.zeros(3), (1, 1), (1, 1), VALID).astype(np.float32),
+         conv_options(VALID, (1, 1)), consts=[f], order=[0, 1, None])
+    case("conv2d with computed weights", 3, [x, v := f32(3, 2, 2, 4)], conv(x, v, np.zeros(3), (1, 1), (1, 1), VALID).astype(np.float32),
+         conv_options(VALID, (1, 1)), order=[0, 1])
+    hybrid = Quant("int8", 0.02)
+    q = hybrid.store(f32(3, 2, 2, 4))
+    case("conv2d with 8-bit weights", 3, [x], conv(x, hybrid.real(q), np.zeros(3), (1, 1), (1, 1), VALID).astype(np.float32),
+         conv_options(VALID, (1, 1)), consts=[q], quants={1: hybrid})
+    transpose_cases()
+    pool_cases(x)
+    conv_fixed()
+
+
+def transpose_conv(x, w, stride, shape, padding):
+    """w: [out, h, w, in]"""
+    kh, kw = w.shape[1:3]
+    full = np.zeros((x.shape[0], stride[0] * (x.shape[1] - 1) + kh, stride[1] * (x.shape[2] - 1) + kw, w.shape[0]))
+    for i in range(x.shape[1]):
+        for j in range(x.shape[2]):
+            full[:, i * stride[0]:i * stride[0] + kh, j * stride[1]:j * stride[1] + kw, :] += np.einsum("bc,ohwc->bhwo", x[:, i, j, :], w)
+    cut = [max(full.shape[1 + i] - shape[1 + i], 0) // 2 if padding == SAME else 0 for i in range(2)]
+    y = np.zeros(shape)
+    part = full[:, cut[0]:cut[0] + shape[1], cut[1]:cut[1] + shape[2], :]
+    y[:, :part.shape[1], :part.shape[2], :] = part
+    return y
+
+
+def transpose_cases():
+    x, w, b = f32(1, 3, 4, 2), f32(3, 3, 4, 2), f32(3)
+    for padding, shape, stride in ((SAME, (1, 6, 8, 3), (2, 2)), (VALID, (1, 7, 10, 3), (2, 2)), (SAME, (1, 3, 4, 3), (1, 1))):
+        case("transpose_conv %s" % (shape,), 67, [x], (transpose_conv(x, w, stride, shape, padding) + b).astype(np.float32),
+             {0: ("i8", padding), 1: ("i32", stride[1]), 2: ("i32", stride[0])}, consts=[i32(shape), w, b], order=[1, 2, 0, 3])
+
+
+def pool_cases(x):
+    def pool(f, kernel, stride, padding, fill):
+        y = None
+        for i, j, out, win in windows(x, kernel, stride, (1, 1), padding, fill):
+            if y is None:
+                y = np.zeros((x.shape[0], out[0], out[1], x.shape[3]))
+            y[:, i, j, :] = f(win, axis=(1, 2))
+        return y.astype(np.float32)
+    for padding in (SAME, VALID):
+        o = {0: ("i8", padding), 1: ("i32", 2), 2: ("i32", 1), 3: ("i32", 3), 4: ("i32", 2)}
+        case("average_pool %d" % padding, 1, [x], pool(np.nanmean, (2, 3), (1, 2), padding, np.nan), o)
+        case("max_pool %d" % padding, 17, [x], pool(np.max, (2, 3), (1, 2), padding, -np.inf), o)
+        case("l2_pool %d" % padding, 12, [x], pool(lambda w, axis: np.sqrt(np.nanmean(w * w, axis=axis)), (2, 3), (1, 2), padding, np.nan), o)
+
+
+def conv_fixed():
+    qx, qy = Quant("int8", 0.02, 3), Quant("int8", 0.07, -11)
+    x = qx.store(f32(1, 6, 5, 4))
+    w = rng.integers(-127, 128, (5, 3, 3, 4)).astype(np.int8)
+    scales = [0.01, 0.02, 0.005, 0.013, 0.03]
+    b = rng.integers(-3000, 3000, 5).astype(np.int32)
+    real = conv(qx.real(x), w * np.reshape(scales, (5, 1, 1, 1)), b * np.array(scales) * 0.02, (1, 1), (1, 1), SAME)
+    m = tflite_file.Model()
+    t = [m.tensor(x.shape, "int8", "in0", scale=0.02, zero=3), m.tensor(w.shape, "int8", "w", w.tobytes(), scale=scales, axis=0),
+         m.tensor(b.shape, "int32", "b", b.tobytes(), scale=[0.02 * s for s in scales], axis=3), m.tensor(real.shape, "int8", "out0", scale=0.07, zero=-11)]
+    m.op(3, t[:3], [t[3]], conv_options(SAME, (1, 1), RELU))
+    CASES.append(dict(name="conv2d int8 per channel", file=m.file([t[0]], [t[3]]), inputs=[x], expected=[qy.store(relu(real))], tol=1, steps=1, refused=None))
+    u, v = Quant("uint8", 0.02, 120), Quant("uint8", 0.05, 100)
+    xu, wu = u.store(f32(3, 8)), Quant("uint8", 0.01, 130)
+    ws = wu.store(f32(4, 8, lo=-1, hi=1))
+    bu = rng.integers(-500, 500, 4).astype(np.int32)
+    case("fully_connected uint8", 9, [xu], v.store(u.real(xu) @ wu.real(ws).T + bu * 0.0002), {0: ("i8", 0)}, consts=[ws, bu], tol=1,
+         quants={0: u, 1: wu, 2: Quant("int32", 0.0002), 3: v})
+    s = Quant("int16", 0.0005)
+    xs, wi = s.store(f32(2, 16)), Quant("int8", 0.01)
+    w16, b16 = wi.store(f32(6, 16, lo=-1, hi=1)), rng.integers(-10000, 10000, 6).astype(np.int64)
+    o = Quant("int16", 0.001)
+    case("fully_connected int16, 64-bit bias", 9, [xs], o.store(s.real(xs) @ wi.real(w16).T + b16 * 5e-6), {0: ("i8", 0)}, consts=[w16, b16], tol=1,
+         quants={0: s, 1: wi, 2: Quant("int64", 5e-6), 3: o})
+
+
+# ---- products, element-wise ----------------------------------------------------------------------------------------------------
+
+
+def dense_cases():
+    x, w, b = f32(2, 3, 4), f32(5, 4), f32(5)
+    case("fully_connected", 9, [x], relu(x.reshape(6, 4) @ w.T + b).astype(np.float32), {0: ("i8", RELU)}, consts=[w, b])
+    case("fully_connected keeping dims", 9, [x], (x @ w.T).astype(np.float32), {2: ("i8", 1)}, consts=[w], order=[0, 1, None])
+    a, c = f32(2, 1, 3, 4), f32(3, 4, 5)
+    case("batch_matmul", 126, [a, c], (a @ c).astype(np.float32), {})
+    case("batch_matmul adjoint", 126, [np.swapaxes(a, 2, 3).copy(), np.swapaxes(c, 1, 2).copy()], (a @ c).astype(np.float32),
+         {0: ("i8", 1), 1: ("i8", 1)})
+    s, o = Quant("int16", 0.0005), Quant("int16", 0.002)
+    x16, w8, scales = s.store(f32(6, 8)), rng.integers(-127, 128, (8, 3)).astype(np.int8), [0.01, 0.02, 0.005]
+    m = tflite_file.Model()
+    t = [m.tensor(x16.shape, "int16", "x", scale=0.0005), m.tensor(w8.shape, "int8", "w", w8.tobytes(), scale=scales, axis=1),
+         m.tensor((6, 3), "int16", "y", scale=0.002)]
+    m.op(126, t[:2], t[2:], {})
+    CASES.append(dict(name="batch_matmul int16 per channel", file=m.file(t[:1], t[2:]), inputs=[x16], expected=[o.store(s.real(x16) @ (w8 * scales))],
+                      tol=1, steps=1, refused=None))
+    x5, w5 = f32(1, 4, 4, 4, 2), f32(2, 2, 2, 2, 3)
+    y = np.zeros((1, 3, 3, 3, 3))
+    for d in range(3):
+        for h in range(3):
+            for v in range(3):
+                y[:, d, h, v] = np.einsum("bdhwc,dhwco->bo", x5[:, d:d + 2, h:h + 2, v:v + 2], w5)
+    case("conv_3d", 132, [x5], y.astype(np.float32), {0: ("i8", VALID), 1: ("i32", 1), 2: ("i32", 1), 3: ("i32", 1)}, consts=[w5])
+
+
+def erf(x):
+    return np.vectorize(__import__("math").erf)(x)
+
+
+def unary_cases():
+    x = f32(2, 3, 5, lo=-3, hi=3)
+    p = f32(2, 3, 5, lo=0.1, hi=4)
+    d = x.astype(np.float64)
+    for name, code, f in (("floor", 8, np.floor), ("logistic", 14, lambda v: 1 / (1 + np.exp(-v))), ("relu", 19, relu),
+                          ("relu_n1_to_1", 20, ACTS[2]), ("relu6", 21, ACTS[RELU6]), ("tanh", 28, np.tanh), ("exp", 47, np.exp),
+                          ("neg", 59, np.negative), ("sin", 66, np.sin), ("abs", 101, np.abs), ("ceil", 104, np.ceil), ("cos", 108, np.cos),
+                          ("elu", 111, lambda v: np.where(v > 0, v, np.expm1(v))), ("round", 116, np.rint), ("square", 92, np.square),
+                          ("hard_swish", 117, lambda v: v * np.clip(v + 3, 0, 6) / 6), ("relu_0_to_1", 152, lambda v: np.clip(v, 0, 1)),
+                          ("sign", 158, np.sign), ("zeros_like", 93, np.zeros_like)):
+        case(name, code, [x], f(d).astype(np.float32), {})
+    for name, code, f in (("log", 73, np.log), ("sqrt", 75, np.sqrt), ("rsqrt", 76, lambda v: 1 / np.sqrt(v))):
+        case(name, code, [p], f(p.astype(np.float64)).astype(np.float32), {})
+    case("gelu", 150, [x], (0.5 * d * (1 + erf(d / np.sqrt(2)))).astype(np.float32), {})
+    case("gelu by tanh", 150, [x], (0.5 * d * (1 + np.tanh(np.sqrt(2 / np.pi) * (d + 0.044715 * d ** 3)))).astype(np.float32), {0: ("i8", 1)})
+    case("leaky_relu", 98, [x], np.where(x > 0, x, x * np.float32(0.2)), {0: ("f32", 0.2)})
+    e = np.exp(d * 0.7)
+    case("softmax", 25, [x], (e / e.sum(-1, keepdims=True)).astype(np.float32), {0: ("f32", 0.7)})
+    case("log_softmax", 50, [x], (d - np.log(np.exp(d).sum(-1, keepdims=True))).astype(np.float32), {})
+    case("l2_normalization", 11, [x], (d / np.sqrt((d * d).sum(-1, keepdims=True))).astype(np.float32), {})
+    n = f32(1, 2, 2, 7)
+    acc = np.stack([(n[..., max(0, i - 2):i + 3].astype(np.float64) ** 2).sum(-1) for i in range(7)], -1)
+    case("local_response_normalization", 13, [n], (n * (1.5 + 0.3 * acc) ** -0.75).astype(np.float32),
+         {0: ("i32", 2), 1: ("f32", 1.5), 2: ("f32", 0.3), 3: ("f32", 0.75)})
+    case("logical_not", 87, [x > 0], ~(x > 0), {})
+    scale = np.float32(6 / 255)
+    zero = np.rint(2 / scale)
+    case("fake_quant", 80, [x], ((np.clip(np.rint(np.clip(x, -zero * scale, (255 - zero) * scale) / scale) + zero, 0, 255) - zero) * scale).astype(np.float32),
+         {0: ("f32", -2.0), 1: ("f32", 4.0), 2: ("i32", 8)})
+
+
+def binary_cases():
+    x, y = f32(2, 3, 4), f32(3, 1, lo=0.3, hi=2)
+    for name, code, f in (("add", 0, np.add), ("mul", 18, np.multiply), ("sub", 41, np.subtract), ("div", 42, np.divide)):
+        case(name, code, [x, y], relu(f(x, y)), {0: ("i8", RELU)})
+    for name, code, f in (("maximum", 55, np.maximum), ("minimum", 57, np.minimum), ("squared_difference", 99, lambda a, b: (a - b) ** 2),
+                          ("floor_div", 90, np.floor_divide), ("floor_mod", 95, np.mod)):
+        case(name, code, [x, y], f(x, y).astype(np.float32), {})
+    case("pow", 78, [np.abs(x), y], np.power(np.abs(x).astype(np.float64), y).astype(np.float32), {})
+    z = x.round().astype(np.float32)
+    for name, code, f in (("less", 58, np.less), ("greater", 61, np.greater), ("greater_equal", 62, np.greater_equal), ("less_equal", 63, np.less_equal),
+                          ("equal", 71, np.equal), ("not_equal", 72, np.not_equal)):
+        case(name, code, [z, z[:, ::-1].copy()], f(z, z[:, ::-1]), {})
+    b, c = x > 0, x > 0.5
+    case("logical_or", 84, [b, c], b | c, {})
+    case("logical_and", 86, [b, c], b & c, {})
+    k, j = rng.integers(-20, 20, (2, 5)).astype(np.int32), i32([3, -3, 7, 1, 5])
+    for name, code, f in (("add i32", 0, np.add), ("mul i32", 18, np.multiply), ("floor_div i32", 90, np.floor_divide), ("floor_mod i32", 95, np.mod)):
+        case(name, code, [k, j], f(k, j), {})
+    slope = f32(1, 4)
+    case("prelu", 54, [x], np.where(x > 0, x, x * slope), {}, consts=[slope])
+    case("select", 64, [np.array([True, False]), x, -x], np.where(np.array([True, False])[:, None, None], x, -x), {})
+    case("select_v2", 123, [b, x, y], np.where(b, x, y), {})
+    case("add_n", 106, [x, -2 * x, x * x], x - 2 * x + x * x, {})
+    case("fused activation that is not known", 0, [x, y], x + y, {0: ("i8", 5)}, refused="fused activation")
+    q, r, s = Quant("int8", 0.03, 5), Quant("int8", 0.02, -7), Quant("int8", 0.05, 2)
+    a, d = q.store(f32(4, 9)), r.store(f32(4, 9))
+    for name, code, f in (("add int8", 0, np.add), ("mul int8", 18, np.multiply), ("sub int8", 41, np.subtract), ("maximum int8", 55, np.maximum)):
+        case(name, code, [a, d], s.store(f(q.real(a), r.real(d))), {}, quants={0: q, 1: r, 2: s}, tol=1)
+    case("leaky_relu int8", 98, [a], s.store(np.where(q.real(a) > 0, 1, 0.3) * q.real(a)), {0: ("f32", 0.3)}, quants={0: q, 1: s}, tol=1)
+    t = Quant("int8", 1 / 256, -128)
+    case("logistic int8", 14, [a], t.store(1 / (1 + np.exp(-q.real(a)))), {}, quants={0: q, 1: t}, tol=1)
+    e = np.exp(q.real(a))
+    case("softmax int8", 25, [a], t.store(e / e.sum(-1, keepdims=True)), {0: ("f32", 1.0)}, quants={0: q, 1: t}, tol=1)
+    case("mean int8", 40, [a], s.store(q.real(a).mean(1)), {}, consts=[i32([1])], quants={0: q, 2: s}, tol=1)
+    case("quantize", 114, [x], q.store(x), {}, quants={1: q})
+    case("requantize", 114, [a], s.store(q.real(a)), {}, quants={0: q, 1: s}, tol=1)
+    case("dequantize", 6, [a], q.real(a).astype(np.float32), {}, quants={0: q}, tol=1e-6)
+    case("dequantize f16", 6, [], np.arange(6, dtype=np.float32), {}, consts=[np.arange(6, dtype=np.float16)])
+
+
+# ---- shapes and positions --------------------------------------------------------------------------------------------------------
+
+
+def shape_cases():
+    x = f32(2, 3, 4)
+    case("reshape", 22, [x], x.reshape(4, 6), {}, consts=[i32([4, -1])])
+    case("reshape by option", 22, [x], x.reshape(24), {0: ("i32s", [24])})
+    case("squeeze", 43, [x.reshape(1, 2, 1, 12)], x.reshape(2, 12), {})
+    case("squeeze one", 43, [x.reshape(1, 2, 1, 12)], x.reshape(1, 2, 12), {0: ("i32s", [-2])})
+    case("expand_dims", 70, [x], x[:, :, None], {}, consts=[i32(-2)])
+    case("transpose", 39, [x], x.transpose(2, 0, 1).copy(), {}, consts=[i32([2, 0, 1])])
+    case("concatenation", 2, [x, x * 2], relu(np.concatenate([x, x * 2], 1)), {0: ("i32", -2), 1: ("i8", RELU)})
+    case("pack", 83, [x, -x], np.stack([x, -x], 3), {0: ("i32", 2), 1: ("i32", -1)})
+    case("unpack", 88, [x], [x[:, i].copy() for i in range(3)], {0: ("i32", 3), 1: ("i32", 1)})
+    case("split", 49, [x], list(np.split(x, 2, 2)), {0: ("i32", 2)}, consts=[i32(2)], order=[1, 0])
+    case("split into one", 49, [x], [x], {0: ("i32", 1)}, consts=[i32(0)], order=[1, 0])
+    case("split_v", 102, [x], [x[:, :, :1].copy(), x[:, :, 1:].copy()], {0: ("i32", 2)}, consts=[i32([1, -1]), i32(2)])
+    case("pad", 34, [x], np.pad(x, ((1, 0), (0, 2), (3, 1))), {}, consts=[i32([[1, 0], [0, 2], [3, 1]])])
+    case("padv2", 60, [x], np.pad(x, ((1, 0), (0, 2), (3, 1)), constant_values=5), {}, consts=[i32([[1, 0], [0, 2], [3, 1]]), np.float32(5)])
+    case("mirror_pad reflect", 100, [x], np.pad(x, ((1, 0), (0, 2), (3, 1)), "reflect"), {0: ("i8", 0)}, consts=[i32([[1, 0], [0, 2], [3, 1]])])
+    case("mirror_pad symmetric", 100, [x], np.pad(x, ((1, 0), (0, 2), (3, 1)), "symmetric"), {0: ("i8", 1)}, consts=[i32([[1, 0], [0, 2], [3, 1]])])
+    case("tile", 69, [x], np.tile(x, (2, 1, 3)), {}, consts=[i32([2, 1, 3])])
+    case("broadcast_to", 130, [x[:, :1].copy()], np.broadcast_to(x[:, :1], (5, 2, 3, 4)).copy(), {}, consts=[i32([5, 2, 3, 4])])
+    case("fill", 94, [np.float32(3)], np.full((2, 3), 3, np.float32), {}, consts=[i32([2, 3])], order=[1, 0])
+    case("range", 96, [], np.arange(3, 20, 4, dtype=np.int32), {}, consts=[i32(3), i32(20), i32(4)])
+    case("shape", 77, [x], i32([2, 3, 4]), {})
+    case("rank", 110, [x], i32(3), {})
+    case("cast", 53, [x], x.astype(np.int32), {})
+    case("cast bool", 53, [x > 0], (x > 0).astype(np.float32), {})
+
+
+def slice_cases():
+    x = f32(4, 5, 6)
+    case("slice", 65, [x], x[1:3, 2:, :4].copy(), {}, consts=[i32([1, 2, 0]), i32([2, -1, 4])])
+
+    def strided(name, got, first, last, strides, **masks):
+        names = ["begin", "end", "ellipsis", "new", "shrink", "offset"]
+        o = {names.index(k): ("i32", v) if k != "offset" else ("i8", v) for k, v in masks.items()}
+        case("strided_slice " + name, 45, [x], got.copy(), o, consts=[i32(first), i32(last), i32(strides)])
+    strided("plain", x[1:4:2, 0:5:3, 2:6], [1, 0, 2], [4, 5, 6], [2, 3, 1])
+    strided("negative", x[::-1, 3:0:-2, -3:-1], [0, 3, -3], [0, 0, -1], [-1, -2, 1], begin=1, end=1)
+    strided("shrink", x[2, :, -1], [2, 0, -1], [3, 0, 0], [1, 1, 1], begin=2, end=2, shrink=5)
+    strided("ellipsis", x[..., 1:3], [0, 1], [0, 3], [1, 1], ellipsis=1)
+    strided("new axis", x[:, None, 1:2], [0, 0, 1], [0, 0, 2], [1, 1, 1], begin=1, end=1, new=2)
+    strided("short", x[1:3], [1], [3], [1])
+    strided("offset", x[1:3, 2:5], [1, 2], [2, 3], [1, 1], offset=1)
+    case("reverse_v2", 105, [x], x[:, ::-1].copy(), {}, consts=[i32([1])])
+    at = i32([[2, 0], [1, 3]])
+    case("gather", 36, [x, at], np.take(x, at, 1), {0: ("i32", 1)})
+    case("gather in batches", 36, [x, (b := i32([[1, 2], [0, 3], [4, 4], [2, 0]]))], np.stack([x[i][b[i]] for i in range(4)]), {0: ("i32", 1), 1: ("i32", 1)})
+    nd = i32([[0, 1], [3, 4], [2, 2]])
+    case("gather_nd", 107, [x, nd], x[nd[:, 0], nd[:, 1]], {})
+    ground = np.zeros((6, 3), np.float32)
+    up = f32(3, 3)
+    np.add.at(ground, [4, 1, 4], up)
+    case("scatter_nd", 122, [i32([[4], [1], [4]]), up], ground, {}, consts=[i32([6, 3])])
+    case("embedding_lookup", 7, [i32([3, 0, 1])], x[[3, 0, 1]], {}, consts=[x], order=[0, 1])
+    cache, new = f32(2, 8, 3), f32(2, 2, 3)
+    for start, place in ((3, 3), (7, 6), (-2, 0)):
+        updated = cache.copy()
+        updated[:, place:place + 2] = new
+        case("dynamic_update_slice %d" % start, 151, [cache, new, i32([0, start, 0])], updated, {})
+    hot = np.full((3, 4), -1, np.float32)
+    hot[[0, 1, 2], [2, 0, 3]] = 5
+    case("one_hot", 85, [i32([2, 0, 3])], hot, {0: ("i32", -1)}, consts=[i32(4), np.float32(5), np.float32(-1)])
+    order = np.argsort(-x, axis=-1, kind="stable")[..., :2]
+    case("topk_v2", 48, [x], [np.take_along_axis(x, order, -1), order.astype(np.int32)], {}, consts=[i32(2)])
+    case("arg_max", 56, [x], x.argmax(1).astype(np.int32), {}, consts=[i32(1)])
+    case("arg_max i64", 56, [x], x.argmax(2).astype(np.int64), {}, consts=[i32(-1)])
+    case("arg_min", 79, [x], x.argmin(0).astype(np.int32), {}, consts=[i32(0)])
+    for name, code, f in (("mean", 40, np.mean), ("sum", 74, np.sum), ("reduce_prod", 81, np.prod), ("reduce_max", 82, np.max), ("reduce_min", 89, np.min)):
+        case(name, code, [x], f(x.astype(np.float64), axis=(0, 2)).astype(np.float32), {}, consts=[i32([0, -1])], tol=3e-5)
+        case(name + " keeping dims", code, [x], f(x.astype(np.float64), axis=1, keepdims=True).astype(np.float32), {0: ("i8", 1)}, consts=[i32([1])])
+    case("reduce_any", 91, [x > 1.5], (x > 1.5).any(2), {}, consts=[i32([2])])
+    case("reduce_all", 140, [x > -1.5], (x > -1.5).all(2), {}, consts=[i32([2])])
+    case("cumsum", 128, [x], np.cumsum(x, 1), {}, consts=[i32(1)])
+    exclusive = np.cumsum(x[:, ::-1], 1)[:, ::-1] - x
+    case("cumsum reversed", 128, [x], exclusive.copy(), {0: ("i8", 1), 1: ("i8", 1)}, consts=[i32(1)])
+
+
+def image_cases():
+    x = f32(2, 4, 6, 4)
+    n, h, w, c = x.shape
+    d2s = x.reshape(n, h, w, 2, 2, 1).transpose(0, 1, 3, 2, 4, 5).reshape(n, 8, 12, 1)
+    case("depth_to_space", 5, [x], d2s.copy(), {0: ("i32", 2)})
+    case("space_to_depth", 26, [d2s.copy()], x, {0: ("i32", 2)})
+    padded = np.pad(x, ((0, 0), (1, 1), (0, 0), (0, 0)))
+    s2b = padded.reshape(n, 3, 2, 2, 3, c).transpose(2, 4, 0, 1, 3, 5).reshape(n * 6, 3, 2, c)
+    case("space_to_batch_nd", 38, [x], s2b.copy(), {}, consts=[i32([2, 3]), i32([[1, 1], [0, 0]])])
+    case("batch_to_space_nd", 37, [s2b.copy()], x, {}, consts=[i32([2, 3]), i32([[1, 1], [0, 0]])])
+    y = f32(2, 6, 3)
+    case("space_to_batch_nd rank 3", 38, [y], y.reshape(2, 3, 2, 3).transpose(2, 0, 1, 3).reshape(4, 3, 3).copy(), {}, consts=[i32([2]), i32([[0, 0]])])
+
+    def positions(out, size, align, half):
+        i = np.arange(out, dtype=np.float64)
+        return i * (size - 1) / (out - 1) if align else (i + 0.5) * size / out - 0.5 if half else i * size / out
+    for align, half in ((0, 0), (1, 0), (0, 1)):
+        py, px = positions(7, h, align, half), positions(9, w, align, half)
+        ny, nx = (np.clip(np.floor(p + 0.5) if align else np.floor(p + 0.5 if half else p), 0, s - 1).astype(int) for p, s in ((py, h), (px, w)))
+        case("resize_nearest %d %d" % (align, half), 97, [x], x[:, ny][:, :, nx].copy(), {0: ("i8", align), 1: ("i8", half)}, consts=[i32([7, 9])])
+        py, px = np.clip(py, 0, h - 1), np.clip(px, 0, w - 1)
+        y0, x0 = np.floor(py).astype(int), np.floor(px).astype(int)
+        y1, x1 = np.minimum(y0 + 1, h - 1), np.minimum(x0 + 1, w - 1)
+        fy, fx = (py - y0)[None, :, None, None], (px - x0)[None, None, :, None]
+        top = x[:, y0][:, :, x0] * (1 - fx) + x[:, y0][:, :, x1] * fx
+        low = x[:, y1][:, :, x0] * (1 - fx) + x[:, y1][:, :, x1] * fx
+        case("resize_bilinear %d %d" % (align, half), 23, [x], (top * (1 - fy) + low * fy).astype(np.float32), {2: ("i8", align), 3: ("i8", half)},
+             consts=[i32([7, 9])], tol=2e-5)
+
+
+# ---- layers with memory ----------------------------------------------------------------------------------------------------------
+
+
+def sigmoid(v):
+    return 1 / (1 + np.exp(-v))
+
+
+def lstm(x, w, r, b, h, c, reverse=False):
+    """x: [batch, time, in]; gates in the order i, f, c, o."""
+    out = np.zeros((x.shape[0], x.shape[1], h.shape[1]))
+    for t in (range(x.shape[1] - 1, -1, -1) if reverse else range(x.shape[1])):
+        z = [x[:, t] @ w[g].T + h @ r[g].T + b[g] for g in range(4)]
+        c = sigmoid(z[1]) * c + sigmoid(z[0]) * np.tanh(z[2])
+        h = sigmoid(z[3]) * np.tanh(c)
+        out[:, t] = h
+    return out, h, c
+
+
+def memory_cases():
+    steps, batch, time, size, units = 3, 2, 4, 3, 5
+    x = f32(steps, batch, time, size)
+    w, r, b = [f32(units, size) for _ in range(4)], [f32(units, units) for _ in range(4)], [f32(units) for _ in range(4)]
+    h, c, want = np.zeros((batch, units)), np.zeros((batch, units)), []
+    for s in range(steps):
+        y, h, c = lstm(x[s], w, r, b, h, c)
+        want.append(y.astype(np.float32))
+    state = ((batch, units), "float32")
+    consts = w + r + b
+    case("unidirectional_sequence_lstm", 44, [x], np.stack(want), {0: ("i8", TANH)}, consts=consts, steps=steps, tol=1e-4,
+         order=list(range(9)) + [None] * 3 + list(range(9, 13)) + [None] * 2 + [state, state])
+    w2, r2, b2 = [f32(units, size) for _ in range(4)], [f32(units, units) for _ in range(4)], [f32(units) for _ in range(4)]
+    zero = np.zeros((batch, units))
+    fw, bw = lstm(x[0], w, r, b, zero, zero)[0], lstm(x[0], w2, r2, b2, zero, zero, True)[0]
+    one = list(range(1, 9)) + [None] * 3 + list(range(9, 13)) + [None] * 2
+    two = list(range(13, 21)) + [None] * 3 + list(range(21, 25)) + [None] * 2
+    case("bidirectional_sequence_lstm", 52, [x[0]], np.concatenate([fw, bw], 2).astype(np.float32),
+         {0: ("i8", TANH), 3: ("i8", 1), 4: ("i8", 0)}, consts=consts + w2 + r2 + b2, order=[0] + one + two + [state] * 4 + [None] * 9, tol=1e-4)
+    p, h, want = f32(steps, batch, size), np.zeros((batch, units)), []
+    for s in range(steps):
+        h = np.tanh(p[s] @ w[0].T + h @ r[0].T + b[0])
+        want.append(h.astype(np.float32))
+    case("rnn", 24, [p], np.stack(want), {0: ("i8", TANH)}, consts=[w[0], r[0], b[0]], steps=steps, order=[0, 1, 2, 3, state], tol=1e-4)
+    rank, memory, filters = 2, 3, 10
+    feature, when, bias = f32(filters, size), f32(filters, memory), f32(units)
+    past, want = np.zeros((batch, filters, memory)), []
+    for s in range(steps):
+        past = np.concatenate([past[:, :, 1:], (p[s] @ feature.T)[:, :, None]], 2)
+        want.append(relu((past * when).sum(2).reshape(batch, units, rank).sum(2) + bias).astype(np.float32))
+    case("svdf", 27, [p], np.stack(want), {0: ("i32", rank), 1: ("i8", RELU)}, consts=[feature, when, bias], steps=steps,
+         order=[0, 1, 2, 3, ((batch, filters * memory), "float32")], tol=1e-5)
+
+
+def svdf_fixed():
+    """int8 as tflite-micro has it: a 16-bit state and time weights, a 32-bit bias."""
+    steps, batch, size, units, rank, memory = 3, 2, 4, 3, 2, 3
+    filters = units * rank
+    qx, qf, qt, qs, qy = Quant("int8", 0.02, 4), Quant("int8", 0.01), Quant("int16", 0.0001), Quant("int16", 0.001), Quant("int8", 0.05, -128)
+    x, feature, when = qx.store(f32(steps, batch, size)), qf.store(f32(filters, size, lo=-1, hi=1)), qt.store(f32(filters, memory))
+    bias = rng.integers(-2000000, 2000000, units).astype(np.int32)
+    past, want = np.zeros((batch, filters, memory)), []
+    for s in range(steps):
+        new = qs.real(qs.store(qx.real(x[s]) @ qf.real(feature).T))
+        past = np.concatenate([past[:, :, 1:], new[:, :, None]], 2)
+        real = (past * qt.real(when)).sum(2).reshape(batch, units, rank).sum(2) + bias * (0.0001 * 0.001)
+        want.append(qy.store(relu(real)))
+    for name, quant in (("svdf int8", Quant("int32", 1e-7)), ("svdf int8, bias without a scale", None)):
+        case(name, 27, [x], np.stack(want), {0: ("i32", rank), 1: ("i8", RELU)}, consts=[feature, when, bias], steps=steps, tol=1,
+             quants={0: qx, 1: qf, 2: qt, 3: quant, 4: qy}, order=[0, 1, 2, 3, ((batch, filters * memory), "int16", dict(scale=0.001))])
+
+
+def resource_case():
+    """acc += x; y = acc, with a first value."""
+    m = tflite_file.Model()
+    x, handle = m.tensor([4], "float32", "x"), m.tensor([], "resource", "handle")
+    old, new = m.tensor([4], "float32", "old"), m.tensor([4], "float32", "new")
+    init = m.graph("init")
+    h2, first = init.tensor([], "resource", "h2"), init.tensor([4], "float32", "first", data=[1.0, 2.0, 3.0, 4.0])
+    init.op(142, [], [h2], {1: ("str", "acc")})
+    init.op(144, [h2, first], [], {})
+    m.op(129, [], [], {0: ("i32", 1)})
+    m.op(142, [], [handle], {1: ("str", "acc")})
+    m.op(143, [handle], [old], {})
+    m.op(0, [old, x], [new], {})
+    m.op(144, [handle, new], [], {})
+    given = f32(3, 4)
+    CASES.append(dict(name="variable", file=m.file([x], [new], [(init, [], [])]), inputs=[given], steps=3, tol=1e-6, refused=None,
+                      expected=[np.stack([np.array([1, 2, 3, 4]) + given[:i + 1].sum(0) for i in range(3)]).astype(np.float32)]))
+
+
+def refusal_cases():
+    x = f32(2, 3)
+    for name, code in (("WHILE", 119), ("IF", 118), ("UNIQUE", 103), ("operator code 250", 250), ("DENSIFY", 124)):
+        case("refused " + name, code, [x], x, {}, refused=name)
+    case("computed paddings", 34, [x, i32([[0, 0], [1, 1]])], np.pad(x, ((0, 0), (1, 1))), {}, refused="a constant is expected")
+    m = tflite_file.Model()
+    a, b, c = m.tensor([3], "float32", "a"), m.tensor([3], "float32", "b"), m.tensor([3], "float32", "c")
+    m.op(32, [a], [b], {}, custom="MyOperator")
+    m.op(119, [b], [c], {})
+    CASES.append(dict(name="all refusals at once", file=m.file([a], [c]), inputs=[f32(3)], expected=[f32(3)], tol=0, steps=1, refused="MyOperator"))
+    CASES.append(dict(name="all refusals at once, the second", file=m.file([a], [c]), inputs=[f32(3)], expected=[f32(3)], tol=0, steps=1, refused="WHILE"))
+
+
+# ---- running -------------------------------------------------------------------------------------------------------------------
+
+
+def judge(c, answer, path):
+    if c["refused"]:
+        return None if answer.startswith("refused") and c["refused"] in answer else "expected a refusal with %r: %s" % (c["refused"], answer)
+    if answer != "ok":
+        return answer
+    steps = c["steps"]
+    data = open(path, "rb").read()
+    at = 0
+    for s in range(steps):
+        for e in c["expected"]:
+            want = e[s] if steps > 1 else e
+            n = want.nbytes
+            if at + n > len(data):
+                return "too little output"
+            got = np.frombuffer(data[at:at + n], want.dtype).reshape(want.shape)
+            at += n
+            diff = np.abs(got.astype(np.float64) - want.astype(np.float64))
+            worst = float(np.max(diff / (1 if c["tol"] >= 1 else np.maximum(np.abs(want.astype(np.float64)), 1)), initial=0))
+            if not worst <= c["tol"]:
+                return "step %d differs by %g, %g is allowed\n  got  %s\n  want %s" % (s, worst, c["tol"], got.ravel()[:8], want.ravel()[:8])
+    return None if at == len(data) else "%d bytes of output, %d expected" % (len(data), at)
+
+
+def main():
+    runner, library = sys.argv[1:3]
+    for make in (conv_cases, dense_cases, unary_cases, binary_cases, shape_cases, slice_cases, image_cases, memory_cases, svdf_fixed, resource_case, refusal_cases):
+        make()
+    failed = skipped = 0
+    with tempfile.TemporaryDirectory() as folder:
+        lines = []
+        for i, c in enumerate(CASES):
+            paths = [os.path.join(folder, "%d.%s" % (i, end)) for end in ("tflite", "in", "out")]
+            with open(paths[0], "wb") as f:
+                f.write(c["file"] if "file" in c else build(c))
+            with open(paths[1], "wb") as f:
+                for s in range(c["steps"]):
+                    for a in c["inputs"]:
+                        f.write(np.ascontiguousarray(a[s] if c["steps"] > 1 else a).tobytes())
+            lines.append("%s %d\n" % (" ".join(paths), c["steps"]))
+        answers = subprocess.run([runner, library], input="".join(lines), capture_output=True, text=True, check=False).stdout.splitlines()
+        for i, c in enumerate(CASES):
+            wrong = judge(c, answers[i], os.path.join(folder, "%d.out" % i)) if i < len(answers) else "the runner ended before this case"
+            skip = bool(wrong) and "has no kernel for it yet" in wrong
+            if wrong or "--verbose" in sys.argv:
+                print("%s%s: %s" % ("SKIP: " if skip else "", c["name"], wrong or "ok"))
+            skipped += skip
+            failed += bool(wrong) and not skip
+    print("%d cases, %d failed, %d skipped" % (len(CASES), failed, skipped))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

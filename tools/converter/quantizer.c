@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See quantizer.h. */
+#include "converter/quantizer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "common/tensor_data.h"
+#include "common/tool_log.h"
+#include "converter/graph_runner.h"
+
+const char *const quantizer_old_names[] = { "tf", "enhanced", "adjusted", "symmetric", NULL };
+
+/* What the quantizers of the old option are in terms of the new ones. */
+static const struct {
+    uint8_t schema, method;
+} old_meaning[] = {
+    { QUANTIZE_ASYMMETRIC, QUANTIZE_MINMAX },
+    { QUANTIZE_ASYMMETRIC, QUANTIZE_SQNR },
+    { QUANTIZE_ASYMMETRIC, QUANTIZE_MINMAX },
+    { QUANTIZE_SYMMETRIC, QUANTIZE_MINMAX },
+};
+
+void quantizer_defaults(struct quantizer_args *q)
+{
+    q->act_bits = q->weight_bits = q->bias_bits = 8;
+}
+
+bool quantizer_wanted(const struct quantizer_args *q)
+{
+    return q->input_list || (q->overrides && !q->ignore_overrides) || q->float_fallback;
+}
+
+/* ---- options ------------------------------------------------------------------------------------------------------ */
+
+static enum status read_percentile(const char *text, double *ret)
+{
+    char *end;
+    *ret = 0;
+    if (!text)
+        return ST_OK;
+    *ret = strtod(text, &end);
+    RETURN_IF(end == text || *end || !(*ret >= 50 && *ret <= 100), ST_INVALID_ARG,
+              "--percentile_calibration_value \"%s\": a number between 50 and 100 is expected, such as 99.99", text);
+    return ST_OK;
+}
+
+/* "-0x8000 0x7F7F" */
+static enum status read_steps(const char *text, struct quantize_rule *r)
+{
+    char *end;
+    if (!text)
+        return ST_OK;
+    long lo = strtol(text, &end, 16);
+    const char *second = end;
+    long hi = strtol(second, &end, 16);
+    RETURN_IF(second == text || end == second || end[strspn(end, " ")] || lo >= 0 || hi <= 0 || lo < -0x8000 || hi > 0x7fff, ST_INVALID_ARG,
+              "--restrict_quantization_steps \"%s\": two hexadecimal numbers around zero are expected, such as \"-0x8000 0x7F7F\"", text);
+    r->step_min = (int32_t)lo;
+    r->step_max = (int32_t)hi;
+    return ST_OK;
+}
+
+static enum status check_bits(const char *option, int64_t bits, const char *allowed, bool ok)
+{
+    RETURN_IF(!ok, ST_INVALID_ARG, "%s %lld is not possible; %s are", option, (long long)bits, allowed);
+    return ST_OK;
+}
+
+static enum status fill_opts(const struct quantizer_args *q, struct quantize_opts *o)
+{
+    double percentile;
+    TRY(check_bits("activation bit width", q->act_bits, "8 and 16", q->act_bits == 8 || q->act_bits == 16));
+    TRY(check_bits("weight bit width", q->weight_bits, "4, 8 and 16", q->weight_bits == 4 || q->weight_bits == 8 || q->weight_bits == 16));
+    TRY(check_bits("bias bit width", q->bias_bits, "8 and 32", q->bias_bits == 8 || q->bias_bits == 32));
+    RETURN_IF(q->algorithms, ST_NOT_SUPPORTED,
+              "algorithm \"%s\" is not implemented; --use_per_channel_quantization and --act_bw 16 recover accuracy in most cases", q->algorithms);
+    RETURN_IF(q->weight_bits == 16 && q->act_bits == 8, ST_INVALID_ARG, "16-bit weights need 16-bit activations; choose 16 for both, or 8-bit weights");
+    TRY(read_percentile(q->percentile, &percentile));
+    o->act = (struct quantize_rule){ .bits = (uint8_t)q->act_bits, .schema = (uint8_t)q->act_schema, .method = (uint8_t)q->act_method };
+    o->param = (struct quantize_rule){ .bits = (uint8_t)q->weight_bits, .schema = (uint8_t)q->param_schema, .method = (uint8_t)q->param_method };
+    if (q->act_old_given) {
+        o->act.schema = q->act_schema_given ? o->act.schema : old_meaning[q->act_old].schema;
+        o->act.method = q->act_method_given ? o->act.method : old_meaning[q->act_old].method;
+    }
+    if (q->param_old_given) {
+        o->param.schema = q->param_schema_given ? o->param.schema : old_meaning[q->param_old].schema;
+        o->param.method = q->param_method_given ? o->param.method : old_meaning[q->param_old].method;
+    }
+    o->act.percentile = o->param.percentile = percentile;
+    TRY(read_steps(q->restrict_steps, &o->act));
+    TRY(read_steps(q->restrict_steps, &o->param));
+    o->bias_bits = (uint8_t)q->bias_bits;
+    o->per_channel = q->per_channel;
+    o->per_row = q->per_row;
+    o->preserve_io = q->preserve_io;
+    o->preserved = q->preserved;
+    o->n_preserved = q->n_preserved;
+    return ST_OK;
+}
+
+/* ---- calibration -------------------------------------------------------------------------------------------------- */
+
+struct calibration {
+    struct quantize_range *stats; /* per tensor of the graph */
+    float *values;                /* room for the largest output */
+};
+
+static enum status observe(void *arg, struct runner *r, uint64_t done, uint64_t total)
+{
+    struct calibration *c = arg;
+    (void)done;
+    (void)total;
+    for (uint32_t i = 0; i < r->n_out; i++) {
+        if (!quantize_is_activation(&r->g->tensors.at[r->out_of[i]]))
+            continue;
+        runner_floats(r, i, c->values);
+        quantize_range_add(&c->stats[r->out_of[i]], c->values, runner_elements(r, i));
+    }
+    for (uint32_t i = 0, t = 0; i < r->n_in; i++, t++) {
+        while (r->g->tensors.at[t].role != IR_INPUT && r->g->tensors.at[t].role != IR_INOUT)
+            t++;
+        if (!quantize_is_activation(&r->g->tensors.at[t]) || r->g->tensors.at[t].role == IR_INOUT)
+            continue;
+        uint64_t n = desc_count(&r->g->tensors.at[t].desc);
+        tensor_to_float(&r->in[i], r->in[i].v1.clientBuf.data, 0, n, c->values);
+        quantize_range_add(&c->stats[t], c->values, n);
+    }
+    return ST_OK;
+}
+
+/* ret: one per tensor, for mem_free. */
+static enum status calibrate(struct runner_engine *e, const struct quantizer_args *q, const struct ir_graph *g, struct quantize_range **ret)
+{
+    struct runner r = { 0 };
+    struct calibration c = { .stats = mem_array(struct quantize_range, g->tensors.n) };
+    uint64_t most = 1;
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        if (c.stats)
+            quantize_range_init(&c.stats[i]);
+        most = desc_count(&g->tensors.at[i].desc) > most ? desc_count(&g->tensors.at[i].desc) : most;
+    }
+    c.values = mem_array(float, most);
+    enum status st = c.stats && c.values ? runner_open(&r, e, g, true) : status_fail(ST_NO_MEMORY, "no memory for statistics");
+    if (st == ST_OK) {
+        struct runner_inputs in = { .list = q->input_list, .native = q->native_inputs, .what = "Calibrating: input" };
+        st = runner_run_list(&r, &in, observe, &c);
+    }
+    if (r.engine)
+        runner_close(&r);
+    mem_free(c.values);
+    if (st != ST_OK)
+        mem_free(c.stats);
+    else
+        *ret = c.stats;
+    return st == ST_OK ? st : status_prefix(st, "calibration");
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+
+static void report_unused(const struct encodings *e)
+{
+    for (size_t i = 0; i < e->list.n; i++)
+        if (!e->used.at[i])
+            tool_log(TOOL_WARN, "the overrides name \"%s\", which is no tensor of the graph", e->list.at[i].name);
+}
+
+static void report_floats(const struct quantize_report *r, const struct ir_graph *g)
+{
+    if (!r->float_nodes.n)
+        return;
+    tool_say("%zu of %zu operators stay float:", r->float_nodes.n, g->nodes.n);
+    for (size_t i = 0; i < r->float_nodes.n; i++)
+        tool_say("  %s", r->float_nodes.at[i]);
+}
+
+static enum status quantize(const struct quantizer_args *q, const struct quantize_opts *o, struct ir_graph *g, struct ir_graph **ret)
+{
+    struct quantize_report report;
+    quantize_report_init(&report);
+    enum status st = quantize_graph(g, o, &report, ret);
+    if (st == ST_OK && !q->quiet)
+        quantizer_print(&report);
+    if (st == ST_OK)
+        report_floats(&report, g);
+    if (st == ST_OK && q->dump_encodings)
+        st = encodings_write(&report, q->dump_encodings);
+    quantize_report_finish(&report);
+    return st;
+}
+
+static enum status read_overrides(const struct quantizer_args *q, struct arena *a, struct encodings *e)
+{
+    if (q->overrides && !q->ignore_overrides)
+        TRY(encodings_read(q->overrides, a, e));
+    for (uint32_t i = 0; i < q->n_io; i++) {
+        struct quantize_override *slot = vec_push(&e->list);
+        RETURN_IF(!slot || !vec_push(&e->used), ST_NO_MEMORY, "no memory for encodings");
+        *slot = q->io[i];
+    }
+    return encodings_link(e, a);
+}
+
+enum status quantizer_run(const struct quantizer_args *q, struct ir_graph **g, struct ir_graph **keep)
+{
+    struct runner_engine engine = { 0 };
+    struct quantize_range *stats = NULL;
+    struct encodings e = { 0 };
+    struct quantize_opts o = { 0 };
+    struct ir_graph *fixed = NULL;
+    struct arena a;
+    arena_init(&a);
+    enum status st = fill_opts(q, &o);
+    if (st == ST_OK)
+        st = read_overrides(q, &a, &e);
+    if (st == ST_OK)
+        st = runner_engine_open(&engine, q->backend);
+    if (st == ST_OK && q->input_list)
+        st = calibrate(&engine, q, *g, &stats);
+    o.stats = stats;
+    o.overrides = e.list.at;
+    o.n_overrides = (uint32_t)e.list.n;
+    o.supported = runner_supports;
+    o.arg = &engine;
+    if (st == ST_OK)
+        st = quantize(q, &o, *g, &fixed);
+    if (st == ST_OK) {
+        report_unused(&e);
+        *keep = *g;
+        *g = fixed;
+    }
+    runner_engine_close(&engine);
+    mem_free(stats);
+    encodings_finish(&e);
+    arena_finish(&a);
+    if (st == ST_OK && q->compare && q->input_list)
+        st = quantizer_compare(q, *keep, *g);
+    return st;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of the quantizer: what every tensor became, and where a quantized run differs from a float one. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "common/tool_log.h"
+#include "converter/graph_runner.h"
+#include "converter/quantizer.h"
+
+static const char *real_text(double v, char buf[24])
+{
+    if (isnan(v) || isinf(v))
+        return isnan(v) ? "-" : "exact";
+    snprintf(buf, 24, "%.6g", v);
+    return buf;
+}
+
+static void print_row(const struct quantize_row *x)
+{
+    char lo[24], hi[24], db[24], scale[40] = "-", offset[24] = "-";
+    bool fixed = dtype_is_fixed(x->type) && x->scales;
+    if (fixed && x->n > 1)
+        snprintf(scale, sizeof(scale), "%u scales", x->n);
+    else if (fixed)
+        snprintf(scale, sizeof(scale), "%.8g", (double)x->scales[0]);
+    if (fixed && x->n == 1)
+        snprintf(offset, sizeof(offset), "%d", x->offsets ? x->offsets[0] : 0);
+    tool_say("%-5s %12s %12s %14s %8s %8s  %-10s  %s", dtype_name(x->type), real_text(x->min, lo), real_text(x->max, hi), scale, offset,
+             real_text(x->sqnr, db), quantize_origin_names[x->origin], x->name);
+}
+
+void quantizer_print(const struct quantize_report *r)
+{
+    tool_say("%-5s %12s %12s %14s %8s %8s  %-10s  %s", "type", "min", "max", "scale", "offset", "SQNR dB", "from", "tensor");
+    for (size_t i = 0; i < r->rows.n; i++)
+        print_row(&r->rows.at[i]);
+}
+
+/* ---- comparison --------------------------------------------------------------------------------------------------- */
+
+struct difference {
+    uint32_t a, b; /* outputs of the two runs */
+    double signal, noise, worst;
+    float *x; /* the float run's values, until the quantized run of the same inputs has its */
+};
+
+struct comparison {
+    struct runner real, fixed;
+    struct difference *list;
+    uint32_t n;
+    float *values; /* room for the largest output */
+};
+
+static enum status pair_outputs(struct comparison *c, struct arena *a)
+{
+    uint64_t most = 1;
+    struct ir_uses uses;
+    TRY(ir_uses(c->real.g, a, &uses));
+    c->list = arena_array(a, struct difference, c->real.n_out + 1);
+    RETURN_IF(!c->list, ST_NO_MEMORY, "no memory for the comparison");
+    for (uint32_t i = 0; i < c->real.n_out; i++) {
+        const struct ir_tensor *t = &c->real.g->tensors.at[c->real.out_of[i]];
+        bool wanted = quantize_is_activation(t) && !quantize_before_clamp(c->real.g, &uses, c->real.out_of[i]);
+        for (uint32_t k = 0; k < c->fixed.n_out && wanted; k++) {
+            const struct ir_tensor *u = &c->fixed.g->tensors.at[c->fixed.out_of[k]];
+            if (!str_eq(t->name, u->name) || !desc_same_shape(&t->desc, &u->desc))
+                continue;
+            c->list[c->n] = (struct difference){ .a = i, .b = k, .x = arena_array(a, float, runner_elements(&c->real, i)) };
+            RETURN_IF(!c->list[c->n].x, ST_NO_MEMORY, "no memory for the comparison");
+            c->n++;
+            most = runner_elements(&c->real, i) > most ? runner_elements(&c->real, i) : most;
+        }
+    }
+    c->values = arena_array(a, float, most);
+    RETURN_IF(!c->values, ST_NO_MEMORY, "no memory for the comparison");
+    return ST_OK;
+}
+
+static void add_difference(struct comparison *c, struct difference *d)
+{
+    uint64_t n = runner_elements(&c->fixed, d->b);
+    runner_floats(&c->fixed, d->b, c->values);
+    for (uint64_t i = 0; i < n; i++) {
+        double e = (double)c->values[i] - d->x[i];
+        if (!isfinite(e))
+            continue;
+        d->signal += (double)d->x[i] * d->x[i];
+        d->noise += e * e;
+        d->worst = fmax(d->worst, fabs(e));
+    }
+}
+
+/* The same line of the list feeds both graphs. */
+static enum status compare_line(struct comparison *c, struct graph_io *real, struct graph_io *fixed, uint64_t k)
+{
+    struct arena a;
+    arena_init(&a);
+    enum status st = ST_OK;
+    for (int pass = 0; pass < 2 && st == ST_OK; pass++) {
+        struct graph_io *io = pass ? fixed : real;
+        struct runner *r = pass ? &c->fixed : &c->real;
+        void **buffers = arena_array(&a, void *, r->n_in + 1);
+        const void **data = arena_array(&a, const void *, r->n_in + 1);
+        for (uint32_t i = 0; buffers && data && i < r->n_in; i++)
+            buffers[i] = arena_alloc(&a, io->inputs[i].bytes);
+        st = buffers && data ? graph_io_load(io, k, buffers, false, data) : status_fail(ST_NO_MEMORY, "no memory for inputs");
+        if (st == ST_OK)
+            st = runner_execute(r, data);
+        for (uint32_t i = 0; i < c->n && st == ST_OK && !pass; i++)
+            runner_floats(r, c->list[i].a, c->list[i].x);
+    }
+    for (uint32_t i = 0; i < c->n && st == ST_OK; i++)
+        add_difference(c, &c->list[i]);
+    arena_finish(&a);
+    return st;
+}
+
+static double ratio(const struct difference *d)
+{
+    return d->noise > 0 ? 10 * log10(d->signal / d->noise) : INFINITY;
+}
+
+static int worse_first(const void *a, const void *b)
+{
+    double x = ratio(a), y = ratio(b);
+    return x < y ? -1 : x > y;
+}
+
+static void print_differences(struct comparison *c)
+{
+    char db[24], most[24];
+    qsort(c->list, c->n, sizeof(*c->list), worse_first);
+    tool_say("float against quantized, worst first:\n%8s %14s  %s", "SQNR dB", "largest error", "tensor");
+    for (uint32_t i = 0; i < c->n; i++)
+        tool_say("%8s %14s  %s", real_text(ratio(&c->list[i]), db), real_text(c->list[i].worst, most), c->real.out[c->list[i].a].v1.name);
+}
+
+static enum status run_both(struct comparison *c, const struct quantizer_args *q)
+{
+    struct graph_io real = { 0 }, fixed = { 0 };
+    struct io_options opt = { .native_inputs = q->native_inputs, .batch_multiplier = 1 }, floats = { .batch_multiplier = 1 };
+    enum status st = graph_io_open(&real, &c->real.view, q->input_list, &opt);
+    if (st == ST_OK)
+        st = graph_io_open(&fixed, &c->fixed.view, q->input_list, &floats);
+    for (uint64_t k = 0; st == ST_OK && k < real.executions; k++) {
+        st = compare_line(c, &real, &fixed, k);
+        tool_progress("Comparing: input", k + 1, real.executions);
+    }
+    graph_io_finish(&real);
+    graph_io_finish(&fixed);
+    return st;
+}
+
+enum status quantizer_compare(const struct quantizer_args *q, const struct ir_graph *real, const struct ir_graph *fixed)
+{
+    struct runner_engine engine;
+    struct comparison c = { 0 };
+    struct arena a;
+    arena_init(&a);
+    enum status st = runner_engine_open(&engine, q->backend);
+    if (st == ST_OK)
+        st = runner_open(&c.real, &engine, real, true);
+    if (st == ST_OK)
+        st = runner_open(&c.fixed, &engine, fixed, true);
+    if (st == ST_OK)
+        st = pair_outputs(&c, &a);
+    if (st == ST_OK)
+        st = run_both(&c, q);
+    if (st == ST_OK)
+        print_differences(&c);
+    if (c.fixed.engine)
+        runner_close(&c.fixed);
+    if (c.real.engine)
+        runner_close(&c.real);
+    runner_engine_close(&engine);
+    arena_finish(&a);
+    return st == ST_OK ? st : status_prefix(st, "comparison");
+}
