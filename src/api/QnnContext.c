@@ -13,15 +13,22 @@ static bool priority_ok(Qnn_Priority_t p)
     return (int)p >= QNN_PRIORITY_LOWEST && p <= QNN_PRIORITY_HIGHEST;
 }
 
+/* Clients send other backends' options to all of them and give up when one is refused. */
+static enum status read_custom(const void *custom, struct context_options *o)
+{
+    enum status st = backend_this->context_config ? backend_this->context_config(custom, &o->cfg)
+                                                  : status_fail(ST_NOT_SUPPORTED, "the %s backend has none", backend_this->name);
+    if (st != ST_NOT_SUPPORTED)
+        return st;
+    api_log(LOG_WARN, "a custom context option is ignored: %s", status_text());
+    return ST_OK;
+}
+
 static enum status read_option(const QnnContext_Config_t *c, struct context_options *o)
 {
     switch (c->option) {
     case QNN_CONTEXT_CONFIG_OPTION_CUSTOM:
-        if (backend_this->context_config)
-            return backend_this->context_config(c->customConfig, &o->cfg);
-        /* clients send other backends' options to all of them and give up when one is refused */
-        api_log(LOG_WARN, "a custom context option is ignored: the %s backend has none", backend_this->name);
-        return ST_OK;
+        return read_custom(c->customConfig, o);
     case QNN_CONTEXT_CONFIG_OPTION_PRIORITY:
         RETURN_IF(!priority_ok(c->priority), ST_INVALID_CONFIG, "context priority is %u; %u to %u are allowed", (unsigned)c->priority,
                   (unsigned)QNN_PRIORITY_LOWEST, (unsigned)QNN_PRIORITY_HIGHEST);

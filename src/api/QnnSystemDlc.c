@@ -132,7 +132,8 @@ static enum status check_configs(const struct compose_args *a, struct ir_graph *
         bool found = false;
         for (uint32_t k = 0; k < n; k++)
             found |= strcmp(graphs[k]->name, c->v1.graphName) == 0;
-        RETURN_IF(!found, ST_INVALID_ARG, "graphConfigs[%u] is for graph \"%s\"; the DLC has no graph of that name", i, c->v1.graphName);
+        if (!found) /* settings for the graphs of several DLCs may be given with each of them */
+            api_log(LOG_WARN, "graphConfigs[%u] is for graph \"%s\"; the DLC has no graph of that name", i, c->v1.graphName);
     }
     return ST_OK;
 }

@@ -76,7 +76,7 @@ struct backend {
 
     /* CUSTOM config entries. `custom` is the client's pointer. NULL: every custom entry is refused as not supported. */
     enum status (*backend_config)(const void *custom, struct backend_cfg *cfg);
-    enum status (*context_config)(const void *custom, struct backend_context_cfg *cfg);
+    enum status (*context_config)(const void *custom, struct backend_context_cfg *cfg); /* ST_NOT_SUPPORTED: ignored with a warning */
     enum status (*graph_config)(const void *custom, struct backend_graph_cfg *cfg);
     enum status (*device_config)(const void *custom);
     void (*graph_config_free)(struct backend_graph_cfg *cfg);

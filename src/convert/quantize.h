@@ -105,6 +105,11 @@ struct quantize_override {
     bool *used; /* set when the tensor exists; may be NULL */
 };
 
+/* A graph output whose value goes to an input of the next run: both have one encoding. */
+struct quantize_state {
+    const char *input, *output;
+};
+
 struct quantize_opts {
     struct quantize_rule act, param;
     uint8_t bias_bits;              /* 8 or 32; 16-bit activations always have 32 */
@@ -115,6 +120,8 @@ struct quantize_opts {
     bool preserve_io;               /* float inputs and outputs stay float … */
     const char *const *preserved;   /* … or only these, when there are any */
     uint32_t n_preserved;
+    const struct quantize_state *states;
+    uint32_t n_states;
     enum status (*supported)(void *arg, const struct op_call *c); /* whether the engine runs it in fixed point; NULL: whatever op_check accepts */
     void *arg;
 };

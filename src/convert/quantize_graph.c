@@ -62,6 +62,8 @@ static struct tensor_desc fixed_desc(const struct rewrite *w, uint32_t t)
 {
     struct tensor_desc d = w->plan.g->tensors.at[t].desc;
     const struct quantize_encoding *e = &w->plan.tensors[t].e;
+    if (w->plan.tensors[t].alias != IR_NONE)
+        return w->plan.g->tensors.at[w->plan.tensors[t].alias].desc;
     d.type = e->type;
     d.q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .scale = e->scale, .offset = e->offset };
     return d;
@@ -82,6 +84,16 @@ static enum status add_conversion(struct rewrite *w, enum op_id op, uint32_t fro
     return ir_add_node(w->to, &n, &at);
 }
 
+static enum status plain_form(struct rewrite *w, uint32_t t, uint32_t *ret)
+{
+    struct forms *f = &w->forms[t];
+    const struct ir_tensor *from = &w->plan.g->tensors.at[t];
+    if (f->plain == IR_NONE)
+        TRY(from->role == IR_CONST ? ir_add_const(w->to, from, true, &f->plain) : ir_add_tensor(w->to, from, &f->plain));
+    *ret = f->plain;
+    return ST_OK;
+}
+
 static enum status real_form(struct rewrite *w, uint32_t t, uint32_t *ret)
 {
     struct forms *f = &w->forms[t];
@@ -89,6 +101,8 @@ static enum status real_form(struct rewrite *w, uint32_t t, uint32_t *ret)
     if (f->real == IR_NONE && from->role == IR_CONST)
         TRY(ir_add_const(w->to, from, true, &f->real));
     if (f->real == IR_NONE) {
+        if (w->plan.tensors[t].alias != IR_NONE)
+            TRY(plain_form(w, w->plan.tensors[t].alias, &f->fixed));
         TRY(add_native(w, fresh_name(w, from->name, "_float"), &from->desc, &f->real));
         TRY(add_conversion(w, OP_Dequantize, f->fixed, f->real));
     }
@@ -99,22 +113,14 @@ static enum status real_form(struct rewrite *w, uint32_t t, uint32_t *ret)
 static enum status fixed_form(struct rewrite *w, uint32_t t, uint32_t *ret)
 {
     struct forms *f = &w->forms[t];
+    if (w->plan.tensors[t].alias != IR_NONE)
+        return plain_form(w, w->plan.tensors[t].alias, ret);
     if (f->fixed == IR_NONE) {
         struct tensor_desc d = fixed_desc(w, t);
         TRY(add_native(w, fresh_name(w, w->plan.g->tensors.at[t].name, "_fixed"), &d, &f->fixed));
         TRY(add_conversion(w, OP_Quantize, f->real, f->fixed));
     }
     *ret = f->fixed;
-    return ST_OK;
-}
-
-static enum status plain_form(struct rewrite *w, uint32_t t, uint32_t *ret)
-{
-    struct forms *f = &w->forms[t];
-    const struct ir_tensor *from = &w->plan.g->tensors.at[t];
-    if (f->plain == IR_NONE)
-        TRY(from->role == IR_CONST ? ir_add_const(w->to, from, true, &f->plain) : ir_add_tensor(w->to, from, &f->plain));
-    *ret = f->plain;
     return ST_OK;
 }
 
@@ -181,6 +187,8 @@ static enum status try_input(struct rewrite *w, const struct ir_node *n, uint32_
         t->why = "an input has no encoding";
     else
         t->in[i] = fixed_desc(w, x);
+    if (p->tensors[x].alias != IR_NONE)
+        t->data[i] = p->g->tensors.at[p->tensors[x].alias].data;
     return ST_OK;
 }
 
@@ -336,6 +344,8 @@ static enum status rewrite_node(struct rewrite *w, const struct ir_node *n)
     CLEANUP(mem_freep) struct trial *t = mem_new(struct trial);
     uint32_t in[MAX_PORTS], out[MAX_PORTS], at;
     RETURN_IF(!t, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
+    if (n->op->id == OP_Dequantize && w->plan.tensors[n->out[0]].alias != IR_NONE)
+        return ST_OK; /* made again where a float is needed */
     bool any = touches_float(w, n);
     t->why = any ? plan_stays_float(&w->plan, n) : NULL;
     if (any && !t->why)
@@ -400,7 +410,7 @@ static enum status report_activations(struct rewrite *w)
             row.offsets = &from->desc.q.offset;
             row.constant = from->role == IR_CONST;
             row.min = row.max = NAN;
-        } else if (!quantize_is_activation(from)) {
+        } else if (!quantize_is_activation(from) || x->alias != IR_NONE) {
             continue;
         } else if (w->forms[t].fixed != IR_NONE) {
             row.type = x->e.type;

@@ -175,10 +175,16 @@ static bool has_data(const struct plan *p, uint32_t t)
     return p->g->tensors.at[t].role == IR_CONST && dtype_is_float(p->g->tensors.at[t].desc.type);
 }
 
+/* Only weights have that. */
+static bool per_channel(const struct plan *p, uint32_t t)
+{
+    return p->tensors[t].alias != IR_NONE && p->g->tensors.at[p->tensors[t].alias].desc.q.kind == Q_AXIS;
+}
+
 static void share_moved(const struct plan *p, const struct ir_node *n)
 {
     uint32_t in = n->in[0];
-    if (!moves_values(n->op->id) || in == IR_NONE || has_data(p, in) || p->tensors[in].origin == QUANTIZE_FLOAT)
+    if (!moves_values(n->op->id) || in == IR_NONE || has_data(p, in) || p->tensors[in].origin == QUANTIZE_FLOAT || per_channel(p, in))
         return;
     for (uint32_t i = 0; i < n->n_out; i++) {
         struct plan_tensor *y = &p->tensors[n->out[i]];
@@ -187,6 +193,33 @@ static void share_moved(const struct plan *p, const struct ir_node *n)
         y->e = p->tensors[in].e;
         y->origin = QUANTIZE_PROPAGATED;
     }
+}
+
+/* What a Dequantize makes exists in fixed point already: weights of hybrid models, the borders of quantized parts. */
+static void adopt_dequantized(const struct plan *p, const struct ir_node *n)
+{
+    const struct ir_tensor *x = n->n_in && n->in[0] != IR_NONE ? &p->g->tensors.at[n->in[0]] : NULL;
+    if (n->op->id != OP_Dequantize || !x || !dtype_is_fixed(x->desc.type) || p->override[n->out[0]] || p->g->tensors.at[n->out[0]].role != IR_NATIVE)
+        return;
+    bool whole = x->desc.q.kind == Q_TENSOR && T_(x->desc.type) & T_Q, constant = x->role == IR_CONST && x->desc.q.kind == Q_AXIS;
+    if (!whole && !constant)
+        return;
+    struct plan_tensor *y = &p->tensors[n->out[0]];
+    y->alias = n->in[0];
+    y->origin = QUANTIZE_MODEL;
+    y->e.type = x->desc.type;
+    y->e.scale = quant_scale(&x->desc.q, 0);
+    y->e.offset = quant_offset(&x->desc.q, 0);
+}
+
+/* An output that is an input of the next run: the bytes are copied as they are. */
+static void share_state(const struct plan *p, const struct quantize_state *s)
+{
+    uint32_t in = ir_find_tensor(p->g, s->input), out = ir_find_tensor(p->g, s->output);
+    if (in == IR_NONE || out == IR_NONE || p->tensors[in].origin != QUANTIZE_CALIBRATED || p->tensors[out].origin == QUANTIZE_FLOAT)
+        return;
+    p->tensors[in].e = p->tensors[out].e;
+    p->tensors[in].origin = QUANTIZE_PROPAGATED;
 }
 
 /* Clipping of values that a clamp cuts anyway is no noise. */
@@ -224,11 +257,17 @@ enum status plan_activations(struct plan *p)
     p->tensors = arena_array(p->arena, struct plan_tensor, g->tensors.n);
     RETURN_IF(!p->tensors, ST_NO_MEMORY, "no memory for %zu encodings", g->tensors.n);
     TRY(plan_overrides(p));
-    for (uint32_t t = 0; t < g->tensors.n; t++)
+    for (uint32_t t = 0; t < g->tensors.n; t++) {
+        p->tensors[t].alias = IR_NONE;
         if (quantize_is_activation(&g->tensors.at[t]))
             own_encoding(p, t);
+    }
     for (size_t k = 0; k < g->nodes.n; k++)
         operator_encoding(p, &g->nodes.at[k]);
+    for (size_t k = 0; k < g->nodes.n; k++)
+        adopt_dequantized(p, &g->nodes.at[k]);
+    for (uint32_t i = 0; i < p->o->n_states; i++)
+        share_state(p, &p->o->states[i]);
     for (size_t k = g->nodes.n; k-- > 0;) /* backwards: a chain of clamps ends in the last one's range */
         if (g->nodes.at[k].n_in && g->nodes.at[k].n_out)
             share_clamp(p, &g->nodes.at[k]);

@@ -10,6 +10,7 @@ struct plan_tensor {
     uint8_t origin; /* QUANTIZE_FLOAT: no encoding */
     struct quantize_encoding e;
     double min, max, sqnr;
+    uint32_t alias; /* a fixed-point tensor of the source that this one is the Dequantize of; IR_NONE: none */
 };
 
 struct plan {

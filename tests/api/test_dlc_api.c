@@ -243,7 +243,7 @@ static void compose_wrong_use(void **state)
     FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, NULL, 1, env.backend, c, *provider, V1, &graphs, &n));
     FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, configs, 1, env.backend, c, *provider, V1, &graphs, &n)); /* one config, no list */
     FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, configs, 2, env.backend, c, *provider, V1, &graphs, &n));
-    config.v1 = (QnnSystemDlc_GraphConfigInfoV1_t){ "hard", NULL, 0 };
+    config.v1 = (QnnSystemDlc_GraphConfigInfoV1_t){ NULL, NULL, 0 };
     FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, configs, 1, env.backend, c, *provider, V1, &graphs, &n));
     FAILS(FAILED, sys.systemDlcComposeGraphs(d, NULL, 0, env.backend, (void *)0x1234, *provider, V1, &graphs, &n));
     OK(sys.systemDlcCreateWithDestinationDir(NULL, dir, &empty));

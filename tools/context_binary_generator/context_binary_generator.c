@@ -22,7 +22,7 @@ static const struct tool_option options[] = {
       .required = true, .section = "What is prepared" },
     { "model", OPT_LIST, AT(session.models), .argument = "FILE[,FILE...]",
       .help = "Model libraries of this machine's architecture; the graphs of all go into one context." },
-    { "dlc_path", OPT_LIST, AT(session.dlcs), .argument = "FILE[,FILE...]", .help = "DLC files; instead of --model." },
+    { "dlc_path", OPT_LIST, AT(session.dlcs), .argument = "FILE[,FILE...]", .help = "DLC files; instead of --model, or with --model libQnnModelDlc.so." },
     { "model_prefix", OPT_STRING, AT(session.model_prefix), .argument = "PREFIX",
       .help = "Prefix of the functions of the model library; QnnModel when not given." },
     { "system_library", OPT_STRING, AT(session.system_library), .argument = "FILE",
@@ -68,7 +68,9 @@ static const struct tool_program program = {
 
 static enum status check_options(const struct generator *o)
 {
-    RETURN_IF(!o->session.models.n == !o->session.dlcs.n, ST_INVALID_ARG, "exactly one of --model and --dlc_path is needed");
+    /* The older form: --model libQnnModelDlc.so --dlc_path FILE. */
+    bool by_library = o->session.models.n == 1 && o->session.dlcs.n > 0;
+    RETURN_IF(!o->session.models.n == !o->session.dlcs.n && !by_library, ST_INVALID_ARG, "exactly one of --model and --dlc_path is needed");
     RETURN_IF(o->data_format, ST_NOT_SUPPORTED,
               "--data_format_config needs a backend with camera formats, which this version does not have");
     return ST_OK;

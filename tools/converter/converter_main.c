@@ -131,7 +131,7 @@ static enum status improve(struct converter *c, const struct convert_report *rep
     if (c->custom_io)
         TRY(custom_io_read(c->custom_io, *g, a, &c->quant));
     if (quantizer_wanted(&c->quant))
-        TRY(quantizer_run(&c->quant, g, keep));
+        TRY(quantizer_run(&c->quant, report, g, keep));
     print_io(report, *g);
     if (c->dump)
         TRY(converter_dump(*g, c->dump));

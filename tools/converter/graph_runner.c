@@ -6,6 +6,7 @@
 
 #include "QNN/QnnOpDef.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "common/tensor_data.h"
 #include "common/tensor_text.h"
 #include "common/tool_log.h"
@@ -127,34 +128,86 @@ static bool readable(const Qnn_Tensor_t *t)
     return t->v1.type == QNN_TENSOR_TYPE_APP_READ || t->v1.type == QNN_TENSOR_TYPE_APP_READWRITE;
 }
 
-/* The inputs, and the outputs with memory of their own. */
-static enum status list_io(struct runner *r)
+/* Who feeds an input, when it is not the client. */
+static const struct convert_io *state_of(const struct convert_report *report, const char *input)
 {
-    size_t n = r->g->tensors.n;
-    r->in = arena_array(&r->arena, Qnn_Tensor_t, n);
-    r->out = arena_array(&r->arena, Qnn_Tensor_t, n);
-    r->out_of = arena_array(&r->arena, uint32_t, n);
-    r->out_bytes = arena_array(&r->arena, uint64_t, n);
-    RETURN_IF(!r->in || !r->out || !r->out_of || !r->out_bytes, ST_NO_MEMORY, "no memory for %zu tensors", n);
-    for (uint32_t i = 0; i < n; i++) {
+    for (size_t i = 0; report && i < report->io.n; i++)
+        if (report->io.at[i].output && report->io.at[i].state && str_eq(report->io.at[i].state, input))
+            return &report->io.at[i];
+    return NULL;
+}
+
+static const struct convert_io *io_of(const struct convert_report *report, const char *name)
+{
+    for (size_t i = 0; report && i < report->io.n; i++)
+        if (!report->io.at[i].output && str_eq(report->io.at[i].graph_name, name))
+            return &report->io.at[i];
+    return NULL;
+}
+
+static void *own_memory(struct runner *r, Qnn_Tensor_t *t, uint64_t bytes)
+{
+    t->v1.clientBuf = (Qnn_ClientBuffer_t){ arena_alloc(&r->arena, bytes), (uint32_t)bytes };
+    return t->v1.clientBuf.data;
+}
+
+/* The first value of a state: the model's, or real zero. */
+static void first_value(const struct convert_io *io, const struct tensor_desc *d, Qnn_Tensor_t *t)
+{
+    uint64_t n = desc_count(d);
+    if (io && io->initial && io->initial_bytes == t->v1.clientBuf.dataSize)
+        memcpy(t->v1.clientBuf.data, io->initial, io->initial_bytes);
+    for (uint64_t i = 0; !(io && io->initial) && dtype_is_fixed(d->type) && i < n; i++)
+        tensor_from_float(t, (const float[]){ 0 }, i, 1, (char *)t->v1.clientBuf.data + i * dtype_bits(d->type) / 8);
+}
+
+static enum status list_inputs(struct runner *r, const struct convert_report *report, bool states)
+{
+    for (uint32_t i = 0; i < r->g->tensors.n; i++) {
         Qnn_Tensor_t *t = &r->tensors[i];
-        if (t->v1.type == QNN_TENSOR_TYPE_APP_WRITE || t->v1.type == QNN_TENSOR_TYPE_APP_READWRITE)
-            r->in[r->n_in++] = *t;
-        if (!readable(t))
+        bool input = t->v1.type == QNN_TENSOR_TYPE_APP_WRITE || t->v1.type == QNN_TENSOR_TYPE_APP_READWRITE;
+        const struct convert_io *from = input ? state_of(report, t->v1.name) : NULL;
+        if (!input || !from == states)
             continue;
-        uint64_t bytes = desc_bytes(&r->g->tensors.at[i].desc);
-        t->v1.clientBuf = (Qnn_ClientBuffer_t){ arena_alloc(&r->arena, bytes), (uint32_t)bytes };
-        RETURN_IF(!t->v1.clientBuf.data, ST_NO_MEMORY, "no memory for the values of tensor \"%s\"", t->v1.name);
-        r->out_of[r->n_out] = i;
-        r->out_bytes[r->n_out] = bytes;
-        r->out[r->n_out++] = *t;
+        r->in_of[r->n_in] = i;
+        r->state[r->n_in] = from;
+        r->in[r->n_in] = *t;
+        if (states) {
+            const struct tensor_desc *d = &r->g->tensors.at[i].desc;
+            RETURN_IF(!own_memory(r, &r->in[r->n_in], desc_bytes(d)), ST_NO_MEMORY, "no memory for state \"%s\"", t->v1.name);
+            first_value(io_of(report, t->v1.name), d, &r->in[r->n_in]);
+        }
+        r->n_in++;
     }
-    r->view = (struct session_graph){ .handle = r->graph, .name = r->g->name, .n_inputs = r->n_in, .inputs = r->in,
-                                      .n_outputs = r->n_out, .outputs = r->out };
     return ST_OK;
 }
 
-enum status runner_open(struct runner *r, struct runner_engine *e, const struct ir_graph *g, bool all_outputs)
+/* The inputs, and the outputs with memory of their own. */
+static enum status list_io(struct runner *r, const struct convert_report *report)
+{
+    size_t n = r->g->tensors.n;
+    r->in = arena_array(&r->arena, Qnn_Tensor_t, n);
+    r->in_of = arena_array(&r->arena, uint32_t, n);
+    r->state = arena_array(&r->arena, const struct convert_io *, n);
+    r->out = arena_array(&r->arena, Qnn_Tensor_t, n);
+    r->out_of = arena_array(&r->arena, uint32_t, n);
+    RETURN_IF(!r->in || !r->in_of || !r->state || !r->out || !r->out_of, ST_NO_MEMORY, "no memory for %zu tensors", n);
+    TRY(list_inputs(r, report, false));
+    uint32_t fed = r->n_in;
+    TRY(list_inputs(r, report, true));
+    for (uint32_t i = 0; i < n; i++) {
+        if (!readable(&r->tensors[i]))
+            continue;
+        r->out_of[r->n_out] = i;
+        r->out[r->n_out] = r->tensors[i];
+        void *memory = own_memory(r, &r->out[r->n_out++], desc_bytes(&r->g->tensors.at[i].desc));
+        RETURN_IF(!memory, ST_NO_MEMORY, "no memory for the values of tensor \"%s\"", r->tensors[i].v1.name);
+    }
+    r->view = (struct session_graph){ .handle = r->graph, .name = r->g->name, .n_inputs = fed, .inputs = r->in, .n_outputs = r->n_out, .outputs = r->out };
+    return ST_OK;
+}
+
+enum status runner_open(struct runner *r, struct runner_engine *e, const struct ir_graph *g, const struct convert_report *report, bool all_outputs)
 {
     const QNN_INTERFACE_VER_TYPE *api = &e->backend.api;
     memset(r, 0, sizeof(*r));
@@ -175,7 +228,7 @@ enum status runner_open(struct runner *r, struct runner_engine *e, const struct 
     error = api->graphFinalize(r->graph, NULL, NULL);
     if (error != QNN_SUCCESS)
         return library_fail(api, error, "finalizing graph \"%s\"", g->name);
-    return list_io(r);
+    return list_io(r, report);
 }
 
 void runner_close(struct runner *r)
@@ -188,16 +241,28 @@ void runner_close(struct runner *r)
 
 /* ---- running ------------------------------------------------------------------------------------------------------ */
 
+/* Results that are states become inputs. */
+static void keep_states(struct runner *r)
+{
+    for (uint32_t i = r->view.n_inputs; i < r->n_in; i++)
+        for (uint32_t k = 0; k < r->n_out; k++)
+            if (str_eq(r->out[k].v1.name, r->state[i]->graph_name) && r->out[k].v1.clientBuf.dataSize == r->in[i].v1.clientBuf.dataSize)
+                memcpy(r->in[i].v1.clientBuf.data, r->out[k].v1.clientBuf.data, r->in[i].v1.clientBuf.dataSize);
+}
+
 enum status runner_execute(struct runner *r, const void *const *inputs)
 {
     const QNN_INTERFACE_VER_TYPE *api = &r->engine->backend.api;
-    for (uint32_t i = 0; i < r->n_in; i++) {
+    for (uint32_t i = 0; i < r->view.n_inputs; i++) {
         uint64_t elements, bytes;
         TRY(tensor_sizes(&r->in[i], &elements, &bytes));
         r->in[i].v1.clientBuf = (Qnn_ClientBuffer_t){ (void *)inputs[i], (uint32_t)bytes };
     }
     Qnn_ErrorHandle_t error = api->graphExecute(r->graph, r->in, r->n_in, r->out, r->n_out, NULL, NULL);
-    return error == QNN_SUCCESS ? ST_OK : library_fail(api, error, "executing graph \"%s\"", r->g->name);
+    if (error != QNN_SUCCESS)
+        return library_fail(api, error, "executing graph \"%s\"", r->g->name);
+    keep_states(r);
+    return ST_OK;
 }
 
 static enum status run_all(struct runner *r, struct graph_io *io, const char *what, runner_each *each, void *arg)
@@ -205,7 +270,7 @@ static enum status run_all(struct runner *r, struct graph_io *io, const char *wh
     void **buffers = arena_array(&io->arena, void *, r->n_in + 1);
     const void **data = arena_array(&io->arena, const void *, r->n_in + 1);
     RETURN_IF(!buffers || !data, ST_NO_MEMORY, "no memory for inputs");
-    for (uint32_t i = 0; i < r->n_in; i++) {
+    for (uint32_t i = 0; i < io->n_inputs; i++) {
         buffers[i] = arena_alloc(&io->arena, io->inputs[i].bytes);
         RETURN_IF(!buffers[i], ST_NO_MEMORY, "no memory for input \"%s\"", r->in[i].v1.name);
     }

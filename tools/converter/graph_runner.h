@@ -27,13 +27,15 @@ struct runner {
     struct arena arena;
     Qnn_Tensor_t *tensors; /* one per tensor of g, as created */
     uint32_t n_in, n_out;
-    Qnn_Tensor_t *in, *out;
-    uint32_t *out_of;      /* per output: the tensor of g */
-    uint64_t *out_bytes;
+    Qnn_Tensor_t *in, *out; /* inputs that the client feeds come first, then states */
+    uint32_t *in_of, *out_of; /* the tensors of g */
+    const struct convert_io **state; /* per input: the output that it gets its value from, NULL: fed by the client */
     struct session_graph view; /* the same for graph_io */
 };
-enum status runner_open(struct runner *r, struct runner_engine *e, const struct ir_graph *g, bool all_outputs);
-enum status runner_execute(struct runner *r, const void *const *inputs); /* results: r->out[i].v1.clientBuf.data */
+/* report: tells which outputs are inputs of the next run; NULL: none. */
+enum status runner_open(struct runner *r, struct runner_engine *e, const struct ir_graph *g, const struct convert_report *report, bool all_outputs);
+/* Feeds the inputs of r->view; results: r->out[i].v1.clientBuf.data. States go on from the last execution. */
+enum status runner_execute(struct runner *r, const void *const *inputs);
 void runner_close(struct runner *r);                                     /* takes a zeroed one */
 
 /* Executes once per entry of an input list; each() sees the results. `native`: files have the types of the graph. */
@@ -45,7 +47,7 @@ struct runner_inputs {
 typedef enum status runner_each(void *arg, struct runner *r, uint64_t done, uint64_t total);
 enum status runner_run_list(struct runner *r, const struct runner_inputs *in, runner_each *each, void *arg);
 
-/* Output `i` as floats, in the arena's memory given by the caller. */
+/* Output `i` as floats. */
 void runner_floats(const struct runner *r, uint32_t i, float *to);
 uint64_t runner_elements(const struct runner *r, uint32_t i);
 

@@ -84,7 +84,7 @@ static enum status quantize(struct converter *c, const char *command, struct con
     g = graphs[0];
     if (c->custom_io)
         TRY(custom_io_read(c->custom_io, g, &r->arena, &c->quant));
-    TRY(quantizer_run(&c->quant, &g, &keep)); /* keep belongs to the container */
+    TRY(quantizer_run(&c->quant, NULL, &g, &keep)); /* keep belongs to the container */
     st = c->dump ? converter_dump(g, c->dump) : ST_OK;
     if (st == ST_OK)
         st = write_dlc(c, g, command);

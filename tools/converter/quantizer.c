@@ -121,20 +121,20 @@ static enum status observe(void *arg, struct runner *r, uint64_t done, uint64_t 
         runner_floats(r, i, c->values);
         quantize_range_add(&c->stats[r->out_of[i]], c->values, runner_elements(r, i));
     }
-    for (uint32_t i = 0, t = 0; i < r->n_in; i++, t++) {
-        while (r->g->tensors.at[t].role != IR_INPUT && r->g->tensors.at[t].role != IR_INOUT)
-            t++;
-        if (!quantize_is_activation(&r->g->tensors.at[t]) || r->g->tensors.at[t].role == IR_INOUT)
+    for (uint32_t i = 0; i < r->n_in; i++) {
+        const struct ir_tensor *t = &r->g->tensors.at[r->in_of[i]];
+        uint64_t n = desc_count(&t->desc);
+        if (!quantize_is_activation(t) || t->role == IR_INOUT)
             continue;
-        uint64_t n = desc_count(&r->g->tensors.at[t].desc);
         tensor_to_float(&r->in[i], r->in[i].v1.clientBuf.data, 0, n, c->values);
-        quantize_range_add(&c->stats[t], c->values, n);
+        quantize_range_add(&c->stats[r->in_of[i]], c->values, n);
     }
     return ST_OK;
 }
 
 /* ret: one per tensor, for mem_free. */
-static enum status calibrate(struct runner_engine *e, const struct quantizer_args *q, const struct ir_graph *g, struct quantize_range **ret)
+static enum status calibrate(struct runner_engine *e, const struct quantizer_args *q, const struct convert_report *report, const struct ir_graph *g,
+                             struct quantize_range **ret)
 {
     struct runner r = { 0 };
     struct calibration c = { .stats = mem_array(struct quantize_range, g->tensors.n) };
@@ -145,7 +145,7 @@ static enum status calibrate(struct runner_engine *e, const struct quantizer_arg
         most = desc_count(&g->tensors.at[i].desc) > most ? desc_count(&g->tensors.at[i].desc) : most;
     }
     c.values = mem_array(float, most);
-    enum status st = c.stats && c.values ? runner_open(&r, e, g, true) : status_fail(ST_NO_MEMORY, "no memory for statistics");
+    enum status st = c.stats && c.values ? runner_open(&r, e, g, report, true) : status_fail(ST_NO_MEMORY, "no memory for statistics");
     if (st == ST_OK) {
         struct runner_inputs in = { .list = q->input_list, .native = q->native_inputs, .what = "Calibrating: input" };
         st = runner_run_list(&r, &in, observe, &c);
@@ -205,7 +205,26 @@ static enum status read_overrides(const struct quantizer_args *q, struct arena *
     return encodings_link(e, a);
 }
 
-enum status quantizer_run(const struct quantizer_args *q, struct ir_graph **g, struct ir_graph **keep)
+static enum status list_states(const struct convert_report *report, struct arena *a, struct quantize_opts *o)
+{
+    struct quantize_state *list = arena_array(a, struct quantize_state, report ? report->io.n : 0);
+    RETURN_IF(!list, ST_NO_MEMORY, "no memory for states");
+    o->states = list;
+    for (size_t i = 0; report && i < report->io.n; i++)
+        if (report->io.at[i].output && report->io.at[i].state)
+            list[o->n_states++] = (struct quantize_state){ report->io.at[i].state, report->io.at[i].graph_name };
+    return ST_OK;
+}
+
+static bool has_floats(const struct ir_graph *g)
+{
+    for (size_t i = 0; i < g->tensors.n; i++)
+        if (quantize_is_activation(&g->tensors.at[i]))
+            return true;
+    return false;
+}
+
+enum status quantizer_run(const struct quantizer_args *q, const struct convert_report *report, struct ir_graph **g, struct ir_graph **keep)
 {
     struct runner_engine engine = { 0 };
     struct quantize_range *stats = NULL;
@@ -213,14 +232,19 @@ enum status quantizer_run(const struct quantizer_args *q, struct ir_graph **g, s
     struct quantize_opts o = { 0 };
     struct ir_graph *fixed = NULL;
     struct arena a;
+    bool calibrated = q->input_list && has_floats(*g);
+    if (q->input_list && !calibrated)
+        tool_say("the model has no float tensors: its own encodings stay, the input list is not used");
     arena_init(&a);
     enum status st = fill_opts(q, &o);
+    if (st == ST_OK)
+        st = list_states(report, &a, &o);
     if (st == ST_OK)
         st = read_overrides(q, &a, &e);
     if (st == ST_OK)
         st = runner_engine_open(&engine, q->backend);
-    if (st == ST_OK && q->input_list)
-        st = calibrate(&engine, q, *g, &stats);
+    if (st == ST_OK && calibrated)
+        st = calibrate(&engine, q, report, *g, &stats);
     o.stats = stats;
     o.overrides = e.list.at;
     o.n_overrides = (uint32_t)e.list.n;
@@ -237,7 +261,7 @@ enum status quantizer_run(const struct quantizer_args *q, struct ir_graph **g, s
     mem_free(stats);
     encodings_finish(&e);
     arena_finish(&a);
-    if (st == ST_OK && q->compare && q->input_list)
-        st = quantizer_compare(q, *keep, *g);
+    if (st == ST_OK && q->compare && calibrated)
+        st = quantizer_compare(q, report, *keep, *g);
     return st;
 }

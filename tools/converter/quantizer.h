@@ -27,12 +27,13 @@ void quantizer_defaults(struct quantizer_args *q);
 /* Whether anything asks for quantization. */
 bool quantizer_wanted(const struct quantizer_args *q);
 
-/* *g becomes the quantized graph; *keep holds the float graph, whose constants it borrows (free it last). */
-enum status quantizer_run(const struct quantizer_args *q, struct ir_graph **g, struct ir_graph **keep);
+/* report: the front end's, for states; NULL: none. *g becomes the quantized graph; *keep holds the float graph, whose constants it borrows (free it last). */
+enum status quantizer_run(const struct quantizer_args *q, const struct convert_report *report, struct ir_graph **g, struct ir_graph **keep);
 
 /* The table: a line per tensor. */
 void quantizer_print(const struct quantize_report *r);
 /* Runs both graphs on the list and prints the error of every tensor that both have, worst first. */
-enum status quantizer_compare(const struct quantizer_args *q, const struct ir_graph *real, const struct ir_graph *fixed);
+enum status quantizer_compare(const struct quantizer_args *q, const struct convert_report *report, const struct ir_graph *real,
+                              const struct ir_graph *fixed);
 
 #endif

@@ -106,7 +106,7 @@ static enum status compare_line(struct comparison *c, struct graph_io *real, str
         struct runner *r = pass ? &c->fixed : &c->real;
         void **buffers = arena_array(&a, void *, r->n_in + 1);
         const void **data = arena_array(&a, const void *, r->n_in + 1);
-        for (uint32_t i = 0; buffers && data && i < r->n_in; i++)
+        for (uint32_t i = 0; buffers && data && i < io->n_inputs; i++)
             buffers[i] = arena_alloc(&a, io->inputs[i].bytes);
         st = buffers && data ? graph_io_load(io, k, buffers, false, data) : status_fail(ST_NO_MEMORY, "no memory for inputs");
         if (st == ST_OK)
@@ -156,7 +156,8 @@ static enum status run_both(struct comparison *c, const struct quantizer_args *q
     return st;
 }
 
-enum status quantizer_compare(const struct quantizer_args *q, const struct ir_graph *real, const struct ir_graph *fixed)
+enum status quantizer_compare(const struct quantizer_args *q, const struct convert_report *report, const struct ir_graph *real,
+                              const struct ir_graph *fixed)
 {
     struct runner_engine engine;
     struct comparison c = { 0 };
@@ -164,9 +165,9 @@ enum status quantizer_compare(const struct quantizer_args *q, const struct ir_gr
     arena_init(&a);
     enum status st = runner_engine_open(&engine, q->backend);
     if (st == ST_OK)
-        st = runner_open(&c.real, &engine, real, true);
+        st = runner_open(&c.real, &engine, real, report, true);
     if (st == ST_OK)
-        st = runner_open(&c.fixed, &engine, fixed, true);
+        st = runner_open(&c.fixed, &engine, fixed, report, true);
     if (st == ST_OK)
         st = pair_outputs(&c, &a);
     if (st == ST_OK)

@@ -49,7 +49,7 @@ static const struct tool_option options[] = {
       .help = "Model libraries, made by qnn-model-lib-generator; their graphs are composed and finalized here." },
     { "retrieve_context", OPT_STRING, AT(retrieve_context), .argument = "FILE",
       .help = "Context binary, made by qnn-context-binary-generator; instead of --model." },
-    { "dlc_path", OPT_LIST, AT(session.dlcs), .argument = "FILE[,FILE...]", .help = "DLC files; instead of --model." },
+    { "dlc_path", OPT_LIST, AT(session.dlcs), .argument = "FILE[,FILE...]", .help = "DLC files; instead of --model, or with --model libQnnModelDlc.so." },
     { "model_prefix", OPT_STRING, AT(session.model_prefix), .argument = "PREFIX",
       .help = "Prefix of the functions of the model library; QnnModel when not given." },
     { "system_library", OPT_STRING, AT(session.system_library), .argument = "FILE",
@@ -139,7 +139,9 @@ static const struct tool_program program = {
 
 static enum status check_options(const struct net_run *o)
 {
-    size_t sources = (o->session.models.n > 0) + (o->retrieve_context != NULL) + (o->session.dlcs.n > 0);
+    /* The older form: --model libQnnModelDlc.so --dlc_path FILE. */
+    bool by_library = o->session.models.n == 1 && o->session.dlcs.n > 0;
+    size_t sources = (o->session.models.n > 0) + (o->retrieve_context != NULL) + (o->session.dlcs.n > 0) - by_library;
     RETURN_IF(!o->session.backend, ST_INVALID_ARG, "--backend FILE is missing");
     RETURN_IF(sources != 1, ST_INVALID_ARG,
               "exactly one of --model, --retrieve_context and --dlc_path is needed; %zu are given", sources);

@@ -3,6 +3,7 @@
 #include "session/session.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -327,6 +328,11 @@ void session_close(struct session *s)
     }
     if (s->context)
         free_context(s);
+    for (size_t i = 0; i < s->dlcs.n; i++) {
+        free(s->dlcs.at[i].infos);
+        if (s->dlcs.at[i].handle)
+            s->system.api.systemDlcFree(s->dlcs.at[i].handle);
+    }
     if (s->profile_log)
         s->system.api.systemProfileFreeSerializationTarget(s->profile_log);
     if (s->reader)
@@ -345,6 +351,7 @@ void session_close(struct session *s)
     library_close(s->backend.library);
     tool_file_free(&s->binary);
     vec_finish(&s->models);
+    vec_finish(&s->dlcs);
     vec_finish(&s->graphs);
     arena_finish(&s->arena);
 }

@@ -85,6 +85,12 @@ struct session_model {
     __typeof__(&QnnModel_freeGraphsInfo) free_infos;
 };
 
+/* A DLC and the description of its graphs, which may need it. */
+struct session_dlc {
+    QnnSystemDlc_Handle_t handle;
+    QnnSystemContext_GraphInfo_t *infos; /* one block, for free() */
+};
+
 struct session {
     struct session_options opt;
     struct session_config config;
@@ -101,6 +107,7 @@ struct session {
     QnnSystemProfile_SerializationTargetHandle_t profile_log;
     struct tool_file binary;
     VEC(struct session_model) models;
+    VEC(struct session_dlc) dlcs;
     VEC(struct session_graph) graphs;
     struct opt_names_list extra_outputs;
 };

@@ -147,29 +147,52 @@ static const char *model_error_name(ModelError_t error)
     return (size_t)error < sizeof(names) / sizeof(names[0]) ? names[error] : "MODEL_UNKNOWN_ERROR";
 }
 
-static enum status compose_library(struct session *s, const char *path, const GraphConfigInfo_t **configs,
-                                   uint32_t n_configs)
+/* The table that a model is composed through. */
+static QNN_INTERFACE_VER_TYPE hooked(const struct session *s)
 {
-    char compose_name[256], free_name[256];
-    void *compose, *free_infos;
-    const char *prefix = s->opt.model_prefix ? s->opt.model_prefix : "QnnModel";
-    struct session_model *m = vec_push(&s->models);
-    RETURN_IF(!m, ST_NO_MEMORY, "model library");
-    m->path = path;
-    TRY(library_open(path, &m->library));
-    snprintf(compose_name, sizeof(compose_name), "%s_composeGraphs", prefix);
-    snprintf(free_name, sizeof(free_name), "%s_freeGraphsInfo", prefix);
-    if (library_symbol(m->library, path, compose_name, &compose) != ST_OK ||
-        library_symbol(m->library, path, free_name, &free_infos) != ST_OK)
-        return status_prefix(ST_INVALID_ARG, "not a model library with prefix \"%s\" (see --model_prefix)", prefix);
-    m->free_infos = (__typeof__(m->free_infos))free_infos;
-
     QNN_INTERFACE_VER_TYPE api = s->backend.api;
     api.graphCreate = create_graph;
     api.tensorCreateGraphTensor = create_tensor;
-    ModelError_t error =
-        ((__typeof__(&QnnModel_composeGraphs))compose)(s->handle, api, s->context, configs, n_configs, &m->infos, &m->n,
-                                                       s->opt.all_outputs, log_callback, (QnnLog_Level_t)tool_log_max());
+    return api;
+}
+
+/* What is composed from: a library, and a DLC if the library is made for one. */
+struct model_source {
+    const char *library, *dlc;
+    const GraphConfigInfo_t **configs;
+    uint32_t n_configs;
+};
+
+/* `PREFIX_function` of a model library. */
+static enum status model_symbol(const struct session *s, const struct session_model *m, const char *function, void **ret)
+{
+    const char *prefix = s->opt.model_prefix ? s->opt.model_prefix : "QnnModel";
+    char name[256];
+    snprintf(name, sizeof(name), "%s_%s", prefix, function);
+    if (library_symbol(m->library, m->path, name, ret) != ST_OK)
+        return status_prefix(ST_INVALID_ARG, "not a model library with prefix \"%s\" (see --model_prefix)", prefix);
+    return ST_OK;
+}
+
+static enum status compose_library(struct session *s, const struct model_source *from)
+{
+    void *compose, *free_infos;
+    ModelError_t error;
+    const char *path = from->dlc ? from->dlc : from->library;
+    QnnLog_Level_t level = (QnnLog_Level_t)tool_log_max();
+    struct session_model *m = vec_push(&s->models);
+    RETURN_IF(!m, ST_NO_MEMORY, "model library");
+    m->path = from->library;
+    TRY(library_open(m->path, &m->library));
+    TRY(model_symbol(s, m, from->dlc ? "composeGraphsFromDlc" : "composeGraphs", &compose));
+    TRY(model_symbol(s, m, "freeGraphsInfo", &free_infos));
+    m->free_infos = (__typeof__(m->free_infos))free_infos;
+    if (from->dlc)
+        error = ((__typeof__(&QnnModel_composeGraphsFromDlc))compose)(s->handle, hooked(s), s->context, from->configs, from->dlc, from->n_configs,
+                                                                      &m->infos, &m->n, s->opt.all_outputs, log_callback, level);
+    else
+        error = ((__typeof__(&QnnModel_composeGraphs))compose)(s->handle, hooked(s), s->context, from->configs, from->n_configs, &m->infos, &m->n,
+                                                               s->opt.all_outputs, log_callback, level);
     RETURN_IF(hook.failed, ST_NO_MEMORY, "out of memory while composing \"%s\"", path);
     RETURN_IF(error != MODEL_NO_ERROR, ST_PREPARE_FAILED,
               "\"%s\" could not compose its graphs: %s %d; the messages above tell which "
@@ -181,14 +204,34 @@ static enum status compose_library(struct session *s, const char *path, const Gr
     return ST_OK;
 }
 
-/* A DLC is read by the System library, which composes through the backend's table itself. */
-static enum status compose_dlc(struct session *s, const char *path)
+/* The settings of the graphs as the System library wants them. */
+static enum status dlc_configs(struct session *s, const struct model_source *from, const QnnSystemDlc_GraphConfigInfo_t ***ret)
 {
-    QnnSystemDlc_Handle_t dlc = NULL;
-    QnnSystemContext_GraphInfo_t *infos = NULL;
+    QnnSystemDlc_GraphConfigInfo_t *infos = arena_array(&s->arena, QnnSystemDlc_GraphConfigInfo_t, from->n_configs);
+    *ret = arena_array(&s->arena, const QnnSystemDlc_GraphConfigInfo_t *, from->n_configs + 1u);
+    RETURN_IF(!infos || !*ret, ST_NO_MEMORY, "graph settings");
+    for (uint32_t i = 0; i < from->n_configs; i++) {
+        uint32_t n = 0;
+        while (from->configs[i]->graphConfigs && from->configs[i]->graphConfigs[n])
+            n++;
+        infos[i].version = QNN_SYSTEM_DLC_GRAPH_CONFIG_INFO_VERSION_1;
+        infos[i].v1 = (QnnSystemDlc_GraphConfigInfoV1_t){ from->configs[i]->graphName, from->configs[i]->graphConfigs, n };
+        (*ret)[i] = &infos[i];
+    }
+    return ST_OK;
+}
+
+/* A DLC is read by the System library, which composes through the backend's table itself. */
+static enum status compose_dlc(struct session *s, const struct model_source *from)
+{
+    const char *path = from->dlc;
+    const QnnSystemDlc_GraphConfigInfo_t **configs;
     uint32_t n = 0;
     TRY(session_need_system(s, "--dlc_path"));
-    Qnn_ErrorHandle_t error = s->system.api.systemDlcCreateFromFile(NULL, path, &dlc);
+    TRY(dlc_configs(s, from, &configs));
+    struct session_dlc *d = vec_push(&s->dlcs);
+    RETURN_IF(!d, ST_NO_MEMORY, "DLC");
+    Qnn_ErrorHandle_t error = s->system.api.systemDlcCreateFromFile(NULL, path, &d->handle);
     if (error != QNN_SUCCESS)
         return library_fail(NULL, error,
                             "--dlc_path \"%s\": libQnnSystem.so could not open it as a DLC (model libraries go to --model, "
@@ -197,15 +240,14 @@ static enum status compose_dlc(struct session *s, const char *path)
     QnnInterface_t provider = { .backendId = s->backend.id,
                                 .providerName = s->backend.provider,
                                 .apiVersion = s->backend.version };
-    provider.QNN_INTERFACE_VER_NAME = s->backend.api;
-    provider.QNN_INTERFACE_VER_NAME.graphCreate = create_graph;
-    provider.QNN_INTERFACE_VER_NAME.tensorCreateGraphTensor = create_tensor;
-    error = s->system.api.systemDlcComposeGraphs(dlc, NULL, 0, s->handle, s->context, provider,
-                                                 QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &infos, &n);
+    provider.QNN_INTERFACE_VER_NAME = hooked(s);
+    error = s->system.api.systemDlcComposeGraphs(d->handle, configs, from->n_configs, s->handle, s->context, provider,
+                                                 QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &d->infos, &n);
     if (error != QNN_SUCCESS)
         return library_fail(&s->backend.api, error, "composing the graphs of \"%s\"", path);
+    RETURN_IF(hook.failed, ST_NO_MEMORY, "out of memory while composing \"%s\"", path);
     for (uint32_t i = 0; i < n; i++) {
-        const QnnSystemContext_GraphInfoV1_t *g = &infos[i].graphInfoV1; /* later versions begin alike */
+        const QnnSystemContext_GraphInfoV1_t *g = &d->infos[i].graphInfoV1; /* later versions begin alike */
         GraphInfo_t info = { .graphName = (char *)g->graphName,
                              .inputTensors = g->graphInputs,
                              .numInputTensors = g->numGraphInputs,
@@ -242,21 +284,25 @@ static enum status check_extra_outputs(const struct session *s)
 
 static enum status compose_all(struct session *s)
 {
-    const GraphConfigInfo_t **configs;
-    uint32_t n_configs;
-    TRY(config_for_graphs(s, &configs, &n_configs));
-    for (size_t i = 0; i < s->opt.models.n; i++)
-        TRY(compose_library(s, s->opt.models.items[i], configs, n_configs));
-    for (size_t i = 0; i < s->opt.dlcs.n; i++)
-        TRY(compose_dlc(s, s->opt.dlcs.items[i]));
-    for (uint32_t i = 0; i < n_configs; i++) {
+    struct model_source from = { 0 };
+    TRY(config_for_graphs(s, &from.configs, &from.n_configs));
+    for (size_t i = 0; i < s->opt.models.n && !s->opt.dlcs.n; i++) {
+        from.library = s->opt.models.items[i];
+        TRY(compose_library(s, &from));
+    }
+    for (size_t i = 0; i < s->opt.dlcs.n; i++) {
+        from.library = s->opt.models.n ? s->opt.models.items[0] : NULL;
+        from.dlc = s->opt.dlcs.items[i];
+        TRY(from.library ? compose_library(s, &from) : compose_dlc(s, &from));
+    }
+    for (uint32_t i = 0; i < from.n_configs; i++) {
         bool found = false;
         for (size_t g = 0; g < s->graphs.n; g++)
-            found |= str_eq(s->graphs.at[g].name, configs[i]->graphName);
+            found |= str_eq(s->graphs.at[g].name, from.configs[i]->graphName);
         if (!found)
             tool_log(TOOL_WARN,
                      "the config file has settings for graph \"%s\", but no graph has that name; they are not used",
-                     configs[i]->graphName);
+                     from.configs[i]->graphName);
     }
     return check_extra_outputs(s);
 }

@@ -120,7 +120,7 @@ enum status lpai_context_config(const void *custom, struct backend_context_cfg *
         RETURN_IF(!c->config, ST_INVALID_CONFIG, "LPAI context config: MODEL_BUFFER_MEM_TYPE is NULL; a QnnLpaiMem_MemType_t is expected");
         return check_mem_type(*(const QnnLpaiMem_MemType_t *)c->config, "LPAI context config: model buffer");
     }
-    return status_fail(ST_INVALID_CONFIG, "LPAI context config: option %u is unknown; 1 (MODEL_BUFFER_MEM_TYPE) and 11 (ENABLE_ISLAND) are known", c->option);
+    return status_fail(ST_NOT_SUPPORTED, "LPAI context config: option %u is unknown; 1 (MODEL_BUFFER_MEM_TYPE) and 11 (ENABLE_ISLAND) are known", c->option);
 }
 
 /* ---- graphs: one function per option, writing into the settings -------------------------------------------------------------- */

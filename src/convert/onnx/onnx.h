@@ -159,6 +159,7 @@ uint32_t onnx_at(const uint8_t *perm, uint32_t rank, uint32_t axis);
 /* The permutation of what is left when the dimensions of mask go. */
 void onnx_drop_dims(const uint8_t *perm, uint32_t rank, uint32_t mask, uint8_t *ret);
 
+bool onnx_aligned(const struct tensor_desc *d, const void *data); /* the bytes lie as elements of the type must */
 enum dtype onnx_inner_type(enum dtype t); /* f64 and bf16 are computed in f32 */
 enum status onnx_cast(struct onnx_cx *cx, const char *suffix, uint32_t x, enum dtype to, uint32_t *ret);
 

@@ -535,6 +535,20 @@ static enum status drop_unused(struct onnx_cx *cx)
     return ir_compact(g);
 }
 
+/* Constants that stay and lie crookedly in the file are copied; those that were transposed have a copy already. */
+static enum status align_constants(struct onnx_cx *cx)
+{
+    struct ir_graph *g = cx->b.g;
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        struct ir_tensor *t = &g->tensors.at[i];
+        if (t->role != IR_CONST || onnx_aligned(&t->desc, t->data))
+            continue;
+        t->data = arena_dup(&g->arena, t->data, desc_bytes(&t->desc));
+        RETURN_IF(!t->data, ST_NO_MEMORY, "no memory for constant \"%s\"", t->name);
+    }
+    return ST_OK;
+}
+
 static enum status check_model(const struct onnx_cx *cx)
 {
     RETURN_IF(cx->model.graph.sparse, ST_NOT_SUPPORTED, "the model has sparse initializers; store them dense");
@@ -557,6 +571,7 @@ static enum status run(struct onnx_cx *cx)
               cx->r->issues.n == 1 ? "" : "s", cx->r->issues.n == 1 ? "is" : "are", cx->r->issues.at[0].op, cx->r->issues.at[0].node,
               cx->r->issues.at[0].reason);
     TRY(drop_unused(cx));
+    TRY(align_constants(cx));
     return ir_verify(cx->b.g, "conversion");
 }
 

@@ -19,8 +19,8 @@ static enum status rows(struct onnx_cx *cx, struct onnx_value *v, uint32_t d, ui
     RETURN_IF(v->rank < 2 || d >= v->dims[0] || from + count > v->dims[1], ST_INVALID_OP, "weights or biases have the wrong shape");
     if (onnx_is_const(v) && !v->view && onnx_inner_type(v->stored) == v->stored) {
         struct tensor_desc desc = {.type = v->stored, .rank = (uint8_t)rank, .dims = {count, columns}};
-        uint64_t at = ((uint64_t)d * v->dims[1] + from) * columns;
-        return build_const(B, onnx_name(cx, "part"), &desc, (const char *)v->data + at * (dtype_bits(v->stored) / 8), true, ret);
+        const char *data = (const char *)v->data + ((uint64_t)d * v->dims[1] + from) * columns * (dtype_bits(v->stored) / 8);
+        return build_const(B, onnx_name(cx, "part"), &desc, data, onnx_aligned(&desc, data), ret);
     }
     TRY(onnx_tensor(cx, v, NULL, &t));
     int32_t ranges[9] = {(int32_t)d, (int32_t)d + 1, 1, (int32_t)from, (int32_t)(from + count), 1, 0, (int32_t)columns, 1};

@@ -263,6 +263,14 @@ static enum status const_to_f32(struct onnx_cx *cx, const struct onnx_value *v, 
     return ST_OK;
 }
 
+enum { SMALL_BYTES = 4096 };
+
+bool onnx_aligned(const struct tensor_desc *d, const void *data)
+{
+    unsigned size = dtype_bits(d->type) / 8;
+    return size <= 1 || (uintptr_t)data % size == 0;
+}
+
 /* Put the constant into the graph, in the source's order. */
 static enum status place_const(struct onnx_cx *cx, struct onnx_value *v)
 {
@@ -274,7 +282,9 @@ static enum status place_const(struct onnx_cx *cx, struct onnx_value *v)
         d.q = *v->q;
     if (d.type != v->stored)
         TRY(const_to_f32(cx, v, &data));
-    TRY(build_const(B, v->name, &d, data, true, &v->tensor));
+    /* Rules look into small constants, and the file does not align them. Large ones are left where they are until it is known which of them stay. */
+    bool borrow = onnx_aligned(&d, data) || desc_bytes(&d) > SMALL_BYTES;
+    TRY(build_const(B, v->name, &d, data, borrow, &v->tensor));
     perm_identity(v->perm, MAX_RANK);
     return ST_OK;
 }

@@ -80,9 +80,12 @@ enum status tfl_state_read(struct tfl_cx *cx, uint32_t k, uint32_t *ret)
     uint32_t t = tfl_number(cx->op->in, k);
     uint32_t *at = &cx->scope->state[t];
     const struct tfl_tensor *x = &cx->scope->g.tensors[t];
+    struct tensor_desc d = x->desc;
     if (*at == IR_NONE)
         TRY(add_state(cx, x->name, at));
-    return read_state(cx, *at, &x->desc, ret);
+    if (cx->resized && cx->opts->batch && d.rank && d.dims[0] == 1)
+        d.dims[0] = cx->opts->batch;
+    return read_state(cx, *at, &d, ret);
 }
 
 enum status tfl_state_write(struct tfl_cx *cx, uint32_t k, uint32_t value)

@@ -67,7 +67,7 @@ static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
     const int16_t *x = row;
     int32_t part[8];
     int64_t sum = 0;
-    __m256i v = _mm256_setzero_si256(); /* 32 bits per lane: enough for 2^25 elements */
+    __m256i v = _mm256_setzero_si256(); /* modulo 2^32, as the sums that it is added to */
     uint32_t i = 0;
     for (; i + 16 <= n; i += 16)
         v = _mm256_add_epi32(v, _mm256_madd_epi16(_mm256_loadu_si256((const __m256i *)(x + i)), _mm256_set1_epi16(1)));

@@ -87,7 +87,7 @@ static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
     const uint8_t *x = row;
     const uint32_t all = n;
     const __m512i one = _mm512_set1_epi8(1);
-    __m512i sum = _mm512_setzero_si512(); /* 32 bits per lane: enough for 2^27 bytes */
+    __m512i sum = _mm512_setzero_si512(); /* modulo 2^32, as the sums that it is added to */
     for (; n >= 64; n -= 64, x += 64)
         sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(x), one);
     if (n)

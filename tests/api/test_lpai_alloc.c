@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ten thousand frames through libQnnLpai.so without one allocation. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc_hook.h"
+#include "lpai_kit.h"
+
+enum { FRAMES = 10000, KINDS = 50 };
+
+static void test_frames(void **state)
+{
+    (void)state;
+    static _Alignas(64) uint8_t x[KIT_IN], y[64], want[KINDS][KIT_OUT];
+    for (uint32_t i = 0; i < KINDS; i++)
+        kit_expected(8, i, want[i]);
+    struct kit_binary b = kit_binary(8, 0);
+    struct kit_loaded l;
+    kit_load(&b, 8, &l);
+    struct guarded s = guarded_new(l.scratch, true), other = guarded_new(l.scratch, false);
+    OK(kit_pool(l.net.graph, QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM, s.data, l.scratch));
+    OK(q.graphFinalize(l.net.graph, NULL, NULL));
+    alloc_fail_at(UINT32_MAX); /* count */
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        kit_fill(x, KIT_IN, i % KINDS);
+        memset(y, 0, KIT_OUT);
+        OK(kit_run(&l.net, x, y));
+        assert_memory_equal(y, want[i % KINDS], KIT_OUT);
+    }
+    uint64_t made = alloc_count();
+    alloc_fail_never();
+    assert_int_equal(made, 0);
+    /* Neither with inputs and outputs in scratch. */
+    OK(kit_pool(l.net.graph, QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM, other.data, l.scratch));
+    alloc_fail_at(UINT32_MAX);
+    for (uint32_t i = 0; i < 100; i++)
+        OK(q.graphExecute(l.net.graph, NULL, 0, NULL, 0, NULL, NULL));
+    made = alloc_count();
+    alloc_fail_never();
+    assert_int_equal(made, 0);
+    kit_unload(&l);
+    guarded_free(&s);
+    guarded_free(&other);
+    free(b.data);
+}
+
+/* Memory that the backend keeps for a graph does not grow with its tensors: all of those are the client's. */
+static void test_nothing_kept(void **state)
+{
+    (void)state;
+    struct kit_binary b = kit_binary(8, 0);
+    struct kit_loaded l;
+    kit_load(&b, 8, &l);
+    struct guarded s = guarded_new(l.scratch, true);
+    int64_t before = alloc_live_bytes();
+    OK(kit_pool(l.net.graph, QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM, s.data, l.scratch));
+    OK(q.graphFinalize(l.net.graph, NULL, NULL));
+    int64_t program = alloc_live_bytes() - before;
+    kit_unload(&l);
+    kit_load(&b, 8, &l);
+    before = alloc_live_bytes();
+    struct guarded larger = guarded_new(1 << 20, true);
+    OK(kit_pool(l.net.graph, QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM, larger.data, 1 << 20));
+    OK(q.graphFinalize(l.net.graph, NULL, NULL));
+    assert_int_equal(alloc_live_bytes() - before, program);
+    kit_unload(&l);
+    guarded_free(&s);
+    guarded_free(&larger);
+    free(b.data);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    kit_use(KIT_LPAI);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_frames), cmocka_unit_test(test_nothing_kept) };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}

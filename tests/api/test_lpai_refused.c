@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libQnnLpai.so and what must not be believed: every wrong pool, buffer and option gets its error, a sentence that says what to do, and leaves the
+ * graph as it was. Persistent memory is tested with a binary made here, whose one state adds up its inputs. */
+#include "lpai_kit.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "binary/binary.h"
+
+#define SCRATCH QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM
+#define PERSISTENT QNN_LPAI_GRAPH_SET_CFG_PERSISTENT_MEM
+#define BAD QNN_GRAPH_ERROR_INVALID_ARGUMENT
+
+static _Alignas(64) uint8_t x[KIT_IN * 2 + 64], y[128];
+
+/* ---- a graph with a state --------------------------------------------------------------------------------------------------- */
+
+enum { STATE_N = 40 };
+
+static struct kit_binary state_binary(void)
+{
+    const struct quant e = { .kind = Q_TENSOR, .definition = 1, .scale = 1, .offset = 0 };
+    const struct tensor_desc d = { .type = DT_UQ8, .rank = 1, .dims = { STATE_N }, .q = e };
+    const struct binary_tensor tensors[] = {
+        { .name = "in", .desc = d, .place = PLACE_IO, .io = 1, .client_id = 1, .client_type = QNN_TENSOR_TYPE_APP_WRITE, .offset = 0, .bytes = STATE_N },
+        { .name = "out", .desc = d, .place = PLACE_IO, .io = 2, .client_id = 2, .client_type = QNN_TENSOR_TYPE_APP_READ, .offset = 1, .bytes = STATE_N },
+        { .name = "state", .desc = d, .place = PLACE_PERSISTENT, .offset = 0, .bytes = STATE_N },
+    };
+    const void *data[3] = { NULL, NULL, NULL };
+    const uint32_t add_in[] = { 0, 2 }, state = 2, out = 1;
+    const struct binary_node nodes[] = {
+        { .name = "add", .op = op_find("ElementWiseAdd"), .n_in = 2, .n_out = 1, .in = add_in, .out = &state, .post = OP_POST_NONE },
+        { .name = "copy", .op = op_find("Reshape"), .n_in = 1, .n_out = 1, .in = &state, .out = &out, .post = OP_POST_NONE },
+    };
+    const struct binary_command commands[] = { { .node = 0, .end = UINT32_MAX, .step = 0 }, { .node = 1, .end = UINT32_MAX, .step = 1 } };
+    const struct binary_source source = {
+        .info = { .name = "sum", .n_inputs = 1, .n_outputs = 1, .persistent_bytes = STATE_N, .scratch_align = 64 },
+        .n_tensors = COUNT(tensors), .n_nodes = COUNT(nodes), .n_commands = COUNT(commands),
+        .tensors = tensors, .data = data, .nodes = nodes, .commands = commands,
+    };
+    const struct binary_target target = { .backend_id = QNN_BACKEND_ID_LPAI, .arch = QNN_LPAI_BACKEND_HW_VERSION_V6, .build_id = "test" };
+    struct binary_image im = { .data = NULL };
+    if (binary_write(&target, &source, &im) != ST_OK)
+        fail_msg("%s", status_text());
+    struct kit_binary b = { aligned_alloc(4096, (im.size + 4095) / 4096 * 4096), im.size };
+    memcpy(b.data, im.data, im.size);
+    binary_image_free(&im);
+    return b;
+}
+
+struct summing {
+    Qnn_BackendHandle_t backend;
+    Qnn_ContextHandle_t context;
+    Qnn_GraphHandle_t graph;
+};
+
+static struct summing sum_open(const struct kit_binary *b)
+{
+    struct summing s;
+    OK(q.backendCreate(NULL, NULL, &s.backend));
+    OK(q.contextCreateFromBinary(s.backend, NULL, NULL, b->data, b->size, &s.context, NULL));
+    OK(q.graphRetrieve(s.context, "sum", &s.graph));
+    return s;
+}
+
+static void sum_close(struct summing *s)
+{
+    OK(q.contextFree(s->context, NULL));
+    OK(q.backendFree(s->backend));
+}
+
+static void sum_step(Qnn_GraphHandle_t g, uint8_t value, uint8_t want)
+{
+    Qnn_Tensor_t in = TENSOR("in", APP_WRITE, UFIXED_POINT_8, STATE_N), out = TENSOR("out", APP_READ, UFIXED_POINT_8, STATE_N);
+    TV(in).id = 1;
+    TV(out).id = 2;
+    memset(x, value, STATE_N);
+    in = tensor_data(in, x, STATE_N);
+    out = tensor_data(out, y, STATE_N);
+    OK(q.graphExecute(g, &in, 1, &out, 1, NULL, NULL));
+    for (int i = 0; i < STATE_N; i++)
+        assert_int_equal(y[i], want);
+}
+
+static void test_state(void **state)
+{
+    (void)state;
+    struct kit_binary b = state_binary();
+    struct summing s = sum_open(&b), t = sum_open(&b);
+    assert_int_equal(kit_size(s.graph, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE), 0);
+    assert_int_equal(kit_size(s.graph, QNN_LPAI_GRAPH_GET_PROP_PERSISTENT_MEM_SIZE), 64);
+    struct guarded p = guarded_new(64, true), p2 = guarded_new(64, false);
+    FAILS_SAYING(QNN_GRAPH_ERROR_FINALIZE_FAILED, "persistent", q.graphFinalize(s.graph, NULL, NULL));
+    OK(kit_pool(s.graph, PERSISTENT, p.data, 64));
+    OK(q.graphFinalize(s.graph, NULL, NULL));
+    sum_step(s.graph, 3, 3); /* whatever was in the memory before, a state starts at zero */
+    sum_step(s.graph, 4, 7);
+    FAILS_SAYING(QNN_GRAPH_ERROR_GRAPH_FINALIZED, "keeps state", kit_pool(s.graph, PERSISTENT, p2.data, 64));
+    OK(kit_pool(s.graph, PERSISTENT, p.data, 64)); /* the same again changes nothing */
+    sum_step(s.graph, 5, 12);
+    OK(kit_pool(t.graph, PERSISTENT, p.data, 64)); /* a state belongs to one graph */
+    FAILS_SAYING(BAD, "only scratch may be shared", q.graphFinalize(t.graph, NULL, NULL));
+    OK(kit_pool(t.graph, PERSISTENT, p2.data, 64));
+    OK(q.graphFinalize(t.graph, NULL, NULL));
+    sum_step(t.graph, 100, 100);
+    sum_step(s.graph, 1, 13);
+    sum_step(t.graph, 1, 101);
+    sum_close(&s);
+    sum_close(&t);
+    guarded_free(&p);
+    guarded_free(&p2);
+    free(b.data);
+}
+
+/* ---- pools ------------------------------------------------------------------------------------------------------------------- */
+
+struct fixture {
+    struct kit_binary b;
+    struct kit_loaded l;
+    struct guarded s;
+    uint8_t want[KIT_OUT];
+};
+
+static void open_fixture(struct fixture *f)
+{
+    f->b = kit_binary(8, 0);
+    kit_load(&f->b, 8, &f->l);
+    f->s = guarded_new(f->l.scratch, true);
+    kit_expected(8, 11, f->want);
+}
+
+static void still_right(struct fixture *f)
+{
+    kit_fill(x, KIT_IN, 11);
+    OK(kit_run(&f->l.net, x, y));
+    assert_memory_equal(y, f->want, KIT_OUT);
+}
+
+static void close_fixture(struct fixture *f)
+{
+    kit_unload(&f->l);
+    guarded_free(&f->s);
+    free(f->b.data);
+}
+
+static void refused_pools(Qnn_GraphHandle_t g, uint8_t *good, uint32_t size)
+{
+    uint8_t *read_only = mmap(NULL, size + 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *gone = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(gone, size + 4096);
+    FAILS_SAYING(BAD, "multiple of 64", kit_pool(g, SCRATCH, good + 1, size));
+    FAILS_SAYING(BAD, "multiple of 64", kit_pool(g, SCRATCH, good + 32, size));
+    FAILS_SAYING(BAD, "SCRATCH_MEM_SIZE", kit_pool(g, SCRATCH, good, size - 64));
+    FAILS_SAYING(BAD, "SCRATCH_MEM_SIZE", kit_pool(g, SCRATCH, good, 0));
+    FAILS_SAYING(BAD, "multiple of 64", kit_pool(g, SCRATCH, good, size + 1));
+    FAILS_SAYING(BAD, "NULL", kit_pool(g, SCRATCH, NULL, size));
+    FAILS_SAYING(BAD, "NULL", kit_pool(g, SCRATCH, NULL, 0));
+    FAILS_SAYING(BAD, "writable", kit_pool(g, SCRATCH, read_only, size));
+    FAILS_SAYING(BAD, "writable", kit_pool(g, SCRATCH, gone, size));
+    FAILS_SAYING(BAD, "writable", kit_pool(g, SCRATCH, good + 64, size)); /* the last 64 bytes are a guard page */
+    FAILS_SAYING(BAD, "address space", kit_pool(g, SCRATCH, (void *)(UINTPTR_MAX - 63), size));
+    QnnLpaiGraph_Mem_t m = { QNN_LPAI_MEM_TYPE_TCM, size, good };
+    FAILS_SAYING(BAD, "TCM", kit_config(g, SCRATCH, &m));
+    m.memType = QNN_LPAI_MEM_TYPE_UNDEFINED;
+    FAILS_SAYING(BAD, "memory type", kit_config(g, SCRATCH, &m));
+    FAILS_SAYING(BAD, "NULL", kit_config(g, SCRATCH, NULL));
+    FAILS_SAYING(BAD, "unknown", kit_config(g, 999, good));
+    munmap(read_only, size + 4096);
+}
+
+static void test_pools_refused(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f);
+    Qnn_GraphHandle_t g = f.l.net.graph;
+    FAILS_SAYING(QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED, "QnnGraph_finalize", kit_run(&f.l.net, x, y));
+    FAILS_SAYING(QNN_GRAPH_ERROR_FINALIZE_FAILED, "SCRATCH_MEM", q.graphFinalize(g, NULL, NULL));
+    refused_pools(g, f.s.data, f.l.scratch);
+    FAILS(QNN_GRAPH_ERROR_FINALIZE_FAILED, q.graphFinalize(g, NULL, NULL)); /* nothing of that was kept */
+    OK(kit_pool(g, SCRATCH, f.s.data, f.l.scratch));
+    refused_pools(g, f.s.data, f.l.scratch);
+    FAILS_SAYING(BAD, "overlap", kit_pool(g, PERSISTENT, f.s.data + f.l.scratch - 64, 64));
+    FAILS_SAYING(BAD, "overlap", kit_pool(g, PERSISTENT, f.s.data, 64));
+    OK(q.graphFinalize(g, NULL, NULL));
+    still_right(&f);
+    refused_pools(g, f.s.data, f.l.scratch);
+    still_right(&f);
+    QnnLpaiGraph_CustomConfigPrepare_t prepare = { 0, NULL };
+    FAILS_SAYING(QNN_GRAPH_ERROR_GRAPH_FINALIZED, "compil", kit_config(g, QNN_LPAI_GRAPH_SET_CFG_PREPARE, &prepare));
+    FAILS(QNN_GRAPH_ERROR_GRAPH_FINALIZED, q.graphFinalize(g, NULL, NULL));
+    OK(q.contextFree(f.l.context, NULL));
+    FAILS(QNN_GRAPH_ERROR_INVALID_HANDLE, kit_pool(g, SCRATCH, f.s.data, f.l.scratch));
+    FAILS(QNN_GRAPH_ERROR_INVALID_HANDLE, kit_run(&f.l.net, x, y));
+    FAILS(QNN_GRAPH_ERROR_INVALID_HANDLE, q.graphFinalize(g, NULL, NULL));
+    OK(q.backendFree(f.l.backend));
+    guarded_free(&f.s);
+    free(f.b.data);
+}
+
+/* All entries of one call are taken, or none. */
+static void test_list_is_atomic(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f);
+    Qnn_GraphHandle_t g = f.l.net.graph;
+    QnnLpaiGraph_Mem_t good = { QNN_LPAI_MEM_TYPE_DDR, f.l.scratch, f.s.data };
+    QnnLpaiGraph_PerfCfg_t bad = { 0, 10, QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_REAL_TIME };
+    QnnLpaiGraph_CustomConfig_t first = { SCRATCH, &good }, second = { QNN_LPAI_GRAPH_SET_CFG_PERF_CFG, &bad };
+    QnnGraph_Config_t a = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &first },
+                      b = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &second };
+    const QnnGraph_Config_t *list[] = { &a, &b, NULL };
+    FAILS_SAYING(BAD, "frames per second", q.graphSetConfig(g, list));
+    FAILS(QNN_GRAPH_ERROR_FINALIZE_FAILED, q.graphFinalize(g, NULL, NULL));
+    bad.fps = 30;
+    OK(q.graphSetConfig(g, list));
+    OK(q.graphFinalize(g, NULL, NULL));
+    still_right(&f);
+    close_fixture(&f);
+}
+
+/* Scratch that is unmapped behind the backend's back is noticed before it is touched. */
+static void test_scratch_gone(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f);
+    struct guarded s = guarded_new(f.l.scratch, true);
+    OK(kit_pool(f.l.net.graph, SCRATCH, s.data, f.l.scratch));
+    OK(q.graphFinalize(f.l.net.graph, NULL, NULL));
+    guarded_free(&s);
+    FAILS_SAYING(BAD, "not there any more", kit_run(&f.l.net, x, y));
+    OK(kit_pool(f.l.net.graph, SCRATCH, f.s.data, f.l.scratch));
+    still_right(&f);
+    close_fixture(&f);
+}
+
+/* ---- buffers of tensors --------------------------------------------------------------------------------------------------------- */
+
+static void test_io_refused(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f);
+    const struct kit_net *n = &f.l.net;
+    uint8_t *gone = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(gone, 4096);
+    OK(kit_pool(n->graph, SCRATCH, f.s.data, f.l.scratch));
+    OK(q.graphFinalize(n->graph, NULL, NULL));
+    OpenQnnLpaiGraph_IoRoom_t room = { "net_x", 0, 0 };
+    OK(kit_property(n->graph, OPENQNN_LPAI_GRAPH_GET_PROP_IO_ROOM, &room));
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "ALIGNMENT_REQ", kit_run(n, x + 1, y));
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "ALIGNMENT_REQ", kit_run(n, x, y + 16));
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "no memory", kit_run(n, gone, y));
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "scratch", kit_run(n, f.s.data + room.offset + 64, y));
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "scratch", kit_run(n, x, f.s.data + room.offset));
+    Qnn_Tensor_t in = tensor_data(n->x, x, KIT_IN - 1), out = tensor_data(n->y, y, KIT_OUT);
+    FAILS(QNN_GRAPH_ERROR_INVALID_TENSOR, q.graphExecute(n->graph, &in, 1, &out, 1, NULL, NULL));
+    still_right(&f);
+    close_fixture(&f);
+}
+
+/* ---- options -------------------------------------------------------------------------------------------------------------------- */
+
+static void test_options(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f);
+    Qnn_GraphHandle_t g = f.l.net.graph;
+    const struct {
+        uint32_t code;
+        QnnLpaiGraph_PerfCfg_t cfg;
+    } perf[] = {
+        { QNN_SUCCESS, { 10, 0, QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_NON_REAL_TIME } },
+        { QNN_SUCCESS, { 1, 10, QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_REAL_TIME } },
+        { BAD, { 0, 10, QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_REAL_TIME } },
+        { BAD, { UINT32_MAX, 10, QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_REAL_TIME } },
+        { BAD, { 1, UINT32_MAX, QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_REAL_TIME } },
+        { BAD, { 1, 10, (QnnLpaiGraph_ClientPerfType_t)0 } },
+        { BAD, { 1, 10, QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_UNDEFINED } },
+    };
+    for (unsigned i = 0; i < COUNT(perf); i++)
+        FAILS(perf[i].code, kit_config(g, QNN_LPAI_GRAPH_SET_CFG_PERF_CFG, (void *)(uintptr_t)&perf[i].cfg));
+    const struct {
+        uint32_t code;
+        QnnLpaiGraph_CoreAffinity_t cfg;
+    } affinity[] = {
+        { QNN_SUCCESS, { QNN_LPAI_GRAPH_CORE_AFFINITY_SOFT, 0 } },
+        { QNN_SUCCESS, { QNN_LPAI_GRAPH_CORE_AFFINITY_SOFT, 4 } },
+        { QNN_SUCCESS, QNN_LPAI_CORE_AFFINITY(0, QNN_LPAI_GRAPH_CORE_AFFINITY_HARD) },
+        { BAD, { QNN_LPAI_GRAPH_CORE_AFFINITY_HARD, 0x80000000u } },
+        { BAD, { QNN_LPAI_GRAPH_CORE_AFFINITY_SOFT, 3 } },
+        { BAD, { QNN_LPAI_GRAPH_CORE_AFFINITY_UNDEFINED, 0 } },
+    };
+    for (unsigned i = 0; i < COUNT(affinity); i++)
+        FAILS(affinity[i].code, kit_config(g, QNN_LPAI_GRAPH_SET_CFG_CORE_AFFINITY, (void *)(uintptr_t)&affinity[i].cfg));
+    FAILS_SAYING(QNN_COMMON_ERROR_NOT_SUPPORTED, "signal", kit_config(g, QNN_LPAI_GRAPH_SET_CFG_PAUSE_EXECUTION, NULL));
+    QnnGraph_Config_t high = { .option = QNN_GRAPH_CONFIG_OPTION_PRIORITY, .priority = QNN_PRIORITY_HIGH };
+    OK(q.graphSetConfig(g, (const QnnGraph_Config_t *[]){ &high, NULL }));
+    uint32_t none;
+    FAILS(BAD, kit_property(g, 12345, &none));
+    FAILS(BAD, kit_property(g, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE, NULL));
+    close_fixture(&f);
+}
+
+static void test_backend_options(void **state)
+{
+    (void)state;
+    Qnn_BackendHandle_t b;
+    static const uint32_t wrong[] = { QNN_LPAI_BACKEND_HW_VERSION_V1, QNN_LPAI_BACKEND_HW_VERSION_V3, 8, 0x10006, QNN_LPAI_BACKEND_HW_VERSION_UNKNOWN };
+    for (unsigned i = 0; i < COUNT(wrong); i++)
+        FAILS_SAYING(QNN_BACKEND_ERROR_INVALID_CONFIG, "hardware version", kit_backend(wrong[i], QNN_LPAI_BACKEND_TARGET_X86, &b));
+    FAILS_SAYING(QNN_BACKEND_ERROR_INVALID_CONFIG, "target", kit_backend(QNN_LPAI_BACKEND_HW_VERSION_V6, QNN_LPAI_BACKEND_TARGET_TENSILICA, &b));
+    FAILS_SAYING(QNN_BACKEND_ERROR_INVALID_CONFIG, "target", kit_backend(QNN_LPAI_BACKEND_HW_VERSION_V6, QNN_LPAI_BACKEND_TARGET_UNKNOWN, &b));
+    QnnLpaiBackend_CustomConfig_t custom = { QNN_LPAI_BACKEND_CUSTOM_CFG_HW_INFO, NULL };
+    QnnBackend_Config_t config = { .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = &custom };
+    const QnnBackend_Config_t *list[] = { &config, NULL };
+    FAILS(QNN_BACKEND_ERROR_INVALID_CONFIG, q.backendCreate(NULL, list, &b));
+    custom.option = 77;
+    FAILS(QNN_BACKEND_ERROR_INVALID_CONFIG, q.backendCreate(NULL, list, &b));
+    config.customConfig = NULL;
+    FAILS(QNN_BACKEND_ERROR_INVALID_CONFIG, q.backendCreate(NULL, list, &b));
+}
+
+static void test_context_options(void **state)
+{
+    (void)state;
+    Qnn_BackendHandle_t b;
+    Qnn_ContextHandle_t c;
+    QnnLpaiMem_MemType_t type = QNN_LPAI_MEM_TYPE_DDR;
+    QnnLpaiContext_CustomConfig_t custom = { QNN_LPAI_CONTEXT_SET_CFG_MODEL_BUFFER_MEM_TYPE, &type };
+    QnnContext_Config_t config = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &custom };
+    const QnnContext_Config_t *list[] = { &config, NULL };
+    OK(q.backendCreate(NULL, NULL, &b));
+    OK(q.contextCreate(b, NULL, list, &c));
+    OK(q.contextFree(c, NULL));
+    type = QNN_LPAI_MEM_TYPE_TCM;
+    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "TCM", q.contextCreate(b, NULL, list, &c));
+    custom.config = NULL;
+    FAILS(QNN_CONTEXT_ERROR_INVALID_CONFIG, q.contextCreate(b, NULL, list, &c));
+    custom.option = QNN_LPAI_CONTEXT_SET_CFG_ENABLE_ISLAND;
+    OK(q.contextCreate(b, NULL, list, &c));
+    OK(q.contextFree(c, NULL));
+    custom.option = 5; /* some other backend's */
+    OK(q.contextCreate(b, NULL, list, &c));
+    OK(q.contextFree(c, NULL));
+    OK(q.backendFree(b));
+}
+
+/* ---- operators ------------------------------------------------------------------------------------------------------------------- */
+
+static void test_float_refused(void **state)
+{
+    (void)state;
+    Qnn_BackendHandle_t b;
+    OK(q.backendCreate(NULL, NULL, &b));
+    Qnn_Tensor_t f = TENSOR("f", APP_WRITE, FLOAT_32, 1, 4), h = TENSOR("h", APP_WRITE, FLOAT_16, 1, 4);
+    Qnn_Tensor_t u = tensor_quant(TENSOR("u", APP_READ, UFIXED_POINT_8, 1, 4), 0.5f, 0);
+    struct op relu = { .name = "relu", .type = "Relu", .ni = 1, .in = { f }, .no = 1, .out = { f } };
+    FAILS_SAYING(QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE, "quantize the model", op_validate(b, &relu));
+    relu.in[0] = relu.out[0] = h;
+    FAILS(QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE, op_validate(b, &relu));
+    relu.in[0] = relu.out[0] = u;
+    OK(op_validate(b, &relu));
+    struct op quantize = { .name = "q", .type = "Quantize", .ni = 1, .in = { f }, .no = 1, .out = { u } };
+    struct op dequantize = { .name = "d", .type = "Dequantize", .ni = 1, .in = { u }, .no = 1, .out = { f } };
+    OK(op_validate(b, &quantize));
+    OK(op_validate(b, &dequantize));
+    struct op pack = { .name = "p", .type = "Pack", .np = 1, .p = { param_u32("axis", 0) }, .ni = 1, .in = { u }, .no = 1,
+                       .out = { tensor_quant(TENSOR("v", APP_READ, UFIXED_POINT_8, 1, 1, 4), 0.5f, 0) } };
+    FAILS(QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE, op_validate(b, &pack));
+    uint32_t n;
+    const QnnBackend_OperationName_t *ops;
+    OK(q.backendGetSupportedOperations(b, &n, &ops));
+    assert_true(n > 50);
+    for (uint32_t i = 0; i < n; i++)
+        assert_true(strcmp(ops[i].name, "Pack") != 0 && strcmp(ops[i].name, "UnPack") != 0 && strcmp(ops[i].name, "TransposeConv3d") != 0);
+    OK(q.backendFree(b));
+}
+
+/* ---- binaries --------------------------------------------------------------------------------------------------------------------- */
+
+static void test_binaries_refused(void **state)
+{
+    (void)state;
+    struct kit_binary b = kit_binary(8, 0);
+    Qnn_BackendHandle_t lpai, cpu;
+    Qnn_ContextHandle_t c;
+    kit_use(KIT_CPU);
+    OK(q.backendCreate(NULL, NULL, &cpu));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_BINARY_CONFIGURATION, "backend 12", q.contextCreateFromBinary(cpu, NULL, NULL, b.data, b.size, &c, NULL));
+    OK(q.backendFree(cpu));
+    kit_use(KIT_LPAI);
+    OK(q.backendCreate(NULL, NULL, &lpai));
+    hush(true);
+    for (uint64_t at = 0; at < b.size; at += 7) { /* whatever is changed: an error or a context, no more */
+        uint8_t *p = (uint8_t *)b.data + at, old = *p;
+        *p ^= 0x41;
+        if (q.contextCreateFromBinary(lpai, NULL, NULL, b.data, b.size, &c, NULL) == QNN_SUCCESS)
+            OK(q.contextFree(c, NULL));
+        *p = old;
+    }
+    hush(false);
+    OK(q.contextCreateFromBinary(lpai, NULL, NULL, b.data, b.size, &c, NULL));
+    OK(q.contextFree(c, NULL));
+    OK(q.backendFree(lpai));
+    free(b.data);
+}
+
+/* ---- graphs that run at the same time ---------------------------------------------------------------------------------------------- */
+
+static _Atomic int ended;
+
+static void on_end(void *param, Qnn_NotifyStatus_t s)
+{
+    *(Qnn_ErrorHandle_t *)param = s.error;
+    atomic_store(&ended, 1);
+}
+
+/* While one graph runs, another one with the same scratch is refused; either way no result is wrong. */
+static void test_running_together(void **state)
+{
+    (void)state;
+    struct fixture f, g;
+    static _Alignas(64) uint8_t x2[KIT_IN], y2[64];
+    open_fixture(&f);
+    open_fixture(&g);
+    OK(kit_pool(f.l.net.graph, SCRATCH, f.s.data, f.l.scratch));
+    OK(kit_pool(g.l.net.graph, SCRATCH, f.s.data, f.l.scratch));
+    OK(q.graphFinalize(f.l.net.graph, NULL, NULL));
+    OK(q.graphFinalize(g.l.net.graph, NULL, NULL));
+    kit_fill(x, KIT_IN, 11);
+    kit_fill(x2, KIT_IN, 11);
+    hush(true);
+    for (int round = 0; round < 200; round++) {
+        Qnn_ErrorHandle_t result = 0, mine;
+        Qnn_Tensor_t in = tensor_data(f.l.net.x, x, KIT_IN), out = tensor_data(f.l.net.y, y, KIT_OUT);
+        atomic_store(&ended, 0);
+        OK(q.graphExecuteAsync(f.l.net.graph, &in, 1, &out, 1, NULL, NULL, on_end, &result));
+        do {
+            memset(y2, 0, KIT_OUT);
+            mine = kit_run(&g.l.net, x2, y2);
+            if (mine == QNN_SUCCESS)
+                assert_memory_equal(y2, g.want, KIT_OUT);
+            else
+                assert_int_equal(CODE(mine), QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED);
+        } while (!atomic_load(&ended));
+        if (result == QNN_SUCCESS)
+            assert_memory_equal(y, f.want, KIT_OUT);
+        else
+            assert_int_equal(CODE(result), QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED);
+    }
+    hush(false);
+    still_right(&f);
+    close_fixture(&g);
+    close_fixture(&f);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    kit_use(KIT_LPAI);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_state),         cmocka_unit_test(test_pools_refused),    cmocka_unit_test(test_list_is_atomic),
+        cmocka_unit_test(test_scratch_gone),  cmocka_unit_test(test_io_refused),       cmocka_unit_test(test_options),
+        cmocka_unit_test(test_backend_options), cmocka_unit_test(test_context_options), cmocka_unit_test(test_float_refused),
+        cmocka_unit_test(test_binaries_refused), cmocka_unit_test(test_running_together),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}

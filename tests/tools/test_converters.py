@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Converters and quantizer from the model file to the numbers: the commands of examples/convert, float results against numpy, quantized
+accuracy, every option that changes an encoding, and refusals. Networks of other people run when ../shared/models is there."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import support
+
+CONVERT = os.path.join(support.SOURCE, "examples", "convert")
+MODELS = os.environ.get("OPENQNN_MODELS", os.path.join(support.SOURCE, "..", "shared", "models"))
+sys.path.insert(0, CONVERT)
+import make_onnx  # noqa: E402  (its folder is known only now)
+
+
+def float_probabilities(images):
+    """The network in numpy, channels first like the ONNX file."""
+    w = make_onnx.load_weights()
+
+    def conv(x, k, b):
+        padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        h, wide = x.shape[2:]
+        y = sum(np.einsum("nchw,oc->nohw", padded[:, :, i:i + h, j:j + wide], k[:, :, i, j]) for i in range(3) for j in range(3))
+        return np.maximum(y + b.reshape(1, -1, 1, 1), 0)
+
+    def pool(x):
+        n, c, h, wide = x.shape
+        return x.reshape(n, c, h // 2, 2, wide // 2, 2).max((3, 5))
+
+    x = pool(conv(images[:, None], w["w1"], w["b1"]))
+    x = pool(conv(x, w["w2"], w["b2"]))
+    z = x.reshape(len(x), -1) @ w["w3"].T + w["b3"]
+    e = np.exp(z - z.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+class Converters(support.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.images = make_onnx.test_images()
+        self.labels = np.arange(len(self.images)) % 10
+        self.write("digits.onnx", make_onnx.digits_onnx())
+        self.write("samples.txt", "".join(self.write("samples/%03d.raw" % i, x.tobytes()) + "\n" for i, x in enumerate(self.images)))
+
+    def convert(self, *args):
+        return self.succeeds("qnn-onnx-converter", "-i", "digits.onnx", "-o", "out/digits.cpp", *args)
+
+    def build(self):
+        self.succeeds("qnn-model-lib-generator", "-c", "out/digits.cpp", "-b", "out/digits.bin", "-l", "digits", "-o", "out")
+
+    def results(self, folder, name="probabilities", count=100):
+        return np.stack([np.frombuffer(self.read(folder, "Result_%d" % i, name + ".raw"), np.float32) for i in range(count)])
+
+    def run_library(self, folder="results"):
+        self.build()
+        self.succeeds("qnn-net-run", "--backend", support.CPU, "--model", "out/x86_64-linux-clang/libdigits.so", "--input_list", "samples.txt",
+                      "--output_dir", folder)
+        return self.results(folder)
+
+    def encodings(self, *args):
+        self.convert("--input_list", "samples.txt", "--dump_encodings", "e.json", *args)
+        data = json.loads(self.read("e.json"))
+        return data["activation_encodings"], data["param_encodings"]
+
+    # ---- from file to numbers ----------------------------------------------------------------------------------------
+
+    def test_float(self):
+        out = self.convert()
+        self.assertIn("image f32[1,16,16,1] NHWC, in the source NCHW", out)
+        self.assertIn("probabilities f32[1,10]", out)
+        got, want = self.run_library(), float_probabilities(self.images)
+        np.testing.assert_allclose(got, want, atol=2e-6)
+        self.assertGreaterEqual((want.argmax(1) == self.labels).mean(), .9)
+
+    def test_commands_of_the_readme(self):
+        """The indented commands, as they stand, with the programs of this build in the path."""
+        with open(os.path.join(CONVERT, "README.md"), encoding="utf-8") as file:
+            text = file.read().split("## A TFLite file")[0]
+        commands = [line.strip() for line in text.splitlines() if line.startswith("    ")]
+        self.assertEqual(len(commands), 8)
+        env = dict(os.environ, QNN_SDK_ROOT=support.SOURCE, LD_LIBRARY_PATH=support.LIB,
+                   PATH=support.BIN + os.pathsep + os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"])
+        for command in commands:
+            words = [os.path.expandvars(w).replace("$QNN_SDK_ROOT", support.SOURCE) for w in shlex.split(command)]
+            words[0] = sys.executable if words[0] == "python3" else words[0]
+            done = subprocess.run(words, cwd=self.folder, env=env, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, command + "\n" + done.stdout + done.stderr)
+        want = float_probabilities(self.images)
+        for folder in ("out/results", "out/from_dlc"):
+            got = self.results(folder)
+            self.assertGreaterEqual((got.argmax(1) == want.argmax(1)).mean(), .98)
+            self.assertLessEqual(np.abs(got - want).mean(), .01)
+
+    def test_quantized_library_and_binary_agree(self):
+        self.convert("--input_list", "samples.txt", "--use_per_channel_quantization", "--bias_bw", "32")
+        direct = self.run_library("direct")
+        self.succeeds("qnn-context-binary-generator", "--backend", support.CPU, "--model", "out/x86_64-linux-clang/libdigits.so", "--binary_file", "c",
+                      "--output_dir", "out")
+        self.succeeds("qnn-net-run", "--backend", support.CPU, "--retrieve_context", "out/c.bin", "--input_list", "samples.txt", "--output_dir", "binary")
+        np.testing.assert_array_equal(direct, self.results("binary"))
+
+    def test_net_json(self):
+        self.convert("--input_list", "samples.txt", "--use_per_channel_quantization", "--bias_bw", "32")
+        data = json.loads(self.read("out", "digits_net.json"))
+        self.assertEqual((data["model.cpp"], data["model.bin"]), ("digits.cpp", "digits.bin"))
+        self.assertIn("qnn-onnx-converter", data["coverter_command"])
+        self.assertLessEqual({"Conv2d", "Relu", "PoolMax2d", "Softmax"}, set(data["op_types"]))
+        tensors, nodes = data["graph"]["tensors"], data["graph"]["nodes"]
+        image = tensors["image"]
+        self.assertEqual((image["type"], image["data_type"], image["current_dims"]), (0, 0x0408, [1, 16, 16, 1]))
+        self.assertLess(abs(image["quant_params"]["scale_offset"]["scale"] - 1 / 255), 1e-6)
+        conv = [n for n in nodes.values() if n["type"] == "Conv2d"]
+        self.assertEqual(len(conv), 2)
+        weight = tensors[conv[0]["input_names"][1]]
+        self.assertEqual((weight["data_type"], weight["quant_params"]["axis_scale_offset"]["num_scale_offsets"]), (0x0308, 8))
+
+    # ---- the quantizer -----------------------------------------------------------------------------------------------
+
+    def accuracy(self, *args):
+        self.convert("--input_list", "samples.txt", *args)
+        got = self.run_library("r")
+        return (got.argmax(1) == float_probabilities(self.images).argmax(1)).mean(), np.abs(got - float_probabilities(self.images)).max()
+
+    def test_precisions(self):
+        """Agreement with the float network, and the largest difference of a probability."""
+        ways = {"8 bits": ([], .96, .25),
+                "8 bits, per channel, 32-bit bias": (["--use_per_channel_quantization", "--use_per_row_quantization", "--bias_bw", "32"], .98, .2),
+                "16-bit activations": (["--act_bw", "16", "--use_per_channel_quantization", "--use_per_row_quantization"], .98, .1),
+                "16 bits": (["--act_bw", "16", "--weight_bw", "16"], 1, .002),
+                "4-bit weights": (["--weight_bw", "4", "--use_per_channel_quantization", "--use_per_row_quantization", "--bias_bw", "32"], .9, .7),
+                "symmetric": (["--act_quantizer", "symmetric", "--param_quantizer", "symmetric"], .95, .3)}
+        for name, (args, least, most) in ways.items():
+            with self.subTest(name):
+                agreement, worst = self.accuracy(*args)
+                print("%-36s agrees with float on %5.1f %% of 100 images, probabilities differ by %.4f at most" % (name, 100 * agreement, worst))
+                self.assertGreaterEqual(agreement, least)
+                self.assertLessEqual(worst, most)
+
+    def test_ranges_are_those_of_the_data(self):
+        acts, params = self.encodings()
+        image = acts["image"][0]
+        self.assertEqual((image["bitwidth"], image["offset"], image["origin"]), (8, 0, "calibrated"))
+        self.assertAlmostEqual(image["max"], float(self.images.max()), 5)
+        self.assertEqual(acts["probabilities"][0]["origin"], "operator")
+        self.assertAlmostEqual(acts["probabilities"][0]["scale"], 1 / 255, 8)
+        self.assertEqual(acts["conv1_out"][0], dict(acts["relu1_out"][0], origin="propagated"))
+        self.assertEqual(acts["pool1_out"][0]["scale"], acts["relu1_out"][0]["scale"])
+        weights = make_onnx.load_weights()["w1"]
+        got = [e for name, list_ in params.items() for e in list_ if name.startswith("w1")]
+        self.assertEqual(len(got), 1)
+        self.assertAlmostEqual(got[0]["scale"], float(weights.max() - weights.min()) / 255, 6)
+
+    def test_methods_and_schemas(self):
+        base = self.encodings()[0]["logits"][0]
+        for method in ("percentile", "mse", "entropy", "sqnr"):
+            e = self.encodings("--act_quantizer_calibration", method, "--percentile_calibration_value", "99.5")[0]["logits"][0]
+            self.assertLessEqual(e["scale"], base["scale"] * 1.0001, method)
+        e = self.encodings("--act_quantizer_schema", "symmetric")[0]
+        self.assertEqual((e["logits"][0]["offset"], e["logits"][0]["is_symmetric"]), (-128, "True"))
+        e = self.encodings("--act_quantizer_schema", "unsignedsymmetric")[0]
+        self.assertEqual((e["relu1_out"][0]["offset"], e["logits"][0]["offset"]), (0, -128))
+        e = self.encodings("--act_bw", "16", "--weight_bw", "16", "--restrict_quantization_steps", "-0x8000 0x7F7F")[1]
+        w = make_onnx.load_weights()["w1"]
+        scale = [v for k, v in e.items() if k.startswith("w1")][0][0]["scale"]
+        self.assertAlmostEqual(scale * 0x7f7f, float(np.abs(w).max()), 5)
+
+    def test_overrides(self):
+        override = {"version": "0.6.1", "activation_encodings": {
+            "relu1_out": [{"bitwidth": 8, "min": 0.0, "max": 5.1}], "logits": [{"dtype": "float", "bitwidth": 32}], "nothing": [{"bitwidth": 8, "scale": 1.0}]},
+            "param_encodings": {"w1": [{"bitwidth": 8, "min": -1.28, "max": 1.27, "is_symmetric": "True"}] * 8}}
+        self.write("o.json", json.dumps(override))
+        done = self.run_tool("qnn-onnx-converter", "-i", "digits.onnx", "-o", "out/digits.cpp", "--input_list", "samples.txt", "--quantization_overrides",
+                             "o.json", "--dump_encodings", "e.json", "--dump_ir", "ir.txt")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("\"nothing\", which is no tensor", done.stderr)
+        self.assertIn("stay float", done.stdout)
+        data = json.loads(self.read("e.json"))
+        self.assertAlmostEqual(data["activation_encodings"]["relu1_out"][0]["scale"], .02, 7)
+        self.assertEqual(data["activation_encodings"]["relu1_out"][0]["origin"], "override")
+        text = self.read("ir.txt").decode()
+        self.assertIn("%logits : f32", text)
+        self.assertIn("Dequantize", text)
+        # The list form; its offset has the other sign.
+        listed = {"version": "1.0.0", "activation_encodings": [{"name": "relu1_out", "bw": 8, "dtype": "INT", "enc_type": "PER_TENSOR", "is_sym": False,
+                                                                "scale": [.02], "offset": [-3]}], "param_encodings": []}
+        self.write("o.json", json.dumps(listed))
+        e = self.encodings("--quantization_overrides", "o.json")[0]["relu1_out"][0]
+        self.assertEqual((round(e["scale"], 6), e["offset"]), (.02, -3))
+        # What was written can be given back.
+        self.write("o.json", self.read("e.json"))
+        self.assertEqual(self.encodings("--quantization_overrides", "o.json")[0]["relu1_out"][0]["scale"], e["scale"])
+
+    def test_float_fallback(self):
+        """Overrides without samples: what has no encoding stays float."""
+        self.write("o.json", json.dumps({"activation_encodings": {"image": [{"bitwidth": 8, "min": 0, "max": 1}]}, "param_encodings": {}}))
+        self.convert("--quantization_overrides", "o.json", "--dump_ir", "ir.txt")
+        text = self.read("ir.txt").decode()
+        self.assertIn("%image : uq8", text)
+        self.assertIn("%logits : f32", text)
+        got = self.run_library()
+        self.assertEqual((got.argmax(1) == float_probabilities(self.images).argmax(1)).mean(), 1)
+
+    def test_preserve_io_and_custom_io(self):
+        out = self.convert("--input_list", "samples.txt", "--preserve_io")
+        self.assertIn("image f32[1,1,16,16]", out)
+        self.assertIn("probabilities f32", out)
+        self.assertGreaterEqual((self.run_library().argmax(1) == self.labels).mean(), .9)
+        self.convert("--dry_run", "--dump_custom_io_config_template", "io.yaml")
+        text = self.read("io.yaml").decode()
+        self.assertIn("- IOName: image", text)
+        text = re.sub(r"(image\n(?:.*\n)*?  Datatype: )float32\n  QuantParam:\n    Type: .*\n",
+                      r"\1uint8\n  QuantParam:\n    Type: QNN_DEFINITION_DEFINED\n    Scale: 0.0078125\n    Offset: 0\n", text, count=1)
+        self.write("io.yaml", text)
+        out = self.convert("--input_list", "samples.txt", "--custom_io", "io.yaml")
+        self.assertIn("scale 0.0078125, offset 0", out)
+        self.assertIn("probabilities f32", out)
+
+    def test_compare(self):
+        out = self.convert("--input_list", "samples.txt", "--compare")
+        lines = out[out.index("worst first"):].splitlines()[2:]
+        rows = [line.split() for line in lines if re.match(r"\s+[-\d.]+\s", line)]
+        self.assertGreaterEqual(len(rows), 5)
+        self.assertEqual([float(r[0]) for r in rows], sorted(float(r[0]) for r in rows))
+        self.assertIn("logits", [r[2] for r in rows])
+
+    # ---- refusals ----------------------------------------------------------------------------------------------------
+
+    def test_refusals(self):
+        bad = [(["--input_list", "none.txt"], "none.txt"), (["--input_list", "samples.txt", "--act_bw", "9"], "8 and 16"),
+               (["--input_list", "samples.txt", "--weight_bw", "16"], "16-bit activations"), (["--act_quantizer", "magic"], "tf"),
+               (["--input_list", "samples.txt", "--restrict_quantization_steps", "x"], "hexadecimal"),
+               (["--input_list", "samples.txt", "--algorithms", "cle"], "not implemented"), (["-d", "image"], "2 are expected"),
+               (["-l", "image", "HWN"], "NCHW"), (["--quantisation_overrides", "o.json"], "quantization_overrides")]
+        for args, says in bad:
+            self.fails("qnn-onnx-converter", "-i", "digits.onnx", "-o", "out/x.cpp", *args, says=says)
+            self.assertFalse(os.path.exists(self.path("out", "x.cpp")))
+        for text, says in (("{", "o.json:1"), ("{}", "activation_encodings"), ('{"activation_encodings": {"image": [{"min": 2, "max": 1}]}, "param_encodings": {}}',
+                           "min is above max"), ('{"activation_encodings": {}, "param_encodings": [{"name": "w", "enc_type": "LPBQ"}]}', "PER_CHANNEL")):
+            self.write("o.json", text)
+            self.fails("qnn-onnx-converter", "-i", "digits.onnx", "-o", "out/x.cpp", "--quantization_overrides", "o.json", says=says)
+        self.write("junk.onnx", b"\x08\x08junk")
+        self.fails("qnn-onnx-converter", "-i", "junk.onnx", says="junk.onnx")
+        self.fails("qnn-tflite-converter", "-i", "digits.onnx", says="digits.onnx")
+        self.fails("qairt-quantizer", "--input_dlc", "digits.onnx", "--input_list", "samples.txt", says="digits.onnx")
+        self.fails("qairt-quantizer", "--input_dlc", "digits.onnx", says="--enable_float_fallback")
+
+    def test_unsupported_operators_are_listed_together(self):
+        nodes = [make_onnx.node("Frobnicate", "one", ["image"], "a"), make_onnx.node("Relu", "two", ["a"], "b"),
+                 make_onnx.node("Defenestrate", "three", ["b"], "c")]
+        self.write("odd.onnx", make_onnx.model(nodes, [], [("image", (1, 4))], [("c", (1, 4))]))
+        self.fails("qnn-onnx-converter", "-i", "odd.onnx", "--dry_run", says=["Frobnicate", "\"one\"", "Defenestrate", "\"three\""])
+
+    def test_help(self):
+        for name in ("qnn-onnx-converter", "qnn-tflite-converter", "qairt-converter", "qairt-quantizer"):
+            out = self.succeeds(name, "--help")
+            for part in ("usage:", "Examples:", "Exit status"):
+                self.assertIn(part, out)
+
+
+class OtherPeoplesNetworks(support.ToolTest):
+    """Quantized by us, compared with the float references that came with them."""
+
+    def setUp(self):
+        super().setUp()
+        if not os.path.isdir(MODELS):
+            self.skipTest("no models beside the source (../shared/models)")
+
+    def quantize(self, path, *args):
+        model, refs = os.path.join(MODELS, path), os.path.join(MODELS, "refs", os.path.splitext(path)[0])
+        samples = sorted(f for f in os.listdir(refs) if re.match(r"in_s\d+_0\.bin", f))
+        self.write("list.txt", "".join(os.path.join(refs, f) + "\n" for f in samples))
+        tool = "qnn-onnx-converter" if path.endswith(".onnx") else "qnn-tflite-converter"
+        self.succeeds(tool, "-i", model, "-o", "m.cpp", "--input_list", "list.txt", "--quiet", "--use_per_channel_quantization", "--use_per_row_quantization",
+                      "--bias_bw", "32", *args)
+        self.succeeds("qnn-model-lib-generator", "-c", "m.cpp", "-b", "m.bin", "-l", "m", "-o", "lib")
+        self.succeeds("qnn-net-run", "--backend", support.CPU, "--model", "lib/x86_64-linux-clang/libm.so", "--input_list", "list.txt")
+        for i, name in enumerate(samples):
+            want = np.fromfile(os.path.join(refs, name.replace("in_", "expected_")), np.float32)
+            files = os.listdir(self.path("output", "Result_%d" % i))
+            self.assertEqual(len(files), 1)
+            yield np.frombuffer(self.read("output", "Result_%d" % i, files[0]), np.float32), want
+
+    def check(self, path, decibel, *args):
+        noise = signal = 0
+        for got, want in self.quantize(path, *args):
+            noise, signal = noise + ((got - want) ** 2).sum(), signal + (want ** 2).sum()
+            if len(want) <= 1000 and want.min() >= 0:
+                self.assertEqual(got.argmax(), want.argmax(), path)
+        found = 10 * np.log10(signal / noise)
+        print("%-44s %-20s %.1f dB against float" % (path, " ".join(args) or "8 bits", found))
+        self.assertGreaterEqual(found, decibel, path)
+
+    def test_networks(self):
+        for path, least in (("onnx/mnist.onnx", 30), ("mlperf-tiny/ic_resnet8_float.tflite", 15), ("mlperf-tiny/vww_mobilenetv1_float.tflite", 15),
+                            ("mlperf-tiny/ad_autoencoder_float.tflite", 25), ("mlperf-tiny/kws_dscnn_float_hybrid.tflite", 20)):
+            with self.subTest(path):
+                self.check(path, least)
+        self.check("mlperf-tiny/ic_resnet8_float.tflite", 50, "--act_bw", "16", "--weight_bw", "16")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""DLC files that our library did not write run in the programs, and files that it wrote read as the layout says."""
+
+import io
+import os
+import struct
+import zipfile
+
+import numpy as np
+import support
+from dlc_format import DTYPE, F, I, PREFIX, Refs, U8, container, flatbuffer, root
+
+X = np.arange(12, dtype=np.float32).reshape(2, 6) - 5
+K = np.linspace(-1, 2, 6, dtype=np.float32)
+
+
+def tensor(name, kind, dtype, shape, info=None):
+    return [I(1), name, I(kind), list(shape), None, info, I(DTYPE[dtype]), I(DTYPE[dtype]), None]
+
+
+def scalar(name, kind, number=None, real=None, text=None):
+    value = [I(kind), None if number is None else I(number), None if real is None else F(real), text]
+    return [name, I(0), U8(1), value]
+
+
+def model():
+    """y = transpose(x * k), with what other writers put in: a node for the input, texts among the attributes."""
+    nodes = Refs([
+        ["x", "Input", Refs(["x"]), Refs([])],
+        ["mul", "ElementWiseMultiply", Refs(["x", "k"]), Refs(["t"]), Refs([scalar("packageName", 0x7fffffff, text="qti.aisw")])],
+        ["perm", "Transpose", Refs(["t"]), Refs(["y"]), Refs([["perm", I(1), U8(0), None, tensor("perm_perm", 4, "uint32", [2])]])],
+    ])
+    tensors = Refs([tensor("y", 1, "float32", [6, 2]), tensor("x", 0, "float32", [2, 6]), tensor("t", 3, "float32", [2, 6]),
+                    tensor("k", 4, "float32", [6])])
+    return PREFIX + flatbuffer("NETD", [Refs([["net", nodes, tensors]])])
+
+
+def params(with_data=True):
+    perm, k = struct.pack("<2I", 1, 0), K.tobytes()
+    nodes = Refs([[Refs([])], [Refs([])], [Refs([["perm_perm", perm if with_data else b""]])]])
+    return flatbuffer("NETP", [Refs([["net", Refs([["k", k if with_data else b""]]), nodes]])])
+
+
+def params64():
+    buffers = Refs([[K.tobytes()], [struct.pack("<2I", 1, 0)]])
+    return PREFIX + flatbuffer("NR64", [buffers, params(False)])
+
+
+class Dlc(support.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write("x.raw", X.tobytes())
+        self.write("list.txt", "x.raw\n")
+
+    def run_dlc(self, *args):
+        self.succeeds("qnn-net-run", "--backend", support.CPU, "--input_list", "list.txt", "--output_dir", "out", *args)
+        got = np.frombuffer(self.read("out", "Result_0", "y.raw"), np.float32).reshape(6, 2)
+        np.testing.assert_array_equal(got, (X * K).T)
+
+    def test_others_files(self):
+        for weights in (PREFIX + params(), params64()):
+            for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                self.write("m.dlc", container({"model": model(), "model.params": weights, "dlc.metadata": "model-version=1\n", "htp.cache": b"x" * 99},
+                                              compression))
+                self.run_dlc("--dlc_path", "m.dlc")
+                self.run_dlc("--dlc_path", "m.dlc", "--model", os.path.join(support.LIB, "libQnnModelDlc.so"))
+
+    def test_context_binary(self):
+        self.write("m.dlc", container({"model": model(), "model.params": PREFIX + params()}))
+        self.succeeds("qnn-context-binary-generator", "--backend", support.CPU, "--dlc_path", "m.dlc", "--binary_file", "ctx", "--output_dir", "out")
+        self.run_dlc("--retrieve_context", "out/ctx.bin")
+
+    def test_refused(self):
+        good = {"model": model(), "model.params": PREFIX + params()}
+        cases = [
+            ("version 3", dict(good, model=good["model"][:2] + b"\3" + good["model"][3:])),
+            ("version 2", dict(good, model=good["model"][:2] + b"\2" + good["model"][3:])),
+            ("this is not a DLC", {"a": b""}),
+            ("has no data for it", {"model": good["model"]}),
+            ("24 are expected", dict(good, **{"model.params": PREFIX + params(False)})),
+            ("Transfers", dict(good, model=good["model"].replace(b"Transpose", b"Transfers"))),
+        ]
+        for says, records in cases:
+            self.write("bad.dlc", container(records))
+            self.fails("qnn-net-run", "--backend", support.CPU, "--input_list", "list.txt", "--dlc_path", "bad.dlc", says=says)
+        self.fails("qnn-net-run", "--backend", support.CPU, "--input_list", "list.txt", "--model", os.path.join(support.LIB, "libQnnModelDlc.so"),
+                   says="--dlc_path")
+
+    def test_ours(self):
+        """The first file of the fuzzer's corpus: a quantized convolution."""
+        with open(os.path.join(support.SOURCE, "tests/fuzz/corpus/dlc/zip0"), "rb") as file:
+            z = zipfile.ZipFile(io.BytesIO(file.read()[1:]))
+        self.assertEqual(z.namelist(), ["dlc.metadata", "model", "model.params"])
+        graph = root(z.read("model"), "NETD").tables(0)[0]
+        self.assertEqual(graph.text(0), "conv")
+        conv, relu = graph.tables(1)
+        self.assertEqual((conv.text(0), conv.text(1), conv.texts(2), conv.texts(3)), ("c", "Conv2d", ["x", "w", "b"], ["t"]))
+        self.assertEqual((relu.text(1), relu.texts(2), relu.texts(3)), ("Relu", ["t"], ["y"]))
+        attributes = {a.text(0): a for a in conv.tables(4)}
+        self.assertEqual(attributes["group"].number(1), 0)
+        self.assertEqual((attributes["group"].table(3).number(0), attributes["group"].table(3).number(1)), (DTYPE["uint32"], 1))
+        self.assertEqual((attributes["pad_amount"].number(1), attributes["pad_amount"].table(4).numbers(3)), (1, [2, 2]))
+        tensors = {t.text(1): t for t in graph.tables(2)}
+        self.assertEqual([tensors[n].number(2) for n in "xytwb"], [0, 1, 3, 4, 4])
+        self.assertEqual((tensors["x"].numbers(3), tensors["x"].number(6)), ([1, 4, 4, 3], DTYPE["quint8"]))
+        a = tensors["x"].table(5).table(2)
+        self.assertEqual((a.number(0), [a.number(i, "<f") for i in (1, 2, 3)], a.number(4)), (8, [-64, 63.5, 0.5], -128))
+        b = tensors["w"].table(5).table(3)
+        self.assertEqual((b.number(0), [c.number(3, "<f") for c in b.tables(1)]), (3, [0.5, 0.25]))
+        self.assertEqual([c.number(1, "<f") for c in b.tables(1)], [-64, -32])
+
+        data = root(z.read("model.params"), "NETP").tables(0)[0]
+        self.assertEqual(data.text(0), "conv")
+        self.assertEqual({t.text(0): t.bytes(1) for t in data.tables(1)}, {"w": bytes([1, 2, 3, 4, 5, 6]), "b": struct.pack("<2i", 100, 5)})
+        first, second = data.tables(2)
+        self.assertEqual(len(second.tables(0)), 0)
+        values = {t.text(0): t.bytes(1) for t in first.tables(0)}
+        self.assertEqual(values[attributes["stride"].table(4).text(1)], struct.pack("<2I", 1, 1))
+
+
+if __name__ == "__main__":
+    support.main()
