@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 enum status build_init(struct builder *b, const char *graph_name, struct convert_report *report)
 {
     memset(b, 0, sizeof(*b));
@@ -163,7 +165,7 @@ void build_rename(struct builder *b, uint32_t t, const char *name)
     struct ir_tensor *x = &b->g->tensors.at[t];
     if (x->role != IR_NATIVE)
         return;
-    const char *id = unique(b, 't', name);
+    const char *same = convert_name(&b->g->arena, name), *id = same && str_eq(same, x->name) ? NULL : unique(b, 't', name);
     if (id) {
         x->name = id;
         b->g->names.n = SIZE_MAX; /* the graph's index of names starts again */

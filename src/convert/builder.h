@@ -27,7 +27,7 @@ struct builder {
         size_t cap, n;
     } names;
     VEC(struct build_view) views;
-    VEC(uint32_t) view_of; /* per tensor: the view that made it, or the newest view of it, +1; 0: none */
+    VEC(uint32_t) view_of; /* per tensor: the view that made it, +1; 0: none */
     VEC(uint32_t) made_by; /* per tensor: node + 1; 0: none */
 };
 

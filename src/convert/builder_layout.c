@@ -142,6 +142,15 @@ static bool moves_nothing(const struct tensor_desc *d, const uint8_t *perm)
     return d->dynamic == 0;
 }
 
+/* The form of a constant that operators use gets the source's name, by which users know it. */
+static void take_name(struct builder *b, uint32_t from, uint32_t to)
+{
+    const char *name = b->g->tensors.at[from].name;
+    b->g->tensors.at[from].name = b->g->tensors.at[to].name;
+    b->g->tensors.at[to].name = name;
+    b->g->names.n = SIZE_MAX; /* the graph's index of names starts again */
+}
+
 enum status build_transpose(struct builder *b, const char *name, uint32_t t, const uint8_t *perm, uint32_t *ret)
 {
     uint32_t rank = build_desc(b, t)->rank, wide[MAX_RANK];
@@ -161,6 +170,7 @@ enum status build_transpose(struct builder *b, const char *name, uint32_t t, con
     }
     if (b->g->tensors.at[t].role == IR_CONST) {
         TRY(transpose_const(b, t, perm, ret));
+        take_name(b, t, *ret);
         return keep_view(b, t, *ret, perm, rank);
     }
     struct tensor_desc d = *build_desc(b, t);

@@ -25,7 +25,7 @@ struct plan_port plan_port(const struct plan *p, const struct ir_node *n, uint32
     enum op_id op = n->op->id;
     const struct op_port *port = op_in_port(n->op, i);
     bool product = is_convolution(op) || op == OP_FullyConnected || op == OP_MatMul;
-    struct plan_port r = { .use = PLAN_VALUE, .axis = -1, .bias = IR_NONE };
+    struct plan_port r = { .use = PLAN_VALUE, .axis = -1, .bias = IR_NONE, .like = IR_NONE };
     if (product && i == 1) {
         uint32_t rank = p->g->tensors.at[n->in[1]].desc.rank;
         struct ir_call v;
@@ -36,9 +36,11 @@ struct plan_port plan_port(const struct plan *p, const struct ir_node *n, uint32
         r.axis = op == OP_FullyConnected ? 0 : turned ? (int32_t)rank - 2 : (int32_t)rank - 1;
         r.per_channel = is_convolution(op) ? p->o->per_channel : p->o->per_row;
     } else if (product && i == 2) {
-        r = (struct plan_port){ .use = PLAN_BIAS, .axis = -1, .product = true, .bias = IR_NONE };
-    } else if (port && port->types & T_(DT_SQ32)) {
+        r = (struct plan_port){ .use = PLAN_BIAS, .axis = -1, .product = true, .bias = IR_NONE, .like = IR_NONE };
+    } else if (port && port->types == (T_REAL | T_Q32 | T_(DT_I32))) { /* factors and terms of norms and gates */
         r.use = str_eq(port->name, "gamma") || str_starts(port->name, "norm_") ? PLAN_WEIGHT : PLAN_BIAS;
+    } else if (op == OP_ElementWiseSelect || op == OP_Concat || op == OP_Pack) {
+        r.like = n->out[0];
     } else if (op == OP_Prelu || (is_recurrent(op) && port && port->name[0] == 'w')) {
         r.use = PLAN_WEIGHT;
     }
@@ -254,6 +256,10 @@ enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_po
     ret->desc = from->desc;
     if (v && port->use != PLAN_BIAS)
         TRY(override_scales(p, v, port, ret));
+    else if (port->use == PLAN_VALUE && p->tensors[t].origin != QUANTIZE_FLOAT)
+        set_tensor(ret, &p->tensors[t].e);
+    else if (port->like != IR_NONE && p->tensors[port->like].origin != QUANTIZE_FLOAT)
+        set_tensor(ret, &p->tensors[port->like].e);
     else if (product)
         TRY(bias_scales(p, x, w, ret));
     else

@@ -95,6 +95,8 @@ double quantize_data(const struct tensor_desc *d, const float *from, void *to)
         double wide = nearbyint((double)((float)x / (float)scale)) - (double)offset;
         int64_t q = wide <= (double)least ? least : wide >= (double)most ? most : (int64_t)wide;
         store(d->type, to, i, q);
+        if (isinf(x))
+            continue; /* a mask: the least or the greatest step, and no noise */
         double error = (double)(q + offset) * scale - x;
         noise += error * error;
         signal += x * x;

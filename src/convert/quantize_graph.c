@@ -22,6 +22,7 @@ struct made {
     enum plan_use use;
     int32_t axis;
     bool per_channel;
+    uint32_t like;
 };
 
 struct rewrite {
@@ -145,7 +146,7 @@ static uint32_t find_made(const struct rewrite *w, uint32_t t, const struct plan
 {
     for (size_t i = 0; i < w->constants.n && port->use != PLAN_BIAS; i++) {
         const struct made *m = &w->constants.at[i];
-        if (m->from == t && m->use == port->use && m->axis == port->axis && m->per_channel == port->per_channel)
+        if (m->from == t && m->use == port->use && m->axis == port->axis && m->per_channel == port->per_channel && m->like == port->like)
             return m->tensor;
     }
     return IR_NONE;
@@ -272,7 +273,7 @@ static enum status keep_constant(struct rewrite *w, const struct ir_node *n, uin
     TRY(add_row(w, &t->consts[i].row));
     struct made *m = vec_push(&w->constants);
     RETURN_IF(!m, ST_NO_MEMORY, "no memory for constants");
-    *m = (struct made){ n->in[i], *ret, t->ports[i].use, t->ports[i].axis, t->ports[i].per_channel };
+    *m = (struct made){ n->in[i], *ret, t->ports[i].use, t->ports[i].axis, t->ports[i].per_channel, t->ports[i].like };
     return ST_OK;
 }
 
@@ -339,13 +340,28 @@ static enum status note_float(struct rewrite *w, const struct ir_node *n, const 
     return ST_OK;
 }
 
+/* Conversions of the source whose result exists already. */
+static bool is_there(struct rewrite *w, const struct ir_node *n)
+{
+    if (n->op->id == OP_Dequantize)
+        return w->plan.tensors[n->out[0]].alias != IR_NONE; /* made again where a float is needed */
+    if (n->op->id != OP_Quantize || n->in[0] == IR_NONE || w->plan.g->tensors.at[n->out[0]].role != IR_NATIVE)
+        return false;
+    uint32_t x = w->forms[n->in[0]].fixed;
+    const struct tensor_desc *z = &w->plan.g->tensors.at[n->out[0]].desc, *d = x == IR_NONE ? NULL : &w->to->tensors.at[x].desc;
+    if (!d || d->type != z->type || !quant_same(&d->q, &z->q))
+        return false;
+    w->forms[n->out[0]].plain = x;
+    return true;
+}
+
 static enum status rewrite_node(struct rewrite *w, const struct ir_node *n)
 {
     CLEANUP(mem_freep) struct trial *t = mem_new(struct trial);
     uint32_t in[MAX_PORTS], out[MAX_PORTS], at;
     RETURN_IF(!t, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
-    if (n->op->id == OP_Dequantize && w->plan.tensors[n->out[0]].alias != IR_NONE)
-        return ST_OK; /* made again where a float is needed */
+    if (is_there(w, n))
+        return ST_OK;
     bool any = touches_float(w, n);
     t->why = any ? plan_stays_float(&w->plan, n) : NULL;
     if (any && !t->why)

@@ -37,24 +37,16 @@ void plan_entry(const struct quantize_entry *e, uint8_t bits, struct quantize_en
         ret->scale = (float)e->scale;
 }
 
-static bool names_match(struct arena *a, const char *source, const char *graph)
-{
-    if (str_eq(source, graph))
-        return true;
-    const char *c = convert_name(a, source);
-    return c && str_eq(c, graph);
-}
-
 enum status plan_overrides(struct plan *p)
 {
     p->override = arena_array(p->arena, const struct quantize_override *, p->g->tensors.n);
     RETURN_IF(!p->override, ST_NO_MEMORY, "no memory for encodings");
     for (uint32_t i = 0; i < p->o->n_overrides; i++) {
         const struct quantize_override *v = &p->o->overrides[i];
+        const char *name = convert_name(p->arena, v->name); /* as front ends write it */
+        RETURN_IF(!name, ST_NO_MEMORY, "no memory for encodings");
         uint32_t t = ir_find_tensor(p->g, v->name);
-        for (uint32_t k = 0; t == IR_NONE && k < p->g->tensors.n; k++)
-            if (names_match(p->arena, v->name, p->g->tensors.at[k].name))
-                t = k;
+        t = t == IR_NONE ? ir_find_tensor(p->g, name) : t;
         if (t == IR_NONE)
             continue;
         p->override[t] = v;
@@ -188,7 +180,7 @@ static void share_moved(const struct plan *p, const struct ir_node *n)
         return;
     for (uint32_t i = 0; i < n->n_out; i++) {
         struct plan_tensor *y = &p->tensors[n->out[i]];
-        if (!quantize_is_activation(&p->g->tensors.at[n->out[i]]) || y->origin == QUANTIZE_OVERRIDE || p->override[n->out[i]])
+        if (!quantize_is_activation(&p->g->tensors.at[n->out[i]]) || y->origin == QUANTIZE_OVERRIDE || y->origin == QUANTIZE_MODEL || p->override[n->out[i]])
             continue;
         y->e = p->tensors[in].e;
         y->origin = QUANTIZE_PROPAGATED;
@@ -210,6 +202,23 @@ static void adopt_dequantized(const struct plan *p, const struct ir_node *n)
     y->e.type = x->desc.type;
     y->e.scale = quant_scale(&x->desc.q, 0);
     y->e.offset = quant_offset(&x->desc.q, 0);
+}
+
+/* What only a Quantize reads is stored in its encoding at once. */
+static void adopt_quantized(const struct plan *p, const struct ir_node *n)
+{
+    if (n->op->id != OP_Quantize || n->in[0] == IR_NONE || p->uses.n_consumers[n->in[0]] != 1)
+        return;
+    const struct tensor_desc *z = &p->g->tensors.at[n->out[0]].desc;
+    struct plan_tensor *x = &p->tensors[n->in[0]];
+    if (x->origin != QUANTIZE_CALIBRATED || z->q.kind != Q_TENSOR || z->q.bits || !(T_(z->type) & T_Q))
+        return;
+    x->origin = QUANTIZE_MODEL;
+    x->e.type = z->type;
+    x->e.scale = z->q.scale;
+    x->e.offset = z->q.offset;
+    x->e.min = (double)(dtype_min(z->type) + z->q.offset) * z->q.scale;
+    x->e.max = (double)(dtype_max(z->type) + z->q.offset) * z->q.scale;
 }
 
 /* An output that is an input of the next run: the bytes are copied as they are. */
@@ -265,7 +274,11 @@ enum status plan_activations(struct plan *p)
     for (size_t k = 0; k < g->nodes.n; k++)
         operator_encoding(p, &g->nodes.at[k]);
     for (size_t k = 0; k < g->nodes.n; k++)
+        plan_mask(p, &g->nodes.at[k]);
+    for (size_t k = 0; k < g->nodes.n; k++)
         adopt_dequantized(p, &g->nodes.at[k]);
+    for (size_t k = 0; k < g->nodes.n; k++)
+        adopt_quantized(p, &g->nodes.at[k]);
     for (uint32_t i = 0; i < p->o->n_states; i++)
         share_state(p, &p->o->states[i]);
     for (size_t k = g->nodes.n; k-- > 0;) /* backwards: a chain of clamps ends in the last one's range */

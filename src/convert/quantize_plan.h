@@ -37,6 +37,7 @@ struct plan_port {
     int32_t axis;     /* PLAN_WEIGHT: of the outputs; -1: one scale only */
     bool per_channel; /* wanted by the options */
     bool product;     /* PLAN_BIAS: of a sum of products, scales of in[0] and in[1] apply */
+    uint32_t like;    /* PLAN_VALUE: the result that its values go to unchanged, whose encoding it takes; IR_NONE: none */
     uint32_t bias;    /* PLAN_WEIGHT: the constant that is added to the products; IR_NONE: none */
 };
 struct plan_port plan_port(const struct plan *p, const struct ir_node *n, uint32_t i);
@@ -54,6 +55,9 @@ enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_po
 /* The encoding that an outside entry asks for. */
 void plan_entry(const struct quantize_entry *e, uint8_t bits, struct quantize_encoding *ret);
 enum status plan_overrides(struct plan *p); /* which override belongs to which tensor */
+
+/* Encodings of an attention mask and of the scores behind it, when the node joins them. */
+void plan_mask(const struct plan *p, const struct ir_node *n);
 
 /* An operator that stays float whatever its encodings are; NULL or the reason. */
 const char *plan_stays_float(const struct plan *p, const struct ir_node *n);

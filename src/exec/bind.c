@@ -66,6 +66,7 @@ enum status bind_node(struct exec_program *p, uint32_t node)
     struct exec_call view;
     struct kernel_bound b;
     bind_call(p, node, &view);
+    view.call.work_budget = e->work_bytes; /* the workspace is what the plan gave */
     if (!e->bind_args) {
         TRY(check_aux(p, node, &view));
         e->args = e->bind_args = arena_alloc(&p->arena, kernel_args_size(view.call.op->id));

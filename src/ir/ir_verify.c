@@ -89,7 +89,8 @@ static enum status verify_node(const struct ir_graph *g, const struct ir_node *n
                   "after %s: node \"%s\" writes tensor \"%s\", which is an input or a constant", after, n->name, t->name);
         made[n->out[i]] = true;
     }
-    return status_prefix(ir_check_node(g, n), "after %s", after);
+    enum status st = ir_check_node(g, n);
+    return st == ST_OK ? ST_OK : status_prefix(st, "after %s", after);
 }
 
 enum status ir_verify(const struct ir_graph *g, const char *after)

@@ -200,6 +200,7 @@ struct op_call {
     const struct op_value *params;    /* one per parameter of the row, in its order; NULL: all absent */
     const void *const *in_data;       /* constant contents of inputs, entries or the array NULL where unknown */
     const void *const *aux;           /* constants that kernels derived at prepare (see kernels.h) */
+    uint64_t work_budget;             /* bytes of workspace to stay within where the kernel can; 0: its own choice */
     struct op_post post;
 };
 

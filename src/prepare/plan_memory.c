@@ -77,6 +77,7 @@ static enum status plan_node(struct prepare_cx *cx, uint32_t at)
     ir_call(cx->g, n, &v);
     void *args = arena_alloc(&cx->arena, kernel_args_size(n->op->id));
     RETURN_IF(!args, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
+    v.call.work_budget = cx->target->work_budget;
     TRY(kernel_bind(&v.call, ISA_REF, args, &k));
     cx->nodes[at] = (struct node_plan){
         .extent = k.extent, .tiles = has_dynamic(&v) ? 1 : tiles_for(cx, &k), .work_bytes = k.work_bytes, .macs = k.macs,

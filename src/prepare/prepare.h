@@ -26,6 +26,7 @@ struct prepare_target {
     uint32_t tensor_align;       /* bytes, power of two */
     uint64_t scratch_limit;      /* 0: none */
     bool io_in_scratch;          /* plan room for inputs and outputs, too; the client may still bring its own buffers */
+    uint64_t work_budget;        /* bytes of workspace per tile that kernels should stay within where they can; 0: their choice */
     uint32_t max_tiles;          /* commands per node for parallel execution, at least 1 */
     uint64_t plan_nodes;         /* search steps of the exact memory planner, counted, so that plans do not depend on speed; at least 1 */
     bool (*supports)(const struct op_call *c); /* NULL: whatever has a kernel */

@@ -29,7 +29,7 @@ struct run {
     const char *in_names[FILES_MAX]; /* of the model, in the order of the files */
     struct convert_report report;
     struct ir_graph *g;
-    bool spoil;
+    struct onnx_how how;
 };
 
 static bool not_passed(struct run *r, enum verdict v, const char *reason)
@@ -131,7 +131,7 @@ static enum status convert(struct run *r, uint32_t set)
 {
     struct convert_const known[FILES_MAX];
     struct convert_input shapes[FILES_MAX];
-    struct convert_opts o = {.preserve_io = true, .constants = known, .inputs = shapes};
+    struct convert_opts o = {.preserve_io = !r->how.channel_last, .constants = known, .inputs = shapes};
     for (uint32_t i = 0; i < r->n_in && r->in_names[i]; i++) {
         const struct onnx_tensor *t = &r->in[i].t;
         if (t->type == DT_NONE || t->rank > MAX_RANK)
@@ -202,11 +202,42 @@ static void tolerance(enum dtype t, double *relative, double *absolute)
     *absolute = half ? 2e-3 : 1e-5;
 }
 
+/* The converter says that it moved the channels. */
+static bool is_turned(const struct run *r, const char *source, bool output)
+{
+    for (size_t i = 0; i < r->report.io.n; i++) {
+        const struct convert_io *io = &r->report.io.at[i];
+        if (io->output == output && !strcmp(io->source_name, source))
+            return strcmp(io->source_layout, io->graph_layout) != 0;
+    }
+    return false;
+}
+
+/* From the order of the graph to that of the source, or the other way. */
+static const void *turn(struct run *r, const struct tensor_desc *d, const void *data, bool to_source, struct tensor_desc *ret)
+{
+    uint8_t last[MAX_RANK], perm[MAX_RANK];
+    void *to = arena_alloc(&r->arena, desc_bytes(d));
+    perm_channel_last(last, d->rank);
+    perm_invert(last, d->rank, perm);
+    *ret = *d;
+    for (uint32_t i = 0; i < d->rank; i++)
+        ret->dims[i] = d->dims[to_source ? perm[i] : last[i]];
+    if (to)
+        transpose_bytes(d, data, to_source ? perm : last, to);
+    r->c->turned++;
+    return to;
+}
+
 static bool compare(struct run *r, uint32_t i, uint32_t t, const void *got)
 {
     const struct onnx_tensor *want = &r->out[i].t;
     const struct tensor_desc *d = &r->g->tensors.at[t].desc;
-    struct tensor_desc w = desc_of(want);
+    struct tensor_desc w = desc_of(want), turned;
+    if (is_turned(r, r->m.graph.outputs[i].name, true)) {
+        got = turn(r, d, got, true, &turned);
+        d = &turned;
+    }
     char text[300], a[DESC_TEXT_MAX], b[DESC_TEXT_MAX];
     double relative, absolute;
     if (d->rank != w.rank || memcmp(d->dims, w.dims, d->rank * sizeof(d->dims[0])) || dtype_bits(d->type) != dtype_bits(w.type)) {
@@ -216,7 +247,7 @@ static bool compare(struct run *r, uint32_t i, uint32_t t, const void *got)
     tolerance(w.type, &relative, &absolute);
     for (uint64_t k = 0; k < desc_count(d); k++, r->c->compared++) {
         double x = number_get(w.type, got, k), y = number_get(w.type, r->out[i].data, k);
-        if (r->spoil && k == 0)
+        if (r->how.spoil && k == 0)
             x = isfinite(y) ? y + 1000 + fabs(y) : 0;
         /* an infinite y would make the tolerance infinite, too */
         bool same = x == y || (x != x && y != y) || (isfinite(x) && isfinite(y) && fabs(x - y) <= absolute + relative * fabs(y));
@@ -237,7 +268,9 @@ static bool give_inputs(struct run *r, void **data)
             continue;
         if (desc_bytes(&r->g->tensors.at[t].desc) != desc_bytes(&d))
             return not_passed(r, CASE_BROKEN, "an input of the graph has another size than its file");
-        memcpy(data[t], r->in[i].data, desc_bytes(&d));
+        struct tensor_desc moved;
+        const void *from = is_turned(r, r->in_names[i], false) ? turn(r, &d, r->in[i].data, false, &moved) : r->in[i].data;
+        memcpy(data[t], from, desc_bytes(&d));
     }
     return true;
 }
@@ -272,14 +305,14 @@ static bool execute(struct run *r)
     return true;
 }
 
-void onnx_case_run(struct onnx_case *c, struct compose *on, const char *folder, bool spoil)
+void onnx_case_run(struct onnx_case *c, struct compose *on, const char *folder, struct onnx_how how)
 {
-    struct run r = {.c = c, .on = on, .spoil = spoil};
+    struct run r = {.c = c, .on = on, .how = how};
     arena_init(&r.arena);
     convert_report_init(&r.report);
     c->verdict = CASE_PASSED;
     c->ops[0] = c->reason[0] = 0;
-    c->fixed = c->inputs = c->nodes = 0;
+    c->fixed = c->inputs = c->nodes = c->turned = 0;
     c->compared = 0;
     (void)(open_case(&r, folder) && convert_case(&r) && execute(&r));
     ir_graph_free(r.g);

@@ -15,11 +15,17 @@ struct onnx_case {
     unsigned fixed;    /* inputs whose contents had to be known when converting */
     unsigned inputs;   /* of the graph that ran */
     unsigned nodes;    /* of the graph that ran */
+    unsigned turned;   /* inputs and outputs that are channel last in the graph and not in the source */
     uint64_t compared; /* elements */
     char reason[600];  /* why not passed */
 };
 
-/* folder has model.onnx and test_data_set_0. With `spoil` one element of every result is changed before it is compared: nothing may pass then. */
-void onnx_case_run(struct onnx_case *c, struct compose *on, const char *folder, bool spoil);
+struct onnx_how {
+    bool spoil;        /* one element of every result is changed before it is compared: nothing may pass then */
+    bool channel_last; /* inputs and outputs in the order that the converter chooses, as it reports it */
+};
+
+/* folder has model.onnx and test_data_set_0. */
+void onnx_case_run(struct onnx_case *c, struct compose *on, const char *folder, struct onnx_how how);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs every operator case of a folder on libQnnCpu.so and says, per operator, what passed, failed or was refused, and why.
  *
- *     onnx_conformance FOLDER [--baseline FILE] [--document FILE] [--only TEXT] [--verbose] [--spoil]
+ *     onnx_conformance FOLDER [--baseline FILE] [--document FILE] [--only TEXT] [--verbose] [--spoil] [--channel_last]
  *
  * The baseline holds the number of cases that must pass; wrong numbers always fail. With --spoil every result is changed before it is compared, and it
- * is a failure when anything passes. */
+ * is a failure when anything passes. With --channel_last inputs and outputs have the order that the converter chooses. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +18,14 @@ static const char *const verdict_names[] = {"passed", "failed", "refused", "brok
 struct suite {
     VEC(struct onnx_case) cases;
     unsigned count[4];
+    unsigned turned;          /* cases with channels moved */
     unsigned known, computed; /* passed with inputs given when converting; with all of them */
 };
 
 struct options {
     const char *folder, *baseline, *document, *only;
-    bool verbose, spoil;
+    bool verbose;
+    struct onnx_how how;
 };
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -51,11 +53,12 @@ static bool run_all(struct suite *s, const struct options *o, struct compose *on
         if (!c)
             return false;
         snprintf(c->name, sizeof(c->name), "%.120s", list[i]->d_name);
-        onnx_case_run(c, on, path, o->spoil);
+        onnx_case_run(c, on, path, o->how);
         s->count[c->verdict]++;
+        s->turned += c->turned > 0;
         s->known += c->verdict == CASE_PASSED && c->fixed;
         s->computed += c->verdict == CASE_PASSED && c->fixed && !c->inputs;
-        if (o->verbose || (!o->spoil && (c->verdict == CASE_FAILED || c->verdict == CASE_BROKEN)))
+        if (o->verbose || (!o->how.spoil && (c->verdict == CASE_FAILED || c->verdict == CASE_BROKEN)))
             printf("%-8s %s [%s] known=%u inputs=%u nodes=%u compared=%llu %s\n", verdict_names[c->verdict], c->name, c->ops, c->fixed, c->inputs, c->nodes,
                    (unsigned long long)c->compared, c->reason);
         free(list[i]);
@@ -129,7 +132,9 @@ static struct options read_options(int argc, char **argv)
         if (!strcmp(argv[i], "--verbose"))
             o.verbose = true;
         else if (!strcmp(argv[i], "--spoil"))
-            o.spoil = true;
+            o.how.spoil = true;
+        else if (!strcmp(argv[i], "--channel_last"))
+            o.how.channel_last = true;
         else if (i + 1 < argc && !strcmp(argv[i], "--baseline"))
             o.baseline = argv[++i];
         else if (i + 1 < argc && !strcmp(argv[i], "--document"))
@@ -165,9 +170,11 @@ int main(int argc, char **argv)
     unsigned wrong = s.count[CASE_FAILED] + s.count[CASE_BROKEN], least = read_baseline(o.baseline);
     printf("%zu cases: %u passed (%u with inputs known when converting, %u of them with all), %u failed, %u refused; at least %u must pass\n", s.cases.n,
            s.count[CASE_PASSED], s.known, s.computed, wrong, s.count[CASE_REFUSED], least);
+    if (o.how.channel_last)
+        printf("%u cases have inputs or outputs in another order than the source\n", s.turned);
     if (o.document)
         write_document(&s, o.document);
-    bool good = o.spoil ? !s.count[CASE_PASSED] && wrong : !wrong && s.count[CASE_PASSED] >= least;
+    bool good = o.how.spoil ? !s.count[CASE_PASSED] && wrong : !wrong && s.count[CASE_PASSED] >= least;
     vec_finish(&s.cases);
     return good ? 0 : 1;
 }

@@ -133,7 +133,7 @@ class Converters(support.ToolTest):
                 "8 bits, per channel, 32-bit bias": (["--use_per_channel_quantization", "--use_per_row_quantization", "--bias_bw", "32"], .98, .2),
                 "16-bit activations": (["--act_bw", "16", "--use_per_channel_quantization", "--use_per_row_quantization"], .98, .1),
                 "16 bits": (["--act_bw", "16", "--weight_bw", "16"], 1, .002),
-                "4-bit weights": (["--weight_bw", "4", "--use_per_channel_quantization", "--use_per_row_quantization", "--bias_bw", "32"], .9, .7),
+                "4-bit weights": (["--weight_bw", "4", "--use_per_channel_quantization", "--use_per_row_quantization", "--bias_bw", "32"], .9, .9),
                 "symmetric": (["--act_quantizer", "symmetric", "--param_quantizer", "symmetric"], .95, .3)}
         for name, (args, least, most) in ways.items():
             with self.subTest(name):
@@ -206,6 +206,21 @@ class Converters(support.ToolTest):
         got = self.run_library()
         self.assertEqual((got.argmax(1) == float_probabilities(self.images).argmax(1)).mean(), 1)
 
+    def test_dlc_keeps_overrides(self):
+        """Encodings given to qairt-converter stay; qairt-quantizer adds the missing ones, and no conversions remain between them."""
+        names = {"image": 1.0, "conv1_out": 5.1, "relu1_out": 5.1, "pool1_out": 5.1}
+        self.write("o.json", json.dumps({"activation_encodings": {k: [{"bitwidth": 8, "min": 0, "max": v}] for k, v in names.items()}, "param_encodings": {
+            "w1": [{"bitwidth": 8, "min": -2.56, "max": 2.54, "is_symmetric": "True"}]}}))
+        self.succeeds("qairt-converter", "-i", "digits.onnx", "-o", "a.dlc", "-q", "o.json", "--dump_ir", "a.txt")
+        self.assertIn("Dequantize", self.read("a.txt").decode())
+        self.succeeds("qairt-quantizer", "--input_dlc", "a.dlc", "--input_list", "samples.txt", "--dump_ir", "b.txt", "--bias_bitwidth", "32")
+        text = self.read("b.txt").decode()
+        self.assertNotIn("= Quantize", text)
+        self.assertNotIn("= Dequantize", text)
+        self.assertIn("%relu1_out : uq8[1,16,16,8] scale=0.02", text.replace("0.0199999996", "0.02"))
+        self.succeeds("qnn-net-run", "--backend", support.CPU, "--dlc_path", "a_quantized.dlc", "--input_list", "samples.txt", "--output_dir", "r")
+        self.assertGreaterEqual((self.results("r").argmax(1) == float_probabilities(self.images).argmax(1)).mean(), .97)
+
     def test_preserve_io_and_custom_io(self):
         out = self.convert("--input_list", "samples.txt", "--preserve_io")
         self.assertIn("image f32[1,1,16,16]", out)
@@ -269,22 +284,25 @@ class OtherPeoplesNetworks(support.ToolTest):
     def setUp(self):
         super().setUp()
         if not os.path.isdir(MODELS):
+            print("SKIP: no models beside the source (../shared/models)")
             self.skipTest("no models beside the source (../shared/models)")
 
     def quantize(self, path, *args):
         model, refs = os.path.join(MODELS, path), os.path.join(MODELS, "refs", os.path.splitext(path)[0])
+        folder = re.sub(r"\W", "_", path)
         samples = sorted(f for f in os.listdir(refs) if re.match(r"in_s\d+_0\.bin", f))
         self.write("list.txt", "".join(os.path.join(refs, f) + "\n" for f in samples))
         tool = "qnn-onnx-converter" if path.endswith(".onnx") else "qnn-tflite-converter"
         self.succeeds(tool, "-i", model, "-o", "m.cpp", "--input_list", "list.txt", "--quiet", "--use_per_channel_quantization", "--use_per_row_quantization",
                       "--bias_bw", "32", *args)
         self.succeeds("qnn-model-lib-generator", "-c", "m.cpp", "-b", "m.bin", "-l", "m", "-o", "lib")
-        self.succeeds("qnn-net-run", "--backend", support.CPU, "--model", "lib/x86_64-linux-clang/libm.so", "--input_list", "list.txt")
+        self.succeeds("qnn-net-run", "--backend", support.CPU, "--model", "lib/x86_64-linux-clang/libm.so", "--input_list", "list.txt",
+                      "--output_dir", folder)
         for i, name in enumerate(samples):
             want = np.fromfile(os.path.join(refs, name.replace("in_", "expected_")), np.float32)
-            files = os.listdir(self.path("output", "Result_%d" % i))
+            files = os.listdir(self.path(folder, "Result_%d" % i))
             self.assertEqual(len(files), 1)
-            yield np.frombuffer(self.read("output", "Result_%d" % i, files[0]), np.float32), want
+            yield np.frombuffer(self.read(folder, "Result_%d" % i, files[0]), np.float32), want
 
     def check(self, path, decibel, *args):
         noise = signal = 0

@@ -140,7 +140,7 @@ static enum status calibrate(struct runner_engine *e, const struct quantizer_arg
     struct calibration c = { .stats = mem_array(struct quantize_range, g->tensors.n) };
     uint64_t most = 1;
     for (size_t i = 0; i < g->tensors.n; i++) {
-        if (c.stats)
+        if (c.stats && quantize_is_activation(&g->tensors.at[i]))
             quantize_range_init(&c.stats[i]);
         most = desc_count(&g->tensors.at[i].desc) > most ? desc_count(&g->tensors.at[i].desc) : most;
     }

@@ -14,10 +14,16 @@
 
 static const char *real_text(double v, char buf[24])
 {
-    if (isnan(v) || isinf(v))
-        return isnan(v) ? "-" : "exact";
+    if (isnan(v))
+        return "-";
     snprintf(buf, 24, "%.6g", v);
     return buf;
+}
+
+/* No noise at all prints as "exact". */
+static const char *decibel_text(double v, char buf[24])
+{
+    return isinf(v) && v > 0 ? "exact" : real_text(v, buf);
 }
 
 static void print_row(const struct quantize_row *x)
@@ -31,7 +37,7 @@ static void print_row(const struct quantize_row *x)
     if (fixed && x->n == 1)
         snprintf(offset, sizeof(offset), "%d", x->offsets ? x->offsets[0] : 0);
     tool_say("%-5s %12s %12s %14s %8s %8s  %-10s  %s", dtype_name(x->type), real_text(x->min, lo), real_text(x->max, hi), scale, offset,
-             real_text(x->sqnr, db), quantize_origin_names[x->origin], x->name);
+             decibel_text(x->sqnr, db), quantize_origin_names[x->origin], x->name);
 }
 
 void quantizer_print(const struct quantize_report *r)
@@ -137,7 +143,7 @@ static void print_differences(struct comparison *c)
     qsort(c->list, c->n, sizeof(*c->list), worse_first);
     tool_say("float against quantized, worst first:\n%8s %14s  %s", "SQNR dB", "largest error", "tensor");
     for (uint32_t i = 0; i < c->n; i++)
-        tool_say("%8s %14s  %s", real_text(ratio(&c->list[i]), db), real_text(c->list[i].worst, most), c->real.out[c->list[i].a].v1.name);
+        tool_say("%8s %14s  %s", decibel_text(ratio(&c->list[i]), db), real_text(c->list[i].worst, most), c->real.out[c->list[i].a].v1.name);
 }
 
 static enum status run_both(struct comparison *c, const struct quantizer_args *q)

@@ -63,7 +63,8 @@ enum status lpai_prepare(struct backend_context *c, const struct backend_graph_c
         .tensor_align = LPAI_ALIGN,
         .scratch_limit = UINT32_MAX / LPAI_ALIGN * LPAI_ALIGN, /* the client is told the size in 32 bits */
         .io_in_scratch = !s.exclude_io,
-        .max_tiles = 1, /* each tile would want a workspace of its own */
+        .work_budget = 1, /* the least there is */
+        .max_tiles = 1,   /* each tile would want a workspace of its own */
         .plan_nodes = PLAN_NODES,
     };
     struct prepare_opts o = {

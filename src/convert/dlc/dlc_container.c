@@ -31,9 +31,15 @@ struct convert_dlc {
     bool has_graphs;
 };
 
+/* Out of memory, or what the failure of an archive means here. */
+static enum status zip_status(zip_error_t *e, enum status other)
+{
+    return zip_error_code_zip(e) == ZIP_ER_MEMORY ? ST_NO_MEMORY : other;
+}
+
 static enum status zip_failed(zip_error_t *e, const char *what)
 {
-    enum status st = zip_error_code_zip(e) == ZIP_ER_MEMORY ? ST_NO_MEMORY : zip_error_system_type(e) == ZIP_ET_SYS ? ST_IO : ST_BAD_BINARY;
+    enum status st = zip_status(e, zip_error_system_type(e) == ZIP_ET_SYS ? ST_IO : ST_BAD_BINARY);
     st = status_fail(st, "%s is not a DLC that can be read: %s", what, zip_error_strerror(e));
     zip_error_fini(e);
     return st;
@@ -183,7 +189,7 @@ static enum status read_record(zip_file_t *f, struct record *r, char *into)
     uint64_t have = 0;
     while (have < r->size) {
         zip_int64_t got = zip_fread(f, into + have, r->size - have);
-        RETURN_IF(got <= 0, ST_BAD_BINARY, "record \"%s\" of the DLC breaks off after %llu of %llu bytes: %s", r->name, (unsigned long long)have,
+        RETURN_IF(got <= 0, zip_status(zip_file_get_error(f), ST_BAD_BINARY), "record \"%s\" of the DLC breaks off after %llu of %llu bytes: %s", r->name, (unsigned long long)have,
                   (unsigned long long)r->size, got < 0 ? zip_error_strerror(zip_file_get_error(f)) : "it is shorter than it says");
         have += (uint64_t)got;
     }
@@ -196,7 +202,7 @@ enum status convert_dlc_record(struct convert_dlc *d, uint32_t record, const voi
     struct record *r = &d->records.at[record];
     if (!r->data) {
         zip_file_t *f = zip_fopen_index(d->zip, record, 0);
-        RETURN_IF(!f, ST_BAD_BINARY, "record \"%s\" of the DLC cannot be read: %s", r->name, zip_strerror(d->zip));
+        RETURN_IF(!f, zip_status(zip_get_error(d->zip), ST_BAD_BINARY), "record \"%s\" of the DLC cannot be read: %s", r->name, zip_strerror(d->zip));
         char *data = mem_alloc(r->size + 1);
         enum status st = data ? read_record(f, r, data)
                               : status_fail(ST_NO_MEMORY, "no memory for record \"%s\" of %llu bytes", r->name, (unsigned long long)r->size);
@@ -249,7 +255,7 @@ static enum status fill_zip(zip_t *z, const struct dlc_record *records, uint32_t
             zip_source_free(s);
         RETURN_IF(at < 0 || zip_set_file_compression(z, (zip_uint64_t)at, ZIP_CM_STORE, 0) != 0 ||
                       zip_file_set_dostime(z, (zip_uint64_t)at, 0, DATE_1980_01_01, 0) != 0,
-                  ST_IO, "record \"%s\" cannot be written: %s", records[i].name, zip_strerror(z));
+                  zip_status(zip_get_error(z), ST_IO), "record \"%s\" cannot be written: %s", records[i].name, zip_strerror(z));
     }
     return ST_OK;
 }
@@ -261,7 +267,7 @@ enum status dlc_write_file(const char *path, const struct dlc_record *records, u
     if (!z) {
         zip_error_t e;
         zip_error_init_with_code(&e, code);
-        enum status st = status_fail(ST_IO, "%s cannot be written: %s", path, zip_error_strerror(&e));
+        enum status st = status_fail(zip_status(&e, ST_IO), "%s cannot be written: %s", path, zip_error_strerror(&e));
         zip_error_fini(&e);
         return st;
     }
@@ -269,7 +275,7 @@ enum status dlc_write_file(const char *path, const struct dlc_record *records, u
     if (st == ST_OK && zip_close(z) == 0)
         return ST_OK;
     if (st == ST_OK)
-        st = status_fail(ST_IO, "%s cannot be written: %s", path, zip_strerror(z));
+        st = status_fail(zip_status(zip_get_error(z), ST_IO), "%s cannot be written: %s", path, zip_strerror(z));
     zip_discard(z);
     return st;
 }
@@ -328,7 +334,7 @@ static enum status make_image(const struct dlc_record *list, uint32_t n, zip_sou
     zip_source_keep(s); /* closing the archive gives up its own hold */
     enum status st = fill_zip(z, list, n);
     if (st == ST_OK && zip_close(z) != 0)
-        st = status_fail(ST_IO, "the image of a DLC cannot be made: %s", zip_strerror(z));
+        st = status_fail(zip_status(zip_get_error(z), ST_IO), "the image of a DLC cannot be made: %s", zip_strerror(z));
     if (st != ST_OK)
         zip_discard(z);
     else

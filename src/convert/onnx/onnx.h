@@ -82,8 +82,7 @@ struct onnx_row {
     const char *op;
     uint8_t flags;
     enum status (*convert)(struct onnx_cx *cx, const struct onnx_node *n);
-    const char *arg; /* for handlers that serve several operators: usually the QNN operator */
-    int first;       /* opset that the handler starts to fit; 0: any */
+    const char *arg; /* for handlers that serve several operators: usually the QNN operator. What differs by opset is in the handler. */
 };
 
 /* Each operator file offers its rows; a row without an operator ends the list. */

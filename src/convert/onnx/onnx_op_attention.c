@@ -284,7 +284,7 @@ static enum status convert_rotary(struct onnx_cx *cx, const struct onnx_node *n)
 }
 
 const struct onnx_row onnx_rows_attention[] = {
-    {"Attention", 0, convert_attention, NULL, 0},
-    {"RotaryEmbedding", 0, convert_rotary, NULL, 0},
+    {"Attention", 0, convert_attention, NULL},
+    {"RotaryEmbedding", 0, convert_rotary, NULL},
     {0},
 };

@@ -50,24 +50,27 @@ static enum status convert_refused(struct onnx_cx *cx, const struct onnx_node *n
 
 static const char control[] = "control flow; a graph runs every node once. Unroll it when the model is exported";
 static const char sized[] = "its inputs are computed at run time and decide the size of the output; they must be constants of the model";
+static const char found[] = "how many boxes are found depends on the data, and the shapes of a graph are fixed; QNN's operator of this name gives a fixed number of "
+                            "rows and a count. End the model before it with --out_node, or export it without";
 static const char listed[] = "sequences, optionals and strings have no counterpart in a graph";
 static const char drawn[] = "random numbers differ from run to run; give them as an input";
 
 const struct onnx_row onnx_rows_control[] = {
-    {"If", 0, convert_if, NULL, 0},
-    {"Loop", 0, convert_refused, control, 0},
-    {"Scan", 0, convert_refused, control, 0},
-    {"Range", 0, convert_refused, sized, 0},
-    {"ConstantOfShape", 0, convert_refused, sized, 0},
-    {"Unique", 0, convert_refused, sized, 0},
-    {"SequenceConstruct", 0, convert_refused, listed, 0},
-    {"SequenceAt", 0, convert_refused, listed, 0},
-    {"SplitToSequence", 0, convert_refused, listed, 0},
-    {"ConcatFromSequence", 0, convert_refused, listed, 0},
-    {"Optional", 0, convert_refused, listed, 0},
-    {"RandomNormal", 0, convert_refused, drawn, 0},
-    {"RandomUniform", 0, convert_refused, drawn, 0},
-    {"Multinomial", 0, convert_refused, drawn, 0},
-    {"Bernoulli", 0, convert_refused, drawn, 0},
+    {"If", 0, convert_if, NULL},
+    {"Loop", 0, convert_refused, control},
+    {"Scan", 0, convert_refused, control},
+    {"Range", 0, convert_refused, sized},
+    {"ConstantOfShape", 0, convert_refused, sized},
+    {"Unique", 0, convert_refused, sized},
+    {"NonMaxSuppression", 0, convert_refused, found},
+    {"SequenceConstruct", 0, convert_refused, listed},
+    {"SequenceAt", 0, convert_refused, listed},
+    {"SplitToSequence", 0, convert_refused, listed},
+    {"ConcatFromSequence", 0, convert_refused, listed},
+    {"Optional", 0, convert_refused, listed},
+    {"RandomNormal", 0, convert_refused, drawn},
+    {"RandomUniform", 0, convert_refused, drawn},
+    {"Multinomial", 0, convert_refused, drawn},
+    {"Bernoulli", 0, convert_refused, drawn},
     {0},
 };

@@ -182,7 +182,7 @@ static enum status convert_conv_transpose(struct onnx_cx *cx, const struct onnx_
 }
 
 const struct onnx_row onnx_rows_conv[] = {
-    {"Conv", ONNX_SPATIAL | ONNX_FIXED, convert_conv, NULL, 0},
-    {"ConvTranspose", ONNX_SPATIAL | ONNX_FIXED, convert_conv_transpose, NULL, 0},
+    {"Conv", ONNX_SPATIAL | ONNX_FIXED, convert_conv, NULL},
+    {"ConvTranspose", ONNX_SPATIAL | ONNX_FIXED, convert_conv_transpose, NULL},
     {0},
 };

@@ -76,9 +76,75 @@ static enum status convert_scatter_elements(struct onnx_cx *cx, const struct onn
     return onnx_out(cx, n, 0, y, NULL);
 }
 
+/* Index vectors as positions in the flat tensor: a sum of products with the strides. Each then covers `inner` elements. */
+static enum status flat_positions(struct onnx_cx *cx, const struct onnx_value *x, uint32_t index, uint32_t *ret)
+{
+    struct tensor_desc d = *build_desc(B, index);
+    uint32_t depth = d.dims[d.rank - 1], last = d.rank - 1u, strides, sizes, zero, below, moved, offsets, inner = 1, flat[1], rows[2];
+    int32_t step[MAX_RANK], size[MAX_RANK];
+    REFUSE_WHEN(depth > x->rank || onnx_count(x) > INT32_MAX, "indices of %u dimensions into a tensor of rank %u", depth, x->rank);
+    for (uint32_t i = depth; i < x->rank; i++)
+        inner *= x->dims[i];
+    for (uint32_t i = depth; i-- > 0;) {
+        step[i] = i + 1 < depth ? step[i + 1] * (int32_t)x->dims[i + 1] : (int32_t)inner;
+        size[i] = (int32_t)x->dims[i];
+    }
+    TRY(onnx_cast(cx, "index32", index, DT_I32, &index));
+    TRY(build_const_i32(B, onnx_name(cx, "strides"), depth, step, &strides));
+    TRY(build_const_i32(B, onnx_name(cx, "sizes"), depth, size, &sizes));
+    TRY(build_scalar(B, onnx_name(cx, "zero"), DT_I32, 0, &zero));
+    TRY(build_binary(B, "ElementWiseLess", onnx_name(cx, "negative"), index, zero, &below));
+    TRY(build_binary(B, "ElementWiseAdd", onnx_name(cx, "wrapped"), index, sizes, &moved));
+    TRY(build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "inside"), BUILD_IN(below, moved, index)}, &index));
+    TRY(build_binary(B, "ElementWiseMultiply", onnx_name(cx, "scaled"), index, strides, &index));
+    TRY(build_node(B, &(struct build_spec){.op = "ReduceSum", .name = onnx_name(cx, "position"), BUILD_IN(index), .params = {BUILD_U32S("axes", 1, &last)}}, &index));
+    rows[0] = (uint32_t)(desc_count(&d) / depth);
+    rows[1] = 1;
+    int32_t *each = arena_array(&cx->arena, int32_t, inner);
+    RETURN_IF(!each, ST_NO_MEMORY, "no memory for positions");
+    for (uint32_t i = 0; i < inner; i++)
+        each[i] = (int32_t)i;
+    TRY(build_reshape(B, onnx_name(cx, "rows"), index, 2, rows, &index));
+    TRY(build_const_i32(B, onnx_name(cx, "offsets"), inner, each, &offsets));
+    TRY(build_binary(B, "ElementWiseAdd", onnx_name(cx, "elements"), index, offsets, &index));
+    flat[0] = rows[0] * inner;
+    return build_reshape(B, onnx_name(cx, "flat_index"), index, 1, flat, ret);
+}
+
+static enum status flat(struct onnx_cx *cx, bool negate, uint32_t x, uint32_t *ret)
+{
+    uint32_t dims[1] = {(uint32_t)desc_count(build_desc(B, x))};
+    TRY(build_reshape(B, onnx_name(cx, "flat"), x, 1, dims, ret));
+    return negate ? build_unary(B, "ElementWiseNeg", onnx_name(cx, "negated"), *ret, ret) : ST_OK;
+}
+
+/* The smallest is the negative of the largest of negatives. */
+static enum status scatter_extreme(struct onnx_cx *cx, const struct onnx_node *n, bool min)
+{
+    enum { MAX = 3 };
+    struct onnx_value *v;
+    uint32_t x, index, updates, y;
+    TRY(onnx_in(cx, n, 0, &v));
+    TRY(onnx_in_tensor(cx, n, 0, &x));
+    TRY(index_tensor(cx, n, 1, &index));
+    TRY(onnx_in_tensor(cx, n, 2, &updates));
+    TRY(flat_positions(cx, v, index, &index));
+    TRY(flat(cx, min, x, &x));
+    TRY(flat(cx, min, updates, &updates));
+    TRY(build_node(B, &(struct build_spec){.op = "ScatterElements", .name = cx->label, BUILD_IN(x, index, updates),
+                                           .params = {BUILD_U32("axis", 0), BUILD_U32("reduction", MAX)}}, &y));
+    if (min)
+        TRY(build_unary(B, "ElementWiseNeg", onnx_name(cx, "smallest"), y, &y));
+    TRY(build_reshape(B, onnx_name(cx, "shape"), y, v->rank, v->dims, &y));
+    return onnx_out(cx, n, 0, y, NULL);
+}
+
 static enum status convert_scatter_nd(struct onnx_cx *cx, const struct onnx_node *n)
 {
+    const char *how = onnx_attr_text(cx, n, "reduction", "none");
     uint32_t x, index, updates, kind, y;
+    if (!strcmp(how, "max") || !strcmp(how, "min"))
+        return scatter_extreme(cx, n, how[1] == 'i');
     TRY(reduction(cx, n, 3, &kind));
     TRY(onnx_in_tensor(cx, n, 0, &x));
     TRY(index_tensor(cx, n, 1, &index));
@@ -115,7 +181,6 @@ static enum status convert_one_hot(struct onnx_cx *cx, const struct onnx_node *n
     TRY(onnx_cast(cx, "index", index, DT_I32, &index));
     TRY(wrap_index(cx, &index, depth_list[0]));
     TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", -1), iv->rank + 1u, &axis));
-    enum dtype type = onnx_inner_type(values->type);
     struct tensor_desc truth = {.type = DT_B8};
     TRY(build_node(B, &(struct build_spec){.op = "OneHot", .name = cx->label, BUILD_IN(index), .out = &truth,
                                            .params = {BUILD_U32("depth", depth_list[0]), BUILD_U32("axis", axis)}}, &y));
@@ -123,7 +188,6 @@ static enum status convert_one_hot(struct onnx_cx *cx, const struct onnx_node *n
     TRY(build_node(B, &(struct build_spec){.op = "Split", .name = onnx_name(cx, "values"), BUILD_IN(t), .n_out = 2,
                                            .params = {BUILD_U32("axis", 0), BUILD_U32S("split_index", 1, ((uint32_t[]){1}))}}, on_off));
     TRY(build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "select"), BUILD_IN(y, on_off[1], on_off[0])}, &y));
-    (void)type;
     TRY(onnx_out(cx, n, 0, y, NULL));
     onnx_out_type(cx, n, 0, values->type);
     return ST_OK;
@@ -186,14 +250,14 @@ static enum status convert_compress(struct onnx_cx *cx, const struct onnx_node *
 }
 
 const struct onnx_row onnx_rows_gather[] = {
-    {"Gather", 0, convert_gather, NULL, 0},
-    {"GatherElements", 0, convert_gather_elements, NULL, 0},
-    {"GatherND", 0, convert_gather_nd, NULL, 0},
-    {"ScatterElements", 0, convert_scatter_elements, NULL, 0},
-    {"Scatter", 0, convert_scatter_elements, NULL, 0},
-    {"ScatterND", 0, convert_scatter_nd, NULL, 0},
-    {"OneHot", 0, convert_one_hot, NULL, 0},
-    {"NonZero", 0, convert_non_zero, NULL, 0},
-    {"Compress", 0, convert_compress, NULL, 0},
+    {"Gather", 0, convert_gather, NULL},
+    {"GatherElements", 0, convert_gather_elements, NULL},
+    {"GatherND", 0, convert_gather_nd, NULL},
+    {"ScatterElements", 0, convert_scatter_elements, NULL},
+    {"Scatter", 0, convert_scatter_elements, NULL},
+    {"ScatterND", 0, convert_scatter_nd, NULL},
+    {"OneHot", 0, convert_one_hot, NULL},
+    {"NonZero", 0, convert_non_zero, NULL},
+    {"Compress", 0, convert_compress, NULL},
     {0},
 };

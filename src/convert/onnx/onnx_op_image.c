@@ -154,10 +154,10 @@ static enum status convert_stft(struct onnx_cx *cx, const struct onnx_node *n)
 }
 
 const struct onnx_row onnx_rows_image[] = {
-    {"GridSample", ONNX_SPATIAL, convert_grid_sample, NULL, 0},
-    {"RoiAlign", ONNX_SPATIAL, convert_roi_align, NULL, 0},
-    {"Col2Im", 0, convert_col2im, NULL, 0},
-    {"AffineGrid", 0, convert_affine_grid, NULL, 0},
-    {"STFT", 0, convert_stft, NULL, 0},
+    {"GridSample", ONNX_SPATIAL, convert_grid_sample, NULL},
+    {"RoiAlign", ONNX_SPATIAL, convert_roi_align, NULL},
+    {"Col2Im", 0, convert_col2im, NULL},
+    {"AffineGrid", 0, convert_affine_grid, NULL},
+    {"STFT", 0, convert_stft, NULL},
     {0},
 };

@@ -139,8 +139,8 @@ static enum status convert_gemm(struct onnx_cx *cx, const struct onnx_node *n)
 enum status onnx_convert_einsum(struct onnx_cx *cx, const struct onnx_node *n);
 
 const struct onnx_row onnx_rows_matmul[] = {
-    {"MatMul", ONNX_FIXED, convert_matmul, NULL, 0},
-    {"Gemm", ONNX_FIXED, convert_gemm, NULL, 0},
-    {"Einsum", 0, onnx_convert_einsum, NULL, 0},
+    {"MatMul", ONNX_FIXED, convert_matmul, NULL},
+    {"Gemm", ONNX_FIXED, convert_gemm, NULL},
+    {"Einsum", 0, onnx_convert_einsum, NULL},
     {0},
 };

@@ -302,16 +302,16 @@ static enum status convert_lp_norm(struct onnx_cx *cx, const struct onnx_node *n
 }
 
 const struct onnx_row onnx_rows_norm[] = {
-    {"BatchNormalization", ONNX_SPATIAL, convert_batch_norm, NULL, 0},
-    {"InstanceNormalization", ONNX_SPATIAL, convert_instance_norm, NULL, 0},
-    {"GroupNormalization", ONNX_SPATIAL, convert_group_norm, NULL, 0},
-    {"LayerNormalization", 0, convert_layer_norm, NULL, 0},
-    {"RMSNormalization", 0, convert_rms_norm, NULL, 0},
-    {"SimplifiedLayerNormalization", 0, convert_rms_norm, NULL, 0},
-    {"SkipLayerNormalization", 0, convert_skip_norm, NULL, 0},
-    {"SkipSimplifiedLayerNormalization", 0, convert_skip_norm, NULL, 0},
-    {"MeanVarianceNormalization", 0, convert_mean_variance, NULL, 0},
-    {"LRN", ONNX_SPATIAL, convert_lrn, NULL, 0},
-    {"LpNormalization", 0, convert_lp_norm, NULL, 0},
+    {"BatchNormalization", ONNX_SPATIAL, convert_batch_norm, NULL},
+    {"InstanceNormalization", ONNX_SPATIAL, convert_instance_norm, NULL},
+    {"GroupNormalization", ONNX_SPATIAL, convert_group_norm, NULL},
+    {"LayerNormalization", 0, convert_layer_norm, NULL},
+    {"RMSNormalization", 0, convert_rms_norm, NULL},
+    {"SimplifiedLayerNormalization", 0, convert_rms_norm, NULL},
+    {"SkipLayerNormalization", 0, convert_skip_norm, NULL},
+    {"SkipSimplifiedLayerNormalization", 0, convert_skip_norm, NULL},
+    {"MeanVarianceNormalization", 0, convert_mean_variance, NULL},
+    {"LRN", ONNX_SPATIAL, convert_lrn, NULL},
+    {"LpNormalization", 0, convert_lp_norm, NULL},
     {0},
 };

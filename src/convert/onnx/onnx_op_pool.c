@@ -257,11 +257,11 @@ static enum status convert_global(struct onnx_cx *cx, const struct onnx_node *n)
 }
 
 const struct onnx_row onnx_rows_pool[] = {
-    {"MaxPool", ONNX_SPATIAL | ONNX_FIXED, convert_max_pool, NULL, 0},
-    {"AveragePool", ONNX_SPATIAL | ONNX_FIXED, convert_average_pool, NULL, 0},
-    {"LpPool", ONNX_SPATIAL, convert_lp_pool, NULL, 0},
-    {"GlobalAveragePool", ONNX_SPATIAL | ONNX_FIXED, convert_global, "ReduceMean", 0},
-    {"GlobalMaxPool", ONNX_SPATIAL | ONNX_FIXED, convert_global, "ReduceMax", 0},
-    {"GlobalLpPool", ONNX_SPATIAL, convert_global, "ReduceSum", 0},
+    {"MaxPool", ONNX_SPATIAL | ONNX_FIXED, convert_max_pool, NULL},
+    {"AveragePool", ONNX_SPATIAL | ONNX_FIXED, convert_average_pool, NULL},
+    {"LpPool", ONNX_SPATIAL, convert_lp_pool, NULL},
+    {"GlobalAveragePool", ONNX_SPATIAL | ONNX_FIXED, convert_global, "ReduceMean"},
+    {"GlobalMaxPool", ONNX_SPATIAL | ONNX_FIXED, convert_global, "ReduceMax"},
+    {"GlobalLpPool", ONNX_SPATIAL, convert_global, "ReduceSum"},
     {0},
 };

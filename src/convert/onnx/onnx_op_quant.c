@@ -36,8 +36,6 @@ static bool encoding(struct onnx_cx *cx, const struct params *p, uint32_t rank, 
     ret->type = fixed_of[p->type];
     ret->q = (struct quant){.kind = Q_TENSOR, .definition = 1, .scale = (float)number_get(p->scale->stored, p->scale->data, 0),
                             .offset = p->zero ? (int32_t)-number_get_int(p->zero->stored, p->zero->data, 0) : 0};
-    if (n == 1 && p->scale->rank == 0)
-        return ret->q.scale > 0;
     if (n == 1)
         return ret->q.scale > 0;
     float *scales = arena_array(&cx->arena, float, n);
@@ -449,12 +447,12 @@ static enum status convert_dynamic_quantize(struct onnx_cx *cx, const struct onn
 }
 
 const struct onnx_row onnx_rows_quant[] = {
-    {"QuantizeLinear", ONNX_FREE, convert_quantize, NULL, 0},
-    {"DequantizeLinear", ONNX_FREE, convert_dequantize, NULL, 0},
-    {"QLinearConv", ONNX_SPATIAL, convert_qlinear_conv, NULL, 0},
-    {"QLinearMatMul", 0, convert_qlinear_matmul, NULL, 0},
-    {"ConvInteger", ONNX_SPATIAL, convert_integer, NULL, 0},
-    {"MatMulInteger", 0, convert_integer, NULL, 0},
-    {"DynamicQuantizeLinear", 0, convert_dynamic_quantize, NULL, 0},
+    {"QuantizeLinear", ONNX_FREE, convert_quantize, NULL},
+    {"DequantizeLinear", ONNX_FREE, convert_dequantize, NULL},
+    {"QLinearConv", ONNX_SPATIAL, convert_qlinear_conv, NULL},
+    {"QLinearMatMul", 0, convert_qlinear_matmul, NULL},
+    {"ConvInteger", ONNX_SPATIAL, convert_integer, NULL},
+    {"MatMulInteger", 0, convert_integer, NULL},
+    {"DynamicQuantizeLinear", 0, convert_dynamic_quantize, NULL},
     {0},
 };

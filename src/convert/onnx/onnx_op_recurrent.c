@@ -277,8 +277,8 @@ static enum status convert_gru_rnn(struct onnx_cx *cx, const struct onnx_node *n
 }
 
 const struct onnx_row onnx_rows_recurrent[] = {
-    {"LSTM", 0, convert_lstm, NULL, 0},
-    {"GRU", 0, convert_gru_rnn, NULL, 0},
-    {"RNN", 0, convert_gru_rnn, NULL, 0},
+    {"LSTM", 0, convert_lstm, NULL},
+    {"GRU", 0, convert_gru_rnn, NULL},
+    {"RNN", 0, convert_gru_rnn, NULL},
     {0},
 };

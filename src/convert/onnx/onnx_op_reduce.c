@@ -72,9 +72,7 @@ static enum status convert_reduce(struct onnx_cx *cx, const struct onnx_node *n)
     struct reduction r;
     uint32_t y;
     TRY(begin(cx, n, &r));
-    bool truth = build_desc(B, r.x)->type == DT_B8;
     TRY(emit(cx, &r, onnx_row_arg(n), cx->label, r.keep, r.x, &y));
-    (void)truth;
     return end(cx, n, &r, y);
 }
 
@@ -228,19 +226,19 @@ static enum status convert_cum_sum(struct onnx_cx *cx, const struct onnx_node *n
 }
 
 const struct onnx_row onnx_rows_reduce[] = {
-    {"ReduceMax", ONNX_FIXED, convert_reduce, "ReduceMax", 0},
-    {"ReduceMin", ONNX_FIXED, convert_reduce, "ReduceMin", 0},
-    {"ReduceMean", ONNX_FIXED, convert_reduce, "ReduceMean", 0},
-    {"ReduceSum", ONNX_FIXED, convert_reduce, "ReduceSum", 0},
-    {"ReduceProd", 0, convert_reduce, "ReduceProd", 0},
-    {"ReduceSumSquare", 0, convert_sum_square, NULL, 0},
-    {"ReduceL1", 0, convert_l1, NULL, 0},
-    {"ReduceL2", 0, convert_l2, NULL, 0},
-    {"ReduceLogSum", 0, convert_log_sum, NULL, 0},
-    {"ReduceLogSumExp", 0, convert_log_sum_exp, NULL, 0},
-    {"ArgMax", 0, convert_arg, "Argmax", 0},
-    {"ArgMin", 0, convert_arg, "Argmin", 0},
-    {"TopK", 0, convert_top_k, NULL, 0},
-    {"CumSum", 0, convert_cum_sum, NULL, 0},
+    {"ReduceMax", ONNX_FIXED, convert_reduce, "ReduceMax"},
+    {"ReduceMin", ONNX_FIXED, convert_reduce, "ReduceMin"},
+    {"ReduceMean", ONNX_FIXED, convert_reduce, "ReduceMean"},
+    {"ReduceSum", ONNX_FIXED, convert_reduce, "ReduceSum"},
+    {"ReduceProd", 0, convert_reduce, "ReduceProd"},
+    {"ReduceSumSquare", 0, convert_sum_square, NULL},
+    {"ReduceL1", 0, convert_l1, NULL},
+    {"ReduceL2", 0, convert_l2, NULL},
+    {"ReduceLogSum", 0, convert_log_sum, NULL},
+    {"ReduceLogSumExp", 0, convert_log_sum_exp, NULL},
+    {"ArgMax", 0, convert_arg, "Argmax"},
+    {"ArgMin", 0, convert_arg, "Argmin"},
+    {"TopK", 0, convert_top_k, NULL},
+    {"CumSum", 0, convert_cum_sum, NULL},
     {0},
 };

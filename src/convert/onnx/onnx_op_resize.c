@@ -304,7 +304,7 @@ static enum status convert_resize(struct onnx_cx *cx, const struct onnx_node *n)
 }
 
 const struct onnx_row onnx_rows_resize[] = {
-    {"Resize", ONNX_SPATIAL | ONNX_FIXED, convert_resize, NULL, 0},
-    {"Upsample", ONNX_SPATIAL, convert_resize, NULL, 0},
+    {"Resize", ONNX_SPATIAL | ONNX_FIXED, convert_resize, NULL},
+    {"Upsample", ONNX_SPATIAL, convert_resize, NULL},
     {0},
 };

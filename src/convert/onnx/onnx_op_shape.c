@@ -298,16 +298,16 @@ static enum status convert_blocks(struct onnx_cx *cx, const struct onnx_node *n)
 }
 
 const struct onnx_row onnx_rows_shape[] = {
-    {"Reshape", 0, convert_reshape, NULL, 0},
-    {"Flatten", 0, convert_flatten, NULL, 0},
-    {"Squeeze", 0, convert_squeeze, NULL, 0},
-    {"Unsqueeze", 0, convert_unsqueeze, NULL, 0},
-    {"Transpose", 0, convert_transpose, NULL, 0},
-    {"Expand", 0, convert_expand, NULL, 0},
-    {"Tile", 0, convert_tile, NULL, 0},
-    {"Concat", ONNX_FREE | ONNX_FIXED, convert_concat, NULL, 0},
-    {"Split", ONNX_FREE, convert_split, NULL, 0},
-    {"DepthToSpace", ONNX_SPATIAL, convert_blocks, NULL, 0},
-    {"SpaceToDepth", ONNX_SPATIAL, convert_blocks, NULL, 0},
+    {"Reshape", 0, convert_reshape, NULL},
+    {"Flatten", 0, convert_flatten, NULL},
+    {"Squeeze", 0, convert_squeeze, NULL},
+    {"Unsqueeze", 0, convert_unsqueeze, NULL},
+    {"Transpose", 0, convert_transpose, NULL},
+    {"Expand", 0, convert_expand, NULL},
+    {"Tile", 0, convert_tile, NULL},
+    {"Concat", ONNX_FREE | ONNX_FIXED, convert_concat, NULL},
+    {"Split", ONNX_FREE, convert_split, NULL},
+    {"DepthToSpace", ONNX_SPATIAL, convert_blocks, NULL},
+    {"SpaceToDepth", ONNX_SPATIAL, convert_blocks, NULL},
     {0},
 };

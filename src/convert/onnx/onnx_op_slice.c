@@ -322,10 +322,10 @@ static enum status convert_center_crop_pad(struct onnx_cx *cx, const struct onnx
 }
 
 const struct onnx_row onnx_rows_slice[] = {
-    {"Slice", ONNX_FREE, convert_slice, NULL, 0},
-    {"Pad", ONNX_FREE, convert_pad, NULL, 0},
-    {"Trilu", 0, convert_trilu, NULL, 0},
-    {"ReverseSequence", 0, convert_reverse_sequence, NULL, 0},
-    {"CenterCropPad", 0, convert_center_crop_pad, NULL, 0},
+    {"Slice", ONNX_FREE, convert_slice, NULL},
+    {"Pad", ONNX_FREE, convert_pad, NULL},
+    {"Trilu", 0, convert_trilu, NULL},
+    {"ReverseSequence", 0, convert_reverse_sequence, NULL},
+    {"CenterCropPad", 0, convert_center_crop_pad, NULL},
     {0},
 };

@@ -175,8 +175,18 @@ static void cut_depthwise(struct conv_args *a, struct kernel_bound *ret)
     ret->macs = (uint64_t)a->rows * a->cog * a->taps;
 }
 
+/* As many rows as fit; what vector engines compute at a time is the least that makes sense. */
+static void fit_panel(struct conv_args *a, uint64_t work_budget, struct kernel_bound *ret)
+{
+    uint64_t other = a->seg_bytes + a->pack_bytes, least = a->rows < CONV_MR ? a->rows : CONV_MR;
+    uint64_t most = a->rows < CONV_ROWS ? a->rows : CONV_ROWS, rows = work_budget > other ? (work_budget - other) / a->panel_stride : 0;
+    rows = rows >= most ? most : rows / CONV_MR * CONV_MR;
+    a->panel_rows = (uint32_t)(rows > least ? rows : least);
+    ret->work_bytes = other + a->panel_rows * a->panel_stride;
+}
+
 /* Few rows are cut along channels too, so that a thread pool has something to share; packing while running wants many rows per unit. */
-static void cut_work(struct conv_args *a, struct kernel_bound *ret)
+static void cut_work(struct conv_args *a, uint64_t work_budget, struct kernel_bound *ret)
 {
     const uint32_t enough = 64, rows_per_pack = 128;
     a->slice_chunks = ceil_div(a->cog, CONV_CHUNK);
@@ -208,6 +218,8 @@ static void cut_work(struct conv_args *a, struct kernel_bound *ret)
     if (panel > a->rows * a->panel_stride)
         panel = a->rows * a->panel_stride;
     ret->work_bytes = a->seg_bytes + panel + a->pack_bytes;
+    if (work_budget)
+        fit_panel(a, work_budget, ret);
     /* Every input pixel of TransposeConv meets every tap once; an output pixel meets only the taps of its phase. */
     uint64_t positions = a->kind == CONV_TRANSPOSED ? (uint64_t)a->batch * a->z.in * a->y.in * a->x.in : a->rows;
     ret->macs = positions * a->slices * a->cog * a->cig * a->taps;
@@ -221,7 +233,7 @@ static enum status conv_bind(const struct op_call *c, void *args, struct kernel_
     if (depthwise)
         cut_depthwise(a, ret);
     else
-        cut_work(a, ret);
+        cut_work(a, c->work_budget, ret);
     /* About 20 µs of work at 100 G multiply-accumulates per second. */
     const uint64_t worth = 2000000;
     uint64_t per_unit = ret->macs / ret->extent + 1;
