@@ -67,8 +67,23 @@ static bool adds(const struct plan *p, const struct ir_node *n)
     return op_int(&v.call, "operation", 0) == 0;
 }
 
+/* What a mask is made of is as wild as the mask: parts of it get its range too. */
+static void set_parts(const struct plan *p, uint32_t t, double min, double max, unsigned depth)
+{
+    set(p, t, min, max);
+    if (p->uses.producer[t] == IR_NONE || depth == 0)
+        return;
+    const struct ir_node *n = &p->g->nodes.at[p->uses.producer[t]];
+    if (!adds(p, n) && n->op->id != OP_ElementWiseSelect && n->op->id != OP_Concat && !plan_moves_values(n->op->id))
+        return;
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (extent_of(p, n->in[i]).wild)
+            set_parts(p, n->in[i], min, max, depth - 1);
+}
+
 void plan_mask(const struct plan *p, const struct ir_node *n)
 {
+    enum { DEPTH = 8 };
     struct extent scores, mask;
     bool picks = n->op->id == OP_ElementWiseSelect, joined = n->op->id == OP_MaskedSoftmax;
     if (!p->o->stats || !n->n_out || (!picks && !joined && !adds(p, n)))
@@ -81,7 +96,7 @@ void plan_mask(const struct plan *p, const struct ir_node *n)
         return;
     mask = extent_of(p, n->in[port]);
     double top = mask.max < mask.min ? 0 : mask.max;
-    set(p, n->in[port], picks ? scores.min - below : -(scores.max - scores.min + below), picks ? fmax(top, scores.max) : top);
+    set_parts(p, n->in[port], picks ? scores.min - below : -(scores.max - scores.min + below), picks ? fmax(top, scores.max) : top, DEPTH);
     if (!joined)
         set(p, out, scores.min - below, scores.max + fmax(picks ? 0 : top, 0));
 }

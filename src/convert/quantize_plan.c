@@ -119,8 +119,7 @@ static void operator_encoding(const struct plan *p, const struct ir_node *n)
 
 /* ---- neighbours --------------------------------------------------------------------------------------------------- */
 
-/* Results are values of in[0], unchanged. */
-static bool moves_values(enum op_id op)
+bool plan_moves_values(enum op_id op)
 {
     static const enum op_id movers[] = {
         OP_Reshape,      OP_Squeeze,      OP_ExpandDims,   OP_Transpose,    OP_Tile,           OP_Split,     OP_UnPack,
@@ -147,7 +146,7 @@ bool quantize_before_clamp(const struct ir_graph *g, const struct ir_uses *u, ui
     if (u->n_consumers[t] != 1 || g->tensors.at[t].role != IR_NATIVE || u->producer[t] == IR_NONE)
         return false;
     const struct ir_node *n = &g->nodes.at[u->consumer[t]];
-    return is_clamp(g, n) && n->in[0] == t && !moves_values(g->nodes.at[u->producer[t]].op->id);
+    return is_clamp(g, n) && n->in[0] == t && !plan_moves_values(g->nodes.at[u->producer[t]].op->id);
 }
 
 /* The tensor before a clamp, when only the clamp reads it, needs no values that the clamp would cut. */
@@ -176,7 +175,7 @@ static bool per_channel(const struct plan *p, uint32_t t)
 static void share_moved(const struct plan *p, const struct ir_node *n)
 {
     uint32_t in = n->in[0];
-    if (!moves_values(n->op->id) || in == IR_NONE || has_data(p, in) || p->tensors[in].origin == QUANTIZE_FLOAT || per_channel(p, in))
+    if (!plan_moves_values(n->op->id) || in == IR_NONE || has_data(p, in) || p->tensors[in].origin == QUANTIZE_FLOAT || per_channel(p, in))
         return;
     for (uint32_t i = 0; i < n->n_out; i++) {
         struct plan_tensor *y = &p->tensors[n->out[i]];

@@ -56,6 +56,7 @@ enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_po
 void plan_entry(const struct quantize_entry *e, uint8_t bits, struct quantize_encoding *ret);
 enum status plan_overrides(struct plan *p); /* which override belongs to which tensor */
 
+bool plan_moves_values(enum op_id op); /* results are values of in[0], unchanged */
 /* Encodings of an attention mask and of the scores behind it, when the node joins them. */
 void plan_mask(const struct plan *p, const struct ir_node *n);
 
