@@ -19,8 +19,11 @@ static enum status shape_bytes(const Qnn_MemDescriptor_t *d, uint32_t at, uint64
     return ST_OK;
 }
 
-static enum status descriptor_fd(const Qnn_MemDescriptor_t *d, uint32_t at, int *fd)
+static enum status descriptor_fd(const Qnn_MemDescriptor_t *d, uint32_t at, int *fd, uint64_t *offset)
 {
+    *offset = 0;
+    if (d->memType == QNN_MEM_TYPE_CUSTOM && backend_this->mem_custom)
+        return backend_this->mem_custom(d->customInfo, fd, offset);
     RETURN_IF(d->memType != QNN_MEM_TYPE_ION && d->memType != QNN_MEM_TYPE_DMA_BUF, ST_MEM_TYPE,
               "descriptor %u has memory type %u; 1 (ION) and 3 (DMA_BUF) are supported by the %s backend", at, (unsigned)d->memType, backend_this->name);
     *fd = d->memType == QNN_MEM_TYPE_ION ? d->ionInfo.fd : d->dmaBufInfo.fd;
@@ -28,10 +31,11 @@ static enum status descriptor_fd(const Qnn_MemDescriptor_t *d, uint32_t at, int 
     return ST_OK;
 }
 
-static bool has_fd(void *handle, const void *fd)
+static bool has_fd(void *handle, const void *other)
 {
+    const struct api_mem *o = other;
     struct api_mem *m = handle_get(handle, HANDLE_MEM);
-    bool same = m && m->fd == *(const int *)fd;
+    bool same = m && m->fd == o->fd && m->offset == o->offset;
     if (m)
         handle_put(handle);
     return same;
@@ -40,14 +44,15 @@ static bool has_fd(void *handle, const void *fd)
 static enum status register_one(struct api_context *c, const Qnn_MemDescriptor_t *d, uint32_t at, void **ret)
 {
     int fd;
-    uint64_t bytes;
-    TRY(descriptor_fd(d, at, &fd));
+    uint64_t bytes, offset;
+    TRY(descriptor_fd(d, at, &fd, &offset));
     TRY(shape_bytes(d, at, &bytes));
-    RETURN_IF(children_any(&c->mems, has_fd, &fd), ST_EXISTS, "file descriptor %d is registered with this context already; deregister it first", fd);
+    RETURN_IF(children_any(&c->mems, has_fd, &(struct api_mem){ .fd = fd, .offset = offset }), ST_EXISTS,
+              "file descriptor %d, offset %llu, is registered with this context already; deregister it first", fd, (unsigned long long)offset);
     struct api_mem *m = mem_new(struct api_mem);
     RETURN_IF(!m, ST_NO_MEMORY, "no memory for a registration");
-    *m = (struct api_mem){ .log = c->log, .context = c->self, .owner = c, .fd = fd, .bytes = bytes };
-    enum status st = backend_this->mem_map(c->state, fd, 0, bytes, &m->address);
+    *m = (struct api_mem){ .log = c->log, .context = c->self, .owner = c, .fd = fd, .offset = offset, .bytes = bytes };
+    enum status st = backend_this->mem_map(c->state, fd, offset, bytes, &m->address);
     if (st == ST_OK) {
         m->self = handle_open(HANDLE_MEM, m);
         st = m->self ? children_add(&c->mems, m->self) : status_fail(ST_NO_MEMORY, "no memory for a registration");

@@ -113,6 +113,8 @@ struct backend {
     /* Registered memory: NULL means QNN_MEM is not supported. Maps a descriptor and gives the host address of the data. */
     enum status (*mem_map)(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
     void (*mem_unmap)(struct backend_context *c, void *address, uint64_t bytes);
+    /* What a CUSTOM memory descriptor of the client names. NULL: CUSTOM is not supported. */
+    enum status (*mem_custom)(const void *info, int *fd, uint64_t *offset);
 };
 
 /* What the table says about an operator, with the defaults applied (backend.c). backend_supports expects a call that passed op_check; a
@@ -120,6 +122,10 @@ struct backend {
 bool backend_has_op(const struct backend *b, enum op_id op);
 enum status backend_supports(const struct backend *b, const struct op_call *c);
 bool backend_capable(const struct backend *b, uint32_t key); /* the property key is in b->capabilities */
+
+/* mem_map and mem_unmap for backends that run in this process (backend_mem.c). */
+enum status backend_map_fd(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
+void backend_unmap_fd(struct backend_context *c, void *address, uint64_t bytes);
 
 /* The table of this library; each backend folder defines it once. */
 extern const struct backend *const backend_this;

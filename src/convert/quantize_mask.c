@@ -58,6 +58,14 @@ static int mask_port(const struct plan *p, const struct ir_node *n, uint32_t fir
     return (int)(a.wild ? first : first + 1);
 }
 
+static bool feeds_softmax(const struct plan *p, uint32_t t)
+{
+    for (size_t k = 0; k < p->g->nodes.n; k++)
+        if (p->g->nodes.at[k].op->id == OP_Softmax && p->g->nodes.at[k].in[0] == t)
+            return true;
+    return false;
+}
+
 static bool adds(const struct plan *p, const struct ir_node *n)
 {
     struct ir_call v;
@@ -88,11 +96,9 @@ void plan_mask(const struct plan *p, const struct ir_node *n)
     bool picks = n->op->id == OP_ElementWiseSelect, joined = n->op->id == OP_MaskedSoftmax;
     if (!p->o->stats || !n->n_out || (!picks && !joined && !adds(p, n)))
         return;
-    uint32_t out = n->out[0], reader = p->uses.n_consumers[out] == 1 ? p->uses.consumer[out] : IR_NONE;
-    if (!joined && (reader == IR_NONE || p->g->nodes.at[reader].op->id != OP_Softmax))
-        return;
+    uint32_t out = n->out[0];
     int port = mask_port(p, n, picks ? 1 : 0, &scores);
-    if (port < 0)
+    if (port < 0 || (!joined && !feeds_softmax(p, out)))
         return;
     mask = extent_of(p, n->in[port]);
     double top = mask.max < mask.min ? 0 : mask.max;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define SCRATCH QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM
 #define PERSISTENT QNN_LPAI_GRAPH_SET_CFG_PERSISTENT_MEM
@@ -365,6 +367,52 @@ static void test_batch_multiple(void **state)
     free(b.data);
 }
 
+static Qnn_ErrorHandle_t register_part(Qnn_ContextHandle_t c, int fd, uint32_t offset, Qnn_Tensor_t *t)
+{
+    QnnLpaiMem_MemInfoCustom_t part = { fd, offset };
+    Qnn_MemDescriptor_t d = { .memShape = { TV(*t).rank, TV(*t).dimensions, NULL }, .dataType = TV(*t).dataType, .memType = QNN_MEM_TYPE_CUSTOM };
+    d.customInfo = &part;
+    TV(*t).memType = QNN_TENSORMEMTYPE_MEMHANDLE;
+    return q.memRegister(c, &d, 1, &TV(*t).memHandle);
+}
+
+/* Input and output are two parts of one shared buffer, used where they are. */
+static void test_shared_buffer(void **state)
+{
+    (void)state;
+    enum { BYTES = 8192, X_AT = 64, Y_AT = 4096 + 128 };
+    uint8_t want[KIT_OUT];
+    struct kit_binary b = kit_binary(8, 0);
+    struct kit_loaded l;
+    kit_load(&b, 8, &l);
+    struct guarded s = guarded_new(l.scratch, true);
+    OK(kit_pool(l.net.graph, SCRATCH, s.data, l.scratch));
+    OK(q.graphFinalize(l.net.graph, NULL, NULL));
+    int fd = memfd_create("shared", MFD_CLOEXEC);
+    assert_int_equal(ftruncate(fd, BYTES), 0);
+    uint8_t *mine = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    Qnn_Tensor_t in = l.net.x, out = l.net.y, wrong = l.net.x;
+    OK(register_part(l.context, fd, X_AT, &in));
+    OK(register_part(l.context, fd, Y_AT, &out));
+    FAILS(QNN_MEM_ERROR_ALREADY_REGISTERED, register_part(l.context, fd, X_AT, &wrong));
+    FAILS_SAYING(QNN_MEM_ERROR_INVALID_ARGUMENT, "multiple of 64", register_part(l.context, fd, 8, &wrong));
+    FAILS(QNN_MEM_ERROR_MAPPING, register_part(l.context, fd, BYTES - 64, &wrong));
+    FAILS(QNN_MEM_ERROR_INVALID_ARGUMENT, register_part(l.context, -1, 0, &wrong));
+    for (uint32_t seed = 80; seed < 85; seed++) {
+        kit_expected(8, seed, want);
+        kit_fill(mine + X_AT, KIT_IN, seed);
+        OK(q.graphExecute(l.net.graph, &in, 1, &out, 1, NULL, NULL));
+        assert_memory_equal(mine + Y_AT, want, KIT_OUT);
+    }
+    OK(q.memDeRegister(&TV(in).memHandle, 1));
+    OK(q.memDeRegister(&TV(out).memHandle, 1));
+    munmap(mine, BYTES);
+    close(fd);
+    kit_unload(&l);
+    guarded_free(&s);
+    free(b.data);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -378,7 +426,7 @@ int main(void)
         cmocka_unit_test(test_identity),       cmocka_unit_test(test_guard_pages),       cmocka_unit_test(test_poisoned_neighbours),
         cmocka_unit_test(test_scratch_swapped), cmocka_unit_test(test_compiled_here),    cmocka_unit_test(test_io_in_scratch),
         cmocka_unit_test(test_exclude_io),     cmocka_unit_test(test_shared_scratch),    cmocka_unit_test(test_hardware_versions),
-        cmocka_unit_test(test_persistent_binary), cmocka_unit_test(test_batch_multiple),
+        cmocka_unit_test(test_persistent_binary), cmocka_unit_test(test_batch_multiple), cmocka_unit_test(test_shared_buffer),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

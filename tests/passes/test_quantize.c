@@ -497,6 +497,34 @@ static void test_large_bias(void **state)
     (void)state;
 }
 
+/* Scores behind a mask keep their steps, whatever stands for "never" in it. */
+static void test_mask(void **state)
+{
+    static const char text[] = "graph \"g\" {\n  in %s : f32[1,4]\n  in %may : b8[1,4]\n  const %zero : f32[1] = (0)\n  const %never : f32[1] = (-1e38)\n"
+                               "  tmp %m : f32[1,4]\n  tmp %t : f32[1,4]\n  out %y : f32[1,4]\n  %m = ElementWiseSelect \"mask\" (%may, %zero, %never)\n"
+                               "  %t = ElementWiseAdd \"add\" (%s, %m)\n  %y = Softmax \"soft\" (%t)\n}\n";
+    struct ir_graph *g = NULL;
+    if (ir_parse(text, sizeof(text) - 1, &g) != ST_OK)
+        fail_msg("%s", status_text());
+    struct quantize_range *s = calloc(g->tensors.n, sizeof(*s));
+    for (uint32_t i = 0; i < g->tensors.n; i++)
+        quantize_range_init(&s[i]);
+    quantize_range_add(&s[ir_find_tensor(g, "s")], (const float[]){ -2, 3 }, 2);
+    quantize_range_add(&s[ir_find_tensor(g, "m")], (const float[]){ 0, -1e38f }, 2);
+    quantize_range_add(&s[ir_find_tensor(g, "t")], (const float[]){ 3, -1e38f }, 2);
+    quantize_range_add(&s[ir_find_tensor(g, "y")], (const float[]){ 0, 1 }, 2);
+    struct quantize_opts o = { .act = { .bits = 8 }, .param = { .bits = 8 }, .bias_bits = 8, .stats = s };
+    struct ir_graph *q = quantized(g, &o);
+    assert_near(tensor(q, "t")->desc.q.scale, 25.0 / 255, 1e-3); /* [-2 - 20, 3] */
+    assert_near(tensor(q, "m")->desc.q.scale, 25.0 / 255, 1e-3); /* [-(3 + 2) - 20, 0] */
+    assert_int_equal(((const uint8_t *)tensor(q, "never")->data)[0], 0);
+    assert_near((((const uint8_t *)tensor(q, "zero")->data)[0] + tensor(q, "zero")->desc.q.offset) * tensor(q, "zero")->desc.q.scale, 0, 0);
+    ir_graph_free(q);
+    free(s);
+    ir_graph_free(g);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +532,7 @@ int main(void)
         cmocka_unit_test(test_histogram),      cmocka_unit_test(test_error_methods),   cmocka_unit_test(test_percentile),
         cmocka_unit_test(test_entropy),        cmocka_unit_test(test_graph),           cmocka_unit_test(test_float_ends),
         cmocka_unit_test(test_refused_by_engine), cmocka_unit_test(test_fallback),     cmocka_unit_test(test_large_bias),
+        cmocka_unit_test(test_mask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

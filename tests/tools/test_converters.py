@@ -123,12 +123,16 @@ class Converters(support.ToolTest):
     # ---- the quantizer -----------------------------------------------------------------------------------------------
 
     def accuracy(self, *args):
-        self.convert("--input_list", "samples.txt", *args)
-        got = self.run_library("r")
-        return (got.argmax(1) == float_probabilities(self.images).argmax(1)).mean(), np.abs(got - float_probabilities(self.images)).max()
+        """Calibrated on the first images, judged by the others."""
+        seen = 30
+        self.write("few.txt", "".join(self.read("samples.txt").decode().splitlines(True)[:seen]))
+        self.convert("--input_list", "few.txt", *args)
+        got, want = self.run_library("r")[seen:], float_probabilities(self.images)[seen:]
+        return (got.argmax(1) == want.argmax(1)).mean(), np.abs(got - want).max()
 
     def test_precisions(self):
-        """Agreement with the float network, and the largest difference of a probability."""
+        """Agreement with the float network, and the largest difference of a probability. The weights come from 8 bits per channel, so that
+        such weights lose nothing here."""
         ways = {"8 bits": ([], .96, .25),
                 "8 bits, per channel, 32-bit bias": (["--use_per_channel_quantization", "--use_per_row_quantization", "--bias_bw", "32"], .98, .2),
                 "16-bit activations": (["--act_bw", "16", "--use_per_channel_quantization", "--use_per_row_quantization"], .98, .1),
@@ -138,7 +142,7 @@ class Converters(support.ToolTest):
         for name, (args, least, most) in ways.items():
             with self.subTest(name):
                 agreement, worst = self.accuracy(*args)
-                print("%-36s agrees with float on %5.1f %% of 100 images, probabilities differ by %.4f at most" % (name, 100 * agreement, worst))
+                print("%-36s agrees with float on %5.1f %% of 70 images, probabilities differ by %.4f at most" % (name, 100 * agreement, worst))
                 self.assertGreaterEqual(agreement, least)
                 self.assertLessEqual(worst, most)
 
@@ -236,6 +240,26 @@ class Converters(support.ToolTest):
         self.assertIn("scale 0.0078125, offset 0", out)
         self.assertIn("probabilities f32", out)
 
+    def test_custom_layout(self):
+        """Three channels: an image in the file's own order gives the same numbers as one in the graph's order."""
+        rng = np.random.default_rng(5)
+        image = rng.normal(0, 1, (1, 3, 6, 5)).astype(np.float32)
+        weights = rng.normal(0, 1, (2, 3, 3, 3)).astype(np.float32)
+        nodes = [make_onnx.node("Conv", "c", ["image", "w"], "y", kernel_shape=[3, 3])]
+        self.write("c.onnx", make_onnx.model(nodes, [("w", weights)], [("image", image.shape)], [("y", (1, 2, 4, 3))]))
+        self.write("io.yaml", "- IOName: image\n  Layout:\n    Model: NCHW\n    Custom: NCHW\n- IOName: y\n  Layout:\n    Model: NCHW\n    Custom: NCHW\n")
+        want = sum(np.einsum("nchw,oc->nohw", image[:, :, i:i + 4, j:j + 3], weights[:, :, i, j]) for i in range(3) for j in range(3))
+        cases = {"graph": ([], image.transpose(0, 2, 3, 1), (1, 4, 3, 2), (0, 3, 1, 2)), "custom": (["--custom_io", "io.yaml"], image, (1, 2, 4, 3), (0, 1, 2, 3)),
+                 "kept": (["--preserve_io", "layout"], image, (1, 2, 4, 3), (0, 1, 2, 3))}
+        for name, (args, data, shape, order) in cases.items():
+            self.write("list.txt", self.write("%s.raw" % name, np.ascontiguousarray(data).tobytes()))
+            self.succeeds("qairt-converter", "-i", "c.onnx", "-o", name + ".dlc", *[a.replace("--custom_io", "--config") for a in args])
+            self.succeeds("qnn-net-run", "--backend", support.CPU, "--dlc_path", name + ".dlc", "--input_list", "list.txt", "--output_dir", name)
+            got = np.frombuffer(self.read(name, "Result_0", "y.raw"), np.float32).reshape(shape).transpose(order)
+            np.testing.assert_allclose(got, want, atol=1e-5)
+        self.write("io.yaml", "- IOName: image\n  Layout:\n    Model: NCHW\n    Custom: NCF\n")
+        self.fails("qnn-onnx-converter", "-i", "c.onnx", "-o", "x.cpp", "--custom_io", "io.yaml", says="do not fit")
+
     def test_compare(self):
         out = self.convert("--input_list", "samples.txt", "--compare")
         lines = out[out.index("worst first"):].splitlines()[2:]
@@ -279,7 +303,8 @@ class Converters(support.ToolTest):
 
 
 class OtherPeoplesNetworks(support.ToolTest):
-    """Quantized by us, compared with the float references that came with them."""
+    """Quantized by us, compared with the float references that came with them. There are too few inputs to keep some back: calibration sees
+    them all, so the numbers say that nothing is broken, not how accurate such a network is."""
 
     def setUp(self):
         super().setUp()

@@ -129,7 +129,7 @@ static enum status improve(struct converter *c, const struct convert_report *rep
     if (c->custom_template)
         TRY(custom_io_template(report, *g, c->custom_template));
     if (c->custom_io)
-        TRY(custom_io_read(c->custom_io, *g, a, &c->quant));
+        TRY(custom_io_read(c->custom_io, report, *g, a, &c->quant));
     if (quantizer_wanted(&c->quant))
         TRY(quantizer_run(&c->quant, report, g, keep));
     print_io(report, *g);

@@ -24,7 +24,7 @@ const struct tool_option converter_options[] = {
     { "batch", OPT_NUMBER, AT(batch), .argument = "N", .letter = 'b', .min = 1, .max = INT32_MAX, .help = "Size of an open first dimension." },
     WORDS("preserve_io", 0, "[layout|datatype] [NAME…]",
           "Inputs and outputs keep the layout and the data type of the source, or only one of both. Names restrict it to some tensors (data types only)."),
-    { "custom_io", OPT_STRING, AT(custom_io), .argument = "FILE", .help = "YAML list of inputs and outputs with Datatype and QuantParam." },
+    { "custom_io", OPT_STRING, AT(custom_io), .argument = "FILE", .help = "YAML list of inputs and outputs with Layout, Datatype and QuantParam." },
     { "dump_custom_io_config_template", OPT_STRING, AT(custom_template), .argument = "FILE", .help = "Write such a list for this model, to be edited." },
     { "reset_state", OPT_FLAG, AT(reset_state), .help = "Variables begin anew in every run, instead of becoming inputs and outputs of the graph." },
 

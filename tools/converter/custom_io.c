@@ -111,27 +111,48 @@ static enum status encode(const char *path, const struct item *i, struct quantiz
     return ST_OK;
 }
 
-static enum status apply(const char *path, const struct item *i, struct ir_graph *g, struct arena *a, struct quantizer_args *q)
+/* The layout that a tensor has in the graph. */
+static const char *graph_layout(const struct convert_report *r, const char *name, const char *fallback)
 {
-    RETURN_IF(!i->name, ST_BAD_TEXT, "%s: an entry has no IOName", path);
-    const char *name = convert_name(a, i->name);
-    uint32_t t = name ? ir_find_tensor(g, name) : IR_NONE;
-    RETURN_IF(t == IR_NONE || (g->tensors.at[t].role != IR_INPUT && g->tensors.at[t].role != IR_OUTPUT), ST_NOT_FOUND,
-              "%s: the graph has no input or output \"%s\"", path, i->name);
-    if (i->custom && !str_eq(i->custom, i->model))
-        tool_log(TOOL_WARN, "%s: \"%s\": layouts are not changed here; --preserve_io layout keeps that of the source, --input_layout says what it is", path,
-                 i->name);
+    for (size_t i = 0; r && i < r->io.n; i++)
+        if (str_eq(r->io.at[i].graph_name, name) && r->io.at[i].graph_layout[0])
+            return r->io.at[i].graph_layout;
+    return fallback;
+}
+
+struct target {
+    const char *path;
+    const struct convert_report *r;
+    struct ir_graph *g;
+    struct arena *a;
+    struct quantizer_args *q;
+};
+
+static enum status apply(const struct target *to, const struct item *i)
+{
+    RETURN_IF(!i->name, ST_BAD_TEXT, "%s: an entry has no IOName", to->path);
+    const char *name = convert_name(to->a, i->name);
+    uint32_t t = name ? ir_find_tensor(to->g, name) : IR_NONE;
+    RETURN_IF(t == IR_NONE || (to->g->tensors.at[t].role != IR_INPUT && to->g->tensors.at[t].role != IR_OUTPUT), ST_NOT_FOUND,
+              "%s: the graph has no input or output \"%s\"", to->path, i->name);
+    const char *from = graph_layout(to->r, name, i->model);
+    if (i->custom && i->custom[0] && from && !str_eq(from, i->custom)) {
+        enum status st = custom_io_layout(to->g, t, from, i->custom, to->a);
+        if (st != ST_OK)
+            return status_prefix(st, "%s", to->path);
+    }
     struct item copy = *i;
     copy.name = name;
     if (i->scale && !str_eq(i->definition, "QNN_DEFINITION_UNDEFINED"))
-        return encode(path, &copy, q, a);
+        return encode(to->path, &copy, to->q, to->a);
     if (str_eq(i->type, "float32") || str_eq(i->type, "float16"))
-        return preserve(q, name, a);
+        return preserve(to->q, name, to->a);
     return ST_OK;
 }
 
-enum status custom_io_read(const char *path, struct ir_graph *g, struct arena *a, struct quantizer_args *q)
+enum status custom_io_read(const char *path, const struct convert_report *r, struct ir_graph *g, struct arena *a, struct quantizer_args *q)
 {
+    struct target to = { path, r, g, a, q };
     struct tool_file f = { 0 };
     struct items items = { 0 };
     TRY(tool_file_read(path, &f));
@@ -142,7 +163,7 @@ enum status custom_io_read(const char *path, struct ir_graph *g, struct arena *a
         st = parse(path, text, &items);
     }
     for (size_t i = 0; i < items.list.n && st == ST_OK; i++)
-        st = apply(path, &items.list.at[i], g, a, q);
+        st = apply(&to, &items.list.at[i]);
     vec_finish(&items.list);
     tool_file_free(&f);
     return st;
@@ -163,7 +184,7 @@ enum status custom_io_template(const struct convert_report *r, struct ir_graph *
         uint32_t t = ir_find_tensor(g, io->graph_name);
         if (t == IR_NONE)
             continue;
-        str_addf(&s, "- IOName: %s\n  Layout:\n    Model: %s\n    Custom: %s\n  Datatype: %s\n", io->graph_name, io->source_layout, io->source_layout,
+        str_addf(&s, "- IOName: %s\n  Layout:\n    Model: %s\n    Custom: %s\n  Datatype: %s\n", io->graph_name, io->source_layout, io->graph_layout,
                  type_name(g->tensors.at[t].desc.type));
         str_addf(&s, "  QuantParam:\n    Type: QNN_DEFINITION_UNDEFINED\n");
     }

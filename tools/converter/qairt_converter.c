@@ -27,7 +27,7 @@ static const struct tool_option options[] = {
     { "onnx_override_batch", OPT_NUMBER, AT(batch), .argument = "N", .min = 1, .max = INT32_MAX, .help = "Size of an open first dimension." },
     WORDS("preserve_io", 0, "[layout|datatype] [NAME…]", "Inputs and outputs keep layout and data type of the source, or one of both."),
     WORDS("preserve_io_datatype", 0, "[NAME…]", "Inputs and outputs, or these, keep their data type."),
-    { "config", OPT_STRING, AT(custom_io), .argument = "FILE", .help = "YAML list of inputs and outputs with Datatype and QuantParam." },
+    { "config", OPT_STRING, AT(custom_io), .argument = "FILE", .help = "YAML list of inputs and outputs with Layout, Datatype and QuantParam." },
     { "dump_config_template", OPT_STRING, AT(custom_template), .argument = "FILE", .help = "Write such a list for this model, to be edited." },
     { "reset_state", OPT_FLAG, AT(reset_state), .help = "Variables begin anew in every run, instead of becoming inputs and outputs of the graph." },
 

@@ -40,7 +40,7 @@ static const struct tool_option options[] = {
       .help = "Steps that values of a matching width may use, hexadecimal: \"-0x8000 0x7F7F\"." },
     { "quantization_overrides", OPT_STRING, AT(quant.overrides), .argument = "FILE", .letter = 'q', .help = "JSON with encodings of tensors." },
     { "ignore_quantization_overrides", OPT_FLAG, AT(quant.ignore_overrides), .help = "Leave --quantization_overrides aside." },
-    { "config", OPT_STRING, AT(custom_io), .argument = "FILE", .help = "YAML list of inputs and outputs with Datatype and QuantParam." },
+    { "config", OPT_STRING, AT(custom_io), .argument = "FILE", .help = "YAML list of inputs and outputs with Layout, Datatype and QuantParam." },
     { "use_native_input_files", OPT_FLAG, AT(quant.native_inputs), .help = "Files of --input_list have the types of the graph's inputs." },
     { "apply_algorithms", OPT_STRING, AT(quant.algorithms), .argument = "cle|adaround|amp", .help = "Not implemented." },
     { "target_backend", OPT_CHOICE, AT(ignored_choice), .choices = backends, .help = "Accepted; the same DLC serves all backends." },
@@ -83,7 +83,7 @@ static enum status quantize(struct converter *c, const char *command, struct con
     RETURN_IF(n != 1, ST_NOT_SUPPORTED, "the DLC has %u graphs; one is expected", n);
     g = graphs[0];
     if (c->custom_io)
-        TRY(custom_io_read(c->custom_io, g, &r->arena, &c->quant));
+        TRY(custom_io_read(c->custom_io, NULL, g, &r->arena, &c->quant));
     TRY(quantizer_run(&c->quant, NULL, &g, &keep)); /* keep belongs to the container */
     st = c->dump ? converter_dump(g, c->dump) : ST_OK;
     if (st == ST_OK)

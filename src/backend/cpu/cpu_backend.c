@@ -74,8 +74,8 @@ const struct backend backend_cpu = {
     .load = cpu_load,
     .run = cpu_run,
     .unload = cpu_unload,
-    .mem_map = cpu_mem_map,
-    .mem_unmap = cpu_mem_unmap,
+    .mem_map = backend_map_fd,
+    .mem_unmap = backend_unmap_fd,
 };
 
 const struct backend *const backend_this = &backend_cpu;

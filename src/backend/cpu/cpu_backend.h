@@ -35,10 +35,6 @@ enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t
 enum status cpu_run(struct backend_graph *g, const struct backend_run *r);
 void cpu_unload(struct backend_graph *g);
 
-/* cpu_mem.c */
-enum status cpu_mem_map(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
-void cpu_mem_unmap(struct backend_context *c, void *address, uint64_t bytes);
-
 extern const struct backend backend_cpu;
 
 /* cpu_config.c */

@@ -27,12 +27,17 @@ static const uint32_t capabilities[] = {
     319,  /* GRAPH_SUPPORT_FINALIZE_DESERIALIZED_GRAPH */
     322,  /* GRAPH_SUPPORT_ONLINE_PREPARE */
     501,  /* GROUP_TENSOR */
+    502,  /* TENSOR_SUPPORT_MEMHANDLE_TYPE */
     509,  /* TENSOR_SUPPORT_QUANTIZATION_ENCODING_SCALE_OFFSET */
     510,  /* TENSOR_SUPPORT_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET */
     511,  /* TENSOR_SUPPORT_QUANTIZATION_ENCODING_BW_SCALE_OFFSET */
     512,  /* TENSOR_SUPPORT_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET */
     1001, /* GROUP_ERROR */
     1002, /* ERROR_GET_VERBOSE_MESSAGE */
+    1101, /* GROUP_MEMORY */
+    1102, /* MEMORY_SUPPORT_MEM_TYPE_ION */
+    1103, /* MEMORY_SUPPORT_MEM_TYPE_CUSTOM */
+    1104, /* MEMORY_SUPPORT_MEM_TYPE_DMA_BUF */
     1201, /* GROUP_SIGNAL */
     1202, /* SIGNAL_SUPPORT_ABORT */
     1203, /* SIGNAL_SUPPORT_TIMEOUT */
@@ -68,6 +73,9 @@ static const struct backend backend_lpai = {
     .has_room = lpai_has_room,
     .run = lpai_run,
     .unload = lpai_unload,
+    .mem_map = backend_map_fd,
+    .mem_unmap = backend_unmap_fd,
+    .mem_custom = lpai_mem_custom,
 };
 
 const struct backend *const backend_this = &backend_lpai;

@@ -123,6 +123,20 @@ enum status lpai_context_config(const void *custom, struct backend_context_cfg *
     return status_fail(ST_NOT_SUPPORTED, "LPAI context config: option %u is unknown; 1 (MODEL_BUFFER_MEM_TYPE) and 11 (ENABLE_ISLAND) are known", c->option);
 }
 
+/* ---- registered memory ------------------------------------------------------------------------------------------------------- */
+
+enum status lpai_mem_custom(const void *info, int *fd, uint64_t *offset)
+{
+    const QnnLpaiMem_MemInfoCustom_t *m = info;
+    RETURN_IF(!m, ST_INVALID_ARG, "custom memory: customInfo is NULL; a QnnLpaiMem_MemInfoCustom_t is expected");
+    RETURN_IF(m->fd < 0, ST_INVALID_ARG, "custom memory: the file descriptor is %d", m->fd);
+    RETURN_IF(m->offset % LPAI_ALIGN, ST_INVALID_ARG, "custom memory: offset %u; a multiple of %d is needed (backend property ALIGNMENT_REQ)", m->offset,
+              LPAI_ALIGN);
+    *fd = m->fd;
+    *offset = m->offset;
+    return ST_OK;
+}
+
 /* ---- graphs: one function per option, writing into the settings -------------------------------------------------------------- */
 
 static enum status take_mem(const void *config, enum lpai_pool k, struct lpai_settings *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registered memory: the client's descriptor is mapped, and tensors are computed right there. */
-#include "backend/cpu/cpu_backend.h"
+/* Registered memory in this process: the client's descriptor is mapped, and tensors are computed right there. */
+#include "backend/backend.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static enum status check_size(int fd, uint64_t offset, uint64_t bytes)
     return ST_OK;
 }
 
-enum status cpu_mem_map(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret)
+enum status backend_map_fd(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret)
 {
     (void)c;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = offset % page, length;
@@ -38,7 +38,7 @@ enum status cpu_mem_map(struct backend_context *c, int fd, uint64_t offset, uint
     return ST_OK;
 }
 
-void cpu_mem_unmap(struct backend_context *c, void *address, uint64_t bytes)
+void backend_unmap_fd(struct backend_context *c, void *address, uint64_t bytes)
 {
     (void)c;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), skip = (uintptr_t)address % page;
