@@ -132,11 +132,11 @@ class Converters(support.ToolTest):
 
     def test_precisions(self):
         """Agreement with the float network, and the largest difference of a probability. The weights come from 8 bits per channel, so that
-        such weights lose nothing here."""
+        such weights lose nothing here; images that were not seen may exceed the ranges."""
         ways = {"8 bits": ([], .96, .25),
                 "8 bits, per channel, 32-bit bias": (["--use_per_channel_quantization", "--use_per_row_quantization", "--bias_bw", "32"], .98, .2),
                 "16-bit activations": (["--act_bw", "16", "--use_per_channel_quantization", "--use_per_row_quantization"], .98, .1),
-                "16 bits": (["--act_bw", "16", "--weight_bw", "16"], 1, .002),
+                "16 bits": (["--act_bw", "16", "--weight_bw", "16"], .98, .02),
                 "4-bit weights": (["--weight_bw", "4", "--use_per_channel_quantization", "--use_per_row_quantization", "--bias_bw", "32"], .9, .9),
                 "symmetric": (["--act_quantizer", "symmetric", "--param_quantizer", "symmetric"], .95, .3)}
         for name, (args, least, most) in ways.items():
