@@ -74,7 +74,7 @@ struct binary_node {
     const uint32_t *in, *out, *aux;     /* tensor indexes; BINARY_NONE: absent */
     const struct op_value *params;      /* one per parameter of the row */
     struct op_post post;
-    uint64_t work_offset, work_bytes;   /* workspace in scratch: work_bytes per tile, one tile after the other */
+    uint64_t work_offset, work_bytes;   /* workspace in scratch, for one thread; further threads bring their own */
     uint64_t macs, cycles;
 };
 

@@ -184,7 +184,7 @@ enum status bin_read_file(const void *data, size_t size, struct arena *a, struct
 enum status bin_read_tensors(struct bin_reader *r);
 enum status bin_read_nodes(struct bin_reader *r);
 enum status bin_read_commands(struct bin_reader *r);
-enum status bin_check_overlap(const struct bin_reader *r, const uint32_t *tiles); /* tiles: commands per node */
+enum status bin_check_overlap(const struct bin_reader *r);
 enum status bin_string(const struct bin_reader *r, uint32_t at, const char *what, const char **ret);
 /* `bytes` bytes at position `at` of values; at BINARY_NONE gives NULL. */
 enum status bin_value(const struct bin_reader *r, uint32_t at, uint64_t bytes, const void **ret);

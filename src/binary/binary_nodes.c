@@ -167,8 +167,7 @@ enum status bin_read_nodes(struct bin_reader *r)
     return ST_OK;
 }
 
-/* Every tile of a node has its own workspace. */
-static enum status check_work(const struct bin_reader *r, const uint32_t *tiles)
+static enum status check_work(const struct bin_reader *r)
 {
     const struct binary_graph *g = r->g;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
@@ -176,13 +175,11 @@ static enum status check_work(const struct bin_reader *r, const uint32_t *tiles)
         uint64_t end;
         if (n->work_bytes == 0)
             continue;
-        RETURN_IF(__builtin_mul_overflow(n->work_bytes, (uint64_t)tiles[i], &end) || __builtin_add_overflow(end, n->work_offset, &end) ||
-                      end > g->info.scratch_bytes,
-                  ST_BAD_BINARY, "context binary, node \"%s\": %u workspaces of %" PRIu64 " bytes at %" PRIu64 "; scratch has %" PRIu64,
-                  n->name, tiles[i], n->work_bytes, n->work_offset, g->info.scratch_bytes);
-        RETURN_IF(n->work_offset % BIN_ALIGN || (tiles[i] > 1 && n->work_bytes % BIN_ALIGN), ST_BAD_BINARY,
-                  "context binary, node \"%s\": workspaces of %" PRIu64 " bytes at %" PRIu64 "; multiples of %d are expected", n->name,
-                  n->work_bytes, n->work_offset, BIN_ALIGN);
+        RETURN_IF(__builtin_add_overflow(n->work_bytes, n->work_offset, &end) || end > g->info.scratch_bytes, ST_BAD_BINARY,
+                  "context binary, node \"%s\": a workspace of %" PRIu64 " bytes at %" PRIu64 "; scratch has %" PRIu64, n->name, n->work_bytes,
+                  n->work_offset, g->info.scratch_bytes);
+        RETURN_IF(n->work_offset % BIN_ALIGN, ST_BAD_BINARY,
+                  "context binary, node \"%s\": a workspace at %" PRIu64 "; a multiple of %d is expected", n->name, n->work_offset, BIN_ALIGN);
     }
     return ST_OK;
 }
@@ -192,18 +189,16 @@ enum status bin_read_commands(struct bin_reader *r)
     struct binary_graph *g = r->g;
     g->n_commands = r->sec[SEC_COMMANDS].n;
     struct binary_command *c = arena_dup(r->arena, r->sec[SEC_COMMANDS].data, r->sec[SEC_COMMANDS].size);
-    uint32_t *tiles = arena_array(r->arena, uint32_t, g->n_nodes);
-    RETURN_IF(!c || !tiles, ST_NO_MEMORY, "context binary, %s: no memory for %u commands", r->graph, g->n_commands);
+    RETURN_IF(!c, ST_NO_MEMORY, "context binary, %s: no memory for %u commands", r->graph, g->n_commands);
     for (uint32_t i = 0; i < g->n_commands; i++) {
         RETURN_IF(c[i].node >= g->n_nodes || c[i].begin >= c[i].end, ST_BAD_BINARY,
                   "context binary, %s: command %u does units %u to %u of node %u; there are %u nodes", r->graph, i, c[i].begin, c[i].end,
                   c[i].node, g->n_nodes);
         RETURN_IF(c[i].step > i || (i > 0 && c[i].step < c[i - 1].step), ST_BAD_BINARY,
                   "context binary, %s: command %u is in step %u; steps never go back and leave no gaps", r->graph, i, c[i].step);
-        tiles[c[i].node]++;
     }
     g->commands = c;
     g->n_steps = g->n_commands ? c[g->n_commands - 1].step + 1 : 0;
-    TRY(check_work(r, tiles));
-    return bin_check_overlap(r, tiles);
+    TRY(check_work(r));
+    return bin_check_overlap(r);
 }

@@ -54,7 +54,7 @@ static bool in_place(const struct binary_graph *g, const struct binary_node *n, 
     return same_start(in, out) && desc_bytes(&in->desc) == desc_bytes(&out->desc);
 }
 
-static enum status add_node(struct overlap *o, uint32_t node, uint32_t tiles)
+static enum status add_node(struct overlap *o, uint32_t node)
 {
     const struct binary_graph *g = o->r->g;
     const struct binary_node *n = &g->nodes[node];
@@ -73,7 +73,7 @@ static enum status add_node(struct overlap *o, uint32_t node, uint32_t tiles)
         struct span s = span_of(&g->tensors[n->out[i]], node, true);
         TRY(add_span(o, &s));
     }
-    struct span work = { .space = PLACE_SCRATCH, .begin = n->work_offset, .end = n->work_offset + n->work_bytes * tiles, .node = node,
+    struct span work = { .space = PLACE_SCRATCH, .begin = n->work_offset, .end = n->work_offset + n->work_bytes, .node = node,
                          .write = true };
     return add_span(o, &work);
 }
@@ -106,7 +106,7 @@ static enum status sweep(struct overlap *o)
     return ST_OK;
 }
 
-static enum status check_step(struct overlap *o, const uint32_t *tiles, uint32_t begin, uint32_t end)
+static enum status check_step(struct overlap *o, uint32_t begin, uint32_t end)
 {
     const struct binary_command *c = o->r->g->commands;
     uint32_t first = c[begin].node, step = c[begin].step;
@@ -120,28 +120,28 @@ static enum status check_step(struct overlap *o, const uint32_t *tiles, uint32_t
         if (o->seen[c[i].node] == step + 1)
             continue;
         o->seen[c[i].node] = step + 1;
-        TRY(add_node(o, c[i].node, tiles[c[i].node]));
+        TRY(add_node(o, c[i].node));
     }
     TRY(sweep(o));
     o->alone_ok[first] |= alone;
     return ST_OK;
 }
 
-static enum status check_steps(struct overlap *o, const uint32_t *tiles)
+static enum status check_steps(struct overlap *o)
 {
     const struct binary_graph *g = o->r->g;
     for (uint32_t i = 0, end; i < g->n_commands; i = end) {
         for (end = i + 1; end < g->n_commands && g->commands[end].step == g->commands[i].step;)
             end++;
-        TRY(check_step(o, tiles, i, end));
+        TRY(check_step(o, i, end));
     }
     return ST_OK;
 }
 
-enum status bin_check_overlap(const struct bin_reader *r, const uint32_t *tiles)
+enum status bin_check_overlap(const struct bin_reader *r)
 {
     struct overlap o = { .r = r, .seen = mem_array(uint32_t, r->g->n_nodes), .alone_ok = mem_array(uint8_t, r->g->n_nodes) };
-    enum status st = o.seen && o.alone_ok ? check_steps(&o, tiles)
+    enum status st = o.seen && o.alone_ok ? check_steps(&o)
                                           : status_fail(ST_NO_MEMORY, "context binary, %s: no memory to check its plan", r->graph);
     mem_free(o.seen);
     mem_free(o.alone_ok);

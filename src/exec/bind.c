@@ -87,7 +87,7 @@ enum status bind_all(struct exec_program *p)
     for (uint32_t i = 0; i < p->g->n_nodes; i++)
         TRY(bind_node(p, i));
     /* The tile that reaches the end keeps reaching it when dimensions change. */
-    for (uint32_t i = 0; i < p->g->n_commands; i++)
+    for (uint32_t i = 0; i < p->n_commands; i++)
         if (p->commands[i].end >= p->nodes[p->commands[i].node].extent)
             p->commands[i].end = UINT32_MAX;
     return ST_OK;

@@ -17,14 +17,15 @@ static enum status cancelled(const struct exec_cancel *c)
     return c->deadline_ns && clock_ns() >= c->deadline_ns ? ST_TIMED_OUT : ST_OK;
 }
 
-static inline void run_command(const struct exec_program *p, uint32_t index)
+static inline void run_command(const struct exec_program *p, uint32_t index, unsigned worker)
 {
     const struct exec_command *c = &p->commands[index];
     const struct exec_node *n = &p->nodes[c->node];
     uint32_t end = c->end < n->extent ? c->end : n->extent;
     if (c->begin >= end || (n->view_out && n->data[0] == n->data[n->view_out]))
         return;
-    struct kernel_call call = { .args = n->args, .data = n->data, .work = n->work ? n->work + c->tile * n->work_bytes : NULL };
+    uint8_t *work = worker && n->work ? p->worker_work + (worker - 1) * p->worker_stride : n->work;
+    struct kernel_call call = { .args = n->args, .data = n->data, .work = work };
     n->run(&call, (struct range){ c->begin, end });
 }
 
@@ -32,7 +33,7 @@ static inline void run_command(const struct exec_program *p, uint32_t index)
 static void run_marked(struct exec_program *p, uint32_t index, unsigned worker)
 {
     uint64_t begin = clock_ns();
-    run_command(p, index);
+    run_command(p, index, worker);
     if (index < p->marks.cap)
         p->marks.marks[index] = (struct prof_mark){ begin, clock_ns(), p->commands[index].node, worker };
 }
@@ -48,7 +49,7 @@ static bool run_one(struct exec_program *p, uint32_t index, unsigned worker)
     if (j->marks)
         run_marked(p, index, worker);
     else
-        run_command(p, index);
+        run_command(p, index, worker);
     return true;
 }
 
@@ -88,8 +89,8 @@ static enum status walk(struct exec_program *p)
 static void finish_marks(struct exec_program *p)
 {
     struct prof_recorder *r = &p->marks;
-    uint32_t used = p->g->n_commands < r->cap ? p->g->n_commands : r->cap;
-    r->dropped = p->g->n_commands - used;
+    uint32_t used = p->n_commands < r->cap ? p->n_commands : r->cap;
+    r->dropped = p->n_commands - used;
     r->n = 0;
     for (uint32_t i = 0; i < used; i++)
         if (r->marks[i].end_ns)
@@ -150,6 +151,7 @@ void exec_unload(struct exec_program *p)
     mem_free(p->own_scratch);
     mem_free(p->own_persistent);
     mem_free(p->own_absent);
+    mem_free(p->worker_work);
     mem_free(p->marks.marks);
     mem_free(p->job);
     arena_finish(&p->arena);

@@ -69,22 +69,51 @@ static enum status list_io_slots(struct exec_program *p)
     return ST_OK;
 }
 
+/* Tiles are cut for many threads; a small team runs fewer, larger ones. Those of one node follow each other, so neighbours can be joined. */
+static bool can_join(const struct exec_command *last, const struct binary_command *c)
+{
+    return last->node == c->node && last->end == c->begin;
+}
+
+/* How many of the n tiles of a step to join into one command. */
+static uint32_t tiles_per_command(const struct exec_program *p, uint32_t n)
+{
+    uint32_t want = p->team ? EXEC_TILES_PER_WORKER * team_size(p->team) : 1;
+    return (n + want - 1) / want;
+}
+
+static uint32_t tiles_of_step(const struct binary_graph *g, uint32_t from)
+{
+    uint32_t n = 0;
+    while (from + n < g->n_commands && g->commands[from + n].step == g->commands[from].step)
+        n++;
+    return n;
+}
+
 static enum status copy_commands(struct exec_program *p)
 {
     const struct binary_graph *g = p->g;
-    uint32_t *tiles = arena_array(&p->arena, uint32_t, g->n_nodes);
     p->commands = arena_array(&p->arena, struct exec_command, g->n_commands);
     p->step_begin = arena_array(&p->arena, uint32_t, (size_t)g->n_steps + 1);
-    RETURN_IF(!tiles || !p->commands || !p->step_begin, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands", g->info.name,
-              g->n_commands);
-    uint32_t step = 0;
-    for (uint32_t i = 0; i < g->n_commands; i++) {
-        const struct binary_command *c = &g->commands[i];
-        p->commands[i] = (struct exec_command){ c->node, c->begin, c->end, tiles[c->node]++ };
-        while (step < c->step)
-            p->step_begin[++step] = i;
+    RETURN_IF(!p->commands || !p->step_begin, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands", g->info.name, g->n_commands);
+    for (uint32_t i = 0, step = 0, n; i < g->n_commands; i += n) {
+        n = tiles_of_step(g, i);
+        uint32_t join = tiles_per_command(p, n), joined = 0;
+        while (step < g->commands[i].step) /* a step without commands is allowed */
+            p->step_begin[++step] = p->n_commands;
+        for (uint32_t k = i; k < i + n; k++) {
+            const struct binary_command *c = &g->commands[k];
+            struct exec_command *last = p->n_commands ? &p->commands[p->n_commands - 1] : NULL;
+            if (joined && joined < join && can_join(last, c)) {
+                last->end = c->end;
+                joined++;
+            } else {
+                p->commands[p->n_commands++] = (struct exec_command){ c->node, c->begin, c->end };
+                joined = 1;
+            }
+        }
     }
-    p->step_begin[g->n_steps] = g->n_commands;
+    p->step_begin[g->n_steps] = p->n_commands;
     return ST_OK;
 }
 
@@ -170,6 +199,22 @@ static enum status own_memory(const struct exec_program *p, const char *what, ui
     return ST_OK;
 }
 
+/* Workspaces of the workers beside the first: they depend on the machine, so they are not part of the plan. */
+static enum status worker_memory(struct exec_program *p)
+{
+    uint64_t most = 0, total;
+    for (uint32_t i = 0; p->team && i < p->g->n_nodes; i++)
+        most = p->g->nodes[i].work_bytes > most ? p->g->nodes[i].work_bytes : most;
+    if (most == 0)
+        return ST_OK;
+    p->worker_stride = (most + EXEC_ALIGN - 1) / EXEC_ALIGN * EXEC_ALIGN;
+    bool large = __builtin_mul_overflow(p->worker_stride, (uint64_t)team_size(p->team) - 1, &total);
+    p->worker_work = large || total > SIZE_MAX / 2 ? NULL : mem_alloc_aligned(EXEC_ALIGN, total);
+    RETURN_IF(!p->worker_work, ST_NO_MEMORY, "graph \"%s\": no memory for workspaces of %llu bytes for %u threads", p->g->info.name,
+              (unsigned long long)p->worker_stride, team_size(p->team));
+    return ST_OK;
+}
+
 enum status program_memory(struct exec_program *p, const struct exec_opts *o)
 {
     const struct binary_graph_info *i = &p->g->info;
@@ -179,5 +224,6 @@ enum status program_memory(struct exec_program *p, const struct exec_opts *o)
         TRY(own_memory(p, "persistent memory", i->persistent_bytes, &p->own_persistent));
     p->scratch = o->scratch ? o->scratch : p->own_scratch;
     p->persistent = o->persistent ? o->persistent : p->own_persistent;
+    TRY(worker_memory(p));
     return absent_memory(p);
 }

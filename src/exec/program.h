@@ -4,7 +4,7 @@
  *   nodes[]     kernel, args, and where its operands start in slots[]
  *   slots[]     one pointer per operand: inputs, then outputs, node after node
  *   io_slot[]   for every I/O table entry the slots that hold the client's pointer: all that a run has to patch
- *   commands[]  tiles in order; step_begin[s] … step_begin[s + 1] may run at the same time */
+ *   commands[]  tiles in order, joined to as many as the team can use; step_begin[s] … step_begin[s + 1] may run at the same time */
 #ifndef EXEC_PROGRAM_H
 #define EXEC_PROGRAM_H
 
@@ -14,14 +14,17 @@
 #include "exec/exec.h"
 #include "kernels/kernels.h"
 
-enum { EXEC_ALIGN = 4096 };
+enum {
+    EXEC_ALIGN = 4096,
+    EXEC_TILES_PER_WORKER = 2, /* the second one fills the time in which a slower thread finishes */
+};
 
 struct exec_node {
     kernel_fn *run;
     const void *args;
     void **data;
-    uint8_t *work;       /* workspace of tile 0 */
-    uint64_t work_bytes; /* per tile */
+    uint8_t *work;       /* the planned workspace, for worker 0 */
+    uint64_t work_bytes;
     uint32_t extent;
     uint32_t view_out;   /* not 0: nothing to do when data[0] == data[view_out] */
     void *bind_args;     /* the same memory as args, for binding again */
@@ -30,7 +33,6 @@ struct exec_node {
 
 struct exec_command {
     uint32_t node, begin, end;
-    uint32_t tile; /* which of the node's commands this is: chooses the workspace */
 };
 
 /* What the workers share during one step. The counter is written by all of them and has a cache line of its own. */
@@ -48,10 +50,13 @@ struct exec_program {
     enum isa isa;
     uint8_t *scratch, *persistent;
     void *own_scratch, *own_persistent, *own_absent; /* what exec_unload frees */
+    uint8_t *worker_work;    /* workspaces of workers 1, 2, …; also freed */
+    uint64_t worker_stride;
     struct arena arena;
     struct exec_node *nodes;
     void **slots;
     struct exec_command *commands;
+    uint32_t n_commands;
     uint32_t *step_begin;
     uint32_t *io_first, *io_slot; /* entry k: io_slot[io_first[k]] … io_slot[io_first[k + 1]] */
     void **io_now;                /* the pointers that are in the slots */

@@ -233,7 +233,7 @@ static enum status solve(struct planner *p)
                                     .last = cx->homes[i].last, .fixed = PLAN_ANY };
     for (uint32_t k = 0; k < n_nodes; k++)
         if (cx->nodes[k].work_bytes)
-            b[n++] = (struct plan_buf){ .size = round_up(cx->nodes[k].work_bytes, align) * cx->nodes[k].tiles, .align = align, .first = k,
+            b[n++] = (struct plan_buf){ .size = round_up(cx->nodes[k].work_bytes, align), .align = align, .first = k,
                                         .last = k, .fixed = PLAN_ANY };
     /* Counted search steps decide how far the planner looks, so that the same graph gives the same binary everywhere. */
     struct plan_opts o = { .deadline_ns = PLAN_FOREVER, .max_nodes = cx->target->plan_nodes ? cx->target->plan_nodes : 1 };

@@ -14,7 +14,7 @@
 enum {
     TENSOR_ALIGN = 64,          /* a cache line and the widest vector */
     MAX_THREADS = 256,
-    TILES_PER_THREAD = 2,       /* the second one fills the time in which a slower thread finishes */
+    MAX_TILES = 64,             /* enough for 32 threads; exec joins them for smaller teams, so a binary is the same everywhere */
     PLAN_NODES = 200000,        /* well under a second */
 };
 
@@ -82,10 +82,11 @@ void cpu_close(struct backend_context *c)
 enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
                         struct binary_image *ret)
 {
+    (void)c; /* a binary does not depend on the context or the machine it was made in */
     struct prepare_target t = {
         .passes = prepare_default_passes,
         .tensor_align = TENSOR_ALIGN,
-        .max_tiles = c->threads > 1 ? c->threads * TILES_PER_THREAD : 1,
+        .max_tiles = MAX_TILES,
         .plan_nodes = PLAN_NODES,
     };
     struct prepare_opts o = {
