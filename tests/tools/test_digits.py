@@ -81,6 +81,14 @@ class Digits(support.ToolTest):
                 self.assertEqual(self.read(name, "Result_%d" % i, "probabilities.raw"), self.read("direct", "Result_%d" % i, "probabilities.raw"))
         self.assertIn("accepts", self.net_run("--retrieve_context", "b/digits.bin", "--validate_binary"))
 
+    def test_binary_is_the_same_for_any_number_of_threads(self):
+        self.addCleanup(os.environ.pop, "OPENQNN_THREADS", None)
+        for threads in ("1", "3"):
+            os.environ["OPENQNN_THREADS"] = threads
+            self.succeeds("qnn-context-binary-generator", "--backend", support.CPU, "--model", self.library, "--binary_file", "digits" + threads,
+                          "--output_dir", "bin")
+        self.assertEqual(self.read("bin", "digits1.bin"), self.read("bin", "digits3.bin"))
+
     def test_debug_outputs(self):
         self.make_list()
         self.net_run("--model", self.library, "--input_list", "list.txt", "--output_dir", "all", "--debug", "--keep_num_outputs", "1")
