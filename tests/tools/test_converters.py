@@ -87,7 +87,7 @@ class Converters(support.ToolTest):
         env = dict(os.environ, QNN_SDK_ROOT=support.SOURCE, LD_LIBRARY_PATH=support.LIB,
                    PATH=support.BIN + os.pathsep + os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"])
         for command in commands:
-            words = [os.path.expandvars(w).replace("$QNN_SDK_ROOT", support.SOURCE) for w in shlex.split(command)]
+            words = [w.replace("$QNN_SDK_ROOT/share/QNN", support.SOURCE) for w in shlex.split(command)]
             words[0] = sys.executable if words[0] == "python3" else words[0]
             done = subprocess.run(words, cwd=self.folder, env=env, capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 0, command + "\n" + done.stdout + done.stderr)
