@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 {
     char text[512];
     struct rand r = { 0x0123456789abcdef };
-    unsigned cases = test_scale(3000), failed = 0;
+    unsigned cases = test_scale(1500), failed = 0;
     if (argc > 1 && !strcmp(argv[1], "--bench"))
         return product_bench(argc > 2 ? argv[2] : "");
     for (unsigned i = 0; i < cases && failed < 5;) {
