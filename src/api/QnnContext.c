@@ -167,11 +167,12 @@ void context_discard(struct api_context *c)
     context_free_parts(c);
 }
 
-void context_destroy(void *handle)
+bool context_destroy(void *handle)
 {
     struct api_context *c = handle_close(handle, HANDLE_CONTEXT, 0);
     if (c)
         context_free_parts(c);
+    return c;
 }
 
 struct api_graph *context_find_graph(struct api_context *c, const char *name)
@@ -265,9 +266,10 @@ Qnn_ErrorHandle_t QnnContext_free(Qnn_ContextHandle_t context, Qnn_ProfileHandle
         children_remove(&b->contexts, context);
         handle_put(backend);
     }
-    context_destroy(context);
-    if (p)
+    bool freed = context_destroy(context);
+    if (p && freed)
         prof_add(p->prof, PROF_ROOT, PROF_DEINIT, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (deinit) time");
     profile_end(p);
+    API_CHECK(freed, COMP_CONTEXT, ST_INVALID_HANDLE, "the context handle is %s", handle_describe(context, HANDLE_CONTEXT));
     return QNN_SUCCESS;
 }

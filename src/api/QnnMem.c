@@ -69,13 +69,14 @@ static enum status register_one(struct api_context *c, const Qnn_MemDescriptor_t
     return ST_OK;
 }
 
-void mem_destroy(void *handle)
+bool mem_destroy(void *handle)
 {
     struct api_mem *m = handle_close(handle, HANDLE_MEM, 0);
     if (!m)
-        return;
+        return false;
     backend_this->mem_unmap(m->owner->state, m->address, m->bytes);
     mem_free(m);
+    return true;
 }
 
 Qnn_ErrorHandle_t QnnMem_register(Qnn_ContextHandle_t context, const Qnn_MemDescriptor_t *memDescriptors, uint32_t numDescriptors,
@@ -111,7 +112,7 @@ static Qnn_ErrorHandle_t deregister_one(Qnn_MemHandle_t handle)
     API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_MEM);
     log_enter(c->log);
     children_remove(&c->mems, handle);
-    mem_destroy(handle);
+    API_CHECK(mem_destroy(handle), COMP_MEM, ST_INVALID_HANDLE, "the memory handle is %s", handle_describe(handle, HANDLE_MEM));
     return QNN_SUCCESS;
 }
 

@@ -239,11 +239,12 @@ void profile_unbind(void *handle)
     handle_put(handle);
 }
 
-void profile_destroy(void *handle)
+bool profile_destroy(void *handle)
 {
     struct api_profile *p = handle_close(handle, HANDLE_PROFILE, 0);
     if (p)
         profile_free_parts(p);
+    return p;
 }
 
 Qnn_ErrorHandle_t QnnProfile_free(Qnn_ProfileHandle_t profile)
@@ -262,6 +263,6 @@ Qnn_ErrorHandle_t QnnProfile_free(Qnn_ProfileHandle_t profile)
         children_remove(&b->profiles, profile);
         handle_put(backend);
     }
-    profile_destroy(profile);
+    API_CHECK(profile_destroy(profile), COMP_PROFILE, ST_INVALID_HANDLE, "the profile handle is %s", handle_describe(profile, HANDLE_PROFILE));
     return QNN_SUCCESS;
 }

@@ -123,11 +123,12 @@ void signal_end(struct api_signal *s)
     handle_put(s->self);
 }
 
-void signal_destroy(void *handle)
+bool signal_destroy(void *handle)
 {
     struct api_signal *s = handle_close(handle, HANDLE_SIGNAL, 0);
     if (s)
         signal_free_parts(s);
+    return s;
 }
 
 Qnn_ErrorHandle_t QnnSignal_free(Qnn_SignalHandle_t signal)
@@ -145,6 +146,6 @@ Qnn_ErrorHandle_t QnnSignal_free(Qnn_SignalHandle_t signal)
         children_remove(&b->signals, signal);
         handle_put(backend);
     }
-    signal_destroy(signal);
+    API_CHECK(signal_destroy(signal), COMP_SIGNAL, ST_INVALID_HANDLE, "the signal handle is %s", handle_describe(signal, HANDLE_SIGNAL));
     return QNN_SUCCESS;
 }

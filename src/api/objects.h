@@ -64,7 +64,7 @@ struct api_profile {
     struct arena lists;   /* id arrays handed to the client */
 };
 
-void profile_destroy(void *handle);
+bool profile_destroy(void *handle); /* false, here and below: another thread was first */
 /* Attach a profile (NULL handle: none) to a call, with a fresh window of events. */
 enum status profile_begin(void *handle, struct api_profile **ret);
 void profile_end(struct api_profile *p); /* NULL allowed */
@@ -86,7 +86,7 @@ struct api_signal {
     struct backend_cancel cancel;
 };
 
-void signal_destroy(void *handle);
+bool signal_destroy(void *handle);
 /* Attach a signal (NULL handle: none) to one call; a timeout starts to count now. */
 enum status signal_begin(void *handle, struct api_signal **ret);
 void signal_end(struct api_signal *s); /* NULL allowed */
@@ -131,7 +131,7 @@ struct api_context {
     struct run_queue queue;
 };
 
-void context_destroy(void *handle);
+bool context_destroy(void *handle);
 struct api_graph *context_find_graph(struct api_context *c, const char *name);
 
 /* Configuration of a context from the client's list. */
@@ -219,7 +219,7 @@ struct api_mem {
     void *address;
 };
 
-void mem_destroy(void *handle);
+bool mem_destroy(void *handle);
 
 /* ---- queue (queue.c) ------------------------------------------------------------------------------------------------------- */
 
