@@ -6,29 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const Qnn_DataType_t client_type[DT_COUNT] = {
-    [DT_I8] = QNN_DATATYPE_INT_8,
-    [DT_I16] = QNN_DATATYPE_INT_16,
-    [DT_I32] = QNN_DATATYPE_INT_32,
-    [DT_I64] = QNN_DATATYPE_INT_64,
-    [DT_U8] = QNN_DATATYPE_UINT_8,
-    [DT_U16] = QNN_DATATYPE_UINT_16,
-    [DT_U32] = QNN_DATATYPE_UINT_32,
-    [DT_U64] = QNN_DATATYPE_UINT_64,
-    [DT_F16] = QNN_DATATYPE_FLOAT_16,
-    [DT_BF16] = QNN_DATATYPE_BFLOAT_16,
-    [DT_F32] = QNN_DATATYPE_FLOAT_32,
-    [DT_F64] = QNN_DATATYPE_FLOAT_64,
-    [DT_SQ4] = QNN_DATATYPE_SFIXED_POINT_4,
-    [DT_SQ8] = QNN_DATATYPE_SFIXED_POINT_8,
-    [DT_SQ16] = QNN_DATATYPE_SFIXED_POINT_16,
-    [DT_SQ32] = QNN_DATATYPE_SFIXED_POINT_32,
-    [DT_UQ4] = QNN_DATATYPE_UFIXED_POINT_4,
-    [DT_UQ8] = QNN_DATATYPE_UFIXED_POINT_8,
-    [DT_UQ16] = QNN_DATATYPE_UFIXED_POINT_16,
-    [DT_UQ32] = QNN_DATATYPE_UFIXED_POINT_32,
-    [DT_B8] = QNN_DATATYPE_BOOL_8,
-};
+#include "convert/convert.h"
 
 static const Qnn_TensorType_t client_role[IR_ROLE_COUNT] = {
     [IR_INPUT] = QNN_TENSOR_TYPE_APP_WRITE,
@@ -128,7 +106,7 @@ static bool make_tensor(struct compose *c, const struct ir_tensor *t, Qnn_Tensor
     Qnn_TensorV1_t *v = &ret->v1;
     v->name = t->name;
     v->type = client_role[t->role];
-    v->dataType = client_type[t->desc.type];
+    v->dataType = (Qnn_DataType_t)convert_dtype_number(t->desc.type);
     v->rank = t->desc.rank;
     v->dimensions = arena_dup(&c->arena, t->desc.dims, sizeof(t->desc.dims));
     v->memType = QNN_TENSORMEMTYPE_RAW;
@@ -147,7 +125,7 @@ static bool make_param(struct compose *c, const struct ir_node *n, uint32_t i, Q
     ret->name = n->op->params[i].name;
     if (v->rank == 0) {
         ret->paramType = QNN_PARAMTYPE_SCALAR;
-        ret->scalarParam.dataType = client_type[v->type];
+        ret->scalarParam.dataType = (Qnn_DataType_t)convert_dtype_number(v->type);
         memcpy(&ret->scalarParam.uint64Value, v->data, dtype_bytes(v->type, 1));
         return true;
     }
