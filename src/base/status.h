@@ -60,6 +60,9 @@
     X(ST_MAPPING, "the memory could not be mapped")                          \
     X(ST_IO, "a file could not be read or written")                          \
     X(ST_SYSTEM, "the operating system refused a request")                   \
+    X(ST_COMMUNICATION, "the session process is gone")                       \
+    X(ST_COMMUNICATION_FATAL, "the session process is gone and no other could be started") \
+    X(ST_LOADING, "a library that belongs to the backend could not be used") \
     X(ST_INTERNAL, "internal error")
 
 enum status {

@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that a client and a DSP session share: pages behind a file descriptor, so that another process can map them and nothing is copied.
- * (Sessions themselves, their messages and the worker process come to this folder.) */
+/* The way to the DSP: memory that two processes share, and sessions.
+ *
+ * A session is one DSP process domain: another process that maps what it is given by file descriptor, loads graphs of context binaries and
+ * runs them. It is reached through a link: the table of the stub library, or rpc_link_inproc, where the worker runs in the caller's process
+ * on the same messages. Whoever holds a session may call from any thread; runs of several threads are queued in the session by priority.
+ *
+ *     client process                      socket pair: map, load, unload (descriptors by SCM_RIGHTS)       session process
+ *     backend/X -> link (stub library)    shared ring: run, with polling or futex waits                    worker -> exec
+ *
+ * When the process dies, calls in flight and all later ones return ST_COMMUNICATION; close it and open another. */
 #ifndef RPC_RPC_H
 #define RPC_RPC_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
+#include "profile/profile.h"
 
 /* Zeroed, page aligned, mapped shared. The registry remembers address, size and descriptor. */
 enum status rpc_alloc(size_t size, void **ret);
@@ -15,5 +26,97 @@ enum status rpc_free(void *address);  /* ST_NOT_FOUND: not the start of an alloc
 int rpc_fd(const void *address);      /* the descriptor of the allocation that holds this address, or -1; it belongs to the allocation */
 size_t rpc_size(const void *address); /* of the allocation that holds this address, 0: none */
 unsigned rpc_live(void);              /* allocations not freed yet, for leak tests */
+
+/* ---- sessions ---------------------------------------------------------------------------------------------------------- */
+
+enum { RPC_LINK_VERSION = 1, RPC_NONE = UINT32_MAX };
+
+struct rpc_session;
+
+struct rpc_session_opts {
+    const char *skel;      /* path of the skel to run; ignored in process */
+    const char *build_id;  /* of the caller; a skel of another build is refused with both named */
+    uint32_t arch;         /* 68, 73, …; the skel must be of this one */
+    uint32_t threads;      /* worker threads for graphs, at least 1 */
+    uint64_t budget;       /* address space in bytes that mappings and heap are charged to; 0: no limit */
+};
+
+/* How the caller of run waits for the answer: spin for poll_us, then sleep on a futex. */
+struct rpc_wait {
+    uint32_t poll_us;      /* 0: sleep at once */
+    bool adaptive;         /* start polling only when the answer is about due, going by the last runs of this program */
+};
+
+/* Signals of the client, looked at while a run waits and, through shared memory, while it runs. */
+struct rpc_cancel {
+    _Atomic uint32_t abort;
+    uint64_t deadline_ns;
+};
+
+struct rpc_load {
+    uint32_t map;          /* a context binary, mapped before */
+    uint64_t bytes;
+    uint32_t graph;        /* index in the binary */
+    /* out */
+    uint32_t program;
+    uint64_t heap_bytes;   /* charged for scratch, persistent memory and tables */
+    uint64_t rpc_ns, worker_ns;
+};
+
+/* One entry of the graph's I/O table. */
+struct rpc_io {
+    uint32_t map;          /* RPC_NONE: left out (optional tensors) */
+    uint64_t offset, bytes;
+    const uint32_t *dims;  /* for dynamic dimensions, else NULL */
+    uint32_t *out_dims;    /* where to report actual dimensions, or NULL */
+};
+
+struct rpc_run {
+    uint32_t program;
+    uint32_t priority;     /* larger runs first */
+    const struct rpc_io *io;
+    uint32_t n_io;
+    bool profile_nodes;
+    struct rpc_wait wait;
+    struct rpc_cancel *cancel; /* may be NULL */
+    /* out */
+    uint64_t rpc_ns;       /* whole call, seen by the caller */
+    uint64_t queue_ns;     /* waiting for other runs in the session */
+    uint64_t worker_ns;    /* in the session, without the queue */
+    uint64_t exec_ns;      /* in exec_run */
+    struct prof_mark *marks; /* in: room for them or NULL; out: filled */
+    uint32_t max_marks, n_marks;
+};
+
+/* What a session holds, for placing contexts and for leak tests. */
+struct rpc_usage {
+    uint64_t mapped_bytes, heap_bytes, budget;
+    uint32_t n_maps, n_programs;
+    int32_t pid;           /* 0: in process */
+};
+
+/* Explanations do not cross library borders by themselves: after a failure, explain() has the sentence of this thread. */
+struct rpc_link {
+    uint32_t version;      /* RPC_LINK_VERSION */
+    uint32_t arch;         /* 0: any */
+    const char *build_id;
+    const char *(*explain)(void);
+    enum status (*open)(const struct rpc_session_opts *o, struct rpc_session **ret);
+    void (*close)(struct rpc_session *s);                 /* NULL allowed; ends the process and waits for it */
+    bool (*alive)(struct rpc_session *s);
+    enum status (*map)(struct rpc_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable, uint32_t *ret);
+    enum status (*unmap)(struct rpc_session *s, uint32_t map); /* refused while a program uses it */
+    enum status (*load)(struct rpc_session *s, struct rpc_load *l);
+    enum status (*unload)(struct rpc_session *s, uint32_t program);
+    enum status (*run)(struct rpc_session *s, struct rpc_run *r);
+    enum status (*reset)(struct rpc_session *s, uint32_t program); /* zero its persistent memory */
+    void (*usage)(struct rpc_session *s, struct rpc_usage *ret);
+};
+
+extern const struct rpc_link rpc_link_inproc;
+
+/* The one symbol of a stub library: its link, or NULL when it does not speak `version`. */
+typedef const struct rpc_link *rpc_stub_fn(uint32_t version);
+#define RPC_STUB_SYMBOL "openqnn_stub_link"
 
 #endif
