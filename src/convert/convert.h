@@ -49,6 +49,8 @@ struct convert_opts {
     bool preserve_io;           /* inputs and outputs keep the source's layout and type: transposes stay inside the graph */
     bool float16;               /* float tensors become f16 */
     bool keep_batchnorm;        /* do not fold */
+    bool keep_patterns;         /* do not replace subgraphs by one operator (convert_fuse) */
+    bool approximate;           /* … also by one that differs by up to 5e-4: worth it before quantizing to 8 bits */
     bool reset_state;           /* TFLite: variables begin anew in every run; otherwise they are graph inputs and outputs */
 };
 
@@ -82,6 +84,10 @@ void convert_report_finish(struct convert_report *r);
 enum status convert_onnx(const void *data, size_t size, const char *folder, const struct convert_opts *o, struct convert_report *r,
                          struct ir_graph **ret); /* folder: where external data files are, may be NULL */
 enum status convert_tflite(const void *data, size_t size, const struct convert_opts *o, struct convert_report *r, struct ir_graph **ret);
+
+/* Subgraphs that QNN has one operator for become that operator: Gelu, HardSwish, LayerNorm, RmsNorm, MaskedSoftmax. Results differ by rounding only;
+ * with `approximate` the tanh form of Gelu counts too, which differs by up to 5e-4. Front ends call it. */
+enum status convert_fuse(struct ir_graph *g, bool approximate);
 
 /* Model files: PREFIX.cpp composes the graph through a backend's interface table, PREFIX.bin is a tar archive of its constants (qnn-model-lib-generator
  * compiles both into a model library), PREFIX_net.json describes the graph without the constants. */

@@ -7,7 +7,8 @@
  *     == expect
  *     graph "g" { … }
  *
- * A file holds any number of cases. The expected text is compared letter by letter with what ir_print says after the pass; "== same"
+ * "== patterns" runs the converter's patterns instead, "== patterns approximate" also those that change numbers a little. A file holds any number of
+ * cases. The expected text is compared letter by letter with what ir_print says after the pass; "== same"
  * instead of "== expect" says that the pass changes nothing. Constants longer than 64 bytes appear as their size and hash; "hash *" is any
  * hash, where the layout of the bytes is the kernels' own business. -p prints what the passes made of each case instead of comparing, for
  * writing new ones. */
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "convert/convert.h"
 #include "prepare/prepare.h"
 
 enum { MAX_DATA = 64 };
@@ -91,15 +93,34 @@ static const struct pass *find_pass(const char *name, size_t n)
     return NULL;
 }
 
-static enum status run_pass(const struct pass *pass, const struct section *in, struct str *before, struct str *after)
+static bool head_is(const struct section *s, const char *text)
 {
+    return s->head_n == strlen(text) && memcmp(s->head, text, s->head_n) == 0;
+}
+
+static bool is_patterns(const struct section *s)
+{
+    return head_is(s, "patterns") || head_is(s, "patterns approximate");
+}
+
+static enum status change(const struct pass *pass, const struct section *in, struct ir_graph *g)
+{
+    if (is_patterns(in)) {
+        TRY(convert_fuse(g, head_is(in, "patterns approximate")));
+        return ir_verify(g, "patterns");
+    }
     const struct pass list[] = { *pass, {} };
     struct prepare_target t = { .passes = list, .tensor_align = 64, .max_tiles = 4, .plan_nodes = 20000};
     struct prepare_opts o = { .opt_level = 2 };
+    return prepare_passes(&t, &o, g);
+}
+
+static enum status run_pass(const struct pass *pass, const struct section *in, struct str *before, struct str *after)
+{
     struct ir_graph *g;
     TRY(ir_parse(in->body, in->body_n, &g));
     ir_print(g, MAX_DATA, before);
-    enum status st = prepare_passes(&t, &o, g);
+    enum status st = change(pass, in, g);
     if (st == ST_OK)
         ir_print(g, MAX_DATA, after);
     ir_graph_free(g);
@@ -125,7 +146,7 @@ static bool compare(const char *path, const struct section *in, const char *want
         return true;
     for (const char *c = want; c < at; c++)
         line += *c == '\n';
-    printf("%s:%u: pass %.*s: line %u of the result is not what is expected\n--- expected\n%s--- got\n%s\n", path, in->line, (int)in->head_n,
+    printf("%s:%u: %.*s: line %u of the result is not what is expected\n--- expected\n%s--- got\n%s\n", path, in->line, (int)in->head_n,
            in->head, line, want, got);
     return false;
 }
@@ -135,9 +156,9 @@ static bool run_case(const char *path, const struct section *in, const struct se
     struct str before, after, want;
     const char *name = in->head + 5;
     const struct pass *pass = in->head_n > 5 && strncmp(in->head, "pass ", 5) == 0 ? find_pass(name, in->head_n - 5) : NULL;
-    bool same = expect->head_n == 4 && memcmp(expect->head, "same", 4) == 0;
-    if (!pass || (!same && (expect->head_n != 6 || memcmp(expect->head, "expect", 6) != 0))) {
-        printf("%s:%u: \"== pass NAME\" followed by \"== expect\" or \"== same\" is expected\n", path, in->line);
+    bool same = head_is(expect, "same");
+    if ((!pass && !is_patterns(in)) || (!same && !head_is(expect, "expect"))) {
+        printf("%s:%u: \"== pass NAME\" or \"== patterns\" followed by \"== expect\" or \"== same\" is expected\n", path, in->line);
         return false;
     }
     str_init(&before);
@@ -147,7 +168,7 @@ static bool run_case(const char *path, const struct section *in, const struct se
     if (!ok)
         printf("%s:%u: %s\n", path, in->line, status_text());
     else if (print_only)
-        printf("== pass %s\n%s== %s\n%s\n", pass->name, str_text(&before), strcmp(str_text(&before), str_text(&after)) ? "expect" : "same",
+        printf("== %.*s\n%s== %s\n%s\n", (int)in->head_n, in->head, str_text(&before), strcmp(str_text(&before), str_text(&after)) ? "expect" : "same",
                str_text(&after));
     else
         ok = compare(path, in, same ? str_text(&before) : str_text(&want), str_text(&after));

@@ -114,7 +114,8 @@ static enum status convert(const struct converter_front *front, const struct con
     struct convert_opts o = { .inputs = w->inputs.at, .n_inputs = (uint32_t)w->inputs.n, .outputs = w->outputs.at, .n_outputs = (uint32_t)w->outputs.n,
                               .symbols = w->symbols.at, .symbol_values = w->symbol_values.at, .n_symbols = (uint32_t)w->symbols.n,
                               .batch = (uint32_t)c->batch, .preserve_io = w->preserve_layout, .float16 = c->float_bits == 1,
-                              .keep_batchnorm = c->keep_batchnorm, .reset_state = c->reset_state };
+                              .keep_batchnorm = c->keep_batchnorm, .reset_state = c->reset_state,
+                              .approximate = quantizer_wanted(&c->quant) };
     enum status st = front->convert(file->data, file->size, folder_of(c->input, &report->arena), &o, report, ret);
     converter_print_issues(report);
     if (st == ST_OK && *ret)

@@ -571,6 +571,8 @@ static enum status run(struct onnx_cx *cx)
               cx->r->issues.n == 1 ? "" : "s", cx->r->issues.n == 1 ? "is" : "are", cx->r->issues.at[0].op, cx->r->issues.at[0].node,
               cx->r->issues.at[0].reason);
     TRY(drop_unused(cx));
+    if (!cx->o->keep_patterns)
+        TRY(convert_fuse(cx->b.g, cx->o->approximate));
     TRY(align_constants(cx));
     return ir_verify(cx->b.g, "conversion");
 }

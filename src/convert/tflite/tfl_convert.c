@@ -255,6 +255,8 @@ static enum status convert_graph(struct tfl_cx *cx)
     RETURN_IF(n, ST_NOT_SUPPORTED, "%zu operator%s of the model cannot be converted, the first is %s \"%s\": %s", n, n == 1 ? "" : "s",
               cx->report->issues.at[0].op, cx->report->issues.at[0].node, cx->report->issues.at[0].reason);
     TRY(sweep(cx->b.g));
+    if (!cx->opts->keep_patterns)
+        TRY(convert_fuse(cx->b.g, cx->opts->approximate));
     return ir_verify(cx->b.g, "the TFLite front end");
 }
 
