@@ -44,6 +44,7 @@ struct binary_graph_info {
     uint32_t n_inputs, n_outputs; /* of the I/O table, inputs first, in the order the client created them */
     uint64_t scratch_bytes, persistent_bytes, scratch_align;
     uint64_t live_bytes;      /* lower bound of any plan of these lifetimes */
+    uint64_t order_bytes;     /* lower bound for any order of the operators; 0: not known */
     uint64_t io_bytes;        /* all I/O tensors together */
     uint64_t const_bytes;     /* of the constants this graph uses */
     uint64_t macs;

@@ -38,6 +38,7 @@ static enum status read_info(struct bin_reader *r)
     i->hvx_threads = rec.hvx_threads;
     i->dlbc = rec.dlbc;
     i->plan_optimal = rec.plan_optimal;
+    i->order_bytes = rec.order_bytes;
     i->n_source_nodes = rec.n_source_nodes;
     uint64_t align = i->scratch_align;
     RETURN_IF((align & (align - 1)) != 0 || align > 1 << 21, ST_BAD_BINARY,

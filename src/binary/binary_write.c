@@ -306,6 +306,7 @@ static void fill_graph(struct writer *w)
     g->hvx_threads = i->hvx_threads;
     g->dlbc = i->dlbc;
     g->plan_optimal = i->plan_optimal;
+    g->order_bytes = i->order_bytes;
     g->n_source_nodes = i->n_source_nodes;
 }
 

@@ -14,6 +14,15 @@ struct placement {
     uint32_t first, last;
 };
 
+/* Tensors that are one memory in any order of operators (plan_cells.c). */
+struct cell {
+    uint8_t place;    /* PLACE_SCRATCH, PLACE_IO (of: entry of the I/O table) or PLACE_CONST (of: tensor) */
+    bool room;        /* takes memory in scratch: PLACE_SCRATCH, and PLACE_IO where the target plans room for it */
+    bool early, late; /* there before the first operator, after the last one */
+    uint32_t of;
+    uint64_t bytes;
+};
+
 /* What is known of a node's kernel and its tiles. */
 struct node_plan {
     uint32_t extent, tiles;
@@ -27,9 +36,17 @@ struct prepare_cx {
     struct arena arena; /* lives as long as the run */
     uint32_t n_source_nodes;
 
+    /* filled by plan_order (or plan_memory, where it runs alone) */
+    struct cell *cells;
+    uint32_t *cell_of;        /* per tensor, IR_NONE: no memory */
+    uint32_t n_cells;
+    struct node_plan *nodes;  /* per node */
+    uint32_t *given_order;    /* NULL: as the client gave it; else where each operator of that order stands now */
+    uint64_t given_live;      /* its peak */
+    uint64_t order_bound;     /* no order of operators needs less scratch; 0: not known */
+
     /* filled by plan_memory, read by emit */
     struct placement *places; /* per tensor */
-    struct node_plan *nodes;  /* per node */
     uint32_t *io;             /* tensors of the I/O table: inputs, then outputs */
     uint32_t n_inputs, n_outputs;
     struct placement *homes;  /* per entry of the I/O table: its room in scratch; NULL: the client brings all of them */
@@ -41,6 +58,15 @@ struct prepare_cx {
 
 /* ST_ABORTED or ST_TIMED_OUT when the client wants no more of it. */
 enum status prepare_interrupted(const struct prepare_cx *cx);
+
+/* plan_cells.c: cells, the I/O table, and what kernels say of each node. */
+enum status plan_cells(struct prepare_cx *cx);
+/* The only output of n may be written over input i, once nobody else needs that. */
+bool plan_may_replace(const struct prepare_cx *cx, const struct ir_node *n, uint32_t i);
+/* Bytes as scratch memory counts them. */
+uint64_t plan_round(const struct prepare_cx *cx, uint64_t bytes);
+/* plan_order.c: bring nodes into another order; node order[k] becomes node k. */
+enum status plan_reorder(struct prepare_cx *cx, const uint32_t *order);
 
 /* Run the kernel of a node whose inputs are all constant; `out` has room for every output. */
 enum status fold_run(struct prepare_cx *cx, const struct ir_node *n, void *const *out);

@@ -44,7 +44,8 @@ static struct binary_graph_info graph_info(const struct prepare_cx *cx)
 {
     struct binary_graph_info info = {
         .name = cx->g->name, .n_inputs = cx->n_inputs, .n_outputs = cx->n_outputs, .scratch_bytes = cx->scratch_bytes,
-        .scratch_align = cx->target->tensor_align, .live_bytes = cx->live_bytes, .priority = cx->opts->priority,
+        .scratch_align = cx->target->tensor_align, .live_bytes = cx->live_bytes, .order_bytes = cx->order_bound,
+        .priority = cx->opts->priority,
         .opt_level = cx->opts->opt_level, .plan_optimal = cx->plan_optimal, .n_source_nodes = cx->n_source_nodes,
     };
     for (uint32_t i = 0; i < cx->n_inputs + cx->n_outputs; i++)

@@ -12,6 +12,7 @@ const struct pass prepare_default_passes[] = {
     { "fuse-batchnorm", opt_fuse_batchnorm },     /* float: scale the weights instead of the result */
     { "fuse-activation", opt_fuse_activation },   /* clamp in the product, same bits */
     { "pack", lower_pack },                       /* weights and tables as the kernels read them */
+    { "order", plan_order },                      /* operators so that little is alive at once */
     { "plan", plan_memory },                      /* an address for every tensor */
     { "emit", emit_commands },                    /* tiles in the order they run */
     {},

@@ -28,6 +28,7 @@ struct prepare_target {
     bool io_in_scratch;          /* plan room for inputs and outputs, too; the client may still bring its own buffers */
     uint64_t work_budget;        /* bytes of workspace per tile that kernels should stay within where they can; 0: their choice */
     uint32_t max_tiles;          /* commands per node for parallel execution, at least 1 */
+    uint64_t order_steps;        /* search steps of plan_order, counted as well; 0: operators stay in the client's order */
     uint64_t plan_nodes;         /* search steps of the exact memory planner, counted, so that plans do not depend on speed; at least 1 */
     bool (*supports)(const struct op_call *c); /* NULL: whatever has a kernel */
 };
@@ -52,6 +53,7 @@ enum status opt_fuse_batchnorm(struct prepare_cx *cx, bool *progress); /* float 
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress); /* clamps into the operator before them, same bits */
 enum status opt_dead(struct prepare_cx *cx, bool *progress);        /* nodes that nobody needs */
 enum status lower_pack(struct prepare_cx *cx, bool *progress);      /* constants of the kernels: packed weights, tables */
+enum status plan_order(struct prepare_cx *cx, bool *progress);      /* the order of operators that needs the least memory */
 enum status plan_memory(struct prepare_cx *cx, bool *progress);     /* an address for everything */
 enum status emit_commands(struct prepare_cx *cx, bool *progress);   /* tiles and steps */
 

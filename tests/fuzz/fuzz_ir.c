@@ -74,7 +74,7 @@ static void run(const struct binary_graph *g)
 
 static void compile_and_run(struct ir_graph *g)
 {
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .scratch_limit = 16 * MAX_BYTES, .max_tiles = 3,
+    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .scratch_limit = 16 * MAX_BYTES, .max_tiles = 3, .order_steps = 2000,
                                 .plan_nodes = 20000};
     struct prepare_opts o = { .opt_level = 2 };
     struct binary_image im;

@@ -110,7 +110,7 @@ static enum status change(const struct pass *pass, const struct section *in, str
         return ir_verify(g, "patterns");
     }
     const struct pass list[] = { *pass, {} };
-    struct prepare_target t = { .passes = list, .tensor_align = 64, .max_tiles = 4, .plan_nodes = 20000};
+    struct prepare_target t = { .passes = list, .tensor_align = 64, .max_tiles = 4, .order_steps = 100000, .plan_nodes = 20000};
     struct prepare_opts o = { .opt_level = 2 };
     return prepare_passes(&t, &o, g);
 }

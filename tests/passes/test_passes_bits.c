@@ -23,7 +23,7 @@
 enum { GRAPHS = 5000, MAX_IO = 64, THREADS = 4, FIRST_SEED = 1 };
 
 static const struct pass plain_passes[] = { { "plan", plan_memory }, { "emit", emit_commands }, {} };
-static const struct prepare_target optimised = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8,
+static const struct prepare_target optimised = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000,
                                                  .plan_nodes = 20000};
 static const struct prepare_target plain = { .passes = plain_passes, .tensor_align = 64, .max_tiles = 1, .plan_nodes = 20000};
 

@@ -15,6 +15,7 @@ enum {
     TENSOR_ALIGN = 64,          /* a cache line and the widest vector */
     MAX_THREADS = 256,
     MAX_TILES = 64,             /* enough for 32 threads; exec joins them for smaller teams, so a binary is the same everywhere */
+    ORDER_STEPS = 200000,       /* milliseconds */
     PLAN_NODES = 200000,        /* well under a second */
 };
 
@@ -87,6 +88,7 @@ enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cf
         .passes = prepare_default_passes,
         .tensor_align = TENSOR_ALIGN,
         .max_tiles = MAX_TILES,
+        .order_steps = ORDER_STEPS,
         .plan_nodes = PLAN_NODES,
     };
     struct prepare_opts o = {

@@ -10,7 +10,10 @@
 #include "base/mem.h"
 #include "prepare/prepare.h"
 
-enum { PLAN_NODES = 2000000 }; /* a few seconds at the very most; graphs of this size are solved long before */
+enum {
+    PLAN_NODES = 2000000,   /* a few seconds at the very most; graphs of this size are solved long before */
+    ORDER_STEPS = 20000000, /* about a second at the very most */
+};
 
 /* A signal of the client is looked at by exec itself, so both must see the same words. */
 static_assert(sizeof(struct exec_cancel) == sizeof(struct backend_cancel), "one signal, two names");
@@ -65,6 +68,7 @@ enum status lpai_prepare(struct backend_context *c, const struct backend_graph_c
         .io_in_scratch = !s.exclude_io,
         .work_budget = 1, /* the least there is */
         .max_tiles = 1,   /* each tile would want a workspace of its own */
+        .order_steps = ORDER_STEPS,
         .plan_nodes = PLAN_NODES,
     };
     struct prepare_opts o = {
@@ -114,6 +118,12 @@ static bool scratch_span(const struct backend_graph *g, uint32_t tensor, uint64_
     return true;
 }
 
+/* An element-wise operator may write exactly over its input. */
+static bool in_place(const struct binary_node *n, uint32_t a, uint32_t b, bool same_span)
+{
+    return n->op->flags & OP_ELEMENTWISE && n->n_out == 1 && (a < n->n_in) != (b < n->n_in) && same_span;
+}
+
 /* The reader of binaries has checked the plan as if I/O tensors were elsewhere. A room must not lie over what a node that uses it needs besides:
  * kernels keep positions in workspaces and trust them. */
 static enum status check_homes(const struct backend_graph *g)
@@ -130,7 +140,8 @@ static enum status check_homes(const struct backend_graph *g)
             for (uint32_t b = 0; b < ports; b++) {
                 uint32_t tb = b < n->n_in ? n->in[b] : n->out[b - n->n_in];
                 bool same = tb != BINARY_NONE && g->g->tensors[tb].place == PLACE_IO && g->g->tensors[tb].offset == g->g->tensors[ta].offset;
-                bad |= !same && (a >= n->n_in || b >= n->n_in) && scratch_span(g, tb, &x, &y) && from < y && x < to;
+                bad |= !same && (a >= n->n_in || b >= n->n_in) && scratch_span(g, tb, &x, &y) && from < y && x < to &&
+                       !in_place(n, a, b, from == x && to == y);
             }
             RETURN_IF(bad, ST_BAD_BINARY, "graph \"%s\", node \"%s\": the room of tensor \"%s\" lies over other memory of the node", g->g->info.name,
                       n->name, g->g->tensors[ta].name);
