@@ -34,7 +34,7 @@ enum { RPC_LINK_VERSION = 1, RPC_NONE = UINT32_MAX };
 struct rpc_session;
 
 struct rpc_session_opts {
-    const char *skel;      /* path of the skel to run; ignored in process */
+    const char *skel;      /* path of the skel to run, NULL: rpc_find_skel beside the stub library; ignored in process */
     const char *build_id;  /* of the caller; a skel of another build is refused with both named */
     uint32_t arch;         /* 68, 73, …; the skel must be of this one */
     uint32_t threads;      /* worker threads for graphs, at least 1 */
@@ -69,6 +69,7 @@ struct rpc_io {
     uint64_t offset, bytes;
     const uint32_t *dims;  /* for dynamic dimensions, else NULL */
     uint32_t *out_dims;    /* where to report actual dimensions, or NULL */
+    uint32_t rank;         /* entries of dims and out_dims, as the tensor has; 0 when both are NULL */
 };
 
 struct rpc_run {
@@ -114,6 +115,12 @@ struct rpc_link {
 };
 
 extern const struct rpc_link rpc_link_inproc;
+
+/* Where the skel of an arch is: the folders of ADSP_LIBRARY_PATH, then `folder` (that of the backend library), then ../hexagon-vNN/unsigned of it.
+ * `ret_note` (may be NULL) gets "" or a sentence that is worth a warning: a list with ':' where ';' is meant, files that are skels for a real DSP.
+ * ST_LOADING: none; the sentence names the places. */
+enum { RPC_PATH_MAX = 4096, RPC_NOTE_MAX = 512 };
+enum status rpc_find_skel(uint32_t arch, const char *folder, char ret[RPC_PATH_MAX], char ret_note[RPC_NOTE_MAX]);
 
 /* The one symbol of a stub library: its link, or NULL when it does not speak `version`. */
 typedef const struct rpc_link *rpc_stub_fn(uint32_t version);

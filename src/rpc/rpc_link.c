@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Control calls of the client's side. After any misunderstanding the session is ended: a peer that answers with something else cannot be trusted
+ * with the next message, and the client recovers from a dead session anyway. */
+#include "rpc/rpc_link.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "rpc/rpc_fault.h"
+#include "rpc/rpc_shared.h"
+
+/* ---- messages -------------------------------------------------------------------------------------------------------------- */
+
+enum status link_lost(struct rpc_session *s, const char *why)
+{
+    if (!atomic_exchange(&s->dead, true))
+        s->t->cut(s);
+    return status_fail(ST_COMMUNICATION, "session %d: %s; close it and open another", (int)s->pid, why);
+}
+
+enum status link_check(struct rpc_session *s)
+{
+    RETURN_IF(s->owner != getpid(), ST_COMMUNICATION, "the session belongs to process %d; a forked child (%d) opens its own", (int)s->owner,
+              (int)getpid());
+    if (atomic_load(&s->dead))
+        return link_lost(s, "it has ended");
+    return ST_OK;
+}
+
+static enum status send_and_check(struct rpc_session *s, const struct rpc_request *q, const int *fds, unsigned n_fds, struct rpc_reply *ret)
+{
+    struct rpc_reply answer;
+    size_t n = 0;
+    struct fault_hit fault = fault_message();
+    if (fault.kill)
+        return link_lost(s, "killed by OPENQNN_FAULT");
+    TRY(s->t->exchange(s, q, fault.truncate ? sizeof(*q) / 2 : sizeof(*q), fds, n_fds, &answer, &n));
+    return rpc_reply_check(&answer, n, q, ret);
+}
+
+enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const int *fds, unsigned n_fds, struct rpc_reply *ret)
+{
+    TRY(link_check(s));
+    pthread_mutex_lock(&s->control);
+    q->magic = RPC_MAGIC;
+    q->seq = ++s->seq;
+    enum status st = send_and_check(s, q, fds, n_fds, ret);
+    if (st == ST_OK) {
+        pthread_mutex_lock(&s->lock);
+        s->usage.mapped_bytes = ret->mapped_bytes;
+        s->usage.heap_bytes = ret->heap_bytes;
+        s->usage.n_maps = ret->n_maps;
+        s->usage.n_programs = ret->n_programs;
+        pthread_mutex_unlock(&s->lock);
+    }
+    pthread_mutex_unlock(&s->control);
+    if (st == ST_OK && ret->status != ST_OK)
+        st = status_fail((enum status)ret->status, "%s", ret->text);
+    if (st == ST_COMMUNICATION && !atomic_load(&s->dead)) {
+        char why[STATUS_TEXT_MAX];
+        strcpy(why, status_text());
+        return link_lost(s, why);
+    }
+    return st;
+}
+
+/* ---- mappings ---------------------------------------------------------------------------------------------------------------- */
+
+enum status link_map(struct rpc_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable, uint32_t *ret)
+{
+    uint64_t there;
+    TRY(link_check(s));
+    TRY(shared_fd_bytes(fd, &there)); /* a descriptor that is not open cannot be sent */
+    RETURN_IF(fault_refuse(FAULT_REFUSE_MAP), ST_MAPPING, "a mapping of %llu bytes: refused by OPENQNN_FAULT", (unsigned long long)bytes);
+    struct rpc_request q = { .type = RPC_MAP };
+    q.map.offset = offset;
+    q.map.bytes = bytes;
+    q.map.writable = writable;
+    struct rpc_reply r;
+    TRY(link_exchange(s, &q, &fd, 1, &r));
+    *ret = r.map.id;
+    return ST_OK;
+}
+
+static enum status by_id(struct rpc_session *s, enum rpc_type type, uint32_t id)
+{
+    struct rpc_request q = { .type = type };
+    struct rpc_reply r;
+    q.id = id;
+    return link_exchange(s, &q, NULL, 0, &r);
+}
+
+enum status link_unmap(struct rpc_session *s, uint32_t map)
+{
+    return by_id(s, RPC_UNMAP, map);
+}
+
+/* ---- programs ---------------------------------------------------------------------------------------------------------------- */
+
+struct link_program *link_program_find(struct rpc_session *s, uint32_t id)
+{
+    for (size_t i = 0; i < s->programs.n; i++)
+        if (s->programs.at[i]->id == id)
+            return s->programs.at[i];
+    return NULL;
+}
+
+static void program_free(struct link_program *p)
+{
+    if (p)
+        shared_unmap(p->area, p->area_bytes);
+    mem_free(p);
+}
+
+/* The area is the client's memory: the session cannot take it away or make it smaller. */
+static enum status give_area(struct rpc_session *s, struct link_program *p)
+{
+    int fd;
+    void *at;
+    TRY(shared_create("qnn-run", p->area_bytes, &fd));
+    enum status st = shared_map(fd, 0, p->area_bytes, true, &at);
+    if (st == ST_OK) {
+        p->area = at;
+        struct rpc_request q = { .type = RPC_AREA };
+        struct rpc_reply r;
+        q.area.program = p->id;
+        q.area.bytes = p->area_bytes;
+        st = link_exchange(s, &q, &fd, 1, &r);
+    }
+    close(fd);
+    return st;
+}
+
+static enum status add_program(struct rpc_session *s, const struct rpc_reply *r)
+{
+    struct link_program *p = mem_new(struct link_program);
+    RETURN_IF(!p, ST_NO_MEMORY, "no memory to load a graph");
+    p->id = r->load.program;
+    p->n_io = r->load.n_io;
+    p->max_marks = r->load.max_marks;
+    p->area_bytes = rpc_area_bytes(p->n_io, p->max_marks);
+    enum status st = give_area(s, p);
+    if (st == ST_OK) {
+        pthread_mutex_lock(&s->lock);
+        struct link_program **slot = vec_push(&s->programs);
+        if (slot)
+            *slot = p;
+        else
+            st = status_fail(ST_NO_MEMORY, "no memory to load a graph");
+        pthread_mutex_unlock(&s->lock);
+    }
+    if (st != ST_OK)
+        program_free(p);
+    return st;
+}
+
+enum status link_load(struct rpc_session *s, struct rpc_load *l)
+{
+    uint64_t begin = clock_ns();
+    struct rpc_request q = { .type = RPC_LOAD };
+    struct rpc_reply r;
+    q.load.map = l->map;
+    q.load.graph = l->graph;
+    q.load.bytes = l->bytes;
+    TRY(link_exchange(s, &q, NULL, 0, &r));
+    enum status st = add_program(s, &r);
+    if (st != ST_OK) {
+        char why[STATUS_TEXT_MAX];
+        strcpy(why, status_text());
+        by_id(s, RPC_UNLOAD, r.load.program);
+        return status_fail(st, "%s", why);
+    }
+    l->program = r.load.program;
+    l->heap_bytes = r.load.heap_bytes;
+    l->worker_ns = r.load.worker_ns;
+    l->rpc_ns = clock_ns() - begin;
+    return ST_OK;
+}
+
+enum status link_unload(struct rpc_session *s, uint32_t program)
+{
+    struct link_program *p;
+    TRY(link_check(s));
+    pthread_mutex_lock(&s->lock);
+    while ((p = link_program_find(s, program)) && p->busy)
+        pthread_cond_wait(&s->turn, &s->lock);
+    if (p) {
+        size_t i = 0;
+        while (s->programs.at[i] != p)
+            i++;
+        s->programs.at[i] = s->programs.at[--s->programs.n];
+    }
+    pthread_mutex_unlock(&s->lock);
+    RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", program);
+    program_free(p);
+    return by_id(s, RPC_UNLOAD, program);
+}
+
+enum status link_reset(struct rpc_session *s, uint32_t program)
+{
+    return by_id(s, RPC_RESET, program);
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------------------ */
+
+bool link_alive(struct rpc_session *s)
+{
+    if (s->owner != getpid() || atomic_load(&s->dead))
+        return false;
+    if (!s->t->lost(s))
+        return true;
+    link_lost(s, "it has ended");
+    return false;
+}
+
+void link_usage(struct rpc_session *s, struct rpc_usage *ret)
+{
+    pthread_mutex_lock(&s->lock);
+    *ret = s->usage;
+    pthread_mutex_unlock(&s->lock);
+    ret->pid = s->pid;
+}
+
+void link_close(struct rpc_session *s)
+{
+    if (!s)
+        return;
+    s->t->stop(s);
+    for (size_t i = 0; i < s->programs.n; i++)
+        program_free(s->programs.at[i]);
+    vec_finish(&s->programs);
+    shared_unmap(s->ring, sizeof(*s->ring));
+    if (s->ring_fd >= 0)
+        close(s->ring_fd);
+    pthread_cond_destroy(&s->turn);
+    pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->control);
+    mem_free(s);
+}
+
+static enum status init_turn(struct rpc_session *s)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    int failed = pthread_cond_init(&s->turn, &attr);
+    pthread_condattr_destroy(&attr);
+    RETURN_IF(failed, ST_SYSTEM, "a session's queue could not be made: %s", strerrordesc_np(failed));
+    return ST_OK;
+}
+
+static enum status start(struct rpc_session *s, const struct rpc_session_opts *o)
+{
+    void *ring;
+    TRY(fault_read());
+    RETURN_IF(fault_refuse(FAULT_REFUSE_OPEN), ST_LOADING, "the session was not started: refused by OPENQNN_FAULT");
+    TRY(shared_create("qnn-ring", sizeof(*s->ring), &s->ring_fd));
+    TRY(shared_map(s->ring_fd, 0, sizeof(*s->ring), true, &ring));
+    s->ring = ring;
+    return s->t->start(s, o);
+}
+
+enum status link_open(const struct rpc_transport *t, const char *build_id, const struct rpc_session_opts *o, struct rpc_session **ret)
+{
+    struct rpc_session *s = mem_new(struct rpc_session);
+    RETURN_IF(!s, ST_NO_MEMORY, "no memory for a session");
+    s->t = t;
+    s->build_id = build_id;
+    s->ring_fd = s->sock = s->pidfd = -1;
+    s->owner = getpid();
+    s->cores = cpu_cores();
+    s->usage.budget = o->budget;
+    enum status st = init_turn(s);
+    if (st != ST_OK) {
+        mem_free(s);
+        return st;
+    }
+    pthread_mutex_init(&s->control, NULL);
+    pthread_mutex_init(&s->lock, NULL);
+    st = start(s, o);
+    if (st != ST_OK) {
+        link_close(s);
+        return st;
+    }
+    *ret = s;
+    return ST_OK;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The client's side of a session; private to rpc/. What the calls mean is the same whether the worker is in another process or in this one: only
+ * how a control message gets there differs, and that is a transport. Runs go through the ring in both. */
+#ifndef RPC_RPC_LINK_H
+#define RPC_RPC_LINK_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+#include "rpc/rpc.h"
+#include "rpc/rpc_message.h"
+
+/* How control messages travel. Calls come one at a time, except lost and cut. */
+struct rpc_transport {
+    /* Start the session and say hello; `q` and `fds` are that message. */
+    enum status (*start)(struct rpc_session *s, const struct rpc_session_opts *o);
+    /* Send `n` bytes and wait for the answer of at most sizeof(struct rpc_reply) bytes. ST_COMMUNICATION: the other side is gone. */
+    enum status (*exchange)(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds, void *answer, size_t *ret_n);
+    bool (*lost)(struct rpc_session *s); /* the other side is gone */
+    void (*cut)(struct rpc_session *s);  /* end it at once; from any thread, any number of times */
+    void (*stop)(struct rpc_session *s); /* end it and release what start made, also after a start that failed half-way */
+};
+
+/* A loaded program as the client sees it. */
+struct link_program {
+    uint32_t id, n_io, max_marks;
+    struct rpc_call *area;
+    uint64_t area_bytes;
+    bool busy;             /* some thread's run is on its way */
+    uint32_t ring_at;      /* where it stands in the ring, if it is still there */
+    bool in_ring;
+    uint64_t usual_ns;     /* how long runs take, for adaptive polling */
+};
+
+struct rpc_session {
+    const struct rpc_transport *t;
+    const char *build_id;
+    pthread_mutex_t control; /* one control message at a time */
+    pthread_mutex_t lock;    /* programs, usage and the client's end of the ring */
+    pthread_cond_t turn;     /* a program is no longer busy */
+    VEC(struct link_program *) programs;
+    _Atomic bool dead;
+    pid_t owner;             /* a forked child may not use its parent's session */
+    uint32_t seq;
+    struct rpc_usage usage;
+    int ring_fd;
+    struct rpc_ring *ring;
+    unsigned cores;
+    /* a process */
+    int sock, pidfd;
+    pid_t pid;
+    /* in this process */
+    struct worker *worker;
+    struct runner *runner;
+};
+
+enum status link_open(const struct rpc_transport *t, const char *build_id, const struct rpc_session_opts *o, struct rpc_session **ret);
+void link_close(struct rpc_session *s);
+bool link_alive(struct rpc_session *s);
+enum status link_map(struct rpc_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable, uint32_t *ret);
+enum status link_unmap(struct rpc_session *s, uint32_t map);
+enum status link_load(struct rpc_session *s, struct rpc_load *l);
+enum status link_unload(struct rpc_session *s, uint32_t program);
+enum status link_run(struct rpc_session *s, struct rpc_run *r);
+enum status link_reset(struct rpc_session *s, uint32_t program);
+void link_usage(struct rpc_session *s, struct rpc_usage *ret);
+
+#define LINK_CALLS                                                                                                              \
+    .version = RPC_LINK_VERSION, .explain = status_text, .close = link_close, .alive = link_alive, .map = link_map,             \
+    .unmap = link_unmap, .load = link_load, .unload = link_unload, .run = link_run, .reset = link_reset, .usage = link_usage
+
+/* ---- private to the link's files ------------------------------------------------------------------------------------------- */
+
+/* Send a request, check the answer, remember the usage. The request's magic and number are filled in here. */
+enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const int *fds, unsigned n_fds, struct rpc_reply *ret);
+enum status link_lost(struct rpc_session *s, const char *why); /* mark the session as dead; returns ST_COMMUNICATION */
+enum status link_check(struct rpc_session *s);                 /* alive, and of this process */
+struct link_program *link_program_find(struct rpc_session *s, uint32_t id); /* under lock */
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What travels between a client and its session; private to rpc/. Two ways, one version number (RPC_LINK_VERSION):
+ *
+ *   control   one request, one reply, each a packet of fixed size on the socket; descriptors come along by SCM_RIGHTS
+ *   runs      a ring of program ids in shared memory says which programs have something to do; what exactly stands in the program's own
+ *             area, also shared, which the answer is written to
+ *
+ * Both sides look at what the other one wrote as at bytes from outside: rpc_request_check and rpc_reply_check for packets; what is read
+ * from shared memory is copied first and checked then. Numbers are those of this machine: both sides always run on it. */
+#ifndef RPC_RPC_MESSAGE_H
+#define RPC_RPC_MESSAGE_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "profile/profile.h"
+
+enum {
+    RPC_MAGIC = 0x4351514f,
+    RPC_MAX_FDS = 2,
+    RPC_MAX_RANK = 8,
+    RPC_MAX_PROGRAMS = 4096,
+    RPC_MAX_MAPS = 65536,
+    RPC_MAX_IO = 1 << 20,
+    RPC_MAX_MARKS = 1 << 26,
+    RPC_BUILD_ID_MAX = 64,
+    RPC_INDEX_BITS = 16, /* ids are generation << 16 | index, so that stale ones are noticed */
+};
+
+/* ---- control ---------------------------------------------------------------------------------------------------------- */
+
+enum rpc_type { RPC_HELLO, RPC_MAP, RPC_UNMAP, RPC_LOAD, RPC_AREA, RPC_UNLOAD, RPC_RESET, RPC_TYPES };
+
+struct rpc_hello {
+    uint32_t version, arch, threads, spin_us; /* spin_us: how long an idle session looks for the next run before it sleeps */
+    uint64_t budget;
+    char build_id[RPC_BUILD_ID_MAX];
+};
+
+struct rpc_request {
+    uint32_t magic, type, seq, zero;
+    union {
+        struct rpc_hello hello;                                      /* descriptors: the ring, the client's pidfd if it has one */
+        struct { uint64_t offset, bytes; uint32_t writable; } map;   /* descriptor: the memory */
+        struct { uint64_t bytes; uint32_t map, graph; } load;
+        struct { uint64_t bytes; uint32_t program; } area;           /* descriptor: the program's area */
+        uint32_t id;                                                 /* of what is unmapped, unloaded or reset */
+    };
+};
+
+struct rpc_reply {
+    uint32_t magic, type, seq, status;
+    uint64_t mapped_bytes, heap_bytes; /* what the session holds after this message */
+    uint32_t n_maps, n_programs;
+    union {
+        struct rpc_hello hello;
+        struct { uint32_t id; } map;
+        struct { uint64_t heap_bytes, worker_ns; uint32_t program, n_io, max_marks; } load;
+    };
+    char text[STATUS_TEXT_MAX]; /* why, when status is not ST_OK */
+};
+
+const char *rpc_type_name(uint32_t type);
+/* A packet of `n` bytes with `n_fds` descriptors is a request; *ret is a copy whose strings end. */
+enum status rpc_request_check(const void *bytes, size_t n, unsigned n_fds, struct rpc_request *ret);
+/* The same for the answer to `q`. */
+enum status rpc_reply_check(const void *bytes, size_t n, const struct rpc_request *q, struct rpc_reply *ret);
+
+/* ---- runs ------------------------------------------------------------------------------------------------------------- */
+
+/* Program ids on their way to the session. A program is in it at most once, so that it never overflows. The client writes entries, tail and
+ * bell, the session head. */
+struct rpc_ring {
+    _Alignas(64) _Atomic uint32_t bell; /* grows with each submission; the session sleeps on this word */
+    _Atomic uint32_t tail;
+    _Atomic uint32_t stop;              /* take nothing more */
+    _Alignas(64) _Atomic uint32_t head;
+    _Atomic uint32_t session_sleeps;
+    _Alignas(64) _Atomic uint32_t entries[RPC_MAX_PROGRAMS];
+};
+
+enum rpc_call_state {
+    CALL_IDLE,      /* belongs to the client */
+    CALL_QUEUED,    /* may still be taken back by the client */
+    CALL_RUNNING,   /* belongs to the session */
+    CALL_DONE,      /* belongs to the client again */
+};
+
+/* Why a run stops early. Laid out as exec's, which looks at it while it runs. */
+struct rpc_call_cancel {
+    _Atomic uint32_t abort;
+    uint64_t deadline_ns;
+};
+
+struct rpc_call_io {
+    uint64_t offset, bytes;
+    uint32_t map;          /* RPC_NONE: left out */
+    uint32_t has_dims, wants_dims;
+    uint32_t dims[RPC_MAX_RANK], out_dims[RPC_MAX_RANK];
+};
+
+/* The fixed part of a program's area; rpc_area_io and rpc_area_marks follow it. */
+struct rpc_call {
+    _Alignas(64) _Atomic uint32_t state; /* the client sleeps on this word */
+    _Atomic uint32_t client_sleeps;
+    struct rpc_call_cancel cancel;
+    uint64_t submit_ns;
+    uint32_t priority, n_io, profile_nodes;
+    /* the answer */
+    uint32_t status, n_marks;
+    uint64_t queue_ns, worker_ns, exec_ns;
+    char text[STATUS_TEXT_MAX];
+};
+
+static inline struct rpc_call_io *rpc_area_io(struct rpc_call *c)
+{
+    return (struct rpc_call_io *)(c + 1);
+}
+
+static inline struct prof_mark *rpc_area_marks(struct rpc_call *c, uint32_t n_io)
+{
+    return (struct prof_mark *)(rpc_area_io(c) + n_io);
+}
+
+static inline uint64_t rpc_area_bytes(uint32_t n_io, uint32_t max_marks)
+{
+    return sizeof(struct rpc_call) + (uint64_t)n_io * sizeof(struct rpc_call_io) + (uint64_t)max_marks * sizeof(struct prof_mark);
+}
+
+static_assert(sizeof(struct rpc_call) % 8 == 0 && sizeof(struct rpc_call_io) % 8 == 0, "what follows is aligned");
+static_assert(RPC_MAX_MAPS <= 1 << RPC_INDEX_BITS && RPC_MAX_PROGRAMS <= 1 << RPC_INDEX_BITS, "an index fits its bits");
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the skel of an arch is. People set ADSP_LIBRARY_PATH as for a device: often with ':' instead of ';', and sometimes to folders whose skels
+ * are made for the DSP itself; both are noticed and said. */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rpc/rpc.h"
+
+enum { ELF_HEAD = 20, ELF_MACHINE = 18, ELF_X86_64 = 62, TRIED_MAX = 600 };
+
+struct search {
+    uint32_t arch;
+    char *ret, *note;
+    char tried[TRIED_MAX];
+};
+
+/* An ELF file of this machine. */
+static bool is_ours(const char *path, uint32_t *ret_machine)
+{
+    unsigned char head[ELF_HEAD] = { 0 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, head, sizeof(head));
+    close(fd);
+    *ret_machine = n == sizeof(head) && memcmp(head, "\177ELF", 4) == 0 ? head[ELF_MACHINE] | (uint32_t)head[ELF_MACHINE + 1] << 8 : 0;
+    return *ret_machine == ELF_X86_64;
+}
+
+static void note(struct search *s, const char *format, const char *what)
+{
+    if (!s->note[0])
+        snprintf(s->note, RPC_NOTE_MAX, format, what);
+}
+
+static bool try_folder(struct search *s, const char *folder, size_t n, const char *below)
+{
+    uint32_t machine = 0;
+    int length = snprintf(s->ret, RPC_PATH_MAX, "%.*s%s/libQnnHtpV%uSkel.so", (int)n, folder, below, s->arch);
+    size_t used = strlen(s->tried);
+    snprintf(s->tried + used, sizeof(s->tried) - used, "%s%.*s%s", used ? ", " : "", (int)n, folder, below);
+    if (length >= RPC_PATH_MAX || access(s->ret, R_OK) != 0)
+        return false;
+    if (is_ours(s->ret, &machine))
+        return true;
+    note(s, "%s is not for this machine (a skel of a real DSP?) and was left out", s->ret);
+    return false;
+}
+
+static bool try_list(struct search *s, const char *list)
+{
+    const char *separator = strchr(list, ';') ? ";" : ":";
+    if (*separator == ':' && strchr(list, ':'))
+        note(s, "ADSP_LIBRARY_PATH=\"%s\" is separated by ':'; on a device only ';' works", list);
+    while (*list) {
+        size_t n = strcspn(list, separator);
+        if (n && try_folder(s, list, n, ""))
+            return true;
+        list += n + (list[n] != 0);
+    }
+    return false;
+}
+
+enum status rpc_find_skel(uint32_t arch, const char *folder, char ret[RPC_PATH_MAX], char ret_note[RPC_NOTE_MAX])
+{
+    char no_note[RPC_NOTE_MAX], unsigned_pd[64];
+    struct search s = { .arch = arch, .ret = ret, .note = ret_note ? ret_note : no_note };
+    s.note[0] = 0;
+    const char *list = getenv("ADSP_LIBRARY_PATH");
+    if (list && try_list(&s, list))
+        return ST_OK;
+    snprintf(unsigned_pd, sizeof(unsigned_pd), "/../hexagon-v%u/unsigned", arch);
+    if (folder && (try_folder(&s, folder, strlen(folder), "") || try_folder(&s, folder, strlen(folder), unsigned_pd)))
+        return ST_OK;
+    return status_fail(ST_LOADING, "no libQnnHtpV%uSkel.so for this machine in: %s%s%s; put it there or name its folder in ADSP_LIBRARY_PATH", arch,
+                       s.tried, s.note[0] ? "; " : "", s.note);
+}

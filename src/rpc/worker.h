@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What runs in a session: mappings, loaded programs and runs, driven by messages; private to rpc/. It is the same code in a process of its own
+ * and in the client's.
+ *
+ *   worker_handle   control messages, from any thread; they take turns
+ *   runner_*        a thread that takes runs from the ring, the highest priority first, one at a time */
+#ifndef RPC_WORKER_H
+#define RPC_WORKER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/thread.h"
+#include "base/vec.h"
+#include "binary/binary.h"
+#include "exec/exec.h"
+#include "rpc/rpc_message.h"
+
+struct worker_map {
+    bool used;
+    uint32_t generation;
+    void *at;              /* page aligned, `pages` bytes; `bytes` from `data` are what the client asked for */
+    uint8_t *data;
+    uint64_t bytes, pages;
+    bool writable;
+    uint32_t programs, runs; /* who uses it */
+    struct binary binary;    /* open while there are programs of it */
+    uint64_t binary_bytes;
+};
+
+struct worker_program {
+    uint32_t id, map;        /* map: index */
+    const struct binary_graph *g;
+    struct exec_program *exec;
+    uint64_t heap_bytes;
+    struct rpc_call *area;   /* NULL until the client gave it */
+    uint64_t area_bytes;
+    uint32_t runs;           /* 1 while it runs */
+    struct exec_binding *io; /* of the run, with copies of what the client wrote */
+    struct rpc_call_io *asked;
+};
+
+struct worker {
+    struct rpc_hello hello;
+    struct team *team;
+    pthread_mutex_t control;  /* one control message at a time */
+    pthread_mutex_t lock;     /* for what follows; never held while something is loaded or runs */
+    pthread_cond_t changed;   /* a run ended */
+    VEC(struct worker_map) maps;
+    VEC(struct worker_program *) programs; /* NULL: free */
+    uint32_t generation;
+    uint64_t mapped_bytes, heap_bytes;
+    uint32_t n_maps, n_programs;
+};
+
+enum status worker_create(const struct rpc_hello *h, struct worker **ret);
+void worker_free(struct worker *w); /* NULL allowed; nothing runs any more */
+
+/* Does what the request asks for and says how it went. Descriptors are borrowed. */
+void worker_handle(struct worker *w, const struct rpc_request *q, const int *fds, struct rpc_reply *ret);
+
+/* ---- private to the worker's files --------------------------------------------------------------------------------------- */
+
+struct worker_map *worker_map_find(struct worker *w, uint32_t id);         /* under lock; NULL: no such mapping */
+struct worker_program *worker_program_find(struct worker *w, uint32_t id); /* the same for programs */
+uint32_t worker_generation(struct worker *w);                              /* under lock: for the next id */
+enum status worker_charge(struct worker *w, uint64_t bytes, const char *what); /* under lock: would `bytes` more fit? */
+uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g); /* heap that it will be charged */
+void worker_program_free(struct worker_program *p);                     /* NULL allowed */
+enum status worker_load(struct worker *w, const struct rpc_request *q, struct rpc_reply *r);
+enum status worker_area(struct worker *w, const struct rpc_request *q, int fd);
+enum status worker_unload(struct worker *w, uint32_t id);
+enum status worker_reset(struct worker *w, uint32_t id);
+
+/* ---- runs --------------------------------------------------------------------------------------------------------------- */
+
+/* The priority of a queued call, or false when the id names no program or there is nothing to do. */
+bool worker_queued(struct worker *w, uint32_t program, uint32_t *ret_priority);
+void worker_run(struct worker *w, uint32_t program);
+
+struct runner;
+enum status runner_start(struct worker *w, struct rpc_ring *ring, struct runner **ret);
+void runner_stop(struct runner *r); /* after the run that is being done; NULL allowed */
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs of a session: graphs of context binaries that were mapped before. The binary of a mapping is opened with its first program and closed
+ * with its last one. */
+#include "rpc/worker.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "rpc/rpc.h"
+#include "rpc/rpc_shared.h"
+
+void worker_program_free(struct worker_program *p)
+{
+    if (!p)
+        return;
+    exec_unload(p->exec);
+    shared_unmap(p->area, p->area_bytes);
+    mem_free(p->io);
+    mem_free(p->asked);
+    mem_free(p);
+}
+
+struct worker_program *worker_program_find(struct worker *w, uint32_t id)
+{
+    uint32_t index = id & ((1u << RPC_INDEX_BITS) - 1);
+    struct worker_program *p = index < w->programs.n ? w->programs.at[index] : NULL;
+    return p && p->id == id ? p : NULL;
+}
+
+/* Numbers of a file may be as large as they like. */
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+    return b > UINT64_MAX - a ? UINT64_MAX : a + b;
+}
+
+/* Scratch and persistent memory, the workspaces of further threads, and the tables of binary and program. The same on every machine, so that
+ * contexts are always placed alike. */
+uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g)
+{
+    uint64_t work = 0, optional = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        work = g->nodes[i].work_bytes > work ? g->nodes[i].work_bytes : work;
+    for (uint32_t i = 0; i < g->n_io; i++)
+        optional = plus(optional, g->tensors[g->io[i]].optional ? desc_bytes(&g->tensors[g->io[i]].desc) : 0);
+    uint64_t tables = g->n_tensors * sizeof(struct binary_tensor) + g->n_nodes * (sizeof(struct binary_node) + 512ull) +
+                      g->n_commands * (sizeof(struct binary_command) + sizeof(struct prof_mark) + 16ull) + rpc_area_bytes(g->n_io, g->n_commands);
+    uint64_t all = plus(shared_pages(g->info.scratch_bytes), shared_pages(g->info.persistent_bytes));
+    all = plus(all, shared_pages(work > UINT64_MAX / TEAM_MAX ? UINT64_MAX : work * (w->hello.threads - 1)));
+    return plus(all, plus(shared_pages(optional), shared_pages(tables)));
+}
+
+/* ---- loading --------------------------------------------------------------------------------------------------------------- */
+
+static enum status open_binary(struct worker_map *m, uint64_t bytes)
+{
+    RETURN_IF(!bytes || bytes > m->bytes, ST_INVALID_ARG, "a context binary of %llu bytes in a mapping of %llu", (unsigned long long)bytes,
+              (unsigned long long)m->bytes);
+    if (!m->programs) {
+        TRY(binary_open(m->data, bytes, &m->binary));
+        m->binary_bytes = bytes;
+    }
+    RETURN_IF(m->binary_bytes != bytes, ST_INVALID_ARG, "a context binary of %llu bytes; it is open already with %llu", (unsigned long long)bytes,
+              (unsigned long long)m->binary_bytes);
+    return ST_OK;
+}
+
+static enum status free_place(struct worker *w, uint32_t *ret)
+{
+    for (*ret = 0; *ret < w->programs.n; ++*ret)
+        if (!w->programs.at[*ret])
+            return ST_OK;
+    RETURN_IF(w->programs.n >= RPC_MAX_PROGRAMS, ST_NO_MEMORY, "the session has %d graphs loaded and takes no more; unload some", RPC_MAX_PROGRAMS);
+    RETURN_IF(!vec_push(&w->programs), ST_NO_MEMORY, "no memory to load a graph");
+    return ST_OK;
+}
+
+static enum status make_program(struct worker *w, const struct binary_graph *g, struct worker_program **ret)
+{
+    struct worker_program *p = mem_new(struct worker_program);
+    RETURN_IF(!p, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->info.name);
+    p->g = g;
+    p->io = mem_array(struct exec_binding, g->n_io);
+    p->asked = mem_array(struct rpc_call_io, g->n_io);
+    struct exec_opts o = { .team = w->team, .isa = cpu_isa() };
+    enum status st = p->io && p->asked ? exec_load(g, &o, &p->exec) : status_fail(ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->info.name);
+    if (st != ST_OK) {
+        worker_program_free(p);
+        return st;
+    }
+    *ret = p;
+    return ST_OK;
+}
+
+static enum status load_graph(struct worker *w, struct worker_map *m, uint32_t graph, struct worker_program **ret)
+{
+    RETURN_IF(graph >= m->binary.n_graphs, ST_INVALID_ARG, "graph %u of a context binary that has %u", graph, m->binary.n_graphs);
+    const struct binary_graph *g = &m->binary.graphs[graph];
+    RETURN_IF(g->n_io > RPC_MAX_IO || g->n_commands > RPC_MAX_MARKS, ST_NOT_SUPPORTED,
+              "graph \"%s\" has %u tensors to bind and %u commands; a session takes %d and %d", g->info.name, g->n_io, g->n_commands, RPC_MAX_IO,
+              RPC_MAX_MARKS);
+    char what[128];
+    snprintf(what, sizeof(what), "graph \"%.100s\"", g->info.name);
+    uint64_t heap = worker_program_bytes(w, g);
+    pthread_mutex_lock(&w->lock);
+    enum status st = worker_charge(w, heap, what);
+    pthread_mutex_unlock(&w->lock);
+    TRY(st);
+    TRY(make_program(w, g, ret));
+    (*ret)->heap_bytes = heap;
+    return ST_OK;
+}
+
+enum status worker_load(struct worker *w, const struct rpc_request *q, struct rpc_reply *r)
+{
+    uint64_t begin = clock_ns();
+    uint32_t place;
+    struct worker_program *p = NULL;
+    pthread_mutex_lock(&w->lock);
+    struct worker_map *m = worker_map_find(w, q->load.map); /* stays: control messages take turns, and the vector grows only with them */
+    enum status st = m ? free_place(w, &place) : ST_OK;
+    pthread_mutex_unlock(&w->lock);
+    RETURN_IF(!m, ST_NOT_FOUND, "mapping %u is not one of this session", q->load.map);
+    TRY(st);
+    TRY(open_binary(m, q->load.bytes));
+    st = load_graph(w, m, q->load.graph, &p);
+    if (st != ST_OK) {
+        if (!m->programs)
+            binary_close(&m->binary);
+        return st;
+    }
+    pthread_mutex_lock(&w->lock);
+    p->id = worker_generation(w) << RPC_INDEX_BITS | place;
+    p->map = q->load.map;
+    m->programs++;
+    w->programs.at[place] = p;
+    w->n_programs++;
+    w->heap_bytes += p->heap_bytes;
+    pthread_mutex_unlock(&w->lock);
+    r->load.program = p->id;
+    r->load.n_io = p->g->n_io;
+    r->load.max_marks = p->g->n_commands;
+    r->load.heap_bytes = p->heap_bytes;
+    r->load.worker_ns = clock_ns() - begin;
+    return ST_OK;
+}
+
+/* ---- what is done to a program ------------------------------------------------------------------------------------------------ */
+
+/* The program, when no run uses it any more; under lock. */
+static struct worker_program *find_idle(struct worker *w, uint32_t id)
+{
+    struct worker_program *p;
+    while ((p = worker_program_find(w, id)) && p->runs)
+        pthread_cond_wait(&w->changed, &w->lock);
+    return p;
+}
+
+enum status worker_area(struct worker *w, const struct rpc_request *q, int fd)
+{
+    pthread_mutex_lock(&w->lock);
+    struct worker_program *p = worker_program_find(w, q->area.program);
+    bool has = p && p->area;
+    pthread_mutex_unlock(&w->lock);
+    RETURN_IF(!p || has, ST_COMMUNICATION, "an area for program %u, which %s", q->area.program, p ? "has one" : "is not one of this session");
+    uint64_t want = rpc_area_bytes(p->g->n_io, p->g->n_commands);
+    RETURN_IF(q->area.bytes != want, ST_COMMUNICATION, "an area of %llu bytes; program %u needs %llu", (unsigned long long)q->area.bytes,
+              q->area.program, (unsigned long long)want);
+    void *at;
+    TRY(shared_map(fd, 0, want, true, &at));
+    pthread_mutex_lock(&w->lock);
+    p->area = at;
+    p->area_bytes = want;
+    pthread_mutex_unlock(&w->lock);
+    return ST_OK;
+}
+
+enum status worker_unload(struct worker *w, uint32_t id)
+{
+    pthread_mutex_lock(&w->lock);
+    struct worker_program *p = find_idle(w, id);
+    struct worker_map *m = p ? worker_map_find(w, p->map) : NULL;
+    if (p) {
+        w->programs.at[id & ((1u << RPC_INDEX_BITS) - 1)] = NULL;
+        w->n_programs--;
+        w->heap_bytes -= p->heap_bytes;
+        m->programs--;
+    }
+    pthread_mutex_unlock(&w->lock);
+    RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", id);
+    worker_program_free(p);
+    if (!m->programs)
+        binary_close(&m->binary);
+    return ST_OK;
+}
+
+enum status worker_reset(struct worker *w, uint32_t id)
+{
+    pthread_mutex_lock(&w->lock);
+    struct worker_program *p = find_idle(w, id);
+    if (p)
+        p->runs++; /* keeps runs away */
+    pthread_mutex_unlock(&w->lock);
+    RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", id);
+    exec_reset_state(p->exec);
+    pthread_mutex_lock(&w->lock);
+    p->runs--;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    return ST_OK;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One run in a session. The area belongs to the client too, so all that it says is copied first and checked then; tensors are used where they are
+ * mapped, never copied. */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "rpc/rpc.h"
+#include "rpc/rpc_shared.h"
+#include "rpc/worker.h"
+
+/* exec looks at the words in shared memory itself while it runs. */
+static_assert(sizeof(struct exec_cancel) == sizeof(struct rpc_call_cancel), "one signal, two names");
+static_assert(offsetof(struct exec_cancel, abort) == offsetof(struct rpc_call_cancel, abort), "one signal, two names");
+static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct rpc_call_cancel, deadline_ns), "one signal, two names");
+static_assert((int)RPC_MAX_RANK >= (int)MAX_RANK, "dimensions fit a message");
+
+/* Bytes that a run may touch: with smaller dimensions an input has fewer; an output is only known to stay below its largest. */
+static uint64_t bytes_touched(const struct binary_tensor *t, const struct rpc_call_io *a)
+{
+    struct tensor_desc d = t->desc;
+    for (uint32_t i = 0; t->io == 1 && a->has_dims && i < d.rank; i++)
+        if (d.dynamic >> i & 1 && a->dims[i] < d.dims[i]) /* exec refuses larger ones, and others than the declared where nothing is dynamic */
+            d.dims[i] = a->dims[i];
+    return desc_bytes(&d);
+}
+
+static enum status bind_one(struct worker *w, const struct binary_tensor *t, struct rpc_call_io *a, struct exec_binding *ret)
+{
+    *ret = (struct exec_binding){ .dims = a->has_dims ? a->dims : NULL, .out_dims = a->wants_dims ? a->out_dims : NULL };
+    if (a->map == RPC_NONE)
+        return ST_OK;
+    struct worker_map *m = worker_map_find(w, a->map);
+    RETURN_IF(!m, ST_NOT_FOUND, "tensor \"%s\": mapping %u is not one of this session", t->name, a->map);
+    uint64_t need = bytes_touched(t, a);
+    RETURN_IF(a->offset > m->bytes || need > m->bytes - a->offset, ST_INVALID_TENSOR,
+              "tensor \"%s\" needs %llu bytes; the mapping has %llu behind offset %llu", t->name, (unsigned long long)need,
+              (unsigned long long)(a->offset < m->bytes ? m->bytes - a->offset : 0), (unsigned long long)a->offset);
+    RETURN_IF(a->bytes < need && !t->desc.dynamic, ST_INVALID_TENSOR, "tensor \"%s\" needs %llu bytes; %llu were given", t->name,
+              (unsigned long long)need, (unsigned long long)a->bytes);
+    RETURN_IF(t->io != 1 && !m->writable, ST_INVALID_TENSOR, "tensor \"%s\" is an output; its memory was mapped for reading only", t->name);
+    ret->data = m->data + a->offset;
+    m->runs++;
+    return ST_OK;
+}
+
+static void release(struct worker *w, const struct worker_program *p)
+{
+    for (uint32_t i = 0; i < p->g->n_io; i++)
+        if (p->io[i].data)
+            worker_map_find(w, p->asked[i].map)->runs--;
+}
+
+static enum status bind(struct worker *w, struct worker_program *p)
+{
+    uint32_t n = p->area->n_io;
+    RETURN_IF(n != p->g->n_io, ST_COMMUNICATION, "a run of graph \"%s\" with %u tensors; it has %u", p->g->info.name, n, p->g->n_io);
+    memcpy(p->asked, rpc_area_io(p->area), n * sizeof(p->asked[0]));
+    pthread_mutex_lock(&w->lock);
+    enum status st = ST_OK;
+    for (uint32_t i = 0; i < n && st == ST_OK; i++)
+        st = bind_one(w, &p->g->tensors[p->g->io[i]], &p->asked[i], &p->io[i]);
+    pthread_mutex_unlock(&w->lock);
+    return st;
+}
+
+/* A run that waited too long in the queue does not begin. */
+static enum status late(const struct rpc_call *c, const char *graph)
+{
+    RETURN_IF(atomic_load(&c->cancel.abort), ST_ABORTED, "graph \"%s\": aborted by its signal before it began", graph);
+    RETURN_IF(c->cancel.deadline_ns && clock_ns() >= c->cancel.deadline_ns, ST_TIMED_OUT, "graph \"%s\": past the time of its signal before it began",
+              graph);
+    return ST_OK;
+}
+
+static void hand_out(struct worker_program *p, const struct exec_run *run)
+{
+    struct rpc_call_io *io = rpc_area_io(p->area);
+    for (uint32_t i = 0; i < p->g->n_io; i++)
+        if (p->asked[i].wants_dims)
+            memcpy(io[i].out_dims, p->asked[i].out_dims, sizeof(io[i].out_dims));
+    if (!run->marks)
+        return;
+    p->area->n_marks = run->marks->n < p->g->n_commands ? run->marks->n : p->g->n_commands;
+    memcpy(rpc_area_marks(p->area, p->g->n_io), run->marks->marks, p->area->n_marks * sizeof(struct prof_mark));
+}
+
+static enum status run(struct worker *w, struct worker_program *p)
+{
+    struct rpc_call *c = p->area;
+    TRY(late(c, p->g->info.name));
+    TRY(bind(w, p));
+    struct exec_run e = { .io = p->io, .cancel = (struct exec_cancel *)&c->cancel, .profile_nodes = c->profile_nodes != 0 };
+    uint64_t begin = clock_ns();
+    enum status st = exec_run(p->exec, &e);
+    c->exec_ns = clock_ns() - begin;
+    if (st == ST_OK)
+        hand_out(p, &e);
+    return st;
+}
+
+static void answer(struct rpc_call *c, enum status st)
+{
+    c->status = st;
+    if (st != ST_OK)
+        strncpy(c->text, status_text(), sizeof(c->text) - 1);
+    atomic_store(&c->state, CALL_DONE);
+    if (atomic_load(&c->client_sleeps))
+        shared_wake(&c->state);
+}
+
+bool worker_queued(struct worker *w, uint32_t program, uint32_t *ret_priority)
+{
+    pthread_mutex_lock(&w->lock);
+    struct worker_program *p = worker_program_find(w, program);
+    bool queued = p && p->area && atomic_load(&p->area->state) == CALL_QUEUED;
+    if (queued)
+        *ret_priority = p->area->priority;
+    pthread_mutex_unlock(&w->lock);
+    return queued;
+}
+
+void worker_run(struct worker *w, uint32_t program)
+{
+    uint64_t begin = clock_ns();
+    uint32_t queued = CALL_QUEUED;
+    pthread_mutex_lock(&w->lock);
+    struct worker_program *p = worker_program_find(w, program);
+    while (p && p->runs) { /* being reset */
+        pthread_cond_wait(&w->changed, &w->lock);
+        p = worker_program_find(w, program);
+    }
+    bool go = p && p->area && atomic_compare_exchange_strong(&p->area->state, &queued, CALL_RUNNING);
+    if (go)
+        p->runs++;
+    pthread_mutex_unlock(&w->lock);
+    if (!go)
+        return;
+    struct rpc_call *c = p->area;
+    c->queue_ns = begin > c->submit_ns ? begin - c->submit_ns : 0;
+    c->exec_ns = c->n_marks = 0;
+    memset(p->io, 0, p->g->n_io * sizeof(p->io[0]));
+    enum status st = run(w, p);
+    c->worker_ns = clock_ns() - begin;
+    answer(c, st); /* the area stays until this program counts as idle */
+    pthread_mutex_lock(&w->lock);
+    release(w, p);
+    p->runs--;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
