@@ -189,6 +189,22 @@ RULE(softmax)
     return ST_OK;
 }
 
+/* Compressed: a number per position says which sequence it belongs to, for every image of the batch or for all. */
+static enum status compressed_mask(const struct op_call *c)
+{
+    char text[DESC_TEXT_MAX];
+    const struct tensor_desc *x = c->in[0], *mask = c->in[1];
+    REFUSE_IF(x->rank < 2, c, "input 0 (\"in\") has rank %u; mode 1 (compressed) works on matrices, so at least rank 2 is expected", x->rank);
+    uint32_t n = x->dims[x->rank - 1], rows = x->dims[x->rank - 2];
+    REFUSE_IF(rows > n, c, "input 0 (\"in\") has %u rows of %u positions; in mode 1 (compressed) a row is one of the positions, so at most %u rows are expected",
+              rows, n, n);
+    bool batch = mask->rank == 2 && (mask->dims[0] == 1 || mask->dims[0] == x->dims[0]);
+    REFUSE_IF((mask->rank != 1 && !batch) || mask->dims[mask->rank - 1] != n, c,
+              "input 1 (\"mask\") is %s; in mode 1 (compressed) one number per position is expected: [%u] or [%u,%u]", desc_text(mask, text), n,
+              x->dims[0], n);
+    return ST_OK;
+}
+
 RULE(masked_softmax)
 {
     TRY(rule_same_kind(c, 0, 0));
@@ -198,6 +214,7 @@ RULE(masked_softmax)
         struct tensor_desc all = {0};
         TRY(rule_broadcast(c, &all, 0, 1));
         REFUSE_IF(desc_count(&all) != desc_count(c->in[0]), c, "input 1 (\"mask\") does not broadcast to input 0");
+        return ST_OK;
     }
-    return ST_OK;
+    return compressed_mask(c);
 }

@@ -63,6 +63,36 @@ def cubic(x, axis, mode, n_out, c, outside):
     return np.stack(rows, axis).astype(F)
 
 
+def smooth(x, axis, mode, n_out):
+    """Linear with antialias: a triangle as wide as the step between output pixels, taps ascending from 0."""
+    n, rows = x.shape[axis], []
+    step = (F(n - 1) / F(n_out - 1) if n_out > 1 else F(1)) if mode == CORNERS else F(n) / F(n_out)
+    half = max(step, F(1))
+    for i in range(n_out):
+        p = coordinate(mode, i, n, n_out)
+        taps = range(max(0, int(np.ceil(p - half))), min(n - 1, int(np.floor(p + half))) + 1)
+        weights = [max(F(1) - np.abs(F(k) - p) / half, F(0)) for k in taps]
+        total = F(0)
+        for w in weights:
+            total = total + w
+        r = np.zeros_like(along(x, axis, 0))
+        for k, w in zip(taps, weights):
+            r = r + (w / total) * along(x, axis, k)
+        rows.append(r)
+    return np.stack(rows, axis).astype(F)
+
+
+def antialias_case(c):
+    e, o = pair(c)
+    (h, w), (ho, wo) = ([int(v) for v in c.r.integers(1, 20, 2)] for _ in range(2))
+    q = c.array(e, (2, h, w, 3), special=False)
+    corners, half = c.pick((False, False), (True, False), (False, True))
+    params = {"align_corners": b8(corners), "half_pixel_centers": b8(half), "antialias": b8(1)}
+    mode = CORNERS if corners else HALF if half else ASYMMETRIC
+    want = smooth(smooth(e.real(q), 2, mode, wo), 1, mode, ho)
+    same(c.run("ResizeBilinear", [e.tensor(q)], [o.out((2, ho, wo, 3))], params)[0], store(want, o), "ResizeBilinear antialias", e, o, (h, w), (ho, wo), mode)
+
+
 def sizes(c, dims):
     small = [int(v) for v in c.r.integers(1, 8, dims)]
     return small, [int(c.pick(n, 2 * n, c.r.integers(1, 13))) for n in small]
@@ -121,6 +151,7 @@ def main():
     c = Case(20)
     for _ in range(scaled(250)):
         image_case(c)
+        antialias_case(c)
         general_case(c)
     c.done("resize")
 

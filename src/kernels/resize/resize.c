@@ -10,7 +10,7 @@ static const struct kernel_variant resize_variants[] = {
 };
 #undef KERNEL
 
-static enum status read_modes(const struct op_call *c, struct resize_args *a)
+static void read_modes(const struct op_call *c, struct resize_args *a)
 {
     if (c->op->id == OP_Resize) {
         a->kind = (enum resize_kind)op_int(c, "interpolation_mode", 0);
@@ -18,19 +18,17 @@ static enum status read_modes(const struct op_call *c, struct resize_args *a)
         a->round = (enum resize_round)op_int(c, "nearest_mode", 0);
         a->exclude_outside = op_int(c, "exclude_outside", 0);
         a->cubic = op_has(c, "cubic_coeff") ? (float)op_real(c, "cubic_coeff", 0) : -0.75f;
-        return ST_OK;
+        return;
     }
     bool corners = op_int(c, "align_corners", 0), half = op_int(c, "half_pixel_centers", 0);
     a->kind = c->op->id == OP_ResizeBilinear ? RESIZE_LINEAR : RESIZE_NEAREST;
     if (a->kind == RESIZE_LINEAR) {
-        RETURN_IF(op_has(c, "antialias") && op_int(c, "antialias", 0), ST_NOT_SUPPORTED,
-                  "ResizeBilinear \"%s\": antialias is true; no kernel smooths, only false is supported", c->node ? c->node : "");
+        a->kind = op_int(c, "antialias", 0) ? RESIZE_SMOOTH : RESIZE_LINEAR;
         a->coord = corners ? COORD_ALIGN_CORNERS : half ? COORD_HALF_PIXEL : COORD_ASYMMETRIC;
     } else {
         a->coord = corners ? COORD_ALIGN_CORNERS : half ? COORD_CENTER : COORD_ASYMMETRIC;
         a->round = corners ? ROUND_PREFER_CEIL : ROUND_FLOOR;
     }
-    return ST_OK;
 }
 
 static enum status resize_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
@@ -40,7 +38,7 @@ static enum status resize_bind(const struct op_call *c, void *args, struct kerne
     *a = (struct resize_args){.batch = x->dims[0], .channels = x->dims[x->rank - 1], .in = {1, 1, 1}, .out = {1, 1, 1}};
     RETURN_IF(x->rank < 3 || x->rank > 5, ST_NOT_SUPPORTED, "%s \"%s\": rank %u has no kernel; 3 to 5 (one to three resized dimensions) have",
               c->op->name, c->node ? c->node : "", x->rank);
-    TRY(read_modes(c, a));
+    read_modes(c, a);
     a->first = 5u - x->rank;
     for (uint32_t d = a->first; d < 3; d++) {
         a->in[d] = x->dims[1 + d - a->first];

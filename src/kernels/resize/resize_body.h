@@ -158,6 +158,71 @@ static void blend_depth(const struct pixel *p, float *o)
     blend(&p->s[0], taps, o, p->n);
 }
 
+/* ---- with antialias: a triangle as wide as the step between output pixels ------------------------------------------ */
+
+struct triangle {
+    uint32_t first, n;
+    float centre, half, sum; /* sum: of the weights, before they are divided by it */
+};
+
+static float triangle_weight(const struct triangle *t, uint32_t k)
+{
+    float w = 1.0f - fabsf((float)(t->first + k) - t->centre) / t->half;
+    return w > 0.0f ? w : 0.0f;
+}
+
+static struct triangle make_triangle(const struct resize_args *a, uint32_t d, uint32_t i)
+{
+    float n_in = (float)a->in[d], n_out = (float)a->out[d];
+    float step = a->coord != COORD_ALIGN_CORNERS ? n_in / n_out : a->out[d] > 1 ? (n_in - 1.0f) / (n_out - 1.0f) : 1.0f;
+    struct triangle t = {.centre = source(a, d, i), .half = step > 1.0f ? step : 1.0f};
+    t.first = inside(ceilf(t.centre - t.half), a->in[d]);
+    t.n = inside(floorf(t.centre + t.half), a->in[d]) - t.first + 1;
+    for (uint32_t k = 0; k < t.n; k++)
+        t.sum += triangle_weight(&t, k);
+    return t;
+}
+
+static void smooth_row(const struct pixel *p, const struct triangle *t, uint64_t row, float *o)
+{
+    float buf[SPAN];
+    const struct resize_args *a = p->a;
+    memset(o, 0, p->n * sizeof(*o));
+    for (uint32_t k = 0; k < t->n; k++) {
+        float w = triangle_weight(t, k) / t->sum;
+        K(span_load)(&a->src, p->src, (int64_t)((row * a->in[2] + t->first + k) * a->channels + p->c), 1, p->n, buf);
+        for (uint32_t i = 0; i < p->n; i++)
+            o[i] = o[i] + w * buf[i];
+    }
+}
+
+static void smooth_pixel(const struct pixel *p, const struct triangle *y, const struct triangle *x, float *o)
+{
+    float row[SPAN];
+    memset(o, 0, p->n * sizeof(*o));
+    for (uint32_t k = 0; k < y->n; k++) {
+        float w = triangle_weight(y, k) / y->sum;
+        smooth_row(p, x, p->image * p->a->in[1] + y->first + k, row);
+        for (uint32_t i = 0; i < p->n; i++)
+            o[i] = o[i] + w * row[i];
+    }
+}
+
+static void smooth_line(const struct kernel_call *call, struct pixel *p, uint64_t row)
+{
+    const struct resize_args *a = p->a;
+    float o[SPAN];
+    struct triangle y = make_triangle(a, 1, (uint32_t)(row % a->out[1]));
+    for (uint32_t x = 0; x < a->out[2]; x++) {
+        struct triangle t = make_triangle(a, 2, x);
+        for (p->c = 0; p->c < a->channels; p->c += SPAN) {
+            p->n = a->channels - p->c < SPAN ? a->channels - p->c : SPAN;
+            smooth_pixel(p, &y, &t, o);
+            K(span_store)(&a->dst, call->data[1], (int64_t)((row * a->out[2] + x) * a->channels + p->c), 1, p->n, o);
+        }
+    }
+}
+
 static void resize_pixel(const struct kernel_call *call, struct pixel *p, int64_t to)
 {
     const struct resize_args *a = p->a;
@@ -181,6 +246,10 @@ void K(resize)(const struct kernel_call *call, struct range tile)
     uint64_t end = a->kind == RESIZE_NEAREST ? mover_end(&a->mover, tile, rows) : tile.end < rows ? tile.end : rows;
     for (uint64_t row = tile.begin; row < end; row++) {
         struct pixel p = {.a = a, .src = call->data[0], .image = row / a->out[1] / a->out[0]};
+        if (a->kind == RESIZE_SMOOTH) {
+            smooth_line(call, &p, row);
+            continue;
+        }
         make_sample(a, 0, (uint32_t)(row / a->out[1] % a->out[0]), &p.s[0]);
         make_sample(a, 1, (uint32_t)(row % a->out[1]), &p.s[1]);
         for (uint32_t x = 0; x < a->out[2]; x++) {

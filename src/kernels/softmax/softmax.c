@@ -10,6 +10,15 @@ static const struct kernel_variant softmax_variants[] = {
 };
 #undef KERNEL
 
+static void bind_compressed(const struct op_call *c, struct softmax_args *a)
+{
+    const struct tensor_desc *x = c->in[0], *mask = c->in[1];
+    a->compressed = true;
+    a->rows = x->dims[x->rank - 2];
+    if (mask->rank == 2 && mask->dims[0] > 1)
+        a->batch_runs = desc_count(x) / x->dims[0] / x->dims[x->rank - 1];
+}
+
 static enum status softmax_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
 {
     struct softmax_args *a = args;
@@ -20,10 +29,11 @@ static enum status softmax_bind(const struct op_call *c, void *args, struct kern
     TRY(codec_init_out(&a->out, out, c));
     uint32_t axis = out->rank ? out->rank - 1u : 0;
     if (masked) {
-        RETURN_IF(op_int(c, "mode", 0) != 0, ST_NOT_SUPPORTED, "MaskedSoftmax \"%s\": mode %lld has no kernel; mode 0 (uncompressed) has",
-                  c->node ? c->node : "", (long long)op_int(c, "mode", 0));
         TRY(codec_init(&a->mask, c->in[1], c));
-        view_broadcast(&a->mask_view, c->in[1], out);
+        if (op_int(c, "mode", 0) == 0)
+            view_broadcast(&a->mask_view, c->in[1], out);
+        else
+            bind_compressed(c, a);
     } else if (out->rank) {
         axis = op_axis(c, "axis", 0, out->rank);
         a->beta = (float)op_real(c, "beta", 0);

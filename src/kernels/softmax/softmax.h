@@ -16,6 +16,10 @@ struct softmax_args {
     float beta;
     struct codec in, mask, out;
     struct view mask_view; /* over the output's elements; masked runs are along the last axis */
+    /* Compressed masks: one number per position, runs and positions compared. */
+    bool compressed;
+    uint32_t rows;         /* runs of a matrix; the last one belongs to the last position */
+    uint64_t batch_runs;   /* runs that share their numbers; 0: all do */
 };
 
 kernel_fn softmax_ref, softmax_avx2, softmax_avx512;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax, compiled once per instruction set. A run lives in the workspace as f32 while it is worked on. */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/math.h"
 #include "kernels/softmax/softmax.h"
@@ -37,17 +38,36 @@ static void load_run(const struct kernel_call *call, const struct softmax_args *
 {
     struct view_walk w = {0};
     float m[SPAN];
-    if (a->masked)
+    if (a->masked && !a->compressed)
         view_seek(&w, &a->mask_view, run * a->n);
     for (uint32_t at = 0, n; at < a->n; at += n) {
         n = a->n - at < SPAN ? a->n - at : SPAN;
         K(span_load)(&a->in, call->data[0], first + (int64_t)(at * a->inner), (int64_t)a->inner, n, x + at);
-        if (!a->masked)
+        if (!a->masked || a->compressed)
             continue;
         const float *mask = view_next(&w, &a->mask, call->data[1], n, m);
         for (uint32_t i = 0; i < n; i++)
             x[at + i] += mask[i];
     }
+}
+
+/* Positions that belong to another sequence than the run are out of sight. False: nothing is in sight. */
+static bool hide_others(const struct kernel_call *call, const struct softmax_args *a, uint64_t run, float *x)
+{
+    float ids[SPAN], own;
+    bool any = false;
+    int64_t first = a->batch_runs ? (int64_t)(run / a->batch_runs * a->n) : 0;
+    K(span_load)(&a->mask, call->data[1], first + (a->n - a->rows) + (int64_t)(run % a->rows), 1, 1, &own);
+    for (uint32_t at = 0, n; at < a->n; at += n) {
+        n = a->n - at < SPAN ? a->n - at : SPAN;
+        K(span_load)(&a->mask, call->data[1], first + at, 1, n, ids);
+        for (uint32_t i = 0; i < n; i++) {
+            bool seen = ids[i] == own && own != 0.0f;
+            x[at + i] = seen ? x[at + i] : -INFINITY;
+            any = any || seen;
+        }
+    }
+    return any;
 }
 
 static void softmax_run(const struct softmax_args *a, float *x, float max)
@@ -78,7 +98,10 @@ void K(softmax)(const struct kernel_call *call, struct range tile)
     for (uint64_t run = tile.begin; run < end; run++) {
         int64_t first = (int64_t)(run / a->inner * a->n * a->inner + run % a->inner);
         load_run(call, a, run, first, x);
-        softmax_run(a, x, maximum(x, a->n));
+        if (!a->compressed || hide_others(call, a, run, x))
+            softmax_run(a, x, maximum(x, a->n));
+        else
+            memset(x, 0, a->n * sizeof(*x));
         for (uint32_t at = 0, n; at < a->n; at += n) {
             n = a->n - at < SPAN ? a->n - at : SPAN;
             K(span_store)(&a->out, call->data[a->n_in], first + (int64_t)(at * a->inner), (int64_t)a->inner, n, x + at);
