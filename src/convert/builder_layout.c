@@ -41,17 +41,15 @@ void perm_compose(const uint8_t *first, const uint8_t *second, uint32_t rank, ui
 
 /* ---- constants ---------------------------------------------------------------------------------------------------- */
 
-static unsigned nibble(const uint8_t *p, uint64_t i)
-{
-    return p[i / 2] >> (i % 2 * 4) & 15;
-}
-
 static void move_element(unsigned bits, const uint8_t *from, uint64_t i, uint8_t *to, uint64_t k)
 {
-    if (bits == 4)
-        to[k / 2] = (uint8_t)(k % 2 ? to[k / 2] | nibble(from, i) << 4 : nibble(from, i));
-    else
-        memcpy(to + k * (bits / 8), from + i * (bits / 8), bits / 8);
+    if (bits < 8) {
+        if (k * bits % 8 == 0)
+            to[k * bits / 8] = 0; /* also what no element fills */
+        packed_put(to, bits, k, packed_get(from, bits, false, i));
+        return;
+    }
+    memcpy(to + k * (bits / 8), from + i * (bits / 8), bits / 8);
 }
 
 void transpose_bytes(const struct tensor_desc *src, const void *from, const uint8_t *perm, void *to)

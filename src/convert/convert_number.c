@@ -64,7 +64,7 @@ int64_t number_get_int(enum dtype type, const void *at, uint64_t i)
     case DK_INT:
     case DK_SFIXED:
         switch (dtype_bits(type)) {
-        case 4: return (int8_t)(((const uint8_t *)at)[i / 2] >> (i % 2 * 4) << 4) >> 4;
+        case 2: case 4: return packed_get(at, dtype_bits(type), true, i);
         case 8: return GET(int8_t);
         case 16: return GET(int16_t);
         case 32: return GET(int32_t);
@@ -74,7 +74,7 @@ int64_t number_get_int(enum dtype type, const void *at, uint64_t i)
     case DK_UFIXED:
     case DK_BOOL:
         switch (dtype_bits(type)) {
-        case 4: return ((const uint8_t *)at)[i / 2] >> (i % 2 * 4) & 15;
+        case 2: case 4: return packed_get(at, dtype_bits(type), false, i);
         case 8: return GET(uint8_t);
         case 16: return GET(uint16_t);
         case 32: return GET(uint32_t);
@@ -102,8 +102,8 @@ double number_get(enum dtype type, const void *at, uint64_t i)
 static void put_int(unsigned bits, void *at, uint64_t i, int64_t v)
 {
     uint8_t *p = at;
-    if (bits == 4)
-        p[i / 2] = (uint8_t)(i % 2 ? (p[i / 2] & 15) | (v & 15) << 4 : (p[i / 2] & 0xf0) | (v & 15));
+    if (bits < 8)
+        packed_put(p, bits, i, v);
     else
         memcpy(p + i * (bits / 8), &v, bits / 8); /* little-endian */
 }

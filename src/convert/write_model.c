@@ -32,6 +32,12 @@ static const struct {
     [DT_UQ32] = { 0x0432, "QNN_DATATYPE_UFIXED_POINT_32" },
     [DT_B8] = { 0x0508, "QNN_DATATYPE_BOOL_8" },
     [DT_STR] = { 0x0608, "QNN_DATATYPE_STRING" },
+    [DT_SQ2] = { 0x0302, "QNN_DATATYPE_SFIXED_POINT_2" },
+    [DT_UQ2] = { 0x0402, "QNN_DATATYPE_UFIXED_POINT_2" },
+    [DT_I4] = { 0x0004, "QNN_DATATYPE_INT_4" },
+    [DT_U4] = { 0x0104, "QNN_DATATYPE_UINT_4" },
+    [DT_I2] = { 0x0002, "QNN_DATATYPE_INT_2" },
+    [DT_U2] = { 0x0102, "QNN_DATATYPE_UINT_2" },
 };
 
 uint32_t convert_dtype_number(enum dtype t)

@@ -144,8 +144,8 @@ enum status program_tables(struct exec_program *p)
 
 static void put_element(uint8_t *dst, uint64_t i, unsigned bits, int64_t q)
 {
-    if (bits == 4)
-        dst[i / 2] = (uint8_t)(i % 2 ? (dst[i / 2] & 0x0f) | (q & 15) << 4 : (dst[i / 2] & 0xf0) | (q & 15));
+    if (bits < 8)
+        packed_put(dst, bits, i, q);
     else
         memcpy(dst + i * (bits / 8), &q, bits / 8);
 }

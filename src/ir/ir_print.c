@@ -84,7 +84,7 @@ static void put_element(struct str *o, enum dtype t, const void *data, uint64_t 
 
 static bool has_numbers(enum dtype t)
 {
-    return t != DT_F16 && t != DT_BF16 && t != DT_SQ4 && t != DT_UQ4 && t != DT_STR && t != DT_NONE;
+    return t != DT_F16 && t != DT_BF16 && dtype_bits(t) >= 8 && t != DT_STR && t != DT_NONE;
 }
 
 static void put_hex(struct str *o, const uint8_t *p, uint64_t n)

@@ -24,7 +24,7 @@ void codec_f32(struct codec *c)
 enum status codec_init(struct codec *c, const struct tensor_desc *d, const struct op_call *call)
 {
     *c = (struct codec){.type = d->type, .scale = 1.0f};
-    RETURN_IF(d->type == DT_NONE || d->type >= DT_STR, ST_NOT_SUPPORTED,
+    RETURN_IF(d->type == DT_NONE || d->type == DT_STR, ST_NOT_SUPPORTED,
               "%s \"%s\": no kernel for data type %s; floats, integers, fixed point and bool have one", call->op->name,
               call->node ? call->node : "", dtype_name(d->type));
     struct ku_range r = ku_range_of(d->type, &d->q);

@@ -152,7 +152,7 @@ static inline uint16_t ku_f32_to_f16(float f)
 
 /* ---- one element ----------------------------------------------------------------------------------------------- */
 
-/* The stored integer of element `at`; 4-bit types are packed, first in the low nibble. Fixed-point and integer types up to 64 bits. */
+/* The stored integer of element `at`. Fixed-point and integer types up to 64 bits. */
 static inline int64_t ku_load_int(const void *p, enum dtype t, uint64_t at)
 {
     switch (t) {
@@ -164,8 +164,10 @@ static inline int64_t ku_load_int(const void *p, enum dtype t, uint64_t at)
     case DT_U32: case DT_UQ32: return ((const uint32_t *)p)[at];
     case DT_I64: return ((const int64_t *)p)[at];
     case DT_U64: return (int64_t)((const uint64_t *)p)[at];
-    case DT_UQ4: return (((const uint8_t *)p)[at / 2] >> (at % 2 * 4)) & 15;
-    case DT_SQ4: return (int8_t)(uint8_t)((((const uint8_t *)p)[at / 2] >> (at % 2 * 4)) << 4) >> 4;
+    case DT_SQ4: case DT_I4: return packed_get(p, 4, true, at);
+    case DT_UQ4: case DT_U4: return packed_get(p, 4, false, at);
+    case DT_SQ2: case DT_I2: return packed_get(p, 2, true, at);
+    case DT_UQ2: case DT_U2: return packed_get(p, 2, false, at);
     default: return 0;
     }
 }

@@ -11,7 +11,7 @@
 
 struct mover {
     bool copy;
-    uint8_t bytes; /* of an element; 0: packed 4-bit values */
+    uint8_t bytes; /* of an element; 0: packed values of 2 or 4 bits */
     _Alignas(8) uint8_t zero[8]; /* the constant to fill with, as stored in the output; real zero unless mover_constant says otherwise */
     struct codec in, out;
 };
@@ -23,7 +23,7 @@ enum status mover_constant(struct mover *m, const struct tensor_desc *in, const 
 /* A real number as the output stores it, quantized with its own encoding. */
 void mover_stored(const struct tensor_desc *out, const struct op_call *c, double real, uint8_t ret[8]);
 
-/* Tiles may not share a byte: packed 4-bit data is moved by one tile, whose range [0, 1) stands for all units. */
+/* Tiles may not share a byte: packed data is moved by one tile, whose range [0, 1) stands for all units. */
 static inline void mover_serial(const struct mover *m, struct kernel_bound *ret)
 {
     ret->extent = m->bytes ? ret->extent : 1;

@@ -204,7 +204,7 @@ static void store_f64(const struct codec *c, void *base, int64_t at, int64_t str
         p[i * stride] = (double)(c->limited ? limit(c, src[i]) : src[i]);
 }
 
-/* Everything per axis, and 4-bit storage: one element at a time. */
+/* Everything per axis, and packed storage: one element at a time. */
 static void load_slow(const struct codec *c, const void *base, int64_t at, int64_t stride, uint32_t n, float *dst)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -228,6 +228,19 @@ static void store_slow(const struct codec *c, void *base, int64_t at, int64_t st
     }
 }
 
+/* Packed plain integers: numbers as they are, floats cut as Cast does it. */
+static void load_low(const struct codec *c, const void *base, int64_t at, int64_t stride, uint32_t n, float *dst)
+{
+    for (uint32_t i = 0; i < n; i++)
+        dst[i] = (float)packed_get(base, dtype_bits(c->type), dtype_is_signed(c->type), (uint64_t)(at + i * stride));
+}
+
+static void store_low(const struct codec *c, void *base, int64_t at, int64_t stride, uint32_t n, const float *src)
+{
+    for (uint32_t i = 0; i < n; i++)
+        packed_put(base, dtype_bits(c->type), (uint64_t)(at + i * stride), cast_i64((double)src[i], c->lo, c->hi));
+}
+
 #define ROW(D, name) [D] = {load_##name, store_##name}
 static const struct {
     load_fn *load;
@@ -236,7 +249,8 @@ static const struct {
     ROW(DT_I8, i8),     ROW(DT_I16, i16),   ROW(DT_I32, i32),   ROW(DT_I64, i64),   ROW(DT_U8, u8),     ROW(DT_U16, u16),
     ROW(DT_U32, u32),   ROW(DT_U64, u64),   ROW(DT_F16, f16),   ROW(DT_BF16, bf16), ROW(DT_F32, f32),   ROW(DT_F64, f64),
     ROW(DT_SQ8, sq8),   ROW(DT_SQ16, sq16), ROW(DT_SQ32, sq32), ROW(DT_UQ8, uq8),   ROW(DT_UQ16, uq16), ROW(DT_UQ32, uq32),
-    ROW(DT_SQ4, slow),  ROW(DT_UQ4, slow),  ROW(DT_B8, b8),
+    ROW(DT_SQ4, slow),  ROW(DT_UQ4, slow),  ROW(DT_SQ2, slow),  ROW(DT_UQ2, slow),  ROW(DT_B8, b8),     ROW(DT_I4, low),
+    ROW(DT_U4, low),    ROW(DT_I2, low),    ROW(DT_U2, low),
 };
 #undef ROW
 
@@ -291,15 +305,10 @@ void K(span_load_i64)(enum dtype t, const void *base, int64_t at, int64_t stride
 #define I64_STEP(T) dst[i] = (int64_t)((const T *)base)[at + i * stride];
     switch (t) {
         I64_CASES
-    case DT_SQ4:
-    case DT_UQ4:
-        for (uint32_t i = 0; i < n; i++) {
-            int64_t e = at + i * stride;
-            int q = ((const uint8_t *)base)[e >> 1] >> ((e & 1) * 4) & 15;
-            dst[i] = t == DT_SQ4 && q > 7 ? q - 16 : q;
-        }
-        break;
     default:
+        if (T_(t) & T_LOW)
+            for (uint32_t i = 0; i < n; i++)
+                dst[i] = packed_get(base, dtype_bits(t), dtype_is_signed(t), (uint64_t)(at + i * stride));
         break;
     }
 #undef I64_STEP
@@ -310,16 +319,10 @@ void K(span_store_i64)(enum dtype t, void *base, int64_t at, int64_t stride, uin
 #define I64_STEP(T) ((T *)base)[at + i * stride] = (T)src[i];
     switch (t) {
         I64_CASES
-    case DT_SQ4:
-    case DT_UQ4:
-        for (uint32_t i = 0; i < n; i++) {
-            int64_t e = at + i * stride;
-            uint8_t *p = (uint8_t *)base + (e >> 1);
-            unsigned shift = (unsigned)(e & 1) * 4;
-            *p = (uint8_t)((*p & (0xf0u >> shift)) | ((unsigned)src[i] & 15u) << shift);
-        }
-        break;
     default:
+        if (T_(t) & T_LOW)
+            for (uint32_t i = 0; i < n; i++)
+                packed_put(base, dtype_bits(t), (uint64_t)(at + i * stride), src[i]);
         break;
     }
 #undef I64_STEP

@@ -64,7 +64,10 @@ uint64_t dtype_bytes(enum dtype t, uint64_t count)
 {
     /* Whole bytes first, so that huge counts of wide types do not overflow earlier than they must. */
     unsigned bits = dtype_bits(t);
-    return bits % 8 ? (count / 2) + (count % 2) : count * (bits / 8);
+    if (bits >= 8)
+        return count * (bits / 8);
+    unsigned per_byte = bits ? 8 / bits : 1;
+    return count / per_byte + (count % per_byte != 0);
 }
 
 int64_t dtype_min(enum dtype t)

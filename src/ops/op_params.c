@@ -46,18 +46,13 @@ static double float_at(const struct op_value *v, uint32_t at)
     }
 }
 
-static int64_t nibble_at(const struct op_value *v, uint32_t at, bool is_signed)
-{
-    unsigned b = LOAD(uint8_t, v->data, at / 2) >> (at % 2 ? 4 : 0) & 15;
-    return is_signed && b > 7 ? (int64_t)b - 16 : (int64_t)b;
-}
-
 static int64_t int_at(const struct op_value *v, uint32_t at)
 {
     bool is_signed = dtype_is_signed(v->type);
     switch (dtype_bits(v->type)) {
+    case 2:
     case 4:
-        return nibble_at(v, at, is_signed);
+        return packed_get(v->data, dtype_bits(v->type), is_signed, at);
     case 8:
         return is_signed ? LOAD(int8_t, v->data, at) : LOAD(uint8_t, v->data, at);
     case 16:

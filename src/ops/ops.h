@@ -43,7 +43,13 @@ enum dtype_kind { DK_INT, DK_UINT, DK_FLOAT, DK_SFIXED, DK_UFIXED, DK_BOOL, DK_S
     X(DT_UQ16, "uq16", 16, DK_UFIXED) \
     X(DT_UQ32, "uq32", 32, DK_UFIXED) \
     X(DT_B8, "b8", 8, DK_BOOL)        \
-    X(DT_STR, "str", 8, DK_STRING)
+    X(DT_STR, "str", 8, DK_STRING)    \
+    X(DT_SQ2, "sq2", 2, DK_SFIXED)    \
+    X(DT_UQ2, "uq2", 2, DK_UFIXED)    \
+    X(DT_I4, "i4", 4, DK_INT)         \
+    X(DT_U4, "u4", 4, DK_UINT)        \
+    X(DT_I2, "i2", 2, DK_INT)         \
+    X(DT_U2, "u2", 2, DK_UINT)
 
 enum dtype {
 #define DTYPE_ENUM(e, text, bits, kind) e,
@@ -60,25 +66,40 @@ enum dtype {
 #define T_Q16 (T_(DT_UQ16) | T_(DT_SQ16))
 #define T_Q (T_Q8 | T_Q16)
 #define T_Q32 (T_(DT_SQ32) | T_(DT_UQ32))
-#define T_Q4 (T_(DT_SQ4) | T_(DT_UQ4))
+#define T_QLOW (T_(DT_SQ4) | T_(DT_UQ4) | T_(DT_SQ2) | T_(DT_UQ2))       /* packed fixed point: weights */
+#define T_LOW (T_QLOW | T_(DT_I4) | T_(DT_U4) | T_(DT_I2) | T_(DT_U2))    /* everything that is packed */
 #define T_INT (T_(DT_I8) | T_(DT_I16) | T_(DT_I32) | T_(DT_I64))
 #define T_UINT (T_(DT_U8) | T_(DT_U16) | T_(DT_U32) | T_(DT_U64))
 #define T_BOOL T_(DT_B8)
 #define T_INDEX (T_(DT_I32) | T_(DT_U32) | T_(DT_I64))
 #define T_REAL (T_FLOAT | T_Q)                                             /* what float-like arithmetic takes */
 #define T_NUMERIC (T_REAL | T_INT | T_UINT | T_Q32)
-#define T_ANY (T_NUMERIC | T_BOOL | T_(DT_F64) | T_(DT_BF16) | T_Q4)       /* data movement */
+#define T_ANY (T_NUMERIC | T_BOOL | T_(DT_F64) | T_(DT_BF16) | T_LOW)      /* data movement */
 
 const char *dtype_name(enum dtype t);
 enum dtype dtype_from_name(const char *name);      /* DT_NONE when unknown */
 enum dtype_kind dtype_kind(enum dtype t);
-unsigned dtype_bits(enum dtype t);                  /* 4-bit types are packed two per byte, first in the low nibble */
+unsigned dtype_bits(enum dtype t);                  /* below 8: packed, the first element in the lowest bits of a byte */
 bool dtype_is_fixed(enum dtype t);
 bool dtype_is_float(enum dtype t);
 bool dtype_is_signed(enum dtype t);
 uint64_t dtype_bytes(enum dtype t, uint64_t count); /* bytes of `count` elements, rounded up to whole bytes */
 int64_t dtype_min(enum dtype t);                    /* range of integer and fixed-point types */
 int64_t dtype_max(enum dtype t);
+
+/* Element `at` of packed storage, `bits` being 2 or 4. */
+static inline int64_t packed_get(const void *p, unsigned bits, bool is_signed, uint64_t at)
+{
+    unsigned v = ((const uint8_t *)p)[at * bits / 8] >> (at * bits % 8) & ((1u << bits) - 1);
+    return is_signed && v >> (bits - 1) ? (int64_t)v - (1 << bits) : (int64_t)v;
+}
+
+static inline void packed_put(void *p, unsigned bits, uint64_t at, int64_t v)
+{
+    uint8_t *byte = (uint8_t *)p + at * bits / 8;
+    unsigned shift = (unsigned)(at * bits % 8), mask = ((1u << bits) - 1) << shift;
+    *byte = (uint8_t)((*byte & ~mask) | ((unsigned)v << shift & mask));
+}
 
 /* ---- quantization ---------------------------------------------------------------------------------------------- */
 

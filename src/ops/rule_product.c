@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which types and encodings may meet in a sum of products (Conv, FullyConnected, MatMul).
  *
- *     float         all of one float type; weights may also be fixed point (their real values are used), with a bias of f32 or that type
- *     fixed point   activations of 8 or 16 bits; weights of 4 or 8 bits, or of 16 bits beside 16-bit activations;
- *                   bias in the accumulator's scale (sq32, i32) or in its own (uq8, sq8, f32)
- *     encodings     activations per tensor; weights per tensor, per output channel, per block, or blockwise expansion */
+ *     float         activations of one float type; weights of any float or fixed-point type; bias in float or with a scale of its own
+ *     fixed point   activations of 8 or 16 bits; weights of 2, 4 or 8 bits, or of 16 bits beside 16-bit activations, or float;
+ *                   bias in the accumulator's scale (sq32, i32) or in its own (8 and 16 bits, float)
+ *     encodings     activations per tensor; weights per tensor, per output channel, per block, or blockwise expansion; bias per tensor or axis */
 #include "ops/op_rules.h"
 
 static enum status weight_type(const struct op_call *c, bool weights)
@@ -12,12 +12,10 @@ static enum status weight_type(const struct op_call *c, bool weights)
     char text[DESC_TEXT_MAX];
     const struct tensor_desc *x = c->in[0], *w = c->in[1];
     const char *name = rule_in_name(c, 1);
-    REFUSE_IF(!dtype_is_fixed(w->type), c, "input 1 (\"%s\") is %s beside an input of type %s; a fixed-point type is expected", name,
-              desc_text(w, text), dtype_name(x->type));
-    if (dtype_bits(w->type) <= 8)
+    if (dtype_is_float(w->type) || dtype_bits(w->type) <= 8)
         return ST_OK;
     REFUSE_IF(dtype_bits(x->type) != 16, c,
-              "input 1 (\"%s\") is %s beside an input of type %s; 16 bits need a 16-bit input, 8 or 4 bits are expected", name,
+              "input 1 (\"%s\") is %s beside an input of type %s; 16 bits need a 16-bit input, 8, 4 or 2 bits are expected", name,
               desc_text(w, text), dtype_name(x->type));
     REFUSE_IF(weights && w->type != DT_SQ16, c, "input 1 (\"%s\") is %s; 16-bit weights must be sq16", name, desc_text(w, text));
     return ST_OK;
@@ -75,42 +73,52 @@ static enum status weight_encoding(const struct op_call *c, uint32_t axis)
     return expansion_blocks(c, axis);
 }
 
-/* Everything but the weights is float. */
-static enum status float_types(const struct op_call *c, struct tensor_desc *want, uint32_t axis)
+/* The accumulator of block scales and of float weights has no unit that a bias could share. */
+static bool has_unit(const struct op_call *c)
 {
-    char text[DESC_TEXT_MAX];
-    const struct tensor_desc *x = c->in[0], *b = rule_in(c, 2);
-    rule_type(&want[0], x);
-    if (!dtype_is_fixed(c->in[1]->type)) {
-        TRY(rule_same_type(c, 1, 0));
-        return rule_same_type(c, 2, 0);
-    }
-    TRY(weight_encoding(c, axis));
-    REFUSE_IF(b && b->type != x->type && b->type != DT_F32, c, "input 2 (\"%s\") is %s beside an input of type %s; %s or f32 is expected",
-              rule_in_name(c, 2), desc_text(b, text), dtype_name(x->type), dtype_name(x->type));
-    return ST_OK;
+    const struct tensor_desc *w = c->in[1];
+    return dtype_is_fixed(c->in[0]->type) && dtype_is_fixed(w->type) && w->q.kind != Q_BLOCK && w->q.kind != Q_FLOAT_BLOCK;
 }
 
 static enum status bias_type(const struct op_call *c)
 {
     char text[DESC_TEXT_MAX];
     const struct tensor_desc *b = rule_in(c, 2);
-    uint32_t allowed = T_(DT_SQ32) | T_Q8 | T_(DT_I32) | T_F32;
-    REFUSE_IF(b && !(T_(b->type) & allowed), c,
-              "input 2 (\"%s\") is %s beside an input of type %s; sq32, i32, uq8, sq8 or f32 is expected", rule_in_name(c, 2),
-              desc_text(b, text), dtype_name(c->in[0]->type));
+    uint32_t allowed = T_(DT_SQ32) | T_Q | T_(DT_I32) | T_FLOAT;
+    if (!b)
+        return ST_OK;
+    const char *name = rule_in_name(c, 2);
+    REFUSE_IF(!(T_(b->type) & allowed), c, "input 2 (\"%s\") is %s; sq32, i32, uq8, sq8, uq16, sq16, f32 or f16 is expected", name,
+              desc_text(b, text));
+    bool plain = b->q.kind == Q_NONE || b->q.kind == Q_TENSOR || b->q.kind == Q_AXIS;
+    REFUSE_IF(dtype_is_fixed(b->type) && (!plain || b->q.mapping), c,
+              "input 2 (\"%s\") is %s with encoding %u and mapping %u; one scale, or one per output channel, is expected", name, desc_text(b, text),
+              b->q.kind, b->q.mapping);
+    bool unscaled = b->type == DT_I32 || (dtype_is_fixed(b->type) && quant_scale(&b->q, 0) == 0);
+    REFUSE_IF(unscaled && !has_unit(c), c,
+              "input 2 (\"%s\") is %s without a scale, but beside %s there is none to derive it from; give it a scale, or make it f32", name,
+              desc_text(b, text), dtype_is_float(c->in[0]->type) ? "a float input" : dtype_is_float(c->in[1]->type) ? "float weights"
+                                                                                                                 : "weights with block scales");
+    REFUSE_IF(dtype_is_fixed(b->type) && b->q.kind == Q_NONE && b->type != DT_SQ32, c,
+              "input 2 (\"%s\") is %s without a quantization encoding; give it a scale and an offset", name, desc_text(b, text));
     return ST_OK;
 }
 
 enum status rule_product_types(const struct op_call *c, struct tensor_desc *want, uint32_t axis, bool weights)
 {
     char text[DESC_TEXT_MAX];
-    if (dtype_is_float(c->in[0]->type))
-        return float_types(c, want, axis);
-    TRY(weight_type(c, weights));
-    TRY(zero_point(c, c->in[0], "input 0"));
-    TRY(weight_encoding(c, axis));
+    bool is_float = dtype_is_float(c->in[0]->type);
+    if (!is_float) {
+        TRY(weight_type(c, weights));
+        TRY(zero_point(c, c->in[0], "input 0"));
+    }
+    if (dtype_is_fixed(c->in[1]->type))
+        TRY(weight_encoding(c, axis));
     TRY(bias_type(c));
+    if (is_float) {
+        rule_type(&want[0], c->in[0]);
+        return ST_OK;
+    }
     if (want[0].type == DT_NONE) {
         rule_type(&want[0], c->in[0]);
         return ST_OK;

@@ -2,6 +2,7 @@
 """docs/ops.md: which operators run with which data types, as the oracles have tested them.
 
     ops_doc.py PROBE_LIBRARY SOURCE_ROOT            run all oracles on a few cases; fail when an operator or a parameter has none,
+                                                    when op_check accepts a call that no kernel takes,
                                                     or when docs/ops.md is not what it would be
     ops_doc.py PROBE_LIBRARY SOURCE_ROOT --write    write docs/ops.md
 """
@@ -25,19 +26,19 @@ backends follow with their own columns.
 
 
 def run_oracles(probe, root):
-    """Rows (op, inputs, outputs, params, kernel) of every case that the oracles ran."""
+    """Rows (op, inputs, outputs, params, kernel) of every case that the oracles ran, and what sweep.c found around them."""
     with tempfile.TemporaryDirectory() as tmp:
-        log = os.path.join(tmp, "log")
+        log, sweep = os.path.join(tmp, "log"), os.path.join(tmp, "sweep")
         for script in sorted(glob.glob(os.path.join(root, "tests/kernels/oracle_*.py"))):
             if script.endswith("oracle_common.py"):
                 continue
             # The reference level: the random cases, and so the document, are the same on every CPU.
-            env = dict(os.environ, OPENQNN_OPS_LOG=log, OPENQNN_ISA="ref", OPENQNN_TEST_SCALE="20")
+            env = dict(os.environ, OPENQNN_OPS_LOG=log, OPENQNN_OPS_SWEEP=sweep, OPENQNN_ISA="ref", OPENQNN_TEST_SCALE="20")
             done = subprocess.run([sys.executable, script, probe], env=env, capture_output=True, text=True)
             if done.returncode:
                 sys.exit(f"{os.path.basename(script)} failed:\n{done.stdout}{done.stderr}")
-        with open(log) as f:
-            return [line.rstrip("\n").split("\t") for line in f]
+        with open(log) as f, open(sweep) as g:
+            return [[line.rstrip("\n").split("\t") for line in file] for file in (f, g)]
 
 
 def names_in(path, pattern):
@@ -54,7 +55,7 @@ def params_of(root):
     return result
 
 
-ORDER = ["f32", "f16", "uq8", "sq8", "uq16", "sq16", "uq4", "sq4", "sq32", "uq32", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "b8"]
+ORDER = ["f32", "f16", "uq8", "sq8", "uq16", "sq16", "uq4", "sq4", "uq2", "sq2", "sq32", "uq32", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "b8"]
 
 
 def type_list(types):
@@ -84,11 +85,13 @@ def main():
     names = names_in(os.path.join(root, "src/ops/op_names.def"), r"^OP\((\w+)\)") or names_in(
         os.path.join(root, "src/ops/op_names.def"), r"OP\((\w+)\)")
     kernels = set(names_in(os.path.join(root, "src/kernels/kernels.def"), r"KERNEL_OP\((\w+)"))
-    rows = run_oracles(probe, root)
+    rows, swept = run_oracles(probe, root)
+    accepted = sum(int(row[2]) for row in swept if row[0] == "#")
+    bad = [f"{op}: op_check accepts {types}, but no kernel takes it: {text}" for op, types, text in (row for row in swept if row[0] != "#")][:20]
     tested = collections.defaultdict(set)
     for op, _, _, params, _ in rows:
         tested[op].update(params.split())
-    bad = [f"{op}: no oracle case" for op in names if op in kernels and op not in tested]
+    bad += [f"{op}: no oracle case" for op in names if op in kernels and op not in tested]
     for op, params in params_of(root).items():
         if op in tested:
             bad += [f"{op}: no oracle case with parameter {p}" for p in params if p not in tested[op]]
@@ -99,7 +102,7 @@ def main():
             f.write(text)
     elif not os.path.exists(path) or open(path).read() != text:
         bad.append("docs/ops.md is not up to date: run tests/kernels/ops_doc.py with --write")
-    print("\n".join(bad) if bad else f"{len(tested)} operators, {sum(map(len, tested.values()))} parameters, all with cases")
+    print("\n".join(bad) if bad else f"{len(tested)} operators, {sum(map(len, tested.values()))} parameters, all with cases; {accepted} kinds of calls accepted, all with a kernel")
     return 1 if bad else 0
 
 

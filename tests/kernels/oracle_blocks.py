@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from oracle_products import FIXED, ISAS, conv_terms, describe, fixed_bias, new_case, pick, probe, products, requant, rng, run_everywhere
-from probe import O, ProbeError, Q_VECTOR, T, scaled
+from probe import PACKED, O, ProbeError, Q_VECTOR, T, scaled
 
 ALL = ("Conv2d", "Conv2d", "FullyConnected", "FullyConnected", "MatMul", "MatMul", "DepthWiseConv2d", "TransposeConv2d", "TransposeConv3d",
        "Conv3d")
@@ -31,9 +31,9 @@ def divisor(n):
 
 def codes(c, wide=False):
     """Type, true bits and random codes of weights."""
-    wt = pick("sq4", "sq4", "sq8", "sq8", "uq4", "uq8")
+    wt = pick("sq4", "sq4", "sq8", "sq8", "uq4", "uq8", "sq2", "uq2")
     bits = int(pick(2, 4, 0)) if wt in ("sq8", "uq8") else 0
-    width = bits or (4 if wt in ("sq4", "uq4") else 8)
+    width = bits or PACKED.get(wt, 8)
     lo, hi = (-(1 << width - 1), (1 << width - 1) - 1) if wt[0] == "s" else (0, (1 << width) - 1)
     return wt, bits, (lo, hi), rng.integers(lo, hi + 1, c["wshape"])
 
@@ -251,6 +251,41 @@ def float_case():
     return f"{c.get('line', c['op'])} {t}x{wt} {kind}"
 
 
+def mixed_case():
+    """Fixed-point activations in a float sum: float weights, or effective integers that have more than 16 bits."""
+    c, kind = new_case(ALL), pick("f32", "f16", "wide")
+    xt, xin, x, sx = activations(c)
+    if kind == "wide":
+        n, room = c["nscale"], c["wshape"][inner(c)]
+        scales, blocks = (10.0 ** rng.uniform(-7, -5, n)).astype(np.float32), rng.integers(300, 60000, (n, 1)).astype(np.uint16)
+        q = rng.integers(-128, 128, c["wshape"])
+        q.flat[0], blocks[0, 0] = -128, 60000
+        w = T(q, "sq8", scales=scales, axis=c["caxis"], block_scales=blocks, const=bool(rng.integers(4)))
+        real = (q * along(blocks.astype(np.int64), c["caxis"], q.ndim)).astype(np.float32) * along(scales, c["caxis"], q.ndim)
+        assert room
+    else:
+        real = rng.normal(0, 1, c["wshape"]).astype(np.float16 if kind == "f16" else np.float32)
+        w = T(real, kind, const=bool(rng.integers(4)))
+    xr = x.astype(np.float32) * sx
+    exact = products(c, xr.astype(np.float64), real.astype(np.float64))
+    bound = products(c, np.abs(xr).astype(np.float64), np.abs(real).astype(np.float64))
+    spread = float(np.percentile(np.abs(exact), 90)) + 1e-9
+    ins, bias = [xin, w], pick(None, "f32", "f16", "uq8", "sq16")
+    if bias:
+        b = rng.normal(0, 1, c["co"]).astype(np.float16) if bias[0] == "f" else rng.integers(0, 100, c["co"])
+        s = np.float32(spread / 100)
+        ins.append(T(b, bias, const=w.const) if bias[0] == "f" else T(b, bias, scale=s, offset=-50, const=w.const))
+        exact = exact + (b.astype(np.float64) if bias[0] == "f" else np.float64(s) * (b - 50))
+    ot, so, zero = output(spread)
+    got = run_everywhere(c, ins, [O(c["oshape"], ot, scale=so, offset=-zero)], (-np.inf, np.inf)).astype(np.float64)
+    k = int(np.prod(c["wshape"])) // max(1, c["nscale"]) + 4
+    bound = ((k * 2.0**-24 * (bound + np.abs(exact)) / so + 0.5 + 1e-3) * np.ones(exact.shape)).reshape(c["oshape"])
+    want = (exact / so).reshape(c["oshape"]) + zero
+    bad = np.abs(got - np.clip(want, *FIXED[ot])) > bound
+    assert not bad.any(), f"{probe.kernel}: {np.count_nonzero(bad)} of {bad.size} out of bounds: {xt} {kind} {bias} {ot} {describe(c)} {got[bad][:4]} {want[bad][:4]}"
+    return f"{c.get('line', c['op'])} {xt}x{kind} mixed"
+
+
 def refusals():
     x, y = T(np.zeros((1, 8)), "uq8", scale=1.0), O((1, 4), "uq8", scale=1.0)
 
@@ -267,19 +302,22 @@ def refusals():
     vector.kind = Q_VECTOR
     refused("vector (code book) encoding", vector)
     refused("3 blocks per output channel", T(np.zeros((4, 8)), "sq8", scales=ones, axis=0, const=True, block_scales=np.ones((4, 3), np.uint8)))
-    refused("smaller block scales", T(np.zeros((4, 8)), "sq8", scales=ones, axis=0, const=True, block_scales=np.full((4, 2), 300, np.uint16)))
     refused("mapping 3", T(np.zeros((4, 8)), "sq8", scale=1.0, mapping=3, const=True))
     refused("axis 1", T(np.zeros((4, 8)), "sq8", scales=np.ones(8, np.float32), axis=1, const=True, block_scales=np.ones((8, 2), np.uint8)))
     refused("offset 1 of the block encoding is 999",
             T(np.zeros((4, 8)), "sq8", scales=ones[:2], offsets=[0, 999], block=[4, 4], const=True))
     blocks = T(np.zeros((4, 8)), "sq8", scales=ones[:2], block=[4, 4], const=True)
-    refused("without a scale beside weights with block scales", blocks, T(np.zeros(4), "i32", const=True))
+    refused("beside weights with block scales there is none", blocks, T(np.zeros(4), "i32", const=True))
+    refused("beside float weights there is none", T(np.zeros((4, 8)), "f32", const=True), T(np.zeros(4), "i32", const=True))
+    refused("one scale, or one per output channel", T(np.zeros((4, 8)), "sq8", scale=1.0, const=True),
+            T(np.zeros(4), "sq32", scales=ones[:2], block=[2], const=True))
+    refused("sq32, i32, uq8", T(np.zeros((4, 8)), "sq8", scale=1.0, const=True), T(np.zeros(4), "uq32", scale=1.0, const=True))
 
 
 def main():
     seen = {}
     refusals()
-    for kind, n in ((integer_case, 900), (block_case, 700), (float_case, 400)):
+    for kind, n in ((integer_case, 900), (block_case, 700), (float_case, 400), (mixed_case, 300)):
         for _ in range(scaled(n)):
             name = kind()
             seen[name] = seen.get(name, 0) + 1

@@ -5,12 +5,12 @@ import time
 
 import numpy as np
 
-from probe import NUMPY, O, P, Probe, ProbeError, T, b8, f32, i32, scaled, u32  # noqa: F401
+from probe import NUMPY, PACKED, O, P, Probe, ProbeError, Q_VECTOR, T, b8, f32, i32, scaled, u32  # noqa: F401
 
 F = np.float32
 FIXED = ("uq8", "sq8", "uq16", "sq16")
 RANGE = {}
-for _bits in (4, 8, 16, 32, 64):
+for _bits in (2, 4, 8, 16, 32, 64):
     for _u, _s in (("uq", "sq"), ("u", "i")):
         RANGE[f"{_u}{_bits}"] = (0, 2 ** _bits - 1)
         RANGE[f"{_s}{_bits}"] = (-2 ** (_bits - 1), 2 ** (_bits - 1) - 1)

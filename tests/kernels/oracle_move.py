@@ -2,15 +2,15 @@
 """Data movement against numpy's own movement, with section 7 for the values."""
 import numpy as np
 
-from oracle_common import F, FIXED, Case, P, i32, moved, quantize, same, scaled, u32
+from oracle_common import F, FIXED, PACKED, Case, P, i32, moved, quantize, same, scaled, u32
 
-TYPES = FIXED + ("f32", "f16", "i32", "i64", "u8", "b8", "i16", "uq4", "sq4")
+TYPES = FIXED + ("f32", "f16", "i32", "i64", "u8", "b8", "i16", "uq4", "sq4", "uq2", "sq2", "i4", "u2")
 
 
 def pair(c):
     """Type of the input and of the output: the same type, sometimes another encoding."""
     e = c.enc(TYPES)
-    if e.fixed and not e.dtype.endswith("4") and c.r.random() < 0.5:
+    if e.fixed and e.dtype not in PACKED and c.r.random() < 0.5:
         return e, c.enc((e.dtype,))
     return e, e
 

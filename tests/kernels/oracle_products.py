@@ -9,9 +9,9 @@ import sys
 
 import numpy as np
 
-from probe import O, P, Probe, ProbeError, T, b8, scaled, u32
+from probe import PACKED, O, P, Probe, ProbeError, T, b8, scaled, u32
 
-FIXED = {"uq8": (0, 255), "sq8": (-128, 127), "uq16": (0, 65535), "sq16": (-32768, 32767), "uq4": (0, 15), "sq4": (-8, 7),
+FIXED = {"uq8": (0, 255), "sq8": (-128, 127), "uq16": (0, 65535), "sq16": (-32768, 32767), "uq4": (0, 15), "sq4": (-8, 7), "uq2": (0, 3), "sq2": (-2, 1),
          "sq32": (-2**31, 2**31 - 1)}
 rng = np.random.default_rng(20261)
 probe = Probe()
@@ -34,7 +34,7 @@ def to_f32(acc):
 
 
 def bias_to_acc(b, kind, sb, ob, unit):
-    if kind == "sq32" and (sb == 0 or (ob == 0 and np.all(np.abs(sb - unit) <= unit / 65536))):
+    if kind == "sq32" and np.all(sb == 0):
         return b.astype(np.int64)
     if kind == "sq32":
         close = (ob == 0) & (np.abs(sb - unit) <= unit / 65536)
@@ -233,19 +233,19 @@ def describe(c):
 def fixed_case():
     c = new_case()
     xt = pick("uq8", "sq8", "uq8", "uq16", "sq16")
-    wt = pick("sq8", "uq8", "sq4", "uq4", "sq8") if xt in ("uq8", "sq8") else pick("sq8", "uq8", "sq16", "sq4")
+    wt = pick("sq8", "uq8", "sq4", "uq4", "sq8", "sq2", "uq2") if xt in ("uq8", "sq8") else pick("sq8", "uq8", "sq16", "sq4", "sq2", "uq4")
     if c["op"] == "MatMul" and xt in ("uq16", "sq16") and rng.integers(3) == 0:
         wt = "uq16"
     ot = pick("uq8", "sq8", "uq16", "sq16")
     bits = int(pick(2, 4)) if wt in ("sq8", "uq8") and rng.integers(5) == 0 else 0
-    const = bool(rng.integers(4)) or bits or wt in ("sq4", "uq4")
+    const = bool(rng.integers(4)) or bits or wt in PACKED
     lo, hi = FIXED[wt] if not bits else (-(2**bits // 2), 2**bits // 2 - 1) if wt == "sq8" else (0, 2**bits - 1)
     zero_x = int(rng.integers(FIXED[xt][0], FIXED[xt][1] + 1))
     x = rng.integers(FIXED[xt][0], FIXED[xt][1] + 1, c["xshape"])
     w = rng.integers(lo, hi + 1, c["wshape"])
     if rng.integers(8) == 0:
         x[...], w[...] = pick(*FIXED[xt]), pick(lo, hi)
-    per_axis = wt in ("sq8", "sq4", "sq16") and bool(rng.integers(2))
+    per_axis = wt in ("sq8", "sq4", "sq2", "sq16") and bool(rng.integers(2))
     zero_w = 0 if per_axis or rng.integers(3) == 0 else int(rng.integers(lo, hi + 1))
     sx = np.float32(10.0 ** rng.uniform(-3, 1))
     n = c["nscale"] if per_axis else 1
@@ -286,7 +286,12 @@ def fixed_bias(kind, n, unit, spread, ins, const):
     if kind == "sq32":
         big = spread / unit.min() if rng.integers(10) else 2**31
         b = np.clip(rng.integers(-int(min(big, 2**31)) - 1, int(min(big, 2**31 - 2)) + 2, n), -2**31, 2**31 - 1)
-        style = rng.integers(3)
+        style = rng.integers(4)
+        if style == 3:  # one scale per channel, up to 1000 times apart; half of them the accumulator's own
+            scales = (unit * (1 if rng.integers(2) else 10.0 ** rng.uniform(-1.5, 1.5, n))).astype(np.float32)
+            offsets = np.zeros(n, np.int32) if rng.integers(2) else rng.integers(-9, 10, n)
+            ins.append(T(b, kind, scales=scales, offsets=offsets, axis=0, const=const))
+            return bias_to_acc(b, kind, scales.astype(np.float64), offsets, unit)
         # Exactly the accumulator's scale, no scale, or one of its own.
         s, o = (np.float32(0), 0) if style == 0 else (np.float32(unit[0]), 0) if style == 1 else (np.float32(unit[0] * 3), int(rng.integers(-5, 6)))
     else:

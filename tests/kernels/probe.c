@@ -5,60 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
-#include "ops/ops.h"
-
-#define EXPORT __attribute__((visibility("default")))
-
-/* Mirrors of the Python wrapper (probe.py). All fields have natural alignment there too. */
-struct probe_tensor {
-    uint32_t type, rank;
-    uint32_t dims[MAX_RANK];
-    uint32_t quant_kind, bits;
-    int32_t axis;
-    uint32_t n;
-    const float *scales;      /* one for Q_TENSOR, n for Q_AXIS */
-    const int32_t *offsets;
-    void *data;               /* NULL: absent input */
-    uint64_t bytes;
-    uint32_t is_constant;     /* contents known at prepare */
-    uint32_t absent;
-    uint32_t mapping, blocks_per_axis, block_scale_storage, block_scale_bits;
-    uint32_t block[MAX_RANK];
-    const void *block_scales;
-    const float *float_offsets;
-};
-
-struct probe_param {
-    const char *name;
-    uint32_t type, rank;
-    uint32_t dims[MAX_RANK];
-    uint32_t count;
-    const void *data;
-};
-
-struct probe_case {
-    const char *op;
-    uint32_t n_in, n_out, n_params, isa;
-    struct probe_tensor *in, *out;
-    const struct probe_param *params;
-    float post_lo, post_hi;
-    uint32_t tiles;           /* number of tiles to cut the extent into; 0: one */
-    uint32_t use_aux;         /* 0: bind without derived constants even where the family wants them */
-    char kernel[64];          /* out: the variant that ran */
-    char text[STATUS_TEXT_MAX]; /* out: the explanation of a failure */
-};
-
-struct probe_run {
-    struct op_call call;
-    struct tensor_desc desc[KERNEL_MAX_OPERANDS];
-    const struct tensor_desc *in[KERNEL_MAX_OPERANDS], *out[KERNEL_MAX_OPERANDS];
-    const void *in_data[KERNEL_MAX_OPERANDS];
-    void *data[KERNEL_MAX_OPERANDS];
-    struct op_value params[16];
-    void *aux[KERNEL_MAX_AUX];
-    void *args, *work;
-};
+#include "probe.h"
 
 /* Exactly as many bytes as asked for, so that the address sanitizer sees the first one too many. */
 static void *exact_alloc(size_t bytes)
@@ -89,7 +36,7 @@ static void fill_desc(struct tensor_desc *d, const struct probe_tensor *t)
     d->q.mapping = (uint8_t)t->mapping;
 }
 
-static enum status fill_call(struct probe_run *r, struct probe_case *c)
+enum status probe_fill_call(struct probe_run *r, struct probe_case *c)
 {
     const struct op_def *op = op_find(c->op);
     RETURN_IF(!op, ST_NOT_FOUND, "no operator is called \"%s\"", c->op);
@@ -167,7 +114,7 @@ EXPORT int probe_run(struct probe_case *c)
     if (!r)
         return ST_NO_MEMORY;
     c->kernel[0] = c->text[0] = 0;
-    enum status st = fill_call(r, c);
+    enum status st = probe_fill_call(r, c);
     if (st == ST_OK)
         st = run_tiles(r, c);
     if (st != ST_OK)

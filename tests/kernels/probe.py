@@ -6,7 +6,7 @@
     y = p.run("Conv2d", [T(q, "uq8", scale=0.1, offset=-3), T(w, "sq8", scales=s, axis=3, const=True), None],
               [O(shape, "uq8", scale=0.2, offset=0)], {"stride": u32([1, 1]), "pad_amount": u32([[0, 0], [0, 0]])})
 
-A fixed-point array holds the stored integers. 4-bit types are given unpacked and packed here. Failures raise ProbeError with the library's sentence.
+A fixed-point array holds the stored integers. Packed types (2 and 4 bits) are given one value per element and packed here. Failures raise ProbeError with the library's sentence.
 """
 import atexit
 import ctypes as C
@@ -23,7 +23,9 @@ NUMPY = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": np.uint16,
     "sq8": np.int8, "sq16": np.int16, "sq32": np.int32, "sq4": np.int8,
     "uq8": np.uint8, "uq16": np.uint16, "uq32": np.uint32, "uq4": np.uint8, "b8": np.uint8,
+    "sq2": np.int8, "uq2": np.uint8, "i4": np.int8, "u4": np.uint8, "i2": np.int8, "u2": np.uint8,
 }
+PACKED = {"sq4": 4, "uq4": 4, "i4": 4, "u4": 4, "sq2": 2, "uq2": 2, "i2": 2, "u2": 2}  # bits
 Q_NONE, Q_TENSOR, Q_AXIS, Q_BLOCK, Q_EXPANSION, Q_VECTOR, Q_FLOAT_BLOCK = range(7)
 
 
@@ -109,16 +111,18 @@ def scaled(n):
     return max(1, n * int(os.environ.get("OPENQNN_TEST_SCALE", "100")) // 100)
 
 
-def _pack4(a):
-    flat = (a.reshape(-1).astype(np.int16) & 15).astype(np.uint8)
-    if len(flat) % 2:
-        flat = np.append(flat, np.uint8(0))
-    return (flat[0::2] | (flat[1::2] << 4)).astype(np.uint8)
+def pack(a, dtype):
+    """Stored values, one per byte, as the packed types have them: the first in the lowest bits."""
+    bits = PACKED[dtype]
+    flat = a.reshape(-1).astype(np.int16) & (2 ** bits - 1)
+    flat = np.append(flat, np.zeros(-len(flat) % (8 // bits), np.int16)).reshape(-1, 8 // bits)
+    return sum(flat[:, i] << (i * bits) for i in range(8 // bits)).astype(np.uint8)
 
 
-def _unpack4(raw, count, signed):
-    nibbles = np.stack([raw & 15, raw >> 4], -1).reshape(-1)[:count].astype(np.int8)
-    return np.where(nibbles > 7, nibbles - 16, nibbles).astype(np.int8) if signed else nibbles.astype(np.uint8)
+def unpack(raw, dtype, count):
+    bits = PACKED[dtype]
+    v = np.stack([raw >> (i * bits) & (2 ** bits - 1) for i in range(8 // bits)], -1).reshape(-1)[:count].astype(np.int8)
+    return np.where(v >> (bits - 1), v - 2 ** bits, v).astype(np.int8) if NUMPY[dtype] is np.int8 else v.astype(np.uint8)
 
 
 class Probe:
@@ -130,6 +134,7 @@ class Probe:
         self.types = {n: self.lib.probe_dtype(n.encode()) for n in NUMPY}
         self.isa = self.lib.probe_isa()
         self.kernel = ""
+        self.swept = set()
         self.ran = set()  # (operator, input types, output types, parameters, kernel) of every case that ran, for ops_doc.py
         if os.environ.get("OPENQNN_OPS_LOG"):
             atexit.register(self._write_log)
@@ -139,6 +144,17 @@ class Probe:
     def _write_log(self):
         with open(os.environ["OPENQNN_OPS_LOG"], "a") as f:
             f.writelines("\t".join(row) + "\n" for row in sorted(self.ran))
+
+    def _sweep(self, case, kind):
+        """Once per kind of case: whatever else op_check would accept in its place must have a kernel (sweep.c)."""
+        path = os.environ.get("OPENQNN_OPS_SWEEP")
+        if not path or kind in self.swept:
+            return
+        self.swept.add(kind)
+        text, accepted = C.create_string_buffer(1 << 20), C.c_uint32()
+        gaps = self.lib.probe_sweep(C.byref(case), text, len(text), C.byref(accepted))
+        with open(path, "a") as f:
+            f.write(f"#\t{kind[0]}\t{accepted.value}\n" + (text.value.decode() if gaps else ""))
 
     def _tensor(self, t, keep, writable):
         c = _Tensor()
@@ -159,7 +175,7 @@ class Probe:
         if t.block_scales is not None:
             c.block_scales, c.blocks_per_axis = t.block_scales.ctypes.data, t.block_scales.shape[1]
             c.block_scale_storage = c.block_scale_bits = 8 * t.block_scales.itemsize
-        raw = _pack4(t.array) if t.dtype in ("sq4", "uq4") else t.array
+        raw = pack(t.array, t.dtype) if t.dtype in PACKED else t.array
         raw = np.frombuffer(raw.tobytes(), np.uint8)
         buf = np.full(len(raw) + 2 * self.GUARD + 64, 0x5c, np.uint8)
         start = self.GUARD + (-(buf.ctypes.data + self.GUARD)) % 64
@@ -188,6 +204,7 @@ class Probe:
         self.kernel = c.kernel.decode()
         if status:
             raise ProbeError(c.text.decode())
+        self._sweep(c, (op, tuple(sorted(params or {})), tuple(len(t.shape) if t is not None else -1 for t in ins)))
         types = [" ".join(t.dtype if t is not None else "-" for t in side) for side in (ins, outs)]
         self.ran.add((op, *types, " ".join(params or {}), self.kernel))
         result = []
@@ -195,7 +212,7 @@ class Probe:
             assert (buf[:start] == 0x5c).all() and (buf[start + n:] == 0x5c).all(), f"{self.kernel}: wrote outside of a tensor"
         for buf, start, n, t in kout:
             raw = buf[start:start + n]
-            if t.dtype in ("sq4", "uq4"):
-                raw = _unpack4(raw, int(np.prod(t.shape, dtype=np.int64)), t.dtype == "sq4")
+            if t.dtype in PACKED:
+                raw = unpack(raw, t.dtype, int(np.prod(t.shape, dtype=np.int64)))
             result.append(np.frombuffer(raw.tobytes(), NUMPY[t.dtype]).reshape(t.shape))
         return result

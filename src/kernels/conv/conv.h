@@ -13,7 +13,7 @@
  *           class   element  kg      k is padded with zero weights to a multiple of kg, channels to a multiple of 16.
  *           Q8      s8       4       TransposeConv pads each tap's channels to kg, so any subset of taps can be addressed.
  *           Q16     s8       2       Stored is w + shift, so that it fits the element; what is left of the encoding's offset is
- *           Q16W16  s16      2       in the channel record. 4-bit weights are widened. Weights with block scales or a mapping are
+ *           Q16W16  s16      2       in the channel record. 2- and 4-bit weights are widened. Weights with block scales or a mapping are
  *                                    stored as the effective integers of docs/numerics.md section 3, in the class that holds them.
  *           F32     f32      1
  *           F16     f16      1       Depthwise: [tap][channel], channels padded to a multiple of 16, elements as above.
@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/encoding.h"
 #include "kernels/kernels.h"
 
 enum conv_class { CONV_Q8, CONV_Q16, CONV_Q16W16, CONV_F32, CONV_F16, CONV_CLASSES };
@@ -78,13 +79,11 @@ struct conv_args {
     /* Where weights lie before packing: element = slice * w_slice + tap * w_tap + channel_in * w_in + channel_out * w_out. */
     uint64_t w_slice, w_tap, w_in, w_out;
     enum dtype x_type, w_type, b_type, out_type;
-    struct quant wq, bq;            /* arrays belong to the descriptors */
-    unsigned w_bits;
-    uint32_t w_dims[MAX_RANK];      /* of the weights as the client has them, and which of them is the input channel */
-    uint64_t w_strides[MAX_RANK];
-    uint32_t w_rank, w_dim_in;
+    struct encoding w_enc;          /* of the weights as the client has them; dim_in is the input channel */
+    struct quant bq;                /* arrays belong to the descriptors */
     bool effective;                 /* stored are effective integers (conv_weight.c) */
-    bool dequantized;               /* fixed-point weights of a float operator: stored as f32 */
+    bool dequantized;               /* fixed-point weights of a float sum: stored as f32 */
+    bool mixed;                     /* fixed-point activations in a float sum: dequantized, and the result quantized */
     bool blocks;                    /* the sum is made of runs of k, each with a multiplier of its own: Q_BLOCK, Q_FLOAT_BLOCK */
     uint32_t run, n_runs;           /* blocks: input channels of a run; runs of all taps */
     int64_t w_max;                  /* no stored weight is larger in magnitude */
@@ -156,9 +155,6 @@ enum status conv_describe(const struct op_call *c, struct conv_args *a);
 /* conv_weight.c: what the encoding of the weights means for how they are stored. */
 enum status conv_weight_describe(const struct op_call *c, struct conv_args *a);
 int64_t conv_weight(const struct conv_args *a, const void *w, uint64_t at);     /* the stored integer of element `at` */
-float conv_weight_real(const struct conv_args *a, const void *w, uint64_t at);  /* its real value */
-double conv_weight_scale(const struct conv_args *a, uint64_t at);               /* worth of one step of the stored integer */
-double conv_weight_real_offset(const struct conv_args *a, uint64_t at);         /* Q_FLOAT_BLOCK: what is added to every weight */
 
 /* conv_aux.c */
 enum status conv_aux(const struct op_call *c, struct kernel_aux *ret);

@@ -74,14 +74,14 @@ static bool copies(const struct conv_args *a)
 static inline void pack_one(const struct conv_args *a, const void *w, uint64_t at, void *dst, uint64_t to)
 {
     if (a->wsize == 4)
-        ((float *)dst)[to] = conv_weight_real(a, w, at);
+        ((float *)dst)[to] = a->w_type == DT_F16 ? ku_f16_to_f32(((const uint16_t *)w)[at]) : encoding_real(&a->w_enc, w, at);
     else if (a->wsize == 2)
         ((int16_t *)dst)[to] = (int16_t)conv_weight(a, w, at);
     else
         ((int8_t *)dst)[to] = (int8_t)conv_weight(a, w, at);
 }
 
-/* 4-bit types, narrower values in wider types, and everything that is more than q + shift. */
+/* Packed types, narrower values in wider types, and everything that is more than q + shift. */
 static void pack_any(const struct pack_block *p)
 {
     const struct conv_args *a = p->a;
@@ -100,7 +100,7 @@ static void (*const pack_of_type[DT_COUNT])(const struct pack_block *) = {
 
 void conv_pack(const struct conv_args *a, const void *w, uint32_t slice, uint32_t c0, uint32_t n, void *dst)
 {
-    bool any = dtype_is_fixed(a->w_type) && (a->effective || a->w_bits < (a->wsize == 1 ? 8u : 16u));
+    bool any = a->wsize == 4 ? a->w_type != DT_F32 : dtype_is_fixed(a->w_type) && (a->effective || a->w_enc.bits < (a->wsize == 1 ? 8u : 16u));
     uint64_t bytes = conv_block_bytes(a);
     for (uint32_t c = 0; c < n; c += CONV_BLOCK) {
         struct pack_block p = { a, w, slice * a->w_slice + (c0 + c) * a->w_out, n - c < CONV_BLOCK ? n - c : CONV_BLOCK,
@@ -122,7 +122,7 @@ void conv_pack_depthwise(const struct conv_args *a, const void *w, void *dst)
     for (uint32_t tap = 0; tap < a->taps; tap++) {
         char *to = (char *)dst + (uint64_t)tap * a->npad * a->wsize;
         uint64_t from = tap * a->w_tap;
-        if (!dtype_is_fixed(a->w_type)) {
+        if (a->w_type == DT_F32 || (a->w_type == DT_F16 && a->wsize == 2)) {
             memcpy(to, (const char *)w + from * a->wsize, (size_t)a->cog * a->wsize);
             continue;
         }
@@ -150,6 +150,15 @@ static int64_t bias_fixed(const struct conv_args *a, const void *bias, uint32_t 
     if (dtype_bits(a->b_type) == 32 && (a->bq.kind == Q_NONE || scale == 0 || (offset == 0 && fabs(scale - unit) <= unit / 65536)))
         return q;
     return saturate32(scale * (double)(q + offset) / unit);
+}
+
+/* The bias of a float sum; one of 32 bits without a scale has that of its products. `weight`: a weight of the channel. */
+static float bias_real(const struct conv_args *a, const void *bias, uint32_t at, uint64_t weight)
+{
+    float scale = quant_scale(&a->bq, at);
+    if (dtype_bits(a->b_type) == 32 && !dtype_is_float(a->b_type) && (a->bq.kind == Q_NONE || scale == 0))
+        return (float)((double)ku_load_int(bias, a->b_type, at) * a->x_scale * encoding_scale(&a->w_enc, weight));
+    return ku_load_real(bias, a->b_type, at, scale, quant_offset(&a->bq, at));
 }
 
 /* Sums of stored weights and of magnitudes over groups of 16 channels; in 32 bits for as many groups as cannot overflow. */
@@ -223,8 +232,8 @@ static void fill_runs(const struct conv_args *a, const void *bias, uint32_t slic
     for (uint32_t run = 0; run < a->n_runs; run++)
         for (uint32_t c = 0; c < n; c++) {
             uint64_t at = conv_weight_at(a, slice, run / per_tap, run % per_tap * a->run, c0 + c);
-            float m = (float)(a->x_scale * conv_weight_scale(a, at) / a->out_scale);
-            float o = offsets ? (float)(a->x_scale * conv_weight_real_offset(a, at) / a->out_scale) : 0.0f;
+            float m = (float)(a->x_scale * encoding_scale(&a->w_enc, at) / a->out_scale);
+            float o = offsets ? (float)(a->x_scale * encoding_float_offset(&a->w_enc, at) / a->out_scale) : 0.0f;
             r->m[run * r->m_stride + c] = m;
             if (offsets)
                 r->m[(a->n_runs + run) * r->m_stride + c] = o;
@@ -263,10 +272,10 @@ void conv_record_fill(const struct conv_args *a, const void *packed, const void 
     for (uint32_t c = 0; c < n; c++) {
         uint32_t at = a->kind == CONV_MATRIX ? c0 + c : slice * a->cog + c0 + c;
         if (is_float) {
-            r->m[c] = a->has_bias ? ku_load_real(bias, a->b_type, at, 0, 0) : -0.0f;
+            r->m[c] = a->has_bias ? bias_real(a, bias, at, conv_weight_at(a, slice, 0, 0, c0 + c)) : -0.0f;
             continue;
         }
-        double unit = a->x_scale * conv_weight_scale(a, conv_weight_at(a, slice, 0, 0, c0 + c));
+        double unit = a->x_scale * encoding_scale(&a->w_enc, conv_weight_at(a, slice, 0, 0, c0 + c));
         r->m[c] = (float)(unit / a->out_scale);
         r->b[c] = a->has_bias ? bias_fixed(a, bias, at, unit) : 0;
         r->plain = r->plain && isfinite(r->m[c]) && r->bound < half && r->b[c] < half && r->b[c] > -half;

@@ -11,6 +11,11 @@
 #undef V
 #undef KERNELS
 
+static bool conv_accept_float(const void *args)
+{
+    return !((const struct conv_args *)args)->mixed;
+}
+
 static bool conv_accept_narrow(const void *args)
 {
     return ((const struct conv_args *)args)->narrow;
@@ -67,19 +72,20 @@ static const struct {
 static enum status choose_class(const struct op_call *c, struct conv_args *a)
 {
     uint32_t x = T_(a->x_type), w = T_(a->w_type), out = T_(a->out_type);
-    const char *text = "f32 or f16 throughout, or with fixed-point weights; uq8 or sq8 with 8- or 4-bit weights; uq16 or sq16 with 16-, 8- or "
-                       "4-bit weights; fixed-point outputs of 8 or 16 bits";
+    const char *text = "f32 or f16, with weights of any type; uq8 or sq8 with 8-, 4- or 2-bit weights; uq16 or sq16 with 16-, 8-, 4- "
+                       "or 2-bit weights; fixed-point outputs of 8 or 16 bits";
     int cls = -1;
-    a->dequantized = (x & T_FLOAT) && (w & (T_Q | T_Q4)) && x == out;
-    if (a->dequantized)
+    a->dequantized = (x & T_FLOAT) && (w & (T_Q | T_QLOW)) && x == out;
+    a->mixed = (x & T_Q) && (w & T_FLOAT) && (out & T_Q);
+    if (a->dequantized || a->mixed)
         cls = CONV_F32;
-    else if ((x & T_FLOAT) && x == w && x == out)
-        cls = a->x_type == DT_F32 ? CONV_F32 : CONV_F16;
+    else if ((x & T_FLOAT) && (w & T_FLOAT) && x == out)
+        cls = a->x_type == DT_F16 && a->w_type == DT_F16 ? CONV_F16 : CONV_F32;
     else if (!(out & T_Q))
         cls = -1;
-    else if ((x & T_Q8) && (w & (T_Q8 | T_Q4)))
+    else if ((x & T_Q8) && (w & (T_Q8 | T_QLOW)))
         cls = CONV_Q8;
-    else if ((x & T_Q16) && (w & (T_Q8 | T_Q4)))
+    else if ((x & T_Q16) && (w & (T_Q8 | T_QLOW)))
         cls = CONV_Q16;
     else if ((x & T_Q16) && (w & T_Q16))
         cls = CONV_Q16W16;
@@ -89,11 +95,11 @@ static enum status choose_class(const struct op_call *c, struct conv_args *a)
     return ST_OK;
 }
 
-/* An accumulator of runs has no unit of its own, so a bias must say what it is worth. */
+/* An accumulator of runs or of float weights has no unit of its own, so a bias must say what it is worth. */
 static enum status check_bias(const struct op_call *c, const struct conv_args *a)
 {
     bool own = !a->has_bias || dtype_is_float(a->b_type) || (a->bq.kind != Q_NONE && quant_scale(&a->bq, 0) != 0);
-    RETURN_IF(a->blocks && !own, ST_NOT_SUPPORTED,
+    RETURN_IF((a->blocks || (a->mixed && !a->effective)) && !own, ST_NOT_SUPPORTED,
               "%s \"%s\": the bias is %s without a scale beside weights with block scales; give it a scale, or use an f32 bias", c->op->name,
               c->node ? c->node : "", dtype_name(a->b_type));
     return ST_OK;
@@ -116,7 +122,7 @@ static enum status describe_quant(const struct op_call *c, struct conv_args *a)
         TRY(conv_weight_describe(c, a));
     a->kg = class_layout[a->cls].kg;
     a->wsize = class_layout[a->cls].wsize;
-    if (a->cls == CONV_F32 || a->cls == CONV_F16)
+    if (!dtype_is_fixed(a->x_type))
         return ST_OK;
     TRY(check_bias(c, a));
     a->x_scale = quant_scale(&c->in[0]->q, 0);

@@ -26,7 +26,9 @@ static inline void conv_store_fixed(const struct conv_args *a, void *out, uint64
 static inline void conv_store_float(const struct conv_args *a, void *out, uint64_t at, float acc, float bias)
 {
     float v = ku_post(acc + bias, a->f_lo, a->f_hi);
-    if (a->out_type == DT_F32)
+    if (a->mixed)
+        conv_store_steps(a, out, at, v / (float)a->out_scale);
+    else if (a->out_type == DT_F32)
         ((float *)out)[at] = v;
     else
         ((uint16_t *)out)[at] = ku_f32_to_f16(v);

@@ -37,6 +37,9 @@ static void load_float(const struct conv_args *a, void *dst, const void *src, ui
     if (a->x_type == DT_F32)
         for (uint32_t i = 0; i < n; i++)
             d[i] = ((const float *)src)[i * stride];
+    else if (a->mixed)
+        for (uint32_t i = 0; i < n; i++)
+            d[i] = ku_load_real(src, a->x_type, i * stride, (float)a->x_scale, a->x_offset);
     else
         for (uint32_t i = 0; i < n; i++)
             d[i] = ku_f16_to_f32(((const uint16_t *)src)[i * stride]);

@@ -57,7 +57,7 @@ static void describe_spatial(const struct op_call *c, struct conv_args *a, enum 
     a->w_in = w->dims[w->rank - 1];
     a->w_tap = (uint64_t)w->dims[w->rank - 2] * a->w_in;
     a->w_slice = kind == CONV_TRANSPOSED ? (uint64_t)a->cig * a->cog : a->cog;
-    a->w_dim_in = w->rank - 2u;
+    a->w_enc.dim_in = w->rank - 2u;
     if (kind == CONV_DEPTHWISE) {
         a->multiplier = a->co / a->ci;
         a->slices = a->w_slices = 1;
@@ -88,7 +88,7 @@ static void describe_fully_connected(const struct op_call *c, struct conv_args *
     describe_matrix(a, (uint32_t)(desc_count(c->in[0]) / n), n, m);
     a->w_out = n;
     a->w_in = 1;
-    a->w_dim_in = 1;
+    a->w_enc.dim_in = 1;
     a->direct = true;
 }
 
@@ -119,7 +119,7 @@ static void describe_matmul(const struct op_call *c, struct conv_args *a)
     batch_strides(x, out, a->x_batch);
     a->w_slices = batch_strides(w, out, a->w_batch);
     a->w_slice = (uint64_t)k * n;
-    a->w_dim_in = w->rank - (tw ? 1u : 2u);
+    a->w_enc.dim_in = w->rank - (tw ? 1u : 2u);
     a->w_out = tw ? k : 1;
     a->w_in = tw ? 1 : n;
     a->x_row = tx ? 1 : k;
@@ -147,9 +147,9 @@ enum status conv_shape(const struct op_call *c, struct conv_args *a)
     case OP_TransposeConv3d: describe_spatial(c, a, CONV_TRANSPOSED); break;
     default: describe_spatial(c, a, CONV_WINDOW); break;
     }
-    a->w_rank = w->rank;
-    memcpy(a->w_dims, w->dims, sizeof a->w_dims);
-    desc_strides(w, a->w_strides);
+    uint32_t dim_in = a->w_enc.dim_in;
+    encoding_init(&a->w_enc, w);
+    a->w_enc.dim_in = dim_in;
     uint64_t rows = a->kind == CONV_MATRIX ? a->rows : (uint64_t)a->batch * a->z.out * a->y.out * a->x.out;
     RETURN_IF(rows * a->slices > INT32_MAX || desc_count(w) > INT32_MAX, ST_NOT_SUPPORTED,
               "%s \"%s\": %llu output positions and %llu weights; at most %d of each are supported", c->op->name, c->node ? c->node : "",

@@ -12,69 +12,12 @@
 
 static bool is_block_kind(const struct conv_args *a)
 {
-    return a->wq.kind == Q_BLOCK || a->wq.kind == Q_FLOAT_BLOCK;
-}
-
-/* ---- elements --------------------------------------------------------------------------------------------------- */
-
-static uint32_t coordinate(const struct conv_args *a, uint64_t at, uint32_t dim)
-{
-    return (uint32_t)(at / a->w_strides[dim] % a->w_dims[dim]);
-}
-
-/* The entry of scales and offsets that belongs to an element. */
-static uint32_t entry_of(const struct conv_args *a, uint64_t at)
-{
-    const struct quant *q = &a->wq;
-    if (q->kind == Q_AXIS || q->kind == Q_EXPANSION)
-        return coordinate(a, at, (uint32_t)q->axis);
-    uint32_t entry = 0;
-    for (uint32_t i = 0; is_block_kind(a) && i < a->w_rank; i++)
-        entry = entry * (a->w_dims[i] / q->block[i]) + coordinate(a, at, i) / q->block[i];
-    return entry;
-}
-
-static uint32_t stored_block_scale(const struct quant *q, uint64_t i)
-{
-    return q->block_scale_storage == 16 ? ((const uint16_t *)q->block_scales)[i] : ((const uint8_t *)q->block_scales)[i];
-}
-
-static int64_t block_scale(const struct conv_args *a, uint64_t at)
-{
-    const struct quant *q = &a->wq;
-    if (q->kind != Q_EXPANSION)
-        return 1;
-    uint32_t per_block = a->w_dims[a->w_dim_in] / q->blocks_per_axis;
-    return stored_block_scale(q, (uint64_t)entry_of(a, at) * q->blocks_per_axis + coordinate(a, at, a->w_dim_in) / per_block);
-}
-
-static int64_t mapped(const struct conv_args *a, int64_t v)
-{
-    return a->wq.mapping == 2 ? 2 * v + 1 : a->wq.mapping == 1 ? v + 1 : v;
+    return a->w_enc.q.kind == Q_BLOCK || a->w_enc.q.kind == Q_FLOAT_BLOCK;
 }
 
 int64_t conv_weight(const struct conv_args *a, const void *w, uint64_t at)
 {
-    int64_t q = ku_narrow(ku_load_int(w, a->w_type, at), a->w_bits, dtype_is_signed(a->w_type));
-    if (!a->effective)
-        return q + a->w_shift;
-    return mapped(a, q + quant_offset(&a->wq, entry_of(a, at))) * block_scale(a, at);
-}
-
-double conv_weight_scale(const struct conv_args *a, uint64_t at)
-{
-    return (double)quant_scale(&a->wq, entry_of(a, at)) * (a->wq.mapping == 2 ? 0.5 : 1.0);
-}
-
-double conv_weight_real_offset(const struct conv_args *a, uint64_t at)
-{
-    return a->wq.kind == Q_FLOAT_BLOCK && a->wq.float_offsets ? (double)a->wq.float_offsets[entry_of(a, at)] : 0.0;
-}
-
-float conv_weight_real(const struct conv_args *a, const void *w, uint64_t at)
-{
-    float real = (float)conv_weight(a, w, at) * (float)conv_weight_scale(a, at);
-    return a->wq.kind == Q_FLOAT_BLOCK && a->wq.float_offsets ? real + (float)conv_weight_real_offset(a, at) : real;
+    return a->effective ? encoding_integer(&a->w_enc, w, at) : encoding_stored(&a->w_enc, w, at) + a->w_shift;
 }
 
 /* ---- ranges ----------------------------------------------------------------------------------------------------- */
@@ -82,7 +25,7 @@ float conv_weight_real(const struct conv_args *a, const void *w, uint64_t at)
 /* Between which numbers all effective integers of this encoding lie. */
 static struct ku_range effective_range(const struct conv_args *a)
 {
-    const struct quant *q = &a->wq;
+    const struct quant *q = &a->w_enc.q;
     struct ku_range r = ku_range_of(a->w_type, q);
     int64_t least = quant_offset(q, 0), most = least, scale = q->kind == Q_EXPANSION ? 0 : 1;
     for (uint32_t i = 0; is_block_kind(a) && q->offsets && i < q->n; i++) {
@@ -90,9 +33,9 @@ static struct ku_range effective_range(const struct conv_args *a)
         most = q->offsets[i] > most ? q->offsets[i] : most;
     }
     for (uint64_t i = 0; q->kind == Q_EXPANSION && i < (uint64_t)q->n * q->blocks_per_axis; i++)
-        scale = stored_block_scale(q, i) > scale ? stored_block_scale(q, i) : scale;
-    r.lo = mapped(a, r.lo + least);
-    r.hi = mapped(a, r.hi + most);
+        scale = encoding_block_scale(q, i) > scale ? encoding_block_scale(q, i) : scale;
+    r.lo = encoding_mapped(&a->w_enc, r.lo + least);
+    r.hi = encoding_mapped(&a->w_enc, r.hi + most);
     /* Smaller block scales bring both ends nearer to 0. */
     return (struct ku_range){ r.lo < 0 ? r.lo * scale : 0, r.hi > 0 ? r.hi * scale : 0 };
 }
@@ -100,8 +43,8 @@ static struct ku_range effective_range(const struct conv_args *a)
 /* How weights are stored: shifted by the whole offset where that fits the element, else to the middle of their range. */
 static void choose_shift(struct conv_args *a)
 {
-    struct ku_range r = ku_range_of(a->w_type, &a->wq);
-    int32_t half = dtype_bits(a->w_type) <= 8 ? 128 : 32768, offset = quant_offset(&a->wq, 0);
+    struct ku_range r = ku_range_of(a->w_type, &a->w_enc.q);
+    int32_t half = dtype_bits(a->w_type) <= 8 ? 128 : 32768, offset = quant_offset(&a->w_enc.q, 0);
     bool fits = r.lo + offset >= -half && r.hi + offset < half;
     a->w_shift = fits ? offset : dtype_is_signed(a->w_type) ? 0 : -half;
     a->w_offset = offset - a->w_shift;
@@ -133,45 +76,44 @@ static enum status refuse_vector(const struct op_call *c, const struct quant *q)
 }
 
 /* Weights whose range decides how they are stored. */
-static enum status describe_effective(const struct op_call *c, struct conv_args *a)
+static void describe_effective(struct conv_args *a)
 {
     struct ku_range r = effective_range(a);
     bool fits8 = r.lo >= -128 && r.hi <= 127, fits16 = r.lo >= -32768 && r.hi <= 32767;
-    RETURN_IF(!fits16, ST_NOT_SUPPORTED,
-              "%s \"%s\": weights with their offsets and integer block scales lie between %lld and %lld; kernels take -32768 … 32767: use "
-              "smaller block scales or fewer bits", c->op->name, c->node ? c->node : "", (long long)r.lo, (long long)r.hi);
     a->effective = true;
+    if (!fits16) { /* no integer product holds them */
+        a->cls = CONV_F32;
+        a->dequantized = a->mixed = true;
+        return;
+    }
     a->blocks = is_block_kind(a);
     a->w_max = -r.lo > r.hi ? -r.lo : r.hi;
     a->cls = !fits8 ? CONV_Q16W16 : a->blocks || dtype_bits(a->x_type) == 16 ? CONV_Q16 : CONV_Q8;
-    return ST_OK;
 }
 
 static void describe_runs(struct conv_args *a)
 {
-    bool offsets = a->wq.kind == Q_FLOAT_BLOCK && a->wq.float_offsets;
-    a->run = divisor(a->cig, a->wq.block[a->w_dim_in]);
+    bool offsets = a->w_enc.q.kind == Q_FLOAT_BLOCK && a->w_enc.q.float_offsets;
+    a->run = divisor(a->cig, a->w_enc.q.block[a->w_enc.dim_in]);
     a->n_runs = a->taps * (a->cig / a->run);
     a->n_m = a->n_runs * (offsets ? 2 : 1) + 1;
 }
 
 enum status conv_weight_describe(const struct op_call *c, struct conv_args *a)
 {
-    a->wq = c->in[1]->q;
-    a->w_bits = quant_bits(&a->wq, a->w_type);
-    TRY(refuse_vector(c, &a->wq));
-    RETURN_IF(a->wq.kind == Q_EXPANSION && a->w_dims[a->w_dim_in] % a->wq.blocks_per_axis, ST_NOT_SUPPORTED,
+    TRY(refuse_vector(c, &a->w_enc.q));
+    RETURN_IF(a->w_enc.q.kind == Q_EXPANSION && a->w_enc.dims[a->w_enc.dim_in] % a->w_enc.q.blocks_per_axis, ST_NOT_SUPPORTED,
               "%s \"%s\": weights have %u blocks per output channel; a divisor of the %u input channels is expected", c->op->name,
-              c->node ? c->node : "", a->wq.blocks_per_axis, a->w_dims[a->w_dim_in]);
+              c->node ? c->node : "", a->w_enc.q.blocks_per_axis, a->w_enc.dims[a->w_enc.dim_in]);
     if (a->dequantized) {
         a->effective = true;
         return ST_OK;
     }
-    if (a->wq.mapping == 0 && (a->wq.kind == Q_TENSOR || a->wq.kind == Q_AXIS)) {
+    if (a->w_enc.q.mapping == 0 && (a->w_enc.q.kind == Q_TENSOR || a->w_enc.q.kind == Q_AXIS)) {
         choose_shift(a);
         return ST_OK;
     }
-    TRY(describe_effective(c, a));
+    describe_effective(a);
     if (a->blocks)
         describe_runs(a);
     return ST_OK;

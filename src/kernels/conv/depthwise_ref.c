@@ -13,9 +13,14 @@ static int64_t weight(const struct conv_args *a, const void *w, uint64_t at)
     return (a->wsize == 1 ? ((const int8_t *)w)[at] : ((const int16_t *)w)[at]) + (int64_t)a->w_offset;
 }
 
-static float real(enum dtype t, const void *p, uint64_t at)
+static float real(const struct conv_args *a, const void *p, uint64_t at)
 {
-    return t == DT_F32 ? ((const float *)p)[at] : ku_f16_to_f32(((const uint16_t *)p)[at]);
+    return ku_load_real(p, a->x_type, at, (float)a->x_scale, a->x_offset);
+}
+
+static float real_weight(const struct conv_args *a, const void *w, uint64_t at)
+{
+    return a->wsize == 4 ? ((const float *)w)[at] : ku_f16_to_f32(((const uint16_t *)w)[at]);
 }
 
 static void fixed_run(const struct dw_run *r)
@@ -47,7 +52,7 @@ static void float_run(const struct dw_run *r)
                 uint32_t tap = t % r->taps, line = t / r->taps % r->lines, plane = t / r->taps / r->lines;
                 uint64_t x = i * r->x_pixel + dw_x_at(r, plane, line, tap), w = dw_tap_at(r, plane, line, tap) * a->npad + c0;
                 for (uint32_t c = 0; c < n; c++)
-                    acc[c] = fmaf(real(a->x_type, r->x, x + (c0 + c) / a->multiplier), real(a->wsize == 4 ? DT_F32 : DT_F16, r->w, w + c), acc[c]);
+                    acc[c] = fmaf(real(a, r->x, x + (c0 + c) / a->multiplier), real_weight(a, r->w, w + c), acc[c]);
             }
             for (uint32_t c = 0; c < n; c++)
                 conv_store_float(a, r->out, r->out_at + (uint64_t)i * a->co + c0 + c, acc[c], r->m[c0 + c]);

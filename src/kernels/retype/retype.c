@@ -15,6 +15,7 @@ static const struct {
     enum dtype plain, fixed;
 } twins[] = {
     {DT_I8, DT_SQ8}, {DT_I16, DT_SQ16}, {DT_I32, DT_SQ32}, {DT_U8, DT_UQ8}, {DT_U16, DT_UQ16}, {DT_U32, DT_UQ32},
+    {DT_I4, DT_SQ4}, {DT_U4, DT_UQ4},   {DT_I2, DT_SQ2},   {DT_U2, DT_UQ2},
 };
 
 static enum dtype plain_of(enum dtype t)
@@ -47,8 +48,6 @@ static enum status bind_cast(const struct op_call *c, struct retype_args *a)
     out.type = plain_of(out.type);
     TRY(codec_init(&a->in, &in, c));
     TRY(codec_init(&a->out, &out, c));
-    RETURN_IF(dtype_bits(out.type) == 4 && dtype_is_float(in.type), ST_NOT_SUPPORTED,
-              "Cast \"%s\": a float cannot become a packed 4-bit value; cast to an 8-bit type", c->node ? c->node : "");
     if (in.type == out.type)
         a->mode = RETYPE_COPY;
     else if (whole(in.type) && whole(out.type))
@@ -65,8 +64,25 @@ static void per_tensor(struct tensor_desc *d)
     if (!fixed)
         d->q = (struct quant){.kind = Q_TENSOR, .scale = 1.0f};
     else if (d->q.kind == Q_NONE || (d->q.kind == Q_AXIS && d->q.n <= 1))
-        d->q = (struct quant){.kind = Q_TENSOR, .bits = d->q.bits, .scale = quant_scale(&d->q, 0), .offset = quant_offset(&d->q, 0)};
+        d->q = (struct quant){.kind = Q_TENSOR, .bits = d->q.bits, .mapping = d->q.mapping, .scale = quant_scale(&d->q, 0),
+                              .offset = quant_offset(&d->q, 0)};
     d->type = fixed_of(d->type);
+}
+
+/* Codecs do the simple side, and the limits of the output. */
+static enum status bind_slow(const struct op_call *c, struct retype_args *a, const struct tensor_desc *in, const struct tensor_desc *out)
+{
+    struct tensor_desc plain_in = *in, plain_out = *out;
+    encoding_init(&a->from, in);
+    encoding_init(&a->to, out);
+    if (!encoding_is_simple(&in->q))
+        plain_in.q = (struct quant){.kind = Q_TENSOR, .bits = in->q.bits, .scale = 1.0f};
+    if (!encoding_is_simple(&out->q))
+        plain_out.q = (struct quant){.kind = Q_TENSOR, .bits = out->q.bits, .scale = 1.0f};
+    TRY(codec_init(&a->in, &plain_in, c));
+    TRY(codec_init_out(&a->out, &plain_out, c));
+    a->mode = RETYPE_SLOW;
+    return ST_OK;
 }
 
 /* The others: real numbers. Plain integers of up to 32 bits are fixed point with scale 1 and offset 0. */
@@ -75,6 +91,8 @@ static enum status bind_real(const struct op_call *c, struct retype_args *a)
     struct tensor_desc in = *c->in[0], out = *c->out[0];
     per_tensor(&in);
     per_tensor(&out);
+    if (!encoding_is_simple(&in.q) || !encoding_is_simple(&out.q))
+        return bind_slow(c, a, &in, &out);
     TRY(codec_init(&a->in, &in, c));
     TRY(codec_init_out(&a->out, &out, c));
     bool both = dtype_is_fixed(in.type) && dtype_is_fixed(out.type);

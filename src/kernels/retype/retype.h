@@ -3,6 +3,7 @@
 #ifndef KERNELS_RETYPE_RETYPE_H
 #define KERNELS_RETYPE_RETYPE_H
 
+#include "kernels/encoding.h"
 #include "kernels/kernels.h"
 #include "kernels/span.h"
 
@@ -12,12 +13,14 @@ enum retype_mode {
     RETYPE_F64,  /* Cast from or to f64 */
     RETYPE_I64,  /* Cast between integers */
     RETYPE_AXIS, /* fixed -> fixed where a side has one encoding per channel */
+    RETYPE_SLOW, /* a side has blocks, an expansion or a mapping: element by element through f32 */
 };
 
 struct retype_args {
     uint64_t total;
     enum retype_mode mode;
     struct codec in, out;
+    struct encoding from, to; /* RETYPE_SLOW */
 };
 
 kernel_fn retype_ref, retype_avx2, retype_avx512;

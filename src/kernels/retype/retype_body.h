@@ -6,7 +6,7 @@
 
 static void span_copy(const struct kernel_call *call, const struct retype_args *a, int64_t at, uint32_t n)
 {
-    /* A span starts at an even element, so 4-bit values begin a byte. */
+    /* A span starts at a multiple of 4 elements, so packed values begin a byte. */
     uint64_t from = dtype_bytes(a->in.type, (uint64_t)at), bytes = dtype_bytes(a->in.type, n);
     memmove((char *)call->data[1] + from, (const char *)call->data[0] + from, bytes);
 }
@@ -66,12 +66,30 @@ static void span_axis(const struct kernel_call *call, const struct retype_args *
     K(span_store_i64)(a->out.type, call->data[1], at, 1, n, q);
 }
 
+static void span_slow(const struct kernel_call *call, const struct retype_args *a, int64_t at, uint32_t n)
+{
+    float x[SPAN];
+    int64_t q[SPAN];
+    if (encoding_is_simple(&a->from.q))
+        K(span_load)(&a->in, call->data[0], at, 1, n, x);
+    else
+        for (uint32_t i = 0; i < n; i++)
+            x[i] = encoding_real(&a->from, call->data[0], (uint64_t)at + i);
+    if (encoding_is_simple(&a->to.q)) {
+        K(span_store)(&a->out, call->data[1], at, 1, n, x);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        q[i] = encoding_nearest(&a->to, x[i], (uint64_t)at + i, a->out.lo, a->out.hi);
+    K(span_store_i64)(a->out.type, call->data[1], at, 1, n, q);
+}
+
 void K(retype)(const struct kernel_call *call, struct range tile)
 {
     typedef void span_fn(const struct kernel_call *call, const struct retype_args *a, int64_t at, uint32_t n);
     static span_fn *const modes[] = {
         [RETYPE_COPY] = span_copy, [RETYPE_F32] = span_f32, [RETYPE_F64] = span_f64,
-        [RETYPE_I64] = span_i64,   [RETYPE_AXIS] = span_axis,
+        [RETYPE_I64] = span_i64,   [RETYPE_AXIS] = span_axis, [RETYPE_SLOW] = span_slow,
     };
     const struct retype_args *a = call->args;
     uint64_t at = (uint64_t)tile.begin * SPAN, end = (uint64_t)tile.end * SPAN;
