@@ -14,7 +14,9 @@ extern "C" {
 /* Options of QnnLpaiGraph_CustomConfig_t. */
 typedef enum {
     /* uint32_t: not 0: inputs and outputs have no room in scratch, every execution brings buffers. Before the graph is compiled. */
-    OPENQNN_LPAI_GRAPH_SET_CFG_EXCLUDE_IO = 0x4F510001
+    OPENQNN_LPAI_GRAPH_SET_CFG_EXCLUDE_IO = 0x4F510001,
+    /* uint32_t: not 0: batch normalisations are not folded into the product before them. Before the graph is compiled. */
+    OPENQNN_LPAI_GRAPH_SET_CFG_KEEP_BATCHNORM = 0x4F510003
 } OpenQnnLpaiGraph_SetConfigOption_t;
 
 /* Options of QnnLpaiGraph_CustomProperty_t. */

@@ -30,6 +30,7 @@ struct backend_cfg {
 
 struct backend_context_cfg {
     struct backend_cfg backend;
+    uint64_t own[24];            /* what the backend's context_config made of CUSTOM entries; all 0: none were given */
     uint32_t priority;
     uint32_t threads;            /* 0: the backend's choice */
     const char *oem;

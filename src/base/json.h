@@ -31,6 +31,7 @@ enum json_kind {
     JSON_OBJECT,  /* struct embedded at offset, by sub */
     JSON_LIST,    /* struct json_list: items of item_size by sub, or strings when sub is NULL */
     JSON_STRINGS, /* struct json_list of const char * */
+    JSON_ANY,     /* whatever there is, not looked at; only `seen` tells of it */
 };
 
 struct json_list {

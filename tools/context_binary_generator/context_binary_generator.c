@@ -46,7 +46,7 @@ static const struct tool_option options[] = {
       .help = "Folder for the results; ./output when not given." },
     { "backend_binary", OPT_STRING, AT(backend_binary), .argument = "NAME",
       .help = "Backend-specific file, on backends that have one." },
-    { "profiling_level", OPT_CHOICE, AT(session.profiling), .choices = session_profiling_levels,
+    { "profiling_level", OPT_CHOICE, AT(session.profiling), .choices = session_profiling_levels, .seen = AT(session.profiling_given),
       .help = "Measures compose and finalize; read <output_dir>/qnn-profiling-data.log with qnn-profile-viewer." },
     { "profiling_option", OPT_CHOICE, AT(session.profiling_option), .choices = session_profiling_options,
       .help = "optrace: instruments the binary, on backends that can." },

@@ -39,17 +39,15 @@ struct run {
 
 /* ---- slots ----------------------------------------------------------------------------------------------------------- */
 
-static enum status make_buffers(const struct io_tensor *from, uint32_t n, struct arena *arena, void ***buffers,
-                                Qnn_Tensor_t **tensors)
+static enum status make_buffers(struct run *r, const struct io_tensor *from, uint32_t n, void ***buffers, Qnn_Tensor_t **tensors)
 {
-    enum { ALIGNMENT = 64 };
-    *buffers = arena_alloc_array(arena, n + 1u, sizeof(**buffers));
-    *tensors = arena_array(arena, Qnn_Tensor_t, n);
+    *buffers = arena_alloc_array(&r->io->arena, n + 1u, sizeof(**buffers));
+    *tensors = arena_array(&r->io->arena, Qnn_Tensor_t, n);
     RETURN_IF(!*buffers || !*tensors, ST_NO_MEMORY, "tensors");
     for (uint32_t i = 0; i < n; i++) {
-        (*buffers)[i] = mem_alloc_aligned(ALIGNMENT, (size_t)from[i].bytes);
-        RETURN_IF(!(*buffers)[i], ST_NO_MEMORY, "tensor \"%s\": no memory for %" PRIu64 " bytes", from[i].tensor.v1.name,
-                  from[i].bytes);
+        enum status st = session_alloc(r->s, (size_t)from[i].bytes, &(*buffers)[i]);
+        if (st != ST_OK)
+            return status_prefix(st, "tensor \"%s\" of %" PRIu64 " bytes", from[i].tensor.v1.name, from[i].bytes);
         (*tensors)[i] = from[i].tensor;
         (*tensors)[i].v1.clientBuf = (Qnn_ClientBuffer_t){ (*buffers)[i], (uint32_t)from[i].bytes };
     }
@@ -76,8 +74,8 @@ static enum status make_slots(struct run *r)
     for (uint32_t i = 0; i < r->n_slots; i++) {
         struct slot *s = &r->slots[i];
         s->run = r;
-        TRY(make_buffers(io->inputs, io->n_inputs, &io->arena, &s->inputs, &s->in));
-        TRY(make_buffers(io->outputs, io->n_outputs, &io->arena, &s->outputs, &s->out));
+        TRY(make_buffers(r, io->inputs, io->n_inputs, &s->inputs, &s->in));
+        TRY(make_buffers(r, io->outputs, io->n_outputs, &s->outputs, &s->out));
         TRY(session_new_profile(r->s, &s->profile));
         TRY(make_signal(r, &s->signal));
     }
@@ -89,9 +87,9 @@ static void free_slots(struct run *r)
     for (uint32_t i = 0; r->slots && i < r->n_slots; i++) {
         struct slot *s = &r->slots[i];
         for (uint32_t t = 0; s->inputs && t < r->io->n_inputs; t++)
-            mem_free(s->inputs[t]);
+            session_free(r->s, s->inputs[t]);
         for (uint32_t t = 0; s->outputs && t < r->io->n_outputs; t++)
-            mem_free(s->outputs[t]);
+            session_free(r->s, s->outputs[t]);
         if (s->profile)
             r->s->backend.api.profileFree(s->profile);
         if (s->signal)
@@ -126,8 +124,9 @@ static enum status start(struct run *r, struct slot *s, uint64_t number)
     const void *data[io->n_inputs + 1];
     bool again = r->opt->inferences > (int64_t)io->executions || r->opt->duration_s;
     TRY(graph_io_load(io, number % io->executions, s->inputs, again, data));
-    for (uint32_t i = 0; i < io->n_inputs; i++)
-        s->in[i].v1.clientBuf.data = (void *)data[i];
+    for (uint32_t i = 0; i < io->n_inputs; i++) /* the backend may insist on the kind of memory, so what was cached is copied there */
+        if (data[i] != s->inputs[i])
+            memcpy(s->inputs[i], data[i], (size_t)io->inputs[i].bytes);
     s->number = number;
     s->profiled = is_profiled(r, number);
     s->done = false;
@@ -222,10 +221,17 @@ enum status graph_run(struct session *s, struct graph_io *io, const struct run_o
     r.keep = opt->keep_outputs >= 0 ? (uint64_t)opt->keep_outputs : io->n_lines;
     enum status st = make_slots(&r);
     if (st == ST_OK)
+        st = session_before_execute(s, io->graph);
+    bool begun = st == ST_OK;
+    if (begun)
         st = loop(&r);
     for (uint32_t i = 0; r.slots && i < r.n_slots; i++) { /* after a failure: buffers are in use until the callback */
         if (r.slots[i].busy)
             await(&r, &r.slots[i]);
+    }
+    if (begun) {
+        enum status after = session_after_execute(s, io->graph);
+        st = st == ST_OK ? after : st;
     }
     free_slots(&r);
     pthread_cond_destroy(&r.finished);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "QNN/LPAI/QnnLpaiCommon.h"
 #include "base/str.h"
 #include "common/error_names.h"
 #include "common/tensor_text.h"
@@ -15,7 +16,7 @@
 
 struct net_run {
     struct session_options session;
-    const char *retrieve_context, *native_names, *direct_mode, *explain_error;
+    const char *retrieve_context, *native_names, *explain_error;
     struct opt_list input_lists, binary_updates;
     bool native_outputs, native_inputs, shared_buffer, synchronous, asynchronous, use_mmap, validate;
     bool output_type_given, perf_given, sets_given, size_given;
@@ -25,7 +26,7 @@ struct net_run {
 
 static const char *const output_types[] = { "float_only", "native_only", "float_and_native", NULL };
 static const char *const input_types[] = { "float", "native", NULL };
-static const char *const direct_modes[] = { "adsp", NULL };
+#define DIRECT_ADSP "adsp"
 static const char *const perf_profiles[] = {
     "low_balanced",
     "balanced",
@@ -103,10 +104,10 @@ static const struct tool_option options[] = {
     { "use_mmap", OPT_FLAG, AT(use_mmap), .help = "Map the context binary instead of reading it." },
     { "validate_binary", OPT_FLAG, AT(validate),
       .help = "Only ask the backend whether it accepts the binary of --retrieve_context." },
-    { "direct_mode", OPT_STRING, AT(direct_mode), .argument = "adsp",
-      .help = "Run on the ADSP without RPC (LPAI devices)." },
+    { "direct_mode", OPT_STRING, AT(session.direct_mode), .argument = "adsp",
+      .help = "As inside the ADSP, without RPC (LPAI backend, with --retrieve_context)." },
 
-    { "profiling_level", OPT_CHOICE, AT(session.profiling), .choices = session_profiling_levels, .section = "What it tells",
+    { "profiling_level", OPT_CHOICE, AT(session.profiling), .choices = session_profiling_levels, .seen = AT(session.profiling_given), .section = "What it tells",
       .help = "basic: time of every call; detailed: also of every node. Written to <output_dir>/qnn-profiling-data.log for "
               "qnn-profile-viewer." },
     { "profiling_option", OPT_CHOICE, AT(session.profiling_option), .choices = session_profiling_options,
@@ -162,9 +163,11 @@ static enum status check_options(const struct net_run *o)
     RETURN_IF(o->inferences && o->duration, ST_INVALID_ARG, "--num_inferences and --duration exclude each other");
     RETURN_IF(o->shared_buffer, ST_NOT_SUPPORTED,
               "--shared_buffer needs rpcmem_alloc of libcdsprpc.so, which this version does not have");
-    RETURN_IF(o->direct_mode, ST_NOT_SUPPORTED,
-              "--direct_mode %s needs the LPAI backend on an ADSP, which this version does not have%s", o->direct_mode,
-              str_eq(o->direct_mode, direct_modes[0]) ? "" : "; the only mode is adsp");
+    const char *mode = o->session.direct_mode;
+    RETURN_IF(mode && !str_eq(mode, DIRECT_ADSP), ST_INVALID_ARG, "--direct_mode %s: the only mode is " DIRECT_ADSP, mode);
+    RETURN_IF(mode && !o->retrieve_context, ST_INVALID_ARG,
+              "--direct_mode " DIRECT_ADSP " runs graphs that were prepared before: save them with qnn-context-binary-generator and give the file with "
+              "--retrieve_context");
     return ST_OK;
 }
 
@@ -172,8 +175,8 @@ static void ask_for_performance(const struct net_run *o, const struct session *s
 {
     const QNN_INTERFACE_VER_TYPE *api = &s->backend.api;
     QnnDevice_Infrastructure_t infra = NULL;
-    if (!o->perf_given)
-        return;
+    if (!o->perf_given || (s->extension.table && s->extension.table->before_execute))
+        return; /* the extension library sees to it */
     Qnn_ErrorHandle_t error =
         api->deviceGetInfrastructure ? api->deviceGetInfrastructure(&infra) : QNN_COMMON_ERROR_NOT_SUPPORTED;
     if (error != QNN_SUCCESS || !infra)
@@ -307,7 +310,12 @@ static enum status run_graphs(const struct net_run *o, struct session *s)
 static enum status run_session(const struct net_run *o, struct session *s, const char **stage)
 {
     *stage = "Initialization";
-    TRY(session_open(s, &o->session));
+    struct session_options so = o->session;
+    so.executes = !o->validate;
+    so.perf_profile = o->perf_given ? perf_profiles[o->perf_profile] : NULL;
+    TRY(session_open(s, &so));
+    RETURN_IF(so.direct_mode && s->backend.id != QNN_BACKEND_ID_LPAI, ST_NOT_SUPPORTED, "--direct_mode %s is for the LPAI backend; \"%s\" has id %u, not %d",
+              so.direct_mode, so.backend, s->backend.id, QNN_BACKEND_ID_LPAI);
     ask_for_performance(o, s);
     if (o->validate) {
         *stage = "Validating the binary";
@@ -348,6 +356,8 @@ static int run(const struct net_run *o)
     if (st == ST_OK)
         st = run_session(o, &s, &stage);
     int code = st == ST_OK ? 0 : tool_report(stage, st);
+    if (o->session.direct_mode)
+        tool_say(code ? "dspApp->run FAILED res = %d" : "NonRPC net-run SUCCESS", code);
     session_close(&s);
     return code;
 }

@@ -32,20 +32,6 @@ static enum status read_config(struct session *s)
 {
     if (s->opt.config_file)
         TRY(session_config_read(s->opt.config_file, &s->config, &s->arena));
-    const char *library = s->config.extensions.library;
-    if (library) {
-        void *handle;
-        enum status st = library_open(library, &handle);
-        if (st != ST_OK)
-            return status_prefix(
-                st, "backend_extensions/shared_library_path (backend extension libraries carry settings of one backend; "
-                    "the CPU backend has none, remove the section)");
-        library_close(handle);
-        return status_fail(ST_NOT_SUPPORTED,
-                           "backend_extensions/shared_library_path \"%s\": it loads, but this version of the tool has no "
-                           "use for extension libraries yet; remove the section",
-                           library);
-    }
     RETURN_IF(s->config.memory.given && s->config.memory.type, ST_NOT_SUPPORTED,
               "memory/mem_type \"shared_buffer\": this version has no libcdsprpc.so; use \"raw\"");
     return s->opt.output_tensors ? tool_split_names(s->opt.output_tensors, &s->arena, &s->extra_outputs) : ST_OK;
@@ -74,7 +60,9 @@ static enum status create_device(struct session *s)
         api->propertyHasCapability ? api->propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE) : QNN_PROPERTY_NOT_SUPPORTED;
     if (QNN_GET_ERROR_CODE(can) == QNN_PROPERTY_NOT_SUPPORTED || !api->deviceCreate)
         return ST_OK;
-    Qnn_ErrorHandle_t error = api->deviceCreate(s->log, NULL, &s->device);
+    const QnnDevice_Config_t **configs;
+    TRY(extension_device_configs(s, &configs));
+    Qnn_ErrorHandle_t error = api->deviceCreate(s->log, configs, &s->device);
     if (error == QNN_SUCCESS || QNN_GET_ERROR_CODE(error) == QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE)
         return ST_OK;
     return library_fail(api, error, "Device Creation failure");
@@ -88,12 +76,16 @@ static enum status open_backend(struct session *s)
     if (st != ST_OK)
         return status_prefix(st, "Could not load backend");
     uint64_t stop = clock_ns();
+    const QnnBackend_Config_t **configs;
+    TRY(extension_open(s));
+    TRY(extension_backend_configs(s, &configs));
     Qnn_ErrorHandle_t error = api->logCreate(log_callback, (QnnLog_Level_t)tool_log_max(), &s->log);
     if (error != QNN_SUCCESS)
         tool_log(TOOL_WARN, "the backend offers no log: error %" PRIu64, QNN_GET_ERROR_CODE(error));
-    error = api->backendCreate(s->log, NULL, &s->handle);
+    error = api->backendCreate(s->log, configs, &s->handle);
     if (error != QNN_SUCCESS)
         return library_fail(api, error, "the backend could not be initialized");
+    TRY(extension_backend_created(s));
     const char *build_id = "";
     api->backendGetBuildId(&build_id);
     Qnn_Version_t core = s->backend.version.coreApiVersion, own = s->backend.version.backendApiVersion;
@@ -102,6 +94,7 @@ static enum status open_backend(struct session *s)
              own.patch);
     TRY(register_packages(s));
     TRY(create_device(s));
+    TRY(extension_device_created(s));
     TRY(session_new_profile(s, &s->profile));
     TRY(session_open_profile_log(s));
     struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_BACKEND_LIB_LOAD,
@@ -121,7 +114,8 @@ enum status session_open(struct session *s, const struct session_options *opt)
         tool_log_level((enum tool_level)tool_level_of(opt->log_level));
     TRY(read_config(s));
     TRY(open_backend(s));
-    return config_for_context(s);
+    TRY(config_for_context(s));
+    return extension_context_configs(s);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------------------------------- */
@@ -158,7 +152,7 @@ enum status session_finalize(struct session *s)
         tool_log(TOOL_INFO, "graph \"%s\" finalized in %.1f ms", g->name, (double)(m.stop_ns - m.start_ns) / 1e6);
     }
     tool_progress("Finalizing graph", 1, 1);
-    return ST_OK;
+    return extension_graphs_loaded(s);
 }
 
 enum status session_save(struct session *s, const char *path)
@@ -181,9 +175,35 @@ enum status session_save(struct session *s, const char *path)
 
 /* ---- binaries -------------------------------------------------------------------------------------------------------- */
 
+static void free_binary(struct session *s)
+{
+    if (s->model)
+        s->extension.table->free(s->extension.self, s->model);
+    else
+        tool_file_free(&s->binary);
+    s->model = NULL;
+    s->binary = (struct tool_file){ 0 };
+}
+
+/* The extension library may have a place for models; else the file is read or mapped. */
+static enum status place_binary(struct session *s, const char *path, bool map)
+{
+    uint64_t size;
+    TRY(tool_file_size(path, &size));
+    enum status st = extension_model_memory(s, (size_t)size, &s->model);
+    if (st != ST_OK)
+        return status_prefix(st, "no memory for the context binary \"%s\" of %" PRIu64 " bytes", path, size);
+    if (!s->model)
+        return map ? tool_file_map(path, &s->binary) : tool_file_read(path, &s->binary);
+    if (map)
+        tool_log(TOOL_WARN, "--use_mmap has no effect: the extension library of the backend says where models are");
+    s->binary = (struct tool_file){ .data = s->model, .size = (size_t)size };
+    return tool_file_read_at(path, 0, s->model, (size_t)size);
+}
+
 static enum status read_binary(struct session *s, const char *path, bool map)
 {
-    TRY(map ? tool_file_map(path, &s->binary) : tool_file_read(path, &s->binary));
+    TRY(place_binary(s, path, map));
     const char *kind = tool_file_kind(s->binary.data, s->binary.size);
     RETURN_IF(kind && !str_eq(kind, "a context binary"), ST_INVALID_ARG, "\"%s\" is not a context binary but %s", path,
               kind);
@@ -268,8 +288,8 @@ enum status session_retrieve(struct session *s, const char *path, bool map)
     RETURN_IF(!s->graphs.n, ST_NOT_FOUND, "\"%s\" has no graph that can be used; see context_configs/enable_graphs", path);
     /* Kept until the end when the client promised so; the backend has its own copy otherwise. */
     if (!s->config.context.persistent)
-        tool_file_free(&s->binary);
-    return ST_OK;
+        free_binary(s);
+    return extension_graphs_loaded(s);
 }
 
 enum status session_update(struct session *s, const char *path)
@@ -317,6 +337,7 @@ static void free_context(struct session *s)
         tool_log(TOOL_WARN, "the context could not be freed: error %" PRIu64, QNN_GET_ERROR_CODE(error));
     if (session_measured(s, &m) != ST_OK)
         tool_log(TOOL_WARN, "%s", status_text());
+    extension_context_freed(s);
 }
 
 void session_close(struct session *s)
@@ -328,6 +349,7 @@ void session_close(struct session *s)
     }
     if (s->context)
         free_context(s);
+    free_binary(s);
     for (size_t i = 0; i < s->dlcs.n; i++) {
         free(s->dlcs.at[i].infos);
         if (s->dlcs.at[i].handle)
@@ -339,6 +361,7 @@ void session_close(struct session *s)
         s->system.api.systemContextFree(s->reader);
     if (s->profile)
         api->profileFree(s->profile);
+    extension_close(s);
     if (s->device)
         api->deviceFree(s->device);
     if (s->handle)
@@ -349,7 +372,6 @@ void session_close(struct session *s)
         library_close(s->models.at[i].library);
     library_close(s->system.library);
     library_close(s->backend.library);
-    tool_file_free(&s->binary);
     vec_finish(&s->models);
     vec_finish(&s->dlcs);
     vec_finish(&s->graphs);

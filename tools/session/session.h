@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What qnn-net-run and qnn-context-binary-generator share: everything between opening a backend and having graphs that can run.
  *
- *     session_open       config file, libraries, log, backend, op packages, device, profile
+ *     session_open       config file, libraries, extension, log, backend, op packages, device, profile
  *     session_compose    context, graphs of model libraries or DLCs       or  session_retrieve: context of a binary
  *     session_finalize
  *     session_save       the context binary
@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "base/vec.h"
+#include "common/tool_extension.h"
 #include "common/tool_file.h"
 #include "common/tool_library.h"
 #include "common/tool_options.h"
@@ -27,8 +28,12 @@ struct session_options {
     struct opt_list models, dlcs, op_packages;
     const char *output_tensors; /* --set_output_tensors */
     bool all_outputs;           /* --debug, --enable_intermediate_outputs */
+    const char *direct_mode;    /* --direct_mode */
+    const char *perf_profile;   /* --perf_profile, NULL: not given */
+    bool executes;              /* graphs will be executed */
     bool memhandle_io;          /* --input_output_tensor_mem_type memhandle */
     uint32_t profiling;         /* index in session_profiling_levels */
+    bool profiling_given;
     uint32_t profiling_option;  /* index in session_profiling_options */
     uint32_t log_level;         /* index in tool_log_levels */
     bool log_level_given;
@@ -91,8 +96,18 @@ struct session_dlc {
     QnnSystemContext_GraphInfo_t *infos; /* one block, for free() */
 };
 
+/* The backend's extension library; table NULL: none. */
+struct session_extension {
+    void *library;
+    const char *path;
+    const struct extension *table;
+    void *self;
+    struct extension_host host;
+};
+
 struct session {
     struct session_options opt;
+    struct session_extension extension;
     struct session_config config;
     struct arena arena;
     struct library_backend backend;
@@ -106,6 +121,7 @@ struct session {
     QnnSystemContext_Handle_t reader; /* holds the description of a retrieved binary */
     QnnSystemProfile_SerializationTargetHandle_t profile_log;
     struct tool_file binary;
+    void *model; /* where `binary` is, when the extension gave the memory */
     VEC(struct session_model) models;
     VEC(struct session_dlc) dlcs;
     VEC(struct session_graph) graphs;
@@ -120,6 +136,14 @@ enum status session_retrieve(struct session *s, const char *path, bool map);
 enum status session_validate(struct session *s, const char *path, bool map); /* the validate call only */
 enum status session_update(struct session *s, const char *path);             /* --binary_updates */
 void session_close(struct session *s);
+
+/* Memory for inputs and outputs, from the extension library when there is one; aligned and zeroed. */
+enum status session_alloc(struct session *s, size_t bytes, void **ret);
+void session_free(struct session *s, void *memory); /* NULL allowed */
+
+/* Around the executions of one graph. */
+enum status session_before_execute(struct session *s, const struct session_graph *g);
+enum status session_after_execute(struct session *s, const struct session_graph *g);
 
 /* Loads libQnnSystem.so unless it is loaded. */
 enum status session_need_system(struct session *s, const char *why);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "common/tool_log.h"
 #include "session/session_private.h"
@@ -41,7 +42,12 @@ static const char *hook_graph_name(Qnn_GraphHandle_t handle)
 static Qnn_ErrorHandle_t create_graph(Qnn_ContextHandle_t context, const char *name, const QnnGraph_Config_t **config,
                                       Qnn_GraphHandle_t *ret)
 {
-    Qnn_ErrorHandle_t error = hook.s->backend.api.graphCreate(context, name, config, ret);
+    CLEANUP(mem_freep) const QnnGraph_Config_t **all = NULL;
+    if (extension_graph_configs(hook.s, name ? name : "", config, &all) != ST_OK) {
+        tool_log(TOOL_ERROR, "%s", status_text());
+        return QNN_GRAPH_ERROR_CREATE_FAILED;
+    }
+    Qnn_ErrorHandle_t error = hook.s->backend.api.graphCreate(context, name, all[0] ? all : config, ret);
     struct seen_graph *seen = error == QNN_SUCCESS ? vec_push(&hook.graphs) : NULL;
     if (seen)
         *seen = (struct seen_graph){ *ret, arena_strdup(&hook.s->arena, name) };

@@ -28,10 +28,13 @@ enum lpai_target { LPAI_X86, LPAI_ARM, LPAI_ADSP, LPAI_TARGET_COUNT };
 
 enum lpai_pool { POOL_SCRATCH, POOL_PERSISTENT, POOL_COUNT };
 
+/* Tightly coupled memory of the ADSP: all of it together. */
+enum { LPAI_TCM_BYTES = 2035712, LPAI_TCM_BUFFERS = 32 };
+
 struct lpai_mem {
     uint8_t *addr;
     uint64_t size;
-    bool given;
+    bool given, tcm;
 };
 
 /* Everything a client can say about one graph. */
@@ -39,7 +42,7 @@ struct lpai_settings {
     struct lpai_mem pool[POOL_COUNT];
     uint32_t fps, ftrt_ratio, client_type;
     uint32_t affinity, core_selection;
-    bool per_layer, exclude_io, batch_multiple;
+    bool per_layer, exclude_io, keep_batchnorm, batch_multiple;
     char core_names[64];
 };
 
@@ -51,11 +54,19 @@ struct lpai_claim {
     bool listed, running;
 };
 
+/* What lpai_context_config writes into backend_context_cfg.own; names are the client's, so lpai_open copies them. */
+enum { LPAI_OWN_MODEL_TCM, LPAI_OWN_ISLAND, LPAI_OWN_ISLAND_GRAPHS, LPAI_OWN_NAMES, LPAI_ISLAND_MAX = 16 };
+
 struct backend_context {
     struct backend_cfg cfg;
+    bool model_tcm;
+    bool island;                         /* all graphs */
+    char *island_graphs[LPAI_ISLAND_MAX]; /* or these; ends with NULL unless full */
+    uint64_t tcm_bytes;                  /* of the model, once it is counted */
 };
 
 struct backend_graph {
+    struct backend_context *context;
     const struct binary *binary;
     const struct binary_graph *g;
     pthread_mutex_t lock;          /* one run or one change of scratch at a time */
@@ -77,6 +88,7 @@ enum status lpai_loaded_config(struct backend_graph *g, struct backend_graph_cfg
 enum status lpai_graph_property(struct backend_graph *g, void *custom);
 enum status lpai_mem_custom(const void *info, int *fd, uint64_t *offset);
 struct binary_target lpai_binary_target(uint32_t hw_version);
+uint32_t lpai_hw_version(const struct backend_cfg *cfg); /* the one to compile for */
 const char *lpai_hw_name(uint32_t hw_version); /* "v5.1", NULL: no such version */
 struct lpai_settings lpai_settings_of(const struct backend_graph_cfg *cfg);
 
@@ -88,6 +100,9 @@ enum status lpai_supports(const struct op_call *c);
 uint64_t lpai_pool_bytes(const struct backend_graph *g, enum lpai_pool k);
 enum status lpai_pools_check(const struct backend_graph *g, const struct lpai_settings *s);    /* those that are given */
 enum status lpai_pools_complete(const struct backend_graph *g, const struct lpai_settings *s); /* none is missing */
+enum status lpai_claim_model(struct backend_context *c, uint64_t bytes); /* counts a model in TCM, once per context */
+void lpai_claim_model_drop(struct backend_context *c);
+bool lpai_is_island(const struct backend_graph *g);
 enum status lpai_claim_pools(struct backend_graph *g, const struct lpai_settings *s);
 void lpai_claim_drop(struct backend_graph *g);
 enum status lpai_run_enter(struct backend_graph *g); /* refuses when a running graph has the same scratch, or memory is gone */

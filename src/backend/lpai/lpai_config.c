@@ -39,6 +39,11 @@ const char *lpai_hw_name(uint32_t version)
     return NULL;
 }
 
+uint32_t lpai_hw_version(const struct backend_cfg *cfg)
+{
+    return cfg->given && cfg->arch ? cfg->arch : LPAI_HW_DEFAULT;
+}
+
 struct binary_target lpai_binary_target(uint32_t hw_version)
 {
     struct binary_target t = {
@@ -61,8 +66,8 @@ enum status lpai_backend_config(const void *custom, struct backend_cfg *cfg)
     RETURN_IF(!h, ST_INVALID_CONFIG, "LPAI backend config: HW_INFO is NULL; a QnnLpaiBackend_CustomConfigHwInfo_t is expected");
     RETURN_IF((uint32_t)h->lpaiTarget >= LPAI_TARGET_COUNT, ST_INVALID_CONFIG, "LPAI backend config: target %u; 0 (x86), 1 (ARM) and 2 (ADSP) are known",
               (unsigned)h->lpaiTarget);
-    RETURN_IF(!lpai_hw_name((uint32_t)h->hwVersion), ST_INVALID_CONFIG,
-              "LPAI backend config: hardware version 0x%x; 4, 5, 0x10005 (5.1), 6 and 7 are known", (unsigned)h->hwVersion);
+    RETURN_IF(h->hwVersion != QNN_LPAI_BACKEND_HW_VERSION_NA && !lpai_hw_name((uint32_t)h->hwVersion), ST_INVALID_CONFIG,
+              "LPAI backend config: hardware version 0x%x; 4, 5, 0x10005 (5.1), 6, 7 and 0 (not said) are known", (unsigned)h->hwVersion);
     *cfg = (struct backend_cfg){ .given = true, .target = (uint32_t)h->lpaiTarget, .arch = (uint32_t)h->hwVersion };
     return ST_OK;
 }
@@ -92,7 +97,7 @@ enum status lpai_backend_property(const struct backend_cfg *cfg, void *custom)
         *(QnnLpaiBackend_eNPUCoreNum_t *)p->property = LPAI_CORES;
         return ST_OK;
     case QNN_LPAI_BACKEND_GET_PROP_ENPU_CORE_INFO:
-        return core_info(cfg->given ? cfg->arch : LPAI_HW_DEFAULT, p->property);
+        return core_info(lpai_hw_version(cfg), p->property);
     default:
         return status_fail(ST_INVALID_ARG, "LPAI backend property %u is unknown; 0, 1, 200 and 300 are known", p->option);
     }
@@ -100,27 +105,46 @@ enum status lpai_backend_property(const struct backend_cfg *cfg, void *custom)
 
 /* ---- contexts --------------------------------------------------------------------------------------------------------------- */
 
-static enum status check_mem_type(QnnLpaiMem_MemType_t t, const char *what)
+/* DDR or TCM; whether the target has TCM is known to the context. */
+static enum status take_mem_type(QnnLpaiMem_MemType_t t, const char *what, bool *tcm)
 {
-    RETURN_IF(t == QNN_LPAI_MEM_TYPE_LLC || t == QNN_LPAI_MEM_TYPE_TCM || t == QNN_LPAI_MEM_TYPE_PSRAM, ST_INVALID_CONFIG,
-              "%s: memory type %u (%s) is not there in the simulation; give 1 (DDR)", what, (unsigned)t,
-              t == QNN_LPAI_MEM_TYPE_TCM ? "TCM" : t == QNN_LPAI_MEM_TYPE_LLC ? "LLC" : "PSRAM");
-    RETURN_IF(t != QNN_LPAI_MEM_TYPE_DDR, ST_INVALID_CONFIG, "%s: memory type 0x%x is unknown; give 1 (DDR)", what, (unsigned)t);
+    RETURN_IF(t == QNN_LPAI_MEM_TYPE_LLC || t == QNN_LPAI_MEM_TYPE_PSRAM, ST_INVALID_CONFIG,
+              "%s: memory type %u (%s) is not there in the simulation; give 1 (DDR) or, for the ADSP, 3 (TCM)", what, (unsigned)t,
+              t == QNN_LPAI_MEM_TYPE_LLC ? "LLC" : "PSRAM");
+    RETURN_IF(t != QNN_LPAI_MEM_TYPE_DDR && t != QNN_LPAI_MEM_TYPE_TCM, ST_INVALID_CONFIG,
+              "%s: memory type 0x%x is unknown; give 1 (DDR) or, for the ADSP, 3 (TCM)", what, (unsigned)t);
+    *tcm = t == QNN_LPAI_MEM_TYPE_TCM;
+    return ST_OK;
+}
+
+/* NULL: the whole context, else the name of one graph. */
+static enum status take_island(const char *graph, struct backend_context_cfg *cfg)
+{
+    uint64_t n = cfg->own[LPAI_OWN_ISLAND_GRAPHS];
+    if (!graph) {
+        cfg->own[LPAI_OWN_ISLAND] = true;
+        return ST_OK;
+    }
+    RETURN_IF(!*graph, ST_INVALID_CONFIG, "LPAI context config: ENABLE_ISLAND has an empty name; give the name of a graph, or NULL for all");
+    RETURN_IF(n == LPAI_ISLAND_MAX, ST_INVALID_CONFIG, "LPAI context config: ENABLE_ISLAND names more than %d graphs; NULL stands for all", LPAI_ISLAND_MAX);
+    cfg->own[LPAI_OWN_NAMES + n] = (uintptr_t)graph;
+    cfg->own[LPAI_OWN_ISLAND_GRAPHS] = n + 1;
     return ST_OK;
 }
 
 enum status lpai_context_config(const void *custom, struct backend_context_cfg *cfg)
 {
-    (void)cfg;
     const QnnLpaiContext_CustomConfig_t *c = custom;
+    bool tcm = false;
     RETURN_IF(!c, ST_INVALID_CONFIG, "LPAI context config: customConfig is NULL; a QnnLpaiContext_CustomConfig_t is expected");
-    if (c->option == QNN_LPAI_CONTEXT_SET_CFG_ENABLE_ISLAND) /* NULL: the whole context, else the name of one graph */
-        return ST_OK;
-    if (c->option == QNN_LPAI_CONTEXT_SET_CFG_MODEL_BUFFER_MEM_TYPE) {
-        RETURN_IF(!c->config, ST_INVALID_CONFIG, "LPAI context config: MODEL_BUFFER_MEM_TYPE is NULL; a QnnLpaiMem_MemType_t is expected");
-        return check_mem_type(*(const QnnLpaiMem_MemType_t *)c->config, "LPAI context config: model buffer");
-    }
-    return status_fail(ST_NOT_SUPPORTED, "LPAI context config: option %u is unknown; 1 (MODEL_BUFFER_MEM_TYPE) and 11 (ENABLE_ISLAND) are known", c->option);
+    if (c->option == QNN_LPAI_CONTEXT_SET_CFG_ENABLE_ISLAND)
+        return take_island(c->config, cfg);
+    RETURN_IF(c->option != QNN_LPAI_CONTEXT_SET_CFG_MODEL_BUFFER_MEM_TYPE, ST_NOT_SUPPORTED,
+              "LPAI context config: option %u is unknown; 1 (MODEL_BUFFER_MEM_TYPE) and 11 (ENABLE_ISLAND) are known", c->option);
+    RETURN_IF(!c->config, ST_INVALID_CONFIG, "LPAI context config: MODEL_BUFFER_MEM_TYPE is NULL; a QnnLpaiMem_MemType_t is expected");
+    TRY(take_mem_type(*(const QnnLpaiMem_MemType_t *)c->config, "LPAI context config: model buffer", &tcm));
+    cfg->own[LPAI_OWN_MODEL_TCM] = tcm;
+    return ST_OK;
 }
 
 /* ---- registered memory ------------------------------------------------------------------------------------------------------- */
@@ -142,8 +166,9 @@ enum status lpai_mem_custom(const void *info, int *fd, uint64_t *offset)
 static enum status take_mem(const void *config, enum lpai_pool k, struct lpai_settings *s)
 {
     const QnnLpaiGraph_Mem_t *m = config;
-    TRY(check_mem_type(m->memType, k == POOL_SCRATCH ? "LPAI graph config: SCRATCH_MEM" : "LPAI graph config: PERSISTENT_MEM"));
-    s->pool[k] = (struct lpai_mem){ .addr = m->addr, .size = m->size, .given = true };
+    bool tcm = false;
+    TRY(take_mem_type(m->memType, k == POOL_SCRATCH ? "LPAI graph config: SCRATCH_MEM" : "LPAI graph config: PERSISTENT_MEM", &tcm));
+    s->pool[k] = (struct lpai_mem){ .addr = m->addr, .size = m->size, .given = true, .tcm = tcm };
     return ST_OK;
 }
 
@@ -203,6 +228,12 @@ static enum status take_exclude_io(const void *config, struct lpai_settings *s)
     return ST_OK;
 }
 
+static enum status take_batchnorm(const void *config, struct lpai_settings *s)
+{
+    s->keep_batchnorm = *(const uint32_t *)config != 0;
+    return ST_OK;
+}
+
 static enum status take_batch(const void *config, struct lpai_settings *s)
 {
     (void)config; /* what it points at is not published; asking for it is enough */
@@ -233,6 +264,7 @@ static const struct option {
     { QNN_LPAI_GRAPH_SET_CFG_BATCH_MULTIPLE_SUPPORT, "BATCH_MULTIPLE_SUPPORT", ALWAYS, true, take_batch },
     { QNN_LPAI_GRAPH_SET_CFG_PREPARE, "PREPARE", BEFORE, false, take_prepare },
     { OPENQNN_LPAI_GRAPH_SET_CFG_EXCLUDE_IO, "EXCLUDE_IO", BEFORE, false, take_exclude_io },
+    { OPENQNN_LPAI_GRAPH_SET_CFG_KEEP_BATCHNORM, "KEEP_BATCHNORM", BEFORE, false, take_batchnorm },
 };
 
 static enum status take_option(const void *custom, bool loaded, struct lpai_settings *s)

@@ -3,6 +3,8 @@
  *
  * Scratch may be shared by graphs that do not run at the same time; persistent memory belongs to one graph. All attached graphs of the process are
  * in one list, because clients share buffers between contexts. */
+#include <string.h>
+
 #include "backend/lpai/lpai_backend.h"
 
 static const struct {
@@ -24,15 +26,41 @@ bool lpai_overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_byt
     return a && b && a_bytes && b_bytes && (x <= y ? y - x < a_bytes : x - y < b_bytes);
 }
 
+static bool on_adsp(const struct backend_graph *g)
+{
+    return g->context->cfg.given && g->context->cfg.target == LPAI_ADSP;
+}
+
 static bool pools_overlap(const struct lpai_mem *a, const struct lpai_mem *b)
 {
     return a->given && b->given && lpai_overlap(a->addr, a->size, b->addr, b->size);
+}
+
+bool lpai_is_island(const struct backend_graph *g)
+{
+    bool named = false;
+    for (int i = 0; i < LPAI_ISLAND_MAX && g->context->island_graphs[i]; i++)
+        named |= strcmp(g->context->island_graphs[i], g->g->info.name) == 0;
+    return on_adsp(g) && (g->context->island || named);
+}
+
+/* Only the ADSP has TCM; in island mode it has nothing else, since DDR is off. */
+static enum status check_type(const struct backend_graph *g, enum lpai_pool k, const struct lpai_mem *m)
+{
+    RETURN_IF(m->tcm && !on_adsp(g), ST_INVALID_ARG,
+              "graph \"%s\": the %s memory is said to be in TCM, which only the ADSP has; create the backend with HW_INFO for the ADSP, or give memory "
+              "type 1 (DDR)",
+              g->g->info.name, words[k].name);
+    RETURN_IF(!m->tcm && m->size && lpai_is_island(g), ST_INVALID_ARG,
+              "graph \"%s\" is enabled for island mode, where DDR is off; its %s memory must be in TCM (memory type 3)", g->g->info.name, words[k].name);
+    return ST_OK;
 }
 
 static enum status check_pool(const struct backend_graph *g, enum lpai_pool k, const struct lpai_mem *m)
 {
     const char *graph = g->g->info.name, *what = words[k].name;
     uint64_t need = lpai_pool_bytes(g, k);
+    TRY(check_type(g, k, m));
     RETURN_IF(!m->addr && (need || m->size), ST_INVALID_ARG, "graph \"%s\": the %s memory is NULL; %llu bytes are needed", graph, what,
               (unsigned long long)need);
     if (!m->addr)
@@ -68,6 +96,10 @@ enum status lpai_pools_check(const struct backend_graph *g, const struct lpai_se
 
 enum status lpai_pools_complete(const struct backend_graph *g, const struct lpai_settings *s)
 {
+    RETURN_IF(lpai_is_island(g) && !g->context->model_tcm, ST_PREPARE_FAILED,
+              "graph \"%s\" is enabled for island mode, where DDR is off; its model must be in TCM too: load it into TCM and say so with the context option "
+              "MODEL_BUFFER_MEM_TYPE 3",
+              g->g->info.name);
     for (int k = 0; k < POOL_COUNT; k++) {
         uint64_t need = lpai_pool_bytes(g, (enum lpai_pool)k);
         RETURN_IF(need && !s->pool[k].given, ST_PREPARE_FAILED,
@@ -81,6 +113,10 @@ enum status lpai_pools_complete(const struct backend_graph *g, const struct lpai
 
 static pthread_mutex_t claims_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lpai_claim *claims;
+static struct {
+    uint64_t bytes;
+    unsigned buffers;
+} tcm_models;
 
 static enum status check_others(const struct backend_graph *g, const struct lpai_settings *s)
 {
@@ -96,10 +132,60 @@ static enum status check_others(const struct backend_graph *g, const struct lpai
     return ST_OK;
 }
 
+/* TCM that everybody but `g` holds, and `g` with these settings. Graphs with the same scratch hold it together. */
+static enum status check_tcm(const struct backend_graph *g, const struct lpai_settings *s)
+{
+    uint64_t bytes = tcm_models.bytes;
+    unsigned buffers = tcm_models.buffers;
+    for (int k = 0; k < POOL_COUNT; k++) {
+        bytes += s->pool[k].tcm ? s->pool[k].size : 0;
+        buffers += s->pool[k].tcm && s->pool[k].size;
+        for (const struct lpai_claim *c = claims; c; c = c->next) {
+            bool shared = c->pool[k].addr == s->pool[k].addr;
+            if (c == &g->claim || !c->pool[k].tcm || !c->pool[k].size || shared)
+                continue;
+            bytes += c->pool[k].size;
+            buffers++;
+        }
+    }
+    RETURN_IF(bytes > LPAI_TCM_BYTES || buffers > LPAI_TCM_BUFFERS, ST_INVALID_ARG,
+              "graph \"%s\": with its memory %u buffers of %llu bytes would be in TCM; there is room for %d buffers of %d bytes together", g->g->info.name,
+              buffers, (unsigned long long)bytes, LPAI_TCM_BUFFERS, LPAI_TCM_BYTES);
+    return ST_OK;
+}
+
+enum status lpai_claim_model(struct backend_context *c, uint64_t bytes)
+{
+    pthread_mutex_lock(&claims_lock);
+    uint64_t total = tcm_models.bytes + bytes - c->tcm_bytes;
+    unsigned buffers = tcm_models.buffers + !c->tcm_bytes;
+    bool fits = total <= LPAI_TCM_BYTES && buffers <= LPAI_TCM_BUFFERS;
+    if (fits) {
+        tcm_models.bytes = total;
+        tcm_models.buffers = buffers;
+        c->tcm_bytes = bytes;
+    }
+    pthread_mutex_unlock(&claims_lock);
+    RETURN_IF(!fits, ST_INVALID_CONFIG, "the model has %llu bytes; with it %u models of %llu bytes would be in TCM, which holds %d buffers of %d bytes together",
+              (unsigned long long)bytes, buffers, (unsigned long long)total, LPAI_TCM_BUFFERS, LPAI_TCM_BYTES);
+    return ST_OK;
+}
+
+void lpai_claim_model_drop(struct backend_context *c)
+{
+    pthread_mutex_lock(&claims_lock);
+    tcm_models.bytes -= c->tcm_bytes;
+    tcm_models.buffers -= c->tcm_bytes != 0;
+    c->tcm_bytes = 0;
+    pthread_mutex_unlock(&claims_lock);
+}
+
 enum status lpai_claim_pools(struct backend_graph *g, const struct lpai_settings *s)
 {
     pthread_mutex_lock(&claims_lock);
     enum status st = check_others(g, s);
+    if (st == ST_OK)
+        st = check_tcm(g, s);
     if (st == ST_OK) {
         for (int k = 0; k < POOL_COUNT; k++)
             g->claim.pool[k] = s->pool[k];

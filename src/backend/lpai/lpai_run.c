@@ -13,6 +13,7 @@
 enum {
     PLAN_NODES = 2000000,   /* a few seconds at the very most; graphs of this size are solved long before */
     ORDER_STEPS = 20000000, /* about a second at the very most */
+    MAX_PASSES = 64,
 };
 
 /* A signal of the client is looked at by exec itself, so both must see the same words. */
@@ -26,26 +27,51 @@ enum status lpai_check_target(const struct backend_context_cfg *cfg, const struc
 {
     const char *made_for = lpai_hw_name(t->arch);
     RETURN_IF(!made_for, ST_BINARY_CONFIG, "the context binary was made for LPAI hardware version 0x%x, which is not known here", t->arch);
-    RETURN_IF(cfg->backend.given && cfg->backend.arch != t->arch, ST_BINARY_CONFIG,
+    RETURN_IF(cfg->backend.given && cfg->backend.arch && cfg->backend.arch != t->arch, ST_BINARY_CONFIG,
               "the context binary was made for LPAI hardware %s; this backend is configured for %s: prepare the model for %s, or create the backend with "
               "HW_INFO for %s",
               made_for, lpai_hw_name(cfg->backend.arch), lpai_hw_name(cfg->backend.arch), made_for);
     RETURN_IF(cfg->backend.given && cfg->backend.target == LPAI_ADSP && !cfg->persistent_binary, ST_INVALID_CONFIG,
-              "this backend is configured for the ADSP, which uses the binary in place; give the context option PERSISTENT_BINARY and keep the buffer");
+              "this backend is configured for the ADSP, which uses the binary in place; give the context option PERSISTENT_BINARY (in the configuration file "
+              "of a tool: context_configs/is_persistent_binary) and keep the buffer");
+    return ST_OK;
+}
+
+static enum status copy_islands(struct backend_context *c, const struct backend_context_cfg *cfg)
+{
+    for (uint64_t i = 0; i < cfg->own[LPAI_OWN_ISLAND_GRAPHS]; i++) {
+        c->island_graphs[i] = mem_strdup((const char *)(uintptr_t)cfg->own[LPAI_OWN_NAMES + i]);
+        RETURN_IF(!c->island_graphs[i], ST_NO_MEMORY, "no memory for a context");
+    }
     return ST_OK;
 }
 
 enum status lpai_open(const struct backend_context_cfg *cfg, struct backend_context **ret)
 {
+    bool adsp = cfg->backend.given && cfg->backend.target == LPAI_ADSP;
+    RETURN_IF(cfg->own[LPAI_OWN_MODEL_TCM] && !adsp, ST_INVALID_CONFIG,
+              "the model buffer is said to be in TCM, which only the ADSP has; create the backend with HW_INFO for the ADSP, or give memory type 1 (DDR)");
     struct backend_context *c = mem_new(struct backend_context);
     RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
     c->cfg = cfg->backend;
+    c->model_tcm = cfg->own[LPAI_OWN_MODEL_TCM];
+    c->island = cfg->own[LPAI_OWN_ISLAND];
+    enum status st = copy_islands(c, cfg);
+    if (st != ST_OK) {
+        lpai_close(c);
+        return st;
+    }
     *ret = c;
     return ST_OK;
 }
 
 void lpai_close(struct backend_context *c)
 {
+    if (!c)
+        return;
+    lpai_claim_model_drop(c);
+    for (int i = 0; i < LPAI_ISLAND_MAX; i++)
+        mem_free(c->island_graphs[i]);
     mem_free(c);
 }
 
@@ -57,12 +83,26 @@ static enum status check_tensors(const struct ir_graph *g)
     return ST_OK;
 }
 
+/* The usual passes, without those that the client does not want. */
+static void choose_passes(const struct lpai_settings *s, struct pass to[MAX_PASSES])
+{
+    unsigned n = 0;
+    for (const struct pass *p = prepare_default_passes; p->name; p++) {
+        assert(n < MAX_PASSES - 1);
+        if (!s->keep_batchnorm || p->run != opt_fuse_batchnorm)
+            to[n++] = *p;
+    }
+    to[n] = (struct pass){ 0 };
+}
+
 enum status lpai_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
                          struct binary_image *ret)
 {
     struct lpai_settings s = lpai_settings_of(cfg);
+    struct pass passes[MAX_PASSES];
+    choose_passes(&s, passes);
     struct prepare_target t = {
-        .passes = prepare_default_passes,
+        .passes = passes,
         .tensor_align = LPAI_ALIGN,
         .scratch_limit = UINT32_MAX / LPAI_ALIGN * LPAI_ALIGN, /* the client is told the size in 32 bits */
         .io_in_scratch = !s.exclude_io,
@@ -72,7 +112,7 @@ enum status lpai_prepare(struct backend_context *c, const struct backend_graph_c
         .plan_nodes = PLAN_NODES,
     };
     struct prepare_opts o = {
-        .binary = lpai_binary_target(c->cfg.given ? c->cfg.arch : LPAI_HW_DEFAULT),
+        .binary = lpai_binary_target(lpai_hw_version(&c->cfg)),
         .priority = cfg ? cfg->priority : 0,
         .opt_level = cfg && cfg->opt_level ? cfg->opt_level : 2,
         .abort = cancel ? &cancel->abort : NULL,
@@ -166,10 +206,12 @@ static enum status load(struct backend_graph *g)
 
 enum status lpai_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret)
 {
-    (void)c;
+    if (c->model_tcm)
+        TRY(lpai_claim_model(c, b->size));
     struct backend_graph *g = mem_new(struct backend_graph);
     RETURN_IF(!g, ST_NO_MEMORY, "no memory to load a graph");
     pthread_mutex_init(&g->lock, NULL);
+    g->context = c;
     g->binary = b;
     g->g = &b->graphs[graph];
     enum status st = load(g);

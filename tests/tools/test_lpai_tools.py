@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""qnn-net-run and qnn-context-binary-generator on libQnnLpai.so: model libraries and binaries, every configuration key, direct mode and its TCM."""
+
+import os
+import re
+
+import lpai_model
+import support
+
+ALL_KEYS = """{
+  // every key there is
+  "lpai_backend": { "target_env": "x86", "enable_hw_ver": "v5_1" },
+  "lpai_graph": {
+    "prepare": { "enable_batchnorm_fold": true, "exclude_io": true, "enable_per_layer": true, "enable_core_selection": "core0" },
+    "execute": { "fps": 50, "ftrt_ratio": 20, "client_type": "non_real_time", "affinity": "hard", "core_selection": 1, "mem_type": "ddr" }
+  },
+  "lpai_profile": { "level": "detailed" }, /* more than the default */
+  "lpai_debug": { "anything": [1, 2] }
+}
+"""
+TCM = {"lpai_graph": {"execute": {"mem_type": "tcm"}}}
+
+
+class Lpai(lpai_model.LpaiTest):
+    def test_model_library(self):
+        """Without any configuration file: the extension library next to the tools gives the memory."""
+        model, want = self.model(), self.inputs()
+        said = self.succeeds(*self.run_args("--model", model))
+        self.assertEqual(self.result(), want)
+        self.assertIn("Finished Executing Graphs", said)
+
+    def test_binary(self):
+        binary, want = self.generate(self.model(3)), self.inputs(3)
+        self.succeeds(*self.run_args("--retrieve_context", binary))
+        self.assertEqual(self.result(), want)
+        self.succeeds(*self.run_args("--retrieve_context", binary, "--num_inferences", 5, "--keep_num_outputs", 5))
+        for i in range(5):
+            self.assertEqual(self.result(number=i), want)
+        self.succeeds(*self.run_args("--retrieve_context", binary, "--asynchronous", "--num_inferences", 20))
+        self.assertEqual(self.result(), want)
+        self.succeeds(*self.run_args("--retrieve_context", binary, "--validate_binary"))
+
+    def test_batch_multiple(self):
+        want = self.inputs()
+        binary = self.generate(self.model())
+        self.write("x0.raw", self.read("x0.raw") * 3)
+        self.succeeds(*self.run_args("--retrieve_context", binary, "--batch_multiplier", 3))
+        self.assertEqual(self.result(), want * 3)
+
+    def test_every_key(self):
+        model, want = self.model(2), self.inputs(2)
+        config = self.config(ALL_KEYS)
+        binary = self.generate(model, "--config_file", config)
+        said = self.run_tool(*self.run_args("--retrieve_context", binary, "--config_file", config, "--log_level", "info"))
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertEqual(self.result(), want)
+        self.assertIn("lpai_debug has no effect", said.stderr)
+        self.assertTrue(os.path.exists(self.path("out", "qnn-profiling-data.log")))  # lpai_profile/level turns profiling on
+        events = self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log")
+        self.assertIn("sum1", events)
+
+    def scratch_of(self, config):
+        binary = self.generate(self.model(2), "--config_file", config)
+        said = self.succeeds(*self.run_args("--retrieve_context", binary, "--log_level", "info"))
+        return int(re.search(r"(\d+) bytes of scratch, 0 bytes of persistent", said).group(1))
+
+    def test_exclude_io(self):
+        want = self.inputs(2)
+        inside = self.scratch_of(self.config({"lpai_graph": {"prepare": {"exclude_io": False}}}))
+        self.assertEqual(self.result(), want)
+        outside = self.scratch_of(self.config({"lpai_graph": {"prepare": {"exclude_io": True}}}))
+        self.assertEqual(self.result(), want)
+        self.assertLess(outside, inside)
+
+    def test_hardware_versions(self):
+        self.inputs()
+        model = self.model()
+        for version in ("v4", "v5", "v5_1", "v6", "v7"):
+            config = self.config({"lpai_backend": {"target_env": "x86", "enable_hw_ver": version}})
+            binary = self.generate(model, "--config_file", config)
+            self.succeeds(*self.run_args("--retrieve_context", binary, "--config_file", config))
+        other = self.config({"lpai_backend": {"enable_hw_ver": "v5", "target_env": "arm"}}, name="other")
+        self.fails(*self.run_args("--retrieve_context", binary, "--config_file", other), says=["BINARY_CONFIGURATION", "v7", "v5"])
+
+    def test_bad_configuration(self):
+        model = self.model()
+        self.inputs()
+        cases = [
+            ('{"lpai_graf": {}}', ["Invalid key: lpai_graf (line 1, column 2)", "lpai_graph"]),
+            ('{"lpai_graph":\n {"execute": {"fsp": 3}}}', ["lpai_graph/execute/fsp (line 2, column 15)", "nearest known key: fps"]),
+            ('{"lpai_backend": {"target_env": "amr"}}', ["\"amr\" is not known", "x86, arm, adsp", "did you mean \"arm\""]),
+            ('{"lpai_backend": {"enable_hw_ver": "v9"}}', ["v4, v5, v5_1, v6, v7"]),
+            ('{"lpai_graph": {"execute": {"fps": 0}}}', ["fps", "out of range"]),
+            ('{"lpai_graph": {"execute": {"ftrt_ratio": "fast"}}}', ["ftrt_ratio", "whole number"]),
+            ('{"lpai_graph": {"execute": {"core_selection": 3}}}', ["0x3", "one bit"]),
+            ('{"lpai_graph": {"execute": {"core_selection": 8, "affinity": "hard"}}}', ["insists on core 0x8"]),
+            ('{"lpai_graph": {"prepare": {"exclude_io": 1}}}', ["exclude_io", "true or false"]),
+            ('{"lpai_profile": {"level": "linting"}}', ["basic, detailed"]),
+            ('{"lpai_graph": {', ["lpai.conf", "near line 1"]),
+            (TCM, ["direct mode", "--direct_mode adsp"]),
+        ]
+        for text, says in cases:
+            with self.subTest(text=text):
+                self.fails(*self.run_args("--model", model, "--config_file", self.config(text)), says=says)
+
+    def test_wrong_library(self):
+        model = self.model()
+        self.inputs()
+        self.fails(*self.run_args("--model", model, "--config_file", self.config({}, extension=lpai_model.LPAI)),
+                   says=["is no extension library", "openqnn_extension"])
+        self.fails(*self.run_args("--model", model, "--config_file", self.config({}, extension="none.so")), says="shared_library_path")
+        self.fails("qnn-net-run", "--backend", support.CPU, "--model", model, "--input_list", "list.txt", "--config_file", self.config({}),
+                   says=["for the backend with id 12 (LPAI)", "id 3"])
+
+
+class Direct(lpai_model.LpaiTest):
+    """ADSP direct mode: the model and all inputs and outputs in one kind of memory."""
+
+    def direct(self, params, *more, persistent=True):
+        return self.run_tool(*self.run_args("--direct_mode", "adsp", "--config_file", self.config(params, persistent=persistent), "--retrieve_context",
+                                            "bin/net.bin", "--log_level", "debug", *more))
+
+    def test_ddr_and_tcm(self):
+        want = self.inputs(2)
+        size = os.path.getsize(self.path(self.generate(self.model(2))))
+        for params in ({}, {"lpai_graph": {"execute": {"mem_type": "ddr"}}}):
+            done = self.direct(params)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.result(), want)
+            self.assertIn("NonRPC net-run SUCCESS", done.stdout)
+            self.assertNotIn("tcm", done.stdout.lower())
+        self.write("out/Result_0/y.raw", b"")
+        done = self.direct(TCM)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.result(), want)
+        lines = [line.split("] ", 1)[1] for line in done.stdout.splitlines() if "tcm" in line.lower() and "[ INFO ] " in line]
+        self.assertEqual(lines, ["TCM pool current size: 0 max_size: 2035712", "Allocate size %d from tcm pool 0" % ((size + 63) // 64 * 64)] +
+                         ["Allocate size 128 from tcm pool 0"] * 3)
+
+    def test_invalid_type(self):
+        """The parser says so and goes on; the allocator gives nothing; the program ends."""
+        self.inputs()
+        self.generate(self.model())
+        done = self.direct({"lpai_graph": {"execute": {"mem_type": "sram"}}})
+        self.assertEqual(done.returncode, 1)
+        errors = [line for line in done.stderr.splitlines() if "[ ERROR ] " in line]
+        self.assertTrue(errors[0].endswith("] Invalid memory type"), errors)
+        self.assertTrue(errors[1].endswith("] Memory type only supports DDR & TCM"), errors)
+        self.assertIn("\"ddr\" or \"tcm\"", errors[2])
+        self.assertIn("dspApp->run FAILED", done.stdout)
+
+    def test_pool_too_small(self):
+        elements = 1200000
+        self.inputs(1, elements)
+        self.generate(self.model(1, elements))
+        done = self.direct(TCM)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("] TCM memory allocation failure: required size: %d" % elements, done.stderr)
+        self.assertIn("no fallback", done.stderr)
+        self.assertFalse(os.path.exists(self.path("out", "Result_0")))
+        self.assertEqual(self.direct({}).returncode, 0)
+
+    def test_model_too_large(self):
+        self.inputs()
+        self.generate(self.model())
+        with open(self.path("bin/net.bin"), "ab") as file:
+            file.truncate(2035713)
+        done = self.direct(TCM)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("TCM memory allocation failure: required size: 2035713", done.stderr)
+
+    def test_too_many_buffers(self):
+        """The model and 31 tensors are 32 buffers; one more is refused."""
+        self.inputs(30)
+        self.generate(self.model(30))
+        done = self.direct(TCM)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("from tcm pool 0"), 32)
+        self.inputs(31)
+        self.generate(self.model(31))
+        done = self.direct(TCM)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("all of its 32 buffers in use", done.stderr)
+
+    def test_rules(self):
+        self.inputs()
+        model = self.model()
+        self.generate(model)
+        done = self.direct(TCM, persistent=False)
+        self.assertIn("PERSISTENT_BINARY", done.stderr)
+        done = self.direct({"lpai_backend": {"target_env": "x86"}})
+        self.assertIn("target_env is not \"adsp\"", done.stderr)
+        self.fails(*self.run_args("--direct_mode", "adsp", "--model", model), says="--retrieve_context")
+        self.fails(*self.run_args("--direct_mode", "cdsp", "--retrieve_context", "bin/net.bin"), says="the only mode is adsp")
+        self.fails("qnn-net-run", "--backend", support.CPU, "--retrieve_context", "bin/net.bin", "--direct_mode", "adsp", "--input_list", "list.txt",
+                   says="for the LPAI backend")
+
+
+if __name__ == "__main__":
+    support.main()
