@@ -78,7 +78,7 @@ static void write_call(struct link_program *p, const struct rpc_run *r)
         if (from->dims)
             memcpy(io[i].dims, from->dims, from->rank * sizeof(uint32_t));
     }
-    atomic_store(&c->cancel.abort, 0);
+    atomic_store(&c->cancel.abort, r->cancel ? atomic_load(&r->cancel->abort) : 0);
     c->cancel.deadline_ns = r->cancel ? r->cancel->deadline_ns : 0;
     c->priority = r->priority;
     c->n_io = r->n_io;

@@ -94,6 +94,7 @@ struct rpc_usage {
     uint64_t mapped_bytes, heap_bytes, budget;
     uint32_t n_maps, n_programs;
     int32_t pid;           /* 0: in process */
+    bool sandboxed;        /* the process gave up files, sockets and programs; not so in sanitizer builds and on kernels without filters */
 };
 
 /* Explanations do not cross library borders by themselves: after a failure, explain() has the sentence of this thread. */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting the process of a session; private to rpc/. */
+#ifndef RPC_LINK_SPAWN_H
+#define RPC_LINK_SPAWN_H
+
+#include <sys/types.h>
+
+#include "base/status.h"
+
+enum { SPAWN_FD = 3 }; /* where the session finds its end of the socket pair */
+
+struct spawned {
+    pid_t pid;
+    int pidfd, sock;
+};
+
+/* Runs `skel` with nothing of the client's but its environment and standard error. All signals have their defaults there, and nothing is blocked.
+ * Safe in a client with threads. */
+enum status spawn_session(const char *skel, struct spawned *ret);
+
+void spawn_kill(int pidfd); /* -1 allowed */
+void spawn_reap(int pidfd); /* wait for its end; a client that has waited for all its children itself is no error */
+
+#endif

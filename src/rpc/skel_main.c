@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process of a session: libQnnHtpV73Skel.so and its siblings. They are programs with the names that installations have for these files; a stub
+ * library starts them with one end of a socket pair at SPAWN_FD. The arch is that of the file's name, so that one file serves all.
+ *
+ *   main thread   requests → worker_handle → replies, until the client is gone
+ *   qnn-session   runs, from the ring (runner.c)
+ *   qnn-worker-N  help with the steps of a program
+ *
+ * It lives as long as its client: it ends with the socket, or with the client's pidfd when somebody else keeps the socket open. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cpu.h"
+#include "rpc/link_spawn.h"
+#include "rpc/rpc.h"
+#include "rpc/rpc_packet.h"
+#include "rpc/rpc_shared.h"
+#include "rpc/skel_sandbox.h"
+#include "rpc/worker.h"
+
+struct skel {
+    uint32_t arch;
+    int client; /* pidfd, -1: none */
+    struct worker *worker;
+    struct runner *runner;
+};
+
+static uint32_t arch_of(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    unsigned arch = 0;
+    sscanf(name ? name + 1 : path, "libQnnHtpV%uSkel", &arch);
+    return arch;
+}
+
+/* Keys pressed in the client's terminal and the client's manager mean the client; the session follows it. */
+static void leave_signals_to_the_client(void)
+{
+    static const int theirs[] = { SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGPIPE };
+    for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
+        signal(theirs[i], SIG_IGN);
+}
+
+/* False: nobody is there any more. */
+static bool next_packet(const struct skel *k, struct packet *p)
+{
+    struct pollfd f[] = { { .fd = SPAWN_FD, .events = POLLIN }, { .fd = k->client, .events = POLLIN } };
+    while (poll(f, 2, -1) < 0)
+        if (errno != EINTR)
+            return false;
+    return !(f[1].revents & POLLIN) && packet_receive(SPAWN_FD, p);
+}
+
+static enum status open_session(struct skel *k, const struct rpc_hello *h, int ring_fd)
+{
+    void *ring;
+    RETURN_IF(h->version != RPC_LINK_VERSION || strcmp(h->build_id, RPC_BUILD_ID) != 0, ST_LOADING,
+              "the skel is of build \"%s\" (link %d), the client of build \"%s\" (link %u)", RPC_BUILD_ID, RPC_LINK_VERSION, h->build_id, h->version);
+    RETURN_IF(h->arch != k->arch, ST_LOADING, "the skel is for arch %u, the client asks for arch %u", k->arch, h->arch);
+    TRY(shared_map(ring_fd, 0, sizeof(struct rpc_ring), true, &ring));
+    TRY(worker_create(h, &k->worker));
+    return runner_start(k->worker, ring, &k->runner);
+}
+
+static void answer_hello(const struct skel *k, const struct rpc_request *q, enum status st, bool sandboxed)
+{
+    struct rpc_reply r = { .magic = RPC_MAGIC, .type = RPC_HELLO, .seq = q->seq, .status = st };
+    r.hello = (struct rpc_hello){ .version = RPC_LINK_VERSION, .arch = k->arch, .spin_us = sandboxed };
+    strcpy(r.hello.build_id, RPC_BUILD_ID);
+    if (st != ST_OK)
+        strncpy(r.text, status_text(), sizeof(r.text) - 1);
+    packet_send(SPAWN_FD, &r, sizeof(r), NULL, 0);
+}
+
+static bool say_hello(struct skel *k)
+{
+    char bytes[sizeof(struct rpc_request)];
+    struct packet p = { .bytes = bytes, .size = sizeof(bytes) };
+    struct rpc_request q = { .type = RPC_HELLO };
+    if (!next_packet(k, &p))
+        return false;
+    enum status st = rpc_request_check(bytes, p.size, p.n_fds, &q);
+    if (st == ST_OK && q.type != RPC_HELLO)
+        st = status_fail(ST_COMMUNICATION, "a session begins with hello, not with %s", rpc_type_name(q.type));
+    if (st == ST_OK)
+        st = open_session(k, &q.hello, p.fds[0]);
+    if (st == ST_OK && p.n_fds > 1) {
+        k->client = p.fds[1];
+        p.n_fds = 1;
+    }
+    packet_close_fds(&p);
+    cpu_isa(); /* asks the kernel for matrix registers */
+    cpu_cores();
+    bool sandboxed = st == ST_OK && RPC_SANDBOX && skel_sandbox(q.hello.budget, q.hello.threads + 2);
+    answer_hello(k, &q, st, sandboxed);
+    return st == ST_OK;
+}
+
+static void serve(struct skel *k)
+{
+    static char bytes[sizeof(struct rpc_request)];
+    static struct rpc_reply r;
+    for (;;) {
+        struct packet p = { .bytes = bytes, .size = sizeof(bytes) };
+        struct rpc_request q = { .type = RPC_TYPES };
+        if (!next_packet(k, &p))
+            return;
+        enum status st = p.cut ? status_fail(ST_COMMUNICATION, "too many descriptors") : rpc_request_check(bytes, p.size, p.n_fds, &q);
+        if (st == ST_OK) {
+            worker_handle(k->worker, &q, p.fds, &r);
+        } else {
+            memset(&r, 0, sizeof(r));
+            r.status = st;
+            strncpy(r.text, status_text(), sizeof(r.text) - 1);
+        }
+        packet_close_fds(&p);
+        if (!packet_send(SPAWN_FD, &r, sizeof(r), NULL, 0))
+            return;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct skel k = { .arch = argc ? arch_of(argv[0]) : 0, .client = -1 };
+    int type = 0;
+    socklen_t size = sizeof(type);
+    if (getsockopt(SPAWN_FD, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
+        fprintf(stderr, "%s is the DSP side of libQnnHtp.so, which starts it; it cannot be used alone.\n", argc ? argv[0] : "skel");
+        return 2;
+    }
+    leave_signals_to_the_client();
+    if (say_hello(&k))
+        serve(&k);
+    _exit(0); /* all at once: there is nobody to clean up for */
+}
