@@ -144,6 +144,14 @@ enum status binary_open(const void *data, size_t size, struct binary *ret);
 void binary_close(struct binary *b);
 enum status binary_verify_constants(const struct binary *b); /* checksums of constant sections */
 
+/* Bytes moved when a node runs once (all of its tiles), by enum binary_place: each operand once, workspaces in and out; a view over its own memory
+ * moves nothing. */
+struct binary_traffic {
+    uint64_t read[PLACE_COUNT], written[PLACE_COUNT];
+};
+void binary_node_traffic(const struct binary_graph *g, uint32_t node, struct binary_traffic *ret);
+void binary_graph_traffic(const struct binary_graph *g, struct binary_traffic *ret); /* the sum over all nodes */
+
 /* Human-readable dump: sections, graphs, tensors, memory, commands. */
 void binary_dump(const struct binary *b, struct str *out);
 

@@ -2,6 +2,7 @@
 /* Turns the planned graph into the records of binary.h and has them written. */
 #include <string.h>
 
+#include "prepare/cost.h"
 #include "prepare/cx.h"
 
 static void emit_tensor(const struct prepare_cx *cx, uint32_t i, struct binary_tensor *b, const void **data)
@@ -71,8 +72,11 @@ enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
         emit_home(cx, i - no, &tensors[i]);
     for (uint32_t k = 0; k < nn; k++)
         emit_node(cx, k, &nodes[k]);
+    struct binary_graph_info info = graph_info(cx);
+    if (cx->target->cost)
+        info.cycles = cost_nodes(cx->target->cost, &(struct binary_graph){ .n_tensors = nt, .n_nodes = nn, .tensors = tensors, .nodes = nodes }, nodes);
     struct binary_source s = {
-        .info = graph_info(cx), .n_tensors = nt, .n_nodes = nn, .n_commands = (uint32_t)cx->commands.n, .tensors = tensors, .data = data,
+        .info = info, .n_tensors = nt, .n_nodes = nn, .n_commands = (uint32_t)cx->commands.n, .tensors = tensors, .data = data,
         .nodes = nodes, .commands = cx->commands.at,
     };
     return binary_write(&cx->opts->binary, &s, ret);

@@ -20,6 +20,18 @@ struct pass {
     enum status (*run)(struct prepare_cx *cx, bool *progress);
 };
 
+/* How wide the numbers are that an operator works on. */
+enum cost_width { COST_8, COST_16, COST_WIDE, COST_WIDTHS }; /* up to 8 bits, up to 16, more and all floats */
+
+/* What a target does per cycle; docs/cost.md says how an estimate comes of it. A rate of 0: that costs nothing. */
+struct cost_rates {
+    uint32_t products[COST_WIDTHS][COST_WIDTHS]; /* multiply-accumulates: by first operand, by second */
+    uint32_t per_channel[COST_WIDTHS];           /* multiply-accumulates of depth-wise products, by the wider operand */
+    uint32_t elements[COST_WIDTHS];              /* element operations of everything else */
+    uint32_t bytes[PLACE_COUNT];                 /* moved from or to each kind of memory */
+    uint32_t start;                              /* cycles before an operator begins */
+};
+
 /* One backend's limits and pass list. */
 struct prepare_target {
     const struct pass *passes;   /* ends with a NULL name */
@@ -30,6 +42,7 @@ struct prepare_target {
     uint32_t max_tiles;          /* commands per node for parallel execution, at least 1 */
     uint64_t order_steps;        /* search steps of plan_order, counted as well; 0: operators stay in the client's order */
     uint64_t plan_nodes;         /* search steps of the exact memory planner, counted, so that plans do not depend on speed; at least 1 */
+    const struct cost_rates *cost; /* NULL: no estimate of cycles */
     bool (*supports)(const struct op_call *c); /* NULL: whatever has a kernel */
 };
 

@@ -48,6 +48,7 @@ enum {
     PROF_DEVICE = 407,
     PROF_POSTPROCESS = 408,
     PROF_DEINIT = 500,
+    PROF_BACKEND = 1000, /* what only the backend knows the meaning of */
     PROF_UNIT_US = 1,
     PROF_UNIT_BYTES = 2,
     PROF_UNIT_CYCLES = 3,

@@ -46,6 +46,46 @@ static void print_row(const char *name, uint64_t bytes, const char *note)
            note);
 }
 
+enum { MOST_EXPENSIVE = 5 };
+
+/* The operators with the most estimated cycles, most first. */
+static void print_expensive(const struct binary_graph *g)
+{
+    uint32_t shown[MOST_EXPENSIVE], n = 0;
+    for (; n < MOST_EXPENSIVE && n < g->n_nodes; n++) {
+        uint32_t best = BINARY_NONE;
+        for (uint32_t k = 0; k < g->n_nodes; k++) {
+            bool seen = false;
+            for (uint32_t i = 0; i < n; i++)
+                seen |= shown[i] == k;
+            best = !seen && (best == BINARY_NONE || g->nodes[k].cycles > g->nodes[best].cycles) ? k : best;
+        }
+        shown[n] = best;
+        printf("    %12" PRIu64 "  %4.1f%%  %s (%s)\n", g->nodes[best].cycles, 100.0 * (double)g->nodes[best].cycles / (double)g->info.cycles,
+               g->nodes[best].name, g->nodes[best].op->name);
+    }
+}
+
+static void print_work(const struct binary_graph *g)
+{
+    static const struct {
+        int place;
+        const char *name;
+    } pools[] = { { PLACE_SCRATCH, "scratch" }, { PLACE_PERSISTENT, "persistent" }, { PLACE_CONST, "constants" }, { PLACE_IO, "I/O" } };
+    const struct binary_graph_info *i = &g->info;
+    struct binary_traffic t;
+    printf("  work\n    %u nodes (%u before optimization), %u commands in %u steps, %" PRIu64 " multiply-adds\n", g->n_nodes, i->n_source_nodes,
+           g->n_commands, g->n_steps, i->macs);
+    printf("  bytes moved by one execution\n");
+    binary_graph_traffic(g, &t);
+    for (size_t k = 0; k < sizeof(pools) / sizeof(pools[0]); k++)
+        printf("    %-12s %12" PRIu64 " read  %12" PRIu64 " written\n", pools[k].name, t.read[pools[k].place], t.written[pools[k].place]);
+    if (i->cycles) {
+        printf("  cycles (estimated)\n    %12" PRIu64 "  in all; most of them in\n", i->cycles);
+        print_expensive(g);
+    }
+}
+
 static void print_memory(const struct binary_graph *g)
 {
     const struct binary_graph_info *i = &g->info;
@@ -64,12 +104,13 @@ static void print_memory(const struct binary_graph *g)
     printf("  memory\n");
     print_row("scratch", i->scratch_bytes, note);
     print_row("lower bound", i->live_bytes, "live at once at the busiest step");
+    if (i->order_bytes)
+        print_row("any order", i->order_bytes, "no order of the operators needs less");
     print_row("no reuse", sum, "if no tensor or workspace shared memory with another");
     print_row("persistent", i->persistent_bytes, "");
     print_row("constants", i->const_bytes, "");
     print_row("I/O", i->io_bytes, "in buffers of the application");
-    printf("  work\n    %u nodes (%u before optimization), %u commands in %u steps, %" PRIu64 " multiply-adds\n", g->n_nodes,
-           i->n_source_nodes, g->n_commands, g->n_steps, i->macs);
+    print_work(g);
 }
 
 static const struct binary_graph *find_graph(const struct binary *b, const char *name)

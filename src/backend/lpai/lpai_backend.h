@@ -31,6 +31,8 @@ enum lpai_pool { POOL_SCRATCH, POOL_PERSISTENT, POOL_COUNT };
 /* Tightly coupled memory of the ADSP: all of it together. */
 enum { LPAI_TCM_BYTES = 2035712, LPAI_TCM_BUFFERS = 32 };
 
+struct cost_rates;
+
 struct lpai_mem {
     uint8_t *addr;
     uint64_t size;
@@ -95,6 +97,9 @@ struct lpai_settings lpai_settings_of(const struct backend_graph_cfg *cfg);
 /* lpai_ops.c */
 bool lpai_has_op(enum op_id op);
 enum status lpai_supports(const struct op_call *c);
+
+/* lpai_cost.c: cycles per operation of a hardware version, NULL: no such version */
+const struct cost_rates *lpai_cost_rates(uint32_t arch);
 
 /* lpai_pools.c */
 uint64_t lpai_pool_bytes(const struct backend_graph *g, enum lpai_pool k);

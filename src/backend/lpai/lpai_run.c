@@ -110,6 +110,7 @@ enum status lpai_prepare(struct backend_context *c, const struct backend_graph_c
         .max_tiles = 1,   /* each tile would want a workspace of its own */
         .order_steps = ORDER_STEPS,
         .plan_nodes = PLAN_NODES,
+        .cost = lpai_cost_rates(c->cfg.given ? c->cfg.arch : LPAI_HW_DEFAULT),
     };
     struct prepare_opts o = {
         .binary = lpai_binary_target(lpai_hw_version(&c->cfg)),
@@ -339,13 +340,36 @@ static enum status run_slices(struct backend_graph *g, const struct backend_run 
     return ST_OK;
 }
 
+/* What the plan says, not what this computer did: the same in every run. */
+static void add_estimates(const struct backend_graph *g, const struct backend_run *r)
+{
+    static const struct {
+        int place;
+        const char *name;
+    } pools[] = { { PLACE_SCRATCH, "Bytes moved (scratch)" }, { PLACE_PERSISTENT, "Bytes moved (persistent)" },
+                  { PLACE_CONST, "Bytes moved (model)" }, { PLACE_IO, "Bytes moved (I/O)" } };
+    uint64_t times = r->batch ? r->batch : 1;
+    struct binary_traffic t;
+    binary_graph_traffic(g->g, &t);
+    if (g->g->info.cycles)
+        prof_add(r->prof, r->prof_parent, PROF_DEVICE, PROF_UNIT_CYCLES, g->g->info.cycles * times, "Accelerator (execute) cycles (estimated)");
+    for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++)
+        prof_add(r->prof, r->prof_parent, PROF_BACKEND, PROF_UNIT_BYTES, (t.read[pools[i].place] + t.written[pools[i].place]) * times, pools[i].name);
+}
+
 static void add_events(const struct backend_graph *g, const struct backend_run *r, uint64_t ns, bool detailed)
 {
     char name[512];
     prof_add(r->prof, r->prof_parent, PROF_DEVICE, PROF_UNIT_US, (ns + 500) / 1000, "Accelerator (execute) time");
-    for (uint32_t i = 0; detailed && i < g->g->n_nodes; i++) {
-        snprintf(name, sizeof name, "%s:OpId_%u (us)", g->g->nodes[i].name, i);
+    if (!detailed)
+        return;
+    add_estimates(g, r);
+    for (uint32_t i = 0; i < g->g->n_nodes; i++) {
+        const struct binary_node *n = &g->g->nodes[i];
+        snprintf(name, sizeof name, "%s:OpId_%u (us)", n->name, i);
         prof_add(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_US, (g->node_ns[i] + 500) / 1000, name);
+        snprintf(name, sizeof name, "%s:OpId_%u (cycles, estimated)", n->name, i);
+        prof_add(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_CYCLES, n->cycles * (r->batch ? r->batch : 1), name);
     }
 }
 
