@@ -73,8 +73,62 @@ void quantize_search(const struct quantize_range *s, const struct quantize_rule 
 /* Signal to noise of that encoding on these statistics, in decibel; an estimate. */
 double quantize_sqnr(const struct quantize_range *s, const struct quantize_encoding *e);
 
-/* Floats into the type and encoding of `d` (per tensor or per axis): rounded to nearest even, limited. Returns the signal to noise in decibel. */
+/* Floats into the type and encoding of `d` (per tensor, axis, block, or block expansion): rounded to nearest even, limited. Returns the signal to
+ * noise in decibel. */
 double quantize_data(const struct tensor_desc *d, const float *from, void *to);
+double quantize_data_sqnr(const struct tensor_desc *d, const float *from, const void *data); /* of data that is there */
+double quantize_step(const struct tensor_desc *d, uint64_t i);          /* the step of element i … */
+int64_t quantize_step_offset(const struct tensor_desc *d, uint64_t i); /* … and its offset: real = step * (q + offset) */
+
+/* ---- layers: what the algorithms look at ---------------------------------------------------------------------------- */
+
+/* A convolution, FullyConnected or MatMul with constant float weights. Every output is a sum of `terms` products; what one position of the result
+ * reads is its patch. Weight of term k and output o: data[k * step_k + o * step_o]; the value it meets: patch[quantize_layer_at(l, k, o)]. */
+struct quantize_layer {
+    uint32_t node, in, weight, bias; /* bias: IR_NONE when there is none */
+    uint32_t outs, terms, patch;
+    uint32_t step_k, step_o;
+    uint32_t channels, group_in, group_out; /* of the input; inputs and outputs of a group */
+    uint32_t kernel[2], stride[2], pad[2], dilation[2], size[2], result[2]; /* height, width; 1 where there is no such dimension */
+    uint64_t images;                        /* size[0] * size[1] * channels values each */
+    uint64_t seen;                          /* patches */
+    double *sum;                            /* of every value of a patch */
+    uint32_t n_samples, cap;
+    uint64_t expected;                      /* patches that will be seen */
+    float *samples;                         /* patch by patch; some of those seen, the same in every run of the program */
+};
+struct quantize_layers {
+    struct arena arena;
+    VEC(struct quantize_layer) list;
+};
+/* All layers of a graph whose weights are f32. */
+enum status quantize_layers_find(const struct ir_graph *g, struct quantize_layers *ret);
+void quantize_layers_finish(struct quantize_layers *l);
+/* Room for sums and, when wanted, samples; `runs`: how many inputs will be seen. */
+enum status quantize_layers_prepare(struct quantize_layers *l, uint64_t runs, bool samples);
+void quantize_layer_observe(struct quantize_layer *l, const float *x); /* the input's values in one run */
+
+static inline uint32_t quantize_layer_at(const struct quantize_layer *l, uint32_t k, uint32_t o)
+{
+    return k / l->group_in * l->channels + o / l->group_out * l->group_in + k % l->group_in;
+}
+
+/* Cross-layer equalization, in place: where a layer's results go to one other layer and nothing between them is touched by a positive factor per
+ * channel (Relu, Prelu, pooling), the factor moves from one layer's weights into the other's until both have the same range in every channel.
+ * Clamps with an upper limit (Relu6) between two such layers become Relu. `frozen` (per tensor, NULL: none): leave these alone. */
+struct quantize_equalized {
+    uint32_t pairs, clamps; /* that were equalized; that became Relu */
+};
+enum status quantize_equalize(struct ir_graph *g, const bool *frozen, struct quantize_equalized *ret);
+
+/* Layers without a bias get one of zeros, so that there is something to correct. */
+enum status quantize_add_biases(struct ir_graph *g);
+
+/* AdaRound: steps of weights, rounded to nearest in `data`, go up or down such that the layer's results on its samples are closest to those of the
+ * float weights; an output keeps what it had when samples left aside say that nothing was gained. Returns how many steps moved. */
+enum status quantize_round(const struct quantize_layer *l, const struct tensor_desc *d, const float *w, void *data, uint64_t *moved);
+/* What quantized weights add to the mean of every result, per output. */
+enum status quantize_shift(const struct quantize_layer *l, const struct tensor_desc *d, const float *w, const void *data, struct arena *a, float **ret);
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------- */
 
@@ -105,6 +159,9 @@ struct quantize_override {
     bool *used; /* set when the tensor exists; may be NULL */
 };
 
+/* The tensor that an override is for; IR_NONE: none. */
+uint32_t quantize_override_tensor(struct ir_graph *g, const struct quantize_override *v, struct arena *a);
+
 /* A graph output whose value goes to an input of the next run: both have one encoding. */
 struct quantize_state {
     const char *input, *output;
@@ -122,6 +179,9 @@ struct quantize_opts {
     uint32_t n_preserved;
     const struct quantize_state *states;
     uint32_t n_states;
+    const uint8_t *bits;            /* per tensor: width of this activation or weight; 0, NULL: that of the rules */
+    const struct quantize_layers *layers; /* observed; NULL: none */
+    bool round, correct;            /* AdaRound; bias correction: both need layers */
     enum status (*supported)(void *arg, const struct op_call *c); /* whether the engine runs it in fixed point; NULL: whatever op_check accepts */
     void *arg;
 };

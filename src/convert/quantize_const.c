@@ -20,6 +20,14 @@ static bool is_recurrent(enum op_id op)
     return op == OP_Lstm || op == OP_Gru;
 }
 
+static const struct quantize_layer *layer_of(const struct plan *p, uint32_t node)
+{
+    for (size_t i = 0; p->o->layers && i < p->o->layers->list.n; i++)
+        if (p->o->layers->list.at[i].node == node)
+            return &p->o->layers->list.at[i];
+    return NULL;
+}
+
 struct plan_port plan_port(const struct plan *p, const struct ir_node *n, uint32_t i)
 {
     enum op_id op = n->op->id;
@@ -35,6 +43,7 @@ struct plan_port plan_port(const struct plan *p, const struct ir_node *n, uint32
         r.bias = n->n_in > 2 && n->in[2] != IR_NONE && p->g->tensors.at[n->in[2]].data ? n->in[2] : IR_NONE;
         r.axis = op == OP_FullyConnected ? 0 : turned ? (int32_t)rank - 2 : (int32_t)rank - 1;
         r.per_channel = is_convolution(op) ? p->o->per_channel : p->o->per_row;
+        r.layer = layer_of(p, (uint32_t)(n - p->g->nodes.at));
     } else if (product && i == 2) {
         r = (struct plan_port){ .use = PLAN_BIAS, .axis = -1, .product = true, .bias = IR_NONE, .like = IR_NONE };
     } else if (port && port->types == (T_REAL | T_Q32 | T_(DT_I32))) { /* factors and terms of norms and gates */
@@ -83,10 +92,13 @@ static void channel_range(const struct tensor_desc *d, const float *x, int32_t a
 
 /* ---- encodings ---------------------------------------------------------------------------------------------------- */
 
-static struct quantize_rule weight_rule(const struct plan *p, bool per_channel)
+/* x: what the weights are multiplied with. */
+static struct quantize_rule weight_rule(const struct plan *p, uint32_t t, const struct tensor_desc *x, bool per_channel)
 {
     struct quantize_rule r = p->o->param;
-    bool wide = r.bits == 16 && p->o->act.bits != 16; /* 16-bit weights exist only beside 16-bit activations */
+    if (p->o->bits && p->o->bits[t])
+        r.bits = p->o->bits[t];
+    bool wide = r.bits == 16 && dtype_bits(x->type) != 16; /* 16-bit weights exist only beside 16-bit activations */
     r.bits = wide ? 8 : r.bits;
     if (per_channel || r.bits != 8) /* what the operators take */
         r.schema = QUANTIZE_SYMMETRIC;
@@ -108,11 +120,10 @@ static void set_tensor(struct plan_const *c, const struct quantize_encoding *e)
 }
 
 /* One scale per output, from the data. */
-static enum status channel_scales(const struct plan *p, const float *x, int32_t axis, struct plan_const *c)
+static enum status channel_scales(const struct plan *p, const struct quantize_rule *r, const float *x, int32_t axis, struct plan_const *c)
 {
     struct tensor_desc *d = &c->desc;
     uint32_t n = d->dims[axis];
-    struct quantize_rule r = weight_rule(p, true);
     CLEANUP(mem_freep) struct quantize_range *s = mem_new(struct quantize_range);
     float *scales;
     RETURN_IF(!s, ST_NO_MEMORY, "no memory for a histogram");
@@ -121,8 +132,8 @@ static enum status channel_scales(const struct plan *p, const float *x, int32_t 
         struct quantize_encoding e;
         double lo, hi;
         channel_range(d, x, axis, i, s);
-        quantize_search(s, &r, &lo, &hi);
-        quantize_encode(&r, lo, hi, &e);
+        quantize_search(s, r, &lo, &hi);
+        quantize_encode(r, lo, hi, &e);
         d->type = e.type;
         scales[i] = e.scale;
     }
@@ -201,7 +212,8 @@ static void make_room(const struct plan *p, uint32_t bias, const struct tensor_d
     }
 }
 
-static enum status own_scales(const struct plan *p, const struct plan_port *port, const float *x, struct plan_const *c)
+/* x: the data; in: what a weight is multiplied with. */
+static enum status own_scales(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *in, const float *x, struct plan_const *c)
 {
     struct quantize_rule r = p->o->act;
     r.method = QUANTIZE_MINMAX; /* every value of a constant is there in each run */
@@ -209,9 +221,10 @@ static enum status own_scales(const struct plan *p, const struct plan_port *port
         r = (struct quantize_rule){ .bits = p->o->bias_bits == 8 && p->o->act.bits == 8 ? 8 : 32, .schema = p->o->param.schema };
         r.schema = r.bits == 32 ? QUANTIZE_SYMMETRIC : r.schema;
     } else if (port->use == PLAN_WEIGHT) {
-        if (port->per_channel && port->axis >= 0)
-            return channel_scales(p, x, port->axis, c);
-        r = weight_rule(p, false);
+        bool per_channel = port->per_channel && port->axis >= 0;
+        r = weight_rule(p, t, in, per_channel);
+        if (per_channel)
+            return channel_scales(p, &r, x, port->axis, c);
         if (port->axis < 0 && r.bits == 4)
             r = (struct quantize_rule){ .bits = 8, .schema = QUANTIZE_ASYMMETRIC }; /* only products take 4 bits */
     }
@@ -238,6 +251,30 @@ static enum status fill_row(const struct plan *p, const char *name, uint8_t orig
     return ST_OK;
 }
 
+/* A bias less what the quantized weights add to the mean of the results. *data becomes *copy, which is the caller's to free. */
+static enum status take_shift(const struct plan_port *port, uint64_t n, const float **data, float **copy)
+{
+    float *x = *copy;
+    if (!x) {
+        x = *copy = mem_array(float, n);
+        RETURN_IF(!x, ST_NO_MEMORY, "no memory for a bias of %llu values", (unsigned long long)n);
+        memcpy(x, *data, n * sizeof(*x));
+    }
+    for (uint64_t i = 0; i < n; i++)
+        x[i] -= port->shift[i];
+    *data = x;
+    return ST_OK;
+}
+
+static enum status round_weights(const struct quantize_layer *l, const float *x, struct plan_const *c)
+{
+    uint64_t moved;
+    TRY(quantize_round(l, &c->desc, x, c->data, &moved));
+    if (moved)
+        c->row.sqnr = quantize_data_sqnr(&c->desc, x, c->data);
+    return ST_OK;
+}
+
 enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *x, const struct tensor_desc *w,
                           struct plan_const *ret)
 {
@@ -254,6 +291,8 @@ enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_po
     const float *data = floats_of(from, &copy);
     RETURN_IF(!data, ST_NO_MEMORY, "no memory for constant \"%s\"", from->name);
     ret->desc = from->desc;
+    if (port->shift)
+        TRY(take_shift(port, desc_count(&ret->desc), &data, &copy));
     if (v && port->use != PLAN_BIAS)
         TRY(override_scales(p, v, port, ret));
     else if (port->use == PLAN_VALUE && p->tensors[t].origin != QUANTIZE_FLOAT)
@@ -263,8 +302,20 @@ enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_po
     else if (product)
         TRY(bias_scales(p, x, w, ret));
     else
-        TRY(own_scales(p, port, data, ret));
+        TRY(own_scales(p, t, port, x, data, ret));
     if (port->use == PLAN_WEIGHT && !v)
         make_room(p, port->bias, x, ret);
-    return fill_row(p, from->name, origin, data, ret);
+    TRY(fill_row(p, from->name, origin, data, ret));
+    return port->layer && p->o->round ? round_weights(port->layer, data, ret) : ST_OK;
+}
+
+enum status plan_shift(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *d, const void *data, float **ret)
+{
+    CLEANUP(mem_freep) float *copy = NULL;
+    *ret = NULL;
+    if (!port->layer || !p->o->correct || !data || !dtype_is_fixed(d->type))
+        return ST_OK;
+    const float *w = floats_of(&p->g->tensors.at[t], &copy);
+    RETURN_IF(!w, ST_NO_MEMORY, "no memory for constant \"%s\"", p->g->tensors.at[t].name);
+    return quantize_shift(port->layer, d, w, data, p->arena, ret);
 }

@@ -78,26 +78,69 @@ static void store(enum dtype type, void *to, uint64_t i, int64_t q)
     }
 }
 
+static uint32_t coordinate(const struct tensor_desc *d, uint64_t i, uint32_t dim)
+{
+    for (uint32_t k = dim + 1; k < d->rank; k++)
+        i /= d->dims[k];
+    return (uint32_t)(i % d->dims[dim]);
+}
+
+/* The entry of scales and offsets that element i has. */
+static uint32_t entry_of(const struct tensor_desc *d, uint64_t i)
+{
+    const struct quant *q = &d->q;
+    uint32_t entry = 0;
+    if (q->kind == Q_AXIS || q->kind == Q_EXPANSION)
+        return coordinate(d, i, (uint32_t)q->axis);
+    for (uint32_t k = 0; q->kind == Q_BLOCK && k < d->rank; k++)
+        entry = entry * (d->dims[k] / q->block[k]) + coordinate(d, i, k) / q->block[k];
+    return entry;
+}
+
+/* Blocks of an expansion divide the input channels: the other one of the last two dimensions. */
+static double block_factor(const struct tensor_desc *d, uint64_t i, uint32_t entry)
+{
+    const struct quant *q = &d->q;
+    uint32_t in = q->axis == d->rank - 1 ? d->rank - 2u : d->rank - 1u;
+    uint64_t at = (uint64_t)entry * q->blocks_per_axis + coordinate(d, i, in) / (d->dims[in] / q->blocks_per_axis);
+    return q->block_scale_storage == 16 ? ((const uint16_t *)q->block_scales)[at] : ((const uint8_t *)q->block_scales)[at];
+}
+
+double quantize_step(const struct tensor_desc *d, uint64_t i)
+{
+    if (d->q.kind == Q_TENSOR)
+        return d->q.scale;
+    uint32_t entry = entry_of(d, i);
+    return quant_scale(&d->q, entry) * (d->q.kind == Q_EXPANSION ? block_factor(d, i, entry) : 1);
+}
+
+int64_t quantize_step_offset(const struct tensor_desc *d, uint64_t i)
+{
+    return d->q.kind == Q_TENSOR ? d->q.offset : d->q.offsets ? quant_offset(&d->q, entry_of(d, i)) : 0;
+}
+
 double quantize_data(const struct tensor_desc *d, const float *from, void *to)
 {
-    uint64_t n = desc_count(d), inner = 1, size = 1;
-    double noise = 0, signal = 0;
-    int64_t least = dtype_min(d->type), most = dtype_max(d->type);
-    if (d->q.kind == Q_AXIS) {
-        size = d->dims[d->q.axis];
-        for (uint32_t k = (uint32_t)d->q.axis + 1; k < d->rank; k++)
-            inner *= d->dims[k];
-    }
+    uint64_t n = desc_count(d);
+    unsigned spare = dtype_bits(d->type) - quant_bits(&d->q, d->type);
+    int64_t least = dtype_min(d->type) >> spare, most = dtype_max(d->type) >> spare;
     for (uint64_t i = 0; i < n; i++) {
-        uint32_t channel = d->q.kind == Q_AXIS ? (uint32_t)(i / inner % size) : 0;
-        double scale = quant_scale(&d->q, channel), x = isnan(from[i]) ? 0 : from[i];
-        int64_t offset = quant_offset(&d->q, channel);
-        double wide = nearbyint((double)((float)x / (float)scale)) - (double)offset;
-        int64_t q = wide <= (double)least ? least : wide >= (double)most ? most : (int64_t)wide;
-        store(d->type, to, i, q);
+        double scale = quantize_step(d, i), x = isnan(from[i]) ? 0 : from[i];
+        double wide = nearbyint((double)((float)x / (float)scale)) - (double)quantize_step_offset(d, i);
+        store(d->type, to, i, wide <= (double)least ? least : wide >= (double)most ? most : (int64_t)wide);
+    }
+    return quantize_data_sqnr(d, from, to);
+}
+
+double quantize_data_sqnr(const struct tensor_desc *d, const float *from, const void *data)
+{
+    uint64_t n = desc_count(d);
+    double noise = 0, signal = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        double x = isnan(from[i]) ? 0 : from[i];
         if (isinf(x))
             continue; /* a mask: the least or the greatest step, and no noise */
-        double error = (double)(q + offset) * scale - x;
+        double error = (double)(number_get_int(d->type, data, i) + quantize_step_offset(d, i)) * quantize_step(d, i) - x;
         noise += error * error;
         signal += x * x;
     }

@@ -138,6 +138,7 @@ struct trial {
     const struct tensor_desc *in_at[MAX_PORTS], *out_at[MAX_PORTS];
     const void *data[MAX_PORTS];
     uint32_t known[MAX_PORTS]; /* tensor of the new graph that is this constant already; IR_NONE: none */
+    float *shift;              /* what the weights add to the mean of each output; NULL: unknown */
     struct plan_port ports[MAX_PORTS];
     const char *why;
 };
@@ -152,9 +153,8 @@ static uint32_t find_made(const struct rewrite *w, uint32_t t, const struct plan
     return IR_NONE;
 }
 
-static enum status try_constant(struct rewrite *w, const struct ir_node *n, uint32_t i, struct trial *t)
+static enum status make_constant(struct rewrite *w, const struct ir_node *n, uint32_t i, struct trial *t)
 {
-    t->ports[i] = plan_port(&w->plan, n, i);
     t->known[i] = find_made(w, n->in[i], &t->ports[i]);
     if (t->known[i] != IR_NONE) {
         t->in[i] = w->to->tensors.at[t->known[i]].desc;
@@ -169,6 +169,16 @@ static enum status try_constant(struct rewrite *w, const struct ir_node *n, uint
     t->in[i] = t->consts[i].desc;
     t->data[i] = t->consts[i].data;
     return ST_OK;
+}
+
+static enum status try_constant(struct rewrite *w, const struct ir_node *n, uint32_t i, struct trial *t)
+{
+    struct plan_port *port = &t->ports[i];
+    *port = plan_port(&w->plan, n, i);
+    if (port->product && t->shift && desc_count(&w->plan.g->tensors.at[n->in[i]].desc) == t->in[1].dims[plan_port(&w->plan, n, 1).axis])
+        port->shift = t->shift;
+    TRY(make_constant(w, n, i, t));
+    return plan_shift(&w->plan, n->in[i], port, &t->in[i], t->data[i], &t->shift);
 }
 
 static enum status try_input(struct rewrite *w, const struct ir_node *n, uint32_t i, struct trial *t)

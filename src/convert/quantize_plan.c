@@ -37,16 +37,20 @@ void plan_entry(const struct quantize_entry *e, uint8_t bits, struct quantize_en
         ret->scale = (float)e->scale;
 }
 
+uint32_t quantize_override_tensor(struct ir_graph *g, const struct quantize_override *v, struct arena *a)
+{
+    uint32_t t = ir_find_tensor(g, v->name);
+    const char *name = t == IR_NONE ? convert_name(a, v->name) : NULL; /* as front ends write it */
+    return name ? ir_find_tensor(g, name) : t;
+}
+
 enum status plan_overrides(struct plan *p)
 {
     p->override = arena_array(p->arena, const struct quantize_override *, p->g->tensors.n);
     RETURN_IF(!p->override, ST_NO_MEMORY, "no memory for encodings");
     for (uint32_t i = 0; i < p->o->n_overrides; i++) {
         const struct quantize_override *v = &p->o->overrides[i];
-        const char *name = convert_name(p->arena, v->name); /* as front ends write it */
-        RETURN_IF(!name, ST_NO_MEMORY, "no memory for encodings");
-        uint32_t t = ir_find_tensor(p->g, v->name);
-        t = t == IR_NONE ? ir_find_tensor(p->g, name) : t;
+        uint32_t t = quantize_override_tensor(p->g, v, p->arena);
         if (t == IR_NONE)
             continue;
         p->override[t] = v;
@@ -54,6 +58,14 @@ enum status plan_overrides(struct plan *p)
             *v->used = true;
     }
     return ST_OK;
+}
+
+struct quantize_rule plan_act_rule(const struct plan *p, uint32_t t)
+{
+    struct quantize_rule r = p->o->act;
+    if (p->o->bits && p->o->bits[t])
+        r.bits = p->o->bits[t];
+    return r;
 }
 
 /* ---- each tensor by itself ---------------------------------------------------------------------------------------- */
@@ -71,9 +83,10 @@ static void own_encoding(const struct plan *p, uint32_t t)
         plan_entry(&v->entries[0], v->bits, &x->e);
         x->origin = QUANTIZE_OVERRIDE;
     } else if (s && s->count) {
+        struct quantize_rule r = plan_act_rule(p, t);
         double lo, hi;
-        quantize_search(s, &p->o->act, &lo, &hi);
-        quantize_encode(&p->o->act, lo, hi, &x->e);
+        quantize_search(s, &r, &lo, &hi);
+        quantize_encode(&r, lo, hi, &x->e);
         x->origin = QUANTIZE_CALIBRATED;
     }
 }
@@ -106,7 +119,8 @@ static void operator_encoding(const struct plan *p, const struct ir_node *n)
         struct plan_tensor *x = &p->tensors[n->out[0]];
         if (!hit || x->origin != QUANTIZE_CALIBRATED)
             continue;
-        quantize_encode(&p->o->act, known_results[i].min, known_results[i].max, &x->e);
+        struct quantize_rule r = plan_act_rule(p, n->out[0]);
+        quantize_encode(&r, known_results[i].min, known_results[i].max, &x->e);
         x->origin = QUANTIZE_OPERATOR;
     }
     /* The cell state of a layer is summed over all steps: 8 bits are too few for it. */

@@ -39,6 +39,8 @@ struct plan_port {
     bool product;     /* PLAN_BIAS: of a sum of products, scales of in[0] and in[1] apply */
     uint32_t like;    /* PLAN_VALUE: the result that its values go to unchanged, whose encoding it takes; IR_NONE: none */
     uint32_t bias;    /* PLAN_WEIGHT: the constant that is added to the products; IR_NONE: none */
+    const struct quantize_layer *layer; /* PLAN_WEIGHT: what the layer has seen; NULL: nothing */
+    const float *shift;                 /* PLAN_BIAS: what to take from every value, one per value; NULL: nothing */
 };
 struct plan_port plan_port(const struct plan *p, const struct ir_node *n, uint32_t i);
 
@@ -51,6 +53,11 @@ struct plan_const {
 };
 enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *x, const struct tensor_desc *w,
                           struct plan_const *ret);
+
+/* What the weights that were made from float constant `t` do to the means of results; *ret NULL: nothing is known. */
+enum status plan_shift(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *d, const void *data, float **ret);
+
+struct quantize_rule plan_act_rule(const struct plan *p, uint32_t t); /* for an activation */
 
 /* The encoding that an outside entry asks for. */
 void plan_entry(const struct quantize_entry *e, uint8_t bits, struct quantize_encoding *ret);

@@ -182,7 +182,7 @@ class Converters(support.ToolTest):
         done = self.run_tool("qnn-onnx-converter", "-i", "digits.onnx", "-o", "out/digits.cpp", "--input_list", "samples.txt", "--quantization_overrides",
                              "o.json", "--dump_encodings", "e.json", "--dump_ir", "ir.txt")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("\"nothing\", which is no tensor", done.stderr)
+        self.assertIn("1 of 4 names in the overrides are no tensors of the graph: \"nothing\"", done.stderr)
         self.assertIn("stay float", done.stdout)
         data = json.loads(self.read("e.json"))
         self.assertAlmostEqual(data["activation_encodings"]["relu1_out"][0]["scale"], .02, 7)
@@ -274,7 +274,7 @@ class Converters(support.ToolTest):
         bad = [(["--input_list", "none.txt"], "none.txt"), (["--input_list", "samples.txt", "--act_bw", "9"], "8 and 16"),
                (["--input_list", "samples.txt", "--weight_bw", "16"], "16-bit activations"), (["--act_quantizer", "magic"], "tf"),
                (["--input_list", "samples.txt", "--restrict_quantization_steps", "x"], "hexadecimal"),
-               (["--input_list", "samples.txt", "--algorithms", "cle"], "not implemented"), (["-d", "image"], "2 are expected"),
+               (["--input_list", "samples.txt", "--algorithms", "magic"], "cle, bc, adaround and amp"), (["-d", "image"], "2 are expected"),
                (["-l", "image", "HWN"], "NCHW"), (["--quantisation_overrides", "o.json"], "quantization_overrides")]
         for args, says in bad:
             self.fails("qnn-onnx-converter", "-i", "digits.onnx", "-o", "out/x.cpp", *args, says=says)

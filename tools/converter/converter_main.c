@@ -172,6 +172,10 @@ void converter_words_apply(const struct converter_words *w, struct converter *c)
     c->dry_run |= w->dry_run;
     c->quant.per_channel |= w->per_channel;
     c->quant.per_row |= w->per_row;
+    c->quant.cle = w->cle;
+    c->quant.bc = w->bc;
+    c->quant.adaround = w->adaround;
+    c->quant.amp = w->amp;
     c->quant.preserve_io |= w->preserve_type;
     c->quant.preserved = w->preserved.at;
     c->quant.n_preserved = (uint32_t)w->preserved.n;

@@ -63,7 +63,9 @@ const struct tool_option converter_options[] = {
     { "ignore_encodings", OPT_FLAG, AT(quant.ignore_model), .help = "Accepted; encodings of quantized models are part of their arithmetic and stay." },
     { "use_native_input_files", OPT_FLAG, AT(quant.native_inputs), .help = "Files of --input_list have the types of the graph's inputs." },
     { "use_native_output_files", OPT_FLAG, AT(ignored), .help = "Accepted; the converter writes no results." },
-    { "algorithms", OPT_STRING, AT(quant.algorithms), .argument = "cle|bc", .help = "Not implemented." },
+    WORDS("algorithms", 0, "cle|bc|adaround|amp …",
+          "cle: cross-layer equalization. bc: bias correction. adaround: weights are rounded with a view to the results. amp: layers that cost most get 16 bits. "
+          "Several may be given."),
     { "dump_encodings", OPT_STRING, AT(quant.dump_encodings), .argument = "FILE", .help = "Write all encodings as JSON, in the form that overrides have." },
     { "compare", OPT_FLAG, AT(quant.compare), .help = "Run the quantized graph on the input list too, and print the error of every tensor, worst first." },
     { "quiet", OPT_FLAG, AT(quant.quiet), .help = "No table of encodings." },

@@ -169,6 +169,33 @@ static enum status take_dry_run(struct converter_words *w, char **word)
     return ST_OK;
 }
 
+static enum status take_algorithm(struct converter_words *w, const char *name, size_t n)
+{
+    const struct {
+        const char *name;
+        bool *to;
+    } known[] = { { "cle", &w->cle }, { "bc", &w->bc }, { "adaround", &w->adaround }, { "amp", &w->amp } };
+    for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strlen(known[i].name) == n && !strncmp(known[i].name, name, n)) {
+            *known[i].to = true;
+            return ST_OK;
+        }
+    return status_fail(ST_INVALID_ARG, "algorithm \"%.*s\" is not known; cle, bc, adaround and amp are", (int)n, name);
+}
+
+/* Words or a list with commas. */
+static enum status take_algorithms(struct converter_words *w, char **word)
+{
+    RETURN_IF(!is_word(*word), ST_INVALID_ARG, "--algorithms is followed by nothing; cle, bc, adaround or amp is expected");
+    for (; is_word(*word); word++)
+        for (const char *p = *word; *p; p += strspn(p, ",")) {
+            size_t n = strcspn(p, ",");
+            TRY(take_algorithm(w, p, n));
+            p += n;
+        }
+    return ST_OK;
+}
+
 enum { ANY_WORDS = -1 };
 static const struct {
     const char *name, *letter;
@@ -196,6 +223,8 @@ static const struct {
     {"--use_per_channel_quantization", "", ANY_WORDS, take_channels},
     {"--use_per_row_quantization", "", ANY_WORDS, take_rows},
     {"--dry_run", "", ANY_WORDS, take_dry_run},
+    {"--algorithms", "", ANY_WORDS, take_algorithms},
+    {"--apply_algorithms", "", ANY_WORDS, take_algorithms},
 };
 
 /* Words that belong to the option at argv[0], which are then used; 0: it is not of this table. */

@@ -15,6 +15,7 @@ struct converter_words {
     VEC(uint32_t) symbol_values;
     VEC(const char *) preserved; /* --preserve_io, --preserve_io_datatype: these only; none: all */
     bool letter_s_is_shape; /* set before: -s of qairt-converter */
+    bool cle, bc, adaround, amp; /* --algorithms, --apply_algorithms */
     bool preserve_layout, preserve_type, dry_run, per_channel, per_row;
 };
 

@@ -265,8 +265,9 @@ enum status runner_execute(struct runner *r, const void *const *inputs)
     return ST_OK;
 }
 
-static enum status run_all(struct runner *r, struct graph_io *io, const char *what, runner_each *each, void *arg)
+static enum status run_all(struct runner *r, struct graph_io *io, const struct runner_inputs *in, runner_each *each, void *arg)
 {
+    uint64_t total = in->most && in->most < io->executions ? in->most : io->executions;
     void **buffers = arena_array(&io->arena, void *, r->n_in + 1);
     const void **data = arena_array(&io->arena, const void *, r->n_in + 1);
     RETURN_IF(!buffers || !data, ST_NO_MEMORY, "no memory for inputs");
@@ -274,11 +275,12 @@ static enum status run_all(struct runner *r, struct graph_io *io, const char *wh
         buffers[i] = arena_alloc(&io->arena, io->inputs[i].bytes);
         RETURN_IF(!buffers[i], ST_NO_MEMORY, "no memory for input \"%s\"", r->in[i].v1.name);
     }
-    for (uint64_t k = 0; k < io->executions; k++) {
+    for (uint64_t k = 0; k < total; k++) {
         TRY(graph_io_load(io, k, buffers, false, data));
         TRY(runner_execute(r, data));
-        TRY(each(arg, r, k + 1, io->executions));
-        tool_progress(what, k + 1, io->executions);
+        TRY(each(arg, r, k + 1, total));
+        if (in->what)
+            tool_progress(in->what, k + 1, total);
     }
     return ST_OK;
 }
@@ -289,7 +291,7 @@ enum status runner_run_list(struct runner *r, const struct runner_inputs *in, ru
     struct io_options opt = { .native_inputs = in->native, .batch_multiplier = 1 };
     enum status st = graph_io_open(&io, &r->view, in->list, &opt);
     if (st == ST_OK)
-        st = run_all(r, &io, in->what, each, arg);
+        st = run_all(r, &io, in, each, arg);
     graph_io_finish(&io);
     return st;
 }

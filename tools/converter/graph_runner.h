@@ -42,7 +42,8 @@ void runner_close(struct runner *r);                                     /* take
 struct runner_inputs {
     const char *list;
     bool native;
-    const char *what; /* for the progress counter */
+    const char *what; /* for the progress counter; NULL: none is shown */
+    uint64_t most;    /* entries of the list that are used; 0: all */
 };
 typedef enum status runner_each(void *arg, struct runner *r, uint64_t done, uint64_t total);
 enum status runner_run_list(struct runner *r, const struct runner_inputs *in, runner_each *each, void *arg);

@@ -42,7 +42,10 @@ static const struct tool_option options[] = {
     { "ignore_quantization_overrides", OPT_FLAG, AT(quant.ignore_overrides), .help = "Leave --quantization_overrides aside." },
     { "config", OPT_STRING, AT(custom_io), .argument = "FILE", .help = "YAML list of inputs and outputs with Layout, Datatype and QuantParam." },
     { "use_native_input_files", OPT_FLAG, AT(quant.native_inputs), .help = "Files of --input_list have the types of the graph's inputs." },
-    { "apply_algorithms", OPT_STRING, AT(quant.algorithms), .argument = "cle|adaround|amp", .help = "Not implemented." },
+    WORDS("apply_algorithms", 0, "cle|bc|adaround|amp …",
+          "cle: cross-layer equalization. bc: bias correction. adaround: weights are rounded with a view to the results. amp: layers that cost most get 16 bits. "
+          "Several may be given."),
+    WORDS("algorithms", 0, "cle|bc|adaround|amp …", "The same."),
     { "target_backend", OPT_CHOICE, AT(ignored_choice), .choices = backends, .help = "Accepted; the same DLC serves all backends." },
     { "target_soc_model", OPT_STRING, AT(ignored_text), .argument = "NAME", .help = "Accepted." },
 

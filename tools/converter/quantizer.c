@@ -77,8 +77,10 @@ static enum status fill_opts(const struct quantizer_args *q, struct quantize_opt
     TRY(check_bits("activation bit width", q->act_bits, "8 and 16", q->act_bits == 8 || q->act_bits == 16));
     TRY(check_bits("weight bit width", q->weight_bits, "4, 8 and 16", q->weight_bits == 4 || q->weight_bits == 8 || q->weight_bits == 16));
     TRY(check_bits("bias bit width", q->bias_bits, "8 and 32", q->bias_bits == 8 || q->bias_bits == 32));
-    RETURN_IF(q->algorithms, ST_NOT_SUPPORTED,
-              "algorithm \"%s\" is not implemented; --use_per_channel_quantization and --act_bw 16 recover accuracy in most cases", q->algorithms);
+    RETURN_IF((q->cle || q->bc || q->adaround || q->amp) && !q->input_list, ST_INVALID_ARG,
+              "algorithms work on what the float graph computes; --input_list is needed with them");
+    RETURN_IF(q->amp && q->act_bits == 16 && q->weight_bits == 16, ST_INVALID_ARG,
+              "algorithm \"amp\" raises layers to 16 bits, and all of them have 16 bits already; choose narrower activations or weights");
     RETURN_IF(q->weight_bits == 16 && q->act_bits == 8, ST_INVALID_ARG, "16-bit weights need 16-bit activations; choose 16 for both, or 8-bit weights");
     TRY(read_percentile(q->percentile, &percentile));
     o->act = (struct quantize_rule){ .bits = (uint8_t)q->act_bits, .schema = (uint8_t)q->act_schema, .method = (uint8_t)q->act_method };
@@ -108,18 +110,29 @@ static enum status fill_opts(const struct quantizer_args *q, struct quantize_opt
 struct calibration {
     struct quantize_range *stats; /* per tensor of the graph */
     float *values;                /* room for the largest output */
+    struct quantize_layers *layers;
+    bool samples;                 /* of patches are wanted, not just their means */
 };
+
+/* c->values are those of tensor t. */
+static void observe_tensor(struct calibration *c, uint32_t t, uint64_t n)
+{
+    quantize_range_add(&c->stats[t], c->values, n);
+    for (size_t i = 0; c->layers && i < c->layers->list.n; i++)
+        if (c->layers->list.at[i].in == t)
+            quantize_layer_observe(&c->layers->list.at[i], c->values);
+}
 
 static enum status observe(void *arg, struct runner *r, uint64_t done, uint64_t total)
 {
     struct calibration *c = arg;
-    (void)done;
-    (void)total;
+    if (done == 1 && c->layers)
+        TRY(quantize_layers_prepare(c->layers, total, c->samples));
     for (uint32_t i = 0; i < r->n_out; i++) {
         if (!quantize_is_activation(&r->g->tensors.at[r->out_of[i]]))
             continue;
         runner_floats(r, i, c->values);
-        quantize_range_add(&c->stats[r->out_of[i]], c->values, runner_elements(r, i));
+        observe_tensor(c, r->out_of[i], runner_elements(r, i));
     }
     for (uint32_t i = 0; i < r->n_in; i++) {
         const struct ir_tensor *t = &r->g->tensors.at[r->in_of[i]];
@@ -127,17 +140,17 @@ static enum status observe(void *arg, struct runner *r, uint64_t done, uint64_t 
         if (!quantize_is_activation(t) || t->role == IR_INOUT)
             continue;
         tensor_to_float(&r->in[i], r->in[i].v1.clientBuf.data, 0, n, c->values);
-        quantize_range_add(&c->stats[r->in_of[i]], c->values, n);
+        observe_tensor(c, r->in_of[i], n);
     }
     return ST_OK;
 }
 
-/* ret: one per tensor, for mem_free. */
+/* layers: NULL, or those to observe. ret: one per tensor, for mem_free. */
 static enum status calibrate(struct runner_engine *e, const struct quantizer_args *q, const struct convert_report *report, const struct ir_graph *g,
-                             struct quantize_range **ret)
+                             struct quantize_layers *layers, struct quantize_range **ret)
 {
     struct runner r = { 0 };
-    struct calibration c = { .stats = mem_array(struct quantize_range, g->tensors.n) };
+    struct calibration c = { .stats = mem_array(struct quantize_range, g->tensors.n), .layers = layers, .samples = q->adaround };
     uint64_t most = 1;
     for (size_t i = 0; i < g->tensors.n; i++) {
         if (c.stats && quantize_is_activation(&g->tensors.at[i]))
@@ -162,11 +175,18 @@ static enum status calibrate(struct runner_engine *e, const struct quantizer_arg
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
+/* All of them at once: names of another version of the model usually come in numbers. */
 static void report_unused(const struct encodings *e)
 {
+    struct str names;
+    uint32_t n = 0;
+    str_init(&names);
     for (size_t i = 0; i < e->list.n; i++)
         if (!e->used.at[i])
-            tool_log(TOOL_WARN, "the overrides name \"%s\", which is no tensor of the graph", e->list.at[i].name);
+            str_addf(&names, "%s\"%s\"", n++ ? ", " : "", e->list.at[i].name);
+    if (n)
+        tool_log(TOOL_WARN, "%u of %zu names in the overrides are no tensors of the graph: %s", n, e->list.n, str_text(&names));
+    str_finish(&names);
 }
 
 static void report_floats(const struct quantize_report *r, const struct ir_graph *g)
@@ -224,43 +244,102 @@ static bool has_floats(const struct ir_graph *g)
     return false;
 }
 
+/* Everything that lives while a graph is quantized. */
+struct work {
+    const struct quantizer_args *q;
+    const struct convert_report *report;
+    struct runner_engine engine;
+    struct quantize_range *stats;
+    struct quantize_layers layers;
+    struct encodings overrides;
+    struct quantize_opts o;
+    struct arena arena;
+};
+
+/* Tensors that somebody gave an encoding to must keep their values. */
+static enum status frozen_tensors(struct work *w, struct ir_graph *g, bool **ret)
+{
+    bool *frozen = arena_array(&w->arena, bool, g->tensors.n);
+    RETURN_IF(!frozen, ST_NO_MEMORY, "no memory for encodings");
+    for (uint32_t i = 0; i < w->o.n_overrides; i++) {
+        uint32_t t = quantize_override_tensor(g, &w->o.overrides[i], &w->arena);
+        if (t != IR_NONE)
+            frozen[t] = true;
+    }
+    *ret = frozen;
+    return ST_OK;
+}
+
+/* What changes the float graph before it runs. */
+static enum status prepare_graph(struct work *w, struct ir_graph *g)
+{
+    struct quantize_equalized done;
+    bool *frozen;
+    if (w->q->cle) {
+        TRY(frozen_tensors(w, g, &frozen));
+        TRY(quantize_equalize(g, frozen, &done));
+        tool_say("cle: %u pairs of layers equalized%s", done.pairs, done.pairs ? "" : "; none stand behind each other with nothing but Relu between them");
+        if (done.clamps)
+            tool_say("cle: %u clamps with an upper limit (Relu6) between them became Relu", done.clamps);
+    }
+    if (w->q->bc)
+        TRY(quantize_add_biases(g));
+    return w->q->bc || w->q->adaround ? quantize_layers_find(g, &w->layers) : ST_OK;
+}
+
+static enum status calibrate_graph(struct work *w, struct ir_graph *g)
+{
+    bool layers = w->q->bc || w->q->adaround;
+    TRY(prepare_graph(w, g));
+    TRY(calibrate(&w->engine, w->q, w->report, g, layers ? &w->layers : NULL, &w->stats));
+    w->o.stats = w->stats;
+    if (w->q->amp) {
+        uint8_t *bits = arena_array(&w->arena, uint8_t, g->tensors.n);
+        RETURN_IF(!bits, ST_NO_MEMORY, "no memory for bit widths");
+        TRY(quantizer_mix(w->q, &w->engine, w->report, g, &w->o, bits));
+        w->o.bits = bits;
+    }
+    w->o.layers = layers ? &w->layers : NULL;
+    w->o.round = w->q->adaround;
+    w->o.correct = w->q->bc;
+    return layers ? quantizer_weigh(w->q, &w->engine, w->report, g, &w->o) : ST_OK;
+}
+
+static enum status work_run(struct work *w, bool calibrated, struct ir_graph *g, struct ir_graph **ret)
+{
+    TRY(fill_opts(w->q, &w->o));
+    TRY(list_states(w->report, &w->arena, &w->o));
+    TRY(read_overrides(w->q, &w->arena, &w->overrides));
+    w->o.overrides = w->overrides.list.at;
+    w->o.n_overrides = (uint32_t)w->overrides.list.n;
+    TRY(runner_engine_open(&w->engine, w->q->backend));
+    w->o.supported = runner_supports;
+    w->o.arg = &w->engine;
+    if (calibrated)
+        TRY(calibrate_graph(w, g));
+    TRY(quantize(w->q, &w->o, g, ret));
+    report_unused(&w->overrides);
+    return ST_OK;
+}
+
 enum status quantizer_run(const struct quantizer_args *q, const struct convert_report *report, struct ir_graph **g, struct ir_graph **keep)
 {
-    struct runner_engine engine = { 0 };
-    struct quantize_range *stats = NULL;
-    struct encodings e = { 0 };
-    struct quantize_opts o = { 0 };
+    struct work w = { .q = q, .report = report };
     struct ir_graph *fixed = NULL;
-    struct arena a;
     bool calibrated = q->input_list && has_floats(*g);
     if (q->input_list && !calibrated)
         tool_say("the model has no float tensors: its own encodings stay, the input list is not used");
-    arena_init(&a);
-    enum status st = fill_opts(q, &o);
-    if (st == ST_OK)
-        st = list_states(report, &a, &o);
-    if (st == ST_OK)
-        st = read_overrides(q, &a, &e);
-    if (st == ST_OK)
-        st = runner_engine_open(&engine, q->backend);
-    if (st == ST_OK && calibrated)
-        st = calibrate(&engine, q, report, *g, &stats);
-    o.stats = stats;
-    o.overrides = e.list.at;
-    o.n_overrides = (uint32_t)e.list.n;
-    o.supported = runner_supports;
-    o.arg = &engine;
-    if (st == ST_OK)
-        st = quantize(q, &o, *g, &fixed);
+    arena_init(&w.arena);
+    enum status st = work_run(&w, calibrated, *g, &fixed);
     if (st == ST_OK) {
-        report_unused(&e);
         *keep = *g;
         *g = fixed;
     }
-    runner_engine_close(&engine);
-    mem_free(stats);
-    encodings_finish(&e);
-    arena_finish(&a);
+    runner_engine_close(&w.engine);
+    mem_free(w.stats);
+    quantize_layers_finish(&w.layers);
+    encodings_finish(&w.overrides);
+    arena_finish(&w.arena);
     if (st == ST_OK && q->compare && calibrated)
         st = quantizer_compare(q, report, *keep, *g);
     return st;

@@ -7,7 +7,7 @@
 #include "converter/encodings_json.h"
 
 struct quantizer_args {
-    const char *input_list, *overrides, *dump_encodings, *backend, *restrict_steps, *algorithms;
+    const char *input_list, *overrides, *dump_encodings, *backend, *restrict_steps;
     int64_t act_bits, weight_bits, bias_bits;
     uint32_t act_method, param_method;       /* indexes of quantize_method_names */
     uint32_t act_schema, param_schema;       /* of quantize_schema_names */
@@ -15,6 +15,7 @@ struct quantizer_args {
     bool act_old_given, param_old_given, act_schema_given, param_schema_given, act_method_given, param_method_given;
     const char *percentile;
     bool per_channel, per_row, native_inputs, ignore_overrides, float_fallback, preserve_io, compare, quiet, ignore_model;
+    bool cle, bc, adaround, amp; /* --algorithms, --apply_algorithms */
     const char *const *preserved; /* names given with preserve_io */
     uint32_t n_preserved;
     const struct quantize_override *io; /* from --custom_io */
@@ -29,6 +30,15 @@ bool quantizer_wanted(const struct quantizer_args *q);
 
 /* report: the front end's, for states; NULL: none. *g becomes the quantized graph; *keep holds the float graph, whose constants it borrows (free it last). */
 enum status quantizer_run(const struct quantizer_args *q, const struct convert_report *report, struct ir_graph **g, struct ir_graph **keep);
+
+/* Automatic mixed precision: the layers whose rounding costs the outputs most get 16 bits until all outputs reach the target. o: as for
+ * quantize_graph, with statistics. bits: one entry per tensor, filled. */
+struct runner_engine;
+enum status quantizer_mix(const struct quantizer_args *q, struct runner_engine *e, const struct convert_report *report, struct ir_graph *g,
+                          const struct quantize_opts *o, uint8_t *bits);
+/* AdaRound and bias correction stay on in *o where the outputs are better with them. */
+enum status quantizer_weigh(const struct quantizer_args *q, struct runner_engine *e, const struct convert_report *report, struct ir_graph *g,
+                            struct quantize_opts *o);
 
 /* The table: a line per tensor. */
 void quantizer_print(const struct quantize_report *r);

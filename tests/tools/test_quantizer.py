@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The quantizer's algorithms on a depthwise network whose channels are scaled badly, judged against numpy on inputs that calibration has not seen."""
+
+import os
+import sys
+
+import numpy as np
+import support
+
+sys.path.insert(0, os.path.join(support.SOURCE, "examples", "convert"))
+import make_onnx  # noqa: E402  (its folder is known only now)
+
+SIZE, CHANNELS = 10, 16
+
+
+def relu(x):
+    return np.maximum(x, 0)
+
+
+class Network:
+    """1x1 convolution, depthwise 3x3, 1x1, mean over the image, and a matrix: a block as mobile networks have it. A factor per channel moves between
+    neighbouring layers: the function does not depend on it, ranges per tensor do."""
+
+    def __init__(self, spread):
+        rng = np.random.default_rng(5)
+        scale = [np.exp(rng.uniform(-spread, spread, CHANNELS)) for _ in range(2)]
+        self.w1 = rng.normal(0, .6, (CHANNELS, 3, 1, 1)) * scale[0].reshape(-1, 1, 1, 1)
+        self.b1 = rng.normal(.2, .3, CHANNELS) * scale[0]
+        self.w2 = rng.normal(0, .4, (CHANNELS, 1, 3, 3)) / scale[0].reshape(-1, 1, 1, 1) * scale[1].reshape(-1, 1, 1, 1)
+        self.b2 = rng.normal(.2, .3, CHANNELS) * scale[1]
+        self.w3 = rng.normal(0, .4, (CHANNELS, CHANNELS, 1, 1)) / scale[1].reshape(1, -1, 1, 1)
+        self.w4 = rng.normal(0, .5, (5, CHANNELS))
+        self.b4 = rng.normal(0, .1, 5)
+
+    def onnx(self):
+        node = make_onnx.node
+        pad = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+        nodes = [node("Conv", "one", ["x", "w1", "b1"], "a", kernel_shape=[1, 1]), node("Relu", "relu1", ["a"], "ar"),
+                 node("Conv", "two", ["ar", "w2", "b2"], "d", group=CHANNELS, **pad), node("Relu", "relu2", ["d"], "dr"),
+                 node("Conv", "three", ["dr", "w3"], "p", kernel_shape=[1, 1]), node("Relu", "relu3", ["p"], "pr"),
+                 node("GlobalAveragePool", "mean", ["pr"], "m"), node("Flatten", "flat", ["m"], "f"),
+                 node("Gemm", "four", ["f", "w4", "b4"], "y", transB=1)]
+        names = ("w1", "b1", "w2", "b2", "w3", "w4", "b4")
+        return make_onnx.model(nodes, [(n, getattr(self, n)) for n in names], [("x", (1, 3, SIZE, SIZE))], [("y", (1, 5))])
+
+    def run(self, x):
+        """x: [n, SIZE, SIZE, 3]."""
+        a = relu(x @ self.w1[:, :, 0, 0].T + self.b1)
+        padded = np.pad(a, ((0, 0), (1, 1), (1, 1), (0, 0)))
+        d = relu(sum(padded[:, i:i + SIZE, j:j + SIZE] * self.w2[:, 0, i, j] for i in range(3) for j in range(3)) + self.b2)
+        return relu(d @ self.w3[:, :, 0, 0].T).mean((1, 2)) @ self.w4.T + self.b4
+
+
+class Algorithms(support.ToolTest):
+    def setUp(self):
+        super().setUp()
+        rng = np.random.default_rng(9)
+        smooth = rng.normal(0, 1, (72, SIZE // 2, SIZE // 2, 3)).repeat(2, 1).repeat(2, 2)
+        self.data = (smooth + rng.normal(.3, .4, (72, SIZE, SIZE, 3))).astype(np.float32)
+        for name, part in (("seen", self.data[:24]), ("scored", self.data[24:])):
+            self.write(name + ".txt", "".join(self.write("%s/%d.raw" % (name, i), x.tobytes()) + "\n" for i, x in enumerate(part)))
+
+    def prepare(self, spread):
+        network = Network(spread)
+        self.write("net.onnx", network.onnx())
+        self.succeeds("qairt-converter", "-i", "net.onnx", "-o", "net.dlc")
+        self.want = network.run(self.data[24:].astype(np.float64))
+
+    def quantize(self, algorithms, *options):
+        """Signal to noise in decibel, mean of the shift per output, and what was printed."""
+        out = self.succeeds("qairt-quantizer", "--input_dlc", "net.dlc", "--output_dlc", "q.dlc", "--input_list", "seen.txt", "--bias_bitwidth", "32",
+                            *(["--apply_algorithms"] + algorithms if algorithms else []), *options)
+        self.succeeds("qnn-net-run", "--backend", support.CPU, "--dlc_path", "q.dlc", "--input_list", "scored.txt", "--output_dir", "r")
+        got = np.stack([np.frombuffer(self.read("r", "Result_%d" % i, "y.raw"), np.float32) for i in range(len(self.want))])
+        error = got - self.want
+        return 10 * np.log10((self.want ** 2).sum() / (error ** 2).sum()), np.abs(error.mean(0)).mean(), out
+
+    def test_equalization(self):
+        """Channels that differ by e^±3 share a scale: most are lost. Equalized, the network is as good as one that was never scaled."""
+        self.prepare(3)
+        plain, _, _ = self.quantize([])
+        equal, _, out = self.quantize(["cle"])
+        self.assertIn("cle: 2 pairs of layers equalized", out)
+        print("badly scaled depthwise network: %.1f dB, %.1f dB with cle" % (plain, equal))
+        self.assertGreater(equal, plain + 10)
+        self.prepare(0)
+        good, _, _ = self.quantize([])
+        self.assertGreater(equal, good - 6)
+
+    def test_correction_and_rounding(self):
+        self.prepare(.5)
+        for options in (["--weights_bitwidth", "4"], ["--weights_bitwidth", "4", "--use_per_channel_quantization", "--use_per_row_quantization"]):
+            plain, shift, _ = self.quantize([], *options)
+            corrected, less, out = self.quantize(["bc"], *options)
+            rounded, _, said = self.quantize(["adaround"], *options)
+            both, _, _ = self.quantize(["adaround", "bc"], *options)
+            print("4 bits%s: %.1f dB, bc %.1f, adaround %.1f, both %.1f; shift %.4f, bc %.4f"
+                  % (" per channel" if len(options) > 2 else "", plain, corrected, rounded, both, shift, less))
+            self.assertLess(less, shift * .6)
+            self.assertGreater(corrected, plain)
+            self.assertGreater(rounded, plain + 1)
+            self.assertGreater(both, plain + 1)
+            self.assertIn("bc: worst output", out)
+            self.assertIn("adaround: worst output", said)
+
+    def test_same_result_twice(self):
+        self.prepare(.5)
+        files = []
+        for _ in range(2):
+            self.quantize(["cle,adaround", "bc"], "--weights_bitwidth", "4")
+            files.append(self.read("q.dlc"))
+        self.assertEqual(*files)
+
+    def test_mixed_precision(self):
+        """The target is reached with some layers of 16 bits, and others that stay."""
+        self.prepare(2)
+        plain, _, _ = self.quantize([])
+        mixed, _, out = self.quantize(["amp"])
+        print("mixed precision: %.1f dB, %.1f dB with amp" % (plain, mixed))
+        self.assertLess(plain, 28)
+        self.assertGreater(mixed, 28)
+        self.assertRegex(out, r"amp: \d of \d layers raised to 16 bits")
+        kinds = {line.split()[0] for line in out.splitlines() if line.split()[:1] and line.split()[0] in ("uq8", "uq16")}
+        self.assertEqual(kinds, {"uq8", "uq16"})
+
+    def test_refusals(self):
+        self.prepare(0)
+        bad = [(["--apply_algorithms", "magic", "--input_list", "seen.txt"], "cle, bc, adaround and amp"),
+               (["--apply_algorithms", "--input_list", "seen.txt"], "is followed by nothing"),
+               (["--apply_algorithms", "cle", "--enable_float_fallback"], "--input_list is needed"),
+               (["--apply_algorithms", "amp", "--input_list", "seen.txt", "--act_bitwidth", "16", "--weights_bitwidth", "16"], "16 bits already")]
+        for args, says in bad:
+            self.fails("qairt-quantizer", "--input_dlc", "net.dlc", *args, says=says)
+
+
+if __name__ == "__main__":
+    support.main()
