@@ -37,9 +37,10 @@ static enum status send_and_check(struct rpc_session *s, const struct rpc_reques
     struct rpc_reply answer;
     size_t n = 0;
     struct fault_hit fault = fault_message();
+    enum status st = s->t->exchange(s, q, fault.truncate ? sizeof(*q) / 2 : sizeof(*q), fds, n_fds, &answer, &n);
     if (fault.kill)
         return link_lost(s, "killed by OPENQNN_FAULT");
-    TRY(s->t->exchange(s, q, fault.truncate ? sizeof(*q) / 2 : sizeof(*q), fds, n_fds, &answer, &n));
+    TRY(st);
     return rpc_reply_check(&answer, n, q, ret);
 }
 

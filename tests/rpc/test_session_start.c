@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the process of a session begins, what it may do, and when it ends. Argument: a skel of another build. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "rpc/skel_sandbox.h"
+#include "rpc_kit.h"
+
+static const char *other_skel;
+static char folder[] = "/tmp/openqnn-session-XXXXXX";
+
+/* ---- helpers ------------------------------------------------------------------------------------------------------------------ */
+
+static void assert_says(const char *word)
+{
+    if (!strstr(kit_link->explain(), word))
+        fail_msg("\"%s\" does not say \"%s\"", kit_link->explain(), word);
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[4096];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static void copy_to(const char *from, const char *to, mode_t mode)
+{
+    static char block[1 << 16];
+    int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(in >= 0 && out >= 0);
+    for (ssize_t n; (n = read(in, block, sizeof(block))) > 0;)
+        assert_int_equal(write(out, block, (size_t)n), n);
+    fchmod(out, mode);
+    close(in), close(out);
+}
+
+static void write_file(const char *path, const void *bytes, size_t n)
+{
+    int out = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0700);
+    assert_int_equal(write(out, bytes, n), n);
+    close(out);
+}
+
+static char *skel_path(uint32_t arch)
+{
+    static char path[4096];
+    snprintf(path, sizeof(path), "%s/libQnnHtpV%uSkel.so", getenv("OPENQNN_LIB_DIR"), arch);
+    return path;
+}
+
+static enum status open_with(const char *skel, struct rpc_session **ret)
+{
+    struct rpc_session_opts o = kit_opts();
+    o.skel = skel;
+    return kit_link->open(&o, ret);
+}
+
+static pid_t pid_of(struct rpc_session *s)
+{
+    struct rpc_usage u;
+    kit_link->usage(s, &u);
+    return u.pid;
+}
+
+/* The value of a line of /proc/PID/status, as a number to the base. */
+static unsigned long long status_of(pid_t pid, const char *key, int base)
+{
+    char path[64], line[512];
+    unsigned long long value = ~0ull;
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof(line), f))
+        if (strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] == ':')
+            value = strtoull(line + strlen(key) + 1, NULL, base);
+    if (f)
+        fclose(f);
+    return value;
+}
+
+static void await_end(int pidfd)
+{
+    struct pollfd p = { .fd = pidfd, .events = POLLIN };
+    assert_int_equal(poll(&p, 1, 60000), 1);
+}
+
+/* ---- tests -------------------------------------------------------------------------------------------------------------------- */
+
+static void test_wrong_skels(void **state)
+{
+    (void)state;
+    struct rpc_session *s;
+    unsigned fds = kit_fds(), children = kit_children();
+    assert_int_equal(open_with(other_skel, &s), ST_LOADING);
+    assert_says("v1.0.0_other");
+    assert_says(kit_link->build_id);
+    assert_int_equal(open_with(skel_path(75), &s), ST_LOADING);
+    assert_says("75");
+    assert_says("73");
+    assert_int_equal(open_with("/nowhere/libQnnHtpV73Skel.so", &s), ST_LOADING);
+    assert_says("/nowhere/");
+    assert_int_equal(open_with("/bin/true", &s), ST_LOADING);
+    assert_says("did not start as a session");
+    write_file(in_folder("text.so"), "hello\n", 6);
+    assert_int_equal(open_with(in_folder("text.so"), &s), ST_LOADING);
+    struct rpc_session_opts o = kit_opts();
+    o.arch = 68;
+    assert_int_equal(kit_link->open(&o, &s), ST_LOADING);
+    o = kit_opts();
+    o.build_id = "v9";
+    assert_int_equal(kit_link->open(&o, &s), ST_LOADING);
+    assert_says("v9");
+    o = kit_opts();
+    o.threads = 0;
+    assert_int_equal(kit_link->open(&o, &s), ST_INVALID_ARG);
+    assert_int_equal(kit_fds(), fds);
+    assert_int_equal(kit_children(), children);
+}
+
+/* Libraries lose the x bit when they are copied around. */
+static void test_not_executable(void **state)
+{
+    (void)state;
+    struct rpc_session *s;
+    copy_to(skel_path(73), in_folder("libQnnHtpV73Skel.so"), 0444);
+    enum status st = open_with(in_folder("libQnnHtpV73Skel.so"), &s);
+    if (st != ST_OK)
+        fail_msg("%s", kit_link->explain());
+    kit_link->close(s);
+    unlink(in_folder("libQnnHtpV73Skel.so"));
+}
+
+static void test_search(void **state)
+{
+    (void)state;
+    char path[RPC_PATH_MAX], note[RPC_NOTE_MAX], list[8192];
+    const char *lib = getenv("OPENQNN_LIB_DIR");
+    unsigned char hexagon[64] = { 0x7f, 'E', 'L', 'F', 1, 1, 1, [18] = 164 };
+    unsetenv("ADSP_LIBRARY_PATH");
+    assert_int_equal(rpc_find_skel(73, lib, path, note), ST_OK);
+    assert_string_equal(path, skel_path(73));
+    assert_string_equal(note, "");
+    assert_int_equal(rpc_find_skel(73, "/nowhere", path, note), ST_LOADING);
+    assert_non_null(strstr(status_text(), "/nowhere/../hexagon-v73/unsigned"));
+    snprintf(list, sizeof(list), "/nowhere;%s;/tmp", lib);
+    setenv("ADSP_LIBRARY_PATH", list, 1);
+    assert_int_equal(rpc_find_skel(75, "/nowhere", path, note), ST_OK);
+    assert_string_equal(path, skel_path(75));
+    assert_string_equal(note, "");
+    snprintf(list, sizeof(list), "/nowhere:%s", lib);
+    setenv("ADSP_LIBRARY_PATH", list, 1);
+    assert_int_equal(rpc_find_skel(75, NULL, path, note), ST_OK);
+    assert_non_null(strstr(note, "';'"));
+    write_file(in_folder("libQnnHtpV73Skel.so"), hexagon, sizeof(hexagon));
+    setenv("ADSP_LIBRARY_PATH", folder, 1);
+    assert_int_equal(rpc_find_skel(73, lib, path, note), ST_OK); /* the one beside the backend */
+    assert_string_equal(path, skel_path(73));
+    assert_non_null(strstr(note, "real DSP"));
+    unlink(in_folder("libQnnHtpV73Skel.so"));
+    unsetenv("ADSP_LIBRARY_PATH");
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+}
+
+/* Whatever the client does with its signals and descriptors, the session starts with none of it. */
+static void test_clean_start(void **state)
+{
+    (void)state;
+    struct rpc_session *s;
+    sigset_t all, before;
+    int leak = dup(2);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    signal(SIGUSR1, SIG_IGN);
+    signal(SIGCHLD, on_signal);
+    assert_int_equal(open_with(NULL, &s), ST_OK);
+    pid_t pid = pid_of(s);
+    assert_int_equal(status_of(pid, "SigBlk", 16), 0);
+    assert_int_equal(status_of(pid, "SigIgn", 16) >> (SIGUSR1 - 1) & 1, 0);
+    assert_int_equal(status_of(pid, "SigIgn", 16) >> (SIGINT - 1) & 1, 1);
+    char link[64], target[64] = "";
+    snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)pid, leak);
+    assert_true(leak < 5 || readlink(link, target, sizeof(target)) < 0);
+    kit_link->close(s);
+    signal(SIGUSR1, SIG_DFL), signal(SIGCHLD, SIG_DFL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(leak);
+    signal(SIGCHLD, SIG_IGN); /* the kernel reaps by itself then */
+    assert_int_equal(open_with(NULL, &s), ST_OK);
+    kit_link->close(s);
+    signal(SIGCHLD, SIG_DFL);
+}
+
+static void test_locked_in(void **state)
+{
+    (void)state;
+    struct rpc_session_opts o = kit_opts();
+    struct rpc_session *s;
+    struct rpc_usage u;
+    char path[64], line[256];
+    o.budget = UINT64_C(1) << 30;
+    assert_int_equal(kit_link->open(&o, &s), ST_OK);
+    kit_link->usage(s, &u);
+    if (!u.sandboxed) {
+        kit_link->close(s);
+        print_message("SKIP: sessions are not locked in here (sanitizer build, or a kernel without filters)\n");
+        skip();
+    }
+    assert_int_equal(status_of(u.pid, "NoNewPrivs", 10), 1);
+    assert_int_equal(status_of(u.pid, "Seccomp", 10), 2);
+    snprintf(path, sizeof(path), "/proc/%d/limits", u.pid);
+    FILE *f = fopen(path, "r");
+    unsigned long long files = 0, core = 1, space = 0;
+    while (fgets(line, sizeof(line), f)) {
+        sscanf(line, "Max open files %llu", &files);
+        sscanf(line, "Max core file size %llu", &core);
+        sscanf(line, "Max address space %llu", &space);
+    }
+    fclose(f);
+    assert_int_equal(files, 16);
+    assert_int_equal(core, 0);
+    assert_in_range(space, o.budget, UINT64_C(16) << 30);
+    kit_link->close(s);
+}
+
+/* The filter by itself: each of these must be refused in a process that has it. */
+static int try_all(void)
+{
+    int missed = 0;
+    const char *argv[] = { "/bin/true", NULL };
+    if (!skel_sandbox(0, 1))
+        return 77;
+    missed |= (open("/etc/passwd", O_RDONLY) >= 0 || errno != EPERM) << 0;
+    missed |= (socket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != EPERM) << 1;
+    missed |= (execv("/bin/true", (char **)argv) == 0 || errno != EPERM) << 2;
+    missed |= (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED || errno != EPERM) << 3;
+    missed |= (syscall(SYS_fork) >= 0 || errno != EPERM) << 4;
+    missed |= (ptrace(PTRACE_TRACEME, 0, 0, 0) >= 0 || errno != EPERM) << 5;
+    missed |= (kill(getppid(), 0) >= 0 || errno != EPERM) << 6;
+    return missed;
+}
+
+static void test_filter(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(try_all());
+    int how;
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_true(WIFEXITED(how));
+    if (WEXITSTATUS(how) == 77) {
+        print_message("SKIP: this kernel has no filters\n");
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(how), 0);
+}
+
+/* A client that ends without a word, also while a child of it keeps its descriptors open. */
+static void test_follows_the_client(void **state)
+{
+    (void)state;
+    for (int keeps_open = 0; keeps_open < 2; keeps_open++) {
+        int pipes[2], hold[2];
+        assert_int_equal(pipe(pipes), 0);
+        assert_int_equal(pipe(hold), 0);
+        pid_t client = fork();
+        if (client == 0) {
+            struct rpc_session *s;
+            pid_t pid = open_with(NULL, &s) == ST_OK ? pid_of(s) : 0;
+            if (keeps_open && fork() == 0) {
+                char c;
+                close(hold[1]);
+                _exit((int)read(hold[0], &c, 1)); /* until the test is done */
+            }
+            _exit(write(pipes[1], &pid, sizeof(pid)) != sizeof(pid) || raise(SIGKILL));
+        }
+        pid_t session = 0;
+        assert_int_equal(read(pipes[0], &session, sizeof(session)), sizeof(session));
+        assert_true(session > 0);
+        int pidfd = (int)syscall(SYS_pidfd_open, session, 0);
+        waitpid(client, NULL, 0);
+        if (pidfd >= 0) /* else it is gone already */
+            await_end(pidfd);
+        close(pidfd), close(pipes[0]), close(pipes[1]), close(hold[0]), close(hold[1]);
+    }
+}
+
+/* A forked child has the parent's memory, but the session is not its own. */
+static void test_fork(void **state)
+{
+    (void)state;
+    struct kit_client c;
+    assert_int_equal(kit_open(&c), ST_OK);
+    pid_t pid = fork();
+    if (pid == 0) {
+        uint32_t map;
+        bool good = !kit_link->alive(c.s) && kit_run(&c, (struct rpc_wait){ 0 }) == ST_COMMUNICATION &&
+                    kit_link->map(c.s, 0, 0, 1, false, &map) == ST_COMMUNICATION;
+        kit_link->close(c.s);
+        _exit(!good);
+    }
+    int how;
+    waitpid(pid, &how, 0);
+    assert_int_equal(how, 0);
+    kit_fill(&c, 5);
+    assert_int_equal(kit_run(&c, (struct rpc_wait){ 0 }), ST_OK);
+    assert_true(kit_right(&c, 5));
+    kit_close(&c);
+}
+
+static void test_every_arch(void **state)
+{
+    (void)state;
+    static const uint32_t archs[] = { 68, 69, 73, 75, 79, 81, 85, 89 };
+    for (size_t i = 0; i < sizeof(archs) / sizeof(archs[0]); i++) {
+        struct kit_client c;
+        kit_arch = archs[i];
+        kit_link = kit_stub(kit_arch);
+        assert_int_equal(kit_link->arch, archs[i]);
+        assert_int_equal(kit_open(&c), ST_OK);
+        kit_fill(&c, 1);
+        assert_int_equal(kit_run(&c, (struct rpc_wait){ 0 }), ST_OK);
+        assert_true(kit_right(&c, 1));
+        kit_close(&c);
+    }
+    kit_arch = 73;
+    kit_link = kit_stub(kit_arch);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || !mkdtemp(folder))
+        return 1;
+    other_skel = argv[1];
+    kit_link = kit_stub(kit_arch);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_skels), cmocka_unit_test(test_not_executable), cmocka_unit_test(test_search),
+        cmocka_unit_test(test_clean_start), cmocka_unit_test(test_locked_in),      cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_follows_the_client), cmocka_unit_test(test_fork),    cmocka_unit_test(test_every_arch),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(in_folder("text.so"));
+    rmdir(folder);
+    return failed;
+}
