@@ -38,8 +38,9 @@ enum conv_kind { CONV_WINDOW, CONV_TRANSPOSED, CONV_MATRIX, CONV_DEPTHWISE };
 enum {
     CONV_BLOCK = 16,                    /* channels of a packed block */
     CONV_CHUNK = 64,                    /* channels of a chunk */
-    CONV_ROWS = 48,                     /* rows of a panel, at most */
+    CONV_ROWS = 64,                     /* rows of a panel, at most */
     CONV_MR = 6,                        /* rows that vector engines compute at a time */
+    CONV_VECTOR_ROWS = 8 * CONV_MR,     /* rows of a vector engine's panel */
     CONV_BATCH_DIMS = MAX_RANK - 2,
 };
 
@@ -126,6 +127,8 @@ struct conv_seg {
 struct conv_panel {
     uint32_t rows, n_seg, k_total;
     struct conv_seg *seg;
+    uint64_t stride;            /* bytes from one row to the next, where they are equally far apart: always but for strided windows in place */
+    uint32_t engine_state;      /* whatever the engine likes to remember; 0 when a kernel starts */
     const void *x[CONV_ROWS];
     uint64_t out[CONV_ROWS];    /* element offset of channel 0 of the slice */
     int64_t xsum[CONV_ROWS];    /* sum of x + x_offset; only where w_offset is not 0 */
@@ -134,14 +137,15 @@ struct conv_panel {
 
 /* What an instruction set brings. Rows are in its own form: `load` converts, `pad` writes what stands for real zero. */
 struct conv_engine {
-    uint32_t elem;                                  /* bytes of a gathered element */
+    uint32_t elem;                                  /* bytes of a gathered element; 1: nothing else is kept per element */
+    uint32_t rows;                                  /* rows of a panel that suit it, at most CONV_ROWS */
     bool (*in_place)(const struct conv_args *a);    /* rows of x need no conversion (asked only when a->direct) */
     void (*load)(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride);
     /* Some runs of n elements, from_step elements of x apart, one after another; NULL: load does it. */
     void (*load_lines)(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step);
     void (*pad)(const struct conv_args *a, void *dst, uint32_t n);
     int64_t (*sum)(const struct conv_args *a, const void *row, uint32_t n);
-    void (*block)(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out);
+    void (*block)(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out);
 };
 
 /* conv_drive.c */

@@ -185,7 +185,7 @@ static void cut_depthwise(struct conv_args *a, struct kernel_bound *ret)
 static void fit_panel(struct conv_args *a, uint64_t work_budget, struct kernel_bound *ret)
 {
     uint64_t other = a->seg_bytes + a->pack_bytes, least = a->rows < CONV_MR ? a->rows : CONV_MR;
-    uint64_t most = a->rows < CONV_ROWS ? a->rows : CONV_ROWS, rows = work_budget > other ? (work_budget - other) / a->panel_stride : 0;
+    uint64_t most = a->rows < CONV_VECTOR_ROWS ? a->rows : CONV_VECTOR_ROWS, rows = work_budget > other ? (work_budget - other) / a->panel_stride : 0;
     rows = rows >= most ? most : rows / CONV_MR * CONV_MR;
     a->panel_rows = (uint32_t)(rows > least ? rows : least);
     ret->work_bytes = other + a->panel_rows * a->panel_stride;
@@ -212,14 +212,14 @@ static void cut_work(struct conv_args *a, uint64_t work_budget, struct kernel_bo
     if (a->panel_stride % 4096 == 0)
         a->panel_stride += 64;
     uint64_t rows = panel_bytes / a->panel_stride / CONV_MR * CONV_MR;
-    a->panel_rows = rows < CONV_MR ? CONV_MR : rows > CONV_ROWS ? CONV_ROWS : (uint32_t)rows;
+    a->panel_rows = rows < CONV_MR ? CONV_MR : rows > CONV_VECTOR_ROWS ? CONV_VECTOR_ROWS : (uint32_t)rows;
     if (a->panel_rows > a->rows)
         a->panel_rows = a->rows;
     a->seg_bytes = align64((uint64_t)a->taps * sizeof(struct conv_seg));
     a->pack_bytes = a->packed ? 0 : align64(conv_block_bytes(a) * (CONV_CHUNK / CONV_BLOCK)) + conv_record_bytes(a, CONV_CHUNK);
     ret->extent = a->row_units * a->col_units;
     /* Not panel_rows * panel_stride, which may grow when k shrinks: binding again with smaller dimensions must not need more. */
-    uint64_t least = CONV_MR * a->panel_stride, most = CONV_ROWS * a->panel_stride, budget = least > panel_bytes ? least : panel_bytes;
+    uint64_t least = CONV_MR * a->panel_stride, most = CONV_VECTOR_ROWS * a->panel_stride, budget = least > panel_bytes ? least : panel_bytes;
     uint64_t panel = most < budget ? most : budget;
     if (panel > a->rows * a->panel_stride)
         panel = a->rows * a->panel_stride;

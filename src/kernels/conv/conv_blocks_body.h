@@ -103,7 +103,7 @@ static void runs_tile_4(const struct runs_tile *t)
     runs_tile_run(t, RUNS_MR);
 }
 
-static void block_run(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     for (uint32_t at = 0; at < c->n; at += VEC_LANES) {
         struct runs_tile t = { a, p, c, (const char *)c->w + at / CONV_BLOCK * conv_block_bytes(a), 0, at, (int32_t)left_over(a),
@@ -115,4 +115,4 @@ static void block_run(const struct conv_args *a, const struct conv_panel *p, con
     }
 }
 
-static const struct conv_engine engine = { 2, in_place, load_row, load_lines, pad_row, sum_row, block_run };
+static const struct conv_engine engine = { 2, CONV_VECTOR_ROWS, in_place, load_row, load_lines, pad_row, sum_row, block_run };

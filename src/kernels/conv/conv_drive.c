@@ -81,7 +81,7 @@ static void add_row(struct conv_walk *w, uint32_t plane, uint32_t y, uint32_t x)
     w->p.plane_at[i] = plane;
     w->p.y_at[i] = y;
     w->p.x_at[i] = x;
-    if (w->p.rows == w->a->panel_rows)
+    if (w->p.rows == w->panel_rows)
         flush(w);
 }
 
@@ -211,6 +211,18 @@ static void run_part(struct conv_walk *w, uint32_t c0, uint32_t c1, uint32_t r0,
     }
 }
 
+/* The workspace is cut for 4 bytes per element; rows of bytes are packed more tightly, and then more of them find room. */
+static void set_panel(struct conv_walk *w)
+{
+    const struct conv_args *a = w->a;
+    const uint64_t xs = dtype_bits(a->x_type) / 8, bytes = ((uint64_t)a->kpad + 63) / 64 * 64;
+    w->stride = w->e->elem > 1 ? a->panel_stride : bytes % 4096 ? bytes : bytes + 64;
+    uint64_t room = a->panel_rows * a->panel_stride / w->stride;
+    w->panel_rows = w->in_place || room > w->e->rows ? w->e->rows : (uint32_t)room;
+    w->p.stride = !w->in_place ? w->stride : (a->kind == CONV_MATRIX ? a->x_row : a->ci) * xs;
+    w->p.engine_state = 0;
+}
+
 void conv_run(const struct kernel_call *call, struct range tile, const struct conv_engine *e)
 {
     const struct conv_args *a = call->args;
@@ -226,6 +238,7 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
               a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
     w.p.rows = 0;
     w.p.seg = call->work;
+    set_panel(&w);
     for (uint32_t at = tile.begin; at < tile.end;) {
         uint32_t col = at / a->row_units, row = at % a->row_units, left = tile.end - at;
         if (row == 0 && left >= a->row_units) {

@@ -15,18 +15,18 @@ TILES(4, true, _f16)
 static tile_fn *const tiles_f32[4][4] = { TILE_ROW(1, _f32), TILE_ROW(2, _f32), TILE_ROW(3, _f32), TILE_ROW(4, _f32) };
 static tile_fn *const tiles_f16[4][4] = { TILE_ROW(1, _f16), TILE_ROW(2, _f16), TILE_ROW(3, _f16), TILE_ROW(4, _f16) };
 
-static void block_f32(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+static void block_f32(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     block_run(tiles_f32, a, p, c, out);
 }
 
-static void block_f16(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+static void block_f16(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     block_run(tiles_f16, a, p, c, out);
 }
 
-static const struct conv_engine f32_engine = { 4, in_place, load_row, load_lines, pad_row, NULL, block_f32 };
-static const struct conv_engine f16_engine = { 4, in_place, load_row, load_lines, pad_row, NULL, block_f16 };
+static const struct conv_engine f32_engine = { 4, CONV_VECTOR_ROWS, in_place, load_row, load_lines, pad_row, NULL, block_f32 };
+static const struct conv_engine f16_engine = { 4, CONV_VECTOR_ROWS, in_place, load_row, load_lines, pad_row, NULL, block_f16 };
 
 kernel_fn conv_f32_avx512, conv_f16_avx512;
 

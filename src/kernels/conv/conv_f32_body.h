@@ -129,7 +129,7 @@ typedef void tile_fn(const struct tile *t);
 static const uint32_t tile_rows[4] = { 1, 2, 4, CONV_MR };
 
 /* Rows in sixes, fours, twos and ones; channels in tiles of VEC_F32_NR vectors, the last one narrower. */
-static void block_run(tile_fn *const (*table)[4], const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+static void block_run(tile_fn *const (*table)[4], const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     const uint32_t step = VEC_F32_NR * VEC_LANES;
     uint64_t bytes = conv_block_bytes(a);

@@ -16,7 +16,7 @@ struct fixed_end {
     uint32_t simple;                /* channels up to here are plain */
     int32_t w_offset;
     const float *m;
-    int32_t base[CONV_CHUNK];       /* per channel: what the sum lacks, modulo 2^32; with bias when the chunk is plain */
+    int32_t base[CONV_CHUNK] __attribute__((aligned(64))); /* per channel: what the sum lacks, modulo 2^32; with bias when the chunk is plain */
 };
 
 static inline void fixed_end_range(struct fixed_end *e, const struct conv_args *a)
@@ -38,10 +38,16 @@ static inline void fixed_end_init(struct fixed_end *e, const struct conv_args *a
     e->m = c->m;
     e->simple = c->plain ? c->n : 0;
     e->w_offset = a->w_offset;
-    uint32_t tap_stride = a->kind == CONV_TRANSPOSED ? a->tap_stride : 0;
     fixed_end_range(e, a);
+    if (a->kind == CONV_TRANSPOSED) {
+        for (uint32_t i = 0; i < c->n; i++)
+            e->base[i] = (int32_t)(uint32_t)(uint64_t)(conv_fold(p, c, i, a->tap_stride, left) - (c->plain ? 0 : c->b[i]));
+        return;
+    }
+    /* conv_fold in 32 bits, so that it is done in a few vectors: engines come here for every panel. */
+    const uint32_t bias = c->plain ? UINT32_MAX : 0, left32 = (uint32_t)(uint64_t)left;
     for (uint32_t i = 0; i < c->n; i++)
-        e->base[i] = (int32_t)(uint32_t)(uint64_t)(conv_fold(p, c, i, tap_stride, left) - (c->plain ? 0 : c->b[i]));
+        e->base[i] = (int32_t)(((uint32_t)(uint64_t)c->b[i] & bias) + left32 * (uint32_t)(uint64_t)c->wsum[i]);
 }
 
 /* The end of a vector that is not full or not plain. */

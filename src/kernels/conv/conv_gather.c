@@ -152,7 +152,7 @@ static void gather_windows(struct conv_walk *w)
     const char *line = NULL;
     bool inside = false;
     for (uint32_t i = 0; i < w->p.rows; i++) {
-        char *dst = w->rows + i * a->panel_stride;
+        char *dst = w->rows + i * w->stride;
         if (!same_line(&w->p, i)) {
             int64_t iy = position(a, &a->y, w->p.y_at[i], w->ty.first);
             inside = n && iy >= 0 && iy + ((int64_t)w->ty.n - 1) * a->y.dilation < a->y.in;
@@ -184,8 +184,8 @@ static void gather_pixels(struct conv_walk *w, uint32_t slice)
         gather_windows(w);
     } else {
         for (uint32_t i = 0; i < w->p.rows; i++) {
-            w->p.x[i] = w->rows + i * a->panel_stride;
-            gather_pixel(w, i, slice, w->rows + i * a->panel_stride);
+            w->p.x[i] = w->rows + i * w->stride;
+            gather_pixel(w, i, slice, w->rows + i * w->stride);
         }
     }
 }
@@ -207,7 +207,7 @@ static void gather_rows(struct conv_walk *w, uint32_t slice)
     const char *matrix = (const char *)w->data[0] + conv_matrix_of(a, a->x_batch, slice) * a->rows * a->cig * xs;
     for (uint32_t i = 0; i < w->p.rows; i++) {
         const char *src = matrix + w->p.x_at[i] * a->x_row * xs;
-        char *dst = w->rows + i * a->panel_stride;
+        char *dst = w->rows + i * w->stride;
         w->p.out[i] = ((uint64_t)slice * a->rows + w->p.x_at[i]) * a->co;
         w->p.x[i] = w->in_place ? src : dst;
         if (w->in_place)

@@ -146,7 +146,7 @@ TILES(4)
 static void (*const tiles[3][2][Q16_NR])(const struct tile *) = { ROW(1), ROW(2), ROW(4) };
 static const uint32_t tile_rows[3] = { 1, 2, Q16_MR };
 
-static void block_run(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     int64_t fold[CONV_CHUNK] = { 0 };
     struct fixed_end end;
@@ -162,4 +162,4 @@ static void block_run(const struct conv_args *a, const struct conv_panel *p, con
     }
 }
 
-static const struct conv_engine engine = { 2, in_place, load_row, load_lines, pad_row, sum_row, block_run };
+static const struct conv_engine engine = { 2, CONV_VECTOR_ROWS, in_place, load_row, load_lines, pad_row, sum_row, block_run };

@@ -141,7 +141,7 @@ static void tile_3(const struct tile *t)
     tile_run(t, MR);
 }
 
-static void block_run(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     struct fixed_end end;
     uint64_t bytes = conv_block_bytes(a);
@@ -155,7 +155,7 @@ static void block_run(const struct conv_args *a, const struct conv_panel *p, con
     }
 }
 
-static const struct conv_engine engine = { 2, in_place, load_row, load_lines, pad_row, sum_row, block_run };
+static const struct conv_engine engine = { 2, CONV_VECTOR_ROWS, in_place, load_row, load_lines, pad_row, sum_row, block_run };
 
 kernel_fn conv_q8_avx2;
 

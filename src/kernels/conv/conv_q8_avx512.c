@@ -159,7 +159,7 @@ TILES(2, 1)
 static void (*const tiles[NR + 2][4])(const struct tile *) = { ROW(1, 0), ROW(2, 0), ROW(3, 0), ROW(4, 0), ROW(1, 1), ROW(2, 1) };
 static const uint32_t tile_rows[4] = { 1, 2, 4, CONV_MR };
 
-static void block_run(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     struct fixed_end end;
     fixed_end_init(&end, a, p, c, left_over(a), out);
@@ -170,7 +170,7 @@ static void block_run(const struct conv_args *a, const struct conv_panel *p, con
             tiles[which][m](&t);
 }
 
-static const struct conv_engine engine = { 1, in_place, load_row, load_lines, pad_row, sum_row, block_run };
+static const struct conv_engine engine = { 1, CONV_VECTOR_ROWS, in_place, load_row, load_lines, pad_row, sum_row, block_run };
 
 kernel_fn conv_q8_avx512;
 

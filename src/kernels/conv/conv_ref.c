@@ -84,7 +84,7 @@ DOT_FIXED(dot_s8_32, int8_t, int32_t)
 DOT_FIXED(dot_s8_64, int8_t, int64_t)
 DOT_FIXED(dot_s16_64, int16_t, int64_t)
 
-static void block_fixed(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+static void block_fixed(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     void (*dot)(const struct conv_args *, const struct conv_panel *, const int32_t *, const void *, int64_t *) =
         a->wsize == 2 ? dot_s16_64 : a->narrow && !a->w_offset ? dot_s8_32 : dot_s8_64;
@@ -137,7 +137,7 @@ static float sum_runs(const struct conv_args *a, const struct conv_panel *p, con
     return acc + c->m[(a->n_m - 1) * c->m_stride + at];
 }
 
-static void block_runs(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+static void block_runs(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     for (uint32_t r = 0; r < p->rows; r++)
         for (uint32_t at = 0; at < c->n; at++)
@@ -173,7 +173,7 @@ static void dot_float(const struct conv_args *a, const struct conv_panel *p, uin
         }
 }
 
-static void block_float(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+static void block_float(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     uint64_t bytes = conv_block_bytes(a);
     for (uint32_t at = 0; at < c->n; at += CONV_BLOCK) {
@@ -192,9 +192,9 @@ static void block_float(const struct conv_args *a, const struct conv_panel *p, c
 
 /* ---- entries ---------------------------------------------------------------------------------------------------- */
 
-static const struct conv_engine fixed_engine = { 4, never_in_place, load_fixed, NULL, pad_zero, sum_fixed, block_fixed };
-static const struct conv_engine runs_engine = { 4, never_in_place, load_fixed, NULL, pad_zero, sum_fixed, block_runs };
-static const struct conv_engine float_engine = { 4, never_in_place, load_float, NULL, pad_zero, NULL, block_float };
+static const struct conv_engine fixed_engine = { 4, CONV_VECTOR_ROWS, never_in_place, load_fixed, NULL, pad_zero, sum_fixed, block_fixed };
+static const struct conv_engine runs_engine = { 4, CONV_VECTOR_ROWS, never_in_place, load_fixed, NULL, pad_zero, sum_fixed, block_runs };
+static const struct conv_engine float_engine = { 4, CONV_VECTOR_ROWS, never_in_place, load_float, NULL, pad_zero, NULL, block_float };
 
 #define ENTRY(name, engine)                                           \
     kernel_fn name;                                                   \

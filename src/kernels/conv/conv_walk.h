@@ -16,6 +16,8 @@ struct conv_walk {
     void *const *data;
     void *out;
     char *rows;                     /* gathered rows */
+    uint64_t stride;                /* bytes from one of them to the next */
+    uint32_t panel_rows;
     bool skip;                      /* padding is skipped */
     bool in_place;
     bool lines;                     /* windows inside the image are whole lines of x (conv_gather.c) */
