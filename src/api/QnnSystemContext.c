@@ -157,7 +157,7 @@ static Qnn_Version_t version_of(const uint32_t v[3])
     return (Qnn_Version_t){ .major = v[0], .minor = v[1], .patch = v[2] };
 }
 
-static const Qnn_Version_t blob_version = { .major = BINARY_VERSION };
+static const Qnn_Version_t blob_version = { .major = 1 }; /* what clients know; our format has a number of its own in its header */
 
 static enum status fill_v1(const struct binary *b, struct arena *a, QnnSystemContext_BinaryInfoV1_t *v)
 {

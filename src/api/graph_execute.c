@@ -142,6 +142,9 @@ static enum status bind_tensor(struct graph_run *r, const Qnn_Tensor_t *client, 
         r->io[at].dims = output ? NULL : v->dimensions;
         r->io[at].out_dims = output && v->rank == t->desc.rank ? v->dimensions : NULL;
     }
+    /* The structs of an asynchronous call may be gone when it runs. */
+    if (output && client->version == QNN_TENSOR_VERSION_2 && r == g->sync)
+        r->io[at].produced = (uint8_t *)(uintptr_t)&client->v2.isProduced;
     return ST_OK;
 }
 

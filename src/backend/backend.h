@@ -48,6 +48,7 @@ struct backend_io {
     void *data;              /* client memory, NULL: left out (optional tensors) */
     const uint32_t *dims;    /* for dynamic dimensions, else NULL */
     uint32_t *out_dims;      /* where to report actual dimensions, or NULL */
+    uint8_t *produced;       /* outputs: where to report that this execution computed it, or NULL */
 };
 
 struct backend_run {

@@ -56,6 +56,7 @@
     X(ST_IDLE, "the signal is not attached to a running call")               \
     X(ST_QUEUE_FULL, "the queue of asynchronous executions is full")         \
     X(ST_DYNAMIC_SHAPE, "a dynamic dimension is out of range")               \
+    X(ST_ENDED_EARLY, "the graph ended early; only some outputs are valid")   \
     X(ST_DISABLED, "the graph was not enabled when the context was created") \
     X(ST_MAPPING, "the memory could not be mapped")                          \
     X(ST_IO, "a file could not be read or written")                          \

@@ -19,7 +19,7 @@
 #include "base/str.h"
 #include "ops/ops.h"
 
-enum { BINARY_VERSION = 1, BINARY_NONE = UINT32_MAX, BINARY_MAX_GRAPHS = 4096 };
+enum { BINARY_VERSION = 2, BINARY_NONE = UINT32_MAX, BINARY_MAX_GRAPHS = 4096 };
 
 /* Where a tensor's bytes are while a graph runs. */
 enum binary_place {
@@ -76,6 +76,7 @@ struct binary_node {
     const struct op_value *params;      /* one per parameter of the row */
     struct op_post post;
     uint64_t work_offset, work_bytes;   /* workspace in scratch, for one thread; further threads bring their own */
+    uint64_t state_offset, state_bytes; /* what the node keeps between executions, in persistent memory */
     uint64_t macs, cycles;
 };
 

@@ -64,6 +64,8 @@ static void dump_nodes(const struct binary_graph *g, struct str *out)
             dump_list("aux", n->aux, n->n_aux, out);
         if (n->work_bytes)
             str_addf(out, " work %" PRIu64 " at %" PRIu64, n->work_bytes, n->work_offset);
+        if (n->state_bytes)
+            str_addf(out, " state %" PRIu64 " at %" PRIu64, n->state_bytes, n->state_offset);
         str_addf(out, " macs %" PRIu64, n->macs);
         if (n->cycles)
             str_addf(out, " cycles %" PRIu64, n->cycles);

@@ -106,6 +106,8 @@ struct bin_node {
     uint32_t param; /* first of n_params records */
     float post_lo, post_hi;
     uint64_t work_offset, work_bytes, macs, cycles;
+    uint64_t state_offset, state_bytes;
+    uint32_t reserved[4];
 };
 
 /* Named, not numbered: rows of operators may gain parameters. */
@@ -125,7 +127,7 @@ static_assert(sizeof(struct bin_section) == 32, "docs/binary-format.md");
 static_assert(sizeof(struct bin_graph) == 160, "docs/binary-format.md");
 static_assert(sizeof(struct bin_tensor) == 96, "docs/binary-format.md");
 static_assert(sizeof(struct bin_quant) == 64, "docs/binary-format.md");
-static_assert(sizeof(struct bin_node) == 64, "docs/binary-format.md");
+static_assert(sizeof(struct bin_node) == 96, "docs/binary-format.md");
 static_assert(sizeof(struct bin_param) == 48, "docs/binary-format.md");
 static_assert(sizeof(struct bin_command) == 16, "docs/binary-format.md");
 static_assert(sizeof(struct binary_command) == sizeof(struct bin_command), "copied as they are");
@@ -155,7 +157,7 @@ enum status bin_layout(struct bin_pieces *p, uint64_t *ret_size); /* gives every
 enum status bin_image_build(const struct bin_pieces *p, uint64_t size, struct binary_image *ret);
 void bin_image_seal(const struct bin_pieces *p, const struct binary_target *t, uint32_t n_graphs, struct binary_image *im);
 
-/* ---- taking a file apart: binary_sections.c, binary_tensors.c, binary_nodes.c, binary_overlap.c ------------------------------------------ */
+/* ---- taking a file apart: binary_sections.c, binary_tensors.c, binary_nodes.c, binary_overlap.c, binary_states.c ------------------------------------------ */
 
 struct bin_span {
     const uint8_t *data;
@@ -187,6 +189,7 @@ enum status bin_read_tensors(struct bin_reader *r);
 enum status bin_read_nodes(struct bin_reader *r);
 enum status bin_read_commands(struct bin_reader *r);
 enum status bin_check_overlap(const struct bin_reader *r);
+enum status bin_check_states(const struct bin_reader *r);
 enum status bin_string(const struct bin_reader *r, uint32_t at, const char *what, const char **ret);
 /* `bytes` bytes at position `at` of values; at BINARY_NONE gives NULL. */
 enum status bin_value(const struct bin_reader *r, uint32_t at, uint64_t bytes, const void **ret);

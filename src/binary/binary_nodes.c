@@ -144,6 +144,8 @@ static enum status read_node(struct bin_reader *r, uint32_t i, const struct op_d
     n->work_bytes = rec.work_bytes;
     n->macs = rec.macs;
     n->cycles = rec.cycles;
+    n->state_offset = rec.state_offset;
+    n->state_bytes = rec.state_bytes;
     /* Not only NaN: a clamp whose ends are swapped has no meaning. */
     RETURN_IF(!(n->post.lo <= n->post.hi), ST_BAD_BINARY, "context binary, node \"%s\": a clamp to %g … %g", n->name,
               (double)n->post.lo, (double)n->post.hi);
@@ -200,5 +202,6 @@ enum status bin_read_commands(struct bin_reader *r)
     g->commands = c;
     g->n_steps = g->n_commands ? c[g->n_commands - 1].step + 1 : 0;
     TRY(check_work(r));
+    TRY(bin_check_states(r));
     return bin_check_overlap(r);
 }

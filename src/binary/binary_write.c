@@ -271,6 +271,8 @@ static enum status put_node(struct writer *w, const struct binary_node *n)
         .work_bytes = n->work_bytes,
         .macs = n->macs,
         .cycles = n->cycles,
+        .state_offset = n->state_offset,
+        .state_bytes = n->state_bytes,
     };
     TRY(put_string(w, n->name, &rec.name));
     TRY(put_op(w, n->op, &rec.op));

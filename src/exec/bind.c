@@ -76,6 +76,9 @@ enum status bind_node(struct exec_program *p, uint32_t node)
     RETURN_IF(b.work_bytes > e->work_bytes, p->now ? ST_DYNAMIC_SHAPE : ST_BAD_BINARY,
               "node \"%s\": kernel %s needs %llu bytes of workspace, the binary has %llu; prepare the model again", view.call.node, b.name,
               (unsigned long long)b.work_bytes, (unsigned long long)e->work_bytes);
+    RETURN_IF(b.state_bytes > p->g->nodes[node].state_bytes, ST_BAD_BINARY,
+              "node \"%s\": kernel %s needs %llu bytes of state, the binary has %llu; prepare the model again", view.call.node, b.name,
+              (unsigned long long)b.state_bytes, (unsigned long long)p->g->nodes[node].state_bytes);
     e->run = b.run;
     e->extent = b.extent;
     e->kernel = b.name;

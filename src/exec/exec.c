@@ -22,10 +22,10 @@ static inline void run_command(const struct exec_program *p, uint32_t index, uns
     const struct exec_command *c = &p->commands[index];
     const struct exec_node *n = &p->nodes[c->node];
     uint32_t end = c->end < n->extent ? c->end : n->extent;
-    if (c->begin >= end || (n->view_out && n->data[0] == n->data[n->view_out]))
+    if (c->begin >= end || p->missing[c->node] || (n->view_out && n->data[0] == n->data[n->view_out]))
         return;
     uint8_t *work = worker && n->work ? p->worker_work + (worker - 1) * p->worker_stride : n->work;
-    struct kernel_call call = { .args = n->args, .data = n->data, .work = work };
+    struct kernel_call call = { .args = n->args, .data = n->data, .work = work, .state = n->state, .ended = &p->job->ended };
     n->run(&call, (struct range){ c->begin, end });
 }
 
@@ -64,11 +64,13 @@ static void team_job(void *arg, unsigned worker)
     }
 }
 
-static enum status walk(struct exec_program *p)
+static enum status walk(struct exec_program *p, const struct exec_binding *io)
 {
     struct exec_job *j = p->job;
+    early_begin(p);
     for (uint32_t s = 0; s < p->g->n_steps; s++) {
         uint32_t i = p->step_begin[s], end = p->step_begin[s + 1];
+        early_before(p, s);
         if (p->team && end - i > 1) {
             atomic_store_explicit(&j->next, i, memory_order_relaxed);
             j->end = end;
@@ -81,8 +83,9 @@ static enum status walk(struct exec_program *p)
         if (st != ST_OK)
             return status_fail(st, "graph \"%s\": %s after step %u of %u", p->g->info.name,
                                st == ST_ABORTED ? "aborted by its signal" : "past the time of its signal", s, p->g->n_steps);
+        early_after(p, s);
     }
-    return ST_OK;
+    return early_end(p, io);
 }
 
 /* Close the gaps that a cancelled run left. */
@@ -113,9 +116,9 @@ enum status exec_run(struct exec_program *p, struct exec_run *r)
     p->marks.n = p->marks.dropped = 0;
     r->marks = &p->marks;
     if (!r->profile_nodes)
-        return walk(p);
+        return walk(p, r->io);
     memset(p->marks.marks, 0, (size_t)p->marks.cap * sizeof(p->marks.marks[0]));
-    enum status st = walk(p);
+    enum status st = walk(p, r->io);
     finish_marks(p);
     return st;
 }
@@ -134,7 +137,7 @@ void exec_set_persistent(struct exec_program *p, void *persistent)
 
 void exec_reset_state(struct exec_program *p)
 {
-    if (p->persistent)
+    if (p->persistent && p->g->info.persistent_bytes)
         memset(p->persistent, 0, p->g->info.persistent_bytes);
 }
 
@@ -168,8 +171,11 @@ static enum status load_all(struct exec_program *p, const struct exec_opts *o)
     TRY(program_tables(p));
     TRY(program_memory(p, o));
     TRY(dynamic_load(p));
+    TRY(early_load(p));
     program_resolve(p);
-    return bind_all(p);
+    TRY(bind_all(p));
+    exec_reset_state(p);
+    return ST_OK;
 }
 
 enum status exec_load(const struct binary_graph *g, const struct exec_opts *o, struct exec_program **ret)

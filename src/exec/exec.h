@@ -41,6 +41,7 @@ struct exec_binding {
     void *data;
     const uint32_t *dims;  /* actual dimensions when the tensor has dynamic ones (rank of the tensor), else NULL */
     uint32_t *out_dims;    /* outputs: where to write the actual dimensions (rank entries), or NULL */
+    uint8_t *produced;     /* outputs: where to say that it was computed in this run, or NULL */
 };
 
 struct exec_run {
@@ -52,12 +53,13 @@ struct exec_run {
 
 enum status exec_load(const struct binary_graph *g, const struct exec_opts *o, struct exec_program **ret);
 void exec_unload(struct exec_program *p); /* NULL allowed */
+/* ST_ENDED_EARLY: an operator has nothing to say yet (a Buffer that waits for more frames); what comes behind it was not computed, states are up to date. */
 enum status exec_run(struct exec_program *p, struct exec_run *r);
 
 /* Replace scratch or persistent memory between runs (memory that belongs to the client). */
 void exec_set_scratch(struct exec_program *p, void *scratch);
 void exec_set_persistent(struct exec_program *p, void *persistent);
-void exec_reset_state(struct exec_program *p); /* zero the persistent memory */
+void exec_reset_state(struct exec_program *p); /* zero the persistent memory, as exec_load does */
 
 const char *exec_kernel_name(const struct exec_program *p, uint32_t node); /* the variant chosen, for reports */
 

@@ -27,6 +27,7 @@ void program_resolve(struct exec_program *p)
         const struct binary_node *n = &p->g->nodes[i];
         struct exec_node *node = &p->nodes[i];
         node->work = n->work_bytes ? p->scratch + n->work_offset : NULL;
+        node->state = n->state_bytes && p->persistent ? p->persistent + n->state_offset : NULL;
         for (uint32_t k = 0; k < n->n_in + n->n_out; k++) {
             uint32_t t = operand(n, k);
             if (t != BINARY_NONE && p->g->tensors[t].place != PLACE_IO)

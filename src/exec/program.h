@@ -25,6 +25,7 @@ struct exec_node {
     void **data;
     uint8_t *work;       /* the planned workspace, for worker 0 */
     uint64_t work_bytes;
+    void *state;         /* in persistent memory; NULL: none */
     uint32_t extent;
     uint32_t view_out;   /* not 0: nothing to do when data[0] == data[view_out] */
     void *bind_args;     /* the same memory as args, for binding again */
@@ -39,6 +40,7 @@ struct exec_command {
 struct exec_job {
     _Alignas(64) _Atomic uint32_t next;
     _Alignas(64) _Atomic uint32_t stop; /* enum status that ended the run early */
+    _Atomic uint32_t ended;             /* not 0: a kernel of this step has nothing to say yet (kernels.h) */
     uint32_t end;
     struct exec_cancel *cancel;
     bool marks;
@@ -64,6 +66,11 @@ struct exec_program {
     struct prof_recorder marks;
     struct exec_job *job;
 
+    /* What a run leaves out because a kernel had nothing to say (early.c). */
+    uint32_t *producer;   /* per tensor: the node that makes it, BINARY_NONE: none */
+    uint8_t *missing;     /* per node: not computed in this run */
+    uint32_t first_ended; /* the node that began it, BINARY_NONE: everything runs */
+
     /* Graphs with dynamic dimensions only. */
     struct tensor_desc *now; /* per tensor: the descriptor of the current dimensions; NULL: nothing is dynamic */
     uint8_t *changed;        /* per tensor, while shapes are worked out again */
@@ -87,6 +94,13 @@ void bind_call(const struct exec_program *p, uint32_t node, struct exec_call *vi
 enum status bind_node(struct exec_program *p, uint32_t node);      /* choose a kernel and fill its args, first time or again */
 enum status bind_all(struct exec_program *p);
 enum status bind_io(struct exec_program *p, const struct exec_binding *io);
+
+/* early.c */
+enum status early_load(struct exec_program *p);
+void early_begin(struct exec_program *p);                    /* of a run */
+void early_before(struct exec_program *p, uint32_t step);    /* which nodes of the step miss an input */
+void early_after(struct exec_program *p, uint32_t step);     /* which nodes of the step had nothing to say */
+enum status early_end(const struct exec_program *p, const struct exec_binding *io); /* ST_ENDED_EARLY when anything is missing */
 
 /* dynamic.c */
 enum status dynamic_load(struct exec_program *p);

@@ -94,6 +94,7 @@ struct ir_call {
 };
 void ir_call(const struct ir_graph *g, const struct ir_node *n, struct ir_call *view);
 enum status ir_check_node(const struct ir_graph *g, const struct ir_node *n); /* op_check of the node as it stands */
+bool ir_stateful(const struct ir_graph *g, const struct ir_node *n);           /* op_stateful of the node as it stands */
 
 /* Who makes and uses what; recomputed by passes that need it. */
 struct ir_uses {

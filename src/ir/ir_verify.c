@@ -34,6 +34,13 @@ enum status ir_check_node(const struct ir_graph *g, const struct ir_node *n)
     return op_check(&v.call);
 }
 
+bool ir_stateful(const struct ir_graph *g, const struct ir_node *n)
+{
+    struct ir_call v;
+    ir_call(g, n, &v);
+    return op_stateful(&v.call);
+}
+
 enum status ir_uses(const struct ir_graph *g, struct arena *a, struct ir_uses *ret)
 {
     size_t nt = g->tensors.n;

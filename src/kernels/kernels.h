@@ -12,6 +12,7 @@
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,18 +21,26 @@
 #include "base/status.h"
 #include "ops/ops.h"
 
-enum { KERNEL_MAX_AUX = 4, KERNEL_MAX_OPERANDS = 64 };
+enum { KERNEL_MAX_AUX = 4, KERNEL_MAX_OPERANDS = 64, KERNEL_STATE_ALIGN = 64 };
 
 struct range {
     uint32_t begin, end;
 };
 
-/* What a running kernel gets: its bound args, the operands (inputs in order, absent ones NULL, then outputs), and this tile's
- * private workspace of kernel_bound.work_bytes. */
+/* What a running kernel gets: its bound args, the operands (inputs in order, absent ones NULL, then outputs), this tile's private
+ * workspace of kernel_bound.work_bytes, and the node's state of kernel_bound.state_bytes.
+ *
+ * State keeps its contents from one run to the next. It is aligned to KERNEL_STATE_ALIGN and all zero before the first run and after a
+ * reset, so zero must mean "nothing seen yet". It may lie in memory of the client: a kernel never lets what it reads there lead it
+ * out of its bounds. All tiles of a node get the same state; each touches its own part of it.
+ *
+ * A kernel that has nothing to say yet sets *ended: the run stops behind this step, and what depends on the outputs is not computed. */
 struct kernel_call {
     const void *args;
     void *const *data;
     void *work;
+    void *state;
+    _Atomic uint32_t *ended;
 };
 typedef void kernel_fn(const struct kernel_call *call, struct range tile);
 
@@ -41,6 +50,7 @@ struct kernel_bound {
     uint32_t extent;       /* units of parallel work, at least 1; tiles are ranges of [0, extent) */
     uint32_t grain;        /* smallest sensible tile: fewer units than this are not worth another thread */
     uint64_t work_bytes;   /* workspace per tile, the same on every CPU; 0: none */
+    uint64_t state_bytes;  /* state that survives between runs, the same on every CPU; 0: none */
     uint64_t macs;         /* multiply-accumulates (or element operations) of the whole call, for cost and splitting */
 };
 

@@ -81,3 +81,9 @@ int op_param_index(const struct op_def *op, const char *name)
             return (int)i;
     return -1;
 }
+
+bool op_stateful(const struct op_call *c)
+{
+    uint32_t in = c->op->state_in;
+    return c->op->flags & OP_STATEFUL || (in && in < c->n_in && c->in[in]);
+}

@@ -228,7 +228,7 @@ struct op_call {
 enum op_flags {
     OP_ELEMENTWISE = 1, /* out[i] depends on in[.][i] only: output may take the place of a dying input of equal size */
     OP_VIEW = 2,        /* output is the input's bytes in another shape: no work when both share memory */
-    OP_STATEFUL = 4,    /* keeps state between executions */
+    OP_STATEFUL = 4,    /* always keeps state between executions; see also op_def.state_in */
     OP_RANDOM = 8,      /* not a function of its inputs: never folded */
 };
 
@@ -239,6 +239,7 @@ struct op_def {
     struct op_port out[10];
     struct op_param params[14];
     uint16_t flags;
+    uint8_t state_in; /* not 0: the operator keeps state between executions when this input is given, and only then */
     /* Expected outputs from inputs and parameters, ports and parameters being checked already: fills want[0..c->n_out) with type,
      * rank and dims (and encoding where the operator fixes it), and refuses what makes no sense. want[i] starts as a copy of the
      * client's output. NULL: the row is known, its rule is not written yet (whether it can run is the kernels' business). */
@@ -252,6 +253,9 @@ const struct op_port *op_out_port(const struct op_def *op, uint32_t i);
 uint32_t op_port_count(const struct op_port *ports);                    /* named ports of a row's list */
 uint32_t op_param_count(const struct op_def *op);
 int op_param_index(const struct op_def *op, const char *name);          /* -1 when unknown */
+
+/* Whether this use keeps state between executions: it is not a function of its inputs, and must run exactly once per execution. */
+bool op_stateful(const struct op_call *c);
 
 /* The whole check: port counts and types, parameters (known, required, type, shape, range), then infer, then the client's
  * outputs against it. The explanation names operator, node, tensor or parameter, the value seen and the values allowed. */

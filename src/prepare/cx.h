@@ -27,6 +27,7 @@ struct cell {
 struct node_plan {
     uint32_t extent, tiles;
     uint64_t work_bytes, work_offset, macs;
+    uint64_t state_bytes, state_offset; /* in persistent memory */
 };
 
 struct prepare_cx {
@@ -50,7 +51,7 @@ struct prepare_cx {
     uint32_t *io;             /* tensors of the I/O table: inputs, then outputs */
     uint32_t n_inputs, n_outputs;
     struct placement *homes;  /* per entry of the I/O table: its room in scratch; NULL: the client brings all of them */
-    uint64_t scratch_bytes, live_bytes;
+    uint64_t scratch_bytes, live_bytes, persistent_bytes;
     bool plan_optimal;
 
     VEC(struct binary_command) commands;

@@ -37,7 +37,7 @@ static void emit_node(const struct prepare_cx *cx, uint32_t k, struct binary_nod
     *b = (struct binary_node){
         .name = n->name, .op = n->op, .n_in = n->n_in, .n_out = n->n_out, .n_aux = n->n_aux, .in = n->in, .out = n->out, .aux = n->aux,
         .params = n->params, .post = n->post, .work_offset = p->work_offset, .work_bytes = (p->work_bytes + align - 1) / align * align,
-        .macs = p->macs,
+        .state_offset = p->state_offset, .state_bytes = p->state_bytes, .macs = p->macs,
     };
 }
 
@@ -45,6 +45,7 @@ static struct binary_graph_info graph_info(const struct prepare_cx *cx)
 {
     struct binary_graph_info info = {
         .name = cx->g->name, .n_inputs = cx->n_inputs, .n_outputs = cx->n_outputs, .scratch_bytes = cx->scratch_bytes,
+        .persistent_bytes = cx->persistent_bytes,
         .scratch_align = cx->target->tensor_align, .live_bytes = cx->live_bytes, .order_bytes = cx->order_bound,
         .priority = cx->opts->priority,
         .opt_level = cx->opts->opt_level, .plan_optimal = cx->plan_optimal, .n_source_nodes = cx->n_source_nodes,

@@ -10,7 +10,7 @@
 
 static bool wanted(const struct ir_graph *g, const struct ir_node *n, const bool *needed)
 {
-    if (n->op->flags & OP_STATEFUL)
+    if (ir_stateful(g, n))
         return true;
     for (uint32_t i = 0; i < n->n_out; i++) {
         uint8_t role = g->tensors.at[n->out[i]].role;

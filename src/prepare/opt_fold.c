@@ -12,7 +12,7 @@ enum { FOLD_FREE_BYTES = 1 << 20, FOLD_GROWTH = 4 };
 static bool foldable(const struct ir_graph *g, const struct ir_node *n)
 {
     uint64_t in = 0, out = 0;
-    if (n->op->flags & (OP_STATEFUL | OP_RANDOM))
+    if (n->op->flags & OP_RANDOM || ir_stateful(g, n))
         return false;
     for (uint32_t i = 0; i < n->n_in; i++) {
         if (n->in[i] == IR_NONE || g->tensors.at[n->in[i]].role == IR_ABSENT)

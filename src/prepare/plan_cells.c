@@ -48,8 +48,23 @@ static enum status plan_node(struct prepare_cx *cx, uint32_t at)
     TRY(kernel_bind(&v.call, ISA_REF, args, &k));
     cx->nodes[at] = (struct node_plan){
         .extent = k.extent, .tiles = has_dynamic(&v) ? 1 : tiles_for(cx, &k), .work_bytes = k.work_bytes, .macs = k.macs,
+        .state_bytes = k.state_bytes,
     };
+    RETURN_IF((k.state_bytes != 0) != op_stateful(&v.call), ST_INTERNAL, "node \"%s\": its kernel has %llu bytes of state", n->name,
+              (unsigned long long)k.state_bytes);
     return ST_OK;
+}
+
+/* States live for ever: one behind the other, in a memory that holds nothing else. */
+static void place_states(struct prepare_cx *cx)
+{
+    for (uint32_t k = 0; k < cx->g->nodes.n; k++) {
+        struct node_plan *n = &cx->nodes[k];
+        if (!n->state_bytes)
+            continue;
+        n->state_offset = (cx->persistent_bytes + KERNEL_STATE_ALIGN - 1) / KERNEL_STATE_ALIGN * KERNEL_STATE_ALIGN;
+        cx->persistent_bytes = n->state_offset + n->state_bytes;
+    }
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------------ */
@@ -130,6 +145,7 @@ enum status plan_cells(struct prepare_cx *cx)
     RETURN_IF(!cx->cells || !cx->cell_of || !cx->nodes, ST_NO_MEMORY, "no memory to plan %u tensors", nt);
     for (uint32_t k = 0; k < nn; k++)
         TRY(plan_node(cx, k));
+    place_states(cx);
     TRY(list_io(cx));
     outside_cells(cx);
     for (uint32_t k = 0; k < nn; k++)

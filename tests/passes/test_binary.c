@@ -288,7 +288,7 @@ static void test_version(void **state)
     hm_repair(im.data, im.size);
     assert_int_equal(binary_open(im.data, im.size, &b), ST_BINARY_VERSION);
     assert_non_null(strstr(status_text(), "version 9"));
-    assert_non_null(strstr(status_text(), "version 1"));
+    assert_non_null(strstr(status_text(), "version 2"));
     binary_image_free(&im);
 }
 
@@ -345,6 +345,33 @@ static void spoil_io_alias(struct handmade *h) { h->tensors[HM_R].offset = 17; }
 static void spoil_aux(struct handmade *h) { h->nodes[HM_RELU].n_aux = 1, h->nodes[HM_RELU].aux = h->relu_in; }
 static void spoil_work_over_output(struct handmade *h) { h->nodes[HM_ADD].work_bytes = 64; }
 static void spoil_half_in_place(struct handmade *h) { h->tensors[HM_R].place = PLACE_SCRATCH, h->tensors[HM_R].offset = 64, h->src.info.scratch_bytes += 64; }
+static void spoil_state_outside(struct handmade *h) { h->nodes[HM_ADD].state_bytes = 64; }
+static void spoil_state_far(struct handmade *h)
+{
+    h->src.info.persistent_bytes = 256;
+    h->nodes[HM_ADD].state_bytes = 128;
+    h->nodes[HM_ADD].state_offset = UINT64_MAX - 63;
+}
+static void spoil_state_align(struct handmade *h)
+{
+    h->src.info.persistent_bytes = 256;
+    h->nodes[HM_ADD].state_bytes = 8;
+    h->nodes[HM_ADD].state_offset = 8;
+}
+static void spoil_states_overlap(struct handmade *h)
+{
+    h->src.info.persistent_bytes = 256;
+    h->nodes[HM_ADD].state_bytes = 129;
+    h->nodes[HM_RELU].state_bytes = 64;
+    h->nodes[HM_RELU].state_offset = 128;
+}
+static void spoil_state_over_tensor(struct handmade *h)
+{
+    h->src.info.persistent_bytes = h->tensors[HM_T].bytes + 64;
+    h->tensors[HM_T].place = PLACE_PERSISTENT;
+    h->tensors[HM_T].offset = 64;
+    h->nodes[HM_TRANSPOSE].state_bytes = 65;
+}
 static void spoil_same_step(struct handmade *h)
 {
     h->commands[1].step = 0; /* Relu reads what Add writes in the same step */
@@ -369,7 +396,8 @@ static void test_spoiled(void **state)
         CASE(spoil_operand), CASE(spoil_absent), CASE(spoil_count), CASE(spoil_perm), CASE(spoil_clamp), CASE(spoil_nan_clamp),
         CASE(spoil_work), CASE(spoil_work_offset), CASE(spoil_command_node), CASE(spoil_command_range), CASE(spoil_step),
         CASE(spoil_far_step), CASE(spoil_align), CASE(spoil_io_alias), CASE(spoil_aux), CASE(spoil_scale), CASE(spoil_work_over_output),
-        CASE(spoil_half_in_place), CASE(spoil_same_step),
+        CASE(spoil_half_in_place), CASE(spoil_same_step), CASE(spoil_state_outside), CASE(spoil_state_far), CASE(spoil_state_align),
+        CASE(spoil_states_overlap), CASE(spoil_state_over_tensor),
 #undef CASE
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

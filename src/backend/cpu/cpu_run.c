@@ -185,22 +185,27 @@ static void bind_slice(struct backend_graph *g, const struct backend_run *r, uin
     for (uint32_t i = 0; i < g->g->n_io; i++) {
         const struct backend_io *io = &r->io[i];
         uint64_t bytes = desc_bytes(&g->g->tensors[g->g->io[i]].desc);
-        g->io[i] = (struct exec_binding){ .data = io->data ? (uint8_t *)io->data + k * bytes : NULL, .dims = io->dims, .out_dims = io->out_dims };
+        g->io[i] = (struct exec_binding){ .data = io->data ? (uint8_t *)io->data + k * bytes : NULL, .dims = io->dims, .out_dims = io->out_dims,
+                                          .produced = io->produced };
     }
 }
 
 static enum status run_slices(struct backend_graph *g, const struct backend_run *r, bool detailed)
 {
     struct exec_run e = { .io = g->io, .cancel = (struct exec_cancel *)r->cancel, .profile_nodes = detailed };
+    enum status st = ST_OK;
     for (uint32_t i = 0; detailed && i < g->g->n_nodes; i++)
         g->node_ns[i] = 0;
     for (uint32_t k = 0; k < (r->batch ? r->batch : 1); k++) {
         bind_slice(g, r, k);
-        TRY(exec_run(g->program, &e));
+        enum status now = exec_run(g->program, &e);
+        if (now != ST_OK && now != ST_ENDED_EARLY)
+            return now;
+        st = now == ST_OK ? st : now;
         if (detailed)
             add_marks(g, e.marks);
     }
-    return ST_OK;
+    return st;
 }
 
 static uint64_t to_us(uint64_t ns)

@@ -252,7 +252,6 @@ enum status lpai_attach(struct backend_graph *g, const struct backend_graph_cfg 
         return st;
     }
     g->batch_multiple = s.batch_multiple;
-    exec_reset_state(g->program);
     return ST_OK;
 }
 
@@ -314,7 +313,7 @@ static enum status bind_tensors(struct backend_graph *g, const struct backend_ru
             TRY(check_buffer(g, t, data, desc_bytes(&t->desc) * (r->batch ? r->batch : 1)));
         RETURN_IF((!data || data == room) && r->batch > 1, ST_INVALID_TENSOR, "tensor \"%s\" has room for one batch in scratch; give a buffer for %u",
                   t->name, r->batch);
-        g->io[i] = (struct exec_binding){ .data = data ? data : room };
+        g->io[i] = (struct exec_binding){ .data = data ? data : room, .produced = r->io[i].produced };
     }
     return ST_OK;
 }
@@ -328,16 +327,20 @@ static void next_slice(struct backend_graph *g)
 static enum status run_slices(struct backend_graph *g, const struct backend_run *r, bool detailed)
 {
     struct exec_run e = { .io = g->io, .cancel = (struct exec_cancel *)r->cancel, .profile_nodes = detailed };
+    enum status st = ST_OK;
     for (uint32_t i = 0; detailed && i < g->g->n_nodes; i++)
         g->node_ns[i] = 0;
     for (uint32_t k = 0; k < (r->batch ? r->batch : 1); k++) {
         if (k)
             next_slice(g);
-        TRY(exec_run(g->program, &e));
+        enum status now = exec_run(g->program, &e);
+        if (now != ST_OK && now != ST_ENDED_EARLY)
+            return now;
+        st = now == ST_OK ? st : now;
         for (uint32_t i = 0; detailed && i < e.marks->n; i++)
             g->node_ns[e.marks->marks[i].node] += e.marks->marks[i].end_ns - e.marks->marks[i].begin_ns;
     }
-    return ST_OK;
+    return st;
 }
 
 /* What the plan says, not what this computer did: the same in every run. */
