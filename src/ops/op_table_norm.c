@@ -30,7 +30,7 @@ OP_ROW(RotaryEmbedding, .in = {IN("in", T_REAL), IN("cos", T_REAL), IN("sin", T_
 
 OP_ROW(Lstm,
        .in = {IN("in", T_REAL), IN("w_xf", T_REAL), IN("w_xc", T_REAL), IN("w_xo", T_REAL), IN("w_hf", T_REAL), IN("w_hc", T_REAL),
-              IN("w_ho", T_REAL), IN("b_f", T_BIAS), IN("b_c", T_BIAS), IN("b_o", T_BIAS), IN("h", T_REAL), IN("c", T_REAL),
+              IN("w_ho", T_REAL), IN("b_f", T_BIAS), IN("b_c", T_BIAS), IN("b_o", T_BIAS), OPT("h", T_REAL), OPT("c", T_REAL),
               OPT("norm_i", T_BIAS), OPT("norm_f", T_BIAS), OPT("norm_c", T_BIAS), OPT("norm_o", T_BIAS), OPT("w_xi", T_REAL),
               OPT("w_hi", T_REAL), OPT("w_ci", T_REAL), OPT("w_cf", T_REAL), OPT("w_co", T_REAL), OPT("b_i", T_BIAS),
               OPT("w_proj", T_REAL), OPT("b_proj", T_BIAS), OPT("reset", T_FLAG)},
@@ -40,16 +40,16 @@ OP_ROW(Lstm,
                   P_F32("output_clip_threshold", DEFAULT(0)), P_B8("time_major", DEFAULT(0)), P_F32("input_gate_qscale", DEFAULT(0)),
                   P_F32("forget_gate_qscale", DEFAULT(0)), P_F32("cell_gate_qscale", DEFAULT(0)), P_F32("output_gate_qscale", DEFAULT(0)),
                   P_ANY("hidden_state_offset", DEFAULT(0)), P_F32("hidden_state_qscale", DEFAULT(0))},
-       .infer = rule_lstm)
+       .state_in = 24, .infer = rule_lstm)
 /* The page's layout is [time, batch, input], so time_major is true unless the client says otherwise. */
 OP_ROW(Gru,
        .in = {IN("in", T_REAL), IN("w_xz", T_REAL), IN("w_xr", T_REAL), IN("w_xn", T_REAL), IN("w_hz", T_REAL), IN("w_hr", T_REAL),
               IN("w_hn", T_REAL), OPT("b_xz", T_BIAS), OPT("b_xr", T_BIAS), OPT("b_xn", T_BIAS), OPT("b_hz", T_BIAS),
-              OPT("b_hr", T_BIAS), OPT("b_hn", T_BIAS), OPT("h", T_REAL)},
+              OPT("b_hr", T_BIAS), OPT("b_hn", T_BIAS), OPT("h", T_REAL), OPT("reset", T_FLAG)},
        .out = {OUT("out", T_REAL), OUT("h_out", T_REAL)},
        .params = {P_U32("direction", DEFAULT(0), LIMIT(2)), P_U32("linear_before_reset", DEFAULT(0), LIMIT(2)),
                   P_B8("time_major", DEFAULT(1))},
-       .infer = rule_gru)
+       .state_in = 14, .infer = rule_gru)
 OP_ROW(Buffer, .in = {IN("frame", T_ANY), OPT("reset", T_FLAG)}, .out = {OUT("out", T_ANY)},
        .params = {P_U32("buffer_size", REQ), P_U32("buffer_dim", REQ), P_U32("stride", DEFAULT(1)), P_U32("mode", DEFAULT(0), LIMIT(3)),
                   P_U32("buffer_padding", DEFAULT(0))},

@@ -38,6 +38,18 @@ static enum status read_sequence(const struct op_call *c, uint32_t least_rank, s
     return ST_OK;
 }
 
+/* A layer with a reset input keeps its state between executions; one that changes its batch could not. */
+static enum status stateful_rule(const struct op_call *c, const struct sequence *s, uint32_t reset)
+{
+    if (!rule_in(c, reset))
+        return ST_OK;
+    const struct tensor_desc *x = c->in[0];
+    TRY(rule_vector(c, reset, 1, "one flag"));
+    uint8_t batch = x->rank == 3 && s->time_major ? 2 : 1;
+    REFUSE_IF(x->dynamic & batch, c, "input 0 has a dynamic batch; with a \"reset\" input the layer keeps a state per batch element, so the batch must be fixed");
+    return ST_OK;
+}
+
 static enum status sequence_out(const struct op_call *c, struct tensor_desc *want, const struct sequence *s, uint32_t size)
 {
     rule_type_computed(want, c->in[0]);
@@ -105,6 +117,7 @@ RULE(lstm)
     TRY(rule_rank(c, 4, 2, "[units, output]"));
     uint32_t units = c->in[1]->dims[0], out = c->in[4]->dims[1];
     TRY(lstm_shapes(c, &s, units, out));
+    TRY(stateful_rule(c, &s, 24));
     TRY(gate_types(c, 23));
     TRY(sequence_out(c, &want[0], &s, out));
     for (uint32_t i = 1; i < c->n_out; i++) {
@@ -129,6 +142,7 @@ RULE(gru)
     TRY(vectors(c, 7, 12, hidden));
     TRY(rule_vector(c, 13, (uint64_t)s.batch * hidden, "[1, batch, hidden]"));
     TRY(gate_types(c, 13));
+    TRY(stateful_rule(c, &s, 14));
     TRY(sequence_out(c, &want[0], &s, hidden));
     if (c->n_out > 1) {
         want[1].rank = want[1].rank == 2 ? 2 : 3;
@@ -137,19 +151,30 @@ RULE(gru)
     return ST_OK;
 }
 
-/* The newest `buffer_size` frames along one dimension. */
+/* A whole number of inputs: a multiple of what one input brings along the buffer's dimension. */
+static enum status whole_frames(const struct op_call *c, const char *name, int64_t least, int64_t most, uint32_t frame)
+{
+    int64_t v = op_int(c, name, 0);
+    REFUSE_IF(v % frame || v < least || v > most, c, "parameter \"%s\" is %lld; a multiple of %u (what one input brings) from %lld to %lld is expected", name,
+              (long long)v, frame, (long long)least, (long long)most);
+    return ST_OK;
+}
+
+/* The frames of the last executions side by side along one dimension. */
 RULE(buffer)
 {
     const struct tensor_desc *x = c->in[0];
     uint32_t dim;
+    REFUSE_IF(x->dynamic, c, "input 0 has dynamic dimensions; the memory of a buffer is laid out for fixed ones");
     TRY(rule_axis(c, "buffer_dim", x->rank, &dim));
-    TRY(rule_positive(c, "buffer_size"));
-    TRY(rule_positive(c, "stride"));
+    TRY(rule_vector(c, 1, 1, "one flag"));
+    int64_t frame = x->dims[dim], size = op_int(c, "buffer_size", 0);
+    TRY(whole_frames(c, "buffer_size", frame, UINT32_MAX, x->dims[dim]));
+    TRY(whole_frames(c, "stride", frame, size, x->dims[dim]));
+    TRY(whole_frames(c, "buffer_padding", 0, size, x->dims[dim]));
     rule_shape_of(&want[0], x);
     rule_type(&want[0], x);
-    REFUSE_IF(op_int(c, "buffer_size", 0) < x->dims[dim], c, "parameter \"buffer_size\" is %lld; a frame has %u along dimension %u, so at least that",
-              (long long)op_int(c, "buffer_size", 0), x->dims[dim], dim);
-    return rule_set_dim(c, &want[0], dim, (uint64_t)op_int(c, "buffer_size", 0));
+    return rule_set_dim(c, &want[0], dim, (uint64_t)size);
 }
 
 RULE(stft)

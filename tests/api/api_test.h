@@ -72,7 +72,7 @@ Qnn_Tensor_t tensor_shaped(Qnn_Tensor_t t, uint32_t rank, const uint32_t *dims);
 
 /* ---- nodes ---------------------------------------------------------------------------------------------------------------- */
 
-enum { OP_PARAMS = 8, OP_INPUTS = 24, OP_OUTPUTS = 4 };
+enum { OP_PARAMS = 8, OP_INPUTS = 25, OP_OUTPUTS = 4 };
 
 struct op {
     const char *name, *type, *package; /* package NULL: the built-in one */

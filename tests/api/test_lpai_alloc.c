@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "alloc_hook.h"
-#include "lpai_kit.h"
+#include "stream_kit.h"
 
 enum { FRAMES = 10000, KINDS = 50 };
 
@@ -44,6 +44,27 @@ static void test_frames(void **state)
     free(b.data);
 }
 
+/* Neither with state in persistent memory, in either library. */
+static void test_state_frames(void **state)
+{
+    (void)state;
+    static _Alignas(64) uint8_t x[64], y[64];
+    for (int lib = KIT_CPU; lib <= KIT_LPAI; lib++) {
+        struct stream s;
+        stream_open(&s, (enum kit_lib)lib, 8, true);
+        alloc_fail_at(UINT32_MAX);
+        for (uint32_t i = 0; i < 1000; i++) {
+            kit_fill(x, STREAM_IN, i);
+            OK(stream_run(&s, x, i % 100 == 0, y));
+        }
+        uint64_t made = alloc_count();
+        alloc_fail_never();
+        assert_int_equal(made, 0);
+        stream_close(&s);
+    }
+    kit_use(KIT_LPAI);
+}
+
 /* Memory that the backend keeps for a graph does not grow with its tensors: all of those are the client's. The allocator may give a block that is a
  * little larger than what was asked for, depending on what was freed before. */
 enum { ROUNDING = 512 };
@@ -81,6 +102,6 @@ static int setup(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_frames), cmocka_unit_test(test_nothing_kept) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_frames), cmocka_unit_test(test_state_frames), cmocka_unit_test(test_nothing_kept) };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lstm and Gru against docs/numerics.md section 9: products accumulated by an exact fma, gates in f32, states rounded at every step."""
+"""Lstm and Gru against docs/numerics.md section 9: products accumulated by an exact fma, gates in f32, states rounded at every step; and streams: a layer
+with a reset input that is run in pieces gives the bits of one run over the whole sequence."""
 import numpy as np
 
-from oracle_common import F, FIXED, Case, Enc, T, b8, f32, lane_sum, report, scaled, store, u32
+from oracle_common import F, FIXED, Case, Enc, T, b8, f32, lane_sum, report, same, scaled, store, u32
 
 
 def fma(a, b, c):
@@ -88,8 +89,10 @@ def lstm_case(c):
         put(i, (units, out), 0.5, True)
     for i in (7, 8, 9) + (() if cifg else (21,)):
         put(i, (units,), 1.0)
-    put(10, (b, out))
-    put(11, (b, units), 2.0)
+    if c.r.random() < 0.8:
+        put(10, (b, out))
+    if c.r.random() < 0.8:
+        put(11, (b, units), 2.0)
     if ln:
         for i in (13, 14, 15) + (() if cifg else (12,)):
             put(i, (units,), 1.0)
@@ -117,8 +120,9 @@ def lstm_case(c):
     params = {"direction": u32(int(reverse)), "cell_clip_threshold": f32(cc), "output_clip_threshold": f32(oc), "time_major": b8(major)}
     got = c.run("Lstm", ins, outs, params)
 
-    h = real[10] if not (reset and flag) else np.zeros((b, out), F)
-    cell = real[11] if not (reset and flag) else np.zeros((b, units), F)
+    # Nothing is remembered before the first run, so the flag changes nothing here.
+    h = real[10] if real[10] is not None else np.zeros((b, out), F)
+    cell = real[11] if real[11] is not None else np.zeros((b, units), F)
     x = real[0] if not seq else real[0] if major else real[0].swapaxes(0, 1)
     x = x[None] if not seq else x
     ys, gs = [None] * time, [None] * time
@@ -195,6 +199,61 @@ def gru_case(c):
     compare(got, [(eo, np.stack(ys, 0 if major else 1)), (eh, last[None])], "Gru", L.kind, b, inp, hid, time, major, reverse, before)
 
 
+def stream_operands(c, L, op, b, inp, units, time):
+    """Weights and x of a layer, and its outputs for a piece of `t` steps; x is time major."""
+    lstm = op == "Lstm"
+    ins = [None] * (25 if lstm else 15)
+    x = L.make((time, b, inp), 2.0)[0]
+    for i in (1, 2, 3, 16) if lstm else (1, 2, 3):
+        ins[i] = L.make((units, inp), 0.5, True)[0]
+    for i in (4, 5, 6, 17) if lstm else (4, 5, 6):
+        ins[i] = L.make((units, units), 0.5, True)[0]
+    for i in (7, 8, 9, 21) if lstm else (7, 10):
+        ins[i] = L.make((units,), 1.0)[0]
+    first = c.r.random() < 0.5
+    if first:
+        for i in (10, 11) if lstm else (13,):
+            ins[i] = L.make((b, units) if lstm else (1, b, units), 1.0)[0]
+    eo, es = L.enc(2.0), L.enc(4.0)
+    rest = [es.out((b, units)), eo.out((b, units))] if lstm else [eo.out((1, b, units))]
+    return x, ins, lambda t: [eo.out((t, b, units))] + rest
+
+
+def stream_case(c):
+    """Pieces of a sequence, a state between them, against the whole sequence in one run without one; a reset in the middle starts again."""
+    L, op = Layer(c), c.pick("Lstm", "Gru")
+    b, inp, units = (int(v) for v in (c.r.integers(1, 4), c.r.integers(1, 20), c.r.integers(1, 40)))
+    pieces = [int(c.r.integers(1, 4)) for _ in range(int(c.r.integers(2, 6)))]
+    again = int(c.r.integers(1, len(pieces) + 1))  # the piece that comes with a reset; one past the end: none
+    time = sum(pieces)
+    x, ins, outs = stream_operands(c, L, op, b, inp, units, time)
+    params = {"time_major": b8(True)}
+
+    def run(frames, flag, state):
+        ins[0] = T(x.array[frames], x.dtype, scale=x.scales[0], offset=x.offsets[0]) if L.fixed else T(x.array[frames], x.dtype)
+        ins[-1] = None if flag is None else T(np.array([flag]), "b8")
+        return c.run(op, list(ins) if flag is not None else list(ins[:-1]), outs(len(x.array[frames])), params, state=state)
+    cut = sum(pieces[:again])
+    whole = [run(slice(0, cut), None, None)] + ([run(slice(cut, time), None, None)] if cut < time else [])
+    state, got, at = np.zeros(1 << 16, np.uint8), [], 0
+    for k, n in enumerate(pieces):
+        got.append(run(slice(at, at + n), int(k == again), state))
+        at += n
+        assert c.p.state_bytes == state_size(op, L, outs(1), b, units), (op, L.kind, c.p.state_bytes)
+        assert not state[c.p.state_bytes:].any(), "wrote behind the state"
+    same(np.concatenate([g[0] for g in got]), np.concatenate([w[0] for w in whole]), op, "stream", L.kind, b, inp, units, pieces, again)
+    for k in range(1, len(got[-1])):
+        same(got[-1][k], whole[-1][k], op, "last state", k)
+        if again < len(pieces):
+            same(got[again - 1][k], whole[0][k], op, "state before the reset", k)
+
+
+def state_size(op, L, outs, b, units):
+    """A flag per batch element, h, and C of an Lstm, each in the bytes of its output and rounded up to 16."""
+    up = lambda n: (n + 15) // 16 * 16  # noqa: E731
+    return up(b) + up(b * units * outs[0].array.itemsize) + (up(b * units * outs[1].array.itemsize) if op == "Lstm" else 0)
+
+
 OFF = 0
 
 
@@ -216,6 +275,7 @@ def main():
     for _ in range(scaled(150)):
         lstm_case(c)
         gru_case(c)
+        stream_case(c)
     print(f"recurrent: {OFF} values off by the rounding of an exp or tanh")
     assert OFF <= 40 * max(1, c.count // 300), "more than chance"
     c.done("recurrent")

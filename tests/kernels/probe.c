@@ -96,6 +96,13 @@ static enum status run_tiles(struct probe_run *r, struct probe_case *c)
     TRY(kernel_bind(&r->call, (enum isa)c->isa, r->args, &b));
     snprintf(c->kernel, sizeof c->kernel, "%s", b.name);
     r->work = exact_alloc(b.work_bytes);
+    r->state = exact_alloc(b.state_bytes);
+    c->state_bytes = b.state_bytes;
+    RETURN_IF(c->state && c->state_room < b.state_bytes, ST_INVALID_ARG, "a state of %llu bytes", (unsigned long long)b.state_bytes);
+    memset(r->state, 0, b.state_bytes);
+    if (c->state)
+        memcpy(r->state, c->state, b.state_bytes);
+    _Atomic uint32_t ended = 0;
     uint32_t tiles = c->tiles ? c->tiles : 1;
     if (tiles > b.extent)
         tiles = b.extent;
@@ -103,8 +110,11 @@ static enum status run_tiles(struct probe_run *r, struct probe_case *c)
     for (uint32_t i = tiles; i-- > 0;) {
         struct range t = { (uint32_t)((uint64_t)b.extent * i / tiles), (uint32_t)((uint64_t)b.extent * (i + 1) / tiles) };
         memset(r->work, 0xee, b.work_bytes);
-        b.run(&(struct kernel_call){ .args = r->args, .data = r->data, .work = r->work }, t);
+        b.run(&(struct kernel_call){ .args = r->args, .data = r->data, .work = r->work, .state = r->state, .ended = &ended }, t);
     }
+    if (c->state)
+        memcpy(c->state, r->state, b.state_bytes);
+    c->ended = ended;
     return ST_OK;
 }
 
@@ -123,6 +133,7 @@ EXPORT int probe_run(struct probe_case *c)
         free(r->aux[i]);
     free(r->args);
     free(r->work);
+    free(r->state);
     free(r);
     return st;
 }

@@ -45,6 +45,10 @@ struct probe_case {
     float post_lo, post_hi;
     uint32_t tiles;           /* number of tiles to cut the extent into; 0: one */
     uint32_t use_aux;         /* 0: bind without derived constants even where the family wants them */
+    void *state;              /* what the operator keeps between runs, state_room bytes; NULL: zeros that are thrown away */
+    uint64_t state_room;
+    uint64_t state_bytes;     /* out: how much of it the kernel asked for */
+    uint32_t ended;           /* out: the kernel had nothing to say yet */
     char kernel[64];          /* out: the variant that ran */
     char text[STATUS_TEXT_MAX]; /* out: the explanation of a failure */
 };
@@ -57,7 +61,7 @@ struct probe_run {
     void *data[KERNEL_MAX_OPERANDS];
     struct op_value params[16];
     void *aux[KERNEL_MAX_AUX];
-    void *args, *work;
+    void *args, *work, *state;
 };
 
 /* The call that a case describes; op_check has not seen it yet. */

@@ -51,7 +51,8 @@ class _Case(C.Structure):
     _fields_ = [("op", C.c_char_p), ("n_in", C.c_uint32), ("n_out", C.c_uint32), ("n_params", C.c_uint32),
                 ("isa", C.c_uint32), ("ins", C.POINTER(_Tensor)), ("outs", C.POINTER(_Tensor)),
                 ("params", C.POINTER(_Param)), ("post_lo", C.c_float), ("post_hi", C.c_float),
-                ("tiles", C.c_uint32), ("use_aux", C.c_uint32), ("kernel", C.c_char * 64), ("text", C.c_char * 1024)]
+                ("tiles", C.c_uint32), ("use_aux", C.c_uint32), ("state", C.c_void_p), ("state_room", C.c_uint64),
+                ("state_bytes", C.c_uint64), ("ended", C.c_uint32), ("kernel", C.c_char * 64), ("text", C.c_char * 1024)]
 
 
 class T:
@@ -185,7 +186,8 @@ class Probe:
         keep.append((buf, start, len(raw), t))
         return c
 
-    def run(self, op, ins, outs, params=None, isa="ref", post=(-np.inf, np.inf), tiles=1, aux=True):
+    def run(self, op, ins, outs, params=None, isa="ref", post=(-np.inf, np.inf), tiles=1, aux=True, state=None):
+        """state: what the operator keeps between runs, an array of bytes that is long enough, at first all zero."""
         ins = [T(*x) if isinstance(x, tuple) else x for x in ins]
         kin, kout, kpar = [], [], []
         cin = (_Tensor * max(1, len(ins)))(*[self._tensor(t, kin, False) for t in ins])
@@ -200,8 +202,10 @@ class Probe:
             cpar[i].count, cpar[i].data = a.size, a.ctypes.data
         c = _Case(op=op.encode(), n_in=len(ins), n_out=len(outs), n_params=len(params or {}), isa=ISA[isa], ins=cin, outs=cout,
                   params=cpar, post_lo=post[0], post_hi=post[1], tiles=tiles, use_aux=int(aux))
+        if state is not None:
+            c.state, c.state_room = state.ctypes.data, state.nbytes
         status = self.lib.probe_run(C.byref(c))
-        self.kernel = c.kernel.decode()
+        self.kernel, self.state_bytes, self.ended = c.kernel.decode(), c.state_bytes, bool(c.ended)
         if status:
             raise ProbeError(c.text.decode())
         self._sweep(c, (op, tuple(sorted(params or {})), tuple(len(t.shape) if t is not None else -1 for t in ins)))

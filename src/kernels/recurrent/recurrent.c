@@ -76,6 +76,27 @@ static uint64_t padded(uint64_t n)
     return (n + 15) / 16 * 16;
 }
 
+static uint64_t bytes_of(const struct codec *c, uint64_t n)
+{
+    return (dtype_bytes(c->type, n) + 15) / 16 * 16;
+}
+
+static void plan_state(struct rnn_args *a, bool lstm, struct kernel_bound *ret)
+{
+    const uint32_t size[2] = {a->out, lstm ? a->units : 0};
+    a->stateful = a->given >> (lstm ? LSTM_RESET : GRU_RESET) & 1;
+    if (!a->stateful)
+        return;
+    ret->state_bytes = ((uint64_t)a->batch + 15) / 16 * 16;
+    for (int i = 0; i < 2; i++) {
+        a->state[i] = a->dst[i];
+        if (!(a->wanted >> i & 1) || a->dst[i].scales) /* states of such encodings are not rounded */
+            codec_f32(&a->state[i]);
+        a->state_at[i] = ret->state_bytes;
+        ret->state_bytes += bytes_of(&a->state[i], (uint64_t)a->batch * size[i]);
+    }
+}
+
 static enum status recurrent_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
 {
     struct rnn_args *a = args;
@@ -98,6 +119,7 @@ static enum status recurrent_bind(const struct op_call *c, void *args, struct ke
     uint64_t macs = (uint64_t)a->time * a->units * (a->in + a->out) * (lstm ? 4 : 3);
     kernel_units(ret, a->batch, macs);
     ret->work_bytes = 4 * (padded(a->in) + padded(a->out) + 6 * padded(a->units) + padded(a->units > a->out ? a->units : a->out));
+    plan_state(a, lstm, ret);
     *variants = lstm ? lstm_variants : gru_variants;
     return ST_OK;
 }

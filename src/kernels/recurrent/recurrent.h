@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lstm and Gru: docs/numerics.md section 9. Batches are independent and are the units of work; time runs inside. */
+/* Lstm and Gru: docs/numerics.md section 9. Batches are independent and are the units of work; time runs inside. A tile
+ * touches the state of its own batch elements only. */
 #ifndef KERNELS_RECURRENT_RECURRENT_H
 #define KERNELS_RECURRENT_RECURRENT_H
 
@@ -14,7 +15,8 @@ enum lstm_in {
     LSTM_NI, LSTM_NF, LSTM_NC, LSTM_NO, LSTM_WXI, LSTM_WHI, LSTM_WCI, LSTM_WCF, LSTM_WCO, LSTM_BI, LSTM_WP, LSTM_BP, LSTM_RESET
 };
 enum gru_in {
-    GRU_X, GRU_WXZ, GRU_WXR, GRU_WXN, GRU_WHZ, GRU_WHR, GRU_WHN, GRU_BXZ, GRU_BXR, GRU_BXN, GRU_BHZ, GRU_BHR, GRU_BHN, GRU_H
+    GRU_X, GRU_WXZ, GRU_WXR, GRU_WXN, GRU_WHZ, GRU_WHR, GRU_WHN, GRU_BXZ, GRU_BXR, GRU_BXN, GRU_BHZ, GRU_BHR, GRU_BHN, GRU_H,
+    GRU_RESET
 };
 
 struct rnn_args {
@@ -25,6 +27,11 @@ struct rnn_args {
     bool sequence[RNN_OUTPUTS];            /* the output has a row per time step, the others keep the last */
     uint32_t given, wanted;                /* bit i: in[i], out[i] is there */
     float cell_clip, out_clip;
+    /* With a reset input: a flag per batch element that says its state is there, then h and C of all of them, stored as out[0] and
+     * out[1] store them, since that is how they go from step to step. */
+    bool stateful;
+    uint64_t state_at[2];
+    struct codec state[2];
     struct codec src[RNN_INPUTS], dst[RNN_OUTPUTS];
 };
 

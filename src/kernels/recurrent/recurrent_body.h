@@ -45,6 +45,38 @@ static void round_vector(const struct codec *c, uint32_t n, float *v)
     }
 }
 
+/* ---- state between executions ------------------------------------------------------------------------------------ */
+
+/* h (0) or C (1) of batch element b, to and from the node's state. */
+static void load_state(const struct rnn_args *a, const uint8_t *state, int which, uint32_t b, uint32_t n, float *dst)
+{
+    for (uint32_t i = 0; i < n; i += SPAN)
+        K(span_load)(&a->state[which], state + a->state_at[which], (int64_t)b * n + i, 1, n - i < SPAN ? n - i : SPAN, dst + i);
+}
+
+static void store_state(const struct rnn_args *a, uint8_t *state, int which, uint32_t b, uint32_t n, const float *src)
+{
+    for (uint32_t i = 0; i < n; i += SPAN)
+        K(span_store)(&a->state[which], state + a->state_at[which], (int64_t)b * n + i, 1, n - i < SPAN ? n - i : SPAN, src + i);
+}
+
+/* What the layer remembers counts, unless nothing is remembered yet or the client wants a new beginning. */
+static bool remembers(const struct cell *s, const uint8_t *state, int reset_operand, uint32_t b)
+{
+    float reset;
+    if (!s->a->stateful || !state[b])
+        return false;
+    load_vector(s, reset_operand, 0, 1, &reset);
+    return reset == 0.0f;
+}
+
+static void first_state(const struct cell *s, int operand, uint32_t b, uint32_t n, float *dst)
+{
+    memset(dst, 0, n * sizeof(*dst));
+    if (has(s, operand))
+        load_vector(s, operand, (int64_t)b * n, n, dst);
+}
+
 /* acc[u] = fma over k ascending of v[k] * W[u, k], continuing acc. Sixteen rows at a time, turned so that they are vectors. */
 static void multiply_block(const struct cell *s, int w, uint32_t row, uint32_t rows, uint32_t columns, const float *v, float *acc)
 {
@@ -239,16 +271,14 @@ void K(lstm)(const struct kernel_call *call, struct range tile)
     const struct rnn_args *a = call->args;
     struct cell s;
     cell_init(&s, call);
-    float reset = 0.0f;
-    if (has(&s, LSTM_RESET))
-        load_vector(&s, LSTM_RESET, 0, 1, &reset);
     for (uint32_t b = tile.begin; b < tile.end && b < a->batch; b++) {
-        memset(s.h, 0, a->out * sizeof(float));
-        memset(s.c, 0, a->units * sizeof(float));
-        if (has(&s, LSTM_H) && reset == 0.0f)
-            load_vector(&s, LSTM_H, (int64_t)b * a->out, a->out, s.h);
-        if (has(&s, LSTM_C) && reset == 0.0f)
-            load_vector(&s, LSTM_C, (int64_t)b * a->units, a->units, s.c);
+        if (remembers(&s, call->state, LSTM_RESET, b)) {
+            load_state(a, call->state, 0, b, a->out, s.h);
+            load_state(a, call->state, 1, b, a->units, s.c);
+        } else {
+            first_state(&s, LSTM_H, b, a->out, s.h);
+            first_state(&s, LSTM_C, b, a->units, s.c);
+        }
         for (uint32_t step = 0; step < a->time; step++) {
             int64_t x, y;
             bool last = step + 1 == a->time;
@@ -264,6 +294,11 @@ void K(lstm)(const struct kernel_call *call, struct range tile)
                 store_vector(&s, 1, (int64_t)b * a->units, a->units, s.c);
             round_vector(&a->dst[0], a->out, s.h);
             round_vector(&a->dst[1], a->units, s.c);
+        }
+        if (a->stateful) {
+            store_state(a, call->state, 0, b, a->out, s.h);
+            store_state(a, call->state, 1, b, a->units, s.c);
+            ((uint8_t *)call->state)[b] = 1;
         }
     }
 }
@@ -323,9 +358,10 @@ void K(gru)(const struct kernel_call *call, struct range tile)
     struct cell s;
     cell_init(&s, call);
     for (uint32_t b = tile.begin; b < tile.end && b < a->batch; b++) {
-        memset(s.h, 0, a->units * sizeof(float));
-        if (has(&s, GRU_H))
-            load_vector(&s, GRU_H, (int64_t)b * a->units, a->units, s.h);
+        if (remembers(&s, call->state, GRU_RESET, b))
+            load_state(a, call->state, 0, b, a->units, s.h);
+        else
+            first_state(&s, GRU_H, b, a->units, s.h);
         for (uint32_t step = 0; step < a->time; step++) {
             int64_t x, y;
             step_row(a, b, a->reverse ? a->time - 1 - step : step, &x, &y);
@@ -336,6 +372,10 @@ void K(gru)(const struct kernel_call *call, struct range tile)
             if (step + 1 == a->time && a->wanted >> 1 & 1)
                 store_vector(&s, 1, (int64_t)b * a->units, a->units, s.h);
             round_vector(&a->dst[0], a->units, s.h);
+        }
+        if (a->stateful) {
+            store_state(a, call->state, 0, b, a->units, s.h);
+            ((uint8_t *)call->state)[b] = 1;
         }
     }
 }
