@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry of shared allocations: memfd pages by address. Clients hand us any pointer, so every lookup goes through the list, sorted by
+/* The registry of shared allocations: pages of a memfd, or of a DMA heap, by address. Clients hand us any pointer, so every lookup goes through the list, sorted by
  * address; nothing is ever read behind a client's pointer. */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/dma-heap.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/vec.h"
 #include "rpc/rpc.h"
+#include "rpc/rpc_shared.h"
 
 struct block {
     char *at;
@@ -43,17 +47,37 @@ static enum status insert(struct block b)
     return ST_OK;
 }
 
+/* Memory of the kernel's DMA heap, as on a device; -1 where there is none, or none for us. */
+static int dma_heap(size_t size)
+{
+    int heap = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
+    if (heap < 0)
+        return -1;
+    struct dma_heap_allocation_data d = { .len = size, .fd_flags = O_RDWR | O_CLOEXEC };
+    bool made = ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &d) == 0;
+    close(heap);
+    return made ? (int)d.fd : -1;
+}
+
+static void *map(int fd, size_t size)
+{
+    return fd < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
 static enum status map_new(size_t size, struct block *ret)
 {
-    int fd = memfd_create("rpcmem", MFD_CLOEXEC);
-    RETURN_IF(fd < 0, ST_SYSTEM, "a shared allocation of %zu bytes: no file descriptor: %s", size, strerror(errno));
-    void *p = MAP_FAILED;
-    if (ftruncate(fd, (off_t)size) == 0)
-        p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    int fd = dma_heap(size);
+    void *p = map(fd, size);
+    if (p == MAP_FAILED) {
+        if (fd >= 0)
+            close(fd);
+        TRY(shared_create("rpcmem", size, &fd));
+        p = map(fd, size);
+    }
     if (p == MAP_FAILED) {
         int why = errno;
         close(fd);
-        return status_fail(ST_NO_MEMORY, "a shared allocation of %zu bytes: %s", size, strerror(why));
+        return status_fail(ST_NO_MEMORY, "a shared allocation of %zu bytes: %s", size, strerrordesc_np(why));
     }
     *ret = (struct block){ p, size, fd };
     return ST_OK;
