@@ -63,12 +63,22 @@ static bool in_place(const struct conv_args *a)
     return a->cig % 4 == 0 && (a->kind == CONV_MATRIX || (a->x.stride == 1 && a->y.stride == 1 && a->z.stride == 1 && a->slices == 1));
 }
 
+/* 64 bytes and more; the last ones overlap. */
+static inline void copy_long(char *d, const char *s, uint32_t n)
+{
+    for (uint32_t i = 0; i + 64 < n; i += 64)
+        _mm512_storeu_si512(d + i, _mm512_loadu_si512(s + i));
+    _mm512_storeu_si512(d + n - 64, _mm512_loadu_si512(s + n - 64));
+}
+
 static void load_row(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
 {
     (void)a;
     uint8_t *d = dst;
     const uint8_t *s = src;
-    if (stride == 1)
+    if (stride == 1 && n >= 64)
+        copy_long(dst, src, n);
+    else if (stride == 1)
         memcpy(d, s, n);
     else
         for (uint32_t i = 0; i < n; i++)
@@ -93,7 +103,7 @@ static void load_lines(const struct conv_args *a, void *dst, const void *src, ui
     (void)a;
     char *d = dst;
     const char *s = src;
-    if (n < 4 || n > 128)
+    if (n < 4)
         EACH_LINE(memcpy(d, s, n));
     else if (n < 8)
         EACH_LINE(COPY_TWO(uint32_t));
@@ -104,7 +114,7 @@ static void load_lines(const struct conv_args *a, void *dst, const void *src, ui
     else if (n < 64)
         EACH_LINE(COPY_TWO(__m256i));
     else
-        EACH_LINE(COPY_TWO(__m512i));
+        EACH_LINE(copy_long(d, s, n));
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
