@@ -261,6 +261,21 @@ bool op_stateful(const struct op_call *c);
  * outputs against it. The explanation names operator, node, tensor or parameter, the value seen and the values allowed. */
 enum status op_check(const struct op_call *c);
 
+/* ---- which backend takes what ------------------------------------------------------------------------------------ */
+
+enum op_backend { OP_BACKEND_CPU, OP_BACKEND_HTP, OP_BACKEND_LPAI, OP_BACKEND_GPU, OP_BACKEND_COUNT };
+
+/* What the public facts about a device say of a call that passed op_check. Silence is no refusal: what we compute correctly, we take. */
+enum op_fact {
+    OP_FACT_LISTED,  /* the pages name operator, types and rank */
+    OP_FACT_SILENT,  /* they do not, and nothing speaks against it */
+    OP_FACT_REFUSED, /* something does */
+};
+enum op_fact op_backend_fact(enum op_backend b, const struct op_call *c);
+/* ST_NOT_SUPPORTED and the fact that speaks against it; everything else is taken. Whether a kernel computes it is asked elsewhere. */
+enum status op_backend_takes(enum op_backend b, const struct op_call *c);
+bool op_backend_has(enum op_backend b, enum op_id op); /* the same for an operator with any types */
+
 /* Run infer and write shapes (max dims) of the outputs; for converters and dynamic dimensions. */
 enum status op_infer(const struct op_call *c, struct tensor_desc *want);
 

@@ -325,7 +325,7 @@ def main():
         print(f"{seen[name]:6d} {name}")
     kernels = {}
     for row in probe.ran:
-        kernels[row[-1]] = kernels.get(row[-1], 0) + 1
+        kernels[row[4]] = kernels.get(row[4], 0) + 1
     print("kinds of calls per kernel: " + ", ".join(f"{k} {n}" for k, n in sorted(kernels.items())))
     print(f"instruction sets: {' '.join(ISAS)}")
 

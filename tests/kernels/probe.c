@@ -95,6 +95,8 @@ static enum status run_tiles(struct probe_run *r, struct probe_case *c)
     r->args = exact_alloc(kernel_args_size(r->call.op->id));
     TRY(kernel_bind(&r->call, (enum isa)c->isa, r->args, &b));
     snprintf(c->kernel, sizeof c->kernel, "%s", b.name);
+    for (unsigned i = 0; i < OP_BACKEND_COUNT; i++)
+        c->facts[i] = "LSR"[op_backend_fact((enum op_backend)i, &r->call)];
     r->work = exact_alloc(b.work_bytes);
     r->state = exact_alloc(b.state_bytes);
     c->state_bytes = b.state_bytes;
@@ -124,6 +126,7 @@ EXPORT int probe_run(struct probe_case *c)
     if (!r)
         return ST_NO_MEMORY;
     c->kernel[0] = c->text[0] = 0;
+    memset(c->facts, 0, sizeof c->facts);
     enum status st = probe_fill_call(r, c);
     if (st == ST_OK)
         st = run_tiles(r, c);

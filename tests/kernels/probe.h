@@ -50,6 +50,7 @@ struct probe_case {
     uint64_t state_bytes;     /* out: how much of it the kernel asked for */
     uint32_t ended;           /* out: the kernel had nothing to say yet */
     char kernel[64];          /* out: the variant that ran */
+    char facts[8];            /* out: what each backend says of the call: L listed, S silent, R refused */
     char text[STATUS_TEXT_MAX]; /* out: the explanation of a failure */
 };
 

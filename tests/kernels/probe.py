@@ -52,7 +52,8 @@ class _Case(C.Structure):
                 ("isa", C.c_uint32), ("ins", C.POINTER(_Tensor)), ("outs", C.POINTER(_Tensor)),
                 ("params", C.POINTER(_Param)), ("post_lo", C.c_float), ("post_hi", C.c_float),
                 ("tiles", C.c_uint32), ("use_aux", C.c_uint32), ("state", C.c_void_p), ("state_room", C.c_uint64),
-                ("state_bytes", C.c_uint64), ("ended", C.c_uint32), ("kernel", C.c_char * 64), ("text", C.c_char * 1024)]
+                ("state_bytes", C.c_uint64), ("ended", C.c_uint32), ("kernel", C.c_char * 64), ("facts", C.c_char * 8),
+                ("text", C.c_char * 1024)]
 
 
 class T:
@@ -136,7 +137,7 @@ class Probe:
         self.isa = self.lib.probe_isa()
         self.kernel = ""
         self.swept = set()
-        self.ran = set()  # (operator, input types, output types, parameters, kernel) of every case that ran, for ops_doc.py
+        self.ran = set()  # (operator, input types, output types, parameters, kernel, facts) of every case that ran, for ops_doc.py
         if os.environ.get("OPENQNN_OPS_LOG"):
             atexit.register(self._write_log)
 
@@ -210,7 +211,7 @@ class Probe:
             raise ProbeError(c.text.decode())
         self._sweep(c, (op, tuple(sorted(params or {})), tuple(len(t.shape) if t is not None else -1 for t in ins)))
         types = [" ".join(t.dtype if t is not None else "-" for t in side) for side in (ins, outs)]
-        self.ran.add((op, *types, " ".join(params or {}), self.kernel))
+        self.ran.add((op, *types, " ".join(params or {}), self.kernel, c.facts.decode()))
         result = []
         for buf, start, n, t in kin + kout:
             assert (buf[:start] == 0x5c).all() and (buf[start + n:] == 0x5c).all(), f"{self.kernel}: wrote outside of a tensor"

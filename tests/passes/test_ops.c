@@ -211,6 +211,15 @@ static void types_know_themselves(void **state)
     assert_true(dtype_min(DT_I64) == INT64_MIN && dtype_max(DT_I64) == INT64_MAX);
     assert_int_equal(dtype_min(DT_SQ32), INT32_MIN);
     assert_int_equal(dtype_bytes(DT_UQ4, 5), 3);
+    assert_int_equal(dtype_min(DT_SQ2), -2);
+    assert_int_equal(dtype_max(DT_UQ2), 3);
+    assert_int_equal(dtype_bytes(DT_I2, 5), 2);
+    uint8_t packed[2] = {0xff, 0xff};
+    packed_put(packed, 2, 5, 1);
+    packed_put(packed, 2, 0, -2);
+    assert_true(packed[0] == 0xfe && packed[1] == 0xf7);
+    assert_int_equal(packed_get(packed, 2, true, 0), -2);
+    assert_int_equal(packed_get(packed, 2, false, 5), 1);
     assert_int_equal(dtype_bytes(DT_F64, 5), 40);
     assert_int_equal(dtype_bits((enum dtype)200), 0);
 }
@@ -304,6 +313,50 @@ static void nothing_crashes_on_odd_calls(void **state)
     }
 }
 
+/* Public facts refuse, silence does not. Letters: listed, silent, refused, for CPU, HTP, LPAI and GPU. */
+static void backends_take_what_no_fact_forbids(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *in, *params, *out, *facts, *why;
+    } cases[] = {
+        {"Relu", "f32[4]", "", "f32[4]", "LLRL", "LPAI computes in 8- and 16-bit fixed point only"},
+        {"Relu", "uq8[4]", "", "uq8[4]", "LLLR", "computes in float only"},
+        {"Relu", "sq16[4]", "", "sq16[4]", "SSLR", NULL},
+        {"Relu", "uq8[1,1,1,1,1,4]", "", "uq8[1,1,1,1,1,4]", "LSLR", NULL},
+        {"Relu", "f32[4?]", "", "f32[4?]", "LLRR", "no dynamic dimensions"},
+        {"Relu", "uq8[4?]", "", "uq8[4?]", "LLRR", "planned for fixed ones"},
+        {"Argmax", "f32[4,5]", "axis=1", "i32[4]", "LLRL", NULL},
+        {"Argmax", "uq8[4,5]", "axis=1", "i32[4]", "LLLR", NULL},
+        {"ElementWiseAdd", "i32[4] i32[4]", "", "i32[4]", "SLSL", NULL},
+        {"ElementWiseAdd", "u8[4] u8[4]", "", "u8[4]", "SSSS", NULL},
+        {"Dequantize", "uq8[4]", "", "f32[4]", "LLLL", NULL},
+        {"Dequantize", "uq8[4]", "", "f16[4]", "LSRL", NULL},
+        {"Pack", "uq8[4] uq8[4]", "axis=0", "uq8[2,4]", "LLRR", "known not to run on LPAI"},
+        {"Conv2d", "uq8[1,8,8,3] sq8[3,3,3,16]/3 sq32[16]", "stride=1,1 pad_amount=1,1,1,1", "uq8[1,8,8,16]", "LLLR", NULL},
+        {"Conv2d", "f32[1,8,8,3] sq4[3,3,3,16]/3", "stride=1,1 pad_amount=1,1,1,1", "f32[1,8,8,16]", "LSRL", NULL},
+        {"Conv1d", "uq8[1,8,3] sq8[3,3,16]", "stride=1 pad_amount=1,1", "uq8[1,8,16]", "SSSR", NULL},
+    };
+    struct ops_text t;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        bool said = !cases[i].why;
+        assert_int_equal(text_call(&t, cases[i].op, cases[i].in, cases[i].params, cases[i].out), ST_OK);
+        assert_int_equal(op_check(&t.call), ST_OK);
+        for (unsigned b = 0; b < OP_BACKEND_COUNT; b++) {
+            char got = "LSR"[op_backend_fact((enum op_backend)b, &t.call)];
+            if (got != cases[i].facts[b])
+                fail_msg("%s (%s), backend %u: %c instead of %c", cases[i].op, cases[i].in, b, got, cases[i].facts[b]);
+            enum status st = op_backend_takes((enum op_backend)b, &t.call);
+            assert_int_equal(st, got == 'R' ? ST_NOT_SUPPORTED : ST_OK);
+            said |= st != ST_OK && strstr(status_text(), cases[i].why ? cases[i].why : "") != NULL;
+        }
+        if (!said)
+            fail_msg("%s (%s): nobody said \"%s\"", cases[i].op, cases[i].in, cases[i].why);
+    }
+    assert_false(op_backend_has(OP_BACKEND_LPAI, OP_UnPack));
+    assert_true(op_backend_has(OP_BACKEND_HTP, OP_UnPack));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +366,7 @@ int main(void)
         cmocka_unit_test(slices_are_resolved),             cmocka_unit_test(parameters_have_defaults),
         cmocka_unit_test(types_know_themselves),           cmocka_unit_test(descriptors_are_checked),
         cmocka_unit_test(encodings_compare),               cmocka_unit_test(nothing_crashes_on_odd_calls),
+        cmocka_unit_test(backends_take_what_no_fact_forbids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
