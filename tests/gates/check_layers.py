@@ -31,7 +31,7 @@ FILE_ARROWS = {
     "src/api/QnnModelDlc.c": ("convert",),
 }
 # Programs are clients of the public API; these kinds may look inside.
-TOOL_ARROWS = (("viewer", ("binary", "profile")), ("utility", ("binary", "profile")),
+TOOL_ARROWS = (("viewer", ("binary", "profile")), ("memory_map", ("binary",)), ("utility", ("binary", "profile")),
                ("converter", ("convert",)), ("quantizer", ("convert",)))
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]', re.M)

@@ -9,11 +9,12 @@
 #include "common/tool_log.h"
 #include "common/tool_options.h"
 #include "context_binary_utility/binary_report.h"
+#include "memory_map/memory_map.h"
 
 struct utility {
-    const char *binary, *json, *system_library;
-    bool summary;
-    uint32_t version;
+    const char *binary, *json, *system_library, *map_file;
+    bool summary, map;
+    uint32_t version, map_format;
 };
 
 static const char *const versions[] = { "1", "3", NULL };
@@ -28,6 +29,10 @@ static const struct tool_option options[] = {
               "same." },
     { "summary", OPT_FLAG, AT(summary),
       .help = "Print a summary for people: graphs, inputs, outputs, planned memory. Also done without --json_file." },
+    { "memory_map", OPT_CHOICE, AT(map_format), .choices = map_formats, .seen = AT(map),
+      .help = "Show which tensor lies where in scratch memory, and when, the peak and what it is made of: as text, as JSON, or as an HTML page with a "
+              "picture that needs nothing but a browser." },
+    { "memory_map_file", OPT_STRING, AT(map_file), .argument = "FILE", .help = "Where the memory map goes; standard output when not given." },
     { "system_library", OPT_STRING, AT(system_library), .argument = "FILE",
       .help = "libQnnSystem.so; looked for in the usual places when not given." },
     {}
@@ -36,10 +41,11 @@ static const struct tool_option options[] = {
 static const struct tool_program program = {
     .name = "qnn-context-binary-utility",
     .summary = "tells what is in a context binary.",
-    .usage = "--context_binary FILE [--json_file FILE] [--summary]",
+    .usage = "--context_binary FILE [--json_file FILE] [--summary] [--memory_map text|json|html [--memory_map_file FILE]]",
     .options = options,
     .examples = "  qnn-context-binary-utility --context_binary out/model.bin --summary\n"
-                "  qnn-context-binary-utility --context_binary out/model.bin --json_file model.json\n",
+                "  qnn-context-binary-utility --context_binary out/model.bin --json_file model.json\n"
+                "  qnn-context-binary-utility --context_binary out/model.bin --memory_map html --memory_map_file memory.html\n",
 };
 
 static enum status describe(const struct utility *o, struct library_system *sys, const struct tool_file *f)
@@ -59,11 +65,15 @@ static enum status describe(const struct utility *o, struct library_system *sys,
     }
     if (st == ST_OK && o->json)
         st = report_json(info, o->version ? 3 : 1, o->json);
-    if (st == ST_OK && (o->summary || !o->json))
+    if (st == ST_OK && (o->summary || (!o->json && !o->map)))
         report_summary(info, o->binary, f->data, f->size);
     if (st == ST_OK && o->json)
         tool_log(TOOL_INFO, "wrote \"%s\"", o->json);
     sys->api.systemContextFree(reader);
+    if (st == ST_OK && o->map)
+        st = map_show(o->binary, o->map_format, o->map_file);
+    if (st == ST_OK && o->map && o->map_file)
+        tool_log(TOOL_INFO, "wrote \"%s\"", o->map_file);
     return st;
 }
 

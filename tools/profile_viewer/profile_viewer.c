@@ -7,13 +7,15 @@
 #include "common/tool_file.h"
 #include "common/tool_log.h"
 #include "common/tool_options.h"
+#include "memory_map/memory_map.h"
 #include "profile_viewer/profile_stats.h"
 
 struct viewer {
     struct opt_list logs;
-    const char *output, *reader, *config, *schematic, *dlc;
+    const char *output, *reader, *config, *schematic, *dlc, *binary, *map_file;
+    uint32_t map_format;
     int64_t zoom_start, zoom_end;
-    bool gzip, zoom_given;
+    bool gzip, zoom_given, map;
 };
 
 #define AT(member) offsetof(struct viewer, member)
@@ -21,6 +23,11 @@ static const struct tool_option options[] = {
     { "input_log", OPT_LIST, AT(logs), .argument = "LOG[,LOG...]",
       .help = "Profiling logs, for instance output/qnn-profiling-data.log.", .required = true },
     { "output", OPT_STRING, AT(output), .argument = "FILE", .help = "Write every event of all logs as CSV." },
+    { "context_binary", OPT_STRING, AT(binary), .argument = "FILE",
+      .help = "The context binary that ran; with it the memory map follows the times." },
+    { "memory_map", OPT_CHOICE, AT(map_format), .choices = map_formats, .seen = AT(map),
+      .help = "How the memory of --context_binary is shown: text (default), json or html." },
+    { "memory_map_file", OPT_STRING, AT(map_file), .argument = "FILE", .help = "Where the memory map goes; standard output when not given." },
     { "reader", OPT_STRING, AT(reader), .argument = "LIB", .help = "Another view of the log, by a reader library." },
     { "config", OPT_STRING, AT(config), .argument = "JSON", .help = "Settings of the reader library." },
     { "schematic", OPT_STRING, AT(schematic), .argument = "FILE",
@@ -37,7 +44,7 @@ static const struct tool_option options[] = {
 static const struct tool_program program = {
     .name = "qnn-profile-viewer",
     .summary = "shows where the time of a profiled run went.",
-    .usage = "--input_log LOG[,LOG...] [--output FILE.csv]",
+    .usage = "--input_log LOG[,LOG...] [--output FILE.csv] [--context_binary FILE [--memory_map text|json|html]]",
     .options = options,
     .examples = "  qnn-net-run --backend libQnnCpu.so --model libmodel.so --input_list list.txt --profiling_level detailed\n"
                 "  qnn-profile-viewer --input_log output/qnn-profiling-data.log --output profile.csv\n",
@@ -45,6 +52,7 @@ static const struct tool_program program = {
 
 static enum status check_options(const struct viewer *o)
 {
+    RETURN_IF((o->map || o->map_file) && !o->binary, ST_INVALID_ARG, "--memory_map needs the context binary that ran; give it with --context_binary FILE");
     RETURN_IF(
         o->reader, ST_NOT_SUPPORTED,
         "--reader %s: this version has no reader libraries; without --reader the log is shown as text and written as CSV",
@@ -74,7 +82,13 @@ static enum status view(const struct viewer *o, struct prof_log *logs, const str
     }
     for (size_t i = 0; i < o->logs.n; i++)
         TRY(viewer_print_text(&logs[i], o->logs.items[i], stdout));
-    return o->output ? viewer_write_csv(list, o->logs.n, o->output) : ST_OK;
+    if (o->output)
+        TRY(viewer_write_csv(list, o->logs.n, o->output));
+    if (!o->binary)
+        return ST_OK;
+    if (!o->map_file)
+        printf("\nMemory:\n-------\n");
+    return map_show(o->binary, o->map_format, o->map_file);
 }
 
 int main(int argc, char **argv)
