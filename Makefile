@@ -41,6 +41,7 @@ check: setup
 
 bench: build
 	@ninja -C $(BUILD) run-bench
+	@ninja -C $(BUILD) run-bench-rpc
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(prefix)

@@ -4,6 +4,7 @@
  * Waiting is what the client voted for: spin for poll_us, or with adaptive polling sleep until the answer is about due and spin then, and after
  * that sleep on the call's state word. A sleeper wakes up now and then by itself, to look whether the session is still there and whether the
  * client's signal wants the run to end. Nothing is allocated. */
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -16,7 +17,7 @@ enum {
     LOOK_NS = 20 * 1000000,        /* is the session still there? */
     LOOK_SIGNAL_NS = 1000000,      /* signals are flags that wake nobody */
     ADAPT_EARLY_NS = 60 * 1000,    /* waking up takes this long at worst */
-    SPIN_PART_NS = 100 * 1000,     /* while spinning, look at the signal this often */
+    SPIN_PART_NS = 20 * 1000,      /* while spinning, look at signals and cores this often */
     MAX_POLL_US = 10000,
 };
 
@@ -103,6 +104,7 @@ static void submit(struct rpc_session *s, struct link_program *p)
         atomic_store(&ring->tail, tail + 1);
     }
     pthread_mutex_unlock(&s->lock);
+    atomic_store_explicit(&ring->client_cpu, (uint32_t)sched_getcpu(), memory_order_relaxed);
     atomic_fetch_add(&ring->bell, 1);
     if (atomic_load(&ring->session_sleeps))
         shared_wake(&ring->bell);
@@ -141,6 +143,12 @@ static uint64_t at_most(uint64_t ns, uint64_t most)
     return ns < most ? ns : most;
 }
 
+/* Spinning would keep the session from running. */
+static bool same_core(const struct rpc_session *s)
+{
+    return atomic_load_explicit(&s->ring->session_cpu, memory_order_relaxed) == (uint32_t)sched_getcpu();
+}
+
 static enum status await(struct rpc_session *s, struct link_program *p, const struct rpc_run *r)
 {
     struct rpc_call *c = p->area;
@@ -155,7 +163,7 @@ static enum status await(struct rpc_session *s, struct link_program *p, const st
             if (!link_alive(s))
                 return link_lost(s, "it ended during a run");
         }
-        if (now >= begin && now < end)
+        if (now >= begin && now < end && !same_core(s))
             shared_spin(&c->state, state, at_most(end - now, SPIN_PART_NS));
         else
             sleep_once(c, state, now < begin ? at_most(begin - now, look) : look);

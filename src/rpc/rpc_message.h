@@ -76,8 +76,10 @@ struct rpc_ring {
     _Alignas(64) _Atomic uint32_t bell; /* grows with each submission; the session sleeps on this word */
     _Atomic uint32_t tail;
     _Atomic uint32_t stop;              /* take nothing more */
+    _Atomic uint32_t client_cpu;        /* where the last submission came from: no use in spinning there */
     _Alignas(64) _Atomic uint32_t head;
     _Atomic uint32_t session_sleeps;
+    _Atomic uint32_t session_cpu;       /* where runs are done, the same for the client */
     _Alignas(64) _Atomic uint32_t entries[RPC_MAX_PROGRAMS];
 };
 

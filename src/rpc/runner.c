@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread of a session that runs programs. It takes ids from the ring into a list of its own, does the one of highest priority (the oldest of
- * equals), and looks at the ring again. With nothing to do it spins for a while, because the next run often follows at once, and then sleeps. */
+ * equals), and looks at the ring again. With nothing to do it spins for a while, because the next run often follows at once, and then sleeps. It
+ * does not spin on the core that the client needs to ask for the next run. */
+#include <sched.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -59,10 +61,12 @@ static void *runner_main(void *arg)
     uint64_t spin_ns = r->w->hello.spin_us * UINT64_C(1000);
     while (!atomic_load(&ring->stop)) {
         uint32_t bell = atomic_load(&ring->bell);
+        uint32_t cpu = (uint32_t)sched_getcpu();
+        atomic_store_explicit(&ring->session_cpu, cpu, memory_order_relaxed);
         take_in(r);
         if (r->n) {
             worker_run(r->w, take_best(r));
-        } else if (!shared_spin(&ring->bell, bell, spin_ns)) {
+        } else if (!shared_spin(&ring->bell, bell, atomic_load(&ring->client_cpu) == cpu ? 0 : spin_ns)) {
             atomic_store(&ring->session_sleeps, 1);
             while (atomic_load(&ring->bell) == bell)
                 shared_wait(&ring->bell, bell, 0);

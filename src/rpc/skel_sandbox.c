@@ -47,6 +47,7 @@ static const struct {
     { SYS_gettimeofday, ANY },
     { SYS_restart_syscall, ANY },
     { SYS_sched_getaffinity, ANY },
+    { SYS_getcpu, ANY },
     { SYS_getrandom, ANY },
     { SYS_getpid, ANY },
     { SYS_gettid, ANY },
