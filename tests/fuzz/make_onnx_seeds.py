@@ -48,6 +48,8 @@ def attr(name, v):
         return a + data(4, v) + num(20, 3)
     if isinstance(v, bytes):
         return a + data(5, v) + num(20, 4)
+    if v and isinstance(v[0], str):
+        return a + b''.join(data(9, i) for i in v) + num(20, 8)
     return a + b''.join(num(8, i) for i in v) + num(20, 7)
 
 

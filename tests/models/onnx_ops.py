@@ -13,7 +13,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from make_onnx_seeds import FLOAT, INT64, attr, data, model, node, num, tensor  # noqa: E402
 
 RNG = np.random.default_rng(7)
-ELEM = {np.dtype('f4'): 1, np.dtype('u1'): 2, np.dtype('i1'): 3, np.dtype('i4'): 6, np.dtype('i8'): 7, np.dtype('?'): 9}
+ELEM = {np.dtype('f4'): 1, np.dtype('u1'): 2, np.dtype('i1'): 3, np.dtype('i4'): 6, np.dtype('i8'): 7, np.dtype('?'): 9,
+        np.dtype('u2'): 4, np.dtype('i2'): 5, np.dtype('u4'): 12, np.dtype('u8'): 13}
 CASES = []
 
 
@@ -207,10 +208,12 @@ def recurrent():
          {'y': np.stack(ys, 1)[:, :, None], 'h': hh[:, None]}, {'w': w, 'r': r, 'b': b}, 14)
 
 
+def ms(op, ins, outs, **attrs):
+    n = b''.join(data(1, i) for i in ins) + b''.join(data(2, o) for o in outs) + data(4, op) + data(7, 'com.microsoft')
+    return data(1, n + b''.join(data(5, attr(k, v)) for k, v in attrs.items()))
+
+
 def microsoft():
-    def ms(op, ins, outs, **attrs):
-        n = b''.join(data(1, i) for i in ins) + b''.join(data(2, o) for o in outs) + data(4, op) + data(7, 'com.microsoft')
-        return data(1, n + b''.join(data(5, attr(k, v)) for k, v in attrs.items()))
     x, s, g, b = f(2, 3, 4), f(2, 3, 4), f(4), f(4)
     case('quick_gelu', [ms('QuickGelu', ['x'], ['y'])], {'x': x}, {'y': (x * sigmoid(1.702 * x)).astype('f4')})
     a = x + s
@@ -219,6 +222,181 @@ def microsoft():
     m = a / np.sqrt((a * a).mean(-1, keepdims=True) + 1e-5)
     case('skip_simplified', [ms('SkipSimplifiedLayerNormalization', ['x', 's', 'g'], ['y'], epsilon=1e-5)], {'x': x, 's': s}, {'y': m * g}, {'g': g})
     case('simplified', [node('SimplifiedLayerNormalization', ['x', 'g'], ['y'], epsilon=1e-5)], {'x': a}, {'y': m * g}, {'g': g})
+
+
+def quantized_microsoft():
+    def quantize(v, scale, zero):
+        return np.clip(np.rint(v / float(scale)) + zero, 0, 255).astype('u1')
+    a, b = (RNG.integers(0, 256, (1, 3, 4, 4)).astype('u1') for _ in range(2))
+    k = {'sa': np.array(0.02, 'f4'), 'za': np.array(120, 'u1'), 'sb': np.array(0.03, 'f4'), 'zb': np.array(130, 'u1'), 'sy': np.array(0.07, 'f4'), 'zy': np.array(125, 'u1')}
+    ra, rb = (a.astype('f8') - 120) * float(k['sa']), (b.astype('f8') - 130) * float(k['sb'])
+    pair = ['a', 'sa', 'za', 'b', 'sb', 'zb', 'sy', 'zy']
+    case('qlinear_add', [ms('QLinearAdd', pair, ['y'])], {'a': a, 'b': b}, {'y': quantize(ra + rb, k['sy'], 125)}, k)
+    case('qlinear_concat', [ms('QLinearConcat', ['sy', 'zy', 'a', 'sa', 'za', 'b', 'sb', 'zb'], ['y'], axis=1)], {'a': a, 'b': b},
+         {'y': quantize(np.concatenate([ra, rb], 1), k['sy'], 125)}, k)
+    case('qlinear_leaky', [ms('QLinearLeakyRelu', ['a', 'sa', 'za', 'sy', 'zy'], ['y'], alpha=0.1)], {'a': a}, {'y': quantize(np.where(ra < 0, ra * 0.1, ra), k['sy'], 125)}, k)
+    x, packed, scale = f(2, 3, 32), RNG.integers(0, 256, (5, 2, 8)).astype('u1'), np.abs(f(5, 2)) * 0.1
+    w = np.stack([packed & 15, packed >> 4], -1).reshape(5, 2, 16) - 8.0
+    case('matmul_4_bits', [ms('MatMulNBits', ['x', 'w', 's'], ['y'], K=32, N=5, bits=4, block_size=16)], {'x': x}, {'y': (x @ (w * scale[..., None]).reshape(5, 32).T).astype('f4')},
+         {'w': packed, 's': scale.reshape(-1)})
+    m, n = f(2, 4, 3), f(2, 5, 4)
+    case('fused_matmul', [ms('FusedMatMul', ['m', 'n'], ['y'], transA=1, transB=1, alpha=0.5)], {'m': m, 'n': n},
+         {'y': 0.5 * np.swapaxes(m, 1, 2) @ np.swapaxes(n, 1, 2)})
+    c = f(1, 2, 4, 4)
+    z = np.einsum('oi,nihw->nohw', f1 := f(3, 2), c) + (g := f(1, 3, 4, 4))
+    case('fused_conv', [ms('FusedConv', ['x', 'w', '', 'z'], ['y'], activation='Relu')], {'x': c, 'z': g}, {'y': np.maximum(z, 0)}, {'w': f1.reshape(3, 2, 1, 1)})
+
+
+def unrolled():
+    """What QNN's recurrent layers do not have: a softsign cell, clipped, with sequences of different lengths, backwards."""
+    t, n, i, h = 4, 2, 3, 5
+    x, w, r, b, lens = f(t, n, i), f(1, 4 * h, i) * 0.4, f(1, 4 * h, h) * 0.4, f(1, 8 * h) * 0.4, np.array([4, 2], 'i4')
+    hh, c, y = np.zeros((n, h)), np.zeros((n, h)), np.zeros((t, 1, n, h))
+    for s in reversed(range(t)):
+        gates = np.clip(x[s] @ w[0].T + hh @ r[0].T + b[0, :4 * h] + b[0, 4 * h:], -0.8, 0.8)
+        gi, go, gf, gc = np.split(gates, 4, 1)
+        new_c = sigmoid(gf) * c + sigmoid(gi) * np.clip(0.2 * gc + 0.5, 0, 1)
+        new_h = sigmoid(go) * (new_c / (1 + abs(new_c)))
+        inside = (s < lens)[:, None]
+        y[s, 0] = np.where(inside, new_h, 0)
+        hh, c = np.where(inside, new_h, hh), np.where(inside, new_c, c)
+    case('lstm_unusual', [node('LSTM', ['x', 'w', 'r', 'b', 'l'], ['y', 'h', 'c'], hidden_size=h, direction='reverse', clip=0.8,
+                               activations=['Sigmoid', 'HardSigmoid', 'Softsign'])], {'x': x, 'l': lens}, {'y': y, 'h': hh[None], 'c': c[None]}, {'w': w, 'r': r, 'b': b}, 14)
+    w, r, b = f(2, 3 * h, i) * 0.4, f(2, 3 * h, h) * 0.4, f(2, 6 * h) * 0.4
+    y, last = np.zeros((t, 2, n, h)), np.zeros((2, n, h))
+    for d in range(2):
+        for s in (range(t), reversed(range(t)))[d]:
+            gx, gh = x[s] @ w[d].T + b[d, :3 * h], last[d] @ r[d].T + b[d, 3 * h:]
+            z, q = sigmoid(gx[:, :h] + gh[:, :h]), sigmoid(gx[:, h:2 * h] + gh[:, h:2 * h])
+            new = (1 - z) * np.maximum(gx[:, 2 * h:] + q * gh[:, 2 * h:], 0) + z * last[d]
+            inside = (s < lens)[:, None]
+            y[s, d], last[d] = np.where(inside, new, 0), np.where(inside, new, last[d])
+    case('gru_unusual', [node('GRU', ['x', 'w', 'r', 'b', 'l'], ['y', 'h'], hidden_size=h, direction='bidirectional', linear_before_reset=1,
+                              activations=['Sigmoid', 'Relu', 'Sigmoid', 'Relu'])], {'x': x, 'l': lens}, {'y': y, 'h': last}, {'w': w, 'r': r, 'b': b}, 14)
+
+
+# ---- whole numbers --------------------------------------------------------------------------------------------------
+
+def whole():
+    for kind in ('u1', 'i2', 'i4', 'u8'):
+        top = np.iinfo(kind)
+        a, b = (RNG.integers(top.min, top.max, s, dtype=kind, endpoint=True) for s in ((3, 4), (4,)))
+        for op, fn in (('And', np.bitwise_and), ('Or', np.bitwise_or), ('Xor', np.bitwise_xor)):
+            case('bitwise_%s_%s' % (op, kind), [node('Bitwise' + op, ['a', 'b'], ['y'])], {'a': a, 'b': b}, {'y': fn(a, b)})
+        one('bitwise_not_' + kind, 'BitwiseNot', a, ~a)
+    x, by = np.array([1, 200, 255, 129], 'u1'), np.array([7, 3, 0, 9], 'u1')
+    for way, y in (('LEFT', [128, 64, 255, 0]), ('RIGHT', [0, 25, 255, 0])):
+        case('shift_' + way, [node('BitShift', ['x', 'b'], ['y'], direction=way)], {'x': x, 'b': by}, {'y': np.array(y, 'u1')}, None, 11)
+    z = f(3, 7)
+    for exclusive in (0, 1):
+        want = np.cumprod(z[:, ::-1].astype('f8'), 1)
+        if exclusive:
+            want = np.concatenate([np.ones((3, 1)), want[:, :-1]], 1)
+        one('cum_prod_%d' % exclusive, 'CumProd', z, want[:, ::-1].copy(), 26, {'a': np.array(1, 'i8')}, ['x', 'a'], exclusive=exclusive, reverse=1)
+
+
+# ---- spectra --------------------------------------------------------------------------------------------------------
+
+def parts(z):
+    return np.stack([z.real, z.imag], -1).astype('f4')
+
+
+def spectra():
+    x = f(2, 10, 3, 1)
+    c = f(2, 10, 3, 2)
+    z = c[..., 0] + 1j * c[..., 1]
+    one('dft_real', 'DFT', x, parts(np.fft.fft(x[..., 0], axis=1)), 17, axis=1)
+    one('dft_onesided', 'DFT', x, parts(np.fft.rfft(x[..., 0], axis=1)), 17, axis=1, onesided=1)
+    one('dft_complex_inverse', 'DFT', c, parts(np.fft.ifft(z, axis=1)), 17, axis=1, inverse=1)
+    one('dft_longer', 'DFT', x, parts(np.fft.fft(x[..., 0], 16, axis=1)), 20, {'n': np.array(16, 'i8'), 'a': np.array(-3, 'i8')}, ['x', 'n', 'a'])
+    one('dft_shorter', 'DFT', c, parts(np.fft.fft(z, 6, axis=2 - 1)), 20, {'n': np.array(6, 'i8'), 'a': np.array(1, 'i8')}, ['x', 'n', 'a'])
+    i = np.arange(8)
+    for op, w in (('Hann', 0.5 - 0.5 * np.cos(2 * np.pi * i / 8)), ('Hamming', (25 - 21 * np.cos(2 * np.pi * i / 8)) / 46),
+                  ('Blackman', 0.42 - 0.5 * np.cos(2 * np.pi * i / 8) + 0.08 * np.cos(4 * np.pi * i / 8))):
+        v = f(3, 8)
+        case('window_' + op, [node(op + 'Window', ['n'], ['w']), node('Mul', ['x', 'w'], ['y'])], {'x': v}, {'y': v * w}, {'n': np.array(8, 'i8')})
+
+
+# ---- images ---------------------------------------------------------------------------------------------------------
+
+def pixel(img, y, x):
+    return img[:, y, x] if 0 <= y < img.shape[1] and 0 <= x < img.shape[2] else np.zeros(img.shape[0])
+
+
+def bilinear(img, y, x):
+    y0, x0 = math.floor(y), math.floor(x)
+    return sum(pixel(img, y0 + i, x0 + j) * (1 - abs(y - y0 - i)) * (1 - abs(x - x0 - j)) for i in (0, 1) for j in (0, 1))
+
+
+def cubic(img, y, x):
+    def weight(d):
+        d, a = abs(d), -0.75
+        return (a + 2) * d ** 3 - (a + 3) * d ** 2 + 1 if d <= 1 else a * d ** 3 - 5 * a * d ** 2 + 8 * a * d - 4 * a
+    y0, x0 = math.floor(y), math.floor(x)
+    return sum(pixel(img, y0 + i, x0 + j) * weight(y - y0 - i) * weight(x - x0 - j) for i in range(-1, 3) for j in range(-1, 3))
+
+
+def deform(name, group, parts_, masked):
+    x, w, b = f(1, 4, 6, 5), f(6, 4 // group, 3, 3), f(6)
+    offset, mask = f(1, parts_ * 18, 3, 3), np.abs(f(1, parts_ * 9, 3, 3))
+    y = np.zeros((1, 6, 3, 3))
+    for o in range(6):
+        for c in range(4 // group):
+            channel = o // (6 // group) * (4 // group) + c
+            part = channel // (4 // parts_)
+            for t in range(9):
+                for i in range(3):
+                    for j in range(3):
+                        at = (i * 2 - 1 + t // 3 + offset[0, (part * 9 + t) * 2, i, j], j * 2 - 1 + t % 3 + offset[0, (part * 9 + t) * 2 + 1, i, j])
+                        y[0, o, i, j] += w[o, c, t // 3, t % 3] * bilinear(x[0, channel:channel + 1].astype('f8'), *at)[0] * (mask[0, part * 9 + t, i, j] if masked else 1)
+    y += b[:, None, None]
+    case(name, [node('DeformConv', ['x', 'w', 'o', 'b'] + (['m'] if masked else []), ['y'], strides=[2, 2], pads=[1, 1, 0, 0], group=group, offset_group=parts_)],
+         {'x': x, 'o': offset, **({'m': mask} if masked else {})}, {'y': y.astype('f4')}, {'w': w, 'b': b}, 19)
+
+
+def images():
+    x, grid = f(1, 2, 5, 6), RNG.uniform(-1.3, 1.3, (1, 3, 4, 2)).astype('f4')
+    for corners in (0, 1):
+        y = np.zeros((1, 2, 3, 4))
+        for i in range(3):
+            for j in range(4):
+                gx, gy = grid[0, i, j].astype('f8')
+                at = ((gy + 1) / 2 * 4, (gx + 1) / 2 * 5) if corners else (((gy + 1) * 5 - 1) / 2, ((gx + 1) * 6 - 1) / 2)
+                y[0, :, i, j] = cubic(x[0].astype('f8'), *at)
+        case('grid_sample_cubic_%d' % corners, [node('GridSample', ['x', 'g'], ['y'], mode='bicubic', align_corners=corners)], {'x': x, 'g': grid}, {'y': y.astype('f4')}, None, 16)
+    deform('deform_conv', 1, 1, False)
+    deform('deform_conv_groups', 2, 1, True)
+    deform('deform_conv_parts', 1, 2, True)
+    p = f(2, 3, 6, 7)
+    value, index = np.zeros((2, 3, 3, 3), 'f4'), np.zeros((2, 3, 3, 3), 'i8')
+    for n, c, i, j in np.ndindex(2, 3, 3, 3):
+        win = p[n, c, 2 * i:2 * i + 2, 2 * j:2 * j + 2]
+        k = int(win.argmax())
+        value[n, c, i, j], index[n, c, i, j] = win.max(), (n * 3 + c) * 42 + (2 * i + k // 2) * 7 + 2 * j + k % 2
+    case('max_pool_indices', [node('MaxPool', ['x'], ['y', 'i'], kernel_shape=[2, 2], strides=[2, 2])], {'x': p}, {'y': value, 'i': index}, None, 12)
+    u, at = f(1, 1, 2, 2), np.array([[[[0, 7], [8, 15]]]], 'i8')
+    want = np.zeros(16, 'f4')
+    want[at.ravel()] = u.ravel()
+    case('max_unpool', [node('MaxUnpool', ['x', 'i'], ['y'], kernel_shape=[2, 2], strides=[2, 2])], {'x': u, 'i': at}, {'y': want.reshape(1, 1, 4, 4)}, None, 11)
+    for size in (2, 3):
+        m = f(4, size, size)
+        one('det_%d' % size, 'Det', m, np.linalg.det(m.astype('f8')).astype('f4'), 11)
+    boxes = np.array([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 10, 1, 11]]], 'f4')
+    case('nms', [node('NonMaxSuppression', ['b', 's', 'm', 'i', 't'], ['y'])], {'b': boxes, 's': np.array([[[0.9, 0.75, 0.6]]], 'f4')},
+         {'y': np.array([[0, 0, 0], [0, 0, 2]], 'i8')}, {'m': np.array([2], 'i8'), 'i': np.array([0.5], 'f4'), 't': np.array([0], 'f4')}, 11)
+
+
+# ---- losses ---------------------------------------------------------------------------------------------------------
+
+def losses():
+    x, t, w = f(3, 5, 2), RNG.integers(0, 5, (3, 2)), np.abs(f(5)) + 0.1
+    p = x.astype('f8') - np.log(np.exp(x.astype('f8')).sum(1, keepdims=True))
+    each = -np.take_along_axis(p, t[:, None], 1)[:, 0]
+    skip = t != t[0, 0]
+    one('loss_mean', 'SoftmaxCrossEntropyLoss', x, each.mean().astype('f4'), 13, {'t': t}, ['x', 't'])
+    one('loss_none', 'SoftmaxCrossEntropyLoss', x, each.astype('f4'), 13, {'t': t}, ['x', 't'], reduction='none')
+    one('loss_weights', 'SoftmaxCrossEntropyLoss', x, ((each * w[t]).sum() / w[t].sum()).astype('f4'), 13, {'t': t, 'w': w}, ['x', 't', 'w'])
+    one('loss_ignored', 'SoftmaxCrossEntropyLoss', x, (each * skip).sum().astype('f4'), 13, {'t': t}, ['x', 't'], reduction='sum', ignore_index=int(t[0, 0]))
 
 
 def patterns():
@@ -283,7 +461,8 @@ def write(folder):
 
 
 def main():
-    for part in (elementwise, moving, products, quantized, norms, recurrent, microsoft, patterns, structure):
+    for part in (elementwise, moving, products, quantized, norms, recurrent, microsoft, quantized_microsoft, unrolled, whole, spectra, images, losses,
+                 patterns, structure):
         part()
     with tempfile.TemporaryDirectory() as folder:
         write(folder)

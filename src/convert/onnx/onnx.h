@@ -76,6 +76,7 @@ enum onnx_flags {
     ONNX_SPATIAL = 2, /* wants channels last */
     ONNX_FIXED = 4,   /* one node that can work in fixed point between DequantizeLinear and QuantizeLinear */
     ONNX_CLAMP = 8,   /* a clamp: the encoding behind it serves the operator before it too */
+    ONNX_RETYPES = 16, /* outputs have a type of their own: float64 and bfloat16 do not pass through */
 };
 
 struct onnx_row {
@@ -88,7 +89,8 @@ struct onnx_row {
 /* Each operator file offers its rows; a row without an operator ends the list. */
 extern const struct onnx_row onnx_rows_elementwise[], onnx_rows_activation[], onnx_rows_conv[], onnx_rows_pool[], onnx_rows_shape[], onnx_rows_slice[],
     onnx_rows_gather[], onnx_rows_reduce[], onnx_rows_norm[], onnx_rows_matmul[], onnx_rows_quant[], onnx_rows_recurrent[], onnx_rows_resize[],
-    onnx_rows_attention[], onnx_rows_image[], onnx_rows_control[];
+    onnx_rows_attention[], onnx_rows_image[], onnx_rows_control[], onnx_rows_bits[], onnx_rows_signal[], onnx_rows_sample[], onnx_rows_unpool[],
+    onnx_rows_matrix[];
 const struct onnx_row *onnx_row_find(const char *op);
 const char *onnx_row_nearest(const char *op);
 const char *onnx_row_arg(const struct onnx_node *n); /* of the operator's row */
@@ -169,6 +171,8 @@ enum status onnx_fold(struct onnx_cx *cx, const struct onnx_node *n, bool *done)
 /* The type and encoding of the QuantizeLinear that reads output 0 of the node, when there is just that (onnx_op_quant.c). */
 bool onnx_fixed_output(struct onnx_cx *cx, const struct onnx_node *n, struct tensor_desc *ret);
 bool onnx_fixed_inputs(struct onnx_cx *cx, const struct onnx_node *n);
+/* Write out operators that are others in a row (onnx_expand.c). */
+enum status onnx_expand(struct onnx_cx *cx, struct onnx_node **nodes, size_t *n);
 /* Convert a list of nodes in the current scope (onnx_convert.c). */
 enum status onnx_nodes(struct onnx_cx *cx, const struct onnx_node *nodes, size_t n);
 enum status onnx_initializers(struct onnx_cx *cx, const struct onnx_graph *g);
@@ -177,6 +181,14 @@ enum status onnx_initializers(struct onnx_cx *cx, const struct onnx_graph *g);
  * channels last. */
 enum status onnx_conv(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *x, struct onnx_value *w, struct onnx_value *bias, uint32_t *ret);
 enum status onnx_matmul(struct onnx_cx *cx, struct onnx_value *a, struct onnx_value *b, uint32_t *ret);
+
+/* Cubic sampling of x at the positions of a grid (onnx_op_sample.c); padding: 0 zeros, 1 border. */
+enum status onnx_cubic_sample(struct onnx_cx *cx, uint32_t x, uint32_t grid, bool corners, uint32_t padding, uint32_t *ret);
+/* A max pool whose positions are asked for (onnx_op_unpool.c). */
+enum status onnx_max_positions(struct onnx_cx *cx, const struct onnx_node *n);
+
+/* A recurrent layer step by step (onnx_unroll.c). */
+enum status onnx_unroll(struct onnx_cx *cx, const struct onnx_node *n);
 
 /* A window that moves over one to three spatial dimensions, with automatic padding resolved (onnx_window.c). */
 struct onnx_window {

@@ -11,6 +11,7 @@ static const struct onnx_row *const row_lists[] = {
     onnx_rows_elementwise, onnx_rows_activation, onnx_rows_conv,  onnx_rows_pool,  onnx_rows_shape,     onnx_rows_slice,
     onnx_rows_gather,      onnx_rows_reduce,     onnx_rows_norm,  onnx_rows_matmul, onnx_rows_quant,    onnx_rows_recurrent,
     onnx_rows_resize,      onnx_rows_attention,  onnx_rows_image, onnx_rows_control,
+    onnx_rows_bits,        onnx_rows_signal,     onnx_rows_sample, onnx_rows_unpool, onnx_rows_matrix,
 };
 
 const struct onnx_row *onnx_row_find(const char *op)
@@ -300,6 +301,7 @@ static enum status call_function(struct onnx_cx *cx, const struct onnx_node *n, 
     const struct onnx_scope *outer = cx->scope;
     RETURN_IF(!inner.prefix, ST_NO_MEMORY, "no memory for function \"%s\"", f->name);
     TRY(onnx_parse_nodes(&cx->arena, f->message, 7, &body, &count));
+    TRY(onnx_expand(cx, &body, &count));
     struct onnx_value *args[MAX_PORTS] = {0};
     REFUSE_WHEN(f->n_in > MAX_PORTS, "function \"%s\" has %u inputs; at most %d are supported", f->name, f->n_in, MAX_PORTS);
     for (uint32_t i = 0; i < f->n_in; i++)
@@ -331,6 +333,21 @@ static enum status no_such_operator(struct onnx_cx *cx, const struct onnx_node *
     REFUSE("the operator has no counterpart in QNN that it could be made of");
 }
 
+/* float64 and bfloat16 are float32 in the graph; what comes out is called what went in. */
+static void inherit_type(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    enum dtype type = DT_NONE;
+    for (uint32_t i = 0; i < n->n_in && type == DT_NONE; i++) {
+        const struct onnx_value *v = onnx_has(n, i) ? onnx_find(cx, n->in[i]) : NULL;
+        type = v && dtype_is_float(v->type) ? v->type : DT_NONE;
+    }
+    for (uint32_t i = 0; type != DT_NONE && onnx_inner_type(type) != type && i < n->n_out; i++) {
+        const struct onnx_value *v = onnx_wants(n, i) ? onnx_find(cx, n->out[i]) : NULL;
+        if (v && v->type == DT_F32)
+            onnx_out_type(cx, n, i, type);
+    }
+}
+
 static enum status convert_in_mode(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_row *r)
 {
     cx->fixed = r->flags & ONNX_FIXED && onnx_fixed_output(cx, n, &cx->fixed_out) && onnx_fixed_inputs(cx, n);
@@ -354,7 +371,10 @@ static enum status convert_node(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(onnx_fold(cx, n, &done));
     if (done)
         return ST_OK;
-    return r ? convert_in_mode(cx, n, r) : no_such_operator(cx, n);
+    TRY(r ? convert_in_mode(cx, n, r) : no_such_operator(cx, n));
+    if (!(r->flags & ONNX_RETYPES))
+        inherit_type(cx, n);
+    return ST_OK;
 }
 
 static enum status node_issue(struct onnx_cx *cx, const struct onnx_node *n)
@@ -560,6 +580,7 @@ static enum status check_model(const struct onnx_cx *cx)
 static enum status run(struct onnx_cx *cx)
 {
     TRY(check_model(cx));
+    TRY(onnx_expand(cx, &cx->model.graph.nodes, &cx->model.graph.n_nodes));
     TRY(note_uses(cx));
     TRY(note_needed(cx));
     TRY(onnx_initializers(cx, &cx->model.graph));

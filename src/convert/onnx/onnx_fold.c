@@ -41,7 +41,13 @@ static bool op_add(struct numbers v, double *f, int64_t *i) { *f = v.x + v.y; *i
 static bool op_sub(struct numbers v, double *f, int64_t *i) { *f = v.x - v.y; *i = WRAP(-); return false; }
 static bool op_mul(struct numbers v, double *f, int64_t *i) { *f = v.x * v.y; *i = WRAP(*); return false; }
 static bool op_div(struct numbers v, double *f, int64_t *i) { *f = v.x / v.y; *i = v.b == 0 ? 0 : v.b == -1 ? (int64_t)-(uint64_t)v.a : v.a / v.b; return false; }
-static bool op_mod(struct numbers v, double *f, int64_t *i) { *f = fmod(v.x, v.y); *i = floor_mod(v.a, v.b); return false; }
+static double floor_fmod(double x, double y)
+{
+    double r = fmod(x, y);
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
+static bool op_mod(struct numbers v, double *f, int64_t *i) { *f = floor_fmod(v.x, v.y); *i = floor_mod(v.a, v.b); return false; }
 static bool op_min(struct numbers v, double *f, int64_t *i) { *f = v.x < v.y ? v.x : v.y; *i = v.a < v.b ? v.a : v.b; return false; }
 static bool op_max(struct numbers v, double *f, int64_t *i) { *f = v.x > v.y ? v.x : v.y; *i = v.a > v.b ? v.a : v.b; return false; }
 static bool op_pow(struct numbers v, double *f, int64_t *i) { *f = pow(v.x, v.y); *i = (int64_t)pow((double)v.a, v.y); return false; }
@@ -200,50 +206,98 @@ static enum status fold_range(struct onnx_cx *cx, const struct onnx_node *n, str
     return ST_OK;
 }
 
-static enum status fold_reduce(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, size_t n_in)
+/* How a reduction of numbers begins, takes one more, and ends. The extreme of nothing is what any element would replace. */
+enum reduce_kind { REDUCE_SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_MEAN, REDUCE_L1, REDUCE_L2, REDUCE_SQUARES, REDUCE_LOG, REDUCE_LOG_EXP, REDUCE_NONE };
+static const char *const reduce_names[] = {"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare",
+                                           "ReduceLogSum", "ReduceLogSumExp"};
+
+static double reduce_start(enum reduce_kind k, enum dtype t)
+{
+    if (k == REDUCE_MAX || k == REDUCE_MIN) {
+        bool max = k == REDUCE_MAX;
+        return is_float(t) ? (max ? -INFINITY : INFINITY) : t == DT_B8 ? !max : max ? (double)dtype_min(t) : (double)dtype_max(t);
+    }
+    return k == REDUCE_PROD;
+}
+
+static double reduce_step(enum reduce_kind k, double sum, double x)
+{
+    switch (k) {
+    case REDUCE_PROD: return sum * x;
+    case REDUCE_MAX: return fmax(sum, x);
+    case REDUCE_MIN: return fmin(sum, x);
+    case REDUCE_L1: return sum + fabs(x);
+    case REDUCE_L2:
+    case REDUCE_SQUARES: return sum + x * x;
+    case REDUCE_LOG_EXP: return sum + exp(x);
+    default: return sum + x;
+    }
+}
+
+static double reduce_end(enum reduce_kind k, double sum, double count)
+{
+    return k == REDUCE_MEAN ? sum / count : k == REDUCE_L2 ? sqrt(sum) : k == REDUCE_LOG || k == REDUCE_LOG_EXP ? log(sum) : sum;
+}
+
+static enum reduce_kind reduce_kind(const struct onnx_node *n)
+{
+    unsigned k = 0;
+    while (k < REDUCE_NONE && strcmp(reduce_names[k], n->op) != 0)
+        k++;
+    return (enum reduce_kind)k;
+}
+
+static enum status reduce_mask(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, uint32_t *mask)
 {
     const struct onnx_attr *a = onnx_attr(cx, n, "axes");
     int64_t *axes = a ? a->ints : NULL;
-    uint32_t k = a ? a->n_ints : 0, mask = 0, rank = 0, dims[MAX_RANK];
-    bool keep = onnx_attr_int(cx, n, "keepdims", 1), prod = !strcmp(n->op, "ReduceProd"), max = !strcmp(n->op, "ReduceMax"), min = !strcmp(n->op, "ReduceMin");
-    if (n_in > 1)
+    uint32_t k = a ? a->n_ints : 0, at;
+    if (n->n_in > 1)
         TRY(onnx_ints(cx, v[1], "axes", &axes, &k));
+    *mask = k || onnx_attr_int(cx, n, "noop_with_empty_axes", 0) ? 0 : (1u << v[0]->rank) - 1;
     for (uint32_t i = 0; i < k; i++) {
-        uint32_t at;
         TRY(onnx_axis(cx, axes[i], v[0]->rank, &at));
-        mask |= 1u << at;
+        *mask |= 1u << at;
     }
-    if (k == 0)
-        mask = onnx_attr_int(cx, n, "noop_with_empty_axes", 0) ? 0 : (1u << v[0]->rank) - 1;
-    for (uint32_t i = 0; i < v[0]->rank; i++)
-        if (keep || !(mask >> i & 1))
-            dims[rank++] = mask >> i & 1 ? 1 : v[0]->dims[i];
-    void *out;
-    enum dtype type = v[0]->stored;
-    TRY(fold_out(cx, n, type, rank, dims, &out));
-    uint64_t count = onnx_count(v[0]), results = 1;
-    for (uint32_t i = 0; i < rank; i++)
-        results *= dims[i];
-    double *sum = arena_array(&cx->arena, double, results);
-    bool *seen = arena_array(&cx->arena, bool, results);
-    RETURN_IF(!sum || !seen, ST_NO_MEMORY, "no memory for a reduction");
-    /* the extreme of nothing is what any element would replace */
-    double extreme = is_float(type) ? (max ? -INFINITY : INFINITY) : type == DT_B8 ? min : max ? (double)dtype_min(type) : (double)dtype_max(type);
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t rest = i, at = 0, stride = 1;
-        for (uint32_t d = v[0]->rank; d-- > 0;) {
-            if (!(mask >> d & 1)) {
-                at += rest % v[0]->dims[d] * stride;
-                stride *= v[0]->dims[d];
-            }
-            rest /= v[0]->dims[d];
+    return ST_OK;
+}
+
+/* Where element i goes when the dimensions of mask are gone. */
+static uint64_t reduced_at(const struct onnx_value *v, uint32_t mask, uint64_t i)
+{
+    uint64_t at = 0, stride = 1;
+    for (uint32_t d = v->rank; d-- > 0; i /= v->dims[d])
+        if (!(mask >> d & 1)) {
+            at += i % v->dims[d] * stride;
+            stride *= v->dims[d];
         }
-        double x = number_get(type, v[0]->data, i);
-        sum[at] = !seen[at] ? x : prod ? sum[at] * x : max ? fmax(sum[at], x) : min ? fmin(sum[at], x) : sum[at] + x;
-        seen[at] = true;
+    return at;
+}
+
+static enum status fold_reduce(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, enum reduce_kind kind)
+{
+    uint32_t mask, rank = 0, dims[MAX_RANK];
+    enum dtype type = v[0]->stored;
+    uint64_t count = onnx_count(v[0]), results = 1;
+    bool keep = onnx_attr_int(cx, n, "keepdims", 1);
+    void *out;
+    TRY(reduce_mask(cx, n, v, &mask));
+    for (uint32_t i = 0; i < v[0]->rank; i++)
+        if (keep || !(mask >> i & 1)) {
+            dims[rank] = mask >> i & 1 ? 1 : v[0]->dims[i];
+            results *= dims[rank++];
+        }
+    TRY(fold_out(cx, n, type, rank, dims, &out));
+    double *sum = arena_array(&cx->arena, double, results);
+    RETURN_IF(!sum, ST_NO_MEMORY, "no memory for a reduction");
+    for (uint64_t i = 0; i < results; i++)
+        sum[i] = reduce_start(kind, type);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t at = reduced_at(v[0], mask, i);
+        sum[at] = reduce_step(kind, sum[at], number_get(type, v[0]->data, i));
     }
     for (uint64_t i = 0; i < results; i++)
-        number_put(type, out, i, seen[i] ? sum[i] : prod ? 1 : max || min ? extreme : 0);
+        number_put(type, out, i, reduce_end(kind, sum[i], (double)count / (double)results));
     return ST_OK;
 }
 
@@ -375,8 +429,9 @@ static enum status fold_known(struct onnx_cx *cx, const struct onnx_node *n, str
         return fold_expand(cx, n, v);
     if (!strcmp(n->op, "Range") && n->n_in == 3 && onnx_count(v[0]) == 1 && onnx_count(v[1]) == 1 && onnx_count(v[2]) == 1)
         return fold_range(cx, n, v);
-    if (!strcmp(n->op, "ReduceProd") || !strcmp(n->op, "ReduceSum") || !strcmp(n->op, "ReduceMax") || !strcmp(n->op, "ReduceMin"))
-        return fold_reduce(cx, n, v, n->n_in);
+    enum reduce_kind reduction = reduce_kind(n);
+    if (reduction != REDUCE_NONE)
+        return fold_reduce(cx, n, v, reduction);
     enum dtype to = !strcmp(n->op, "Cast") ? onnx_dtype((int32_t)onnx_attr_int(cx, n, "to", 0)) : !strcmp(n->op, "CastLike") && n->n_in == 2 ? v[1]->type : DT_NONE;
     if (to != DT_NONE && dtype_bits(to) >= 8)
         return fold_cast(cx, n, v, to);

@@ -119,33 +119,56 @@ static enum status add_bias(struct onnx_cx *cx, uint32_t *bias, uint32_t more)
     return build_binary(B, "ElementWiseMinimum", onnx_name(cx, "masks"), *bias, more, bias); /* both are 0 or minus infinity */
 }
 
-static enum status causal(struct onnx_cx *cx, const struct attention *a, uint32_t *ret)
+/* Which keys a query may see besides what masks say; -1: no limit on that side. */
+struct window {
+    bool causal;
+    int64_t left, right;
+};
+
+static enum status visible(struct onnx_cx *cx, const struct attention *a, const struct window *w, uint32_t *ret)
 {
     struct tensor_desc d = {.type = DT_B8, .rank = 2, .dims = {a->q_len, a->k_len}};
     uint8_t *keep = arena_alloc(&cx->b.g->arena, (size_t)a->q_len * a->k_len);
     RETURN_IF(!keep, ST_NO_MEMORY, "no memory for the mask");
     for (uint32_t i = 0; i < a->q_len; i++)
         for (uint32_t j = 0; j < a->k_len; j++)
-            keep[(size_t)i * a->k_len + j] = j <= i + a->past;
+            keep[(size_t)i * a->k_len + j] = (!w->causal || j <= i + a->past) && (w->left < 0 || (int64_t)j + w->left >= (int64_t)i + a->past) &&
+                                             (w->right < 0 || (int64_t)j <= (int64_t)i + a->past + w->right);
     TRY(build_const(B, onnx_name(cx, "causal"), &d, keep, true, ret));
     return allow(cx, a, *ret, ret);
 }
 
-/* Keys behind nonpad_kv_seqlen[batch] are padding; with causal attention the queries end where the keys do. */
-static enum status padding(struct onnx_cx *cx, const struct attention *a, uint32_t lengths, bool is_causal, uint32_t *ret)
+/* With lengths the queries end where the keys do: query i stands at i + length - q_len. */
+static enum status positions(struct onnx_cx *cx, const struct attention *a, const struct window *w, bool left, uint32_t *ret)
 {
-    struct tensor_desc d = {.type = DT_I64, .rank = 2, .dims = {is_causal ? a->q_len : 1, a->k_len}};
+    struct tensor_desc d = {.type = DT_I64, .rank = 2, .dims = {a->q_len, a->k_len}};
     int64_t *at = arena_array(&cx->b.g->arena, int64_t, desc_count(&d));
-    uint32_t position, dims[4] = {a->batch, 1, 1, 1};
     RETURN_IF(!at, ST_NO_MEMORY, "no memory for the mask");
-    /* key j is allowed for query i when j <= i + length - q_len, and always j < length */
-    for (uint32_t i = 0; i < d.dims[0]; i++)
-        for (uint32_t j = 0; j < a->k_len; j++)
-            at[(size_t)i * a->k_len + j] = is_causal ? (int64_t)j - i + a->q_len - 1 : j;
-    TRY(build_const(B, onnx_name(cx, "positions"), &d, at, true, &position));
+    for (uint32_t i = 0; i < a->q_len; i++)
+        for (uint32_t j = 0; j < a->k_len; j++) {
+            int64_t from = (int64_t)j - i + a->q_len, *to = &at[(size_t)i * a->k_len + j];
+            *to = left ? from + w->left : j;
+            if (!left && w->causal && from - 1 > *to)
+                *to = from - 1;
+            if (!left && w->right >= 0 && from - 1 - w->right > *to)
+                *to = from - 1 - w->right;
+        }
+    return build_const(B, onnx_name(cx, "positions"), &d, at, true, ret);
+}
+
+/* Keys behind nonpad_kv_seqlen[batch] are padding. */
+static enum status padding(struct onnx_cx *cx, const struct attention *a, uint32_t lengths, const struct window *w, uint32_t *ret)
+{
+    uint32_t position, dims[4] = {a->batch, 1, 1, 1}, more;
     TRY(onnx_cast(cx, "lengths", lengths, DT_I64, &lengths));
     TRY(build_reshape(B, onnx_name(cx, "per_batch"), lengths, 4, dims, &lengths));
+    TRY(positions(cx, a, w, false, &position));
     TRY(build_binary(B, "ElementWiseLess", onnx_name(cx, "inside"), position, lengths, ret));
+    if (w->left >= 0) {
+        TRY(positions(cx, a, w, true, &position));
+        TRY(build_binary(B, "ElementWiseGreaterEqual", onnx_name(cx, "near"), position, lengths, &more));
+        TRY(build_binary(B, "ElementWiseAnd", onnx_name(cx, "window"), *ret, more, ret));
+    }
     return allow(cx, a, *ret, ret);
 }
 
@@ -153,14 +176,14 @@ static enum status padding(struct onnx_cx *cx, const struct attention *a, uint32
 static enum status mask_bias(struct onnx_cx *cx, const struct onnx_node *n, const struct attention *a, uint32_t *ret)
 {
     uint32_t mask, more, lengths;
-    bool is_causal = onnx_attr_int(cx, n, "is_causal", 0);
+    struct window w = {onnx_attr_int(cx, n, "is_causal", 0), onnx_attr_int(cx, n, "left_window_size", -1), onnx_attr_int(cx, n, "right_window_size", -1)};
     *ret = IR_NONE;
     TRY(onnx_in_tensor_opt(cx, n, 6, &lengths));
     if (lengths != IR_NONE) {
-        TRY(padding(cx, a, lengths, is_causal, &more));
+        TRY(padding(cx, a, lengths, &w, &more));
         TRY(add_bias(cx, ret, more));
-    } else if (is_causal) {
-        TRY(causal(cx, a, &more));
+    } else if (w.causal || w.left >= 0 || w.right >= 0) {
+        TRY(visible(cx, a, &w, &more));
         TRY(add_bias(cx, ret, more));
     }
     TRY(onnx_in_tensor_opt(cx, n, 3, &mask));
@@ -218,7 +241,7 @@ static enum status scores(struct onnx_cx *cx, const struct onnx_node *n, const s
     TRY(build_node(B, &(struct build_spec){.op = "MatMul", .name = onnx_name(cx, "scores"), BUILD_IN(x, a->k), .params = {BUILD_B8("transpose_in1", 1)}}, &x));
     stage[0] = x;
     TRY(mask_bias(cx, n, a, &bias));
-    may_be_empty = onnx_has(n, 3) || onnx_has(n, 6);
+    may_be_empty = onnx_has(n, 3) || onnx_has(n, 6) || onnx_attr_int(cx, n, "left_window_size", -1) >= 0;
     TRY(soften(cx, a->type, cap, &x)); /* before the mask: a cap would let through what the mask forbids */
     stage[1] = x;
     if (bias != IR_NONE)

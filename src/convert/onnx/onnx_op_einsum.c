@@ -11,6 +11,7 @@
 
 struct term {
     char letters[MAX_RANK + 1];
+    char twice[MAX_RANK + 1]; /* letters that appeared more than once */
     uint32_t t;
 };
 
@@ -52,6 +53,41 @@ static enum status sum_unneeded(struct onnx_cx *cx, struct term *x, const char *
         return ST_OK;
     strcpy(x->letters, left);
     return build_node(B, &(struct build_spec){.op = "ReduceSum", .name = onnx_name(cx, "sum"), BUILD_IN(x->t), .params = {BUILD_U32S("axes", k, axes)}}, &x->t);
+}
+
+/* An index that appears twice: elements i of both dimensions, which lie n + 1 apart. */
+static enum status diagonals(struct onnx_cx *cx, struct term *x)
+{
+    for (uint32_t i = 0; x->letters[i]; i++) {
+        const char *again = strchr(x->letters + i + 1, x->letters[i]);
+        if (!again)
+            continue;
+        uint32_t j = (uint32_t)(again - x->letters), rank = (uint32_t)strlen(x->letters), k = 0, dims[MAX_RANK];
+        struct tensor_desc d = *build_desc(B, x->t);
+        uint8_t perm[MAX_RANK];
+        char letters[MAX_RANK + 1] = "";
+        RETURN_IF(d.dims[i] != d.dims[j], ST_INVALID_OP, "index '%c' has %u and %u elements", x->letters[i], d.dims[i], d.dims[j]);
+        for (uint32_t m = 0; m < rank; m++)
+            if (m != i && m != j) {
+                append(letters, x->letters[m]);
+                dims[k] = d.dims[m];
+                perm[k++] = (uint8_t)m;
+            }
+        append(letters, x->letters[i]);
+        perm[k] = (uint8_t)i;
+        perm[k + 1] = (uint8_t)j;
+        uint32_t n = d.dims[i], flat[2] = {(uint32_t)(desc_count(&d) / ((uint64_t)n * n)), n * n};
+        int32_t ranges[6] = {0, (int32_t)flat[0], 1, 0, (int32_t)flat[1], (int32_t)n + 1};
+        dims[k] = n;
+        TRY(build_transpose(B, onnx_name(cx, "pair"), x->t, perm, &x->t));
+        TRY(build_reshape(B, onnx_name(cx, "flat"), x->t, 2, flat, &x->t));
+        TRY(build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "diagonal"), BUILD_IN(x->t), .params = {BUILD_RANGES("ranges", 2, ranges)}}, &x->t));
+        TRY(build_reshape(B, onnx_name(cx, "shape"), x->t, k + 1, dims, &x->t));
+        append(x->twice, x->letters[i]);
+        strcpy(x->letters, letters);
+        i = UINT32_MAX; /* from the start: there may be a third */
+    }
+    return ST_OK;
 }
 
 static uint32_t size_of(struct onnx_cx *cx, const struct term *x, char c)
@@ -117,7 +153,6 @@ static enum status read_term(const char **p, uint32_t rank, char *ret)
         }
         if (isalpha((unsigned char)**p)) {
             REFUSE_WHEN(k == MAX_RANK, "an operand has more than %d indices", MAX_RANK);
-            REFUSE_WHEN(has(text, **p), "index '%c' appears twice in an operand; diagonals are not supported", **p);
             text[k++] = **p;
             text[k] = 0;
         }
@@ -142,7 +177,7 @@ static void implied(const struct term *x, uint32_t n, char *ret)
     for (int c = '0'; c <= 'z' && k < MAX_RANK; c++) {
         uint32_t seen = 0;
         for (uint32_t i = 0; i < n; i++)
-            seen += has(x[i].letters, (char)c);
+            seen += has(x[i].letters, (char)c) + has(x[i].twice, (char)c);
         if (seen == 1 || (seen && c < 'A'))
             ret[k++] = (char)c;
     }
@@ -178,8 +213,10 @@ enum status onnx_convert_einsum(struct onnx_cx *cx, const struct onnx_node *n)
     const char *p = onnx_attr_text(cx, n, "equation", "");
     REFUSE_WHEN(n->n_in == 0 || n->n_in > 8, "%u operands; 1 … 8 are supported", n->n_in);
     for (uint32_t i = 0; i < n->n_in; i++) {
+        x[i].twice[0] = 0;
         TRY(onnx_in_tensor(cx, n, i, &x[i].t));
         TRY(read_term(&p, build_desc(B, x[i].t)->rank, x[i].letters));
+        TRY(diagonals(cx, &x[i]));
         RETURN_IF(i + 1 < n->n_in && *p != ',', ST_INVALID_OP, "the equation has fewer operands than the node");
         p += *p == ',';
     }

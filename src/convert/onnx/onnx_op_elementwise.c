@@ -253,7 +253,7 @@ const struct onnx_row onnx_rows_elementwise[] = {
     {"HardSwish", ONNX_FREE | ONNX_FIXED, convert_unary, "HardSwish"},
     {"Identity", ONNX_FREE, convert_identity, NULL},
     {"Dropout", ONNX_FREE, convert_dropout, NULL},
-    {"Cast", ONNX_FREE, convert_cast, NULL},
-    {"CastLike", ONNX_FREE, convert_cast_like, NULL},
+    {"Cast", ONNX_FREE | ONNX_RETYPES, convert_cast, NULL},
+    {"CastLike", ONNX_FREE | ONNX_RETYPES, convert_cast_like, NULL},
     {0},
 };

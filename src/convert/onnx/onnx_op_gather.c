@@ -64,15 +64,23 @@ static enum status reduction(struct onnx_cx *cx, const struct onnx_node *n, uint
 static enum status convert_scatter_elements(struct onnx_cx *cx, const struct onnx_node *n)
 {
     struct onnx_value *v;
-    uint32_t x, index, updates, axis, kind, y;
-    TRY(reduction(cx, n, 4, &kind));
+    uint32_t x, index, updates, axis, kind = 3, y;
+    bool min = !strcmp(onnx_attr_text(cx, n, "reduction", "none"), "min"); /* the negative of the largest of negatives */
+    if (!min)
+        TRY(reduction(cx, n, 4, &kind));
     TRY(onnx_in(cx, n, 0, &v));
     TRY(onnx_in_tensor(cx, n, 0, &x));
     TRY(index_tensor(cx, n, 1, &index));
     TRY(onnx_in_tensor(cx, n, 2, &updates));
     TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", 0), v->rank, &axis));
+    if (min) {
+        TRY(build_unary(B, "ElementWiseNeg", onnx_name(cx, "negated"), x, &x));
+        TRY(build_unary(B, "ElementWiseNeg", onnx_name(cx, "negated"), updates, &updates));
+    }
     TRY(build_node(B, &(struct build_spec){.op = "ScatterElements", .name = cx->label, BUILD_IN(x, index, updates),
                                            .params = {BUILD_U32("axis", axis), BUILD_U32("reduction", kind)}}, &y));
+    if (min)
+        TRY(build_unary(B, "ElementWiseNeg", onnx_name(cx, "smallest"), y, &y));
     return onnx_out(cx, n, 0, y, NULL);
 }
 
@@ -221,6 +229,45 @@ static enum status convert_non_zero(struct onnx_cx *cx, const struct onnx_node *
     return onnx_out_const(cx, n, 0, DT_I64, 2, (uint32_t[]){rank, found}, out);
 }
 
+/* Rows of a cache written from a position on, which may differ for every entry of the batch. */
+static enum status convert_tensor_scatter(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v, *u, *w;
+    uint32_t x, updates, index, start, size, axis, y, dims[MAX_RANK], times[MAX_RANK];
+    TRY(onnx_in(cx, n, 0, &v));
+    TRY(onnx_in(cx, n, 1, &u));
+    TRY(onnx_in_opt(cx, n, 2, &w));
+    TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", -2), v->rank, &axis));
+    RETURN_IF(u->rank != v->rank || u->dims[axis] > v->dims[axis], ST_INVALID_OP, "the update does not fit the cache");
+    TRY(onnx_in_tensor(cx, n, 0, &x));
+    TRY(onnx_in_tensor(cx, n, 1, &updates));
+    int32_t *at = arena_array(&cx->arena, int32_t, u->dims[axis]);
+    RETURN_IF(!at, ST_NO_MEMORY, "no memory for positions");
+    for (uint32_t i = 0; i < u->dims[axis]; i++)
+        at[i] = (int32_t)i;
+    for (uint32_t i = 0; i < v->rank; i++) {
+        dims[i] = i == axis ? u->dims[i] : 1;
+        times[i] = i == axis || (i == 0 && w) ? 1 : u->dims[i];
+    }
+    TRY(build_const_i32(B, onnx_name(cx, "positions"), u->dims[axis], at, &index));
+    TRY(build_reshape(B, onnx_name(cx, "along"), index, v->rank, dims, &index));
+    if (w) {
+        dims[axis] = 1;
+        dims[0] = (uint32_t)onnx_count(w);
+        TRY(onnx_in_tensor(cx, n, 2, &start));
+        TRY(onnx_cast(cx, "start", start, DT_I32, &start));
+        TRY(build_reshape(B, onnx_name(cx, "per_batch"), start, v->rank, dims, &start));
+        TRY(build_binary(B, "ElementWiseAdd", onnx_name(cx, "index"), index, start, &index));
+        if (!strcmp(onnx_attr_text(cx, n, "mode", "linear"), "circular")) {
+            TRY(build_scalar(B, onnx_name(cx, "size"), DT_I32, v->dims[axis], &size));
+            TRY(build_binary(B, "ElementWiseMod", onnx_name(cx, "around"), index, size, &index));
+        }
+    }
+    TRY(build_node(B, &(struct build_spec){.op = "Tile", .name = onnx_name(cx, "everywhere"), BUILD_IN(index), .params = {BUILD_U32S("multiples", v->rank, times)}}, &index));
+    TRY(build_node(B, &(struct build_spec){.op = "ScatterElements", .name = cx->label, BUILD_IN(x, index, updates), .params = {BUILD_U32("axis", axis)}}, &y));
+    return onnx_out(cx, n, 0, y, NULL);
+}
+
 /* The condition must be known: it decides the size. */
 static enum status convert_compress(struct onnx_cx *cx, const struct onnx_node *n)
 {
@@ -256,6 +303,7 @@ const struct onnx_row onnx_rows_gather[] = {
     {"ScatterElements", 0, convert_scatter_elements, NULL},
     {"Scatter", 0, convert_scatter_elements, NULL},
     {"ScatterND", 0, convert_scatter_nd, NULL},
+    {"TensorScatter", 0, convert_tensor_scatter, NULL},
     {"OneHot", 0, convert_one_hot, NULL},
     {"NonZero", 0, convert_non_zero, NULL},
     {"Compress", 0, convert_compress, NULL},

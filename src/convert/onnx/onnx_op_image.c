@@ -10,12 +10,16 @@ static enum status convert_grid_sample(struct onnx_cx *cx, const struct onnx_nod
     const char *mode = onnx_attr_text(cx, n, "mode", "bilinear"), *pad = onnx_attr_text(cx, n, "padding_mode", "zeros");
     uint32_t x, grid, y, m, p = 0;
     m = !strcmp(mode, modes[0]) || !strcmp(mode, "linear") ? 0 : !strcmp(mode, modes[1]) ? 1 : 2;
-    REFUSE_WHEN(m == 2, "\"mode\" is %s; QNN samples bilinear or nearest", mode);
+    REFUSE_WHEN(m == 2 && strcmp(mode, "bicubic") != 0 && strcmp(mode, "cubic") != 0, "\"mode\" is %s; bilinear, bicubic and nearest are known", mode);
     while (p < 3 && strcmp(pads[p], pad) != 0)
         p++;
     REFUSE_WHEN(p == 3, "\"padding_mode\" is %s; zeros, border and reflection are known", pad);
     TRY(onnx_in_last(cx, n, 0, &x));
     TRY(onnx_in_tensor(cx, n, 1, &grid));
+    if (m == 2) {
+        TRY(onnx_cubic_sample(cx, x, grid, onnx_attr_int(cx, n, "align_corners", 0), p, &y));
+        return onnx_out_last(cx, n, 0, y);
+    }
     TRY(build_node(B, &(struct build_spec){.op = "GridSample", .name = cx->label, BUILD_IN(x, grid),
                                            .params = {BUILD_B8("align_corners", onnx_attr_int(cx, n, "align_corners", 0)), BUILD_U32("mode", m),
                                                       BUILD_U32("padding_mode", p)}}, &y));
@@ -54,7 +58,7 @@ static enum status two_numbers(struct onnx_cx *cx, const struct onnx_node *n, ui
     uint32_t k;
     TRY(onnx_in(cx, n, i, &v));
     TRY(onnx_ints(cx, v, name, &list, &k));
-    REFUSE_WHEN(k != 2, "\"%s\" has %u entries; two spatial dimensions are supported", name, k);
+    RETURN_IF(k != 2, ST_INVALID_OP, "\"%s\" has %u entries; two are expected", name, k);
     for (k = 0; k < 2; k++) {
         RETURN_IF(list[k] < 1 || list[k] > INT32_MAX, ST_INVALID_OP, "\"%s\" has entry %lld", name, (long long)list[k]);
         ret[k] = (uint32_t)list[k];
@@ -62,11 +66,55 @@ static enum status two_numbers(struct onnx_cx *cx, const struct onnx_node *n, ui
     return ST_OK;
 }
 
+/* In three dimensions: every column is spread by a transposed convolution whose filter for entry t of the block is 1 at t. */
+static enum status col2im_3d(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, const int64_t *image, const int64_t *block)
+{
+    static const uint8_t last[3] = {0, 2, 1};
+    uint32_t dilation[3], stride[3], pads[6], around[6], x, w, y, count = 1, taps = 1, dims[5] = {v->dims[0]};
+    TRY(onnx_attr_list(cx, n, "dilations", 3, 1, dilation));
+    TRY(onnx_attr_list(cx, n, "strides", 3, 1, stride));
+    TRY(onnx_attr_list(cx, n, "pads", 6, 0, pads));
+    for (uint32_t k = 0; k < 3; k++) {
+        int64_t span = (block[k] - 1) * dilation[k] + 1, room = image[k] + pads[k] + pads[3 + k] - span;
+        RETURN_IF(image[k] < 1 || image[k] > INT32_MAX || block[k] < 1 || block[k] > 256 || room < 0, ST_INVALID_OP, "blocks do not fit the image");
+        REFUSE_WHEN(room % stride[k], "dimension %u of the image is not covered by whole steps", k);
+        around[2 * k] = pads[k];
+        around[2 * k + 1] = pads[3 + k];
+        dims[1 + k] = (uint32_t)(room / stride[k]) + 1;
+        count *= dims[1 + k];
+        taps *= (uint32_t)block[k];
+    }
+    RETURN_IF(v->rank != 3 || v->dims[2] != count || v->dims[1] % taps, ST_INVALID_OP, "%u columns; %u are expected", v->rank == 3 ? v->dims[2] : 0, count);
+    uint32_t channels = v->dims[1] / taps;
+    struct tensor_desc d = {.type = DT_F32, .rank = 5, .dims = {(uint32_t)block[0], (uint32_t)block[1], (uint32_t)block[2], channels * taps, 1}};
+    float *one = arena_array(&cx->b.g->arena, float, desc_count(&d));
+    RETURN_IF(!one, ST_NO_MEMORY, "no memory for filters");
+    for (uint32_t t = 0; t < taps; t++)
+        for (uint32_t c = 0; c < channels; c++)
+            one[((uint64_t)t * channels + c) * taps + t] = 1;
+    dims[4] = v->dims[1];
+    TRY(onnx_tensor(cx, v, last, &x));
+    TRY(build_reshape(B, onnx_name(cx, "columns"), x, 5, dims, &x));
+    TRY(build_const(B, onnx_name(cx, "spread"), &d, one, true, &w));
+    TRY(build_node(B, &(struct build_spec){.op = "TransposeConv3d", .name = cx->label, BUILD_IN(x, w),
+                                           .params = {BUILD_U32S("stride", 3, stride), BUILD_PAIRS("pad_amount", 3, around), BUILD_U32("group", channels),
+                                                      BUILD_U32S("dilation", 3, dilation)}}, &y));
+    return onnx_out_last(cx, n, 0, y);
+}
+
 static enum status convert_col2im(struct onnx_cx *cx, const struct onnx_node *n)
 {
-    struct onnx_value *v;
-    uint32_t x, y, image[2], block[2], dilation[2], stride[2], pads[4], around[4];
+    struct onnx_value *v, *size, *window;
+    uint32_t x, y, image[2], block[2], dilation[2], stride[2], pads[4], around[4], k[2];
+    int64_t *sizes, *blocks;
     TRY(onnx_in(cx, n, 0, &v));
+    TRY(onnx_in(cx, n, 1, &size));
+    TRY(onnx_in(cx, n, 2, &window));
+    TRY(onnx_ints(cx, size, "image_shape", &sizes, &k[0]));
+    TRY(onnx_ints(cx, window, "block_shape", &blocks, &k[1]));
+    if (k[0] == 3 && k[1] == 3)
+        return col2im_3d(cx, n, v, sizes, blocks);
+    REFUSE_WHEN(k[0] != 2 || k[1] != 2, "\"image_shape\" has %u entries; two or three are supported", k[0]);
     TRY(two_numbers(cx, n, 1, "image_shape", image));
     TRY(two_numbers(cx, n, 2, "block_shape", block));
     TRY(onnx_attr_list(cx, n, "dilations", 2, 1, dilation));
@@ -153,7 +201,38 @@ static enum status convert_stft(struct onnx_cx *cx, const struct onnx_node *n)
     return onnx_out(cx, n, 0, y, NULL);
 }
 
+/* Batch, class and box of what is selected. How many there are depends on the data: the graph has room for the most that can be, and fills up with -1. */
+static enum status convert_nms(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    static const char *const names[] = {"max_output_boxes_per_class", "iou_threshold", "score_threshold"};
+    struct onnx_value *boxes, *scores, *v;
+    double p[3] = {0, 0, -3.402823466e38}, *list;
+    uint32_t b, s, y, k;
+    TRY(onnx_in(cx, n, 0, &boxes));
+    TRY(onnx_in(cx, n, 1, &scores));
+    for (uint32_t i = 0; i < 3; i++) {
+        TRY(onnx_in_opt(cx, n, 2 + i, &v));
+        if (!v)
+            continue;
+        TRY(onnx_numbers(cx, v, names[i], &list, &k));
+        RETURN_IF(k != 1, ST_INVALID_OP, "\"%s\" has %u entries; one is expected", names[i], k);
+        p[i] = list[0];
+    }
+    RETURN_IF(boxes->rank != 3 || scores->rank != 3, ST_INVALID_OP, "boxes of rank %u and scores of rank %u; 3 is expected", boxes->rank, scores->rank);
+    double each = p[0] < boxes->dims[1] ? p[0] : boxes->dims[1], rows = each * scores->dims[0] * scores->dims[1];
+    REFUSE_WHEN(!(rows >= 1 && rows <= 1 << 24), "\"max_output_boxes_per_class\" is %g: nothing can be selected, or too much", p[0]);
+    TRY(onnx_tensor(cx, boxes, NULL, &b));
+    TRY(onnx_tensor(cx, scores, NULL, &s));
+    struct tensor_desc d = {.type = DT_I32, .rank = 2, .dims = {(uint32_t)rows, 3}};
+    TRY(build_node(B, &(struct build_spec){.op = "NonMaxSuppression", .name = cx->label, BUILD_IN(b, s), .out = &d,
+                                           .params = {BUILD_F32("iou_threshold", p[1]), BUILD_F32("score_threshold", p[2]), BUILD_U32("max_boxes_selected", each),
+                                                      BUILD_U32("center_point_box", onnx_attr_int(cx, n, "center_point_box", 0) != 0)}}, &y));
+    TRY(onnx_cast(cx, "index", y, DT_I64, &y));
+    return onnx_out(cx, n, 0, y, NULL);
+}
+
 const struct onnx_row onnx_rows_image[] = {
+    {"NonMaxSuppression", ONNX_RETYPES, convert_nms, NULL},
     {"GridSample", ONNX_SPATIAL, convert_grid_sample, NULL},
     {"RoiAlign", ONNX_SPATIAL, convert_roi_align, NULL},
     {"Col2Im", 0, convert_col2im, NULL},

@@ -120,7 +120,8 @@ static enum status convert_max_pool(struct onnx_cx *cx, const struct onnx_node *
     struct onnx_value *v;
     struct onnx_window w;
     uint32_t x, y;
-    REFUSE_WHEN(onnx_wants(n, 1), "the output \"Indices\" is asked for; QNN's max pools give no positions");
+    if (onnx_wants(n, 1))
+        return onnx_max_positions(cx, n);
     TRY(onnx_in(cx, n, 0, &v));
     TRY(pool_input(cx, n, v, &w, &x));
     if (!fits_pool(&w)) {

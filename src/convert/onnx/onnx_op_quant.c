@@ -447,8 +447,8 @@ static enum status convert_dynamic_quantize(struct onnx_cx *cx, const struct onn
 }
 
 const struct onnx_row onnx_rows_quant[] = {
-    {"QuantizeLinear", ONNX_FREE, convert_quantize, NULL},
-    {"DequantizeLinear", ONNX_FREE, convert_dequantize, NULL},
+    {"QuantizeLinear", ONNX_FREE | ONNX_RETYPES, convert_quantize, NULL},
+    {"DequantizeLinear", ONNX_FREE | ONNX_RETYPES, convert_dequantize, NULL},
     {"QLinearConv", ONNX_SPATIAL, convert_qlinear_conv, NULL},
     {"QLinearMatMul", 0, convert_qlinear_matmul, NULL},
     {"ConvInteger", ONNX_SPATIAL, convert_integer, NULL},

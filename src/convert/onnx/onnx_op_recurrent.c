@@ -54,27 +54,23 @@ static enum status state(struct onnx_cx *cx, const struct layer *l, struct onnx_
 
 /* ---- what all three share ----------------------------------------------------------------------------------------- */
 
-static enum status check_activations(struct onnx_cx *cx, const struct onnx_node *n, const char *const *usual, uint32_t each)
+/* What QNN's layers cannot do: it is done step by step then. */
+static bool is_unusual(struct onnx_cx *cx, const struct onnx_node *n, const char *const *usual, uint32_t each)
 {
     const struct onnx_attr *a = onnx_attr(cx, n, "activations");
     for (uint32_t i = 0; a && i < a->n_strings; i++)
-        REFUSE_WHEN(strcmp(a->strings[i], usual[i % each]) != 0, "activation %u is %s; only the usual one, %s, is supported", i, a->strings[i], usual[i % each]);
-    REFUSE_WHEN(onnx_attr(cx, n, "clip"), "\"clip\" limits the inputs of activations, which QNN's layers do not");
-    return ST_OK;
-}
-
-static enum status check_lengths(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l)
-{
-    struct onnx_value *v;
-    int64_t *lens;
-    uint32_t k;
-    TRY(onnx_in_opt(cx, n, 4, &v));
-    if (!v)
-        return ST_OK;
-    TRY(onnx_ints(cx, v, "sequence_lens", &lens, &k));
-    for (uint32_t i = 0; i < k; i++)
-        REFUSE_WHEN(lens[i] != l->steps, "sequence %u has %lld of %u steps; sequences of different lengths are not supported", i, (long long)lens[i], l->steps);
-    return ST_OK;
+        if (strcasecmp(a->strings[i], usual[i % each]) != 0)
+            return true;
+    const struct onnx_value *x = onnx_has(n, 0) ? onnx_find(cx, n->in[0]) : NULL, *lens = onnx_has(n, 4) ? onnx_find(cx, n->in[4]) : NULL;
+    if (!x || x->rank != 3 || onnx_attr(cx, n, "clip") || onnx_attr_int(cx, n, "input_forget", 0))
+        return true;
+    uint32_t steps = x->dims[onnx_attr_int(cx, n, "layout", 0) != 0];
+    if (lens && (!onnx_is_const(lens) || lens->view))
+        return true;
+    for (uint64_t i = 0; lens && i < onnx_count(lens); i++)
+        if (number_get_int(lens->stored, lens->data, i) != steps)
+            return true;
+    return false;
 }
 
 static enum status begin(struct onnx_cx *cx, const struct onnx_node *n, uint32_t gates, struct layer *l)
@@ -95,7 +91,7 @@ static enum status begin(struct onnx_cx *cx, const struct onnx_node *n, uint32_t
     RETURN_IF(l->directions < 1 || l->directions > 2 || l->w->dims[1] != gates * l->hidden, ST_INVALID_OP, "the weights have the wrong shape");
     TRY(onnx_tensor(cx, l->x, l->batch_first ? swap : NULL, &l->in));
     l->type = onnx_inner_type(l->x->type);
-    return check_lengths(cx, n, l);
+    return ST_OK;
 }
 
 static bool is_reverse(struct onnx_cx *cx, const struct onnx_node *n, uint32_t d)
@@ -189,8 +185,8 @@ static enum status convert_lstm(struct onnx_cx *cx, const struct onnx_node *n)
     static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
     struct layer l;
     uint32_t y[2][3], all[2], h[2], c[2];
-    TRY(check_activations(cx, n, usual, 3));
-    REFUSE_WHEN(onnx_attr_int(cx, n, "input_forget", 0), "\"input_forget\" couples the gates the other way round than QNN's layer");
+    if (is_unusual(cx, n, usual, 3))
+        return onnx_unroll(cx, n);
     TRY(begin(cx, n, 4, &l));
     TRY(onnx_in_opt(cx, n, 6, &l.c));
     TRY(onnx_in_opt(cx, n, 7, &l.p));
@@ -265,7 +261,8 @@ static enum status convert_gru_rnn(struct onnx_cx *cx, const struct onnx_node *n
     bool plain = !strcmp(n->op, "RNN");
     struct layer l;
     uint32_t y[2][2], all[2], h[2];
-    TRY(check_activations(cx, n, plain ? rnn : gru, plain ? 1 : 2));
+    if (is_unusual(cx, n, plain ? rnn : gru, plain ? 1 : 2))
+        return onnx_unroll(cx, n);
     TRY(begin(cx, n, plain ? 1 : 3, &l));
     for (uint32_t d = 0; d < l.directions; d++) {
         TRY(plain ? rnn_direction(cx, n, &l, d, y[d]) : gru_direction(cx, n, &l, d, y[d]));

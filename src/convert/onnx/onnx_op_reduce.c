@@ -225,6 +225,52 @@ static enum status convert_cum_sum(struct onnx_cx *cx, const struct onnx_node *n
     return ST_OK;
 }
 
+/* y[i] = x[i - by], ones in front */
+static enum status moved(struct onnx_cx *cx, uint32_t x, uint32_t axis, uint32_t by, uint32_t *ret)
+{
+    struct tensor_desc d = *build_desc(B, x);
+    uint32_t pads[2 * MAX_RANK] = {0};
+    int32_t ranges[3 * MAX_RANK];
+    for (uint32_t i = 0; i < d.rank; i++) {
+        ranges[3 * i] = 0;
+        ranges[3 * i + 1] = (int32_t)(i == axis ? d.dims[i] - by : d.dims[i]);
+        ranges[3 * i + 2] = 1;
+    }
+    pads[2 * axis] = by;
+    TRY(build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "front"), BUILD_IN(x), .params = {BUILD_RANGES("ranges", d.rank, ranges)}}, ret));
+    return build_node(B, &(struct build_spec){.op = "Pad", .name = onnx_name(cx, "moved"), BUILD_IN(*ret),
+                                              .params = {BUILD_U32("scheme", 0), BUILD_PAIRS("pad_amount", d.rank, pads), BUILD_F32("pad_constant_value", 1)}}, ret);
+}
+
+/* Every round multiplies with what lies twice as far back: after log2(n) of them all that is before is in the product. */
+static enum status convert_cum_prod(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v, *av;
+    int64_t *list;
+    uint32_t count, x, axis, t, size;
+    bool backwards = onnx_attr_int(cx, n, "reverse", 0);
+    TRY(onnx_in(cx, n, 0, &v));
+    TRY(onnx_in(cx, n, 1, &av));
+    TRY(onnx_ints(cx, av, "axis", &list, &count));
+    RETURN_IF(count != 1, ST_INVALID_OP, "\"axis\" has %u entries; one is expected", count);
+    TRY(onnx_axis(cx, list[0], v->rank, &axis));
+    TRY(onnx_tensor(cx, v, NULL, &x));
+    size = v->dims[axis];
+    if (backwards)
+        TRY(reverse(cx, x, axis, &x));
+    if (onnx_attr_int(cx, n, "exclusive", 0) && size > 1)
+        TRY(moved(cx, x, axis, 1, &x));
+    else
+        REFUSE_WHEN(onnx_attr_int(cx, n, "exclusive", 0), "an exclusive product along a dimension of one element");
+    for (uint32_t by = 1; by < size; by *= 2) {
+        TRY(moved(cx, x, axis, by, &t));
+        TRY(build_binary(B, "ElementWiseMultiply", onnx_name(cx, "product"), x, t, &x));
+    }
+    if (backwards)
+        TRY(reverse(cx, x, axis, &x));
+    return onnx_out(cx, n, 0, x, NULL);
+}
+
 const struct onnx_row onnx_rows_reduce[] = {
     {"ReduceMax", ONNX_FIXED, convert_reduce, "ReduceMax"},
     {"ReduceMin", ONNX_FIXED, convert_reduce, "ReduceMin"},
@@ -240,5 +286,6 @@ const struct onnx_row onnx_rows_reduce[] = {
     {"ArgMin", 0, convert_arg, "Argmin"},
     {"TopK", 0, convert_top_k, NULL},
     {"CumSum", 0, convert_cum_sum, NULL},
+    {"CumProd", 0, convert_cum_prod, NULL},
     {0},
 };

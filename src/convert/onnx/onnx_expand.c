@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that are other operators in a row: fused ones of com.microsoft, QLinear forms, losses. They are written out before anything is converted, so
+ * that what is made of them is seen as if the exporter had written it: quantized pieces become fixed point, patterns are found.
+ *
+ * A row says how, in a few words of text:
+ *
+ *     ?2 t = Add(#0, #2); !2 t = Identity(#0); @0 = Gelu[approximate=tanh](t)
+ *
+ *     #0 @0        input and output of the operator; an input that is not there stays away
+ *     t            a value in between
+ *     [k=1]        attributes: integers, numbers with a point, (lists) of integers, words; k=$name: that of the operator; *: all of the operator's
+ *     0.5 $name    constants of the first input's type: a number, an attribute, or $name.1, an element of a list of numbers; 3i: an integer of the second input's type
+ *     ?2 !2        only with input 2, only without; ?name !name: an attribute; ?name=word: an attribute that is this (the first word listed: or missing)
+ *     ^…           the row is for operators with that; more rows of a name are tried in order */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert/onnx/onnx.h"
+
+struct row {
+    const char *domain, *op, *text;
+};
+
+#define MS "com.microsoft"
+#define ML "ai.onnx.ml"
+#define DQ "DequantizeLinear"
+#define ONE_IN "a = " DQ "(#0, #1, #2); "
+#define Q_OUT(s, z) "; @0 = QuantizeLinear(y, #" #s ", #" #z ")"
+/* log of the softmax over dimension 1, which the operator of that name means otherwise before operator set 13 */
+#define LOG_SOFTMAX "m = ReduceMax[axes=(1),keepdims=1](#0); d = Sub(#0, m); e = Exp(d); s = ReduceSum[axes=(1),keepdims=1](e); g = Log(s); p = Sub(d, g); "
+
+static const struct row rows[] = {
+    {MS, "BiasGelu", "t = Add(#0, #1); @0 = Gelu(t)"},
+    {MS, "FastGelu", "?1 t = Add(#0, #1); !1 t = Identity(#0); @0 = Gelu[approximate=tanh](t)"},
+    {MS, "BiasAdd", "t = Add(#0, #1); @0 = Add(t, #2)"},
+    {MS, "FusedConv", "?3 c = Conv[*](#0, #1, #2); ?3 d = Add(c, #3); !3 d = Conv[*](#0, #1, #2); @0 = FusedActivation[*](d)"},
+    {MS, "FusedGemm", "d = Gemm[*](#0, #1, #2); @0 = FusedActivation[activation=$activation,alpha=$activation_alpha,beta=$activation_beta](d)"},
+    {"", "FusedActivation", "^!activation @0 = Identity(#0)"},
+    {"", "FusedActivation", "^activation=Relu @0 = Relu(#0)"},
+    {"", "FusedActivation", "^activation=Tanh @0 = Tanh(#0)"},
+    {"", "FusedActivation", "^activation=Sigmoid @0 = Sigmoid(#0)"},
+    {"", "FusedActivation", "^activation=LeakyRelu ?activation_params @0 = LeakyRelu[alpha=$activation_params.0](#0); !activation_params @0 = LeakyRelu[*](#0)"},
+    {"", "FusedActivation", "^activation=HardSigmoid ?activation_params @0 = HardSigmoid[alpha=$activation_params.0,beta=$activation_params.1](#0); "
+                            "!activation_params @0 = HardSigmoid[*](#0)"},
+    {"", "FusedActivation", "^activation=Clip ^activation_params a = Max(#0, $activation_params.0); @0 = Min(a, $activation_params.1)"},
+    {MS, "QLinearAdd", ONE_IN "b = " DQ "(#3, #4, #5); y = Add(a, b)" Q_OUT(6, 7)},
+    {MS, "QLinearMul", ONE_IN "b = " DQ "(#3, #4, #5); y = Mul(a, b)" Q_OUT(6, 7)},
+    {MS, "QLinearSigmoid", ONE_IN "y = Sigmoid(a)" Q_OUT(3, 4)},
+    {MS, "QLinearLeakyRelu", ONE_IN "y = LeakyRelu[*](a)" Q_OUT(3, 4)},
+    {MS, "QLinearSoftmax", ONE_IN "y = Softmax[*](a)" Q_OUT(3, 4)},
+    {MS, "QLinearReduceMean", ONE_IN "y = ReduceMean[*](a)" Q_OUT(3, 4)},
+    {MS, "QLinearGlobalAveragePool", "^channels_last=0 " ONE_IN "y = GlobalAveragePool(a)" Q_OUT(3, 4)},
+    {MS, "QLinearAveragePool", "^channels_last=0 " ONE_IN "y = AveragePool[*](a)" Q_OUT(3, 4)},
+    {MS, "QLinearWhere", "a = " DQ "(#1, #2, #3); b = " DQ "(#4, #5, #6); y = Where(#0, a, b)" Q_OUT(7, 8)},
+    {MS, "QGemm", "^transB=0 " ONE_IN "b = " DQ "[axis=1](#3, #4, #5); s = Mul(#1, #4); ?6 c = " DQ "[axis=0](#6, s); "
+                  "?6 y = Gemm[*](a, b, c); !6 y = Gemm[*](a, b); ?7 @0 = QuantizeLinear(y, #7, #8); !7 @0 = Identity(y)"},
+    {MS, "QGemm", ONE_IN "b = " DQ "[axis=0](#3, #4, #5); s = Mul(#1, #4); ?6 c = " DQ "[axis=0](#6, s); "
+                  "?6 y = Gemm[*](a, b, c); !6 y = Gemm[*](a, b); ?7 @0 = QuantizeLinear(y, #7, #8); !7 @0 = Identity(y)"},
+    {MS, "DynamicQuantizeMatMul", "q, s, z = DynamicQuantizeLinear(#0); m = MatMulInteger(q, #1, z, #3); f = Cast[to=1](m); k = Mul(s, #2); r = Mul(f, k); "
+                                  "?4 @0 = Add(r, #4); !4 @0 = Identity(r)"},
+    {MS, "MatMulIntegerToFloat", "m = MatMulInteger(#0, #1, #4, #5); f = Cast[to=1](m); k = Mul(#2, #3); r = Mul(f, k); ?6 @0 = Add(r, #6); !6 @0 = Identity(r)"},
+    {MS, "RotaryEmbedding", "^scale=1.0 @0 = RotaryEmbedding[*](#0, #2, #3, #1)"},
+    {MS, "MultiHeadAttention", "^1 ^2 ^!3 ^!4 ^!8 @0, @1, @2 = Attention[q_num_heads=$num_heads,kv_num_heads=$num_heads,scale=$scale,is_causal=$unidirectional]"
+                               "(#0, #1, #2, #5, #6, #7)"},
+    {MS, "Attention", "^!3 ^!4 ^!qkv_hidden_sizes ^do_rotary=0 t = MatMul(#0, #1); ?2 u = Add(t, #2); !2 u = Identity(t); q, k, v = Split[axis=-1,num_outputs=3](u); "
+                      "@0 = Attention[q_num_heads=$num_heads,kv_num_heads=$num_heads,scale=$scale,is_causal=$unidirectional](q, k, v, #5)"},
+    {"", "SwiGLU", "s = Swish[*](#0); @0 = Mul(s, #1)"},
+    {"", "OptionalGetElement", "^0 @0 = Identity(#0)"},
+    {"", "SoftmaxCrossEntropyLoss", LOG_SOFTMAX "@1 = Identity(p); @0 = NegativeLogLikelihoodLoss[*](p, #1, #2)"},
+    {"", "NegativeLogLikelihoodLoss",
+     "?ignore_index i = Equal(#1, $ignore_index!); ?ignore_index t = Where(i, 0i, #1); !ignore_index t = Identity(#1); "
+     "x = Unsqueeze[axes=(1)](t); g = GatherElements[axis=1](#0, x); h = Squeeze[axes=(1)](g); l = Neg(h); "
+     "?2 v = Gather[axis=0](#2, t); ?2 ?ignore_index w = Where(i, 0.0, v); ?2 !ignore_index w = Identity(v); !2 ?ignore_index w = Where(i, 0.0, 1.0); "
+     "?2 y = Mul(l, w); !2 ?ignore_index y = Mul(l, w); !2 !ignore_index y = Identity(l); "
+     "?reduction=mean ?2 n = ReduceSum[keepdims=0](w); ?reduction=mean !2 ?ignore_index n = ReduceSum[keepdims=0](w); "
+     "?reduction=mean ?2 z = ReduceSum[keepdims=0](y); ?reduction=mean !2 ?ignore_index z = ReduceSum[keepdims=0](y); "
+     "?reduction=mean ?2 @0 = Div(z, n); ?reduction=mean !2 ?ignore_index @0 = Div(z, n); ?reduction=mean !2 !ignore_index @0 = ReduceMean[keepdims=0](y); "
+     "?reduction=sum @0 = ReduceSum[keepdims=0](y); ?reduction=none @0 = Identity(y)"},
+    {ML, "Binarizer", "g = Greater(#0, $threshold); @0 = CastLike(g, #0)"},
+    {ML, "Scaler", "^offset ^scale d = Sub(#0, $offset); @0 = Mul(d, $scale)"},
+    {ML, "ArrayFeatureExtractor", "i = Flatten[axis=0](#1); f = Squeeze[axes=(0)](i); @0 = Gather[axis=-1](#0, f)"},
+};
+
+/* What conditions compare with when the attribute is not given. */
+static const struct {
+    const char *name, *value;
+} defaults[] = {{"reduction", "mean"}, {"channels_last", "0"}, {"transB", "0"}, {"do_rotary", "0"}, {"scale", "1.0"}};
+
+struct expand {
+    struct arena *a;
+    const struct onnx_node *call;
+    const char *p; /* where we read */
+    unsigned constants;
+    unsigned serial; /* of the call: what is in between has names of its own */
+    struct onnx_nodes_list {
+        struct onnx_node *at;
+        size_t n, cap;
+    } *to;
+    bool failed; /* no memory */
+};
+
+/* ---- the list ----------------------------------------------------------------------------------------------------- */
+
+static struct onnx_node *push(struct expand *x, const struct onnx_node *n)
+{
+    struct onnx_nodes_list *l = x->to;
+    if (l->n == l->cap) {
+        size_t cap = l->cap * 2 + 16;
+        struct onnx_node *more = arena_array(x->a, struct onnx_node, cap);
+        if (!more) {
+            x->failed = true;
+            return NULL;
+        }
+        if (l->n)
+            memcpy(more, l->at, l->n * sizeof(*more));
+        l->at = more;
+        l->cap = cap;
+    }
+    l->at[l->n] = *n;
+    return &l->at[l->n++];
+}
+
+static const char *keep(struct expand *x, const char *s)
+{
+    x->failed |= !s;
+    return s ? s : "";
+}
+
+/* ---- words -------------------------------------------------------------------------------------------------------- */
+
+static void skip(struct expand *x)
+{
+    while (*x->p == ' ' || *x->p == ',')
+        x->p++;
+}
+
+static const char *word(struct expand *x)
+{
+    const char *start = x->p;
+    while (isalnum((unsigned char)*x->p) || *x->p == '_' || *x->p == '.' || *x->p == '-')
+        x->p++;
+    char *s = arena_printf(x->a, "%.*s", (int)(x->p - start), start);
+    return keep(x, s);
+}
+
+static const struct onnx_attr *attr_of(const struct onnx_node *n, const char *name)
+{
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        if (!strcmp(n->attrs[i].name, name))
+            return &n->attrs[i];
+    return NULL;
+}
+
+static bool given(const struct expand *x, const char *w)
+{
+    if (isdigit((unsigned char)w[0]))
+        return onnx_has(x->call, (uint32_t)atoi(w));
+    return attr_of(x->call, w) != NULL;
+}
+
+static bool equals(struct expand *x, const char *name, const char *value)
+{
+    const struct onnx_attr *a = attr_of(x->call, name);
+    if (!a) {
+        for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+            if (!strcmp(defaults[i].name, name))
+                return !strcmp(defaults[i].value, value);
+        return false;
+    }
+    if (a->s && a->s[0])
+        return !strcmp(a->s, value);
+    return strchr(value, '.') ? a->f == (float)atof(value) : a->i == atoi(value);
+}
+
+/* ?2, !name, ?name=value, ^…: all of them in front of a step. */
+static bool conditions(struct expand *x, char kind)
+{
+    bool ok = true;
+    for (skip(x); *x->p == kind || (kind == '?' && *x->p == '!'); skip(x)) {
+        bool want = *x->p++ != '!';
+        if (kind == '^' && *x->p == '!') {
+            want = false;
+            x->p++;
+        }
+        const char *w = word(x);
+        if (*x->p == '=') {
+            x->p++;
+            ok &= equals(x, w, word(x));
+        } else {
+            ok &= given(x, w) == want;
+        }
+    }
+    return ok;
+}
+
+/* ---- attributes --------------------------------------------------------------------------------------------------- */
+
+static bool is_number(const char *w)
+{
+    return isdigit((unsigned char)w[w[0] == '-']);
+}
+
+/* $name or $name.2 of the call under another name; false: it is not given. */
+static bool borrowed(struct expand *x, const char *w, struct onnx_attr *a)
+{
+    char name[64];
+    const char *dot = strchr(w, '.');
+    snprintf(name, sizeof(name), "%.*s", dot ? (int)(dot - w) : 63, w);
+    const struct onnx_attr *from = attr_of(x->call, name);
+    if (!from)
+        return false;
+    const char *as = a->name;
+    *a = *from;
+    a->name = as;
+    if (!dot)
+        return true;
+    uint32_t i = (uint32_t)atoi(dot + 1);
+    if (i >= from->n_floats)
+        return false;
+    a->f = from->floats[i];
+    a->n_floats = 0;
+    a->type = 1;
+    return true;
+}
+
+static bool value(struct expand *x, struct onnx_attr *a)
+{
+    if (*x->p == '$') {
+        x->p++;
+        return borrowed(x, word(x), a);
+    }
+    if (*x->p == '(') {
+        x->p++;
+        a->ints = arena_array(x->a, int64_t, 4);
+        x->failed |= !a->ints;
+        for (skip(x); *x->p != ')' && !x->failed && a->n_ints < 4; skip(x))
+            a->ints[a->n_ints++] = atoi(word(x));
+        x->p++;
+        a->type = 7;
+        return true;
+    }
+    const char *w = word(x);
+    a->s = "";
+    a->type = !is_number(w) ? 3 : strchr(w, '.') ? 1 : 2;
+    if (a->type == 3)
+        a->s = w;
+    a->f = (float)atof(w);
+    a->i = a->type == 2 ? atoi(w) : 0;
+    return true;
+}
+
+static void attributes(struct expand *x, struct onnx_node *n)
+{
+    enum { OWN = 8 };
+    n->attrs = arena_array(x->a, struct onnx_attr, x->call->n_attrs + OWN);
+    x->failed |= !n->attrs;
+    if (x->failed || *x->p != '[')
+        return;
+    x->p++;
+    for (skip(x); *x->p && *x->p != ']' && n->n_attrs < x->call->n_attrs + OWN; skip(x)) {
+        if (*x->p == '*') {
+            x->p++;
+            memcpy(n->attrs, x->call->attrs, x->call->n_attrs * sizeof(*n->attrs));
+            n->n_attrs = x->call->n_attrs;
+            continue;
+        }
+        struct onnx_attr a = {.name = word(x), .s = ""};
+        x->p++; /* = */
+        if (value(x, &a))
+            n->attrs[n->n_attrs++] = a;
+    }
+    x->p++;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------- */
+
+static const char *local(struct expand *x, const char *name)
+{
+    return keep(x, arena_printf(x->a, "%s~%u~%s", x->call->out[0], x->serial, name));
+}
+
+/* A Constant and a CastLike that gives it the type of an input. */
+static const char *constant(struct expand *x, struct onnx_attr a, uint32_t like)
+{
+    const char **out = arena_array(x->a, const char *, 4);
+    x->failed |= !out;
+    if (x->failed)
+        return "";
+    out[0] = keep(x, arena_printf(x->a, "%s~%u~c%u", x->call->out[0], x->serial, x->constants));
+    out[1] = keep(x, arena_printf(x->a, "%s~%u~k%u", x->call->out[0], x->serial, x->constants++));
+    out[2] = out[0];
+    out[3] = x->call->in[like];
+    struct onnx_attr *kept = arena_dup(x->a, &a, sizeof(a));
+    x->failed |= !kept;
+    if (!kept)
+        return "";
+    kept->name = a.n_floats ? "value_floats" : a.type == 2 || (!a.type && a.i) ? "value_int" : "value_float";
+    push(x, &(struct onnx_node){.name = "", .op = "Constant", .domain = "", .in = out, .out = out, .n_out = 1, .attrs = kept, .n_attrs = 1});
+    push(x, &(struct onnx_node){.name = "", .op = "CastLike", .domain = "", .in = out + 2, .n_in = 2, .out = out + 1, .n_out = 1});
+    return out[1];
+}
+
+static const char *argument(struct expand *x)
+{
+    struct onnx_attr a = {.name = "", .s = ""};
+    if (*x->p == '#' || *x->p == '@') {
+        bool in = *x->p++ == '#';
+        uint32_t i = (uint32_t)atoi(word(x));
+        return in ? (i < x->call->n_in ? x->call->in[i] : "") : i < x->call->n_out ? x->call->out[i] : "";
+    }
+    if (*x->p == '$') {
+        uint32_t like = 0;
+        a.type = 1;
+        value(x, &a);
+        if (*x->p == '!') { /* of the second input's type */
+            x->p++;
+            like = 1;
+        }
+        return constant(x, a, like);
+    }
+    if (!isdigit((unsigned char)*x->p))
+        return local(x, word(x));
+    const char *w = word(x);
+    bool whole = w[strlen(w) - 1] == 'i';
+    a.type = whole ? 2 : 1;
+    a.i = atoi(w);
+    a.f = (float)atof(w);
+    return constant(x, a, whole);
+}
+
+static uint32_t list(struct expand *x, char end, const char **ret, uint32_t max)
+{
+    uint32_t n = 0;
+    for (skip(x); *x->p && *x->p != end && n < max; skip(x))
+        ret[n++] = argument(x);
+    return n;
+}
+
+/* ---- steps -------------------------------------------------------------------------------------------------------- */
+
+static void step(struct expand *x)
+{
+    enum { IN = 8, OUT = 4 };
+    bool wanted = conditions(x, '?');
+    if (!wanted) {
+        x->p += strcspn(x->p, ";");
+        return;
+    }
+    const char **names = arena_array(x->a, const char *, IN + OUT);
+    struct onnx_node n = {.name = x->call->name, .domain = "", .at = x->call->at, .in = names, .out = names + IN};
+    x->failed |= !names;
+    if (x->failed)
+        return;
+    n.n_out = list(x, '=', n.out, OUT);
+    x->p++;
+    skip(x);
+    n.op = word(x);
+    attributes(x, &n);
+    x->p++; /* ( */
+    n.n_in = list(x, ')', n.in, IN);
+    x->p++;
+    while (n.n_in && !n.in[n.n_in - 1][0])
+        n.n_in--;
+    if (!x->failed)
+        push(x, &n);
+}
+
+static const struct row *find(struct expand *x)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bool domain = !strcmp(rows[i].domain, x->call->domain) || (!rows[i].domain[0] && !strcmp(x->call->domain, "ai.onnx"));
+        x->p = rows[i].text;
+        if (domain && !strcmp(rows[i].op, x->call->op) && x->call->n_out && conditions(x, '^'))
+            return &rows[i];
+    }
+    return NULL;
+}
+
+/* (scale, zero point), then (value, scale, zero point) of each input */
+static bool is_joined(const struct onnx_node *n)
+{
+    return !strcmp(n->op, "QLinearConcat") && !strcmp(n->domain, MS) && n->n_in >= 5 && (n->n_in - 2) % 3 == 0 && n->n_out == 1;
+}
+
+static void join(struct expand *x)
+{
+    const struct onnx_node *n = x->call;
+    uint32_t parts = (n->n_in - 2) / 3;
+    const char **names = arena_array(x->a, const char *, parts + 4);
+    x->failed |= !names;
+    for (uint32_t i = 0; i < parts && !x->failed; i++) {
+        names[i] = keep(x, arena_printf(x->a, "%s~%u~%u", n->out[0], x->serial, i));
+        push(x, &(struct onnx_node){.name = n->name, .op = DQ, .domain = "", .in = n->in + 2 + 3 * i, .n_in = 3, .out = names + i, .n_out = 1});
+    }
+    if (x->failed)
+        return;
+    names[parts] = local(x, "y");
+    names[parts + 1] = names[parts];
+    names[parts + 2] = n->in[0];
+    names[parts + 3] = n->in[1];
+    push(x, &(struct onnx_node){.name = n->name, .op = "Concat", .domain = "", .in = names, .n_in = parts, .out = names + parts, .n_out = 1, .attrs = n->attrs,
+                                .n_attrs = n->n_attrs});
+    push(x, &(struct onnx_node){.name = n->name, .op = "QuantizeLinear", .domain = "", .in = names + parts + 1, .n_in = 3, .out = n->out, .n_out = 1});
+}
+
+static bool one_round(struct arena *a, const struct onnx_node *nodes, size_t n, struct onnx_nodes_list *to, unsigned *serial, bool *changed)
+{
+    struct expand x = {.a = a, .to = to};
+    for (size_t i = 0; i < n && !x.failed; i++) {
+        x.call = &nodes[i];
+        x.serial = ++*serial;
+        const struct row *r = find(&x);
+        *changed |= r || is_joined(x.call);
+        if (!r) {
+            is_joined(x.call) ? join(&x) : (void)push(&x, x.call);
+            continue;
+        }
+        while (*x.p && !x.failed) {
+            step(&x);
+            x.p += *x.p == ';';
+            skip(&x);
+        }
+    }
+    return !x.failed;
+}
+
+enum status onnx_expand(struct onnx_cx *cx, struct onnx_node **nodes, size_t *n)
+{
+    enum { ROUNDS = 3 }; /* a loss of a softmax, an activation of a fused convolution */
+    bool changed = true;
+    unsigned serial = 0;
+    for (unsigned i = 0; i < ROUNDS && changed; i++) {
+        struct onnx_nodes_list to = {0};
+        changed = false;
+        RETURN_IF(!one_round(&cx->arena, *nodes, *n, &to, &serial, &changed), ST_NO_MEMORY, "no memory to write out the nodes of the model");
+        if (changed) {
+            *nodes = to.at;
+            *n = to.n;
+        }
+    }
+    return ST_OK;
+}
