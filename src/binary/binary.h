@@ -63,6 +63,7 @@ struct binary_tensor {
     uint8_t place;         /* enum binary_place */
     uint8_t io;            /* 0 none, 1 input, 2 output, 3 both ways */
     uint8_t optional, updateable;
+    uint8_t mem_handle;    /* the client promised registered memory when it built the graph */
     uint32_t client_id, client_type;
     uint64_t offset, bytes;   /* in its place; io: index in the I/O table */
     uint32_t first, last;     /* steps in which scratch memory is in use, for the memory map */

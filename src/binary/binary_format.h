@@ -79,7 +79,7 @@ struct bin_tensor {
     uint32_t name;
     uint8_t type, rank, dynamic, place;
     uint8_t io, optional, updateable, quant_kind;
-    uint8_t quant_definition, quant_bits, quant_mapping, reserved;
+    uint8_t quant_definition, quant_bits, quant_mapping, mem_handle;
     uint16_t format, reserved2;
     uint32_t client_id, client_type;
     uint32_t quant; /* record of the encoding, BINARY_NONE: scale and offset say it all */

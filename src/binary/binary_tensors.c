@@ -105,6 +105,7 @@ static enum status read_tensor(const struct bin_reader *r, uint32_t i, struct bi
     t->io = rec.io;
     t->optional = rec.optional;
     t->updateable = rec.updateable;
+    t->mem_handle = rec.mem_handle;
     t->client_id = rec.client_id;
     t->client_type = rec.client_type;
     t->offset = rec.offset;

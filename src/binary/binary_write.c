@@ -173,6 +173,7 @@ static enum status put_tensor(struct writer *w, uint32_t index)
         .io = t->io,
         .optional = t->optional,
         .updateable = t->updateable,
+        .mem_handle = t->mem_handle,
         .quant_kind = t->desc.q.kind,
         .quant_definition = t->desc.q.definition,
         .quant_bits = t->desc.q.bits,

@@ -12,7 +12,7 @@ static void emit_tensor(const struct prepare_cx *cx, uint32_t i, struct binary_t
     static const uint8_t io_of_role[IR_ROLE_COUNT] = { [IR_INPUT] = 1, [IR_OUTPUT] = 2, [IR_INOUT] = 3 };
     *b = (struct binary_tensor){
         .name = t->name, .desc = t->desc, .place = p->place, .io = io_of_role[t->role], .optional = t->optional,
-        .updateable = t->updateable, .client_id = t->client_id, .client_type = t->client_type, .offset = p->offset, .bytes = p->bytes,
+        .updateable = t->updateable, .mem_handle = t->mem_handle, .client_id = t->client_id, .client_type = t->client_type, .offset = p->offset, .bytes = p->bytes,
         .first = p->first, .last = p->last == IR_NONE ? (uint32_t)cx->g->nodes.n : p->last,
     };
     *data = p->place == PLACE_CONST ? cx->g->tensors.at[p->offset].data : NULL;
@@ -47,8 +47,8 @@ static struct binary_graph_info graph_info(const struct prepare_cx *cx)
         .name = cx->g->name, .n_inputs = cx->n_inputs, .n_outputs = cx->n_outputs, .scratch_bytes = cx->scratch_bytes,
         .persistent_bytes = cx->persistent_bytes,
         .scratch_align = cx->target->tensor_align, .live_bytes = cx->live_bytes, .order_bytes = cx->order_bound,
-        .priority = cx->opts->priority,
-        .opt_level = cx->opts->opt_level, .plan_optimal = cx->plan_optimal, .n_source_nodes = cx->n_source_nodes,
+        .priority = cx->opts->priority, .opt_level = cx->opts->opt_level, .vtcm_mb = cx->opts->vtcm_mb, .hvx_threads = cx->opts->hvx_threads,
+        .dlbc = cx->opts->dlbc, .plan_optimal = cx->plan_optimal, .n_source_nodes = cx->n_source_nodes,
     };
     for (uint32_t i = 0; i < cx->n_inputs + cx->n_outputs; i++)
         info.io_bytes += cx->places[cx->io[i]].bytes;

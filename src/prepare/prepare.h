@@ -36,6 +36,7 @@ struct cost_rates {
 struct prepare_target {
     const struct pass *passes;   /* ends with a NULL name */
     uint32_t tensor_align;       /* bytes, power of two */
+    bool fp16;                   /* compute float32 graphs in float16 (lower_fp16) */
     uint64_t scratch_limit;      /* 0: none */
     bool io_in_scratch;          /* plan room for inputs and outputs, too; the client may still bring its own buffers */
     uint64_t work_budget;        /* bytes of workspace per tile that kernels should stay within where they can; 0: their choice */
@@ -51,6 +52,7 @@ struct prepare_opts {
     struct binary_target binary;        /* written into the file */
     uint32_t priority;
     uint32_t opt_level;                 /* 1, 2, 3 */
+    uint32_t vtcm_mb, hvx_threads, dlbc; /* HTP: written into the file for reflection */
     const _Atomic uint32_t *abort;      /* not 0: stop with ST_ABORTED; may be NULL */
     uint64_t deadline_ns;               /* 0: none */
     void (*dump)(void *arg, const char *pass, const struct ir_graph *g); /* after each pass that changed something; may be NULL */
@@ -65,6 +67,7 @@ enum status opt_fold(struct prepare_cx *cx, bool *progress);        /* nodes wit
 enum status opt_fuse_batchnorm(struct prepare_cx *cx, bool *progress); /* float Batchnorm into the product before it */
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress); /* clamps into the operator before them, same bits */
 enum status opt_dead(struct prepare_cx *cx, bool *progress);        /* nodes that nobody needs */
+enum status lower_fp16(struct prepare_cx *cx, bool *progress);      /* float32 inside the graph becomes float16, where the target says so */
 enum status lower_pack(struct prepare_cx *cx, bool *progress);      /* constants of the kernels: packed weights, tables */
 enum status plan_order(struct prepare_cx *cx, bool *progress);      /* the order of operators that needs the least memory */
 enum status plan_memory(struct prepare_cx *cx, bool *progress);     /* an address for everything */

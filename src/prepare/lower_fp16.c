@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Float32 graphs computed in float16, where the client asked for that. Inputs and outputs keep their type, with a Cast at the border; constants
+ * are converted once. An operator that has no float16 form stays as it is, between Casts.
+ *
+ *     in %x : f32[4]                       in %x : f32[4]
+ *     %t : f32[4] = Relu(%x)        ->     %x.f16 : f16[4] = Cast(%x)
+ *     %y = Add(%t, %c)                     %t : f16[4] = Relu(%x.f16)
+ *                                          %y.f16 : f16[4] = Add(%t, %c.f16)
+ *                                          %y = Cast(%y.f16)
+ */
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "prepare/cx.h"
+
+/* Per tensor of the graph as it was: the same values in the other type, IR_NONE: not made yet. */
+struct lowering {
+    struct prepare_cx *cx;
+    struct ir_graph *g;
+    uint32_t n_tensors;
+    uint32_t *twin;
+    bool *half;                     /* the tensor itself has become f16 */
+    VEC(struct ir_node) nodes;      /* the new list */
+};
+
+static bool is_f32(const struct ir_graph *g, uint32_t t)
+{
+    return t != IR_NONE && g->tensors.at[t].role != IR_ABSENT && g->tensors.at[t].desc.type == DT_F32;
+}
+
+/* ---- which operators have a float16 form ------------------------------------------------------------------------------------ */
+
+static void halve(const struct tensor_desc **ports, uint32_t n, struct tensor_desc *room)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (!ports[i] || ports[i]->type != DT_F32)
+            continue;
+        room[i] = *ports[i];
+        room[i].type = DT_F16;
+        ports[i] = &room[i];
+    }
+}
+
+static bool has_half_form(struct lowering *l, const struct ir_node *n)
+{
+    struct ir_call v;
+    struct kernel_bound k;
+    struct tensor_desc room[2 * MAX_PORTS];
+    ir_call(l->g, n, &v);
+    halve(v.in, n->n_in, room);
+    halve(v.out, n->n_out, room + MAX_PORTS);
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (v.in[i] == &room[i])
+            v.in_data[i] = NULL; /* the bytes are of the other type */
+    CLEANUP(mem_freep) void *args = mem_zalloc(kernel_args_size(n->op->id));
+    bool ok = args && op_check(&v.call) == ST_OK && kernel_bind(&v.call, cpu_isa(), args, &k) == ST_OK;
+    status_clear();
+    return ok;
+}
+
+static bool touches_f32(const struct ir_graph *g, const struct ir_node *n)
+{
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (is_f32(g, n->in[i]))
+            return true;
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (is_f32(g, n->out[i]))
+            return true;
+    return false;
+}
+
+/* ---- tensors in the other type -------------------------------------------------------------------------------------------------- */
+
+static enum status new_twin(struct lowering *l, uint32_t t, enum dtype type, uint32_t *ret)
+{
+    struct ir_tensor c = l->g->tensors.at[t];
+    c = (struct ir_tensor){ .name = arena_printf(&l->g->arena, "%s.%s", c.name, type == DT_F16 ? "f16" : "f32"), .desc = c.desc, .role = IR_NATIVE };
+    c.desc.type = type;
+    RETURN_IF(!c.name, ST_NO_MEMORY, "no memory for a converted tensor");
+    return ir_add_tensor(l->g, &c, ret);
+}
+
+static enum status cast_node(struct lowering *l, uint32_t from, uint32_t to, struct ir_node *ret)
+{
+    struct arena *a = &l->g->arena;
+    const struct op_def *op = op_get(OP_Cast);
+    *ret = (struct ir_node){ .name = arena_printf(a, "%s.cast", l->g->tensors.at[to].name), .op = op, .n_in = 1, .n_out = 1,
+                             .in = arena_array(a, uint32_t, 1), .out = arena_array(a, uint32_t, 1),
+                             .params = arena_array(a, struct op_value, op_param_count(op)), .post = OP_POST_NONE };
+    RETURN_IF(!ret->name || !ret->in || !ret->out || !ret->params, ST_NO_MEMORY, "no memory for a conversion");
+    ret->in[0] = from;
+    ret->out[0] = to;
+    return ST_OK;
+}
+
+static enum status push(struct lowering *l, const struct ir_node *n)
+{
+    struct ir_node *slot = vec_push(&l->nodes);
+    RETURN_IF(!slot, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
+    *slot = *n;
+    return ST_OK;
+}
+
+static enum status convert_const(struct lowering *l, const struct ir_node *cast, uint32_t twin)
+{
+    void *data = arena_alloc(&l->g->arena, desc_bytes(&l->g->tensors.at[twin].desc) + 64);
+    RETURN_IF(!data, ST_NO_MEMORY, "no memory for constant \"%s\"", l->g->tensors.at[twin].name);
+    TRY(fold_run(l->cx, cast, &data));
+    l->g->tensors.at[twin].role = IR_CONST;
+    l->g->tensors.at[twin].data = data;
+    return ST_OK;
+}
+
+/* The tensor in the type that its reader wants, made where it is first asked for. */
+static enum status need(struct lowering *l, uint32_t t, bool half, uint32_t *ret)
+{
+    struct ir_node cast;
+    *ret = t;
+    if (l->half[t] == half)
+        return ST_OK;
+    if (l->twin[t] == IR_NONE) {
+        TRY(new_twin(l, t, half ? DT_F16 : DT_F32, &l->twin[t]));
+        TRY(cast_node(l, t, l->twin[t], &cast));
+        const struct ir_tensor *c = &l->g->tensors.at[t];
+        TRY(c->role == IR_CONST && c->data && !c->updateable ? convert_const(l, &cast, l->twin[t]) : push(l, &cast));
+    }
+    *ret = l->twin[t];
+    return ST_OK;
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------------------------------------- */
+
+static enum status lower_inputs(struct lowering *l, struct ir_node *n, bool half, const bool *was_f32)
+{
+    uint32_t *in = arena_array(&l->g->arena, uint32_t, n->n_in + 1);
+    RETURN_IF(!in, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        in[i] = n->in[i];
+        if (n->in[i] != IR_NONE && was_f32[n->in[i]])
+            TRY(need(l, n->in[i], half, &in[i]));
+    }
+    n->in = in;
+    return ST_OK;
+}
+
+/* Outputs of the graph keep their type: the operator writes a twin, and a Cast follows. */
+static enum status lower_outputs(struct lowering *l, struct ir_node *n, const bool *was_f32)
+{
+    struct ir_node node = *n, cast;
+    uint32_t *out = arena_array(&l->g->arena, uint32_t, n->n_out + 1);
+    RETURN_IF(!out, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
+    node.out = out;
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        uint32_t t = n->out[i];
+        out[i] = t;
+        if (!was_f32[t])
+            continue;
+        if (l->g->tensors.at[t].role == IR_NATIVE) {
+            l->g->tensors.at[t].desc.type = DT_F16;
+            l->half[t] = true;
+            continue;
+        }
+        TRY(new_twin(l, t, DT_F16, &l->twin[t]));
+        out[i] = l->twin[t];
+    }
+    TRY(push(l, &node));
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        if (out[i] == n->out[i])
+            continue;
+        TRY(cast_node(l, out[i], n->out[i], &cast));
+        TRY(push(l, &cast));
+    }
+    return ST_OK;
+}
+
+static enum status lower_node(struct lowering *l, struct ir_node *n, bool half, const bool *was_f32)
+{
+    TRY(lower_inputs(l, n, half, was_f32));
+    return half ? lower_outputs(l, n, was_f32) : push(l, n);
+}
+
+static enum status lower_all(struct lowering *l)
+{
+    struct ir_graph *g = l->g;
+    CLEANUP(mem_freep) bool *was_f32 = mem_array(bool, g->tensors.n + 1);
+    CLEANUP(mem_freep) bool *half = mem_array(bool, g->nodes.n + 1);
+    l->twin = mem_array(uint32_t, g->tensors.n + 1);
+    l->half = mem_array(bool, g->tensors.n + 1);
+    RETURN_IF(!was_f32 || !half || !l->twin || !l->half, ST_NO_MEMORY, "no memory for %zu tensors", g->tensors.n);
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        was_f32[i] = is_f32(g, (uint32_t)i);
+        l->twin[i] = IR_NONE;
+    }
+    for (size_t k = 0; k < g->nodes.n; k++) /* before types change */
+        half[k] = touches_f32(g, &g->nodes.at[k]) && has_half_form(l, &g->nodes.at[k]);
+    for (size_t k = 0; k < g->nodes.n; k++) {
+        struct ir_node n = g->nodes.at[k];
+        TRY(lower_node(l, &n, half[k], was_f32));
+    }
+    return ST_OK;
+}
+
+enum status lower_fp16(struct prepare_cx *cx, bool *progress)
+{
+    struct lowering l = { .cx = cx, .g = cx->g };
+    enum status st = cx->target->fp16 ? lower_all(&l) : ST_OK;
+    if (st == ST_OK && cx->target->fp16) {
+        vec_finish(&cx->g->nodes);
+        cx->g->nodes.at = l.nodes.at;
+        cx->g->nodes.n = l.nodes.n;
+        cx->g->nodes.cap = l.nodes.cap;
+        *progress = true;
+        st = ir_compact(cx->g);
+    } else {
+        vec_finish(&l.nodes);
+    }
+    mem_free(l.twin);
+    mem_free(l.half);
+    return st;
+}
