@@ -82,6 +82,8 @@ Qnn_ErrorHandle_t QnnBackend_getBuildId(const char **id)
 /* A package library is opened far enough to say what is wrong with it; running its operators is not supported yet. */
 static enum status register_package(const char *path, const char *provider)
 {
+    if (backend_this->check_process)
+        TRY(backend_this->check_process());
     RETURN_IF(!path || !provider, ST_INVALID_ARG, "packagePath or interfaceProvider is NULL");
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     RETURN_IF(!lib, ST_UNKNOWN_PACKAGE, "op package \"%s\" cannot be opened: %s", path, dlerror());
@@ -127,6 +129,8 @@ Qnn_ErrorHandle_t QnnBackend_getSupportedOperations(Qnn_BackendHandle_t backend,
 
 static enum status validate(const Qnn_OpConfig_t *config)
 {
+    if (backend_this->check_process)
+        TRY(backend_this->check_process());
     CLEANUP(arena_finish) struct arena a;
     arena_init(&a);
     struct op_view view;

@@ -66,11 +66,15 @@ static enum status read_option(const QnnContext_Config_t *c, struct context_opti
     }
 }
 
-enum status context_options_read(const QnnContext_Config_t **config, struct context_options *ret)
+void context_options_init(struct context_options *o)
 {
-    *ret = (struct context_options){ .cfg.priority = QNN_PRIORITY_DEFAULT, .queue_depth = backend_this->limits.async_depth };
+    *o = (struct context_options){ .cfg.priority = QNN_PRIORITY_DEFAULT, .queue_depth = backend_this->limits.async_depth };
+}
+
+enum status context_options_read(const QnnContext_Config_t **config, struct context_options *o)
+{
     for (; config && *config; config++)
-        TRY(read_option(*config, ret));
+        TRY(read_option(*config, o));
     return ST_OK;
 }
 
@@ -97,7 +101,7 @@ void names_free(char **names)
     mem_free(names);
 }
 
-static void context_free_parts(struct api_context *c)
+static void context_free_parts(struct api_context *c, struct api_profile *profile)
 {
     c->closing = true; /* jobs that have not started end with INVALID_CONTEXT */
     while (c->graphs.n) {
@@ -110,10 +114,16 @@ static void context_free_parts(struct api_context *c)
     while ((mem = children_take(&c->mems)))
         mem_destroy(mem);
     children_finish(&c->mems);
+    if (c->state && profile)
+        context_stage_events(c, STAGE_DEINIT, profile);
     if (c->state)
         backend_this->close(c->state);
+    device_release(c->device);
     binary_close(&c->binary);
-    mem_free(c->bytes);
+    if (backend_this->bytes_free)
+        backend_this->bytes_free(c->bytes);
+    else
+        mem_free(c->bytes);
     ir_graph_free(c->shared);
     vec_finish(&c->graphs);
     vec_finish(&c->tensors);
@@ -139,9 +149,11 @@ enum status context_new(struct api_backend *b, const struct context_options *o, 
     c->cfg.oem = c->oem;
     c->enabled = o->enable_graphs ? copy_names(o->enable_graphs) : NULL;
     bool ok = (c->oem || !o->cfg.oem) && (c->enabled || !o->enable_graphs);
-    enum status st = ok ? backend_this->open(&c->cfg, &c->state) : status_fail(ST_NO_MEMORY, "no memory for a context");
+    enum status st = ok ? device_hold(o->device, &c->device, &c->cfg.device) : status_fail(ST_NO_MEMORY, "no memory for a context");
+    if (st == ST_OK)
+        st = backend_this->open(&c->cfg, &c->state);
     if (st != ST_OK) {
-        context_free_parts(c);
+        context_free_parts(c, NULL);
         return st;
     }
     *ret = c;
@@ -155,7 +167,7 @@ enum status context_publish(struct api_backend *b, struct api_context *c, void *
     if (st != ST_OK) {
         if (c->self)
             handle_close(c->self, HANDLE_CONTEXT, 0);
-        context_free_parts(c);
+        context_free_parts(c, NULL);
         return st;
     }
     *ret = c->self;
@@ -164,15 +176,20 @@ enum status context_publish(struct api_backend *b, struct api_context *c, void *
 
 void context_discard(struct api_context *c)
 {
-    context_free_parts(c);
+    context_free_parts(c, NULL);
+}
+
+static bool destroy(void *handle, struct api_profile *profile)
+{
+    struct api_context *c = handle_close(handle, HANDLE_CONTEXT, 0);
+    if (c)
+        context_free_parts(c, profile);
+    return c;
 }
 
 bool context_destroy(void *handle)
 {
-    struct api_context *c = handle_close(handle, HANDLE_CONTEXT, 0);
-    if (c)
-        context_free_parts(c);
-    return c;
+    return destroy(handle, NULL);
 }
 
 struct api_graph *context_find_graph(struct api_context *c, const char *name)
@@ -183,19 +200,25 @@ struct api_graph *context_find_graph(struct api_context *c, const char *name)
     return NULL;
 }
 
-enum status context_check_device(Qnn_DeviceHandle_t device)
+enum status context_alive(struct api_context *c)
 {
-    RETURN_IF(device && !handle_get(device, HANDLE_DEVICE), ST_INVALID_ARG, "the device handle is %s", handle_describe(device, HANDLE_DEVICE));
-    if (device)
-        handle_put(device);
-    return ST_OK;
+    return backend_this->check_context ? backend_this->check_context(c->state) : ST_OK;
+}
+
+void context_stage_events(struct api_context *c, enum backend_stage stage, struct api_profile *p)
+{
+    if (backend_this->stage_events)
+        backend_this->stage_events(c->state, stage, p ? p->prof : NULL, PROF_ROOT);
 }
 
 static enum status context_create(struct api_backend *b, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config, void **ret)
 {
     struct context_options o;
     struct api_context *c;
-    TRY(context_check_device(device));
+    if (backend_this->check_process)
+        TRY(backend_this->check_process());
+    context_options_init(&o);
+    o.device = device;
     TRY(context_options_read(config, &o));
     TRY(context_new(b, &o, &c));
     return context_publish(b, c, ret);
@@ -210,12 +233,23 @@ Qnn_ErrorHandle_t QnnContext_create(Qnn_BackendHandle_t backend, Qnn_DeviceHandl
     return api_error(COMP_CONTEXT, context_create(b, device, config, context));
 }
 
+/* A new priority of a context is that of all its graphs. */
+static void set_priority(struct api_context *c, uint32_t priority)
+{
+    c->cfg.priority = priority;
+    for (size_t i = 0; i < c->graphs.n; i++)
+        c->graphs.at[i]->cfg.priority = priority;
+}
+
 Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context, const QnnContext_Config_t **config)
 {
     API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
     log_enter(c->log);
     struct context_options o;
+    context_options_init(&o);
     enum status st = context_options_read(config, &o);
+    if (st == ST_OK)
+        st = context_alive(c);
     if (st != ST_OK)
         return api_error(COMP_CONTEXT, st);
     LOCKED(&c->lock);
@@ -225,7 +259,7 @@ Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context, const QnnCon
                       (*config)->option == QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT,
                   COMP_CONTEXT, ST_INVALID_CONFIG, "context option %u can only be given when the context is created", (unsigned)(*config)->option);
         if ((*config)->option == QNN_CONTEXT_CONFIG_OPTION_PRIORITY)
-            c->cfg.priority = (uint32_t)(*config)->priority;
+            set_priority(c, (uint32_t)(*config)->priority);
     }
     return QNN_SUCCESS;
 }
@@ -266,7 +300,7 @@ Qnn_ErrorHandle_t QnnContext_free(Qnn_ContextHandle_t context, Qnn_ProfileHandle
         children_remove(&b->contexts, context);
         handle_put(backend);
     }
-    bool freed = context_destroy(context);
+    bool freed = destroy(context, p);
     if (p && freed)
         prof_add(p->prof, PROF_ROOT, PROF_DEINIT, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (deinit) time");
     profile_end(p);

@@ -164,6 +164,9 @@ static enum status set_options(struct api_graph *g, const QnnGraph_Config_t **co
 static enum status new_graph(struct api_context *c, const char *name, const QnnGraph_Config_t **config, bool subgraph, void **ret)
 {
     struct api_graph *g;
+    if (backend_this->check_process)
+        TRY(backend_this->check_process());
+    TRY(context_alive(c));
     RETURN_IF(c->from_binary, ST_NOT_PERMITTED, "the context was made from a binary; no graph can be added to it");
     RETURN_IF(!name || !*name, ST_INVALID_NAME, "the graph name is NULL or empty");
     RETURN_IF(context_find_graph(c, name), ST_EXISTS, "the context has a graph named \"%s\" already", name);
@@ -289,9 +292,12 @@ Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHa
     enum status st = profile_begin(profileHandle, &p);
     if (st == ST_OK)
         st = signal_begin(signalHandle, &s);
+    if (st == ST_OK)
+        st = context_alive(g->context);
     uint64_t start = clock_ns();
     if (st == ST_OK)
         st = g->state == GRAPH_OPEN ? finalize(g, s ? &s->cancel : NULL) : attach(g);
+    context_stage_events(g->context, STAGE_FINALIZE, st == ST_OK ? p : NULL);
     if (p && st == ST_OK)
         prof_add(p->prof, PROF_ROOT, PROF_FINALIZE, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (finalize) time");
     signal_end(s);
@@ -309,8 +315,10 @@ Qnn_ErrorHandle_t QnnGraph_retrieve(Qnn_ContextHandle_t contextHandle, const cha
     struct api_graph *g = context_find_graph(c, graphName);
     API_CHECK(g, COMP_GRAPH, ST_NOT_FOUND, "the context has no graph named \"%s\"; it has %zu graphs%s%s%s", graphName, c->graphs.n,
               c->graphs.n ? ", the first is \"" : "", c->graphs.n ? c->graphs.at[0]->name : "", c->graphs.n ? "\"" : "");
-    *graphHandle = g->self;
-    return QNN_SUCCESS;
+    enum status st = context_alive(c);
+    if (st == ST_OK)
+        *graphHandle = g->self;
+    return api_error(COMP_GRAPH, st);
 }
 
 /* ---- executing ---------------------------------------------------------------------------------------------------------------- */

@@ -86,9 +86,15 @@ static QnnInterface_t provider = {
 
 static const QnnInterface_t *const providers[] = { &provider };
 
+static void log_for_backend(uint32_t level, const char *text)
+{
+    api_log((enum log_level)level, "%s", text);
+}
+
 /* The identity comes from the backend's table when the library is loaded, so that the table is complete before anybody asks. */
 __attribute__((constructor)) static void identify(void)
 {
+    backend_host = (struct backend_host){ .log = log_for_backend, .failed = error_returned };
     provider.backendId = backend_this->id;
     provider.providerName = backend_this->name;
     provider.apiVersion.backendApiVersion =

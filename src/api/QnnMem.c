@@ -19,15 +19,14 @@ static enum status shape_bytes(const Qnn_MemDescriptor_t *d, uint32_t at, uint64
     return ST_OK;
 }
 
-static enum status descriptor_fd(const Qnn_MemDescriptor_t *d, uint32_t at, int *fd, uint64_t *offset)
+static enum status descriptor_fd(const Qnn_MemDescriptor_t *d, uint32_t at, struct backend_mem_spec *s)
 {
-    *offset = 0;
     if (d->memType == QNN_MEM_TYPE_CUSTOM && backend_this->mem_custom)
-        return backend_this->mem_custom(d->customInfo, fd, offset);
+        return backend_this->mem_custom(d->customInfo, s);
     RETURN_IF(d->memType != QNN_MEM_TYPE_ION && d->memType != QNN_MEM_TYPE_DMA_BUF, ST_MEM_TYPE,
               "descriptor %u has memory type %u; 1 (ION) and 3 (DMA_BUF) are supported by the %s backend", at, (unsigned)d->memType, backend_this->name);
-    *fd = d->memType == QNN_MEM_TYPE_ION ? d->ionInfo.fd : d->dmaBufInfo.fd;
-    RETURN_IF(*fd < 0, ST_INVALID_ARG, "descriptor %u has file descriptor %d", at, *fd);
+    s->fd = d->memType == QNN_MEM_TYPE_ION ? d->ionInfo.fd : d->dmaBufInfo.fd;
+    RETURN_IF(s->fd < 0, ST_INVALID_ARG, "descriptor %u has file descriptor %d", at, s->fd);
     return ST_OK;
 }
 
@@ -35,24 +34,48 @@ static bool has_fd(void *handle, const void *other)
 {
     const struct api_mem *o = other;
     struct api_mem *m = handle_get(handle, HANDLE_MEM);
-    bool same = m && m->fd == o->fd && m->offset == o->offset;
+    bool same = m && m->fd == o->fd && m->offset == o->offset && m->use == o->use;
     if (m)
         handle_put(handle);
     return same;
 }
 
+static enum status describe(const Qnn_MemDescriptor_t *d, uint32_t at, struct backend_mem_spec *s)
+{
+    *s = (struct backend_mem_spec){ .use = MEM_TENSOR };
+    TRY(descriptor_fd(d, at, s));
+    if (s->use == MEM_TENSOR)
+        TRY(shape_bytes(d, at, &s->bytes));
+    RETURN_IF(s->total && (s->offset > s->total || s->bytes > s->total - s->offset), ST_INVALID_ARG,
+              "descriptor %u: %llu bytes at offset %llu do not fit into a buffer of %llu", at, (unsigned long long)s->bytes,
+              (unsigned long long)s->offset, (unsigned long long)s->total);
+    return ST_OK;
+}
+
+static enum status map(struct api_context *c, const struct backend_mem_spec *s, struct api_mem *m)
+{
+    return backend_this->mem_register ? backend_this->mem_register(c->state, s, &m->mem)
+                                      : backend_this->mem_map(c->state, s->fd, s->offset, s->bytes, &m->address);
+}
+
+static void unmap(struct api_mem *m)
+{
+    if (m->mem)
+        backend_this->mem_release(m->mem);
+    if (m->address)
+        backend_this->mem_unmap(m->owner->state, m->address, m->bytes);
+}
+
 static enum status register_one(struct api_context *c, const Qnn_MemDescriptor_t *d, uint32_t at, void **ret)
 {
-    int fd;
-    uint64_t bytes, offset;
-    TRY(descriptor_fd(d, at, &fd, &offset));
-    TRY(shape_bytes(d, at, &bytes));
-    RETURN_IF(children_any(&c->mems, has_fd, &(struct api_mem){ .fd = fd, .offset = offset }), ST_EXISTS,
-              "file descriptor %d, offset %llu, is registered with this context already; deregister it first", fd, (unsigned long long)offset);
+    struct backend_mem_spec s;
+    TRY(describe(d, at, &s));
+    RETURN_IF(children_any(&c->mems, has_fd, &(struct api_mem){ .fd = s.fd, .offset = s.offset, .use = s.use }), ST_EXISTS,
+              "file descriptor %d, offset %llu, is registered with this context already; deregister it first", s.fd, (unsigned long long)s.offset);
     struct api_mem *m = mem_new(struct api_mem);
     RETURN_IF(!m, ST_NO_MEMORY, "no memory for a registration");
-    *m = (struct api_mem){ .log = c->log, .context = c->self, .owner = c, .fd = fd, .offset = offset, .bytes = bytes };
-    enum status st = backend_this->mem_map(c->state, fd, offset, bytes, &m->address);
+    *m = (struct api_mem){ .log = c->log, .context = c->self, .owner = c, .fd = s.fd, .use = s.use, .offset = s.offset, .bytes = s.bytes };
+    enum status st = map(c, &s, m);
     if (st == ST_OK) {
         m->self = handle_open(HANDLE_MEM, m);
         st = m->self ? children_add(&c->mems, m->self) : status_fail(ST_NO_MEMORY, "no memory for a registration");
@@ -60,8 +83,7 @@ static enum status register_one(struct api_context *c, const Qnn_MemDescriptor_t
     if (st != ST_OK) {
         if (m->self)
             handle_close(m->self, HANDLE_MEM, 0);
-        if (m->address)
-            backend_this->mem_unmap(c->state, m->address, bytes);
+        unmap(m);
         mem_free(m);
         return st;
     }
@@ -74,7 +96,7 @@ bool mem_destroy(void *handle)
     struct api_mem *m = handle_close(handle, HANDLE_MEM, 0);
     if (!m)
         return false;
-    backend_this->mem_unmap(m->owner->state, m->address, m->bytes);
+    unmap(m);
     mem_free(m);
     return true;
 }
@@ -85,7 +107,7 @@ Qnn_ErrorHandle_t QnnMem_register(Qnn_ContextHandle_t context, const Qnn_MemDesc
     API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_MEM);
     log_enter(c->log);
     API_CHECK(memDescriptors && memHandles && numDescriptors, COMP_MEM, ST_INVALID_ARG, "memDescriptors or memHandles is NULL, or numDescriptors is 0");
-    API_CHECK(backend_this->mem_map, COMP_MEM, ST_NOT_SUPPORTED, "the %s backend does not register memory", backend_this->name);
+    API_CHECK(backend_this->mem_map || backend_this->mem_register, COMP_MEM, ST_NOT_SUPPORTED, "the %s backend does not register memory", backend_this->name);
     for (uint32_t i = 0; i < numDescriptors; i++)
         memHandles[i] = NULL;
     for (uint32_t i = 0; i < numDescriptors; i++) {

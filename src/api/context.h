@@ -10,7 +10,6 @@
 enum status context_new(struct api_backend *b, const struct context_options *o, struct api_context **ret);
 enum status context_publish(struct api_backend *b, struct api_context *c, void **ret); /* frees the context on failure */
 void context_discard(struct api_context *c);
-enum status context_check_device(Qnn_DeviceHandle_t device);
 void names_free(char **names);
 
 #endif

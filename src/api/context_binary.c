@@ -106,7 +106,10 @@ static enum status take_bytes(struct api_context *c, const void *data, uint64_t 
 {
     bool in_place = c->cfg.persistent_binary && (uintptr_t)data % CONST_ALIGN == 0;
     if (!in_place) {
-        c->bytes = mem_alloc_pages(size);
+        if (backend_this->bytes_alloc)
+            TRY(backend_this->bytes_alloc(size, &c->bytes));
+        else
+            c->bytes = mem_alloc_pages(size);
         RETURN_IF(!c->bytes, ST_NO_MEMORY, "no memory to keep a binary of %llu bytes", (unsigned long long)size);
         memcpy(c->bytes, data, size);
     }
@@ -139,6 +142,8 @@ struct source {
     const void *data;
     uint64_t size;
     struct api_signal *signal;
+    struct api_profile *profile;
+    void *device;
 };
 
 static enum status fill_context(struct api_context *c, const struct source *s)
@@ -152,6 +157,8 @@ static enum status fill_context(struct api_context *c, const struct source *s)
 
 static enum status read_options(const struct source *s, struct context_options *o)
 {
+    context_options_init(o);
+    o->device = s->device;
     TRY(context_options_read(s->config, o));
     if (s->list_config && *s->list_config)
         TRY(context_options_read(s->list_config, o)); /* the list's options win over those of the context */
@@ -170,6 +177,7 @@ static enum status create_from(struct api_backend *b, const struct source *s, vo
         context_discard(c);
         return st;
     }
+    context_stage_events(c, STAGE_LOAD, s->profile);
     return context_publish(b, c, ret);
 }
 
@@ -180,6 +188,7 @@ static Qnn_ErrorHandle_t create_profiled(struct api_backend *b, struct source *s
     if (st == ST_OK)
         st = signal_begin(signal, &s->signal);
     uint64_t start = clock_ns();
+    s->profile = p;
     if (st == ST_OK)
         st = create_from(b, s, ret);
     if (p)
@@ -197,10 +206,7 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryWithSignal(Qnn_BackendHandle_t back
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
     log_enter(b->log);
     API_CHECK(context, COMP_CONTEXT, ST_INVALID_ARG, "context is NULL; give a pointer that receives the handle");
-    enum status st = context_check_device(device);
-    if (st != ST_OK)
-        return api_error(COMP_CONTEXT, st);
-    struct source s = { .config = config, .data = binaryBuffer, .size = binaryBufferSize };
+    struct source s = { .config = config, .data = binaryBuffer, .size = binaryBufferSize, .device = device };
     return create_profiled(b, &s, context, profile, signal);
 }
 
@@ -211,14 +217,17 @@ Qnn_ErrorHandle_t QnnContext_createFromBinary(Qnn_BackendHandle_t backend, Qnn_D
     return QnnContext_createFromBinaryWithSignal(backend, device, config, binaryBuffer, binaryBufferSize, context, profile, NULL);
 }
 
-static enum status validate(const struct api_backend *b, const QnnContext_Config_t **config, const void *data, uint64_t size)
+static enum status validate(const struct api_backend *b, const struct source *s)
 {
     struct context_options o;
     struct binary bin;
-    RETURN_IF(!data || !size, ST_INVALID_ARG, "the binary is NULL or has 0 bytes");
-    TRY(context_options_read(config, &o));
+    struct api_device *d;
+    RETURN_IF(!s->data || !s->size, ST_INVALID_ARG, "the binary is NULL or has 0 bytes");
+    TRY(read_options(s, &o));
     o.cfg.backend = b->cfg;
-    TRY(binary_open(data, size, &bin));
+    TRY(device_hold(s->device, &d, &o.cfg.device));
+    device_release(d);
+    TRY(binary_open(s->data, s->size, &bin));
     enum status st = check_target(&bin, &o.cfg);
     if (st == ST_OK)
         st = binary_verify_constants(&bin);
@@ -231,8 +240,8 @@ Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_Dev
 {
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
     log_enter(b->log);
-    enum status st = context_check_device(device);
-    return api_error(COMP_CONTEXT, st == ST_OK ? validate(b, config, binaryBuffer, binaryBufferSize) : st);
+    struct source s = { .config = config, .data = binaryBuffer, .size = binaryBufferSize, .device = device };
+    return api_error(COMP_CONTEXT, validate(b, &s));
 }
 
 static enum status finish_deferred(struct api_context *c)
@@ -256,6 +265,7 @@ Qnn_ErrorHandle_t QnnContext_finalize(Qnn_ContextHandle_t context, Qnn_ProfileHa
     LOCKED(&c->lock);
     uint64_t start = clock_ns();
     st = finish_deferred(c);
+    context_stage_events(c, STAGE_LOAD, p);
     if (p)
         prof_add(p->prof, PROF_ROOT, PROF_INIT, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (load binary) time");
     profile_end(p);
@@ -292,11 +302,8 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryWithCallback(Qnn_BackendHandle_t ba
     API_CHECK(callback->type == QNN_CONTEXT_CALLBACK_RAW_BUFFER &&
                   callback->rawBufferCallback.version == QNN_CONTEXT_CALLBACK_RAW_BUFFER_VERSION_1,
               COMP_CONTEXT, ST_NOT_SUPPORTED, "callback type %u is not supported; raw-buffer callbacks (version 1) are", (unsigned)callback->type);
-    enum status st = context_check_device(device);
-    if (st != ST_OK)
-        return api_error(COMP_CONTEXT, st);
     (void)binaryBuffer; /* the callbacks bring every byte */
-    struct source s = { .config = config, .size = binaryBufferSize };
+    struct source s = { .config = config, .size = binaryBufferSize, .device = device };
     return create_from_raw(b, &s, &callback->rawBufferCallback.v1, context, profile, signal);
 }
 
@@ -308,7 +315,7 @@ struct list_item {
 };
 
 struct list_work {
-    void *backend; /* handle */
+    void *backend, *device; /* handles */
     const QnnContext_Config_t **list_config;
     const QnnContext_Params_t **params;
 };
@@ -333,7 +340,8 @@ static void notify(const QnnContext_ParamsV1_t *v, struct api_context *c, Qnn_Er
 static void create_listed(struct api_backend *b, const struct list_work *w, const QnnContext_ParamsV1_t *v)
 {
     void *handle = NULL;
-    struct source s = { .config = v->config, .list_config = w->list_config, .data = v->binaryBuffer, .size = v->binaryBufferSize };
+    struct source s = { .config = v->config, .list_config = w->list_config, .data = v->binaryBuffer, .size = v->binaryBufferSize,
+                        .device = w->device };
     Qnn_ErrorHandle_t e = create_profiled(b, &s, &handle, v->profile, NULL);
     struct api_context *c = handle ? handle_get(handle, HANDLE_CONTEXT) : NULL;
     if (v->notifyFunc)
@@ -375,12 +383,12 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryListAsync(Qnn_BackendHandle_t backe
 {
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
     log_enter(b->log);
-    enum status st = context_check_device(device);
-    if (st == ST_OK)
-        st = check_list(contextParams);
+    enum status st = check_list(contextParams);
+    API_CHECK(!device || handle_describe(device, HANDLE_DEVICE)[0] == 'v', COMP_CONTEXT, ST_INVALID_ARG, "the device handle is %s",
+              handle_describe(device, HANDLE_DEVICE));
     API_CHECK(st != ST_OK || !signal, COMP_CONTEXT, ST_NOT_SUPPORTED, "signals for a list of contexts are not supported by the %s backend",
               backend_this->name);
-    struct list_work w = { .backend = backend, .list_config = listConfig, .params = contextParams };
+    struct list_work w = { .backend = backend, .device = device, .list_config = listConfig, .params = contextParams };
     pthread_t thread;
     if (st == ST_OK)
         st = thread_start(&thread, "qnn-list", create_list, &w);

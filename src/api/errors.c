@@ -86,17 +86,27 @@ static uint32_t code_of(enum component c, enum status st)
     return code ? code : GENERAL;
 }
 
+static void report(enum log_level level, uint32_t code, const char *text)
+{
+    const struct error_row *row = error_find(code);
+    last_code = code;
+    api_log(level, "%s %u 0x%x: %s", row ? row->name : "QNN_ERROR", code, code, text);
+}
+
 Qnn_ErrorHandle_t api_error(enum component c, enum status st)
 {
     if (st == ST_OK)
         return QNN_SUCCESS;
     uint32_t code = code_of(c, st);
-    const struct error_row *row = error_find(code);
-    const char *text = status_text();
-    last_code = code;
     /* Streams end early all the time; that is no error. */
-    api_log(st == ST_ENDED_EARLY ? LOG_DEBUG : LOG_ERROR, "%s %u 0x%x: %s", row ? row->name : "QNN_ERROR", code, code, *text ? text : status_default_text(st));
+    report(st == ST_ENDED_EARLY ? LOG_DEBUG : LOG_ERROR, code, *status_text() ? status_text() : status_default_text(st));
     return code;
+}
+
+void error_returned(uint32_t code)
+{
+    log_enter(NULL);
+    report(LOG_ERROR, code, status_text());
 }
 
 Qnn_ErrorHandle_t api_fail(enum component c, enum status st, const char *fmt, ...)

@@ -42,6 +42,9 @@ const struct error_row *error_find(uint32_t code); /* NULL when unknown */
 /* The code of `st` for a component; remembers and logs the explanation of a failure. ST_OK gives QNN_SUCCESS. */
 Qnn_ErrorHandle_t api_error(enum component c, enum status st);
 
+/* A backend's own function returns `code`; its explanation is status_text(). */
+void error_returned(uint32_t code);
+
 /* Set the explanation, then api_error: for failures found in api/ itself. */
 Qnn_ErrorHandle_t api_fail(enum component c, enum status st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

@@ -69,7 +69,7 @@ static enum status take_batch(struct graph_run *r, const struct binary_tensor *t
     return ST_OK;
 }
 
-static enum status mem_data(struct graph_run *r, uint32_t at, const char *name, void *handle, uint64_t need, void **ret)
+static enum status mem_data(struct graph_run *r, uint32_t at, const char *name, void *handle, uint64_t need)
 {
     struct api_mem *m = handle_get(handle, HANDLE_MEM);
     RETURN_IF(!m, ST_INVALID_TENSOR, "tensor \"%s\": the memory handle is %s", name, handle_describe(handle, HANDLE_MEM));
@@ -77,8 +77,15 @@ static enum status mem_data(struct graph_run *r, uint32_t at, const char *name, 
     RETURN_IF(m->owner != r->graph->context, ST_INVALID_TENSOR, "tensor \"%s\": the memory is registered with another context", name);
     RETURN_IF(m->bytes < need, ST_INVALID_TENSOR, "tensor \"%s\" needs %llu bytes; the registered memory has %llu", name, (unsigned long long)need,
               (unsigned long long)m->bytes);
-    *ret = m->address;
+    RETURN_IF(m->use != MEM_TENSOR, ST_INVALID_TENSOR, "tensor \"%s\": the memory is registered for the whole context, not for a tensor", name);
+    r->io[at].data = m->address;
+    r->io[at].mem = m->mem;
     return ST_OK;
+}
+
+static bool is_given(const struct backend_io *io)
+{
+    return io->data || io->mem;
 }
 
 /* Bytes the client's buffer must have: with dynamic dimensions those of this execution. */
@@ -112,7 +119,7 @@ static enum status take_data(struct graph_run *r, uint32_t at, const struct bina
 {
     uint64_t need = bytes_needed(t, v, r->batch);
     if (v->memType == QNN_TENSORMEMTYPE_MEMHANDLE)
-        return mem_data(r, at, t->name, v->memHandle, need, &r->io[at].data);
+        return mem_data(r, at, t->name, v->memHandle, need);
     RETURN_IF(v->memType != QNN_TENSORMEMTYPE_RAW && v->memType != QNN_TENSORMEMTYPE_UNDEFINED, ST_INVALID_TENSOR,
               "tensor \"%s\" has memType %u; RAW (0) and MEMHANDLE (1) are supported when executing", t->name, (unsigned)v->memType);
     RETURN_IF(!v->clientBuf.data && !may_be_left_out(r->graph, at), ST_INVALID_TENSOR, "tensor \"%s\" has no buffer", t->name);
@@ -133,7 +140,7 @@ static enum status bind_tensor(struct graph_run *r, const Qnn_Tensor_t *client, 
     const struct binary_tensor *t = g->io[at].tensor;
     RETURN_IF(t->io != 3 && (t->io == 2) != output, ST_INVALID_TENSOR, "tensor \"%s\" is %s of graph \"%s\", but stands among the %s", t->name,
               t->io == 2 ? "an output" : "an input", g->name, output ? "outputs" : "inputs");
-    RETURN_IF(r->io[at].data && t->io != 3, ST_INVALID_TENSOR, "tensor \"%s\" is given twice", t->name);
+    RETURN_IF(is_given(&r->io[at]) && t->io != 3, ST_INVALID_TENSOR, "tensor \"%s\" is given twice", t->name);
     TRY(take_batch(r, t, v, first));
     if (t->desc.dynamic && !output)
         TRY(check_dynamic(t, v));
@@ -158,7 +165,7 @@ static enum status bind_all(struct graph_run *r, const struct run_args *a)
     for (uint32_t i = 0; i < a->n_outputs; i++)
         TRY(bind_tensor(r, &a->outputs[i], g->n_inputs + i, true, i == 0 && !a->n_inputs));
     for (uint32_t i = 0; i < g->n_io; i++)
-        RETURN_IF(!r->io[i].data && !may_be_left_out(g, i), ST_INVALID_TENSOR, "%s \"%s\" of graph \"%s\" is missing",
+        RETURN_IF(!is_given(&r->io[i]) && !may_be_left_out(g, i), ST_INVALID_TENSOR, "%s \"%s\" of graph \"%s\" is missing",
                   i < g->n_inputs ? "input" : "output", g->io[i].tensor->name, g->name);
     return ST_OK;
 }
@@ -182,7 +189,7 @@ enum status graph_run_bind(struct graph_run *r, const struct run_args *a)
 
 enum status graph_run_execute(struct graph_run *r)
 {
-    struct backend_run run = { .io = r->io, .batch = r->batch, .cancel = r->signal ? &r->signal->cancel : NULL, .prof_parent = PROF_ROOT };
+    struct backend_run run = { .io = r->io, .priority = r->graph->cfg.priority, .batch = r->batch, .cancel = r->signal ? &r->signal->cancel : NULL, .prof_parent = PROF_ROOT };
     uint64_t start = 0;
     if (r->profile) {
         start = clock_ns();

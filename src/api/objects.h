@@ -51,6 +51,20 @@ struct api_backend {
     struct children contexts, profiles, signals;
 };
 
+/* ---- device ------------------------------------------------------------------------------------------------------------- */
+
+struct api_device {
+    void *self, *log;
+    struct backend_device_cfg cfg;
+    void *info;      /* its description, for getInfo */
+    uint32_t users;  /* contexts */
+    bool closing;
+};
+
+/* A context begins or ends to use a device; a NULL handle is the default device, whose *ret is NULL. */
+enum status device_hold(void *handle, struct api_device **ret, struct backend_device_cfg *cfg);
+void device_release(struct api_device *d); /* NULL allowed */
+
 /* ---- profile ------------------------------------------------------------------------------------------------------------- */
 
 struct api_profile {
@@ -114,7 +128,8 @@ struct tensor_entry {
 };
 
 struct api_context {
-    void *self, *log, *backend, *device;
+    void *self, *log, *backend;
+    struct api_device *device;
     pthread_mutex_t lock; /* building: graphs, tensors, nodes, finalize */
     struct backend_context_cfg cfg;
     char *oem;
@@ -140,8 +155,12 @@ struct context_options {
     const char *const *enable_graphs;
     uint32_t queue_depth;
     bool strict, deferred;
+    void *device; /* handle, NULL: the default one */
 };
-enum status context_options_read(const QnnContext_Config_t **config, struct context_options *ret);
+void context_options_init(struct context_options *o);
+enum status context_options_read(const QnnContext_Config_t **config, struct context_options *o); /* adds to what is there */
+enum status context_alive(struct api_context *c); /* what it runs on is still there */
+void context_stage_events(struct api_context *c, enum backend_stage stage, struct api_profile *p); /* the backend's own events; p NULL: dropped */
 
 /* ---- graph --------------------------------------------------------------------------------------------------------------- */
 
@@ -215,8 +234,10 @@ struct api_mem {
     void *context;      /* handle */
     struct api_context *owner;
     int fd;
+    enum backend_mem_use use;
     uint64_t offset, bytes;
-    void *address;
+    void *address;            /* of backends that run in this process */
+    struct backend_mem *mem;  /* of the others */
 };
 
 bool mem_destroy(void *handle);

@@ -2,9 +2,26 @@
 /* Defaults of the backend table: an operator is supported when there is a kernel for it that takes these types. */
 #include "backend/backend.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "kernels/kernels.h"
+
+struct backend_host backend_host;
+
+void backend_log(uint32_t level, const char *fmt, ...)
+{
+    char text[STATUS_TEXT_MAX];
+    va_list ap;
+    if (!backend_host.log)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    backend_host.log(level, text);
+}
 
 bool backend_has_op(const struct backend *b, enum op_id op)
 {

@@ -15,6 +15,7 @@
 
 struct backend_context; /* one context's state inside the backend */
 struct backend_graph;   /* one loaded graph */
+struct backend_mem;     /* one registered buffer of a backend that keeps them itself */
 
 /* Signals of the client, looked at while preparing and running. */
 struct backend_cancel {
@@ -28,8 +29,16 @@ struct backend_cfg {
     uint32_t target, arch;       /* in the backend's own numbers */
 };
 
+/* What a device handle was configured for; each context made on it gets a copy. */
+struct backend_device_cfg {
+    bool given;                  /* the client named the hardware; else the backend's default */
+    uint32_t soc_model, arch;
+    uint32_t flags, app_uid;     /* in the backend's own bits */
+};
+
 struct backend_context_cfg {
     struct backend_cfg backend;
+    struct backend_device_cfg device;
     uint64_t own[24];            /* what the backend's context_config made of CUSTOM entries; all 0: none were given */
     uint32_t priority;
     uint32_t threads;            /* 0: the backend's choice */
@@ -43,9 +52,19 @@ struct backend_graph_cfg {
     void *custom;                /* what the backend's graph_config made of CUSTOM entries, NULL: none */
 };
 
+/* What a client's memory descriptor names. */
+enum backend_mem_use { MEM_TENSOR, MEM_WEIGHTS, MEM_SPILL_FILL, MEM_VTCM_BACKUP };
+struct backend_mem_spec {
+    enum backend_mem_use use;    /* other than MEM_TENSOR: for the context as a whole, without a shape */
+    int fd;
+    uint64_t offset, bytes;      /* of this tensor */
+    uint64_t total;              /* of the whole buffer, 0: not said */
+};
+
 /* One tensor of a run; entries in the order of the graph's I/O table. */
 struct backend_io {
-    void *data;              /* client memory, NULL: left out (optional tensors) */
+    void *data;              /* client memory, NULL: left out (optional tensors), or in `mem` */
+    struct backend_mem *mem; /* registered with mem_register, else NULL */
     const uint32_t *dims;    /* for dynamic dimensions, else NULL */
     uint32_t *out_dims;      /* where to report actual dimensions, or NULL */
     uint8_t *produced;       /* outputs: where to report that this execution computed it, or NULL */
@@ -53,6 +72,7 @@ struct backend_io {
 
 struct backend_run {
     const struct backend_io *io;
+    uint32_t priority;              /* of the graph, as it is configured now */
     uint32_t batch;                 /* the graph runs this many times over consecutive slices of dimension 0; 1 normally */
     struct backend_cancel *cancel;  /* may be NULL */
     struct prof *prof;              /* may be NULL; level decides what is recorded */
@@ -64,6 +84,9 @@ struct backend_limits {
     uint32_t max_async_depth; /* largest ASYNC_EXECUTION_QUEUE_DEPTH */
     uint32_t async_depth;     /* default */
 };
+
+/* Parts of a context's life that profiles tell apart. */
+enum backend_stage { STAGE_LOAD, STAGE_FINALIZE, STAGE_DEINIT, STAGE_COUNT };
 
 struct backend {
     const char *name;              /* provider name, "CPU" */
@@ -80,11 +103,21 @@ struct backend {
     enum status (*backend_config)(const void *custom, struct backend_cfg *cfg);
     enum status (*context_config)(const void *custom, struct backend_context_cfg *cfg); /* ST_NOT_SUPPORTED: ignored with a warning */
     enum status (*graph_config)(const void *custom, struct backend_graph_cfg *cfg);
-    enum status (*device_config)(const void *custom);
     void (*graph_config_free)(struct backend_graph_cfg *cfg);
     /* All CUSTOM entries of one QnnGraph_setConfig on a graph that is loaded; all are taken or none. NULL: graph_config takes them one by one. */
     enum status (*loaded_config)(struct backend_graph *g, struct backend_graph_cfg *cfg, const void *const *customs, size_t n);
     enum status (*soc_model)(uint32_t model); /* QnnGlobalConfig; NULL: every SoC model is accepted and ignored */
+
+    /* Devices. NULL: there are no device objects. `platform` is a QnnDevice_PlatformInfo_t, one the client built or one made here. */
+    enum status (*device_config)(const void *custom, struct backend_device_cfg *cfg);
+    enum status (*device_platform)(const void *platform, struct backend_device_cfg *cfg);
+    enum status (*device_check)(struct backend_device_cfg *cfg); /* all options are read: settle what they mean together */
+    enum status (*platform_info)(const struct backend_device_cfg *cfg, void **ret); /* cfg NULL: all there is */
+    void (*platform_info_free)(void *platform);
+    void *(*infrastructure)(void); /* a QnnDevice_Infrastructure_t, valid while the library is loaded */
+
+    /* Whether this process may use the backend at all, asked where objects begin (devices, contexts, graphs, operators). NULL: it may. */
+    enum status (*check_process)(void);
 
     /* CUSTOM properties: fill what the client's pointer asks for. NULL: refused as not supported. */
     enum status (*backend_property)(const struct backend_cfg *cfg, void *custom);
@@ -97,6 +130,10 @@ struct backend {
     /* Contexts: made once per QnnContext. */
     enum status (*open)(const struct backend_context_cfg *cfg, struct backend_context **ret);
     void (*close)(struct backend_context *c);
+    enum status (*check_context)(struct backend_context *c); /* whether what it runs on is still there. NULL: it is */
+    /* Memory for a copy of the client's binary that load can use in place. NULL: ordinary memory. */
+    enum status (*bytes_alloc)(uint64_t size, void **ret);
+    void (*bytes_free)(void *bytes);
 
     /* The compiler: consumes the graph. */
     enum status (*prepare)(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
@@ -115,9 +152,25 @@ struct backend {
     /* Registered memory: NULL means QNN_MEM is not supported. Maps a descriptor and gives the host address of the data. */
     enum status (*mem_map)(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
     void (*mem_unmap)(struct backend_context *c, void *address, uint64_t bytes);
-    /* What a CUSTOM memory descriptor of the client names. NULL: CUSTOM is not supported. */
-    enum status (*mem_custom)(const void *info, int *fd, uint64_t *offset);
+    /* What a CUSTOM memory descriptor of the client names; `bytes` is filled by api/. NULL: CUSTOM is not supported. */
+    enum status (*mem_custom)(const void *info, struct backend_mem_spec *ret);
+    /* For backends that run elsewhere: used instead of mem_map and mem_unmap. */
+    enum status (*mem_register)(struct backend_context *c, const struct backend_mem_spec *s, struct backend_mem **ret);
+    void (*mem_release)(struct backend_mem *m);
+
+    /* Profiles: what happened in the backend since this was last asked about the stage, as events below `parent`. NULL: nothing to tell. */
+    void (*stage_events)(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
 };
+
+/* What api/ does for backends; set when the library is loaded. Without api/ (tests of a backend alone) the members are NULL. */
+struct backend_host {
+    void (*log)(uint32_t level, const char *text); /* 1 error, 2 warning, 3 info */
+    void (*failed)(uint32_t code); /* a function that clients call past api/ returns this code; status_text() explains it */
+};
+extern struct backend_host backend_host;
+
+enum { BACKEND_WARN = 2, BACKEND_INFO = 3 };
+void backend_log(uint32_t level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* What the table says about an operator, with the defaults applied (backend.c). backend_supports expects a call that passed op_check; a
  * refusal names the operator, the types seen and what there is. */

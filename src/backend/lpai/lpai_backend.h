@@ -88,7 +88,7 @@ enum status lpai_graph_config(const void *custom, struct backend_graph_cfg *cfg)
 void lpai_graph_config_free(struct backend_graph_cfg *cfg);
 enum status lpai_loaded_config(struct backend_graph *g, struct backend_graph_cfg *cfg, const void *const *customs, size_t n);
 enum status lpai_graph_property(struct backend_graph *g, void *custom);
-enum status lpai_mem_custom(const void *info, int *fd, uint64_t *offset);
+enum status lpai_mem_custom(const void *info, struct backend_mem_spec *ret);
 struct binary_target lpai_binary_target(uint32_t hw_version);
 uint32_t lpai_hw_version(const struct backend_cfg *cfg); /* the one to compile for */
 const char *lpai_hw_name(uint32_t hw_version); /* "v5.1", NULL: no such version */

@@ -149,15 +149,15 @@ enum status lpai_context_config(const void *custom, struct backend_context_cfg *
 
 /* ---- registered memory ------------------------------------------------------------------------------------------------------- */
 
-enum status lpai_mem_custom(const void *info, int *fd, uint64_t *offset)
+enum status lpai_mem_custom(const void *info, struct backend_mem_spec *ret)
 {
     const QnnLpaiMem_MemInfoCustom_t *m = info;
     RETURN_IF(!m, ST_INVALID_ARG, "custom memory: customInfo is NULL; a QnnLpaiMem_MemInfoCustom_t is expected");
     RETURN_IF(m->fd < 0, ST_INVALID_ARG, "custom memory: the file descriptor is %d", m->fd);
     RETURN_IF(m->offset % LPAI_ALIGN, ST_INVALID_ARG, "custom memory: offset %u; a multiple of %d is needed (backend property ALIGNMENT_REQ)", m->offset,
               LPAI_ALIGN);
-    *fd = m->fd;
-    *offset = m->offset;
+    ret->fd = m->fd;
+    ret->offset = m->offset;
     return ST_OK;
 }
 
