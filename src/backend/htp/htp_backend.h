@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to backend/htp.
+ *
+ *   device      a virtual SoC: architecture, VTCM, number of sessions (htp_soc.c, htp_device_config.c)
+ *   context     settings, and the session it is placed on when its first graph or buffer needs one (htp_context.c)
+ *   session     one DSP process, reached through a link; 3.75 GiB of addresses (htp_session.c)
+ *   buffer      a client's file descriptor mapped into a session, once, however many tensors lie in it (htp_buffers.c)
+ *   graph       a program in the session, and staging memory for the tensors that come as plain pointers (htp_graph.c, htp_run.c)
+ *
+ * Only htp_*_config.c see the structures of the API. */
+#ifndef BACKEND_HTP_HTP_BACKEND_H
+#define BACKEND_HTP_HTP_BACKEND_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "backend/backend.h"
+#include "rpc/rpc.h"
+
+enum {
+    HTP_BACKEND_ID = 6,
+    HTP_ALIGN = 128,         /* of tensors in memory: a vector register of the architecture, two cache lines here */
+    HTP_BUFFER_ALIGN = 4096, /* of client buffers for weights and spill-fill */
+    HTP_DEFAULT_SOC = 43,    /* SM8550 */
+    HTP_DEFAULT_VTCM_MB = 4,
+    HTP_DEFAULT_HVX = 4,
+    HTP_MAX_SESSIONS = 8,
+    HTP_MAX_ASYNC = 300,
+    HTP_MAX_POLLING_US = 9999,
+};
+#define HTP_SESSION_BYTES ((uint64_t)15 << 28) /* 3.75 GiB of a 32-bit address space */
+
+/* ---- hardware (htp_soc.c) ------------------------------------------------------------------------------------------------ */
+
+struct htp_soc {
+    uint32_t model;
+    const char *name;
+    uint8_t arch;      /* 0: public tables do not say; the client has to */
+    uint8_t vtcm_mb;
+    uint8_t hvx;       /* vector contexts */
+    uint8_t cores;
+    uint8_t sessions;  /* of one process */
+    bool has_htp;      /* false: an older DSP */
+};
+const struct htp_soc *htp_soc_find(uint32_t model);       /* NULL: unknown */
+const struct htp_soc *htp_soc_find_name(const char *name); /* by name or number */
+const struct htp_soc *htp_soc_of_arch(uint32_t arch);     /* the first of that architecture */
+bool htp_arch_known(uint32_t arch);
+const struct htp_soc *htp_soc_default(void);              /* QnnGlobalConfig, then OPENQNN_SOC, then SM8550 */
+enum status htp_soc_model(uint32_t model);
+
+uint32_t htp_soc_arch(void);                              /* of the device that was created last, or of the default SoC */
+void htp_soc_use(uint32_t arch);
+
+/* ---- devices (htp_device_config.c) ----------------------------------------------------------------------------------------- */
+
+enum { DEVICE_SIGNED = 1, DEVICE_SECURE = 2, DEVICE_ASYNC = 4, DEVICE_PARTITIONED = 8, DEVICE_ARCH_GIVEN = 16 };
+enum status htp_device_config(const void *custom, struct backend_device_cfg *cfg);
+enum status htp_device_platform(const void *platform, struct backend_device_cfg *cfg);
+enum status htp_device_check(struct backend_device_cfg *cfg);
+enum status htp_platform_info(const struct backend_device_cfg *cfg, void **ret);
+void htp_platform_info_free(void *platform);
+void *htp_infrastructure(void); /* htp_perf_config.c */
+
+/* ---- settings ---------------------------------------------------------------------------------------------------------------- */
+
+/* Everything a client can say about a context (htp_context_config.c); in backend_context_cfg.own. */
+struct htp_context_cfg {
+    uint8_t weight_sharing, memory_profiling, share_resources, io_estimation, prepare_only, init_acceleration, skip_section_check,
+        extended_udma, lora_sharing, lora_preload, reference_sharing, graph_splitting, grouped, concurrent_group;
+    uint32_t share_type, deserialization_extra_kb;
+    int32_t patch_fd;
+    uint64_t file_budget_mb, reused_io_limit_mb, max_spill_fill;
+    const void *first_of_group, *first_of_concurrent_group;
+};
+struct htp_context_cfg *htp_context_settings(struct backend_context_cfg *cfg);
+enum status htp_context_config(const void *custom, struct backend_context_cfg *cfg);
+enum status htp_context_property(struct backend_context *c, void *custom);
+
+/* Everything a client can say about a graph (htp_graph_config.c). */
+struct htp_graph_cfg {
+    uint8_t fold_relu_off, short_depth_off, weights_packing, assume_same_quant, share_io, activation_fusion, high_precision_sigmoid,
+        monolithic_lstm, precision_compensation, fp16;
+    uint8_t dlbc, dlbc_weights, sparse_weights, slc, vtcm_retention, cached_weights;
+    uint32_t opt_level, vtcm_mb, vtcm_bytes, cores, concurrency, finalize_p;
+    uint32_t vtcm_part[3]; /* size, offset, total */
+    uint64_t hvx_threads;
+    float schedule_threshold, finalize_retries, hmx_hz, core_hz;
+    bool vtcm_max, finalize_p_given;
+};
+struct htp_graph_cfg htp_graph_settings(const struct backend_graph_cfg *cfg);
+enum status htp_graph_config(const void *custom, struct backend_graph_cfg *cfg);
+void htp_graph_config_free(struct backend_graph_cfg *cfg);
+enum status htp_loaded_config(struct backend_graph *g, struct backend_graph_cfg *cfg, const void *const *customs, size_t n);
+
+enum status htp_mem_custom(const void *info, struct backend_mem_spec *ret); /* htp_mem_config.c */
+struct binary_target htp_binary_target(uint32_t soc_model, uint32_t arch);   /* htp_context_config.c */
+extern const char htp_build_id[];
+
+/* ---- votes (htp_votes.c) ------------------------------------------------------------------------------------------------------- */
+
+/* Corners are those of the API; the finer ones of EXP votes are above 0xff. */
+struct htp_corners {
+    uint32_t min, target, max;
+};
+struct htp_clock_vote {
+    bool active, exp, set_dcvs, dcvs, set_latency, set_sleep_disable, sleep_disable, set_bus, set_core;
+    uint32_t mode, latency_us, core_mode, bus_mode;
+    struct htp_corners bus, core;
+};
+struct htp_unit_vote { /* matrix unit, compute engine */
+    bool active, pick_default, exp;
+    uint32_t mode;
+    struct htp_corners v;
+};
+struct htp_votes {
+    struct htp_clock_vote clock;
+    struct htp_unit_vote hmx, ceng;
+    uint32_t rpc_latency_us, polling_us, adaptive_us, hmx_timeout_us, ddr_mode;
+    bool latency_set, polling_set, adaptive_set, timeout_set, ddr_set;
+};
+enum status htp_vote_id(uint32_t device, uint32_t core, uint32_t *ret);
+enum status htp_vote_get(uint32_t id, struct htp_votes *ret);       /* a copy to change */
+enum status htp_vote_set(uint32_t id, const struct htp_votes *v);   /* checked as a whole, taken or refused */
+enum status htp_vote_drop(uint32_t id);
+enum status htp_vote_memory(uint32_t device, uint32_t core, uint32_t grow_bytes);
+void htp_votes_lost(void);                                          /* a session died: votes are gone, ids stay */
+struct rpc_wait htp_votes_wait(uint64_t last_run_ns);               /* how to wait for a run that took so long last time */
+void htp_votes_events(struct prof *prof, int32_t parent);
+
+/* ---- libraries (htp_libraries.c) ------------------------------------------------------------------------------------------------ */
+
+enum status htp_check_process(void);                                    /* one copy of the backend only */
+enum status htp_find_link(uint32_t arch, const struct rpc_link **ret);  /* stub of the architecture, or in process */
+enum status htp_find_skel(uint32_t arch, char path[RPC_PATH_MAX]);
+
+/* The one symbol of libQnnHtpPrepare.so. */
+#define HTP_PREPARE_SYMBOL "openqnn_htp_prepare"
+enum { HTP_PREPARE_VERSION = 1 };
+struct htp_prepare_args {
+    struct binary_target target;
+    struct htp_graph_cfg cfg;
+    uint32_t priority, vtcm_mb, hvx_threads;
+    struct backend_cancel *cancel;
+};
+struct htp_prepare_link {
+    uint32_t version;
+    const char *build_id;
+    const char *(*explain)(void);
+    enum status (*prepare)(const struct htp_prepare_args *a, struct ir_graph *g, struct binary_image *ret);
+};
+enum status htp_find_prepare(const struct htp_prepare_link **ret);
+
+/* ---- sessions (htp_session.c) -------------------------------------------------------------------------------------------------- */
+
+struct htp_session {
+    const struct rpc_link *link;
+    struct rpc_session *s;
+    uint32_t index, arch;
+    uint32_t users;          /* contexts, guarded by the list's lock */
+    _Atomic uint32_t lost;   /* enum status: why it is gone, ST_OK while it lives */
+    struct htp_buffer *buffers; /* htp_buffers.c */
+    pthread_mutex_t lock;    /* of buffers */
+};
+/* The session in place `index`, started when there is none; ST_NOT_FOUND: the SoC has no more. */
+enum status htp_session_get(uint32_t index, uint32_t arch, uint32_t limit, struct htp_session **ret);
+void htp_session_put(struct htp_session *s); /* NULL allowed; the last one ends the process */
+/* The result of a call on the link: brings its explanation over, and notices when the process has died. */
+enum status htp_session_result(struct htp_session *s, enum status st);
+enum status htp_session_check(struct htp_session *s);
+uint64_t htp_sessions_heap(uint32_t *contexts); /* bytes in all sessions, and how many contexts are on them */
+
+/* ---- buffers (htp_buffers.c) ----------------------------------------------------------------------------------------------------- */
+
+/* One mapping of a session; several registrations share it. */
+struct htp_buffer {
+    struct htp_buffer *next;
+    struct htp_session *session;
+    uint64_t device, inode, offset, bytes;
+    uint32_t map, users;
+};
+
+struct backend_mem {
+    struct backend_context *context;
+    struct htp_buffer *buffer;
+    uint64_t offset, bytes; /* in the buffer */
+    enum backend_mem_use use;
+};
+enum status htp_mem_register(struct backend_context *c, const struct backend_mem_spec *s, struct backend_mem **ret);
+void htp_mem_release(struct backend_mem *m);
+
+/* Memory of our own that the session sees. */
+struct htp_shared {
+    void *at;
+    uint64_t bytes;
+    uint32_t map;
+    bool borrowed;  /* `at` belongs to somebody else */
+};
+enum status htp_shared_alloc(struct htp_session *s, uint64_t bytes, struct htp_shared *ret);
+enum status htp_shared_adopt(struct htp_session *s, const void *bytes, uint64_t size, struct htp_shared *ret); /* read only; copied unless it is shared already */
+void htp_shared_free(struct htp_session *s, struct htp_shared *m);
+enum status htp_bytes_alloc(uint64_t size, void **ret);
+void htp_bytes_free(void *bytes);
+
+/* ---- contexts and graphs ---------------------------------------------------------------------------------------------------------- */
+
+/* Times of a stage, summed over its calls. */
+struct htp_times {
+    uint64_t rpc_ns, worker_ns;
+    uint32_t calls;
+};
+
+/* A binary that the session has mapped; graphs of one file share it. */
+struct htp_binary {
+    struct htp_binary *next;
+    const struct binary *binary;
+    struct htp_shared bytes;
+    uint32_t users;
+};
+
+struct backend_context {
+    struct backend_context_cfg cfg;
+    struct htp_context_cfg own;
+    uint32_t soc_model, arch, vtcm_mb, hvx, sessions;
+    pthread_mutex_t lock;          /* placing, binaries */
+    struct htp_session *session;   /* NULL: nothing was loaded yet */
+    struct htp_binary *binaries;
+    struct htp_times loading, unloading; /* since a profile last asked */
+    uint64_t spill_fill, weights;  /* largest of the graphs; all constants */
+    uint64_t heap_before;          /* of all sessions when the context was made, UINT64_MAX: there were other contexts */
+};
+
+struct backend_graph {
+    struct backend_context *context;
+    const struct binary_graph *g;
+    struct htp_binary *binary;
+    uint32_t program;
+    struct htp_shared staging;
+    uint64_t *place;        /* per I/O table entry: its offset in staging, UINT64_MAX: none reserved */
+    struct rpc_io *io;
+    uint32_t *dims;         /* MAX_RANK per entry: actual dimensions of outputs */
+    struct prof_mark *marks;
+    uint64_t *node_ns;
+    uint32_t max_marks;
+    uint64_t last_ns;       /* of the last run in the session, for adaptive polling */
+    uint64_t copied;        /* bytes staged by the last run */
+    bool prepare_only;      /* nothing is loaded */
+};
+
+enum status htp_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
+void htp_close(struct backend_context *c);
+enum status htp_check_context(struct backend_context *c);
+enum status htp_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t);
+enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
+                        struct binary_image *ret);
+void htp_stage_events(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
+/* Does work on the context's session; while it has none, on the first session where the work does not answer ST_NO_MEMORY, which becomes its own. */
+typedef enum status htp_work_fn(struct backend_context *c, struct htp_session *s, void *arg);
+enum status htp_place(struct backend_context *c, htp_work_fn *work, void *arg);
+
+enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
+void htp_unload(struct backend_graph *g);
+enum status htp_graph_reserve(struct backend_graph *g, bool all); /* staging; all: also for tensors that promised registered memory */
+enum status htp_run(struct backend_graph *g, const struct backend_run *r);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory that a session sees: buffers of the client, known by the file behind the descriptor, and our own.
+ *
+ * A client that puts many tensors into one buffer registers it many times with different offsets, and often with several contexts. The buffer is
+ * mapped into a session once, as a whole, and charged once. Descriptors of the client may be closed as soon as it is registered. */
+#include "backend/htp/htp_backend.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* What is mapped for a request: the whole buffer where its size is known, so that other tensors in it find it. */
+struct extent {
+    uint64_t device, inode, offset, bytes;
+};
+
+/* Devices that do not tell their size (some DMA heaps) are believed. */
+static enum status measure(const struct backend_mem_spec *s, struct extent *ret)
+{
+    struct stat st;
+    RETURN_IF(fstat(s->fd, &st) != 0, ST_MAPPING, "file descriptor %d cannot be mapped: %s", s->fd, strerror(errno));
+    RETURN_IF(S_ISDIR(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode), ST_MAPPING,
+              "file descriptor %d cannot be mapped: it is not memory or a file", s->fd);
+    off_t end = st.st_size > 0 || S_ISREG(st.st_mode) ? st.st_size : lseek(s->fd, 0, SEEK_END);
+    bool known = end > 0 || S_ISREG(st.st_mode);
+    uint64_t size = known ? (uint64_t)end : s->total ? s->total : s->offset + s->bytes;
+    RETURN_IF(s->total > size, ST_MAPPING, "file descriptor %d has %llu bytes; its descriptor says %llu", s->fd, (unsigned long long)size,
+              (unsigned long long)s->total);
+    RETURN_IF(s->offset > size || s->bytes > size - s->offset, ST_MAPPING, "file descriptor %d has %llu bytes; %llu bytes at offset %llu do not fit",
+              s->fd, (unsigned long long)size, (unsigned long long)s->bytes, (unsigned long long)s->offset);
+    *ret = (struct extent){ .device = st.st_dev, .inode = st.st_ino, .offset = 0, .bytes = s->total ? s->total : s->offset + s->bytes };
+    return ST_OK;
+}
+
+static struct htp_buffer *find(const struct htp_session *s, const struct extent *e)
+{
+    for (struct htp_buffer *b = s->buffers; b; b = b->next)
+        if (b->device == e->device && b->inode == e->inode && b->bytes >= e->bytes)
+            return b;
+    return NULL;
+}
+
+static enum status map_new(struct htp_session *s, int fd, const struct extent *e, struct htp_buffer **ret)
+{
+    struct htp_buffer *b = mem_new(struct htp_buffer);
+    RETURN_IF(!b, ST_NO_MEMORY, "no memory for a registration");
+    *b = (struct htp_buffer){ .next = s->buffers, .session = s, .device = e->device, .inode = e->inode, .bytes = e->bytes };
+    enum status st = htp_session_result(s, s->link->map(s->s, fd, 0, e->bytes, true, &b->map));
+    if (st != ST_OK) {
+        mem_free(b);
+        return st == ST_NO_MEMORY ? status_prefix(ST_MAPPING, "file descriptor %d, session %u", fd, s->index) : st;
+    }
+    s->buffers = b;
+    *ret = b;
+    return ST_OK;
+}
+
+static enum status buffer_get(struct htp_session *s, int fd, const struct extent *e, struct htp_buffer **ret)
+{
+    enum status st = ST_OK;
+    pthread_mutex_lock(&s->lock);
+    *ret = find(s, e);
+    if (!*ret)
+        st = map_new(s, fd, e, ret);
+    if (st == ST_OK)
+        (*ret)->users++;
+    pthread_mutex_unlock(&s->lock);
+    return st;
+}
+
+static void buffer_put(struct htp_buffer *b)
+{
+    struct htp_session *s = b->session;
+    pthread_mutex_lock(&s->lock);
+    if (--b->users == 0) {
+        struct htp_buffer **at = &s->buffers;
+        while (*at != b)
+            at = &(*at)->next;
+        *at = b->next;
+        s->link->unmap(s->s, b->map); /* a dead session has nothing mapped */
+        mem_free(b);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static enum status fits_anywhere(struct backend_context *c, struct htp_session *s, void *arg)
+{
+    (void)c, (void)s, (void)arg;
+    return ST_OK;
+}
+
+static enum status check_use(const struct backend_context *c, const struct backend_mem_spec *s)
+{
+    uint64_t need = s->use == MEM_WEIGHTS ? c->weights : s->use == MEM_SPILL_FILL ? c->spill_fill : s->use == MEM_VTCM_BACKUP ? (uint64_t)c->vtcm_mb << 20 : 0;
+    static const char *const names[] = { "", "weights", "spill-fill", "VTCM backup" };
+    RETURN_IF(s->bytes < need, ST_INVALID_ARG, "a %s buffer of %llu bytes; the context needs %llu (context properties)", names[s->use],
+              (unsigned long long)s->bytes, (unsigned long long)need);
+    RETURN_IF(s->use != MEM_TENSOR && s->offset % HTP_BUFFER_ALIGN, ST_INVALID_ARG, "a %s buffer at offset %llu; a multiple of %d is needed",
+              names[s->use], (unsigned long long)s->offset, HTP_BUFFER_ALIGN);
+    return ST_OK;
+}
+
+enum status htp_mem_register(struct backend_context *c, const struct backend_mem_spec *spec, struct backend_mem **ret)
+{
+    struct extent e;
+    TRY(check_use(c, spec));
+    TRY(measure(spec, &e));
+    TRY(htp_place(c, fits_anywhere, NULL));
+    TRY(htp_session_check(c->session));
+    struct backend_mem *m = mem_new(struct backend_mem);
+    RETURN_IF(!m, ST_NO_MEMORY, "no memory for a registration");
+    *m = (struct backend_mem){ .context = c, .offset = spec->offset, .bytes = spec->bytes, .use = spec->use };
+    enum status st = buffer_get(c->session, spec->fd, &e, &m->buffer);
+    if (st != ST_OK) {
+        mem_free(m);
+        return st;
+    }
+    if (spec->use != MEM_TENSOR)
+        backend_log(BACKEND_INFO, "a buffer for the whole context is registered; graphs still use memory of their own for this purpose");
+    *ret = m;
+    return ST_OK;
+}
+
+void htp_mem_release(struct backend_mem *m)
+{
+    buffer_put(m->buffer);
+    mem_free(m);
+}
+
+/* ---- our own memory ----------------------------------------------------------------------------------------------------------- */
+
+static enum status map_own(struct htp_session *s, bool writable, struct htp_shared *m)
+{
+    int fd = rpc_fd(m->at);
+    RETURN_IF(fd < 0, ST_INTERNAL, "memory of a session has no descriptor");
+    return htp_session_result(s, s->link->map(s->s, fd, 0, m->bytes, writable, &m->map));
+}
+
+enum status htp_shared_alloc(struct htp_session *s, uint64_t bytes, struct htp_shared *ret)
+{
+    struct htp_shared m = { .bytes = bytes };
+    TRY(rpc_alloc(bytes, &m.at));
+    enum status st = map_own(s, true, &m);
+    if (st != ST_OK) {
+        rpc_free(m.at);
+        return st;
+    }
+    *ret = m;
+    return ST_OK;
+}
+
+enum status htp_shared_adopt(struct htp_session *s, const void *bytes, uint64_t size, struct htp_shared *ret)
+{
+    struct htp_shared m = { .at = (void *)(uintptr_t)bytes, .bytes = size, .borrowed = rpc_fd(bytes) >= 0 };
+    if (!m.borrowed) {
+        TRY(rpc_alloc(size, &m.at));
+        memcpy(m.at, bytes, size);
+    }
+    enum status st = map_own(s, false, &m);
+    if (st != ST_OK) {
+        if (!m.borrowed)
+            rpc_free(m.at);
+        return st;
+    }
+    *ret = m;
+    return ST_OK;
+}
+
+void htp_shared_free(struct htp_session *s, struct htp_shared *m)
+{
+    if (!m->at)
+        return;
+    s->link->unmap(s->s, m->map);
+    if (!m->borrowed)
+        rpc_free(m->at);
+    *m = (struct htp_shared){ 0 };
+}
+
+enum status htp_bytes_alloc(uint64_t size, void **ret)
+{
+    return rpc_alloc(size, ret);
+}
+
+void htp_bytes_free(void *bytes)
+{
+    if (bytes)
+        rpc_free(bytes);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts of the HTP backend: their SoC, their session, and preparing graphs for them in libQnnHtpPrepare.so. */
+#include "backend/htp/htp_backend.h"
+
+#include "base/mem.h"
+
+/* ---- life ------------------------------------------------------------------------------------------------------------------ */
+
+enum status htp_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t)
+{
+    const struct backend_device_cfg *d = &cfg->device;
+    RETURN_IF(!htp_arch_known(t->arch), ST_BINARY_CONFIG, "the context binary was made for HTP architecture v%u, which is not known here", t->arch);
+    RETURN_IF(d->given && t->arch > d->arch, ST_BINARY_CONFIG,
+              "the context binary was made for HTP architecture v%u; the device is v%u: prepare the model for v%u, or create the device for a newer SoC",
+              t->arch, d->arch, d->arch);
+    return ST_OK;
+}
+
+enum status htp_open(const struct backend_context_cfg *cfg, struct backend_context **ret)
+{
+    struct backend_context *c = mem_new(struct backend_context);
+    RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
+    const struct htp_soc *s = cfg->device.soc_model ? htp_soc_find(cfg->device.soc_model) : htp_soc_of_arch(cfg->device.arch);
+    if (!s)
+        s = htp_soc_default();
+    c->cfg = *cfg;
+    c->own = *htp_context_settings(&c->cfg);
+    c->soc_model = cfg->device.soc_model;
+    c->arch = cfg->device.arch;
+    c->vtcm_mb = s->vtcm_mb;
+    c->hvx = s->hvx;
+    c->sessions = s->sessions;
+    pthread_mutex_init(&c->lock, NULL);
+    if (c->own.memory_profiling) {
+        uint32_t contexts;
+        uint64_t heap = htp_sessions_heap(&contexts);
+        c->heap_before = contexts ? UINT64_MAX : heap;
+    }
+    *ret = c;
+    return ST_OK;
+}
+
+void htp_close(struct backend_context *c)
+{
+    if (!c)
+        return;
+    htp_session_put(c->session);
+    pthread_mutex_destroy(&c->lock);
+    mem_free(c);
+}
+
+enum status htp_check_context(struct backend_context *c)
+{
+    struct htp_session *s = c->session;
+    return s ? htp_session_check(s) : ST_OK;
+}
+
+/* ---- placing --------------------------------------------------------------------------------------------------------------- */
+
+static void say_where(const struct htp_session *s)
+{
+    struct rpc_usage u = { 0 };
+    s->link->usage(s->s, &u);
+    backend_log(BACKEND_INFO, "the context is on session %u (process %d): %llu of %llu bytes of addresses in use", s->index, u.pid,
+                (unsigned long long)(u.mapped_bytes + u.heap_bytes), (unsigned long long)u.budget);
+}
+
+/* One session after the other, the next one only when the work did not fit. */
+static enum status search(struct backend_context *c, htp_work_fn *work, void *arg)
+{
+    for (uint32_t i = 0;; i++) {
+        struct htp_session *s;
+        enum status st = htp_session_get(i, c->arch, c->sessions, &s);
+        if (st == ST_NOT_FOUND)
+            return status_prefix(ST_NO_MEMORY, "the context does not fit into any session");
+        if (st == ST_OK) {
+            st = work(c, s, arg);
+            if (st == ST_OK) {
+                c->session = s;
+                say_where(s);
+                return ST_OK;
+            }
+            htp_session_put(s);
+        }
+        if (st != ST_NO_MEMORY)
+            return st;
+    }
+}
+
+enum status htp_place(struct backend_context *c, htp_work_fn *work, void *arg)
+{
+    pthread_mutex_lock(&c->lock);
+    enum status st;
+    if (!c->session)
+        st = search(c, work, arg);
+    else if ((st = htp_session_check(c->session)) == ST_OK)
+        st = work(c, c->session, arg);
+    pthread_mutex_unlock(&c->lock);
+    return st;
+}
+
+/* ---- preparing --------------------------------------------------------------------------------------------------------------- */
+
+enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
+                        struct binary_image *ret)
+{
+    const struct htp_prepare_link *p;
+    struct htp_prepare_args a = { .target = htp_binary_target(c->soc_model, c->arch), .cfg = htp_graph_settings(cfg), .priority = cfg->priority,
+                                  .cancel = cancel };
+    a.vtcm_mb = a.cfg.vtcm_max || a.cfg.vtcm_mb > c->vtcm_mb ? c->vtcm_mb : a.cfg.vtcm_mb;
+    a.hvx_threads = !a.cfg.hvx_threads || a.cfg.hvx_threads > c->hvx ? c->hvx : (uint32_t)a.cfg.hvx_threads;
+    TRY(htp_find_prepare(&p));
+    enum status st = p->prepare(&a, g, ret);
+    return st == ST_OK ? ST_OK : status_fail(st, "%s", p->explain());
+}
+
+/* ---- profiles ----------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    uint32_t type[2];
+    const char *name[2];
+} stage_names[STAGE_COUNT] = {
+    [STAGE_LOAD] = { { 1002, 1003 }, { "RPC (load binary) time", "QNN accelerator (load binary) time" } },
+    [STAGE_FINALIZE] = { { 2001, 2002 }, { "RPC (finalize) time", "QNN accelerator (finalize) time" } },
+    [STAGE_DEINIT] = { { 4001, 4002 }, { "RPC (deinit) time", "QNN accelerator (deinit) time" } },
+};
+
+static void add_heap(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent)
+{
+    uint32_t contexts;
+    if (stage == STAGE_LOAD && c->heap_before != UINT64_MAX)
+        prof_add(prof, parent, 30002, PROF_UNIT_BYTES, c->heap_before, "DSP:before_context_created");
+    if (stage != STAGE_DEINIT)
+        return;
+    uint64_t heap = htp_sessions_heap(&contexts);
+    if (contexts <= 1) /* this one */
+        prof_add(prof, parent, 30003, PROF_UNIT_BYTES, heap, "DSP:after_context_freed");
+}
+
+void htp_stage_events(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent)
+{
+    struct htp_times *t = stage == STAGE_DEINIT ? &c->unloading : &c->loading;
+    if (prof && t->calls) {
+        prof_add(prof, parent, stage_names[stage].type[0], PROF_UNIT_US, (t->rpc_ns + 500) / 1000, stage_names[stage].name[0]);
+        prof_add(prof, parent, stage_names[stage].type[1], PROF_UNIT_US, (t->worker_ns + 500) / 1000, stage_names[stage].name[1]);
+    }
+    if (prof && c->own.memory_profiling && stage != STAGE_FINALIZE)
+        add_heap(c, stage, prof, parent);
+    *t = (struct htp_times){ 0 };
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs in a session: the binary mapped there once per context, a program loaded from it, and staging memory for tensors that will come as plain
+ * pointers. Tensors declared with a memory handle get none (Qmem graphs). */
+#include "backend/htp/htp_backend.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define NO_PLACE UINT64_MAX
+
+/* ---- the binary -------------------------------------------------------------------------------------------------------------- */
+
+static enum status binary_get(struct backend_context *c, struct htp_session *s, const struct binary *b, struct htp_binary **ret)
+{
+    for (struct htp_binary *h = c->binaries; h; h = h->next)
+        if (h->binary == b) {
+            h->users++;
+            *ret = h;
+            return ST_OK;
+        }
+    struct htp_binary *h = mem_new(struct htp_binary);
+    RETURN_IF(!h, ST_NO_MEMORY, "no memory to load a context binary");
+    *h = (struct htp_binary){ .next = c->binaries, .binary = b, .users = 1 };
+    enum status st = htp_shared_adopt(s, b->map, b->size, &h->bytes);
+    if (st != ST_OK) {
+        mem_free(h);
+        return st;
+    }
+    c->binaries = h;
+    *ret = h;
+    return ST_OK;
+}
+
+static void binary_put(struct backend_context *c, struct htp_session *s, struct htp_binary *b)
+{
+    if (!b || --b->users)
+        return;
+    struct htp_binary **at = &c->binaries;
+    while (*at != b)
+        at = &(*at)->next;
+    *at = b->next;
+    htp_shared_free(s, &b->bytes);
+    mem_free(b);
+}
+
+/* ---- staging ------------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t align_up(uint64_t n)
+{
+    return (n + HTP_ALIGN - 1) & ~(uint64_t)(HTP_ALIGN - 1);
+}
+
+/* A place for each tensor that has none reserved by the client; returns the bytes of all. */
+static uint64_t lay_out(struct backend_graph *g, bool all)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < g->g->n_io; i++) {
+        const struct binary_tensor *t = &g->g->tensors[g->g->io[i]];
+        bool wanted = all || !t->mem_handle;
+        g->place[i] = wanted ? bytes : NO_PLACE;
+        bytes += wanted ? align_up(desc_bytes(&t->desc)) : 0;
+    }
+    return bytes;
+}
+
+static enum status reserve(struct backend_graph *g, struct htp_session *s, bool all)
+{
+    htp_shared_free(s, &g->staging);
+    uint64_t bytes = lay_out(g, all);
+    return bytes ? htp_shared_alloc(s, bytes, &g->staging) : ST_OK;
+}
+
+enum status htp_graph_reserve(struct backend_graph *g, bool all)
+{
+    return reserve(g, g->context->session, all);
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------------------------------ */
+
+struct request {
+    const struct binary *binary;
+    uint32_t graph;
+    bool estimate; /* refuse what all graphs of the file together would not fit into */
+    struct backend_graph *g;
+};
+
+static uint64_t sum_need(const struct backend_context *c, const struct binary *b)
+{
+    uint64_t need = b->size;
+    for (uint32_t i = 0; i < b->n_graphs; i++) {
+        const struct binary_graph_info *n = &b->graphs[i].info;
+        need += n->scratch_bytes + n->persistent_bytes + (c->own.io_estimation ? n->io_bytes : 0);
+    }
+    return need;
+}
+
+static enum status check_room(const struct backend_context *c, const struct htp_session *s, const struct binary *b)
+{
+    struct rpc_usage u = { 0 };
+    uint64_t need = sum_need(c, b);
+    s->link->usage(s->s, &u);
+    uint64_t used = u.mapped_bytes + u.heap_bytes, room = used < u.budget ? u.budget - used : 0;
+    RETURN_IF(u.budget && need > room, ST_NO_MEMORY, "%" PRIu64 " bytes are needed%s; session %u has %" PRIu64 " of %" PRIu64 " left", need,
+              c->own.io_estimation ? " with inputs and outputs" : "", s->index, room, u.budget);
+    return ST_OK;
+}
+
+static void undo(struct backend_context *c, struct htp_session *s, struct backend_graph *g)
+{
+    if (g->program != RPC_NONE)
+        s->link->unload(s->s, g->program);
+    g->program = RPC_NONE;
+    htp_shared_free(s, &g->staging);
+    binary_put(c, s, g->binary);
+    g->binary = NULL;
+}
+
+static enum status load_parts(struct backend_context *c, struct htp_session *s, struct request *r)
+{
+    struct backend_graph *g = r->g;
+    TRY(binary_get(c, s, r->binary, &g->binary));
+    struct rpc_load l = { .map = g->binary->bytes.map, .bytes = r->binary->size, .graph = r->graph };
+    TRY(htp_session_result(s, s->link->load(s->s, &l)));
+    g->program = l.program;
+    c->loading.rpc_ns += l.rpc_ns;
+    c->loading.worker_ns += l.worker_ns;
+    c->loading.calls++;
+    return reserve(g, s, false);
+}
+
+static enum status load_on(struct backend_context *c, struct htp_session *s, void *arg)
+{
+    struct request *r = arg;
+    if (r->estimate)
+        TRY(check_room(c, s, r->binary));
+    enum status st = load_parts(c, s, r);
+    if (st != ST_OK)
+        undo(c, s, r->g);
+    return st;
+}
+
+/* A file is placed as a whole. One whose graphs are not all enabled may fit although all of them would not. */
+static enum status place(struct backend_context *c, struct request *r)
+{
+    bool first = !c->session;
+    r->estimate = first && (r->binary->n_graphs > 1 || c->own.io_estimation);
+    enum status st = htp_place(c, load_on, r);
+    if (st == ST_NO_MEMORY && r->estimate && !c->own.io_estimation) {
+        r->estimate = false;
+        st = htp_place(c, load_on, r);
+    }
+    return st;
+}
+
+static enum status make_tables(struct backend_graph *g)
+{
+    uint32_t n = g->g->n_io;
+    g->place = mem_array(uint64_t, n);
+    g->io = mem_array(struct rpc_io, n);
+    g->dims = mem_array(uint32_t, (size_t)n * MAX_RANK);
+    RETURN_IF(!g->place || !g->io || !g->dims, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
+    return ST_OK;
+}
+
+static enum status load(struct backend_graph *g, const struct binary *b, uint32_t graph)
+{
+    struct backend_context *c = g->context;
+    TRY(make_tables(g));
+    if (c->own.prepare_only) {
+        g->prepare_only = true;
+        return ST_OK;
+    }
+    if (!c->cfg.device.given && !c->session)
+        c->arch = b->target.arch; /* the default device is whatever the model was made for */
+    struct request r = { .binary = b, .graph = graph, .g = g };
+    TRY(place(c, &r));
+    const struct binary_graph_info *i = &g->g->info;
+    c->spill_fill = i->spill_fill_bytes > c->spill_fill ? i->spill_fill_bytes : c->spill_fill;
+    c->weights += i->const_bytes;
+    return ST_OK;
+}
+
+enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret)
+{
+    RETURN_IF(b->target.backend_id != HTP_BACKEND_ID, ST_BINARY_CONFIG, "the context binary was made for backend %u; this is the HTP backend (%d)",
+              b->target.backend_id, HTP_BACKEND_ID);
+    RETURN_IF(graph >= b->n_graphs, ST_INVALID_ARG, "graph %u of a context binary that has %u", graph, b->n_graphs);
+    struct backend_graph *g = mem_new(struct backend_graph);
+    RETURN_IF(!g, ST_NO_MEMORY, "no memory to load a graph");
+    g->context = c;
+    g->g = &b->graphs[graph];
+    g->program = RPC_NONE;
+    enum status st = load(g, b, graph);
+    if (st != ST_OK) {
+        htp_unload(g);
+        return st;
+    }
+    *ret = g;
+    return ST_OK;
+}
+
+void htp_unload(struct backend_graph *g)
+{
+    if (!g)
+        return;
+    struct backend_context *c = g->context;
+    uint64_t start = clock_ns();
+    pthread_mutex_lock(&c->lock);
+    if (c->session)
+        undo(c, c->session, g);
+    c->unloading.rpc_ns += clock_ns() - start;
+    c->unloading.worker_ns += 0;
+    c->unloading.calls++;
+    pthread_mutex_unlock(&c->lock);
+    mem_free(g->place);
+    mem_free(g->io);
+    mem_free(g->dims);
+    mem_free(g->marks);
+    mem_free(g->node_ns);
+    mem_free(g);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The libraries that belong to the backend, and the rule that there is one set of them in a process.
+ *
+ *   libQnnHtpPrepare.so, libQnnHtpV<arch>Stub.so   beside libQnnHtp.so, then by name (LD_LIBRARY_PATH)
+ *   libQnnHtpV<arch>Skel.so                        along ADSP_LIBRARY_PATH, beside libQnnHtp.so, then where an SDK tree has it
+ *
+ * Opened once and kept: sessions and compiled graphs hold code of theirs. */
+#include "backend/htp/htp_backend.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- where this library is -------------------------------------------------------------------------------------------------- */
+
+static const char *own_path(void)
+{
+    Dl_info i;
+    return dladdr((void *)(uintptr_t)&htp_build_id, &i) && i.dli_fname ? i.dli_fname : "";
+}
+
+/* The folder of this library with a slash at the end, "" when it was opened without one. */
+static void own_folder(char *ret, size_t size)
+{
+    const char *path = own_path(), *slash = strrchr(path, '/');
+    snprintf(ret, size, "%.*s", slash ? (int)(slash - path + 1) : 0, path);
+}
+
+/* ---- one copy ------------------------------------------------------------------------------------------------------------------ */
+
+struct copies {
+    const void *own;
+    char other[1024];
+    unsigned long long adds;
+    bool found;
+};
+
+/* A library is a copy of this one when it has the file name, whatever its folder; renamed ones do not count on being found. */
+static int look_at_object(struct dl_phdr_info *i, size_t size, void *arg)
+{
+    struct copies *c = arg;
+    const char *slash = strrchr(i->dlpi_name, '/'), *name = slash ? slash + 1 : i->dlpi_name;
+    bool own = false;
+    (void)size;
+    c->adds = i->dlpi_adds;
+    if (strcmp(name, "libQnnHtp.so") != 0)
+        return 0;
+    for (int k = 0; k < i->dlpi_phnum; k++) {
+        uintptr_t at = i->dlpi_addr + i->dlpi_phdr[k].p_vaddr, p = (uintptr_t)c->own;
+        own |= i->dlpi_phdr[k].p_type == PT_LOAD && p >= at && p < at + i->dlpi_phdr[k].p_memsz;
+    }
+    if (own)
+        return 0;
+    snprintf(c->other, sizeof c->other, "%s", i->dlpi_name);
+    c->found = true;
+    return 1;
+}
+
+static int count_adds(struct dl_phdr_info *i, size_t size, void *arg)
+{
+    (void)size;
+    *(unsigned long long *)arg = i->dlpi_adds;
+    return 1;
+}
+
+enum status htp_check_process(void)
+{
+    static _Atomic unsigned long long clean_at; /* objects opened when there was no other copy, so that most calls ask one question */
+    unsigned long long adds = 0;
+    dl_iterate_phdr(count_adds, &adds);
+    if (adds && adds == clean_at)
+        return ST_OK;
+    struct copies c = { .own = &htp_build_id };
+    dl_iterate_phdr(look_at_object, &c);
+    RETURN_IF(c.found, ST_LOADING, "two copies of the HTP backend are loaded, %s and %s; one set of libraries per process is supported", own_path(),
+              c.other);
+    clean_at = c.adds;
+    return ST_OK;
+}
+
+/* ---- opening -------------------------------------------------------------------------------------------------------------------- */
+
+static void *open_beside(const char *name)
+{
+    char path[4096];
+    own_folder(path, sizeof path - strlen(name) - 1);
+    if (*path) {
+        strcat(path, name);
+        void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (lib || access(path, F_OK) == 0)
+            return lib; /* what is there must work */
+    }
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+static enum status open_symbol(const char *name, const char *symbol, void **lib, void **ret)
+{
+    *lib = open_beside(name);
+    RETURN_IF(!*lib, ST_LOADING, "%s cannot be opened: %s; put it beside libQnnHtp.so or into LD_LIBRARY_PATH", name, dlerror());
+    *ret = dlsym(*lib, symbol);
+    if (*ret)
+        return ST_OK;
+    dlclose(*lib);
+    *lib = NULL;
+    return status_fail(ST_LOADING, "%s has no symbol %s; it belongs to another SDK", name, symbol);
+}
+
+static enum status same_build(const char *name, const char *build_id)
+{
+    RETURN_IF(strcmp(build_id, htp_build_id) != 0, ST_LOADING, "%s is of build %s, libQnnHtp.so of build %s; use libraries of one build", name, build_id,
+              htp_build_id);
+    return ST_OK;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *prepare_lib, *stub_lib;
+static const struct htp_prepare_link *prepare_link;
+static const struct rpc_link *stub_link;
+static uint32_t stub_arch;
+
+static enum status open_prepare(void)
+{
+    static const char name[] = "libQnnHtpPrepare.so";
+    void *symbol;
+    if (prepare_link)
+        return ST_OK;
+    TRY(open_symbol(name, HTP_PREPARE_SYMBOL, &prepare_lib, &symbol));
+    const struct htp_prepare_link *p = symbol;
+    RETURN_IF(p->version != HTP_PREPARE_VERSION, ST_LOADING, "%s has interface version %u; libQnnHtp.so needs %d", name, p->version, HTP_PREPARE_VERSION);
+    TRY(same_build(name, p->build_id));
+    prepare_link = p;
+    return ST_OK;
+}
+
+enum status htp_find_prepare(const struct htp_prepare_link **ret)
+{
+    pthread_mutex_lock(&lock);
+    enum status st = open_prepare();
+    *ret = prepare_link;
+    pthread_mutex_unlock(&lock);
+    return st;
+}
+
+static enum status open_stub(uint32_t arch)
+{
+    char name[64];
+    void *symbol;
+    if (stub_link && stub_arch == arch)
+        return ST_OK;
+    RETURN_IF(stub_link, ST_LOADING, "the process uses sessions of architecture v%u already; v%u needs another process", stub_arch, arch);
+    snprintf(name, sizeof name, "libQnnHtpV%uStub.so", arch);
+    TRY(open_symbol(name, RPC_STUB_SYMBOL, &stub_lib, &symbol));
+    const struct rpc_link *l = ((rpc_stub_fn *)symbol)(RPC_LINK_VERSION);
+    RETURN_IF(!l, ST_LOADING, "%s does not speak interface version %d of this libQnnHtp.so", name, RPC_LINK_VERSION);
+    TRY(same_build(name, l->build_id));
+    stub_link = l;
+    stub_arch = arch;
+    return ST_OK;
+}
+
+enum status htp_find_link(uint32_t arch, const struct rpc_link **ret)
+{
+    const char *mode = getenv("OPENQNN_SESSION");
+    if (mode && strcmp(mode, "inproc") == 0) {
+        *ret = &rpc_link_inproc;
+        return ST_OK;
+    }
+    pthread_mutex_lock(&lock);
+    enum status st = open_stub(arch);
+    *ret = stub_link;
+    pthread_mutex_unlock(&lock);
+    return st;
+}
+
+/* Clients open and close libQnnHtp.so many times in one process. */
+__attribute__((destructor)) static void close_libraries(void)
+{
+    if (prepare_lib)
+        dlclose(prepare_lib);
+    if (stub_lib)
+        dlclose(stub_lib);
+}
+
+/* ---- the skel -------------------------------------------------------------------------------------------------------------------- */
+
+enum status htp_find_skel(uint32_t arch, char path[RPC_PATH_MAX])
+{
+    char folder[RPC_PATH_MAX], note[RPC_NOTE_MAX] = "";
+    own_folder(folder, sizeof folder);
+    enum status st = rpc_find_skel(arch, *folder ? folder : ".", path, note);
+    if (st == ST_OK && *note)
+        backend_log(BACKEND_WARN, "%s", note);
+    return st;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libQnnHtpPrepare.so: the compiler for HTP, apart from the backend so that applications which only run prepared models need not ship it. */
+#include "backend/htp/htp_backend.h"
+#include "prepare/prepare.h"
+
+enum {
+    MAX_TILES = 64,      /* enough for 32 threads; joined for smaller teams, so a binary is the same everywhere */
+    PLAN_NODES = 200000, /* well under a second at optimization level 2 */
+};
+
+enum { MAX_PASSES = 32 };
+
+/* The passes that all backends run, with float16 before constants are folded; FOLD_RELU_ACTIVATION_INTO_CONV_OFF leaves one out. */
+static void list_passes(bool fold_relu_off, struct pass ret[MAX_PASSES])
+{
+    size_t n = 0;
+    for (const struct pass *p = prepare_default_passes; p->name && n < MAX_PASSES - 2; p++) {
+        if (p->run == opt_fold)
+            ret[n++] = (struct pass){ "fp16", lower_fp16 };
+        if (p->run != opt_fuse_activation || !fold_relu_off)
+            ret[n++] = *p;
+    }
+    ret[n] = (struct pass){ 0 };
+}
+
+/* The rows of operators that the graph names are those of the other library. */
+static void adopt_rows(struct ir_graph *g)
+{
+    for (size_t i = 0; i < g->nodes.n; i++)
+        g->nodes.at[i].op = op_get(g->nodes.at[i].op->id);
+}
+
+static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, struct binary_image *ret)
+{
+    struct pass passes[MAX_PASSES];
+    struct prepare_target t = {
+        .passes = passes,
+        .tensor_align = HTP_ALIGN,
+        .fp16 = a->cfg.fp16,
+        .max_tiles = MAX_TILES,
+        .plan_nodes = a->cfg.opt_level == 3 ? 10 * PLAN_NODES : a->cfg.opt_level == 1 ? PLAN_NODES / 10 : PLAN_NODES,
+    };
+    struct prepare_opts o = {
+        .binary = a->target,
+        .priority = a->priority,
+        .opt_level = a->cfg.opt_level,
+        .vtcm_mb = a->vtcm_mb,
+        .hvx_threads = a->hvx_threads,
+        .dlbc = a->cfg.dlbc,
+        .abort = a->cancel ? &a->cancel->abort : NULL,
+        .deadline_ns = a->cancel ? a->cancel->deadline_ns : 0,
+    };
+    list_passes(a->cfg.fold_relu_off, passes);
+    adopt_rows(g);
+    return prepare(&t, &o, g, ret);
+}
+
+__attribute__((visibility("default"))) const struct htp_prepare_link openqnn_htp_prepare = {
+    .version = HTP_PREPARE_VERSION,
+    .build_id = htp_build_id,
+    .explain = status_text,
+    .prepare = run,
+};

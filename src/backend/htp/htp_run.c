@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One execution: tensors in registered memory go to the session by map and offset, plain pointers are copied to and from the graph's staging
+ * memory, a slice of the batch at a time. Nothing is allocated, but for graphs that promised registered memory and then get pointers. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/htp/htp_backend.h"
+#include "base/mem.h"
+
+#define NO_PLACE UINT64_MAX
+
+/* A signal of the client is looked at by the session's link, so both must see the same words. */
+static_assert(sizeof(struct rpc_cancel) == sizeof(struct backend_cancel), "one signal, two names");
+static_assert(offsetof(struct rpc_cancel, abort) == offsetof(struct backend_cancel, abort), "one signal, two names");
+static_assert(offsetof(struct rpc_cancel, deadline_ns) == offsetof(struct backend_cancel, deadline_ns), "one signal, two names");
+
+/* What a run took, over all slices of its batch. */
+struct total {
+    uint64_t rpc_ns, queue_ns, worker_ns, exec_ns;
+};
+
+static const struct binary_tensor *tensor_of(const struct backend_graph *g, uint32_t i)
+{
+    return &g->g->tensors[g->g->io[i]];
+}
+
+/* Bytes of a tensor with these dimensions; NULL: those at creation. */
+static uint64_t bytes_with(const struct binary_tensor *t, const uint32_t *dims)
+{
+    struct tensor_desc d = t->desc;
+    if (!dims || !d.dynamic)
+        return desc_bytes(&t->desc);
+    memcpy(d.dims, dims, d.rank * sizeof *dims);
+    return desc_bytes(&d);
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------------------------------------ */
+
+static enum status check_places(struct backend_graph *g, const struct backend_run *r)
+{
+    for (uint32_t i = 0; i < g->g->n_io; i++) {
+        if (r->io[i].mem)
+            RETURN_IF(r->io[i].mem->buffer->session != g->context->session, ST_INVALID_TENSOR, "tensor \"%s\": its memory is registered in another session",
+                      tensor_of(g, i)->name);
+        if (r->io[i].data && !r->io[i].mem && g->place[i] == NO_PLACE)
+            return htp_graph_reserve(g, true);
+    }
+    return ST_OK;
+}
+
+static void bind_mem(const struct backend_graph *g, const struct backend_run *r, uint32_t i, uint32_t slice)
+{
+    const struct backend_mem *m = r->io[i].mem;
+    uint64_t bytes = bytes_with(tensor_of(g, i), r->io[i].dims);
+    g->io[i].map = m->buffer->map;
+    g->io[i].offset = m->offset + slice * bytes;
+    g->io[i].bytes = bytes;
+}
+
+static void stage_in(struct backend_graph *g, const struct backend_run *r, uint32_t i, uint32_t slice)
+{
+    const struct binary_tensor *t = tensor_of(g, i);
+    uint64_t bytes = bytes_with(t, r->io[i].dims);
+    uint8_t *to = (uint8_t *)g->staging.at + g->place[i];
+    g->io[i].map = g->staging.map;
+    g->io[i].offset = g->place[i];
+    g->io[i].bytes = t->io == 2 ? desc_bytes(&t->desc) : bytes;
+    if (t->io == 2)
+        return;
+    memcpy(to, (const uint8_t *)r->io[i].data + slice * bytes, bytes);
+    g->copied += bytes;
+}
+
+static void stage_out(struct backend_graph *g, const struct backend_run *r, uint32_t i, uint32_t slice)
+{
+    const struct binary_tensor *t = tensor_of(g, i);
+    if (t->io == 1 || !r->io[i].data || r->io[i].mem)
+        return;
+    uint64_t whole = desc_bytes(&t->desc), bytes = bytes_with(t, t->desc.dynamic ? g->io[i].out_dims : NULL);
+    memcpy((uint8_t *)r->io[i].data + slice * whole, (const uint8_t *)g->staging.at + g->place[i], bytes);
+    g->copied += bytes;
+}
+
+static void bind_slice(struct backend_graph *g, const struct backend_run *r, uint32_t slice)
+{
+    for (uint32_t i = 0; i < g->g->n_io; i++) {
+        const struct binary_tensor *t = tensor_of(g, i);
+        uint32_t *dims = g->dims + (size_t)i * MAX_RANK;
+        g->io[i] = (struct rpc_io){ .map = RPC_NONE, .dims = r->io[i].dims };
+        if (t->desc.dynamic && t->io != 1) {
+            memcpy(dims, t->desc.dims, sizeof t->desc.dims);
+            g->io[i].out_dims = dims;
+        }
+        g->io[i].rank = g->io[i].dims || g->io[i].out_dims ? t->desc.rank : 0;
+        if (r->io[i].mem)
+            bind_mem(g, r, i, slice);
+        else if (r->io[i].data)
+            stage_in(g, r, i, slice);
+    }
+}
+
+static void report_dims(struct backend_graph *g, const struct backend_run *r)
+{
+    for (uint32_t i = 0; i < g->g->n_io; i++)
+        if (r->io[i].out_dims && g->io[i].out_dims)
+            memcpy(r->io[i].out_dims, g->io[i].out_dims, tensor_of(g, i)->desc.rank * sizeof(uint32_t));
+}
+
+/* ---- profiles ----------------------------------------------------------------------------------------------------------------- */
+
+static enum status room_for_marks(struct backend_graph *g)
+{
+    if (g->marks)
+        return ST_OK;
+    g->max_marks = g->g->n_commands;
+    g->marks = mem_array(struct prof_mark, g->max_marks);
+    g->node_ns = mem_array(uint64_t, (size_t)g->g->n_nodes * 3);
+    RETURN_IF(!g->marks || !g->node_ns, ST_NO_MEMORY, "graph \"%s\": no memory to profile it", g->g->info.name);
+    return ST_OK;
+}
+
+/* A node takes from the begin of its first tile to the end of its last one. */
+static void add_marks(struct backend_graph *g, const struct rpc_run *run)
+{
+    uint32_t n = g->g->n_nodes;
+    uint64_t *begin = g->node_ns + n, *end = begin + n;
+    for (uint32_t i = 0; i < n; i++)
+        begin[i] = UINT64_MAX, end[i] = 0;
+    for (uint32_t i = 0; i < run->n_marks; i++) {
+        const struct prof_mark *m = &run->marks[i];
+        if (m->node >= n)
+            continue;
+        begin[m->node] = m->begin_ns < begin[m->node] ? m->begin_ns : begin[m->node];
+        end[m->node] = m->end_ns > end[m->node] ? m->end_ns : end[m->node];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        g->node_ns[i] += end[i] > begin[i] ? end[i] - begin[i] : 0;
+}
+
+static int32_t event(const struct backend_run *r, uint32_t type, uint32_t unit, uint64_t value, const char *name)
+{
+    return prof_add(r->prof, r->prof_parent, type, unit, value, name);
+}
+
+static void add_nodes(const struct backend_graph *g, const struct backend_run *r, int32_t parent)
+{
+    char name[512];
+    for (uint32_t i = 0; i < g->g->n_nodes; i++) {
+        snprintf(name, sizeof name, "%s:OpId_%u (us)", g->g->nodes[i].name, i);
+        prof_add(r->prof, parent, PROF_NODE, PROF_UNIT_US, (g->node_ns[i] + 500) / 1000, name);
+    }
+}
+
+static void add_events(const struct backend_graph *g, const struct backend_run *r, const struct total *t, bool detailed)
+{
+    event(r, 8001, PROF_UNIT_COUNT, g->g->info.hvx_threads, "Number of HVX threads used");
+    event(r, 3001, PROF_UNIT_US, (t->rpc_ns + 500) / 1000, "RPC (execute) time");
+    event(r, 3002, PROF_UNIT_US, (t->worker_ns + 500) / 1000, "QNN accelerator (execute) time");
+    event(r, PROF_QUEUE_WAIT, PROF_UNIT_US, (t->queue_ns + 500) / 1000, "Queue wait (execute) time");
+    event(r, 3009, PROF_UNIT_COUNT, 0, "Num times yield occured");
+    event(r, 3012, PROF_UNIT_US, (t->exec_ns + 500) / 1000, "Accelerator (execute excluding wait) time");
+    int32_t accel = event(r, 3004, PROF_UNIT_US, (t->exec_ns + 500) / 1000, "Accelerator (execute) time");
+    if (!detailed)
+        return;
+    event(r, 30004, PROF_UNIT_BYTES, g->copied, "Bytes copied to and from staging memory");
+    htp_votes_events(r->prof, r->prof_parent);
+    add_nodes(g, r, accel);
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------------------ */
+
+static enum status run_slice(struct backend_graph *g, const struct backend_run *r, uint32_t slice, struct total *t)
+{
+    struct htp_session *s = g->context->session;
+    bool detailed = r->prof && prof_level(r->prof) >= PROF_DETAILED;
+    struct rpc_run run = {
+        .program = g->program, .priority = r->priority, .io = g->io, .n_io = g->g->n_io, .profile_nodes = detailed,
+        .wait = htp_votes_wait(g->last_ns), .cancel = (struct rpc_cancel *)r->cancel, .marks = detailed ? g->marks : NULL,
+        .max_marks = detailed ? g->max_marks : 0,
+    };
+    bind_slice(g, r, slice);
+    TRY(htp_session_result(s, s->link->run(s->s, &run)));
+    for (uint32_t i = 0; i < g->g->n_io; i++)
+        stage_out(g, r, i, slice);
+    g->last_ns = run.worker_ns;
+    *t = (struct total){ t->rpc_ns + run.rpc_ns, t->queue_ns + run.queue_ns, t->worker_ns + run.worker_ns, t->exec_ns + run.exec_ns };
+    if (detailed)
+        add_marks(g, &run);
+    return ST_OK;
+}
+
+enum status htp_run(struct backend_graph *g, const struct backend_run *r)
+{
+    struct total t = { 0 };
+    bool detailed = r->prof && prof_level(r->prof) >= PROF_DETAILED;
+    RETURN_IF(g->prepare_only, ST_NOT_PERMITTED, "graph \"%s\" is in a context with the option PREPARE_ONLY; save the context and load it to execute",
+              g->g->info.name);
+    TRY(htp_session_check(g->context->session));
+    TRY(check_places(g, r));
+    if (detailed) {
+        TRY(room_for_marks(g));
+        memset(g->node_ns, 0, g->g->n_nodes * sizeof *g->node_ns);
+    }
+    g->copied = 0;
+    for (uint32_t k = 0; k < (r->batch ? r->batch : 1); k++)
+        TRY(run_slice(g, r, k, &t));
+    report_dims(g, r);
+    if (r->prof)
+        add_events(g, r, &t, detailed);
+    return ST_OK;
+}

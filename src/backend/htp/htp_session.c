@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions of this process. A place in the list holds one living session; contexts hold it as long as they exist, and the last one ends its
+ * process. When the process dies, the place is filled with a new one at once, so that whoever comes next finds it; the dead one stays with its
+ * contexts and answers every call with the reason until they are freed. */
+#include "backend/htp/htp_backend.h"
+
+#include <stdlib.h>
+
+#include "base/cpu.h"
+#include "base/mem.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct htp_session *sessions[HTP_MAX_SESSIONS];
+
+/* OPENQNN_SESSION_BYTES: another size of address space, for tests of placing. */
+static uint64_t budget(void)
+{
+    const char *text = getenv("OPENQNN_SESSION_BYTES");
+    unsigned long long n = text ? strtoull(text, NULL, 10) : 0;
+    return n ? n : HTP_SESSION_BYTES;
+}
+
+static uint32_t threads(void)
+{
+    const char *text = getenv("OPENQNN_THREADS");
+    unsigned long n = text ? strtoul(text, NULL, 10) : 0;
+    uint32_t cores = cpu_cores();
+    return n && n < 256 ? (uint32_t)n : cores < 8 ? cores : 8;
+}
+
+static enum status bring_over(const struct rpc_link *link, enum status st)
+{
+    const char *text = st != ST_OK && link->explain ? link->explain() : NULL;
+    if (text && *text && text != status_text())
+        return status_fail(st, "%s", text);
+    return st;
+}
+
+static void session_free(struct htp_session *s)
+{
+    s->link->close(s->s);
+    pthread_mutex_destroy(&s->lock);
+    mem_free(s);
+}
+
+static enum status start(struct htp_session *s)
+{
+    char skel[RPC_PATH_MAX] = "";
+    TRY(htp_find_link(s->arch, &s->link));
+    if (s->link != &rpc_link_inproc)
+        TRY(htp_find_skel(s->arch, skel));
+    struct rpc_session_opts o = { .skel = skel, .build_id = htp_build_id, .arch = s->arch, .threads = threads(), .budget = budget() };
+    return bring_over(s->link, s->link->open(&o, &s->s));
+}
+
+static enum status session_new(uint32_t index, uint32_t arch, struct htp_session **ret)
+{
+    struct htp_session *s = mem_new(struct htp_session);
+    RETURN_IF(!s, ST_NO_MEMORY, "no memory for a session");
+    s->index = index;
+    s->arch = arch;
+    pthread_mutex_init(&s->lock, NULL);
+    enum status st = start(s);
+    if (st != ST_OK) {
+        pthread_mutex_destroy(&s->lock);
+        mem_free(s);
+        return st;
+    }
+    *ret = s;
+    return ST_OK;
+}
+
+/* With the lock: fill the place of a session that died. */
+static void replace(struct htp_session *s)
+{
+    struct htp_session *fresh = NULL;
+    enum status st = session_new(s->index, s->arch, &fresh);
+    if (sessions[s->index] == s)
+        sessions[s->index] = fresh; /* NULL: the next context tries again */
+    s->lost = st == ST_OK ? ST_COMMUNICATION : ST_COMMUNICATION_FATAL;
+    htp_votes_lost();
+    backend_log(BACKEND_WARN, st == ST_OK ? "session %u died and was started again" : "session %u died and could not be started again", s->index);
+}
+
+static enum status lost(const struct htp_session *s)
+{
+    return status_fail((enum status)s->lost, "session %u has died%s; free the contexts that were on it and create them again", s->index,
+                       s->lost == ST_COMMUNICATION_FATAL ? " and could not be started again" : "");
+}
+
+enum status htp_session_check(struct htp_session *s)
+{
+    return s->lost == ST_OK ? ST_OK : lost(s);
+}
+
+enum status htp_session_result(struct htp_session *s, enum status st)
+{
+    if (st != ST_COMMUNICATION)
+        return bring_over(s->link, st);
+    pthread_mutex_lock(&lock);
+    if (s->lost == ST_OK)
+        replace(s);
+    pthread_mutex_unlock(&lock);
+    return lost(s);
+}
+
+/* A replacement that nobody came for ends with the last context of the session it replaced. */
+static void drop_unused(uint32_t index)
+{
+    struct htp_session *s = sessions[index];
+    if (!s || s->users)
+        return;
+    sessions[index] = NULL;
+    session_free(s);
+}
+
+enum status htp_session_get(uint32_t index, uint32_t arch, uint32_t limit, struct htp_session **ret)
+{
+    enum status st = ST_OK;
+    RETURN_IF(index >= limit || index >= HTP_MAX_SESSIONS, ST_NOT_FOUND, "the SoC has %u sessions per process", limit);
+    pthread_mutex_lock(&lock);
+    struct htp_session *s = sessions[index];
+    if (s && s->users == 0 && (s->arch != arch || !s->link->alive(s->s))) {
+        drop_unused(index);
+        s = NULL;
+    }
+    if (!s) {
+        st = session_new(index, arch, &s);
+        sessions[index] = s;
+    } else if (s->arch != arch) {
+        st = status_fail(ST_NO_MEMORY, "session %u is of architecture v%u; v%u is wanted", index, s->arch, arch);
+    }
+    if (st == ST_OK)
+        s->users++;
+    pthread_mutex_unlock(&lock);
+    *ret = s;
+    return st;
+}
+
+void htp_session_put(struct htp_session *s)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&lock);
+    uint32_t index = s->index;
+    if (--s->users == 0) {
+        bool listed = sessions[index] == s;
+        if (listed)
+            sessions[index] = NULL;
+        session_free(s);
+        if (!listed)
+            drop_unused(index);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t htp_sessions_heap(uint32_t *contexts)
+{
+    uint64_t sum = 0;
+    *contexts = 0;
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < HTP_MAX_SESSIONS; i++) {
+        struct rpc_usage u = { 0 };
+        if (!sessions[i])
+            continue;
+        sessions[i]->link->usage(sessions[i]->s, &u);
+        sum += u.heap_bytes + u.mapped_bytes;
+        *contexts += sessions[i]->users;
+    }
+    pthread_mutex_unlock(&lock);
+    return sum;
+}
