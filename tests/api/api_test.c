@@ -32,16 +32,27 @@ void *lib_dlopen(const char *name, int flags)
     return lib;
 }
 
+const char *lib_name(void)
+{
+    const char *name = getenv("OPENQNN_TEST_LIB");
+    return name ? name : "libQnnCpu.so";
+}
+
+bool lib_is_htp(void)
+{
+    return strcmp(lib_name(), "libQnnHtp.so") == 0;
+}
+
 void lib_open(void)
 {
     if (opened++)
         return;
-    library = lib_dlopen("libQnnCpu.so", RTLD_NOW | RTLD_LOCAL);
+    library = lib_dlopen(lib_name(), RTLD_NOW | RTLD_LOCAL);
     Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = dlsym(library, "QnnInterface_getProviders");
     const QnnInterface_t **list = NULL;
     uint32_t n = 0;
     if (!get || get(&list, &n) != QNN_SUCCESS || n < 1 || !list) {
-        fprintf(stderr, "libQnnCpu.so gives no provider\n");
+        fprintf(stderr, "%s gives no provider\n", lib_name());
         exit(1);
     }
     provider = list[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the API tests share: libQnnCpu.so opened as a client opens it, checks of result codes with the library's own explanation, and
+/* What the API tests share: a backend library opened as a client opens it, checks of result codes with the library's own explanation, and
  * builders for tensors, nodes and small graphs. Nothing here allocates, so that the tests of failing allocations see the library alone. */
 #ifndef TESTS_API_TEST_H
 #define TESTS_API_TEST_H
@@ -24,7 +24,9 @@ extern const QnnInterface_t *provider; /* belongs to the library */
 extern QNN_INTERFACE_VER_TYPE q;       /* its table, copied by value as clients do */
 
 void *lib_dlopen(const char *name, int flags); /* from OPENQNN_LIB_DIR; prints and exits when missing */
-void lib_open(void);                           /* libQnnCpu.so: fills provider and q; counts */
+const char *lib_name(void);                    /* libQnnCpu.so, or what OPENQNN_TEST_LIB says */
+bool lib_is_htp(void);
+void lib_open(void);                           /* fills provider and q; counts */
 void lib_close(void);
 
 /* ---- results -------------------------------------------------------------------------------------------------------------- */

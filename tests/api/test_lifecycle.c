@@ -8,6 +8,7 @@
 #include "api_test.h"
 
 #include <QNN/CPU/QnnCpuCommon.h>
+#include <QNN/HTP/QnnHtpCommon.h>
 #include <QNN/QnnSdkBuildId.h>
 
 /* ---- providers ------------------------------------------------------------------------------------------------------------ */
@@ -18,7 +19,7 @@ _Static_assert(sizeof(QNN_INTERFACE_VER_TYPE) == SLOTS * sizeof(void (*)(void)),
 static void test_providers(void **state)
 {
     (void)state;
-    void *lib = lib_dlopen("libQnnCpu.so", RTLD_NOW | RTLD_GLOBAL);
+    void *lib = lib_dlopen(lib_name(), RTLD_NOW | RTLD_GLOBAL);
     Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = dlsym(lib, "QnnInterface_getProviders");
     const QnnInterface_t **list = NULL;
     uint32_t n = 77;
@@ -26,12 +27,12 @@ static void test_providers(void **state)
     assert_int_equal(get(&list, &n), QNN_SUCCESS);
     assert_int_equal(n, 1);
     assert_non_null(list);
-    assert_int_equal(list[0]->backendId, QNN_BACKEND_ID_CPU);
+    assert_int_equal(list[0]->backendId, lib_is_htp() ? QNN_BACKEND_ID_HTP : QNN_BACKEND_ID_CPU);
     assert_non_null(list[0]->providerName);
     assert_int_equal(list[0]->apiVersion.coreApiVersion.major, QNN_API_VERSION_MAJOR);
     assert_int_equal(list[0]->apiVersion.coreApiVersion.minor, QNN_API_VERSION_MINOR);
-    assert_int_equal(list[0]->apiVersion.backendApiVersion.major, QNN_CPU_API_VERSION_MAJOR);
-    assert_int_equal(list[0]->apiVersion.backendApiVersion.minor, QNN_CPU_API_VERSION_MINOR);
+    assert_int_equal(list[0]->apiVersion.backendApiVersion.major, lib_is_htp() ? QNN_HTP_API_VERSION_MAJOR : QNN_CPU_API_VERSION_MAJOR);
+    assert_int_equal(list[0]->apiVersion.backendApiVersion.minor, lib_is_htp() ? QNN_HTP_API_VERSION_MINOR : QNN_CPU_API_VERSION_MINOR);
     void (*slots[SLOTS])(void);
     memcpy(slots, &list[0]->QNN_INTERFACE_VER_NAME, sizeof slots);
     for (int i = 0; i < SLOTS; i++)
@@ -298,10 +299,10 @@ static void test_properties(void **state)
         QNN_PROPERTY_TENSOR_SUPPORT_CONTEXT_TENSORS, QNN_PROPERTY_TENSOR_SUPPORT_DYNAMIC_DIMENSIONS, QNN_PROPERTY_TENSOR_SUPPORT_MEMHANDLE_TYPE,
         QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_SCALE_OFFSET, QNN_PROPERTY_ERROR_GET_VERBOSE_MESSAGE,
         QNN_PROPERTY_MEMORY_SUPPORT_MEM_TYPE_ION, QNN_PROPERTY_MEMORY_SUPPORT_MEM_TYPE_DMA_BUF, QNN_PROPERTY_SIGNAL_SUPPORT_ABORT,
-        QNN_PROPERTY_SIGNAL_SUPPORT_TIMEOUT, QNN_PROPERTY_LOG_SUPPORTS_DEFAULT_STREAM, QNN_PROPERTY_GRAPH_SUPPORT_EARLY_TERMINATION,
+        QNN_PROPERTY_SIGNAL_SUPPORT_TIMEOUT, QNN_PROPERTY_LOG_SUPPORTS_DEFAULT_STREAM,
     };
     static const uint32_t not_supported[] = {
-        QNN_PROPERTY_GROUP_DEVICE, QNN_PROPERTY_DEVICE_SUPPORT_INFRASTRUCTURE, QNN_PROPERTY_CONTEXT_SUPPORT_BINARY_UPDATES,
+        QNN_PROPERTY_CONTEXT_SUPPORT_BINARY_UPDATES,
         QNN_PROPERTY_CONTEXT_SUPPORT_INCREMENTAL_BINARY, QNN_PROPERTY_TENSOR_SUPPORT_SPARSITY,
         QNN_PROPERTY_GRAPH_SUPPORT_FINALIZE_DESERIALIZED_GRAPH, QNN_PROPERTY_TENSOR_SUPPORT_UBWC_NV12,
     };
@@ -309,6 +310,10 @@ static void test_properties(void **state)
     for (unsigned i = 0; i < COUNT(supported); i++)
         if (q.propertyHasCapability(supported[i]) != QNN_PROPERTY_SUPPORTED)
             fail_msg("property %u is not supported", supported[i]);
+    static const uint32_t devices[] = { QNN_PROPERTY_GROUP_DEVICE, QNN_PROPERTY_DEVICE_SUPPORT_INFRASTRUCTURE };
+    for (unsigned i = 0; i < COUNT(devices); i++)
+        FAILS(lib_is_htp() ? QNN_PROPERTY_SUPPORTED : QNN_PROPERTY_NOT_SUPPORTED, q.propertyHasCapability(devices[i]));
+    FAILS(lib_is_htp() ? QNN_PROPERTY_NOT_SUPPORTED : QNN_PROPERTY_SUPPORTED, q.propertyHasCapability(QNN_PROPERTY_GRAPH_SUPPORT_EARLY_TERMINATION));
     for (unsigned i = 0; i < COUNT(not_supported); i++)
         if (CODE(q.propertyHasCapability(not_supported[i])) != QNN_PROPERTY_NOT_SUPPORTED)
             fail_msg("property %u is not answered NOT_SUPPORTED", not_supported[i]);

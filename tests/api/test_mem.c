@@ -198,7 +198,8 @@ static void test_bad_descriptors(void **state)
     bad[2].code = QNN_MEM_ERROR_INVALID_SHAPE, bad[2].d.memShape.dimSize = zero;
     bad[3].code = QNN_MEM_ERROR_INVALID_SHAPE, bad[3].d.memShape.numDim = 0;
     bad[4].code = QNN_MEM_ERROR_INVALID_SHAPE, bad[4].d.memShape.dimSize = NULL;
-    bad[5].code = QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE, bad[5].d.memType = QNN_MEM_TYPE_CUSTOM;
+    bad[5].code = lib_is_htp() ? QNN_MEM_ERROR_INVALID_ARGUMENT : QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE, bad[5].d.memType = QNN_MEM_TYPE_CUSTOM;
+    bad[5].d.customInfo = NULL;
     bad[6].code = QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE, bad[6].d.memType = QNN_MEM_TYPE_UNDEFINED;
     bad[7].code = QNN_MEM_ERROR_MAPPING, bad[7].d.memShape.dimSize = large; /* more than the file has: no SIGBUS later */
     for (unsigned i = 0; i < COUNT(bad); i++) {

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <stdarg.h>
 
-#include "client.h"
+#include "client_htp.h"
 
 enum { N = 4 };
 
@@ -81,7 +81,7 @@ static void load(Qnn_BackendHandle_t backend, struct client_binary b, Qnn_Profil
 
 int main(void)
 {
-    void *lib = client_open("libQnnCpu.so", RTLD_NOW | RTLD_GLOBAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_GLOBAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
     Qnn_LogHandle_t log, system_log;
@@ -96,6 +96,7 @@ int main(void)
     CHECK(qnn.propertyHasCapability && qnn.profileCreate && qnn.profileSetConfig && qnn.deviceCreate && qnn.backendRegisterOpPackage);
     CHECK(qnn.propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE) != QNN_PROPERTY_ERROR_UNKNOWN_KEY);
     MUST(qnn.backendGetBuildId(&id));
+    htp_power_set(1, true); /* an id that it has never created */
     MUST(qnn.profileCreate(backend, QNN_PROFILE_LEVEL_DETAILED, &profile));
     QnnProfile_Config_t max = { .option = QNN_PROFILE_CONFIG_OPTION_MAX_EVENTS, .numMaxEvents = 1000 };
     const QnnProfile_Config_t *config[] = { &max, NULL };

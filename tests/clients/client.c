@@ -34,6 +34,17 @@ void *client_open(const char *name, int flags)
     return lib;
 }
 
+const char *client_library(void)
+{
+    const char *name = getenv("OPENQNN_TEST_LIB");
+    return name ? name : "libQnnCpu.so";
+}
+
+bool client_on_htp(void)
+{
+    return strcmp(client_library(), "libQnnHtp.so") == 0;
+}
+
 const QnnInterface_t *client_provider(void *lib, enum choice how)
 {
     Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = dlsym(lib, "QnnInterface_getProviders");

@@ -38,6 +38,8 @@ extern QNN_INTERFACE_VER_TYPE qnn;        /* by value, as most clients keep it *
 extern QNN_SYSTEM_INTERFACE_VER_TYPE sys;
 
 void *client_open(const char *name, int flags); /* from OPENQNN_LIB_DIR */
+const char *client_library(void);               /* libQnnCpu.so, or what OPENQNN_TEST_LIB says */
+bool client_on_htp(void);
 
 /* How clients choose among providers. */
 enum choice { ONLY_ONE, FIRST_FITTING };

@@ -3,14 +3,16 @@
  * It reads descriptions of version 1 and 2 only; when it meets a newer one it has to know the tensors from elsewhere, and does here. */
 #include <dlfcn.h>
 
-#include "client.h"
+#include "client_htp.h"
 
 int main(void)
 {
-    void *lib = client_open("libQnnCpu.so", RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     const QnnInterface_t *p = client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
-    CHECK(p->backendId == QNN_BACKEND_ID_CPU); /* no device, no infrastructure, no custom config */
+    CHECK(p->backendId == (client_on_htp() ? QNN_BACKEND_ID_HTP : QNN_BACKEND_ID_CPU)); /* CPU: no device, no infrastructure, no custom config */
+    uint32_t power = htp_power_on();
+    htp_power_set(power, true);
     struct client_binary b = client_model();
     Qnn_LogHandle_t log;
     Qnn_BackendHandle_t backend;
@@ -21,7 +23,7 @@ int main(void)
     uint32_t code = CODE(qnn.propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE));
     CHECK(code == QNN_PROPERTY_SUPPORTED || code == QNN_PROPERTY_NOT_SUPPORTED);
     QnnDevice_Infrastructure_t infra = NULL;
-    CHECK(qnn.deviceGetInfrastructure(&infra) != QNN_SUCCESS);
+    CHECK((qnn.deviceGetInfrastructure(&infra) == QNN_SUCCESS) == client_on_htp());
     QnnSystemContext_Handle_t reader;
     const QnnSystemContext_BinaryInfo_t *info;
     uint64_t size;
@@ -50,6 +52,7 @@ int main(void)
     client_floats(y, want, MODEL_N, 0);
     MUST(sys.systemContextFree(reader));
     MUST(qnn.contextFree(context, NULL));
+    htp_power_off(power);
     MUST(qnn.backendFree(backend));
     MUST(qnn.logFree(log));
     free(b.data);

@@ -3,7 +3,7 @@
  * version from getApiVersion, uses tensors of version 2 and getMetaData, and takes a binary that is refused for something else. */
 #include <dlfcn.h>
 
-#include "client.h"
+#include "client_htp.h"
 
 static Qnn_BackendHandle_t backend;
 
@@ -43,6 +43,7 @@ static void load(struct client_binary b, Qnn_ProfileHandle_t p)
     Qnn_GraphHandle_t g;
     MUST(sys.systemContextCreate(&reader));
     MUST(sys.systemContextGetMetaData(reader, b.data, b.size, &info));
+    htp_check_blobs(info);
     struct client_graph_info i = client_first_graph(info);
     CHECK(i.binary_version >= 1 && i.binary_version <= 3 && i.graph_version >= 1 && i.graph_version <= 3);
     CHECK(i.n_in == 1 && i.n_out == 1 && strcmp(TV(i.in[0]).name, "input_0") == 0 && strcmp(TV(i.out[0]).name, "output_0") == 0);
@@ -74,16 +75,17 @@ static void refuse(struct client_binary b)
 
 int main(void)
 {
-    CHECK(!client_open("libQnnCpu.so", RTLD_NOW | RTLD_NOLOAD));
-    void *lib = client_open("libQnnCpu.so", RTLD_NOW | RTLD_GLOBAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
-    void *again = client_open("libQnnCpu.so", RTLD_NOW | RTLD_NOLOAD);
+    CHECK(!client_open(client_library(), RTLD_NOW | RTLD_NOLOAD));
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_GLOBAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *again = client_open(client_library(), RTLD_NOW | RTLD_NOLOAD);
     CHECK(again == lib);
     CHECK(!dlsym(lib, "QnnSaver_initialize"));
     client_provider(lib, ONLY_ONE);
     client_system_provider(system_lib, ONLY_ONE);
     Qnn_ApiVersion_t v;
     MUST(qnn.backendGetApiVersion(&v));
-    CHECK(v.backendApiVersion.major == QNN_CPU_API_VERSION_MAJOR && v.backendApiVersion.minor >= QNN_CPU_API_VERSION_MINOR);
+    CHECK(v.backendApiVersion.major == (client_on_htp() ? QNN_HTP_API_VERSION_MAJOR : QNN_CPU_API_VERSION_MAJOR));
+    CHECK(v.backendApiVersion.minor >= (client_on_htp() ? QNN_HTP_API_VERSION_MINOR : QNN_CPU_API_VERSION_MINOR));
     Qnn_LogHandle_t log;
     Qnn_ContextHandle_t c;
     Qnn_ProfileHandle_t profile;
@@ -91,13 +93,15 @@ int main(void)
     const QnnContext_Config_t *no_context_config[] = { NULL };
     MUST(qnn.logCreate(NULL, QNN_LOG_LEVEL_ERROR, &log));
     MUST(qnn.backendCreate(log, no_backend_config, &backend));
-    MUST(qnn.contextCreate(backend, NULL, no_context_config, &c));
+    Qnn_DeviceHandle_t device = htp_device_from_platform(log, 57, QNN_HTP_DEVICE_ARCH_V75);
+    MUST(qnn.contextCreate(backend, device, no_context_config, &c));
     build(c);
     struct client_binary b = client_save(c);
     MUST(qnn.contextFree(c, NULL));
     MUST(qnn.profileCreate(backend, QNN_PROFILE_LEVEL_BASIC, &profile));
     load(b, profile);
     MUST(qnn.profileFree(profile));
+    htp_device_free(device);
     MUST(qnn.logSetLogLevel(log, QNN_LOG_LEVEL_ERROR));
     MUST(qnn.backendFree(backend));
     MUST(qnn.backendCreate(NULL, NULL, &backend));

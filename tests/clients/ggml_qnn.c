@@ -5,9 +5,7 @@
 #include <dlfcn.h>
 #include <stdarg.h>
 
-#include "client.h"
-
-#include <QNN/HTP/QnnHtpDevice.h>
+#include "client_htp.h"
 
 static void log_line(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args)
 {
@@ -37,7 +35,13 @@ static struct product make_product(Qnn_ContextHandle_t c, const char *name, uint
 {
     struct product p;
     struct tensor_spec s = { 1, "src0", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, rank, { 1, 1, 1, 1 }, NULL, 0, 0, 0 };
-    MUST(qnn.graphCreate(c, name, NULL, &p.graph));
+    QnnHtpGraph_CustomConfig_t options[] = {
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_NUM_HVX_THREADS, .numHvxThreads = 8 },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_DLBC, 1 } },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, 1 } },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE, .vtcmSizeInMB = 8 },
+    };
+    MUST(qnn.graphCreate(c, name, htp_graph_config(options, COUNT(options)), &p.graph));
     s.dims[0] = rank == 4 ? 2 : 1;
     s.dims[rank - 2] = 2, s.dims[rank - 1] = 3;
     p.a = client_create(p.graph, s);
@@ -93,7 +97,7 @@ static void run_gather(Qnn_ContextHandle_t c)
 
 int main(void)
 {
-    void *lib = client_open("libQnnCpu.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL);
     client_provider(lib, ONLY_ONE);
     Qnn_LogHandle_t log;
     Qnn_BackendHandle_t backend;
@@ -110,7 +114,9 @@ int main(void)
     uint32_t code = CODE(qnn.deviceCreate(log, NULL, &device));
     CHECK(code == QNN_SUCCESS || code == QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE);
     QnnDevice_Infrastructure_t infra = NULL;
-    CHECK(qnn.deviceGetInfrastructure(&infra) != QNN_SUCCESS); /* nothing to vote for on a CPU */
+    CHECK((qnn.deviceGetInfrastructure(&infra) == QNN_SUCCESS) == client_on_htp()); /* nothing to vote for on a CPU */
+    uint32_t power = htp_power_on();
+    htp_power_set(power, true);
     MUST(qnn.contextCreate(backend, device, NULL, &context));
     struct product products[3];
     for (uint32_t rank = 2; rank <= 4; rank++)
@@ -120,6 +126,7 @@ int main(void)
             run_product(&products[rank - 2], rank == 4 ? 2 : 1);
     run_gather(context);
     MUST(qnn.contextFree(context, NULL));
+    htp_power_off(power);
     if (device)
         MUST(qnn.deviceFree(device));
     MUST(qnn.backendFree(backend));

@@ -3,7 +3,7 @@
  * operators, 8-bit weights with a scale per channel; every node must validate. */
 #include <dlfcn.h>
 
-#include "client.h"
+#include "client_htp.h"
 
 static Qnn_BackendHandle_t backend;
 static Qnn_GraphHandle_t graph;
@@ -24,7 +24,8 @@ static void check_versions(const QnnInterface_t *p)
     const char *id = NULL;
     int major, minor, patch;
     Qnn_ApiVersion_t v;
-    CHECK(p->apiVersion.backendApiVersion.major == QNN_CPU_API_VERSION_MAJOR && p->apiVersion.backendApiVersion.minor >= QNN_CPU_API_VERSION_MINOR);
+    CHECK(p->apiVersion.backendApiVersion.major == (client_on_htp() ? QNN_HTP_API_VERSION_MAJOR : QNN_CPU_API_VERSION_MAJOR));
+    CHECK(p->apiVersion.backendApiVersion.minor >= (client_on_htp() ? QNN_HTP_API_VERSION_MINOR : QNN_CPU_API_VERSION_MINOR));
     MUST(qnn.backendGetApiVersion(&v));
     CHECK(v.backendApiVersion.minor == p->apiVersion.backendApiVersion.minor);
     MUST(qnn.backendGetBuildId(&id));
@@ -64,19 +65,32 @@ static void run(Qnn_GraphHandle_t g, Qnn_Tensor_t in, Qnn_Tensor_t out)
 
 int main(void)
 {
-    void *lib = client_open("libQnnCpu.so", RTLD_LAZY), *system_lib = client_open("libQnnSystem.so", RTLD_LAZY);
+    void *lib = client_open(client_library(), RTLD_LAZY), *system_lib = client_open("libQnnSystem.so", RTLD_LAZY);
     const QnnInterface_t *p = client_provider(lib, ONLY_ONE);
     client_system_provider(system_lib, ONLY_ONE);
     check_versions(p);
     const QnnBackend_Config_t *no_backend_config[] = { NULL };
     const QnnContext_Config_t *no_context_config[] = { NULL };
     const QnnGraph_Config_t *no_graph_config[] = { NULL };
+    QnnHtpGraph_CustomConfig_t options[] = {
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE, .vtcmSizeInMB = QNN_HTP_GRAPH_CONFIG_OPTION_MAX },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, 3 } },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_FINALIZE_CONFIG,
+          .finalizeConfig = { "P", { .dataType = QNN_DATATYPE_UINT_32, .uint32Value = 4 } } },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_SHORT_DEPTH_CONV_ON_HMX_OFF, .shortDepthConvOnHmxOff = true },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_FOLD_RELU_ACTIVATION_INTO_CONV_OFF, .foldReluActivationIntoConvOff = true },
+    };
     Qnn_LogHandle_t log;
     Qnn_ContextHandle_t context, loaded;
     MUST(qnn.logCreate(NULL, QNN_LOG_LEVEL_WARN, &log));
     MUST(qnn.backendCreate(log, no_backend_config, &backend));
-    MUST(qnn.contextCreate(backend, NULL, no_context_config, &context));
-    MUST(qnn.graphCreate(context, "subgraph_0", no_graph_config, &graph));
+    static const uint32_t socs[] = { 57, 69, 87 };
+    for (uint32_t i = 0; i < COUNT(socs); i++)
+        htp_device_free(htp_device(log, socs[i], QNN_HTP_DEVICE_ARCH_NONE));
+    Qnn_DeviceHandle_t device = htp_device(log, 69, QNN_HTP_DEVICE_ARCH_NONE);
+    uint32_t power = htp_power_on();
+    MUST(qnn.contextCreate(backend, device, no_context_config, &context));
+    MUST(qnn.graphCreate(context, "subgraph_0", client_on_htp() ? htp_graph_config(options, COUNT(options)) : no_graph_config, &graph));
     Qnn_DataType_t t = QNN_DATATYPE_SFIXED_POINT_8;
     Qnn_Tensor_t in = make("in", QNN_TENSOR_TYPE_APP_WRITE, t, 3, 0.25f), fc = make("fc_out", QNN_TENSOR_TYPE_NATIVE, t, 2, 0.25f),
                  act = make("act", QNN_TENSOR_TYPE_NATIVE, t, 2, 0.25f), out = make("out", QNN_TENSOR_TYPE_APP_READ, t, 2, 0.25f);
@@ -86,7 +100,9 @@ int main(void)
     add(&relu);
     add(&sum);
     MUST(qnn.graphFinalize(graph, NULL, NULL));
+    htp_power_set(power, true);
     run(graph, in, out);
+    htp_power_set(power, false);
     struct client_binary b = client_save(context);
     QnnSystemContext_Handle_t reader;
     const QnnSystemContext_BinaryInfo_t *info;
@@ -94,12 +110,15 @@ int main(void)
     MUST(sys.systemContextCreate(&reader));
     MUST(sys.systemContextGetBinaryInfo(reader, b.data, b.size, &info, &size));
     struct client_graph_info g = client_first_graph(info);
-    MUST(qnn.contextCreateFromBinary(backend, NULL, NULL, b.data, b.size, &loaded, NULL));
+    htp_check_blobs(info);
+    MUST(qnn.contextCreateFromBinary(backend, device, NULL, b.data, b.size, &loaded, NULL));
     MUST(qnn.graphRetrieve(loaded, g.name, &graph));
     run(graph, g.in[0], g.out[0]);
     MUST(sys.systemContextFree(reader));
     MUST(qnn.contextFree(loaded, NULL));
     MUST(qnn.contextFree(context, NULL));
+    htp_power_off(power);
+    htp_device_free(device);
     MUST(qnn.backendFree(backend));
     MUST(qnn.logFree(log));
     free(b.data);

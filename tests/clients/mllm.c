@@ -98,7 +98,7 @@ static void load_and_run(struct client_binary b)
 
 int main(void)
 {
-    void *lib = client_open("libQnnCpu.so", RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
     Qnn_LogHandle_t log;
@@ -119,6 +119,8 @@ int main(void)
     MUST(qnn.contextFree(c, NULL));
     load_and_run(b);
     free(b.data);
+    if (device)
+        MUST(qnn.deviceFree(device));
     MUST(qnn.backendFree(backend));
     MUST(qnn.logFree(log));
     dlclose(system_lib);

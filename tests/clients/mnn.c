@@ -3,9 +3,11 @@
  * constants, binaries validated before they are loaded. */
 #include <dlfcn.h>
 
-#include "client.h"
+#include "client_htp.h"
 
 static Qnn_BackendHandle_t backend;
+static Qnn_DeviceHandle_t device;
+static uint32_t power;
 
 static void add(Qnn_GraphHandle_t g, struct node_spec *n)
 {
@@ -20,7 +22,11 @@ static void constant_graph(Qnn_ContextHandle_t c)
     static const uint32_t perm[2] = { 1, 0 };
     Qnn_GraphHandle_t g;
     Qnn_DataType_t f = QNN_DATATYPE_FLOAT_32;
-    MUST(qnn.graphCreate(c, "express", NULL, &g));
+    QnnHtpGraph_CustomConfig_t options[] = {
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION, .precision = QNN_PRECISION_FLOAT16 },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, 2 } },
+    };
+    MUST(qnn.graphCreate(c, "express", htp_graph_config(options, COUNT(options)), &g));
     Qnn_Tensor_t ta = client_create(g, (struct tensor_spec){ 1, "a", QNN_TENSOR_TYPE_STATIC, f, 1, { 6 }, a, sizeof a, 0, 0 });
     Qnn_Tensor_t tb = client_create(g, (struct tensor_spec){ 1, "b", QNN_TENSOR_TYPE_STATIC, f, 2, { 3, 2 }, b, sizeof b, 0, 0 });
     Qnn_Tensor_t shaped = client_create(g, (struct tensor_spec){ 1, "shaped", QNN_TENSOR_TYPE_NATIVE, f, 2, { 2, 3 }, NULL, 0, 0, 0 });
@@ -37,7 +43,9 @@ static void constant_graph(Qnn_ContextHandle_t c)
     Qnn_Tensor_t bound = client_bind(out, got, sizeof got);
     for (int i = 0; i < 3; i++) {
         memset(got, 0, sizeof got);
+        htp_power_set(power, true);
         MUST(qnn.graphExecute(g, NULL, 0, &bound, 1, NULL, NULL));
+        htp_power_set(power, false);
         client_floats(got, (float[]){ 11, 24, 32, 45, 53, 66 }, 6, 1e-3f);
     }
 }
@@ -54,8 +62,8 @@ static void load(struct client_binary b)
     MUST(sys.systemContextGetBinaryInfo(reader, b.data, b.size, &info, &size));
     struct client_graph_info i = client_first_graph(info);
     CHECK(i.graph_version == 1 || i.graph_version == 3);
-    MUST(qnn.contextValidateBinary(backend, NULL, NULL, b.data, b.size));
-    MUST(qnn.contextCreateFromBinary(backend, NULL, NULL, b.data, b.size, &c, NULL));
+    MUST(qnn.contextValidateBinary(backend, device, NULL, b.data, b.size));
+    MUST(qnn.contextCreateFromBinary(backend, device, NULL, b.data, b.size, &c, NULL));
     MUST(qnn.graphRetrieve(c, i.name, &g));
     Qnn_Tensor_t in = client_bind(i.in[0], x, sizeof x), out = client_bind(i.out[0], y, sizeof y);
     MUST(qnn.graphExecute(g, &in, 1, &out, 1, NULL, NULL));
@@ -67,24 +75,30 @@ static void load(struct client_binary b)
 
 int main(void)
 {
-    void *lib = client_open("libQnnCpu.so", RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
     Qnn_LogHandle_t log;
     Qnn_ContextHandle_t c;
-    Qnn_DeviceHandle_t device = NULL;
     const QnnDevice_PlatformInfo_t *platform = NULL;
     MUST(qnn.logCreate(NULL, QNN_LOG_LEVEL_ERROR, &log));
     MUST(qnn.backendCreate(log, NULL, &backend));
-    if (qnn.propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE) == QNN_PROPERTY_SUPPORTED)
-        MUST(qnn.deviceCreate(log, NULL, &device));
+    CHECK(CODE(qnn.propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE)) != QNN_PROPERTY_ERROR_UNKNOWN_KEY);
     CHECK(qnn.deviceGetPlatformInfo(log, &platform) != QNN_SUCCESS || platform); /* then there is no arch to read */
+    if (client_on_htp()) { /* read without a look at versions, and never given back */
+        const QnnHtpDevice_OnChipDeviceInfoExtension_t *chip = &platform->v1.hwDevices[0].v1.deviceInfoExtension->onChipDevice;
+        CHECK(chip->arch >= QNN_HTP_DEVICE_ARCH_V68 && chip->socModel);
+        device = htp_device(log, chip->socModel, QNN_HTP_DEVICE_ARCH_NONE);
+    }
+    power = htp_power_on();
     MUST(qnn.contextCreate(backend, device, NULL, &c));
     constant_graph(c);
     MUST(qnn.contextFree(c, NULL));
     struct client_binary b = client_model();
     load(b);
     free(b.data);
+    htp_power_off(power);
+    htp_device_free(device);
     MUST(qnn.backendFree(backend));
     MUST(qnn.logFree(log));
     dlclose(system_lib);

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <stdarg.h>
 
-#include "client.h"
+#include "client_htp.h"
 
 static void log_line(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args)
 {
@@ -15,6 +15,7 @@ static void log_line(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, 
 }
 
 static Qnn_BackendHandle_t backend;
+static Qnn_DeviceHandle_t device;
 
 /* Partitioning: asked about every node, with ids that are still 0; an error means "not for you", with a reason. */
 static bool taken(struct node_spec *n)
@@ -69,9 +70,15 @@ static void build(struct session *s)
 {
     static const uint32_t perm[2] = { 1, 0 };
     QnnContext_Config_t priority = { .option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY, .priority = QNN_PRIORITY_NORMAL };
-    const QnnContext_Config_t *config[] = { &priority, NULL };
-    MUST(qnn.contextCreate(backend, NULL, config, &s->context));
-    MUST(qnn.graphCreate(s->context, "session", NULL, &s->graph));
+    QnnHtpContext_CustomConfig_t sharing = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, .weightSharingEnabled = false };
+    QnnContext_Config_t custom = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &sharing };
+    const QnnContext_Config_t *config[] = { &priority, client_on_htp() ? &custom : NULL, NULL };
+    QnnHtpGraph_CustomConfig_t options[] = {
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, 3 } },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE, .vtcmSizeInMB = 8 },
+    };
+    MUST(qnn.contextCreate(backend, device, config, &s->context));
+    MUST(qnn.graphCreate(s->context, "session", htp_graph_config(options, COUNT(options)), &s->graph));
     Qnn_GraphHandle_t g = s->graph;
     s->ids = client_create(g, (struct tensor_spec){ 1, "ids", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_INT_64, 1, { 3 }, NULL, 0, 0, 0 });
     s->table = client_create(g, (struct tensor_spec){ 1, "table", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 2, { 4, 2 }, NULL, 0, 0, 0 });
@@ -104,7 +111,8 @@ static void from_cache(struct client_binary b, struct session *s)
     uint64_t size;
     MUST(sys.systemContextCreate(&s->reader));
     MUST(sys.systemContextGetBinaryInfo(s->reader, b.data, b.size, &info, &size));
-    MUST(qnn.contextCreateFromBinary(backend, NULL, NULL, b.data, b.size, &s->context, NULL));
+    htp_check_blobs(info);
+    MUST(qnn.contextCreateFromBinary(backend, device, NULL, b.data, b.size, &s->context, NULL));
     struct client_graph_info g = client_first_graph(info);
     CHECK(g.n_graphs == 1 && g.n_in == 2 && g.n_out == 1 && strcmp(g.name, "session") == 0);
     for (uint32_t i = 0; i < g.n_in; i++)
@@ -116,10 +124,10 @@ static void from_cache(struct client_binary b, struct session *s)
 
 static void one_session(int flags)
 {
-    void *lib = client_open("libQnnCpu.so", flags), *system_lib = client_open("libQnnSystem.so", flags);
+    void *lib = client_open(client_library(), flags), *system_lib = client_open("libQnnSystem.so", flags);
     const QnnInterface_t *p = client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
-    CHECK(p->backendId == QNN_BACKEND_ID_CPU);
+    CHECK(p->backendId == (client_on_htp() ? QNN_BACKEND_ID_HTP : QNN_BACKEND_ID_CPU));
     const QnnBackend_Config_t *none[] = { NULL };
     const char *id;
     Qnn_LogHandle_t log;
@@ -128,7 +136,11 @@ static void one_session(int flags)
     MUST(qnn.logSetLogLevel(log, QNN_LOG_LEVEL_WARN));
     MUST(qnn.backendCreate(log, none, &backend));
     MUST(qnn.backendGetBuildId(&id));
-    CHECK(qnn.propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE) == QNN_PROPERTY_NOT_SUPPORTED); /* so no device is made */
+    if (!client_on_htp())
+        CHECK(qnn.propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE) == QNN_PROPERTY_NOT_SUPPORTED); /* so no device is made */
+    device = htp_device(log, 60, QNN_HTP_DEVICE_ARCH_V73);
+    uint32_t power = htp_power_on();
+    htp_power_set(power, true);
     MUST(qnn.profileCreate(backend, QNN_PROFILE_LEVEL_DETAILED, &profile));
     struct session s, cached;
     partition();
@@ -143,6 +155,8 @@ static void one_session(int flags)
     MUST(qnn.contextFree(cached.context, NULL));
     MUST(sys.systemContextFree(cached.reader));
     MUST(qnn.profileFree(profile));
+    htp_power_off(power);
+    htp_device_free(device);
     MUST(qnn.backendFree(backend));
     MUST(qnn.logFree(log));
     dlclose(system_lib);

@@ -3,10 +3,11 @@
  * from one backend, memory offered in a kind that only the HTP knows, and plain buffers when that is refused. */
 #include <dlfcn.h>
 
-#include "client.h"
+#include "client_htp.h"
 
-#include <QNN/HTP/QnnHtpContext.h>
 #include <QNN/HTP/QnnHtpMem.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static Qnn_ContextHandle_t load(Qnn_BackendHandle_t backend, struct client_binary b)
 {
@@ -23,10 +24,13 @@ static Qnn_ContextHandle_t load(Qnn_BackendHandle_t backend, struct client_binar
 static bool shared_memory_works(Qnn_ContextHandle_t c)
 {
     static uint32_t dims[] = { 1, MODEL_N };
-    QnnMemHtp_Descriptor_t htp = { .type = QNN_HTP_MEM_SHARED_BUFFER, .size = MODEL_N * sizeof(float) };
+    QnnMemHtp_Descriptor_t htp = { .type = QNN_HTP_MEM_SHARED_BUFFER, .size = 4096 };
+    htp.sharedBufferConfig = (QnnHtpMem_SharedBufferConfig_t){ memfd_create("kv", MFD_CLOEXEC), 1024 };
+    CHECK(ftruncate(htp.sharedBufferConfig.fd, 4096) == 0);
     Qnn_MemDescriptor_t d = { .memShape = { 2, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_CUSTOM, .customInfo = &htp };
     Qnn_MemHandle_t h = &d;
     uint32_t code = CODE(qnn.memRegister(c, &d, 1, &h));
+    close(htp.sharedBufferConfig.fd);
     CHECK(code == QNN_SUCCESS ? h != NULL : h == NULL);
     if (code == QNN_SUCCESS)
         MUST(qnn.memDeRegister(&h, 1));
@@ -52,7 +56,7 @@ static void run(Qnn_ContextHandle_t c, const struct client_graph_info *i, float 
 int main(void)
 {
     enum { CONTEXTS = 4 };
-    void *lib = client_open("libQnnCpu.so", RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
     struct client_binary b = client_model();
@@ -70,10 +74,11 @@ int main(void)
     uint64_t size;
     MUST(sys.systemContextCreate(&reader));
     MUST(sys.systemContextGetBinaryInfo(reader, b.data, b.size, &info, &size));
+    htp_check_blobs(info);
     struct client_graph_info i = client_first_graph(info);
     for (int k = 0; k < CONTEXTS; k++)
         contexts[k] = load(backend, b);
-    CHECK(!shared_memory_works(contexts[0]));
+    CHECK(shared_memory_works(contexts[0]) == client_on_htp());
     for (int k = 0; k < CONTEXTS; k++)
         run(contexts[k], &i, (float)k - 3);
     for (int k = 0; k < CONTEXTS; k++)

@@ -15,7 +15,7 @@ static void log_line(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, 
 
 int main(void)
 {
-    void *lib = client_open("libQnnCpu.so", RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
     struct client_binary b = client_model();
