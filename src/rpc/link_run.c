@@ -171,7 +171,7 @@ static enum status await(struct rpc_session *s, struct link_program *p, const st
     return ST_OK;
 }
 
-static enum status read_answer(struct rpc_session *s, struct link_program *p, struct rpc_run *r)
+enum status link_read_answer(struct rpc_session *s, struct link_program *p, struct rpc_run *r)
 {
     struct rpc_call *c = p->area;
     uint32_t status = c->status, n_marks = c->n_marks;
@@ -218,7 +218,7 @@ static enum status run_now(struct rpc_session *s, struct link_program *p, struct
     if (fault.kill)
         return link_lost(s, "killed by OPENQNN_FAULT");
     TRY(await(s, p, r));
-    TRY(read_answer(s, p, r));
+    TRY(link_read_answer(s, p, r));
     r->rpc_ns = clock_ns() - p->area->submit_ns;
     p->usual_ns = p->usual_ns ? (3 * p->usual_ns + r->rpc_ns) / 4 : r->rpc_ns;
     return ST_OK;

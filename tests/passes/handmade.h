@@ -113,6 +113,19 @@ static inline void hm_make(struct handmade *h, const char *name, uint32_t rows, 
     h->src.commands = h->commands;
 }
 
+/* y = relu(2 x), z = transpose(2 x) with a dynamic number of rows; the constant and the Reshape go, since their shapes are fixed. */
+static inline void hm_make_dynamic(struct handmade *h, uint32_t rows, uint32_t columns)
+{
+    hm_make(h, "net", rows, columns);
+    h->add_in[1] = HM_X;
+    h->tensors[HM_X].desc.dynamic = h->tensors[HM_T].desc.dynamic = h->tensors[HM_R].desc.dynamic = 1;
+    h->tensors[HM_Y].desc = h->tensors[HM_R].desc;
+    h->tensors[HM_Z].desc.dynamic = 2;
+    h->relu_out[0] = HM_Y;
+    h->nodes[HM_RESHAPE] = hm_node("again", "Relu", 1, h->reshape_in, h->reshape_out, h->relu_params);
+    h->reshape_in[0] = HM_T, h->reshape_out[0] = HM_R;
+}
+
 /* Make the checksums right again, so that spoiled bytes get past them: the checks behind them are what is tested then. Leaves alone
  * what is too damaged to have checksums. */
 static inline void hm_repair(uint8_t *data, size_t size)

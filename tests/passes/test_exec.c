@@ -205,19 +205,6 @@ static void test_own_scratch(void **state)
     unload(&l);
 }
 
-/* x and z with a dynamic number of rows; the constant and the Reshape go, since their shapes are fixed. */
-static void make_dynamic(void)
-{
-    hm_make(&made, "net", ROWS, COLUMNS);
-    made.add_in[1] = HM_X;
-    made.tensors[HM_X].desc.dynamic = made.tensors[HM_T].desc.dynamic = made.tensors[HM_R].desc.dynamic = 1;
-    made.tensors[HM_Y].desc = made.tensors[HM_R].desc;
-    made.tensors[HM_Z].desc.dynamic = 2;
-    made.relu_out[0] = HM_Y;
-    made.nodes[HM_RESHAPE] = hm_node("again", "Relu", 1, made.reshape_in, made.reshape_out, made.relu_params);
-    made.reshape_in[0] = HM_T, made.reshape_out[0] = HM_R;
-}
-
 static void run_rows(struct loaded *l, uint32_t rows)
 {
     static float x[N], y[N + 1], z[N + 1];
@@ -247,7 +234,7 @@ static void test_dynamic(void **state)
     static const uint32_t rows[] = { ROWS, 1, 1, 17, ROWS, 63, 5 };
     static float x[N], y[N], z[N];
     struct loaded l;
-    make_dynamic();
+    hm_make_dynamic(&made, ROWS, COLUMNS);
     load(&l, NULL);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         run_rows(&l, rows[i]);
@@ -270,7 +257,7 @@ static void test_dynamic_refused(void **state)
     uint32_t dims[2] = { 7, COLUMNS };
     struct exec_binding io[3] = { { .data = x, .dims = dims }, { .data = y }, { .data = z } };
     struct exec_run r = { .io = io };
-    make_dynamic();
+    hm_make_dynamic(&made, ROWS, COLUMNS);
     made.tensors[HM_Z].desc.dynamic = 0;
     load(&l, NULL);
     assert_int_equal(exec_run(l.p, &r), ST_DYNAMIC_SHAPE);

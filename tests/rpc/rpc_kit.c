@@ -27,24 +27,37 @@ const struct rpc_link *kit_stub(uint32_t arch)
     return get(RPC_LINK_VERSION);
 }
 
+static struct handmade made;
+
+static int to_memfd(uint64_t *ret_bytes)
+{
+    struct binary_image im;
+    if (binary_write(&made.target, &made.src, &im) != ST_OK)
+        abort();
+    int fd = memfd_create("kit", MFD_CLOEXEC);
+    if (write(fd, im.data, im.size) != (ssize_t)im.size)
+        abort();
+    *ret_bytes = im.size;
+    binary_image_free(&im);
+    return fd;
+}
+
 int kit_binary(uint64_t *ret_bytes)
 {
     static int fd = -1;
     static uint64_t bytes;
     if (fd < 0) {
-        static struct handmade made;
-        struct binary_image im;
         hm_make(&made, "kit", KIT_ROWS, KIT_COLUMNS);
-        if (binary_write(&made.target, &made.src, &im) != ST_OK)
-            abort();
-        fd = memfd_create("kit", MFD_CLOEXEC);
-        if (write(fd, im.data, im.size) != (ssize_t)im.size)
-            abort();
-        bytes = im.size;
-        binary_image_free(&im);
+        fd = to_memfd(&bytes);
     }
     *ret_bytes = bytes;
     return fd;
+}
+
+int kit_dynamic_binary(uint64_t *ret_bytes)
+{
+    hm_make_dynamic(&made, KIT_ROWS, KIT_COLUMNS);
+    return to_memfd(ret_bytes);
 }
 
 struct rpc_session_opts kit_opts(void)

@@ -19,6 +19,8 @@ const struct rpc_link *kit_stub(uint32_t arch);
 
 /* A context binary in a memfd: y = relu(x + c), z = transpose(x + c). The descriptor is open until the end of the program. */
 int kit_binary(uint64_t *ret_bytes);
+/* The same without c and twice x, for any number of rows up to KIT_ROWS. */
+int kit_dynamic_binary(uint64_t *ret_bytes);
 
 /* One client: a session, the binary, one buffer with x, y and z behind each other. */
 struct kit_client {

@@ -236,6 +236,41 @@ static void test_signals(void **state)
     kit_close(&c);
 }
 
+/* Dimensions travel both ways; memory is needed only for those of the run, outputs aside. */
+static void test_dynamic(void **state)
+{
+    (void)state;
+    struct kit_client c;
+    struct rpc_load l = { 0 };
+    int fd = kit_dynamic_binary(&l.bytes);
+    OK(kit_open(&c));
+    OK(kit_link->map(c.s, fd, 0, l.bytes, false, &l.map));
+    OK(kit_link->load(c.s, &l));
+    for (uint32_t rows = 1; rows <= KIT_ROWS; rows += 21) {
+        uint32_t dims[2] = { rows, KIT_COLUMNS }, y[2] = { 0 }, z[2] = { 0 };
+        struct rpc_run r = { .program = l.program, .io = c.io, .n_io = KIT_IO };
+        kit_io(&c);
+        kit_fill(&c, rows);
+        c.io[0].dims = dims, c.io[0].rank = 2, c.io[0].bytes = rows * KIT_COLUMNS * sizeof(float);
+        c.io[1].out_dims = y, c.io[1].rank = c.io[2].rank = 2, c.io[2].out_dims = z;
+        OK(kit_link->run(c.s, &r));
+        assert_true(y[0] == rows && y[1] == KIT_COLUMNS && z[0] == KIT_COLUMNS && z[1] == rows);
+        for (uint32_t i = 0; i < rows * KIT_COLUMNS; i++) {
+            float twice = 2 * c.memory[i];
+            assert_true(c.memory[KIT_N + i] == (twice > 0 ? twice : 0));
+            assert_true(c.memory[2 * KIT_N + i % KIT_COLUMNS * rows + i / KIT_COLUMNS] == twice);
+        }
+    }
+    uint32_t large[2] = { KIT_ROWS + 1, KIT_COLUMNS };
+    struct rpc_run r = { .program = l.program, .io = c.io, .n_io = KIT_IO };
+    c.io[0].dims = large;
+    assert_int_equal(kit_link->run(c.s, &r), ST_DYNAMIC_SHAPE);
+    c.io[0].rank = 0;
+    assert_int_equal(kit_link->run(c.s, &r), ST_INVALID_ARG);
+    kit_close(&c);
+    close(fd);
+}
+
 /* What the session writes is in the client's pages at once, and what the client writes in the session's: there is only one copy. */
 static void test_one_copy(void **state)
 {
@@ -281,6 +316,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_times_and_marks), cmocka_unit_test(test_refused_runs),
         cmocka_unit_test(test_refused_maps),  cmocka_unit_test(test_refused_loads),   cmocka_unit_test(test_budget),
         cmocka_unit_test(test_budget_of_programs), cmocka_unit_test(test_signals),    cmocka_unit_test(test_one_copy),
+        cmocka_unit_test(test_dynamic),
         cmocka_unit_test(test_nothing_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
