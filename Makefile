@@ -8,7 +8,7 @@ FUZZ_SEED ?= $(shell date +%s)
 
 # A relative PREFIX means relative to here; make does not expand "~" itself.
 prefix := $(abspath $(patsubst ~%,$(HOME)%,$(PREFIX)))
-sanitized_suites := unit api kernels passes threads clients
+sanitized_suites := unit api kernels passes rpc threads clients
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo check bench install asan ubsan tsan fuzz format clean

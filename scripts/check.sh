@@ -27,7 +27,7 @@ release() {
 }
 
 stage release build release
-stage sanitize build-asan-ubsan scripts/sanitize.sh address,undefined build-asan-ubsan check-sanitize unit api kernels passes
+stage sanitize build-asan-ubsan scripts/sanitize.sh address,undefined build-asan-ubsan check-sanitize unit api kernels passes rpc
 stage fuzz build-asan-ubsan scripts/sanitize.sh address,undefined build-asan-ubsan check-fuzz fuzz
 stage threads build-tsan scripts/sanitize.sh thread build-tsan check-threads threads
 

@@ -171,6 +171,20 @@ static enum status await(struct rpc_session *s, struct link_program *p, const st
     return ST_OK;
 }
 
+static void take_results(struct link_program *p, struct rpc_run *r, uint32_t n_marks)
+{
+    struct rpc_call_io *io = rpc_area_io(p->area);
+    for (uint32_t i = 0; i < r->n_io; i++) {
+        if (r->io[i].out_dims)
+            memcpy(r->io[i].out_dims, io[i].out_dims, r->io[i].rank * sizeof(uint32_t));
+        if (r->io[i].produced)
+            *r->io[i].produced = io[i].produced != 0;
+    }
+    r->n_marks = !r->marks ? 0 : n_marks < r->max_marks ? n_marks : r->max_marks;
+    if (r->n_marks)
+        memcpy(r->marks, rpc_area_marks(p->area, p->n_io), r->n_marks * sizeof(r->marks[0]));
+}
+
 enum status link_read_answer(struct rpc_session *s, struct link_program *p, struct rpc_run *r)
 {
     struct rpc_call *c = p->area;
@@ -182,20 +196,14 @@ enum status link_read_answer(struct rpc_session *s, struct link_program *p, stru
         return link_lost(s, "its answer makes no sense");
     if (status == ST_COMMUNICATION)
         return link_lost(s, "it did not understand a run");
-    if (status != ST_OK) {
-        char text[STATUS_TEXT_MAX];
-        memcpy(text, c->text, sizeof(text));
-        text[sizeof(text) - 1] = 0;
-        return status_fail((enum status)status, "%s", text);
-    }
-    struct rpc_call_io *io = rpc_area_io(c);
-    for (uint32_t i = 0; i < r->n_io; i++)
-        if (r->io[i].out_dims)
-            memcpy(r->io[i].out_dims, io[i].out_dims, r->io[i].rank * sizeof(uint32_t));
-    r->n_marks = n_marks < r->max_marks && r->marks ? n_marks : r->marks ? r->max_marks : 0;
-    if (r->n_marks)
-        memcpy(r->marks, rpc_area_marks(c, p->n_io), r->n_marks * sizeof(r->marks[0]));
-    return ST_OK;
+    if (status == ST_OK || status == ST_ENDED_EARLY)
+        take_results(p, r, n_marks);
+    if (status == ST_OK)
+        return ST_OK;
+    char text[STATUS_TEXT_MAX];
+    memcpy(text, c->text, sizeof(text));
+    text[sizeof(text) - 1] = 0;
+    return status_fail((enum status)status, "%s", text);
 }
 
 static enum status check_run(const struct link_program *p, const struct rpc_run *r)
@@ -218,10 +226,9 @@ static enum status run_now(struct rpc_session *s, struct link_program *p, struct
     if (fault.kill)
         return link_lost(s, "killed by OPENQNN_FAULT");
     TRY(await(s, p, r));
-    TRY(link_read_answer(s, p, r));
     r->rpc_ns = clock_ns() - p->area->submit_ns;
     p->usual_ns = p->usual_ns ? (3 * p->usual_ns + r->rpc_ns) / 4 : r->rpc_ns;
-    return ST_OK;
+    return link_read_answer(s, p, r);
 }
 
 enum status link_run(struct rpc_session *s, struct rpc_run *r)

@@ -70,6 +70,7 @@ struct rpc_io {
     const uint32_t *dims;  /* for dynamic dimensions, else NULL */
     uint32_t *out_dims;    /* where to report actual dimensions, or NULL */
     uint32_t rank;         /* entries of dims and out_dims, as the tensor has; 0 when both are NULL */
+    uint8_t *produced;     /* outputs: where to report that this run computed it, or NULL; see ST_ENDED_EARLY of exec */
 };
 
 struct rpc_run {

@@ -101,6 +101,7 @@ struct rpc_call_io {
     uint32_t map;          /* RPC_NONE: left out */
     uint32_t has_dims, wants_dims;
     uint32_t dims[RPC_MAX_RANK], out_dims[RPC_MAX_RANK];
+    uint8_t produced, zero[3];
 };
 
 /* The fixed part of a program's area; rpc_area_io and rpc_area_marks follow it. */

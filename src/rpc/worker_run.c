@@ -27,7 +27,8 @@ static uint64_t bytes_touched(const struct binary_tensor *t, const struct rpc_ca
 
 static enum status bind_one(struct worker *w, const struct binary_tensor *t, struct rpc_call_io *a, struct exec_binding *ret)
 {
-    *ret = (struct exec_binding){ .dims = a->has_dims ? a->dims : NULL, .out_dims = a->wants_dims ? a->out_dims : NULL };
+    *ret = (struct exec_binding){ .dims = a->has_dims ? a->dims : NULL, .out_dims = a->wants_dims ? a->out_dims : NULL,
+                                   .produced = &a->produced };
     if (a->map == RPC_NONE)
         return ST_OK;
     struct worker_map *m = worker_map_find(w, a->map);
@@ -76,9 +77,11 @@ static enum status late(const struct rpc_call *c, const char *graph)
 static void hand_out(struct worker_program *p, const struct exec_run *run)
 {
     struct rpc_call_io *io = rpc_area_io(p->area);
-    for (uint32_t i = 0; i < p->g->n_io; i++)
+    for (uint32_t i = 0; i < p->g->n_io; i++) {
+        io[i].produced = p->asked[i].produced;
         if (p->asked[i].wants_dims)
             memcpy(io[i].out_dims, p->asked[i].out_dims, sizeof(io[i].out_dims));
+    }
     if (!run->marks)
         return;
     p->area->n_marks = run->marks->n < p->g->n_commands ? run->marks->n : p->g->n_commands;
@@ -94,7 +97,7 @@ static enum status run(struct worker *w, struct worker_program *p)
     uint64_t begin = clock_ns();
     enum status st = exec_run(p->exec, &e);
     c->exec_ns = clock_ns() - begin;
-    if (st == ST_OK)
+    if (st == ST_OK || st == ST_ENDED_EARLY)
         hand_out(p, &e);
     return st;
 }

@@ -248,12 +248,15 @@ static void test_dynamic(void **state)
     OK(kit_link->load(c.s, &l));
     for (uint32_t rows = 1; rows <= KIT_ROWS; rows += 21) {
         uint32_t dims[2] = { rows, KIT_COLUMNS }, y[2] = { 0 }, z[2] = { 0 };
+        uint8_t produced = 7;
         struct rpc_run r = { .program = l.program, .io = c.io, .n_io = KIT_IO };
         kit_io(&c);
         kit_fill(&c, rows);
         c.io[0].dims = dims, c.io[0].rank = 2, c.io[0].bytes = rows * KIT_COLUMNS * sizeof(float);
         c.io[1].out_dims = y, c.io[1].rank = c.io[2].rank = 2, c.io[2].out_dims = z;
+        c.io[2].produced = &produced;
         OK(kit_link->run(c.s, &r));
+        assert_int_equal(produced, 1);
         assert_true(y[0] == rows && y[1] == KIT_COLUMNS && z[0] == KIT_COLUMNS && z[1] == rows);
         for (uint32_t i = 0; i < rows * KIT_COLUMNS; i++) {
             float twice = 2 * c.memory[i];
