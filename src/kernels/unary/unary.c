@@ -109,7 +109,7 @@ static enum status fill_args(const struct op_call *c, struct unary_args *a)
     TRY(codec_init_out(&a->out, c->out[0], c));
     RETURN_IF(a->in.scales || a->out.scales, ST_NOT_SUPPORTED, "%s \"%s\": per-axis encodings have no kernel here; per-tensor ones have",
               c->op->name, c->node ? c->node : "");
-    if (is_int(a->in.type) && is_int(a->out.type) && unary_has_i64(a->fn.op) && a->in.type != DT_U64)
+    if (is_int(a->in.type) && is_int(a->out.type) && unary_has_i64(a->fn.op))
         a->mode = UN_MODE_I64;
     else if (dtype_is_float(a->in.type) && a->in.type != DT_F64 && !dtype_is_fixed(a->out.type) && unary_has_f32(a->fn.op))
         a->mode = UN_MODE_F32;

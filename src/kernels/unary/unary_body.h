@@ -135,8 +135,26 @@ F32_FN(is_nan, (float)(x != x))
 static inline int64_t clamp_int(int64_t x, double lo, double hi)
 {
     if ((double)x < lo)
-        return (int64_t)ceil(lo);
-    return (double)x > hi ? (int64_t)floor(hi) : x;
+        return ku_rne64(ceil(lo));
+    return (double)x > hi ? ku_rne64(floor(hi)) : x;
+}
+
+/* u64 has numbers that no int64_t holds. */
+static inline uint64_t u64_of(enum unary_op op, uint64_t x, double lo, double hi)
+{
+    switch (op) {
+    case UN_NEG:
+        return 0 - x;
+    case UN_NOT:
+        return x == 0;
+    case UN_SIGN:
+        return x != 0;
+    case UN_CLAMP:
+        x = (double)x < lo ? (lo >= 0x1p64 ? UINT64_MAX : (uint64_t)ceil(lo)) : x;
+        return (double)x > hi ? (hi > 0 ? (uint64_t)floor(hi) : 0) : x;
+    default: /* abs, ceil, floor, round, relu */
+        return x;
+    }
 }
 
 I64_FN(abs, x < 0 ? 0 - (uint64_t)x : (uint64_t)x)
@@ -217,7 +235,14 @@ static void span_i64(const struct kernel_call *call, const struct unary_args *a,
 {
     int64_t x[SPAN];
     K(span_load_i64)(a->in.type, call->data[0], (int64_t)at, 1, n, x);
-    fns[a->fn.op].i64(&a->fn, x, n);
+    if (a->in.type == DT_U64)
+        for (uint32_t i = 0; i < n; i++)
+            x[i] = (int64_t)u64_of(a->fn.op, (uint64_t)x[i], a->fn.lo, a->fn.hi);
+    else
+        fns[a->fn.op].i64(&a->fn, x, n);
+    /* Limits beyond the type are the type's own. */
+    for (uint32_t i = 0; a->fn.op == UN_CLAMP && a->in.type != DT_U64 && i < n; i++)
+        x[i] = ku_clamp(x[i], a->out.lo, a->out.hi);
     K(span_store_i64)(a->out.type, call->data[1], (int64_t)at, 1, n, x);
 }
 
