@@ -36,7 +36,7 @@ static const uint16_t codes[COMP_COUNT][ST_COUNT] = {
         [ST_UNKNOWN_PACKAGE] = 6005, [ST_SET_PROFILE] = 6006, [ST_UNCONNECTED] = 6007, [ST_EMPTY_GRAPH] = 6022,
         [ST_PREPARE_FAILED] = 6022, [ST_INTERNAL] = 6022, [ST_NOT_FINALIZED] = 6023, [ST_FINALIZED] = 6024, [ST_QUEUE_FULL] = 6025,
         [ST_SIGNAL_IN_USE] = 6030, [ST_ABORTED] = 6031, [ST_PROFILE_IN_USE] = 6032, [ST_TIMED_OUT] = 6033, [ST_SUBGRAPH] = 6034,
-        [ST_DISABLED] = 6035, [ST_DYNAMIC_SHAPE] = 6036, [ST_ENDED_EARLY] = 6038, [ST_CONTEXT_GONE] = 6039,
+        [ST_DISABLED] = 6035, [ST_DYNAMIC_SHAPE] = 6036, [ST_ENDED_EARLY] = 6038, [ST_PAUSED] = 6031, [ST_CONTEXT_GONE] = 6039,
     },
     [COMP_TENSOR] = {
         [ST_INVALID_ARG] = 7004, [ST_INVALID_HANDLE] = 7001, [ST_NOT_FOUND] = 7002, [ST_EXISTS] = 7003, [ST_INVALID_TENSOR] = 7004,
@@ -98,8 +98,9 @@ Qnn_ErrorHandle_t api_error(enum component c, enum status st)
     if (st == ST_OK)
         return QNN_SUCCESS;
     uint32_t code = code_of(c, st);
-    /* Streams end early all the time; that is no error. */
-    report(st == ST_ENDED_EARLY ? LOG_DEBUG : LOG_ERROR, code, *status_text() ? status_text() : status_default_text(st));
+    /* Streams end early all the time, and a pause is what the client asked for; neither is an error. */
+    enum log_level level = st == ST_ENDED_EARLY || st == ST_PAUSED ? LOG_DEBUG : LOG_ERROR;
+    report(level, code, *status_text() ? status_text() : status_default_text(st));
     return code;
 }
 

@@ -42,6 +42,7 @@
     X(ST_BAD_TEXT, "the text could not be parsed")                           \
     X(ST_ABORTED, "the call was aborted by its signal")                      \
     X(ST_TIMED_OUT, "the call ran past the time of its signal")              \
+    X(ST_PAUSED, "the execution was paused and can be continued")           \
     X(ST_IN_USE, "the object is in use")                                     \
     X(ST_SIGNAL_IN_USE, "the signal is attached to another call")            \
     X(ST_PROFILE_IN_USE, "the profile is in use by another call")            \

@@ -64,11 +64,17 @@ static void team_job(void *arg, unsigned worker)
     }
 }
 
-static enum status walk(struct exec_program *p, const struct exec_binding *io)
+static enum status walk(struct exec_program *p, struct exec_run *r)
 {
     struct exec_job *j = p->job;
-    early_begin(p);
-    for (uint32_t s = 0; s < p->g->n_steps; s++) {
+    if (!r->step)
+        early_begin(p);
+    for (uint32_t s = r->step; s < p->g->n_steps; s++) {
+        if (r->pause && atomic_load_explicit(r->pause, memory_order_relaxed)) {
+            r->step = s;
+            return status_fail(ST_PAUSED, "graph \"%s\" is paused before step %u of %u; resume it and execute again with the same tensors",
+                               p->g->info.name, s, p->g->n_steps);
+        }
         uint32_t i = p->step_begin[s], end = p->step_begin[s + 1];
         early_before(p, s);
         if (p->team && end - i > 1) {
@@ -85,7 +91,8 @@ static enum status walk(struct exec_program *p, const struct exec_binding *io)
                                st == ST_ABORTED ? "aborted by its signal" : "past the time of its signal", s, p->g->n_steps);
         early_after(p, s);
     }
-    return early_end(p, io);
+    r->step = 0;
+    return early_end(p, r->io);
 }
 
 /* Close the gaps that a cancelled run left. */
@@ -116,9 +123,9 @@ enum status exec_run(struct exec_program *p, struct exec_run *r)
     p->marks.n = p->marks.dropped = 0;
     r->marks = &p->marks;
     if (!r->profile_nodes)
-        return walk(p, r->io);
+        return walk(p, r);
     memset(p->marks.marks, 0, (size_t)p->marks.cap * sizeof(p->marks.marks[0]));
-    enum status st = walk(p, r->io);
+    enum status st = walk(p, r);
     finish_marks(p);
     return st;
 }

@@ -49,6 +49,8 @@ struct exec_run {
     struct exec_cancel *cancel;     /* may be NULL */
     bool profile_nodes;             /* record a mark per command */
     struct prof_recorder *marks;    /* out: points at the program's recorder, valid until the next run */
+    const _Atomic uint32_t *pause;  /* not 0: stop with ST_PAUSED before the next step; may be NULL */
+    uint32_t step;                  /* where to begin, 0 normally; out: the step that a paused run goes on with */
 };
 
 enum status exec_load(const struct binary_graph *g, const struct exec_opts *o, struct exec_program **ret);

@@ -3,11 +3,14 @@
  * graph as it was. Persistent memory is tested with a binary made here, whose one state adds up its inputs. */
 #include "lpai_kit.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "binary/binary.h"
 
@@ -19,9 +22,9 @@ static _Alignas(64) uint8_t x[KIT_IN * 2 + 64], y[128];
 
 /* ---- a graph with a state --------------------------------------------------------------------------------------------------- */
 
-enum { STATE_N = 40 };
+enum { STATE_N = 40, PAGE = 4096 };
 
-static struct kit_binary state_binary(void)
+static struct kit_binary sum_binary(uint64_t scratch_bytes)
 {
     const struct quant e = { .kind = Q_TENSOR, .definition = 1, .scale = 1, .offset = 0 };
     const struct tensor_desc d = { .type = DT_UQ8, .rank = 1, .dims = { STATE_N }, .q = e };
@@ -38,7 +41,7 @@ static struct kit_binary state_binary(void)
     };
     const struct binary_command commands[] = { { .node = 0, .end = UINT32_MAX, .step = 0 }, { .node = 1, .end = UINT32_MAX, .step = 1 } };
     const struct binary_source source = {
-        .info = { .name = "sum", .n_inputs = 1, .n_outputs = 1, .persistent_bytes = STATE_N, .scratch_align = 64 },
+        .info = { .name = "sum", .n_inputs = 1, .n_outputs = 1, .persistent_bytes = STATE_N, .scratch_bytes = scratch_bytes, .scratch_align = 64 },
         .n_tensors = COUNT(tensors), .n_nodes = COUNT(nodes), .n_commands = COUNT(commands),
         .tensors = tensors, .data = data, .nodes = nodes, .commands = commands,
     };
@@ -89,7 +92,7 @@ static void sum_step(Qnn_GraphHandle_t g, uint8_t value, uint8_t want)
 static void test_state(void **state)
 {
     (void)state;
-    struct kit_binary b = state_binary();
+    struct kit_binary b = sum_binary(0);
     struct summing s = sum_open(&b), t = sum_open(&b);
     assert_int_equal(kit_size(s.graph, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE), 0);
     assert_int_equal(kit_size(s.graph, QNN_LPAI_GRAPH_GET_PROP_PERSISTENT_MEM_SIZE), 64);
@@ -262,7 +265,110 @@ static void test_io_refused(void **state)
     Qnn_Tensor_t in = tensor_data(n->x, x, KIT_IN - 1), out = tensor_data(n->y, y, KIT_OUT);
     FAILS(QNN_GRAPH_ERROR_INVALID_TENSOR, q.graphExecute(n->graph, &in, 1, &out, 1, NULL, NULL));
     still_right(&f);
+    /* Rights of pages: an output must be writable, an input readable, whatever was there before. */
+    uint8_t *page = mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "can be written", kit_run(n, x, page));
+    kit_fill(x, KIT_IN, 11);
+    OK(kit_run(n, page, y)); /* an input may be read-only */
+    mprotect(page, 2 * PAGE, PROT_NONE);
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "can be read", kit_run(n, page, y));
+    mprotect(page, PAGE, PROT_READ | PROT_WRITE);
+    OK(kit_run(n, page, y));
+    OK(kit_run(n, x, page));
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "can be read", kit_run(n, page + PAGE - 64, y)); /* ends in the next page */
+    mprotect(page, PAGE, PROT_READ);
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "can be written", kit_run(n, x, page));
+    munmap(page, 2 * PAGE);
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "\"net_y\"", kit_run(n, x, page));
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "overlap", kit_run(n, x, x));
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "overlap", kit_run(n, x, x + KIT_IN - 64));
+    still_right(&f);
     close_fixture(&f);
+}
+
+/* ---- registered memory ----------------------------------------------------------------------------------------------------------- */
+
+static Qnn_ErrorHandle_t register_part(Qnn_ContextHandle_t c, int fd, uint32_t offset, Qnn_Tensor_t *t)
+{
+    QnnLpaiMem_MemInfoCustom_t part = { fd, offset };
+    Qnn_MemDescriptor_t d = { .memShape = { TV(*t).rank, TV(*t).dimensions, NULL }, .dataType = TV(*t).dataType, .memType = QNN_MEM_TYPE_CUSTOM };
+    d.customInfo = &part;
+    TV(*t).memType = QNN_TENSORMEMTYPE_MEMHANDLE;
+    return q.memRegister(c, &d, 1, &TV(*t).memHandle);
+}
+
+static void test_registered_memory(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f);
+    Qnn_Tensor_t in = f.l.net.x, out = tensor_data(f.l.net.y, y, KIT_OUT), other = f.l.net.x, small = f.l.net.y;
+    Qnn_GraphHandle_t g = f.l.net.graph;
+    OK(kit_pool(g, SCRATCH, f.s.data, f.l.scratch));
+    OK(q.graphFinalize(g, NULL, NULL));
+    int fd = memfd_create("part", MFD_CLOEXEC), closed = memfd_create("closed", MFD_CLOEXEC), read_only;
+    char path[64];
+    assert_int_equal(ftruncate(fd, 2 * PAGE), 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    read_only = open(path, O_RDONLY | O_CLOEXEC);
+    close(closed);
+    FAILS_SAYING(QNN_MEM_ERROR_MAPPING, "cannot be mapped", register_part(f.l.context, closed, 0, &other));
+    FAILS_SAYING(QNN_MEM_ERROR_MAPPING, "could not be mapped", register_part(f.l.context, read_only, 0, &other));
+    FAILS_SAYING(QNN_MEM_ERROR_MAPPING, "do not fit", register_part(f.l.context, fd, 2 * PAGE, &other));
+    FAILS_SAYING(QNN_MEM_ERROR_MAPPING, "do not fit", register_part(f.l.context, fd, 2 * PAGE - 64, &other));
+    FAILS_SAYING(QNN_MEM_ERROR_MAPPING, "do not fit", register_part(f.l.context, fd, UINT32_MAX - 63, &other));
+    FAILS_SAYING(QNN_MEM_ERROR_INVALID_ARGUMENT, "multiple of 64", register_part(f.l.context, fd, 32, &other));
+    OK(register_part(f.l.context, fd, PAGE, &in));
+    OK(register_part(f.l.context, fd, 0, &small));
+    kit_fill(x, KIT_IN, 11);
+    assert_int_equal(pwrite(fd, x, KIT_IN, PAGE), KIT_IN);
+    close(fd); /* the registration has the memory, not the descriptor */
+    OK(q.graphExecute(g, &in, 1, &out, 1, NULL, NULL));
+    assert_memory_equal(y, f.want, KIT_OUT);
+    Qnn_Tensor_t too_small = in;
+    TV(too_small).memHandle = TV(small).memHandle;
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "needs 256 bytes", q.graphExecute(g, &too_small, 1, &out, 1, NULL, NULL));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", read_only);
+    int again = open(path, O_RDWR | O_CLOEXEC); /* somebody shortens the file behind the registration */
+    assert_int_equal(ftruncate(again, PAGE), 0);
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "no memory for 256 bytes", q.graphExecute(g, &in, 1, &out, 1, NULL, NULL));
+    OK(q.memDeRegister(&TV(in).memHandle, 1));
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "memory handle", q.graphExecute(g, &in, 1, &out, 1, NULL, NULL));
+    FAILS(QNN_MEM_ERROR_INVALID_HANDLE, q.memDeRegister(&TV(in).memHandle, 1));
+    still_right(&f);
+    close(again);
+    close(read_only);
+    close_fixture(&f); /* frees what is still registered */
+}
+
+/* ---- sizes beyond 32 bits ---------------------------------------------------------------------------------------------------------- */
+
+static void test_beyond_32_bits(void **state)
+{
+    (void)state;
+    enum { LARGE = 3000000000u };
+    Qnn_BackendHandle_t b;
+    Qnn_ContextHandle_t c;
+    Qnn_GraphHandle_t g;
+    OK(q.backendCreate(NULL, NULL, &b));
+    OK(q.contextCreate(b, NULL, NULL, &c));
+    OK(q.graphCreate(c, "large", NULL, &g));
+    Qnn_Tensor_t in = tensor_quant(TENSOR("in", APP_WRITE, UFIXED_POINT_8, 1, LARGE), 1, 0),
+                 out = tensor_quant(TENSOR("out", APP_READ, UFIXED_POINT_8, 1, LARGE), 1, 0),
+                 mid = tensor_quant(TENSOR("mid", NATIVE, UFIXED_POINT_8, 1, LARGE), 1, 0);
+    OK(q.tensorCreateGraphTensor(g, &in));
+    OK(q.tensorCreateGraphTensor(g, &out));
+    OK(q.tensorCreateGraphTensor(g, &mid));
+    struct op relu = { .name = "relu", .type = "Relu", .ni = 1, .in = { in }, .no = 1, .out = { mid } };
+    struct op add = { .name = "add", .type = "ElementWiseAdd", .ni = 2, .in = { in, mid }, .no = 1, .out = { out } };
+    OK(op_add(g, &relu));
+    OK(op_add(g, &add)); /* both operands are alive: 6,000,000,000 bytes */
+    FAILS_SAYING(QNN_GRAPH_ERROR_FINALIZE_FAILED, "scratch", q.graphFinalize(g, NULL, NULL));
+    OK(q.contextFree(c, NULL));
+    struct kit_binary large = sum_binary((uint64_t)1 << 33);
+    FAILS_SAYING(QNN_CONTEXT_ERROR_CREATE_FROM_BINARY, "32 bits", q.contextCreateFromBinary(b, NULL, NULL, large.data, large.size, &c, NULL));
+    OK(q.backendFree(b));
+    free(large.data);
 }
 
 /* ---- options -------------------------------------------------------------------------------------------------------------------- */
@@ -300,7 +406,6 @@ static void test_options(void **state)
     };
     for (unsigned i = 0; i < COUNT(affinity); i++)
         FAILS(affinity[i].code, kit_config(g, QNN_LPAI_GRAPH_SET_CFG_CORE_AFFINITY, (void *)(uintptr_t)&affinity[i].cfg));
-    FAILS_SAYING(QNN_COMMON_ERROR_NOT_SUPPORTED, "signal", kit_config(g, QNN_LPAI_GRAPH_SET_CFG_PAUSE_EXECUTION, NULL));
     QnnGraph_Config_t high = { .option = QNN_GRAPH_CONFIG_OPTION_PRIORITY, .priority = QNN_PRIORITY_HIGH };
     OK(q.graphSetConfig(g, (const QnnGraph_Config_t *[]){ &high, NULL }));
     uint32_t none;
@@ -475,7 +580,8 @@ int main(void)
         cmocka_unit_test(test_state),         cmocka_unit_test(test_pools_refused),    cmocka_unit_test(test_list_is_atomic),
         cmocka_unit_test(test_scratch_gone),  cmocka_unit_test(test_io_refused),       cmocka_unit_test(test_options),
         cmocka_unit_test(test_backend_options), cmocka_unit_test(test_context_options), cmocka_unit_test(test_float_refused),
-        cmocka_unit_test(test_binaries_refused), cmocka_unit_test(test_running_together),
+        cmocka_unit_test(test_binaries_refused), cmocka_unit_test(test_running_together), cmocka_unit_test(test_registered_memory),
+        cmocka_unit_test(test_beyond_32_bits),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

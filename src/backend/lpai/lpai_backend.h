@@ -67,6 +67,20 @@ struct backend_context {
     uint64_t tcm_bytes;                  /* of the model, once it is counted */
 };
 
+/* What a tensor was computed in last; NULL data: nothing yet. */
+struct lpai_buffer {
+    void *data;
+    uint64_t bytes;
+};
+
+/* An execution that was stopped in the middle; its scratch and its buffers hold what is done so far. */
+struct lpai_paused {
+    bool halfway;
+    uint32_t slice, step; /* to go on with */
+    uint32_t batch;
+    bool early;           /* a slice before ended early */
+};
+
 struct backend_graph {
     struct backend_context *context;
     const struct binary *binary;
@@ -77,6 +91,10 @@ struct backend_graph {
     uint64_t *home;                /* per I/O table entry: its room in scratch, LPAI_NO_HOME: none */
     uint64_t *node_ns;             /* for profiles */
     bool batch_multiple;
+    uint32_t fps, ftrt_ratio, client_type;
+    struct lpai_buffer *buffers;   /* one per I/O table entry */
+    _Atomic uint32_t pause;        /* the client wants executions to stop at the next step */
+    struct lpai_paused paused;
     struct lpai_claim claim;
 };
 
@@ -117,8 +135,17 @@ bool lpai_overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_byt
 /* lpai_probe.c: questions to the kernel about the client's memory, so that a bad pointer is an error and not a signal. */
 bool lpai_mapped(const void *p, uint64_t bytes);   /* cheap, for every execution */
 bool lpai_writable(const void *p, uint64_t bytes); /* thorough, for configuration */
+/* Readable, and writable if asked. `known`: it was before; then only its end is tried, where a file may have become shorter. */
+bool lpai_usable(const void *p, uint64_t bytes, bool write, bool known);
+
+/* lpai_io.c */
+enum status lpai_bind_io(struct backend_graph *g, const struct backend_run *r);
+
+/* lpai_profile.c */
+void lpai_add_events(const struct backend_graph *g, const struct backend_run *r, uint64_t ns, bool detailed);
 
 /* lpai_run.c */
+void lpai_pause(struct backend_graph *g, bool pause);
 enum status lpai_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t);
 enum status lpai_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void lpai_close(struct backend_context *c);

@@ -241,10 +241,11 @@ static enum status take_batch(const void *config, struct lpai_settings *s)
     return ST_OK;
 }
 
+/* These act on a run that is going on, so they cannot wait for it like the others. */
 static enum status take_pause(const void *config, struct lpai_settings *s)
 {
     (void)config, (void)s;
-    return status_fail(ST_NOT_SUPPORTED, "LPAI graph config: PAUSE_EXECUTION and RESUME_EXECUTION are not supported yet; end an execution with a signal");
+    return status_fail(ST_INVALID_CONFIG, "LPAI graph config: PAUSE_EXECUTION and RESUME_EXECUTION come alone, in a call of their own");
 }
 
 enum when { ALWAYS, BEFORE, AFTER };
@@ -259,8 +260,8 @@ static const struct option {
     { QNN_LPAI_GRAPH_SET_CFG_PERSISTENT_MEM, "PERSISTENT_MEM", AFTER, false, take_persistent },
     { QNN_LPAI_GRAPH_SET_CFG_PERF_CFG, "PERF_CFG", ALWAYS, false, take_perf },
     { QNN_LPAI_GRAPH_SET_CFG_CORE_AFFINITY, "CORE_AFFINITY", ALWAYS, false, take_affinity },
-    { QNN_LPAI_GRAPH_SET_CFG_PAUSE_EXECUTION, "PAUSE_EXECUTION", ALWAYS, true, take_pause },
-    { QNN_LPAI_GRAPH_SET_CFG_RESUME_EXECUTION, "RESUME_EXECUTION", ALWAYS, true, take_pause },
+    { QNN_LPAI_GRAPH_SET_CFG_PAUSE_EXECUTION, "PAUSE_EXECUTION", AFTER, true, take_pause },
+    { QNN_LPAI_GRAPH_SET_CFG_RESUME_EXECUTION, "RESUME_EXECUTION", AFTER, true, take_pause },
     { QNN_LPAI_GRAPH_SET_CFG_BATCH_MULTIPLE_SUPPORT, "BATCH_MULTIPLE_SUPPORT", ALWAYS, true, take_batch },
     { QNN_LPAI_GRAPH_SET_CFG_PREPARE, "PREPARE", BEFORE, false, take_prepare },
     { OPENQNN_LPAI_GRAPH_SET_CFG_EXCLUDE_IO, "EXCLUDE_IO", BEFORE, false, take_exclude_io },
@@ -276,7 +277,8 @@ static enum status take_option(const void *custom, bool loaded, struct lpai_sett
         if (o->option != c->option)
             continue;
         RETURN_IF(o->when == AFTER && !loaded, ST_NOT_FINALIZED,
-                  "LPAI graph config: %s can be given when the graph is compiled or loaded, since its size is not known before", o->name);
+                  "LPAI graph config: %s can be given when the graph is compiled or loaded%s", o->name,
+                  o->take == take_pause ? "" : ", since its size is not known before");
         RETURN_IF(o->when == BEFORE && loaded, ST_FINALIZED, "LPAI graph config: %s is for compiling; the graph is compiled already", o->name);
         RETURN_IF(!o->may_be_null && !c->config, ST_INVALID_CONFIG, "LPAI graph config: %s is NULL", o->name);
         return o->take(c->config, s);
@@ -319,6 +321,11 @@ void lpai_graph_config_free(struct backend_graph_cfg *cfg)
 
 enum status lpai_loaded_config(struct backend_graph *g, struct backend_graph_cfg *cfg, const void *const *customs, size_t n)
 {
+    const QnnLpaiGraph_CustomConfig_t *first = customs[0];
+    if (n == 1 && first && (first->option == QNN_LPAI_GRAPH_SET_CFG_PAUSE_EXECUTION || first->option == QNN_LPAI_GRAPH_SET_CFG_RESUME_EXECUTION)) {
+        lpai_pause(g, first->option == QNN_LPAI_GRAPH_SET_CFG_PAUSE_EXECUTION);
+        return ST_OK;
+    }
     TRY(need_settings(cfg));
     struct lpai_settings s = lpai_settings_of(cfg);
     for (size_t i = 0; i < n; i++)

@@ -200,7 +200,8 @@ static enum status load(struct backend_graph *g)
     g->io = mem_array(struct exec_binding, g->g->n_io);
     g->home = mem_array(uint64_t, g->g->n_io);
     g->node_ns = mem_array(uint64_t, g->g->n_nodes);
-    RETURN_IF(!g->io || !g->home || !g->node_ns, ST_NO_MEMORY, "graph \"%s\": no memory to load it", i->name);
+    g->buffers = mem_array(struct lpai_buffer, g->g->n_io);
+    RETURN_IF(!g->io || !g->home || !g->node_ns || !g->buffers, ST_NO_MEMORY, "graph \"%s\": no memory to load it", i->name);
     TRY(find_homes(g));
     return check_homes(g);
 }
@@ -234,10 +235,19 @@ void lpai_unload(struct backend_graph *g)
     mem_free(g->io);
     mem_free(g->home);
     mem_free(g->node_ns);
+    mem_free(g->buffers);
     mem_free(g);
 }
 
 /* ---- the client's memory -------------------------------------------------------------------------------------------------- */
+
+static void take_settings(struct backend_graph *g, const struct lpai_settings *s)
+{
+    g->batch_multiple = s->batch_multiple;
+    g->fps = s->fps;
+    g->ftrt_ratio = s->ftrt_ratio;
+    g->client_type = s->client_type;
+}
 
 enum status lpai_attach(struct backend_graph *g, const struct backend_graph_cfg *cfg)
 {
@@ -251,7 +261,7 @@ enum status lpai_attach(struct backend_graph *g, const struct backend_graph_cfg 
         lpai_claim_drop(g);
         return st;
     }
-    g->batch_multiple = s.batch_multiple;
+    take_settings(g, &s);
     return ST_OK;
 }
 
@@ -264,9 +274,11 @@ static enum status change_attached(struct backend_graph *g, const struct lpai_se
 {
     RETURN_IF(!same_mem(&s->pool[POOL_PERSISTENT], &g->claim.pool[POOL_PERSISTENT]), ST_FINALIZED,
               "graph \"%s\" is finalized; its persistent memory keeps state and cannot be replaced. Scratch memory can", g->g->info.name);
+    RETURN_IF(g->paused.halfway && !same_mem(&s->pool[POOL_SCRATCH], &g->claim.pool[POOL_SCRATCH]), ST_NOT_PERMITTED,
+              "graph \"%s\" is paused in the middle of an execution; its scratch memory can be replaced when that is done", g->g->info.name);
     TRY(lpai_claim_pools(g, s));
     exec_set_scratch(g->program, s->pool[POOL_SCRATCH].addr);
-    g->batch_multiple = s->batch_multiple;
+    take_settings(g, s);
     return ST_OK;
 }
 
@@ -288,105 +300,56 @@ bool lpai_has_room(const struct backend_graph *g, uint32_t io)
 
 /* ---- running ------------------------------------------------------------------------------------------------------------ */
 
-static enum status check_buffer(const struct backend_graph *g, const struct binary_tensor *t, const void *data, uint64_t bytes)
-{
-    RETURN_IF((uintptr_t)data % LPAI_ALIGN, ST_INVALID_TENSOR,
-              "tensor \"%s\": its buffer starts at %p; the address must be a multiple of %d (backend property ALIGNMENT_REQ)", t->name, data, LPAI_ALIGN);
-    RETURN_IF(!lpai_mapped(data, bytes), ST_INVALID_TENSOR, "tensor \"%s\": there is no memory for %llu bytes at %p", t->name,
-              (unsigned long long)bytes, data);
-    for (int k = 0; k < POOL_COUNT; k++)
-        RETURN_IF(lpai_overlap(data, bytes, g->claim.pool[k].addr, lpai_pool_bytes(g, (enum lpai_pool)k)), ST_INVALID_TENSOR,
-                  "tensor \"%s\": its buffer at %p lies in the graph's own %s memory; leave the buffer out to have the tensor there", t->name, data,
-                  k == POOL_SCRATCH ? "scratch" : "persistent");
-    return ST_OK;
-}
-
-/* A tensor is in the client's buffer, or in its room in scratch when there is none. */
-static enum status bind_tensors(struct backend_graph *g, const struct backend_run *r)
-{
-    RETURN_IF(r->batch > 1 && !g->batch_multiple, ST_INVALID_TENSOR,
-              "graph \"%s\" is given %u times its batch; set the graph option BATCH_MULTIPLE_SUPPORT to allow that", g->g->info.name, r->batch);
-    for (uint32_t i = 0; i < g->g->n_io; i++) {
-        const struct binary_tensor *t = &g->g->tensors[g->g->io[i]];
-        uint8_t *room = g->home[i] == LPAI_NO_HOME ? NULL : g->claim.pool[POOL_SCRATCH].addr + g->home[i], *data = r->io[i].data;
-        if (data && data != room)
-            TRY(check_buffer(g, t, data, desc_bytes(&t->desc) * (r->batch ? r->batch : 1)));
-        RETURN_IF((!data || data == room) && r->batch > 1, ST_INVALID_TENSOR, "tensor \"%s\" has room for one batch in scratch; give a buffer for %u",
-                  t->name, r->batch);
-        g->io[i] = (struct exec_binding){ .data = data ? data : room, .produced = r->io[i].produced };
-    }
-    return ST_OK;
-}
-
 static void next_slice(struct backend_graph *g)
 {
     for (uint32_t i = 0; i < g->g->n_io; i++)
         g->io[i].data = (uint8_t *)g->io[i].data + desc_bytes(&g->g->tensors[g->g->io[i]].desc);
 }
 
+/* From where a paused execution stopped, or from the beginning. */
 static enum status run_slices(struct backend_graph *g, const struct backend_run *r, bool detailed)
 {
-    struct exec_run e = { .io = g->io, .cancel = (struct exec_cancel *)r->cancel, .profile_nodes = detailed };
-    enum status st = ST_OK;
-    for (uint32_t i = 0; detailed && i < g->g->n_nodes; i++)
+    struct exec_run e = { .io = g->io, .cancel = (struct exec_cancel *)r->cancel, .profile_nodes = detailed, .pause = &g->pause, .step = g->paused.step };
+    enum status st = g->paused.early ? ST_ENDED_EARLY : ST_OK;
+    for (uint32_t i = 0; detailed && !g->paused.halfway && i < g->g->n_nodes; i++)
         g->node_ns[i] = 0;
-    for (uint32_t k = 0; k < (r->batch ? r->batch : 1); k++) {
-        if (k)
+    for (uint32_t k = g->paused.slice; k < (r->batch ? r->batch : 1); k++) {
+        if (k > g->paused.slice)
             next_slice(g);
         enum status now = exec_run(g->program, &e);
+        for (uint32_t i = 0; detailed && i < e.marks->n; i++)
+            g->node_ns[e.marks->marks[i].node] += e.marks->marks[i].end_ns - e.marks->marks[i].begin_ns;
+        if (now == ST_PAUSED)
+            g->paused = (struct lpai_paused){ .halfway = k || e.step, .slice = k, .step = e.step, .batch = r->batch, .early = st != ST_OK };
         if (now != ST_OK && now != ST_ENDED_EARLY)
             return now;
         st = now == ST_OK ? st : now;
-        for (uint32_t i = 0; detailed && i < e.marks->n; i++)
-            g->node_ns[e.marks->marks[i].node] += e.marks->marks[i].end_ns - e.marks->marks[i].begin_ns;
     }
     return st;
-}
-
-/* What the plan says, not what this computer did: the same in every run. */
-static void add_estimates(const struct backend_graph *g, const struct backend_run *r)
-{
-    static const struct {
-        int place;
-        const char *name;
-    } pools[] = { { PLACE_SCRATCH, "Bytes moved (scratch)" }, { PLACE_PERSISTENT, "Bytes moved (persistent)" },
-                  { PLACE_CONST, "Bytes moved (model)" }, { PLACE_IO, "Bytes moved (I/O)" } };
-    uint64_t times = r->batch ? r->batch : 1;
-    struct binary_traffic t;
-    binary_graph_traffic(g->g, &t);
-    if (g->g->info.cycles)
-        prof_add(r->prof, r->prof_parent, PROF_DEVICE, PROF_UNIT_CYCLES, g->g->info.cycles * times, "Accelerator (execute) cycles (estimated)");
-    for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++)
-        prof_add(r->prof, r->prof_parent, PROF_BACKEND, PROF_UNIT_BYTES, (t.read[pools[i].place] + t.written[pools[i].place]) * times, pools[i].name);
-}
-
-static void add_events(const struct backend_graph *g, const struct backend_run *r, uint64_t ns, bool detailed)
-{
-    char name[512];
-    prof_add(r->prof, r->prof_parent, PROF_DEVICE, PROF_UNIT_US, (ns + 500) / 1000, "Accelerator (execute) time");
-    if (!detailed)
-        return;
-    add_estimates(g, r);
-    for (uint32_t i = 0; i < g->g->n_nodes; i++) {
-        const struct binary_node *n = &g->g->nodes[i];
-        snprintf(name, sizeof name, "%s:OpId_%u (us)", n->name, i);
-        prof_add(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_US, (g->node_ns[i] + 500) / 1000, name);
-        snprintf(name, sizeof name, "%s:OpId_%u (cycles, estimated)", n->name, i);
-        prof_add(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_CYCLES, n->cycles * (r->batch ? r->batch : 1), name);
-    }
 }
 
 static enum status run_locked(struct backend_graph *g, const struct backend_run *r)
 {
     bool detailed = r->prof && prof_level(r->prof) >= PROF_DETAILED;
-    TRY(bind_tensors(g, r));
+    TRY(lpai_bind_io(g, r));
     TRY(lpai_run_enter(g));
     uint64_t start = r->prof ? clock_ns() : 0;
     enum status st = run_slices(g, r, detailed);
     if (r->prof)
-        add_events(g, r, clock_ns() - start, detailed);
-    lpai_run_leave(g);
+        lpai_add_events(g, r, clock_ns() - start, detailed);
+    if (st != ST_PAUSED)
+        g->paused = (struct lpai_paused){ 0 };
+    for (uint32_t i = 0; st == ST_PAUSED && i < g->g->n_io; i++)
+        if (g->io[i].produced)
+            *g->io[i].produced = 0;
+    if (!g->paused.halfway) /* until it is done, a paused execution keeps its scratch */
+        lpai_run_leave(g);
     return st;
+}
+
+void lpai_pause(struct backend_graph *g, bool pause)
+{
+    atomic_store(&g->pause, pause);
 }
 
 enum status lpai_run(struct backend_graph *g, const struct backend_run *r)
