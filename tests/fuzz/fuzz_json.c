@@ -37,6 +37,7 @@ static const struct json_field fields[] = {
     { "deep", JSON_OBJECT, offsetof(struct config, deep), .sub = graph_fields },
     { "graphs", JSON_LIST, offsetof(struct config, graphs), .sub = graph_fields, .item_size = sizeof(struct graph) },
     { "names", JSON_STRINGS, .offset = offsetof(struct config, names) },
+    { "debug", JSON_ANY, .offset = 0 },
     {}
 };
 

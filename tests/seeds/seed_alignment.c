@@ -2,16 +2,34 @@
 /* The alignment that buffers must have, asked from the backend. */
 #include "seed_kit.h"
 
+static Qnn_ErrorHandle_t ask(Qnn_BackendHandle_t backendHandle, uint32_t *startAddrAlignment, uint32_t *sizeAlignment)
+{
+    QnnLpaiBackend_BufferAlignmentReq_t bufferAlignmentReq;
+
+    QnnLpaiBackend_CustomProperty_t customBackendProp;
+    customBackendProp.option = QNN_LPAI_BACKEND_GET_PROP_ALIGNMENT_REQ;
+    customBackendProp.property = &bufferAlignmentReq;
+
+    QnnBackend_Property_t backendProp;
+    backendProp.option = QNN_BACKEND_PROPERTY_OPTION_CUSTOM;
+    backendProp.customProperty = &customBackendProp;
+
+    QnnBackend_Property_t *backendPropPtrs[2] = { 0 };
+    backendPropPtrs[0] = &backendProp;
+    Qnn_ErrorHandle_t error = QnnBackend_getProperty(backendHandle, backendPropPtrs);
+    if (!error) {
+        *startAddrAlignment = bufferAlignmentReq.startAddrAlignment;
+        *sizeAlignment = bufferAlignmentReq.sizeAlignment;
+    }
+    return error;
+}
+
 int main(void)
 {
     struct seed s = seed_open();
-    QnnLpaiBackend_BufferAlignmentReq_t req = QNN_LPAI_BACKEND_ALIGNMENT_REQ_INIT;
-    QnnLpaiBackend_CustomProperty_t custom = { QNN_LPAI_BACKEND_GET_PROP_ALIGNMENT_REQ, &req };
-    QnnBackend_Property_t property = { .option = QNN_BACKEND_PROPERTY_OPTION_CUSTOM };
-    property.customProperty = &custom;
-    QnnBackend_Property_t *list[2] = { &property, NULL };
-    MUST(QnnBackend_getProperty(s.backend, list));
-    CHECK(req.startAddrAlignment > 0 && req.startAddrAlignment <= 256 && req.sizeAlignment > 0);
+    uint32_t start = 0, size = 0;
+    MUST(ask(s.backend, &start, &size));
+    CHECK(start > 0 && start <= 256 && (start & (start - 1)) == 0 && size > 0);
     seed_close(&s);
     return 0;
 }

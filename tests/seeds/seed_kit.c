@@ -22,14 +22,34 @@ void *seed_alloc(uint32_t align, uint32_t size_align, uint32_t bytes)
     return p;
 }
 
-static Qnn_Tensor_t tensor(Qnn_GraphHandle_t g, const char *name, Qnn_TensorType_t type)
+uint32_t seed_size(Qnn_GraphHandle_t graph, uint32_t option)
 {
-    static uint32_t dims[2] = { 1, SEED_IN };
+    uint32_t size = 0;
+    QnnLpaiGraph_CustomProperty_t custom = { option, &size };
+    QnnGraph_Property_t property = { .option = QNN_GRAPH_PROPERTY_OPTION_CUSTOM };
+    property.customProperty = &custom;
+    QnnGraph_Property_t *list[2] = { &property, NULL };
+    MUST(QnnGraph_getProperty(graph, list));
+    return size;
+}
+
+void seed_give(Qnn_GraphHandle_t graph, uint32_t option, void *buffer, uint32_t size)
+{
+    QnnLpaiGraph_Mem_t mem = { .memType = QNN_LPAI_MEM_TYPE_DDR, .size = size, .addr = buffer };
+    QnnLpaiGraph_CustomConfig_t custom = { .option = option, .config = &mem };
+    QnnGraph_Config_t config = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM };
+    config.customConfig = &custom;
+    QnnGraph_Config_t *list[2] = { &config, NULL };
+    MUST(QnnGraph_setConfig(graph, (const QnnGraph_Config_t **)list));
+}
+
+static Qnn_Tensor_t shaped(Qnn_GraphHandle_t g, const char *name, Qnn_TensorType_t type, uint32_t rank, uint32_t *dims)
+{
     Qnn_Tensor_t t = QNN_TENSOR_INIT;
     t.v1.name = name;
     t.v1.type = type;
     t.v1.dataType = QNN_DATATYPE_UFIXED_POINT_8;
-    t.v1.rank = 2;
+    t.v1.rank = rank;
     t.v1.dimensions = dims;
     t.v1.quantizeParams.encodingDefinition = QNN_DEFINITION_DEFINED;
     t.v1.quantizeParams.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
@@ -38,7 +58,13 @@ static Qnn_Tensor_t tensor(Qnn_GraphHandle_t g, const char *name, Qnn_TensorType
     return t;
 }
 
-static void node(Qnn_GraphHandle_t g, const char *name, const char *type, uint32_t n, Qnn_Tensor_t *in, Qnn_Tensor_t *out)
+static Qnn_Tensor_t tensor(Qnn_GraphHandle_t g, const char *name, Qnn_TensorType_t type)
+{
+    static uint32_t dims[2] = { 1, SEED_IN };
+    return shaped(g, name, type, 2, dims);
+}
+
+static Qnn_OpConfig_t node_of(const char *name, const char *type, uint32_t n, Qnn_Tensor_t *in, Qnn_Tensor_t *out)
 {
     Qnn_OpConfig_t c = QNN_OPCONFIG_INIT;
     c.v1.name = name;
@@ -48,10 +74,33 @@ static void node(Qnn_GraphHandle_t g, const char *name, const char *type, uint32
     c.v1.inputTensors = in;
     c.v1.numOfOutputs = 1;
     c.v1.outputTensors = out;
+    return c;
+}
+
+static void build_sum(Qnn_GraphHandle_t g)
+{
+    Qnn_Tensor_t in[2] = { tensor(g, "x", QNN_TENSOR_TYPE_APP_WRITE) }, mid = tensor(g, "relu_out", QNN_TENSOR_TYPE_NATIVE),
+                 out = tensor(g, "y", QNN_TENSOR_TYPE_APP_READ);
+    MUST(QnnGraph_addNode(g, node_of("relu", "Relu", 1, in, &mid)));
+    in[1] = mid;
+    MUST(QnnGraph_addNode(g, node_of("add", "ElementWiseAdd", 2, in, &out)));
+}
+
+static void build_window(Qnn_GraphHandle_t g)
+{
+    static uint32_t one[3] = { 1, 1, SEED_IN }, all[3] = { 1, SEED_FRAMES, SEED_IN };
+    Qnn_Tensor_t in = shaped(g, "x", QNN_TENSOR_TYPE_APP_WRITE, 3, one), out = shaped(g, "y", QNN_TENSOR_TYPE_APP_READ, 3, all);
+    Qnn_Param_t params[2] = { { .paramType = QNN_PARAMTYPE_SCALAR, .name = QNN_OP_BUFFER_PARAM_BUFFER_SIZE },
+                              { .paramType = QNN_PARAMTYPE_SCALAR, .name = QNN_OP_BUFFER_PARAM_BUFFER_DIM } };
+    params[0].scalarParam = (Qnn_Scalar_t){ .dataType = QNN_DATATYPE_UINT_32, .uint32Value = SEED_FRAMES };
+    params[1].scalarParam = (Qnn_Scalar_t){ .dataType = QNN_DATATYPE_UINT_32, .uint32Value = 1 };
+    Qnn_OpConfig_t c = node_of("window", QNN_OP_BUFFER, 1, &in, &out);
+    c.v1.numOfParams = 2;
+    c.v1.params = params;
     MUST(QnnGraph_addNode(g, c));
 }
 
-struct seed seed_open(void)
+static struct seed open_with(void (*build)(Qnn_GraphHandle_t g))
 {
     struct seed s;
     Qnn_ContextHandle_t c;
@@ -60,11 +109,7 @@ struct seed seed_open(void)
     MUST(QnnBackend_create(NULL, NULL, &s.backend));
     MUST(QnnContext_create(s.backend, NULL, NULL, &c));
     MUST(QnnGraph_create(c, "model", NULL, &g));
-    Qnn_Tensor_t in[2] = { tensor(g, "x", QNN_TENSOR_TYPE_APP_WRITE) }, mid = tensor(g, "relu_out", QNN_TENSOR_TYPE_NATIVE),
-                 out = tensor(g, "y", QNN_TENSOR_TYPE_APP_READ);
-    node(g, "relu", "Relu", 1, in, &mid);
-    in[1] = mid;
-    node(g, "add", "ElementWiseAdd", 2, in, &out);
+    build(g);
     MUST(QnnGraph_finalize(g, NULL, NULL));
     MUST(QnnContext_getBinarySize(c, &s.binary_size));
     s.binary = seed_alloc(64, 64, (uint32_t)s.binary_size);
@@ -73,6 +118,16 @@ struct seed seed_open(void)
     MUST(QnnContext_createFromBinary(s.backend, NULL, NULL, s.binary, s.binary_size, &s.context, NULL));
     MUST(QnnGraph_retrieve(s.context, "model", &s.graph));
     return s;
+}
+
+struct seed seed_open(void)
+{
+    return open_with(build_sum);
+}
+
+struct seed seed_open_streaming(void)
+{
+    return open_with(build_window);
 }
 
 void seed_close(struct seed *s)

@@ -32,7 +32,7 @@
 #define MUST(call) seed_must((call), #call)
 void seed_must(Qnn_ErrorHandle_t e, const char *call);
 
-enum { SEED_IN = 100, SEED_OUT = 100 };
+enum { SEED_IN = 100, SEED_OUT = 100, SEED_FRAMES = 3 };
 
 struct seed {
     Qnn_BackendHandle_t backend;
@@ -44,8 +44,12 @@ struct seed {
 
 /* A model y = relu(x) + x over 100 bytes, compiled, saved, loaded and retrieved. */
 struct seed seed_open(void);
+/* y = the last 3 frames of 100 bytes; the first two executions have nothing to give yet. */
+struct seed seed_open_streaming(void);
 void seed_close(struct seed *s);
 void seed_finalize_and_run(const struct seed *s, void *scratch); /* checks the result */
+uint32_t seed_size(Qnn_GraphHandle_t graph, uint32_t option);                                 /* scratch or persistent */
+void seed_give(Qnn_GraphHandle_t graph, uint32_t option, void *buffer, uint32_t size); /* DDR */
 void *seed_alloc(uint32_t align, uint32_t size_align, uint32_t bytes); /* NULL for 0 bytes */
 
 #endif

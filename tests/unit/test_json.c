@@ -19,7 +19,7 @@ struct graph {
 
 struct config {
     uint32_t first;
-    bool on, deep_on;
+    bool on, deep_on, any_on;
     uint32_t level, small, priority;
     int64_t offset, limited;
     double scale, ratio;
@@ -57,6 +57,7 @@ static const struct json_field fields[] = {
     { "graphs", JSON_LIST, offsetof(struct config, graphs), .sub = graph_fields, .item_size = sizeof(struct graph) },
     { "names", JSON_STRINGS, .offset = offsetof(struct config, names) },
     { "plain", JSON_LIST, .offset = offsetof(struct config, plain) },
+    { "any", JSON_ANY, offsetof(struct config, any_on), .seen = offsetof(struct config, any_on) },
     {}
 };
 
@@ -69,7 +70,7 @@ static void everything_is_read(void **state)
                                "  \"scale\": 1, \"ratio\": 0.5, \"text\": \"a // b /* c */ \\\" \\u00e4\",\n"
                                "  \"deep\": { \"in\": { \"y\": 7 }, \"x\": 3 },\n"
                                "  \"graphs\": [ { \"name\": \"g0\" }, { \"name\": \"g1\", \"vtcm_mb\": 8 } ],\n"
-                               "  \"names\": [\"a\", \"b\"], \"plain\": [] } // end";
+                               "  \"names\": [\"a\", \"b\"], \"plain\": [], \"any\": { \"x\": [1, null] } } // end";
     struct config c = {};
     struct arena a;
     arena_init(&a);
@@ -91,6 +92,7 @@ static void everything_is_read(void **state)
     assert_int_equal(c.names.n, 2);
     assert_string_equal(((const char **)c.names.items)[1], "b");
     assert_int_equal(c.plain.n, 0);
+    assert_true(c.any_on);
     arena_finish(&a);
 }
 
