@@ -248,6 +248,27 @@ static void descriptors_are_checked(void **state)
     d.q.axis = 1;
     assert_int_equal(desc_check(&d, "t"), ST_INVALID_TENSOR);
     assert_non_null(strstr(status_text(), "has 4 scales; axis 1 has 3"));
+    static const struct {
+        struct quant q;
+        const char *text;
+    } wrong[] = {
+        {{.kind = QUANT_KIND_COUNT}, "unknown encoding"},
+        {{.kind = Q_AXIS, .axis = 1, .n = 3}, "no array of scales; 3 are expected"},
+        {{.kind = Q_BLOCK, .n = 1, .scales = text_scales, .block = {2, 2, 4}}, "block size 2 of dimension 1"},
+        {{.kind = Q_BLOCK, .n = 5, .scales = text_scales, .block = {1, 3, 4}}, "has 5 scales; its blocks need 2"},
+        {{.kind = Q_FLOAT_BLOCK, .n = 1, .scales = text_scales}, "block size 0 of dimension 0"},
+        {{.kind = Q_EXPANSION, .axis = 1, .n = 3, .scales = text_scales}, "without blocks"},
+        {{.kind = Q_EXPANSION, .axis = 1, .n = 3, .scales = text_scales, .blocks_per_axis = 1, .block_scales = "abc", .block_scale_storage = 4}, "in 4 bits; 8 or 16"},
+        {{.kind = Q_EXPANSION, .axis = 1, .n = 3, .scales = text_scales, .blocks_per_axis = 1, .block_scales = "abc", .block_scale_storage = 8,
+          .block_scale_bits = 9}, "of 9 bits; 1 … 8"},
+    };
+    text_tensor("uq8[2,3,4]", &d);
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        d.q = wrong[i].q;
+        assert_int_equal(desc_check(&d, "t"), ST_INVALID_TENSOR);
+        if (!strstr(status_text(), wrong[i].text))
+            fail_msg("\"%s\" is not in \"%s\"", wrong[i].text, status_text());
+    }
     text_tensor("f32[2,0]", &d);
     assert_int_equal(desc_check(&d, "t"), ST_INVALID_TENSOR);
     assert_non_null(strstr(status_text(), "dimension 1 is 0"));
@@ -313,6 +334,46 @@ static void nothing_crashes_on_odd_calls(void **state)
     }
 }
 
+static void refused_with(enum status st, const char *text)
+{
+    assert_int_not_equal(st, ST_OK);
+    if (!strstr(status_text(), text))
+        fail_msg("\"%s\" is not in \"%s\"", text, status_text());
+}
+
+/* What text_call cannot say: values without names, contents or shape, far too many of anything, outputs that nobody declared. */
+static void odd_values_are_refused(void **state)
+{
+    (void)state;
+    struct ops_text t;
+    struct op_value bound[16], value = {.type = DT_I32, .rank = 2, .dims = {0, 3}, .data = ""};
+    const struct op_def *slice = op_find("StridedSlice");
+    const char *name = "ranges";
+    refused_with(op_params_bind(slice, "n", (const char *[]){NULL}, &value, 1, bound), "parameter 0 has no name");
+    refused_with(op_params_bind(slice, "n", &name, &(struct op_value){.type = DT_I32}, 1, bound), "\"ranges\" has no data");
+    assert_int_equal(text_call(&t, "StridedSlice", "f32[4]", "ranges=0,4,1", "f32[4]"), ST_OK);
+    struct op_value *ranges = &t.bound[op_param_index(slice, name)], given = *ranges;
+    *ranges = value;
+    refused_with(op_check(&t.call), "is empty");
+    *ranges = given;
+    ranges->rank = 1;
+    refused_with(op_check(&t.call), "has rank 1; 2 is expected");
+    int32_t many[3 * (OP_SLICE_MAX + 1)] = {0};
+    *ranges = (struct op_value){.type = DT_I32, .rank = 2, .dims = {OP_SLICE_MAX + 1, 3}, .count = COUNT(many), .data = many};
+    refused_with(op_check(&t.call), "17 rows; at most 16");
+    assert_int_equal(text_call(&t, "Concat", "f32[4]", "", "f32[4]"), ST_OK);
+    const struct tensor_desc *list[MAX_PORTS + 1];
+    for (size_t i = 0; i < COUNT(list); i++)
+        list[i] = t.call.in[0];
+    t.call.in = list;
+    t.call.n_in = COUNT(list);
+    refused_with(op_check(&t.call), "65 inputs are given; at most 64");
+    struct tensor_desc want[MAX_PORTS];
+    assert_int_equal(text_call(&t, "ResizeBilinear", "f32[1,4,4,3]", "", "f32[1,8,8,3]"), ST_OK);
+    t.call.out = NULL;
+    assert_int_not_equal(op_infer(&t.call, want), ST_OK); /* the size is the client's to say */
+}
+
 /* Public facts refuse, silence does not. Letters: listed, silent, refused, for CPU, HTP, LPAI and GPU. */
 static void backends_take_what_no_fact_forbids(void **state)
 {
@@ -366,7 +427,7 @@ int main(void)
         cmocka_unit_test(slices_are_resolved),             cmocka_unit_test(parameters_have_defaults),
         cmocka_unit_test(types_know_themselves),           cmocka_unit_test(descriptors_are_checked),
         cmocka_unit_test(encodings_compare),               cmocka_unit_test(nothing_crashes_on_odd_calls),
-        cmocka_unit_test(backends_take_what_no_fact_forbids),
+        cmocka_unit_test(backends_take_what_no_fact_forbids), cmocka_unit_test(odd_values_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
