@@ -203,7 +203,26 @@ static bool map_name(struct arena *a, const char *name, Qnn_MappingType_t type, 
     return true;
 }
 
-/* Converters name nodes and tensors after those of the source; a DLC keeps no other trace. */
+/* The name behind "Type:" of every line. */
+static bool map_sources(struct arena *a, const struct ir_node *n, Qnn_Mapping_t *ret)
+{
+    uint32_t count = 1;
+    for (const char *p = n->source; *p; p++)
+        count += *p == '\n';
+    *ret = (Qnn_Mapping_t){ .name = arena_strdup(a, n->name), .pair = arena_array(a, Qnn_OpMappingPair_t, count) };
+    bool ok = ret->name && ret->pair;
+    for (const char *p = n->source; ok && *p; p += *p == '\n') {
+        size_t all = strcspn(p, "\n"), type = strcspn(p, ":\n");
+        type = type < all ? type + 1 : 0;
+        char *name = arena_printf(a, "%.*s", (int)(all - type), p + type);
+        ret->pair[ret->numPairs++] = (Qnn_OpMappingPair_t){ .name = name, .type = QNN_OP_MAPPING_TYPE_OP };
+        ok = name;
+        p += all;
+    }
+    return ok;
+}
+
+/* Nodes whose sources are known map to those, others to themselves: converters name nodes and tensors after the source's. */
 static bool map_graph(struct arena *a, const struct ir_graph *g, Qnn_OpMapping_t *ret)
 {
     Qnn_OpMappingV1_t *v = arena_new(a, Qnn_OpMappingV1_t);
@@ -211,7 +230,7 @@ static bool map_graph(struct arena *a, const struct ir_graph *g, Qnn_OpMapping_t
     char *name = arena_strdup(a, g->name);
     bool ok = v && ops && tensors && name;
     for (size_t i = 0; ok && i < g->nodes.n; i++)
-        ok = map_name(a, g->nodes.at[i].name, QNN_OP_MAPPING_TYPE_OP, &ops[i]);
+        ok = g->nodes.at[i].source ? map_sources(a, &g->nodes.at[i], &ops[i]) : map_name(a, g->nodes.at[i].name, QNN_OP_MAPPING_TYPE_OP, &ops[i]);
     for (size_t i = 0; ok && i < g->tensors.n; i++)
         ok = map_name(a, g->tensors.at[i].name, QNN_OP_MAPPING_TYPE_TENSOR, &tensors[i]);
     if (!ok)
@@ -250,6 +269,7 @@ static const struct {
     { "model", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_TOPOLOGY },
     { "model.params", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_PARAMS },
     { "openqnn.extra", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_ENCODINGS },
+    { "openqnn.sources", QNN_SYSTEM_DLC_RECORD_TYPE_SOURCE_MAPPING },
 };
 
 static QnnSystemDlc_RecordType_t type_of(const char *name)

@@ -185,6 +185,24 @@ enum status build_output(struct builder *b, uint32_t t, const char *name, uint32
     return ST_OK;
 }
 
+/* ---- sources ------------------------------------------------------------------------------------------------------ */
+
+/* A list has one line per source. */
+void build_source(struct builder *b, const char *type, const char *name)
+{
+    char *line = arena_printf(&b->g->arena, "%s:%s", type, name);
+    for (char *p = line; p && *p; p++)
+        *p = *p == '\n' || *p == '\r' ? ' ' : *p;
+    b->source = line;
+}
+
+void build_absorbed(struct builder *b, uint32_t t)
+{
+    uint32_t maker = t < b->made_by.n ? b->made_by.at[t] : 0;
+    if (maker)
+        b->g->nodes.at[maker - 1].source = ir_join_sources(&b->g->arena, b->g->nodes.at[maker - 1].source, b->source);
+}
+
 /* ---- nodes -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t param_values(const struct build_spec *s, const char **names, struct op_value *values)
@@ -272,7 +290,7 @@ enum status build_node(struct builder *b, const struct build_spec *s, uint32_t *
     count_work(b, &c, &want[0]);
     TRY(add_outputs(b, s->name, want, n_out, out));
     struct ir_node n = {.name = unique(b, 'n', s->name), .op = op, .n_in = n_in, .n_out = n_out, .in = (uint32_t *)s->in, .out = out,
-                        .params = params};
+                        .params = params, .source = b->source};
     RETURN_IF(!n.name, ST_NO_MEMORY, "no memory for the name of a node");
     TRY(ir_add_node(b->g, &n, &node));
     for (uint32_t i = 0; i < n_out; i++) {

@@ -22,6 +22,7 @@ struct builder {
     struct ir_graph *g;
     struct convert_report *report; /* params and macs are counted there, may be NULL */
     bool float16;                  /* f32 tensors become f16 */
+    const char *source;            /* of nodes that are built now, see build_source */
     struct {                       /* names in use: 't' and 'n' in front say tensor and node */
         const char **slots;
         size_t cap, n;
@@ -65,6 +66,11 @@ struct build_spec {
 
 /* ret[0 … n_out) are new tensors named after the node. Where spec->out has a type, the node was checked against it. */
 enum status build_node(struct builder *b, const struct build_spec *spec, uint32_t *ret);
+
+/* Nodes from now on are made from this operator of the model. */
+void build_source(struct builder *b, const char *type, const char *name);
+/* The operator became part of the node that makes `t`, or a view of it: it is one of its sources then. Call it when no node was built. */
+void build_absorbed(struct builder *b, uint32_t t);
 
 /* Frequent forms. `type` of build_cast, build_reshape's dims: the output's. */
 enum status build_unary(struct builder *b, const char *op, const char *name, uint32_t x, uint32_t *ret);

@@ -88,6 +88,8 @@ enum status convert_tflite(const void *data, size_t size, const struct convert_o
 /* Subgraphs that QNN has one operator for become that operator: Gelu, HardSwish, LayerNorm, RmsNorm, MaskedSoftmax. Results differ by rounding only;
  * with `approximate` the tanh form of Gelu counts too, which differs by up to 5e-4. Front ends call it. */
 enum status convert_fuse(struct ir_graph *g, bool approximate);
+/* Batch normalizations behind layers with constant weights become part of them. Front ends call it, unless keep_batchnorm is set. */
+enum status convert_fold_batchnorm(struct ir_graph *g);
 
 /* Model files: PREFIX.cpp composes the graph through a backend's interface table, PREFIX.bin is a tar archive of its constants (qnn-model-lib-generator
  * compiles both into a model library), PREFIX_net.json describes the graph without the constants. */
@@ -95,6 +97,8 @@ struct convert_write {
     const char *prefix;  /* path without suffix: "out/model" */
     const char *command; /* how the converter was called, for the records; may be NULL */
     const char *copyright;
+    const char *version; /* of the model, kept in a DLC; may be NULL */
+    bool own_names;      /* functions of the source are named after the file: MODEL_composeGraphs instead of QnnModel_composeGraphs */
 };
 enum status convert_write_model(const struct ir_graph *g, const struct convert_report *r, const struct convert_write *w);
 

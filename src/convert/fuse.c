@@ -179,6 +179,7 @@ enum status fuse_replace(struct fuse *f, const struct ir_node *top, const char *
         return ST_OK;
     for (uint32_t i = 0; i < f->n_seen; i++) {
         count_reads(f, f->seen[i], -1);
+        made.source = ir_join_sources(&f->g->arena, made.source, f->g->nodes.at[f->seen[i]].source);
         f->g->nodes.at[f->seen[i]].dead = true;
     }
     f->g->nodes.at[k] = made;

@@ -56,6 +56,7 @@ struct quantize_rule {
     uint8_t bits; /* 4, 8, 16 or 32 */
     uint8_t schema, method;
     double percentile;          /* 0: 99.99 */
+    double widen;               /* the range becomes this much larger at both ends: 0.1 is a tenth */
     int32_t step_min, step_max; /* restricted steps of a signed type of these bits; both 0: all of them */
 };
 
@@ -206,6 +207,9 @@ struct quantize_report {
 };
 void quantize_report_init(struct quantize_report *r);
 void quantize_report_finish(struct quantize_report *r);
+
+/* The float graph that a quantized one stands for: encodings are taken out, constants become real numbers. It borrows nothing. */
+enum status quantize_strip(const struct ir_graph *g, struct ir_graph **ret);
 
 /* Whether only a clamp (Relu, …) reads tensor `t`: its encoding is that of the clamp's result, and values outside do not matter. */
 bool quantize_before_clamp(const struct ir_graph *g, const struct ir_uses *u, uint32_t t);

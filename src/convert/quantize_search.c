@@ -161,7 +161,7 @@ static void search_entropy(const struct quantize_range *s, const struct quantize
     }
 }
 
-void quantize_search(const struct quantize_range *s, const struct quantize_rule *r, double *min, double *max)
+static void search(const struct quantize_range *s, const struct quantize_rule *r, double *min, double *max)
 {
     *min = s->count ? s->min : 0;
     *max = s->count ? s->max : 0;
@@ -174,6 +174,13 @@ void quantize_search(const struct quantize_range *s, const struct quantize_rule 
     case QUANTIZE_MSE:
     case QUANTIZE_SQNR: search_error(s, r, min, max); return;
     }
+}
+
+void quantize_search(const struct quantize_range *s, const struct quantize_rule *r, double *min, double *max)
+{
+    search(s, r, min, max);
+    *min *= 1 + r->widen;
+    *max *= 1 + r->widen;
 }
 
 double quantize_sqnr(const struct quantize_range *s, const struct quantize_encoding *e)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_net.json: the graph without its constants, for viewers. Keys are those that existing readers look for, "coverter_command" included. Enumerations
+/* model_net.json: the graph without its constants, for viewers. Keys are those that existing readers look for, "coverter_command" and its corrected form included. Enumerations
  * are numbers. */
 #include <inttypes.h>
 #include <math.h>
@@ -7,10 +7,10 @@
 
 #include "convert/write.h"
 
-static void put_string(FILE *f, const char *s)
+static void put_chars(FILE *f, const char *s, size_t n)
 {
     fputc('"', f);
-    for (; s && *s; s++) {
+    for (const char *end = s + n; s < end; s++) {
         unsigned char c = (unsigned char)*s;
         if (c == '"' || c == '\\')
             fprintf(f, "\\%c", c);
@@ -20,6 +20,11 @@ static void put_string(FILE *f, const char *s)
             fputc(c, f);
     }
     fputc('"', f);
+}
+
+static void put_string(FILE *f, const char *s)
+{
+    put_chars(f, s, s ? strlen(s) : 0);
 }
 
 /* JSON has no infinities. */
@@ -73,6 +78,8 @@ static void put_tensor(FILE *f, const struct ir_tensor *t, uint32_t id)
     fprintf(f, ": {\"id\": %u, \"type\": %u, \"dataFormat\": %u, \"data_type\": %u, \"quant_params\": ", id, write_tensor_type(t), t->desc.format,
             convert_dtype_number(t->desc.type));
     put_quant(f, &t->desc);
+    fputs(", ", f);
+    put_dims(f, "dims", t->desc.dims, t->desc.rank); /* viewers look for this, older readers for the next two */
     fputs(", ", f);
     put_dims(f, "current_dims", t->desc.dims, t->desc.rank);
     fputs(", ", f);
@@ -148,11 +155,24 @@ static void put_names(FILE *f, const struct ir_graph *g, const char *key, const 
     const char *sep = "";
     fprintf(f, "\"%s\": [", key);
     for (uint32_t i = 0; i < n; i++) {
-        if (list[i] == IR_NONE)
+        if (list[i] == IR_NONE || g->tensors.at[list[i]].role == IR_ABSENT)
             continue;
         fputs(sep, f);
         put_string(f, g->tensors.at[list[i]].name);
         sep = ", ";
+    }
+    fputs("]", f);
+}
+
+/* Operators of the model: a key of ours, which other readers pass by. */
+static void put_sources(FILE *f, const char *list)
+{
+    fputs(", \"source_ops\": [", f);
+    for (const char *p = list, *sep = ""; p && *p; p += *p == '\n', sep = ", ") {
+        size_t n = strcspn(p, "\n");
+        fputs(sep, f);
+        put_chars(f, p, n);
+        p += n;
     }
     fputs("]", f);
 }
@@ -168,6 +188,7 @@ static void put_node(FILE *f, const struct ir_graph *g, const struct ir_node *n)
     put_names(f, g, "input_names", n->in, n->n_in);
     fputs(", ", f);
     put_names(f, g, "output_names", n->out, n->n_out);
+    put_sources(f, n->source);
     fputs(", \"macs_per_inference\": \"\"}", f);
 }
 
@@ -193,15 +214,21 @@ enum status write_net_json(const struct ir_graph *g, const struct convert_report
     const char *slash = strrchr(w->prefix, '/'), *base = slash ? slash + 1 : w->prefix;
     fprintf(f, "{\"model.cpp\": \"%s.cpp\", \"model.bin\": \"%s.bin\", \"coverter_command\": ", base, base);
     put_string(f, w->command ? w->command : "");
+    fputs(", \"converter_command\": ", f);
+    put_string(f, w->command ? w->command : "");
     fputs(", \"copyright_str\": ", f);
     put_string(f, w->copyright ? w->copyright : "");
     fputs(", ", f);
     put_op_types(f, g);
     fprintf(f, ", \"Total parameters\": \"%" PRIu64 "\", \"Total MACs per inference\": \"%" PRIu64 "\",\n\"graph\": {\"tensors\": {\n", r ? r->params : 0,
             r ? r->macs : 0);
+    const char *sep = "  ";
     for (uint32_t i = 0; i < g->tensors.n; i++) {
-        fputs(i ? ",\n  " : "  ", f);
+        if (g->tensors.at[i].role == IR_ABSENT)
+            continue; /* viewers know no such tensor */
+        fputs(sep, f);
         put_tensor(f, &g->tensors.at[i], i + 1);
+        sep = ",\n  ";
     }
     fputs("},\n\"nodes\": {\n", f);
     for (size_t k = 0; k < g->nodes.n; k++) {

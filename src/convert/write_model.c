@@ -106,10 +106,32 @@ static enum status write_file(const struct target *t, const char *suffix, enum s
     return st;
 }
 
+/* Members of the archive are named after constants, and viewers read names of at most 100 characters there. */
+static enum status shorten_names(struct ir_graph *g)
+{
+    enum { MOST = 95, KEPT = 80 };
+    for (uint32_t i = 0; i < g->tensors.n; i++) {
+        struct ir_tensor *t = &g->tensors.at[i];
+        if (!write_archived(t) || strlen(t->name) <= MOST)
+            continue;
+        t->name = arena_printf(&g->arena, "%.*s_c%u", KEPT, t->name, i);
+        RETURN_IF(!t->name, ST_NO_MEMORY, "no memory for the name of a constant");
+    }
+    return ST_OK;
+}
+
 enum status convert_write_model(const struct ir_graph *g, const struct convert_report *r, const struct convert_write *w)
 {
-    struct target t = { g, r, w };
-    TRY(write_file(&t, ".bin", do_tar));
-    TRY(write_file(&t, ".cpp", do_source));
-    return write_file(&t, "_net.json", do_json);
+    struct ir_graph *copy;
+    TRY(ir_clone(g, &copy));
+    enum status st = shorten_names(copy);
+    struct target t = { copy, r, w };
+    if (st == ST_OK)
+        st = write_file(&t, ".bin", do_tar);
+    if (st == ST_OK)
+        st = write_file(&t, ".cpp", do_source);
+    if (st == ST_OK)
+        st = write_file(&t, "_net.json", do_json);
+    ir_graph_free(copy);
+    return st;
 }

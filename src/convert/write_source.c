@@ -201,6 +201,27 @@ static enum status put_inputs(FILE *f, const struct ir_graph *g)
     return ST_OK;
 }
 
+/* The functions that clients look for, QnnModel_… or named after the file. */
+static enum status put_ending(const struct convert_write *w, FILE *f)
+{
+    static const char usual[] = "QnnModel_";
+    const char *slash = strrchr(w->prefix, '/');
+    struct arena a;
+    arena_init(&a);
+    const char *name = w->own_names ? convert_name(&a, slash ? slash + 1 : w->prefix) : "QnnModel";
+    for (const char *p = write_ending, *next; name && p; p = next) {
+        next = strstr(p, usual);
+        fprintf(f, "%.*s", next ? (int)(next - p) : (int)strlen(p), p);
+        if (next) {
+            fprintf(f, "%s_", name);
+            next += sizeof(usual) - 1;
+        }
+    }
+    arena_finish(&a);
+    RETURN_IF(!name, ST_NO_MEMORY, "no memory for the name of the model");
+    return ST_OK;
+}
+
 enum status write_source(const struct ir_graph *g, const struct convert_write *w, FILE *f)
 {
     if (w->copyright)
@@ -222,6 +243,5 @@ enum status write_source(const struct ir_graph *g, const struct convert_write *w
     for (uint32_t k = 0; k < g->nodes.n; k++)
         fprintf(f, "    node_%u(c);\n", k);
     fputs("}\n\n", f);
-    fputs(write_ending, f);
-    return ST_OK;
+    return put_ending(w, f);
 }

@@ -51,6 +51,7 @@ struct ir_tensor {
 
 struct ir_node {
     const char *name;
+    const char *source;       /* operators of the model it was made from, "Conv:conv1\nRelu:relu1"; NULL: not known */
     const struct op_def *op;
     uint32_t n_in, n_out, n_aux;
     uint32_t *in;             /* tensor indexes; IR_NONE: absent */
@@ -85,6 +86,9 @@ enum status ir_add_node(struct ir_graph *g, const struct ir_node *n, uint32_t *r
 enum status ir_clone(const struct ir_graph *g, struct ir_graph **ret);
 
 uint32_t ir_find_tensor(struct ir_graph *g, const char *name); /* IR_NONE when there is none */
+
+/* Both lists of sources without repetitions, in the arena. NULL when there is none, and when there is no memory: it is a remark. */
+const char *ir_join_sources(struct arena *a, const char *x, const char *y);
 
 /* The node as an op_call; arrays live in `view`, valid until the graph changes. */
 struct ir_call {

@@ -99,6 +99,29 @@ static bool own_params(struct arena *a, struct ir_node *n, const struct op_value
     return true;
 }
 
+/* Whether line `x` of n characters is one of the lines of `list`. */
+static bool has_line(const char *list, const char *x, size_t n)
+{
+    for (const char *p = list; p && *p; p += strcspn(p, "\n"), p += *p == '\n')
+        if (strcspn(p, "\n") == n && !memcmp(p, x, n))
+            return true;
+    return false;
+}
+
+const char *ir_join_sources(struct arena *a, const char *x, const char *y)
+{
+    if (!x || !y)
+        return x ? x : y;
+    const char *all = x;
+    for (const char *p = y; all && *p; p += *p == '\n') {
+        size_t n = strcspn(p, "\n");
+        if (!has_line(all, p, n))
+            all = arena_printf(a, "%s\n%.*s", all, (int)n, p);
+        p += n;
+    }
+    return all;
+}
+
 enum status ir_add_node(struct ir_graph *g, const struct ir_node *n, uint32_t *ret)
 {
     struct arena *a = &g->arena;
@@ -106,10 +129,11 @@ enum status ir_add_node(struct ir_graph *g, const struct ir_node *n, uint32_t *r
     if (c.post.lo == 0 && c.post.hi == 0) /* a zeroed struct means no clamp; [0, 0] itself would be a constant */
         c.post = OP_POST_NONE;
     c.name = n->name ? arena_strdup(a, n->name) : arena_printf(a, "n%zu", g->nodes.n);
+    c.source = arena_strdup(a, n->source);
     c.in = arena_dup(a, n->in, n->n_in * sizeof(uint32_t));
     c.out = arena_dup(a, n->out, n->n_out * sizeof(uint32_t));
     c.aux = arena_dup(a, n->aux, n->n_aux * sizeof(uint32_t));
-    bool ok = c.name && c.in && c.out && c.aux && own_params(a, &c, n->params);
+    bool ok = c.name && (c.source || !n->source) && c.in && c.out && c.aux && own_params(a, &c, n->params);
     struct ir_node *slot = ok ? vec_push(&g->nodes) : NULL;
     RETURN_IF(!slot, ST_NO_MEMORY, "no memory for node \"%s\" of graph \"%s\"", n->name ? n->name : "", g->name);
     *slot = c;

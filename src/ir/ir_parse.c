@@ -569,6 +569,19 @@ static enum status node_clamp(struct parser *p, struct ir_node *n)
     return expect(p, ')');
 }
 
+static enum status node_sources(struct parser *p, struct ir_node *n)
+{
+    if (!accept_word(p, "from"))
+        return ST_OK;
+    do {
+        const char *one;
+        TRY(quoted(p, &one));
+        FAIL_IF(!*one || strchr(one, '\n'), "the name of a source is one line");
+        n->source = ir_join_sources(&p->scratch, n->source, one);
+    } while (accept(p, ','));
+    return ST_OK;
+}
+
 static enum status node(struct parser *p)
 {
     uint32_t in[MAX_PORTS], out[MAX_PORTS], aux[MAX_PORTS];
@@ -594,6 +607,7 @@ static enum status node(struct parser *p)
             FAIL_IF(aux[i] == IR_NONE, "an aux constant cannot be absent");
     }
     TRY(node_clamp(p, &n));
+    TRY(node_sources(p, &n));
     uint32_t index;
     TRY(ir_add_node(p->g, &n, &index));
     p->g->nodes.at[index].post = n.post; /* also a clamp to [0, 0], which ir_add_node takes for none */

@@ -206,6 +206,23 @@ static void put_params(struct str *o, const struct ir_node *n)
     str_add(o, sep[0] == ',' ? " }" : "");
 }
 
+/* from "Conv:conv1", "Relu:relu1" */
+static void put_sources(struct str *o, const char *list)
+{
+    struct str one;
+    str_init(&one);
+    for (const char *p = list, *sep = " from "; p && *p; p += *p == '\n', sep = ", ") {
+        size_t n = strcspn(p, "\n");
+        one.n = 0;
+        str_addn(&one, p, n);
+        str_add(o, sep);
+        put_quoted(o, str_text(&one));
+        p += n;
+    }
+    o->failed |= one.failed;
+    str_finish(&one);
+}
+
 static void put_node(struct str *o, const struct ir_graph *g, const struct ir_node *n)
 {
     str_add(o, "  ");
@@ -223,6 +240,7 @@ static void put_node(struct str *o, const struct ir_graph *g, const struct ir_no
     }
     if (n->post.lo != -INFINITY || n->post.hi != INFINITY)
         str_addf(o, " clamp (%.9g,%.9g)", (double)n->post.lo, (double)n->post.hi);
+    put_sources(o, n->source);
     str_add(o, "\n");
 }
 

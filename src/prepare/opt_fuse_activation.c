@@ -62,6 +62,7 @@ enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress)
             continue;
         n->post = both;
         n->out[0] = act->out[0];
+        n->source = ir_join_sources(&g->arena, n->source, act->source);
         u.producer[act->out[0]] = p;
         act->dead = *progress = true;
     }

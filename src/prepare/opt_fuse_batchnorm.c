@@ -80,6 +80,7 @@ static enum status fuse(struct ir_graph *g, uint32_t conv_at, uint32_t bn_at)
     conv->in = in;
     conv->n_in = 3;
     conv->out[0] = bn->out[0];
+    conv->source = ir_join_sources(&g->arena, conv->source, bn->source);
     bn->dead = true;
     return ST_OK;
 }

@@ -50,7 +50,8 @@ static const char conv_text[] =
     "graph \"conv\" { in %x : uq8[1,2,2,1] scale=0.5 offset=-128 const %w : sq8[1,1,1,2] quant=2 axis=3 scales=(0.5,0.25) = (2,-4)\n"
     "const %b : sq32[2] scale=0 offset=0 def=2 = (4,8)\n"
     "tmp %t : uq8[1,2,2,2] scale=0.5 offset=-128 out %y : uq8[1,2,2,2] scale=0.5 offset=-128\n"
-    "%t = Conv2d \"c\" (%x, %w, %b) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) } %y = Relu \"r\" (%t) }";
+    "%t = Conv2d \"c\" (%x, %w, %b) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) } %y = Relu \"r\" (%t)\n"
+    "from \"Relu:a/relu\", \"Clip:a:b\" }";
 
 static void write_dlc(const char *name, const char *const *texts, uint32_t n)
 {
@@ -328,6 +329,11 @@ static void mappings(void **state)
     assert_string_equal(m[0].v1->opMappings[1].pair[0].name, "s");
     assert_int_equal(m[0].v1->opMappings[1].pair[0].type, QNN_OP_MAPPING_TYPE_OP);
     assert_int_equal(m[1].v1->numTensorMappings, 5);
+    const Qnn_Mapping_t *relu = &m[1].v1->opMappings[1]; /* made from two operators of the model */
+    assert_string_equal(relu->name, "r");
+    assert_int_equal(relu->numPairs, 2);
+    assert_string_equal(relu->pair[0].name, "a/relu");
+    assert_string_equal(relu->pair[1].name, "a:b");
     OK(sys.systemDlcFree(d));
 }
 

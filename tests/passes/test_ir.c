@@ -36,6 +36,8 @@ static void same_text(const struct ir_graph *g, const char *want)
 
 /* In the words of the printer: comes back letter by letter. */
 static const char *const texts[] = {
+    "graph \"traced\" {\n  in %x : f32[2]\n  out %y : f32[2]\n"
+    "  %y = Relu \"r\" (%x) clamp (0,6) from \"Relu:a/relu \\\"one\\\"\", \"Clip:b\"\n}\n",
     "graph \"net\" {\n"
     "  in %x : uq8[1,8,8,3] scale=0.5 offset=-128 id=1 ctype=4294967295\n"
     "  const %w : sq8[1,1,3,2] quant=2 axis=3 scales=(0.0100000007,0.0199999996) = (-128,127,0,1,-1,5)\n"

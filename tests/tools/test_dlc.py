@@ -3,13 +3,19 @@
 """DLC files that our library did not write run in the programs, and files that it wrote read as the layout says."""
 
 import io
+import json
 import os
 import struct
+import sys
+import tarfile
 import zipfile
 
 import numpy as np
 import support
 from dlc_format import DTYPE, F, I, PREFIX, Refs, U8, container, flatbuffer, root
+
+sys.path.insert(0, os.path.join(support.SOURCE, "examples", "convert"))
+import make_onnx  # noqa: E402  (its folder is known only now)
 
 X = np.arange(12, dtype=np.float32).reshape(2, 6) - 5
 K = np.linspace(-1, 2, 6, dtype=np.float32)
@@ -117,6 +123,67 @@ class Dlc(support.ToolTest):
         self.assertEqual(len(second.tables(0)), 0)
         values = {t.text(0): t.bytes(1) for t in first.tables(0)}
         self.assertEqual(values[attributes["stride"].table(4).text(1)], struct.pack("<2I", 1, 1))
+
+    def convert_traced(self):
+        """A convolution with a batch normalization folded into it, and two Transposes of which nothing remains."""
+        node = make_onnx.node
+        nodes = [node("Conv", "/net/conv.1", ["x", "w"], "c", kernel_shape=[1, 1]), node("BatchNormalization", "/net/bn", ["c", "s", "b", "m", "v"], "n"),
+                 node("Relu", "/net/relu", ["n"], "r"), node("Transpose", "there", ["r"], "t", perm=[0, 2, 3, 1]),
+                 node("Transpose", "back", ["t"], "y", perm=[0, 3, 1, 2])]
+        long = "w" * 150
+        constants = [("w", np.ones((4, 3, 1, 1))), ("s", np.ones(4)), ("b", np.zeros(4)), ("m", np.zeros(4)), ("v", np.ones(4))]
+        text = make_onnx.model(nodes, constants, [("x", (1, 3, 5, 6))], [("y", (1, 4, 5, 6))])
+        self.write("m.onnx", text)
+        self.write("long.onnx", make_onnx.model([node("Conv", "c", ["x", long], "y", kernel_shape=[1, 1])], [(long, np.ones((4, 3, 1, 1)))],
+                                                [("x", (1, 3, 5, 6))], [("y", (1, 4, 5, 6))]))
+        self.succeeds("qairt-converter", "-i", "m.onnx", "-o", "m.dlc", "--set_model_version", "7.1", "--dump_ir", "m.txt")
+        self.succeeds("qnn-onnx-converter", "-i", "m.onnx", "-o", "m.cpp")
+        self.succeeds("qnn-onnx-converter", "-i", "long.onnx", "-o", "long.cpp")
+
+    def test_traces_and_viewers(self):
+        """Sources of every node in all formats, and what viewers look for: nodes for the inputs, dimensions, names of archive members."""
+        self.convert_traced()
+        z = zipfile.ZipFile(self.path("m.dlc"))
+        self.assertEqual(set(z.namelist()), {"dlc.metadata", "model", "model.params", "openqnn.sources"})
+        self.assertIn(b"model-version=7.1\n", z.read("dlc.metadata"))
+        graph = root(z.read("model"), "NETD").tables(0)[0]
+        sources = root(z.read("openqnn.sources"), "OQNS").tables(0)[0]
+        nodes = graph.tables(1)
+        self.assertEqual((nodes[0].text(1), nodes[0].texts(2)), ("Input", ["x"]))
+        self.assertEqual((sources.text(0), len(sources.texts(1))), (graph.text(0), len(nodes)))
+        self.assertEqual(len(root(z.read("model.params"), "NETP").tables(0)[0].tables(2)), len(nodes))
+        found = {n.text(1): set(s.split("\n")) for n, s in zip(nodes, sources.texts(1))}
+        self.assertEqual(found["Input"], {""})
+        self.assertEqual(found["Conv2d"], {"Conv:/net/conv.1", "BatchNormalization:/net/bn"})
+        self.assertLessEqual({"Relu:/net/relu"}, found["Relu"])
+        everything = set().union(*found.values())
+        self.assertLessEqual({"Transpose:there", "Transpose:back"}, everything)
+        self.assertIn('from "Conv:/net/conv.1", "BatchNormalization:/net/bn"', self.read("m.txt").decode())
+
+        net = json.loads(self.read("m_net.json"))
+        self.assertEqual(net["converter_command"].split()[0].split("/")[-1], "qnn-onnx-converter")
+        by_type = {n["type"]: n for n in net["graph"]["nodes"].values()}
+        self.assertEqual(set(by_type["Conv2d"]["source_ops"]), found["Conv2d"])
+        for tensor in net["graph"]["tensors"].values():
+            self.assertEqual(tensor["dims"], tensor["current_dims"])
+            self.assertIn(tensor["type"], (0, 1, 3, 4))
+        for prefix in ("m", "long"):
+            tensors = json.loads(self.read(prefix + "_net.json"))["graph"]["tensors"]
+            with tarfile.open(self.path(prefix + ".bin")) as tar:
+                sizes = {m.name: m.size for m in tar.getmembers()}
+            want = {n + ".raw": 4 * int(np.prod(t["dims"])) for n, t in tensors.items() if t["type"] == 4}
+            self.assertEqual(sizes, want)
+            self.assertLessEqual(max(map(len, sizes)), 100)
+        self.succeeds("qnn-model-lib-generator", "-c", "long.cpp", "-b", "long.bin", "-l", "long", "-o", "lib")
+
+    def test_traces_survive_quantization(self):
+        self.convert_traced()
+        self.write("in.raw", np.ones((5, 6, 3), np.float32).tobytes())
+        self.write("in.txt", "in.raw\n")
+        self.succeeds("qairt-quantizer", "--input_dlc", "m.dlc", "--input_list", "in.txt")
+        z = zipfile.ZipFile(self.path("m_quantized.dlc"))
+        texts = root(z.read("openqnn.sources"), "OQNS").tables(0)[0].texts(1)
+        self.assertTrue(any("Conv:/net/conv.1" in t for t in texts))
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ static void print_help(const struct tool_program *p)
             printf(", -%c", o->letter);
         print_argument(o);
         printf("%s\n", o->required ? "   (required)" : "");
-        print_wrapped(o->help);
+        print_wrapped(o->refused ? o->refused : o->help);
     }
     printf("\n  --version\n      Print the version and exit.\n  --help, -h\n      Print this text and exit.\n");
     printf("\nExit status: 0 when everything worked, 1 otherwise.\n");
@@ -165,6 +165,9 @@ static enum status store_number(const struct tool_option *o, const char *text, v
 static enum status store(const struct tool_option *o, const char *text, void *out, struct arena *arena)
 {
     void *to = (char *)out + o->offset;
+    RETURN_IF(o->refused, ST_NOT_SUPPORTED, "--%s is not supported: %s", o->name, o->refused);
+    if (o->told)
+        tool_log(TOOL_WARN, "--%s changes nothing: %s", o->name, o->told);
     if (o->seen)
         *((char *)out + o->seen) = 1;
     switch (o->kind) {

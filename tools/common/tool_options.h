@@ -42,6 +42,8 @@ struct tool_option {
     size_t seen;                /* offset of a bool set when the option is given; 0: none */
     char letter;
     bool required;
+    const char *refused; /* known, but not possible: why, and what to do instead */
+    const char *told;    /* known, but changes nothing: why. Said when it is given */
     const char *section; /* a heading printed before this row */
 };
 

@@ -87,7 +87,8 @@ static enum status write_files(const struct converter *c, const struct ir_graph 
     struct arena a;
     struct tool_file notice = { 0 };
     arena_init(&a);
-    struct convert_write w = { .prefix = converter_prefix(c, c->dlc ? ".dlc" : ".cpp", &a), .command = command };
+    struct convert_write w = { .prefix = converter_prefix(c, c->dlc ? ".dlc" : ".cpp", &a), .command = command, .version = c->version,
+                               .own_names = c->own_prefix };
     enum status st = w.prefix ? ST_OK : status_fail(ST_NO_MEMORY, "no memory for a path");
     if (st == ST_OK && c->copyright)
         st = tool_file_read(c->copyright, &notice);
@@ -115,7 +116,7 @@ static enum status convert(const struct converter_front *front, const struct con
                               .symbols = w->symbols.at, .symbol_values = w->symbol_values.at, .n_symbols = (uint32_t)w->symbols.n,
                               .batch = (uint32_t)c->batch, .preserve_io = w->preserve_layout, .float16 = c->float_bits == 1,
                               .keep_batchnorm = c->keep_batchnorm, .reset_state = c->reset_state,
-                              .approximate = quantizer_wanted(&c->quant) };
+                              .approximate = quantizer_wanted(&c->quant), .keep_patterns = c->keep_patterns };
     enum status st = front->convert(file->data, file->size, folder_of(c->input, &report->arena), &o, report, ret);
     converter_print_issues(report);
     if (st == ST_OK && *ret)
@@ -124,9 +125,37 @@ static enum status convert(const struct converter_front *front, const struct con
     return st;
 }
 
-/* What happens to the graph between reading and writing. */
-static enum status improve(struct converter *c, const struct convert_report *report, struct ir_graph **g, struct ir_graph **keep, struct arena *a)
+/* The model without its encodings. */
+static enum status strip(struct ir_graph **g)
 {
+    struct ir_graph *real;
+    TRY(quantize_strip(*g, &real));
+    ir_graph_free(*g);
+    *g = real;
+    return ST_OK;
+}
+
+static enum status number_names(struct ir_graph *g)
+{
+    for (uint32_t i = 0; i < g->tensors.n; i++) {
+        struct ir_tensor *t = &g->tensors.at[i];
+        if (t->role != IR_NATIVE && t->role != IR_CONST)
+            continue;
+        t->name = arena_printf(&g->arena, "tensor_%u", i);
+        RETURN_IF(!t->name, ST_NO_MEMORY, "no memory for the name of a tensor");
+    }
+    g->names.n = SIZE_MAX; /* the index of names starts again */
+    return ST_OK;
+}
+
+/* What happens to the graph between reading and writing. */
+static enum status improve(struct converter *c, const struct convert_report *report, const struct converter_words *w, struct ir_graph **g,
+                           struct ir_graph **keep)
+{
+    struct arena *a = (struct arena *)&report->arena;
+    if (c->quant.ignore_model || c->export_format == 1)
+        TRY(strip(g));
+    TRY(converter_orders(w, report, *g, a));
     if (c->custom_template)
         TRY(custom_io_template(report, *g, c->custom_template));
     if (c->custom_io)
@@ -134,8 +163,21 @@ static enum status improve(struct converter *c, const struct convert_report *rep
     if (quantizer_wanted(&c->quant))
         TRY(quantizer_run(&c->quant, report, g, keep));
     print_io(report, *g);
+    if (c->number_names)
+        TRY(number_names(*g));
     if (c->dump)
         TRY(converter_dump(*g, c->dump));
+    return ST_OK;
+}
+
+/* Options that contradict each other. */
+static enum status check(const struct converter *c)
+{
+    RETURN_IF(c->quant.ignore_model && c->quant.overrides, ST_INVALID_ARG,
+              "--ignore_encodings and --quantization_overrides contradict each other; give one of them");
+    RETURN_IF(c->float_bias_given && c->float_bias_bits != c->float_bits, ST_NOT_SUPPORTED,
+              "biases of %s bits beside float tensors of %s bits are not supported; give --float_bitwidth %s too",
+              converter_float_widths[c->float_bias_bits], converter_float_widths[c->float_bits], converter_float_widths[c->float_bias_bits]);
     return ST_OK;
 }
 
@@ -145,11 +187,13 @@ static int run(const struct converter_front *front, struct converter *c, const s
     struct convert_report report;
     struct ir_graph *g = NULL, *keep = NULL;
     convert_report_init(&report);
-    enum status st = tool_file_map(c->input, &file);
+    enum status st = check(c);
+    if (st == ST_OK)
+        st = tool_file_map(c->input, &file);
     if (st == ST_OK)
         st = convert(front, c, w, &file, &report, &g);
     if (st == ST_OK)
-        st = improve(c, &report, &g, &keep, &report.arena);
+        st = improve(c, &report, w, &g, &keep);
     if (st == ST_OK && !c->dry_run)
         st = write_files(c, g, &report, command);
     int rc = st == ST_OK ? 0 : tool_report(c->input, st);
@@ -170,6 +214,7 @@ void converter_command(struct str *s, int argc, char **argv)
 void converter_words_apply(const struct converter_words *w, struct converter *c)
 {
     c->dry_run |= w->dry_run;
+    c->keep_patterns |= w->keep_patterns;
     c->quant.per_channel |= w->per_channel;
     c->quant.per_row |= w->per_row;
     c->quant.cle = w->cle;

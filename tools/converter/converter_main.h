@@ -23,7 +23,11 @@ struct converter {
     const char *input, *output, *dump, *copyright, *custom_io, *custom_template;
     int64_t batch;
     uint32_t float_bits; /* index: 32, 16 */
-    bool dry_run, keep_batchnorm, reset_state, debug, ignored;
+    bool dry_run, keep_batchnorm, reset_state, debug, ignored, keep_patterns, own_prefix, number_names;
+    uint32_t export_format;      /* of qairt-converter: DLC_DEFAULT, DLC_STRIP_QUANT */
+    uint32_t float_bias_bits;    /* index: 32, 16 */
+    bool float_bias_given;
+    const char *version;         /* of the model */
     bool dlc; /* PREFIX.dlc instead of the model source */
     struct quantizer_args quant;
     const char *several; /* options of several words are read by converter_words.c; rows of option tables only describe them */
@@ -49,6 +53,9 @@ const char *converter_prefix(const struct converter *c, const char *suffix, stru
 enum status converter_dump(const struct ir_graph *g, const char *path);
 void converter_command(struct str *s, int argc, char **argv);
 void converter_print_issues(const struct convert_report *r);
+/* What options refuse in all programs: custom operators. */
+#define CONVERTER_REFUSED_PACKAGES "operators of a package cannot be converted; express them in operators of the source format"
+
 void converter_words_apply(const struct converter_words *w, struct converter *c);
 
 #endif

@@ -104,12 +104,41 @@ static enum status take_output(struct converter_words *w, char **word)
     return ST_OK;
 }
 
-/* Image formats change what a preprocessing step would do; graphs have none. */
-static enum status take_nothing(struct converter_words *w, char **word)
+static enum status add_order(struct converter_words *w, const char *name, const char *from, const char *to, enum converter_order_kind kind)
+{
+    struct converter_order *o = vec_push(&w->orders);
+    RETURN_IF(!o, ST_NO_MEMORY, "no memory for the options of \"%s\"", name);
+    *o = (struct converter_order){ name, from, to, kind };
+    return ST_OK;
+}
+
+static enum status take_desired_input(struct converter_words *w, char **word)
+{
+    return add_order(w, word[0], NULL, word[1], ORDER_INPUT);
+}
+
+static enum status take_desired_output(struct converter_words *w, char **word)
+{
+    return add_order(w, word[0], NULL, word[1], ORDER_OUTPUT);
+}
+
+static enum status take_source_output(struct converter_words *w, char **word)
+{
+    return add_order(w, word[0], word[1], NULL, ORDER_SOURCE_OUTPUT);
+}
+
+static enum status refuse_packages(struct converter_words *w, char **word)
 {
     (void)w;
-    tool_log(TOOL_WARN, "%s %s has no effect: the graph takes its inputs as they are", word[0], word[1]);
-    return ST_OK;
+    return status_fail(ST_NOT_SUPPORTED, "op packages (\"%s\") are not supported: operators of a package cannot be converted; express them in operators "
+                       "of the source format", word[0] ? word[0] : "");
+}
+
+static enum status refuse_tensorflow(struct converter_words *w, char **word)
+{
+    (void)w;
+    (void)word;
+    return status_fail(ST_NOT_SUPPORTED, "TensorFlow graphs are not read; save the model as TFLite or ONNX");
 }
 
 /* ---- options with words that may be left out: the list ends at NULL or at the next option --------------------------------- */
@@ -117,6 +146,15 @@ static enum status take_nothing(struct converter_words *w, char **word)
 static bool is_word(const char *text)
 {
     return text && text[0] != '-';
+}
+
+/* What the client gives, and what the model expects. */
+static enum status take_color(struct converter_words *w, char **word)
+{
+    RETURN_IF(!is_word(word[0]) || !is_word(word[1]), ST_INVALID_ARG, "--input_encoding expects the name of an input and bgr, rgb, rgba, argb32, time_series or other");
+    const char *out = is_word(word[2]) ? word[2] : "bgr";
+    bool plain = str_eq(word[1], "time_series") || str_eq(word[1], "other");
+    return plain ? ST_OK : add_order(w, word[0], word[1], out, ORDER_COLOR);
 }
 
 static enum status preserve_names(struct converter_words *w, char **word)
@@ -141,6 +179,20 @@ static enum status take_preserve_type(struct converter_words *w, char **word)
 {
     w->preserve_type = true;
     return preserve_names(w, word);
+}
+
+/* default and image say how a device's runtime feeds an input; only opaque says something about the graph. */
+static enum status take_kind(struct converter_words *w, char **word)
+{
+    bool known = str_eq(word[1], "default") || str_eq(word[1], "image"), opaque = str_eq(word[1], "opaque");
+    RETURN_IF(!known && !opaque, ST_INVALID_ARG, "--input_type %s \"%s\" is not known; default, image and opaque are", word[0], word[1]);
+    if (known)
+        tool_log(TOOL_WARN, "--input_type %s %s changes nothing: the graph takes what the client gives", word[0], word[1]);
+    const char **name = opaque ? vec_push(&w->preserved) : NULL;
+    RETURN_IF(opaque && !name, ST_NO_MEMORY, "no memory for \"%s\"", word[0]);
+    if (opaque)
+        *name = word[0];
+    return ST_OK;
 }
 
 static enum status take_truth(const char *option, char **word, bool *ret)
@@ -196,6 +248,13 @@ static enum status take_algorithms(struct converter_words *w, char **word)
     return ST_OK;
 }
 
+static enum status take_simplification(struct converter_words *w, char **word)
+{
+    (void)word;
+    w->keep_patterns = true;
+    return ST_OK;
+}
+
 enum { ANY_WORDS = -1 };
 static const struct {
     const char *name, *letter;
@@ -205,8 +264,21 @@ static const struct {
     {"--input_dim", "-d", 2, take_dims},
     {"--input_layout", "-l", 2, take_layout},
     {"--input_dtype", "", 2, take_type},
-    {"--input_type", "-t", 2, take_nothing},
-    {"--input_encoding", "-e", 2, take_nothing},
+    {"--input_type", "-t", 2, take_kind},
+    {"--input_encoding", "-e", ANY_WORDS, take_color},
+    {"--desired_input_color_encoding", "-e", ANY_WORDS, take_color},
+    {"--desired_input_layout", "", 2, take_desired_input},
+    {"--desired_output_layout", "", 2, take_desired_output},
+    {"--source_model_output_layout", "", 2, take_source_output},
+    {"--op_package_lib", "-opl", 1, refuse_packages},
+    {"--converter_op_package_lib", "-cpl", 1, refuse_packages},
+    {"--op_package_config", "-opc", 1, refuse_packages},
+    {"--package_name", "-p", 1, refuse_packages},
+    {"--tf_saved_model_tag", "", ANY_WORDS, refuse_tensorflow},
+    {"--tf_saved_model_signature_key", "", ANY_WORDS, refuse_tensorflow},
+    {"--tf_no_optimization", "", ANY_WORDS, refuse_tensorflow},
+    {"--tf_show_unconsumed_nodes", "", ANY_WORDS, refuse_tensorflow},
+    {"--tf_summary", "", ANY_WORDS, refuse_tensorflow},
     {"--define_symbol", "", 2, take_symbol},
     {"-s", "", 2, take_letter_s},
     {"--out_node", "", 1, take_output},
@@ -214,12 +286,12 @@ static const struct {
     {"--source_model_input_shape", "", 2, take_dims},
     {"--source_model_input_layout", "", 2, take_layout},
     {"--source_model_input_datatype", "", 2, take_type},
-    {"--desired_input_color_encoding", "", 2, take_nothing},
     {"--onnx_define_symbol", "", 2, take_symbol},
     {"--out_tensor_node", "", 1, take_output},
     {"--out_tensor_name", "", 1, take_output},
     {"--preserve_io", "", ANY_WORDS, take_preserve},
     {"--preserve_io_datatype", "", ANY_WORDS, take_preserve_type},
+    {"-oss", "", 0, take_simplification},
     {"--use_per_channel_quantization", "", ANY_WORDS, take_channels},
     {"--use_per_row_quantization", "", ANY_WORDS, take_rows},
     {"--dry_run", "", ANY_WORDS, take_dry_run},
@@ -263,6 +335,7 @@ enum status converter_words_take(struct converter_words *w, int *argc, char **ar
 void converter_words_finish(struct converter_words *w)
 {
     vec_finish(&w->inputs);
+    vec_finish(&w->orders);
     vec_finish(&w->outputs);
     vec_finish(&w->symbols);
     vec_finish(&w->symbol_values);

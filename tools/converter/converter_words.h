@@ -8,7 +8,14 @@
 
 #include "convert/convert.h"
 
+/* An option about the order of an input's or output's values. */
+struct converter_order {
+    const char *name, *from, *to; /* layouts: from is NULL when the graph knows it */
+    enum converter_order_kind { ORDER_COLOR, ORDER_INPUT, ORDER_OUTPUT, ORDER_SOURCE_OUTPUT } kind;
+};
+
 struct converter_words {
+    VEC(struct converter_order) orders;
     VEC(struct convert_input) inputs;
     VEC(const char *) outputs;
     VEC(const char *) symbols;
@@ -16,6 +23,7 @@ struct converter_words {
     VEC(const char *) preserved; /* --preserve_io, --preserve_io_datatype: these only; none: all */
     bool letter_s_is_shape; /* set before: -s of qairt-converter */
     bool cle, bc, adaround, amp; /* --algorithms, --apply_algorithms */
+    bool keep_patterns; /* -oss */
     bool preserve_layout, preserve_type, dry_run, per_channel, per_row;
 };
 

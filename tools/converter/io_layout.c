@@ -42,34 +42,45 @@ static enum status add_transpose(struct ir_graph *g, const char *name, uint32_t 
     return ir_add_node(g, &n, &at);
 }
 
-static void last_node_first(struct ir_graph *g)
+void custom_io_last_first(struct ir_graph *g)
 {
     struct ir_node last = g->nodes.at[g->nodes.n - 1];
     memmove(g->nodes.at + 1, g->nodes.at, (g->nodes.n - 1) * sizeof(last));
     g->nodes.at[0] = last;
 }
 
+enum status custom_io_split(struct ir_graph *g, uint32_t t, struct arena *a, uint32_t *inner)
+{
+    struct ir_tensor copy = g->tensors.at[t];
+    const char *outside = copy.name;
+    copy.name = arena_printf(a, "%s_graph", outside);
+    RETURN_IF(!copy.name, ST_NO_MEMORY, "no memory for a name");
+    for (unsigned i = 2; ir_find_tensor(g, copy.name) != IR_NONE; i++) { /* color and layout of one input */
+        copy.name = arena_printf(a, "%s_graph%u", outside, i);
+        RETURN_IF(!copy.name || i > 9, ST_EXISTS, "the order of \"%s\" needs the name \"%s_graph\", which is taken", outside, outside);
+    }
+    copy.role = IR_NATIVE;
+    TRY(ir_add_tensor(g, &copy, inner));
+    redirect(g, t, *inner);
+    return ST_OK;
+}
+
 enum status custom_io_layout(struct ir_graph *g, uint32_t t, const char *from, const char *to, struct arena *a)
 {
     uint32_t perm[MAX_RANK], back[MAX_RANK], inner;
-    struct ir_tensor copy = g->tensors.at[t];
-    uint32_t rank = copy.desc.rank;
-    TRY(find_perm(copy.name, from, to, rank, perm));
-    TRY(find_perm(copy.name, to, from, rank, back));
-    const char *outside = copy.name;
-    bool input = copy.role == IR_INPUT;
-    copy.name = arena_printf(a, "%s_graph", outside);
-    RETURN_IF(!copy.name, ST_NO_MEMORY, "no memory for a name");
-    RETURN_IF(ir_find_tensor(g, copy.name) != IR_NONE, ST_EXISTS, "the layout of \"%s\" needs the name \"%s\", which is taken", outside, copy.name);
-    copy.role = IR_NATIVE;
-    TRY(ir_add_tensor(g, &copy, &inner));
-    redirect(g, t, inner);
+    const struct tensor_desc d = g->tensors.at[t].desc;
+    const char *outside = g->tensors.at[t].name;
+    bool input = g->tensors.at[t].role == IR_INPUT;
+    uint32_t rank = d.rank;
+    TRY(find_perm(outside, from, to, rank, perm));
+    TRY(find_perm(outside, to, from, rank, back));
+    TRY(custom_io_split(g, t, a, &inner));
     for (uint32_t i = 0; i < rank; i++)
-        g->tensors.at[t].desc.dims[i] = copy.desc.dims[perm[i]];
+        g->tensors.at[t].desc.dims[i] = d.dims[perm[i]];
     const char *node = arena_printf(a, "%s_layout", outside);
     RETURN_IF(!node, ST_NO_MEMORY, "no memory for a name");
     TRY(add_transpose(g, node, input ? t : inner, input ? inner : t, input ? back : perm, rank));
     if (input)
-        last_node_first(g);
+        custom_io_last_first(g);
     return ir_verify(g, "custom layout");
 }

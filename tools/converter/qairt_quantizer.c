@@ -46,8 +46,11 @@ static const struct tool_option options[] = {
           "cle: cross-layer equalization. bc: bias correction. adaround: weights are rounded with a view to the results. amp: layers that cost most get 16 bits. "
           "Several may be given."),
     WORDS("algorithms", 0, "cle|bc|adaround|amp …", "The same."),
-    { "target_backend", OPT_CHOICE, AT(ignored_choice), .choices = backends, .help = "Accepted; the same DLC serves all backends." },
-    { "target_soc_model", OPT_STRING, AT(ignored_text), .argument = "NAME", .help = "Accepted." },
+    { "target_backend", OPT_CHOICE, AT(ignored_choice), .choices = backends, .help = "Changes nothing.",
+      .told = "the same DLC serves all backends; --backend says which library decides what runs in fixed point." },
+    { "target_soc_model", OPT_STRING, AT(ignored_text), .argument = "NAME", .help = "Changes nothing.", .told = "the same DLC serves all backends." },
+    { "use_aimet_quantizer", OPT_FLAG, AT(ignored), .refused = "there is one quantizer; --apply_algorithms has its algorithms." },
+    WORDS("op_package_lib", 0, "PATH", "Refused: " CONVERTER_REFUSED_PACKAGES "."),
 
     { "dump_encodings", OPT_STRING, AT(quant.dump_encodings), .argument = "FILE", .section = "Reports",
       .help = "Write all encodings as JSON, in the form that overrides have." },

@@ -18,11 +18,12 @@ const char *const quantizer_old_names[] = { "tf", "enhanced", "adjusted", "symme
 /* What the quantizers of the old option are in terms of the new ones. */
 static const struct {
     uint8_t schema, method;
+    double widen;
 } old_meaning[] = {
-    { QUANTIZE_ASYMMETRIC, QUANTIZE_MINMAX },
-    { QUANTIZE_ASYMMETRIC, QUANTIZE_SQNR },
-    { QUANTIZE_ASYMMETRIC, QUANTIZE_MINMAX },
-    { QUANTIZE_SYMMETRIC, QUANTIZE_MINMAX },
+    { QUANTIZE_ASYMMETRIC, QUANTIZE_MINMAX, 0 },
+    { QUANTIZE_ASYMMETRIC, QUANTIZE_SQNR, 0 },
+    { QUANTIZE_ASYMMETRIC, QUANTIZE_MINMAX, 1.0 / 16 },
+    { QUANTIZE_SYMMETRIC, QUANTIZE_MINMAX, 0 },
 };
 
 void quantizer_defaults(struct quantizer_args *q)
@@ -88,10 +89,12 @@ static enum status fill_opts(const struct quantizer_args *q, struct quantize_opt
     if (q->act_old_given) {
         o->act.schema = q->act_schema_given ? o->act.schema : old_meaning[q->act_old].schema;
         o->act.method = q->act_method_given ? o->act.method : old_meaning[q->act_old].method;
+        o->act.widen = old_meaning[q->act_old].widen;
     }
     if (q->param_old_given) {
         o->param.schema = q->param_schema_given ? o->param.schema : old_meaning[q->param_old].schema;
         o->param.method = q->param_method_given ? o->param.method : old_meaning[q->param_old].method;
+        o->param.widen = old_meaning[q->param_old].widen;
     }
     o->act.percentile = o->param.percentile = percentile;
     TRY(read_steps(q->restrict_steps, &o->act));

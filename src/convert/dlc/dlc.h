@@ -4,7 +4,8 @@
  *     zip ─┬─ model          D5 0A 04 00 00 00 00 00, then a flatbuffer NETD: graphs, nodes, tensors, encodings
  *          ├─ model.params   the same eight bytes, then a flatbuffer NETP: bytes of constants and of tensor parameters
  *          ├─ dlc.metadata   lines of key=value
- *          └─ openqnn.extra  only where needed, flatbuffer OQNX: what the tables of NETD have no place for; other readers pass it by
+ *          ├─ openqnn.extra  only where needed, flatbuffer OQNX: what the tables of NETD have no place for; other readers pass it by
+ *          └─ openqnn.sources  flatbuffer OQNS: which operators of the source model every node was made from
  *
  * Nobody has published the layout. The tables below are what can be seen in files; of the encoding we take the fields to be bit width, minimum,
  * maximum, scale and offset, with real = scale * (q + offset). */
@@ -19,6 +20,7 @@
 #define DLC_PARAMS "model.params"
 #define DLC_METADATA "dlc.metadata"
 #define DLC_EXTRA "openqnn.extra"
+#define DLC_SOURCES "openqnn.sources"
 
 enum { DLC_PREFIX_BYTES = 8 };
 extern const uint8_t dlc_prefix[DLC_PREFIX_BYTES];
@@ -50,6 +52,10 @@ enum {
     EXTRA_SCALES, EXTRA_OFFSETS, EXTRA_FLOAT_OFFSETS, EXTRA_BLOCK, EXTRA_EXPANSION, EXTRA_BLOCK_SCALES,
 };
 
+/* OQNS: graphs [name, sources: one text per node of NETD, lines of "Type:name"]. */
+enum { SOURCES_GRAPHS };
+enum { SOURCES_GRAPH_NAME, SOURCES_GRAPH_NODES };
+
 /* The client's tensor type by role and flags; false: there is no such type. */
 bool dlc_type_from_role(const struct ir_tensor *t, uint32_t *ret);
 bool dlc_type_to_role(uint32_t type, struct ir_tensor *ret);
@@ -72,7 +78,7 @@ struct dlc_part {
     uint64_t n;
 };
 struct dlc_parts {
-    struct dlc_part model, params, extra;
+    struct dlc_part model, params, extra, sources;
 };
 /* Constants are borrowed from the parts. */
 enum status dlc_read_graphs(const struct dlc_parts *parts, struct convert_report *r, struct ir_graph ***ret, uint32_t *ret_n);

@@ -234,6 +234,7 @@ enum status convert_dlc_graphs(struct convert_dlc *d, struct convert_report *r, 
         TRY(part(d, DLC_MODEL, &parts.model));
         TRY(part(d, DLC_PARAMS, &parts.params));
         TRY(part(d, DLC_EXTRA, &parts.extra));
+        TRY(part(d, DLC_SOURCES, &parts.sources));
         if (parts.model.at)
             TRY(dlc_read_graphs(&parts, r, &d->graphs, &d->n_graphs));
         d->has_graphs = true;

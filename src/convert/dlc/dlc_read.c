@@ -29,14 +29,14 @@ struct index {
 
 struct reader {
     struct convert_report *report;
-    struct fb model, params, outer, extra;
+    struct fb model, params, outer, extra, sources;
     struct fb_vec buffers; /* NR64: constants in the order of their names, then tensor attributes */
     bool by_order;
     uint32_t next_buffer;
     struct arena scratch;
     struct ir_graph *g;        /* being read */
     struct index data, extras; /* of g */
-    struct fb_vec node_data;
+    struct fb_vec node_data, node_sources;
     uint32_t unsupported;
     const char *first_unsupported;
 };
@@ -270,6 +270,10 @@ static enum status add_node(struct reader *r, struct fb_table t, uint32_t i, str
     for (uint32_t k = 0; k < n->n_out; k++)
         RETURN_IF(n->out[k] == IR_NONE, ST_BAD_BINARY, "output %u has no name", k);
     TRY(read_params(r, t, i, n));
+    n->source = i < r->node_sources.n ? fb_at_string(r->node_sources, i) : NULL;
+    TRY(dlc_layout(&r->sources, DLC_SOURCES));
+    if (n->source && !*n->source)
+        n->source = NULL;
     return ir_add_node(r->g, n, &at);
 }
 
@@ -310,18 +314,22 @@ static enum status order_constants(struct reader *r, struct fb_vec tensors)
 
 static enum status find_data(struct reader *r, const char *name, struct fb_vec tensors)
 {
-    struct fb_table p = { 0 }, x = { 0 };
+    struct fb_table p = { 0 }, x = { 0 }, s = { 0 };
     if (r->params.at)
         p = find_table(fb_vector(fb_root(&r->params), DLC_PARAMS_GRAPHS, 4), DLC_GRAPH_PARAMS_NAME, name);
     if (r->extra.at)
         x = find_table(fb_vector(fb_root(&r->extra), EXTRA_GRAPHS, 4), EXTRA_GRAPH_NAME, name);
+    if (r->sources.at)
+        s = find_table(fb_vector(fb_root(&r->sources), SOURCES_GRAPHS, 4), SOURCES_GRAPH_NAME, name);
     r->node_data = fb_vector(p, DLC_GRAPH_PARAMS_NODES, 4);
+    r->node_sources = fb_vector(s, SOURCES_GRAPH_NODES, 4);
     if (r->by_order)
         TRY(order_constants(r, tensors));
     else
         TRY(make_index(r, fb_vector(p, DLC_GRAPH_PARAMS_TENSORS, 4), DLC_DATA_NAME, "constants", &r->data));
     TRY(make_index(r, fb_vector(x, EXTRA_GRAPH_TENSORS, 4), EXTRA_NAME, "encodings", &r->extras));
     TRY(dlc_layout(&r->params, DLC_PARAMS));
+    TRY(dlc_layout(&r->sources, DLC_SOURCES));
     return dlc_layout(&r->extra, DLC_EXTRA);
 }
 
@@ -384,6 +392,8 @@ static enum status read_all(struct reader *r, const struct dlc_parts *parts, str
     TRY(open_params(r, parts->params));
     if (parts->extra.at)
         TRY(open_part(parts->extra, DLC_EXTRA, "OQNX", &r->extra));
+    if (parts->sources.at)
+        TRY(open_part(parts->sources, DLC_SOURCES, "OQNS", &r->sources));
     struct fb_vec list = fb_vector(fb_root(&r->model), DLC_MODEL_GRAPHS, 4);
     for (uint32_t i = 0; i < list.n; i++) {
         struct fb_table t = fb_at_table(list, i);

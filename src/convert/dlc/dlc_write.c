@@ -7,9 +7,11 @@
 #include "convert/dlc/dlc_container.h"
 #include "convert/write.h"
 
+enum { PARTS = 4 }; /* model, params, extra, sources */
+
 struct writer {
-    struct fbw model, params, extra;
-    bool has_extra;
+    struct fbw model, params, extra, sources;
+    bool has_extra, has_sources;
     struct arena names;
 };
 
@@ -155,27 +157,91 @@ static enum status put_tensor(struct writer *w, const struct ir_tensor *t, struc
     return ST_OK;
 }
 
-static enum status put_graph(struct writer *w, const struct ir_graph *g, uint32_t place[3])
+/* Viewers find the inputs of a graph by nodes that stand for them; readers that execute pass them by. */
+static enum status put_input(struct writer *w, const struct ir_tensor *t, struct places *nodes, struct places *data)
 {
-    struct places tensors, nodes, data, node_data, extras;
+    struct fbw *m = &w->model;
+    uint32_t name = fbw_string(m, t->name), list = fbw_refs(m, &name, 1), none = fbw_refs(m, NULL, 0), type = fbw_string(m, "Input");
+    fbw_begin(m);
+    fbw_ref(m, DLC_NODE_ATTRIBUTES, none);
+    fbw_ref(m, DLC_NODE_OUTPUTS, none);
+    fbw_ref(m, DLC_NODE_INPUTS, list);
+    fbw_ref(m, DLC_NODE_TYPE, type);
+    fbw_ref(m, DLC_NODE_NAME, name);
+    nodes->at[nodes->n++] = fbw_end(m);
+    uint32_t empty = fbw_refs(&w->params, NULL, 0);
+    fbw_begin(&w->params);
+    fbw_ref(&w->params, DLC_NODE_PARAMS_TENSORS, empty);
+    data->at[data->n++] = fbw_end(&w->params);
+    return ST_OK;
+}
+
+static bool is_input(const struct ir_tensor *t)
+{
+    return t->role == IR_INPUT || t->role == IR_INOUT;
+}
+
+static enum status put_nodes(struct writer *w, const struct ir_graph *g, uint32_t *nodes_at, uint32_t *data_at)
+{
+    struct places nodes, data;
+    size_t n = g->nodes.n;
+    for (size_t i = 0; i < g->tensors.n; i++)
+        n += is_input(&g->tensors.at[i]);
+    TRY(places_init(w, &nodes, n));
+    TRY(places_init(w, &data, n));
+    for (size_t i = 0; i < g->tensors.n; i++)
+        if (is_input(&g->tensors.at[i]))
+            TRY(put_input(w, &g->tensors.at[i], &nodes, &data));
+    for (size_t i = 0; i < g->nodes.n; i++)
+        TRY(put_node(w, g, &g->nodes.at[i], &nodes, &data));
+    *nodes_at = fbw_refs(&w->model, nodes.at, nodes.n);
+    *data_at = fbw_refs(&w->params, data.at, data.n);
+    return ST_OK;
+}
+
+/* Same positions as the nodes have. */
+static enum status put_sources(struct writer *w, const struct ir_graph *g, uint32_t *ret)
+{
+    struct places list;
+    struct fbw *s = &w->sources;
+    TRY(places_init(w, &list, g->tensors.n + g->nodes.n));
+    uint32_t none = fbw_string(s, "");
+    for (size_t i = 0; i < g->tensors.n; i++)
+        if (is_input(&g->tensors.at[i]))
+            list.at[list.n++] = none;
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        const char *source = g->nodes.at[i].source;
+        list.at[list.n++] = source ? fbw_string(s, source) : none;
+        w->has_sources |= source != NULL;
+    }
+    uint32_t refs = fbw_refs(s, list.at, list.n), name = fbw_string(s, g->name);
+    fbw_begin(s);
+    fbw_ref(s, SOURCES_GRAPH_NODES, refs);
+    fbw_ref(s, SOURCES_GRAPH_NAME, name);
+    *ret = fbw_end(s);
+    return ST_OK;
+}
+
+static enum status put_graph(struct writer *w, const struct ir_graph *g, uint32_t place[PARTS])
+{
+    struct places tensors, data, extras;
+    uint32_t node_list, node_data_list;
     TRY(places_init(w, &tensors, g->tensors.n));
     TRY(places_init(w, &data, g->tensors.n));
     TRY(places_init(w, &extras, g->tensors.n));
-    TRY(places_init(w, &nodes, g->nodes.n));
-    TRY(places_init(w, &node_data, g->nodes.n));
     for (size_t i = 0; i < g->tensors.n; i++)
         TRY(put_tensor(w, &g->tensors.at[i], &tensors, &data, &extras));
-    for (size_t i = 0; i < g->nodes.n; i++)
-        TRY(put_node(w, g, &g->nodes.at[i], &nodes, &node_data));
+    TRY(put_nodes(w, g, &node_list, &node_data_list));
+    TRY(put_sources(w, g, &place[3]));
     struct fbw *m = &w->model, *p = &w->params, *x = &w->extra;
-    uint32_t tensor_list = fbw_refs(m, tensors.at, tensors.n), node_list = fbw_refs(m, nodes.at, nodes.n), name = fbw_string(m, g->name);
+    uint32_t tensor_list = fbw_refs(m, tensors.at, tensors.n), name = fbw_string(m, g->name);
     fbw_begin(m);
     fbw_ref(m, DLC_GRAPH_TENSORS, tensor_list);
     fbw_ref(m, DLC_GRAPH_NODES, node_list);
     fbw_ref(m, DLC_GRAPH_NAME, name);
     place[0] = fbw_end(m);
 
-    uint32_t node_data_list = fbw_refs(p, node_data.at, node_data.n), data_list = fbw_refs(p, data.at, data.n);
+    uint32_t data_list = fbw_refs(p, data.at, data.n);
     name = fbw_string(p, g->name);
     fbw_begin(p);
     fbw_ref(p, DLC_GRAPH_PARAMS_NODES, node_data_list);
@@ -200,7 +266,7 @@ static enum status close_part(struct fbw *w, const uint32_t *graphs, uint32_t n,
     size_t size;
     uint32_t list = fbw_refs(w, graphs, n);
     fbw_begin(w);
-    fbw_ref(w, DLC_MODEL_GRAPHS, list); /* the first field of all three roots */
+    fbw_ref(w, DLC_MODEL_GRAPHS, list); /* the first field of all roots */
     uint32_t root = fbw_end(w);
     TRY(fbw_finish(w, root, identifier, dlc_prefix, (const uint8_t **)&ret->data, &size));
     ret->size = size;
@@ -218,23 +284,30 @@ static void put_line(struct str *s, const char *key, const char *value)
 
 static enum status put_records(struct writer *w, const struct ir_graph *const *graphs, uint32_t n, const struct convert_write *o)
 {
-    struct dlc_record records[4] = { { .name = DLC_METADATA }, { .name = DLC_MODEL }, { .name = DLC_PARAMS }, { .name = DLC_EXTRA } };
-    uint32_t *places = arena_array(&w->names, uint32_t, 3 * (size_t)n);
+    struct dlc_record records[PARTS + 1] = { { .name = DLC_METADATA }, { .name = DLC_MODEL }, { .name = DLC_PARAMS } };
+    uint32_t count = 3, *places = arena_array(&w->names, uint32_t, PARTS * (size_t)n);
     RETURN_IF(!places, ST_NO_MEMORY, "no memory for %u graphs", n);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t place[3];
+        uint32_t place[PARTS];
         TRY(put_graph(w, graphs[i], place));
-        for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t k = 0; k < PARTS; k++)
             places[k * n + i] = place[k];
     }
     TRY(close_part(&w->model, places, n, "NETD", &records[1]));
     TRY(close_part(&w->params, places + n, n, "NETP", &records[2]));
-    TRY(close_part(&w->extra, places + 2 * n, n, "OQNX", &records[3]));
+    if (w->has_extra) {
+        records[count].name = DLC_EXTRA;
+        TRY(close_part(&w->extra, places + 2 * n, n, "OQNX", &records[count++]));
+    }
+    if (w->has_sources) {
+        records[count].name = DLC_SOURCES;
+        TRY(close_part(&w->sources, places + 3 * n, n, "OQNS", &records[count++]));
+    }
 
     struct str metadata, path;
     str_init(&metadata);
     str_init(&path);
-    put_line(&metadata, "model-version", "");
+    put_line(&metadata, "model-version", o->version);
     put_line(&metadata, "converter-command", o->command);
     if (o->copyright)
         put_line(&metadata, "model-copyright", o->copyright);
@@ -242,7 +315,7 @@ static enum status put_records(struct writer *w, const struct ir_graph *const *g
     records[0].data = metadata.at;
     records[0].size = metadata.n;
     enum status st = metadata.failed || path.failed ? status_fail(ST_NO_MEMORY, "no memory for the path of a DLC")
-                                                    : dlc_write_file(path.at, records, w->has_extra ? 4 : 3);
+                                                    : dlc_write_file(path.at, records, count);
     str_finish(&path);
     str_finish(&metadata);
     return st;
@@ -260,10 +333,12 @@ enum status convert_write_dlc(const struct ir_graph *const *graphs, uint32_t n, 
     fbw_init(&w.model, 1 << 16);
     fbw_init(&w.params, constants);
     fbw_init(&w.extra, 0);
+    fbw_init(&w.sources, 0);
     enum status st = put_records(&w, graphs, n, o);
     fbw_free(&w.model);
     fbw_free(&w.params);
     fbw_free(&w.extra);
+    fbw_free(&w.sources);
     arena_finish(&w.names);
     return st;
 }

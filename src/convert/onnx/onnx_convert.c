@@ -389,6 +389,16 @@ static enum status node_issue(struct onnx_cx *cx, const struct onnx_node *n)
     return ST_OK;
 }
 
+/* A node that made none of its own became part of another one, or of a constant. */
+static void note_absorbed(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const struct onnx_entry *e = n->out[i][0] ? onnx_entry(cx, cx->scope->prefix, n->out[i], false) : NULL;
+        if (e && e->value && e->value->tensor != IR_NONE)
+            build_absorbed(&cx->b, e->value->tensor);
+    }
+}
+
 static bool is_needed(struct onnx_cx *cx, const struct onnx_node *n)
 {
     if (cx->scope->parent)
@@ -415,7 +425,11 @@ enum status onnx_nodes(struct onnx_cx *cx, const struct onnx_node *nodes, size_t
         cx->fixed = false;
         cx->label = n->name[0] ? arena_printf(&cx->arena, "%s%s", prefix, n->name) : arena_printf(&cx->arena, "%s%s_%zu", prefix, n->op, i);
         RETURN_IF(!cx->label, ST_NO_MEMORY, "no memory for the name of a node");
+        size_t built = cx->b.g->nodes.n;
+        build_source(&cx->b, n->op, cx->label);
         enum status st = convert_node(cx, n);
+        if (st == ST_OK && built == cx->b.g->nodes.n)
+            note_absorbed(cx, n);
         if (st == ST_NO_MEMORY)
             return st;
         if (st != ST_OK)
@@ -594,6 +608,8 @@ static enum status run(struct onnx_cx *cx)
     TRY(drop_unused(cx));
     if (!cx->o->keep_patterns)
         TRY(convert_fuse(cx->b.g, cx->o->approximate));
+    if (!cx->o->keep_batchnorm)
+        TRY(convert_fold_batchnorm(cx->b.g));
     TRY(align_constants(cx));
     return ir_verify(cx->b.g, "conversion");
 }

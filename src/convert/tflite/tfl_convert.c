@@ -51,7 +51,12 @@ static enum status lower(struct tfl_cx *cx, const struct tfl_op *op)
     if (!row || !row->lower)
         return report_refusal(cx, row, row ? row->arg : "an operator that this version does not know");
     status_clear();
+    size_t nodes = cx->b.g->nodes.n;
+    build_source(&cx->b, row->name, cx->node);
     enum status st = row->lower(cx);
+    for (uint32_t k = 0; st == ST_OK && nodes == cx->b.g->nodes.n && k < op->out.n; k++)
+        if (tfl_number(op->out, k) != IR_NONE)
+            build_absorbed(&cx->b, cx->scope->map[tfl_number(op->out, k)]);
     TRY(fb_status(&cx->m.fb));
     if (st == ST_OK || st == ST_NO_MEMORY || st == ST_INTERNAL)
         return st;
