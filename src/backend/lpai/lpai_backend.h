@@ -67,7 +67,7 @@ struct backend_context {
     uint64_t tcm_bytes;                  /* of the model, once it is counted */
 };
 
-/* What a tensor was computed in last; NULL data: nothing yet. */
+/* What a tensor was computed in last; NULL data: its room, or nothing yet. */
 struct lpai_buffer {
     void *data;
     uint64_t bytes;
@@ -135,8 +135,9 @@ bool lpai_overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_byt
 /* lpai_probe.c: questions to the kernel about the client's memory, so that a bad pointer is an error and not a signal. */
 bool lpai_mapped(const void *p, uint64_t bytes);   /* cheap, for every execution */
 bool lpai_writable(const void *p, uint64_t bytes); /* thorough, for configuration */
-/* Readable, and writable if asked. `known`: it was before; then only its end is tried, where a file may have become shorter. */
-bool lpai_usable(const void *p, uint64_t bytes, bool write, bool known);
+/* Readable, or writable: every page, for buffers that are new; and only the ends, for every execution. */
+bool lpai_usable(const void *p, uint64_t bytes, bool write);
+bool lpai_ends_usable(const void *p, uint64_t bytes, bool write);
 
 /* lpai_io.c */
 enum status lpai_bind_io(struct backend_graph *g, const struct backend_run *r);

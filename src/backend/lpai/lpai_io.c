@@ -23,11 +23,21 @@ static bool is_output(const struct binary_tensor *t)
     return t->io != 1;
 }
 
-static enum status check_buffer(const struct backend_graph *g, uint32_t io, uint8_t *data, uint64_t bytes)
+/* Every page of a buffer that is new; of one that was there the last time the ends, where a file may have become shorter. */
+static enum status check_usable(const struct backend_graph *g, uint32_t io, void *data, uint64_t bytes)
 {
     const struct binary_tensor *t = tensor_of(g, io);
     const struct lpai_buffer *before = &g->buffers[io];
     bool write = is_output(t), known = before->data == data && before->bytes >= bytes;
+    bool ok = known ? lpai_ends_usable(data, bytes, write) : lpai_usable(data, bytes, write);
+    RETURN_IF(!ok, ST_INVALID_TENSOR, "tensor \"%s\": there is no memory for %llu bytes at %p that can be %s; it must stay allocated during the execution",
+              t->name, (unsigned long long)bytes, data, write ? "written" : "read");
+    return ST_OK;
+}
+
+static enum status check_buffer(const struct backend_graph *g, uint32_t io, uint8_t *data, uint64_t bytes)
+{
+    const struct binary_tensor *t = tensor_of(g, io);
     RETURN_IF((uintptr_t)data % LPAI_ALIGN, ST_INVALID_TENSOR,
               "tensor \"%s\": its buffer starts at %p; the address must be a multiple of %d (backend property ALIGNMENT_REQ)", t->name, (void *)data,
               LPAI_ALIGN);
@@ -35,9 +45,7 @@ static enum status check_buffer(const struct backend_graph *g, uint32_t io, uint
         RETURN_IF(lpai_overlap(data, bytes, g->claim.pool[k].addr, lpai_pool_bytes(g, (enum lpai_pool)k)), ST_INVALID_TENSOR,
                   "tensor \"%s\": its buffer at %p lies in the graph's own %s memory; leave the buffer out to have the tensor there", t->name,
                   (void *)data, k == POOL_SCRATCH ? "scratch" : "persistent");
-    RETURN_IF(!lpai_usable(data, bytes, write, known), ST_INVALID_TENSOR,
-              "tensor \"%s\": there is no memory for %llu bytes at %p that can be %s; it must stay allocated during the execution", t->name,
-              (unsigned long long)bytes, (void *)data, write ? "written" : "read");
+    TRY(check_usable(g, io, data, bytes));
     RETURN_IF(lpai_is_island(g) && !in_tcm(g, data, bytes), ST_INVALID_TENSOR,
               "tensor \"%s\": graph \"%s\" is enabled for island mode, where DDR is off; leave its buffer out to have it in scratch, or take it from memory "
               "that was given as TCM",
@@ -84,7 +92,7 @@ static enum status check_same(struct backend_graph *g, const struct backend_run 
     for (uint32_t i = 0; i < g->g->n_io; i++) {
         g->io[i].produced = r->io[i].produced;
         if (g->buffers[i].data)
-            TRY(check_buffer(g, i, g->buffers[i].data, g->buffers[i].bytes));
+            TRY(check_usable(g, i, g->buffers[i].data, g->buffers[i].bytes));
     }
     return ST_OK;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel knows about a range of addresses. */
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "backend/lpai/lpai_backend.h"
@@ -21,38 +22,43 @@ bool lpai_mapped(const void *p, uint64_t bytes)
     return mapped;
 }
 
-/* One byte of each page, read, or written back as it is: the kernel answers with an error where the process would get a signal. A process may always
- * do that to itself, but some sandboxes do not allow the call; then the client is believed. */
-static bool touch(uintptr_t begin, uintptr_t end, bool write)
+/* The kernel answers with an error where the process would get a signal, so it is asked to read or to write there in calls that change nothing: a
+ * signal mask to be used in a way that does not exist, and an atomic addition of 0 beside a wait queue. Where a sandbox forbids these calls the client
+ * is believed. */
+static bool can_read(uintptr_t at)
 {
-    enum { AT_ONCE = 64 };
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    char byte[AT_ONCE];
-    for (uintptr_t at = begin; at < end;) {
-        struct iovec there[AT_ONCE], here = { byte, 0 };
-        unsigned n = 0;
-        for (; n < AT_ONCE && at < end; n++, at = (at & ~(page - 1)) + page)
-            there[n] = (struct iovec){ (void *)at, 1 };
-        here.iov_len = n;
-        errno = 0;
-        ssize_t done = write ? process_vm_writev(getpid(), there, n, there, n, 0) : process_vm_readv(getpid(), &here, 1, there, n, 0);
-        if (done < 0 && (errno == ENOSYS || errno == EPERM))
-            return true;
-        if (done != (ssize_t)n)
+    return syscall(SYS_rt_sigprocmask, -1, at & ~(uintptr_t)7, NULL, 8) == 0 || errno != EFAULT;
+}
+
+static bool can_write(uintptr_t at)
+{
+    uint32_t queue = 0;
+    long result = syscall(SYS_futex, &queue, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, at & ~(uintptr_t)3,
+                          FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0));
+    return result >= 0 || errno != EFAULT;
+}
+
+static bool touch(uintptr_t at, bool write)
+{
+    int saved = errno;
+    bool ok = write ? can_write(at) : can_read(at);
+    errno = saved;
+    return ok;
+}
+
+bool lpai_usable(const void *p, uint64_t bytes, bool write)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), end = (uintptr_t)p + bytes;
+    for (uintptr_t at = (uintptr_t)p; at < end; at = (at & ~(page - 1)) + page)
+        if (!touch(at, write))
             return false;
-    }
     return true;
 }
 
-bool lpai_usable(const void *p, uint64_t bytes, bool write, bool known)
+bool lpai_ends_usable(const void *p, uint64_t bytes, bool write)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)p, end = begin + bytes, last = (end - 1) & ~(page - 1);
-    if (!bytes)
-        return true;
-    int saved = errno;
-    bool ok = lpai_mapped(p, bytes) && touch(known && last > begin ? last : begin, end, write);
-    errno = saved;
-    return ok;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)p, last = first + bytes - 1;
+    return !bytes || (touch(last, write) && (first / page == last / page || touch(first, write)));
 }
 
 /* The list of mappings is ordered by address. Without /proc there is nothing to ask, and the client is believed. */
