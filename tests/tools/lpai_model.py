@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fixed-point model library for the tests of the LPAI tools: y = relu(x0) + x1 + ... over N elements, with any number of inputs."""
+"""A fixed-point model library for the tests of the LPAI tools: y = relu(x0) + x1 + ... over N elements, with any number of inputs; or the last frames of
+x0 when it has a window."""
 
 import json
 import os
@@ -13,7 +14,7 @@ SOURCE = r"""
 #include "QnnModelLib.h"
 #include "QnnOpDef.h"
 
-static uint32_t dims[] = {1, @N@};
+static uint32_t dims[] = {1, @N@}, y_dims[] = {@WINDOW@, @N@};
 static Qnn_Tensor_t tensor(const char *name, Qnn_TensorType_t type)
 {
     Qnn_Tensor_t t = QNN_TENSOR_INIT;
@@ -21,7 +22,7 @@ static Qnn_Tensor_t tensor(const char *name, Qnn_TensorType_t type)
     t.v1.type = type;
     t.v1.dataType = QNN_DATATYPE_UFIXED_POINT_8;
     t.v1.rank = 2;
-    t.v1.dimensions = dims;
+    t.v1.dimensions = type == QNN_TENSOR_TYPE_APP_READ ? y_dims : dims;
     t.v1.quantizeParams.encodingDefinition = QNN_DEFINITION_DEFINED;
     t.v1.quantizeParams.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
     t.v1.quantizeParams.scaleOffsetEncoding = (Qnn_ScaleOffset_t){0.5f, -10};
@@ -38,6 +39,12 @@ static int node(QNN_INTERFACE_VER_TYPE *api, Qnn_GraphHandle_t g, const char *na
     op.v1.inputTensors = in;
     op.v1.numOfOutputs = 1;
     op.v1.outputTensors = out;
+    Qnn_Param_t params[2] = {{.paramType = QNN_PARAMTYPE_SCALAR, .name = QNN_OP_BUFFER_PARAM_BUFFER_SIZE},
+                             {.paramType = QNN_PARAMTYPE_SCALAR, .name = QNN_OP_BUFFER_PARAM_BUFFER_DIM}};
+    params[0].scalarParam = (Qnn_Scalar_t){.dataType = QNN_DATATYPE_UINT_32, .uint32Value = @WINDOW@};
+    params[1].scalarParam = (Qnn_Scalar_t){.dataType = QNN_DATATYPE_UINT_32, .uint32Value = 0};
+    op.v1.params = params;
+    op.v1.numOfParams = @WINDOW@ > 1 ? 2 : 0;
     return api->graphAddNode(g, op) != 0;
 }
 
@@ -63,7 +70,7 @@ ModelError_t QnnModel_composeGraphs(Qnn_BackendHandle_t backend, QNN_INTERFACE_V
     if (api.tensorCreateGraphTensor(g, &output)) return MODEL_TENSOR_ERROR;
     pair[0] = INPUTS == 1 ? output : tensor("relu_out", QNN_TENSOR_TYPE_NATIVE);
     if (INPUTS > 1 && api.tensorCreateGraphTensor(g, &pair[0])) return MODEL_TENSOR_ERROR;
-    if (node(&api, g, "relu", QNN_OP_RELU, 1, inputs, pair)) return MODEL_NODES_ERROR;
+    if (node(&api, g, "first", @WINDOW@ > 1 ? QNN_OP_BUFFER : QNN_OP_RELU, 1, inputs, pair)) return MODEL_NODES_ERROR;
     for (int i = 1; i < INPUTS; i++) {
         pair[1] = inputs[i];
         Qnn_Tensor_t sum = i == INPUTS - 1 ? output : tensor(sums[i], QNN_TENSOR_TYPE_NATIVE);
@@ -89,10 +96,10 @@ ModelError_t QnnModel_freeGraphsInfo(GraphInfoPtr_t **infos, uint32_t n)
 class LpaiTest(support.ToolTest):
     """Builds models and configuration files, and runs the tools with the LPAI backend."""
 
-    def model(self, inputs=1, elements=100):
+    def model(self, inputs=1, elements=100, window=1):
         names = ", ".join('"x%d"' % i for i in range(inputs))
         sums = ", ".join('"sum%d"' % i for i in range(inputs))
-        text = SOURCE.replace("@N@", str(elements)).replace("@NAMES@", names).replace("@SUMS@", sums)
+        text = SOURCE.replace("@N@", str(elements)).replace("@NAMES@", names).replace("@SUMS@", sums).replace("@WINDOW@", str(window))
         self.succeeds("qnn-model-lib-generator", "-c", self.write("net.c", text), "-l", "net", "-o", "libs")
         return self.path("libs", "x86_64-linux-clang", "libnet.so")
 

@@ -59,6 +59,20 @@ class Lpai(lpai_model.LpaiTest):
         self.assertTrue(os.path.exists(self.path("out", "qnn-profiling-data.log")))  # lpai_profile/level turns profiling on
         events = self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log")
         self.assertIn("sum1", events)
+        self.assertIn("Time budget per inference (50 fps, 2.0 x real time, not real time)", events)
+        self.assertIn("Time budget used on this host (percent, measured)", events)
+
+    def test_streaming(self):
+        """A graph that remembers: frames before the window is full have no result, and are no failure."""
+        binary = self.generate(self.model(window=3))
+        for i in range(5):
+            self.write("f%d.raw" % i, bytes([20 + i]) * 100)
+        self.write("list.txt", "".join("f%d.raw\n" % i for i in range(5)))
+        said = self.succeeds(*self.run_args("--retrieve_context", binary, "--log_level", "info"))
+        self.assertEqual(said.count("ended early"), 2)
+        self.assertEqual(sorted(os.listdir(self.path("out"))), ["Result_2", "Result_3", "Result_4"])
+        for i in (2, 3, 4):
+            self.assertEqual(self.result(number=i), b"".join(bytes([20 + k]) * 100 for k in (i - 2, i - 1, i)))
 
     def scratch_of(self, config):
         binary = self.generate(self.model(2), "--config_file", config)
@@ -112,6 +126,47 @@ class Lpai(lpai_model.LpaiTest):
         self.fails(*self.run_args("--model", model, "--config_file", self.config({}, extension="none.so")), says="shared_library_path")
         self.fails("qnn-net-run", "--backend", support.CPU, "--model", model, "--input_list", "list.txt", "--config_file", self.config({}),
                    says=["for the backend with id 12 (LPAI)", "id 3"])
+
+
+NETWORKS = ["mlperf-tiny/ad_autoencoder_int8", "mlperf-tiny/ic_resnet8_int8", "mlperf-tiny/kws_dscnn_int8", "mlperf-tiny/vww_mobilenetv1_int8",
+            "tflm/hello_world_int8", "tflm/micro_speech_int8", "tflm/mnist_lstm_int8", "tflm/person_detect_int8", "vision/mobilenet_v1_0.25_128_u8",
+            "vision/mobilenet_v2_1.0_224_int8_ptq", "wakeword/alexa_v2_stream_int8"]
+MODELS = os.path.join(support.SOURCE, "..", "shared", "models")
+
+
+class Networks(lpai_model.LpaiTest):
+    """Trained networks from file to result: converted, compiled, saved, run; the bytes are those of libQnnCpu.so."""
+
+    def results(self, folder):
+        self.assertTrue(os.listdir(self.path(folder)))
+        return {name: self.read(folder, "Result_0", name) for name in sorted(os.listdir(self.path(folder, "Result_0")))}
+
+    def run_on(self, backend, folder, *source):
+        self.succeeds("qnn-net-run", "--backend", backend, "--input_list", "list.txt", "--output_dir", folder, "--use_native_input_files",
+                      "--use_native_output_files", *source)
+        return self.results(folder)
+
+    def test_networks(self):
+        if not os.path.isdir(MODELS):
+            print("SKIP: there are no models in %s" % MODELS)
+            return
+        for network in NETWORKS:
+            with self.subTest(network=network):
+                self.succeeds("qairt-converter", "--input_network", os.path.join(MODELS, network + ".tflite"), "--output_path", "net.dlc")
+                said = self.run_tool("qnn-net-run", "--backend", support.CPU, "--dlc_path", "net.dlc", "--input_list", "none", "--log_level", "info").stdout
+                files = []
+                for name, kind, dims in re.findall(r'input +"([^"]+)" (\w+)\[([\d,]+)\]', said):
+                    size = {"uq8": 1, "sq8": 1, "uq16": 2, "sq16": 2}.get(kind, 4)
+                    for d in dims.split(","):
+                        size *= int(d)
+                    files.append(name + ":=" + os.path.basename(self.write("in%d.raw" % len(files), bytes((k * 31 + 7) % 251 for k in range(size)))))
+                self.assertTrue(files, said)
+                self.write("list.txt", " ".join(files) + "\n")
+                want = self.run_on(support.CPU, "cpu", "--dlc_path", "net.dlc")
+                self.assertEqual(self.run_on(lpai_model.LPAI, "lpai", "--dlc_path", "net.dlc"), want)
+                self.succeeds("qnn-context-binary-generator", "--backend", lpai_model.LPAI, "--dlc_path", "net.dlc", "--binary_file", "net", "--output_dir", "bin",
+                              "--config_file", self.config({"lpai_graph": {"prepare": {"exclude_io": True}}}))
+                self.assertEqual(self.run_on(lpai_model.LPAI, "saved", "--retrieve_context", "bin/net.bin"), want)
 
 
 class Direct(lpai_model.LpaiTest):

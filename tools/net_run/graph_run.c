@@ -155,6 +155,12 @@ static void await(struct run *r, struct slot *s)
     pthread_mutex_unlock(&r->lock);
 }
 
+/* A streaming graph that waits for more input has taken the frame in; it only has nothing to show yet. */
+static bool ended_early(const struct slot *s)
+{
+    return QNN_GET_ERROR_CODE(s->error) == QNN_GRAPH_ERROR_EARLY_TERMINATION;
+}
+
 /* Waits for the slot's execution, stores its outputs and its measurements. */
 static enum status complete(struct run *r, struct slot *s)
 {
@@ -163,7 +169,7 @@ static enum status complete(struct run *r, struct slot *s)
     await(r, s);
     s->busy = false;
     struct graph_io *io = r->io;
-    if (s->error != QNN_SUCCESS)
+    if (s->error != QNN_SUCCESS && !ended_early(s))
         return library_fail(&r->s->backend.api, s->error, "Execute failure: graph \"%s\", inference %" PRIu64,
                             io->graph->name, s->number);
     r->totals->executions++;
@@ -177,6 +183,10 @@ static enum status complete(struct run *r, struct slot *s)
                                  .profile = s->profile };
     if (s->profiled)
         TRY(session_measured(r->s, &m));
+    if (ended_early(s)) {
+        tool_log(TOOL_INFO, "graph \"%s\", inference %" PRIu64 ": it ended early and waits for more input; there is no result", io->graph->name, s->number);
+        return ST_OK;
+    }
     struct io_result result = { .execution = s->number % io->executions,
                                 .first = s->number / io->executions * io->n_lines,
                                 .limit = r->keep,
@@ -203,7 +213,7 @@ static enum status loop(struct run *r)
         TRY(complete(r, s));
         tool_progress("Executing", until ? number % total : number, total);
         TRY(start(r, s, number++));
-        if (!r->opt->async && s->error != QNN_SUCCESS)
+        if (!r->opt->async && s->error != QNN_SUCCESS && !ended_early(s))
             break; /* complete() below says what happened */
     }
     for (uint32_t i = 0; i < r->n_slots; i++)
