@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/models.md: whole networks, converted and run, against the outputs of other engines.
+"""Writes docs/models.md: whole networks, converted and run, against the outputs of other engines, and the memory they need.
 
     scripts/models_md.py BUILD [MODELS] [LIBRARY]
 
@@ -28,6 +28,29 @@ outputs to inputs.
 * **Allowed** differences are in `tests/models/model_bounds.tsv`; the test `model-conformance` holds them.
 """
 
+MEMORY = """## Memory
+
+Scratch memory as LPAI has it: inputs, outputs, tensors and workspaces of kernels in one pool, nothing else counted, aligned to 64 bytes. **Ours** is the plan in the context
+binary. **Bound** is what no order of the operators can do without; where both are equal, neither another order nor another plan is smaller. **As given**: our planner without a
+choice of order. **Greedy**: the usual plan, largest tensor first into the smallest gap, in the order given and with nothing in place. **Persistent** memory
+holds the states of recurrent operators and nothing besides. The test `plan-networks` holds these numbers.
+"""
+
+MEMORY_COLUMNS = ("model", "operators", "ours", "bound", "", "as given", "greedy", "greedy needs more by", "persistent")
+
+
+def memory_table(build, models):
+    """Rows of plan_networks --tsv: name, operators, scratch, bound, as given, greedy, persistent, milliseconds twice."""
+    run = subprocess.run([os.path.join(build, "tests/models/plan_networks"), models, "--tsv"], capture_output=True, text=True, check=False)
+    lines = [MEMORY, "| " + " | ".join(MEMORY_COLUMNS) + " |", "|---" * len(MEMORY_COLUMNS) + "|"]
+    for r in (line.split("\t") for line in run.stdout.splitlines() if line.count("\t") == 8):
+        ours, bound, given, greedy = (int(v) for v in r[2:6])
+        lines.append("| %s | %s | %s | %s | %s | %s | %s | %.1f %% | %s |" % (
+            r[0].replace(".tflite", "").replace(".onnx", ""), r[1], format(ours, ","), format(bound, ","), "minimal" if ours == bound else "open",
+            format(given, ","), format(greedy, ","), 100.0 * (greedy - ours) / ours, format(int(r[6]), ",")))
+    return lines + [""]
+
+
 COLUMNS = ("model", "reference", "runs", "type", "values", "difference", "top-1", "")
 
 
@@ -50,6 +73,7 @@ def main():
                 verdict = r[7] if r[8] == "-" else "%s: %s" % (r[7], r[8].replace("|", "/"))
                 lines.append("| " + " | ".join([r[0].replace(".tflite", "").replace(".onnx", "")] + r[1:7] + [verdict]) + " |")
         lines.append("")
+    lines += memory_table(build, models)
     with open(os.path.join(root, "docs/models.md"), "w") as f:
         f.write("\n".join(lines))
     print("docs/models.md: %d models" % len(rows))
