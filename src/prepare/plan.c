@@ -116,21 +116,20 @@ static enum status cut_parts(struct planner *p)
     return ST_OK;
 }
 
-static enum status plan_quickly(struct planner *p)
+static enum status plan_quickly(struct planner *p, uint64_t until_ns)
 {
     for (uint32_t k = 0; k < p->parts; k++) {
         struct part *part = &p->part[k];
-        TRY(plan_heuristics(part->b, part->n, p->goal, &part->total));
+        TRY(plan_heuristics(part->b, part->n, p->goal, until_ns, &part->total));
         RETURN_IF(part->total == PLAN_ANY, ST_INVALID_ARG, "memory plan: %u buffers do not fit into 2^63 - 1 bytes with their "
                   "alignments and fixed offsets; make tensors smaller", part->n);
     }
     return ST_OK;
 }
 
-static enum status search(struct planner *p, const struct plan_opts *o)
+static enum status search(struct planner *p, const struct plan_opts *o, uint64_t until)
 {
-    uint64_t now = o->deadline_ns == PLAN_FOREVER ? 0 : clock_ns(), goal = p->goal;
-    uint64_t until = o->deadline_ns < PLAN_FOREVER - now ? now + o->deadline_ns : PLAN_FOREVER;
+    uint64_t now, goal = p->goal;
     uint64_t max_nodes = o->max_nodes ? o->max_nodes : UINT64_MAX;
     uint32_t waiting = 0;
     for (uint32_t k = 0; k < p->parts; k++)
@@ -156,12 +155,14 @@ static enum status search(struct planner *p, const struct plan_opts *o)
 
 static enum status plan_all(struct planner *p, const struct plan_buf *b, size_t n, const struct plan_opts *o)
 {
+    uint64_t now = o->deadline_ns == PLAN_FOREVER || !o->deadline_ns ? 0 : clock_ns();
+    uint64_t until = o->deadline_ns && o->deadline_ns < PLAN_FOREVER - now ? now + o->deadline_ns : PLAN_FOREVER;
     TRY(collect(p, b, n));
     TRY(cut_parts(p));
     p->goal = o->capacity > p->lower ? o->capacity : p->lower;
-    TRY(plan_quickly(p));
+    TRY(plan_quickly(p, until));
     if (o->deadline_ns)
-        TRY(search(p, o));
+        TRY(search(p, o, until));
     p->total = p->proven = p->lower;
     for (uint32_t k = 0; k < p->parts; k++) {
         p->total = p->part[k].total > p->total ? p->part[k].total : p->total;

@@ -74,9 +74,9 @@ enum status plan_sections_build(const struct plan_buf *b, uint32_t n, struct pla
 void plan_sections_finish(struct plan_sections *s);
 enum status plan_lower_bound(const struct plan_buf *b, uint32_t n, uint64_t *ret);
 
-/* Sizes above zero and aligns of at least 1 from here on. Best of several greedy plans, stopping at `goal`;
- * *ret_total is PLAN_ANY when none ends within PLAN_MAX. */
-enum status plan_heuristics(struct plan_buf *b, uint32_t n, uint64_t goal, uint64_t *ret_total);
+/* Sizes above zero and aligns of at least 1 from here on. Best of several greedy plans, stopping at `goal`, or after the first one that ends behind
+ * until_ns; *ret_total is PLAN_ANY when none ends within PLAN_MAX. */
+enum status plan_heuristics(struct plan_buf *b, uint32_t n, uint64_t goal, uint64_t until_ns, uint64_t *ret_total);
 
 /* What the search may spend, shared by all parts. */
 struct plan_budget {

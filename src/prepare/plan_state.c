@@ -248,10 +248,50 @@ static void fill_items(struct plan_exact *x, const struct plan_buf *b)
     }
 }
 
+/* i overlaps all alive in its first section and all that start later inside its span; buffers come sorted by first step, so those are neighbours. */
+static size_t link_item(const struct plan_exact *x, uint32_t i, uint32_t next, uint32_t *to)
+{
+    const struct plan_item *it = &x->item[i];
+    const struct plan_section *s = &x->section[it->a];
+    size_t n = 0;
+    for (uint32_t k = s->live; k < s->live_end; k++)
+        if (x->live[k] != i) {
+            if (to)
+                to[n] = x->live[k];
+            n++;
+        }
+    for (uint32_t j = next; j < x->n && x->item[j].a < it->b; j++, n++)
+        if (to)
+            to[n] = j;
+    return n;
+}
+
+static enum status link_items(struct plan_exact *x, bool *too_big)
+{
+    for (int fill = 0; fill < 2; fill++) {
+        size_t links = 0;
+        uint32_t next = 0; /* the first that starts in a later section */
+        for (uint32_t i = 0; i < x->n; i++) {
+            while (next < x->n && x->item[next].a <= x->item[i].a)
+                next++;
+            x->item[i].links = (uint32_t)links;
+            links += link_item(x, i, next, fill ? x->link + links : NULL);
+            x->item[i].links_end = (uint32_t)links;
+            *too_big |= links > MAX_LINKS;
+            if (*too_big)
+                return ST_OK;
+        }
+        if (!fill)
+            x->link = mem_array(uint32_t, links);
+        RETURN_IF(!x->link, ST_NO_MEMORY, "memory plan: tables of the search");
+    }
+    return ST_OK;
+}
+
 /* Who is alive in each section, and who overlaps whom. Sets *too_big instead of filling x->link beyond MAX_LINKS. */
 static enum status fill_links(struct plan_exact *x, bool *too_big)
 {
-    size_t lives = 0, links = 0;
+    size_t lives = 0;
     for (uint32_t i = 0; i < x->n; i++)
         lives += x->item[i].b - x->item[i].a;
     *too_big = lives > MAX_LINKS;
@@ -275,31 +315,7 @@ static enum status fill_links(struct plan_exact *x, bool *too_big)
             x->live[x->section[s].live_end++] = i;
         }
     }
-    /* i overlaps all alive in its first section and all that start later inside its span */
-    for (int fill = 0; fill < 2; fill++) {
-        links = 0;
-        for (uint32_t i = 0; i < x->n; i++) {
-            struct plan_item *it = &x->item[i];
-            it->links = (uint32_t)links;
-            for (uint32_t s = it->a; s < it->b; s++)
-                for (uint32_t k = x->section[s].live; k < x->section[s].live_end; k++) {
-                    uint32_t j = x->live[k];
-                    if (j == i || (s > it->a && x->item[j].a != s))
-                        continue;
-                    if (fill)
-                        x->link[links] = j;
-                    links++;
-                }
-            it->links_end = (uint32_t)links;
-            *too_big |= links > MAX_LINKS;
-            if (*too_big)
-                return ST_OK;
-        }
-        if (!fill)
-            x->link = mem_array(uint32_t, links);
-        RETURN_IF(!x->link, ST_NO_MEMORY, "memory plan: tables of the search");
-    }
-    return ST_OK;
+    return link_items(x, too_big);
 }
 
 bool plan_state_reset(struct plan_exact *x)
