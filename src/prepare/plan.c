@@ -7,19 +7,13 @@
  *       ######     |    ####        and the total is that of the highest part
  *
  * All parts first get a greedy plan. Only those that end above the goal (the capacity, or the lower bound of all parts:
- * being better than the highest part is of no use) are given to the search, each with an equal share of what is left. */
+ * being better than the highest part is of no use) are given to the search, small ones first, each with an equal share of what is left. */
 #include "prepare/plan.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-
-struct part {
-    struct plan_buf *b;
-    uint32_t n;
-    uint64_t total, lower;
-};
 
 struct sorted {
     uint32_t first, index;
@@ -28,7 +22,7 @@ struct sorted {
 struct planner {
     struct plan_buf *b;      /* the buffers that occupy something, sorted by first step */
     struct sorted *sorted;   /* where each came from */
-    struct part *part;
+    struct plan_part *part;
     uint32_t n, parts;
     uint64_t total, lower, proven, goal;
     struct plan_budget budget;
@@ -79,7 +73,7 @@ static enum status collect(struct planner *p, const struct plan_buf *b, size_t n
 {
     p->b = mem_array(struct plan_buf, n);
     p->sorted = mem_array(struct sorted, n);
-    p->part = mem_array(struct part, n);
+    p->part = mem_array(struct plan_part, n);
     RETURN_IF(!p->b || !p->sorted || !p->part, ST_NO_MEMORY, "memory plan: %zu buffers", n);
     for (size_t i = 0; i < n; i++) {
         TRY(check_buf(&b[i], i));
@@ -101,14 +95,14 @@ static enum status cut_parts(struct planner *p)
     uint32_t end = 0;
     for (uint32_t i = 0; i < p->n; i++) {
         if (p->parts == 0 || p->b[i].first > end) {
-            p->part[p->parts++] = (struct part){ .b = &p->b[i] };
+            p->part[p->parts++] = (struct plan_part){ .b = &p->b[i] };
             end = p->b[i].last;
         }
         p->part[p->parts - 1].n++;
         end = p->b[i].last > end ? p->b[i].last : end;
     }
     for (uint32_t k = 0; k < p->parts; k++) {
-        struct part *part = &p->part[k];
+        struct plan_part *part = &p->part[k];
         TRY(check_fixed(part->b, part->n));
         TRY(plan_lower_bound(part->b, part->n, &part->lower));
         p->lower = part->lower > p->lower ? part->lower : p->lower;
@@ -119,7 +113,7 @@ static enum status cut_parts(struct planner *p)
 static enum status plan_quickly(struct planner *p, uint64_t until_ns)
 {
     for (uint32_t k = 0; k < p->parts; k++) {
-        struct part *part = &p->part[k];
+        struct plan_part *part = &p->part[k];
         TRY(plan_heuristics(part->b, part->n, p->goal, until_ns, &part->total));
         RETURN_IF(part->total == PLAN_ANY, ST_INVALID_ARG, "memory plan: %u buffers do not fit into 2^63 - 1 bytes with their "
                   "alignments and fixed offsets; make tensors smaller", part->n);
@@ -127,29 +121,61 @@ static enum status plan_quickly(struct planner *p, uint64_t until_ns)
     return ST_OK;
 }
 
-static enum status search(struct planner *p, const struct plan_opts *o, uint64_t until)
+static int by_buffers(const void *pa, const void *pb)
 {
-    uint64_t now, goal = p->goal;
-    uint64_t max_nodes = o->max_nodes ? o->max_nodes : UINT64_MAX;
+    const struct plan_part *a = *(struct plan_part *const *)pa, *b = *(struct plan_part *const *)pb;
+    if (a->n != b->n)
+        return a->n < b->n ? -1 : 1;
+    return a->b < b->b ? -1 : a->b > b->b;
+}
+
+/* One part; `waiting` of them, this one included, share what is left. */
+static enum status search_part(struct planner *p, struct plan_part *part, uint64_t goal, uint32_t waiting, uint64_t max_nodes, uint64_t until)
+{
+    uint64_t now = until == PLAN_FOREVER ? 0 : clock_ns();
+    p->budget.max_nodes = max_nodes - (max_nodes - p->budget.nodes) / waiting * (waiting - 1);
+    p->budget.until_ns = until == PLAN_FOREVER || now >= until ? until : now + (until - now) / waiting;
+    return plan_improve(part, goal, &p->budget);
+}
+
+/* The largest part comes last: it gets all that the others have left over. */
+static enum status search_once(struct planner *p, struct plan_part **list, uint64_t max_nodes, uint64_t until)
+{
+    uint64_t goal = p->goal;
     uint32_t waiting = 0;
     for (uint32_t k = 0; k < p->parts; k++)
-        waiting += p->part[k].total > goal;
-    for (uint32_t k = 0; k < p->parts; k++) {
-        struct part *part = &p->part[k];
-        if (p->part[k].total <= p->goal)
-            continue;
-        if (part->total > goal) {
-            p->budget.max_nodes = max_nodes - (max_nodes - p->budget.nodes) / waiting * (waiting - 1);
-            p->budget.until_ns = until;
-            if (until != PLAN_FOREVER && waiting > 1) {
-                now = clock_ns();
-                p->budget.until_ns = now < until ? now + (until - now) / waiting : until;
-            }
-            TRY(plan_improve(part->b, part->n, goal, &p->budget, &part->total, &part->lower));
-        }
-        waiting -= waiting > 1;
-        goal = part->total > goal ? part->total : goal; /* the others need not be better than this one */
+        if (p->part[k].total > goal)
+            list[waiting++] = &p->part[k];
+    qsort(list, waiting, sizeof(*list), by_buffers);
+    for (uint32_t k = 0; k < waiting; k++) {
+        if (list[k]->total > goal)
+            TRY(search_part(p, list[k], goal, waiting - k, max_nodes, until));
+        goal = list[k]->total > goal ? list[k]->total : goal; /* the others need not be better than this one */
     }
+    return ST_OK;
+}
+
+/* Something is above the goal and not proven to have to be. */
+static bool can_improve(const struct planner *p)
+{
+    uint64_t total = 0, lower = p->goal;
+    for (uint32_t k = 0; k < p->parts; k++) {
+        total = p->part[k].total > total ? p->part[k].total : total;
+        lower = p->part[k].lower > lower ? p->part[k].lower : lower;
+    }
+    return total > lower;
+}
+
+/* Again as long as there is something left to spend and somebody spends it. */
+static enum status search(struct planner *p, const struct plan_opts *o, uint64_t until)
+{
+    uint64_t max_nodes = o->max_nodes ? o->max_nodes : UINT64_MAX, before;
+    CLEANUP(mem_freep) struct plan_part **list = mem_array(struct plan_part *, p->parts);
+    RETURN_IF(!list, ST_NO_MEMORY, "memory plan: %u parts", p->parts);
+    do {
+        before = p->budget.nodes;
+        TRY(search_once(p, list, max_nodes, until));
+    } while (p->budget.nodes > before && p->budget.nodes < max_nodes && can_improve(p) && (until == PLAN_FOREVER || clock_ns() < until));
     return ST_OK;
 }
 

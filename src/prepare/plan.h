@@ -84,9 +84,17 @@ struct plan_budget {
     uint64_t until_ns;           /* clock_ns() at which to stop, or PLAN_FOREVER */
 };
 
-/* Improve the plan in b[].offset, which ends at *total, towards `goal`. *lower is a proven bound, raised by refutations. */
-enum status plan_improve(struct plan_buf *b, uint32_t n, uint64_t goal, struct plan_budget *budget, uint64_t *total,
-                         uint64_t *lower);
+/* Buffers that are planned on their own, and how far that has come. */
+struct plan_part {
+    struct plan_buf *b;
+    uint32_t n;
+    uint64_t total, lower;       /* of the plan in b[].offset; proven bound, raised by refutations */
+    uint32_t round;              /* of the search, so that it can be taken up again */
+    uint64_t round_nodes, random;
+};
+
+/* Improve the plan of a part towards `goal`. */
+enum status plan_improve(struct plan_part *part, uint64_t goal, struct plan_budget *budget);
 
 /* The exact search over one part. Everything inside is divided by `unit`, a number that divides all offsets that matter. */
 struct plan_exact;

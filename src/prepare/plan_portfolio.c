@@ -21,6 +21,7 @@ enum {
     FIRST_NODES = 500,     /* steps of an attempt in the first round; each round is a tenth longer */
     NODES_PER_BUFFER = 2,  /* and as many more for each buffer */
     EASIER_EVERY = 3,      /* every third round, the second first, asks for easier capacities */
+    EASIER_FIRST = 1500,   /* with more buffers than this, where an attempt takes long, the first round does already */
     LOWEST_EVERY = 4,      /* every fourth uses the other rule for valleys */
 };
 #define SHAKE 3.5          /* keys are multiplied by 1/4.5 ... 4.5 */
@@ -71,6 +72,7 @@ struct portfolio {
     struct buffer_facts *facts;
     double *key;
     uint64_t random;
+    double stride;                 /* part of the way from the best plan to the goal that an easier aim takes */
     uint64_t unit, *total, *lower; /* best plan, proven bound */
 };
 
@@ -127,51 +129,55 @@ static enum plan_answer attempt(struct portfolio *p, const struct plan_try *t)
 /* One round over all orders; an easier round uses both rules by turns. */
 static enum status one_round(struct portfolio *p, uint64_t goal, uint32_t round, uint64_t nodes)
 {
-    bool easier = round % EASIER_EVERY == 1;
+    bool easier = (round + (p->n > EASIER_FIRST)) % EASIER_EVERY == 1;
     for (uint32_t k = 0; k < ORDERS && budget_left(p->budget); k++) {
         uint64_t aim = goal > *p->lower ? goal : *p->lower, below = *p->total - 1;
         if (aim > below)
             return ST_OK;
         if (easier)
-            aim = below - ((below - aim) >> (1 + k % 3));
+            aim = below - (uint64_t)((double)(below - aim) * p->stride);
         bool lowest = easier ? k % 2 : round % LOWEST_EVERY == LOWEST_EVERY - 1;
         make_keys(p, orders[k], round > 0);
         struct plan_try t = { .capacity = aim, .key = p->key, .nodes = nodes,
                               .rule = lowest ? PLAN_LOWEST_FIRST : PLAN_FEWEST_CHOICES };
         enum plan_answer answer = attempt(p, &t);
+        if (easier)
+            p->stride = answer == PLAN_FOUND ? (p->stride * 1.5 < 0.9 ? p->stride * 1.5 : 0.9) : (p->stride > 0.03 ? p->stride * 0.6 : 0.03);
         RETURN_IF(answer == PLAN_OUT_OF_MEMORY, ST_NO_MEMORY, "memory plan: search over %u buffers", p->n);
     }
     return ST_OK;
 }
 
-static enum status rounds(struct portfolio *p, uint64_t goal)
+static enum status rounds(struct portfolio *p, struct plan_part *part, uint64_t goal)
 {
-    uint64_t nodes = FIRST_NODES + (uint64_t)NODES_PER_BUFFER * p->n;
-    for (uint32_t round = 0; budget_left(p->budget) && *p->total > goal && *p->total > *p->lower; round++) {
-        TRY(one_round(p, goal, round, nodes));
-        if (nodes < UINT64_MAX / 2)
-            nodes += nodes / 10;
+    if (!part->round_nodes)
+        part->round_nodes = FIRST_NODES + (uint64_t)NODES_PER_BUFFER * p->n;
+    for (; budget_left(p->budget) && *p->total > goal && *p->total > *p->lower; part->round++) {
+        TRY(one_round(p, goal, part->round, part->round_nodes));
+        if (part->round_nodes < UINT64_MAX / 2)
+            part->round_nodes += part->round_nodes / 10;
     }
     return ST_OK;
 }
 
-enum status plan_improve(struct plan_buf *b, uint32_t n, uint64_t goal, struct plan_budget *budget, uint64_t *total,
-                         uint64_t *lower)
+enum status plan_improve(struct plan_part *part, uint64_t goal, struct plan_budget *budget)
 {
-    struct portfolio p = { .b = b, .n = n, .budget = budget, .random = 0x2545f4914f6cdd1du, .total = total, .lower = lower };
-    TRY(plan_exact_new(b, n, &p.exact));
+    struct portfolio p = { .b = part->b, .n = part->n, .budget = budget, .random = part->random ? part->random : 0x2545f4914f6cdd1du, .stride = 0.5,
+                           .total = &part->total, .lower = &part->lower };
+    TRY(plan_exact_new(p.b, p.n, &p.exact));
     if (!p.exact) /* too large for its tables: the greedy plan stands */
         return ST_OK;
     p.unit = plan_exact_unit(p.exact);
-    p.facts = mem_array(struct buffer_facts, n);
-    p.key = mem_array(double, n);
+    p.facts = mem_array(struct buffer_facts, p.n);
+    p.key = mem_array(double, p.n);
     enum status st = ST_NO_MEMORY;
     if (p.facts && p.key) {
         collect_facts(&p);
-        st = rounds(&p, goal);
+        st = rounds(&p, part, goal);
     } else {
-        status_fail(st, "memory plan: search over %u buffers", n);
+        status_fail(st, "memory plan: search over %u buffers", p.n);
     }
+    part->random = p.random;
     mem_free(p.facts);
     mem_free(p.key);
     plan_exact_free(p.exact);
