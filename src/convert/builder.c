@@ -88,6 +88,12 @@ const void *build_data(const struct builder *b, uint32_t t)
     return x->role == IR_CONST ? x->data : NULL;
 }
 
+void build_release(const struct builder *b, const void *data, uint64_t size)
+{
+    if (b->opts && b->opts->release)
+        b->opts->release(b->opts->release_arg, data, size);
+}
+
 enum dtype build_type(const struct builder *b, enum dtype t)
 {
     return b->float16 && t == DT_F32 ? DT_F16 : t;
@@ -134,6 +140,7 @@ enum status build_const(struct builder *b, const char *name, const struct tensor
     RETURN_IF(!half, ST_NO_MEMORY, "no memory for constant \"%s\"", name);
     for (uint64_t i = 0; i < n; i++)
         half[i] = f16_from_f32((float)number_get(DT_F32, data, i));
+    build_release(b, data, desc_bytes(d));
     t.desc.type = DT_F16;
     t.data = half;
     return add(b, &t, true, ret);

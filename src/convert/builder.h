@@ -23,6 +23,7 @@ struct builder {
     struct convert_report *report; /* params and macs are counted there, may be NULL */
     bool float16;                  /* f32 tensors become f16 */
     const char *source;            /* of nodes that are built now, see build_source */
+    const struct convert_opts *opts; /* whom to tell that bytes of the file were copied; may be NULL */
     struct {                       /* names in use: 't' and 'n' in front say tensor and node */
         const char **slots;
         size_t cap, n;
@@ -95,6 +96,8 @@ enum status build_output(struct builder *b, uint32_t t, const char *name, uint32
 void build_rename(struct builder *b, uint32_t t, const char *name);
 
 struct tensor_desc *build_desc(struct builder *b, uint32_t t);
+/* The bytes of a constant are not needed in the file any more (convert_opts.release). */
+void build_release(const struct builder *b, const void *data, uint64_t size);
 const void *build_data(const struct builder *b, uint32_t t); /* NULL: not a constant */
 enum dtype build_type(const struct builder *b, enum dtype t); /* f32 -> f16 when the graph is made in f16 */
 

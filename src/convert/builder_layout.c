@@ -92,6 +92,7 @@ static enum status transpose_const(struct builder *b, uint32_t t, const uint8_t 
     uint8_t *data = arena_alloc(&b->g->arena, desc_bytes(&d));
     RETURN_IF(!data, ST_NO_MEMORY, "no memory to transpose constant \"%s\"", x->name);
     transpose_bytes(&x->desc, x->data, perm, data);
+    build_release(b, x->data, desc_bytes(&x->desc));
     uint64_t params = b->report ? b->report->params : 0;
     TRY(build_const(b, x->name, &d, data, true, ret));
     if (b->report)

@@ -51,6 +51,9 @@ struct convert_opts {
     bool keep_batchnorm;        /* do not fold */
     bool keep_patterns;         /* do not replace subgraphs by one operator (convert_fuse) */
     bool approximate;           /* … also by one that differs by up to 5e-4: worth it before quantizing to 8 bits */
+    /* Called for bytes of the file that a copy was made of and that will hardly be read again: whoever mapped the file can let their pages go. NULL: nobody. */
+    void (*release)(void *arg, const void *bytes, size_t size);
+    void *release_arg;
     bool reset_state;           /* TFLite: variables begin anew in every run; otherwise they are graph inputs and outputs */
 };
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import struct
 import subprocess
 import sys
 
@@ -17,6 +18,10 @@ CONVERT = os.path.join(support.SOURCE, "examples", "convert")
 MODELS = os.environ.get("OPENQNN_MODELS", os.path.join(support.SOURCE, "..", "shared", "models"))
 sys.path.insert(0, CONVERT)
 import make_onnx  # noqa: E402  (its folder is known only now)
+sys.path.insert(0, os.path.join(support.SOURCE, "tests", "models"))
+sys.path.insert(0, os.path.join(support.SOURCE, "tests", "fuzz"))
+import make_onnx_seeds as seeds  # noqa: E402
+import tflite_file  # noqa: E402
 
 
 def float_probabilities(images):
@@ -78,12 +83,12 @@ class Converters(support.ToolTest):
         np.testing.assert_allclose(got, want, atol=2e-6)
         self.assertGreaterEqual((want.argmax(1) == self.labels).mean(), .9)
 
-    def test_commands_of_the_readme(self):
-        """The indented commands, as they stand, with the programs of this build in the path."""
+    def readme(self, heading, end, count):
+        """The indented commands of a section, as they stand, with the programs of this build in the path."""
         with open(os.path.join(CONVERT, "README.md"), encoding="utf-8") as file:
-            text = file.read().split("## A TFLite file")[0]
+            text = file.read().split(heading)[1].split(end)[0]
         commands = [line.strip() for line in text.splitlines() if line.startswith("    ")]
-        self.assertEqual(len(commands), 8)
+        self.assertEqual(len(commands), count)
         env = dict(os.environ, QNN_SDK_ROOT=support.SOURCE, LD_LIBRARY_PATH=support.LIB,
                    PATH=support.BIN + os.pathsep + os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"])
         for command in commands:
@@ -91,11 +96,66 @@ class Converters(support.ToolTest):
             words[0] = sys.executable if words[0] == "python3" else words[0]
             done = subprocess.run(words, cwd=self.folder, env=env, capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 0, command + "\n" + done.stdout + done.stderr)
+
+    def test_commands_of_the_readme(self):
+        self.readme("## An ONNX file", "## A TFLite file", 8)
         want = float_probabilities(self.images)
         for folder in ("out/results", "out/from_dlc"):
             got = self.results(folder)
             self.assertGreaterEqual((got.argmax(1) == want.argmax(1)).mean(), .98)
             self.assertLessEqual(np.abs(got - want).mean(), .01)
+
+    def test_tflite_commands_of_the_readme(self):
+        """A fixed-point layer, y = relu(W x + b), whose encodings are those of the file; inputs and outputs of the tools are float."""
+        rng = np.random.default_rng(5)
+        w, b = rng.integers(-127, 128, (3, 4)).astype(np.int8), rng.integers(-900, 900, 3).astype(np.int32)
+        sx, sw, sy, zx, zy = 0.05, 0.01, 0.1, 3, -128
+        m = tflite_file.Model()
+        x = m.tensor([1, 4], "int8", name="x", scale=sx, zero=zx)
+        k = m.tensor([3, 4], "int8", name="w", data=w.tobytes(), scale=sw, zero=0)
+        c = m.tensor([3], "int32", name="b", data=b.tobytes(), scale=sx * sw, zero=0)
+        y = m.tensor([1, 3], "int8", name="y", scale=sy, zero=zy)
+        m.op(9, [x, k, c], [y], {0: ("i8", 1)})  # FULLY_CONNECTED with RELU
+        self.write("model.tflite", m.file([x], [y]))
+        samples = rng.integers(-128, 128, (6, 4))
+        files = [self.write("in/%d.raw" % i, ((q - zx) * sx).astype(np.float32).tobytes()) for i, q in enumerate(samples)]
+        self.write("inputs.txt", "".join(f + "\n" for f in files))
+        self.readme("## A TFLite file", "## When accuracy", 4)
+        exact = ((samples - zx) @ w.T.astype(np.int64) + b) * (sx * sw) / sy + zy
+        want = (np.clip(np.rint(exact), -128, 127) - zy) * sy
+        np.testing.assert_allclose(self.results("out/results", "y", len(samples)), want, atol=1e-5)
+
+    def test_layout_of_a_tflite_input(self):
+        """A model whose input has channels first turns it by itself: given with channels last, nothing is left to turn."""
+        m = tflite_file.Model()
+        x, p = m.tensor([1, 3, 4, 5], "float32", name="x"), m.tensor([4], "int32", name="p", data=[0, 2, 3, 1])
+        a, y = m.tensor([1, 4, 5, 3], "float32", name="a"), m.tensor([1, 4, 5, 3], "float32", name="y")
+        m.op(39, [x, p], [a])  # TRANSPOSE
+        m.op(19, [a], [y])     # RELU
+        self.write("m.tflite", m.file([x], [y]))
+        convert = ("qnn-tflite-converter", "-i", "m.tflite", "-o", "out/m.cpp")
+        out = self.succeeds(*convert, "--input_layout", "x", "NCHW")
+        self.assertIn("1 nodes", out)
+        self.assertIn("x f32[1,4,5,3] NHWC, in the source NCHW", out)
+        self.assertIn("x f32[1,3,4,5] NHWC", self.succeeds(*convert, "--input_layout", "x", "NHWC"))
+        self.fails(*convert, "--input_layout", "x", "NCF", says="rank 4")
+
+    def test_memory(self):
+        """Transposed weights are the only copy: what they were made of leaves the memory again."""
+        channels, layers = 256, 16
+        nodes, consts, size = [], [], channels * channels * 9 * 4
+        for i in range(layers):
+            nodes.append(seeds.node("Conv", ["x" if i == 0 else "y%d" % i, "w%d" % i], ["y%d" % (i + 1)], pads=[1, 1, 1, 1]))
+            consts.append(seeds.tensor("w%d" % i, seeds.FLOAT, (channels, channels, 3, 3), raw=struct.pack("<f", i + 1) * (size // 4)))
+        model = seeds.model(nodes, [("x", seeds.FLOAT, (1, channels, 4, 4))], [("y%d" % layers, seeds.FLOAT, (1, channels, 4, 4))], consts, 13)
+        path = self.write("big.onnx", model)
+        code = ("import resource, subprocess, sys; status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL); "
+                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(status)")
+        done = subprocess.run([sys.executable, "-c", code, os.path.join(support.BIN, "qnn-onnx-converter"), "-i", path, "-o", os.path.join(self.folder, "big.cpp")],
+                              capture_output=True, text=True, timeout=60, check=True)
+        peak = int(done.stdout) * 1024
+        print("a file of %.0f MB: %.2f times its size at most in memory" % (len(model) / 1e6, peak / len(model)))
+        self.assertLess(peak, 1.8 * len(model))
 
     def test_quantized_library_and_binary_agree(self):
         self.convert("--input_list", "samples.txt", "--use_per_channel_quantization", "--bias_bw", "32")

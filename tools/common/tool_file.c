@@ -74,6 +74,17 @@ enum status tool_file_map(const char *path, struct tool_file *ret)
     return ST_OK;
 }
 
+void tool_file_release(const struct tool_file *f, const void *bytes, size_t size)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)bytes, to = from + size, start = (uintptr_t)f->data;
+    if (!f->mapped || from < start || to < from || to > start + f->size)
+        return;
+    from = (from + page - 1) / page * page;
+    to = to / page * page;
+    if (from < to)
+        madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 void tool_file_free(struct tool_file *f)
 {
     if (f->mapped)

@@ -109,6 +109,11 @@ static const char *folder_of(const char *path, struct arena *a)
 
 /* ---- the way ------------------------------------------------------------------------------------------------------ */
 
+static void release(void *arg, const void *bytes, size_t size)
+{
+    tool_file_release(arg, bytes, size);
+}
+
 static enum status convert(const struct converter_front *front, const struct converter *c, const struct converter_words *w, const struct tool_file *file,
                            struct convert_report *report, struct ir_graph **ret)
 {
@@ -116,7 +121,7 @@ static enum status convert(const struct converter_front *front, const struct con
                               .symbols = w->symbols.at, .symbol_values = w->symbol_values.at, .n_symbols = (uint32_t)w->symbols.n,
                               .batch = (uint32_t)c->batch, .preserve_io = w->preserve_layout, .float16 = c->float_bits == 1,
                               .keep_batchnorm = c->keep_batchnorm, .reset_state = c->reset_state,
-                              .approximate = quantizer_wanted(&c->quant), .keep_patterns = c->keep_patterns };
+                              .approximate = quantizer_wanted(&c->quant), .keep_patterns = c->keep_patterns, .release = release, .release_arg = (void *)file };
     enum status st = front->convert(file->data, file->size, folder_of(c->input, &report->arena), &o, report, ret);
     converter_print_issues(report);
     if (st == ST_OK && *ret)

@@ -577,8 +577,10 @@ static enum status align_constants(struct onnx_cx *cx)
         struct ir_tensor *t = &g->tensors.at[i];
         if (t->role != IR_CONST || onnx_aligned(&t->desc, t->data))
             continue;
-        t->data = arena_dup(&g->arena, t->data, desc_bytes(&t->desc));
-        RETURN_IF(!t->data, ST_NO_MEMORY, "no memory for constant \"%s\"", t->name);
+        const void *copy = arena_dup(&g->arena, t->data, desc_bytes(&t->desc));
+        RETURN_IF(!copy, ST_NO_MEMORY, "no memory for constant \"%s\"", t->name);
+        build_release(B, t->data, desc_bytes(&t->desc));
+        t->data = copy;
     }
     return ST_OK;
 }
@@ -626,6 +628,7 @@ enum status convert_onnx(const void *data, size_t size, const char *folder, cons
         st = build_init(&cx.b, cx.model.graph.name[0] ? cx.model.graph.name : "model", r);
     if (st == ST_OK) {
         cx.b.float16 = cx.o->float16;
+        cx.b.opts = cx.o;
         st = run(&cx);
     }
     if (st == ST_OK)

@@ -259,6 +259,7 @@ static enum status const_to_f32(struct onnx_cx *cx, const struct onnx_value *v, 
         f[i] = (float)x;
         REFUSE_WHEN(isfinite(x) && !isfinite(f[i]), "constant \"%s\" has the value %g, which float32 cannot hold", v->name, x);
     }
+    build_release(B, v->data, dtype_bytes(v->stored, n));
     *ret = f;
     return ST_OK;
 }

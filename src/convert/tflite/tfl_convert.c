@@ -86,6 +86,20 @@ static const char *layout_of(const struct tensor_desc *d)
     return d->rank == 4 ? "NHWC" : d->rank == 5 ? "NDHWC" : "";
 }
 
+static const char *const channel_first[] = {"", "", "", "NCF", "NCHW", "NCDHW"}, *const channel_last[] = {"", "", "", "NFC", "NHWC", "NDHWC"};
+
+/* How the user says that the file has it; NULL: not a word. */
+static enum status said_layout(struct tfl_cx *cx, const struct tfl_tensor *x, uint32_t rank, const char **ret)
+{
+    *ret = NULL;
+    for (uint32_t i = 0; i < cx->opts->n_inputs; i++)
+        if (same_name(cx, cx->opts->inputs[i].name, x->name))
+            *ret = cx->opts->inputs[i].layout;
+    RETURN_IF(*ret && strcmp(*ret, "NONTRIVIAL") != 0 && strlen(*ret) != rank, ST_INVALID_ARG, "input \"%s\" has rank %u; layout %s is for rank %zu", x->name, rank,
+              *ret, strlen(*ret));
+    return ST_OK;
+}
+
 static enum status apply_options(struct tfl_cx *cx, const struct tfl_tensor *x, struct tensor_desc *d, bool *ret_float)
 {
     const struct convert_opts *o = cx->opts;
@@ -121,13 +135,22 @@ static enum status check_option_names(struct tfl_cx *cx)
     return ST_OK;
 }
 
-/* The tensor that the client writes, and, in *at, the one that the operators read: a float input of a fixed-point model is quantized, and a graph in f16
- * that keeps its inputs has them cast. */
-static enum status add_input(struct tfl_cx *cx, const struct tfl_tensor *x, const struct tensor_desc *d, bool quantize, uint32_t *at)
+/* The tensor that the client writes, and, in *at, the one that the operators read: a float input of a fixed-point model is quantized, a graph in f16 that
+ * keeps its inputs has them cast, and what the file has with channels first the client gives with channels last. */
+static enum status add_input(struct tfl_cx *cx, const struct tfl_tensor *x, const struct tensor_desc *source, bool quantize, uint32_t *at)
 {
-    struct tensor_desc outside = *d;
+    struct tensor_desc turned = *source, *d = &turned, outside;
     bool half = cx->b.float16, keep = half && cx->opts->preserve_io;
+    uint8_t last[MAX_RANK], back[MAX_RANK];
+    const char *layout;
     uint32_t t;
+    TRY(said_layout(cx, x, source->rank, &layout));
+    bool turn = layout && !cx->opts->preserve_io && source->rank >= 3 && source->rank <= 5 && !strcmp(layout, channel_first[source->rank]);
+    perm_channel_last(last, source->rank);
+    perm_invert(last, source->rank, back);
+    for (uint32_t i = 0; turn && i < source->rank; i++)
+        turned.dims[i] = source->dims[last[i]];
+    outside = turned;
     if (quantize)
         outside = (struct tensor_desc){.type = DT_F32, .rank = d->rank, .dims = {0}};
     memcpy(outside.dims, d->dims, sizeof(outside.dims));
@@ -135,12 +158,14 @@ static enum status add_input(struct tfl_cx *cx, const struct tfl_tensor *x, cons
     enum status st = build_input(&cx->b, x->name, &outside, &t);
     cx->b.float16 = half;
     TRY(st);
-    TRY(report_io(cx->report, &(struct convert_io){.source_name = x->name, .graph_name = cx->b.g->tensors.at[t].name, .source_layout = layout_of(d),
-                                                   .graph_layout = layout_of(d)}));
+    TRY(report_io(cx->report, &(struct convert_io){.source_name = x->name, .graph_name = cx->b.g->tensors.at[t].name, .source_layout = layout ? layout : layout_of(d),
+                                                   .graph_layout = turn ? channel_last[d->rank] : layout ? layout : layout_of(d)}));
     *at = t;
     if (quantize)
-        return build_node(&cx->b, &(struct build_spec){.op = "Quantize", .name = x->name, BUILD_IN(t), .out = d}, at);
-    return keep && d->type == DT_F32 ? build_cast(&cx->b, x->name, t, DT_F32, at) : ST_OK;
+        TRY(build_node(&cx->b, &(struct build_spec){.op = "Quantize", .name = x->name, BUILD_IN(t), .out = d}, at));
+    else if (keep && d->type == DT_F32)
+        TRY(build_cast(&cx->b, x->name, t, DT_F32, at));
+    return turn ? build_transpose(&cx->b, x->name, *at, back, at) : ST_OK;
 }
 
 static enum status add_inputs(struct tfl_cx *cx)
@@ -252,6 +277,7 @@ static enum status convert_graph(struct tfl_cx *cx)
     cx->scope = &scope;
     TRY(build_init(&cx->b, scope.g.name[0] ? scope.g.name : "model", cx->report));
     cx->b.float16 = cx->opts->float16;
+    cx->b.opts = cx->opts;
     TRY(add_inputs(cx));
     TRY(tfl_scope_run(cx));
     TRY(add_outputs(cx));

@@ -79,6 +79,14 @@ TFL_LOWER(transpose)
     TRY(tfl_ints(cx, 1, given, MAX_RANK, &n));
     for (uint32_t i = 0; i < n; i++)
         TRY(tfl_axis(cx, given[i], tfl_desc(cx, x)->rank, &perm[i]));
+    if (x < cx->b.view_of.n && cx->b.view_of.at[x]) { /* of an input that was turned already: both may cancel */
+        uint8_t narrow[MAX_RANK] = {0};
+        TFL_REFUSE_IF(n != tfl_desc(cx, x)->rank, "%u dimensions for an input of rank %u", n, tfl_desc(cx, x)->rank);
+        for (uint32_t i = 0; i < n; i++)
+            narrow[i] = (uint8_t)perm[i];
+        TRY(build_transpose(&cx->b, cx->node, x, narrow, &x));
+        return tfl_bind(cx, 0, x);
+    }
     return tfl_emit(cx, &(struct build_spec){.op = "Transpose", BUILD_IN(x), .params = {BUILD_U32S("perm", n, perm)}});
 }
 
