@@ -23,6 +23,10 @@
 
 #include <cmocka.h>
 
+#include "rpc/link_spawn.h"
+#include "rpc/rpc_message.h"
+#include "rpc/rpc_packet.h"
+#include "rpc/rpc_shared.h"
 #include "rpc/skel_sandbox.h"
 #include "rpc_kit.h"
 
@@ -246,6 +250,26 @@ static void test_locked_in(void **state)
     kit_link->close(s);
 }
 
+/* What a session has mapped is its own program, or has no name in any folder. */
+static void test_no_files(void **state)
+{
+    (void)state;
+    struct kit_client c;
+    char path[64], line[4096];
+    unsigned shared = 0;
+    assert_int_equal(kit_open(&c), ST_OK);
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid_of(c.s));
+    FILE *f = fopen(path, "r");
+    while (fgets(line, sizeof(line), f)) {
+        shared += strstr(line, "/memfd:") != NULL;
+        assert_null(strstr(line, "/dev/shm"));
+        assert_null(strstr(line, " /tmp"));
+    }
+    fclose(f);
+    assert_in_range(shared, 4, 8); /* ring, area, binary, buffer */
+    kit_close(&c);
+}
+
 /* The filter by itself: each of these must be refused in a process that has it. */
 static int try_all(void)
 {
@@ -277,6 +301,75 @@ static void test_filter(void **state)
         skip();
     }
     assert_int_equal(WEXITSTATUS(how), 0);
+}
+
+/* ---- a client that does not speak the language ----------------------------------------------------------------------------------- */
+
+static struct rpc_reply talk(int sock, const void *bytes, size_t n, const int *fds, unsigned n_fds)
+{
+    static struct rpc_reply r;
+    struct packet p = { .bytes = &r, .size = sizeof(r) };
+    struct pollfd f = { .fd = sock, .events = POLLIN };
+    assert_true(packet_send(sock, bytes, n, fds, n_fds));
+    assert_int_equal(poll(&f, 1, 60000), 1);
+    assert_true(packet_receive(sock, &p));
+    assert_int_equal(p.size, sizeof(r));
+    return r;
+}
+
+static struct rpc_request hello(void)
+{
+    struct rpc_request q = { .magic = RPC_MAGIC, .type = RPC_HELLO };
+    q.hello = (struct rpc_hello){ .version = RPC_LINK_VERSION, .arch = 73, .threads = 1 };
+    strcpy(q.hello.build_id, kit_link->build_id);
+    return q;
+}
+
+static void test_bad_language(void **state)
+{
+    (void)state;
+    static char large[8192];
+    struct spawned child;
+    struct rpc_request q = hello(), map = { .magic = RPC_MAGIC, .type = RPC_MAP };
+    uint64_t bytes;
+    int ring, fds[4];
+    fds[0] = fds[1] = fds[2] = fds[3] = kit_binary(&bytes);
+    map.map.bytes = bytes;
+    assert_int_equal(shared_create("ring", sizeof(struct rpc_ring), &ring), ST_OK);
+    assert_int_equal(spawn_session(skel_path(73), &child), ST_OK);
+    assert_int_equal(talk(child.sock, &q, sizeof(q), &ring, 1).status, ST_OK);
+    assert_int_equal(talk(child.sock, "x", 1, NULL, 0).status, ST_COMMUNICATION);
+    assert_int_equal(talk(child.sock, large, sizeof(large), NULL, 0).status, ST_COMMUNICATION);
+    assert_int_equal(talk(child.sock, &map, sizeof(map) - 1, fds, 1).status, ST_COMMUNICATION);
+    assert_int_equal(talk(child.sock, &map, sizeof(map), NULL, 0).status, ST_COMMUNICATION);
+    assert_int_equal(talk(child.sock, &map, sizeof(map), fds, 4).status, ST_COMMUNICATION);
+    assert_int_equal(talk(child.sock, &q, sizeof(q), &ring, 1).status, ST_COMMUNICATION);
+    map.type = RPC_TYPES;
+    assert_int_equal(talk(child.sock, &map, sizeof(map), fds, 1).status, ST_COMMUNICATION);
+    map.type = RPC_MAP; /* and it is still there */
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(talk(child.sock, &map, sizeof(map), fds, 1).status, ST_OK);
+    close(child.sock);
+    spawn_reap(child.pidfd);
+    close(child.pidfd), close(ring);
+}
+
+/* A first message that is no greeting: told so, and the process ends by itself. */
+static void test_bad_greeting(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct spawned child;
+        struct rpc_request q = hello();
+        int ring;
+        assert_int_equal(shared_create("ring", i == 3 ? 64 : sizeof(struct rpc_ring), &ring), ST_OK); /* 3: too small a ring */
+        q.type = i == 1 ? RPC_MAP : RPC_HELLO;
+        q.magic ^= i == 2;
+        assert_int_equal(spawn_session(skel_path(73), &child), ST_OK);
+        assert_int_not_equal(talk(child.sock, &q, i == 0 ? 3 : sizeof(q), &ring, 1).status, ST_OK);
+        spawn_reap(child.pidfd);
+        close(child.sock), close(child.pidfd), close(ring);
+    }
 }
 
 /* A client that ends without a word, also while a child of it keeps its descriptors open. */
@@ -360,6 +453,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_skels), cmocka_unit_test(test_not_executable), cmocka_unit_test(test_search),
         cmocka_unit_test(test_clean_start), cmocka_unit_test(test_locked_in),      cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_no_files),   cmocka_unit_test(test_bad_language),
+        cmocka_unit_test(test_bad_greeting),
         cmocka_unit_test(test_follows_the_client), cmocka_unit_test(test_fork),    cmocka_unit_test(test_every_arch),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
