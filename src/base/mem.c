@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096, LARGE = 4 << 20 };
 
 /* malloc(0) may give NULL, which callers would take for a failure. */
 static size_t at_least_one(size_t size)
@@ -33,12 +36,24 @@ void *mem_alloc_array(size_t count, size_t size)
     return __builtin_mul_overflow(count, size, &bytes) ? NULL : mem_zalloc(bytes);
 }
 
+/* Whole pages of large blocks are given back to the kernel instead, which brings zeroed ones where they are touched: a scratch arena of gigabytes
+ * costs what a graph uses of it. */
+static void *zeroed(uint8_t *p, size_t size)
+{
+    uint8_t *from = (uint8_t *)(((uintptr_t)p + PAGE - 1) & ~(uintptr_t)(PAGE - 1)), *to = (uint8_t *)((uintptr_t)(p + size) & ~(uintptr_t)(PAGE - 1));
+    if (size < LARGE || madvise(from, (size_t)(to - from), MADV_DONTNEED) != 0)
+        return memset(p, 0, size);
+    memset(p, 0, (size_t)(from - p));
+    memset(to, 0, (size_t)(p + size - to));
+    return p;
+}
+
 void *mem_alloc_aligned(size_t align, size_t size)
 {
     void *p = NULL;
     if (size > PTRDIFF_MAX || posix_memalign(&p, align, at_least_one(size)))
         return NULL;
-    return memset(p, 0, at_least_one(size));
+    return zeroed(p, at_least_one(size));
 }
 
 void *mem_alloc_pages(size_t size)
