@@ -110,6 +110,9 @@ Qnn_ErrorHandle_t QnnMem_register(Qnn_ContextHandle_t context, const Qnn_MemDesc
     API_CHECK(backend_this->mem_map || backend_this->mem_register, COMP_MEM, ST_NOT_SUPPORTED, "the %s backend does not register memory", backend_this->name);
     for (uint32_t i = 0; i < numDescriptors; i++)
         memHandles[i] = NULL;
+    enum status alive = context_alive(c);
+    if (alive != ST_OK)
+        return api_error(COMP_MEM, alive);
     for (uint32_t i = 0; i < numDescriptors; i++) {
         enum status st = register_one(c, &memDescriptors[i], i, &memHandles[i]);
         if (st == ST_OK)

@@ -238,6 +238,7 @@ struct backend_graph {
     struct htp_shared staging;
     uint64_t *place;        /* per I/O table entry: its offset in staging, UINT64_MAX: none reserved */
     struct rpc_io *io;
+    uint8_t *made;          /* per entry: the last run computed it */
     uint32_t *dims;         /* MAX_RANK per entry: actual dimensions of outputs */
     struct prof_mark *marks;
     uint64_t *node_ns;

@@ -160,7 +160,8 @@ static enum status make_tables(struct backend_graph *g)
     g->place = mem_array(uint64_t, n);
     g->io = mem_array(struct rpc_io, n);
     g->dims = mem_array(uint32_t, (size_t)n * MAX_RANK);
-    RETURN_IF(!g->place || !g->io || !g->dims, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
+    g->made = mem_array(uint8_t, n);
+    RETURN_IF(!g->place || !g->io || !g->dims || !g->made, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
     return ST_OK;
 }
 
@@ -217,6 +218,7 @@ void htp_unload(struct backend_graph *g)
     mem_free(g->place);
     mem_free(g->io);
     mem_free(g->dims);
+    mem_free(g->made);
     mem_free(g->marks);
     mem_free(g->node_ns);
     mem_free(g);

@@ -72,10 +72,13 @@ static void stage_in(struct backend_graph *g, const struct backend_run *r, uint3
     g->copied += bytes;
 }
 
+/* Only what was computed: an execution that ended early leaves the other buffers as they are. */
 static void stage_out(struct backend_graph *g, const struct backend_run *r, uint32_t i, uint32_t slice)
 {
     const struct binary_tensor *t = tensor_of(g, i);
-    if (t->io == 1 || !r->io[i].data || r->io[i].mem)
+    if (r->io[i].produced)
+        *r->io[i].produced = g->made[i];
+    if (t->io == 1 || !r->io[i].data || r->io[i].mem || !g->made[i])
         return;
     uint64_t whole = desc_bytes(&t->desc), bytes = bytes_with(t, t->desc.dynamic ? g->io[i].out_dims : NULL);
     memcpy((uint8_t *)r->io[i].data + slice * whole, (const uint8_t *)g->staging.at + g->place[i], bytes);
@@ -87,7 +90,8 @@ static void bind_slice(struct backend_graph *g, const struct backend_run *r, uin
     for (uint32_t i = 0; i < g->g->n_io; i++) {
         const struct binary_tensor *t = tensor_of(g, i);
         uint32_t *dims = g->dims + (size_t)i * MAX_RANK;
-        g->io[i] = (struct rpc_io){ .map = RPC_NONE, .dims = r->io[i].dims };
+        g->io[i] = (struct rpc_io){ .map = RPC_NONE, .dims = r->io[i].dims, .produced = t->io == 2 ? &g->made[i] : NULL };
+        g->made[i] = t->io == 3; /* read and written: there in any case */
         if (t->desc.dynamic && t->io != 1) {
             memcpy(dims, t->desc.dims, sizeof t->desc.dims);
             g->io[i].out_dims = dims;
@@ -180,14 +184,16 @@ static enum status run_slice(struct backend_graph *g, const struct backend_run *
         .max_marks = detailed ? g->max_marks : 0,
     };
     bind_slice(g, r, slice);
-    TRY(htp_session_result(s, s->link->run(s->s, &run)));
+    enum status st = htp_session_result(s, s->link->run(s->s, &run));
+    if (st != ST_OK && st != ST_ENDED_EARLY)
+        return st;
     for (uint32_t i = 0; i < g->g->n_io; i++)
         stage_out(g, r, i, slice);
     g->last_ns = run.worker_ns;
     *t = (struct total){ t->rpc_ns + run.rpc_ns, t->queue_ns + run.queue_ns, t->worker_ns + run.worker_ns, t->exec_ns + run.exec_ns };
     if (detailed)
         add_marks(g, &run);
-    return ST_OK;
+    return st;
 }
 
 enum status htp_run(struct backend_graph *g, const struct backend_run *r)
@@ -203,10 +209,13 @@ enum status htp_run(struct backend_graph *g, const struct backend_run *r)
         memset(g->node_ns, 0, g->g->n_nodes * sizeof *g->node_ns);
     }
     g->copied = 0;
-    for (uint32_t k = 0; k < (r->batch ? r->batch : 1); k++)
-        TRY(run_slice(g, r, k, &t));
+    enum status st = ST_OK;
+    for (uint32_t k = 0; st == ST_OK && k < (r->batch ? r->batch : 1); k++)
+        st = run_slice(g, r, k, &t);
+    if (st != ST_OK && st != ST_ENDED_EARLY)
+        return st;
     report_dims(g, r);
     if (r->prof)
         add_events(g, r, &t, detailed);
-    return ST_OK;
+    return st;
 }
