@@ -87,6 +87,9 @@ static void trim(const struct section *s, struct str *out)
 
 static const struct pass *find_pass(const char *name, size_t n)
 {
+    static const struct pass fp16 = { "fp16", lower_fp16 }; /* in the list of one backend only */
+    if (n == 4 && strncmp(name, fp16.name, n) == 0)
+        return &fp16;
     for (const struct pass *p = prepare_default_passes; p->name; p++)
         if (strlen(p->name) == n && memcmp(p->name, name, n) == 0)
             return p;
@@ -110,7 +113,7 @@ static enum status change(const struct pass *pass, const struct section *in, str
         return ir_verify(g, "patterns");
     }
     const struct pass list[] = { *pass, {} };
-    struct prepare_target t = { .passes = list, .tensor_align = 64, .max_tiles = 4, .order_steps = 100000, .plan_nodes = 20000};
+    struct prepare_target t = { .passes = list, .tensor_align = 64, .fp16 = pass->run == lower_fp16, .max_tiles = 4, .order_steps = 100000, .plan_nodes = 20000};
     struct prepare_opts o = { .opt_level = 2 };
     return prepare_passes(&t, &o, g);
 }
