@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The performance infrastructure: ids, votes, the rules between them, and their codes. */
+#include "api_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <QNN/HTP/QnnHtpDevice.h>
+
+#define INVALID QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT
+#define UNSUPPORTED QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG
+
+typedef QnnHtpPerfInfrastructure_PowerConfig_t config;
+
+static const QnnHtpDevice_PerfInfrastructure_t *perf;
+
+static config vote(QnnHtpPerfInfrastructure_PowerConfigOption_t option)
+{
+    config c;
+    memset(&c, 0, sizeof c);
+    c.option = option;
+    return c;
+}
+#define VOTE(name) vote(QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_##name)
+
+static config dcvs(void)
+{
+    config c = VOTE(DCVS_V3);
+    c.dcvsV3Config = (QnnHtpPerfInfrastructure_DcvsV3_t){
+        .setDcvsEnable = 1, .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE, .setSleepLatency = 1, .sleepLatency = 40,
+        .setBusParams = 1, .busVoltageCornerMin = DCVS_VOLTAGE_VCORNER_TURBO, .busVoltageCornerTarget = DCVS_VOLTAGE_VCORNER_TURBO,
+        .busVoltageCornerMax = DCVS_VOLTAGE_VCORNER_TURBO, .setCoreParams = 1, .coreVoltageCornerMin = DCVS_VOLTAGE_VCORNER_SVS,
+        .coreVoltageCornerTarget = DCVS_VOLTAGE_VCORNER_NOM, .coreVoltageCornerMax = DCVS_VOLTAGE_VCORNER_TURBO,
+    };
+    return c;
+}
+
+static config hmx(void)
+{
+    config c = VOTE(HMX_V2);
+    c.hmxV2Config = (QnnHtpPerfInfrastructure_HmxV2_t){ 0, DCVS_EXP_VCORNER_TUR, DCVS_EXP_VCORNER_TUR, DCVS_EXP_VCORNER_TUR,
+                                                        QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_HIGH };
+    return c;
+}
+
+static Qnn_ErrorHandle_t set2(uint32_t id, const config *a, const config *b)
+{
+    const config *list[] = { a, b, NULL };
+    return perf->setPowerConfig(id, list);
+}
+
+static Qnn_ErrorHandle_t set(uint32_t id, config a)
+{
+    return set2(id, &a, NULL);
+}
+
+static uint32_t new_id(void)
+{
+    uint32_t id = 0;
+    OK(perf->createPowerConfigId(0, 0, &id));
+    assert_int_not_equal(id, 0);
+    return id;
+}
+
+static void use_soc(uint32_t soc)
+{
+    QnnHtpDevice_CustomConfig_t s = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC, .socModel = soc };
+    QnnDevice_Config_t c = { .option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &s };
+    const QnnDevice_Config_t *list[] = { &c, NULL };
+    Qnn_DeviceHandle_t d;
+    OK(q.deviceCreate(NULL, list, &d));
+    OK(q.deviceFree(d));
+}
+
+/* Some clients vote before they ask for an id. */
+static void test_first_id_without_asking(void **state)
+{
+    (void)state;
+    OK(set(1, dcvs()));
+    OK(perf->destroyPowerConfigId(1));
+    FAILS_SAYING(INVALID, "id 1 ", perf->destroyPowerConfigId(1));
+    FAILS(INVALID, set(1, dcvs()));
+    FAILS(INVALID, set(0, dcvs()));
+}
+
+static void test_ids(void **state)
+{
+    (void)state;
+    uint32_t a = new_id(), b = new_id(), none = 77;
+    assert_int_not_equal(a, b);
+    FAILS(QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR, perf->createPowerConfigId(0, 0, NULL));
+    FAILS_SAYING(INVALID, "device 3", perf->createPowerConfigId(3, 0, &none));
+    FAILS_SAYING(INVALID, "core 9", perf->createPowerConfigId(0, 9, &none));
+    assert_int_equal(none, 77);
+    OK(perf->destroyPowerConfigId(a));
+    FAILS(INVALID, set(a, dcvs()));
+    OK(set(b, dcvs()));
+    FAILS(INVALID, perf->setPowerConfig(b, NULL));
+    OK(perf->destroyPowerConfigId(b));
+}
+
+static void test_clock_votes(void **state)
+{
+    (void)state;
+    uint32_t id = new_id();
+    config c = dcvs();
+    OK(set(id, c));
+    c.dcvsV3Config.sleepLatency = 9;
+    FAILS_SAYING(INVALID, "9 us", set(id, c));
+    c.dcvsV3Config.sleepLatency = 65535;
+    OK(set(id, c));
+    c.dcvsV3Config.sleepLatency = 65536;
+    FAILS(INVALID, set(id, c));
+    c.dcvsV3Config.setSleepLatency = 0; /* then it does not count */
+    OK(set(id, c));
+    c.dcvsV3Config.busVoltageCornerTarget = (QnnHtpPerfInfrastructure_VoltageCorner_t)0x33;
+    FAILS_SAYING(INVALID, "0x33", set(id, c));
+    c = dcvs();
+    c.dcvsV3Config.coreVoltageCornerMin = DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER;
+    FAILS_SAYING(INVALID, "core", set(id, c));
+    c = dcvs();
+    c.dcvsV3Config.dcvsEnable = 1;
+    c.dcvsV3Config.powerMode = (QnnHtpPerfInfrastructure_PowerMode_t)3;
+    FAILS_SAYING(INVALID, "mode 3", set(id, c));
+    FAILS_SAYING(UNSUPPORTED, "77", set(id, vote((QnnHtpPerfInfrastructure_PowerConfigOption_t)77)));
+    OK(perf->destroyPowerConfigId(id));
+}
+
+static void test_polling(void **state)
+{
+    (void)state;
+    uint32_t id = new_id();
+    config poll = VOTE(RPC_POLLING_TIME), adaptive = VOTE(ADAPTIVE_POLLING_TIME), latency = VOTE(RPC_CONTROL_LATENCY), timeout = VOTE(HMX_TIMEOUT_INTERVAL_US);
+    adaptive.adaptivePollingTimeConfig = 1000;
+    FAILS_SAYING(INVALID, "RPC polling", set(id, adaptive));
+    poll.rpcPollingTimeConfig = 9999;
+    OK(set2(id, &adaptive, &poll)); /* one call may bring both, in any order */
+    poll.rpcPollingTimeConfig = 20000;
+    FAILS_SAYING(INVALID, "20000", set(id, poll));
+    latency.rpcControlLatencyConfig = 100;
+    timeout.hmxTimeoutIntervalUsConfig = 300000;
+    OK(set2(id, &latency, &timeout));
+    OK(perf->destroyPowerConfigId(id));
+}
+
+/* The table of the matrix unit's votes. */
+static void test_matrix_unit(void **state)
+{
+    (void)state;
+    uint32_t id = new_id();
+    config d = dcvs(), h = hmx(), none = VOTE(DCVS_V3), ddr = VOTE(DDR_PERF_MODE);
+    FAILS_SAYING(UNSUPPORTED, "v75", set2(id, &d, &h)); /* the default SoC is older */
+    use_soc(57);
+    FAILS_SAYING(INVALID, "clock vote", set(id, h));
+    ddr.ddrPerfModeConfig = 1;
+    FAILS_SAYING(INVALID, "clock vote", set(id, ddr));
+    OK(set2(id, &h, &d));
+    OK(set(id, ddr));
+    h.hmxV2Config.hmxVoltageCornerMin = (QnnHtpPerfInfrastructure_ExpVoltageCorner_t)0x40;
+    FAILS_SAYING(INVALID, "matrix unit", set(id, h));
+    h.hmxV2Config.hmxPickDefault = 1; /* corners do not count then */
+    OK(set(id, h));
+    OK(set(id, none));                 /* clocks are gone, and all that hung on them */
+    FAILS(INVALID, set(id, hmx()));
+    OK(perf->destroyPowerConfigId(id));
+    use_soc(43);
+}
+
+static void test_finer_corners(void **state)
+{
+    (void)state;
+    uint32_t id = new_id();
+    config e = VOTE(DCVS_V3_EXP), d = dcvs(), c = VOTE(CENG), x = VOTE(CENG_EXP);
+    e.dcvsV3ExpConfig = (QnnHtpPerfInfrastructure_DcvsV3Exp_t){
+        .setCoreParams = 1, .coreVoltageCornerMin = DCVS_EXP_VCORNER_SVS, .coreVoltageCornerTarget = DCVS_EXP_VCORNER_NOM,
+        .coreVoltageCornerMax = DCVS_EXP_VCORNER_MAX,
+    };
+    c.cengConfig = (QnnHtpPerfInfrastructure_Ceng_t){ DCVS_VOLTAGE_VCORNER_NOM, DCVS_VOLTAGE_VCORNER_NOM, DCVS_VOLTAGE_VCORNER_NOM, 0 };
+    x.cengExpConfig = (QnnHtpPerfInfrastructure_CengExp_t){ DCVS_EXP_VCORNER_NOM, DCVS_EXP_VCORNER_NOM, DCVS_EXP_VCORNER_NOM, 0 };
+    FAILS_SAYING(UNSUPPORTED, "v85", set(id, e));
+    FAILS_SAYING(INVALID, "clock vote", set(id, c));
+    OK(set2(id, &d, &c));
+    FAILS_SAYING(INVALID, "one kind", set(id, x));
+    OK(perf->destroyPowerConfigId(id));
+}
+
+static void test_all_or_nothing(void **state)
+{
+    (void)state;
+    uint32_t id = new_id();
+    config d = dcvs(), bad = vote((QnnHtpPerfInfrastructure_PowerConfigOption_t)99), ddr = VOTE(DDR_PERF_MODE);
+    FAILS(UNSUPPORTED, set2(id, &d, &bad));
+    FAILS(INVALID, set(id, ddr)); /* the clock vote of the refused call was not taken */
+    OK(perf->destroyPowerConfigId(id));
+}
+
+static void test_memory_config(void **state)
+{
+    (void)state;
+    QnnHtpPerfInfrastructure_MemoryConfig_t grow = { .option = QNN_HTP_PERF_INFRASTRUCTURE_MEMORY_CONFIGOPTION_GROW_SIZE, .memGrowSizeConfig = 1 << 20 },
+                                            bad = { .option = (QnnHtpPerfInfrastructure_MemoryConfigOption_t)7 };
+    const QnnHtpPerfInfrastructure_MemoryConfig_t *list[] = { &grow, NULL }, *bads[] = { &bad, NULL };
+    OK(perf->setMemoryConfig(0, 0, list));
+    FAILS(INVALID, perf->setMemoryConfig(1, 0, list));
+    FAILS(INVALID, perf->setMemoryConfig(0, 0, NULL));
+    FAILS(UNSUPPORTED, perf->setMemoryConfig(0, 0, bads));
+}
+
+/* Votes are in a detailed profile of what runs under them. */
+static void test_in_profile(void **state)
+{
+    (void)state;
+    Qnn_ProfileHandle_t p;
+    struct net net;
+    float x[AFFINE_N] = { 1 }, y[AFFINE_N];
+    uint32_t id = new_id(), n, m;
+    const QnnProfile_EventId_t *ids, *subs;
+    bool seen = false;
+    config poll = VOTE(RPC_POLLING_TIME), d = dcvs();
+    poll.rpcPollingTimeConfig = 123;
+    OK(set2(id, &d, &poll));
+    env_setup(NULL);
+    OK(net_affine(env.context, "net", 2, 1, &net));
+    OK(q.profileCreate(env.backend, QNN_PROFILE_LEVEL_DETAILED, &p));
+    OK(q.graphFinalize(net.graph, NULL, NULL));
+    Qnn_Tensor_t in = WITH(net.x, x), out = WITH(net.y, y);
+    OK(q.graphExecute(net.graph, &in, 1, &out, 1, p, NULL));
+    OK(q.profileGetEvents(p, &ids, &n));
+    for (uint32_t i = 0; i < n; i++) {
+        OK(q.profileGetSubEvents(ids[i], &subs, &m));
+        for (uint32_t k = 0; k < m; k++) {
+            QnnProfile_EventData_t e;
+            OK(q.profileGetEventData(subs[k], &e));
+            seen |= strstr(e.identifier, "polling 123 us") != NULL;
+        }
+    }
+    assert_true(seen);
+    env_teardown(NULL);
+    OK(perf->destroyPowerConfigId(id));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    QnnDevice_Infrastructure_t infra = NULL;
+    lib_open();
+    OK(q.deviceGetInfrastructure(&infra));
+    assert_int_equal(infra->infraType, QNN_HTP_DEVICE_INFRASTRUCTURE_TYPE_PERF);
+    perf = &infra->perfInfra;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    lib_close();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_id_without_asking), cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_clock_votes),             cmocka_unit_test(test_polling),
+        cmocka_unit_test(test_matrix_unit),             cmocka_unit_test(test_finer_corners),
+        cmocka_unit_test(test_all_or_nothing),          cmocka_unit_test(test_memory_config),
+        cmocka_unit_test(test_in_profile),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
