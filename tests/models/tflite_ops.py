@@ -532,6 +532,30 @@ def resource_case():
                       expected=[np.stack([np.array([1, 2, 3, 4]) + given[:i + 1].sum(0) for i in range(3)]).astype(np.float32)]))
 
 
+def composed_cases():
+    d, m = f32(2, 3), f32(2, 3, 4)
+    case("matrix_diag", 113, [d], d[:, :, None] * np.eye(3, dtype=np.float32), {})
+    want = m.copy()
+    want[:, range(3), range(3)] = d
+    case("matrix_set_diag", 115, [m, d], want, {})
+    bounds = [-1.0, 0.0, 0.5]
+    case("bucketize", 147, [m], np.digitize(m, bounds).astype(np.int32), {0: ("f32s", bounds)})
+    y, x = f32(4, 5), f32(4, 5)
+    y[0], x[1] = 0, 0
+    y[2, 0] = x[2, 0] = 0
+    case("atan2", 156, [y, x], np.arctan2(y, x), {})
+    k = i32([[100, -100, 7]])
+    case("right_shift", 161, [k], k >> 3, {}, consts=[i32(3)])
+    boxes = np.array([[0, 0, 1, 1], [0, .1, 1, 1.1], [0, 10, 1, 11], [0, 20, 1, 21]], np.float32)
+    scores = np.array([.75, .9, .6, .2], np.float32)
+    settings = [i32(3), np.float32(.5), np.float32(.3)]
+    case("nms v4", 120, [boxes, scores], [i32([1, 2, 0]), i32(2)], {}, consts=settings)
+    case("nms v5", 121, [boxes, scores], [i32([1, 2, 0]), np.array([.9, .6, 0], np.float32), i32(2)], {}, consts=settings + [np.float32(0)])
+    case("stablehlo add", 163, [y, x], y + x, {})
+    case("stablehlo logistic", 162, [x], 1 / (1 + np.exp(-x)), {})
+    case("stablehlo sort", 199, [x], np.sort(x), {}, refused="STABLEHLO_SORT")
+
+
 def refusal_cases():
     x = f32(2, 3)
     for name, code in (("WHILE", 119), ("IF", 118), ("UNIQUE", 103), ("operator code 250", 250), ("DENSIFY", 124)):
@@ -573,7 +597,8 @@ def judge(c, answer, path):
 
 def main():
     runner, library = sys.argv[1:3]
-    for make in (conv_cases, dense_cases, unary_cases, binary_cases, shape_cases, slice_cases, image_cases, memory_cases, svdf_fixed, resource_case, refusal_cases):
+    for make in (conv_cases, dense_cases, unary_cases, binary_cases, shape_cases, slice_cases, image_cases, memory_cases, svdf_fixed, resource_case, composed_cases,
+                 refusal_cases):
         make()
     failed = skipped = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -178,6 +178,15 @@ TFL_LOWER(bilstm);
 TFL_LOWER(rnn);
 TFL_LOWER(svdf);
 
+/* tfl_compose.c */
+TFL_LOWER(matrix_diag);
+TFL_LOWER(matrix_set_diag);
+TFL_LOWER(bucketize);
+TFL_LOWER(atan2);
+TFL_LOWER(right_shift);
+TFL_LOWER(nms_v4);
+TFL_LOWER(nms_v5);
+
 /* tfl_state.c */
 TFL_LOWER(call_once);
 TFL_LOWER(var_handle);
