@@ -4,7 +4,7 @@
  *     bench_models LIB_DIR JSONL_FILE
  *
  *   model      time to compose and finalize, time per inference (best and median, 1 and 2 threads), planned memory against the live-bytes
- *              lower bound, size of the binary
+ *              lower bound, size of the binary; above it the operators that take the most time
  *   load       time to create a context from a binary, copied and mapped, of one network with few and with many weights
  *   overhead   time of an execute of one operator on one element
  *
@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "bench_client.h"
+#include "bench_ops.h"
 #include "binary/binary.h"
 
 enum { MAX_RUNS = 200, MIN_RUNS = 5, LOADS = 15, OVERHEAD_RUNS = 200000 };
@@ -138,7 +139,8 @@ static void io_free(struct io *io)
     free(io->data[1]);
 }
 
-static struct timing run(const struct product *p, const struct binary_graph *g, unsigned threads)
+/* shares: also print which operators take the time. */
+static struct timing run(const struct product *p, const struct binary_graph *g, unsigned threads, bool shares)
 {
     struct session s = { NULL, NULL };
     struct io io;
@@ -154,6 +156,8 @@ static struct timing run(const struct product *p, const struct binary_graph *g, 
         CHECK(qnn.graphExecute(graph, &io.in, 1, &io.out, 1, NULL, NULL));
         total += ns[n++] = clock_ns() - t0;
     }
+    if (shares)
+        bench_ops(s.backend, graph, g, &io.in, &io.out);
     io_free(&io);
     session_close(&s);
     return summary(ns, n);
@@ -170,7 +174,7 @@ static void bench_model(const struct model *m)
     const struct binary_graph *g = &b.graphs[0];
     const struct binary_graph_info *i = &g->info;
     for (unsigned threads = 1; threads <= 2; threads++) {
-        struct timing t = run(&p, g, threads);
+        struct timing t = run(&p, g, threads, threads == 1);
         double gops = 2.0 * (double)i->macs / (double)t.best;
         printf("%-22s %2u %9.1f %9.1f %9.2f %9.2f %8.1f %10.2f %10.2f %7s %9.2f\n", m->name, threads, ms(p.compose_ns), ms(p.finalize_ns),
                ms(t.best), ms(t.median), gops, (double)i->scratch_bytes / 1048576, (double)i->live_bytes / 1048576,
