@@ -70,8 +70,8 @@ static enum status open_library(struct session *s)
         return ST_OK;
     s->extension.path = name;
     enum status st = named ? library_open(named, &s->extension.library) : open_default(s, name);
-    if (st == ST_OK)
-        return ST_OK;
+    if (st == ST_OK || (!named && !s->config.extensions.config && !s->opt.executes))
+        return ST_OK; /* who only prepares graphs with the defaults does without */
     if (named)
         return status_prefix(st, "backend_extensions/shared_library_path (such a library carries the settings of one backend; the CPU backend has none, "
                                  "remove the section)");

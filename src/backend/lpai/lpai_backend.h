@@ -64,7 +64,9 @@ struct backend_context {
     bool model_tcm;
     bool island;                         /* all graphs */
     char *island_graphs[LPAI_ISLAND_MAX]; /* or these; ends with NULL unless full */
-    uint64_t tcm_bytes;                  /* of the model, once it is counted */
+    const struct binary *tcm_binary;     /* the last model that was counted */
+    uint64_t tcm_bytes;                  /* of all that were */
+    unsigned tcm_models;
 };
 
 /* What a tensor was computed in last; NULL data: its room, or nothing yet. */
@@ -123,7 +125,7 @@ const struct cost_rates *lpai_cost_rates(uint32_t arch);
 uint64_t lpai_pool_bytes(const struct backend_graph *g, enum lpai_pool k);
 enum status lpai_pools_check(const struct backend_graph *g, const struct lpai_settings *s);    /* those that are given */
 enum status lpai_pools_complete(const struct backend_graph *g, const struct lpai_settings *s); /* none is missing */
-enum status lpai_claim_model(struct backend_context *c, uint64_t bytes); /* counts a model in TCM, once per context */
+enum status lpai_claim_model(struct backend_context *c, const struct binary *b); /* counts a model in TCM, all graphs of a binary once */
 void lpai_claim_model_drop(struct backend_context *c);
 bool lpai_is_island(const struct backend_graph *g);
 enum status lpai_claim_pools(struct backend_graph *g, const struct lpai_settings *s);

@@ -154,20 +154,24 @@ static enum status check_tcm(const struct backend_graph *g, const struct lpai_se
     return ST_OK;
 }
 
-enum status lpai_claim_model(struct backend_context *c, uint64_t bytes)
+enum status lpai_claim_model(struct backend_context *c, const struct binary *b)
 {
+    if (c->tcm_binary == b)
+        return ST_OK;
     pthread_mutex_lock(&claims_lock);
-    uint64_t total = tcm_models.bytes + bytes - c->tcm_bytes;
-    unsigned buffers = tcm_models.buffers + !c->tcm_bytes;
+    uint64_t total = tcm_models.bytes + b->size;
+    unsigned buffers = tcm_models.buffers + 1;
     bool fits = total <= LPAI_TCM_BYTES && buffers <= LPAI_TCM_BUFFERS;
     if (fits) {
         tcm_models.bytes = total;
         tcm_models.buffers = buffers;
-        c->tcm_bytes = bytes;
+        c->tcm_bytes += b->size;
+        c->tcm_models++;
+        c->tcm_binary = b;
     }
     pthread_mutex_unlock(&claims_lock);
     RETURN_IF(!fits, ST_INVALID_CONFIG, "the model has %llu bytes; with it %u models of %llu bytes would be in TCM, which holds %d buffers of %d bytes together",
-              (unsigned long long)bytes, buffers, (unsigned long long)total, LPAI_TCM_BUFFERS, LPAI_TCM_BYTES);
+              (unsigned long long)b->size, buffers, (unsigned long long)total, LPAI_TCM_BUFFERS, LPAI_TCM_BYTES);
     return ST_OK;
 }
 
@@ -175,8 +179,7 @@ void lpai_claim_model_drop(struct backend_context *c)
 {
     pthread_mutex_lock(&claims_lock);
     tcm_models.bytes -= c->tcm_bytes;
-    tcm_models.buffers -= c->tcm_bytes != 0;
-    c->tcm_bytes = 0;
+    tcm_models.buffers -= c->tcm_models;
     pthread_mutex_unlock(&claims_lock);
 }
 

@@ -209,7 +209,7 @@ static enum status load(struct backend_graph *g)
 enum status lpai_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret)
 {
     if (c->model_tcm)
-        TRY(lpai_claim_model(c, b->size));
+        TRY(lpai_claim_model(c, b));
     struct backend_graph *g = mem_new(struct backend_graph);
     RETURN_IF(!g, ST_NO_MEMORY, "no memory to load a graph");
     pthread_mutex_init(&g->lock, NULL);
