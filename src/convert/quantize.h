@@ -145,7 +145,7 @@ enum quantize_origin {
 };
 extern const char *const quantize_origin_names[];
 
-/* What somebody outside says about a tensor: one entry, or one per output channel of a weight. */
+/* What somebody outside says about a tensor: one entry, or one per output channel of a weight, or per block of its input channels. */
 struct quantize_entry {
     double min, max, scale;
     int64_t offset; /* either sign */
@@ -157,6 +157,10 @@ struct quantize_override {
     uint8_t bits;
     uint32_t n;
     const struct quantize_entry *entries;
+    uint32_t block;        /* input channels of a block; 0: no blocks */
+    bool blocks_first;     /* lists of blocks: all outputs of the first block, then of the next; otherwise all blocks of the first output, … */
+    const uint16_t *block_scales; /* LPBQ: the factor of every block, entries are per output channel; NULL: entries are per block */
+    uint32_t n_block_scales;
     bool *used; /* set when the tensor exists; may be NULL */
 };
 

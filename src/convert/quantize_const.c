@@ -155,10 +155,86 @@ static enum status whole_scale(const struct quantize_rule *r, const float *x, st
     return ST_OK;
 }
 
+/* Per-channel and per-block weights have no offsets. */
+static void symmetric_entry(const struct quantize_override *v, uint32_t i, struct quantize_encoding *ret)
+{
+    struct quantize_entry s = v->entries[i];
+    s.symmetric = true;
+    if (s.has_range && s.min >= 0)
+        s.min = -s.max;
+    if (!s.has_range && s.offset == 0) /* signed steps, where others count from the least one */
+        s.offset = 1ll << (v->bits - 1);
+    plan_entry(&s, v->bits, ret);
+}
+
+/* Scales of blocks in the order of the graph: that of the weight's dimensions. */
+static enum status block_scales(const struct plan *p, const struct quantize_override *v, uint32_t in, int32_t axis, struct plan_const *c)
+{
+    struct quantize_encoding e;
+    uint32_t outs = c->desc.dims[axis], blocks = c->desc.dims[in] / v->block, n = outs * blocks;
+    float *scales = arena_array(p->data, float, n);
+    RETURN_IF(!scales, ST_NO_MEMORY, "no memory for %u scales", n);
+    c->desc.q = (struct quant){ .kind = Q_BLOCK, .definition = 1, .n = n, .scales = scales };
+    memcpy(c->desc.q.block, c->desc.dims, sizeof(c->desc.q.block));
+    c->desc.q.block[axis] = 1;
+    c->desc.q.block[in] = v->block;
+    for (uint32_t o = 0; o < outs; o++)
+        for (uint32_t b = 0; b < blocks; b++) {
+            symmetric_entry(v, v->blocks_first ? b * outs + o : o * blocks + b, &e);
+            c->desc.type = e.type;
+            scales[(uint32_t)axis < in ? o * blocks + b : b * outs + o] = e.scale;
+        }
+    return ST_OK;
+}
+
+/* LPBQ: a scale per output, an integer factor per block of it. */
+static enum status expansion_scales(const struct plan *p, const struct quantize_override *v, uint32_t blocks, int32_t axis, struct plan_const *c)
+{
+    struct quantize_encoding e;
+    uint32_t outs = c->desc.dims[axis], most = 0;
+    float *scales;
+    uint16_t *factors = arena_array(p->data, uint16_t, (size_t)outs * blocks);
+    RETURN_IF(!factors, ST_NO_MEMORY, "no memory for %u block scales", outs * blocks);
+    TRY(axis_arrays(c, p->data, outs, axis, &scales));
+    for (uint32_t o = 0; o < outs; o++) {
+        symmetric_entry(v, o, &e);
+        scales[o] = v->entries[o].has_scale ? (float)v->entries[o].scale : e.scale;
+        for (uint32_t b = 0; b < blocks; b++) {
+            factors[o * blocks + b] = v->block_scales[v->blocks_first ? b * outs + o : o * blocks + b];
+            most = factors[o * blocks + b] > most ? factors[o * blocks + b] : most;
+        }
+    }
+    c->desc.type = e.type;
+    c->desc.q.kind = Q_EXPANSION;
+    c->desc.q.blocks_per_axis = blocks;
+    c->desc.q.block_scales = factors;
+    c->desc.q.block_scale_storage = 16;
+    while (c->desc.q.block_scale_bits < 16 && most >> c->desc.q.block_scale_bits)
+        c->desc.q.block_scale_bits++;
+    return ST_OK;
+}
+
+static enum status override_blocks(const struct plan *p, const struct quantize_override *v, const struct plan_port *port, struct plan_const *c)
+{
+    const struct tensor_desc *d = &c->desc;
+    RETURN_IF(port->axis < 0 || d->rank < 2, ST_INVALID_ARG, "the encodings of \"%s\" are per block; only weights of convolutions, FullyConnected and MatMul have that",
+              v->name);
+    uint32_t in = port->axis == d->rank - 1 ? d->rank - 2u : d->rank - 1u, outs = d->dims[port->axis];
+    RETURN_IF(v->block > d->dims[in] || d->dims[in] % v->block, ST_INVALID_ARG,
+              "the encodings of \"%s\" have blocks of %u; a divisor of the %u input channels is expected", v->name, v->block, d->dims[in]);
+    uint32_t blocks = d->dims[in] / v->block, want = v->block_scales ? outs : outs * blocks, got = v->n;
+    RETURN_IF(got != want || (v->block_scales && v->n_block_scales != outs * blocks), ST_INVALID_ARG,
+              "the encodings of \"%s\" have %u scales and %u block scales; %u and %u are expected: %u outputs, %u blocks each", v->name, got,
+              v->n_block_scales, want, v->block_scales ? outs * blocks : 0, outs, blocks);
+    return v->block_scales ? expansion_scales(p, v, blocks, port->axis, c) : block_scales(p, v, in, port->axis, c);
+}
+
 static enum status override_scales(const struct plan *p, const struct quantize_override *v, const struct plan_port *port, struct plan_const *c)
 {
     struct quantize_encoding e;
     float *scales;
+    if (v->block)
+        return override_blocks(p, v, port, c);
     if (v->n == 1) {
         plan_entry(&v->entries[0], v->bits, &e);
         set_tensor(c, &e);
@@ -169,11 +245,7 @@ static enum status override_scales(const struct plan *p, const struct quantize_o
               port->axis < 0 ? 1 : c->desc.dims[port->axis]);
     TRY(axis_arrays(c, p->data, v->n, port->axis, &scales));
     for (uint32_t i = 0; i < v->n; i++) {
-        struct quantize_entry s = v->entries[i];
-        s.symmetric = true; /* per-channel weights have no offsets */
-        if (s.has_range && s.min >= 0)
-            s.min = -s.max;
-        plan_entry(&s, v->bits, &e);
+        symmetric_entry(v, i, &e);
         c->desc.type = e.type;
         scales[i] = e.scale;
     }
@@ -183,7 +255,7 @@ static enum status override_scales(const struct plan *p, const struct quantize_o
 /* The bias of a sum of products is stored in the sum's own scale, so that it is added without rounding again. */
 static enum status bias_scales(const struct plan *p, const struct tensor_desc *x, const struct tensor_desc *w, struct plan_const *c)
 {
-    uint32_t n = w->q.kind == Q_AXIS ? w->q.n : 1;
+    uint32_t n = w->q.kind == Q_AXIS || w->q.kind == Q_EXPANSION ? w->q.n : 1;
     float *scales;
     c->desc.type = DT_SQ32;
     if (n == 1 || c->desc.rank == 0 || desc_count(&c->desc) != n) {
@@ -242,7 +314,7 @@ static enum status fill_row(const struct plan *p, const char *name, uint8_t orig
     c->data = arena_alloc(p->data, desc_bytes(&c->desc));
     RETURN_IF(!c->data, ST_NO_MEMORY, "no memory for constant \"%s\"", name);
     double sqnr = quantize_data(&c->desc, x, c->data);
-    bool axis = c->desc.q.kind == Q_AXIS;
+    bool axis = c->desc.q.kind != Q_TENSOR;
     float *scale = axis ? NULL : arena_dup(p->data, &c->desc.q.scale, sizeof(float));
     int32_t *offset = axis ? NULL : arena_dup(p->data, &c->desc.q.offset, sizeof(int32_t));
     c->row = (struct quantize_row){ .name = name, .type = c->desc.type, .origin = origin, .constant = true, .n = axis ? c->desc.q.n : 1,
@@ -280,7 +352,8 @@ enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_po
 {
     const struct ir_tensor *from = &p->g->tensors.at[t];
     const struct quantize_override *v = p->override[t];
-    bool product = port->use == PLAN_BIAS && port->product && (p->o->bias_bits == 32 || p->o->act.bits == 16 || dtype_bits(x->type) == 16);
+    bool blocks = w && w->q.kind == Q_BLOCK; /* there is no scale of the sum then */
+    bool product = port->use == PLAN_BIAS && port->product && !blocks && (p->o->bias_bits == 32 || p->o->act.bits == 16 || dtype_bits(x->type) == 16);
     uint8_t origin = v ? QUANTIZE_OVERRIDE : product ? QUANTIZE_PRODUCT : QUANTIZE_CONSTANT;
     memset(ret, 0, sizeof(*ret));
     if ((v && v->is_float) || !from->data)

@@ -340,7 +340,7 @@ class Converters(support.ToolTest):
             self.fails("qnn-onnx-converter", "-i", "digits.onnx", "-o", "out/x.cpp", *args, says=says)
             self.assertFalse(os.path.exists(self.path("out", "x.cpp")))
         for text, says in (("{", "o.json:1"), ("{}", "activation_encodings"), ('{"activation_encodings": {"image": [{"min": 2, "max": 1}]}, "param_encodings": {}}',
-                           "min is above max"), ('{"activation_encodings": {}, "param_encodings": [{"name": "w", "enc_type": "LPBQ"}]}', "PER_CHANNEL")):
+                           "min is above max"), ('{"activation_encodings": {}, "param_encodings": [{"name": "w", "enc_type": "LPBQ"}]}', "block_size")):
             self.write("o.json", text)
             self.fails("qnn-onnx-converter", "-i", "digits.onnx", "-o", "out/x.cpp", "--quantization_overrides", "o.json", says=says)
         self.write("junk.onnx", b"\x08\x08junk")

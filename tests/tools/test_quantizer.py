@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The quantizer's algorithms on a depthwise network whose channels are scaled badly, judged against numpy on inputs that calibration has not seen."""
 
+import json
 import os
 import sys
+import zipfile
 
 import numpy as np
 import support
@@ -123,6 +125,88 @@ class Algorithms(support.ToolTest):
         self.assertRegex(out, r"amp: \d of \d layers raised to 16 bits")
         kinds = {line.split()[0] for line in out.splitlines() if line.split()[:1] and line.split()[0] in ("uq8", "uq16")}
         self.assertEqual(kinds, {"uq8", "uq16"})
+
+    # ---- overrides in all forms ------------------------------------------------------------------------------------------
+
+    def override(self, data):
+        self.write("o.json", json.dumps(data))
+        decibel, _, _ = self.quantize([], "--act_bitwidth", "16", "--weights_bitwidth", "16", "--quiet", "--quantization_overrides", "o.json")
+        return decibel, self.records()
+
+    def records(self):
+        with zipfile.ZipFile(self.path("q.dlc")) as z:
+            return {n: z.read(n) for n in z.namelist() if n != "dlc.metadata"}
+
+    def test_forms_agree(self):
+        """The same encodings in three schemas and both sign conventions give the same file."""
+        self.prepare(0)
+        network = Network(0)
+        scales = np.abs(network.w3[:, :, 0, 0]).max(1) / 7
+        scales = [float(np.float32(s)) for s in scales]
+        keyed = [{"bitwidth": 4, "scale": s, "offset": -8, "is_symmetric": "True", "dtype": "int"} for s in scales]
+        act = {"scale": 1 / 256, "zero": 100}
+        forms = [
+            {"version": "0.6.1", "activation_encodings": {"pr": [{"bitwidth": 8, "scale": act["scale"], "offset": -act["zero"], "is_symmetric": "False"}]},
+             "param_encodings": {"w3": keyed}},
+            {"version": "0.6.1", "activation_encodings": {"pr": [{"bitwidth": 8, "scale": act["scale"], "offset": act["zero"], "is_symmetric": "False"}]},
+             "param_encodings": {"w3": [dict(k, offset=0) for k in keyed]}},
+            {"version": "1.0.0", "activation_encodings": [{"name": "pr", "enc_type": "PER_TENSOR", "dtype": "INT", "bw": 8, "is_sym": False,
+                                                           "scale": [act["scale"]], "offset": [-act["zero"]]}],
+             "param_encodings": [{"name": "w3", "enc_type": "PER_CHANNEL", "dtype": "INT", "bw": 4, "is_sym": True, "scale": scales, "offset": [-8] * 16}]},
+            {"version": "2.0.0", "encodings": [{"name": "pr", "output_dtype": "uint8", "y_scale": act["scale"], "y_zero_point": act["zero"]},
+                                               {"name": "w3", "output_dtype": "int4", "y_scale": scales, "y_zero_point": [0] * 16, "axis": 0}]},
+        ]
+        found = [self.override(f) for f in forms]
+        for other in found[1:]:
+            self.assertEqual(other[1], found[0][1])
+        plain, _, _ = self.quantize([], "--act_bitwidth", "16", "--quiet")
+        self.assertNotEqual(self.records(), found[0][1])
+
+    def fake(self, steps):
+        """The network with these steps of w3, [output, input], in numpy."""
+        network = Network(0)
+        w = network.w3[:, :, 0, 0]
+        network.w3 = (np.clip(np.round(w / steps), -8, 7) * steps).reshape(network.w3.shape)
+        return network.run(self.data[24:].astype(np.float64))
+
+    def test_blocks(self):
+        """Scales per block of four input channels, and the same as a scale per output times an integer per block: 16-bit activations show the
+        steps that the weights got."""
+        self.prepare(0)
+        self.write("seen.txt", self.read("scored.txt")) # ranges fit, but for what rounded weights add
+        w = Network(0).w3[:, :, 0, 0]
+        blocks = np.abs(w).reshape(16, 4, 4).max(2) / 7
+        per_channel = blocks.max(1) / 16
+        factors = np.maximum(np.ceil(blocks / per_channel[:, None] - 1e-9), 1).astype(int)
+        expanded = per_channel[:, None] * factors
+        cases = {
+            "PER_BLOCK": (blocks, {"version": "1.0.0", "activation_encodings": [], "param_encodings": [
+                {"name": "w3", "enc_type": "PER_BLOCK", "dtype": "INT", "bw": 4, "is_sym": True, "block_size": 4, "scale": blocks.flatten().tolist(),
+                 "offset": [-8] * 64}]}),
+            "2.0.0 blocks": (blocks, {"version": "2.0.0", "encodings": [
+                {"name": "w3", "output_dtype": "int4", "y_scale": blocks.tolist(), "axis": 1, "block_size": 4}]}),
+            "2.0.0, blocks first": (blocks, {"version": "2.0.0", "encodings": [
+                {"name": "w3", "output_dtype": "int4", "y_scale": blocks.T.tolist(), "axis": 0, "block_size": 4}]}),
+            "LPBQ": (expanded, {"version": "1.0.0", "activation_encodings": [], "param_encodings": [
+                {"name": "w3", "enc_type": "LPBQ", "dtype": "INT", "bw": 8, "compressed_bw": 4, "is_sym": True, "block_size": 4,
+                 "scale": per_channel.tolist(), "offset": [-128] * 16, "per_block_int_scale": factors.flatten().tolist()}]}),
+            "2.0.0 LPBQ": (expanded, {"version": "2.0.0", "encodings": [
+                {"name": "w3", "output_dtype": "int4", "per_channel_float_scale": per_channel.tolist(), "per_block_int_scale": factors.tolist(), "axis": 1,
+                 "block_size": 4}]}),
+        }
+        real = self.want
+        for name, (steps, data) in cases.items():
+            with self.subTest(name):
+                self.want = self.fake(np.repeat(steps, 4, 1))
+                near, _ = self.override(data)
+                self.want = real
+                far, _ = self.override(data)
+                self.assertGreater(near, far + 10, name)
+        one = cases["LPBQ"][1]["param_encodings"][0]
+        for change, says in (({"block_size": 5}, "a divisor of the 16 input channels"), ({"scale": [1.0]}, "16 and 64 are expected"),
+                             ({"per_block_int_scale": [0] * 64}, "between 1 and 65535")):
+            self.write("o.json", json.dumps({"activation_encodings": [], "param_encodings": [dict(one, **change)]}))
+            self.fails("qairt-quantizer", "--input_dlc", "net.dlc", "--input_list", "seen.txt", "--quantization_overrides", "o.json", says=says)
 
     def test_refusals(self):
         self.prepare(0)

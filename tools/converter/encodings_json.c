@@ -110,6 +110,124 @@ static bool element(const json_t *v, size_t i, double *ret)
     return number(json_is_array(v) ? json_array_get(v, i) : v, ret);
 }
 
+/* ---- lists of lists ---------------------------------------------------------------------------------------------------- */
+
+enum { DEEPEST = 6 };
+
+static uint64_t count_numbers(const json_t *v, unsigned depth)
+{
+    uint64_t n = 0;
+    if (!json_is_array(v))
+        return json_is_number(v);
+    for (size_t i = 0; depth < DEEPEST && i < json_array_size(v); i++)
+        n += count_numbers(json_array_get(v, i), depth + 1);
+    return n;
+}
+
+static void take_numbers(const json_t *v, unsigned depth, double **at)
+{
+    if (json_is_number(v))
+        *(*at)++ = json_number_value(v);
+    for (size_t i = 0; json_is_array(v) && depth < DEEPEST && i < json_array_size(v); i++)
+        take_numbers(json_array_get(v, i), depth + 1, at);
+}
+
+/* All numbers in a list, however deep it is; *n 0: there are none. */
+static enum status flat_numbers(const struct place *p, const json_t *v, struct arena *a, double **ret, uint32_t *n)
+{
+    uint64_t count = count_numbers(v, 0);
+    if (count > MOST_CHANNELS)
+        return refuse(p, "a list is too long");
+    double *at = *ret = arena_array(a, double, count + 1);
+    RETURN_IF(!at, ST_NO_MEMORY, "no memory for encodings");
+    take_numbers(v, 0, &at);
+    *n = (uint32_t)count;
+    return ST_OK;
+}
+
+/* block_size and per_block_int_scale. */
+static enum status read_blocks(const struct place *p, const json_t *item, struct arena *a, struct quantize_override *o)
+{
+    double block = 0, *factors;
+    uint32_t n;
+    number(json_object_get(item, "block_size"), &block);
+    TRY(flat_numbers(p, json_object_get(item, "per_block_int_scale"), a, &factors, &n));
+    if (n && !block)
+        return refuse(p, "block scales need a block_size");
+    if (block < 0 || block > MOST_CHANNELS || block != floor(block))
+        return refuse(p, "the block_size is no whole number above 0");
+    o->block = (uint32_t)block;
+    if (!n)
+        return ST_OK;
+    uint16_t *list = arena_array(a, uint16_t, n);
+    RETURN_IF(!list, ST_NO_MEMORY, "no memory for encodings");
+    for (uint32_t i = 0; i < n; i++) {
+        if (factors[i] < 1 || factors[i] > 65535 || factors[i] != floor(factors[i]))
+            return refuse(p, "a block scale is not between 1 and 65535");
+        list[i] = (uint16_t)factors[i];
+    }
+    o->block_scales = list;
+    o->n_block_scales = n;
+    return ST_OK;
+}
+
+/* ---- [ { name, output_dtype, y_scale, y_zero_point, axis, block_size } … ] ----------------------------------------- */
+
+/* "int8", "uint4", "float16" */
+static enum status read_output_type(const struct place *p, const char *text, struct quantize_override *o, bool *is_signed)
+{
+    o->is_float = text && !strncmp(text, "float", 5);
+    *is_signed = text && text[0] == 'i';
+    const char *digits = text ? strpbrk(text, "0123456789") : NULL;
+    if (o->is_float)
+        return ST_OK;
+    if (!digits || (strncmp(text, "int", 3) && strncmp(text, "uint", 4)))
+        return refuse(p, "output_dtype is not int4 … int32, uint4 … uint32 or float…");
+    return check_bits(p, atoi(digits), o);
+}
+
+static enum status fill_entries(const struct place *p, const json_t *item, bool is_signed, struct arena *a, struct quantize_override *o)
+{
+    double *scales, *zeros, half = o->is_float ? 0 : (double)(1ull << (o->bits - 1));
+    uint32_t n_zeros;
+    const json_t *from = json_object_get(item, o->block_scales ? "per_channel_float_scale" : "y_scale");
+    TRY(flat_numbers(p, from, a, &scales, &o->n));
+    TRY(flat_numbers(p, json_object_get(item, "y_zero_point"), a, &zeros, &n_zeros));
+    if (!o->n || (n_zeros > 1 && n_zeros != o->n))
+        return refuse(p, !o->n ? "there is no scale" : "there are not as many zero points as scales");
+    struct quantize_entry *e = arena_array(a, struct quantize_entry, o->n);
+    RETURN_IF(!e, ST_NO_MEMORY, "no memory for encodings");
+    for (uint32_t i = 0; i < o->n; i++) {
+        double zero = n_zeros ? zeros[n_zeros == 1 ? 0 : i] : 0;
+        if (fabs(zero) > 4294967296.0)
+            return refuse(p, "a zero point is beyond 32 bits");
+        e[i] = (struct quantize_entry){ .has_scale = true, .scale = scales[i], .symmetric = is_signed && zero == 0 };
+        e[i].offset = (int64_t)(zero + (is_signed ? half : 0)); /* steps from the least value to zero */
+        TRY(check_entry(p, &e[i]));
+    }
+    o->entries = e;
+    return ST_OK;
+}
+
+static enum status read_onnx_like(struct place *p, const json_t *item, struct arena *a, struct encodings *to)
+{
+    const char *name = json_string_value(json_object_get(item, "name"));
+    double axis = 1;
+    bool is_signed;
+    p->name = name;
+    if (!name)
+        return refuse(p, "an entry has no name");
+    struct quantize_override o = { .name = arena_strdup(a, name) };
+    RETURN_IF(!o.name, ST_NO_MEMORY, "no memory for encodings");
+    TRY(read_output_type(p, json_string_value(json_object_get(item, "output_dtype")), &o, &is_signed));
+    TRY(read_blocks(p, item, a, &o));
+    number(json_object_get(item, "axis"), &axis);
+    o.blocks_first = o.block && (axis == 0 || axis == -2); /* the axis of the blocks stands before that of the outputs */
+    if (!o.is_float)
+        TRY(fill_entries(p, item, is_signed, a, &o));
+    return add(to, &o);
+}
+
 static enum status read_item(struct place *p, const json_t *item, struct arena *a, struct encodings *to)
 {
     const char *name = json_string_value(json_object_get(item, "name")), *type = json_string_value(json_object_get(item, "enc_type"));
@@ -119,11 +237,18 @@ static enum status read_item(struct place *p, const json_t *item, struct arena *
     p->name = name;
     if (!name)
         return refuse(p, "an entry has no name");
-    if (type && strcmp(type, "PER_TENSOR") && strcmp(type, "PER_CHANNEL"))
-        return refuse(p, "enc_type is not PER_TENSOR or PER_CHANNEL; encodings per block are not supported");
-    struct quantize_override o = { .name = arena_strdup(a, name), .n = 1, .is_float = dtype && !strcasecmp(dtype, "float") };
+    bool blocks = type && (!strcmp(type, "PER_BLOCK") || !strcmp(type, "LPBQ")), lpbq = type && !strcmp(type, "LPBQ");
+    if (type && !blocks && strcmp(type, "PER_TENSOR") && strcmp(type, "PER_CHANNEL"))
+        return refuse(p, "enc_type is not PER_TENSOR, PER_CHANNEL, PER_BLOCK or LPBQ");
+    struct quantize_override o = { .name = arena_strdup(a, name), .n = 1, .is_float = dtype && (!strcasecmp(dtype, "float") || !strcasecmp(dtype, "fp")) };
     number(json_object_get(item, "bw"), &bits);
+    if (lpbq)
+        number(json_object_get(item, "compressed_bw"), &bits); /* bw is that of the products with block scales */
     TRY(check_bits(p, bits, &o));
+    if (blocks)
+        TRY(read_blocks(p, item, a, &o));
+    if (blocks && (!o.block || lpbq != (o.block_scales != NULL)))
+        return refuse(p, "PER_BLOCK needs a block_size, LPBQ a block_size and per_block_int_scale");
     if (!o.is_float && json_is_array(scale))
         o.n = (uint32_t)json_array_size(scale);
     struct quantize_entry *e = o.n && o.n <= MOST_CHANNELS ? arena_array(a, struct quantize_entry, o.n) : NULL;
@@ -159,6 +284,16 @@ static enum status read_section(struct place *p, json_t *root, const char *key, 
     return ST_OK;
 }
 
+static enum status read_onnx_likes(struct place *p, const json_t *list, struct arena *a, struct encodings *to)
+{
+    p->section = "encodings";
+    if (!json_is_array(list))
+        return refuse(p, "a list is expected");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        TRY(read_onnx_like(p, json_array_get(list, i), a, to));
+    return ST_OK;
+}
+
 enum status encodings_read(const char *path, struct arena *a, struct encodings *to)
 {
     struct tool_file f = { 0 };
@@ -168,8 +303,9 @@ enum status encodings_read(const char *path, struct arena *a, struct encodings *
     json_t *root = json_loadb(f.data, f.size, JSON_REJECT_DUPLICATES, &error);
     tool_file_free(&f);
     RETURN_IF(!root, ST_BAD_TEXT, "%s:%d:%d: %s", path, error.line, error.column, error.text);
-    enum status st = read_section(&p, root, "activation_encodings", a, to);
-    if (st == ST_OK)
+    const json_t *all = json_object_get(root, "encodings");
+    enum status st = all ? read_onnx_likes(&p, all, a, to) : read_section(&p, root, "activation_encodings", a, to);
+    if (st == ST_OK && !all)
         st = read_section(&p, root, "param_encodings", a, to);
     json_decref(root);
     return st;

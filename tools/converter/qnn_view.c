@@ -4,6 +4,38 @@
 
 #include <string.h>
 
+static enum status view_pairs(const struct quant *q, struct arena *a, Qnn_ScaleOffset_t **ret)
+{
+    *ret = arena_array(a, Qnn_ScaleOffset_t, q->n);
+    RETURN_IF(!*ret, ST_NO_MEMORY, "no memory for %u scales", q->n);
+    for (uint32_t i = 0; i < q->n; i++)
+        (*ret)[i] = (Qnn_ScaleOffset_t){ q->scales[i], q->offsets ? q->offsets[i] : 0 };
+    return ST_OK;
+}
+
+static enum status view_blocks(const char *name, const struct tensor_desc *d, struct arena *a, Qnn_QuantizeParams_t *ret)
+{
+    const struct quant *q = &d->q;
+    Qnn_ScaleOffset_t *list;
+    RETURN_IF(q->kind != Q_BLOCK && q->kind != Q_EXPANSION, ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has an encoding that cannot be run from here", name);
+    TRY(view_pairs(q, a, &list));
+    if (q->kind == Q_BLOCK) {
+        ret->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCK;
+        ret->blockEncoding = (Qnn_BlockEncoding_t){ (uint32_t *)q->block, list };
+        return ST_OK;
+    }
+    Qnn_BlockwiseExpansion_t *e = arena_new(a, Qnn_BlockwiseExpansion_t);
+    RETURN_IF(!e, ST_NO_MEMORY, "no memory for the encoding of \"%s\"", name);
+    bool wide = q->block_scale_storage == 16;
+    *e = (Qnn_BlockwiseExpansion_t){
+        .axis = q->axis, .scaleOffsets = list, .numBlocksPerAxis = q->blocks_per_axis, .blockScaleBitwidth = q->block_scale_bits,
+        .blockScaleStorageType = wide ? QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16 : QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8,
+        .blocksScale8 = (uint8_t *)q->block_scales };
+    ret->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION;
+    ret->blockwiseExpansion = e;
+    return ST_OK;
+}
+
 static enum status view_quant(const char *name, const struct tensor_desc *d, struct arena *a, Qnn_QuantizeParams_t *ret)
 {
     const struct quant *q = &d->q;
@@ -19,16 +51,15 @@ static enum status view_quant(const char *name, const struct tensor_desc *d, str
             ret->scaleOffsetEncoding = (Qnn_ScaleOffset_t){ q->scale, q->offset };
         return ST_OK;
     }
-    RETURN_IF(q->kind != Q_AXIS, ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has an encoding per block, which cannot be run from here", name);
+    if (q->kind != Q_AXIS)
+        return view_blocks(name, d, a, ret);
     if (q->bits) {
         ret->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET;
         ret->bwAxisScaleOffsetEncoding = (Qnn_BwAxisScaleOffset_t){ q->bits, q->axis, q->n, (float *)q->scales, (int32_t *)q->offsets };
         return ST_OK;
     }
-    Qnn_ScaleOffset_t *list = arena_array(a, Qnn_ScaleOffset_t, q->n);
-    RETURN_IF(!list, ST_NO_MEMORY, "no memory for %u scales", q->n);
-    for (uint32_t i = 0; i < q->n; i++)
-        list[i] = (Qnn_ScaleOffset_t){ q->scales[i], q->offsets ? q->offsets[i] : 0 };
+    Qnn_ScaleOffset_t *list;
+    TRY(view_pairs(q, a, &list));
     ret->quantizationEncoding = QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET;
     ret->axisScaleOffsetEncoding = (Qnn_AxisScaleOffset_t){ q->axis, q->n, list };
     return ST_OK;

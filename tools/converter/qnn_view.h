@@ -6,7 +6,7 @@
 #include "QNN/QnnTypes.h"
 #include "convert/convert.h"
 
-/* The tensor points into *d and the arena. Encodings per block are refused. */
+/* The tensor points into *d and the arena. */
 enum status qnn_view_tensor(const char *name, const struct tensor_desc *d, Qnn_TensorType_t type, struct arena *a, Qnn_Tensor_t *ret);
 /* A tensor for an optional input that is not given. */
 Qnn_Tensor_t qnn_view_absent(void);
