@@ -146,7 +146,7 @@ enum status binary_open(const void *data, size_t size, struct binary *ret);
 void binary_close(struct binary *b);
 enum status binary_verify_constants(const struct binary *b); /* checksums of constant sections */
 
-/* Bytes moved when a node runs once (all of its tiles), by enum binary_place: each operand once, workspaces in and out; a view over its own memory
+/* Bytes moved when a node runs once (all of its tiles), by enum binary_place: each operand once, workspaces and states in and out; a view over its own memory
  * moves nothing. */
 struct binary_traffic {
     uint64_t read[PLACE_COUNT], written[PLACE_COUNT];

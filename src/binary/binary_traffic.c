@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes that operators move, by where they lie: every operand once, workspaces once in and once out. */
+/* The bytes that operators move, by where they lie: every operand once, workspaces and states once in and once out. */
 #include "binary/binary.h"
 
 static bool same_memory(const struct binary_tensor *a, const struct binary_tensor *b)
@@ -32,6 +32,8 @@ void binary_node_traffic(const struct binary_graph *g, uint32_t node, struct bin
     add_list(g, n->out, n->n_out, ret->written);
     ret->read[PLACE_SCRATCH] += n->work_bytes;
     ret->written[PLACE_SCRATCH] += n->work_bytes;
+    ret->read[PLACE_PERSISTENT] += n->state_bytes;
+    ret->written[PLACE_PERSISTENT] += n->state_bytes;
     ret->read[PLACE_NONE] = ret->written[PLACE_NONE] = 0;
 }
 

@@ -74,7 +74,7 @@ static enum status add_job(struct builder *b, uint32_t k)
         if (plan_may_replace(cx, n, i))
             over[job->n_over++] = cx->cell_of[n->in[i]];
     job->makes = job->n_over ? cx->cell_of[n->out[0]] : PLAN_NO_CELL;
-    if (n->op->flags & (OP_STATEFUL | OP_RANDOM)) {
+    if (n->op->flags & OP_RANDOM || ir_stateful(cx->g, n)) {
         add_after(b, job, after, b->ordered);
         b->ordered = k;
     }

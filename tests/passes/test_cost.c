@@ -121,6 +121,23 @@ static void depth_wise(void **state)
     unmake(&m);
 }
 
+/* The state of an operator is read and written in persistent memory. */
+static void states(void **state)
+{
+    (void)state;
+    struct made m = make("graph \"g\" { in %x : f32[4]\n out %y : f32[4]\n %y = Relu \"r\" (%x)\n }\n", &rates);
+    struct binary_node n = *m.g->nodes;
+    struct binary_graph g = *m.g;
+    struct binary_traffic t;
+    n.state_bytes = 100;
+    g.nodes = &n;
+    binary_node_traffic(&g, 0, &t);
+    assert_int_equal(t.read[PLACE_PERSISTENT], 100);
+    assert_int_equal(t.written[PLACE_PERSISTENT], 100);
+    assert_int_equal(t.read[PLACE_IO], 16);
+    unmake(&m);
+}
+
 static void no_rates(void **state)
 {
     (void)state;
@@ -136,6 +153,7 @@ int main(void)
         cmocka_unit_test(elements_and_views),
         cmocka_unit_test(products_by_width),
         cmocka_unit_test(depth_wise),
+        cmocka_unit_test(states),
         cmocka_unit_test(no_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

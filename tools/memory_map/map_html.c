@@ -314,6 +314,31 @@ static void put_peak(const struct memory_map *m, struct str *out)
     str_add(out, "</tbody></table></div>\n");
 }
 
+static void put_state(struct str *out, const char *name, const char *op, uint64_t offset, uint64_t bytes)
+{
+    str_addf(out, "<tr><td class=n>%" PRIu64 "</td><td class=n>%" PRIu64 "</td><td>", bytes, offset);
+    put_escaped(out, op, 60);
+    str_add(out, "</td><td>");
+    put_escaped(out, name, SIZE_MAX);
+    str_add(out, "</td></tr>\n");
+}
+
+/* What survives between executions. */
+static void put_states(const struct binary_graph *g, struct str *out)
+{
+    if (!g->info.persistent_bytes)
+        return;
+    str_add(out, "<div class=panel><h2>Persistent memory</h2><table><thead><tr><th class=n>bytes</th><th class=n>address</th><th>state of</th><th>name</th></tr></thead>"
+                 "<tbody class=states>\n");
+    for (uint32_t k = 0; k < g->n_nodes; k++)
+        if (g->nodes[k].state_bytes)
+            put_state(out, g->nodes[k].name, g->nodes[k].op->name, g->nodes[k].state_offset, g->nodes[k].state_bytes);
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        if (g->tensors[i].place == PLACE_PERSISTENT)
+            put_state(out, g->tensors[i].name, "", g->tensors[i].offset, g->tensors[i].bytes);
+    str_add(out, "</tbody></table></div>\n");
+}
+
 static void put_graph(const struct memory_map *m, struct str *out)
 {
     struct picture p = { .m = m, .out = out, .scratch = m->g->info.scratch_bytes };
@@ -332,6 +357,7 @@ static void put_graph(const struct memory_map *m, struct str *out)
         str_add(out, "</div>\n");
         put_peak(m, out);
     }
+    put_states(m->g, out);
     str_add(out, "</section>\n");
 }
 

@@ -69,6 +69,29 @@ static json_t *peak_json(const struct memory_map *m)
     return o;
 }
 
+static json_t *state_json(const char *name, const char *op, uint64_t offset, uint64_t bytes)
+{
+    json_t *o = json_object();
+    set_text(o, "name", name);
+    set_text(o, "operator", op);
+    set_number(o, "offset", offset);
+    set_number(o, "bytes", bytes);
+    return o;
+}
+
+/* What survives between executions. */
+static json_t *states_json(const struct binary_graph *g)
+{
+    json_t *list = json_array();
+    for (uint32_t k = 0; k < g->n_nodes; k++)
+        if (g->nodes[k].state_bytes)
+            json_array_append_new(list, state_json(g->nodes[k].name, g->nodes[k].op->name, g->nodes[k].state_offset, g->nodes[k].state_bytes));
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        if (g->tensors[i].place == PLACE_PERSISTENT)
+            json_array_append_new(list, state_json(g->tensors[i].name, "", g->tensors[i].offset, g->tensors[i].bytes));
+    return list;
+}
+
 static json_t *graph_json(const struct memory_map *m)
 {
     const struct binary_graph_info *i = &m->g->info;
@@ -90,6 +113,7 @@ static json_t *graph_json(const struct memory_map *m)
     for (uint32_t k = 0; k < m->n_steps; k++)
         json_array_append_new(steps, step_json(&m->steps[k], k));
     json_object_set_new(o, "tensors", items);
+    json_object_set_new(o, "states", states_json(m->g));
     json_object_set_new(o, "steps", steps);
     return o;
 }

@@ -59,6 +59,21 @@ static void put_steps(const struct memory_map *m, struct str *out)
     }
 }
 
+/* What survives between executions. */
+static void put_states(const struct memory_map *m, struct str *out)
+{
+    const struct binary_graph *g = m->g;
+    if (g->info.persistent_bytes)
+        str_add(out, "\n  persistent memory\n");
+    for (uint32_t k = 0; k < g->n_nodes; k++)
+        if (g->nodes[k].state_bytes)
+            str_addf(out, "    %10" PRIu64 "  at %10" PRIu64 "  state of %s \"%s\"\n", g->nodes[k].state_bytes, g->nodes[k].state_offset, g->nodes[k].op->name,
+                     g->nodes[k].name);
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        if (g->tensors[i].place == PLACE_PERSISTENT)
+            str_addf(out, "    %10" PRIu64 "  at %10" PRIu64 "  %s\n", g->tensors[i].bytes, g->tensors[i].offset, g->tensors[i].name);
+}
+
 void map_text(const struct memory_map *m, struct str *out)
 {
     const struct binary_graph_info *i = &m->g->info;
@@ -68,6 +83,7 @@ void map_text(const struct memory_map *m, struct str *out)
     if (i->order_bytes)
         str_addf(out, ", %" PRIu64 " for any order", i->order_bytes);
     str_add(out, i->plan_optimal ? "; the plan is proven optimal\n" : "\n");
+    put_states(m, out);
     if (!m->n_items) {
         str_add(out, "  nothing lies in scratch\n");
         return;
