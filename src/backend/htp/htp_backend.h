@@ -162,7 +162,7 @@ struct htp_session {
     struct htp_buffer *buffers; /* htp_buffers.c */
     pthread_mutex_t lock;    /* of buffers */
 };
-/* The session in place `index`, started when there is none; ST_NOT_FOUND: the SoC has no more. */
+/* The session in place `index`, started when there is none; ST_NOT_FOUND: the SoC has no more; ST_IN_USE: another architecture has the place. */
 enum status htp_session_get(uint32_t index, uint32_t arch, uint32_t limit, struct htp_session **ret);
 void htp_session_put(struct htp_session *s); /* NULL allowed; the last one ends the process */
 /* The result of a call on the link: brings its explanation over, and notices when the process has died. */

@@ -73,15 +73,16 @@ static enum status search(struct backend_context *c, htp_work_fn *work, void *ar
         enum status st = htp_session_get(i, c->arch, c->sessions, &s);
         if (st == ST_NOT_FOUND)
             return status_prefix(ST_NO_MEMORY, "the context does not fit into any session");
+        if (st == ST_IN_USE)
+            continue; /* by another architecture */
+        TRY(st);
+        st = work(c, s, arg);
         if (st == ST_OK) {
-            st = work(c, s, arg);
-            if (st == ST_OK) {
-                c->session = s;
-                say_where(s);
-                return ST_OK;
-            }
-            htp_session_put(s);
+            c->session = s;
+            say_where(s);
+            return ST_OK;
         }
+        htp_session_put(s);
         if (st != ST_NO_MEMORY)
             return st;
     }
@@ -122,7 +123,7 @@ static const struct {
 } stage_names[STAGE_COUNT] = {
     [STAGE_LOAD] = { { 1002, 1003 }, { "RPC (load binary) time", "QNN accelerator (load binary) time" } },
     [STAGE_FINALIZE] = { { 2001, 2002 }, { "RPC (finalize) time", "QNN accelerator (finalize) time" } },
-    [STAGE_DEINIT] = { { 4001, 4002 }, { "RPC (deinit) time", "QNN accelerator (deinit) time" } },
+    [STAGE_DEINIT] = { { 4001 }, { "RPC (deinit) time" } }, /* the session does not tell how long it took */
 };
 
 static void add_heap(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent)
@@ -142,7 +143,8 @@ void htp_stage_events(struct backend_context *c, enum backend_stage stage, struc
     struct htp_times *t = stage == STAGE_DEINIT ? &c->unloading : &c->loading;
     if (prof && t->calls) {
         prof_add(prof, parent, stage_names[stage].type[0], PROF_UNIT_US, (t->rpc_ns + 500) / 1000, stage_names[stage].name[0]);
-        prof_add(prof, parent, stage_names[stage].type[1], PROF_UNIT_US, (t->worker_ns + 500) / 1000, stage_names[stage].name[1]);
+        if (stage_names[stage].name[1])
+            prof_add(prof, parent, stage_names[stage].type[1], PROF_UNIT_US, (t->worker_ns + 500) / 1000, stage_names[stage].name[1]);
     }
     if (prof && c->own.memory_profiling && stage != STAGE_FINALIZE)
         add_heap(c, stage, prof, parent);

@@ -212,7 +212,6 @@ void htp_unload(struct backend_graph *g)
     if (c->session)
         undo(c, c->session, g);
     c->unloading.rpc_ns += clock_ns() - start;
-    c->unloading.worker_ns += 0;
     c->unloading.calls++;
     pthread_mutex_unlock(&c->lock);
     mem_free(g->place);

@@ -128,7 +128,7 @@ enum status htp_session_get(uint32_t index, uint32_t arch, uint32_t limit, struc
         st = session_new(index, arch, &s);
         sessions[index] = s;
     } else if (s->arch != arch) {
-        st = status_fail(ST_NO_MEMORY, "session %u is of architecture v%u; v%u is wanted", index, s->arch, arch);
+        st = status_fail(ST_IN_USE, "session %u is of architecture v%u; v%u is wanted", index, s->arch, arch);
     }
     if (st == ST_OK)
         s->users++;
