@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles of libQnnHtp.so: the events of each stage by type and name, times that nest, and no host time under the name of cycles. */
+#include "api_test.h"
+
+#include <string.h>
+
+#include <QNN/HTP/QnnHtpContext.h>
+#include <QNN/HTP/QnnHtpProfile.h>
+
+static Qnn_ProfileHandle_t profile;
+
+static int setup(void **state)
+{
+    return env_setup(state) || q.profileCreate(env.backend, QNN_PROFILE_LEVEL_DETAILED, &profile) != QNN_SUCCESS;
+}
+
+/* The event of that type anywhere in the tree; fails when there is none. */
+static bool search(const QnnProfile_EventId_t *ids, uint32_t n, uint32_t type, QnnProfile_EventData_t *ret)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const QnnProfile_EventId_t *subs;
+        uint32_t m;
+        OK(q.profileGetEventData(ids[i], ret));
+        assert_int_not_equal(ret->unit, QNN_PROFILE_EVENTUNIT_CYCLES);
+        if (ret->type == type)
+            return true;
+        OK(q.profileGetSubEvents(ids[i], &subs, &m));
+        if (m && search(subs, m, type, ret))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t event(uint32_t type, const char *name, uint32_t unit)
+{
+    const QnnProfile_EventId_t *ids;
+    QnnProfile_EventData_t d;
+    uint32_t n;
+    OK(q.profileGetEvents(profile, &ids, &n));
+    if (!search(ids, n, type, &d))
+        fail_msg("no event of type %u (%s)", type, name);
+    assert_string_equal(d.identifier, name);
+    assert_int_equal(d.unit, unit);
+    return d.value;
+}
+#define US(type, name) event(QNN_HTP_PROFILE_EVENTTYPE_##type, name, QNN_PROFILE_EVENTUNIT_MICROSEC)
+
+static void test_stages(void **state)
+{
+    (void)state;
+    static char bytes[65536];
+    uint64_t size;
+    struct net n;
+    Qnn_ContextHandle_t c;
+    float x[AFFINE_N] = { 1 }, y[AFFINE_N];
+    OK(net_affine(env.context, "net", 2, 1, &n));
+    OK(q.graphFinalize(n.graph, profile, NULL));
+    uint64_t rpc = US(GRAPH_FINALIZE_HOST_RPC_TIME_MICROSEC, "RPC (finalize) time");
+    assert_true(US(GRAPH_FINALIZE_HTP_RPC_TIME_MICROSEC, "QNN accelerator (finalize) time") <= rpc);
+    Qnn_Tensor_t in = WITH(n.x, x), out = WITH(n.y, y);
+    OK(q.graphExecute(n.graph, &in, 1, &out, 1, profile, NULL));
+    uint64_t whole = event(QNN_PROFILE_EVENTTYPE_EXECUTE, "QNN (execute) time", QNN_PROFILE_EVENTUNIT_MICROSEC);
+    rpc = US(GRAPH_EXECUTE_HOST_RPC_TIME_MICROSEC, "RPC (execute) time");
+    uint64_t worker = US(GRAPH_EXECUTE_HTP_RPC_TIME_MICROSEC, "QNN accelerator (execute) time"), accel = US(GRAPH_EXECUTE_ACCEL_TIME_MICROSEC, "Accelerator (execute) time");
+    assert_true(accel <= worker + 1 && worker <= rpc + 1 && rpc <= whole + 1); /* each rounded on its own */
+    assert_int_equal(event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_NUMBER_OF_HVX_THREADS, "Number of HVX threads used", QNN_PROFILE_EVENTUNIT_COUNT), 4);
+    event(QNN_PROFILE_EVENTTYPE_NODE, "net_times:OpId_0 (us)", QNN_PROFILE_EVENTUNIT_MICROSEC);
+    OK(q.contextGetBinary(env.context, bytes, sizeof bytes, &size));
+    OK(q.contextCreateFromBinary(env.backend, NULL, NULL, bytes, size, &c, profile));
+    US(CONTEXT_LOAD_BIN_HOST_RPC_TIME_MICROSEC, "RPC (load binary) time");
+    US(CONTEXT_LOAD_BIN_HTP_RPC_TIME_MICROSEC, "QNN accelerator (load binary) time");
+    OK(q.contextFree(c, profile));
+    US(GRAPH_DEINIT_HOST_RPC_TIME_MICROSEC, "RPC (deinit) time");
+}
+
+/* Bytes in sessions before the first context and after the last one. */
+static void test_memory_profiling(void **state)
+{
+    (void)state;
+    static char bytes[65536];
+    uint64_t size;
+    struct net n;
+    Qnn_ContextHandle_t c;
+    QnnHtpContext_CustomConfig_t htp = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_DSP_MEMORY_PROFILING_ENABLED, .dspMemoryProfilingEnabled = true };
+    QnnContext_Config_t custom = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &htp };
+    const QnnContext_Config_t *list[] = { &custom, NULL };
+    OK(net_affine(env.context, "net", 2, 1, &n));
+    OK(q.graphFinalize(n.graph, NULL, NULL));
+    OK(q.contextGetBinary(env.context, bytes, sizeof bytes, &size));
+    OK(q.contextFree(env.context, NULL));
+    OK(q.contextCreateFromBinary(env.backend, NULL, list, bytes, size, &c, profile));
+    assert_int_equal(event(30002, "DSP:before_context_created", QNN_PROFILE_EVENTUNIT_BYTES), 0);
+    OK(q.contextFree(c, profile));
+    assert_int_equal(event(30003, "DSP:after_context_freed", QNN_PROFILE_EVENTUNIT_BYTES), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_stages, setup, env_teardown),
+        cmocka_unit_test_setup_teardown(test_memory_profiling, setup, env_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
