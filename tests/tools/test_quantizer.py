@@ -126,6 +126,35 @@ class Algorithms(support.ToolTest):
         kinds = {line.split()[0] for line in out.splitlines() if line.split()[:1] and line.split()[0] in ("uq8", "uq16")}
         self.assertEqual(kinds, {"uq8", "uq16"})
 
+    def test_where_it_is_lost(self):
+        """--compare of qnn-net-run: a float run with all tensors, then the quantized model as a DLC and as a context binary. 4-bit weights of one
+        layer show from that layer on."""
+        self.prepare(0)
+        run = ["qnn-net-run", "--backend", support.CPU, "--input_list", "seen.txt"]
+        self.succeeds(*run, "--dlc_path", "net.dlc", "--debug", "--output_dir", "float")
+        self.write("o.json", json.dumps({"activation_encodings": {}, "param_encodings": {"w3": [{"bitwidth": 4, "min": -1.6, "max": 1.4}]}}))
+        self.quantize([], "--act_bitwidth", "16", "--quantization_overrides", "o.json")
+        self.succeeds("qnn-context-binary-generator", "--backend", support.CPU, "--dlc_path", "q.dlc", "--binary_file", "q", "--output_dir", ".",
+                      "--enable_intermediate_outputs")
+        tables = []
+        for words in (["--dlc_path", "q.dlc", "--debug"], ["--retrieve_context", "q.bin"]):
+            out = self.succeeds(*run, *words, "--output_dir", "fixed", "--compare", "float")
+            lines = out[out.index("worst first"):].splitlines()[2:]
+            rows = [line.split() for line in lines if line.startswith(" ") and len(line.split()) == 3]
+            found = {r[2]: float(r[0]) for r in rows}
+            self.assertEqual([float(r[0]) for r in rows], sorted(found.values()))
+            self.assertLessEqual({"ar", "dr", "pr", "m", "y"}, set(found))
+            self.assertGreater(found["dr"], found["pr"] + 10)
+            got = np.frombuffer(self.read("fixed", "Result_0", "pr.raw"), np.float32)
+            self.assertTrue(got.size)
+            total = [np.frombuffer(self.read(d, "Result_%d" % i, "y.raw"), np.float32) for d in ("float", "fixed") for i in range(24)]
+            want, have = np.array(total[:24], np.float64), np.array(total[24:], np.float64)
+            self.assertAlmostEqual(found["y"], 10 * np.log10((want ** 2).sum() / ((have - want) ** 2).sum()), delta=1e-3)
+            tables.append(found)
+        self.assertEqual(*tables)
+        self.fails(*run, "--dlc_path", "q.dlc", "--compare", "nowhere", says="no result of a tensor")
+        self.fails(*run, "--dlc_path", "q.dlc", "--compare", "float", "--use_native_output_files", says="float results")
+
     # ---- overrides in all forms ------------------------------------------------------------------------------------------
 
     def override(self, data):

@@ -16,7 +16,7 @@
 
 struct net_run {
     struct session_options session;
-    const char *retrieve_context, *native_names, *explain_error;
+    const char *retrieve_context, *native_names, *explain_error, *compare;
     struct opt_list input_lists, binary_updates;
     bool native_outputs, native_inputs, shared_buffer, synchronous, asynchronous, use_mmap, validate;
     bool output_type_given, perf_given, sets_given, size_given;
@@ -81,6 +81,9 @@ static const struct tool_option options[] = {
     { "set_output_tensors", OPT_STRING, AT(session.output_tensors), .argument = "G0:T0,T1;G1:T0",
       .help = "Tensors inside the graphs that become outputs too; not with --retrieve_context." },
     { "debug", OPT_FLAG, AT(session.all_outputs), .help = "Every tensor becomes an output; not with --retrieve_context." },
+    { "compare", OPT_STRING, AT(compare), .argument = "DIR",
+      .help = "Compare the results with those of an earlier run of the same inputs (its --output_dir), float against quantized for example, and print the "
+              "error of every tensor that both have, worst first. With --debug in both runs: of every layer." },
     { "batch_multiplier", OPT_NUMBER, AT(batch_multiplier), .argument = "N", .min = 1, .max = 1 << 20,
       .help = "Inputs and outputs have N times the batch the model was composed with." },
     { "keep_num_outputs", OPT_NUMBER, AT(keep), .argument = "N", .max = -1,
@@ -152,6 +155,8 @@ static enum status check_options(const struct net_run *o)
     RETURN_IF(o->retrieve_context && o->session.output_tensors, ST_INVALID_ARG,
               "--set_output_tensors needs the graph itself, --retrieve_context has a finished one; build the binary with "
               "qnn-context-binary-generator --set_output_tensors");
+    RETURN_IF(o->compare && (o->native_outputs || (o->output_type_given && o->output_type == OUTPUT_NATIVE)), ST_INVALID_ARG,
+              "--compare needs float results; leave out --use_native_output_files, or use --output_data_type float_and_native");
     RETURN_IF(o->validate && !o->retrieve_context, ST_INVALID_ARG, "--validate_binary needs --retrieve_context FILE");
     RETURN_IF(o->native_inputs && o->native_names, ST_INVALID_ARG,
               "--use_native_input_files and --native_input_tensor_names exclude each other");
@@ -256,6 +261,20 @@ static enum status check_native_names(const struct net_run *o, struct session *s
     return ST_OK;
 }
 
+/* Several graphs have a folder each, in the other run too. */
+static enum status compare_graph(const struct net_run *o, const struct session *s, const struct session_graph *g, const char *folder)
+{
+    CLEANUP(str_finish) struct str other;
+    str_init(&other);
+    str_add(&other, o->compare);
+    if (s->graphs.n > 1) {
+        str_add(&other, "/");
+        tensor_file_name(g->name, &other);
+    }
+    RETURN_IF(other.failed, ST_NO_MEMORY, "no memory for a path");
+    return result_compare(folder, str_text(&other));
+}
+
 static enum status run_graph(const struct net_run *o, struct session *s, size_t index, const char *list)
 {
     struct graph_io io = { 0 };
@@ -277,6 +296,8 @@ static enum status run_graph(const struct net_run *o, struct session *s, size_t 
     if (st == ST_OK)
         st = graph_run(s, &io, &run_opt, &totals);
     graph_io_finish(&io);
+    if (st == ST_OK && o->compare)
+        st = compare_graph(o, s, g, str_text(&dir));
     if (st == ST_OK && totals.executions)
         tool_log(TOOL_INFO, "graph \"%s\": %" PRIu64 " inferences, %.1f us each, %.1f per second", g->name,
                  totals.executions, (double)totals.busy_ns / 1e3 / (double)totals.executions,
