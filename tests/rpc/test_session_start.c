@@ -292,7 +292,7 @@ static void test_filter(void **state)
     (void)state;
     pid_t pid = fork();
     if (pid == 0)
-        _exit(try_all());
+        syscall(SYS_exit_group, try_all()); /* a sanitizer's _exit wants more than the filter allows */
     int how;
     assert_int_equal(waitpid(pid, &how, 0), pid);
     assert_true(WIFEXITED(how));
