@@ -9,23 +9,13 @@
 #include "binary/binary.h"
 #include "common/tensor_text.h"
 #include "context_binary_utility/binary_report.h"
+#include "memory_map/memory_map.h"
 
 static const char *backend_name(uint32_t id)
 {
     static const char *const names[] = { "none", "reference", "saver", "CPU", "GPU", "DSP", "HTP",
                                          "HTA",  "HTP MCP",   "IR",    "",    "",    "LPAI" };
     return id < sizeof(names) / sizeof(names[0]) ? names[id] : "unknown";
-}
-
-static const char *human(uint64_t bytes, char *buf, size_t size)
-{
-    if (bytes < 10240)
-        snprintf(buf, size, "%" PRIu64 " B", bytes);
-    else if (bytes < 10u << 20)
-        snprintf(buf, size, "%.1f KiB", (double)bytes / 1024);
-    else
-        snprintf(buf, size, "%.1f MiB", (double)bytes / (1 << 20));
-    return buf;
 }
 
 static void print_tensors(const char *title, const Qnn_Tensor_t *t, uint32_t n)
@@ -42,7 +32,7 @@ static void print_tensors(const char *title, const Qnn_Tensor_t *t, uint32_t n)
 static void print_row(const char *name, uint64_t bytes, const char *note)
 {
     char buf[32];
-    printf("    %-12s %12" PRIu64 " bytes  %10s%s%s\n", name, bytes, human(bytes, buf, sizeof(buf)), note[0] ? "   " : "",
+    printf("    %-12s %12" PRIu64 " bytes  %10s%s%s\n", name, bytes, map_human(bytes, buf, sizeof(buf)), note[0] ? "   " : "",
            note);
 }
 
@@ -128,7 +118,7 @@ void report_summary(const QnnSystemContext_BinaryInfo_t *info, const char *path,
     struct binary b;
     char buf[32];
     bool ours = binary_open(data, size, &b) == ST_OK;
-    printf("%s: %zu bytes (%s)\n", path, size, human(size, buf, sizeof(buf)));
+    printf("%s: %zu bytes (%s)\n", path, size, map_human(size, buf, sizeof(buf)));
     printf("backend %s (id %u), build %s, core API %u.%u.%u, backend API %u.%u.%u", backend_name(c.backendId), c.backendId,
            c.buildId ? c.buildId : "", c.coreApiVersion.major, c.coreApiVersion.minor, c.coreApiVersion.patch,
            c.backendApiVersion.major, c.backendApiVersion.minor, c.backendApiVersion.patch);

@@ -126,7 +126,8 @@ static void put_address_axis(const struct picture *p)
     char buf[32];
     while (p->scratch / tick > 8)
         tick *= 2;
-    for (uint64_t a = 0; a <= p->scratch; a += tick) {
+    for (uint64_t i = 0; i <= p->scratch / tick; i++) { /* a file may say any size: sums could wrap */
+        uint64_t a = i * tick;
         double y = at_address(p, (double)a);
         str_addf(p->out, "<line class=grid x1=%d x2=%.1f y1=%.1f y2=%.1f /><text x=%d y=%.1f text-anchor=end>%s</text>\n", LEFT, LEFT + p->width, y, y,
                  LEFT - 8, y + 4, a ? map_human(a, buf, sizeof(buf)) : "0");

@@ -76,10 +76,10 @@ static void add_tensor(struct builder *b, uint32_t i)
 {
     struct memory_map *m = b->m;
     const struct binary_tensor *t = &m->g->tensors[i];
+    uint32_t end = m->n_steps - 1, first = t->first < end ? t->first : end, last = t->last < end ? t->last : end;
     const char *op = b->maker[i] == BINARY_NONE ? "" : m->g->nodes[b->maker[i]].op->name;
     m->items[m->n_items++] = (struct map_item){ .name = t->name, .op = op, .kind = kind_of(b, i), .offset = t->offset, .bytes = t->bytes,
-                                                .first = t->first < m->n_steps ? t->first : m->n_steps - 1,
-                                                .last = t->last < m->n_steps ? t->last : m->n_steps - 1, .in_place_of = BINARY_NONE,
+                                                .first = first, .last = last > first ? last : first, .in_place_of = BINARY_NONE,
                                                 .taken_by = BINARY_NONE, .order = i, .view_names = "" };
 }
 
