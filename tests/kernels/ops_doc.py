@@ -30,8 +30,20 @@ Types: f32 f16 float; uq8 sq8 uq16 sq16 … unsigned and signed fixed point; i8 
 """
 
 
+# What cannot happen to an operator, or has no promised result: boxes and scores that are no numbers, sizes and seeds that are none, images in bytes, attention and states
+# where one such number is everywhere after a step, blends (docs/numerics.md writes them so that a NaN beside a pixel reaches it).
+ODD_NUMBERS, ENDS = {"nan", "infinity"}, {"lowest", "highest"}
+NEVER = {op: ODD_NUMBERS | ENDS for op in (
+    "AxisAlignedBboxTransform", "BboxTransform", "BoxWithNmsLimit", "CollectRpnProposals", "CombinedNms", "DetectionOutput", "DistributeFpnProposals",
+    "GenerateProposals", "HeatMapMaxKeyPoint", "MultiClassNms", "NonMaxSuppression", "GroupQueryAttention", "Gru", "RandomNormalLike", "RandomUniformLike",
+    "ConstantOfShape", "Shape", "Stft", "ResizeBilinear", "Buffer")}
+NEVER |= {op: ODD_NUMBERS | {"odd"} for op in ("Nv12ToRgb", "Nv21ToRgb")}
+NEVER |= {op: ODD_NUMBERS for op in ("ExtractPatches", "Im2Col", "NonZero", "TopK", "Cast")} | {"MaskedSoftmax": {"lowest"}}
+
+
 def run_oracles(probe, root):
-    """Rows (op, inputs, outputs, params, kernel, facts) of every case that the oracles ran, and what sweep.c found around them."""
+    """Rows (op, inputs, outputs, params, kernel, facts) of every case that the oracles ran, what was special about
+    them, and what sweep.c found around them."""
     with tempfile.TemporaryDirectory() as tmp:
         log, sweep = os.path.join(tmp, "log"), os.path.join(tmp, "sweep")
         for script in sorted(glob.glob(os.path.join(root, "tests/kernels/oracle_*.py"))):
@@ -43,7 +55,8 @@ def run_oracles(probe, root):
             if done.returncode:
                 sys.exit(f"{os.path.basename(script)} failed:\n{done.stdout}{done.stderr}")
         with open(log) as f, open(sweep) as g:
-            return [[line.rstrip("\n").split("\t") for line in file] for file in (f, g)]
+            rows, swept = ([line.rstrip("\n").split("\t") for line in file] for file in (f, g))
+        return [row for row in rows if row[0] != "!"], [row for row in rows if row[0] == "!"], swept
 
 
 def names_in(path, pattern):
@@ -67,6 +80,21 @@ ORDER = ["f32", "f16", "uq8", "sq8", "uq16", "sq16", "uq4", "sq4", "uq2", "sq2",
 def type_list(types):
     known = [t for t in ORDER if t in types]
     return " ".join(known + sorted(types - set(known) - {"-"}))
+
+
+def missing_features(rows):
+    """Whatever can happen to an operator must have happened to it: sizes of one, odd sizes, NaN and infinity where there are floats, results at both
+    ends of their type where there is fixed point."""
+    seen = collections.defaultdict(set)
+    for _, op, words in rows:
+        seen[op].update(words.split())
+    bad = []
+    for op, words in sorted(seen.items()):
+        wanted = {"one", "odd"} | ({"nan", "infinity"} if "float" in words else set()) | ({"lowest", "highest"} if "fixed" in words else set())
+        lacks = wanted - words - NEVER.get(op, set())
+        if lacks:
+            bad.append(f"{op}: no oracle case with {', '.join(sorted(lacks))}")
+    return bad
 
 
 def marked(facts):
@@ -112,7 +140,7 @@ def main():
     names = names_in(os.path.join(root, "src/ops/op_names.def"), r"^OP\((\w+)\)") or names_in(
         os.path.join(root, "src/ops/op_names.def"), r"OP\((\w+)\)")
     kernels = set(names_in(os.path.join(root, "src/kernels/kernels.def"), r"KERNEL_OP\((\w+)"))
-    rows, swept = run_oracles(probe, root)
+    rows, features, swept = run_oracles(probe, root)
     accepted = sum(int(row[2]) for row in swept if row[0] == "#")
     bad = [f"{op}: op_check accepts {types}, but no kernel takes it: {text}" for op, types, text in (row for row in swept if row[0] != "#")][:20]
     tested = collections.defaultdict(set)
@@ -122,6 +150,7 @@ def main():
     for op, params in params_of(root).items():
         if op in tested:
             bad += [f"{op}: no oracle case with parameter {p}" for p in params if p not in tested[op]]
+    bad += missing_features(features)
     path = os.path.join(root, "docs/ops.md")
     text = document(names, kernels, rows)
     if "--write" in sys.argv:

@@ -127,6 +127,29 @@ def unpack(raw, dtype, count):
     return np.where(v >> (bits - 1), v - 2 ** bits, v).astype(np.int8) if NUMPY[dtype] is np.int8 else v.astype(np.uint8)
 
 
+def _features(ins, outs, results):
+    """What was special about a case, in words: ops_doc.py asks that every operator had all that can happen to it."""
+    for t in ins:
+        if t.dtype in ("f32", "f16") and not t.const:
+            yield "float"
+            if np.isnan(t.array).any():
+                yield "nan"
+            if np.isinf(t.array).any():
+                yield "infinity"
+        if any(d % 2 and d > 1 for d in t.shape):
+            yield "odd"
+        if 1 in t.shape:
+            yield "one"
+    for t, r in zip(outs, results):
+        if t.dtype[1:2] == "q" and t.kind == Q_TENSOR and not t.bits:
+            info = np.iinfo(NUMPY[t.dtype])
+            yield "fixed"
+            if (r == info.min).any():
+                yield "lowest"
+            if (r == info.max).any():
+                yield "highest"
+
+
 class Probe:
     def __init__(self, path=None):
         path = path or os.environ.get("OPENQNN_PROBE") or (sys.argv[1] if len(sys.argv) > 1 else None)
@@ -137,6 +160,7 @@ class Probe:
         self.isa = self.lib.probe_isa()
         self.kernel = ""
         self.swept = set()
+        self.features = {} if os.environ.get("OPENQNN_OPS_LOG") else None
         self.ran = set()  # (operator, input types, output types, parameters, kernel, facts) of every case that ran, for ops_doc.py
         if os.environ.get("OPENQNN_OPS_LOG"):
             atexit.register(self._write_log)
@@ -146,6 +170,7 @@ class Probe:
     def _write_log(self):
         with open(os.environ["OPENQNN_OPS_LOG"], "a") as f:
             f.writelines("\t".join(row) + "\n" for row in sorted(self.ran))
+            f.writelines(f"!\t{op}\t{' '.join(sorted(words))}\n" for op, words in sorted(self.features.items()))
 
     def _sweep(self, case, kind):
         """Once per kind of case: whatever else op_check would accept in its place must have a kernel (sweep.c)."""
@@ -220,4 +245,6 @@ class Probe:
             if t.dtype in PACKED:
                 raw = unpack(raw, t.dtype, int(np.prod(t.shape, dtype=np.int64)))
             result.append(np.frombuffer(raw.tobytes(), NUMPY[t.dtype]).reshape(t.shape))
+        if self.features is not None:
+            self.features.setdefault(op, set()).update(_features([t for t in ins if t is not None], outs, result))
         return result

@@ -20,12 +20,14 @@ class Port:
 
 class Made:
     """gain: how much larger than an operand the numbers in a sum get; reach: part of the results' range that the output holds; exact: the output's
-    scale is a power of two; raw: encodings have scale 1 and offset 0; order: of the ports as inputs, None for an absent one."""
+    scale is a power of two; raw: encodings have scale 1 and offset 0; order: of the ports as inputs, None for an absent one;
+    slack: steps that a fixed-point result may be off besides its own rounding."""
 
     def __init__(self, ports, formula, params=None, out_types=(), reach=1.0, exact=False, same_encoding=False, gain=1.0, loose=0.0,
-                 raw=False, order=None):
+                 raw=False, order=None, slack=0.0):
         self.ports, self.params, self.out_types, self.reach, self.exact = ports, params or {}, out_types, reach, exact
         self.same_encoding, self.gain, self.loose, self.raw = same_encoding, gain, loose, raw
+        self.slack = slack
         self.order = order or list(range(len(ports)))
         self.formula = lambda *x: formula(*x) if isinstance(formula(*x), (list, tuple)) else [formula(*x)]
 
@@ -109,17 +111,25 @@ def unary_generic(r, rank, ins, outs):
 
 
 def binary_generic(r, rank, ins, outs):
-    at, fn = [(0, np.add), (10, np.maximum), (11, np.minimum), (13, np.multiply), (18, np.subtract)][int(r.integers(5))]
+    at, fn = [(0, np.add), (10, larger), (11, smaller), (13, np.multiply), (18, np.subtract)][int(r.integers(5))]
     shape, lo = dims(r, rank), 0 if unsigned(ins[0]) else -4
     return Made([Port(shape, lo), Port(shape, lo)], fn, {"operation": u32(at)}, gain=4)
 
 
+def larger(a, b):
+    return np.where(a > b, a, b)
+
+
+def smaller(a, b):
+    return np.where(a < b, a, b)
+
+
 def gelu(x):
-    return 0.5 * x * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
+    return np.where(x == -np.inf, 0, 0.5 * x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))))
 
 
 def hard_swish(x):
-    return x * np.clip(x + 3, 0, 6) / 6
+    return np.where(x == -np.inf, 0, x * np.clip(x + 3, 0, 6) / 6)
 
 
 def cast(r, rank, ins, outs):
@@ -289,6 +299,17 @@ def batch_blocks(to_batch):
     return Op(make)
 
 
+def squeeze(r, shape):
+    shape[0] = 1
+    return {"axes": u32([0])}, lambda x: x[0]
+
+
+def batch_permutation(r, rank, ins, outs):
+    shape, x = values(r, rank, ins)
+    at = r.permutation(shape[0])
+    return Made([x, Port((shape[0],), values=at)], lambda a, i: a[at], same_encoding=True)
+
+
 def shuffle(r, shape):
     shape[-1] = 6
     return {"num_groups": u32(2), "axis": u32(len(shape) - 1)}, \
@@ -332,7 +353,8 @@ def top_k(r, rank, ins, outs):
     k, largest = int(r.integers(1, shape[-1] + 1)), bool(r.integers(2))
 
     def formula(a):
-        at = np.argsort(-a if largest else a, -1, kind="stable")[..., :k]
+        key = np.where(np.isnan(a), 1e9, a)  # a NaN counts as the largest
+        at = np.argsort(-key if largest else key, -1, kind="stable")[..., :k]
         return [np.take_along_axis(a, at, -1), at]
 
     return Made([x], formula, {"k": u32(k), "largest": b8(largest)}, [None, "u32" if r.integers(2) else "i32"], same_encoding=True)
@@ -344,7 +366,9 @@ def cumulative(r, rank, ins, outs):
 
     def formula(a):
         a = np.flip(a, axis) if reverse else a
-        s = np.cumsum(a, axis) - (a if exclusive else 0)
+        s = np.cumsum(a, axis)
+        if exclusive:
+            s = np.concatenate([np.zeros_like(np.take(s, [0], axis)), np.take(s, range(a.shape[axis] - 1), axis)], axis)
         return np.flip(s, axis) if reverse else s
 
     return Made([x], formula, {"axis": u32(axis), "exclusive": b8(exclusive), "reverse": b8(reverse)}, gain=6)
@@ -461,7 +485,8 @@ def convolution(n, transposed=False, depthwise=False):
         lo, hi = weight_range(ins[1])
         const = bool(r.integers(2))
         ports = [Port([2] + size + [ci]), Port(wshape, lo, hi, const=const), Port((co,), -2, 2, const=const)]
-        params = {"stride": u32(stride), "pad_amount": u32(pads)} | ({} if depthwise else {"group": u32(group)})
+        params = {"stride": u32(stride if n > 1 else stride[0]), "pad_amount": u32(pads if n > 1 else pads[0])}
+        params |= {} if depthwise else {"group": u32(group)}
 
         def formula(x, w, b):
             if transposed:
@@ -469,14 +494,14 @@ def convolution(n, transposed=False, depthwise=False):
             parts = [np.matmul(a, v) for a, v in conv_terms(x, w, stride, pads, [1] * n, ci if depthwise else group)]
             return np.concatenate(parts, -1) + b
 
-        return Made(ports, formula, params, gain=40)
+        return Made(ports, formula, params, gain=40, slack=0.05)  # a bias is rounded to the accumulator's unit
 
     return Op(make, "f32+f32>f32", more=bias_type)
 
 
 def fully_connected(r, rank, ins, outs):
     lo, hi = weight_range(ins[1])
-    return Made([Port((3, 9)), Port((5, 9), lo, hi, const=bool(r.integers(2))), Port((5,), -2, 2, const=True)], lambda x, w, b: x @ w.T + b, gain=40)
+    return Made([Port((3, 9)), Port((5, 9), lo, hi, const=bool(r.integers(2))), Port((5,), -2, 2, const=True)], lambda x, w, b: x @ w.T + b, gain=40, slack=0.05)
 
 
 def matmul(r, rank, ins, outs):
@@ -595,13 +620,14 @@ def reshaped(r, shape):
 
 LIMITS = {"min_value": f32(-1), "max_value": f32(2)}
 OPS = {
+    "Conv1d": convolution(1), "DepthWiseConv1d": convolution(1, depthwise=True), "TransposeConv1d": convolution(1, True),
     "MatMul": Op(matmul, low=2), "Reshape": move(reshaped), "Cast": Op(cast), "Conv2d": convolution(2), "Conv3d": convolution(3),
     "DepthWiseConv2d": convolution(2, depthwise=True), "TransposeConv2d": convolution(2, True), "TransposeConv3d": convolution(3, True),
     "FullyConnected": Op(fully_connected, more=bias_type),
     "ElementWiseAdd": binary(np.add), "ElementWiseMultiply": binary(np.multiply), "ElementWiseSubtract": binary(np.subtract),
     "ElementWiseDivide": binary(np.divide, (1.0, 4.0), on_whole=truncated(np.divide)),
     "ElementWiseFloorDiv": binary(lambda a, b: np.floor(a / b), (1.0, 1.0)), "ElementWiseFmod": binary(np.fmod, (1.0, 1.0), on_whole=np.fmod),
-    "ElementWiseMod": binary(np.mod, (1.0, 1.0)), "ElementWiseMaximum": binary(np.maximum), "ElementWiseMinimum": binary(np.minimum),
+    "ElementWiseMod": binary(np.mod, (1.0, 1.0)), "ElementWiseMaximum": binary(larger), "ElementWiseMinimum": binary(smaller),
     "ElementWiseSquaredDifference": binary(lambda a, b: (a - b) ** 2), "ElementWisePower": Op(power, "f32+f32>f32"),
     "ElementWiseBinary": Op(binary_generic), "ElementWiseUnary": Op(unary_generic), "ElementWiseNeuron": Op(neuron),
     "ElementWiseEqual": compare(np.equal), "ElementWiseNotEqual": compare(np.not_equal), "ElementWiseGreater": compare(np.greater),
@@ -622,7 +648,8 @@ OPS = {
     "Convert": Op(convert), "Gather": Op(gather, keep=(1,)), "GatherElements": Op(gather_elements, keep=(1,)), "GatherNd": Op(gather_nd, keep=(1,)),
     "ScatterNd": Op(scatter_nd, keep=(1,)), "ScatterElements": Op(scatter_elements, keep=(1,)), "Tile": move(tile), "Transpose": move(transpose),
     "Concat": joined(False), "Pack": joined(True), "UnPack": Op(unpack, low=2), "Split": Op(split), "Pad": move(pad), "StridedSlice": move(strided_slice),
-    "ExpandDims": move(expand_dims, grows=1), "ChannelShuffle": move(shuffle), "DepthToSpace": blocks(False), "SpaceToDepth": blocks(True),
+    "ExpandDims": move(expand_dims, grows=1), "Squeeze": move(squeeze, low=2),
+    "BatchPermutation": Op(batch_permutation, "f32+i32>f32", keep=(1,)), "ChannelShuffle": move(shuffle), "DepthToSpace": blocks(False), "SpaceToDepth": blocks(True),
     "BatchToSpace": batch_blocks(False), "SpaceToBatch": batch_blocks(True), "OneHot": Op(one_hot, "i32>f32", keep=(0,), grows=1),
     "ReduceMax": reduce(np.max), "ReduceMin": reduce(np.min), "ReduceSum": reduce(np.sum), "ReduceProd": reduce(np.prod, lo=-1.25, hi=1.25, gain=64),
     "ReduceMean": reduce(np.mean, lambda x, **k: np.trunc(np.mean(x, **k))), "ReduceSumSquare": reduce(lambda x, **k: np.sum(x * x, **k), gain=64),
@@ -637,6 +664,6 @@ OPS = {
 # Operators without a layout of their own: any rank.
 RANKED = [name for name in OPS if name.startswith(("ElementWise", "Reduce"))] + [
     "MatMul", "Reshape", "Cast", "Prelu", "Quantize", "Dequantize", "Convert", "Relu", "ReluMinMax", "Sigmoid", "Tanh", "Gelu", "Elu", "HardSwish", "Gather",
-    "GatherElements", "GatherNd", "ScatterNd", "ScatterElements", "Tile", "Transpose", "Concat", "Pack", "UnPack", "Split", "Pad", "StridedSlice", "ExpandDims",
+    "GatherElements", "GatherNd", "ScatterNd", "ScatterElements", "Tile", "Transpose", "Concat", "Pack", "UnPack", "Split", "Pad", "StridedSlice", "ExpandDims", "Squeeze", "BatchPermutation",
     "OneHot", "Argmax", "Argmin", "TopK", "CumulativeSum", "Softmax", "LogSoftmax", "LayerNorm", "RmsNorm", "Batchnorm", "L2Norm", "HadamardTransform",
     "InstanceNorm", "GroupNorm", "ChannelShuffle"]
