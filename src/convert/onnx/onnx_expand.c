@@ -291,7 +291,7 @@ static const char *constant(struct expand *x, struct onnx_attr a, uint32_t like)
     out[0] = keep(x, arena_printf(x->a, "%s~%u~c%u", x->call->out[0], x->serial, x->constants));
     out[1] = keep(x, arena_printf(x->a, "%s~%u~k%u", x->call->out[0], x->serial, x->constants++));
     out[2] = out[0];
-    out[3] = x->call->in[like];
+    out[3] = like < x->call->n_in ? x->call->in[like] : "";
     struct onnx_attr *kept = arena_dup(x->a, &a, sizeof(a));
     x->failed |= !kept;
     if (!kept)

@@ -239,6 +239,7 @@ static enum status convert_tensor_scatter(struct onnx_cx *cx, const struct onnx_
     TRY(onnx_in_opt(cx, n, 2, &w));
     TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", -2), v->rank, &axis));
     RETURN_IF(u->rank != v->rank || u->dims[axis] > v->dims[axis], ST_INVALID_OP, "the update does not fit the cache");
+    REFUSE_WHEN(u->dims[axis] > 1u << 24, "an update of %u rows", u->dims[axis]);
     TRY(onnx_in_tensor(cx, n, 0, &x));
     TRY(onnx_in_tensor(cx, n, 1, &updates));
     int32_t *at = arena_array(&cx->arena, int32_t, u->dims[axis]);

@@ -86,6 +86,7 @@ static enum status col2im_3d(struct onnx_cx *cx, const struct onnx_node *n, stru
     }
     RETURN_IF(v->rank != 3 || v->dims[2] != count || v->dims[1] % taps, ST_INVALID_OP, "%u columns; %u are expected", v->rank == 3 ? v->dims[2] : 0, count);
     uint32_t channels = v->dims[1] / taps;
+    REFUSE_WHEN((uint64_t)taps * taps * channels > 1u << 26, "blocks of %u elements", taps);
     struct tensor_desc d = {.type = DT_F32, .rank = 5, .dims = {(uint32_t)block[0], (uint32_t)block[1], (uint32_t)block[2], channels * taps, 1}};
     float *one = arena_array(&cx->b.g->arena, float, desc_count(&d));
     RETURN_IF(!one, ST_NO_MEMORY, "no memory for filters");

@@ -152,7 +152,8 @@ static enum status convert_packed(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(onnx_in_opt(cx, n, 3, &p.zero));
     REFUSE_WHEN(onnx_has(n, 4), "weights in another order (\"g_idx\") are not supported");
     REFUSE_WHEN(!onnx_is_const(p.b) || !onnx_is_const(p.scale) || (p.zero && !onnx_is_const(p.zero)), "weights are computed at run time; they must be constants of the model");
-    RETURN_IF(!p.k || !p.n || p.block < 8 || (p.bits != 2 && p.bits != 4 && p.bits != 8) || v->rank < 1 || v->dims[v->rank - 1] != p.k, ST_INVALID_OP,
+    REFUSE_WHEN(p.b->stored != DT_U8 || (p.zero && p.zero->stored != DT_U8 && !dtype_is_float(p.zero->stored)), "weights are packed in other types than uint8");
+    RETURN_IF(!p.k || !p.n || p.k > 1u << 24 || p.n > 1u << 24 || p.block < 8 || p.block > 1u << 16 || (p.bits != 2 && p.bits != 4 && p.bits != 8) || v->rank < 1 || v->dims[v->rank - 1] != p.k, ST_INVALID_OP,
               "%u x %u weights of %u bits in blocks of %u", p.n, p.k, p.bits, p.block);
     p.blocks = (p.k + p.block - 1) / p.block;
     TRY(unpack(cx, &p, &w));

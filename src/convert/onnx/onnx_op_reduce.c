@@ -262,8 +262,8 @@ static enum status convert_cum_prod(struct onnx_cx *cx, const struct onnx_node *
         TRY(moved(cx, x, axis, 1, &x));
     else
         REFUSE_WHEN(onnx_attr_int(cx, n, "exclusive", 0), "an exclusive product along a dimension of one element");
-    for (uint32_t by = 1; by < size; by *= 2) {
-        TRY(moved(cx, x, axis, by, &t));
+    for (uint64_t by = 1; by < size; by *= 2) {
+        TRY(moved(cx, x, axis, (uint32_t)by, &t));
         TRY(build_binary(B, "ElementWiseMultiply", onnx_name(cx, "product"), x, t, &x));
     }
     if (backwards)

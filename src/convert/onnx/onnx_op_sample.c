@@ -132,12 +132,13 @@ static enum status deform_read(struct onnx_cx *cx, const struct onnx_node *n, st
     f->taps = f->win.kernel[0] * f->win.kernel[1];
     REFUSE_WHEN(parts < 1 || groups < 1 || f->x->dims[1] % parts || f->w->dims[0] % groups || f->w->dims[1] * (uint64_t)groups != f->x->dims[1],
                 "%lld groups and %lld groups of offsets for %u channels", (long long)groups, (long long)parts, f->x->dims[1]);
-    REFUSE_WHEN(f->taps * (uint64_t)parts > 512, "%llu taps; at most 512 are supported", (unsigned long long)(f->taps * (uint64_t)parts));
+    REFUSE_WHEN(f->win.kernel[0] > 512 || f->win.kernel[1] > 512 || f->taps == 0 || f->taps * (uint64_t)parts > 512, "%llu taps; at most 512 are supported", (unsigned long long)(f->taps * (uint64_t)parts));
     f->groups = (uint32_t)groups;
     f->parts = (uint32_t)parts;
     f->channels = f->x->dims[1] / f->parts;
     f->height = f->offset->dims[2];
     f->width = f->offset->dims[3];
+    REFUSE_WHEN(onnx_count(f->offset) > 1u << 28, "%llu offsets", (unsigned long long)onnx_count(f->offset));
     RETURN_IF(f->offset->dims[1] != 2 * f->taps * f->parts, ST_INVALID_OP, "the offsets have %u channels; %u are expected", f->offset->dims[1], 2 * f->taps * f->parts);
     return ST_OK;
 }

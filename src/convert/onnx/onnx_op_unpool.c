@@ -5,7 +5,7 @@
 
 #include "convert/onnx/onnx.h"
 
-enum { TAPS_MAX = 256 };
+enum { TAPS_MAX = 256, POSITIONS_MAX = 1 << 22, UNPOOLED_MAX = 1 << 28 };
 
 struct choice {
     struct onnx_value *v;
@@ -17,6 +17,7 @@ struct choice {
 static enum status begin(struct onnx_cx *cx, const struct onnx_node *n, struct choice *c)
 {
     uint32_t pads[2 * MAX_RANK] = {0};
+    uint64_t positions = 1;
     c->taps = 1;
     c->columns = onnx_attr_int(cx, n, "storage_order", 0);
     TRY(onnx_in(cx, n, 0, &c->v));
@@ -32,6 +33,7 @@ static enum status begin(struct onnx_cx *cx, const struct onnx_node *n, struct c
         uint64_t reach = (count - 1) * c->w.stride[k] + span;
         pads[2 + 2 * k] = c->w.pads[2 * k];
         pads[3 + 2 * k] = reach > size + c->w.pads[2 * k] ? (uint32_t)(reach - size - c->w.pads[2 * k]) : 0;
+        REFUSE_WHEN((positions *= count) > POSITIONS_MAX, "\"Indices\" of more than %d positions", POSITIONS_MAX);
         REFUSE_WHEN(c->w.kernel[k] > TAPS_MAX || (c->taps *= c->w.kernel[k]) > TAPS_MAX, "\"Indices\" of a window of more than %d taps", TAPS_MAX);
     }
     enum dtype type = build_desc(B, c->x)->type;
@@ -134,14 +136,17 @@ static enum status convert_unpool(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(onnx_in(cx, n, 1, &i));
     TRY(onnx_in_opt(cx, n, 2, &s));
     TRY(onnx_window(cx, n, v, NULL, &w));
-    struct tensor_desc d = {.type = onnx_inner_type(v->type), .rank = 1, .dims = {v->dims[0] * v->dims[1]}};
+    struct tensor_desc d = {.type = onnx_inner_type(v->type), .rank = 1};
+    uint64_t total = (uint64_t)v->dims[0] * v->dims[1];
+    REFUSE_WHEN(total > UNPOOLED_MAX, "the output has more than %d elements", UNPOOLED_MAX);
     memcpy(dims, v->dims, sizeof(dims));
     for (k = 0; k < w.n; k++) {
         int64_t size = ((int64_t)v->dims[2 + k] - 1) * w.stride[k] + w.kernel[k] - w.pads[2 * k] - w.pads[2 * k + 1];
         RETURN_IF(size < 1 || size > INT32_MAX, ST_INVALID_OP, "dimension %u of the output has %lld elements", 2 + k, (long long)size);
         dims[2 + k] = (uint32_t)size;
-        d.dims[0] *= dims[2 + k];
+        REFUSE_WHEN((total *= (uint64_t)size) > UNPOOLED_MAX, "the output has more than %d elements", UNPOOLED_MAX);
     }
+    d.dims[0] = (uint32_t)total;
     void *none = arena_alloc(&cx->b.g->arena, desc_bytes(&d));
     RETURN_IF(!none, ST_NO_MEMORY, "no memory for zeros");
     TRY(build_const(B, onnx_name(cx, "zeros"), &d, none, true, &zeros));
