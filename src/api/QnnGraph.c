@@ -20,6 +20,7 @@ static void graph_free_parts(struct api_graph *g)
         backend_this->graph_config_free(&g->cfg);
     ir_graph_free(g->ir);
     vec_finish(&g->produced);
+    vec_finish(&g->captured);
     mem_free(g->name);
     mem_free(g);
 }
@@ -159,6 +160,13 @@ static enum status set_options(struct api_graph *g, const QnnGraph_Config_t **co
     return st;
 }
 
+enum status graph_check_open(const struct api_graph *g)
+{
+    RETURN_IF(g->state != GRAPH_OPEN, ST_FINALIZED, "graph \"%s\" is finalized; nothing can be added", g->name);
+    RETURN_IF(g->used, ST_FINALIZED, "graph \"%s\" is a subgraph that a node or a finalized graph has taken up; nothing can be added to it", g->name);
+    return ST_OK;
+}
+
 /* ---- building ---------------------------------------------------------------------------------------------------------------- */
 
 static enum status new_graph(struct api_context *c, const char *name, const QnnGraph_Config_t **config, bool subgraph, void **ret)
@@ -196,11 +204,23 @@ Qnn_ErrorHandle_t QnnGraph_create(Qnn_ContextHandle_t contextHandle, const char 
 
 Qnn_ErrorHandle_t QnnGraph_createSubgraph(Qnn_GraphHandle_t graphHandle, const char *graphName, Qnn_GraphHandle_t *subgraphHandle)
 {
-    (void)graphName;
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
-    log_enter(g->context->log);
+    struct api_context *c = g->context;
+    log_enter(c->log);
     API_CHECK(subgraphHandle, COMP_GRAPH, ST_INVALID_ARG, "subgraphHandle is NULL; give a pointer that receives the handle");
-    return api_fail(COMP_GRAPH, ST_NOT_SUPPORTED, "subgraphs are not supported by the %s backend yet", backend_this->name);
+    API_CHECK(!c->from_binary, COMP_GRAPH, ST_NOT_PERMITTED, "the context was made from a binary; no graph can be added to it");
+    LOCKED(&c->lock);
+    enum status st = graph_check_open(g);
+    uint32_t depth = 1;
+    for (const struct api_graph *p = g; p->subgraph; p = c->graphs.at[p->parent])
+        depth++;
+    if (st == ST_OK && depth > IR_MAX_GUARDS)
+        st = status_fail(ST_NOT_SUPPORTED, "graph \"%s\" is inside of %u others; at most %d are supported", g->name, depth - 1, IR_MAX_GUARDS - 1);
+    if (st == ST_OK)
+        st = new_graph(c, graphName, NULL, true, subgraphHandle);
+    if (st == ST_OK)
+        c->graphs.at[c->graphs.n - 1]->parent = g->index;
+    return api_error(COMP_GRAPH, st);
 }
 
 Qnn_ErrorHandle_t QnnGraph_setConfig(Qnn_GraphHandle_t graphHandle, const QnnGraph_Config_t **config)
@@ -233,8 +253,8 @@ Qnn_ErrorHandle_t QnnGraph_addNode(Qnn_GraphHandle_t graphHandle, Qnn_OpConfig_t
     log_enter(g->context->log);
     API_CHECK(!g->context->from_binary, COMP_GRAPH, ST_NOT_PERMITTED, "the context was made from a binary; no node can be added");
     LOCKED(&g->context->lock);
-    API_CHECK(g->state == GRAPH_OPEN, COMP_GRAPH, ST_FINALIZED, "graph \"%s\" is finalized; no node can be added", g->name);
-    return api_error(COMP_GRAPH, graph_add_node(g, &opConfig));
+    enum status st = graph_check_open(g);
+    return api_error(COMP_GRAPH, st == ST_OK ? graph_add_node(g, &opConfig) : st);
 }
 
 /* ---- finalizing --------------------------------------------------------------------------------------------------------------- */
@@ -251,6 +271,20 @@ static enum status compile(struct api_graph *g, struct backend_cancel *cancel)
     return graph_load(g, &g->own, 0);
 }
 
+/* Subgraphs of a graph that is finalized have done their part. */
+static void subgraphs_done(const struct api_graph *g)
+{
+    struct api_context *c = g->context;
+    for (uint32_t i = g->index + 1; i < c->graphs.n; i++) { /* a subgraph is younger than the graph around it */
+        struct api_graph *s = c->graphs.at[i];
+        if (!s->subgraph || (s->parent != g->index && !(c->graphs.at[s->parent]->subgraph && !c->graphs.at[s->parent]->ir)))
+            continue;
+        ir_graph_free(s->ir);
+        s->ir = NULL;
+        s->used = true;
+    }
+}
+
 static enum status finalize(struct api_graph *g, struct backend_cancel *cancel)
 {
     enum status st = compile(g, cancel);
@@ -263,6 +297,7 @@ static enum status finalize(struct api_graph *g, struct backend_cancel *cancel)
     ir_graph_free(g->ir); /* the binary is all that is needed from here on */
     g->ir = NULL;
     vec_finish(&g->produced);
+    subgraphs_done(g);
     const struct binary_graph_info *i = &g->own.graphs[0].info;
     api_log(LOG_INFO, "graph \"%s\": %u nodes, %llu bytes of scratch (lower bound %llu), %llu bytes of constants", g->name, i->n_source_nodes,
             (unsigned long long)i->scratch_bytes, (unsigned long long)i->live_bytes, (unsigned long long)i->const_bytes);

@@ -105,7 +105,9 @@ Qnn_ErrorHandle_t QnnTensor_createGraphTensor(Qnn_GraphHandle_t graph, Qnn_Tenso
     API_CHECK(tensor, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL");
     API_CHECK(!c->from_binary, COMP_TENSOR, ST_NOT_PERMITTED, "the context was made from a binary; nothing can be added to it");
     LOCKED(&c->lock);
-    API_CHECK(g->state == GRAPH_OPEN, COMP_TENSOR, ST_FINALIZED, "graph \"%s\" is finalized; no tensor can be added", g->name);
+    enum status open = graph_check_open(g);
+    if (open != ST_OK)
+        return api_error(COMP_TENSOR, open);
     struct owner o = { .context = c, .ir = g->ir, .graph = graph, .index = g->index };
     return api_error(COMP_TENSOR, create_tensor(&o, tensor));
 }

@@ -10,29 +10,35 @@ enum { CONST_ALIGN = 64 };
 
 /* ---- saving --------------------------------------------------------------------------------------------------------------- */
 
-static enum status list_parts(struct api_context *c, const struct binary ***ret)
+/* One part per graph; subgraphs are in the graphs that run them. */
+static enum status list_parts(struct api_context *c, const struct binary ***ret, uint32_t *ret_n)
 {
+    uint32_t n = 0;
     RETURN_IF(c->from_binary, ST_NOT_PERMITTED, "the context was made from a binary; keep that one");
     RETURN_IF(!c->graphs.n, ST_NOT_FINALIZED, "the context has no graphs");
     const struct binary **parts = mem_array(const struct binary *, c->graphs.n);
     RETURN_IF(!parts, ST_NO_MEMORY, "no memory to list %zu graphs", c->graphs.n);
     for (size_t i = 0; i < c->graphs.n; i++) {
+        if (c->graphs.at[i]->subgraph)
+            continue;
         if (c->graphs.at[i]->state != GRAPH_FINAL) {
             mem_free(parts);
             return status_fail(ST_NOT_FINALIZED, "graph \"%s\" is not finalized; finalize every graph before saving the context",
                                c->graphs.at[i]->name);
         }
-        parts[i] = c->graphs.at[i]->binary;
+        parts[n++] = c->graphs.at[i]->binary;
     }
     *ret = parts;
+    *ret_n = n;
     return ST_OK;
 }
 
 static enum status binary_size(struct api_context *c, uint64_t *ret)
 {
     CLEANUP(mem_freep) const struct binary **parts = NULL;
-    TRY(list_parts(c, &parts));
-    return binary_merged_size(parts, (uint32_t)c->graphs.n, c->oem, ret);
+    uint32_t n;
+    TRY(list_parts(c, &parts, &n));
+    return binary_merged_size(parts, n, c->oem, ret);
 }
 
 Qnn_ErrorHandle_t QnnContext_getBinarySize(Qnn_ContextHandle_t context, Qnn_ContextBinarySize_t *binaryBufferSize)
@@ -48,8 +54,9 @@ static enum status get_binary(struct api_context *c, void *buffer, uint64_t size
 {
     CLEANUP(mem_freep) const struct binary **parts = NULL;
     struct binary_image im;
-    TRY(list_parts(c, &parts));
-    TRY(binary_merge(parts, (uint32_t)c->graphs.n, c->oem, &im));
+    uint32_t n;
+    TRY(list_parts(c, &parts, &n));
+    TRY(binary_merge(parts, n, c->oem, &im));
     bool fits = im.size <= size;
     size_t need = im.size;
     if (fits)

@@ -26,6 +26,49 @@ static enum status import(struct api_graph *g, uint32_t shared_index, uint32_t i
     return ir_add_tensor(g->ir, &g->context->shared->tensors.at[shared_index], ret);
 }
 
+/* The graph with that index is g, or one that g is inside of. */
+static bool is_around(const struct api_graph *g, uint32_t index)
+{
+    while (g->index != index && g->subgraph)
+        g = g->context->graphs.at[g->parent];
+    return g->index == index;
+}
+
+static enum status resolve_id(struct api_graph *g, uint32_t id, uint32_t *ret);
+
+/* A tensor of a graph around this one becomes an input, which the If node that runs this graph will fill; a constant is simply known here, too. */
+static enum status capture(struct api_graph *g, uint32_t id, uint32_t *ret)
+{
+    struct api_graph *outer = g->context->graphs.at[g->parent];
+    uint32_t at;
+    *ret = find_imported(g, id);
+    if (*ret != IR_NONE)
+        return ST_OK;
+    TRY(resolve_id(outer, id, &at));
+    struct ir_tensor t = outer->ir->tensors.at[at];
+    RETURN_IF(t.role == IR_INOUT || t.optional, ST_INVALID_TENSOR, "tensor \"%s\" is optional or read and written by the client; a subgraph cannot use it", t.name);
+    if (t.role == IR_CONST)
+        return ir_add_const(g->ir, &t, true, ret);
+    uint32_t *slot = vec_push(&g->captured);
+    RETURN_IF(!slot, ST_NO_MEMORY, "no memory for tensor \"%s\"", t.name);
+    t.role = IR_INPUT;
+    enum status st = ir_add_tensor(g->ir, &t, ret);
+    *slot = *ret;
+    g->captured.n -= st != ST_OK;
+    return st;
+}
+
+static enum status resolve_id(struct api_graph *g, uint32_t id, uint32_t *ret)
+{
+    const struct tensor_entry *e = &g->context->tensors.at[id - 1];
+    if (e->graph == CONTEXT_OWNER)
+        return import(g, e->index, id, ret);
+    if (e->graph != g->index)
+        return capture(g, id, ret);
+    *ret = e->index;
+    return ST_OK;
+}
+
 /* The index of a client's tensor in the graph; IR_NONE for a NULL tensor. */
 static enum status resolve(struct api_graph *g, const Qnn_Tensor_t *client, const char *what, uint32_t at, uint32_t *ret)
 {
@@ -37,12 +80,9 @@ static enum status resolve(struct api_graph *g, const Qnn_Tensor_t *client, cons
     RETURN_IF(!v->id || v->id > g->context->tensors.n, ST_INVALID_TENSOR, "%s[%u] \"%s\" has id %u, which was not created in this context", what, at,
               v->name ? v->name : "", v->id);
     const struct tensor_entry *e = &g->context->tensors.at[v->id - 1];
-    RETURN_IF(e->graph != g->index && e->graph != CONTEXT_OWNER, ST_INVALID_TENSOR, "%s[%u] \"%s\" belongs to another graph, \"%s\"", what, at,
+    RETURN_IF(e->graph != CONTEXT_OWNER && !is_around(g, e->graph), ST_INVALID_TENSOR, "%s[%u] \"%s\" belongs to another graph, \"%s\"", what, at,
               v->name ? v->name : "", g->context->graphs.at[e->graph]->name);
-    if (e->graph == CONTEXT_OWNER)
-        return import(g, e->index, v->id, ret);
-    *ret = e->index;
-    return ST_OK;
+    return resolve_id(g, v->id, ret);
 }
 
 static bool is_produced(const struct api_graph *g, uint32_t t)
@@ -96,6 +136,81 @@ static enum status connect(struct api_graph *g, const Qnn_OpConfigV1_t *c, struc
     return ST_OK;
 }
 
+/* ---- If --------------------------------------------------------------------------------------------------------------------- */
+
+static enum status find_subgraph(struct api_graph *g, const struct ir_node *n, uint32_t param, struct api_graph **ret)
+{
+    const char *name = n->params[param].data;
+    *ret = n->params[param].type == DT_STR ? context_find_graph(g->context, name) : NULL;
+    RETURN_IF(n->params[param].type != DT_STR, ST_INVALID_OP, "parameter \"%s\" is of type %s; the name (STRING) or the handle (UINT_64) of a subgraph is expected",
+              n->op->params[param].name, dtype_name(n->params[param].type));
+    RETURN_IF(!*ret || !(*ret)->subgraph || (*ret)->parent != g->index, ST_INVALID_OP,
+              "parameter \"%s\" names \"%s\", which is %s; a graph made with QnnGraph_createSubgraph of \"%s\" is expected", n->op->params[param].name, name,
+              *ret ? "not a subgraph of this graph" : "no graph of this context", g->name);
+    return ST_OK;
+}
+
+static bool is_captured(const struct api_graph *s, uint32_t t)
+{
+    for (size_t i = 0; i < s->captured.n; i++)
+        if (s->captured.at[i] == t)
+            return true;
+    return false;
+}
+
+/* Inputs of a subgraph: those it declares are in[1] … of the node, in order; what it uses from outside is found by id. */
+static enum status feed_subgraph(struct api_graph *g, const struct api_graph *s, const uint32_t *given, uint32_t n_given, struct ir_node *n)
+{
+    uint32_t declared = 0;
+    for (uint32_t i = 0; i < s->ir->tensors.n; i++) {
+        const struct ir_tensor *t = &s->ir->tensors.at[i];
+        RETURN_IF(t->role == IR_OUTPUT && !is_produced(s, i), ST_UNCONNECTED, "output \"%s\" of subgraph \"%s\" is not written by any node", t->name, s->name);
+        if (t->role != IR_INPUT)
+            continue;
+        bool captured = is_captured(s, i);
+        RETURN_IF(!captured && declared == n_given, ST_INVALID_OP, "subgraph \"%s\" has more inputs than the %u that stand behind the condition", s->name, n_given);
+        RETURN_IF(n->n_in == MAX_PORTS, ST_INVALID_OP, "its subgraphs use more than %d tensors from outside", MAX_PORTS - 1);
+        if (captured)
+            TRY(resolve_id(g, t->client_id, &n->in[n->n_in]));
+        else
+            n->in[n->n_in] = given[declared++];
+        TRY(check_input(g, n->in[n->n_in++]));
+    }
+    RETURN_IF(declared && declared != n_given, ST_INVALID_OP, "subgraph \"%s\" has %u inputs; %u stand behind the condition (none, or as many, are expected)", s->name,
+              declared, n_given);
+    return ST_OK;
+}
+
+/* The client's If becomes that of ir.h: its graphs are copied into this one, and what they use stands among its inputs. */
+static enum status connect_if(struct api_graph *g, struct ir_node *n)
+{
+    uint32_t given[MAX_PORTS], n_given = n->n_in ? n->n_in - 1 : 0;
+    struct api_graph *s[2];
+    RETURN_IF(!n->n_in || n->in[0] == IR_NONE, ST_INVALID_OP, "the condition is missing");
+    memcpy(given, n->in + 1, n_given * sizeof(given[0]));
+    n->n_in = 1;
+    for (uint32_t i = 0; i < 2; i++) {
+        TRY(find_subgraph(g, n, i, &s[i]));
+        TRY(feed_subgraph(g, s[i], given, n_given, n));
+        if (!ir_find_child(g->ir, s[i]->name))
+            TRY(ir_add_child(g->ir, s[i]->ir));
+    }
+    return ST_OK;
+}
+
+static void take_subgraphs(struct api_graph *g, const struct ir_node *n)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        context_find_graph(g->context, n->params[i].data)->used = true;
+}
+
+/* Copies of graphs that a refused node left behind. */
+static void drop_children(struct api_graph *g, size_t keep)
+{
+    while (g->ir->children.n > keep)
+        ir_graph_free(g->ir->children.at[--g->ir->children.n]);
+}
+
 static const void *param_data(void *arg, uint32_t id)
 {
     struct api_graph *g = arg;
@@ -108,7 +223,10 @@ static enum status check_node(struct api_graph *g, const struct ir_node *n)
 {
     struct ir_call v;
     ir_call(g->ir, n, &v);
+    struct ir_graph *branch[2];
     TRY(op_check(&v.call));
+    if (ir_is_if(n))
+        TRY(ir_if(g->ir, n, branch));
     enum status st = backend_supports(backend_this, &v.call);
     return st == ST_NOT_SUPPORTED ? ST_INVALID_OP : st;
 }
@@ -122,11 +240,15 @@ static enum status add_node(struct api_graph *g, const Qnn_OpConfig_t *config, s
     if (!n.name)
         n.name = n.op->name;
     enum status st = connect(g, &config->v1, &n);
+    if (st == ST_OK && n.op->id == OP_If)
+        st = connect_if(g, &n);
     if (st != ST_OK)
         return status_prefix(st, "%s \"%s\"", n.op->name, n.name);
     TRY(check_node(g, &n));
     TRY(mark_produced(g, &n));
     st = ir_add_node(g->ir, &n, &index);
+    if (st == ST_OK && n.op->id == OP_If)
+        take_subgraphs(g, &n);
     for (uint32_t i = 0; i < n.n_out && st != ST_OK; i++)
         g->produced.at[n.out[i]] = 0;
     return st;
@@ -136,7 +258,10 @@ enum status graph_add_node(struct api_graph *g, const Qnn_OpConfig_t *config)
 {
     struct arena a;
     arena_init(&a);
+    size_t children = g->ir->children.n;
     enum status st = add_node(g, config, &a);
+    if (st != ST_OK)
+        drop_children(g, children);
     arena_finish(&a);
     return st;
 }

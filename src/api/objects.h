@@ -178,7 +178,10 @@ struct api_graph {
     uint32_t index; /* in context->graphs */
     char *name;
     enum graph_state state;
-    bool subgraph;
+    bool subgraph;                 /* runs as the body of a node of graph `parent`, never by itself */
+    bool used;                     /* a subgraph that a node names: nothing can be added to it any more */
+    uint32_t parent;               /* in context->graphs */
+    VEC(uint32_t) captured;        /* tensors of ir that stand for tensors of the graphs around this one */
     bool attached;                 /* finalized after loading, where the backend asks for that */
     struct backend_graph_cfg cfg;
     struct ir_graph *ir;           /* GRAPH_OPEN */
@@ -198,6 +201,7 @@ struct api_graph {
 };
 
 enum status graph_create(struct api_context *c, const char *name, struct api_graph **ret); /* context locked */
+enum status graph_check_open(const struct api_graph *g); /* tensors and nodes can be added */
 void graph_destroy(struct api_graph *g);   /* waits for calls in flight */
 /* Make a graph executable from a binary. */
 enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t index);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "QNN/QnnOpDef.h"
+#include "api/objects.h"
 #include "api/translate.h"
 #include "backend/backend.h"
 #include "base/str.h"
@@ -35,6 +36,28 @@ static enum status read_param(const Qnn_Param_t *p, struct arena *a, const struc
     return ST_OK;
 }
 
+/* Parameters that name a graph: by its name, or as UINT_64 by its handle, which is turned into the name. */
+static enum status name_graphs(const struct op_def *op, const char *node, struct arena *a, struct op_value *params)
+{
+    for (uint32_t i = 0; i < op_param_count(op); i++) {
+        struct op_value *v = &params[i];
+        if (op->params[i].type != DT_STR || v->type != DT_U64 || !v->data || v->rank)
+            continue;
+        void *handle = (void *)(uintptr_t)*(const uint64_t *)v->data;
+        struct api_graph *g = handle_get(handle, HANDLE_GRAPH);
+        RETURN_IF(!g, ST_INVALID_OP, "%s \"%s\": the graph handle in parameter \"%s\" is %s", op->name, node ? node : "", op->params[i].name,
+                  handle_describe(handle, HANDLE_GRAPH));
+        const char *name = arena_strdup(a, g->name);
+        handle_put(handle);
+        RETURN_IF(!name, ST_NO_MEMORY, "no memory for parameter \"%s\"", op->params[i].name);
+        *v = (struct op_value){ .type = DT_STR, .count = (uint32_t)strlen(name) + 1, .data = name };
+    }
+    RETURN_IF(op->id == OP_If && (!params[0].data || !params[1].data), ST_INVALID_OP,
+              "%s \"%s\": parameter \"%s\" is missing; it names a graph made with QnnGraph_createSubgraph", op->name, node ? node : "",
+              op->params[params[0].data ? 1 : 0].name);
+    return ST_OK;
+}
+
 enum status op_config_op(const Qnn_OpConfig_t *config, struct arena *a, const struct param_source *source, const struct op_def **op,
                          struct op_value **params)
 {
@@ -53,7 +76,8 @@ enum status op_config_op(const Qnn_OpConfig_t *config, struct arena *a, const st
         if (st != ST_OK)
             return status_prefix(st, "%s \"%s\"", (*op)->name, c->name ? c->name : "");
     }
-    return op_params_bind(*op, c->name, names, values, c->numOfParams, *params);
+    TRY(op_params_bind(*op, c->name, names, values, c->numOfParams, *params));
+    return name_graphs(*op, c->name, a, *params);
 }
 
 struct side {

@@ -158,10 +158,19 @@ enum status tensor_from_client(const Qnn_Tensor_t *t, bool with_data, struct are
     return data_from_client(v, name, with_data, ret);
 }
 
+enum { MAX_STRING = 4096 };
+
 static enum status scalar_from_client(const Qnn_Scalar_t *s, const char *name, struct op_value *ret)
 {
     enum dtype t = dtype_from_client(s->dataType);
-    RETURN_IF(t == DT_NONE || t == DT_STR, ST_INVALID_OP, "parameter \"%s\" has data type 0x%04x, which is not supported", name,
+    RETURN_IF(t == DT_STR && !s->stringValue, ST_INVALID_OP, "parameter \"%s\" is a string, but NULL", name);
+    if (t == DT_STR) {
+        size_t n = strlen(s->stringValue) + 1;
+        RETURN_IF(n > MAX_STRING, ST_INVALID_OP, "parameter \"%s\" is a string of %zu characters; at most %d are supported", name, n - 1, MAX_STRING - 1);
+        *ret = (struct op_value){ .type = t, .count = (uint32_t)n, .data = s->stringValue };
+        return ST_OK;
+    }
+    RETURN_IF(t == DT_NONE, ST_INVALID_OP, "parameter \"%s\" has data type 0x%04x, which is not supported", name,
               (unsigned)s->dataType);
     *ret = (struct op_value){ .type = t, .count = 1, .data = &s->uint64Value };
     return ST_OK;

@@ -77,6 +77,8 @@ struct binary_node {
     const struct op_value *params;      /* one per parameter of the row */
     struct op_post post;
     uint64_t work_offset, work_bytes;   /* workspace in scratch, for one thread; further threads bring their own */
+    uint32_t n_guards;                  /* the node runs only when all of them hold */
+    const uint32_t *guards;             /* pairs: a tensor, one bool; the value (0, 1) that it must have */
     uint64_t state_offset, state_bytes; /* what the node keeps between executions, in persistent memory */
     uint64_t macs, cycles;
 };

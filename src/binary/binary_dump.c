@@ -64,6 +64,8 @@ static void dump_nodes(const struct binary_graph *g, struct str *out)
             dump_list("aux", n->aux, n->n_aux, out);
         if (n->work_bytes)
             str_addf(out, " work %" PRIu64 " at %" PRIu64, n->work_bytes, n->work_offset);
+        for (uint32_t k = 0; k < n->n_guards; k++)
+            str_addf(out, "%s%s%u%s", k ? "," : " when(", n->guards[2 * k + 1] ? "" : "!", n->guards[2 * k], k + 1 == n->n_guards ? ")" : "");
         if (n->state_bytes)
             str_addf(out, " state %" PRIu64 " at %" PRIu64, n->state_bytes, n->state_offset);
         str_addf(out, " macs %" PRIu64, n->macs);

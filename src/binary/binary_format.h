@@ -107,7 +107,8 @@ struct bin_node {
     float post_lo, post_hi;
     uint64_t work_offset, work_bytes, macs, cycles;
     uint64_t state_offset, state_bytes;
-    uint32_t reserved[4];
+    uint32_t n_guards, guards; /* first entry in lists: tensor and value, one after another */
+    uint32_t reserved[2];
 };
 
 /* Named, not numbered: rows of operators may gain parameters. */

@@ -44,6 +44,27 @@ static enum status read_operands(const struct bin_reader *r, const struct bin_no
     return ST_OK;
 }
 
+/* A guard is one bool that somebody has written, or a constant. */
+static enum status read_guards(const struct bin_reader *r, const struct bin_node *rec, struct binary_node *n)
+{
+    uint32_t have = r->sec[SEC_LISTS].n;
+    if (!rec->n_guards)
+        return ST_OK;
+    RETURN_IF(rec->n_guards > MAX_PORTS || rec->guards > have || 2 * rec->n_guards > have - rec->guards, ST_BAD_BINARY,
+              "context binary, node \"%s\": %u guards at %u of %u", n->name, rec->n_guards, rec->guards, have);
+    n->n_guards = rec->n_guards;
+    n->guards = r->lists + rec->guards;
+    for (uint32_t i = 0; i < n->n_guards; i++) {
+        uint32_t t = n->guards[2 * i], value = n->guards[2 * i + 1];
+        RETURN_IF(t >= r->g->n_tensors || value > 1, ST_BAD_BINARY, "context binary, node \"%s\": it runs when tensor %u of %u is %u", n->name, t,
+                  r->g->n_tensors, value);
+        const struct binary_tensor *x = &r->g->tensors[t];
+        RETURN_IF(x->desc.type != DT_B8 || desc_count(&x->desc) != 1 || x->place == PLACE_NONE, ST_BAD_BINARY,
+                  "context binary, node \"%s\": it runs when tensor \"%s\" is %u; that is not one bool", n->name, x->name, value);
+    }
+    return ST_OK;
+}
+
 /* A view over its own input writes nothing when it runs. */
 static bool writes_nothing(const struct binary_graph *g, const struct binary_node *n)
 {
@@ -150,6 +171,7 @@ static enum status read_node(struct bin_reader *r, uint32_t i, const struct op_d
     RETURN_IF(!(n->post.lo <= n->post.hi), ST_BAD_BINARY, "context binary, node \"%s\": a clamp to %g … %g", n->name,
               (double)n->post.lo, (double)n->post.hi);
     TRY(read_operands(r, &rec, n));
+    TRY(read_guards(r, &rec, n));
     TRY(check_places(r, n));
     TRY(read_params(r, &rec, n));
     return check_node(r, n);

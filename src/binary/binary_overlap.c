@@ -73,6 +73,12 @@ static enum status add_node(struct overlap *o, uint32_t node)
         struct span s = span_of(&g->tensors[n->out[i]], node, true);
         TRY(add_span(o, &s));
     }
+    for (uint32_t i = 0; i < n->n_guards; i++) {
+        const struct binary_tensor *t = &g->tensors[n->guards[2 * i]];
+        struct span s = span_of(t, node, false);
+        if (t->place != PLACE_CONST)
+            TRY(add_span(o, &s));
+    }
     struct span work = { .space = PLACE_SCRATCH, .begin = n->work_offset, .end = n->work_offset + n->work_bytes, .node = node,
                          .write = true };
     return add_span(o, &work);

@@ -274,12 +274,15 @@ static enum status put_node(struct writer *w, const struct binary_node *n)
         .cycles = n->cycles,
         .state_offset = n->state_offset,
         .state_bytes = n->state_bytes,
+        .n_guards = n->n_guards,
     };
     TRY(put_string(w, n->name, &rec.name));
     TRY(put_op(w, n->op, &rec.op));
     TRY(put_list(w, n->in, n->n_in));
     TRY(put_list(w, n->out, n->n_out));
     TRY(put_list(w, n->aux, n->n_aux));
+    rec.guards = (uint32_t)w->lists.n;
+    TRY(put_list(w, n->guards, 2 * n->n_guards));
     TRY(put_params(w, n, &rec));
     struct bin_node *slot = vec_push(&w->nodes);
     if (!slot)

@@ -30,14 +30,27 @@ void early_begin(struct exec_program *p)
     atomic_store_explicit(&p->job->ended, 0, memory_order_relaxed);
 }
 
-static bool input_missing(const struct exec_program *p, const struct binary_node *n)
+static bool tensor_missing(const struct exec_program *p, uint32_t t)
 {
-    for (uint32_t i = 0; i < n->n_in; i++) {
-        uint32_t from = n->in[i] == BINARY_NONE ? BINARY_NONE : p->producer[n->in[i]];
-        if (from != BINARY_NONE && p->missing[from])
-            return true;
+    uint32_t from = t == BINARY_NONE ? BINARY_NONE : p->producer[t];
+    return from != BINARY_NONE && p->missing[from];
+}
+
+static bool input_missing(const struct exec_program *p, uint32_t node)
+{
+    const struct binary_node *n = &p->g->nodes[node];
+    uint32_t first = 0, end = n->n_in;
+    bool any = false;
+    for (uint32_t i = 0; i < n->n_guards; i++)
+        any |= tensor_missing(p, n->guards[2 * i]);
+    if (n->op->id == OP_If && !tensor_missing(p, n->in[0])) { /* reads the side that ran */
+        bool yes = *(const uint8_t *)p->nodes[node].data[0] != 0;
+        first = yes ? 1 : 1 + n->n_out;
+        end = first + n->n_out;
     }
-    return false;
+    for (uint32_t i = first; i < end; i++)
+        any |= tensor_missing(p, n->in[i]);
+    return any;
 }
 
 void early_before(struct exec_program *p, uint32_t step)
@@ -45,7 +58,7 @@ void early_before(struct exec_program *p, uint32_t step)
     if (p->first_ended == BINARY_NONE)
         return;
     for (uint32_t i = p->step_begin[step]; i < p->step_begin[step + 1]; i++)
-        p->missing[p->commands[i].node] |= input_missing(p, &p->g->nodes[p->commands[i].node]);
+        p->missing[p->commands[i].node] |= input_missing(p, p->commands[i].node);
 }
 
 void early_after(struct exec_program *p, uint32_t step)

@@ -17,12 +17,21 @@ static enum status cancelled(const struct exec_cancel *c)
     return c->deadline_ns && clock_ns() >= c->deadline_ns ? ST_TIMED_OUT : ST_OK;
 }
 
+/* Guards were written in earlier steps, so all tiles of a node see the same. */
+static inline bool guarded_off(const struct exec_node *n)
+{
+    for (uint32_t i = 0; i < n->n_guards; i++)
+        if ((*(const uint8_t *)n->guards[i] != 0) != n->guard_values[2 * i + 1])
+            return true;
+    return false;
+}
+
 static inline void run_command(const struct exec_program *p, uint32_t index, unsigned worker)
 {
     const struct exec_command *c = &p->commands[index];
     const struct exec_node *n = &p->nodes[c->node];
     uint32_t end = c->end < n->extent ? c->end : n->extent;
-    if (c->begin >= end || p->missing[c->node] || (n->view_out && n->data[0] == n->data[n->view_out]))
+    if (c->begin >= end || p->missing[c->node] || guarded_off(n) || (n->view_out && n->data[0] == n->data[n->view_out]))
         return;
     uint8_t *work = worker && n->work ? p->worker_work + (worker - 1) * p->worker_stride : n->work;
     struct kernel_call call = { .args = n->args, .data = n->data, .work = work, .state = n->state, .ended = &p->job->ended };

@@ -16,9 +16,16 @@ static uint8_t *address_of(const struct exec_program *p, const struct binary_ten
     return base[t->place] ? base[t->place] + t->offset : NULL;
 }
 
+/* Inputs, outputs, then the tensors of guards. */
 static uint32_t operand(const struct binary_node *n, uint32_t i)
 {
-    return i < n->n_in ? n->in[i] : n->out[i - n->n_in];
+    uint32_t io = n->n_in + n->n_out;
+    return i < n->n_in ? n->in[i] : i < io ? n->out[i - n->n_in] : n->guards[2 * (i - io)];
+}
+
+static uint32_t operands(const struct binary_node *n)
+{
+    return n->n_in + n->n_out + n->n_guards;
 }
 
 void program_resolve(struct exec_program *p)
@@ -28,7 +35,7 @@ void program_resolve(struct exec_program *p)
         struct exec_node *node = &p->nodes[i];
         node->work = n->work_bytes ? p->scratch + n->work_offset : NULL;
         node->state = n->state_bytes && p->persistent ? p->persistent + n->state_offset : NULL;
-        for (uint32_t k = 0; k < n->n_in + n->n_out; k++) {
+        for (uint32_t k = 0; k < operands(n); k++) {
             uint32_t t = operand(n, k);
             if (t != BINARY_NONE && p->g->tensors[t].place != PLACE_IO)
                 node->data[k] = address_of(p, &p->g->tensors[t]);
@@ -48,7 +55,7 @@ static enum status list_io_slots(struct exec_program *p)
     for (int fill = 0; fill < 2; fill++) {
         for (uint32_t i = 0; i < g->n_nodes; i++) {
             const struct binary_node *n = &g->nodes[i];
-            for (uint32_t k = 0; k < n->n_in + n->n_out; k++) {
+            for (uint32_t k = 0; k < operands(n); k++) {
                 uint32_t t = operand(n, k);
                 if (t == BINARY_NONE || g->tensors[t].place != PLACE_IO)
                     continue;
@@ -123,7 +130,7 @@ enum status program_tables(struct exec_program *p)
     const struct binary_graph *g = p->g;
     uint64_t n_slots = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        n_slots += g->nodes[i].n_in + g->nodes[i].n_out;
+        n_slots += operands(&g->nodes[i]);
     RETURN_IF(n_slots > UINT32_MAX, ST_BAD_BINARY, "graph \"%s\": its nodes have %llu operands", g->info.name,
               (unsigned long long)n_slots);
     p->nodes = arena_array(&p->arena, struct exec_node, g->n_nodes);
@@ -135,7 +142,10 @@ enum status program_tables(struct exec_program *p)
         p->nodes[i].data = at;
         p->nodes[i].work_bytes = n->work_bytes;
         p->nodes[i].view_out = n->op->flags & OP_VIEW && n->n_out == 1 && n->n_in > 0 ? n->n_in : 0;
-        at += n->n_in + n->n_out;
+        p->nodes[i].guards = at + n->n_in + n->n_out;
+        p->nodes[i].n_guards = n->n_guards;
+        p->nodes[i].guard_values = n->guards;
+        at += operands(n);
     }
     TRY(list_io_slots(p));
     return copy_commands(p);

@@ -2,7 +2,7 @@
 /* A loaded graph, private to exec/.
  *
  *   nodes[]     kernel, args, and where its operands start in slots[]
- *   slots[]     one pointer per operand: inputs, then outputs, node after node
+ *   slots[]     one pointer per operand: inputs, outputs, then guards, node after node
  *   io_slot[]   for every I/O table entry the slots that hold the client's pointer: all that a run has to patch
  *   commands[]  tiles in order, joined to as many as the team can use; step_begin[s] … step_begin[s + 1] may run at the same time */
 #ifndef EXEC_PROGRAM_H
@@ -27,6 +27,9 @@ struct exec_node {
     uint64_t work_bytes;
     void *state;         /* in persistent memory; NULL: none */
     uint32_t extent;
+    uint32_t n_guards;
+    void *const *guards; /* where the bools are that decide whether the node runs */
+    const uint32_t *guard_values; /* at 2 * i + 1: the value of guard i that lets it */
     uint32_t view_out;   /* not 0: nothing to do when data[0] == data[view_out] */
     void *bind_args;     /* the same memory as args, for binding again */
     const char *kernel;

@@ -49,6 +49,13 @@ struct ir_tensor {
     uint64_t raw_bytes;    /* a constant made by a kernel family: opaque bytes, desc is u8[raw_bytes] */
 };
 
+/* A node with guards runs only when all of them hold: the tensor, one bool, is true or is false. */
+struct ir_guard {
+    uint32_t tensor;
+    uint32_t value; /* 0 or 1 */
+};
+enum { IR_MAX_GUARDS = 16 }; /* as deep as If may be nested */
+
 struct ir_node {
     const char *name;
     const char *source;       /* operators of the model it was made from, "Conv:conv1\nRelu:relu1"; NULL: not known */
@@ -59,6 +66,8 @@ struct ir_node {
     uint32_t *aux;            /* constants appended by prepare for the kernels */
     struct op_value *params;  /* op_param_count(op) entries */
     struct op_post post;
+    uint32_t n_guards;
+    struct ir_guard *guards;  /* outermost first */
     bool dead;                /* removed by a pass; ir_compact drops it */
 };
 
@@ -67,6 +76,8 @@ struct ir_graph {
     struct arena arena; /* names, lists, parameters, quantization arrays, data */
     VEC(struct ir_tensor) tensors;
     VEC(struct ir_node) nodes; /* in an order where every producer stands before its consumers */
+    VEC(struct ir_graph *) children; /* graphs that If nodes of this one name, owned; see ir_if */
+    VEC(struct ir_graph *) spent;    /* children that were put in place: their constants are still borrowed */
     struct {                   /* tensor indexes by name, brought up to date when somebody looks for a name */
         uint32_t *slots;
         size_t cap, n;
@@ -84,6 +95,15 @@ enum status ir_add_node(struct ir_graph *g, const struct ir_node *n, uint32_t *r
 
 /* A copy that borrows constant data, so that passes can rewrite it while the original stays as the client built it. */
 enum status ir_clone(const struct ir_graph *g, struct ir_graph **ret);
+
+/* If runs one of two graphs of its own graph's children. A child takes nothing from around it: its inputs are inputs of the If node (behind the
+ * condition first those of then_graph in tensor order, then those of else_graph), its outputs are the node's outputs. */
+enum status ir_add_child(struct ir_graph *g, const struct ir_graph *child); /* copies, borrowing constants; names are unique among children */
+enum status ir_take_child(struct ir_graph *g, struct ir_graph *child);      /* the same without a copy; on failure the caller keeps it */
+struct ir_graph *ir_find_child(const struct ir_graph *g, const char *name);  /* NULL when there is none */
+bool ir_is_if(const struct ir_node *n);                                      /* an If that names graphs */
+/* The two graphs of such a node, [1] for true; checked against its inputs and outputs. */
+enum status ir_if(const struct ir_graph *g, const struct ir_node *n, struct ir_graph *ret[2]);
 
 uint32_t ir_find_tensor(struct ir_graph *g, const char *name); /* IR_NONE when there is none */
 

@@ -24,6 +24,12 @@ void ir_graph_free(struct ir_graph *g)
 {
     if (!g)
         return;
+    for (size_t i = 0; i < g->children.n; i++)
+        ir_graph_free(g->children.at[i]);
+    for (size_t i = 0; i < g->spent.n; i++)
+        ir_graph_free(g->spent.at[i]);
+    vec_finish(&g->children);
+    vec_finish(&g->spent);
     vec_finish(&g->tensors);
     vec_finish(&g->nodes);
     mem_free(g->names.slots);
@@ -133,7 +139,8 @@ enum status ir_add_node(struct ir_graph *g, const struct ir_node *n, uint32_t *r
     c.in = arena_dup(a, n->in, n->n_in * sizeof(uint32_t));
     c.out = arena_dup(a, n->out, n->n_out * sizeof(uint32_t));
     c.aux = arena_dup(a, n->aux, n->n_aux * sizeof(uint32_t));
-    bool ok = c.name && (c.source || !n->source) && c.in && c.out && c.aux && own_params(a, &c, n->params);
+    c.guards = arena_dup(a, n->guards, n->n_guards * sizeof(struct ir_guard));
+    bool ok = c.name && (c.source || !n->source) && c.in && c.out && c.aux && c.guards && own_params(a, &c, n->params);
     struct ir_node *slot = ok ? vec_push(&g->nodes) : NULL;
     RETURN_IF(!slot, ST_NO_MEMORY, "no memory for node \"%s\" of graph \"%s\"", n->name ? n->name : "", g->name);
     *slot = c;
@@ -154,6 +161,8 @@ enum status ir_clone(const struct ir_graph *g, struct ir_graph **ret)
         if (st == ST_OK)
             c->nodes.at[at].post = g->nodes.at[i].post; /* [0, 0] stays [0, 0] */
     }
+    for (size_t i = 0; i < g->children.n && st == ST_OK; i++)
+        st = ir_add_child(c, g->children.at[i]);
     if (st != ST_OK)
         ir_graph_free(c);
     else

@@ -16,6 +16,7 @@ struct parser {
     const char *at, *end, *start;
     struct ir_graph *g;
     struct arena scratch; /* values being collected, freed when parsing ends */
+    unsigned depth;       /* of graphs inside graphs */
 };
 
 static void position(const struct parser *p, unsigned *line, unsigned *column)
@@ -520,6 +521,14 @@ static enum status operands(struct parser *p, uint32_t *list, uint32_t *n, char 
     return ST_OK;
 }
 
+static enum status string_param(struct parser *p, struct op_value *v)
+{
+    const char *text;
+    TRY(quoted(p, &text));
+    *v = (struct op_value){ .type = DT_STR, .count = (uint32_t)strlen(text) + 1, .data = text };
+    return ST_OK;
+}
+
 static enum status param(struct parser *p, const struct op_def *op, struct op_value *params)
 {
     char name[64];
@@ -529,7 +538,10 @@ static enum status param(struct parser *p, const struct op_def *op, struct op_va
     FAIL_IF(params[i].data, "parameter \"%s\" is given twice", name);
     struct op_value *v = &params[i];
     TRY(expect(p, '='));
+    if (peek(p) == '"')
+        return string_param(p, v);
     TRY(type_name(p, &v->type));
+    FAIL_IF(v->type == DT_STR, "a text is written in quotes");
     if (accept(p, '['))
         TRY(dims(p, &v->rank, v->dims, NULL));
     uint64_t bytes, count = 1;
@@ -582,6 +594,24 @@ static enum status node_sources(struct parser *p, struct ir_node *n)
     return ST_OK;
 }
 
+/* when (%a, !%b) */
+static enum status node_guards(struct parser *p, struct ir_node *n)
+{
+    if (!accept_word(p, "when"))
+        return ST_OK;
+    n->guards = arena_array(&p->scratch, struct ir_guard, IR_MAX_GUARDS);
+    RETURN_IF(!n->guards, ST_NO_MEMORY, "no memory for conditions");
+    TRY(expect(p, '('));
+    do {
+        FAIL_IF(n->n_guards == IR_MAX_GUARDS, "at most %d conditions", IR_MAX_GUARDS);
+        struct ir_guard *g = &n->guards[n->n_guards++];
+        g->value = !accept(p, '!');
+        TRY(operand(p, &g->tensor));
+        FAIL_IF(g->tensor == IR_NONE, "a condition cannot be absent");
+    } while (accept(p, ','));
+    return expect(p, ')');
+}
+
 static enum status node(struct parser *p)
 {
     uint32_t in[MAX_PORTS], out[MAX_PORTS], aux[MAX_PORTS];
@@ -607,6 +637,7 @@ static enum status node(struct parser *p)
             FAIL_IF(aux[i] == IR_NONE, "an aux constant cannot be absent");
     }
     TRY(node_clamp(p, &n));
+    TRY(node_guards(p, &n));
     TRY(node_sources(p, &n));
     uint32_t index;
     TRY(ir_add_node(p->g, &n, &index));
@@ -614,34 +645,63 @@ static enum status node(struct parser *p)
     return ST_OK;
 }
 
+static enum status parse_graph(struct parser *p);
+
+/* A graph inside the graph. */
+static enum status child(struct parser *p)
+{
+    struct ir_graph *outer = p->g;
+    FAIL_IF(p->depth == IR_MAX_GUARDS, "at most %d graphs inside each other", IR_MAX_GUARDS);
+    p->depth++;
+    p->g = NULL;
+    enum status st = parse_graph(p);
+    if (st == ST_OK)
+        st = ir_find_child(outer, p->g->name) ? fail(p, "there are two graphs named \"%s\"", p->g->name) : ir_take_child(outer, p->g);
+    if (st != ST_OK)
+        ir_graph_free(p->g);
+    p->g = outer;
+    p->depth--;
+    return st;
+}
+
 static enum status body(struct parser *p)
 {
     TRY(expect(p, '{'));
     while (!accept(p, '}')) {
         FAIL_IF(p->at >= p->end, "'}' expected");
+        if (accept_word(p, "graph")) {
+            TRY(child(p));
+            continue;
+        }
         int role = -1;
         for (int r = 0; r < IR_ROLE_COUNT && role < 0; r++)
             role = accept_word(p, ir_role_words[r]) ? r : -1;
         TRY(role >= 0 ? tensor(p, (enum ir_role)role) : node(p));
     }
-    FAIL_IF(peek(p) != '\0', "nothing is expected after the graph");
-    return ir_verify(p->g, "parsing");
+    return ST_OK;
 }
 
 static enum status parse_graph(struct parser *p)
 {
     const char *name;
-    FAIL_IF(!accept_word(p, "graph"), "\"graph\" expected");
     TRY(quoted(p, &name));
     TRY(ir_graph_create(name, &p->g));
     return body(p);
+}
+
+static enum status parse_text(struct parser *p)
+{
+    FAIL_IF(!accept_word(p, "graph"), "\"graph\" expected");
+    TRY(parse_graph(p));
+    FAIL_IF(peek(p) != '\0', "nothing is expected after the graph");
+    return ir_verify(p->g, "parsing");
 }
 
 enum status ir_parse(const char *text, size_t size, struct ir_graph **ret)
 {
     struct parser p = { .at = text, .start = text, .end = text + size };
     arena_init(&p.scratch);
-    enum status st = parse_graph(&p);
+    enum status st = parse_text(&p);
     arena_finish(&p.scratch);
     if (st == ST_OK)
         *ret = p.g;

@@ -170,7 +170,7 @@ static void put_data(struct str *o, const struct ir_tensor *t, size_t max_data)
 static void put_tensor(struct str *o, const struct ir_graph *g, uint32_t i, size_t max_data)
 {
     const struct ir_tensor *t = &g->tensors.at[i];
-    str_addf(o, "  %s ", ir_role_words[t->role]);
+    str_addf(o, "%s ", ir_role_words[t->role]);
     put_tensor_name(o, g, i);
     str_add(o, " : ");
     put_type(o, &t->desc);
@@ -196,6 +196,12 @@ static void put_params(struct str *o, const struct ir_node *n)
         const struct op_value *v = &n->params[i];
         if (!v->data)
             continue;
+        if (v->type == DT_STR) {
+            str_addf(o, "%s%s=", sep, n->op->params[i].name);
+            put_quoted(o, v->data);
+            sep = ", ";
+            continue;
+        }
         str_addf(o, "%s%s=%s", sep, n->op->params[i].name, dtype_name(v->type));
         for (unsigned k = 0; k < v->rank; k++)
             str_addf(o, "%s%u", k ? "," : "[", v->dims[k]);
@@ -223,9 +229,18 @@ static void put_sources(struct str *o, const char *list)
     str_finish(&one);
 }
 
+static void put_guards(struct str *o, const struct ir_graph *g, const struct ir_node *n)
+{
+    for (uint32_t i = 0; i < n->n_guards; i++) {
+        str_add(o, i ? ", " : " when (");
+        str_add(o, n->guards[i].value ? "" : "!");
+        put_tensor_name(o, g, n->guards[i].tensor);
+    }
+    str_add(o, n->n_guards ? ")" : "");
+}
+
 static void put_node(struct str *o, const struct ir_graph *g, const struct ir_node *n)
 {
-    str_add(o, "  ");
     put_names(o, g, n->out, n->n_out);
     str_addf(o, " = %s ", n->op->name);
     put_quoted(o, n->name);
@@ -240,19 +255,32 @@ static void put_node(struct str *o, const struct ir_graph *g, const struct ir_no
     }
     if (n->post.lo != -INFINITY || n->post.hi != INFINITY)
         str_addf(o, " clamp (%.9g,%.9g)", (double)n->post.lo, (double)n->post.hi);
+    put_guards(o, g, n);
     put_sources(o, n->source);
     str_add(o, "\n");
 }
 
-void ir_print(const struct ir_graph *g, size_t max_data, struct str *o)
+static void put_graph(struct str *o, const struct ir_graph *g, size_t max_data, int indent)
 {
-    str_add(o, "graph ");
+    str_addf(o, "%*sgraph ", indent, "");
     put_quoted(o, g->name);
     str_add(o, " {\n");
-    for (uint32_t i = 0; i < g->tensors.n; i++)
+    for (size_t i = 0; i < g->children.n; i++)
+        put_graph(o, g->children.at[i], max_data, indent + 2);
+    for (uint32_t i = 0; i < g->tensors.n; i++) {
+        str_addf(o, "%*s", indent + 2, "");
         put_tensor(o, g, i, max_data);
-    for (uint32_t k = 0; k < g->nodes.n; k++)
-        if (!g->nodes.at[k].dead)
-            put_node(o, g, &g->nodes.at[k]);
-    str_add(o, "}\n");
+    }
+    for (uint32_t k = 0; k < g->nodes.n; k++) {
+        if (g->nodes.at[k].dead)
+            continue;
+        str_addf(o, "%*s", indent + 2, "");
+        put_node(o, g, &g->nodes.at[k]);
+    }
+    str_addf(o, "%*s}\n", indent, "");
+}
+
+void ir_print(const struct ir_graph *g, size_t max_data, struct str *o)
+{
+    put_graph(o, g, max_data, 0);
 }

@@ -59,6 +59,10 @@ enum status ir_uses(const struct ir_graph *g, struct arena *a, struct ir_uses *r
             }
         for (uint32_t i = 0; i < n->n_out; i++)
             u.producer[n->out[i]] = k;
+        for (uint32_t i = 0; i < n->n_guards; i++) {
+            u.n_consumers[n->guards[i].tensor]++;
+            u.consumer[n->guards[i].tensor] = k;
+        }
     }
     *ret = u;
     return ST_OK;
@@ -75,6 +79,17 @@ static bool needs_producer(const struct ir_tensor *t)
     return t->role == IR_NATIVE || t->role == IR_OUTPUT;
 }
 
+static enum status verify_guard(const struct ir_graph *g, const struct ir_node *n, const struct ir_guard *guard, const bool *made, const char *after)
+{
+    TRY(verify_edge(g, n, guard->tensor, after));
+    const struct ir_tensor *t = &g->tensors.at[guard->tensor];
+    RETURN_IF(t->desc.type != DT_B8 || desc_count(&t->desc) != 1 || guard->value > 1 || t->role == IR_ABSENT, ST_INVALID_OP,
+              "after %s: node \"%s\" runs when tensor \"%s\" is %u; one bool is expected", after, n->name, t->name, guard->value);
+    RETURN_IF(needs_producer(t) && !made[guard->tensor], ST_UNCONNECTED, "after %s: node \"%s\" asks tensor \"%s\" before any node has written it", after,
+              n->name, t->name);
+    return ST_OK;
+}
+
 static enum status verify_node(const struct ir_graph *g, const struct ir_node *n, bool *made, const char *after)
 {
     for (uint32_t i = 0; i < n->n_in; i++) {
@@ -87,6 +102,8 @@ static enum status verify_node(const struct ir_graph *g, const struct ir_node *n
     }
     for (uint32_t i = 0; i < n->n_aux; i++)
         TRY(verify_edge(g, n, n->aux[i], after));
+    for (uint32_t i = 0; i < n->n_guards; i++)
+        TRY(verify_guard(g, n, &n->guards[i], made, after));
     for (uint32_t i = 0; i < n->n_out; i++) {
         TRY(verify_edge(g, n, n->out[i], after));
         const struct ir_tensor *t = &g->tensors.at[n->out[i]];
@@ -96,7 +113,10 @@ static enum status verify_node(const struct ir_graph *g, const struct ir_node *n
                   "after %s: node \"%s\" writes tensor \"%s\", which is an input or a constant", after, n->name, t->name);
         made[n->out[i]] = true;
     }
+    struct ir_graph *branch[2];
     enum status st = ir_check_node(g, n);
+    if (st == ST_OK && ir_is_if(n))
+        st = ir_if(g, n, branch);
     return st == ST_OK ? ST_OK : status_prefix(st, "after %s", after);
 }
 
@@ -104,6 +124,8 @@ enum status ir_verify(const struct ir_graph *g, const char *after)
 {
     CLEANUP(mem_freep) bool *made = mem_array(bool, g->tensors.n);
     RETURN_IF(!made, ST_NO_MEMORY, "no memory to verify %zu tensors", g->tensors.n);
+    for (size_t i = 0; i < g->children.n; i++)
+        TRY(ir_verify(g->children.at[i], after));
     for (size_t k = 0; k < g->nodes.n; k++)
         if (!g->nodes.at[k].dead)
             TRY(verify_node(g, &g->nodes.at[k], made, after));
@@ -142,6 +164,8 @@ enum status ir_compact(struct ir_graph *g)
         mark_used(n->in, n->n_in, map);
         mark_used(n->out, n->n_out, map);
         mark_used(n->aux, n->n_aux, map);
+        for (uint32_t i = 0; i < n->n_guards; i++)
+            map[n->guards[i].tensor] = 1;
     }
     g->nodes.n = kept;
     kept = 0;
@@ -158,6 +182,8 @@ enum status ir_compact(struct ir_graph *g)
         renumber(n->in, n->n_in, map);
         renumber(n->out, n->n_out, map);
         renumber(n->aux, n->n_aux, map);
+        for (uint32_t i = 0; i < n->n_guards; i++)
+            n->guards[i].tensor = map[n->guards[i].tensor];
     }
     return ST_OK;
 }

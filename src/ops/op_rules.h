@@ -201,6 +201,9 @@ RULE(heat_map_max_key_point);
 RULE(multi_class_nms);
 RULE(non_max_suppression);
 
+/* rule_control.c */
+RULE(if);
+
 /* rule_sparse.c */
 RULE(create_sparse);
 RULE(get_sparse_indices);

@@ -2,8 +2,9 @@
 /* table: control flow and sparse tensors. Their inputs and outputs are not described publicly; the rows hold what is known. */
 #include "ops/op_table.h"
 
-OP_ROW(If, .in = {IN("condition", T_FLAG), ANY_NUMBER("in", T_ANY)}, .out = {ANY_NUMBER("out", T_ANY)},
-       .params = {P_STR("then_graph", REQ), P_STR("else_graph", REQ)})
+/* With its two graphs If runs one of them. Without, as the compiler leaves it behind, it hands on the results of one or the other (rule_control.c). */
+OP_ROW(If, .in = {IN("condition", T_BOOL), ANY_NUMBER("in", T_ANY)}, .out = {ANY_NUMBER("out", T_ANY)},
+       .params = {P_STR("then_graph", OPTIONAL_PARAM), P_STR("else_graph", OPTIONAL_PARAM)}, .infer = rule_if)
 OP_ROW(CreateSparse, .in = {IN("indices", T_INDEX), IN("values", T_ANY)}, .out = {OUT("out", T_ANY)}, .infer = rule_create_sparse)
 OP_ROW(GetSparseIndices, .in = {IN("in", T_ANY)}, .out = {OUT("indices", T_INDEX)}, .infer = rule_get_sparse_indices)
 OP_ROW(GetSparseValues, .in = {IN("in", T_ANY)}, .out = {OUT("values", T_ANY)}, .infer = rule_get_sparse_values)

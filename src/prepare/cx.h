@@ -57,6 +57,18 @@ struct prepare_cx {
     VEC(struct binary_command) commands;
 };
 
+/* Everything that a node touches while it runs: inputs, outputs, then the tensors of its guards; IR_NONE: absent. */
+static inline uint32_t plan_ports(const struct ir_node *n)
+{
+    return n->n_in + n->n_out + n->n_guards;
+}
+
+static inline uint32_t plan_port(const struct ir_node *n, uint32_t i)
+{
+    uint32_t io = n->n_in + n->n_out;
+    return i < n->n_in ? n->in[i] : i < io ? n->out[i - n->n_in] : n->guards[i - io].tensor;
+}
+
 /* ST_ABORTED or ST_TIMED_OUT when the client wants no more of it. */
 enum status prepare_interrupted(const struct prepare_cx *cx);
 

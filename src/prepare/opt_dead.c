@@ -37,6 +37,8 @@ enum status opt_dead(struct prepare_cx *cx, bool *progress)
         for (uint32_t i = 0; i < n->n_in && !n->dead; i++)
             if (n->in[i] != IR_NONE)
                 needed[n->in[i]] = true;
+        for (uint32_t i = 0; i < n->n_guards && !n->dead; i++)
+            needed[n->guards[i].tensor] = true;
     }
     size_t before = g->tensors.n;
     TRY(ir_compact(g));

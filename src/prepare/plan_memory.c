@@ -50,8 +50,8 @@ static void find_uses(struct planner *p)
         p->first[c] = cx->cells[c].early ? 0 : IR_NONE;
     for (uint32_t k = 0; k < n_nodes; k++) {
         const struct ir_node *n = &cx->g->nodes.at[k];
-        for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
-            uint32_t t = i < n->n_in ? n->in[i] : n->out[i - n->n_in], c = t == IR_NONE ? IR_NONE : cx->cell_of[t];
+        for (uint32_t i = 0; i < plan_ports(n); i++) {
+            uint32_t t = plan_port(n, i), c = t == IR_NONE ? IR_NONE : cx->cell_of[t];
             if (c == IR_NONE)
                 continue;
             p->first[c] = k < p->first[c] ? k : p->first[c];

@@ -31,11 +31,6 @@ static uint32_t scratch_cell(const struct prepare_cx *cx, uint32_t tensor)
     return c != IR_NONE && cx->cells[c].room ? c : IR_NONE;
 }
 
-static uint32_t operand(const struct ir_node *n, uint32_t i)
-{
-    return i < n->n_in ? n->in[i] : n->out[i - n->n_in];
-}
-
 static bool shared_with_client(const struct prepare_cx *cx, uint32_t cell)
 {
     return cell != IR_NONE && cx->cells[cell].place == PLACE_IO && cx->cells[cell].early && cx->cells[cell].late;
@@ -52,14 +47,14 @@ static enum status add_job(struct builder *b, uint32_t k)
 {
     struct prepare_cx *cx = b->cx;
     const struct ir_node *n = &cx->g->nodes.at[k];
-    uint32_t ports = n->n_in + n->n_out, *touch = arena_array(&cx->arena, uint32_t, ports), *over = arena_array(&cx->arena, uint32_t, n->n_in);
-    uint32_t *after = arena_array(&cx->arena, uint32_t, n->n_in + ports + 1);
+    uint32_t ports = plan_ports(n), *touch = arena_array(&cx->arena, uint32_t, ports), *over = arena_array(&cx->arena, uint32_t, n->n_in);
+    uint32_t *after = arena_array(&cx->arena, uint32_t, 2 * ports + 1);
     RETURN_IF(!touch || !over || !after, ST_NO_MEMORY, "no memory to order %zu operators", cx->g->nodes.n);
     struct plan_job *job = &b->jobs[k];
     *job = (struct plan_job){ .work = plan_round(cx, cx->nodes[k].work_bytes), .touch = touch, .after = after, .over = over, .makes = PLAN_NO_CELL };
     for (uint32_t i = 0; i < ports; i++) {
-        uint32_t t = operand(n, i), c = scratch_cell(cx, t), any = t == IR_NONE ? IR_NONE : cx->cell_of[t];
-        if (i < n->n_in && t != IR_NONE)
+        uint32_t t = plan_port(n, i), c = scratch_cell(cx, t), any = t == IR_NONE ? IR_NONE : cx->cell_of[t];
+        if ((i < n->n_in || i >= n->n_in + n->n_out) && t != IR_NONE)
             add_after(b, job, after, b->producer[t]);
         if (shared_with_client(cx, any) && b->last_touch[any] != k) {
             add_after(b, job, after, b->last_touch[any]);

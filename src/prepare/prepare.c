@@ -7,6 +7,7 @@
 #include "prepare/cx.h"
 
 const struct pass prepare_default_passes[] = {
+    { "if", lower_if },                           /* one list of nodes, some of them with guards */
     { "dead", opt_dead },                         /* drop what no output needs, before work is spent on it */
     { "fold", opt_fold },                         /* constants of constants */
     { "fuse-batchnorm", opt_fuse_batchnorm },     /* float: scale the weights instead of the result */

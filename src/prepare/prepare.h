@@ -63,6 +63,7 @@ struct prepare_opts {
 enum status prepare(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g, struct binary_image *ret);
 
 /* The passes, for pass lists and tests. */
+enum status lower_if(struct prepare_cx *cx, bool *progress);        /* graphs inside If become guarded nodes */
 enum status opt_fold(struct prepare_cx *cx, bool *progress);        /* nodes with constant inputs only become constants */
 enum status opt_fuse_batchnorm(struct prepare_cx *cx, bool *progress); /* float Batchnorm into the product before it */
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress); /* clamps into the operator before them, same bits */

@@ -278,6 +278,58 @@ static Qnn_ErrorHandle_t registered_memory(void)
     return y[0] == 6 ? QNN_SUCCESS : WRONG_RESULT;
 }
 
+static Qnn_Param_t graph_named(const char *name, const char *graph)
+{
+    Qnn_Param_t p = QNN_PARAM_INIT;
+    p.paramType = QNN_PARAMTYPE_SCALAR;
+    p.name = name;
+    p.scalarParam.dataType = QNN_DATATYPE_STRING;
+    p.scalarParam.stringValue = graph;
+    return p;
+}
+
+/* One side of an If: x from outside through one operator that remembers and one that does not. */
+static Qnn_ErrorHandle_t side(Qnn_GraphHandle_t g, const char *name, const char *type, Qnn_Tensor_t x)
+{
+    Qnn_GraphHandle_t s;
+    STEP(q.graphCreateSubgraph(g, name, &s));
+    Qnn_Tensor_t t = TENSOR(keep_name("%s_t", name), NATIVE, FLOAT_32, 4), o = TENSOR(keep_name("%s_o", name), APP_READ, FLOAT_32, 4);
+    STEP(q.tensorCreateGraphTensor(s, &t));
+    STEP(q.tensorCreateGraphTensor(s, &o));
+    struct op window = { .name = keep_name("%s_w", name), .type = "Buffer", .np = 2, .ni = 1, .in = { x }, .no = 1, .out = { t } },
+              last = { .name = keep_name("%s_l", name), .type = type, .ni = 1, .in = { t }, .no = 1, .out = { o } };
+    window.p[0] = param_u32("buffer_size", 4);
+    window.p[1] = param_u32("buffer_dim", 0);
+    window.p[2] = param_u32("stride", 4);
+    window.np = 3;
+    STEP(op_add(s, &window));
+    return op_add(s, &last);
+}
+
+static Qnn_ErrorHandle_t branches(void)
+{
+    OBJECTS o = { 0 };
+    Qnn_GraphHandle_t g;
+    float x[4] = { 1, -2, 3, -4 }, y[4];
+    uint8_t c[1] = { 0 };
+    STEP(base(&o));
+    STEP(q.graphCreate(o.context, "g", NULL, &g));
+    Qnn_Tensor_t tx = TENSOR("x", APP_WRITE, FLOAT_32, 4), tc = TENSOR("c", APP_WRITE, BOOL_8, 1), ty = TENSOR("y", APP_READ, FLOAT_32, 4);
+    STEP(q.tensorCreateGraphTensor(g, &tx));
+    STEP(q.tensorCreateGraphTensor(g, &tc));
+    STEP(q.tensorCreateGraphTensor(g, &ty));
+    STEP(side(g, "yes", "Relu", tx));
+    STEP(side(g, "no", "ElementWiseNeg", tx));
+    struct op i = { .name = "if", .type = "If", .np = 2, .ni = 1, .in = { tc }, .no = 1, .out = { ty } };
+    i.p[0] = graph_named("then_graph", "yes");
+    i.p[1] = graph_named("else_graph", "no");
+    STEP(op_add(g, &i));
+    STEP(q.graphFinalize(g, NULL, NULL));
+    Qnn_Tensor_t in[] = { WITH(tx, x), WITH(tc, c) }, out = WITH(ty, y);
+    STEP(q.graphExecute(g, in, 2, &out, 1, NULL, NULL));
+    return y[0] == -1 && y[3] == 4 ? QNN_SUCCESS : WRONG_RESULT;
+}
+
 static Qnn_ErrorHandle_t refusals(void)
 {
     OBJECTS o = { 0 };
@@ -300,5 +352,6 @@ static Qnn_ErrorHandle_t refusals(void)
 const struct scenario scenarios[] = {
     { "whole way", whole_way },           { "profile and signal", with_extras }, { "in the background", in_background },
     { "other ways to load", other_loads }, { "registered memory", registered_memory }, { "refusals", refusals },
+    { "branches", branches },
 };
 const unsigned n_scenarios = COUNT(scenarios);

@@ -426,8 +426,7 @@ static void test_missing_arguments(void **state)
     X(q.contextGetBinarySectionUpdate(&section, NULL, (const Qnn_Tensor_t *[]){ some_tensor() }, 1, 0, NULL, NULL, NULL, &section)) \
     X(q.contextFreeBinarySectionUpdate(section, NULL))                                                                         \
     X(q.tensorUpdateGraphTensors(G, (const Qnn_Tensor_t *[]){ some_tensor() }, 1))                                             \
-    X(q.tensorUpdateContextTensors(C, (const Qnn_Tensor_t *[]){ some_tensor() }, 1))                                           \
-    X(q.graphCreateSubgraph(G, "sub", &got.handle))
+    X(q.tensorUpdateContextTensors(C, (const Qnn_Tensor_t *[]){ some_tensor() }, 1))
 
 static void test_absent_features(void **state)
 {

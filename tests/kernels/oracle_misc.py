@@ -189,6 +189,19 @@ def mux_case(c, _):
     same(got, want.astype(got.dtype), "ElementWiseMux", se, encs, o, sel.shape, [x.shape for x in xs])
 
 
+def if_case(c, _):
+    """What the compiler leaves of If: whole tensors of one side or the other. Graphs are tested in tests/api/test_if.c."""
+    n = int(c.r.integers(1, 4))
+    encs = [c.enc(TYPES + ("i32", "b8", "i64", "u16")) for _ in range(n)]
+    shapes = [c.shape(0, 4, total=40000) for _ in range(n)]
+    sides = [[c.array(e, s) for e, s in zip(encs, shapes)] for _ in range(2)]
+    yes = int(c.pick(0, 1, 1, 255))
+    ins = [Enc("b8").tensor(np.full(c.pick((1,), (1, 1), ()), yes))] + [e.tensor(x) for side in sides for e, x in zip(encs, side)]
+    got = c.run("If", ins, [e.out(s) for e, s in zip(encs, shapes)])
+    for g, x, e in zip(got, sides[0] if yes else sides[1], encs):
+        same(g, x, "If", yes, e, x.shape)
+
+
 def sparse_case(c, _):
     e = c.enc(TYPES + ("i32",))
     o = like(c, e)
@@ -278,6 +291,9 @@ def refusals(c):
     for op, ins, outs, params, word in (
             ("ElementWiseMux", [I32.tensor(z(2, np.int32))] + many, [F32.out((2,))], {}, "at most 16"),
             ("ElementWiseMux", [I32.tensor(z(2, np.int32)), many[0], I32.tensor(z(2, np.int32))], [F32.out((2,))], {}, "same data type"),
+            ("If", [Enc("b8").tensor(z(1, np.uint8)), many[0]], [F32.out((2,))], {}, "two inputs per output"),
+            ("If", [Enc("b8").tensor(z(1, np.uint8)), many[0], F32.tensor(z(3, F))], [F32.out((2,))], {}, "type, shape and encoding"),
+            ("If", [Enc("b8").tensor(z(2, np.uint8)), many[0], many[0]], [F32.out((2,))], {}, "condition"),
             ("HadamardTransform", [F32.tensor(z((1, 6), F))], [F32.out((1, 6))], {}, "power of two"),
             ("RotaryEmbedding", [F32.tensor(z((1, 1, 1, 4), F)), F32.tensor(z((1, 1, 3), F)), F32.tensor(z((1, 1, 3), F))], [F32.out((1, 1, 1, 4))], {}, "cos"),
             ("Stft", [F32.tensor(z((1, 8, 2), F))], [F32.out((1, 1, 5, 2))], {"frame_step": u32(1), "frame_length": u32(8)}, "complex"),
@@ -301,7 +317,7 @@ def refusals(c):
 def main():
     c = Case(43)
     for case, n in ((shape_case, 100), (constant_case, 240), (random_case, 90), (hadamard_case, 200), (rotary_case, 480), (stft_case, 320),
-                    (mux_case, 400), (sparse_case, 400), (attention_case, 480)):
+                    (mux_case, 400), (if_case, 200), (sparse_case, 400), (attention_case, 480)):
         for i in range(scaled(n)):
             case(c, i)
     moments(c)

@@ -372,6 +372,10 @@ static void spoil_state_over_tensor(struct handmade *h)
     h->tensors[HM_T].offset = 64;
     h->nodes[HM_TRANSPOSE].state_bytes = 65;
 }
+static const uint32_t guard_far[2] = { 1000, 1 }, guard_float[2] = { HM_X, 1 }, guard_two[2] = { HM_X, 2 };
+static void spoil_guard_far(struct handmade *h) { h->nodes[HM_RELU].n_guards = 1, h->nodes[HM_RELU].guards = guard_far; }
+static void spoil_guard_type(struct handmade *h) { h->nodes[HM_RELU].n_guards = 1, h->nodes[HM_RELU].guards = guard_float; }
+static void spoil_guard_value(struct handmade *h) { h->nodes[HM_RELU].n_guards = 1, h->nodes[HM_RELU].guards = guard_two; }
 static void spoil_same_step(struct handmade *h)
 {
     h->commands[1].step = 0; /* Relu reads what Add writes in the same step */
@@ -397,7 +401,7 @@ static void test_spoiled(void **state)
         CASE(spoil_work), CASE(spoil_work_offset), CASE(spoil_command_node), CASE(spoil_command_range), CASE(spoil_step),
         CASE(spoil_far_step), CASE(spoil_align), CASE(spoil_io_alias), CASE(spoil_aux), CASE(spoil_scale), CASE(spoil_work_over_output),
         CASE(spoil_half_in_place), CASE(spoil_same_step), CASE(spoil_state_outside), CASE(spoil_state_far), CASE(spoil_state_align),
-        CASE(spoil_states_overlap), CASE(spoil_state_over_tensor),
+        CASE(spoil_states_overlap), CASE(spoil_state_over_tensor), CASE(spoil_guard_far), CASE(spoil_guard_type), CASE(spoil_guard_value),
 #undef CASE
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

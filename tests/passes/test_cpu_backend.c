@@ -40,16 +40,21 @@ static void check(enum status st)
         fail_msg("%s: %s", status_name(st), status_text());
 }
 
-static void make(struct net *n)
+static void make_text(struct net *n, const char *what)
 {
     struct ir_graph *g;
     struct backend_context_cfg cfg = { .threads = 3 };
-    check(ir_parse(text, sizeof(text) - 1, &g));
+    check(ir_parse(what, strlen(what), &g));
     check(backend_this->open(&cfg, &n->context));
     check(backend_this->prepare(n->context, NULL, g, NULL, &n->im));
     ir_graph_free(g);
     check(binary_open(n->im.data, n->im.size, &n->b));
     check(backend_this->load(n->context, &n->b, 0, &n->graph));
+}
+
+static void make(struct net *n)
+{
+    make_text(n, text);
 }
 
 static void unmake(struct net *n)
@@ -91,6 +96,48 @@ static void test_run_and_batch(void **state)
         memset(y, 0xff, sizeof(y));
         check(backend_this->run(n.graph, &r));
         assert_true(right(x, w, y, (int)batch * N));
+    }
+    unmake(&n);
+}
+
+/* Tiles of several threads under a condition that the graph itself computes; the branch that is not asked for may not end the run early. */
+static void test_branches(void **state)
+{
+    (void)state;
+    static const char branches[] = "graph \"net\" {\n"
+                                   "  graph \"neg\" { in %i : f32[8,65536] out %o : f32[8,65536] %o = ElementWiseNeg \"neg\" (%i) }\n"
+                                   "  graph \"window\" { in %i : f32[8,65536] tmp %w : f32[16,65536] tmp %s : f32[8,65536] out %o : f32[8,65536]\n"
+                                   "    %w = Buffer \"frames\" (%i) { buffer_size=u32(16), buffer_dim=u32(0), stride=u32(8) }\n"
+                                   "    %s = StridedSlice \"oldest\" (%w) { ranges=i32[2,3](0,8,1,0,65536,1) }\n"
+                                   "    %o = Relu \"relu\" (%s) }\n"
+                                   "  in %x : f32[8,65536]\n"
+                                   "  in %a : f32[1]\n"
+                                   "  in %b : f32[1]\n"
+                                   "  tmp %c : b8[1]\n"
+                                   "  out %y : f32[8,65536]\n"
+                                   "  %c = ElementWiseGreater \"greater\" (%a, %b)\n"
+                                   "  %y = If \"if\" (%c, %x, %x) { then_graph=\"neg\", else_graph=\"window\" }\n"
+                                   "}\n";
+    enum { M = 8 * 65536 };
+    static float x[M], y[M];
+    float a, b = 0.5f;
+    uint8_t produced;
+    struct net n;
+    make_text(&n, branches);
+    struct backend_io io[4] = { { .data = x }, { .data = &a }, { .data = &b }, { .data = y, .produced = &produced } };
+    struct backend_run r = { .io = io, .batch = 1 };
+    float before = 0; /* first value of the frame that the window saw last; 0: none yet */
+    for (int round = 1; round < 12; round++) {
+        a = round % 3 == 0;
+        for (int i = 0; i < M; i++)
+            x[i] = (float)(round + i % 100);
+        enum status st = backend_this->run(n.graph, &r);
+        bool early = a == 0 && before == 0;
+        assert_int_equal(st, early ? ST_ENDED_EARLY : ST_OK);
+        assert_int_equal(produced, !early);
+        for (int i = 0; i < M && !early; i++)
+            assert_true(y[i] == (a > b ? -x[i] : before + (float)(i % 100)));
+        before = a > b ? before : (float)round;
     }
     unmake(&n);
 }
@@ -233,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run_and_batch), cmocka_unit_test(test_profile), cmocka_unit_test(test_signal),
         cmocka_unit_test(test_many_threads),  cmocka_unit_test(test_memory),  cmocka_unit_test(test_table),
+        cmocka_unit_test(test_branches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

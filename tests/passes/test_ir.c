@@ -49,6 +49,31 @@ static const char *const texts[] = {
     "}\n",
     /* no nodes, no tensors, an awkward name */
     "graph \"a \\\"b\\\\ \\x01\\x7f ü\" {\n}\n",
+    /* graphs inside, conditions */
+    "graph \"if\" {\n"
+    "  graph \"a\" {\n"
+    "    graph \"a\" {\n"
+    "      out %o : f32[2]\n"
+    "      const %c : f32[2] = (1,2)\n"
+    "      %o = Relu \"r\" (%c)\n"
+    "    }\n"
+    "    in %i : b8[1]\n"
+    "    out %o : f32[2]\n"
+    "    %o = If \"inner\" (%i) { then_graph=\"a\", else_graph=\"a\" }\n"
+    "  }\n"
+    "  graph \"b \\\"b\" {\n"
+    "    in %i : f32[2]\n"
+    "    out %o : f32[2]\n"
+    "    %o = Relu \"r\" (%i)\n"
+    "  }\n"
+    "  in %x : f32[2]\n"
+    "  in %c : b8[1]\n"
+    "  const %d : b8[] = (1)\n"
+    "  tmp %t : f32[2]\n"
+    "  out %y : f32[2]\n"
+    "  %t = If \"if\" (%c, %c, %x) { then_graph=\"a\", else_graph=\"b \\\"b\" }\n"
+    "  %y = Relu \"r\" (%t) clamp (0,1) when (%c, !%d)\n"
+    "}\n",
     /* names */
     "graph \"\" {\n"
     "  in %\"\" : f32[]\n"
@@ -255,6 +280,21 @@ static const struct {
     { G XY "%x = Relu \"r\" (%y) }", 0, 0, "before any node" },
     { G X "in %y : f32[3] %y = Relu \"r\" (%x) }", 0, 0, "which is an input" },
     { G X "out %y : f32[3] %y = Relu \"r\" (%x) }", 0, 0, "\"r\"" },
+    { G XY "%y = Relu \"r\" (%x) when (_) }", 4, 27, "a condition cannot be absent" },
+    { G XY "%y = Relu \"r\" (%x) when (%x) }", 0, 0, "one bool is expected" },
+    { G XY "tmp %c : b8[1] %y = Relu \"r\" (%x) when (%c) }", 0, 0, "asks tensor \"c\" before any node has written it" },
+    { G XY "%y = If \"f\" (%x) { then_graph=str(1), else_graph=\"a\" } }", 4, 34, "a text is written in quotes" },
+    { G XY "in %c : b8[1] %y = If \"f\" (%c) { then_graph=\"a\", else_graph=\"a\" } }", 0, 0, "no such graph inside it" },
+    { G XY "in %c : b8[1] %y = If \"f\" (%c) { then_graph=\"a\" } }", 0, 0, "both graphs are expected" },
+    { G "graph \"a\" {} graph \"a\" {} }", 2, 26, "two graphs named \"a\"" },
+    { G "graph \"a\" { in %x : }", 2, 21, "type" },
+    { G "graph \"a\" {} } graph", 2, 16, "nothing is expected after the graph" },
+    { G "graph \"a\" { out %o : f32[3] const %k : f32[3] = (1,2,3) %o = Relu \"r\" (%k) }" XY
+        "in %c : b8[1] %y = If \"f\" (%c) { then_graph=\"a\", else_graph=\"a\" } }", 0, 0, "type, shape and encoding must be the same" },
+    { G "graph \"a\" { in %i : f32[2] out %o : f32[2] %o = Relu \"r\" (%i) }" XY
+        "in %c : b8[1] %y = If \"f\" (%c, %x) { then_graph=\"a\", else_graph=\"a\" } }", 0, 0, "more inputs than the node gives it" },
+    { G "graph \"a\" { in %i : f32[2] out %o : f32[2] %o = Relu \"r\" (%i) }" XY
+        "in %c : b8[1] %y = If \"f\" (%c, %x, %x, %x) { then_graph=\"a\", else_graph=\"a\" } }", 0, 0, "its graphs take 2" },
 };
 
 static void bad_texts_are_explained(void **state)

@@ -26,6 +26,8 @@ static void list_passes(bool fold_relu_off, struct pass ret[MAX_PASSES])
 /* The rows of operators that the graph names are those of the other library. */
 static void adopt_rows(struct ir_graph *g)
 {
+    for (size_t i = 0; i < g->children.n; i++)
+        adopt_rows(g->children.at[i]);
     for (size_t i = 0; i < g->nodes.n; i++)
         g->nodes.at[i].op = op_get(g->nodes.at[i].op->id);
 }
