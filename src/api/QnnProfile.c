@@ -78,9 +78,11 @@ Qnn_ErrorHandle_t QnnProfile_create(Qnn_BackendHandle_t backend, QnnProfile_Leve
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_PROFILE);
     log_enter(b->log);
     API_CHECK(profile, COMP_PROFILE, ST_INVALID_ARG, "profile is NULL; give a pointer that receives the handle");
-    API_CHECK(level == QNN_PROFILE_LEVEL_BASIC || level == QNN_PROFILE_LEVEL_DETAILED, COMP_PROFILE, ST_NOT_SUPPORTED,
-              "profile level is %u; 1 (basic) and 2 (detailed) are supported", level);
-    return api_error(COMP_PROFILE, profile_create(b, level, profile));
+    uint32_t known = level == QNN_PROFILE_LEVEL_BASIC || level == QNN_PROFILE_LEVEL_DETAILED ? level
+                     : backend_this->profile_level                                          ? backend_this->profile_level(level)
+                                                                                            : 0;
+    API_CHECK(known, COMP_PROFILE, ST_NOT_SUPPORTED, "profile level is %u; 1 (basic) and 2 (detailed) are supported", level);
+    return api_error(COMP_PROFILE, profile_create(b, known, profile));
 }
 
 static enum status set_option(struct api_profile *p, const QnnProfile_Config_t *c)

@@ -158,6 +158,8 @@ struct backend {
     enum status (*mem_register)(struct backend_context *c, const struct backend_mem_spec *s, struct backend_mem **ret);
     void (*mem_release)(struct backend_mem *m);
 
+    /* What a profile level of the backend's own comes to: 1 (basic), 2 (detailed), 0: unknown. NULL: there are none. */
+    uint32_t (*profile_level)(uint32_t level);
     /* Profiles: what happened in the backend since this was last asked about the stage, as events below `parent`. NULL: nothing to tell. */
     void (*stage_events)(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
 };

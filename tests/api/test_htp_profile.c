@@ -94,11 +94,21 @@ static void test_memory_profiling(void **state)
     assert_int_equal(event(30003, "DSP:after_context_freed", QNN_PROFILE_EVENTUNIT_BYTES), 0);
 }
 
+static void test_linting(void **state)
+{
+    (void)state;
+    Qnn_ProfileHandle_t p;
+    OK(q.profileCreate(env.backend, QNN_HTP_PROFILE_LEVEL_LINTING, &p));
+    OK(q.profileFree(p));
+    FAILS(QNN_PROFILE_ERROR_UNSUPPORTED, q.profileCreate(env.backend, 7002, &p));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_stages, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_memory_profiling, setup, env_teardown),
+        cmocka_unit_test_setup_teardown(test_linting, setup, env_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,6 +100,7 @@ static const struct backend backend_htp = {
     .mem_custom = htp_mem_custom,
     .mem_register = htp_mem_register,
     .mem_release = htp_mem_release,
+    .profile_level = htp_profile_level,
     .stage_events = htp_stage_events,
 };
 

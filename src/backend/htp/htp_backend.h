@@ -223,7 +223,7 @@ struct backend_context {
     struct htp_context_cfg own;
     uint32_t soc_model, arch, vtcm_mb, hvx, sessions;
     pthread_mutex_t lock;          /* placing, binaries */
-    struct htp_session *session;   /* NULL: nothing was loaded yet */
+    struct htp_session *_Atomic session; /* NULL: nothing was loaded yet; set once, under the lock */
     struct htp_binary *binaries;
     struct htp_times loading, unloading; /* since a profile last asked */
     uint64_t spill_fill, weights;  /* largest of the graphs; all constants */
@@ -254,6 +254,7 @@ enum status htp_check_context(struct backend_context *c);
 enum status htp_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t);
 enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
                         struct binary_image *ret);
+uint32_t htp_profile_level(uint32_t level);
 void htp_stage_events(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
 /* Does work on the context's session; while it has none, on the first session where the work does not answer ST_NO_MEMORY, which becomes its own. */
 typedef enum status htp_work_fn(struct backend_context *c, struct htp_session *s, void *arg);
