@@ -13,6 +13,7 @@ LIB = os.environ["OPENQNN_LIB_DIR"]
 SOURCE = os.environ["OPENQNN_SOURCE_DIR"]
 DIGITS = os.path.join(SOURCE, "examples", "digits")
 CPU = os.path.join(LIB, "libQnnCpu.so")
+HTP = os.path.join(LIB, "libQnnHtp.so")
 sys.path.insert(0, DIGITS)
 
 

@@ -33,13 +33,15 @@ def load_parameters():
 
 
 class Digits(support.ToolTest):
+    backend, backend_id, backend_name = support.CPU, 3, "CPU"
+
     def setUp(self):
         super().setUp()
         self.library = self.build_digits()
         self.images = np.fromfile(os.path.join(support.DIGITS, "test_images.raw"), np.uint8).reshape(-1, train.SIZE, train.SIZE, 1)
 
     def net_run(self, *args):
-        return self.succeeds("qnn-net-run", "--backend", support.CPU, *args)
+        return self.succeeds("qnn-net-run", "--backend", self.backend, *args)
 
     def result(self, *parts, kind=np.float32):
         return np.frombuffer(self.read(*parts), kind)
@@ -72,7 +74,7 @@ class Digits(support.ToolTest):
     def test_direct_binary_and_async_agree(self):
         self.make_list()
         self.net_run("--model", self.library, "--input_list", "list.txt", "--output_dir", "direct", "--use_native_output_files")
-        self.succeeds("qnn-context-binary-generator", "--backend", support.CPU, "--model", self.library, "--binary_file", "digits", "--output_dir", "b")
+        self.succeeds("qnn-context-binary-generator", "--backend", self.backend, "--model", self.library, "--binary_file", "digits", "--output_dir", "b")
         ways = {"loaded": [], "mapped": ["--use_mmap"], "async": ["--asynchronous"], "again": ["--num_inferences", "23"]}
         for name, extra in ways.items():
             self.net_run("--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--output_dir", name, "--use_native_output_files", *extra)
@@ -85,7 +87,7 @@ class Digits(support.ToolTest):
         self.addCleanup(os.environ.pop, "OPENQNN_THREADS", None)
         for threads in ("1", "3"):
             os.environ["OPENQNN_THREADS"] = threads
-            self.succeeds("qnn-context-binary-generator", "--backend", support.CPU, "--model", self.library, "--binary_file", "digits" + threads,
+            self.succeeds("qnn-context-binary-generator", "--backend", self.backend, "--model", self.library, "--binary_file", "digits" + threads,
                           "--output_dir", "bin")
         self.assertEqual(self.read("bin", "digits1.bin"), self.read("bin", "digits3.bin"))
 
@@ -100,7 +102,7 @@ class Digits(support.ToolTest):
         """Five lines of one image each make a batch of four and a rest."""
         self.make_list()
         self.net_run("--model", self.library, "--input_list", "list.txt", "--output_dir", "one")
-        done = self.run_tool("qnn-net-run", "--backend", support.CPU, "--model", self.library, "--input_list", "list.txt", "--output_dir", "four",
+        done = self.run_tool("qnn-net-run", "--backend", self.backend, "--model", self.library, "--input_list", "list.txt", "--output_dir", "four",
                              "--batch_multiplier", "4")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("the last batch has 1 of 4 lines", done.stderr)
@@ -124,12 +126,12 @@ class Digits(support.ToolTest):
         self.assertTrue(any(r["Unit of Measurement"] == "INFERENCES/SECOND" for r in rows))
 
     def test_description(self):
-        self.succeeds("qnn-context-binary-generator", "--backend", support.CPU, "--model", self.library, "--binary_file", "digits", "--output_dir", ".")
+        self.succeeds("qnn-context-binary-generator", "--backend", self.backend, "--model", self.library, "--binary_file", "digits", "--output_dir", ".")
         for version in (1, 3):
             self.succeeds("qnn-context-binary-utility", "--context_binary", "digits.bin", "--json_file", "d.json", "--json_version", version)
             data = json.loads(self.read("d.json"))
             self.assertEqual(data["version"], version)
-            self.assertEqual((data["info"]["backendId"], data["info"]["numGraphs"]), (3, 1))
+            self.assertEqual((data["info"]["backendId"], data["info"]["numGraphs"]), (self.backend_id, 1))
             graph = data["info"]["graphs"][0]
             graph = graph["info"] if version == 1 else graph
             tensor = graph["graphInputs"][0]
@@ -138,8 +140,13 @@ class Digits(support.ToolTest):
                              ("digits", 1, "x", [1, train.SIZE, train.SIZE, 1], "QNN_DATATYPE_UFIXED_POINT_8"))
             self.assertEqual(np.float32(tensor["quantizeParams"]["scaleOffset"]["scale"]), np.float32(1 / 255))
         text = self.succeeds("qnn-context-binary-utility", "--context_binary", "digits.bin")
-        for part in ("backend CPU", "graph 0 \"digits\"", "scratch", "lower bound", "constants"):
+        for part in ("backend " + self.backend_name, "graph 0 \"digits\"", "scratch", "lower bound", "constants"):
             self.assertIn(part, text)
+
+
+class DigitsHtp(Digits):
+    """The same numbers from a session."""
+    backend, backend_id, backend_name = support.HTP, 6, "HTP"
 
 
 if __name__ == "__main__":
