@@ -40,6 +40,10 @@ static enum status bind_one(struct worker *w, const struct binary_tensor *t, str
     RETURN_IF(a->bytes < need && !t->desc.dynamic, ST_INVALID_TENSOR, "tensor \"%s\" needs %llu bytes; %llu were given", t->name,
               (unsigned long long)need, (unsigned long long)a->bytes);
     RETURN_IF(t->io != 1 && !m->writable, ST_INVALID_TENSOR, "tensor \"%s\" is an output; its memory was mapped for reading only", t->name);
+    uint64_t element = dtype_bytes(t->desc.type, 1);
+    RETURN_IF((uintptr_t)(m->data + a->offset) % element, ST_INVALID_TENSOR,
+              "tensor \"%s\" begins at offset %llu; it must be a multiple of %llu, the bytes of an element", t->name, (unsigned long long)a->offset,
+              (unsigned long long)element);
     ret->data = m->data + a->offset;
     m->runs++;
     return ST_OK;

@@ -82,6 +82,7 @@ static void test_refused_runs(void **state)
         { 1, { .map = c.buffer, .offset = 2 * KIT_BYTES + 4, .bytes = KIT_BYTES }, ST_INVALID_TENSOR, "12284" },
         { 1, { .map = c.buffer, .offset = UINT64_MAX, .bytes = KIT_BYTES }, ST_INVALID_TENSOR, "behind offset" },
         { 2, { .map = c.buffer, .offset = 0, .bytes = KIT_BYTES - 1 }, ST_INVALID_TENSOR, "12287" },
+        { 1, { .map = c.buffer, .offset = KIT_BYTES + 2, .bytes = KIT_BYTES }, ST_INVALID_TENSOR, "multiple of 4" },
         { 2, { .map = read_only, .offset = 0, .bytes = KIT_BYTES }, ST_INVALID_TENSOR, "reading only" },
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
