@@ -61,6 +61,9 @@ def elementwise():
     h = np.zeros_like(x)
     np.put_along_axis(h, x.argmax(1)[:, None], 1, 1)
     one('hardmax', 'Hardmax', x, h, axis=1)
+    flat = np.zeros((2, 12), 'f4')
+    flat[range(2), x.reshape(2, 12).argmax(1)] = 1
+    one('hardmax_old', 'Hardmax', x, flat.reshape(2, 3, 4), 11, axis=1)  # everything from the axis on is one dimension
     t = f(3, 5)
     for upper in (0, 1):
         for k in (-1, 2):

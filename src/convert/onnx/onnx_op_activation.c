@@ -448,12 +448,20 @@ static enum status convert_hardmax(struct onnx_cx *cx, const struct onnx_node *n
     bool old = cx->model.opset < 13;
     TRY(onnx_in(cx, n, 0, &v));
     TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", old ? 1 : -1), v->rank, &axis));
-    REFUSE_WHEN(old && axis + 1 != v->rank, "axis %u of rank %u in an operator set before 13; only the last one is supported", axis, v->rank);
     TRY(onnx_tensor(cx, v, NULL, &x));
+    uint32_t flat[2] = {1, 1}, depth = v->dims[axis];
+    if (old) { /* everything from the axis on was one dimension */
+        for (uint32_t i = 0; i < v->rank; i++)
+            flat[i >= axis] *= v->dims[i];
+        TRY(build_reshape(B, onnx_name(cx, "flat"), x, 2, flat, &x));
+        axis = 1;
+        depth = flat[1];
+    }
     TRY(build_node(B, &(struct build_spec){.op = "Argmax", .name = onnx_name(cx, "argmax"), BUILD_IN(x), .params = {BUILD_U32("axis", axis)}}, &y));
     struct tensor_desc d = {.type = v->type == DT_F16 ? DT_F16 : DT_F32};
     TRY(build_node(B, &(struct build_spec){.op = "OneHot", .name = cx->label, BUILD_IN(y), .out = &d,
-                                           .params = {BUILD_U32("depth", v->dims[axis]), BUILD_U32("axis", axis)}}, &y));
+                                           .params = {BUILD_U32("depth", depth), BUILD_U32("axis", axis)}}, &y));
+    TRY(build_reshape(B, onnx_name(cx, "shape"), y, v->rank, v->dims, &y));
     return onnx_out(cx, n, 0, y, NULL);
 }
 
