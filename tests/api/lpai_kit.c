@@ -10,8 +10,8 @@
 
 void kit_use(enum kit_lib which)
 {
-    static const char *const names[] = { [KIT_CPU] = "libQnnCpu.so", [KIT_LPAI] = "libQnnLpai.so" };
-    static const QnnInterface_t *found[2];
+    static const char *const names[] = { [KIT_CPU] = "libQnnCpu.so", [KIT_LPAI] = "libQnnLpai.so", [KIT_HTP] = "libQnnHtp.so" };
+    static const QnnInterface_t *found[KIT_LIBS];
     if (!found[which]) {
         void *lib = lib_dlopen(names[which], RTLD_NOW | RTLD_LOCAL);
         Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = dlsym(lib, "QnnInterface_getProviders");

@@ -11,7 +11,7 @@
 
 #include "api_test.h"
 
-enum kit_lib { KIT_CPU, KIT_LPAI };
+enum kit_lib { KIT_CPU, KIT_LPAI, KIT_HTP, KIT_LIBS };
 void kit_use(enum kit_lib which); /* q is its table from now on */
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------------- */

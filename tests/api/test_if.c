@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If and its subgraphs, in both libraries: the graph that the condition asks for runs and the other one does not, also inside each other, with tensors of
+/* If and its subgraphs, in all libraries: the graph that the condition asks for runs and the other one does not, also inside each other, with tensors of
  * the graphs around them, and out of a context binary; what makes no sense is refused where it is added. */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { N = 16 };
 
-static const enum kit_lib libs[] = { KIT_CPU, KIT_LPAI };
+static const enum kit_lib libs[] = { KIT_CPU, KIT_LPAI, KIT_HTP };
 static struct env at;
 static Qnn_GraphHandle_t top;
 static struct guarded scratch, persistent;
@@ -227,8 +227,8 @@ static void nested(enum kit_lib lib)
 static void test_nested(void **state)
 {
     (void)state;
-    nested(KIT_CPU);
-    nested(KIT_LPAI);
+    for (size_t l = 0; l < COUNT(libs); l++)
+        nested(libs[l]);
 }
 
 /* A branch that does not run does not see the frame: its window holds the frames of its own turns. */
