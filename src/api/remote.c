@@ -13,9 +13,10 @@
 #include <sys/mman.h>
 
 #include "base/vec.h"
+#include "rpc/rpc.h"
 
 enum { SUCCESS = 0, FAILED = 1, NO_MEMORY = 2, BAD_PARAMETER = 14, UNSUPPORTED = 20, NO_SUCH_THING = 39 };
-enum { MAX_SESSIONS = 4, DOMAINS = 5, SESSION_STEP = DOMAINS /* effective id = session * SESSION_STEP + domain */, VTCM_BYTES = 8 << 20 };
+enum { MAX_SESSIONS = 4, DOMAINS = 5, SESSION_STEP = DOMAINS /* effective id = session * SESSION_STEP + domain */ };
 
 static const char *const domain_names[DOMAINS] = {
     [ADSP_DOMAIN_ID] = ADSP_DOMAIN_NAME, [MDSP_DOMAIN_ID] = MDSP_DOMAIN_NAME,   [SDSP_DOMAIN_ID] = SDSP_DOMAIN_NAME,
@@ -44,19 +45,18 @@ static int domain_by_name(const char *name, uint32_t length)
     return -1;
 }
 
+/* The SoC that the backend takes without configuration. */
+static const struct rpc_soc *soc(void)
+{
+    const char *name = getenv("OPENQNN_SOC");
+    const struct rpc_soc *s = name && *name ? rpc_soc_find_name(name) : NULL;
+    return s && s->has_htp && s->arch ? s : rpc_soc_find_name("SM8550");
+}
+
 /* Architectures are told in hexadecimal digits: 0x73. */
 static uint32_t arch(void)
 {
-    static const struct {
-        const char *soc;
-        uint32_t arch;
-    } known[] = { { "SM8350", 0x68 }, { "SM8450", 0x69 }, { "SM8475", 0x69 }, { "SM8550", 0x73 }, { "SM8650", 0x75 },
-                  { "SM8750", 0x79 }, { "SM8850", 0x81 }, { "QCM6490", 0x68 } };
-    const char *soc = getenv("OPENQNN_SOC");
-    for (size_t i = 0; soc && i < sizeof(known) / sizeof(known[0]); i++)
-        if (strcmp(soc, known[i].soc) == 0)
-            return known[i].arch;
-    return 0x73;
+    return soc()->arch / 10u * 16u + soc()->arch % 10u;
 }
 
 static int get_capability(fastrpc_capability *c)
@@ -77,7 +77,7 @@ static int get_capability(fastrpc_capability *c)
         c->capability = compute;
         return SUCCESS;
     case VTCM_PAGE:
-        c->capability = compute ? VTCM_BYTES : 0;
+        c->capability = compute ? (uint32_t)soc()->vtcm_mb << 20 : 0;
         return SUCCESS;
     case ARCH_VER:
         c->capability = arch();

@@ -27,6 +27,22 @@ int rpc_fd(const void *address);      /* the descriptor of the allocation that h
 size_t rpc_size(const void *address); /* of the allocation that holds this address, 0: none */
 unsigned rpc_live(void);              /* allocations not freed yet, for leak tests */
 
+/* ---- what the DSP is that is played here ---------------------------------------------------------------------------------- */
+
+struct rpc_soc {
+    uint32_t model;
+    const char *name;
+    uint8_t arch;      /* 0: public tables do not say; the client has to */
+    uint8_t vtcm_mb;
+    uint8_t hvx;       /* vector contexts */
+    uint8_t cores;
+    uint8_t sessions;  /* of one process */
+    bool has_htp;      /* false: an older DSP */
+};
+const struct rpc_soc *rpc_soc_find(uint32_t model);        /* NULL: unknown */
+const struct rpc_soc *rpc_soc_find_name(const char *name); /* by name or number */
+const struct rpc_soc *rpc_soc_of_arch(uint32_t arch);      /* the first of that architecture */
+
 /* ---- sessions ---------------------------------------------------------------------------------------------------------- */
 
 enum { RPC_LINK_VERSION = 1, RPC_NONE = UINT32_MAX };

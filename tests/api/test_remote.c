@@ -51,6 +51,9 @@ static void test_capabilities(void **state)
     assert_true(ask(CDSP_DOMAIN_ID, VTCM_PAGE) * ask(CDSP_DOMAIN_ID, VTCM_COUNT) == 8u << 20);
     setenv("OPENQNN_SOC", "SM8750", 1);
     assert_int_equal(ask(CDSP_DOMAIN_ID, ARCH_VER) & 0xff, 0x79);
+    setenv("OPENQNN_SOC", "93", 1); /* QCM6490 */
+    assert_int_equal(ask(CDSP_DOMAIN_ID, ARCH_VER) & 0xff, 0x68);
+    assert_int_equal(ask(CDSP_DOMAIN_ID, VTCM_PAGE), 2 << 20);
     unsetenv("OPENQNN_SOC");
     LOOK_UP(remote_handle_control);
     LOOK_UP(remote_handle64_control);

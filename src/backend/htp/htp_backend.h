@@ -32,21 +32,8 @@ enum {
 
 /* ---- hardware (htp_soc.c) ------------------------------------------------------------------------------------------------ */
 
-struct htp_soc {
-    uint32_t model;
-    const char *name;
-    uint8_t arch;      /* 0: public tables do not say; the client has to */
-    uint8_t vtcm_mb;
-    uint8_t hvx;       /* vector contexts */
-    uint8_t cores;
-    uint8_t sessions;  /* of one process */
-    bool has_htp;      /* false: an older DSP */
-};
-const struct htp_soc *htp_soc_find(uint32_t model);       /* NULL: unknown */
-const struct htp_soc *htp_soc_find_name(const char *name); /* by name or number */
-const struct htp_soc *htp_soc_of_arch(uint32_t arch);     /* the first of that architecture */
 bool htp_arch_known(uint32_t arch);
-const struct htp_soc *htp_soc_default(void);              /* QnnGlobalConfig, then OPENQNN_SOC, then SM8550 */
+const struct rpc_soc *htp_soc_default(void);              /* QnnGlobalConfig, then OPENQNN_SOC, then SM8550 */
 enum status htp_soc_model(uint32_t model);
 
 uint32_t htp_soc_arch(void);                              /* of the device that was created last, or of the default SoC */

@@ -20,7 +20,7 @@ enum status htp_open(const struct backend_context_cfg *cfg, struct backend_conte
 {
     struct backend_context *c = mem_new(struct backend_context);
     RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
-    const struct htp_soc *s = cfg->device.soc_model ? htp_soc_find(cfg->device.soc_model) : htp_soc_of_arch(cfg->device.arch);
+    const struct rpc_soc *s = cfg->device.soc_model ? rpc_soc_find(cfg->device.soc_model) : rpc_soc_of_arch(cfg->device.arch);
     if (!s)
         s = htp_soc_default();
     c->cfg = *cfg;

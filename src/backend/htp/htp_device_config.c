@@ -24,7 +24,7 @@ static uint32_t word(const void *custom, unsigned at)
 
 static bool soc_known(uint32_t model)
 {
-    return htp_soc_find(model) != NULL;
+    return rpc_soc_find(model) != NULL;
 }
 
 /* Old: [option, model]; new: [option, padding, model]. In the old layout word 2 is what the client left in the rest of the union. */
@@ -33,7 +33,7 @@ static enum status take_soc(const void *c, struct backend_device_cfg *cfg)
     uint32_t old = word(c, 1), model = word(c, 2);
     if (!soc_known(model) && soc_known(old))
         model = old;
-    const struct htp_soc *s = model ? htp_soc_find(model) : htp_soc_default();
+    const struct rpc_soc *s = model ? rpc_soc_find(model) : htp_soc_default();
     RETURN_IF(!s, ST_INVALID_CONFIG, "HTP device config: SoC model %u is not known; 43 (SM8550), 57 (SM8650), 69 (SM8750) and 87 (SM8850) are some that are",
               model);
     RETURN_IF(!s->has_htp, ST_INVALID_CONFIG, "HTP device config: SoC model %u (%s) has an older DSP without an HTP", model, s->name);
@@ -111,7 +111,7 @@ enum status htp_device_platform(const void *platform, struct backend_device_cfg 
         cfg->arch = (uint32_t)chip->arch;
         cfg->flags |= DEVICE_ARCH_GIVEN;
     }
-    const struct htp_soc *s = chip->socModel ? htp_soc_find(chip->socModel) : NULL;
+    const struct rpc_soc *s = chip->socModel ? rpc_soc_find(chip->socModel) : NULL;
     RETURN_IF(chip->socModel && (!s || !s->has_htp), ST_INVALID_CONFIG, "platform info: SoC model %u is %s", chip->socModel,
               s ? "one without an HTP" : "not known");
     if (s)
@@ -124,12 +124,12 @@ enum status htp_device_platform(const void *platform, struct backend_device_cfg 
 /* A SoC wins over an architecture; without both the default SoC is meant. */
 enum status htp_device_check(struct backend_device_cfg *cfg)
 {
-    const struct htp_soc *s = cfg->soc_model ? htp_soc_find(cfg->soc_model) : NULL;
+    const struct rpc_soc *s = cfg->soc_model ? rpc_soc_find(cfg->soc_model) : NULL;
     cfg->given = s || cfg->flags & DEVICE_ARCH_GIVEN;
     if (!s && !(cfg->flags & DEVICE_ARCH_GIVEN))
         s = htp_soc_default();
     if (!s)
-        s = htp_soc_of_arch(cfg->arch);
+        s = rpc_soc_of_arch(cfg->arch);
     RETURN_IF(s && !s->arch && !(cfg->flags & DEVICE_ARCH_GIVEN), ST_INVALID_CONFIG,
               "HTP device config: the architecture of SoC model %u (%s) is not public; give option ARCH, too", s->model, s->name);
     if (s && s->arch) {
@@ -160,7 +160,7 @@ enum status htp_platform_info(const struct backend_device_cfg *cfg, void **ret)
 {
     struct platform *p = mem_new(struct platform);
     RETURN_IF(!p, ST_NO_MEMORY, "no memory to describe the platform");
-    const struct htp_soc *def = htp_soc_default(), *s = cfg && cfg->soc_model ? htp_soc_find(cfg->soc_model) : cfg ? htp_soc_of_arch(cfg->arch) : def;
+    const struct rpc_soc *def = htp_soc_default(), *s = cfg && cfg->soc_model ? rpc_soc_find(cfg->soc_model) : cfg ? rpc_soc_of_arch(cfg->arch) : def;
     if (!s)
         s = def;
     p->extension = (QnnHtpDevice_DeviceInfoExtension_t){

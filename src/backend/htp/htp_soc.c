@@ -1,74 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table: the SoCs a client can name, and which of them this process pretends to run on. Numbers are the model ids of the public device list;
- * architecture 0 means that no public table says it. Vector contexts and sessions follow the architecture where nothing is published. */
+/* Which SoC this process pretends to run on; the table of all is in rpc/. */
 #include "backend/htp/htp_backend.h"
 
 #include <stdlib.h>
-#include <strings.h>
-
-#define HTP(model, name, arch, vtcm, hvx) { model, name, arch, vtcm, hvx, 1, 4, true }
-#define OLD(model, name) { model, name, 66, 0, 0, 0, 0, false }
-
-static const struct htp_soc socs[] = {
-    OLD(1, "SDM845"), OLD(12, "SDM855"), OLD(16, "QCS610"), OLD(21, "SDM865"), OLD(26, "SA8195"), OLD(51, "QCS7230"),
-    HTP(30, "SM8350", 68, 4, 4), HTP(32, "SM7350", 68, 2, 4), HTP(34, "SM8325", 68, 4, 4), HTP(35, "SM7325", 68, 2, 4),
-    HTP(36, "SM8450", 69, 8, 4), HTP(37, "SC8280X", 68, 8, 4), { 39, "SA8295", 68, 8, 4, 2, 4, true }, HTP(41, "SM7450", 69, 2, 4),
-    HTP(42, "SM8475", 69, 8, 4), HTP(43, "SM8550", 73, 8, 4), HTP(44, "SC7280X", 68, 2, 4), HTP(45, "SXR1230P", 73, 2, 4),
-    HTP(46, "SSG2115P", 73, 2, 4), HTP(50, "SM6450", 0, 2, 4), { 52, "SA8255", 73, 8, 4, 2, 4, true }, HTP(53, "SXR2230P", 69, 8, 4),
-    HTP(54, "SM7475", 69, 2, 4), HTP(57, "SM8650", 75, 8, 4), HTP(58, "SSG2125P", 73, 2, 4), HTP(59, "QCM4490", 0, 2, 4),
-    HTP(60, "SC8380XP", 73, 8, 4), { 62, "SA8540", 68, 8, 4, 2, 4, true }, HTP(63, "AIC100", 0, 8, 4), HTP(64, "SM7550", 73, 2, 4),
-    HTP(66, "QCS8550", 73, 8, 4), HTP(67, "SA8620", 75, 8, 4), HTP(68, "SM8635", 73, 8, 4), HTP(69, "SM8750", 79, 8, 8),
-    HTP(70, "SM7675", 73, 2, 4), HTP(71, "SM4635", 0, 2, 4), { 72, "SA8797", 81, 16, 8, 4, 4, true }, HTP(73, "SM7635", 73, 2, 4),
-    HTP(74, "SM6650", 0, 2, 4), HTP(75, "SXR2330P", 79, 8, 8), HTP(76, "SM6475", 0, 2, 4), { 77, "QCS9100", 73, 8, 4, 2, 4, true },
-    HTP(78, "QCM6690", 0, 2, 4), HTP(79, "IPQ9574", 0, 2, 4), HTP(81, "IPQ5424", 0, 2, 4), HTP(82, "QCS8300", 75, 8, 4),
-    HTP(84, "SA525M", 0, 2, 4), HTP(85, "SM8735", 79, 8, 8), HTP(86, "SM7750", 73, 2, 4), HTP(87, "SM8850", 81, 8, 8),
-    HTP(88, "SC8480XP", 81, 8, 8), HTP(90, "QCS8625", 0, 8, 4), HTP(93, "QCM6490", 68, 2, 4), HTP(95, "SAR2230P", 81, 4, 8),
-    HTP(96, "SW6100", 81, 4, 8), HTP(97, "SM8845", 81, 8, 8),
-};
-
-/* Other names of the same id. */
-static const struct {
-    const char *name;
-    uint32_t model;
-} aliases[] = {
-    { "SA8650", 52 }, { "SA8775", 52 }, { "SA7255", 67 }, { "QCS9075", 77 }, { "QCS8275", 82 }, { "SAR2130P", 46 }, { "SAR1130P", 58 },
-    { "QRB5165", 21 },
-};
 
 static const uint32_t archs[] = { 68, 69, 73, 75, 79, 81, 85, 89 };
 
 static _Atomic uint32_t global_model; /* QnnGlobalConfig, 0: none */
-
-const struct htp_soc *htp_soc_find(uint32_t model)
-{
-    for (size_t i = 0; i < sizeof socs / sizeof socs[0]; i++)
-        if (socs[i].model == model)
-            return &socs[i];
-    return NULL;
-}
-
-const struct htp_soc *htp_soc_find_name(const char *name)
-{
-    char *end;
-    unsigned long number = strtoul(name, &end, 10);
-    if (end != name && !*end)
-        return htp_soc_find((uint32_t)number);
-    for (size_t i = 0; i < sizeof socs / sizeof socs[0]; i++)
-        if (strcasecmp(socs[i].name, name) == 0)
-            return &socs[i];
-    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
-        if (strcasecmp(aliases[i].name, name) == 0)
-            return htp_soc_find(aliases[i].model);
-    return NULL;
-}
-
-const struct htp_soc *htp_soc_of_arch(uint32_t arch)
-{
-    for (size_t i = 0; i < sizeof socs / sizeof socs[0]; i++)
-        if (socs[i].arch == arch && socs[i].vtcm_mb >= 4)
-            return &socs[i];
-    return NULL;
-}
 
 bool htp_arch_known(uint32_t arch)
 {
@@ -80,21 +18,21 @@ bool htp_arch_known(uint32_t arch)
 
 enum status htp_soc_model(uint32_t model)
 {
-    const struct htp_soc *s = htp_soc_find(model);
+    const struct rpc_soc *s = rpc_soc_find(model);
     RETURN_IF(model && (!s || !s->has_htp), ST_INVALID_CONFIG, "SoC model %u is %s; give the number of one that has an HTP, for instance 43 (SM8550)",
               model, s ? "one without an HTP" : "not known");
     global_model = model;
     return ST_OK;
 }
 
-const struct htp_soc *htp_soc_default(void)
+const struct rpc_soc *htp_soc_default(void)
 {
     uint32_t model = global_model;
     const char *name = getenv("OPENQNN_SOC");
-    const struct htp_soc *s = model ? htp_soc_find(model) : name && *name ? htp_soc_find_name(name) : NULL;
+    const struct rpc_soc *s = model ? rpc_soc_find(model) : name && *name ? rpc_soc_find_name(name) : NULL;
     if (!model && name && *name && (!s || !s->has_htp || !s->arch))
         backend_log(BACKEND_WARN, "OPENQNN_SOC=%s names no SoC with a known HTP; SM8550 is used", name);
-    return s && s->has_htp && s->arch ? s : htp_soc_find(HTP_DEFAULT_SOC);
+    return s && s->has_htp && s->arch ? s : rpc_soc_find(HTP_DEFAULT_SOC);
 }
 
 static _Atomic uint32_t used_arch;
