@@ -50,6 +50,9 @@ static bool is_small(const struct ir_graph *g)
             return false;
         total += bytes;
     }
+    for (size_t i = 0; i < g->children.n; i++)
+        if (g->children.n > 4 || !is_small(g->children.at[i]))
+            return false;
     return total <= 4 * MAX_BYTES;
 }
 
@@ -134,6 +137,16 @@ static const char *const good[] = {
     "%y = Tile \"w\" (%v) { multiples=u32[2](1,2) } }",
     "graph \"norm\" { in %x : f32[2,3,4] const %g : f32[4] = (1,2,3,4) const %b : f32[4] = (0,1,0,1) tmp %n : f32[2,3,4] out %y : f32[2,4]\n"
     "%n = LayerNorm \"n\" (%x, %g, %b) { epsilon=f32(0.001), axes=u32[1](2) } %y = ReduceMean \"m\" (%n) { axes=u32[1](1), keep_dims=b8(0) } }",
+    "graph \"if\" { graph \"a\" { in %x : f32[2,3] out %y : f32[2,3] %y = Relu \"r\" (%x) }\n"
+    "graph \"b\" { graph \"c\" { in %x : f32[2,3] out %y : f32[2,3] %y = Tanh \"t\" (%x) }\n"
+    "in %x : f32[2,3] in %b : b8[1] tmp %t : f32[2,3] out %y : f32[2,3] %t = Sigmoid \"s\" (%x)\n"
+    "%y = If \"i\" (%b, %t, %x) { then_graph=\"c\", else_graph=\"c\" } }\n"
+    "in %x : f32[2,3] in %a : b8[1] in %b : b8[1] tmp %t : f32[2,3] out %y : f32[2,3]\n"
+    "%t = If \"i\" (%a, %x, %x, %b) { then_graph=\"a\", else_graph=\"b\" } %y = Relu \"r\" (%t) when (%a, !%b) }",
+    "graph \"stream\" { in %x : f32[1,2] in %a : b8[1] const %w : f32[2,2] = (1,2,3,4) tmp %b : f32[3,2] tmp %s : f32[1,3,2]\n"
+    "tmp %g : f32[1,3,2] tmp %h : f32[1,1,2] out %y : f32[1,3,2] %b = Buffer \"b\" (%x, %a) { buffer_size=u32(3), buffer_dim=u32(0), mode=u32(1) }\n"
+    "%s = Reshape \"s\" (%b) %g, %h = Gru \"g\" (%s, %w, %w, %w, %w, %w, %w, _, _, _, _, _, _, _, %a) { time_major=b8(0) }\n"
+    "%y = Relu \"r\" (%g) when (%a) }",
 };
 
 static const char *const words[] = {
