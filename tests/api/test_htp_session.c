@@ -181,6 +181,62 @@ static void test_killed_in_flight(void **state)
     assert_int_equal(children(), 0);
 }
 
+/* A client's whole way, up to the first call that fails. */
+static Qnn_ErrorHandle_t script(int fd)
+{
+    static char bytes[65536];
+    uint32_t dims[1] = { AFFINE_N };
+    Qnn_MemDescriptor_t d = { .memShape = { 1, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_ION, .ionInfo = { fd } };
+    Qnn_ContextHandle_t c, loaded = NULL;
+    Qnn_MemHandle_t mem = NULL;
+    Qnn_ErrorHandle_t e;
+    struct net n;
+    uint64_t size;
+    OK(q.contextCreate(backend, NULL, NULL, &c));
+    OK(net_affine(c, "net", 2, 1, &n));
+    e = q.graphFinalize(n.graph, NULL, NULL);
+    for (int i = 0; i < 4 && e == QNN_SUCCESS; i++)
+        e = run(&n);
+    if (e == QNN_SUCCESS)
+        e = q.memRegister(c, &d, 1, &mem);
+    if (e == QNN_SUCCESS)
+        e = q.contextGetBinary(c, bytes, sizeof bytes, &size);
+    if (e == QNN_SUCCESS)
+        e = q.contextCreateFromBinary(backend, NULL, NULL, bytes, size, &loaded, NULL);
+    if (e == QNN_SUCCESS)
+        e = run(&n);
+    if (mem)
+        OK(q.memDeRegister(&mem, 1));
+    if (loaded)
+        OK(q.contextFree(loaded, NULL));
+    OK(q.contextFree(c, NULL));
+    return e;
+}
+
+/* The session dies after its n-th message: the client gets the documented code, frees what it has, and the same way works again at once. */
+static void test_killed_after_every_message(void **state)
+{
+    (void)state;
+    enum { MESSAGES = 60 };
+    int fd = memfd_create("io", MFD_CLOEXEC);
+    unsigned died = 0;
+    assert_int_equal(ftruncate(fd, 4096), 0);
+    for (int n = 1; n <= MESSAGES; n++) {
+        char fault[32];
+        snprintf(fault, sizeof fault, "kill@%d", n);
+        setenv("OPENQNN_FAULT", fault, 1);
+        uint32_t code = CODE(script(fd));
+        unsetenv("OPENQNN_FAULT");
+        if (code != QNN_SUCCESS && code != LOST && code != QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL)
+            fail_msg("killed after message %d: code %u", n, code);
+        died += code != QNN_SUCCESS;
+        OK(script(fd));
+    }
+    assert_true(died >= 8);
+    assert_int_equal(children(), 0);
+    close(fd);
+}
+
 /* No other session can be started. */
 static void test_fatal(void **state)
 {
@@ -346,7 +402,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(test_restart), TEST(test_restart_beside_stale_contexts), TEST(test_killed_in_flight), TEST(test_fatal), TEST(test_five_models),
+        TEST(test_restart), TEST(test_restart_beside_stale_contexts), TEST(test_killed_in_flight), TEST(test_killed_after_every_message), TEST(test_fatal), TEST(test_five_models),
         TEST(test_no_session_left), TEST(test_too_large), TEST(test_io_estimation), TEST(test_two_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
