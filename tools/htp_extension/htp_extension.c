@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libQnnHtpNetRunExtensions.so: settings and power votes of the HTP backend for qnn-net-run and qnn-context-binary-generator. It is a client of the
+ * public API like the programs that open it; see common/tool_extension.h for when each function is called. */
+#include <string.h>
+
+#include "QNN/HTP/QnnHtpContext.h"
+#include "QNN/HTP/QnnHtpDevice.h"
+#include "QNN/HTP/QnnHtpGraph.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "common/tool_extension.h"
+#include "htp_extension/htp_params.h"
+
+enum { MAX_CUSTOM = 16 };
+
+struct htp_extension {
+    struct extension_host host;
+    struct arena arena;
+    struct htp_params params;
+    const struct htp_profile *profile; /* NULL: no votes */
+    uint32_t power_id;                 /* 0: none */
+};
+
+static const struct htp_device_params *device_of(const struct htp_extension *e)
+{
+    return e->params.devices.n ? e->params.devices.items : NULL;
+}
+
+static const struct htp_core_params *core_of(const struct htp_extension *e)
+{
+    const struct htp_device_params *d = device_of(e);
+    return d && d->cores.n ? d->cores.items : NULL;
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------------------- */
+
+static enum status check_device(const struct htp_extension *e, const struct htp_device_params *d)
+{
+    const char *file = e->host.config_path;
+    RETURN_IF(d->arch && !htp_params_arch(d->arch), ST_INVALID_CONFIG, "%s: devices/0/dsp_arch is \"%s\"; \"v68\" to \"v89\" are known", file, d->arch);
+    RETURN_IF(d->pd_session && !str_eq(d->pd_session, "unsigned") && !str_eq(d->pd_session, "signed"), ST_INVALID_CONFIG,
+              "%s: devices/0/pd_session is \"%s\"; \"unsigned\" and \"signed\" are known", file, d->pd_session);
+    if (e->params.devices.n > 1)
+        e->host.log(QNN_LOG_LEVEL_WARN, "devices: there is one; the settings of the first are used");
+    return ST_OK;
+}
+
+/* The command line wins over the file. */
+static enum status choose_profile(struct htp_extension *e)
+{
+    const struct htp_core_params *c = core_of(e);
+    const char *name = e->host.perf_profile ? e->host.perf_profile : c && c->profile ? c->profile : NULL;
+    if (!name)
+        return ST_OK;
+    e->profile = htp_profile_find(name);
+    RETURN_IF(!e->profile, ST_INVALID_CONFIG, "perf_profile is \"%s\"; burst, sustained_high_performance, high_performance, balanced, low_balanced, "
+              "high_power_saver, power_saver, low_power_saver, extreme_power_saver and system_settings are known", name);
+    return ST_OK;
+}
+
+static enum status open_params(struct htp_extension *e)
+{
+    TRY(htp_params_read(e->host.config_path, &e->params, &e->arena));
+    if (device_of(e))
+        TRY(check_device(e, device_of(e)));
+    if (e->params.memory.given)
+        e->host.log(QNN_LOG_LEVEL_INFO, "memory/mem_type: inputs and outputs of this program are plain memory");
+    return choose_profile(e);
+}
+
+static void close_extension(void *self)
+{
+    struct htp_extension *e = self;
+    arena_finish(&e->arena);
+    mem_free(e);
+}
+
+static int open_extension(const struct extension_host *host, void **ret)
+{
+    struct htp_extension *e = mem_new(struct htp_extension);
+    if (!e)
+        return status_fail(ST_NO_MEMORY, "no memory for the settings of HTP");
+    e->host = *host;
+    arena_init(&e->arena);
+    enum status st = open_params(e);
+    if (st != ST_OK) {
+        close_extension(e);
+        return st;
+    }
+    *ret = e;
+    return ST_OK;
+}
+
+/* ---- devices --------------------------------------------------------------------------------------------------------- */
+
+static int device_configs(void *self, const QnnDevice_Config_t ***ret)
+{
+    struct htp_extension *e = self;
+    const struct htp_device_params *d = device_of(e);
+    QnnHtpDevice_CustomConfig_t *custom = arena_array(&e->arena, QnnHtpDevice_CustomConfig_t, 3);
+    QnnDevice_Config_t *configs = arena_array(&e->arena, QnnDevice_Config_t, 3);
+    const QnnDevice_Config_t **list = arena_array(&e->arena, const QnnDevice_Config_t *, 4);
+    uint32_t n = 0;
+    RETURN_IF(!custom || !configs || !list, ST_NO_MEMORY, "no memory for the settings of a device");
+    if (d && (d->soc_model.given || d->soc_id.given)) {
+        custom[n].option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC;
+        custom[n++].socModel = d->soc_model.given ? d->soc_model.value : d->soc_id.value;
+    }
+    if (d && d->arch) {
+        custom[n].option = QNN_HTP_DEVICE_CONFIG_OPTION_ARCH;
+        custom[n++].arch.arch = (QnnHtpDevice_Arch_t)htp_params_arch(d->arch);
+    }
+    if (d && d->pd_session) {
+        custom[n].option = QNN_HTP_DEVICE_CONFIG_OPTION_SIGNEDPD;
+        custom[n++].useSignedProcessDomain.useSignedProcessDomain = str_eq(d->pd_session, "signed");
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        configs[i] = (QnnDevice_Config_t){ .option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &custom[i] };
+        list[i] = &configs[i];
+    }
+    *ret = list;
+    return ST_OK;
+}
+
+/* ---- contexts ---------------------------------------------------------------------------------------------------------- */
+
+static uint32_t context_customs(const struct htp_params *p, QnnHtpContext_CustomConfig_t c[MAX_CUSTOM])
+{
+    uint32_t n = 0;
+#define CUSTOM(name, member, from)                                             \
+    if (from.given) {                                                          \
+        c[n].option = QNN_HTP_CONTEXT_CONFIG_OPTION_##name;                    \
+        c[n++].member = from.value;                                            \
+    }
+    CUSTOM(WEIGHT_SHARING_ENABLED, weightSharingEnabled, p->context.weight_sharing)
+    CUSTOM(FILE_READ_MEMORY_BUDGET, fileReadMemoryBudgetInMb, p->context.file_budget_mb)
+    CUSTOM(IO_MEM_ESTIMATION, ioMemEstimation, p->context.io_estimation)
+    CUSTOM(INIT_ACCELERATION, initAcceleration, p->context.init_acceleration)
+    CUSTOM(LORA_WEIGHT_SHARING_ENABLED, loraWeightSharingEnabled, p->context.lora_sharing)
+    CUSTOM(USE_EXTENDED_UDMA, useExtendedUdma, p->context.extended_udma)
+    CUSTOM(REUSED_IO_LIMIT, reusedIoLimitMb, p->context.reused_io_mb)
+    CUSTOM(SHARE_RESOURCES, shareResources, p->group.share_resources)
+#undef CUSTOM
+    if (p->context.group_id.given) {
+        c[n].option = QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_MULTI_CONTEXTS;
+        c[n++].groupRegistration.maxSpillFillBuffer = p->context.spill_fill.value;
+    }
+    return n;
+}
+
+static int context_configs(void *self, const QnnContext_Config_t ***ret)
+{
+    struct htp_extension *e = self;
+    QnnHtpContext_CustomConfig_t *custom = arena_array(&e->arena, QnnHtpContext_CustomConfig_t, MAX_CUSTOM);
+    QnnContext_Config_t *configs = arena_array(&e->arena, QnnContext_Config_t, MAX_CUSTOM);
+    const QnnContext_Config_t **list = arena_array(&e->arena, const QnnContext_Config_t *, MAX_CUSTOM + 1);
+    RETURN_IF(!custom || !configs || !list, ST_NO_MEMORY, "no memory for the settings of a context");
+    uint32_t n = context_customs(&e->params, custom);
+    for (uint32_t i = 0; i < n; i++) {
+        configs[i] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &custom[i] };
+        list[i] = &configs[i];
+    }
+    *ret = list;
+    return ST_OK;
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------------ */
+
+static bool is_for(const struct htp_graph_params *p, const char *graph)
+{
+    const char **names = p->names.items;
+    for (size_t i = 0; i < p->names.n; i++)
+        if (str_eq(names[i], graph))
+            return true;
+    return p->names.n == 0;
+}
+
+static uint32_t optimizations(const struct htp_graph_params *p, QnnHtpGraph_CustomConfig_t *c)
+{
+    const struct {
+        uint32_t type;
+        struct htp_u32 from;
+    } rows[] = { { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, p->level },
+                 { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_DLBC, p->dlbc },
+                 { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_SLC_ALLOCATOR, p->slc } };
+    uint32_t n = 0;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (!rows[i].from.given)
+            continue;
+        c[n].option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION;
+        c[n++].optimizationOption = (QnnHtpGraph_OptimizationOption_t){ (QnnHtpGraph_OptimizationType_t)rows[i].type, (float)rows[i].from.value };
+    }
+    return n;
+}
+
+static uint32_t graph_customs(const struct htp_graph_params *p, QnnHtpGraph_CustomConfig_t c[MAX_CUSTOM])
+{
+    uint32_t n = optimizations(p, c);
+#define CUSTOM(name, member, from)                           \
+    if (from.given) {                                        \
+        c[n].option = QNN_HTP_GRAPH_CONFIG_OPTION_##name;    \
+        c[n++].member = from.value;                          \
+    }
+    CUSTOM(VTCM_SIZE_IN_MB, vtcmSizeInMB, p->vtcm_mb)
+    CUSTOM(NUM_HVX_THREADS, numHvxThreads, p->hvx_threads)
+    CUSTOM(NUM_CORES, numCores, p->cores)
+    CUSTOM(WEIGHTS_PACKING, weightsPacking, p->weights_packing)
+    CUSTOM(SHORT_DEPTH_CONV_ON_HMX_OFF, shortDepthConvOnHmxOff, p->short_depth_off)
+    CUSTOM(FOLD_RELU_ACTIVATION_INTO_CONV_OFF, foldReluActivationIntoConvOff, p->fold_relu_off)
+    CUSTOM(HIGH_PRECISION_SIGMOID, highPrecisionSigmoid, p->sigmoid)
+    CUSTOM(MONOLITHIC_LSTM, monolithicLstm, p->monolithic_lstm)
+    CUSTOM(ADVANCED_ACTIVATION_FUSION, advancedActivationFusion, p->activation_fusion)
+#undef CUSTOM
+    if (p->fp16.given) {
+        c[n].option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION;
+        c[n++].precision = p->fp16.value ? QNN_PRECISION_FLOAT16 : QNN_PRECISION_FLOAT32;
+    }
+    return n;
+}
+
+static int graph_configs(void *self, const char *graph, const QnnGraph_Config_t ***ret)
+{
+    struct htp_extension *e = self;
+    const struct htp_graph_params *all = e->params.graphs.items;
+    QnnHtpGraph_CustomConfig_t *custom = arena_array(&e->arena, QnnHtpGraph_CustomConfig_t, MAX_CUSTOM);
+    QnnGraph_Config_t *configs = arena_array(&e->arena, QnnGraph_Config_t, MAX_CUSTOM);
+    const QnnGraph_Config_t **list = arena_array(&e->arena, const QnnGraph_Config_t *, MAX_CUSTOM + 1);
+    uint32_t n = 0;
+    RETURN_IF(!custom || !configs || !list, ST_NO_MEMORY, "no memory for the settings of graph \"%s\"", graph);
+    for (size_t i = 0; i < e->params.graphs.n && !n; i++) /* the first that names it */
+        n = is_for(&all[i], graph) ? graph_customs(&all[i], custom) : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        configs[i] = (QnnGraph_Config_t){ .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &custom[i] };
+        list[i] = &configs[i];
+    }
+    *ret = list;
+    return ST_OK;
+}
+
+/* ---- power --------------------------------------------------------------------------------------------------------------- */
+
+static enum status infrastructure(const struct htp_extension *e, const QnnHtpDevice_PerfInfrastructure_t **ret)
+{
+    QnnDevice_Infrastructure_t infra = NULL;
+    Qnn_ErrorHandle_t error = e->host.api->deviceGetInfrastructure(&infra);
+    RETURN_IF(error != QNN_SUCCESS || !infra, ST_STATE, "deviceGetInfrastructure: error %u", (unsigned)QNN_GET_ERROR_CODE(error));
+    *ret = &infra->perfInfra;
+    return ST_OK;
+}
+
+static uint32_t power_configs(const struct htp_extension *e, QnnHtpPerfInfrastructure_PowerConfig_t c[MAX_CUSTOM])
+{
+    const struct htp_core_params none = { 0 }, *core = core_of(e) ? core_of(e) : &none;
+    QnnHtpPerfInfrastructure_VoltageCorner_t v = (QnnHtpPerfInfrastructure_VoltageCorner_t)e->profile->corner;
+    uint32_t n = 0, polling = core->polling.given ? core->polling.value : e->profile->polling_us;
+    c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3;
+    c[n++].dcvsV3Config = (QnnHtpPerfInfrastructure_DcvsV3_t){
+        .contextId = e->power_id, .setDcvsEnable = 1, .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE, .setSleepLatency = 1,
+        .sleepLatency = e->profile->sleep_us, .setBusParams = 1, .busVoltageCornerMin = v, .busVoltageCornerTarget = v, .busVoltageCornerMax = v,
+        .setCoreParams = 1, .coreVoltageCornerMin = v, .coreVoltageCornerTarget = v, .coreVoltageCornerMax = v,
+    };
+    c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_CONTROL_LATENCY;
+    c[n++].rpcControlLatencyConfig = core->latency.given ? core->latency.value : 100;
+    c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_POLLING_TIME;
+    c[n++].rpcPollingTimeConfig = polling;
+    if (core->hmx_timeout.given) {
+        c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_HMX_TIMEOUT_INTERVAL_US;
+        c[n++].hmxTimeoutIntervalUsConfig = core->hmx_timeout.value;
+    }
+    if (core->adaptive.given && polling) {
+        c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_ADAPTIVE_POLLING_TIME;
+        c[n++].adaptivePollingTimeConfig = core->adaptive.value;
+    }
+    return n;
+}
+
+static int before_execute(void *self, Qnn_GraphHandle_t graph)
+{
+    struct htp_extension *e = self;
+    const QnnHtpDevice_PerfInfrastructure_t *perf;
+    QnnHtpPerfInfrastructure_PowerConfig_t configs[MAX_CUSTOM];
+    const QnnHtpPerfInfrastructure_PowerConfig_t *list[MAX_CUSTOM + 1] = { NULL };
+    (void)graph;
+    if (!e->profile || !e->profile->sleep_us)
+        return ST_OK;
+    TRY(infrastructure(e, &perf));
+    Qnn_ErrorHandle_t error = e->power_id ? QNN_SUCCESS : perf->createPowerConfigId(0, 0, &e->power_id);
+    memset(configs, 0, sizeof(configs));
+    uint32_t n = power_configs(e, configs);
+    for (uint32_t i = 0; i < n; i++)
+        list[i] = &configs[i];
+    if (error == QNN_SUCCESS)
+        error = perf->setPowerConfig(e->power_id, list);
+    RETURN_IF(error != QNN_SUCCESS, ST_STATE, "performance profile \"%s\": error %u", e->profile->name, (unsigned)QNN_GET_ERROR_CODE(error));
+    return ST_OK;
+}
+
+static int after_execute(void *self, Qnn_GraphHandle_t graph)
+{
+    struct htp_extension *e = self;
+    const QnnHtpDevice_PerfInfrastructure_t *perf;
+    (void)graph;
+    if (!e->power_id)
+        return ST_OK;
+    TRY(infrastructure(e, &perf));
+    perf->destroyPowerConfigId(e->power_id);
+    e->power_id = 0;
+    return ST_OK;
+}
+
+static const char *profiling_level(void *self)
+{
+    const struct htp_device_params *d = device_of(self);
+    const char *level = d ? d->profiling : NULL;
+    return level && str_eq(level, "linting") ? "detailed" : level;
+}
+
+extern const struct extension openqnn_extension;
+__attribute__((visibility("default"))) const struct extension openqnn_extension = {
+    .version = EXTENSION_VERSION,
+    .backend_id = QNN_BACKEND_ID_HTP,
+    .name = "HTP",
+    .open = open_extension,
+    .close = close_extension,
+    .explain = status_text,
+    .device_configs = device_configs,
+    .context_configs = context_configs,
+    .graph_configs = graph_configs,
+    .before_execute = before_execute,
+    .after_execute = after_execute,
+    .profiling_level = profiling_level,
+};
