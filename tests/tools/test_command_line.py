@@ -47,7 +47,6 @@ class CommandLine(support.ToolTest):
         self.fails(*run, "--model", "a", "--retrieve_context", "b", says="2 are given")
         self.fails(*run, "--retrieve_context", "b", "--debug", says="--enable_intermediate_outputs")
         self.fails(*run, "--model", "a", "--validate_binary", says="--retrieve_context")
-        self.fails(*run, "--model", "a", "--shared_buffer", says="libcdsprpc.so")
         self.fails(*run, "--model", "a", "--num_inferences", "1", "--duration", "1", says="exclude each other")
         self.fails(*run, "--model", "a", "--max_input_cache_tensor_sets", "1", "--max_input_cache_size_mb", "1", says="exclude each other")
 

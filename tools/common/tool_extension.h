@@ -31,7 +31,7 @@
 #include "QNN/QnnInterface.h"
 
 #define EXTENSION_SYMBOL "openqnn_extension"
-enum { EXTENSION_VERSION = 1 }; /* changes with every change of this file's structs */
+enum { EXTENSION_VERSION = 2 }; /* changes with every change of this file's structs */
 
 /* What the program tells; valid until close. */
 struct extension_host {
@@ -66,6 +66,8 @@ struct extension {
     /* Memory of the kind and alignment that the backend wants. NULL: the program's own. */
     int (*alloc)(void *self, enum extension_use use, size_t bytes, void **ret);
     void (*free)(void *self, void *memory);
+    /* Whether the configuration asks for inputs and outputs in shared buffers, which the program then allocates itself. */
+    bool (*shared_io)(void *self);
     /* Level that the configuration asks for when the command line says nothing: NULL, "basic" or "detailed". */
     const char *(*profiling_level)(void *self);
 };

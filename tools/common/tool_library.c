@@ -145,16 +145,14 @@ enum status library_open_backend(const char *path, struct library_backend *ret)
                        path, v.major, v.minor, v.patch, n, QNN_API_VERSION_MAJOR, QNN_API_VERSION_MINOR);
 }
 
-/* libQnnSystem.so in the folder of another library, where SDK and applications put them. */
-static bool open_next_to(const char *beside, void **ret)
+enum status library_open_beside(const char *name, const char *beside, void **ret)
 {
     char path[PATH_MAX];
     const char *slash = beside ? strrchr(beside, '/') : NULL;
-    if (!slash)
-        return false;
-    snprintf(path, sizeof(path), "%.*s/libQnnSystem.so", (int)(slash - beside), beside);
-    *ret = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return *ret != NULL;
+    snprintf(path, sizeof(path), "%.*s/%s", slash ? (int)(slash - beside) : 0, slash ? beside : "", name);
+    if (slash && access(path, F_OK) == 0 && library_open(path, ret) == ST_OK)
+        return ST_OK;
+    return library_open(name, ret);
 }
 
 enum status library_open_system(const char *path, const char *beside, struct library_system *ret)
@@ -164,8 +162,7 @@ enum status library_open_system(const char *path, const char *beside, struct lib
     void *symbol;
     const char *name = path ? path : "libQnnSystem.so";
     memset(ret, 0, sizeof(*ret));
-    if (path || !open_next_to(beside, &ret->library))
-        TRY(library_open(name, &ret->library));
+    TRY(path ? library_open(path, &ret->library) : library_open_beside(name, beside, &ret->library));
     TRY(library_symbol(ret->library, name, "QnnSystemInterface_getProviders", &symbol));
     Qnn_ErrorHandle_t error = ((__typeof__(&QnnSystemInterface_getProviders))symbol)(&list, &n);
     if (error != QNN_SUCCESS)

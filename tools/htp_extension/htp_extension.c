@@ -63,8 +63,6 @@ static enum status open_params(struct htp_extension *e)
     TRY(htp_params_read(e->host.config_path, &e->params, &e->arena));
     if (device_of(e))
         TRY(check_device(e, device_of(e)));
-    if (e->params.memory.given)
-        e->host.log(QNN_LOG_LEVEL_INFO, "memory/mem_type: inputs and outputs of this program are plain memory");
     return choose_profile(e);
 }
 
@@ -308,6 +306,12 @@ static int after_execute(void *self, Qnn_GraphHandle_t graph)
     return ST_OK;
 }
 
+static bool shared_io(void *self)
+{
+    const struct htp_extension *e = self;
+    return e->params.memory.given; /* the only type */
+}
+
 static const char *profiling_level(void *self)
 {
     const struct htp_device_params *d = device_of(self);
@@ -328,5 +332,6 @@ __attribute__((visibility("default"))) const struct extension openqnn_extension 
     .graph_configs = graph_configs,
     .before_execute = before_execute,
     .after_execute = after_execute,
+    .shared_io = shared_io,
     .profiling_level = profiling_level,
 };

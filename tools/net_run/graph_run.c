@@ -45,11 +45,10 @@ static enum status make_buffers(struct run *r, const struct io_tensor *from, uin
     *tensors = arena_array(&r->io->arena, Qnn_Tensor_t, n);
     RETURN_IF(!*buffers || !*tensors, ST_NO_MEMORY, "tensors");
     for (uint32_t i = 0; i < n; i++) {
-        enum status st = session_alloc(r->s, (size_t)from[i].bytes, &(*buffers)[i]);
+        (*tensors)[i] = from[i].tensor;
+        enum status st = session_alloc(r->s, (size_t)from[i].bytes, &(*tensors)[i], &(*buffers)[i]);
         if (st != ST_OK)
             return status_prefix(st, "tensor \"%s\" of %" PRIu64 " bytes", from[i].tensor.v1.name, from[i].bytes);
-        (*tensors)[i] = from[i].tensor;
-        (*tensors)[i].v1.clientBuf = (Qnn_ClientBuffer_t){ (*buffers)[i], (uint32_t)from[i].bytes };
     }
     return ST_OK;
 }
@@ -87,9 +86,9 @@ static void free_slots(struct run *r)
     for (uint32_t i = 0; r->slots && i < r->n_slots; i++) {
         struct slot *s = &r->slots[i];
         for (uint32_t t = 0; s->inputs && t < r->io->n_inputs; t++)
-            session_free(r->s, s->inputs[t]);
+            session_free(r->s, &s->in[t], s->inputs[t]);
         for (uint32_t t = 0; s->outputs && t < r->io->n_outputs; t++)
-            session_free(r->s, s->outputs[t]);
+            session_free(r->s, &s->out[t], s->outputs[t]);
         if (s->profile)
             r->s->backend.api.profileFree(s->profile);
         if (s->signal)

@@ -18,7 +18,7 @@ struct net_run {
     struct session_options session;
     const char *retrieve_context, *native_names, *explain_error, *compare;
     struct opt_list input_lists, binary_updates;
-    bool native_outputs, native_inputs, shared_buffer, synchronous, asynchronous, use_mmap, validate;
+    bool native_outputs, native_inputs, synchronous, asynchronous, use_mmap, validate;
     bool output_type_given, perf_given, sets_given, size_given;
     uint32_t output_type, input_type, perf_profile;
     int64_t inferences, duration, keep, batch_multiplier, timeout, cache_sets, cache_mb;
@@ -88,7 +88,8 @@ static const struct tool_option options[] = {
       .help = "Inputs and outputs have N times the batch the model was composed with." },
     { "keep_num_outputs", OPT_NUMBER, AT(keep), .argument = "N", .max = -1,
       .help = "Save the first N results only, 0 none. When not given: those of one pass through the input list." },
-    { "shared_buffer", OPT_FLAG, AT(shared_buffer), .help = "Inputs and outputs in shared memory of libcdsprpc.so." },
+    { "shared_buffer", OPT_FLAG, AT(session.shared_buffer),
+      .help = "Inputs and outputs in memory of libcdsprpc.so, registered with the backend once, so that nothing is copied." },
 
     { "num_inferences", OPT_NUMBER, AT(inferences), .argument = "N", .min = 1, .max = -1, .section = "How it runs",
       .help = "Go through the input list until N inferences are done." },
@@ -166,8 +167,6 @@ static enum status check_options(const struct net_run *o)
               "--max_input_cache_tensor_sets and --max_input_cache_size_mb exclude each other");
     RETURN_IF(o->synchronous && o->asynchronous, ST_INVALID_ARG, "--synchronous and --asynchronous exclude each other");
     RETURN_IF(o->inferences && o->duration, ST_INVALID_ARG, "--num_inferences and --duration exclude each other");
-    RETURN_IF(o->shared_buffer, ST_NOT_SUPPORTED,
-              "--shared_buffer needs rpcmem_alloc of libcdsprpc.so, which this version does not have");
     const char *mode = o->session.direct_mode;
     RETURN_IF(mode && !str_eq(mode, DIRECT_ADSP), ST_INVALID_ARG, "--direct_mode %s: the only mode is " DIRECT_ADSP, mode);
     RETURN_IF(mode && !o->retrieve_context, ST_INVALID_ARG,

@@ -32,8 +32,6 @@ static enum status read_config(struct session *s)
 {
     if (s->opt.config_file)
         TRY(session_config_read(s->opt.config_file, &s->config, &s->arena));
-    RETURN_IF(s->config.memory.given && s->config.memory.type, ST_NOT_SUPPORTED,
-              "memory/mem_type \"shared_buffer\": this version has no libcdsprpc.so; use \"raw\"");
     return s->opt.output_tensors ? tool_split_names(s->opt.output_tensors, &s->arena, &s->extra_outputs) : ST_OK;
 }
 
@@ -95,6 +93,7 @@ static enum status open_backend(struct session *s)
     TRY(register_packages(s));
     TRY(create_device(s));
     TRY(extension_device_created(s));
+    TRY(memory_open(s));
     TRY(session_new_profile(s, &s->profile));
     TRY(session_open_profile_log(s));
     struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_BACKEND_LIB_LOAD,
@@ -370,6 +369,7 @@ void session_close(struct session *s)
         api->logFree(s->log);
     for (size_t i = 0; i < s->models.n; i++)
         library_close(s->models.at[i].library);
+    memory_close(s);
     library_close(s->system.library);
     library_close(s->backend.library);
     vec_finish(&s->models);

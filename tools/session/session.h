@@ -21,6 +21,7 @@
 #include "common/tool_file.h"
 #include "common/tool_library.h"
 #include "common/tool_options.h"
+#include "rpcmem.h"
 
 /* What the command line says; filled by the option table of a program. */
 struct session_options {
@@ -32,6 +33,7 @@ struct session_options {
     const char *perf_profile;   /* --perf_profile, NULL: not given */
     bool executes;              /* graphs will be executed */
     bool memhandle_io;          /* --input_output_tensor_mem_type memhandle */
+    bool shared_buffer;         /* --shared_buffer */
     uint32_t profiling;         /* index in session_profiling_levels */
     bool profiling_given;
     uint32_t profiling_option;  /* index in session_profiling_options */
@@ -105,9 +107,18 @@ struct session_extension {
     struct extension_host host;
 };
 
+/* Shared memory; library NULL: not used. */
+struct session_memory {
+    void *library;
+    __typeof__(&rpcmem_alloc2) alloc;
+    __typeof__(&rpcmem_free) free;
+    __typeof__(&rpcmem_to_fd) to_fd;
+};
+
 struct session {
     struct session_options opt;
     struct session_extension extension;
+    struct session_memory memory;
     struct session_config config;
     struct arena arena;
     struct library_backend backend;
@@ -137,9 +148,10 @@ enum status session_validate(struct session *s, const char *path, bool map); /* 
 enum status session_update(struct session *s, const char *path);             /* --binary_updates */
 void session_close(struct session *s);
 
-/* Memory for inputs and outputs, from the extension library when there is one; aligned and zeroed. */
-enum status session_alloc(struct session *s, size_t bytes, void **ret);
-void session_free(struct session *s, void *memory); /* NULL allowed */
+/* Memory for an input or output, aligned and zeroed, that `t` then points at: shared with the backend and registered in the context when the session
+ * does that; else from the extension library, if it has any. `t` belongs to this memory until session_free. */
+enum status session_alloc(struct session *s, size_t bytes, Qnn_Tensor_t *t, void **ret);
+void session_free(struct session *s, Qnn_Tensor_t *t, void *memory); /* NULL allowed */
 
 /* Around the executions of one graph. */
 enum status session_before_execute(struct session *s, const struct session_graph *g);

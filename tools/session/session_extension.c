@@ -2,10 +2,7 @@
 /* The program's side of backend extensions: which library, when it is asked, and how its answers are joined with the program's own settings; see
  * common/tool_extension.h. */
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "QNN/LPAI/QnnLpaiCommon.h"
 #include "base/clock.h"
@@ -13,8 +10,6 @@
 #include "base/str.h"
 #include "common/tool_log.h"
 #include "session/session_private.h"
-
-enum { IO_ALIGNMENT = 64 };
 
 /* Backends whose graphs cannot be executed without their extension library, which is therefore opened when none is named. */
 static const struct {
@@ -49,18 +44,6 @@ static const char *default_library(const struct session *s)
     return NULL;
 }
 
-/* A default library is next to its backend, as in the SDK, or where libraries are. */
-static enum status open_default(struct session *s, const char *name)
-{
-    char path[PATH_MAX];
-    const char *slash = strrchr(s->opt.backend, '/');
-    snprintf(path, sizeof(path), "%.*s/%s", slash ? (int)(slash - s->opt.backend) : 1, slash ? s->opt.backend : ".", name);
-    s->extension.path = name;
-    if (access(path, F_OK) == 0)
-        return library_open(path, &s->extension.library);
-    return library_open(name, &s->extension.library);
-}
-
 static enum status open_library(struct session *s)
 {
     const char *named = s->config.extensions.library, *name = named ? named : default_library(s);
@@ -69,7 +52,7 @@ static enum status open_library(struct session *s)
     if (!name)
         return ST_OK;
     s->extension.path = name;
-    enum status st = named ? library_open(named, &s->extension.library) : open_default(s, name);
+    enum status st = named ? library_open(named, &s->extension.library) : library_open_beside(name, s->opt.backend, &s->extension.library);
     if (st == ST_OK || (!named && !s->config.extensions.config && !s->opt.executes))
         return ST_OK; /* who only prepares graphs with the defaults does without */
     if (named)
@@ -266,19 +249,22 @@ enum status extension_model_memory(struct session *s, size_t bytes, void **ret)
     return ASK(s, alloc, EXTENSION_MODEL, bytes, ret);
 }
 
-enum status session_alloc(struct session *s, size_t bytes, void **ret)
+enum status extension_io_memory(struct session *s, size_t bytes, void **ret)
 {
-    if (gives_memory(s))
-        return answer(s, s->extension.table->alloc(s->extension.self, EXTENSION_IO, bytes, ret));
-    *ret = mem_alloc_aligned(IO_ALIGNMENT, bytes);
-    RETURN_IF(!*ret, ST_NO_MEMORY, "no memory for %zu bytes", bytes);
-    return ST_OK;
+    *ret = NULL;
+    return ASK(s, alloc, EXTENSION_IO, bytes, ret);
 }
 
-void session_free(struct session *s, void *memory)
+bool extension_free_memory(struct session *s, void *memory)
 {
-    if (memory && gives_memory(s))
-        s->extension.table->free(s->extension.self, memory);
-    else
-        mem_free(memory);
+    if (!gives_memory(s))
+        return false;
+    s->extension.table->free(s->extension.self, memory);
+    return true;
+}
+
+bool extension_shares_io(const struct session *s)
+{
+    const struct extension *t = s->extension.table;
+    return t && t->shared_io && t->shared_io(s->extension.self);
 }

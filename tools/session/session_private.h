@@ -26,5 +26,12 @@ enum status extension_graph_configs(struct session *s, const char *graph, const 
 enum status extension_graphs_loaded(struct session *s); /* each graph: settings, and finalizing when the backend wants that */
 void extension_context_freed(struct session *s);
 enum status extension_model_memory(struct session *s, size_t bytes, void **ret); /* NULL: the program's own */
+enum status extension_io_memory(struct session *s, size_t bytes, void **ret);    /* NULL: the program's own */
+bool extension_free_memory(struct session *s, void *memory);                     /* false: it is not the extension's */
+bool extension_shares_io(const struct session *s);
+
+/* session_memory.c: whether inputs and outputs are shared buffers; opens libcdsprpc.so when they are. The backend's handle exists. */
+enum status memory_open(struct session *s);
+void memory_close(struct session *s);
 
 #endif
