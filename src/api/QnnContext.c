@@ -246,13 +246,15 @@ Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context, const QnnCon
     API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
     log_enter(c->log);
     struct context_options o;
+    LOCKED(&c->lock);
     context_options_init(&o);
+    if (backend_this->context_update)
+        memcpy(o.cfg.own, c->cfg.own, sizeof o.cfg.own); /* options that are not given stay as they are */
     enum status st = context_options_read(config, &o);
     if (st == ST_OK)
         st = context_alive(c);
     if (st != ST_OK)
         return api_error(COMP_CONTEXT, st);
-    LOCKED(&c->lock);
     for (; config && *config; config++) {
         API_CHECK((*config)->option == QNN_CONTEXT_CONFIG_OPTION_PRIORITY || (*config)->option == QNN_CONTEXT_CONFIG_OPTION_CUSTOM ||
                       (*config)->option == QNN_CONTEXT_CONFIG_OPTION_ERROR_REPORTING ||
@@ -260,6 +262,10 @@ Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context, const QnnCon
                   COMP_CONTEXT, ST_INVALID_CONFIG, "context option %u can only be given when the context is created", (unsigned)(*config)->option);
         if ((*config)->option == QNN_CONTEXT_CONFIG_OPTION_PRIORITY)
             set_priority(c, (uint32_t)(*config)->priority);
+    }
+    if (backend_this->context_update) {
+        memcpy(c->cfg.own, o.cfg.own, sizeof o.cfg.own);
+        backend_this->context_update(c->state, &c->cfg);
     }
     return QNN_SUCCESS;
 }

@@ -130,6 +130,7 @@ struct backend {
     /* Contexts: made once per QnnContext. */
     enum status (*open)(const struct backend_context_cfg *cfg, struct backend_context **ret);
     void (*close)(struct backend_context *c);
+    void (*context_update)(struct backend_context *c, const struct backend_context_cfg *cfg); /* new CUSTOM entries in cfg->own. NULL: of no interest */
     enum status (*check_context)(struct backend_context *c); /* whether what it runs on is still there. NULL: it is */
     /* Memory for a copy of the client's binary that load can use in place. NULL: ordinary memory. */
     enum status (*bytes_alloc)(uint64_t size, void **ret);

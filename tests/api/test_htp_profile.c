@@ -90,6 +90,9 @@ static void test_memory_profiling(void **state)
     OK(q.contextFree(env.context, NULL));
     OK(q.contextCreateFromBinary(env.backend, NULL, list, bytes, size, &c, profile));
     assert_int_equal(event(30002, "DSP:before_context_created", QNN_PROFILE_EVENTUNIT_BYTES), 0);
+    OK(q.contextFree(c, NULL));
+    OK(q.contextCreateFromBinary(env.backend, NULL, NULL, bytes, size, &c, NULL));
+    OK(q.contextSetConfig(c, list)); /* also later */
     OK(q.contextFree(c, profile));
     assert_int_equal(event(30003, "DSP:after_context_freed", QNN_PROFILE_EVENTUNIT_BYTES), 0);
 }

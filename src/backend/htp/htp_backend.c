@@ -91,6 +91,7 @@ static const struct backend backend_htp = {
     .check_target = htp_check_target,
     .open = htp_open,
     .close = htp_close,
+    .context_update = htp_context_update,
     .check_context = htp_check_context,
     .bytes_alloc = htp_bytes_alloc,
     .bytes_free = htp_bytes_free,

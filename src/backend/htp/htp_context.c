@@ -2,6 +2,8 @@
 /* Contexts of the HTP backend: their SoC, their session, and preparing graphs for them in libQnnHtpPrepare.so. */
 #include "backend/htp/htp_backend.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
 /* ---- life ------------------------------------------------------------------------------------------------------------------ */
@@ -38,6 +40,16 @@ enum status htp_open(const struct backend_context_cfg *cfg, struct backend_conte
     }
     *ret = c;
     return ST_OK;
+}
+
+void htp_context_update(struct backend_context *c, const struct backend_context_cfg *cfg)
+{
+    pthread_mutex_lock(&c->lock);
+    memcpy(c->cfg.own, cfg->own, sizeof c->cfg.own);
+    bool prepare_only = c->own.prepare_only; /* graphs are loaded or not; that does not change any more */
+    c->own = *htp_context_settings(&c->cfg);
+    c->own.prepare_only = prepare_only;
+    pthread_mutex_unlock(&c->lock);
 }
 
 void htp_close(struct backend_context *c)
