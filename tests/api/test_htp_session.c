@@ -398,12 +398,45 @@ static void test_two_copies(void **state)
     rmdir(folder);
 }
 
+/* The library alone in a folder: the others are found by name (LD_LIBRARY_PATH), the skel along ADSP_LIBRARY_PATH; without it the message says
+ * where it was looked for. */
+static void test_search_order(void **state)
+{
+    char folder[] = "/tmp/qnn-alone-XXXXXX", from[4200], to[4096], home[4096];
+    Qnn_ContextHandle_t c;
+    struct net n;
+    if (!getenv("LD_LIBRARY_PATH") || !strstr(getenv("LD_LIBRARY_PATH"), getenv("OPENQNN_LIB_DIR"))) {
+        printf("SKIP: LD_LIBRARY_PATH does not name the libraries\n");
+        return;
+    }
+    teardown(state);
+    snprintf(home, sizeof home, "%s", getenv("OPENQNN_LIB_DIR"));
+    assert_non_null(mkdtemp(folder));
+    snprintf(from, sizeof from, "%s/libQnnHtp.so", home);
+    snprintf(to, sizeof to, "%s/libQnnHtp.so", folder);
+    copy_file(from, to);
+    setenv("OPENQNN_LIB_DIR", folder, 1);
+    assert_int_equal(setup(state), 0);
+    OK(q.contextCreate(backend, NULL, NULL, &c));
+    OK(net_affine(c, "net", 2, 1, &n));
+    FAILS_SAYING(LOADING, "libQnnHtpV73Skel.so", q.graphFinalize(n.graph, NULL, NULL));
+    setenv("ADSP_LIBRARY_PATH", home, 1);
+    OK(q.graphFinalize(n.graph, NULL, NULL)); /* nothing was lost */
+    OK(run(&n));
+    OK(q.contextFree(c, NULL));
+    unsetenv("ADSP_LIBRARY_PATH");
+    setenv("OPENQNN_LIB_DIR", home, 1);
+    unlink(to);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(test_restart), TEST(test_restart_beside_stale_contexts), TEST(test_killed_in_flight), TEST(test_killed_after_every_message), TEST(test_fatal), TEST(test_five_models),
         TEST(test_no_session_left), TEST(test_too_large), TEST(test_io_estimation), TEST(test_two_copies),
+        TEST(test_search_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
