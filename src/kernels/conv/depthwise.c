@@ -91,3 +91,17 @@ void depthwise_run(const struct kernel_call *call, struct range tile, dw_fn *fn)
     for (uint32_t line = tile.begin; line < tile.end; line++)
         run_line(&r, call->data[0], line, fn);
 }
+
+/* Steps of the output stay below 2^31 whatever the sum is when no multiplier is above 1/2. */
+bool depthwise_accept_quads(const void *args)
+{
+    const struct conv_args *a = args;
+    const bool bytes = dtype_bits(a->x_type) == 8 && dtype_bits(a->out_type) == 8;
+    if (!bytes || !a->narrow || !a->packed || !a->head->plain || a->multiplier != 1 || a->w_offset || a->z.kernel != 1 || a->z.out != 1 ||
+        a->y.kernel > DW_QUAD_LINES || a->x.kernel > DW_QUAD_TAPS || a->out_offset < -16384 || a->out_offset > 16384)
+        return false;
+    for (uint32_t c = 0; c < a->cog; c++)
+        if (!(conv_m(a->head)[c] <= 0.5f))
+            return false;
+    return true;
+}
