@@ -201,9 +201,9 @@ static enum status fit_line(struct graph_io *io, uint32_t line, const char *list
 {
     char place[512];
     *ret = 1;
-    if (io->n_inputs)
+    if (io->n_inputs && io->paths)
         snprintf(place, sizeof(place), "%s:%u", list, io->list.lines.at[line].number);
-    for (uint32_t i = 0; i < io->n_inputs; i++) {
+    for (uint32_t i = 0; i < io->n_inputs && io->paths; i++) {
         uint32_t chunks;
         TRY(fit_file(&io->inputs[i], io->paths[(size_t)line * io->n_inputs + i], place, &chunks));
         RETURN_IF(i && chunks != *ret, ST_INVALID_ARG,

@@ -59,7 +59,7 @@ struct graph_io {
     struct arena arena;
 };
 
-/* `list_path` NULL: the graph has no inputs. */
+/* `list_path` NULL: the graph has no inputs, or the caller fills them and does not call graph_io_load. */
 enum status graph_io_open(struct graph_io *io, const struct session_graph *g, const char *list_path,
                           const struct io_options *opt);
 void graph_io_finish(struct graph_io *io); /* takes a zeroed one */

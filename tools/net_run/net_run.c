@@ -27,20 +27,6 @@ struct net_run {
 static const char *const output_types[] = { "float_only", "native_only", "float_and_native", NULL };
 static const char *const input_types[] = { "float", "native", NULL };
 #define DIRECT_ADSP "adsp"
-static const char *const perf_profiles[] = {
-    "low_balanced",
-    "balanced",
-    "default",
-    "high_performance",
-    "sustained_high_performance",
-    "burst",
-    "low_power_saver",
-    "power_saver",
-    "high_power_saver",
-    "extreme_power_saver",
-    "system_settings",
-    NULL,
-};
 
 #define AT(member) offsetof(struct net_run, member)
 static const struct tool_option options[] = {
@@ -99,7 +85,7 @@ static const struct tool_option options[] = {
     { "synchronous", OPT_FLAG, AT(synchronous), .help = "One execution after the other; the default." },
     { "timeout", OPT_NUMBER, AT(timeout), .argument = "MICROSECONDS", .min = 1, .max = -1,
       .help = "Give up an execution after this time." },
-    { "perf_profile", OPT_CHOICE, AT(perf_profile), .choices = perf_profiles, .seen = AT(perf_given),
+    { "perf_profile", OPT_CHOICE, AT(perf_profile), .choices = session_perf_profiles, .seen = AT(perf_given),
       .help = "Power and clock settings, on backends that have them." },
     { "max_input_cache_tensor_sets", OPT_NUMBER, AT(cache_sets), .argument = "N", .min = -1, .max = 1 << 30,
       .seen = AT(sets_given), .help = "Input sets kept in memory when the list is gone through several times; -1 all." },
@@ -187,10 +173,10 @@ static void ask_for_performance(const struct net_run *o, const struct session *s
         tool_log(TOOL_WARN,
                  "--perf_profile %s has no effect: this backend has no power settings (deviceGetInfrastructure: %s %" PRIu64
                  ")",
-                 perf_profiles[o->perf_profile], error_name(error), QNN_GET_ERROR_CODE(error));
+                 session_perf_profiles[o->perf_profile], error_name(error), QNN_GET_ERROR_CODE(error));
     else
         tool_log(TOOL_WARN, "--perf_profile %s has no effect: it needs the backend's extension library",
-                 perf_profiles[o->perf_profile]);
+                 session_perf_profiles[o->perf_profile]);
 }
 
 static int explain_error(const struct net_run *o)
@@ -332,7 +318,7 @@ static enum status run_session(const struct net_run *o, struct session *s, const
     *stage = "Initialization";
     struct session_options so = o->session;
     so.executes = !o->validate;
-    so.perf_profile = o->perf_given ? perf_profiles[o->perf_profile] : NULL;
+    so.perf_profile = o->perf_given ? session_perf_profiles[o->perf_profile] : NULL;
     TRY(session_open(s, &so));
     RETURN_IF(so.direct_mode && s->backend.id != QNN_BACKEND_ID_LPAI, ST_NOT_SUPPORTED, "--direct_mode %s is for the LPAI backend; \"%s\" has id %u, not %d",
               so.direct_mode, so.backend, s->backend.id, QNN_BACKEND_ID_LPAI);

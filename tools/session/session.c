@@ -30,6 +30,8 @@ enum status session_need_system(struct session *s, const char *why)
 
 static enum status read_config(struct session *s)
 {
+    if (s->opt.preset)
+        s->config = *s->opt.preset;
     if (s->opt.config_file)
         TRY(session_config_read(s->opt.config_file, &s->config, &s->arena));
     return s->opt.output_tensors ? tool_split_names(s->opt.output_tensors, &s->arena, &s->extra_outputs) : ST_OK;

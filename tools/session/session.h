@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What qnn-net-run and qnn-context-binary-generator share: everything between opening a backend and having graphs that can run.
+/* What qnn-net-run, qnn-throughput-net-run and qnn-context-binary-generator share: everything between opening a backend and having graphs that can run.
  *
  *     session_open       config file, libraries, extension, log, backend, op packages, device, profile
  *     session_compose    context, graphs of model libraries or DLCs       or  session_retrieve: context of a binary
@@ -23,6 +23,8 @@
 #include "common/tool_options.h"
 #include "rpcmem.h"
 
+struct session_config;
+
 /* What the command line says; filled by the option table of a program. */
 struct session_options {
     const char *backend, *system_library, *model_prefix, *config_file, *output_dir;
@@ -31,6 +33,8 @@ struct session_options {
     bool all_outputs;           /* --debug, --enable_intermediate_outputs */
     const char *direct_mode;    /* --direct_mode */
     const char *perf_profile;   /* --perf_profile, NULL: not given */
+    const char *platform_option; /* for backendCreate, NULL: none */
+    const struct session_config *preset; /* settings before those of config_file; NULL: the defaults */
     bool executes;              /* graphs will be executed */
     bool memhandle_io;          /* --input_output_tensor_mem_type memhandle */
     bool shared_buffer;         /* --shared_buffer */
@@ -43,6 +47,7 @@ struct session_options {
 
 extern const char *const session_profiling_levels[]; /* off basic detailed client backend */
 extern const char *const session_profiling_options[];
+extern const char *const session_perf_profiles[];
 enum { PROFILING_OFF, PROFILING_BASIC, PROFILING_DETAILED, PROFILING_CLIENT, PROFILING_BACKEND };
 
 /* The configuration file, as read; defaults before. */

@@ -16,6 +16,21 @@ static const Qnn_Priority_t priority_values[] = { QNN_PRIORITY_LOW, QNN_PRIORITY
 static const char *const compatibilities[] = { "permissive", "strict", NULL }; /* in the order of the API's numbers */
 static const char *const memory_types[] = { "raw", "shared_buffer", NULL };
 
+const char *const session_perf_profiles[] = {
+    "low_balanced",
+    "balanced",
+    "default",
+    "high_performance",
+    "sustained_high_performance",
+    "burst",
+    "low_power_saver",
+    "power_saver",
+    "high_power_saver",
+    "extreme_power_saver",
+    "system_settings",
+    NULL,
+};
+
 static const struct json_field extension_fields[] = { { "shared_library_path", JSON_STRING,
                                                         .offset = IN(extensions, library) },
                                                       { "config_file_path", JSON_STRING, .offset = IN(extensions, config) },

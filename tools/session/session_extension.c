@@ -127,12 +127,6 @@ void extension_close(struct session *s)
 #define ASK(s, function, ...) \
     ((s)->extension.table && (s)->extension.table->function ? answer(s, (s)->extension.table->function((s)->extension.self, ##__VA_ARGS__)) : ST_OK)
 
-enum status extension_backend_configs(struct session *s, const QnnBackend_Config_t ***ret)
-{
-    *ret = NULL;
-    return ASK(s, backend_configs, ret);
-}
-
 enum status extension_backend_created(struct session *s)
 {
     return ASK(s, backend_created, s->handle);
@@ -168,6 +162,21 @@ static void join(void *to, const void *a, const void *b)
     for (size_t i = 0; i < nb; i++)
         t[na + i] = ((const void *const *)b)[i];
     t[na + nb] = NULL;
+}
+
+enum status extension_backend_configs(struct session *s, const QnnBackend_Config_t ***ret)
+{
+    *ret = NULL;
+    TRY(ASK(s, backend_configs, ret));
+    if (!s->opt.platform_option)
+        return ST_OK;
+    QnnBackend_Config_t *own = arena_new(&s->arena, QnnBackend_Config_t);
+    const QnnBackend_Config_t **all = arena_array(&s->arena, const QnnBackend_Config_t *, list_length(*ret) + 2);
+    RETURN_IF(!own || !all, ST_NO_MEMORY, "backend settings");
+    *own = (QnnBackend_Config_t){ .option = QNN_BACKEND_CONFIG_OPTION_PLATFORM, .platformOption = s->opt.platform_option };
+    join(all, *ret, (const QnnBackend_Config_t *[]){ own, NULL });
+    *ret = all;
+    return ST_OK;
 }
 
 enum status extension_context_configs(struct session *s)

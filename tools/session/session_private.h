@@ -16,7 +16,7 @@ const struct session_graph_config *config_of_graph(const struct session *s, cons
 /* session_extension.c. Without an extension library all of them succeed and give nothing. */
 enum status extension_open(struct session *s); /* the backend's library is open, nothing is created */
 void extension_close(struct session *s);
-enum status extension_backend_configs(struct session *s, const QnnBackend_Config_t ***ret); /* NULL: none */
+enum status extension_backend_configs(struct session *s, const QnnBackend_Config_t ***ret); /* with the program's own; NULL: none */
 enum status extension_backend_created(struct session *s);
 enum status extension_device_configs(struct session *s, const QnnDevice_Config_t ***ret);
 enum status extension_device_created(struct session *s);
