@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Defaults of the backend table: an operator is supported when there is a kernel for it that takes these types. */
+/* Defaults of the backend table: an operator is supported when no public fact about the
+ * device speaks against it and there is a kernel for it that takes these types. */
 #include "backend/backend.h"
 
 #include <stdarg.h>
@@ -25,7 +26,7 @@ void backend_log(uint32_t level, const char *fmt, ...)
 
 bool backend_has_op(const struct backend *b, enum op_id op)
 {
-    return b->has_op ? b->has_op(op) : kernel_exists(op);
+    return kernel_exists(op) && op_backend_has(b->facts, op);
 }
 
 /* Bind for show: kernels refuse what they cannot compute, and say why. */
@@ -44,7 +45,8 @@ enum status backend_supports(const struct backend *b, const struct op_call *c)
     /* What If has to compute are the nodes of its graphs, and those were asked for one by one. */
     if (c->op->id == OP_If && op_has(c, "then_graph"))
         return ST_OK;
-    return b->supports ? b->supports(c) : try_bind(c);
+    TRY(op_backend_takes(b->facts, c));
+    return try_bind(c);
 }
 
 bool backend_capable(const struct backend *b, uint32_t key)

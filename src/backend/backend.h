@@ -95,9 +95,8 @@ struct backend {
     struct backend_limits limits;
     const uint32_t *capabilities;  /* property keys answered SUPPORTED, ended by 0 */
 
-    /* Operators: NULL means every operator that has a kernel. Explains refusals. */
-    enum status (*supports)(const struct op_call *c);
-    bool (*has_op)(enum op_id op); /* getSupportedOperations */
+    /* Whose public facts (ops/op_facts.def) are held against operators; what they do not speak against is taken when it has a kernel. */
+    enum op_backend facts;
 
     /* CUSTOM config entries. `custom` is the client's pointer. NULL: every custom entry is refused as not supported. */
     enum status (*backend_config)(const void *custom, struct backend_cfg *cfg);

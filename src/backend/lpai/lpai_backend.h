@@ -114,10 +114,6 @@ uint32_t lpai_hw_version(const struct backend_cfg *cfg); /* the one to compile f
 const char *lpai_hw_name(uint32_t hw_version); /* "v5.1", NULL: no such version */
 struct lpai_settings lpai_settings_of(const struct backend_graph_cfg *cfg);
 
-/* lpai_ops.c */
-bool lpai_has_op(enum op_id op);
-enum status lpai_supports(const struct op_call *c);
-
 /* lpai_cost.c: cycles per operation of a hardware version, NULL: no such version */
 const struct cost_rates *lpai_cost_rates(uint32_t arch);
 
