@@ -204,6 +204,11 @@ enum status quant_from_client(const Qnn_QuantizeParams_t *p, const char *name, s
 
 /* ---- back to the client ------------------------------------------------------------------------------------------------ */
 
+static Qnn_QuantizationEncodingMapping_t mapping_of(const struct quant *q)
+{
+    return (Qnn_QuantizationEncodingMapping_t)q->mapping;
+}
+
 static Qnn_ScaleOffset_t *give_pairs(const struct quant *q, struct arena *a)
 {
     Qnn_ScaleOffset_t *so = arena_array(a, Qnn_ScaleOffset_t, q->n);
@@ -212,38 +217,82 @@ static Qnn_ScaleOffset_t *give_pairs(const struct quant *q, struct arena *a)
     return so;
 }
 
-static bool give_axis(const struct quant *q, struct arena *a, Qnn_QuantizeParams_t *p)
+static bool give_axis(const struct tensor_desc *d, struct arena *a, Qnn_QuantizeParams_t *p)
 {
-    if (!q->bits) {
+    const struct quant *q = &d->q;
+    if (!q->bits && !q->mapping) {
         p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET;
         p->axisScaleOffsetEncoding = (Qnn_AxisScaleOffset_t){ q->axis, q->n, give_pairs(q, a) };
         return p->axisScaleOffsetEncoding.scaleOffset;
     }
-    p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET;
     float *scales = arena_dup(a, q->scales, q->n * sizeof(float));
     int32_t *offsets = q->offsets ? arena_dup(a, q->offsets, q->n * sizeof(int32_t)) : NULL;
-    p->bwAxisScaleOffsetEncoding = (Qnn_BwAxisScaleOffset_t){ q->bits, q->axis, q->n, scales, offsets };
-    return scales && (offsets || !q->offsets);
+    if (!scales || (q->offsets && !offsets))
+        return false;
+    if (!q->mapping) {
+        p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET;
+        p->bwAxisScaleOffsetEncoding = (Qnn_BwAxisScaleOffset_t){ q->bits, q->axis, q->n, scales, offsets };
+        return true;
+    }
+    Qnn_BwAxisScaleOffsetMapped_t *m = arena_new(a, Qnn_BwAxisScaleOffsetMapped_t);
+    if (m)
+        *m = (Qnn_BwAxisScaleOffsetMapped_t){ quant_bits(q, d->type), q->axis, mapping_of(q), q->n, scales, offsets };
+    p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET_MAPPED;
+    p->bwAxisScaleOffsetMappedEncoding = m;
+    return m;
 }
 
+/* The plain form has neither a bit width nor a mapping. */
 static bool give_block(const struct tensor_desc *d, struct arena *a, Qnn_QuantizeParams_t *p)
 {
-    uint32_t *sizes = arena_dup(a, d->q.block, d->rank * sizeof(uint32_t));
-    if (d->q.kind == Q_BLOCK) {
+    const struct quant *q = &d->q;
+    uint32_t *sizes = arena_dup(a, q->block, d->rank * sizeof(uint32_t));
+    Qnn_ScaleOffset_t *so = give_pairs(q, a);
+    if (!sizes || !so)
+        return false;
+    if (!q->bits && !q->mapping) {
         p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCK;
-        p->blockEncoding = (Qnn_BlockEncoding_t){ sizes, give_pairs(&d->q, a) };
-        return sizes && p->blockEncoding.scaleOffset;
+        p->blockEncoding = (Qnn_BlockEncoding_t){ sizes, so };
+        return true;
     }
+    Qnn_BwBlockMapped_t *m = arena_new(a, Qnn_BwBlockMapped_t);
+    if (m)
+        *m = (Qnn_BwBlockMapped_t){ quant_bits(q, d->type), mapping_of(q), sizes, so };
+    p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_BLOCK_MAPPED;
+    p->bwBlockMappedEncoding = m;
+    return m;
+}
+
+static bool give_float_block(const struct tensor_desc *d, struct arena *a, Qnn_QuantizeParams_t *p)
+{
+    uint32_t *sizes = arena_dup(a, d->q.block, d->rank * sizeof(uint32_t));
     Qnn_FloatScaleOffset_t *so = arena_array(a, Qnn_FloatScaleOffset_t, d->q.n);
     for (uint32_t i = 0; so && i < d->q.n; i++)
         so[i] = (Qnn_FloatScaleOffset_t){ d->q.scales[i], d->q.float_offsets ? d->q.float_offsets[i] : 0 };
-    p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK;
-    p->floatBlockEncoding = (Qnn_FloatBlockEncoding_t){ sizes, so };
+    p->quantizationEncoding = d->q.bits ? QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK : QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK;
+    if (d->q.bits)
+        p->bwFloatBlockEncoding = (Qnn_BwFloatBlockEncoding_t){ d->q.bits, sizes, so };
+    else
+        p->floatBlockEncoding = (Qnn_FloatBlockEncoding_t){ sizes, so };
     return sizes && so;
 }
 
-static bool give_expansion(const struct quant *q, struct arena *a, Qnn_QuantizeParams_t *p)
+static bool give_mapped_expansion(const struct tensor_desc *d, const Qnn_BlockwiseExpansion_t *e, struct arena *a, Qnn_QuantizeParams_t *p)
 {
+    Qnn_BwBlockwiseExpansionMapped_t *m = arena_new(a, Qnn_BwBlockwiseExpansionMapped_t);
+    if (m)
+        *m = (Qnn_BwBlockwiseExpansionMapped_t){ .bitwidth = quant_bits(&d->q, d->type), .mapping = mapping_of(&d->q), .axis = e->axis,
+                                                 .scaleOffsets = e->scaleOffsets, .numBlocksPerAxis = e->numBlocksPerAxis,
+                                                 .blockScaleBitwidth = e->blockScaleBitwidth, .blockScaleStorageType = e->blockScaleStorageType,
+                                                 .blocksScale8 = e->blocksScale8 };
+    p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_BLOCKWISE_EXPANSION_MAPPED;
+    p->bwBlockwiseExpansionMappedEncoding = m;
+    return m;
+}
+
+static bool give_expansion(const struct tensor_desc *d, struct arena *a, Qnn_QuantizeParams_t *p)
+{
+    const struct quant *q = &d->q;
     Qnn_BlockwiseExpansion_t *e = arena_new(a, Qnn_BlockwiseExpansion_t);
     if (!e)
         return false;
@@ -253,13 +302,19 @@ static bool give_expansion(const struct quant *q, struct arena *a, Qnn_QuantizeP
         .blockScaleStorageType = wide ? QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16 : QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8,
         .blocksScale8 = arena_dup(a, q->block_scales, (uint64_t)q->n * q->blocks_per_axis * (wide ? 2 : 1)),
     };
+    if (!e->scaleOffsets || !e->blocksScale8)
+        return false;
+    if (q->bits || q->mapping)
+        return give_mapped_expansion(d, e, a, p);
     p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION;
     p->blockwiseExpansion = e;
-    return e->scaleOffsets && e->blocksScale8;
+    return true;
 }
 
-static bool give_tensor(const struct quant *q, Qnn_QuantizeParams_t *p)
+static bool give_tensor(const struct tensor_desc *d, struct arena *a, Qnn_QuantizeParams_t *p)
 {
+    (void)a;
+    const struct quant *q = &d->q;
     p->quantizationEncoding = q->bits ? QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET : QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
     if (q->bits)
         p->bwScaleOffsetEncoding = (Qnn_BwScaleOffset_t){ q->bits, q->scale, q->offset };
@@ -268,6 +323,12 @@ static bool give_tensor(const struct quant *q, Qnn_QuantizeParams_t *p)
     return true;
 }
 
+static bool (*const give[QUANT_KIND_COUNT])(const struct tensor_desc *d, struct arena *a, Qnn_QuantizeParams_t *p) = {
+    [Q_TENSOR] = give_tensor,  [Q_AXIS] = give_axis,
+    [Q_BLOCK] = give_block,    [Q_FLOAT_BLOCK] = give_float_block,
+    [Q_EXPANSION] = give_expansion,
+};
+
 enum status quant_to_client(const struct tensor_desc *d, struct arena *a, Qnn_QuantizeParams_t *ret)
 {
     const struct quant *q = &d->q;
@@ -275,10 +336,7 @@ enum status quant_to_client(const struct tensor_desc *d, struct arena *a, Qnn_Qu
     if (q->kind == Q_NONE || q->definition == DEF_UNDEFINED)
         return ST_OK;
     ret->encodingDefinition = q->definition == DEF_DEFINED ? QNN_DEFINITION_DEFINED : QNN_DEFINITION_IMPL_GENERATED;
-    bool ok = q->kind == Q_TENSOR      ? give_tensor(q, ret)
-              : q->kind == Q_AXIS      ? give_axis(q, a, ret)
-              : q->kind == Q_EXPANSION ? give_expansion(q, a, ret)
-                                       : give_block(d, a, ret);
-    RETURN_IF(!ok, ST_NO_MEMORY, "no memory to describe an encoding with %u scales", q->n);
+    RETURN_IF(q->kind >= QUANT_KIND_COUNT || !give[q->kind], ST_UNSUPPORTED_TENSOR, "an encoding of kind %u cannot be described to a client", q->kind);
+    RETURN_IF(!give[q->kind](d, a, ret), ST_NO_MEMORY, "no memory to describe an encoding with %u scales", q->n);
     return ST_OK;
 }
