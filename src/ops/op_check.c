@@ -55,7 +55,8 @@ static enum status check_port(const struct op_call *c, const struct side *s, con
         return status_prefix(st, "%s%s%s%s", c->op->name, c->node ? " \"" : "", c->node ? c->node : "", c->node ? "\"" : "");
     REFUSE_IF(!(p->types & T_(d->type)), c, "%s %u (\"%s\") is %s; allowed types are %s", s->word, i, p->name, desc_text(d, text),
               types_text(p->types, types, sizeof(types)));
-    REFUSE_IF(dtype_is_fixed(d->type) && d->q.kind > Q_TENSOR && !(p->flags & PORT_AXIS), c,
+    bool moves = d->q.kind == Q_AXIS && rule_moves_channels(c->op->id);
+    REFUSE_IF(dtype_is_fixed(d->type) && d->q.kind > Q_TENSOR && !(p->flags & PORT_AXIS) && !moves, c,
               "%s %u (\"%s\") is %s with one scale per %s; only weights may have that, one scale and offset for the tensor is expected",
               s->word, i, p->name, desc_text(d, text), d->q.kind == Q_AXIS ? "channel" : "block");
     return ST_OK;
@@ -124,5 +125,5 @@ enum status op_check(const struct op_call *c)
     TRY(op_infer(c, want));
     for (uint32_t i = 0; i < c->n_out; i++)
         TRY(check_output(c, &want[i], i));
-    return ST_OK;
+    return rule_moved_channels(c);
 }

@@ -72,6 +72,11 @@ enum status rule_encoded(const struct op_call *c, const struct tensor_desc *d, c
  * `weights` says that in[1] is not an activation: 16-bit ones are signed and symmetric. */
 enum status rule_product_types(const struct op_call *c, struct tensor_desc *want, uint32_t axis, bool weights);
 
+/* Operators that move values take encodings with one scale per channel, when the output has the same along the axis that the
+ * channels went to (rule_moved.c). */
+bool rule_moves_channels(enum op_id op);
+enum status rule_moved_channels(const struct op_call *c);
+
 /* ---- the rules, by file ------------------------------------------------------------------------------------------ */
 
 #define RULE(name) enum status rule_##name(const struct op_call *c, struct tensor_desc *want)

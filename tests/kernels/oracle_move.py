@@ -2,7 +2,7 @@
 """Data movement against numpy's own movement, with section 7 for the values."""
 import numpy as np
 
-from oracle_common import F, FIXED, PACKED, Case, P, i32, moved, quantize, same, scaled, u32
+from oracle_common import F, FIXED, PACKED, Case, Enc, O, P, T, i32, moved, quantize, same, scaled, u32
 
 TYPES = FIXED + ("f32", "f16", "i32", "i64", "u8", "b8", "i16", "uq4", "sq4", "uq2", "sq2", "i4", "u2")
 
@@ -40,6 +40,47 @@ def views(c):
     m = np.moveaxis(q, axis, -1)
     want = np.moveaxis(m.reshape(m.shape[:-1] + (groups, -1)).swapaxes(-1, -2).reshape(m.shape), -1, axis)
     check(c, "ChannelShuffle", e, o, q, want, {"num_groups": u32(groups), "axis": u32(axis)}, (axis, groups))
+
+
+def channels(c):
+    """One scale per channel, up to 1000 times apart: the stored values move, and the scales with them."""
+    t = c.pick("uq8", "sq8", "uq16", "sq16", "sq4")
+    shape = tuple(int(c.r.integers(1, 7)) for _ in range(3))
+    a = int(c.r.integers(3))
+    s, z = np.exp(c.r.uniform(-3.5, 3.5, shape[a])).astype(F), c.r.integers(-5, 6, shape[a])
+    q = c.array(Enc(t, 1.0), shape)
+
+    def coded(v, axis, at=slice(None), out=False):
+        k = dict(scales=s[at].copy(), offsets=z[at].copy(), axis=axis)
+        return O(v.shape, t, **k) if out else T(v, t, **k)
+
+    def one(op, want, axis, params, at=slice(None), ins=None):
+        got = c.run(op, ins or [coded(q, a)], [coded(want, axis, at, True)], params)[0]
+        same(got, want, op, "channels", t, shape, a)
+
+    perm = c.r.permutation(3)
+    one("Transpose", q.transpose(perm), list(perm).index(a), {"perm": u32(perm)})
+    flat = q.reshape(shape[0], -1) if a == 0 else q.reshape(-1, shape[2]) if a == 2 else q.reshape(1, shape[0], shape[1], 1, shape[2])
+    one("Reshape", flat, {0: 0, 1: 2, 2: 1}[a], {})
+    one("ExpandDims", q[None], a + 1, {"axis": u32(0)})
+    first, step = int(c.r.integers(shape[a])), int(c.pick(1, 2, -1))
+    cut = [slice(None)] * 3
+    cut[a] = slice(first, None, step)
+    ranges = [[0, n, 1] for n in shape]
+    ranges[a] = [first, -1 if step < 0 else shape[a], step]
+    one("StridedSlice", q[tuple(cut)], a, {"ranges": i32(ranges)}, cut[a])
+    other = (a + 1) % 3
+    rest = c.array(Enc(t, 1.0), shape)
+    one("Concat", np.concatenate([q, rest], other), a, {"axis": u32(other)}, ins=[coded(q, a), coded(rest, a)])
+    if shape[a] > 1:
+        k = int(c.r.integers(1, shape[a]))
+        lo, hi = np.split(q, [k], a)
+        got = c.run("Split", [coded(q, a)], [coded(lo, a, slice(k), True), coded(hi, a, slice(k, None), True)], {"axis": u32(a), "split_index": u32([k])})
+        same(got[0], lo, "Split channels"), same(got[1], hi, "Split channels")
+        one("Concat", q, a, {"axis": u32(a)}, ins=[coded(lo, a, slice(k)), coded(hi, a, slice(k, None))])
+    z[:] = 3
+    pick = c.r.integers(0, shape[other], (2, 3)).astype(np.int32)
+    one("Gather", np.take(q, pick, other), a + (a > other), {"axis": i32(other)}, ins=[coded(q, a), T(pick, "i32")])
 
 
 def slice_case(c):
@@ -178,6 +219,7 @@ def main():
         joins(c)
         splits(c)
         blocks(c)
+        channels(c)
     c.done("move")
 
 
