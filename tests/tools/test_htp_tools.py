@@ -14,14 +14,14 @@ ALL_KEYS = """{
     { "graph_names": ["another"], "vtcm_mb": 1, "O": 1 },
     { "graph_names": ["digits"], "vtcm_mb": 2, "hvx_threads": 3, "O": 3, "dlbc": 1, "weights_packing": true, "num_cores": 1,
       "short_depth_conv_on_hmx_off": true, "fold_relu_activation_into_conv_off": true, "slc_alloc_enable": 0, "fp16_relaxed_precision": 0,
-      "use_high_precision_fp16_sigmoid": false, "monolithic_lstm": false, "advanced_activation_fusion": true }
+      "dlbc_weights": 1.0, "sparse_weights_compression": 0, "finalize_config": { "P": 3 }, "use_high_precision_fp16_sigmoid": false, "monolithic_lstm": false, "advanced_activation_fusion": true }
   ],
   "devices": [ { "device_id": 0, "core_id": [0], "core_type": 0, "soc_model": 69, "dsp_arch": "v73", "pd_session": "unsigned", "profiling_level": "linting",
       "use_client_context": true,
       "cores": [ { "perf_profile": "burst", "rpc_control_latency": 90, "rpc_polling_time": 4321, "hmx_timeout_us": 300000, "adaptive_polling_time": 1000 } ] } ],
   "context": { "weight_sharing_enabled": false, "max_spill_fill_buffer_for_group": 0, "group_id": 0, "file_read_memory_budget_in_mb": 100,
-      "io_memory_estimation": true, "init_acceleration": true, "lora_weight_sharing": false, "extended_udma": false, "reused_io_limit_mb": 10 },
-  "groupContext": { "share_resources": false },
+      "io_memory_estimation": true, "init_acceleration": true, "lora_weight_sharing": false, "lora_weight_sharing_ram_preload": false, "extended_udma": false, "reused_io_limit_mb": 10 },
+  "groupContext": { "share_resources": false, "reused_io_limit_mb": 20 },
   "memory": { "mem_type": "shared_buffer" }
 }
 """
@@ -79,9 +79,42 @@ class Htp(support.ToolTest):
             self.succeeds("qnn-net-run", "--backend", support.HTP, "--model", self.library, "--input_list", "list.txt", "--output_dir", name,
                           "--config_file", config, "--perf_profile", name)
 
+    def events(self, text, *more):
+        self.succeeds("qnn-net-run", "--backend", support.HTP, "--model", self.library, "--input_list", "list.txt", "--output_dir", "out", "--config_file",
+                      self.config(text), "--profiling_level", "detailed", *more)
+        return self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log")
+
+    def test_votes(self):
+        """The table of profiles: corners of core and bus, sleep latency; polling for the three fastest unless the file says another time."""
+        for name, corner, sleep, polling in (("burst", 160, 40, 9999), ("sustained_high_performance", 128, 100, 9999), ("high_performance", 128, 100, 9999),
+                                             ("balanced", 112, 1000, 0), ("low_balanced", 96, 1000, 0), ("high_power_saver", 80, 1000, 0),
+                                             ("power_saver", 64, 1000, 0), ("low_power_saver", 48, 1000, 0), ("extreme_power_saver", 16, 1000, 0)):
+            vote = "core 0x%x, bus 0x%x, sleep latency %d us, RPC latency 100 us, polling %d us" % (corner, corner, sleep, polling)
+            self.assertIn(vote, self.events('{"devices": [{"cores": [{"perf_profile": "%s"}]}]}' % name))
+            self.assertIn(vote, self.events("{}", "--perf_profile", name))
+        self.assertIn("core 0x80, bus 0x80, sleep latency 100 us, RPC latency 100 us, polling 777 us", self.events('{"devices": [{"cores": [{"rpc_polling_time": 777}]}]}'))
+        self.assertIn("core 0x0, bus 0x0, sleep latency 0 us, RPC latency 90 us, polling 55 us", self.events(
+            '{"devices": [{"cores": [{"perf_profile": "system_settings", "rpc_polling_time": 55, "rpc_control_latency": 90}]}]}'))
+        self.assertNotIn("Power config", self.events("{}", "--perf_profile", "system_settings"))
+        self.assertNotIn("Power config", self.events("{}"))
+
+    def test_sizes_in_bytes(self):
+        info = self.generate("--config_file", self.config('{"graphs": [{"graph_names": ["digits"], "vtcm_size": 2097152, "O": 3.0, "dlbc": 2}]}'))
+        self.assertEqual([self.find(info, key) for key in ("vtcmSize", "optimizationLevel")], [2, 3])
+
+    def test_names_and_files(self):
+        run = ("qnn-net-run", "--backend", support.HTP, "--model", self.library, "--input_list", "list.txt", "--config_file")
+        done = self.run_tool(*run, self.config('{"graphs": [{"graph_names": ["digit"], "vtcm_mb": 2}, {"graph_names": ["digits"], "O": 1}]}'))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("graphs/0: no graph has one of its graph_names (\"digit\")", done.stderr)
+        self.assertNotIn("graphs/1", done.stderr)
+        self.write("patch.bin", b"patch")
+        self.succeeds(*run, self.config('{"context": {"concurrent_deserialization_patch": "patch.bin"}}'))
+        self.fails(*run, self.config('{"context": {"concurrent_deserialization_patch": "none.bin"}}'), says=["concurrent_deserialization_patch", "none.bin"])
+
     def test_refused(self):
         run = ("qnn-net-run", "--backend", support.HTP, "--model", self.library, "--input_list", "list.txt", "--config_file")
-        for text, says in (('{"graphs": [{"vtcm": 8}]}', "vtcm_mb"), ('{"graphs": [{"O": 4}]}', "graphs/0/O"),
+        for text, says in (('{"graphs": [{"vtcm": 8}]}', "vtcm_mb"), ('{"graphs": [{"O": 4}]}', "graphs/0/O"), ('{"graphs": [{"O": 2.5}]}', "1, 2 and 3 are allowed"),
                            ('{"devices": [{"dsp_arch": "v12"}]}', "v12"), ('{"devices": [{"pd_session": "maybe"}]}', "maybe"),
                            ('{"devices": [{"cores": [{"perf_profile": "fast"}]}]}', "burst"), ('{"devices": [{"soc_model": 4711}]}', "4711")):
             self.fails(*run, self.config(text), says=says)

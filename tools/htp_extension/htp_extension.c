@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libQnnHtpNetRunExtensions.so: settings and power votes of the HTP backend for qnn-net-run and qnn-context-binary-generator. It is a client of the
  * public API like the programs that open it; see common/tool_extension.h for when each function is called. */
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "QNN/HTP/QnnHtpContext.h"
 #include "QNN/HTP/QnnHtpDevice.h"
@@ -11,7 +14,7 @@
 #include "common/tool_extension.h"
 #include "htp_extension/htp_params.h"
 
-enum { MAX_CUSTOM = 16 };
+enum { MAX_CUSTOM = 24 };
 
 struct htp_extension {
     struct extension_host host;
@@ -19,6 +22,8 @@ struct htp_extension {
     struct htp_params params;
     const struct htp_profile *profile; /* NULL: no votes */
     uint32_t power_id;                 /* 0: none */
+    int patch_fd;                      /* -1: none */
+    bool asked;                        /* settings of a graph were asked for */
 };
 
 static const struct htp_device_params *device_of(const struct htp_extension *e)
@@ -45,11 +50,11 @@ static enum status check_device(const struct htp_extension *e, const struct htp_
     return ST_OK;
 }
 
-/* The command line wins over the file. */
+/* The command line wins over the file; a core without a name has the documented default. */
 static enum status choose_profile(struct htp_extension *e)
 {
     const struct htp_core_params *c = core_of(e);
-    const char *name = e->host.perf_profile ? e->host.perf_profile : c && c->profile ? c->profile : NULL;
+    const char *name = e->host.perf_profile ? e->host.perf_profile : c && c->profile ? c->profile : c ? "high_performance" : NULL;
     if (!name)
         return ST_OK;
     e->profile = htp_profile_find(name);
@@ -58,17 +63,42 @@ static enum status choose_profile(struct htp_extension *e)
     return ST_OK;
 }
 
+static enum status open_patch(struct htp_extension *e)
+{
+    const char *path = e->params.context.patch;
+    e->patch_fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    RETURN_IF(path && e->patch_fd < 0, ST_IO, "%s: context/concurrent_deserialization_patch: \"%s\" cannot be opened: %m", e->host.config_path, path);
+    return ST_OK;
+}
+
 static enum status open_params(struct htp_extension *e)
 {
     TRY(htp_params_read(e->host.config_path, &e->params, &e->arena));
     if (device_of(e))
         TRY(check_device(e, device_of(e)));
+    TRY(open_patch(e));
     return choose_profile(e);
+}
+
+/* Names that no graph has are nearly always typing errors: the graph then runs with the defaults. */
+static void warn_of_names(const struct htp_extension *e)
+{
+    const struct htp_graph_params *g = e->params.graphs.items;
+    for (size_t i = 0; e->asked && i < e->params.graphs.n; i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "graphs/%zu: no graph has one of its graph_names (\"%s\"%s); its settings were not used", i,
+                 g[i].names.n ? *(const char **)g[i].names.items : "", g[i].names.n > 1 ? ", ..." : "");
+        if (!g[i].used && g[i].names.n)
+            e->host.log(QNN_LOG_LEVEL_WARN, text);
+    }
 }
 
 static void close_extension(void *self)
 {
     struct htp_extension *e = self;
+    warn_of_names(e);
+    if (e->patch_fd >= 0)
+        close(e->patch_fd);
     arena_finish(&e->arena);
     mem_free(e);
 }
@@ -79,6 +109,7 @@ static int open_extension(const struct extension_host *host, void **ret)
     if (!e)
         return status_fail(ST_NO_MEMORY, "no memory for the settings of HTP");
     e->host = *host;
+    e->patch_fd = -1;
     arena_init(&e->arena);
     enum status st = open_params(e);
     if (st != ST_OK) {
@@ -122,9 +153,10 @@ static int device_configs(void *self, const QnnDevice_Config_t ***ret)
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------------- */
 
-static uint32_t context_customs(const struct htp_params *p, QnnHtpContext_CustomConfig_t c[MAX_CUSTOM])
+static uint32_t context_customs(const struct htp_params *p, int patch_fd, QnnHtpContext_CustomConfig_t c[MAX_CUSTOM])
 {
     uint32_t n = 0;
+    const struct htp_u32 reused_io = p->context.reused_io_mb.given ? p->context.reused_io_mb : p->group.reused_io_mb;
 #define CUSTOM(name, member, from)                                             \
     if (from.given) {                                                          \
         c[n].option = QNN_HTP_CONTEXT_CONFIG_OPTION_##name;                    \
@@ -135,10 +167,15 @@ static uint32_t context_customs(const struct htp_params *p, QnnHtpContext_Custom
     CUSTOM(IO_MEM_ESTIMATION, ioMemEstimation, p->context.io_estimation)
     CUSTOM(INIT_ACCELERATION, initAcceleration, p->context.init_acceleration)
     CUSTOM(LORA_WEIGHT_SHARING_ENABLED, loraWeightSharingEnabled, p->context.lora_sharing)
+    CUSTOM(LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED, loraWeightSharingRamPreloadEnabled, p->context.lora_preload)
     CUSTOM(USE_EXTENDED_UDMA, useExtendedUdma, p->context.extended_udma)
-    CUSTOM(REUSED_IO_LIMIT, reusedIoLimitMb, p->context.reused_io_mb)
+    CUSTOM(REUSED_IO_LIMIT, reusedIoLimitMb, reused_io)
     CUSTOM(SHARE_RESOURCES, shareResources, p->group.share_resources)
 #undef CUSTOM
+    if (patch_fd >= 0) {
+        c[n].option = QNN_HTP_CONTEXT_CONFIG_OPTION_CONCURRENT_DESERIALIZATION_PATCH;
+        c[n++].concurrentDeserializationPatchFd = patch_fd;
+    }
     if (p->context.group_id.given) {
         c[n].option = QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_MULTI_CONTEXTS;
         c[n++].groupRegistration.maxSpillFillBuffer = p->context.spill_fill.value;
@@ -153,7 +190,7 @@ static int context_configs(void *self, const QnnContext_Config_t ***ret)
     QnnContext_Config_t *configs = arena_array(&e->arena, QnnContext_Config_t, MAX_CUSTOM);
     const QnnContext_Config_t **list = arena_array(&e->arena, const QnnContext_Config_t *, MAX_CUSTOM + 1);
     RETURN_IF(!custom || !configs || !list, ST_NO_MEMORY, "no memory for the settings of a context");
-    uint32_t n = context_customs(&e->params, custom);
+    uint32_t n = context_customs(&e->params, e->patch_fd, custom);
     for (uint32_t i = 0; i < n; i++) {
         configs[i] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &custom[i] };
         list[i] = &configs[i];
@@ -177,9 +214,11 @@ static uint32_t optimizations(const struct htp_graph_params *p, QnnHtpGraph_Cust
 {
     const struct {
         uint32_t type;
-        struct htp_u32 from;
+        struct htp_real from;
     } rows[] = { { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, p->level },
                  { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_DLBC, p->dlbc },
+                 { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_DLBC_WEIGHTS, p->dlbc_weights },
+                 { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_SPARSE_WEIGHTS_COMPRESSION, p->sparse_weights },
                  { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_SLC_ALLOCATOR, p->slc } };
     uint32_t n = 0;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -200,6 +239,7 @@ static uint32_t graph_customs(const struct htp_graph_params *p, QnnHtpGraph_Cust
         c[n++].member = from.value;                          \
     }
     CUSTOM(VTCM_SIZE_IN_MB, vtcmSizeInMB, p->vtcm_mb)
+    CUSTOM(VTCM_SIZE_IN_BYTES, vtcmSizeInBytes, p->vtcm_bytes)
     CUSTOM(NUM_HVX_THREADS, numHvxThreads, p->hvx_threads)
     CUSTOM(NUM_CORES, numCores, p->cores)
     CUSTOM(WEIGHTS_PACKING, weightsPacking, p->weights_packing)
@@ -209,6 +249,10 @@ static uint32_t graph_customs(const struct htp_graph_params *p, QnnHtpGraph_Cust
     CUSTOM(MONOLITHIC_LSTM, monolithicLstm, p->monolithic_lstm)
     CUSTOM(ADVANCED_ACTIVATION_FUSION, advancedActivationFusion, p->activation_fusion)
 #undef CUSTOM
+    if (p->finalize.p.given) {
+        c[n].option = QNN_HTP_GRAPH_CONFIG_OPTION_FINALIZE_CONFIG;
+        c[n++].finalizeConfig = (QnnHtpGraph_FinalizeConfig_t){ "P", { .dataType = QNN_DATATYPE_UINT_32, .uint32Value = p->finalize.p.value } };
+    }
     if (p->fp16.given) {
         c[n].option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION;
         c[n++].precision = p->fp16.value ? QNN_PRECISION_FLOAT16 : QNN_PRECISION_FLOAT32;
@@ -219,14 +263,19 @@ static uint32_t graph_customs(const struct htp_graph_params *p, QnnHtpGraph_Cust
 static int graph_configs(void *self, const char *graph, const QnnGraph_Config_t ***ret)
 {
     struct htp_extension *e = self;
-    const struct htp_graph_params *all = e->params.graphs.items;
+    struct htp_graph_params *all = e->params.graphs.items;
     QnnHtpGraph_CustomConfig_t *custom = arena_array(&e->arena, QnnHtpGraph_CustomConfig_t, MAX_CUSTOM);
     QnnGraph_Config_t *configs = arena_array(&e->arena, QnnGraph_Config_t, MAX_CUSTOM);
     const QnnGraph_Config_t **list = arena_array(&e->arena, const QnnGraph_Config_t *, MAX_CUSTOM + 1);
     uint32_t n = 0;
     RETURN_IF(!custom || !configs || !list, ST_NO_MEMORY, "no memory for the settings of graph \"%s\"", graph);
-    for (size_t i = 0; i < e->params.graphs.n && !n; i++) /* the first that names it */
-        n = is_for(&all[i], graph) ? graph_customs(&all[i], custom) : 0;
+    e->asked = true;
+    for (size_t i = 0; i < e->params.graphs.n; i++) {
+        if (!is_for(&all[i], graph))
+            continue;
+        all[i].used = true;
+        n = n ? n : graph_customs(&all[i], custom); /* the first that says something of it */
+    }
     for (uint32_t i = 0; i < n; i++) {
         configs[i] = (QnnGraph_Config_t){ .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &custom[i] };
         list[i] = &configs[i];
@@ -246,17 +295,25 @@ static enum status infrastructure(const struct htp_extension *e, const QnnHtpDev
     return ST_OK;
 }
 
+static QnnHtpPerfInfrastructure_PowerConfig_t clock_vote(const struct htp_extension *e)
+{
+    QnnHtpPerfInfrastructure_VoltageCorner_t v = (QnnHtpPerfInfrastructure_VoltageCorner_t)e->profile->corner;
+    return (QnnHtpPerfInfrastructure_PowerConfig_t){
+        .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3,
+        .dcvsV3Config = {
+            .contextId = e->power_id, .setDcvsEnable = 1, .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE, .setSleepLatency = 1,
+            .sleepLatency = e->profile->sleep_us, .setBusParams = 1, .busVoltageCornerMin = v, .busVoltageCornerTarget = v, .busVoltageCornerMax = v,
+            .setCoreParams = 1, .coreVoltageCornerMin = v, .coreVoltageCornerTarget = v, .coreVoltageCornerMax = v,
+        },
+    };
+}
+
 static uint32_t power_configs(const struct htp_extension *e, QnnHtpPerfInfrastructure_PowerConfig_t c[MAX_CUSTOM])
 {
     const struct htp_core_params none = { 0 }, *core = core_of(e) ? core_of(e) : &none;
-    QnnHtpPerfInfrastructure_VoltageCorner_t v = (QnnHtpPerfInfrastructure_VoltageCorner_t)e->profile->corner;
     uint32_t n = 0, polling = core->polling.given ? core->polling.value : e->profile->polling_us;
-    c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3;
-    c[n++].dcvsV3Config = (QnnHtpPerfInfrastructure_DcvsV3_t){
-        .contextId = e->power_id, .setDcvsEnable = 1, .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE, .setSleepLatency = 1,
-        .sleepLatency = e->profile->sleep_us, .setBusParams = 1, .busVoltageCornerMin = v, .busVoltageCornerTarget = v, .busVoltageCornerMax = v,
-        .setCoreParams = 1, .coreVoltageCornerMin = v, .coreVoltageCornerTarget = v, .coreVoltageCornerMax = v,
-    };
+    if (e->profile->sleep_us)
+        c[n++] = clock_vote(e);
     c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_CONTROL_LATENCY;
     c[n++].rpcControlLatencyConfig = core->latency.given ? core->latency.value : 100;
     c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_POLLING_TIME;
@@ -279,8 +336,8 @@ static int before_execute(void *self, Qnn_GraphHandle_t graph)
     QnnHtpPerfInfrastructure_PowerConfig_t configs[MAX_CUSTOM];
     const QnnHtpPerfInfrastructure_PowerConfig_t *list[MAX_CUSTOM + 1] = { NULL };
     (void)graph;
-    if (!e->profile || !e->profile->sleep_us)
-        return ST_OK;
+    if (!e->profile || (!e->profile->sleep_us && !core_of(e)))
+        return ST_OK; /* a profile that leaves the clocks alone, and no settings of a core beside it */
     TRY(infrastructure(e, &perf));
     Qnn_ErrorHandle_t error = e->power_id ? QNN_SUCCESS : perf->createPowerConfigId(0, 0, &e->power_id);
     memset(configs, 0, sizeof(configs));

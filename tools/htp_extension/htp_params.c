@@ -14,14 +14,19 @@
 #define P(member) offsetof(struct htp_params, member)
 #define X(member) (P(context.member) - P(context))
 
+static const struct json_field finalize_fields[] = { { "P", JSON_U32, offsetof(struct htp_u32, value), .seen = offsetof(struct htp_u32, given) }, {} };
 static const struct json_field graph_fields[] = {
     { "graph_names", JSON_STRINGS, .offset = G(names) },
     { "vtcm_mb", JSON_U32, G(vtcm_mb.value), .seen = G(vtcm_mb.given) },
     { "hvx_threads", JSON_U32, G(hvx_threads.value), .seen = G(hvx_threads.given) },
-    { "O", JSON_U32, G(level.value), .min = 1, .max = 3, .seen = G(level.given) },
-    { "dlbc", JSON_U32, G(dlbc.value), .max = 1, .seen = G(dlbc.given) },
+    { "vtcm_size", JSON_U32, G(vtcm_bytes.value), .seen = G(vtcm_bytes.given) },
+    { "O", JSON_F64, G(level.value), .min = 1, .max = 3, .seen = G(level.given) },
+    { "dlbc", JSON_F64, G(dlbc.value), .max = UINT32_MAX, .seen = G(dlbc.given) },
+    { "dlbc_weights", JSON_F64, G(dlbc_weights.value), .max = UINT32_MAX, .seen = G(dlbc_weights.given) },
+    { "sparse_weights_compression", JSON_F64, G(sparse_weights.value), .max = UINT32_MAX, .seen = G(sparse_weights.given) },
+    { "finalize_config", JSON_OBJECT, G(finalize), .sub = finalize_fields },
     { "num_cores", JSON_U32, G(cores.value), .min = 1, .max = 8, .seen = G(cores.given) },
-    { "slc_alloc_enable", JSON_U32, G(slc.value), .max = 1, .seen = G(slc.given) },
+    { "slc_alloc_enable", JSON_F64, G(slc.value), .max = UINT32_MAX, .seen = G(slc.given) },
     { "weights_packing", JSON_BOOL, G(weights_packing.value), .seen = G(weights_packing.given) },
     { "short_depth_conv_on_hmx_off", JSON_BOOL, G(short_depth_off.value), .seen = G(short_depth_off.given) },
     { "fold_relu_activation_into_conv_off", JSON_BOOL, G(fold_relu_off.value), .seen = G(fold_relu_off.given) },
@@ -60,12 +65,15 @@ static const struct json_field context_fields[] = {
     { "io_memory_estimation", JSON_BOOL, X(io_estimation.value), .seen = X(io_estimation.given) },
     { "init_acceleration", JSON_BOOL, X(init_acceleration.value), .seen = X(init_acceleration.given) },
     { "lora_weight_sharing", JSON_BOOL, X(lora_sharing.value), .seen = X(lora_sharing.given) },
+    { "lora_weight_sharing_ram_preload", JSON_BOOL, X(lora_preload.value), .seen = X(lora_preload.given) },
+    { "concurrent_deserialization_patch", JSON_STRING, .offset = X(patch) },
     { "extended_udma", JSON_BOOL, X(extended_udma.value), .seen = X(extended_udma.given) },
     { "reused_io_limit_mb", JSON_U32, X(reused_io_mb.value), .seen = X(reused_io_mb.given) },
     {}
 };
 static const struct json_field group_fields[] = {
     { "share_resources", JSON_BOOL, P(group.share_resources.value) - P(group), .seen = P(group.share_resources.given) - P(group) },
+    { "reused_io_limit_mb", JSON_U32, P(group.reused_io_mb.value) - P(group), .seen = P(group.reused_io_mb.given) - P(group) },
     {}
 };
 static const char *const memory_types[] = { "shared_buffer", NULL };

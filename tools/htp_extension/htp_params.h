@@ -18,11 +18,20 @@ struct htp_u32 {
 struct htp_flag {
     bool value, given;
 };
+struct htp_real {
+    double value;
+    bool given;
+};
 
 struct htp_graph_params {
     struct json_list names; /* of strings; none: all graphs */
-    struct htp_u32 vtcm_mb, hvx_threads, level, dlbc, cores, slc, fp16;
+    struct htp_u32 vtcm_mb, vtcm_bytes, hvx_threads, cores, fp16;
+    struct htp_real level, dlbc, dlbc_weights, slc, sparse_weights;
     struct htp_flag weights_packing, short_depth_off, fold_relu_off, sigmoid, monolithic_lstm, activation_fusion;
+    struct {
+        struct htp_u32 p;
+    } finalize;
+    bool used; /* a graph has one of its names */
 };
 
 struct htp_core_params {
@@ -40,11 +49,13 @@ struct htp_device_params {
 struct htp_params {
     struct json_list graphs, devices; /* of struct htp_graph_params, htp_device_params */
     struct {
-        struct htp_flag weight_sharing, io_estimation, init_acceleration, lora_sharing, extended_udma;
+        struct htp_flag weight_sharing, io_estimation, init_acceleration, lora_sharing, lora_preload, extended_udma;
         struct htp_u32 spill_fill, group_id, file_budget_mb, reused_io_mb;
+        const char *patch; /* path of a file */
     } context;
     struct {
         struct htp_flag share_resources;
+        struct htp_u32 reused_io_mb;
     } group;
     struct {
         uint32_t type;
