@@ -4,6 +4,8 @@
 #ifndef BASE_CPU_H
 #define BASE_CPU_H
 
+#include <stdbool.h>
+
 enum isa {
     ISA_REF,    /* plain C, baseline x86-64 */
     ISA_AVX2,   /* AVX2, FMA, F16C */
@@ -13,6 +15,7 @@ enum isa {
 };
 
 enum isa cpu_isa(void);             /* best usable level, after OPENQNN_ISA; constant for the life of the process */
+bool cpu_permutes_bytes(void);      /* AVX-512 VBMI, which belongs to no level: some CPUs of the AVX-512 level lack it */
 const char *cpu_isa_name(enum isa); /* "ref", "avx2", "avx512", "amx" */
 unsigned cpu_cores(void);           /* cores this process may run on, at least 1 */
 

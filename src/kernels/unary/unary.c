@@ -2,8 +2,15 @@
 /* Binding of the unary family, and the tables that replace functions on 8- and 16-bit fixed point. */
 #include <math.h>
 
+#include "base/cpu.h"
 #include "kernels/families.h"
 #include "kernels/unary/unary.h"
+
+static bool by_byte_table(const void *args)
+{
+    const struct unary_args *a = args;
+    return a->mode == UN_MODE_TABLE8 && a->out_bytes == 1 && cpu_permutes_bytes();
+}
 
 #define KERNEL KERNEL_VARIANT
 static const struct kernel_variant unary_variants[] = {

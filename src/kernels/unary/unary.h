@@ -44,6 +44,6 @@ void unary_f64_avx512(const struct unary_fn *f, double *x, uint32_t n);
 bool unary_has_f32(enum unary_op op);
 bool unary_has_i64(enum unary_op op);
 
-kernel_fn unary_ref, unary_avx2, unary_avx512;
+kernel_fn unary_ref, unary_avx2, unary_avx512, unary_bytes_avx512;
 
 #endif
