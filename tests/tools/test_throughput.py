@@ -144,6 +144,21 @@ class Throughput(lpai_model.LpaiTest):
         self.assertIn("shared buffers", self.said)
         self.assertIn("polling 1234 us", self.succeeds("qnn-profile-viewer", "--input_log", "out/t0/qnn-profiling-data.log"))
 
+    def test_session_dies(self):
+        """A thread that fails ends the others and the program, and the results say so."""
+        self.model()
+        os.environ["OPENQNN_FAULT"] = "kill@200"
+        try:
+            done = self.run_tool("qnn-throughput-net-run", "--config", self.case({"loop": 4000000000}, {"loop": 4000000000}, backend={"backendPath": HTP}),
+                                 "--output", "result.json")
+        finally:
+            del os.environ["OPENQNN_FAULT"]
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("QNN_COMMON_ERROR_SYSTEM_COMMUNICATION", done.stderr)
+        result = json.loads(self.read("result.json"))
+        self.assertTrue(any("SYSTEM_COMMUNICATION" in t.get("error", "") for t in result["threads"]), result)
+        self.assertTrue(0 < result["total"]["inferences"] < 200, result)
+
     def test_interrupt(self):
         """Without an end it runs until it is interrupted, and then tells what it measured."""
         self.model()
