@@ -81,6 +81,8 @@ static void write_call(struct link_program *p, const struct rpc_run *r)
     }
     atomic_store(&c->cancel.abort, r->cancel ? atomic_load(&r->cancel->abort) : 0);
     c->cancel.deadline_ns = r->cancel ? r->cancel->deadline_ns : 0;
+    atomic_store(&c->pause, r->pause ? atomic_load(r->pause) : 0);
+    c->step = r->step;
     c->priority = r->priority;
     c->n_io = r->n_io;
     c->profile_nodes = r->profile_nodes;
@@ -153,10 +155,12 @@ static enum status await(struct rpc_session *s, struct link_program *p, const st
 {
     struct rpc_call *c = p->area;
     uint64_t poll_ns = s->cores > 1 ? at_most(r->wait.poll_us, MAX_POLL_US) * 1000 : 0;
-    uint64_t begin = poll_begin(p, r, poll_ns), end = begin + poll_ns, look = r->cancel ? LOOK_SIGNAL_NS : LOOK_NS, looked = c->submit_ns;
+    uint64_t begin = poll_begin(p, r, poll_ns), end = begin + poll_ns, look = r->cancel || r->pause ? LOOK_SIGNAL_NS : LOOK_NS, looked = c->submit_ns;
     for (uint32_t state; (state = atomic_load(&c->state)) != CALL_DONE;) {
         if (pass_signal(c, r->cancel))
             return stopped(r->cancel);
+        if (r->pause && atomic_load(r->pause))
+            atomic_store(&c->pause, 1);
         uint64_t now = clock_ns();
         if (now - looked > LOOK_NS) {
             looked = now;
@@ -196,8 +200,9 @@ enum status link_read_answer(struct rpc_session *s, struct link_program *p, stru
         return link_lost(s, "its answer makes no sense");
     if (status == ST_COMMUNICATION)
         return link_lost(s, "it did not understand a run");
-    if (status == ST_OK || status == ST_ENDED_EARLY)
+    if (status == ST_OK || status == ST_ENDED_EARLY || status == ST_PAUSED)
         take_results(p, r, n_marks);
+    r->step = status == ST_PAUSED ? c->step : 0;
     if (status == ST_OK)
         return ST_OK;
     char text[STATUS_TEXT_MAX];

@@ -45,14 +45,15 @@ const struct rpc_soc *rpc_soc_of_arch(uint32_t arch);      /* the first of that 
 
 /* ---- sessions ---------------------------------------------------------------------------------------------------------- */
 
-enum { RPC_LINK_VERSION = 1, RPC_NONE = UINT32_MAX };
+enum { RPC_LINK_VERSION = 2, RPC_NONE = UINT32_MAX };
+enum { RPC_ARCH_LPAI = 1 }; /* sessions of the low-power domain, beside the architectures of HTP (68, 73, …) */
 
 struct rpc_session;
 
 struct rpc_session_opts {
     const char *skel;      /* path of the skel to run, NULL: rpc_find_skel beside the stub library; ignored in process */
     const char *build_id;  /* of the caller; a skel of another build is refused with both named */
-    uint32_t arch;         /* 68, 73, …; the skel must be of this one */
+    uint32_t arch;         /* 68, 73, … or RPC_ARCH_LPAI; the skel must be of this one */
     uint32_t threads;      /* worker threads for graphs, at least 1 */
     uint64_t budget;       /* address space in bytes that mappings and heap are charged to; 0: no limit */
 };
@@ -69,13 +70,20 @@ struct rpc_cancel {
     uint64_t deadline_ns;
 };
 
+/* Memory that a program computes in. The session trusts what it reads there: whoever writes into it during a run ends the session at worst. */
+struct rpc_pool {
+    uint32_t map;          /* mapped for writing, not one that holds a binary; 0: the session has its own (no mapping has this id) */
+    uint64_t offset;       /* a multiple of 64, from the start of the mapping and in the file */
+};
+
 struct rpc_load {
     uint32_t map;          /* a context binary, mapped before */
     uint64_t bytes;
     uint32_t graph;        /* index in the binary */
+    struct rpc_pool scratch, persistent; /* of info.scratch_bytes and info.persistent_bytes; the latter is zeroed */
     /* out */
     uint32_t program;
-    uint64_t heap_bytes;   /* charged for scratch, persistent memory and tables */
+    uint64_t heap_bytes;   /* charged for scratch and persistent memory of the session's own, and for tables */
     uint64_t rpc_ns, worker_ns;
 };
 
@@ -97,6 +105,8 @@ struct rpc_run {
     bool profile_nodes;
     struct rpc_wait wait;
     struct rpc_cancel *cancel; /* may be NULL */
+    const _Atomic uint32_t *pause; /* not 0: stop with ST_PAUSED before the next step; may be NULL */
+    uint32_t step;         /* where to begin, 0 normally; out, after ST_PAUSED: the step to go on with */
     /* out */
     uint64_t rpc_ns;       /* whole call, seen by the caller */
     uint64_t queue_ns;     /* waiting for other runs in the session */
@@ -127,6 +137,7 @@ struct rpc_link {
     enum status (*unmap)(struct rpc_session *s, uint32_t map); /* refused while a program uses it */
     enum status (*load)(struct rpc_session *s, struct rpc_load *l);
     enum status (*unload)(struct rpc_session *s, uint32_t program);
+    enum status (*set_scratch)(struct rpc_session *s, uint32_t program, struct rpc_pool scratch); /* of a program that was loaded with one */
     enum status (*run)(struct rpc_session *s, struct rpc_run *r);
     enum status (*reset)(struct rpc_session *s, uint32_t program); /* zero its persistent memory */
     void (*usage)(struct rpc_session *s, struct rpc_usage *ret);
@@ -134,7 +145,8 @@ struct rpc_link {
 
 extern const struct rpc_link rpc_link_inproc;
 
-/* Where the skel of an arch is: the folders of ADSP_LIBRARY_PATH, then `folder` (that of the backend library), then ../hexagon-vNN/unsigned of it.
+/* Where the skel of an arch is: the folders of ADSP_LIBRARY_PATH, then `folder` (that of the backend library), then ../hexagon-vNN/unsigned of it, for
+ * LPAI ../lpai-vN/unsigned.
  * `ret_note` (may be NULL) gets "" or a sentence that is worth a warning: a list with ':' where ';' is meant, files that are skels for a real DSP.
  * ST_LOADING: none; the sentence names the places. */
 enum { RPC_PATH_MAX = 4096, RPC_NOTE_MAX = 512 };

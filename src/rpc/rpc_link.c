@@ -168,6 +168,10 @@ enum status link_load(struct rpc_session *s, struct rpc_load *l)
     q.load.map = l->map;
     q.load.graph = l->graph;
     q.load.bytes = l->bytes;
+    q.load.scratch_map = l->scratch.map;
+    q.load.scratch_offset = l->scratch.offset;
+    q.load.persistent_map = l->persistent.map;
+    q.load.persistent_offset = l->persistent.offset;
     TRY(link_exchange(s, &q, NULL, 0, &r));
     enum status st = add_program(s, &r);
     if (st != ST_OK) {
@@ -200,6 +204,16 @@ enum status link_unload(struct rpc_session *s, uint32_t program)
     RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", program);
     program_free(p);
     return by_id(s, RPC_UNLOAD, program);
+}
+
+enum status link_set_scratch(struct rpc_session *s, uint32_t program, struct rpc_pool scratch)
+{
+    struct rpc_request q = { .type = RPC_SCRATCH };
+    struct rpc_reply r;
+    q.scratch.program = program;
+    q.scratch.map = scratch.map;
+    q.scratch.offset = scratch.offset;
+    return link_exchange(s, &q, NULL, 0, &r);
 }
 
 enum status link_reset(struct rpc_session *s, uint32_t program)

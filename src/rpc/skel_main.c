@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process of a session: libQnnHtpV73Skel.so and its siblings. They are programs with the names that installations have for these files; a stub
+/* The process of a session: libQnnHtpV73Skel.so and its siblings, libQnnLpaiSkel.so. They are programs with the names that installations have for these files; a stub
  * library starts them with one end of a socket pair at SPAWN_FD. The arch is that of the file's name, so that one file serves all.
  *
  *   main thread   requests → worker_handle → replies, until the client is gone
@@ -35,8 +35,9 @@ static uint32_t arch_of(const char *path)
 {
     const char *name = strrchr(path, '/');
     unsigned arch = 0;
-    sscanf(name ? name + 1 : path, "libQnnHtpV%uSkel", &arch);
-    return arch;
+    name = name ? name + 1 : path;
+    sscanf(name, "libQnnHtpV%uSkel", &arch);
+    return strncmp(name, "libQnnLpaiSkel", strlen("libQnnLpaiSkel")) == 0 ? RPC_ARCH_LPAI : arch;
 }
 
 /* Keys pressed in the client's terminal and the client's manager mean the client; the session follows it. */
@@ -131,7 +132,7 @@ int main(int argc, char **argv)
     int type = 0;
     socklen_t size = sizeof(type);
     if (getsockopt(SPAWN_FD, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
-        fprintf(stderr, "%s is the DSP side of libQnnHtp.so, which starts it; it cannot be used alone.\n", argc ? argv[0] : "skel");
+        fprintf(stderr, "%s is the DSP side of a backend library, which starts it; it cannot be used alone.\n", argc ? argv[0] : "skel");
         return 2;
     }
     leave_signals_to_the_client();

@@ -12,8 +12,11 @@
 
 enum { ELF_HEAD = 20, ELF_MACHINE = 18, ELF_X86_64 = 62, TRIED_MAX = 600 };
 
+/* Hardware versions of LPAI that an installation may have folders for. */
+enum { LPAI_FIRST = 4, LPAI_LAST = 7 };
+
 struct search {
-    uint32_t arch;
+    char name[64];
     char *ret, *note;
     char tried[TRIED_MAX];
 };
@@ -40,7 +43,7 @@ static void note(struct search *s, const char *format, const char *what)
 static bool try_folder(struct search *s, const char *folder, size_t n, const char *below)
 {
     uint32_t machine = 0;
-    int length = snprintf(s->ret, RPC_PATH_MAX, "%.*s%s/libQnnHtpV%uSkel.so", (int)n, folder, below, s->arch);
+    int length = snprintf(s->ret, RPC_PATH_MAX, "%.*s%s/%s", (int)n, folder, below, s->name);
     size_t used = strlen(s->tried);
     snprintf(s->tried + used, sizeof(s->tried) - used, "%s%.*s%s", used ? ", " : "", (int)n, folder, below);
     if (length >= RPC_PATH_MAX || access(s->ret, R_OK) != 0)
@@ -65,17 +68,29 @@ static bool try_list(struct search *s, const char *list)
     return false;
 }
 
+/* Where an SDK tree has it. */
+static bool try_sdk(struct search *s, uint32_t arch, const char *folder)
+{
+    char below[64];
+    bool lpai = arch == RPC_ARCH_LPAI, found = false;
+    for (uint32_t v = lpai ? LPAI_FIRST : arch; !found && v <= (lpai ? LPAI_LAST : arch); v++) {
+        snprintf(below, sizeof(below), lpai ? "/../lpai-v%u/unsigned" : "/../hexagon-v%u/unsigned", v);
+        found = try_folder(s, folder, strlen(folder), below);
+    }
+    return found;
+}
+
 enum status rpc_find_skel(uint32_t arch, const char *folder, char ret[RPC_PATH_MAX], char ret_note[RPC_NOTE_MAX])
 {
-    char no_note[RPC_NOTE_MAX], unsigned_pd[64];
-    struct search s = { .arch = arch, .ret = ret, .note = ret_note ? ret_note : no_note };
+    char no_note[RPC_NOTE_MAX];
+    struct search s = { .ret = ret, .note = ret_note ? ret_note : no_note };
     s.note[0] = 0;
+    snprintf(s.name, sizeof(s.name), arch == RPC_ARCH_LPAI ? "libQnnLpaiSkel.so" : "libQnnHtpV%uSkel.so", arch);
     const char *list = getenv("ADSP_LIBRARY_PATH");
     if (list && try_list(&s, list))
         return ST_OK;
-    snprintf(unsigned_pd, sizeof(unsigned_pd), "/../hexagon-v%u/unsigned", arch);
-    if (folder && (try_folder(&s, folder, strlen(folder), "") || try_folder(&s, folder, strlen(folder), unsigned_pd)))
+    if (folder && (try_folder(&s, folder, strlen(folder), "") || try_sdk(&s, arch, folder)))
         return ST_OK;
-    return status_fail(ST_LOADING, "no libQnnHtpV%uSkel.so for this machine in: %s%s%s; put it there or name its folder in ADSP_LIBRARY_PATH", arch,
+    return status_fail(ST_LOADING, "no %s for this machine in: %s%s%s; put it there or name its folder in ADSP_LIBRARY_PATH", s.name,
                        s.tried, s.note[0] ? "; " : "", s.note);
 }

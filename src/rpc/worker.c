@@ -80,8 +80,8 @@ static enum status do_unmap(struct worker *w, uint32_t id)
     pthread_mutex_lock(&w->lock);
     while ((m = worker_map_find(w, id)) && m->runs)
         pthread_cond_wait(&w->changed, &w->lock);
-    uint32_t programs = m ? m->programs : 0;
-    if (m && !programs) {
+    uint32_t programs = m ? m->programs : 0, pools = m ? m->pools : 0;
+    if (m && !programs && !pools) {
         gone = *m;
         m->used = false;
         w->mapped_bytes -= gone.pages;
@@ -90,6 +90,7 @@ static enum status do_unmap(struct worker *w, uint32_t id)
     pthread_mutex_unlock(&w->lock);
     RETURN_IF(!m, ST_NOT_FOUND, "mapping %u is not one of this session", id);
     RETURN_IF(programs, ST_IN_USE, "mapping %u holds the binary of %u loaded graphs; unload them first", id, programs);
+    RETURN_IF(pools, ST_IN_USE, "mapping %u is memory that %u loaded graphs compute in; unload them first", id, pools);
     shared_unmap(gone.at, gone.pages);
     return ST_OK;
 }
@@ -109,6 +110,8 @@ static enum status handle(struct worker *w, const struct rpc_request *q, const i
         return worker_area(w, q, fds[0]);
     case RPC_UNLOAD:
         return worker_unload(w, q->id);
+    case RPC_SCRATCH:
+        return worker_set_scratch(w, q);
     case RPC_RESET:
         return worker_reset(w, q->id);
     }

@@ -24,19 +24,22 @@ struct worker_map {
     uint8_t *data;
     uint64_t bytes, pages;
     bool writable;
-    uint32_t programs, runs; /* who uses it */
+    uint32_t programs, runs; /* who uses it: programs of the binary in it, and runs */
+    uint32_t pools;          /* programs that compute in it */
     struct binary binary;    /* open while there are programs of it */
     uint64_t binary_bytes;
 };
 
 struct worker_program {
-    uint32_t id, map;        /* map: index */
+    uint32_t id, map;        /* of the binary */
+    uint32_t scratch, persistent; /* mappings that it computes in, 0: memory of its own */
     const struct binary_graph *g;
     struct exec_program *exec;
     uint64_t heap_bytes;
     struct rpc_call *area;   /* NULL until the client gave it */
     uint64_t area_bytes;
     uint32_t runs;           /* 1 while it runs */
+    uint32_t paused;         /* the step that a paused run goes on with, 0: none */
     struct exec_binding *io; /* of the run, with copies of what the client wrote */
     struct rpc_call_io *asked;
 };
@@ -66,11 +69,17 @@ struct worker_map *worker_map_find(struct worker *w, uint32_t id);         /* un
 struct worker_program *worker_program_find(struct worker *w, uint32_t id); /* the same for programs */
 uint32_t worker_generation(struct worker *w);                              /* under lock: for the next id */
 enum status worker_charge(struct worker *w, uint64_t bytes, const char *what); /* under lock: would `bytes` more fit? */
-uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g); /* heap that it will be charged */
+uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g, uint64_t pools); /* heap that it will be charged; pools: of its own */
 void worker_program_free(struct worker_program *p);                     /* NULL allowed */
 enum status worker_load(struct worker *w, const struct rpc_request *q, struct rpc_reply *r);
 enum status worker_area(struct worker *w, const struct rpc_request *q, int fd);
 enum status worker_unload(struct worker *w, uint32_t id);
+/* Where the load request says that a program of the binary in `binary_map` computes; NULL: in memory of its own. */
+enum status worker_pools_find(struct worker *w, const struct rpc_request *q, uint32_t binary_map, const struct binary_graph_info *i, struct exec_opts *o);
+void worker_pool_hold(struct worker *w, uint32_t map); /* under lock, like drop; 0: nothing */
+void worker_pool_drop(struct worker *w, uint32_t map);
+struct worker_program *worker_find_idle(struct worker *w, uint32_t id); /* under lock: when no run uses it any more; NULL: no such program */
+enum status worker_set_scratch(struct worker *w, const struct rpc_request *q);
 enum status worker_reset(struct worker *w, uint32_t id);
 
 /* ---- runs --------------------------------------------------------------------------------------------------------------- */

@@ -35,9 +35,9 @@ static uint64_t plus(uint64_t a, uint64_t b)
     return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
-/* Scratch and persistent memory, the workspaces of further threads, and the tables of binary and program. The same on every machine, so that
+/* Scratch and persistent memory of its own, the workspaces of further threads, and the tables of binary and program. The same on every machine, so that
  * contexts are always placed alike. */
-uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g)
+uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g, uint64_t pools)
 {
     uint64_t work = 0, optional = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++)
@@ -46,8 +46,7 @@ uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph 
         optional = plus(optional, g->tensors[g->io[i]].optional ? desc_bytes(&g->tensors[g->io[i]].desc) : 0);
     uint64_t tables = g->n_tensors * sizeof(struct binary_tensor) + g->n_nodes * (sizeof(struct binary_node) + 512ull) +
                       g->n_commands * (sizeof(struct binary_command) + sizeof(struct prof_mark) + 16ull) + rpc_area_bytes(g->n_io, g->n_commands);
-    uint64_t all = plus(shared_pages(g->info.scratch_bytes), shared_pages(g->info.persistent_bytes));
-    all = plus(all, shared_pages(work > UINT64_MAX / TEAM_MAX ? UINT64_MAX : work * (w->hello.threads - 1)));
+    uint64_t all = plus(pools, shared_pages(work > UINT64_MAX / TEAM_MAX ? UINT64_MAX : work * (w->hello.threads - 1)));
     return plus(all, plus(shared_pages(optional), shared_pages(tables)));
 }
 
@@ -55,6 +54,7 @@ uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph 
 
 static enum status open_binary(struct worker_map *m, uint64_t bytes)
 {
+    RETURN_IF(m->pools, ST_INVALID_ARG, "a context binary in memory that %u loaded graphs compute in", m->pools);
     RETURN_IF(!bytes || bytes > m->bytes, ST_INVALID_ARG, "a context binary of %llu bytes in a mapping of %llu", (unsigned long long)bytes,
               (unsigned long long)m->bytes);
     if (!m->programs) {
@@ -76,15 +76,14 @@ static enum status free_place(struct worker *w, uint32_t *ret)
     return ST_OK;
 }
 
-static enum status make_program(struct worker *w, const struct binary_graph *g, struct worker_program **ret)
+static enum status make_program(const struct binary_graph *g, const struct exec_opts *o, struct worker_program **ret)
 {
     struct worker_program *p = mem_new(struct worker_program);
     RETURN_IF(!p, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->info.name);
     p->g = g;
     p->io = mem_array(struct exec_binding, g->n_io);
     p->asked = mem_array(struct rpc_call_io, g->n_io);
-    struct exec_opts o = { .team = w->team, .isa = cpu_isa() };
-    enum status st = p->io && p->asked ? exec_load(g, &o, &p->exec) : status_fail(ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->info.name);
+    enum status st = p->io && p->asked ? exec_load(g, o, &p->exec) : status_fail(ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->info.name);
     if (st != ST_OK) {
         worker_program_free(p);
         return st;
@@ -93,8 +92,9 @@ static enum status make_program(struct worker *w, const struct binary_graph *g, 
     return ST_OK;
 }
 
-static enum status load_graph(struct worker *w, struct worker_map *m, uint32_t graph, struct worker_program **ret)
+static enum status load_graph(struct worker *w, struct worker_map *m, const struct rpc_request *q, struct worker_program **ret)
 {
+    uint32_t graph = q->load.graph;
     RETURN_IF(graph >= m->binary.n_graphs, ST_INVALID_ARG, "graph %u of a context binary that has %u", graph, m->binary.n_graphs);
     const struct binary_graph *g = &m->binary.graphs[graph];
     RETURN_IF(g->n_io > RPC_MAX_IO || g->n_commands > RPC_MAX_MARKS, ST_NOT_SUPPORTED,
@@ -102,12 +102,15 @@ static enum status load_graph(struct worker *w, struct worker_map *m, uint32_t g
               RPC_MAX_MARKS);
     char what[128];
     snprintf(what, sizeof(what), "graph \"%.100s\"", g->info.name);
-    uint64_t heap = worker_program_bytes(w, g);
+    struct exec_opts o = { .team = w->team, .isa = cpu_isa() };
+    TRY(worker_pools_find(w, q, q->load.map, &g->info, &o));
+    uint64_t heap = worker_program_bytes(w, g, plus(o.scratch ? 0 : shared_pages(g->info.scratch_bytes),
+                                                    o.persistent ? 0 : shared_pages(g->info.persistent_bytes)));
     pthread_mutex_lock(&w->lock);
     enum status st = worker_charge(w, heap, what);
     pthread_mutex_unlock(&w->lock);
     TRY(st);
-    TRY(make_program(w, g, ret));
+    TRY(make_program(g, &o, ret));
     (*ret)->heap_bytes = heap;
     return ST_OK;
 }
@@ -124,7 +127,7 @@ enum status worker_load(struct worker *w, const struct rpc_request *q, struct rp
     RETURN_IF(!m, ST_NOT_FOUND, "mapping %u is not one of this session", q->load.map);
     TRY(st);
     TRY(open_binary(m, q->load.bytes));
-    st = load_graph(w, m, q->load.graph, &p);
+    st = load_graph(w, m, q, &p);
     if (st != ST_OK) {
         if (!m->programs)
             binary_close(&m->binary);
@@ -133,6 +136,10 @@ enum status worker_load(struct worker *w, const struct rpc_request *q, struct rp
     pthread_mutex_lock(&w->lock);
     p->id = worker_generation(w) << RPC_INDEX_BITS | place;
     p->map = q->load.map;
+    p->scratch = q->load.scratch_map;
+    p->persistent = q->load.persistent_map;
+    worker_pool_hold(w, p->scratch);
+    worker_pool_hold(w, p->persistent);
     m->programs++;
     w->programs.at[place] = p;
     w->n_programs++;
@@ -148,8 +155,7 @@ enum status worker_load(struct worker *w, const struct rpc_request *q, struct rp
 
 /* ---- what is done to a program ------------------------------------------------------------------------------------------------ */
 
-/* The program, when no run uses it any more; under lock. */
-static struct worker_program *find_idle(struct worker *w, uint32_t id)
+struct worker_program *worker_find_idle(struct worker *w, uint32_t id)
 {
     struct worker_program *p;
     while ((p = worker_program_find(w, id)) && p->runs)
@@ -179,13 +185,15 @@ enum status worker_area(struct worker *w, const struct rpc_request *q, int fd)
 enum status worker_unload(struct worker *w, uint32_t id)
 {
     pthread_mutex_lock(&w->lock);
-    struct worker_program *p = find_idle(w, id);
+    struct worker_program *p = worker_find_idle(w, id);
     struct worker_map *m = p ? worker_map_find(w, p->map) : NULL;
     if (p) {
         w->programs.at[id & ((1u << RPC_INDEX_BITS) - 1)] = NULL;
         w->n_programs--;
         w->heap_bytes -= p->heap_bytes;
         m->programs--;
+        worker_pool_drop(w, p->scratch);
+        worker_pool_drop(w, p->persistent);
     }
     pthread_mutex_unlock(&w->lock);
     RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", id);
@@ -198,7 +206,7 @@ enum status worker_unload(struct worker *w, uint32_t id)
 enum status worker_reset(struct worker *w, uint32_t id)
 {
     pthread_mutex_lock(&w->lock);
-    struct worker_program *p = find_idle(w, id);
+    struct worker_program *p = worker_find_idle(w, id);
     if (p)
         p->runs++; /* keeps runs away */
     pthread_mutex_unlock(&w->lock);

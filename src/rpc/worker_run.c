@@ -97,11 +97,16 @@ static enum status run(struct worker *w, struct worker_program *p)
     struct rpc_call *c = p->area;
     TRY(late(c, p->g->info.name));
     TRY(bind(w, p));
-    struct exec_run e = { .io = p->io, .cancel = (struct exec_cancel *)&c->cancel, .profile_nodes = c->profile_nodes != 0 };
+    uint32_t step = c->step;
+    RETURN_IF(step && step != p->paused, ST_COMMUNICATION, "a run of graph \"%s\" from step %u; it %s", p->g->info.name, step,
+              p->paused ? "is paused at another" : "was not paused");
+    struct exec_run e = { .io = p->io, .cancel = (struct exec_cancel *)&c->cancel, .profile_nodes = c->profile_nodes != 0, .pause = &c->pause,
+                          .step = step };
     uint64_t begin = clock_ns();
     enum status st = exec_run(p->exec, &e);
     c->exec_ns = clock_ns() - begin;
-    if (st == ST_OK || st == ST_ENDED_EARLY)
+    c->step = p->paused = st == ST_PAUSED ? e.step : 0;
+    if (st == ST_OK || st == ST_ENDED_EARLY || st == ST_PAUSED)
         hand_out(p, &e);
     return st;
 }

@@ -63,8 +63,15 @@ static void name_what_exists(struct server *s, struct rpc_request *q)
         q->id = real_id(s->maps, s->n_maps, q->id);
     if (q->type == RPC_UNLOAD || q->type == RPC_RESET)
         q->id = real_id(s->programs, s->n_programs, q->id);
-    if (q->type == RPC_LOAD)
+    if (q->type == RPC_LOAD) {
         q->load.map = real_id(s->maps, s->n_maps, q->load.map);
+        q->load.scratch_map = q->load.scratch_map ? real_id(s->maps, s->n_maps, q->load.scratch_map) : 0;
+        q->load.persistent_map = q->load.persistent_map ? real_id(s->maps, s->n_maps, q->load.persistent_map) : 0;
+    }
+    if (q->type == RPC_SCRATCH) {
+        q->scratch.program = real_id(s->programs, s->n_programs, q->scratch.program);
+        q->scratch.map = real_id(s->maps, s->n_maps, q->scratch.map);
+    }
     if (q->type == RPC_AREA) {
         q->area.program = real_id(s->programs, s->n_programs, q->area.program);
         if (q->area.bytes < IDS)

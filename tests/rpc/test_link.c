@@ -157,6 +157,84 @@ static void test_refused_loads(void **state)
 }
 
 /* Sparse files stand for gigabytes. What is refused leaves the session as it was. */
+/* Programs compute in memory of the client when it gives some; what does not fit is refused, and what is in use stays mapped. */
+static void test_pools(void **state)
+{
+    (void)state;
+    struct kit_client c;
+    void *memory;
+    uint32_t map, read_only;
+    uint64_t bytes;
+    kit_binary(&bytes);
+    OK(kit_open(&c));
+    OK(rpc_alloc(4 * KIT_BYTES, &memory));
+    memset(memory, 0xA5, 4 * KIT_BYTES);
+    OK(kit_link->map(c.s, rpc_fd(memory), 0, 4 * KIT_BYTES, true, &map));
+    OK(kit_link->map(c.s, rpc_fd(memory), 0, 4 * KIT_BYTES, false, &read_only));
+    struct { struct rpc_pool scratch; enum status want; const char *says; } bad[] = {
+        { { 12345, 0 }, ST_NOT_FOUND, "12345" },
+        { { map, 32 }, ST_INVALID_ARG, "multiple of 64" },
+        { { map, 3 * KIT_BYTES + 64 }, ST_INVALID_ARG, "behind offset" },
+        { { map, UINT64_MAX - 63 }, ST_INVALID_ARG, "behind offset" },
+        { { read_only, 0 }, ST_INVALID_ARG, "reading only" },
+        { { c.binary, 0 }, ST_INVALID_ARG, "binary" },
+    };
+    struct rpc_usage before, now;
+    kit_link->usage(c.s, &before);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct rpc_load l = { .map = c.binary, .bytes = bytes, .scratch = bad[i].scratch };
+        assert_int_equal(kit_link->load(c.s, &l), bad[i].want);
+        assert_says(bad[i].says);
+    }
+    struct rpc_load l = { .map = c.binary, .bytes = bytes, .scratch = { map, KIT_BYTES } };
+    OK(kit_link->load(c.s, &l));
+    uint32_t own = c.program;
+    c.program = l.program;
+    for (uint32_t i = 0; i < 4; i++) {
+        kit_fill(&c, i);
+        OK(kit_run(&c, (struct rpc_wait){ 0 }));
+        assert_true(kit_right(&c, i));
+        const uint8_t *p = memory;
+        for (uint32_t k = 0; k < 4; k++) /* in its part and nowhere else */
+            assert_int_equal(p[k * KIT_BYTES] == 0xA5 && memcmp(p + k * KIT_BYTES, p + k * KIT_BYTES + 1, KIT_BYTES - 1) == 0, k != (i < 2 ? 1 : 2));
+        memset(memory, 0xA5, 4 * KIT_BYTES);
+        if (i == 1)
+            OK(kit_link->set_scratch(c.s, c.program, (struct rpc_pool){ map, 2 * KIT_BYTES }));
+        assert_int_equal(kit_link->set_scratch(c.s, c.program, (struct rpc_pool){ read_only, 0 }), ST_INVALID_ARG);
+    }
+    assert_int_equal(kit_link->set_scratch(c.s, own, (struct rpc_pool){ map, 0 }), ST_INVALID_ARG);
+    assert_int_equal(kit_link->set_scratch(c.s, 99, (struct rpc_pool){ map, 0 }), ST_NOT_FOUND);
+    assert_int_equal(kit_link->unmap(c.s, map), ST_IN_USE);
+    assert_says("compute in");
+    OK(kit_link->unload(c.s, c.program));
+    OK(kit_link->unmap(c.s, map));
+    OK(kit_link->unmap(c.s, read_only));
+    kit_link->usage(c.s, &now);
+    assert_int_equal(now.heap_bytes, before.heap_bytes);
+    c.program = own;
+    kit_close(&c);
+    OK(rpc_free(memory));
+}
+
+/* A paused run goes on where it stopped, and nowhere else. */
+static void test_pause(void **state)
+{
+    (void)state;
+    struct kit_client c;
+    _Atomic uint32_t pause = 1;
+    OK(kit_open(&c));
+    kit_fill(&c, 5);
+    struct rpc_run r = { .program = c.program, .io = c.io, .n_io = KIT_IO, .pause = &pause };
+    assert_int_equal(kit_link->run(c.s, &r), ST_PAUSED);
+    assert_int_equal(r.step, 0);
+    pause = 0;
+    OK(kit_link->run(c.s, &r));
+    assert_true(kit_right(&c, 5));
+    r.step = 2; /* it is not paused */
+    assert_int_equal(kit_link->run(c.s, &r), ST_COMMUNICATION);
+    kit_close(&c);
+}
+
 static void test_budget(void **state)
 {
     (void)state;
@@ -320,7 +398,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_times_and_marks), cmocka_unit_test(test_refused_runs),
         cmocka_unit_test(test_refused_maps),  cmocka_unit_test(test_refused_loads),   cmocka_unit_test(test_budget),
         cmocka_unit_test(test_budget_of_programs), cmocka_unit_test(test_signals),    cmocka_unit_test(test_one_copy),
-        cmocka_unit_test(test_dynamic),
+        cmocka_unit_test(test_dynamic),       cmocka_unit_test(test_pools),           cmocka_unit_test(test_pause),
         cmocka_unit_test(test_nothing_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

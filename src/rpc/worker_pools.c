@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that compute in memory of the client: scratch and persistent memory inside mappings of the session. A mapping that holds an open binary
+ * is none, since programs trust their binaries. */
+#include "rpc/rpc.h"
+#include "rpc/worker.h"
+
+enum { POOL_ALIGN = 64 };
+
+/* Under lock: the memory, or NULL for pool.map 0. */
+static enum status find_pool(struct worker *w, struct rpc_pool pool, uint64_t need, const char *what, void **ret)
+{
+    *ret = NULL;
+    if (!pool.map)
+        return ST_OK;
+    struct worker_map *m = worker_map_find(w, pool.map);
+    RETURN_IF(!m, ST_NOT_FOUND, "%s memory: mapping %u is not one of this session", what, pool.map);
+    RETURN_IF(!m->writable, ST_INVALID_ARG, "%s memory: mapping %u is for reading only", what, pool.map);
+    RETURN_IF(m->programs, ST_INVALID_ARG, "%s memory: mapping %u holds a context binary that is in use", what, pool.map);
+    RETURN_IF(pool.offset > m->bytes || need > m->bytes - pool.offset, ST_INVALID_ARG,
+              "%s memory of %llu bytes; the mapping has %llu behind offset %llu", what, (unsigned long long)need,
+              (unsigned long long)(pool.offset < m->bytes ? m->bytes - pool.offset : 0), (unsigned long long)pool.offset);
+    RETURN_IF((uintptr_t)(m->data + pool.offset) % POOL_ALIGN, ST_INVALID_ARG, "%s memory at offset %llu; a multiple of %d is needed", what,
+              (unsigned long long)pool.offset, POOL_ALIGN);
+    *ret = m->data + pool.offset;
+    return ST_OK;
+}
+
+static bool overlap(const uint8_t *a, uint64_t a_bytes, const uint8_t *b, uint64_t b_bytes)
+{
+    return a && b && a < b + b_bytes && b < a + a_bytes;
+}
+
+enum status worker_pools_find(struct worker *w, const struct rpc_request *q, uint32_t binary_map, const struct binary_graph_info *i, struct exec_opts *o)
+{
+    struct rpc_pool scratch = { q->load.scratch_map, q->load.scratch_offset }, persistent = { q->load.persistent_map, q->load.persistent_offset };
+    RETURN_IF(scratch.map == binary_map || persistent.map == binary_map, ST_INVALID_ARG, "mapping %u holds the binary; a program cannot compute in it",
+              binary_map);
+    pthread_mutex_lock(&w->lock);
+    enum status st = find_pool(w, scratch, i->scratch_bytes, "scratch", &o->scratch);
+    if (st == ST_OK)
+        st = find_pool(w, persistent, i->persistent_bytes, "persistent", &o->persistent);
+    pthread_mutex_unlock(&w->lock);
+    TRY(st);
+    RETURN_IF(overlap(o->scratch, i->scratch_bytes, o->persistent, i->persistent_bytes), ST_INVALID_ARG, "scratch and persistent memory overlap");
+    return ST_OK;
+}
+
+void worker_pool_hold(struct worker *w, uint32_t map)
+{
+    if (map)
+        worker_map_find(w, map)->pools++;
+}
+
+void worker_pool_drop(struct worker *w, uint32_t map)
+{
+    if (map)
+        worker_map_find(w, map)->pools--;
+}
+
+/* With the lock, and no run of the program going on. */
+static enum status replace(struct worker *w, struct worker_program *p, struct rpc_pool pool)
+{
+    void *at;
+    RETURN_IF(!p->scratch || !pool.map, ST_INVALID_ARG, "program %u computes in memory of the session's own; scratch can be replaced by another mapping only",
+              p->id);
+    TRY(find_pool(w, pool, p->g->info.scratch_bytes, "scratch", &at));
+    worker_pool_hold(w, pool.map);
+    worker_pool_drop(w, p->scratch);
+    p->scratch = pool.map;
+    p->paused = 0;
+    exec_set_scratch(p->exec, at);
+    return ST_OK;
+}
+
+enum status worker_set_scratch(struct worker *w, const struct rpc_request *q)
+{
+    pthread_mutex_lock(&w->lock);
+    struct worker_program *p = worker_find_idle(w, q->scratch.program);
+    enum status st = p ? replace(w, p, (struct rpc_pool){ q->scratch.map, q->scratch.offset }) : ST_OK;
+    pthread_mutex_unlock(&w->lock);
+    RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", q->scratch.program);
+    return st;
+}
