@@ -184,6 +184,12 @@ bool backend_capable(const struct backend *b, uint32_t key); /* the property key
 enum status backend_map_fd(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
 void backend_unmap_fd(struct backend_context *c, void *address, uint64_t bytes);
 
+/* The file of this library as it was opened; its folder with a slash at the end, "" when there is none; and a symbol of a library that belongs to it
+ * (backend_library.c). */
+const char *backend_own_path(void);
+void backend_own_folder(char *ret, size_t size);
+enum status backend_open_symbol(const char *name, const char *symbol, void **lib, void **ret);
+
 /* The table of this library; each backend folder defines it once. */
 extern const struct backend *const backend_this;
 

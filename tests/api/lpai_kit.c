@@ -174,13 +174,20 @@ void kit_expected(int bits, uint32_t seed, uint8_t *y)
 
 /* ---- LPAI calls ------------------------------------------------------------------------------------------------------------- */
 
+bool kit_on_arm(void)
+{
+    const char *target = getenv("LPAI_TEST_TARGET");
+    return target && strcmp(target, "arm") == 0;
+}
+
 Qnn_ErrorHandle_t kit_backend(uint32_t hw_version, QnnLpaiBackend_Target_t target, Qnn_BackendHandle_t *ret)
 {
-    QnnLpaiBackend_CustomConfigHwInfo_t hw = { target, (QnnLpaiBackend_HwVersion_t)hw_version };
+    bool arm = kit_on_arm() && target == QNN_LPAI_BACKEND_TARGET_X86 && provider->backendId == QNN_BACKEND_ID_LPAI;
+    QnnLpaiBackend_CustomConfigHwInfo_t hw = { arm ? QNN_LPAI_BACKEND_TARGET_ARM : target, (QnnLpaiBackend_HwVersion_t)hw_version };
     QnnLpaiBackend_CustomConfig_t custom = { QNN_LPAI_BACKEND_CUSTOM_CFG_HW_INFO, &hw };
     QnnBackend_Config_t config = { .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = &custom };
     const QnnBackend_Config_t *list[] = { &config, NULL };
-    return q.backendCreate(NULL, hw_version ? list : NULL, ret);
+    return q.backendCreate(NULL, hw_version || arm ? list : NULL, ret);
 }
 
 Qnn_ErrorHandle_t kit_property(Qnn_GraphHandle_t g, uint32_t option, void *value)
@@ -243,7 +250,7 @@ void kit_load(const struct kit_binary *b, int bits, struct kit_loaded *ret)
 {
     /* Ids are given in the order of creation, so a second build gives the tensors. */
     Qnn_ContextHandle_t again;
-    OK(q.backendCreate(NULL, NULL, &ret->backend));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &ret->backend));
     OK(q.contextCreate(ret->backend, NULL, NULL, &again));
     OK(kit_build(again, "net", bits, NULL, &ret->net));
     OK(q.contextFree(again, NULL));

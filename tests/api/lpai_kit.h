@@ -44,6 +44,7 @@ void kit_expected(int bits, uint32_t seed, uint8_t *y);
 
 /* ---- LPAI calls ------------------------------------------------------------------------------------------------------------- */
 
+bool kit_on_arm(void); /* LPAI_TEST_TARGET=arm: where a test asks for x86 or for nothing it gets ARM, a session */
 Qnn_ErrorHandle_t kit_backend(uint32_t hw_version, QnnLpaiBackend_Target_t target, Qnn_BackendHandle_t *ret); /* version 0: no config */
 Qnn_ErrorHandle_t kit_property(Qnn_GraphHandle_t g, uint32_t option, void *value);
 uint32_t kit_size(Qnn_GraphHandle_t g, uint32_t option);

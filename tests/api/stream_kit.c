@@ -82,7 +82,7 @@ static void begin(struct stream *s, enum kit_lib lib, uint32_t bits, uint32_t ti
     *s = (struct stream){ .lib = lib, .bits = bits, .time = time, .stateful = stateful };
     serial = 0;
     kit_use(lib);
-    OK(q.backendCreate(NULL, NULL, &s->backend));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &s->backend));
     OK(q.contextCreate(s->backend, NULL, NULL, &s->context));
     OK(q.graphCreate(s->context, "stream", NULL, &s->graph));
     s->x = stream_tensor(s->graph, "x", QNN_TENSOR_TYPE_APP_WRITE, bits, 3, (uint32_t[]){ 1, time, STREAM_IN });

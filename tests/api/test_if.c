@@ -16,7 +16,7 @@ static struct guarded scratch, persistent;
 static void begin(enum kit_lib lib)
 {
     kit_use(lib);
-    OK(q.backendCreate(NULL, NULL, &at.backend));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &at.backend));
     OK(q.contextCreate(at.backend, NULL, NULL, &at.context));
     OK(q.graphCreate(at.context, "top", NULL, &top));
 }

@@ -32,7 +32,7 @@ static void test_identity(void **state)
     Qnn_DeviceHandle_t device;
     assert_int_equal(CODE(q.deviceCreate(NULL, NULL, &device)), QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE);
     Qnn_BackendHandle_t b;
-    OK(q.backendCreate(NULL, NULL, &b));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &b));
     QnnLpaiBackend_BufferAlignmentReq_t a = QNN_LPAI_BACKEND_ALIGNMENT_REQ_INIT;
     OK(backend_property(b, QNN_LPAI_BACKEND_GET_PROP_ALIGNMENT_REQ, &a));
     assert_in_range(a.startAddrAlignment, 1, 256);
@@ -157,7 +157,7 @@ static void test_compiled_here(void **state)
     QnnLpaiGraph_CustomConfig_t custom = { QNN_LPAI_GRAPH_SET_CFG_PREPARE, &prepare };
     QnnGraph_Config_t config = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &custom };
     const QnnGraph_Config_t *list[] = { &config, NULL };
-    OK(q.backendCreate(NULL, NULL, &backend));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &backend));
     OK(q.contextCreate(backend, NULL, NULL, &c));
     OK(kit_build(c, "net", 8, list, &n));
     FAILS_SAYING(QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED, "compiled", kit_property(n.graph, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE, &size));
@@ -230,7 +230,7 @@ static void test_exclude_io(void **state)
     QnnLpaiGraph_CustomConfig_t custom = { OPENQNN_LPAI_GRAPH_SET_CFG_EXCLUDE_IO, &yes };
     QnnGraph_Config_t config = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &custom };
     const QnnGraph_Config_t *list[] = { &config, NULL };
-    OK(q.backendCreate(NULL, NULL, &backend));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &backend));
     OK(q.contextCreate(backend, NULL, NULL, &c));
     OK(kit_build(c, "with", 8, NULL, &with));
     OK(kit_build(c, "without", 8, list, &without));

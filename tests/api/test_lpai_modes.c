@@ -315,7 +315,7 @@ static void test_pause_refused(void **state)
     QnnLpaiGraph_CustomConfig_t pause = { QNN_LPAI_GRAPH_SET_CFG_PAUSE_EXECUTION, NULL }, resume = { QNN_LPAI_GRAPH_SET_CFG_RESUME_EXECUTION, NULL };
     QnnGraph_Config_t a = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &pause }, b = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &resume };
     const QnnGraph_Config_t *both[] = { &a, &b, NULL };
-    OK(q.backendCreate(NULL, NULL, &backend));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &backend));
     OK(q.contextCreate(backend, NULL, NULL, &c));
     OK(kit_build(c, "net", 8, NULL, &n));
     FAILS_SAYING(QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED, "PAUSE_EXECUTION", kit_config(n.graph, pause.option, NULL));

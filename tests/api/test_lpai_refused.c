@@ -64,7 +64,7 @@ struct summing {
 static struct summing sum_open(const struct kit_binary *b)
 {
     struct summing s;
-    OK(q.backendCreate(NULL, NULL, &s.backend));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &s.backend));
     OK(q.contextCreateFromBinary(s.backend, NULL, NULL, b->data, b->size, &s.context, NULL));
     OK(q.graphRetrieve(s.context, "sum", &s.graph));
     return s;
@@ -251,10 +251,10 @@ static void test_io_refused(void **state)
     struct fixture f;
     open_fixture(&f);
     const struct kit_net *n = &f.l.net;
-    uint8_t *gone = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    munmap(gone, 4096);
     OK(kit_pool(n->graph, SCRATCH, f.s.data, f.l.scratch));
     OK(q.graphFinalize(n->graph, NULL, NULL));
+    uint8_t *gone = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(gone, 4096);
     OpenQnnLpaiGraph_IoRoom_t room = { "net_x", 0, 0 };
     OK(kit_property(n->graph, OPENQNN_LPAI_GRAPH_GET_PROP_IO_ROOM, &room));
     FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "ALIGNMENT_REQ", kit_run(n, x + 1, y));
@@ -350,7 +350,7 @@ static void test_beyond_32_bits(void **state)
     Qnn_BackendHandle_t b;
     Qnn_ContextHandle_t c;
     Qnn_GraphHandle_t g;
-    OK(q.backendCreate(NULL, NULL, &b));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &b));
     OK(q.contextCreate(b, NULL, NULL, &c));
     OK(q.graphCreate(c, "large", NULL, &g));
     Qnn_Tensor_t in = tensor_quant(TENSOR("in", APP_WRITE, UFIXED_POINT_8, 1, LARGE), 1, 0),
@@ -442,7 +442,7 @@ static void test_context_options(void **state)
     QnnLpaiContext_CustomConfig_t custom = { QNN_LPAI_CONTEXT_SET_CFG_MODEL_BUFFER_MEM_TYPE, &type };
     QnnContext_Config_t config = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &custom };
     const QnnContext_Config_t *list[] = { &config, NULL };
-    OK(q.backendCreate(NULL, NULL, &b));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &b));
     OK(q.contextCreate(b, NULL, list, &c));
     OK(q.contextFree(c, NULL));
     type = QNN_LPAI_MEM_TYPE_TCM;
@@ -464,7 +464,7 @@ static void test_float_refused(void **state)
 {
     (void)state;
     Qnn_BackendHandle_t b;
-    OK(q.backendCreate(NULL, NULL, &b));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &b));
     Qnn_Tensor_t f = TENSOR("f", APP_WRITE, FLOAT_32, 1, 4), h = TENSOR("h", APP_WRITE, FLOAT_16, 1, 4);
     Qnn_Tensor_t u = tensor_quant(TENSOR("u", APP_READ, UFIXED_POINT_8, 1, 4), 0.5f, 0);
     struct op relu = { .name = "relu", .type = "Relu", .ni = 1, .in = { f }, .no = 1, .out = { f } };
@@ -498,11 +498,11 @@ static void test_binaries_refused(void **state)
     Qnn_BackendHandle_t lpai, cpu;
     Qnn_ContextHandle_t c;
     kit_use(KIT_CPU);
-    OK(q.backendCreate(NULL, NULL, &cpu));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &cpu));
     FAILS_SAYING(QNN_CONTEXT_ERROR_BINARY_CONFIGURATION, "backend 12", q.contextCreateFromBinary(cpu, NULL, NULL, b.data, b.size, &c, NULL));
     OK(q.backendFree(cpu));
     kit_use(KIT_LPAI);
-    OK(q.backendCreate(NULL, NULL, &lpai));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &lpai));
     hush(true);
     for (uint64_t at = 0; at < b.size; at += 7) { /* whatever is changed: an error or a context, no more */
         uint8_t *p = (uint8_t *)b.data + at, old = *p;

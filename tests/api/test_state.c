@@ -162,7 +162,7 @@ static void early(enum kit_lib lib)
     struct stream s = { .lib = lib };
     kit_use(lib);
     assert_int_equal(q.propertyHasCapability(QNN_PROPERTY_GRAPH_SUPPORT_EARLY_TERMINATION), QNN_PROPERTY_SUPPORTED);
-    OK(q.backendCreate(NULL, NULL, &s.backend));
+    OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &s.backend));
     OK(q.contextCreate(s.backend, NULL, NULL, &s.context));
     OK(q.graphCreate(s.context, "early", NULL, &s.graph));
     Qnn_Tensor_t tx = stream_tensor(s.graph, "x", QNN_TENSOR_TYPE_APP_WRITE, 8, 3, one), tw = stream_tensor(s.graph, "w", QNN_TENSOR_TYPE_NATIVE, 8, 3, three),

@@ -55,6 +55,9 @@ Qnn_ErrorHandle_t lpai_graph_config(Qnn_GraphHandle_t g, uint32_t option, void *
 
 Qnn_BackendHandle_t lpai_backend(QnnLpaiBackend_Target_t target, QnnLpaiBackend_HwVersion_t version)
 {
+    const char *wanted = getenv("LPAI_TEST_TARGET"); /* arm: the same sequences in a session */
+    if (wanted && strcmp(wanted, "arm") == 0 && target == QNN_LPAI_BACKEND_TARGET_X86)
+        target = QNN_LPAI_BACKEND_TARGET_ARM;
     QnnLpaiBackend_CustomConfigHwInfo_t hw = { target, version };
     QnnLpaiBackend_CustomConfig_t custom = { QNN_LPAI_BACKEND_CUSTOM_CFG_HW_INFO, &hw };
     QnnBackend_Config_t config = { .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = &custom };

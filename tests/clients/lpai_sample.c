@@ -6,12 +6,21 @@
 
 #include "lpai_model.h"
 
-static struct client_binary make_binary(void)
+/* Without a configuration; LPAI_TEST_TARGET asks for one that names the target. */
+static Qnn_BackendHandle_t new_backend(void)
 {
     Qnn_BackendHandle_t b;
+    if (getenv("LPAI_TEST_TARGET"))
+        return lpai_backend(QNN_LPAI_BACKEND_TARGET_X86, QNN_LPAI_BACKEND_HW_VERSION_V6);
+    MUST(qnn.backendCreate(NULL, NULL, &b));
+    return b;
+}
+
+static struct client_binary make_binary(void)
+{
+    Qnn_BackendHandle_t b = new_backend();
     Qnn_ContextHandle_t c;
     Qnn_GraphHandle_t g;
-    MUST(qnn.backendCreate(NULL, NULL, &b));
     MUST(qnn.contextCreate(b, NULL, NULL, &c));
     MUST(qnn.graphCreate(c, "wake", NULL, &g));
     lpai_model_add(g, 1, NULL);
@@ -59,10 +68,9 @@ int main(void)
     CHECK(client_provider(lib, FIRST_FITTING)->backendId == QNN_BACKEND_ID_LPAI);
     client_system_provider(system_lib, FIRST_FITTING);
     struct client_binary bin = make_binary();
-    Qnn_BackendHandle_t backend;
+    Qnn_BackendHandle_t backend = new_backend();
     Qnn_ContextHandle_t context;
     Qnn_GraphHandle_t graph;
-    MUST(qnn.backendCreate(NULL, NULL, &backend));
     QnnLpaiBackend_BufferAlignmentReq_t req = { 0, 0 };
     uint32_t keep = 2;
     MUST(lpai_backend_property(backend, QNN_LPAI_BACKEND_GET_PROP_ALIGNMENT_REQ, &req));

@@ -94,6 +94,10 @@ class Lpai(lpai_model.LpaiTest):
             config = self.config({"lpai_backend": {"target_env": "x86", "enable_hw_ver": version}})
             binary = self.generate(model, "--config_file", config)
             self.succeeds(*self.run_args("--retrieve_context", binary, "--config_file", config))
+            here = self.result()
+            arm = self.config({"lpai_backend": {"target_env": "arm", "enable_hw_ver": version}}, name="arm")
+            self.succeeds(*self.run_args("--retrieve_context", binary, "--config_file", arm))
+            self.assertEqual(self.result(), here)  # the same binary, in a session
         other = self.config({"lpai_backend": {"enable_hw_ver": "v5", "target_env": "arm"}}, name="other")
         self.fails(*self.run_args("--retrieve_context", binary, "--config_file", other), says=["BINARY_CONFIGURATION", "v7", "v5"])
 

@@ -12,22 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* ---- where this library is -------------------------------------------------------------------------------------------------- */
-
-static const char *own_path(void)
-{
-    Dl_info i;
-    return dladdr((void *)(uintptr_t)&htp_build_id, &i) && i.dli_fname ? i.dli_fname : "";
-}
-
-/* The folder of this library with a slash at the end, "" when it was opened without one. */
-static void own_folder(char *ret, size_t size)
-{
-    const char *path = own_path(), *slash = strrchr(path, '/');
-    snprintf(ret, size, "%.*s", slash ? (int)(slash - path + 1) : 0, path);
-}
 
 /* ---- one copy ------------------------------------------------------------------------------------------------------------------ */
 
@@ -75,38 +59,13 @@ enum status htp_check_process(void)
         return ST_OK;
     struct copies c = { .own = &htp_build_id };
     dl_iterate_phdr(look_at_object, &c);
-    RETURN_IF(c.found, ST_LOADING, "two copies of the HTP backend are loaded, %s and %s; one set of libraries per process is supported", own_path(),
+    RETURN_IF(c.found, ST_LOADING, "two copies of the HTP backend are loaded, %s and %s; one set of libraries per process is supported", backend_own_path(),
               c.other);
     clean_at = c.adds;
     return ST_OK;
 }
 
 /* ---- opening -------------------------------------------------------------------------------------------------------------------- */
-
-static void *open_beside(const char *name)
-{
-    char path[4096];
-    own_folder(path, sizeof path - strlen(name) - 1);
-    if (*path) {
-        strcat(path, name);
-        void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (lib || access(path, F_OK) == 0)
-            return lib; /* what is there must work */
-    }
-    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
-}
-
-static enum status open_symbol(const char *name, const char *symbol, void **lib, void **ret)
-{
-    *lib = open_beside(name);
-    RETURN_IF(!*lib, ST_LOADING, "%s cannot be opened: %s; put it beside libQnnHtp.so or into LD_LIBRARY_PATH", name, dlerror());
-    *ret = dlsym(*lib, symbol);
-    if (*ret)
-        return ST_OK;
-    dlclose(*lib);
-    *lib = NULL;
-    return status_fail(ST_LOADING, "%s has no symbol %s; it belongs to another SDK", name, symbol);
-}
 
 static enum status same_build(const char *name, const char *build_id)
 {
@@ -127,7 +86,7 @@ static enum status open_prepare(void)
     void *symbol;
     if (prepare_link)
         return ST_OK;
-    TRY(open_symbol(name, HTP_PREPARE_SYMBOL, &prepare_lib, &symbol));
+    TRY(backend_open_symbol(name, HTP_PREPARE_SYMBOL, &prepare_lib, &symbol));
     const struct htp_prepare_link *p = symbol;
     RETURN_IF(p->version != HTP_PREPARE_VERSION, ST_LOADING, "%s has interface version %u; libQnnHtp.so needs %d", name, p->version, HTP_PREPARE_VERSION);
     TRY(same_build(name, p->build_id));
@@ -152,7 +111,7 @@ static enum status open_stub(uint32_t arch)
         return ST_OK;
     RETURN_IF(stub_link, ST_LOADING, "the process uses sessions of architecture v%u already; v%u needs another process", stub_arch, arch);
     snprintf(name, sizeof name, "libQnnHtpV%uStub.so", arch);
-    TRY(open_symbol(name, RPC_STUB_SYMBOL, &stub_lib, &symbol));
+    TRY(backend_open_symbol(name, RPC_STUB_SYMBOL, &stub_lib, &symbol));
     const struct rpc_link *l = ((rpc_stub_fn *)symbol)(RPC_LINK_VERSION);
     RETURN_IF(!l, ST_LOADING, "%s does not speak interface version %d of this libQnnHtp.so", name, RPC_LINK_VERSION);
     TRY(same_build(name, l->build_id));
@@ -189,7 +148,7 @@ __attribute__((destructor)) static void close_libraries(void)
 enum status htp_find_skel(uint32_t arch, char path[RPC_PATH_MAX])
 {
     char folder[RPC_PATH_MAX], note[RPC_NOTE_MAX] = "";
-    own_folder(folder, sizeof folder);
+    backend_own_folder(folder, sizeof folder);
     enum status st = rpc_find_skel(arch, *folder ? folder : ".", path, note);
     if (st == ST_OK && *note)
         backend_log(BACKEND_WARN, "%s", note);

@@ -68,6 +68,7 @@ static const struct backend backend_lpai = {
     .check_target = lpai_check_target,
     .open = lpai_open,
     .close = lpai_close,
+    .check_context = lpai_check_context,
     .prepare = lpai_prepare,
     .load = lpai_load,
     .attach = lpai_attach,

@@ -15,6 +15,7 @@
 
 #include "backend/backend.h"
 #include "exec/exec.h"
+#include "rpc/rpc.h"
 
 enum {
     LPAI_ALIGN = 64,      /* of addresses and sizes of all buffers: a cache line and the widest vector of the host */
@@ -59,6 +60,28 @@ struct lpai_claim {
 /* What lpai_context_config writes into backend_context_cfg.own; names are the client's, so lpai_open copies them. */
 enum { LPAI_OWN_MODEL_TCM, LPAI_OWN_ISLAND, LPAI_OWN_ISLAND_GRAPHS, LPAI_OWN_NAMES, LPAI_ISLAND_MAX = 16 };
 
+/* A session of the low-power domain: another process that computes (lpai_session.c). */
+struct lpai_session {
+    const struct rpc_link *link;
+    struct rpc_session *s;
+    uint32_t users;          /* contexts */
+    _Atomic bool lost;       /* its process has died */
+};
+
+/* Memory that the session sees: ours, or a part of the client's that is shared memory. */
+struct lpai_shared {
+    uint32_t map;            /* 0: none */
+    void *own;               /* ours, NULL: the client's */
+};
+
+/* A binary that the session has mapped; graphs of one file share it. */
+struct lpai_binary {
+    struct lpai_binary *next;
+    const struct binary *binary;
+    struct lpai_shared bytes;
+    uint32_t users;
+};
+
 struct backend_context {
     struct backend_cfg cfg;
     bool model_tcm;
@@ -67,6 +90,9 @@ struct backend_context {
     const struct binary *tcm_binary;     /* the last model that was counted */
     uint64_t tcm_bytes;                  /* of all that were */
     unsigned tcm_models;
+    struct lpai_session *_Atomic session; /* NULL: graphs run in this process, or none was attached yet; set once */
+    pthread_mutex_t lock;                /* of binaries */
+    struct lpai_binary *binaries;        /* that the session has mapped */
 };
 
 /* What a tensor was computed in last; NULL data: its room, or nothing yet. */
@@ -88,7 +114,8 @@ struct backend_graph {
     const struct binary *binary;
     const struct binary_graph *g;
     pthread_mutex_t lock;          /* one run or one change of scratch at a time */
-    struct exec_program *program;  /* NULL until attached */
+    struct exec_program *program;  /* NULL until attached, and when it runs in a session */
+    struct lpai_remote *remote;    /* its side of the session, else NULL */
     struct exec_binding *io;       /* one per I/O table entry, advanced from slice to slice of a batch */
     uint64_t *home;                /* per I/O table entry: its room in scratch, LPAI_NO_HOME: none */
     uint64_t *node_ns;             /* for profiles */
@@ -133,6 +160,8 @@ bool lpai_overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_byt
 /* lpai_probe.c: questions to the kernel about the client's memory, so that a bad pointer is an error and not a signal. */
 bool lpai_mapped(const void *p, uint64_t bytes);   /* cheap, for every execution */
 bool lpai_writable(const void *p, uint64_t bytes); /* thorough, for configuration */
+/* A descriptor of the shared memory that the range lies in, and where in it; -1: it is not shared memory, or no descriptor is open. Close it. */
+int lpai_shared_fd(const void *p, uint64_t bytes, uint64_t *ret_offset);
 /* Readable, or writable: every page, for buffers that are new; and only the ends, for every execution. */
 bool lpai_usable(const void *p, uint64_t bytes, bool write);
 bool lpai_ends_usable(const void *p, uint64_t bytes, bool write);
@@ -142,6 +171,24 @@ enum status lpai_bind_io(struct backend_graph *g, const struct backend_run *r);
 
 /* lpai_profile.c */
 void lpai_add_events(const struct backend_graph *g, const struct backend_run *r, uint64_t ns, bool detailed);
+
+/* lpai_session.c: one session for all contexts of the process that want one. ST_OK with c->session NULL: there is none, run here. */
+extern const char lpai_build_id[];
+enum status lpai_session_join(struct backend_context *c);
+void lpai_session_leave(struct backend_context *c);
+enum status lpai_check_context(struct backend_context *c);
+enum status lpai_session_result(struct lpai_session *s, enum status st); /* of a call on its link: explains it, and notices when the process has died */
+enum status lpai_share(struct lpai_session *s, uint64_t bytes, struct lpai_shared *ret);   /* zeroed memory of ours */
+enum status lpai_share_pool(struct lpai_session *s, const void *pool, uint64_t bytes, struct lpai_shared *ret); /* in place, or ours */
+void lpai_unshare(struct lpai_session *s, struct lpai_shared *m);
+enum status lpai_binary_get(struct backend_context *c, const struct binary *b, struct lpai_binary **ret);
+void lpai_binary_put(struct backend_context *c, struct lpai_binary *b); /* NULL allowed */
+
+/* lpai_remote.c: a graph that runs in the context's session. Pools are in g->claim. */
+enum status lpai_remote_attach(struct backend_graph *g);
+enum status lpai_remote_scratch(struct backend_graph *g); /* another one; when it fails, the one before stays */
+enum status lpai_remote_run(struct backend_graph *g, struct exec_run *e, uint32_t priority); /* as exec_run */
+void lpai_remote_free(struct backend_graph *g);
 
 /* lpai_run.c */
 void lpai_pause(struct backend_graph *g, bool pause);

@@ -19,6 +19,8 @@ static_assert((int)LPAI_X86 == QNN_LPAI_BACKEND_TARGET_X86 && (int)LPAI_ARM == Q
                   (int)LPAI_ADSP == QNN_LPAI_BACKEND_TARGET_ADSP && (int)LPAI_HW_DEFAULT == (int)QNN_LPAI_BACKEND_HW_VERSION_DEFAULT,
               "the numbers of the API");
 
+const char lpai_build_id[] = QNN_SDK_BUILD_ID;
+
 /* ---- the backend ---------------------------------------------------------------------------------------------------------- */
 
 /* Multiply-accumulate units are a choice of the simulation. */

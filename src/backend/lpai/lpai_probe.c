@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel knows about a range of addresses. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "backend/lpai/lpai_backend.h"
@@ -81,4 +86,49 @@ bool lpai_writable(const void *p, uint64_t bytes)
     }
     fclose(f);
     return at >= end;
+}
+
+/* The mapping that holds the whole range, if it is shared; what it maps, and the range's offset in that. */
+static bool shared_mapping(uintptr_t begin, uint64_t bytes, dev_t *device, ino_t *inode, uint64_t *offset)
+{
+    unsigned long low, high, from, file;
+    unsigned major, minor;
+    char line[512], rights[8];
+    FILE *f = fopen("/proc/self/maps", "re");
+    bool found = false, whole = true;
+    while (f && !found && fgets(line, sizeof line, f)) {
+        bool first = whole;
+        whole = strchr(line, '\n') != NULL;
+        if (!first || sscanf(line, "%lx-%lx %7s %lx %x:%x %lu", &low, &high, rights, &from, &major, &minor, &file) != 7 || begin < low || begin >= high)
+            continue;
+        found = rights[3] == 's' && file && bytes <= high - begin;
+        *device = makedev(major, minor);
+        *inode = file;
+        *offset = from + (begin - low);
+        if (!found)
+            break;
+    }
+    if (f)
+        fclose(f);
+    return found;
+}
+
+int lpai_shared_fd(const void *p, uint64_t bytes, uint64_t *ret_offset)
+{
+    dev_t device;
+    ino_t inode;
+    if (!shared_mapping((uintptr_t)p, bytes, &device, &inode, ret_offset))
+        return -1;
+    DIR *open_ones = opendir("/proc/self/fd");
+    int ret = -1;
+    for (struct dirent *d; open_ones && ret < 0 && (d = readdir(open_ones));) {
+        struct stat st;
+        int fd = atoi(d->d_name);
+        bool same = d->d_name[0] != '.' && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == device && st.st_ino == inode;
+        if (same && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR)
+            ret = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    }
+    if (open_ones)
+        closedir(open_ones);
+    return ret;
 }

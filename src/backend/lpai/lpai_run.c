@@ -53,6 +53,7 @@ enum status lpai_open(const struct backend_context_cfg *cfg, struct backend_cont
               "the model buffer is said to be in TCM, which only the ADSP has; create the backend with HW_INFO for the ADSP, or give memory type 1 (DDR)");
     struct backend_context *c = mem_new(struct backend_context);
     RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
+    pthread_mutex_init(&c->lock, NULL);
     c->cfg = cfg->backend;
     c->model_tcm = cfg->own[LPAI_OWN_MODEL_TCM];
     c->island = cfg->own[LPAI_OWN_ISLAND];
@@ -70,8 +71,10 @@ void lpai_close(struct backend_context *c)
     if (!c)
         return;
     lpai_claim_model_drop(c);
+    lpai_session_leave(c);
     for (int i = 0; i < LPAI_ISLAND_MAX; i++)
         mem_free(c->island_graphs[i]);
+    pthread_mutex_destroy(&c->lock);
     mem_free(c);
 }
 
@@ -231,6 +234,7 @@ void lpai_unload(struct backend_graph *g)
         return;
     lpai_claim_drop(g);
     exec_unload(g->program);
+    lpai_remote_free(g);
     pthread_mutex_destroy(&g->lock);
     mem_free(g->io);
     mem_free(g->home);
@@ -249,14 +253,22 @@ static void take_settings(struct backend_graph *g, const struct lpai_settings *s
     g->client_type = s->client_type;
 }
 
+/* On the ARM target in a session where there is one, else here. */
+static enum status attach(struct backend_graph *g)
+{
+    struct exec_opts o = { .isa = cpu_isa(), .scratch = g->claim.pool[POOL_SCRATCH].addr, .persistent = g->claim.pool[POOL_PERSISTENT].addr };
+    if (g->context->cfg.given && g->context->cfg.target == LPAI_ARM)
+        TRY(lpai_session_join(g->context));
+    return g->context->session ? lpai_remote_attach(g) : exec_load(g->g, &o, &g->program);
+}
+
 enum status lpai_attach(struct backend_graph *g, const struct backend_graph_cfg *cfg)
 {
     struct lpai_settings s = lpai_settings_of(cfg);
     TRY(lpai_pools_complete(g, &s));
     TRY(lpai_pools_check(g, &s));
     TRY(lpai_claim_pools(g, &s));
-    struct exec_opts o = { .isa = cpu_isa(), .scratch = s.pool[POOL_SCRATCH].addr, .persistent = s.pool[POOL_PERSISTENT].addr };
-    enum status st = exec_load(g->g, &o, &g->program);
+    enum status st = attach(g);
     if (st != ST_OK) {
         lpai_claim_drop(g);
         return st;
@@ -276,8 +288,16 @@ static enum status change_attached(struct backend_graph *g, const struct lpai_se
               "graph \"%s\" is finalized; its persistent memory keeps state and cannot be replaced. Scratch memory can", g->g->info.name);
     RETURN_IF(g->paused.halfway && !same_mem(&s->pool[POOL_SCRATCH], &g->claim.pool[POOL_SCRATCH]), ST_NOT_PERMITTED,
               "graph \"%s\" is paused in the middle of an execution; its scratch memory can be replaced when that is done", g->g->info.name);
+    struct lpai_settings before = *s;
+    before.pool[POOL_SCRATCH] = g->claim.pool[POOL_SCRATCH];
     TRY(lpai_claim_pools(g, s));
-    exec_set_scratch(g->program, s->pool[POOL_SCRATCH].addr);
+    enum status st = g->remote ? lpai_remote_scratch(g) : ST_OK;
+    if (st != ST_OK) {
+        lpai_claim_pools(g, &before);
+        return st;
+    }
+    if (g->program)
+        exec_set_scratch(g->program, s->pool[POOL_SCRATCH].addr);
     take_settings(g, s);
     return ST_OK;
 }
@@ -285,7 +305,7 @@ static enum status change_attached(struct backend_graph *g, const struct lpai_se
 enum status lpai_change(struct backend_graph *g, const struct lpai_settings *s)
 {
     TRY(lpai_pools_check(g, s));
-    if (!g->program)
+    if (!g->program && !g->remote)
         return ST_OK;
     pthread_mutex_lock(&g->lock);
     enum status st = change_attached(g, s);
@@ -316,7 +336,7 @@ static enum status run_slices(struct backend_graph *g, const struct backend_run 
     for (uint32_t k = g->paused.slice; k < (r->batch ? r->batch : 1); k++) {
         if (k > g->paused.slice)
             next_slice(g);
-        enum status now = exec_run(g->program, &e);
+        enum status now = g->remote ? lpai_remote_run(g, &e, r->priority) : exec_run(g->program, &e);
         for (uint32_t i = 0; detailed && i < e.marks->n; i++)
             g->node_ns[e.marks->marks[i].node] += e.marks->marks[i].end_ns - e.marks->marks[i].begin_ns;
         if (now == ST_PAUSED)
