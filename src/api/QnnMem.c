@@ -34,7 +34,7 @@ static bool has_fd(void *handle, const void *other)
 {
     const struct api_mem *o = other;
     struct api_mem *m = handle_get(handle, HANDLE_MEM);
-    bool same = m && m->fd == o->fd && m->offset == o->offset && m->use == o->use;
+    bool same = m && m->fd == o->fd && m->offset == o->offset && m->object == o->object && m->use == o->use;
     if (m)
         handle_put(handle);
     return same;
@@ -70,11 +70,14 @@ static enum status register_one(struct api_context *c, const Qnn_MemDescriptor_t
 {
     struct backend_mem_spec s;
     TRY(describe(d, at, &s));
-    RETURN_IF(children_any(&c->mems, has_fd, &(struct api_mem){ .fd = s.fd, .offset = s.offset, .use = s.use }), ST_EXISTS,
+    bool known = children_any(&c->mems, has_fd, &(struct api_mem){ .fd = s.fd, .offset = s.offset, .object = s.object, .use = s.use });
+    RETURN_IF(known && s.object, ST_EXISTS, "the buffer %p is registered with this context already; deregister it first", s.object);
+    RETURN_IF(known, ST_EXISTS,
               "file descriptor %d, offset %llu, is registered with this context already; deregister it first", s.fd, (unsigned long long)s.offset);
     struct api_mem *m = mem_new(struct api_mem);
     RETURN_IF(!m, ST_NO_MEMORY, "no memory for a registration");
-    *m = (struct api_mem){ .log = c->log, .context = c->self, .owner = c, .fd = s.fd, .use = s.use, .offset = s.offset, .bytes = s.bytes };
+    *m = (struct api_mem){ .log = c->log, .context = c->self, .owner = c, .fd = s.fd, .use = s.use, .offset = s.offset, .bytes = s.bytes,
+                            .object = s.object };
     enum status st = map(c, &s, m);
     if (st == ST_OK) {
         m->self = handle_open(HANDLE_MEM, m);

@@ -240,6 +240,7 @@ struct api_mem {
     int fd;
     enum backend_mem_use use;
     uint64_t offset, bytes;
+    const void *object;       /* memory of another API instead of fd, NULL: none */
     void *address;            /* of backends that run in this process */
     struct backend_mem *mem;  /* of the others */
 };

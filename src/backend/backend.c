@@ -26,7 +26,7 @@ void backend_log(uint32_t level, const char *fmt, ...)
 
 bool backend_has_op(const struct backend *b, enum op_id op)
 {
-    return kernel_exists(op) && op_backend_has(b->facts, op);
+    return (b->has_kernel ? b->has_kernel(op) : kernel_exists(op)) && op_backend_has(b->facts, op);
 }
 
 /* Bind for show: kernels refuse what they cannot compute, and say why. */
@@ -46,7 +46,7 @@ enum status backend_supports(const struct backend *b, const struct op_call *c)
     if (c->op->id == OP_If && op_has(c, "then_graph"))
         return ST_OK;
     TRY(op_backend_takes(b->facts, c));
-    return try_bind(c);
+    return b->try_kernel ? b->try_kernel(c) : try_bind(c);
 }
 
 bool backend_capable(const struct backend *b, uint32_t key)

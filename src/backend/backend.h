@@ -59,6 +59,7 @@ struct backend_mem_spec {
     int fd;
     uint64_t offset, bytes;      /* of this tensor */
     uint64_t total;              /* of the whole buffer, 0: not said */
+    void *object;                /* memory of another API instead of a file descriptor, NULL: none */
 };
 
 /* One tensor of a run; entries in the order of the graph's I/O table. */
@@ -97,6 +98,9 @@ struct backend {
 
     /* Whose public facts (ops/op_facts.def) are held against operators; what they do not speak against is taken when it has a kernel. */
     enum op_backend facts;
+    /* For backends with kernels of their own. NULL: those of kernels/ count. */
+    bool (*has_kernel)(enum op_id op);
+    enum status (*try_kernel)(const struct op_call *c); /* explains refusals */
 
     /* CUSTOM config entries. `custom` is the client's pointer. NULL: every custom entry is refused as not supported. */
     enum status (*backend_config)(const void *custom, struct backend_cfg *cfg);

@@ -54,7 +54,8 @@ static bool has_half_form(struct lowering *l, const struct ir_node *n)
         if (v.in[i] == &room[i])
             v.in_data[i] = NULL; /* the bytes are of the other type */
     CLEANUP(mem_freep) void *args = mem_zalloc(kernel_args_size(n->op->id));
-    bool ok = args && op_check(&v.call) == ST_OK && kernel_bind(&v.call, cpu_isa(), args, &k) == ST_OK;
+    bool taken = !l->cx->target->supports || l->cx->target->supports(&v.call);
+    bool ok = args && taken && op_check(&v.call) == ST_OK && kernel_bind(&v.call, cpu_isa(), args, &k) == ST_OK;
     status_clear();
     return ok;
 }

@@ -47,7 +47,7 @@ static enum status plan_node(struct prepare_cx *cx, uint32_t at)
     v.call.work_budget = cx->target->work_budget;
     TRY(kernel_bind(&v.call, ISA_REF, args, &k));
     cx->nodes[at] = (struct node_plan){
-        .extent = k.extent, .tiles = has_dynamic(&v) ? 1 : tiles_for(cx, &k), .work_bytes = k.work_bytes, .macs = k.macs,
+        .extent = k.extent, .tiles = has_dynamic(&v) ? 1 : tiles_for(cx, &k), .work_bytes = cx->target->own_kernels ? 0 : k.work_bytes, .macs = k.macs,
         .state_bytes = k.state_bytes,
     };
     RETURN_IF((k.state_bytes != 0) != op_stateful(&v.call), ST_INTERNAL, "node \"%s\": its kernel has %llu bytes of state", n->name,

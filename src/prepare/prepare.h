@@ -44,7 +44,8 @@ struct prepare_target {
     uint64_t order_steps;        /* search steps of plan_order, counted as well; 0: operators stay in the client's order */
     uint64_t plan_nodes;         /* search steps of the exact memory planner, counted, so that plans do not depend on speed; at least 1 */
     const struct cost_rates *cost; /* NULL: no estimate of cycles */
-    bool (*supports)(const struct op_call *c); /* NULL: whatever has a kernel */
+    bool own_kernels;            /* the target has kernels of its own, without workspaces */
+    bool (*supports)(const struct op_call *c); /* which operators have a float16 form; NULL: those that have a kernel */
 };
 
 /* Why and how this run differs from the default. */

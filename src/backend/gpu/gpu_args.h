@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kernels are told, one struct per kernel. This text is compiled twice: by the C compiler, and by the device's as the beginning of every
+ * OpenCL program; so it holds nothing but int, float and arrays of them. Strides count elements. */
+#ifndef BACKEND_GPU_GPU_ARGS_H
+#define BACKEND_GPU_GPU_ARGS_H
+
+enum {
+    GPU_LANES = 64, /* work items of a group; tiles and trees of the kernels are made for it */
+    GPU_TILE = 32,  /* rows and columns that one group computes of a product */
+    GPU_DEPTH = 16, /* products per step of a tile */
+    GPU_RANK = 10,  /* dimensions of a view, neighbours joined */
+};
+
+struct gpu_unary {
+    int n, op;
+    float alpha, beta, threshold, lo, hi;
+};
+
+/* Element i of the output is at the index of `dims` that i stands for; each operand has its own strides, 0 where it is broadcast. */
+struct gpu_broadcast {
+    int n, op, rank;
+    int dims[GPU_RANK], a[GPU_RANK], b[GPU_RANK], c[GPU_RANK];
+};
+
+struct gpu_copy {
+    int n, rank, from, to; /* from, to: the first element of input and output */
+    int dims[GPU_RANK], in[GPU_RANK], out[GPU_RANK];
+};
+
+struct gpu_pad {
+    int n, rank, scheme, bytes;
+    int dims[GPU_RANK], before[GPU_RANK], in_dims[GPU_RANK], in[GPU_RANK];
+    int value[2]; /* the constant's bits */
+};
+
+struct gpu_gather {
+    int n, tuples, size, slice; /* out[outer][tuples][slice] = in[outer][index][slice]; `size` indices are there */
+    int index_type;
+};
+
+struct gpu_cast {
+    int n, from, to;
+};
+
+/* Rows are output positions, columns output channels; a group of channels after the other. */
+struct gpu_conv {
+    int groups, rows, cols, depth; /* depth: taps times input channels of a group */
+    int in_h, in_w, in_c, out_h, out_w, out_c;
+    int k_h, k_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
+    int group_in, w_in, bias; /* w_in: channels in the filter's last dimension */
+    float lo, hi;
+};
+
+/* One output element per work item: depthwise and transposed convolutions. */
+struct gpu_taps {
+    int n;
+    int in_h, in_w, in_c, out_h, out_w, out_c;
+    int k_h, k_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
+    int group_in, group_out, bias;
+    float lo, hi;
+};
+
+struct gpu_matmul {
+    int slices, rows, cols, depth;
+    int a_row, a_k, b_k, b_col, bias;
+    int rank, dims[GPU_RANK], a[GPU_RANK], b[GPU_RANK]; /* the slices */
+    float lo, hi;
+};
+
+struct gpu_pool {
+    int n, kind, in_h, in_w, channels, out_h, out_w;
+    int k_h, k_w, stride_h, stride_w, pad_h, pad_w, after_h, after_w, count_pad;
+};
+
+struct gpu_resize {
+    int n, linear, coord, round;
+    int channels, in[3], out[3], first; /* dimensions first to 2 are resized */
+};
+
+/* Runs of `run` elements, one per group of work items; `outer` says where each begins. */
+struct gpu_rows {
+    int n, kind, count;
+    int outer_rank, outer_dims[GPU_RANK], outer[GPU_RANK], outer_affine[GPU_RANK];
+    int run_rank, run_dims[GPU_RANK], run[GPU_RANK], run_affine[GPU_RANK];
+    int gamma, beta_given;
+    float eps, beta;
+};
+
+#endif

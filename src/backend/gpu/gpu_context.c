@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts, and the client's OpenCL buffers in them.
+ *
+ * A buffer belongs to an OpenCL context of the client, and kernels can only use buffers of their own context. So with the first buffer the backend
+ * moves into the client's context: graphs that are loaded already are built again there, once, and run there from then on. */
+#include "backend/gpu/gpu_backend.h"
+
+#include "base/mem.h"
+
+enum status gpu_check_process(void)
+{
+    cl_device_id device;
+    return gpu_find_device(&device);
+}
+
+enum status gpu_open(const struct backend_context_cfg *cfg, struct backend_context **ret)
+{
+    struct backend_context *c = mem_new(struct backend_context);
+    RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
+    c->kernel_times = !(cfg && cfg->backend.target & GPU_BACKEND_NO_KERNEL_TIMES);
+    enum status st = gpu_world_create(&c->world);
+    if (st != ST_OK) {
+        mem_free(c);
+        return st;
+    }
+    pthread_mutex_init(&c->lock, NULL);
+    *ret = c;
+    return ST_OK;
+}
+
+void gpu_close(struct backend_context *c)
+{
+    if (!c)
+        return;
+    gpu_world_free(c->world);
+    pthread_mutex_destroy(&c->lock);
+    mem_free(c);
+}
+
+/* ---- registered buffers ------------------------------------------------------------------------------------------------------- */
+
+static enum status move_graphs(struct backend_context *c, struct gpu_world *to)
+{
+    for (struct backend_graph *g = c->graphs; g; g = g->next) {
+        gpu_graph_drop(g);
+        TRY(gpu_graph_build(g, to));
+    }
+    return ST_OK;
+}
+
+/* Everything into the client's context, or back to where it was. */
+static enum status adopt(struct backend_context *c, cl_context context)
+{
+    struct gpu_world *to = NULL;
+    TRY(gpu_world_adopt(context, &to));
+    enum status st = move_graphs(c, to), back = ST_OK;
+    if (st != ST_OK) {
+        char why[STATUS_TEXT_MAX];
+        __builtin_strncpy(why, status_text(), sizeof why - 1);
+        why[sizeof why - 1] = 0;
+        back = move_graphs(c, c->world);
+        gpu_world_free(to);
+        return back == ST_OK ? status_fail(st, "%s", why) : back;
+    }
+    gpu_world_free(c->world);
+    c->world = to;
+    return ST_OK;
+}
+
+static enum status check_buffer(const struct backend_mem_spec *s, struct backend_mem *m, cl_context *context)
+{
+    cl_mem_object_type type = 0;
+    size_t bytes = 0;
+    RETURN_IF(!s->object, ST_MEM_TYPE, "the GPU backend registers OpenCL buffers: memory type CUSTOM with a QnnGpu_MemInfoCustom_t of type OPENCL");
+    RETURN_IF(!gpu_cl_alive(s->object), ST_INVALID_ARG,
+              "%p is not an OpenCL buffer of this process; give a cl_mem that is not released, made through the same libOpenCL.so.1", s->object);
+    CL_TRY("asking for the type of the client's buffer", gpu_cl.GetMemObjectInfo(m->buffer, CL_MEM_TYPE, sizeof type, &type, NULL));
+    RETURN_IF(type != CL_MEM_OBJECT_BUFFER, ST_INVALID_ARG, "the OpenCL memory object %p is an image; a buffer is expected", s->object);
+    CL_TRY("asking for the size of the client's buffer", gpu_cl.GetMemObjectInfo(m->buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    RETURN_IF(bytes < s->bytes, ST_INVALID_ARG, "the OpenCL buffer %p has %zu bytes; the tensor needs %llu", s->object, bytes, (unsigned long long)s->bytes);
+    CL_TRY("asking for the flags of the client's buffer", gpu_cl.GetMemObjectInfo(m->buffer, CL_MEM_FLAGS, sizeof m->flags, &m->flags, NULL));
+    return gpu_cl_check(gpu_cl.GetMemObjectInfo(m->buffer, CL_MEM_CONTEXT, sizeof *context, context, NULL), "asking for the context of the client's buffer");
+}
+
+static enum status register_locked(struct backend_context *c, const struct backend_mem_spec *s, struct backend_mem *m)
+{
+    cl_context context = NULL;
+    TRY(check_buffer(s, m, &context));
+    RETURN_IF(context != c->world->context && c->n_mems, ST_INVALID_ARG,
+              "the OpenCL buffer %p belongs to another OpenCL context than the %u buffers registered before it; a QNN context works in one of them at a time",
+              s->object, c->n_mems);
+    if (context != c->world->context)
+        TRY(adopt(c, context));
+    CL_TRY("keeping the client's buffer", gpu_cl.RetainMemObject(m->buffer));
+    c->n_mems++;
+    return ST_OK;
+}
+
+enum status gpu_mem_register(struct backend_context *c, const struct backend_mem_spec *s, struct backend_mem **ret)
+{
+    struct backend_mem *m = mem_new(struct backend_mem);
+    RETURN_IF(!m, ST_NO_MEMORY, "no memory for a registration");
+    m->context = c;
+    m->buffer = s->object;
+    pthread_mutex_lock(&c->lock);
+    enum status st = register_locked(c, s, m);
+    pthread_mutex_unlock(&c->lock);
+    if (st != ST_OK) {
+        mem_free(m);
+        return st;
+    }
+    *ret = m;
+    return ST_OK;
+}
+
+/* Kernels must not keep a buffer that nobody holds any more. */
+static void forget(struct backend_context *c, cl_mem buffer)
+{
+    for (struct backend_graph *g = c->graphs; g; g = g->next)
+        for (uint32_t i = 0; g->io_now && i < g->g->n_io; i++)
+            if (g->io_now[i] == buffer)
+                g->io_now[i] = NULL;
+}
+
+void gpu_mem_release(struct backend_mem *m)
+{
+    if (!m)
+        return;
+    pthread_mutex_lock(&m->context->lock);
+    forget(m->context, m->buffer);
+    gpu_cl.ReleaseMemObject(m->buffer);
+    m->context->n_mems--;
+    pthread_mutex_unlock(&m->context->lock);
+    mem_free(m);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A loaded graph: launches of its nodes, then, in a world, one kernel object per launch with all arguments set but the client's buffers.
+ *
+ *     scratch     one buffer, cut into parts as the planner said
+ *     constants   a buffer each, filled when the graph is built
+ *     I/O         the client's registered buffers, or buffers of our own that are filled from and read to the host */
+#include "backend/gpu/gpu_backend.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+/* ---- launches ------------------------------------------------------------------------------------------------------------------ */
+
+struct node_call {
+    struct op_call call;
+    const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
+    const void *in_data[MAX_PORTS];
+};
+
+static void view_node(const struct binary_graph *g, const struct binary_node *n, struct node_call *v)
+{
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const struct binary_tensor *t = n->in[i] == BINARY_NONE ? NULL : &g->tensors[n->in[i]];
+        v->in[i] = t ? &t->desc : NULL;
+        v->in_data[i] = t && t->place == PLACE_CONST ? g->constants + t->offset : NULL;
+    }
+    for (uint32_t i = 0; i < n->n_out; i++)
+        v->out[i] = n->out[i] == BINARY_NONE ? NULL : &g->tensors[n->out[i]].desc;
+    v->call = (struct op_call){ .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .in = v->in, .out = v->out, .params = n->params,
+                                .in_data = v->in_data, .post = n->post };
+}
+
+static uint32_t tensor_of(const struct binary_node *n, uint32_t operand)
+{
+    return operand < n->n_in ? n->in[operand] : n->out[operand - n->n_in];
+}
+
+/* A binary may come from elsewhere: what a launch uses must be there. */
+static enum status check_operands(const struct binary_graph *g, const struct binary_node *n, const struct gpu_launch *l)
+{
+    for (uint32_t i = 0; i < l->n_operands; i++) {
+        uint32_t t = tensor_of(n, l->operand[i]);
+        RETURN_IF(t == BINARY_NONE || g->tensors[t].place == PLACE_NONE || g->tensors[t].place == PLACE_PERSISTENT, ST_BAD_BINARY,
+                  "node \"%s\": operand %u has no memory; prepare the model again", n->name, l->operand[i]);
+    }
+    return ST_OK;
+}
+
+static enum status bind_node(struct backend_graph *g, uint32_t node)
+{
+    const struct binary_node *n = &g->g->nodes[node];
+    struct node_call v;
+    size_t first = g->work.launches.n;
+    view_node(g->g, n, &v);
+    TRY(gpu_bind(&v.call, &g->work));
+    for (size_t i = first; i < g->work.launches.n; i++) {
+        uint32_t *slot = vec_push(&g->nodes);
+        RETURN_IF(!slot, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
+        *slot = node;
+        TRY(check_operands(g->g, n, &g->work.launches.at[i]));
+    }
+    return ST_OK;
+}
+
+static enum status bind_nodes(struct backend_graph *g)
+{
+    for (uint32_t i = 0; i < g->g->n_commands; i++)
+        if (g->g->commands[i].begin == 0)
+            TRY(bind_node(g, g->g->commands[i].node));
+    return ST_OK;
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------------------------------------- */
+
+static enum status new_buffer(struct gpu_world *w, uint64_t bytes, const void *data, cl_mem *ret)
+{
+    cl_int code;
+    *ret = gpu_cl.CreateBuffer(w->context, data ? CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR : CL_MEM_READ_WRITE, bytes ? bytes : 1, (void *)data, &code);
+    return gpu_cl_check(code, "making a buffer");
+}
+
+static enum status new_part(const struct backend_graph *g, const struct gpu_world *w, const struct binary_tensor *t, cl_mem *ret)
+{
+    cl_int code;
+    cl_buffer_region region = { t->offset, t->bytes };
+    RETURN_IF(t->offset % w->align, ST_BINARY_CONFIG, "tensor \"%s\" begins at %llu in its memory; device \"%s\" wants multiples of %u", t->name,
+              (unsigned long long)t->offset, w->name, w->align);
+    *ret = gpu_cl.CreateSubBuffer(g->scratch, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    return gpu_cl_check(code, "cutting the scratch memory");
+}
+
+static enum status build_buffers(struct backend_graph *g, struct gpu_world *w)
+{
+    const struct binary_graph *b = g->g;
+    if (b->info.scratch_bytes)
+        TRY(new_buffer(w, b->info.scratch_bytes, NULL, &g->scratch));
+    for (uint32_t i = 0; i < b->n_tensors; i++) {
+        const struct binary_tensor *t = &b->tensors[i];
+        if (t->place == PLACE_CONST)
+            TRY(new_buffer(w, t->bytes, b->constants + t->offset, &g->tensors[i]));
+        else if (t->place == PLACE_SCRATCH && t->bytes)
+            TRY(new_part(g, w, t, &g->tensors[i]));
+    }
+    for (uint32_t k = 0; k < b->n_io; k++)
+        TRY(new_buffer(w, desc_bytes(&b->tensors[b->io[k]].desc), NULL, &g->io_own[k]));
+    return ST_OK;
+}
+
+/* ---- steps --------------------------------------------------------------------------------------------------------------------- */
+
+static bool same_memory(const struct binary_tensor *a, const struct binary_tensor *b)
+{
+    return a->place == b->place && a->offset == b->offset;
+}
+
+static enum status build_step(struct backend_graph *g, struct gpu_world *w, size_t at)
+{
+    const struct gpu_launch *l = &g->work.launches.at[at];
+    const struct binary_node *n = &g->g->nodes[g->nodes.at[at]];
+    if (l->view && same_memory(&g->g->tensors[tensor_of(n, l->operand[0])], &g->g->tensors[tensor_of(n, l->operand[1])]))
+        return ST_OK;
+    struct gpu_step *s = &g->steps[g->n_steps];
+    *s = (struct gpu_step){ .launch = l, .node = g->nodes.at[at], .items = (l->items + GPU_LANES - 1) / GPU_LANES * GPU_LANES };
+    TRY(gpu_world_kernel(w, l->kernel, l->storage, &s->kernel));
+    g->n_steps++;
+    CL_TRY("setting the parameters of a kernel", gpu_cl.SetKernelArg(s->kernel, 0, l->args_bytes, &l->args));
+    for (uint32_t i = 0; i < l->n_operands; i++) {
+        uint32_t t = tensor_of(n, l->operand[i]);
+        if (g->g->tensors[t].place != PLACE_IO) {
+            CL_TRY("setting an operand of a kernel", gpu_cl.SetKernelArg(s->kernel, i + 1, sizeof(cl_mem), &g->tensors[t]));
+            continue;
+        }
+        struct gpu_patch *p = vec_push(&g->patches);
+        RETURN_IF(!p, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
+        *p = (struct gpu_patch){ g->n_steps - 1, i + 1, (uint32_t)g->g->tensors[t].offset };
+    }
+    return ST_OK;
+}
+
+static enum status build(struct backend_graph *g, struct gpu_world *w)
+{
+    TRY(build_buffers(g, w));
+    for (size_t i = 0; i < g->work.launches.n; i++)
+        TRY(build_step(g, w, i));
+    /* What constants were filled from is the binary, which may be unmapped one day. */
+    return gpu_cl_check(gpu_cl.Finish(w->queue), "waiting for the constants");
+}
+
+enum status gpu_graph_build(struct backend_graph *g, struct gpu_world *w)
+{
+    enum status st = build(g, w);
+    g->built = st == ST_OK;
+    if (g->built)
+        return ST_OK;
+    gpu_graph_drop(g);
+    return status_prefix(st, "graph \"%s\"", g->g->info.name);
+}
+
+static void release(cl_mem *m)
+{
+    if (*m)
+        gpu_cl.ReleaseMemObject(*m);
+    *m = NULL;
+}
+
+void gpu_graph_drop(struct backend_graph *g)
+{
+    g->built = false;
+    for (uint32_t i = 0; i < g->n_steps; i++)
+        gpu_cl.ReleaseKernel(g->steps[i].kernel);
+    g->n_steps = 0;
+    g->patches.n = 0;
+    for (uint32_t i = 0; i < g->g->n_tensors; i++)
+        release(&g->tensors[i]);
+    for (uint32_t k = 0; k < g->g->n_io; k++) {
+        release(&g->io_own[k]);
+        g->io_now[k] = NULL;
+    }
+    release(&g->scratch);
+}
+
+/* ---- entries ------------------------------------------------------------------------------------------------------------------- */
+
+static void graph_free(struct backend_graph *g)
+{
+    if (g->tensors && g->io_own && g->io_now)
+        gpu_graph_drop(g);
+    vec_finish(&g->work.launches);
+    vec_finish(&g->nodes);
+    vec_finish(&g->patches);
+    mem_free(g->steps);
+    mem_free(g->tensors);
+    mem_free(g->io_own);
+    mem_free(g->io_now);
+    mem_free(g->node_ns);
+    mem_free(g);
+}
+
+static enum status load(struct backend_graph *g)
+{
+    TRY(bind_nodes(g));
+    g->steps = mem_array(struct gpu_step, g->work.launches.n);
+    g->tensors = mem_array(cl_mem, g->g->n_tensors);
+    g->io_own = mem_array(cl_mem, g->g->n_io);
+    g->io_now = mem_array(cl_mem, g->g->n_io);
+    g->node_ns = mem_array(uint64_t, g->g->n_nodes);
+    RETURN_IF(!g->steps || !g->tensors || !g->io_own || !g->io_now || !g->node_ns, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
+    return gpu_graph_build(g, g->context->world);
+}
+
+enum status gpu_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret)
+{
+    struct binary_target own = gpu_target();
+    RETURN_IF(b->target.backend_id != own.backend_id, ST_BINARY_CONFIG,
+              "the context binary was made for backend %u; this is the GPU backend (%u)", b->target.backend_id, own.backend_id);
+    RETURN_IF(graph >= b->n_graphs, ST_INVALID_ARG, "graph %u of a context binary that has %u", graph, b->n_graphs);
+    struct backend_graph *g = mem_new(struct backend_graph);
+    RETURN_IF(!g, ST_NO_MEMORY, "no memory to load a graph");
+    g->context = c;
+    g->g = &b->graphs[graph];
+    pthread_mutex_lock(&c->lock);
+    enum status st = load(g);
+    if (st == ST_OK) {
+        g->next = c->graphs;
+        c->graphs = g;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (st != ST_OK) {
+        graph_free(g);
+        return st;
+    }
+    *ret = g;
+    return ST_OK;
+}
+
+void gpu_unload(struct backend_graph *g)
+{
+    if (!g)
+        return;
+    pthread_mutex_lock(&g->context->lock);
+    struct backend_graph **at = &g->context->graphs;
+    while (*at != g)
+        at = &(*at)->next;
+    *at = g->next;
+    pthread_mutex_unlock(&g->context->lock);
+    graph_free(g);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From operators to kernels. Binding looks at shapes, types and parameters alone: it needs no device, and what it refuses is what the backend does
+ * not support. An operator becomes one or more launches, run in their order. */
+#ifndef BACKEND_GPU_GPU_LAUNCH_H
+#define BACKEND_GPU_GPU_LAUNCH_H
+
+#include "backend/gpu/gpu_args.h"
+#include "base/status.h"
+#include "base/vec.h"
+#include "ops/ops.h"
+
+enum gpu_source { GPU_ELEMENTWISE, GPU_BITS, GPU_CAST, GPU_PRODUCT, GPU_WINDOW, GPU_ROWS, GPU_SOURCE_COUNT };
+
+/* The numbers are STORAGE of common.cl. */
+enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS64, GPU_STORAGE_COUNT };
+
+#define GPU_KERNEL_LIST(X)                   \
+    X(K_UNARY, "unary", GPU_ELEMENTWISE)     \
+    X(K_BINARY, "binary", GPU_ELEMENTWISE)   \
+    X(K_TRUTH, "truth", GPU_ELEMENTWISE)     \
+    X(K_COPY, "copy", GPU_BITS)              \
+    X(K_CHOOSE, "choose", GPU_BITS)          \
+    X(K_PAD, "pad", GPU_BITS)                \
+    X(K_GATHER, "gather", GPU_BITS)          \
+    X(K_CAST, "cast", GPU_CAST)              \
+    X(K_CONV, "conv", GPU_PRODUCT)           \
+    X(K_MATMUL, "matmul", GPU_PRODUCT)       \
+    X(K_DEPTHWISE, "depthwise", GPU_PRODUCT) \
+    X(K_TRANSPOSED, "transposed", GPU_PRODUCT) \
+    X(K_POOL, "pool", GPU_WINDOW)            \
+    X(K_RESIZE, "resize", GPU_WINDOW)        \
+    X(K_SOFTMAX, "softmax", GPU_ROWS)        \
+    X(K_NORM, "norm", GPU_ROWS)              \
+    X(K_REDUCE, "reduce", GPU_ROWS)
+
+enum gpu_kernel {
+#define GPU_KERNEL_ENUM(id, name, source) id,
+    GPU_KERNEL_LIST(GPU_KERNEL_ENUM)
+#undef GPU_KERNEL_ENUM
+        GPU_KERNEL_COUNT
+};
+
+/* Texts of the programs, made from the files of this folder by the build. */
+extern const char gpu_text_args[], gpu_text_kernels[], gpu_text_common[];
+extern const char *const gpu_texts[GPU_SOURCE_COUNT];
+
+enum { GPU_OPERANDS = 5 };
+
+struct gpu_launch {
+    enum gpu_kernel kernel;
+    enum gpu_storage storage;
+    uint64_t items;               /* of work; rounded up to whole groups */
+    bool view;                    /* nothing to do where input and output are the same memory */
+    uint8_t n_operands;
+    uint8_t operand[GPU_OPERANDS]; /* inputs from 0, then outputs from c->n_in on */
+    uint32_t args_bytes;
+    union {
+        struct gpu_unary unary;
+        struct gpu_broadcast broadcast;
+        struct gpu_copy copy;
+        struct gpu_pad pad;
+        struct gpu_gather gather;
+        struct gpu_cast cast;
+        struct gpu_conv conv;
+        struct gpu_taps taps;
+        struct gpu_matmul matmul;
+        struct gpu_pool pool;
+        struct gpu_resize resize;
+        struct gpu_rows rows;
+    } args;
+};
+
+struct gpu_work {
+    VEC(struct gpu_launch) launches;
+};
+
+bool gpu_has_op(enum op_id op);
+/* Adds the launches of one operator; `c` passed op_check. ST_NOT_SUPPORTED explains itself. */
+enum status gpu_bind(const struct op_call *c, struct gpu_work *w);
+
+/* ---- for binders ------------------------------------------------------------------------------------------------------------ */
+
+typedef enum status gpu_bind_fn(const struct op_call *c, struct gpu_work *w);
+gpu_bind_fn gpu_bind_unary, gpu_bind_binary, gpu_bind_select, gpu_bind_cast;                                     /* gpu_bind_math.c */
+gpu_bind_fn gpu_bind_conv, gpu_bind_depthwise, gpu_bind_transposed, gpu_bind_connected, gpu_bind_matmul;        /* gpu_bind_product.c */
+gpu_bind_fn gpu_bind_view, gpu_bind_transpose, gpu_bind_slice, gpu_bind_tile, gpu_bind_concat, gpu_bind_split;  /* gpu_bind_move.c */
+gpu_bind_fn gpu_bind_pack, gpu_bind_unpack, gpu_bind_depth_to_space, gpu_bind_space_to_depth, gpu_bind_shuffle;
+gpu_bind_fn gpu_bind_pad, gpu_bind_gather;                                                                      /* gpu_bind_pick.c */
+gpu_bind_fn gpu_bind_pool, gpu_bind_resize;                                                                     /* gpu_bind_window.c */
+gpu_bind_fn gpu_bind_softmax, gpu_bind_norm, gpu_bind_reduce;                                                   /* gpu_bind_rows.c */
+
+/* ST_NOT_SUPPORTED with the operator's and the node's name in front. */
+enum status gpu_refuse(const struct op_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The storage of a call whose tensors are all float32 or all float16. */
+enum status gpu_float_storage(const struct op_call *c, enum gpu_storage *ret);
+/* The storage of elements that are only moved. */
+enum status gpu_bits_storage(const struct op_call *c, const struct tensor_desc *d, enum gpu_storage *ret);
+/* A copy of `l` at the end of the list. */
+enum status gpu_add(const struct op_call *c, struct gpu_work *w, const struct gpu_launch *l);
+#define GPU_ARGS(field) .args_bytes = sizeof(((struct gpu_launch *)0)->args.field)
+
+/* A view while it is being made: dimensions outermost first, up to four strides each. */
+struct gpu_view {
+    uint32_t n;
+    struct {
+        uint32_t size;
+        int64_t strides[4];
+    } at[2 * MAX_RANK + 2];
+};
+void gpu_view_add(struct gpu_view *v, uint32_t size, int64_t a, int64_t b, int64_t c);
+/* Drops dimensions of 1, joins neighbours, writes what is left: rank, dims and as many stride arrays as are given. */
+enum status gpu_view_end(const struct op_call *c, struct gpu_view *v, int *rank, int *dims, int *const strides[4]);
+/* Strides of `t` along the dimensions of `out`, 0 where it is broadcast. */
+void gpu_broadcast_strides(const struct tensor_desc *t, const struct tensor_desc *out, int64_t strides[MAX_RANK]);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which operators run, and the compiler with this backend's limits. */
+#include "backend/gpu/gpu_backend.h"
+#include "prepare/prepare.h"
+
+enum {
+    TENSOR_ALIGN = 512,   /* parts of a buffer begin at multiples of this on all devices known; load checks the one at hand */
+    ORDER_STEPS = 200000, /* milliseconds */
+    PLAN_NODES = 200000,
+};
+
+static const struct pass passes[] = {
+    { "dead", opt_dead },
+    { "fold", opt_fold },
+    { "fuse-batchnorm", opt_fuse_batchnorm },
+    { "fuse-activation", opt_fuse_activation },
+    { "fp16", lower_fp16 },
+    { "order", plan_order },
+    { "plan", plan_memory },
+    { "emit", emit_commands },
+    {},
+};
+
+/* disable_node_optimizations: nodes stay as the client made them. */
+static const struct pass plain_passes[] = {
+    { "fp16", lower_fp16 },
+    { "order", plan_order },
+    { "plan", plan_memory },
+    { "emit", emit_commands },
+    {},
+};
+
+enum status gpu_supports(const struct op_call *c)
+{
+    struct gpu_work w = {};
+    enum status st = gpu_bind(c, &w);
+    vec_finish(&w.launches);
+    return st;
+}
+
+static bool can_run(const struct op_call *c)
+{
+    return gpu_supports(c) == ST_OK;
+}
+
+enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
+                        struct binary_image *ret)
+{
+    (void)c; /* a binary does not depend on the device */
+    const struct gpu_graph_cfg *own = cfg ? cfg->custom : NULL;
+    uint32_t precision = own ? own->precision : GPU_PRECISION_USER;
+    struct prepare_target t = {
+        .passes = own && own->disable_nodes ? plain_passes : passes,
+        .tensor_align = TENSOR_ALIGN,
+        .fp16 = precision == GPU_PRECISION_FP16 || precision == GPU_PRECISION_HYBRID,
+        .own_kernels = true,
+        .max_tiles = 1,
+        .order_steps = ORDER_STEPS,
+        .plan_nodes = PLAN_NODES,
+        .supports = can_run,
+    };
+    struct prepare_opts o = {
+        .binary = gpu_target(),
+        .priority = cfg ? cfg->priority : 0,
+        .opt_level = cfg && cfg->opt_level ? cfg->opt_level : 2,
+        .abort = cancel ? &cancel->abort : NULL,
+        .deadline_ns = cancel ? cancel->deadline_ns : 0,
+    };
+    return prepare(&t, &o, g, ret);
+}
