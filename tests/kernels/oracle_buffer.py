@@ -54,7 +54,7 @@ def case(c):
     rest = tuple(shape[:dim] + shape[dim + 1:])
     want = Frames(size, stride, padding, stored_zero(out, rest))
     for _ in range(int(c.r.integers(1, 3 * count + 4))):
-        x = c.array(e, tuple(shape), special=False)
+        x = c.array(e, tuple(shape))
         reset = flags == "given" and c.r.random() < 0.15
         ins = [e.tensor(x)] + {"none": [], "absent": [None], "given": [T(np.array([int(reset)]), "b8")]}[flags]
         full = want.add(moved(x, e, out), dim, reset)
@@ -94,6 +94,7 @@ def main():
     c = Case(31)
     for _ in range(scaled(150)):
         case(c)
+    c.odd_cases(lambda c, _: case(c), 30)
     scribbled(c)
     refused(c)
     c.done("buffer")

@@ -110,6 +110,7 @@ class Case:
         self.count = 0
         self.kernels = set()
         self.skips = {}
+        self.odd = False  # every array with what is rare: NaN, infinities, both ends of its type
         self.start = time.time()
 
     def pick(self, *xs):
@@ -141,14 +142,17 @@ class Case:
     def array(self, e, shape, span=8.0, special=True):
         if e.dtype in ("f32", "f16", "f64"):
             a = self.r.normal(0, span / 2, shape).astype(NUMPY[e.dtype])
-            if special and a.size and self.r.random() < 0.15:
+            if special and a.size and (self.r.random() < 0.15 or self.odd):
                 for v in (np.nan, np.inf, -np.inf, 0.0, -0.0):
                     a.flat[self.r.integers(a.size)] = v
             return a
         lo, hi = RANGE[e.dtype]
         if not e.fixed and hi > 127 and self.r.random() < 0.6:
             lo, hi = max(lo, -100), 100
-        return self.r.integers(lo, hi, shape, dtype=np.int64 if hi < 2 ** 63 else np.uint64, endpoint=True).astype(NUMPY[e.dtype])
+        a = self.r.integers(lo, hi, shape, dtype=np.int64 if hi < 2 ** 63 else np.uint64, endpoint=True).astype(NUMPY[e.dtype])
+        if self.odd and special and a.size:
+            a.flat[self.r.integers(a.size)], a.flat[self.r.integers(a.size)] = RANGE[e.dtype]
+        return a
 
     def run(self, op, ins, outs, params=None, **k):
         k.setdefault("isa", self.pick(*self.isas))
@@ -158,6 +162,13 @@ class Case:
             r = self.p.run(op, ins, outs, params or {}, **k)
         self.kernels.add(self.p.kernel)
         return r
+
+    def odd_cases(self, case, n=12):
+        """The same case, often enough for every kind of rare number; not scaled, since a coverage test counts on it."""
+        self.odd = True
+        for i in range(n):
+            case(self, i)
+        self.odd = False
 
     def skip(self, what, error):
         """A case that the operator's row refuses: counted, and named at the end. Anything but a refusal of the row is a failure."""

@@ -81,12 +81,15 @@ def random_scores(c, shape):
         s = np.round(s * 4) / F(4)  # many ties
     elif how == 1:
         s *= F(0.01)  # mostly below the threshold
+    elif how == 2:
+        s.flat[c.r.integers(s.size)] = c.pick(np.inf, -np.inf)  # the best, or never good enough
+        s.flat[c.r.integers(s.size)] = np.nan  # never a candidate
     return s
 
 
 def coded(c, x, types=("f32", "f32", "f16") + FIXED):
     """An array stored in some type, and the f32 numbers that this means."""
-    t = c.pick(*types)
+    t = c.pick(*(types if np.isfinite(x).all() else [t for t in types if t[0] == "f"]))
     if t[1] == "q":
         hi = float(np.nanmax(np.abs(x))) or 1.0
         e = Enc(t, F(2 * hi / (255 if t.endswith("8") else 65535)), -(128 if t == "uq8" else 32768 if t == "uq16" else 0))
@@ -391,7 +394,7 @@ def proposals_case(c, i):
     before, after = c.pick(None, 3, 10), c.pick(None, 0, 2, 5)
     hits = []
     for bb in range(b):
-        cand = order([(s, j) for j, s in enumerate(scores[bb].reshape(-1))])[:before]
+        cand = order([(s, j) for j, s in enumerate(scores[bb].reshape(-1)) if not np.isnan(s)])[:before]
         boxes, keep = {}, []
         for s, j in cand:
             y, x, k = j // a // w, j // a % w, j % a
@@ -425,7 +428,7 @@ def collect_case(c, _):
     counts = [int(c.pick(1, 4, 12)) for _ in range(given)]
     rois = [np.concatenate([c.r.integers(0, 3, (n, 1)), random_boxes(c, n, 40.0)], 1).astype(F) for n in counts]
     scores = [random_scores(c, (n,)) for n in counts]
-    pool = [(s, lv, j) for lv in range(min(given, levels)) for j, s in enumerate(scores[lv])]
+    pool = [(s, lv, j) for lv in range(min(given, levels)) for j, s in enumerate(scores[lv]) if not np.isnan(s)]
     pool = sorted(pool, key=lambda t: (-t[0], t[1], t[2]))[:min(top, room)]
     e = real_out(c)
     ins = [F32.tensor(r) for r in rois] + [None] * (5 - given) + [F32.tensor(s) for s in scores]

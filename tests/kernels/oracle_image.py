@@ -307,6 +307,8 @@ def main():
                     (column_case, 400), (glimpse_case, 360), (correlation_case, 200)):
         for i in range(scaled(n)):
             case(c, i)
+    for case in (patches_case, column_case):
+        c.odd_cases(case, 24)
     c.done("image")
 
 

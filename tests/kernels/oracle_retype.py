@@ -222,6 +222,7 @@ def main():
         narrow_operands(c)
     for _ in range(scaled(1500)):
         cast_case(c)
+    c.odd_cases(lambda c, _: cast_case(c), 200)
     c.done("retype")
 
 
