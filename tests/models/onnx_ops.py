@@ -10,7 +10,7 @@ import tempfile
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'fuzz'))
-from make_onnx_seeds import FLOAT, INT64, attr, data, model, node, num, tensor  # noqa: E402
+from make_onnx_seeds import FLOAT, INT64, attr, data, info, model, node, num, tensor  # noqa: E402
 
 RNG = np.random.default_rng(7)
 ELEM = {np.dtype('f4'): 1, np.dtype('u1'): 2, np.dtype('i1'): 3, np.dtype('i4'): 6, np.dtype('i8'): 7, np.dtype('?'): 9,
@@ -440,6 +440,36 @@ def one_node_each(runner, folder):
     return bool(lines) and not wrong
 
 
+def branch(nodes, outs, consts=()):
+    """A graph inside a node: (name, element type, shape) of its outputs."""
+    return b''.join(nodes) + data(2, 'b') + b''.join(data(5, c) for c in consts) + b''.join(data(12, info(*o)) for o in outs)
+
+
+def choice(cond, outs, then, other):
+    graphs = b''.join(data(5, data(1, k) + data(6, g) + num(20, 5)) for k, g in (('then_branch', then), ('else_branch', other)))
+    return data(1, data(1, cond) + b''.join(data(2, o) for o in outs) + data(4, 'If') + graphs)
+
+
+def branches():
+    """The condition comes at run time: both sides, values from outside, constants inside, a branch in a branch, a condition that is computed."""
+    x, k = f(2, 3), f(3)
+    m = np.maximum(x, 0)
+    then = branch([node('Add', ['m', 'k'], ['t']), node('Neg', ['x'], ['u'])], [('t', FLOAT, (2, 3)), ('u', FLOAT, (2, 3))], [pb('k', k)])
+    other = branch([node('Mul', ['x', 'k'], ['t']), node('Identity', ['m'], ['u'])], [('t', FLOAT, (2, 3)), ('u', FLOAT, (2, 3))], [pb('k', 2 * k)])
+    nodes = [node('Relu', ['x'], ['m']), choice('c', ['y', 'z'], then, other)]
+    for c in (True, False):
+        case('if_%d' % c, nodes, {'x': x, 'c': np.array(c)}, {'y': m + k if c else x * 2 * k, 'z': -x if c else m})
+        case('if_one_element_%d' % c, nodes, {'x': x, 'c': np.array([c])}, {'y': m + k if c else x * 2 * k, 'z': -x if c else m})
+    inner = branch([choice('d', ['i'], branch([node('Neg', ['x'], ['p'])], [('p', FLOAT, (2, 3))]), branch([node('Abs', ['x'], ['p'])], [('p', FLOAT, (2, 3))]))],
+                   [('i', FLOAT, (2, 3))])
+    limit = [node('ReduceSum', ['x'], ['s'], keepdims=0), node('Greater', ['s', 'zero'], ['c']), choice('c', ['y'], inner, branch([node('Sin', ['x'], ['q'])], [('q', FLOAT, (2, 3))]))]
+    for sign in (1, -1):
+        for d in (True, False):
+            v = (sign * np.abs(x)).astype('f4')
+            want = np.sin(v) if sign < 0 else -v if d else np.abs(v)
+            case('if_in_if_%d_%d' % (sign, d), limit, {'x': v, 'd': np.array(d)}, {'y': want}, {'zero': np.array(0, 'f4')})
+
+
 def structure():
     x = f(2, 3)
     # a function of the model, called twice: y = (x + 1) * 2
@@ -465,7 +495,7 @@ def write(folder):
 
 def main():
     for part in (elementwise, moving, products, quantized, norms, recurrent, microsoft, quantized_microsoft, unrolled, whole, spectra, images, losses,
-                 patterns, structure):
+                 patterns, structure, branches):
         part()
     with tempfile.TemporaryDirectory() as folder:
         write(folder)

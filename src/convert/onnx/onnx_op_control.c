@@ -1,45 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control flow: a graph has none. A branch whose condition is known while converting takes the place of its If; everything else is refused by name.
+/* Control flow. A branch whose condition is known while converting takes the place of its If; otherwise both are computed and the condition picks.
+ * Everything else is refused by name.
  * Operators that only make sense on constants are here, too: they get this far when an input is not one. */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
 
-static enum status convert_if(struct onnx_cx *cx, const struct onnx_node *n)
+/* The nodes of a branch become nodes of this graph; ret: what it gives. */
+static enum status open_branch(struct onnx_cx *cx, const struct onnx_node *n, const char *which, struct onnx_value *ret[MAX_PORTS])
 {
-    struct onnx_value *v;
     struct onnx_graph g;
-    int64_t *truth;
-    uint32_t k;
-    TRY(onnx_in(cx, n, 0, &v));
-    REFUSE_WHEN(!onnx_is_const(v), "the condition is computed at run time; a graph has no control flow. Use Where on the results of both branches");
-    TRY(onnx_ints(cx, v, "cond", &truth, &k));
-    const struct onnx_attr *a = onnx_attr(cx, n, k && truth[0] ? "then_branch" : "else_branch");
+    const struct onnx_attr *a = onnx_attr(cx, n, which);
     RETURN_IF(!a || !a->graph.p, ST_BAD_TEXT, "the branch is missing");
     REFUSE_WHEN(cx->depth > 16, "branches are nested more than 16 deep");
     TRY(onnx_parse_graph(&cx->arena, a->graph, &g));
     TRY(onnx_expand(cx, &g.nodes, &g.n_nodes));
-    struct onnx_scope inner = {.prefix = arena_printf(&cx->arena, "%s/", cx->label), .parent = cx->scope, .call = cx->scope->call};
+    struct onnx_scope *inner = arena_new(&cx->arena, struct onnx_scope);
     const struct onnx_scope *outer = cx->scope;
-    RETURN_IF(!inner.prefix, ST_NO_MEMORY, "no memory for a branch");
-    cx->scope = &inner;
+    const char *prefix = arena_printf(&cx->arena, "%s/%s/", cx->label, which);
+    RETURN_IF(!inner || !prefix, ST_NO_MEMORY, "no memory for a branch");
+    *inner = (struct onnx_scope){.prefix = prefix, .parent = outer, .call = outer->call};
+    cx->scope = inner;
     enum status st = onnx_initializers(cx, &g);
     if (st == ST_OK)
         st = onnx_nodes(cx, g.nodes, g.n_nodes);
-    struct onnx_value *out[MAX_PORTS] = {0};
     for (size_t i = 0; i < g.n_outputs && i < MAX_PORTS; i++)
-        out[i] = onnx_find(cx, g.outputs[i].name);
+        ret[i] = onnx_find(cx, g.outputs[i].name);
     cx->scope = outer;
+    cx->fixed = false;
     TRY(st);
-    for (uint32_t i = 0; i < n->n_out && i < MAX_PORTS; i++) {
-        if (!onnx_wants(n, i))
-            continue;
-        if (!out[i] || out[i]->type == DT_NONE) {
+    for (uint32_t i = 0; i < n->n_out && i < MAX_PORTS; i++)
+        if (onnx_wants(n, i) && (!ret[i] || ret[i]->type == DT_NONE)) {
             cx->poisoned = true;
             REFUSE("a node of the branch is not supported");
         }
-        TRY(onnx_out_view(cx, n, i, out[i], NULL));
+    return ST_OK;
+}
+
+/* One output: what both branches give has one shape, and the condition picks. */
+static enum status pick_output(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, uint32_t when, struct onnx_value *const side[2])
+{
+    uint32_t t[2], y;
+    for (uint32_t k = 0; k < 2; k++)
+        TRY(onnx_tensor(cx, side[k], NULL, &t[k]));
+    const struct tensor_desc *a = build_desc(B, t[0]), *b = build_desc(B, t[1]);
+    char of_a[DESC_TEXT_MAX], of_b[DESC_TEXT_MAX];
+    REFUSE_WHEN(a->type != b->type || !desc_same_shape(a, b), "output %u is %s in one branch and %s in the other; the condition is computed at run time, and a graph needs one "
+                "type and shape", i, desc_text(a, of_a), desc_text(b, of_b));
+    TRY(build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "picked"), BUILD_IN(when, t[0], t[1])}, &y));
+    TRY(onnx_out(cx, n, i, y, NULL));
+    onnx_out_type(cx, n, i, side[0]->type);
+    return ST_OK;
+}
+
+/* Nodes have no effect but their outputs, so running both branches and picking gives the numbers of running one. Every form of a converted model can
+ * carry that, and every backend runs it. */
+static enum status convert_both(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *cond)
+{
+    struct onnx_value *yes[MAX_PORTS] = {0}, *no[MAX_PORTS] = {0};
+    uint32_t when;
+    REFUSE_WHEN(onnx_count(cond) != 1, "the condition has %llu elements; 1 is expected", (unsigned long long)onnx_count(cond));
+    TRY(onnx_tensor(cx, cond, NULL, &when));
+    TRY(open_branch(cx, n, "then_branch", yes));
+    TRY(open_branch(cx, n, "else_branch", no));
+    build_source(B, n->op, cx->label);
+    TRY(build_reshape(B, onnx_name(cx, "condition"), when, 1, (const uint32_t[]){1}, &when));
+    for (uint32_t i = 0; i < n->n_out && i < MAX_PORTS; i++) {
+        if (!onnx_wants(n, i))
+            continue;
+        cx->first_tensor = (uint32_t)cx->b.g->tensors.n;
+        TRY(pick_output(cx, n, i, when, (struct onnx_value *const[]){yes[i], no[i]}));
     }
+    return ST_OK;
+}
+
+static enum status convert_if(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v, *out[MAX_PORTS] = {0};
+    int64_t *truth;
+    uint32_t k;
+    TRY(onnx_in(cx, n, 0, &v));
+    if (!onnx_is_const(v))
+        return convert_both(cx, n, v);
+    TRY(onnx_ints(cx, v, "cond", &truth, &k));
+    TRY(open_branch(cx, n, k && truth[0] ? "then_branch" : "else_branch", out));
+    for (uint32_t i = 0; i < n->n_out && i < MAX_PORTS; i++)
+        if (onnx_wants(n, i))
+            TRY(onnx_out_view(cx, n, i, out[i], NULL));
     return ST_OK;
 }
 
