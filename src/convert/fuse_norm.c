@@ -5,7 +5,7 @@
  *     m = mean(x); r = rsqrt(mean((x - m)²) + ε) · γ; y = x·r + (β - m·r)       ->   LayerNorm(x, γ, β)
  *     s = sqrt(mean(x²) + ε); y = x / s · γ                                     ->   RmsNorm(x, γ)
  *
- * The root is where a match begins; d² may be a product, a power or a squared difference, and 1/s a division, a reciprocal or an rsqrt. γ and β are
+ * The variance may also be mean(x²) − mean(x)², limited to 0 or not. The root is where a match begins; d² may be a product, a power or a squared difference, and 1/s a division, a reciprocal or an rsqrt. γ and β are
  * constants of the shape of the normalized dimensions; others stay outside. */
 #include <math.h>
 #include <string.h>
@@ -50,10 +50,20 @@ static bool is_centered(struct fuse *f, uint32_t t, struct norm *n)
     return true;
 }
 
+/* t·t or t²; ret is t. */
+static bool is_power(const struct fuse *f, const struct ir_node *n, uint32_t *ret)
+{
+    double two;
+    if (!n || n->n_in != 2)
+        return false;
+    *ret = n->in[0];
+    return (n->op->id == OP_ElementWiseMultiply && n->in[0] == n->in[1]) || (n->op->id == OP_ElementWisePower && fuse_scalar(f, n->in[1], &two) && two == 2);
+}
+
 static bool is_square(struct fuse *f, uint32_t t, struct norm *n)
 {
     const struct ir_node *sq = fuse_follow(f, t);
-    double two;
+    uint32_t of;
     if (!sq || sq->n_in != 2)
         return false;
     if (sq->op->id == OP_ElementWiseSquaredDifference) {
@@ -66,17 +76,41 @@ static bool is_square(struct fuse *f, uint32_t t, struct norm *n)
         fuse_mark(f, mean);
         return true;
     }
-    bool square = (sq->op->id == OP_ElementWiseMultiply && sq->in[0] == sq->in[1]) ||
-                  (sq->op->id == OP_ElementWisePower && fuse_scalar(f, sq->in[1], &two) && two == 2);
-    if (square && !is_centered(f, sq->in[0], n))
-        n->x = sq->in[0];
+    bool square = is_power(f, sq, &of);
+    if (square && !is_centered(f, of, n))
+        n->x = of;
     return square;
+}
+
+/* mean(x²) − mean(x)² */
+static bool is_difference(struct fuse *f, const struct ir_node *sub, struct norm *n)
+{
+    const struct ir_node *squares = fuse_follow(f, sub->in[0]), *mean;
+    uint32_t axes;
+    if (!is_mean(f, squares, &n->axes) || !is_power(f, fuse_follow(f, squares->in[0]), &n->x) || !is_power(f, fuse_follow(f, sub->in[1]), &n->mean))
+        return false;
+    mean = fuse_follow(f, n->mean);
+    return is_mean(f, mean, &axes) && axes == n->axes && mean->in[0] == n->x;
+}
+
+/* A variance is not negative: a limit that says so adds nothing. */
+static const struct ir_node *past_limit(struct fuse *f, const struct ir_node *n)
+{
+    double zero;
+    if (n && n->op->id == OP_Relu)
+        return fuse_follow(f, n->in[0]);
+    for (uint32_t i = 0; n && n->op->id == OP_ElementWiseMaximum && i < 2; i++)
+        if (fuse_scalar(f, n->in[i], &zero) && zero == 0)
+            return fuse_follow(f, n->in[1 - i]);
+    return n;
 }
 
 static bool is_variance(struct fuse *f, uint32_t t, struct norm *n)
 {
-    const struct ir_node *mean = fuse_follow(f, t);
-    return is_mean(f, mean, &n->axes) && is_square(f, mean->in[0], n);
+    const struct ir_node *top = past_limit(f, fuse_follow(f, t));
+    if (top && top->op->id == OP_ElementWiseSubtract)
+        return is_difference(f, top, n);
+    return is_mean(f, top, &n->axes) && is_square(f, top->in[0], n);
 }
 
 /* mean(d²) + ε */

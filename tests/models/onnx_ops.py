@@ -421,6 +421,12 @@ def patterns():
     case('pattern_layer_norm', var + [node('Div', ['d', 's'], ['n']), node('Mul', ['n', 'g'], ['o']), node('Add', ['o', 'b'], ['y'])], {'x': x}, {'y': norm * g + b},
          {**k, 'g': g, 'b': b}, 13)
     case('pattern_layer_norm_plain', var + [node('Reciprocal', ['s'], ['r']), node('Mul', ['r', 'd'], ['y'])], {'x': x}, {'y': norm}, k, 13)
+    moments = [node('ReduceMean', ['x'], ['m'], axes=[-1]), node('Mul', ['x', 'x'], ['q']), node('ReduceMean', ['q'], ['p'], axes=[-1]), node('Pow', ['m', 'two'], ['mm']),
+               node('Sub', ['p', 'mm'], ['v'])]
+    ends = [node('Sub', ['x', 'm'], ['d']), node('Sqrt', ['w'], ['s']), node('Div', ['d', 's'], ['n']), node('Mul', ['n', 'g'], ['o']), node('Add', ['o', 'b'], ['y'])]
+    case('pattern_layer_norm_moments', moments + [node('Add', ['v', 'eps'], ['w'])] + ends, {'x': x}, {'y': norm * g + b}, {**k, 'g': g, 'b': b}, 13)
+    case('pattern_layer_norm_limited', moments + [node('Max', ['v', 'zero'], ['u']), node('Add', ['u', 'eps'], ['w'])] + ends, {'x': x}, {'y': norm * g + b},
+         {**k, 'zero': np.array(0, 'f4'), 'g': g, 'b': b}, 13)
     rms = x8 / np.sqrt((x8 * x8).mean(-1, keepdims=True) + 1e-3)
     case('pattern_rms_norm', [node('Mul', ['x', 'x'], ['q']), node('ReduceMean', ['q'], ['v'], axes=[2]), node('Add', ['eps', 'v'], ['w']), node('Sqrt', ['w'], ['s']),
                               node('Div', ['x', 's'], ['n']), node('Mul', ['g', 'n'], ['y'])], {'x': x}, {'y': rms * g}, {**k, 'g': g}, 13)
