@@ -156,6 +156,18 @@ struct binary_traffic {
 void binary_node_traffic(const struct binary_graph *g, uint32_t node, struct binary_traffic *ret);
 void binary_graph_traffic(const struct binary_graph *g, struct binary_traffic *ret); /* the sum over all nodes */
 
+/* What moves between DRAM and a fast memory of some size while the operators run in their order (binary_vtcm.c). */
+struct binary_vtcm_node {
+    uint64_t constants, read, written; /* weights; other tensors; bytes in tile layout */
+};
+struct binary_vtcm {
+    uint64_t constants, input_fill, fill, spill, output_spill; /* sums */
+    uint64_t peak;   /* most in fast memory at once */
+    uint64_t buffer; /* most in the spill buffer at once */
+};
+enum status binary_vtcm(const struct binary_graph *g, uint64_t bytes, struct binary_vtcm_node *nodes, struct binary_vtcm *ret); /* nodes may be NULL */
+uint64_t binary_tile_bytes(const struct tensor_desc *d); /* with the last dimension padded to 32, height and width of images to 8 by 8 (4 for 16 bits) */
+
 /* Human-readable dump: sections, graphs, tensors, memory, commands. */
 void binary_dump(const struct binary *b, struct str *out);
 

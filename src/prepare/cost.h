@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cost of operators on a target, by a few rates (docs/cost.md). No clock and no measurement: the same binary has the same cost everywhere. */
+/* The cost of operators on a target (docs/cost.md). No clock and no measurement: the same binary has the same cost everywhere. */
 #ifndef PREPARE_COST_H
 #define PREPARE_COST_H
 
@@ -7,5 +7,22 @@
 
 /* Fills cycles of every node; the sum is returned. Tensors and nodes are those of `g`, placed already. */
 uint64_t cost_nodes(const struct cost_rates *r, const struct binary_graph *g, struct binary_node *nodes);
+
+/* What an operator keeps busy, in cycles. */
+struct cost_work {
+    uint64_t matrix, vector, move; /* move: between fast memory and the unit that works */
+    bool none;               /* nothing to do, or done by the operator before it: not even launched */
+};
+void cost_work(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n, struct cost_work *ret);
+bool cost_is_product(const struct binary_node *n); /* work of the matrix unit */
+bool cost_follows(const struct binary_node *n);    /* an activation that a product does with its results */
+
+/* The same by events: matrix unit, vector units and DMA side by side. Cycles of a node are what it adds to the time of all, so that they sum up to the time of
+ * the graph. */
+struct cost_result {
+    uint64_t cycles;
+    struct binary_vtcm vtcm;
+};
+enum status cost_events(const struct cost_device *d, const struct binary_graph *g, struct binary_node *nodes, struct cost_result *ret);
 
 #endif

@@ -59,6 +59,19 @@ static struct binary_graph_info graph_info(const struct prepare_cx *cx)
     return info;
 }
 
+static enum status estimate(const struct prepare_cx *cx, const struct binary_graph *g, struct binary_node *nodes, struct binary_graph_info *info)
+{
+    if (cx->target->cost)
+        info->cycles = cost_nodes(cx->target->cost, g, nodes);
+    if (!cx->target->device)
+        return ST_OK;
+    struct cost_result r;
+    TRY(cost_events(cx->target->device, g, nodes, &r));
+    info->cycles = r.cycles;
+    info->spill_fill_bytes = r.vtcm.buffer;
+    return ST_OK;
+}
+
 enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
 {
     uint32_t no = (uint32_t)cx->g->tensors.n, nn = (uint32_t)cx->g->nodes.n;
@@ -74,8 +87,7 @@ enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
     for (uint32_t k = 0; k < nn; k++)
         emit_node(cx, k, &nodes[k]);
     struct binary_graph_info info = graph_info(cx);
-    if (cx->target->cost)
-        info.cycles = cost_nodes(cx->target->cost, &(struct binary_graph){ .n_tensors = nt, .n_nodes = nn, .tensors = tensors, .nodes = nodes }, nodes);
+    TRY(estimate(cx, &(struct binary_graph){ .n_tensors = nt, .n_nodes = nn, .tensors = tensors, .nodes = nodes }, nodes, &info));
     struct binary_source s = {
         .info = info, .n_tensors = nt, .n_nodes = nn, .n_commands = (uint32_t)cx->commands.n, .tensors = tensors, .data = data,
         .nodes = nodes, .commands = cx->commands.at,

@@ -32,6 +32,18 @@ struct cost_rates {
     uint32_t start;                              /* cycles before an operator begins */
 };
 
+/* A target with a matrix unit, vector units and a DMA engine that work side by side; docs/cost.md says how an estimate comes of it. */
+struct cost_device {
+    uint32_t clock_mhz;
+    uint32_t matrix_macs;    /* 8-bit products per cycle of the matrix unit */
+    uint32_t vector_units;   /* that work at the same time, 128 bytes across */
+    uint32_t vector_percent; /* cycles for one vector of additions, in hundredths */
+    uint32_t vtcm_rate;      /* bytes per cycle between fast memory and the units */
+    uint32_t dram_mb_s;      /* what the DMA engine gets out of DRAM */
+    uint32_t launch[2];      /* cycles before an operator begins: on the matrix unit, on vector units alone */
+    uint64_t vtcm_bytes;
+};
+
 /* One backend's limits and pass list. */
 struct prepare_target {
     const struct pass *passes;   /* ends with a NULL name */
@@ -43,7 +55,8 @@ struct prepare_target {
     uint32_t max_tiles;          /* commands per node for parallel execution, at least 1 */
     uint64_t order_steps;        /* search steps of plan_order, counted as well; 0: operators stay in the client's order */
     uint64_t plan_nodes;         /* search steps of the exact memory planner, counted, so that plans do not depend on speed; at least 1 */
-    const struct cost_rates *cost; /* NULL: no estimate of cycles */
+    const struct cost_rates *cost; /* NULL: no estimate of cycles by rates */
+    const struct cost_device *device; /* NULL: no estimate of cycles by events */
     bool own_kernels;            /* the target has kernels of its own, without workspaces */
     bool (*supports)(const struct op_call *c); /* which operators have a float16 form; NULL: those that have a kernel */
 };

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates by events and what moves through a fast memory, worked out by hand from docs/cost.md. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "prepare/cost.h"
+
+/* Moving costs next to nothing unless a test says otherwise, so that one thing at a time is seen. */
+static const struct cost_device device = {
+    .clock_mhz = 1000, .matrix_macs = 1024, .vector_units = 2, .vector_percent = 400, .vtcm_rate = 1 << 30, .dram_mb_s = 1 << 30, .launch = { 700, 30 },
+    .vtcm_bytes = 1 << 20,
+};
+
+struct made {
+    struct binary_image im;
+    struct binary b;
+    const struct binary_graph *g;
+};
+
+static struct made make(const char *text, const struct cost_device *d)
+{
+    static const struct pass passes[] = { { "order", plan_order }, { "plan", plan_memory }, { "emit", emit_commands }, {} };
+    struct prepare_target t = { .passes = passes, .tensor_align = 64, .max_tiles = 4, .plan_nodes = 1000, .device = d };
+    struct prepare_opts o = { .opt_level = 2 };
+    struct ir_graph *g;
+    struct made m = { 0 };
+    if (ir_parse(text, strlen(text), &g) != ST_OK || prepare(&t, &o, g, &m.im) != ST_OK)
+        fail_msg("%s", status_text());
+    assert_int_equal(binary_open(m.im.data, m.im.size, &m.b), ST_OK);
+    ir_graph_free(g);
+    m.g = &m.b.graphs[0];
+    return m;
+}
+
+static void unmake(struct made *m)
+{
+    binary_close(&m->b);
+    binary_image_free(&m->im);
+}
+
+static struct cost_work work_of(const char *text)
+{
+    struct made m = make(text, NULL);
+    struct cost_work w;
+    cost_work(&device, m.g, &m.g->nodes[0], &w);
+    unmake(&m);
+    return w;
+}
+
+/* 40 rows become 64, 20 deep becomes 32, 33 columns become 64; 16 bits take two or four times as long, floats four times. */
+static void products_are_padded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        uint32_t times;
+    } cases[] = { { "uq8", "sq8", 1 }, { "uq16", "sq8", 2 }, { "uq16", "sq16", 4 }, { "f16", "f16", 4 } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[512];
+        const char *q = i < 3 ? " scale=0.5 offset=0" : "";
+        snprintf(text, sizeof text, "graph \"g\" { in %%x : %s[40,20]%s\n in %%w : %s[20,33]%s\n out %%y : %s[40,33]%s\n %%y = MatMul \"m\" (%%x, %%w)\n }\n",
+                 cases[i].a, q, cases[i].b, q, cases[i].a, q);
+        struct cost_work w = work_of(text);
+        assert_int_equal(w.matrix, 64 * 32 * 64 / 1024 * cases[i].times);
+        assert_true(w.vector > 0); /* operands of the client change their layout */
+    }
+}
+
+/* 12,800 bytes are 100 vectors of 4 cycles on 2 units; a division takes 10.2 times as long. */
+static void vectors_by_operator(void **state)
+{
+    (void)state;
+    const char *form = "graph \"g\" { in %%a : uq8[128,100] scale=0.5 offset=0\n in %%b : uq8[128,100] scale=0.5 offset=0\n"
+                       "out %%y : uq8[128,100] scale=0.5 offset=0\n %%y = %s \"n\" (%%a, %%b)\n }\n";
+    char text[512];
+    snprintf(text, sizeof text, form, "ElementWiseAdd");
+    assert_int_equal(work_of(text).vector, 100 * 4 / 2);
+    snprintf(text, sizeof text, form, "ElementWiseDivide");
+    assert_int_equal(work_of(text).vector, 100 * 4 * 102 / 10 / 2);
+}
+
+static const char chain[] = "graph \"g\" { in %x : uq8[1,64,64,32] scale=0.5 offset=0\n tmp %a : uq8[1,64,64,32] scale=0.5 offset=0\n"
+                            " tmp %b : uq8[1,64,64,32] scale=0.5 offset=0\n tmp %c : uq8[1,64,64,32] scale=0.5 offset=0\n out %y : uq8[1,64,64,32] scale=0.5 offset=0\n"
+                            " %a = Relu \"a\" (%x)\n %b = Sigmoid \"b\" (%a)\n %c = Tanh \"c\" (%b)\n %y = ElementWiseAdd \"y\" (%c, %a)\n }\n";
+enum { TENSOR = 64 * 64 * 32 };
+
+/* a waits for y while b and c come and go. */
+static void tensors_leave_for_lack_of_room(void **state)
+{
+    (void)state;
+    struct made m = make(chain, NULL);
+    struct binary_vtcm v;
+    struct binary_vtcm_node nodes[4];
+    assert_int_equal(m.g->n_nodes, 4);
+    assert_int_equal(binary_vtcm(m.g, 8 * TENSOR, nodes, &v), ST_OK);
+    assert_int_equal(v.input_fill, TENSOR);
+    assert_int_equal(v.output_spill, TENSOR);
+    assert_int_equal(v.fill + v.spill + v.buffer, 0);
+    assert_int_equal(binary_vtcm(m.g, TENSOR, nodes, &v), ST_OK);
+    assert_true(v.spill > 0 && v.spill <= TENSOR);
+    assert_true(v.fill >= v.spill); /* what left comes back */
+    assert_int_equal(v.buffer, v.spill);
+    assert_int_equal(nodes[0].read, TENSOR);
+    assert_int_equal(nodes[3].written, TENSOR);
+    unmake(&m);
+}
+
+/* Less room never makes a graph faster, nor does slower memory; the cycles of operators are those of the graph. */
+static void less_is_slower(void **state)
+{
+    (void)state;
+    uint64_t before = 0;
+    for (uint32_t share = 8; share > 0; share /= 2) {
+        struct cost_device d = device;
+        d.dram_mb_s = 10000;
+        d.vtcm_bytes = share * TENSOR / 2;
+        struct made m = make(chain, &d);
+        uint64_t sum = 0;
+        for (uint32_t k = 0; k < m.g->n_nodes; k++)
+            sum += m.g->nodes[k].cycles;
+        assert_int_equal(sum, m.g->info.cycles);
+        assert_true(m.g->info.cycles >= before);
+        before = m.g->info.cycles;
+        if (share == 1)
+            assert_true(m.g->info.spill_fill_bytes > 0);
+        unmake(&m);
+    }
+}
+
+/* Matrix and vector work that does not wait for each other takes the time of the longer one. */
+static void units_work_side_by_side(void **state)
+{
+    (void)state;
+    const char *product = " in %p : uq8[512,512] scale=0.5 offset=0\n in %q : sq8[512,512] scale=0.5 offset=0\n out %r : uq8[512,512] scale=0.5 offset=0\n"
+                          " %r = MatMul \"r\" (%p, %q)\n";
+    const char *vector = " in %x : uq8[512,512] scale=0.5 offset=0\n out %y : uq8[512,512] scale=0.5 offset=0\n %y = Sigmoid \"y\" (%x)\n";
+    char text[1024];
+    uint64_t cycles[3];
+    for (int i = 0; i < 3; i++) {
+        struct cost_device d = device;
+        d.launch[0] = 300000; /* so that the product needs long, although its operands also pass the vector units */
+        snprintf(text, sizeof text, "graph \"g\" {%s%s}\n", i != 1 ? product : "", i != 0 ? vector : "");
+        struct made m = make(text, &d);
+        cycles[i] = m.g->info.cycles;
+        unmake(&m);
+    }
+    assert_true(cycles[2] >= cycles[0] && cycles[2] >= cycles[1]);
+    assert_true(cycles[2] <= cycles[0] + cycles[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_padded),
+        cmocka_unit_test(vectors_by_operator),
+        cmocka_unit_test(tensors_leave_for_lack_of_room),
+        cmocka_unit_test(less_is_slower),
+        cmocka_unit_test(units_work_side_by_side),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
