@@ -21,7 +21,8 @@ static bool search(const QnnProfile_EventId_t *ids, uint32_t n, uint32_t type, Q
         const QnnProfile_EventId_t *subs;
         uint32_t m;
         OK(q.profileGetEventData(ids[i], ret));
-        assert_int_not_equal(ret->unit, QNN_PROFILE_EVENTUNIT_CYCLES);
+        if (ret->unit == QNN_PROFILE_EVENTUNIT_CYCLES)
+            assert_non_null(strstr(ret->identifier, "estimated"));
         if (ret->type == type)
             return true;
         OK(q.profileGetSubEvents(ids[i], &subs, &m));
@@ -44,6 +45,34 @@ static uint64_t event(uint32_t type, const char *name, uint32_t unit)
     return d.value;
 }
 #define US(type, name) event(QNN_HTP_PROFILE_EVENTTYPE_##type, name, QNN_PROFILE_EVENTUNIT_MICROSEC)
+
+#define CYCLES(type, name) event(QNN_HTP_PROFILE_EVENTTYPE_##type, name, QNN_PROFILE_EVENTUNIT_CYCLES)
+
+/* The sum over what lies below the estimate of an execution. */
+static uint64_t node_cycles(void)
+{
+    const QnnProfile_EventId_t *ids, *subs;
+    QnnProfile_EventData_t d;
+    uint32_t n, m;
+    uint64_t sum = 0;
+    OK(q.profileGetEvents(profile, &ids, &n));
+    for (uint32_t i = 0; i < n; i++) {
+        OK(q.profileGetSubEvents(ids[i], &subs, &m));
+        for (uint32_t k = 0; k < m; k++) {
+            uint32_t p;
+            const QnnProfile_EventId_t *leaves;
+            OK(q.profileGetEventData(subs[k], &d));
+            OK(q.profileGetSubEvents(subs[k], &leaves, &p));
+            for (uint32_t j = 0; j < p; j++) {
+                QnnProfile_EventData_t leaf;
+                OK(q.profileGetEventData(leaves[j], &leaf));
+                sum += leaf.unit == QNN_PROFILE_EVENTUNIT_CYCLES && leaf.type == QNN_PROFILE_EVENTTYPE_NODE ? leaf.value : 0;
+            }
+            sum += d.unit == QNN_PROFILE_EVENTUNIT_CYCLES && d.type == QNN_PROFILE_EVENTTYPE_NODE ? d.value : 0;
+        }
+    }
+    return sum;
+}
 
 static void test_stages(void **state)
 {
@@ -71,6 +100,30 @@ static void test_stages(void **state)
     US(CONTEXT_LOAD_BIN_HTP_RPC_TIME_MICROSEC, "QNN accelerator (load binary) time");
     OK(q.contextFree(c, profile));
     US(GRAPH_DEINIT_HOST_RPC_TIME_MICROSEC, "RPC (deinit) time");
+}
+
+/* Estimates are the same whenever they are asked for: those of operators sum up to that of the graph, at finalize as at execute, and bytes are those of the tensors. */
+static void test_estimates(void **state)
+{
+    (void)state;
+    struct net n;
+    float x[AFFINE_N] = { 1 }, y[AFFINE_N];
+    OK(net_affine(env.context, "net", 2, 1, &n));
+    OK(q.graphFinalize(n.graph, profile, NULL));
+    event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE, "Performance estimate", QNN_PROFILE_EVENTUNIT_NONE);
+    uint64_t cycles = CYCLES(GRAPH_FINALIZE_PERF_ESTIMATE_SIM_EXEC_CYCLES, "Simulated execution (cycles, estimated)");
+    assert_true(cycles > 0);
+    assert_true(CYCLES(GRAPH_FINALIZE_PERF_ESTIMATE_SIM_EXEC_LOWER_CYCLES, "Simulated execution, lower (cycles, estimated)") < cycles);
+    assert_true(CYCLES(GRAPH_FINALIZE_PERF_ESTIMATE_SIM_EXEC_UPPER_CYCLES, "Simulated execution, upper (cycles, estimated)") > cycles);
+    assert_true(event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE_INPUT_FILL, "Input fill (estimated)", QNN_PROFILE_EVENTUNIT_BYTES) >= sizeof x);
+    assert_true(event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE_OUTPUT_SPILL, "Output spill (estimated)", QNN_PROFILE_EVENTUNIT_BYTES) >= sizeof y);
+    assert_int_equal(event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE_INTERMEDIATE_SPILL, "Intermediate spill (estimated)", QNN_PROFILE_EVENTUNIT_BYTES), 0);
+    Qnn_Tensor_t in = WITH(n.x, x), out = WITH(n.y, y);
+    OK(q.graphExecute(n.graph, &in, 1, &out, 1, profile, NULL));
+    assert_int_equal(CYCLES(GRAPH_EXECUTE_ACCEL_TIME_CYCLE, "Accelerator (execute) time (cycles, estimated)"), cycles);
+    assert_int_equal(node_cycles(), cycles);
+    uint64_t us = event(30005, "Accelerator (execute) time (estimated, at 1230 MHz)", QNN_PROFILE_EVENTUNIT_MICROSEC);
+    assert_true(us * 1230 <= cycles + 1230 && cycles <= us * 1230 + 1230);
 }
 
 /* Bytes in sessions before the first context and after the last one. */
@@ -110,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_stages, setup, env_teardown),
+        cmocka_unit_test_setup_teardown(test_estimates, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_memory_profiling, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_linting, setup, env_teardown),
     };

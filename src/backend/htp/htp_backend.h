@@ -113,6 +113,7 @@ enum status htp_vote_drop(uint32_t id);
 enum status htp_vote_memory(uint32_t device, uint32_t core, uint32_t grow_bytes);
 void htp_votes_lost(void);                                          /* a session died: votes are gone, ids stay */
 struct rpc_wait htp_votes_wait(uint64_t last_run_ns);               /* how to wait for a run that took so long last time */
+uint32_t htp_votes_core(void);                                      /* the highest corner that is voted for the core's clock; 0: none */
 void htp_votes_events(struct prof *prof, int32_t parent);
 
 /* ---- libraries (htp_libraries.c) ------------------------------------------------------------------------------------------------ */
@@ -128,6 +129,7 @@ struct htp_prepare_args {
     struct binary_target target;
     struct htp_graph_cfg cfg;
     uint32_t priority, vtcm_mb, hvx_threads;
+    uint64_t vtcm_bytes; /* at most vtcm_mb */
     struct backend_cancel *cancel;
 };
 struct htp_prepare_link {
@@ -213,6 +215,8 @@ struct backend_context {
     struct htp_session *_Atomic session; /* NULL: nothing was loaded yet; set once, under the lock */
     struct htp_binary *binaries;
     struct htp_times loading, unloading; /* since a profile last asked */
+    const struct binary_graph *loaded;   /* the last one, until a profile has asked */
+    uint64_t vtcm_bytes;                 /* that the last one was prepared for */
     uint64_t spill_fill, weights;  /* largest of the graphs; all constants */
     uint64_t heap_before;          /* of all sessions when the context was made, UINT64_MAX: there were other contexts */
 };
@@ -243,6 +247,9 @@ enum status htp_check_target(const struct backend_context_cfg *cfg, const struct
 enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
                         struct binary_image *ret);
 uint32_t htp_profile_level(uint32_t level);
+/* htp_estimate.c: what a profile says of the simulated device */
+void htp_estimate_finalize(const struct binary_graph *g, uint64_t vtcm_bytes, struct prof *prof);
+void htp_estimate_execute(const struct backend_graph *g, const struct backend_run *r);
 void htp_stage_events(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
 /* Does work on the context's session; while it has none, on the first session where the work does not answer ST_NO_MEMORY, which becomes its own. */
 typedef enum status htp_work_fn(struct backend_context *c, struct htp_session *s, void *arg);

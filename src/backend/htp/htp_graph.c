@@ -169,6 +169,7 @@ static enum status load(struct backend_graph *g, const struct binary *b, uint32_
 {
     struct backend_context *c = g->context;
     TRY(make_tables(g));
+    c->loaded = g->g;
     if (c->own.prepare_only) {
         g->prepare_only = true;
         return ST_OK;
@@ -209,6 +210,7 @@ void htp_unload(struct backend_graph *g)
     struct backend_context *c = g->context;
     uint64_t start = clock_ns();
     pthread_mutex_lock(&c->lock);
+    c->loaded = NULL;
     if (c->session)
         undo(c, c->session, g);
     c->unloading.rpc_ns += clock_ns() - start;

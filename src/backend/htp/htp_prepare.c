@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libQnnHtpPrepare.so: the compiler for HTP, apart from the backend so that applications which only run prepared models need not ship it. */
 #include "backend/htp/htp_backend.h"
+#include "backend/htp/htp_cost.h"
 #include "prepare/prepare.h"
 
 enum {
     MAX_TILES = 64,      /* enough for 32 threads; joined for smaller teams, so a binary is the same everywhere */
+    ORDER_STEPS = 200000, /* milliseconds */
     PLAN_NODES = 200000, /* well under a second at optimization level 2 */
 };
 
@@ -35,11 +37,15 @@ static void adopt_rows(struct ir_graph *g)
 static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, struct binary_image *ret)
 {
     struct pass passes[MAX_PASSES];
+    struct cost_device device;
+    htp_cost_device(a->target.soc_model, a->target.arch, a->vtcm_bytes, a->hvx_threads, &device);
     struct prepare_target t = {
         .passes = passes,
         .tensor_align = HTP_ALIGN,
         .fp16 = a->cfg.fp16,
         .max_tiles = MAX_TILES,
+        .order_steps = ORDER_STEPS,
+        .device = &device,
         .plan_nodes = a->cfg.opt_level == 3 ? 10 * PLAN_NODES : a->cfg.opt_level == 1 ? PLAN_NODES / 10 : PLAN_NODES,
     };
     struct prepare_opts o = {

@@ -170,6 +170,7 @@ static void add_events(const struct backend_graph *g, const struct backend_run *
     event(r, 30004, PROF_UNIT_BYTES, g->copied, "Bytes copied to and from staging memory");
     htp_votes_events(r->prof, r->prof_parent);
     add_nodes(g, r, accel);
+    htp_estimate_execute(g, r);
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------------------------ */

@@ -235,6 +235,18 @@ struct rpc_wait htp_votes_wait(uint64_t last_run_ns)
     return (struct rpc_wait){ .poll_us = poll, .adaptive = poll && from && last_run_ns >= (uint64_t)from * 1000 };
 }
 
+uint32_t htp_votes_core(void)
+{
+    uint32_t most = 0;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < configs.n; i++) {
+        const struct htp_clock_vote *c = &configs.at[i].v.clock;
+        most = c->active && c->set_core && c->core.target > most ? c->core.target : most;
+    }
+    pthread_mutex_unlock(&lock);
+    return most;
+}
+
 static void add_event(const struct power_config *c, struct prof *prof, int32_t parent)
 {
     char name[256];

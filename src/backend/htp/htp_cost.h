@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an HTP does per cycle, for estimates (docs/cost.md). Apart from htp_backend.h since only the compiler and bench/cost_hub.c need it. */
+#ifndef BACKEND_HTP_HTP_COST_H
+#define BACKEND_HTP_HTP_COST_H
+
+#include "prepare/prepare.h"
+
+/* soc_model 0 or not in the table: a common SoC of the architecture; an architecture that is not known: SM8550. */
+void htp_cost_device(uint32_t soc_model, uint32_t arch, uint64_t vtcm_bytes, uint32_t hvx_threads, struct cost_device *ret);
+
+#endif

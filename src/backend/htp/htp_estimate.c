@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What profiles say of the device that is simulated: cycles and bytes of the plan, the same in every run and on every computer, and the time that these cycles
+ * take at the clock that is voted for. Their names say "estimated", and no time of this computer is among them (docs/cost.md). */
+#include <stdio.h>
+
+#include "backend/htp/htp_backend.h"
+#include "backend/htp/htp_cost.h"
+
+enum { PERCENT = 100, SPREAD = 15 }; /* half of the published latencies lie within this share of the estimate */
+
+static const struct estimate_row {
+    uint32_t type, unit;
+    const char *name;
+} rows[] = {
+    { 2006, PROF_UNIT_CYCLES, "Simulated execution (cycles, estimated)" },
+    { 2007, PROF_UNIT_CYCLES, "Simulated execution, lower (cycles, estimated)" },
+    { 2008, PROF_UNIT_CYCLES, "Simulated execution, upper (cycles, estimated)" },
+    { 2010, PROF_UNIT_NONE, "HTP" },
+    { 2011, PROF_UNIT_BYTES, "Input fill (estimated)" },
+    { 2012, PROF_UNIT_BYTES, "Intermediate fill (estimated)" },
+    { 2013, PROF_UNIT_BYTES, "Intermediate spill (estimated)" },
+    { 2014, PROF_UNIT_BYTES, "Inter-HTP fill (estimated)" },
+    { 2015, PROF_UNIT_BYTES, "Inter-HTP spill (estimated)" },
+    { 2016, PROF_UNIT_BYTES, "Output spill (estimated)" },
+};
+enum { CYCLE_ROWS = 3, ROWS = sizeof rows / sizeof rows[0] };
+
+/* Share of the clock at a corner of the performance infrastructure, a choice of the simulation; a vote for none, and the finer EXP ones, leave the full clock. */
+static const struct {
+    uint32_t corner, percent;
+} corners[] = { { 0x20, 30 }, { 0x30, 40 }, { 0x40, 55 }, { 0x50, 65 }, { 0x60, 75 }, { 0x70, 85 }, { 0x80, 92 } };
+
+static uint32_t clock_mhz(const struct backend_context *c)
+{
+    struct cost_device d;
+    uint32_t voted = htp_votes_core(), percent = PERCENT;
+    for (size_t i = 0; i < sizeof corners / sizeof corners[0]; i++)
+        percent = corners[i].corner == voted ? corners[i].percent : percent;
+    htp_cost_device(c->soc_model, c->arch, 0, 0, &d);
+    return d.clock_mhz * percent / PERCENT;
+}
+
+void htp_estimate_finalize(const struct binary_graph *g, uint64_t vtcm_bytes, struct prof *prof)
+{
+    struct binary_vtcm v;
+    uint64_t cycles = g->info.cycles;
+    if (!cycles || binary_vtcm(g, vtcm_bytes, NULL, &v) != ST_OK)
+        return;
+    const uint64_t values[ROWS] = { cycles, cycles - cycles * SPREAD / PERCENT, cycles + cycles * SPREAD / PERCENT, 0, v.input_fill + v.constants, v.fill, v.spill,
+                                    0, 0, v.output_spill };
+    int32_t top = prof_add(prof, PROF_ROOT, 2004, PROF_UNIT_NONE, 0, "Performance estimate"), bytes = PROF_ROOT;
+    prof_add(prof, top, 2005, PROF_UNIT_NONE, 0, "Mode: simulation of one HTP");
+    for (uint32_t i = 0; i < ROWS; i++) {
+        if (i == CYCLE_ROWS)
+            bytes = prof_add(prof, top, 2009, PROF_UNIT_NONE, 0, "Bandwidth");
+        prof_add(prof, i < CYCLE_ROWS ? top : bytes, rows[i].type, rows[i].unit, values[i], rows[i].name);
+    }
+    prof_add(prof, top, 2017, PROF_UNIT_COUNT, 0, "Operators without an estimate");
+}
+
+void htp_estimate_execute(const struct backend_graph *graph, const struct backend_run *r)
+{
+    char name[512];
+    const struct binary_graph *g = graph->g;
+    uint64_t times = r->batch ? r->batch : 1;
+    uint32_t mhz = clock_mhz(graph->context);
+    if (!g->info.cycles)
+        return;
+    snprintf(name, sizeof name, "Accelerator (execute) time (estimated, at %u MHz)", mhz);
+    prof_add(r->prof, r->prof_parent, 30005, PROF_UNIT_US, (g->info.cycles * times + mhz / 2) / mhz, name);
+    int32_t top = prof_add(r->prof, r->prof_parent, 3003, PROF_UNIT_CYCLES, g->info.cycles * times, "Accelerator (execute) time (cycles, estimated)");
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        snprintf(name, sizeof name, "%s:OpId_%u (cycles, estimated)", g->nodes[i].name, i);
+        prof_add(r->prof, top, PROF_NODE, PROF_UNIT_CYCLES, g->nodes[i].cycles * times, name);
+    }
+}
