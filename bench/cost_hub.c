@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates of the HTP against latencies that were published for devices: cost_hub PERF.csv [--fit | --layers NET | --limit PERCENT].
+ *
+ * Every network of cost_nets.c is estimated for every device and data type that the list has a row for; the estimate becomes a time by the clock of the table
+ * in htp_cost.c, plus a constant for the call. --fit searches clock and memory bandwidth of each device and the numbers that all share, on the networks marked
+ * for it, and prints the table to be written there; the others stay a check. --layers prints what the estimate is made of. --limit fails when the median error of all rows is larger. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/htp/htp_cost.h"
+#include "cost_graph.h"
+#include "prepare/cost.h"
+
+enum { MAX_ROWS = 1024, SHARED = 5, CALL = 0, LAUNCH = 1, VECTOR = 2, VTCM = 3, VECTOR_LAUNCH = 4, LINE = 4096, CALL_US = 50, COLUMNS = 6 };
+
+static const struct {
+    const char *device; /* how the name begins in the list */
+    uint32_t soc, arch, hvx;
+    double peak_mb_s;   /* of its memory: no fit goes beyond */
+} devices[] = {
+    { "SA8295P", 39, 68, 4, 68200 },
+    { "QCS8450", 36, 69, 4, 51200 },
+    { "QCS8550", 43, 73, 4, 67200 },
+    { "Samsung Galaxy S24", 57, 75, 4, 76800 },
+    { "Samsung Galaxy S25", 69, 79, 8, 85300 },
+    { "Snapdragon 8 Elite Gen 5", 87, 81, 8, 85300 },
+};
+enum { DEVICES = sizeof devices / sizeof devices[0], PARAMS = SHARED + 2 * DEVICES };
+
+static const char *const type_names[COST_TYPES] = { "float", "w8a8", "w8a16" };
+
+struct row {
+    uint32_t net, device, type;
+    double measured, predicted; /* ms */
+};
+
+static struct row rows[MAX_ROWS];
+static uint32_t n_rows;
+static struct cost_graph graph;
+
+/* ---- the list ------------------------------------------------------------------------------------------------------------------- */
+
+static int find_type(const char *name)
+{
+    for (int i = 0; i < COST_TYPES; i++)
+        if (strcmp(type_names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+static int find_device(const char *name)
+{
+    for (int i = 0; i < DEVICES; i++)
+        if (strncmp(devices[i].device, name, strlen(devices[i].device)) == 0)
+            return i;
+    return -1;
+}
+
+static int find_net(const char *model, const char *component)
+{
+    for (int i = 0; cost_nets[i].model; i++)
+        if (strcmp(cost_nets[i].model, model) == 0 && (!cost_nets[i].component || strcmp(cost_nets[i].component, component) == 0))
+            return i;
+    return -1;
+}
+
+static void read_row(char *line)
+{
+    char *at[COLUMNS];
+    for (int i = 0; i < COLUMNS; i++)
+        at[i] = line ? strsep(&line, ",") : "";
+    int net = find_net(at[0], at[1]), type = find_type(at[2]), device = find_device(at[3]);
+    if (net < 0 || type < 0 || device < 0 || n_rows == MAX_ROWS || strncmp(at[4], "qnn_", 4) != 0)
+        return;
+    rows[n_rows++] = (struct row){ (uint32_t)net, (uint32_t)device, (uint32_t)type, atof(at[5]), 0 };
+}
+
+static bool read_list(const char *path)
+{
+    char line[LINE];
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return false;
+    while (fgets(line, sizeof line, f))
+        read_row(line);
+    fclose(f);
+    return n_rows > 0;
+}
+
+/* ---- estimates ------------------------------------------------------------------------------------------------------------------ */
+
+static void device_of(uint32_t device, const double *p, struct cost_device *ret)
+{
+    htp_cost_device(devices[device].soc, devices[device].arch, 8u << 20, devices[device].hvx, ret);
+    ret->launch[0] = (uint32_t)p[LAUNCH];
+    ret->launch[1] = (uint32_t)p[VECTOR_LAUNCH];
+    ret->vector_percent = (uint32_t)p[VECTOR];
+    ret->vtcm_rate = (uint32_t)p[VTCM];
+    ret->clock_mhz = (uint32_t)p[SHARED + 2 * device];
+    ret->dram_mb_s = (uint32_t)p[SHARED + 2 * device + 1];
+}
+
+static void initial(double *p)
+{
+    struct cost_device d;
+    p[CALL] = CALL_US;
+    for (uint32_t i = 0; i < DEVICES; i++) {
+        htp_cost_device(devices[i].soc, devices[i].arch, 8u << 20, devices[i].hvx, &d);
+        p[LAUNCH] = d.launch[0];
+        p[VECTOR_LAUNCH] = d.launch[1];
+        p[VECTOR] = d.vector_percent;
+        p[VTCM] = d.vtcm_rate;
+        p[SHARED + 2 * i] = d.clock_mhz;
+        p[SHARED + 2 * i + 1] = d.dram_mb_s;
+    }
+}
+
+static void build(uint32_t net, uint32_t type)
+{
+    cost_graph_start(&graph, (enum cost_type)type);
+    cost_nets[net].build(&graph);
+}
+
+/* All rows of one network and type stand together after sorting, so each graph is built once. */
+static void predict(const double *p, bool all)
+{
+    uint32_t built = UINT32_MAX;
+    for (uint32_t i = 0; i < n_rows; i++) {
+        struct row *r = &rows[i];
+        struct cost_device d;
+        struct cost_result c;
+        if (!all && !cost_nets[r->net].fitted)
+            continue;
+        if (built != r->net * COST_TYPES + r->type)
+            build(r->net, r->type);
+        built = r->net * COST_TYPES + r->type;
+        device_of(r->device, p, &d);
+        if (cost_events(&d, &graph.g, graph.nodes, &c) == ST_OK)
+            r->predicted = (double)c.cycles / d.clock_mhz / 1000 + p[CALL] / 1000;
+    }
+}
+
+static int by_net(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    uint32_t kx = (x->net * COST_TYPES + x->type) * DEVICES + x->device, ky = (y->net * COST_TYPES + y->type) * DEVICES + y->device;
+    return (kx > ky) - (kx < ky);
+}
+
+/* ---- fitting -------------------------------------------------------------------------------------------------------------------- */
+
+static double error_of(const double *p)
+{
+    double sum = 0;
+    predict(p, false);
+    for (uint32_t i = 0; i < n_rows; i++)
+        sum += cost_nets[rows[i].net].fitted ? fabs(log(rows[i].predicted / rows[i].measured)) : 0;
+    return sum;
+}
+
+static double within(int param, double v)
+{
+    bool dram = param >= SHARED && (param - SHARED) % 2;
+    return dram && v > devices[(param - SHARED) / 2].peak_mb_s ? devices[(param - SHARED) / 2].peak_mb_s : v;
+}
+
+/* One number after the other, up or down by a step that shrinks. */
+static void fit(double *p)
+{
+    double best = error_of(p);
+    for (double step = 1.5; step > 1.02; step = sqrt(step))
+        for (int round = 0; round < 4; round++)
+            for (int i = CALL + 1; i < PARAMS; i++)
+                for (int up = 0; up < 2; up++) {
+                    double old = p[i];
+                    p[i] = within(i, up ? old * step : old / step);
+                    double e = error_of(p);
+                    p[i] = e < best ? p[i] : old;
+                    best = e < best ? e : best;
+                }
+    printf("call %.0f us, launch %.0f and %.0f cycles, vector %.0f, VTCM %.0f bytes per cycle\n", p[CALL], p[LAUNCH], p[VECTOR_LAUNCH], p[VECTOR], p[VTCM]);
+    for (int i = 0; i < DEVICES; i++)
+        printf("soc %u v%u: %.0f MHz, %.0f MB/s\n", devices[i].soc, devices[i].arch, p[SHARED + 2 * i], p[SHARED + 2 * i + 1]);
+}
+
+/* ---- reports -------------------------------------------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of |predicted / measured - 1| over rows of a device, a type, or of fitted (1) or other (0) networks; -1: of all. */
+static double print_median(const char *title, int device, int type, int fitted)
+{
+    double e[MAX_ROWS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_rows; i++) {
+        const struct row *r = &rows[i];
+        if ((device >= 0 && r->device != (uint32_t)device) || (type >= 0 && r->type != (uint32_t)type) || (fitted >= 0 && cost_nets[r->net].fitted != fitted))
+            continue;
+        e[n++] = fabs(r->predicted / r->measured - 1);
+    }
+    qsort(e, n, sizeof *e, by_size);
+    double median = !n ? 0 : 100 * (n % 2 ? e[n / 2] : (e[n / 2 - 1] + e[n / 2]) / 2);
+    printf("median error %-28s %5.1f%%  (%u rows)\n", title, median, n);
+    return median;
+}
+
+static double print_rows(void)
+{
+    printf("%-30s %-6s %-26s %10s %10s %7s\n", "network", "type", "device", "measured", "predicted", "ratio");
+    for (uint32_t i = 0; i < n_rows; i++) {
+        const struct row *r = &rows[i];
+        printf("%-30s %-6s %-26s %7.3f ms %7.3f ms %7.2f%s\n", cost_nets[r->net].model, type_names[r->type], devices[r->device].device, r->measured, r->predicted,
+               r->predicted / r->measured, cost_nets[r->net].fitted ? "" : "  check");
+    }
+    print_median("of networks fitted on", -1, -1, 1);
+    print_median("of networks not fitted on", -1, -1, 0);
+    for (int i = 0; i < COST_TYPES; i++)
+        print_median(type_names[i], -1, i, -1);
+    for (int i = 0; i < DEVICES; i++)
+        print_median(devices[i].device, i, -1, -1);
+    return print_median("of all", -1, -1, -1);
+}
+
+static void print_layers(const char *name, const double *p)
+{
+    for (int net = 0; cost_nets[net].model; net++)
+        for (uint32_t type = 0; type < COST_TYPES && strcmp(cost_nets[net].model, name) == 0; type++) {
+            struct cost_device d;
+            struct cost_result c;
+            struct cost_work w;
+            uint64_t matrix = 0, vector = 0;
+            build((uint32_t)net, type);
+            device_of(3, p, &d);
+            if (cost_events(&d, &graph.g, graph.nodes, &c) != ST_OK)
+                return;
+            for (uint32_t k = 0; k < graph.g.n_nodes; k++) {
+                cost_work(&d, &graph.g, &graph.nodes[k], &w);
+                matrix += w.matrix;
+                vector += w.vector;
+                printf("%4u %-20s matrix %9llu vector %9llu move %9llu adds %9llu\n", k, graph.nodes[k].name, (unsigned long long)w.matrix, (unsigned long long)w.vector,
+                       (unsigned long long)w.move, (unsigned long long)graph.nodes[k].cycles);
+            }
+            printf("%s %s: cycles %llu, matrix %llu, vector %llu, weights %llu, fill %llu, spill %llu bytes\n", name, type_names[type], (unsigned long long)c.cycles,
+                   (unsigned long long)matrix, (unsigned long long)vector, (unsigned long long)c.vtcm.constants, (unsigned long long)c.vtcm.fill,
+                   (unsigned long long)c.vtcm.spill);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    double p[PARAMS];
+    initial(p);
+    if (argc > 3 && strcmp(argv[2], "--layers") == 0) {
+        print_layers(argv[3], p);
+        return 0;
+    }
+    if (argc < 2 || !read_list(argv[1])) {
+        printf("SKIP: no list of latencies%s%s; give the path of perf.csv\n", argc < 2 ? "" : " in ", argc < 2 ? "" : argv[1]);
+        return 77;
+    }
+    qsort(rows, n_rows, sizeof *rows, by_net);
+    if (argc > 2 && strcmp(argv[2], "--fit") == 0)
+        fit(p);
+    predict(p, true);
+    double median = print_rows(), limit = argc > 3 && strcmp(argv[2], "--limit") == 0 ? atof(argv[3]) : 100;
+    return median > limit;
+}

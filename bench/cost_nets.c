@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Networks of the published list of latencies, layer by layer, in the shapes of their papers. */
+#include "cost_graph.h"
+
+#define NET(name) static void name(struct cost_graph *g)
+typedef struct cost_act act;
+
+static void classify(struct cost_graph *g, act x, uint32_t hidden)
+{
+    if (hidden)
+        x = cost_conv(g, x, hidden, 1, 1, 1);
+    x = cost_pool(g, x, "PoolAvg2d", x.h, 1);
+    cost_output(g, cost_dense(g, x, 1000));
+}
+
+/* ---- residual networks ---------------------------------------------------------------------------------------------------------- */
+
+/* 4 stages of blocks: 1 x 1 to `inner`, 3 x 3 in groups, 1 x 1 to four times 64 … 512. */
+static void residual(struct cost_graph *g, const uint32_t blocks[4], uint32_t inner, uint32_t groups)
+{
+    act x = cost_conv(g, cost_input(g, 224, 224, 3), 64, 7, 2, 1);
+    x = cost_pool(g, x, "PoolMax2d", 3, 2);
+    for (uint32_t stage = 0; stage < 4; stage++)
+        for (uint32_t k = 0; k < blocks[stage]; k++) {
+            uint32_t stride = !k && stage ? 2 : 1, out = 256u << stage;
+            act t = cost_conv(g, x, inner << stage, 1, 1, 1);
+            t = cost_conv(g, t, inner << stage, 3, stride, groups);
+            t = cost_conv(g, t, out, 1, 1, 1);
+            x = k ? x : cost_conv(g, x, out, 1, stride, 1);
+            x = cost_binary(g, t, x, "ElementWiseAdd");
+        }
+    classify(g, x, 0);
+}
+
+static const uint32_t blocks50[] = { 3, 4, 6, 3 }, blocks101[] = { 3, 4, 23, 3 };
+NET(resnet50) { residual(g, blocks50, 64, 1); }
+NET(wide_resnet50) { residual(g, blocks50, 128, 1); }
+NET(resnext50) { residual(g, blocks50, 128, 32); }
+NET(resnext101) { residual(g, blocks101, 256, 32); }
+
+/* ---- small networks ------------------------------------------------------------------------------------------------------------- */
+
+NET(mobilenet_v2)
+{
+    static const struct {
+        uint32_t expand, out, repeat, stride;
+    } stages[] = { { 1, 16, 1, 1 }, { 6, 24, 2, 2 }, { 6, 32, 3, 2 }, { 6, 64, 4, 2 }, { 6, 96, 3, 1 }, { 6, 160, 3, 2 }, { 6, 320, 1, 1 } };
+    act x = cost_conv(g, cost_input(g, 224, 224, 3), 32, 3, 2, 1);
+    for (uint32_t s = 0; s < 7; s++)
+        for (uint32_t k = 0; k < stages[s].repeat; k++) {
+            act t = stages[s].expand > 1 ? cost_conv(g, x, x.c * stages[s].expand, 1, 1, 1) : x;
+            t = cost_depthwise(g, t, 3, k ? 1 : stages[s].stride);
+            t = cost_conv(g, t, stages[s].out, 1, 1, 1);
+            x = k ? cost_binary(g, x, t, "ElementWiseAdd") : t;
+        }
+    classify(g, x, 1280);
+}
+
+NET(squeezenet)
+{
+    static const uint32_t fires[8][2] = { { 16, 64 }, { 16, 64 }, { 32, 128 }, { 32, 128 }, { 48, 192 }, { 48, 192 }, { 64, 256 }, { 64, 256 } };
+    act x = cost_conv(g, cost_input(g, 224, 224, 3), 64, 3, 2, 1);
+    for (uint32_t i = 0; i < 8; i++) {
+        x = i == 0 || i == 2 || i == 4 ? cost_pool(g, x, "PoolMax2d", 3, 2) : x;
+        act s = cost_conv(g, x, fires[i][0], 1, 1, 1);
+        act both[] = { cost_conv(g, s, fires[i][1], 1, 1, 1), cost_conv(g, s, fires[i][1], 3, 1, 1) };
+        x = cost_concat(g, both, 2);
+    }
+    x = cost_conv(g, x, 1000, 1, 1, 1);
+    cost_output(g, cost_pool(g, x, "PoolAvg2d", x.h, 1));
+}
+
+static act shuffle(struct cost_graph *g, act a, act b)
+{
+    act both[] = { a, b };
+    return cost_unary(g, cost_concat(g, both, 2), "ChannelShuffle", 1);
+}
+
+/* Width 0.5. */
+NET(shufflenet_v2)
+{
+    static const uint32_t stages[3][2] = { { 48, 4 }, { 96, 8 }, { 192, 4 } };
+    act x = cost_conv(g, cost_input(g, 224, 224, 3), 24, 3, 2, 1);
+    x = cost_pool(g, x, "PoolMax2d", 3, 2);
+    for (uint32_t s = 0; s < 3; s++)
+        for (uint32_t k = 0; k < stages[s][1]; k++) {
+            uint32_t half = stages[s][0] / 2, stride = k ? 1 : 2;
+            act a = k ? cost_part(g, x, half) : cost_conv(g, cost_depthwise(g, x, 3, 2), half, 1, 1, 1);
+            act b = k ? cost_part(g, x, half) : x;
+            b = cost_conv(g, cost_depthwise(g, cost_conv(g, b, half, 1, 1, 1), 3, stride), half, 1, 1, 1);
+            x = shuffle(g, a, b);
+        }
+    classify(g, x, 1024);
+}
+
+/* ---- EfficientNet at 224 x 224, the size that the list's classifiers are exported in --------------------------------------------------- */
+
+struct mb {
+    uint32_t expand, out, repeat, stride, kernel, se; /* se: 0 the expansion and the filter are one 3 x 3 convolution */
+};
+
+static act silu(struct cost_graph *g, act x)
+{
+    return cost_unary(g, x, "ElementWiseNeuron", 1);
+}
+
+static act squeeze(struct cost_graph *g, act t, uint32_t inner)
+{
+    act s = cost_pool(g, t, "PoolAvg2d", t.h, 1);
+    s = cost_conv(g, silu(g, cost_conv(g, s, inner, 1, 1, 1)), t.c, 1, 1, 1);
+    return cost_binary(g, t, cost_unary(g, s, "Sigmoid", 1), "ElementWiseMultiply");
+}
+
+static act mb_block(struct cost_graph *g, act x, const struct mb *m, uint32_t stride)
+{
+    act t = x;
+    if (!m->se) {
+        t = silu(g, cost_conv(g, t, m->expand > 1 ? x.c * m->expand : m->out, 3, stride, 1));
+        t = m->expand > 1 ? cost_conv(g, t, m->out, 1, 1, 1) : t;
+    } else {
+        t = m->expand > 1 ? silu(g, cost_conv(g, t, x.c * m->expand, 1, 1, 1)) : t;
+        t = silu(g, cost_depthwise(g, t, m->kernel, stride));
+        t = cost_conv(g, squeeze(g, t, x.c / 4), m->out, 1, 1, 1);
+    }
+    return stride == 1 && x.c == m->out ? cost_binary(g, x, t, "ElementWiseAdd") : t;
+}
+
+static void efficientnet(struct cost_graph *g, uint32_t size, uint32_t first, const struct mb *stages, uint32_t n, uint32_t head)
+{
+    act x = silu(g, cost_conv(g, cost_input(g, size, size, 3), first, 3, 2, 1));
+    for (uint32_t s = 0; s < n; s++)
+        for (uint32_t k = 0; k < stages[s].repeat; k++)
+            x = mb_block(g, x, &stages[s], k ? 1 : stages[s].stride);
+    classify(g, x, head);
+}
+
+NET(efficientnet_v2_s)
+{
+    static const struct mb s[] = { { 1, 24, 2, 1, 3, 0 }, { 4, 48, 4, 2, 3, 0 }, { 4, 64, 4, 2, 3, 0 }, { 4, 128, 6, 2, 3, 1 }, { 6, 160, 9, 1, 3, 1 },
+                                   { 6, 256, 15, 2, 3, 1 } };
+    efficientnet(g, 224, 24, s, 6, 1280);
+}
+
+NET(efficientnet_b4)
+{
+    static const struct mb s[] = { { 1, 24, 2, 1, 3, 1 }, { 6, 32, 4, 2, 3, 1 }, { 6, 56, 4, 2, 5, 1 }, { 6, 112, 6, 2, 3, 1 }, { 6, 160, 6, 1, 5, 1 },
+                                   { 6, 272, 8, 2, 5, 1 }, { 6, 448, 2, 1, 3, 1 } };
+    efficientnet(g, 224, 48, s, 7, 1792);
+}
+
+/* ---- U-Net, 640 x 1280 ---------------------------------------------------------------------------------------------------------- */
+
+static act twice(struct cost_graph *g, act x, uint32_t out)
+{
+    return cost_conv(g, cost_conv(g, x, out, 3, 1, 1), out, 3, 1, 1);
+}
+
+NET(unet)
+{
+    act down[4], x = cost_input(g, 640, 1280, 3);
+    for (uint32_t i = 0; i < 4; i++) {
+        down[i] = twice(g, x, 64u << i);
+        x = cost_pool(g, down[i], "PoolMax2d", 2, 2);
+    }
+    x = twice(g, x, 1024);
+    for (uint32_t i = 4; i-- > 0;) {
+        act both[] = { down[i], cost_up_conv(g, x, 64u << i) };
+        x = twice(g, cost_concat(g, both, 2), 64u << i);
+    }
+    cost_output(g, cost_conv(g, x, 2, 1, 1, 1));
+}
+
+/* ---- transformers --------------------------------------------------------------------------------------------------------------- */
+
+struct former {
+    uint32_t tokens, width, heads, layers, inner;
+    bool add_bias; /* on the scores */
+};
+
+static act attention(struct cost_graph *g, act x, const struct former *f)
+{
+    uint32_t depth = f->width / f->heads;
+    act q = cost_shape(g, cost_dense(g, x, f->width), f->heads, f->tokens, depth);
+    act k = cost_shape(g, cost_dense(g, x, f->width), f->heads, f->tokens, depth);
+    act v = cost_shape(g, cost_dense(g, x, f->width), f->heads, f->tokens, depth);
+    act s = cost_matmul(g, q, k, true);
+    s = f->add_bias ? cost_unary(g, s, "ElementWiseAdd", 1) : s;
+    s = cost_matmul(g, cost_unary(g, s, "Softmax", 8), v, false);
+    return cost_dense(g, cost_shape(g, s, 1, f->tokens, f->width), f->width);
+}
+
+static act transformer(struct cost_graph *g, act x, const struct former *f)
+{
+    for (uint32_t i = 0; i < f->layers; i++) {
+        x = cost_binary(g, x, attention(g, cost_unary(g, x, "LayerNorm", 8), f), "ElementWiseAdd");
+        act t = cost_unary(g, cost_dense(g, cost_unary(g, x, "LayerNorm", 8), f->inner), "Gelu", 1);
+        x = cost_binary(g, x, cost_dense(g, t, f->width), "ElementWiseAdd");
+    }
+    return x;
+}
+
+static void whisper(struct cost_graph *g, uint32_t mels, const struct former *f)
+{
+    act x = cost_unary(g, cost_conv(g, cost_input(g, 1, 3000, mels), f->width, 3, 1, 1), "Gelu", 1);
+    x = cost_unary(g, cost_conv(g, x, f->width, 3, 2, 1), "Gelu", 1);
+    cost_output(g, cost_unary(g, transformer(g, x, f), "LayerNorm", 8));
+}
+
+NET(whisper_tiny) { whisper(g, 80, &(struct former){ 1500, 384, 6, 4, 1536, false }); }
+NET(whisper_small) { whisper(g, 80, &(struct former){ 1500, 768, 12, 12, 3072, false }); }
+NET(whisper_large) { whisper(g, 128, &(struct former){ 1500, 1280, 20, 32, 5120, false }); }
+
+/* Token embeddings come in, scores of all words go out. */
+static void language(struct cost_graph *g, const struct former *f, uint32_t words)
+{
+    act x = transformer(g, cost_input(g, 1, f->tokens, f->width), f);
+    cost_output(g, cost_dense(g, x, words));
+}
+
+NET(distilbert) { language(g, &(struct former){ 384, 768, 12, 6, 3072, true }, 30522); }
+NET(albert) { language(g, &(struct former){ 384, 768, 12, 12, 3072, true }, 30000); }
+
+NET(beit)
+{
+    act x = cost_conv(g, cost_input(g, 224, 224, 3), 768, 16, 16, 1);
+    x = transformer(g, cost_shape(g, x, 1, 197, 768), &(struct former){ 197, 768, 12, 12, 3072, true });
+    cost_output(g, cost_dense(g, x, 1000));
+}
+
+/* The encoders of translation, of text for images, and of images for text. */
+static void encoder(struct cost_graph *g, const struct former *f)
+{
+    cost_output(g, cost_unary(g, transformer(g, cost_input(g, 1, f->tokens, f->width), f), "LayerNorm", 8));
+}
+
+NET(opus_mt) { encoder(g, &(struct former){ 256, 512, 8, 6, 2048, true }); }
+NET(clip_text) { encoder(g, &(struct former){ 77, 768, 12, 12, 3072, true }); }
+NET(trocr) { encoder(g, &(struct former){ 578, 384, 6, 12, 1536, false }); }
+
+const struct cost_net cost_nets[] = {
+    { "resnet50", NULL, true, resnet50 },
+    { "mobilenet_v2", NULL, true, mobilenet_v2 },
+    { "wideresnet50", NULL, true, wide_resnet50 },
+    { "squeezenet1_1", NULL, true, squeezenet },
+    { "unet_segmentation", NULL, true, unet },
+    { "distil_bert_base_uncased_hf", NULL, true, distilbert },
+    { "whisper_tiny", "HfWhisperEncoder", true, whisper_tiny },
+    { "efficientnet_b4", NULL, true, efficientnet_b4 },
+    { "resnext50", NULL, false, resnext50 },
+    { "resnext101", NULL, false, resnext101 },
+    { "shufflenet_v2", NULL, false, shufflenet_v2 },
+    { "efficientnet_v2_s", NULL, false, efficientnet_v2_s },
+    { "albert_base_v2_hf", NULL, false, albert },
+    { "beit", NULL, false, beit },
+    { "whisper_small", "HfWhisperEncoder", false, whisper_small },
+    { "whisper_large_v3_turbo", "HfWhisperEncoder", false, whisper_large },
+    { "opus_mt_en_es", "OpusMTEncoder", false, opus_mt },
+    { "stable_diffusion_v1_5", "text_encoder", false, clip_text },
+    { "trocr", "TrOCREncoder", false, trocr },
+    { 0 },
+};
