@@ -177,12 +177,12 @@ static void test_island(void **state)
         FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "\"net_y\"", kit_run(&a.net, in, y));
         adsp_close(&a);
     }
-    struct adsp other = adsp_open(QNN_LPAI_MEM_TYPE_DDR, "another"), ddr = adsp_open(QNN_LPAI_MEM_TYPE_DDR, "net");
-    OK(give(&other, QNN_LPAI_MEM_TYPE_DDR, other.scratch)); /* the option is about another graph */
-    OK(q.graphFinalize(other.net.graph, NULL, NULL));
+    struct adsp other = adsp_open(QNN_LPAI_MEM_TYPE_DDR, NULL), ddr = adsp_open(QNN_LPAI_MEM_TYPE_DDR, "net");
     OK(give(&ddr, QNN_LPAI_MEM_TYPE_TCM, ddr.scratch));
     FAILS_SAYING(QNN_GRAPH_ERROR_FINALIZE_FAILED, "MODEL_BUFFER_MEM_TYPE", q.graphFinalize(ddr.net.graph, NULL, NULL));
     FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "empty name", adsp_context(&other, QNN_LPAI_MEM_TYPE_DDR, ""));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "names graph \"nte\"; the context binary has \"net\"",
+                 adsp_context(&other, QNN_LPAI_MEM_TYPE_DDR, "nte"));
     OK(q.graphRetrieve(ddr.context, "net", &ddr.net.graph));
     adsp_close(&other);
     adsp_close(&ddr);

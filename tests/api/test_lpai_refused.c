@@ -76,7 +76,7 @@ static void sum_close(struct summing *s)
     OK(q.backendFree(s->backend));
 }
 
-static void sum_step(Qnn_GraphHandle_t g, uint8_t value, uint8_t want)
+static Qnn_ErrorHandle_t sum_run(Qnn_GraphHandle_t g, uint8_t value)
 {
     Qnn_Tensor_t in = TENSOR("in", APP_WRITE, UFIXED_POINT_8, STATE_N), out = TENSOR("out", APP_READ, UFIXED_POINT_8, STATE_N);
     TV(in).id = 1;
@@ -84,7 +84,12 @@ static void sum_step(Qnn_GraphHandle_t g, uint8_t value, uint8_t want)
     memset(x, value, STATE_N);
     in = tensor_data(in, x, STATE_N);
     out = tensor_data(out, y, STATE_N);
-    OK(q.graphExecute(g, &in, 1, &out, 1, NULL, NULL));
+    return q.graphExecute(g, &in, 1, &out, 1, NULL, NULL);
+}
+
+static void sum_step(Qnn_GraphHandle_t g, uint8_t value, uint8_t want)
+{
+    OK(sum_run(g, value));
     for (int i = 0; i < STATE_N; i++)
         assert_int_equal(y[i], want);
 }
@@ -241,6 +246,61 @@ static void test_scratch_gone(void **state)
     OK(kit_pool(f.l.net.graph, SCRATCH, f.s.data, f.l.scratch));
     still_right(&f);
     close_fixture(&f);
+}
+
+/* So is memory that was made read-only, whichever pool it is. */
+static void test_pools_read_only(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f);
+    struct guarded s = guarded_new(f.l.scratch, true);
+    size_t inner = s.map_bytes - 2 * (size_t)PAGE;
+    OK(kit_pool(f.l.net.graph, SCRATCH, s.data, f.l.scratch));
+    OK(q.graphFinalize(f.l.net.graph, NULL, NULL));
+    assert_int_equal(mprotect(s.map + PAGE, inner, PROT_READ), 0);
+    FAILS_SAYING(BAD, "scratch", kit_run(&f.l.net, x, y));
+    FAILS_SAYING(BAD, "cannot be written any more", kit_run(&f.l.net, x, y));
+    assert_int_equal(mprotect(s.map + PAGE, inner, PROT_READ | PROT_WRITE), 0);
+    still_right(&f);
+    close_fixture(&f);
+    guarded_free(&s);
+    struct kit_binary b = sum_binary(0);
+    struct summing sum = sum_open(&b);
+    struct guarded p = guarded_new(64, true);
+    OK(kit_pool(sum.graph, PERSISTENT, p.data, 64));
+    OK(q.graphFinalize(sum.graph, NULL, NULL));
+    sum_step(sum.graph, 3, 3);
+    assert_int_equal(mprotect(p.map + PAGE, PAGE, PROT_READ), 0);
+    FAILS_SAYING(BAD, "persistent", sum_run(sum.graph, 3));
+    assert_int_equal(mprotect(p.map + PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
+    sum_step(sum.graph, 3, 6); /* the state is what it was */
+    sum_close(&sum);
+    guarded_free(&p);
+    free(b.data);
+}
+
+/* Persistent memory is needed until the context is freed, and no longer. */
+static void test_persistent_until_free(void **state)
+{
+    (void)state;
+    struct kit_binary b = sum_binary(0);
+    struct summing s = sum_open(&b);
+    struct guarded p = guarded_new(64, true);
+    OK(kit_pool(s.graph, PERSISTENT, p.data, 64));
+    OK(q.graphFinalize(s.graph, NULL, NULL));
+    sum_step(s.graph, 2, 2);
+    sum_close(&s);
+    guarded_free(&p);
+    s = sum_open(&b);
+    p = guarded_new(64, false);
+    OK(kit_pool(s.graph, PERSISTENT, p.data, 64));
+    OK(q.graphFinalize(s.graph, NULL, NULL));
+    sum_step(s.graph, 5, 5);
+    guarded_free(&p); /* too early: an error, and freeing the context touches it no more */
+    FAILS_SAYING(BAD, "until QnnContext_free", sum_run(s.graph, 3));
+    sum_close(&s);
+    free(b.data);
 }
 
 /* ---- buffers of tensors --------------------------------------------------------------------------------------------------------- */
@@ -581,7 +641,7 @@ int main(void)
         cmocka_unit_test(test_scratch_gone),  cmocka_unit_test(test_io_refused),       cmocka_unit_test(test_options),
         cmocka_unit_test(test_backend_options), cmocka_unit_test(test_context_options), cmocka_unit_test(test_float_refused),
         cmocka_unit_test(test_binaries_refused), cmocka_unit_test(test_running_together), cmocka_unit_test(test_registered_memory),
-        cmocka_unit_test(test_beyond_32_bits),
+        cmocka_unit_test(test_beyond_32_bits), cmocka_unit_test(test_pools_read_only), cmocka_unit_test(test_persistent_until_free),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -85,6 +85,7 @@ struct lpai_binary {
 struct backend_context {
     struct backend_cfg cfg;
     bool model_tcm;
+    bool compiles;                       /* graphs are built here, so a binary has only one of them */
     bool island;                         /* all graphs */
     char *island_graphs[LPAI_ISLAND_MAX]; /* or these; ends with NULL unless full */
     const struct binary *tcm_binary;     /* the last model that was counted */
@@ -150,6 +151,7 @@ enum status lpai_pools_check(const struct backend_graph *g, const struct lpai_se
 enum status lpai_pools_complete(const struct backend_graph *g, const struct lpai_settings *s); /* none is missing */
 enum status lpai_claim_model(struct backend_context *c, const struct binary *b); /* counts a model in TCM, all graphs of a binary once */
 void lpai_claim_model_drop(struct backend_context *c);
+enum status lpai_check_islands(const struct backend_context *c, const struct binary *b); /* every name is a graph of the binary */
 bool lpai_is_island(const struct backend_graph *g);
 enum status lpai_claim_pools(struct backend_graph *g, const struct lpai_settings *s);
 void lpai_claim_drop(struct backend_graph *g);

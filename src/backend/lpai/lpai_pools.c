@@ -3,6 +3,7 @@
  *
  * Scratch may be shared by graphs that do not run at the same time; persistent memory belongs to one graph. All attached graphs of the process are
  * in one list, because clients share buffers between contexts. */
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/lpai/lpai_backend.h"
@@ -42,6 +43,21 @@ bool lpai_is_island(const struct backend_graph *g)
     for (int i = 0; i < LPAI_ISLAND_MAX && g->context->island_graphs[i]; i++)
         named |= strcmp(g->context->island_graphs[i], g->g->info.name) == 0;
     return on_adsp(g) && (g->context->island || named);
+}
+
+/* A name that no graph has is a mistake that nobody would notice until DDR is off. */
+enum status lpai_check_islands(const struct backend_context *c, const struct binary *b)
+{
+    char names[256] = "";
+    for (uint32_t k = 0, used = 0; k < b->n_graphs && used < sizeof names; k++)
+        used += (uint32_t)snprintf(names + used, sizeof names - used, "%s\"%s\"", k ? ", " : "", b->graphs[k].info.name);
+    for (int i = 0; i < LPAI_ISLAND_MAX && c->island_graphs[i]; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < b->n_graphs; k++)
+            found |= strcmp(c->island_graphs[i], b->graphs[k].info.name) == 0;
+        RETURN_IF(!found, ST_INVALID_CONFIG, "ENABLE_ISLAND names graph \"%s\"; the context binary has %s", c->island_graphs[i], names);
+    }
+    return ST_OK;
 }
 
 /* Only the ADSP has TCM; in island mode it has nothing else, since DDR is off. */
@@ -224,12 +240,24 @@ static enum status check_running(const struct backend_graph *g)
     return ST_OK;
 }
 
+/* A few system calls, not one per page: a pool that is gone or was made read-only as a whole is noticed. */
+static enum status check_still_there(const struct backend_graph *g, enum lpai_pool k)
+{
+    const struct lpai_mem *m = &g->claim.pool[k];
+    uint64_t bytes = lpai_pool_bytes(g, k);
+    const char *until = k == POOL_SCRATCH ? " or until another one is set" : "";
+    RETURN_IF(!lpai_mapped(m->addr, bytes), ST_INVALID_ARG, "graph \"%s\": its %s memory at %p is not there any more; it must stay until QnnContext_free%s",
+              g->g->info.name, words[k].name, (void *)m->addr, until);
+    RETURN_IF(!lpai_ends_usable(m->addr, bytes, true), ST_INVALID_ARG,
+              "graph \"%s\": its %s memory at %p (%llu bytes) cannot be written any more; it must stay writable until QnnContext_free%s", g->g->info.name,
+              words[k].name, (void *)m->addr, (unsigned long long)bytes, until);
+    return ST_OK;
+}
+
 enum status lpai_run_enter(struct backend_graph *g)
 {
     for (int k = 0; k < POOL_COUNT; k++)
-        RETURN_IF(!lpai_mapped(g->claim.pool[k].addr, lpai_pool_bytes(g, (enum lpai_pool)k)), ST_INVALID_ARG,
-                  "graph \"%s\": its %s memory at %p is not there any more; it must stay until QnnContext_free%s", g->g->info.name, words[k].name,
-                  (void *)g->claim.pool[k].addr, k == POOL_SCRATCH ? " or until another one is set" : "");
+        TRY(check_still_there(g, (enum lpai_pool)k));
     pthread_mutex_lock(&claims_lock);
     enum status st = check_running(g);
     if (st == ST_OK)

@@ -122,6 +122,7 @@ enum status lpai_prepare(struct backend_context *c, const struct backend_graph_c
         .abort = cancel ? &cancel->abort : NULL,
         .deadline_ns = cancel ? cancel->deadline_ns : 0,
     };
+    c->compiles = true;
     TRY(check_tensors(g));
     return prepare(&t, &o, g, ret);
 }
@@ -211,6 +212,8 @@ static enum status load(struct backend_graph *g)
 
 enum status lpai_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret)
 {
+    if (!c->compiles)
+        TRY(lpai_check_islands(c, b));
     if (c->model_tcm)
         TRY(lpai_claim_model(c, b));
     struct backend_graph *g = mem_new(struct backend_graph);
