@@ -52,6 +52,14 @@ static void put_quant(FILE *f, const struct tensor_desc *d)
         fputs("}}", f);
         return;
     }
+    if (q->kind != Q_AXIS) { /* viewers know no more than the two above: the number of the encoding, and what the first block has */
+        static const uint8_t numbers[QUANT_KIND_COUNT] = {[Q_BLOCK] = 4, [Q_EXPANSION] = 5, [Q_VECTOR] = 6, [Q_FLOAT_BLOCK] = 7};
+        fprintf(f, "{\"definition\": %u, \"encoding\": %u, \"scale_offset\": {\"offset\": %d, \"scale\": ", q->definition, numbers[q->kind],
+                q->offsets ? q->offsets[0] : 0);
+        put_real(f, q->n ? q->scales[0] : 0);
+        fputs("}}", f);
+        return;
+    }
     fprintf(f, "{\"definition\": %u, \"encoding\": %u, \"axis_scale_offset\": {", q->definition, q->bits ? 3 : 1);
     if (q->bits)
         fprintf(f, "\"bitwidth\": %u, ", q->bits);

@@ -47,25 +47,59 @@ static void put_dims(FILE *f, const uint32_t *dims, uint32_t rank)
     fputc('}', f);
 }
 
+static void put_pairs(FILE *f, const struct quant *q)
+{
+    fputc('{', f);
+    for (uint32_t i = 0; i < q->n; i++) {
+        fputs(i ? ", {" : "{", f);
+        put_float(f, q->scales[i]);
+        fprintf(f, ", %d}", q->offsets ? q->offsets[i] : 0);
+    }
+    fputc('}', f);
+}
+
+/* LPBQ: scales of channels, then the factors of their blocks. */
+static void put_expansion(FILE *f, const struct quant *q)
+{
+    fprintf(f, "c.expansion(%d, ", q->axis);
+    put_pairs(f, q);
+    fprintf(f, ", %u, %u, %u, {", q->blocks_per_axis, q->block_scale_bits, q->block_scale_storage);
+    for (uint64_t i = 0; i < (uint64_t)q->n * q->blocks_per_axis; i++)
+        fprintf(f, "%s%u", i ? ", " : "", q->block_scale_storage == 16 ? ((const uint16_t *)q->block_scales)[i] : ((const uint8_t *)q->block_scales)[i]);
+    fputs("})", f);
+}
+
+/* Text of scales is an order of magnitude longer than the scales, and a compiler has to read it. */
+static bool in_words(const struct quant *q)
+{
+    enum { MOST = 1 << 20 };
+    bool plain = q->kind == Q_NONE || q->kind == Q_TENSOR || q->kind == Q_AXIS;
+    return !q->mapping && (plain || ((q->kind == Q_BLOCK || q->kind == Q_EXPANSION) && !q->bits && q->n < MOST));
+}
+
 static enum status put_quant(FILE *f, const struct ir_tensor *t)
 {
     const struct quant *q = &t->desc.q;
-    RETURN_IF(q->kind != Q_NONE && q->kind != Q_TENSOR && q->kind != Q_AXIS, ST_UNSUPPORTED_TENSOR,
-              "tensor \"%s\" has a block encoding, which model sources cannot carry; write a DLC instead", t->name);
-    if (q->kind == Q_NONE || q->definition == 2) {
+    RETURN_IF(!in_words(q), ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has an encoding of kind %u with %u scales, which model sources cannot carry; write a DLC instead", t->name,
+              q->kind, q->n);
+    if (q->kind == Q_BLOCK) {
+        fputs("c.block(", f);
+        put_dims(f, q->block, t->desc.rank);
+        fputs(", ", f);
+        put_pairs(f, q);
+        fputc(')', f);
+    } else if (q->kind == Q_EXPANSION) {
+        put_expansion(f, q);
+    } else if (q->kind == Q_NONE || q->definition == 2) {
         fputs("none()", f);
     } else if (q->kind == Q_TENSOR) {
         fprintf(f, q->bits ? "bw_scale_offset(%u, " : "scale_offset(", q->bits);
         put_float(f, q->scale);
         fprintf(f, ", %d)", q->offset);
     } else if (!q->bits) {
-        fprintf(f, "c.per_axis(%d, {", q->axis);
-        for (uint32_t i = 0; i < q->n; i++) {
-            fputs(i ? ", {" : "{", f);
-            put_float(f, q->scales[i]);
-            fprintf(f, ", %d}", q->offsets ? q->offsets[i] : 0);
-        }
-        fputs("})", f);
+        fprintf(f, "c.per_axis(%d, ", q->axis);
+        put_pairs(f, q);
+        fputc(')', f);
     } else {
         fprintf(f, "c.bw_per_axis(%u, %d, {", q->bits, q->axis);
         for (uint32_t i = 0; i < q->n; i++) {

@@ -74,13 +74,19 @@ void compose_close(struct compose *c)
 
 /* ---- tensors -------------------------------------------------------------------------------------------------------- */
 
-static bool set_axis(struct compose *c, const struct quant *q, Qnn_QuantizeParams_t *to)
+/* Per channel, or per block. */
+static bool set_several(struct compose *c, const struct quant *q, Qnn_QuantizeParams_t *to)
 {
     Qnn_ScaleOffset_t *each = arena_array(&c->arena, Qnn_ScaleOffset_t, q->n);
     if (!each)
         return fail(c, "out of memory");
     for (uint32_t i = 0; i < q->n; i++)
-        each[i] = (Qnn_ScaleOffset_t){quant_scale(q, i), quant_offset(q, i)};
+        each[i] = (Qnn_ScaleOffset_t){q->scales[i], q->offsets ? q->offsets[i] : 0};
+    if (q->kind == Q_BLOCK) {
+        to->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCK;
+        to->blockEncoding = (Qnn_BlockEncoding_t){(uint32_t *)q->block, each};
+        return true;
+    }
     to->quantizationEncoding = QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET;
     to->axisScaleOffsetEncoding = (Qnn_AxisScaleOffset_t){q->axis, q->n, each};
     return true;
@@ -91,10 +97,10 @@ static bool set_quant(struct compose *c, const struct tensor_desc *d, Qnn_Quanti
     if (!dtype_is_fixed(d->type) || d->q.kind == Q_NONE)
         return true;
     to->encodingDefinition = QNN_DEFINITION_DEFINED;
-    if (d->q.kind == Q_AXIS && !d->q.bits)
-        return set_axis(c, &d->q, to);
+    if ((d->q.kind == Q_AXIS || d->q.kind == Q_BLOCK) && !d->q.bits)
+        return set_several(c, &d->q, to);
     if (d->q.kind != Q_TENSOR || d->q.bits)
-        return fail(c, "an encoding that is neither per tensor nor per channel");
+        return fail(c, "an encoding that is neither per tensor nor per channel nor per block");
     to->quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
     to->scaleOffsetEncoding = (Qnn_ScaleOffset_t){d->q.scale, d->q.offset};
     return true;

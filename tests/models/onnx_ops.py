@@ -242,6 +242,15 @@ def quantized_microsoft():
     w = np.stack([packed & 15, packed >> 4], -1).reshape(5, 2, 16) - 8.0
     case('matmul_4_bits', [ms('MatMulNBits', ['x', 'w', 's'], ['y'], K=32, N=5, bits=4, block_size=16)], {'x': x}, {'y': (x @ (w * scale[..., None]).reshape(5, 32).T).astype('f4')},
          {'w': packed, 's': scale.reshape(-1)})
+    zeros = RNG.integers(0, 256, (5, 1)).astype('u1')
+    u = np.stack([packed & 15, packed >> 4], -1).reshape(5, 2, 16) - np.stack([zeros & 15, zeros >> 4], -1).reshape(5, 2, 1).astype('f8')
+    case('matmul_4_bits_zeros', [ms('MatMulNBits', ['x', 'w', 's', 'z'], ['y'], K=32, N=5, bits=4, block_size=16)], {'x': x},
+         {'y': (x @ (u * scale[..., None]).reshape(5, 32).T).astype('f4')}, {'w': packed, 's': scale.reshape(-1), 'z': zeros.reshape(-1)})
+    case('matmul_4_bits_rest', [ms('MatMulNBits', ['v', 'w', 's'], ['y'], K=30, N=5, bits=4, block_size=16)], {'v': x[..., :30].copy()},
+         {'y': (x[..., :30] @ (w * scale[..., None]).reshape(5, 32)[:, :30].T).astype('f4')}, {'w': packed, 's': scale.reshape(-1)})
+    bytes_ = RNG.integers(0, 256, (5, 2, 16)).astype('u1')
+    case('matmul_8_bits', [ms('MatMulNBits', ['x', 'w', 's'], ['y'], K=32, N=5, bits=8, block_size=16)], {'x': x},
+         {'y': (x @ ((bytes_ - 128.0) * scale[..., None]).reshape(5, 32).T).astype('f4')}, {'w': bytes_, 's': scale.reshape(-1)})
     m, n = f(2, 4, 3), f(2, 5, 4)
     case('fused_matmul', [ms('FusedMatMul', ['m', 'n'], ['y'], transA=1, transB=1, alpha=0.5)], {'m': m, 'n': n},
          {'y': 0.5 * np.swapaxes(m, 1, 2) @ np.swapaxes(n, 1, 2)})

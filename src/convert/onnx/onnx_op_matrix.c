@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices: unit matrices, small determinants, products with flags or packed weights of com.microsoft. */
+#include <math.h>
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
@@ -129,15 +130,61 @@ static enum status unpack(struct onnx_cx *cx, const struct packed *p, uint32_t *
     float *w = arena_array(&cx->b.g->arena, float, desc_count(&d));
     uint64_t row_bytes = (uint64_t)p->blocks * p->block * p->bits / 8, zero_bytes = ((uint64_t)p->blocks * p->bits + 7) / 8;
     RETURN_IF(!w, ST_NO_MEMORY, "no memory for weights");
-    RETURN_IF(onnx_count(p->b) != row_bytes * p->n || onnx_count(p->scale) != (uint64_t)p->blocks * p->n, ST_INVALID_OP, "the packed weights or scales have the wrong size");
     bool real = p->zero && dtype_is_float(p->zero->stored);
-    RETURN_IF(p->zero && onnx_count(p->zero) != (real ? (uint64_t)p->blocks : zero_bytes) * p->n, ST_INVALID_OP, "the zero points have the wrong size");
     for (uint64_t i = 0; i < desc_count(&d); i++) {
         uint64_t row = i / p->k, at = i % p->k, block = row * p->blocks + at / p->block;
         double zero = !p->zero ? 1u << (p->bits - 1) : real ? number_get(p->zero->stored, p->zero->data, block) : bits_at(p->zero, row * zero_bytes, at / p->block, p->bits);
         w[i] = (float)((bits_at(p->b, row * row_bytes, at, p->bits) - zero) * number_get(p->scale->stored, p->scale->data, block));
     }
     return build_const(B, onnx_name(cx, "weights"), &d, w, true, ret);
+}
+
+/* One encoding entry per block, when that says the same: whole blocks, scales above 0, zero points that are integers. The offset is that of signed
+ * values, 2^(bits - 1) below the unsigned ones of the file. */
+static bool block_entries(const struct packed *p, float *scales, int32_t *offsets)
+{
+    int32_t half = 1 << (p->bits - 1);
+    uint64_t zero_bytes = ((uint64_t)p->blocks * p->bits + 7) / 8;
+    for (uint64_t i = 0; i < (uint64_t)p->n * p->blocks; i++) {
+        scales[i] = (float)number_get(p->scale->stored, p->scale->data, i);
+        offsets[i] = p->zero ? half - (int32_t)bits_at(p->zero, i / p->blocks * zero_bytes, i % p->blocks, p->bits) : 0;
+        if (!(scales[i] > 0) || isinf(scales[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The packed weights as they are, but signed: the highest bit of each turned. IR_NONE: a block encoding cannot say it. */
+static enum status keep_packed(struct onnx_cx *cx, const struct packed *p, uint32_t *ret)
+{
+    static const enum dtype types[] = {[2] = DT_SQ2, [4] = DT_SQ4, [8] = DT_SQ8};
+    static const uint8_t high[] = {[2] = 0xaa, [4] = 0x88, [8] = 0x80};
+    uint64_t n = (uint64_t)p->n * p->blocks, bytes = onnx_count(p->b);
+    struct tensor_desc d = {.type = types[p->bits], .rank = 2, .dims = {p->n, p->k}, .q = {.kind = Q_BLOCK, .definition = 1, .n = (uint32_t)n, .block = {1, p->block}}};
+    *ret = IR_NONE;
+    if (p->k % p->block || (p->zero && dtype_is_float(p->zero->stored)) || n > UINT32_MAX)
+        return ST_OK;
+    float *scales = arena_array(&cx->b.g->arena, float, n);
+    int32_t *offsets = arena_array(&cx->b.g->arena, int32_t, n);
+    RETURN_IF(!scales || !offsets, ST_NO_MEMORY, "no memory for %llu scales", (unsigned long long)n);
+    if (!block_entries(p, scales, offsets))
+        return ST_OK;
+    uint8_t *w = arena_alloc(&cx->b.g->arena, bytes);
+    RETURN_IF(!w, ST_NO_MEMORY, "no memory for weights");
+    for (uint64_t i = 0; i < bytes; i++)
+        w[i] = ((const uint8_t *)p->b->data)[i] ^ high[p->bits];
+    d.q.scales = scales;
+    d.q.offsets = p->zero ? offsets : NULL;
+    return build_const(B, onnx_name(cx, "weights"), &d, w, true, ret);
+}
+
+static enum status check_packed(const struct packed *p)
+{
+    uint64_t row_bytes = (uint64_t)p->blocks * p->block * p->bits / 8, zero_bytes = ((uint64_t)p->blocks * p->bits + 7) / 8;
+    RETURN_IF(onnx_count(p->b) != row_bytes * p->n || onnx_count(p->scale) != (uint64_t)p->blocks * p->n, ST_INVALID_OP, "the packed weights or scales have the wrong size");
+    bool real = p->zero && dtype_is_float(p->zero->stored);
+    RETURN_IF(p->zero && onnx_count(p->zero) != (real ? (uint64_t)p->blocks : zero_bytes) * p->n, ST_INVALID_OP, "the zero points have the wrong size");
+    return ST_OK;
 }
 
 static enum status convert_packed(struct onnx_cx *cx, const struct onnx_node *n)
@@ -156,12 +203,16 @@ static enum status convert_packed(struct onnx_cx *cx, const struct onnx_node *n)
     RETURN_IF(!p.k || !p.n || p.k > 1u << 24 || p.n > 1u << 24 || p.block < 8 || p.block > 1u << 16 || (p.bits != 2 && p.bits != 4 && p.bits != 8) || v->rank < 1 || v->dims[v->rank - 1] != p.k, ST_INVALID_OP,
               "%u x %u weights of %u bits in blocks of %u", p.n, p.k, p.bits, p.block);
     p.blocks = (p.k + p.block - 1) / p.block;
-    TRY(unpack(cx, &p, &w));
+    TRY(check_packed(&p));
+    TRY(keep_packed(cx, &p, &w));
+    if (w == IR_NONE)
+        TRY(unpack(cx, &p, &w));
     TRY(onnx_tensor(cx, v, NULL, &x));
     TRY(onnx_in_tensor_opt(cx, n, 5, &bias));
     uint32_t flat[2] = {(uint32_t)(onnx_count(v) / p.k), p.k};
     TRY(build_reshape(B, onnx_name(cx, "rows"), x, 2, flat, &x));
-    TRY(onnx_cast(cx, "weights_type", w, build_desc(B, x)->type, &w));
+    if (dtype_is_float(build_desc(B, w)->type))
+        TRY(onnx_cast(cx, "weights_type", w, build_desc(B, x)->type, &w));
     TRY(build_node(B, &(struct build_spec){.op = "FullyConnected", .name = cx->label, BUILD_IN(x, w, bias)}, &y));
     memcpy(dims, v->dims, sizeof(dims));
     dims[v->rank - 1] = p.n;
