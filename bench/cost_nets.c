@@ -27,7 +27,7 @@ static void residual(struct cost_graph *g, const uint32_t blocks[4], uint32_t in
             t = cost_conv(g, t, inner << stage, 3, stride, groups);
             t = cost_conv(g, t, out, 1, 1, 1);
             x = k ? x : cost_conv(g, x, out, 1, stride, 1);
-            x = cost_binary(g, t, x, "ElementWiseAdd");
+            x = cost_unary(g, cost_binary(g, t, x, "ElementWiseAdd"), "Relu", 1); /* only products do it on the way */
         }
     classify(g, x, 0);
 }

@@ -166,6 +166,7 @@ struct binary_vtcm {
     uint64_t buffer; /* most in the spill buffer at once */
 };
 enum status binary_vtcm(const struct binary_graph *g, uint64_t bytes, struct binary_vtcm_node *nodes, struct binary_vtcm *ret); /* nodes may be NULL */
+uint32_t binary_tile_bits(enum dtype t);                 /* of an element; floats of any width are float16 there */
 uint64_t binary_tile_bytes(const struct tensor_desc *d); /* with the last dimension padded to 32, height and width of images to 8 by 8 (4 for 16 bits) */
 
 /* Human-readable dump: sections, graphs, tensors, memory, commands. */

@@ -39,9 +39,15 @@ static uint64_t round_up(uint64_t a, uint64_t b)
     return (a + b - 1) / b * b;
 }
 
+uint32_t binary_tile_bits(enum dtype t)
+{
+    enum { FLOAT = 16 };
+    return dtype_is_float(t) ? FLOAT : dtype_bits(t);
+}
+
 uint64_t binary_tile_bytes(const struct tensor_desc *d)
 {
-    uint32_t bits = dtype_bits(d->type), r = d->rank;
+    uint32_t bits = binary_tile_bits(d->type), r = d->rank;
     bool image = r >= 4 && d->dims[r - 3] > 1; /* rows of one height lie flat */
     uint64_t n = 1;
     for (uint32_t i = 0; i < r; i++) {
@@ -134,7 +140,7 @@ static void read_input(struct walk *w, uint32_t k, uint32_t t)
     const struct binary_tensor *b = &w->g->tensors[t];
     struct resident *r = &w->of[t];
     if (is_constant(b)) {
-        w->now->constants += dtype_bytes(b->desc.type, desc_count(&b->desc));
+        w->now->constants += (desc_count(&b->desc) * binary_tile_bits(b->desc.type) + 7) / 8;
         return;
     }
     uint64_t missing = r->stream ? 0 : r->bytes - r->here;

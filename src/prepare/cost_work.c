@@ -92,7 +92,7 @@ static uint64_t padded_macs(const struct binary_graph *g, const struct binary_no
     if (!depth || !columns || !desc_count(y))
         return n->macs;
     uint64_t positions = desc_count(y) / y->dims[y->rank - 1];
-    uint64_t padded = pad(binary_tile_bytes(y) * 8 / dtype_bits(y->type) / pad(y->dims[y->rank - 1], DEPTH), ROWS);
+    uint64_t padded = pad(binary_tile_bytes(y) * 8 / binary_tile_bits(y->type) / pad(y->dims[y->rank - 1], DEPTH), ROWS);
     double grow = (double)pad(depth, DEPTH) / (double)depth * ((double)pad(columns, DEPTH) / (double)columns) * ((double)padded / (double)positions);
     return (uint64_t)((double)n->macs * grow);
 }
@@ -103,8 +103,8 @@ static uint64_t vector_cycles(const struct cost_device *d, const struct binary_g
     uint64_t tenths = ADDITION, bits = 8;
     for (uint32_t i = 0; i < VECTORS; i++)
         tenths = vectors[i].op == n->op->id ? vectors[i].tenths : tenths;
-    bits = x && dtype_bits(x->type) > bits ? dtype_bits(x->type) : bits;
-    bits = y && dtype_bits(y->type) > bits ? dtype_bits(y->type) : bits;
+    bits = x && binary_tile_bits(x->type) > bits ? binary_tile_bits(x->type) : bits;
+    bits = y && binary_tile_bits(y->type) > bits ? binary_tile_bits(y->type) : bits;
     uint64_t count = divide_up(n->macs * bits / 8, VECTOR_BYTES);
     return divide_up(count * tenths * d->vector_percent, (uint64_t)ADDITION * PERCENT * d->vector_units);
 }

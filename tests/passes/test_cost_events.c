@@ -60,7 +60,7 @@ static void products_are_padded(void **state)
     static const struct {
         const char *a, *b;
         uint32_t times;
-    } cases[] = { { "uq8", "sq8", 1 }, { "uq16", "sq8", 2 }, { "uq16", "sq16", 4 }, { "f16", "f16", 4 } };
+    } cases[] = { { "uq8", "sq8", 1 }, { "uq16", "sq8", 2 }, { "uq16", "sq16", 4 }, { "f16", "f16", 4 }, { "f32", "f32", 4 } };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[512];
         const char *q = i < 3 ? " scale=0.5 offset=0" : "";
