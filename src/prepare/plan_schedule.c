@@ -191,7 +191,8 @@ static bool add_candidates(struct search *s, enum rule rule, struct frame *f)
         *c = (struct candidate){ major[rule], peak, j };
     }
     f->end = s->pool.n;
-    qsort(s->pool.at + f->next, f->end - f->next, sizeof(*s->pool.at), compare_candidates);
+    if (f->end > f->next) /* the pool may not even have memory yet */
+        qsort(s->pool.at + f->next, f->end - f->next, sizeof(*s->pool.at), compare_candidates);
     return true;
 }
 
