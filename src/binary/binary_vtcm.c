@@ -18,6 +18,7 @@ enum { DEPTH = 32, SIDE = 8, TILE_SHARE = 4 };
 /* A tensor while the walk goes on. */
 struct resident {
     uint32_t next;       /* operator that reads it next, BINARY_NONE: nobody */
+    uint32_t at;         /* where it stands among those alive, while bytes are here */
     uint64_t bytes;      /* padded */
     uint64_t here;       /* of them in fast memory */
     uint64_t copied;     /* of them in DRAM as well */
@@ -84,19 +85,22 @@ static void link_readers(struct walk *w, uint32_t n_ports)
 
 static void leave(struct walk *w, uint32_t t)
 {
-    w->used -= w->of[t].here;
-    w->of[t].here = 0;
-    for (uint32_t i = 0; i < w->n_alive; i++)
-        if (w->alive[i] == t) {
-            w->alive[i] = w->alive[--w->n_alive];
-            return;
-        }
+    struct resident *r = &w->of[t];
+    if (!r->here)
+        return;
+    uint32_t last = w->alive[--w->n_alive];
+    w->alive[r->at] = last;
+    w->of[last].at = r->at;
+    w->used -= r->here;
+    r->here = 0;
 }
 
 static void come(struct walk *w, uint32_t t, uint64_t bytes)
 {
-    if (!w->of[t].here && bytes)
+    if (!w->of[t].here && bytes) {
+        w->of[t].at = w->n_alive;
         w->alive[w->n_alive++] = t;
+    }
     w->of[t].here += bytes;
     w->used += bytes;
 }
