@@ -3,8 +3,9 @@
  *
  *     bench_models LIB_DIR JSONL_FILE
  *
- *   model      time to compose and finalize, time per inference (best and median, 1 and 2 threads), planned memory against the live-bytes
+ *   model      time to compose and finalize, time per inference (best and median, 1, 2, 4 … threads), planned memory against the live-bytes
  *              lower bound, size of the binary; above it the operators that take the most time
+ *   clients    inferences per second of several contexts at once, a thread each
  *   load       time to create a context from a binary, copied and mapped, of one network with few and with many weights
  *   overhead   time of an execute of one operator on one element
  *
@@ -12,6 +13,7 @@
  * be added to the file with the same keys and another "peer". */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +165,59 @@ static struct timing run(const struct product *p, const struct binary_graph *g, 
     return summary(ns, n);
 }
 
+/* ---- clients: several contexts at once, a thread each ------------------------------------------------------------------- */
+
+struct client {
+    pthread_t thread;
+    struct session s;
+    struct io io;
+    Qnn_GraphHandle_t graph;
+    uint64_t end_ns, done;
+};
+
+static void *client_run(void *arg)
+{
+    struct client *c = arg;
+    while (clock_ns() < c->end_ns) {
+        CHECK(qnn.graphExecute(c->graph, &c->io.in, 1, &c->io.out, 1, NULL, NULL));
+        c->done++;
+    }
+    return NULL;
+}
+
+static void bench_clients(const struct model *m, const struct product *p, const struct binary_graph *g, unsigned n)
+{
+    struct client *c = calloc(n, sizeof *c);
+    uint64_t done = 0;
+    if (!c)
+        client_check(QNN_COMMON_ERROR_MEM_ALLOC, "clients");
+    for (unsigned i = 0; i < n; i++) {
+        session_load(&c[i].s, 1, p->data, p->size, true);
+        CHECK(qnn.graphRetrieve(c[i].s.context, g->info.name, &c[i].graph));
+        io_make(&c[i].io, g);
+        CHECK(qnn.graphExecute(c[i].graph, &c[i].io.in, 1, &c[i].io.out, 1, NULL, NULL)); /* warm */
+    }
+    uint64_t begin = clock_ns();
+    for (unsigned i = 0; i < n; i++) {
+        c[i].end_ns = begin + run_budget_ns / 2;
+        if (pthread_create(&c[i].thread, NULL, client_run, &c[i]))
+            client_check(QNN_COMMON_ERROR_SYSTEM, "threads");
+    }
+    for (unsigned i = 0; i < n; i++)
+        pthread_join(c[i].thread, NULL);
+    uint64_t took = clock_ns() - begin;
+    for (unsigned i = 0; i < n; i++) {
+        done += c[i].done;
+        io_free(&c[i].io);
+        session_close(&c[i].s);
+    }
+    double rate = (double)done * 1e9 / (double)took;
+    printf("%-22s %2u clients %10.1f inferences per second\n", m->name, n, rate);
+    fprintf(lines, "{\"kind\":\"clients\",\"name\":\"%s\",\"clients\":%u,\"per_second\":%.2f}\n", m->name, n, rate);
+    fflush(stdout);
+    free(c);
+}
+
 static void bench_model(const struct model *m)
 {
     struct product p = make(m);
@@ -173,7 +228,7 @@ static void bench_model(const struct model *m)
     }
     const struct binary_graph *g = &b.graphs[0];
     const struct binary_graph_info *i = &g->info;
-    for (unsigned threads = 1; threads <= 2; threads++) {
+    for (unsigned threads = 1; threads <= 2 || threads <= cpu_cores(); threads *= 2) {
         struct timing t = run(&p, g, threads, threads == 1);
         double gops = 2.0 * (double)i->macs / (double)t.best;
         printf("%-22s %2u %9.1f %9.1f %9.2f %9.2f %8.1f %10.2f %10.2f %7s %9.2f\n", m->name, threads, ms(p.compose_ns), ms(p.finalize_ns),
@@ -189,6 +244,8 @@ static void bench_model(const struct model *m)
                 (unsigned long long)p.size, g->n_nodes, i->n_source_nodes);
         fflush(stdout);
     }
+    for (unsigned n = 1; m->fixed && (n <= 2 || n <= cpu_cores()); n *= 2)
+        bench_clients(m, &p, g, n);
     binary_close(&b);
     free(p.data);
 }
