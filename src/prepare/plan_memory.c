@@ -20,6 +20,8 @@
 #include "prepare/cx.h"
 #include "prepare/plan.h"
 
+enum { FULL_SEARCH = 128 }; /* buffers; with more of them a search is shorter */
+
 /* Scratch memory that one cell after another uses. */
 struct block {
     uint64_t bytes, offset;
@@ -108,6 +110,14 @@ static void form_blocks(struct planner *p)
             new_block(p, c);
 }
 
+/* Counted search steps decide how far the planner looks, so that the same graph gives the same binary everywhere. A step takes time in proportion to the
+ * buffers there are, so large graphs get fewer of them, and the time stays what the target meant. */
+static uint64_t search_steps(uint64_t steps, uint32_t n_bufs)
+{
+    uint64_t scaled = n_bufs > FULL_SEARCH ? steps / n_bufs * FULL_SEARCH : steps;
+    return scaled ? scaled : 1;
+}
+
 static enum status solve(struct planner *p)
 {
     struct prepare_cx *cx = p->cx;
@@ -120,8 +130,7 @@ static enum status solve(struct planner *p)
     for (uint32_t k = 0; k < n_nodes; k++)
         if (cx->nodes[k].work_bytes)
             b[n++] = (struct plan_buf){ .size = plan_round(cx, cx->nodes[k].work_bytes), .align = align, .first = k, .last = k, .fixed = PLAN_ANY };
-    /* Counted search steps decide how far the planner looks, so that the same graph gives the same binary everywhere. */
-    struct plan_opts o = { .deadline_ns = PLAN_FOREVER, .max_nodes = cx->target->plan_nodes ? cx->target->plan_nodes : 1 };
+    struct plan_opts o = { .deadline_ns = PLAN_FOREVER, .max_nodes = search_steps(cx->target->plan_nodes, n) };
     struct plan_result r;
     TRY(plan_solve(b, n, &o, &r));
     for (uint32_t i = 0; i < p->n_blocks; i++)

@@ -54,7 +54,8 @@ struct prepare_target {
     uint64_t work_budget;        /* bytes of workspace per tile that kernels should stay within where they can; 0: their choice */
     uint32_t max_tiles;          /* commands per node for parallel execution, at least 1 */
     uint64_t order_steps;        /* search steps of plan_order, counted as well; 0: operators stay in the client's order */
-    uint64_t plan_nodes;         /* search steps of the exact memory planner, counted, so that plans do not depend on speed; at least 1 */
+    uint64_t plan_nodes;         /* search steps of the exact memory planner, counted, so that plans do not depend on speed; at least 1. Graphs with more than
+                                  * 128 buffers get fewer in proportion, because each step takes longer there */
     const struct cost_rates *cost; /* NULL: no estimate of cycles by rates */
     const struct cost_device *device; /* NULL: no estimate of cycles by events */
     bool own_kernels;            /* the target has kernels of its own, without workspaces */
