@@ -133,8 +133,8 @@ static void place(struct events *e, uint32_t k)
     s->lead = s->start + tile;
     if (w->matrix)
         e->unit_free[UNIT_MATRIX] = s->finish;
-    if (w->vector)
-        e->unit_free[UNIT_VECTOR] = s->finish;
+    if (w->vector) /* vectors that help a product leave the units when they are done */
+        e->unit_free[UNIT_VECTOR] = w->matrix ? s->start + w->vector : s->finish;
     if (e->moves[k].written)
         e->dma_free = most(e->dma_free, s->lead) + dma_cycles(e->d, e->moves[k].written);
 }
