@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Float32 graphs computed in float16, where the client asked for that. Inputs and outputs keep their type, with a Cast at the border; constants
- * are converted once. An operator that has no float16 form stays as it is, between Casts.
+/* Float32 graphs computed in float16, or the other way round, where the client asked for that. Inputs and outputs keep their type, with a Cast at the border; constants
+ * are converted once. An operator that has no form in the other type stays as it is, between Casts.
  *
  *     in %x : f32[4]                       in %x : f32[4]
  *     %t : f32[4] = Relu(%x)        ->     %x.f16 : f16[4] = Cast(%x)
@@ -18,38 +18,39 @@
 struct lowering {
     struct prepare_cx *cx;
     struct ir_graph *g;
+    enum dtype from, to;
     uint32_t n_tensors;
     uint32_t *twin;
-    bool *half;                     /* the tensor itself has become f16 */
+    bool *half;                     /* the tensor itself has changed its type */
     VEC(struct ir_node) nodes;      /* the new list */
 };
 
-static bool is_f32(const struct ir_graph *g, uint32_t t)
+static bool is_from(const struct lowering *l, uint32_t t)
 {
-    return t != IR_NONE && g->tensors.at[t].role != IR_ABSENT && g->tensors.at[t].desc.type == DT_F32;
+    return t != IR_NONE && l->g->tensors.at[t].role != IR_ABSENT && l->g->tensors.at[t].desc.type == l->from;
 }
 
-/* ---- which operators have a float16 form ------------------------------------------------------------------------------------ */
+/* ---- which operators have the other form ------------------------------------------------------------------------------------- */
 
-static void halve(const struct tensor_desc **ports, uint32_t n, struct tensor_desc *room)
+static void retype(const struct lowering *l, const struct tensor_desc **ports, uint32_t n, struct tensor_desc *room)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (!ports[i] || ports[i]->type != DT_F32)
+        if (!ports[i] || ports[i]->type != l->from)
             continue;
         room[i] = *ports[i];
-        room[i].type = DT_F16;
+        room[i].type = l->to;
         ports[i] = &room[i];
     }
 }
 
-static bool has_half_form(struct lowering *l, const struct ir_node *n)
+static bool has_other_form(struct lowering *l, const struct ir_node *n)
 {
     struct ir_call v;
     struct kernel_bound k;
     struct tensor_desc room[2 * MAX_PORTS];
     ir_call(l->g, n, &v);
-    halve(v.in, n->n_in, room);
-    halve(v.out, n->n_out, room + MAX_PORTS);
+    retype(l, v.in, n->n_in, room);
+    retype(l, v.out, n->n_out, room + MAX_PORTS);
     for (uint32_t i = 0; i < n->n_in; i++)
         if (v.in[i] == &room[i])
             v.in_data[i] = NULL; /* the bytes are of the other type */
@@ -60,13 +61,13 @@ static bool has_half_form(struct lowering *l, const struct ir_node *n)
     return ok;
 }
 
-static bool touches_f32(const struct ir_graph *g, const struct ir_node *n)
+static bool touches_from(const struct lowering *l, const struct ir_node *n)
 {
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (is_f32(g, n->in[i]))
+        if (is_from(l, n->in[i]))
             return true;
     for (uint32_t i = 0; i < n->n_out; i++)
-        if (is_f32(g, n->out[i]))
+        if (is_from(l, n->out[i]))
             return true;
     return false;
 }
@@ -121,7 +122,7 @@ static enum status need(struct lowering *l, uint32_t t, bool half, uint32_t *ret
     if (l->half[t] == half)
         return ST_OK;
     if (l->twin[t] == IR_NONE) {
-        TRY(new_twin(l, t, half ? DT_F16 : DT_F32, &l->twin[t]));
+        TRY(new_twin(l, t, half ? l->to : l->from, &l->twin[t]));
         TRY(cast_node(l, t, l->twin[t], &cast));
         const struct ir_tensor *c = &l->g->tensors.at[t];
         TRY(c->role == IR_CONST && c->data && !c->updateable ? convert_const(l, &cast, l->twin[t]) : push(l, &cast));
@@ -132,13 +133,13 @@ static enum status need(struct lowering *l, uint32_t t, bool half, uint32_t *ret
 
 /* ---- nodes --------------------------------------------------------------------------------------------------------------------- */
 
-static enum status lower_inputs(struct lowering *l, struct ir_node *n, bool half, const bool *was_f32)
+static enum status lower_inputs(struct lowering *l, struct ir_node *n, bool half, const bool *was_from)
 {
     uint32_t *in = arena_array(&l->g->arena, uint32_t, n->n_in + 1);
     RETURN_IF(!in, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
     for (uint32_t i = 0; i < n->n_in; i++) {
         in[i] = n->in[i];
-        if (n->in[i] != IR_NONE && was_f32[n->in[i]])
+        if (n->in[i] != IR_NONE && was_from[n->in[i]])
             TRY(need(l, n->in[i], half, &in[i]));
     }
     n->in = in;
@@ -146,7 +147,7 @@ static enum status lower_inputs(struct lowering *l, struct ir_node *n, bool half
 }
 
 /* Outputs of the graph keep their type: the operator writes a twin, and a Cast follows. */
-static enum status lower_outputs(struct lowering *l, struct ir_node *n, const bool *was_f32)
+static enum status lower_outputs(struct lowering *l, struct ir_node *n, const bool *was_from)
 {
     struct ir_node node = *n, cast;
     uint32_t *out = arena_array(&l->g->arena, uint32_t, n->n_out + 1);
@@ -155,14 +156,14 @@ static enum status lower_outputs(struct lowering *l, struct ir_node *n, const bo
     for (uint32_t i = 0; i < n->n_out; i++) {
         uint32_t t = n->out[i];
         out[i] = t;
-        if (!was_f32[t])
+        if (!was_from[t])
             continue;
         if (l->g->tensors.at[t].role == IR_NATIVE) {
-            l->g->tensors.at[t].desc.type = DT_F16;
+            l->g->tensors.at[t].desc.type = l->to;
             l->half[t] = true;
             continue;
         }
-        TRY(new_twin(l, t, DT_F16, &l->twin[t]));
+        TRY(new_twin(l, t, l->to, &l->twin[t]));
         out[i] = l->twin[t];
     }
     TRY(push(l, &node));
@@ -175,38 +176,39 @@ static enum status lower_outputs(struct lowering *l, struct ir_node *n, const bo
     return ST_OK;
 }
 
-static enum status lower_node(struct lowering *l, struct ir_node *n, bool half, const bool *was_f32)
+static enum status lower_node(struct lowering *l, struct ir_node *n, bool half, const bool *was_from)
 {
-    TRY(lower_inputs(l, n, half, was_f32));
-    return half ? lower_outputs(l, n, was_f32) : push(l, n);
+    TRY(lower_inputs(l, n, half, was_from));
+    return half ? lower_outputs(l, n, was_from) : push(l, n);
 }
 
 static enum status lower_all(struct lowering *l)
 {
     struct ir_graph *g = l->g;
-    CLEANUP(mem_freep) bool *was_f32 = mem_array(bool, g->tensors.n + 1);
+    CLEANUP(mem_freep) bool *was_from = mem_array(bool, g->tensors.n + 1);
     CLEANUP(mem_freep) bool *half = mem_array(bool, g->nodes.n + 1);
     l->twin = mem_array(uint32_t, g->tensors.n + 1);
     l->half = mem_array(bool, g->tensors.n + 1);
-    RETURN_IF(!was_f32 || !half || !l->twin || !l->half, ST_NO_MEMORY, "no memory for %zu tensors", g->tensors.n);
+    RETURN_IF(!was_from || !half || !l->twin || !l->half, ST_NO_MEMORY, "no memory for %zu tensors", g->tensors.n);
     for (size_t i = 0; i < g->tensors.n; i++) {
-        was_f32[i] = is_f32(g, (uint32_t)i);
+        was_from[i] = is_from(l, (uint32_t)i);
         l->twin[i] = IR_NONE;
     }
     for (size_t k = 0; k < g->nodes.n; k++) /* before types change */
-        half[k] = touches_f32(g, &g->nodes.at[k]) && has_half_form(l, &g->nodes.at[k]);
+        half[k] = touches_from(l, &g->nodes.at[k]) && has_other_form(l, &g->nodes.at[k]);
     for (size_t k = 0; k < g->nodes.n; k++) {
         struct ir_node n = g->nodes.at[k];
-        TRY(lower_node(l, &n, half[k], was_f32));
+        TRY(lower_node(l, &n, half[k], was_from));
     }
     return ST_OK;
 }
 
 enum status lower_fp16(struct prepare_cx *cx, bool *progress)
 {
-    struct lowering l = { .cx = cx, .g = cx->g };
-    enum status st = cx->target->fp16 ? lower_all(&l) : ST_OK;
-    if (st == ST_OK && cx->target->fp16) {
+    bool wanted = cx->target->fp16 || cx->target->fp32;
+    struct lowering l = { .cx = cx, .g = cx->g, .from = cx->target->fp16 ? DT_F32 : DT_F16, .to = cx->target->fp16 ? DT_F16 : DT_F32 };
+    enum status st = wanted ? lower_all(&l) : ST_OK;
+    if (st == ST_OK && wanted) {
         vec_finish(&cx->g->nodes);
         cx->g->nodes.at = l.nodes.at;
         cx->g->nodes.n = l.nodes.n;

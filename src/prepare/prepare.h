@@ -49,6 +49,7 @@ struct prepare_target {
     const struct pass *passes;   /* ends with a NULL name */
     uint32_t tensor_align;       /* bytes, power of two */
     bool fp16;                   /* compute float32 graphs in float16 (lower_fp16) */
+    bool fp32;                   /* compute float16 graphs in float32; not both */
     uint64_t scratch_limit;      /* 0: none */
     bool io_in_scratch;          /* plan room for inputs and outputs, too; the client may still bring its own buffers */
     uint64_t work_budget;        /* bytes of workspace per tile that kernels should stay within where they can; 0: their choice */
@@ -59,7 +60,7 @@ struct prepare_target {
     const struct cost_rates *cost; /* NULL: no estimate of cycles by rates */
     const struct cost_device *device; /* NULL: no estimate of cycles by events */
     bool own_kernels;            /* the target has kernels of its own, without workspaces */
-    bool (*supports)(const struct op_call *c); /* which operators have a float16 form; NULL: those that have a kernel */
+    bool (*supports)(const struct op_call *c); /* which operators have a form in the other type; NULL: those that have a kernel */
 };
 
 /* Why and how this run differs from the default. */
@@ -83,7 +84,7 @@ enum status opt_fold(struct prepare_cx *cx, bool *progress);        /* nodes wit
 enum status opt_fuse_batchnorm(struct prepare_cx *cx, bool *progress); /* float Batchnorm into the product before it */
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress); /* clamps into the operator before them, same bits */
 enum status opt_dead(struct prepare_cx *cx, bool *progress);        /* nodes that nobody needs */
-enum status lower_fp16(struct prepare_cx *cx, bool *progress);      /* float32 inside the graph becomes float16, where the target says so */
+enum status lower_fp16(struct prepare_cx *cx, bool *progress);      /* float32 inside the graph becomes float16, or back, where the target says so */
 enum status lower_pack(struct prepare_cx *cx, bool *progress);      /* constants of the kernels: packed weights, tables */
 enum status plan_order(struct prepare_cx *cx, bool *progress);      /* the order of operators that needs the least memory */
 enum status plan_memory(struct prepare_cx *cx, bool *progress);     /* an address for everything */

@@ -140,7 +140,7 @@ static Qnn_ErrorHandle_t graph_with(const void *custom, const char *name, Qnn_Gr
     return q.graphCreate(env.context, name, list, ret);
 }
 
-/* x through a native tensor: 1 + 2^-12 is 1 in float16. */
+/* x through a native tensor of float32: 1 + 2^-12 is 1 in float16. */
 static float through_native(QnnGpu_Precision_t precision, const char *name)
 {
     QnnGpuGraph_CustomConfig_t c = QNN_GPU_GRAPH_CUSTOM_CONFIG_INIT;
@@ -163,8 +163,35 @@ static float through_native(QnnGpu_Precision_t precision, const char *name)
     return -y[0];
 }
 
+/* (x + 1) - x through a native tensor of float16, x being 2048: 2049 is 2048 in float16. */
+static float sum_in_native(QnnGpu_Precision_t precision, const char *name)
+{
+    QnnGpuGraph_CustomConfig_t c = QNN_GPU_GRAPH_CUSTOM_CONFIG_INIT;
+    Qnn_GraphHandle_t g;
+    _Float16 x[2] = { (_Float16)2048.0f, (_Float16)1.0f }, one[1] = { (_Float16)1.0f }, y[2];
+    c.precision = precision;
+    OK(graph_with(&c, name, &g));
+    Qnn_Tensor_t in = TENSOR("x", APP_WRITE, FLOAT_16, 2), unit = WITH(TENSOR("one", STATIC, FLOAT_16, 1), one), mid = TENSOR("m", NATIVE, FLOAT_16, 2),
+                 out = TENSOR("y", APP_READ, FLOAT_16, 2);
+    OK(q.tensorCreateGraphTensor(g, &in));
+    OK(q.tensorCreateGraphTensor(g, &unit));
+    OK(q.tensorCreateGraphTensor(g, &mid));
+    OK(q.tensorCreateGraphTensor(g, &out));
+    struct op a = { .name = "a", .type = "ElementWiseAdd", .ni = 2, .no = 1, .in = { in, unit }, .out = { mid } };
+    struct op b = { .name = "b", .type = "ElementWiseSubtract", .ni = 2, .no = 1, .in = { mid, in }, .out = { out } };
+    OK(op_add(g, &a));
+    OK(op_add(g, &b));
+    OK(q.graphFinalize(g, NULL, NULL));
+    in = tensor_data(in, x, sizeof x);
+    out = tensor_data(out, y, sizeof y);
+    OK(q.graphExecute(g, &in, 1, &out, 1, NULL, NULL));
+    return (float)y[0];
+}
+
 static void test_precision(void **state)
 {
+    assert_true(sum_in_native(QNN_GPU_PRECISION_USER_PROVIDED, "half") == 0.0f);
+    assert_true(sum_in_native(QNN_GPU_PRECISION_FP32, "half_as_fp32") == 1.0f);
     (void)state;
     assert_true(through_native(QNN_GPU_PRECISION_USER_PROVIDED, "user") == 1.0f + 0x1p-12f);
     assert_true(through_native(QNN_GPU_PRECISION_FP32, "fp32") == 1.0f + 0x1p-12f);

@@ -144,6 +144,36 @@ static void test_cast(void **state)
         }
 }
 
+static void test_whole(void **state)
+{
+    static const char *const types[] = { "ElementWiseAdd", "ElementWiseSubtract", "ElementWiseMultiply", "ElementWiseMaximum", "ElementWiseMinimum", "ElementWiseDivide",
+                                         "ElementWiseMod", "ElementWiseFmod", "ElementWiseFloorDiv", "ElementWiseLess", "ElementWiseEqual", "ElementWiseGreaterEqual" };
+    (void)state;
+    for (size_t k = 0; k < COUNT(types); k++) {
+        struct kit_case c = { .type = types[k], .ni = 2, .no = 1 };
+        c.out[0] = random_tensor(0, 0, 3, 6);
+        c.in[0] = kit_float(-20, 20, c.out[0].rank, c.out[0].dims);
+        c.in[1] = broadcast_of(&c.out[0], -5, 5);
+        c.in[0].type = c.in[1].type = c.out[0].type = QNN_DATATYPE_INT_32;
+        c.out[0].type = k >= 9 ? QNN_DATATYPE_BOOL_8 : QNN_DATATYPE_INT_32;
+        kit_same(&c);
+    }
+    static const char *const logic[] = { "ElementWiseAnd", "ElementWiseOr", "ElementWiseXor" }, *const one[] = { "ElementWiseNeg", "ElementWiseAbs", "ElementWiseSign" };
+    for (size_t k = 0; k < 3; k++) {
+        struct kit_case c = { .type = logic[k], .ni = 2, .no = 1 }, u = { .type = one[k], .ni = 1, .no = 1 };
+        c.in[0] = c.in[1] = c.out[0] = random_tensor(0, 1, 3, 6);
+        c.in[0].type = c.in[1].type = c.out[0].type = QNN_DATATYPE_BOOL_8;
+        kit_same(&c);
+        u.in[0] = u.out[0] = random_tensor(-9, 9, 3, 6);
+        u.in[0].type = u.out[0].type = QNN_DATATYPE_INT_32;
+        kit_same(&u);
+    }
+    struct kit_case n = { .type = "ElementWiseNot", .ni = 1, .no = 1 };
+    n.in[0] = n.out[0] = random_tensor(0, 1, 3, 6);
+    n.in[0].type = n.out[0].type = QNN_DATATYPE_BOOL_8;
+    kit_same(&n);
+}
+
 /* ---- products ------------------------------------------------------------------------------------------------------------------- */
 
 struct window {
@@ -379,6 +409,41 @@ static void test_reduce(void **state)
     }
 }
 
+static void test_arg(void **state)
+{
+    static const Qnn_DataType_t types[] = { QNN_DATATYPE_INT_32, QNN_DATATYPE_UINT_32 };
+    (void)state;
+    for (uint32_t k = 0; k < rounds(6); k++) {
+        struct kit_case c = { .type = k % 2 ? "Argmax" : "Argmin", .ni = 1, .no = 1 };
+        uint32_t axis = kit_random(3);
+        c.in[0] = c.out[0] = random_tensor(-2, 2, 3, k % 3 ? 6 : 90);
+        c.out[0].dims[axis] = 1;
+        c.out[0].type = types[k / 2 % 2];
+        kit_u32(&c, "axis", (int32_t)axis);
+        kit_bool(&c, "keep_dims", true);
+        kit_compare(&c, 0);
+    }
+}
+
+static void test_group_norm_and_lrn(void **state)
+{
+    (void)state;
+    for (uint32_t k = 0; k < rounds(4); k++) {
+        struct kit_case c = { .type = "GroupNorm", .ni = 3, .no = 1 }, l = { .type = "Lrn", .ni = 1, .no = 1 };
+        c.in[0] = c.out[0] = kit_float(-3, 5, D(2, kit_between(1, 6), kit_between(1, 6), 12));
+        c.in[1] = c.in[2] = kit_float(-1, 1, D(12));
+        kit_f32(&c, "epsilon", 1e-3f);
+        kit_u32(&c, "group", (int32_t)kit_between(1, 4));
+        kit_compare(&c, SUMS);
+        l.in[0] = l.out[0] = kit_float(-3, 3, D(1, kit_between(1, 6), kit_between(1, 6), kit_between(1, 9)));
+        l.p[l.np++] = (struct kit_param){ .name = "radius", .kind = 'i', .v = { (int32_t)kit_between(1, 3) } };
+        kit_u32(&l, "region", (int32_t)(k % 2));
+        kit_f32(&l, "alpha", 0.5f);
+        kit_f32(&l, "beta", 0.75f);
+        kit_compare(&l, SUMS);
+    }
+}
+
 /* ---- movement ------------------------------------------------------------------------------------------------------------------- */
 
 static void test_shapes(void **state)
@@ -401,6 +466,19 @@ static void test_shapes(void **state)
     struct kit_case h = { .type = "ChannelShuffle", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(1, 3, 4, 12)) }, .out = { kit_float(0, 0, D(1, 3, 4, 12)) } };
     kit_u32(&h, "num_groups", 3);
     kit_compare(&h, 0);
+}
+
+static void test_blocks(void **state)
+{
+    (void)state;
+    struct kit_case s = { .type = "SpaceToBatch", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(2, 5, 6, 3)) }, .out = { kit_float(0, 0, D(12, 3, 3, 3)) } };
+    kit_list(&s, "block_size", 'u', 1, 2, 1, (int32_t[]){ 2, 3 });
+    kit_list(&s, "pad_amount", 'u', 2, 2, 2, (int32_t[]){ 1, 0, 2, 1 });
+    kit_compare(&s, 0);
+    struct kit_case b = { .type = "BatchToSpace", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(12, 3, 3, 3)) }, .out = { kit_float(0, 0, D(2, 5, 6, 3)) } };
+    kit_list(&b, "block_size", 'u', 1, 2, 1, (int32_t[]){ 2, 3 });
+    kit_list(&b, "crops", 'u', 2, 2, 2, (int32_t[]){ 1, 0, 2, 1 });
+    kit_compare(&b, 0);
 }
 
 static void test_transpose(void **state)
@@ -539,7 +617,8 @@ int main(void)
         cmocka_unit_test(test_matmul), cmocka_unit_test(test_pool), cmocka_unit_test(test_resize), cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_layer_norm), cmocka_unit_test(test_channel_norm), cmocka_unit_test(test_reduce), cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_transpose), cmocka_unit_test(test_slice_and_tile), cmocka_unit_test(test_concat_and_split), cmocka_unit_test(test_pack),
-        cmocka_unit_test(test_pad), cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_pad), cmocka_unit_test(test_gather), cmocka_unit_test(test_whole), cmocka_unit_test(test_arg),
+        cmocka_unit_test(test_group_norm_and_lrn), cmocka_unit_test(test_blocks),
     };
     kit_need_device();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,3 +64,26 @@ kernel void gather(struct gpu_gather a, global const T *x, global const void *in
     at += at < 0 ? a.size : 0;
     y[i] = at >= 0 && at < a.size ? x[(outer * a.size + (int)at) * a.slice + i % a.slice] : (T)0;
 }
+
+/* Output pixel (b, y, x) and where it comes from; what lies outside of the input is zero. */
+kernel void block(struct gpu_block a, global const T *x, global T *y)
+{
+    int i = get_global_id(0);
+    if (i >= a.n)
+        return;
+    int c = i % a.channels, ox = i / a.channels % a.out[2], oy = i / a.channels / a.out[2] % a.out[1], b = i / a.channels / a.out[2] / a.out[1];
+    int n, h, w;
+    if (a.to_batch) {
+        int cell = b / a.in[0];
+        n = b % a.in[0];
+        h = oy * a.block_h + cell / a.block_w - a.before_h;
+        w = ox * a.block_w + cell % a.block_w - a.before_w;
+    } else {
+        int v = oy + a.before_h, u = ox + a.before_w;
+        n = (v % a.block_h * a.block_w + u % a.block_w) * a.out[0] + b;
+        h = v / a.block_h;
+        w = u / a.block_w;
+    }
+    bool inside = h >= 0 && w >= 0 && h < a.in[1] && w < a.in[2];
+    y[i] = inside ? x[((n * a.in[1] + h) * a.in[2] + w) * a.channels + c] : (T)0;
+}

@@ -42,6 +42,23 @@ struct gpu_cast {
     int n, from, to;
 };
 
+/* Integers of any two types; results are cut to the output's. */
+struct gpu_whole {
+    int n, op, x_type, y_type, z_type, rank;
+    int dims[GPU_RANK], a[GPU_RANK], b[GPU_RANK];
+};
+
+/* Pixels of images [batch, height, width, channels] between space and batch. */
+struct gpu_block {
+    int n, to_batch, block_h, block_w, before_h, before_w, channels;
+    int in[3], out[3]; /* batch, height, width */
+};
+
+struct gpu_lrn {
+    int n, radius, spatial, height, width, channels;
+    float alpha, beta, bias;
+};
+
 /* Rows are output positions, columns output channels; a group of channels after the other. */
 struct gpu_conv {
     int groups, rows, cols, depth; /* depth: taps times input channels of a group */
@@ -79,7 +96,7 @@ struct gpu_resize {
 
 /* Runs of `run` elements, one per group of work items; `outer` says where each begins. */
 struct gpu_rows {
-    int n, kind, count;
+    int n, kind, count, out_type;
     int outer_rank, outer_dims[GPU_RANK], outer[GPU_RANK], outer_affine[GPU_RANK];
     int run_rank, run_dims[GPU_RANK], run[GPU_RANK], run_affine[GPU_RANK];
     int gamma, beta_given;

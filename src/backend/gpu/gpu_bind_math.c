@@ -19,6 +19,7 @@ static const struct {
     { OP_ElementWiseFloor, UN_FLOOR, 0, 0 },
     { OP_ElementWiseLog, UN_LOG, 0, 0 },
     { OP_ElementWiseNeg, UN_NEG, 0, 0 },
+    { OP_ElementWiseNot, UN_NOT, 0, 0 },
     { OP_ElementWiseRound, UN_ROUND, 0, 0 },
     { OP_ElementWiseRsqrt, UN_RSQRT, 0, 0 },
     { OP_ElementWiseSign, UN_SIGN, 0, 0 },
@@ -64,8 +65,17 @@ static void describe(const struct op_call *c, struct gpu_unary *a)
     a->hi = real_or(c, "max_value", a->hi);
 }
 
+int gpu_unary_op(const struct op_call *c)
+{
+    struct gpu_unary a;
+    describe(c, &a);
+    return a.op;
+}
+
 enum status gpu_bind_unary(const struct op_call *c, struct gpu_work *w)
 {
+    if (gpu_is_whole(c->in[0]->type))
+        return gpu_bind_whole_unary(c, w);
     struct gpu_launch l = { .kernel = K_UNARY, GPU_ARGS(unary), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
     TRY(gpu_float_storage(c, &l.storage));
     describe(c, &l.args.unary);
@@ -100,7 +110,7 @@ static const struct {
     { OP_Prelu, BIN_PRELU },
 };
 
-static int which(const struct op_call *c)
+int gpu_binary_op(const struct op_call *c)
 {
     if (c->op->id == OP_ElementWiseBinary)
         return (int)op_int(c, "operation", 0);
@@ -143,7 +153,9 @@ static enum status truth_storage(const struct op_call *c, enum gpu_storage *ret)
 
 enum status gpu_bind_binary(const struct op_call *c, struct gpu_work *w)
 {
-    int op = which(c);
+    if (gpu_is_whole(c->in[0]->type) && gpu_is_whole(c->in[1]->type))
+        return gpu_bind_whole(c, w);
+    int op = gpu_binary_op(c);
     struct gpu_launch l = { .kernel = gives_truth(op) ? K_TRUTH : K_BINARY, GPU_ARGS(broadcast), .n_operands = 3, .operand = { 0, 1, (uint8_t)c->n_in },
                             .items = desc_count(c->out[0]) };
     l.args.broadcast.op = op;
@@ -167,18 +179,19 @@ enum status gpu_bind_select(const struct op_call *c, struct gpu_work *w)
 
 /* ---- conversions ------------------------------------------------------------------------------------------------------------ */
 
-static int scalar_of(enum dtype t)
+int gpu_scalar(enum dtype t)
 {
     static const uint8_t scalars[DT_COUNT] = { [DT_F32] = SCALAR_F32 + 1, [DT_F16] = SCALAR_F16 + 1, [DT_I32] = SCALAR_I32 + 1, [DT_U32] = SCALAR_U32 + 1,
-                                               [DT_U8] = SCALAR_U8 + 1, [DT_B8] = SCALAR_B8 + 1, [DT_I64] = SCALAR_I64 + 1, [DT_I8] = SCALAR_I8 + 1 };
+                                               [DT_U8] = SCALAR_U8 + 1,   [DT_B8] = SCALAR_B8 + 1,   [DT_I64] = SCALAR_I64 + 1, [DT_I8] = SCALAR_I8 + 1,
+                                               [DT_I16] = SCALAR_I16 + 1, [DT_U16] = SCALAR_U16 + 1 };
     return scalars[t] - 1;
 }
 
 enum status gpu_bind_cast(const struct op_call *c, struct gpu_work *w)
 {
     struct gpu_launch l = { .kernel = K_CAST, .storage = GPU_F32, GPU_ARGS(cast), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
-    l.args.cast = (struct gpu_cast){ (int)l.items, scalar_of(c->in[0]->type), scalar_of(c->out[0]->type) };
+    l.args.cast = (struct gpu_cast){ (int)l.items, gpu_scalar(c->in[0]->type), gpu_scalar(c->out[0]->type) };
     if (l.args.cast.from < 0 || l.args.cast.to < 0)
-        return gpu_refuse(c, "%s to %s; f32, f16, i64, i32, u32, i8, u8 and b8 are supported", dtype_name(c->in[0]->type), dtype_name(c->out[0]->type));
+        return gpu_refuse(c, "%s to %s; f32, f16, i64, i32, u32, i16, u16, i8, u8 and b8 are supported", dtype_name(c->in[0]->type), dtype_name(c->out[0]->type));
     return gpu_add(c, w, &l);
 }

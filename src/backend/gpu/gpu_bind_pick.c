@@ -60,3 +60,19 @@ enum status gpu_bind_gather(const struct op_call *c, struct gpu_work *w)
                                          .index_type = t == DT_I64 ? SCALAR_I64 : t == DT_U32 ? SCALAR_U32 : SCALAR_I32 };
     return gpu_add(c, w, &l);
 }
+
+enum status gpu_bind_block(const struct op_call *c, struct gpu_work *w)
+{
+    struct gpu_launch l = { .kernel = K_BLOCK, GPU_ARGS(block), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
+    const char *edges = c->op->id == OP_SpaceToBatch ? "pad_amount" : "crops";
+    const uint32_t *x = c->in[0]->dims, *y = c->out[0]->dims;
+    if (c->in[0]->type != c->out[0]->type)
+        return gpu_refuse(c, "%s to %s; both must be the same", dtype_name(c->in[0]->type), dtype_name(c->out[0]->type));
+    TRY(gpu_bits_storage(c, c->in[0], &l.storage));
+    l.args.block = (struct gpu_block){
+        .n = (int)l.items, .to_batch = c->op->id == OP_SpaceToBatch, .block_h = (int)op_int(c, "block_size", 0), .block_w = (int)op_int(c, "block_size", 1),
+        .before_h = (int)op_int(c, edges, 0), .before_w = (int)op_int(c, edges, 2), .channels = (int)x[3],
+        .in = { (int)x[0], (int)x[1], (int)x[2] }, .out = { (int)y[0], (int)y[1], (int)y[2] },
+    };
+    return gpu_add(c, w, &l);
+}

@@ -62,6 +62,18 @@ static void per_channel(const struct op_call *c, struct rows *r, uint32_t mask)
         place(r, mask >> d & 1, x->dims[d], (int64_t)strides[d], d + 1u == x->rank);
 }
 
+static void in_groups(const struct op_call *c, struct rows *r)
+{
+    const struct tensor_desc *x = c->in[0];
+    uint32_t last = x->rank - 1u, groups = (uint32_t)op_int(c, "group", 0), each = x->dims[last] / groups;
+    uint64_t strides[MAX_RANK] = { 0 };
+    desc_strides(x, strides);
+    for (uint32_t d = 0; d < last; d++)
+        place(r, d > 0, x->dims[d], (int64_t)strides[d], 0);
+    place(r, false, groups, each, each);
+    place(r, true, each, 1, 1);
+}
+
 static uint32_t axes_mask(const struct op_call *c, const char *name)
 {
     uint32_t mask = 0, n = op_count(c, name);
@@ -106,6 +118,10 @@ static void choose_runs(const struct op_call *c, struct gpu_rows *a, struct rows
         a->kind = ROW_RMS;
         over_axes(c, r, axes_mask(c, "axes"));
         break;
+    case OP_GroupNorm:
+        a->kind = ROW_VARIANCE;
+        in_groups(c, r);
+        break;
     case OP_InstanceNorm:
         bind_instance(c, a, r);
         break;
@@ -138,5 +154,21 @@ enum status gpu_bind_reduce(const struct op_call *c, struct gpu_work *w)
     TRY(gpu_float_storage(c, &l.storage));
     l.args.rows.kind = kinds[c->op->id];
     over_axes(c, &r, axes_mask(c, "axes"));
+    return add_rows(c, w, &r, &l);
+}
+
+enum status gpu_bind_arg(const struct op_call *c, struct gpu_work *w)
+{
+    struct gpu_launch l = { .kernel = K_ARG_EXTREME, .n_operands = 2, .operand = { 0, (uint8_t)c->n_in } };
+    enum dtype in = c->in[0]->type, out = c->out[0]->type;
+    struct rows r = { 0 };
+    if (!(T_(in) & T_FLOAT))
+        return gpu_refuse(c, "the input is %s; f32 and f16 are supported", dtype_name(in));
+    if (out != DT_I32 && out != DT_U32 && out != DT_I64 && out != DT_F32)
+        return gpu_refuse(c, "the output is %s; i32, u32, i64 and f32 are supported", dtype_name(out));
+    l.storage = in == DT_F32 ? GPU_F32 : GPU_F16;
+    l.args.rows.kind = c->op->id == OP_Argmax ? ROW_ARGMAX : ROW_ARGMIN;
+    l.args.rows.out_type = gpu_scalar(out);
+    over_axes(c, &r, axes_mask(c, "axis"));
     return add_rows(c, w, &r, &l);
 }

@@ -63,3 +63,20 @@ enum status gpu_bind_resize(const struct op_call *c, struct gpu_work *w)
     }
     return gpu_add(c, w, &l);
 }
+
+enum status gpu_bind_lrn(const struct op_call *c, struct gpu_work *w)
+{
+    struct gpu_launch l = { .kernel = K_LRN, GPU_ARGS(lrn), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
+    const struct tensor_desc *x = c->in[0];
+    bool spatial = op_int(c, "region", 0) == 1;
+    TRY(gpu_float_storage(c, &l.storage));
+    l.args.lrn = (struct gpu_lrn){
+        .n = (int)l.items, .radius = param(c, "radius", 0), .spatial = spatial, .height = 1, .width = 1, .channels = x->rank ? (int)x->dims[x->rank - 1] : 1,
+        .alpha = (float)op_real(c, "alpha", 0), .beta = (float)op_real(c, "beta", 0), .bias = (float)op_real(c, "bias", 0),
+    };
+    if (spatial && x->rank > 1)
+        l.args.lrn.width = (int)x->dims[x->rank - 2];
+    if (spatial && x->rank > 2)
+        l.args.lrn.height = (int)x->dims[x->rank - 3];
+    return gpu_add(c, w, &l);
+}

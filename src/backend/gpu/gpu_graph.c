@@ -52,6 +52,7 @@ static enum status bind_node(struct backend_graph *g, uint32_t node)
     const struct binary_node *n = &g->g->nodes[node];
     struct node_call v;
     size_t first = g->work.launches.n;
+    RETURN_IF(n->n_guards, ST_BINARY_CONFIG, "node \"%s\" runs on a condition, which the GPU backend cannot do", n->name);
     view_node(g->g, n, &v);
     TRY(gpu_bind(&v.call, &g->work));
     for (size_t i = first; i < g->work.launches.n; i++) {

@@ -22,16 +22,21 @@ enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS
     X(K_CHOOSE, "choose", GPU_BITS)          \
     X(K_PAD, "pad", GPU_BITS)                \
     X(K_GATHER, "gather", GPU_BITS)          \
+    X(K_BLOCK, "block", GPU_BITS)            \
     X(K_CAST, "cast", GPU_CAST)              \
+    X(K_WHOLE, "whole", GPU_CAST)            \
+    X(K_WHOLE_UNARY, "whole_unary", GPU_CAST) \
     X(K_CONV, "conv", GPU_PRODUCT)           \
     X(K_MATMUL, "matmul", GPU_PRODUCT)       \
     X(K_DEPTHWISE, "depthwise", GPU_PRODUCT) \
     X(K_TRANSPOSED, "transposed", GPU_PRODUCT) \
     X(K_POOL, "pool", GPU_WINDOW)            \
     X(K_RESIZE, "resize", GPU_WINDOW)        \
+    X(K_LRN, "lrn", GPU_WINDOW)              \
     X(K_SOFTMAX, "softmax", GPU_ROWS)        \
     X(K_NORM, "norm", GPU_ROWS)              \
-    X(K_REDUCE, "reduce", GPU_ROWS)
+    X(K_REDUCE, "reduce", GPU_ROWS)          \
+    X(K_ARG_EXTREME, "arg_extreme", GPU_ROWS)
 
 enum gpu_kernel {
 #define GPU_KERNEL_ENUM(id, name, source) id,
@@ -61,6 +66,9 @@ struct gpu_launch {
         struct gpu_pad pad;
         struct gpu_gather gather;
         struct gpu_cast cast;
+        struct gpu_whole whole;
+        struct gpu_block block;
+        struct gpu_lrn lrn;
         struct gpu_conv conv;
         struct gpu_taps taps;
         struct gpu_matmul matmul;
@@ -82,12 +90,18 @@ enum status gpu_bind(const struct op_call *c, struct gpu_work *w);
 
 typedef enum status gpu_bind_fn(const struct op_call *c, struct gpu_work *w);
 gpu_bind_fn gpu_bind_unary, gpu_bind_binary, gpu_bind_select, gpu_bind_cast;                                     /* gpu_bind_math.c */
+gpu_bind_fn gpu_bind_whole, gpu_bind_whole_unary;                                                               /* gpu_bind_whole.c */
+/* The number that kernels have for a type, -1: none. */
+int gpu_scalar(enum dtype t);
+bool gpu_is_whole(enum dtype t);
+int gpu_unary_op(const struct op_call *c);  /* enum gpu_unary_op */
+int gpu_binary_op(const struct op_call *c); /* enum gpu_binary_op */
 gpu_bind_fn gpu_bind_conv, gpu_bind_depthwise, gpu_bind_transposed, gpu_bind_connected, gpu_bind_matmul;        /* gpu_bind_product.c */
 gpu_bind_fn gpu_bind_view, gpu_bind_transpose, gpu_bind_slice, gpu_bind_tile, gpu_bind_concat, gpu_bind_split;  /* gpu_bind_move.c */
 gpu_bind_fn gpu_bind_pack, gpu_bind_unpack, gpu_bind_depth_to_space, gpu_bind_space_to_depth, gpu_bind_shuffle;
-gpu_bind_fn gpu_bind_pad, gpu_bind_gather;                                                                      /* gpu_bind_pick.c */
-gpu_bind_fn gpu_bind_pool, gpu_bind_resize;                                                                     /* gpu_bind_window.c */
-gpu_bind_fn gpu_bind_softmax, gpu_bind_norm, gpu_bind_reduce;                                                   /* gpu_bind_rows.c */
+gpu_bind_fn gpu_bind_pad, gpu_bind_gather, gpu_bind_block;                                                      /* gpu_bind_pick.c */
+gpu_bind_fn gpu_bind_pool, gpu_bind_resize, gpu_bind_lrn;                                                       /* gpu_bind_window.c */
+gpu_bind_fn gpu_bind_softmax, gpu_bind_norm, gpu_bind_reduce, gpu_bind_arg;                                     /* gpu_bind_rows.c */
 
 /* ST_NOT_SUPPORTED with the operator's and the node's name in front. */
 enum status gpu_refuse(const struct op_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

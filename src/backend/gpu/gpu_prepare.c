@@ -53,6 +53,7 @@ enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cf
         .passes = own && own->disable_nodes ? plain_passes : passes,
         .tensor_align = TENSOR_ALIGN,
         .fp16 = precision == GPU_PRECISION_FP16 || precision == GPU_PRECISION_HYBRID,
+        .fp32 = precision == GPU_PRECISION_FP32,
         .own_kernels = true,
         .max_tiles = 1,
         .order_steps = ORDER_STEPS,

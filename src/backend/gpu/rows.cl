@@ -117,3 +117,42 @@ kernel void reduce(struct gpu_rows a, global const T *x, global T *y)
     if (l == 0)
         STORE(y, run, a.kind == ROW_MEAN ? part[0] / (float)a.count : part[0]);
 }
+
+/* Whether b at index j comes before a at index i; the first of equals wins. */
+bool arg_before(int kind, float a, int i, float b, int j)
+{
+    return (kind == ROW_ARGMAX ? b > a : b < a) || (b == a && j < i);
+}
+
+kernel void arg_extreme(struct gpu_rows a, global const T *x, global void *y)
+{
+    local float part[GPU_LANES];
+    local int where[GPU_LANES];
+    int run = get_group_id(0), l = get_local_id(0), first = view_at(run, a.outer_rank, a.outer_dims, a.outer), at = 0;
+    float best = a.kind == ROW_ARGMAX ? -INFINITY : INFINITY;
+    for (int i = l; i < a.count; i += GPU_LANES) {
+        float e = LOAD(x, first + view_at(i, a.run_rank, a.run_dims, a.run));
+        if (a.kind == ROW_ARGMAX ? e > best : e < best) {
+            best = e;
+            at = i;
+        }
+    }
+    part[l] = best;
+    where[l] = at;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = GPU_LANES / 2; k > 0; k /= 2) {
+        if (l < k && arg_before(a.kind, part[l], where[l], part[l + k], where[l + k])) {
+            part[l] = part[l + k];
+            where[l] = where[l + k];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (l)
+        return;
+    if (a.out_type == SCALAR_F32)
+        ((global float *)y)[run] = (float)where[0];
+    else if (a.out_type == SCALAR_I64)
+        ((global long *)y)[run] = where[0];
+    else
+        ((global int *)y)[run] = where[0];
+}

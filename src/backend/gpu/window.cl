@@ -77,3 +77,20 @@ kernel void resize(struct gpu_resize a, global const T *x, global T *y)
     }
     STORE(y, i, a.linear ? planes[0] + (planes[1] - planes[0]) * f[0] : planes[0]);
 }
+
+kernel void lrn(struct gpu_lrn a, global const T *x, global T *y)
+{
+    int i = get_global_id(0);
+    if (i >= a.n)
+        return;
+    int c = i % a.channels, px = i / a.channels % a.width, py = i / a.channels / a.width % a.height, image = i / a.channels / a.width / a.height;
+    int across = a.spatial ? 0 : a.radius, along = a.spatial ? a.radius : 0;
+    float sum = 0.0f;
+    for (int v = max(py - along, 0); v <= min(py + along, a.height - 1); v++)
+        for (int u = max(px - along, 0); u <= min(px + along, a.width - 1); u++)
+            for (int k = max(c - across, 0); k <= min(c + across, a.channels - 1); k++) {
+                float e = LOAD(x, ((image * a.height + v) * a.width + u) * a.channels + k);
+                sum += e * e;
+            }
+    STORE(y, i, LOAD(x, i) / pow(a.bias + a.alpha * sum, a.beta));
+}

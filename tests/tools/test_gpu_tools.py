@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""qnn-net-run and qnn-context-binary-generator on libQnnGpu.so with libQnnGpuNetRunExtensions.so: every configuration key, and what becomes of it."""
+
+import ctypes
+import json
+import os
+import sys
+
+import numpy as np
+import support
+import test_net_run
+
+GPU = os.path.join(support.LIB, "libQnnGpu.so")
+EXTENSION = os.path.join(support.BIN, "libQnnGpuNetRunExtensions.so")
+ALL_KEYS = {"graph_names": ["clip"], "precision_mode": "fp16", "disable_memory_optimizations": True, "disable_node_optimizations": True,
+            "disable_queue_recording": True, "perf_hint": "low", "kernel_repo_path": "."}
+# The model of two graphs, taking the settings that the program hands it.
+SETTINGS = """
+static const GraphConfigInfo_t **given;
+static uint32_t n_given;
+static const QnnGraph_Config_t **settings_of(const char *name)
+{
+    for (uint32_t i = 0; i < n_given; i++)
+        if (!strcmp(given[i]->graphName, name)) return given[i]->graphConfigs;
+    return NULL;
+}
+"""
+MODEL = (test_net_run.MODEL.replace("static GraphInfo_t graphs[2];", SETTINGS + "static GraphInfo_t graphs[2];")
+         .replace("graphCreate(context, names[i][0], NULL, &g)", "graphCreate(context, names[i][0], settings_of(names[i][0]), &g)")
+         .replace("(void)backend, (void)configs, (void)n_configs,", "given = configs, n_given = n_configs, (void)backend,"))
+VALUES = np.array([-1, 1 + 2 ** -12, -2, 2, -3, 3], np.float32)  # the second is 1 in float16
+
+
+class Gpu(support.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.succeeds("qnn-model-lib-generator", "-c", self.write("two.c", MODEL), "-l", "two", "-o", ".")
+        self.model = ("--model", "x86_64-linux-clang/libtwo.so", "--model_prefix", "Two")
+        self.write("c.raw", VALUES.tobytes())
+        self.write("clip.txt", "c.raw")
+        self.run_args = ("qnn-net-run", "--backend", GPU, "--input_list", "__,clip.txt", "--output_dir", "out")
+
+    def config(self, settings):
+        self.write("gpu.json", json.dumps(settings))
+        self.write("config.json", json.dumps({"backend_extensions": {"shared_library_path": EXTENSION, "config_file_path": self.path("gpu.json")}}))
+        return ("--config_file", "config.json")
+
+    def result(self):
+        return np.frombuffer(self.read("out", "clip", "Result_0", "clip_out.raw"), np.float32)
+
+    def test_plain(self):
+        self.succeeds(*self.run_args, *self.model)
+        self.assertEqual(self.result().tolist(), np.maximum(VALUES, 0).tolist())
+
+    def test_every_key(self):
+        config = self.config(ALL_KEYS)
+        self.succeeds("qnn-context-binary-generator", "--backend", GPU, *self.model, "--binary_file", "two", "--output_dir", "b", *config)
+        self.succeeds(*self.run_args, "--retrieve_context", "b/two.bin", *config)
+        self.assertEqual(self.result().tolist(), np.maximum(VALUES, 0).astype(np.float16).astype(np.float32).tolist())
+
+    def test_refused(self):
+        for settings, words in (({"precision_mode": "fp64", "graph_names": ["clip"]}, "precision_mode"), ({"precision_mode": "fp16"}, "graph_names"),
+                                ({"perf_hint": "fastest"}, "perf_hint"), ({"perf_hints": "low"}, "perf_hint")):
+            self.fails(*self.run_args, *self.model, *self.config(settings), says=words)
+
+    def test_unknown_graph(self):
+        said = self.run_tool(*self.run_args, *self.model, *self.config({"graph_names": ["clips"], "precision_mode": "fp16"}))
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn('no graph was called "clips"', said.stderr + said.stdout)
+
+
+def main():
+    try:
+        count = ctypes.c_uint(0)
+        if ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(count)) or not count.value:
+            raise OSError("no driver")
+    except OSError as error:
+        print("SKIP: no OpenCL: %s" % error)
+        sys.exit(77)
+    support.main()
+
+
+if __name__ == "__main__":
+    main()
