@@ -13,7 +13,7 @@
 #include "stream_kit.h"
 
 #define LOST QNN_COMMON_ERROR_SYSTEM_COMMUNICATION
-enum { FRAMES = 12, POISON = 0xA5 };
+enum { FRAMES = 12, POISON = 0xA5, SEED = 11 };
 
 static _Alignas(64) uint8_t x[64], y[64];
 static uint8_t want[FRAMES][STREAM_OUT];
@@ -161,6 +161,85 @@ static void test_shared_pools(void **state)
     shared_free(&persistent);
 }
 
+/* ---- registered memory ------------------------------------------------------------------------------------------------------------ */
+
+static Qnn_MemHandle_t register_part(Qnn_ContextHandle_t c, int fd, uint32_t offset, const Qnn_Tensor_t *t)
+{
+    QnnLpaiMem_MemInfoCustom_t part = { fd, offset };
+    Qnn_MemDescriptor_t d = { .memShape = { TV(*t).rank, TV(*t).dimensions, NULL }, .dataType = TV(*t).dataType, .memType = QNN_MEM_TYPE_CUSTOM };
+    Qnn_MemHandle_t m;
+    d.customInfo = &part;
+    OK(q.memRegister(c, &d, 1, &m));
+    return m;
+}
+
+static Qnn_Tensor_t in_memory(Qnn_Tensor_t t, Qnn_MemHandle_t m)
+{
+    TV(t).memType = QNN_TENSORMEMTYPE_MEMHANDLE;
+    TV(t).memHandle = m;
+    return t;
+}
+
+/* How often the session has a file of this name mapped; -1: it does not let us look. */
+static int mapped_in_session(const char *name)
+{
+    char path[64], line[512];
+    unsigned n;
+    int found = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", child(&n));
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return -1;
+    bool any = false;
+    for (; fgets(line, sizeof line, f); any = true)
+        found += strstr(line, name) != NULL;
+    fclose(f);
+    return any ? found : -1;
+}
+
+/* Registered before there is a session and after: tensors are read and written where they are. */
+static void test_registered(void **state)
+{
+    (void)state;
+    struct kit_binary b = kit_binary(8, 0);
+    struct kit_loaded l;
+    uint8_t right[64];
+    kit_expected(8, SEED, right);
+    kit_load(&b, 8, &l);
+    int fd = memfd_create("lpai-io", MFD_CLOEXEC);
+    assert_int_equal(ftruncate(fd, 3 * 4096), 0);
+    uint8_t *file = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    Qnn_MemHandle_t mx = register_part(l.context, fd, 4096 + 64, &l.net.x);
+    struct guarded m = guarded_new(l.scratch, true);
+    OK(kit_pool(l.net.graph, QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM, m.data, l.scratch));
+    OK(q.graphFinalize(l.net.graph, NULL, NULL));
+    Qnn_MemHandle_t my = register_part(l.context, fd, 8192, &l.net.y);
+    int there = mapped_in_session("lpai-io");
+    if (there < 0)
+        print_message("SKIP: the mappings of the session cannot be read\n");
+    else
+        assert_int_equal(there, 2);
+    memset(file, POISON, 3 * 4096);
+    kit_fill(file + 4096 + 64, KIT_IN, SEED);
+    Qnn_Tensor_t in = in_memory(l.net.x, mx), out = in_memory(l.net.y, my);
+    for (int i = 0; i < 3; i++) {
+        memset(file + 8192, 0, KIT_OUT);
+        OK(q.graphExecute(l.net.graph, &in, 1, &out, 1, NULL, NULL));
+        assert_memory_equal(file + 8192, right, KIT_OUT);
+        assert_true(all_poison(file, 4096 + 64) && all_poison(file + 8192 + KIT_OUT, 4096 - KIT_OUT));
+    }
+    OK(q.memDeRegister(&my, 1));
+    assert_true(there < 0 || mapped_in_session("lpai-io") == 1);
+    Qnn_Tensor_t plain = tensor_data(l.net.y, y, KIT_OUT);
+    OK(q.graphExecute(l.net.graph, &in, 1, &plain, 1, NULL, NULL));
+    assert_memory_equal(y, right, KIT_OUT);
+    kit_unload(&l);
+    guarded_free(&m);
+    munmap(file, 3 * 4096);
+    close(fd);
+    free(b.data);
+}
+
 /* ---- when it dies ---------------------------------------------------------------------------------------------------------------- */
 
 static void test_killed(void **state)
@@ -234,7 +313,7 @@ static void test_faults(void **state)
     struct kit_binary b = kit_binary(8, 0);
     uint8_t right[64];
     int lost = 0;
-    kit_expected(8, 11, right);
+    kit_expected(8, SEED, right);
     hush(true);
     for (int n = 1; n < 20; n++) {
         struct kit_loaded l;
@@ -247,7 +326,7 @@ static void test_faults(void **state)
         setenv("OPENQNN_FAULT", fault, 1);
         Qnn_ErrorHandle_t e = q.graphFinalize(l.net.graph, NULL, NULL);
         static _Alignas(64) uint8_t in[KIT_IN];
-        kit_fill(in, KIT_IN, 11);
+        kit_fill(in, KIT_IN, SEED);
         for (int k = 0; k < 3 && e == QNN_SUCCESS; k++) {
             e = kit_run(&l.net, in, y);
             if (e == QNN_SUCCESS)
@@ -302,7 +381,8 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_session), cmocka_unit_test(test_save_state), cmocka_unit_test(test_shared_pools), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_session), cmocka_unit_test(test_save_state), cmocka_unit_test(test_shared_pools), cmocka_unit_test(test_registered),
+        cmocka_unit_test(test_killed),
         cmocka_unit_test(test_killed_while_running), cmocka_unit_test(test_faults), cmocka_unit_test(test_without_session),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

@@ -75,8 +75,8 @@ static const struct backend backend_lpai = {
     .has_room = lpai_has_room,
     .run = lpai_run,
     .unload = lpai_unload,
-    .mem_map = backend_map_fd,
-    .mem_unmap = backend_unmap_fd,
+    .mem_map = lpai_mem_map,
+    .mem_unmap = lpai_mem_unmap,
     .mem_custom = lpai_mem_custom,
 };
 

@@ -82,6 +82,15 @@ struct lpai_binary {
     uint32_t users;
 };
 
+/* Registered memory: where it is here, and in the session. */
+struct lpai_registered {
+    struct lpai_registered *next;
+    uint8_t *address;
+    uint64_t bytes, offset;  /* in the file */
+    int fd;                  /* ours */
+    uint32_t map;            /* 0: the session does not have it */
+};
+
 struct backend_context {
     struct backend_cfg cfg;
     bool model_tcm;
@@ -92,8 +101,9 @@ struct backend_context {
     uint64_t tcm_bytes;                  /* of all that were */
     unsigned tcm_models;
     struct lpai_session *_Atomic session; /* NULL: graphs run in this process, or none was attached yet; set once */
-    pthread_mutex_t lock;                /* of binaries */
+    pthread_mutex_t lock;                /* of binaries and registered memory */
     struct lpai_binary *binaries;        /* that the session has mapped */
+    struct lpai_registered *registered;  /* of the ARM target */
 };
 
 /* What a tensor was computed in last; NULL data: its room, or nothing yet. */
@@ -185,6 +195,12 @@ enum status lpai_share_pool(struct lpai_session *s, const void *pool, uint64_t b
 void lpai_unshare(struct lpai_session *s, struct lpai_shared *m);
 enum status lpai_binary_get(struct backend_context *c, const struct binary *b, struct lpai_binary **ret);
 void lpai_binary_put(struct backend_context *c, struct lpai_binary *b); /* NULL allowed */
+
+/* lpai_mem.c */
+enum status lpai_mem_map(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
+void lpai_mem_unmap(struct backend_context *c, void *address, uint64_t bytes);
+void lpai_mem_join(struct backend_context *c); /* its session is there */
+bool lpai_mem_find(struct backend_context *c, const uint8_t *data, uint64_t bytes, struct rpc_io *io); /* fills map and offset when the session has it */
 
 /* lpai_remote.c: a graph that runs in the context's session. Pools are in g->claim. */
 enum status lpai_remote_attach(struct backend_graph *g);

@@ -4,7 +4,7 @@
  *
  *   persistent   copied there before each execution and back after it, so that what the client sees and changes is the state
  *   scratch      only the rooms of inputs and outputs are copied
- *   I/O buffers  through staging memory
+ *   I/O buffers  in place where they are registered memory, else through staging memory
  *
  * Nothing is allocated by an execution. */
 #include <assert.h>
@@ -128,7 +128,7 @@ static uint8_t *copy_of(const struct backend_graph *g, uint32_t i)
 {
     const struct lpai_remote *r = g->remote;
     if (g->buffers[i].data)
-        return (uint8_t *)r->staging.own + r->place[i];
+        return r->io[i].map == r->staging.map ? (uint8_t *)r->staging.own + r->place[i] : NULL;
     return r->pool[POOL_SCRATCH].own ? (uint8_t *)r->pool[POOL_SCRATCH].own + g->home[i] : NULL;
 }
 
@@ -143,6 +143,8 @@ static void bind(struct backend_graph *g, const struct exec_run *e)
         r->made[i] = t->io == 3; /* read and written: there in any case */
         r->io[i] = (struct rpc_io){ .map = staged ? r->staging.map : r->pool[POOL_SCRATCH].map, .offset = staged ? r->place[i] : g->home[i],
                                     .bytes = bytes, .produced = t->io == 2 ? &r->made[i] : NULL };
+        if (staged)
+            lpai_mem_find(g->context, e->io[i].data, bytes, &r->io[i]);
         if (t->io != 2 && !e->step && copy_of(g, i))
             memcpy(copy_of(g, i), e->io[i].data, bytes);
     }

@@ -87,7 +87,8 @@ enum status lpai_session_join(struct backend_context *c)
     if (mode && strcmp(mode, "inproc") == 0)
         return ST_OK;
     pthread_mutex_lock(&lock);
-    if (!c->session) {
+    bool joins = !c->session;
+    if (joins) {
         if (current && !current->link->alive(current->s))
             forget(current);
         if (!current)
@@ -97,6 +98,8 @@ enum status lpai_session_join(struct backend_context *c)
             current->users++;
     }
     pthread_mutex_unlock(&lock);
+    if (joins)
+        lpai_mem_join(c);
     return lpai_check_context(c);
 }
 
