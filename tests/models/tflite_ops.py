@@ -485,6 +485,33 @@ def memory_cases():
         h = np.tanh(p[s] @ w[0].T + h @ r[0].T + b[0])
         want.append(h.astype(np.float32))
     case("rnn", 24, [p], np.stack(want), {0: ("i8", TANH)}, consts=[w[0], r[0], b[0]], steps=steps, order=[0, 1, 2, 3, state], tol=1e-4)
+    for major in (0, 1):
+        h, want = np.zeros((batch, units)), []
+        for s in range(steps):
+            ys = []
+            for t in range(time):
+                h = np.tanh(x[s][:, t] @ w[0].T + h @ r[0].T + b[0])
+                ys.append(h)
+            want.append(np.stack(ys, 0 if major else 1).astype(np.float32))
+        case("unidirectional_sequence_rnn %d" % major, 35, [x.swapaxes(1, 2).copy() if major else x], np.stack(want), {0: ("i8", major), 1: ("i8", TANH)}, consts=[w[0], r[0], b[0]],
+             steps=steps, order=[0, 1, 2, 3, state], tol=1e-4)
+    long, h, ys = f32(1, 70, size), np.zeros((1, units)), []
+    for t in range(70):
+        h = np.tanh(long[:, t] @ w[0].T + 0.1 * (h @ r[0].T) + b[0])
+        ys.append(h)
+    case("unidirectional_sequence_rnn of 70 steps", 35, [long], np.stack(ys, 1).astype(np.float32), {1: ("i8", TANH)}, consts=[w[0], np.float32(0.1) * r[0], b[0]],
+         order=[0, 1, 2, 3, ((1, units), "float32")], tol=1e-4)
+    sides = []
+    for k in range(2):
+        h, ys = np.zeros((batch, units)), [None] * time
+        for t in (range(time) if k == 0 else range(time - 1, -1, -1)):
+            h = relu(x[0][:, t] @ w[k].T + 0.1 * (h @ r[k].T) + b[k])
+            ys[t] = h
+        sides.append(np.stack(ys, 1).astype(np.float32))
+    consts = [w[0], np.float32(0.1) * r[0], b[0], w[1], np.float32(0.1) * r[1], b[1]]
+    places = [0, 1, 2, 3, state, 4, 5, 6, state, None, None, None]
+    case("bidirectional_sequence_rnn", 46, [x[0]], sides, {0: ("i8", 0), 1: ("i8", RELU)}, consts=consts, order=places, tol=1e-4)
+    case("bidirectional_sequence_rnn merged", 46, [x[0]], np.concatenate(sides, 2), {0: ("i8", 0), 1: ("i8", RELU), 2: ("i8", 1)}, consts=consts, order=places, tol=1e-4)
     rank, memory, filters = 2, 3, 10
     feature, when, bias = f32(filters, size), f32(filters, memory), f32(units)
     past, want = np.zeros((batch, filters, memory)), []
@@ -493,6 +520,36 @@ def memory_cases():
         want.append(relu((past * when).sum(2).reshape(batch, units, rank).sum(2) + bias).astype(np.float32))
     case("svdf", 27, [p], np.stack(want), {0: ("i32", rank), 1: ("i8", RELU)}, consts=[feature, when, bias], steps=steps,
          order=[0, 1, 2, 3, ((batch, filters * memory), "float32")], tol=1e-5)
+
+
+def segment_cases():
+    x = f32(6, 3)
+    ids = i32([0, 0, 2, 2, 2, 3])
+    total, product = np.zeros((4, 3), np.float32), np.ones((5, 3), np.float32)
+    np.add.at(total, ids, x)
+    np.multiply.at(product, ids, x)
+    case("segment_sum", 125, [x], total, {}, consts=[ids], order=[0, 1])
+    case("segment_sum, computed ids", 125, [x, ids], total, {}, refused="a constant is expected")
+    mixed, unsorted = i32([3, 0, 3, 1, 0, 3]), np.zeros((5, 3), np.float32)
+    np.add.at(unsorted, mixed, x)
+    case("unsorted_segment_sum", 155, [x], unsorted, {}, consts=[mixed, i32(5)])
+    case("unsorted_segment_prod", 153, [x], product, {}, consts=[ids, i32(5)])
+    case("unsorted_segment_sum, negative id", 155, [x], unsorted, {}, consts=[i32([3, 0, 3, 1, 0, -1]), i32(5)], refused="segment -1")
+    dense = np.full((4, 5), 7, np.float32)
+    at, v = i32([[0, 1], [2, 4], [3, 0]]), f32(3)
+    dense[tuple(at.T)] = v
+    case("sparse_to_dense", 68, [v], dense, {}, consts=[at, i32([4, 5]), np.float32(7)], order=[1, 2, 0, 3])
+    case("sparse_to_dense, indices at run time", 68, [at, v], dense, {}, consts=[i32([4, 5]), np.float32(7)], order=[0, 2, 1, 3])
+    line = np.zeros(6, np.int32)
+    line[[1, 4]] = 9
+    case("sparse_to_dense, one value", 68, [i32([1, 4])], line, {}, consts=[i32([6]), i32(9), i32(0)], tol=0)
+    s = f32(3, 5, 2)
+    for lengths in ([5, 2, 0], [1, 4, 3]):
+        want = s.copy()
+        for k, n in enumerate(lengths):
+            want[k, :n] = s[k, :n][::-1]
+        case("reverse_sequence %s" % lengths, 112, [s], want, {0: ("i32", 1), 1: ("i32", 0)}, consts=[i32(lengths)], tol=0)
+        case("reverse_sequence at run time %s" % lengths, 112, [s.swapaxes(0, 1).copy(), np.asarray(lengths, np.int64)], want.swapaxes(0, 1).copy(), {0: ("i32", 0), 1: ("i32", 1)}, tol=0)
 
 
 def svdf_fixed():
@@ -597,7 +654,7 @@ def judge(c, answer, path):
 
 def main():
     runner, library = sys.argv[1:3]
-    for make in (conv_cases, dense_cases, unary_cases, binary_cases, shape_cases, slice_cases, image_cases, memory_cases, svdf_fixed, resource_case, composed_cases,
+    for make in (conv_cases, dense_cases, unary_cases, binary_cases, shape_cases, slice_cases, image_cases, memory_cases, segment_cases, svdf_fixed, resource_case, composed_cases,
                  refusal_cases):
         make()
     failed = skipped = 0

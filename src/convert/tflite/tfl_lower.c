@@ -253,6 +253,18 @@ static enum status activation_spec(enum tfl_activation act, struct build_spec *r
     return ST_OK;
 }
 
+enum status tfl_act(struct tfl_cx *cx, uint32_t x, enum tfl_activation act, uint32_t *ret)
+{
+    struct build_spec spec;
+    *ret = x;
+    if (act == ACT_NONE)
+        return ST_OK;
+    TRY(activation_spec(act, &spec));
+    spec.in = &x;
+    spec.n_in = 1;
+    return tfl_part(cx, "act", &spec, NULL, ret);
+}
+
 enum status tfl_bind_act(struct tfl_cx *cx, uint32_t k, uint32_t t, enum tfl_activation act)
 {
     struct build_spec spec;

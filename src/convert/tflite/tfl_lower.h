@@ -83,6 +83,8 @@ enum status tfl_part(struct tfl_cx *cx, const char *part, struct build_spec *spe
 /* Output k of cx->op is tensor t of the graph. */
 enum status tfl_bind(struct tfl_cx *cx, uint32_t k, uint32_t t);
 const struct tensor_desc *tfl_out_desc(const struct tfl_cx *cx, uint32_t k); /* of the file; DT_NONE when it has none */
+/* x behind a clamp or tanh, in its own type; x itself where there is none. */
+enum status tfl_act(struct tfl_cx *cx, uint32_t x, enum tfl_activation act, uint32_t *ret);
 /* Output k is tensor t behind a clamp or tanh, if `act` does anything there. */
 enum status tfl_bind_act(struct tfl_cx *cx, uint32_t k, uint32_t t, enum tfl_activation act);
 
@@ -176,7 +178,13 @@ TFL_LOWER(space_batch);
 TFL_LOWER(lstm);
 TFL_LOWER(bilstm);
 TFL_LOWER(rnn);
+TFL_LOWER(sequence_rnn);
 TFL_LOWER(svdf);
+
+/* tfl_segment.c */
+TFL_LOWER(sparse_to_dense);
+TFL_LOWER(segment);
+TFL_LOWER(reverse_sequence);
 
 /* tfl_compose.c */
 TFL_LOWER(matrix_diag);

@@ -133,6 +133,104 @@ TFL_LOWER(rnn)
     return tfl_state_write(cx, 4, cx->scope->map[tfl_number(cx->op->out, 0)]);
 }
 
+/* The same for every step of a sequence. */
+struct rnn {
+    uint32_t x, w, r, b, h; /* in float; x: [batch, time, size], or time first */
+    uint32_t batch, time, units;
+    bool time_major, reverse;
+    enum tfl_activation act;
+};
+
+/* Inputs of one direction from number `first` on: weights, recurrent weights, bias, state. */
+static enum status rnn_inputs(struct tfl_cx *cx, uint32_t first, struct rnn *s)
+{
+    uint32_t *const to[] = {&s->w, &s->r, &s->b, &s->h};
+    for (uint32_t k = 0; k < 4; k++) {
+        TRY(tfl_in(cx, first + k, to[k]));
+        TRY(tfl_float(cx, "real", *to[k], to[k]));
+    }
+    const struct tensor_desc *x = tfl_desc(cx, s->x), *w = tfl_desc(cx, s->w), *r = tfl_desc(cx, s->r), *h = tfl_desc(cx, s->h);
+    TFL_REFUSE_IF(x->rank != 3 || w->rank != 2 || r->rank != 2 || w->dims[1] != x->dims[2] || r->dims[0] != w->dims[0] || r->dims[1] != w->dims[0],
+                  "the input has rank %u, weights and recurrent weights have %u and %u; [batch, time, size], [units, size] and [units, units] are expected", x->rank,
+                  w->rank, r->rank);
+    s->time = x->dims[!s->time_major];
+    s->batch = x->dims[s->time_major];
+    s->units = w->dims[0];
+    TFL_REFUSE_IF(desc_count(h) != (uint64_t)s->batch * s->units, "the state has %llu values; %u · %u are expected", (unsigned long long)desc_count(h), s->batch, s->units);
+    return ST_OK;
+}
+
+/* Step t of the products with the input. */
+static enum status rnn_step_of(struct tfl_cx *cx, const struct rnn *s, uint32_t products, uint32_t t, uint32_t *ret)
+{
+    const uint32_t dims[2] = {s->batch, s->units};
+    int32_t rows[3][3] = {{0, (int32_t)s->batch, 1}, {0, (int32_t)s->batch, 1}, {0, (int32_t)s->units, 1}};
+    rows[!s->time_major][0] = (int32_t)t;
+    rows[!s->time_major][1] = (int32_t)t + 1;
+    TRY(tfl_part(cx, "step", &(struct build_spec){.op = "StridedSlice", BUILD_IN(products), .params = {BUILD_RANGES("ranges", 3, rows)}}, NULL, ret));
+    return build_reshape(&cx->b, tfl_name(cx, "now"), *ret, 2, dims, ret);
+}
+
+enum { STEPS_EACH = 32, STEPS_MAX = STEPS_EACH * STEPS_EACH };
+
+/* All steps side by side; a node takes so many of them. */
+static enum status rnn_join(struct tfl_cx *cx, const struct rnn *s, const uint32_t *each, uint32_t *ret)
+{
+    uint32_t parts[STEPS_EACH], n = 0, axis = !s->time_major;
+    for (uint32_t at = 0; at < s->time; at += STEPS_EACH) {
+        uint32_t count = s->time - at < STEPS_EACH ? s->time - at : STEPS_EACH;
+        TRY(tfl_part(cx, "steps", &(struct build_spec){.op = "Pack", .in = each + at, .n_in = count, .params = {BUILD_U32("axis", axis)}}, NULL, &parts[n++]));
+    }
+    *ret = parts[0];
+    return n == 1 ? ST_OK : tfl_part(cx, "all", &(struct build_spec){.op = "Concat", .in = parts, .n_in = n, .params = {BUILD_U32("axis", axis)}}, NULL, ret);
+}
+
+/* One direction; the state is input number `state` of the operator. */
+static enum status rnn_direction(struct tfl_cx *cx, struct rnn *s, uint32_t state, uint32_t *ret)
+{
+    uint32_t products, now, before, h = s->h, *each;
+    uint32_t shape[3] = {s->time_major ? s->time : s->batch, s->time_major ? s->batch : s->time, s->units};
+    TFL_REFUSE_IF(s->time > STEPS_MAX, "%u steps; they are computed one by one, and at most %d are supported", s->time, STEPS_MAX);
+    each = arena_array(&cx->m.arena, uint32_t, s->time);
+    RETURN_IF(!each, ST_NO_MEMORY, "no memory for %u steps", s->time);
+    TRY(tfl_part(cx, "input", &(struct build_spec){.op = "FullyConnected", BUILD_IN(s->x, s->w, s->b)}, NULL, &products));
+    TRY(build_reshape(&cx->b, tfl_name(cx, "products"), products, 3, shape, &products));
+    TRY(build_reshape(&cx->b, tfl_name(cx, "state"), h, 2, (const uint32_t[]){s->batch, s->units}, &h));
+    for (uint32_t i = 0; i < s->time; i++) {
+        uint32_t t = s->reverse ? s->time - 1 - i : i;
+        TRY(rnn_step_of(cx, s, products, t, &now));
+        TRY(tfl_part(cx, "recurrent", &(struct build_spec){.op = "FullyConnected", BUILD_IN(h, s->r)}, NULL, &before));
+        TRY(build_binary(&cx->b, "ElementWiseAdd", tfl_name(cx, "sum"), now, before, &h));
+        TRY(tfl_act(cx, h, s->act, &h));
+        each[t] = h;
+    }
+    TRY(tfl_state_write(cx, state, h));
+    return rnn_join(cx, s, each, ret);
+}
+
+TFL_LOWER(sequence_rnn)
+{
+    bool both = cx->row->arg != NULL;
+    struct rnn s = {.time_major = tfl_flag(cx, SEQUENCE_RNN_TIME_MAJOR), .act = tfl_activation(cx, SEQUENCE_RNN_ACTIVATION)};
+    uint32_t y[2];
+    TFL_REFUSE_IF(both && (tfl_has(cx, 9) || tfl_has(cx, 10) || tfl_has(cx, 11)), "an auxiliary input is given; layers without one are supported");
+    TFL_REFUSE_IF(!dtype_is_float(tfl_out_desc(cx, 0)->type), "the output is fixed point; float is expected");
+    TRY(tfl_in(cx, 0, &s.x));
+    for (uint32_t k = 0; k <= both; k++) {
+        s.reverse = k;
+        TRY(rnn_inputs(cx, 1 + 4 * k, &s));
+        TRY(rnn_direction(cx, &s, 4 + 4 * k, &y[k]));
+    }
+    if (!both)
+        return tfl_bind(cx, 0, y[0]);
+    if (tfl_flag(cx, BIRNN_MERGE)) {
+        TRY(tfl_part(cx, "both", &(struct build_spec){.op = "Concat", BUILD_IN(y[0], y[1]), .params = {BUILD_U32("axis", 2)}}, NULL, &y[0]));
+        return tfl_bind(cx, 0, y[0]);
+    }
+    TRY(tfl_bind(cx, 0, y[0]));
+    return tfl_bind(cx, 1, y[1]);
+}
+
 /* ---- SVDF ----------------------------------------------------------------------------------------------------------- */
 
 struct svdf {
