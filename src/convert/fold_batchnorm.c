@@ -3,7 +3,8 @@
  *
  *     %t = Conv2d(%x, %w, %b); %y = Batchnorm(%t, %g, %o)   ->   %y = Conv2d(%x, w·g, b·g + o)
  *
- * Done when a model is converted, so that the quantizer sees the weights that count. Constants that others use too stay, and so does the node. */
+ * The same for a product with, or the addition of, one constant per channel, as TFLite and older exporters write it. Done when a model is converted, so that the quantizer sees the weights that count. Constants that others use too stay, and so does the node. */
+#include <math.h>
 #include <string.h>
 
 #include "convert/builder.h"
@@ -29,17 +30,51 @@ static struct quantize_layer *layer_of(struct folder *f, uint32_t node)
     return NULL;
 }
 
-/* The layer whose results only this node reads, and whose constants are its own; NULL: none. */
-static struct quantize_layer *foldable(struct folder *f, const struct ir_node *bn)
+/* x·gamma + beta; IR_NONE: there is none. */
+struct affine {
+    uint32_t x, gamma, beta;
+};
+
+static bool is_const(const struct ir_graph *g, uint32_t t)
 {
-    uint32_t t = bn->in[0];
-    if (bn->n_in < 2 || t == IR_NONE || f->g->tensors.at[t].role != IR_NATIVE || f->uses.n_consumers[t] != 1 || f->uses.producer[t] == IR_NONE)
+    return t != IR_NONE && g->tensors.at[t].role == IR_CONST;
+}
+
+static bool affine_of(const struct ir_graph *g, const struct ir_node *n, struct affine *ret)
+{
+    *ret = (struct affine){ IR_NONE, IR_NONE, IR_NONE };
+    if (n->dead || n->n_in < 2)
+        return false;
+    if (n->op->id == OP_Batchnorm) {
+        *ret = (struct affine){ n->in[0], n->in[1], n->n_in > 2 ? n->in[2] : IR_NONE };
+        return true;
+    }
+    bool product = n->op->id == OP_ElementWiseMultiply, sum = n->op->id == OP_ElementWiseAdd, first = is_const(g, n->in[0]);
+    uint32_t c = n->in[!first];
+    ret->x = n->in[first];
+    *(product ? &ret->gamma : &ret->beta) = c;
+    /* Along the channels, and nothing but them. */
+    const struct tensor_desc *d = is_const(g, c) ? &g->tensors.at[c].desc : NULL;
+    return (product || sum) && d && !is_const(g, ret->x) && d->rank && desc_count(d) == d->dims[d->rank - 1] && d->rank <= g->tensors.at[n->out[0]].desc.rank &&
+           ret->x != IR_NONE && desc_same_shape(&g->tensors.at[ret->x].desc, &g->tensors.at[n->out[0]].desc);
+}
+
+static bool floats_or_none(const struct folder *f, uint32_t t, const struct quantize_layer *l)
+{
+    return t == IR_NONE || const_floats(f->g, t, l->outs);
+}
+
+/* The layer whose results only this node reads, and whose constants are its own; NULL: none. */
+static struct quantize_layer *foldable(struct folder *f, const struct affine *a)
+{
+    uint32_t t = a->x;
+    if (t == IR_NONE || f->g->tensors.at[t].role != IR_NATIVE || f->uses.n_consumers[t] != 1 || f->uses.producer[t] == IR_NONE)
         return NULL;
+    const struct ir_node *n = &f->g->nodes.at[f->uses.producer[t]];
     struct quantize_layer *l = layer_of(f, f->uses.producer[t]);
-    if (!l || f->uses.n_consumers[l->weight] != 1 || !const_floats(f->g, bn->in[1], l->outs))
+    if (!l || f->uses.n_consumers[l->weight] != 1 || n->post.lo != -INFINITY || n->post.hi != INFINITY)
         return NULL;
-    bool offset = bn->n_in < 3 || bn->in[2] == IR_NONE || const_floats(f->g, bn->in[2], l->outs);
-    return offset && (l->bias == IR_NONE || const_floats(f->g, l->bias, l->outs)) ? l : NULL;
+    return floats_or_none(f, a->gamma, l) && floats_or_none(f, a->beta, l) && floats_or_none(f, l->bias, l) ? l : NULL;
 }
 
 static enum status scale_weights(struct folder *f, const struct quantize_layer *l, const void *gamma)
@@ -64,7 +99,7 @@ static enum status new_bias(struct folder *f, const struct quantize_layer *l, co
     float *b = arena_array(&g->arena, float, l->outs);
     RETURN_IF(!b, ST_NO_MEMORY, "no memory for a bias of %u values", l->outs);
     for (uint32_t o = 0; o < l->outs; o++)
-        b[o] = (float)((old ? number_get(DT_F32, old, o) : 0) * number_get(DT_F32, gamma, o) + (beta ? number_get(DT_F32, beta, o) : 0));
+        b[o] = (float)((old ? number_get(DT_F32, old, o) : 0) * (gamma ? number_get(DT_F32, gamma, o) : 1) + (beta ? number_get(DT_F32, beta, o) : 0));
     if (l->bias != IR_NONE && f->uses.n_consumers[l->bias] == 1) {
         g->tensors.at[l->bias].data = b;
         *ret = l->bias;
@@ -78,15 +113,16 @@ static enum status new_bias(struct folder *f, const struct quantize_layer *l, co
     return ir_add_const(g, &t, true, ret);
 }
 
-static enum status fold(struct folder *f, uint32_t at, const struct quantize_layer *l)
+static enum status fold(struct folder *f, uint32_t at, const struct affine *a, const struct quantize_layer *l)
 {
     struct ir_graph *g = f->g;
     struct ir_node *bn = &g->nodes.at[at], *n = &g->nodes.at[l->node];
-    const void *gamma = g->tensors.at[bn->in[1]].data, *beta = bn->n_in > 2 && bn->in[2] != IR_NONE ? g->tensors.at[bn->in[2]].data : NULL;
+    const void *gamma = a->gamma != IR_NONE ? g->tensors.at[a->gamma].data : NULL, *beta = a->beta != IR_NONE ? g->tensors.at[a->beta].data : NULL;
     uint32_t *in = arena_array(&g->arena, uint32_t, 3), bias;
     RETURN_IF(!in, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
     TRY(new_bias(f, l, gamma, beta, &bias));
-    TRY(scale_weights(f, l, gamma));
+    if (gamma)
+        TRY(scale_weights(f, l, gamma));
     memcpy(in, n->in, 2 * sizeof(*in));
     in[2] = bias;
     n->in = in;
@@ -101,11 +137,11 @@ static enum status run(struct folder *f, bool *progress)
 {
     TRY(ir_uses(f->g, &f->layers.arena, &f->uses));
     for (uint32_t k = 0; k < f->g->nodes.n; k++) {
-        const struct ir_node *n = &f->g->nodes.at[k];
-        struct quantize_layer *l = n->op->id == OP_Batchnorm && !n->dead ? foldable(f, n) : NULL;
+        struct affine a;
+        struct quantize_layer *l = affine_of(f->g, &f->g->nodes.at[k], &a) ? foldable(f, &a) : NULL;
         if (!l)
             continue;
-        TRY(fold(f, k, l));
+        TRY(fold(f, k, &a, l));
         l->node = IR_NONE; /* a second one behind it waits for the next round */
         *progress = true;
     }

@@ -140,6 +140,25 @@ class Converters(support.ToolTest):
         self.assertIn("x f32[1,3,4,5] NHWC", self.succeeds(*convert, "--input_layout", "x", "NHWC"))
         self.fails(*convert, "--input_layout", "x", "NCF", says="rank 4")
 
+    def test_normalization_behind_a_tflite_layer(self):
+        """A factor and a term per channel become part of the layer before them, unless that is switched off; the numbers stay."""
+        r = np.random.default_rng(3)
+        x, w, b, g, o = (r.normal(size=s).astype(np.float32) for s in ((1, 6), (4, 6), (4,), (1, 4), (4,)))
+        m = tflite_file.Model()
+        t = [m.tensor(a.shape, "float32", name="t%d" % i, **({"data": a.tobytes()} if i else {})) for i, a in enumerate((x, w, b, g, o))]
+        made = [m.tensor([1, 4], "float32", name=n) for n in ("a", "b", "y")]
+        m.op(9, t[:3], [made[0]])            # FULLY_CONNECTED
+        m.op(18, [t[3], made[0]], [made[1]])  # MUL
+        m.op(0, [made[1], t[4]], [made[2]])   # ADD
+        self.write("m.tflite", m.file([t[0]], [made[2]]))
+        self.write("x.raw", x.tobytes())
+        self.write("x.txt", "x.raw\n")
+        for nodes, args in ((1, []), (3, ["--disable_batchnorm_folding"])):
+            self.assertIn("%d nodes" % nodes, self.succeeds("qnn-tflite-converter", "-i", "m.tflite", "-o", "out/m.cpp", *args))
+            self.succeeds("qnn-model-lib-generator", "-c", "out/m.cpp", "-b", "out/m.bin", "-l", "m", "-o", "out")
+            self.succeeds("qnn-net-run", "--backend", support.CPU, "--model", "out/x86_64-linux-clang/libm.so", "--input_list", "x.txt", "--output_dir", "y")
+            np.testing.assert_allclose(np.frombuffer(self.read("y", "Result_0", "y.raw"), np.float32), ((x @ w.T + b) * g + o)[0], rtol=1e-5, atol=1e-5)
+
     def test_memory(self):
         """Transposed weights are the only copy: what they were made of leaves the memory again."""
         channels, layers = 256, 16

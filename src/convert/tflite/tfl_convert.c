@@ -288,6 +288,8 @@ static enum status convert_graph(struct tfl_cx *cx)
     TRY(sweep(cx->b.g));
     if (!cx->opts->keep_patterns)
         TRY(convert_fuse(cx->b.g, cx->opts->approximate));
+    if (!cx->opts->keep_batchnorm)
+        TRY(convert_fold_batchnorm(cx->b.g));
     return ir_verify(cx->b.g, "the TFLite front end");
 }
 
