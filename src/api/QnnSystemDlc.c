@@ -203,15 +203,17 @@ static bool map_name(struct arena *a, const char *name, Qnn_MappingType_t type, 
     return true;
 }
 
-/* The name behind "Type:" of every line. */
-static bool map_sources(struct arena *a, const struct ir_node *n, Qnn_Mapping_t *ret)
+/* The operators that a node, or a tensor that it makes, was made from: the name behind "Type:" of every line. A tensor stands for itself first. */
+static bool map_sources(struct arena *a, const char *named, const char *source, bool tensor, Qnn_Mapping_t *ret)
 {
-    uint32_t count = 1;
-    for (const char *p = n->source; *p; p++)
+    uint32_t count = 2;
+    for (const char *p = source; *p; p++)
         count += *p == '\n';
-    *ret = (Qnn_Mapping_t){ .name = arena_strdup(a, n->name), .pair = arena_array(a, Qnn_OpMappingPair_t, count) };
+    *ret = (Qnn_Mapping_t){ .name = arena_strdup(a, named), .pair = arena_array(a, Qnn_OpMappingPair_t, count) };
     bool ok = ret->name && ret->pair;
-    for (const char *p = n->source; ok && *p; p += *p == '\n') {
+    if (ok && tensor)
+        ret->pair[ret->numPairs++] = (Qnn_OpMappingPair_t){ .name = ret->name, .type = QNN_OP_MAPPING_TYPE_TENSOR };
+    for (const char *p = source; ok && *p; p += *p == '\n') {
         size_t all = strcspn(p, "\n"), type = strcspn(p, ":\n");
         type = type < all ? type + 1 : 0;
         char *name = arena_printf(a, "%.*s", (int)(all - type), p + type);
@@ -219,6 +221,20 @@ static bool map_sources(struct arena *a, const struct ir_node *n, Qnn_Mapping_t 
         ok = name;
         p += all;
     }
+    return ok;
+}
+
+/* Tensors that nodes with known sources make map to those as well, all others to themselves. */
+static bool map_tensors(struct arena *a, const struct ir_graph *g, Qnn_Mapping_t *tensors)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < g->nodes.n; i++) {
+        const struct ir_node *n = &g->nodes.at[i];
+        for (uint32_t k = 0; ok && n->source && k < n->n_out; k++)
+            ok = n->out[k] == IR_NONE || map_sources(a, g->tensors.at[n->out[k]].name, n->source, true, &tensors[n->out[k]]);
+    }
+    for (size_t i = 0; ok && i < g->tensors.n; i++)
+        ok = tensors[i].name || map_name(a, g->tensors.at[i].name, QNN_OP_MAPPING_TYPE_TENSOR, &tensors[i]);
     return ok;
 }
 
@@ -230,10 +246,8 @@ static bool map_graph(struct arena *a, const struct ir_graph *g, Qnn_OpMapping_t
     char *name = arena_strdup(a, g->name);
     bool ok = v && ops && tensors && name;
     for (size_t i = 0; ok && i < g->nodes.n; i++)
-        ok = g->nodes.at[i].source ? map_sources(a, &g->nodes.at[i], &ops[i]) : map_name(a, g->nodes.at[i].name, QNN_OP_MAPPING_TYPE_OP, &ops[i]);
-    for (size_t i = 0; ok && i < g->tensors.n; i++)
-        ok = map_name(a, g->tensors.at[i].name, QNN_OP_MAPPING_TYPE_TENSOR, &tensors[i]);
-    if (!ok)
+        ok = g->nodes.at[i].source ? map_sources(a, g->nodes.at[i].name, g->nodes.at[i].source, false, &ops[i]) : map_name(a, g->nodes.at[i].name, QNN_OP_MAPPING_TYPE_OP, &ops[i]);
+    if (!ok || !map_tensors(a, g, tensors))
         return false;
     *v = (Qnn_OpMappingV1_t){ name, ops, (uint32_t)g->nodes.n, tensors, (uint32_t)g->tensors.n };
     *ret = (Qnn_OpMapping_t){ .version = QNN_OP_MAPPING_VERSION_1, .v1 = v };

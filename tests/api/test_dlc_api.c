@@ -334,6 +334,15 @@ static void mappings(void **state)
     assert_int_equal(relu->numPairs, 2);
     assert_string_equal(relu->pair[0].name, "a/relu");
     assert_string_equal(relu->pair[1].name, "a:b");
+    uint32_t made = 0; /* what it makes stands for itself, and comes from both */
+    for (uint32_t i = 0; i < m[1].v1->numTensorMappings; i++) {
+        const Qnn_Mapping_t *t = &m[1].v1->tensorMappings[i];
+        assert_int_equal(t->pair[0].type, QNN_OP_MAPPING_TYPE_TENSOR);
+        assert_string_equal(t->pair[0].name, t->name);
+        if (t->numPairs == 3 && strcmp(t->pair[1].name, "a/relu") == 0 && strcmp(t->pair[2].name, "a:b") == 0)
+            made += t->pair[1].type == QNN_OP_MAPPING_TYPE_OP;
+    }
+    assert_int_equal(made, 1);
     OK(sys.systemDlcFree(d));
 }
 
