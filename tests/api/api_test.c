@@ -43,6 +43,19 @@ bool lib_is_htp(void)
     return strcmp(lib_name(), "libQnnHtp.so") == 0;
 }
 
+/* libQnnGpu.so says when creating a backend that OpenCL has nothing to run on. */
+static void skip_without_device(void)
+{
+    Qnn_BackendHandle_t b = NULL;
+    Qnn_ErrorHandle_t e = q.backendCreate(NULL, NULL, &b);
+    if (e == QNN_SUCCESS) {
+        q.backendFree(b);
+        return;
+    }
+    printf("SKIP: %s\n", explain(e));
+    exit(77);
+}
+
 void lib_open(void)
 {
     if (opened++)
@@ -57,6 +70,8 @@ void lib_open(void)
     }
     provider = list[0];
     q = provider->QNN_INTERFACE_VER_NAME;
+    if (strcmp(lib_name(), "libQnnGpu.so") == 0)
+        skip_without_device();
 }
 
 void lib_close(void)

@@ -111,7 +111,7 @@ void kit_list(struct kit_case *c, const char *name, char kind, uint32_t rank, ui
 
 static uint32_t bytes_of(Qnn_DataType_t t)
 {
-    return t == QNN_DATATYPE_BOOL_8 || t == QNN_DATATYPE_UINT_8 || t == QNN_DATATYPE_INT_8 ? 1 : t == QNN_DATATYPE_FLOAT_16 ? 2 : t == QNN_DATATYPE_INT_64 ? 8 : 4;
+    return t == QNN_DATATYPE_BOOL_8 || t == QNN_DATATYPE_UINT_8 || t == QNN_DATATYPE_INT_8 || t == QNN_DATATYPE_UFIXED_POINT_8 || t == QNN_DATATYPE_SFIXED_POINT_8 ? 1 : t == QNN_DATATYPE_FLOAT_16 ? 2 : t == QNN_DATATYPE_INT_64 ? 8 : 4;
 }
 
 static void put(void *data, Qnn_DataType_t t, uint64_t i, float v)
@@ -165,6 +165,8 @@ static Qnn_Tensor_t tensor_of(Qnn_GraphHandle_t g, const struct kit_tensor *t, c
     Qnn_TensorType_t kind = !input ? QNN_TENSOR_TYPE_APP_READ : t->is_static ? QNN_TENSOR_TYPE_STATIC : QNN_TENSOR_TYPE_APP_WRITE;
     uint32_t bytes = (uint32_t)kit_elements(t) * bytes_of(t->type);
     Qnn_Tensor_t r = tensor_make(QNN_TENSOR_VERSION_1, keep_name("%s", name), kind, t->type, t->rank, t->dims);
+    if (t->scale != 0.0f)
+        r = tensor_quant(r, t->scale, t->offset);
     if (kind == QNN_TENSOR_TYPE_STATIC)
         r = tensor_data(r, data, bytes);
     OK(q.tensorCreateGraphTensor(g, &r));

@@ -18,6 +18,8 @@ struct kit_tensor {
     uint32_t rank, dims[KIT_RANK];
     float lo, hi;   /* inputs: the range of values */
     bool is_static;
+    float scale; /* not 0: fixed point */
+    int32_t offset;
 };
 
 struct kit_param {

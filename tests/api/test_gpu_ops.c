@@ -425,6 +425,36 @@ static void test_arg(void **state)
     }
 }
 
+static void test_top_k(void **state)
+{
+    (void)state;
+    for (uint32_t k = 0; k < rounds(6); k++) {
+        struct kit_case c = { .type = "TopK", .ni = 1, .no = 2 };
+        c.in[0] = c.out[0] = random_tensor(-2, 2, 2, k % 2 ? 9 : 150);
+        uint32_t n = kit_between(1, c.in[0].dims[1] < 12 ? c.in[0].dims[1] : 12);
+        c.out[0].dims[1] = n;
+        c.out[1] = c.out[0];
+        c.out[1].type = QNN_DATATYPE_UINT_32;
+        kit_u32(&c, "k", (int32_t)n);
+        kit_bool(&c, "largest", k % 3 != 0);
+        kit_compare(&c, 0);
+    }
+}
+
+static void test_dequantize(void **state)
+{
+    static const Qnn_DataType_t from[] = { QNN_DATATYPE_UFIXED_POINT_8, QNN_DATATYPE_SFIXED_POINT_8 };
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct kit_case c = { .type = "Dequantize", .ni = 1, .no = 1 };
+        c.in[0] = c.out[0] = random_tensor(-128, 127, 3, 6);
+        c.in[0].type = from[k];
+        c.in[0].scale = 0.25f;
+        c.in[0].offset = -3;
+        kit_compare(&c, EXACT);
+    }
+}
+
 static void test_group_norm_and_lrn(void **state)
 {
     (void)state;
@@ -617,7 +647,7 @@ int main(void)
         cmocka_unit_test(test_matmul), cmocka_unit_test(test_pool), cmocka_unit_test(test_resize), cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_layer_norm), cmocka_unit_test(test_channel_norm), cmocka_unit_test(test_reduce), cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_transpose), cmocka_unit_test(test_slice_and_tile), cmocka_unit_test(test_concat_and_split), cmocka_unit_test(test_pack),
-        cmocka_unit_test(test_pad), cmocka_unit_test(test_gather), cmocka_unit_test(test_whole), cmocka_unit_test(test_arg),
+        cmocka_unit_test(test_pad), cmocka_unit_test(test_gather), cmocka_unit_test(test_whole), cmocka_unit_test(test_arg), cmocka_unit_test(test_top_k), cmocka_unit_test(test_dequantize),
         cmocka_unit_test(test_group_norm_and_lrn), cmocka_unit_test(test_blocks),
     };
     kit_need_device();

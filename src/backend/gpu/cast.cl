@@ -141,3 +141,10 @@ kernel void whole_unary(struct gpu_whole a, global const void *x, global void *z
     v = a.op == UN_ABS ? (v < 0 ? -v : v) : a.op == UN_NEG ? -v : a.op == UN_SIGN ? (v > 0) - (v < 0) : a.op == UN_RELU ? (v < 0 ? 0 : v) : v == 0;
     write_whole(a.z_type, z, i, v);
 }
+
+kernel void dequantize(struct gpu_cast a, global const void *x, global void *y)
+{
+    int i = get_global_id(0);
+    if (i < a.n)
+        write_real(a.to, y, i, (float)(read_whole(a.from, x, i) + a.offset) * a.scale);
+}

@@ -40,6 +40,8 @@ struct gpu_gather {
 
 struct gpu_cast {
     int n, from, to;
+    int offset; /* of fixed-point numbers, with their scale */
+    float scale;
 };
 
 /* Integers of any two types; results are cut to the output's. */
@@ -96,7 +98,7 @@ struct gpu_resize {
 
 /* Runs of `run` elements, one per group of work items; `outer` says where each begins. */
 struct gpu_rows {
-    int n, kind, count, out_type;
+    int n, kind, count, out_type, k, smallest;
     int outer_rank, outer_dims[GPU_RANK], outer[GPU_RANK], outer_affine[GPU_RANK];
     int run_rank, run_dims[GPU_RANK], run[GPU_RANK], run_affine[GPU_RANK];
     int gamma, beta_given;

@@ -190,8 +190,24 @@ int gpu_scalar(enum dtype t)
 enum status gpu_bind_cast(const struct op_call *c, struct gpu_work *w)
 {
     struct gpu_launch l = { .kernel = K_CAST, .storage = GPU_F32, GPU_ARGS(cast), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
-    l.args.cast = (struct gpu_cast){ (int)l.items, gpu_scalar(c->in[0]->type), gpu_scalar(c->out[0]->type) };
+    l.args.cast = (struct gpu_cast){ .n = (int)l.items, .from = gpu_scalar(c->in[0]->type), .to = gpu_scalar(c->out[0]->type) };
     if (l.args.cast.from < 0 || l.args.cast.to < 0)
         return gpu_refuse(c, "%s to %s; f32, f16, i64, i32, u32, i16, u16, i8, u8 and b8 are supported", dtype_name(c->in[0]->type), dtype_name(c->out[0]->type));
+    return gpu_add(c, w, &l);
+}
+
+static int stored_as(enum dtype t)
+{
+    return t == DT_UQ8 ? SCALAR_U8 : t == DT_SQ8 ? SCALAR_I8 : t == DT_UQ16 ? SCALAR_U16 : t == DT_SQ16 ? SCALAR_I16 : -1;
+}
+
+enum status gpu_bind_dequantize(const struct op_call *c, struct gpu_work *w)
+{
+    struct gpu_launch l = { .kernel = K_DEQUANTIZE, .storage = GPU_F32, GPU_ARGS(cast), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in },
+                            .items = desc_count(c->out[0]) };
+    const struct tensor_desc *x = c->in[0];
+    if (stored_as(x->type) < 0 || x->q.kind != Q_TENSOR || x->q.bits)
+        return gpu_refuse(c, "%s in this encoding; 8- and 16-bit fixed point with one scale and offset per tensor is supported", dtype_name(x->type));
+    l.args.cast = (struct gpu_cast){ (int)l.items, stored_as(x->type), gpu_scalar(c->out[0]->type), x->q.offset, x->q.scale };
     return gpu_add(c, w, &l);
 }

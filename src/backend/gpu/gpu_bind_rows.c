@@ -172,3 +172,19 @@ enum status gpu_bind_arg(const struct op_call *c, struct gpu_work *w)
     over_axes(c, &r, axes_mask(c, "axis"));
     return add_rows(c, w, &r, &l);
 }
+
+enum status gpu_bind_top_k(const struct op_call *c, struct gpu_work *w)
+{
+    struct gpu_launch l = { .kernel = K_TOP_K, .n_operands = 3, .operand = { 0, (uint8_t)c->n_in, (uint8_t)(c->n_in + 1) } };
+    const struct tensor_desc *x = c->in[0];
+    struct rows r = { 0 };
+    if (!(T_(x->type) & T_FLOAT) || c->out[0]->type != x->type)
+        return gpu_refuse(c, "%s to %s; f32 and f16 are supported, the same on both sides", dtype_name(x->type), dtype_name(c->out[0]->type));
+    if (c->n_out < 2 || !c->out[1] || (c->out[1]->type != DT_I32 && c->out[1]->type != DT_U32))
+        return gpu_refuse(c, "output 1 must be there, and be i32 or u32");
+    l.storage = x->type == DT_F32 ? GPU_F32 : GPU_F16;
+    l.args.rows.k = (int)op_int(c, "k", 0);
+    l.args.rows.smallest = !op_int(c, "largest", 0);
+    over_axes(c, &r, 1u << (x->rank - 1u));
+    return add_rows(c, w, &r, &l);
+}

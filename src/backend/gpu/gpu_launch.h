@@ -24,6 +24,7 @@ enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS
     X(K_GATHER, "gather", GPU_BITS)          \
     X(K_BLOCK, "block", GPU_BITS)            \
     X(K_CAST, "cast", GPU_CAST)              \
+    X(K_DEQUANTIZE, "dequantize", GPU_CAST)  \
     X(K_WHOLE, "whole", GPU_CAST)            \
     X(K_WHOLE_UNARY, "whole_unary", GPU_CAST) \
     X(K_CONV, "conv", GPU_PRODUCT)           \
@@ -36,7 +37,8 @@ enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS
     X(K_SOFTMAX, "softmax", GPU_ROWS)        \
     X(K_NORM, "norm", GPU_ROWS)              \
     X(K_REDUCE, "reduce", GPU_ROWS)          \
-    X(K_ARG_EXTREME, "arg_extreme", GPU_ROWS)
+    X(K_ARG_EXTREME, "arg_extreme", GPU_ROWS) \
+    X(K_TOP_K, "top_k", GPU_ROWS)
 
 enum gpu_kernel {
 #define GPU_KERNEL_ENUM(id, name, source) id,
@@ -89,7 +91,7 @@ enum status gpu_bind(const struct op_call *c, struct gpu_work *w);
 /* ---- for binders ------------------------------------------------------------------------------------------------------------ */
 
 typedef enum status gpu_bind_fn(const struct op_call *c, struct gpu_work *w);
-gpu_bind_fn gpu_bind_unary, gpu_bind_binary, gpu_bind_select, gpu_bind_cast;                                     /* gpu_bind_math.c */
+gpu_bind_fn gpu_bind_unary, gpu_bind_binary, gpu_bind_select, gpu_bind_cast, gpu_bind_dequantize;                /* gpu_bind_math.c */
 gpu_bind_fn gpu_bind_whole, gpu_bind_whole_unary;                                                               /* gpu_bind_whole.c */
 /* The number that kernels have for a type, -1: none. */
 int gpu_scalar(enum dtype t);
@@ -101,7 +103,7 @@ gpu_bind_fn gpu_bind_view, gpu_bind_transpose, gpu_bind_slice, gpu_bind_tile, gp
 gpu_bind_fn gpu_bind_pack, gpu_bind_unpack, gpu_bind_depth_to_space, gpu_bind_space_to_depth, gpu_bind_shuffle;
 gpu_bind_fn gpu_bind_pad, gpu_bind_gather, gpu_bind_block;                                                      /* gpu_bind_pick.c */
 gpu_bind_fn gpu_bind_pool, gpu_bind_resize, gpu_bind_lrn;                                                       /* gpu_bind_window.c */
-gpu_bind_fn gpu_bind_softmax, gpu_bind_norm, gpu_bind_reduce, gpu_bind_arg;                                     /* gpu_bind_rows.c */
+gpu_bind_fn gpu_bind_softmax, gpu_bind_norm, gpu_bind_reduce, gpu_bind_arg, gpu_bind_top_k;                     /* gpu_bind_rows.c */
 
 /* ST_NOT_SUPPORTED with the operator's and the node's name in front. */
 enum status gpu_refuse(const struct op_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -156,3 +156,51 @@ kernel void arg_extreme(struct gpu_rows a, global const T *x, global void *y)
     else
         ((global int *)y)[run] = where[0];
 }
+
+/* A number that orders like the value: one zero, and NaN above all. */
+int order_key(float v, int smallest)
+{
+    int key = as_int(v + 0.0f);
+    key = v != v ? INT_MAX : key < 0 ? (int)(0x80000000u - (uint)key) : key;
+    return smallest ? ~key : key;
+}
+
+/* Larger keys first, equal ones by position. */
+bool order_ahead(int key, int at, int other, int other_at)
+{
+    return key != other ? key > other : at < other_at;
+}
+
+/* One value of the result after the other: the first one behind the last that was found. */
+kernel void top_k(struct gpu_rows a, global const T *x, global T *y, global int *index)
+{
+    local int keys[GPU_LANES], where[GPU_LANES];
+    int run = get_group_id(0), l = get_local_id(0), first = run * a.count, last = INT_MAX, last_at = -1;
+    for (int t = 0; t < a.k; t++) {
+        int best = INT_MIN, at = INT_MAX;
+        for (int i = l; i < a.count; i += GPU_LANES) {
+            int key = order_key(LOAD(x, first + i), a.smallest);
+            if ((t == 0 || order_ahead(last, last_at, key, i)) && order_ahead(key, i, best, at)) {
+                best = key;
+                at = i;
+            }
+        }
+        keys[l] = best;
+        where[l] = at;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int k = GPU_LANES / 2; k > 0; k /= 2) {
+            if (l < k && order_ahead(keys[l + k], where[l + k], keys[l], where[l])) {
+                keys[l] = keys[l + k];
+                where[l] = where[l + k];
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        last = keys[0];
+        last_at = where[0];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l == 0) {
+            STORE(y, run * a.k + t, LOAD(x, first + last_at));
+            index[run * a.k + t] = last_at;
+        }
+    }
+}
