@@ -34,6 +34,8 @@ Qnn_ErrorHandle_t QnnBackend_create(Qnn_LogHandle_t logger, const QnnBackend_Con
         handle_put(logger);
     struct backend_cfg cfg = { 0 };
     enum status st = check_config(config, &cfg);
+    if (st == ST_OK && backend_this->check_machine)
+        st = backend_this->check_machine();
     if (st != ST_OK)
         return api_error(COMP_BACKEND, st);
     struct api_backend *b = mem_new(struct api_backend);

@@ -121,6 +121,8 @@ struct backend {
 
     /* Whether this process may use the backend at all, asked where objects begin (devices, contexts, graphs, operators). NULL: it may. */
     enum status (*check_process)(void);
+    /* Whether this machine has what the backend runs on, asked for each backend handle. NULL: it has. */
+    enum status (*check_machine)(void);
 
     /* CUSTOM properties: fill what the client's pointer asks for. NULL: refused as not supported. */
     enum status (*backend_property)(const struct backend_cfg *cfg, void *custom);

@@ -70,7 +70,7 @@ struct backend_graph {
 };
 
 /* gpu_context.c */
-enum status gpu_check_process(void);
+enum status gpu_check_machine(void);
 enum status gpu_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void gpu_close(struct backend_context *c);
 enum status gpu_mem_register(struct backend_context *c, const struct backend_mem_spec *s, struct backend_mem **ret);

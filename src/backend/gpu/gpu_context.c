@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-enum status gpu_check_process(void)
+enum status gpu_check_machine(void)
 {
     cl_device_id device;
     return gpu_find_device(&device);
