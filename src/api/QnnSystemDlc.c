@@ -284,6 +284,7 @@ static const struct {
     { "model.params", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_PARAMS },
     { "openqnn.extra", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_ENCODINGS },
     { "openqnn.sources", QNN_SYSTEM_DLC_RECORD_TYPE_SOURCE_MAPPING },
+    { "openqnn.weights", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_RAW_WIEGHTS },
 };
 
 static QnnSystemDlc_RecordType_t type_of(const char *name)

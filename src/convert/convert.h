@@ -101,6 +101,7 @@ struct convert_write {
     const char *command; /* how the converter was called, for the records; may be NULL */
     const char *copyright;
     const char *version; /* of the model, kept in a DLC; may be NULL */
+    uint64_t inline_max; /* bytes of constants that a DLC keeps in its flatbuffer, 0: as many as fit */
     bool own_names;      /* functions of the source are named after the file: MODEL_composeGraphs instead of QnnModel_composeGraphs */
 };
 enum status convert_write_model(const struct ir_graph *g, const struct convert_report *r, const struct convert_write *w);

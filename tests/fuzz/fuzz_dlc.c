@@ -2,7 +2,7 @@
 /* Fuzz target: DLC containers. The first byte chooses what the rest is:
  *
  *     'Z'  a zip archive, opened as a client's buffer; few changes survive its checksums
- *     else the records themselves: u16 bytes of "model", u16 bytes of "model.params", then both, the rest is "openqnn.extra"
+ *     else the records themselves: u16 bytes of "model", u16 bytes of "model.params", then both, the rest is "openqnn.extra", or after a 'W' "openqnn.weights"
  *
  * Graphs that are read must print and pass the verifier; what is refused is explained. */
 #include <stdbool.h>
@@ -65,7 +65,7 @@ static struct dlc_part cut(const uint8_t **data, size_t *size, size_t want)
     return (struct dlc_part){ at, n };
 }
 
-static void try_records(const uint8_t *data, size_t size)
+static void try_records(const uint8_t *data, size_t size, bool weights)
 {
     struct ir_graph **graphs;
     struct convert_report r;
@@ -77,7 +77,7 @@ static void try_records(const uint8_t *data, size_t size)
     data += sizeof sizes;
     size -= sizeof sizes;
     struct dlc_parts parts = { .model = cut(&data, &size, sizes[0]), .params = cut(&data, &size, sizes[1]) };
-    parts.extra = cut(&data, &size, size);
+    *(weights ? &parts.weights : &parts.extra) = cut(&data, &size, size);
     convert_report_init(&r);
     status_clear();
     if (parts.model.at && dlc_read_graphs(&parts, &r, &graphs, &n) == ST_OK) {
@@ -92,6 +92,7 @@ static void try_records(const uint8_t *data, size_t size)
     free((void *)parts.model.at);
     free((void *)parts.params.at);
     free((void *)parts.extra.at);
+    free((void *)parts.weights.at);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -99,6 +100,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size && data[0] == 'Z')
         try_zip(data + 1, size - 1);
     else if (size)
-        try_records(data + 1, size - 1);
+        try_records(data + 1, size - 1, data[0] == 'W');
     return 0;
 }

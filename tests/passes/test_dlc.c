@@ -108,15 +108,15 @@ static const char *const texts[] = {
     "%y = FullyConnected \"\" (%\"a b\", %w, _) %p, %q = Split \"split\" (%\"a b\") { axis=u32(1), split_index=u32[1](1) } }",
 };
 
-static void texts_come_back(void **state)
+static void come_back(uint64_t inline_max)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct ir_graph *g = parse(texts[i]);
         struct ir_graph *const *back;
         struct convert_dlc *d;
         uint32_t n;
-        write_m((const struct ir_graph *const *)&g, 1);
+        struct convert_write w = { .prefix = path_of("m"), .inline_max = inline_max };
+        ok(convert_write_dlc((const struct ir_graph *const *)&g, 1, &w));
         ok(convert_dlc_open(path_of("m.dlc"), &d));
         ok(convert_dlc_graphs(d, NULL, &back, &n));
         assert_int_equal(n, 1);
@@ -124,6 +124,36 @@ static void texts_come_back(void **state)
         convert_dlc_close(d);
         ir_graph_free(g);
     }
+}
+
+static void texts_come_back(void **state)
+{
+    (void)state;
+    come_back(0);
+}
+
+/* A limit that everything is above stands for the 2 GiB of a flatbuffer: constants lie in a record of their own, also when the container is copied. */
+static void constants_outside(void **state)
+{
+    (void)state;
+    come_back(1);
+    const uint32_t rows = 1000;
+    struct ir_graph *const *back, *g[2] = { parse(CONV), parse("graph \"other\" { const %k : i64[3] = (1,2,3) const %c : u8[1] = (7) const %f : f32[2] = (0.5,-1) }") };
+    struct convert_write w = { .prefix = path_of("m"), .inline_max = rows };
+    struct convert_dlc *d;
+    uint32_t n;
+    ok(convert_write_dlc((const struct ir_graph *const *)g, 2, &w));
+    ok(convert_dlc_open(path_of("m.dlc"), &d));
+    ok(convert_dlc_save(d, path_of("copy.dlc")));
+    convert_dlc_close(d);
+    ok(convert_dlc_open(path_of("copy.dlc"), &d));
+    ok(convert_dlc_graphs(d, NULL, &back, &n));
+    assert_int_equal(n, 2);
+    texts_equal(g[0], back[0]);
+    texts_equal(g[1], back[1]);
+    convert_dlc_close(d);
+    ir_graph_free(g[0]);
+    ir_graph_free(g[1]);
 }
 
 static void random_graphs_come_back(void **state)
@@ -409,6 +439,24 @@ static void archives(void **state)
     ir_graph_free(g);
 }
 
+static void weights_cut_off(void **state)
+{
+    (void)state;
+    struct ir_graph *g = parse(CONV);
+    struct convert_write w = { .prefix = path_of("m"), .inline_max = 1 };
+    uint8_t bytes[72] = { 0 }; /* 24 of the weights, then from 64 on 8 of the bias */
+    ok(convert_write_dlc((const struct ir_graph *const *)&g, 1, &w));
+    replace("openqnn.weights", bytes, sizeof bytes);
+    ok(read_bad(NULL));
+    replace("openqnn.weights", bytes, sizeof bytes - 1);
+    refused(ST_BAD_BINARY, "8 bytes from byte 64 of record \"openqnn.weights\" on, which has 71");
+    replace("openqnn.weights", bytes, 10);
+    refused(ST_BAD_BINARY, "24 bytes from byte 0");
+    replace("openqnn.weights", NULL, 0);
+    refused(ST_BAD_BINARY, "has no data for it");
+    ir_graph_free(g);
+}
+
 static void only_converted_graphs(void **state)
 {
     (void)state;
@@ -427,9 +475,9 @@ static void only_converted_graphs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_come_back),  cmocka_unit_test(random_graphs_come_back), cmocka_unit_test(containers),
+        cmocka_unit_test(texts_come_back),  cmocka_unit_test(constants_outside), cmocka_unit_test(random_graphs_come_back), cmocka_unit_test(containers),
         cmocka_unit_test(versions_and_identifiers), cmocka_unit_test(wrong_contents), cmocka_unit_test(cuts_and_changes),
-        cmocka_unit_test(archives), cmocka_unit_test(only_converted_graphs),
+        cmocka_unit_test(archives), cmocka_unit_test(weights_cut_off), cmocka_unit_test(only_converted_graphs),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

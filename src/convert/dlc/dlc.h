@@ -5,6 +5,8 @@
  *          ├─ model.params   the same eight bytes, then a flatbuffer NETP: bytes of constants and of tensor parameters
  *          ├─ dlc.metadata   lines of key=value
  *          ├─ openqnn.extra  only where needed, flatbuffer OQNX: what the tables of NETD have no place for; other readers pass it by
+ *          ├─ openqnn.weights  only where the constants do not fit a flatbuffer (2 GiB): their bytes, in the order of graphs and tensors, each at a
+ *          │                 multiple of 64; model.params has none then
  *          └─ openqnn.sources  flatbuffer OQNS: which operators of the source model every node was made from
  *
  * Nobody has published the layout. The tables below are what can be seen in files; of the encoding we take the fields to be bit width, minimum,
@@ -21,8 +23,9 @@
 #define DLC_METADATA "dlc.metadata"
 #define DLC_EXTRA "openqnn.extra"
 #define DLC_SOURCES "openqnn.sources"
+#define DLC_WEIGHTS "openqnn.weights"
 
-enum { DLC_PREFIX_BYTES = 8 };
+enum { DLC_PREFIX_BYTES = 8, DLC_WEIGHTS_ALIGN = 64 };
 extern const uint8_t dlc_prefix[DLC_PREFIX_BYTES];
 
 /* Fields of the tables, in the order of their slots. */
@@ -78,7 +81,7 @@ struct dlc_part {
     uint64_t n;
 };
 struct dlc_parts {
-    struct dlc_part model, params, extra, sources;
+    struct dlc_part model, params, extra, sources, weights;
 };
 /* Constants are borrowed from the parts. */
 enum status dlc_read_graphs(const struct dlc_parts *parts, struct convert_report *r, struct ir_graph ***ret, uint32_t *ret_n);

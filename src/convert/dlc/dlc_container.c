@@ -235,6 +235,7 @@ enum status convert_dlc_graphs(struct convert_dlc *d, struct convert_report *r, 
         TRY(part(d, DLC_PARAMS, &parts.params));
         TRY(part(d, DLC_EXTRA, &parts.extra));
         TRY(part(d, DLC_SOURCES, &parts.sources));
+        TRY(part(d, DLC_WEIGHTS, &parts.weights));
         if (parts.model.at)
             TRY(dlc_read_graphs(&parts, r, &d->graphs, &d->n_graphs));
         d->has_graphs = true;
@@ -246,11 +247,23 @@ enum status convert_dlc_graphs(struct convert_dlc *d, struct convert_report *r, 
 
 /* ---- writing ---------------------------------------------------------------------------------------------------------------- */
 
+static zip_source_t *source_of(zip_t *z, const struct dlc_record *r)
+{
+    if (!r->pieces)
+        return zip_source_buffer(z, r->data, r->size, 0);
+    zip_buffer_fragment_t *list = mem_array(zip_buffer_fragment_t, r->n_pieces);
+    for (uint32_t i = 0; list && i < r->n_pieces; i++)
+        list[i] = (zip_buffer_fragment_t){ .data = (zip_uint8_t *)r->pieces[i].data, .length = r->pieces[i].size };
+    zip_source_t *s = list ? zip_source_buffer_fragment(z, list, r->n_pieces, 0) : NULL; /* copies the list */
+    mem_free(list);
+    return s;
+}
+
 static enum status fill_zip(zip_t *z, const struct dlc_record *records, uint32_t n)
 {
     enum { DATE_1980_01_01 = 1 << 5 | 1 };
     for (uint32_t i = 0; i < n; i++) {
-        zip_source_t *s = zip_source_buffer(z, records[i].data, records[i].size, 0);
+        zip_source_t *s = source_of(z, &records[i]);
         zip_int64_t at = s ? zip_file_add(z, records[i].name, s, ZIP_FL_ENC_UTF_8) : -1;
         if (s && at < 0)
             zip_source_free(s);

@@ -32,6 +32,8 @@ struct reader {
     struct fb model, params, outer, extra, sources;
     struct fb_vec buffers; /* NR64: constants in the order of their names, then tensor attributes */
     bool by_order;
+    struct dlc_part weights; /* constants one behind the other, instead of in params */
+    uint64_t next_weight;
     uint32_t next_buffer;
     struct arena scratch;
     struct ir_graph *g;        /* being read */
@@ -134,8 +136,21 @@ static bool aligned(const void *p, enum dtype t)
     return (uintptr_t)p % bytes == 0;
 }
 
+/* Every constant has a range of its own, so all of them together are not more than the record. */
+static enum status read_outside(struct reader *r, struct ir_tensor *t, uint32_t *ret)
+{
+    uint64_t bytes = desc_bytes(&t->desc), at = (r->next_weight + DLC_WEIGHTS_ALIGN - 1) / DLC_WEIGHTS_ALIGN * DLC_WEIGHTS_ALIGN;
+    RETURN_IF(at > r->weights.n || bytes > r->weights.n - at, ST_BAD_BINARY, "tensor \"%s\" has %llu bytes from byte %llu of record \"%s\" on, which has %llu", t->name,
+              (unsigned long long)bytes, (unsigned long long)at, DLC_WEIGHTS, (unsigned long long)r->weights.n);
+    r->next_weight = at + bytes;
+    t->data = r->weights.at + at;
+    return ir_add_const(r->g, t, aligned(t->data, t->desc.type), ret);
+}
+
 static enum status read_constant(struct reader *r, struct ir_tensor *t, uint32_t *ret)
 {
+    if (r->weights.at)
+        return read_outside(r, t, ret);
     struct fb_vec bytes = { 0 };
     const struct named *entry = find_name(&r->data, t->name);
     if (r->by_order && entry) /* its buffer was noted when the names were sorted */
@@ -416,7 +431,7 @@ static enum status read_all(struct reader *r, const struct dlc_parts *parts, str
 
 enum status dlc_read_graphs(const struct dlc_parts *parts, struct convert_report *report, struct ir_graph ***ret, uint32_t *ret_n)
 {
-    struct reader r = { .report = report };
+    struct reader r = { .report = report, .weights = parts->weights };
     TRY(open_part(parts->model, DLC_MODEL, "NETD", &r.model));
     uint32_t n = 0, most = fb_vector(fb_root(&r.model), DLC_MODEL_GRAPHS, 4).n;
     TRY(dlc_layout(&r.model, DLC_MODEL));

@@ -8,10 +8,14 @@
 #include "convert/write.h"
 
 enum { PARTS = 4 }; /* model, params, extra, sources */
+static const uint64_t inline_max = UINT64_C(0x7f000000); /* a flatbuffer ends at 2 GiB */
 
 struct writer {
     struct fbw model, params, extra, sources;
     bool has_extra, has_sources;
+    bool outside;                 /* constants are in a record of their own … */
+    VEC(struct dlc_piece) weights; /* … which these make */
+    uint64_t weight_bytes;
     struct arena names;
 };
 
@@ -141,6 +145,22 @@ static enum status put_node(struct writer *w, const struct ir_graph *g, const st
     return ST_OK;
 }
 
+/* The bytes stay where they are until the file is written. */
+static enum status put_outside(struct writer *w, const struct ir_tensor *t)
+{
+    static const uint8_t zeros[DLC_WEIGHTS_ALIGN];
+    uint64_t gap = (DLC_WEIGHTS_ALIGN - w->weight_bytes % DLC_WEIGHTS_ALIGN) % DLC_WEIGHTS_ALIGN;
+    struct dlc_piece *pad = gap ? vec_push(&w->weights) : NULL;
+    RETURN_IF(gap && !pad, ST_NO_MEMORY, "no memory for the list of constants");
+    if (pad)
+        *pad = (struct dlc_piece){ zeros, gap };
+    struct dlc_piece *p = vec_push(&w->weights);
+    RETURN_IF(!p, ST_NO_MEMORY, "no memory for the list of constants");
+    *p = (struct dlc_piece){ t->data, desc_bytes(&t->desc) };
+    w->weight_bytes += gap + p->size;
+    return ST_OK;
+}
+
 static enum status put_tensor(struct writer *w, const struct ir_tensor *t, struct places *tensors, struct places *data, struct places *extras)
 {
     uint32_t type;
@@ -150,7 +170,9 @@ static enum status put_tensor(struct writer *w, const struct ir_tensor *t, struc
     RETURN_IF(!dlc_type_from_role(t, &type), ST_UNSUPPORTED_TENSOR, "tensor \"%s\" is updateable or optional in a way that no tensor type says", t->name);
     tensors->at[tensors->n] = put_tensor_table(&w->model, tensors->n + 1, t->name, type, &t->desc);
     tensors->n++;
-    if (constant)
+    if (constant && w->outside)
+        TRY(put_outside(w, t));
+    else if (constant)
         data->at[data->n++] = put_bytes(&w->params, t->name, t->data, desc_bytes(&t->desc));
     if (t->role != IR_ABSENT && dlc_needs_extra(&t->desc))
         extras->at[extras->n++] = dlc_put_extra(&w->extra, t);
@@ -284,7 +306,7 @@ static void put_line(struct str *s, const char *key, const char *value)
 
 static enum status put_records(struct writer *w, const struct ir_graph *const *graphs, uint32_t n, const struct convert_write *o)
 {
-    struct dlc_record records[PARTS + 1] = { { .name = DLC_METADATA }, { .name = DLC_MODEL }, { .name = DLC_PARAMS } };
+    struct dlc_record records[PARTS + 2] = { { .name = DLC_METADATA }, { .name = DLC_MODEL }, { .name = DLC_PARAMS } };
     uint32_t count = 3, *places = arena_array(&w->names, uint32_t, PARTS * (size_t)n);
     RETURN_IF(!places, ST_NO_MEMORY, "no memory for %u graphs", n);
     for (uint32_t i = 0; i < n; i++) {
@@ -303,6 +325,8 @@ static enum status put_records(struct writer *w, const struct ir_graph *const *g
         records[count].name = DLC_SOURCES;
         TRY(close_part(&w->sources, places + 3 * n, n, "OQNS", &records[count++]));
     }
+    if (w->weights.n)
+        records[count++] = (struct dlc_record){ .name = DLC_WEIGHTS, .pieces = w->weights.at, .n_pieces = (uint32_t)w->weights.n };
 
     struct str metadata, path;
     str_init(&metadata);
@@ -328,10 +352,10 @@ enum status convert_write_dlc(const struct ir_graph *const *graphs, uint32_t n, 
         for (size_t k = 0; k < graphs[i]->tensors.n; k++)
             if (write_archived(&graphs[i]->tensors.at[k]))
                 constants += write_bytes(&graphs[i]->tensors.at[k]) + 64 + strlen(graphs[i]->tensors.at[k].name);
-    struct writer w = { 0 };
+    struct writer w = { .outside = constants > (o->inline_max ? o->inline_max : inline_max) };
     arena_init(&w.names);
     fbw_init(&w.model, 1 << 16);
-    fbw_init(&w.params, constants);
+    fbw_init(&w.params, w.outside ? 1 << 16 : constants);
     fbw_init(&w.extra, 0);
     fbw_init(&w.sources, 0);
     enum status st = put_records(&w, graphs, n, o);
@@ -339,6 +363,7 @@ enum status convert_write_dlc(const struct ir_graph *const *graphs, uint32_t n, 
     fbw_free(&w.params);
     fbw_free(&w.extra);
     fbw_free(&w.sources);
+    vec_finish(&w.weights);
     arena_finish(&w.names);
     return st;
 }
