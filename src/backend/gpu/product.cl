@@ -13,26 +13,17 @@ float clamped(float v, float lo, float hi)
 }
 
 /* Four rows and four columns of a tile, after both operands are in local memory. */
-void tile_multiply(local const float *left, local const float *right, int row, int col, float sum[STEP][STEP])
+void tile_multiply(local const float *left, local const float *right, int row, int col, float4 sum[STEP])
 {
-    for (int k = 0; k < GPU_DEPTH; k++)
-        for (int r = 0; r < STEP; r++) {
-            float v = left[(row + r) * GPU_DEPTH + k];
-            for (int c = 0; c < STEP; c++)
-                sum[r][c] = fma(v, right[k * GPU_TILE + col + c], sum[r][c]);
-        }
+    for (int k = 0; k < GPU_DEPTH; k++) {
+        float4 v = vload4(0, right + k * GPU_TILE + col);
+        for (int r = 0; r < STEP; r++)
+            sum[r] = fma((float4)(left[(row + r) * GPU_DEPTH + k]), v, sum[r]);
+    }
 }
 
-/* The left operand of a convolution: row r is an output position, k a tap and a channel of the group. */
-float conv_left(const struct gpu_conv *a, global const T *x, int group, int r, int k)
-{
-    int c = k % a->group_in, tap = k / a->group_in, tx = tap % a->k_w, ty = tap / a->k_w;
-    int ox = r % a->out_w, rest = r / a->out_w, oy = rest % a->out_h, image = rest / a->out_h;
-    int iy = oy * a->stride_h + ty * a->dilation_h - a->pad_h, ix = ox * a->stride_w + tx * a->dilation_w - a->pad_w;
-    if (iy < 0 || iy >= a->in_h || ix < 0 || ix >= a->in_w)
-        return 0.0f;
-    return LOAD(x, ((image * a->in_h + iy) * a->in_w + ix) * a->in_c + group * a->group_in + c);
-}
+/* A work item reads the same rows of the left operand in every step: output positions, whose place in the input is worked out once. */
+#define PLACES (GPU_TILE * GPU_DEPTH / GPU_LANES)
 
 kernel void conv(struct gpu_conv a, global const T *x, global const T *w, global const T *bias, global T *y)
 {
@@ -41,26 +32,39 @@ kernel void conv(struct gpu_conv a, global const T *x, global const T *w, global
     int tile = get_group_id(0), item = get_local_id(0), group = tile / (tiles_c * tiles_r);
     int row0 = tile / tiles_c % tiles_r * GPU_TILE, col0 = tile % tiles_c * GPU_TILE;
     int row = item / 8 * STEP, col = item % 8 * STEP;
-    float sum[STEP][STEP] = {{0.0f}};
+    int at_y[PLACES], at_x[PLACES], image[PLACES];
+    float4 sum[STEP] = {(float4)(0.0f), (float4)(0.0f), (float4)(0.0f), (float4)(0.0f)};
+    for (int j = 0; j < PLACES; j++) {
+        int r = row0 + (item + j * GPU_LANES) / GPU_DEPTH;
+        at_y[j] = r < a.rows ? r / a.out_w % a.out_h * a.stride_h - a.pad_h : -1 - a.k_h * a.dilation_h; /* outside, whatever the tap */
+        at_x[j] = r % a.out_w * a.stride_w - a.pad_w;
+        image[j] = r / a.out_w / a.out_h * a.in_h;
+    }
     for (int k0 = 0; k0 < a.depth; k0 += GPU_DEPTH) {
-        for (int i = item; i < GPU_TILE * GPU_DEPTH; i += GPU_LANES) {
-            int r = row0 + i / GPU_DEPTH, k = k0 + i % GPU_DEPTH;
-            left[i] = r < a.rows && k < a.depth ? conv_left(&a, x, group, r, k) : 0.0f;
-            int kr = k0 + i / GPU_TILE, c = col0 + i % GPU_TILE;
-            right[i] = kr < a.depth && c < a.cols ? LOAD(w, kr * a.w_in + group * a.cols + c) : 0.0f;
+        int k = k0 + item % GPU_DEPTH, tap = k / a.group_in, c = group * a.group_in + k % a.group_in;
+        int ty = tap / a.k_w * a.dilation_h, tx = tap % a.k_w * a.dilation_w;
+        for (int j = 0; j < PLACES; j++) {
+            int i = item + j * GPU_LANES, iy = at_y[j] + ty, ix = at_x[j] + tx;
+            bool inside = k < a.depth && iy >= 0 && iy < a.in_h && ix >= 0 && ix < a.in_w;
+            left[i] = inside ? LOAD(x, ((image[j] + iy) * a.in_w + ix) * a.in_c + c) : 0.0f;
+            int kr = k0 + i / GPU_TILE, cr = col0 + i % GPU_TILE;
+            right[i] = kr < a.depth && cr < a.cols ? LOAD(w, kr * a.w_in + group * a.cols + cr) : 0.0f;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         tile_multiply(left, right, row, col, sum);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    for (int r = 0; r < STEP; r++)
+    for (int r = 0; r < STEP; r++) {
+        float line[STEP];
+        vstore4(sum[r], 0, line);
         for (int c = 0; c < STEP; c++) {
             int channel = group * a.cols + col0 + col + c;
             if (row0 + row + r >= a.rows || col0 + col + c >= a.cols)
                 continue;
-            float v = sum[r][c] + (a.bias ? LOAD(bias, channel) : 0.0f);
+            float v = line[c] + (a.bias ? LOAD(bias, channel) : 0.0f);
             STORE(y, (row0 + row + r) * a.out_c + channel, clamped(v, a.lo, a.hi));
         }
+    }
 }
 
 kernel void matmul(struct gpu_matmul a, global const T *x, global const T *w, global const T *bias, global T *y)
@@ -71,7 +75,7 @@ kernel void matmul(struct gpu_matmul a, global const T *x, global const T *w, gl
     int row0 = tile / tiles_c % tiles_r * GPU_TILE, col0 = tile % tiles_c * GPU_TILE;
     int row = item / 8 * STEP, col = item % 8 * STEP;
     int at_a = view_at(slice, a.rank, a.dims, a.a), at_b = view_at(slice, a.rank, a.dims, a.b);
-    float sum[STEP][STEP] = {{0.0f}};
+    float4 sum[STEP] = {(float4)(0.0f), (float4)(0.0f), (float4)(0.0f), (float4)(0.0f)};
     for (int k0 = 0; k0 < a.depth; k0 += GPU_DEPTH) {
         for (int i = item; i < GPU_TILE * GPU_DEPTH; i += GPU_LANES) {
             int r = row0 + i / GPU_DEPTH, k = k0 + i % GPU_DEPTH;
@@ -83,14 +87,17 @@ kernel void matmul(struct gpu_matmul a, global const T *x, global const T *w, gl
         tile_multiply(left, right, row, col, sum);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    for (int r = 0; r < STEP; r++)
+    for (int r = 0; r < STEP; r++) {
+        float line[STEP];
+        vstore4(sum[r], 0, line);
         for (int c = 0; c < STEP; c++) {
             int at_r = row0 + row + r, at_c = col0 + col + c;
             if (at_r >= a.rows || at_c >= a.cols)
                 continue;
-            float v = sum[r][c] + (a.bias ? LOAD(bias, at_c) : 0.0f);
+            float v = line[c] + (a.bias ? LOAD(bias, at_c) : 0.0f);
             STORE(y, (slice * a.rows + at_r) * a.cols + at_c, clamped(v, a.lo, a.hi));
         }
+    }
 }
 
 kernel void depthwise(struct gpu_taps a, global const T *x, global const T *w, global const T *bias, global T *y)
