@@ -115,8 +115,8 @@ static bool shared_mapping(uintptr_t begin, uint64_t bytes, dev_t *device, ino_t
 
 int lpai_shared_fd(const void *p, uint64_t bytes, uint64_t *ret_offset)
 {
-    dev_t device;
-    ino_t inode;
+    dev_t device = 0;
+    ino_t inode = 0;
     if (!shared_mapping((uintptr_t)p, bytes, &device, &inode, ret_offset))
         return -1;
     DIR *open_ones = opendir("/proc/self/fd");
