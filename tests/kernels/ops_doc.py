@@ -25,7 +25,7 @@ Types: f32 f16 float; uq8 sq8 uq16 sq16 … unsigned and signed fixed point; i8 
 * **HTP quantized, HTP float, LPAI**: the types of in[0] that these backends take, of the tested ones; the kernels are the same. Their own rules (`src/ops/op_backend.c`) only
   refuse what a public fact speaks against. `°`: the public pages do not list the operator with these types for the device, so real hardware may refuse it, or came to take it later.
   LPAI takes fixed point and integers only. **Float on HTP** is float16 arithmetic on the device; here it is as docs/numerics.md says.
-* **GPU**: —: there is no libQnnGpu.so to test.
+* **GPU**: —: libQnnGpu.so has kernels of its own; each of its operators is compared with libQnnCpu.so by `tests/api/test_gpu_ops.c`.
 
 """
 
