@@ -25,7 +25,7 @@ Types: f32 f16 float; uq8 sq8 uq16 sq16 … unsigned and signed fixed point; i8 
 * **HTP quantized, HTP float, LPAI**: the types of in[0] that these backends take, of the tested ones; the kernels are the same. Their own rules (`src/ops/op_backend.c`) only
   refuse what a public fact speaks against. `°`: the public pages do not list the operator with these types for the device, so real hardware may refuse it, or came to take it later.
   LPAI takes fixed point and integers only. **Float on HTP** is float16 arithmetic on the device; here it is as docs/numerics.md says.
-* **GPU**: —: libQnnGpu.so has kernels of its own; each of its operators is compared with libQnnCpu.so by `tests/api/test_gpu_ops.c`.
+* **GPU**: ✓: libQnnGpu.so runs it, in float32 and float16, and `tests/api/test_gpu_ops.c` compares it with libQnnCpu.so where there is an OpenCL device.
 
 """
 
@@ -102,18 +102,24 @@ def marked(facts):
     return " ".join(t if taken[t] else t + "°" for t in order) or "—"
 
 
+def gpu_tested(root):
+    """Operators that the GPU backend has a row for and that its test names."""
+    rows = names_in(os.path.join(root, "src/backend/gpu/gpu_bind.c"), r"\[OP_(\w+)\]")
+    return set(rows) & set(names_in(os.path.join(root, "tests/api/test_gpu_ops.c"), r'"([A-Z]\w+)"'))
+
+
 def backend_cells(rows):
-    """HTP quantized, HTP float, LPAI, GPU: by the type of in[0] (of the output, where there is no typed input)."""
+    """HTP quantized, HTP float, LPAI: by the type of in[0] (of the output, where there is no typed input)."""
     facts = collections.defaultdict(lambda: collections.defaultdict(set))
     for _, ins, outs, _, _, letters in rows:
         for at, letter in enumerate(letters):
             facts[at][ins.split(" ")[0] or outs.split(" ")[0]].add(letter)
     floats = ("f32", "f16", "f64", "bf16")
     htp, lpai = facts[1], facts[2]
-    return [marked({t: v for t, v in htp.items() if t not in floats}), marked({t: v for t, v in htp.items() if t in floats}), marked(lpai), "—"]
+    return [marked({t: v for t, v in htp.items() if t not in floats}), marked({t: v for t, v in htp.items() if t in floats}), marked(lpai)]
 
 
-def document(names, kernels, rows):
+def document(names, kernels, rows, gpu):
     """One line per operator: which types its first input, second input and first output had in cases that ran."""
     seen, families, of = collections.defaultdict(lambda: (set(), set(), set())), {}, collections.defaultdict(list)
     for row in rows:
@@ -125,7 +131,7 @@ def document(names, kernels, rows):
     text = [HEAD, "| operator | kernel | in[0] | in[1] | out[0] | HTP quantized | HTP float | LPAI | GPU |\n" + "|---" * 9 + "|\n"]
     for op in names:
         if op in kernels:
-            cells = [op, " ".join(sorted(families.get(op, ())))] + [type_list(t) for t in seen[op]] + backend_cells(of[op])
+            cells = [op, " ".join(sorted(families.get(op, ())))] + [type_list(t) for t in seen[op]] + backend_cells(of[op]) + ["✓" if op in gpu else "—"]
             text.append(f"| {' | '.join(cells)} |\n")
     missing = [op for op in names if op not in kernels]
     if missing:
@@ -155,7 +161,7 @@ def main():
             bad += [f"{op}: no oracle case with parameter {p}" for p in params if p not in tested[op]]
     bad += missing_features(features)
     path = os.path.join(root, "docs/ops.md")
-    text = document(names, kernels, rows)
+    text = document(names, kernels, rows, gpu_tested(root))
     if "--write" in sys.argv:
         with open(path, "w") as f:
             f.write(text)
