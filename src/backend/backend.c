@@ -49,10 +49,19 @@ enum status backend_supports(const struct backend *b, const struct op_call *c)
     return b->try_kernel ? b->try_kernel(c) : try_bind(c);
 }
 
+static const struct {
+    uint16_t key;
+    uint8_t columns;
+} capabilities[] = {
+#define CAPABILITY(key, name, columns) { key, columns },
+#include "backend/capabilities.def"
+#undef CAPABILITY
+};
+
 bool backend_capable(const struct backend *b, uint32_t key)
 {
-    for (const uint32_t *k = b->capabilities; k && *k; k++)
-        if (*k == key)
-            return true;
+    for (size_t i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++)
+        if (capabilities[i].key == key)
+            return capabilities[i].columns & b->column;
     return false;
 }

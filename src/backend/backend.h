@@ -80,6 +80,9 @@ struct backend_run {
     int32_t prof_parent;            /* event to hang the backend's events under */
 };
 
+/* The backends, as columns of capabilities.def. */
+enum { COLUMN_CPU = 1, COLUMN_HTP = 2, COLUMN_LPAI = 4, COLUMN_GPU = 8, COLUMN_ALL = 15 };
+
 /* Limits of memory and types that api/ checks on the backend's behalf. */
 struct backend_limits {
     uint32_t max_async_depth; /* largest ASYNC_EXECUTION_QUEUE_DEPTH */
@@ -94,7 +97,7 @@ struct backend {
     uint32_t id;                   /* QNN_BACKEND_ID_CPU */
     uint32_t version[3];           /* API version of the backend */
     struct backend_limits limits;
-    const uint32_t *capabilities;  /* property keys answered SUPPORTED, ended by 0 */
+    uint32_t column;               /* of capabilities.def: which property keys are answered SUPPORTED */
 
     /* Whose public facts (ops/op_facts.def) are held against operators; what they do not speak against is taken when it has a kernel. */
     enum op_backend facts;
@@ -184,7 +187,7 @@ void backend_log(uint32_t level, const char *fmt, ...) __attribute__((format(pri
  * refusal names the operator, the types seen and what there is. */
 bool backend_has_op(const struct backend *b, enum op_id op);
 enum status backend_supports(const struct backend *b, const struct op_call *c);
-bool backend_capable(const struct backend *b, uint32_t key); /* the property key is in b->capabilities */
+bool backend_capable(const struct backend *b, uint32_t key); /* the property key is answered SUPPORTED */
 
 /* mem_map and mem_unmap for backends that run in this process (backend_mem.c). */
 enum status backend_map_fd(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
