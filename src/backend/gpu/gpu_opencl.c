@@ -27,9 +27,16 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool loaded;
 static char missing[256]; /* what dlopen or dlsym said */
 
+/* PoCL ends the process when it cannot look around in there. */
+#define SYSFS "/sys/devices/system/cpu"
+
 /* The loader stays: drivers keep threads, and objects of the client may outlive this library. */
 static void load(void)
 {
+    if (access(SYSFS, F_OK) != 0) {
+        snprintf(missing, sizeof missing, "there is no " SYSFS ", which drivers need to see; mount /sys here");
+        return;
+    }
     void *lib = dlopen(LOADER, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!lib) {
         snprintf(missing, sizeof missing, "%s", dlerror());
