@@ -304,5 +304,31 @@ enum status op_slice(const struct op_call *c, struct op_slice ret[OP_SLICE_MAX],
 
 /* The axis parameter `name` as an index: negative values count from `rank`. The value was checked by op_check. */
 uint32_t op_axis(const struct op_call *c, const char *name, uint32_t at, uint32_t rank);
+uint32_t op_axes_mask(const struct op_call *c, const char *name); /* all of them, for input 0: bit d is dimension d */
+
+/* A run is the set of elements of input 0 that share statistics. Every dimension lies in the run or leads from one to the next; `affine` is its step in
+ * gamma and beta. A dimension that is divided into groups counts as two. */
+struct op_runs {
+    uint32_t n;
+    struct op_run_dim {
+        bool in_run;
+        uint32_t size;
+        int64_t stride, affine;
+    } at[MAX_RANK + 1];
+};
+
+/* What a normalization does with a run (docs/numerics.md section 6). */
+enum op_norm {
+    NORM_AFFINE,    /* x * gamma + beta */
+    NORM_CENTER,    /* (x - mean) * gamma + beta */
+    NORM_VARIANCE,  /* (x - mean) * (1 / sqrt(var + eps)) * gamma + beta */
+    NORM_RMS,       /* x * (1 / sqrt(sumsq / n + eps)) * gamma + beta */
+    NORM_RMS_SUM,   /* x * (1 / sqrt(sumsq + eps)) * gamma + beta */
+    NORM_L2,        /* x / max(sqrt(sumsq), eps) */
+};
+
+/* The dimensions of `mask` are the run; gamma and beta hold one value per position in it. */
+void op_runs_over(const struct tensor_desc *x, uint32_t mask, struct op_runs *ret);
+enum op_norm op_norm_runs(const struct op_call *c, struct op_runs *ret);
 
 #endif

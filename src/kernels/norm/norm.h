@@ -8,18 +8,9 @@
 #include "kernels/span.h"
 #include "kernels/view.h"
 
-enum norm_kind {
-    NORM_AFFINE,    /* x * gamma + beta */
-    NORM_CENTER,    /* (x - mean) * gamma + beta */
-    NORM_VARIANCE,  /* (x - mean) * (1 / sqrt(var + eps)) * gamma + beta */
-    NORM_RMS,       /* x * (1 / sqrt(sumsq / n + eps)) * gamma + beta */
-    NORM_RMS_SUM,   /* x * (1 / sqrt(sumsq + eps)) * gamma + beta */
-    NORM_L2,        /* x / max(sqrt(sumsq), eps) */
-};
-
 struct norm_args {
     uint32_t n_in;
-    enum norm_kind kind;
+    enum op_norm kind;
     bool gamma_given, beta_given;
     uint64_t runs, n;
     float eps;
