@@ -18,7 +18,7 @@ help:
 	@echo
 	@echo '  make demo                 build, prepare and run a small network, and show what happened'
 	@echo '  make check                all tests, sanitizers, a bounded fuzz run and the gates'
-	@echo '  make bench                time, memory and overhead on whole models'
+	@echo '  make bench                time, memory and overhead on whole models, and what sessions cost'
 	@echo '  make build                libraries and tools, in $(BUILD)/'
 	@echo '  make install PREFIX=DIR   the SDK tree, by default in $(PREFIX)'
 	@echo '  make asan | ubsan | tsan  tests under one sanitizer'

@@ -7,6 +7,7 @@
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 struct client_cl {
@@ -17,7 +18,15 @@ struct client_cl {
 
 #define CL_CALL(c, name) ((__typeof__(&name))dlsym((c)->lib, #name))
 
-/* The first device there is; 0 on success. */
+/* The library shall compute where the client does: devices differ in their last bits, and a machine may have several. */
+static inline void client_cl_name(const struct client_cl *c, cl_device_id device)
+{
+    char name[256] = "";
+    CL_CALL(c, clGetDeviceInfo)(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
+    setenv("OPENQNN_GPU_DEVICE", name, 1);
+}
+
+/* The first device there is; 0 on success. A library that is opened afterwards takes the same one. */
 static inline int client_cl_open(struct client_cl *c)
 {
     if (access("/sys/devices/system/cpu", F_OK)) /* PoCL would end the process */
@@ -30,6 +39,7 @@ static inline int client_cl_open(struct client_cl *c)
     c->lib = dlopen("libOpenCL.so.1", RTLD_NOW);
     if (!c->lib || CL_CALL(c, clGetPlatformIDs)(1, &platform, NULL) || CL_CALL(c, clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
         return 1;
+    client_cl_name(c, device);
     c->context = CL_CALL(c, clCreateContext)(NULL, 1, &device, NULL, NULL, &code);
     if (code == CL_SUCCESS)
         c->queue = CL_CALL(c, clCreateCommandQueue)(c->context, device, 0, &code);
