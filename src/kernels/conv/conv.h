@@ -203,6 +203,13 @@ static inline const int64_t *conv_wsum(const struct conv_args *a, const struct c
     return conv_b(a, h, n) + n;
 }
 
+/* Outputs are bytes, and with multipliers of at most CONV_SMALL_M every step on the way there stays within 32, then 16 bits. */
+#define CONV_SMALL_M 0.5f
+static inline bool conv_ends_in_bytes(const struct conv_args *a)
+{
+    return (T_(a->out_type) & T_Q8) && a->out_offset >= -16384 && a->out_offset <= 16384;
+}
+
 /* Element of the plain weights: tap, input and output channel of a slice. */
 static inline uint64_t conv_weight_at(const struct conv_args *a, uint32_t slice, uint32_t tap, uint32_t in, uint32_t out)
 {

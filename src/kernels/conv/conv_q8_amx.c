@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "kernels/conv/conv_bytes_avx512.h"
 #include "kernels/conv/conv_fixed_end.h"
 
 enum { TILE = 16, STEP = 64, BLOCK_STEP = STEP * CONV_BLOCK };
@@ -63,21 +64,13 @@ static bool in_place(const struct conv_args *a)
     return a->cig % 4 == 0 && (a->kind == CONV_MATRIX || (a->x.stride == 1 && a->y.stride == 1 && a->z.stride == 1 && a->slices == 1));
 }
 
-/* 64 bytes and more; the last ones overlap. */
-static inline void copy_long(char *d, const char *s, uint32_t n)
-{
-    for (uint32_t i = 0; i + 64 < n; i += 64)
-        _mm512_storeu_si512(d + i, _mm512_loadu_si512(s + i));
-    _mm512_storeu_si512(d + n - 64, _mm512_loadu_si512(s + n - 64));
-}
-
 static void load_row(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
 {
     (void)a;
     uint8_t *d = dst;
     const uint8_t *s = src;
     if (stride == 1 && n >= 64)
-        copy_long(dst, src, n);
+        bytes_copy_long(dst, src, n, 0);
     else if (stride == 1)
         memcpy(d, s, n);
     else
@@ -85,36 +78,10 @@ static void load_row(const struct conv_args *a, void *dst, const void *src, uint
             d[i] = s[i * stride];
 }
 
-/* n bytes as two pieces that overlap, without masks and without touching others. */
-#define COPY_TWO(T)                                 \
-    do {                                            \
-        T lo_, hi_;                                 \
-        memcpy(&lo_, s, sizeof(T));                 \
-        memcpy(&hi_, s + n - sizeof(T), sizeof(T)); \
-        memcpy(d, &lo_, sizeof(T));                 \
-        memcpy(d + n - sizeof(T), &hi_, sizeof(T)); \
-    } while (0)
-#define EACH_LINE(...)                                           \
-    for (uint32_t i = 0; i < lines; i++, d += n, s += from_step) \
-        __VA_ARGS__
-
 static void load_lines(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step)
 {
     (void)a;
-    char *d = dst;
-    const char *s = src;
-    if (n < 4)
-        EACH_LINE(memcpy(d, s, n));
-    else if (n < 8)
-        EACH_LINE(COPY_TWO(uint32_t));
-    else if (n < 16)
-        EACH_LINE(COPY_TWO(uint64_t));
-    else if (n < 32)
-        EACH_LINE(COPY_TWO(__m128i));
-    else if (n < 64)
-        EACH_LINE(COPY_TWO(__m256i));
-    else
-        EACH_LINE(copy_long(d, s, n));
+    bytes_copy_lines(dst, src, n, lines, from_step, 0);
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
@@ -144,8 +111,7 @@ static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
 /* Sums of a square that wait for their end, tile by tile while the next square is multiplied. */
 struct sums {
     const struct fixed_end *end;
-    vi lo, hi, offset;         /* the output range in bytes, the offset in 16 bits */
-    bool signed_out;
+    struct bytes_end bytes;
     bool fast;                 /* whole blocks end in bytes without leaving 32 bits on the way */
     uint32_t row, at, m[2], next, blocks; /* next: of the four tiles; 4: none waits */
     int32_t row_term[CONV_ROWS];  /* what the offset of the weights adds to a row */
@@ -154,7 +120,6 @@ struct sums {
 
 static const int32_t zeros[TILE] __attribute__((aligned(64)));
 
-/* Steps of the output are below 2^31 whatever the sum is when no multiplier is above 1/2; then saturating narrowing is the clamp. */
 static void sums_init(struct sums *s, const struct fixed_end *e)
 {
     const struct conv_args *a = e->a;
@@ -162,11 +127,8 @@ static void sums_init(struct sums *s, const struct fixed_end *e)
     for (uint32_t i = 0; i < e->simple; i += TILE)
         most = vf_max(most, vf_load_n(e->m + i, e->simple - i));
     s->end = e;
-    s->signed_out = a->out_type == DT_SQ8;
-    s->lo = _mm512_set1_epi8((char)a->q_lo);
-    s->hi = _mm512_set1_epi8((char)a->q_hi);
-    s->offset = _mm512_set1_epi16((short)a->out_offset);
-    s->fast = e->simple && e->bytes == 1 && _mm512_reduce_max_ps(most) <= 0.5f && a->out_offset >= -16384 && a->out_offset <= 16384;
+    s->bytes = bytes_end(a);
+    s->fast = e->simple && conv_ends_in_bytes(a) && _mm512_reduce_max_ps(most) <= CONV_SMALL_M;
     s->next = 4;
     for (uint32_t r = 0; e->w_offset && r < e->p->rows; r++)
         s->row_term[r] = (int32_t)((uint32_t)e->w_offset * (uint32_t)(uint64_t)e->p->xsum[r]);
@@ -195,15 +157,8 @@ static inline __attribute__((always_inline)) vi steps_of(const struct sums *s, u
 static inline __attribute__((always_inline)) vi four_rows(const struct sums *s, uint32_t row, const int32_t *acc, vf m, const bool terms)
 {
     const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    vi a = _mm512_packs_epi32(steps_of(s, row, acc, m, terms), steps_of(s, row + 1, acc + TILE, m, terms));
-    vi b = _mm512_packs_epi32(steps_of(s, row + 2, acc + 2 * TILE, m, terms), steps_of(s, row + 3, acc + 3 * TILE, m, terms));
-    a = _mm512_subs_epi16(a, s->offset);
-    b = _mm512_subs_epi16(b, s->offset);
-    vi q;
-    if (s->signed_out)
-        q = _mm512_min_epi8(_mm512_max_epi8(_mm512_packs_epi16(a, b), s->lo), s->hi);
-    else
-        q = _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(a, b), s->lo), s->hi);
+    vi q = bytes_narrow(&s->bytes, steps_of(s, row, acc, m, terms), steps_of(s, row + 1, acc + TILE, m, terms),
+                        steps_of(s, row + 2, acc + 2 * TILE, m, terms), steps_of(s, row + 3, acc + 3 * TILE, m, terms));
     return _mm512_permutexvar_epi32(order, q);
 }
 
@@ -224,9 +179,7 @@ static inline __attribute__((always_inline)) void end_fast(const struct sums *s,
     }
     for (; r < rows; r++) {
         vi v = steps_of(s, row + r, acc + r * TILE, m, terms);
-        vi narrow = _mm512_subs_epi16(_mm512_packs_epi32(v, v), s->offset);
-        vi q = s->signed_out ? _mm512_packs_epi16(narrow, narrow) : _mm512_packus_epi16(narrow, narrow);
-        q = s->signed_out ? _mm512_min_epi8(_mm512_max_epi8(q, s->lo), s->hi) : _mm512_min_epu8(_mm512_max_epu8(q, s->lo), s->hi);
+        vi q = bytes_narrow(&s->bytes, v, v, v, v);
         const vi quarters = _mm512_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12);
         _mm_storeu_si128((__m128i *)(out + to[r]), _mm512_castsi512_si128(_mm512_permutexvar_epi32(quarters, q)));
     }

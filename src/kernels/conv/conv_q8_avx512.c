@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "kernels/conv/conv_bytes_avx512.h"
 #include "kernels/conv/conv_fixed_end.h"
 
 enum { NR = CONV_CHUNK / CONV_BLOCK };
@@ -42,39 +43,9 @@ static void load_row(const struct conv_args *a, void *dst, const void *src, uint
         _mm512_mask_storeu_epi8(d, m, _mm512_xor_si512(_mm512_maskz_loadu_epi8(m, s), f));
 }
 
-/* n bytes as two pieces that overlap, without masks and without touching others. */
-#define COPY_TWO(T, XOR)                              \
-    do {                                              \
-        T lo_, hi_;                                   \
-        memcpy(&lo_, s, sizeof(T));                   \
-        memcpy(&hi_, s + n - sizeof(T), sizeof(T));   \
-        lo_ = XOR(lo_), hi_ = XOR(hi_);               \
-        memcpy(d, &lo_, sizeof(T));                   \
-        memcpy(d + n - sizeof(T), &hi_, sizeof(T));   \
-    } while (0)
-#define XOR_32(v) ((v) ^ (uint32_t)mask)
-#define XOR_64(v) ((v) ^ mask)
-#define XOR_128(v) _mm_xor_si128(v, _mm_set1_epi64x((long long)mask))
-#define XOR_256(v) _mm256_xor_si256(v, _mm256_set1_epi64x((long long)mask))
-#define EACH_LINE(...)                                           \
-    for (uint32_t i = 0; i < lines; i++, d += n, s += from_step) \
-        __VA_ARGS__
-
 static void load_lines(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step)
 {
-    char *d = dst;
-    const char *s = src;
-    const uint64_t mask = a->x_type == DT_UQ8 ? 0 : 0x8080808080808080;
-    if (n < 4 || n > 64)
-        EACH_LINE(load_row(a, d, s, n, 1));
-    else if (n < 8)
-        EACH_LINE(COPY_TWO(uint32_t, XOR_32));
-    else if (n < 16)
-        EACH_LINE(COPY_TWO(uint64_t, XOR_64));
-    else if (n < 32)
-        EACH_LINE(COPY_TWO(__m128i, XOR_128));
-    else
-        EACH_LINE(COPY_TWO(__m256i, XOR_256));
+    bytes_copy_lines(dst, src, n, lines, from_step, a->x_type == DT_UQ8 ? 0 : 0x8080808080808080);
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)

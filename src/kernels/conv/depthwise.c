@@ -92,16 +92,15 @@ void depthwise_run(const struct kernel_call *call, struct range tile, dw_fn *fn)
         run_line(&r, call->data[0], line, fn);
 }
 
-/* Steps of the output stay below 2^31 whatever the sum is when no multiplier is above 1/2. */
 bool depthwise_accept_quads(const void *args)
 {
     const struct conv_args *a = args;
-    const bool bytes = dtype_bits(a->x_type) == 8 && dtype_bits(a->out_type) == 8;
-    if (!bytes || !a->narrow || !a->packed || !a->head->plain || a->multiplier != 1 || a->w_offset || a->z.kernel != 1 || a->z.out != 1 ||
-        a->y.kernel > DW_QUAD_LINES || a->x.kernel > DW_QUAD_TAPS || a->out_offset < -16384 || a->out_offset > 16384)
+    bool bytes = dtype_bits(a->x_type) == 8 && conv_ends_in_bytes(a), plain = a->narrow && a->packed && a->head->plain && !a->w_offset;
+    bool fits = a->multiplier == 1 && a->z.kernel == 1 && a->z.out == 1 && a->y.kernel <= DW_QUAD_LINES && a->x.kernel <= DW_QUAD_TAPS;
+    if (!bytes || !plain || !fits)
         return false;
     for (uint32_t c = 0; c < a->cog; c++)
-        if (!(conv_m(a->head)[c] <= 0.5f))
+        if (!(conv_m(a->head)[c] <= CONV_SMALL_M))
             return false;
     return true;
 }

@@ -8,6 +8,7 @@
  * The unit wants unsigned x: signed ones are moved up by 128, and what is left of the offset is multiplied by the sum of the weights in use. */
 #include "kernels/conv/vec_avx512.h"
 
+#include "kernels/conv/conv_bytes_avx512.h"
 #include "kernels/conv/depthwise.h"
 
 enum { PIXELS = 4, CHANNELS = 64, PARTS = 4 };
@@ -17,8 +18,8 @@ struct quads {
     const struct dw_run *r;
     uint32_t c0, n_quads;
     __mmask64 mask;
-    vi flip, offset, lo, hi;
-    bool signed_out;
+    vi flip;
+    struct bytes_end end;
     vi base[PARTS];
     vf m[PARTS];
     vi w[DW_QUAD_LINES / 4][DW_QUAD_TAPS][PARTS];
@@ -80,10 +81,7 @@ static void quads_init(struct quads *q, const struct dw_run *r)
     q->r = r;
     q->n_quads = (r->lines + 3) / 4;
     q->flip = _mm512_set1_epi8(a->x_type == DT_SQ8 ? (char)0x80 : 0);
-    q->signed_out = a->out_type == DT_SQ8;
-    q->offset = _mm512_set1_epi16((short)a->out_offset);
-    q->lo = _mm512_set1_epi8((char)a->q_lo);
-    q->hi = _mm512_set1_epi8((char)a->q_hi);
+    q->end = bytes_end(a);
 }
 
 static void quads_at(struct quads *q, uint32_t c0)
@@ -109,16 +107,12 @@ static void quads_at(struct quads *q, uint32_t c0)
 static inline __attribute__((always_inline)) void end_pixel(const struct quads *q, uint32_t pixel, const vi acc[PARTS])
 {
     const struct dw_run *r = q->r;
-    vi v[PARTS], out;
+    vi v[PARTS];
 #pragma GCC unroll 4
     for (int i = 0; i < PARTS; i++)
         v[i] = vi_round(vf_mul(vf_from_int(acc[i]), q->m[i]));
-    vi a = _mm512_subs_epi16(_mm512_packs_epi32(v[0], v[1]), q->offset), b = _mm512_subs_epi16(_mm512_packs_epi32(v[2], v[3]), q->offset);
-    if (q->signed_out)
-        out = _mm512_min_epi8(_mm512_max_epi8(_mm512_packs_epi16(a, b), q->lo), q->hi);
-    else
-        out = _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(a, b), q->lo), q->hi);
-    _mm512_mask_storeu_epi8((uint8_t *)r->out + r->out_at + (uint64_t)pixel * r->a->co + q->c0, q->mask, out);
+    _mm512_mask_storeu_epi8((uint8_t *)r->out + r->out_at + (uint64_t)pixel * r->a->co + q->c0, q->mask,
+                            bytes_narrow(&q->end, v[0], v[1], v[2], v[3]));
 }
 
 /* Pixels first … first + p, `apart` columns between them; columns are x_tap apart. */
