@@ -9,8 +9,9 @@
 
 enum status gpu_check_machine(void)
 {
-    cl_device_id device;
-    return gpu_find_device(&device);
+    cl_device_id devices[GPU_MAX_DEVICES];
+    uint32_t n;
+    return gpu_devices(devices, &n);
 }
 
 enum status gpu_open(const struct backend_context_cfg *cfg, struct backend_context **ret)
@@ -18,7 +19,7 @@ enum status gpu_open(const struct backend_context_cfg *cfg, struct backend_conte
     struct backend_context *c = mem_new(struct backend_context);
     RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
     c->kernel_times = !(cfg && cfg->backend.target & GPU_BACKEND_NO_KERNEL_TIMES);
-    enum status st = gpu_world_create(&c->world);
+    enum status st = gpu_world_create(0, &c->world);
     if (st != ST_OK) {
         mem_free(c);
         return st;
@@ -86,10 +87,10 @@ static enum status register_locked(struct backend_context *c, const struct backe
 {
     cl_context context = NULL;
     TRY(check_buffer(s, m, &context));
-    RETURN_IF(context != c->world->context && c->n_mems, ST_INVALID_ARG,
+    RETURN_IF(context != c->world->home->context && c->n_mems, ST_INVALID_ARG,
               "the OpenCL buffer %p belongs to another OpenCL context than the %u buffers registered before it; a QNN context works in one of them at a time",
               s->object, c->n_mems);
-    if (context != c->world->context)
+    if (context != c->world->home->context)
         TRY(adopt(c, context));
     CL_TRY("keeping the client's buffer", gpu_cl.RetainMemObject(m->buffer));
     c->n_mems++;

@@ -77,7 +77,7 @@ static enum status bind_nodes(struct backend_graph *g)
 static enum status new_buffer(struct gpu_world *w, uint64_t bytes, const void *data, cl_mem *ret)
 {
     cl_int code;
-    *ret = gpu_cl.CreateBuffer(w->context, data ? CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR : CL_MEM_READ_WRITE, bytes ? bytes : 1, (void *)data, &code);
+    *ret = gpu_cl.CreateBuffer(w->home->context, data ? CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR : CL_MEM_READ_WRITE, bytes ? bytes : 1, (void *)data, &code);
     return gpu_cl_check(code, "making a buffer");
 }
 
@@ -85,8 +85,8 @@ static enum status new_part(const struct backend_graph *g, const struct gpu_worl
 {
     cl_int code;
     cl_buffer_region region = { t->offset, t->bytes };
-    RETURN_IF(t->offset % w->align, ST_BINARY_CONFIG, "tensor \"%s\" begins at %llu in its memory; device \"%s\" wants multiples of %u", t->name,
-              (unsigned long long)t->offset, w->name, w->align);
+    RETURN_IF(t->offset % w->home->align, ST_BINARY_CONFIG, "tensor \"%s\" begins at %llu in its memory; device \"%s\" wants multiples of %u", t->name,
+              (unsigned long long)t->offset, w->home->name, w->home->align);
     *ret = gpu_cl.CreateSubBuffer(g->scratch, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     return gpu_cl_check(code, "cutting the scratch memory");
 }
@@ -123,7 +123,7 @@ static enum status build_step(struct backend_graph *g, struct gpu_world *w, size
         return ST_OK;
     struct gpu_step *s = &g->steps[g->n_steps];
     *s = (struct gpu_step){ .launch = l, .node = g->nodes.at[at], .items = (l->items + GPU_LANES - 1) / GPU_LANES * GPU_LANES };
-    TRY(gpu_world_kernel(w, l->kernel, l->storage, &s->kernel));
+    TRY(gpu_home_kernel(w->home, l->kernel, l->storage, &s->kernel));
     g->n_steps++;
     CL_TRY("setting the parameters of a kernel", gpu_cl.SetKernelArg(s->kernel, 0, l->args_bytes, &l->args));
     for (uint32_t i = 0; i < l->n_operands; i++) {
@@ -150,7 +150,7 @@ static enum status build(struct backend_graph *g, struct gpu_world *w)
 
 enum status gpu_graph_build(struct backend_graph *g, struct gpu_world *w)
 {
-    enum status st = build(g, w);
+    enum status st = gpu_home_seen(w->home, build(g, w));
     g->built = st == ST_OK;
     if (g->built)
         return ST_OK;

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,10 +18,14 @@ struct gpu_cl gpu_cl;
 static const struct {
     const char *name;
     void **at;
+    bool optional;
 } functions[] = {
-#define GPU_CL_ROW(name) { "cl" #name, (void **)&gpu_cl.name },
+#define GPU_CL_ROW(name) { "cl" #name, (void **)&gpu_cl.name, false },
+#define GPU_CL_OPTIONAL_ROW(name) { "cl" #name, (void **)&gpu_cl.name, true },
     GPU_CL_LIST(GPU_CL_ROW)
+    GPU_CL_OPTIONAL(GPU_CL_OPTIONAL_ROW)
 #undef GPU_CL_ROW
+#undef GPU_CL_OPTIONAL_ROW
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -37,16 +42,17 @@ static void load(void)
         snprintf(missing, sizeof missing, "there is no " SYSFS ", which drivers need to see; mount /sys here");
         return;
     }
-    void *lib = dlopen(LOADER, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const char *named = getenv("OPENQNN_OPENCL_LIBRARY"), *loader = named && *named ? named : LOADER;
+    void *lib = dlopen(loader, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!lib) {
         snprintf(missing, sizeof missing, "%s", dlerror());
         return;
     }
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         *functions[i].at = dlsym(lib, functions[i].name);
-        if (*functions[i].at)
+        if (*functions[i].at || functions[i].optional)
             continue;
-        snprintf(missing, sizeof missing, LOADER " has no %s; OpenCL 1.2 is needed", functions[i].name);
+        snprintf(missing, sizeof missing, "%s has no %s; OpenCL 1.2 is needed", loader, functions[i].name);
         return;
     }
     loaded = true;
@@ -87,6 +93,8 @@ const char *gpu_cl_error(cl_int code)
 enum status gpu_cl_check(cl_int code, const char *what)
 {
     bool memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE;
+    bool gone = code == CL_DEVICE_NOT_AVAILABLE || code == CL_INVALID_COMMAND_QUEUE;
+    RETURN_IF(gone, ST_COMMUNICATION, "OpenCL: %s failed with %s (%d): the device is gone; free the context and create another", what, gpu_cl_error(code), (int)code);
     RETURN_IF(code != CL_SUCCESS, memory ? ST_NO_MEMORY : ST_SYSTEM, "OpenCL: %s failed with %s (%d)", what, gpu_cl_error(code), (int)code);
     return ST_OK;
 }

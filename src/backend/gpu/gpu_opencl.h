@@ -3,7 +3,8 @@
 #ifndef BACKEND_GPU_GPU_OPENCL_H
 #define BACKEND_GPU_GPU_OPENCL_H
 
-#define CL_TARGET_OPENCL_VERSION 120
+#define CL_TARGET_OPENCL_VERSION 200 /* what is newer than 1.2 is optional */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 
 #include "base/status.h"
@@ -25,7 +26,9 @@
     X(ReleaseMemObject)       \
     X(GetMemObjectInfo)       \
     X(CreateProgramWithSource) \
+    X(CreateProgramWithBinary) \
     X(BuildProgram)           \
+    X(GetProgramInfo)         \
     X(GetProgramBuildInfo)    \
     X(ReleaseProgram)         \
     X(CreateKernel)           \
@@ -40,20 +43,27 @@
     X(GetEventProfilingInfo)  \
     X(ReleaseEvent)
 
+/* Functions that older loaders do not have; NULL then. */
+#define GPU_CL_OPTIONAL(X)               \
+    X(CreateCommandQueueWithProperties)  \
+    X(GetExtensionFunctionAddressForPlatform)
+
 struct gpu_cl {
 #define GPU_CL_MEMBER(name) __typeof__(&cl##name) name;
     GPU_CL_LIST(GPU_CL_MEMBER)
+    GPU_CL_OPTIONAL(GPU_CL_MEMBER)
 #undef GPU_CL_MEMBER
 };
 extern struct gpu_cl gpu_cl; /* filled by gpu_cl_load */
 
-/* The loader and all its functions; again and again the same answer. */
+/* The loader (libOpenCL.so.1, or what OPENQNN_OPENCL_LIBRARY names) and all its functions; again and again the same answer. */
 enum status gpu_cl_load(void);
 
 /* "CL_OUT_OF_RESOURCES", or the number. */
 const char *gpu_cl_error(cl_int code);
 
-/* ST_OK, or a failure that names the call and OpenCL's code; out-of-memory codes become ST_NO_MEMORY. */
+/* ST_OK, or a failure that names the call and OpenCL's code; out-of-memory codes become ST_NO_MEMORY, codes of a
+ * device that is gone ST_COMMUNICATION. */
 enum status gpu_cl_check(cl_int code, const char *what);
 #define CL_TRY(what, code) TRY(gpu_cl_check((code), (what)))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs: the text of a .cl file behind the shared beginning, built for one device and one kind of storage, once per world. */
+/* Programs: the text of a .cl file behind the shared beginning, built for one device and one kind of storage, once per home. */
 #include <stdio.h>
 
 #include "backend/gpu/gpu_world.h"
@@ -17,29 +17,29 @@ static const struct {
 static const char *const source_names[GPU_SOURCE_COUNT] = { "elementwise.cl", "bits.cl", "cast.cl", "product.cl", "window.cl", "rows.cl" };
 
 /* The end of the compiler's log; the beginning is mostly the text itself. */
-static enum status build_failed(const struct gpu_world *w, cl_program p, enum gpu_source source, cl_int code)
+static enum status build_failed(const struct gpu_home *h, cl_program p, enum gpu_source source, cl_int code)
 {
     size_t n = 0;
     enum { SHOWN = 600 };
-    gpu_cl.GetProgramBuildInfo(p, w->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n);
+    gpu_cl.GetProgramBuildInfo(p, h->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n);
     CLEANUP(mem_freep) char *log = mem_zalloc(n + 1);
     if (log)
-        gpu_cl.GetProgramBuildInfo(p, w->device, CL_PROGRAM_BUILD_LOG, n, log, NULL);
-    return status_fail(code == CL_OUT_OF_HOST_MEMORY ? ST_NO_MEMORY : ST_PREPARE_FAILED, "OpenCL device \"%s\" could not build %s (%s): %s", w->name,
+        gpu_cl.GetProgramBuildInfo(p, h->device, CL_PROGRAM_BUILD_LOG, n, log, NULL);
+    return status_fail(code == CL_OUT_OF_HOST_MEMORY ? ST_NO_MEMORY : ST_PREPARE_FAILED, "OpenCL device \"%s\" could not build %s (%s): %s", h->name,
                        source_names[source], gpu_cl_error(code), log ? log + (n > SHOWN ? n - SHOWN : 0) : "");
 }
 
-static enum status build(struct gpu_world *w, enum gpu_source source, enum gpu_storage storage, cl_program *ret)
+static enum status build(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, cl_program *ret)
 {
     const char *text[] = { gpu_text_args, gpu_text_kernels, gpu_text_common, gpu_texts[source] };
     char options[96];
     cl_int code;
-    cl_program p = gpu_cl.CreateProgramWithSource(w->context, sizeof text / sizeof text[0], text, NULL, &code);
+    cl_program p = gpu_cl.CreateProgramWithSource(h->context, sizeof text / sizeof text[0], text, NULL, &code);
     CL_TRY("making a program", code);
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -DSTORAGE=%d%s", (int)storage, w->exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
-    code = gpu_cl.BuildProgram(p, 1, &w->device, options, NULL, NULL);
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -DSTORAGE=%d%s", (int)storage, h->exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    code = gpu_cl.BuildProgram(p, 1, &h->device, options, NULL, NULL);
     if (code != CL_SUCCESS) {
-        enum status st = build_failed(w, p, source, code);
+        enum status st = build_failed(h, p, source, code);
         gpu_cl.ReleaseProgram(p);
         return st;
     }
@@ -47,12 +47,20 @@ static enum status build(struct gpu_world *w, enum gpu_source source, enum gpu_s
     return ST_OK;
 }
 
-enum status gpu_world_kernel(struct gpu_world *w, enum gpu_kernel kernel, enum gpu_storage storage, cl_kernel *ret)
+static enum status get_program(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, cl_program *ret)
 {
-    enum gpu_source source = kernels[kernel].source;
+    pthread_mutex_lock(&h->lock);
+    enum status st = h->programs[source][storage] ? ST_OK : build(h, source, storage, &h->programs[source][storage]);
+    *ret = h->programs[source][storage];
+    pthread_mutex_unlock(&h->lock);
+    return st;
+}
+
+enum status gpu_home_kernel(struct gpu_home *h, enum gpu_kernel kernel, enum gpu_storage storage, cl_kernel *ret)
+{
+    cl_program p;
     cl_int code;
-    if (!w->programs[source][storage])
-        TRY(build(w, source, storage, &w->programs[source][storage]));
-    *ret = gpu_cl.CreateKernel(w->programs[source][storage], kernels[kernel].name, &code);
+    TRY(get_program(h, kernels[kernel].source, storage, &p));
+    *ret = gpu_cl.CreateKernel(p, kernels[kernel].name, &code);
     return gpu_cl_check(code, kernels[kernel].name);
 }

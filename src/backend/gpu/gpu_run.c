@@ -201,7 +201,7 @@ enum status gpu_run(struct backend_graph *g, const struct backend_run *r)
     uint64_t t1 = r->prof ? clock_ns() : 0;
     for (uint32_t i = 0; run.times && i < g->g->n_nodes; i++)
         g->node_ns[i] = 0;
-    enum status st = run_slices(&run);
+    enum status st = gpu_home_seen(g->context->world->home, run_slices(&run));
     if (r->prof)
         add_events(&run, t1 - t0, clock_ns() - t1);
     pthread_mutex_unlock(&g->context->lock);

@@ -1,32 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One device, ready for work: an OpenCL context of ours or of the client, a queue, and the programs built for it so far. */
+/* Where graphs are computed.
+ *
+ *     device   what OpenCL has, in a fixed order
+ *     home     an OpenCL context on one device, and what is made once in it: programs. Shared by all QNN contexts of the process that compute there
+ *     world    a home and a queue: one per QNN context */
 #ifndef BACKEND_GPU_GPU_WORLD_H
 #define BACKEND_GPU_GPU_WORLD_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "backend/gpu/gpu_launch.h"
 #include "backend/gpu/gpu_opencl.h"
 
-struct gpu_world {
+/* ---- devices (gpu_device.c) ----------------------------------------------------------------------------------------------------- */
+
+enum { GPU_MAX_DEVICES = 32 };
+
+/* All devices that can be used, or those that OPENQNN_GPU_DEVICE names by a part of their name or their platform's: GPUs first, otherwise in OpenCL's
+ * order. ST_LOADING: there is none. */
+enum status gpu_devices(cl_device_id ret[GPU_MAX_DEVICES], uint32_t *n);
+/* Whether the device has an extension. */
+bool gpu_device_can(cl_device_id device, const char *extension);
+
+/* ---- homes (gpu_home.c) --------------------------------------------------------------------------------------------------------- */
+
+struct gpu_home {
+    struct gpu_home *next;
+    uint32_t refs;
+    bool of_client;         /* the OpenCL context is the client's */
+    _Atomic bool lost;      /* the device is gone: nobody moves in any more */
     cl_context context;
     cl_device_id device;
-    cl_command_queue queue; /* in order, with times */
     uint32_t align;         /* bytes that a part of a buffer must begin at a multiple of */
     bool exact_division;    /* the device can round quotients and roots correctly */
-    char name[128];
+    char name[128], driver[64];
+    pthread_mutex_t lock;   /* of what follows */
     cl_program programs[GPU_SOURCE_COUNT][GPU_STORAGE_COUNT];
 };
 
-/* A device that OPENQNN_GPU_DEVICE names (part of its name or its platform's), or the first GPU, or the first of any kind. ST_LOADING: there is none. */
-enum status gpu_find_device(cl_device_id *ret);
+/* The home on a device in an OpenCL context of ours (`context` NULL) or of the client; made when it is the first one. Worlds hold it. */
+enum status gpu_home_get(cl_device_id device, cl_context context, struct gpu_home **ret);
+void gpu_home_put(struct gpu_home *h);
+/* Passes `st` on; one that says that the device is gone is remembered. */
+enum status gpu_home_seen(struct gpu_home *h, enum status st);
 
-enum status gpu_world_create(struct gpu_world **ret);
+/* A kernel of its own for one launch; its program is built when it is needed first. A failed build explains itself with the compiler's words
+ * (gpu_program.c). */
+enum status gpu_home_kernel(struct gpu_home *h, enum gpu_kernel kernel, enum gpu_storage storage, cl_kernel *ret);
+
+/* ---- worlds (gpu_world.c) ------------------------------------------------------------------------------------------------------- */
+
+struct gpu_world {
+    struct gpu_home *home;
+    cl_command_queue queue; /* in order, with times */
+};
+
+enum status gpu_world_create(uint32_t device, struct gpu_world **ret); /* a number of gpu_devices */
 /* The same in a context of the client, on its first device. */
 enum status gpu_world_adopt(cl_context context, struct gpu_world **ret);
 void gpu_world_free(struct gpu_world *w);
-
-/* A kernel of its own for one launch; its program is built when it is needed first. A failed build explains itself with the compiler's words. */
-enum status gpu_world_kernel(struct gpu_world *w, enum gpu_kernel kernel, enum gpu_storage storage, cl_kernel *ret);
 
 #endif
