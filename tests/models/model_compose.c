@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "convert/convert.h"
@@ -59,6 +60,8 @@ void compose_drop(struct compose *c)
         c->q.contextFree(c->context, NULL);
     c->context = NULL;
     c->graph = NULL;
+    free(c->saved);
+    c->saved = NULL;
     arena_finish(&c->arena);
 }
 
@@ -173,7 +176,7 @@ bool compose_graph(struct compose *c, const struct ir_graph *g)
 {
     c->g = g;
     if (!done(c, c->q.contextCreate(c->backend, NULL, NULL, &c->context), "contextCreate") ||
-        !done(c, c->q.graphCreate(c->context, g->name, NULL, &c->graph), "graphCreate"))
+        !done(c, c->q.graphCreate(c->context, g->name, c->config, &c->graph), "graphCreate"))
         return false;
     c->tensors = arena_array(&c->arena, Qnn_Tensor_t, g->tensors.n);
     if (!c->tensors)
@@ -185,6 +188,23 @@ bool compose_graph(struct compose *c, const struct ir_graph *g)
         if (!make_node(c, &g->nodes.at[i]))
             return false;
     return done(c, c->q.graphFinalize(c->graph, NULL, NULL), "graphFinalize");
+}
+
+bool compose_reload(struct compose *c)
+{
+    uint64_t size = 0, written = 0;
+    if (!done(c, c->q.contextGetBinarySize(c->context, &size), "contextGetBinarySize"))
+        return false;
+    free(c->saved);
+    c->saved = malloc(size);
+    if (!c->saved)
+        return fail(c, "out of memory");
+    if (!done(c, c->q.contextGetBinary(c->context, c->saved, size, &written), "contextGetBinary"))
+        return false;
+    c->q.contextFree(c->context, NULL);
+    c->context = NULL;
+    return done(c, c->q.contextCreateFromBinary(c->backend, NULL, NULL, c->saved, written, &c->context, NULL), "contextCreateFromBinary") &&
+           done(c, c->q.graphRetrieve(c->context, c->g->name, &c->graph), "graphRetrieve");
 }
 
 bool compose_run(struct compose *c, void *const *data)

@@ -17,7 +17,9 @@ struct compose {
     Qnn_ContextHandle_t context;
     Qnn_GraphHandle_t graph;
     const struct ir_graph *g;
+    const QnnGraph_Config_t **config; /* of the next graph; NULL: none */
     struct arena arena;
+    void *saved;                      /* a binary that the context was made from */
     Qnn_Tensor_t *tensors; /* one per tensor of g */
     char error[1200];      /* why something returned false */
 };
@@ -27,6 +29,8 @@ void compose_close(struct compose *c);
 
 /* g and its constants stay valid until compose_drop. */
 bool compose_graph(struct compose *c, const struct ir_graph *g);
+/* The context saved, freed and made again from its binary. */
+bool compose_reload(struct compose *c);
 void compose_drop(struct compose *c); /* the graph; another one may be composed */
 
 /* data: per tensor of the graph, the client's memory; only those of inputs and outputs are used. */

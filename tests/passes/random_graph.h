@@ -11,10 +11,16 @@ struct random_graph {
     enum dtype type;      /* of activations */
     bool after_product;   /* the newest tensor is one: passes like what comes now */
     bool has_batchnorm;   /* float results may then differ in the last bits */
+    bool wide, large;
+    uint32_t max_elements;
+    uint64_t max_macs;    /* of one operator */
+    float gain;           /* of the reals being drawn; 0: 1 */
 };
 
 /* The same seed gives the same graph on every machine. `nodes`: how many operators are tried at most. */
 enum status random_graph_make(struct random_graph *r, uint64_t seed, unsigned nodes);
+/* With more operators, float16 and changes of type; large: tensors of up to a few megabytes. What libQnnHtp.so refuses is left out. */
+enum status random_graph_make_wide(struct random_graph *r, uint64_t seed, bool large);
 void random_graph_free(struct random_graph *r);
 
 uint32_t random_below(struct random_graph *r, uint32_t n);
