@@ -26,7 +26,7 @@ struct options {
     uint64_t seed;
     unsigned runs, large, ways;
     unsigned show;  /* print the graphs, run nothing */
-    unsigned spoil; /* one bit of a result is turned: a test that still passes does not compare */
+    unsigned spoil; /* a bit of each result of libQnnHtp.so is turned: every lane has to notice */
 };
 
 /* What a lane tells the parent, in shared memory. */
@@ -277,7 +277,7 @@ static unsigned compare_lanes(const struct options *o, unsigned n)
 
 static int run_all(const struct options *o)
 {
-    unsigned n = (unsigned)cpu_isa() + 1, failed = 0, done = 0, refused = 0, lpai = 0;
+    unsigned n = (unsigned)cpu_isa() + 1, failed = 0, done = 0, refused = 0, lpai = 0, noticed = 0;
     pid_t child[MAX_LANES];
     size_t bytes = MAX_LANES * sizeof *lanes + (size_t)n * o->runs * sizeof *reports;
     lanes = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -303,6 +303,7 @@ static int run_all(const struct options *o)
                 print_graph(o, lanes[i].at);
             }
         }
+        noticed += lanes[i].failed != 0;
         done += lanes[i].done;
         refused += lanes[i].refused;
         lpai += lanes[i].lpai;
@@ -310,7 +311,7 @@ static int run_all(const struct options *o)
     failed += compare_lanes(o, n);
     printf("%u graphs from seed %llu, %u instruction sets: %u runs, %u of them on libQnnLpai.so; %u did not fit into VTCM; %s\n", o->runs,
            (unsigned long long)o->seed, n, done, lpai, refused, failed ? "FAILED" : "all the same");
-    return failed != 0;
+    return o->spoil ? noticed != n : failed != 0;
 }
 
 static const struct {
