@@ -18,7 +18,7 @@ help:
 	@echo
 	@echo '  make demo                 build, prepare and run a small network, and show what happened'
 	@echo '  make check                all tests, sanitizers, a bounded fuzz run and the gates'
-	@echo '  make bench                time, memory and overhead on whole models, and what sessions cost'
+	@echo '  make bench                speed of kernels, networks, calls and sessions (docs/bench.md); PARTS="kernels models" for some of it'
 	@echo '  make build                libraries and tools, in $(BUILD)/'
 	@echo '  make install PREFIX=DIR   the SDK tree, by default in $(PREFIX)'
 	@echo '  make asan | ubsan | tsan  tests under one sanitizer'
@@ -41,8 +41,7 @@ check: setup
 	@scripts/check.sh
 
 bench: build
-	@ninja -C $(BUILD) run-bench
-	@ninja -C $(BUILD) run-bench-rpc
+	@bench/run.sh $(BUILD) $(PARTS)
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(prefix)

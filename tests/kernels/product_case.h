@@ -66,6 +66,4 @@ void product_run_finish(struct product_run *run);
 struct product_spec product_random(struct rand *r);
 const char *product_text(const struct product_spec *s, char *buf, size_t size);
 
-int product_bench(const char *layer); /* layers whose name contains this */
-
 #endif

@@ -2,8 +2,7 @@
 /* Sums of products: every faster kernel against the reference, bit for bit, on random shapes, types and encodings.
  *
  * The instruction set is raised level by level; a level is run only when binding gives another function than the level below. Outputs are
- * pre-filled and guarded, work is cut into random tiles. With --bench (and a part of a layer's name): operations per second of each variant, and their share of what
- * this CPU does in a loop of nothing but multiply-accumulates. */
+ * pre-filled and guarded, work is cut into random tiles. bench/bench_kernels.c times the same kernels. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,13 +97,11 @@ static const char *check_case(struct product_case *c, struct rand *r, const char
     return why;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     char text[512];
     struct rand r = { 0x0123456789abcdef };
     unsigned cases = test_scale(1500), failed = 0;
-    if (argc > 1 && !strcmp(argv[1], "--bench"))
-        return product_bench(argc > 2 ? argv[2] : "");
     for (unsigned i = 0; i < cases && failed < 5;) {
         struct product_spec s = product_random(&r);
         struct product_case c;
