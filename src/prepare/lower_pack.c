@@ -11,15 +11,16 @@
 
 enum { AUX_ALIGN = 64 };
 
-static enum status add_aux(struct ir_graph *g, uint32_t node, uint32_t which, uint64_t bytes, uint32_t *ret)
+static enum status add_aux(struct prepare_cx *cx, uint32_t node, uint32_t which, uint64_t bytes, uint32_t *ret)
 {
+    struct ir_graph *g = cx->g;
     uint8_t *p = arena_alloc(&g->arena, bytes + AUX_ALIGN);
     RETURN_IF(!p || bytes > UINT32_MAX, ST_NO_MEMORY, "no memory for %llu bytes of constants of node \"%s\"",
               (unsigned long long)bytes, g->nodes.at[node].name);
     p = (uint8_t *)(((uintptr_t)p + AUX_ALIGN - 1) & ~(uintptr_t)(AUX_ALIGN - 1));
     struct ir_call v;
     ir_call(g, &g->nodes.at[node], &v);
-    TRY(kernel_aux_fill(&v.call, which, p));
+    TRY((cx->target->own_kernels ? cx->target->aux_fill : kernel_aux_fill)(&v.call, which, p));
     struct ir_tensor t = {
         .name = arena_printf(&g->arena, "%s.aux%u", g->nodes.at[node].name, which),
         .desc = { .type = DT_U8, .rank = 1, .dims = { (uint32_t)bytes } },
@@ -47,12 +48,12 @@ static enum status pack_node(struct prepare_cx *cx, uint32_t node, bool *progres
     struct ir_call v;
     uint32_t aux[KERNEL_MAX_AUX];
     ir_call(g, &g->nodes.at[node], &v);
-    TRY(kernel_aux(&v.call, &want));
+    TRY((cx->target->own_kernels ? cx->target->aux : kernel_aux)(&v.call, &want));
     if (!want.n)
         return ST_OK;
     *progress = true;
     for (uint32_t i = 0; i < want.n; i++)
-        TRY(add_aux(g, node, i, want.bytes[i], &aux[i]));
+        TRY(add_aux(cx, node, i, want.bytes[i], &aux[i]));
     struct ir_node *n = &g->nodes.at[node];
     n->aux = arena_dup(&g->arena, aux, want.n * sizeof(uint32_t));
     RETURN_IF(!n->aux, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);

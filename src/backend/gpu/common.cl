@@ -33,3 +33,16 @@ int view_at(int i, int rank, const int *dims, const int *strides)
     }
     return at;
 }
+
+float clamped(float v, float lo, float hi)
+{
+    v = v < lo ? lo : v;
+    return v > hi ? hi : v;
+}
+
+/* A finished sum; `bias` and `more` are 0 where there is none. */
+float ended(const struct gpu_end *e, float sum, float bias, float more)
+{
+    float v = clamped(sum + bias, e->lo, e->hi);
+    return e->more ? clamped(v + more, e->more_lo, e->more_hi) : v;
+}

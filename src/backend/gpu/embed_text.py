@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Texts of the OpenCL programs as C arrays.
 
-    embed_text.py OUTPUT ARGS KERNELS COMMON PROGRAM...     the programs in the order of enum gpu_source
+    embed_text.py OUTPUT ARGS KERNELS COMMON PROGRAM...     the programs in the order of enum gpu_source; A.cl+B.cl are one after the other
 """
 
 import sys
 
 
 def array(name, path):
-    with open(path, "rb") as f:
-        data = f.read() + b"\0"
+    data = b"".join(open(part, "rb").read() for part in path.split("+")) + b"\0"
     lines = [", ".join(str(b) for b in data[i:i + 24]) for i in range(0, len(data), 24)]
     return "const char %s[] = {\n%s\n};\n" % (name, ",\n".join(lines))
 

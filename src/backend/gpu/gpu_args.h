@@ -5,9 +5,8 @@
 #define BACKEND_GPU_GPU_ARGS_H
 
 enum {
-    GPU_LANES = 64, /* work items of a group; tiles and trees of the kernels are made for it */
-    GPU_TILE = 32,  /* rows and columns that one group computes of a product */
-    GPU_DEPTH = 16, /* products per step of a tile */
+    GPU_LANES = 64, /* work items of a group; trees of the kernels are made for it */
+    GPU_PANEL = 32, /* columns of a product that lie together in packed weights */
     GPU_RANK = 10,  /* dimensions of a view, neighbours joined */
 };
 
@@ -61,29 +60,35 @@ struct gpu_lrn {
     float alpha, beta, bias;
 };
 
+/* What happens to a sum: bias, limits, and then, where `more` is set, another tensor of the output's shape and its limits. */
+struct gpu_end {
+    int bias, more;
+    float lo, hi, more_lo, more_hi;
+};
+
 /* Rows are output positions, columns output channels; a group of channels after the other. */
 struct gpu_conv {
     int groups, rows, cols, depth; /* depth: taps times input channels of a group */
     int in_h, in_w, in_c, out_h, out_w, out_c;
     int k_h, k_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
-    int group_in, w_in, bias; /* w_in: channels in the filter's last dimension */
-    float lo, hi;
+    int group_in;
+    struct gpu_end end;
 };
 
-/* One output element per work item: depthwise and transposed convolutions. */
+/* One output element per work item: depthwise and transposed convolutions, and those whose filter is computed. */
 struct gpu_taps {
     int n;
     int in_h, in_w, in_c, out_h, out_w, out_c;
     int k_h, k_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
-    int group_in, group_out, bias;
-    float lo, hi;
+    int group_in, group_out;
+    struct gpu_end end;
 };
 
 struct gpu_matmul {
     int slices, rows, cols, depth;
-    int a_row, a_k, b_k, b_col, bias;
+    int a_row, a_k, b_k, b_col;
     int rank, dims[GPU_RANK], a[GPU_RANK], b[GPU_RANK]; /* the slices */
-    float lo, hi;
+    struct gpu_end end;
 };
 
 struct gpu_pool {

@@ -40,10 +40,9 @@ struct backend_mem {
 
 /* One kernel, ready to be enqueued. */
 struct gpu_step {
-    const struct gpu_launch *launch;
     uint32_t node;
     cl_kernel kernel;
-    size_t items;
+    size_t items, group; /* of work, all and together */
     cl_event event; /* of the last run that wanted times */
 };
 

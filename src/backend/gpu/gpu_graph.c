@@ -5,6 +5,7 @@
  *     constants   a buffer each, filled when the graph is built
  *     I/O         the client's registered buffers, or buffers of our own that are filled from and read to the host */
 #include "backend/gpu/gpu_backend.h"
+#include "backend/gpu/gpu_fit.h"
 
 #include <string.h>
 
@@ -27,22 +28,28 @@ static void view_node(const struct binary_graph *g, const struct binary_node *n,
     }
     for (uint32_t i = 0; i < n->n_out; i++)
         v->out[i] = n->out[i] == BINARY_NONE ? NULL : &g->tensors[n->out[i]].desc;
-    v->call = (struct op_call){ .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .in = v->in, .out = v->out, .params = n->params,
-                                .in_data = v->in_data, .post = n->post };
+    v->call = (struct op_call){ .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .n_aux = n->n_aux, .in = v->in, .out = v->out,
+                                .params = n->params, .in_data = v->in_data, .post = n->post };
 }
 
 static uint32_t tensor_of(const struct binary_node *n, uint32_t operand)
 {
+    uint32_t io = n->n_in + n->n_out;
+    if (operand >= io)
+        return operand - io < n->n_aux ? n->aux[operand - io] : BINARY_NONE;
     return operand < n->n_in ? n->in[operand] : n->out[operand - n->n_in];
 }
 
 /* A binary may come from elsewhere: what a launch uses must be there. */
-static enum status check_operands(const struct binary_graph *g, const struct binary_node *n, const struct gpu_launch *l)
+static enum status find_operands(const struct binary_graph *g, const struct binary_node *n, uint64_t packed_bytes, struct gpu_launch *l)
 {
     for (uint32_t i = 0; i < l->n_operands; i++) {
-        uint32_t t = tensor_of(n, l->operand[i]);
+        uint32_t t = l->tensors[i] = tensor_of(n, l->operand[i]);
         RETURN_IF(t == BINARY_NONE || g->tensors[t].place == PLACE_NONE || g->tensors[t].place == PLACE_PERSISTENT, ST_BAD_BINARY,
                   "node \"%s\": operand %u has no memory; prepare the model again", n->name, l->operand[i]);
+        RETURN_IF(l->operand[i] >= n->n_in + n->n_out && g->tensors[t].bytes != packed_bytes, ST_BAD_BINARY,
+                  "node \"%s\": its packed weights are %llu bytes and should be %llu; prepare the model again", n->name,
+                  (unsigned long long)g->tensors[t].bytes, (unsigned long long)packed_bytes);
     }
     return ST_OK;
 }
@@ -59,7 +66,7 @@ static enum status bind_node(struct backend_graph *g, uint32_t node)
         uint32_t *slot = vec_push(&g->nodes);
         RETURN_IF(!slot, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
         *slot = node;
-        TRY(check_operands(g->g, n, &g->work.launches.at[i]));
+        TRY(find_operands(g->g, n, gpu_packed_bytes(&v.call), &g->work.launches.at[i]));
     }
     return ST_OK;
 }
@@ -115,19 +122,20 @@ static bool same_memory(const struct binary_tensor *a, const struct binary_tenso
     return a->place == b->place && a->offset == b->offset;
 }
 
-static enum status build_step(struct backend_graph *g, struct gpu_world *w, size_t at)
+static enum status build_step(struct backend_graph *g, struct gpu_world *w, const struct gpu_traits *traits, size_t at)
 {
-    const struct gpu_launch *l = &g->work.launches.at[at];
+    struct gpu_launch fit, *l = &fit;
     const struct binary_node *n = &g->g->nodes[g->nodes.at[at]];
-    if (l->view && same_memory(&g->g->tensors[tensor_of(n, l->operand[0])], &g->g->tensors[tensor_of(n, l->operand[1])]))
+    gpu_fit(&g->work.launches.at[at], traits, 0, l);
+    if (l->view && same_memory(&g->g->tensors[l->tensors[0]], &g->g->tensors[l->tensors[1]]))
         return ST_OK;
     struct gpu_step *s = &g->steps[g->n_steps];
-    *s = (struct gpu_step){ .launch = l, .node = g->nodes.at[at], .items = (l->items + GPU_LANES - 1) / GPU_LANES * GPU_LANES };
+    *s = (struct gpu_step){ .node = g->nodes.at[at], .group = l->lanes, .items = (l->items + l->lanes - 1) / l->lanes * l->lanes };
     TRY(gpu_home_kernel(w->home, l->kernel, l->storage, &s->kernel));
     g->n_steps++;
     CL_TRY("setting the parameters of a kernel", gpu_cl.SetKernelArg(s->kernel, 0, l->args_bytes, &l->args));
     for (uint32_t i = 0; i < l->n_operands; i++) {
-        uint32_t t = tensor_of(n, l->operand[i]);
+        uint32_t t = l->tensors[i];
         if (g->g->tensors[t].place != PLACE_IO) {
             CL_TRY("setting an operand of a kernel", gpu_cl.SetKernelArg(s->kernel, i + 1, sizeof(cl_mem), &g->tensors[t]));
             continue;
@@ -141,9 +149,11 @@ static enum status build_step(struct backend_graph *g, struct gpu_world *w, size
 
 static enum status build(struct backend_graph *g, struct gpu_world *w)
 {
+    struct gpu_traits traits;
+    gpu_traits_read(w->home->device, &traits);
     TRY(build_buffers(g, w));
     for (size_t i = 0; i < g->work.launches.n; i++)
-        TRY(build_step(g, w, i));
+        TRY(build_step(g, w, &traits, i));
     /* What constants were filled from is the binary, which may be unmapped one day. */
     return gpu_cl_check(gpu_cl.Finish(w->queue), "waiting for the constants");
 }

@@ -9,7 +9,11 @@
 #include "base/vec.h"
 #include "ops/ops.h"
 
-enum gpu_source { GPU_ELEMENTWISE, GPU_BITS, GPU_CAST, GPU_PRODUCT, GPU_WINDOW, GPU_ROWS, GPU_SOURCE_COUNT };
+enum gpu_source {
+    GPU_ELEMENTWISE, GPU_BITS, GPU_CAST, GPU_PRODUCT, GPU_WINDOW, GPU_ROWS,
+    GPU_BLOCKS_4, GPU_BLOCKS_8, GPU_BLOCKS_16,
+    GPU_SOURCE_COUNT
+};
 
 /* The numbers are STORAGE of common.cl. */
 enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS64, GPU_STORAGE_COUNT };
@@ -28,7 +32,6 @@ enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS
     X(K_WHOLE, "whole", GPU_CAST)            \
     X(K_WHOLE_UNARY, "whole_unary", GPU_CAST) \
     X(K_CONV, "conv", GPU_PRODUCT)           \
-    X(K_MATMUL, "matmul", GPU_PRODUCT)       \
     X(K_DEPTHWISE, "depthwise", GPU_PRODUCT) \
     X(K_TRANSPOSED, "transposed", GPU_PRODUCT) \
     X(K_POOL, "pool", GPU_WINDOW)            \
@@ -38,13 +41,22 @@ enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS
     X(K_NORM, "norm", GPU_ROWS)              \
     X(K_REDUCE, "reduce", GPU_ROWS)          \
     X(K_ARG_EXTREME, "arg_extreme", GPU_ROWS) \
-    X(K_TOP_K, "top_k", GPU_ROWS)
+    X(K_TOP_K, "top_k", GPU_ROWS)            \
+    X(K_BLOCKS_4, "blocks", GPU_BLOCKS_4)    \
+    X(K_BLOCKS_8, "blocks", GPU_BLOCKS_8)    \
+    X(K_BLOCKS_16, "blocks", GPU_BLOCKS_16)  \
+    X(K_BLOCKS_ANY_4, "blocks_any", GPU_BLOCKS_4) \
+    X(K_BLOCKS_ANY_8, "blocks_any", GPU_BLOCKS_8) \
+    X(K_BLOCKS_ANY_16, "blocks_any", GPU_BLOCKS_16)
 
 enum gpu_kernel {
 #define GPU_KERNEL_ENUM(id, name, source) id,
     GPU_KERNEL_LIST(GPU_KERNEL_ENUM)
 #undef GPU_KERNEL_ENUM
-        GPU_KERNEL_COUNT
+        GPU_KERNEL_COUNT,
+    /* Products, until a device says which kernel it wants (gpu_fit.h). */
+    K_PRODUCT = GPU_KERNEL_COUNT, /* args.conv, packed weights */
+    K_PRODUCT_ANY                 /* args.matmul */
 };
 
 /* Texts of the programs, made from the files of this folder by the build. */
@@ -57,9 +69,11 @@ struct gpu_launch {
     enum gpu_kernel kernel;
     enum gpu_storage storage;
     uint64_t items;               /* of work; rounded up to whole groups */
+    uint32_t lanes;               /* work items of a group; 0: GPU_LANES */
     bool view;                    /* nothing to do where input and output are the same memory */
     uint8_t n_operands;
-    uint8_t operand[GPU_OPERANDS]; /* inputs from 0, then outputs from c->n_in on */
+    uint8_t operand[GPU_OPERANDS]; /* inputs from 0, then outputs from c->n_in on, then constants that gpu_pack.c made */
+    uint32_t tensors[GPU_OPERANDS]; /* the same as tensors of the graph; known when it is loaded */
     uint32_t args_bytes;
     union {
         struct gpu_unary unary;
@@ -87,6 +101,12 @@ struct gpu_work {
 bool gpu_has_op(enum op_id op);
 /* Adds the launches of one operator; `c` passed op_check. ST_NOT_SUPPORTED explains itself. */
 enum status gpu_bind(const struct op_call *c, struct gpu_work *w);
+
+/* Constants made at prepare: weights of products in panels (gpu_pack.c). */
+struct kernel_aux;
+enum status gpu_aux(const struct op_call *c, struct kernel_aux *ret);
+enum status gpu_aux_fill(const struct op_call *c, uint32_t which, void *dst);
+uint64_t gpu_packed_bytes(const struct op_call *c); /* of such weights, constant or not; 0: the operator has none */
 
 /* ---- for binders ------------------------------------------------------------------------------------------------------------ */
 

@@ -15,6 +15,7 @@ static const struct pass passes[] = {
     { "fuse-batchnorm", opt_fuse_batchnorm },
     { "fuse-activation", opt_fuse_activation },
     { "fp16", lower_fp16 },
+    { "pack", lower_pack },
     { "order", plan_order },
     { "plan", plan_memory },
     { "emit", emit_commands },
@@ -24,6 +25,7 @@ static const struct pass passes[] = {
 /* disable_node_optimizations: nodes stay as the client made them. */
 static const struct pass plain_passes[] = {
     { "fp16", lower_fp16 },
+    { "pack", lower_pack },
     { "order", plan_order },
     { "plan", plan_memory },
     { "emit", emit_commands },
@@ -55,6 +57,8 @@ enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cf
         .fp16 = precision == GPU_PRECISION_FP16 || precision == GPU_PRECISION_HYBRID,
         .fp32 = precision == GPU_PRECISION_FP32,
         .own_kernels = true,
+        .aux = gpu_aux,
+        .aux_fill = gpu_aux_fill,
         .max_tiles = 1,
         .order_steps = ORDER_STEPS,
         .plan_nodes = PLAN_NODES,

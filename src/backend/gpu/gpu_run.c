@@ -118,11 +118,10 @@ static enum status interrupted(const struct backend_cancel *c)
 
 static enum status enqueue_steps(struct run *run)
 {
-    static const size_t group = GPU_LANES;
     for (uint32_t i = 0; i < run->g->n_steps; i++) {
         struct gpu_step *s = &run->g->steps[i];
         TRY(interrupted(run->r->cancel));
-        cl_int code = gpu_cl.EnqueueNDRangeKernel(run->queue, s->kernel, 1, NULL, &s->items, &group, 0, NULL, run->times ? &s->event : NULL);
+        cl_int code = gpu_cl.EnqueueNDRangeKernel(run->queue, s->kernel, 1, NULL, &s->items, &s->group, 0, NULL, run->times ? &s->event : NULL);
         if (code != CL_SUCCESS)
             return status_prefix(gpu_cl_check(code, "starting a kernel"), "node \"%s\"", run->g->g->nodes[s->node].name);
     }

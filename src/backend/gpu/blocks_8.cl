@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* blocks.cl for vectors of 8 floats: 12 sums, which leaves room for operands in 16 registers. */
+#define VEC 8
+#define ROWS 6
