@@ -33,12 +33,20 @@ static enum status list_parts(struct api_context *c, const struct binary ***ret,
     return ST_OK;
 }
 
+static enum status extra_of(struct api_context *c, struct binary_extra *ret)
+{
+    *ret = (struct binary_extra){ .oem = c->oem };
+    return backend_this->context_bytes ? backend_this->context_bytes(c->state, &ret->own, &ret->own_bytes) : ST_OK;
+}
+
 static enum status binary_size(struct api_context *c, uint64_t *ret)
 {
     CLEANUP(mem_freep) const struct binary **parts = NULL;
+    struct binary_extra extra;
     uint32_t n;
     TRY(list_parts(c, &parts, &n));
-    return binary_merged_size(parts, n, c->oem, ret);
+    TRY(extra_of(c, &extra));
+    return binary_merged_size(parts, n, &extra, ret);
 }
 
 Qnn_ErrorHandle_t QnnContext_getBinarySize(Qnn_ContextHandle_t context, Qnn_ContextBinarySize_t *binaryBufferSize)
@@ -53,10 +61,12 @@ Qnn_ErrorHandle_t QnnContext_getBinarySize(Qnn_ContextHandle_t context, Qnn_Cont
 static enum status get_binary(struct api_context *c, void *buffer, uint64_t size, uint64_t *written)
 {
     CLEANUP(mem_freep) const struct binary **parts = NULL;
+    struct binary_extra extra;
     struct binary_image im;
     uint32_t n;
     TRY(list_parts(c, &parts, &n));
-    TRY(binary_merge(parts, n, c->oem, &im));
+    TRY(extra_of(c, &extra));
+    TRY(binary_merge(parts, n, &extra, &im));
     bool fits = im.size <= size;
     size_t need = im.size;
     if (fits)

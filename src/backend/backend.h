@@ -23,10 +23,13 @@ struct backend_cancel {
     uint64_t deadline_ns;
 };
 
+enum { BACKEND_FOLDER = 1024 };
+
 /* What a backend handle was configured for; each of its contexts gets a copy. */
 struct backend_cfg {
     bool given;                  /* the client said something; else the backend's default */
     uint32_t target, arch;       /* in the backend's own numbers */
+    char folder[BACKEND_FOLDER]; /* where it may keep files, "": nowhere */
 };
 
 /* What a device handle was configured for; each context made on it gets a copy. */
@@ -40,6 +43,7 @@ struct backend_context_cfg {
     struct backend_cfg backend;
     struct backend_device_cfg device;
     uint64_t own[24];            /* what the backend's context_config made of CUSTOM entries; all 0: none were given */
+    char folder[BACKEND_FOLDER]; /* where the context may keep files, "": nowhere */
     uint32_t priority;
     uint32_t threads;            /* 0: the backend's choice */
     const char *oem;
@@ -143,6 +147,10 @@ struct backend {
     /* Memory for a copy of the client's binary that load can use in place. NULL: ordinary memory. */
     enum status (*bytes_alloc)(uint64_t size, void **ret);
     void (*bytes_free)(void *bytes);
+
+    /* What a saved context has besides its graphs: bytes of the backend's own, which load finds in binary.own. Valid until the next call; two calls in a row
+     * give the same. NULL: none. */
+    enum status (*context_bytes)(struct backend_context *c, const void **ret, uint64_t *bytes);
 
     /* The compiler: consumes the graph. */
     enum status (*prepare)(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,

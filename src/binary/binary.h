@@ -113,10 +113,17 @@ void binary_image_free(struct binary_image *im);
 
 struct binary; /* an opened file, below */
 
-/* Several one-graph files into one; equal constant sections are stored once. `oem` may be NULL. */
-enum status binary_merge(const struct binary *const *parts, uint32_t n, const char *oem, struct binary_image *ret);
+/* What a file has besides its graphs. */
+struct binary_extra {
+    const char *oem;    /* NULL: none */
+    const void *own;    /* bytes of the backend that made it */
+    uint64_t own_bytes; /* 0: none */
+};
+
+/* Several one-graph files into one; equal constant sections are stored once. `extra` may be NULL. */
+enum status binary_merge(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, struct binary_image *ret);
 /* The exact size binary_merge will give. */
-enum status binary_merged_size(const struct binary *const *parts, uint32_t n, const char *oem, uint64_t *ret);
+enum status binary_merged_size(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, uint64_t *ret);
 
 /* ---- reading --------------------------------------------------------------------------------------------------------- */
 
@@ -136,6 +143,8 @@ struct binary {
     uint32_t n_graphs;
     const struct binary_graph *graphs;
     const char *oem;      /* may be NULL */
+    const void *own;      /* bytes of the backend that made it, in place; not looked into here */
+    uint64_t own_bytes;   /* 0: none */
     const void *map;      /* the bytes given to binary_open; constants point into them */
     size_t size;
     void *memory;         /* decoded tables: one allocation per graph */

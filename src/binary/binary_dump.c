@@ -21,6 +21,8 @@ static void dump_sections(const struct binary *b, struct str *out)
              h.backend_version[2], b->target.build_id);
     if (b->oem)
         str_addf(out, "oem: %s\n", b->oem);
+    if (b->own_bytes)
+        str_addf(out, "of the backend: %llu bytes\n", (unsigned long long)b->own_bytes);
     str_add(out, "\n  section       number      offset        bytes  crc32\n");
     for (uint32_t i = 0; i < h.n_sections; i++) {
         struct bin_section s;

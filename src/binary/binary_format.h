@@ -35,13 +35,14 @@ enum {
     X(SEC_VALUES, 9, "values", 1)                              \
     X(SEC_COMMANDS, 10, "commands", sizeof(struct bin_command)) \
     X(SEC_CONSTANTS, 11, "constants", 1)                       \
-    X(SEC_OEM, 12, "oem string", 1)
+    X(SEC_OEM, 12, "oem string", 1)                            \
+    X(SEC_OWN, 13, "backend", 1)
 
 enum bin_section_kind {
 #define BIN_KIND(name, number, text, size) name = number,
     BIN_SECTIONS(BIN_KIND)
 #undef BIN_KIND
-        SEC_COUNT = 13
+        SEC_COUNT = 14
 };
 
 struct bin_header {

@@ -68,7 +68,7 @@ static enum status add_part(struct merge *m, const struct binary *b)
     for (uint32_t i = 0; i < n; i++) {
         struct bin_section s = section_at(b, i);
         if (s.kind == 0 || s.kind >= SEC_CONSTANTS)
-            continue; /* constants follow their graphs; the OEM string is the merged file's own */
+            continue; /* constants follow their graphs; what follows is the merged file's own */
         struct bin_piece piece = piece_of(b, &s);
         if (s.kind == SEC_GRAPH)
             TRY(find_constants(m, b, s.link, &piece.link));
@@ -108,37 +108,39 @@ static enum status check_parts(const struct binary *const *parts, uint32_t n)
 }
 
 /* Constant sections go last in the file, so that the metadata of many graphs is together. */
-static enum status gather(const struct binary *const *parts, uint32_t n, const char *oem, struct merge *m)
+static enum status gather(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, struct merge *m)
 {
     TRY(check_parts(parts, n));
     for (uint32_t i = 0; i < n; i++)
         TRY(add_part(m, parts[i]));
-    if (oem)
-        TRY(bin_add(&m->pieces, (struct bin_piece){ .kind = SEC_OEM, .data = oem, .size = strlen(oem) + 1, .link = BINARY_NONE }));
+    if (extra && extra->oem)
+        TRY(bin_add(&m->pieces, (struct bin_piece){ .kind = SEC_OEM, .data = extra->oem, .size = strlen(extra->oem) + 1, .link = BINARY_NONE }));
+    if (extra && extra->own_bytes)
+        TRY(bin_add(&m->pieces, (struct bin_piece){ .kind = SEC_OWN, .data = extra->own, .size = extra->own_bytes, .link = BINARY_NONE }));
     for (size_t i = 0; i < m->consts.n; i++)
         TRY(bin_add(&m->pieces, m->consts.at[i]));
     return ST_OK;
 }
 
-static enum status merge_sized(const struct binary *const *parts, uint32_t n, const char *oem, struct merge *m, uint64_t *size)
+static enum status merge_sized(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, struct merge *m, uint64_t *size)
 {
-    TRY(gather(parts, n, oem, m));
+    TRY(gather(parts, n, extra, m));
     return bin_layout(&m->pieces, size);
 }
 
-enum status binary_merged_size(const struct binary *const *parts, uint32_t n, const char *oem, uint64_t *ret)
+enum status binary_merged_size(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, uint64_t *ret)
 {
     struct merge m = {};
-    enum status st = merge_sized(parts, n, oem, &m, ret);
+    enum status st = merge_sized(parts, n, extra, &m, ret);
     merge_finish(&m);
     return st;
 }
 
-enum status binary_merge(const struct binary *const *parts, uint32_t n, const char *oem, struct binary_image *ret)
+enum status binary_merge(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, struct binary_image *ret)
 {
     struct merge m = {};
     uint64_t size;
-    enum status st = merge_sized(parts, n, oem, &m, &size);
+    enum status st = merge_sized(parts, n, extra, &m, &size);
     if (st == ST_OK)
         st = bin_image_build(&m.pieces, size, ret);
     if (st == ST_OK)

@@ -84,6 +84,7 @@ struct open {
     struct bin_span *consts;    /* by number */
     uint32_t *links;            /* per graph: number of its constant section */
     const char *oem;
+    struct bin_span own;
 };
 
 /* Sort sections by graph. Kinds that this version does not know are left alone: they belong to a later one. */
@@ -94,6 +95,10 @@ static enum status sort_section(struct open *o, const struct bin_section *s)
         RETURN_IF(span.size == 0 || span.data[span.size - 1] != 0, ST_BAD_BINARY, "context binary: the OEM string has no end");
         o->oem = arena_dup(o->arena, span.data, span.size);
         RETURN_IF(!o->oem, ST_NO_MEMORY, "context binary: no memory for the OEM string");
+        return ST_OK;
+    }
+    if (s->kind == SEC_OWN) {
+        o->own = span;
         return ST_OK;
     }
     uint32_t limit = s->kind == SEC_CONSTANTS ? o->file.header.n_sections : o->file.header.n_graphs;
@@ -168,6 +173,8 @@ static enum status open_all(const void *data, size_t size, struct memory *m, str
     b->n_graphs = o.file.header.n_graphs;
     b->graphs = graphs;
     b->oem = o.oem;
+    b->own = o.own.data;
+    b->own_bytes = o.own.size;
     b->map = o.file.data;
     b->size = o.file.size;
     fill_target(&o.file.header, &b->target);

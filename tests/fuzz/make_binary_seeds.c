@@ -50,7 +50,7 @@ static void put_merged(void)
         if (binary_open(im[i].data, im[i].size, &b[i]) != ST_OK)
             exit(1);
     }
-    if (binary_merge((const struct binary *[]){ &b[0], &b[1] }, 2, "oem", &merged) != ST_OK)
+    if (binary_merge((const struct binary *[]){ &b[0], &b[1] }, 2, &(struct binary_extra){ .oem = "oem" }, &merged) != ST_OK)
         exit(1);
     put("merged.bin", merged.data, merged.size);
     binary_image_free(&merged);

@@ -300,7 +300,7 @@ static void test_unknown_section(void **state)
     struct binary b;
     hm_make(&made, "net", 2, 3);
     write_and_open(&made, &im, &b);
-    assert_int_equal(binary_merge((const struct binary *[]){ &b }, 1, "somebody", &merged), ST_OK);
+    assert_int_equal(binary_merge((const struct binary *[]){ &b }, 1, &(struct binary_extra){ .oem = "somebody" }, &merged), ST_OK);
     uint8_t *data = merged.data;
     uint32_t kind, n;
     memcpy(&n, data + 16, sizeof(n));
@@ -428,6 +428,7 @@ static void test_merge(void **state)
     struct binary_image im[3], merged;
     struct binary b[3], all;
     const struct binary *parts[3] = { &b[0], &b[1], &b[2] };
+    const struct binary_extra extra = { .oem = "oem text", .own = "seven\0!", .own_bytes = 7 };
     uint64_t size = 0;
     for (int i = 0; i < 3; i++) {
         hm_make(&made, names[i], 16, 32);
@@ -435,12 +436,14 @@ static void test_merge(void **state)
             made.constant[5] = 99;
         write_and_open(&made, &im[i], &b[i]);
     }
-    assert_int_equal(binary_merged_size(parts, 3, "oem text", &size), ST_OK);
-    assert_int_equal(binary_merge(parts, 3, "oem text", &merged), ST_OK);
+    assert_int_equal(binary_merged_size(parts, 3, &extra, &size), ST_OK);
+    assert_int_equal(binary_merge(parts, 3, &extra, &merged), ST_OK);
     assert_int_equal(merged.size, size);
     assert_int_equal(binary_open(merged.data, merged.size, &all), ST_OK);
     assert_int_equal(all.n_graphs, 3);
     assert_string_equal(all.oem, "oem text");
+    assert_int_equal(all.own_bytes, 7);
+    assert_memory_equal(all.own, extra.own, 7);
     for (int i = 0; i < 3; i++) {
         const struct binary_graph *g = &all.graphs[i];
         assert_string_equal(g->info.name, names[i]);

@@ -7,7 +7,7 @@
 
 #include "backend/backend.h"
 #include "backend/gpu/gpu_launch.h"
-#include "backend/gpu/gpu_world.h"
+#include "backend/gpu/gpu_registry.h"
 
 enum gpu_precision { GPU_PRECISION_FP32, GPU_PRECISION_FP16, GPU_PRECISION_HYBRID, GPU_PRECISION_USER, GPU_PRECISION_COUNT };
 enum gpu_perf_hint { GPU_PERF_HIGH, GPU_PERF_NORMAL, GPU_PERF_LOW, GPU_PERF_COUNT };
@@ -19,14 +19,21 @@ struct gpu_graph_cfg {
 };
 
 /* Bits of backend_cfg.target. */
-enum { GPU_BACKEND_TUNING = 1, GPU_BACKEND_WEIGHT_SHARING = 2, GPU_BACKEND_NO_KERNEL_TIMES = 4 };
+enum { GPU_BACKEND_TUNING = 1, GPU_BACKEND_WEIGHT_SHARING = 2, GPU_BACKEND_NO_KERNEL_TIMES = 4, GPU_BACKEND_FRESH_TUNING = 8 };
 
 /* Places of backend_context_cfg.own. */
-enum { GPU_OWN_PERF_HINT };
+enum {
+    GPU_OWN_PERF_HINT,  /* 1 + enum gpu_perf_hint, 0: not given */
+    GPU_OWN_FRESH_REPO, /* the kernel repository begins empty */
+    GPU_OWN_REPO_GIVEN, /* times that a kernel repository was named */
+};
 
 struct backend_context {
     pthread_mutex_t lock; /* one run, load or registration at a time */
     struct gpu_world *world;
+    struct gpu_registry registry;
+    uint64_t own[GPU_OWN_REPO_GIVEN + 1]; /* as configured */
+    uint32_t priority;
     struct backend_graph *graphs;
     uint32_t n_mems;      /* registered buffers; while there are any, the world stays */
     bool kernel_times;
@@ -72,6 +79,9 @@ struct backend_graph {
 enum status gpu_check_machine(void);
 enum status gpu_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void gpu_close(struct backend_context *c);
+void gpu_update(struct backend_context *c, const struct backend_context_cfg *cfg);
+enum status gpu_bytes(struct backend_context *c, const void **ret, uint64_t *bytes);
+void gpu_take_bytes(struct backend_context *c, const struct binary *b); /* what gpu_bytes gave when the binary was saved */
 enum status gpu_mem_register(struct backend_context *c, const struct backend_mem_spec *s, struct backend_mem **ret);
 void gpu_mem_release(struct backend_mem *m);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the client's GPU structures mean here; the only file of this folder that sees them. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include <QNN/GPU/QnnGpuBackend.h>
 #include <QNN/GPU/QnnGpuCommon.h>
@@ -16,6 +17,16 @@
 static enum status flag(const char *name, uint8_t v)
 {
     RETURN_IF(v > 1, ST_INVALID_CONFIG, "GPU config: %s is %u; 0 and 1 are allowed", name, v);
+    return ST_OK;
+}
+
+static enum status folder(const char *name, const char *path, char ret[BACKEND_FOLDER])
+{
+    struct stat s;
+    RETURN_IF(!path || !path[0], ST_INVALID_CONFIG, "GPU config: %s is %s; a folder is expected", name, path ? "empty" : "NULL");
+    RETURN_IF(strlen(path) >= BACKEND_FOLDER, ST_INVALID_CONFIG, "GPU config: %s has %zu characters; at most %d are taken", name, strlen(path), BACKEND_FOLDER - 1);
+    RETURN_IF(stat(path, &s) != 0 || !S_ISDIR(s.st_mode), ST_INVALID_CONFIG, "GPU config: %s is \"%s\", which is no folder; make it first", name, path);
+    memcpy(ret, path, strlen(path) + 1);
     return ST_OK;
 }
 
@@ -43,9 +54,8 @@ enum status gpu_backend_config(const void *custom, struct backend_cfg *cfg)
     RETURN_IF(!c, ST_INVALID_CONFIG, "GPU backend config: customConfig is NULL; a QnnGpuBackend_CustomConfig_t is expected");
     cfg->given = true;
     if (c->option == QNN_GPU_BACKEND_CONFIG_OPTION_PERFORMANCE_CACHE_DIR) {
-        RETURN_IF(!c->performanceCacheDir, ST_INVALID_CONFIG, "GPU backend config: PERFORMANCE_CACHE_DIR is NULL; a folder is expected");
         without_effect("PERFORMANCE_CACHE_DIR");
-        return ST_OK;
+        return folder("PERFORMANCE_CACHE_DIR", c->performanceCacheDir, cfg->folder);
     }
     for (size_t i = 0; i < sizeof backend_flags / sizeof backend_flags[0]; i++) {
         if (backend_flags[i].option != (uint32_t)c->option)
@@ -74,11 +84,13 @@ enum status gpu_context_config(const void *custom, struct backend_context_cfg *c
         RETURN_IF(c->useGLBuffers, ST_NOT_SUPPORTED, "GPU context config: USE_GL_BUFFERS is not supported; register OpenCL buffers");
         return ST_OK;
     case QNN_GPU_CONTEXT_CONFIG_OPTION_KERNEL_REPO_DIR:
-        RETURN_IF(!c->kernelRepoDir, ST_INVALID_CONFIG, "GPU context config: KERNEL_REPO_DIR is NULL; a folder is expected");
-        without_effect("KERNEL_REPO_DIR");
+        TRY(folder("KERNEL_REPO_DIR", c->kernelRepoDir, cfg->folder));
+        cfg->own[GPU_OWN_REPO_GIVEN]++;
         return ST_OK;
     case QNN_GPU_CONTEXT_CONFIG_OPTION_INVALIDATE_KERNEL_REPO:
-        return flag("INVALIDATE_KERNEL_REPO", c->invalidateKernelRepo);
+        TRY(flag("INVALIDATE_KERNEL_REPO", c->invalidateKernelRepo));
+        cfg->own[GPU_OWN_FRESH_REPO] = c->invalidateKernelRepo;
+        return ST_OK;
     default:
         return status_fail(ST_INVALID_CONFIG, "GPU context config: unknown option %u; 0 (PERF_HINT) to 3 (INVALIDATE_KERNEL_REPO) are known", (unsigned)c->option);
     }

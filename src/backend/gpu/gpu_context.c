@@ -5,6 +5,8 @@
  * moves into the client's context: graphs that are loaded already are built again there, once, and run there from then on. */
 #include "backend/gpu/gpu_backend.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
 enum status gpu_check_machine(void)
@@ -14,16 +16,35 @@ enum status gpu_check_machine(void)
     return gpu_devices(devices, &n);
 }
 
+/* ---- contexts ------------------------------------------------------------------------------------------------------------------ */
+
+/* QNN_PRIORITY_LOW is 0, NORMAL 100, HIGH 200. */
+static enum gpu_level priority_level(uint32_t priority)
+{
+    return priority < 100 ? GPU_LOW : priority == 100 ? GPU_NORMAL : GPU_HIGH;
+}
+
+/* A hint of the client, that of the context binary, or the documented default. */
+static struct gpu_queue_wish wish_of(const struct backend_context *c)
+{
+    uint64_t hint = c->own[GPU_OWN_PERF_HINT] ? c->own[GPU_OWN_PERF_HINT] : c->registry.cache.settings;
+    return (struct gpu_queue_wish){ .perf = hint ? (enum gpu_level)(hint - 1) : GPU_HIGH, .priority = priority_level(c->priority), .times = c->kernel_times };
+}
+
 enum status gpu_open(const struct backend_context_cfg *cfg, struct backend_context **ret)
 {
     struct backend_context *c = mem_new(struct backend_context);
     RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
     c->kernel_times = !(cfg && cfg->backend.target & GPU_BACKEND_NO_KERNEL_TIMES);
-    enum status st = gpu_world_create(0, &c->world);
+    c->priority = cfg ? cfg->priority : 100;
+    if (cfg)
+        memcpy(c->own, cfg->own, sizeof c->own);
+    enum status st = gpu_world_create(0, wish_of(c), &c->world);
     if (st != ST_OK) {
         mem_free(c);
         return st;
     }
+    gpu_registry_init(&c->registry, cfg ? cfg->folder : "", c->own[GPU_OWN_FRESH_REPO]);
     pthread_mutex_init(&c->lock, NULL);
     *ret = c;
     return ST_OK;
@@ -33,9 +54,44 @@ void gpu_close(struct backend_context *c)
 {
     if (!c)
         return;
+    gpu_registry_finish(&c->registry, c->world->home);
     gpu_world_free(c->world);
     pthread_mutex_destroy(&c->lock);
     mem_free(c);
+}
+
+static void follow_wish(struct backend_context *c)
+{
+    if (gpu_world_wish(c->world, wish_of(c)) != ST_OK)
+        backend_log(BACKEND_WARN, "GPU: hints to the device stay as they were: %s", status_text());
+}
+
+void gpu_update(struct backend_context *c, const struct backend_context_cfg *cfg)
+{
+    pthread_mutex_lock(&c->lock);
+    if (cfg->own[GPU_OWN_REPO_GIVEN] != c->own[GPU_OWN_REPO_GIVEN])
+        backend_log(BACKEND_WARN, "GPU context config: KERNEL_REPO_DIR is for contexts that are created; this one stays as it was");
+    memcpy(c->own, cfg->own, sizeof c->own);
+    c->priority = cfg->priority;
+    follow_wish(c);
+    pthread_mutex_unlock(&c->lock);
+}
+
+enum status gpu_bytes(struct backend_context *c, const void **ret, uint64_t *bytes)
+{
+    pthread_mutex_lock(&c->lock);
+    c->registry.cache.settings = (uint32_t)c->own[GPU_OWN_PERF_HINT];
+    enum status st = gpu_registry_write(&c->registry, c->world->home, ret, bytes);
+    pthread_mutex_unlock(&c->lock);
+    return st;
+}
+
+void gpu_take_bytes(struct backend_context *c, const struct binary *b)
+{
+    gpu_registry_read(&c->registry, b);
+    if (c->registry.cache.settings > GPU_PERF_COUNT) /* not by us */
+        c->registry.cache.settings = 0;
+    follow_wish(c);
 }
 
 /* ---- registered buffers ------------------------------------------------------------------------------------------------------- */
@@ -53,7 +109,7 @@ static enum status move_graphs(struct backend_context *c, struct gpu_world *to)
 static enum status adopt(struct backend_context *c, cl_context context)
 {
     struct gpu_world *to = NULL;
-    TRY(gpu_world_adopt(context, &to));
+    TRY(gpu_world_adopt(context, c->world->wish, &to));
     enum status st = move_graphs(c, to), back = ST_OK;
     if (st != ST_OK) {
         char why[STATUS_TEXT_MAX];

@@ -131,7 +131,7 @@ static enum status build_step(struct backend_graph *g, struct gpu_world *w, cons
         return ST_OK;
     struct gpu_step *s = &g->steps[g->n_steps];
     *s = (struct gpu_step){ .node = g->nodes.at[at], .group = l->lanes, .items = (l->items + l->lanes - 1) / l->lanes * l->lanes };
-    TRY(gpu_home_kernel(w->home, l->kernel, l->storage, &s->kernel));
+    TRY(gpu_home_kernel(w->home, &g->context->registry, l->kernel, l->storage, &s->kernel));
     g->n_steps++;
     CL_TRY("setting the parameters of a kernel", gpu_cl.SetKernelArg(s->kernel, 0, l->args_bytes, &l->args));
     for (uint32_t i = 0; i < l->n_operands; i++) {
@@ -231,6 +231,7 @@ enum status gpu_load(struct backend_context *c, const struct binary *b, uint32_t
     g->context = c;
     g->g = &b->graphs[graph];
     pthread_mutex_lock(&c->lock);
+    gpu_take_bytes(c, b);
     enum status st = load(g);
     if (st == ST_OK) {
         g->next = c->graphs;

@@ -26,6 +26,7 @@ static enum status look_at_device(struct gpu_home *h)
     cl_device_fp_config single = 0;
     gpu_cl.GetDeviceInfo(h->device, CL_DEVICE_NAME, sizeof h->name - 1, h->name, NULL);
     gpu_cl.GetDeviceInfo(h->device, CL_DRIVER_VERSION, sizeof h->driver - 1, h->driver, NULL);
+    gpu_cl.GetDeviceInfo(h->device, CL_DEVICE_VERSION, sizeof h->version - 1, h->version, NULL);
     CL_TRY("asking for the alignment of buffers", gpu_cl.GetDeviceInfo(h->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, NULL));
     h->align = bits / 8 ? bits / 8 : 1;
     gpu_cl.GetDeviceInfo(h->device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single, NULL);
@@ -81,6 +82,13 @@ enum status gpu_home_get(cl_device_id device, cl_context context, struct gpu_hom
     enum status st = get(device, context, ret);
     pthread_mutex_unlock(&lock);
     return st;
+}
+
+void gpu_home_name(const struct gpu_home *h, struct gpu_key *k)
+{
+    gpu_key_text(k, h->name);
+    gpu_key_text(k, h->driver);
+    gpu_key_text(k, h->version);
 }
 
 enum status gpu_home_seen(struct gpu_home *h, enum status st)

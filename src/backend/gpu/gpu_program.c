@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs: the text of a .cl file behind the shared beginning, built for one device and one kind of storage, once per home. */
+/* Programs: the text of a .cl file behind the shared beginning, built for one device and one kind of storage, once per home; from a device binary where
+ * there is one that fits. */
 #include <stdio.h>
 
-#include "backend/gpu/gpu_world.h"
+#include "backend/backend.h"
+#include "backend/gpu/gpu_registry.h"
 #include "base/mem.h"
+
+enum { OPTIONS = 96 };
 
 static const struct {
     const char *name;
@@ -30,14 +34,54 @@ static enum status build_failed(const struct gpu_home *h, cl_program p, enum gpu
                        source_names[source], gpu_cl_error(code), log ? log + (n > SHOWN ? n - SHOWN : 0) : "");
 }
 
-static enum status build(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, cl_program *ret)
+static void texts_of(enum gpu_source source, const char *text[4])
 {
-    const char *text[] = { gpu_text_args, gpu_text_kernels, gpu_text_common, gpu_texts[source] };
-    char options[96];
+    text[0] = gpu_text_args;
+    text[1] = gpu_text_kernels;
+    text[2] = gpu_text_common;
+    text[3] = gpu_texts[source];
+}
+
+static void options_of(const struct gpu_home *h, enum gpu_storage storage, char ret[OPTIONS])
+{
+    snprintf(ret, OPTIONS, "-cl-std=CL1.2 -DSTORAGE=%d%s", (int)storage, h->exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+}
+
+struct gpu_key gpu_program_key(const struct gpu_home *h, enum gpu_source source, enum gpu_storage storage)
+{
+    struct gpu_key k = GPU_KEY_INIT;
+    const char *text[4];
+    char options[OPTIONS];
+    texts_of(source, text);
+    options_of(h, storage, options);
+    for (int i = 0; i < 4; i++)
+        gpu_key_text(&k, text[i]);
+    gpu_key_text(&k, options);
+    gpu_home_name(h, &k);
+    return k;
+}
+
+struct gpu_key gpu_program_maker(void)
+{
+    struct gpu_key k = GPU_KEY_INIT;
+    const char *text[4];
+    for (int s = 0; s < GPU_SOURCE_COUNT; s++) {
+        texts_of((enum gpu_source)s, text);
+        for (int i = 0; i < 4; i++)
+            gpu_key_text(&k, text[i]);
+    }
+    return k;
+}
+
+static enum status build_text(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, cl_program *ret)
+{
+    const char *text[4];
+    char options[OPTIONS];
     cl_int code;
-    cl_program p = gpu_cl.CreateProgramWithSource(h->context, sizeof text / sizeof text[0], text, NULL, &code);
+    texts_of(source, text);
+    options_of(h, storage, options);
+    cl_program p = gpu_cl.CreateProgramWithSource(h->context, 4, text, NULL, &code);
     CL_TRY("making a program", code);
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -DSTORAGE=%d%s", (int)storage, h->exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
     code = gpu_cl.BuildProgram(p, 1, &h->device, options, NULL, NULL);
     if (code != CL_SUCCESS) {
         enum status st = build_failed(h, p, source, code);
@@ -48,20 +92,65 @@ static enum status build(struct gpu_home *h, enum gpu_source source, enum gpu_st
     return ST_OK;
 }
 
-static enum status get_program(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, cl_program *ret)
+/* NULL: there are no bytes, or the driver does not want them. */
+static cl_program build_bytes(struct gpu_home *h, const struct gpu_registry *r, enum gpu_source source, enum gpu_storage storage)
 {
+    struct gpu_key key = gpu_program_key(h, source, storage);
+    const struct gpu_entry *e = gpu_registry_find(r, &key);
+    char options[OPTIONS];
+    cl_int state = CL_SUCCESS, code;
+    if (!e)
+        return NULL;
+    const unsigned char *bytes = e->data;
+    size_t n = e->bytes;
+    cl_program p = gpu_cl.CreateProgramWithBinary(h->context, 1, &h->device, &n, &bytes, &state, &code);
+    options_of(h, storage, options);
+    if (code == CL_SUCCESS)
+        code = gpu_cl.BuildProgram(p, 1, &h->device, options, NULL, NULL);
+    if (code == CL_SUCCESS)
+        return p;
+    if (p)
+        gpu_cl.ReleaseProgram(p);
+    backend_log(BACKEND_WARN, "GPU: device \"%s\" refuses the stored form of %s (%s); it is compiled again", h->name, source_names[source], gpu_cl_error(code));
+    return NULL;
+}
+
+static enum status get_program(struct gpu_home *h, const struct gpu_registry *r, enum gpu_source source, enum gpu_storage storage, cl_program *ret)
+{
+    cl_program *at = &h->programs[source][storage];
+    enum status st = ST_OK;
     pthread_mutex_lock(&h->lock);
-    enum status st = h->programs[source][storage] ? ST_OK : build(h, source, storage, &h->programs[source][storage]);
-    *ret = h->programs[source][storage];
+    if (!*at)
+        *at = build_bytes(h, r, source, storage);
+    if (!*at)
+        st = build_text(h, source, storage, at);
+    *ret = *at;
     pthread_mutex_unlock(&h->lock);
     return st;
 }
 
-enum status gpu_home_kernel(struct gpu_home *h, enum gpu_kernel kernel, enum gpu_storage storage, cl_kernel *ret)
+enum status gpu_home_kernel(struct gpu_home *h, struct gpu_registry *r, enum gpu_kernel kernel, enum gpu_storage storage, cl_kernel *ret)
 {
+    enum gpu_source source = kernels[kernel].source;
     cl_program p;
     cl_int code;
-    TRY(get_program(h, kernels[kernel].source, storage, &p));
+    TRY(get_program(h, r, source, storage, &p));
+    r->used[source][storage] = true;
     *ret = gpu_cl.CreateKernel(p, kernels[kernel].name, &code);
     return gpu_cl_check(code, kernels[kernel].name);
+}
+
+enum status gpu_program_bytes(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, void **ret, uint64_t *bytes)
+{
+    size_t n = 0;
+    cl_program p = h->programs[source][storage];
+    RETURN_IF(!p, ST_NOT_FOUND, "%s is not built", source_names[source]);
+    CL_TRY("asking for the size of a device binary", gpu_cl.GetProgramInfo(p, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL));
+    RETURN_IF(!n, ST_NOT_SUPPORTED, "device \"%s\" gives no device binaries", h->name);
+    CLEANUP(mem_freep) unsigned char *data = mem_alloc(n);
+    RETURN_IF(!data, ST_NO_MEMORY, "no memory for a device binary of %zu bytes", n);
+    CL_TRY("asking for a device binary", gpu_cl.GetProgramInfo(p, CL_PROGRAM_BINARIES, sizeof data, &data, NULL));
+    *ret = TAKE(data);
+    *bytes = n;
+    return ST_OK;
 }

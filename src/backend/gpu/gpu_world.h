@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "backend/gpu/gpu_cache.h"
 #include "backend/gpu/gpu_launch.h"
 #include "backend/gpu/gpu_opencl.h"
 
@@ -35,7 +36,7 @@ struct gpu_home {
     cl_device_id device;
     uint32_t align;         /* bytes that a part of a buffer must begin at a multiple of */
     bool exact_division;    /* the device can round quotients and roots correctly */
-    char name[128], driver[64];
+    char name[128], driver[128], version[128];
     pthread_mutex_t lock;   /* of what follows */
     cl_program programs[GPU_SOURCE_COUNT][GPU_STORAGE_COUNT];
 };
@@ -46,20 +47,31 @@ void gpu_home_put(struct gpu_home *h);
 /* Passes `st` on; one that says that the device is gone is remembered. */
 enum status gpu_home_seen(struct gpu_home *h, enum status st);
 
-/* A kernel of its own for one launch; its program is built when it is needed first. A failed build explains itself with the compiler's words
- * (gpu_program.c). */
-enum status gpu_home_kernel(struct gpu_home *h, enum gpu_kernel kernel, enum gpu_storage storage, cl_kernel *ret);
+/* Device and driver become part of a key. */
+void gpu_home_name(const struct gpu_home *h, struct gpu_key *k);
 
 /* ---- worlds (gpu_world.c) ------------------------------------------------------------------------------------------------------- */
 
-struct gpu_world {
-    struct gpu_home *home;
-    cl_command_queue queue; /* in order, with times */
+enum gpu_level { GPU_HIGH, GPU_NORMAL, GPU_LOW };
+
+/* What a queue is asked for. Levels are hints that a device may not know. */
+struct gpu_queue_wish {
+    enum gpu_level perf;     /* energy that may be spent */
+    enum gpu_level priority; /* against other queues */
+    bool times;              /* of each kernel */
 };
 
-enum status gpu_world_create(uint32_t device, struct gpu_world **ret); /* a number of gpu_devices */
+struct gpu_world {
+    struct gpu_home *home;
+    cl_command_queue queue; /* in order */
+    struct gpu_queue_wish wish;
+};
+
+enum status gpu_world_create(uint32_t device, struct gpu_queue_wish wish, struct gpu_world **ret); /* a number of gpu_devices */
 /* The same in a context of the client, on its first device. */
-enum status gpu_world_adopt(cl_context context, struct gpu_world **ret);
+enum status gpu_world_adopt(cl_context context, struct gpu_queue_wish wish, struct gpu_world **ret);
+/* Another queue, if another one is wished for. The old one must be empty. On failure it stays. */
+enum status gpu_world_wish(struct gpu_world *w, struct gpu_queue_wish wish);
 void gpu_world_free(struct gpu_world *w);
 
 #endif
