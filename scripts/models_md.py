@@ -51,6 +51,48 @@ def memory_table(build, models):
     return lines + [""]
 
 
+HTP = """## HTP
+
+The same networks on libQnnHtp.so, in a session process, with all of the VTCM. **As given** is what libQnnCpu.so gives, bit for bit; so are **w8a8** and **w8a16**, the float networks quantized
+by our quantizer (weights per channel, inputs and outputs float), calibrated on the very inputs that they are scored on, of which there are between one and forty: read these rows as what the arithmetic
+loses, not as what a calibrated product would reach. **float16** is the graph option. Every row gives the same bits with 256 KiB of VTCM and another optimization level. **dB** is the signal to noise ratio of the outputs against
+the reference engine's; the test `htp-networks` holds it (`tests/models/htp_bounds.tsv`). Cycles and the milliseconds of the three SoCs are estimates at full clock, without the call ([cost.md](cost.md)); VTCM is the most in use at once and
+spill-fill what does not fit, on SM8550. The last column is this computer: best of 30 executions, {cpu}.
+"""
+HTP_COLUMNS = ("model", "form", "output", "dB", "top-1", "cycles, SM8550", "ms", "ms, SM8650", "ms, SM8750", "VTCM bytes", "spill-fill bytes", "ms here")
+SOCS = ("SM8550", "SM8650", "SM8750")
+
+
+def cpu_name():
+    cores = len(os.sched_getaffinity(0))
+    with open("/proc/cpuinfo") as f:
+        names = [line.split(":")[1].strip() for line in f if line.startswith("model name")]
+    return "%s, %d cores" % (names[0] if names else "unknown", cores)
+
+
+def htp_rows(build, models, root, soc):
+    """Rows of htp_networks --tsv: name, form, type, runs, decibel, top-1, cycles, ms, VTCM, spill-fill, ms here, verdict."""
+    run = subprocess.run([os.path.join(build, "tests/models/htp_networks"), "--tsv", os.path.join(build, "src/api"), models,
+                          os.path.join(root, "tests/models/htp_bounds.tsv")], capture_output=True, text=True, check=False, env=dict(os.environ, OPENQNN_SOC=soc))
+    rows = [line.split("\t") for line in run.stdout.splitlines() if line.count("\t") == 11]
+    wrong = [r for r in rows if r[11] != "ok"]
+    for r in wrong:
+        print("%s, %s, %s: %s" % (soc, r[0], r[1], r[11]))
+    return rows
+
+
+def htp_table(build, models, root):
+    tables = [htp_rows(build, models, root, soc) for soc in SOCS]
+    lines = [HTP.format(cpu=cpu_name()), "| " + " | ".join(HTP_COLUMNS) + " |", "|---" * len(HTP_COLUMNS) + "|"]
+    layers = [r for r in tables[0] if r[0].startswith("tflm-seanet-int16/")]
+    for first, second, third in zip(*tables):
+        if first in layers:
+            continue
+        lines.append("| " + " | ".join([first[0].replace(".tflite", "").replace(".onnx", ""), first[1], first[2], first[4], first[5], format(int(first[6]), ","), first[7], second[7],
+                                        third[7], format(int(first[8]), ","), format(int(first[9]), ","), first[10]]) + " |")
+    return lines + ["", "%d single layers of tflm-seanet-int16 (16-bit activations) give the bits of libQnnCpu.so, too." % len(layers), ""]
+
+
 COLUMNS = ("model", "reference", "runs", "type", "values", "difference", "top-1", "")
 
 
@@ -73,7 +115,7 @@ def main():
                 verdict = r[7] if r[8] == "-" else "%s: %s" % (r[7], r[8].replace("|", "/"))
                 lines.append("| " + " | ".join([r[0].replace(".tflite", "").replace(".onnx", "")] + r[1:7] + [verdict]) + " |")
         lines.append("")
-    lines += memory_table(build, models)
+    lines += htp_table(build, models, root) + memory_table(build, models)
     with open(os.path.join(root, "docs/models.md"), "w") as f:
         f.write("\n".join(lines))
     print("docs/models.md: %d models" % len(rows))

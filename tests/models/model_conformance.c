@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model_run.h"
+#include "model_refs.h"
 
 enum { MAX_NAME = 160, MAX_ROWS = 256, MAX_BOUNDS = 256, MAX_LINE = 1 << 10 };
 
@@ -105,117 +105,35 @@ static void compare(struct row *r, const struct tensor_desc *d, void *got, const
 
 /* ---- refs/index.tsv ------------------------------------------------------------------------------------------------- */
 
-struct line {
-    char model[MAX_NAME], kind[16], tensor[MAX_LINE], engine[40];
-    unsigned step, index;
-};
-
-static bool parse_line(char *text, struct line *ret)
+static void compare_output(void *arg, const struct tensor_desc *d, void *got, const void *want, const char *engine)
 {
-    char *field[8] = {0}, *save = NULL;
-    unsigned n = 0;
-    for (char *p = strtok_r(text, "\t\n", &save); p && n < 8; p = strtok_r(NULL, "\t\n", &save))
-        field[n++] = p;
-    if (n < 7 || !strcmp(field[0], "model"))
-        return false;
-    snprintf(ret->model, sizeof(ret->model), "%s", field[0]);
-    snprintf(ret->kind, sizeof(ret->kind), "%s", field[2]);
-    snprintf(ret->tensor, sizeof(ret->tensor), "%s", field[6]);
-    snprintf(ret->engine, sizeof(ret->engine), "%s", field[7] ? field[7] : "-");
-    ret->step = (unsigned)atoi(field[1]);
-    ret->index = (unsigned)atoi(field[3]);
-    return true;
+    struct row *r = arg;
+    compare(r, d, got, want);
+    snprintf(r->engine, sizeof(r->engine), "%s", engine);
 }
 
-static void *vector_file(const char *models, const struct line *l, size_t *size)
-{
-    char path[4096];
-    int stem = (int)(strrchr(l->model, '.') ? strrchr(l->model, '.') - l->model : 0);
-    snprintf(path, sizeof(path), "%s/refs/%.*s/%s_s%u_%u.bin", models, stem, l->model, l->kind, l->step, l->index);
-    return read_whole_file(path, size);
-}
-
-static bool use_line(struct model_run *m, struct row *r, const char *models, const struct line *l)
-{
-    bool expected = !strcmp(l->kind, "expected");
-    uint32_t t = model_io(m, l->tensor, expected);
-    size_t size = 0;
-    void *v = vector_file(models, l, &size);
-    bool ok = t != IR_NONE && v && size == desc_bytes(&m->g->tensors.at[t].desc);
-    if (!ok)
-        snprintf(r->error, sizeof(r->error), "step %u: %s \"%.200s\" of %zu bytes does not fit the model", l->step, l->kind, l->tensor, size);
-    else if (expected)
-        compare(r, &m->g->tensors.at[t].desc, m->data[t], v);
-    else
-        memcpy(m->data[t], v, size);
-    if (ok && expected)
-        snprintf(r->engine, sizeof(r->engine), "%s", l->engine);
-    free(v);
-    return ok;
-}
-
-/* A line "input<-output" of kind "state": what the output gave goes into the input. */
-static void carry_states(struct model_run *m, const struct line *l, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        char in[MAX_LINE];
-        const char *arrow = strcmp(l[i].kind, "state") ? NULL : strstr(l[i].tensor, "<-");
-        if (!arrow)
-            continue;
-        snprintf(in, sizeof(in), "%.*s", (int)(arrow - l[i].tensor), l[i].tensor);
-        uint32_t to = model_io(m, in, false), from = model_io(m, arrow + 2, true);
-        if (to != IR_NONE && from != IR_NONE)
-            memcpy(m->data[to], m->data[from], desc_bytes(&m->g->tensors.at[to].desc));
-    }
-}
-
-/* The lines of one model: inputs of a step, then what is expected of it. */
-static void run_model(struct compose *on, const char *models, const struct line *l, unsigned n)
+static void run_model(struct compose *on, const char *models, const struct ref_line *l, unsigned n)
 {
     struct row *r = row_for(l[0].model);
     struct model_run m;
     char path[4096];
     snprintf(path, sizeof(path), "%s/%s", models, l[0].model);
-    bool ok = model_open(&m, on, path, NULL), ran = false;
+    bool ok = model_open(&m, on, path, NULL) && refs_feed(&m, models, l, n, compare_output, r);
+    r->cases += m.steps;
     if (!ok)
         snprintf(r->error, sizeof(r->error), "%s", m.error);
-    for (unsigned i = 0; ok && i < n; i++) {
-        bool expected = !strcmp(l[i].kind, "expected");
-        if (!strcmp(l[i].kind, "state"))
-            continue;
-        if (expected && !ran) {
-            ok = model_step(&m);
-            carry_states(&m, l, ok ? n : 0);
-            r->cases++;
-            if (!ok)
-                snprintf(r->error, sizeof(r->error), "%s", m.error);
-        }
-        ran = expected;
-        ok = ok && use_line(&m, r, models, &l[i]);
-    }
     model_close(&m);
 }
 
 static bool run_index(struct compose *on, const char *models)
 {
-    char path[4096], text[MAX_LINE];
-    snprintf(path, sizeof(path), "%s/refs/index.tsv", models);
-    FILE *f = fopen(path, "r");
-    if (!f)
+    struct refs refs;
+    if (!refs_read(models, &refs))
         return false;
-    enum { MAX_LINES = 4096 };
-    struct line *lines = calloc(MAX_LINES, sizeof(*lines));
-    unsigned n = 0;
-    while (lines && n < MAX_LINES && fgets(text, sizeof(text), f))
-        n += parse_line(text, &lines[n]);
-    fclose(f);
-    for (unsigned i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && !strcmp(lines[k].model, lines[i].model);)
-            k++;
-        run_model(on, models, &lines[i], k - i);
-    }
-    free(lines);
-    return lines != NULL;
+    for (unsigned i = 0; i < refs.n; i += refs_of_model(&refs, i))
+        run_model(on, models, &refs.at[i], refs_of_model(&refs, i));
+    refs_free(&refs);
+    return true;
 }
 
 /* ---- tflm-seanet-int16 ---------------------------------------------------------------------------------------------- */

@@ -84,19 +84,25 @@ static enum status convert(struct model_run *m, const char *path, const struct c
     return convert_onnx(m->file, m->size, NULL, o ? o : &as_source, &m->report, &m->g);
 }
 
-bool model_open(struct model_run *m, struct compose *on, const char *path, const struct convert_opts *o)
+bool model_load(struct model_run *m, const char *path, const struct convert_opts *o)
 {
     memset(m, 0, sizeof(*m));
     convert_report_init(&m->report);
-    m->on = on;
     m->file = read_whole_file(path, &m->size);
     if (!m->file)
         return fail(m, path, "cannot be read");
-    if (convert(m, path, o) != ST_OK)
-        return fail(m, "convert", status_text());
-    if (!compose_graph(on, m->g))
-        return fail(m, "compose", on->error);
-    return make_buffers(m);
+    return convert(m, path, o) == ST_OK || fail(m, "convert", status_text());
+}
+
+bool model_compose(struct model_run *m, struct compose *on)
+{
+    m->on = on;
+    return (compose_graph(on, m->g) || fail(m, "compose", on->error)) && make_buffers(m);
+}
+
+bool model_open(struct model_run *m, struct compose *on, const char *path, const struct convert_opts *o)
+{
+    return model_load(m, path, o) && model_compose(m, on);
 }
 
 void model_close(struct model_run *m)
@@ -107,6 +113,7 @@ void model_close(struct model_run *m)
         free(m->data[i]);
     free(m->data);
     ir_graph_free(m->g);
+    ir_graph_free(m->source);
     convert_report_finish(&m->report);
     free(m->file);
 }
@@ -115,6 +122,9 @@ bool model_step(struct model_run *m)
 {
     if (!compose_run(m->on, m->data))
         return fail(m, "run", m->on->error);
+    m->steps++;
+    if (m->after_step)
+        m->after_step(m->after_arg);
     for (size_t i = 0; i < m->report.io.n; i++) {
         const struct convert_io *io = &m->report.io.at[i];
         if (!io->state)

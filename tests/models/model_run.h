@@ -13,12 +13,19 @@ struct model_run {
     struct ir_graph *g;
     struct compose *on;
     void **data;       /* per tensor of g */
+    struct ir_graph *source; /* what a rewritten g borrows from, freed with it; NULL: nothing */
+    unsigned steps;    /* that were run */
+    void (*after_step)(void *arg); /* before states are carried over; NULL: nobody wants to look */
+    void *after_arg;
     char error[1400];
 };
 
 void *read_whole_file(const char *path, size_t *ret_size); /* NULL when it cannot be read */
 
 bool model_open(struct model_run *m, struct compose *on, const char *path, const struct convert_opts *o); /* o may be NULL; close it in any case */
+/* The same in two steps, between which g may be rewritten or replaced; names of inputs and outputs stay. */
+bool model_load(struct model_run *m, const char *path, const struct convert_opts *o);
+bool model_compose(struct model_run *m, struct compose *on);
 void model_close(struct model_run *m);
 
 uint32_t model_io(const struct model_run *m, const char *source_name, bool output); /* tensor of g, IR_NONE: no such */
