@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 
@@ -56,15 +57,32 @@ struct timing timing_summary(uint64_t *ns, unsigned n)
     return (struct timing){ .best = ns[0], .median = ns[n / 2], .runs = n };
 }
 
-struct timing timing_of(void (*fn)(void *), void *arg, double seconds)
+static uint64_t thread_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static struct timing timed(void (*fn)(void *), void *arg, double seconds, uint64_t (*now)(void))
 {
     uint64_t ns[MAX_RUNS], total = 0;
     unsigned n = 0;
     fn(arg);
     while (n < MAX_RUNS && (n < MIN_RUNS || (double)total < seconds * 1e9)) {
-        uint64_t t0 = clock_ns();
+        uint64_t t0 = now();
         fn(arg);
-        total += ns[n++] = clock_ns() - t0;
+        total += ns[n++] = now() - t0;
     }
     return timing_summary(ns, n);
+}
+
+struct timing timing_of(void (*fn)(void *), void *arg, double seconds)
+{
+    return timed(fn, arg, seconds, clock_ns);
+}
+
+struct timing timing_of_thread(void (*fn)(void *), void *arg, double seconds)
+{
+    return timed(fn, arg, seconds, thread_ns);
 }
