@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/gpu/gpu_launch.h"
 #include "probe.h"
 
 /* Exactly as many bytes as asked for, so that the address sanitizer sees the first one too many. */
@@ -85,6 +86,18 @@ static enum status make_aux(struct probe_run *r)
     return ST_OK;
 }
 
+/* L listed, S silent, R refused; the GPU has kernels of its own, and what does not bind to them is refused. */
+static void note_facts(const struct op_call *call, char *facts)
+{
+    struct gpu_work w = { 0 };
+    for (unsigned i = 0; i < OP_BACKEND_COUNT; i++)
+        facts[i] = "LSR"[op_backend_fact((enum op_backend)i, call)];
+    if (gpu_bind(call, &w) != ST_OK)
+        facts[OP_BACKEND_GPU] = 'R';
+    vec_finish(&w.launches);
+    status_clear();
+}
+
 static enum status run_tiles(struct probe_run *r, struct probe_case *c)
 {
     struct kernel_bound b;
@@ -95,8 +108,7 @@ static enum status run_tiles(struct probe_run *r, struct probe_case *c)
     r->args = exact_alloc(kernel_args_size(r->call.op->id));
     TRY(kernel_bind(&r->call, (enum isa)c->isa, r->args, &b));
     snprintf(c->kernel, sizeof c->kernel, "%s", b.name);
-    for (unsigned i = 0; i < OP_BACKEND_COUNT; i++)
-        c->facts[i] = "LSR"[op_backend_fact((enum op_backend)i, &r->call)];
+    note_facts(&r->call, c->facts);
     r->work = exact_alloc(b.work_bytes);
     r->state = exact_alloc(b.state_bytes);
     c->state_bytes = b.state_bytes;

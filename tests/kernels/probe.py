@@ -164,6 +164,10 @@ class Probe:
         self.ran = set()  # (operator, input types, output types, parameters, kernel, facts) of every case that ran, for ops_doc.py
         if os.environ.get("OPENQNN_OPS_LOG"):
             atexit.register(self._write_log)
+        self.walk = None
+        if os.environ.get("OPENQNN_GPU_WALK"):
+            from gpu_walk import Walk
+            self.walk = Walk(os.environ["OPENQNN_GPU_WALK"])
 
     GUARD = 64
 
@@ -230,6 +234,7 @@ class Probe:
                   params=cpar, post_lo=post[0], post_hi=post[1], tiles=tiles, use_aux=int(aux))
         if state is not None:
             c.state, c.state_room = state.ctypes.data, state.nbytes
+        fresh = state is None or not state.any()
         status = self.lib.probe_run(C.byref(c))
         self.kernel, self.state_bytes, self.ended = c.kernel.decode(), c.state_bytes, bool(c.ended)
         if status:
@@ -247,4 +252,6 @@ class Probe:
             result.append(np.frombuffer(raw.tobytes(), NUMPY[t.dtype]).reshape(t.shape))
         if self.features is not None:
             self.features.setdefault(op, set()).update(_features([t for t in ins if t is not None], outs, result))
+        if self.walk and not self.ended:
+            self.walk.case(op, c, ins, outs, result, state, fresh)
         return result

@@ -38,7 +38,7 @@ float unary_of(struct gpu_unary *a, float x)
     case UN_ELU: return x > 0.0f ? x : a->alpha * expm1(x);
     case UN_GELU: return x == -INFINITY ? -0.0f : 0.5f * x * erfc(-x * SQRT_HALF);
     case UN_HARD_SIGMOID: return limited(a->alpha * x + a->beta, 0.0f, 1.0f);
-    case UN_HARD_SWISH: return x == -INFINITY ? -0.0f : x * limited(x + 3.0f, 0.0f, 6.0f) / 6.0f;
+    case UN_HARD_SWISH: return x == -INFINITY ? -0.0f : x * (limited(x + 3.0f, 0.0f, 6.0f) / 6.0f);
     case UN_RELU: return x < 0.0f ? 0.0f : x;
     case UN_CLAMP: return limited(x, a->lo, a->hi);
     case UN_SIGMOID: return 1.0f / (1.0f + exp(-x));

@@ -106,6 +106,22 @@ static gpu_bind_fn *const binders[OP_COUNT] = {
     [OP_ReduceProd] = gpu_bind_reduce,
     [OP_ReduceSum] = gpu_bind_reduce,
     [OP_ReduceSumSquare] = gpu_bind_reduce,
+    [OP_GridSample] = gpu_bind_sample,
+    [OP_CropAndResize] = gpu_bind_sample,
+    [OP_ImageProjectionTransform] = gpu_bind_sample,
+    [OP_ArgbToRgb] = gpu_bind_argb,
+    [OP_Nv12ToRgb] = gpu_bind_nv,
+    [OP_Nv21ToRgb] = gpu_bind_nv,
+    [OP_ExtractPatches] = gpu_bind_patches,
+    [OP_Im2Col] = gpu_bind_im2col,
+    [OP_Col2Im] = gpu_bind_col2im,
+    [OP_Correlation1D] = gpu_bind_correlation,
+    [OP_RoiAlign] = gpu_bind_roi,
+    [OP_RoiPooling] = gpu_bind_roi,
+    [OP_HeatMapMaxKeyPoint] = gpu_bind_heat_map,
+    [OP_HadamardTransform] = gpu_bind_hadamard,
+    [OP_RotaryEmbedding] = gpu_bind_rotary,
+    [OP_Stft] = gpu_bind_stft,
 };
 
 enum status gpu_refuse(const struct op_call *c, const char *fmt, ...)
@@ -138,6 +154,20 @@ enum status gpu_bits_storage(const struct op_call *c, const struct tensor_desc *
         return gpu_refuse(c, "elements of %s cannot be moved; those of 8, 16, 32 and 64 bits can", dtype_name(d->type));
     *ret = by_bits[bits];
     return ST_OK;
+}
+
+enum status gpu_type(const struct op_call *c, uint32_t operand, uint32_t allowed, int *ret)
+{
+    const struct tensor_desc *d = operand < c->n_in ? c->in[operand] : c->out[operand - c->n_in];
+    bool input = operand < c->n_in;
+    *ret = d ? gpu_scalar(d->type) : -1;
+    if (d && *ret >= 0 && allowed >> d->type & 1)
+        return ST_OK;
+    char names[96] = "";
+    for (int t = 0, n = 0; t < DT_COUNT; t++)
+        if (allowed >> t & 1 && gpu_scalar((enum dtype)t) >= 0)
+            n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", n ? ", " : "", dtype_name((enum dtype)t));
+    return gpu_refuse(c, "%s %u is %s; supported: %s", input ? "input" : "output", input ? operand : operand - c->n_in, d ? dtype_name(d->type) : "missing", names);
 }
 
 enum status gpu_add(const struct op_call *c, struct gpu_work *w, const struct gpu_launch *l)

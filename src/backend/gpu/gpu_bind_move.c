@@ -142,6 +142,16 @@ enum status gpu_bind_shuffle(const struct op_call *c, struct gpu_work *w)
     return add_dense(c, w, &m);
 }
 
+/* Three of four channels, in either order. */
+enum status gpu_bind_argb(const struct op_call *c, struct gpu_work *w)
+{
+    bool reverse = op_int(c, "reverse_output", 0);
+    struct move m = { .from = (op_int(c, "input_order", 0) == 0 ? 1 : 0) + (reverse ? 2 : 0) };
+    add(&m, (uint32_t)(desc_count(c->in[0]) / 4), 4);
+    add(&m, 3, reverse ? -1 : 1);
+    return add_dense(c, w, &m);
+}
+
 /* ---- several inputs or outputs: parts of one long tensor along an axis -------------------------------------------------------- */
 
 struct parts {

@@ -35,4 +35,10 @@ enum gpu_row_kind {
     ROW_ARGMAX, ROW_ARGMIN
 };
 
+enum gpu_sampling { SAMPLE_GRID, SAMPLE_CROP, SAMPLE_PROJECTION };
+
+enum gpu_grid_padding { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION };
+
+enum gpu_noise { NOISE_UNIFORM, NOISE_GAUSSIAN, NOISE_ZEROES };
+
 #endif

@@ -5,18 +5,49 @@
 #define BACKEND_GPU_GPU_LAUNCH_H
 
 #include "backend/gpu/gpu_args.h"
+#include "backend/gpu/gpu_typed.h"
 #include "base/status.h"
 #include "base/vec.h"
 #include "ops/ops.h"
 
+#define GPU_SOURCE_LIST(X)                 \
+    X(GPU_ELEMENTWISE, "elementwise.cl")   \
+    X(GPU_BITS, "bits.cl")                 \
+    X(GPU_CAST, "cast.cl")                 \
+    X(GPU_PRODUCT, "product.cl")           \
+    X(GPU_WINDOW, "window.cl")             \
+    X(GPU_ROWS, "rows.cl")                 \
+    X(GPU_BLOCKS_4, "blocks_4.cl")         \
+    X(GPU_BLOCKS_8, "blocks_8.cl")         \
+    X(GPU_BLOCKS_16, "blocks_16.cl")       \
+    X(GPU_SAMPLE, "sample.cl")             \
+    X(GPU_IMAGE, "image.cl")               \
+    X(GPU_ROI, "roi.cl")                   \
+    X(GPU_SIGNAL, "signal.cl")
+
 enum gpu_source {
-    GPU_ELEMENTWISE, GPU_BITS, GPU_CAST, GPU_PRODUCT, GPU_WINDOW, GPU_ROWS,
-    GPU_BLOCKS_4, GPU_BLOCKS_8, GPU_BLOCKS_16,
-    GPU_SOURCE_COUNT
+#define GPU_SOURCE_ENUM(id, name) id,
+    GPU_SOURCE_LIST(GPU_SOURCE_ENUM)
+#undef GPU_SOURCE_ENUM
+        GPU_SOURCE_COUNT
 };
 
 /* The numbers are STORAGE of common.cl. */
 enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS64, GPU_STORAGE_COUNT };
+
+/* Kernels that are told the types of their operands. */
+#define GPU_TYPED_KERNEL_LIST(X)             \
+    X(K_SAMPLE, "sample", GPU_SAMPLE)        \
+    X(K_NV, "nv", GPU_IMAGE)                 \
+    X(K_PATCHES, "patches", GPU_IMAGE)       \
+    X(K_IM2COL, "im2col", GPU_IMAGE)         \
+    X(K_COL2IM, "col2im", GPU_IMAGE)         \
+    X(K_CORRELATION, "correlation", GPU_IMAGE) \
+    X(K_ROI, "roi", GPU_ROI)                 \
+    X(K_HEAT_MAP, "heat_map", GPU_ROI)       \
+    X(K_HADAMARD, "hadamard", GPU_SIGNAL)    \
+    X(K_ROTARY, "rotary", GPU_SIGNAL)        \
+    X(K_STFT, "stft", GPU_SIGNAL)
 
 #define GPU_KERNEL_LIST(X)                   \
     X(K_UNARY, "unary", GPU_ELEMENTWISE)     \
@@ -47,7 +78,8 @@ enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS
     X(K_BLOCKS_16, "blocks", GPU_BLOCKS_16)  \
     X(K_BLOCKS_ANY_4, "blocks_any", GPU_BLOCKS_4) \
     X(K_BLOCKS_ANY_8, "blocks_any", GPU_BLOCKS_8) \
-    X(K_BLOCKS_ANY_16, "blocks_any", GPU_BLOCKS_16)
+    X(K_BLOCKS_ANY_16, "blocks_any", GPU_BLOCKS_16) \
+    GPU_TYPED_KERNEL_LIST(X)
 
 enum gpu_kernel {
 #define GPU_KERNEL_ENUM(id, name, source) id,
@@ -91,6 +123,15 @@ struct gpu_launch {
         struct gpu_pool pool;
         struct gpu_resize resize;
         struct gpu_rows rows;
+        struct gpu_sample sample;
+        struct gpu_nv nv;
+        struct gpu_windows windows;
+        struct gpu_correlation correlation;
+        struct gpu_roi roi;
+        struct gpu_heat_map heat_map;
+        struct gpu_hadamard hadamard;
+        struct gpu_rotary rotary;
+        struct gpu_stft stft;
     } args;
 };
 
@@ -120,10 +161,13 @@ int gpu_unary_op(const struct op_call *c);  /* enum gpu_unary_op */
 int gpu_binary_op(const struct op_call *c); /* enum gpu_binary_op */
 gpu_bind_fn gpu_bind_conv, gpu_bind_depthwise, gpu_bind_transposed, gpu_bind_connected, gpu_bind_matmul;        /* gpu_bind_product.c */
 gpu_bind_fn gpu_bind_view, gpu_bind_transpose, gpu_bind_slice, gpu_bind_tile, gpu_bind_concat, gpu_bind_split;  /* gpu_bind_move.c */
-gpu_bind_fn gpu_bind_pack, gpu_bind_unpack, gpu_bind_depth_to_space, gpu_bind_space_to_depth, gpu_bind_shuffle;
+gpu_bind_fn gpu_bind_pack, gpu_bind_unpack, gpu_bind_depth_to_space, gpu_bind_space_to_depth, gpu_bind_shuffle, gpu_bind_argb;
 gpu_bind_fn gpu_bind_pad, gpu_bind_gather, gpu_bind_block;                                                      /* gpu_bind_pick.c */
 gpu_bind_fn gpu_bind_pool, gpu_bind_resize, gpu_bind_lrn;                                                       /* gpu_bind_window.c */
 gpu_bind_fn gpu_bind_softmax, gpu_bind_norm, gpu_bind_reduce, gpu_bind_arg, gpu_bind_top_k;                     /* gpu_bind_rows.c */
+gpu_bind_fn gpu_bind_sample, gpu_bind_nv, gpu_bind_patches, gpu_bind_im2col, gpu_bind_col2im, gpu_bind_correlation; /* gpu_bind_image.c */
+gpu_bind_fn gpu_bind_roi, gpu_bind_heat_map;                                                                    /* gpu_bind_roi.c */
+gpu_bind_fn gpu_bind_hadamard, gpu_bind_rotary, gpu_bind_stft;                                                  /* gpu_bind_signal.c */
 
 /* ST_NOT_SUPPORTED with the operator's and the node's name in front. */
 enum status gpu_refuse(const struct op_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -131,6 +175,8 @@ enum status gpu_refuse(const struct op_call *c, const char *fmt, ...) __attribut
 enum status gpu_float_storage(const struct op_call *c, enum gpu_storage *ret);
 /* The storage of elements that are only moved. */
 enum status gpu_bits_storage(const struct op_call *c, const struct tensor_desc *d, enum gpu_storage *ret);
+/* The number that kernels have for the type of an operand (inputs, then outputs), which must be one of `allowed`. */
+enum status gpu_type(const struct op_call *c, uint32_t operand, uint32_t allowed, int *ret);
 /* A copy of `l` at the end of the list. */
 enum status gpu_add(const struct op_call *c, struct gpu_work *w, const struct gpu_launch *l);
 #define GPU_ARGS(field) .args_bytes = sizeof(((struct gpu_launch *)0)->args.field)

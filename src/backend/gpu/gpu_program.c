@@ -18,8 +18,11 @@ static const struct {
 #undef GPU_KERNEL_ROW
 };
 
-static const char *const source_names[GPU_SOURCE_COUNT] = { "elementwise.cl", "bits.cl", "cast.cl", "product.cl", "window.cl", "rows.cl",
-                                                             "blocks_4.cl", "blocks_8.cl", "blocks_16.cl" };
+static const char *const source_names[GPU_SOURCE_COUNT] = {
+#define GPU_SOURCE_NAME(id, name) [id] = name,
+    GPU_SOURCE_LIST(GPU_SOURCE_NAME)
+#undef GPU_SOURCE_NAME
+};
 
 /* The end of the compiler's log; the beginning is mostly the text itself. */
 static enum status build_failed(const struct gpu_home *h, cl_program p, enum gpu_source source, cl_int code)

@@ -73,7 +73,7 @@ kernel void norm(struct gpu_rows a, global const T *x, global const T *gamma, gl
             sum += v * v;
         }
         sum = group_sum(part, sum);
-        mul = a.kind == ROW_L2 ? 1.0f / fmax(sqrt(sum), a.eps) : 1.0f / sqrt((a.kind == ROW_RMS_SUM ? sum : sum / (float)a.count) + a.eps);
+        mul = a.kind == ROW_L2 ? 1.0f / (sqrt(sum) < a.eps ? a.eps : sqrt(sum)) : 1.0f / sqrt((a.kind == ROW_RMS_SUM ? sum : sum / (float)a.count) + a.eps);
     }
     for (int i = l; i < a.count; i += GPU_LANES) {
         int at = first + view_at(i, a.run_rank, a.run_dims, a.run), g = affine + view_at(i, a.run_rank, a.run_dims, a.run_affine);
@@ -118,9 +118,11 @@ kernel void reduce(struct gpu_rows a, global const T *x, global T *y)
         STORE(y, run, a.kind == ROW_MEAN ? part[0] / (float)a.count : part[0]);
 }
 
-/* Whether b at index j comes before a at index i; the first of equals wins. */
+/* Whether b at index j comes before a at index i; a NaN is before all numbers, the first of equals wins. */
 bool arg_before(int kind, float a, int i, float b, int j)
 {
+    if (a != a || b != b)
+        return b != b && (a == a || j < i);
     return (kind == ROW_ARGMAX ? b > a : b < a) || (b == a && j < i);
 }
 
@@ -132,7 +134,7 @@ kernel void arg_extreme(struct gpu_rows a, global const T *x, global void *y)
     float best = a.kind == ROW_ARGMAX ? -INFINITY : INFINITY;
     for (int i = l; i < a.count; i += GPU_LANES) {
         float e = LOAD(x, first + view_at(i, a.run_rank, a.run_dims, a.run));
-        if (a.kind == ROW_ARGMAX ? e > best : e < best) {
+        if (best == best && (e != e || (a.kind == ROW_ARGMAX ? e > best : e < best))) {
             best = e;
             at = i;
         }
