@@ -54,6 +54,7 @@ struct binary_graph_info {
     uint64_t spill_fill_bytes;
     uint32_t plan_optimal;    /* 1: the plan is proven optimal */
     uint32_t n_source_nodes;  /* nodes the client added, before passes */
+    uint32_t options;         /* the backend's own bits, for load */
 };
 
 /* One tensor of a graph, as stored and as seen through the reader. */

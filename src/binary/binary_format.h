@@ -71,7 +71,7 @@ struct bin_graph {
     uint64_t scratch_bytes, persistent_bytes, scratch_align, live_bytes, io_bytes, const_bytes, macs, cycles, spill_fill_bytes;
     uint32_t opt_level, vtcm_mb, hvx_threads, dlbc, plan_optimal, n_source_nodes;
     uint32_t io_list; /* first entry of the I/O table in lists */
-    uint32_t reserved;
+    uint32_t options; /* the backend's own bits */
     uint64_t order_bytes;
     uint32_t reserved2[8];
 };

@@ -40,6 +40,7 @@ static enum status read_info(struct bin_reader *r)
     i->plan_optimal = rec.plan_optimal;
     i->order_bytes = rec.order_bytes;
     i->n_source_nodes = rec.n_source_nodes;
+    i->options = rec.options;
     uint64_t align = i->scratch_align;
     RETURN_IF((align & (align - 1)) != 0 || align > 1 << 21, ST_BAD_BINARY,
               "context binary, %s: scratch alignment %" PRIu64 "; a power of two up to 2 MiB is expected", r->graph, align);

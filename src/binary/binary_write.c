@@ -314,6 +314,7 @@ static void fill_graph(struct writer *w)
     g->plan_optimal = i->plan_optimal;
     g->order_bytes = i->order_bytes;
     g->n_source_nodes = i->n_source_nodes;
+    g->options = i->options;
 }
 
 static enum status collect(struct writer *w)

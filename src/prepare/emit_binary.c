@@ -48,7 +48,7 @@ static struct binary_graph_info graph_info(const struct prepare_cx *cx)
         .persistent_bytes = cx->persistent_bytes,
         .scratch_align = cx->target->tensor_align, .live_bytes = cx->live_bytes, .order_bytes = cx->order_bound,
         .priority = cx->opts->priority, .opt_level = cx->opts->opt_level, .vtcm_mb = cx->opts->vtcm_mb, .hvx_threads = cx->opts->hvx_threads,
-        .dlbc = cx->opts->dlbc, .plan_optimal = cx->plan_optimal, .n_source_nodes = cx->n_source_nodes,
+        .dlbc = cx->opts->dlbc, .options = cx->opts->options, .plan_optimal = cx->plan_optimal, .n_source_nodes = cx->n_source_nodes,
     };
     for (uint32_t i = 0; i < cx->n_inputs + cx->n_outputs; i++)
         info.io_bytes += cx->places[cx->io[i]].bytes;

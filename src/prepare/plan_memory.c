@@ -63,6 +63,10 @@ static void find_uses(struct planner *p)
     for (uint32_t c = 0; c < cx->n_cells; c++) {
         p->first[c] = p->first[c] == IR_NONE ? 0 : p->first[c];
         p->last[c] = cx->cells[c].late ? n_nodes - 1 : p->last[c];
+        if (cx->target->no_sharing) { /* for ever */
+            p->first[c] = 0;
+            p->last[c] = n_nodes - 1;
+        }
     }
 }
 
@@ -75,7 +79,7 @@ static void new_block(struct planner *p, uint32_t cell)
 /* The block of an input that ends with node k and that its output may be laid over, IR_NONE: none. */
 static uint32_t dying_block(const struct planner *p, const struct ir_node *n, uint32_t k)
 {
-    for (uint32_t i = 0; i < n->n_in; i++) {
+    for (uint32_t i = 0; i < n->n_in && !p->cx->target->no_sharing; i++) {
         uint32_t block = plan_may_replace(p->cx, n, i) ? p->block_of[p->cx->cell_of[n->in[i]]] : IR_NONE;
         if (block != IR_NONE && p->blocks[block].last == k)
             return block;

@@ -52,6 +52,7 @@ struct prepare_target {
     bool fp16;                   /* compute float32 graphs in float16 (lower_fp16) */
     bool fp32;                   /* compute float16 graphs in float32; not both */
     uint64_t scratch_limit;      /* 0: none */
+    bool no_sharing;             /* every tensor has memory of its own, which no other one uses at another time */
     bool io_in_scratch;          /* plan room for inputs and outputs, too; the client may still bring its own buffers */
     uint64_t work_budget;        /* bytes of workspace per tile that kernels should stay within where they can; 0: their choice */
     uint32_t max_tiles;          /* commands per node for parallel execution, at least 1 */
@@ -72,6 +73,7 @@ struct prepare_opts {
     uint32_t priority;
     uint32_t opt_level;                 /* 1, 2, 3 */
     uint32_t vtcm_mb, hvx_threads, dlbc; /* HTP: written into the file for reflection */
+    uint32_t options;                   /* the backend's own bits: written into the file for load */
     const _Atomic uint32_t *abort;      /* not 0: stop with ST_ABORTED; may be NULL */
     uint64_t deadline_ns;               /* 0: none */
     void (*dump)(void *arg, const char *pass, const struct ir_graph *g); /* after each pass that changed something; may be NULL */

@@ -3,21 +3,18 @@
  * it does not; results are the same with and without. */
 #include <QNN/GPU/QnnGpuContext.h>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gpu_kit.h"
-#include "gpu_shim.h"
+#include "gpu_shim_kit.h"
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
-static const struct gpu_shim *shim;
 static char folder[64];
 static const char repository[] = "gpukernelcache.qti.aisw";
 
@@ -287,12 +284,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_context_binary, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hints, setup, teardown),
     };
-    void *lib = dlopen(getenv("OPENQNN_OPENCL_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
-    shim = lib ? dlsym(lib, SHIM_SYMBOL) : NULL;
-    if (!shim) {
-        fprintf(stderr, "OPENQNN_OPENCL_LIBRARY must name gpu_shim.so: %s\n", dlerror());
-        return 1;
-    }
-    kit_need_device();
+    shim_open();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libQnnGpu.so when OpenCL fails: each call in turn, memory that runs out, a compiler that refuses, a device that goes away. Every failure is an error
  * with the right code, and what comes after works. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu_kit.h"
-#include "gpu_shim.h"
+#include "gpu_shim_kit.h"
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
-
-static const struct gpu_shim *shim;
 
 /* A network from the first call to the last; the code of the first call that failed. */
 static Qnn_ErrorHandle_t whole_life(void)
@@ -158,12 +154,6 @@ int main(void)
         cmocka_unit_test(test_lost_device),
         cmocka_unit_test(test_programs_once),
     };
-    void *lib = dlopen(getenv("OPENQNN_OPENCL_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
-    shim = lib ? dlsym(lib, SHIM_SYMBOL) : NULL;
-    if (!shim) {
-        fprintf(stderr, "OPENQNN_OPENCL_LIBRARY must name gpu_shim.so: %s\n", dlerror());
-        return 1;
-    }
-    kit_need_device();
+    shim_open();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

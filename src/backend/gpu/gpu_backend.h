@@ -18,6 +18,9 @@ struct gpu_graph_cfg {
     uint8_t disable_memory, disable_nodes, disable_recording;
 };
 
+/* Bits of binary_graph_info.options: what load has to know of a graph's configuration. */
+enum { GPU_GRAPH_NO_RECORDING = 1 };
+
 /* Bits of backend_cfg.target. */
 enum { GPU_BACKEND_TUNING = 1, GPU_BACKEND_WEIGHT_SHARING = 2, GPU_BACKEND_NO_KERNEL_TIMES = 4, GPU_BACKEND_FRESH_TUNING = 8 };
 
@@ -36,7 +39,7 @@ struct backend_context {
     uint32_t priority;
     struct backend_graph *graphs;
     uint32_t n_mems;      /* registered buffers; while there are any, the world stays */
-    bool kernel_times;
+    bool kernel_times, share_weights;
 };
 
 struct backend_mem {
@@ -69,10 +72,14 @@ struct backend_graph {
     struct gpu_step *steps;         /* one per launch that has something to do */
     uint32_t n_steps;
     VEC(struct gpu_patch) patches;
+    struct gpu_home *home;          /* where it is built */
     cl_mem scratch, *tensors;       /* per tensor: a part of scratch or a constant; NULL: I/O or nothing */
     cl_mem *io_own, *io_now;        /* per I/O entry: room for data that comes from the host; what the kernels have now */
     uint64_t *node_ns;
     bool built;                     /* there is something to run */
+    void *recording;                /* of all steps with the buffers of now, NULL: none (gpu_record.c) */
+    bool settled;                   /* buffers are those of the run before */
+    bool no_recording;              /* the client forbade it, or it failed */
 };
 
 /* gpu_context.c */

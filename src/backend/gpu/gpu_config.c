@@ -44,7 +44,7 @@ static const struct {
 } backend_flags[] = {
     { QNN_GPU_BACKEND_CONFIG_OPTION_ENABLE_TUNING_MODE, GPU_BACKEND_TUNING, "ENABLE_TUNING_MODE", true },
     { QNN_GPU_BACKEND_CONFIG_OPTION_INVALIDATE_PERFORMANCE_CACHE, 0, "INVALIDATE_PERFORMANCE_CACHE", true },
-    { QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, GPU_BACKEND_WEIGHT_SHARING, "WEIGHT_SHARING_ENABLED", true },
+    { QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, GPU_BACKEND_WEIGHT_SHARING, "WEIGHT_SHARING_ENABLED", false },
     { QNN_GPU_BACKEND_CONFIG_OPTION_DISABLE_KERNEL_PROFILING, GPU_BACKEND_NO_KERNEL_TIMES, "DISABLE_KERNEL_PROFILING", false },
 };
 
@@ -142,10 +142,7 @@ enum status gpu_graph_config(const void *custom, struct backend_graph_cfg *cfg)
     }
     uint32_t first;
     memcpy(&first, custom, sizeof first);
-    TRY(first == QNN_GPU_GRAPH_V2_HANDSHAKE_FLAG ? take_one(custom, s) : take_all(custom, s));
-    if (s->disable_memory)
-        without_effect("disableMemoryOptimizations");
-    return ST_OK;
+    return first == QNN_GPU_GRAPH_V2_HANDSHAKE_FLAG ? take_one(custom, s) : take_all(custom, s);
 }
 
 void gpu_graph_config_free(struct backend_graph_cfg *cfg)

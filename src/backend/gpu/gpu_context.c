@@ -3,7 +3,7 @@
  *
  * A buffer belongs to an OpenCL context of the client, and kernels can only use buffers of their own context. So with the first buffer the backend
  * moves into the client's context: graphs that are loaded already are built again there, once, and run there from then on. */
-#include "backend/gpu/gpu_backend.h"
+#include "backend/gpu/gpu_record.h"
 
 #include <string.h>
 
@@ -36,6 +36,7 @@ enum status gpu_open(const struct backend_context_cfg *cfg, struct backend_conte
     struct backend_context *c = mem_new(struct backend_context);
     RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
     c->kernel_times = !(cfg && cfg->backend.target & GPU_BACKEND_NO_KERNEL_TIMES);
+    c->share_weights = cfg && cfg->backend.target & GPU_BACKEND_WEIGHT_SHARING;
     c->priority = cfg ? cfg->priority : 100;
     if (cfg)
         memcpy(c->own, cfg->own, sizeof c->own);
@@ -62,7 +63,12 @@ void gpu_close(struct backend_context *c)
 
 static void follow_wish(struct backend_context *c)
 {
-    if (gpu_world_wish(c->world, wish_of(c)) != ST_OK)
+    struct gpu_queue_wish wish = wish_of(c);
+    if (gpu_same_wish(c->world->wish, wish))
+        return;
+    for (struct backend_graph *g = c->graphs; g; g = g->next)
+        gpu_record_drop(g); /* recordings hold the queue */
+    if (gpu_world_wish(c->world, wish) != ST_OK)
         backend_log(BACKEND_WARN, "GPU: hints to the device stay as they were: %s", status_text());
 }
 
@@ -175,8 +181,10 @@ static void forget(struct backend_context *c, cl_mem buffer)
 {
     for (struct backend_graph *g = c->graphs; g; g = g->next)
         for (uint32_t i = 0; g->io_now && i < g->g->n_io; i++)
-            if (g->io_now[i] == buffer)
+            if (g->io_now[i] == buffer) {
                 g->io_now[i] = NULL;
+                gpu_record_drop(g);
+            }
 }
 
 void gpu_mem_release(struct backend_mem *m)

@@ -4,7 +4,7 @@
  *     scratch     one buffer, cut into parts as the planner said
  *     constants   a buffer each, filled when the graph is built
  *     I/O         the client's registered buffers, or buffers of our own that are filled from and read to the host */
-#include "backend/gpu/gpu_backend.h"
+#include "backend/gpu/gpu_record.h"
 #include "backend/gpu/gpu_fit.h"
 
 #include <string.h>
@@ -105,7 +105,9 @@ static enum status build_buffers(struct backend_graph *g, struct gpu_world *w)
         TRY(new_buffer(w, b->info.scratch_bytes, NULL, &g->scratch));
     for (uint32_t i = 0; i < b->n_tensors; i++) {
         const struct binary_tensor *t = &b->tensors[i];
-        if (t->place == PLACE_CONST)
+        if (t->place == PLACE_CONST && t->bytes && g->context->share_weights)
+            TRY(gpu_weight_get(w->home, b->constants + t->offset, t->bytes, &g->tensors[i]));
+        else if (t->place == PLACE_CONST)
             TRY(new_buffer(w, t->bytes, b->constants + t->offset, &g->tensors[i]));
         else if (t->place == PLACE_SCRATCH && t->bytes)
             TRY(new_part(g, w, t, &g->tensors[i]));
@@ -160,6 +162,7 @@ static enum status build(struct backend_graph *g, struct gpu_world *w)
 
 enum status gpu_graph_build(struct backend_graph *g, struct gpu_world *w)
 {
+    g->home = w->home;
     enum status st = gpu_home_seen(w->home, build(g, w));
     g->built = st == ST_OK;
     if (g->built)
@@ -178,12 +181,16 @@ static void release(cl_mem *m)
 void gpu_graph_drop(struct backend_graph *g)
 {
     g->built = false;
+    gpu_record_drop(g);
     for (uint32_t i = 0; i < g->n_steps; i++)
         gpu_cl.ReleaseKernel(g->steps[i].kernel);
     g->n_steps = 0;
     g->patches.n = 0;
-    for (uint32_t i = 0; i < g->g->n_tensors; i++)
+    for (uint32_t i = 0; i < g->g->n_tensors; i++) {
+        if (g->tensors[i] && g->context->share_weights && gpu_weight_put(g->home, g->tensors[i]))
+            g->tensors[i] = NULL;
         release(&g->tensors[i]);
+    }
     for (uint32_t k = 0; k < g->g->n_io; k++) {
         release(&g->io_own[k]);
         g->io_now[k] = NULL;
@@ -230,6 +237,7 @@ enum status gpu_load(struct backend_context *c, const struct binary *b, uint32_t
     RETURN_IF(!g, ST_NO_MEMORY, "no memory to load a graph");
     g->context = c;
     g->g = &b->graphs[graph];
+    g->no_recording = g->g->info.options & GPU_GRAPH_NO_RECORDING;
     pthread_mutex_lock(&c->lock);
     gpu_take_bytes(c, b);
     enum status st = load(g);

@@ -16,6 +16,7 @@ static void home_free(struct gpu_home *h)
     if (h->context)
         gpu_cl.ReleaseContext(h->context);
     pthread_mutex_destroy(&h->lock);
+    mem_free(h->recorder);
     mem_free(h);
 }
 

@@ -60,7 +60,8 @@ enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cf
         .aux = gpu_aux,
         .aux_fill = gpu_aux_fill,
         .max_tiles = 1,
-        .order_steps = ORDER_STEPS,
+        .no_sharing = own && own->disable_memory,
+        .order_steps = own && own->disable_memory ? 0 : ORDER_STEPS,
         .plan_nodes = PLAN_NODES,
         .supports = can_run,
     };
@@ -68,6 +69,7 @@ enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cf
         .binary = gpu_target(),
         .priority = cfg ? cfg->priority : 0,
         .opt_level = cfg && cfg->opt_level ? cfg->opt_level : 2,
+        .options = own && own->disable_recording ? GPU_GRAPH_NO_RECORDING : 0,
         .abort = cancel ? &cancel->abort : NULL,
         .deadline_ns = cancel ? cancel->deadline_ns : 0,
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One execution: what comes from the host is written, all kernels are put into the queue, what goes to the host is read, and then there is one wait.
  * Registered buffers are used where they are: nothing is written or read for them. */
-#include "backend/gpu/gpu_backend.h"
+#include "backend/gpu/gpu_record.h"
 
 #include <stdio.h>
 
@@ -56,6 +56,7 @@ static enum status use_buffer(const struct run *run, uint32_t k, cl_mem buffer)
     if (g->io_now[k] == buffer)
         return ST_OK;
     g->io_now[k] = NULL;
+    gpu_record_drop(g);
     for (size_t i = 0; i < g->patches.n; i++) {
         const struct gpu_patch *p = &g->patches.at[i];
         if (p->io == k)
@@ -116,8 +117,11 @@ static enum status interrupted(const struct backend_cancel *c)
     return ST_OK;
 }
 
+/* Times of single kernels and ends in between need kernels one by one. */
 static enum status enqueue_steps(struct run *run)
 {
+    if (!run->times && !run->r->cancel && gpu_record_ready(run->g))
+        return gpu_record_enqueue(run->g);
     for (uint32_t i = 0; i < run->g->n_steps; i++) {
         struct gpu_step *s = &run->g->steps[i];
         TRY(interrupted(run->r->cancel));

@@ -52,8 +52,6 @@ static enum status new_queue(const struct gpu_home *h, struct gpu_queue_wish wis
 enum status gpu_world_wish(struct gpu_world *w, struct gpu_queue_wish wish)
 {
     cl_command_queue q;
-    if (w->wish.perf == wish.perf && w->wish.priority == wish.priority && w->wish.times == wish.times)
-        return ST_OK;
     TRY(new_queue(w->home, wish, &q));
     gpu_cl.ReleaseCommandQueue(w->queue);
     w->queue = q;

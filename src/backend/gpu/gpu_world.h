@@ -39,6 +39,8 @@ struct gpu_home {
     char name[128], driver[128], version[128];
     pthread_mutex_t lock;   /* of what follows */
     cl_program programs[GPU_SOURCE_COUNT][GPU_STORAGE_COUNT];
+    struct gpu_weight *weights;    /* constants that graphs share (gpu_weights.c) */
+    struct gpu_recorder *recorder; /* gpu_record.c; NULL: not looked for yet */
 };
 
 /* The home on a device in an OpenCL context of ours (`context` NULL) or of the client; made when it is the first one. Worlds hold it. */
@@ -49,6 +51,10 @@ enum status gpu_home_seen(struct gpu_home *h, enum status st);
 
 /* Device and driver become part of a key. */
 void gpu_home_name(const struct gpu_home *h, struct gpu_key *k);
+
+/* A constant that is shared with all who ask for the same bytes; and given back. false: it is not a shared one (gpu_weights.c). */
+enum status gpu_weight_get(struct gpu_home *h, const void *data, uint64_t bytes, cl_mem *ret);
+bool gpu_weight_put(struct gpu_home *h, cl_mem buffer);
 
 /* ---- worlds (gpu_world.c) ------------------------------------------------------------------------------------------------------- */
 
@@ -61,6 +67,11 @@ struct gpu_queue_wish {
     bool times;              /* of each kernel */
 };
 
+static inline bool gpu_same_wish(struct gpu_queue_wish a, struct gpu_queue_wish b)
+{
+    return a.perf == b.perf && a.priority == b.priority && a.times == b.times;
+}
+
 struct gpu_world {
     struct gpu_home *home;
     cl_command_queue queue; /* in order */
@@ -70,7 +81,7 @@ struct gpu_world {
 enum status gpu_world_create(uint32_t device, struct gpu_queue_wish wish, struct gpu_world **ret); /* a number of gpu_devices */
 /* The same in a context of the client, on its first device. */
 enum status gpu_world_adopt(cl_context context, struct gpu_queue_wish wish, struct gpu_world **ret);
-/* Another queue, if another one is wished for. The old one must be empty. On failure it stays. */
+/* Another queue. The old one must be empty and in nobody's hands. On failure it stays. */
 enum status gpu_world_wish(struct gpu_world *w, struct gpu_queue_wish wish);
 void gpu_world_free(struct gpu_world *w);
 
