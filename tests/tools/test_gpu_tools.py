@@ -14,7 +14,8 @@ import test_net_run
 GPU = os.path.join(support.LIB, "libQnnGpu.so")
 EXTENSION = os.path.join(support.BIN, "libQnnGpuNetRunExtensions.so")
 ALL_KEYS = {"graph_names": ["clip"], "precision_mode": "fp16", "disable_memory_optimizations": True, "disable_node_optimizations": True,
-            "disable_queue_recording": True, "perf_hint": "low", "kernel_repo_path": "."}
+            "disable_queue_recording": True, "perf_hint": "low", "kernel_repo_path": "kept", "invalidate_kernel_repo": False, "enable_tuning_mode": True,
+            "performance_cache_dir": "kept", "invalidate_performance_cache": False, "weight_sharing_enabled": True, "disable_kernel_profiling": True}
 # The model of two graphs, taking the settings that the program hands it.
 SETTINGS = """
 static const GraphConfigInfo_t **given;
@@ -55,13 +56,17 @@ class Gpu(support.ToolTest):
 
     def test_every_key(self):
         config = self.config(ALL_KEYS)
+        os.mkdir(self.path("kept"))
         self.succeeds("qnn-context-binary-generator", "--backend", GPU, *self.model, "--binary_file", "two", "--output_dir", "b", *config)
         self.succeeds(*self.run_args, "--retrieve_context", "b/two.bin", *config)
         self.assertEqual(self.result().tolist(), np.maximum(VALUES, 0).astype(np.float16).astype(np.float32).tolist())
+        kept = sorted(os.listdir(self.path("kept")))
+        self.assertEqual([name.split(".")[0] for name in kept], ["gpukernelcache", "gpuperformancecache"])
 
     def test_refused(self):
         for settings, words in (({"precision_mode": "fp64", "graph_names": ["clip"]}, "precision_mode"), ({"precision_mode": "fp16"}, "graph_names"),
-                                ({"perf_hint": "fastest"}, "perf_hint"), ({"perf_hints": "low"}, "perf_hint")):
+                                ({"perf_hint": "fastest"}, "perf_hint"), ({"perf_hints": "low"}, "perf_hint"),
+                                ({"performance_cache_dir": "nowhere"}, "no folder"), ({"kernel_repo_path": "nowhere"}, "no folder")):
             self.fails(*self.run_args, *self.model, *self.config(settings), says=words)
 
     def test_unknown_graph(self):

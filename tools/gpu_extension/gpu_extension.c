@@ -3,6 +3,7 @@
  * the programs that open it; see common/tool_extension.h for when each function is called. */
 #include <stdio.h>
 
+#include "QNN/GPU/QnnGpuBackend.h"
 #include "QNN/GPU/QnnGpuContext.h"
 #include "QNN/GPU/QnnGpuGraph.h"
 #include "base/arena.h"
@@ -22,7 +23,8 @@ struct gpu_params {
     struct json_list names; /* of graphs that the graph settings are for */
     struct gpu_choice precision, perf_hint;
     bool no_memory, no_nodes, no_recording, graph_given;
-    const char *kernel_repo;
+    bool fresh_repo, tuning, fresh_cache, share_weights, no_kernel_times;
+    const char *kernel_repo, *performance_cache;
 };
 
 struct gpu_extension {
@@ -44,6 +46,12 @@ static const struct json_field fields[] = {
     { "disable_node_optimizations", JSON_BOOL, P(no_nodes), .seen = P(graph_given) },
     { "disable_queue_recording", JSON_BOOL, P(no_recording), .seen = P(graph_given) },
     { "kernel_repo_path", JSON_STRING, .offset = P(kernel_repo) },
+    { "invalidate_kernel_repo", JSON_BOOL, .offset = P(fresh_repo) },
+    { "enable_tuning_mode", JSON_BOOL, .offset = P(tuning) },
+    { "performance_cache_dir", JSON_STRING, .offset = P(performance_cache) },
+    { "invalidate_performance_cache", JSON_BOOL, .offset = P(fresh_cache) },
+    { "weight_sharing_enabled", JSON_BOOL, .offset = P(share_weights) },
+    { "disable_kernel_profiling", JSON_BOOL, .offset = P(no_kernel_times) },
     { "perf_hint", JSON_ENUM, P(perf_hint.value), .names = hints, .seen = P(perf_hint.given) },
     {}
 };
@@ -94,12 +102,36 @@ static int open_extension(const struct extension_host *host, void **ret)
 
 /* ---- settings -------------------------------------------------------------------------------------------------------- */
 
+static int backend_configs(void *self, const QnnBackend_Config_t ***ret)
+{
+    struct gpu_extension *e = self;
+    const struct gpu_params *p = &e->params;
+    const QnnGpuBackend_CustomConfig_t all[] = {
+        { .option = QNN_GPU_BACKEND_CONFIG_OPTION_ENABLE_TUNING_MODE, .enableTuningMode = p->tuning },
+        { .option = QNN_GPU_BACKEND_CONFIG_OPTION_INVALIDATE_PERFORMANCE_CACHE, .invalidatePerformanceCache = p->fresh_cache },
+        { .option = QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, .weightSharingEnabled = p->share_weights },
+        { .option = QNN_GPU_BACKEND_CONFIG_OPTION_DISABLE_KERNEL_PROFILING, .disableKernelProfiling = p->no_kernel_times },
+        { .option = QNN_GPU_BACKEND_CONFIG_OPTION_PERFORMANCE_CACHE_DIR, .performanceCacheDir = p->performance_cache },
+    };
+    enum { ALL = sizeof all / sizeof all[0] };
+    QnnGpuBackend_CustomConfig_t *custom = arena_dup(&e->arena, all, sizeof all);
+    QnnBackend_Config_t *configs = arena_array(&e->arena, QnnBackend_Config_t, ALL);
+    const QnnBackend_Config_t **list = arena_array(&e->arena, const QnnBackend_Config_t *, ALL + 1);
+    RETURN_IF(!custom || !configs || !list, ST_NO_MEMORY, "no memory for the settings of the backend");
+    for (uint32_t i = 0; i < (p->performance_cache ? ALL : ALL - 1); i++) {
+        configs[i] = (QnnBackend_Config_t){ .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = (QnnBackend_CustomConfig_t)&custom[i] };
+        list[i] = &configs[i];
+    }
+    *ret = list;
+    return ST_OK;
+}
+
 static int context_configs(void *self, const QnnContext_Config_t ***ret)
 {
     struct gpu_extension *e = self;
-    QnnGpuContext_CustomConfig_t *custom = arena_array(&e->arena, QnnGpuContext_CustomConfig_t, 2);
-    QnnContext_Config_t *configs = arena_array(&e->arena, QnnContext_Config_t, 2);
-    const QnnContext_Config_t **list = arena_array(&e->arena, const QnnContext_Config_t *, 3);
+    QnnGpuContext_CustomConfig_t *custom = arena_array(&e->arena, QnnGpuContext_CustomConfig_t, 3);
+    QnnContext_Config_t *configs = arena_array(&e->arena, QnnContext_Config_t, 3);
+    const QnnContext_Config_t **list = arena_array(&e->arena, const QnnContext_Config_t *, 4);
     uint32_t n = 0;
     RETURN_IF(!custom || !configs || !list, ST_NO_MEMORY, "no memory for the settings of a context");
     if (e->params.perf_hint.given) {
@@ -109,6 +141,10 @@ static int context_configs(void *self, const QnnContext_Config_t ***ret)
     if (e->params.kernel_repo) {
         custom[n].option = QNN_GPU_CONTEXT_CONFIG_OPTION_KERNEL_REPO_DIR;
         custom[n++].kernelRepoDir = e->params.kernel_repo;
+    }
+    if (e->params.fresh_repo) {
+        custom[n].option = QNN_GPU_CONTEXT_CONFIG_OPTION_INVALIDATE_KERNEL_REPO;
+        custom[n++].invalidateKernelRepo = 1;
     }
     for (uint32_t i = 0; i < n; i++) {
         configs[i] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &custom[i] };
@@ -155,6 +191,7 @@ __attribute__((visibility("default"))) const struct extension openqnn_extension 
     .open = open_extension,
     .close = close_extension,
     .explain = status_text,
+    .backend_configs = backend_configs,
     .context_configs = context_configs,
     .graph_configs = graph_configs,
 };

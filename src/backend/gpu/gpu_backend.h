@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "backend/gpu/gpu_launch.h"
 #include "backend/gpu/gpu_registry.h"
+#include "backend/gpu/gpu_tune.h"
 
 enum gpu_precision { GPU_PRECISION_FP32, GPU_PRECISION_FP16, GPU_PRECISION_HYBRID, GPU_PRECISION_USER, GPU_PRECISION_COUNT };
 enum gpu_perf_hint { GPU_PERF_HIGH, GPU_PERF_NORMAL, GPU_PERF_LOW, GPU_PERF_COUNT };
@@ -22,7 +23,7 @@ struct gpu_graph_cfg {
 enum { GPU_GRAPH_NO_RECORDING = 1 };
 
 /* Bits of backend_cfg.target. */
-enum { GPU_BACKEND_TUNING = 1, GPU_BACKEND_WEIGHT_SHARING = 2, GPU_BACKEND_NO_KERNEL_TIMES = 4, GPU_BACKEND_FRESH_TUNING = 8 };
+enum { GPU_BACKEND_TUNING = 1, GPU_BACKEND_WEIGHT_SHARING = 2, GPU_BACKEND_NO_KERNEL_TIMES = 4 };
 
 /* Places of backend_context_cfg.own. */
 enum {
@@ -35,6 +36,7 @@ struct backend_context {
     pthread_mutex_t lock; /* one run, load or registration at a time */
     struct gpu_world *world;
     struct gpu_registry registry;
+    struct gpu_tuner tuner;
     uint64_t own[GPU_OWN_REPO_GIVEN + 1]; /* as configured */
     uint32_t priority;
     struct backend_graph *graphs;
@@ -72,7 +74,7 @@ struct backend_graph {
     struct gpu_step *steps;         /* one per launch that has something to do */
     uint32_t n_steps;
     VEC(struct gpu_patch) patches;
-    struct gpu_home *home;          /* where it is built */
+    struct gpu_world *world;        /* where it is built */
     cl_mem scratch, *tensors;       /* per tensor: a part of scratch or a constant; NULL: I/O or nothing */
     cl_mem *io_own, *io_now;        /* per I/O entry: room for data that comes from the host; what the kernels have now */
     uint64_t *node_ns;

@@ -30,22 +30,23 @@ static enum status folder(const char *name, const char *path, char ret[BACKEND_F
     return ST_OK;
 }
 
-static void without_effect(const char *name)
-{
-    backend_log(BACKEND_INFO, "GPU config: %s is kept, but changes nothing here", name);
-}
-
 /* ---- backend and context -------------------------------------------------------------------------------------------------------- */
 
+/* Invalidations get numbers, so that each is followed once. */
+static uint32_t next_number(void)
+{
+    static _Atomic uint32_t last;
+    return ++last;
+}
+
 static const struct {
-    uint32_t option, bit; /* bit of backend_cfg.target; 0: none */
+    uint32_t option, bit; /* bit of backend_cfg.target */
     const char *name;
-    bool without_effect;
 } backend_flags[] = {
-    { QNN_GPU_BACKEND_CONFIG_OPTION_ENABLE_TUNING_MODE, GPU_BACKEND_TUNING, "ENABLE_TUNING_MODE", true },
-    { QNN_GPU_BACKEND_CONFIG_OPTION_INVALIDATE_PERFORMANCE_CACHE, 0, "INVALIDATE_PERFORMANCE_CACHE", true },
-    { QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, GPU_BACKEND_WEIGHT_SHARING, "WEIGHT_SHARING_ENABLED", false },
-    { QNN_GPU_BACKEND_CONFIG_OPTION_DISABLE_KERNEL_PROFILING, GPU_BACKEND_NO_KERNEL_TIMES, "DISABLE_KERNEL_PROFILING", false },
+    { QNN_GPU_BACKEND_CONFIG_OPTION_ENABLE_TUNING_MODE, GPU_BACKEND_TUNING, "ENABLE_TUNING_MODE" },
+    { QNN_GPU_BACKEND_CONFIG_OPTION_INVALIDATE_PERFORMANCE_CACHE, 0, "INVALIDATE_PERFORMANCE_CACHE" },
+    { QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, GPU_BACKEND_WEIGHT_SHARING, "WEIGHT_SHARING_ENABLED" },
+    { QNN_GPU_BACKEND_CONFIG_OPTION_DISABLE_KERNEL_PROFILING, GPU_BACKEND_NO_KERNEL_TIMES, "DISABLE_KERNEL_PROFILING" },
 };
 
 enum status gpu_backend_config(const void *custom, struct backend_cfg *cfg)
@@ -53,17 +54,15 @@ enum status gpu_backend_config(const void *custom, struct backend_cfg *cfg)
     const QnnGpuBackend_CustomConfig_t *c = custom;
     RETURN_IF(!c, ST_INVALID_CONFIG, "GPU backend config: customConfig is NULL; a QnnGpuBackend_CustomConfig_t is expected");
     cfg->given = true;
-    if (c->option == QNN_GPU_BACKEND_CONFIG_OPTION_PERFORMANCE_CACHE_DIR) {
-        without_effect("PERFORMANCE_CACHE_DIR");
+    if (c->option == QNN_GPU_BACKEND_CONFIG_OPTION_PERFORMANCE_CACHE_DIR)
         return folder("PERFORMANCE_CACHE_DIR", c->performanceCacheDir, cfg->folder);
-    }
     for (size_t i = 0; i < sizeof backend_flags / sizeof backend_flags[0]; i++) {
         if (backend_flags[i].option != (uint32_t)c->option)
             continue;
         TRY(flag(backend_flags[i].name, c->enableTuningMode));
         cfg->target = c->enableTuningMode ? cfg->target | backend_flags[i].bit : cfg->target & ~backend_flags[i].bit;
-        if (backend_flags[i].without_effect && c->enableTuningMode)
-            without_effect(backend_flags[i].name);
+        if (c->option == QNN_GPU_BACKEND_CONFIG_OPTION_INVALIDATE_PERFORMANCE_CACHE)
+            cfg->arch = c->invalidatePerformanceCache ? next_number() : 0;
         return ST_OK;
     }
     return status_fail(ST_INVALID_CONFIG, "GPU backend config: unknown option %u; 0 (ENABLE_TUNING_MODE) to 4 (DISABLE_KERNEL_PROFILING) are known", (unsigned)c->option);

@@ -31,6 +31,18 @@ static struct gpu_queue_wish wish_of(const struct backend_context *c)
     return (struct gpu_queue_wish){ .perf = hint ? (enum gpu_level)(hint - 1) : GPU_HIGH, .priority = priority_level(c->priority), .times = c->kernel_times };
 }
 
+/* Invalidating the performance cache is done once per time that the backend is told to, not once per context. */
+static void init_tuner(struct backend_context *c, const struct backend_context_cfg *cfg)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static uint32_t done; /* the last number of backend_cfg.arch that was followed */
+    pthread_mutex_lock(&lock);
+    bool fresh = cfg && cfg->backend.arch > done;
+    done = fresh ? cfg->backend.arch : done;
+    gpu_tuner_init(&c->tuner, c->world->home, cfg ? cfg->backend.folder : "", cfg && cfg->backend.target & GPU_BACKEND_TUNING, fresh);
+    pthread_mutex_unlock(&lock);
+}
+
 enum status gpu_open(const struct backend_context_cfg *cfg, struct backend_context **ret)
 {
     struct backend_context *c = mem_new(struct backend_context);
@@ -46,6 +58,7 @@ enum status gpu_open(const struct backend_context_cfg *cfg, struct backend_conte
         return st;
     }
     gpu_registry_init(&c->registry, cfg ? cfg->folder : "", c->own[GPU_OWN_FRESH_REPO]);
+    init_tuner(c, cfg);
     pthread_mutex_init(&c->lock, NULL);
     *ret = c;
     return ST_OK;
@@ -56,6 +69,7 @@ void gpu_close(struct backend_context *c)
     if (!c)
         return;
     gpu_registry_finish(&c->registry, c->world->home);
+    gpu_tuner_finish(&c->tuner);
     gpu_world_free(c->world);
     pthread_mutex_destroy(&c->lock);
     mem_free(c);

@@ -24,6 +24,16 @@ static const char *const source_names[GPU_SOURCE_COUNT] = {
 #undef GPU_SOURCE_NAME
 };
 
+const char *gpu_kernel_name(enum gpu_kernel kernel)
+{
+    return kernel < GPU_KERNEL_COUNT ? kernels[kernel].name : "product";
+}
+
+enum gpu_source gpu_kernel_source(enum gpu_kernel kernel)
+{
+    return kernels[kernel].source;
+}
+
 /* The end of the compiler's log; the beginning is mostly the text itself. */
 static enum status build_failed(const struct gpu_home *h, cl_program p, enum gpu_source source, cl_int code)
 {

@@ -46,7 +46,7 @@ static const struct gpu_recorder *recorder(struct gpu_home *h)
 
 static enum status record(struct backend_graph *g, const struct gpu_recorder *r)
 {
-    cl_command_queue queue = g->context->world->queue;
+    cl_command_queue queue = g->world->queue;
     cl_int code;
     g->recording = r->create(1, &queue, NULL, &code);
     CL_TRY("beginning a recording", code);
@@ -65,7 +65,7 @@ bool gpu_record_ready(struct backend_graph *g)
         return true;
     if (!again || g->no_recording || !g->n_steps)
         return false;
-    const struct gpu_recorder *r = recorder(g->home);
+    const struct gpu_recorder *r = recorder(g->world->home);
     g->no_recording = !r;
     if (!r || record(g, r) == ST_OK)
         return r;
@@ -77,14 +77,14 @@ bool gpu_record_ready(struct backend_graph *g)
 
 enum status gpu_record_enqueue(struct backend_graph *g)
 {
-    const struct gpu_recorder *r = g->home->recorder;
+    const struct gpu_recorder *r = g->world->home->recorder;
     return gpu_cl_check(r->enqueue(0, NULL, g->recording, 0, NULL, NULL), "starting a recorded queue");
 }
 
 void gpu_record_drop(struct backend_graph *g)
 {
     if (g->recording)
-        g->home->recorder->release(g->recording);
+        g->world->home->recorder->release(g->recording);
     g->recording = NULL;
     g->settled = false;
 }

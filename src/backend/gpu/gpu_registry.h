@@ -33,6 +33,8 @@ const struct gpu_entry *gpu_registry_find(const struct gpu_registry *r, const st
 enum status gpu_home_kernel(struct gpu_home *h, struct gpu_registry *r, enum gpu_kernel kernel, enum gpu_storage storage, cl_kernel *ret);
 /* What a device binary depends on: text, options, device and driver. */
 struct gpu_key gpu_program_key(const struct gpu_home *h, enum gpu_source source, enum gpu_storage storage);
+const char *gpu_kernel_name(enum gpu_kernel kernel);
+enum gpu_source gpu_kernel_source(enum gpu_kernel kernel);
 struct gpu_key gpu_program_maker(void); /* all texts */
 enum status gpu_program_bytes(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, void **ret, uint64_t *bytes); /* free with mem_free */
 
