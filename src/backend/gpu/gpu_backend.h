@@ -116,6 +116,13 @@ void gpu_graph_config_free(struct backend_graph_cfg *cfg);
 enum status gpu_mem_custom(const void *info, struct backend_mem_spec *ret);
 struct binary_target gpu_target(void);
 
+/* gpu_device_config.c; backend_device_cfg.soc_model is 1 + the number of a device, 0: the first */
+enum status gpu_device_config(const void *custom, struct backend_device_cfg *cfg);
+enum status gpu_device_platform(const void *platform, struct backend_device_cfg *cfg);
+enum status gpu_device_check(struct backend_device_cfg *cfg);
+enum status gpu_platform_info(const struct backend_device_cfg *cfg, void **ret);
+void gpu_platform_info_free(void *platform);
+
 extern const struct backend backend_gpu;
 
 #endif

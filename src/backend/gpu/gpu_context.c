@@ -52,7 +52,7 @@ enum status gpu_open(const struct backend_context_cfg *cfg, struct backend_conte
     c->priority = cfg ? cfg->priority : 100;
     if (cfg)
         memcpy(c->own, cfg->own, sizeof c->own);
-    enum status st = gpu_world_create(0, wish_of(c), &c->world);
+    enum status st = gpu_world_create(cfg && cfg->device.soc_model ? cfg->device.soc_model - 1 : 0, wish_of(c), &c->world);
     if (st != ST_OK) {
         mem_free(c);
         return st;
