@@ -28,6 +28,7 @@ enum binary_place {
     PLACE_SCRATCH,    /* offset in the scratch arena */
     PLACE_PERSISTENT, /* offset in memory that keeps its contents between executions */
     PLACE_IO,         /* the client's buffer for I/O tensor number `offset` */
+    PLACE_LINES,      /* a few lines at a time, `offset` in the workspace of its chain (struct binary_chain) */
     PLACE_COUNT
 };
 
@@ -84,6 +85,15 @@ struct binary_node {
     uint64_t macs, cycles;
 };
 
+/* Nodes first … first + n - 1, computed depth first: a command of the last one names lines of its result, and for every `height` of them the members compute
+ * in turn what is wanted. Results of the others are in PLACE_LINES: nobody outside reads them. Workspaces of members lie in the chain's. */
+struct binary_chain {
+    uint32_t first, n;
+    uint32_t height;
+    uint32_t lines;                   /* of the last result; the reader's answer, not stored */
+    uint64_t work_offset, work_bytes; /* in scratch, for one thread; further threads bring their own */
+};
+
 /* One tile of work. Commands of equal step do not depend on each other; step s + 1 starts when all of step s are done. */
 struct binary_command {
     uint32_t node;
@@ -102,6 +112,8 @@ struct binary_source {
     const void *const *data;             /* per tensor: constant bytes or NULL */
     const struct binary_node *nodes;
     const struct binary_command *commands;
+    uint32_t n_chains;
+    const struct binary_chain *chains; /* in the order of their nodes */
 };
 
 /* One allocation with the finished file; free with binary_image_free. */
@@ -134,6 +146,9 @@ struct binary_graph {
     const struct binary_tensor *tensors;
     const struct binary_node *nodes;
     const struct binary_command *commands; /* ordered by step */
+    uint32_t n_chains, n_marks;            /* marks of a run: one per command, or per member of its chain */
+    const struct binary_chain *chains;     /* in the order of their nodes */
+    const uint32_t *chain_of;              /* per node, BINARY_NONE: none; NULL: there are no chains */
     const uint32_t *io;                    /* tensor index of each I/O table entry: inputs, then outputs */
     const uint8_t *constants;              /* the constant section, in place */
     uint64_t constant_bytes;

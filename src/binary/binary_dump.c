@@ -7,7 +7,7 @@
 
 static const char *const place_names[PLACE_COUNT] = {
     [PLACE_NONE] = "none",       [PLACE_CONST] = "const", [PLACE_SCRATCH] = "scratch",
-    [PLACE_PERSISTENT] = "persistent", [PLACE_IO] = "io",
+    [PLACE_PERSISTENT] = "persistent", [PLACE_IO] = "io",    [PLACE_LINES] = "lines",
 };
 static const char *const io_names[4] = { "", " input", " output", " in/out" };
 
@@ -77,6 +77,17 @@ static void dump_nodes(const struct binary_graph *g, struct str *out)
     }
 }
 
+static void dump_chains(const struct binary_graph *g, struct str *out)
+{
+    if (g->n_chains)
+        str_add(out, "\n  chain   nodes            lines  at a time   workspace        offset\n");
+    for (uint32_t i = 0; i < g->n_chains; i++) {
+        const struct binary_chain *c = &g->chains[i];
+        str_addf(out, "  %5u  %6u-%-6u  %8u  %9u  %10" PRIu64 "  %12" PRIu64 "\n", i, c->first, c->first + c->n - 1, c->lines, c->height, c->work_bytes,
+                 c->work_offset);
+    }
+}
+
 static void dump_commands(const struct binary_graph *g, struct str *out)
 {
     str_add(out, "\n  command    step    node       begin         end\n");
@@ -103,6 +114,7 @@ void binary_dump(const struct binary *b, struct str *out)
                  g->constant_bytes, g->info.io_bytes);
         dump_tensors(g, out);
         dump_nodes(g, out);
+        dump_chains(g, out);
         dump_commands(g, out);
     }
 }

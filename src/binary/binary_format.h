@@ -36,13 +36,14 @@ enum {
     X(SEC_COMMANDS, 10, "commands", sizeof(struct bin_command)) \
     X(SEC_CONSTANTS, 11, "constants", 1)                       \
     X(SEC_OEM, 12, "oem string", 1)                            \
-    X(SEC_OWN, 13, "backend", 1)
+    X(SEC_OWN, 13, "backend", 1)                               \
+    X(SEC_CHAINS, 14, "chains", sizeof(struct bin_chain))
 
 enum bin_section_kind {
 #define BIN_KIND(name, number, text, size) name = number,
     BIN_SECTIONS(BIN_KIND)
 #undef BIN_KIND
-        SEC_COUNT = 14
+        SEC_COUNT = 15
 };
 
 struct bin_header {
@@ -124,6 +125,11 @@ struct bin_command {
     uint32_t node, begin, end, step;
 };
 
+struct bin_chain {
+    uint32_t first, n, height, reserved;
+    uint64_t work_offset, work_bytes;
+};
+
 static_assert(sizeof(struct bin_header) == 128, "docs/binary-format.md");
 static_assert(sizeof(struct bin_section) == 32, "docs/binary-format.md");
 static_assert(sizeof(struct bin_graph) == 160, "docs/binary-format.md");
@@ -132,6 +138,7 @@ static_assert(sizeof(struct bin_quant) == 64, "docs/binary-format.md");
 static_assert(sizeof(struct bin_node) == 96, "docs/binary-format.md");
 static_assert(sizeof(struct bin_param) == 48, "docs/binary-format.md");
 static_assert(sizeof(struct bin_command) == 16, "docs/binary-format.md");
+static_assert(sizeof(struct bin_chain) == 32, "docs/binary-format.md");
 static_assert(sizeof(struct binary_command) == sizeof(struct bin_command), "copied as they are");
 
 const char *bin_section_name(uint32_t kind); /* "unknown" for kinds of later versions */
@@ -189,6 +196,8 @@ struct bin_file {
 enum status bin_read_file(const void *data, size_t size, struct arena *a, struct bin_file *ret);
 enum status bin_read_tensors(struct bin_reader *r);
 enum status bin_read_nodes(struct bin_reader *r);
+enum status bin_read_chains(struct bin_reader *r);
+enum status bin_check_chain_commands(const struct bin_reader *r); /* also counts marks */
 enum status bin_read_commands(struct bin_reader *r);
 enum status bin_check_overlap(const struct bin_reader *r);
 enum status bin_check_states(const struct bin_reader *r);

@@ -67,8 +67,8 @@ static enum status add_part(struct merge *m, const struct binary *b)
     uint32_t n = header_of(b).n_sections;
     for (uint32_t i = 0; i < n; i++) {
         struct bin_section s = section_at(b, i);
-        if (s.kind == 0 || s.kind >= SEC_CONSTANTS)
-            continue; /* constants follow their graphs; what follows is the merged file's own */
+        if (s.kind == 0 || s.kind >= SEC_COUNT || s.kind == SEC_CONSTANTS || s.kind == SEC_OEM || s.kind == SEC_OWN)
+            continue; /* constants follow their graphs; the others are the merged file's own */
         struct bin_piece piece = piece_of(b, &s);
         if (s.kind == SEC_GRAPH)
             TRY(find_constants(m, b, s.link, &piece.link));

@@ -222,6 +222,7 @@ enum status bin_read_commands(struct bin_reader *r)
                   "context binary, %s: command %u is in step %u; steps never go back and leave no gaps", r->graph, i, c[i].step);
     }
     g->commands = c;
+    TRY(bin_check_chain_commands(r));
     g->n_steps = g->n_commands ? c[g->n_commands - 1].step + 1 : 0;
     TRY(check_work(r));
     TRY(bin_check_states(r));

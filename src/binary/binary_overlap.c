@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of commands that run at the same time. What one writes no other may touch, and nobody may touch a workspace: kernels keep positions
  * there, so a file that lays a result over a workspace would make them read anywhere. The one exception is an element-wise operator that
- * writes exactly over its input.
+ * writes exactly over its input. Members of a chain run at the same time, in one workspace, and with each other's lines before them: nothing there is written in place.
  *
  * Per step, all ranges are sorted by address; a sweep then compares each with the furthest end seen so far. */
 #include <inttypes.h>
@@ -54,10 +54,34 @@ static bool in_place(const struct binary_graph *g, const struct binary_node *n, 
     return same_start(in, out) && desc_bytes(&in->desc) == desc_bytes(&out->desc);
 }
 
+static enum status add_member(struct overlap *o, uint32_t node)
+{
+    const struct binary_graph *g = o->r->g;
+    const struct binary_node *n = &g->nodes[node];
+    for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
+        const struct binary_tensor *t = n->in[i] == BINARY_NONE ? NULL : &g->tensors[n->in[i]];
+        if (!t || t->place == PLACE_NONE || t->place == PLACE_CONST || t->place == PLACE_LINES)
+            continue;
+        struct span s = span_of(t, node, i >= n->n_in);
+        TRY(add_span(o, &s));
+    }
+    return ST_OK;
+}
+
+static enum status add_chain(struct overlap *o, const struct binary_chain *c)
+{
+    struct span work = { .space = PLACE_SCRATCH, .begin = c->work_offset, .end = c->work_offset + c->work_bytes, .node = c->first, .write = true };
+    for (uint32_t i = 0; i < c->n; i++)
+        TRY(add_member(o, c->first + i));
+    return add_span(o, &work);
+}
+
 static enum status add_node(struct overlap *o, uint32_t node)
 {
     const struct binary_graph *g = o->r->g;
     const struct binary_node *n = &g->nodes[node];
+    if (g->chain_of && g->chain_of[node] != BINARY_NONE)
+        return add_chain(o, &g->chains[g->chain_of[node]]);
     /* A view over its own input does nothing. */
     bool quiet = n->op->flags & OP_VIEW && n->n_in > 0 && in_place(g, n, 0);
     for (uint32_t i = 0; i < n->n_in; i++) {

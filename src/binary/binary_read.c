@@ -70,6 +70,7 @@ static enum status read_graph(struct bin_reader *r)
     TRY(read_info(r));
     TRY(bin_read_tensors(r));
     TRY(bin_read_nodes(r));
+    TRY(bin_read_chains(r));
     return bin_read_commands(r);
 }
 

@@ -74,7 +74,7 @@ static enum status check_place(const struct bin_reader *r, const struct binary_t
     RETURN_IF(t->place >= PLACE_COUNT, ST_BAD_BINARY, "context binary, tensor \"%s\": unknown place %u", t->name, t->place);
     RETURN_IF(t->io > 3 || (t->io && t->place != PLACE_IO), ST_BAD_BINARY, "context binary, tensor \"%s\": I/O kind %u in place %u",
               t->name, t->io, t->place);
-    if (t->place == PLACE_NONE)
+    if (t->place == PLACE_NONE || t->place == PLACE_LINES) /* lines: see binary_chains.c */
         return ST_OK;
     uint64_t need = desc_bytes(&t->desc), size = place_size(r->g, t->place);
     RETURN_IF(t->bytes < need, ST_BAD_BINARY, "context binary, tensor \"%s\": %" PRIu64 " bytes of memory; its shape needs %" PRIu64, t->name,

@@ -17,6 +17,7 @@ struct writer {
     VEC(struct bin_quant) quants;
     VEC(struct bin_node) nodes;
     VEC(struct bin_param) params;
+    VEC(struct bin_chain) chains;
     VEC(uint32_t) ops;
     VEC(uint32_t) lists;
     uint32_t op_index[OP_COUNT]; /* position in ops + 1 */
@@ -291,6 +292,18 @@ static enum status put_node(struct writer *w, const struct binary_node *n)
     return ST_OK;
 }
 
+static enum status put_chains(struct writer *w)
+{
+    for (uint32_t i = 0; i < w->src->n_chains; i++) {
+        const struct binary_chain *c = &w->src->chains[i];
+        struct bin_chain *slot = vec_push(&w->chains);
+        if (!slot)
+            return no_memory();
+        *slot = (struct bin_chain){ .first = c->first, .n = c->n, .height = c->height, .work_offset = c->work_offset, .work_bytes = c->work_bytes };
+    }
+    return ST_OK;
+}
+
 /* ---- the file ----------------------------------------------------------------------------------------------------------- */
 
 static void fill_graph(struct writer *w)
@@ -333,7 +346,7 @@ static enum status collect(struct writer *w)
     TRY(put_io(w));
     for (uint32_t i = 0; i < s->n_nodes; i++)
         TRY(put_node(w, &s->nodes[i]));
-    return ST_OK;
+    return put_chains(w);
 }
 
 static enum status add_pieces(const struct writer *w, struct bin_pieces *p)
@@ -353,6 +366,7 @@ static enum status add_pieces(const struct writer *w, struct bin_pieces *p)
         { SEC_LISTS, w->lists.at, w->lists.n },
         { SEC_VALUES, w->values.at, w->values.n },
         { SEC_COMMANDS, w->src->commands, w->src->n_commands },
+        { SEC_CHAINS, w->chains.at, w->chains.n },
     };
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
         TRY(bin_add(p, (struct bin_piece){ .kind = tables[i].kind, .data = tables[i].data, .link = w->has_const ? 0 : BINARY_NONE,
@@ -398,6 +412,7 @@ enum status binary_write(const struct binary_target *t, const struct binary_sour
     vec_finish(&w->quants);
     vec_finish(&w->nodes);
     vec_finish(&w->params);
+    vec_finish(&w->chains);
     vec_finish(&w->ops);
     vec_finish(&w->lists);
     mem_free(w->const_slots);

@@ -67,6 +67,7 @@ enum status bind_node(struct exec_program *p, uint32_t node)
     struct kernel_bound b;
     bind_call(p, node, &view);
     view.call.work_budget = e->work_bytes; /* the workspace is what the plan gave */
+    view.call.by_lines = p->g->chain_of && p->g->chain_of[node] != BINARY_NONE;
     if (!e->bind_args) {
         TRY(check_aux(p, node, &view));
         e->args = e->bind_args = arena_alloc(&p->arena, kernel_args_size(view.call.op->id));
@@ -76,6 +77,9 @@ enum status bind_node(struct exec_program *p, uint32_t node)
     RETURN_IF(b.work_bytes > e->work_bytes, p->now ? ST_DYNAMIC_SHAPE : ST_BAD_BINARY,
               "node \"%s\": kernel %s needs %llu bytes of workspace, the binary has %llu; prepare the model again", view.call.node, b.name,
               (unsigned long long)b.work_bytes, (unsigned long long)e->work_bytes);
+    struct op_lines lines;
+    RETURN_IF(view.call.by_lines && (!b.by_lines || !desc_lines(view.out[0], &lines) || b.extent != lines.n), ST_BAD_BINARY,
+              "node \"%s\": kernel %s does not work line by line, as its chain wants; prepare the model again", view.call.node, b.name);
     RETURN_IF(b.state_bytes > p->g->nodes[node].state_bytes, ST_BAD_BINARY,
               "node \"%s\": kernel %s needs %llu bytes of state, the binary has %llu; prepare the model again", view.call.node, b.name,
               (unsigned long long)b.state_bytes, (unsigned long long)p->g->nodes[node].state_bytes);

@@ -57,8 +57,11 @@ void early_before(struct exec_program *p, uint32_t step)
 {
     if (p->first_ended == BINARY_NONE)
         return;
-    for (uint32_t i = p->step_begin[step]; i < p->step_begin[step + 1]; i++)
-        p->missing[p->commands[i].node] |= input_missing(p, p->commands[i].node);
+    for (uint32_t i = p->step_begin[step]; i < p->step_begin[step + 1]; i++) {
+        uint32_t node = p->commands[i].node;
+        for (uint32_t k = p->nodes[node].chain ? p->nodes[node].chain->node : node; k <= node; k++) /* all of a chain or nothing */
+            p->missing[node] |= input_missing(p, k);
+    }
 }
 
 void early_after(struct exec_program *p, uint32_t step)

@@ -26,25 +26,34 @@ static inline bool guarded_off(const struct exec_node *n)
     return false;
 }
 
-static inline void run_command(const struct exec_program *p, uint32_t index, unsigned worker)
+static inline void run_command(const struct exec_program *p, uint32_t index, unsigned worker, uint64_t *ns)
 {
     const struct exec_command *c = &p->commands[index];
     const struct exec_node *n = &p->nodes[c->node];
     uint32_t end = c->end < n->extent ? c->end : n->extent;
     if (c->begin >= end || p->missing[c->node] || guarded_off(n) || (n->view_out && n->data[0] == n->data[n->view_out]))
         return;
+    if (n->chain) {
+        chain_run(p, n->chain, (struct range){ c->begin, end }, worker, ns);
+        return;
+    }
     uint8_t *work = worker && n->work ? p->worker_work + (worker - 1) * p->worker_stride : n->work;
     struct kernel_call call = { .args = n->args, .data = n->data, .work = work, .state = n->state, .ended = &p->job->ended };
     n->run(&call, (struct range){ c->begin, end });
 }
 
-/* Marks have a place of their own per command: no locks, and the same order for any number of threads. */
+/* Marks have a place of their own per command: no locks, and the same order for any number of threads. The members of a chain take turns many times; their
+ * marks stand one behind the other, each as long as all of its turns. */
 static void run_marked(struct exec_program *p, uint32_t index, unsigned worker)
 {
-    uint64_t begin = clock_ns();
-    run_command(p, index, worker);
-    if (index < p->marks.cap)
-        p->marks.marks[index] = (struct prof_mark){ begin, clock_ns(), p->commands[index].node, worker };
+    const struct exec_command *c = &p->commands[index];
+    const struct exec_chain *chain = p->nodes[c->node].chain;
+    uint64_t begin = clock_ns(), ns[OP_CHAIN_MAX] = { 0 };
+    run_command(p, index, worker, ns);
+    if (!chain && c->mark < p->marks.cap)
+        p->marks.marks[c->mark] = (struct prof_mark){ begin, clock_ns(), c->node, worker };
+    for (uint32_t i = 0; chain && i < chain->shape.n && c->mark + i < p->marks.cap; begin += ns[i++])
+        p->marks.marks[c->mark + i] = (struct prof_mark){ begin, begin + ns[i], chain->node + i, worker };
 }
 
 static bool run_one(struct exec_program *p, uint32_t index, unsigned worker)
@@ -58,7 +67,7 @@ static bool run_one(struct exec_program *p, uint32_t index, unsigned worker)
     if (j->marks)
         run_marked(p, index, worker);
     else
-        run_command(p, index, worker);
+        run_command(p, index, worker, NULL);
     return true;
 }
 
@@ -108,8 +117,8 @@ static enum status walk(struct exec_program *p, struct exec_run *r)
 static void finish_marks(struct exec_program *p)
 {
     struct prof_recorder *r = &p->marks;
-    uint32_t used = p->n_commands < r->cap ? p->n_commands : r->cap;
-    r->dropped = p->n_commands - used;
+    uint32_t used = p->n_marks < r->cap ? p->n_marks : r->cap;
+    r->dropped = p->n_marks - used;
     r->n = 0;
     for (uint32_t i = 0; i < used; i++)
         if (r->marks[i].end_ns)
@@ -180,14 +189,13 @@ void exec_unload(struct exec_program *p)
 static enum status load_all(struct exec_program *p, const struct exec_opts *o)
 {
     p->job = mem_alloc_aligned(_Alignof(struct exec_job), sizeof(struct exec_job));
-    p->marks.cap = o->max_marks ? o->max_marks : p->g->n_commands;
+    p->marks.cap = o->max_marks ? o->max_marks : p->g->n_marks;
     /* Untouched until a run asks for marks, so that it costs address space, not memory. */
     p->marks.marks = mem_array(struct prof_mark, p->marks.cap);
     RETURN_IF(!p->job || !p->marks.marks, ST_NO_MEMORY, "graph \"%s\": no memory to run it", p->g->info.name);
     TRY(program_tables(p));
     TRY(program_memory(p, o));
     TRY(dynamic_load(p));
-    TRY(early_load(p));
     program_resolve(p);
     TRY(bind_all(p));
     exec_reset_state(p);

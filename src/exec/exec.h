@@ -27,7 +27,7 @@ struct exec_opts {
     enum isa isa;          /* highest instruction set to use */
     void *scratch;         /* borrowed memory of info.scratch_bytes, or NULL: the program allocates its own */
     void *persistent;
-    uint32_t max_marks;    /* room for profile marks per run; 0: number of commands */
+    uint32_t max_marks;    /* room for profile marks per run; 0: one per command and member of its chain */
 };
 
 /* Why a run stops early: set by signals of the client, looked at between commands. */

@@ -41,6 +41,8 @@ void program_resolve(struct exec_program *p)
                 node->data[k] = address_of(p, &p->g->tensors[t]);
         }
     }
+    for (uint32_t i = 0; i < p->g->n_chains; i++)
+        p->chains[i].work = p->scratch + p->g->chains[i].work_offset;
 }
 
 /* Lists of slots per I/O entry: count, then fill. */
@@ -83,10 +85,11 @@ static bool can_join(const struct exec_command *last, const struct binary_comman
     return last->node == c->node && last->end == c->begin;
 }
 
-/* How many of the n tiles of a step to join into one command. */
-static uint32_t tiles_per_command(const struct exec_program *p, uint32_t n)
+/* How many of the n tiles of a step to join into one command. What a chain computes twice at every border is not worth a second tile. */
+static uint32_t tiles_per_command(const struct exec_program *p, uint32_t node, uint32_t n)
 {
-    uint32_t want = p->team ? EXEC_TILES_PER_WORKER * team_size(p->team) : 1;
+    const struct exec_chain *chain = p->nodes[node].chain;
+    uint32_t want = p->team ? (chain && chain->halo ? 1 : EXEC_TILES_PER_WORKER) * team_size(p->team) : 1;
     return (n + want - 1) / want;
 }
 
@@ -106,7 +109,7 @@ static enum status copy_commands(struct exec_program *p)
     RETURN_IF(!p->commands || !p->step_begin, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands", g->info.name, g->n_commands);
     for (uint32_t i = 0, step = 0, n; i < g->n_commands; i += n) {
         n = tiles_of_step(g, i);
-        uint32_t join = tiles_per_command(p, n), joined = 0;
+        uint32_t join = tiles_per_command(p, g->commands[i].node, n), joined = 0;
         while (step < g->commands[i].step) /* a step without commands is allowed */
             p->step_begin[++step] = p->n_commands;
         for (uint32_t k = i; k < i + n; k++) {
@@ -116,7 +119,8 @@ static enum status copy_commands(struct exec_program *p)
                 last->end = c->end;
                 joined++;
             } else {
-                p->commands[p->n_commands++] = (struct exec_command){ c->node, c->begin, c->end };
+                p->commands[p->n_commands++] = (struct exec_command){ c->node, c->begin, c->end, p->n_marks };
+                p->n_marks += p->nodes[c->node].chain ? p->nodes[c->node].chain->shape.n : 1;
                 joined = 1;
             }
         }
@@ -148,6 +152,8 @@ enum status program_tables(struct exec_program *p)
         at += operands(n);
     }
     TRY(list_io_slots(p));
+    TRY(early_load(p));
+    TRY(chain_load(p));
     return copy_commands(p);
 }
 
@@ -216,6 +222,8 @@ static enum status worker_memory(struct exec_program *p)
     uint64_t most = 0, total;
     for (uint32_t i = 0; p->team && i < p->g->n_nodes; i++)
         most = p->g->nodes[i].work_bytes > most ? p->g->nodes[i].work_bytes : most;
+    for (uint32_t i = 0; p->team && i < p->g->n_chains; i++)
+        most = p->g->chains[i].work_bytes > most ? p->g->chains[i].work_bytes : most;
     if (most == 0)
         return ST_OK;
     p->worker_stride = (most + EXEC_ALIGN - 1) / EXEC_ALIGN * EXEC_ALIGN;

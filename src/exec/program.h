@@ -31,12 +31,31 @@ struct exec_node {
     void *const *guards; /* where the bools are that decide whether the node runs */
     const uint32_t *guard_values; /* at 2 * i + 1: the value of guard i that lets it */
     uint32_t view_out;   /* not 0: nothing to do when data[0] == data[view_out] */
+    const struct exec_chain *chain; /* last node of a chain: what its commands run instead; NULL otherwise */
     void *bind_args;     /* the same memory as args, for binding again */
     const char *kernel;
 };
 
 struct exec_command {
     uint32_t node, begin, end;
+    uint32_t mark; /* place of its first mark: one, or one per member of a chain */
+};
+
+/* Members of a chain, and where the lines of their results are in the workspace of a thread (chain.c). */
+struct exec_member {
+    uint64_t slab, line_bytes;
+    uint64_t work;       /* workspace of the kernel, from the same beginning */
+    uint32_t capacity;   /* lines of the slab */
+    uint32_t n_operands; /* the result is the last one */
+};
+
+struct exec_chain {
+    struct op_chain shape;
+    uint32_t node;   /* the first */
+    uint32_t height; /* lines of the last result per slab */
+    bool halo;       /* a border between two commands is computed twice */
+    uint8_t *work;   /* the planned workspace, for worker 0 */
+    struct exec_member *members;
 };
 
 /* What the workers share during one step. The counter is written by all of them and has a cache line of its own. */
@@ -60,8 +79,9 @@ struct exec_program {
     struct arena arena;
     struct exec_node *nodes;
     void **slots;
+    struct exec_chain *chains;
     struct exec_command *commands;
-    uint32_t n_commands;
+    uint32_t n_commands, n_marks;
     uint32_t *step_begin;
     uint32_t *io_first, *io_slot; /* entry k: io_slot[io_first[k]] … io_slot[io_first[k + 1]] */
     void **io_now;                /* the pointers that are in the slots */
@@ -97,6 +117,11 @@ void bind_call(const struct exec_program *p, uint32_t node, struct exec_call *vi
 enum status bind_node(struct exec_program *p, uint32_t node);      /* choose a kernel and fill its args, first time or again */
 enum status bind_all(struct exec_program *p);
 enum status bind_io(struct exec_program *p, const struct exec_binding *io);
+
+/* chain.c */
+enum status chain_load(struct exec_program *p);
+/* Compute lines of the last result; ns: per member, the time it took is added; NULL: nobody asks. */
+void chain_run(const struct exec_program *p, const struct exec_chain *c, struct range lines, unsigned worker, uint64_t *ns);
 
 /* early.c */
 enum status early_load(struct exec_program *p);

@@ -18,6 +18,20 @@ static inline void kernel_spans(struct kernel_bound *ret, uint64_t elements)
     ret->macs = elements;
 }
 
+/* Element-wise kernels by lines: a unit is `*unit` elements, SPAN or a line of the result. */
+static inline void kernel_lines_or_spans(const struct op_call *c, struct kernel_bound *ret, uint64_t *unit)
+{
+    struct op_lines lines;
+    kernel_spans(ret, desc_count(c->out[0]));
+    *unit = SPAN;
+    if (!c->by_lines || !op_by_lines(c) || !desc_lines(c->out[0], &lines))
+        return;
+    *unit = lines.elements;
+    ret->extent = lines.n;
+    ret->grain = 1;
+    ret->by_lines = true;
+}
+
 /* Parallel work of kernels that go unit by unit (rows, runs, images), each of `cost` element operations. */
 static inline void kernel_units(struct kernel_bound *ret, uint64_t units, uint64_t cost)
 {

@@ -51,6 +51,8 @@ struct kernel_bound {
     uint32_t grain;        /* smallest sensible tile: fewer units than this are not worth another thread */
     uint64_t work_bytes;   /* workspace per tile, the same on every CPU; 0: none */
     uint64_t state_bytes;  /* state that survives between runs, the same on every CPU; 0: none */
+    bool by_lines;         /* op_call.by_lines was asked for, and a unit is one line of the result (op_lines.c): extent is their number, and a
+                            * tile touches no lines of its inputs but those that op_reach says */
     uint64_t macs;         /* multiply-accumulates (or element operations) of the whole call, for cost and splitting */
 };
 

@@ -222,6 +222,7 @@ struct op_call {
     const void *const *in_data;       /* constant contents of inputs, entries or the array NULL where unknown */
     const void *const *aux;           /* constants that kernels derived at prepare (see kernels.h) */
     uint64_t work_budget;             /* bytes of workspace to stay within where the kernel can; 0: its own choice */
+    bool by_lines;                    /* kernels: let a unit of work be one line of the result (kernel_bound.by_lines) */
     struct op_post post;
 };
 
@@ -316,6 +317,46 @@ struct op_runs {
         int64_t stride, affine;
     } at[MAX_RANK + 1];
 };
+
+/* Lines of a tensor: rows of a matrix, lines of an image; whatever stands at one position of dimension 0 (rank 2) or 1 (rank 3 and 4, of a batch of one).
+ * False: it has none, or they do not begin at bytes. */
+struct op_lines {
+    uint32_t n;
+    uint64_t elements, bytes; /* of one line */
+};
+bool desc_lines(const struct tensor_desc *d, struct op_lines *ret);
+
+/* Which lines of an input one line of the result needs (op_lines.c): `window` lines from line o * stride - before, as far as there are such. */
+struct op_reach {
+    uint32_t stride, before;
+    uint64_t window;
+    uint32_t lines; /* that the input has */
+};
+bool op_by_lines(const struct op_call *c);                                /* the one result can be computed line by line */
+bool op_reach(const struct op_call *c, uint32_t i, struct op_reach *ret); /* false: input i is needed whole */
+/* From lines [begin, end) of the result to those of the input; none is 0, 0. */
+void op_reach_lines(const struct op_reach *r, uint32_t *begin, uint32_t *end);
+
+/* Operators that hand lines to each other. Edges are ordered by their reader: those of member i are edges[first[i]] … edges[first[i + 1]]; makers stand before
+ * readers, and every member but the last has a reader. */
+enum { OP_CHAIN_MAX = 32, OP_CHAIN_LINES = 1 << 14 };
+struct op_chain_edge {
+    uint32_t maker, input; /* a member; which input of the reader it is */
+    struct op_reach reach;
+};
+struct op_chain {
+    uint32_t n;
+    const uint32_t *first; /* n + 1 entries */
+    const struct op_chain_edge *edges;
+};
+struct op_chain_span {
+    uint32_t begin;     /* first line that is still wanted */
+    uint32_t from, end; /* lines to compute now; those below `from` are there */
+};
+/* What every member computes so that the last one can compute lines [begin, end). spans: as the call before left them, or zero at the beginning; begin never goes back. */
+void op_chain_next(const struct op_chain *c, uint32_t begin, uint32_t end, struct op_chain_span *spans);
+/* The most lines [begin, end) that each member ever has to hold while the last one computes up to `height` of its `lines` at a time, wherever one begins. */
+void op_chain_heights(const struct op_chain *c, uint32_t lines, uint32_t height, uint32_t *ret);
 
 /* What a normalization does with a run (docs/numerics.md section 6). */
 enum op_norm {

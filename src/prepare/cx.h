@@ -30,6 +30,24 @@ struct node_plan {
     uint64_t state_bytes, state_offset; /* in persistent memory */
 };
 
+/* A run of nodes that is computed slab by slab, so that what they hand to each other is a few lines in the workspace of a thread and never a tensor in scratch
+ * (tile_chain.c). The nodes first … first + n - 1 follow each other; all results but the last are read inside the chain only. */
+struct chain {
+    uint32_t first, n;
+    uint32_t lines;       /* of the last result: units of the chain's commands */
+    uint32_t height;      /* of them that are computed at a time */
+    uint32_t tiles;       /* commands that the lines are cut into */
+    uint64_t slab_bytes;  /* lines of all results but the last */
+    uint64_t work_bytes;  /* slabs, behind them the largest workspace of a member */
+    uint64_t work_offset; /* in scratch, alive from the first to the last member */
+};
+
+/* Where the lines of a result lie that is only seen inside its chain. */
+struct chain_slab {
+    uint64_t offset; /* from the beginning of the chain's workspace */
+    uint64_t bytes;  /* 0: a tensor like any other */
+};
+
 struct prepare_cx {
     const struct prepare_target *target;
     const struct prepare_opts *opts;
@@ -46,6 +64,12 @@ struct prepare_cx {
     uint64_t given_live;      /* its peak */
     uint64_t order_bound;     /* no order of operators needs less scratch; 0: not known */
 
+    /* filled by tile_chain, when operators have their order; none: chains NULL */
+    struct chain *chains;     /* in the order of their nodes */
+    uint32_t n_chains;
+    uint32_t *chain_of;       /* per node: its chain, IR_NONE: none */
+    struct chain_slab *slabs; /* per tensor */
+
     /* filled by plan_memory, read by emit */
     struct placement *places; /* per tensor */
     uint32_t *io;             /* tensors of the I/O table: inputs, then outputs */
@@ -54,6 +78,8 @@ struct prepare_cx {
     uint64_t scratch_bytes, live_bytes, persistent_bytes;
     bool plan_optimal;
 
+    /* filled by emit_commands */
+    uint32_t *step_of; /* per node */
     VEC(struct binary_command) commands;
 };
 
@@ -80,6 +106,12 @@ bool plan_may_replace(const struct prepare_cx *cx, const struct ir_node *n, uint
 uint64_t plan_round(const struct prepare_cx *cx, uint64_t bytes);
 /* plan_order.c: bring nodes into another order; node order[k] becomes node k. */
 enum status plan_reorder(struct prepare_cx *cx, const uint32_t *order);
+
+/* The chain of node k, NULL: none. */
+static inline const struct chain *plan_chain(const struct prepare_cx *cx, uint32_t k)
+{
+    return cx->chain_of && cx->chain_of[k] != IR_NONE ? &cx->chains[cx->chain_of[k]] : NULL;
+}
 
 /* Run the kernel of a node whose inputs are all constant; `out` has room for every output. */
 enum status fold_run(struct prepare_cx *cx, const struct ir_node *n, void *const *out);

@@ -13,7 +13,7 @@ static void emit_tensor(const struct prepare_cx *cx, uint32_t i, struct binary_t
     *b = (struct binary_tensor){
         .name = t->name, .desc = t->desc, .place = p->place, .io = io_of_role[t->role], .optional = t->optional,
         .updateable = t->updateable, .mem_handle = t->mem_handle, .client_id = t->client_id, .client_type = t->client_type, .offset = p->offset, .bytes = p->bytes,
-        .first = p->first, .last = p->last == IR_NONE ? (uint32_t)cx->g->nodes.n : p->last,
+        .first = cx->step_of[p->first], .last = p->last == IR_NONE ? (uint32_t)cx->g->nodes.n : cx->step_of[p->last],
     };
     *data = p->place == PLACE_CONST ? cx->g->tensors.at[p->offset].data : NULL;
 }
@@ -25,7 +25,7 @@ static void emit_home(const struct prepare_cx *cx, uint32_t k, struct binary_ten
     const struct placement *p = &cx->homes[k];
     *b = (struct binary_tensor){
         .name = t->name, .desc = t->desc, .place = PLACE_SCRATCH, .client_id = t->client_id, .client_type = t->client_type, .offset = p->offset,
-        .bytes = p->bytes, .first = p->first, .last = p->last,
+        .bytes = p->bytes, .first = cx->step_of[p->first], .last = cx->step_of[p->last],
     };
 }
 
@@ -79,18 +79,24 @@ enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
     struct binary_tensor *tensors = arena_array(&cx->arena, struct binary_tensor, nt);
     const void **data = arena_array(&cx->arena, const void *, nt);
     struct binary_node *nodes = arena_array(&cx->arena, struct binary_node, nn);
-    RETURN_IF(!tensors || !data || !nodes, ST_NO_MEMORY, "no memory to write %u tensors and %u nodes", nt, nn);
+    struct binary_chain *chains = arena_array(&cx->arena, struct binary_chain, cx->n_chains);
+    RETURN_IF(!tensors || !data || !nodes || !chains, ST_NO_MEMORY, "no memory to write %u tensors and %u nodes", nt, nn);
     for (uint32_t i = 0; i < no; i++)
         emit_tensor(cx, i, &tensors[i], &data[i]);
     for (uint32_t i = no; i < nt; i++)
         emit_home(cx, i - no, &tensors[i]);
     for (uint32_t k = 0; k < nn; k++)
         emit_node(cx, k, &nodes[k]);
+    for (uint32_t i = 0; i < cx->n_chains; i++) {
+        const struct chain *c = &cx->chains[i];
+        chains[i] = (struct binary_chain){ .first = c->first, .n = c->n, .height = c->height, .lines = c->lines, .work_offset = c->work_offset,
+                                           .work_bytes = c->work_bytes };
+    }
     struct binary_graph_info info = graph_info(cx);
     TRY(estimate(cx, &(struct binary_graph){ .n_tensors = nt, .n_nodes = nn, .tensors = tensors, .nodes = nodes }, nodes, &info));
     struct binary_source s = {
         .info = info, .n_tensors = nt, .n_nodes = nn, .n_commands = (uint32_t)cx->commands.n, .tensors = tensors, .data = data,
-        .nodes = nodes, .commands = cx->commands.at,
+        .nodes = nodes, .commands = cx->commands.at, .n_chains = cx->n_chains, .chains = chains,
     };
     return binary_write(&cx->opts->binary, &s, ret);
 }

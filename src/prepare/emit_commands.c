@@ -1,22 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cuts every node into tiles: one step per node, its tiles side by side.
+/* Cuts every node, and every chain of nodes, into tiles: a step each, its tiles side by side.
  *
- * A step is a barrier: commands of one step run in any order on any thread, the next step starts when all are done. One node per step keeps
- * memory at its minimum, because lifetimes are counted in steps. */
+ * A step is a barrier: commands of one step run in any order on any thread, the next step starts when all are done. One node or chain per step keeps
+ * memory at its minimum, because lifetimes are counted in nodes. Commands of a chain name its last node and lines of the result. */
 #include "prepare/cx.h"
+
+static enum status cut(struct prepare_cx *cx, uint32_t node, uint32_t extent, uint32_t tiles, uint32_t step)
+{
+    for (uint32_t i = 0; i < tiles; i++) {
+        struct binary_command *c = vec_push(&cx->commands);
+        RETURN_IF(!c, ST_NO_MEMORY, "no memory for %zu commands", cx->commands.n);
+        uint64_t begin = (uint64_t)extent * i / tiles, end = (uint64_t)extent * (i + 1) / tiles;
+        /* The only tile of a node takes all there is: with dynamic dimensions the extent is known when it runs. */
+        *c = (struct binary_command){ .node = node, .begin = (uint32_t)begin, .end = tiles == 1 ? UINT32_MAX : (uint32_t)end, .step = step };
+    }
+    return ST_OK;
+}
 
 enum status emit_commands(struct prepare_cx *cx, bool *progress)
 {
     (void)progress;
+    uint32_t step = 0;
+    cx->step_of = arena_array(&cx->arena, uint32_t, cx->g->nodes.n);
+    RETURN_IF(!cx->step_of, ST_NO_MEMORY, "no memory for %zu nodes", cx->g->nodes.n);
     for (uint32_t k = 0; k < cx->g->nodes.n; k++) {
-        const struct node_plan *n = &cx->nodes[k];
-        for (uint32_t i = 0; i < n->tiles; i++) {
-            struct binary_command *c = vec_push(&cx->commands);
-            RETURN_IF(!c, ST_NO_MEMORY, "no memory for %zu commands", cx->commands.n);
-            uint64_t begin = (uint64_t)n->extent * i / n->tiles, end = (uint64_t)n->extent * (i + 1) / n->tiles;
-            /* The only tile of a node takes all there is: with dynamic dimensions the extent is known when it runs. */
-            *c = (struct binary_command){ .node = k, .begin = (uint32_t)begin, .end = n->tiles == 1 ? UINT32_MAX : (uint32_t)end, .step = k };
-        }
+        const struct chain *c = plan_chain(cx, k);
+        cx->step_of[k] = step;
+        if (!c)
+            TRY(cut(cx, k, cx->nodes[k].extent, cx->nodes[k].tiles, step++));
+        else if (k == c->first + c->n - 1)
+            TRY(cut(cx, k, c->lines, c->tiles, step++));
     }
     return ST_OK;
 }

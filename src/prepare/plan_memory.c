@@ -14,6 +14,9 @@
  *     b            ####==.            b and c are one block: c = Relu(b) in place
  *     c                 .####
  *
+ * Members of a chain (tile_chain.c) run at the same time: what one of them touches is in use while all of them run, nothing is replaced, and the chain has one workspace, for
+ * slabs and for the kernels.
+ *
  * Rooms of inputs and outputs in scratch take part: when the client brings a buffer of its own instead, nobody uses the room. */
 #include <string.h>
 
@@ -52,12 +55,14 @@ static void find_uses(struct planner *p)
         p->first[c] = cx->cells[c].early ? 0 : IR_NONE;
     for (uint32_t k = 0; k < n_nodes; k++) {
         const struct ir_node *n = &cx->g->nodes.at[k];
+        const struct chain *chain = plan_chain(cx, k);
+        uint32_t from = chain ? chain->first : k, to = chain ? chain->first + chain->n - 1 : k;
         for (uint32_t i = 0; i < plan_ports(n); i++) {
             uint32_t t = plan_port(n, i), c = t == IR_NONE ? IR_NONE : cx->cell_of[t];
             if (c == IR_NONE)
                 continue;
-            p->first[c] = k < p->first[c] ? k : p->first[c];
-            p->last[c] = k;
+            p->first[c] = from < p->first[c] ? from : p->first[c];
+            p->last[c] = to;
         }
     }
     for (uint32_t c = 0; c < cx->n_cells; c++) {
@@ -79,7 +84,7 @@ static void new_block(struct planner *p, uint32_t cell)
 /* The block of an input that ends with node k and that its output may be laid over, IR_NONE: none. */
 static uint32_t dying_block(const struct planner *p, const struct ir_node *n, uint32_t k)
 {
-    for (uint32_t i = 0; i < n->n_in && !p->cx->target->no_sharing; i++) {
+    for (uint32_t i = 0; i < n->n_in && !p->cx->target->no_sharing && !plan_chain(p->cx, k); i++) {
         uint32_t block = plan_may_replace(p->cx, n, i) ? p->block_of[p->cx->cell_of[n->in[i]]] : IR_NONE;
         if (block != IR_NONE && p->blocks[block].last == k)
             return block;
@@ -122,6 +127,28 @@ static uint64_t search_steps(uint64_t steps, uint32_t n_bufs)
     return scaled ? scaled : 1;
 }
 
+/* The workspace that begins with node k: its own, or that of the chain that it begins; size 0: none. */
+static struct plan_buf work_buf(const struct prepare_cx *cx, uint32_t k)
+{
+    const struct chain *c = plan_chain(cx, k);
+    uint64_t bytes = !c ? cx->nodes[k].work_bytes : c->first == k ? c->work_bytes : 0;
+    return (struct plan_buf){ .size = plan_round(cx, bytes), .align = cx->target->tensor_align, .first = k, .last = c ? c->first + c->n - 1 : k,
+                              .fixed = PLAN_ANY };
+}
+
+static void place_work(struct prepare_cx *cx, uint32_t k, uint64_t offset)
+{
+    uint32_t at = cx->chain_of ? cx->chain_of[k] : IR_NONE;
+    if (at == IR_NONE) {
+        cx->nodes[k].work_offset = offset;
+        return;
+    }
+    struct chain *c = &cx->chains[at];
+    c->work_offset = offset;
+    for (uint32_t i = 0; i < c->n; i++)
+        cx->nodes[c->first + i].work_offset = offset + c->slab_bytes;
+}
+
 static enum status solve(struct planner *p)
 {
     struct prepare_cx *cx = p->cx;
@@ -131,9 +158,11 @@ static enum status solve(struct planner *p)
     for (uint32_t i = 0; i < p->n_blocks; i++)
         b[n++] = (struct plan_buf){ .size = plan_round(cx, p->blocks[i].bytes), .align = align, .first = p->blocks[i].first,
                                     .last = p->blocks[i].last, .fixed = PLAN_ANY };
-    for (uint32_t k = 0; k < n_nodes; k++)
-        if (cx->nodes[k].work_bytes)
-            b[n++] = (struct plan_buf){ .size = plan_round(cx, cx->nodes[k].work_bytes), .align = align, .first = k, .last = k, .fixed = PLAN_ANY };
+    for (uint32_t k = 0; k < n_nodes; k++) {
+        struct plan_buf work = work_buf(cx, k);
+        if (work.size)
+            b[n++] = work;
+    }
     struct plan_opts o = { .deadline_ns = PLAN_FOREVER, .max_nodes = search_steps(cx->target->plan_nodes, n) };
     struct plan_result r;
     TRY(plan_solve(b, n, &o, &r));
@@ -141,8 +170,8 @@ static enum status solve(struct planner *p)
         p->blocks[i].offset = b[i].offset;
     n = p->n_blocks;
     for (uint32_t k = 0; k < n_nodes; k++)
-        if (cx->nodes[k].work_bytes)
-            cx->nodes[k].work_offset = b[n++].offset;
+        if (work_buf(cx, k).size)
+            place_work(cx, k, b[n++].offset);
     cx->scratch_bytes = r.total;
     cx->live_bytes = r.lower_bound;
     cx->plan_optimal = r.optimal;
@@ -163,7 +192,10 @@ static enum status write_places(struct planner *p)
     uint32_t n_io = cx->n_inputs + cx->n_outputs;
     for (uint32_t t = 0; t < cx->g->tensors.n; t++) {
         const struct ir_tensor *x = &cx->g->tensors.at[t];
-        if (cx->cell_of[t] != IR_NONE)
+        if (cx->slabs && cx->slabs[t].bytes)
+            cx->places[t] = (struct placement){ .place = PLACE_LINES, .offset = cx->slabs[t].offset, .bytes = cx->slabs[t].bytes,
+                                                .first = p->first[cx->cell_of[t]], .last = p->last[cx->cell_of[t]] };
+        else if (cx->cell_of[t] != IR_NONE)
             cx->places[t] = place_of(p, cx->cell_of[t], x->raw_bytes ? x->raw_bytes : desc_bytes(&x->desc));
     }
     if (!cx->target->io_in_scratch)
@@ -215,7 +247,7 @@ enum status plan_memory(struct prepare_cx *cx, bool *progress)
     if (!cx->cells)
         TRY(plan_cells(cx));
     TRY(plan_now(cx));
-    if (cx->given_order && cx->scratch_bytes > cx->given_live)
+    if (cx->given_order && cx->scratch_bytes > cx->given_live && !cx->n_chains) /* chains were found for this order */
         TRY(compare_with_given(cx, progress));
     RETURN_IF(cx->target->scratch_limit && cx->scratch_bytes > cx->target->scratch_limit, ST_PREPARE_FAILED,
               "graph \"%s\" needs %llu bytes of scratch memory; the target allows %llu", cx->g->name, (unsigned long long)cx->scratch_bytes,

@@ -14,6 +14,7 @@ const struct pass prepare_default_passes[] = {
     { "fuse-activation", opt_fuse_activation },   /* clamp in the product, same bits */
     { "pack", lower_pack },                       /* weights and tables as the kernels read them */
     { "order", plan_order },                      /* operators so that little is alive at once */
+    { "chain", tile_chain },                      /* operators that hand lines to each other instead of tensors */
     { "plan", plan_memory },                      /* an address for every tensor */
     { "emit", emit_commands },                    /* tiles in the order they run */
     {},

@@ -45,6 +45,13 @@ struct cost_device {
     uint64_t vtcm_bytes;
 };
 
+/* What chains of operators may be like (tile_chain.c). */
+struct chain_limits {
+    uint64_t bytes; /* of lines, per thread */
+    uint32_t lines; /* the result has at least as many, since threads share them out */
+    uint32_t twice; /* percent of the work that may be done twice */
+};
+
 /* One backend's limits and pass list. */
 struct prepare_target {
     const struct pass *passes;   /* ends with a NULL name */
@@ -55,6 +62,7 @@ struct prepare_target {
     bool no_sharing;             /* every tensor has memory of its own, which no other one uses at another time */
     bool io_in_scratch;          /* plan room for inputs and outputs, too; the client may still bring its own buffers */
     uint64_t work_budget;        /* bytes of workspace per tile that kernels should stay within where they can; 0: their choice */
+    struct chain_limits chains;  /* bytes 0: no chains */
     uint32_t max_tiles;          /* commands per node for parallel execution, at least 1 */
     uint64_t order_steps;        /* search steps of plan_order, counted as well; 0: operators stay in the client's order */
     uint64_t plan_nodes;         /* search steps of the exact memory planner, counted, so that plans do not depend on speed; at least 1. Graphs with more than
@@ -92,6 +100,7 @@ enum status opt_dead(struct prepare_cx *cx, bool *progress);        /* nodes tha
 enum status lower_fp16(struct prepare_cx *cx, bool *progress);      /* float32 inside the graph becomes float16, or back, where the target says so */
 enum status lower_pack(struct prepare_cx *cx, bool *progress);      /* constants of the kernels: packed weights, tables */
 enum status plan_order(struct prepare_cx *cx, bool *progress);      /* the order of operators that needs the least memory */
+enum status tile_chain(struct prepare_cx *cx, bool *progress);      /* runs of operators that are computed a few lines at a time */
 enum status plan_memory(struct prepare_cx *cx, bool *progress);     /* an address for everything */
 enum status emit_commands(struct prepare_cx *cx, bool *progress);   /* tiles and steps */
 

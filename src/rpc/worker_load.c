@@ -45,7 +45,7 @@ uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph 
     for (uint32_t i = 0; i < g->n_io; i++)
         optional = plus(optional, g->tensors[g->io[i]].optional ? desc_bytes(&g->tensors[g->io[i]].desc) : 0);
     uint64_t tables = g->n_tensors * sizeof(struct binary_tensor) + g->n_nodes * (sizeof(struct binary_node) + 512ull) +
-                      g->n_commands * (sizeof(struct binary_command) + sizeof(struct prof_mark) + 16ull) + rpc_area_bytes(g->n_io, g->n_commands);
+                      g->n_commands * (sizeof(struct binary_command) + 20ull) + g->n_marks * (uint64_t)sizeof(struct prof_mark) + rpc_area_bytes(g->n_io, g->n_marks);
     uint64_t all = plus(pools, shared_pages(work > UINT64_MAX / TEAM_MAX ? UINT64_MAX : work * (w->hello.threads - 1)));
     return plus(all, plus(shared_pages(optional), shared_pages(tables)));
 }
@@ -97,8 +97,8 @@ static enum status load_graph(struct worker *w, struct worker_map *m, const stru
     uint32_t graph = q->load.graph;
     RETURN_IF(graph >= m->binary.n_graphs, ST_INVALID_ARG, "graph %u of a context binary that has %u", graph, m->binary.n_graphs);
     const struct binary_graph *g = &m->binary.graphs[graph];
-    RETURN_IF(g->n_io > RPC_MAX_IO || g->n_commands > RPC_MAX_MARKS, ST_NOT_SUPPORTED,
-              "graph \"%s\" has %u tensors to bind and %u commands; a session takes %d and %d", g->info.name, g->n_io, g->n_commands, RPC_MAX_IO,
+    RETURN_IF(g->n_io > RPC_MAX_IO || g->n_marks > RPC_MAX_MARKS, ST_NOT_SUPPORTED,
+              "graph \"%s\" has %u tensors to bind and %u parts of commands; a session takes %d and %d", g->info.name, g->n_io, g->n_marks, RPC_MAX_IO,
               RPC_MAX_MARKS);
     char what[128];
     snprintf(what, sizeof(what), "graph \"%.100s\"", g->info.name);
@@ -147,7 +147,7 @@ enum status worker_load(struct worker *w, const struct rpc_request *q, struct rp
     pthread_mutex_unlock(&w->lock);
     r->load.program = p->id;
     r->load.n_io = p->g->n_io;
-    r->load.max_marks = p->g->n_commands;
+    r->load.max_marks = p->g->n_marks;
     r->load.heap_bytes = p->heap_bytes;
     r->load.worker_ns = clock_ns() - begin;
     return ST_OK;
@@ -170,7 +170,7 @@ enum status worker_area(struct worker *w, const struct rpc_request *q, int fd)
     bool has = p && p->area;
     pthread_mutex_unlock(&w->lock);
     RETURN_IF(!p || has, ST_COMMUNICATION, "an area for program %u, which %s", q->area.program, p ? "has one" : "is not one of this session");
-    uint64_t want = rpc_area_bytes(p->g->n_io, p->g->n_commands);
+    uint64_t want = rpc_area_bytes(p->g->n_io, p->g->n_marks);
     RETURN_IF(q->area.bytes != want, ST_COMMUNICATION, "an area of %llu bytes; program %u needs %llu", (unsigned long long)q->area.bytes,
               q->area.program, (unsigned long long)want);
     void *at;

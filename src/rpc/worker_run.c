@@ -88,7 +88,7 @@ static void hand_out(struct worker_program *p, const struct exec_run *run)
     }
     if (!run->marks)
         return;
-    p->area->n_marks = run->marks->n < p->g->n_commands ? run->marks->n : p->g->n_commands;
+    p->area->n_marks = run->marks->n < p->g->n_marks ? run->marks->n : p->g->n_marks;
     memcpy(rpc_area_marks(p->area, p->g->n_io), run->marks->marks, p->area->n_marks * sizeof(struct prof_mark));
 }
 

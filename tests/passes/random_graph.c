@@ -138,6 +138,8 @@ static void param_window(struct draft *d, uint32_t kernel)
     uint32_t stride[2] = { 1 + random_below(d->r, 2), 1 + random_below(d->r, 2) }, pads[4];
     for (int i = 0; i < 4; i++)
         pads[i] = random_below(d->r, kernel);
+    if (d->r->lines && random_below(d->r, 2))
+        stride[0] = 1 + random_below(d->r, 4);
     draft_param(d, "stride", DT_U32, 1, (uint32_t[]){ 2 }, stride);
     draft_param(d, "pad_amount", DT_U32, 2, (uint32_t[]){ 2, 2 }, pads);
 }
@@ -192,7 +194,7 @@ static void draft_conv(struct draft *d)
     uint32_t x = random_pick(r, 4), kernel = 1 + random_below(r, 3);
     if (x == IR_NONE)
         return;
-    uint32_t channels = random_desc_at(r, x).dims[3], kind = random_below(r, 4);
+    uint32_t channels = random_desc_at(r, x).dims[3], kind = random_below(r, r->lines ? 2 : 4);
     uint32_t out = kind == 1 ? channels * (1 + random_below(r, 2)) : 1 + random_below(r, 24);
     d->op = kind == 1 ? "DepthWiseConv2d" : kind == 2 ? "TransposeConv2d" : "Conv2d";
     draft_take(d, x);
@@ -200,6 +202,10 @@ static void draft_conv(struct draft *d)
     draft_take(d, random_weights(r, 4, (uint32_t[]){ kernel, width, kind == 1 ? 1 : channels, out }, 3, terms));
     draft_bias(d, out);
     draft_fit_product(d, terms);
+    if (r->lines && random_below(r, 3) == 0) {
+        uint32_t dilation[2] = { 1 + random_below(r, 3), 1 + random_below(r, 2) };
+        draft_param(d, "dilation", DT_U32, 1, (uint32_t[]){ 2 }, dilation);
+    }
     param_window(d, kernel);
 }
 
@@ -401,6 +407,11 @@ static draft_fn *const drafts[] = {
     draft_resize,
 };
 
+static draft_fn *const by_lines[] = {
+    draft_conv, draft_conv, draft_conv, draft_conv, draft_clamp, draft_binary, draft_binary, draft_pool,
+    draft_fully_connected, draft_fully_connected, draft_matmul, draft_matmul, draft_clamp, draft_binary, draft_binary, draft_binary,
+};
+
 /* What the rule makes of the draft; false when it, a backend's facts or the kernels refuse. */
 static bool settle(struct draft *d, const struct op_def *op, struct op_value *params, struct ir_node *node)
 {
@@ -436,6 +447,8 @@ static draft_fn *choose(struct random_graph *r)
 {
     if (r->after_product)
         return random_below(r, 3) ? draft_clamp : draft_batchnorm;
+    if (r->lines) /* images, or matrices */
+        return by_lines[random_below(r, 8) + (random_pick(r, 4) == IR_NONE ? 8 : 0)];
     if (r->large && random_below(r, 2)) /* layers that keep the size come first in the list */
         return random_more[random_below(r, random_more_keep)];
     if (r->wide && random_below(r, 5) < 3)
@@ -493,7 +506,7 @@ static enum status choose_outputs(struct random_graph *r)
 
 static enum status fill_graph(struct random_graph *r, unsigned nodes, const uint32_t limit[4])
 {
-    for (uint32_t i = 0; i <= random_below(r, 2); i++) {
+    for (uint32_t i = 0; limit && i <= random_below(r, 2); i++) {
         uint32_t dims[4];
         for (int k = 0; k < 4; k++)
             dims[k] = 1 + random_below(r, limit[k]);
@@ -529,6 +542,20 @@ enum status random_graph_make_wide(struct random_graph *r, uint64_t seed, bool l
     r->max_elements = 1500000;
     r->max_macs = 10000000;
     return fill_graph(r, 4 + random_below(r, 14), (uint32_t[]){ 2, 150, 150, 40 });
+}
+
+enum status random_graph_make_lines(struct random_graph *r, uint64_t seed, unsigned nodes)
+{
+    static const enum dtype types[] = { DT_F32, DT_F16, DT_UQ8, DT_UQ8, DT_SQ8, DT_UQ16, DT_SQ16 };
+    *r = (struct random_graph){ .seed = seed * 0x9e3779b97f4a7c15u + 1, .lines = true, .max_elements = 12000, .max_macs = 2000000 };
+    TRY(ir_graph_create("lines", &r->g));
+    random_below(r, 2);
+    r->type = types[random_below(r, 7)];
+    if (random_below(r, 5))
+        return fill_graph(r, nodes, (uint32_t[]){ 1, 48, 9, 20 });
+    struct tensor_desc d = random_desc(r, r->type, 2, (uint32_t[]){ 1 + random_below(r, 100), 1 + random_below(r, 40) });
+    RETURN_IF(random_tensor(r, &d, IR_INPUT) == IR_NONE, ST_NO_MEMORY, "no memory for a random graph");
+    return fill_graph(r, nodes, NULL);
 }
 
 void random_graph_free(struct random_graph *r)

@@ -12,6 +12,7 @@ struct random_graph {
     bool after_product;   /* the newest tensor is one: passes like what comes now */
     bool has_batchnorm;   /* float results may then differ in the last bits */
     bool wide, large;
+    bool lines;           /* only operators that can be computed line by line */
     uint32_t max_elements;
     uint64_t max_macs;    /* of one operator */
     float gain;           /* of the reals being drawn; 0: 1 */
@@ -21,6 +22,8 @@ struct random_graph {
 enum status random_graph_make(struct random_graph *r, uint64_t seed, unsigned nodes);
 /* With more operators, float16 and changes of type; large: tensors of up to a few megabytes. What libQnnHtp.so refuses is left out. */
 enum status random_graph_make_wide(struct random_graph *r, uint64_t seed, bool large);
+/* A batch of one with many lines and operators that can be computed line by line: what chains are made of. */
+enum status random_graph_make_lines(struct random_graph *r, uint64_t seed, unsigned nodes);
 void random_graph_free(struct random_graph *r);
 
 uint32_t random_below(struct random_graph *r, uint32_t n);

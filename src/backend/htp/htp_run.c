@@ -117,7 +117,7 @@ static enum status room_for_marks(struct backend_graph *g)
 {
     if (g->marks)
         return ST_OK;
-    g->max_marks = g->g->n_commands;
+    g->max_marks = g->g->n_marks;
     g->marks = mem_array(struct prof_mark, g->max_marks);
     g->node_ns = mem_array(uint64_t, (size_t)g->g->n_nodes * 3);
     RETURN_IF(!g->marks || !g->node_ns, ST_NO_MEMORY, "graph \"%s\": no memory to profile it", g->g->info.name);

@@ -41,7 +41,7 @@ static enum status make_tables(const struct backend_graph *g, struct lpai_remote
     r->place = mem_array(uint64_t, n);
     r->io = mem_array(struct rpc_io, n);
     r->made = mem_array(uint8_t, n);
-    r->marks.cap = g->g->n_commands;
+    r->marks.cap = g->g->n_marks;
     r->marks.marks = mem_array(struct prof_mark, r->marks.cap);
     RETURN_IF(!r->place || !r->io || !r->made || !r->marks.marks, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
     return ST_OK;

@@ -132,7 +132,7 @@ static enum status broadcast_bind(const struct op_call *c, void *args, struct ke
         bind_select(c, a);
     else
         choose_mode(a);
-    kernel_spans(ret, a->total);
+    kernel_lines_or_spans(c, ret, &a->unit);
     *variants = a->op == BIN_SELECT ? select_variants : broadcast_variants;
     return ST_OK;
 }

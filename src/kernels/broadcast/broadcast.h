@@ -26,7 +26,7 @@ enum binary_mode {
 };
 
 struct broadcast_args {
-    uint64_t total;
+    uint64_t total, unit; /* elements, of all and of a unit of work */
     uint32_t n_in; /* index of the output among the operands */
     enum binary_op op;
     enum binary_mode mode;

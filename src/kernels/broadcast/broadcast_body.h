@@ -183,7 +183,7 @@ static const struct {
 
 static uint64_t tile_end(const struct broadcast_args *a, struct range tile)
 {
-    uint64_t end = (uint64_t)tile.end * SPAN;
+    uint64_t end = tile.end * a->unit;
     return end < a->total ? end : a->total;
 }
 
@@ -255,7 +255,7 @@ static void run_int(const struct kernel_call *call, const struct broadcast_args 
 void K(broadcast)(const struct kernel_call *call, struct range tile)
 {
     const struct broadcast_args *a = call->args;
-    uint64_t at = (uint64_t)tile.begin * SPAN, end = tile_end(a, tile);
+    uint64_t at = tile.begin * a->unit, end = tile_end(a, tile);
     if (at >= end)
         return;
     if (a->mode == BIN_MODE_F32)
@@ -290,7 +290,7 @@ static void select_raw(const struct kernel_call *call, const struct broadcast_ar
 void K(select)(const struct kernel_call *call, struct range tile)
 {
     const struct broadcast_args *a = call->args;
-    uint64_t at = (uint64_t)tile.begin * SPAN, end = tile_end(a, tile);
+    uint64_t at = tile.begin * a->unit, end = tile_end(a, tile);
     float c[SPAN];
     struct view_walk w[3];
     if (at >= end)

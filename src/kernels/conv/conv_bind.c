@@ -192,7 +192,7 @@ static void fit_panel(struct conv_args *a, uint64_t work_budget, struct kernel_b
 }
 
 /* Few rows are cut along channels too, so that a thread pool has something to share; packing while running wants many rows per unit. */
-static void cut_work(struct conv_args *a, uint64_t work_budget, struct kernel_bound *ret)
+static void cut_work(struct conv_args *a, bool by_lines, uint64_t work_budget, struct kernel_bound *ret)
 {
     const uint32_t enough = 64, rows_per_pack = 128;
     a->slice_chunks = ceil_div(a->cog, CONV_CHUNK);
@@ -204,7 +204,7 @@ static void cut_work(struct conv_args *a, uint64_t work_budget, struct kernel_bo
     a->col_units = a->packed ? ceil_div(enough, a->row_units) : a->chunks;
     if (a->col_units > a->chunks)
         a->col_units = a->chunks;
-    if (a->row_units >= enough / 2 && a->packed && a->kind != CONV_MATRIX)
+    if (by_lines || (a->row_units >= enough / 2 && a->packed && a->kind != CONV_MATRIX))
         a->col_units = 1;
 
     const uint64_t panel_bytes = 768 * 1024;
@@ -236,10 +236,12 @@ static enum status conv_bind(const struct op_call *c, void *args, struct kernel_
     struct conv_args *a = args;
     TRY(conv_describe(c, a));
     bool depthwise = a->kind == CONV_DEPTHWISE;
+    /* Weights that are packed while running would be packed again for every few lines. */
+    ret->by_lines = c->by_lines && a->packed && op_by_lines(c);
     if (depthwise)
         cut_depthwise(a, ret);
     else
-        cut_work(a, c->work_budget, ret);
+        cut_work(a, ret->by_lines, c->work_budget, ret);
     /* About 20 µs of work at 100 G multiply-accumulates per second. */
     const uint64_t worth = 2000000;
     uint64_t per_unit = ret->macs / ret->extent + 1;

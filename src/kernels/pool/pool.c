@@ -65,6 +65,13 @@ static enum status pool_bind(const struct op_call *c, void *args, struct kernel_
         fixed_point(c, a, taps);
     kernel_units(ret, (uint64_t)a->batch * a->out[0] * a->out[1] * a->out[2] * a->blocks,
                  taps * (a->channels < SPAN ? a->channels : SPAN));
+    a->parts = 1;
+    if (c->by_lines && op_by_lines(c)) {
+        a->parts = a->out[2] * a->blocks;
+        ret->extent = a->out[1];
+        ret->grain = 1;
+        ret->by_lines = true;
+    }
     *variants = pool_variants;
     return ST_OK;
 }

@@ -15,6 +15,7 @@ struct pool_args {
     bool whole;     /* maximum of plain integers */
     bool raw8;      /* maximum of 8-bit values whose encoding stays */
     uint32_t batch, channels, blocks;
+    uint32_t parts; /* pixels and blocks of channels in a unit of work: 1, or those of a line */
     uint32_t in[3], out[3], size[3], stride[3], before[3], after[3];
     double s_in, s_out; /* fixed point: the scales */
     struct codec src, dst;

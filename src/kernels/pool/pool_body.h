@@ -154,7 +154,7 @@ void K(pool)(const struct kernel_call *call, struct range tile)
 {
     const struct pool_args *a = call->args;
     uint64_t units = (uint64_t)a->batch * a->out[0] * a->out[1] * a->out[2] * a->blocks;
-    for (uint64_t unit = tile.begin; unit < tile.end && unit < units; unit++) {
+    for (uint64_t unit = (uint64_t)tile.begin * a->parts; unit < (uint64_t)tile.end * a->parts && unit < units; unit++) {
         uint64_t pixel = unit / a->blocks, rest = pixel;
         uint32_t c = (uint32_t)(unit % a->blocks) * SPAN, n = a->channels - c < SPAN ? a->channels - c : SPAN, at[3];
         for (int d = 2; d >= 0; d--) {

@@ -110,7 +110,7 @@ static enum status retype_bind(const struct op_call *c, void *args, struct kerne
     struct retype_args *a = args;
     *a = (struct retype_args){.total = desc_count(c->out[0])};
     TRY(c->op->id == OP_Cast ? bind_cast(c, a) : bind_real(c, a));
-    kernel_spans(ret, a->total);
+    kernel_lines_or_spans(c, ret, &a->unit);
     *variants = retype_variants;
     return ST_OK;
 }

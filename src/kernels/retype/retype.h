@@ -17,7 +17,7 @@ enum retype_mode {
 };
 
 struct retype_args {
-    uint64_t total;
+    uint64_t total, unit; /* elements, of all and of a unit of work */
     enum retype_mode mode;
     struct codec in, out;
     struct encoding from, to; /* RETYPE_SLOW */

@@ -92,7 +92,7 @@ void K(retype)(const struct kernel_call *call, struct range tile)
         [RETYPE_I64] = span_i64,   [RETYPE_AXIS] = span_axis, [RETYPE_SLOW] = span_slow,
     };
     const struct retype_args *a = call->args;
-    uint64_t at = (uint64_t)tile.begin * SPAN, end = (uint64_t)tile.end * SPAN;
+    uint64_t at = tile.begin * a->unit, end = tile.end * a->unit;
     end = end < a->total ? end : a->total;
     for (uint32_t n; at < end; at += n) {
         n = end - at < SPAN ? (uint32_t)(end - at) : SPAN;

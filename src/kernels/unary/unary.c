@@ -164,7 +164,7 @@ static enum status unary_bind(const struct op_call *c, void *args, struct kernel
         a->out_bytes = (uint8_t)(dtype_bits(a->out.type) / 8);
         a->mode = dtype_bits(a->in.type) == 8 ? UN_MODE_TABLE8 : UN_MODE_TABLE16;
     }
-    kernel_spans(ret, a->total);
+    kernel_lines_or_spans(c, ret, &a->unit);
     *variants = unary_variants;
     return ST_OK;
 }

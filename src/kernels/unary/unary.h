@@ -29,7 +29,7 @@ enum unary_mode {
 };
 
 struct unary_args {
-    uint64_t total;
+    uint64_t total, unit; /* elements, of all and of a unit of work */
     struct unary_fn fn;
     enum unary_mode mode;
     uint8_t out_bytes;

@@ -273,7 +273,7 @@ void K(unary)(const struct kernel_call *call, struct range tile)
     static span_fn *const modes[] = {[UN_MODE_F64] = span_f64, [UN_MODE_F32] = span_f32, [UN_MODE_I64] = span_i64};
     const struct unary_args *a = call->args;
     span_fn *fn = a->mode >= UN_MODE_TABLE8 ? tables[a->mode - UN_MODE_TABLE8][a->out_bytes] : modes[a->mode];
-    uint64_t at = (uint64_t)tile.begin * SPAN, end = (uint64_t)tile.end * SPAN;
+    uint64_t at = tile.begin * a->unit, end = tile.end * a->unit;
     end = end < a->total ? end : a->total;
     for (uint32_t n; at < end; at += n) {
         n = end - at < SPAN ? (uint32_t)(end - at) : SPAN;

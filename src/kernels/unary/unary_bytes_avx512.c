@@ -23,7 +23,7 @@ VBMI void unary_bytes_avx512(const struct kernel_call *call, struct range tile)
     const struct unary_args *a = call->args;
     const uint8_t *x = call->data[0], *table = a->table;
     uint8_t *out = call->data[1];
-    uint64_t at = (uint64_t)tile.begin * SPAN, end = (uint64_t)tile.end * SPAN;
+    uint64_t at = tile.begin * a->unit, end = tile.end * a->unit;
     end = end < a->total ? end : a->total;
     struct byte_table t;
     for (int i = 0; i < 4; i++)

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that can be computed line by line: which lines of an input the lines of a result need.
+ *
+ *     window   Conv2d, DepthWiseConv2d, pools: line o needs o * stride - before and `window` lines from there, as far as there are such
+ *     same     element-wise operators: line o needs line o; what is broadcast over lines is needed whole
+ *     rows     FullyConnected, MatMul: a row of the result needs that row of the first operand
+ *
+ * Everything else of an operator (weights, slopes, …) is needed whole. */
+#include "ops/ops.h"
+
+enum kind { NONE, WINDOW, POOL, SAME, ROWS };
+
+static enum kind kind_of(const struct op_def *op)
+{
+    switch (op->id) {
+    case OP_Conv2d:
+    case OP_DepthWiseConv2d:
+        return WINDOW;
+    case OP_PoolAvg2d:
+    case OP_PoolMax2d:
+    case OP_L2Pool2d:
+        return POOL;
+    case OP_FullyConnected:
+    case OP_MatMul:
+        return ROWS;
+    default:
+        return op->flags & OP_ELEMENTWISE ? SAME : NONE;
+    }
+}
+
+bool desc_lines(const struct tensor_desc *d, struct op_lines *ret)
+{
+    uint32_t axis = d->rank == 2 ? 0 : 1;
+    uint64_t elements = 1;
+    if (d->rank < 2 || d->rank > 4 || (axis && d->dims[0] != 1) || d->dynamic || dtype_bits(d->type) < 8)
+        return false;
+    for (uint32_t i = axis + 1; i < d->rank; i++)
+        elements *= d->dims[i];
+    *ret = (struct op_lines){ .n = d->dims[axis], .elements = elements, .bytes = elements * (dtype_bits(d->type) / 8) };
+    return ret->n > 0 && ret->bytes > 0;
+}
+
+bool op_by_lines(const struct op_call *c)
+{
+    struct op_lines out;
+    enum kind kind = kind_of(c->op);
+    if (kind == NONE || c->n_out != 1 || !c->n_in || !c->in[0] || !desc_lines(c->out[0], &out))
+        return false;
+    if (kind == WINDOW || kind == POOL)
+        return c->in[0]->rank == 4 && c->in[0]->dims[0] == 1;
+    if (kind == ROWS)
+        return c->in[0]->rank == c->out[0]->rank && c->in[1] && c->in[1]->rank <= 3 && c->out[0]->rank <= 3 &&
+               (c->op->id == OP_FullyConnected ? c->out[0]->rank == 2 : !op_int(c, "transpose_in0", 0));
+    return true;
+}
+
+bool op_reach(const struct op_call *c, uint32_t i, struct op_reach *ret)
+{
+    struct op_lines in, out;
+    enum kind kind = kind_of(c->op);
+    if (i >= c->n_in || !c->in[i] || (kind != SAME && i != 0) || !desc_lines(c->in[i], &in) || !desc_lines(c->out[0], &out))
+        return false;
+    *ret = (struct op_reach){ .stride = 1, .window = 1, .lines = in.n };
+    if (kind == WINDOW) {
+        ret->stride = (uint32_t)op_int(c, "stride", 0);
+        ret->before = (uint32_t)op_int(c, "pad_amount", 0);
+        ret->window = (uint64_t)(c->in[1]->dims[0] - 1) * (uint64_t)op_int(c, "dilation", 0) + 1;
+    } else if (kind == POOL) {
+        ret->stride = (uint32_t)op_int(c, "stride", 0);
+        ret->before = (uint32_t)op_int(c, "pad_amount", 0);
+        ret->window = (uint64_t)op_int(c, "filter_size", 0);
+    } else {
+        return kind != NONE && c->in[i]->rank == c->out[0]->rank && in.n == out.n;
+    }
+    return true;
+}
+
+static uint32_t limit(int64_t v, uint32_t lines)
+{
+    return v < 0 ? 0 : v > lines ? lines : (uint32_t)v;
+}
+
+void op_reach_lines(const struct op_reach *r, uint32_t *begin, uint32_t *end)
+{
+    if (*begin < *end) {
+        int64_t from = (int64_t)*begin * r->stride - r->before, to = (int64_t)(*end - 1) * r->stride - r->before + (int64_t)r->window;
+        *begin = limit(from, r->lines);
+        *end = limit(to, r->lines);
+    }
+    if (*begin >= *end)
+        *begin = *end = 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tile_chain.c asks about runs of nodes (chain_shape.c). Private to prepare/. */
+#ifndef PREPARE_CHAIN_H
+#define PREPARE_CHAIN_H
+
+#include "prepare/cx.h"
+
+/* Facts about single nodes and tensors. */
+struct chain_graph {
+    const struct prepare_cx *cx;
+    bool *member;          /* per node: it can be one, at any place of a chain */
+    uint32_t *maker;       /* per tensor, IR_NONE: not a node */
+    uint32_t *last_reader; /* per tensor, IR_NONE: none; or somebody reads it outside of nodes, or whole: then it is never inside a chain */
+    bool *whole;           /* per tensor: it must exist as a tensor */
+    uint64_t *weights;     /* per node: bytes of its constants */
+};
+
+/* The nodes node … node + chain.n - 1 as a chain. */
+struct chain_shape {
+    struct op_chain chain;
+    uint32_t node;
+    uint32_t lines, pixels;             /* of the last result; pixels of a line */
+    struct op_lines line[OP_CHAIN_MAX]; /* per member: lines of its result */
+    uint64_t weights[OP_CHAIN_MAX];
+    uint32_t first[OP_CHAIN_MAX + 1];
+    struct op_chain_edge edges[4 * OP_CHAIN_MAX];
+};
+
+enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret);
+bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n, struct chain_shape *ret); /* false: these nodes are no chain */
+uint64_t chain_slab_bytes(const struct chain_shape *s, uint32_t height);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which runs of nodes can be a chain: members work line by line, and what they hand to each other nobody else sees. */
+#include "prepare/chain.h"
+
+enum { MAX_OPERANDS = 16 };
+
+/* The kernel of the node takes single lines of its result. */
+static enum status is_member(struct prepare_cx *cx, uint32_t k, bool *ret)
+{
+    const struct ir_node *n = &cx->g->nodes.at[k];
+    struct ir_call v;
+    struct kernel_bound b;
+    struct op_lines lines;
+    ir_call(cx->g, n, &v);
+    *ret = false;
+    if (n->n_out != 1 || n->n_guards || n->n_in > MAX_OPERANDS || op_stateful(&v.call) || !op_by_lines(&v.call) || !desc_lines(v.out[0], &lines) ||
+        lines.n > OP_CHAIN_LINES)
+        return ST_OK;
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (v.in[i] && v.in[i]->dynamic)
+            return ST_OK;
+    void *args = arena_alloc(&cx->arena, kernel_args_size(n->op->id));
+    RETURN_IF(!args, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
+    v.call.work_budget = cx->target->work_budget;
+    v.call.by_lines = true;
+    TRY(kernel_bind(&v.call, ISA_REF, args, &b));
+    *ret = b.by_lines && b.extent == lines.n && b.work_bytes <= cx->nodes[k].work_bytes && !b.state_bytes;
+    return ST_OK;
+}
+
+enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret)
+{
+    const struct ir_graph *g = cx->g;
+    uint32_t nt = (uint32_t)g->tensors.n, nn = (uint32_t)g->nodes.n;
+    struct arena *a = &cx->arena;
+    *ret = (struct chain_graph){ .cx = cx, .member = arena_array(a, bool, nn), .maker = arena_array(a, uint32_t, nt), .last_reader = arena_array(a, uint32_t, nt),
+                                 .whole = arena_array(a, bool, nt), .weights = arena_array(a, uint64_t, nn) };
+    uint32_t *tensors_of = arena_array(a, uint32_t, cx->n_cells);
+    RETURN_IF(!ret->member || !ret->maker || !ret->last_reader || !ret->whole || !ret->weights || !tensors_of, ST_NO_MEMORY,
+              "no memory to find chains among %u nodes", nn);
+    for (uint32_t t = 0; t < nt; t++) {
+        ret->maker[t] = ret->last_reader[t] = IR_NONE;
+        if (cx->cell_of[t] != IR_NONE)
+            tensors_of[cx->cell_of[t]]++;
+    }
+    for (uint32_t t = 0; t < nt; t++)
+        ret->whole[t] = g->tensors.at[t].role != IR_NATIVE || cx->cell_of[t] == IR_NONE || cx->cells[cx->cell_of[t]].place != PLACE_SCRATCH ||
+                        tensors_of[cx->cell_of[t]] > 1;
+    for (uint32_t k = 0; k < nn; k++) {
+        const struct ir_node *n = &g->nodes.at[k];
+        TRY(is_member(cx, k, &ret->member[k]));
+        for (uint32_t i = 0; i < n->n_in; i++)
+            if (n->in[i] != IR_NONE)
+                ret->last_reader[n->in[i]] = k;
+        for (uint32_t i = 0; i < n->n_out; i++)
+            if (n->out[i] != IR_NONE)
+                ret->maker[n->out[i]] = k;
+        for (uint32_t i = 0; i < n->n_guards; i++)
+            ret->whole[n->guards[i].tensor] = true;
+        for (uint32_t i = 0; i < n->n_aux; i++)
+            ret->weights[k] += g->tensors.at[n->aux[i]].raw_bytes;
+    }
+    return ST_OK;
+}
+
+/* Edges of one member; false: it wants a result of the chain whole, or there are too many. */
+static bool add_edges(const struct chain_graph *g, struct chain_shape *s, uint32_t i)
+{
+    const struct ir_node *n = &g->cx->g->nodes.at[s->node + i];
+    struct ir_call v;
+    ir_call(g->cx->g, n, &v);
+    for (uint32_t k = 0; k < n->n_in; k++) {
+        uint32_t maker = n->in[k] == IR_NONE ? IR_NONE : g->maker[n->in[k]];
+        if (maker == IR_NONE || maker < s->node || maker >= s->node + i)
+            continue;
+        struct op_chain_edge *e = &s->edges[s->first[i + 1]];
+        if (s->first[i + 1] == sizeof(s->edges) / sizeof(s->edges[0]) || !op_reach(&v.call, k, &e->reach))
+            return false;
+        e->maker = maker - s->node;
+        e->input = k;
+        s->first[i + 1]++;
+    }
+    return true;
+}
+
+bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n, struct chain_shape *ret)
+{
+    const struct ir_graph *ir = g->cx->g;
+    ret->node = node;
+    ret->first[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t t = ir->nodes.at[node + i].out[0], last = g->last_reader[t];
+        if (!g->member[node + i] || (i + 1 < n && (g->whole[t] || last == IR_NONE || last >= node + n)))
+            return false;
+        ret->first[i + 1] = ret->first[i];
+        if (!desc_lines(&ir->tensors.at[t].desc, &ret->line[i]) || !add_edges(g, ret, i))
+            return false;
+        ret->weights[i] = g->weights[node + i];
+    }
+    const struct tensor_desc *out = &ir->tensors.at[ir->nodes.at[node + n - 1].out[0]].desc;
+    ret->lines = ret->line[n - 1].n;
+    ret->pixels = out->rank == 4 ? out->dims[2] : 1;
+    ret->chain = (struct op_chain){ .n = n, .first = ret->first, .edges = ret->edges };
+    return true;
+}
+
+uint64_t chain_slab_bytes(const struct chain_shape *s, uint32_t height)
+{
+    uint32_t heights[OP_CHAIN_MAX];
+    uint64_t bytes = 0;
+    op_chain_heights(&s->chain, s->lines, height, heights);
+    for (uint32_t i = 0; i + 1 < s->chain.n; i++)
+        bytes += heights[i] * s->line[i].bytes;
+    return bytes;
+}
