@@ -103,7 +103,7 @@ struct gpu_resize {
 
 /* Runs of `run` elements, one per group of work items; `outer` says where each begins. */
 struct gpu_rows {
-    int n, kind, count, out_type, k, smallest;
+    int n, kind, count, in_type, out_type, k, smallest;
     int outer_rank, outer_dims[GPU_RANK], outer[GPU_RANK], outer_affine[GPU_RANK];
     int run_rank, run_dims[GPU_RANK], run[GPU_RANK], run_affine[GPU_RANK];
     int gamma, beta_given;

@@ -74,6 +74,8 @@ int gpu_unary_op(const struct op_call *c)
 
 enum status gpu_bind_unary(const struct op_call *c, struct gpu_work *w)
 {
+    if (gpu_unary_op(c) == UN_NOT && c->in[0]->type != c->out[0]->type)
+        return gpu_bind_flags(c, w);
     if (gpu_is_whole(c->in[0]->type))
         return gpu_bind_whole_unary(c, w);
     struct gpu_launch l = { .kernel = K_UNARY, GPU_ARGS(unary), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
@@ -194,6 +196,16 @@ enum status gpu_bind_cast(const struct op_call *c, struct gpu_work *w)
     if (l.args.cast.from < 0 || l.args.cast.to < 0)
         return gpu_refuse(c, "%s to %s; f32, f16, i64, i32, u32, i16, u16, i8, u8 and b8 are supported", dtype_name(c->in[0]->type), dtype_name(c->out[0]->type));
     return gpu_add(c, w, &l);
+}
+
+/* Between numbers Convert is Cast; fixed point is refused before. */
+enum status gpu_bind_convert(const struct op_call *c, struct gpu_work *w)
+{
+    if (dtype_is_fixed(c->in[0]->type))
+        return gpu_bind_dequantize(c, w);
+    if (!dtype_is_float(c->out[0]->type))
+        return gpu_refuse(c, "%s to %s; results in f32 and f16 are supported", dtype_name(c->in[0]->type), dtype_name(c->out[0]->type));
+    return gpu_bind_cast(c, w);
 }
 
 static int stored_as(enum dtype t)

@@ -6,18 +6,19 @@
 #include "backend/gpu/gpu_launch.h"
 
 /* The bits that the constant has in the tensor's type. */
-static enum status constant_bits(const struct op_call *c, double v, int ret[2])
+enum status gpu_constant_bits(const struct op_call *c, enum dtype t, double v, int ret[2])
 {
     int64_t whole = (int64_t)v;
     float single = (float)v;
     _Float16 half = (_Float16)single;
-    enum dtype t = c->in[0]->type;
     ret[0] = ret[1] = 0;
     if (t == DT_F32)
         memcpy(ret, &single, sizeof single);
     else if (t == DT_F16)
         memcpy(ret, &half, sizeof half);
-    else if (dtype_kind(t) == DK_INT || dtype_kind(t) == DK_UINT || dtype_kind(t) == DK_BOOL)
+    else if (t == DT_B8)
+        ret[0] = v != 0.0;
+    else if (dtype_kind(t) == DK_INT || dtype_kind(t) == DK_UINT)
         memcpy(ret, &whole, sizeof whole);
     else
         return gpu_refuse(c, "%s; f32, f16, integers and b8 are supported", dtype_name(t));
@@ -34,7 +35,7 @@ enum status gpu_bind_pad(const struct op_call *c, struct gpu_work *w)
     *a = (struct gpu_pad){ .n = (int)l.items, .rank = x->rank, .scheme = (int)op_int(c, "scheme", 0) };
     if (x->type != c->out[0]->type)
         return gpu_refuse(c, "%s to %s; both must be the same", dtype_name(x->type), dtype_name(c->out[0]->type));
-    TRY(constant_bits(c, op_has(c, "pad_constant_value") ? op_real(c, "pad_constant_value", 0) : 0.0, a->value));
+    TRY(gpu_constant_bits(c, x->type, op_has(c, "pad_constant_value") ? op_real(c, "pad_constant_value", 0) : 0.0, a->value));
     desc_strides(x, strides);
     for (uint32_t d = 0; d < x->rank; d++) {
         a->dims[d] = (int)c->out[0]->dims[d];
@@ -49,7 +50,7 @@ enum status gpu_bind_gather(const struct op_call *c, struct gpu_work *w)
 {
     struct gpu_launch l = { .kernel = K_GATHER, GPU_ARGS(gather), .n_operands = 3, .operand = { 0, 1, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
     const struct tensor_desc *x = c->in[0];
-    uint32_t axis = op_axis(c, "axis", 0, x->rank), slice = 1;
+    uint32_t axis = c->op->id == OP_BatchPermutation ? 0 : op_axis(c, "axis", 0, x->rank), slice = 1;
     enum dtype t = c->in[1]->type;
     if (x->type != c->out[0]->type)
         return gpu_refuse(c, "%s to %s; both must be the same", dtype_name(x->type), dtype_name(c->out[0]->type));

@@ -13,7 +13,7 @@ static uint64_t count(const struct gpu_view *v)
     return n;
 }
 
-static enum status add_rows(const struct op_call *c, struct gpu_work *w, const struct op_runs *r, struct gpu_launch *l)
+enum status gpu_add_rows(const struct op_call *c, struct gpu_work *w, const struct op_runs *r, struct gpu_launch *l)
 {
     struct gpu_rows *a = &l->args.rows;
     struct gpu_view outer = { 0 }, run = { 0 }; /* strides 0: elements, 1: of gamma and beta */
@@ -37,7 +37,7 @@ enum status gpu_bind_softmax(const struct op_call *c, struct gpu_work *w)
     l.args.rows.kind = c->op->id == OP_LogSoftmax ? ROW_LOG_SOFTMAX : ROW_SOFTMAX;
     l.args.rows.beta = (float)op_real(c, "beta", 0);
     op_runs_over(c->in[0], c->in[0]->rank ? 1u << op_axis(c, "axis", 0, c->in[0]->rank) : 0, &r);
-    return add_rows(c, w, &r, &l);
+    return gpu_add_rows(c, w, &r, &l);
 }
 
 /* Operands that are not there are never read; x takes their place. */
@@ -51,7 +51,7 @@ enum status gpu_bind_norm(const struct op_call *c, struct gpu_work *w)
     l.args.rows.gamma = gamma;
     l.args.rows.beta_given = beta;
     l.args.rows.eps = c->op->id == OP_Batchnorm ? 0.0f : (float)op_real(c, "epsilon", 0);
-    return add_rows(c, w, &r, &l);
+    return gpu_add_rows(c, w, &r, &l);
 }
 
 enum status gpu_bind_reduce(const struct op_call *c, struct gpu_work *w)
@@ -60,10 +60,12 @@ enum status gpu_bind_reduce(const struct op_call *c, struct gpu_work *w)
                                              [OP_ReduceMax] = ROW_MAX, [OP_ReduceMin] = ROW_MIN, [OP_ReduceProd] = ROW_PROD };
     struct gpu_launch l = { .kernel = K_REDUCE, .n_operands = 2, .operand = { 0, (uint8_t)c->n_in } };
     struct op_runs r;
+    if (gpu_is_whole(c->in[0]->type))
+        return gpu_bind_whole_reduce(c, w, kinds[c->op->id], "axes");
     TRY(gpu_float_storage(c, &l.storage));
     l.args.rows.kind = kinds[c->op->id];
     op_runs_over(c->in[0], op_axes_mask(c, "axes"), &r);
-    return add_rows(c, w, &r, &l);
+    return gpu_add_rows(c, w, &r, &l);
 }
 
 enum status gpu_bind_arg(const struct op_call *c, struct gpu_work *w)
@@ -71,6 +73,8 @@ enum status gpu_bind_arg(const struct op_call *c, struct gpu_work *w)
     struct gpu_launch l = { .kernel = K_ARG_EXTREME, .n_operands = 2, .operand = { 0, (uint8_t)c->n_in } };
     enum dtype in = c->in[0]->type, out = c->out[0]->type;
     struct op_runs r;
+    if (gpu_is_whole(in))
+        return gpu_bind_whole_reduce(c, w, c->op->id == OP_Argmax ? ROW_ARGMAX : ROW_ARGMIN, "axis");
     if (!(T_(in) & T_FLOAT))
         return gpu_refuse(c, "the input is %s; f32 and f16 are supported", dtype_name(in));
     if (out != DT_I32 && out != DT_U32 && out != DT_I64 && out != DT_F32)
@@ -79,7 +83,7 @@ enum status gpu_bind_arg(const struct op_call *c, struct gpu_work *w)
     l.args.rows.kind = c->op->id == OP_Argmax ? ROW_ARGMAX : ROW_ARGMIN;
     l.args.rows.out_type = gpu_scalar(out);
     op_runs_over(c->in[0], op_axes_mask(c, "axis"), &r);
-    return add_rows(c, w, &r, &l);
+    return gpu_add_rows(c, w, &r, &l);
 }
 
 enum status gpu_bind_top_k(const struct op_call *c, struct gpu_work *w)
@@ -87,6 +91,8 @@ enum status gpu_bind_top_k(const struct op_call *c, struct gpu_work *w)
     struct gpu_launch l = { .kernel = K_TOP_K, .n_operands = 3, .operand = { 0, (uint8_t)c->n_in, (uint8_t)(c->n_in + 1) } };
     const struct tensor_desc *x = c->in[0];
     struct op_runs r;
+    if (gpu_is_whole(x->type))
+        return gpu_bind_whole_top_k(c, w);
     if (!(T_(x->type) & T_FLOAT) || c->out[0]->type != x->type)
         return gpu_refuse(c, "%s to %s; f32 and f16 are supported, the same on both sides", dtype_name(x->type), dtype_name(c->out[0]->type));
     if (c->n_out < 2 || !c->out[1] || (c->out[1]->type != DT_I32 && c->out[1]->type != DT_U32))
@@ -95,5 +101,5 @@ enum status gpu_bind_top_k(const struct op_call *c, struct gpu_work *w)
     l.args.rows.k = (int)op_int(c, "k", 0);
     l.args.rows.smallest = !op_int(c, "largest", 0);
     op_runs_over(x, 1u << (x->rank - 1u), &r);
-    return add_rows(c, w, &r, &l);
+    return gpu_add_rows(c, w, &r, &l);
 }

@@ -35,6 +35,8 @@ enum gpu_row_kind {
     ROW_ARGMAX, ROW_ARGMIN
 };
 
+enum gpu_flag_kind { FLAG_NAN, FLAG_INF, FLAG_NOT };
+
 enum gpu_sampling { SAMPLE_GRID, SAMPLE_CROP, SAMPLE_PROJECTION };
 
 enum gpu_grid_padding { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION };

@@ -23,7 +23,12 @@
     X(GPU_SAMPLE, "sample.cl")             \
     X(GPU_IMAGE, "image.cl")               \
     X(GPU_ROI, "roi.cl")                   \
-    X(GPU_SIGNAL, "signal.cl")
+    X(GPU_SIGNAL, "signal.cl")             \
+    X(GPU_VOLUME, "volume.cl")             \
+    X(GPU_INDEX, "index.cl")               \
+    X(GPU_FILL, "fill.cl")                 \
+    X(GPU_RUNS, "runs.cl")                 \
+    X(GPU_RESIZE, "resize.cl")
 
 enum gpu_source {
 #define GPU_SOURCE_ENUM(id, name) id,
@@ -47,7 +52,28 @@ enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS
     X(K_HEAT_MAP, "heat_map", GPU_ROI)       \
     X(K_HADAMARD, "hadamard", GPU_SIGNAL)    \
     X(K_ROTARY, "rotary", GPU_SIGNAL)        \
-    X(K_STFT, "stft", GPU_SIGNAL)
+    X(K_STFT, "stft", GPU_SIGNAL)            \
+    X(K_VOLUME, "volume", GPU_VOLUME)        \
+    X(K_VOLUME_TRANSPOSED, "volume_transposed", GPU_VOLUME) \
+    X(K_VOLUME_POOL, "volume_pool", GPU_VOLUME) \
+    X(K_GATHER_ND, "gather_nd", GPU_INDEX)   \
+    X(K_ELEMENTS, "elements", GPU_INDEX)     \
+    X(K_ONE_HOT, "one_hot", GPU_INDEX)       \
+    X(K_SCATTER_ELEMENTS, "scatter_elements", GPU_INDEX) \
+    X(K_SCATTER_ND, "scatter_nd", GPU_INDEX) \
+    X(K_FIND_PLACES, "find_places", GPU_INDEX) \
+    X(K_FIND_VALUES, "find_values", GPU_INDEX) \
+    X(K_FILL, "fill", GPU_FILL)              \
+    X(K_RANDOM, "random", GPU_FILL)          \
+    X(K_FLAGS, "flags", GPU_FILL)            \
+    X(K_MUX, "mux", GPU_FILL)                \
+    X(K_RUNNING_SUM, "running_sum", GPU_RUNS) \
+    X(K_MOMENTS, "moments", GPU_RUNS)        \
+    X(K_MASKED_SOFTMAX, "masked_softmax", GPU_RUNS) \
+    X(K_WHOLE_REDUCE, "whole_reduce", GPU_RUNS) \
+    X(K_WHOLE_TOP_K, "whole_top_k", GPU_RUNS) \
+    X(K_RESIZE_CUBIC, "resize_cubic", GPU_RESIZE) \
+    X(K_RESIZE_SMOOTH, "resize_smooth", GPU_RESIZE)
 
 #define GPU_KERNEL_LIST(X)                   \
     X(K_UNARY, "unary", GPU_ELEMENTWISE)     \
@@ -132,6 +158,18 @@ struct gpu_launch {
         struct gpu_hadamard hadamard;
         struct gpu_rotary rotary;
         struct gpu_stft stft;
+        struct gpu_volume volume;
+        struct gpu_tuples tuples;
+        struct gpu_elements elements;
+        struct gpu_one_hot one_hot;
+        struct gpu_places places;
+        struct gpu_fill fill;
+        struct gpu_random random;
+        struct gpu_flags flags;
+        struct gpu_mux mux;
+        struct gpu_scan scan;
+        struct gpu_masked masked;
+        struct gpu_smooth smooth;
     } args;
 };
 
@@ -152,7 +190,7 @@ uint64_t gpu_packed_bytes(const struct op_call *c); /* of such weights, constant
 /* ---- for binders ------------------------------------------------------------------------------------------------------------ */
 
 typedef enum status gpu_bind_fn(const struct op_call *c, struct gpu_work *w);
-gpu_bind_fn gpu_bind_unary, gpu_bind_binary, gpu_bind_select, gpu_bind_cast, gpu_bind_dequantize;                /* gpu_bind_math.c */
+gpu_bind_fn gpu_bind_unary, gpu_bind_binary, gpu_bind_select, gpu_bind_cast, gpu_bind_dequantize, gpu_bind_convert;                /* gpu_bind_math.c */
 gpu_bind_fn gpu_bind_whole, gpu_bind_whole_unary;                                                               /* gpu_bind_whole.c */
 /* The number that kernels have for a type, -1: none. */
 int gpu_scalar(enum dtype t);
@@ -168,6 +206,17 @@ gpu_bind_fn gpu_bind_softmax, gpu_bind_norm, gpu_bind_reduce, gpu_bind_arg, gpu_
 gpu_bind_fn gpu_bind_sample, gpu_bind_nv, gpu_bind_patches, gpu_bind_im2col, gpu_bind_col2im, gpu_bind_correlation; /* gpu_bind_image.c */
 gpu_bind_fn gpu_bind_roi, gpu_bind_heat_map;                                                                    /* gpu_bind_roi.c */
 gpu_bind_fn gpu_bind_hadamard, gpu_bind_rotary, gpu_bind_stft;                                                  /* gpu_bind_signal.c */
+gpu_bind_fn gpu_bind_conv_any, gpu_bind_depthwise_any, gpu_bind_transposed_any, gpu_bind_pool_any;               /* gpu_bind_volume.c */
+gpu_bind_fn gpu_bind_gather_nd, gpu_bind_scatter_nd, gpu_bind_elements, gpu_bind_scatter_elements, gpu_bind_one_hot; /* gpu_bind_index.c */
+gpu_bind_fn gpu_bind_find_places, gpu_bind_find_values, gpu_bind_create_sparse;
+gpu_bind_fn gpu_bind_zeros, gpu_bind_constant, gpu_bind_shape, gpu_bind_random, gpu_bind_flags, gpu_bind_mux;   /* gpu_bind_fill.c */
+gpu_bind_fn gpu_bind_running_sum, gpu_bind_moments, gpu_bind_masked_softmax, gpu_bind_whole_top_k;              /* gpu_bind_runs.c */
+enum status gpu_bind_whole_reduce(const struct op_call *c, struct gpu_work *w, int kind, const char *axes);     /* kind: enum gpu_row_kind */
+gpu_bind_fn gpu_bind_resize_any;                                                                                /* gpu_bind_resize.c */
+/* The launch of a kernel that works on runs: args.rows gets where they lie. */
+enum status gpu_add_rows(const struct op_call *c, struct gpu_work *w, const struct op_runs *r, struct gpu_launch *l);
+/* The bits that a number has in a type. */
+enum status gpu_constant_bits(const struct op_call *c, enum dtype t, double v, int ret[2]);
 
 /* ST_NOT_SUPPORTED with the operator's and the node's name in front. */
 enum status gpu_refuse(const struct op_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

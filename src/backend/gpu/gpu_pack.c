@@ -26,7 +26,8 @@ static int64_t group_of(const struct op_call *c)
 static bool weights_of(const struct op_call *c, struct weights *ret)
 {
     const struct tensor_desc *w = c->n_in > 1 ? c->in[1] : NULL;
-    if (!w || w->type != c->in[0]->type || (w->type != DT_F32 && w->type != DT_F16))
+    const struct tensor_desc *bias = c->n_in > 2 ? c->in[2] : NULL;
+    if (!w || w->type != c->in[0]->type || w->type != c->out[0]->type || (bias && bias->type != w->type) || (w->type != DT_F32 && w->type != DT_F16))
         return false;
     uint32_t bytes = dtype_bits(w->type) / 8, g;
     switch (c->op->id) {

@@ -55,4 +55,68 @@ struct gpu_stft {
     int n, x_type, window_type, y_type, windowed, samples, frames, step, bins, length;
 };
 
+/* Windows in up to three dimensions: convolutions, transposed ones, pools. */
+struct gpu_volume {
+    int n, x_type, w_type, b_type, y_type, bias;
+    int in[3], out[3], in_c, out_c, k[3], stride[3], dilation[3], pad[3], after[3];
+    int group_in, group_out, pool, count_pad;
+    float lo, hi;
+};
+
+/* Tuples of `depth` indices name slices; `part` elements belong to one set of tuples. plain: indices do not count from the end. */
+struct gpu_tuples {
+    int n, index_type, type, update_type, reduction, plain;
+    int tuples, depth, slice, part, dims[GPU_RANK], strides[GPU_RANK];
+};
+
+/* An index per element, along one axis; or, scattering, a line of them per work item. */
+struct gpu_elements {
+    int n, index_type, type, update_type, reduction;
+    int rank, dims[GPU_RANK], out[GPU_RANK], in[GPU_RANK];
+    int size, step, count, in_step;
+};
+
+struct gpu_one_hot {
+    int n, index_type, depth, inner, on[2], off[2];
+};
+
+/* The first `depth` dimensions are places of `row` values. */
+struct gpu_places {
+    int x_type, y_type, places, rows, row, depth, dims[GPU_RANK];
+};
+
+struct gpu_fill {
+    int n, count, low[GPU_RANK], high[GPU_RANK]; /* the bits of one value for all elements, or one each */
+};
+
+struct gpu_random {
+    int n, normal, seeded, seed_type, y_type;
+    float a, b;
+};
+
+struct gpu_flags {
+    int n, kind, x_type, y_type, positive, negative;
+};
+
+struct gpu_mux {
+    int n, which, inputs, selector_type;
+    int rank, dims[GPU_RANK], a[GPU_RANK], b[GPU_RANK];
+};
+
+struct gpu_scan {
+    int n, x_type, y_type, count, step, exclusive, reverse;
+    int rank, dims[GPU_RANK], strides[GPU_RANK];
+};
+
+struct gpu_masked {
+    int count, x_type, mask_type, y_type, compressed, rows, batch_runs;
+    int rank, dims[GPU_RANK], strides[GPU_RANK];
+};
+
+struct gpu_smooth {
+    int n, x_type, y_type, coord, exclude_outside;
+    int channels, first, in[3], out[3];
+    float cubic;
+};
+
 #endif
