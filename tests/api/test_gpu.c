@@ -113,21 +113,32 @@ static void test_profile(void **state)
     }
 }
 
+/* What the backend cannot do is refused where the client asks, with the code of operator packages and the value that was seen. */
 static void test_refused_operators(void **state)
 {
     (void)state;
-    struct op o = { .name = "nan", .type = "IsNan", .ni = 1, .no = 1, .in = { TENSOR("x", APP_WRITE, FLOAT_32, 8) }, .out = { TENSOR("y", APP_READ, BOOL_8, 8) } };
-    hush(true);
-    Qnn_ErrorHandle_t e = op_validate(env.backend, &o);
-    hush(false);
-    assert_int_not_equal(CODE(e), QNN_SUCCESS);
-    assert_non_null(strstr(explain(e), "IsNan"));
-    struct op r = { .name = "relu", .type = "Relu", .ni = 1, .no = 1, .in = { tensor_quant(TENSOR("a", APP_WRITE, UFIXED_POINT_8, 8), 0.1f, 0) },
-                    .out = { tensor_quant(TENSOR("b", APP_READ, UFIXED_POINT_8, 8), 0.1f, 0) } };
-    hush(true);
-    e = op_validate(env.backend, &r);
-    hush(false);
-    assert_non_null(strstr(explain(e), "float"));
+    static uint8_t dynamic[] = { 1, 0 };
+    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 4, 4), y = TENSOR("y", APP_READ, FLOAT_32, 4, 4), open = TENSOR2("open", APP_WRITE, FLOAT_32, 4, 4);
+    Qnn_Tensor_t fixed_in = tensor_quant(TENSOR("a", APP_WRITE, UFIXED_POINT_8, 4, 4), 0.1f, 0), fixed_out = tensor_quant(TENSOR("b", APP_READ, UFIXED_POINT_8, 4, 4), 0.1f, 0);
+    Qnn_Tensor_t wide = TENSOR("w", APP_WRITE, UINT_64, 4, 4), wide_out = TENSOR("v", APP_READ, UINT_64, 4, 4);
+    open.v2.isDynamicDimensions = dynamic;
+    static const char *const texts[] = { "float", "no kernel", "dynamic", "u64", "i32" };
+    struct op ops[] = {
+        { .name = "relu", .type = "Relu", .ni = 1, .no = 1, .in = { fixed_in }, .out = { fixed_out } },
+        { .name = "quantize", .type = "Quantize", .ni = 1, .no = 1, .in = { x }, .out = { fixed_out } },
+        { .name = "open", .type = "Relu", .ni = 1, .no = 1, .in = { open }, .out = { y } },
+        { .name = "wide", .type = "ElementWiseAbs", .ni = 1, .no = 1, .in = { wide }, .out = { wide_out } },
+        { .name = "convert", .type = "Convert", .ni = 1, .no = 1, .in = { x }, .out = { TENSOR("i", APP_READ, INT_32, 4, 4) } },
+    };
+    for (size_t i = 0; i < COUNT(ops); i++) {
+        hush(true);
+        Qnn_ErrorHandle_t e = op_validate(env.backend, &ops[i]);
+        hush(false);
+        assert_int_equal(CODE(e), QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE);
+        assert_non_null(strstr(explain(e), ops[i].type));
+        if (!strstr(explain(e), texts[i]))
+            fail_msg("\"%s\" does not say \"%s\"", explain(e), texts[i]);
+    }
 }
 
 /* ---- options ------------------------------------------------------------------------------------------------------------------- */
