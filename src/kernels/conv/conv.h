@@ -12,7 +12,7 @@
  *   aux[0]  packed weights. Per slice, blocks of 16 output channels, a block contiguous:  [slice][block][k / kg][16][kg]
  *           class   element  kg      k is padded with zero weights to a multiple of kg, channels to a multiple of 16.
  *           Q8      s8       4       TransposeConv pads each tap's channels to kg, so any subset of taps can be addressed.
- *           Q16     s8       2       Stored is w + shift, so that it fits the element; what is left of the encoding's offset is
+ *           Q16     s8       4       With block scales kg is 2. Stored is w + shift, so that it fits the element; what is left of the encoding's offset is
  *           Q16W16  s16      2       in the channel record. 2- and 4-bit weights are widened. Weights with block scales or a mapping are
  *                                    stored as the effective integers of docs/numerics.md section 3, in the class that holds them.
  *           F32     f32      1

@@ -66,7 +66,7 @@ static uint32_t ceil_div(uint64_t a, uint64_t b)
 static const struct {
     uint8_t kg, wsize;
 } class_layout[CONV_CLASSES] = {
-    [CONV_Q8] = { 4, 1 }, [CONV_Q16] = { 2, 1 }, [CONV_Q16W16] = { 2, 2 }, [CONV_F32] = { 1, 4 }, [CONV_F16] = { 1, 2 },
+    [CONV_Q8] = { 4, 1 }, [CONV_Q16] = { 4, 1 }, [CONV_Q16W16] = { 2, 2 }, [CONV_F32] = { 1, 4 }, [CONV_F16] = { 1, 2 },
 };
 
 static enum status choose_class(const struct op_call *c, struct conv_args *a)
@@ -120,7 +120,7 @@ static enum status describe_quant(const struct op_call *c, struct conv_args *a)
     TRY(choose_class(c, a));
     if (dtype_is_fixed(a->w_type))
         TRY(conv_weight_describe(c, a));
-    a->kg = class_layout[a->cls].kg;
+    a->kg = a->blocks && a->cls == CONV_Q16 ? 2 : class_layout[a->cls].kg; /* runs are whole pairs more often than whole fours */
     a->wsize = class_layout[a->cls].wsize;
     if (!dtype_is_fixed(a->x_type))
         return ST_OK;

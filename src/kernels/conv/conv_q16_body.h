@@ -23,13 +23,59 @@ struct tile {
     void *out;
 };
 
-/* 16 channels at least exist behind `block` in packed form; nr vectors are wanted. */
-static inline __attribute__((always_inline)) vi weights(const struct tile *t, const char *w, int v, bool wide)
+/* A run of k that cannot overflow 32 bits. */
+struct part {
+    const char *w;      /* its weights in the tile's first block */
+    uint64_t at;        /* its first element in the gathered rows */
+    uint32_t n;
+};
+
+/* Weights of vector v of a tile, `per_block` vectors of them in a block. */
+static inline __attribute__((always_inline)) const char *weights_at(const struct tile *t, const char *w, int v, int per_block)
 {
-    const int per_block = CONV_BLOCK / VEC_LANES;
-    const char *block = w + (uint64_t)(v / per_block) * conv_block_bytes(t->a);
-    return wide ? vi_pairs_s16((const int16_t *)block, (uint32_t)(v % per_block))
-                : vi_pairs_s8((const int8_t *)block, (uint32_t)(v % per_block));
+    return w + (uint64_t)(v / per_block) * conv_block_bytes(t->a);
+}
+
+static inline vi four_at(const int16_t *x)
+{
+    int64_t four;
+    memcpy(&four, x, 8);
+    return vi_set1_long(four);
+}
+
+/* 8-bit weights: fours of k, so a vector has half as many channels as lanes, and two neighbouring sums make one. */
+static inline __attribute__((always_inline)) void part_bytes(const struct tile *t, const int mr, const int nr, struct part part,
+                                                             int64_t sum[Q16_MR][Q16_WIDTH])
+{
+    enum { PER_BLOCK = 2 * CONV_BLOCK / VEC_LANES };
+    const char *w = part.w;
+    vi acc[Q16_MR][2 * Q16_NR];
+    const int16_t *x[Q16_MR];
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++) {
+        x[r] = (const int16_t *)t->p->x[t->row + (uint32_t)r] + part.at;
+#pragma GCC unroll 8
+        for (int v = 0; v < 2 * nr; v++)
+            acc[r][v] = vi_zero();
+    }
+    for (uint32_t k = 0; k < part.n; k += 4, w += 4 * CONV_BLOCK) {
+        vi xv[Q16_MR];
+#pragma GCC unroll 8
+        for (int r = 0; r < mr; r++)
+            xv[r] = four_at(x[r] + k);
+#pragma GCC unroll 8
+        for (int v = 0; v < 2 * nr; v++) {
+            vi wv = vi_pairs_s8((const int8_t *)weights_at(t, w, v, PER_BLOCK), (uint32_t)(v % PER_BLOCK));
+#pragma GCC unroll 8
+            for (int r = 0; r < mr; r++)
+                acc[r][v] = vi_dot16(acc[r][v], xv[r], wv);
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++)
+#pragma GCC unroll 8
+        for (int v = 0; v < 2 * nr; v++)
+            vi_widen_pairs(sum[r] + v * (VEC_LANES / 2), acc[r][v]);
 }
 
 static inline vi pair_at(const int16_t *x)
@@ -39,20 +85,15 @@ static inline vi pair_at(const int16_t *x)
     return vi_set1(two);
 }
 
-/* A run of k that cannot overflow 32 bits. */
-struct part {
-    const char *w;      /* its weights in the tile's first block */
-    uint64_t at;        /* its first element in the gathered rows */
-    uint32_t n;
-};
-
-static inline __attribute__((always_inline)) void tile_part(const struct tile *t, const int mr, const int nr, const bool wide,
-                                                            struct part part, int64_t sum[Q16_MR][Q16_WIDTH])
+/* 16-bit weights: pairs of k, and a sum for each part of x. */
+static inline __attribute__((always_inline)) void part_words(const struct tile *t, const int mr, const int nr, struct part part,
+                                                             int64_t sum[Q16_MR][Q16_WIDTH])
 {
+    enum { PER_BLOCK = CONV_BLOCK / VEC_LANES };
     const char *w = part.w;
     vi acc[Q16_MR][Q16_NR], low[Q16_MR][Q16_NR];
     const int16_t *x[Q16_MR];
-    const uint32_t step = CONV_BLOCK * 2 * (wide ? 2 : 1), plane = t->a->kpad;
+    const uint32_t plane = t->a->kpad;
 #pragma GCC unroll 8
     for (int r = 0; r < mr; r++) {
         x[r] = (const int16_t *)t->p->x[t->row + (uint32_t)r] + part.at;
@@ -60,22 +101,18 @@ static inline __attribute__((always_inline)) void tile_part(const struct tile *t
         for (int v = 0; v < nr; v++)
             acc[r][v] = low[r][v] = vi_zero();
     }
-    for (uint32_t k = 0; k < part.n; k += 2, w += step) {
+    for (uint32_t k = 0; k < part.n; k += 2, w += 4 * CONV_BLOCK) {
         vi wv[Q16_NR];
 #pragma GCC unroll 8
         for (int v = 0; v < nr; v++)
-            wv[v] = weights(t, w, v, wide);
+            wv[v] = vi_pairs_s16((const int16_t *)weights_at(t, w, v, PER_BLOCK), (uint32_t)(v % PER_BLOCK));
 #pragma GCC unroll 8
         for (int r = 0; r < mr; r++) {
-            vi xv = pair_at(x[r] + k);
+            vi xv = pair_at(x[r] + k), xl = pair_at(x[r] + k + plane);
 #pragma GCC unroll 8
-            for (int v = 0; v < nr; v++)
+            for (int v = 0; v < nr; v++) {
                 acc[r][v] = vi_dot16(acc[r][v], xv, wv[v]);
-            if (wide) {
-                vi xl = pair_at(x[r] + k + plane);
-#pragma GCC unroll 8
-                for (int v = 0; v < nr; v++)
-                    low[r][v] = vi_dot16(low[r][v], xl, wv[v]);
+                low[r][v] = vi_dot16(low[r][v], xl, wv[v]);
             }
         }
     }
@@ -83,9 +120,8 @@ static inline __attribute__((always_inline)) void tile_part(const struct tile *t
     for (int r = 0; r < mr; r++)
 #pragma GCC unroll 8
         for (int v = 0; v < nr; v++) {
-            vi_widen(sum[r] + v * VEC_LANES, acc[r][v], wide ? 8 : 0);
-            if (wide)
-                vi_widen(sum[r] + v * VEC_LANES, low[r][v], 0);
+            vi_widen(sum[r] + v * VEC_LANES, acc[r][v], 8);
+            vi_widen(sum[r] + v * VEC_LANES, low[r][v], 0);
         }
 }
 
@@ -128,7 +164,10 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
             uint32_t left = t->p->seg[s].n - k;
             some = left < most ? left : most;
             const char *w = block + ((uint64_t)t->p->seg[s].k + k) * CONV_BLOCK * (wide ? 2 : 1);
-            tile_part(t, mr, nr, wide, (struct part){ w, at, some }, sum);
+            if (wide)
+                part_words(t, mr, nr, (struct part){ w, at, some }, sum);
+            else
+                part_bytes(t, mr, nr, (struct part){ w, at, some }, sum);
         }
     tile_end(t, (uint32_t)mr, sum);
 }
@@ -156,7 +195,7 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     for (uint32_t at = 0; at < c->n; at += Q16_WIDTH) {
         struct tile t = { a, p, c, fold, &end, 0, at, out };
         uint32_t nr = (c->n - at + VEC_LANES - 1) / VEC_LANES;
-        for (int m = a->wsize == 2 && (int)VEC_Q16W16_MR < (int)Q16_MR ? 1 : 2; m >= 0; m--)
+        for (int m = (int)VEC_Q16_MR < (int)Q16_MR ? 1 : 2; m >= 0; m--)
             for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])
                 tiles[m][a->wsize - 1][(nr < Q16_NR ? nr : Q16_NR) - 1](&t);
     }

@@ -15,7 +15,7 @@ static int64_t left_over(const struct conv_args *a)
 
 static bool in_place(const struct conv_args *a)
 {
-    return a->cls == CONV_Q16 && a->x_type == DT_SQ16 && a->cig % 2 == 0;
+    return a->cls == CONV_Q16 && a->x_type == DT_SQ16 && a->cig % a->kg == 0;
 }
 
 /* One loop per type: VALUE from s[i], as a 16-bit number. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { VEC_LANES = 8, VEC_F32_NR = 2, VEC_Q16W16_MR = 2 };
+enum { VEC_LANES = 8, VEC_F32_NR = 2, VEC_Q16_MR = 2 };
 typedef __m256 vf;
 typedef __m256i vi;
 
@@ -118,6 +118,14 @@ static inline void vi_widen(int64_t *sum, vi v, int shift)
     _mm256_storeu_si256(s, _mm256_add_epi64(_mm256_loadu_si256(s), _mm256_slli_epi64(lo, shift)));
     _mm256_storeu_si256(s + 1, _mm256_add_epi64(_mm256_loadu_si256(s + 1), _mm256_slli_epi64(hi, shift)));
 }
+
+static inline void vi_widen_pairs(int64_t *sum, vi v)
+{
+    vi both = _mm256_permutevar8x32_epi32(_mm256_add_epi32(v, _mm256_srli_epi64(v, 32)), _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+    __m256i *s = (__m256i *)sum;
+    _mm256_storeu_si256(s, _mm256_add_epi64(_mm256_loadu_si256(s), _mm256_cvtepi32_epi64(_mm256_castsi256_si128(both))));
+}
+static inline vi vi_set1_long(int64_t v) { return _mm256_set1_epi64x(v); }
 
 static inline vi vi_dot16(vi acc, vi a, vi b) { return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b)); }
 static inline vi vi_pairs_s8(const int8_t *w, uint32_t part)

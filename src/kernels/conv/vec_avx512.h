@@ -9,7 +9,7 @@
 enum {
     VEC_LANES = 16,
     VEC_F32_NR = 4,    /* vectors of channels that a float kernel computes at a time */
-    VEC_Q16W16_MR = 4, /* rows of a 16 by 16 bit kernel, which has two sums per output */
+    VEC_Q16_MR = 4,    /* rows of a kernel with 16-bit activations, which has two sums per output */
 };
 typedef __m512 vf;
 typedef __m512i vi;
@@ -95,13 +95,20 @@ static inline void vi_widen(int64_t *sum, vi v, int shift)
     _mm512_storeu_si512(sum + 8, _mm512_add_epi64(_mm512_loadu_si512(sum + 8), _mm512_slli_epi64(hi, (unsigned)shift)));
 }
 
+/* The same with sums of two neighbours, which fit 32 bits: half as many. */
+static inline void vi_widen_pairs(int64_t *sum, vi v)
+{
+    vi both = _mm512_srai_epi64(_mm512_slli_epi64(_mm512_add_epi32(v, _mm512_srli_epi64(v, 32)), 32), 32);
+    _mm512_storeu_si512(sum, _mm512_add_epi64(_mm512_loadu_si512(sum), both));
+}
+static inline vi vi_set1_long(int64_t v) { return _mm512_set1_epi64(v); }
+
 /* Pairs of 16-bit products added to 32-bit sums. */
 static inline vi vi_dot16(vi acc, vi a, vi b) { return _mm512_dpwssd_epi32(acc, a, b); }
-/* 16 channels by two k of stored weights, as pairs of 16 bits; `part` counts vectors inside a block. */
+/* Stored weights as 16 bits, a vector of them; `part` counts vectors inside a block: 16 channels by two k of pairs, 8 channels by four k of fours. */
 static inline vi vi_pairs_s8(const int8_t *w, uint32_t part)
 {
-    (void)part;
-    return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)w));
+    return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)w + part));
 }
 static inline vi vi_pairs_s16(const int16_t *w, uint32_t part)
 {
