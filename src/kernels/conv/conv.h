@@ -146,6 +146,8 @@ struct conv_engine {
     void (*pad)(const struct conv_args *a, void *dst, uint32_t n);
     int64_t (*sum)(const struct conv_args *a, const void *row, uint32_t n);
     void (*block)(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out);
+    void (*gathered)(const struct conv_args *a, struct conv_panel *p); /* all rows are there; not called when they are in place; NULL: nothing to do */
+    uint32_t planes;                                /* of bytes, where elem is 1 and elements are kept in parts, one behind the other; 0: one */
 };
 
 /* conv_drive.c */
@@ -214,6 +216,12 @@ static inline bool conv_ends_in_bytes(const struct conv_args *a)
 static inline uint64_t conv_weight_at(const struct conv_args *a, uint32_t slice, uint32_t tap, uint32_t in, uint32_t out)
 {
     return slice * a->w_slice + tap * a->w_tap + in * a->w_in + out * a->w_out;
+}
+
+/* A plane of bytes of a gathered row. Short ones are not rounded up: the workspace has 4 bytes per element and no more. */
+static inline uint64_t conv_plane_bytes(const struct conv_args *a)
+{
+    return a->kpad < 64 ? a->kpad : ((uint64_t)a->kpad + 63) / 64 * 64;
 }
 
 static inline uint64_t conv_block_bytes(const struct conv_args *a)

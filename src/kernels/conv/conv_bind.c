@@ -35,6 +35,13 @@ static bool depthwise_accept_wide(const void *args)
     return dtype_bits(a->x_type) == 16 && a->w_offset == 0 && a->taps < 256;
 }
 
+/* Sums of single bytes of x stay within 32 bits (conv_q16_amx.c). */
+static bool conv_accept_bytes(const void *args)
+{
+    const struct conv_args *a = args;
+    return dtype_bits(a->x_type) == 16 && a->kpad < 65536;
+}
+
 /* A run is whole groups of k, and its sum fits 32 bits. */
 static bool conv_accept_runs(const void *args)
 {

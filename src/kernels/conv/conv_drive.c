@@ -215,7 +215,7 @@ static void run_part(struct conv_walk *w, uint32_t c0, uint32_t c1, uint32_t r0,
 static void set_panel(struct conv_walk *w)
 {
     const struct conv_args *a = w->a;
-    const uint64_t xs = dtype_bits(a->x_type) / 8, bytes = ((uint64_t)a->kpad + 63) / 64 * 64;
+    const uint64_t xs = dtype_bits(a->x_type) / 8, bytes = (conv_plane_bytes(a) * (w->e->planes ? w->e->planes : 1) + 63) / 64 * 64;
     w->stride = w->e->elem > 1 ? a->panel_stride : bytes % 4096 ? bytes : bytes + 64;
     uint64_t room = a->panel_rows * a->panel_stride / w->stride;
     w->panel_rows = w->in_place || room > w->e->rows ? w->e->rows : (uint32_t)room;

@@ -223,6 +223,8 @@ void conv_gather(struct conv_walk *w, uint32_t slice)
         gather_rows(w, slice);
     else
         gather_pixels(w, slice);
+    if (w->e->gathered && !w->in_place)
+        w->e->gathered(w->a, &w->p);
     for (uint32_t i = 0; w->a->w_offset && i < w->p.rows; i++)
         w->p.xsum[i] = w->e->sum(w->a, w->p.x[i], w->p.k_total);
 }

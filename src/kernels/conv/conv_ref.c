@@ -192,9 +192,9 @@ static void block_float(const struct conv_args *a, struct conv_panel *p, const s
 
 /* ---- entries ---------------------------------------------------------------------------------------------------- */
 
-static const struct conv_engine fixed_engine = { 4, CONV_VECTOR_ROWS, never_in_place, load_fixed, NULL, pad_zero, sum_fixed, block_fixed };
-static const struct conv_engine runs_engine = { 4, CONV_VECTOR_ROWS, never_in_place, load_fixed, NULL, pad_zero, sum_fixed, block_runs };
-static const struct conv_engine float_engine = { 4, CONV_VECTOR_ROWS, never_in_place, load_float, NULL, pad_zero, NULL, block_float };
+static const struct conv_engine fixed_engine = { .elem = 4, .rows = CONV_VECTOR_ROWS, .in_place = never_in_place, .load = load_fixed, .pad = pad_zero, .sum = sum_fixed, .block = block_fixed };
+static const struct conv_engine runs_engine = { .elem = 4, .rows = CONV_VECTOR_ROWS, .in_place = never_in_place, .load = load_fixed, .pad = pad_zero, .sum = sum_fixed, .block = block_runs };
+static const struct conv_engine float_engine = { .elem = 4, .rows = CONV_VECTOR_ROWS, .in_place = never_in_place, .load = load_float, .pad = pad_zero, .block = block_float };
 
 #define ENTRY(name, engine)                                           \
     kernel_fn name;                                                   \
