@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "kernels/conv/conv.h"
+#include "kernels/conv/conv_fixed_end.h"
 
 /* ---- lines ------------------------------------------------------------------------------------------------------------ */
 
@@ -80,6 +80,17 @@ static inline struct bytes_end bytes_end(const struct conv_args *a)
 {
     return (struct bytes_end){ _mm512_set1_epi8((char)a->q_lo), _mm512_set1_epi8((char)a->q_hi), _mm512_set1_epi16((short)a->out_offset),
                                a->out_type == DT_SQ8 };
+}
+
+/* Plain channels end in bytes without leaving 32 bits on the way. */
+static inline bool bytes_suit(const struct fixed_end *e)
+{
+    vf most = vf_zero();
+    if (!e->simple || !conv_ends_in_bytes(e->a))
+        return false;
+    for (uint32_t i = 0; i < e->simple; i += VEC_LANES)
+        most = vf_max(most, vf_load_n(e->m + i, e->simple - i));
+    return _mm512_reduce_max_ps(most) <= CONV_SMALL_M;
 }
 
 /* 64 steps of the output as bytes, clamped: narrowing saturates. conv_ends_in_bytes says when that is exact. Quarters come out interleaved: bytes 0 … 3 of a

@@ -161,16 +161,17 @@ static void walk_pixels(struct conv_walk *w, uint32_t line0, uint32_t line1)
 static void walk_rows(struct conv_walk *w, uint32_t unit0, uint32_t unit1)
 {
     const struct conv_args *a = w->a;
-    if (a->kind != CONV_MATRIX) {
-        uint32_t lines = a->batch * a->z.out * a->y.out, per = a->unit_rows / a->x.out;
-        uint64_t end = (uint64_t)unit1 * per;
-        walk_pixels(w, unit0 * per, end < lines ? (uint32_t)end : lines);
+    const uint64_t first = (uint64_t)unit0 * a->unit_rows, end = (uint64_t)unit1 * a->unit_rows < a->rows ? (uint64_t)unit1 * a->unit_rows : a->rows;
+    if (!w->flat) {
+        walk_pixels(w, (uint32_t)(first / a->x.out), (uint32_t)(end / a->x.out));
         return;
     }
     set_segments(w);
-    for (uint64_t r = (uint64_t)unit0 * a->unit_rows; r < a->rows && r < (uint64_t)unit1 * a->unit_rows; r++)
-        add_row(w, 0, 0, (uint32_t)r);
-    flush(w);
+    for (uint64_t r = first; r < end; r += w->panel_rows) {
+        w->first = (uint32_t)r;
+        w->p.rows = end - r < w->panel_rows ? (uint32_t)(end - r) : w->panel_rows;
+        flush(w);
+    }
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------ */
@@ -234,6 +235,7 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
     w.rows = (char *)call->work + a->seg_bytes;
     w.skip = a->padded && (a->cls == CONV_F32 || a->cls == CONV_F16);
     w.in_place = a->direct && e->in_place(a);
+    w.flat = a->kind == CONV_MATRIX || (a->kind == CONV_WINDOW && a->direct && a->x.stride == 1 && a->y.stride == 1 && a->z.stride == 1);
     w.lines = a->kind == CONV_WINDOW && a->cig == a->ci && a->x.dilation == 1 && e->load_lines && a->z.in == 1 &&
               a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
     w.p.rows = 0;

@@ -190,7 +190,7 @@ static void gather_pixels(struct conv_walk *w, uint32_t slice)
     }
 }
 
-/* ---- matrices --------------------------------------------------------------------------------------------------- */
+/* ---- flat rows -------------------------------------------------------------------------------------------------- */
 
 uint64_t conv_matrix_of(const struct conv_args *a, const uint64_t *strides, uint32_t slice)
 {
@@ -203,23 +203,24 @@ uint64_t conv_matrix_of(const struct conv_args *a, const uint64_t *strides, uint
 static void gather_rows(struct conv_walk *w, uint32_t slice)
 {
     const struct conv_args *a = w->a;
-    const uint64_t xs = dtype_bits(a->x_type) / 8;
-    const char *matrix = (const char *)w->data[0] + conv_matrix_of(a, a->x_batch, slice) * a->rows * a->cig * xs;
+    const bool matrix = a->kind == CONV_MATRIX;
+    const uint64_t xs = dtype_bits(a->x_type) / 8, from = matrix ? conv_matrix_of(a, a->x_batch, slice) * a->rows * a->cig : (uint64_t)slice * a->cig;
+    const uint64_t step = (matrix ? a->x_row : a->ci) * xs, to = matrix ? (uint64_t)slice * a->rows * a->co : (uint64_t)slice * a->cog;
+    const char *src = (const char *)w->data[0] + from * xs + w->first * step;
     for (uint32_t i = 0; i < w->p.rows; i++) {
-        const char *src = matrix + w->p.x_at[i] * a->x_row * xs;
+        w->p.out[i] = to + ((uint64_t)w->first + i) * a->co;
+        w->p.x[i] = w->in_place ? src + i * step : w->rows + i * w->stride;
+    }
+    for (uint32_t i = 0; i < w->p.rows && !w->in_place; i++) {
         char *dst = w->rows + i * w->stride;
-        w->p.out[i] = ((uint64_t)slice * a->rows + w->p.x_at[i]) * a->co;
-        w->p.x[i] = w->in_place ? src : dst;
-        if (w->in_place)
-            continue;
-        w->e->load(a, dst, src, a->cig, a->x_k);
+        w->e->load(a, dst, src + i * step, a->cig, matrix ? a->x_k : 1);
         pad_tail(w, dst, a->cig);
     }
 }
 
 void conv_gather(struct conv_walk *w, uint32_t slice)
 {
-    if (w->a->kind == CONV_MATRIX)
+    if (w->flat)
         gather_rows(w, slice);
     else
         gather_pixels(w, slice);

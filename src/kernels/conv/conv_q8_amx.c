@@ -5,7 +5,6 @@
 
 #include "kernels/conv/conv_amx.h"
 #include "kernels/conv/conv_bytes_avx512.h"
-#include "kernels/conv/conv_fixed_end.h"
 
 /* ---- rows ----------------------------------------------------------------------------------------------------------- */
 
@@ -74,13 +73,9 @@ struct sums {
 
 static void sums_init(struct sums *s, const struct fixed_end *e)
 {
-    const struct conv_args *a = e->a;
-    vf most = vf_zero();
-    for (uint32_t i = 0; i < e->simple; i += TILE)
-        most = vf_max(most, vf_load_n(e->m + i, e->simple - i));
     s->end = e;
-    s->bytes = bytes_end(a);
-    s->fast = e->simple && conv_ends_in_bytes(a) && _mm512_reduce_max_ps(most) <= CONV_SMALL_M;
+    s->bytes = bytes_end(e->a);
+    s->fast = bytes_suit(e);
     s->left = 0;
     for (uint32_t r = 0; e->w_offset && r < e->p->rows; r++)
         s->row_term[r] = (int32_t)((uint32_t)e->w_offset * (uint32_t)(uint64_t)e->p->xsum[r]);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "kernels/conv/conv_bytes_avx512.h"
-#include "kernels/conv/conv_fixed_end.h"
 
 enum { NR = CONV_CHUNK / CONV_BLOCK };
 
@@ -72,7 +71,52 @@ struct tile {
     const struct conv_chunk *c;
     const struct fixed_end *end;
     uint32_t row;
+    bool fast;               /* whole blocks, and all end in bytes */
+    struct bytes_end bytes;
 };
+
+/* 16 channels of a row in steps of the output. */
+static inline __attribute__((always_inline)) __m512i steps_of(const struct tile *t, uint32_t row, int block, __m512i sum)
+{
+    const struct fixed_end *e = t->end;
+    sum = vi_add(sum, vi_load(e->base + block * CONV_BLOCK));
+    if (e->w_offset)
+        sum = vi_add(sum, vi_set1((int32_t)((uint32_t)e->w_offset * (uint32_t)(uint64_t)e->p->xsum[row])));
+    return vi_round(vf_mul(vf_from_int(sum), vf_load(e->m + block * CONV_BLOCK)));
+}
+
+/* Four vectors at a time become bytes together: a row of 64 channels, two of 32, and so on. At the end the last one is repeated. */
+static inline __attribute__((always_inline)) void end_bytes(const struct tile *t, const int mr, const int nr, __m512i acc[CONV_MR][NR])
+{
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    char *const out = (char *)t->end->out + t->end->c0;
+    const uint64_t *to = t->p->out + t->row;
+#pragma GCC unroll 8
+    for (int i = 0; i < mr * nr; i += 4) {
+        __m512i v[4];
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++) {
+            int at = i + j < mr * nr ? i + j : mr * nr - 1;
+            v[j] = steps_of(t, t->row + (uint32_t)(at / nr), at % nr, acc[at / nr][at % nr]);
+        }
+        __m512i q = _mm512_permutexvar_epi32(order, bytes_narrow(&t->bytes, v[0], v[1], v[2], v[3]));
+#define STORE(j) \
+        if (i + (j) < mr * nr) \
+            _mm_storeu_si128((__m128i *)(out + to[(i + (j)) / nr] + (i + (j)) % nr * CONV_BLOCK), _mm512_extracti32x4_epi32(q, j))
+        if (nr == 4) {
+            _mm512_storeu_si512(out + to[i / 4], q);
+        } else if (nr == 2 && i + 4 <= mr * nr) {
+            _mm256_storeu_si256((__m256i *)(out + to[i / 2]), _mm512_castsi512_si256(q));
+            _mm256_storeu_si256((__m256i *)(out + to[i / 2 + 1]), _mm512_extracti64x4_epi64(q, 1));
+        } else {
+            STORE(0);
+            STORE(1);
+            STORE(2);
+            STORE(3);
+        }
+#undef STORE
+    }
+}
 
 static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr, const bool flip)
 {
@@ -107,6 +151,10 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
             }
         }
     }
+    if (t->fast) {
+        end_bytes(t, mr, nr, acc);
+        return;
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < mr; r++)
 #pragma GCC unroll 8
@@ -134,7 +182,7 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
 {
     struct fixed_end end;
     fixed_end_init(&end, a, p, c, left_over(a), out);
-    struct tile t = { a, p, c, &end, 0 };
+    struct tile t = { a, p, c, &end, 0, c->n % CONV_BLOCK == 0 && bytes_suit(&end), bytes_end(a) };
     uint32_t which = (c->n - 1) / CONV_BLOCK + (flips(a) ? NR : 0);
     for (int m = 3; m >= 0; m--)
         for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])

@@ -20,6 +20,8 @@ struct conv_walk {
     uint32_t panel_rows;
     bool skip;                      /* padding is skipped */
     bool in_place;
+    bool flat;                      /* rows follow each other in x and in the output: matrices, and windows of one pixel */
+    uint32_t first;                 /* flat: the panel's first row */
     bool lines;                     /* windows inside the image are whole lines of x (conv_gather.c) */
     uint32_t chunk0, chunk1;
     struct conv_chunk made;         /* the chunk that was packed while running */
