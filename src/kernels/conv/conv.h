@@ -135,14 +135,21 @@ struct conv_panel {
     uint32_t plane_at[CONV_ROWS], y_at[CONV_ROWS], x_at[CONV_ROWS]; /* plane: batch * output depth + depth */
 };
 
+/* Windows inside the image, one per row: some lines of n elements each, which become one row. Steps are in bytes. */
+struct conv_windows {
+    char *dst;
+    const char *src;
+    uint32_t n, lines, windows;
+    uint64_t line_step, window_step, row_step; /* of x, of x, of rows */
+};
+
 /* What an instruction set brings. Rows are in its own form: `load` converts, `pad` writes what stands for real zero. */
 struct conv_engine {
     uint32_t elem;                                  /* bytes of a gathered element; 1: nothing else is kept per element */
     uint32_t rows;                                  /* rows of a panel that suit it, at most CONV_ROWS */
     bool (*in_place)(const struct conv_args *a);    /* rows of x need no conversion (asked only when a->direct) */
     void (*load)(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride);
-    /* Some runs of n elements, from_step elements of x apart, one after another; NULL: load does it. */
-    void (*load_lines)(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step);
+    void (*load_windows)(const struct conv_args *a, const struct conv_windows *w); /* NULL: load does it */
     void (*pad)(const struct conv_args *a, void *dst, uint32_t n);
     int64_t (*sum)(const struct conv_args *a, const void *row, uint32_t n);
     void (*block)(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out);

@@ -115,4 +115,4 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     }
 }
 
-static const struct conv_engine engine = { .elem = 2, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_lines = load_lines, .pad = pad_row, .sum = sum_row, .block = block_run };
+static const struct conv_engine engine = { .elem = 2, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run };

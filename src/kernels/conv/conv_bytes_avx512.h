@@ -35,27 +35,32 @@ static inline __attribute__((always_inline)) void bytes_copy_long(char *d, const
     _mm512_storeu_si512(d + n - 64, XOR_512(_mm512_loadu_si512(s + n - 64)));
 }
 
-#define EACH_LINE(...)                                           \
-    for (uint32_t i = 0; i < lines; i++, d += n, s += from_step) \
-        __VA_ARGS__
+#define EACH_LINE(...)                                                                       \
+    for (uint32_t k = 0; k < w->windows; k++) {                                              \
+        char *d = w->dst + k * w->row_step;                                                  \
+        const char *s = w->src + k * w->window_step;                                         \
+        for (uint32_t i = 0; i < w->lines; i++, d += n, s += w->line_step)                   \
+            __VA_ARGS__;                                                                     \
+    }
 
-/* Lines of n bytes, from_step apart, one after another; every 8 bytes are changed by `mask`. */
-static inline __attribute__((always_inline)) void bytes_copy_lines(char *d, const char *s, uint32_t n, uint32_t lines, uint64_t from_step, uint64_t mask)
+/* Every 8 bytes are changed by `mask`. The length of a line is looked at once for all windows. */
+static inline __attribute__((always_inline)) void bytes_copy_windows(const struct conv_windows *w, uint64_t mask)
 {
+    const uint32_t n = w->n;
     if (n < 2)
-        EACH_LINE(COPY_TWO(uint8_t, XOR_8));
+        EACH_LINE(COPY_TWO(uint8_t, XOR_8))
     else if (n < 4)
-        EACH_LINE(COPY_TWO(uint16_t, XOR_16));
+        EACH_LINE(COPY_TWO(uint16_t, XOR_16))
     else if (n < 8)
-        EACH_LINE(COPY_TWO(uint32_t, XOR_32));
+        EACH_LINE(COPY_TWO(uint32_t, XOR_32))
     else if (n < 16)
-        EACH_LINE(COPY_TWO(uint64_t, XOR_64));
+        EACH_LINE(COPY_TWO(uint64_t, XOR_64))
     else if (n < 32)
-        EACH_LINE(COPY_TWO(__m128i, XOR_128));
+        EACH_LINE(COPY_TWO(__m128i, XOR_128))
     else if (n < 64)
-        EACH_LINE(COPY_TWO(__m256i, XOR_256));
+        EACH_LINE(COPY_TWO(__m256i, XOR_256))
     else
-        EACH_LINE(bytes_copy_long(d, s, n, mask));
+        EACH_LINE(bytes_copy_long(d, s, n, mask))
 }
 
 #undef COPY_TWO

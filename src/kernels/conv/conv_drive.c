@@ -236,7 +236,7 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
     w.skip = a->padded && (a->cls == CONV_F32 || a->cls == CONV_F16);
     w.in_place = a->direct && e->in_place(a);
     w.flat = a->kind == CONV_MATRIX || (a->kind == CONV_WINDOW && a->direct && a->x.stride == 1 && a->y.stride == 1 && a->z.stride == 1);
-    w.lines = a->kind == CONV_WINDOW && a->cig == a->ci && a->x.dilation == 1 && e->load_lines && a->z.in == 1 &&
+    w.lines = a->kind == CONV_WINDOW && a->cig == a->ci && a->x.dilation == 1 && e->load_windows && a->z.in == 1 &&
               a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
     w.p.rows = 0;
     w.p.seg = call->work;

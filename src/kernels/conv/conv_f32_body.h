@@ -30,11 +30,11 @@ static void load_row(const struct conv_args *a, void *dst, const void *src, uint
     }
 }
 
-static void load_lines(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step)
+static void load_windows(const struct conv_args *a, const struct conv_windows *w)
 {
-    const uint64_t step = from_step * (a->x_type == DT_F32 ? 4 : 2);
-    for (uint32_t i = 0; i < lines; i++)
-        load_row(a, (float *)dst + i * n, (const char *)src + i * step, n, 1);
+    for (uint32_t k = 0; k < w->windows; k++)
+        for (uint32_t i = 0; i < w->lines; i++)
+            load_row(a, (float *)(w->dst + k * w->row_step) + (uint64_t)i * w->n, w->src + k * w->window_step + i * w->line_step, w->n, 1);
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)

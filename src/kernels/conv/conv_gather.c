@@ -143,29 +143,45 @@ static void point_pixels(struct conv_walk *w, uint32_t slice)
     }
 }
 
-/* Windows inside the image whose lines are contiguous in x: one call loads all lines of a window. */
+/* Pixels of one output line, from i on, whose windows are inside the image. */
+static uint32_t inside_windows(const struct conv_walk *w, uint32_t i)
+{
+    const struct conv_args *a = w->a;
+    int64_t iy = position(a, &a->y, w->p.y_at[i], w->ty.first);
+    uint32_t n = 0;
+    if (!w->tx.n || !w->ty.n || iy < 0 || iy + ((int64_t)w->ty.n - 1) * a->y.dilation >= a->y.in)
+        return 0;
+    for (; i + n < w->p.rows && (n == 0 || same_line(&w->p, i + n)); n++) {
+        int64_t ix = (int64_t)w->p.x_at[i + n] * a->x.stride - a->x.pad + w->tx.first;
+        if (ix < 0 || ix + w->tx.n > a->x.in)
+            break;
+    }
+    return n;
+}
+
+/* Windows inside the image whose lines are contiguous in x are loaded together. */
 static void gather_windows(struct conv_walk *w)
 {
     const struct conv_args *a = w->a;
-    const uint64_t xs = dtype_bits(a->x_type) / 8, pixel = a->ci * xs, line_step = (uint64_t)a->y.dilation * a->x.in * a->ci;
-    const uint32_t n = w->tx.n * a->ci, filled = w->ty.n * n;
-    const char *line = NULL;
-    bool inside = false;
-    for (uint32_t i = 0; i < w->p.rows; i++) {
+    const uint64_t xs = dtype_bits(a->x_type) / 8, pixel = a->ci * xs;
+    struct conv_windows some = { .n = w->tx.n * a->ci, .lines = w->ty.n, .line_step = (uint64_t)a->y.dilation * a->x.in * pixel,
+                                 .window_step = a->x.stride * pixel, .row_step = w->stride };
+    for (uint32_t i = 0; i < w->p.rows; i++)
+        w->p.x[i] = w->rows + i * w->stride;
+    for (uint32_t i = 0; i < w->p.rows;) {
         char *dst = w->rows + i * w->stride;
-        if (!same_line(&w->p, i)) {
-            int64_t iy = position(a, &a->y, w->p.y_at[i], w->ty.first);
-            inside = n && iy >= 0 && iy + ((int64_t)w->ty.n - 1) * a->y.dilation < a->y.in;
-            line = inside ? (const char *)w->data[0] + (w->p.plane_at[i] * (uint64_t)a->y.in + (uint64_t)iy) * a->x.in * pixel : NULL;
-        }
-        int64_t ix = (int64_t)w->p.x_at[i] * a->x.stride - a->x.pad + w->tx.first;
-        w->p.x[i] = dst;
-        if (!inside || ix < 0 || ix + w->tx.n > a->x.in) {
-            gather_pixel(w, i, 0, dst);
+        some.windows = inside_windows(w, i);
+        if (!some.windows) {
+            gather_pixel(w, i++, 0, dst);
             continue;
         }
-        w->e->load_lines(a, dst, line + (uint64_t)ix * pixel, n, w->ty.n, line_step);
-        pad_tail(w, dst, filled);
+        uint64_t iy = (uint64_t)position(a, &a->y, w->p.y_at[i], w->ty.first), ix = (uint64_t)w->p.x_at[i] * a->x.stride - a->x.pad + w->tx.first;
+        some.dst = dst;
+        some.src = (const char *)w->data[0] + ((w->p.plane_at[i] * (uint64_t)a->y.in + iy) * a->x.in + ix) * pixel;
+        w->e->load_windows(a, &some);
+        for (uint32_t k = 0; k < some.windows; k++)
+            pad_tail(w, dst + k * w->stride, some.lines * some.n);
+        i += some.windows;
     }
 }
 

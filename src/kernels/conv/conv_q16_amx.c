@@ -39,10 +39,11 @@ static void load_row(const struct conv_args *a, void *dst, const void *src, uint
     }
 }
 
-static void load_lines(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step)
+static void load_windows(const struct conv_args *a, const struct conv_windows *w)
 {
-    for (uint32_t i = 0; i < lines; i++)
-        load_row(a, (uint8_t *)dst + (uint64_t)i * n, (const uint16_t *)src + i * from_step, n, 1);
+    for (uint32_t k = 0; k < w->windows; k++)
+        for (uint32_t i = 0; i < w->lines; i++)
+            load_row(a, w->dst + k * w->row_step + (uint64_t)i * w->n, w->src + k * w->window_step + i * w->line_step, w->n, 1);
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
@@ -182,7 +183,7 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     end_sums(&sums);
 }
 
-static const struct conv_engine engine = { .elem = 1, .planes = 2, .rows = 4 * TILE, .in_place = in_place, .load = load_row, .load_lines = load_lines,
+static const struct conv_engine engine = { .elem = 1, .planes = 2, .rows = 4 * TILE, .in_place = in_place, .load = load_row, .load_windows = load_windows,
                                            .pad = pad_row, .sum = sum_row, .block = block_run, .gathered = fill_rows };
 
 kernel_fn conv_q16_amx;

@@ -29,10 +29,10 @@ static void load_row(const struct conv_args *a, void *dst, const void *src, uint
             d[i] = s[i * stride];
 }
 
-static void load_lines(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step)
+static void load_windows(const struct conv_args *a, const struct conv_windows *w)
 {
     (void)a;
-    bytes_copy_lines(dst, src, n, lines, from_step, 0);
+    bytes_copy_windows(w, 0);
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
@@ -231,7 +231,7 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     end_sums(&sums);
 }
 
-static const struct conv_engine engine = { .elem = 1, .rows = 2 * 2 * TILE, .in_place = in_place, .load = load_row, .load_lines = load_lines,
+static const struct conv_engine engine = { .elem = 1, .rows = 2 * 2 * TILE, .in_place = in_place, .load = load_row, .load_windows = load_windows,
                                            .pad = pad_row, .sum = sum_row, .block = block_run, .gathered = fill_rows };
 
 kernel_fn conv_q8_amx;

@@ -49,10 +49,11 @@ static void load_row(const struct conv_args *a, void *dst, const void *src, uint
         d[i] = (int16_t)((a->x_type == DT_SQ8 ? (int8_t)s[i * stride] : s[i * stride]) + a->x_offset);
 }
 
-static void load_lines(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step)
+static void load_windows(const struct conv_args *a, const struct conv_windows *w)
 {
-    for (uint32_t i = 0; i < lines; i++)
-        load_run(a, (int16_t *)dst + i * n, (const uint8_t *)src + i * from_step, n);
+    for (uint32_t k = 0; k < w->windows; k++)
+        for (uint32_t i = 0; i < w->lines; i++)
+            load_run(a, (int16_t *)(w->dst + k * w->row_step) + (uint64_t)i * w->n, (const uint8_t *)w->src + k * w->window_step + i * w->line_step, w->n);
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
@@ -155,7 +156,7 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     }
 }
 
-static const struct conv_engine engine = { .elem = 2, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_lines = load_lines, .pad = pad_row, .sum = sum_row, .block = block_run };
+static const struct conv_engine engine = { .elem = 2, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run };
 
 kernel_fn conv_q8_avx2;
 

@@ -42,9 +42,9 @@ static void load_row(const struct conv_args *a, void *dst, const void *src, uint
         _mm512_mask_storeu_epi8(d, m, _mm512_xor_si512(_mm512_maskz_loadu_epi8(m, s), f));
 }
 
-static void load_lines(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint32_t lines, uint64_t from_step)
+static void load_windows(const struct conv_args *a, const struct conv_windows *w)
 {
-    bytes_copy_lines(dst, src, n, lines, from_step, a->x_type == DT_UQ8 ? 0 : 0x8080808080808080);
+    bytes_copy_windows(w, a->x_type == DT_UQ8 ? 0 : 0x8080808080808080);
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
@@ -189,7 +189,7 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
             tiles[which][m](&t);
 }
 
-static const struct conv_engine engine = { .elem = 1, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_lines = load_lines, .pad = pad_row, .sum = sum_row, .block = block_run };
+static const struct conv_engine engine = { .elem = 1, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run };
 
 kernel_fn conv_q8_avx512;
 
