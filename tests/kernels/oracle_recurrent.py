@@ -55,6 +55,7 @@ class Layer:
         self.c = c
         self.kind = c.pick("f32", "f32", "f16", "q8", "q16")
         self.fixed = self.kind[0] == "q"
+        self.constant = c.r.random() < 0.8      # matrices are turned at prepare
 
     def enc(self, span, types=None):
         if not self.fixed:
@@ -64,7 +65,7 @@ class Layer:
     def make(self, shape, span, weight=False, special=False):
         e = self.enc(span, ("sq8", "uq8") if weight and self.kind == "q8" else ("sq16", "sq8") if weight else None)
         q = self.c.array(e, shape, span, special)
-        return e.tensor(q, const=weight), e.real(q)
+        return e.tensor(q, const=weight and self.constant), e.real(q)
 
 
 def lstm_case(c):
@@ -72,12 +73,14 @@ def lstm_case(c):
     b, inp, units = (int(v) for v in (c.r.integers(1, 4), c.r.integers(1, 20), c.r.integers(1, 40)))
     if c.r.random() < 0.1:
         inp = 150
+    if c.r.random() < 0.1:
+        units = int(c.r.integers(60, 150))
     seq, time = bool(c.r.integers(2)), 1
     major, reverse = bool(c.r.integers(2)), bool(c.r.integers(2))
     proj, cifg, peep, ln, reset = (c.r.random() < 0.35 for _ in range(5))
     out = int(c.r.integers(1, 12)) if proj else units
     if seq:
-        time = int(c.r.integers(1, 5))
+        time = int(c.r.integers(1, 10))
     ins, real = [None] * 25, [None] * 25
 
     def put(i, shape, span=1.0, weight=False):

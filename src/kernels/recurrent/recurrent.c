@@ -118,7 +118,10 @@ static enum status recurrent_bind(const struct op_call *c, void *args, struct ke
     }
     uint64_t macs = (uint64_t)a->time * a->units * (a->in + a->out) * (lstm ? 4 : 3);
     kernel_units(ret, a->batch, macs);
-    ret->work_bytes = 4 * (padded(a->in) + padded(a->out) + 6 * padded(a->units) + padded(a->units > a->out ? a->units : a->out));
+    a->steps = a->time == 0 ? 1 : a->time < RNN_STEPS ? a->time : RNN_STEPS;
+    ret->work_bytes = 4 * (a->steps * (padded(a->in) + 4 * padded(a->units)) + padded(a->out) + 2 * padded(a->units) +
+                           padded(a->units > a->out ? a->units : a->out));
+    recurrent_find_turned(c, a);
     plan_state(a, lstm, ret);
     *variants = lstm ? lstm_variants : gru_variants;
     return ST_OK;
@@ -128,4 +131,6 @@ const struct kernel_family family_recurrent = {
     .name = "recurrent",
     .args_size = sizeof(struct rnn_args),
     .bind = recurrent_bind,
+    .aux = recurrent_aux,
+    .aux_fill = recurrent_aux_fill,
 };

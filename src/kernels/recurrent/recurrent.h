@@ -7,7 +7,12 @@
 #include "kernels/kernels.h"
 #include "kernels/span.h"
 
-enum { RNN_INPUTS = 25, RNN_OUTPUTS = 8 };
+enum {
+    RNN_INPUTS = 25,
+    RNN_OUTPUTS = 8,
+    RNN_ROWS = 16,  /* units side by side in a turned matrix */
+    RNN_STEPS = 4,  /* time steps whose inputs are multiplied together, at most */
+};
 
 /* Operands by their place in the operator. */
 enum lstm_in {
@@ -33,7 +38,25 @@ struct rnn_args {
     uint64_t state_at[2];
     struct codec state[2];
     struct codec src[RNN_INPUTS], dst[RNN_OUTPUTS];
+    const void *turned[RNN_INPUTS];        /* matrices from aux; NULL: as the operand has them */
+    uint32_t steps;                        /* of one multiplication by input matrices */
 };
+
+/* acc[s][u] = fma over k ascending of v[s][k] * W[u, k], continuing acc, for all steps s and rows u of a turned matrix. acc has room for whole
+ * blocks of rows. */
+struct rnn_product {
+    const struct codec *codec;
+    const void *w;
+    uint32_t rows, columns, block_columns; /* block_columns: columns between blocks, when only some are multiplied */
+    uint32_t steps;
+    const float *v;
+    float *acc;
+    uint32_t v_step, acc_step;
+};
+
+enum status recurrent_aux(const struct op_call *c, struct kernel_aux *ret);
+enum status recurrent_aux_fill(const struct op_call *c, uint32_t which, void *dst);
+void recurrent_find_turned(const struct op_call *c, struct rnn_args *a);
 
 kernel_fn lstm_ref, lstm_avx2, lstm_avx512;
 kernel_fn gru_ref, gru_avx2, gru_avx512;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The recurrent family for the instruction set of the suffix. */
 #define KERNEL_ISA avx2
+#include "kernels/conv/vec_avx2.h"
+
+#include "kernels/recurrent/recurrent_turned.h"
+
 #include "kernels/recurrent/recurrent_body.h"

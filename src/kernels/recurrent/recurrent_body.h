@@ -6,13 +6,14 @@
 #include "kernels/math.h"
 #include "kernels/recurrent/recurrent.h"
 
-enum { ROWS = 16, COLUMNS = 128 };
+enum { ROWS = RNN_ROWS, COLUMNS = 128 };
 
-/* One batch element at work: operands, and vectors of the workspace. */
+/* One batch element at work: operands, and vectors of the workspace. x and gates have a row for each of the next steps. */
 struct cell {
     const struct rnn_args *a;
     void *const *data;
-    float *x, *h, *c, *gate[4], *hidden, *tmp;
+    float *x, *gates, *h, *c, *gate[4], *hidden, *tmp;
+    uint32_t x_row, gate_row;
 };
 
 static bool has(const struct cell *s, int i)
@@ -97,10 +98,24 @@ static void multiply_block(const struct cell *s, int w, uint32_t row, uint32_t r
     memcpy(acc, sum, rows * sizeof(*acc));
 }
 
+static void multiply_steps(const struct cell *s, int w, const struct rnn_product *what)
+{
+    struct rnn_product p = *what;
+    p.codec = &s->a->src[w];
+    p.w = s->a->turned[w];
+    p.block_columns = p.columns;
+    if (p.w) {
+        multiply_turned(&p);
+        return;
+    }
+    for (uint32_t t = 0; t < p.steps; t++)
+        for (uint32_t row = 0; row < p.rows; row += ROWS)
+            multiply_block(s, w, row, p.rows - row < ROWS ? p.rows - row : ROWS, p.columns, p.v + t * p.v_step, p.acc + t * p.acc_step + row);
+}
+
 static void multiply(const struct cell *s, int w, uint32_t rows, uint32_t columns, const float *v, float *acc)
 {
-    for (uint32_t row = 0; row < rows; row += ROWS)
-        multiply_block(s, w, row, rows - row < ROWS ? rows - row : ROWS, columns, v, acc + row);
+    multiply_steps(s, w, &(struct rnn_product){.rows = rows, .columns = columns, .steps = 1, .v = v, .acc = acc});
 }
 
 static void add_vector(const struct cell *s, int operand, uint32_t n, float *acc)
@@ -146,6 +161,20 @@ static void clip(float *v, uint32_t n, float limit)
         v[i] = v[i] < -limit ? -limit : v[i] > limit ? limit : v[i];
 }
 
+/* The sums of the inputs' products of the next steps, in the rows of the gates. */
+static void begin_gates(const struct cell *s, const uint8_t *wx, uint32_t steps)
+{
+    const struct rnn_args *a = s->a;
+    for (int g = 0; g < 4; g++) {
+        struct rnn_product p = {.rows = a->units, .columns = a->in, .steps = steps, .v = s->x, .v_step = s->x_row,
+                                .acc = s->gates + (uint32_t)g * (s->gate_row / 4), .acc_step = s->gate_row};
+        for (uint32_t t = 0; t < steps; t++)
+            memset(p.acc + t * p.acc_step, 0, a->units * sizeof(*p.acc));
+        if (wx[g] && has(s, wx[g]))
+            multiply_steps(s, wx[g], &p);
+    }
+}
+
 static void step_row(const struct rnn_args *a, uint32_t b, uint32_t t, int64_t *x, int64_t *y)
 {
     *x = (b * a->x_batch + t * a->x_time) * a->in;
@@ -164,13 +193,30 @@ static void cell_init(struct cell *s, const struct kernel_call *call)
     const struct rnn_args *a = call->args;
     float *w = call->work;
     *s = (struct cell){.a = a, .data = call->data};
-    s->x = take(&w, a->in);
+    s->x_row = (a->in + 15) / 16 * 16;
+    s->gate_row = 4 * ((a->units + 15) / 16 * 16);
+    s->x = take(&w, s->x_row * a->steps);
+    s->gates = take(&w, s->gate_row * a->steps);
     s->h = take(&w, a->out);
     s->c = take(&w, a->units);
-    for (int g = 0; g < 4; g++)
-        s->gate[g] = take(&w, a->units);
     s->hidden = take(&w, a->units);
     s->tmp = take(&w, a->units > a->out ? a->units : a->out);
+}
+
+/* Gates of the given step. When the steps that were begun are used up, the next ones are. */
+static void cell_step(struct cell *s, const uint8_t *wx, uint32_t b, uint32_t step)
+{
+    const struct rnn_args *a = s->a;
+    uint32_t row = step % a->steps, steps = a->time - step < a->steps ? a->time - step : a->steps;
+    for (uint32_t i = 0; row == 0 && i < steps; i++) {
+        int64_t x, y;
+        step_row(a, b, a->reverse ? a->time - 1 - step - i : step + i, &x, &y);
+        load_vector(s, 0, x, a->in, s->x + i * s->x_row);
+    }
+    if (row == 0)
+        begin_gates(s, wx, steps);
+    for (uint32_t g = 0; g < 4; g++)
+        s->gate[g] = s->gates + row * s->gate_row + g * (s->gate_row / 4);
 }
 
 /* ---- Lstm -------------------------------------------------------------------------------------------------------- */
@@ -178,12 +224,12 @@ static void cell_init(struct cell *s, const struct kernel_call *call)
 enum gate { GATE_I, GATE_F, GATE_C, GATE_O };
 
 static const struct {
-    uint8_t wx, wh, wc, norm, bias; /* wc 0: no peephole */
+    uint8_t wh, wc, norm, bias; /* wc 0: no peephole */
 } gates[4] = {
-    [GATE_I] = {LSTM_WXI, LSTM_WHI, LSTM_WCI, LSTM_NI, LSTM_BI},
-    [GATE_F] = {LSTM_WXF, LSTM_WHF, LSTM_WCF, LSTM_NF, LSTM_BF},
-    [GATE_C] = {LSTM_WXC, LSTM_WHC, 0, LSTM_NC, LSTM_BC},
-    [GATE_O] = {LSTM_WXO, LSTM_WHO, LSTM_WCO, LSTM_NO, LSTM_BO},
+    [GATE_I] = {LSTM_WHI, LSTM_WCI, LSTM_NI, LSTM_BI},
+    [GATE_F] = {LSTM_WHF, LSTM_WCF, LSTM_NF, LSTM_BF},
+    [GATE_C] = {LSTM_WHC, 0, LSTM_NC, LSTM_BC},
+    [GATE_O] = {LSTM_WHO, LSTM_WCO, LSTM_NO, LSTM_BO},
 };
 
 /* Section 6's LayerNorm over the units, without the sum's bias. */
@@ -200,12 +246,12 @@ static void normalize(const struct cell *s, int weights, uint32_t n, float *z)
         z[i] = z[i] * inv * s->tmp[i];
 }
 
+static const uint8_t lstm_wx[4] = {LSTM_WXI, LSTM_WXF, LSTM_WXC, LSTM_WXO};
+
 static void lstm_gate(const struct cell *s, enum gate g)
 {
     const struct rnn_args *a = s->a;
     float *z = s->gate[g];
-    memset(z, 0, a->units * sizeof(*z));
-    multiply(s, gates[g].wx, a->units, a->in, s->x, z);
     multiply(s, gates[g].wh, a->units, a->out, s->h, z);
     if (gates[g].wc && has(s, gates[g].wc)) {
         load_vector(s, gates[g].wc, 0, a->units, s->tmp);
@@ -283,7 +329,7 @@ void K(lstm)(const struct kernel_call *call, struct range tile)
             int64_t x, y;
             bool last = step + 1 == a->time;
             step_row(a, b, a->reverse ? a->time - 1 - step : step, &x, &y);
-            load_vector(&s, LSTM_X, x, a->in, s.x);
+            cell_step(&s, lstm_wx, b, step);
             lstm_cell(&s);
             store_optional(&s, b, y, last);
             if (a->wanted & 1)
@@ -306,13 +352,12 @@ void K(lstm)(const struct kernel_call *call, struct range tile)
 /* ---- Gru --------------------------------------------------------------------------------------------------------- */
 
 enum { GRU_Z_GATE, GRU_R_GATE, GRU_N_GATE, GRU_N_HIDDEN };
+static const uint8_t gru_wx[4] = {GRU_WXZ, GRU_WXR, GRU_WXN, 0};
 
 static void gru_gate(const struct cell *s, int gate)
 {
     const struct rnn_args *a = s->a;
     float *z = s->gate[gate];
-    memset(z, 0, a->units * sizeof(*z));
-    multiply(s, GRU_WXZ + gate, a->units, a->in, s->x, z);
     multiply(s, GRU_WHZ + gate, a->units, a->units, s->h, z);
     add_vector(s, GRU_BXZ + gate, a->units, z);
     add_vector(s, GRU_BHZ + gate, a->units, z);
@@ -323,8 +368,6 @@ static void gru_candidate(const struct cell *s)
 {
     const struct rnn_args *a = s->a;
     float *n = s->gate[GRU_N_GATE], *r = s->gate[GRU_R_GATE], *hidden = s->gate[GRU_N_HIDDEN];
-    memset(n, 0, a->units * sizeof(*n));
-    multiply(s, GRU_WXN, a->units, a->in, s->x, n);
     if (a->linear_before_reset) {
         memset(hidden, 0, a->units * sizeof(*hidden));
         multiply(s, GRU_WHN, a->units, a->units, s->h, hidden);
@@ -365,7 +408,7 @@ void K(gru)(const struct kernel_call *call, struct range tile)
         for (uint32_t step = 0; step < a->time; step++) {
             int64_t x, y;
             step_row(a, b, a->reverse ? a->time - 1 - step : step, &x, &y);
-            load_vector(&s, GRU_X, x, a->in, s.x);
+            cell_step(&s, gru_wx, b, step);
             gru_cell(&s);
             if (a->wanted & 1)
                 store_vector(&s, 0, y * a->units, a->units, s.h);

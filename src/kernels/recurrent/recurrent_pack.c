@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constant matrices of recurrent layers, turned once at prepare: every step multiplies all of them, and vectors run over units.
+ *
+ *     aux[0]   a matrix after the other, each from a multiple of 64 bytes on:  [rows / 16][columns][16], rows padded with zero bits
+ *
+ * Elements stay in the type and encoding of the tensor. Layers with matrices that are not constant, or have a scale per axis or
+ * less than 8 bits, use them as they are. */
+#include <string.h>
+
+#include "kernels/recurrent/recurrent.h"
+
+static const uint8_t lstm_matrices[] = { LSTM_WXF, LSTM_WXC, LSTM_WXO, LSTM_WHF, LSTM_WHC, LSTM_WHO, LSTM_WXI, LSTM_WHI, LSTM_WP };
+static const uint8_t gru_matrices[] = { GRU_WXZ, GRU_WXR, GRU_WXN, GRU_WHZ, GRU_WHR, GRU_WHN };
+
+static const struct tensor_desc *matrix(const struct op_call *c, uint32_t i, uint8_t *ret_operand)
+{
+    const bool lstm = c->op->id == OP_Lstm;
+    *ret_operand = lstm ? lstm_matrices[i] : gru_matrices[i];
+    return *ret_operand < c->n_in ? c->in[*ret_operand] : NULL;
+}
+
+static uint32_t matrices(const struct op_call *c)
+{
+    return c->op->id == OP_Lstm ? sizeof(lstm_matrices) : sizeof(gru_matrices);
+}
+
+static uint64_t bytes_of(const struct tensor_desc *d)
+{
+    uint64_t rows = ((uint64_t)d->dims[0] + RNN_ROWS - 1) / RNN_ROWS * RNN_ROWS;
+    return (rows * d->dims[1] * (dtype_bits(d->type) / 8) + 63) / 64 * 64;
+}
+
+enum status recurrent_aux(const struct op_call *c, struct kernel_aux *ret)
+{
+    uint64_t bytes = 0;
+    uint32_t replaces = 0;
+    uint8_t operand;
+    for (uint32_t i = 0; i < matrices(c); i++) {
+        const struct tensor_desc *d = matrix(c, i, &operand);
+        struct codec codec;
+        if (!d)
+            continue;
+        if (!c->in_data || !c->in_data[operand] || dtype_bits(d->type) < 8 || codec_init(&codec, d, c) != ST_OK || codec.scales)
+            return ST_OK;
+        bytes += bytes_of(d);
+        replaces |= 1u << operand;
+    }
+    ret->n = 1;
+    ret->bytes[0] = bytes;
+    ret->replaces = replaces;
+    return ST_OK;
+}
+
+static void turn(const struct tensor_desc *d, const char *from, char *to)
+{
+    const uint64_t size = dtype_bits(d->type) / 8, rows = d->dims[0], columns = d->dims[1];
+    memset(to, 0, bytes_of(d));
+    for (uint64_t r = 0; r < rows; r++)
+        for (uint64_t k = 0; k < columns; k++)
+            memcpy(to + ((r / RNN_ROWS * columns + k) * RNN_ROWS + r % RNN_ROWS) * size, from + (r * columns + k) * size, size);
+}
+
+enum status recurrent_aux_fill(const struct op_call *c, uint32_t which, void *dst)
+{
+    uint8_t operand;
+    char *to = dst;
+    (void)which;
+    for (uint32_t i = 0; i < matrices(c); i++) {
+        const struct tensor_desc *d = matrix(c, i, &operand);
+        if (!d)
+            continue;
+        turn(d, c->in_data[operand], to);
+        to += bytes_of(d);
+    }
+    return ST_OK;
+}
+
+void recurrent_find_turned(const struct op_call *c, struct rnn_args *a)
+{
+    uint8_t operand;
+    const char *at = c->n_aux && c->aux ? c->aux[0] : NULL;
+    for (uint32_t i = 0; at && i < matrices(c); i++) {
+        const struct tensor_desc *d = matrix(c, i, &operand);
+        if (!d)
+            continue;
+        a->turned[operand] = at;
+        at += bytes_of(d);
+    }
+}
