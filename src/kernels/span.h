@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "kernels/isa_name.h"
 #include "kernels/kernel_util.h"
@@ -70,16 +71,21 @@ static inline void span_narrow(const struct codec *c, int64_t *q, uint32_t n)
         q[i] = ku_narrow(q[i], c->bits, dtype_is_signed(c->type));
 }
 
-/* One rounding from f64 to f16: a first rounding to odd keeps enough for the second one to be right. */
+/* f64 to f32 rounded to odd: cut to the bits of an f32, the last one set when something was lost. That keeps enough for a second rounding to f16 to
+ * be the only one that counts. (What an f32 can only hold as a subnormal is zero in f16 anyway.) */
+static inline float span_f64_to_odd(double d)
+{
+    const uint64_t lost = ((uint64_t)1 << 29) - 1;
+    uint64_t u;
+    memcpy(&u, &d, sizeof u);
+    u = (u & ~lost) | ((u & lost) != 0 ? lost + 1 : 0);
+    memcpy(&d, &u, sizeof u);
+    return (float)d;
+}
+
 static inline uint16_t span_f64_to_f16(double d)
 {
-    float f = (float)d;
-    uint32_t u = ku_bits_f32(f);
-    if (d == d && (double)f != d && f != INFINITY && f != -INFINITY && !(u & 1)) {
-        bool toward_zero = d < 0 ? (double)f < d : (double)f > d; /* f is too large: its odd neighbour is nearer to zero */
-        f = ku_f32_bits(toward_zero ? u - 1 : u + 1);
-    }
-    return ku_f32_to_f16(f);
+    return ku_f32_to_f16(span_f64_to_odd(d));
 }
 
 /* Section 6: the end of a sum in 16 lanes. */

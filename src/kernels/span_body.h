@@ -365,37 +365,47 @@ static void store_f64_fixed(const struct codec *c, void *base, int64_t at, uint3
     K(span_store_i64)(c->type, base, at, 1, n, q);
 }
 
+static void store_f64_f16(uint16_t *p, uint32_t n, const double *src)
+{
+    float odd[SPAN];
+    for (uint32_t i = 0; i < n; i++)
+        odd[i] = span_f64_to_odd(src[i]);
+    f16_row_store(p, n, odd);
+}
+
+static void store_f64_other(const struct codec *c, void *base, int64_t at, uint32_t n, const double *src)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        float f = (float)src[i];
+        if (c->type == DT_BF16) {
+            store_bf16(c, base, at + i, 1, 1, &f);
+            continue;
+        }
+        int64_t q = c->type == DT_U64 ? (int64_t)cast_u64(src[i]) : c->type == DT_B8 ? src[i] != 0.0 : cast_i64(src[i], c->lo, c->hi);
+        K(span_store_i64)(c->type, base, at + i, 1, 1, &q);
+    }
+}
+
 void K(span_store_f64)(const struct codec *c, void *base, int64_t at, uint32_t n, const double *src)
 {
+    double limited[SPAN];
+    const double lo = (double)c->flo, hi = (double)c->fhi;
     if (dtype_is_fixed(c->type)) {
         store_f64_fixed(c, base, at, n, src);
         return;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        double v = src[i];
-        if (c->limited)
-            v = v < (double)c->flo ? (double)c->flo : v > (double)c->fhi ? (double)c->fhi : v;
-        switch (c->type) {
-        case DT_F32:
-            ((float *)base)[at + i] = (float)v;
-            break;
-        case DT_F16:
-            ((uint16_t *)base)[at + i] = span_f64_to_f16(v);
-            break;
-        case DT_F64:
-            ((double *)base)[at + i] = v;
-            break;
-        case DT_BF16: {
-            float f = (float)v;
-            store_bf16(c, base, at + i, 1, 1, &f);
-            break;
-        }
-        default: {
-            int64_t q = c->type == DT_U64 ? (int64_t)cast_u64(v) : c->type == DT_B8 ? v != 0.0 : cast_i64(v, c->lo, c->hi);
-            K(span_store_i64)(c->type, base, at + i, 1, 1, &q);
-        }
-        }
-    }
+    for (uint32_t i = 0; c->limited && i < n; i++)
+        limited[i] = src[i] < lo ? lo : src[i] > hi ? hi : src[i];
+    src = c->limited ? limited : src;
+    if (c->type == DT_F32)
+        for (uint32_t i = 0; i < n; i++)
+            ((float *)base)[at + i] = (float)src[i];
+    else if (c->type == DT_F16)
+        store_f64_f16((uint16_t *)base + at, n, src);
+    else if (c->type == DT_F64)
+        memcpy((double *)base + at, src, n * sizeof(*src));
+    else
+        store_f64_other(c, base, at, n, src);
 }
 
 /* ---- sums in 16 lanes (section 6) -------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers that all kernels share: math_exp against the C library in extended precision, f16 against the compiler's own type, rounding
+/* The numbers that all kernels share: math_exp and the normal distribution against the C library in extended precision, f16 against the compiler's own type, rounding
  * and clamping against their definitions. */
 #include <math.h>
 #include <stdio.h>
@@ -53,6 +53,22 @@ static void test_exp(void)
     EXPECT(isnan(math_exp(NAN)), "NaN");
     for (unsigned i = 0, n = test_scale(2000000); i < n; i++)
         check_exp(((double)(int64_t)next() * 0x1p-63) * (i % 2 ? 750 : 2));
+}
+
+static void check_tail(double a)
+{
+    double got = math_normal_tail(a, (double)expl(-0.5L * (long double)a * (long double)a));
+    long double want = 0.5L * erfcl((long double)a * 0.707106781186547524400844362104849039L);
+    EXPECT(fabsl((long double)got / want - 1) < 0x1p-49L, "tail(%a) = %a, relative error %Lg", a, got, (long double)got / want - 1);
+}
+
+static void test_tail(void)
+{
+    for (unsigned i = 0, n = test_scale(300000); i < n; i++)
+        check_tail((double)(next() >> 11) * 0x1p-53 * (i % 2 ? 37 : 4));
+    EXPECT(math_normal_tail(0.0, 1.0) > 0.5 - 0x1p-51 && math_normal_tail(0.0, 1.0) < 0.5 + 0x1p-51, "%a", math_normal_tail(0.0, 1.0));
+    EXPECT(math_normal_tail(INFINITY, 0.0) == 0.0, "infinity");
+    EXPECT(isnan(math_normal_tail(NAN, NAN)), "NaN");
 }
 
 static uint16_t half_bits(_Float16 h)
@@ -117,6 +133,7 @@ static void test_iterator(void)
 int main(void)
 {
     test_exp();
+    test_tail();
     test_half();
     test_rounding();
     test_iterator();

@@ -53,7 +53,6 @@ F64_FN(sign, x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x == 0.0 ? 0.0 : x)
 F64_FN(sin, sin(x))
 F64_FN(sqrt, sqrt(x))
 F64_FN(elu, x > 0.0 ? x : f->alpha * expm1(x))
-F64_FN(gelu, x == -INFINITY ? -0.0 : 0.5 * x * erfc(-x * 0.70710678118654752440))
 F64_FN(hard_sigmoid, clamp64(f->alpha * x + f->beta, 0.0, 1.0))
 F64_FN(hard_swish, x == -INFINITY ? -0.0 : x * clamp64(x + 3.0, 0.0, 6.0) / 6.0)
 F64_FN(relu, x < 0.0 ? 0.0 : x)
@@ -86,6 +85,21 @@ static void f64_tanh(const struct unary_fn *f, double *v, uint32_t n)
     f64_exp_limited(f, e, n);
     for (uint32_t i = 0; i < n; i++)
         v[i] = math_tanh_core(v[i], e[i]);
+}
+
+/* x times the normal distribution up to x. */
+static void f64_gelu(const struct unary_fn *f, double *v, uint32_t n)
+{
+    double e[SPAN];
+    for (uint32_t i = 0; i < n; i++)
+        e[i] = -0.5 * v[i] * v[i];
+    f64_exp_limited(f, e, n);
+    for (uint32_t i = 0; i < n; i++)
+        e[i] = math_normal_tail(fabs(v[i]), e[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        double x = v[i] < -45.0 ? -45.0 : v[i]; /* there the tail is nothing, and infinity times nothing would be NaN */
+        v[i] = x * (x < 0.0 ? e[i] : 1.0 - e[i]);
+    }
 }
 
 /* ---- f32: the same results, without the way through f64 ------------------------------------------------------------ */
