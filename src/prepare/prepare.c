@@ -10,6 +10,7 @@ const struct pass prepare_default_passes[] = {
     { "if", lower_if },                           /* one list of nodes, some of them with guards */
     { "dead", opt_dead },                         /* drop what no output needs, before work is spent on it */
     { "fold", opt_fold },                         /* constants of constants */
+    { "guard", opt_guard },                       /* of what one truth value picks from, only what it picks */
     { "fuse-batchnorm", opt_fuse_batchnorm },     /* float: scale the weights instead of the result */
     { "fuse-activation", opt_fuse_activation },   /* clamp in the product, same bits */
     { "pack", lower_pack },                       /* weights and tables as the kernels read them */

@@ -97,6 +97,7 @@ enum status opt_fold(struct prepare_cx *cx, bool *progress);        /* nodes wit
 enum status opt_fuse_batchnorm(struct prepare_cx *cx, bool *progress); /* float Batchnorm into the product before it */
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress); /* clamps into the operator before them, same bits */
 enum status opt_dead(struct prepare_cx *cx, bool *progress);        /* nodes that nobody needs */
+enum status opt_guard(struct prepare_cx *cx, bool *progress);       /* nodes that only one side of a choice needs run under its condition */
 enum status lower_fp16(struct prepare_cx *cx, bool *progress);      /* float32 inside the graph becomes float16, or back, where the target says so */
 enum status lower_pack(struct prepare_cx *cx, bool *progress);      /* constants of the kernels: packed weights, tables */
 enum status plan_order(struct prepare_cx *cx, bool *progress);      /* the order of operators that needs the least memory */

@@ -39,6 +39,7 @@ void draft_bool(struct draft *d, const char *name, bool value);
 /* An encoding of the result in which sums of `terms` products of the inputs rarely saturate. */
 void draft_fit_product(struct draft *d, uint32_t terms);
 
+draft_fn random_choice; /* one of two tensors, by one truth value */
 extern draft_fn *const random_more[]; /* operators of wide graphs, as often as listed */
 extern const unsigned random_more_count, random_more_keep; /* the first ones keep the size of their input */
 

@@ -449,6 +449,8 @@ static draft_fn *choose(struct random_graph *r)
         return random_below(r, 3) ? draft_clamp : draft_batchnorm;
     if (r->lines) /* images, or matrices */
         return by_lines[random_below(r, 8) + (random_pick(r, 4) == IR_NONE ? 8 : 0)];
+    if (r->choose && random_below(r, 6) == 0)
+        return random_choice;
     if (r->large && random_below(r, 2)) /* layers that keep the size come first in the list */
         return random_more[random_below(r, random_more_keep)];
     if (r->wide && random_below(r, 5) < 3)
@@ -514,6 +516,11 @@ static enum status fill_graph(struct random_graph *r, unsigned nodes, const uint
             dims[k] = limit[k] / 3 + dims[k] * 2 / 3;
         struct tensor_desc d = random_desc(r, r->type, 4, dims);
         RETURN_IF(random_tensor(r, &d, IR_INPUT) == IR_NONE, ST_NO_MEMORY, "no memory for a random graph");
+    }
+    if (r->wide && random_below(r, 4) == 0) { /* a truth value to choose by */
+        struct tensor_desc d = { .type = DT_B8, .rank = 1, .dims = { 1 }, .q = { .definition = 2 } };
+        RETURN_IF(random_tensor(r, &d, IR_INPUT) == IR_NONE, ST_NO_MEMORY, "no memory for a random graph");
+        r->choose = true;
     }
     for (unsigned i = 0; i < nodes || !r->g->nodes.n; i++)
         TRY(add_op(r));

@@ -13,6 +13,7 @@ struct random_graph {
     bool has_batchnorm;   /* float results may then differ in the last bits */
     bool wide, large;
     bool lines;           /* only operators that can be computed line by line */
+    bool choose;          /* there is an input of one truth value */
     uint32_t max_elements;
     uint64_t max_macs;    /* of one operator */
     float gain;           /* of the reals being drawn; 0: 1 */

@@ -115,6 +115,21 @@ static void draft_select(struct draft *d)
     d->out[0].q = t.q;
 }
 
+void random_choice(struct draft *d)
+{
+    struct random_graph *r = d->r;
+    struct tensor_desc truth = { .type = DT_B8, .rank = 1, .dims = { 1 } };
+    uint32_t a = random_pick(r, 0), b = IR_NONE;
+    struct tensor_desc t = random_desc_at(r, a);
+    for (int i = 0; i < 6 && (b == IR_NONE || b == a); i++) /* both computed, where there are such */
+        b = same_shape(r, &t, t.type);
+    d->op = "ElementWiseSelect";
+    draft_take(d, same_shape(r, &truth, DT_B8));
+    draft_take(d, random_below(r, 2) ? a : b);
+    draft_take(d, d->in[1] == a ? b : a);
+    d->out[0].q = t.q;
+}
+
 /* From here on in another type. */
 static void draft_turn(struct draft *d)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control flow. A branch whose condition is known while converting takes the place of its If; otherwise both are computed and the condition picks.
+/* Control flow. A branch whose condition is known while converting takes the place of its If; otherwise both are put in place and the condition picks.
  * Everything else is refused by name.
  * Operators that only make sense on constants are here, too: they get this far when an input is not one. */
 #include <string.h>
@@ -53,8 +53,8 @@ static enum status pick_output(struct onnx_cx *cx, const struct onnx_node *n, ui
     return ST_OK;
 }
 
-/* Nodes have no effect but their outputs, so running both branches and picking gives the numbers of running one. Every form of a converted model can
- * carry that, and every backend runs it. */
+/* Nodes have no effect but their outputs, so both branches and a choice give the numbers of one. Every form of a converted model can carry that, and every backend
+ * runs it; the compiler leaves out the branch that is not picked (prepare/opt_guard.c). */
 static enum status convert_both(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *cond)
 {
     struct onnx_value *yes[MAX_PORTS] = {0}, *no[MAX_PORTS] = {0};
