@@ -47,11 +47,18 @@ static bool is_large(const struct options *o, unsigned run)
     return (uint64_t)(run + 1) * o->large / 100 != (uint64_t)run * o->large / 100;
 }
 
+/* Every third of the small ones is made for chains. */
+static enum status make_graph(const struct options *o, unsigned run, struct random_graph *ret)
+{
+    uint64_t seed = o->seed + run;
+    return is_large(o, run) || seed % 3 ? random_graph_make_wide(ret, seed, is_large(o, run)) : random_graph_make_lines(ret, seed, 2 + seed % 13);
+}
+
 static void print_graph(const struct options *o, unsigned run)
 {
     struct random_graph r;
     struct str text;
-    if (random_graph_make_wide(&r, o->seed + run, is_large(o, run)) == ST_OK) {
+    if (make_graph(o, run, &r) == ST_OK) {
         str_init(&text);
         ir_print(r.g, 64, &text);
         printf("%s\n", str_text(&text));
@@ -229,7 +236,7 @@ static void all_ways(struct bench *b, struct report *to)
 
 static void one_graph(struct bench *b)
 {
-    if (random_graph_make_wide(&b->r, b->o->seed + b->run, is_large(b->o, b->run)) != ST_OK) {
+    if (make_graph(b->o, b->run, &b->r) != ST_OK) {
         lanes[b->lane].failed++;
         printf("seed %llu: %s\n", (unsigned long long)(b->o->seed + b->run), status_text());
         return;
