@@ -85,12 +85,12 @@ static bool can_join(const struct exec_command *last, const struct binary_comman
     return last->node == c->node && last->end == c->begin;
 }
 
-/* How many of the n tiles of a step to join into one command. What a chain computes twice at every border is not worth a second tile. */
-static uint32_t tiles_per_command(const struct exec_program *p, uint32_t node, uint32_t n)
+/* How many commands to make of the n tiles of a step. What a chain computes twice at every border is not worth a second one per worker. */
+static uint32_t commands_of_step(const struct exec_program *p, uint32_t node, uint32_t n)
 {
     const struct exec_chain *chain = p->nodes[node].chain;
     uint32_t want = p->team ? (chain && chain->halo ? 1 : EXEC_TILES_PER_WORKER) * team_size(p->team) : 1;
-    return (n + want - 1) / want;
+    return n < want ? n : want;
 }
 
 static uint32_t tiles_of_step(const struct binary_graph *g, uint32_t from)
@@ -109,7 +109,7 @@ static enum status copy_commands(struct exec_program *p)
     RETURN_IF(!p->commands || !p->step_begin, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands", g->info.name, g->n_commands);
     for (uint32_t i = 0, step = 0, n; i < g->n_commands; i += n) {
         n = tiles_of_step(g, i);
-        uint32_t join = tiles_per_command(p, g->commands[i].node, n), joined = 0;
+        uint32_t parts = commands_of_step(p, g->commands[i].node, n), larger = n % parts, join = 0, joined = 0;
         while (step < g->commands[i].step) /* a step without commands is allowed */
             p->step_begin[++step] = p->n_commands;
         for (uint32_t k = i; k < i + n; k++) {
@@ -120,6 +120,8 @@ static enum status copy_commands(struct exec_program *p)
                 joined++;
             } else {
                 p->commands[p->n_commands++] = (struct exec_command){ c->node, c->begin, c->end, p->n_marks };
+                join = n / parts + (larger > 0); /* the larger ones first, so that all workers are done at about the same time */
+                larger -= larger > 0;
                 p->n_marks += p->nodes[c->node].chain ? p->nodes[c->node].chain->shape.n : 1;
                 joined = 1;
             }

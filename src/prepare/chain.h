@@ -19,8 +19,9 @@ struct chain_graph {
 struct chain_shape {
     struct op_chain chain;
     uint32_t node;
-    uint32_t lines, pixels;             /* of the last result; pixels of a line */
+    uint32_t lines;                     /* of the last result */
     struct op_lines line[OP_CHAIN_MAX]; /* per member: lines of its result */
+    uint32_t pixels[OP_CHAIN_MAX];      /* of a line */
     uint64_t weights[OP_CHAIN_MAX];
     uint32_t first[OP_CHAIN_MAX + 1];
     struct op_chain_edge edges[4 * OP_CHAIN_MAX];

@@ -96,10 +96,9 @@ bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n, struct 
         if (!desc_lines(&ir->tensors.at[t].desc, &ret->line[i]) || !add_edges(g, ret, i))
             return false;
         ret->weights[i] = g->weights[node + i];
+        ret->pixels[i] = ir->tensors.at[t].desc.rank == 4 ? ir->tensors.at[t].desc.dims[2] : 1;
     }
-    const struct tensor_desc *out = &ir->tensors.at[ir->nodes.at[node + n - 1].out[0]].desc;
     ret->lines = ret->line[n - 1].n;
-    ret->pixels = out->rank == 4 ? out->dims[2] : 1;
     ret->chain = (struct op_chain){ .n = n, .first = ret->first, .edges = ret->edges };
     return true;
 }

@@ -10,58 +10,95 @@
 #include "prepare/chain.h"
 
 enum {
-    PARTS = 8,               /* commands that any chain may be cut into without computing too much twice */
-    SLAB_ROWS = 48,          /* pixels that products want at a time, so that weights are worth loading */
-    STEP_WORTH = 16 << 10,   /* a step less, in bytes that need not be moved */
+    PARTS = 8,             /* commands that any chain may be cut into without computing too much twice */
+    USUAL_PARTS = 4,       /* commands of two threads, for which slabs are measured */
+    PANEL = 48,            /* pixels for which products walk over their weights once */
+    STEP_WORTH = 32 << 10, /* a step less, in bytes that need not be moved */
+    TURN_COST = 2 << 10,   /* one more call of a kernel, likewise */
+    MACS_PER_BYTE = 32,    /* that are computed while a byte is moved */
     MACS_PER_TILE = 1 << 16,
 };
 
-/* The most lines per slab that fit; 0: not even one. */
-static uint32_t fit_height(const struct prepare_cx *cx, struct chain_shape *s)
+/* What a chain does beyond what its operators would do one after the other. */
+struct more {
+    uint64_t macs, all_macs; /* computed twice; of the operators as they are */
+    uint64_t weights;        /* bytes of weights that are loaded again */
+    uint64_t turns;          /* calls of kernels */
+};
+
+/* Follow all slabs of all commands. */
+static struct more measure(const struct prepare_cx *cx, const struct chain_shape *s, uint32_t parts, uint32_t height)
 {
-    uint32_t low = 0, high = s->lines;
-    while (low < high) {
-        uint32_t middle = low + (high - low + 1) / 2;
-        if (chain_slab_bytes(s, middle) <= cx->target->chains.bytes)
-            low = middle;
-        else
-            high = middle - 1;
+    struct more m = { 0 };
+    uint64_t lines[OP_CHAIN_MAX] = { 0 }, panels[OP_CHAIN_MAX] = { 0 };
+    for (uint32_t p = 0; p < parts; p++) {
+        struct op_chain_span spans[OP_CHAIN_MAX] = { { 0 } };
+        uint32_t begin = (uint32_t)((uint64_t)s->lines * p / parts), n = (uint32_t)((uint64_t)s->lines * (p + 1) / parts) - begin, slabs = (n + height - 1) / height;
+        for (uint32_t k = 0; k < slabs; k++) {
+            op_chain_next(&s->chain, begin + (uint32_t)((uint64_t)n * k / slabs), begin + (uint32_t)((uint64_t)n * (k + 1) / slabs), spans);
+            for (uint32_t i = 0; i < s->chain.n; i++) {
+                uint32_t fresh = spans[i].end - spans[i].from;
+                lines[i] += fresh;
+                panels[i] += ((uint64_t)fresh * s->pixels[i] + PANEL - 1) / PANEL;
+                m.turns += fresh > 0;
+            }
+        }
     }
-    return low;
+    for (uint32_t i = 0; i < s->chain.n; i++) {
+        uint64_t macs = cx->nodes[s->node + i].macs, n = s->line[i].n, least = (n * s->pixels[i] + PANEL - 1) / PANEL;
+        m.all_macs += macs;
+        m.macs += lines[i] > n ? macs / n * (lines[i] - n) : 0;
+        m.weights += panels[i] > least ? (panels[i] - least) * s->weights[i] : 0;
+    }
+    return m;
 }
 
-/* Work that is done twice when the lines are cut into `parts`, in percent. */
+static uint64_t cost_of(struct more m)
+{
+    return m.weights + m.turns * TURN_COST + m.macs / MACS_PER_BYTE;
+}
+
 static uint64_t twice_percent(const struct prepare_cx *cx, const struct chain_shape *s, uint32_t parts)
 {
-    uint64_t twice = 0, all = 1;
-    uint32_t height = s->lines / parts ? s->lines / parts : 1, heights[OP_CHAIN_MAX];
-    op_chain_heights(&s->chain, s->lines, height, heights);
-    for (uint32_t i = 0; i < s->chain.n; i++) {
-        uint64_t macs = cx->nodes[s->node + i].macs, share = s->line[i].n / parts;
-        all += macs;
-        twice += heights[i] > share ? macs / s->line[i].n * (heights[i] - share) * parts : 0;
+    struct more m = measure(cx, s, parts, s->lines);
+    return m.macs * 100 / (m.all_macs + 1);
+}
+
+/* The height of slabs that fit and cost the least, 0: not even one line fits. */
+static uint32_t best_height(const struct prepare_cx *cx, const struct chain_shape *s, uint64_t *cost)
+{
+    uint32_t part = (s->lines + USUAL_PARTS - 1) / USUAL_PARTS, best = 0;
+    for (uint32_t slabs = 1, height = 0; slabs <= part; slabs++) {
+        uint32_t next = (part + slabs - 1) / slabs;
+        if (next == height || chain_slab_bytes(s, next) > cx->target->chains.bytes)
+            continue;
+        height = next;
+        uint64_t c = cost_of(measure(cx, s, USUAL_PARTS, height));
+        if (!best || c < *cost) {
+            best = height;
+            *cost = c;
+        }
     }
-    return twice * 100 / all;
+    return best;
+}
+
+/* Small chains are not shared out anyway. */
+static uint64_t lines_wanted(const struct prepare_cx *cx, uint64_t macs)
+{
+    return macs / MACS_PER_TILE < cx->target->chains.lines ? macs / MACS_PER_TILE : cx->target->chains.lines;
 }
 
 /* What it is worth to compute these nodes as a chain, in bytes that need not be moved; 0: nothing, or it cannot be. */
-static uint64_t worth(const struct prepare_cx *cx, struct chain_shape *s)
+static uint64_t worth(const struct prepare_cx *cx, const struct chain_shape *s)
 {
-    uint64_t bytes = 0, weights = 0;
-    if (s->lines < cx->target->chains.lines)
-        return 0;
-    uint32_t height = fit_height(cx, s);
+    uint64_t gain = (s->chain.n - 1) * (uint64_t)STEP_WORTH, macs = 0, cost = 0;
     for (uint32_t i = 0; i < s->chain.n; i++) {
-        bytes += i + 1 < s->chain.n ? 2 * s->line[i].n * s->line[i].bytes : 0;
-        weights += s->weights[i];
+        gain += i + 1 < s->chain.n ? 2 * s->line[i].n * s->line[i].bytes : 0;
+        macs += cx->nodes[s->node + i].macs;
     }
-    /* Products walk over their weights once per slab. */
-    uint64_t pixels = (uint64_t)height * s->pixels;
-    if (!height || (weights > cx->target->chains.bytes / 8 && height < s->lines && pixels < SLAB_ROWS))
+    if (s->lines < lines_wanted(cx, macs) || twice_percent(cx, s, s->lines < PARTS ? s->lines : PARTS) > cx->target->chains.twice || !best_height(cx, s, &cost))
         return 0;
-    if (twice_percent(cx, s, PARTS) > cx->target->chains.twice)
-        return 0;
-    return bytes + (s->chain.n - 1) * (uint64_t)STEP_WORTH;
+    return gain > cost ? gain - cost : 0;
 }
 
 /* ---- the division ----------------------------------------------------------------------------------------------------- */
@@ -106,8 +143,8 @@ static void add_chain(struct prepare_cx *cx, const struct chain_graph *g, uint32
     chain_shape(g, first, n, &s);
     struct chain *c = &cx->chains[cx->n_chains];
     uint32_t heights[OP_CHAIN_MAX];
-    uint64_t work = 0;
-    *c = (struct chain){ .first = first, .n = n, .lines = s.lines, .height = fit_height(cx, &s), .tiles = tiles_of(cx, &s) };
+    uint64_t work = 0, cost;
+    *c = (struct chain){ .first = first, .n = n, .lines = s.lines, .height = best_height(cx, &s, &cost), .tiles = tiles_of(cx, &s) };
     op_chain_heights(&s.chain, s.lines, c->height, heights);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t t = cx->g->nodes.at[first + i].out[0];

@@ -249,8 +249,8 @@ static enum status conv_bind(const struct op_call *c, void *args, struct kernel_
         cut_depthwise(a, ret);
     else
         cut_work(a, ret->by_lines, c->work_budget, ret);
-    /* About 20 µs of work at 100 G multiply-accumulates per second. */
-    const uint64_t worth = 2000000;
+    /* A few µs of work. Depthwise sums and those of few rows wait for memory. */
+    const uint64_t rate = depthwise ? 20 : a->rows < CONV_BLOCK ? 50 : 200, worth = 3000 * rate;
     uint64_t per_unit = ret->macs / ret->extent + 1;
     ret->grain = per_unit >= worth ? 1 : (uint32_t)(worth / per_unit);
     if (ret->grain > ret->extent)
