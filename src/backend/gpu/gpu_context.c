@@ -129,7 +129,7 @@ static enum status move_graphs(struct backend_context *c, struct gpu_world *to)
 static enum status adopt(struct backend_context *c, cl_context context)
 {
     struct gpu_world *to = NULL;
-    TRY(gpu_world_adopt(context, c->world->wish, &to));
+    TRY(gpu_world_adopt(context, c->world->home->device, c->world->wish, &to));
     enum status st = move_graphs(c, to), back = ST_OK;
     if (st != ST_OK) {
         char why[STATUS_TEXT_MAX];

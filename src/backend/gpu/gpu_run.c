@@ -50,6 +50,15 @@ static enum status check_mem(const struct run *run, uint32_t k)
     return ST_OK;
 }
 
+/* Kernels may write an output before they have read all inputs. */
+static enum status check_apart(const struct run *run, uint32_t k)
+{
+    for (uint32_t i = 0; i < k; i++)
+        RETURN_IF(run->r->io[i].mem == run->r->io[k].mem && (is_output(io_tensor(run, i)) || is_output(io_tensor(run, k))), ST_INVALID_TENSOR,
+                  "tensors \"%s\" and \"%s\" have the same OpenCL buffer, and one is an output; give each tensor its own", io_tensor(run, i)->name, io_tensor(run, k)->name);
+    return ST_OK;
+}
+
 static enum status use_buffer(const struct run *run, uint32_t k, cl_mem buffer)
 {
     struct backend_graph *g = run->g;
@@ -74,6 +83,8 @@ static enum status bind_io(const struct run *run)
                   run->g->g->info.name, io_tensor(run, k)->name);
         if (io->mem)
             TRY(check_mem(run, k));
+        if (io->mem)
+            TRY(check_apart(run, k));
         TRY(use_buffer(run, k, io->mem ? io->mem->buffer : run->g->io_own[k]));
     }
     return ST_OK;

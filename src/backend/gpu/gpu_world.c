@@ -80,9 +80,13 @@ enum status gpu_world_create(uint32_t device, struct gpu_queue_wish wish, struct
     return create(devices[device], NULL, wish, ret);
 }
 
-enum status gpu_world_adopt(cl_context context, struct gpu_queue_wish wish, struct gpu_world **ret)
+enum status gpu_world_adopt(cl_context context, cl_device_id device, struct gpu_queue_wish wish, struct gpu_world **ret)
 {
-    cl_device_id devices[GPU_MAX_DEVICES];
-    CL_TRY("asking for the devices of the client's context", gpu_cl.GetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, NULL));
-    return create(devices[0], context, wish, ret);
+    cl_device_id devices[GPU_MAX_DEVICES], best;
+    size_t bytes = 0;
+    CL_TRY("asking for the devices of the client's context", gpu_cl.GetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, &bytes));
+    best = devices[0];
+    for (size_t i = 0; i < bytes / sizeof *devices; i++)
+        best = devices[i] == device ? device : best;
+    return create(best, context, wish, ret);
 }
