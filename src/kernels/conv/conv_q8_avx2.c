@@ -7,7 +7,11 @@
 
 #include "kernels/conv/conv_fixed_end.h"
 
-enum { MR = 3, QUARTERS = 4 };
+enum {
+    MR = 3,
+    QUARTERS = 4,
+    KEPT = 2, /* rows whose elements stay in registers: with those of the third, a sum would have to go to memory */
+};
 
 static bool in_place(const struct conv_args *a)
 {
@@ -93,6 +97,14 @@ static inline vi join(vi a, vi b)
     return _mm256_permute4x64_epi64(_mm256_hadd_epi32(a, b), 0xd8);
 }
 
+/* Four elements of a row, twice. Compilers are not to know that they have them already. */
+static inline vi four_of(const int16_t *x)
+{
+    vi v;
+    __asm__ volatile("vpbroadcastq %1, %0" : "=x"(v) : "m"(*(const int64_t(*)[1])x));
+    return v;
+}
+
 static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr)
 {
     vi acc[MR][QUARTERS];
@@ -110,17 +122,14 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
         for (uint64_t end = at + t->p->seg[s].n; at < end; at += 4, w += 64) {
             vi xv[MR];
 #pragma GCC unroll 8
-            for (int r = 0; r < mr; r++) {
-                int64_t four;
-                memcpy(&four, x[r] + at, 8);
-                xv[r] = _mm256_set1_epi64x(four);
-            }
+            for (int r = 0; r < mr && r < KEPT; r++)
+                xv[r] = four_of(x[r] + at);
 #pragma GCC unroll 8
             for (int q = 0; q < QUARTERS; q++) {
                 vi wv = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w + q));
 #pragma GCC unroll 8
                 for (int r = 0; r < mr; r++)
-                    acc[r][q] = vi_dot16(acc[r][q], xv[r], wv);
+                    acc[r][q] = vi_dot16(acc[r][q], r < KEPT ? xv[r] : four_of(x[r] + at), wv);
             }
         }
     }
