@@ -156,7 +156,7 @@ static void bench_layer(const char *name, const struct product_spec *s, const st
         if (j.run.bound.run == last) {
             printf(" %16s", "same");
         } else {
-            double ns = (double)timing_of_thread(run_job, &j, seconds).best;
+            double ns = (double)timing_of(run_job, &j, seconds).own;
             double gops = 2.0 * (double)j.run.bound.macs * computed(&c) / ns, peak = peak_of(t->peak, (enum isa)isa, 1);
             printf(" %8.1f %5.1f %%", gops, 100 * gops / peak);
             lines_add("{\"kind\":\"kernel\",\"name\":\"%s\",\"type\":\"%s\",\"isa\":\"%s\",\"variant\":\"%s\",\"us\":%.2f,\"gops\":%.2f,\"peak\":%.2f}",

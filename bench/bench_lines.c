@@ -64,25 +64,19 @@ static uint64_t thread_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static struct timing timed(void (*fn)(void *), void *arg, double seconds, uint64_t (*now)(void))
+struct timing timing_of(void (*fn)(void *), void *arg, double seconds)
 {
-    uint64_t ns[MAX_RUNS], total = 0;
+    uint64_t ns[MAX_RUNS], total = 0, own = UINT64_MAX;
     unsigned n = 0;
     fn(arg);
     while (n < MAX_RUNS && (n < MIN_RUNS || (double)total < seconds * 1e9)) {
-        uint64_t t0 = now();
+        uint64_t t0 = clock_ns(), c0 = thread_ns();
         fn(arg);
-        total += ns[n++] = now() - t0;
+        uint64_t c = thread_ns() - c0;
+        own = c < own ? c : own;
+        total += ns[n++] = clock_ns() - t0;
     }
-    return timing_summary(ns, n);
-}
-
-struct timing timing_of(void (*fn)(void *), void *arg, double seconds)
-{
-    return timed(fn, arg, seconds, clock_ns);
-}
-
-struct timing timing_of_thread(void (*fn)(void *), void *arg, double seconds)
-{
-    return timed(fn, arg, seconds, thread_ns);
+    struct timing t = timing_summary(ns, n);
+    t.own = own;
+    return t;
 }

@@ -11,12 +11,11 @@ void lines_close(void);
 
 struct timing {
     uint64_t best, median, runs; /* ns */
+    uint64_t own;                /* best of this thread's processor time, which others on the machine do not lengthen; for work of one thread */
 };
 
-/* Runs fn until the time is up, at least 5 and at most 1000 times, after once to warm up. The second is for work of this thread alone: its own
- * processor time, which others on the machine do not lengthen. */
+/* Runs fn until the time is up, at least 5 and at most 1000 times, after once to warm up. */
 struct timing timing_of(void (*fn)(void *), void *arg, double seconds);
-struct timing timing_of_thread(void (*fn)(void *), void *arg, double seconds);
 struct timing timing_summary(uint64_t *ns, unsigned n);
 
 static inline double to_ms(uint64_t ns)

@@ -28,10 +28,10 @@ def ratios(figures):
         for kind in dict.fromkeys((f["type"], "a16w8" if f["type"] == "int8" else "f16")):
             own = ours.get((f["name"], kind, *key[2:]))
             if own:
-                lines.append(f"{f['name']:16s} {kind:6s} {f['threads']:2d} {f['batch']:2d} {own['best_ms']:10.3f} "
-                             f"{f['peer'] + ' ' + f['type']:24s} {f['best_ms']:10.3f} {f['best_ms'] / own['best_ms']:8.2f}x")
+                lines.append(f"{f['name']:16s} {kind:6s} {f['threads']:2d} {f['batch']:2d} {own['own_ms']:10.3f} "
+                             f"{f['peer'] + ' ' + f['type']:24s} {f['own_ms']:10.3f} {f['own_ms'] / own['own_ms']:8.2f}x")
     if lines:
-        print(f"{'network':16s} {'type':6s} {'th':>2s} {'ba':>2s} {'ours ms':>10s} {'peer':24s} {'its ms':>10s} {'faster':>9s}")
+        print(f"{'network':16s} {'type':6s} {'th':>2s} {'ba':>2s} {'ours ms':>10s} {'peer':24s} {'its ms':>10s} {'faster':>9s}   (own time with one thread)")
         print("\n".join(lines))
     else:
         print("no peers in this run: bench/peers.sh installs ONNX Runtime and oneDNN for comparison")
