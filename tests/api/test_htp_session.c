@@ -181,8 +181,8 @@ static void test_killed_in_flight(void **state)
     assert_int_equal(children(), 0);
 }
 
-/* A client's whole way, up to the first call that fails. */
-static Qnn_ErrorHandle_t script(int fd)
+/* A client's whole way with that many executions, up to the first call that fails. */
+static Qnn_ErrorHandle_t script(int fd, int runs)
 {
     static char bytes[65536];
     uint32_t dims[1] = { AFFINE_N };
@@ -195,7 +195,7 @@ static Qnn_ErrorHandle_t script(int fd)
     OK(q.contextCreate(backend, NULL, NULL, &c));
     OK(net_affine(c, "net", 2, 1, &n));
     e = q.graphFinalize(n.graph, NULL, NULL);
-    for (int i = 0; i < 4 && e == QNN_SUCCESS; i++)
+    for (int i = 0; i < runs && e == QNN_SUCCESS; i++)
         e = run(&n);
     if (e == QNN_SUCCESS)
         e = q.memRegister(c, &d, 1, &mem);
@@ -213,26 +213,33 @@ static Qnn_ErrorHandle_t script(int fd)
     return e;
 }
 
-/* The session dies after its n-th message: the client gets the documented code, frees what it has, and the same way works again at once. */
+/* The session dies after its n-th message: the client gets the documented code, frees what it has, and the same way works again at once. True: the way had that many messages. */
+static bool killed_after(int fd, int n, int runs)
+{
+    char fault[32];
+    snprintf(fault, sizeof fault, "kill@%d", n);
+    setenv("OPENQNN_FAULT", fault, 1);
+    uint32_t code = CODE(script(fd, runs));
+    unsetenv("OPENQNN_FAULT");
+    if (code != QNN_SUCCESS && code != LOST && code != QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL)
+        fail_msg("killed after message %d of %d executions: code %u", n, runs, code);
+    OK(script(fd, 1));
+    return code != QNN_SUCCESS;
+}
+
 static void test_killed_after_every_message(void **state)
 {
     (void)state;
-    enum { MESSAGES = 60 };
+    enum { EACH = 30, LAST = 500, SHORT = 4 };
     int fd = memfd_create("io", MFD_CLOEXEC);
     unsigned died = 0;
     assert_int_equal(ftruncate(fd, 4096), 0);
-    for (int n = 1; n <= MESSAGES; n++) {
-        char fault[32];
-        snprintf(fault, sizeof fault, "kill@%d", n);
-        setenv("OPENQNN_FAULT", fault, 1);
-        uint32_t code = CODE(script(fd));
-        unsetenv("OPENQNN_FAULT");
-        if (code != QNN_SUCCESS && code != LOST && code != QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL)
-            fail_msg("killed after message %d: code %u", n, code);
-        died += code != QNN_SUCCESS;
-        OK(script(fd));
-    }
+    for (int n = 1; n <= EACH; n++) /* every call of a short way, and what lies behind its end */
+        died += killed_after(fd, n, SHORT);
     assert_true(died >= 8);
+    for (int n = EACH; n <= LAST; n += 1 + n / 8) /* further and further into a long one */
+        assert_true(killed_after(fd, n, LAST));
+    assert_true(killed_after(fd, LAST, LAST));
     assert_int_equal(children(), 0);
     close(fd);
 }
