@@ -63,6 +63,20 @@ class Gpu(support.ToolTest):
         kept = sorted(os.listdir(self.path("kept")))
         self.assertEqual([name.split(".")[0] for name in kept], ["gpukernelcache", "gpuperformancecache"])
 
+    def test_profiling_reader(self):
+        reader = os.path.join(support.BIN, "libQnnGpuProfilingReader.so")
+        self.succeeds(*self.run_args, *self.model, "--profiling_level", "detailed")
+        self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--reader", reader, "--output", "profile.json")
+        records = {(r["graph"], r["method"].lower()): r for r in json.loads(self.read("profile.json"))["logs"][0]["records"]}
+        run = next(r for (graph, method), r in records.items() if graph == "clip" and "execute" in method and "ips" not in method)
+        names = [e["name"] for e in run["events"]]
+        self.assertEqual((run["calls"], sum("host to device" in n for n in names), sum("Accelerator" in n for n in names)), (1, 1, 1))
+        self.assertTrue(run["nodes"] and all(0 <= n["share"] <= 1 for n in run["nodes"] if "share" in n))
+        shown = json.loads(self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--reader", reader))
+        self.assertEqual(len(shown["logs"]), 1)
+        self.fails("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--reader", EXTENSION, says="openqnn_profile_reader")
+        self.fails("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--reader", "libNoSuchReader.so", says="libNoSuchReader.so")
+
     def test_refused(self):
         for settings, words in (({"precision_mode": "fp64", "graph_names": ["clip"]}, "precision_mode"), ({"precision_mode": "fp16"}, "graph_names"),
                                 ({"perf_hint": "fastest"}, "perf_hint"), ({"perf_hints": "low"}, "perf_hint"),

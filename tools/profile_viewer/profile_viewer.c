@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* qnn-profile-viewer: shows the profiling logs that qnn-net-run and other clients of QnnSystemProfile write. */
+#include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/mem.h"
 #include "common/tool_file.h"
+#include "common/tool_library.h"
 #include "common/tool_log.h"
 #include "common/tool_options.h"
 #include "memory_map/memory_map.h"
+#include "profile_viewer/profile_reader.h"
 #include "profile_viewer/profile_stats.h"
 
 struct viewer {
@@ -28,7 +32,7 @@ static const struct tool_option options[] = {
     { "memory_map", OPT_CHOICE, AT(map_format), .choices = map_formats, .seen = AT(map),
       .help = "How the memory of --context_binary is shown: text (default), json or html." },
     { "memory_map_file", OPT_STRING, AT(map_file), .argument = "FILE", .help = "Where the memory map goes; standard output when not given." },
-    { "reader", OPT_STRING, AT(reader), .argument = "LIB", .help = "Another view of the log, by a reader library." },
+    { "reader", OPT_STRING, AT(reader), .argument = "LIB", .help = "Another view of the log instead, by a reader library: libQnnGpuProfilingReader.so writes JSON to --output or to standard output." },
     { "config", OPT_STRING, AT(config), .argument = "JSON", .help = "Settings of the reader library." },
     { "schematic", OPT_STRING, AT(schematic), .argument = "FILE",
       .help = "Schematic of the graph, for readers of accelerator timelines." },
@@ -53,12 +57,8 @@ static const struct tool_program program = {
 static enum status check_options(const struct viewer *o)
 {
     RETURN_IF((o->map || o->map_file) && !o->binary, ST_INVALID_ARG, "--memory_map needs the context binary that ran; give it with --context_binary FILE");
-    RETURN_IF(
-        o->reader, ST_NOT_SUPPORTED,
-        "--reader %s: this version has no reader libraries; without --reader the log is shown as text and written as CSV",
-        o->reader);
     RETURN_IF(o->config || o->schematic || o->dlc || o->zoom_given || o->gzip, ST_NOT_SUPPORTED,
-              "--config, --schematic, --dlc, --zoom_start, --zoom_end and --gzip belong to reader libraries, which this "
+              "--config, --schematic, --dlc, --zoom_start, --zoom_end and --gzip belong to readers of accelerator timelines, which this "
               "version does not have");
     return ST_OK;
 }
@@ -73,6 +73,33 @@ static enum status read_log(const char *path, struct prof_log *ret)
     return st == ST_OK ? st : status_prefix(st, kind ? "\"%s\" (%s)" : "\"%s\"", path, kind);
 }
 
+static enum status use_reader(const struct viewer *o, void *library, const struct prof_log *const *list)
+{
+    void *found;
+    TRY(library_symbol(library, o->reader, READER_SYMBOL, &found));
+    const struct profile_reader *r = found;
+    RETURN_IF(r->version != READER_VERSION, ST_NOT_SUPPORTED, "--reader %s has version %u; %d is needed: take both from one installation", o->reader, r->version,
+              (int)READER_VERSION);
+    FILE *to = o->output ? fopen(o->output, "w") : stdout;
+    RETURN_IF(!to, ST_IO, "cannot write \"%s\": %s", o->output, strerror(errno));
+    bool failed = r->write(list, o->logs.items, o->logs.n, to) != 0;
+    bool written = fflush(to) == 0 && !ferror(to);
+    written &= !o->output || fclose(to) == 0;
+    RETURN_IF(failed, ST_IO, "--reader %s: %s", o->reader, r->explain()); /* it keeps its sentence in memory of its own */
+    RETURN_IF(!written, ST_IO, "cannot write \"%s\": %s", o->output ? o->output : "the standard output", strerror(errno));
+    return ST_OK;
+}
+
+/* In place of text and CSV. */
+static enum status view_with_reader(const struct viewer *o, const struct prof_log *const *list)
+{
+    void *library;
+    TRY(library_open(o->reader, &library));
+    enum status st = use_reader(o, library, list);
+    library_close(library);
+    return st;
+}
+
 static enum status view(const struct viewer *o, struct prof_log *logs, const struct prof_log **list)
 {
     TRY(check_options(o));
@@ -80,6 +107,8 @@ static enum status view(const struct viewer *o, struct prof_log *logs, const str
         TRY(read_log(o->logs.items[i], &logs[i]));
         list[i] = &logs[i];
     }
+    if (o->reader)
+        return view_with_reader(o, list);
     for (size_t i = 0; i < o->logs.n; i++)
         TRY(viewer_print_text(&logs[i], o->logs.items[i], stdout));
     if (o->output)

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libQnnGpuProfilingReader.so: profiling logs of the GPU backend as JSON. Per graph and method every event with its average, least and most over all calls;
+ * events of nodes also with their share of the time of all nodes. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "profile_viewer/profile_reader.h"
+
+struct line {
+    const char *name;
+    uint32_t type, unit;
+    uint64_t count, sum, least, most;
+};
+
+/* All calls of one method on one graph. */
+struct group {
+    uint32_t method;
+    const char *graph;
+    uint64_t calls;
+    struct line own; /* measured by the application */
+    VEC(struct line) lines;
+};
+
+struct groups {
+    VEC(struct group) at;
+};
+
+static void finish(struct groups *g)
+{
+    for (size_t i = 0; i < g->at.n; i++)
+        vec_finish(&g->at.at[i].lines);
+    vec_finish(&g->at);
+}
+
+static void add_value(struct line *l, uint64_t v)
+{
+    l->least = !l->count || v < l->least ? v : l->least;
+    l->most = v > l->most ? v : l->most;
+    l->sum += v;
+    l->count++;
+}
+
+/* Calls have their events in the same order, so the search starts where the event should be. */
+static enum status add_event(struct group *g, const struct prof_event *e, size_t hint)
+{
+    const char *name = e->name ? e->name : "";
+    for (size_t i = 0; i < g->lines.n; i++) {
+        struct line *l = &g->lines.at[(hint + i) % g->lines.n];
+        if (l->type == e->type && l->unit == e->unit && str_eq(l->name, name)) {
+            add_value(l, e->value);
+            return ST_OK;
+        }
+    }
+    struct line *l = vec_push(&g->lines);
+    RETURN_IF(!l, ST_NO_MEMORY, "no memory for the events of the log");
+    *l = (struct line){ .name = name, .type = e->type, .unit = e->unit };
+    add_value(l, e->value);
+    return ST_OK;
+}
+
+static enum status add_record(struct groups *all, const struct prof_log_record *r)
+{
+    const char *graph = r->graph_name ? r->graph_name : "";
+    size_t at = 0;
+    while (at < all->at.n && !(all->at.at[at].method == r->method && str_eq(all->at.at[at].graph, graph)))
+        at++;
+    struct group *g = at < all->at.n ? &all->at.at[at] : vec_push(&all->at);
+    RETURN_IF(!g, ST_NO_MEMORY, "no memory for the graphs of the log");
+    g->method = r->method;
+    g->graph = graph;
+    g->calls++;
+    add_value(&g->own, r->stop_us - r->start_us);
+    for (uint32_t i = 0; i < r->n_events; i++)
+        TRY(add_event(g, &r->events[i], i));
+    return ST_OK;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------------------- */
+
+static void set_text(json_t *to, const char *key, const char *value)
+{
+    json_t *text = json_string(value); /* NULL for bytes that are not UTF-8 */
+    json_object_set_new(to, key, text ? text : json_string("?"));
+}
+
+static void set_values(json_t *to, const struct line *l)
+{
+    json_object_set_new(to, "average", json_real((double)l->sum / (double)l->count));
+    json_object_set_new(to, "min", json_integer((json_int_t)l->least));
+    json_object_set_new(to, "max", json_integer((json_int_t)l->most));
+    json_object_set_new(to, "count", json_integer((json_int_t)l->count));
+}
+
+static json_t *line_json(const struct line *l, uint64_t nodes_sum)
+{
+    json_t *o = json_object();
+    set_text(o, "name", l->name);
+    set_text(o, "unit", prof_unit_name(l->unit));
+    set_values(o, l);
+    if (l->type == PROF_NODE && nodes_sum)
+        json_object_set_new(o, "share", json_real((double)l->sum / (double)nodes_sum));
+    return o;
+}
+
+static json_t *group_json(const struct group *g)
+{
+    json_t *o = json_object(), *events = json_array(), *nodes = json_array(), *own = json_object();
+    uint64_t sum = 0;
+    for (size_t i = 0; i < g->lines.n; i++)
+        sum += g->lines.at[i].type == PROF_NODE ? g->lines.at[i].sum : 0;
+    for (size_t i = 0; i < g->lines.n; i++)
+        json_array_append_new(g->lines.at[i].type == PROF_NODE ? nodes : events, line_json(&g->lines.at[i], sum));
+    set_text(o, "graph", g->graph);
+    set_text(o, "method", prof_method_name(g->method));
+    json_object_set_new(o, "calls", json_integer((json_int_t)g->calls));
+    set_values(own, &g->own);
+    set_text(own, "unit", "us");
+    json_object_set_new(o, "application", own);
+    json_object_set_new(o, "events", events);
+    json_object_set_new(o, "nodes", nodes);
+    return o;
+}
+
+static enum status log_json(const struct prof_log *log, const char *name, json_t *to)
+{
+    CLEANUP(finish) struct groups all = { 0 };
+    for (uint32_t i = 0; i < log->n_records; i++)
+        TRY(add_record(&all, &log->records[i]));
+    json_t *o = json_object(), *graphs = json_array();
+    for (size_t i = 0; i < all.at.n; i++)
+        json_array_append_new(graphs, group_json(&all.at.at[i]));
+    set_text(o, "log", name);
+    set_text(o, "application", log->header.app_name ? log->header.app_name : "");
+    set_text(o, "backend", log->header.backend_version ? log->header.backend_version : "");
+    json_object_set_new(o, "records", graphs);
+    json_array_append_new(to, o);
+    return ST_OK;
+}
+
+static int write_logs(const struct prof_log *const *logs, const char *const *names, size_t n, FILE *to)
+{
+    json_t *all = json_array(), *root = json_pack("{s:o}", "logs", all);
+    enum status st = root ? ST_OK : status_fail(ST_NO_MEMORY, "no memory for the view of %zu logs", n);
+    for (size_t i = 0; i < n && st == ST_OK; i++)
+        st = log_json(logs[i], names[i], all);
+    if (st == ST_OK && (json_dumpf(root, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0 || fputc('\n', to) == EOF))
+        st = status_fail(ST_IO, "the view of the logs cannot be written");
+    json_decref(root);
+    return st;
+}
+
+extern const struct profile_reader openqnn_profile_reader;
+__attribute__((visibility("default"))) const struct profile_reader openqnn_profile_reader = {
+    .version = READER_VERSION,
+    .name = "GPU",
+    .write = write_logs,
+    .explain = status_text,
+};
