@@ -25,6 +25,7 @@ static struct {
     uint32_t nth;
     int code; /* 0: none */
     bool lasting, failed;
+    _Atomic int live;
     uint64_t bytes;
     char driver[64], more[256];
     cl_queue_properties properties[MAX_PROPERTIES];
@@ -112,6 +113,11 @@ static bool shim_failed(void)
     return state.failed;
 }
 
+static int shim_live(void)
+{
+    return state.live;
+}
+
 static uint64_t shim_bytes(void)
 {
     return state.bytes;
@@ -137,7 +143,7 @@ static uint64_t shim_property(uint64_t key)
 
 extern const struct gpu_shim gpu_shim;
 __attribute__((visibility("default"))) const struct gpu_shim gpu_shim = {
-    shim_reset, shim_count, shim_fail, shim_failed, shim_bytes, shim_driver, shim_extensions, shim_property,
+    shim_reset, shim_count, shim_fail, shim_failed, shim_live, shim_bytes, shim_driver, shim_extensions, shim_property,
 };
 
 /* ---- functions ------------------------------------------------------------------------------------------------------------------ */
@@ -151,20 +157,29 @@ __attribute__((visibility("default"))) const struct gpu_shim gpu_shim = {
         cl_int refused = step(#name);    \
         return refused ? refused : REAL(name) args; \
     }
-#define ALWAYS(name, params, args) \
-    SHOWN cl_int name params       \
-    {                              \
-        return REAL(name) args;    \
+#define RETAIN(name, params, args)       \
+    SHOWN cl_int name params             \
+    {                                    \
+        cl_int refused = step(#name);    \
+        cl_int code = refused ? refused : REAL(name) args; \
+        state.live += code == CL_SUCCESS; \
+        return code;                     \
+    }
+#define RELEASE(name, params, args) \
+    SHOWN cl_int name params        \
+    {                               \
+        state.live--;               \
+        return REAL(name) args;     \
     }
 #define OBJECT(type, name, params, args) \
     SHOWN type name params               \
     {                                    \
         cl_int refused = step(#name);    \
-        if (!refused)                    \
-            return REAL(name) args;      \
-        if (e)                           \
+        type made = refused ? NULL : REAL(name) args; \
+        state.live += made != NULL;      \
+        if (refused && e)                \
             *e = refused;                \
-        return NULL;                     \
+        return made;                     \
     }
 
 PLAIN(clGetPlatformIDs, (cl_uint n, cl_platform_id *p, cl_uint *m), (n, p, m))
@@ -173,14 +188,14 @@ PLAIN(clGetDeviceIDs, (cl_platform_id p, cl_device_type t, cl_uint n, cl_device_
 OBJECT(cl_context, clCreateContext,
        (const cl_context_properties *p, cl_uint n, const cl_device_id *d, void(CL_CALLBACK *f)(const char *, const void *, size_t, void *), void *u, cl_int *e),
        (p, n, d, f, u, e))
-PLAIN(clRetainContext, (cl_context c), (c))
-ALWAYS(clReleaseContext, (cl_context c), (c))
+RETAIN(clRetainContext, (cl_context c), (c))
+RELEASE(clReleaseContext, (cl_context c), (c))
 PLAIN(clGetContextInfo, (cl_context c, cl_context_info i, size_t s, void *v, size_t *r), (c, i, s, v, r))
 OBJECT(cl_command_queue, clCreateCommandQueue, (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *e), (c, d, p, e))
-ALWAYS(clReleaseCommandQueue, (cl_command_queue c), (c))
+RELEASE(clReleaseCommandQueue, (cl_command_queue c), (c))
 OBJECT(cl_mem, clCreateSubBuffer, (cl_mem m, cl_mem_flags f, cl_buffer_create_type t, const void *i, cl_int *e), (m, f, t, i, e))
-PLAIN(clRetainMemObject, (cl_mem m), (m))
-ALWAYS(clReleaseMemObject, (cl_mem m), (m))
+RETAIN(clRetainMemObject, (cl_mem m), (m))
+RELEASE(clReleaseMemObject, (cl_mem m), (m))
 PLAIN(clGetMemObjectInfo, (cl_mem m, cl_mem_info i, size_t s, void *v, size_t *r), (m, i, s, v, r))
 OBJECT(cl_program, clCreateProgramWithSource, (cl_context c, cl_uint n, const char **t, const size_t *l, cl_int *e), (c, n, t, l, e))
 OBJECT(cl_program, clCreateProgramWithBinary,
@@ -188,14 +203,22 @@ OBJECT(cl_program, clCreateProgramWithBinary,
 PLAIN(clGetProgramInfo, (cl_program p, cl_program_info i, size_t s, void *v, size_t *r), (p, i, s, v, r))
 PLAIN(clBuildProgram, (cl_program p, cl_uint n, const cl_device_id *d, const char *o, void(CL_CALLBACK *f)(cl_program, void *), void *u), (p, n, d, o, f, u))
 PLAIN(clGetProgramBuildInfo, (cl_program p, cl_device_id d, cl_program_build_info i, size_t s, void *v, size_t *r), (p, d, i, s, v, r))
-ALWAYS(clReleaseProgram, (cl_program p), (p))
+RELEASE(clReleaseProgram, (cl_program p), (p))
 OBJECT(cl_kernel, clCreateKernel, (cl_program p, const char *n, cl_int *e), (p, n, e))
 PLAIN(clSetKernelArg, (cl_kernel k, cl_uint i, size_t s, const void *v), (k, i, s, v))
-ALWAYS(clReleaseKernel, (cl_kernel k), (k))
+RELEASE(clReleaseKernel, (cl_kernel k), (k))
 PLAIN(clGetKernelWorkGroupInfo, (cl_kernel k, cl_device_id d, cl_kernel_work_group_info i, size_t s, void *v, size_t *r), (k, d, i, s, v, r))
-PLAIN(clEnqueueNDRangeKernel,
-      (cl_command_queue c, cl_kernel k, cl_uint n, const size_t *o, const size_t *g, const size_t *l, cl_uint w, const cl_event *ws, cl_event *e),
-      (c, k, n, o, g, l, w, ws, e))
+#define WITH_EVENT(name, params, args)   \
+    SHOWN cl_int name params             \
+    {                                    \
+        cl_int refused = step(#name);    \
+        cl_int code = refused ? refused : REAL(name) args; \
+        state.live += e && code == CL_SUCCESS; \
+        return code;                     \
+    }
+WITH_EVENT(clEnqueueNDRangeKernel,
+           (cl_command_queue c, cl_kernel k, cl_uint n, const size_t *o, const size_t *g, const size_t *l, cl_uint w, const cl_event *ws, cl_event *e),
+           (c, k, n, o, g, l, w, ws, e))
 PLAIN(clEnqueueWriteBuffer, (cl_command_queue c, cl_mem m, cl_bool b, size_t o, size_t s, const void *p, cl_uint w, const cl_event *ws, cl_event *e),
       (c, m, b, o, s, p, w, ws, e))
 PLAIN(clEnqueueReadBuffer, (cl_command_queue c, cl_mem m, cl_bool b, size_t o, size_t s, void *p, cl_uint w, const cl_event *ws, cl_event *e),
@@ -207,7 +230,7 @@ PLAIN(clEnqueueCopyBuffer, (cl_command_queue c, cl_mem m, cl_mem t, size_t o, si
 PLAIN(clFlush, (cl_command_queue c), (c))
 PLAIN(clFinish, (cl_command_queue c), (c))
 PLAIN(clGetEventProfilingInfo, (cl_event v, cl_profiling_info i, size_t s, void *p, size_t *r), (v, i, s, p, r))
-ALWAYS(clReleaseEvent, (cl_event v), (v))
+RELEASE(clReleaseEvent, (cl_event v), (v))
 
 SHOWN cl_mem clCreateBuffer(cl_context c, cl_mem_flags f, size_t s, void *p, cl_int *e)
 {
@@ -217,7 +240,9 @@ SHOWN cl_mem clCreateBuffer(cl_context c, cl_mem_flags f, size_t s, void *p, cl_
     if (refused)
         return NULL;
     state.bytes += s;
-    return REAL(clCreateBuffer)(c, f, s, p, e);
+    cl_mem made = REAL(clCreateBuffer)(c, f, s, p, e);
+    state.live += made != NULL;
+    return made;
 }
 
 static cl_int answer(const char *text, size_t s, void *v, size_t *r)
@@ -270,11 +295,11 @@ SHOWN cl_command_queue clCreateCommandQueueWithProperties(cl_context c, cl_devic
         if (p[i] == CL_QUEUE_PROPERTIES)
             left[1] = p[i + 1];
     }
-    if (!refused)
-        return REAL(clCreateCommandQueueWithProperties)(c, d, left, e);
-    if (e)
+    cl_command_queue made = refused ? NULL : REAL(clCreateCommandQueueWithProperties)(c, d, left, e);
+    state.live += made != NULL;
+    if (refused && e)
         *e = refused;
-    return NULL;
+    return made;
 }
 
 /* ---- functions of extensions, which are found by asking ------------------------------------------------------------------------- */
@@ -292,11 +317,17 @@ static cl_platform_id platform;
 static void *record(cl_uint n, const cl_command_queue *q, const void *p, cl_int *e)
 {
     cl_int refused = step("clCreateCommandBufferKHR");
-    if (!refused)
-        return EXTENSION(create_fn, "clCreateCommandBufferKHR")(n, q, p, e);
-    if (e)
+    void *made = refused ? NULL : EXTENSION(create_fn, "clCreateCommandBufferKHR")(n, q, p, e);
+    state.live += made != NULL;
+    if (refused && e)
         *e = refused;
-    return NULL;
+    return made;
+}
+
+static cl_int forget(void *b)
+{
+    state.live--;
+    return EXTENSION(finalize_fn, "clReleaseCommandBufferKHR")(b);
 }
 
 static cl_int finalize(void *b)
@@ -330,6 +361,7 @@ SHOWN void *clGetExtensionFunctionAddressForPlatform(cl_platform_id p, const cha
     } own[] = {
         { "clCreateCommandBufferKHR", (void *)record },
         { "clFinalizeCommandBufferKHR", (void *)finalize },
+        { "clReleaseCommandBufferKHR", (void *)forget },
         { "clEnqueueCommandBufferKHR", (void *)enqueue },
         { "clCommandNDRangeKernelKHR", (void *)command },
     };

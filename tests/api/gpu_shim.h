@@ -15,6 +15,7 @@ struct gpu_shim {
     /* Call number `nth` (from 0) of `function` (NULL: any that may fail) returns `code`, and with `lasting` all calls after it, too. */
     void (*refuse)(const char *function, uint32_t nth, int code, bool lasting);
     bool (*failed)(void);                    /* something was made to fail since reset */
+    int (*live)(void);                       /* objects of all kinds that were made or retained and not released; reset leaves it */
     uint64_t (*buffer_bytes)(void);          /* of all buffers made since reset */
     void (*driver)(const char *version);     /* what devices say their driver's version is; NULL: the truth */
     void (*extensions)(const char *more);    /* added to those of every device; hidden if it begins with '-'; NULL: the truth */

@@ -24,4 +24,13 @@ static inline void shim_open(void)
     kit_need_device();
 }
 
+/* The end of a group of tests: the library has released all that it made on the device. */
+__attribute__((unused)) static int shim_nothing_left(void **state)
+{
+    (void)state;
+    if (shim->live())
+        fprintf(stderr, "%d OpenCL objects are left\n", shim->live());
+    return shim->live() != 0;
+}
+
 #endif

@@ -285,5 +285,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hints, setup, teardown),
     };
     shim_open();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, shim_nothing_left);
 }

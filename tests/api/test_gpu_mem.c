@@ -330,5 +330,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_deregister_in_use, setup, teardown), cmocka_unit_test_setup_teardown(test_all_or_none, setup, teardown),
     };
     shim_open();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, shim_nothing_left);
 }

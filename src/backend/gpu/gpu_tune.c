@@ -97,6 +97,7 @@ struct search {
     gpu_time_fn *time;
     void *arg;
     struct found best; /* ns 0: none yet */
+    uint32_t lanes;    /* of the best */
     uint64_t first;    /* of gpu_fit's first choice */
 };
 
@@ -111,8 +112,10 @@ static enum status try_way(struct search *s, struct gpu_way way)
         return st;
     if (st == ST_OK && !s->first)
         s->first = ns;
-    if (st == ST_OK && (!s->best.ns || ns < s->best.ns))
-        s->best = (struct found){ way, ns ? ns : 1 };
+    if (st != ST_OK || (s->best.ns && ns >= s->best.ns))
+        return ST_OK;
+    s->best = (struct found){ way, ns ? ns : 1 };
+    s->lanes = fit.lanes;
     return ST_OK;
 }
 
@@ -128,7 +131,7 @@ enum status gpu_tune(struct gpu_tuner *t, const struct gpu_home *h, const struct
     if (!s.best.ns) /* the first choice will fail again, and explain itself */
         return ST_OK;
     backend_log(BACKEND_INFO, "GPU tuning: kernel %s: choice %u with %u work items in a group, %.1f us (%.1f us before)", gpu_kernel_name(l->kernel), s.best.way.choice,
-                s.best.way.lanes, (double)s.best.ns / 1e3, (double)s.first / 1e3);
+                s.lanes, (double)s.best.ns / 1e3, (double)s.first / 1e3);
     struct gpu_key key = key_of(h, l);
     return gpu_cache_put(&t->cache, &key, &s.best, sizeof s.best);
 }
