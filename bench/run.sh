@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # make bench: runs the benchmarks of a build folder, collects their figures in one file and appends them to a history.
 #
-#     bench/run.sh BUILD [kernels|models|calls|rpc|peers …]     all parts unless some are named
+#     bench/run.sh BUILD [kernels|elements|models|calls|rpc|peers …]     all parts unless some are named
 #
 # BENCH_HISTORY: another file for the history. BENCH_SECONDS: time per row of the networks.
 set -eu
 build=$(cd "$1" && pwd)
 shift
-parts=${*:-kernels models calls rpc peers}
+parts=${*:-kernels elements models calls rpc peers}
 here=$(cd "$(dirname "$0")" && pwd)
 lib=$build/src/api
 out=$build/bench-figures
@@ -20,11 +20,12 @@ for part in $parts; do
     printf '\n==== %s\n\n' "$part"
     case $part in
     kernels) "$build/bench/bench_kernels" "$out/kernels.jsonl" ;;
+    elements) "$build/bench/bench_elements" "$lib" "$out/elements.jsonl" ;;
     models) "$build/bench/bench_models" "$lib" "$out/models.jsonl" --seconds "${BENCH_SECONDS:-0.7}" ;;
     calls) "$build/bench/bench_calls" "$lib" "$out/calls.jsonl" ;;
     rpc) "$build/bench/bench_rpc" "$lib" "$out/rpc.jsonl" ;;
     peers) "$here/run_peers.sh" "$build" "$out" ;;
-    *) echo "bench: there is no part \"$part\"; parts are kernels, models, calls, rpc and peers" >&2; exit 2 ;;
+    *) echo "bench: there is no part \"$part\"; parts are kernels, elements, models, calls, rpc and peers" >&2; exit 2 ;;
     esac
 done
 

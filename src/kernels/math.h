@@ -24,6 +24,13 @@ static inline double math_exp_limit(double x)
     return x > 720.0 ? 720.0 : x;
 }
 
+/* The same for arguments that are f32: limited before they become f64, since compilers make no vectors of both together. */
+static inline float math_exp_limit_f32(float x)
+{
+    x = x < -760.0f ? -760.0f : x;
+    return x > 720.0f ? 720.0f : x;
+}
+
 /* exp(x) of a limited x. NaN gives NaN, overflow infinity, results below the normal range are rounded into it (twice, harmless after
  * rounding to f32). */
 static inline double math_exp_core(double x)
@@ -74,12 +81,17 @@ static inline double math_tanh_core(double x, double e)
     return x < 0.0 ? -r : x == 0.0 ? x : r;
 }
 
-/* The upper tail of the normal distribution, 0.5 erfc(a / sqrt 2), of a >= 0 (at most 45; beyond that nothing is left) and e = exp(-a * a / 2).
+/* Beyond this nothing is left of the normal distribution; in a loop of its own, as math_exp_limit. */
+static inline double math_normal_limit(double a)
+{
+    return a > 45.0 ? 45.0 : a;
+}
+
+/* The upper tail of the normal distribution, 0.5 erfc(a / sqrt 2), of a limited a >= 0 and e = exp(-a * a / 2).
  * Its quotient by e falls like 1 / a, so (a + 4) times that is smooth: a polynomial in u = (a - 4) / (a + 4), interpolated at Chebyshev points
  * up to a = 40. Relative error below 2^-50, e apart. */
 static inline double math_normal_tail(double a, double e)
 {
-    a = a > 45.0 ? 45.0 : a;
     double inv = 1.0 / (a + 4.0), u = (a - 4.0) * inv, p = 0x1.0a6d6615c8a4ep-27;
     p = p * u + 0x1.c9be8d656118cp-27;
     p = p * u - 0x1.08b4bf0798a35p-24;

@@ -122,32 +122,30 @@ static void add_vector(const struct cell *s, int operand, uint32_t n, float *acc
 {
     if (!has(s, operand))
         return;
+    const float *tmp = s->tmp;
     load_vector(s, operand, 0, n, s->tmp);
     for (uint32_t i = 0; i < n; i++)
-        acc[i] = acc[i] + s->tmp[i];
+        acc[i] = acc[i] + tmp[i];
 }
 
 static void sigmoid(float *v, uint32_t n)
 {
-    double e[SPAN];
-    for (uint32_t at = 0; at < n; at += SPAN) {
-        uint32_t k = n - at < SPAN ? n - at : SPAN;
-        for (uint32_t i = 0; i < k; i++)
-            e[i] = math_exp_limit(-(double)v[at + i]);
-        for (uint32_t i = 0; i < k; i++)
-            v[at + i] = (float)(1.0 / (1.0 + math_exp_core(e[i])));
-    }
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = math_exp_limit_f32(-v[i]);
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = (float)(1.0 / (1.0 + math_exp_core((double)v[i])));
 }
 
 static void tangent(const float *v, float *o, uint32_t n)
 {
+    float x[SPAN];
     double e[SPAN];
     for (uint32_t at = 0; at < n; at += SPAN) {
         uint32_t k = n - at < SPAN ? n - at : SPAN;
         for (uint32_t i = 0; i < k; i++)
-            e[i] = math_exp_limit(2.0 * fabs((double)v[at + i]));
+            x[i] = math_exp_limit_f32(2.0f * fabsf(v[at + i]));
         for (uint32_t i = 0; i < k; i++)
-            e[i] = math_exp_core(e[i]);
+            e[i] = math_exp_core((double)x[i]);
         for (uint32_t i = 0; i < k; i++)
             o[at + i] = (float)math_tanh_core((double)v[at + i], e[i]);
     }
@@ -232,6 +230,38 @@ static const struct {
     [GATE_O] = {LSTM_WHO, LSTM_WCO, LSTM_NO, LSTM_BO},
 };
 
+/* ---- vectors of units: loops over plain arguments, which compilers make vectors of ---------------------------------------- */
+
+static void add_product(float *z, const float *a, const float *b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        z[i] = z[i] + a[i] * b[i];
+}
+
+static void product(float *z, const float *a, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        z[i] = a[i] * z[i];
+}
+
+static void rest_of_one(float *z, const float *a, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        z[i] = 1.0f - a[i];
+}
+
+static void new_cell(float *c, const float *f, const float *in, const float *g, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        c[i] = f[i] * c[i] + in[i] * g[i];
+}
+
+static void blend(float *h, const float *z, const float *n_gate, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        h[i] = (1.0f - z[i]) * n_gate[i] + z[i] * h[i];
+}
+
 /* Section 6's LayerNorm over the units, without the sum's bias. */
 static void normalize(const struct cell *s, int weights, uint32_t n, float *z)
 {
@@ -255,8 +285,7 @@ static void lstm_gate(const struct cell *s, enum gate g)
     multiply(s, gates[g].wh, a->units, a->out, s->h, z);
     if (gates[g].wc && has(s, gates[g].wc)) {
         load_vector(s, gates[g].wc, 0, a->units, s->tmp);
-        for (uint32_t i = 0; i < a->units; i++)
-            z[i] = z[i] + s->tmp[i] * s->c[i];
+        add_product(z, s->tmp, s->c, a->units);
     }
     if (has(s, gates[g].norm))
         normalize(s, gates[g].norm, a->units, z);
@@ -271,8 +300,7 @@ static void lstm_output(const struct cell *s, float *h)
 {
     const struct rnn_args *a = s->a;
     tangent(s->c, s->hidden, a->units);
-    for (uint32_t i = 0; i < a->units; i++)
-        s->hidden[i] = s->gate[GATE_O][i] * s->hidden[i];
+    product(s->hidden, s->gate[GATE_O], a->units);
     if (has(s, LSTM_WP)) {
         memset(h, 0, a->out * sizeof(*h));
         multiply(s, LSTM_WP, a->out, a->units, s->hidden, h);
@@ -291,10 +319,8 @@ static void lstm_cell(const struct cell *s)
     if (has(s, LSTM_WXI))
         lstm_gate(s, GATE_I);
     else
-        for (uint32_t i = 0; i < a->units; i++)
-            s->gate[GATE_I][i] = 1.0f - s->gate[GATE_F][i];
-    for (uint32_t i = 0; i < a->units; i++)
-        s->c[i] = s->gate[GATE_F][i] * s->c[i] + s->gate[GATE_I][i] * s->gate[GATE_C][i];
+        rest_of_one(s->gate[GATE_I], s->gate[GATE_F], a->units);
+    new_cell(s->c, s->gate[GATE_F], s->gate[GATE_I], s->gate[GATE_C], a->units);
     clip(s->c, a->units, a->cell_clip);
     lstm_gate(s, GATE_O);
     lstm_output(s, s->h);
@@ -373,11 +399,10 @@ static void gru_candidate(const struct cell *s)
         multiply(s, GRU_WHN, a->units, a->units, s->h, hidden);
         add_vector(s, GRU_BHN, a->units, hidden);
         add_vector(s, GRU_BXN, a->units, n);
-        for (uint32_t i = 0; i < a->units; i++)
-            n[i] = n[i] + r[i] * hidden[i];
+        add_product(n, r, hidden, a->units);
     } else {
-        for (uint32_t i = 0; i < a->units; i++)
-            hidden[i] = r[i] * s->h[i];
+        memcpy(hidden, s->h, a->units * sizeof(*hidden));
+        product(hidden, r, a->units);
         multiply(s, GRU_WHN, a->units, a->units, hidden, n);
         add_vector(s, GRU_BXN, a->units, n);
         add_vector(s, GRU_BHN, a->units, n);
@@ -387,12 +412,10 @@ static void gru_candidate(const struct cell *s)
 
 static void gru_cell(const struct cell *s)
 {
-    const float *z = s->gate[GRU_Z_GATE], *n = s->gate[GRU_N_GATE];
     gru_gate(s, GRU_Z_GATE);
     gru_gate(s, GRU_R_GATE);
     gru_candidate(s);
-    for (uint32_t i = 0; i < s->a->units; i++)
-        s->h[i] = (1.0f - z[i]) * n[i] + z[i] * s->h[i];
+    blend(s->h, s->gate[GRU_Z_GATE], s->gate[GRU_N_GATE], s->a->units);
 }
 
 void K(gru)(const struct kernel_call *call, struct range tile)

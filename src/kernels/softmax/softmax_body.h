@@ -27,11 +27,10 @@ static float maximum(const float *x, uint32_t n)
 /* A NaN among the x reaches every result through the sum. n <= SPAN; x and e may be the same. */
 static void exponentials(const float *x, float *e, uint32_t n, float max, float beta)
 {
-    double t[SPAN];
     for (uint32_t i = 0; i < n; i++)
-        t[i] = math_exp_limit((double)(beta * (x[i] - max)));
+        e[i] = math_exp_limit_f32(beta * (x[i] - max));
     for (uint32_t i = 0; i < n; i++)
-        e[i] = (float)math_exp_core(t[i]);
+        e[i] = (float)math_exp_core((double)e[i]);
 }
 
 static void load_run(const struct kernel_call *call, const struct softmax_args *a, uint64_t run, int64_t first, float *x)
@@ -70,22 +69,25 @@ static bool hide_others(const struct kernel_call *call, const struct softmax_arg
     return any;
 }
 
+/* Copies of what args say: compilers cannot know that x does not change them, and would not make vectors. */
 static void softmax_run(const struct softmax_args *a, float *x, float max)
 {
+    const uint32_t all = a->n;
+    const float beta = a->beta;
     float lanes[16] = {0}, buf[SPAN], sum;
-    for (uint32_t at = 0, n; at < a->n; at += n) {
-        n = a->n - at < SPAN ? a->n - at : SPAN;
+    for (uint32_t at = 0, n; at < all; at += n) {
+        n = all - at < SPAN ? all - at : SPAN;
         float *e = a->log ? buf : x + at;
-        exponentials(x + at, e, n, max, a->beta);
+        exponentials(x + at, e, n, max, beta);
         K(span_lanes)(lanes, e, n);
     }
     sum = span_lanes_end(lanes);
     if (a->log) {
         sum = (float)log((double)sum);
-        for (uint32_t i = 0; i < a->n; i++)
-            x[i] = a->beta * (x[i] - max) - sum;
+        for (uint32_t i = 0; i < all; i++)
+            x[i] = beta * (x[i] - max) - sum;
     } else {
-        for (uint32_t i = 0; i < a->n; i++)
+        for (uint32_t i = 0; i < all; i++)
             x[i] = x[i] / sum;
     }
 }

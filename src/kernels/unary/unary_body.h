@@ -90,15 +90,19 @@ static void f64_tanh(const struct unary_fn *f, double *v, uint32_t n)
 /* x times the normal distribution up to x. */
 static void f64_gelu(const struct unary_fn *f, double *v, uint32_t n)
 {
-    double e[SPAN];
+    double e[SPAN], a[SPAN];
     for (uint32_t i = 0; i < n; i++)
         e[i] = -0.5 * v[i] * v[i];
     f64_exp_limited(f, e, n);
     for (uint32_t i = 0; i < n; i++)
-        e[i] = math_normal_tail(fabs(v[i]), e[i]);
+        a[i] = math_normal_limit(fabs(v[i]));
+    for (uint32_t i = 0; i < n; i++)
+        a[i] = math_normal_tail(a[i], e[i]);
+    for (uint32_t i = 0; i < n; i++) /* where the tail is nothing; infinity times nothing would be NaN */
+        v[i] = v[i] < -45.0 ? -45.0 : v[i];
     for (uint32_t i = 0; i < n; i++) {
-        double x = v[i] < -45.0 ? -45.0 : v[i]; /* there the tail is nothing, and infinity times nothing would be NaN */
-        v[i] = x * (x < 0.0 ? e[i] : 1.0 - e[i]);
+        const double low = a[i], high = 1.0 - a[i];
+        v[i] = v[i] * (v[i] < 0.0 ? low : high);
     }
 }
 
