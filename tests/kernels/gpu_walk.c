@@ -241,6 +241,12 @@ static int build(struct probe_case *c)
     return e == QNN_SUCCESS ? WALK_RAN : say(c, WALK_FAILED, e, "finalize");
 }
 
+static void use_data(Qnn_Tensor_t *t, const struct probe_tensor *from)
+{
+    t->v1.dimensions = (uint32_t *)from->dims;
+    t->v1.clientBuf = (Qnn_ClientBuffer_t){ from->data, (uint32_t)from->bytes };
+}
+
 /* again: the graph of the call before, whose state goes on. Outputs are written where the case says. */
 EXPORT int gpu_walk_run(struct probe_case *c, int again)
 {
@@ -252,9 +258,9 @@ EXPORT int gpu_walk_run(struct probe_case *c, int again)
     if (result != WALK_RAN)
         return result;
     for (uint32_t i = 0; i < made.n_in; i++)
-        made.inputs[i].v1.clientBuf = (Qnn_ClientBuffer_t){ c->in[made.port[i]].data, (uint32_t)c->in[made.port[i]].bytes };
+        use_data(&made.inputs[i], &c->in[made.port[i]]);
     for (uint32_t i = 0; i < made.n_out; i++)
-        made.outputs[i].v1.clientBuf = (Qnn_ClientBuffer_t){ c->out[i].data, (uint32_t)c->out[i].bytes };
+        use_data(&made.outputs[i], &c->out[i]);
     Qnn_ErrorHandle_t e = q.graphExecute(made.graph, made.inputs, made.n_in, made.outputs, made.n_out, NULL, NULL);
     return e == QNN_SUCCESS ? WALK_RAN : say(c, WALK_FAILED, e, "execute");
 }

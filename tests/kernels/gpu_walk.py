@@ -46,7 +46,7 @@ class Walk:
     def __init__(self, setting):
         walk, gpu = setting.split(":")
         self.lib = C.CDLL(walk)
-        self.state, self.rows = None, collections.defaultdict(lambda: [0, 0.0])
+        self.left, self.rows = None, collections.defaultdict(lambda: [0, 0.0])
         text = C.create_string_buffer(1024)
         status = self.lib.gpu_walk_open(gpu.encode(), text)
         if status:
@@ -55,16 +55,20 @@ class Walk:
             os._exit(status if status == NO_DEVICE else 1)
         atexit.register(self._write)
 
-    def case(self, op, case, ins, outs, results, state, fresh):
-        """case: the probe's structure, already run; state: what the operator keeps, fresh: from its beginning."""
+    def case(self, op, case, ins, outs, results, before, after):
+        """case: the probe's structure, already run; before, after: what the operator keeps, None where it keeps nothing."""
+        kind = [op] + [" ".join(t.dtype if t is not None else "-" for t in side) for side in (ins, outs)]
+        graph = (kind, [t.shape if t is not None else None for t in ins])
+        again = before is not None and any(before)
+        if again and self.left != (graph, before):
+            self.rows[("unpromised", *kind, "a state that is not what the case before left")][0] += 1
+            return
         keep = []
-        for i, (t, r) in enumerate(zip(outs, results)):
+        for i in range(len(outs)):
             keep.append(np.full(max(1, case.outs[i].bytes), 0x5c, np.uint8))
             case.outs[i].data = keep[-1].ctypes.data
-        again = state is not None and not fresh and self.state == (id(state), op)
         status = self.lib.gpu_walk_run(C.byref(case), int(again))
-        self.state = (id(state), op) if state is not None and status == RAN else None
-        kind = [op] + [" ".join(t.dtype if t is not None else "-" for t in side) for side in (ins, outs)]
+        self.left = (graph, after) if status == RAN else None
         if status != RAN:
             what = re.sub(r"\s+", " ", case.text.decode())
             self.rows[("refused" if status == REFUSED else "failed", *kind, what)][0] += 1

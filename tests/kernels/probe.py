@@ -234,7 +234,7 @@ class Probe:
                   params=cpar, post_lo=post[0], post_hi=post[1], tiles=tiles, use_aux=int(aux))
         if state is not None:
             c.state, c.state_room = state.ctypes.data, state.nbytes
-        fresh = state is None or not state.any()
+        before = None if state is None else state.tobytes()
         status = self.lib.probe_run(C.byref(c))
         self.kernel, self.state_bytes, self.ended = c.kernel.decode(), c.state_bytes, bool(c.ended)
         if status:
@@ -253,5 +253,5 @@ class Probe:
         if self.features is not None:
             self.features.setdefault(op, set()).update(_features([t for t in ins if t is not None], outs, result))
         if self.walk and not self.ended:
-            self.walk.case(op, c, ins, outs, result, state, fresh)
+            self.walk.case(op, c, ins, outs, result, before, None if state is None else state.tobytes())
         return result

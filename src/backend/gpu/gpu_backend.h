@@ -76,6 +76,7 @@ struct backend_graph {
     VEC(struct gpu_patch) patches;
     struct gpu_world *world;        /* where it is built */
     cl_mem scratch, *tensors;       /* per tensor: a part of scratch or a constant; NULL: I/O or nothing */
+    cl_mem room, *kept;             /* memory besides the tensors: for all launches in turn, and per node what stays from execution to execution */
     cl_mem *io_own, *io_now;        /* per I/O entry: room for data that comes from the host; what the kernels have now */
     uint64_t *node_ns;
     bool built;                     /* there is something to run */

@@ -151,6 +151,10 @@ static gpu_bind_fn *const binders[OP_COUNT] = {
     [OP_CumulativeSum] = gpu_bind_running_sum,
     [OP_Moments] = gpu_bind_moments,
     [OP_MaskedSoftmax] = gpu_bind_masked_softmax,
+    [OP_Lstm] = gpu_bind_recurrent,
+    [OP_Gru] = gpu_bind_recurrent,
+    [OP_GroupQueryAttention] = gpu_bind_attention,
+    [OP_Buffer] = gpu_bind_buffer,
 };
 
 enum status gpu_refuse(const struct op_call *c, const char *fmt, ...)

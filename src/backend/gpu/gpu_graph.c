@@ -3,6 +3,7 @@
  *
  *     scratch     one buffer, cut into parts as the planner said
  *     constants   a buffer each, filled when the graph is built
+ *     room        one buffer for what launches need besides their tensors; one per node for what a node keeps between executions
  *     I/O         the client's registered buffers, or buffers of our own that are filled from and read to the host */
 #include "backend/gpu/gpu_record.h"
 #include "backend/gpu/gpu_fit.h"
@@ -67,6 +68,7 @@ static enum status bind_node(struct backend_graph *g, uint32_t node)
         uint32_t *slot = vec_push(&g->nodes);
         RETURN_IF(!slot, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
         *slot = node;
+        g->work.launches.at[i].node = node;
         TRY(find_operands(g->g, n, gpu_packed_bytes(&v.call), &g->work.launches.at[i]));
     }
     return ST_OK;
@@ -118,6 +120,28 @@ static enum status build_buffers(struct backend_graph *g, struct gpu_world *w)
     return ST_OK;
 }
 
+/* ---- memory besides the tensors --------------------------------------------------------------------------------------------------- */
+
+static enum status clear(const struct gpu_world *w, cl_mem buffer, uint64_t bytes)
+{
+    static const cl_uint zero;
+    return bytes ? gpu_cl_check(gpu_cl.EnqueueFillBuffer(w->queue, buffer, &zero, 1, 0, bytes, 0, NULL, NULL), "clearing a buffer") : ST_OK;
+}
+
+static enum status build_rooms(struct backend_graph *g, struct gpu_world *w)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < g->work.launches.n; i++) {
+        const struct gpu_launch *l = &g->work.launches.at[i];
+        most = !l->kept && l->room > most ? l->room : most;
+        if (!l->kept || g->kept[l->node])
+            continue;
+        TRY(new_buffer(w, l->room, NULL, &g->kept[l->node]));
+        TRY(clear(w, g->kept[l->node], l->room));
+    }
+    return most ? new_buffer(w, most, NULL, &g->room) : ST_OK;
+}
+
 /* ---- steps --------------------------------------------------------------------------------------------------------------------- */
 
 static bool same_memory(const struct binary_tensor *a, const struct binary_tensor *b)
@@ -134,6 +158,8 @@ static enum status set_args(struct backend_graph *g, const struct gpu_launch *l,
         const cl_mem *buffer = t->place == PLACE_IO ? &g->io_own[t->offset] : &g->tensors[l->tensors[i]];
         CL_TRY("setting an operand of a kernel", gpu_cl.SetKernelArg(kernel, i + 1, sizeof(cl_mem), buffer));
     }
+    if (l->room)
+        CL_TRY("giving a kernel its room", gpu_cl.SetKernelArg(kernel, l->n_operands + 1u, sizeof(cl_mem), l->kept ? &g->kept[l->node] : &g->room));
     return ST_OK;
 }
 
@@ -203,12 +229,6 @@ static enum status build_step(struct backend_graph *g, const struct gpu_traits *
     return note_patches(g, &l);
 }
 
-static enum status clear(const struct gpu_world *w, cl_mem buffer, uint64_t bytes)
-{
-    static const cl_uint zero;
-    return bytes ? gpu_cl_check(gpu_cl.EnqueueFillBuffer(w->queue, buffer, &zero, 1, 0, bytes, 0, NULL, NULL), "clearing a buffer") : ST_OK;
-}
-
 /* Kernels that are tried compute with what is there: it should be numbers, and indices that exist. */
 static enum status clear_all(struct backend_graph *g, const struct gpu_world *w)
 {
@@ -223,6 +243,7 @@ static enum status build(struct backend_graph *g, struct gpu_world *w)
     struct gpu_traits traits;
     gpu_traits_read(w->home->device, &traits);
     TRY(build_buffers(g, w));
+    TRY(build_rooms(g, w));
     if (g->context->tuner.search)
         TRY(clear_all(g, w));
     for (size_t i = 0; i < g->work.launches.n; i++)
@@ -268,6 +289,9 @@ void gpu_graph_drop(struct backend_graph *g)
         release(&g->io_own[k]);
         g->io_now[k] = NULL;
     }
+    for (uint32_t i = 0; i < g->g->n_nodes; i++)
+        release(&g->kept[i]);
+    release(&g->room);
     release(&g->scratch);
 }
 
@@ -275,13 +299,14 @@ void gpu_graph_drop(struct backend_graph *g)
 
 static void graph_free(struct backend_graph *g)
 {
-    if (g->tensors && g->io_own && g->io_now)
+    if (g->tensors && g->io_own && g->io_now && g->kept)
         gpu_graph_drop(g);
     vec_finish(&g->work.launches);
     vec_finish(&g->nodes);
     vec_finish(&g->patches);
     mem_free(g->steps);
     mem_free(g->tensors);
+    mem_free(g->kept);
     mem_free(g->io_own);
     mem_free(g->io_now);
     mem_free(g->node_ns);
@@ -293,10 +318,11 @@ static enum status load(struct backend_graph *g)
     TRY(bind_nodes(g));
     g->steps = mem_array(struct gpu_step, g->work.launches.n);
     g->tensors = mem_array(cl_mem, g->g->n_tensors);
+    g->kept = mem_array(cl_mem, g->g->n_nodes);
     g->io_own = mem_array(cl_mem, g->g->n_io);
     g->io_now = mem_array(cl_mem, g->g->n_io);
     g->node_ns = mem_array(uint64_t, g->g->n_nodes);
-    RETURN_IF(!g->steps || !g->tensors || !g->io_own || !g->io_now || !g->node_ns, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
+    RETURN_IF(!g->steps || !g->tensors || !g->kept || !g->io_own || !g->io_now || !g->node_ns, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
     return gpu_graph_build(g, g->context->world);
 }
 

@@ -28,7 +28,10 @@
     X(GPU_INDEX, "index.cl")               \
     X(GPU_FILL, "fill.cl")                 \
     X(GPU_RUNS, "runs.cl")                 \
-    X(GPU_RESIZE, "resize.cl")
+    X(GPU_RESIZE, "resize.cl")             \
+    X(GPU_RECURRENT, "recurrent.cl")       \
+    X(GPU_ATTENTION, "attention.cl")       \
+    X(GPU_BUFFER, "buffer.cl")
 
 enum gpu_source {
 #define GPU_SOURCE_ENUM(id, name) id,
@@ -73,7 +76,14 @@ enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS
     X(K_WHOLE_REDUCE, "whole_reduce", GPU_RUNS) \
     X(K_WHOLE_TOP_K, "whole_top_k", GPU_RUNS) \
     X(K_RESIZE_CUBIC, "resize_cubic", GPU_RESIZE) \
-    X(K_RESIZE_SMOOTH, "resize_smooth", GPU_RESIZE)
+    X(K_RESIZE_SMOOTH, "resize_smooth", GPU_RESIZE) \
+    X(K_LSTM, "lstm", GPU_RECURRENT)         \
+    X(K_GRU, "gru", GPU_RECURRENT)           \
+    X(K_ATTENTION_GATHER, "attention_gather", GPU_ATTENTION) \
+    X(K_ATTENTION, "attention", GPU_ATTENTION) \
+    X(K_BUFFER_OUTPUT, "buffer_output", GPU_BUFFER) \
+    X(K_BUFFER_KEEP, "buffer_keep", GPU_BUFFER) \
+    X(K_BUFFER_COUNT, "buffer_count", GPU_BUFFER)
 
 #define GPU_KERNEL_LIST(X)                   \
     X(K_UNARY, "unary", GPU_ELEMENTWISE)     \
@@ -121,7 +131,7 @@ enum gpu_kernel {
 extern const char gpu_text_args[], gpu_text_kernels[], gpu_text_common[];
 extern const char *const gpu_texts[GPU_SOURCE_COUNT];
 
-enum { GPU_OPERANDS = 5 };
+enum { GPU_OPERANDS = 33 }; /* Lstm has them all */
 
 struct gpu_launch {
     enum gpu_kernel kernel;
@@ -131,7 +141,11 @@ struct gpu_launch {
     bool view;                    /* nothing to do where input and output are the same memory */
     uint8_t n_operands;
     uint8_t operand[GPU_OPERANDS]; /* inputs from 0, then outputs from c->n_in on, then constants that gpu_pack.c made */
+    uint32_t node;                /* of the graph; known, like the tensors, when it is loaded */
     uint32_t tensors[GPU_OPERANDS]; /* the same as tensors of the graph; known when it is loaded */
+    /* Memory besides the tensors: one more argument behind the operands. Launches of a node that follow each other see what the one before left there. */
+    uint64_t room;                /* bytes; 0: none */
+    bool kept;                    /* it is the node's own, stays from execution to execution, and begins as zeros */
     uint32_t args_bytes;
     union {
         struct gpu_unary unary;
@@ -170,6 +184,9 @@ struct gpu_launch {
         struct gpu_scan scan;
         struct gpu_masked masked;
         struct gpu_smooth smooth;
+        struct gpu_recurrent recurrent;
+        struct gpu_attention attention;
+        struct gpu_buffer buffer;
     } args;
 };
 
@@ -212,6 +229,7 @@ gpu_bind_fn gpu_bind_find_places, gpu_bind_find_values, gpu_bind_create_sparse;
 gpu_bind_fn gpu_bind_zeros, gpu_bind_constant, gpu_bind_shape, gpu_bind_random, gpu_bind_flags, gpu_bind_mux;   /* gpu_bind_fill.c */
 gpu_bind_fn gpu_bind_running_sum, gpu_bind_moments, gpu_bind_masked_softmax, gpu_bind_whole_top_k;              /* gpu_bind_runs.c */
 enum status gpu_bind_whole_reduce(const struct op_call *c, struct gpu_work *w, int kind, const char *axes);     /* kind: enum gpu_row_kind */
+gpu_bind_fn gpu_bind_recurrent, gpu_bind_attention, gpu_bind_buffer;                                            /* gpu_bind_recurrent.c */
 gpu_bind_fn gpu_bind_resize_any;                                                                                /* gpu_bind_resize.c */
 /* The launch of a kernel that works on runs: args.rows gets where they lie. */
 enum status gpu_add_rows(const struct op_call *c, struct gpu_work *w, const struct op_runs *r, struct gpu_launch *l);

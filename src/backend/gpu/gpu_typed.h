@@ -119,4 +119,21 @@ struct gpu_smooth {
     float cubic;
 };
 
+/* Lstm and Gru; rows of x and of sequences are b * x_batch + t * x_time. Bit sets: given inputs, wanted outputs, outputs with a row per time step. */
+struct gpu_recurrent {
+    int time, in, units, out, x_batch, x_time, reverse, linear_before_reset, stateful, stride;
+    int given, wanted, sequence, in_type[25], out_type[8];
+    float cell_clip, out_clip;
+};
+
+struct gpu_attention {
+    int batch, sequence, heads, kv_heads, size, past, present, turned, table, packed;
+    int given, wanted, in_type[9], out_type[3];
+    float scale;
+};
+
+struct gpu_buffer {
+    int n, outer, inner, frame, size, room, stride, padding, right, has_reset, reset_type;
+};
+
 #endif
