@@ -16,9 +16,11 @@ static bool moves_nothing(const struct binary_graph *g, const struct binary_node
 
 static void add_list(const struct binary_graph *g, const uint32_t *list, uint32_t n, uint64_t *sums)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (list[i] != BINARY_NONE)
-            sums[g->tensors[list[i]].place] += g->tensors[list[i]].bytes;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct binary_tensor *t = list[i] == BINARY_NONE ? NULL : &g->tensors[list[i]];
+        if (t) /* of lines, the bytes are those that are there at once */
+            sums[t->place] += t->place == PLACE_LINES ? desc_bytes(&t->desc) : t->bytes;
+    }
 }
 
 void binary_node_traffic(const struct binary_graph *g, uint32_t node, struct binary_traffic *ret)

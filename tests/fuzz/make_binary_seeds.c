@@ -90,6 +90,18 @@ static const struct {
                   "  %s = Sigmoid \"sigmoid\" (%t)\n"
                   "  %y = Reshape \"reshape\" (%s)\n"
                   "}\n" },
+    { "chain.bin", "graph \"chain\" {\n"
+                   "  in %x : f32[1,9,3,2]\n"
+                   "  const %w : f32[3,3,1,2] = (1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9)\n"
+                   "  tmp %s : f32[1,9,3,2]\n"
+                   "  tmp %t : f32[1,9,3,2]\n"
+                   "  tmp %u : f32[1,5,3,2]\n"
+                   "  out %y : f32[1,5,3,2]\n"
+                   "  %s = Sigmoid \"sigmoid\" (%x)\n"
+                   "  %t = ElementWiseAdd \"add\" (%s, %x)\n"
+                   "  %u = DepthWiseConv2d \"conv\" (%t, %w) { stride=u32[2](2,1), pad_amount=u32[2,2](1,1,1,1) }\n"
+                   "  %y = Tanh \"tanh\" (%u)\n"
+                   "}\n" },
     { "float.bin", "graph \"float\" {\n"
                    "  in %x : f32[2,6]\n"
                    "  in %w : f32[6,3]\n"
@@ -102,7 +114,7 @@ static const struct {
 
 static void put_prepared(void)
 {
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 4, .plan_nodes = 20000};
+    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 4, .plan_nodes = 20000, .chains = { .bytes = 1024, .lines = 1, .twice = 1000 } };
     struct prepare_opts o = { .binary = { .backend_id = 3 }, .opt_level = 2 };
     for (size_t i = 0; i < sizeof(prepared) / sizeof(prepared[0]); i++) {
         struct ir_graph *g = NULL;

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "chain_made.h"
 #include "exec/exec.h"
 #include "kernels/kernels.h"
-#include "prepare/prepare.h"
 #include "random_graph.h"
 #include "test_scale.h"
 
@@ -22,12 +22,6 @@ enum { GRAPHS = 1500, MAX_IO = 64, MAX_THREADS = 8, SHAPES = 20000 };
 
 static struct team *teams[MAX_THREADS + 1];
 static uint64_t n_chains, n_members, n_long; /* what the random graphs led to */
-
-static void check(enum status st, const char *what, uint64_t seed)
-{
-    if (st != ST_OK)
-        fail_msg("seed %llu, %s: %s", (unsigned long long)seed, what, status_text());
-}
 
 /* ---- lines ------------------------------------------------------------------------------------------------------------ */
 
@@ -167,28 +161,6 @@ static void slabs_hold_what_is_wanted(void **state)
 }
 
 /* ---- bits ------------------------------------------------------------------------------------------------------------- */
-
-struct prepared {
-    struct ir_graph *g;
-    struct binary_image im;
-    struct binary b;
-};
-
-static void make(struct prepared *p, const struct ir_graph *g, struct chain_limits chains, uint64_t seed)
-{
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000, .plan_nodes = 20000, .chains = chains };
-    struct prepare_opts o = { .opt_level = 2 };
-    check(ir_clone(g, &p->g), "clone", seed);
-    check(prepare(&t, &o, p->g, &p->im), "prepare", seed);
-    check(binary_open(p->im.data, p->im.size, &p->b), "open", seed);
-}
-
-static void unmake(struct prepared *p)
-{
-    binary_close(&p->b);
-    binary_image_free(&p->im);
-    ir_graph_free(p->g);
-}
 
 /* Inputs are filled, outputs are written; memory between runs is as the last one left it. */
 static void run(const struct binary_graph *g, enum isa isa, unsigned threads, struct exec_binding *io, uint64_t seed)

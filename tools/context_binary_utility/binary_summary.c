@@ -61,11 +61,14 @@ static void print_work(const struct binary_graph *g)
     static const struct {
         int place;
         const char *name;
-    } pools[] = { { PLACE_SCRATCH, "scratch" }, { PLACE_PERSISTENT, "persistent" }, { PLACE_CONST, "constants" }, { PLACE_IO, "I/O" } };
+    } pools[] = { { PLACE_SCRATCH, "scratch" }, { PLACE_PERSISTENT, "persistent" }, { PLACE_CONST, "constants" }, { PLACE_IO, "I/O" },
+                  { PLACE_LINES, "in chains" } };
     const struct binary_graph_info *i = &g->info;
     struct binary_traffic t;
     printf("  work\n    %u nodes (%u before optimization), %u commands in %u steps, %" PRIu64 " multiply-adds\n", g->n_nodes, i->n_source_nodes,
            g->n_commands, g->n_steps, i->macs);
+    if (g->n_chains)
+        printf("    %u chains: operators that hand lines to each other instead of tensors\n", g->n_chains);
     printf("  bytes moved by one execution\n");
     binary_graph_traffic(g, &t);
     for (size_t k = 0; k < sizeof(pools) / sizeof(pools[0]); k++)
@@ -83,8 +86,10 @@ static void print_memory(const struct binary_graph *g)
     uint64_t sum = 0;
     for (uint32_t t = 0; t < g->n_tensors; t++)
         sum += g->tensors[t].place == PLACE_SCRATCH ? g->tensors[t].bytes : 0;
-    for (uint32_t c = 0; c < g->n_commands; c++) /* every tile has a workspace */
-        sum += g->nodes[g->commands[c].node].work_bytes;
+    for (uint32_t c = 0; c < g->n_commands; c++) { /* every tile has a workspace */
+        uint32_t chain = g->chain_of ? g->chain_of[g->commands[c].node] : BINARY_NONE;
+        sum += chain == BINARY_NONE ? g->nodes[g->commands[c].node].work_bytes : g->chains[chain].work_bytes;
+    }
     if (i->scratch_bytes) {
         double over = i->live_bytes ? 100.0 * (double)(i->scratch_bytes - i->live_bytes) / (double)i->live_bytes : 0;
         snprintf(note, sizeof(note),

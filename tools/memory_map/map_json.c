@@ -35,7 +35,7 @@ static json_t *item_json(const struct memory_map *m, const struct map_item *x)
 
 static json_t *moved_json(const struct binary_traffic *t)
 {
-    static const char *const names[PLACE_COUNT] = { NULL, "model", "scratch", "persistent", "io" };
+    static const char *const names[PLACE_COUNT] = { NULL, "model", "scratch", "persistent", "io", "lines" };
     json_t *o = json_object();
     for (int p = 1; p < PLACE_COUNT; p++)
         json_object_set_new(o, names[p], json_pack("{s:I,s:I}", "read", (json_int_t)t->read[p], "written", (json_int_t)t->written[p]));

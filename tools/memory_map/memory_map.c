@@ -94,6 +94,28 @@ static bool add_workspace(struct builder *b, uint32_t node)
     return name != NULL;
 }
 
+/* Members of a chain work in one workspace, which also holds the lines that they hand to each other. */
+static bool add_chain(struct builder *b, const struct binary_chain *c)
+{
+    const struct binary_graph *g = b->m->g;
+    const char *name = arena_printf(b->a, "workspace of %s … %s", g->nodes[c->first].name, g->nodes[c->first + c->n - 1].name);
+    b->m->items[b->m->n_items++] = (struct map_item){ .name = name, .op = g->nodes[c->first].op->name, .kind = MAP_WORKSPACE, .offset = c->work_offset,
+                                                      .bytes = c->work_bytes, .first = b->step_of[c->first], .last = b->step_of[c->first],
+                                                      .in_place_of = BINARY_NONE, .taken_by = BINARY_NONE, .order = g->n_tensors + c->first, .view_names = "" };
+    return name != NULL;
+}
+
+static bool add_work(struct builder *b, uint32_t node)
+{
+    const struct binary_graph *g = b->m->g;
+    uint32_t chain = g->chain_of ? g->chain_of[node] : BINARY_NONE;
+    if (b->step_of[node] == BINARY_NONE)
+        return true;
+    if (chain != BINARY_NONE)
+        return g->chains[chain].first != node || add_chain(b, &g->chains[chain]);
+    return !g->nodes[node].work_bytes || add_workspace(b, node);
+}
+
 static int by_time(const void *pa, const void *pb)
 {
     const struct map_item *a = pa, *b = pb;
@@ -126,26 +148,33 @@ static bool merge_views(struct memory_map *m, struct arena *a)
 
 /* ---- steps -------------------------------------------------------------------------------------------------------------- */
 
+static void add_to_step(struct builder *b, uint32_t node, uint32_t step)
+{
+    const struct binary_graph *g = b->m->g;
+    struct map_step *s = &b->m->steps[step];
+    struct binary_traffic t;
+    if (b->step_of[node] != BINARY_NONE)
+        return;
+    b->step_of[node] = step;
+    if (s->nodes++ == 0)
+        *s = (struct map_step){ .node = g->nodes[node].name, .op = g->nodes[node].op->name, .index = node, .nodes = 1 };
+    s->cycles += g->nodes[node].cycles;
+    s->macs += g->nodes[node].macs;
+    binary_node_traffic(g, node, &t);
+    for (int p = 0; p < PLACE_COUNT; p++) {
+        s->moved.read[p] += t.read[p];
+        s->moved.written[p] += t.written[p];
+    }
+}
+
 static void fill_steps(struct builder *b)
 {
     const struct binary_graph *g = b->m->g;
     memset(b->step_of, 0xff, g->n_nodes * sizeof(uint32_t));
     for (uint32_t c = 0; c < g->n_commands; c++) {
-        uint32_t node = g->commands[c].node;
-        struct map_step *s = &b->m->steps[g->commands[c].step];
-        if (b->step_of[node] != BINARY_NONE)
-            continue;
-        b->step_of[node] = g->commands[c].step;
-        if (s->nodes++ == 0)
-            *s = (struct map_step){ .node = g->nodes[node].name, .op = g->nodes[node].op->name, .index = node, .nodes = 1 };
-        s->cycles += g->nodes[node].cycles;
-        s->macs += g->nodes[node].macs;
-        struct binary_traffic t;
-        binary_node_traffic(g, node, &t);
-        for (int p = 0; p < PLACE_COUNT; p++) {
-            s->moved.read[p] += t.read[p];
-            s->moved.written[p] += t.written[p];
-        }
+        uint32_t node = g->commands[c].node, chain = g->chain_of ? g->chain_of[node] : BINARY_NONE;
+        for (uint32_t k = chain == BINARY_NONE ? node : g->chains[chain].first; k <= node; k++)
+            add_to_step(b, k, g->commands[c].step);
     }
 }
 
@@ -221,7 +250,7 @@ enum status map_build(const struct binary_graph *g, struct arena *a, struct memo
         if (g->tensors[i].place == PLACE_SCRATCH)
             add_tensor(&b, i);
     for (uint32_t k = 0; k < g->n_nodes; k++)
-        ok = ok && (!g->nodes[k].work_bytes || b.step_of[k] == BINARY_NONE || add_workspace(&b, k));
+        ok = ok && add_work(&b, k);
     qsort(ret->items, ret->n_items, sizeof(*ret->items), by_time);
     ok = ok && merge_views(ret, a);
     RETURN_IF(!ok, ST_NO_MEMORY, "memory map of graph \"%s\": no memory", g->info.name);
