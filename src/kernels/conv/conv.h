@@ -143,6 +143,9 @@ struct conv_windows {
     uint64_t line_step, window_step, row_step; /* of x, of x, of rows */
 };
 
+/* sum[c] = stored weights of channel c of a block, over some groups of four k. */
+typedef void conv_sum_fours(const int8_t *block, uint32_t groups, int64_t sum[CONV_BLOCK]);
+
 /* What an instruction set brings. Rows are in its own form: `load` converts, `pad` writes what stands for real zero. */
 struct conv_engine {
     uint32_t elem;                                  /* bytes of a gathered element; 1: nothing else is kept per element */
@@ -154,6 +157,7 @@ struct conv_engine {
     int64_t (*sum)(const struct conv_args *a, const void *row, uint32_t n);
     void (*block)(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out);
     void (*gathered)(const struct conv_args *a, struct conv_panel *p); /* all rows are there; not called when they are in place; NULL: nothing to do */
+    conv_sum_fours *sum_weights;                    /* for weights that are packed while running; NULL: as at prepare */
     uint32_t planes;                                /* of bytes, where elem is 1 and elements are kept in parts, one behind the other; 0: one */
 };
 
@@ -182,6 +186,7 @@ struct conv_record {
     uint64_t m_stride, sum_stride;
     int64_t bound;           /* largest sum of products without bias */
     bool plain;
+    conv_sum_fours *sum;     /* NULL: none of its own */
 };
 void conv_record_fill(const struct conv_args *a, const void *packed, const void *bias, uint32_t slice, uint32_t c0, uint32_t n,
                       struct conv_record *r);

@@ -45,29 +45,54 @@ PACK_LOOP(u16, uint16_t, int16_t, v + shift)
 PACK_LOOP(f16, uint16_t, uint16_t, v)
 PACK_LOOP(f32, uint32_t, uint32_t, v)
 
-/* One run of k per channel, contiguous, stored without change: whole groups are copied. */
+/* One run of k per channel, contiguous, stored as it is but for the sign of unsigned bytes: whole groups are copied. */
 static void pack_copied(const struct pack_block *p)
 {
     const struct conv_args *a = p->a;
     const uint32_t group = a->kg * a->wsize, whole = a->cig / a->kg, rest = a->cig % a->kg * a->wsize;
+    const uint8_t flip = a->w_type == DT_UQ8 ? 0x80 : 0;
     for (uint32_t c = 0; c < p->n; c++) {
         const char *s = (const char *)p->src + (p->first + c * a->w_out) * a->wsize;
         char *d = (char *)p->dst + c * group;
         for (uint32_t g = 0; g < whole; g++, s += group, d += CONV_BLOCK * group) {
-            if (group == 4)
-                memcpy(d, s, 4);
-            else
+            uint32_t four = 0;
+            if (group == 4) {
+                memcpy(&four, s, 4);
+                four ^= flip * 0x01010101u;
+                memcpy(d, &four, 4);
+            } else {
                 memcpy(d, s, 2);
+            }
         }
-        memcpy(d, s, rest);
+        for (uint32_t i = 0; i < rest; i++)
+            d[i] = (char)(s[i] ^ flip);
     }
 }
 
 static bool copies(const struct conv_args *a)
 {
     uint32_t group = a->kg * a->wsize;
-    bool as_stored = a->w_shift == 0 && (T_(a->w_type) & (T_(DT_SQ8) | T_(DT_SQ16) | T_FLOAT));
-    return a->taps == 1 && a->w_in == 1 && as_stored && (group == 4 || group == 2);
+    bool as_stored = a->w_shift == 0 && (T_(a->w_type) & (T_(DT_SQ8) | T_(DT_SQ16) | T_FLOAT)), flipped = a->w_type == DT_UQ8 && a->w_shift == -128;
+    return a->taps == 1 && a->w_in == 1 && (as_stored || flipped) && (group == 4 || group == 2);
+}
+
+/* Channels follow each other in the weights: four lines of k become fours. */
+static void pack_lines(const struct pack_block *p)
+{
+    const struct conv_args *a = p->a;
+    const uint8_t flip = a->w_type == DT_UQ8 ? 0x80 : 0;
+    const uint8_t *s = (const uint8_t *)p->src + p->first;
+    uint8_t *d = p->dst;
+    for (uint32_t k = 0; k < a->cig / 4; k++, s += 4 * a->w_in, d += 4 * CONV_BLOCK)
+        for (uint32_t c = 0; c < CONV_BLOCK; c++)
+            for (uint32_t j = 0; j < 4; j++)
+                d[4 * c + j] = s[j * a->w_in + c] ^ flip;
+}
+
+static bool has_lines(const struct conv_args *a, uint32_t n)
+{
+    bool bytes = (a->w_type == DT_SQ8 && a->w_shift == 0) || (a->w_type == DT_UQ8 && a->w_shift == -128);
+    return a->taps == 1 && a->w_out == 1 && a->kg == 4 && a->wsize == 1 && bytes && a->cig % 4 == 0 && n == CONV_BLOCK;
 }
 
 /* Store the weight of element `at`, whatever its encoding is. */
@@ -111,6 +136,8 @@ void conv_pack(const struct conv_args *a, const void *w, uint32_t slice, uint32_
             pack_any(&p);
         else if (copies(a))
             pack_copied(&p);
+        else if (has_lines(a, p.n))
+            pack_lines(&p);
         else
             pack_of_type[a->w_type](&p);
     }
@@ -159,6 +186,12 @@ static float bias_real(const struct conv_args *a, const void *bias, uint32_t at,
     if (dtype_bits(a->b_type) == 32 && !dtype_is_float(a->b_type) && (a->bq.kind == Q_NONE || scale == 0))
         return (float)((double)ku_load_int(bias, a->b_type, at) * a->x_scale * encoding_scale(&a->w_enc, weight));
     return ku_load_real(bias, a->b_type, at, scale, quant_offset(&a->bq, at));
+}
+
+/* Half of what the engines' sums hold: 32 bits, or the 51 bits that become a double exactly. */
+static int64_t half_range(const struct conv_args *a)
+{
+    return (int64_t)1 << (a->cls == CONV_Q8 || (a->kind == CONV_DEPTHWISE && a->wsize == 1) ? 30 : 50);
 }
 
 /* Sums of stored weights and of magnitudes over groups of 16 channels; in 32 bits for as many groups as cannot overflow. */
@@ -212,9 +245,22 @@ static int64_t block_sums(const struct conv_args *a, const void *block, uint32_t
     return largest * x_max;
 }
 
+/* Magnitudes need no look at the weights where the types alone keep sums small. */
+static bool only_sums(const struct conv_args *a, const struct conv_record *r)
+{
+    return r->sum && a->kg == 4 && a->wsize == 1 && a->n_sums == 1 && a->bound < half_range(a);
+}
+
 static int64_t all_sums(const struct conv_args *a, const void *packed, uint32_t n, struct conv_record *r)
 {
     int64_t largest = 0;
+    for (uint32_t c = 0; c < n && only_sums(a, r); c += CONV_BLOCK) {
+        int64_t sum[CONV_BLOCK];
+        r->sum((const int8_t *)packed + c / CONV_BLOCK * conv_block_bytes(a), a->kpad / 4, sum);
+        memcpy(&r->wsum[c], sum, (n - c < CONV_BLOCK ? n - c : CONV_BLOCK) * sizeof(int64_t));
+    }
+    if (only_sums(a, r))
+        return a->bound;
     for (uint32_t c = 0; c < n; c += CONV_BLOCK) {
         int64_t v = block_sums(a, (const char *)packed + c / CONV_BLOCK * conv_block_bytes(a), n - c < CONV_BLOCK ? n - c : CONV_BLOCK, r, c);
         largest = v > largest ? v : largest;
@@ -247,12 +293,6 @@ static void fill_runs(const struct conv_args *a, const void *bias, uint32_t slic
         r->m[(a->n_m - 1) * r->m_stride + c] = b;
         r->plain = r->plain && fabsf(b) < limit;
     }
-}
-
-/* Half of what the engines' sums hold: 32 bits, or the 51 bits that become a double exactly. */
-static int64_t half_range(const struct conv_args *a)
-{
-    return (int64_t)1 << (a->cls == CONV_Q8 || (a->kind == CONV_DEPTHWISE && a->wsize == 1) ? 30 : 50);
 }
 
 void conv_record_fill(const struct conv_args *a, const void *packed, const void *bias, uint32_t slice, uint32_t c0, uint32_t n,
@@ -335,7 +375,7 @@ static enum status fill_records(const struct conv_args *a, const struct op_call 
             else
                 conv_pack(a, c->in_data[1], s, c0, some, packed);
             struct conv_record r = { (float *)conv_m(h) + at, (int64_t *)conv_b(a, h, n) + at, (int64_t *)conv_wsum(a, h, n) + at,
-                                     conv_m_stride(n), n, 0, false };
+                                     conv_m_stride(n), n, 0, false, NULL };
             conv_record_fill(a, packed, a->has_bias ? c->in_data[2] : NULL, s, c0, some, &r);
             h->bound = r.bound > h->bound ? r.bound : h->bound;
             h->plain = h->plain && r.plain;

@@ -185,7 +185,7 @@ static void make_chunk(struct conv_walk *w, uint32_t at, char *dst)
     uint32_t n = a->cog - c0 < CONV_CHUNK ? a->cog - c0 : CONV_CHUNK;
     struct conv_head *h = (struct conv_head *)(dst + (conv_block_bytes(a) * (CONV_CHUNK / CONV_BLOCK) + 63) / 64 * 64);
     struct conv_record r = { (float *)conv_m(h), (int64_t *)conv_b(a, h, CONV_CHUNK), (int64_t *)conv_wsum(a, h, CONV_CHUNK),
-                             CONV_CHUNK, CONV_CHUNK, 0, false };
+                             CONV_CHUNK, CONV_CHUNK, 0, false, w->e->sum_weights };
     memset(h, 0, conv_record_bytes(a, CONV_CHUNK));
     conv_pack(a, w->data[1], ws, c0, n, dst);
     conv_record_fill(a, dst, w->data[2], ws, c0, n, &r);

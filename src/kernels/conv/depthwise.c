@@ -64,7 +64,7 @@ static void make_constants(const struct conv_args *a, const struct kernel_call *
     char *packed = call->work;
     struct conv_head *h = (struct conv_head *)(packed + ((uint64_t)a->taps * a->npad * a->wsize + 63) / 64 * 64);
     struct conv_record rec = { (float *)conv_m(h), (int64_t *)conv_b(a, h, a->npad), (int64_t *)conv_wsum(a, h, a->npad),
-                               conv_m_stride(a->npad), a->npad, 0, false };
+                               conv_m_stride(a->npad), a->npad, 0, false, NULL };
     memset(h, 0, conv_record_bytes(a, a->npad));
     conv_pack_depthwise(a, call->data[1], packed);
     conv_record_fill(a, packed, call->data[2], 0, 0, a->cog, &rec);

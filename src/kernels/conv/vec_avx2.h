@@ -137,4 +137,18 @@ static inline vi vi_pairs_s16(const int16_t *w, uint32_t part)
     return _mm256_loadu_si256((const __m256i *)w + part);
 }
 
+static inline void vec_sum_fours(const int8_t *block, uint32_t groups, int64_t sum[16])
+{
+    vi acc[2] = { vi_zero(), vi_zero() };
+    const vi ones8 = _mm256_set1_epi8(1), ones16 = _mm256_set1_epi16(1);
+    for (uint32_t g = 0; g < groups; g++)
+        for (int i = 0; i < 2; i++) {
+            vi w = _mm256_loadu_si256((const __m256i *)(block + (uint64_t)g * 64) + i);
+            acc[i] = vi_dot16(acc[i], _mm256_maddubs_epi16(ones8, w), ones16);
+        }
+    memset(sum, 0, 16 * sizeof(int64_t));
+    vi_widen(sum, acc[0], 0);
+    vi_widen(sum + 8, acc[1], 0);
+}
+
 #endif

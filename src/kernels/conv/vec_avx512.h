@@ -5,6 +5,7 @@
 
 #include <immintrin.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     VEC_LANES = 16,
@@ -114,6 +115,16 @@ static inline vi vi_pairs_s16(const int16_t *w, uint32_t part)
 {
     (void)part;
     return _mm512_loadu_si512(w);
+}
+
+/* Signed bytes added by fours: 16 channels of a block of packed weights, over some groups of four k. */
+static inline void vec_sum_fours(const int8_t *block, uint32_t groups, int64_t sum[16])
+{
+    vi acc = vi_zero();
+    for (uint32_t g = 0; g < groups; g++)
+        acc = _mm512_dpbusd_epi32(acc, _mm512_set1_epi8(1), _mm512_loadu_si512(block + (uint64_t)g * 64));
+    memset(sum, 0, 16 * sizeof(int64_t));
+    vi_widen(sum, acc, 0);
 }
 
 #endif
