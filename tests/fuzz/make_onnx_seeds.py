@@ -76,6 +76,15 @@ def f32(name, dims):
     return tensor(name, FLOAT, dims, floats=[i * 0.1 - 0.3 for i in range(n)])
 
 
+def graph_node(op, ins, outs, graphs, **attrs):
+    """A node with graphs: name -> (nodes, inputs, outputs)."""
+    n = b''.join(data(1, i) for i in ins) + b''.join(data(2, o) for o in outs) + data(4, op)
+    for name, (nodes, inner_ins, inner_outs) in graphs.items():
+        g = b''.join(nodes) + data(2, 'b') + b''.join(data(11, info(*i)) for i in inner_ins) + b''.join(data(12, info(*o)) for o in inner_outs)
+        n += data(5, data(1, name) + data(6, g) + num(20, 5))
+    return data(1, n + b''.join(data(5, attr(k, v)) for k, v in attrs.items()))
+
+
 X4, X2 = ('x', FLOAT, [1, 2, 5, 5]), ('x', FLOAT, [2, 3])
 Y = ('y', FLOAT, [])
 SEEDS = {
@@ -106,6 +115,15 @@ SEEDS = {
                   [tensor('s', INT64, [1], ints=[4]), tensor('o', INT64, [], ints=[0]), tensor('l', INT64, [], ints=[4]), tensor('d', INT64, [], ints=[1])]),
     'where': model([node('Greater', ['x', 'w'], ['g']), node('Where', ['g', 'x', 'w'], ['y'])], [X2], [Y], [f32('w', [3])]),
     'reduce': model([node('ReduceMean', ['x'], ['m'], axes=[2, 3], keepdims=0), node('Softmax', ['m'], ['y'], axis=-1)], [X4], [Y]),
+    'if': model([graph_node('If', ['c'], ['y'], {'then_branch': ([node('Neg', ['x'], ['a'])], [], [('a', FLOAT, [2, 3])]),
+                                                 'else_branch': ([node('Abs', ['x'], ['a'])], [], [('a', FLOAT, [2, 3])])})], [X2, ('c', BOOL, [])], [Y]),
+    'loop': model([graph_node('Loop', ['m', '', 'x'], ['y', 'z'], {'body': ([node('Add', ['v', 'v'], ['w']), node('Identity', ['c'], ['d']), node('Neg', ['w'], ['s'])],
+                                                                           [('i', INT64, []), ('c', BOOL, []), ('v', FLOAT, [2, 3])],
+                                                                           [('d', BOOL, []), ('w', FLOAT, [2, 3]), ('s', FLOAT, [2, 3])])})],
+                  [X2], [Y, ('z', FLOAT, [])], [tensor('m', INT64, [], ints=[3])]),
+    'scan': model([graph_node('Scan', ['h', 'x'], ['', 'y'], {'body': ([node('Add', ['h', 't'], ['k']), node('Tanh', ['k'], ['o'])],
+                                                                      [('h', FLOAT, [3]), ('t', FLOAT, [3])], [('k', FLOAT, [3]), ('o', FLOAT, [3])])},
+                               num_scan_inputs=1)], [('h', FLOAT, [3]), X2], [Y]),
     'symbols': model([node('Relu', ['x'], ['y'])], [('x', FLOAT, ['batch', 3])], [Y]),
     'unknown': model([node('NoSuchThing', ['x'], ['a']), node('Loop', ['a'], ['y'])], [X2], [Y]),
     'empty': b'',

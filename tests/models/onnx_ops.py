@@ -485,6 +485,51 @@ def branches():
             case('if_in_if_%d_%d' % (sign, d), limit, {'x': v, 'd': np.array(d)}, {'y': want}, {'zero': np.array(0, 'f4')})
 
 
+def body(nodes, ins, outs, consts=()):
+    """A graph inside a node that has inputs: (name, element type, shape) of them."""
+    return b''.join(nodes) + data(2, 'b') + b''.join(data(5, c) for c in consts) + b''.join(data(11, info(*i)) for i in ins) + b''.join(data(12, info(*o)) for o in outs)
+
+
+def turns(op, ins, outs, graph, **attrs):
+    return data(1, b''.join(data(1, i) for i in ins) + b''.join(data(2, o) for o in outs) + data(4, op) + data(5, data(1, 'body') + data(6, graph) + num(20, 5)) +
+                b''.join(data(5, attr(k, v)) for k, v in attrs.items()))
+
+
+def loops():
+    """A known number of turns: carried values, sequences, values from outside, the turn's number, an end that comes early, a choice inside a turn."""
+    x, v = f(2, 3), f(2, 3)
+    row = ('v', FLOAT, (2, 3))
+    head = [('i', INT64, ()), ('c', 9, ()), row]
+    step = [node('Cast', ['i'], ['n'], to=1), node('Mul', ['v', 'x'], ['p']), node('Add', ['p', 'n'], ['w']), node('Identity', ['c'], ['d']), node('Neg', ['w'], ['s'])]
+    graph = body(step, head, [('d', 9, ()), ('w', FLOAT, (2, 3)), ('s', FLOAT, (2, 3))])
+    known = {'m': np.array(3, 'i8'), 'yes': np.array(True)}
+    w, seen = v.astype('f8'), []
+    for i in range(3):
+        w = w * x + i
+        seen.append(-w)
+    case('loop', [turns('Loop', ['m', 'yes', 'a'], ['y', 'z'], graph)], {'x': x, 'a': v}, {'y': w, 'z': np.stack(seen)}, known)
+    case('loop_without_condition', [turns('Loop', ['m', '', 'a'], ['y', ''], graph)], {'x': x, 'a': v}, {'y': w}, known)
+    early = body([node('Add', ['v', 'x'], ['w']), node('Less', ['i', 'last'], ['d']), node('Mul', ['w', 'w'], ['s']), node('Neg', ['w'], ['t'])], head,
+                 [('d', 9, ()), ('w', FLOAT, (2, 3)), ('s', FLOAT, (2, 3)), ('t', FLOAT, (2, 3))])
+    sums = np.stack([v + (k + 1) * x.astype('f8') for k in range(3)])
+    case('loop_ends_early', [turns('Loop', ['m', 'yes', 'a'], ['y', 'z', 'u'], early)], {'x': x, 'a': v}, {'y': sums[-1], 'z': sums ** 2, 'u': -sums},
+         {'m': np.array(9, 'i8'), 'yes': np.array(True), 'last': np.array(2, 'i8')})
+    many = body([node('Add', ['v', 'x'], ['w']), node('Identity', ['c'], ['d']), node('Identity', ['w'], ['s'])], head, [('d', 9, ()), ('w', FLOAT, (2, 3)), ('s', FLOAT, (2, 3))])
+    case('loop_of_many', [turns('Loop', ['m', 'yes', 'a'], ['', 'z'], many)], {'x': x, 'a': v}, {'z': np.stack([v + (k + 1) * x.astype('f8') for k in range(70)])},
+         {'m': np.array(70, 'i8'), 'yes': np.array(True)})
+    pick = body([choice('q', ['w'], branch([node('Add', ['v', 'x'], ['e'])], [('e', FLOAT, (2, 3))]), branch([node('Sub', ['v', 'x'], ['e'])], [('e', FLOAT, (2, 3))])),
+                 node('Identity', ['c'], ['d'])], head, [('d', 9, ()), ('w', FLOAT, (2, 3))])
+    for q in (True, False):
+        case('loop_with_if_%d' % q, [turns('Loop', ['m', 'yes', 'a'], ['y'], pick)], {'x': x, 'a': v, 'q': np.array(q)}, {'y': v + 3 * x if q else v - 3 * x}, known)
+    s = f(4, 3)
+    scan = body([node('Add', ['h', 't'], ['k']), node('Tanh', ['k'], ['o'])], [('h', FLOAT, (3,)), ('t', FLOAT, (3,))], [('k', FLOAT, (3,)), ('o', FLOAT, (3,))])
+    sums = np.cumsum(s.astype('f8'), 0)
+    case('scan', [turns('Scan', ['h', 's'], ['y', 'z'], scan, num_scan_inputs=1)], {'h': np.zeros(3, 'f4'), 's': s}, {'y': sums[-1], 'z': np.tanh(sums)})
+    back = np.cumsum(s[::-1].astype('f8'), 0)
+    case('scan_backward', [turns('Scan', ['h', 't'], ['y', 'z'], scan, num_scan_inputs=1, scan_input_axes=[1], scan_input_directions=[1], scan_output_axes=[-1],
+                                 scan_output_directions=[1])], {'h': np.zeros(3, 'f4'), 't': np.ascontiguousarray(s.T)}, {'y': back[-1], 'z': np.tanh(back)[::-1].T})
+
+
 def structure():
     x = f(2, 3)
     # a function of the model, called twice: y = (x + 1) * 2
@@ -510,7 +555,7 @@ def write(folder):
 
 def main():
     for part in (elementwise, moving, products, quantized, norms, recurrent, microsoft, quantized_microsoft, unrolled, whole, spectra, images, losses,
-                 patterns, structure, branches):
+                 patterns, structure, branches, loops):
         part()
     with tempfile.TemporaryDirectory() as folder:
         write(folder)

@@ -68,6 +68,7 @@ struct onnx_cx {
     bool fixed;                   /* build it in fixed point … */
     struct tensor_desc fixed_out; /* … with this type and encoding */
     uint64_t folded;              /* elements computed at conversion time */
+    uint64_t unrolled;            /* nodes of loops, turn by turn */
     unsigned depth;               /* of functions and branches */
 };
 
@@ -89,7 +90,7 @@ struct onnx_row {
 /* Each operator file offers its rows; a row without an operator ends the list. */
 extern const struct onnx_row onnx_rows_elementwise[], onnx_rows_activation[], onnx_rows_conv[], onnx_rows_pool[], onnx_rows_shape[], onnx_rows_slice[],
     onnx_rows_gather[], onnx_rows_reduce[], onnx_rows_norm[], onnx_rows_matmul[], onnx_rows_quant[], onnx_rows_recurrent[], onnx_rows_resize[],
-    onnx_rows_attention[], onnx_rows_image[], onnx_rows_control[], onnx_rows_bits[], onnx_rows_signal[], onnx_rows_sample[], onnx_rows_unpool[],
+    onnx_rows_attention[], onnx_rows_image[], onnx_rows_control[], onnx_rows_loop[], onnx_rows_bits[], onnx_rows_signal[], onnx_rows_sample[], onnx_rows_unpool[],
     onnx_rows_matrix[];
 const struct onnx_row *onnx_row_find(const char *op);
 const char *onnx_row_nearest(const char *op);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Control flow. A branch whose condition is known while converting takes the place of its If; otherwise both are put in place and the condition picks.
- * Everything else is refused by name.
+ * Loop and Scan are in onnx_op_loop.c, everything else is refused by name.
  * Operators that only make sense on constants are here, too: they get this far when an input is not one. */
 #include <string.h>
 
@@ -113,8 +113,6 @@ static const char drawn[] = "random numbers differ from run to run; give them as
 
 const struct onnx_row onnx_rows_control[] = {
     {"If", ONNX_RETYPES, convert_if, NULL},
-    {"Loop", 0, convert_refused, control},
-    {"Scan", 0, convert_refused, control},
     {"Range", 0, convert_refused, sized},
     {"ConstantOfShape", 0, convert_refused, sized},
     {"Unique", 0, convert_refused, sized},

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loop and Scan whose number of turns is known while converting: the body is put in place once per turn, in a scope of its own, so that what is known in a turn (its number,
+ * shapes, conditions) is folded as anywhere else.
+ *
+ *     Loop(3, true, v) { w = Add(v, x); yield true, w, w }   ->   w0 = Add(v, x)  w1 = Add(w0, x)  w2 = Add(w1, x)  Concat(w0, w1, w2)
+ *
+ * Moving between turns is written as nodes of the source: Gather takes a turn's part of a sequence, Reshape and Concat put sequences together. */
+#include <string.h>
+
+#include "convert/onnx/onnx.h"
+
+enum { MAX_TURNS = 1024, MAX_UNROLLED = 200000, JOINED = 32 /* inputs of one Concat */ };
+
+struct loop {
+    const struct onnx_node *node;
+    struct onnx_graph body;
+    uint32_t turns, n_carried, n_collected;
+    struct onnx_value *carried[MAX_PORTS], *sequences[MAX_PORTS];
+    struct onnx_value **collected; /* [output][turn] */
+};
+
+static enum status open_body(struct onnx_cx *cx, const struct onnx_node *n, struct loop *l)
+{
+    const struct onnx_attr *a = onnx_attr(cx, n, "body");
+    RETURN_IF(!a || !a->graph.p, ST_BAD_TEXT, "the body is missing");
+    REFUSE_WHEN(cx->depth > 16, "bodies are nested more than 16 deep");
+    l->node = n;
+    TRY(onnx_parse_graph(&cx->arena, a->graph, &l->body));
+    TRY(onnx_expand(cx, &l->body.nodes, &l->body.n_nodes));
+    REFUSE_WHEN(l->body.n_inputs > MAX_PORTS || l->body.n_outputs > MAX_PORTS, "the body has %zu inputs and %zu outputs; at most %d are supported", l->body.n_inputs,
+                l->body.n_outputs, MAX_PORTS);
+    return ST_OK;
+}
+
+static enum status room(struct onnx_cx *cx, struct loop *l)
+{
+    if (l->turns <= MAX_TURNS)
+        cx->unrolled += (uint64_t)l->turns * (l->body.n_nodes + 1);
+    REFUSE_WHEN(l->turns > MAX_TURNS || cx->unrolled > MAX_UNROLLED, "%u turns of %zu nodes; at most %d turns, and %d nodes in all loops, are written out", l->turns,
+                l->body.n_nodes, MAX_TURNS, MAX_UNROLLED);
+    REFUSE_WHEN(l->n_collected && !l->turns, "there is no turn, and a sequence of nothing is no tensor");
+    l->collected = arena_array(&cx->arena, struct onnx_value *, (size_t)l->n_collected * l->turns);
+    RETURN_IF(!l->collected, ST_NO_MEMORY, "no memory for %u turns", l->turns);
+    return ST_OK;
+}
+
+/* A constant of the current scope. */
+static enum status bind_ints(struct onnx_cx *cx, const char *name, enum dtype type, uint32_t count, const int64_t *values)
+{
+    struct onnx_value *v = onnx_value_new(cx, name);
+    int64_t *data = arena_dup(&cx->b.g->arena, values, (count ? count : 1) * sizeof(*data)); /* it may become part of the graph */
+    RETURN_IF(!v || !data, ST_NO_MEMORY, "no memory for value \"%s\"", name);
+    v->type = v->stored = type; /* a truth value is the first byte of its number */
+    v->rank = count ? 1 : 0;
+    v->dims[0] = count;
+    v->data = data;
+    return ST_OK;
+}
+
+/* A node as the source would have it. */
+static enum status run_node(struct onnx_cx *cx, const char *op, const char *const *in, uint32_t n_in, const char *out, int64_t axis)
+{
+    struct onnx_attr *a = arena_new(&cx->arena, struct onnx_attr);
+    struct onnx_node *n = arena_new(&cx->arena, struct onnx_node);
+    const char **names = arena_dup(&cx->arena, in, n_in * sizeof(*names)), **results = arena_dup(&cx->arena, &out, sizeof(out));
+    RETURN_IF(!a || !n || !names || !results, ST_NO_MEMORY, "no memory for a node");
+    *a = (struct onnx_attr){.name = "axis", .type = 2, .i = axis};
+    *n = (struct onnx_node){.name = out, .op = op, .domain = "", .in = names, .n_in = n_in, .out = results, .n_out = 1, .attrs = a, .n_attrs = strcmp(op, "Reshape") ? 1 : 0};
+    return onnx_nodes(cx, n, 1);
+}
+
+static const struct onnx_scope *enter(struct onnx_cx *cx, const struct onnx_scope *outer, const char *part, uint32_t number)
+{
+    struct onnx_scope *s = arena_new(&cx->arena, struct onnx_scope);
+    const char *prefix = arena_printf(&cx->arena, "%s/%s%u/", cx->label, part, number);
+    if (!s || !prefix)
+        return NULL;
+    *s = (struct onnx_scope){.prefix = prefix, .parent = outer, .call = outer->call};
+    return s;
+}
+
+static enum status usable(struct onnx_cx *cx, const struct onnx_value *v)
+{
+    if (v && v->type != DT_NONE)
+        return ST_OK;
+    cx->poisoned = true;
+    REFUSE("a node of the body is not supported");
+}
+
+/* With the scope of the turn: the values of the body's outputs. */
+static enum status run_body(struct onnx_cx *cx, const struct loop *l, struct onnx_value *ret[MAX_PORTS])
+{
+    TRY(onnx_initializers(cx, &l->body));
+    TRY(onnx_nodes(cx, l->body.nodes, l->body.n_nodes));
+    for (size_t i = 0; i < l->body.n_outputs; i++) {
+        ret[i] = onnx_find(cx, l->body.outputs[i].name);
+        TRY(usable(cx, ret[i]));
+    }
+    return ST_OK;
+}
+
+/* ---- sequences -------------------------------------------------------------------------------------------------------------- */
+
+/* `count` values s0, s1, … of the current scope along an axis that they have; they may be more than one Concat takes. */
+static enum status join(struct onnx_cx *cx, const char *const *names, uint32_t count, uint32_t axis, const char *result)
+{
+    const char **next = arena_array(&cx->arena, const char *, count / JOINED + 1);
+    RETURN_IF(!next, ST_NO_MEMORY, "no memory for a sequence");
+    if (count <= JOINED)
+        return run_node(cx, "Concat", names, count, result, axis);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i += JOINED, n++) {
+        next[n] = arena_printf(&cx->arena, "%s_%u", result, i);
+        RETURN_IF(!next[n], ST_NO_MEMORY, "no memory for a sequence");
+        TRY(run_node(cx, "Concat", names + i, count - i < JOINED ? count - i : JOINED, next[n], axis));
+    }
+    return join(cx, next, n, axis, result);
+}
+
+/* What output `which` gave in every turn, side by side along a new axis. */
+static enum status collect(struct onnx_cx *cx, const struct loop *l, uint32_t which, int64_t axis, bool backward, struct onnx_value **ret)
+{
+    struct onnx_value *const *each = &l->collected[(size_t)which * l->turns];
+    uint32_t rank = each[0]->rank + 1u, at;
+    const char **names = arena_array(&cx->arena, const char *, l->turns);
+    RETURN_IF(!names, ST_NO_MEMORY, "no memory for a sequence");
+    REFUSE_WHEN(rank > MAX_RANK, "a sequence of tensors of %u dimensions", rank - 1);
+    TRY(onnx_axis(cx, axis, rank, &at));
+    for (uint32_t t = 0; t < l->turns; t++) {
+        struct onnx_value *v = each[backward ? l->turns - 1 - t : t];
+        int64_t dims[MAX_RANK];
+        REFUSE_WHEN(v->rank != each[0]->rank || memcmp(v->dims, each[0]->dims, v->rank * sizeof(v->dims[0])), "a turn gives another shape than the first; a sequence has one");
+        for (uint32_t i = 0; i < rank; i++)
+            dims[i] = i == at ? 1 : v->dims[i - (i > at)];
+        const char *part = arena_printf(&cx->arena, "part%u", t), *shape = arena_printf(&cx->arena, "shape%u", t);
+        names[t] = arena_printf(&cx->arena, "row%u", t);
+        RETURN_IF(!part || !shape || !names[t], ST_NO_MEMORY, "no memory for a sequence");
+        TRY(onnx_bind(cx, part, v));
+        TRY(bind_ints(cx, shape, DT_I64, rank, dims));
+        TRY(run_node(cx, "Reshape", (const char *[]){part, shape}, 2, names[t], 0));
+    }
+    TRY(join(cx, names, l->turns, at, "all"));
+    *ret = onnx_find(cx, "all");
+    return usable(cx, *ret);
+}
+
+static enum status give_sequence(struct onnx_cx *cx, const struct loop *l, uint32_t which, int64_t axis, bool backward)
+{
+    struct onnx_value *all = NULL;
+    uint32_t i = l->n_carried + which;
+    if (!onnx_wants(l->node, i))
+        return ST_OK;
+    const struct onnx_scope *outer = cx->scope, *inner = enter(cx, outer, "sequence", which);
+    RETURN_IF(!inner, ST_NO_MEMORY, "no memory for a sequence");
+    cx->scope = inner;
+    enum status st = collect(cx, l, which, axis, backward, &all);
+    cx->scope = outer;
+    TRY(st);
+    return onnx_out_view(cx, l->node, i, all, NULL);
+}
+
+static enum status give_carried(struct onnx_cx *cx, const struct loop *l)
+{
+    build_source(B, l->node->op, cx->label);
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        if (onnx_wants(l->node, i))
+            TRY(onnx_out_view(cx, l->node, i, l->carried[i], NULL));
+    return ST_OK;
+}
+
+/* ---- Loop --------------------------------------------------------------------------------------------------------------------- */
+
+static enum status known_number(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, const char *what, int64_t dflt, int64_t *ret)
+{
+    struct onnx_value *v;
+    int64_t *k;
+    uint32_t count;
+    TRY(onnx_in_opt(cx, n, i, &v));
+    *ret = dflt;
+    if (!v)
+        return ST_OK;
+    REFUSE_WHEN(!onnx_is_const(v), "%s is computed at run time; a graph has every turn written out, so it must be a constant of the model", what);
+    TRY(onnx_ints(cx, v, what, &k, &count));
+    *ret = count ? k[0] : 0;
+    return ST_OK;
+}
+
+/* One turn: number, condition and carried values in; condition, carried and collected values out. */
+static enum status loop_turn(struct onnx_cx *cx, struct loop *l, uint32_t t, bool *more)
+{
+    struct onnx_value *out[MAX_PORTS] = {0};
+    int64_t *truth;
+    uint32_t count;
+    TRY(bind_ints(cx, l->body.inputs[0].name, DT_I64, 0, &(int64_t){t}));
+    TRY(bind_ints(cx, l->body.inputs[1].name, DT_B8, 0, &(int64_t){1}));
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        TRY(onnx_bind(cx, l->body.inputs[2 + i].name, l->carried[i]));
+    TRY(run_body(cx, l, out));
+    REFUSE_WHEN(!onnx_is_const(out[0]), "its condition is computed at run time; a graph has every turn written out");
+    TRY(onnx_ints(cx, out[0], "cond", &truth, &count));
+    *more = count && truth[0];
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        l->carried[i] = out[1 + i];
+    for (uint32_t i = 0; i < l->n_collected; i++)
+        l->collected[(size_t)i * l->turns + t] = out[1 + l->n_carried + i];
+    return ST_OK;
+}
+
+static enum status convert_loop(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct loop l = {0};
+    int64_t most, first;
+    bool more = true;
+    TRY(known_number(cx, n, 0, "the number of turns", -1, &most));
+    TRY(known_number(cx, n, 1, "the first condition", 1, &first));
+    REFUSE_WHEN(most < 0 && first, "it has no number of turns and runs until its condition fails; a graph has every turn written out");
+    TRY(open_body(cx, n, &l));
+    l.turns = first ? (uint32_t)(most < UINT32_MAX ? most : UINT32_MAX) : 0;
+    l.n_carried = n->n_in > 2 ? n->n_in - 2 : 0;
+    RETURN_IF(l.body.n_inputs != 2 + l.n_carried || l.body.n_outputs < 1 + l.n_carried, ST_BAD_TEXT, "the body has %zu inputs and %zu outputs beside %u carried values",
+              l.body.n_inputs, l.body.n_outputs, l.n_carried);
+    l.n_collected = (uint32_t)l.body.n_outputs - 1 - l.n_carried;
+    TRY(room(cx, &l));
+    for (uint32_t i = 0; i < l.n_carried; i++)
+        TRY(onnx_in(cx, n, 2 + i, &l.carried[i]));
+    uint32_t asked = l.turns, t = 0;
+    const struct onnx_scope *outer = cx->scope;
+    for (enum status st; t < asked && more; t++) {
+        const struct onnx_scope *inner = enter(cx, outer, "turn", t);
+        RETURN_IF(!inner, ST_NO_MEMORY, "no memory for a turn");
+        cx->scope = inner;
+        st = loop_turn(cx, &l, t, &more);
+        cx->scope = outer;
+        cx->fixed = false;
+        TRY(st);
+    }
+    for (uint32_t i = 1; i < l.n_collected && t < asked; i++) /* it ended early */
+        memmove(&l.collected[(size_t)i * t], &l.collected[(size_t)i * asked], t * sizeof(*l.collected));
+    l.turns = t;
+    TRY(give_carried(cx, &l));
+    for (uint32_t i = 0; i < l.n_collected; i++)
+        TRY(give_sequence(cx, &l, i, 0, false));
+    return ST_OK;
+}
+
+/* ---- Scan --------------------------------------------------------------------------------------------------------------------- */
+
+static int64_t listed(struct onnx_cx *cx, const struct onnx_node *n, const char *name, uint32_t i)
+{
+    const struct onnx_attr *a = onnx_attr(cx, n, name);
+    return a && i < a->n_ints ? a->ints[i] : 0;
+}
+
+static enum status scan_turn(struct onnx_cx *cx, struct loop *l, uint32_t n_sequences, uint32_t t)
+{
+    struct onnx_value *out[MAX_PORTS] = {0};
+    for (uint32_t i = 0; i < n_sequences; i++) {
+        const char *of = arena_printf(&cx->arena, "sequence%u", i), *at = arena_printf(&cx->arena, "at%u", i);
+        bool backward = listed(cx, l->node, "scan_input_directions", i) == 1;
+        RETURN_IF(!of || !at, ST_NO_MEMORY, "no memory for a turn");
+        TRY(onnx_bind(cx, of, l->sequences[i]));
+        TRY(bind_ints(cx, at, DT_I64, 0, &(int64_t){backward ? l->turns - 1 - t : t}));
+        TRY(run_node(cx, "Gather", (const char *[]){of, at}, 2, l->body.inputs[l->n_carried + i].name, listed(cx, l->node, "scan_input_axes", i)));
+    }
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        TRY(onnx_bind(cx, l->body.inputs[i].name, l->carried[i]));
+    TRY(run_body(cx, l, out));
+    memcpy(l->carried, out, l->n_carried * sizeof(out[0]));
+    for (uint32_t i = 0; i < l->n_collected; i++)
+        l->collected[(size_t)i * l->turns + t] = out[l->n_carried + i];
+    return ST_OK;
+}
+
+static enum status convert_scan(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct loop l = {0};
+    int64_t sequences = onnx_attr_int(cx, n, "num_scan_inputs", 0);
+    uint32_t axis;
+    REFUSE_WHEN(cx->model.opset < 9, "a Scan of opset %lld; 9 and later are supported", (long long)cx->model.opset);
+    TRY(open_body(cx, n, &l));
+    RETURN_IF(sequences < 1 || sequences > n->n_in || l.body.n_inputs != n->n_in || l.body.n_outputs < n->n_in - (uint64_t)sequences, ST_BAD_TEXT,
+              "%lld sequences of %u inputs, a body of %zu inputs and %zu outputs", (long long)sequences, n->n_in, l.body.n_inputs, l.body.n_outputs);
+    l.n_carried = n->n_in - (uint32_t)sequences;
+    l.n_collected = (uint32_t)l.body.n_outputs - l.n_carried;
+    for (uint32_t i = 0; i < n->n_in; i++)
+        TRY(onnx_in(cx, n, i, i < l.n_carried ? &l.carried[i] : &l.sequences[i - l.n_carried]));
+    TRY(onnx_axis(cx, listed(cx, n, "scan_input_axes", 0), l.sequences[0]->rank, &axis));
+    l.turns = l.sequences[0]->dims[axis];
+    TRY(room(cx, &l));
+    const struct onnx_scope *outer = cx->scope;
+    for (uint32_t t = 0; t < l.turns; t++) {
+        const struct onnx_scope *inner = enter(cx, outer, "turn", t);
+        RETURN_IF(!inner, ST_NO_MEMORY, "no memory for a turn");
+        cx->scope = inner;
+        enum status st = scan_turn(cx, &l, (uint32_t)sequences, t);
+        cx->scope = outer;
+        cx->fixed = false;
+        TRY(st);
+    }
+    TRY(give_carried(cx, &l));
+    for (uint32_t i = 0; i < l.n_collected; i++)
+        TRY(give_sequence(cx, &l, i, listed(cx, n, "scan_output_axes", i), listed(cx, n, "scan_output_directions", i) == 1));
+    return ST_OK;
+}
+
+const struct onnx_row onnx_rows_loop[] = {
+    {"Loop", ONNX_RETYPES, convert_loop, NULL},
+    {"Scan", ONNX_RETYPES, convert_scan, NULL},
+    {0},
+};
