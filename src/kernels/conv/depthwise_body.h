@@ -50,6 +50,13 @@ static inline __attribute__((always_inline)) vf float_at(enum dtype t, const voi
     return n >= VEC_LANES ? vf_load_half((const uint16_t *)p + at) : vf_load_half_n((const uint16_t *)p + at, n);
 }
 
+/* How a run is computed; all of it is constant where the loops are compiled. */
+struct dw_form {
+    enum dtype x;
+    bool wide;          /* 16-bit weights beside 16-bit x: x = 256 * high + low, two sums */
+    bool picked;        /* several outputs per input channel */
+};
+
 /* What belongs to one vector of output channels, whatever the pixel. */
 struct dw_lanes {
     struct fixed_end e;
@@ -60,26 +67,33 @@ struct dw_lanes {
     vf m;
 };
 
-static void lanes_at(struct dw_lanes *l, const struct dw_run *r, uint32_t c0)
+static inline void lanes_at(struct dw_lanes *l, const struct dw_run *r, struct dw_form f, uint32_t c0)
 {
     const struct conv_args *a = r->a;
-    int32_t b[VEC_LANES] = { 0 }, pick[VEC_LANES] = { 0 };
+    int32_t pick[VEC_LANES] = { 0 };
     l->c0 = c0;
     l->n = a->co - c0 < VEC_LANES ? a->co - c0 : VEC_LANES;
-    l->x0 = a->multiplier == 1 ? c0 : c0 / a->multiplier;
+    l->x0 = f.picked ? c0 / a->multiplier : c0;
     l->nx = a->ci - l->x0 < VEC_LANES ? a->ci - l->x0 : VEC_LANES;
-    for (uint32_t i = 0; i < l->n && r->plain; i++)
-        b[i] = (int32_t)r->b[c0 + i];
-    for (uint32_t i = 0, at = c0 - l->x0 * a->multiplier, x = 0; a->multiplier > 1 && i < l->n; i++) {
+    for (uint32_t i = 0, at = c0 - l->x0 * a->multiplier, x = 0; f.picked && i < l->n; i++) {
         pick[i] = (int32_t)x;
         if (++at == a->multiplier) {
             at = 0;
             x++;
         }
     }
-    l->b = vi_load(b);
-    l->pick = vi_load(pick);
+    if (f.picked)
+        l->pick = vi_load(pick);
     l->m = vf_load_n(r->m + c0, l->n);
+}
+
+/* Biases of plain channels, which fit 32 bits. Records are padded to whole vectors. */
+static inline void lanes_bias(struct dw_lanes *l, const struct dw_run *r)
+{
+    int32_t b[VEC_LANES];
+    for (uint32_t i = 0; i < VEC_LANES; i++)
+        b[i] = (int32_t)r->b[l->c0 + i];
+    l->b = vi_load(b);
 }
 
 static inline void fixed_pixel_end(const struct dw_run *r, const struct dw_lanes *l, uint64_t to, vi acc)
@@ -109,13 +123,6 @@ static inline void wide_pixel_end(const struct dw_run *r, const struct dw_lanes 
     for (uint32_t i = 0; i < l->n; i++)
         conv_store_fixed(r->a, r->out, to + i, sum[i], r->m[l->c0 + i]);
 }
-
-/* How a run is computed; all of it is constant where the loops are compiled. */
-struct dw_form {
-    enum dtype x;
-    bool wide;          /* 16-bit weights beside 16-bit x: x = 256 * high + low, two sums */
-    bool picked;        /* several outputs per input channel */
-};
 
 /* acc + x * w. With 8-bit x both factors fit 16 bits: the pair product does it, its upper halves being zero in w. */
 static inline __attribute__((always_inline)) vi fixed_mac(bool small, vi acc, vi x, vi w)
@@ -173,7 +180,8 @@ static inline __attribute__((always_inline)) void fixed_run(const struct dw_run 
     struct dw_lanes l;
     fixed_end_range(&l.e, r->a);
     for (uint32_t c0 = 0; c0 < r->a->co; c0 += VEC_LANES) {
-        lanes_at(&l, r, c0);
+        lanes_at(&l, r, f, c0);
+        lanes_bias(&l, r);
         if (l.nx == VEC_LANES)
             fixed_column(r, &l, f, VEC_LANES);
         else
@@ -181,20 +189,27 @@ static inline __attribute__((always_inline)) void fixed_run(const struct dw_run 
     }
 }
 
+/* Channels to load and to store, and taps of a line: constants where vectors are full and kernels have three. */
+struct dw_size {
+    uint32_t load, store, taps;
+};
+
 static inline __attribute__((always_inline)) void float_pixels(const struct dw_run *r, const struct dw_lanes *l, struct dw_form f, uint32_t i,
-                                                               const int p)
+                                                               const int p, struct dw_size s)
 {
     const struct conv_args *a = r->a;
+    const uint64_t x_pixel = r->x_pixel, x_tap = r->x_tap, npad = a->npad;
     vf acc[DW_PIXELS];
 #pragma GCC unroll 4
     for (int j = 0; j < p; j++)
         acc[j] = vf_zero();
-    for (struct dw_taps t = dw_first(r, i * r->x_pixel + l->x0, l->c0); dw_line(r, &t);)
-        for (uint32_t tap = 0; tap < r->taps; tap++, t.x += r->x_tap, t.w += a->npad) {
-            vf w = float_at(f.x, r->w, t.w, VEC_LANES);
+    for (struct dw_taps t = dw_first(r, i * x_pixel + l->x0, l->c0); dw_line(r, &t);)
+#pragma GCC unroll 4
+        for (uint32_t tap = 0; tap < s.taps; tap++) {
+            vf w = float_at(f.x, r->w, t.w + tap * npad, VEC_LANES);
 #pragma GCC unroll 4
             for (int j = 0; j < p; j++) {
-                vf xv = float_at(f.x, r->x, t.x + (uint64_t)j * r->x_pixel, l->nx);
+                vf xv = float_at(f.x, r->x, t.x + tap * x_tap + (uint64_t)j * x_pixel, s.load);
                 acc[j] = vf_fma(f.picked ? vf_pick(xv, l->pick) : xv, w, acc[j]);
             }
         }
@@ -204,22 +219,33 @@ static inline __attribute__((always_inline)) void float_pixels(const struct dw_r
         vf v = vf_add(acc[j], l->m);
         v = vf_min(vf_set1(a->f_hi), vf_max(vf_set1(a->f_lo), v));
         if (f.x == DT_F32)
-            vf_store_n((float *)r->out + to, v, l->n);
+            vf_store_n((float *)r->out + to, v, s.store);
         else
-            vf_store_half_n((uint16_t *)r->out + to, v, l->n);
+            vf_store_half_n((uint16_t *)r->out + to, v, s.store);
     }
+}
+
+static inline __attribute__((always_inline)) void float_column(const struct dw_run *r, const struct dw_lanes *l, struct dw_form f, struct dw_size s)
+{
+    uint32_t i = 0;
+    for (; i + DW_PIXELS <= r->n; i += DW_PIXELS)
+        float_pixels(r, l, f, i, DW_PIXELS, s);
+    for (; i < r->n; i++)
+        float_pixels(r, l, f, i, 1, s);
 }
 
 static inline __attribute__((always_inline)) void float_run(const struct dw_run *r, struct dw_form f)
 {
     struct dw_lanes l;
     for (uint32_t c0 = 0; c0 < r->a->co; c0 += VEC_LANES) {
-        uint32_t i = 0;
-        lanes_at(&l, r, c0);
-        for (; i + DW_PIXELS <= r->n; i += DW_PIXELS)
-            float_pixels(r, &l, f, i, DW_PIXELS);
-        for (; i < r->n; i++)
-            float_pixels(r, &l, f, i, 1);
+        lanes_at(&l, r, f, c0);
+        bool full = l.nx == VEC_LANES && l.n == VEC_LANES;
+        if (full && r->taps == 3)
+            float_column(r, &l, f, (struct dw_size){ VEC_LANES, VEC_LANES, 3 });
+        else if (full)
+            float_column(r, &l, f, (struct dw_size){ VEC_LANES, VEC_LANES, r->taps });
+        else
+            float_column(r, &l, f, (struct dw_size){ l.nx, l.n, r->taps });
     }
 }
 

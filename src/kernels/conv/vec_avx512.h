@@ -34,10 +34,21 @@ static inline vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 /* The second operand where either is NaN or both are zero. */
 static inline vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
 static inline vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
-static inline void vf_store_n(float *p, vf v, uint32_t n) { _mm512_mask_storeu_ps(p, vec_mask(n), v); }
+/* Masks are slow where they are not needed. */
+static inline void vf_store_n(float *p, vf v, uint32_t n)
+{
+    if (n >= VEC_LANES)
+        _mm512_storeu_ps(p, v);
+    else
+        _mm512_mask_storeu_ps(p, vec_mask(n), v);
+}
 static inline void vf_store_half_n(uint16_t *p, vf v, uint32_t n)
 {
-    _mm256_mask_storeu_epi16(p, vec_mask(n), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    __m256i half = _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    if (n >= VEC_LANES)
+        _mm256_storeu_si256((__m256i *)p, half);
+    else
+        _mm256_mask_storeu_epi16(p, vec_mask(n), half);
 }
 
 static inline vf vf_from_int(vi v) { return _mm512_cvtepi32_ps(v); }
