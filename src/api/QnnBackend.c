@@ -109,7 +109,7 @@ static uint32_t n_operations;
 
 __attribute__((constructor)) static void list_operations(void)
 {
-    for (unsigned id = OP_NONE + 1; id < OP_COUNT; id++)
+    for (unsigned id = OP_NONE + 1; id < OP_PUBLIC_END; id++)
         if (backend_has_op(backend_this, (enum op_id)id))
             operations[n_operations++] =
                 (QnnBackend_OperationName_t){ .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW, .name = op_get((enum op_id)id)->name };

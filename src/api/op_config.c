@@ -19,10 +19,10 @@ static enum status find_op(const Qnn_OpConfigV1_t *c, const struct op_def **ret)
     *ret = op_find(c->typeName);
     if (*ret)
         return ST_OK;
-    const char *names[OP_COUNT];
-    for (unsigned i = 1; i < OP_COUNT; i++)
+    const char *names[OP_PUBLIC_END];
+    for (unsigned i = 1; i < OP_PUBLIC_END; i++)
         names[i - 1] = op_get((enum op_id)i)->name;
-    const char *near = str_nearest(c->typeName, names, OP_COUNT - 1);
+    const char *near = str_nearest(c->typeName, names, OP_PUBLIC_END - 1);
     return status_fail(ST_INVALID_OP, "node \"%s\": there is no operator \"%s\"%s%s%s", c->name ? c->name : "", c->typeName,
                        near ? "; the nearest is \"" : "", near ? near : "", near ? "\"" : "");
 }

@@ -19,7 +19,7 @@
 #include "base/str.h"
 #include "ops/ops.h"
 
-enum { BINARY_VERSION = 2, BINARY_NONE = UINT32_MAX, BINARY_MAX_GRAPHS = 4096 };
+enum { BINARY_VERSION = 3, BINARY_OLDEST = 2, BINARY_NONE = UINT32_MAX, BINARY_MAX_GRAPHS = 4096 };
 
 /* Where a tensor's bytes are while a graph runs. */
 enum binary_place {
@@ -29,6 +29,8 @@ enum binary_place {
     PLACE_PERSISTENT, /* offset in memory that keeps its contents between executions */
     PLACE_IO,         /* the client's buffer for I/O tensor number `offset` */
     PLACE_LINES,      /* a few lines at a time, `offset` in the workspace of its chain (struct binary_chain) */
+    PLACE_VTCM,       /* offset in the window of fast memory */
+    PLACE_SPILL,      /* offset in the spill-fill buffer: what does not fit into the window */
     PLACE_COUNT
 };
 
@@ -52,7 +54,8 @@ struct binary_graph_info {
     uint64_t cycles;          /* estimated, 0: no estimate */
     uint32_t priority;
     uint32_t opt_level, vtcm_mb, hvx_threads, dlbc; /* HTP blob info */
-    uint64_t spill_fill_bytes;
+    uint64_t vtcm_bytes, vtcm_used; /* the window of fast memory, 0: the graph has none; what the plan takes of it */
+    uint64_t spill_fill_bytes; /* the spill-fill buffer */
     uint32_t plan_optimal;    /* 1: the plan is proven optimal */
     uint32_t n_source_nodes;  /* nodes the client added, before passes */
     uint32_t options;         /* the backend's own bits, for load */
@@ -181,6 +184,13 @@ struct binary_traffic {
 void binary_node_traffic(const struct binary_graph *g, uint32_t node, struct binary_traffic *ret);
 void binary_graph_traffic(const struct binary_graph *g, struct binary_traffic *ret); /* the sum over all nodes */
 
+/* What an execution moves between the window of fast memory and the spill-fill buffer, in tile layout; zero where there is no window. */
+struct binary_transfers {
+    uint64_t spilled, filled; /* for lack of room, and back */
+    uint64_t read, written;   /* operands that stay in the spill-fill buffer because they do not fit */
+};
+void binary_transfers(const struct binary_graph *g, struct binary_transfers *ret);
+
 /* What moves between DRAM and a fast memory of some size while the operators run in their order (binary_vtcm.c). */
 struct binary_vtcm_node {
     uint64_t constants, read, written; /* weights; other tensors; bytes in tile layout */
@@ -191,8 +201,11 @@ struct binary_vtcm {
     uint64_t buffer; /* most in the spill buffer at once */
 };
 enum status binary_vtcm(const struct binary_graph *g, uint64_t bytes, struct binary_vtcm_node *nodes, struct binary_vtcm *ret); /* nodes may be NULL */
+bool binary_is_transfer(const struct binary_node *n);                    /* between fast memory and DRAM */
+void binary_originals(const struct binary_graph *g, uint32_t *ret);      /* per tensor: the one that transfers have made it from, or itself */
 uint32_t binary_tile_bits(enum dtype t);                 /* of an element; floats of any width are float16 there */
 uint64_t binary_tile_bytes(const struct tensor_desc *d); /* with the last dimension padded to 32, height and width of images to 8 by 8 (4 for 16 bits) */
+uint64_t binary_vtcm_bytes(const struct tensor_desc *d); /* the same, or what this computer needs where its numbers are wider than the device's */
 
 /* Human-readable dump: sections, graphs, tensors, memory, commands. */
 void binary_dump(const struct binary *b, struct str *out);

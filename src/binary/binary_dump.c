@@ -8,6 +8,7 @@
 static const char *const place_names[PLACE_COUNT] = {
     [PLACE_NONE] = "none",       [PLACE_CONST] = "const", [PLACE_SCRATCH] = "scratch",
     [PLACE_PERSISTENT] = "persistent", [PLACE_IO] = "io",    [PLACE_LINES] = "lines",
+    [PLACE_VTCM] = "vtcm",       [PLACE_SPILL] = "spill",
 };
 static const char *const io_names[4] = { "", " input", " output", " in/out" };
 
@@ -112,6 +113,11 @@ void binary_dump(const struct binary *b, struct str *out)
         str_addf(out, "memory: scratch %" PRIu64 " (lower bound %" PRIu64 "%s), persistent %" PRIu64 ", constants %" PRIu64 ", I/O %" PRIu64 "\n",
                  g->info.scratch_bytes, g->info.live_bytes, g->info.plan_optimal ? ", plan proven optimal" : "", g->info.persistent_bytes,
                  g->constant_bytes, g->info.io_bytes);
+        struct binary_transfers moved;
+        binary_transfers(g, &moved);
+        if (g->info.vtcm_bytes)
+            str_addf(out, "fast memory: %" PRIu64 " of %" PRIu64 ", spill-fill buffer %" PRIu64 "; per execution %" PRIu64 " bytes spilled, %" PRIu64
+                     " filled, %" PRIu64 " streamed\n", g->info.vtcm_used, g->info.vtcm_bytes, g->info.spill_fill_bytes, moved.spilled, moved.filled, moved.read + moved.written);
         dump_tensors(g, out);
         dump_nodes(g, out);
         dump_chains(g, out);

@@ -73,8 +73,8 @@ struct bin_graph {
     uint32_t opt_level, vtcm_mb, hvx_threads, dlbc, plan_optimal, n_source_nodes;
     uint32_t io_list; /* first entry of the I/O table in lists */
     uint32_t options; /* the backend's own bits */
-    uint64_t order_bytes;
-    uint32_t reserved2[8];
+    uint64_t order_bytes, vtcm_bytes, vtcm_used;
+    uint32_t reserved2[4];
 };
 
 struct bin_tensor {

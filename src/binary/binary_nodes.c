@@ -17,7 +17,7 @@ static enum status read_ops(struct bin_reader *r, const struct op_def ***ret)
         const char *name;
         memcpy(&at, r->sec[SEC_OPS].data + (size_t)i * sizeof(at), sizeof(at));
         TRY(bin_string(r, at, "operator", &name));
-        ops[i] = op_find(name);
+        ops[i] = op_find_any(name);
         RETURN_IF(!ops[i], ST_BAD_BINARY, "context binary, %s: operator \"%s\" is not known to this library", r->graph, name);
     }
     *ret = ops;

@@ -33,6 +33,8 @@ static enum status read_info(struct bin_reader *r)
     i->macs = rec.macs;
     i->cycles = rec.cycles;
     i->spill_fill_bytes = rec.spill_fill_bytes;
+    i->vtcm_bytes = rec.vtcm_bytes;
+    i->vtcm_used = rec.vtcm_used;
     i->opt_level = rec.opt_level;
     i->vtcm_mb = rec.vtcm_mb;
     i->hvx_threads = rec.hvx_threads;
@@ -44,8 +46,15 @@ static enum status read_info(struct bin_reader *r)
     uint64_t align = i->scratch_align;
     RETURN_IF((align & (align - 1)) != 0 || align > 1 << 21, ST_BAD_BINARY,
               "context binary, %s: scratch alignment %" PRIu64 "; a power of two up to 2 MiB is expected", r->graph, align);
-    RETURN_IF(i->scratch_bytes > UINT64_MAX / 4 || i->persistent_bytes > UINT64_MAX / 4, ST_BAD_BINARY,
-              "context binary, %s: %" PRIu64 " bytes of scratch", r->graph, i->scratch_bytes);
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } memory[] = { { "scratch", i->scratch_bytes }, { "persistent memory", i->persistent_bytes }, { "fast memory", i->vtcm_bytes },
+                   { "spill-fill buffer", i->spill_fill_bytes } };
+    for (size_t k = 0; k < sizeof(memory) / sizeof(memory[0]); k++)
+        RETURN_IF(memory[k].bytes > UINT64_MAX / 8, ST_BAD_BINARY, "context binary, %s: %" PRIu64 " bytes of %s", r->graph, memory[k].bytes, memory[k].name);
+    RETURN_IF(i->vtcm_used > i->vtcm_bytes, ST_BAD_BINARY, "context binary, %s: %" PRIu64 " bytes of a window of %" PRIu64 " are used", r->graph, i->vtcm_used,
+              i->vtcm_bytes);
     return ST_OK;
 }
 

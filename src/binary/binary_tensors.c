@@ -65,6 +65,8 @@ static uint64_t place_size(const struct binary_graph *g, enum binary_place place
         [PLACE_SCRATCH] = g->info.scratch_bytes,
         [PLACE_PERSISTENT] = g->info.persistent_bytes,
         [PLACE_IO] = UINT64_MAX,
+        [PLACE_VTCM] = g->info.vtcm_used,
+        [PLACE_SPILL] = g->info.spill_fill_bytes,
     };
     return sizes[place];
 }

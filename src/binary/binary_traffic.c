@@ -39,6 +39,38 @@ void binary_node_traffic(const struct binary_graph *g, uint32_t node, struct bin
     ret->read[PLACE_NONE] = ret->written[PLACE_NONE] = 0;
 }
 
+bool binary_is_transfer(const struct binary_node *n)
+{
+    return n->op->id == OP_DramToTcm || n->op->id == OP_TcmToDram;
+}
+
+static uint64_t streamed(const struct binary_graph *g, const uint32_t *list, uint32_t n)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        bool counts = list[i] != BINARY_NONE && g->tensors[list[i]].place == PLACE_SPILL;
+        for (uint32_t k = 0; k < i; k++)
+            counts &= list[k] != list[i];
+        sum += counts ? binary_vtcm_bytes(&g->tensors[list[i]].desc) : 0;
+    }
+    return sum;
+}
+
+void binary_transfers(const struct binary_graph *g, struct binary_transfers *ret)
+{
+    *ret = (struct binary_transfers){ 0 };
+    for (uint32_t k = 0; k < g->n_nodes; k++) {
+        const struct binary_node *n = &g->nodes[k];
+        uint64_t bytes = binary_is_transfer(n) ? binary_vtcm_bytes(&g->tensors[n->in[0]].desc) : 0;
+        ret->spilled += n->op->id == OP_TcmToDram ? bytes : 0;
+        ret->filled += n->op->id == OP_DramToTcm ? bytes : 0;
+        if (binary_is_transfer(n) || moves_nothing(g, n))
+            continue;
+        ret->read += streamed(g, n->in, n->n_in);
+        ret->written += streamed(g, n->out, n->n_out);
+    }
+}
+
 void binary_graph_traffic(const struct binary_graph *g, struct binary_traffic *ret)
 {
     *ret = (struct binary_traffic){ 0 };

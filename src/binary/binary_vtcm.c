@@ -7,6 +7,7 @@
  *   streams              a tensor that only the next operator reads goes to it tile by tile, and needs room for tiles only
  *   graph outputs        go to DRAM
  *
+ * Transfers of the schedule (DramToTcm, TcmToDram) are passed over: a copy is the tensor itself.
  * Tensors count with the padding of the tile layout. No clock and no measurement: a function of the binary and the size of the memory. */
 #include <string.h>
 
@@ -29,6 +30,7 @@ struct walk {
     const struct binary_graph *g;
     uint64_t room, used, spilled; /* bytes: of the memory, in it, in the spill buffer now */
     struct resident *of;          /* per tensor */
+    uint32_t *same;               /* per tensor: the one that it is a copy of, or itself */
     uint32_t *alive, n_alive;     /* tensors with bytes here */
     uint32_t *next;               /* per input of every operator: the operator after it that reads the same tensor */
     struct binary_vtcm *sum;
@@ -58,9 +60,24 @@ uint64_t binary_tile_bytes(const struct tensor_desc *d)
     return (n * bits + 7) / 8;
 }
 
+uint64_t binary_vtcm_bytes(const struct tensor_desc *d)
+{
+    uint64_t plain = desc_bytes(d), tiles = binary_tile_bytes(d);
+    return plain > tiles ? plain : tiles;
+}
+
 static bool is_constant(const struct binary_tensor *t)
 {
     return t->place == PLACE_CONST || t->place == PLACE_NONE;
+}
+
+void binary_originals(const struct binary_graph *g, uint32_t *ret)
+{
+    for (uint32_t t = 0; t < g->n_tensors; t++)
+        ret[t] = t;
+    for (uint32_t k = 0; k < g->n_nodes; k++)
+        if (binary_is_transfer(&g->nodes[k]))
+            ret[g->nodes[k].out[0]] = ret[g->nodes[k].in[0]];
 }
 
 /* For every input, who reads the tensor next; of[].next becomes its first reader. */
@@ -71,13 +88,13 @@ static void link_readers(struct walk *w, uint32_t n_ports)
     for (uint32_t k = w->g->n_nodes; k-- > 0;) {
         const struct binary_node *n = &w->g->nodes[k];
         n_ports -= n->n_in;
-        for (uint32_t i = n->n_in; i-- > 0;) {
+        for (uint32_t i = binary_is_transfer(n) ? 0 : n->n_in; i-- > 0;) {
             if (n->in[i] == BINARY_NONE)
                 continue;
-            struct resident *r = &w->of[n->in[i]];
+            struct resident *r = &w->of[w->same[n->in[i]]];
             w->next[n_ports + i] = r->next;
             for (uint32_t j = i + 1; j < n->n_in; j++) /* the same tensor twice */
-                w->next[n_ports + i] = n->in[j] == n->in[i] ? w->next[n_ports + j] : w->next[n_ports + i];
+                w->next[n_ports + i] = n->in[j] != BINARY_NONE && w->same[n->in[j]] == w->same[n->in[i]] ? w->next[n_ports + j] : w->next[n_ports + i];
             r->next = k;
         }
     }
@@ -184,7 +201,7 @@ static bool read_only_by(const struct walk *w, uint32_t t, uint32_t k, uint32_t 
         return false;
     const struct binary_node *n = &w->g->nodes[k];
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (n->in[i] == t && w->next[port + i] != BINARY_NONE)
+        if (n->in[i] != BINARY_NONE && w->same[n->in[i]] == t && w->next[port + i] != BINARY_NONE)
             return false;
     return true;
 }
@@ -192,24 +209,28 @@ static bool read_only_by(const struct walk *w, uint32_t t, uint32_t k, uint32_t 
 static void step(struct walk *w, uint32_t k, uint32_t port)
 {
     const struct binary_node *n = &w->g->nodes[k];
+    uint32_t then = k + 1, then_port = port + n->n_in;
+    for (; then < w->g->n_nodes && binary_is_transfer(&w->g->nodes[then]); then++)
+        then_port += w->g->nodes[then].n_in;
     for (uint32_t i = 0; i < n->n_in; i++)
         if (n->in[i] != BINARY_NONE)
-            read_input(w, k, n->in[i]);
+            read_input(w, k, w->same[n->in[i]]);
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i] != BINARY_NONE)
-            write_output(w, k, n->out[i], read_only_by(w, n->out[i], k + 1, port + n->n_in));
+            write_output(w, k, n->out[i], read_only_by(w, n->out[i], then, then_port));
     for (uint32_t i = 0; i < n->n_in; i++) {
         if (n->in[i] == BINARY_NONE || is_constant(&w->g->tensors[n->in[i]]))
             continue;
-        struct resident *r = &w->of[n->in[i]];
+        uint32_t t = w->same[n->in[i]];
+        struct resident *r = &w->of[t];
         r->next = w->next[port + i];
         if (r->next != BINARY_NONE)
             continue;
-        if (!(w->g->tensors[n->in[i]].io)) {
+        if (!w->g->tensors[t].io) {
             w->spilled -= r->copied;
             r->copied = 0;
         }
-        leave(w, n->in[i]);
+        leave(w, t);
     }
 }
 
@@ -223,15 +244,17 @@ enum status binary_vtcm(const struct binary_graph *g, uint64_t bytes, struct bin
     arena_init(&a);
     *ret = (struct binary_vtcm){ 0 };
     struct walk w = { .g = g, .room = bytes, .of = arena_array(&a, struct resident, g->n_tensors), .alive = arena_array(&a, uint32_t, g->n_tensors),
-                      .next = arena_array(&a, uint32_t, (size_t)ports + 1), .sum = ret };
-    RETURN_IF(!w.of || !w.alive || !w.next, ST_NO_MEMORY, "no memory to follow %u tensors", g->n_tensors);
+                      .next = arena_array(&a, uint32_t, (size_t)ports + 1), .same = arena_array(&a, uint32_t, g->n_tensors), .sum = ret };
+    RETURN_IF(!w.of || !w.alive || !w.next || !w.same, ST_NO_MEMORY, "no memory to follow %u tensors", g->n_tensors);
     for (uint32_t t = 0; t < g->n_tensors; t++)
         w.of[t].bytes = binary_tile_bytes(&g->tensors[t].desc);
+    binary_originals(g, w.same);
     link_readers(&w, ports);
     for (uint32_t k = 0; k < g->n_nodes; port += g->nodes[k++].n_in) {
         w.now = nodes ? &nodes[k] : &spare;
         *w.now = (struct binary_vtcm_node){ 0 };
-        step(&w, k, port);
+        if (!binary_is_transfer(&g->nodes[k]))
+            step(&w, k, port);
         ret->constants += w.now->constants;
         ret->peak = w.used > ret->peak ? w.used : ret->peak;
     }

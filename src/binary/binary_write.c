@@ -320,6 +320,8 @@ static void fill_graph(struct writer *w)
     g->macs = i->macs;
     g->cycles = i->cycles;
     g->spill_fill_bytes = i->spill_fill_bytes;
+    g->vtcm_bytes = i->vtcm_bytes;
+    g->vtcm_used = i->vtcm_used;
     g->opt_level = i->opt_level;
     g->vtcm_mb = i->vtcm_mb;
     g->hvx_threads = i->hvx_threads;

@@ -178,6 +178,8 @@ void exec_unload(struct exec_program *p)
         return;
     mem_free(p->own_scratch);
     mem_free(p->own_persistent);
+    mem_free(p->own_vtcm);
+    mem_free(p->own_spill);
     mem_free(p->own_absent);
     mem_free(p->worker_work);
     mem_free(p->marks.marks);

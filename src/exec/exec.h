@@ -27,6 +27,7 @@ struct exec_opts {
     enum isa isa;          /* highest instruction set to use */
     void *scratch;         /* borrowed memory of info.scratch_bytes, or NULL: the program allocates its own */
     void *persistent;
+    void *spill;           /* the same for info.spill_fill_bytes */
     uint32_t max_marks;    /* room for profile marks per run; 0: one per command and member of its chain */
 };
 

@@ -12,6 +12,8 @@ static uint8_t *address_of(const struct exec_program *p, const struct binary_ten
         [PLACE_CONST] = (uint8_t *)(uintptr_t)p->g->constants,
         [PLACE_SCRATCH] = p->scratch,
         [PLACE_PERSISTENT] = p->persistent,
+        [PLACE_VTCM] = p->vtcm,
+        [PLACE_SPILL] = p->spill,
     };
     return base[t->place] ? base[t->place] + t->offset : NULL;
 }
@@ -245,6 +247,11 @@ enum status program_memory(struct exec_program *p, const struct exec_opts *o)
         TRY(own_memory(p, "persistent memory", i->persistent_bytes, &p->own_persistent));
     p->scratch = o->scratch ? o->scratch : p->own_scratch;
     p->persistent = o->persistent ? o->persistent : p->own_persistent;
+    TRY(own_memory(p, "fast memory", i->vtcm_used, &p->own_vtcm));
+    p->vtcm = p->own_vtcm;
+    if (!o->spill)
+        TRY(own_memory(p, "a spill-fill buffer", i->spill_fill_bytes, &p->own_spill));
+    p->spill = o->spill ? o->spill : p->own_spill;
     TRY(worker_memory(p));
     return absent_memory(p);
 }

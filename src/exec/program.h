@@ -72,8 +72,8 @@ struct exec_program {
     const struct binary_graph *g;
     struct team *team;
     enum isa isa;
-    uint8_t *scratch, *persistent;
-    void *own_scratch, *own_persistent, *own_absent; /* what exec_unload frees */
+    uint8_t *scratch, *persistent, *vtcm, *spill;
+    void *own_scratch, *own_persistent, *own_vtcm, *own_spill, *own_absent; /* what exec_unload frees */
     uint8_t *worker_work;    /* workspaces of workers 1, 2, …; also freed */
     uint64_t worker_stride;
     struct arena arena;

@@ -622,7 +622,7 @@ static enum status node(struct parser *p)
         FAIL_IF(out[i] == IR_NONE, "an output cannot be absent");
     TRY(expect(p, '='));
     word(p, op);
-    n.op = op_find(op);
+    n.op = op_find_any(op);
     FAIL_IF(!n.op, "there is no operator \"%s\"", op);
     TRY(quoted(p, &n.name));
     TRY(expect(p, '('));

@@ -8,18 +8,20 @@
 
 #define OP(name) extern const struct op_def op_row_##name;
 #include "ops/op_names.def"
+#include "ops/op_internal.def"
 #undef OP
 
 static const struct op_def *const rows[OP_COUNT] = {
 #define OP(name) [OP_##name] = &op_row_##name,
 #include "ops/op_names.def"
+#include "ops/op_internal.def"
 #undef OP
 };
 
 /* The names are in the order of strcmp (a test holds op_names.def to that), so a binary search finds them. */
 const struct op_def *op_find(const char *name)
 {
-    unsigned lo = OP_NONE + 1, hi = OP_COUNT;
+    unsigned lo = OP_NONE + 1, hi = OP_PUBLIC_END;
     while (name && lo < hi) {
         unsigned mid = (lo + hi) / 2;
         int order = strcmp(name, rows[mid]->name);
@@ -31,6 +33,14 @@ const struct op_def *op_find(const char *name)
             lo = mid + 1;
     }
     return NULL;
+}
+
+const struct op_def *op_find_any(const char *name)
+{
+    for (unsigned id = OP_PUBLIC_END; name && id < OP_COUNT; id++)
+        if (strcmp(name, rows[id]->name) == 0)
+            return rows[id];
+    return op_find(name);
 }
 
 const struct op_def *op_get(enum op_id id)

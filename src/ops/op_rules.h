@@ -100,6 +100,7 @@ RULE(random_like);
 RULE(softmax);
 RULE(masked_softmax);
 RULE(like_input); /* same shape, same type */
+RULE(transfer);
 
 /* rule_conv.c */
 RULE(conv1d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table: control flow and sparse tensors. Their inputs and outputs are not described publicly; the rows hold what is known. */
+/* table: control flow, sparse tensors, and what the compiler adds. The first two's inputs and outputs are not described publicly; the rows hold what is known. */
 #include "ops/op_table.h"
 
 /* With its two graphs If runs one of them. Without, as the compiler leaves it behind, it hands on the results of one or the other (rule_control.c). */
@@ -9,3 +9,7 @@ OP_ROW(CreateSparse, .in = {IN("indices", T_INDEX), IN("values", T_ANY)}, .out =
 OP_ROW(GetSparseIndices, .in = {IN("in", T_ANY)}, .out = {OUT("indices", T_INDEX)}, .infer = rule_get_sparse_indices)
 OP_ROW(GetSparseValues, .in = {IN("in", T_ANY)}, .out = {OUT("values", T_ANY)}, .infer = rule_get_sparse_values)
 OP_ROW(SparseToDense, .in = {IN("in", T_ANY)}, .out = {OUT("out", T_ANY)}, .infer = rule_like_input)
+
+/* Copies between the fast memory of a device and DRAM. */
+OP_ROW(DramToTcm, .in = {ENCODED("in", T_ANY)}, .out = {ENCODED("out", T_ANY)}, .infer = rule_transfer)
+OP_ROW(TcmToDram, .in = {ENCODED("in", T_ANY)}, .out = {ENCODED("out", T_ANY)}, .infer = rule_transfer)

@@ -158,6 +158,9 @@ enum op_id {
     OP_NONE,
 #define OP(name) OP_##name,
 #include "ops/op_names.def"
+    OP_PUBLIC_END, /* of the public list; behind it what only the compiler adds */
+    OP_BEFORE_INTERNAL = OP_PUBLIC_END - 1,
+#include "ops/op_internal.def"
 #undef OP
     OP_COUNT
 };
@@ -247,7 +250,8 @@ struct op_def {
     enum status (*infer)(const struct op_call *c, struct tensor_desc *want);
 };
 
-const struct op_def *op_find(const char *name); /* NULL when there is no such operator */
+const struct op_def *op_find(const char *name); /* of the public list; NULL when there is no such operator */
+const struct op_def *op_find_any(const char *name); /* also those that only the compiler adds */
 const struct op_def *op_get(enum op_id id);     /* valid ids only */
 const struct op_port *op_in_port(const struct op_def *op, uint32_t i);  /* variadic and trailing ports resolved, NULL past the end */
 const struct op_port *op_out_port(const struct op_def *op, uint32_t i);

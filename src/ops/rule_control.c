@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control flow: If. */
+/* Control flow: If. What the compiler adds: transfers between memories. */
 #include "ops/op_rules.h"
 
 /* Inputs behind the condition: the results of the graph for true, then as many of the graph for false. */
@@ -25,4 +25,13 @@ RULE(if)
     REFUSE_IF(yes != no, c, "parameter \"%s\" is missing; both graphs are expected", yes ? "else_graph" : "then_graph");
     REFUSE_IF(!c->n_out, c, "there is no output; at least one is expected");
     return yes ? ST_OK : select_branch(c, want); /* what the graphs have to look like is checked where they are: ir_verify */
+}
+
+/* The same tensor elsewhere. */
+RULE(transfer)
+{
+    REFUSE_IF(!quant_same(&c->in[0]->q, &want[0].q), c, "the encodings of input and output differ; the bytes are moved as they are, so equal ones are expected");
+    rule_shape_of(&want[0], c->in[0]);
+    rule_type(&want[0], c->in[0]);
+    return ST_OK;
 }

@@ -50,6 +50,10 @@ static void settle(struct events *e, const uint32_t *readers, uint32_t k)
     for (int p = 0; p < PLACE_COUNT; p++)
         moved += t.read[p] + t.written[p];
     uint32_t x = n->n_in ? n->in[0] : BINARY_NONE, from = x == BINARY_NONE ? BINARY_NONE : e->producer[x];
+    if (binary_is_transfer(n)) { /* part of the operators that it is made for: their DMA */
+        e->work[k] = (struct cost_work){ .none = true };
+        return;
+    }
     e->work[k].none = !moved;
     if (!moved || from == BINARY_NONE || !cost_follows(n) || !cost_is_product(&e->g->nodes[from]) || readers[x] != 1)
         return;

@@ -16,11 +16,11 @@ struct placement {
 
 /* Tensors that are one memory in any order of operators (plan_cells.c). */
 struct cell {
-    uint8_t place;    /* PLACE_SCRATCH, PLACE_IO (of: entry of the I/O table) or PLACE_CONST (of: tensor) */
-    bool room;        /* takes memory in scratch: PLACE_SCRATCH, and PLACE_IO where the target plans room for it */
+    uint8_t place;    /* PLACE_SCRATCH, PLACE_VTCM, PLACE_SPILL, PLACE_IO (of: entry of the I/O table) or PLACE_CONST (of: tensor) */
+    bool room;        /* takes memory that is planned: the first three, and in scratch PLACE_IO where the target plans room for it */
     bool early, late; /* there before the first operator, after the last one */
     uint32_t of;
-    uint64_t bytes;
+    uint64_t bytes;   /* of the memory it takes: in fast memory with the padding of tiles */
 };
 
 /* What is known of a node's kernel and its tiles. */
@@ -70,12 +70,15 @@ struct prepare_cx {
     uint32_t *chain_of;       /* per node: its chain, IR_NONE: none */
     struct chain_slab *slabs; /* per tensor */
 
+    /* filled by tile_vtcm */
+    uint8_t *wanted;          /* per tensor between nodes: PLACE_VTCM or PLACE_SPILL; NULL: all of them in scratch */
+
     /* filled by plan_memory, read by emit */
     struct placement *places; /* per tensor */
     uint32_t *io;             /* tensors of the I/O table: inputs, then outputs */
     uint32_t n_inputs, n_outputs;
     struct placement *homes;  /* per entry of the I/O table: its room in scratch; NULL: the client brings all of them */
-    uint64_t scratch_bytes, live_bytes, persistent_bytes;
+    uint64_t scratch_bytes, live_bytes, persistent_bytes, vtcm_used, spill_bytes;
     bool plan_optimal;
 
     /* filled by emit_commands */
@@ -100,6 +103,11 @@ enum status prepare_interrupted(const struct prepare_cx *cx);
 
 /* plan_cells.c: cells, the I/O table, and what kernels say of each node. */
 enum status plan_cells(struct prepare_cx *cx);
+enum status plan_cells_again(struct prepare_cx *cx);           /* the graph has changed; cx->nodes is up to date */
+enum status plan_node(struct prepare_cx *cx, uint32_t node);   /* fills cx->nodes[node] */
+bool plan_is_view(const struct ir_graph *g, const struct ir_node *n); /* its output is its first input in other clothes */
+/* plan_memory.c: the window that a plan of the order as it is needs, no longer searched for below `enough`. */
+enum status plan_vtcm_total(struct prepare_cx *cx, uint64_t enough, uint64_t *ret);
 /* The only output of n may be written over input i, once nobody else needs that. */
 bool plan_may_replace(const struct prepare_cx *cx, const struct ir_node *n, uint32_t i);
 /* Bytes as scratch memory counts them. */

@@ -49,6 +49,7 @@ static struct binary_graph_info graph_info(const struct prepare_cx *cx)
         .scratch_align = cx->target->tensor_align, .live_bytes = cx->live_bytes, .order_bytes = cx->order_bound,
         .priority = cx->opts->priority, .opt_level = cx->opts->opt_level, .vtcm_mb = cx->opts->vtcm_mb, .hvx_threads = cx->opts->hvx_threads,
         .dlbc = cx->opts->dlbc, .options = cx->opts->options, .plan_optimal = cx->plan_optimal, .n_source_nodes = cx->n_source_nodes,
+        .vtcm_bytes = cx->wanted ? cx->target->vtcm_bytes : 0, .vtcm_used = cx->vtcm_used, .spill_fill_bytes = cx->spill_bytes,
     };
     for (uint32_t i = 0; i < cx->n_inputs + cx->n_outputs; i++)
         info.io_bytes += cx->places[cx->io[i]].bytes;
@@ -68,7 +69,6 @@ static enum status estimate(const struct prepare_cx *cx, const struct binary_gra
     struct cost_result r;
     TRY(cost_events(cx->target->device, g, nodes, &r));
     info->cycles = r.cycles;
-    info->spill_fill_bytes = r.vtcm.buffer;
     return ST_OK;
 }
 

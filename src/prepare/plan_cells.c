@@ -36,7 +36,7 @@ static bool has_dynamic(const struct ir_call *v)
     return dynamic;
 }
 
-static enum status plan_node(struct prepare_cx *cx, uint32_t at)
+enum status plan_node(struct prepare_cx *cx, uint32_t at)
 {
     const struct ir_node *n = &cx->g->nodes.at[at];
     struct ir_call v;
@@ -89,8 +89,8 @@ static bool same_bytes(const struct ir_graph *g, uint32_t a, uint32_t b)
     return dtype_bits(x->type) == dtype_bits(y->type) && desc_count(x) == desc_count(y);
 }
 
-/* The output of node n is its first input in other clothes: same bytes, same type, same encoding. */
-static bool is_view(const struct ir_graph *g, const struct ir_node *n)
+/* Same bytes, same type, same encoding. */
+bool plan_is_view(const struct ir_graph *g, const struct ir_node *n)
 {
     if (!(n->op->flags & OP_VIEW) || n->n_out != 1 || n->in[0] == IR_NONE)
         return false;
@@ -120,7 +120,7 @@ static void outside_cells(struct prepare_cx *cx)
             cx->cell_of[i] = new_cell(cx, (struct cell){ .place = PLACE_CONST, .of = i, .bytes = tensor_bytes(&g->tensors.at[i]) });
     for (uint32_t k = 0; k < g->nodes.n; k++) {
         const struct ir_node *n = &g->nodes.at[k];
-        if (is_view(g, n) && g->tensors.at[n->out[0]].role == IR_OUTPUT && g->tensors.at[n->in[0]].role == IR_NATIVE)
+        if (plan_is_view(g, n) && g->tensors.at[n->out[0]].role == IR_OUTPUT && g->tensors.at[n->in[0]].role == IR_NATIVE)
             cx->cell_of[n->in[0]] = cx->cell_of[n->out[0]];
     }
 }
@@ -128,29 +128,52 @@ static void outside_cells(struct prepare_cx *cx)
 static void inside_cells(struct prepare_cx *cx, const struct ir_node *n)
 {
     const struct ir_graph *g = cx->g;
-    uint32_t with = is_view(g, n) ? cx->cell_of[n->in[0]] : IR_NONE;
+    uint32_t with = plan_is_view(g, n) ? cx->cell_of[n->in[0]] : IR_NONE;
     for (uint32_t i = 0; i < n->n_out; i++) {
         uint32_t t = n->out[i];
-        if (g->tensors.at[t].role == IR_NATIVE && cx->cell_of[t] == IR_NONE)
-            cx->cell_of[t] = with != IR_NONE ? with : new_cell(cx, (struct cell){ .place = PLACE_SCRATCH, .bytes = tensor_bytes(&g->tensors.at[t]), .room = true });
+        const struct ir_tensor *x = &g->tensors.at[t];
+        if (x->role != IR_NATIVE || cx->cell_of[t] != IR_NONE)
+            continue;
+        uint8_t place = cx->wanted ? cx->wanted[t] : PLACE_SCRATCH;
+        cx->cell_of[t] = with != IR_NONE ? with : new_cell(cx, (struct cell){ .place = place, .bytes = place == PLACE_VTCM ? binary_vtcm_bytes(&x->desc) : tensor_bytes(x), .room = true });
     }
 }
 
-enum status plan_cells(struct prepare_cx *cx)
+enum status plan_cells_again(struct prepare_cx *cx)
 {
     uint32_t nt = (uint32_t)cx->g->tensors.n, nn = (uint32_t)cx->g->nodes.n;
     cx->cells = arena_array(&cx->arena, struct cell, nt);
     cx->cell_of = arena_array(&cx->arena, uint32_t, nt);
-    cx->nodes = arena_array(&cx->arena, struct node_plan, nn);
-    RETURN_IF(!cx->cells || !cx->cell_of || !cx->nodes, ST_NO_MEMORY, "no memory to plan %u tensors", nt);
-    for (uint32_t k = 0; k < nn; k++)
-        TRY(plan_node(cx, k));
+    RETURN_IF(!cx->cells || !cx->cell_of, ST_NO_MEMORY, "no memory to plan %u tensors", nt);
+    cx->n_cells = cx->n_inputs = cx->n_outputs = 0;
+    cx->persistent_bytes = 0;
     place_states(cx);
     TRY(list_io(cx));
     outside_cells(cx);
     for (uint32_t k = 0; k < nn; k++)
         inside_cells(cx, &cx->g->nodes.at[k]);
+    for (uint32_t t = 0; t < nt && cx->slabs; t++) /* results that exist inside a chain only (tile_chain.c) */
+        if (cx->slabs[t].bytes) {
+            cx->cells[cx->cell_of[t]].place = PLACE_LINES;
+            cx->cells[cx->cell_of[t]].room = false;
+        }
     return ST_OK;
+}
+
+enum status plan_cells(struct prepare_cx *cx)
+{
+    uint32_t nn = (uint32_t)cx->g->nodes.n;
+    cx->nodes = arena_array(&cx->arena, struct node_plan, nn);
+    RETURN_IF(!cx->nodes, ST_NO_MEMORY, "no memory to plan %u operators", nn);
+    for (uint32_t k = 0; k < nn; k++)
+        TRY(plan_node(cx, k));
+    return plan_cells_again(cx);
+}
+
+/* Rooms of I/O tensors are in scratch. */
+static bool same_memory(const struct cell *a, const struct cell *b)
+{
+    return (a->place == PLACE_IO ? PLACE_SCRATCH : a->place) == (b->place == PLACE_IO ? PLACE_SCRATCH : b->place);
 }
 
 bool plan_may_replace(const struct prepare_cx *cx, const struct ir_node *n, uint32_t i)
@@ -159,6 +182,6 @@ bool plan_may_replace(const struct prepare_cx *cx, const struct ir_node *n, uint
     if (!(n->op->flags & OP_ELEMENTWISE) || n->n_out != 1 || n->in[i] == IR_NONE)
         return false;
     uint32_t from = cx->cell_of[n->in[i]], to = cx->cell_of[n->out[0]];
-    return from != IR_NONE && from != to && cx->cells[from].room && cx->cells[to].room && !cx->cells[from].late && !cx->cells[to].early &&
+    return from != IR_NONE && from != to && cx->cells[from].room && cx->cells[to].room && same_memory(&cx->cells[from], &cx->cells[to]) && !cx->cells[from].late && !cx->cells[to].early &&
            same_bytes(g, n->in[i], n->out[0]) && desc_same_shape(&g->tensors.at[n->in[i]].desc, &g->tensors.at[n->out[0]].desc);
 }

@@ -3,7 +3,8 @@
  *
  *     graph inputs, outputs   the client's buffers (PLACE_IO); where the target wants it, they also have room in scratch
  *     constants               the constant section (PLACE_CONST)
- *     everything between      one scratch arena, shared over time by the planner (plan_*.c)
+ *     everything between      one scratch arena, shared over time by the planner (plan_*.c); on targets with fast memory instead the window of it and
+ *                             the spill-fill buffer, as tile_vtcm has decided: two more arenas
  *     states of nodes         persistent memory, one behind the other: they all live for ever (plan_cells.c)
  *
  * Tensors that are one memory in any order are cells (plan_cells.c). In the order that operators have now, an element-wise operator writes over an input
@@ -25,8 +26,9 @@
 
 enum { FULL_SEARCH = 128 }; /* buffers; with more of them a search is shorter */
 
-/* Scratch memory that one cell after another uses. */
+/* Memory of an arena that one cell after another uses. */
 struct block {
+    uint8_t arena; /* PLACE_SCRATCH, PLACE_VTCM, PLACE_SPILL */
     uint64_t bytes, offset;
     uint32_t first, last;
 };
@@ -77,7 +79,9 @@ static void find_uses(struct planner *p)
 
 static void new_block(struct planner *p, uint32_t cell)
 {
-    p->blocks[p->n_blocks] = (struct block){ .bytes = p->cx->cells[cell].bytes, .first = p->first[cell], .last = p->last[cell] };
+    const struct cell *c = &p->cx->cells[cell];
+    p->blocks[p->n_blocks] = (struct block){ .arena = c->place == PLACE_IO ? PLACE_SCRATCH : c->place, .bytes = c->bytes, .first = p->first[cell],
+                                             .last = p->last[cell] };
     p->block_of[cell] = p->n_blocks++;
 }
 
@@ -149,41 +153,58 @@ static void place_work(struct prepare_cx *cx, uint32_t k, uint64_t offset)
         cx->nodes[c->first + i].work_offset = offset + c->slab_bytes;
 }
 
-static enum status solve(struct planner *p)
+/* One arena: blocks, and in scratch the workspaces of kernels. */
+static enum status solve(struct planner *p, uint8_t arena, uint64_t capacity, struct plan_result *ret)
 {
     struct prepare_cx *cx = p->cx;
     uint32_t n_nodes = (uint32_t)cx->g->nodes.n, n = 0, align = cx->target->tensor_align;
-    struct plan_buf *b = arena_array(&cx->arena, struct plan_buf, p->n_blocks + n_nodes);
+    bool work = arena == PLACE_SCRATCH;
+    struct plan_buf *b = arena_array(&cx->arena, struct plan_buf, p->n_blocks + (work ? n_nodes : 0));
     RETURN_IF(!b, ST_NO_MEMORY, "no memory to plan %u buffers", p->n_blocks);
     for (uint32_t i = 0; i < p->n_blocks; i++)
-        b[n++] = (struct plan_buf){ .size = plan_round(cx, p->blocks[i].bytes), .align = align, .first = p->blocks[i].first,
-                                    .last = p->blocks[i].last, .fixed = PLAN_ANY };
-    for (uint32_t k = 0; k < n_nodes; k++) {
-        struct plan_buf work = work_buf(cx, k);
-        if (work.size)
-            b[n++] = work;
+        if (p->blocks[i].arena == arena)
+            b[n++] = (struct plan_buf){ .size = plan_round(cx, p->blocks[i].bytes), .align = align, .first = p->blocks[i].first,
+                                        .last = p->blocks[i].last, .fixed = PLAN_ANY };
+    for (uint32_t k = 0; work && k < n_nodes; k++) {
+        struct plan_buf own = work_buf(cx, k);
+        if (own.size)
+            b[n++] = own;
     }
-    struct plan_opts o = { .deadline_ns = PLAN_FOREVER, .max_nodes = search_steps(cx->target->plan_nodes, n) };
-    struct plan_result r;
-    TRY(plan_solve(b, n, &o, &r));
+    struct plan_opts o = { .deadline_ns = PLAN_FOREVER, .max_nodes = search_steps(cx->target->plan_nodes, n), .capacity = capacity };
+    TRY(plan_solve(b, n, &o, ret));
+    n = 0;
     for (uint32_t i = 0; i < p->n_blocks; i++)
-        p->blocks[i].offset = b[i].offset;
-    n = p->n_blocks;
-    for (uint32_t k = 0; k < n_nodes; k++)
+        if (p->blocks[i].arena == arena)
+            p->blocks[i].offset = b[n++].offset;
+    for (uint32_t k = 0; work && k < n_nodes; k++)
         if (work_buf(cx, k).size)
             place_work(cx, k, b[n++].offset);
+    return ST_OK;
+}
+
+static enum status solve_all(struct planner *p)
+{
+    struct prepare_cx *cx = p->cx;
+    struct plan_result r;
+    TRY(solve(p, PLACE_SCRATCH, 0, &r));
     cx->scratch_bytes = r.total;
     cx->live_bytes = r.lower_bound;
     cx->plan_optimal = r.optimal;
+    if (!cx->wanted)
+        return ST_OK;
+    TRY(solve(p, PLACE_VTCM, cx->target->vtcm_bytes, &r));
+    cx->vtcm_used = r.total;
+    TRY(solve(p, PLACE_SPILL, 0, &r));
+    cx->spill_bytes = r.total;
     return ST_OK;
 }
 
 static struct placement place_of(const struct planner *p, uint32_t cell, uint64_t bytes)
 {
     const struct cell *c = &p->cx->cells[cell];
-    bool scratch = c->place == PLACE_SCRATCH;
-    return (struct placement){ .place = c->place, .bytes = bytes, .offset = scratch ? p->blocks[p->block_of[cell]].offset : c->of,
-                               .first = scratch ? p->first[cell] : 0, .last = scratch ? p->last[cell] : IR_NONE };
+    bool planned = c->room && c->place != PLACE_IO;
+    return (struct placement){ .place = c->place, .bytes = bytes, .offset = planned ? p->blocks[p->block_of[cell]].offset : c->of,
+                               .first = planned ? p->first[cell] : 0, .last = planned ? p->last[cell] : IR_NONE };
 }
 
 static enum status write_places(struct planner *p)
@@ -210,18 +231,36 @@ static enum status write_places(struct planner *p)
     return ST_OK;
 }
 
-/* A plan for the order that operators have now. */
-static enum status plan_now(struct prepare_cx *cx)
+static enum status start(struct prepare_cx *cx, struct planner *ret)
 {
     uint32_t n = cx->n_cells;
     struct arena *a = &cx->arena;
-    struct planner p = { .cx = cx, .first = arena_array(a, uint32_t, n), .last = arena_array(a, uint32_t, n), .block_of = arena_array(a, uint32_t, n),
-                         .blocks = arena_array(a, struct block, n) };
-    cx->places = arena_array(a, struct placement, cx->g->tensors.n);
-    RETURN_IF(!p.first || !p.last || !p.block_of || !p.blocks || !cx->places, ST_NO_MEMORY, "no memory to plan %zu tensors", cx->g->tensors.n);
-    find_uses(&p);
-    form_blocks(&p);
-    TRY(solve(&p));
+    *ret = (struct planner){ .cx = cx, .first = arena_array(a, uint32_t, n), .last = arena_array(a, uint32_t, n), .block_of = arena_array(a, uint32_t, n),
+                             .blocks = arena_array(a, struct block, n) };
+    RETURN_IF(!ret->first || !ret->last || !ret->block_of || !ret->blocks, ST_NO_MEMORY, "no memory to plan %zu tensors", cx->g->tensors.n);
+    find_uses(ret);
+    form_blocks(ret);
+    return ST_OK;
+}
+
+enum status plan_vtcm_total(struct prepare_cx *cx, uint64_t enough, uint64_t *ret)
+{
+    struct planner p;
+    struct plan_result r;
+    TRY(start(cx, &p));
+    TRY(solve(&p, PLACE_VTCM, enough, &r));
+    *ret = r.total;
+    return ST_OK;
+}
+
+/* A plan for the order that operators have now. */
+static enum status plan_now(struct prepare_cx *cx)
+{
+    struct planner p;
+    TRY(start(cx, &p));
+    cx->places = arena_array(&cx->arena, struct placement, cx->g->tensors.n);
+    RETURN_IF(!cx->places, ST_NO_MEMORY, "no memory to plan %zu tensors", cx->g->tensors.n);
+    TRY(solve_all(&p));
     return write_places(&p);
 }
 

@@ -16,6 +16,7 @@ const struct pass prepare_default_passes[] = {
     { "pack", lower_pack },                       /* weights and tables as the kernels read them */
     { "order", plan_order },                      /* operators so that little is alive at once */
     { "chain", tile_chain },                      /* operators that hand lines to each other instead of tensors */
+    { "vtcm", tile_vtcm },                        /* where there is fast memory: who lies in it when, and transfers */
     { "plan", plan_memory },                      /* an address for every tensor */
     { "emit", emit_commands },                    /* tiles in the order they run */
     {},

@@ -35,7 +35,7 @@ static uint64_t plus(uint64_t a, uint64_t b)
     return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
-/* Scratch and persistent memory of its own, the workspaces of further threads, and the tables of binary and program. The same on every machine, so that
+/* Memory of its own (scratch, persistent, window of fast memory, spill-fill buffer), the workspaces of further threads, and the tables of binary and program. The same on every machine, so that
  * contexts are always placed alike. */
 uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g, uint64_t pools)
 {
@@ -104,8 +104,9 @@ static enum status load_graph(struct worker *w, struct worker_map *m, const stru
     snprintf(what, sizeof(what), "graph \"%.100s\"", g->info.name);
     struct exec_opts o = { .team = w->team, .isa = cpu_isa() };
     TRY(worker_pools_find(w, q, q->load.map, &g->info, &o));
-    uint64_t heap = worker_program_bytes(w, g, plus(o.scratch ? 0 : shared_pages(g->info.scratch_bytes),
-                                                    o.persistent ? 0 : shared_pages(g->info.persistent_bytes)));
+    uint64_t pools = plus(o.scratch ? 0 : shared_pages(g->info.scratch_bytes), o.persistent ? 0 : shared_pages(g->info.persistent_bytes));
+    pools = plus(pools, plus(shared_pages(g->info.vtcm_used), o.spill ? 0 : shared_pages(g->info.spill_fill_bytes)));
+    uint64_t heap = worker_program_bytes(w, g, pools);
     pthread_mutex_lock(&w->lock);
     enum status st = worker_charge(w, heap, what);
     pthread_mutex_unlock(&w->lock);

@@ -62,7 +62,7 @@ static void print_work(const struct binary_graph *g)
         int place;
         const char *name;
     } pools[] = { { PLACE_SCRATCH, "scratch" }, { PLACE_PERSISTENT, "persistent" }, { PLACE_CONST, "constants" }, { PLACE_IO, "I/O" },
-                  { PLACE_LINES, "in chains" } };
+                  { PLACE_LINES, "in chains" }, { PLACE_VTCM, "VTCM" }, { PLACE_SPILL, "spill-fill" } };
     const struct binary_graph_info *i = &g->info;
     struct binary_traffic t;
     printf("  work\n    %u nodes (%u before optimization), %u commands in %u steps, %" PRIu64 " multiply-adds\n", g->n_nodes, i->n_source_nodes,
@@ -72,6 +72,7 @@ static void print_work(const struct binary_graph *g)
     printf("  bytes moved by one execution\n");
     binary_graph_traffic(g, &t);
     for (size_t k = 0; k < sizeof(pools) / sizeof(pools[0]); k++)
+        if (pools[k].place <= PLACE_LINES || i->vtcm_bytes)
         printf("    %-12s %12" PRIu64 " read  %12" PRIu64 " written\n", pools[k].name, t.read[pools[k].place], t.written[pools[k].place]);
     if (i->cycles) {
         printf("  cycles (estimated)\n    %12" PRIu64 "  in all; most of them in\n", i->cycles);
@@ -102,6 +103,11 @@ static void print_memory(const struct binary_graph *g)
     if (i->order_bytes)
         print_row("any order", i->order_bytes, "no order of the operators needs less");
     print_row("no reuse", sum, "if no tensor or workspace shared memory with another");
+    if (i->vtcm_bytes) {
+        print_row("VTCM", i->vtcm_bytes, "");
+        print_row("in use", i->vtcm_used, "of VTCM");
+        print_row("spill-fill", i->spill_fill_bytes, "what does not fit into VTCM");
+    }
     print_row("persistent", i->persistent_bytes, "");
     print_row("constants", i->const_bytes, "");
     print_row("I/O", i->io_bytes, "in buffers of the application");

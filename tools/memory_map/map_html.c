@@ -132,8 +132,8 @@ static void put_address_axis(const struct picture *p)
         str_addf(p->out, "<line class=grid x1=%d x2=%.1f y1=%.1f y2=%.1f /><text x=%d y=%.1f text-anchor=end>%s</text>\n", LEFT, LEFT + p->width, y, y,
                  LEFT - 8, y + 4, a ? map_human(a, buf, sizeof(buf)) : "0");
     }
-    str_addf(p->out, "<text x=14 y=%.1f transform=\"rotate(-90 14 %.1f)\" text-anchor=middle>address in scratch</text>\n", TOP + CURVE + GAP + PLOT / 2.0,
-             TOP + CURVE + GAP + PLOT / 2.0);
+    str_addf(p->out, "<text x=14 y=%.1f transform=\"rotate(-90 14 %.1f)\" text-anchor=middle>address in %s</text>\n", TOP + CURVE + GAP + PLOT / 2.0,
+             TOP + CURVE + GAP + PLOT / 2.0, p->m->pool);
 }
 
 static void put_step_axis(const struct picture *p)
@@ -202,9 +202,9 @@ static void put_marks(const struct picture *p)
     const struct binary_graph_info *i = &p->m->g->info;
     double y = at_address(p, (double)p->scratch), right = LEFT + p->width;
     char buf[32];
-    str_addf(p->out, "<line class=total x1=%d x2=%.1f y1=%.1f y2=%.1f /><text class=mark x=%.1f y=%.1f text-anchor=end>scratch %s</text>\n", LEFT, right, y, y,
-             right, y - 4, map_human(p->scratch, buf, sizeof(buf)));
-    if (i->live_bytes && i->live_bytes < p->scratch) {
+    str_addf(p->out, "<line class=total x1=%d x2=%.1f y1=%.1f y2=%.1f /><text class=mark x=%.1f y=%.1f text-anchor=end>%s %s</text>\n", LEFT, right, y, y,
+             right, y - 4, p->m->pool, map_human(p->scratch, buf, sizeof(buf)));
+    if (p->m->place == PLACE_SCRATCH && i->live_bytes && i->live_bytes < p->scratch) {
         y = at_address(p, (double)i->live_bytes);
         str_addf(p->out, "<line class=bound x1=%d x2=%.1f y1=%.1f y2=%.1f /><text class=markb x=%.1f y=%.1f text-anchor=end>lower bound</text>\n", LEFT, right, y, y,
                  right, y + 13);
@@ -241,6 +241,12 @@ static void put_cards(const struct memory_map *m, struct str *out)
         snprintf(note, sizeof(note), "%.1f%% above the lower bound", 100.0 * (double)(i->scratch_bytes - i->live_bytes) / (double)i->live_bytes);
     put_card(out, "scratch", map_human(i->scratch_bytes, buf, sizeof(buf)),
              best ? "the least that any order needs" : i->scratch_bytes == i->live_bytes ? "exactly the lower bound" : i->plan_optimal ? "proven optimal" : note);
+    if (i->vtcm_bytes) {
+        char of[32];
+        snprintf(note, sizeof(note), "of %s", map_human(i->vtcm_bytes, of, sizeof(of)));
+        put_card(out, "VTCM", map_human(i->vtcm_used, buf, sizeof(buf)), note);
+        put_card(out, "spill-fill buffer", map_human(i->spill_fill_bytes, buf, sizeof(buf)), "");
+    }
     put_card(out, "persistent", map_human(i->persistent_bytes, buf, sizeof(buf)), "");
     put_card(out, "constants", map_human(i->const_bytes, buf, sizeof(buf)), "");
     put_card(out, "inputs and outputs", map_human(i->io_bytes, buf, sizeof(buf)), "");
@@ -259,14 +265,15 @@ static void put_pools(const struct memory_map *m, struct str *out)
         const char *name, *colour;
         uint64_t bytes;
     } pools[] = { { "scratch", "c0", i->scratch_bytes }, { "persistent", "c4", i->persistent_bytes }, { "constants", "c7", i->const_bytes },
-                  { "inputs and outputs", "output", i->io_bytes } };
+                  { "inputs and outputs", "output", i->io_bytes }, { "VTCM", "c2", i->vtcm_used }, { "spill-fill buffer", "c5", i->spill_fill_bytes } };
+    const int n = i->vtcm_bytes ? 6 : 4;
     char buf[32];
     str_add(out, "<div class=panel><div class=bar>");
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < n; k++)
         if (pools[k].bytes)
             str_addf(out, "<div class=%s style=\"flex:%" PRIu64 "\" title=\"%s\"></div>", pools[k].colour, pools[k].bytes, pools[k].name);
     str_add(out, "</div><div class=legend>");
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < n; k++)
         str_addf(out, "<span><i class=%s></i>%s %s</span>", pools[k].colour, pools[k].name, map_human(pools[k].bytes, buf, sizeof(buf)));
     str_add(out, "</div></div>\n");
 }
@@ -342,7 +349,7 @@ static void put_states(const struct binary_graph *g, struct str *out)
 
 static void put_graph(const struct memory_map *m, struct str *out)
 {
-    struct picture p = { .m = m, .out = out, .scratch = m->g->info.scratch_bytes };
+    struct picture p = { .m = m, .out = out, .scratch = m->total };
     str_add(out, "<section><h2>");
     put_escaped(out, m->g->info.name, SIZE_MAX);
     str_add(out, "</h2><div class=cards>\n");

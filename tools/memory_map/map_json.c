@@ -35,10 +35,15 @@ static json_t *item_json(const struct memory_map *m, const struct map_item *x)
 
 static json_t *moved_json(const struct binary_traffic *t)
 {
-    static const char *const names[PLACE_COUNT] = { NULL, "model", "scratch", "persistent", "io", "lines" };
+    static const char *const names[PLACE_COUNT] = {
+        [PLACE_CONST] = "model", [PLACE_SCRATCH] = "scratch", [PLACE_PERSISTENT] = "persistent",
+        [PLACE_IO] = "io",       [PLACE_VTCM] = "vtcm",       [PLACE_SPILL] = "spillFill",
+        [PLACE_LINES] = "lines",
+    };
     json_t *o = json_object();
     for (int p = 1; p < PLACE_COUNT; p++)
-        json_object_set_new(o, names[p], json_pack("{s:I,s:I}", "read", (json_int_t)t->read[p], "written", (json_int_t)t->written[p]));
+        if (names[p])
+            json_object_set_new(o, names[p], json_pack("{s:I,s:I}", "read", (json_int_t)t->read[p], "written", (json_int_t)t->written[p]));
     return o;
 }
 
@@ -100,6 +105,10 @@ static json_t *graph_json(const struct memory_map *m)
     set_number(o, "scratch", i->scratch_bytes);
     set_number(o, "alignment", i->scratch_align);
     set_number(o, "persistent", i->persistent_bytes);
+    set_text(o, "pool", m->pool);
+    set_number(o, "vtcm", i->vtcm_bytes);
+    set_number(o, "vtcmUsed", i->vtcm_used);
+    set_number(o, "spillFill", i->spill_fill_bytes);
     set_number(o, "constants", i->const_bytes);
     set_number(o, "io", i->io_bytes);
     set_number(o, "lowerBound", i->live_bytes);

@@ -54,7 +54,7 @@ static void put_steps(const struct memory_map *m, struct str *out)
     str_add(out, "\n   step        in use  operator\n");
     for (uint32_t s = 0; s < m->n_steps; s++) {
         str_addf(out, "  %5u  %12" PRIu64 "  ", s, m->steps[s].live);
-        put_bar(out, m->steps[s].live, m->g->info.scratch_bytes);
+        put_bar(out, m->steps[s].live, m->total);
         str_addf(out, "%c %s \"%s\"\n", s == m->peak ? '<' : ' ', m->steps[s].op, m->steps[s].node);
     }
 }
@@ -83,9 +83,14 @@ void map_text(const struct memory_map *m, struct str *out)
     if (i->order_bytes)
         str_addf(out, ", %" PRIu64 " for any order", i->order_bytes);
     str_add(out, i->plan_optimal ? "; the plan is proven optimal\n" : "\n");
+    struct binary_transfers t;
+    binary_transfers(m->g, &t);
+    if (i->vtcm_bytes)
+        str_addf(out, "  VTCM: %" PRIu64 " of %" PRIu64 " bytes; spill-fill buffer %" PRIu64 ", an execution spills %" PRIu64 ", fills %" PRIu64 " and streams %" PRIu64 "\n",
+                 i->vtcm_used, i->vtcm_bytes, i->spill_fill_bytes, t.spilled, t.filled, t.read + t.written);
     put_states(m, out);
     if (!m->n_items) {
-        str_add(out, "  nothing lies in scratch\n");
+        str_addf(out, "  nothing lies in %s\n", m->pool);
         return;
     }
     put_peak(m, out);

@@ -234,7 +234,9 @@ static void sweep(struct memory_map *m, struct map_item **list)
 
 enum status map_build(const struct binary_graph *g, struct arena *a, struct memory_map *ret)
 {
-    *ret = (struct memory_map){ .g = g, .n_steps = g->n_steps };
+    bool window = g->info.vtcm_bytes != 0;
+    *ret = (struct memory_map){ .g = g, .n_steps = g->n_steps, .place = window ? PLACE_VTCM : PLACE_SCRATCH, .pool = window ? "VTCM" : "scratch",
+                                .total = window ? g->info.vtcm_used : g->info.scratch_bytes };
     struct builder b = { .m = ret, .a = a, .maker = arena_array(a, uint32_t, g->n_tensors), .named = arena_array(a, bool, g->n_tensors),
                          .step_of = arena_array(a, uint32_t, g->n_nodes) };
     struct map_item **list = arena_array(a, struct map_item *, g->n_tensors + g->n_nodes);
@@ -247,9 +249,9 @@ enum status map_build(const struct binary_graph *g, struct arena *a, struct memo
     fill_steps(&b);
     find_makers(&b);
     for (uint32_t i = 0; i < g->n_tensors; i++)
-        if (g->tensors[i].place == PLACE_SCRATCH)
+        if (g->tensors[i].place == ret->place)
             add_tensor(&b, i);
-    for (uint32_t k = 0; k < g->n_nodes; k++)
+    for (uint32_t k = 0; k < g->n_nodes && !window; k++)
         ok = ok && add_work(&b, k);
     qsort(ret->items, ret->n_items, sizeof(*ret->items), by_time);
     ok = ok && merge_views(ret, a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of one graph of a context binary: which tensor lies where in scratch, and when. Built once, shown in three ways.
+/* The memory of one graph of a context binary: which tensor lies where in scratch, or in the window of fast memory where the graph has one, and when. Built once, shown in three ways.
  *
  *     address ^   +-----+
  *             |   |  b  +-----+       a step is what runs at once, usually one operator; the busiest step
@@ -42,6 +42,9 @@ struct map_step {
 
 struct memory_map {
     const struct binary_graph *g;
+    uint8_t place;          /* PLACE_SCRATCH or PLACE_VTCM */
+    const char *pool;       /* its name */
+    uint64_t total;         /* its bytes */
     struct map_item *items; /* by first step, then by address */
     struct map_step *steps;
     uint32_t n_items, n_steps;

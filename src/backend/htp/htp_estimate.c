@@ -43,10 +43,12 @@ static uint32_t clock_mhz(const struct backend_context *c)
 void htp_estimate_finalize(const struct binary_graph *g, uint64_t vtcm_bytes, struct prof *prof)
 {
     struct binary_vtcm v;
+    struct binary_transfers t;
     uint64_t cycles = g->info.cycles;
     if (!cycles || binary_vtcm(g, vtcm_bytes, NULL, &v) != ST_OK)
         return;
-    const uint64_t values[ROWS] = { cycles, cycles - cycles * SPREAD / PERCENT, cycles + cycles * SPREAD / PERCENT, 0, v.input_fill + v.constants, v.fill, v.spill,
+    binary_transfers(g, &t); /* spill and fill are those of the schedule */
+    const uint64_t values[ROWS] = { cycles, cycles - cycles * SPREAD / PERCENT, cycles + cycles * SPREAD / PERCENT, 0, v.input_fill + v.constants, t.filled + t.read, t.spilled + t.written,
                                     0, 0, v.output_spill };
     int32_t top = prof_add(prof, PROF_ROOT, 2004, PROF_UNIT_NONE, 0, "Performance estimate"), bytes = PROF_ROOT;
     prof_add(prof, top, 2005, PROF_UNIT_NONE, 0, "Mode: simulation of one HTP");

@@ -91,7 +91,7 @@ static uint64_t sum_need(const struct backend_context *c, const struct binary *b
     uint64_t need = b->size;
     for (uint32_t i = 0; i < b->n_graphs; i++) {
         const struct binary_graph_info *n = &b->graphs[i].info;
-        need += n->scratch_bytes + n->persistent_bytes + (c->own.io_estimation ? n->io_bytes : 0);
+        need += n->scratch_bytes + n->persistent_bytes + n->vtcm_used + n->spill_fill_bytes + (c->own.io_estimation ? n->io_bytes : 0);
     }
     return need;
 }

@@ -48,7 +48,8 @@ static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, str
         .fp16 = a->cfg.fp16,
         .chains = { .bytes = CHAIN_BYTES, .lines = CHAIN_LINES, .twice = CHAIN_TWICE },
         .max_tiles = MAX_TILES,
-        .order_steps = ORDER_STEPS,
+        .vtcm_bytes = a->vtcm_bytes,
+        .order_steps = a->cfg.opt_level == 1 ? 0 : ORDER_STEPS,
         .device = &device,
         .plan_nodes = a->cfg.opt_level == 3 ? 10 * PLAN_NODES : a->cfg.opt_level == 1 ? PLAN_NODES / 10 : PLAN_NODES,
     };

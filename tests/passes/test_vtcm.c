@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fast memory of any size gives the same bits, and the plan keeps its promises: nothing lies beyond the window, and nobody's bytes are overwritten while somebody
+ * will read them. That is checked on the finished binary, byte by byte, without looking at what the compiler thought. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "exec/exec.h"
+#include "prepare/prepare.h"
+#include "prepare/tile_vtcm.h"
+#include "random_graph.h"
+#include "test_scale.h"
+
+enum { GRAPHS = 400, MAX_IO = 64, ALIGN = 64, NODES = 24, KIB = 1024 };
+
+struct prepared {
+    struct ir_graph *g;
+    struct binary_image im;
+    struct binary b;
+};
+
+static void check(enum status st, const char *what)
+{
+    if (st != ST_OK)
+        fail_msg("%s: %s", what, status_text());
+}
+
+static bool with_chains;
+
+static const struct binary_graph *make(struct prepared *p, const struct ir_graph *g, uint64_t vtcm, uint32_t level)
+{
+    static const struct chain_limits chains[2] = { { 0 }, { .bytes = 4 * KIB, .lines = 1, .twice = 200 } };
+    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 4, .order_steps = level == 1 ? 0 : 5000, .plan_nodes = 20000,
+                                .vtcm_bytes = vtcm, .chains = chains[with_chains] };
+    struct prepare_opts o = { .opt_level = level };
+    check(ir_clone(g, &p->g), "clone");
+    check(prepare(&t, &o, p->g, &p->im), "prepare");
+    check(binary_open(p->im.data, p->im.size, &p->b), "open");
+    return &p->b.graphs[0];
+}
+
+static void unmake(struct prepared *p)
+{
+    binary_close(&p->b);
+    binary_image_free(&p->im);
+    ir_graph_free(p->g);
+}
+
+/* ---- the checker --------------------------------------------------------------------------------------------------------------- */
+
+/* Who wrote each byte last, of the two memories. A tensor is known by the number of the value that it holds, so that a view has the number of its input. */
+struct memory {
+    uint64_t bytes[2];
+    uint32_t *owner[2];
+};
+
+static struct memory *memory_new(uint64_t vtcm, uint64_t spill)
+{
+    struct memory *m = mem_new(struct memory);
+    assert_non_null(m);
+    m->bytes[0] = vtcm, m->bytes[1] = spill;
+    for (int i = 0; i < 2; i++)
+        assert_non_null(m->owner[i] = mem_array(uint32_t, m->bytes[i] + 1));
+    return m;
+}
+
+static void memory_free(struct memory *m)
+{
+    mem_free(m->owner[0]);
+    mem_free(m->owner[1]);
+    mem_free(m);
+}
+
+static int which(const struct binary_tensor *t)
+{
+    return t->place == PLACE_VTCM ? 0 : t->place == PLACE_SPILL ? 1 : -1;
+}
+
+static void check_reads(const struct binary_graph *g, const struct memory *m, const uint32_t *value, const struct binary_node *n)
+{
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const struct binary_tensor *x = n->in[i] == BINARY_NONE ? NULL : &g->tensors[n->in[i]];
+        for (uint64_t at = 0; x && which(x) >= 0 && at < desc_bytes(&x->desc); at++)
+            if (m->owner[which(x)][x->offset + at] != value[n->in[i]])
+                fail_msg("node \"%s\" reads tensor \"%s\" when something else is there", n->name, x->name);
+    }
+}
+
+static void check_plan(const struct binary_graph *g, uint64_t vtcm)
+{
+    struct memory *m = memory_new(vtcm, g->info.spill_fill_bytes);
+    uint32_t *value = mem_array(uint32_t, g->n_tensors);
+    uint64_t out = 0, back = 0;
+    for (uint32_t t = 0; t < g->n_tensors; t++)
+        value[t] = t + 1;
+    for (uint32_t k = 0; k < g->n_nodes; k++) {
+        const struct binary_node *n = &g->nodes[k];
+        check_reads(g, m, value, n);
+        for (uint32_t i = 0; i < n->n_out; i++) {
+            const struct binary_tensor *y = &g->tensors[n->out[i]], *x = n->n_in && n->in[0] != BINARY_NONE ? &g->tensors[n->in[0]] : NULL;
+            assert_int_not_equal(y->io == 0 && y->place == PLACE_SCRATCH, 1);
+            if (which(y) < 0)
+                continue;
+            assert_true(y->offset + desc_bytes(&y->desc) <= m->bytes[which(y)]);
+            if (n->op->flags & OP_VIEW && x && x->place == y->place && x->offset == y->offset)
+                value[n->out[i]] = value[n->in[0]];
+            for (uint64_t at = 0; at < desc_bytes(&y->desc); at++)
+                m->owner[which(y)][y->offset + at] = value[n->out[i]];
+        }
+        const struct binary_chain *c = g->chain_of && g->chain_of[k] != BINARY_NONE ? &g->chains[g->chain_of[k]] : NULL;
+        for (uint32_t i = 0; c && c->first + c->n - 1 == k && i < c->n; i++) /* members read while the last one writes */
+            check_reads(g, m, value, &g->nodes[c->first + i]);
+        if (n->op->id == OP_TcmToDram) {
+            assert_int_equal(g->tensors[n->in[0]].place, PLACE_VTCM);
+            assert_int_equal(g->tensors[n->out[0]].place, PLACE_SPILL);
+            out += desc_bytes(&g->tensors[n->in[0]].desc);
+        }
+        if (n->op->id == OP_DramToTcm) {
+            assert_int_equal(g->tensors[n->in[0]].place, PLACE_SPILL);
+            assert_int_equal(g->tensors[n->out[0]].place, PLACE_VTCM);
+            back += desc_bytes(&g->tensors[n->in[0]].desc);
+        }
+    }
+    assert_true(g->info.vtcm_used <= vtcm);
+    assert_int_equal(g->info.vtcm_bytes, vtcm);
+    struct binary_transfers moves;
+    binary_transfers(g, &moves);
+    assert_int_equal(moves.spilled > 0, out > 0);
+    assert_int_equal(moves.filled > 0, back > 0);
+    mem_free(value);
+    memory_free(m);
+}
+
+/* ---- results ------------------------------------------------------------------------------------------------------------------- */
+
+struct buffers {
+    void *data[MAX_IO];
+    uint32_t n;
+};
+
+static void buffers_free(struct buffers *b)
+{
+    for (uint32_t i = 0; i < b->n; i++)
+        mem_free(b->data[i]);
+}
+
+static struct buffers run(const struct binary_graph *g, uint64_t seed, struct team *team)
+{
+    struct random_graph r = { .seed = seed };
+    struct buffers b = { .n = g->n_io };
+    struct exec_binding bind[MAX_IO] = { { 0 } };
+    struct exec_program *p;
+    struct exec_run run = { .io = bind };
+    assert_true(b.n <= MAX_IO);
+    for (uint32_t i = 0; i < b.n; i++) {
+        const struct tensor_desc *d = &g->tensors[g->io[i]].desc;
+        assert_non_null(bind[i].data = b.data[i] = mem_alloc_aligned(64, desc_bytes(d)));
+        if (i < g->info.n_inputs)
+            random_fill(&r, d, b.data[i]);
+    }
+    check(exec_load(g, &(struct exec_opts){ .isa = cpu_isa(), .team = team }, &p), "load");
+    for (int again = 0; again < 2; again++)
+        check(exec_run(p, &run), "run");
+    exec_unload(p);
+    return b;
+}
+
+static void same(const struct binary_graph *g, const struct buffers *a, const struct buffers *b)
+{
+    assert_int_equal(a->n, b->n);
+    for (uint32_t i = g->info.n_inputs; i < a->n; i++)
+        assert_memory_equal(a->data[i], b->data[i], desc_bytes(&g->tensors[g->io[i]].desc));
+}
+
+static uint64_t moved(const struct binary_graph *g)
+{
+    struct binary_transfers t;
+    binary_transfers(g, &t);
+    return t.spilled + t.filled + t.read + t.written;
+}
+
+static void any_size_gives_the_same_bits(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = { 1 << 20, 65536, 16384, 8192, 2048, 256 };
+    unsigned n = test_scale(GRAPHS), with_transfers = 0, with_streams = 0, chained = 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct random_graph r;
+        struct prepared plain, small;
+        with_chains = i % 2;
+        check((with_chains ? random_graph_make_lines : random_graph_make)(&r, 1 + i, NODES), "make");
+        const struct binary_graph *g = make(&plain, r.g, 0, 2);
+        struct buffers want = run(g, i, NULL);
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+            uint64_t before = UINT64_MAX;
+            for (uint32_t level = 1; level <= 3; level++) {
+                const struct binary_graph *h = make(&small, r.g, sizes[s], level);
+                check_plan(h, sizes[s]);
+                struct buffers got = run(h, i, NULL);
+                same(h, &want, &got);
+                struct binary_transfers t;
+                binary_transfers(h, &t);
+                with_transfers += t.filled > 0;
+                with_streams += t.read + t.written > 0;
+                chained += h->n_chains > 0 && t.filled > 0;
+                if (moved(h) > before)
+                    fail_msg("graph %u, %llu bytes: level %u moves %llu bytes, the one below %llu", i, (unsigned long long)sizes[s], level,
+                             (unsigned long long)moved(h), (unsigned long long)before);
+                before = moved(h);
+                buffers_free(&got);
+                unmake(&small);
+            }
+        }
+        buffers_free(&want);
+        unmake(&plain);
+        random_graph_free(&r);
+    }
+    assert_true(with_transfers > n && with_streams > n && chained > n / 10); /* the test has something to test */
+}
+
+/* An encoder and a decoder with long skips: what was made first is read last. */
+static const char unet[] =
+    "graph \"u\" {\n"
+    " in %x : uq8[1,64,64,32] scale=0.5 offset=-128\n out %y : uq8[1,64,64,32] scale=0.5 offset=-128\n"
+    " tmp %a : uq8[1,64,64,64] scale=0.5 offset=-128\n tmp %pa : uq8[1,32,32,64] scale=0.5 offset=-128\n"
+    " tmp %b : uq8[1,32,32,128] scale=0.5 offset=-128\n tmp %pb : uq8[1,16,16,128] scale=0.5 offset=-128\n"
+    " tmp %c : uq8[1,16,16,256] scale=0.5 offset=-128\n tmp %c2 : uq8[1,16,16,256] scale=0.5 offset=-128\n"
+    " tmp %ub : uq8[1,32,32,256] scale=0.5 offset=-128\n tmp %jb : uq8[1,32,32,384] scale=0.5 offset=-128\n tmp %db : uq8[1,32,32,64] scale=0.5 offset=-128\n"
+    " tmp %ua : uq8[1,64,64,64] scale=0.5 offset=-128\n tmp %ja : uq8[1,64,64,128] scale=0.5 offset=-128\n"
+    " %a = Concat \"a\" (%x, %x) { axis=u32(3) }\n %pa = PoolMax2d \"pa\" (%a) { filter_size=u32[2](2,2), stride=u32[2](2,2), pad_amount=u32[2,2](0,0,0,0) }\n"
+    " %b = Concat \"b\" (%pa, %pa) { axis=u32(3) }\n %pb = PoolMax2d \"pb\" (%b) { filter_size=u32[2](2,2), stride=u32[2](2,2), pad_amount=u32[2,2](0,0,0,0) }\n"
+    " %c = Concat \"c\" (%pb, %pb) { axis=u32(3) }\n %c2 = Sigmoid \"c2\" (%c)\n"
+    " %ub = ResizeNearestNeighbor \"ub\" (%c2)\n %jb = Concat \"jb\" (%ub, %b) { axis=u32(3) }\n"
+    " %db = StridedSlice \"db\" (%jb) { ranges=i32[4,3](0,1,1,0,32,1,0,32,1,0,384,6) }\n"
+    " %ua = ResizeNearestNeighbor \"ua\" (%db)\n %ja = Concat \"ja\" (%ua, %a) { axis=u32(3) }\n"
+    " %y = StridedSlice \"y\" (%ja) { ranges=i32[4,3](0,1,1,0,64,1,0,64,1,0,128,4) }\n}\n";
+
+static void more_room_moves_less(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = { 64, 256, 512, 1024, 2048, 4096, 8192 };
+    struct ir_graph *g;
+    struct prepared plain, small;
+    struct team *team;
+    uint64_t before = UINT64_MAX, filled = 0;
+    with_chains = false;
+    check(team_create(3, &team), "team");
+    check(ir_parse(unet, sizeof unet - 1, &g), "parse");
+    const struct binary_graph *p = make(&plain, g, 0, 2);
+    struct buffers want = run(p, 7, NULL);
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (uint32_t level = 1; level <= 3; level++) {
+            const struct binary_graph *h = make(&small, g, sizes[s] * KIB, level);
+            check_plan(h, sizes[s] * KIB);
+            struct buffers got = run(h, 7, team);
+            same(h, &want, &got);
+            if (level == 2) {
+                if (moved(h) > before)
+                    fail_msg("%llu KiB move %llu bytes, less room %llu", (unsigned long long)sizes[s], (unsigned long long)moved(h), (unsigned long long)before);
+                before = moved(h);
+                struct binary_transfers t;
+                binary_transfers(h, &t);
+                filled += t.filled;
+            }
+            buffers_free(&got);
+            unmake(&small);
+        }
+    assert_int_equal(before, 0);
+    assert_true(filled > 0);
+    buffers_free(&want);
+    unmake(&plain);
+    ir_graph_free(g);
+    team_free(team);
+}
+
+/* ---- the walk alone ------------------------------------------------------------------------------------------------------------ */
+
+/* Four results of 10 bytes, read in the order they were made; room for three. The last one made drives out what is read last. */
+static void the_farthest_leaves_first(void **state)
+{
+    (void)state;
+    static const uint32_t v[] = { 0, 1, 2, 3 };
+    const struct vtcm_job jobs[] = {
+        { .out = v, .n_out = 1 },     { .out = v + 1, .n_out = 1 },     { .out = v + 2, .n_out = 1 },     { .out = v + 3, .n_out = 1 },
+        { .in = v + 3, .n_in = 1 },   { .in = v, .n_in = 1 },           { .in = v + 1, .n_in = 1 },       { .in = v + 2, .n_in = 1 },
+    };
+    const uint64_t bytes[] = { 10, 10, 10, 10 };
+    const struct vtcm_problem p = { .n_values = 4, .n_jobs = 8, .bytes = bytes, .moved = bytes, .jobs = jobs };
+    static const struct vtcm_act want[] = { { VTCM_RUN, 0 }, { VTCM_RUN, 1 }, { VTCM_RUN, 2 }, { VTCM_SPILL, 2 }, { VTCM_DROP, 2 }, { VTCM_RUN, 3 },
+                                            { VTCM_RUN, 4 }, { VTCM_RUN, 5 }, { VTCM_RUN, 6 }, { VTCM_FILL, 2 },  { VTCM_RUN, 7 } };
+    struct vtcm_plan plan;
+    check(vtcm_walk(&p, &(struct vtcm_policy){ .room = 30 }, &plan), "walk");
+    assert_int_equal(plan.acts.n, sizeof want / sizeof want[0]);
+    for (size_t i = 0; i < plan.acts.n; i++)
+        assert_true(plan.acts.at[i].kind == want[i].kind && plan.acts.at[i].what == want[i].what);
+    assert_true(plan.spilled == 10 && plan.filled == 10 && plan.streamed == 0 && plan.unread[2]);
+    vtcm_plan_finish(&plan);
+    check(vtcm_walk(&p, &(struct vtcm_policy){ .room = 5 }, &plan), "walk");
+    assert_true(plan.spilled == 0 && plan.filled == 0 && plan.streamed == 80); /* written once, read once, piece by piece */
+    vtcm_plan_finish(&plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_farthest_leaves_first),
+        cmocka_unit_test(more_room_moves_less),
+        cmocka_unit_test(any_size_gives_the_same_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
