@@ -28,6 +28,7 @@ static struct {
     _Atomic int live;
     uint64_t bytes;
     char driver[64], more[256];
+    cl_uint align; /* bytes */
     cl_queue_properties properties[MAX_PROPERTIES];
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -81,6 +82,7 @@ static void shim_reset(void)
     state.failed = false;
     state.bytes = 0;
     state.driver[0] = state.more[0] = 0;
+    state.align = 0;
     memset(state.properties, 0, sizeof state.properties);
     pthread_mutex_unlock(&state.lock);
 }
@@ -128,6 +130,11 @@ static void shim_driver(const char *version)
     snprintf(state.driver, sizeof state.driver, "%s", version ? version : "");
 }
 
+static void shim_align(uint32_t bytes)
+{
+    state.align = bytes;
+}
+
 static void shim_extensions(const char *more)
 {
     snprintf(state.more, sizeof state.more, "%s", more ? more : "");
@@ -143,7 +150,7 @@ static uint64_t shim_property(uint64_t key)
 
 extern const struct gpu_shim gpu_shim;
 __attribute__((visibility("default"))) const struct gpu_shim gpu_shim = {
-    shim_reset, shim_count, shim_fail, shim_failed, shim_live, shim_bytes, shim_driver, shim_extensions, shim_property,
+    shim_reset, shim_count, shim_fail, shim_failed, shim_live, shim_bytes, shim_driver, shim_align, shim_extensions, shim_property,
 };
 
 /* ---- functions ------------------------------------------------------------------------------------------------------------------ */
@@ -281,7 +288,10 @@ SHOWN cl_int clGetDeviceInfo(cl_device_id d, cl_device_info i, size_t s, void *v
         return answer(state.driver, s, v, r);
     if (i == CL_DEVICE_EXTENSIONS && state.more[0])
         return answer_extensions(d, s, v, r);
-    return REAL(clGetDeviceInfo)(d, i, s, v, r);
+    cl_int code = REAL(clGetDeviceInfo)(d, i, s, v, r);
+    if (i == CL_DEVICE_MEM_BASE_ADDR_ALIGN && state.align && v && code == CL_SUCCESS)
+        *(cl_uint *)v = 8 * state.align;
+    return code;
 }
 
 /* Hints that were only pretended are kept here; the driver would refuse them. */

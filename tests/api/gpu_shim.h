@@ -18,6 +18,7 @@ struct gpu_shim {
     int (*live)(void);                       /* objects of all kinds that were made or retained and not released; reset leaves it */
     uint64_t (*buffer_bytes)(void);          /* of all buffers made since reset */
     void (*driver)(const char *version);     /* what devices say their driver's version is; NULL: the truth */
+    void (*align)(uint32_t bytes);           /* what devices say parts of buffers must begin at multiples of; 0: the truth */
     void (*extensions)(const char *more);    /* added to those of every device; hidden if it begins with '-'; NULL: the truth */
     uint64_t (*queue_property)(uint64_t key); /* of the last queue that was made with properties, 0: it had none such */
 };

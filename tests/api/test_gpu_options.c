@@ -3,6 +3,7 @@
 #include <QNN/GPU/QnnGpuBackend.h>
 #include <QNN/GPU/QnnGpuContext.h>
 #include <QNN/GPU/QnnGpuGraph.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gpu_shim_kit.h"
@@ -140,11 +141,39 @@ static void test_without_extension(void **state)
     (void)state;
     QnnGpuGraph_CustomConfig_t c = QNN_GPU_GRAPH_CUSTOM_CONFIG_INIT;
     struct net n;
+    OK(q.contextFree(env.context, NULL));
     shim->extensions("-cl_khr_command_buffer");
+    OK(q.contextCreate(env.backend, NULL, NULL, &env.context));
     make_chain(&c, "plain", &n);
     for (int k = 0; k < 3; k++)
         run_chain(&n);
     assert_int_equal(shim->count("clCreateCommandBufferKHR"), 0);
+}
+
+/* Memory is planned for the device at hand; a binary for another one may not fit, and says so. */
+static void test_alignment(void **state)
+{
+    (void)state;
+    QnnGpuGraph_CustomConfig_t c = QNN_GPU_GRAPH_CUSTOM_CONFIG_INIT;
+    Qnn_ContextHandle_t again;
+    struct net n;
+    uint64_t size, written;
+    c.disableMemoryOptimizations = 1;
+    make_chain(&c, "loose", &n);
+    OK(q.contextGetBinarySize(env.context, &size));
+    void *bytes = malloc(size);
+    OK(q.contextGetBinary(env.context, bytes, size, &written));
+    OK(q.contextFree(env.context, NULL));
+    shim->align(32768);
+    hush(true);
+    Qnn_ErrorHandle_t e = q.contextCreateFromBinary(env.backend, NULL, NULL, bytes, written, &again, NULL);
+    hush(false);
+    assert_int_not_equal(CODE(e), QNN_SUCCESS);
+    assert_non_null(strstr(explain(e), "wants multiples of 32768"));
+    OK(q.contextCreate(env.backend, NULL, NULL, &env.context));
+    make_chain(&c, "tight", &n);
+    run_chain(&n);
+    free(bytes);
 }
 
 /* ---- the backend --------------------------------------------------------------------------------------------------------------- */
@@ -267,9 +296,29 @@ static void test_refused(void **state)
         { { .option = QNN_GPU_GRAPH_CONFIG_OPTION_FENCE_CONFIG }, "fences are not supported" },
         { { .option = (QnnGpuGraph_ConfigOption_t)5 }, "unknown option 5" },
     };
+    static const struct {
+        QnnGpuContext_CustomConfig_t option;
+        const char *words; /* NULL: ignored with a warning */
+    } context[] = {
+        { { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_PERF_HINT, .perfHint = (QnnGpuContext_PerfHint_t)3 }, "perf hint 3" },
+        { { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_USE_GL_BUFFERS, .useGLBuffers = 2 }, "USE_GL_BUFFERS is 2" },
+        { { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_USE_GL_BUFFERS, .useGLBuffers = 1 }, NULL },
+        { { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_KERNEL_REPO_DIR, .kernelRepoDir = "" }, "KERNEL_REPO_DIR is empty" },
+        { { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_INVALIDATE_KERNEL_REPO, .invalidateKernelRepo = 4 }, "INVALIDATE_KERNEL_REPO is 4" },
+        { { .option = (QnnGpuContext_ConfigOption_t)4 }, "unknown option 4" },
+    };
     Qnn_BackendHandle_t b;
+    Qnn_ContextHandle_t made;
     Qnn_GraphHandle_t g;
     hush(true);
+    for (size_t i = 0; i < COUNT(context); i++) {
+        QnnContext_Config_t c = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = (QnnContext_CustomConfig_t)&context[i].option };
+        Qnn_ErrorHandle_t e = q.contextCreate(env.backend, NULL, (const QnnContext_Config_t *[]){ &c, NULL }, &made);
+        if (context[i].words)
+            says(e, context[i].words);
+        else
+            OK(e);
+    }
     for (size_t i = 0; i < COUNT(backend); i++)
         says(backend_with(&backend[i].option, 1, &b), backend[i].words);
     for (size_t i = 0; i < COUNT(graph); i++) {
@@ -287,6 +336,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_recording, setup, teardown),
         cmocka_unit_test_setup_teardown(test_recording_fails, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without_extension, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_alignment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_weight_sharing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kernel_profiling, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),

@@ -44,6 +44,7 @@ static enum status settle(struct gpu_home *h, cl_context context)
         CL_TRY("keeping the client's context", gpu_cl.RetainContext(context));
     h->context = context ? context : gpu_cl.CreateContext(NULL, 1, &h->device, NULL, NULL, &code);
     CL_TRY("making a context", code);
+    h->recorder = gpu_recorder_find(h);
     return look_at_device(h);
 }
 

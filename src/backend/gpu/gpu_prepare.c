@@ -4,7 +4,7 @@
 #include "prepare/prepare.h"
 
 enum {
-    TENSOR_ALIGN = 512,   /* parts of a buffer begin at multiples of this on all devices known; load checks the one at hand */
+    TENSOR_ALIGN = 512,   /* parts of a buffer begin at multiples of this, or of more where the device wants it; load checks the one at hand */
     ORDER_STEPS = 200000, /* milliseconds */
     PLAN_NODES = 200000,
 };
@@ -48,12 +48,12 @@ static bool can_run(const struct op_call *c)
 enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
                         struct binary_image *ret)
 {
-    (void)c; /* a binary does not depend on the device */
+    uint32_t align = c ? c->world->home->align : 0; /* nothing else depends on the device */
     const struct gpu_graph_cfg *own = cfg ? cfg->custom : NULL;
     uint32_t precision = own ? own->precision : GPU_PRECISION_USER;
     struct prepare_target t = {
         .passes = own && own->disable_nodes ? plain_passes : passes,
-        .tensor_align = TENSOR_ALIGN,
+        .tensor_align = align > TENSOR_ALIGN ? align : TENSOR_ALIGN,
         .fp16 = precision == GPU_PRECISION_FP16 || precision == GPU_PRECISION_HYBRID,
         .fp32 = precision == GPU_PRECISION_FP32,
         .own_kernels = true,

@@ -18,7 +18,7 @@ struct gpu_recorder {
     enqueue_fn enqueue;
 };
 
-static bool find(const struct gpu_home *h, struct gpu_recorder *ret)
+static bool find_all(const struct gpu_home *h, struct gpu_recorder *ret)
 {
     cl_platform_id platform = NULL;
     if (!gpu_cl.GetExtensionFunctionAddressForPlatform || !gpu_device_can(h->device, "cl_khr_command_buffer"))
@@ -33,15 +33,10 @@ static bool find(const struct gpu_home *h, struct gpu_recorder *ret)
     return ret->create && ret->command && ret->finalize && ret->release && ret->enqueue;
 }
 
-/* Found once per home; without the extension it stays empty. */
-static const struct gpu_recorder *recorder(struct gpu_home *h)
+struct gpu_recorder *gpu_recorder_find(const struct gpu_home *h)
 {
-    pthread_mutex_lock(&h->lock);
-    if (!h->recorder && (h->recorder = mem_new(struct gpu_recorder)) && !find(h, h->recorder))
-        *h->recorder = (struct gpu_recorder){ 0 };
-    const struct gpu_recorder *r = h->recorder && h->recorder->create ? h->recorder : NULL;
-    pthread_mutex_unlock(&h->lock);
-    return r;
+    struct gpu_recorder r = { 0 };
+    return find_all(h, &r) ? mem_dup(&r, sizeof r) : NULL;
 }
 
 static enum status record(struct backend_graph *g, const struct gpu_recorder *r)
@@ -65,7 +60,7 @@ bool gpu_record_ready(struct backend_graph *g)
         return true;
     if (!again || g->no_recording || !g->n_steps)
         return false;
-    const struct gpu_recorder *r = recorder(g->world->home);
+    const struct gpu_recorder *r = g->world->home->recorder;
     g->no_recording = !r;
     if (!r || record(g, r) == ST_OK)
         return r;

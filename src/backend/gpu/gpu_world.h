@@ -37,10 +37,10 @@ struct gpu_home {
     uint32_t align;         /* bytes that a part of a buffer must begin at a multiple of */
     bool exact_division;    /* the device can round quotients and roots correctly */
     char name[128], driver[128], version[128];
+    struct gpu_recorder *recorder; /* functions for recorded queues; NULL: the device has none */
     pthread_mutex_t lock;   /* of what follows */
     cl_program programs[GPU_SOURCE_COUNT][GPU_STORAGE_COUNT];
     struct gpu_weight *weights;    /* constants that graphs share (gpu_weights.c) */
-    struct gpu_recorder *recorder; /* gpu_record.c; NULL: not looked for yet */
 };
 
 /* The home on a device in an OpenCL context of ours (`context` NULL) or of the client; made when it is the first one. Worlds hold it. */
@@ -49,6 +49,7 @@ void gpu_home_put(struct gpu_home *h);
 /* Passes `st` on; one that says that the device is gone is remembered. */
 enum status gpu_home_seen(struct gpu_home *h, enum status st);
 
+struct gpu_recorder *gpu_recorder_find(const struct gpu_home *h); /* free with mem_free (gpu_record.c) */
 /* Device and driver become part of a key. */
 void gpu_home_name(const struct gpu_home *h, struct gpu_key *k);
 
