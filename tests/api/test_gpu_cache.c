@@ -199,12 +199,34 @@ static void *save(Qnn_ContextHandle_t c, uint64_t *size)
     return bytes;
 }
 
+/* The value of a top-level event; -1: there is none. */
+static int64_t event_value(Qnn_ProfileHandle_t p, const char *name)
+{
+    const QnnProfile_EventId_t *events;
+    uint32_t n = 0;
+    QnnProfile_EventData_t data;
+    OK(q.profileGetEvents(p, &events, &n));
+    for (uint32_t i = 0; i < n; i++) {
+        OK(q.profileGetEventData(events[i], &data));
+        if (strcmp(data.identifier, name) == 0)
+            return (int64_t)data.value;
+    }
+    return -1;
+}
+
+/* The profile of the call says the same. */
 static bool loading_compiles(const void *bytes, uint64_t size, const struct net *n)
 {
     Qnn_ContextHandle_t c;
+    Qnn_ProfileHandle_t p;
     uint32_t before = shim->count("clCreateProgramWithSource");
     hush(true);
-    OK(q.contextCreateFromBinary(env.backend, NULL, NULL, bytes, size, &c, NULL));
+    OK(q.profileCreate(env.backend, QNN_PROFILE_LEVEL_BASIC, &p));
+    OK(q.contextCreateFromBinary(env.backend, NULL, NULL, bytes, size, &c, p));
+    assert_int_equal(event_value(p, "Programs compiled"), shim->count("clCreateProgramWithSource") - before);
+    assert_int_equal(event_value(p, "Programs from device binaries"), shim->count("clCreateProgramWithSource") == before);
+    assert_true(event_value(p, "Program build time") >= 0);
+    OK(q.profileFree(p));
     run_net(c, n);
     OK(q.contextFree(c, NULL));
     hush(false);

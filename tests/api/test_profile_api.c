@@ -210,7 +210,7 @@ static void test_continuous_and_context_free(void **state)
 static void test_load_event(void **state)
 {
     (void)state;
-    static char bytes[1 << 16];
+    static char bytes[4 << 20]; /* room for what a backend adds: device binaries */
     Qnn_ProfileHandle_t p = make(QNN_PROFILE_LEVEL_BASIC);
     uint64_t size;
     Qnn_ContextHandle_t c;

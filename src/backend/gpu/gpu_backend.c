@@ -25,6 +25,7 @@ const struct backend backend_gpu = {
     .close = gpu_close,
     .context_update = gpu_update,
     .context_bytes = gpu_bytes,
+    .stage_events = gpu_stage_events,
     .prepare = gpu_prepare,
     .load = gpu_load,
     .run = gpu_run,

@@ -19,6 +19,9 @@ struct gpu_graph_cfg {
     uint8_t disable_memory, disable_nodes, disable_recording;
 };
 
+/* Types of events that only this backend has. */
+enum { EVENT_TO_DEVICE = PROF_BACKEND + 1, EVENT_TO_HOST, EVENT_BUILD_TIME, EVENT_COMPILED, EVENT_FROM_BINARY };
+
 /* Bits of binary_graph_info.options: what load has to know of a graph's configuration. */
 enum { GPU_GRAPH_NO_RECORDING = 1 };
 
@@ -91,6 +94,7 @@ enum status gpu_open(const struct backend_context_cfg *cfg, struct backend_conte
 void gpu_close(struct backend_context *c);
 void gpu_update(struct backend_context *c, const struct backend_context_cfg *cfg);
 enum status gpu_bytes(struct backend_context *c, const void **ret, uint64_t *bytes);
+void gpu_stage_events(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
 void gpu_take_bytes(struct backend_context *c, const struct binary *b); /* what gpu_bytes gave when the binary was saved */
 enum status gpu_mem_register(struct backend_context *c, const struct backend_mem_spec *s, struct backend_mem **ret);
 void gpu_mem_release(struct backend_mem *m);

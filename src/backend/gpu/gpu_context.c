@@ -106,6 +106,19 @@ enum status gpu_bytes(struct backend_context *c, const void **ret, uint64_t *byt
     return st;
 }
 
+void gpu_stage_events(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent)
+{
+    pthread_mutex_lock(&c->lock);
+    const struct gpu_builds b = c->registry.builds;
+    c->registry.builds = (struct gpu_builds){ 0 };
+    pthread_mutex_unlock(&c->lock);
+    if (!prof || stage == STAGE_DEINIT)
+        return;
+    prof_add(prof, parent, EVENT_BUILD_TIME, PROF_UNIT_US, (b.ns + 500) / 1000, "Program build time");
+    prof_add(prof, parent, EVENT_COMPILED, PROF_UNIT_COUNT, b.compiled, "Programs compiled");
+    prof_add(prof, parent, EVENT_FROM_BINARY, PROF_UNIT_COUNT, b.from_bytes, "Programs from device binaries");
+}
+
 void gpu_take_bytes(struct backend_context *c, const struct binary *b)
 {
     gpu_registry_read(&c->registry, b);

@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "backend/gpu/gpu_registry.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 enum { OPTIONS = 96 };
@@ -128,15 +129,24 @@ static cl_program build_bytes(struct gpu_home *h, const struct gpu_registry *r, 
     return NULL;
 }
 
-static enum status get_program(struct gpu_home *h, const struct gpu_registry *r, enum gpu_source source, enum gpu_storage storage, cl_program *ret)
+static enum status build(struct gpu_home *h, struct gpu_registry *r, enum gpu_source source, enum gpu_storage storage, cl_program *ret)
+{
+    uint64_t t0 = clock_ns();
+    enum status st = ST_OK;
+    *ret = build_bytes(h, r, source, storage);
+    r->builds.from_bytes += *ret != NULL;
+    r->builds.compiled += *ret == NULL;
+    if (!*ret)
+        st = build_text(h, source, storage, ret);
+    r->builds.ns += clock_ns() - t0;
+    return st;
+}
+
+static enum status get_program(struct gpu_home *h, struct gpu_registry *r, enum gpu_source source, enum gpu_storage storage, cl_program *ret)
 {
     cl_program *at = &h->programs[source][storage];
-    enum status st = ST_OK;
     pthread_mutex_lock(&h->lock);
-    if (!*at)
-        *at = build_bytes(h, r, source, storage);
-    if (!*at)
-        st = build_text(h, source, storage, at);
+    enum status st = *at ? ST_OK : build(h, r, source, storage, at);
     *ret = *at;
     pthread_mutex_unlock(&h->lock);
     return st;

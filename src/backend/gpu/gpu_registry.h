@@ -11,6 +11,10 @@ struct gpu_registry {
     struct gpu_cache cache;
     bool used[GPU_SOURCE_COUNT][GPU_STORAGE_COUNT];
     char path[1152];      /* of the repository, "": none */
+    struct gpu_builds {
+        uint64_t ns;
+        uint32_t compiled, from_bytes; /* programs */
+    } builds;             /* since somebody asked */
     const struct binary *seen; /* the context binary whose bytes were read */
     void *bytes;          /* for a context binary, until the next ones */
 };

@@ -17,7 +17,6 @@ struct run {
     bool times;
 };
 
-enum { EVENT_TO_DEVICE = PROF_BACKEND + 1, EVENT_TO_HOST };
 #define NODE_EVENT "%s:OpId_%u (us)"
 
 static bool is_input(const struct binary_tensor *t)
