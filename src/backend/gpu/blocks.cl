@@ -18,59 +18,65 @@
 #define VSTORE(v, p) JOIN(JOIN(vstore_half, VEC), _rte)((v), 0, (p))
 #endif
 
+/* What is said of row r is said of every row, with r a constant: sums must be registers before a compiler thinks about loops. */
+#if ROWS == 8
+#define EACH_ROW(SAY) SAY(0) SAY(1) SAY(2) SAY(3) SAY(4) SAY(5) SAY(6) SAY(7)
+#else
+#define EACH_ROW(SAY) SAY(0) SAY(1) SAY(2) SAY(3) SAY(4) SAY(5)
+#endif
+#define CLEAR(r) sum[r][0] = sum[r][1] = (V)(0.0f);
+
 /* ---- sums in registers ------------------------------------------------------------------------------------------------------------ */
 
 /* Products of the left operand in memory, as it is stored. */
-void multiply_lines(global const float *const at[ROWS], int n, global const float *w, V sum[ROWS][2])
+INLINE void multiply_lines(global const float *const at[ROWS], int n, global const float *w, V sum[ROWS][2])
 {
+#define MULTIPLY(r) left = (V)(at[r][k]), sum[r][0] = fma(left, w0, sum[r][0]), sum[r][1] = fma(left, w1, sum[r][1]);
     for (int k = 0; k < n; k++) {
-        V w0 = JOIN(vload, VEC)(0, w + k * GPU_PANEL), w1 = JOIN(vload, VEC)(1, w + k * GPU_PANEL);
-        #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            V left = (V)(at[r][k]);
-            sum[r][0] = fma(left, w0, sum[r][0]);
-            sum[r][1] = fma(left, w1, sum[r][1]);
-        }
+        V w0 = JOIN(vload, VEC)(0, w + k * GPU_PANEL), w1 = JOIN(vload, VEC)(1, w + k * GPU_PANEL), left;
+        EACH_ROW(MULTIPLY)
     }
+#undef MULTIPLY
+}
+
+/* A line of `some` elements as floats. */
+INLINE void stage(global const T *at, bool inside, int some, float left[VEC])
+{
+    JOIN(vstore, VEC)((V)(0.0f), 0, left);
+    if (inside && some == VEC)
+        JOIN(vstore, VEC)(VLOAD(at), 0, left);
+    else if (inside)
+        for (int k = 0; k < some; k++)
+            left[k] = LOAD(at, k);
 }
 
 /* The same where rows may lie outside of the image, and for halfs: the left operand becomes floats first. */
-void multiply_staged(global const T *const at[ROWS], const bool inside[ROWS], int n, global const T *w, V sum[ROWS][2])
+INLINE void multiply_staged(global const T *const at[ROWS], const bool inside[ROWS], int n, global const T *w, V sum[ROWS][2])
 {
+#define STAGE_ROW(r) stage(at[r] + k0, inside[r], some, left[r]);
+#define MULTIPLY(r) sum[r][0] = fma((V)(left[r][k]), w0, sum[r][0]), sum[r][1] = fma((V)(left[r][k]), w1, sum[r][1]);
     for (int k0 = 0; k0 < n; k0 += VEC) {
         float left[ROWS][VEC];
         int some = min(VEC, n - k0);
-        #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            JOIN(vstore, VEC)((V)(0.0f), 0, left[r]);
-            if (inside[r] && some == VEC)
-                JOIN(vstore, VEC)(VLOAD(at[r] + k0), 0, left[r]);
-            else if (inside[r])
-                for (int k = 0; k < some; k++)
-                    left[r][k] = LOAD(at[r], k0 + k);
-        }
+        EACH_ROW(STAGE_ROW)
         for (int k = 0; k < some; k++) {
             V w0 = VLOAD(w + (k0 + k) * GPU_PANEL), w1 = VLOAD(w + (k0 + k) * GPU_PANEL + VEC);
-            #pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                sum[r][0] = fma((V)(left[r][k]), w0, sum[r][0]);
-                sum[r][1] = fma((V)(left[r][k]), w1, sum[r][1]);
-            }
+            EACH_ROW(MULTIPLY)
         }
     }
+#undef MULTIPLY
+#undef STAGE_ROW
 }
 
-void multiply(global const T *const at[ROWS], const bool inside[ROWS], int n, global const T *w, V sum[ROWS][2])
+INLINE void multiply(global const T *const at[ROWS], const bool inside[ROWS], int n, global const T *w, V sum[ROWS][2])
 {
 #if STORAGE == 0
-    bool all = true;
-    #pragma unroll
-    for (int r = 0; r < ROWS; r++)
-        all = all && inside[r];
-    if (all) {
+#define ALL(r) && inside[r]
+    if (true EACH_ROW(ALL)) {
         multiply_lines(at, n, w, sum);
         return;
     }
+#undef ALL
 #endif
     multiply_staged(at, inside, n, w, sum);
 }
@@ -78,7 +84,7 @@ void multiply(global const T *const at[ROWS], const bool inside[ROWS], int n, gl
 /* ---- what happens to a sum -------------------------------------------------------------------------------------------------------- */
 
 /* A vector of columns from `col` on, of which `some` are there, goes to y[at]. */
-void finish(const struct gpu_end *e, V v, int some, int col, int at, global const T *bias, global const T *more, global T *y)
+INLINE void finish(const struct gpu_end *e, V v, int some, int col, int at, global const T *bias, global const T *more, global T *y)
 {
     if (some >= VEC) {
         v += e->bias ? VLOAD(bias + col) : (V)(0.0f);
@@ -107,45 +113,48 @@ kernel void blocks(struct gpu_conv a, global const T *x, global const T *w, glob
     V sum[ROWS][2];
     if (group >= a.groups)
         return;
-    #pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        int row = min(row0 + r, a.rows - 1); /* a row too many is computed twice and stored once */
-        at_y[r] = row / a.out_w % a.out_h * a.stride_h - a.pad_h;
-        at_x[r] = row % a.out_w * a.stride_w - a.pad_w;
-        image[r] = row / a.out_w / a.out_h * a.in_h;
-        lines = lines && at_x[r] >= 0 && at_x[r] + a.k_w <= a.in_w;
-        sum[r][0] = sum[r][1] = (V)(0.0f);
+    /* A row too many is computed twice and stored once. */
+#define FIND(r)                                                                                          \
+    {                                                                                                    \
+        int row = min(row0 + r, a.rows - 1);                                                             \
+        at_y[r] = row / a.out_w % a.out_h * a.stride_h - a.pad_h;                                        \
+        at_x[r] = row % a.out_w * a.stride_w - a.pad_w;                                                  \
+        image[r] = row / a.out_w / a.out_h * a.in_h;                                                     \
+        lines = lines && at_x[r] >= 0 && at_x[r] + a.k_w <= a.in_w;                                      \
     }
+    EACH_ROW(FIND)
+    EACH_ROW(CLEAR)
     w += (group * panels + col0 / GPU_PANEL) * a.depth * GPU_PANEL + col0 % GPU_PANEL;
     int taps = lines ? 1 : a.k_w, n = a.depth / a.k_h / taps;
     for (int ty = 0; ty < a.k_h; ty++)
         for (int tx = 0; tx < taps; tx++) {
             global const T *at[ROWS];
-            bool inside[ROWS], any = false;
-            #pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                int iy = at_y[r] + ty * a.dilation_h, ix = at_x[r] + tx * a.dilation_w;
-                inside[r] = iy >= 0 && iy < a.in_h && ix >= 0 && ix < a.in_w;
-                any = any || inside[r];
-                at[r] = x + (inside[r] ? ((image[r] + iy) * a.in_w + ix) * a.in_c + group * a.group_in : 0);
-            }
-            if (any)
+            bool inside[ROWS];
+#define PLACE(r)                                                                                                              \
+    {                                                                                                                         \
+        int iy = at_y[r] + ty * a.dilation_h, ix = at_x[r] + tx * a.dilation_w;                                               \
+        inside[r] = iy >= 0 && iy < a.in_h && ix >= 0 && ix < a.in_w;                                                         \
+        at[r] = x + (inside[r] ? ((image[r] + iy) * a.in_w + ix) * a.in_c + group * a.group_in : 0);                          \
+    }
+#define ANY(r) || inside[r]
+            EACH_ROW(PLACE)
+            if (false EACH_ROW(ANY))
                 multiply(at, inside, n, w, sum);
             w += n * GPU_PANEL;
         }
-    #pragma unroll
-    for (int r = 0; r < ROWS; r++)
-        if (row0 + r < a.rows) {
-            int col = group * a.cols + col0, at = (row0 + r) * a.out_c + col;
-            finish(&a.end, sum[r][0], a.cols - col0, col, at, bias, more, y);
-            finish(&a.end, sum[r][1], a.cols - col0 - VEC, col + VEC, at + VEC, bias, more, y);
-        }
+    int col = group * a.cols + col0;
+#define END(r)                                                                                                                 \
+    if (row0 + r < a.rows) {                                                                                                   \
+        finish(&a.end, sum[r][0], a.cols - col0, col, (row0 + r) * a.out_c + col, bias, more, y);                              \
+        finish(&a.end, sum[r][1], a.cols - col0 - VEC, col + VEC, (row0 + r) * a.out_c + col + VEC, bias, more, y);            \
+    }
+    EACH_ROW(END)
 }
 
 /* ---- operands that lie in any way ------------------------------------------------------------------------------------------------- */
 
 /* STAGE products of the right operand's columns, as floats, zero where there is none. */
-void stage_right(const struct gpu_matmul *a, global const T *w, int k0, int col0, float right[STAGE][COLS])
+INLINE void stage_right(const struct gpu_matmul *a, global const T *w, int k0, int col0, float right[STAGE][COLS])
 {
     int some = min(STAGE, a->depth - k0);
     for (int k = 0; k < some; k++)
@@ -157,6 +166,21 @@ void stage_right(const struct gpu_matmul *a, global const T *w, int k0, int col0
                 right[k][c] = col0 + c < a->cols ? LOAD(w, (k0 + k) * a->b_k + (col0 + c) * a->b_col) : 0.0f;
 }
 
+/* Products of one stage for ROWS rows, whose sums so far are in memory. */
+INLINE void multiply_stage(float left[ROWS][STAGE], float right[STAGE][COLS], int n, float sums[ROWS][COLS])
+{
+    V sum[ROWS][2];
+#define FETCH(r) sum[r][0] = JOIN(vload, VEC)(0, sums[r]), sum[r][1] = JOIN(vload, VEC)(1, sums[r]);
+#define MULTIPLY(r) sum[r][0] = fma((V)(left[r][k]), w0, sum[r][0]), sum[r][1] = fma((V)(left[r][k]), w1, sum[r][1]);
+#define KEEP(r) JOIN(vstore, VEC)(sum[r][0], 0, sums[r]), JOIN(vstore, VEC)(sum[r][1], 1, sums[r]);
+    EACH_ROW(FETCH)
+    for (int k = 0; k < n; k++) {
+        V w0 = JOIN(vload, VEC)(0, right[k]), w1 = JOIN(vload, VEC)(1, right[k]);
+        EACH_ROW(MULTIPLY)
+    }
+    EACH_ROW(KEEP)
+}
+
 kernel void blocks_any(struct gpu_matmul a, global const T *x, global const T *w, global const T *bias, global const T *more, global T *y)
 {
     int n_rows = (a.rows + ROWS * STRIP - 1) / (ROWS * STRIP), n_cols = (a.cols + COLS - 1) / COLS;
@@ -166,34 +190,18 @@ kernel void blocks_any(struct gpu_matmul a, global const T *x, global const T *w
         return;
     x += view_at(slice, a.rank, a.dims, a.a);
     w += view_at(slice, a.rank, a.dims, a.b);
-    for (int i = 0; i < STRIP * ROWS * COLS; i++)
-        sums[i / COLS][i % COLS] = 0.0f;
+    for (int r = 0; r < STRIP * ROWS; r++) {
+        JOIN(vstore, VEC)((V)(0.0f), 0, sums[r]);
+        JOIN(vstore, VEC)((V)(0.0f), 1, sums[r]);
+    }
     for (int k0 = 0; k0 < a.depth; k0 += STAGE) {
         int some = min(STAGE, a.depth - k0);
         stage_right(&a, w, k0, col0, right);
         for (int s = 0; s < STRIP && row0 + s * ROWS < a.rows; s++) {
-            V sum[ROWS][2];
-            #pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                int row = min(row0 + s * ROWS + r, a.rows - 1);
-                for (int k = 0; k < some; k++)
+            for (int r = 0; r < ROWS; r++)
+                for (int k = 0, row = min(row0 + s * ROWS + r, a.rows - 1); k < some; k++)
                     left[r][k] = LOAD(x, row * a.a_row + (k0 + k) * a.a_k);
-                sum[r][0] = JOIN(vload, VEC)(0, sums[s * ROWS + r]);
-                sum[r][1] = JOIN(vload, VEC)(1, sums[s * ROWS + r]);
-            }
-            for (int k = 0; k < some; k++) {
-                V w0 = JOIN(vload, VEC)(0, right[k]), w1 = JOIN(vload, VEC)(1, right[k]);
-                #pragma unroll
-                for (int r = 0; r < ROWS; r++) {
-                    sum[r][0] = fma((V)(left[r][k]), w0, sum[r][0]);
-                    sum[r][1] = fma((V)(left[r][k]), w1, sum[r][1]);
-                }
-            }
-            #pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                JOIN(vstore, VEC)(sum[r][0], 0, sums[s * ROWS + r]);
-                JOIN(vstore, VEC)(sum[r][1], 1, sums[s * ROWS + r]);
-            }
+            multiply_stage(left, right, some, &sums[s * ROWS]);
         }
     }
     for (int r = 0; r < STRIP * ROWS && row0 + r < a.rows; r++) {

@@ -4,6 +4,9 @@
  * where fma is written: a coordinate that falls between two pixels must fall to the same side everywhere. */
 #pragma OPENCL FP_CONTRACT OFF
 
+/* Sums that are to stay in registers must not be handed to functions that are called. */
+#define INLINE static inline __attribute__((always_inline))
+
 #if STORAGE == 0
 typedef float T;
 #define LOAD(p, i) ((p)[i])

@@ -7,11 +7,12 @@
 #include "backend/gpu/gpu_opencl.h"
 
 struct gpu_traits {
-    bool cpu;             /* work items are not side by side in hardware */
+    bool tiles;           /* work items run side by side and have fast local memory */
     uint32_t vector;      /* floats in a register of the device: 4, 8 or 16 */
     uint32_t units;       /* compute units */
-    uint64_t local_bytes; /* local memory of a group; 0: it is no faster than any other */
+    uint64_t local_bytes; /* local memory of a group */
     size_t max_lanes;     /* work items of a group at most */
+    const char *only;     /* OPENQNN_GPU_PRODUCTS: the one way that products are computed, for tests; NULL: the best */
 };
 void gpu_traits_read(cl_device_id device, struct gpu_traits *ret);
 

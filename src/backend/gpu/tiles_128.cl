@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tiles.cl for large products: 256 work items with 64 sums each. */
+#define TILE_M 128
+#define TILE_N 128
+#define ITEM_M 8
+#define ITEM_N 8
+#define TEAMS 1
