@@ -6,6 +6,7 @@
 
 enum {
     GPU_LANES = 64, /* work items of a group; trees of the kernels are made for it */
+    GPU_PIXELS = 4, /* pixels beside each other that a work item of a depthwise convolution computes */
     GPU_PANEL = 32, /* columns of a product that lie together in packed weights */
     GPU_RANK = 10,  /* dimensions of a view, neighbours joined */
 };

@@ -23,7 +23,7 @@ struct gpu_graph_cfg {
 enum { EVENT_TO_DEVICE = PROF_BACKEND + 1, EVENT_TO_HOST, EVENT_BUILD_TIME, EVENT_COMPILED, EVENT_FROM_BINARY };
 
 /* Bits of binary_graph_info.options: what load has to know of a graph's configuration. */
-enum { GPU_GRAPH_NO_RECORDING = 1 };
+enum { GPU_GRAPH_NO_RECORDING = 1, GPU_GRAPH_NO_FUSION = 2 };
 
 /* Bits of backend_cfg.target. */
 enum { GPU_BACKEND_TUNING = 1, GPU_BACKEND_WEIGHT_SHARING = 2, GPU_BACKEND_NO_KERNEL_TIMES = 4 };

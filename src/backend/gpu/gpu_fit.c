@@ -6,8 +6,10 @@
 #include <string.h>
 
 enum {
-    STEP = 16,            /* products of a step of tiles.cl */
+    STEP = 16,            /* products that steps of tiles.cl are counted in */
     UNIT_PRODUCTS = 128,  /* multiplications of a compute unit at once; most GPUs have as many lanes */
+    CPU_LANES = 16,       /* work items of a group where they run one after the other */
+    BUSY_LANES = 256,     /* work items that keep a compute unit busy */
     STEP_CYCLES = 700,    /* a step takes no less, however little it multiplies: it waits for memory */
 };
 
@@ -25,10 +27,11 @@ static const struct way ways[] = {
     { "blocks_16", K_BLOCKS_16, K_BLOCKS_ANY_16, 16, 8, 32, 32, 1, 1, 0, 0, 0 },
     { "blocks_8", K_BLOCKS_8, K_BLOCKS_ANY_8, 8, 6, 16, 24, 1, 1, 0, 0, 0 },
     { "blocks_4", K_BLOCKS_4, K_BLOCKS_ANY_4, 4, 6, 8, 24, 1, 1, 0, 0, 0 },
-    { "tiles_128", K_TILES_128, K_TILES_ANY_128, 0, 128, 128, 128, 256, 1, 80, 2, 33280 },
-    { "tiles_64", K_TILES_64, K_TILES_ANY_64, 0, 128, 64, 128, 128, 1, 75, 4, 25088 },
-    { "tiles_32", K_TILES_32, K_TILES_ANY_32, 0, 64, 64, 64, 256, 1, 50, 4, 16896 },
-    { "tiles_16", K_TILES_16, K_TILES_ANY_16, 0, 32, 32, 32, 256, 4, 40, 4, 34816 },
+    { "tiles_128", K_TILES_128, K_TILES_ANY_128, 0, 128, 128, 128, 256, 1, 65, 1, 33280 },
+    { "tiles_64", K_TILES_64, K_TILES_ANY_64, 0, 128, 64, 128, 128, 1, 60, 3, 25088 },
+    { "tiles_48", K_TILES_48, K_TILES_ANY_48, 0, 64, 64, 64, 256, 4, 55, 2, 33792 },
+    { "tiles_32", K_TILES_32, K_TILES_ANY_32, 0, 64, 64, 64, 256, 1, 52, 4, 16896 },
+    { "tiles_16", K_TILES_16, K_TILES_ANY_16, 0, 32, 32, 32, 512, 8, 36, 2, 34816 },
 };
 enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
@@ -78,7 +81,9 @@ static uint64_t cost(const struct gpu_launch *l, const struct way *w, const stru
     if (w->vector)
         return t->tiles ? UINT64_MAX : 16 / w->vector;
     uint64_t depth = (uint64_t)(l->kernel == K_PRODUCT ? l->args.conv.depth : l->args.matmul.depth), n = groups_of(l, w);
-    uint64_t work = parts(n, t->units) * w->rows * w->cols * STEP * w->teams * 100 / (UNIT_PRODUCTS * w->percent);
+    uint64_t each = parts(n, t->units), busy = (each < w->together ? each : w->together) * w->lanes;
+    uint64_t work = each * w->rows * w->cols * STEP * w->teams * 100 / (UNIT_PRODUCTS * w->percent);
+    work = busy < BUSY_LANES ? work * 3 / 2 : work; /* too few to multiply while others wait */
     uint64_t wait = parts(n, t->units * w->together) * STEP_CYCLES;
     return parts(depth, STEP * w->teams) * (work > wait ? work : wait);
 }
@@ -97,10 +102,26 @@ static const struct way *choose(const struct gpu_launch *l, const struct gpu_tra
     }
 }
 
+/* Several channels at once, and several pixels beside each other: the device's vectors, or a narrower one that divides the channels. */
+static void fit_depthwise(const struct gpu_traits *t, struct gpu_launch *l)
+{
+    static const enum gpu_kernel kernels[] = { K_CHANNELS_16, K_CHANNELS_8, K_CHANNELS_4 };
+    const struct gpu_taps *a = &l->args.taps;
+    for (uint32_t i = 0, vector = 16; i < 3 && a->group_out == 1; i++, vector /= 2)
+        if (vector <= (t->tiles ? 4 : t->vector) && a->out_c % (int)vector == 0) {
+            l->kernel = kernels[i];
+            l->items = (uint64_t)a->n / (uint64_t)a->out_w / vector * parts((uint64_t)a->out_w, GPU_PIXELS);
+            l->lanes = t->tiles ? GPU_LANES : CPU_LANES;
+            return;
+        }
+}
+
 bool gpu_fit(const struct gpu_launch *l, const struct gpu_traits *t, uint32_t choice, struct gpu_launch *ret)
 {
     *ret = *l;
     ret->lanes = l->lanes ? l->lanes : GPU_LANES;
+    if (l->kernel == K_DEPTHWISE)
+        fit_depthwise(t, ret);
     if (l->kernel != K_PRODUCT && l->kernel != K_PRODUCT_ANY)
         return choice == 0;
     const struct way *w = choose(l, t, choice);

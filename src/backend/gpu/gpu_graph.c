@@ -7,6 +7,7 @@
  *     I/O         the client's registered buffers, or buffers of our own that are filled from and read to the host */
 #include "backend/gpu/gpu_record.h"
 #include "backend/gpu/gpu_fit.h"
+#include "backend/gpu/gpu_fuse.h"
 
 #include <string.h>
 
@@ -313,9 +314,21 @@ static void graph_free(struct backend_graph *g)
     mem_free(g);
 }
 
+static enum status fuse(struct backend_graph *g)
+{
+    CLEANUP(arena_finish) struct arena a;
+    arena_init(&a);
+    if (g->g->info.options & GPU_GRAPH_NO_FUSION)
+        return ST_OK;
+    TRY(gpu_fuse(g->g, &a, &g->work, g->nodes.at));
+    g->nodes.n = g->work.launches.n;
+    return ST_OK;
+}
+
 static enum status load(struct backend_graph *g)
 {
     TRY(bind_nodes(g));
+    TRY(fuse(g));
     g->steps = mem_array(struct gpu_step, g->work.launches.n);
     g->tensors = mem_array(cl_mem, g->g->n_tensors);
     g->kept = mem_array(cl_mem, g->g->n_nodes);

@@ -22,6 +22,7 @@
     X(GPU_BLOCKS_16, "blocks_16.cl")       \
     X(GPU_TILES_128, "tiles_128.cl")       \
     X(GPU_TILES_64, "tiles_64.cl")         \
+    X(GPU_TILES_48, "tiles_48.cl")         \
     X(GPU_TILES_32, "tiles_32.cl")         \
     X(GPU_TILES_16, "tiles_16.cl")         \
     X(GPU_SAMPLE, "sample.cl")             \
@@ -119,12 +120,17 @@ enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS
     X(K_BLOCKS_ANY_4, "blocks_any", GPU_BLOCKS_4) \
     X(K_BLOCKS_ANY_8, "blocks_any", GPU_BLOCKS_8) \
     X(K_BLOCKS_ANY_16, "blocks_any", GPU_BLOCKS_16) \
+    X(K_CHANNELS_4, "channels", GPU_BLOCKS_4) \
+    X(K_CHANNELS_8, "channels", GPU_BLOCKS_8) \
+    X(K_CHANNELS_16, "channels", GPU_BLOCKS_16) \
     X(K_TILES_128, "tiles", GPU_TILES_128)   \
     X(K_TILES_64, "tiles", GPU_TILES_64)     \
+    X(K_TILES_48, "tiles", GPU_TILES_48)     \
     X(K_TILES_32, "tiles", GPU_TILES_32)     \
     X(K_TILES_16, "tiles", GPU_TILES_16)     \
     X(K_TILES_ANY_128, "tiles_any", GPU_TILES_128) \
     X(K_TILES_ANY_64, "tiles_any", GPU_TILES_64) \
+    X(K_TILES_ANY_48, "tiles_any", GPU_TILES_48) \
     X(K_TILES_ANY_32, "tiles_any", GPU_TILES_32) \
     X(K_TILES_ANY_16, "tiles_any", GPU_TILES_16) \
     GPU_TYPED_KERNEL_LIST(X)

@@ -69,7 +69,7 @@ enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cf
         .binary = gpu_target(),
         .priority = cfg ? cfg->priority : 0,
         .opt_level = cfg && cfg->opt_level ? cfg->opt_level : 2,
-        .options = own && own->disable_recording ? GPU_GRAPH_NO_RECORDING : 0,
+        .options = own ? (own->disable_recording ? GPU_GRAPH_NO_RECORDING : 0) | (own->disable_nodes ? GPU_GRAPH_NO_FUSION : 0) : 0,
         .abort = cancel ? &cancel->abort : NULL,
         .deadline_ns = cancel ? cancel->deadline_ns : 0,
     };

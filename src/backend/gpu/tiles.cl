@@ -7,7 +7,11 @@
  *
  * Barriers stand in loops that all work items of a group run equally often. With several TEAMS, each takes every TEAMS-th step, and their sums are added at the end.
  * One of the tiles_*.cl stands in front of this. */
-#define STEP 16                                  /* products of a step */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define UNROLL 1                                 /* tests run this on CPUs, whose compilers take long otherwise */
+#else
+#define UNROLL STEP
+#endif
 #define QUADS (STEP / 4)                         /* four products of a row are read at once */
 #define ITEMS_N (TILE_N / ITEM_N)
 #define TEAM (TILE_M / ITEM_M * ITEMS_N)         /* work items of a team */
@@ -18,9 +22,10 @@
 #define READS_N (STEP * TILE_N / 4 / TEAM)
 
 /* One step of a team in local memory; the left operand lies by columns. */
+/* add_teams uses the same memory: TEAMS / 2 times what a team computes fits into TEAMS of these. */
 struct tile {
-    float left[2][STEP * LEFT_LINE];
-    float right[2][STEP * TILE_N];
+    float4 left[2][STEP * LEFT_LINE / 4]; /* fours, so that they lie where fours can be read */
+    float4 right[2][STEP * TILE_N / 4];
 };
 
 /* Four elements that lie at a multiple of four. */
@@ -66,7 +71,7 @@ INLINE void put(local float *left, local float *right, int item, const float4 m[
 
 INLINE void multiply(local const float *left, local const float *right, int row, int col, float4 sum[ITEM_M][ITEM_N / 4])
 {
-    #pragma unroll 4
+    #pragma unroll UNROLL
     for (int k = 0; k < STEP; k++) {
         float4 m[ITEM_M / 4], n[ITEM_N / 4];
         #pragma unroll
@@ -89,20 +94,22 @@ INLINE void multiply(local const float *left, local const float *right, int row,
 
 /* ---- the end ----------------------------------------------------------------------------------------------------------------------- */
 
-/* The sums of all teams in those of the first. Nobody reads the steps any more: the last thing before this was a barrier. */
+/* The sums of all teams in those of the first: half of them hand theirs to the others until one is left. Nobody reads the steps any more: the last thing before this
+ * was a barrier. */
 INLINE void add_teams(local float4 *room, int team, int item, float4 sum[ITEM_M][ITEM_N / 4])
 {
-#if TEAMS > 1
-    #pragma unroll
-    for (int i = 0; i < ITEM_M * ITEM_N / 4; i++)
-        if (team > 0)
-            room[((team - 1) * ITEM_M * ITEM_N / 4 + i) * TEAM + item] = sum[i / (ITEM_N / 4)][i % (ITEM_N / 4)];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    #pragma unroll
-    for (int i = 0; i < ITEM_M * ITEM_N / 4; i++)
-        for (int t = 0; t < TEAMS - 1 && team == 0; t++)
-            sum[i / (ITEM_N / 4)][i % (ITEM_N / 4)] += room[(t * ITEM_M * ITEM_N / 4 + i) * TEAM + item];
-#endif
+    for (int half = TEAMS / 2; half > 0; half /= 2) {
+        #pragma unroll
+        for (int i = 0; i < ITEM_M * ITEM_N / 4; i++)
+            if (team >= half && team < 2 * half)
+                room[((team - half) * ITEM_M * ITEM_N / 4 + i) * TEAM + item] = sum[i / (ITEM_N / 4)][i % (ITEM_N / 4)];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll
+        for (int i = 0; i < ITEM_M * ITEM_N / 4; i++)
+            if (team < half)
+                sum[i / (ITEM_N / 4)][i % (ITEM_N / 4)] += room[(team * ITEM_M * ITEM_N / 4 + i) * TEAM + item];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
 }
 
 /* Four columns from `col` on, of which `some` are there, go to y[at]. */
@@ -223,9 +230,9 @@ void tiles(struct gpu_conv a, global const T *x, global const T *w, global const
             place_next(&p);
         }
         if (s > 0)
-            multiply(mine->left[(s - 1) & 1], mine->right[(s - 1) & 1], row, col, sum);
+            multiply((local const float *)mine->left[(s - 1) & 1], (local const float *)mine->right[(s - 1) & 1], row, col, sum);
         if (s < steps)
-            put(mine->left[s & 1], mine->right[s & 1], item, m, n);
+            put((local float *)mine->left[s & 1], (local float *)mine->right[s & 1], item, m, n);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     add_teams((local float4 *)shared, team, item, sum);
@@ -288,9 +295,9 @@ void tiles_any(struct gpu_matmul a, global const T *x, global const T *w, global
             }
         }
         if (s > 0)
-            multiply(mine->left[(s - 1) & 1], mine->right[(s - 1) & 1], row, col, sum);
+            multiply((local const float *)mine->left[(s - 1) & 1], (local const float *)mine->right[(s - 1) & 1], row, col, sum);
         if (s < steps)
-            put(mine->left[s & 1], mine->right[s & 1], item, m, n);
+            put((local float *)mine->left[s & 1], (local float *)mine->right[s & 1], item, m, n);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     add_teams((local float4 *)shared, team, item, sum);

@@ -5,3 +5,4 @@
 #define ITEM_M 4
 #define ITEM_N 4
 #define TEAMS 1
+#define STEP 16 /* products between barriers */

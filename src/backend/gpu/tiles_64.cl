@@ -5,3 +5,4 @@
 #define ITEM_M 8
 #define ITEM_N 8
 #define TEAMS 1
+#define STEP 16 /* products between barriers */
