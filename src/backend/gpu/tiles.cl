@@ -98,15 +98,15 @@ INLINE void multiply(local const float *left, local const float *right, int row,
  * was a barrier. */
 INLINE void add_teams(local float4 *room, int team, int item, float4 sum[ITEM_M][ITEM_N / 4])
 {
-    for (int half = TEAMS / 2; half > 0; half /= 2) {
+    for (int stay = TEAMS / 2; stay > 0; stay /= 2) {
         #pragma unroll
         for (int i = 0; i < ITEM_M * ITEM_N / 4; i++)
-            if (team >= half && team < 2 * half)
-                room[((team - half) * ITEM_M * ITEM_N / 4 + i) * TEAM + item] = sum[i / (ITEM_N / 4)][i % (ITEM_N / 4)];
+            if (team >= stay && team < 2 * stay)
+                room[((team - stay) * ITEM_M * ITEM_N / 4 + i) * TEAM + item] = sum[i / (ITEM_N / 4)][i % (ITEM_N / 4)];
         barrier(CLK_LOCAL_MEM_FENCE);
         #pragma unroll
         for (int i = 0; i < ITEM_M * ITEM_N / 4; i++)
-            if (team < half)
+            if (team < stay)
                 sum[i / (ITEM_N / 4)][i % (ITEM_N / 4)] += room[(team * ITEM_M * ITEM_N / 4 + i) * TEAM + item];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
