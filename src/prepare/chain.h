@@ -5,14 +5,22 @@
 
 #include "prepare/cx.h"
 
+struct chain_input {
+    uint32_t maker, input;
+    bool whole; /* it is wanted whole, not by lines */
+    struct op_reach reach;
+};
+
 /* Facts about single nodes and tensors. */
 struct chain_graph {
     const struct prepare_cx *cx;
     bool *member;          /* per node: it can be one, at any place of a chain */
     uint32_t *maker;       /* per tensor, IR_NONE: not a node */
-    uint32_t *last_reader; /* per tensor, IR_NONE: none; or somebody reads it outside of nodes, or whole: then it is never inside a chain */
+    uint32_t *last_reader; /* per tensor, IR_NONE: none */
     bool *whole;           /* per tensor: it must exist as a tensor */
     uint64_t *weights;     /* per node: bytes of its constants */
+    uint32_t *first_input; /* per node: inputs[first_input[k]] … inputs[first_input[k + 1]] are results of other nodes */
+    struct chain_input *inputs;
 };
 
 /* The nodes node … node + chain.n - 1 as a chain. */

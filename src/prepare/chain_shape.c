@@ -4,6 +4,25 @@
 
 enum { MAX_OPERANDS = 16 };
 
+/* What a member reads of other nodes. */
+static void add_inputs(struct chain_graph *g, uint32_t k)
+{
+    const struct ir_node *n = &g->cx->g->nodes.at[k];
+    struct ir_call v;
+    g->first_input[k + 1] = g->first_input[k];
+    if (!g->member[k])
+        return;
+    ir_call(g->cx->g, n, &v);
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        uint32_t maker = n->in[i] == IR_NONE ? IR_NONE : g->maker[n->in[i]];
+        if (maker == IR_NONE)
+            continue;
+        struct chain_input *in = &g->inputs[g->first_input[k + 1]++];
+        *in = (struct chain_input){ .maker = maker, .input = i };
+        in->whole = !op_reach(&v.call, i, &in->reach);
+    }
+}
+
 /* The kernel of the node takes single lines of its result. */
 static enum status is_member(struct prepare_cx *cx, uint32_t k, bool *ret)
 {
@@ -34,9 +53,13 @@ enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret)
     uint32_t nt = (uint32_t)g->tensors.n, nn = (uint32_t)g->nodes.n;
     struct arena *a = &cx->arena;
     *ret = (struct chain_graph){ .cx = cx, .member = arena_array(a, bool, nn), .maker = arena_array(a, uint32_t, nt), .last_reader = arena_array(a, uint32_t, nt),
-                                 .whole = arena_array(a, bool, nt), .weights = arena_array(a, uint64_t, nn) };
+                                 .whole = arena_array(a, bool, nt), .weights = arena_array(a, uint64_t, nn), .first_input = arena_array(a, uint32_t, (size_t)nn + 1) };
+    uint32_t n_inputs = 0;
+    for (uint32_t k = 0; k < nn; k++)
+        n_inputs += g->nodes.at[k].n_in;
+    ret->inputs = arena_array(a, struct chain_input, n_inputs);
     uint32_t *tensors_of = arena_array(a, uint32_t, cx->n_cells);
-    RETURN_IF(!ret->member || !ret->maker || !ret->last_reader || !ret->whole || !ret->weights || !tensors_of, ST_NO_MEMORY,
+    RETURN_IF(!ret->member || !ret->maker || !ret->last_reader || !ret->whole || !ret->weights || !ret->first_input || !ret->inputs || !tensors_of, ST_NO_MEMORY,
               "no memory to find chains among %u nodes", nn);
     for (uint32_t t = 0; t < nt; t++) {
         ret->maker[t] = ret->last_reader[t] = IR_NONE;
@@ -49,6 +72,7 @@ enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret)
     for (uint32_t k = 0; k < nn; k++) {
         const struct ir_node *n = &g->nodes.at[k];
         TRY(is_member(cx, k, &ret->member[k]));
+        add_inputs(ret, k);
         for (uint32_t i = 0; i < n->n_in; i++)
             if (n->in[i] != IR_NONE)
                 ret->last_reader[n->in[i]] = k;
@@ -66,19 +90,13 @@ enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret)
 /* Edges of one member; false: it wants a result of the chain whole, or there are too many. */
 static bool add_edges(const struct chain_graph *g, struct chain_shape *s, uint32_t i)
 {
-    const struct ir_node *n = &g->cx->g->nodes.at[s->node + i];
-    struct ir_call v;
-    ir_call(g->cx->g, n, &v);
-    for (uint32_t k = 0; k < n->n_in; k++) {
-        uint32_t maker = n->in[k] == IR_NONE ? IR_NONE : g->maker[n->in[k]];
-        if (maker == IR_NONE || maker < s->node || maker >= s->node + i)
+    for (uint32_t k = g->first_input[s->node + i]; k < g->first_input[s->node + i + 1]; k++) {
+        const struct chain_input *in = &g->inputs[k];
+        if (in->maker < s->node)
             continue;
-        struct op_chain_edge *e = &s->edges[s->first[i + 1]];
-        if (s->first[i + 1] == sizeof(s->edges) / sizeof(s->edges[0]) || !op_reach(&v.call, k, &e->reach))
+        if (in->whole || s->first[i + 1] == sizeof(s->edges) / sizeof(s->edges[0]))
             return false;
-        e->maker = maker - s->node;
-        e->input = k;
-        s->first[i + 1]++;
+        s->edges[s->first[i + 1]++] = (struct op_chain_edge){ .maker = in->maker - s->node, .input = in->input, .reach = in->reach };
     }
     return true;
 }
@@ -105,10 +123,11 @@ bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n, struct 
 
 uint64_t chain_slab_bytes(const struct chain_shape *s, uint32_t height)
 {
-    uint32_t heights[OP_CHAIN_MAX];
+    struct op_chain_span spans[OP_CHAIN_MAX] = { { 0 } };
     uint64_t bytes = 0;
-    op_chain_heights(&s->chain, s->lines, height, heights);
+    uint32_t begin = s->lines > height ? (s->lines - height) / 2 : 0;
+    op_chain_next(&s->chain, begin, s->lines - begin < height ? s->lines : begin + height, spans);
     for (uint32_t i = 0; i + 1 < s->chain.n; i++)
-        bytes += heights[i] * s->line[i].bytes;
+        bytes += (spans[i].end - spans[i].begin) * s->line[i].bytes;
     return bytes;
 }

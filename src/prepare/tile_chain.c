@@ -17,6 +17,13 @@ enum {
     TURN_COST = 2 << 10,   /* one more call of a kernel, likewise */
     MACS_PER_BYTE = 32,    /* that are computed while a byte is moved */
     MACS_PER_TILE = 1 << 16,
+    LONGEST = 16,          /* nodes of a chain; the time that this pass takes grows with its square */
+    ALIKE = 3,             /* slabs that are followed, the last one for all behind it */
+};
+
+/* Of some commands. */
+struct sums {
+    uint64_t lines[OP_CHAIN_MAX], panels[OP_CHAIN_MAX], slabs;
 };
 
 /* What a chain does beyond what its operators would do one after the other. */
@@ -26,30 +33,44 @@ struct more {
     uint64_t turns;          /* calls of kernels */
 };
 
-/* Follow all slabs of all commands. */
+/* Lines and panels of every member in one command. The first slab has all lines to compute, those behind it are alike. */
+static void follow(const struct chain_shape *s, uint32_t begin, uint32_t n, uint32_t height, struct sums *sums)
+{
+    struct op_chain_span spans[OP_CHAIN_MAX] = { { 0 } };
+    uint32_t slabs = (n + height - 1) / height;
+    for (uint32_t k = 0; k < slabs && k < ALIKE; k++) {
+        uint64_t times = k + 1 == ALIKE ? slabs - k : 1;
+        op_chain_next(&s->chain, begin + (uint32_t)((uint64_t)n * k / slabs), begin + (uint32_t)((uint64_t)n * (k + 1) / slabs), spans);
+        for (uint32_t i = 0; i < s->chain.n; i++) {
+            uint32_t fresh = spans[i].end - spans[i].from;
+            sums->lines[i] += times * fresh;
+            sums->panels[i] += times * (((uint64_t)fresh * s->pixels[i] + PANEL - 1) / PANEL);
+        }
+    }
+    sums->slabs += slabs;
+}
+
+/* Two commands side by side stand for all `parts`; at the ends of the image a little less is computed. */
 static struct more measure(const struct prepare_cx *cx, const struct chain_shape *s, uint32_t parts, uint32_t height)
 {
     struct more m = { 0 };
-    uint64_t lines[OP_CHAIN_MAX] = { 0 }, panels[OP_CHAIN_MAX] = { 0 };
-    for (uint32_t p = 0; p < parts; p++) {
-        struct op_chain_span spans[OP_CHAIN_MAX] = { { 0 } };
-        uint32_t begin = (uint32_t)((uint64_t)s->lines * p / parts), n = (uint32_t)((uint64_t)s->lines * (p + 1) / parts) - begin, slabs = (n + height - 1) / height;
-        for (uint32_t k = 0; k < slabs; k++) {
-            op_chain_next(&s->chain, begin + (uint32_t)((uint64_t)n * k / slabs), begin + (uint32_t)((uint64_t)n * (k + 1) / slabs), spans);
-            for (uint32_t i = 0; i < s->chain.n; i++) {
-                uint32_t fresh = spans[i].end - spans[i].from;
-                lines[i] += fresh;
-                panels[i] += ((uint64_t)fresh * s->pixels[i] + PANEL - 1) / PANEL;
-                m.turns += fresh > 0;
-            }
-        }
-    }
+    struct sums sums = { 0 };
+    uint32_t p = parts > 2 ? parts / 2 : 0, two = parts - p < 2 ? 1 : 2;
+    uint64_t at[3];
+    for (uint32_t k = 0; k <= two; k++)
+        at[k] = (uint64_t)s->lines * (p + k) / parts;
+    for (uint32_t k = 0; k < two; k++)
+        if (at[k] < at[k + 1])
+            follow(s, (uint32_t)at[k], (uint32_t)(at[k + 1] - at[k]), height, &sums);
+    uint64_t part = at[two] - at[0] ? at[two] - at[0] : 1;
     for (uint32_t i = 0; i < s->chain.n; i++) {
         uint64_t macs = cx->nodes[s->node + i].macs, n = s->line[i].n, least = (n * s->pixels[i] + PANEL - 1) / PANEL;
+        uint64_t lines = sums.lines[i] * s->lines / part, panels = sums.panels[i] * s->lines / part;
         m.all_macs += macs;
-        m.macs += lines[i] > n ? macs / n * (lines[i] - n) : 0;
-        m.weights += panels[i] > least ? (panels[i] - least) * s->weights[i] : 0;
+        m.macs += lines > n ? macs / n * (lines - n) / parts * (parts - 1) : 0;
+        m.weights += panels > least ? (panels - least) * s->weights[i] : 0;
     }
+    m.turns = sums.slabs * s->lines / part * s->chain.n;
     return m;
 }
 
@@ -64,11 +85,11 @@ static uint64_t twice_percent(const struct prepare_cx *cx, const struct chain_sh
     return m.macs * 100 / (m.all_macs + 1);
 }
 
-/* The height of slabs that fit and cost the least, 0: not even one line fits. */
+/* The height of slabs that fit and cost the least, 0: not even one line fits. Few slabs are tried one by one, many in growing steps. */
 static uint32_t best_height(const struct prepare_cx *cx, const struct chain_shape *s, uint64_t *cost)
 {
     uint32_t part = (s->lines + USUAL_PARTS - 1) / USUAL_PARTS, best = 0;
-    for (uint32_t slabs = 1, height = 0; slabs <= part; slabs++) {
+    for (uint32_t slabs = 1, height = 0; slabs <= part; slabs += 1 + slabs / 4) {
         uint32_t next = (part + slabs - 1) / slabs;
         if (next == height || chain_slab_bytes(s, next) > cx->target->chains.bytes)
             continue;
@@ -78,6 +99,10 @@ static uint32_t best_height(const struct prepare_cx *cx, const struct chain_shap
             best = height;
             *cost = c;
         }
+    }
+    if (!best && chain_slab_bytes(s, 1) <= cx->target->chains.bytes) {
+        best = 1;
+        *cost = cost_of(measure(cx, s, USUAL_PARTS, 1));
     }
     return best;
 }
@@ -113,7 +138,7 @@ static enum status choose(struct prepare_cx *cx, const struct chain_graph *g, st
     struct chain_shape s;
     for (uint32_t k = 0; k < cx->g->nodes.n; k++) {
         best[k] = (struct choice){ k ? best[k - 1].worth : 0, 1 };
-        for (uint32_t n = 2; n <= OP_CHAIN_MAX && n <= k + 1 && g->member[k + 1 - n]; n++) {
+        for (uint32_t n = 2; n <= LONGEST && n <= k + 1 && g->member[k + 1 - n]; n++) {
             if (!chain_shape(g, k + 1 - n, n, &s)) /* what is wrong with it stays wrong with more nodes in front */
                 break;
             uint64_t w = worth(cx, &s), before = n <= k ? best[k - n].worth : 0;
