@@ -135,6 +135,46 @@ static void test_damaged(void **state)
     assert_int_equal(tried((struct wish){ .tune = true, .keep = true, .contexts = 1 }), 0);
 }
 
+enum { FRAMES = 5 };
+
+/* What a Buffer of three frames gives for five frames one after the other. */
+static void stream(bool tune, float y[FRAMES][6])
+{
+    const QnnGpuBackend_CustomConfig_t o = { .option = QNN_GPU_BACKEND_CONFIG_OPTION_ENABLE_TUNING_MODE, .enableTuningMode = tune };
+    QnnBackend_Config_t config = { .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = (QnnBackend_CustomConfig_t)(uintptr_t)&o };
+    Qnn_BackendHandle_t b;
+    Qnn_ContextHandle_t c;
+    Qnn_GraphHandle_t g;
+    OK(q.backendCreate(NULL, (const QnnBackend_Config_t *[]){ &config, NULL }, &b));
+    OK(q.contextCreate(b, NULL, NULL, &c));
+    OK(q.graphCreate(c, "stream", NULL, &g));
+    Qnn_Tensor_t in = TENSOR("x", APP_WRITE, FLOAT_32, 1, 1, 2), out = TENSOR("y", APP_READ, FLOAT_32, 1, 3, 2);
+    OK(q.tensorCreateGraphTensor(g, &in));
+    OK(q.tensorCreateGraphTensor(g, &out));
+    struct op buffer = { .name = "buffer", .type = "Buffer", .np = 3, .ni = 1, .no = 1, .in = { in }, .out = { out } };
+    buffer.p[0] = param_u32("buffer_size", 3);
+    buffer.p[1] = param_u32("buffer_dim", 1);
+    buffer.p[2] = param_u32("mode", 1);
+    OK(op_add(g, &buffer));
+    OK(q.graphFinalize(g, NULL, NULL));
+    for (int i = 0; i < FRAMES; i++) {
+        float x[2] = { (float)i + 1, (float)i + 10 };
+        Qnn_Tensor_t tx = WITH(in, x), ty = tensor_data(out, y[i], sizeof y[i]);
+        OK(q.graphExecute(g, &tx, 1, &ty, 1, NULL, NULL));
+    }
+    OK(q.backendFree(b));
+}
+
+/* Trying kernels leaves no trace in what nodes keep. */
+static void test_states(void **state)
+{
+    (void)state;
+    float plain[FRAMES][6], tuned[FRAMES][6];
+    stream(false, plain);
+    stream(true, tuned);
+    assert_memory_equal(plain, tuned, sizeof plain);
+}
+
 /* Ways that the device refuses are left out; all of them: the graph's own error. */
 static void test_refused_ways(void **state)
 {
@@ -151,6 +191,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_invalidated, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_states, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused_ways, setup, teardown),
     };
     shim_open();

@@ -216,7 +216,8 @@ static enum status build_step(struct backend_graph *g, const struct gpu_traits *
     struct gpu_launch l;
     if (bound->view && same_memory(&g->g->tensors[bound->tensors[0]], &g->g->tensors[bound->tensors[1]]))
         return ST_OK;
-    if (!gpu_tuned(tuner, g->world->home, bound, traits, &l) && tuner->search) {
+    /* What a node keeps begins as zeros: it is not tried. */
+    if (!gpu_tuned(tuner, g->world->home, bound, traits, &l) && tuner->search && !bound->kept) {
         TRY(gpu_tune(tuner, g->world->home, bound, traits, time_step, g));
         gpu_tuned(tuner, g->world->home, bound, traits, &l);
         backend_log(BACKEND_INFO, "GPU tuning: graph \"%s\", %zu of %zu kernels", g->g->info.name, at + 1, g->work.launches.n);
