@@ -54,7 +54,7 @@ static void *map_file(const struct product *p)
 
 static void bench_load(const char *name, net_fn *net, enum net_type type)
 {
-    struct product p = product_make(name, net, type);
+    struct product p = product_make(name, net, type, NULL);
     void *map = map_file(&p);
     const struct {
         const char *how;
@@ -80,7 +80,7 @@ static void many(void *r)
 
 static void bench_overhead(unsigned threads)
 {
-    struct product p = product_make("one_op", net_one_op, NET_F32);
+    struct product p = product_make("one_op", net_one_op, NET_F32, NULL);
     struct runnable r;
     runnable_open(&r, &p, threads, 1);
     uint64_t ns[OVERHEAD_TRIES];

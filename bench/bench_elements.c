@@ -56,7 +56,7 @@ static const struct net_entry ops[] = {
 
 static void bench_op(const struct net_entry *e, enum net_type type)
 {
-    struct product p = product_make(e->name, e->build, type);
+    struct product p = product_make(e->name, e->build, type, NULL);
     struct runnable r;
     runnable_open(&r, &p, 1, 1);
     double ns = (double)timing_of(runnable_run, &r, 0.1).own;

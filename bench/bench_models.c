@@ -77,7 +77,7 @@ static void bench_row(const struct model *m, const struct product *p, unsigned t
 /* Every thread count with single inferences; batches of 5 with one and two threads. Sessions add only the way there, so less of them is shown. */
 static void bench_model(const struct model *m)
 {
-    struct product p = product_make(m->name, m->net, m->type);
+    struct product p = product_make(m->name, m->net, m->type, NULL);
     unsigned most = m->place == places && cpu_cores() > 2 ? cpu_cores() : 2;
     for (unsigned threads = 1; threads <= most; threads *= 2)
         bench_row(m, &p, threads, 1);
@@ -146,7 +146,7 @@ static double clients_rate(const struct model *m, const struct product *p, unsig
 
 static void bench_clients(const struct model *m)
 {
-    struct product p = product_make(m->name, m->net, m->type);
+    struct product p = product_make(m->name, m->net, m->type, NULL);
     double first = 0;
     for (uint32_t batch = 1; batch <= 5; batch += 4)
         for (unsigned n = 1; n <= 2 || n <= cpu_cores(); n *= 2) {

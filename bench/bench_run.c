@@ -15,7 +15,7 @@ static void *checked(void *p)
     return p;
 }
 
-struct product product_make(const char *name, net_fn *net, enum net_type type)
+struct product product_make(const char *name, net_fn *net, enum net_type type, const QnnGraph_Config_t **configs)
 {
     static struct net layers;
     static struct net_builder b;
@@ -27,7 +27,7 @@ struct product product_make(const char *name, net_fn *net, enum net_type type)
     b.type = type;
     session_open(&s, 1);
     uint64_t t0 = clock_ns();
-    CHECK(qnn.graphCreate(s.context, name, NULL, &b.graph));
+    CHECK(qnn.graphCreate(s.context, name, configs, &b.graph));
     net_build(&b);
     uint64_t t1 = clock_ns();
     CHECK(qnn.graphFinalize(b.graph, NULL, NULL));

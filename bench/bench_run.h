@@ -16,7 +16,7 @@ struct product {
     struct binary binary;
     const struct binary_graph *graph;
 };
-struct product product_make(const char *name, net_fn *net, enum net_type type);
+struct product product_make(const char *name, net_fn *net, enum net_type type, const QnnGraph_Config_t **configs);
 void product_free(struct product *p);
 
 /* A loaded product with buffers for `batch` inferences at once. */

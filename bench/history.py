@@ -34,9 +34,9 @@ def entry(figures):
     """What is kept of a run: peaks, and networks by "peer lib network type threads batch"."""
     kept = {"time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "commit": commit(), "peaks": {}, "ms": {}}
     for f in figures:
-        if f["kind"] == "peak":
+        if f.get("kind") == "peak":
             kept["peaks"][f["name"]] = f["one"]
-        elif f["kind"] == "model":
+        elif f.get("kind") == "model":
             key = (f.get("peer", "openqnn"), f.get("lib", "-"), f["name"], f["type"], str(f["threads"]), str(f["batch"]))
             kept["ms"][" ".join(key)] = f.get("own_ms", f["best_ms"])
     return kept

@@ -6,6 +6,7 @@
 """
 
 import json
+import os
 import sys
 
 WEAK, SHOWN = 0.8, 20
@@ -18,7 +19,7 @@ def read(path):
 
 def ratios(figures):
     """Networks that a peer ran too, with the same type, threads and batch."""
-    models = [f for f in figures if f["kind"] == "model"]
+    models = [f for f in figures if f.get("kind") == "model"]
     ours = {(f["name"], f["type"], f["threads"], f["batch"]): f for f in models if f.get("peer") == "openqnn" and f.get("lib") == "cpu"}
     lines = []
     for f in models:
@@ -39,7 +40,7 @@ def ratios(figures):
 
 def scaling(figures):
     models = {(f["name"], f["type"], f["threads"]): f["best_ms"] for f in figures
-              if f["kind"] == "model" and f.get("lib") == "cpu" and f["batch"] == 1}
+              if f.get("kind") == "model" and f.get("lib") == "cpu" and f["batch"] == 1}
     lines = [f"{net:16s} {kind:6s} {ms / models[net, kind, 2]:6.2f}x" for (net, kind, threads), ms in models.items()
              if threads == 1 and (net, kind, 2) in models]
     if lines:
@@ -48,7 +49,7 @@ def scaling(figures):
 
 
 def weak(figures):
-    kernels = sorted((f for f in figures if f["kind"] == "kernel" and f["peak"] > 0), key=lambda f: f["gops"] / f["peak"])
+    kernels = sorted((f for f in figures if f.get("kind") == "kernel" and f["peak"] > 0), key=lambda f: f["gops"] / f["peak"])
     low = [f for f in kernels if f["gops"] < WEAK * f["peak"]]
     if not kernels:
         return
@@ -58,11 +59,20 @@ def weak(figures):
             print(f"{f['isa']:8s} {f['variant']:28s} {f['name']:30s} {f['type']:12s} {f['gops']:9.1f} GOPS {100 * f['gops'] / f['peak']:5.1f} %")
 
 
+def busy():
+    """Other work on the machine, which wall times of several threads cannot leave out."""
+    load, cores = os.getloadavg()[1], len(os.sched_getaffinity(0))
+    if load > cores + 1:
+        print(f"\nThe machine was busy: {load:.1f} threads wanted {cores} cores. Rows of one thread are made of the thread's own time; those of two threads, of sessions\n"
+              "and of several clients say little.")
+
+
 def main():
     figures = read(sys.argv[1])
     ratios(figures)
     scaling(figures)
     weak(figures)
+    busy()
 
 
 if __name__ == "__main__":
