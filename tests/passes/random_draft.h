@@ -10,7 +10,7 @@ enum { DRAFT_PARAMS = 6, DRAFT_OUTS = 3 };
 struct draft {
     struct random_graph *r;
     const char *op;         /* stays NULL when nothing fits */
-    uint32_t in[4], n_in;
+    uint32_t in[8], n_in;
     const char *names[DRAFT_PARAMS];
     struct op_value values[DRAFT_PARAMS];
     uint32_t data[DRAFT_PARAMS][16], n_params;

@@ -25,7 +25,11 @@ float random_real(struct random_graph *r)
 void random_fill(struct random_graph *r, const struct tensor_desc *d, void *data)
 {
     uint64_t n = desc_count(d);
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; dtype_bits(d->type) < 8 && i < desc_bytes(d); i++) {
+        int64_t high = (int64_t)random_below(r, 256);
+        ((uint8_t *)data)[i] = (uint8_t)(i + 1 == desc_bytes(d) && n % 2 ? high & 15 : high); /* nothing in places that hold no value */
+    }
+    for (uint64_t i = 0; dtype_bits(d->type) >= 8 && i < n; i++) {
         uint32_t v = random_below(r, 1u << 16) ^ random_below(r, 1u << 16) << 15;
         if (d->type == DT_F32)
             ((float *)data)[i] = random_real(r);
@@ -149,8 +153,14 @@ uint32_t random_weights(struct random_graph *r, uint8_t rank, const uint32_t *di
 {
     float scales[256];
     bool fixed = dtype_is_fixed(r->type), wide = dtype_bits(r->type) == 16 && random_below(r, 3) == 0;
-    struct tensor_desc d = random_desc(r, !fixed ? r->type : wide ? DT_SQ16 : DT_SQ8, rank, dims);
+    enum dtype type = !fixed ? r->type : wide ? DT_SQ16 : DT_SQ8;
+    if (r->wide && random_below(r, 5) == 0) /* packed, or fixed point beside floats */
+        type = random_below(r, 2) ? DT_SQ4 : DT_SQ8;
+    fixed = dtype_is_fixed(type);
+    struct tensor_desc d = random_desc(r, type, rank, dims);
     d.q.offset = 0;
+    if (fixed && !dtype_is_fixed(r->type))
+        d.q.scale /= 8;
     if (fixed && random_below(r, 2) && d.dims[axis] <= 256) {
         for (uint32_t i = 0; i < d.dims[axis]; i++)
             scales[i] = (float)(1 + random_below(r, 64)) / 8192.0f;

@@ -49,6 +49,24 @@ static void draft_attention(struct draft *d)
     draft_fit_product(d, t.dims[t.rank - 1]);
 }
 
+/* [time, batch, values]: a few steps of whatever there is. */
+static void draft_recurrent(struct draft *d)
+{
+    struct random_graph *r = d->r;
+    uint32_t x = random_pick(r, 3);
+    if (x == IR_NONE || dtype_is_fixed(r->type))
+        return;
+    uint32_t size = random_desc_at(r, x).dims[2], hidden = 1 + random_below(r, 20);
+    d->op = "Gru";
+    draft_take(d, x);
+    for (int i = 0; i < 6; i++) {
+        uint32_t dims[2] = { hidden, i < 3 ? size : hidden };
+        struct tensor_desc w = random_desc(r, r->type, 2, dims);
+        draft_take(d, random_tensor(r, &w, IR_CONST));
+    }
+    d->n_out = 2;
+}
+
 /* ---- element by element --------------------------------------------------------------------------------------------------- */
 
 static uint32_t same_shape(struct random_graph *r, const struct tensor_desc *as, enum dtype type)
@@ -277,6 +295,20 @@ static void draft_blocks(struct draft *d)
     d->out[0].q = random_desc_at(d->r, x).q;
 }
 
+/* An image as rows of channels, which is what sequences and attention have. */
+static void draft_rows(struct draft *d)
+{
+    uint32_t x = random_pick(d->r, 4);
+    if (x == IR_NONE)
+        return;
+    const struct tensor_desc t = random_desc_at(d->r, x);
+    d->op = "Reshape";
+    draft_take(d, x);
+    d->out[0] = t;
+    d->out[0].rank = 3;
+    memcpy(d->out[0].dims, (uint32_t[]){ t.dims[0], t.dims[1] * t.dims[2], t.dims[3] }, 3 * sizeof(uint32_t));
+}
+
 static void draft_shuffle(struct draft *d)
 {
     uint32_t x = random_pick(d->r, 0);
@@ -313,6 +345,7 @@ static void draft_rescale(struct draft *d)
 draft_fn *const random_more[] = {
     draft_same_conv, draft_same_conv, draft_same_conv, draft_same_conv, draft_same_conv, draft_same_conv, draft_residual, draft_residual, draft_residual,
     draft_residual, draft_unary, draft_attention, draft_unary, draft_prelu, draft_compare, draft_select, draft_turn, draft_norm, draft_norm,
-    draft_along, draft_reduce, draft_extreme, draft_split, draft_split, draft_slice, draft_gather, draft_blocks, draft_shuffle, draft_rescale,
+    draft_along, draft_recurrent, draft_recurrent, draft_reduce, draft_extreme, draft_split, draft_split, draft_slice, draft_gather, draft_blocks, draft_shuffle, draft_rescale,
+    draft_rows,
 };
 const unsigned random_more_count = COUNT(random_more), random_more_keep = 11;
