@@ -256,7 +256,6 @@ static void look(struct model_run *m, struct facts *f)
     struct timespec a, b;
     uint64_t size = 0, written = 0;
     struct binary file;
-    struct binary_vtcm v;
     struct cost_device device;
     f->ms = INFINITY;
     for (int i = 0; i < TIMED; i++) {
@@ -275,8 +274,7 @@ static void look(struct model_run *m, struct facts *f)
         f->cycles = g->info.cycles;
         f->mhz = device.clock_mhz;
         f->spill = g->info.spill_fill_bytes;
-        if (binary_vtcm(g, (uint64_t)g->info.vtcm_mb << 20, NULL, &v) == ST_OK)
-            f->peak = v.peak;
+        f->peak = g->info.vtcm_used;
         binary_close(&file);
     }
     free(data);
