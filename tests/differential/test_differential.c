@@ -20,7 +20,7 @@
 #include "random_graph.h"
 #include "test_scale.h"
 
-enum { MAX_LANES = ISA_COUNT, RUNS = 300, LARGE_PERCENT = 15, WAYS = 5, ALIGN = 64, TEXT = 2000 };
+enum { MAX_LANES = ISA_COUNT, RUNS = 200, LARGE_PERCENT = 15, WAYS = 5, ALIGN = 64, TEXT = 2000 };
 
 struct options {
     uint64_t seed;
