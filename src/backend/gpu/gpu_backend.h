@@ -107,6 +107,8 @@ enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cf
 /* gpu_graph.c */
 enum status gpu_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
 void gpu_unload(struct backend_graph *g);
+
+/* gpu_build.c */
 enum status gpu_graph_build(struct backend_graph *g, struct gpu_world *w); /* buffers and kernels in this world */
 void gpu_graph_drop(struct backend_graph *g);                              /* and away with them */
 

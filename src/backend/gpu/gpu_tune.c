@@ -73,8 +73,10 @@ static bool take(const struct gpu_launch *l, const struct gpu_traits *traits, st
         return false;
     if (!way.lanes)
         return true;
+    if (ret->kernel != l->kernel || ret->lanes != GPU_LANES || way.lanes > traits->max_lanes || !any_group(l))
+        return false; /* what gpu_fit chose has a group of its own */
     ret->lanes = way.lanes;
-    return way.lanes <= traits->max_lanes && any_group(l);
+    return true;
 }
 
 bool gpu_tuned(const struct gpu_tuner *t, const struct gpu_home *h, const struct gpu_launch *l, const struct gpu_traits *traits, struct gpu_launch *ret)
