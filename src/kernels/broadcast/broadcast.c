@@ -1,7 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binding of the broadcast family: which operator, in which numbers, with which scales. */
+#include <math.h>
+
 #include "kernels/broadcast/broadcast.h"
 #include "kernels/families.h"
+
+static bool plain(const struct codec *c)
+{
+    return !c->wide && !c->bits && !c->scales && fabsf(c->scale) <= 0x1p60f;
+}
+
+/* Both operands as they lie in memory, of the type of the result, and only sums. */
+static bool accept_fixed(const void *args)
+{
+    const struct broadcast_args *a = args;
+    enum dtype t = a->out.type;
+    bool type = t == DT_UQ8 || t == DT_SQ8 || t == DT_UQ16 || t == DT_SQ16, sum = a->op == BIN_ADD || a->op == BIN_SUBTRACT;
+    return type && sum && a->in[0].type == t && a->in[1].type == t && a->view[0].linear && a->view[1].linear && plain(&a->in[0]) && plain(&a->in[1]) &&
+           plain(&a->out) && a->out.scale == 1.0f;
+}
 
 #define KERNEL KERNEL_VARIANT
 static const struct kernel_variant broadcast_variants[] = {
