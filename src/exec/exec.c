@@ -128,6 +128,7 @@ static void finish_marks(struct exec_program *p)
 enum status exec_run(struct exec_program *p, struct exec_run *r)
 {
     struct exec_job *j = p->job;
+    RETURN_IF(p->g->info.spill_fill_bytes && !p->spill, ST_NO_MEMORY, "graph \"%s\" has no spill-fill buffer", p->g->info.name);
     TRY(bind_io(p, r->io));
     if (p->now)
         TRY(dynamic_run(p, r->io));
@@ -158,6 +159,16 @@ void exec_set_persistent(struct exec_program *p, void *persistent)
 {
     p->persistent = persistent;
     program_resolve(p);
+}
+
+enum status exec_set_spill(struct exec_program *p, void *spill)
+{
+    mem_free(p->own_spill);
+    p->own_spill = NULL;
+    enum status st = spill ? ST_OK : program_own_spill(p);
+    p->spill = spill ? spill : p->own_spill;
+    program_resolve(p);
+    return st;
 }
 
 void exec_reset_state(struct exec_program *p)

@@ -62,6 +62,8 @@ enum status exec_run(struct exec_program *p, struct exec_run *r);
 /* Replace scratch or persistent memory between runs (memory that belongs to the client). */
 void exec_set_scratch(struct exec_program *p, void *scratch);
 void exec_set_persistent(struct exec_program *p, void *persistent);
+/* The same for the spill-fill buffer. NULL: memory of its own again; without memory for that the program cannot run until it is given a buffer. */
+enum status exec_set_spill(struct exec_program *p, void *spill);
 void exec_reset_state(struct exec_program *p); /* zero the persistent memory, as exec_load does */
 
 const char *exec_kernel_name(const struct exec_program *p, uint32_t node); /* the variant chosen, for reports */

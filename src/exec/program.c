@@ -238,6 +238,11 @@ static enum status worker_memory(struct exec_program *p)
     return ST_OK;
 }
 
+enum status program_own_spill(struct exec_program *p)
+{
+    return own_memory(p, "a spill-fill buffer", p->g->info.spill_fill_bytes, &p->own_spill);
+}
+
 enum status program_memory(struct exec_program *p, const struct exec_opts *o)
 {
     const struct binary_graph_info *i = &p->g->info;
@@ -250,7 +255,7 @@ enum status program_memory(struct exec_program *p, const struct exec_opts *o)
     TRY(own_memory(p, "fast memory", i->vtcm_used, &p->own_vtcm));
     p->vtcm = p->own_vtcm;
     if (!o->spill)
-        TRY(own_memory(p, "a spill-fill buffer", i->spill_fill_bytes, &p->own_spill));
+        TRY(program_own_spill(p));
     p->spill = o->spill ? o->spill : p->own_spill;
     TRY(worker_memory(p));
     return absent_memory(p);

@@ -110,6 +110,7 @@ struct exec_call {
 /* program.c */
 enum status program_tables(struct exec_program *p);  /* slots, I/O lists, commands, steps */
 enum status program_memory(struct exec_program *p, const struct exec_opts *o);
+enum status program_own_spill(struct exec_program *p);
 void program_resolve(struct exec_program *p);        /* addresses of everything but I/O */
 
 /* bind.c */

@@ -93,6 +93,11 @@ enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
                                            .work_bytes = c->work_bytes };
     }
     struct binary_graph_info info = graph_info(cx);
+    uint64_t kb = info.const_bytes >> 10, most = cx->target->const_kb;
+    RETURN_IF(most && kb > most, ST_NO_MEMORY,
+              "graph \"%s\" requires estimated allocation of %llu KB, limit is %llu KB; error during serialize: memory usage too large. Divide the model into several graphs, or give "
+              "its constants smaller types",
+              cx->g->name, (unsigned long long)kb, (unsigned long long)most);
     TRY(estimate(cx, &(struct binary_graph){ .n_tensors = nt, .n_nodes = nn, .tensors = tensors, .nodes = nodes }, nodes, &info));
     struct binary_source s = {
         .info = info, .n_tensors = nt, .n_nodes = nn, .n_commands = (uint32_t)cx->commands.n, .tensors = tensors, .data = data,

@@ -60,6 +60,7 @@ struct prepare_target {
     bool fp32;                   /* compute float16 graphs in float32; not both */
     uint64_t scratch_limit;      /* 0: none */
     bool no_sharing;             /* every tensor has memory of its own, which no other one uses at another time */
+    uint64_t const_kb;           /* the most that constants of a graph may take together; 0: no limit */
     uint64_t vtcm_bytes;         /* fast memory for tile_vtcm; 0: there is none, everything lies in scratch */
     bool io_in_scratch;          /* plan room for inputs and outputs, too; the client may still bring its own buffers */
     uint64_t work_budget;        /* bytes of workspace per tile that kernels should stay within where they can; 0: their choice */
@@ -103,6 +104,7 @@ enum status lower_fp16(struct prepare_cx *cx, bool *progress);      /* float32 i
 enum status lower_pack(struct prepare_cx *cx, bool *progress);      /* constants of the kernels: packed weights, tables */
 enum status plan_order(struct prepare_cx *cx, bool *progress);      /* the order of operators that needs the least memory */
 enum status tile_chain(struct prepare_cx *cx, bool *progress);      /* runs of operators that are computed a few lines at a time */
+enum status tile_vtcm_least(struct prepare_cx *cx, bool *progress); /* refuses operators that do not fit into fast memory even when cut as small as they can be */
 enum status tile_vtcm(struct prepare_cx *cx, bool *progress);       /* what lies in fast memory when, and transfers from and to DRAM */
 enum status plan_memory(struct prepare_cx *cx, bool *progress);     /* an address for everything */
 enum status emit_commands(struct prepare_cx *cx, bool *progress);   /* tiles and steps */

@@ -206,14 +206,24 @@ enum status link_unload(struct rpc_session *s, uint32_t program)
     return by_id(s, RPC_UNLOAD, program);
 }
 
-enum status link_set_scratch(struct rpc_session *s, uint32_t program, struct rpc_pool scratch)
+static enum status set_pool(struct rpc_session *s, enum rpc_type type, uint32_t program, struct rpc_pool pool)
 {
-    struct rpc_request q = { .type = RPC_SCRATCH };
+    struct rpc_request q = { .type = type };
     struct rpc_reply r;
     q.scratch.program = program;
-    q.scratch.map = scratch.map;
-    q.scratch.offset = scratch.offset;
+    q.scratch.map = pool.map;
+    q.scratch.offset = pool.offset;
     return link_exchange(s, &q, NULL, 0, &r);
+}
+
+enum status link_set_scratch(struct rpc_session *s, uint32_t program, struct rpc_pool scratch)
+{
+    return set_pool(s, RPC_SCRATCH, program, scratch);
+}
+
+enum status link_set_spill(struct rpc_session *s, uint32_t program, struct rpc_pool spill)
+{
+    return set_pool(s, RPC_SPILL, program, spill);
 }
 
 enum status link_reset(struct rpc_session *s, uint32_t program)

@@ -112,6 +112,8 @@ static enum status handle(struct worker *w, const struct rpc_request *q, const i
         return worker_unload(w, q->id);
     case RPC_SCRATCH:
         return worker_set_scratch(w, q);
+    case RPC_SPILL:
+        return worker_set_spill(w, q);
     case RPC_RESET:
         return worker_reset(w, q->id);
     }

@@ -32,7 +32,7 @@ struct worker_map {
 
 struct worker_program {
     uint32_t id, map;        /* of the binary */
-    uint32_t scratch, persistent; /* mappings that it computes in, 0: memory of its own */
+    uint32_t scratch, persistent, spill; /* mappings that it computes in, 0: memory of its own */
     const struct binary_graph *g;
     struct exec_program *exec;
     uint64_t heap_bytes;
@@ -80,6 +80,7 @@ void worker_pool_hold(struct worker *w, uint32_t map); /* under lock, like drop;
 void worker_pool_drop(struct worker *w, uint32_t map);
 struct worker_program *worker_find_idle(struct worker *w, uint32_t id); /* under lock: when no run uses it any more; NULL: no such program */
 enum status worker_set_scratch(struct worker *w, const struct rpc_request *q);
+enum status worker_set_spill(struct worker *w, const struct rpc_request *q);
 enum status worker_reset(struct worker *w, uint32_t id);
 
 /* ---- runs --------------------------------------------------------------------------------------------------------------- */

@@ -195,6 +195,7 @@ enum status worker_unload(struct worker *w, uint32_t id)
         m->programs--;
         worker_pool_drop(w, p->scratch);
         worker_pool_drop(w, p->persistent);
+        worker_pool_drop(w, p->spill);
     }
     pthread_mutex_unlock(&w->lock);
     RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that compute in memory of the client: scratch and persistent memory inside mappings of the session. A mapping that holds an open binary
+/* Programs that compute in memory of the client: scratch, persistent memory and spill-fill buffers inside mappings of the session. A mapping that holds an open binary
  * is none, since programs trust their binaries. */
 #include "rpc/rpc.h"
 #include "rpc/worker.h"
@@ -77,6 +77,29 @@ enum status worker_set_scratch(struct worker *w, const struct rpc_request *q)
     pthread_mutex_lock(&w->lock);
     struct worker_program *p = worker_find_idle(w, q->scratch.program);
     enum status st = p ? replace(w, p, (struct rpc_pool){ q->scratch.map, q->scratch.offset }) : ST_OK;
+    pthread_mutex_unlock(&w->lock);
+    RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", q->scratch.program);
+    return st;
+}
+
+/* The same for the spill-fill buffer, which nobody's bytes outlive a run in; so several programs may have the same one, and take turns. */
+static enum status replace_spill(struct worker *w, struct worker_program *p, struct rpc_pool pool)
+{
+    void *at;
+    RETURN_IF(p->paused, ST_IN_USE, "program %u is paused; its spill-fill buffer is in use", p->id);
+    TRY(find_pool(w, pool, p->g->info.spill_fill_bytes, "spill-fill", &at));
+    TRY(exec_set_spill(p->exec, at));
+    worker_pool_hold(w, pool.map);
+    worker_pool_drop(w, p->spill);
+    p->spill = pool.map;
+    return ST_OK;
+}
+
+enum status worker_set_spill(struct worker *w, const struct rpc_request *q)
+{
+    pthread_mutex_lock(&w->lock);
+    struct worker_program *p = worker_find_idle(w, q->scratch.program);
+    enum status st = p ? replace_spill(w, p, (struct rpc_pool){ q->scratch.map, q->scratch.offset }) : ST_OK;
     pthread_mutex_unlock(&w->lock);
     RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", q->scratch.program);
     return st;

@@ -326,6 +326,13 @@ static void spoil_rank(struct handmade *h) { h->tensors[HM_X].desc.rank = 9; }
 static void spoil_type(struct handmade *h) { h->tensors[HM_X].desc.type = (enum dtype)99; }
 static void spoil_place(struct handmade *h) { h->tensors[HM_T].place = 77; }
 static void spoil_no_place(struct handmade *h) { h->tensors[HM_T].place = PLACE_NONE; }
+static void spoil_no_window(struct handmade *h) { h->tensors[HM_T].place = PLACE_VTCM; }
+static void spoil_small_window(struct handmade *h) { h->tensors[HM_T].place = PLACE_VTCM, h->src.info.vtcm_bytes = h->src.info.vtcm_used = 64; }
+static void spoil_window_used(struct handmade *h) { h->src.info.vtcm_bytes = 64, h->src.info.vtcm_used = 128; }
+static void spoil_huge_window(struct handmade *h) { h->src.info.vtcm_bytes = UINT64_MAX; }
+static void spoil_no_spill(struct handmade *h) { h->tensors[HM_T].place = PLACE_SPILL; }
+static void spoil_small_spill(struct handmade *h) { h->tensors[HM_T].place = PLACE_SPILL, h->src.info.spill_fill_bytes = 64; }
+static void spoil_huge_spill(struct handmade *h) { h->src.info.spill_fill_bytes = UINT64_MAX; }
 static void spoil_output_in_input(struct handmade *h) { h->tensors[HM_R].offset = 0; }
 static void spoil_output_in_const(struct handmade *h) { h->tensors[HM_T].place = PLACE_CONST, h->data[HM_T] = h->constant + 64; }
 static void spoil_operand(struct handmade *h) { h->add_in[1] = 1000; }
@@ -401,6 +408,8 @@ static void test_spoiled(void **state)
         CASE(spoil_work), CASE(spoil_work_offset), CASE(spoil_command_node), CASE(spoil_command_range), CASE(spoil_step),
         CASE(spoil_far_step), CASE(spoil_align), CASE(spoil_io_alias), CASE(spoil_aux), CASE(spoil_scale), CASE(spoil_work_over_output),
         CASE(spoil_half_in_place), CASE(spoil_same_step), CASE(spoil_state_outside), CASE(spoil_state_far), CASE(spoil_state_align),
+        CASE(spoil_no_window), CASE(spoil_small_window), CASE(spoil_window_used), CASE(spoil_huge_window), CASE(spoil_no_spill), CASE(spoil_small_spill),
+        CASE(spoil_huge_spill),
         CASE(spoil_states_overlap), CASE(spoil_state_over_tensor), CASE(spoil_guard_far), CASE(spoil_guard_type), CASE(spoil_guard_value),
 #undef CASE
     };

@@ -307,11 +307,36 @@ static void the_farthest_leaves_first(void **state)
     vtcm_plan_finish(&plan);
 }
 
+/* A graph with more constants than a device takes is refused with the numbers. */
+static void too_many_constants_are_refused(void **state)
+{
+    (void)state;
+    static const float zeros[KIB];
+    static const char text[] = "graph \"g\" { in %x : f32[1024] out %y : f32[1024] %y = Relu \"r\" (%x) }";
+    struct ir_graph *g;
+    struct binary_image im;
+    uint32_t c;
+    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 1, .plan_nodes = 1000, .vtcm_bytes = 64 * KIB, .const_kb = 3 };
+    struct ir_tensor weights = { .name = "w", .desc = { .type = DT_F32, .rank = 1, .dims = { KIB } }, .role = IR_CONST, .data = zeros };
+    check(ir_parse(text, sizeof text - 1, &g), "parse");
+    check(ir_add_const(g, &weights, true, &c), "constant");
+    struct ir_node *n = &g->nodes.at[0];
+    uint32_t in[2] = { n->in[0], c };
+    n->op = op_get(OP_ElementWiseAdd);
+    n->in = in;
+    n->n_in = 2;
+    assert_int_equal(prepare(&t, &(struct prepare_opts){ .opt_level = 2 }, g, &im), ST_NO_MEMORY);
+    assert_non_null(strstr(status_text(), "estimated allocation of 4 KB, limit is 3 KB"));
+    assert_non_null(strstr(status_text(), "memory usage too large"));
+    ir_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_farthest_leaves_first),
         cmocka_unit_test(more_room_moves_less),
+        cmocka_unit_test(too_many_constants_are_refused),
         cmocka_unit_test(any_size_gives_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

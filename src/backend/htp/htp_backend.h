@@ -218,11 +218,14 @@ struct backend_context {
     const struct binary_graph *loaded;   /* the last one, until a profile has asked */
     uint64_t vtcm_bytes;                 /* that the last one was prepared for */
     uint64_t spill_fill, weights;  /* largest of the graphs; all constants */
+    struct backend_graph *graphs;  /* loaded ones */
+    struct backend_mem *spill;     /* the client's buffer that they spill to, NULL: each has its own */
     uint64_t heap_before;          /* of all sessions when the context was made, UINT64_MAX: there were other contexts */
 };
 
 struct backend_graph {
     struct backend_context *context;
+    struct backend_graph *next;    /* of the context */
     const struct binary_graph *g;
     struct htp_binary *binary;
     uint32_t program;
@@ -258,6 +261,7 @@ enum status htp_place(struct backend_context *c, htp_work_fn *work, void *arg);
 enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
 void htp_unload(struct backend_graph *g);
 enum status htp_graph_reserve(struct backend_graph *g, bool all); /* staging; all: also for tensors that promised registered memory */
+enum status htp_graph_spill(struct backend_graph *g, const struct backend_mem *m); /* under the context's lock; NULL: memory of its own */
 enum status htp_run(struct backend_graph *g, const struct backend_run *r);
 
 #endif

@@ -103,6 +103,30 @@ static enum status check_use(const struct backend_context *c, const struct backe
     return ST_OK;
 }
 
+/* All graphs of the context spill to the newest buffer that was registered for that; they run one after the other, so one is enough. */
+static enum status use_spill(struct backend_context *c, struct backend_mem *m)
+{
+    enum status st = ST_OK;
+    pthread_mutex_lock(&c->lock);
+    for (struct backend_graph *g = c->graphs; g && st == ST_OK; g = g->next)
+        st = htp_graph_spill(g, m);
+    if (st == ST_OK)
+        c->spill = m;
+    pthread_mutex_unlock(&c->lock);
+    return st;
+}
+
+static void leave_spill(struct backend_context *c, const struct backend_mem *m)
+{
+    pthread_mutex_lock(&c->lock);
+    bool used = c->spill == m;
+    for (struct backend_graph *g = c->graphs; g && used; g = g->next)
+        if (htp_graph_spill(g, NULL) != ST_OK)
+            backend_log(BACKEND_WARN, "graph \"%s\" has no spill-fill buffer any more: %s", g->g->info.name, status_text());
+    c->spill = used ? NULL : c->spill;
+    pthread_mutex_unlock(&c->lock);
+}
+
 enum status htp_mem_register(struct backend_context *c, const struct backend_mem_spec *spec, struct backend_mem **ret)
 {
     struct extent e;
@@ -118,7 +142,11 @@ enum status htp_mem_register(struct backend_context *c, const struct backend_mem
         mem_free(m);
         return st;
     }
-    if (spec->use != MEM_TENSOR)
+    if (spec->use == MEM_SPILL_FILL && (st = use_spill(c, m)) != ST_OK) {
+        htp_mem_release(m);
+        return st;
+    }
+    if (spec->use == MEM_WEIGHTS || spec->use == MEM_VTCM_BACKUP)
         backend_log(BACKEND_INFO, "a buffer for the whole context is registered; graphs still use memory of their own for this purpose");
     *ret = m;
     return ST_OK;
@@ -126,6 +154,8 @@ enum status htp_mem_register(struct backend_context *c, const struct backend_mem
 
 void htp_mem_release(struct backend_mem *m)
 {
+    if (m->use == MEM_SPILL_FILL)
+        leave_spill(m->context, m);
     buffer_put(m->buffer);
     mem_free(m);
 }

@@ -184,6 +184,40 @@ static enum status load(struct backend_graph *g, const struct binary *b, uint32_
     return ST_OK;
 }
 
+enum status htp_graph_spill(struct backend_graph *g, const struct backend_mem *m)
+{
+    struct htp_session *s = g->context->session;
+    if (g->program == RPC_NONE || !g->g->info.spill_fill_bytes)
+        return ST_OK;
+    struct rpc_pool pool = { .map = m ? m->buffer->map : 0, .offset = m ? m->offset : 0 };
+    return htp_session_result(s, s->link->set_spill(s->s, g->program, pool));
+}
+
+/* The new graph spills where the others do, if that is large enough; the client may register a larger buffer. */
+static enum status join_context(struct backend_graph *g)
+{
+    struct backend_context *c = g->context;
+    pthread_mutex_lock(&c->lock);
+    bool small = c->spill && c->spill->bytes < g->g->info.spill_fill_bytes;
+    enum status st = c->spill && !small ? htp_graph_spill(g, c->spill) : ST_OK;
+    g->next = c->graphs;
+    c->graphs = g;
+    pthread_mutex_unlock(&c->lock);
+    if (small)
+        backend_log(BACKEND_INFO, "graph \"%s\" spills %" PRIu64 " bytes, more than the registered buffer has; it uses memory of its own", g->g->info.name,
+                    g->g->info.spill_fill_bytes);
+    return st;
+}
+
+static void leave_context(struct backend_graph *g)
+{
+    struct backend_graph **at = &g->context->graphs;
+    while (*at && *at != g)
+        at = &(*at)->next;
+    if (*at)
+        *at = g->next;
+}
+
 enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret)
 {
     RETURN_IF(b->target.backend_id != HTP_BACKEND_ID, ST_BINARY_CONFIG, "the context binary was made for backend %u; this is the HTP backend (%d)",
@@ -195,6 +229,8 @@ enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t
     g->g = &b->graphs[graph];
     g->program = RPC_NONE;
     enum status st = load(g, b, graph);
+    if (st == ST_OK)
+        st = join_context(g);
     if (st != ST_OK) {
         htp_unload(g);
         return st;
@@ -211,6 +247,7 @@ void htp_unload(struct backend_graph *g)
     uint64_t start = clock_ns();
     pthread_mutex_lock(&c->lock);
     c->loaded = NULL;
+    leave_context(g);
     if (c->session)
         undo(c, c->session, g);
     c->unloading.rpc_ns += clock_ns() - start;

@@ -10,18 +10,21 @@ enum {
     CHAIN_TWICE = 10,
     MAX_TILES = 64,      /* enough for 32 threads; joined for smaller teams, so a binary is the same everywhere */
     ORDER_STEPS = 200000, /* milliseconds */
+    CONST_KB = 2097152,  /* what a device takes at most of one graph */
     PLAN_NODES = 200000, /* well under a second at optimization level 2 */
 };
 
 enum { MAX_PASSES = 32 };
 
-/* The passes that all backends run, with float16 before constants are folded; FOLD_RELU_ACTIVATION_INTO_CONV_OFF leaves one out. */
+/* The passes that all backends run, with float16 before constants are folded, and what a device refuses; FOLD_RELU_ACTIVATION_INTO_CONV_OFF leaves one out. */
 static void list_passes(bool fold_relu_off, struct pass ret[MAX_PASSES])
 {
     size_t n = 0;
-    for (const struct pass *p = prepare_default_passes; p->name && n < MAX_PASSES - 2; p++) {
+    for (const struct pass *p = prepare_default_passes; p->name && n < MAX_PASSES - 3; p++) {
         if (p->run == opt_fold)
             ret[n++] = (struct pass){ "fp16", lower_fp16 };
+        if (p->run == tile_vtcm)
+            ret[n++] = (struct pass){ "vtcm-least", tile_vtcm_least };
         if (p->run != opt_fuse_activation || !fold_relu_off)
             ret[n++] = *p;
     }
@@ -49,6 +52,7 @@ static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, str
         .chains = { .bytes = CHAIN_BYTES, .lines = CHAIN_LINES, .twice = CHAIN_TWICE },
         .max_tiles = MAX_TILES,
         .vtcm_bytes = a->vtcm_bytes,
+        .const_kb = CONST_KB,
         .order_steps = a->cfg.opt_level == 1 ? 0 : ORDER_STEPS,
         .device = &device,
         .plan_nodes = a->cfg.opt_level == 3 ? 10 * PLAN_NODES : a->cfg.opt_level == 1 ? PLAN_NODES / 10 : PLAN_NODES,
