@@ -241,7 +241,14 @@ static void test_context_binary(void **state)
     uint64_t size;
     OK(q.contextCreate(env.backend, NULL, NULL, &c));
     make_net(c, &n);
+    setenv("OPENQNN_GPU_BINARIES", "off", 1);
     void *bytes = save(c, &size);
+    assert_int_equal(shim->count("clGetProgramInfo"), 0);
+    free(bytes);
+    uint64_t small = size;
+    unsetenv("OPENQNN_GPU_BINARIES");
+    bytes = save(c, &size);
+    assert_true(size > small);
     OK(q.contextFree(c, NULL));
     n.graph = NULL;
     assert_false(loading_compiles(bytes, size, &n));

@@ -27,10 +27,15 @@ void gpu_registry_init(struct gpu_registry *r, const char *folder, bool fresh)
     r->cache.changed = true;
 }
 
-const struct gpu_entry *gpu_registry_find(const struct gpu_registry *r, const struct gpu_key *key)
+static bool switched_off(void)
 {
     const char *wanted = getenv("OPENQNN_GPU_BINARIES");
-    return wanted && strcmp(wanted, "off") == 0 ? NULL : gpu_cache_find(&r->cache, key);
+    return wanted && strcmp(wanted, "off") == 0;
+}
+
+const struct gpu_entry *gpu_registry_find(const struct gpu_registry *r, const struct gpu_key *key)
+{
+    return switched_off() ? NULL : gpu_cache_find(&r->cache, key);
 }
 
 static enum status add_program(struct gpu_registry *r, struct gpu_home *h, enum gpu_source source, enum gpu_storage storage)
@@ -47,7 +52,7 @@ static enum status add_program(struct gpu_registry *r, struct gpu_home *h, enum 
 /* A device may have no device binaries; then there is only text. */
 static void add_programs(struct gpu_registry *r, struct gpu_home *h)
 {
-    for (int s = 0; s < GPU_SOURCE_COUNT; s++)
+    for (int s = 0; s < GPU_SOURCE_COUNT && !switched_off(); s++)
         for (int t = 0; t < GPU_STORAGE_COUNT; t++)
             if (add_program(r, h, (enum gpu_source)s, (enum gpu_storage)t) != ST_OK)
                 backend_log(BACKEND_WARN, "GPU: a program is not stored: %s", status_text());

@@ -27,7 +27,7 @@ void gpu_registry_finish(struct gpu_registry *r, struct gpu_home *h);
 void gpu_registry_read(struct gpu_registry *r, const struct binary *b);
 /* Device binaries of all programs in use, for a context binary. */
 enum status gpu_registry_write(struct gpu_registry *r, struct gpu_home *h, const void **ret, uint64_t *bytes);
-/* NULL: there is none, or OPENQNN_GPU_BINARIES=off says that none shall be used. */
+/* NULL: there is none, or OPENQNN_GPU_BINARIES=off says that none shall be used; none are made then, either. */
 const struct gpu_entry *gpu_registry_find(const struct gpu_registry *r, const struct gpu_key *key);
 
 /* ---- programs (gpu_program.c) ---------------------------------------------------------------------------------------------------- */
