@@ -95,6 +95,11 @@ def fixed_case(c, bits):
     types = [t for t in FIXED if t.endswith(bits)]
     e, o = c.enc(types, c.pick(1.0, 8.0, 40.0)), c.enc(FIXED, c.pick(1.0, 8.0))
     op, params, fn, _ = choose(c)
+    if c.r.random() < 0.25:     # clamps between equal encodings
+        a, b = sorted(float(F(v)) for v in c.r.uniform(-9, 9, 2))
+        o = e
+        op, params, fn = c.pick(("Relu", {}, clip(0.0, np.inf)), ("Relu6", {}, clip(0.0, 6.0)),
+                                ("ReluMinMax", {"min_value": f32(a), "max_value": f32(b)}, clip(a, b)))
     lo, hi = RANGE[e.dtype]
     if bits == "8" or c.r.random() < 0.1:
         q = np.arange(lo, hi + 1).astype(NUMPY[e.dtype])  # all of them

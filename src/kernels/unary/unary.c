@@ -155,11 +155,37 @@ static enum status unary_aux_fill(const struct op_call *c, uint32_t which, void 
     return ST_OK;
 }
 
+static bool plain(const struct codec *c)
+{
+    return !c->wide && !c->bits && c->scale > 0.0f && isfinite(c->scale);
+}
+
+/* A clamp between equal encodings of 8 or 16 bits: scale times an integer, divided by the scale, is exact in f64, so what is not clamped stays as it is, and
+ * what is becomes the stored form of the bound. */
+static bool only_limits(const struct op_call *c, struct unary_args *a)
+{
+    double bound[2] = {-INFINITY, INFINITY};
+    int32_t stored[2];
+    struct codec wide = a->out;
+    unsigned bits = dtype_bits(a->in.type);
+    if ((a->fn.op != UN_RELU && a->fn.op != UN_CLAMP) || !(a->fn.lo <= a->fn.hi) || !dtype_is_fixed(a->in.type) || a->in.type != a->out.type ||
+        (bits != 8 && bits != 16) || !plain(&a->in) || !plain(&a->out) || !codec_same_bits(c->in[0], c->out[0]))
+        return false;
+    unary_f64_ref(&a->fn, bound, 2);
+    wide.type = DT_SQ32;
+    span_store_f64_ref(&wide, stored, 0, 2, bound);
+    a->least = stored[0];
+    a->most = stored[1];
+    return true;
+}
+
 static enum status unary_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
 {
     struct unary_args *a = args;
     TRY(fill_args(c, a));
-    if (c->n_aux && c->aux && c->aux[0] && dtype_is_fixed(a->in.type)) {
+    if (only_limits(c, a)) {
+        a->mode = UN_MODE_LIMIT;
+    } else if (c->n_aux && c->aux && c->aux[0] && dtype_is_fixed(a->in.type)) {
         a->table = c->aux[0];
         a->out_bytes = (uint8_t)(dtype_bits(a->out.type) / 8);
         a->mode = dtype_bits(a->in.type) == 8 ? UN_MODE_TABLE8 : UN_MODE_TABLE16;

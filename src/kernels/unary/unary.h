@@ -24,6 +24,7 @@ enum unary_mode {
     UN_MODE_F64,    /* the general way: f in f64 */
     UN_MODE_F32,    /* functions that are exact or correctly rounded in f32 anyway */
     UN_MODE_I64,    /* integer in, integer out */
+    UN_MODE_LIMIT,  /* clamps between equal encodings: stored values are limited */
     UN_MODE_TABLE8, /* one table entry per stored 8-bit value */
     UN_MODE_TABLE16,
 };
@@ -33,6 +34,7 @@ struct unary_args {
     struct unary_fn fn;
     enum unary_mode mode;
     uint8_t out_bytes;
+    int32_t least, most; /* UN_MODE_LIMIT */
     const void *table; /* entry i: the result for the storage bits i */
     struct codec in, out;
 };

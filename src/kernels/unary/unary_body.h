@@ -264,6 +264,30 @@ static void span_i64(const struct kernel_call *call, const struct unary_args *a,
     K(span_store_i64)(a->out.type, call->data[1], (int64_t)at, 1, n, x);
 }
 
+#define LIMIT_LOOP(T)                                                  \
+    do {                                                               \
+        const T *x = (const T *)call->data[0] + at;                    \
+        T *o = (T *)call->data[1] + at;                                \
+        const T least = (T)a->least, most = (T)a->most;                \
+        for (uint32_t i = 0; i < n; i++) {                             \
+            T v = x[i] < least ? least : x[i];                         \
+            o[i] = v > most ? most : v;                                \
+        }                                                              \
+    } while (0)
+
+static void span_limit(const struct kernel_call *call, const struct unary_args *a, uint64_t at, uint32_t n)
+{
+    if (a->in.type == DT_UQ8)
+        LIMIT_LOOP(uint8_t);
+    else if (a->in.type == DT_SQ8)
+        LIMIT_LOOP(int8_t);
+    else if (a->in.type == DT_UQ16)
+        LIMIT_LOOP(uint16_t);
+    else
+        LIMIT_LOOP(int16_t);
+}
+#undef LIMIT_LOOP
+
 #define TABLE_SPAN(name, IN, OUT)                                                                                    \
     static void name(const struct kernel_call *call, const struct unary_args *a, uint64_t at, uint32_t n)            \
     {                                                                                                                \
@@ -288,7 +312,7 @@ void K(unary)(const struct kernel_call *call, struct range tile)
         {[1] = table_8_8, [2] = table_8_16, [4] = table_8_32},
         {[1] = table_16_8, [2] = table_16_16, [4] = table_16_32},
     };
-    static span_fn *const modes[] = {[UN_MODE_F64] = span_f64, [UN_MODE_F32] = span_f32, [UN_MODE_I64] = span_i64};
+    static span_fn *const modes[] = {[UN_MODE_F64] = span_f64, [UN_MODE_F32] = span_f32, [UN_MODE_I64] = span_i64, [UN_MODE_LIMIT] = span_limit};
     const struct unary_args *a = call->args;
     span_fn *fn = a->mode >= UN_MODE_TABLE8 ? tables[a->mode - UN_MODE_TABLE8][a->out_bytes] : modes[a->mode];
     uint64_t at = tile.begin * a->unit, end = tile.end * a->unit;
