@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads and the worker team.
  *
- * `job` counts the jobs given out: a worker that has done job k waits until it is no longer k. `left` counts workers that
- * have not finished: the caller waits until it is 0. Who is about to sleep says so first (`sleepers`, `caller_sleeps`) and
- * the kernel checks the word again, so the other side needs a system call only when somebody really sleeps. */
+ * `job` counts the jobs given out: a worker that has looked at job k waits until it is no longer k. `gate` counts the workers that
+ * are inside; when the caller has nothing left to do it closes the gate, and waits for those inside only. Who is about to
+ * sleep says so first (`sleepers`, `caller_sleeps`) and the kernel checks the word again, so the other side needs a system call
+ * only when somebody really sleeps. */
 #include "base/thread.h"
 
 #include <limits.h>
@@ -19,7 +20,7 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 
-enum { SPIN_NS = 20000, SPINS_PER_LOOK = 16, LINE = 64, NAME_MAX_BYTES = 15 };
+enum { SPIN_NS = 20000, SPINS_PER_LOOK = 16, LINE = 64, NAME_MAX_BYTES = 15, GATE_CLOSED = 1 << 30 };
 
 struct worker {
     struct team *team;
@@ -31,12 +32,12 @@ struct team {
     unsigned size;
     uint64_t spin_ns; /* 0: sleep at once */
     unsigned forks;   /* value of fork_count when the threads were started */
-    team_fn *fn;      /* the job; written before `job` grows */
+    team_fn *fn;      /* the job; written while the gate is closed and nobody inside */
     void *arg;
     atomic_bool stop;
     _Alignas(LINE) _Atomic uint32_t job;
     _Atomic uint32_t sleepers;
-    _Alignas(LINE) _Atomic uint32_t left;
+    _Alignas(LINE) _Atomic uint32_t gate; /* workers inside, GATE_CLOSED: no more may come in */
     _Atomic uint32_t caller_sleeps;
     _Alignas(LINE) struct worker workers[]; /* size - 1 */
 };
@@ -76,17 +77,31 @@ static void await_change(const struct team *t, _Atomic uint32_t *word, uint32_t 
     atomic_fetch_sub(sleepers, 1);
 }
 
+static bool enter(struct team *t)
+{
+    uint32_t gate = atomic_load_explicit(&t->gate, memory_order_relaxed);
+    while (!(gate & GATE_CLOSED))
+        if (atomic_compare_exchange_weak(&t->gate, &gate, gate + 1))
+            return true;
+    return false;
+}
+
+/* A worker that is late for one job may come in time for the next one before it has seen it announced: then it comes twice, and finds
+ * nothing to do the second time. */
 static void *worker_main(void *p)
 {
     struct worker *w = p;
     struct team *t = w->team;
-    for (uint32_t done = 0;; done++) {
-        await_change(t, &t->job, done, &t->sleepers);
+    for (uint32_t seen = 0;;) {
+        await_change(t, &t->job, seen, &t->sleepers);
+        seen = atomic_load(&t->job);
         if (atomic_load(&t->stop))
             return NULL;
+        if (!enter(t))
+            continue;
         t->fn(t->arg, w->index);
-        if (atomic_fetch_sub(&t->left, 1) == 1 && atomic_load(&t->caller_sleeps))
-            futex_wake(&t->left, 1);
+        if (atomic_fetch_sub(&t->gate, 1) == GATE_CLOSED + 1 && atomic_load(&t->caller_sleeps))
+            futex_wake(&t->gate, 1);
     }
 }
 
@@ -134,6 +149,7 @@ enum status team_create(unsigned workers, struct team **ret)
     unsigned cores = cpu_cores();
     t->spin_ns = cores > 1 && workers <= cores ? SPIN_NS : 0; /* do not spin away the core that the other side needs */
     t->forks = atomic_load(&fork_count);
+    atomic_store(&t->gate, GATE_CLOSED);
     for (t->size = 1; t->size < workers; t->size++) {
         struct worker *w = &t->workers[t->size - 1];
         *w = (struct worker){ .team = t, .index = t->size };
@@ -170,17 +186,17 @@ unsigned team_size(const struct team *t)
 void team_run(struct team *t, team_fn *fn, void *arg)
 {
     if (t->size == 1 || threads_are_gone(t)) {
-        for (unsigned i = 0; i < t->size; i++)
-            fn(arg, i);
+        fn(arg, 0);
         return;
     }
     t->fn = fn;
     t->arg = arg;
-    atomic_store(&t->left, t->size - 1);
+    atomic_store(&t->gate, 0);
     announce_job(t);
     fn(arg, 0);
-    for (uint32_t left; (left = atomic_load(&t->left)) != 0;)
-        await_change(t, &t->left, left, &t->caller_sleeps);
+    atomic_fetch_or(&t->gate, GATE_CLOSED);
+    for (uint32_t inside; (inside = atomic_load(&t->gate)) != GATE_CLOSED;)
+        await_change(t, &t->gate, inside, &t->caller_sleeps);
 }
 
 void futex_wait(_Atomic uint32_t *word, uint32_t expected)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads: checked creation with a name and no signals delivered, and a worker team for parallel loops.
  *
- * A team runs one job at a time: team_run calls fn(arg, worker) once per worker, worker 0 being the caller; it returns when
- * all are done. Idle workers spin briefly, then sleep on a futex, so that a stream of small jobs stays cheap and an idle
- * process costs nothing. Nothing is allocated per job. */
+ * A team runs one job at a time: team_run calls fn(arg, worker), worker 0 being the caller, and so do the workers that come while
+ * the caller is at it; it returns when all who came are done. So fn takes pieces of work until there are none: a worker that
+ * the system does not run just now, because the cores are busy with something else, delays nobody. Idle workers spin briefly, then
+ * sleep on a futex, so that a stream of small jobs stays cheap and an idle process costs nothing. Nothing is allocated per job. */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H
 
@@ -25,8 +26,8 @@ enum status team_create(unsigned workers, struct team **ret); /* 1 to TEAM_MAX, 
 void team_free(struct team *t);                               /* joins; NULL allowed */
 unsigned team_size(const struct team *t);
 
-/* One caller at a time: the owner serialises. fn must not wait for another worker to start: in a fork'ed child, where the
- * threads are gone, the caller does the calls for all workers one after another. */
+/* One caller at a time: the owner serialises. fn must not wait for another worker to start: it may never come, and in a fork'ed child,
+ * where the threads are gone, none does. No two calls at the same time have the same worker number. */
 void team_run(struct team *t, team_fn *fn, void *arg);
 
 /* Sleep while *word == expected. Returns after a wake-up, at once when the value differs, and now and then for no reason:

@@ -47,35 +47,57 @@ static void new_thread_has_name_and_no_signals(void **state)
     assert_false(sigismember(&s.mask, SIGSEGV));
 }
 
-struct sum {
-    unsigned size;
-    unsigned calls[64]; /* per worker, written by it alone */
-    _Atomic unsigned total;
+/* Pieces of work that workers take one by one. */
+enum { PIECES = 96 };
+struct work {
+    _Atomic unsigned next, total;
+    _Atomic unsigned busy[64];    /* per worker: calls that are running */
+    unsigned done[PIECES];        /* per piece, written by whoever took it */
+    _Atomic bool clash;           /* two calls with one worker number at the same time */
 };
 
-static void add_one(void *arg, unsigned worker)
+static void take_pieces(void *arg, unsigned worker)
 {
-    struct sum *s = arg;
-    s->calls[worker]++;
-    s->total++;
+    struct work *w = arg;
+    if (w->busy[worker]++)
+        w->clash = true;
+    for (unsigned i; (i = w->next++) < PIECES;) {
+        w->done[i]++;
+        w->total++;
+    }
+    w->busy[worker]--;
 }
 
-static void team_calls_each_worker_once(void **state)
+/* Everything is done when team_run returns, once, and nobody is inside any more. */
+static bool share_out(struct team *t, struct work *w, unsigned jobs)
+{
+    for (unsigned k = 0; k < jobs; k++) {
+        w->next = 0;
+        team_run(t, take_pieces, w);
+        for (unsigned i = 0; i < 64; i++)
+            if (w->busy[i])
+                return false;
+        if (w->total % PIECES)
+            return false;
+    }
+    for (unsigned i = 0; i < PIECES; i++)
+        if (w->done[i] != w->total / PIECES)
+            return false;
+    return !w->clash;
+}
+
+static void team_does_each_piece_once(void **state)
 {
     (void)state;
     static const unsigned sizes[] = { 1, 2, 3, 8, 33 };
     for (size_t k = 0; k < COUNT(sizes); k++) {
         struct team *t = NULL;
+        struct work w = { 0 };
+        unsigned jobs = sizes[k] > 8 ? 200 : 3000;
         assert_int_equal(team_create(sizes[k], &t), ST_OK);
         assert_int_equal(team_size(t), sizes[k]);
-        struct sum s = { .size = sizes[k] };
-        unsigned jobs = sizes[k] > 8 ? 200 : 3000;
-        for (unsigned i = 0; i < jobs; i++) {
-            team_run(t, add_one, &s);
-            assert_int_equal(s.total, (i + 1) * sizes[k]); /* all are done when team_run returns */
-        }
-        for (unsigned w = 0; w < sizes[k]; w++)
-            assert_int_equal(s.calls[w], jobs);
+        assert_true(share_out(t, &w, jobs));
+        assert_int_equal(w.total, jobs * PIECES);
         team_free(t);
     }
     team_free(NULL);
@@ -98,13 +120,12 @@ static void team_limits(void **state)
 static void *own_team(void *arg)
 {
     struct team *t;
-    struct sum s = { .size = 3 };
+    struct work w = { 0 };
     if (team_create(3, &t) != ST_OK)
         return NULL;
-    for (int i = 0; i < 500; i++)
-        team_run(t, add_one, &s);
+    bool ok = share_out(t, &w, 500);
     team_free(t);
-    return s.total == 1500 ? arg : NULL;
+    return ok && w.total == 500 * PIECES ? arg : NULL;
 }
 
 static void teams_side_by_side(void **state)
@@ -124,22 +145,21 @@ static void forked_child_works_alone(void **state)
 {
     (void)state;
     struct team *t;
-    struct sum s = { .size = 4 };
+    struct work w = { 0 };
     assert_int_equal(team_create(4, &t), ST_OK);
-    team_run(t, add_one, &s);
+    assert_true(share_out(t, &w, 1));
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        team_run(t, add_one, &s);
-        bool ok = s.total == 8 && s.calls[3] == 2;
+        bool ok = share_out(t, &w, 1) && w.total == 2 * PIECES;
         team_free(t); /* has nobody to wait for */
         _exit(ok ? 0 : 1);
     }
     int how;
     assert_int_equal(waitpid(pid, &how, 0), pid);
     assert_int_equal(how, 0);
-    team_run(t, add_one, &s); /* the parent's team goes on */
-    assert_int_equal(s.total, 8);
+    assert_true(share_out(t, &w, 1)); /* the parent's team goes on */
+    assert_int_equal(w.total, 2 * PIECES);
     team_free(t);
 }
 
@@ -156,7 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_thread_has_name_and_no_signals),
-        cmocka_unit_test(team_calls_each_worker_once),
+        cmocka_unit_test(team_does_each_piece_once),
         cmocka_unit_test(team_limits),
         cmocka_unit_test(teams_side_by_side),
         cmocka_unit_test(forked_child_works_alone),
