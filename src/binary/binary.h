@@ -86,7 +86,11 @@ struct binary_node {
     const uint32_t *guards;             /* pairs: a tensor, one bool; the value (0, 1) that it must have */
     uint64_t state_offset, state_bytes; /* what the node keeps between executions, in persistent memory */
     uint64_t macs, cycles;
+    uint32_t resources;                 /* of a device, bits of enum binary_resource; 0: no estimate */
 };
+
+/* What of a device works for an operator. */
+enum binary_resource { RESOURCE_MATRIX = 1, RESOURCE_VECTOR = 2, RESOURCE_DMA = 4 };
 
 /* Nodes first … first + n - 1, computed depth first: a command of the last one names lines of its result, and for every `height` of them the members compute
  * in turn what is wanted. Results of the others are in PLACE_LINES: nobody outside reads them. Workspaces of members lie in the chain's. */
@@ -189,6 +193,9 @@ struct binary_transfers {
     uint64_t spilled, filled; /* for lack of room, and back */
     uint64_t read, written;   /* operands that stay in the spill-fill buffer because they do not fit */
 };
+/* Estimated cycles per command: those of its node, or of all members of its chain, in proportion to its units; they sum up to what nodes have. Not stored, since a graph
+ * may have hundreds of thousands of commands. */
+void binary_command_cycles(const struct binary_graph *g, uint64_t *ret);
 void binary_transfers(const struct binary_graph *g, struct binary_transfers *ret);
 
 /* What moves between DRAM and a fast memory of some size while the operators run in their order (binary_vtcm.c). */

@@ -74,6 +74,8 @@ static void dump_nodes(const struct binary_graph *g, struct str *out)
         str_addf(out, " macs %" PRIu64, n->macs);
         if (n->cycles)
             str_addf(out, " cycles %" PRIu64, n->cycles);
+        if (n->resources)
+            str_addf(out, " on%s%s%s", n->resources & RESOURCE_MATRIX ? " HMX" : "", n->resources & RESOURCE_VECTOR ? " HVX" : "", n->resources & RESOURCE_DMA ? " DMA" : "");
         str_add(out, "\n");
     }
 }

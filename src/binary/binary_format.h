@@ -110,7 +110,7 @@ struct bin_node {
     uint64_t work_offset, work_bytes, macs, cycles;
     uint64_t state_offset, state_bytes;
     uint32_t n_guards, guards; /* first entry in lists: tensor and value, one after another */
-    uint32_t reserved[2];
+    uint32_t resources, reserved;
 };
 
 /* Named, not numbered: rows of operators may gain parameters. */

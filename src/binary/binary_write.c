@@ -276,6 +276,7 @@ static enum status put_node(struct writer *w, const struct binary_node *n)
         .state_offset = n->state_offset,
         .state_bytes = n->state_bytes,
         .n_guards = n->n_guards,
+        .resources = n->resources,
     };
     TRY(put_string(w, n->name, &rec.name));
     TRY(put_op(w, n->op, &rec.op));

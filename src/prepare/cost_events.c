@@ -150,6 +150,10 @@ static uint64_t share_out(struct events *e, struct binary_node *nodes)
     for (uint32_t k = 0; k < e->g->n_nodes; k++) {
         place(e, k);
         uint64_t finish = k + 1 == e->g->n_nodes ? most(e->spans[k].finish, e->dma_free) : e->spans[k].finish;
+        const struct cost_work *w = &e->work[k];
+        bool dma = e->moves[k].constants + e->moves[k].read + e->moves[k].written > 0;
+        nodes[k].resources = binary_is_transfer(&e->g->nodes[k]) ? RESOURCE_DMA :
+                             (w->matrix ? RESOURCE_MATRIX : 0u) | (w->vector ? RESOURCE_VECTOR : 0u) | (dma ? RESOURCE_DMA : 0u);
         nodes[k].cycles = finish > end ? finish - end : 0;
         end = most(end, finish);
     }

@@ -331,6 +331,46 @@ static void too_many_constants_are_refused(void **state)
     ir_graph_free(g);
 }
 
+/* Hundreds of thousands of commands: what a command takes of the file, with its share of everything else, and that the cycles of commands are those of nodes. */
+static void large_graphs_stay_small(void **state)
+{
+    (void)state;
+    enum { LAYERS = 4700, TILES = 64 };
+    static const struct cost_device device = { .clock_mhz = 1000, .matrix_macs = 1024, .vector_units = 2, .vector_percent = 400, .vtcm_rate = 200, .dram_mb_s = 50000,
+                                               .launch = { 700, 30 }, .vtcm_bytes = 1 << 20 };
+    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = TILES, .order_steps = 20000, .plan_nodes = 20000, .vtcm_bytes = 1 << 20,
+                                .device = &device };
+    struct str text;
+    struct ir_graph *g;
+    struct binary_image im;
+    struct binary b;
+    str_init(&text);
+    str_add(&text, "graph \"large\" { in %t0 : uq8[4194304] scale=0.5 offset=0");
+    for (int i = 1; i <= LAYERS; i++)
+        str_addf(&text, " %s %%t%d : uq8[4194304] scale=0.5 offset=0", i == LAYERS ? "out" : "tmp", i);
+    for (int i = 1; i <= LAYERS; i++)
+        str_addf(&text, " %%t%d = %s \"n%d\" (%%t%d)", i, i % 2 ? "Sigmoid" : "Tanh", i, i - 1);
+    str_add(&text, " }");
+    check(ir_parse(str_text(&text), text.n, &g), "parse");
+    check(prepare(&t, &(struct prepare_opts){ .opt_level = 2 }, g, &im), "prepare");
+    check(binary_open(im.data, im.size, &b), "open");
+    const struct binary_graph *p = &b.graphs[0];
+    assert_true(p->n_commands >= 300000);
+    print_message("%u commands, %.1f bytes of the file each\n", p->n_commands, (double)im.size / p->n_commands);
+    assert_true(im.size <= 28 * (uint64_t)p->n_commands);
+    uint64_t *cycles = mem_array(uint64_t, p->n_commands), sum = 0;
+    binary_command_cycles(p, cycles);
+    for (uint32_t i = 0; i < p->n_commands; i++)
+        sum += cycles[i];
+    assert_int_equal(sum, p->info.cycles);
+    assert_int_equal(p->nodes[0].resources, RESOURCE_VECTOR | RESOURCE_DMA);
+    mem_free(cycles);
+    binary_close(&b);
+    binary_image_free(&im);
+    ir_graph_free(g);
+    str_finish(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +378,7 @@ int main(void)
         cmocka_unit_test(more_room_moves_less),
         cmocka_unit_test(too_many_constants_are_refused),
         cmocka_unit_test(any_size_gives_the_same_bits),
+        cmocka_unit_test(large_graphs_stay_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
