@@ -21,6 +21,7 @@
 
 enum { MAX_BOUNDS = 256, TIMED = 30, SKIP = 77, EXACT = 999 };
 #define SMALL_VTCM (256u << 10)
+#define ENOUGH_VTCM (2u << 20) /* every operator of these networks fits */
 
 enum form { AS_IS, FLOAT16, W8A8, W8A16, FORMS };
 static const char *const form_names[FORMS] = {"as given", "float16", "w8a8", "w8a16"};
@@ -38,7 +39,8 @@ struct outcome {
 struct facts {
     double ms; /* on this computer */
     uint64_t cycles, peak, spill;
-    uint64_t small_spill; /* with little VTCM */
+    uint64_t small_spill; /* with the least VTCM that its operators fit into … */
+    uint32_t small_vtcm;  /* … of this size: 256 KiB or twice as much, and so on */
     uint32_t mhz;
 };
 
@@ -288,6 +290,18 @@ static void look(struct model_run *m, bool small, struct facts *f)
     free(data);
 }
 
+/* With little VTCM, or twice as much where an operator does not fit. */
+static bool compose_small(struct model_run *m, enum form form, uint32_t *vtcm)
+{
+    for (*vtcm = SMALL_VTCM;; *vtcm *= 2) {
+        if (compose_htp(m, form, *vtcm, 1))
+            return true;
+        if (!strstr(m->error, "bytes of TCM") || *vtcm >= ENOUGH_VTCM)
+            return false;
+        compose_drop(m->on);
+    }
+}
+
 /* With all of the VTCM in a session process, and with little of it at another level; the last says why when something is wrong. */
 static const char *run_htp(const char *path, const char *name, const struct quantize_range *ranges, enum form form, struct outcome *first, struct facts *facts)
 {
@@ -297,7 +311,7 @@ static const char *run_htp(const char *path, const char *name, const struct quan
     for (int i = 0; i < 2 && !wrong; i++) {
         struct model_run m;
         struct outcome *o = i ? &second : first;
-        bool ok = load(&m, path, ranges, form) && compose_htp(&m, form, i ? SMALL_VTCM : 0, i ? 1 : 2) && feed(&m, name, o);
+        bool ok = load(&m, path, ranges, form) && (i ? compose_small(&m, form, &facts->small_vtcm) : compose_htp(&m, form, 0, 2)) && feed(&m, name, o);
         if (!ok) {
             snprintf(text, sizeof(text), "%s", m.error);
             wrong = text;
@@ -362,8 +376,8 @@ static bool run_form(const char *path, const char *name, const struct quantize_r
     if (o.top_all)
         snprintf(top, sizeof(top), "%u/%u", o.top_same, o.top_all);
     if (tsv)
-        printf("%s\t%s\t%s\t%u\t%s\t%s\t%llu\t%.3f\t%llu\t%llu\t%llu\t%.3f\t%s\n", name, form_names[form], o.type, o.steps, db, top, (unsigned long long)f.cycles,
-               f.mhz ? (double)f.cycles / f.mhz / 1e3 : 0.0, (unsigned long long)f.peak, (unsigned long long)f.spill, (unsigned long long)f.small_spill, f.ms, wrong ? wrong : "ok");
+        printf("%s\t%s\t%s\t%u\t%s\t%s\t%llu\t%.3f\t%llu\t%llu\t%llu\t%u\t%.3f\t%s\n", name, form_names[form], o.type, o.steps, db, top, (unsigned long long)f.cycles,
+               f.mhz ? (double)f.cycles / f.mhz / 1e3 : 0.0, (unsigned long long)f.peak, (unsigned long long)f.spill, (unsigned long long)f.small_spill, f.small_vtcm >> 10, f.ms, wrong ? wrong : "ok");
     else
         printf("%-48s %-9s %-5s %3u runs %8s dB  top-1 %-6s %s\n", name, form_names[form], o.type, o.steps, db, top, wrong ? wrong : "ok");
     fflush(stdout);
