@@ -75,16 +75,23 @@ struct gpu_key gpu_program_key(const struct gpu_home *h, enum gpu_source source,
     return k;
 }
 
+static struct gpu_key maker;
+
+static void hash_all(void)
+{
+    maker = GPU_KEY_INIT;
+    gpu_key_text(&maker, gpu_text_args);
+    gpu_key_text(&maker, gpu_text_kernels);
+    gpu_key_text(&maker, gpu_text_common);
+    for (int s = 0; s < GPU_SOURCE_COUNT; s++)
+        gpu_key_text(&maker, gpu_texts[s]);
+}
+
 struct gpu_key gpu_program_maker(void)
 {
-    struct gpu_key k = GPU_KEY_INIT;
-    const char *text[4];
-    for (int s = 0; s < GPU_SOURCE_COUNT; s++) {
-        texts_of((enum gpu_source)s, text);
-        for (int i = 0; i < 4; i++)
-            gpu_key_text(&k, text[i]);
-    }
-    return k;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, hash_all);
+    return maker;
 }
 
 static enum status build_text(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, cl_program *ret)

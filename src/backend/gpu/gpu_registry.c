@@ -40,10 +40,12 @@ const struct gpu_entry *gpu_registry_find(const struct gpu_registry *r, const st
 
 static enum status add_program(struct gpu_registry *r, struct gpu_home *h, enum gpu_source source, enum gpu_storage storage)
 {
-    struct gpu_key key = gpu_program_key(h, source, storage);
     CLEANUP(mem_freep) void *data = NULL;
     uint64_t bytes;
-    if (!r->used[source][storage] || gpu_cache_find(&r->cache, &key))
+    if (!r->used[source][storage])
+        return ST_OK;
+    struct gpu_key key = gpu_program_key(h, source, storage);
+    if (gpu_cache_find(&r->cache, &key))
         return ST_OK;
     TRY(gpu_program_bytes(h, source, storage, &data, &bytes));
     return gpu_cache_put(&r->cache, &key, data, bytes);
@@ -93,8 +95,10 @@ static enum status write_used(struct gpu_registry *r, struct gpu_home *h, struct
 {
     for (int s = 0; s < GPU_SOURCE_COUNT; s++) {
         for (int t = 0; t < GPU_STORAGE_COUNT; t++) {
+            if (!r->used[s][t])
+                continue;
             struct gpu_key key = gpu_program_key(h, (enum gpu_source)s, (enum gpu_storage)t);
-            const struct gpu_entry *e = r->used[s][t] ? gpu_cache_find(&r->cache, &key) : NULL;
+            const struct gpu_entry *e = gpu_cache_find(&r->cache, &key);
             if (e)
                 TRY(gpu_cache_put(out, &key, e->data, e->bytes));
         }

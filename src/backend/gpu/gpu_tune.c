@@ -81,9 +81,12 @@ static bool take(const struct gpu_launch *l, const struct gpu_traits *traits, st
 
 bool gpu_tuned(const struct gpu_tuner *t, const struct gpu_home *h, const struct gpu_launch *l, const struct gpu_traits *traits, struct gpu_launch *ret)
 {
-    struct gpu_key key = key_of(h, l);
-    const struct gpu_entry *e = t->search || t->path[0] ? gpu_cache_find(&t->cache, &key) : NULL;
+    const struct gpu_entry *e = NULL;
     struct found f;
+    if (t->cache.entries.n) {
+        struct gpu_key key = key_of(h, l);
+        e = gpu_cache_find(&t->cache, &key);
+    }
     if (e && e->bytes == sizeof f) {
         memcpy(&f, e->data, sizeof f);
         if (f.way.choice < MAX_CHOICES && take(l, traits, f.way, ret))
