@@ -20,7 +20,7 @@
 #include "convert/convert.h"
 #include "prepare/prepare.h"
 
-enum { MAX_DATA = 64 };
+enum { MAX_DATA = 64, VTCM = 4096 };
 
 struct section {
     const char *head, *body; /* the line behind "== ", and the text below it */
@@ -113,7 +113,8 @@ static enum status change(const struct pass *pass, const struct section *in, str
         return ir_verify(g, "patterns");
     }
     const struct pass list[] = { *pass, {} };
-    struct prepare_target t = { .passes = list, .tensor_align = 64, .fp16 = pass->run == lower_fp16, .max_tiles = 4, .order_steps = 100000, .plan_nodes = 20000};
+    struct prepare_target t = { .passes = list, .tensor_align = 64, .fp16 = pass->run == lower_fp16, .max_tiles = 4, .order_steps = 100000, .plan_nodes = 20000,
+                                .vtcm_bytes = pass->run == tile_vtcm ? VTCM : 0 };
     struct prepare_opts o = { .opt_level = 2 };
     return prepare_passes(&t, &o, g);
 }
