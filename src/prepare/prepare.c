@@ -22,6 +22,9 @@ const struct pass prepare_default_passes[] = {
     {},
 };
 
+/* Half of a small second-level cache; 16 threads find work in 14 lines. */
+const struct chain_limits prepare_default_chains = { .bytes = 256 << 10, .lines = 12, .twice = 10 };
+
 enum status prepare_interrupted(const struct prepare_cx *cx)
 {
     const struct prepare_opts *o = cx->opts;

@@ -113,5 +113,6 @@ enum status emit_commands(struct prepare_cx *cx, bool *progress);   /* tiles and
 enum status prepare_passes(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g);
 
 extern const struct pass prepare_default_passes[];
+extern const struct chain_limits prepare_default_chains; /* for caches of ordinary cores */
 
 #endif

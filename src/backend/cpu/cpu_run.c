@@ -14,9 +14,6 @@
 enum {
     TENSOR_ALIGN = 64,          /* a cache line and the widest vector */
     MAX_THREADS = 256,
-    CHAIN_BYTES = 256 << 10,    /* half of a small second-level cache */
-    CHAIN_LINES = 12,           /* 16 threads find work in 14 lines */
-    CHAIN_TWICE = 10,
     MAX_TILES = 64,             /* enough for 32 threads; exec joins them for smaller teams, so a binary is the same everywhere */
     ORDER_STEPS = 200000,       /* milliseconds */
     PLAN_NODES = 200000,        /* well under a second */
@@ -90,7 +87,7 @@ enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cf
     struct prepare_target t = {
         .passes = prepare_default_passes,
         .tensor_align = TENSOR_ALIGN,
-        .chains = { .bytes = CHAIN_BYTES, .lines = CHAIN_LINES, .twice = CHAIN_TWICE },
+        .chains = prepare_default_chains,
         .max_tiles = MAX_TILES,
         .order_steps = ORDER_STEPS,
         .plan_nodes = PLAN_NODES,

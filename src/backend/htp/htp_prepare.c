@@ -5,9 +5,6 @@
 #include "prepare/prepare.h"
 
 enum {
-    CHAIN_BYTES = 256 << 10, /* as on the CPU: this host computes */
-    CHAIN_LINES = 12,
-    CHAIN_TWICE = 10,
     MAX_TILES = 64,      /* enough for 32 threads; joined for smaller teams, so a binary is the same everywhere */
     ORDER_STEPS = 200000, /* milliseconds */
     CONST_KB = 2097152,  /* what a device takes at most of one graph */
@@ -49,7 +46,7 @@ static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, str
         .passes = passes,
         .tensor_align = HTP_ALIGN,
         .fp16 = a->cfg.fp16,
-        .chains = { .bytes = CHAIN_BYTES, .lines = CHAIN_LINES, .twice = CHAIN_TWICE },
+        .chains = prepare_default_chains, /* this host computes */
         .max_tiles = MAX_TILES,
         .vtcm_bytes = a->vtcm_bytes,
         .const_kb = CONST_KB,
