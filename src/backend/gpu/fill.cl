@@ -75,3 +75,56 @@ kernel void mux(struct gpu_mux a, global const void *selector, global const T *x
     if (k == a.which)
         y[i] = x[view_at(i, a.rank, a.dims, a.b)];
 }
+
+/* ---- ExtractGlimpse ------------------------------------------------------------------------------------------------------------------ */
+
+/* What the noise of an image is made of: the smallest value and the way to the largest, or mean and deviation of a channel. One channel of an image per work item. */
+kernel void glimpse_noise(struct gpu_glimpse a, global const void *x, global float *room)
+{
+    int i = get_global_id(0), pixels = a.in[0] * a.in[1];
+    if (i >= a.batch * a.channels)
+        return;
+    bool uniform = a.noise == NOISE_UNIFORM;
+    int first = i / a.channels * pixels * a.channels + (uniform ? 0 : i % a.channels), step = uniform ? 1 : a.channels, n = uniform ? pixels * a.channels : pixels;
+    float lo = INFINITY, hi = -INFINITY, sum = 0.0f, squares = 0.0f;
+    for (int k = 0; k < n; k++) {
+        float v = read_real(a.x_type, x, first + k * step);
+        lo = v < lo ? v : lo;
+        hi = v > hi ? v : hi;
+        sum += v;
+    }
+    float mean = sum / (float)n;
+    for (int k = 0; k < n; k++) {
+        float d = read_real(a.x_type, x, first + k * step) - mean;
+        squares += d * d;
+    }
+    room[i * 2] = uniform ? lo : mean;
+    room[i * 2 + 1] = uniform ? hi - lo : sqrt(squares / (float)n);
+}
+
+/* First row or column of a window; far away values only need to stay far away. */
+int glimpse_at(const struct gpu_glimpse *a, int d, float offset)
+{
+    float n = (float)a->in[d];
+    offset = a->normalized ? offset * n : offset;
+    offset = a->centered ? offset * 0.5f + n * 0.5f : offset;
+    offset = offset - (float)a->size[d] * 0.5f;
+    return offset > -1e9f ? (offset < 1e9f ? (int)offset : 1000000000) : -1000000000;
+}
+
+kernel void glimpse(struct gpu_glimpse a, global const void *x, global const void *offsets, global void *y, global const float *room)
+{
+    int i = get_global_id(0);
+    if (i >= a.n)
+        return;
+    int c = i % a.channels, ox = i / a.channels % a.size[1], oy = i / a.channels / a.size[1] % a.size[0], image = i / a.channels / a.size[1] / a.size[0];
+    int py = glimpse_at(&a, 0, read_real(a.offset_type, offsets, image * 2)) + oy, px = glimpse_at(&a, 1, read_real(a.offset_type, offsets, image * 2 + 1)) + ox;
+    float v = 0.0f;
+    if (py >= 0 && px >= 0 && py < a.in[0] && px < a.in[1]) {
+        v = read_real(a.x_type, x, ((image * a.in[0] + py) * a.in[1] + px) * a.channels + c);
+    } else if (a.noise != NOISE_ZEROES) {
+        global const float *of = room + (image * a.channels + c) * 2;
+        v = of[0] + of[1] * (a.noise == NOISE_UNIFORM ? (float)(random_bits(0, (ulong)i) >> 40) * 0x1p-24f : random_normal(0, (ulong)i));
+    }
+    write_real(a.y_type, y, i, v);
+}

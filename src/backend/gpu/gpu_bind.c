@@ -155,6 +155,17 @@ static gpu_bind_fn *const binders[OP_COUNT] = {
     [OP_Gru] = gpu_bind_recurrent,
     [OP_GroupQueryAttention] = gpu_bind_attention,
     [OP_Buffer] = gpu_bind_buffer,
+    [OP_NonMaxSuppression] = gpu_bind_non_max,
+    [OP_MultiClassNms] = gpu_bind_classes_nms,
+    [OP_CombinedNms] = gpu_bind_classes_nms,
+    [OP_DetectionOutput] = gpu_bind_detection,
+    [OP_BoxWithNmsLimit] = gpu_bind_box_limit,
+    [OP_GenerateProposals] = gpu_bind_proposals,
+    [OP_AxisAlignedBboxTransform] = gpu_bind_move_boxes,
+    [OP_BboxTransform] = gpu_bind_move_boxes,
+    [OP_DistributeFpnProposals] = gpu_bind_deal_rois,
+    [OP_CollectRpnProposals] = gpu_bind_collect,
+    [OP_ExtractGlimpse] = gpu_bind_glimpse,
 };
 
 enum status gpu_refuse(const struct op_call *c, const char *fmt, ...)

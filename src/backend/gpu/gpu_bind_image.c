@@ -125,3 +125,25 @@ enum status gpu_bind_correlation(const struct op_call *c, struct gpu_work *w)
     TRY(gpu_type(c, c->n_in, T_FLOAT, &a->y_type));
     return gpu_add(c, w, &l);
 }
+
+/* Noise is made of what the image holds, which is worked out first. */
+enum status gpu_bind_glimpse(const struct op_call *c, struct gpu_work *w)
+{
+    const uint32_t *x = c->in[0]->dims;
+    struct gpu_launch l = { .kernel = K_GLIMPSE_NOISE, GPU_ARGS(glimpse), .n_operands = 1, .room = (uint64_t)x[0] * x[3] * 2 * sizeof(float), .items = (uint64_t)x[0] * x[3] };
+    struct gpu_glimpse *a = &l.args.glimpse;
+    *a = (struct gpu_glimpse){ .n = (int)desc_count(c->out[0]), .batch = (int)x[0], .channels = (int)x[3], .in = { (int)x[1], (int)x[2] },
+                               .size = { (int)op_int(c, "size", 0), (int)op_int(c, "size", 1) }, .centered = (int)op_int(c, "centered", 0),
+                               .normalized = (int)op_int(c, "normalized", 0), .noise = (int)op_int(c, "noise", 0) };
+    TRY(gpu_type(c, 0, T_FLOAT, &a->x_type));
+    TRY(gpu_type(c, 1, T_FLOAT, &a->offset_type));
+    TRY(gpu_type(c, c->n_in, T_FLOAT, &a->y_type));
+    if (a->noise != NOISE_ZEROES)
+        TRY(gpu_add(c, w, &l));
+    l.kernel = K_GLIMPSE;
+    l.n_operands = 3;
+    l.operand[1] = 1;
+    l.operand[2] = (uint8_t)c->n_in;
+    l.items = desc_count(c->out[0]);
+    return gpu_add(c, w, &l);
+}

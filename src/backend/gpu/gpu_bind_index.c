@@ -132,7 +132,7 @@ static void places_of(const struct tensor_desc *x, uint32_t depth, uint32_t rows
 /* NonZero and GetSparseIndices. */
 enum status gpu_bind_find_places(const struct op_call *c, struct gpu_work *w)
 {
-    struct gpu_launch l = { .kernel = K_FIND_PLACES, GPU_ARGS(places), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = 1 };
+    struct gpu_launch l = { .kernel = K_FIND_PLACES, GPU_ARGS(places), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = 1, .lanes = 1 };
     places_of(c->in[0], c->out[0]->dims[1], c->out[0]->dims[0], &l.args.places);
     TRY(gpu_type(c, 0, T_PLACED, &l.args.places.x_type));
     TRY(gpu_type(c, c->n_in, T_INDEX, &l.args.places.y_type));
@@ -141,7 +141,7 @@ enum status gpu_bind_find_places(const struct op_call *c, struct gpu_work *w)
 
 enum status gpu_bind_find_values(const struct op_call *c, struct gpu_work *w)
 {
-    struct gpu_launch l = { .kernel = K_FIND_VALUES, GPU_ARGS(places), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = 1 };
+    struct gpu_launch l = { .kernel = K_FIND_VALUES, GPU_ARGS(places), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = 1, .lanes = 1 };
     places_of(c->in[0], c->in[0]->rank + 1u - c->out[0]->rank, c->out[0]->dims[0], &l.args.places);
     TRY(same_types(c));
     TRY(gpu_type(c, 0, T_PLACED, &l.args.places.x_type));

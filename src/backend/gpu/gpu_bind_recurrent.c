@@ -9,24 +9,70 @@
 
 /* ---- Lstm, Gru -------------------------------------------------------------------------------------------------------------------- */
 
-/* All operands in the operator's order; those that are not there are never read or written, and x or out[0] takes their place. */
-static enum status operands(const struct op_call *c, uint32_t n_in, uint32_t n_out, uint32_t reset, struct gpu_launch *l)
+static bool has(const struct op_call *c, uint32_t i)
+{
+    return i < c->n_in && c->in[i];
+}
+
+static bool wanted(const struct op_call *c, uint32_t i)
+{
+    return i < c->n_out && c->out[i] && c->out[i]->type != DT_NONE;
+}
+
+static enum status read_types(const struct op_call *c, uint32_t n_in, uint32_t n_out, struct gpu_recurrent *a)
+{
+    for (uint32_t i = 0; i < n_in; i++)
+        if (has(c, i)) {
+            a->given |= 1 << i;
+            TRY(gpu_type(c, i, i == (uint32_t)a->reset ? T_STATE : T_FLOAT, &a->in_type[i]));
+        }
+    for (uint32_t i = 0; i < n_out; i++)
+        if (wanted(c, i)) {
+            a->wanted |= 1 << i;
+            TRY(gpu_type(c, c->n_in + i, T_FLOAT, &a->out_type[i]));
+        }
+    return ST_OK;
+}
+
+/* The kernels of a step: items per batch element, inputs, outputs from 0 on. What is not there is never read or written, and x or out[0] takes its place. */
+struct part {
+    enum gpu_kernel kernel;
+    uint32_t items, n_in, n_out;
+    uint8_t in[9];
+};
+
+static enum status add_part(const struct op_call *c, struct gpu_work *w, struct gpu_launch *l, const struct part *p)
+{
+    l->kernel = p->kernel;
+    l->n_operands = 0;
+    for (uint32_t i = 0; i < p->n_in; i++)
+        l->operand[l->n_operands++] = has(c, p->in[i]) ? p->in[i] : 0;
+    for (uint32_t i = 0; i < p->n_out; i++)
+        l->operand[l->n_operands++] = (uint8_t)(c->n_in + (wanted(c, i) ? i : 0));
+    l->items = (uint64_t)l->args.recurrent.batch * p->items;
+    return gpu_add(c, w, l);
+}
+
+static enum status add_steps(const struct op_call *c, struct gpu_work *w, struct gpu_launch *l)
 {
     struct gpu_recurrent *a = &l->args.recurrent;
-    for (uint32_t i = 0; i < n_in; i++) {
-        bool there = i < c->n_in && c->in[i];
-        l->operand[l->n_operands++] = (uint8_t)(there ? i : 0);
-        a->given |= there << i;
-        if (there)
-            TRY(gpu_type(c, i, i == reset ? T_STATE : T_FLOAT, &a->in_type[i]));
-    }
-    for (uint32_t i = 0; i < n_out; i++) {
-        bool there = i < c->n_out && c->out[i] && c->out[i]->type != DT_NONE;
-        l->operand[l->n_operands++] = (uint8_t)(c->n_in + (there ? i : 0));
-        a->wanted |= there << i;
-        if (there)
-            TRY(gpu_type(c, c->n_in + i, T_FLOAT, &a->out_type[i]));
-    }
+    uint32_t units = (uint32_t)a->units, most = (uint32_t)(a->out > a->units ? a->out : a->units);
+    const struct part lstm[] = {
+        { K_LSTM_SUMS, 4 * units, 9, 0, { LSTM_X, LSTM_WXI, LSTM_WXF, LSTM_WXC, LSTM_WXO, LSTM_WHI, LSTM_WHF, LSTM_WHC, LSTM_WHO } },
+        { K_LSTM_CELL, units, 8, 0, { LSTM_WCI, LSTM_WCF, LSTM_NI, LSTM_NF, LSTM_NC, LSTM_BI, LSTM_BF, LSTM_BC } },
+        { K_LSTM_HIDDEN, units, 3, 0, { LSTM_WCO, LSTM_NO, LSTM_BO } },
+        { K_LSTM_END, most, 2, 8, { LSTM_WP, LSTM_BP } },
+    };
+    const struct part gru[] = {
+        { K_GRU_GATES, 2 * units, 9, 0, { GRU_X, GRU_WXZ, GRU_WXR, GRU_WHZ, GRU_WHR, GRU_BXZ, GRU_BXR, GRU_BHZ, GRU_BHR } },
+        { K_GRU_END, units, 5, 2, { GRU_X, GRU_WXN, GRU_WHN, GRU_BXN, GRU_BHN } },
+    };
+    const struct part begin = { K_RECURRENT_BEGIN, most, 3, 0, { (uint8_t)a->first_h, (uint8_t)a->first_c, (uint8_t)a->reset } };
+    bool is_lstm = c->op->id == OP_Lstm;
+    TRY(add_part(c, w, l, &begin));
+    for (a->step = 0; a->step < a->time; a->step++)
+        for (uint32_t i = 0; i < (is_lstm ? 4u : 2u); i++)
+            TRY(add_part(c, w, l, is_lstm ? &lstm[i] : &gru[i]));
     return ST_OK;
 }
 
@@ -34,17 +80,20 @@ enum status gpu_bind_recurrent(const struct op_call *c, struct gpu_work *w)
 {
     bool lstm = c->op->id == OP_Lstm, major = op_int(c, "time_major", 0);
     const struct tensor_desc *x = c->in[0];
-    uint32_t reset = lstm ? LSTM_RESET : GRU_RESET, n_out = lstm ? 8 : 2;
-    struct gpu_launch l = { .kernel = lstm ? K_LSTM : K_GRU, GPU_ARGS(recurrent) };
+    uint32_t n_out = lstm ? 8 : 2;
+    struct gpu_launch l = { GPU_ARGS(recurrent) };
     struct gpu_recurrent *a = &l.args.recurrent;
-    TRY(operands(c, reset + 1, n_out, reset, &l));
+    a->reset = lstm ? LSTM_RESET : GRU_RESET;
+    a->first_h = lstm ? LSTM_H : GRU_H;
+    a->first_c = lstm ? LSTM_C : 0;
+    TRY(read_types(c, (uint32_t)a->reset + 1, n_out, a));
     a->in = (int)x->dims[x->rank - 1];
     a->units = (int)c->in[1]->dims[0];
     a->out = lstm ? (int)c->in[LSTM_WHF]->dims[1] : a->units;
     a->time = x->rank == 3 ? (int)x->dims[major ? 0 : 1] : 1;
-    uint32_t batch = x->rank == 3 ? x->dims[major ? 1 : 0] : x->dims[0];
+    a->batch = x->rank == 3 ? (int)x->dims[major ? 1 : 0] : (int)x->dims[0];
     a->x_batch = x->rank == 3 && !major ? a->time : 1;
-    a->x_time = x->rank == 3 && major ? (int)batch : 1;
+    a->x_time = x->rank == 3 && major ? a->batch : 1;
     a->reverse = op_int(c, "direction", 0) == 1;
     a->sequence = x->rank == 3;
     for (uint32_t i = 3; i < c->n_out && i < n_out; i++)
@@ -55,20 +104,14 @@ enum status gpu_bind_recurrent(const struct op_call *c, struct gpu_work *w)
     } else {
         a->linear_before_reset = (int)op_int(c, "linear_before_reset", 0);
     }
-    a->stateful = a->given >> reset & 1;
-    a->stride = 1 + a->out + 7 * a->units;
-    l.room = (uint64_t)batch * (uint64_t)a->stride * sizeof(float);
+    a->stateful = a->given >> a->reset & 1;
+    a->stride = 1 + 2 * a->out + 11 * a->units;
+    l.room = (uint64_t)a->batch * (uint64_t)a->stride * sizeof(float);
     l.kept = a->stateful;
-    l.items = (uint64_t)batch * GPU_LANES;
-    return gpu_add(c, w, &l);
+    return add_steps(c, w, &l);
 }
 
 /* ---- GroupQueryAttention ------------------------------------------------------------------------------------------------------------ */
-
-static bool has(const struct op_call *c, uint32_t i)
-{
-    return i < c->n_in && c->in[i];
-}
 
 static enum status attention_args(const struct op_call *c, struct gpu_attention *a)
 {

@@ -35,6 +35,8 @@ enum gpu_row_kind {
     ROW_ARGMAX, ROW_ARGMIN
 };
 
+enum gpu_nms_kind { NMS_HARD, NMS_LINEAR, NMS_GAUSSIAN };
+
 enum gpu_flag_kind { FLAG_NAN, FLAG_INF, FLAG_NOT };
 
 enum gpu_sampling { SAMPLE_GRID, SAMPLE_CROP, SAMPLE_PROJECTION };

@@ -36,7 +36,9 @@
     X(GPU_RESIZE, "resize.cl")             \
     X(GPU_RECURRENT, "recurrent.cl")       \
     X(GPU_ATTENTION, "attention.cl")       \
-    X(GPU_BUFFER, "buffer.cl")
+    X(GPU_BUFFER, "buffer.cl")             \
+    X(GPU_SUPPRESS, "suppress.cl")         \
+    X(GPU_BOXES, "boxes.cl")
 
 enum gpu_source {
 #define GPU_SOURCE_ENUM(id, name) id,
@@ -82,13 +84,33 @@ enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS
     X(K_WHOLE_TOP_K, "whole_top_k", GPU_RUNS) \
     X(K_RESIZE_CUBIC, "resize_cubic", GPU_RESIZE) \
     X(K_RESIZE_SMOOTH, "resize_smooth", GPU_RESIZE) \
-    X(K_LSTM, "lstm", GPU_RECURRENT)         \
-    X(K_GRU, "gru", GPU_RECURRENT)           \
+    X(K_RECURRENT_BEGIN, "recurrent_begin", GPU_RECURRENT) \
+    X(K_LSTM_SUMS, "lstm_sums", GPU_RECURRENT) \
+    X(K_LSTM_CELL, "lstm_cell", GPU_RECURRENT) \
+    X(K_LSTM_HIDDEN, "lstm_hidden", GPU_RECURRENT) \
+    X(K_LSTM_END, "lstm_end", GPU_RECURRENT) \
+    X(K_GRU_GATES, "gru_gates", GPU_RECURRENT) \
+    X(K_GRU_END, "gru_end", GPU_RECURRENT)   \
     X(K_ATTENTION_GATHER, "attention_gather", GPU_ATTENTION) \
     X(K_ATTENTION, "attention", GPU_ATTENTION) \
     X(K_BUFFER_OUTPUT, "buffer_output", GPU_BUFFER) \
     X(K_BUFFER_KEEP, "buffer_keep", GPU_BUFFER) \
-    X(K_BUFFER_COUNT, "buffer_count", GPU_BUFFER)
+    X(K_BUFFER_COUNT, "buffer_count", GPU_BUFFER) \
+    X(K_NON_MAX_SUPPRESSION, "non_max_suppression", GPU_SUPPRESS) \
+    X(K_CLASSES_NMS, "classes_nms", GPU_SUPPRESS) \
+    X(K_CHOSEN_FEATURES, "chosen_features", GPU_SUPPRESS) \
+    X(K_DETECTION, "detection", GPU_SUPPRESS) \
+    X(K_BOX_LIMIT, "box_limit", GPU_SUPPRESS) \
+    X(K_PROPOSALS, "proposals", GPU_SUPPRESS) \
+    X(K_MOVE_BOXES, "move_boxes", GPU_BOXES) \
+    X(K_MOVE_ROTATED, "move_rotated", GPU_BOXES) \
+    X(K_COUNT_BOXES, "count_boxes", GPU_BOXES) \
+    X(K_DEAL_ROIS, "deal_rois", GPU_BOXES)   \
+    X(K_COLLECT_SCORES, "collect_scores", GPU_BOXES) \
+    X(K_CLEAR_ROIS, "clear_rois", GPU_BOXES) \
+    X(K_COLLECT_ROIS, "collect_rois", GPU_BOXES) \
+    X(K_GLIMPSE_NOISE, "glimpse_noise", GPU_FILL) \
+    X(K_GLIMPSE, "glimpse", GPU_FILL)
 
 #define GPU_KERNEL_LIST(X)                   \
     X(K_UNARY, "unary", GPU_ELEMENTWISE)     \
@@ -149,7 +171,7 @@ enum gpu_kernel {
 extern const char gpu_text_args[], gpu_text_kernels[], gpu_text_common[];
 extern const char *const gpu_texts[GPU_SOURCE_COUNT];
 
-enum { GPU_OPERANDS = 33 }; /* Lstm has them all */
+enum { GPU_OPERANDS = 12 };
 
 struct gpu_launch {
     enum gpu_kernel kernel;
@@ -205,6 +227,11 @@ struct gpu_launch {
         struct gpu_recurrent recurrent;
         struct gpu_attention attention;
         struct gpu_buffer buffer;
+        struct gpu_suppress suppress;
+        struct gpu_boxes boxes;
+        struct gpu_deal deal;
+        struct gpu_collect collect;
+        struct gpu_glimpse glimpse;
     } args;
 };
 
@@ -238,7 +265,7 @@ gpu_bind_fn gpu_bind_pack, gpu_bind_unpack, gpu_bind_depth_to_space, gpu_bind_sp
 gpu_bind_fn gpu_bind_pad, gpu_bind_gather, gpu_bind_block;                                                      /* gpu_bind_pick.c */
 gpu_bind_fn gpu_bind_pool, gpu_bind_resize, gpu_bind_lrn;                                                       /* gpu_bind_window.c */
 gpu_bind_fn gpu_bind_softmax, gpu_bind_norm, gpu_bind_reduce, gpu_bind_arg, gpu_bind_top_k;                     /* gpu_bind_rows.c */
-gpu_bind_fn gpu_bind_sample, gpu_bind_nv, gpu_bind_patches, gpu_bind_im2col, gpu_bind_col2im, gpu_bind_correlation; /* gpu_bind_image.c */
+gpu_bind_fn gpu_bind_sample, gpu_bind_nv, gpu_bind_patches, gpu_bind_im2col, gpu_bind_col2im, gpu_bind_correlation, gpu_bind_glimpse; /* gpu_bind_image.c */
 gpu_bind_fn gpu_bind_roi, gpu_bind_heat_map;                                                                    /* gpu_bind_roi.c */
 gpu_bind_fn gpu_bind_hadamard, gpu_bind_rotary, gpu_bind_stft;                                                  /* gpu_bind_signal.c */
 gpu_bind_fn gpu_bind_conv_any, gpu_bind_depthwise_any, gpu_bind_transposed_any, gpu_bind_pool_any;               /* gpu_bind_volume.c */
@@ -248,6 +275,8 @@ gpu_bind_fn gpu_bind_zeros, gpu_bind_constant, gpu_bind_shape, gpu_bind_random, 
 gpu_bind_fn gpu_bind_running_sum, gpu_bind_moments, gpu_bind_masked_softmax, gpu_bind_whole_top_k;              /* gpu_bind_runs.c */
 enum status gpu_bind_whole_reduce(const struct op_call *c, struct gpu_work *w, int kind, const char *axes);     /* kind: enum gpu_row_kind */
 gpu_bind_fn gpu_bind_recurrent, gpu_bind_attention, gpu_bind_buffer;                                            /* gpu_bind_recurrent.c */
+gpu_bind_fn gpu_bind_non_max, gpu_bind_classes_nms, gpu_bind_detection, gpu_bind_box_limit, gpu_bind_proposals; /* gpu_bind_detect.c */
+gpu_bind_fn gpu_bind_move_boxes, gpu_bind_deal_rois, gpu_bind_collect;
 gpu_bind_fn gpu_bind_resize_any;                                                                                /* gpu_bind_resize.c */
 /* The launch of a kernel that works on runs: args.rows gets where they lie. */
 enum status gpu_add_rows(const struct op_call *c, struct gpu_work *w, const struct op_runs *r, struct gpu_launch *l);

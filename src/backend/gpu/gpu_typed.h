@@ -24,7 +24,7 @@ struct gpu_windows {
 };
 
 struct gpu_glimpse {
-    int n, x_type, offset_type, y_type, channels, in[2], size[2], centered, normalized, noise;
+    int n, batch, x_type, offset_type, y_type, channels, in[2], size[2], centered, normalized, noise;
 };
 
 struct gpu_correlation {
@@ -121,7 +121,8 @@ struct gpu_smooth {
 
 /* Lstm and Gru; rows of x and of sequences are b * x_batch + t * x_time. Bit sets: given inputs, wanted outputs, outputs with a row per time step. */
 struct gpu_recurrent {
-    int time, in, units, out, x_batch, x_time, reverse, linear_before_reset, stateful, stride;
+    int batch, time, step, in, units, out, x_batch, x_time, reverse, linear_before_reset, stateful, stride;
+    int first_h, first_c, reset; /* places of the initial states and of the reset flag */
     int given, wanted, sequence, in_type[25], out_type[8];
     float cell_clip, out_clip;
 };
@@ -134,6 +135,36 @@ struct gpu_attention {
 
 struct gpu_buffer {
     int n, outer, inner, frame, size, room, stride, padding, right, has_reset, reset_type;
+};
+
+struct gpu_nms {
+    int kind, drop, most, stride; /* most: boxes to keep; stride: floats from box to box */
+    float iou, sigma, least, eta; /* least: soft scores must stay above */
+};
+
+/* One struct for all that suppress boxes: what an operator does not have is 0. */
+struct gpu_suppress {
+    int batch, boxes, classes, width, room, limit, before, splits; /* room: rows of the outputs; limit: how many of them may be used */
+    int unit, held, candidates;                                    /* floats of a unit's room; boxes and candidates in it */
+    int own_boxes, own_anchors, center, clip, fast, background, background_in, background_out;
+    int given, box_type, score_type, anchor_type, size_type, out_type[7];
+    float score, factors[4];
+    struct gpu_nms nms;
+};
+
+struct gpu_boxes {
+    int n, rois, classes, batch, has_images, scaled, bounded;
+    int roi_type, delta_type, image_type, size_type, y_type, count_type;
+    float weights[4], threshold, low, high;
+};
+
+struct gpu_deal {
+    int rois, levels, min_level, max_level, canonical_level, room[4], roi_type, restore_type, y_type[4];
+    float scale;
+};
+
+struct gpu_collect {
+    int n, first, all, top, roi_type, score_type, y_type;
 };
 
 #endif
