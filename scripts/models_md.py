@@ -103,6 +103,25 @@ def htp_table(build, models, root):
     return lines + ["", "%d single layers of tflm-seanet-int16 (16-bit activations) give the bits of libQnnCpu.so, too." % len(layers), ""]
 
 
+GPU = """## GPU
+
+Float networks on libQnnGpu.so (OpenCL; measured on PoCL) against libQnnCpu.so with the inputs of the references, or a ramp where there are none: the largest difference in parts of the largest value of the
+outputs. float32: as the network is, and with precision mode FP32. float16: modes FP16 and HYBRID, which store tensors inside the graph as float16 and add up in float32. `tests/models/gpu_networks.c --all --tsv` prints
+the rows; `make check` runs all but the last two, in all four modes. Quantized networks are refused: the GPU backend computes in float.
+"""
+
+
+def gpu_table(build, models, root):
+    """Rows of gpu_networks --tsv: name, values, differences in float32 and float16, and times, which are not for this page."""
+    run = subprocess.run([os.path.join(build, "tests/models/gpu_networks"), "--all", "--tsv", os.path.join(build, "src/api"), models,
+                          os.path.join(root, "tests/models/gpu_bounds.txt")], capture_output=True, text=True, check=False)
+    lines = [GPU, "| network | values compared | float32 | float16 |", "|---|---|---|---|"]
+    for r in ([cell.strip() for cell in line.split("|")] for line in run.stdout.splitlines() if line.count("|") == 8):
+        differences = ["0" if v == "0.0e+00" else "— (its values leave the range of float16)" if "nan" in v else v for v in r[3:5]]
+        lines.append("| " + " | ".join(r[1:3] + differences) + " |")
+    return lines + [""]
+
+
 COLUMNS = ("model", "reference", "runs", "type", "values", "difference", "top-1", "")
 
 
@@ -125,7 +144,7 @@ def main():
                 verdict = r[7] if r[8] == "-" else "%s: %s" % (r[7], r[8].replace("|", "/"))
                 lines.append("| " + " | ".join([r[0].replace(".tflite", "").replace(".onnx", "")] + r[1:7] + [verdict]) + " |")
         lines.append("")
-    lines += htp_table(build, models, root) + memory_table(build, models)
+    lines += htp_table(build, models, root) + gpu_table(build, models, root) + memory_table(build, models)
     with open(os.path.join(root, "docs/models.md"), "w") as f:
         f.write("\n".join(lines))
     print("docs/models.md: %d models" % len(rows))
