@@ -9,7 +9,7 @@
 #define D(...) (uint32_t)COUNT(((uint32_t[]){ __VA_ARGS__ })), (uint32_t[]){ __VA_ARGS__ }
 
 /* The last ones take the compilers of CPUs long and are the same text with other numbers: they are left out unless the program is given an argument. */
-static const char *const ways[] = { "blocks_16", "blocks_8", "blocks_4", "tiles_32", "tiles_16", "tiles_48", "tiles_64", "tiles_128" };
+static const char *const ways[] = { "blocks_16", "blocks_8", "blocks_4", "tiles_32", "tiles_16", "tiles_64", "tiles_128" };
 enum { USUAL_WAYS = 5 };
 static size_t n_ways = USUAL_WAYS;
 

@@ -88,6 +88,25 @@ kernel void binary(struct gpu_broadcast a, global const T *x, global const T *y,
     STORE(z, i, binary_of(a.op, LOAD(x, at), LOAD(y, bt)));
 }
 
+/* Operators that were fused: the value stays in a register between them. */
+kernel void chain(struct gpu_chain a, global const T *x, global const T *p, global const T *q, global const T *r, global T *y)
+{
+    int i = get_global_id(0);
+    if (i >= a.n)
+        return;
+    float v = LOAD(x, i);
+    for (int k = 0; k < a.count; k++) {
+        struct gpu_link *l = &a.links[k];
+        if (l->binary) {
+            global const T *other = l->operand == 0 ? x : l->operand == 1 ? p : l->operand == 2 ? q : r;
+            float w = LOAD(other, i / l->div % l->mod);
+            v = l->swapped ? binary_of(l->f.op, w, v) : binary_of(l->f.op, v, w);
+        } else
+            v = unary_of(&l->f, v);
+    }
+    STORE(y, i, v);
+}
+
 uchar truth_of(int op, float x, float y)
 {
     switch (op) {

@@ -8,6 +8,7 @@ enum {
     GPU_LANES = 64, /* work items of a group; trees of the kernels are made for it */
     GPU_PIXELS = 4, /* pixels beside each other that a work item of a depthwise convolution computes */
     GPU_PANEL = 32, /* columns of a product that lie together in packed weights */
+    GPU_LINKS = 6,  /* functions of a chain */
     GPU_RANK = 10,  /* dimensions of a view, neighbours joined */
 };
 
@@ -20,6 +21,17 @@ struct gpu_unary {
 struct gpu_broadcast {
     int n, op, rank;
     int dims[GPU_RANK], a[GPU_RANK], b[GPU_RANK], c[GPU_RANK];
+};
+
+/* Functions one after the other. Those of two operands take the value so far and element i / div % mod of another operand, in the other order where `swapped`. */
+struct gpu_link {
+    struct gpu_unary f;
+    int binary, operand, swapped, div, mod;
+};
+
+struct gpu_chain {
+    int n, count;
+    struct gpu_link links[GPU_LINKS];
 };
 
 struct gpu_copy {

@@ -29,6 +29,19 @@ static enum status new_part(const struct backend_graph *g, const struct gpu_worl
     return gpu_cl_check(code, "cutting the scratch memory");
 }
 
+/* Tensors that take the place of others are the same part: a driver was seen to stumble over parts that are cut twice. */
+static enum status get_part(struct backend_graph *g, const struct gpu_world *w, uint32_t tensor)
+{
+    const struct binary_tensor *all = g->g->tensors, *t = &all[tensor];
+    for (uint32_t i = 0; i < tensor; i++)
+        if (g->tensors[i] && all[i].place == PLACE_SCRATCH && all[i].offset == t->offset && all[i].bytes == t->bytes) {
+            CL_TRY("sharing a part of the scratch memory", gpu_cl.RetainMemObject(g->tensors[i]));
+            g->tensors[tensor] = g->tensors[i];
+            return ST_OK;
+        }
+    return new_part(g, w, t, &g->tensors[tensor]);
+}
+
 static enum status build_buffers(struct backend_graph *g, struct gpu_world *w)
 {
     const struct binary_graph *b = g->g;
@@ -41,7 +54,7 @@ static enum status build_buffers(struct backend_graph *g, struct gpu_world *w)
         else if (t->place == PLACE_CONST)
             TRY(new_buffer(w, t->bytes, b->constants + t->offset, &g->tensors[i]));
         else if (t->place == PLACE_SCRATCH && t->bytes)
-            TRY(new_part(g, w, t, &g->tensors[i]));
+            TRY(get_part(g, w, i));
     }
     for (uint32_t k = 0; k < b->n_io; k++)
         TRY(new_buffer(w, desc_bytes(&b->tensors[b->io[k]].desc), NULL, &g->io_own[k]));
@@ -209,7 +222,7 @@ void gpu_graph_drop(struct backend_graph *g)
         gpu_cl.ReleaseKernel(g->steps[i].kernel);
     g->n_steps = 0;
     g->patches.n = 0;
-    for (uint32_t i = 0; i < g->g->n_tensors; i++) {
+    for (uint32_t i = g->g->n_tensors; i-- > 0;) {
         if (g->tensors[i] && g->context->share_weights && gpu_weight_put(g->world->home, g->tensors[i]))
             g->tensors[i] = NULL;
         release(&g->tensors[i]);

@@ -27,9 +27,8 @@ static const struct way ways[] = {
     { "blocks_16", K_BLOCKS_16, K_BLOCKS_ANY_16, 16, 8, 32, 32, 1, 1, 0, 0, 0 },
     { "blocks_8", K_BLOCKS_8, K_BLOCKS_ANY_8, 8, 6, 16, 24, 1, 1, 0, 0, 0 },
     { "blocks_4", K_BLOCKS_4, K_BLOCKS_ANY_4, 4, 6, 8, 24, 1, 1, 0, 0, 0 },
-    { "tiles_128", K_TILES_128, K_TILES_ANY_128, 0, 128, 128, 128, 256, 1, 65, 1, 33280 },
+    { "tiles_128", K_TILES_128, K_TILES_ANY_128, 0, 128, 128, 128, 256, 1, 66, 1, 33280 },
     { "tiles_64", K_TILES_64, K_TILES_ANY_64, 0, 128, 64, 128, 128, 1, 60, 3, 25088 },
-    { "tiles_48", K_TILES_48, K_TILES_ANY_48, 0, 64, 64, 64, 256, 4, 55, 2, 33792 },
     { "tiles_32", K_TILES_32, K_TILES_ANY_32, 0, 64, 64, 64, 256, 1, 52, 4, 16896 },
     { "tiles_16", K_TILES_16, K_TILES_ANY_16, 0, 32, 32, 32, 512, 8, 36, 2, 34816 },
 };

@@ -7,33 +7,25 @@
  * nobody in between may use its memory. Usually that is the first one's own output, which an element-wise operator writes over. */
 #include <math.h>
 
-#include "backend/gpu/gpu_fuse.h"
+#include "backend/gpu/gpu_fuse_parts.h"
 #include "backend/gpu/gpu_kernels.h"
 
 enum { PRODUCT_MORE = 3, PRODUCT_OUT = 4 }; /* operands of products */
 
-struct fuse {
-    const struct binary_graph *g;
-    struct gpu_launch *at;
-    uint32_t n;
-    uint32_t *uses;     /* per tensor: launches that read it */
-    uint32_t *producer; /* per tensor: the launch that writes it, BINARY_NONE: none */
-};
-
-static bool gone(const struct gpu_launch *l)
+bool fuse_gone(const struct gpu_launch *l)
 {
     return l->n_operands == 0;
 }
 
 /* Of launches with one output, which is their last operand. */
-static uint32_t out_of(const struct gpu_launch *l)
+uint32_t fuse_out(const struct gpu_launch *l)
 {
     return l->tensors[l->n_operands - 1];
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------------------- */
 
-static bool overlap(const struct binary_graph *g, uint32_t a, uint32_t b)
+bool fuse_overlap(const struct binary_graph *g, uint32_t a, uint32_t b)
 {
     const struct binary_tensor *x = &g->tensors[a], *y = &g->tensors[b];
     if (x->place != y->place || x->place == PLACE_CONST)
@@ -43,7 +35,7 @@ static bool overlap(const struct binary_graph *g, uint32_t a, uint32_t b)
     return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
 }
 
-static bool same_place(const struct binary_graph *g, uint32_t a, uint32_t b)
+bool fuse_same_place(const struct binary_graph *g, uint32_t a, uint32_t b)
 {
     const struct binary_tensor *x = &g->tensors[a], *y = &g->tensors[b];
     return x->place == y->place && x->offset == y->offset && x->bytes == y->bytes;
@@ -55,12 +47,12 @@ static bool may_write(const struct fuse *f, uint32_t first, uint32_t then, uint3
     const struct gpu_launch *l = &f->at[first];
     for (uint32_t k = first + 1; k < then; k++)
         for (uint32_t i = 0; i < f->at[k].n_operands; i++)
-            if (overlap(f->g, out, f->at[k].tensors[i]))
+            if (fuse_overlap(f->g, out, f->at[k].tensors[i]))
                 return false;
     for (uint32_t i = 0; i + 1 < l->n_operands; i++)
-        if (overlap(f->g, out, l->tensors[i]) && !(l->tensors[i] == beside && same_place(f->g, out, beside)))
+        if (fuse_overlap(f->g, out, l->tensors[i]) && !(l->tensors[i] == beside && fuse_same_place(f->g, out, beside)))
             return false;
-    return beside == BINARY_NONE || !overlap(f->g, out, beside) || same_place(f->g, out, beside);
+    return beside == BINARY_NONE || !fuse_overlap(f->g, out, beside) || fuse_same_place(f->g, out, beside);
 }
 
 /* ---- products -------------------------------------------------------------------------------------------------------------------- */
@@ -78,7 +70,7 @@ static struct gpu_end *end_of(struct gpu_launch *l)
 }
 
 /* The launch that makes tensor t for one reader alone. */
-static uint32_t only_producer(const struct fuse *f, uint32_t t)
+uint32_t fuse_only_producer(const struct fuse *f, uint32_t t)
 {
     return f->uses[t] == 1 && f->g->tensors[t].place == PLACE_SCRATCH ? f->producer[t] : BINARY_NONE;
 }
@@ -89,9 +81,9 @@ static bool is_plain_add(const struct gpu_launch *l)
     return l->kernel == K_BINARY && a->op == BIN_ADD && (a->rank == 0 || (a->rank == 1 && a->a[0] == 1 && a->b[0] == 1)) && l->tensors[0] != l->tensors[1];
 }
 
-static void move_output(struct fuse *f, uint32_t first, uint32_t then)
+void fuse_move_output(struct fuse *f, uint32_t first, uint32_t then)
 {
-    uint32_t out = out_of(&f->at[then]);
+    uint32_t out = fuse_out(&f->at[then]);
     f->at[first].tensors[f->at[first].n_operands - 1] = out;
     f->producer[out] = first;
     f->at[then].n_operands = 0;
@@ -101,16 +93,16 @@ static void move_output(struct fuse *f, uint32_t first, uint32_t then)
 static void fuse_add(struct fuse *f, uint32_t k)
 {
     struct gpu_launch *add = &f->at[k];
-    if (gone(add) || !is_plain_add(add))
+    if (fuse_gone(add) || !is_plain_add(add))
         return;
     for (int i = 0; i < 2; i++) {
-        uint32_t p = only_producer(f, add->tensors[i]), other = add->tensors[1 - i], q = f->producer[other];
+        uint32_t p = fuse_only_producer(f, add->tensors[i]), other = add->tensors[1 - i], q = f->producer[other];
         struct gpu_end *e = p == BINARY_NONE ? NULL : end_of(&f->at[p]);
-        if (!e || e->more || f->at[p].storage != add->storage || (q != BINARY_NONE && q >= p) || !may_write(f, p, k, out_of(add), other))
+        if (!e || e->more || f->at[p].storage != add->storage || (q != BINARY_NONE && q >= p) || !may_write(f, p, k, fuse_out(add), other))
             continue;
         *e = (struct gpu_end){ .bias = e->bias, .more = 1, .lo = e->lo, .hi = e->hi, .more_lo = -INFINITY, .more_hi = INFINITY };
         f->at[p].tensors[PRODUCT_MORE] = other;
-        move_output(f, p, k);
+        fuse_move_output(f, p, k);
         return;
     }
 }
@@ -119,11 +111,11 @@ static void fuse_add(struct fuse *f, uint32_t k)
 static void fuse_limits(struct fuse *f, uint32_t k)
 {
     const struct gpu_launch *u = &f->at[k];
-    if (gone(u) || u->kernel != K_UNARY || (u->args.unary.op != UN_RELU && u->args.unary.op != UN_CLAMP))
+    if (fuse_gone(u) || u->kernel != K_UNARY || (u->args.unary.op != UN_RELU && u->args.unary.op != UN_CLAMP))
         return;
-    uint32_t p = only_producer(f, u->tensors[0]);
+    uint32_t p = fuse_only_producer(f, u->tensors[0]);
     struct gpu_end *e = p == BINARY_NONE ? NULL : end_of(&f->at[p]);
-    if (!e || f->at[p].storage != u->storage || !may_write(f, p, k, out_of(u), BINARY_NONE))
+    if (!e || f->at[p].storage != u->storage || !may_write(f, p, k, fuse_out(u), BINARY_NONE))
         return;
     float *lo = e->more ? &e->more_lo : &e->lo, *hi = e->more ? &e->more_hi : &e->hi;
     float to_lo = fmaxf(*lo, u->args.unary.op == UN_RELU ? 0.0f : u->args.unary.lo), to_hi = fminf(*hi, u->args.unary.op == UN_RELU ? INFINITY : u->args.unary.hi);
@@ -131,7 +123,7 @@ static void fuse_limits(struct fuse *f, uint32_t k)
         return;
     *lo = to_lo;
     *hi = to_hi;
-    move_output(f, p, k);
+    fuse_move_output(f, p, k);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------------- */
@@ -163,9 +155,11 @@ enum status gpu_fuse(const struct binary_graph *g, struct arena *a, struct gpu_w
         fuse_add(&f, k);
         fuse_limits(&f, k);
     }
+    for (uint32_t k = 0; k < f.n; k++)
+        fuse_chain(&f, k);
     uint32_t n = 0;
     for (uint32_t k = 0; k < f.n; k++)
-        if (!gone(&f.at[k])) {
+        if (!fuse_gone(&f.at[k])) {
             f.at[n] = f.at[k];
             nodes[n++] = nodes[k];
         }

@@ -22,7 +22,6 @@
     X(GPU_BLOCKS_16, "blocks_16.cl")       \
     X(GPU_TILES_128, "tiles_128.cl")       \
     X(GPU_TILES_64, "tiles_64.cl")         \
-    X(GPU_TILES_48, "tiles_48.cl")         \
     X(GPU_TILES_32, "tiles_32.cl")         \
     X(GPU_TILES_16, "tiles_16.cl")         \
     X(GPU_SAMPLE, "sample.cl")             \
@@ -136,6 +135,7 @@ enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS
     X(K_REDUCE, "reduce", GPU_ROWS)          \
     X(K_ARG_EXTREME, "arg_extreme", GPU_ROWS) \
     X(K_TOP_K, "top_k", GPU_ROWS)            \
+    X(K_CHAIN, "chain", GPU_ELEMENTWISE)     \
     X(K_BLOCKS_4, "blocks", GPU_BLOCKS_4)    \
     X(K_BLOCKS_8, "blocks", GPU_BLOCKS_8)    \
     X(K_BLOCKS_16, "blocks", GPU_BLOCKS_16)  \
@@ -147,12 +147,10 @@ enum gpu_storage { GPU_F32, GPU_F16, GPU_BITS8, GPU_BITS16, GPU_BITS32, GPU_BITS
     X(K_CHANNELS_16, "channels", GPU_BLOCKS_16) \
     X(K_TILES_128, "tiles", GPU_TILES_128)   \
     X(K_TILES_64, "tiles", GPU_TILES_64)     \
-    X(K_TILES_48, "tiles", GPU_TILES_48)     \
     X(K_TILES_32, "tiles", GPU_TILES_32)     \
     X(K_TILES_16, "tiles", GPU_TILES_16)     \
     X(K_TILES_ANY_128, "tiles_any", GPU_TILES_128) \
     X(K_TILES_ANY_64, "tiles_any", GPU_TILES_64) \
-    X(K_TILES_ANY_48, "tiles_any", GPU_TILES_48) \
     X(K_TILES_ANY_32, "tiles_any", GPU_TILES_32) \
     X(K_TILES_ANY_16, "tiles_any", GPU_TILES_16) \
     GPU_TYPED_KERNEL_LIST(X)
@@ -190,6 +188,7 @@ struct gpu_launch {
     union {
         struct gpu_unary unary;
         struct gpu_broadcast broadcast;
+        struct gpu_chain chain;
         struct gpu_copy copy;
         struct gpu_pad pad;
         struct gpu_gather gather;
