@@ -88,7 +88,19 @@ kernel void binary(struct gpu_broadcast a, global const T *x, global const T *y,
     STORE(z, i, binary_of(a.op, LOAD(x, at), LOAD(y, bt)));
 }
 
-/* Operators that were fused: the value stays in a register between them. */
+/* A value as it is after it was stored. */
+float stored(float v)
+{
+#if STORAGE == 1
+    ushort bits;
+    vstore_half_rte(v, 0, (half *)&bits);
+    return vload_half(0, (const half *)&bits);
+#else
+    return v;
+#endif
+}
+
+/* Operators that were fused: the value stays in a register between them, rounded as if it had been stored. */
 kernel void chain(struct gpu_chain a, global const T *x, global const T *p, global const T *q, global const T *r, global T *y)
 {
     int i = get_global_id(0);
@@ -100,9 +112,9 @@ kernel void chain(struct gpu_chain a, global const T *x, global const T *p, glob
         if (l->binary) {
             global const T *other = l->operand == 0 ? x : l->operand == 1 ? p : l->operand == 2 ? q : r;
             float w = LOAD(other, i / l->div % l->mod);
-            v = l->swapped ? binary_of(l->f.op, w, v) : binary_of(l->f.op, v, w);
+            v = stored(l->swapped ? binary_of(l->f.op, w, v) : binary_of(l->f.op, v, w));
         } else
-            v = unary_of(&l->f, v);
+            v = stored(unary_of(&l->f, v));
     }
     STORE(y, i, v);
 }
