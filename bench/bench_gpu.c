@@ -17,7 +17,7 @@
 #include "bench_lines.h"
 #include "net_qnn.h"
 
-enum { MIN_RUNS = 3, MAX_RUNS = 500, PROFILED = 10 };
+enum { MIN_RUNS = 3, MAX_RUNS = 500 };
 
 static struct gpu_bench gpu;
 static const char *only = "";

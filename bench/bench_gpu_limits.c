@@ -149,11 +149,10 @@ static void measure_products(struct gpu_bench *b, cl_program p, cl_uint units, c
     GPU_CALL(b, clReleaseKernel)(k);
 }
 
-static void measure_copy(struct gpu_bench *b, cl_program p, cl_uint units)
+static void measure_copy(struct gpu_bench *b, cl_program p)
 {
     cl_int code, each = b->cpu ? 1 << 14 : 16;
     size_t bytes = b->cpu ? 256 << 20 : (size_t)1 << 30, group = b->cpu ? 1 : 256, items = bytes / 16 / (size_t)each;
-    (void)units;
     cl_kernel k = GPU_CALL(b, clCreateKernel)(p, "copy", &code);
     fail("a kernel", code);
     cl_mem x = gpu_bench_buffer(b, bytes, NULL), y = gpu_bench_buffer(b, bytes, NULL);
@@ -180,6 +179,6 @@ void gpu_bench_limits(struct gpu_bench *b)
     fail("a program", code);
     fail("building a program", GPU_CALL(b, clBuildProgram)(p, 1, &b->device, options, NULL, NULL));
     measure_products(b, p, units, width ? width : 1);
-    measure_copy(b, p, units);
+    measure_copy(b, p);
     GPU_CALL(b, clReleaseProgram)(p);
 }

@@ -10,7 +10,7 @@
 #include "backend/gpu/gpu_fuse_parts.h"
 #include "backend/gpu/gpu_kernels.h"
 
-enum { PRODUCT_MORE = 3, PRODUCT_OUT = 4 }; /* operands of products */
+enum { PRODUCT_MORE = 3 }; /* the operand of products that is added */
 
 bool fuse_gone(const struct gpu_launch *l)
 {
