@@ -50,4 +50,15 @@ static inline int64_t conv_fold(const struct conv_panel *p, const struct conv_ch
     return (int64_t)((uint64_t)c->b[at] + (uint64_t)left * sum);
 }
 
+/* Sums of products with bias fit 32 bits, for all channels of the chunk: then it does not matter what overflows on the way. */
+static inline bool conv_fits_32(const struct conv_args *a, const struct conv_chunk *c)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint64_t b = c->b[i] < 0 ? -(uint64_t)c->b[i] : (uint64_t)c->b[i];
+        most = b > most ? b : most;
+    }
+    return a->bound >= 0 && most <= INT32_MAX && (uint64_t)a->bound + most <= INT32_MAX;
+}
+
 #endif

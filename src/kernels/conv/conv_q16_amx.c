@@ -82,18 +82,15 @@ struct sums {
 
 static void sums_init(struct sums *s, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
-    uint64_t most = 0;
     s->a = a, s->p = p, s->c = c, s->out = out, s->left = 0;
     fixed_end_range(&s->end, a);
     memset(s->fold, 0, sizeof s->fold);
     memset(s->fold32, 0, sizeof s->fold32);
     for (uint32_t i = 0; i < c->n; i++) {
-        uint64_t b = c->b[i] < 0 ? -(uint64_t)c->b[i] : (uint64_t)c->b[i];
-        most = b > most ? b : most;
         s->fold[i] = conv_fold(p, c, i, a->kind == CONV_TRANSPOSED ? a->tap_stride : 0, a->x_offset);
         s->fold32[i] = (int32_t)(uint32_t)(uint64_t)s->fold[i];
     }
-    s->narrow = c->plain && a->bound >= 0 && most <= INT32_MAX && (uint64_t)a->bound + most <= INT32_MAX;
+    s->narrow = c->plain && conv_fits_32(a, c);
 }
 
 /* Eight sums in 64 bits. */

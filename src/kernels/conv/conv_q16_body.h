@@ -21,6 +21,7 @@ struct tile {
     const struct fixed_end *end;
     uint32_t row, at;
     void *out;
+    const int32_t *fold32;  /* NULL: sums need 64 bits */
 };
 
 /* A run of k that cannot overflow 32 bits. */
@@ -44,20 +45,15 @@ static inline vi four_at(const int16_t *x)
 }
 
 /* 8-bit weights: fours of k, so a vector has half as many channels as lanes, and two neighbouring sums make one. */
-static inline __attribute__((always_inline)) void part_bytes(const struct tile *t, const int mr, const int nr, struct part part,
-                                                             int64_t sum[Q16_MR][Q16_WIDTH])
+static inline __attribute__((always_inline)) void add_fours(const struct tile *t, const int mr, const int nr, struct part part,
+                                                            vi acc[Q16_MR][2 * Q16_NR])
 {
     enum { PER_BLOCK = 2 * CONV_BLOCK / VEC_LANES };
     const char *w = part.w;
-    vi acc[Q16_MR][2 * Q16_NR];
     const int16_t *x[Q16_MR];
 #pragma GCC unroll 8
-    for (int r = 0; r < mr; r++) {
+    for (int r = 0; r < mr; r++)
         x[r] = (const int16_t *)t->p->x[t->row + (uint32_t)r] + part.at;
-#pragma GCC unroll 8
-        for (int v = 0; v < 2 * nr; v++)
-            acc[r][v] = vi_zero();
-    }
     for (uint32_t k = 0; k < part.n; k += 4, w += 4 * CONV_BLOCK) {
         vi xv[Q16_MR];
 #pragma GCC unroll 8
@@ -68,14 +64,54 @@ static inline __attribute__((always_inline)) void part_bytes(const struct tile *
             vi wv = vi_pairs_s8((const int8_t *)weights_at(t, w, v, PER_BLOCK), (uint32_t)(v % PER_BLOCK));
 #pragma GCC unroll 8
             for (int r = 0; r < mr; r++)
-                acc[r][v] = vi_dot16(acc[r][v], xv[r], wv);
+                acc[r][v] = vi_keep(vi_dot16(acc[r][v], xv[r], wv));
         }
     }
+}
+
+static inline __attribute__((always_inline)) void clear_fours(const int mr, const int nr, vi acc[Q16_MR][2 * Q16_NR])
+{
 #pragma GCC unroll 8
     for (int r = 0; r < mr; r++)
 #pragma GCC unroll 8
         for (int v = 0; v < 2 * nr; v++)
-            vi_widen_pairs(sum[r] + v * (VEC_LANES / 2), acc[r][v]);
+            acc[r][v] = vi_zero();
+}
+
+static inline __attribute__((always_inline)) void part_bytes(const struct tile *t, const int mr, const int nr, struct part part,
+                                                             int64_t sum[Q16_MR][Q16_WIDTH])
+{
+    vi acc[Q16_MR][2 * Q16_NR];
+    clear_fours(mr, nr, acc);
+    add_fours(t, mr, nr, part, acc);
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++)
+#pragma GCC unroll 8
+        for (int v = 0; v < nr; v++)
+            vi_widen(sum[r] + v * VEC_LANES, vi_join_pairs(acc[r][2 * v], acc[r][2 * v + 1]), 0);
+}
+
+/* 8-bit weights and sums that fit 32 bits. */
+static inline __attribute__((always_inline)) void tile_narrow(const struct tile *t, const int mr, const int nr)
+{
+    vi acc[Q16_MR][2 * Q16_NR];
+    const char *block = (const char *)t->c->w + t->at / CONV_BLOCK * conv_block_bytes(t->a);
+    uint64_t at = 0;
+    clear_fours(mr, nr, acc);
+    for (uint32_t s = 0; s < t->p->n_seg; at += t->p->seg[s].n, s++)
+        add_fours(t, mr, nr, (struct part){ block + (uint64_t)t->p->seg[s].k * CONV_BLOCK, at, t->p->seg[s].n }, acc);
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++) {
+        const uint32_t row = t->row + (uint32_t)r;
+        const vi term = vi_set1(t->a->w_offset ? (int32_t)((uint32_t)t->a->w_offset * (uint32_t)(uint64_t)t->p->xsum[row]) : 0);
+#pragma GCC unroll 8
+        for (int v = 0; v < nr; v++) {
+            const uint32_t first = t->at + (uint32_t)v * VEC_LANES, n = t->c->n - first;
+            vi sum = vi_add(vi_add(vi_join_pairs(acc[r][2 * v], acc[r][2 * v + 1]), term), vi_load(t->fold32 + first));
+            vi q = vi_requant(sum, vf_load_n(t->c->m + first, n), t->end->lo, t->end->hi, t->end->offset);
+            vi_store_n((char *)t->out + (t->p->out[row] + t->c->c0 + first) * t->end->bytes, q, n, t->end->bytes);
+        }
+    }
 }
 
 static inline vi pair_at(const int16_t *x)
@@ -154,6 +190,10 @@ static void tile_end(const struct tile *t, uint32_t mr, int64_t sum[Q16_MR][Q16_
 
 static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr, const bool wide)
 {
+    if (!wide && t->fold32) {
+        tile_narrow(t, mr, nr);
+        return;
+    }
     int64_t sum[Q16_MR][Q16_WIDTH];
     const uint32_t most = wide ? Q16_K16 : Q16_K8;
     const char *block = (const char *)t->c->w + t->at / CONV_BLOCK * conv_block_bytes(t->a);
@@ -188,12 +228,16 @@ static const uint32_t tile_rows[3] = { 1, 2, Q16_MR };
 static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     int64_t fold[CONV_CHUNK] = { 0 };
+    int32_t fold32[CONV_CHUNK] = { 0 };
+    const bool narrow = a->wsize == 1 && c->plain && conv_fits_32(a, c);
     struct fixed_end end;
     fixed_end_range(&end, a);
-    for (uint32_t i = 0; i < c->n; i++)
+    for (uint32_t i = 0; i < c->n; i++) {
         fold[i] = conv_fold(p, c, i, a->kind == CONV_TRANSPOSED ? a->tap_stride : 0, left_over(a));
+        fold32[i] = (int32_t)(uint32_t)(uint64_t)fold[i];
+    }
     for (uint32_t at = 0; at < c->n; at += Q16_WIDTH) {
-        struct tile t = { a, p, c, fold, &end, 0, at, out };
+        struct tile t = { a, p, c, fold, &end, 0, at, out, narrow ? fold32 : NULL };
         uint32_t nr = (c->n - at + VEC_LANES - 1) / VEC_LANES;
         for (int m = (int)VEC_Q16_MR < (int)Q16_MR ? 1 : 2; m >= 0; m--)
             for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])

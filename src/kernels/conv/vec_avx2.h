@@ -119,11 +119,12 @@ static inline void vi_widen(int64_t *sum, vi v, int shift)
     _mm256_storeu_si256(s + 1, _mm256_add_epi64(_mm256_loadu_si256(s + 1), _mm256_slli_epi64(hi, shift)));
 }
 
-static inline void vi_widen_pairs(int64_t *sum, vi v)
+static inline vi vi_join_pairs(vi a, vi b) { return _mm256_permute4x64_epi64(_mm256_hadd_epi32(a, b), 0xd8); }
+/* In a register at this point: sums that the compiler would rather keep in memory make a loop wait for it. */
+static inline vi vi_keep(vi v)
 {
-    vi both = _mm256_permutevar8x32_epi32(_mm256_add_epi32(v, _mm256_srli_epi64(v, 32)), _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
-    __m256i *s = (__m256i *)sum;
-    _mm256_storeu_si256(s, _mm256_add_epi64(_mm256_loadu_si256(s), _mm256_cvtepi32_epi64(_mm256_castsi256_si128(both))));
+    __asm__("" : "+x"(v));
+    return v;
 }
 static inline vi vi_set1_long(int64_t v) { return _mm256_set1_epi64x(v); }
 

@@ -107,12 +107,13 @@ static inline void vi_widen(int64_t *sum, vi v, int shift)
     _mm512_storeu_si512(sum + 8, _mm512_add_epi64(_mm512_loadu_si512(sum + 8), _mm512_slli_epi64(hi, (unsigned)shift)));
 }
 
-/* The same with sums of two neighbours, which fit 32 bits: half as many. */
-static inline void vi_widen_pairs(int64_t *sum, vi v)
+/* Sums of two neighbours: those of a, then those of b. */
+static inline vi vi_join_pairs(vi a, vi b)
 {
-    vi both = _mm512_srai_epi64(_mm512_slli_epi64(_mm512_add_epi32(v, _mm512_srli_epi64(v, 32)), 32), 32);
-    _mm512_storeu_si512(sum, _mm512_add_epi64(_mm512_loadu_si512(sum), both));
+    const vi even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+    return _mm512_add_epi32(_mm512_permutex2var_epi32(a, even, b), _mm512_permutex2var_epi32(a, odd, b));
 }
+static inline vi vi_keep(vi v) { return v; } /* here, registers are many */
 static inline vi vi_set1_long(int64_t v) { return _mm512_set1_epi64(v); }
 
 /* Pairs of 16-bit products added to 32-bit sums. */
