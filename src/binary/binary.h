@@ -19,7 +19,7 @@
 #include "base/str.h"
 #include "ops/ops.h"
 
-enum { BINARY_VERSION = 3, BINARY_OLDEST = 2, BINARY_NONE = UINT32_MAX, BINARY_MAX_GRAPHS = 4096 };
+enum { BINARY_VERSION = 3, BINARY_OLDEST = 3, BINARY_NONE = UINT32_MAX, BINARY_MAX_GRAPHS = 4096 };
 
 /* Where a tensor's bytes are while a graph runs. */
 enum binary_place {
