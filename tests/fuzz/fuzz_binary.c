@@ -19,7 +19,8 @@ static void require(bool ok)
 static bool is_small(const struct binary_graph *g)
 {
     uint64_t io = 0, work = 0;
-    if (g->info.scratch_bytes > MAX_BYTES || g->info.persistent_bytes > MAX_BYTES || g->n_commands > MAX_COMMANDS)
+    if (g->info.scratch_bytes > MAX_BYTES || g->info.persistent_bytes > MAX_BYTES || g->info.vtcm_bytes > MAX_BYTES ||
+        g->info.spill_fill_bytes > MAX_BYTES || g->n_commands > MAX_COMMANDS)
         return false;
     for (uint32_t i = 0; i < g->n_tensors; i++) {
         uint64_t bytes = desc_bytes(&g->tensors[i].desc);
