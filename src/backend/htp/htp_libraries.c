@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Held while libraries are opened, and while their names are read: the dynamic linker has a lock of its own, which thread sanitizers do not see. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* ---- one copy ------------------------------------------------------------------------------------------------------------------ */
 
 struct copies {
@@ -58,7 +61,9 @@ enum status htp_check_process(void)
     if (adds && adds == clean_at)
         return ST_OK;
     struct copies c = { .own = &htp_build_id };
+    pthread_mutex_lock(&lock);
     dl_iterate_phdr(look_at_object, &c);
+    pthread_mutex_unlock(&lock);
     RETURN_IF(c.found, ST_LOADING, "two copies of the HTP backend are loaded, %s and %s; one set of libraries per process is supported", backend_own_path(),
               c.other);
     clean_at = c.adds;
@@ -74,7 +79,6 @@ static enum status same_build(const char *name, const char *build_id)
     return ST_OK;
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *prepare_lib, *stub_lib;
 static const struct htp_prepare_link *prepare_link;
 static const struct rpc_link *stub_link;
