@@ -67,6 +67,12 @@ struct square {
     const uint32_t *left;      /* pieces of them that have no end yet */
 };
 
+static void end_waiting(const struct square *q)
+{
+    while (*q->left)
+        end_piece(q->waiting);
+}
+
 static inline __attribute__((always_inline)) void multiply(const struct square *q, const uint8_t *x, const uint8_t *w0, const uint8_t *w1)
 {
     const uint64_t stride = q->p->stride;

@@ -134,12 +134,6 @@ static __attribute__((noinline)) void end_piece(struct sums *s)
             end_block(s, s->row + r, s->at + b * TILE, vi_load(s->tile[b] + r * TILE), vi_load(s->tile[2 + b] + r * TILE));
 }
 
-static void end_sums(struct sums *s)
-{
-    while (s->left)
-        end_piece(s);
-}
-
 /* ---- products --------------------------------------------------------------------------------------------------------- */
 
 SQUARE(square_u_1, 0, 0, 1, 0)
@@ -172,22 +166,16 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
             q.w = (const uint8_t *)c->w + v * q.block_bytes;
             first_tiles(zeros, zeros, true);
             squares[a->x_type == DT_SQ16][two](&q);
-            end_sums(&sums);
+            end_waiting(&q);
             store_tiles(sums.tile, true, two);
             sums.row = row, sums.rows = rows, sums.at = v * CONV_BLOCK, sums.blocks = 1 + two, sums.left = (rows + PIECE - 1) / PIECE;
         }
     }
-    end_sums(&sums);
-}
-
-/* For weights that are packed while running. */
-static void sum_weights(const int8_t *block, uint32_t groups, int64_t sum[CONV_BLOCK])
-{
-    vec_sum_fours(block, groups, sum);
+    end_waiting(&q);
 }
 
 static const struct conv_engine engine = { .elem = 1, .planes = 2, .rows = 4 * TILE, .in_place = in_place, .load = load_row, .load_windows = load_windows,
-                                           .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = sum_weights, .gathered = fill_rows };
+                                           .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours, .gathered = fill_rows };
 
 kernel_fn conv_q16_amx;
 

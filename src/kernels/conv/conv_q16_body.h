@@ -245,10 +245,4 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     }
 }
 
-/* For weights that are packed while running. */
-static void sum_weights(const int8_t *block, uint32_t groups, int64_t sum[CONV_BLOCK])
-{
-    vec_sum_fours(block, groups, sum);
-}
-
-static const struct conv_engine engine = { .elem = 2, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = sum_weights };
+static const struct conv_engine engine = { .elem = 2, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };

@@ -123,13 +123,13 @@ static inline __attribute__((always_inline)) void end_wide(const struct sums *s,
     _mm256_storeu_si256((__m256i *)(out + to[3]), _mm512_extracti64x4_epi64(r23, 1));
 }
 
-static inline __attribute__((always_inline)) void end_narrow(const struct sums *s, uint32_t row, const int32_t *acc, uint32_t at, const bool terms)
+static inline __attribute__((always_inline)) void end_narrow(const struct sums *s, uint32_t row, const int32_t *acc, uint32_t at)
 {
     const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const struct fixed_end *e = s->end;
     const uint64_t *to = e->p->out + row;
     char *out = (char *)e->out + e->c0 + at;
-    vi q = _mm512_permutexvar_epi32(order, four_rows(s, row, acc, vf_load(e->m + at), terms));
+    vi q = _mm512_permutexvar_epi32(order, four_rows(s, row, acc, vf_load(e->m + at), false));
     _mm_storeu_si128((__m128i *)(out + to[0]), _mm512_castsi512_si128(q));
     _mm_storeu_si128((__m128i *)(out + to[1]), _mm512_extracti32x4_epi32(q, 1));
     _mm_storeu_si128((__m128i *)(out + to[2]), _mm512_extracti32x4_epi32(q, 2));
@@ -166,17 +166,11 @@ static __attribute__((noinline)) void end_piece(struct sums *s)
         const uint32_t at = s->at + b * TILE;
         const int32_t *acc = b ? acc1 : acc0;
         if (rows >= PIECE && ends_fast(s, at) && !terms)
-            end_narrow(s, row, acc, at, false);
+            end_narrow(s, row, acc, at);
         else
             for (uint32_t r = 0; r < rows && r < PIECE; r++)
                 end_row(s, row + r, at, acc + r * TILE);
     }
-}
-
-static void end_sums(struct sums *s)
-{
-    while (s->left)
-        end_piece(s);
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------------- */
@@ -223,22 +217,16 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
             q.w = (const uint8_t *)c->w + v * q.block_bytes;
             first_tiles(first_sums(&sums, at), first_sums(&sums, at + TILE), rows > TILE);
             squares[a->x_type == DT_SQ8][rows > TILE][two](&q);
-            end_sums(&sums);
+            end_waiting(&q);
             store_tiles(sums.tile, rows > TILE, two);
             sums.row = row, sums.rows = rows, sums.at = at, sums.blocks = 1 + two, sums.left = (rows + PIECE - 1) / PIECE;
         }
     }
-    end_sums(&sums);
-}
-
-/* For weights that are packed while running. */
-static void sum_weights(const int8_t *block, uint32_t groups, int64_t sum[CONV_BLOCK])
-{
-    vec_sum_fours(block, groups, sum);
+    end_waiting(&q);
 }
 
 static const struct conv_engine engine = { .elem = 1, .rows = 2 * 2 * TILE, .in_place = in_place, .load = load_row, .load_windows = load_windows,
-                                           .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = sum_weights, .gathered = fill_rows };
+                                           .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours, .gathered = fill_rows };
 
 kernel_fn conv_q8_amx;
 
