@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 
-enum { MAX_PLATFORMS = 8, MAX_DEVICES = 16, SUMS = 12, RUNS = 7 };
+enum { MAX_PLATFORMS = 8, MAX_DEVICES = 16, SUMS = 12, RUNS = 25 };
 
 /* SUMS independent sums per work item hide how long one multiplication takes. On CPUs a work item is a group, and vectors are the device's. */
 static const char text[] = "#define JOIN_(a, b) a##b\n"

@@ -14,7 +14,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +25,7 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "bench_lines.h"
 #include "binary/binary.h"
 #include "rpc/rpc.h"
 
@@ -33,7 +33,6 @@ enum { ARCH = 73, TRIPS = 20000, IDLE_TRIPS = 300, STARTS = 30, MAX_THREADS = 4,
 static const uint64_t THREADS_NS = 500000000, COPIES_NS = 200000000;
 
 static const struct rpc_link *rpc;
-static FILE *lines;
 static uint64_t samples[MAX_SAMPLES];
 static uint64_t copied; /* bytes, by copy() below */
 
@@ -64,16 +63,6 @@ static void copy(void *to, const void *from, size_t bytes)
 {
     memcpy(to, from, bytes);
     copied += bytes;
-}
-
-static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void note(const char *format, ...)
-{
-    va_list ap;
-    va_start(ap, format);
-    vfprintf(lines, format, ap);
-    va_end(ap);
-    fputc('\n', lines);
 }
 
 /* ---- two processes that only wake each other ------------------------------------------------------------------------------------ */
@@ -211,7 +200,7 @@ static void round_trips(void)
     client_open(&c, s, 1);
     double spin = cpu_cores() > 1 ? ping_pong_us(false) : 0, sleep = ping_pong_us(true);
     printf("round trip of an empty run, median\n  %-34s %8.1f us\n  %-34s %8.1f us\n", "two processes, spinning", spin, "two processes, futex", sleep);
-    note("{\"bench\":\"rpc_bare\",\"spin_us\":%.2f,\"futex_us\":%.2f}", spin, sleep);
+    lines_add("{\"bench\":\"rpc_bare\",\"spin_us\":%.2f,\"futex_us\":%.2f}", spin, sleep);
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         uint32_t n = ways[i].idle ? IDLE_TRIPS : TRIPS;
         struct timespec pause = { 0, 1000000 };
@@ -222,7 +211,7 @@ static void round_trips(void)
         }
         double us = median_us(n);
         printf("  session, %-25s %8.1f us\n", ways[i].name, us);
-        note("{\"bench\":\"rpc_round_trip\",\"wait\":\"%s\",\"median_us\":%.2f}", ways[i].name, us);
+        lines_add("{\"bench\":\"rpc_round_trip\",\"wait\":\"%s\",\"median_us\":%.2f}", ways[i].name, us);
     }
     rpc->close(s);
     rpc_free(c.memory);
@@ -278,7 +267,7 @@ static void buffers(void)
         double raw = buffers_us(&c, x, y);
         printf("  %10llu %12.1f %14llu %12.1f %14llu %+20lld\n", (unsigned long long)c.bytes, raw, (unsigned long long)copied, shared,
                (unsigned long long)shared_copied, (long long)(after - before));
-        note("{\"bench\":\"rpc_buffers\",\"bytes\":%llu,\"raw_us\":%.1f,\"raw_copied\":%llu,\"shared_us\":%.1f,\"shared_copied\":%llu,\"private_kib\":%lld}",
+        lines_add("{\"bench\":\"rpc_buffers\",\"bytes\":%llu,\"raw_us\":%.1f,\"raw_copied\":%llu,\"shared_us\":%.1f,\"shared_copied\":%llu,\"private_kib\":%lld}",
              (unsigned long long)c.bytes, raw, (unsigned long long)copied, shared, (unsigned long long)shared_copied, (long long)(after - before));
         free(x), free(y);
         rpc->close(s);
@@ -313,7 +302,7 @@ static void many_threads(void)
         }
         double rate = (double)runs / ((double)(clock_ns() - begin) * 1e-9);
         printf("  %u threads %10.0f runs per second\n", n, rate);
-        note("{\"bench\":\"rpc_threads\",\"threads\":%u,\"runs_per_s\":%.0f}", n, rate);
+        lines_add("{\"bench\":\"rpc_threads\",\"threads\":%u,\"runs_per_s\":%.0f}", n, rate);
         rpc->close(s);
         for (uint32_t i = 0; i < n; i++)
             rpc_free(clients[i].memory);
@@ -341,16 +330,17 @@ static void starts(void)
     memcpy(samples, ends, sizeof(ends));
     double end = median_us(STARTS);
     printf("\nsession start %.0f us, map and load a small binary %.0f us, close %.0f us (medians of %d)\n", start, load, end, STARTS);
-    note("{\"bench\":\"rpc_start\",\"start_us\":%.0f,\"load_us\":%.0f,\"close_us\":%.0f}", start, load, end);
+    lines_add("{\"bench\":\"rpc_start\",\"start_us\":%.0f,\"load_us\":%.0f,\"close_us\":%.0f}", start, load, end);
 }
 
 int main(int argc, char **argv)
 {
     char path[4096];
-    if (argc < 3 || !(lines = fopen(argv[2], "w"))) {
+    if (argc != 3) {
         fprintf(stderr, "usage: bench_rpc LIB_DIR JSONL_FILE\n");
-        return 1;
+        return 2;
     }
+    lines_open(argv[2], "w");
     snprintf(path, sizeof(path), "%s/libQnnHtpV%dStub.so", argv[1], ARCH);
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     rpc_stub_fn *get = lib ? (rpc_stub_fn *)dlsym(lib, RPC_STUB_SYMBOL) : NULL;
@@ -363,5 +353,6 @@ int main(int argc, char **argv)
     buffers();
     many_threads();
     starts();
-    return fclose(lines) != 0;
+    lines_close();
+    return 0;
 }
