@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "prepare/prepare.h"
+#include "cost_made.h"
 
 static const struct cost_rates rates = {
     .products = { { 7, 11, 13 }, { 17, 19, 23 }, { 29, 31, 37 } },
@@ -17,34 +17,6 @@ static const struct cost_rates rates = {
     .bytes = { [PLACE_CONST] = 53, [PLACE_SCRATCH] = 59, [PLACE_PERSISTENT] = 61, [PLACE_IO] = 67 },
     .start = 1000,
 };
-
-struct made {
-    struct binary_image im;
-    struct binary b;
-    const struct binary_graph *g;
-};
-
-static struct made make(const char *text, const struct cost_rates *r)
-{
-    /* only what gives addresses: the operators stay as they are written */
-    static const struct pass passes[] = { { "order", plan_order }, { "plan", plan_memory }, { "emit", emit_commands }, {} };
-    struct prepare_target t = { .passes = passes, .tensor_align = 64, .max_tiles = 4, .plan_nodes = 1000, .cost = r };
-    struct prepare_opts o = { .opt_level = 2 };
-    struct ir_graph *g;
-    struct made m = { 0 };
-    assert_int_equal(ir_parse(text, strlen(text), &g), ST_OK);
-    assert_int_equal(prepare(&t, &o, g, &m.im), ST_OK);
-    assert_int_equal(binary_open(m.im.data, m.im.size, &m.b), ST_OK);
-    ir_graph_free(g);
-    m.g = &m.b.graphs[0];
-    return m;
-}
-
-static void unmake(struct made *m)
-{
-    binary_close(&m->b);
-    binary_image_free(&m->im);
-}
 
 static uint64_t up(uint64_t a, uint64_t b)
 {
@@ -59,7 +31,7 @@ static uint64_t most(uint64_t a, uint64_t b)
 static void elements_and_views(void **state)
 {
     (void)state;
-    struct made m = make("graph \"g\" {\n"
+    struct made m = made_of("graph \"g\" {\n"
                          "  in %x : uq8[10,100] scale=0.5 offset=0\n"
                          "  tmp %a : uq8[10,100] scale=0.5 offset=0\n"
                          "  tmp %v : uq8[1000] scale=0.5 offset=0\n"
@@ -69,7 +41,7 @@ static void elements_and_views(void **state)
                          "  %v = Reshape \"v\" (%a)\n"
                          "  %f = Dequantize \"d\" (%v)\n"
                          "  %y = Relu \"s\" (%f)\n"
-                         "}\n", &rates);
+                         "}\n", &rates, NULL);
     const struct binary_node *n = m.g->nodes;
     assert_int_equal(n[0].cycles, 1000 + most(up(1000, 2), up(1000, 67) + up(1000, 59)));
     assert_int_equal(n[1].cycles, 0);
@@ -102,7 +74,7 @@ static void products_by_width(void **state)
         const char *q = i < 3 ? " scale=0.5 offset=0" : "";
         str_addf(&text, "graph \"g\" { in %%x : %s[50,60]%s\n in %%w : %s[60,70]%s\n out %%y : %s[50,70]%s\n %%y = MatMul \"m\" (%%x, %%w)\n }\n", cases[i].a, q,
                  cases[i].b, q, cases[i].y, q);
-        struct made m = make(str_text(&text), &rates);
+        struct made m = made_of(str_text(&text), &rates, NULL);
         const struct binary_node *n = m.g->nodes;
         assert_int_equal(n->macs, 50 * 60 * 70);
         assert_int_equal(n->cycles, 1000 + up(n->macs, cases[i].rate));
@@ -114,8 +86,8 @@ static void products_by_width(void **state)
 static void depth_wise(void **state)
 {
     (void)state;
-    struct made m = make("graph \"g\" { in %x : f32[1,8,8,16]\n in %w : f32[3,3,1,16]\n out %y : f32[1,6,6,16]\n"
-                         "  %y = DepthWiseConv2d \"d\" (%x, %w) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) }\n }\n", &rates);
+    struct made m = made_of("graph \"g\" { in %x : f32[1,8,8,16]\n in %w : f32[3,3,1,16]\n out %y : f32[1,6,6,16]\n"
+                         "  %y = DepthWiseConv2d \"d\" (%x, %w) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) }\n }\n", &rates, NULL);
     assert_int_equal(m.g->nodes->macs, 6 * 6 * 16 * 9);
     assert_int_equal(m.g->nodes->cycles, 1000 + most(up(6 * 6 * 16 * 9, 47), up(m.g->nodes->work_bytes * 2, 59) + up(4 * (1024 + 144 + 576), 67)));
     unmake(&m);
@@ -125,7 +97,7 @@ static void depth_wise(void **state)
 static void states(void **state)
 {
     (void)state;
-    struct made m = make("graph \"g\" { in %x : f32[4]\n out %y : f32[4]\n %y = Relu \"r\" (%x)\n }\n", &rates);
+    struct made m = made_of("graph \"g\" { in %x : f32[4]\n out %y : f32[4]\n %y = Relu \"r\" (%x)\n }\n", &rates, NULL);
     struct binary_node n = *m.g->nodes;
     struct binary_graph g = *m.g;
     struct binary_traffic t;
@@ -141,7 +113,7 @@ static void states(void **state)
 static void no_rates(void **state)
 {
     (void)state;
-    struct made m = make("graph \"g\" { in %x : f32[4]\n out %y : f32[4]\n %y = Relu \"r\" (%x)\n }\n", NULL);
+    struct made m = made_of("graph \"g\" { in %x : f32[4]\n out %y : f32[4]\n %y = Relu \"r\" (%x)\n }\n", NULL, NULL);
     assert_int_equal(m.g->nodes->cycles, 0);
     assert_int_equal(m.g->info.cycles, 0);
     unmake(&m);

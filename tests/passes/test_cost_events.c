@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "prepare/cost.h"
+#include "cost_made.h"
 
 /* Moving costs next to nothing unless a test says otherwise, so that one thing at a time is seen. */
 static const struct cost_device device = {
@@ -17,36 +17,9 @@ static const struct cost_device device = {
     .vtcm_bytes = 1 << 20,
 };
 
-struct made {
-    struct binary_image im;
-    struct binary b;
-    const struct binary_graph *g;
-};
-
-static struct made make(const char *text, const struct cost_device *d)
-{
-    static const struct pass passes[] = { { "order", plan_order }, { "plan", plan_memory }, { "emit", emit_commands }, {} };
-    struct prepare_target t = { .passes = passes, .tensor_align = 64, .max_tiles = 4, .plan_nodes = 1000, .device = d };
-    struct prepare_opts o = { .opt_level = 2 };
-    struct ir_graph *g;
-    struct made m = { 0 };
-    if (ir_parse(text, strlen(text), &g) != ST_OK || prepare(&t, &o, g, &m.im) != ST_OK)
-        fail_msg("%s", status_text());
-    assert_int_equal(binary_open(m.im.data, m.im.size, &m.b), ST_OK);
-    ir_graph_free(g);
-    m.g = &m.b.graphs[0];
-    return m;
-}
-
-static void unmake(struct made *m)
-{
-    binary_close(&m->b);
-    binary_image_free(&m->im);
-}
-
 static struct cost_work work_of(const char *text)
 {
-    struct made m = make(text, NULL);
+    struct made m = made_of(text, NULL, NULL);
     struct cost_work w;
     cost_work(&device, m.g, &m.g->nodes[0], &w);
     unmake(&m);
@@ -94,7 +67,7 @@ enum { TENSOR = 64 * 64 * 32 };
 static void tensors_leave_for_lack_of_room(void **state)
 {
     (void)state;
-    struct made m = make(chain, NULL);
+    struct made m = made_of(chain, NULL, NULL);
     struct binary_vtcm v;
     struct binary_vtcm_node nodes[4];
     assert_int_equal(m.g->n_nodes, 4);
@@ -120,7 +93,7 @@ static void less_is_slower(void **state)
         struct cost_device d = device;
         d.dram_mb_s = 10000;
         d.vtcm_bytes = share * TENSOR / 2;
-        struct made m = make(chain, &d);
+        struct made m = made_of(chain, NULL, &d);
         uint64_t sum = 0;
         for (uint32_t k = 0; k < m.g->n_nodes; k++)
             sum += m.g->nodes[k].cycles;
@@ -145,7 +118,7 @@ static void units_work_side_by_side(void **state)
         d.launch[0] = 300000; /* so that the product needs long, although its operands also pass the vector units */
         d.vtcm_bytes = i < 3 ? 16 << 20 : 1 << 20; /* room for the operands of both */
         snprintf(text, sizeof text, "graph \"g\" {%s%s}\n", i != 1 ? product : "", i != 0 ? vector : "");
-        struct made m = make(text, &d);
+        struct made m = made_of(text, NULL, &d);
         cycles[i] = m.g->info.cycles;
         unmake(&m);
     }
