@@ -93,6 +93,8 @@ static enum status walk(struct exec_program *p, struct exec_run *r)
             return status_fail(ST_PAUSED, "graph \"%s\" is paused before step %u of %u; resume it and execute again with the same tensors",
                                p->g->info.name, s, p->g->n_steps);
         }
+        if (r->between && s)
+            r->between(r->between_arg, s);
         uint32_t i = p->step_begin[s], end = p->step_begin[s + 1];
         early_before(p, s);
         if (p->team && end - i > 1) {

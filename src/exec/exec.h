@@ -27,7 +27,7 @@ struct exec_opts {
     enum isa isa;          /* highest instruction set to use */
     void *scratch;         /* borrowed memory of info.scratch_bytes, or NULL: the program allocates its own */
     void *persistent;
-    void *spill;           /* the same for info.spill_fill_bytes */
+    void *vtcm, *spill;    /* the same for info.vtcm_used and info.spill_fill_bytes; programs that take turns may share them */
     uint32_t max_marks;    /* room for profile marks per run; 0: one per command and member of its chain */
 };
 
@@ -52,6 +52,9 @@ struct exec_run {
     struct prof_recorder *marks;    /* out: points at the program's recorder, valid until the next run */
     const _Atomic uint32_t *pause;  /* not 0: stop with ST_PAUSED before the next step; may be NULL */
     uint32_t step;                  /* where to begin, 0 normally; out: the step that a paused run goes on with */
+    /* Called before every step but the first one, on the thread of the caller, while nobody computes: other programs may run meanwhile. May be NULL. */
+    void (*between)(void *arg, uint32_t step);
+    void *between_arg;
 };
 
 enum status exec_load(const struct binary_graph *g, const struct exec_opts *o, struct exec_program **ret);
@@ -64,6 +67,10 @@ void exec_set_scratch(struct exec_program *p, void *scratch);
 void exec_set_persistent(struct exec_program *p, void *persistent);
 /* The same for the spill-fill buffer. NULL: memory of its own again; without memory for that the program cannot run until it is given a buffer. */
 enum status exec_set_spill(struct exec_program *p, void *spill);
+/* For runs that give way to other programs in the same window: copy what is live there before a step into memory of info.vtcm_used bytes, and back. Returns
+ * how many bytes that were. */
+uint64_t exec_save_window(const struct exec_program *p, uint32_t step, void *to);
+void exec_restore_window(struct exec_program *p, uint32_t step, const void *from);
 void exec_reset_state(struct exec_program *p); /* zero the persistent memory, as exec_load does */
 
 const char *exec_kernel_name(const struct exec_program *p, uint32_t node); /* the variant chosen, for reports */

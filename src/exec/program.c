@@ -18,14 +18,13 @@ static uint8_t *address_of(const struct exec_program *p, const struct binary_ten
     return base[t->place] ? base[t->place] + t->offset : NULL;
 }
 
-/* Inputs, outputs, then the tensors of guards. */
-static uint32_t operand(const struct binary_node *n, uint32_t i)
+uint32_t program_operand(const struct binary_node *n, uint32_t i)
 {
     uint32_t io = n->n_in + n->n_out;
     return i < n->n_in ? n->in[i] : i < io ? n->out[i - n->n_in] : n->guards[2 * (i - io)];
 }
 
-static uint32_t operands(const struct binary_node *n)
+uint32_t program_operands(const struct binary_node *n)
 {
     return n->n_in + n->n_out + n->n_guards;
 }
@@ -37,8 +36,8 @@ void program_resolve(struct exec_program *p)
         struct exec_node *node = &p->nodes[i];
         node->work = n->work_bytes ? p->scratch + n->work_offset : NULL;
         node->state = n->state_bytes && p->persistent ? p->persistent + n->state_offset : NULL;
-        for (uint32_t k = 0; k < operands(n); k++) {
-            uint32_t t = operand(n, k);
+        for (uint32_t k = 0; k < program_operands(n); k++) {
+            uint32_t t = program_operand(n, k);
             if (t != BINARY_NONE && p->g->tensors[t].place != PLACE_IO)
                 node->data[k] = address_of(p, &p->g->tensors[t]);
         }
@@ -59,8 +58,8 @@ static enum status list_io_slots(struct exec_program *p)
     for (int fill = 0; fill < 2; fill++) {
         for (uint32_t i = 0; i < g->n_nodes; i++) {
             const struct binary_node *n = &g->nodes[i];
-            for (uint32_t k = 0; k < operands(n); k++) {
-                uint32_t t = operand(n, k);
+            for (uint32_t k = 0; k < program_operands(n); k++) {
+                uint32_t t = program_operand(n, k);
                 if (t == BINARY_NONE || g->tensors[t].place != PLACE_IO)
                     continue;
                 uint64_t io = g->tensors[t].offset;
@@ -138,7 +137,7 @@ enum status program_tables(struct exec_program *p)
     const struct binary_graph *g = p->g;
     uint64_t n_slots = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        n_slots += operands(&g->nodes[i]);
+        n_slots += program_operands(&g->nodes[i]);
     RETURN_IF(n_slots > UINT32_MAX, ST_BAD_BINARY, "graph \"%s\": its nodes have %llu operands", g->info.name,
               (unsigned long long)n_slots);
     p->nodes = arena_array(&p->arena, struct exec_node, g->n_nodes);
@@ -153,11 +152,12 @@ enum status program_tables(struct exec_program *p)
         p->nodes[i].guards = at + n->n_in + n->n_out;
         p->nodes[i].n_guards = n->n_guards;
         p->nodes[i].guard_values = n->guards;
-        at += operands(n);
+        at += program_operands(n);
     }
     TRY(list_io_slots(p));
     TRY(early_load(p));
     TRY(chain_load(p));
+    TRY(live_load(p));
     return copy_commands(p);
 }
 
@@ -252,8 +252,9 @@ enum status program_memory(struct exec_program *p, const struct exec_opts *o)
         TRY(own_memory(p, "persistent memory", i->persistent_bytes, &p->own_persistent));
     p->scratch = o->scratch ? o->scratch : p->own_scratch;
     p->persistent = o->persistent ? o->persistent : p->own_persistent;
-    TRY(own_memory(p, "fast memory", i->vtcm_used, &p->own_vtcm));
-    p->vtcm = p->own_vtcm;
+    if (!o->vtcm)
+        TRY(own_memory(p, "fast memory", i->vtcm_used, &p->own_vtcm));
+    p->vtcm = o->vtcm ? o->vtcm : p->own_vtcm;
     if (!o->spill)
         TRY(program_own_spill(p));
     p->spill = o->spill ? o->spill : p->own_spill;

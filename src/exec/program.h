@@ -58,6 +58,12 @@ struct exec_chain {
     struct exec_member *members;
 };
 
+/* A tensor in the window of fast memory: it is live before the steps behind `first`, up to `last` (live.c). */
+struct exec_live {
+    uint64_t offset, bytes;
+    uint32_t first, last;
+};
+
 /* What the workers share during one step. The counter is written by all of them and has a cache line of its own. */
 struct exec_job {
     _Alignas(64) _Atomic uint32_t next;
@@ -80,6 +86,8 @@ struct exec_program {
     struct exec_node *nodes;
     void **slots;
     struct exec_chain *chains;
+    struct exec_live *live;  /* the tensors in fast memory */
+    uint32_t n_live;
     struct exec_command *commands;
     uint32_t n_commands, n_marks;
     uint32_t *step_begin;
@@ -108,6 +116,8 @@ struct exec_call {
 };
 
 /* program.c */
+uint32_t program_operands(const struct binary_node *n); /* inputs, outputs, then the tensors of guards */
+uint32_t program_operand(const struct binary_node *n, uint32_t i);
 enum status program_tables(struct exec_program *p);  /* slots, I/O lists, commands, steps */
 enum status program_memory(struct exec_program *p, const struct exec_opts *o);
 enum status program_own_spill(struct exec_program *p);
@@ -123,6 +133,9 @@ enum status bind_io(struct exec_program *p, const struct exec_binding *io);
 enum status chain_load(struct exec_program *p);
 /* Compute lines of the last result; ns: per member, the time it took is added; NULL: nobody asks. */
 void chain_run(const struct exec_program *p, const struct exec_chain *c, struct range lines, unsigned worker, uint64_t *ns);
+
+/* live.c */
+enum status live_load(struct exec_program *p);
 
 /* early.c */
 enum status early_load(struct exec_program *p);
