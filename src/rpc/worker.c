@@ -148,6 +148,8 @@ void worker_free(struct worker *w)
         return;
     for (size_t i = 0; i < w->programs.n; i++)
         worker_program_free(w->programs.at[i]);
+    w->window.charged = 0;
+    worker_window_close(w);
     for (size_t i = 0; i < w->maps.n; i++)
         if (w->maps.at[i].used) {
             if (w->maps.at[i].programs)

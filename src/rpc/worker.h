@@ -35,13 +35,19 @@ struct worker_program {
     uint32_t scratch, persistent, spill; /* mappings that it computes in, 0: memory of its own */
     const struct binary_graph *g;
     struct exec_program *exec;
-    uint64_t heap_bytes;
+    uint64_t heap_bytes;     /* without fast memory */
     struct rpc_call *area;   /* NULL until the client gave it */
     uint64_t area_bytes;
     uint32_t runs;           /* 1 while it runs */
     uint32_t paused;         /* the step that a paused run goes on with, 0: none */
     struct exec_binding *io; /* of the run, with copies of what the client wrote */
     struct rpc_call_io *asked;
+};
+
+/* Fast memory, which programs share (worker_window.c). Opened and closed by control messages only. */
+struct worker_window {
+    uint8_t *at;             /* NULL: no program wants it */
+    uint64_t charged;        /* for the largest of the programs; part of worker.heap_bytes */
 };
 
 struct worker {
@@ -55,6 +61,7 @@ struct worker {
     uint32_t generation;
     uint64_t mapped_bytes, heap_bytes;
     uint32_t n_maps, n_programs;
+    struct worker_window window;
 };
 
 enum status worker_create(const struct rpc_hello *h, struct worker **ret);
@@ -76,6 +83,12 @@ enum status worker_area(struct worker *w, const struct rpc_request *q, int fd);
 enum status worker_unload(struct worker *w, uint32_t id);
 /* Where the load request says that a program of the binary in `binary_map` computes; NULL: in memory of its own. */
 enum status worker_pools_find(struct worker *w, const struct rpc_request *q, uint32_t binary_map, const struct binary_graph_info *i, struct exec_opts *o);
+/* The session's fast memory for a program of this graph, NULL: it needs none; what more it would be charged; and, under lock, the charge for the programs that are
+ * loaded now. Close gives it back when none of them needs it. */
+enum status worker_window_open(struct worker *w, const struct binary_graph *g, void **ret);
+uint64_t worker_window_growth(const struct worker *w, const struct binary_graph *g);
+void worker_window_fit(struct worker *w);
+void worker_window_close(struct worker *w);
 void worker_pool_hold(struct worker *w, uint32_t map); /* under lock, like drop; 0: nothing */
 void worker_pool_drop(struct worker *w, uint32_t map);
 struct worker_program *worker_find_idle(struct worker *w, uint32_t id); /* under lock: when no run uses it any more; NULL: no such program */

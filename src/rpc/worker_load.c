@@ -35,7 +35,7 @@ static uint64_t plus(uint64_t a, uint64_t b)
     return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
-/* Memory of its own (scratch, persistent, window of fast memory, spill-fill buffer), the workspaces of further threads, and the tables of binary and program. The same on every machine, so that
+/* Memory of its own (scratch, persistent, spill-fill buffer), the workspaces of further threads, and the tables of binary and program. The same on every machine, so that
  * contexts are always placed alike. */
 uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g, uint64_t pools)
 {
@@ -105,12 +105,13 @@ static enum status load_graph(struct worker *w, struct worker_map *m, const stru
     struct exec_opts o = { .team = w->team, .isa = cpu_isa() };
     TRY(worker_pools_find(w, q, q->load.map, &g->info, &o));
     uint64_t pools = plus(o.scratch ? 0 : shared_pages(g->info.scratch_bytes), o.persistent ? 0 : shared_pages(g->info.persistent_bytes));
-    pools = plus(pools, plus(shared_pages(g->info.vtcm_used), o.spill ? 0 : shared_pages(g->info.spill_fill_bytes)));
+    pools = plus(pools, o.spill ? 0 : shared_pages(g->info.spill_fill_bytes));
     uint64_t heap = worker_program_bytes(w, g, pools);
     pthread_mutex_lock(&w->lock);
-    enum status st = worker_charge(w, heap, what);
+    enum status st = worker_charge(w, plus(heap, worker_window_growth(w, g)), what);
     pthread_mutex_unlock(&w->lock);
     TRY(st);
+    TRY(worker_window_open(w, g, &o.vtcm));
     TRY(make_program(g, &o, ret));
     (*ret)->heap_bytes = heap;
     return ST_OK;
@@ -130,6 +131,7 @@ enum status worker_load(struct worker *w, const struct rpc_request *q, struct rp
     TRY(open_binary(m, q->load.bytes));
     st = load_graph(w, m, q, &p);
     if (st != ST_OK) {
+        worker_window_close(w);
         if (!m->programs)
             binary_close(&m->binary);
         return st;
@@ -145,6 +147,7 @@ enum status worker_load(struct worker *w, const struct rpc_request *q, struct rp
     w->programs.at[place] = p;
     w->n_programs++;
     w->heap_bytes += p->heap_bytes;
+    worker_window_fit(w);
     pthread_mutex_unlock(&w->lock);
     r->load.program = p->id;
     r->load.n_io = p->g->n_io;
@@ -192,6 +195,7 @@ enum status worker_unload(struct worker *w, uint32_t id)
         w->programs.at[id & ((1u << RPC_INDEX_BITS) - 1)] = NULL;
         w->n_programs--;
         w->heap_bytes -= p->heap_bytes;
+        worker_window_fit(w);
         m->programs--;
         worker_pool_drop(w, p->scratch);
         worker_pool_drop(w, p->persistent);
@@ -200,6 +204,7 @@ enum status worker_unload(struct worker *w, uint32_t id)
     pthread_mutex_unlock(&w->lock);
     RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", id);
     worker_program_free(p);
+    worker_window_close(w);
     if (!m->programs)
         binary_close(&m->binary);
     return ST_OK;

@@ -60,6 +60,16 @@ int kit_dynamic_binary(uint64_t *ret_bytes)
     return to_memfd(ret_bytes);
 }
 
+int kit_window_binary(uint64_t window, uint64_t *ret_bytes)
+{
+    hm_make(&made, "window", KIT_ROWS, KIT_COLUMNS);
+    made.tensors[HM_T].place = PLACE_VTCM;
+    made.tensors[HM_T].offset = window - KIT_BYTES;
+    made.src.info.scratch_bytes = 0;
+    made.src.info.vtcm_bytes = made.src.info.vtcm_used = window;
+    return to_memfd(ret_bytes);
+}
+
 struct rpc_session_opts kit_opts(void)
 {
     return (struct rpc_session_opts){ .arch = kit_arch, .threads = 2, .build_id = kit_link->build_id };

@@ -21,6 +21,8 @@ const struct rpc_link *kit_stub(uint32_t arch);
 int kit_binary(uint64_t *ret_bytes);
 /* The same without c and twice x, for any number of rows up to KIT_ROWS. */
 int kit_dynamic_binary(uint64_t *ret_bytes);
+/* As kit_binary, with x + c in the last bytes of a window of fast memory. The caller closes it. */
+int kit_window_binary(uint64_t window, uint64_t *ret_bytes);
 
 /* One client: a session, the binary, one buffer with x, y and z behind each other. */
 struct kit_client {

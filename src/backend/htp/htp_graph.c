@@ -88,12 +88,13 @@ struct request {
 
 static uint64_t sum_need(const struct backend_context *c, const struct binary *b)
 {
-    uint64_t need = b->size;
+    uint64_t need = b->size, window = 0; /* which they share */
     for (uint32_t i = 0; i < b->n_graphs; i++) {
         const struct binary_graph_info *n = &b->graphs[i].info;
-        need += n->scratch_bytes + n->persistent_bytes + n->vtcm_used + n->spill_fill_bytes + (c->own.io_estimation ? n->io_bytes : 0);
+        need += n->scratch_bytes + n->persistent_bytes + n->spill_fill_bytes + (c->own.io_estimation ? n->io_bytes : 0);
+        window = n->vtcm_used > window ? n->vtcm_used : window;
     }
-    return need;
+    return need + window;
 }
 
 static enum status check_room(const struct backend_context *c, const struct htp_session *s, const struct binary *b)
