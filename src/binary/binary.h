@@ -74,6 +74,19 @@ struct binary_tensor {
     uint32_t first, last;     /* steps in which scratch memory is in use, for the memory map */
 };
 
+/* A part of an operator's first result (binary_box.c): lines, columns and channels of one image, of a product also how many terms of its sums are added at a time. Results
+ * without height have rows for lines, and one column. */
+struct binary_box {
+    uint32_t lines, columns, channels, depth;
+};
+
+/* How a node goes through its result: box by box, with so many bytes of the window for what of its operands lies elsewhere. All 0: it is part of a chain whose last node has the
+ * room, or there is no window, or it needs nothing of it. */
+struct binary_tile {
+    struct binary_box box;
+    uint64_t offset, bytes; /* in the window */
+};
+
 struct binary_node {
     const char *name;
     const struct op_def *op;
@@ -87,6 +100,7 @@ struct binary_node {
     uint64_t state_offset, state_bytes; /* what the node keeps between executions, in persistent memory */
     uint64_t macs, cycles;
     uint32_t resources;                 /* of a device, bits of enum binary_resource; 0: no estimate */
+    struct binary_tile tile;
 };
 
 /* What of a device works for an operator. */
@@ -213,6 +227,48 @@ void binary_originals(const struct binary_graph *g, uint32_t *ret);      /* per 
 uint32_t binary_tile_bits(enum dtype t);                 /* of an element; floats of any width are float16 there */
 uint64_t binary_tile_bytes(const struct tensor_desc *d); /* with the last dimension padded to 32, height and width of images to 8 by 8 (4 for 16 bits) */
 uint64_t binary_vtcm_bytes(const struct tensor_desc *d); /* the same, or what this computer needs where its numbers are wider than the device's */
+
+/* ---- boxes: what operators need in fast memory at a time (binary_box.c, binary_moves.c) ---------------------------------------------- */
+
+enum { BINARY_BOX_SIDES = 3 };
+struct binary_box_rule;
+
+/* An operator, as far as boxes are concerned. */
+struct binary_box_op {
+    const struct op_call *call;
+    const struct binary_box_rule *rule;
+    struct binary_box whole, least, step; /* the result of one image; the smallest box; boxes are multiples of step, or whole */
+    uint64_t planes;                      /* images */
+    bool image;
+    uint64_t taps, window[BINARY_BOX_SIDES], stride[BINARY_BOX_SIDES]; /* sides: width, height, depth */
+};
+void binary_box_op(const struct op_call *c, struct binary_box_op *ret); /* the call is borrowed */
+bool binary_box_fits(const struct binary_box_op *o, const struct binary_box *b); /* it is one of this operator */
+uint64_t binary_box_operand(const struct binary_box_op *o, const struct binary_box *b, uint32_t i); /* bytes of operand i (inputs, then outputs) that one box needs */
+uint64_t binary_box_count(const struct binary_box_op *o, const struct binary_box *b, struct binary_box *ret); /* boxes of the result; *ret: along each side */
+
+/* Where an operand is while a node runs. */
+enum binary_role {
+    ROLE_STAYS,    /* whole in the window, or in no memory of its own */
+    ROLE_STREAMS,  /* in DRAM: comes and goes box by box */
+    ROLE_CONSTANT, /* in DRAM, wanted by this node */
+    ROLE_LINES,    /* inside a chain */
+};
+
+/* Bytes that the DMA engine moves for a node, in tile layout. */
+struct binary_moves {
+    uint64_t in, out, weights;
+};
+uint64_t binary_box_bytes(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles); /* of the window, for what does not stay there */
+void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, struct binary_moves *ret);
+enum binary_role binary_role_of(enum binary_place place);
+/* What a node has of the window besides operands that are there whole, and what moves when it runs once; where there are no tiles, as if its box were everything. */
+uint64_t binary_node_box_bytes(const struct binary_graph *g, uint32_t node);
+void binary_node_moves(const struct binary_graph *g, uint32_t node, struct binary_moves *ret);
+/* The same per command: that of its node, or of all members of its chain, in proportion to its units; they sum up to what nodes have. */
+void binary_command_moves(const struct binary_graph *g, struct binary_moves *ret);
+/* The box of a member of a chain when `lines` of its result are computed at a time. */
+struct binary_box binary_box_lines(const struct binary_box_op *o, uint32_t lines);
 
 /* Human-readable dump: sections, graphs, tensors, memory, commands. */
 void binary_dump(const struct binary *b, struct str *out);

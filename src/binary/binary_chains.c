@@ -17,7 +17,7 @@ struct check {
     struct op_chain_edge edges[MAX_EDGES];
 };
 
-static void call_of(const struct binary_graph *g, const struct binary_node *n, const struct tensor_desc **in, const struct tensor_desc **out, struct op_call *c)
+void bin_call(const struct binary_graph *g, const struct binary_node *n, const struct tensor_desc **in, const struct tensor_desc **out, struct op_call *c)
 {
     for (uint32_t i = 0; i < n->n_in; i++)
         in[i] = n->in[i] == BINARY_NONE ? NULL : &g->tensors[n->in[i]].desc;
@@ -42,7 +42,7 @@ static enum status check_member(struct check *k, uint32_t i)
     const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
     struct op_call call;
     struct op_lines lines;
-    call_of(g, n, in, out, &call);
+    bin_call(g, n, in, out, &call);
     bool can = n->n_out == 1 && out[0] && !n->n_guards && !n->state_bytes && !dynamic(&call) && op_by_lines(&call) && desc_lines(out[0], &lines);
     RETURN_IF(!can || lines.n > OP_CHAIN_LINES, ST_BAD_BINARY, "context binary, node \"%s\": it cannot be computed line by line in a chain", n->name);
     bool last = i + 1 == k->c->n;

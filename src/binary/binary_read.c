@@ -80,6 +80,7 @@ static enum status read_graph(struct bin_reader *r)
     TRY(bin_read_tensors(r));
     TRY(bin_read_nodes(r));
     TRY(bin_read_chains(r));
+    TRY(bin_read_tiles(r));
     return bin_read_commands(r);
 }
 

@@ -18,6 +18,7 @@ struct writer {
     VEC(struct bin_node) nodes;
     VEC(struct bin_param) params;
     VEC(struct bin_chain) chains;
+    VEC(struct bin_tile) tiles;
     VEC(uint32_t) ops;
     VEC(uint32_t) lists;
     uint32_t op_index[OP_COUNT]; /* position in ops + 1 */
@@ -305,6 +306,19 @@ static enum status put_chains(struct writer *w)
     return ST_OK;
 }
 
+/* One per node, where there is a window. */
+static enum status put_tiles(struct writer *w)
+{
+    for (uint32_t i = 0; w->src->info.vtcm_bytes && i < w->src->n_nodes; i++) {
+        const struct binary_tile *t = &w->src->nodes[i].tile;
+        struct bin_tile *slot = vec_push(&w->tiles);
+        if (!slot)
+            return no_memory();
+        *slot = (struct bin_tile){ t->box.lines, t->box.columns, t->box.channels, t->box.depth, t->offset, t->bytes };
+    }
+    return ST_OK;
+}
+
 /* ---- the file ----------------------------------------------------------------------------------------------------------- */
 
 static void fill_graph(struct writer *w)
@@ -349,7 +363,8 @@ static enum status collect(struct writer *w)
     TRY(put_io(w));
     for (uint32_t i = 0; i < s->n_nodes; i++)
         TRY(put_node(w, &s->nodes[i]));
-    return put_chains(w);
+    TRY(put_chains(w));
+    return put_tiles(w);
 }
 
 static enum status add_pieces(const struct writer *w, struct bin_pieces *p)
@@ -370,10 +385,14 @@ static enum status add_pieces(const struct writer *w, struct bin_pieces *p)
         { SEC_VALUES, w->values.at, w->values.n },
         { SEC_COMMANDS, w->src->commands, w->src->n_commands },
         { SEC_CHAINS, w->chains.at, w->chains.n },
+        { SEC_TILES, w->tiles.at, w->tiles.n },
     };
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        if (tables[i].kind == SEC_TILES && !tables[i].n)
+            continue;
         TRY(bin_add(p, (struct bin_piece){ .kind = tables[i].kind, .data = tables[i].data, .link = w->has_const ? 0 : BINARY_NONE,
                                            .size = (uint64_t)tables[i].n * bin_record_size(tables[i].kind) }));
+    }
     if (w->has_const)
         TRY(bin_add(p, (struct bin_piece){ .kind = SEC_CONSTANTS, .size = w->const_bytes }));
     return ST_OK;
@@ -416,6 +435,7 @@ enum status binary_write(const struct binary_target *t, const struct binary_sour
     vec_finish(&w->nodes);
     vec_finish(&w->params);
     vec_finish(&w->chains);
+    vec_finish(&w->tiles);
     vec_finish(&w->ops);
     vec_finish(&w->lists);
     mem_free(w->const_slots);

@@ -47,6 +47,30 @@ static enum status is_member(struct prepare_cx *cx, uint32_t k, bool *ret)
     return ST_OK;
 }
 
+/* Members as boxes see them; their calls live as long as the run. */
+static enum status list_boxes(struct prepare_cx *cx, struct chain_graph *g)
+{
+    const struct ir_graph *ir = cx->g;
+    if (!cx->target->vtcm_bytes)
+        return ST_OK;
+    g->box = arena_array(&cx->arena, struct binary_box_op, ir->nodes.n);
+    bool ok = g->box != NULL;
+    for (uint32_t k = 0; k < ir->nodes.n && ok; k++) {
+        struct ir_call v;
+        if (!g->member[k])
+            continue;
+        ir_call(ir, &ir->nodes.at[k], &v);
+        v.call.in = arena_dup(&cx->arena, v.in, v.call.n_in * sizeof(v.in[0]));
+        v.call.out = arena_dup(&cx->arena, v.out, v.call.n_out * sizeof(v.out[0]));
+        struct op_call *call = arena_dup(&cx->arena, &v.call, sizeof(v.call));
+        ok = call && call->in && call->out;
+        if (ok)
+            binary_box_op(call, &g->box[k]);
+    }
+    RETURN_IF(!ok, ST_NO_MEMORY, "no memory to find chains among %zu nodes", ir->nodes.n);
+    return ST_OK;
+}
+
 enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret)
 {
     const struct ir_graph *g = cx->g;
@@ -84,7 +108,7 @@ enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret)
         for (uint32_t i = 0; i < n->n_aux; i++)
             ret->weights[k] += g->tensors.at[n->aux[i]].raw_bytes;
     }
-    return ST_OK;
+    return list_boxes(cx, ret);
 }
 
 /* Edges of one member; false: it wants a result of the chain whole, or there are too many. */
@@ -129,5 +153,25 @@ uint64_t chain_slab_bytes(const struct chain_shape *s, uint32_t height)
     op_chain_next(&s->chain, begin, s->lines - begin < height ? s->lines : begin + height, spans);
     for (uint32_t i = 0; i + 1 < s->chain.n; i++)
         bytes += (spans[i].end - spans[i].begin) * s->line[i].bytes;
+    return bytes;
+}
+
+uint64_t chain_window_bytes(const struct chain_graph *g, const struct chain_shape *s, uint32_t height)
+{
+    struct op_chain_span spans[OP_CHAIN_MAX] = { { 0 } };
+    uint64_t bytes = 0;
+    uint32_t begin = s->lines > height ? (s->lines - height) / 2 : 0;
+    op_chain_next(&s->chain, begin, s->lines - begin < height ? s->lines : begin + height, spans);
+    for (uint32_t i = 0; i < s->chain.n; i++) {
+        const struct ir_node *n = &g->cx->g->nodes.at[s->node + i];
+        const struct binary_box_op *o = &g->box[s->node + i];
+        struct binary_box b = binary_box_lines(o, spans[i].end - spans[i].begin);
+        for (uint32_t p = 0; p < n->n_in; p++) {
+            uint32_t maker = n->in[p] == IR_NONE ? IR_NONE : g->maker[n->in[p]];
+            bool inside = maker != IR_NONE && maker >= s->node; /* counted as its maker's result */
+            bytes += inside ? 0 : binary_box_operand(o, &b, p);
+        }
+        bytes += binary_box_operand(o, &b, n->n_in);
+    }
     return bytes;
 }

@@ -72,6 +72,7 @@ struct prepare_cx {
 
     /* filled by tile_vtcm */
     uint8_t *wanted;          /* per tensor between nodes: PLACE_VTCM or PLACE_SPILL; NULL: all of them in scratch */
+    struct binary_tile *tiles; /* per node, of a chain the last one; NULL: there is no window */
 
     /* filled by plan_memory, read by emit */
     struct placement *places; /* per tensor */

@@ -35,6 +35,7 @@ static void emit_node(const struct prepare_cx *cx, uint32_t k, struct binary_nod
     const struct node_plan *p = &cx->nodes[k];
     uint64_t align = cx->target->tensor_align;
     *b = (struct binary_node){
+        .tile = cx->tiles ? cx->tiles[k] : (struct binary_tile){ .bytes = 0 },
         .name = n->name, .op = n->op, .n_in = n->n_in, .n_out = n->n_out, .n_aux = n->n_aux, .in = n->in, .out = n->out, .aux = n->aux,
         .params = n->params, .post = n->post, .work_offset = p->work_offset, .work_bytes = (p->work_bytes + align - 1) / align * align,
         .n_guards = n->n_guards, .guards = (const uint32_t *)n->guards, .state_offset = p->state_offset, .state_bytes = p->state_bytes, .macs = p->macs,

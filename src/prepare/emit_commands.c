@@ -2,8 +2,13 @@
 /* Cuts every node, and every chain of nodes, into tiles: a step each, its tiles side by side.
  *
  * A step is a barrier: commands of one step run in any order on any thread, the next step starts when all are done. One node or chain per step keeps
- * memory at its minimum, because lifetimes are counted in nodes. Commands of a chain name its last node and lines of the result. */
+ * memory at its minimum, because lifetimes are counted in nodes. Commands of a chain name its last node and lines of the result.
+ *
+ * Where there is a window of fast memory, a node that goes through its result in many boxes (tile_vtcm_job.c) has at least a command for each, and commands do not reach over the border
+ * between two boxes. */
 #include "prepare/cx.h"
+
+enum { MAX_COMMANDS = 4096 }; /* of a node */
 
 static enum status cut(struct prepare_cx *cx, uint32_t node, uint32_t extent, uint32_t tiles, uint32_t step)
 {
@@ -17,6 +22,22 @@ static enum status cut(struct prepare_cx *cx, uint32_t node, uint32_t extent, ui
     return ST_OK;
 }
 
+/* As many as there are boxes, or a few for each of them. What is too small for a second command stays one, and its boxes are done in turn. */
+static uint32_t commands_of(const struct prepare_cx *cx, uint32_t k)
+{
+    uint32_t extent = cx->nodes[k].extent, tiles = cx->nodes[k].tiles;
+    struct binary_box_op o;
+    struct binary_box sides;
+    struct ir_call v;
+    if (!cx->tiles || !cx->tiles[k].box.lines || tiles == 1)
+        return tiles;
+    ir_call(cx->g, &cx->g->nodes.at[k], &v);
+    binary_box_op(&v.call, &o);
+    uint64_t boxes = binary_box_count(&o, &cx->tiles[k].box, &sides), n = boxes < tiles ? tiles / boxes * boxes : boxes;
+    n = n < MAX_COMMANDS ? n : MAX_COMMANDS;
+    return n < extent ? (uint32_t)n : extent;
+}
+
 enum status emit_commands(struct prepare_cx *cx, bool *progress)
 {
     (void)progress;
@@ -27,7 +48,7 @@ enum status emit_commands(struct prepare_cx *cx, bool *progress)
         const struct chain *c = plan_chain(cx, k);
         cx->step_of[k] = step;
         if (!c)
-            TRY(cut(cx, k, cx->nodes[k].extent, cx->nodes[k].tiles, step++));
+            TRY(cut(cx, k, cx->nodes[k].extent, commands_of(cx, k), step++));
         else if (k == c->first + c->n - 1)
             TRY(cut(cx, k, c->lines, c->tiles, step++));
     }

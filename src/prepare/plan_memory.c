@@ -153,22 +153,28 @@ static void place_work(struct prepare_cx *cx, uint32_t k, uint64_t offset)
         cx->nodes[c->first + i].work_offset = offset + c->slab_bytes;
 }
 
-/* One arena: blocks, and in scratch the workspaces of kernels. */
+/* The room in the window that belongs to node k, while it or its chain runs; size 0: none. */
+static struct plan_buf tile_buf(const struct prepare_cx *cx, uint32_t k)
+{
+    const struct chain *c = plan_chain(cx, k);
+    return (struct plan_buf){ .size = plan_round(cx, cx->tiles ? cx->tiles[k].bytes : 0), .align = cx->target->tensor_align, .first = c ? c->first : k, .last = k, .fixed = PLAN_ANY };
+}
+
+/* One arena: blocks, and what nodes need besides while they run: in scratch workspaces of kernels, in the window room for tiles. */
 static enum status solve(struct planner *p, uint8_t arena, uint64_t capacity, struct plan_result *ret)
 {
     struct prepare_cx *cx = p->cx;
     uint32_t n_nodes = (uint32_t)cx->g->nodes.n, n = 0, align = cx->target->tensor_align;
-    bool work = arena == PLACE_SCRATCH;
-    struct plan_buf *b = arena_array(&cx->arena, struct plan_buf, p->n_blocks + (work ? n_nodes : 0));
+    struct plan_buf (*own)(const struct prepare_cx *cx, uint32_t k) = arena == PLACE_SCRATCH ? work_buf : arena == PLACE_VTCM ? tile_buf : NULL;
+    struct plan_buf *b = arena_array(&cx->arena, struct plan_buf, p->n_blocks + (own ? n_nodes : 0));
     RETURN_IF(!b, ST_NO_MEMORY, "no memory to plan %u buffers", p->n_blocks);
     for (uint32_t i = 0; i < p->n_blocks; i++)
         if (p->blocks[i].arena == arena)
             b[n++] = (struct plan_buf){ .size = plan_round(cx, p->blocks[i].bytes), .align = align, .first = p->blocks[i].first,
                                         .last = p->blocks[i].last, .fixed = PLAN_ANY };
-    for (uint32_t k = 0; work && k < n_nodes; k++) {
-        struct plan_buf own = work_buf(cx, k);
-        if (own.size)
-            b[n++] = own;
+    for (uint32_t k = 0; own && k < n_nodes; k++) {
+        b[n] = own(cx, k);
+        n += b[n].size > 0;
     }
     struct plan_opts o = { .deadline_ns = PLAN_FOREVER, .max_nodes = search_steps(cx->target->plan_nodes, n), .capacity = capacity };
     TRY(plan_solve(b, n, &o, ret));
@@ -176,9 +182,15 @@ static enum status solve(struct planner *p, uint8_t arena, uint64_t capacity, st
     for (uint32_t i = 0; i < p->n_blocks; i++)
         if (p->blocks[i].arena == arena)
             p->blocks[i].offset = b[n++].offset;
-    for (uint32_t k = 0; work && k < n_nodes; k++)
-        if (work_buf(cx, k).size)
-            place_work(cx, k, b[n++].offset);
+    for (uint32_t k = 0; own && k < n_nodes; k++) {
+        if (!own(cx, k).size)
+            continue;
+        uint64_t offset = b[n++].offset;
+        if (arena == PLACE_VTCM)
+            cx->tiles[k].offset = offset;
+        else
+            place_work(cx, k, offset);
+    }
     return ST_OK;
 }
 

@@ -85,13 +85,21 @@ static uint64_t twice_percent(const struct prepare_cx *cx, const struct chain_sh
     return m.macs * 100 / (m.all_macs + 1);
 }
 
-/* The height of slabs that fit and cost the least, 0: not even one line fits. Few slabs are tried one by one, many in growing steps. */
-static uint32_t best_height(const struct prepare_cx *cx, const struct chain_shape *s, uint64_t *cost)
+/* Slabs in the cache of a core, and on a device all that the chain needs in its window, with some room for what passes by. */
+static bool fits(const struct chain_graph *g, const struct chain_shape *s, uint32_t height)
 {
+    const struct prepare_target *t = g->cx->target;
+    return chain_slab_bytes(s, height) <= t->chains.bytes && (!g->box || chain_window_bytes(g, s, height) <= t->vtcm_bytes / 4 * 3);
+}
+
+/* The height of slabs that fit and cost the least, 0: not even one line fits. Few slabs are tried one by one, many in growing steps. */
+static uint32_t best_height(const struct chain_graph *g, const struct chain_shape *s, uint64_t *cost)
+{
+    const struct prepare_cx *cx = g->cx;
     uint32_t part = (s->lines + USUAL_PARTS - 1) / USUAL_PARTS, best = 0;
     for (uint32_t slabs = 1, height = 0; slabs <= part; slabs += 1 + slabs / 4) {
         uint32_t next = (part + slabs - 1) / slabs;
-        if (next == height || chain_slab_bytes(s, next) > cx->target->chains.bytes)
+        if (next == height || !fits(g, s, next))
             continue;
         height = next;
         uint64_t c = cost_of(measure(cx, s, USUAL_PARTS, height));
@@ -100,7 +108,7 @@ static uint32_t best_height(const struct prepare_cx *cx, const struct chain_shap
             *cost = c;
         }
     }
-    if (!best && chain_slab_bytes(s, 1) <= cx->target->chains.bytes) {
+    if (!best && fits(g, s, 1)) {
         best = 1;
         *cost = cost_of(measure(cx, s, USUAL_PARTS, 1));
     }
@@ -114,14 +122,15 @@ static uint64_t lines_wanted(const struct prepare_cx *cx, uint64_t macs)
 }
 
 /* What it is worth to compute these nodes as a chain, in bytes that need not be moved; 0: nothing, or it cannot be. */
-static uint64_t worth(const struct prepare_cx *cx, const struct chain_shape *s)
+static uint64_t worth(const struct chain_graph *g, const struct chain_shape *s)
 {
+    const struct prepare_cx *cx = g->cx;
     uint64_t gain = (s->chain.n - 1) * (uint64_t)STEP_WORTH, macs = 0, cost = 0;
     for (uint32_t i = 0; i < s->chain.n; i++) {
         gain += i + 1 < s->chain.n ? 2 * s->line[i].n * s->line[i].bytes : 0;
         macs += cx->nodes[s->node + i].macs;
     }
-    if (s->lines < lines_wanted(cx, macs) || twice_percent(cx, s, s->lines < PARTS ? s->lines : PARTS) > cx->target->chains.twice || !best_height(cx, s, &cost))
+    if (s->lines < lines_wanted(cx, macs) || twice_percent(cx, s, s->lines < PARTS ? s->lines : PARTS) > cx->target->chains.twice || !best_height(g, s, &cost))
         return 0;
     return gain > cost ? gain - cost : 0;
 }
@@ -141,7 +150,7 @@ static enum status choose(struct prepare_cx *cx, const struct chain_graph *g, st
         for (uint32_t n = 2; n <= LONGEST && n <= k + 1 && g->member[k + 1 - n]; n++) {
             if (!chain_shape(g, k + 1 - n, n, &s)) /* what is wrong with it stays wrong with more nodes in front */
                 break;
-            uint64_t w = worth(cx, &s), before = n <= k ? best[k - n].worth : 0;
+            uint64_t w = worth(g, &s), before = n <= k ? best[k - n].worth : 0;
             if (w && before + w > best[k].worth)
                 best[k] = (struct choice){ before + w, n };
         }
@@ -169,7 +178,7 @@ static void add_chain(struct prepare_cx *cx, const struct chain_graph *g, uint32
     struct chain *c = &cx->chains[cx->n_chains];
     uint32_t heights[OP_CHAIN_MAX];
     uint64_t work = 0, cost;
-    *c = (struct chain){ .first = first, .n = n, .lines = s.lines, .height = best_height(cx, &s, &cost), .tiles = tiles_of(cx, &s) };
+    *c = (struct chain){ .first = first, .n = n, .lines = s.lines, .height = best_height(g, &s, &cost), .tiles = tiles_of(cx, &s) };
     op_chain_heights(&s.chain, s.lines, c->height, heights);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t t = cx->g->nodes.at[first + i].out[0];

@@ -39,12 +39,6 @@ static void tiling_finish(struct tiling *t)
         vtcm_plan_finish(&t->tries[i].plan);
 }
 
-static bool placed_here(const struct prepare_cx *cx, uint32_t tensor)
-{
-    uint32_t c = tensor == IR_NONE ? IR_NONE : cx->cell_of[tensor];
-    return c != IR_NONE && cx->cells[c].place == PLACE_SCRATCH;
-}
-
 /* ---- the problem ----------------------------------------------------------------------------------------------------------------- */
 
 static enum status list_bytes(struct tiling *t)
@@ -61,43 +55,6 @@ static enum status list_bytes(struct tiling *t)
     return ST_OK;
 }
 
-/* A tensor of which nothing is kept between nodes is not listed; one that is in the list already is the same operand. */
-static void add_operand(const struct prepare_cx *cx, uint32_t tensor, uint32_t *list, uint32_t *n)
-{
-    bool listed = !placed_here(cx, tensor);
-    for (uint32_t i = 0; i < *n && !listed; i++)
-        listed = list[i] == tensor;
-    if (!listed)
-        list[(*n)++] = tensor;
-}
-
-/* Nodes k … k + n - 1 as one job. */
-static enum status make_job(struct prepare_cx *cx, uint32_t k, uint32_t n, struct vtcm_job *ret)
-{
-    const struct ir_node *nodes = cx->g->nodes.at + k;
-    uint32_t ins = 0, outs = 0;
-    for (uint32_t i = 0; i < n; i++)
-        ins += nodes[i].n_in + nodes[i].n_guards, outs += nodes[i].n_out;
-    uint32_t *in = arena_array(&cx->arena, uint32_t, ins), *out = arena_array(&cx->arena, uint32_t, outs), *over = arena_array(&cx->arena, uint32_t, ins);
-    RETURN_IF(!in || !out || !over, ST_NO_MEMORY, "no memory to place the operands of node \"%s\"", nodes->name);
-    *ret = (struct vtcm_job){ .in = in, .out = out, .over = over };
-    for (uint32_t m = 0; m < n; m++)
-        for (uint32_t i = 0; i < nodes[m].n_in; i++)
-            add_operand(cx, nodes[m].in[i], in, &ret->n_in);
-    for (uint32_t i = 0; n == 1 && i < nodes->n_in; i++) /* nothing is replaced inside a chain */
-        if (placed_here(cx, nodes->in[i]) && plan_may_replace(cx, nodes, i))
-            over[ret->n_over++] = nodes->in[i];
-    uint32_t needed = ret->n_in;
-    for (uint32_t i = 0; i < nodes->n_guards; i++)
-        add_operand(cx, nodes->guards[i].tensor, in, &ret->n_in);
-    ret->n_glance = ret->n_in - needed;
-    for (uint32_t m = 0; m < n; m++)
-        for (uint32_t i = 0; i < nodes[m].n_out; i++)
-            add_operand(cx, nodes[m].out[i], out, &ret->n_out);
-    ret->view = n == 1 && needed > 0 && ret->n_out == 1 && plan_is_view(cx->g, nodes) && cx->cell_of[nodes->in[0]] == cx->cell_of[nodes->out[0]];
-    return ST_OK;
-}
-
 static enum status add_order(struct tiling *t)
 {
     struct prepare_cx *cx = t->cx;
@@ -108,7 +65,7 @@ static enum status add_order(struct tiling *t)
     TRY(vtcm_save(cx, &o->state));
     for (uint32_t k = 0; k < n;) {
         const struct chain *c = plan_chain(cx, k);
-        TRY(make_job(cx, k, c ? c->n : 1, &jobs[n_jobs++]));
+        TRY(vtcm_job(cx, k, c ? c->n : 1, &jobs[n_jobs++]));
         k += c ? c->n : 1;
     }
     o->problem = (struct vtcm_problem){ .n_values = (uint32_t)cx->g->tensors.n, .n_jobs = n_jobs, .bytes = t->bytes, .moved = t->moved, .jobs = jobs };
@@ -197,11 +154,28 @@ static struct attempt *best_of(struct tiling *t)
     return best;
 }
 
+/* How every job goes through its result, now that it is known what streams and what room there is. */
+static enum status list_tiles(struct prepare_cx *cx, const struct attempt *a, struct binary_tile **ret)
+{
+    const struct vtcm_problem *p = &a->order->problem;
+    struct binary_tile *tiles = *ret = arena_array(&cx->arena, struct binary_tile, p->n_jobs);
+    RETURN_IF(!tiles, ST_NO_MEMORY, "no memory for the tiles of %u operators", p->n_jobs);
+    for (uint32_t j = 0, k = 0; j < p->n_jobs; j++) {
+        const struct chain *c = plan_chain(cx, k);
+        struct vtcm_unit u = { k, c ? c->n : 1, &p->jobs[j], a->plan.streams + a->plan.first[j], a->plan.budget[j] };
+        vtcm_unit_tile(cx, &u, &tiles[j]);
+        k += u.n;
+    }
+    return ST_OK;
+}
+
 /* Puts the attempt into the graph; *ret is what its plan takes of the window. */
 static enum status apply(struct prepare_cx *cx, const struct attempt *a, uint64_t *ret)
 {
+    struct binary_tile *tiles;
     vtcm_restore(cx, &a->order->state);
-    TRY(vtcm_apply(cx, &a->plan));
+    TRY(list_tiles(cx, a, &tiles));
+    TRY(vtcm_apply(cx, &a->plan, tiles));
     return plan_vtcm_total(cx, cx->target->vtcm_bytes, ret);
 }
 

@@ -5,8 +5,8 @@
  *            |bbbbbbb|ccccccccccc|
  *            +------------------------> jobs
  *
- * A job has its operands in fast memory when all of them fit there together. Otherwise as few as possible stay in DRAM, and the job goes over them piece by
- * piece. When room is needed, what is wanted farthest in the future leaves first. */
+ * A job has its operands in fast memory when all of them fit there together, beside what it needs for itself. Otherwise as few as possible stay in DRAM, and the job goes over them
+ * piece by piece. When room is needed, what is wanted farthest in the future leaves first. */
 #ifndef PREPARE_TILE_VTCM_H
 #define PREPARE_TILE_VTCM_H
 
@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "base/vec.h"
+#include "binary/binary.h"
 
 enum { VTCM_NONE = UINT32_MAX };
 
@@ -23,6 +24,8 @@ struct vtcm_job {
     const uint32_t *in, *out, *over;    /* over: inputs that the only output may be written over, where they end with this job */
     uint32_t n_in, n_out, n_over;
     uint32_t n_glance;                  /* so many of the last inputs are read wherever they are */
+    uint64_t fixed;                     /* bytes that it needs besides its operands while it runs */
+    const uint64_t *piece;              /* per operand, inputs then outputs: bytes of it that are there at a time when it streams; NULL: none */
     bool view;                          /* out[0] is the memory of in[0] */
 };
 
@@ -51,14 +54,40 @@ struct vtcm_plan {
     uint8_t *unread;                    /* per value: it was spilled before anybody had read it */
     uint64_t spilled, filled;           /* bytes */
     uint64_t streamed;                  /* bytes of operands that jobs go over piece by piece */
+    uint32_t *first;                    /* per job: its first entry in streams */
+    uint8_t *streams;                   /* per operand of every job, inputs then outputs: it is in DRAM */
+    uint64_t *budget;                   /* per job: bytes beside operands in fast memory that nobody else needs */
 };
 
 enum status vtcm_walk(const struct vtcm_problem *p, const struct vtcm_policy *policy, struct vtcm_plan *ret);
 void vtcm_plan_finish(struct vtcm_plan *p);
 
-/* ---- between the tile_vtcm*.c files: graphs ---- */
+/* ---- between the tile_*.c files: boxes and graphs ---- */
 
 struct prepare_cx;
+
+/* tile_box.c: the best box of at most so many bytes. */
+struct tile_ask {
+    const struct binary_box_op *op;
+    const uint8_t *roles; /* per operand: enum binary_role */
+    uint64_t budget;
+};
+struct tile_choice {
+    struct binary_box box;
+    uint64_t bytes, cost;
+    bool found;
+};
+struct tile_choice tile_box(const struct tile_ask *a);
+
+/* tile_vtcm_job.c: nodes k … k + n - 1 as one job, and how they go through their results when it is known which operands stream. */
+enum status vtcm_job(struct prepare_cx *cx, uint32_t k, uint32_t n, struct vtcm_job *ret);
+struct vtcm_unit {
+    uint32_t k, n;
+    const struct vtcm_job *job;
+    const uint8_t *streams; /* per operand of the job */
+    uint64_t budget;
+};
+void vtcm_unit_tile(const struct prepare_cx *cx, const struct vtcm_unit *u, struct binary_tile *ret);
 
 /* An order of nodes with all that was found out about it, to go back to. */
 struct vtcm_state {
@@ -75,7 +104,7 @@ struct vtcm_state {
 /* tile_vtcm_apply.c */
 enum status vtcm_save(struct prepare_cx *cx, struct vtcm_state *ret);
 void vtcm_restore(struct prepare_cx *cx, const struct vtcm_state *s);
-/* Puts the acts of a plan into the graph; job k is the k-th unit of nodes as they are: a chain, or a node that is in none. */
-enum status vtcm_apply(struct prepare_cx *cx, const struct vtcm_plan *plan);
+/* Puts the acts of a plan into the graph; job k is the k-th unit of nodes as they are: a chain, or a node that is in none. Tiles are those of jobs. */
+enum status vtcm_apply(struct prepare_cx *cx, const struct vtcm_plan *plan, const struct binary_tile *tiles);
 
 #endif

@@ -19,6 +19,7 @@ struct apply {
     struct ir_node *nodes;    /* the new list */
     struct node_plan *plans;
     struct chain *chains;
+    struct binary_tile *tiles; /* per node; of a chain, the last one */
     uint32_t *chain_of;
     uint32_t *unit;           /* per job: its first node */
     uint32_t n_nodes, n_tensors, n_chains, copies;
@@ -86,7 +87,7 @@ static enum status run_node(struct apply *a, uint32_t k, const struct vtcm_plan 
     return ST_OK;
 }
 
-static enum status run_unit(struct apply *a, uint32_t k, const struct vtcm_plan *plan)
+static enum status run_unit(struct apply *a, uint32_t k, const struct vtcm_plan *plan, const struct binary_tile *tile)
 {
     const struct chain *c = plan_chain(a->cx, k);
     if (c) {
@@ -95,15 +96,16 @@ static enum status run_unit(struct apply *a, uint32_t k, const struct vtcm_plan 
     }
     for (uint32_t i = 0; i < (c ? c->n : 1); i++)
         TRY(run_node(a, k + i, plan));
+    a->tiles[a->n_nodes - 1] = *tile;
     return ST_OK;
 }
 
-static enum status run_act(struct apply *a, const struct vtcm_act *act, const struct vtcm_plan *plan)
+static enum status run_act(struct apply *a, const struct vtcm_act *act, const struct vtcm_plan *plan, const struct binary_tile *tiles)
 {
     uint32_t v = act->what;
     switch (act->kind) {
     case VTCM_RUN:
-        return run_unit(a, a->unit[v], plan);
+        return run_unit(a, a->unit[v], plan, &tiles[v]);
     case VTCM_SPILL:
         TRY(add_copy(a, v, "dram", &a->there[v]));
         return add_transfer(a, OP_TcmToDram, a->here[v], a->there[v]);
@@ -143,6 +145,7 @@ static enum status install(struct apply *a, const struct vtcm_plan *plan)
     cx->nodes = a->plans;
     cx->chains = a->chains;
     cx->chain_of = a->chain_of;
+    cx->tiles = a->tiles;
     if (cx->slabs) { /* copies are none */
         struct chain_slab *slabs = arena_array(&cx->arena, struct chain_slab, cx->g->tensors.n);
         if (!slabs)
@@ -169,7 +172,7 @@ static bool list_units(struct apply *a)
     return a->unit != NULL;
 }
 
-enum status vtcm_apply(struct prepare_cx *cx, const struct vtcm_plan *plan)
+enum status vtcm_apply(struct prepare_cx *cx, const struct vtcm_plan *plan, const struct binary_tile *tiles)
 {
     struct ir_graph *g = cx->g;
     size_t nt = g->tensors.n, nn = g->nodes.n, transfers = 0;
@@ -178,13 +181,14 @@ enum status vtcm_apply(struct prepare_cx *cx, const struct vtcm_plan *plan)
     struct apply a = { .cx = cx, .here = arena_array(&cx->arena, uint32_t, nt), .there = arena_array(&cx->arena, uint32_t, nt),
                        .nodes = arena_array(&cx->arena, struct ir_node, nn + transfers), .plans = arena_array(&cx->arena, struct node_plan, nn + transfers),
                        .chains = arena_array(&cx->arena, struct chain, cx->n_chains), .n_tensors = (uint32_t)nt,
+                       .tiles = arena_array(&cx->arena, struct binary_tile, nn + transfers),
                        .chain_of = cx->chain_of ? arena_array(&cx->arena, uint32_t, nn + transfers) : NULL };
-    if (!a.here || !a.there || !a.nodes || !a.plans || !a.chains || (cx->chain_of && !a.chain_of) || !list_units(&a))
+    if (!a.here || !a.there || !a.nodes || !a.plans || !a.tiles || !a.chains || (cx->chain_of && !a.chain_of) || !list_units(&a))
         return no_memory();
     memset(a.here, 0xff, nt * sizeof(a.here[0]));
     memset(a.there, 0xff, nt * sizeof(a.there[0]));
     for (size_t i = 0; i < plan->acts.n; i++)
-        TRY(run_act(&a, &plan->acts.at[i], plan));
+        TRY(run_act(&a, &plan->acts.at[i], plan, tiles));
     return install(&a, plan);
 }
 
@@ -212,5 +216,6 @@ void vtcm_restore(struct prepare_cx *cx, const struct vtcm_state *s)
     cx->n_chains = s->n_chains;
     cx->chain_of = s->chain_of;
     cx->slabs = s->slabs;
+    cx->tiles = NULL;
     cx->wanted = NULL;
 }

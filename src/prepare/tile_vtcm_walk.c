@@ -215,7 +215,19 @@ static bool in_place(const struct walk *w, const struct vtcm_job *job, uint32_t 
 
 struct needs {
     uint64_t resident, missing, made; /* bytes of operands: in the window, in DRAM, results */
+    uint64_t extra;                   /* beside them: what the job needs for itself, and pieces of what streams */
 };
+
+/* Pieces count where the operand is not in the window. */
+static uint64_t extra_of(const struct walk *w, const struct vtcm_job *job)
+{
+    uint64_t sum = job->fixed;
+    for (uint32_t i = 0; job->piece && i < job->n_in - job->n_glance; i++)
+        sum += w->stream[i] && !repeated(job, i) && w->values[job->in[i]].here == VTCM_NONE ? job->piece[i] : 0;
+    for (uint32_t i = 0; job->piece && i < job->n_out; i++)
+        sum += w->stream[job->n_in + i] ? job->piece[job->n_in + i] : 0;
+    return sum;
+}
 
 /* What the window must hold for job j with the operands that do not stream. */
 static struct needs needs_of(struct walk *w, uint32_t j)
@@ -238,6 +250,7 @@ static struct needs needs_of(struct walk *w, uint32_t j)
     if (!in_place(w, job, j))
         for (uint32_t i = 0; i < job->n_out; i++)
             n.made += w->stream[job->n_in + i] ? 0 : w->p->bytes[job->out[i]];
+    n.extra = extra_of(w, job);
     return n;
 }
 
@@ -270,7 +283,7 @@ static enum status choose_streams(struct walk *w, uint32_t j)
         w->stream[job->n_in + i] = w->policy->direct[job->out[i]];
     for (;;) {
         struct needs n = needs_of(w, j);
-        uint32_t i = n.resident + n.missing + n.made > w->policy->room ? pick_stream(w, j) : VTCM_NONE;
+        uint32_t i = n.resident + n.missing + n.made + n.extra > w->policy->room ? pick_stream(w, j) : VTCM_NONE;
         if (i == VTCM_NONE)
             return ST_OK;
         w->stream[i] = 1;
@@ -360,12 +373,22 @@ static enum status run_view(struct walk *w, uint32_t j)
     return used_inputs(w, j);
 }
 
+/* What streams, and what nobody else needs of the window while the job runs. */
+static void note_room(struct walk *w, uint32_t j, const struct needs *n)
+{
+    const struct vtcm_job *job = &w->p->jobs[j];
+    uint64_t taken = w->used + n->missing + n->made, room = w->policy->room;
+    memcpy(w->plan->streams + w->plan->first[j], w->stream, job->n_in + job->n_out);
+    w->plan->budget[j] = taken + n->extra < room ? room - taken : n->extra;
+}
+
 static enum status run_job(struct walk *w, uint32_t j)
 {
     TRY(choose_streams(w, j));
     struct needs n = needs_of(w, j);
     pin_inputs(w, j);
-    TRY(make_room(w, j, n.missing + n.made));
+    TRY(make_room(w, j, n.missing + n.made + n.extra));
+    note_room(w, j, &n);
     TRY(bring_inputs(w, j));
     TRY(act(w, VTCM_RUN, j));
     TRY(make_outputs(w, j));
@@ -396,15 +419,22 @@ static bool list_uses(struct walk *w)
 static enum status walk_all(struct walk *w)
 {
     const struct vtcm_problem *p = w->p;
-    uint32_t widest = 0;
-    for (uint32_t j = 0; j < p->n_jobs; j++)
+    uint32_t widest = 0, operands = 0;
+    for (uint32_t j = 0; j < p->n_jobs; j++) {
         widest = p->jobs[j].n_in + p->jobs[j].n_out > widest ? p->jobs[j].n_in + p->jobs[j].n_out : widest;
+        operands += p->jobs[j].n_in + p->jobs[j].n_out;
+    }
     w->values = arena_array(&w->arena, struct value, p->n_values);
     w->stream = arena_array(&w->arena, uint8_t, (size_t)widest + 1);
     w->plan->in_dram = mem_array(uint8_t, p->n_values);
     w->plan->unread = mem_array(uint8_t, p->n_values);
-    if (!w->values || !w->stream || !w->plan->in_dram || !w->plan->unread || !list_uses(w))
+    w->plan->first = mem_array(uint32_t, p->n_jobs);
+    w->plan->streams = mem_array(uint8_t, (size_t)operands + 1);
+    w->plan->budget = mem_array(uint64_t, p->n_jobs);
+    if (!w->values || !w->stream || !w->plan->in_dram || !w->plan->unread || !w->plan->first || !w->plan->streams || !w->plan->budget || !list_uses(w))
         return no_memory(w);
+    for (uint32_t j = 1; j < p->n_jobs; j++)
+        w->plan->first[j] = w->plan->first[j - 1] + p->jobs[j - 1].n_in + p->jobs[j - 1].n_out;
     for (uint32_t j = 0; j < p->n_jobs; j++)
         TRY(p->jobs[j].view ? run_view(w, j) : run_job(w, j));
     return ST_OK;
@@ -430,5 +460,8 @@ void vtcm_plan_finish(struct vtcm_plan *p)
     vec_finish(&p->acts);
     mem_free(p->in_dram);
     mem_free(p->unread);
+    mem_free(p->first);
+    mem_free(p->streams);
+    mem_free(p->budget);
     *p = (struct vtcm_plan){ 0 };
 }

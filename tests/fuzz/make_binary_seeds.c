@@ -78,6 +78,7 @@ static void put_fixed(void)
 /* What the compiler makes: packed weights, tables, workspaces, tiles. */
 static const struct {
     const char *name, *text;
+    uint64_t vtcm; /* a window of fast memory */
 } prepared[] = {
     { "conv.bin", "graph \"conv\" {\n"
                   "  in %x : uq8[1,5,5,3] scale=0.5 offset=-128\n"
@@ -89,7 +90,7 @@ static const struct {
                   "  %t = Conv2d \"conv\" (%x, %w) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) }\n"
                   "  %s = Sigmoid \"sigmoid\" (%t)\n"
                   "  %y = Reshape \"reshape\" (%s)\n"
-                  "}\n" },
+                  "}\n", 0 },
     { "chain.bin", "graph \"chain\" {\n"
                    "  in %x : f32[1,9,3,2]\n"
                    "  const %w : f32[3,3,1,2] = (1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9)\n"
@@ -101,7 +102,7 @@ static const struct {
                    "  %t = ElementWiseAdd \"add\" (%s, %x)\n"
                    "  %u = DepthWiseConv2d \"conv\" (%t, %w) { stride=u32[2](2,1), pad_amount=u32[2,2](1,1,1,1) }\n"
                    "  %y = Tanh \"tanh\" (%u)\n"
-                   "}\n" },
+                   "}\n", 0 },
     { "float.bin", "graph \"float\" {\n"
                    "  in %x : f32[2,6]\n"
                    "  in %w : f32[6,3]\n"
@@ -109,7 +110,20 @@ static const struct {
                    "  out %y : f32[2,3]\n"
                    "  %m = MatMul \"product\" (%x, %w)\n"
                    "  %y = Softmax \"softmax\" (%m)\n"
-                   "}\n" },
+                   "}\n", 0 },
+    { "window.bin", "graph \"window\" {\n"
+                    "  in %x : uq8[1,16,16,32] scale=0.5 offset=-128\n"
+                    "  tmp %a : uq8[1,16,16,32] scale=0.5 offset=-128\n"
+                    "  tmp %b : uq8[1,16,16,32] scale=0.5 offset=-128\n"
+                    "  tmp %c : uq8[1,16,16,32] scale=0.5 offset=-128\n"
+                    "  tmp %d : uq8[1,16,16,32] scale=0.5 offset=-128\n"
+                    "  out %y : uq8[1,16,16,32] scale=0.5 offset=-128\n"
+                    "  %a = Transpose \"a\" (%x) { perm=u32[4](0,2,1,3) }\n"
+                    "  %b = PoolMax2d \"b\" (%a) { filter_size=u32[2](3,3), stride=u32[2](1,1), pad_amount=u32[2,2](1,1,1,1) }\n"
+                    "  %c = Sigmoid \"c\" (%b)\n"
+                    "  %d = Transpose \"d\" (%c) { perm=u32[4](0,2,1,3) }\n"
+                    "  %y = ElementWiseAdd \"y\" (%d, %a)\n"
+                    "}\n", 24576 },
 };
 
 static void put_prepared(void)
@@ -119,6 +133,8 @@ static void put_prepared(void)
     for (size_t i = 0; i < sizeof(prepared) / sizeof(prepared[0]); i++) {
         struct ir_graph *g = NULL;
         struct binary_image im;
+        t.vtcm_bytes = prepared[i].vtcm;
+        t.chains.bytes = prepared[i].vtcm ? 4096 : 1024;
         if (ir_parse(prepared[i].text, strlen(prepared[i].text), &g) != ST_OK || prepare(&t, &o, g, &im) != ST_OK) {
             fprintf(stderr, "%s: %s\n", prepared[i].name, status_text());
             exit(1);

@@ -20,7 +20,7 @@
 #include "convert/convert.h"
 #include "prepare/prepare.h"
 
-enum { MAX_DATA = 64, VTCM = 4096 };
+enum { MAX_DATA = 64, VTCM = 5120 };
 
 struct section {
     const char *head, *body; /* the line behind "== ", and the text below it */

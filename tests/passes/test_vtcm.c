@@ -94,6 +94,21 @@ static void check_reads(const struct binary_graph *g, const struct memory *m, co
     }
 }
 
+/* The room of a node's tile, or of its chain's, belongs to nobody else while it runs: it is overwritten before, and nothing is written over it. */
+static void use_room(const struct binary_graph *g, struct memory *m, uint32_t k)
+{
+    const struct binary_chain *c = g->chain_of && g->chain_of[k] != BINARY_NONE ? &g->chains[g->chain_of[k]] : NULL;
+    uint32_t last = c ? c->first + c->n - 1 : k;
+    const struct binary_tile *t = &g->nodes[last].tile;
+    assert_true(t->offset + t->bytes <= m->bytes[0]);
+    for (uint64_t at = 0; at < t->bytes; at++) {
+        uint32_t *owner = &m->owner[0][t->offset + at];
+        if (k != (c ? c->first : k) && *owner != BINARY_NONE)
+            fail_msg("node \"%s\": something was written over its tile", g->nodes[k].name);
+        *owner = BINARY_NONE;
+    }
+}
+
 static void check_plan(const struct binary_graph *g, uint64_t vtcm)
 {
     struct memory *m = memory_new(vtcm, g->info.spill_fill_bytes);
@@ -103,6 +118,7 @@ static void check_plan(const struct binary_graph *g, uint64_t vtcm)
         value[t] = t + 1;
     for (uint32_t k = 0; k < g->n_nodes; k++) {
         const struct binary_node *n = &g->nodes[k];
+        use_room(g, m, k);
         check_reads(g, m, value, n);
         for (uint32_t i = 0; i < n->n_out; i++) {
             const struct binary_tensor *y = &g->tensors[n->out[i]], *x = n->n_in && n->in[0] != BINARY_NONE ? &g->tensors[n->in[0]] : NULL;
@@ -115,6 +131,8 @@ static void check_plan(const struct binary_graph *g, uint64_t vtcm)
             for (uint64_t at = 0; at < desc_bytes(&y->desc); at++)
                 m->owner[which(y)][y->offset + at] = value[n->out[i]];
         }
+        for (uint64_t at = 0; at < n->tile.bytes; at++)
+            assert_int_equal(m->owner[0][n->tile.offset + at], BINARY_NONE);
         const struct binary_chain *c = g->chain_of && g->chain_of[k] != BINARY_NONE ? &g->chains[g->chain_of[k]] : NULL;
         for (uint32_t i = 0; c && c->first + c->n - 1 == k && i < c->n; i++) /* members read while the last one writes */
             check_reads(g, m, value, &g->nodes[c->first + i]);
