@@ -155,12 +155,26 @@ uint32_t net_transpose(struct net *n, uint32_t x, const uint32_t *perm)
     return number(n);
 }
 
+uint32_t net_concat(struct net *n, uint32_t count, const uint32_t *parts)
+{
+    struct layer *l = add(n, LAYER_CONCAT);
+    like(l, &n->layers[parts[0]]);
+    l->n_in = count;
+    l->dims[l->rank - 1] = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        l->in[i] = parts[i];
+        l->dims[l->rank - 1] += n->layers[parts[i]].dims[l->rank - 1];
+    }
+    return number(n);
+}
+
 /* [batch, time, input] to [batch, time, units]. */
-uint32_t net_lstm(struct net *n, uint32_t x, uint32_t units)
+uint32_t net_lstm(struct net *n, uint32_t x, uint32_t units, bool reverse)
 {
     const uint32_t *in = n->layers[x].dims;
     struct layer *l = add(n, LAYER_LSTM);
     l->in[0] = x;
+    l->reverse = reverse;
     set_dims(l, 3, (uint32_t[]){ in[0], in[1], units });
     return number(n);
 }

@@ -12,23 +12,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NET_LAYERS = 160, NET_RANK = 4 };
+enum { NET_LAYERS = 160, NET_RANK = 4, NET_PARTS = 4 };
 
 enum layer_kind {
     LAYER_INPUT, LAYER_CONV, LAYER_POOL_MAX, LAYER_POOL_AVG, LAYER_ADD, LAYER_DENSE, LAYER_MATMUL, LAYER_SOFTMAX, LAYER_NORM, LAYER_GELU,
-    LAYER_RELU, LAYER_RESHAPE, LAYER_TRANSPOSE, LAYER_LSTM
+    LAYER_RELU, LAYER_RESHAPE, LAYER_TRANSPOSE, LAYER_CONCAT, LAYER_LSTM
 };
 enum layer_act { LINEAR, RELU, RELU6 };
 
 struct layer {
     enum layer_kind kind;
     enum layer_act act;              /* of convolutions, sums and dense layers */
-    uint32_t in[2];                  /* layers before this one */
+    uint32_t in[NET_PARTS], n_in;    /* layers before this one */
     uint32_t rank, dims[NET_RANK];   /* of the result */
     bool image;                      /* dims are batch, height, width, channel; other runtimes have the channel second */
     uint32_t kernel[2], stride[2], pad[2][2], group;
     uint32_t perm[NET_RANK];
     bool transpose;                  /* LAYER_MATMUL: the second operand */
+    bool reverse;                    /* LAYER_LSTM: from the last frame to the first */
 };
 
 struct net {
@@ -54,7 +55,8 @@ uint32_t net_matmul(struct net *n, uint32_t a, uint32_t b, bool transpose_b);
 uint32_t net_same(struct net *n, uint32_t x, enum layer_kind kind);              /* softmax, norm, gelu, relu */
 uint32_t net_reshape(struct net *n, uint32_t x, uint32_t rank, const uint32_t *dims);
 uint32_t net_transpose(struct net *n, uint32_t x, const uint32_t *perm);
-uint32_t net_lstm(struct net *n, uint32_t x, uint32_t units);
+uint32_t net_concat(struct net *n, uint32_t count, const uint32_t *parts);         /* along the last dimension */
+uint32_t net_lstm(struct net *n, uint32_t x, uint32_t units, bool reverse);
 
 /* Number of values in the result of a layer; weights of a convolution or dense layer per output channel. */
 uint64_t layer_count(const struct layer *l);

@@ -62,6 +62,37 @@ static void resnet50(struct net *n)
     classify(n, x, 1000);
 }
 
+/* ---- branches ----------------------------------------------------------------------------------------------------------- */
+
+/* Widths of one module: 1 x 1; 1 x 1 and 3 x 3; 1 x 1 and 5 x 5; behind the pool. */
+static uint32_t branches(struct net *n, uint32_t x, const uint32_t w[6])
+{
+    uint32_t parts[] = {
+        net_conv(n, x, (struct conv){ .out = w[0], .kernel = 1, .stride = 1, .act = RELU }),
+        net_conv(n, net_conv(n, x, (struct conv){ .out = w[1], .kernel = 1, .stride = 1, .act = RELU }),
+                 (struct conv){ .out = w[2], .kernel = 3, .stride = 1, .act = RELU }),
+        net_conv(n, net_conv(n, x, (struct conv){ .out = w[3], .kernel = 1, .stride = 1, .act = RELU }),
+                 (struct conv){ .out = w[4], .kernel = 5, .stride = 1, .act = RELU }),
+        net_conv(n, net_pool(n, x, LAYER_POOL_MAX, 3, 1, 1), (struct conv){ .out = w[5], .kernel = 1, .stride = 1, .act = RELU }),
+    };
+    return net_concat(n, 4, parts);
+}
+
+/* GoogLeNet from its first module on, on 28 x 28 pixels. */
+static void inception(struct net *n)
+{
+    static const uint32_t modules[][6] = {
+        { 64, 96, 128, 16, 32, 32 }, { 128, 128, 192, 32, 96, 64 }, { 192, 96, 208, 16, 48, 64 }, { 160, 112, 224, 24, 64, 64 }, { 128, 128, 256, 24, 64, 64 },
+        { 112, 144, 288, 32, 64, 64 }, { 256, 160, 320, 32, 128, 128 }, { 256, 160, 320, 32, 128, 128 }, { 384, 192, 384, 48, 128, 128 },
+    };
+    uint32_t x = image(n, 28, 28, 192);
+    for (uint32_t i = 0; i < sizeof modules / sizeof modules[0]; i++) {
+        x = branches(n, x, modules[i]);
+        x = i == 1 || i == 6 ? net_pool(n, x, LAYER_POOL_MAX, 2, 2, 0) : x;
+    }
+    classify(n, x, 1000);
+}
+
 /* ---- tiny networks ------------------------------------------------------------------------------------------------------- */
 
 /* 32 x 32 pixels, 10 classes. */
@@ -95,8 +126,17 @@ static void ds_cnn(struct net *n)
 static void lstm(struct net *n)
 {
     uint32_t x = net_input(n, 3, (uint32_t[]){ n->batch, 64, 128 }, false);
-    x = net_lstm(n, net_lstm(n, x, 256), 256);
+    x = net_lstm(n, net_lstm(n, x, 256, false), 256, false);
     x = net_reshape(n, x, 2, (uint32_t[]){ n->batch * 64, 256 });
+    net_same(n, net_dense(n, x, 64, LINEAR), LAYER_SOFTMAX);
+}
+
+/* One layer in both directions over 64 frames of 128 numbers. */
+static void lstm_both(struct net *n)
+{
+    uint32_t x = net_input(n, 3, (uint32_t[]){ n->batch, 64, 128 }, false);
+    x = net_concat(n, 2, (uint32_t[]){ net_lstm(n, x, 256, false), net_lstm(n, x, 256, true) });
+    x = net_reshape(n, x, 2, (uint32_t[]){ n->batch * 64, 512 });
     net_same(n, net_dense(n, x, 64, LINEAR), LAYER_SOFTMAX);
 }
 
@@ -168,6 +208,6 @@ void net_one_op(struct net *n)
 }
 
 const struct net_entry net_list[] = {
-    { "mobilenet_v2", mobilenet_v2 }, { "resnet50", resnet50 }, { "resnet8", resnet8 }, { "ds_cnn", ds_cnn },
-    { "lstm", lstm }, { "transformer_128", transformer_128 }, { "transformer_512", transformer_512 }, { NULL, NULL },
+    { "mobilenet_v2", mobilenet_v2 }, { "resnet50", resnet50 }, { "inception", inception }, { "resnet8", resnet8 }, { "ds_cnn", ds_cnn },
+    { "lstm", lstm }, { "lstm_both", lstm_both }, { "transformer_128", transformer_128 }, { "transformer_512", transformer_512 }, { NULL, NULL },
 };

@@ -13,7 +13,7 @@
 enum { MODEL_IR = 1, MODEL_GRAPH = 7, MODEL_OPSET = 8, OPSET_VERSION = 2 };
 enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_CONSTANT = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_TYPE = 4, NODE_ATTRIBUTE = 5 };
-enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INT = 3, ATTRIBUTE_INTS = 8, ATTRIBUTE_KIND = 20, KIND_INT = 2, KIND_INTS = 7 };
+enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INT = 3, ATTRIBUTE_TEXT = 4, ATTRIBUTE_INTS = 8, ATTRIBUTE_KIND = 20, KIND_INT = 2, KIND_TEXT = 3, KIND_INTS = 7 };
 enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9 };
 enum { INFO_NAME = 1, INFO_TYPE = 2, TYPE_TENSOR = 1, ELEMENT = 1, SHAPE = 2, SHAPE_DIM = 1, DIM_VALUE = 1 };
 enum { F32 = 1, U8 = 2, S8 = 3, I32 = 6, I64 = 7 };
@@ -107,6 +107,15 @@ static void with_int(struct node *n, const char *name, int64_t value)
     message_put(&n->m, NODE_ATTRIBUTE, &a);
 }
 
+static void with_text(struct node *n, const char *name, const char *value)
+{
+    struct message a = { 0 };
+    message_text(&a, ATTRIBUTE_NAME, name);
+    message_text(&a, ATTRIBUTE_TEXT, value);
+    message_varint(&a, ATTRIBUTE_KIND, KIND_TEXT);
+    message_put(&n->m, NODE_ATTRIBUTE, &a);
+}
+
 static void end(struct writer *w, struct node *n)
 {
     message_put(&w->graph, GRAPH_NODE, &n->m);
@@ -117,7 +126,7 @@ static void end(struct writer *w, struct node *n)
 static float act_scale(const struct net *n, uint32_t at)
 {
     const struct layer *l = &n->layers[at];
-    if (l->kind == LAYER_POOL_MAX || l->kind == LAYER_POOL_AVG || l->kind == LAYER_RESHAPE || l->kind == LAYER_TRANSPOSE)
+    if (l->kind == LAYER_POOL_MAX || l->kind == LAYER_POOL_AVG || l->kind == LAYER_RESHAPE || l->kind == LAYER_TRANSPOSE || l->kind == LAYER_CONCAT)
         return act_scale(n, l->in[0]);
     return l->kind == LAYER_SOFTMAX ? 1.0f / 255 : l->act != LINEAR ? 6.0f / 255 : 8.0f / 255;
 }
@@ -320,10 +329,24 @@ static void lstm(struct writer *w, const struct layer *l, const char *x, const c
     fresh(w, out);
     struct node n = begin("LSTM", out, first, k, r, b2, NULL);
     with_int(&n, "hidden_size", units);
+    with_text(&n, "direction", l->reverse ? "reverse" : "forward");
     end(w, &n);
     fresh(w, squeezed);
     reshape(w, (uint32_t[]){ l->dims[1], l->dims[0], units }, 3, out, squeezed);
     transpose(w, (uint32_t[]){ 1, 0, 2 }, 3, squeezed, y);
+}
+
+static void concat(struct writer *w, const struct layer *l, const char *y)
+{
+    char parts[NET_PARTS][NAME];
+    const char *in[NET_PARTS] = { NULL };
+    for (uint32_t i = 0; i < l->n_in; i++) {
+        snprintf(parts[i], NAME, "v%u", l->in[i]);
+        in[i] = parts[i];
+    }
+    struct node n = begin("Concat", y, in[0], in[1], in[2], in[3], NULL);
+    with_int(&n, "axis", l->image ? 1 : l->rank - 1);
+    end(w, &n);
 }
 
 static void plain(struct writer *w, const struct layer *l, const char *x, const char *y)
@@ -346,6 +369,8 @@ static void operator_of(struct writer *w, const struct layer *l, const char *x, 
         dense(w, l, x, y);
     else if (l->kind == LAYER_MATMUL)
         matmul(w, l, x, y);
+    else if (l->kind == LAYER_CONCAT)
+        concat(w, l, y);
     else if (l->kind == LAYER_NORM)
         norm(w, l, x, y);
     else if (l->kind == LAYER_LSTM)

@@ -180,6 +180,16 @@ static void add_flag(struct node *n, const char *name, bool value)
     n->params[n->n_params++] = p;
 }
 
+static void add_number(struct node *n, const char *name, uint32_t value)
+{
+    Qnn_Param_t p = QNN_PARAM_INIT;
+    p.paramType = QNN_PARAMTYPE_SCALAR;
+    p.name = name;
+    p.scalarParam.dataType = QNN_DATATYPE_UINT_32;
+    p.scalarParam.uint32Value = value;
+    n->params[n->n_params++] = p;
+}
+
 static void add_node(struct net_builder *b, struct node *n)
 {
     Qnn_OpConfig_t c = QNN_OPCONFIG_INIT;
@@ -256,16 +266,22 @@ static void lstm_layer(struct net_builder *b, struct node *n, const struct layer
         register_tensor(b, &n->out[i]);
     }
     n->n_out = 3;
+    add_number(n, "direction", l->reverse);
 }
 
 static void plain_layer(struct net_builder *b, struct node *n, const struct layer *l)
 {
     static const char *const names[] = { [LAYER_POOL_MAX] = "PoolMax2d", [LAYER_POOL_AVG] = "PoolAvg2d", [LAYER_ADD] = "ElementWiseAdd",
                                          [LAYER_MATMUL] = "MatMul", [LAYER_SOFTMAX] = "Softmax", [LAYER_GELU] = "Gelu", [LAYER_RELU] = "Relu",
-                                         [LAYER_RESHAPE] = "Reshape", [LAYER_TRANSPOSE] = "Transpose" };
+                                         [LAYER_RESHAPE] = "Reshape", [LAYER_TRANSPOSE] = "Transpose",
+                                         [LAYER_CONCAT] = "Concat" };
     n->type = names[l->kind];
     if (l->kind == LAYER_ADD || l->kind == LAYER_MATMUL)
         n->in[n->n_in++] = b->tensors[l->in[1]];
+    for (uint32_t i = 1; i < l->n_in; i++)
+        n->in[n->n_in++] = b->tensors[l->in[i]];
+    if (l->kind == LAYER_CONCAT)
+        add_number(n, "axis", l->rank - 1);
     if (l->kind == LAYER_POOL_MAX || l->kind == LAYER_POOL_AVG)
         window_params(b, n, l);
     if (l->kind == LAYER_TRANSPOSE)
@@ -282,7 +298,7 @@ static Qnn_Tensor_t result(struct net_builder *b, const struct layer *l, Qnn_Ten
         set_range(b, &t, 1, true);
     else if (l->act != LINEAR)
         set_range(b, &t, 6, true);
-    else if (l->kind == LAYER_POOL_MAX || l->kind == LAYER_POOL_AVG || l->kind == LAYER_RESHAPE || l->kind == LAYER_TRANSPOSE)
+    else if (l->kind == LAYER_POOL_MAX || l->kind == LAYER_POOL_AVG || l->kind == LAYER_RESHAPE || l->kind == LAYER_TRANSPOSE || l->kind == LAYER_CONCAT)
         t.v1.quantizeParams = b->tensors[l->in[0]].v1.quantizeParams;
     register_tensor(b, &t);
     return t;
