@@ -2,7 +2,8 @@
 /* Threads and the worker team.
  *
  * `job` counts the jobs given out: a worker that has looked at job k waits until it is no longer k. `gate` counts the workers that
- * are inside; when the caller has nothing left to do it closes the gate, and waits for those inside only. Who is about to
+ * are inside; when the caller has nothing left to do it closes the gate, and waits for those inside only. A job may be announced again while the gate is open, by
+ * anybody inside: whoever has gone comes back. Who is about to
  * sleep says so first (`sleepers`, `caller_sleeps`) and the kernel checks the word again, so the other side needs a system call
  * only when somebody really sleeps. */
 #include "base/thread.h"
@@ -183,20 +184,45 @@ unsigned team_size(const struct team *t)
     return t->size;
 }
 
-void team_run(struct team *t, team_fn *fn, void *arg)
+void team_open(struct team *t, team_fn *fn, void *arg)
 {
-    if (t->size == 1 || threads_are_gone(t)) {
-        fn(arg, 0);
-        return;
-    }
     t->fn = fn;
     t->arg = arg;
-    atomic_store(&t->gate, 0);
-    announce_job(t);
-    fn(arg, 0);
+    if (!threads_are_gone(t))
+        atomic_store(&t->gate, 0);
+}
+
+void team_call(struct team *t)
+{
+    if (t->size > 1 && !threads_are_gone(t))
+        announce_job(t);
+}
+
+uint32_t team_calls(const struct team *t)
+{
+    return atomic_load(&t->job);
+}
+
+void team_wait(struct team *t, uint32_t calls)
+{
+    await_change(t, &t->job, calls, &t->sleepers);
+}
+
+void team_close(struct team *t)
+{
+    if (threads_are_gone(t))
+        return;
     atomic_fetch_or(&t->gate, GATE_CLOSED);
     for (uint32_t inside; (inside = atomic_load(&t->gate)) != GATE_CLOSED;)
         await_change(t, &t->gate, inside, &t->caller_sleeps);
+}
+
+void team_run(struct team *t, team_fn *fn, void *arg)
+{
+    team_open(t, fn, arg);
+    team_call(t);
+    fn(arg, 0);
+    team_close(t);
 }
 
 void futex_wait(_Atomic uint32_t *word, uint32_t expected)

@@ -30,6 +30,14 @@ unsigned team_size(const struct team *t);
  * where the threads are gone, none does. No two calls at the same time have the same worker number. */
 void team_run(struct team *t, team_fn *fn, void *arg);
 
+/* The same in parts, for a caller that finds out on the way whether there is something to share. Between open and close workers come when they are called, and go
+ * when fn returns; they may call as well. The caller runs fn(arg, 0) itself. */
+void team_open(struct team *t, team_fn *fn, void *arg);
+void team_call(struct team *t);                       /* there is something for others: whoever is idle comes (again) */
+uint32_t team_calls(const struct team *t);            /* calls so far, for team_wait */
+void team_wait(struct team *t, uint32_t calls);       /* until there are more calls; only where a worker inside will call */
+void team_close(struct team *t);                      /* nobody comes in any more; returns when all are out */
+
 /* Sleep while *word == expected. Returns after a wake-up, at once when the value differs, and now and then for no reason:
  * callers look at the word again. For threads of one process only. */
 void futex_wait(_Atomic uint32_t *word, uint32_t expected);

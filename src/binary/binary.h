@@ -115,7 +115,8 @@ struct binary_chain {
     uint64_t work_offset, work_bytes; /* in scratch, for one thread; further threads bring their own */
 };
 
-/* One tile of work. Commands of equal step do not depend on each other; step s + 1 starts when all of step s are done. */
+/* One tile of work. Commands of equal step do not depend on each other; steps run as if step s + 1 started when all of
+ * step s are done. */
 struct binary_command {
     uint32_t node;
     uint32_t begin, end; /* units of the kernel's extent; end UINT32_MAX: all that is left */

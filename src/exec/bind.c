@@ -100,6 +100,19 @@ enum status bind_all(struct exec_program *p)
     return ST_OK;
 }
 
+/* What a step writes to the client another one may read as another tensor, which only the client knows. */
+static bool buffers_overlap(const struct exec_program *p)
+{
+    const struct binary_graph *g = p->g;
+    for (uint32_t i = 0; i < g->n_io; i++) {
+        uintptr_t begin = (uintptr_t)p->io_now[i], end = begin + p->io_bytes[i];
+        for (uint32_t k = 0; g->tensors[g->io[i]].io > 1 && k < g->n_io; k++)
+            if (k != i && (uintptr_t)p->io_now[k] < end && begin < (uintptr_t)p->io_now[k] + p->io_bytes[k])
+                return true;
+    }
+    return false;
+}
+
 enum status bind_io(struct exec_program *p, const struct exec_binding *io)
 {
     const struct binary_graph *g = p->g;
@@ -110,8 +123,12 @@ enum status bind_io(struct exec_program *p, const struct exec_binding *io)
         RETURN_IF(!data, ST_INVALID_ARG, "graph \"%s\": tensor \"%s\" has no data; only optional tensors may be left out", g->info.name,
                   g->tensors[g->io[k]].name);
         p->io_now[k] = data;
+        p->io_known = false;
         for (uint32_t s = p->io_first[k]; s < p->io_first[k + 1]; s++)
             p->slots[p->io_slot[s]] = data;
     }
+    if (!p->io_known && p->parallel)
+        p->in_order = buffers_overlap(p);
+    p->io_known = true;
     return ST_OK;
 }

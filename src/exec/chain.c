@@ -56,7 +56,7 @@ static void run_member(struct run *r, uint32_t i)
         make_room(r, i);
         data[m->n_operands - 1] = line_zero(r, i);
     }
-    struct kernel_call call = { .args = n->args, .data = data, .work = r->work + m->work, .ended = &r->p->job->ended };
+    struct kernel_call call = { .args = n->args, .data = data, .work = r->work + m->work, .ended = &r->p->ended[c->node + i] };
     n->run(&call, (struct range){ r->spans[i].from, r->spans[i].end });
 }
 
@@ -76,7 +76,7 @@ static void run_slab(struct run *r)
 
 void chain_run(const struct exec_program *p, const struct exec_chain *c, struct range lines, unsigned worker, uint64_t *ns)
 {
-    struct run r = { .p = p, .c = c, .work = worker ? p->worker_work + (worker - 1) * p->worker_stride : c->work, .ns = ns };
+    struct run r = { .p = p, .c = c, .work = program_work(p, c->work, worker), .ns = ns };
     uint32_t total = lines.end - lines.begin, slabs = (total + c->height - 1) / c->height;
     for (uint32_t s = 0; s < slabs; s++) {
         uint32_t begin = lines.begin + (uint32_t)((uint64_t)total * s / slabs), end = lines.begin + (uint32_t)((uint64_t)total * (s + 1) / slabs);

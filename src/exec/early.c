@@ -2,7 +2,7 @@
 /* Runs that end early. A streaming operator may have nothing to say yet: then its outputs are missing in this run, nodes that read a missing
  * tensor are left out and their outputs are missing too, and all others run as ever, so that every state sees every frame.
  *
- * A run in which nothing ends pays one comparison per step. */
+ * A run in which nothing ends pays one comparison per command. */
 #include <string.h>
 
 #include "exec/program.h"
@@ -11,29 +11,38 @@ enum status early_load(struct exec_program *p)
 {
     const struct binary_graph *g = p->g;
     p->producer = arena_array(&p->arena, uint32_t, g->n_tensors);
-    p->missing = arena_array(&p->arena, uint8_t, g->n_nodes);
-    RETURN_IF(!p->producer || !p->missing, ST_NO_MEMORY, "graph \"%s\": no memory for %u tensors", g->info.name, g->n_tensors);
+    p->missing = arena_array(&p->arena, _Atomic uint8_t, g->n_nodes);
+    p->ended = arena_array(&p->arena, _Atomic uint32_t, g->n_nodes);
+    RETURN_IF(!p->producer || !p->missing || !p->ended, ST_NO_MEMORY, "graph \"%s\": no memory for %u tensors", g->info.name, g->n_tensors);
     memset(p->producer, 0xff, g->n_tensors * sizeof(p->producer[0]));
     for (uint32_t i = 0; i < g->n_nodes; i++)
         for (uint32_t k = 0; k < g->nodes[i].n_out; k++)
             if (g->nodes[i].out[k] != BINARY_NONE)
                 p->producer[g->nodes[i].out[k]] = i;
-    p->first_ended = BINARY_NONE;
+    atomic_store_explicit(&p->first_ended, BINARY_NONE, memory_order_relaxed);
     return ST_OK;
 }
 
 void early_begin(struct exec_program *p)
 {
-    if (p->first_ended != BINARY_NONE)
-        memset(p->missing, 0, p->g->n_nodes);
-    p->first_ended = BINARY_NONE;
-    atomic_store_explicit(&p->job->ended, 0, memory_order_relaxed);
+    if (!early_any(p))
+        return;
+    for (uint32_t i = 0; i < p->g->n_nodes; i++) {
+        atomic_store_explicit(&p->missing[i], 0, memory_order_relaxed);
+        atomic_store_explicit(&p->ended[i], 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(&p->first_ended, BINARY_NONE, memory_order_relaxed);
+}
+
+static bool is_missing(const struct exec_program *p, uint32_t node)
+{
+    return atomic_load_explicit(&p->missing[node], memory_order_relaxed);
 }
 
 static bool tensor_missing(const struct exec_program *p, uint32_t t)
 {
     uint32_t from = t == BINARY_NONE ? BINARY_NONE : p->producer[t];
-    return from != BINARY_NONE && p->missing[from];
+    return from != BINARY_NONE && is_missing(p, from);
 }
 
 static bool input_missing(const struct exec_program *p, uint32_t node)
@@ -53,26 +62,30 @@ static bool input_missing(const struct exec_program *p, uint32_t node)
     return any;
 }
 
-void early_before(struct exec_program *p, uint32_t step)
+bool early_skips(struct exec_program *p, uint32_t node)
 {
-    if (p->first_ended == BINARY_NONE)
-        return;
-    for (uint32_t i = p->step_begin[step]; i < p->step_begin[step + 1]; i++) {
-        uint32_t node = p->commands[i].node;
-        for (uint32_t k = p->nodes[node].chain ? p->nodes[node].chain->node : node; k <= node; k++) /* all of a chain or nothing */
-            p->missing[node] |= input_missing(p, k);
-    }
+    bool any = false;
+    for (uint32_t k = p->nodes[node].chain ? p->nodes[node].chain->node : node; k <= node; k++) /* all of a chain or nothing */
+        any |= input_missing(p, k);
+    if (any)
+        atomic_store_explicit(&p->missing[node], 1, memory_order_relaxed);
+    return any;
 }
 
-void early_after(struct exec_program *p, uint32_t step)
+/* The first one of a run is the one that is named, whoever was quicker. */
+static void note_first(struct exec_program *p, uint32_t node)
 {
-    if (!atomic_load_explicit(&p->job->ended, memory_order_relaxed))
+    uint32_t first = atomic_load_explicit(&p->first_ended, memory_order_relaxed);
+    while (node < first && !atomic_compare_exchange_weak(&p->first_ended, &first, node))
+        ;
+}
+
+void early_after(struct exec_program *p, uint32_t node)
+{
+    if (!atomic_load_explicit(&p->ended[node], memory_order_relaxed))
         return;
-    atomic_store_explicit(&p->job->ended, 0, memory_order_relaxed);
-    if (p->first_ended == BINARY_NONE)
-        p->first_ended = p->commands[p->step_begin[step]].node;
-    for (uint32_t i = p->step_begin[step]; i < p->step_begin[step + 1]; i++) /* one node a step; of several all count as silent */
-        p->missing[p->commands[i].node] = 1;
+    atomic_store_explicit(&p->missing[node], 1, memory_order_relaxed);
+    note_first(p, node);
 }
 
 enum status early_end(const struct exec_program *p, const struct exec_binding *io)
@@ -81,10 +94,10 @@ enum status early_end(const struct exec_program *p, const struct exec_binding *i
     for (uint32_t k = g->info.n_inputs; k < g->n_io; k++) {
         uint32_t from = p->producer[g->io[k]];
         if (io[k].produced)
-            *io[k].produced = from == BINARY_NONE || !p->missing[from];
+            *io[k].produced = from == BINARY_NONE || !is_missing(p, from);
     }
-    RETURN_IF(p->first_ended != BINARY_NONE, ST_ENDED_EARLY,
+    RETURN_IF(early_any(p), ST_ENDED_EARLY,
               "graph \"%s\": node \"%s\" waits for more; what depends on it is not computed in this execution", g->info.name,
-              g->nodes[p->first_ended].name);
+              g->nodes[atomic_load_explicit(&p->first_ended, memory_order_relaxed)].name);
     return ST_OK;
 }

@@ -1,119 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading and running a program. A run is a walk over steps: single commands run right here, the tiles of a larger step are handed to the
- * team, which takes them one by one from a counter. */
+/* Loading and running a program: what there is before and after the commands. */
 #include <assert.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "exec/program.h"
-
-static enum status cancelled(const struct exec_cancel *c)
-{
-    if (!c)
-        return ST_OK;
-    if (atomic_load_explicit(&c->abort, memory_order_relaxed))
-        return ST_ABORTED;
-    return c->deadline_ns && clock_ns() >= c->deadline_ns ? ST_TIMED_OUT : ST_OK;
-}
-
-/* Guards were written in earlier steps, so all tiles of a node see the same. */
-static inline bool guarded_off(const struct exec_node *n)
-{
-    for (uint32_t i = 0; i < n->n_guards; i++)
-        if ((*(const uint8_t *)n->guards[i] != 0) != n->guard_values[2 * i + 1])
-            return true;
-    return false;
-}
-
-static inline void run_command(const struct exec_program *p, uint32_t index, unsigned worker, uint64_t *ns)
-{
-    const struct exec_command *c = &p->commands[index];
-    const struct exec_node *n = &p->nodes[c->node];
-    uint32_t end = c->end < n->extent ? c->end : n->extent;
-    if (c->begin >= end || p->missing[c->node] || guarded_off(n) || (n->view_out && n->data[0] == n->data[n->view_out]))
-        return;
-    if (n->chain) {
-        chain_run(p, n->chain, (struct range){ c->begin, end }, worker, ns);
-        return;
-    }
-    uint8_t *work = worker && n->work ? p->worker_work + (worker - 1) * p->worker_stride : n->work;
-    struct kernel_call call = { .args = n->args, .data = n->data, .work = work, .state = n->state, .ended = &p->job->ended };
-    n->run(&call, (struct range){ c->begin, end });
-}
-
-/* Marks have a place of their own per command: no locks, and the same order for any number of threads. The members of a chain take turns many times; their
- * marks stand one behind the other, each as long as all of its turns. */
-static void run_marked(struct exec_program *p, uint32_t index, unsigned worker)
-{
-    const struct exec_command *c = &p->commands[index];
-    const struct exec_chain *chain = p->nodes[c->node].chain;
-    uint64_t begin = clock_ns(), ns[OP_CHAIN_MAX] = { 0 };
-    run_command(p, index, worker, ns);
-    if (!chain && c->mark < p->marks.cap)
-        p->marks.marks[c->mark] = (struct prof_mark){ begin, clock_ns(), c->node, worker };
-    for (uint32_t i = 0; chain && i < chain->shape.n && c->mark + i < p->marks.cap; begin += ns[i++])
-        p->marks.marks[c->mark + i] = (struct prof_mark){ begin, begin + ns[i], chain->node + i, worker };
-}
-
-static bool run_one(struct exec_program *p, uint32_t index, unsigned worker)
-{
-    struct exec_job *j = p->job;
-    enum status st = cancelled(j->cancel);
-    if (st != ST_OK) {
-        atomic_store_explicit(&j->stop, st, memory_order_relaxed);
-        return false;
-    }
-    if (j->marks)
-        run_marked(p, index, worker);
-    else
-        run_command(p, index, worker, NULL);
-    return true;
-}
-
-static void team_job(void *arg, unsigned worker)
-{
-    struct exec_program *p = arg;
-    struct exec_job *j = p->job;
-    while (!atomic_load_explicit(&j->stop, memory_order_relaxed)) {
-        uint32_t i = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
-        if (i >= j->end || !run_one(p, i, worker))
-            return;
-    }
-}
-
-static enum status walk(struct exec_program *p, struct exec_run *r)
-{
-    struct exec_job *j = p->job;
-    if (!r->step)
-        early_begin(p);
-    for (uint32_t s = r->step; s < p->g->n_steps; s++) {
-        if (r->pause && atomic_load_explicit(r->pause, memory_order_relaxed)) {
-            r->step = s;
-            return status_fail(ST_PAUSED, "graph \"%s\" is paused before step %u of %u; resume it and execute again with the same tensors",
-                               p->g->info.name, s, p->g->n_steps);
-        }
-        if (r->between && s)
-            r->between(r->between_arg, s);
-        uint32_t i = p->step_begin[s], end = p->step_begin[s + 1];
-        early_before(p, s);
-        if (p->team && end - i > 1) {
-            atomic_store_explicit(&j->next, i, memory_order_relaxed);
-            j->end = end;
-            team_run(p->team, team_job, p);
-        } else {
-            while (i < end && run_one(p, i, 0))
-                i++;
-        }
-        enum status st = (enum status)atomic_load_explicit(&j->stop, memory_order_relaxed);
-        if (st != ST_OK)
-            return status_fail(st, "graph \"%s\": %s after step %u of %u", p->g->info.name,
-                               st == ST_ABORTED ? "aborted by its signal" : "past the time of its signal", s, p->g->n_steps);
-        early_after(p, s);
-    }
-    r->step = 0;
-    return early_end(p, r->io);
-}
 
 /* Close the gaps that a cancelled run left. */
 static void finish_marks(struct exec_program *p)
@@ -144,9 +35,9 @@ enum status exec_run(struct exec_program *p, struct exec_run *r)
     p->marks.n = p->marks.dropped = 0;
     r->marks = &p->marks;
     if (!r->profile_nodes)
-        return walk(p, r);
+        return ready_run(p, r);
     memset(p->marks.marks, 0, (size_t)p->marks.cap * sizeof(p->marks.marks[0]));
-    enum status st = walk(p, r);
+    enum status st = ready_run(p, r);
     finish_marks(p);
     return st;
 }
@@ -197,6 +88,7 @@ void exec_unload(struct exec_program *p)
     mem_free(p->worker_work);
     mem_free(p->marks.marks);
     mem_free(p->job);
+    mem_free(p->turns);
     arena_finish(&p->arena);
     mem_free(p);
 }

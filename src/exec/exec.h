@@ -2,7 +2,7 @@
 /* Runs one graph of a context binary.
  *
  *   exec_load    bind every node to a kernel for this CPU, resolve every address that is known
- *   exec_run     patch the client's pointers in, then walk the commands step by step on the worker team
+ *   exec_run     patch the client's pointers in, then run the commands of every step that need not wait any more on the worker team
  *
  * exec_run allocates nothing, copies nothing and takes no lock; one run at a time per program (the caller serialises). Results do not
  * depend on the number of threads. */
@@ -50,13 +50,17 @@ struct exec_run {
     struct exec_cancel *cancel;     /* may be NULL */
     bool profile_nodes;             /* record a mark per command */
     struct prof_recorder *marks;    /* out: points at the program's recorder, valid until the next run */
-    const _Atomic uint32_t *pause;  /* not 0: stop with ST_PAUSED before the next step; may be NULL */
+    const _Atomic uint32_t *pause;  /* not 0: stop with ST_PAUSED before a step, all before it done; may be NULL */
     uint32_t step;                  /* where to begin, 0 normally; out: the step that a paused run goes on with */
-    /* Called before every step but the first one, on the thread of the caller, while nobody computes: other programs may run meanwhile. May be NULL. */
+    /* Called before a step but the first one, when all before it are done and nobody computes, on the thread of the caller: other programs may run meanwhile. Before every
+     * step, or with give_way before some step as long as that word is not 0: then steps may run beside each other otherwise. May be NULL. */
     void (*between)(void *arg, uint32_t step);
     void *between_arg;
+    const _Atomic uint32_t *give_way;
 };
 
+/* Whether a team makes a difference: the graph has tiles, or steps worth a thread that need not wait for each other. */
+enum status exec_wants_team(const struct binary_graph *g, bool *ret);
 enum status exec_load(const struct binary_graph *g, const struct exec_opts *o, struct exec_program **ret);
 void exec_unload(struct exec_program *p); /* NULL allowed */
 /* ST_ENDED_EARLY: an operator has nothing to say yet (a Buffer that waits for more frames); what comes behind it was not computed, states are up to date. */

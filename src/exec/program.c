@@ -54,7 +54,10 @@ static enum status list_io_slots(struct exec_program *p)
     p->io_first = arena_array(&p->arena, uint32_t, (size_t)g->n_io + 2);
     p->io_now = arena_array(&p->arena, void *, g->n_io);
     p->io_absent = arena_array(&p->arena, void *, g->n_io);
-    RETURN_IF(!p->io_first || !p->io_now || !p->io_absent, ST_NO_MEMORY, "graph \"%s\": no memory for its I/O table", g->info.name);
+    p->io_bytes = arena_array(&p->arena, uint64_t, g->n_io);
+    RETURN_IF(!p->io_first || !p->io_now || !p->io_absent || !p->io_bytes, ST_NO_MEMORY, "graph \"%s\": no memory for its I/O table", g->info.name);
+    for (uint32_t k = 0; k < g->n_io; k++)
+        p->io_bytes[k] = desc_bytes(&g->tensors[g->io[k]].desc);
     for (int fill = 0; fill < 2; fill++) {
         for (uint32_t i = 0; i < g->n_nodes; i++) {
             const struct binary_node *n = &g->nodes[i];
@@ -106,13 +109,13 @@ static enum status copy_commands(struct exec_program *p)
 {
     const struct binary_graph *g = p->g;
     p->commands = arena_array(&p->arena, struct exec_command, g->n_commands);
-    p->step_begin = arena_array(&p->arena, uint32_t, (size_t)g->n_steps + 1);
-    RETURN_IF(!p->commands || !p->step_begin, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands", g->info.name, g->n_commands);
-    for (uint32_t i = 0, step = 0, n; i < g->n_commands; i += n) {
+    p->steps = arena_array(&p->arena, struct exec_step, g->n_steps);
+    RETURN_IF(!p->commands || !p->steps, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands", g->info.name, g->n_commands);
+    for (uint32_t i = 0, n; i < g->n_commands; i += n) {
+        struct exec_step *step = &p->steps[g->commands[i].step]; /* a step without commands is allowed */
         n = tiles_of_step(g, i);
+        step->begin = p->n_commands;
         uint32_t parts = commands_of_step(p, g->commands[i].node, n), larger = n % parts, join = 0, joined = 0;
-        while (step < g->commands[i].step) /* a step without commands is allowed */
-            p->step_begin[++step] = p->n_commands;
         for (uint32_t k = i; k < i + n; k++) {
             const struct binary_command *c = &g->commands[k];
             struct exec_command *last = p->n_commands ? &p->commands[p->n_commands - 1] : NULL;
@@ -127,8 +130,8 @@ static enum status copy_commands(struct exec_program *p)
                 joined = 1;
             }
         }
+        step->end = p->n_commands;
     }
-    p->step_begin[g->n_steps] = p->n_commands;
     return ST_OK;
 }
 
@@ -158,7 +161,8 @@ enum status program_tables(struct exec_program *p)
     TRY(early_load(p));
     TRY(chain_load(p));
     TRY(live_load(p));
-    return copy_commands(p);
+    TRY(copy_commands(p));
+    return ready_load(p);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------------- */
@@ -220,7 +224,7 @@ static enum status own_memory(const struct exec_program *p, const char *what, ui
     return ST_OK;
 }
 
-/* Workspaces of the workers beside the first: they depend on the machine, so they are not part of the plan. */
+/* Workspaces of the workers: they depend on the machine, so they are not part of the plan. */
 static enum status worker_memory(struct exec_program *p)
 {
     uint64_t most = 0, total;
@@ -231,7 +235,7 @@ static enum status worker_memory(struct exec_program *p)
     if (most == 0)
         return ST_OK;
     p->worker_stride = (most + EXEC_ALIGN - 1) / EXEC_ALIGN * EXEC_ALIGN;
-    bool large = __builtin_mul_overflow(p->worker_stride, (uint64_t)team_size(p->team) - 1, &total);
+    bool large = __builtin_mul_overflow(p->worker_stride, (uint64_t)team_size(p->team), &total);
     p->worker_work = large || total > SIZE_MAX / 2 ? NULL : mem_alloc_aligned(EXEC_ALIGN, total);
     RETURN_IF(!p->worker_work, ST_NO_MEMORY, "graph \"%s\": no memory for workspaces of %llu bytes for %u threads", p->g->info.name,
               (unsigned long long)p->worker_stride, team_size(p->team));

@@ -4,7 +4,8 @@
  *   nodes[]     kernel, args, and where its operands start in slots[]
  *   slots[]     one pointer per operand: inputs, outputs, then guards, node after node
  *   io_slot[]   for every I/O table entry the slots that hold the client's pointer: all that a run has to patch
- *   commands[]  tiles in order, joined to as many as the team can use; step_begin[s] … step_begin[s + 1] may run at the same time */
+ *   commands[]  tiles in order, joined to as many as the team can use
+ *   steps[]     those of a step may run at the same time, and so may steps of which none waits for the other */
 #ifndef EXEC_PROGRAM_H
 #define EXEC_PROGRAM_H
 
@@ -17,13 +18,14 @@
 enum {
     EXEC_ALIGN = 4096,
     EXEC_TILES_PER_WORKER = 2, /* the second one fills the time in which a slower thread finishes */
+    EXEC_WINDOW = 32,          /* a step starts when all but the last so many before it are done */
 };
 
 struct exec_node {
     kernel_fn *run;
     const void *args;
     void **data;
-    uint8_t *work;       /* the planned workspace, for worker 0 */
+    uint8_t *work;       /* the planned workspace */
     uint64_t work_bytes;
     void *state;         /* in persistent memory; NULL: none */
     uint32_t extent;
@@ -54,7 +56,7 @@ struct exec_chain {
     uint32_t node;   /* the first */
     uint32_t height; /* lines of the last result per slab */
     bool halo;       /* a border between two commands is computed twice */
-    uint8_t *work;   /* the planned workspace, for worker 0 */
+    uint8_t *work;   /* the planned workspace */
     struct exec_member *members;
 };
 
@@ -64,14 +66,29 @@ struct exec_live {
     uint32_t first, last;
 };
 
-/* What the workers share during one step. The counter is written by all of them and has a cache line of its own. */
+struct exec_step {
+    uint32_t begin, end; /* its commands */
+    uint32_t waits;      /* bit i: for step s - 1 - i */
+    uint32_t beside;     /* from this step on all wait for this one, as far as they are looked at */
+    bool heavy;          /* worth another thread */
+};
+
+/* How far a step is. Written by all workers: a cache line of its own. */
+struct exec_turn {
+    _Alignas(64) _Atomic uint32_t next; /* command to take */
+    _Atomic uint32_t left;              /* commands that are not done */
+    _Atomic uint32_t done;
+};
+
+/* What the workers share during a run. */
 struct exec_job {
-    _Alignas(64) _Atomic uint32_t next;
     _Alignas(64) _Atomic uint32_t stop; /* enum status that ended the run early */
-    _Atomic uint32_t ended;             /* not 0: a kernel of this step has nothing to say yet (kernels.h) */
-    uint32_t end;
     struct exec_cancel *cancel;
+    const _Atomic uint32_t *watch[2];   /* words that halt it when they are not 0; NULL: none */
+    _Atomic uint32_t halting;           /* somebody saw one: no step is begun any more */
+    uint32_t limit;                     /* steps to be done */
     bool marks;
+    _Alignas(64) _Atomic uint32_t low;  /* all steps before it are done */
 };
 
 struct exec_program {
@@ -80,7 +97,7 @@ struct exec_program {
     enum isa isa;
     uint8_t *scratch, *persistent, *vtcm, *spill;
     void *own_scratch, *own_persistent, *own_vtcm, *own_spill, *own_absent; /* what exec_unload frees */
-    uint8_t *worker_work;    /* workspaces of workers 1, 2, …; also freed */
+    uint8_t *worker_work;    /* a workspace per worker of the team; also freed */
     uint64_t worker_stride;
     struct arena arena;
     struct exec_node *nodes;
@@ -90,17 +107,23 @@ struct exec_program {
     uint32_t n_live;
     struct exec_command *commands;
     uint32_t n_commands, n_marks;
-    uint32_t *step_begin;
+    struct exec_step *steps;
+    struct exec_turn *turns;      /* with a team only; also freed */
+    bool parallel;                /* there are steps that may run beside each other */
+    bool in_order;                /* the client's buffers lie over each other: steps that seem independent may not be */
     uint32_t *io_first, *io_slot; /* entry k: io_slot[io_first[k]] … io_slot[io_first[k + 1]] */
     void **io_now;                /* the pointers that are in the slots */
+    uint64_t *io_bytes;
+    bool io_known;                /* in_order is for these pointers */
     void **io_absent;             /* stands in for an optional tensor that the client leaves out; NULL: not optional */
     struct prof_recorder marks;
     struct exec_job *job;
 
     /* What a run leaves out because a kernel had nothing to say (early.c). */
     uint32_t *producer;   /* per tensor: the node that makes it, BINARY_NONE: none */
-    uint8_t *missing;     /* per node: not computed in this run */
-    uint32_t first_ended; /* the node that began it, BINARY_NONE: everything runs */
+    _Atomic uint8_t *missing;      /* per node: not computed in this run */
+    _Atomic uint32_t *ended;       /* per node: has nothing to say yet (kernels.h) */
+    _Atomic uint32_t first_ended;  /* the node that began it, BINARY_NONE: everything runs */
 
     /* Graphs with dynamic dimensions only. */
     struct tensor_desc *now; /* per tensor: the descriptor of the current dimensions; NULL: nothing is dynamic */
@@ -114,6 +137,12 @@ struct exec_call {
     const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
     const void *in_data[MAX_PORTS], *aux[MAX_PORTS];
 };
+
+/* The workspace of a worker for what has the planned one. Where there is a team nobody uses that: other steps may run over it. */
+static inline uint8_t *program_work(const struct exec_program *p, uint8_t *planned, unsigned worker)
+{
+    return p->team && planned ? p->worker_work + worker * p->worker_stride : planned;
+}
 
 /* program.c */
 uint32_t program_operands(const struct binary_node *n); /* inputs, outputs, then the tensors of guards */
@@ -140,9 +169,24 @@ enum status live_load(struct exec_program *p);
 /* early.c */
 enum status early_load(struct exec_program *p);
 void early_begin(struct exec_program *p);                    /* of a run */
-void early_before(struct exec_program *p, uint32_t step);    /* which nodes of the step miss an input */
-void early_after(struct exec_program *p, uint32_t step);     /* which nodes of the step had nothing to say */
+bool early_skips(struct exec_program *p, uint32_t node);     /* it misses an input */
+void early_after(struct exec_program *p, uint32_t node);     /* it may have had nothing to say */
 enum status early_end(const struct exec_program *p, const struct exec_binding *io); /* ST_ENDED_EARLY when anything is missing */
+
+static inline bool early_any(const struct exec_program *p)   /* something is missing in this run */
+{
+    return atomic_load_explicit(&p->first_ended, memory_order_relaxed) != BINARY_NONE;
+}
+
+/* command.c */
+bool command_run(struct exec_program *p, uint32_t index, unsigned worker); /* false: the run is over, job->stop says why */
+
+/* depend.c */
+enum status depend_load(const struct binary_graph *g, struct exec_step *steps);
+
+/* ready.c */
+enum status ready_load(struct exec_program *p);
+enum status ready_run(struct exec_program *p, struct exec_run *r);
 
 /* dynamic.c */
 enum status dynamic_load(struct exec_program *p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cuts every node, and every chain of nodes, into tiles: a step each, its tiles side by side.
  *
- * A step is a barrier: commands of one step run in any order on any thread, the next step starts when all are done. One node or chain per step keeps
- * memory at its minimum, because lifetimes are counted in nodes. Commands of a chain name its last node and lines of the result.
+ * Commands of one step run in any order on any thread. One node or chain per step keeps memory at its minimum, because lifetimes are counted in nodes; which
+ * steps may run beside each other in that memory exec finds out (depend.c). Commands of a chain name its last node and lines of the result.
  *
  * Where there is a window of fast memory, a node that goes through its result in many boxes (tile_vtcm_job.c) has at least a command for each, and commands do not reach over the border
  * between two boxes. */

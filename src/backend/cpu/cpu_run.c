@@ -118,7 +118,10 @@ void cpu_unload(struct backend_graph *g)
 static enum status team_for(struct backend_context *c, const struct binary_graph *g, struct team **ret)
 {
     enum status st = ST_OK;
-    if (c->threads < 2 || g->n_commands == g->n_steps)
+    bool wanted = false;
+    if (c->threads > 1)
+        TRY(exec_wants_team(g, &wanted));
+    if (!wanted)
         return ST_OK;
     TRY(cpu_gate_enter(&c->gate, UINT32_MAX, NULL));
     if (!c->team)

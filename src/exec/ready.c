@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order in which commands run. Without a team: the one they are in. With one, workers take commands of the first step that has some left and waits for nobody
+ * (depend.c); so operators beside each other share the threads, and a worker that finds nothing left in a step goes on to the next one that is ready.
+ *
+ * There is no list of what is ready. A worker looks from the first step that is not done (`low`) as far as steps need not wait for that one (`beside`): in a
+ * straight network that is one step. Whoever takes a command and sees more calls those who are idle; they leave when they find nothing. Only the caller waits, for
+ * commands that others have taken. */
+#include "base/mem.h"
+#include "exec/program.h"
+
+/* What a worker took, or that there is nothing for it. */
+struct taken {
+    uint32_t command, step;
+    bool all_done;
+};
+
+static bool halting(const struct exec_job *j)
+{
+    return atomic_load_explicit(&j->halting, memory_order_relaxed);
+}
+
+static bool is_set(const _Atomic uint32_t *word)
+{
+    return word && atomic_load_explicit(word, memory_order_relaxed);
+}
+
+/* What has been begun is finished in any case. */
+static bool may_begin(struct exec_job *j, uint32_t step)
+{
+    if (is_set(j->watch[0]) || is_set(j->watch[1]))
+        atomic_store_explicit(&j->halting, 1, memory_order_relaxed);
+    return step < j->limit && !halting(j);
+}
+
+static bool is_done(const struct exec_program *p, uint32_t step)
+{
+    return atomic_load_explicit(&p->turns[step].done, memory_order_acquire);
+}
+
+/* Steps before `low` are done. */
+static bool is_ready(const struct exec_program *p, uint32_t step, uint32_t low)
+{
+    uint32_t waits = p->steps[step].waits & ((1u << (step - low)) - 1);
+    for (; waits; waits &= waits - 1)
+        if (!is_done(p, step - 1 - (uint32_t)__builtin_ctz(waits)))
+            return false;
+    return true;
+}
+
+static uint32_t first_not_done(struct exec_program *p)
+{
+    struct exec_job *j = p->job;
+    uint32_t low = atomic_load_explicit(&j->low, memory_order_acquire), was = low;
+    while (low < j->limit && is_done(p, low))
+        low++;
+    if (low != was) /* somebody may have been further: it is a place to begin at, not the truth */
+        atomic_store_explicit(&j->low, low, memory_order_release);
+    return low;
+}
+
+static uint32_t look_until(const struct exec_program *p, uint32_t low)
+{
+    uint32_t end = p->in_order ? low + 1 : p->steps[low].beside;
+    return end - low < EXEC_WINDOW ? end : low + EXEC_WINDOW;
+}
+
+static bool has_command(const struct exec_program *p, uint32_t step)
+{
+    return atomic_load_explicit(&p->turns[step].next, memory_order_relaxed) < p->steps[step].end;
+}
+
+/* Something that is worth a thread is ready behind the step. */
+static bool more_behind(const struct exec_program *p, uint32_t step, uint32_t low)
+{
+    for (uint32_t s = step + 1, end = look_until(p, low); s < end; s++)
+        if (p->steps[s].heavy && has_command(p, s) && is_ready(p, s, low))
+            return true;
+    return false;
+}
+
+/* `fresh`: the worker has just ended a step, so others may be ready that nobody has been called for. */
+static bool take(struct exec_program *p, bool fresh, struct taken *ret)
+{
+    uint32_t low = first_not_done(p), end = low < p->job->limit ? look_until(p, low) : low;
+    ret->all_done = low == p->job->limit;
+    for (uint32_t s = low; s < end; s++) {
+        const struct exec_step *step = &p->steps[s];
+        uint32_t next = atomic_load_explicit(&p->turns[s].next, memory_order_relaxed);
+        if (next >= step->end || !is_ready(p, s, low) || (next == step->begin && !may_begin(p->job, s)))
+            continue;
+        next = atomic_fetch_add_explicit(&p->turns[s].next, 1, memory_order_relaxed);
+        if (next >= step->end)
+            continue;
+        ret->command = next;
+        ret->step = s;
+        bool last = next + 1 == step->end;
+        if ((next == step->begin && !last) || ((last || fresh) && more_behind(p, s, low)))
+            team_call(p->team);
+        return true;
+    }
+    return false;
+}
+
+/* Returns whether that was the last command of the step. */
+static bool finish(struct exec_program *p, const struct taken *t)
+{
+    struct exec_turn *turn = &p->turns[t->step];
+    if (atomic_fetch_sub_explicit(&turn->left, 1, memory_order_acq_rel) != 1)
+        return false;
+    for (uint32_t i = p->steps[t->step].begin; i < p->steps[t->step].end; i++)
+        early_after(p, p->commands[i].node);
+    atomic_store_explicit(&turn->done, 1, memory_order_release);
+    return true;
+}
+
+static void work(void *arg, unsigned worker)
+{
+    struct exec_program *p = arg;
+    struct exec_job *j = p->job;
+    for (bool fresh = false;;) {
+        struct taken t = { 0 };
+        uint32_t calls = team_calls(p->team);
+        bool stopped = atomic_load_explicit(&j->stop, memory_order_relaxed), got = !stopped && take(p, fresh, &t);
+        if (got && command_run(p, t.command, worker)) {
+            fresh = finish(p, &t);
+            continue;
+        }
+        bool over = got || stopped || t.all_done || halting(j);
+        if (over && worker && (got || fresh))
+            team_call(p->team); /* the caller may be waiting */
+        if (over || worker)
+            return;
+        team_wait(p->team, calls);
+        fresh = false;
+    }
+}
+
+static void begin_turns(struct exec_program *p, uint32_t from)
+{
+    for (uint32_t s = from; s < p->g->n_steps; s++) {
+        const struct exec_step *step = &p->steps[s];
+        atomic_store_explicit(&p->turns[s].next, step->begin, memory_order_relaxed);
+        atomic_store_explicit(&p->turns[s].left, step->end - step->begin, memory_order_relaxed);
+        atomic_store_explicit(&p->turns[s].done, step->begin == step->end, memory_order_relaxed);
+    }
+    atomic_store_explicit(&p->job->low, from, memory_order_relaxed);
+}
+
+static uint32_t share_out(struct exec_program *p)
+{
+    team_open(p->team, work, p);
+    work(p, 0);
+    team_close(p->team);
+    return first_not_done(p);
+}
+
+static uint32_t walk(struct exec_program *p, uint32_t from)
+{
+    for (uint32_t s = from; s < p->job->limit; s++) {
+        const struct exec_step *step = &p->steps[s];
+        if (!may_begin(p->job, s))
+            return s;
+        for (uint32_t i = step->begin; i < step->end; i++)
+            if (!command_run(p, i, 0))
+                return s;
+        for (uint32_t i = step->begin; i < step->end; i++)
+            early_after(p, p->commands[i].node);
+    }
+    return p->job->limit;
+}
+
+/* Steps up to the last one that was begun. */
+static uint32_t begun(const struct exec_program *p, uint32_t low)
+{
+    uint32_t end = low;
+    for (uint32_t s = low; s < p->job->limit && s - low < EXEC_WINDOW; s++)
+        if (atomic_load_explicit(&p->turns[s].next, memory_order_relaxed) != p->steps[s].begin)
+            end = s + 1;
+    return end;
+}
+
+/* From `low`, before which all is done, to `limit` or a word that is set; returns where, and again all before that is done. */
+static uint32_t run_until(struct exec_program *p, uint32_t low, uint32_t limit, bool watch, const struct exec_run *r)
+{
+    struct exec_job *j = p->job;
+    atomic_store_explicit(&j->halting, 0, memory_order_relaxed);
+    j->limit = limit;
+    j->watch[0] = watch ? r->pause : NULL;
+    j->watch[1] = watch && r->between ? r->give_way : NULL;
+    if (!p->team)
+        return walk(p, low);
+    low = share_out(p);
+    bool stopped = atomic_load_explicit(&j->stop, memory_order_relaxed);
+    limit = begun(p, low);
+    return stopped || limit == low ? low : run_until(p, low, limit, false, r);
+}
+
+/* Returns the first step that is not done. */
+static uint32_t run_steps(struct exec_program *p, const struct exec_run *r)
+{
+    uint32_t low = r->step, n = p->g->n_steps;
+    while (low < n && !is_set(r->pause) && !atomic_load_explicit(&p->job->stop, memory_order_relaxed)) {
+        bool gives_way = r->between && (!r->give_way || is_set(r->give_way));
+        if (low && gives_way)
+            r->between(r->between_arg, low);
+        /* A step at least, also when the word stays as it is. */
+        low = run_until(p, low, gives_way ? low + 1 : n, !gives_way, r);
+    }
+    return low;
+}
+
+enum status ready_run(struct exec_program *p, struct exec_run *r)
+{
+    if (!r->step)
+        early_begin(p);
+    if (p->team)
+        begin_turns(p, r->step);
+    uint32_t step = run_steps(p, r);
+    enum status st = (enum status)atomic_load_explicit(&p->job->stop, memory_order_relaxed);
+    const char *graph = p->g->info.name;
+    RETURN_IF(st != ST_OK, st, "graph \"%s\": %s after step %u of %u", graph,
+              st == ST_ABORTED ? "aborted by its signal" : "past the time of its signal", step, p->g->n_steps);
+    r->step = step < p->g->n_steps ? step : 0;
+    RETURN_IF(step < p->g->n_steps, ST_PAUSED, "graph \"%s\" is paused before step %u of %u; resume it and execute again with the same tensors", graph, step,
+              p->g->n_steps);
+    return early_end(p, r->io);
+}
+
+enum status ready_load(struct exec_program *p)
+{
+    if (!p->team)
+        return ST_OK;
+    p->turns = mem_alloc_aligned(_Alignof(struct exec_turn), p->g->n_steps * sizeof(struct exec_turn));
+    RETURN_IF(!p->turns && p->g->n_steps, ST_NO_MEMORY, "graph \"%s\": no memory for %u steps", p->g->info.name, p->g->n_steps);
+    TRY(depend_load(p->g, p->steps));
+    for (uint32_t s = 0; s < p->g->n_steps; s++)
+        p->parallel |= p->steps[s].beside > s + 1;
+    return ST_OK;
+}
