@@ -64,6 +64,7 @@ void product_run_tiles(struct product_case *c, const struct product_run *run, co
 void product_run_finish(struct product_run *run);
 
 struct product_spec product_random(struct rand *r);
+struct product_spec product_usual(struct rand *r); /* product_usual.c: layers of networks */
 const char *product_text(const struct product_spec *s, char *buf, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The walk of depthwise convolutions: one output line at a time, columns in runs that use the same taps. Private to conv/.
  *
- * Taps outside the input are skipped for all types, which is the same as real zero. */
+ * Taps outside the input are skipped for all types, which is the same as real zero. (depthwise_quads_avx512.c has a walk of its own.) */
 #ifndef KERNELS_CONV_DEPTHWISE_H
 #define KERNELS_CONV_DEPTHWISE_H
 

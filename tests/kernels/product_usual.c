@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random descriptions of the layers that networks have: kernels are written for these, and product_random seldom meets all that they ask for
+ * together. Multipliers are those of ordinary contents, so that the fast ends of sums are taken. */
+#include <math.h>
+#include <string.h>
+
+#include "product_case.h"
+
+static uint32_t pick(struct rand *r, const uint32_t *list, uint32_t n)
+{
+    return list[rand_range(r, 0, n - 1)];
+}
+#define PICK(r, ...) pick(r, (const uint32_t[]){ __VA_ARGS__ }, sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
+
+static void usual_types(struct product_spec *s, struct rand *r)
+{
+    static const enum dtype x[] = { DT_UQ8, DT_SQ8, DT_UQ8, DT_SQ8, DT_UQ16, DT_SQ16, DT_F32, DT_F16 };
+    s->x = s->w = s->out = s->b = x[rand_range(r, 0, 7)];
+    s->constant = true;
+    s->tame = rand_next(r) & 1;
+    s->post_lo = -INFINITY;
+    s->post_hi = INFINITY;
+    if (!dtype_is_fixed(s->x))
+        return;
+    s->w = rand_range(r, 0, 3) ? DT_SQ8 : DT_UQ8;
+    s->b = DT_SQ32;
+    s->x_zero = (int32_t)(dtype_min(s->x) + rand_range(r, 0, (uint32_t)(dtype_max(s->x) - dtype_min(s->x))));
+    s->out_zero = (int32_t)(dtype_min(s->out) + rand_range(r, 0, (uint32_t)(dtype_max(s->out) - dtype_min(s->out))));
+    s->w_zero = s->w == DT_UQ8 ? (int32_t)rand_range(r, 90, 160) : 0;
+    s->per_axis = s->w == DT_SQ8 && rand_next(r) & 1;
+    if (rand_next(r) & 1) {
+        s->post_lo = 0;
+        s->post_hi = rand_next(r) & 1 ? 6 : INFINITY;
+    }
+}
+
+static void square(struct product_spec *s, uint32_t kernel, uint32_t stride, uint32_t dilation)
+{
+    s->kh = s->kw = kernel;
+    for (int i = 0; i < 2; i++) {
+        s->stride[i] = stride;
+        s->dilation[i] = dilation;
+        s->pad[2 * i] = s->pad[2 * i + 1] = dilation * (kernel - 1) / 2;
+    }
+}
+
+/* Wide lines are few. */
+static void depthwise(struct product_spec *s, struct rand *r)
+{
+    s->op = OP_DepthWiseConv2d;
+    s->group = 1;
+    s->wd = PICK(r, 1, 3, 4, 7, 8, 9, 14, 15, 31, 112, 140, 300);
+    s->h = s->wd > 40 ? rand_range(r, 1, 4) : rand_range(r, 1, 15);
+    s->ci = s->co = PICK(r, 1, 16, 24, 32, 32, 32, 64, 72, 96, 144);
+    square(s, PICK(r, 3, 3, 3, 5, 5, 7), PICK(r, 1, 1, 2, 2, 3), PICK(r, 1, 1, 1, 2, 3));
+}
+
+static void grouped(struct product_spec *s, struct rand *r)
+{
+    s->op = OP_Conv2d;
+    s->group = PICK(r, 2, 3, 4, 8, 32);
+    s->wd = rand_range(r, 1, 16);
+    s->h = rand_range(r, 1, 9);
+    s->ci = s->group * PICK(r, 2, 4, 4, 8, 8, 16, 5, 20);
+    s->co = rand_next(r) & 1 ? s->ci : s->group * PICK(r, 1, 2, 4, 6, 8, 16, 24);
+    square(s, PICK(r, 1, 3, 3, 3, 5), PICK(r, 1, 1, 2), PICK(r, 1, 1, 2));
+}
+
+/* The first layer of a network for images or sounds. */
+static void first(struct product_spec *s, struct rand *r)
+{
+    s->op = OP_Conv2d;
+    s->group = 1;
+    s->wd = PICK(r, 5, 8, 15, 16, 33, 64, 101);
+    s->h = rand_range(r, 3, 12);
+    s->ci = PICK(r, 1, 1, 3, 3, 3, 4);
+    s->co = PICK(r, 8, 16, 24, 32, 40, 64, 80);
+    square(s, PICK(r, 3, 3, 5, 7), PICK(r, 1, 2, 2, 4), 1);
+}
+
+struct product_spec product_usual(struct rand *r)
+{
+    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, depthwise, grouped, first };
+    struct product_spec s = { .batch = 1 + (rand_range(r, 0, 4) == 0) };
+    usual_types(&s, r);
+    kinds[rand_range(r, 0, 3)](&s, r);
+    if (rand_range(r, 0, 3) == 0)
+        memset(s.pad, 0, sizeof s.pad);
+    return s;
+}
