@@ -47,6 +47,25 @@ static enum status axis_counts(const struct tensor_desc *d, int32_t axis, uint32
     return ST_OK;
 }
 
+/* The bias of a TransposeConv with groups may have the scales of its weights, which are those of one group: every group has the same ones. */
+static enum status take_axis_pairs(const Qnn_AxisScaleOffset_t *e, const char *name, struct arena *a, const struct tensor_desc *d, struct quant *q)
+{
+    uint32_t n = e->numScaleOffsets, size;
+    TRY(axis_size(d, e->axis, name, &size));
+    bool repeat = d->type == DT_SQ32 && d->rank == 1 && e->scaleOffset && n > 0 && n < size && size % n == 0;
+    q->kind = Q_AXIS;
+    q->axis = e->axis;
+    if (!repeat) {
+        TRY(axis_counts(d, e->axis, n, name));
+        return take_pairs((struct pairs){ e->scaleOffset, n }, name, a, q);
+    }
+    Qnn_ScaleOffset_t *all = arena_array(a, Qnn_ScaleOffset_t, size);
+    RETURN_IF(!all, ST_NO_MEMORY, "no memory for %u scales of tensor \"%s\"", size, name);
+    for (uint32_t i = 0; i < size; i++)
+        all[i] = e->scaleOffset[i % n];
+    return take_pairs((struct pairs){ all, size }, name, a, q);
+}
+
 /* Number of blocks of a block encoding; sizes must divide the dimensions. */
 static enum status count_blocks(const uint32_t *block, const struct tensor_desc *d, const char *name, struct quant *q, uint64_t *ret)
 {
@@ -82,6 +101,7 @@ static enum status take_block(const uint32_t *block, const Qnn_ScaleOffset_t *so
     return take_pairs(p, name, a, q);
 }
 
+/* Offsets are real numbers; those of the form with a bit width (q->bits is set) count steps. */
 static enum status take_float_block(const uint32_t *block, const Qnn_FloatScaleOffset_t *so, const char *name, struct arena *a,
                                     const struct tensor_desc *d, struct quant *q)
 {
@@ -93,12 +113,18 @@ static enum status take_float_block(const uint32_t *block, const Qnn_FloatScaleO
     RETURN_IF(!scales || !offsets || n > UINT32_MAX, ST_NO_MEMORY, "no memory for %llu scales of tensor \"%s\"", (unsigned long long)n, name);
     for (uint64_t i = 0; i < n; i++) {
         scales[i] = so[i].scale;
-        offsets[i] = so[i].offset;
+        offsets[i] = q->bits ? so[i].offset * so[i].scale : so[i].offset;
     }
     q->n = (uint32_t)n;
     q->scales = scales;
     q->float_offsets = offsets;
     return ST_OK;
+}
+
+/* Block scales of 4 bits expand weights of 4 bits to 8; in a type of 8 bits the upper half is not read, clients may leave it empty. */
+static bool expands_nibbles(const struct tensor_desc *d, const struct quant *q)
+{
+    return q->block_scale_bits == 4 && dtype_bits(d->type) == 8;
 }
 
 static enum status take_expansion(const Qnn_BlockwiseExpansion_t *e, const char *name, struct arena *a, const struct tensor_desc *d, struct quant *q)
@@ -112,6 +138,8 @@ static enum status take_expansion(const Qnn_BlockwiseExpansion_t *e, const char 
     q->blocks_per_axis = e->numBlocksPerAxis;
     q->block_scale_bits = (uint8_t)e->blockScaleBitwidth;
     q->block_scale_storage = e->blockScaleStorageType == QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16 ? 16 : 8;
+    if (!q->bits && expands_nibbles(d, q))
+        q->bits = 4;
     RETURN_IF(!e->numBlocksPerAxis || !e->blocksScale8, ST_INVALID_TENSOR, "tensor \"%s\": the blockwise expansion encoding has %u blocks per axis and %s", name,
               e->numBlocksPerAxis, e->blocksScale8 ? "scales" : "no block scales");
     q->block_scales = arena_dup(a, e->blocksScale8, (uint64_t)n * e->numBlocksPerAxis * q->block_scale_storage / 8);
@@ -141,10 +169,7 @@ static enum status take_encoding(const Qnn_QuantizeParams_t *p, const char *name
                              .offset = p->bwScaleOffsetEncoding.offset };
         return ST_OK;
     case QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET:
-        q->kind = Q_AXIS;
-        q->axis = p->axisScaleOffsetEncoding.axis;
-        TRY(axis_counts(d, q->axis, p->axisScaleOffsetEncoding.numScaleOffsets, name));
-        return take_pairs((struct pairs){ p->axisScaleOffsetEncoding.scaleOffset, p->axisScaleOffsetEncoding.numScaleOffsets }, name, a, q);
+        return take_axis_pairs(&p->axisScaleOffsetEncoding, name, a, d, q);
     case QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET: {
         const Qnn_BwAxisScaleOffset_t *e = &p->bwAxisScaleOffsetEncoding;
         q->bits = (uint8_t)e->bitwidth;
@@ -267,8 +292,10 @@ static bool give_float_block(const struct tensor_desc *d, struct arena *a, Qnn_Q
 {
     uint32_t *sizes = arena_dup(a, d->q.block, d->rank * sizeof(uint32_t));
     Qnn_FloatScaleOffset_t *so = arena_array(a, Qnn_FloatScaleOffset_t, d->q.n);
-    for (uint32_t i = 0; so && i < d->q.n; i++)
-        so[i] = (Qnn_FloatScaleOffset_t){ d->q.scales[i], d->q.float_offsets ? d->q.float_offsets[i] : 0 };
+    for (uint32_t i = 0; so && i < d->q.n; i++) {
+        float offset = d->q.float_offsets ? d->q.float_offsets[i] : 0;
+        so[i] = (Qnn_FloatScaleOffset_t){ d->q.scales[i], d->q.bits ? offset / d->q.scales[i] : offset };
+    }
     p->quantizationEncoding = d->q.bits ? QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK : QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK;
     if (d->q.bits)
         p->bwFloatBlockEncoding = (Qnn_BwFloatBlockEncoding_t){ d->q.bits, sizes, so };
@@ -304,7 +331,7 @@ static bool give_expansion(const struct tensor_desc *d, struct arena *a, Qnn_Qua
     };
     if (!e->scaleOffsets || !e->blocksScale8)
         return false;
-    if (q->bits || q->mapping)
+    if (q->mapping || (q->bits && !(q->bits == 4 && expands_nibbles(d, q))))
         return give_mapped_expansion(d, e, a, p);
     p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION;
     p->blockwiseExpansion = e;

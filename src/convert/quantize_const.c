@@ -167,7 +167,7 @@ static void symmetric_entry(const struct quantize_override *v, uint32_t i, struc
     plan_entry(&s, v->bits, ret);
 }
 
-/* Scales of blocks in the order of the graph: that of the weight's dimensions. */
+/* Scales of blocks in the order of the graph (quant_block_entry). */
 static enum status block_scales(const struct plan *p, const struct quantize_override *v, uint32_t in, int32_t axis, struct plan_const *c)
 {
     struct quantize_encoding e;
@@ -182,7 +182,10 @@ static enum status block_scales(const struct plan *p, const struct quantize_over
         for (uint32_t b = 0; b < blocks; b++) {
             symmetric_entry(v, v->blocks_first ? b * outs + o : o * blocks + b, &e);
             c->desc.type = e.type;
-            scales[(uint32_t)axis < in ? o * blocks + b : b * outs + o] = e.scale;
+            uint32_t at[MAX_RANK] = { 0 };
+            at[axis] = o;
+            at[in] = b;
+            scales[quant_block_entry(&c->desc.q, c->desc.dims, c->desc.rank, at)] = e.scale;
         }
     return ST_OK;
 }

@@ -89,12 +89,14 @@ static uint32_t coordinate(const struct tensor_desc *d, uint64_t i, uint32_t dim
 static uint32_t entry_of(const struct tensor_desc *d, uint64_t i)
 {
     const struct quant *q = &d->q;
-    uint32_t entry = 0;
     if (q->kind == Q_AXIS || q->kind == Q_EXPANSION)
         return coordinate(d, i, (uint32_t)q->axis);
-    for (uint32_t k = 0; q->kind == Q_BLOCK && k < d->rank; k++)
-        entry = entry * (d->dims[k] / q->block[k]) + coordinate(d, i, k) / q->block[k];
-    return entry;
+    if (q->kind != Q_BLOCK)
+        return 0;
+    uint32_t block[MAX_RANK];
+    for (uint32_t k = 0; k < d->rank; k++)
+        block[k] = coordinate(d, i, k) / q->block[k];
+    return quant_block_entry(q, d->dims, d->rank, block);
 }
 
 /* Blocks of an expansion divide the input channels: the other one of the last two dimensions. */

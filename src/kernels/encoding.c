@@ -35,10 +35,12 @@ uint32_t encoding_entry(const struct encoding *e, uint64_t at)
     const struct quant *q = &e->q;
     if (q->kind == Q_AXIS || q->kind == Q_EXPANSION)
         return coordinate(e, at, (uint32_t)q->axis);
-    uint32_t entry = 0;
-    for (uint32_t i = 0; in_blocks(q) && i < e->rank; i++)
-        entry = entry * (e->dims[i] / q->block[i]) + coordinate(e, at, i) / q->block[i];
-    return entry;
+    if (!in_blocks(q))
+        return 0;
+    uint32_t block[MAX_RANK];
+    for (uint32_t i = 0; i < e->rank; i++)
+        block[i] = coordinate(e, at, i) / q->block[i];
+    return quant_block_entry(q, e->dims, e->rank, block);
 }
 
 uint32_t encoding_block_scale(const struct quant *q, uint64_t i)

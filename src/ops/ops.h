@@ -129,6 +129,10 @@ float quant_scale(const struct quant *q, uint32_t index);    /* index along q->a
 int32_t quant_offset(const struct quant *q, uint32_t index);
 bool quant_same(const struct quant *a, const struct quant *b);
 unsigned quant_bits(const struct quant *q, enum dtype t);    /* q->bits, or the width of t */
+/* Q_BLOCK, Q_FLOAT_BLOCK: which scale the block `at` has, counted in blocks along each dimension. Blocks are listed in the order of the dimensions. Where
+ * the last one is not divided (output channels of Conv2d and MatMul weights) it comes first, then the one before it, then the others: as for weights that have
+ * their output channels in front. */
+uint32_t quant_block_entry(const struct quant *q, const uint32_t *dims, unsigned rank, const uint32_t *at);
 
 /* ---- tensors --------------------------------------------------------------------------------------------------- */
 

@@ -77,6 +77,21 @@ bool quant_same(const struct quant *a, const struct quant *b)
     }
 }
 
+uint32_t quant_block_entry(const struct quant *q, const uint32_t *dims, unsigned rank, const uint32_t *at)
+{
+    uint32_t entry = 0;
+    unsigned last = rank > 0 ? rank - 1 : 0;
+    if (rank < 2 || q->block[last] != 1) {
+        for (unsigned i = 0; i < rank; i++)
+            entry = entry * (dims[i] / q->block[i]) + at[i];
+        return entry;
+    }
+    entry = at[last] * (dims[last - 1] / q->block[last - 1]) + at[last - 1];
+    for (unsigned i = 0; i + 2 < rank; i++)
+        entry = entry * (dims[i] / q->block[i]) + at[i];
+    return entry;
+}
+
 unsigned quant_bits(const struct quant *q, enum dtype t)
 {
     return q->kind != Q_NONE && q->bits ? q->bits : dtype_bits(t);

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from oracle_products import FIXED, ISAS, conv_terms, describe, fixed_bias, new_case, pick, probe, products, requant, rng, run_everywhere
-from probe import PACKED, O, ProbeError, Q_VECTOR, T, scaled
+from probe import PACKED, O, ProbeError, Q_VECTOR, T, scaled, spread_blocks
 
 ALL = ("Conv2d", "Conv2d", "FullyConnected", "FullyConnected", "MatMul", "MatMul", "DepthWiseConv2d", "TransposeConv2d", "TransposeConv3d",
        "Conv3d")
@@ -92,10 +92,7 @@ def per_block(c, floats):
     v, factor = w.astype(np.int64), 1.0
 
     def spread(a):
-        a = np.asarray(a).reshape(grid)
-        for i, b in enumerate(block):
-            a = np.repeat(a, b, axis=i)
-        return a
+        return spread_blocks(a, shape, block)
 
     offset = np.zeros(shape, np.float32)
     if floats:

@@ -2,6 +2,7 @@
 """Quantize, Dequantize, Convert and Cast against docs/numerics.md section 2."""
 import numpy as np
 
+from probe import spread_blocks
 from oracle_common import F, FIXED, NUMPY, O, PACKED, ProbeError, Q_VECTOR, RANGE, Case, Enc, T, b8, clamp, deq, fixed_to_fixed, quantize, requant, same, scaled, store, u32
 
 
@@ -77,15 +78,11 @@ def complex_encoding(c, t, shape):
             step = step * (grid if axis < inner else grid.T).reshape(where)
         return k, full(step), full(offsets.reshape(view)), full(0)
     block = [int(c.pick(*[d for d in range(1, n + 1) if n % d == 0])) for n in shape]
-    grid = [n // b for n, b in zip(shape, block)]
+    n = int(np.prod([n // b for n, b in zip(shape, block)]))
 
     def spread(v):
-        v = v.reshape(grid)
-        for i, b in enumerate(block):
-            v = np.repeat(v, b, i)
-        return v
+        return spread_blocks(v, shape, block)
 
-    n = int(np.prod(grid))
     scales = (10.0 ** c.r.uniform(-3, 0, n)).astype(F)
     k.update(scales=scales, block=block)
     if kind == "float block":

@@ -108,6 +108,17 @@ def b8(v):
     return P(v, "b8")
 
 
+def spread_blocks(values, shape, block):
+    """One value per block, listed as scales are (docs/numerics.md section 3), for every element of a tensor."""
+    grid, order = [d // b for d, b in zip(shape, block)], list(range(len(shape)))
+    if len(order) > 1 and block[-1] == 1:
+        order = [order[-1], order[-2], *order[:-2]]
+    a = np.asarray(values).reshape([grid[i] for i in order]).transpose(np.argsort(order))
+    for i, b in enumerate(block):
+        a = np.repeat(a, b, axis=i)
+    return a
+
+
 def scaled(n):
     """Number of random cases under OPENQNN_TEST_SCALE (percent)."""
     return max(1, n * int(os.environ.get("OPENQNN_TEST_SCALE", "100")) // 100)
