@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* make bench: speed of every variant of the product kernels on one thread, as a share of the peak of its arithmetic in the same run.
  *
- *     bench_kernels JSONL_FILE [--layer PART_OF_A_NAME] [--type PART_OF_A_NAME] [--seconds PER_VARIANT]
+ *     bench_kernels JSONL_FILE [--layer PART_OF_A_NAME] [--type PART_OF_A_NAME] [--isa NAME] [--seconds PER_VARIANT]
  *
  * Peaks come first, of one thread and of all. Then matrix products and convolutions in every type: giga-operations per second and share of
- * the peak, a column for each instruction set. */
+ * the peak, a column for each instruction set. With --isa there is one column, and no peaks but the one that it needs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +83,12 @@ static const struct type {
 };
 
 static double seconds = 0.06;
+static const char *only_isa = "";
+
+static bool isa_chosen(int isa)
+{
+    return !*only_isa || !strcmp(cpu_isa_name((enum isa)isa), only_isa);
+}
 
 /* ---- peaks ------------------------------------------------------------------------------------------------------------------ */
 
@@ -153,7 +159,9 @@ static void bench_layer(const char *name, const struct product_spec *s, const st
         struct job j = { .c = &c };
         if (product_bind(&c, (enum isa)isa, &j.run))
             break;
-        if (j.run.bound.run == last) {
+        if (!isa_chosen(isa)) {
+            /* only what comes after it is wanted */
+        } else if (j.run.bound.run == last) {
             printf(" %16s", "same");
         } else {
             double ns = (double)timing_of(run_job, &j, seconds).own;
@@ -177,20 +185,24 @@ int main(int argc, char **argv)
             layer = argv[i + 1];
         else if (!strcmp(argv[i], "--type"))
             type = argv[i + 1];
+        else if (!strcmp(argv[i], "--isa"))
+            only_isa = argv[i + 1];
         else if (!strcmp(argv[i], "--seconds"))
             seconds = atof(argv[i + 1]);
         else
             argc = 0;
     }
     if (argc < 2 || argc % 2) {
-        fprintf(stderr, "usage: bench_kernels JSONL_FILE [--layer PART_OF_A_NAME] [--type PART_OF_A_NAME] [--seconds PER_VARIANT]\n");
+        fprintf(stderr, "usage: bench_kernels JSONL_FILE [--layer PART_OF_A_NAME] [--type PART_OF_A_NAME] [--isa NAME] [--seconds PER_VARIANT]\n");
         return 2;
     }
     lines_open(argv[1], "w");
-    print_peaks();
+    if (!*only_isa)
+        print_peaks();
     printf("\n%-30s %-12s", "product, one thread", "type");
     for (int isa = ISA_AVX2; isa <= (int)cpu_isa(); isa++)
-        printf(" %5s GOPS, share", cpu_isa_name((enum isa)isa));
+        if (isa_chosen(isa))
+            printf(" %5s GOPS, share", cpu_isa_name((enum isa)isa));
     putchar('\n');
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {

@@ -41,6 +41,7 @@ enum {
     CONV_ROWS = 64,                     /* rows of a panel, at most */
     CONV_MR = 6,                        /* rows that vector engines compute at a time */
     CONV_VECTOR_ROWS = 8 * CONV_MR,     /* rows of a vector engine's panel */
+    CONV_LONG = 192,                    /* bytes of a row: 64 longer ones and their weights are more than a first-level cache */
     CONV_BATCH_DIMS = MAX_RANK - 2,
 };
 
@@ -118,6 +119,8 @@ struct conv_chunk {
     bool plain;              /* the fast end is exact: 32-bit sums with bias cannot overflow, multipliers are finite, offset small */
 };
 
+#define CONV_NOWHERE UINT64_MAX
+
 /* A run of k in packed order, in elements, whole groups. */
 struct conv_seg {
     uint32_t k, n;
@@ -127,10 +130,12 @@ struct conv_seg {
 struct conv_panel {
     uint32_t rows, n_seg, k_total;
     struct conv_seg *seg;
+    const uint64_t *seg_x;      /* bands (conv_bands.c): bytes from a row to what each segment is multiplied with; NULL: segments follow each other in a row */
     uint64_t stride;            /* bytes from one row to the next, where they are equally far apart: always but for strided windows in place */
     uint32_t engine_state;      /* whatever the engine likes to remember; 0 when a kernel starts */
+    void *engine_data;          /* conv_engine.data */
     const void *x[CONV_ROWS];
-    uint64_t out[CONV_ROWS];    /* element offset of channel 0 of the slice */
+    uint64_t out[CONV_ROWS];    /* element offset of channel 0 of the slice; CONV_NOWHERE: nobody wants this row */
     int64_t xsum[CONV_ROWS];    /* sum of x + x_offset; only where w_offset is not 0 */
     uint32_t plane_at[CONV_ROWS], y_at[CONV_ROWS], x_at[CONV_ROWS]; /* plane: batch * output depth + depth */
 };
@@ -150,6 +155,7 @@ typedef void conv_sum_fours(const int8_t *block, uint32_t groups, int64_t sum[CO
 struct conv_engine {
     uint32_t elem;                                  /* bytes of a gathered element; 1: nothing else is kept per element */
     uint32_t rows;                                  /* rows of a panel that suit it, at most CONV_ROWS */
+    uint32_t long_rows;                             /* the same for rows of more than CONV_LONG bytes; 0: no other number */
     bool (*in_place)(const struct conv_args *a);    /* rows of x need no conversion (asked only when a->direct) */
     void (*load)(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride);
     void (*load_windows)(const struct conv_args *a, const struct conv_windows *w); /* NULL: load does it */
@@ -159,6 +165,8 @@ struct conv_engine {
     void (*gathered)(const struct conv_args *a, struct conv_panel *p); /* all rows are there; not called when they are in place; NULL: nothing to do */
     conv_sum_fours *sum_weights;                    /* for weights that are packed while running; NULL: as at prepare */
     uint32_t planes;                                /* of bytes, where elem is 1 and elements are kept in parts, one behind the other; 0: one */
+    void *data;                                     /* of one call of the kernel, for block */
+    uint32_t band_step;                             /* block takes rows from bands when a tap is whole steps of so many bytes; 0: never */
 };
 
 /* conv_drive.c */

@@ -53,7 +53,7 @@ static void set_shape(struct conv_panel *p, uint32_t m0, uint32_t m1, uint32_t k
 
 /* Sums of a square that wait for their end. The kernel that includes this says what a piece is. */
 struct sums;
-static void end_piece(struct sums *s);
+static inline void end_piece(struct sums *s);
 
 struct square {
     const struct conv_panel *p;
@@ -65,11 +65,19 @@ struct square {
     bool padded;               /* behind the last k the rows are zero up to a whole step, and there are weights to read */
     struct sums *waiting;      /* those of the square before */
     const uint32_t *left;      /* pieces of them that have no end yet */
+    uint32_t pieces;           /* that are ended in one step */
 };
 
-static void end_waiting(const struct square *q)
+static __attribute__((noinline)) void end_waiting(const struct square *q)
 {
     while (*q->left)
+        end_piece(q->waiting);
+}
+
+/* A multiplication takes 16 cycles: pieces stand behind each of the four in turn. */
+static inline __attribute__((always_inline)) void end_some(const struct square *q, uint32_t turn)
+{
+    for (uint32_t i = turn; i < q->pieces && *q->left; i += 4)
         end_piece(q->waiting);
 }
 
@@ -79,15 +87,20 @@ static inline __attribute__((always_inline)) void multiply(const struct square *
     TILE_LOAD(6, w0, STEP);
     TILE_LOAD(4, x, stride);
     TILE_MULTIPLY(q->s0, 0, 4, 6);
+    end_some(q, 0);
     if (q->two_blocks) {
         TILE_LOAD(7, w1, STEP);
         TILE_MULTIPLY(q->s0, 1, 4, 7);
+        end_some(q, 2);
     }
     if (q->two_x) {
         TILE_LOAD(5, x + q->second, stride);
         TILE_MULTIPLY(q->s1, 2, 5, 6);
-        if (q->two_blocks)
+        end_some(q, 1);
+        if (q->two_blocks) {
             TILE_MULTIPLY(q->s1, 3, 5, 7);
+            end_some(q, 3);
+        }
     }
 }
 
@@ -125,15 +138,13 @@ static inline __attribute__((always_inline)) void square_loop(const struct squar
     uint32_t at = 0;
     for (uint32_t s = 0; s < p->n_seg; s++) {
         uint32_t k = p->seg[s].k, n = p->seg[s].n;
+        const uint8_t *x = p->seg_x ? q->x + p->seg_x[s] - at : q->x;
         const uint8_t *w = q->w + (uint64_t)k * CONV_BLOCK;
-        for (; n >= STEP; n -= STEP, at += STEP, k += STEP, w += BLOCK_STEP) {
-            multiply(q, q->x + at, w, w + q->block_bytes);
-            if (*q->left)
-                end_piece(q->waiting);
-        }
-        if (n && q->padded && s + 1 == p->n_seg && at % STEP == 0)
-            multiply(q, q->x + at, w, w + q->block_bytes);
-        else if (n)
+        if (q->padded && s + 1 == p->n_seg && at % STEP == 0)
+            n = (n + STEP - 1) / STEP * STEP;
+        for (; n >= STEP; n -= STEP, at += STEP, k += STEP, w += BLOCK_STEP)
+            multiply(q, x + at, w, w + q->block_bytes);
+        if (n)
             multiply_rest(q, at, k, n);
         at += n;
     }
@@ -145,6 +156,7 @@ static inline __attribute__((always_inline)) void square_loop(const struct squar
     {                                                              \
         struct square c = *q;                                      \
         c.s0 = signed0, c.s1 = signed1, c.two_x = x2, c.two_blocks = blocks2; \
+        c.pieces = (*c.left * STEP + c.p->k_total - 1) / c.p->k_total;        \
         if (c.p->k_total < STEP)                                   \
             multiply_short(&c);                                    \
         else                                                       \

@@ -58,7 +58,7 @@ static void constant_chunk(const struct conv_args *a, uint32_t at, struct conv_c
                               .n = a->cog - c0 < CONV_CHUNK ? a->cog - c0 : CONV_CHUNK, .plain = a->head->plain };
 }
 
-static void flush(struct conv_walk *w)
+void conv_flush(struct conv_walk *w)
 {
     uint32_t gathered = UINT32_MAX;
     struct conv_chunk c = w->made;
@@ -67,7 +67,7 @@ static void flush(struct conv_walk *w)
     for (uint32_t i = w->chunk0; i < w->chunk1; i++) {
         if (w->a->packed)
             constant_chunk(w->a, i, &c);
-        if (c.slice != gathered)
+        if (c.slice != gathered && !w->band_lines)
             conv_gather(w, c.slice);
         gathered = c.slice;
         w->e->block(w->a, &w->p, &c, w->out);
@@ -82,7 +82,7 @@ static void add_row(struct conv_walk *w, uint32_t plane, uint32_t y, uint32_t x)
     w->p.y_at[i] = y;
     w->p.x_at[i] = x;
     if (w->p.rows == w->panel_rows)
-        flush(w);
+        conv_flush(w);
 }
 
 /* ---- classes ---------------------------------------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ static void walk_columns(struct conv_walk *w, uint32_t line, uint32_t last, uint
                 for (uint64_t x = x0; x < x1; x += phases)
                     add_row(w, plane, y, (uint32_t)x);
             }
-            flush(w);
+            conv_flush(w);
         }
     }
 }
@@ -162,6 +162,10 @@ static void walk_rows(struct conv_walk *w, uint32_t unit0, uint32_t unit1)
 {
     const struct conv_args *a = w->a;
     const uint64_t first = (uint64_t)unit0 * a->unit_rows, end = (uint64_t)unit1 * a->unit_rows < a->rows ? (uint64_t)unit1 * a->unit_rows : a->rows;
+    if (w->band_lines) {
+        conv_walk_bands(w, (uint32_t)(first / a->x.out), (uint32_t)(end / a->x.out));
+        return;
+    }
     if (!w->flat) {
         walk_pixels(w, (uint32_t)(first / a->x.out), (uint32_t)(end / a->x.out));
         return;
@@ -170,7 +174,7 @@ static void walk_rows(struct conv_walk *w, uint32_t unit0, uint32_t unit1)
     for (uint64_t r = first; r < end; r += w->panel_rows) {
         w->first = (uint32_t)r;
         w->p.rows = end - r < w->panel_rows ? (uint32_t)(end - r) : w->panel_rows;
-        flush(w);
+        conv_flush(w);
     }
 }
 
@@ -218,10 +222,11 @@ static void set_panel(struct conv_walk *w)
     const struct conv_args *a = w->a;
     const uint64_t xs = dtype_bits(a->x_type) / 8, bytes = (conv_plane_bytes(a) * (w->e->planes ? w->e->planes : 1) + 63) / 64 * 64;
     w->stride = w->e->elem > 1 ? a->panel_stride : bytes % 4096 ? bytes : bytes + 64;
-    uint64_t room = a->panel_rows * a->panel_stride / w->stride;
-    w->panel_rows = w->in_place || room > w->e->rows ? w->e->rows : (uint32_t)room;
+    uint64_t room = a->panel_rows * a->panel_stride / w->stride, rows = w->e->long_rows && bytes > CONV_LONG ? w->e->long_rows : w->e->rows;
+    w->panel_rows = (uint32_t)(w->in_place || room > rows ? rows : room);
     w->p.stride = !w->in_place ? w->stride : (a->kind == CONV_MATRIX ? a->x_row : a->ci) * xs;
     w->p.engine_state = 0;
+    w->p.engine_data = w->e->data;
 }
 
 void conv_run(const struct kernel_call *call, struct range tile, const struct conv_engine *e)
@@ -240,7 +245,9 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
               a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
     w.p.rows = 0;
     w.p.seg = call->work;
+    w.p.seg_x = NULL;
     set_panel(&w);
+    w.band_lines = conv_band_lines(&w);
     for (uint32_t at = tile.begin; at < tile.end;) {
         uint32_t col = at / a->row_units, row = at % a->row_units, left = tile.end - at;
         if (row == 0 && left >= a->row_units) {

@@ -16,7 +16,8 @@ struct fixed_end {
     uint32_t simple;                /* channels up to here are plain */
     int32_t w_offset;
     const float *m;
-    int32_t base[CONV_CHUNK] __attribute__((aligned(64))); /* per channel: what the sum lacks, modulo 2^32; with bias when the chunk is plain */
+    const int32_t *base;            /* per channel: what the sum lacks, modulo 2^32; with bias when the chunk is plain */
+    int32_t own[CONV_CHUNK] __attribute__((aligned(64)));
 };
 
 static inline void fixed_end_range(struct fixed_end *e, const struct conv_args *a)
@@ -27,8 +28,8 @@ static inline void fixed_end_range(struct fixed_end *e, const struct conv_args *
     e->bytes = dtype_bits(a->out_type) / 8;
 }
 
-static inline void fixed_end_init(struct fixed_end *e, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c,
-                                  int64_t left, void *out)
+/* All but the base, which fixed_end_base computes into e->own. */
+static inline void fixed_end_start(struct fixed_end *e, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     e->a = a;
     e->p = p;
@@ -39,15 +40,30 @@ static inline void fixed_end_init(struct fixed_end *e, const struct conv_args *a
     e->simple = c->plain ? c->n : 0;
     e->w_offset = a->w_offset;
     fixed_end_range(e, a);
+}
+
+static inline void fixed_end_base(struct fixed_end *e, int64_t left)
+{
+    const struct conv_args *a = e->a;
+    const struct conv_panel *p = e->p;
+    const struct conv_chunk *c = e->c;
+    e->base = e->own;
     if (a->kind == CONV_TRANSPOSED) {
         for (uint32_t i = 0; i < c->n; i++)
-            e->base[i] = (int32_t)(uint32_t)(uint64_t)(conv_fold(p, c, i, a->tap_stride, left) - (c->plain ? 0 : c->b[i]));
+            e->own[i] = (int32_t)(uint32_t)(uint64_t)(conv_fold(p, c, i, a->tap_stride, left) - (c->plain ? 0 : c->b[i]));
         return;
     }
     /* conv_fold in 32 bits, so that it is done in a few vectors: engines come here for every panel. */
     const uint32_t bias = c->plain ? UINT32_MAX : 0, left32 = (uint32_t)(uint64_t)left;
     for (uint32_t i = 0; i < c->n; i++)
-        e->base[i] = (int32_t)(((uint32_t)(uint64_t)c->b[i] & bias) + left32 * (uint32_t)(uint64_t)c->wsum[i]);
+        e->own[i] = (int32_t)(((uint32_t)(uint64_t)c->b[i] & bias) + left32 * (uint32_t)(uint64_t)c->wsum[i]);
+}
+
+static inline void fixed_end_init(struct fixed_end *e, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c,
+                                  int64_t left, void *out)
+{
+    fixed_end_start(e, a, p, c, out);
+    fixed_end_base(e, left);
 }
 
 /* The end of a vector that is not full or not plain. */

@@ -126,12 +126,16 @@ static inline void end_block(const struct sums *s, uint32_t row, uint32_t at, vi
             conv_store_fixed(a, s->out, to + i, sum[i], s->c->m[at + i]);
 }
 
-static __attribute__((noinline)) void end_piece(struct sums *s)
+static __attribute__((noinline)) void end_rows(const struct sums *s, uint32_t first)
 {
-    const uint32_t first = --s->left * PIECE;
     for (uint32_t r = first; r < first + PIECE && r < s->rows; r++)
         for (uint32_t b = 0; b < s->blocks; b++)
             end_block(s, s->row + r, s->at + b * TILE, vi_load(s->tile[b] + r * TILE), vi_load(s->tile[2 + b] + r * TILE));
+}
+
+static inline void end_piece(struct sums *s)
+{
+    end_rows(s, --s->left * PIECE);
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------------- */

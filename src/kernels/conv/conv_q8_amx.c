@@ -61,75 +61,110 @@ static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
 
 enum { PIECE = 4 }; /* rows */
 
+/* What belongs to the channels of a chunk, the same for all panels. */
+struct chunk_end {
+    const void *w;                /* which chunk; NULL: none */
+    bool fast;                    /* whole blocks end in bytes without leaving 32 bits on the way */
+    int32_t base[CONV_CHUNK] __attribute__((aligned(64)));
+};
+enum { KEPT = 32 };               /* chunks that one call of the kernel remembers */
+
+/* The last square, which waits for its end until the next one is multiplied. */
 struct sums {
-    const struct fixed_end *end;
+    uint32_t left;                /* pieces without an end */
+    enum { ODD, WIDE, WIDE_TERMS } kind; /* WIDE: four rows by two blocks that end fast; then it may wait longer than its panel and chunk live */
+    const float *m;               /* WIDE: of its channels */
+    int32_t term[2 * TILE];       /* WIDE_TERMS: what the offset of the weights adds to each row */
+    char *to[2 * TILE];           /* WIDE: where each row goes */
     struct bytes_end bytes;
-    bool fast;                 /* whole blocks end in bytes without leaving 32 bits on the way */
+    const struct fixed_end *end;  /* ODD, and what follows */
+    bool fast;
     uint32_t row, rows, at, blocks;
-    uint32_t left;             /* pieces without an end */
-    int32_t row_term[CONV_ROWS];  /* what the offset of the weights adds to a row */
     int32_t tile[4][TILE * TILE] __attribute__((aligned(64)));
+    char nowhere[2 * TILE];
 };
 
-static void sums_init(struct sums *s, const struct fixed_end *e)
+/* Of one call of the kernel. */
+struct amx_state {
+    struct sums sums;
+    struct chunk_end kept[KEPT];
+};
+
+static int32_t row_term(const struct fixed_end *e, uint32_t row)
 {
-    s->end = e;
-    s->bytes = bytes_end(e->a);
-    s->fast = bytes_suit(e);
-    s->left = 0;
-    for (uint32_t r = 0; e->w_offset && r < e->p->rows; r++)
-        s->row_term[r] = (int32_t)((uint32_t)e->w_offset * (uint32_t)(uint64_t)e->p->xsum[r]);
+    return (int32_t)((uint32_t)e->w_offset * (uint32_t)(uint64_t)e->p->xsum[row]);
 }
 
-static bool ends_fast(const struct sums *s, uint32_t at)
+static bool ends_fast(const struct sums *s, const struct fixed_end *e, uint32_t at)
 {
-    return s->fast && at + TILE <= s->end->simple;
+    return s->fast && at + TILE <= e->simple;
+}
+
+/* Panels come back to the same chunks; chunks that are packed while running, and those of TransposeConv's classes, only look the same. */
+static bool end_init(struct fixed_end *e, struct chunk_end *kept)
+{
+    const bool same = e->a->packed && e->a->kind != CONV_TRANSPOSED;
+    e->base = kept->base;
+    if (same && kept->w == e->c->w)
+        return kept->fast;
+    fixed_end_base(e, e->a->x_offset);
+    const bool fast = bytes_suit(e);
+    if (same) {
+        kept->w = e->c->w;
+        kept->fast = fast;
+        memcpy(kept->base, e->own, sizeof kept->base);
+    }
+    return fast;
 }
 
 /* Sums start with what belongs to their channels where the end is fast. */
-static const int32_t *first_sums(const struct sums *s, uint32_t at)
+static const int32_t *first_sums(const struct sums *s, const struct fixed_end *e, uint32_t at)
 {
-    return at < CONV_CHUNK && ends_fast(s, at) ? s->end->base + at : zeros;
+    return at < CONV_CHUNK && ends_fast(s, e, at) ? e->base + at : zeros;
 }
 
-static inline __attribute__((always_inline)) vi steps_of(const struct sums *s, uint32_t row, const int32_t *acc, vf m, const bool terms)
+/* `term`: of the first row; NULL: there is none. */
+static inline __attribute__((always_inline)) vi steps_of(const int32_t *acc, uint32_t row, vf m, const int32_t *term)
 {
-    vi v = vi_load(acc);
-    if (terms)
-        v = vi_add(v, vi_set1(s->row_term[row]));
+    vi v = vi_load(acc + row * TILE);
+    if (term)
+        v = vi_add(v, vi_set1(term[row]));
     return vi_round(vf_mul(vf_from_int(v), m));
 }
 
 /* Four rows by 16 channels: 64 bytes; those of row r are the bytes 4 * r … 4 * r + 3 of every quarter. */
-static inline __attribute__((always_inline)) vi four_rows(const struct sums *s, uint32_t row, const int32_t *acc, vf m, const bool terms)
+static inline __attribute__((always_inline)) vi four_rows(const struct sums *s, const int32_t *acc, vf m, const int32_t *term)
 {
-    return bytes_narrow(&s->bytes, steps_of(s, row, acc, m, terms), steps_of(s, row + 1, acc + TILE, m, terms),
-                        steps_of(s, row + 2, acc + 2 * TILE, m, terms), steps_of(s, row + 3, acc + 3 * TILE, m, terms));
+    return bytes_narrow(&s->bytes, steps_of(acc, 0, m, term), steps_of(acc, 1, m, term), steps_of(acc, 2, m, term), steps_of(acc, 3, m, term));
 }
 
 /* Four rows by both blocks, 32 bytes of each row at once. */
-static inline __attribute__((always_inline)) void end_wide(const struct sums *s, uint32_t row, const int32_t *acc0, const int32_t *acc1, const bool terms)
+static inline __attribute__((always_inline)) void end_wide(const struct sums *s, uint32_t first, const bool terms)
 {
-    const vi first = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
-    const vi last = _mm512_setr_epi32(2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31);
-    const struct fixed_end *e = s->end;
-    const uint64_t *to = e->p->out + row;
-    char *out = (char *)e->out + e->c0 + s->at;
-    vi a = four_rows(s, row, acc0, vf_load(e->m + s->at), terms), b = four_rows(s, row, acc1, vf_load(e->m + s->at + TILE), terms);
-    vi r01 = _mm512_permutex2var_epi32(a, first, b), r23 = _mm512_permutex2var_epi32(a, last, b);
-    _mm256_storeu_si256((__m256i *)(out + to[0]), _mm512_castsi512_si256(r01));
-    _mm256_storeu_si256((__m256i *)(out + to[1]), _mm512_extracti64x4_epi64(r01, 1));
-    _mm256_storeu_si256((__m256i *)(out + to[2]), _mm512_castsi512_si256(r23));
-    _mm256_storeu_si256((__m256i *)(out + to[3]), _mm512_extracti64x4_epi64(r23, 1));
+    const vi low = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
+    const vi high = _mm512_setr_epi32(2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31);
+    const int32_t *acc = s->tile[first / TILE * 2] + first % TILE * TILE, *term = terms ? s->term + first : NULL;
+    vi a = four_rows(s, acc, vf_load(s->m), term), b = four_rows(s, acc + TILE * TILE, vf_load(s->m + TILE), term);
+    vi r01 = _mm512_permutex2var_epi32(a, low, b), r23 = _mm512_permutex2var_epi32(a, high, b);
+    _mm256_storeu_si256((__m256i *)s->to[first], _mm512_castsi512_si256(r01));
+    _mm256_storeu_si256((__m256i *)s->to[first + 1], _mm512_extracti64x4_epi64(r01, 1));
+    _mm256_storeu_si256((__m256i *)s->to[first + 2], _mm512_castsi512_si256(r23));
+    _mm256_storeu_si256((__m256i *)s->to[first + 3], _mm512_extracti64x4_epi64(r23, 1));
 }
 
-static inline __attribute__((always_inline)) void end_narrow(const struct sums *s, uint32_t row, const int32_t *acc, uint32_t at)
+static __attribute__((noinline)) void end_wide_terms(const struct sums *s, uint32_t first)
+{
+    end_wide(s, first, true);
+}
+
+/* One block of four rows. */
+static void end_narrow(const struct sums *s, uint32_t row, uint32_t at, const int32_t *acc)
 {
     const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const struct fixed_end *e = s->end;
     const uint64_t *to = e->p->out + row;
     char *out = (char *)e->out + e->c0 + at;
-    vi q = _mm512_permutexvar_epi32(order, four_rows(s, row, acc, vf_load(e->m + at), false));
+    vi q = _mm512_permutexvar_epi32(order, four_rows(s, acc, vf_load(e->m + at), NULL));
     _mm_storeu_si128((__m128i *)(out + to[0]), _mm512_castsi512_si128(q));
     _mm_storeu_si128((__m128i *)(out + to[1]), _mm512_extracti32x4_epi32(q, 1));
     _mm_storeu_si128((__m128i *)(out + to[2]), _mm512_extracti32x4_epi32(q, 2));
@@ -139,38 +174,65 @@ static inline __attribute__((always_inline)) void end_narrow(const struct sums *
 /* A block of a row whose end is not fast, or that does not fill a piece. */
 static void end_row(const struct sums *s, uint32_t row, uint32_t at, const int32_t *acc)
 {
-    if (!ends_fast(s, at)) {
-        fixed_end_store(s->end, row, at, vi_load(acc));
+    const struct fixed_end *e = s->end;
+    if (e->p->out[row] == CONV_NOWHERE)
+        return;
+    if (!ends_fast(s, e, at)) {
+        fixed_end_store(e, row, at, vi_load(acc));
         return;
     }
     const vi quarters = _mm512_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12);
-    vi v = steps_of(s, row, acc, vf_load(s->end->m + at), s->end->w_offset != 0);
+    const int32_t term = e->w_offset ? row_term(e, row) : 0;
+    vi v = steps_of(acc, 0, vf_load(e->m + at), &term);
     vi q = _mm512_permutexvar_epi32(quarters, bytes_narrow(&s->bytes, v, v, v, v));
-    _mm_storeu_si128((__m128i *)((char *)s->end->out + s->end->c0 + at + s->end->p->out[row]), _mm512_castsi512_si128(q));
+    _mm_storeu_si128((__m128i *)((char *)e->out + e->c0 + at + e->p->out[row]), _mm512_castsi512_si128(q));
+}
+
+static __attribute__((noinline)) void end_odd(const struct sums *s, uint32_t first)
+{
+    const uint32_t rows = s->rows - first < PIECE ? s->rows - first : PIECE, row = s->row + first;
+    const bool four = rows == PIECE && !s->end->w_offset && !s->end->p->seg_x; /* bands have rows that go nowhere */
+    for (uint32_t b = 0; b < s->blocks; b++) {
+        const uint32_t at = s->at + b * TILE;
+        const int32_t *acc = s->tile[first / TILE * 2 + b] + first % TILE * TILE;
+        if (four && ends_fast(s, s->end, at))
+            end_narrow(s, row, at, acc);
+        else
+            for (uint32_t r = 0; r < rows; r++)
+                end_row(s, row + r, at, acc + r * TILE);
+    }
 }
 
 /* Four rows of the square that waits, the last ones first. */
-static __attribute__((noinline)) void end_piece(struct sums *s)
+static inline __attribute__((always_inline)) void end_piece(struct sums *s)
 {
-    const uint32_t first = --s->left * PIECE, rows = s->rows - first, row = s->row + first, half = first / TILE;
-    const int32_t *acc0 = s->tile[2 * half] + first % TILE * TILE, *acc1 = s->tile[2 * half + 1] + first % TILE * TILE;
-    const bool terms = s->end->w_offset != 0;
-    if (rows >= PIECE && s->blocks == 2 && ends_fast(s, s->at + TILE)) {
-        if (terms)
-            end_wide(s, row, acc0, acc1, true);
-        else
-            end_wide(s, row, acc0, acc1, false);
+    const uint32_t first = --s->left * PIECE;
+    if (s->kind == WIDE)
+        end_wide(s, first, false);
+    else if (s->kind == WIDE_TERMS)
+        end_wide_terms(s, first);
+    else
+        end_odd(s, first);
+}
+
+/* The sums of a square have left the tiles: rows row … row + rows, blocks from channel `at` of the chunk on. */
+static void wait_for_end(struct sums *s, const struct fixed_end *e, uint32_t row, uint32_t at)
+{
+    const struct conv_panel *p = e->p;
+    s->left = (s->rows + PIECE - 1) / PIECE;
+    s->end = e, s->row = row, s->at = at;
+    s->kind = s->blocks < 2 || s->rows % PIECE || !ends_fast(s, e, at + TILE) ? ODD : e->w_offset ? WIDE_TERMS : WIDE;
+    if (s->kind == ODD)
         return;
+    s->m = e->m + at;
+    const vi first = _mm512_set1_epi64((long long)(uintptr_t)((char *)e->out + e->c0 + at)), nowhere = _mm512_set1_epi64((long long)(uintptr_t)s->nowhere);
+    for (uint32_t r = 0; r < s->rows; r += 8) {
+        vi to = _mm512_loadu_si512(p->out + row + r);
+        __mmask8 none = _mm512_cmpeq_epi64_mask(to, _mm512_set1_epi64(-1));
+        _mm512_storeu_si512(s->to + r, _mm512_mask_blend_epi64(none, _mm512_add_epi64(to, first), nowhere));
     }
-    for (uint32_t b = 0; b < s->blocks; b++) {
-        const uint32_t at = s->at + b * TILE;
-        const int32_t *acc = b ? acc1 : acc0;
-        if (rows >= PIECE && ends_fast(s, at) && !terms)
-            end_narrow(s, row, acc, at);
-        else
-            for (uint32_t r = 0; r < rows && r < PIECE; r++)
-                end_row(s, row + r, at, acc + r * TILE);
-    }
+    for (uint32_t r = 0; e->w_offset && r < s->rows; r++)
+        s->term[r] = row_term(e, row + r);
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------------- */
@@ -196,12 +258,13 @@ static void fill_rows(const struct conv_args *a, struct conv_panel *p)
 
 static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
+    struct amx_state *state = p->engine_data;
+    struct sums *sums = &state->sums;
     struct fixed_end end;
-    struct sums sums;
-    fixed_end_init(&end, a, p, c, a->x_offset, out);
-    sums_init(&sums, &end);
+    fixed_end_start(&end, a, p, c, out);
+    sums->fast = end_init(&end, &state->kept[(c->slice + c->c0 / CONV_CHUNK) % KEPT]);
     const uint32_t blocks = (c->n + CONV_BLOCK - 1) / CONV_BLOCK, k = p->k_total < STEP ? p->k_total : STEP;
-    struct square q = { .p = p, .second = TILE * p->stride, .block_bytes = conv_block_bytes(a), .waiting = &sums, .left = &sums.left };
+    struct square q = { .p = p, .second = TILE * p->stride, .block_bytes = conv_block_bytes(a), .waiting = sums, .left = &sums->left };
     const bool gathered = !(a->direct && in_place(a));
     for (uint32_t row = 0; row < p->rows && !k; row++) /* no tap of TransposeConv meets these rows */
         for (uint32_t v = 0; v < blocks; v++)
@@ -215,23 +278,36 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
             const bool two = v + 1 < blocks;
             q.padded = gathered && weights_go_on(a, c, v + 1 + two);
             q.w = (const uint8_t *)c->w + v * q.block_bytes;
-            first_tiles(first_sums(&sums, at), first_sums(&sums, at + TILE), rows > TILE);
+            first_tiles(first_sums(sums, &end, at), first_sums(sums, &end, at + TILE), rows > TILE);
             squares[a->x_type == DT_SQ8][rows > TILE][two](&q);
             end_waiting(&q);
-            store_tiles(sums.tile, rows > TILE, two);
-            sums.row = row, sums.rows = rows, sums.at = at, sums.blocks = 1 + two, sums.left = (rows + PIECE - 1) / PIECE;
+            store_tiles(sums->tile, rows > TILE, two);
+            sums->rows = rows, sums->blocks = 1 + two;
+            wait_for_end(sums, &end, row, at);
         }
     }
-    end_waiting(&q);
+    if (sums->kind == ODD || !a->packed) /* what belongs to it is gone when this returns */
+        end_waiting(&q);
 }
 
-static const struct conv_engine engine = { .elem = 1, .rows = 2 * 2 * TILE, .in_place = in_place, .load = load_row, .load_windows = load_windows,
-                                           .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours, .gathered = fill_rows };
+/* 32 rows stay in the first-level cache while all weights go by; of short rows there may be more, so that weights go by less often. */
+static const struct conv_engine engine = { .elem = 1, .rows = 4 * TILE, .long_rows = 2 * TILE, .in_place = in_place, .load = load_row, .load_windows = load_windows,
+                                           .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours, .gathered = fill_rows, .band_step = STEP };
 
 kernel_fn conv_q8_amx;
 
 void conv_q8_amx(const struct kernel_call *call, struct range tile)
 {
-    conv_run(call, tile, &engine);
+    struct amx_state state;
+    struct conv_engine e = engine;
+    state.sums.left = 0;
+    state.sums.kind = ODD;
+    state.sums.bytes = bytes_end(call->args);
+    for (int i = 0; i < KEPT; i++)
+        state.kept[i].w = NULL;
+    e.data = &state;
+    conv_run(call, tile, &e);
+    while (state.sums.left)
+        end_piece(&state.sums);
     __asm__ volatile("tilerelease" ::);
 }

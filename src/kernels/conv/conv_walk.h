@@ -5,6 +5,8 @@
 
 #include "kernels/conv/conv.h"
 
+enum { CONV_BAND_TAPS = 64 };
+
 /* Taps first, first + step, … of one axis. */
 struct conv_taps {
     uint32_t first, step, n;
@@ -23,11 +25,20 @@ struct conv_walk {
     bool flat;                      /* rows follow each other in x and in the output: matrices, and windows of one pixel */
     uint32_t first;                 /* flat: the panel's first row */
     bool lines;                     /* windows inside the image are whole lines of x (conv_gather.c) */
+    uint32_t band_lines;            /* output lines of a band (conv_bands.c); 0: rows are gathered */
+    uint64_t seg_x[CONV_BAND_TAPS];
     uint32_t chunk0, chunk1;
     struct conv_chunk made;         /* the chunk that was packed while running */
     struct conv_taps tz, ty, tx;    /* class of the panel */
     struct conv_panel p;
 };
+
+/* conv_drive.c: the rows of the panel meet all chunks. */
+void conv_flush(struct conv_walk *w);
+
+/* conv_bands.c: output lines of a band, 0 where bands do not suit; walk over lines of planes * output height. */
+uint32_t conv_band_lines(const struct conv_walk *w);
+void conv_walk_bands(struct conv_walk *w, uint32_t line0, uint32_t line1);
 
 /* conv_gather.c */
 struct conv_taps conv_taps_of(const struct conv_walk *w, const struct conv_axis *v, uint32_t o);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows without gathering. A band is some lines of x, copied once with their padding in place:
+ *
+ *     padding | x x x x x x | padding          A row is a position of the band; what it meets of tap (y, x) lies (y * width + x) pixels behind it.
+ *     padding | x x x x x x | padding          Positions follow each other, also from one line to the next, so an engine whose rows are equally far
+ *     padding | x x x x x x | padding          apart needs no copy of each window. The positions at the end of a line are computed for nothing.
+ *
+ * A window of 3 by 3 is read from a ninth of the memory, which a first-level cache holds where gathered rows do not fit. */
+#include "kernels/conv/conv_walk.h"
+
+/* Pixels of a line of the band: as many as the windows of one output line touch. */
+static uint32_t band_width(const struct conv_args *a)
+{
+    return a->x.out + (a->x.kernel - 1) * a->x.dilation;
+}
+
+static uint32_t lines_above(const struct conv_args *a)
+{
+    return (a->y.kernel - 1) * a->y.dilation;
+}
+
+uint32_t conv_band_lines(const struct conv_walk *w)
+{
+    const struct conv_args *a = w->a;
+    const uint32_t step = w->e->band_step, useless = 4; /* at most a quarter of the positions */
+    if (!step || a->kind != CONV_WINDOW || a->taps == 1 || a->taps > CONV_BAND_TAPS || a->slices > 1 || a->ci % step || a->w_offset || !a->packed ||
+        a->x.stride > 1 || a->y.stride > 1 || a->z.in != 1 || a->z.kernel != 1 || a->z.out != 1 || a->z.pad || !conv_ends_in_bytes(a))
+        return 0;
+    const uint64_t line = (uint64_t)band_width(a) * a->ci, room = a->panel_rows * a->panel_stride / line;
+    if ((a->x.kernel - 1) * a->x.dilation * useless > band_width(a) || room <= lines_above(a))
+        return 0;
+    return room - lines_above(a) < a->y.out ? (uint32_t)(room - lines_above(a)) : a->y.out;
+}
+
+/* Line `iy` of an image, from `src` on; outside of the image it is all padding. */
+static void fill_line(const struct conv_walk *w, char *dst, const char *src, int64_t iy)
+{
+    const struct conv_args *a = w->a;
+    const uint32_t width = band_width(a), left = a->x.pad < width ? a->x.pad : width, pixel = a->ci;
+    const uint32_t inside = iy < 0 || iy >= a->y.in ? 0 : a->x.in < width - left ? a->x.in : width - left;
+    w->e->pad(a, dst, left * pixel);
+    if (inside)
+        w->e->load(a, dst + (size_t)left * pixel, src + (size_t)iy * a->x.in * pixel, inside * pixel, 1);
+    w->e->pad(a, dst + (size_t)(left + inside) * pixel, (width - left - inside) * pixel);
+}
+
+static void set_taps(struct conv_walk *w)
+{
+    const struct conv_args *a = w->a;
+    struct conv_panel *p = &w->p;
+    for (uint32_t t = 0; t < a->taps; t++) {
+        p->seg[t] = (struct conv_seg){ t * a->ci, a->ci };
+        w->seg_x[t] = ((uint64_t)(t / a->x.kernel) * a->y.dilation * band_width(a) + t % a->x.kernel * a->x.dilation) * a->ci;
+    }
+    p->n_seg = a->taps;
+    p->k_total = a->kpad;
+    p->seg_x = w->seg_x;
+    p->stride = a->ci;
+}
+
+/* All positions of the band whose first output is line y of a plane. */
+static void run_band(struct conv_walk *w, uint32_t plane, uint32_t y, uint32_t lines)
+{
+    const struct conv_args *a = w->a;
+    struct conv_panel *p = &w->p;
+    const uint32_t width = band_width(a), all = (lines - 1) * width + a->x.out;
+    const uint64_t first = ((uint64_t)plane * a->y.out + y) * a->x.out;
+    for (uint32_t at = 0, rows, line = 0, x = 0; at < all; at += rows) {
+        rows = all - at < w->panel_rows ? all - at : w->panel_rows;
+        for (uint32_t i = 0; i < rows; i++) {
+            p->x[i] = w->rows + (uint64_t)(at + i) * a->ci;
+            p->out[i] = x < a->x.out ? (first + (uint64_t)line * a->x.out + x) * a->co : CONV_NOWHERE;
+            if (++x == width)
+                x = 0, line++;
+        }
+        p->rows = rows;
+        conv_flush(w);
+    }
+}
+
+void conv_walk_bands(struct conv_walk *w, uint32_t line0, uint32_t line1)
+{
+    const struct conv_args *a = w->a;
+    set_taps(w);
+    for (uint32_t line = line0, n; line < line1; line += n) {
+        const uint32_t plane = line / a->y.out, y = line % a->y.out, left = a->y.out - y;
+        n = line1 - line < left ? line1 - line : left;
+        n = n < w->band_lines ? n : w->band_lines;
+        const char *image = (const char *)w->data[0] + (uint64_t)plane * a->y.in * a->x.in * a->ci;
+        for (uint32_t i = 0; i < n + lines_above(a); i++)
+            fill_line(w, w->rows + (uint64_t)i * band_width(a) * a->ci, image, (int64_t)y + i - a->y.pad);
+        run_band(w, plane, y, n);
+    }
+}
