@@ -222,12 +222,14 @@ static void gather_rows(struct conv_walk *w, uint32_t slice)
     const bool matrix = a->kind == CONV_MATRIX;
     const uint64_t xs = dtype_bits(a->x_type) / 8, from = matrix ? conv_matrix_of(a, a->x_batch, slice) * a->rows * a->cig : (uint64_t)slice * a->cig;
     const uint64_t step = (matrix ? a->x_row : a->ci) * xs, to = matrix ? (uint64_t)slice * a->rows * a->co : (uint64_t)slice * a->cog;
-    const char *src = (const char *)w->data[0] + from * xs + w->first * step;
-    for (uint32_t i = 0; i < w->p.rows; i++) {
-        w->p.out[i] = to + ((uint64_t)w->first + i) * a->co;
-        w->p.x[i] = w->in_place ? src + i * step : w->rows + i * w->stride;
+    const char *src = (const char *)w->data[0] + from * xs + w->first * step, *row = w->in_place ? src : w->rows;
+    const uint64_t row_step = w->in_place ? step : w->stride, out_step = a->co, n = w->p.rows;
+    uint64_t out = to + w->first * out_step;
+    for (uint32_t i = 0; i < n; i++, row += row_step, out += out_step) {
+        w->p.x[i] = row;
+        w->p.out[i] = out;
     }
-    for (uint32_t i = 0; i < w->p.rows && !w->in_place; i++) {
+    for (uint32_t i = 0; i < n && !w->in_place; i++) {
         char *dst = w->rows + i * w->stride;
         w->e->load(a, dst, src + i * step, a->cig, matrix ? a->x_k : 1);
         pad_tail(w, dst, a->cig);

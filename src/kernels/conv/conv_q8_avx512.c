@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 8-bit products, AVX-512 VNNI: vpdpbusd multiplies unsigned by signed bytes, so rows are gathered as unsigned bytes (signed ones moved
- * up by 128) and the offset that is left over is folded into the channels. Sums are exact modulo 2^32. Up to 6 rows by 64 channels. */
+ * up by 128) and the offset that is left over is folded into the channels. Sums are exact modulo 2^32. Up to 6 rows by 64 channels,
+ * or for short sums two tiles in turn, of which one is ended while the other is multiplied. */
 #include "kernels/conv/vec_avx512.h"
 
 #include <string.h>
 
 #include "kernels/conv/conv_bytes_avx512.h"
 
-enum { NR = CONV_CHUNK / CONV_BLOCK };
+/* Sums of so many k are short: their ends take as long as their products. A panel is whole tiles of 3, 4 and 6 rows. */
+enum { NR = CONV_CHUNK / CONV_BLOCK, SHORT_LEAST = 12, SHORT_MOST = 128, PANEL = 60 };
 
 static int32_t left_over(const struct conv_args *a)
 {
@@ -65,107 +67,193 @@ static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
     return (int64_t)(uint32_t)_mm512_reduce_add_epi32(sum) + (int64_t)all * left_over(a);
 }
 
+/* Rows and blocks of channels of a tile, and whether x is signed where it lies; constants where loops are compiled. */
+struct shape {
+    int mr, nr;
+    bool flip;
+};
+
 struct tile {
     const struct conv_args *a;
     const struct conv_panel *p;
     const struct conv_chunk *c;
     const struct fixed_end *end;
     uint32_t row;
-    bool fast;               /* whole blocks, and all end in bytes */
+    bool fast;               /* all end in bytes, and blocks are whole but for half of the last one */
+    bool half;
     struct bytes_end bytes;
+    const int32_t *first;    /* per channel: what sums begin with */
 };
 
-/* 16 channels of a row in steps of the output. */
+/* 16 channels of a row in steps of the output; sums began with what belongs to channels. */
 static inline __attribute__((always_inline)) __m512i steps_of(const struct tile *t, uint32_t row, int block, __m512i sum)
 {
     const struct fixed_end *e = t->end;
-    sum = vi_add(sum, vi_load(e->base + block * CONV_BLOCK));
     if (e->w_offset)
         sum = vi_add(sum, vi_set1((int32_t)((uint32_t)e->w_offset * (uint32_t)(uint64_t)e->p->xsum[row])));
     return vi_round(vf_mul(vf_from_int(sum), vf_load(e->m + block * CONV_BLOCK)));
 }
 
-/* Four vectors at a time become bytes together: a row of 64 channels, two of 32, and so on. At the end the last one is repeated. */
-static inline __attribute__((always_inline)) void end_bytes(const struct tile *t, const int mr, const int nr, __m512i acc[CONV_MR][NR])
+/* 16 channels, or those that are left of them. */
+static inline __attribute__((always_inline)) void store_block(const struct tile *t, const int nr, int at, char *to, __m128i v)
+{
+    if (t->half && at % nr == nr - 1)
+        _mm_storel_epi64((__m128i *)to, v);
+    else
+        _mm_storeu_si128((__m128i *)to, v);
+}
+
+/* Vectors i … i + 3 of the sums of rows `row`, … become bytes together: a row of 64 channels, two of 32, and so on. At the end the last one is repeated. */
+static inline __attribute__((always_inline)) void end_four(const struct tile *t, uint32_t row, const int mr, const int nr, const int i, __m512i acc[CONV_MR][NR])
 {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     char *const out = (char *)t->end->out + t->end->c0;
-    const uint64_t *to = t->p->out + t->row;
-#pragma GCC unroll 8
-    for (int i = 0; i < mr * nr; i += 4) {
-        __m512i v[4];
+    const uint64_t *to = t->p->out + row;
+    __m512i v[4];
 #pragma GCC unroll 4
-        for (int j = 0; j < 4; j++) {
-            int at = i + j < mr * nr ? i + j : mr * nr - 1;
-            v[j] = steps_of(t, t->row + (uint32_t)(at / nr), at % nr, acc[at / nr][at % nr]);
-        }
-        __m512i q = _mm512_permutexvar_epi32(order, bytes_narrow(&t->bytes, v[0], v[1], v[2], v[3]));
+    for (int j = 0; j < 4; j++) {
+        int at = i + j < mr * nr ? i + j : mr * nr - 1;
+        v[j] = steps_of(t, row + (uint32_t)(at / nr), at % nr, acc[at / nr][at % nr]);
+    }
+    __m512i q = _mm512_permutexvar_epi32(order, bytes_narrow(&t->bytes, v[0], v[1], v[2], v[3]));
+    if (nr == 4 && !t->half) {
+        _mm512_storeu_si512(out + to[i / 4], q);
+    } else if (nr == 2 && i + 4 <= mr * nr && !t->half) {
+        _mm256_storeu_si256((__m256i *)(out + to[i / 2]), _mm512_castsi512_si256(q));
+        _mm256_storeu_si256((__m256i *)(out + to[i / 2 + 1]), _mm512_extracti64x4_epi64(q, 1));
+    } else {
 #define STORE(j) \
         if (i + (j) < mr * nr) \
-            _mm_storeu_si128((__m128i *)(out + to[(i + (j)) / nr] + (i + (j)) % nr * CONV_BLOCK), _mm512_extracti32x4_epi32(q, j))
-        if (nr == 4) {
-            _mm512_storeu_si512(out + to[i / 4], q);
-        } else if (nr == 2 && i + 4 <= mr * nr) {
-            _mm256_storeu_si256((__m256i *)(out + to[i / 2]), _mm512_castsi512_si256(q));
-            _mm256_storeu_si256((__m256i *)(out + to[i / 2 + 1]), _mm512_extracti64x4_epi64(q, 1));
-        } else {
-            STORE(0);
-            STORE(1);
-            STORE(2);
-            STORE(3);
-        }
+            store_block(t, nr, i + (j), out + to[(i + (j)) / nr] + (i + (j)) % nr * CONV_BLOCK, _mm512_extracti32x4_epi32(q, j))
+        STORE(0);
+        STORE(1);
+        STORE(2);
+        STORE(3);
 #undef STORE
     }
 }
 
-static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr, const bool flip)
+static inline __attribute__((always_inline)) void end_all(const struct tile *t, uint32_t row, const struct shape s, __m512i acc[CONV_MR][NR])
+{
+#pragma GCC unroll 8
+    for (int i = 0; i < s.mr * s.nr; i += 4)
+        end_four(t, row, s.mr, s.nr, i, acc);
+}
+
+/* Where rows begin, and what their sums begin with. */
+static inline __attribute__((always_inline)) void begin_sums(const struct tile *t, uint32_t row, const int mr, const int nr, const uint8_t *x[CONV_MR], __m512i acc[CONV_MR][NR])
+{
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++) {
+        x[r] = t->p->x[row + (uint32_t)r];
+#pragma GCC unroll 8
+        for (int v = 0; v < nr; v++)
+            acc[r][v] = vi_load(t->first + v * CONV_BLOCK);
+    }
+}
+
+/* Four k of all rows and channels of a tile; `w` has them for the first block, others are `bytes` further. */
+static inline __attribute__((always_inline)) void add_products(const uint8_t *const x[CONV_MR], uint64_t at, const uint8_t *w, uint64_t bytes, const struct shape s,
+                                                               __m512i acc[CONV_MR][NR])
+{
+    __m512i wv[NR];
+#pragma GCC unroll 8
+    for (int v = 0; v < s.nr; v++) {
+        wv[v] = _mm512_loadu_si512(w + (uint64_t)v * bytes);
+        __asm__("" : "+v"(wv[v])); /* loaded once: compilers like to load it again for every row */
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < s.mr; r++) {
+        int32_t four;
+        memcpy(&four, x[r] + at, 4);
+        __m512i xv = _mm512_set1_epi32(four);
+        if (s.flip)
+            xv = _mm512_xor_si512(xv, _mm512_set1_epi8((char)0x80));
+#pragma GCC unroll 8
+        for (int v = 0; v < s.nr; v++)
+            acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], xv, wv[v]);
+    }
+}
+
+static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const struct shape s)
 {
     __m512i acc[CONV_MR][NR];
     const uint8_t *x[CONV_MR];
-    uint64_t bytes = conv_block_bytes(t->a);
-#pragma GCC unroll 8
-    for (int r = 0; r < mr; r++) {
-        x[r] = t->p->x[t->row + (uint32_t)r];
-#pragma GCC unroll 8
-        for (int v = 0; v < nr; v++)
-            acc[r][v] = _mm512_setzero_si512();
-    }
-    uint64_t at = 0;
-    for (uint32_t s = 0; s < t->p->n_seg; s++) {
-        const uint8_t *w = (const uint8_t *)t->c->w + (uint64_t)t->p->seg[s].k * CONV_BLOCK;
-        for (uint64_t end = at + t->p->seg[s].n; at < end; at += 4, w += 64) {
-            __m512i wv[NR];
-#pragma GCC unroll 8
-            for (int v = 0; v < nr; v++)
-                wv[v] = _mm512_loadu_si512(w + (uint64_t)v * bytes);
-#pragma GCC unroll 8
-            for (int r = 0; r < mr; r++) {
-                int32_t four;
-                memcpy(&four, x[r] + at, 4);
-                __m512i xv = _mm512_set1_epi32(four);
-                if (flip)
-                    xv = _mm512_xor_si512(xv, _mm512_set1_epi8((char)0x80));
-#pragma GCC unroll 8
-                for (int v = 0; v < nr; v++)
-                    acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], xv, wv[v]);
-            }
-        }
+    uint64_t bytes = conv_block_bytes(t->a), at = 0;
+    begin_sums(t, t->row, s.mr, s.nr, x, acc);
+    for (uint32_t i = 0; i < t->p->n_seg; i++) {
+        const uint8_t *w = (const uint8_t *)t->c->w + (uint64_t)t->p->seg[i].k * CONV_BLOCK;
+        for (uint64_t end = at + t->p->seg[i].n; at < end; at += 4, w += 64)
+            add_products(x, at, w, bytes, s, acc);
     }
     if (t->fast) {
-        end_bytes(t, mr, nr, acc);
+        end_all(t, t->row, s, acc);
         return;
     }
 #pragma GCC unroll 8
-    for (int r = 0; r < mr; r++)
+    for (int r = 0; r < s.mr; r++)
 #pragma GCC unroll 8
-        for (int v = 0; v < nr; v++)
+        for (int v = 0; v < s.nr; v++)
             fixed_end_store(t->end, t->row + (uint32_t)r, (uint32_t)v * CONV_BLOCK, acc[r][v]);
 }
+
+/* ---- short sums ------------------------------------------------------------------------------------------------------------ */
+
+/* Sums of rows from t->row on; between their first steps those of the rows before them, if there are such, are ended. */
+static inline __attribute__((always_inline)) void short_sums(struct tile *t, const struct shape s, __m512i acc[CONV_MR][NR], __m512i (*last)[NR])
+{
+    const uint8_t *x[CONV_MR], *w = t->c->w;
+    const uint64_t bytes = conv_block_bytes(t->a), end = t->p->k_total;
+    begin_sums(t, t->row, s.mr, s.nr, x, acc);
+#pragma GCC unroll 3
+    for (int i = 0; i < SHORT_LEAST / 4; i++, w += 64) {
+        add_products(x, (uint64_t)i * 4, w, bytes, s, acc);
+        if (last && 4 * i < s.mr * s.nr)
+            end_four(t, t->row - (uint32_t)s.mr, s.mr, s.nr, 4 * i, last);
+    }
+    for (uint64_t at = SHORT_LEAST; at < end; at += 4, w += 64)
+        add_products(x, at, w, bytes, s, acc);
+    t->row += (uint32_t)s.mr;
+}
+
+static inline __attribute__((always_inline)) void short_run(struct tile *t, const struct shape s)
+{
+    __m512i one[CONV_MR][NR], two[CONV_MR][NR];
+    const uint32_t mr = (uint32_t)s.mr, rows = t->p->rows;
+    if (rows < mr)
+        return;
+    short_sums(t, s, one, NULL);
+    while (rows - t->row >= 2 * mr) {
+        short_sums(t, s, two, one);
+        short_sums(t, s, one, two);
+    }
+    if (rows - t->row >= mr) {
+        short_sums(t, s, two, one);
+        end_all(t, t->row - mr, s, two);
+    } else {
+        end_all(t, t->row - mr, s, one);
+    }
+}
+
+#define SHORT(mr, nr, flip)                                 \
+    static void short_##nr##_##flip(struct tile *t)         \
+    {                                                       \
+        short_run(t, (struct shape){ mr, nr, flip });       \
+    }
+SHORT(6, 1, 0)
+SHORT(6, 2, 0)
+SHORT(4, 3, 0)
+SHORT(3, 4, 0)
+SHORT(6, 1, 1)
+SHORT(6, 2, 1)
+static void (*const shorts[NR + 2])(struct tile *) = { short_1_0, short_2_0, short_3_0, short_4_0, short_1_1, short_2_1 };
+
+/* ---- blocks ---------------------------------------------------------------------------------------------------------------- */
 
 #define TILE(mr, nr, flip)                                     \
     static void tile_##mr##_##nr##_##flip(const struct tile *t) \
     {                                                          \
-        tile_run(t, mr, nr, flip);                             \
+        tile_run(t, (struct shape){ mr, nr, flip });            \
     }
 #define TILES(nr, flip) TILE(1, nr, flip) TILE(2, nr, flip) TILE(4, nr, flip) TILE(6, nr, flip)
 TILES(1, 0)
@@ -178,18 +266,25 @@ TILES(2, 1)
 static void (*const tiles[NR + 2][4])(const struct tile *) = { ROW(1, 0), ROW(2, 0), ROW(3, 0), ROW(4, 0), ROW(1, 1), ROW(2, 1) };
 static const uint32_t tile_rows[4] = { 1, 2, 4, CONV_MR };
 
+static const int32_t nothing[CONV_CHUNK] __attribute__((aligned(64)));
+
 static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     struct fixed_end end;
     fixed_end_init(&end, a, p, c, left_over(a), out);
-    struct tile t = { a, p, c, &end, 0, c->n % CONV_BLOCK == 0 && bytes_suit(&end), bytes_end(a) };
+    struct tile t = { .a = a, .p = p, .c = c, .end = &end, .bytes = bytes_end(a) };
     uint32_t which = (c->n - 1) / CONV_BLOCK + (flips(a) ? NR : 0);
+    t.fast = c->n % (CONV_BLOCK / 2) == 0 && bytes_suit(&end);
+    t.half = c->n % CONV_BLOCK != 0;
+    t.first = t.fast ? end.base : nothing;
+    if (t.fast && p->n_seg == 1 && !p->seg->k && p->k_total >= SHORT_LEAST && p->k_total <= SHORT_MOST)
+        shorts[which](&t);
     for (int m = 3; m >= 0; m--)
         for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])
             tiles[which][m](&t);
 }
 
-static const struct conv_engine engine = { .elem = 1, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };
+static const struct conv_engine engine = { .elem = 1, .rows = PANEL, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };
 
 kernel_fn conv_q8_avx512;
 
