@@ -44,10 +44,10 @@ OP_ROW(FullyConnected, .in = {IN("in", T_REAL), WEIGHT("weight", T_WEIGHT), OPT_
        .params = {P_B8("keep_dims", DEFAULT(0))}, .infer = rule_fully_connected)
 OP_ROW(MatMul, .in = {IN("a", T_REAL), WEIGHT("b", T_WEIGHT), OPT_ENCODED("bias", T_BIAS)}, .out = {OUT("out", T_REAL)},
        .params = {P_B8("transpose_in0", DEFAULT(0)), P_B8("transpose_in1", DEFAULT(0))}, .infer = rule_matmul)
-/* Ports as in the operator of the same name in ONNX Runtime; only the parameters are public. */
+/* Inputs of the operator of the same name in ONNX Runtime, in the order that its QNN provider gives them. */
 OP_ROW(GroupQueryAttention,
-       .in = {IN("query", T_REAL), OPT("key", T_REAL), OPT("value", T_REAL), OPT("past_key", T_REAL), OPT("past_value", T_REAL),
-              OPT("seqlens_k", T_INDEX), OPT("total_sequence_length", T_INDEX), OPT("cos_cache", T_REAL), OPT("sin_cache", T_REAL)},
+       .in = {IN("query", T_REAL), OPT("seqlens_k", T_INDEX), OPT("total_sequence_length", T_INDEX), OPT("key", T_REAL), OPT("value", T_REAL),
+              OPT("past_key", T_REAL), OPT("past_value", T_REAL), OPT("cos_cache", T_REAL), OPT("sin_cache", T_REAL), OPT("position_ids", T_INDEX)},
        .out = {OUT("out", T_REAL), OPT("present_key", T_REAL), OPT("present_value", T_REAL)},
        .params = {P_U32("num_heads", REQ), P_U32("kv_num_heads", REQ), P_B8("do_rotary", DEFAULT(0)), P_F32("scale", OPTIONAL_PARAM)},
        .infer = rule_group_query_attention)

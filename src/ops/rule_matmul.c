@@ -73,15 +73,24 @@ RULE(matmul)
     return matmul_shape(c, &want[0], row, col);
 }
 
+enum { GQA_SEQLENS = 1, GQA_KEY = 3, GQA_VALUE, GQA_PAST_KEY, GQA_PAST_VALUE, GQA_COS, GQA_SIN, GQA_POSITIONS };
+
+static enum status both_or_neither(const struct op_call *c, uint32_t i)
+{
+    REFUSE_IF(!rule_in(c, i) != !rule_in(c, i + 1), c, "only one of inputs %u (\"%s\") and %u (\"%s\") is given; both or neither are expected", i,
+              rule_in_name(c, i), i + 1, rule_in_name(c, i + 1));
+    return ST_OK;
+}
+
 /* Caches [batch, key-value heads, positions, size]: past ones both or neither. */
 static enum status attention_caches(const struct op_call *c, struct tensor_desc *want, uint32_t kv, uint32_t size)
 {
     uint32_t dims[] = {c->in[0]->dims[0], kv, 0, size};
     static const char layout[] = "[batch, kv_num_heads, positions, size of a head]";
-    REFUSE_IF(!rule_in(c, 3) != !rule_in(c, 4), c, "only one of inputs 3 (\"past_key\") and 4 (\"past_value\") is given; both or neither are expected");
-    if (rule_in(c, 3)) {
-        TRY(rule_dims(c, 3, 4, dims, layout));
-        TRY(rule_same_dims(c, 3, 4));
+    TRY(both_or_neither(c, GQA_PAST_KEY));
+    if (rule_in(c, GQA_PAST_KEY)) {
+        TRY(rule_dims(c, GQA_PAST_KEY, 4, dims, layout));
+        TRY(rule_same_dims(c, GQA_PAST_KEY, GQA_PAST_VALUE));
     }
     for (uint32_t i = 1; i < c->n_out; i++) {
         if (c->out && !c->out[i])
@@ -92,6 +101,21 @@ static enum status attention_caches(const struct op_call *c, struct tensor_desc 
     REFUSE_IF(c->n_out > 2 && want[1].dims[2] != want[2].dims[2], c, "outputs 1 and 2 have %u and %u positions; equal numbers are expected",
               want[1].dims[2], want[2].dims[2]);
     return ST_OK;
+}
+
+static enum status attention_rotation(const struct op_call *c, uint32_t size)
+{
+    if (!op_int(c, "do_rotary", 0))
+        return ST_OK;
+    REFUSE_IF(!rule_in(c, GQA_COS) || !rule_in(c, GQA_SIN), c, "parameter \"do_rotary\" is true; inputs %d (\"cos_cache\") and %d (\"sin_cache\") are expected",
+              GQA_COS, GQA_SIN);
+    TRY(rule_rank(c, GQA_COS, 2, "[positions, half of the rotated values]"));
+    TRY(rule_same_dims(c, GQA_COS, GQA_SIN));
+    uint64_t turned = 2ull * c->in[GQA_COS]->dims[1];
+    REFUSE_IF(turned > size, c, "input %d (\"cos_cache\") turns %llu values; a head has %u", GQA_COS, (unsigned long long)turned, size);
+    if (!rule_in(c, GQA_POSITIONS))
+        return ST_OK;
+    return rule_dims(c, GQA_POSITIONS, 2, c->in[0]->dims, "[batch, sequence]");
 }
 
 /* query [batch, sequence, heads * size], or with keys and values behind it; the caches have as many positions as the client says. */
@@ -106,22 +130,17 @@ RULE(group_query_attention)
               (long long)kv);
     for (uint32_t i = 0; i < c->n_out; i++)
         rule_type_free(&want[i], q->type);
-    REFUSE_IF(!rule_in(c, 1) != !rule_in(c, 2), c, "only one of inputs 1 (\"key\") and 2 (\"value\") is given; both or neither are expected");
-    int64_t rows = rule_in(c, 1) ? heads : heads + 2 * kv;
+    TRY(both_or_neither(c, GQA_KEY));
+    int64_t rows = rule_in(c, GQA_KEY) ? heads : heads + 2 * kv;
     REFUSE_IF(q->dims[2] % rows || q->dims[2] == 0, c, "input 0 has %u values per position; a multiple of the %lld heads in it is expected", q->dims[2],
               (long long)rows);
     uint32_t size = (uint32_t)(q->dims[2] / rows);
-    if (rule_in(c, 1)) {
-        TRY(rule_dims(c, 1, 3, (uint32_t[]){q->dims[0], q->dims[1], (uint32_t)kv * size}, "[batch, sequence, kv_num_heads * size]"));
-        TRY(rule_same_dims(c, 1, 2));
+    if (rule_in(c, GQA_KEY)) {
+        TRY(rule_dims(c, GQA_KEY, 3, (uint32_t[]){q->dims[0], q->dims[1], (uint32_t)kv * size}, "[batch, sequence, kv_num_heads * size]"));
+        TRY(rule_same_dims(c, GQA_KEY, GQA_VALUE));
     }
-    TRY(rule_vector(c, 5, q->dims[0], "one per batch entry"));
-    if (op_int(c, "do_rotary", 0)) {
-        REFUSE_IF(!rule_in(c, 7) || !rule_in(c, 8), c, "parameter \"do_rotary\" is true; inputs 7 (\"cos_cache\") and 8 (\"sin_cache\") are expected");
-        TRY(rule_rank(c, 7, 2, "[positions, half of the rotated values]"));
-        TRY(rule_same_dims(c, 7, 8));
-        REFUSE_IF(2ull * c->in[7]->dims[1] > size, c, "input 7 (\"cos_cache\") turns %llu values; a head has %u", 2ull * c->in[7]->dims[1], size);
-    }
+    TRY(rule_vector(c, GQA_SEQLENS, q->dims[0], "one per batch entry"));
+    TRY(attention_rotation(c, size));
     TRY(attention_caches(c, want, (uint32_t)kv, size));
     return rule_set(c, &want[0], 3, (uint64_t[]){q->dims[0], q->dims[1], (uint64_t)heads * size});
 }

@@ -249,14 +249,15 @@ def attention_case(c, i):
     cos, sin = np.cos(angles).astype(F), np.sin(angles).astype(F)
     seqlens = c.r.integers(-1, past + seq + 2, batch).astype(np.int32)
     before = np.clip(seqlens + 1 - seq, 0, past) if lens else np.full(batch, past)
-    scale = F(c.pick(0, 0.3))
+    scale, said = F(c.pick(0, 0.3)), rotary and c.r.integers(2)
+    positions = c.r.integers(-1, past + seq + 2, (batch, seq))
     real = (e if packed else ke).real
     rq, rk, rv = (x.reshape(batch, seq, -1, size).transpose(0, 2, 1, 3).astype(np.float64) for x in (e.real(q), real(k), real(v)))
     want = np.zeros((batch, seq, heads, size))
     room = past + seq
     caches = [np.zeros((batch, kv, room, size)) for _ in range(2)]
     for b in range(batch):
-        at = np.minimum(before[b] + np.arange(seq), table - 1)
+        at = np.clip(positions[b] if said else before[b] + np.arange(seq), 0, table - 1)
         if rotary:
             for x in (rq, rk):
                 x[b, ..., :2 * half] = turn(x[b, ..., :2 * half], cos[at].astype(np.float64), sin[at].astype(np.float64), False)
@@ -268,10 +269,12 @@ def attention_case(c, i):
             s = caches[0][b, h // group, :n] @ rq[b, h, j] * (float(scale) or 1 / math.sqrt(size))
             p = np.exp(s - s.max())
             want[b, j, h] = p @ caches[1][b, h // group, :n] / p.sum()
-    ins = [e.tensor(np.concatenate([q, k, v], -1)), None, None] if packed else [e.tensor(q), ke.tensor(k), ke.tensor(v)]
-    ins += [pe.tensor(pk), pe.tensor(pv)] if past else [None, None]
+    ins = [e.tensor(np.concatenate([q, k, v], -1) if packed else q)]
     ins += [I32.tensor(seqlens) if lens else None, I32.tensor(np.array([room], np.int32)) if lens else None]
+    ins += [None, None] if packed else [ke.tensor(k), ke.tensor(v)]
+    ins += [pe.tensor(pk), pe.tensor(pv)] if past else [None, None]
     ins += [te.tensor(cos), te.tensor(sin)] if rotary else []
+    ins += [Enc(c.pick("i32", "i64")).tensor(positions)] if said else []
     outs = [o.out((batch, seq, heads * size))] + ([co.out((batch, kv, room, size))] * 2 if present else [])
     params = {"num_heads": u32(heads), "kv_num_heads": u32(kv), "do_rotary": b8(rotary), "scale": f32(scale)}
     params = lean(c, params, do_rotary=0, scale=0)
@@ -303,9 +306,9 @@ def refusals(c):
             ("CreateSparse", [I32.tensor(z((2, 1), np.int32)), F32.tensor(z(2, F))], [F32.out((4, 4))], {}, "values"),
             ("GetSparseIndices", [F32.tensor(z((4, 4), F))], [I32.out((4, 3))], {}, "depth"),
             ("GetSparseValues", [F32.tensor(z((4, 4), F))], [F32.out((4, 3))], {}, "values"),
-            ("GroupQueryAttention", [F32.tensor(z((1, 1, 8), F))] + [F32.tensor(z((1, 1, 8), F))] * 2, [F32.out((1, 1, 8))],
+            ("GroupQueryAttention", [F32.tensor(z((1, 1, 8), F)), None, None] + [F32.tensor(z((1, 1, 8), F))] * 2, [F32.out((1, 1, 8))],
              {"num_heads": u32(2), "kv_num_heads": u32(2), "do_rotary": b8(1)}, "cos_cache"),
-            ("GroupQueryAttention", [F32.tensor(z((1, 1, 8), F)), F32.tensor(z((1, 1, 8), F))], [F32.out((1, 1, 8))],
+            ("GroupQueryAttention", [F32.tensor(z((1, 1, 8), F)), None, None, F32.tensor(z((1, 1, 8), F))], [F32.out((1, 1, 8))],
              {"num_heads": u32(2), "kv_num_heads": u32(2)}, "value"),
             ("GroupQueryAttention", [F32.tensor(z((1, 1, 8), F))], [F32.out((1, 1, 8))], {"num_heads": u32(3), "kv_num_heads": u32(2)}, "multiple")):
         try:

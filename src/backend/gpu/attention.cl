@@ -11,6 +11,14 @@ int past_of(const struct gpu_attention *a, global const void *seqlens, int batch
     return (int)clamp(read_whole(a->in_type[GQA_SEQLENS], seqlens, batch) + 1 - a->sequence, 0L, (long)a->past);
 }
 
+/* Where new token i stands: behind the others, or where the client says. */
+int position_of(const struct gpu_attention *a, global const void *positions, int batch, int past, int i)
+{
+    if (!(a->given >> GQA_POSITIONS & 1))
+        return past + i;
+    return (int)clamp(read_whole(a->in_type[GQA_POSITIONS], positions, batch * a->sequence + i), 0L, (long)INT_MAX);
+}
+
 /* Value d of a head at a position, its two halves turned by the angles of the position. */
 float turned(const struct gpu_attention *a, int type, global const void *x, int row, int d, int position, global const void *cosines, global const void *sines)
 {
@@ -37,8 +45,8 @@ void put_present(const struct gpu_attention *a, int port, global void *y, int li
 }
 
 kernel void attention_gather(struct gpu_attention a, global const void *query, global const void *key, global const void *value, global const void *past_key,
-                             global const void *past_value, global const void *seqlens, global const void *cosines, global const void *sines, global void *present_key,
-                             global void *present_value, global float *room)
+                             global const void *past_value, global const void *seqlens, global const void *positions_of, global const void *cosines, global const void *sines,
+                             global void *present_key, global void *present_value, global float *room)
 {
     int i = get_global_id(0), rows = max(a.past + a.sequence, a.present), positions = a.past + a.sequence;
     if (i >= a.batch * a.kv_heads * rows * a.size)
@@ -48,7 +56,7 @@ kernel void attention_gather(struct gpu_attention a, global const void *query, g
     float k = 0.0f, v = 0.0f;
     if (t >= past && t < past + a.sequence) {
         int row = row_at(&a, batch, t - past, kv, a.kv_heads, a.heads);
-        k = turned(&a, a.in_type[a.packed ? GQA_QUERY : GQA_KEY], key, row, d, t, cosines, sines);
+        k = turned(&a, a.in_type[a.packed ? GQA_QUERY : GQA_KEY], key, row, d, position_of(&a, positions_of, batch, past, t - past), cosines, sines);
         v = read_real(a.in_type[a.packed ? GQA_QUERY : GQA_VALUE], value, row_at(&a, batch, t - past, kv, a.kv_heads, a.heads + a.kv_heads) + d);
     } else if (t < a.past) {
         k = read_real(a.in_type[GQA_PAST_KEY], past_key, from);
@@ -62,8 +70,8 @@ kernel void attention_gather(struct gpu_attention a, global const void *query, g
     }
 }
 
-kernel void attention(struct gpu_attention a, global const void *query, global const void *seqlens, global const void *cosines, global const void *sines, global void *y,
-                      global float *room)
+kernel void attention(struct gpu_attention a, global const void *query, global const void *seqlens, global const void *positions_of, global const void *cosines,
+                      global const void *sines, global void *y, global float *room)
 {
     local float part[GPU_LANES];
     int unit = get_group_id(0), l = get_local_id(0), positions = a.past + a.sequence;
@@ -72,7 +80,7 @@ kernel void attention(struct gpu_attention a, global const void *query, global c
     global float *keys = room + line * positions * a.size, *values = keys + cache, *scores = room + 2 * cache + unit * (positions + a.size), *q = scores + positions;
     int row = row_at(&a, batch, i, head, a.heads, 0);
     for (int d = l; d < a.size; d += GPU_LANES)
-        q[d] = turned(&a, a.in_type[GQA_QUERY], query, row, d, past + i, cosines, sines);
+        q[d] = turned(&a, a.in_type[GQA_QUERY], query, row, d, position_of(&a, positions_of, batch, past, i), cosines, sines);
     barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
     float most = -INFINITY, sum = 0.0f;
     for (int t = l; t < n; t += GPU_LANES) {

@@ -121,7 +121,7 @@ static enum status attention_args(const struct op_call *c, struct gpu_attention 
     for (uint32_t i = 0; i < GQA_INPUTS; i++)
         if (has(c, i)) {
             a->given |= 1 << i;
-            TRY(gpu_type(c, i, i == GQA_SEQLENS || i == GQA_TOTAL ? T_INDEX : T_FLOAT, &a->in_type[i]));
+            TRY(gpu_type(c, i, i == GQA_SEQLENS || i == GQA_TOTAL || i == GQA_POSITIONS ? T_INDEX : T_FLOAT, &a->in_type[i]));
         }
     for (uint32_t i = 0; i < c->n_out && i < GQA_OUTPUTS; i++)
         if (c->out[i]) {
@@ -146,9 +146,9 @@ enum status gpu_bind_attention(const struct op_call *c, struct gpu_work *w)
     TRY(attention_args(c, a));
 #define OR_QUERY(i) (uint8_t)(has(c, i) ? i : GQA_QUERY)
 #define OR_OUT(i) (uint8_t)(c->n_in + (a->wanted >> (i) & 1 ? (i) : GQA_OUT))
-    const uint8_t first[] = { GQA_QUERY, OR_QUERY(GQA_KEY), OR_QUERY(GQA_VALUE), OR_QUERY(GQA_PAST_KEY), OR_QUERY(GQA_PAST_VALUE), OR_QUERY(GQA_SEQLENS), OR_QUERY(GQA_COS),
-                              OR_QUERY(GQA_SIN), OR_OUT(GQA_PRESENT_KEY), OR_OUT(GQA_PRESENT_VALUE) };
-    const uint8_t second[] = { GQA_QUERY, OR_QUERY(GQA_SEQLENS), OR_QUERY(GQA_COS), OR_QUERY(GQA_SIN), OR_OUT(GQA_OUT) };
+    const uint8_t first[] = { GQA_QUERY, OR_QUERY(GQA_KEY), OR_QUERY(GQA_VALUE), OR_QUERY(GQA_PAST_KEY), OR_QUERY(GQA_PAST_VALUE), OR_QUERY(GQA_SEQLENS), OR_QUERY(GQA_POSITIONS),
+                              OR_QUERY(GQA_COS), OR_QUERY(GQA_SIN), OR_OUT(GQA_PRESENT_KEY), OR_OUT(GQA_PRESENT_VALUE) };
+    const uint8_t second[] = { GQA_QUERY, OR_QUERY(GQA_SEQLENS), OR_QUERY(GQA_POSITIONS), OR_QUERY(GQA_COS), OR_QUERY(GQA_SIN), OR_OUT(GQA_OUT) };
 #undef OR_QUERY
 #undef OR_OUT
     uint64_t positions = (uint64_t)a->past + (uint64_t)a->sequence, rows = positions > (uint64_t)a->present ? positions : (uint64_t)a->present;

@@ -129,7 +129,7 @@ struct gpu_recurrent {
 
 struct gpu_attention {
     int batch, sequence, heads, kv_heads, size, past, present, turned, table, packed;
-    int given, wanted, in_type[9], out_type[3];
+    int given, wanted, in_type[10], out_type[3];
     float scale;
 };
 

@@ -40,6 +40,7 @@ static enum status attention_bind(const struct op_call *c, void *args, struct ke
     a->present = a->wanted >> GQA_PRESENT_KEY & 1 ? c->out[GQA_PRESENT_KEY]->dims[2] : 0;
     a->scale = op_has(c, "scale") && op_real(c, "scale", 0) != 0.0 ? (float)op_real(c, "scale", 0) : (float)(1.0 / sqrt((double)a->size));
     a->seqlens = a->given >> GQA_SEQLENS & 1 ? c->in[GQA_SEQLENS]->type : DT_NONE;
+    a->positions = a->given >> GQA_POSITIONS & 1 ? c->in[GQA_POSITIONS]->type : DT_NONE;
     if (op_int(c, "do_rotary", 0)) {
         a->table = c->in[GQA_COS]->dims[0];
         a->turned = 2 * c->in[GQA_COS]->dims[1];

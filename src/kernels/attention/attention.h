@@ -6,7 +6,7 @@
 #include "kernels/kernels.h"
 #include "kernels/span.h"
 
-enum { GQA_QUERY, GQA_KEY, GQA_VALUE, GQA_PAST_KEY, GQA_PAST_VALUE, GQA_SEQLENS, GQA_TOTAL, GQA_COS, GQA_SIN, GQA_INPUTS };
+enum { GQA_QUERY, GQA_SEQLENS, GQA_TOTAL, GQA_KEY, GQA_VALUE, GQA_PAST_KEY, GQA_PAST_VALUE, GQA_COS, GQA_SIN, GQA_POSITIONS, GQA_INPUTS };
 enum { GQA_OUT, GQA_PRESENT_KEY, GQA_PRESENT_VALUE, GQA_OUTPUTS };
 
 struct attention_args {
@@ -17,7 +17,7 @@ struct attention_args {
     bool packed;             /* query holds keys and values too */
     float scale;
     uint32_t given, wanted;  /* bit sets of operands */
-    enum dtype seqlens;
+    enum dtype seqlens, positions;
     struct codec in[GQA_INPUTS], out[GQA_OUTPUTS];
 };
 

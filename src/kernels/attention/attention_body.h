@@ -30,21 +30,33 @@ static uint32_t past_of(const struct kernel_call *call, const struct attention_a
     return past < 0 ? 0 : past > (int64_t)a->past ? a->past : (uint32_t)past;
 }
 
-/* Turn the two halves of a head by the angles of its position. */
-static void turn(const struct head *h, uint64_t position, float *x)
+/* Where a new token stands: behind the others, or where the client says. */
+static uint64_t position_of(const struct head *h, uint32_t i)
+{
+    const struct attention_args *a = h->a;
+    int64_t said;
+    if (!(a->given >> GQA_POSITIONS & 1))
+        return (uint64_t)h->past + i;
+    K(span_load_i64)(a->positions, h->call->data[GQA_POSITIONS], (int64_t)(h->batch * a->sequence + i), 1, 1, &said);
+    return said < 0 ? 0 : (uint64_t)said;
+}
+
+/* Turn the two halves of a head by the angles of the position of token i. */
+static void turn(const struct head *h, uint32_t i, float *x)
 {
     const struct attention_args *a = h->a;
     uint32_t half = a->turned / 2;
     if (!half)
         return;
+    uint64_t position = position_of(h, i);
     position = position < a->table ? position : a->table - 1u;
     float *c = h->table, *s = c + half;
     load(h, GQA_COS, position * half, half, c);
     load(h, GQA_SIN, position * half, half, s);
-    for (uint32_t i = 0; i < half; i++) {
-        float p = x[i], q = x[i + half];
-        x[i] = p * c[i] - q * s[i];
-        x[i + half] = p * s[i] + q * c[i];
+    for (uint32_t k = 0; k < half; k++) {
+        float p = x[k], q = x[k + half];
+        x[k] = p * c[k] - q * s[k];
+        x[k + half] = p * s[k] + q * c[k];
     }
 }
 
@@ -69,7 +81,7 @@ static void gather(const struct head *h)
         uint64_t to = (uint64_t)(h->past + i) * a->size;
         load(h, a->packed ? GQA_QUERY : GQA_KEY, row_at(h, i, h->kv, a->kv_heads, a->heads), a->size, h->keys + to);
         load(h, a->packed ? GQA_QUERY : GQA_VALUE, row_at(h, i, h->kv, a->kv_heads, (uint64_t)a->heads + a->kv_heads), a->size, h->values + to);
-        turn(h, (uint64_t)h->past + i, h->keys + to);
+        turn(h, i, h->keys + to);
     }
 }
 
@@ -141,7 +153,7 @@ void K(attention)(const struct kernel_call *call, struct range tile)
         for (uint64_t head = h.kv * group; head < (h.kv + 1) * group; head++)
             for (uint32_t i = 0; i < a->sequence; i++) {
                 load(&h, GQA_QUERY, row_at(&h, i, head, a->heads, 0), a->size, h.query);
-                turn(&h, (uint64_t)h.past + i, h.query);
+                turn(&h, i, h.query);
                 attend(&h, h.past + i + 1);
                 K(span_store)(&a->out[GQA_OUT], call->data[a->n_in], (int64_t)(((h.batch * a->sequence + i) * a->heads + head) * a->size), 1,
                               a->size, h.out);
