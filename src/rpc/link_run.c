@@ -85,6 +85,7 @@ static void write_call(struct link_program *p, const struct rpc_run *r)
     c->step = r->step;
     c->priority = r->priority;
     c->n_io = r->n_io;
+    c->hold = 0;
     c->profile_nodes = r->profile_nodes;
     c->status = ST_INTERNAL;
     c->submit_ns = clock_ns();
@@ -196,6 +197,7 @@ enum status link_read_answer(struct rpc_session *s, struct link_program *p, stru
     r->queue_ns = c->queue_ns;
     r->worker_ns = c->worker_ns;
     r->exec_ns = c->exec_ns;
+    r->yields = c->yields;
     if (status >= ST_COUNT || n_marks > p->max_marks)
         return link_lost(s, "its answer makes no sense");
     if (status == ST_COMMUNICATION)
@@ -227,6 +229,7 @@ static enum status run_now(struct rpc_session *s, struct link_program *p, struct
     struct fault_hit fault = fault_message();
     if (fault.truncate)
         p->area->n_io = UINT32_MAX;
+    p->area->hold = fault.hold;
     submit(s, p);
     if (fault.kill)
         return link_lost(s, "killed by OPENQNN_FAULT");
@@ -241,6 +244,7 @@ enum status link_run(struct rpc_session *s, struct rpc_run *r)
     struct link_program *p;
     r->n_marks = 0;
     r->rpc_ns = r->queue_ns = r->worker_ns = r->exec_ns = 0;
+    r->yields = (struct rpc_yields){ 0 };
     TRY(link_check(s));
     TRY(take_turn(s, r, &p));
     enum status st = run_now(s, p, r);

@@ -45,7 +45,7 @@ const struct rpc_soc *rpc_soc_of_arch(uint32_t arch);      /* the first of that 
 
 /* ---- sessions ---------------------------------------------------------------------------------------------------------- */
 
-enum { RPC_LINK_VERSION = 3, RPC_NONE = UINT32_MAX };
+enum { RPC_LINK_VERSION = 4, RPC_NONE = UINT32_MAX };
 enum { RPC_ARCH_LPAI = 1 }; /* sessions of the low-power domain, beside the architectures of HTP (68, 73, …) */
 
 struct rpc_session;
@@ -97,9 +97,17 @@ struct rpc_io {
     uint8_t *produced;     /* outputs: where to report that this run computed it, or NULL; see ST_ENDED_EARLY of exec */
 };
 
+/* How long a run took to get fast memory, how often it gave way to others of higher priority, and what that took. */
+struct rpc_yields {
+    uint64_t acquire_ns;
+    uint32_t count;
+    uint64_t release_ns, wait_ns, restore_ns; /* saving fast memory, waiting, putting it back; part of exec_ns */
+    uint64_t saved_bytes;
+};
+
 struct rpc_run {
     uint32_t program;
-    uint32_t priority;     /* larger runs first */
+    uint32_t priority;     /* larger runs first, also before what is running */
     const struct rpc_io *io;
     uint32_t n_io;
     bool profile_nodes;
@@ -112,6 +120,7 @@ struct rpc_run {
     uint64_t queue_ns;     /* waiting for other runs in the session */
     uint64_t worker_ns;    /* in the session, without the queue */
     uint64_t exec_ns;      /* in exec_run */
+    struct rpc_yields yields;
     struct prof_mark *marks; /* in: room for them or NULL; out: filled */
     uint32_t max_marks, n_marks;
 };
@@ -139,6 +148,7 @@ struct rpc_link {
     enum status (*unload)(struct rpc_session *s, uint32_t program);
     enum status (*set_scratch)(struct rpc_session *s, uint32_t program, struct rpc_pool scratch); /* of a program that was loaded with one */
     enum status (*set_spill)(struct rpc_session *s, uint32_t program, struct rpc_pool spill);     /* a spill-fill buffer; map 0: memory of the session's own again */
+    enum status (*set_backup)(struct rpc_session *s, uint32_t program, struct rpc_pool backup);   /* for fast memory when it gives way; map 0: memory of the session's own */
     enum status (*run)(struct rpc_session *s, struct rpc_run *r);
     enum status (*reset)(struct rpc_session *s, uint32_t program); /* zero its persistent memory */
     void (*usage)(struct rpc_session *s, struct rpc_usage *ret);

@@ -12,17 +12,17 @@
 
 #include "base/str.h"
 
-enum { MAX_FAULTS = 16, TEXT_MAX = 512, MAX_DELAY_MS = 60000 };
+enum { MAX_FAULTS = 16, TEXT_MAX = 512, MAX_NUMBER = 60000 };
 
 static const char *const names[FAULT_KINDS] = {
-    [FAULT_KILL] = "kill",       [FAULT_TRUNCATE] = "truncate",     [FAULT_DELAY] = "delay",
+    [FAULT_KILL] = "kill",       [FAULT_TRUNCATE] = "truncate",     [FAULT_DELAY] = "delay",   [FAULT_YIELD] = "yield",
     [FAULT_REFUSE_MAP] = "refuse_map", [FAULT_REFUSE_OPEN] = "refuse_open",
 };
 
 struct fault {
     enum fault_kind kind;
     uint64_t at;
-    uint32_t ms;
+    uint32_t number; /* milliseconds, or a step */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -35,16 +35,17 @@ static uint64_t messages, maps, opens;
 static enum status parse_one(const char *word, struct fault *ret)
 {
     char name[16];
-    unsigned long long at, ms = 0;
+    unsigned long long at, number = 0;
     int used = 0;
-    int n = sscanf(word, "%15[a-z_]@%llu%n:%llu%n", name, &at, &used, &ms, &used);
+    int n = sscanf(word, "%15[a-z_]@%llu%n:%llu%n", name, &at, &used, &number, &used);
     RETURN_IF(n < 2 || word[used] || !at, ST_INVALID_ARG,
-              "OPENQNN_FAULT: \"%s\"; kill@N, truncate@N, delay@N:MS, refuse_map@N and refuse_open@N are known, N from 1", word);
+              "OPENQNN_FAULT: \"%s\"; kill@N, truncate@N, delay@N:MS, yield@N:STEP, refuse_map@N and refuse_open@N are known, N from 1", word);
     for (uint32_t i = 0; i < FAULT_KINDS; i++)
         if (str_eq(name, names[i])) {
-            RETURN_IF((i == FAULT_DELAY) != (n == 3) || ms > MAX_DELAY_MS, ST_INVALID_ARG,
-                      "OPENQNN_FAULT: \"%s\"; delay@N:MS takes milliseconds up to %d, the others none", word, MAX_DELAY_MS);
-            *ret = (struct fault){ (enum fault_kind)i, at, (uint32_t)ms };
+            RETURN_IF((i == FAULT_DELAY || i == FAULT_YIELD) != (n == 3) || number > MAX_NUMBER || (i == FAULT_YIELD && !number), ST_INVALID_ARG,
+                      "OPENQNN_FAULT: \"%s\"; delay@N:MS takes milliseconds up to %d, yield@N:STEP a step from 1 to %d, the others nothing", word, MAX_NUMBER,
+                      MAX_NUMBER);
+            *ret = (struct fault){ (enum fault_kind)i, at, (uint32_t)number };
             return ST_OK;
         }
     const char *near = str_nearest(name, names, FAULT_KINDS);
@@ -82,20 +83,20 @@ enum status fault_read(void)
     return st;
 }
 
-static bool hit(enum fault_kind kind, uint64_t count, uint32_t *ms)
+static bool hit(enum fault_kind kind, uint64_t count, uint32_t *number)
 {
     bool found = false;
     for (uint32_t i = 0; i < n_faults; i++)
         if (faults[i].kind == kind && faults[i].at == count) {
             found = true;
-            *ms += faults[i].ms;
+            *number += faults[i].number;
         }
     return found;
 }
 
 struct fault_hit fault_message(void)
 {
-    struct fault_hit h = { false, false };
+    struct fault_hit h = { 0 };
     uint32_t ms = 0;
     if (!atomic_load_explicit(&active, memory_order_relaxed))
         return h;
@@ -104,6 +105,7 @@ struct fault_hit fault_message(void)
     h.kill = hit(FAULT_KILL, messages, &ms);
     h.truncate = hit(FAULT_TRUNCATE, messages, &ms);
     hit(FAULT_DELAY, messages, &ms);
+    hit(FAULT_YIELD, messages, &h.hold);
     pthread_mutex_unlock(&lock);
     struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
     while (ms && nanosleep(&t, &t) != 0 && errno == EINTR)

@@ -4,6 +4,7 @@
  *   kill@N          the session dies when the N-th message has been sent to it
  *   truncate@N      the N-th message arrives cut in half
  *   delay@N:MS      the N-th message is sent MS milliseconds late
+ *   yield@N:STEP    the N-th message, a run, waits before its STEP-th step until a run of higher priority is there to give way to
  *   refuse_map@N    the N-th mapping is refused
  *   refuse_open@N   the N-th session does not start
  *
@@ -16,10 +17,11 @@
 
 #include "base/status.h"
 
-enum fault_kind { FAULT_KILL, FAULT_TRUNCATE, FAULT_DELAY, FAULT_REFUSE_MAP, FAULT_REFUSE_OPEN, FAULT_KINDS };
+enum fault_kind { FAULT_KILL, FAULT_TRUNCATE, FAULT_DELAY, FAULT_YIELD, FAULT_REFUSE_MAP, FAULT_REFUSE_OPEN, FAULT_KINDS };
 
 struct fault_hit {
     bool kill, truncate;
+    uint32_t hold; /* the step, 0: none */
 };
 
 enum status fault_read(void);            /* look at the environment; a new text starts all counts anew */

@@ -226,6 +226,11 @@ enum status link_set_spill(struct rpc_session *s, uint32_t program, struct rpc_p
     return set_pool(s, RPC_SPILL, program, spill);
 }
 
+enum status link_set_backup(struct rpc_session *s, uint32_t program, struct rpc_pool backup)
+{
+    return set_pool(s, RPC_BACKUP, program, backup);
+}
+
 enum status link_reset(struct rpc_session *s, uint32_t program)
 {
     return by_id(s, RPC_RESET, program);

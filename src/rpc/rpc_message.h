@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "profile/profile.h"
+#include "rpc/rpc.h"
 
 enum {
     RPC_MAGIC = 0x4351514f,
@@ -31,7 +32,7 @@ enum {
 
 /* ---- control ---------------------------------------------------------------------------------------------------------- */
 
-enum rpc_type { RPC_HELLO, RPC_MAP, RPC_UNMAP, RPC_LOAD, RPC_AREA, RPC_UNLOAD, RPC_RESET, RPC_SCRATCH, RPC_SPILL, RPC_TYPES };
+enum rpc_type { RPC_HELLO, RPC_MAP, RPC_UNMAP, RPC_LOAD, RPC_AREA, RPC_UNLOAD, RPC_RESET, RPC_SCRATCH, RPC_SPILL, RPC_BACKUP, RPC_TYPES };
 
 struct rpc_hello {
     uint32_t version, arch, threads, spin_us; /* spin_us: how long an idle session looks for the next run before it sleeps */
@@ -45,7 +46,7 @@ struct rpc_request {
         struct rpc_hello hello;                                      /* descriptors: the ring, the client's pidfd if it has one */
         struct { uint64_t offset, bytes; uint32_t writable; } map;   /* descriptor: the memory */
         struct { uint64_t bytes; uint32_t map, graph, scratch_map, persistent_map; uint64_t scratch_offset, persistent_offset; } load;
-        struct { uint64_t offset; uint32_t program, map; } scratch;  /* also a spill-fill buffer */
+        struct { uint64_t offset; uint32_t program, map; } scratch;  /* also a spill-fill buffer, a backup of fast memory */
         struct { uint64_t bytes; uint32_t program; } area;           /* descriptor: the program's area */
         uint32_t id;                                                 /* of what is unmapped, unloaded or reset */
     };
@@ -114,9 +115,11 @@ struct rpc_call {
     _Atomic uint32_t pause;              /* exec looks at it while it runs */
     uint32_t step;                       /* to begin with; in the answer of a paused run: to go on with */
     uint32_t priority, n_io, profile_nodes;
+    uint32_t hold;                       /* wait before this step for a run of higher priority; 0: no */
     /* the answer */
     uint32_t status, n_marks;
     uint64_t queue_ns, worker_ns, exec_ns;
+    struct rpc_yields yields;
     char text[STATUS_TEXT_MAX];
 };
 

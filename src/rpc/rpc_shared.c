@@ -50,6 +50,14 @@ enum status shared_fd_bytes(int fd, uint64_t *ret)
     return ST_OK;
 }
 
+void shared_fd_file(int fd, uint64_t *ret_device, uint64_t *ret_inode)
+{
+    struct stat s;
+    bool known = syscall(SYS_fstat, fd, &s) == 0;
+    *ret_device = known ? s.st_dev : 0;
+    *ret_inode = known ? s.st_ino : 0;
+}
+
 enum status shared_map(int fd, uint64_t offset, uint64_t bytes, bool writable, void **ret)
 {
     uint64_t there;

@@ -14,6 +14,7 @@
 enum status shared_create(const char *name, uint64_t bytes, int *ret_fd);
 /* How many bytes can be mapped of what is behind the descriptor. */
 enum status shared_fd_bytes(int fd, uint64_t *ret);
+void shared_fd_file(int fd, uint64_t *ret_device, uint64_t *ret_inode); /* which file it is, zeros: nobody knows */
 /* Map `bytes` from page-aligned `offset`, after a look at what is really there. */
 enum status shared_map(int fd, uint64_t offset, uint64_t bytes, bool writable, void **ret);
 void shared_unmap(void *at, uint64_t bytes); /* NULL allowed */

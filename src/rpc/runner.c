@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread of a session that runs programs. It takes ids from the ring into a list of its own, does the one of highest priority (the oldest of
  * equals), and looks at the ring again. With nothing to do it spins for a while, because the next run often follows at once, and then sleeps. It
- * does not spin on the core that the client needs to ask for the next run. */
+ * does not spin on the core that the client needs to ask for the next run.
+ *
+ * It also looks between the steps of a run. What is of higher priority runs right there, on the same thread, and the run that gave way goes on behind it:
+ *
+ *     low    step 0, step 1 | saved                              restored | step 2, …
+ *     high                          all steps of high, then of whatever else is above low */
 #include <sched.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "rpc/rpc_shared.h"
 #include "rpc/worker.h"
+
+enum { HOLD_LOOK_NS = 20 * 1000000 };
+#define HOLD_MOST_NS (UINT64_C(60) * 1000000000)
 
 struct entry {
     uint32_t program, priority;
@@ -18,6 +27,8 @@ struct runner {
     struct worker *w;
     struct rpc_ring *ring;
     pthread_t thread;
+    struct worker_hook hook;
+    uint32_t bell; /* when the ring was last looked at */
     uint32_t n;
     struct entry queue[RPC_MAX_PROGRAMS]; /* in the order they came */
 };
@@ -32,6 +43,7 @@ static bool waiting(const struct runner *r, uint32_t program)
 
 static void take_in(struct runner *r)
 {
+    r->bell = atomic_load(&r->ring->bell);
     uint32_t head = atomic_load_explicit(&r->ring->head, memory_order_relaxed), tail = atomic_load(&r->ring->tail);
     if (tail - head > RPC_MAX_PROGRAMS) /* no client of ours writes that */
         head = tail;
@@ -43,16 +55,69 @@ static void take_in(struct runner *r)
     atomic_store(&r->ring->head, head);
 }
 
+static uint32_t take(struct runner *r, uint32_t i)
+{
+    uint32_t program = r->queue[i].program;
+    memmove(&r->queue[i], &r->queue[i + 1], (--r->n - i) * sizeof(r->queue[0]));
+    return program;
+}
+
 static uint32_t take_best(struct runner *r)
 {
     uint32_t best = 0;
     for (uint32_t i = 1; i < r->n; i++)
         if (r->queue[i].priority > r->queue[best].priority)
             best = i;
-    uint32_t program = r->queue[best].program;
-    memmove(&r->queue[best], &r->queue[best + 1], (--r->n - best) * sizeof(r->queue[0]));
-    return program;
+    return take(r, best);
 }
+
+/* ---- giving way --------------------------------------------------------------------------------------------------------- */
+
+/* The best of those that may run before p goes on; r->n: none. */
+static uint32_t above(const struct runner *r, const struct worker_program *p)
+{
+    uint32_t best = r->n;
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->queue[i].priority > (best < r->n ? r->queue[best].priority : p->priority) && worker_may_interrupt(r->w, p, r->queue[i].program))
+            best = i;
+    return best;
+}
+
+/* OPENQNN_FAULT=yield@N:STEP: wait for somebody to give way to. */
+static void hold(struct runner *r, const struct worker_program *p)
+{
+    uint64_t end = clock_ns() + HOLD_MOST_NS;
+    while (take_in(r), above(r, p) == r->n) {
+        if (atomic_load(&r->ring->stop) || worker_is_late(p) || clock_ns() >= end)
+            return;
+        atomic_store(&r->ring->session_sleeps, 1);
+        shared_wait(&r->ring->bell, r->bell, HOLD_LOOK_NS);
+        atomic_store(&r->ring->session_sleeps, 0);
+    }
+}
+
+static void between_steps(void *arg, struct worker_program *p, uint32_t step)
+{
+    struct runner *r = arg;
+    if (p->hold > step) /* there and nowhere else */
+        return;
+    if (p->hold == step)
+        hold(r, p);
+    else if (atomic_load_explicit(&r->ring->bell, memory_order_relaxed) == r->bell)
+        return;
+    take_in(r);
+    uint32_t next = above(r, p);
+    if (next == r->n)
+        return;
+    worker_yield(r->w, p, step);
+    do {
+        worker_run(r->w, take(r, next), &r->hook);
+        take_in(r);
+    } while ((next = above(r, p)) < r->n);
+    worker_resume(r->w, p);
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------------------ */
 
 static void *runner_main(void *arg)
 {
@@ -60,16 +125,15 @@ static void *runner_main(void *arg)
     struct rpc_ring *ring = r->ring;
     uint64_t spin_ns = r->w->hello.spin_us * UINT64_C(1000);
     while (!atomic_load(&ring->stop)) {
-        uint32_t bell = atomic_load(&ring->bell);
         uint32_t cpu = (uint32_t)sched_getcpu();
         atomic_store_explicit(&ring->session_cpu, cpu, memory_order_relaxed);
         take_in(r);
         if (r->n) {
-            worker_run(r->w, take_best(r));
-        } else if (!shared_spin(&ring->bell, bell, atomic_load(&ring->client_cpu) == cpu ? 0 : spin_ns)) {
+            worker_run(r->w, take_best(r), &r->hook);
+        } else if (!shared_spin(&ring->bell, r->bell, atomic_load(&ring->client_cpu) == cpu ? 0 : spin_ns)) {
             atomic_store(&ring->session_sleeps, 1);
-            while (atomic_load(&ring->bell) == bell)
-                shared_wait(&ring->bell, bell, 0);
+            while (atomic_load(&ring->bell) == r->bell)
+                shared_wait(&ring->bell, r->bell, 0);
             atomic_store(&ring->session_sleeps, 0);
         }
     }
@@ -82,6 +146,7 @@ enum status runner_start(struct worker *w, struct rpc_ring *ring, struct runner 
     RETURN_IF(!r, ST_NO_MEMORY, "no memory for a session");
     r->w = w;
     r->ring = ring;
+    r->hook = (struct worker_hook){ between_steps, r };
     enum status st = thread_start(&r->thread, "qnn-session", runner_main, r);
     if (st != ST_OK) {
         mem_free(r);

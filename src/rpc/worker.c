@@ -66,6 +66,7 @@ static enum status do_map(struct worker *w, const struct rpc_request *q, int fd,
     struct worker_map *m = &w->maps.at[slot];
     *m = (struct worker_map){ .used = true, .generation = worker_generation(w), .at = at, .data = (uint8_t *)at + inside, .bytes = q->map.bytes,
                               .pages = pages, .writable = q->map.writable };
+    shared_fd_file(fd, &m->device, &m->inode);
     w->mapped_bytes += pages;
     w->n_maps++;
     r->map.id = m->generation << RPC_INDEX_BITS | slot;
@@ -114,6 +115,8 @@ static enum status handle(struct worker *w, const struct rpc_request *q, const i
         return worker_set_scratch(w, q);
     case RPC_SPILL:
         return worker_set_spill(w, q);
+    case RPC_BACKUP:
+        return worker_set_backup(w, q);
     case RPC_RESET:
         return worker_reset(w, q->id);
     }

@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "binary/binary.h"
 #include "exec/exec.h"
+#include "rpc/rpc.h"
 #include "rpc/rpc_message.h"
 
 struct worker_map {
@@ -23,6 +24,7 @@ struct worker_map {
     void *at;              /* page aligned, `pages` bytes; `bytes` from `data` are what the client asked for */
     uint8_t *data;
     uint64_t bytes, pages;
+    uint64_t device, inode;  /* of the file behind it: two mappings of one are the same memory */
     bool writable;
     uint32_t programs, runs; /* who uses it: programs of the binary in it, and runs */
     uint32_t pools;          /* programs that compute in it */
@@ -30,24 +32,51 @@ struct worker_map {
     uint64_t binary_bytes;
 };
 
+struct worker_program;
+
+/* What is called between the steps of a run, and may run other programs there. */
+struct worker_hook {
+    void (*between)(void *arg, struct worker_program *p, uint32_t step);
+    void *arg;
+};
+
+/* A run that gave way: before which step, since when, and where its fast memory is while somebody else has the window. */
+struct worker_away {
+    uint32_t step;
+    uint64_t since_ns, release_ns;
+    uint8_t *saved;          /* NULL: still in the window, or it has none */
+};
+
 struct worker_program {
     uint32_t id, map;        /* of the binary */
-    uint32_t scratch, persistent, spill; /* mappings that it computes in, 0: memory of its own */
+    uint32_t scratch, persistent, spill, backup; /* mappings that it computes in, 0: memory of its own */
+    uint8_t *backup_at;      /* for fast memory when it gives way; NULL: memory of the session */
     const struct binary_graph *g;
     struct exec_program *exec;
     uint64_t heap_bytes;     /* without fast memory */
     struct rpc_call *area;   /* NULL until the client gave it */
     uint64_t area_bytes;
-    uint32_t runs;           /* 1 while it runs */
+    uint32_t runs;           /* 1 while it runs or is reset */
+    bool running;
+    uint32_t priority, hold; /* of the run; hold: the step before which it waits for a higher one, 0: none */
+    const struct worker_hook *hook;
+    struct worker_away away;
+    struct rpc_yields yields;
     uint32_t paused;         /* the step that a paused run goes on with, 0: none */
     struct exec_binding *io; /* of the run, with copies of what the client wrote */
     struct rpc_call_io *asked;
 };
 
+enum { WORKER_MAX_WAITING = 7 }; /* as many as there are priorities below the highest */
+
 /* Fast memory, which programs share (worker_window.c). Opened and closed by control messages only. */
 struct worker_window {
     uint8_t *at;             /* NULL: no program wants it */
     uint64_t charged;        /* for the largest of the programs; part of worker.heap_bytes */
+    /* the thread that runs programs: */
+    struct worker_program *owner; /* whose tensors are in it, NULL: nobody's */
+    struct worker_program *waiting[WORKER_MAX_WAITING]; /* runs that gave way, the first one first */
+    uint32_t n_waiting, n_backups;
 };
 
 struct worker {
@@ -89,18 +118,28 @@ enum status worker_window_open(struct worker *w, const struct binary_graph *g, v
 uint64_t worker_window_growth(const struct worker *w, const struct binary_graph *g);
 void worker_window_fit(struct worker *w);
 void worker_window_close(struct worker *w);
+uint8_t *worker_window_backup(struct worker *w);                        /* room for the fast memory of one more run that waits */
 void worker_pool_hold(struct worker *w, uint32_t map); /* under lock, like drop; 0: nothing */
 void worker_pool_drop(struct worker *w, uint32_t map);
 struct worker_program *worker_find_idle(struct worker *w, uint32_t id); /* under lock: when no run uses it any more; NULL: no such program */
 enum status worker_set_scratch(struct worker *w, const struct rpc_request *q);
 enum status worker_set_spill(struct worker *w, const struct rpc_request *q);
+enum status worker_set_backup(struct worker *w, const struct rpc_request *q);
 enum status worker_reset(struct worker *w, uint32_t id);
 
 /* ---- runs --------------------------------------------------------------------------------------------------------------- */
 
 /* The priority of a queued call, or false when the id names no program or there is nothing to do. */
 bool worker_queued(struct worker *w, uint32_t program, uint32_t *ret_priority);
-void worker_run(struct worker *w, uint32_t program);
+void worker_run(struct worker *w, uint32_t program, const struct worker_hook *hook); /* hook: NULL allowed */
+bool worker_is_late(const struct worker_program *p); /* its signal says that it should end */
+
+/* Runs that give way (worker_yield.c). A program may run between two steps of p when it needs nothing that p or another one that waits still needs, fast memory aside. */
+bool worker_may_interrupt(struct worker *w, const struct worker_program *p, uint32_t program);
+void worker_yield(struct worker *w, struct worker_program *p, uint32_t step); /* p waits, its fast memory may be needed */
+void worker_resume(struct worker *w, struct worker_program *p);               /* those that ran meanwhile are done; the last one that waits goes on */
+void worker_window_claim(struct worker *w, struct worker_program *p);         /* p is about to run */
+void worker_window_leave(struct worker *w, const struct worker_program *p);   /* and is done */
 
 struct runner;
 enum status runner_start(struct worker *w, struct rpc_ring *ring, struct runner **ret);

@@ -200,6 +200,7 @@ enum status worker_unload(struct worker *w, uint32_t id)
         worker_pool_drop(w, p->scratch);
         worker_pool_drop(w, p->persistent);
         worker_pool_drop(w, p->spill);
+        worker_pool_drop(w, p->backup);
     }
     pthread_mutex_unlock(&w->lock);
     RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", id);

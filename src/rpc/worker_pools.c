@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that compute in memory of the client: scratch, persistent memory and spill-fill buffers inside mappings of the session. A mapping that holds an open binary
+/* Programs that compute in memory of the client: scratch, persistent memory, spill-fill and backup buffers inside mappings of the session. A mapping that holds an open binary
  * is none, since programs trust their binaries. */
 #include "rpc/rpc.h"
 #include "rpc/worker.h"
@@ -58,7 +58,7 @@ void worker_pool_drop(struct worker *w, uint32_t map)
 }
 
 /* With the lock, and no run of the program going on. */
-static enum status replace(struct worker *w, struct worker_program *p, struct rpc_pool pool)
+static enum status replace_scratch(struct worker *w, struct worker_program *p, struct rpc_pool pool)
 {
     void *at;
     RETURN_IF(!p->scratch || !pool.map, ST_INVALID_ARG, "program %u computes in memory of the session's own; scratch can be replaced by another mapping only",
@@ -70,16 +70,6 @@ static enum status replace(struct worker *w, struct worker_program *p, struct rp
     p->paused = 0;
     exec_set_scratch(p->exec, at);
     return ST_OK;
-}
-
-enum status worker_set_scratch(struct worker *w, const struct rpc_request *q)
-{
-    pthread_mutex_lock(&w->lock);
-    struct worker_program *p = worker_find_idle(w, q->scratch.program);
-    enum status st = p ? replace(w, p, (struct rpc_pool){ q->scratch.map, q->scratch.offset }) : ST_OK;
-    pthread_mutex_unlock(&w->lock);
-    RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", q->scratch.program);
-    return st;
 }
 
 /* The same for the spill-fill buffer, which nobody's bytes outlive a run in; so several programs may have the same one, and take turns. */
@@ -95,12 +85,41 @@ static enum status replace_spill(struct worker *w, struct worker_program *p, str
     return ST_OK;
 }
 
-enum status worker_set_spill(struct worker *w, const struct rpc_request *q)
+/* And for the copy of its fast memory while it waits. */
+static enum status replace_backup(struct worker *w, struct worker_program *p, struct rpc_pool pool)
+{
+    void *at;
+    TRY(find_pool(w, pool, p->g->info.vtcm_used, "VTCM backup", &at));
+    worker_pool_hold(w, pool.map);
+    worker_pool_drop(w, p->backup);
+    p->backup = pool.map;
+    p->backup_at = at;
+    return ST_OK;
+}
+
+typedef enum status replace_fn(struct worker *w, struct worker_program *p, struct rpc_pool pool);
+
+static enum status replace_idle(struct worker *w, const struct rpc_request *q, replace_fn *with)
 {
     pthread_mutex_lock(&w->lock);
     struct worker_program *p = worker_find_idle(w, q->scratch.program);
-    enum status st = p ? replace_spill(w, p, (struct rpc_pool){ q->scratch.map, q->scratch.offset }) : ST_OK;
+    enum status st = p ? with(w, p, (struct rpc_pool){ q->scratch.map, q->scratch.offset }) : ST_OK;
     pthread_mutex_unlock(&w->lock);
     RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", q->scratch.program);
     return st;
+}
+
+enum status worker_set_scratch(struct worker *w, const struct rpc_request *q)
+{
+    return replace_idle(w, q, replace_scratch);
+}
+
+enum status worker_set_spill(struct worker *w, const struct rpc_request *q)
+{
+    return replace_idle(w, q, replace_spill);
+}
+
+enum status worker_set_backup(struct worker *w, const struct rpc_request *q)
+{
+    return replace_idle(w, q, replace_backup);
 }

@@ -69,6 +69,12 @@ static enum status bind(struct worker *w, struct worker_program *p)
     return st;
 }
 
+bool worker_is_late(const struct worker_program *p)
+{
+    const struct rpc_call_cancel *c = &p->area->cancel;
+    return atomic_load(&c->abort) || (c->deadline_ns && clock_ns() >= c->deadline_ns);
+}
+
 /* A run that waited too long in the queue does not begin. */
 static enum status late(const struct rpc_call *c, const char *graph)
 {
@@ -92,6 +98,12 @@ static void hand_out(struct worker_program *p, const struct exec_run *run)
     memcpy(rpc_area_marks(p->area, p->g->n_io), run->marks->marks, p->area->n_marks * sizeof(struct prof_mark));
 }
 
+static void between(void *arg, uint32_t step)
+{
+    struct worker_program *p = arg;
+    p->hook->between(p->hook->arg, p, step);
+}
+
 static enum status run(struct worker *w, struct worker_program *p)
 {
     struct rpc_call *c = p->area;
@@ -100,11 +112,16 @@ static enum status run(struct worker *w, struct worker_program *p)
     uint32_t step = c->step;
     RETURN_IF(step && step != p->paused, ST_COMMUNICATION, "a run of graph \"%s\" from step %u; it %s", p->g->info.name, step,
               p->paused ? "is paused at another" : "was not paused");
-    struct exec_run e = { .io = p->io, .cancel = (struct exec_cancel *)&c->cancel, .profile_nodes = c->profile_nodes != 0, .pause = &c->pause,
-                          .step = step };
+    /* Fast memory is gone as soon as another program runs, so whoever computes there is not paused. */
+    struct exec_run e = { .io = p->io, .cancel = (struct exec_cancel *)&c->cancel, .profile_nodes = c->profile_nodes != 0,
+                          .pause = p->g->info.vtcm_used ? NULL : &c->pause, .step = step, .between = p->hook ? between : NULL, .between_arg = p };
     uint64_t begin = clock_ns();
+    worker_window_claim(w, p);
+    p->yields.acquire_ns = clock_ns() - begin;
     enum status st = exec_run(p->exec, &e);
+    worker_window_leave(w, p);
     c->exec_ns = clock_ns() - begin;
+    c->yields = p->yields;
     c->step = p->paused = st == ST_PAUSED ? e.step : 0;
     if (st == ST_OK || st == ST_ENDED_EARLY || st == ST_PAUSED)
         hand_out(p, &e);
@@ -125,32 +142,39 @@ bool worker_queued(struct worker *w, uint32_t program, uint32_t *ret_priority)
 {
     pthread_mutex_lock(&w->lock);
     struct worker_program *p = worker_program_find(w, program);
-    bool queued = p && p->area && atomic_load(&p->area->state) == CALL_QUEUED;
+    bool queued = p && p->area && !p->running && atomic_load(&p->area->state) == CALL_QUEUED;
     if (queued)
         *ret_priority = p->area->priority;
     pthread_mutex_unlock(&w->lock);
     return queued;
 }
 
-void worker_run(struct worker *w, uint32_t program)
+void worker_run(struct worker *w, uint32_t program, const struct worker_hook *hook)
 {
     uint64_t begin = clock_ns();
     uint32_t queued = CALL_QUEUED;
     pthread_mutex_lock(&w->lock);
     struct worker_program *p = worker_program_find(w, program);
-    while (p && p->runs) { /* being reset */
+    while (p && p->runs && !p->running) { /* being reset */
         pthread_cond_wait(&w->changed, &w->lock);
         p = worker_program_find(w, program);
     }
-    bool go = p && p->area && atomic_compare_exchange_strong(&p->area->state, &queued, CALL_RUNNING);
-    if (go)
+    bool go = p && p->area && !p->running && atomic_compare_exchange_strong(&p->area->state, &queued, CALL_RUNNING);
+    if (go) {
         p->runs++;
+        p->running = true;
+    }
     pthread_mutex_unlock(&w->lock);
     if (!go)
         return;
     struct rpc_call *c = p->area;
+    p->hook = hook;
+    p->priority = c->priority;
+    p->hold = c->hold;
+    p->yields = (struct rpc_yields){ 0 };
     c->queue_ns = begin > c->submit_ns ? begin - c->submit_ns : 0;
     c->exec_ns = c->n_marks = 0;
+    c->yields = p->yields;
     memset(p->io, 0, p->g->n_io * sizeof(p->io[0]));
     enum status st = run(w, p);
     c->worker_ns = clock_ns() - begin;
@@ -158,6 +182,7 @@ void worker_run(struct worker *w, uint32_t program)
     pthread_mutex_lock(&w->lock);
     release(w, p);
     p->runs--;
+    p->running = false;
     pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->lock);
 }

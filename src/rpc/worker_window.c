@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fast memory of a session. A DSP has one VTCM, and the graphs of a session run one after the other, so all of them compute in the same window, each from its
- * beginning. It is as many addresses as the largest SoC has; memory stands behind what graphs have touched. */
+ * beginning. It is as many addresses as the largest SoC has; memory stands behind what graphs have touched. Behind it is room for what graphs have there that had to
+ * give way, as many as can wait at once (worker_yield.c). */
 #include <sys/mman.h>
 
 #include "rpc/rpc_shared.h"
 #include "rpc/worker.h"
 
 enum { WINDOW_MOST = 16 << 20 };
+#define ALL_BYTES ((size_t)WINDOW_MOST * (1 + WORKER_MAX_WAITING))
 
 static uint64_t need_of(const struct binary_graph *g)
 {
@@ -37,12 +39,17 @@ enum status worker_window_open(struct worker *w, const struct binary_graph *g, v
     RETURN_IF(g->info.vtcm_used > WINDOW_MOST, ST_NOT_SUPPORTED, "graph \"%s\" computes in %llu bytes of VTCM; no SoC has more than %d", g->info.name,
               (unsigned long long)g->info.vtcm_used, WINDOW_MOST);
     if (!w->window.at) {
-        void *at = mmap(NULL, WINDOW_MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *at = mmap(NULL, ALL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         RETURN_IF(at == MAP_FAILED, ST_NO_MEMORY, "graph \"%s\": no memory for the session's VTCM", g->info.name);
         w->window.at = at;
     }
     *ret = w->window.at;
     return ST_OK;
+}
+
+uint8_t *worker_window_backup(struct worker *w)
+{
+    return w->window.at + (size_t)WINDOW_MOST * ++w->window.n_backups;
 }
 
 void worker_window_fit(struct worker *w)
@@ -56,6 +63,6 @@ void worker_window_close(struct worker *w)
 {
     if (!w->window.at || w->window.charged)
         return;
-    munmap(w->window.at, WINDOW_MOST);
+    munmap(w->window.at, ALL_BYTES);
     w->window.at = NULL;
 }

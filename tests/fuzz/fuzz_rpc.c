@@ -68,7 +68,7 @@ static void name_what_exists(struct server *s, struct rpc_request *q)
         q->load.scratch_map = q->load.scratch_map ? real_id(s->maps, s->n_maps, q->load.scratch_map) : 0;
         q->load.persistent_map = q->load.persistent_map ? real_id(s->maps, s->n_maps, q->load.persistent_map) : 0;
     }
-    if (q->type == RPC_SCRATCH || q->type == RPC_SPILL) {
+    if (q->type == RPC_SCRATCH || q->type == RPC_SPILL || q->type == RPC_BACKUP) {
         q->scratch.program = real_id(s->programs, s->n_programs, q->scratch.program);
         q->scratch.map = real_id(s->maps, s->n_maps, q->scratch.map);
     }
@@ -128,7 +128,7 @@ static void step_run(struct server *s, struct input *in)
     for (uint32_t i = 0; i < s->n_programs; i++) {
         atomic_store(&s->area->state, CALL_QUEUED);
         if (worker_queued(s->w, s->programs[i], &priority)) {
-            worker_run(s->w, s->programs[i]);
+            worker_run(s->w, s->programs[i], NULL);
             require(atomic_load(&s->area->state) == CALL_DONE && s->area->status < ST_COUNT);
         }
     }

@@ -178,6 +178,9 @@ struct backend_mem {
 enum status htp_mem_register(struct backend_context *c, const struct backend_mem_spec *s, struct backend_mem **ret);
 void htp_mem_release(struct backend_mem *m);
 
+/* What a buffer for the whole context is for. */
+enum htp_pool { HTP_SPILL, HTP_BACKUP /* of VTCM, when a graph gives way */, HTP_POOLS };
+
 /* Memory of our own that the session sees. */
 struct htp_shared {
     void *at;
@@ -219,7 +222,7 @@ struct backend_context {
     uint64_t vtcm_bytes;                 /* that the last one was prepared for */
     uint64_t spill_fill, weights;  /* largest of the graphs; all constants */
     struct backend_graph *graphs;  /* loaded ones */
-    struct backend_mem *spill;     /* the client's buffer that they spill to, NULL: each has its own */
+    struct backend_mem *pools[HTP_POOLS]; /* the client's buffers for all of them, NULL: memory of the session's own */
     uint64_t heap_before;          /* of all sessions when the context was made, UINT64_MAX: there were other contexts */
 };
 
@@ -261,7 +264,7 @@ enum status htp_place(struct backend_context *c, htp_work_fn *work, void *arg);
 enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
 void htp_unload(struct backend_graph *g);
 enum status htp_graph_reserve(struct backend_graph *g, bool all); /* staging; all: also for tensors that promised registered memory */
-enum status htp_graph_spill(struct backend_graph *g, const struct backend_mem *m); /* under the context's lock; NULL: memory of its own */
+enum status htp_graph_pool(struct backend_graph *g, enum htp_pool pool, const struct backend_mem *m); /* under the context's lock; NULL: memory of its own */
 enum status htp_run(struct backend_graph *g, const struct backend_run *r);
 
 #endif

@@ -103,27 +103,38 @@ static enum status check_use(const struct backend_context *c, const struct backe
     return ST_OK;
 }
 
-/* All graphs of the context spill to the newest buffer that was registered for that; they run one after the other, so one is enough. */
-static enum status use_spill(struct backend_context *c, struct backend_mem *m)
+static enum htp_pool pool_of(const struct backend_mem *m)
+{
+    return m->use == MEM_SPILL_FILL ? HTP_SPILL : m->use == MEM_VTCM_BACKUP ? HTP_BACKUP : HTP_POOLS;
+}
+
+/* All graphs of the context use the newest buffer that was registered for a purpose; they run one after the other, so one is enough. */
+static enum status use_pool(struct backend_context *c, struct backend_mem *m)
 {
     enum status st = ST_OK;
+    enum htp_pool pool = pool_of(m);
+    if (pool == HTP_POOLS)
+        return ST_OK;
     pthread_mutex_lock(&c->lock);
     for (struct backend_graph *g = c->graphs; g && st == ST_OK; g = g->next)
-        st = htp_graph_spill(g, m);
+        st = htp_graph_pool(g, pool, m);
     if (st == ST_OK)
-        c->spill = m;
+        c->pools[pool] = m;
     pthread_mutex_unlock(&c->lock);
     return st;
 }
 
-static void leave_spill(struct backend_context *c, const struct backend_mem *m)
+static void leave_pool(struct backend_context *c, const struct backend_mem *m)
 {
+    enum htp_pool pool = pool_of(m);
+    if (pool == HTP_POOLS)
+        return;
     pthread_mutex_lock(&c->lock);
-    bool used = c->spill == m;
+    bool used = c->pools[pool] == m;
     for (struct backend_graph *g = c->graphs; g && used; g = g->next)
-        if (htp_graph_spill(g, NULL) != ST_OK)
-            backend_log(BACKEND_WARN, "graph \"%s\" has no spill-fill buffer any more: %s", g->g->info.name, status_text());
-    c->spill = used ? NULL : c->spill;
+        if (htp_graph_pool(g, pool, NULL) != ST_OK)
+            backend_log(BACKEND_WARN, "graph \"%s\" has no memory of its own in place of a buffer that is gone: %s", g->g->info.name, status_text());
+    c->pools[pool] = used ? NULL : c->pools[pool];
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -142,20 +153,19 @@ enum status htp_mem_register(struct backend_context *c, const struct backend_mem
         mem_free(m);
         return st;
     }
-    if (spec->use == MEM_SPILL_FILL && (st = use_spill(c, m)) != ST_OK) {
+    if ((st = use_pool(c, m)) != ST_OK) {
         htp_mem_release(m);
         return st;
     }
-    if (spec->use == MEM_WEIGHTS || spec->use == MEM_VTCM_BACKUP)
-        backend_log(BACKEND_INFO, "a buffer for the whole context is registered; graphs still use memory of their own for this purpose");
+    if (spec->use == MEM_WEIGHTS)
+        backend_log(BACKEND_INFO, "a buffer for weights is registered; graphs still use those of the binary");
     *ret = m;
     return ST_OK;
 }
 
 void htp_mem_release(struct backend_mem *m)
 {
-    if (m->use == MEM_SPILL_FILL)
-        leave_spill(m->context, m);
+    leave_pool(m->context, m);
     buffer_put(m->buffer);
     mem_free(m);
 }

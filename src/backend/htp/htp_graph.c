@@ -185,28 +185,42 @@ static enum status load(struct backend_graph *g, const struct binary *b, uint32_
     return ST_OK;
 }
 
-enum status htp_graph_spill(struct backend_graph *g, const struct backend_mem *m)
+static uint64_t pool_bytes(const struct backend_graph *g, enum htp_pool pool)
+{
+    return pool == HTP_SPILL ? g->g->info.spill_fill_bytes : g->g->info.vtcm_used;
+}
+
+enum status htp_graph_pool(struct backend_graph *g, enum htp_pool pool, const struct backend_mem *m)
 {
     struct htp_session *s = g->context->session;
-    if (g->program == RPC_NONE || !g->g->info.spill_fill_bytes)
+    if (g->program == RPC_NONE || !pool_bytes(g, pool))
         return ST_OK;
-    struct rpc_pool pool = { .map = m ? m->buffer->map : 0, .offset = m ? m->offset : 0 };
-    return htp_session_result(s, s->link->set_spill(s->s, g->program, pool));
+    struct rpc_pool at = { .map = m ? m->buffer->map : 0, .offset = m ? m->offset : 0 };
+    return htp_session_result(s, (pool == HTP_SPILL ? s->link->set_spill : s->link->set_backup)(s->s, g->program, at));
 }
 
 /* The new graph spills where the others do, if that is large enough; the client may register a larger buffer. */
+static enum status join_pool(struct backend_graph *g, enum htp_pool pool)
+{
+    static const char *const does[] = { "spills", "computes in" };
+    const struct backend_mem *m = g->context->pools[pool];
+    if (!m || m->bytes >= pool_bytes(g, pool))
+        return m ? htp_graph_pool(g, pool, m) : ST_OK;
+    backend_log(BACKEND_INFO, "graph \"%s\" %s %" PRIu64 " bytes, more than the registered buffer has; it uses memory of its own", g->g->info.name, does[pool],
+                pool_bytes(g, pool));
+    return ST_OK;
+}
+
 static enum status join_context(struct backend_graph *g)
 {
     struct backend_context *c = g->context;
+    enum status st = ST_OK;
     pthread_mutex_lock(&c->lock);
-    bool small = c->spill && c->spill->bytes < g->g->info.spill_fill_bytes;
-    enum status st = c->spill && !small ? htp_graph_spill(g, c->spill) : ST_OK;
+    for (int i = 0; i < HTP_POOLS && st == ST_OK; i++)
+        st = join_pool(g, (enum htp_pool)i);
     g->next = c->graphs;
     c->graphs = g;
     pthread_mutex_unlock(&c->lock);
-    if (small)
-        backend_log(BACKEND_INFO, "graph \"%s\" spills %" PRIu64 " bytes, more than the registered buffer has; it uses memory of its own", g->g->info.name,
-                    g->g->info.spill_fill_bytes);
     return st;
 }
 

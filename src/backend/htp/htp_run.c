@@ -18,6 +18,7 @@ static_assert(offsetof(struct rpc_cancel, deadline_ns) == offsetof(struct backen
 /* What a run took, over all slices of its batch. */
 struct total {
     uint64_t rpc_ns, queue_ns, worker_ns, exec_ns;
+    struct rpc_yields yields;
 };
 
 static const struct binary_tensor *tensor_of(const struct backend_graph *g, uint32_t i)
@@ -156,21 +157,50 @@ static void add_nodes(const struct backend_graph *g, const struct backend_run *r
     }
 }
 
+/* The graph gave way to others: what that took it, all times together. */
+static void add_yields(const struct backend_run *r, const struct rpc_yields *y)
+{
+    event(r, 3009, PROF_UNIT_COUNT, y->count, "Num times yield occured");
+    if (y->count) {
+        event(r, 3006, PROF_UNIT_US, (y->release_ns + 500) / 1000, "Yield release time");
+        event(r, 3007, PROF_UNIT_US, (y->wait_ns + 500) / 1000, "Yield wait time");
+        event(r, 3008, PROF_UNIT_US, (y->restore_ns + 500) / 1000, "Yield restore time");
+    }
+    event(r, 3010, PROF_UNIT_US, (y->acquire_ns + 500) / 1000, "Time for initial VTCM acquire");
+}
+
 static void add_events(const struct backend_graph *g, const struct backend_run *r, const struct total *t, bool detailed)
 {
     event(r, 8001, PROF_UNIT_COUNT, g->g->info.hvx_threads, "Number of HVX threads used");
     event(r, 3001, PROF_UNIT_US, (t->rpc_ns + 500) / 1000, "RPC (execute) time");
     event(r, 3002, PROF_UNIT_US, (t->worker_ns + 500) / 1000, "QNN accelerator (execute) time");
     event(r, PROF_QUEUE_WAIT, PROF_UNIT_US, (t->queue_ns + 500) / 1000, "Queue wait (execute) time");
-    event(r, 3009, PROF_UNIT_COUNT, 0, "Num times yield occured");
-    event(r, 3012, PROF_UNIT_US, (t->exec_ns + 500) / 1000, "Accelerator (execute excluding wait) time");
+    add_yields(r, &t->yields);
+    event(r, 3012, PROF_UNIT_US, (t->exec_ns - t->yields.wait_ns + 500) / 1000, "Accelerator (execute excluding wait) time");
     int32_t accel = event(r, 3004, PROF_UNIT_US, (t->exec_ns + 500) / 1000, "Accelerator (execute) time");
     if (!detailed)
         return;
     event(r, 30004, PROF_UNIT_BYTES, g->copied, "Bytes copied to and from staging memory");
+    if (t->yields.count)
+        event(r, 30006, PROF_UNIT_BYTES, t->yields.saved_bytes, "VTCM saved for graphs of higher priority");
     htp_votes_events(r->prof, r->prof_parent);
     add_nodes(g, r, accel);
     htp_estimate_execute(g, r);
+}
+
+static void add_times(struct total *t, const struct rpc_run *run)
+{
+    const struct rpc_yields *y = &run->yields;
+    t->rpc_ns += run->rpc_ns;
+    t->queue_ns += run->queue_ns;
+    t->worker_ns += run->worker_ns;
+    t->exec_ns += run->exec_ns;
+    t->yields.acquire_ns += y->acquire_ns;
+    t->yields.count += y->count;
+    t->yields.release_ns += y->release_ns;
+    t->yields.wait_ns += y->wait_ns < run->exec_ns ? y->wait_ns : run->exec_ns;
+    t->yields.restore_ns += y->restore_ns;
+    t->yields.saved_bytes += y->saved_bytes;
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------------------------ */
@@ -191,7 +221,7 @@ static enum status run_slice(struct backend_graph *g, const struct backend_run *
     for (uint32_t i = 0; i < g->g->n_io; i++)
         stage_out(g, r, i, slice);
     g->last_ns = run.worker_ns;
-    *t = (struct total){ t->rpc_ns + run.rpc_ns, t->queue_ns + run.queue_ns, t->worker_ns + run.worker_ns, t->exec_ns + run.exec_ns };
+    add_times(t, &run);
     if (detailed)
         add_marks(g, &run);
     return st;

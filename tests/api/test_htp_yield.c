@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A graph of low priority gives way to one of high priority in the middle of its execution: both have right results, the profile tells of it, and what the first one
+ * had in VTCM was in the client's backup buffer meanwhile, when there is one. */
+#include "api_test.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <QNN/HTP/QnnHtpContext.h>
+#include <QNN/HTP/QnnHtpMem.h>
+#include <QNN/HTP/QnnHtpProfile.h>
+
+enum { SIDE = 96, N = SIDE * SIDE, BYTES = N * 4, TURNS = 6, STEP = 3, PAGE = 4096, FROM_GRAPH = 4, FROM_BUFFER = 1, FROM_BACKUP = 2 /* messages */ };
+
+static Qnn_ContextHandle_t contexts[2]; /* low, high */
+static struct net nets[2];
+static Qnn_Tensor_t first_turn[2];
+static float x[2][N], y[2][N];
+static int seen_fd = -1;
+static float *seen; /* the first result of the low graph, in memory that the client can look at while it runs */
+
+static int new_fd(size_t bytes)
+{
+    int fd = memfd_create("buffer", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+    return fd;
+}
+
+/* y = x turned often; the first turn is a result, too. */
+static void turns(int who)
+{
+    static const uint32_t two = 2, perm[] = { 1, 0 };
+    struct net *n = &nets[who];
+    *n = (struct net){ .x = TENSOR("x", APP_WRITE, FLOAT_32, SIDE, SIDE), .y = TENSOR("y", APP_READ, FLOAT_32, SIDE, SIDE) };
+    OK(q.graphCreate(contexts[who], "turns", NULL, &n->graph));
+    OK(q.tensorCreateGraphTensor(n->graph, &n->x));
+    OK(q.tensorCreateGraphTensor(n->graph, &n->y));
+    Qnn_Tensor_t from = n->x;
+    for (int i = 0; i < TURNS; i++) {
+        Qnn_Tensor_t to = i == 0 ? TENSOR("a", APP_READ, FLOAT_32, SIDE, SIDE) : TENSOR(keep_name("t%d", i), NATIVE, FLOAT_32, SIDE, SIDE);
+        if (i + 1 < TURNS)
+            OK(q.tensorCreateGraphTensor(n->graph, &to));
+        else
+            to = n->y;
+        if (i == 0)
+            first_turn[who] = to;
+        struct op turn = { .name = keep_name("turn%d", i), .type = "Transpose", .ni = 1, .in = { from }, .no = 1, .out = { to }, .np = 1,
+                           .p = { param_u32s(n->graph, "perm", 1, &two, perm) } };
+        OK(op_add(n->graph, &turn));
+        /* Something that is no mere view of what was there twice before. */
+        if (i + 1 < TURNS) {
+            Qnn_Tensor_t more = TENSOR(keep_name("m%d", i), NATIVE, FLOAT_32, SIDE, SIDE);
+            OK(q.tensorCreateGraphTensor(n->graph, &more));
+            struct op add = { .name = keep_name("add%d", i), .type = "ElementWiseAdd", .ni = 2, .in = { to, i ? from : to }, .no = 1, .out = { more } };
+            OK(op_add(n->graph, &add));
+            from = more;
+        }
+    }
+    OK(q.graphFinalize(n->graph, NULL, NULL));
+}
+
+/* The same in plain C: additions of small whole numbers, exact in any order. */
+static void expected(const float *in, float *out)
+{
+    static float from[N], to[N];
+    memcpy(from, in, sizeof from);
+    for (int i = 0; i < TURNS; i++) {
+        for (int k = 0; k < N; k++)
+            to[k] = from[k % SIDE * SIDE + k / SIDE];
+        for (int k = 0; k < N; k++)
+            from[k] = i ? to[k] + from[k] : to[k] + to[k];
+    }
+    memcpy(out, to, sizeof to);
+}
+
+static void make_context(int who, Qnn_Priority_t priority)
+{
+    QnnContext_Config_t p = { .option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY, .priority = priority };
+    const QnnContext_Config_t *list[] = { &p, NULL };
+    OK(q.contextCreate(env.backend, NULL, list, &contexts[who]));
+    turns(who);
+}
+
+static Qnn_MemHandle_t register_seen(void)
+{
+    static uint32_t dims[] = { SIDE, SIDE };
+    Qnn_MemDescriptor_t d = { .memShape = { 2, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_ION, .ionInfo = { seen_fd } };
+    Qnn_MemHandle_t h;
+    OK(q.memRegister(contexts[0], &d, 1, &h));
+    return h;
+}
+
+struct execution {
+    int who;
+    Qnn_MemHandle_t mem;
+    Qnn_ProfileHandle_t profile;
+    Qnn_ErrorHandle_t result;
+    _Atomic bool done;
+};
+
+static void execute(struct execution *e)
+{
+    static float other[N];
+    struct net *n = &nets[e->who];
+    Qnn_Tensor_t in = WITH(n->x, x[e->who]), out[2] = { WITH(n->y, y[e->who]), e->mem ? first_turn[e->who] : WITH(first_turn[e->who], other) };
+    if (e->mem) {
+        TV(out[1]).memType = QNN_TENSORMEMTYPE_MEMHANDLE;
+        TV(out[1]).memHandle = e->mem;
+    }
+    e->result = q.graphExecute(n->graph, &in, 1, out, 2, e->profile, NULL);
+    e->done = true;
+}
+
+static void *execute_thread(void *arg)
+{
+    execute(arg);
+    return NULL;
+}
+
+/* ---- profiles ------------------------------------------------------------------------------------------------------------------- */
+
+static bool find(const QnnProfile_EventId_t *ids, uint32_t n, uint32_t type, QnnProfile_EventData_t *ret)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const QnnProfile_EventId_t *subs;
+        uint32_t m;
+        OK(q.profileGetEventData(ids[i], ret));
+        if (ret->type == type)
+            return true;
+        OK(q.profileGetSubEvents(ids[i], &subs, &m));
+        if (m && find(subs, m, type, ret))
+            return true;
+    }
+    return false;
+}
+
+static bool told(Qnn_ProfileHandle_t p, uint32_t type, uint64_t *ret)
+{
+    const QnnProfile_EventId_t *ids;
+    QnnProfile_EventData_t d;
+    uint32_t n;
+    OK(q.profileGetEvents(p, &ids, &n));
+    bool there = find(ids, n, type, &d);
+    *ret = there ? d.value : 0;
+    return there;
+}
+
+static void check_profile(Qnn_ProfileHandle_t p, bool gave_way)
+{
+    uint64_t count, acquire, release, wait, restore, all, without;
+    assert_true(told(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_YIELD_COUNT, &count));
+    assert_true(told(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_VTCM_ACQUIRE_TIME, &acquire));
+    assert_int_equal(count, gave_way);
+    assert_int_equal(told(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_YIELD_INSTANCE_RELEASE_TIME, &release), gave_way);
+    assert_int_equal(told(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_YIELD_INSTANCE_WAIT_TIME, &wait), gave_way);
+    assert_int_equal(told(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_YIELD_INSTANCE_RESTORE_TIME, &restore), gave_way);
+    assert_true(told(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_ACCEL_TIME_MICROSEC, &all));
+    assert_true(told(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_ACCEL_EXCL_WAIT_TIME_MICROSEC, &without));
+    assert_in_range(without + wait, all > 1 ? all - 1 : 0, all + 1); /* rounded */
+    assert_true(release + restore <= without + 2);
+}
+
+/* ---- the test --------------------------------------------------------------------------------------------------------------------- */
+
+static Qnn_MemHandle_t register_backup(int fd, uint64_t bytes)
+{
+    QnnMemHtp_Descriptor_t custom = { .type = QNN_HTP_MEM_SHARED_VTCMBACKUP_BUFFER, .size = bytes };
+    custom.sharedBufferConfig = (QnnHtpMem_SharedBufferConfig_t){ fd, PAGE };
+    Qnn_MemDescriptor_t d = { .dataType = QNN_DATATYPE_UINT_8, .memType = QNN_MEM_TYPE_CUSTOM, .customInfo = &custom };
+    Qnn_MemHandle_t h;
+    custom.size = bytes - 1;
+    FAILS_SAYING(QNN_MEM_ERROR_INVALID_ARGUMENT, "VTCM backup", q.memRegister(contexts[0], &d, 1, &h));
+    custom.size = bytes;
+    OK(q.memRegister(contexts[0], &d, 1, &h));
+    return h;
+}
+
+static uint64_t backup_size(void)
+{
+    QnnHtpContext_CustomProperty_t p = { .option = QNN_HTP_CONTEXT_GET_PROP_MAX_VTCMBACKUP_BUFFER_SIZE };
+    QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p }, *list[] = { &property, NULL };
+    OK(q.contextGetProperty(contexts[0], list));
+    return p.vtcmBackupBufferSize;
+}
+
+static uint64_t bytes_not(const uint8_t *p, uint64_t n, uint8_t value)
+{
+    uint64_t other = 0;
+    for (uint64_t i = 0; i < n; i++)
+        other += p[i] != value;
+    return other;
+}
+
+static void interrupt_once(bool with_backup)
+{
+    char fault[64];
+    static float want[N];
+    const float untouched = -12345;
+    snprintf(fault, sizeof fault, "yield@%d:%d", 2 * FROM_GRAPH + FROM_BUFFER + (with_backup ? FROM_BACKUP : 0) + 1, STEP);
+    setenv("OPENQNN_FAULT", fault, 1); /* the first execution */
+    make_context(0, QNN_PRIORITY_LOW);
+    make_context(1, QNN_PRIORITY_HIGH);
+    struct execution low = { .who = 0, .mem = register_seen() }, high = { .who = 1 };
+    uint64_t size = backup_size();
+    int fd = new_fd(PAGE + size);
+    uint8_t *backup = mmap(NULL, PAGE + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    Qnn_MemHandle_t h = with_backup ? register_backup(fd, size) : NULL;
+    memset(backup, 0xA5, PAGE + size);
+    OK(q.profileCreate(env.backend, QNN_PROFILE_LEVEL_BASIC, &low.profile));
+    OK(q.profileCreate(env.backend, QNN_PROFILE_LEVEL_BASIC, &high.profile));
+    for (int i = 0; i < N; i++)
+        seen[i] = untouched;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, execute_thread, &low), 0);
+    while (!low.done && *(volatile float *)&seen[N - 1] == untouched)
+        sched_yield();
+    execute(&high);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 2; i++) {
+        OK(i ? high.result : low.result);
+        expected(x[i], want);
+        assert_memory_equal(y[i], want, sizeof want);
+        check_profile(i ? high.profile : low.profile, i == 0);
+    }
+    if (with_backup) {
+        uint64_t changed = bytes_not(backup + PAGE, size, 0xA5);
+        assert_in_range(changed, BYTES / 8, 4 * BYTES);
+        OK(q.memDeRegister(&h, 1));
+    } else {
+        assert_int_equal(bytes_not(backup, PAGE + size, 0xA5), 0);
+    }
+    assert_int_equal(bytes_not(backup, PAGE, 0xA5), 0);
+    OK(q.profileFree(low.profile));
+    OK(q.profileFree(high.profile));
+    munmap(backup, PAGE + size);
+    close(fd);
+    for (int i = 0; i < 2; i++)
+        OK(q.contextFree(contexts[i], NULL));
+    unsetenv("OPENQNN_FAULT");
+}
+
+static int setup(void **state)
+{
+    for (int i = 0; i < N; i++)
+        x[0][i] = (float)(i % 101) - 50, x[1][i] = (float)(i % 89) - 44;
+    seen_fd = new_fd(BYTES);
+    seen = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, seen_fd, 0);
+    return env_setup(state) || seen == MAP_FAILED;
+}
+
+static int teardown(void **state)
+{
+    munmap(seen, BYTES);
+    close(seen_fd);
+    return env_teardown(state);
+}
+
+static void test_memory_of_the_session(void **state)
+{
+    (void)state;
+    interrupt_once(false);
+}
+
+static void test_buffer_of_the_client(void **state)
+{
+    (void)state;
+    interrupt_once(true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_memory_of_the_session, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_buffer_of_the_client, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

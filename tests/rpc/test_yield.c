@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs that give way to others of higher priority, at known points (OPENQNN_FAULT=yield@N:STEP), in this process and in one of its own. Every program here has
+ * x + c in the same bytes of the session's fast memory, needed until its last step, so whoever is not saved and put back has wrong results. */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "rpc/rpc_link.h"
+#include "rpc_kit.h"
+
+enum { WINDOW = 1 << 20, STEPS = 3, ACTORS = 4, OPENING = 4 /* messages of kit_open */, LOADING = 4 /* of an actor */ };
+
+#define OK(expr) check((expr), #expr, __LINE__)
+static void check(enum status st, const char *what, int line)
+{
+    if (st != ST_OK)
+        fail_msg("line %d: %s: %s: %s", line, what, status_name(st), kit_link->explain());
+}
+
+/* One program with memory of its own, and the thread that runs it. */
+struct actor {
+    struct kit_client c; /* its session is the stage's */
+    struct rpc_run run;
+    struct rpc_cancel cancel;
+    const struct actor *writes_to; /* whose memory has the results, NULL: its own */
+    uint32_t seed;
+    enum status st;
+    pthread_t thread;
+};
+
+static struct kit_client stage;
+static struct actor actors[ACTORS];
+
+/* Messages are counted from here: a text that was not there before, by a fault that never comes. */
+static void open_stage(const char *faults)
+{
+    static unsigned stages;
+    char text[512];
+    snprintf(text, sizeof text, "%sdelay@%u:0", faults, 1000000 + stages++);
+    setenv("OPENQNN_FAULT", text, 1);
+    OK(kit_open(&stage));
+}
+
+/* scratch: of the program, map 0: its own. */
+static struct actor *enter(uint32_t i, uint32_t priority, struct rpc_pool scratch)
+{
+    struct actor *a = &actors[i];
+    struct rpc_load l = { .scratch = scratch };
+    void *memory;
+    *a = (struct actor){ .seed = 10 + i };
+    int fd = kit_window_binary(WINDOW, &l.bytes);
+    OK(kit_link->map(stage.s, fd, 0, l.bytes, false, &l.map));
+    close(fd);
+    OK(kit_link->load(stage.s, &l));
+    OK(rpc_alloc(KIT_IO * KIT_BYTES, &memory));
+    a->c = (struct kit_client){ .s = stage.s, .program = l.program, .memory = memory };
+    OK(kit_link->map(stage.s, rpc_fd(memory), 0, KIT_IO * KIT_BYTES, true, &a->c.buffer));
+    kit_io(&a->c);
+    a->run = (struct rpc_run){ .program = l.program, .priority = priority, .io = a->c.io, .n_io = KIT_IO, .cancel = &a->cancel };
+    kit_fill(&a->c, a->seed);
+    return a;
+}
+
+static void close_stage(void)
+{
+    kit_close(&stage);
+    for (uint32_t i = 0; i < ACTORS; i++)
+        if (actors[i].c.memory)
+            OK(rpc_free(actors[i].c.memory));
+    memset(actors, 0, sizeof actors);
+    unsetenv("OPENQNN_FAULT");
+}
+
+static void *act(void *arg)
+{
+    struct actor *a = arg;
+    a->st = kit_link->run(a->c.s, &a->run);
+    return NULL;
+}
+
+/* Run it on a thread and wait until the call is that far. */
+static void begin(struct actor *a, enum rpc_call_state state)
+{
+    struct rpc_session *s = stage.s;
+    pthread_mutex_lock(&s->lock);
+    struct rpc_call *call = NULL;
+    for (size_t i = 0; i < s->programs.n; i++)
+        call = s->programs.at[i]->id == a->c.program ? s->programs.at[i]->area : call;
+    pthread_mutex_unlock(&s->lock);
+    assert_non_null(call);
+    assert_int_equal(pthread_create(&a->thread, NULL, act, a), 0);
+    while (atomic_load(&call->state) < (uint32_t)state)
+        sched_yield();
+}
+
+/* What is in memory that two write to is of the one that ran last. */
+static void share_results(struct actor *a, const struct actor *with)
+{
+    a->writes_to = with;
+    a->c.io[1].map = a->c.io[2].map = with->c.buffer;
+}
+
+static void end(struct actor *a)
+{
+    pthread_join(a->thread, NULL);
+    OK(a->st);
+    if (a->writes_to)
+        memcpy(a->c.memory + KIT_N, a->writes_to->c.memory + KIT_N, 2 * KIT_BYTES);
+    assert_true(kit_right(&a->c, a->seed));
+}
+
+static void run(struct actor *a)
+{
+    OK(kit_link->run(a->c.s, &a->run));
+    assert_true(kit_right(&a->c, a->seed));
+}
+
+static const char *yield_at(uint32_t n_actors, uint32_t first, uint32_t n, uint32_t step)
+{
+    static char text[256];
+    int at = 0;
+    for (uint32_t i = 0; i < n; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "yield@%u:%u,", OPENING + LOADING * n_actors + first + i, step);
+    return text;
+}
+
+static const struct rpc_pool own = { 0 };
+
+static void test_gives_way(void **state)
+{
+    (void)state;
+    for (uint32_t step = 1; step < STEPS; step++) {
+        open_stage(yield_at(2, 1, 1, step));
+        struct actor *low = enter(0, 50, own), *high = enter(1, 100, own);
+        begin(low, CALL_RUNNING);
+        run(high);
+        end(low);
+        assert_int_equal(low->run.yields.count, 1);
+        assert_int_equal(low->run.yields.saved_bytes, KIT_BYTES); /* x + c, and nothing else of the window */
+        assert_int_equal(high->run.yields.count, 0);
+        const struct rpc_yields *y = &low->run.yields;
+        assert_true(y->release_ns + y->wait_ns >= high->run.exec_ns && y->release_ns + y->wait_ns + y->restore_ns <= low->run.exec_ns);
+        kit_fill(&low->c, low->seed);
+        run(low); /* as ever */
+        assert_int_equal(low->run.yields.count, 0);
+        close_stage();
+    }
+}
+
+/* Each one interrupts the one before, and they go on in the opposite order. */
+static void test_three_deep(void **state)
+{
+    (void)state;
+    open_stage(yield_at(4, 1, 3, 2));
+    struct actor *a[ACTORS];
+    for (uint32_t i = 0; i < ACTORS; i++)
+        a[i] = enter(i, 100 * i, own);
+    for (uint32_t i = 0; i + 1 < ACTORS; i++)
+        begin(a[i], CALL_RUNNING);
+    run(a[3]);
+    for (uint32_t i = 3; i-- > 0;) {
+        end(a[i]);
+        assert_int_equal(a[i]->run.yields.count, 1);
+        assert_int_equal(a[i]->run.yields.saved_bytes, KIT_BYTES);
+    }
+    close_stage();
+}
+
+/* The one that asks first has the priority of the one that runs: it waits, although a higher one gets through. */
+static void test_equals_wait(void **state)
+{
+    (void)state;
+    open_stage(yield_at(3, 1, 1, 1));
+    struct actor *first = enter(0, 50, own), *equal = enter(1, 50, own), *high = enter(2, 51, own);
+    share_results(equal, first);
+    begin(first, CALL_RUNNING);
+    begin(equal, CALL_QUEUED);
+    run(high);
+    pthread_join(first->thread, NULL);
+    OK(first->st);
+    assert_int_equal(first->run.yields.count, 1);
+    end(equal);
+    assert_int_equal(equal->run.yields.count, 0);
+    close_stage();
+}
+
+/* Who computes in the same memory of the client cannot come between, however high. */
+static void test_shared_memory_waits(void **state)
+{
+    (void)state;
+    void *memory;
+    uint32_t map[2];
+    OK(rpc_alloc(4096, &memory));
+    open_stage(yield_at(3, 3, 1, 1));
+    for (int i = 0; i < 2; i++) /* twice the same */
+        OK(kit_link->map(stage.s, rpc_fd(memory), 0, 4096, true, &map[i]));
+    struct actor *low = enter(0, 50, (struct rpc_pool){ map[0], 0 }), *shares = enter(1, 200, (struct rpc_pool){ map[1], 0 }), *high = enter(2, 100, own);
+    share_results(shares, low);
+    begin(low, CALL_RUNNING);
+    begin(shares, CALL_QUEUED);
+    run(high);
+    pthread_join(low->thread, NULL);
+    OK(low->st);
+    end(shares);
+    assert_int_equal(low->run.yields.count, 1);
+    close_stage();
+    OK(rpc_free(memory));
+}
+
+/* The client's buffer holds what was saved, and only that; two that wait at once do not use it both. */
+static void test_backup_buffer(void **state)
+{
+    (void)state;
+    enum { OFFSET = 4096, BYTES = OFFSET + WINDOW };
+    void *memory;
+    uint32_t map, small;
+    OK(rpc_alloc(BYTES, &memory));
+    const uint8_t *at = memory;
+    memset(memory, 0xA5, BYTES);
+    open_stage(yield_at(3, 6, 2, 1));
+    struct actor *low = enter(0, 10, own), *middle = enter(1, 20, own), *high = enter(2, 30, own);
+    OK(kit_link->map(stage.s, rpc_fd(memory), 0, BYTES, true, &map));
+    OK(kit_link->map(stage.s, rpc_fd(memory), 0, WINDOW - 1, true, &small));
+    assert_int_equal(kit_link->set_backup(stage.s, low->c.program, (struct rpc_pool){ small, 0 }), ST_INVALID_ARG);
+    assert_non_null(strstr(kit_link->explain(), "VTCM backup memory of 1048576 bytes; the mapping has 1048575"));
+    OK(kit_link->set_backup(stage.s, low->c.program, (struct rpc_pool){ map, OFFSET }));
+    OK(kit_link->set_backup(stage.s, middle->c.program, (struct rpc_pool){ map, OFFSET }));
+    begin(low, CALL_RUNNING);
+    begin(middle, CALL_RUNNING);
+    run(high);
+    end(middle);
+    end(low);
+    const float *saved = (const float *)(at + BYTES - KIT_BYTES), *z = low->c.memory + 2 * KIT_N;
+    for (uint32_t i = 0; i < KIT_N; i++)
+        assert_true(saved[i] == z[i % KIT_COLUMNS * KIT_ROWS + i / KIT_COLUMNS]);
+    for (uint32_t i = 0; i < BYTES - KIT_BYTES; i++)
+        assert_int_equal(at[i], 0xA5);
+    assert_int_equal(kit_link->unmap(stage.s, map), ST_IN_USE);
+    OK(kit_link->set_backup(stage.s, low->c.program, own));
+    OK(kit_link->unload(stage.s, middle->c.program));
+    OK(kit_link->unmap(stage.s, map));
+    close_stage();
+    OK(rpc_free(memory));
+}
+
+/* A run that holds for somebody who never comes ends by its signal. */
+static void test_abort_while_waiting(void **state)
+{
+    (void)state;
+    open_stage(yield_at(1, 1, 1, 1));
+    struct actor *low = enter(0, 0, own);
+    begin(low, CALL_RUNNING);
+    atomic_store(&low->cancel.abort, 1);
+    pthread_join(low->thread, NULL);
+    assert_int_equal(low->st, ST_ABORTED);
+    atomic_store(&low->cancel.abort, 0);
+    run(low);
+    close_stage();
+}
+
+/* The call that waits ends when the session does. */
+static void test_death_while_waiting(void **state)
+{
+    (void)state;
+    struct rpc_usage u;
+    open_stage(yield_at(1, 1, 1, 1));
+    struct actor *low = enter(0, 0, own);
+    begin(low, CALL_RUNNING);
+    kit_link->usage(stage.s, &u);
+    if (u.pid)
+        kill(u.pid, SIGKILL);
+    else
+        link_lost(stage.s, "the test says so");
+    pthread_join(low->thread, NULL);
+    assert_int_equal(low->st, ST_COMMUNICATION);
+    close_stage();
+}
+
+/* Without faults: many threads of all priorities, each checking its own results. */
+static void *repeat(void *arg)
+{
+    struct actor *a = arg;
+    for (uint32_t i = 0; i < 200 && a->st == ST_OK; i++) {
+        kit_fill(&a->c, a->seed = i);
+        a->st = kit_link->run(a->c.s, &a->run);
+        if (a->st == ST_OK && !kit_right(&a->c, a->seed))
+            a->st = ST_INTERNAL;
+    }
+    return NULL;
+}
+
+static void test_crowd(void **state)
+{
+    (void)state;
+    open_stage("");
+    for (uint32_t i = 0; i < ACTORS; i++)
+        enter(i, i / 2 * 100, own);
+    for (uint32_t i = 0; i < ACTORS; i++)
+        assert_int_equal(pthread_create(&actors[i].thread, NULL, repeat, &actors[i]), 0);
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        pthread_join(actors[i].thread, NULL);
+        OK(actors[i].st);
+    }
+    close_stage();
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "process") == 0)
+        kit_link = kit_stub(kit_arch);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gives_way),     cmocka_unit_test(test_three_deep),          cmocka_unit_test(test_equals_wait),
+        cmocka_unit_test(test_shared_memory_waits), cmocka_unit_test(test_backup_buffer), cmocka_unit_test(test_abort_while_waiting),
+        cmocka_unit_test(test_death_while_waiting), cmocka_unit_test(test_crowd),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
