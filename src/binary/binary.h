@@ -80,8 +80,8 @@ struct binary_box {
     uint32_t lines, columns, channels, depth;
 };
 
-/* How a node goes through its result: box by box, with so many bytes of the window for what of its operands lies elsewhere. All 0: it is part of a chain whose last node has the
- * room, or there is no window, or it needs nothing of it. */
+/* How a node goes through its result: box by box, with so many bytes of the window for what of its operands lies elsewhere. The last node of a chain has the room of all of it. All 0:
+ * there is no window, or the node needs nothing of it. */
 struct binary_tile {
     struct binary_box box;
     uint64_t offset, bytes; /* in the window */
@@ -251,25 +251,39 @@ uint64_t binary_box_count(const struct binary_box_op *o, const struct binary_box
 /* Where an operand is while a node runs. */
 enum binary_role {
     ROLE_STAYS,    /* whole in the window, or in no memory of its own */
-    ROLE_STREAMS,  /* in DRAM: comes and goes box by box */
+    ROLE_STREAMS,  /* in the spill-fill buffer: comes and goes box by box */
+    ROLE_CLIENT,   /* in a buffer of the client, likewise */
     ROLE_CONSTANT, /* in DRAM, wanted by this node */
     ROLE_LINES,    /* inside a chain */
 };
 
 /* Bytes that the DMA engine moves for a node, in tile layout. */
 struct binary_moves {
-    uint64_t in, out, weights;
+    uint64_t weights;
+    uint64_t inputs, outputs; /* from and to buffers of the client */
+    uint64_t fill, spill;     /* from and to the spill-fill buffer */
 };
+static inline uint64_t binary_moves_in(const struct binary_moves *m)
+{
+    return m->weights + m->inputs + m->fill;
+}
+static inline uint64_t binary_moves_out(const struct binary_moves *m)
+{
+    return m->outputs + m->spill;
+}
 uint64_t binary_box_bytes(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles); /* of the window, for what does not stay there */
 void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, struct binary_moves *ret);
+/* The same for a member of a chain, which has so many slabs. */
+void binary_box_slab_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, uint32_t slabs, struct binary_moves *ret);
 enum binary_role binary_role_of(enum binary_place place);
 /* What a node has of the window besides operands that are there whole, and what moves when it runs once; where there are no tiles, as if its box were everything. */
 uint64_t binary_node_box_bytes(const struct binary_graph *g, uint32_t node);
 void binary_node_moves(const struct binary_graph *g, uint32_t node, struct binary_moves *ret);
+void binary_graph_moves(const struct binary_graph *g, struct binary_moves *ret); /* the sum over all nodes */
 /* The same per command: that of its node, or of all members of its chain, in proportion to its units; they sum up to what nodes have. */
 void binary_command_moves(const struct binary_graph *g, struct binary_moves *ret);
-/* The box of a member of a chain when `lines` of its result are computed at a time. */
-struct binary_box binary_box_lines(const struct binary_box_op *o, uint32_t lines);
+/* The box of a member of a chain when `lines` of its result are computed at a time, all channels of them or those of so many bytes of weights in turn. */
+struct binary_box binary_box_lines(const struct binary_box_op *o, uint32_t lines, uint64_t weights);
 
 /* Human-readable dump: sections, graphs, tensors, memory, commands. */
 void binary_dump(const struct binary *b, struct str *out);

@@ -13,7 +13,7 @@ static uint64_t dense(const struct tensor_desc *d)
 static bool counts(const struct binary_box_op *o, const uint8_t *roles, uint32_t i)
 {
     uint8_t role = roles[i];
-    return role == ROLE_STREAMS || role == ROLE_CONSTANT || (role == ROLE_LINES && i >= o->call->n_in);
+    return role == ROLE_STREAMS || role == ROLE_CLIENT || role == ROLE_CONSTANT || (role == ROLE_LINES && i >= o->call->n_in);
 }
 
 uint64_t binary_box_bytes(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles)
@@ -31,42 +31,73 @@ static uint64_t with_borders(const struct binary_box_op *o, uint64_t columns, ui
     return o->image ? bytes + bytes * border * (columns - 1) / width : bytes;
 }
 
-/* All operands once; the first two inputs that stream also apart. */
-static void once(const struct binary_box_op *o, const uint8_t *roles, struct binary_moves *ret, uint64_t two[2])
+/* By where an operand lies. */
+static uint64_t *sum_of(struct binary_moves *m, uint8_t role, bool out)
 {
-    const struct op_call *c = o->call;
-    for (uint32_t i = 0; i < c->n_in; i++) {
-        bool counted = !c->in[i];
-        for (uint32_t k = 0; k < i && !counted; k++)
-            counted = c->in[k] == c->in[i];
-        if (!counted && roles[i] == ROLE_CONSTANT)
-            ret->weights += dense(c->in[i]);
-        else if (!counted && roles[i] == ROLE_STREAMS)
-            *(i < 2 ? &two[i] : &ret->in) += binary_vtcm_bytes(c->in[i]);
-    }
-    for (uint32_t i = 0; i < c->n_out; i++)
-        ret->out += c->out[i] && roles[c->n_in + i] == ROLE_STREAMS ? binary_vtcm_bytes(c->out[i]) : 0;
+    return role == ROLE_CONSTANT ? &m->weights : role == ROLE_CLIENT ? (out ? &m->outputs : &m->inputs) : role == ROLE_STREAMS ? (out ? &m->spill : &m->fill) : NULL;
+}
+
+static bool repeated(const struct op_call *c, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (c->in[k] == c->in[i])
+            return true;
+    return false;
+}
+
+static uint64_t input_bytes(const struct binary_box_op *o, const uint8_t *roles, uint32_t i)
+{
+    const struct tensor_desc *x = i < o->call->n_in ? o->call->in[i] : NULL;
+    if (!x || repeated(o->call, i) || roles[i] == ROLE_STAYS || roles[i] == ROLE_LINES)
+        return 0;
+    return roles[i] == ROLE_CONSTANT ? dense(x) : binary_tile_bytes(x);
+}
+
+/* How often the operands of a product come: the first one, the others. */
+struct again {
+    uint64_t first, others;
+};
+
+static struct again passes(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles)
+{
+    struct binary_box n;
+    uint64_t places = binary_box_count(o, b, &n) / n.channels, first = input_bytes(o, roles, 0), others = 0;
+    if (o->whole.depth == 1)
+        return (struct again){ 1, 1 };
+    for (uint32_t i = 1; i < o->call->n_in; i++)
+        others += input_bytes(o, roles, i);
+    struct again outside = { n.channels, n.depth > 1 ? places : 1 }, inside = { n.depth > 1 ? n.channels : 1, n.channels * n.depth > 1 ? places : 1 };
+    bool lines = first * inside.first + others * inside.others < first * outside.first + others * outside.others;
+    return lines ? inside : outside;
 }
 
 void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, struct binary_moves *ret)
 {
-    struct binary_box n;
-    uint64_t places = binary_box_count(o, b, &n) / n.channels, two[2] = { 0 }, again[2] = { 1, 1 }; /* how often the operands of a product come */
+    const struct op_call *c = o->call;
+    struct again again = passes(o, b, roles);
     *ret = (struct binary_moves){ 0 };
-    once(o, roles, ret, two);
-    two[0] = with_borders(o, n.columns, two[0]);
-    if (o->whole.depth > 1) {
-        uint64_t outside[2] = { n.channels, n.depth > 1 ? places : 1 }, inside[2] = { n.depth > 1 ? n.channels : 1, n.channels * n.depth > 1 ? places : 1 };
-        uint64_t second = ret->weights + two[1];
-        bool lines = two[0] * inside[0] + second * inside[1] < two[0] * outside[0] + second * outside[1];
-        again[0] = lines ? inside[0] : outside[0];
-        again[1] = lines ? inside[1] : outside[1];
+    for (uint32_t i = 0; i < c->n_in; i++) {
+        uint64_t bytes = input_bytes(o, roles, i), *sum = sum_of(ret, roles[i], false);
+        if (bytes && i == 0)
+            *sum += with_borders(o, (o->whole.columns + b->columns - 1) / b->columns, bytes) * again.first;
+        else if (bytes)
+            *sum += bytes * again.others;
     }
-    ret->in += two[0] * again[0] + two[1] * again[1];
-    ret->weights *= again[1];
+    for (uint32_t i = 0; i < c->n_out; i++) {
+        uint64_t *sum = c->out[i] ? sum_of(ret, roles[c->n_in + i], true) : NULL;
+        if (sum && roles[c->n_in + i] != ROLE_CONSTANT)
+            *sum += binary_tile_bytes(c->out[i]);
+    }
 }
 
-struct binary_box binary_box_lines(const struct binary_box_op *o, uint32_t lines)
+/* Lines go by once; weights that are not there whole come again for every slab. */
+void binary_box_slab_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, uint32_t slabs, struct binary_moves *ret)
+{
+    binary_box_moves(o, &o->whole, roles, ret);
+    ret->weights *= b->channels == o->whole.channels ? 1 : slabs;
+}
+
+struct binary_box binary_box_lines(const struct binary_box_op *o, uint32_t lines, uint64_t weights)
 {
     struct binary_box b = o->whole;
     struct op_lines all;
@@ -74,6 +105,8 @@ struct binary_box binary_box_lines(const struct binary_box_op *o, uint32_t lines
     if (!o->image && o->call->n_out && desc_lines(o->call->out[0], &all) && all.n)
         each = o->whole.lines / all.n;
     b.lines = lines * each < b.lines ? (uint32_t)(lines * each) : b.lines;
+    while (o->whole.depth > 1 && b.channels > o->step.channels && binary_box_operand(o, &b, 1) > weights)
+        b.channels = (b.channels / 2 + o->step.channels - 1) / o->step.channels * o->step.channels;
     return b;
 }
 
@@ -81,7 +114,7 @@ struct binary_box binary_box_lines(const struct binary_box_op *o, uint32_t lines
 
 enum binary_role binary_role_of(enum binary_place place)
 {
-    static const uint8_t by_place[PLACE_COUNT] = { [PLACE_NONE] = ROLE_CONSTANT, [PLACE_CONST] = ROLE_CONSTANT, [PLACE_IO] = ROLE_STREAMS,
+    static const uint8_t by_place[PLACE_COUNT] = { [PLACE_NONE] = ROLE_CONSTANT, [PLACE_CONST] = ROLE_CONSTANT, [PLACE_IO] = ROLE_CLIENT,
                                                    [PLACE_SPILL] = ROLE_STREAMS, [PLACE_LINES] = ROLE_LINES };
     return by_place[place];
 }
@@ -111,11 +144,11 @@ static void see(const struct binary_graph *g, uint32_t k, struct seen *s)
     binary_box_op(&s->call, &s->op);
     list_roles(g, n, s->roles);
     s->box = n->tile.box.lines ? n->tile.box : s->op.whole;
-    if (c) {
+    if (c && !n->tile.box.lines) {
         const struct binary_tensor *t = &g->tensors[n->out[0]];
         struct op_lines lines;
         bool inside = t->place == PLACE_LINES && desc_lines(&t->desc, &lines);
-        s->box = binary_box_lines(&s->op, inside ? (uint32_t)(t->bytes / lines.bytes) : c->height);
+        s->box = binary_box_lines(&s->op, inside ? (uint32_t)(t->bytes / lines.bytes) : c->height, UINT64_MAX);
     }
 }
 
@@ -139,45 +172,62 @@ void binary_node_moves(const struct binary_graph *g, uint32_t node, struct binar
     if (!any) /* a view over its own memory */
         return;
     see(g, node, &s);
-    if (g->chain_of && g->chain_of[node] != BINARY_NONE)
-        s.box = s.op.whole; /* weights of a chain are there while it runs, and lines go by once */
+    if (g->chain_of && g->chain_of[node] != BINARY_NONE) {
+        const struct binary_chain *c = &g->chains[g->chain_of[node]];
+        binary_box_slab_moves(&s.op, &s.box, s.roles, (c->lines + c->height - 1) / c->height, ret);
+        return;
+    }
     binary_box_moves(&s.op, &s.box, s.roles, ret);
     if (binary_is_transfer(n)) { /* the DMA engine itself: one way */
-        bool down = n->op->id == OP_DramToTcm;
-        ret->in = down ? binary_vtcm_bytes(s.in[0]) : 0;
-        ret->out = down ? 0 : binary_vtcm_bytes(s.out[0]);
+        *ret = (struct binary_moves){ 0 };
+        *(n->op->id == OP_DramToTcm ? &ret->fill : &ret->spill) = binary_tile_bytes(s.in[0]);
     }
 }
 
 static void add(struct binary_moves *to, const struct binary_moves *m)
 {
-    to->in += m->in;
-    to->out += m->out;
     to->weights += m->weights;
+    to->inputs += m->inputs;
+    to->outputs += m->outputs;
+    to->fill += m->fill;
+    to->spill += m->spill;
 }
 
-static uint64_t share(uint64_t all, uint64_t done, uint64_t units)
+void binary_graph_moves(const struct binary_graph *g, struct binary_moves *ret)
 {
-    return (uint64_t)((unsigned __int128)all * done / units);
+    *ret = (struct binary_moves){ 0 };
+    for (uint32_t k = 0; k < g->n_nodes; k++) {
+        struct binary_moves m;
+        binary_node_moves(g, k, &m);
+        add(ret, &m);
+    }
+}
+
+/* What units `from` … `to` of all of them have. */
+struct share {
+    uint64_t from, to, all;
+};
+
+static uint64_t part(uint64_t n, const struct share *s)
+{
+    return (uint64_t)((unsigned __int128)n * s->to / s->all) - (uint64_t)((unsigned __int128)n * s->from / s->all);
 }
 
 void binary_command_moves(const struct binary_graph *g, struct binary_moves *ret)
 {
     for (uint32_t i = 0, end; i < g->n_commands; i = end) {
         uint32_t node = g->commands[i].node, at = g->chain_of ? g->chain_of[node] : BINARY_NONE;
-        uint64_t units = 0, done = 0;
         struct binary_moves all = { 0 }, m;
+        struct share s = { 0 };
         for (end = i; end < g->n_commands && g->commands[end].node == node && g->commands[end].step == g->commands[i].step; end++)
-            units += g->commands[end].end - g->commands[end].begin;
+            s.all += g->commands[end].end - g->commands[end].begin;
         for (uint32_t k = at == BINARY_NONE ? node : g->chains[at].first; k <= node; k++) {
             binary_node_moves(g, k, &m);
             add(&all, &m);
         }
-        for (uint32_t k = i; k < end; k++) {
-            uint64_t next = done + g->commands[k].end - g->commands[k].begin;
-            ret[k] = (struct binary_moves){ share(all.in, next, units) - share(all.in, done, units), share(all.out, next, units) - share(all.out, done, units),
-                                            share(all.weights, next, units) - share(all.weights, done, units) };
-            done = next;
+        for (uint32_t k = i; k < end; k++, s.from = s.to) {
+            s.to = s.from + g->commands[k].end - g->commands[k].begin;
+            ret[k] = (struct binary_moves){ part(all.weights, &s), part(all.inputs, &s), part(all.outputs, &s), part(all.fill, &s), part(all.spill, &s) };
         }
     }
 }

@@ -25,29 +25,47 @@ static uint64_t needed(const struct binary_graph *g, uint32_t k)
     return sum;
 }
 
+/* Lines of a member's result that its chain has at a time. */
+static uint32_t lines_of(const struct binary_graph *g, const struct binary_chain *c, uint32_t k)
+{
+    const struct binary_tensor *t = &g->tensors[g->nodes[k].out[0]];
+    struct op_lines lines;
+    return t->place == PLACE_LINES && desc_lines(&t->desc, &lines) ? (uint32_t)(t->bytes / lines.bytes) : c->height;
+}
+
+/* Members of a chain have boxes of whole lines, as many as the chain has at a time. */
+static enum status check_box(const struct binary_graph *g, uint32_t k)
+{
+    const struct binary_node *n = &g->nodes[k];
+    const struct binary_box *box = &n->tile.box;
+    const struct binary_chain *c = chain_of(g, k);
+    const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
+    struct op_call call;
+    struct binary_box_op op;
+    bin_call(g, n, in, out, &call);
+    binary_box_op(&call, &op);
+    struct binary_box whole = c ? binary_box_lines(&op, lines_of(g, c, k), UINT64_MAX) : op.whole;
+    bool ok = binary_box_fits(&op, box) && (!c || (box->lines == whole.lines && box->columns == whole.columns && box->depth == whole.depth));
+    RETURN_IF(!ok, ST_BAD_BINARY, "context binary, node \"%s\": a tile of %u lines, %u columns, %u channels, %u deep; there are %u, %u, %u, %u", n->name, box->lines, box->columns,
+              box->channels, box->depth, whole.lines, whole.columns, whole.channels, whole.depth);
+    return ST_OK;
+}
+
 static enum status check_tile(const struct bin_reader *r, uint32_t k)
 {
     const struct binary_graph *g = r->g;
     const struct binary_node *n = &g->nodes[k];
     const struct binary_tile *t = &n->tile;
     const struct binary_chain *c = chain_of(g, k);
-    const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
     static const struct binary_box none;
-    struct op_call call;
-    struct binary_box_op op;
-    if (same_box(&t->box, &none)) {
-        RETURN_IF(t->bytes || t->offset, ST_BAD_BINARY, "context binary, node \"%s\": %" PRIu64 " bytes of the window for no tile", n->name, t->bytes);
+    bool empty = same_box(&t->box, &none), last = !c || k + 1 == c->first + c->n;
+    RETURN_IF((empty || !last) && (t->bytes || t->offset), ST_BAD_BINARY, "context binary, node \"%s\": %" PRIu64 " bytes of the window at %" PRIu64 "; it has no tile of its own", n->name,
+              t->bytes, t->offset);
+    if (empty)
         return ST_OK;
-    }
-    bin_call(g, n, in, out, &call);
-    binary_box_op(&call, &op);
-    bool last = !c || k + 1 == c->first + c->n, ok = last && binary_box_fits(&op, &t->box);
-    if (ok && c) {
-        struct binary_box lines = binary_box_lines(&op, c->height);
-        ok = same_box(&lines, &t->box);
-    }
-    RETURN_IF(!ok, ST_BAD_BINARY, "context binary, node \"%s\": a tile of %u lines, %u columns, %u channels, %u deep; the result has %u, %u, %u, %u", n->name, t->box.lines, t->box.columns,
-              t->box.channels, t->box.depth, op.whole.lines, op.whole.columns, op.whole.channels, op.whole.depth);
+    TRY(check_box(g, k));
+    if (!last)
+        return ST_OK;
     uint64_t bytes = needed(g, k);
     RETURN_IF(t->bytes != bytes, ST_BAD_BINARY, "context binary, node \"%s\": %" PRIu64 " bytes of the window for a tile that needs %" PRIu64, n->name, t->bytes, bytes);
     RETURN_IF(t->offset > g->info.vtcm_used || t->bytes > g->info.vtcm_used - t->offset, ST_BAD_BINARY,

@@ -5,6 +5,8 @@
 
 #include "prepare/cx.h"
 
+enum { CHAIN_WEIGHTS = 16 }; /* share of a window that the weights of a member may always have; more where there is room */
+
 struct chain_input {
     uint32_t maker, input;
     bool whole; /* it is wanted whole, not by lines */

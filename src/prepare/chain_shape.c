@@ -165,7 +165,7 @@ uint64_t chain_window_bytes(const struct chain_graph *g, const struct chain_shap
     for (uint32_t i = 0; i < s->chain.n; i++) {
         const struct ir_node *n = &g->cx->g->nodes.at[s->node + i];
         const struct binary_box_op *o = &g->box[s->node + i];
-        struct binary_box b = binary_box_lines(o, spans[i].end - spans[i].begin);
+        struct binary_box b = binary_box_lines(o, spans[i].end - spans[i].begin, g->cx->target->vtcm_bytes / CHAIN_WEIGHTS);
         for (uint32_t p = 0; p < n->n_in; p++) {
             uint32_t maker = n->in[p] == IR_NONE ? IR_NONE : g->maker[n->in[p]];
             bool inside = maker != IR_NONE && maker >= s->node; /* counted as its maker's result */

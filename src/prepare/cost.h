@@ -21,7 +21,7 @@ bool cost_follows(const struct binary_node *n);    /* an activation that a produ
  * the graph. */
 struct cost_result {
     uint64_t cycles;
-    struct binary_vtcm vtcm;
+    struct binary_vtcm vtcm; /* of graphs without a schedule */
 };
 enum status cost_events(const struct cost_device *d, const struct binary_graph *g, struct binary_node *nodes, struct cost_result *ret);
 

@@ -50,7 +50,7 @@ static void settle(struct events *e, const uint32_t *readers, uint32_t k)
     for (int p = 0; p < PLACE_COUNT; p++)
         moved += t.read[p] + t.written[p];
     uint32_t x = n->n_in ? n->in[0] : BINARY_NONE, from = x == BINARY_NONE ? BINARY_NONE : e->producer[x];
-    if (binary_is_transfer(n)) { /* part of the operators that it is made for: their DMA */
+    if (binary_is_transfer(n)) { /* work of the DMA engine alone */
         e->work[k] = (struct cost_work){ .none = true };
         return;
     }
@@ -119,11 +119,25 @@ static struct span inputs_of(const struct events *e, const struct binary_node *n
     return s;
 }
 
+/* What leaves for lack of room and comes back waits for the DMA engine, and the engine for it. */
+static void place_transfer(struct events *e, uint32_t k)
+{
+    uint64_t bytes = e->moves[k].read + e->moves[k].written;
+    struct span in = inputs_of(e, &e->g->nodes[k]), *s = &e->spans[k];
+    s->start = most(in.finish, e->dma_free);
+    s->finish = e->dma_free = s->start + dma_cycles(e->d, bytes);
+    s->lead = s->start + (s->finish - s->start) / MAX_TILES;
+}
+
 static void place(struct events *e, uint32_t k)
 {
     const struct binary_node *n = &e->g->nodes[k];
     const struct cost_work *w = &e->work[k];
     struct span in = inputs_of(e, n), *s = &e->spans[k];
+    if (binary_is_transfer(n) && e->moves[k].read + e->moves[k].written) {
+        place_transfer(e, k);
+        return;
+    }
     if (w->none) {
         *s = (struct span){ in.lead, in.finish, in.lead };
         return;
@@ -160,6 +174,21 @@ static uint64_t share_out(struct events *e, struct binary_node *nodes)
     return end;
 }
 
+/* What the schedule of a graph with a window moves; for shapes alone, what a device would. */
+static enum status list_moves(struct events *e, struct binary_vtcm *ret)
+{
+    const struct binary_graph *g = e->g;
+    *ret = (struct binary_vtcm){ 0 };
+    if (!g->info.vtcm_bytes)
+        return binary_vtcm(g, e->d->vtcm_bytes, e->moves, ret);
+    for (uint32_t k = 0; k < g->n_nodes; k++) {
+        struct binary_moves m;
+        binary_node_moves(g, k, &m);
+        e->moves[k] = (struct binary_vtcm_node){ m.weights, m.inputs + m.fill, m.outputs + m.spill };
+    }
+    return ST_OK;
+}
+
 enum status cost_events(const struct cost_device *d, const struct binary_graph *g, struct binary_node *nodes, struct cost_result *ret)
 {
     CLEANUP(arena_finish) struct arena a;
@@ -168,7 +197,7 @@ enum status cost_events(const struct cost_device *d, const struct binary_graph *
                         .moves = arena_array(&a, struct binary_vtcm_node, g->n_nodes), .spans = arena_array(&a, struct span, g->n_nodes),
                         .producer = arena_array(&a, uint32_t, g->n_tensors) };
     RETURN_IF(!e.work || !e.moves || !e.spans || !e.producer, ST_NO_MEMORY, "no memory to estimate %u operators", g->n_nodes);
-    TRY(binary_vtcm(g, d->vtcm_bytes, e.moves, &ret->vtcm));
+    TRY(list_moves(&e, &ret->vtcm));
     TRY(list_work(&e, &a));
     ret->cycles = share_out(&e, nodes);
     return ST_OK;

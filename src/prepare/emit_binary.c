@@ -99,7 +99,9 @@ enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
               "graph \"%s\" requires estimated allocation of %llu KB, limit is %llu KB; error during serialize: memory usage too large. Divide the model into several graphs, or give "
               "its constants smaller types",
               cx->g->name, (unsigned long long)kb, (unsigned long long)most);
-    TRY(estimate(cx, &(struct binary_graph){ .n_tensors = nt, .n_nodes = nn, .tensors = tensors, .nodes = nodes }, nodes, &info));
+    struct binary_graph placed = { .info = info, .n_tensors = nt, .n_nodes = nn, .tensors = tensors, .nodes = nodes, .n_chains = cx->n_chains, .chains = chains,
+                                   .chain_of = cx->n_chains ? cx->chain_of : NULL };
+    TRY(estimate(cx, &placed, nodes, &info));
     struct binary_source s = {
         .info = info, .n_tensors = nt, .n_nodes = nn, .n_commands = (uint32_t)cx->commands.n, .tensors = tensors, .data = data,
         .nodes = nodes, .commands = cx->commands.at, .n_chains = cx->n_chains, .chains = chains,

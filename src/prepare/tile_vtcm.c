@@ -10,19 +10,25 @@
 
 #include "prepare/cx.h"
 
-enum { MAX_TRIES = 8, MAX_ORDERS = 2, ROOM_STEPS = 64 };
+enum { MAX_TRIES = 24, MAX_ORDERS = 2, MAX_SHARES = 3, ROOM_STEPS = 64 };
 
-/* An order of operators, with its chains. */
+/* The first is for all levels. */
+static const struct vtcm_shares shares[MAX_SHARES] = { { 8, 16 }, { 32, 4 }, { 3, 2 } };
+
+/* An order of operators, with its chains, as problems with different shares. */
 struct order {
     struct vtcm_state state;
-    struct vtcm_problem problem;
+    struct vtcm_problem problems[MAX_SHARES];
 };
 
 /* One way to do it. */
 struct attempt {
     const struct order *order;
+    const struct vtcm_problem *problem;
     struct vtcm_policy policy;
     struct vtcm_plan plan;
+    struct binary_tile *tiles;    /* per node of the order */
+    uint64_t moved;               /* bytes that a device moves: transfers, weights, what streams, what the client brings and takes */
 };
 
 struct tiling {
@@ -30,7 +36,7 @@ struct tiling {
     uint64_t *bytes, *moved;      /* per tensor: in fast memory; of a transfer */
     struct order orders[MAX_ORDERS];
     struct attempt tries[MAX_TRIES];
-    uint32_t n_orders, n_tries;
+    uint32_t n_orders, n_tries, n_shares;
 };
 
 static void tiling_finish(struct tiling *t)
@@ -49,26 +55,33 @@ static enum status list_bytes(struct tiling *t)
     RETURN_IF(!t->bytes || !t->moved, ST_NO_MEMORY, "no memory to place %zu tensors", g->tensors.n);
     for (uint32_t i = 0; i < g->tensors.n; i++)
         if (g->tensors.at[i].role == IR_NATIVE) { /* also what is inside a chain now: another order has other chains */
-            t->moved[i] = binary_vtcm_bytes(&g->tensors.at[i].desc);
-            t->bytes[i] = plan_round(t->cx, t->moved[i]);
+            t->moved[i] = binary_tile_bytes(&g->tensors.at[i].desc);
+            t->bytes[i] = plan_round(t->cx, binary_vtcm_bytes(&g->tensors.at[i].desc));
         }
+    return ST_OK;
+}
+
+static enum status make_problem(struct tiling *t, const struct vtcm_shares *s, struct vtcm_problem *ret)
+{
+    struct prepare_cx *cx = t->cx;
+    uint32_t n = (uint32_t)cx->g->nodes.n, n_jobs = 0;
+    struct vtcm_job *jobs = arena_array(&cx->arena, struct vtcm_job, n);
+    RETURN_IF(!jobs, ST_NO_MEMORY, "no memory to place the operands of %u operators", n);
+    for (uint32_t k = 0; k < n;) {
+        const struct chain *c = plan_chain(cx, k);
+        TRY(vtcm_job(cx, k, c ? c->n : 1, s, &jobs[n_jobs++]));
+        k += c ? c->n : 1;
+    }
+    *ret = (struct vtcm_problem){ .n_values = (uint32_t)cx->g->tensors.n, .n_jobs = n_jobs, .bytes = t->bytes, .moved = t->moved, .jobs = jobs };
     return ST_OK;
 }
 
 static enum status add_order(struct tiling *t)
 {
-    struct prepare_cx *cx = t->cx;
-    uint32_t n = (uint32_t)cx->g->nodes.n, n_jobs = 0;
-    struct vtcm_job *jobs = arena_array(&cx->arena, struct vtcm_job, n);
     struct order *o = &t->orders[t->n_orders++];
-    RETURN_IF(!jobs, ST_NO_MEMORY, "no memory to place the operands of %u operators", n);
-    TRY(vtcm_save(cx, &o->state));
-    for (uint32_t k = 0; k < n;) {
-        const struct chain *c = plan_chain(cx, k);
-        TRY(vtcm_job(cx, k, c ? c->n : 1, &jobs[n_jobs++]));
-        k += c ? c->n : 1;
-    }
-    o->problem = (struct vtcm_problem){ .n_values = (uint32_t)cx->g->tensors.n, .n_jobs = n_jobs, .bytes = t->bytes, .moved = t->moved, .jobs = jobs };
+    TRY(vtcm_save(t->cx, &o->state));
+    for (uint32_t i = 0; i < t->n_shares; i++)
+        TRY(make_problem(t, &shares[i], &o->problems[i]));
     return ST_OK;
 }
 
@@ -89,6 +102,23 @@ static enum status add_given_order(struct tiling *t)
 
 /* ---- attempts -------------------------------------------------------------------------------------------------------------------- */
 
+/* How every job goes through its result, now that it is known what streams and what room there is; and all that moves then. */
+static enum status list_tiles(struct prepare_cx *cx, struct attempt *a)
+{
+    const struct vtcm_problem *p = a->problem;
+    a->moved = a->plan.spilled + a->plan.filled;
+    vtcm_restore(cx, &a->order->state);
+    a->tiles = arena_array(&cx->arena, struct binary_tile, cx->g->nodes.n);
+    RETURN_IF(!a->tiles, ST_NO_MEMORY, "no memory for the tiles of %zu operators", cx->g->nodes.n);
+    for (uint32_t j = 0, k = 0; j < p->n_jobs; j++) {
+        const struct chain *c = plan_chain(cx, k);
+        struct vtcm_unit u = { k, c ? c->n : 1, &p->jobs[j], a->plan.streams + a->plan.first[j], a->plan.budget[j] };
+        a->moved += vtcm_unit_tiles(cx, &u, &a->tiles[k]);
+        k += u.n;
+    }
+    return ST_OK;
+}
+
 static uint64_t moved(const struct vtcm_plan *p)
 {
     return p->spilled + p->filled + p->streamed;
@@ -100,13 +130,13 @@ static enum status try_direct(struct tiling *t, struct attempt *a)
     struct vtcm_plan second;
     struct vtcm_policy policy = a->policy;
     bool any = false;
-    for (uint32_t v = 0; v < a->order->problem.n_values; v++)
+    for (uint32_t v = 0; v < a->problem->n_values; v++)
         any |= a->plan.unread[v];
     if (!any)
         return ST_OK;
-    policy.direct = arena_dup(&t->cx->arena, a->plan.unread, a->order->problem.n_values);
-    RETURN_IF(!policy.direct, ST_NO_MEMORY, "no memory to place %u tensors", a->order->problem.n_values);
-    TRY(vtcm_walk(&a->order->problem, &policy, &second));
+    policy.direct = arena_dup(&t->cx->arena, a->plan.unread, a->problem->n_values);
+    RETURN_IF(!policy.direct, ST_NO_MEMORY, "no memory to place %u tensors", a->problem->n_values);
+    TRY(vtcm_walk(a->problem, &policy, &second));
     bool better = moved(&second) <= moved(&a->plan);
     struct vtcm_plan drop = better ? a->plan : second;
     a->plan = better ? second : a->plan;
@@ -117,31 +147,32 @@ static enum status try_direct(struct tiling *t, struct attempt *a)
 static enum status walk(struct tiling *t, struct attempt *a)
 {
     vtcm_plan_finish(&a->plan);
-    TRY(vtcm_walk(&a->order->problem, &a->policy, &a->plan));
-    return try_direct(t, a);
+    TRY(vtcm_walk(a->problem, &a->policy, &a->plan));
+    TRY(try_direct(t, a));
+    return list_tiles(t->cx, a);
 }
 
-static enum status add_try(struct tiling *t, const struct order *order, uint32_t clean_bonus)
+static enum status add_try(struct tiling *t, const struct order *order, uint32_t share, uint32_t clean_bonus)
 {
     struct attempt *a = &t->tries[t->n_tries++];
-    *a = (struct attempt){ .order = order, .policy = { .room = t->cx->target->vtcm_bytes, .clean_bonus = clean_bonus } };
+    *a = (struct attempt){ .order = order, .problem = &order->problems[share], .policy = { .room = t->cx->target->vtcm_bytes, .clean_bonus = clean_bonus } };
     return walk(t, a);
 }
 
-/* Level 1 takes one order, level 2 the client's and the one with the lowest peak, level 3 also other rules for what leaves. */
+/* Level 1 takes one order, level 2 the client's and the one with the lowest peak, level 3 also other shares of the window for boxes and other rules for what leaves. */
 static enum status add_tries(struct tiling *t)
 {
-    static const uint32_t bonuses[] = { 16, 128 };
+    static const uint32_t bonuses[] = { 0, 16, 128 };
     struct prepare_cx *cx = t->cx;
     uint32_t level = cx->opts->opt_level ? cx->opts->opt_level : 2;
+    t->n_shares = level > 2 ? MAX_SHARES : 1;
     TRY(add_order(t));
     if (cx->given_order && level > 1)
         TRY(add_given_order(t));
-    for (uint32_t k = 0; k < t->n_orders; k++) {
-        TRY(add_try(t, &t->orders[k], 0));
-        for (uint32_t i = 0; level > 2 && i < sizeof bonuses / sizeof bonuses[0]; i++)
-            TRY(add_try(t, &t->orders[k], bonuses[i]));
-    }
+    for (uint32_t k = 0; k < t->n_orders; k++)
+        for (uint32_t s = 0; s < t->n_shares; s++)
+            for (uint32_t i = 0; i < (level > 2 ? sizeof bonuses / sizeof bonuses[0] : 1); i++)
+                TRY(add_try(t, &t->orders[k], s, bonuses[i]));
     return ST_OK;
 }
 
@@ -150,32 +181,15 @@ static struct attempt *best_of(struct tiling *t)
 {
     struct attempt *best = &t->tries[0];
     for (uint32_t i = 1; i < t->n_tries; i++)
-        best = moved(&t->tries[i].plan) < moved(&best->plan) ? &t->tries[i] : best;
+        best = t->tries[i].moved < best->moved ? &t->tries[i] : best;
     return best;
-}
-
-/* How every job goes through its result, now that it is known what streams and what room there is. */
-static enum status list_tiles(struct prepare_cx *cx, const struct attempt *a, struct binary_tile **ret)
-{
-    const struct vtcm_problem *p = &a->order->problem;
-    struct binary_tile *tiles = *ret = arena_array(&cx->arena, struct binary_tile, p->n_jobs);
-    RETURN_IF(!tiles, ST_NO_MEMORY, "no memory for the tiles of %u operators", p->n_jobs);
-    for (uint32_t j = 0, k = 0; j < p->n_jobs; j++) {
-        const struct chain *c = plan_chain(cx, k);
-        struct vtcm_unit u = { k, c ? c->n : 1, &p->jobs[j], a->plan.streams + a->plan.first[j], a->plan.budget[j] };
-        vtcm_unit_tile(cx, &u, &tiles[j]);
-        k += u.n;
-    }
-    return ST_OK;
 }
 
 /* Puts the attempt into the graph; *ret is what its plan takes of the window. */
 static enum status apply(struct prepare_cx *cx, const struct attempt *a, uint64_t *ret)
 {
-    struct binary_tile *tiles;
     vtcm_restore(cx, &a->order->state);
-    TRY(list_tiles(cx, a, &tiles));
-    TRY(vtcm_apply(cx, &a->plan, tiles));
+    TRY(vtcm_apply(cx, &a->plan, a->tiles));
     return plan_vtcm_total(cx, cx->target->vtcm_bytes, ret);
 }
 

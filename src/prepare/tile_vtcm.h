@@ -79,15 +79,20 @@ struct tile_choice {
 };
 struct tile_choice tile_box(const struct tile_ask *a);
 
-/* tile_vtcm_job.c: nodes k … k + n - 1 as one job, and how they go through their results when it is known which operands stream. */
-enum status vtcm_job(struct prepare_cx *cx, uint32_t k, uint32_t n, struct vtcm_job *ret);
+/* Shares of the window, 1 / n each: a box before it is known what room there is, and the weights of one member of a chain. */
+struct vtcm_shares {
+    uint32_t box, weights;
+};
+
+/* tile_vtcm_job.c: nodes k … k + n - 1 as one job; then, when it is known which operands stream, how they go through their results and what that moves. */
+enum status vtcm_job(struct prepare_cx *cx, uint32_t k, uint32_t n, const struct vtcm_shares *shares, struct vtcm_job *ret);
 struct vtcm_unit {
     uint32_t k, n;
     const struct vtcm_job *job;
     const uint8_t *streams; /* per operand of the job */
     uint64_t budget;
 };
-void vtcm_unit_tile(const struct prepare_cx *cx, const struct vtcm_unit *u, struct binary_tile *ret);
+uint64_t vtcm_unit_tiles(const struct prepare_cx *cx, const struct vtcm_unit *u, struct binary_tile *ret); /* one tile per node */
 
 /* An order of nodes with all that was found out about it, to go back to. */
 struct vtcm_state {
@@ -104,7 +109,7 @@ struct vtcm_state {
 /* tile_vtcm_apply.c */
 enum status vtcm_save(struct prepare_cx *cx, struct vtcm_state *ret);
 void vtcm_restore(struct prepare_cx *cx, const struct vtcm_state *s);
-/* Puts the acts of a plan into the graph; job k is the k-th unit of nodes as they are: a chain, or a node that is in none. Tiles are those of jobs. */
+/* Puts the acts of a plan into the graph; job k is the k-th unit of nodes as they are: a chain, or a node that is in none. Tiles are those of nodes as they are. */
 enum status vtcm_apply(struct prepare_cx *cx, const struct vtcm_plan *plan, const struct binary_tile *tiles);
 
 #endif

@@ -87,16 +87,17 @@ static enum status run_node(struct apply *a, uint32_t k, const struct vtcm_plan 
     return ST_OK;
 }
 
-static enum status run_unit(struct apply *a, uint32_t k, const struct vtcm_plan *plan, const struct binary_tile *tile)
+static enum status run_unit(struct apply *a, uint32_t k, const struct vtcm_plan *plan, const struct binary_tile *tiles)
 {
     const struct chain *c = plan_chain(a->cx, k);
     if (c) {
         a->chains[a->n_chains] = *c;
         a->chains[a->n_chains++].first = a->n_nodes;
     }
-    for (uint32_t i = 0; i < (c ? c->n : 1); i++)
+    for (uint32_t i = 0; i < (c ? c->n : 1); i++) {
+        a->tiles[a->n_nodes] = tiles[k + i];
         TRY(run_node(a, k + i, plan));
-    a->tiles[a->n_nodes - 1] = *tile;
+    }
     return ST_OK;
 }
 
@@ -105,7 +106,7 @@ static enum status run_act(struct apply *a, const struct vtcm_act *act, const st
     uint32_t v = act->what;
     switch (act->kind) {
     case VTCM_RUN:
-        return run_unit(a, a->unit[v], plan, &tiles[v]);
+        return run_unit(a, a->unit[v], plan, tiles);
     case VTCM_SPILL:
         TRY(add_copy(a, v, "dram", &a->there[v]));
         return add_transfer(a, OP_TcmToDram, a->here[v], a->there[v]);

@@ -5,10 +5,10 @@
  *     pieces    of operands that stay in DRAM: what one box needs of them
  *
  * Both are counted for a modest box, so that little has to leave for them. When the walk is done it is known what streams and what room nobody needs, and the box grows into that. */
-#include "prepare/cx.h"
-#include "prepare/tile_vtcm.h"
+#include <string.h>
 
-enum { MODEST = 8 }; /* share of the window that a box may take before anything else is known */
+#include "prepare/chain.h"
+#include "prepare/tile_vtcm.h"
 
 static bool placed_here(const struct prepare_cx *cx, uint32_t tensor)
 {
@@ -102,58 +102,120 @@ static uint32_t lines_of(const struct prepare_cx *cx, uint32_t k)
     return (uint32_t)(cx->slabs[t].bytes / lines.bytes);
 }
 
-/* The box within the budget; a member of a chain has no choice. */
-static struct tile_choice box_of(const struct prepare_cx *cx, uint32_t k, const struct look *l, uint64_t budget)
+/* Of a member of a chain only weights can be cut. */
+static struct tile_choice member_box(const struct prepare_cx *cx, uint32_t k, const struct look *l, uint64_t weights)
 {
-    if (!plan_chain(cx, k))
-        return tile_box(&(struct tile_ask){ &l->op, l->roles, budget });
-    struct binary_box b = binary_box_lines(&l->op, lines_of(cx, k));
-    uint64_t bytes = binary_box_bytes(&l->op, &b, l->roles);
-    return (struct tile_choice){ .box = b, .bytes = bytes, .found = bytes <= budget };
+    struct binary_box b = binary_box_lines(&l->op, lines_of(cx, k), weights);
+    return (struct tile_choice){ .box = b, .bytes = binary_box_bytes(&l->op, &b, l->roles), .found = true };
 }
 
 /* What one node needs besides operands that are whole in the window; false: not even the smallest box fits. */
-static bool add_needs(const struct prepare_cx *cx, uint32_t k, struct vtcm_job *job, uint64_t *piece)
+static bool add_needs(const struct prepare_cx *cx, uint32_t k, const struct vtcm_shares *shares, struct vtcm_job *job, uint64_t *piece)
 {
     struct look l;
+    struct tile_choice c;
     look_at(cx, k, job, NULL, &l);
-    struct tile_choice c = box_of(cx, k, &l, cx->target->vtcm_bytes / MODEST);
-    if (!c.found)
-        c = box_of(cx, k, &l, cx->target->vtcm_bytes);
-    for (uint32_t i = 0; c.found && i < l.v.call.n_in + l.v.call.n_out; i++) {
-        bool counts = l.roles[i] == ROLE_CONSTANT || l.roles[i] == ROLE_STREAMS || (l.roles[i] == ROLE_LINES && i >= l.v.call.n_in);
-        if (counts)
-            *(l.at[i] == VTCM_NONE ? &job->fixed : &piece[l.at[i]]) += binary_box_operand(&l.op, &c.box, i);
+    if (plan_chain(cx, k)) {
+        c = member_box(cx, k, &l, cx->target->vtcm_bytes / shares->weights);
+    } else {
+        c = tile_box(&(struct tile_ask){ &l.op, l.roles, cx->target->vtcm_bytes / shares->box });
+        c = c.found ? c : tile_box(&(struct tile_ask){ &l.op, l.roles, cx->target->vtcm_bytes });
     }
+    for (uint32_t i = 0; c.found && i < l.v.call.n_in + l.v.call.n_out; i++)
+        if (l.roles[i] != ROLE_STAYS && (l.roles[i] != ROLE_LINES || i >= l.v.call.n_in))
+            *(l.at[i] == VTCM_NONE ? &job->fixed : &piece[l.at[i]]) += binary_box_operand(&l.op, &c.box, i);
     return c.found;
 }
 
-enum status vtcm_job(struct prepare_cx *cx, uint32_t k, uint32_t n, struct vtcm_job *ret)
+/* Fills fixed and pieces; false: together they are more than the window. */
+static bool count_needs(const struct prepare_cx *cx, uint32_t k, uint32_t n, const struct vtcm_shares *shares, struct vtcm_job *job)
 {
-    TRY(list_operands(cx, k, n, ret));
-    if (ret->view)
-        return ST_OK;
-    uint64_t *piece = arena_array(&cx->arena, uint64_t, (size_t)ret->n_in + ret->n_out), sum = 0;
-    RETURN_IF(!piece, ST_NO_MEMORY, "no memory to place the operands of node \"%s\"", cx->g->nodes.at[k].name);
+    uint64_t *piece = (uint64_t *)job->piece, sum = 0;
+    uint32_t operands = job->n_in + job->n_out;
     bool fits = true;
+    job->fixed = 0;
+    memset(piece, 0, operands * sizeof(piece[0]));
     for (uint32_t i = 0; i < n && fits; i++)
-        fits = add_needs(cx, k + i, ret, piece);
-    for (uint32_t i = 0; i < ret->n_in + ret->n_out; i++)
+        fits = add_needs(cx, k + i, shares, job, piece);
+    for (uint32_t i = 0; i < operands; i++)
         sum += piece[i];
-    fits &= ret->fixed + sum <= cx->target->vtcm_bytes;
-    ret->piece = fits ? piece : NULL;
-    ret->fixed = fits ? ret->fixed : 0;
+    return fits && job->fixed + sum <= cx->target->vtcm_bytes;
+}
+
+/* A view over its own memory. */
+static bool does_nothing(const struct prepare_cx *cx, uint32_t k)
+{
+    const struct ir_node *n = &cx->g->nodes.at[k];
+    return plan_is_view(cx->g, n) && cx->cell_of[n->in[0]] == cx->cell_of[n->out[0]];
+}
+
+enum status vtcm_job(struct prepare_cx *cx, uint32_t k, uint32_t n, const struct vtcm_shares *shares, struct vtcm_job *ret)
+{
+    const struct vtcm_shares least = { shares->box, CHAIN_WEIGHTS };
+    TRY(list_operands(cx, k, n, ret));
+    if (n == 1 && does_nothing(cx, k))
+        return ST_OK;
+    ret->piece = arena_array(&cx->arena, uint64_t, (size_t)ret->n_in + ret->n_out);
+    RETURN_IF(!ret->piece, ST_NO_MEMORY, "no memory to place the operands of node \"%s\"", cx->g->nodes.at[k].name);
+    if (count_needs(cx, k, n, shares, ret) || count_needs(cx, k, n, &least, ret))
+        return ST_OK;
+    ret->piece = NULL;
+    ret->fixed = 0;
     return ST_OK;
 }
 
-void vtcm_unit_tile(const struct prepare_cx *cx, const struct vtcm_unit *u, struct binary_tile *ret)
+/* ---- tiles ----------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t sum_of(const struct binary_moves *m)
 {
-    *ret = (struct binary_tile){ .bytes = 0 };
-    for (uint32_t i = 0; u->job->piece && i < u->n; i++) {
+    return binary_moves_in(m) + binary_moves_out(m);
+}
+
+/* All members; their room is that of the last one. */
+static uint64_t chain_tiles(const struct prepare_cx *cx, const struct vtcm_unit *u, uint64_t weights, struct binary_tile *ret)
+{
+    const struct chain *c = plan_chain(cx, u->k);
+    uint64_t room = 0, moved = 0;
+    for (uint32_t i = 0; i < u->n; i++) {
         struct look l;
+        struct binary_moves m;
         look_at(cx, u->k + i, u->job, u->streams, &l);
-        struct tile_choice c = box_of(cx, u->k + i, &l, u->n > 1 ? UINT64_MAX : u->budget);
-        ret->box = c.box;
-        ret->bytes += c.bytes;
+        struct tile_choice box = member_box(cx, u->k + i, &l, weights);
+        binary_box_slab_moves(&l.op, &box.box, l.roles, (c->lines + c->height - 1) / c->height, &m);
+        moved += sum_of(&m);
+        room += box.bytes;
+        ret[i] = (struct binary_tile){ .box = box.box };
     }
+    ret[u->n - 1].bytes = room;
+    return moved;
+}
+
+static uint64_t node_tile(const struct prepare_cx *cx, const struct vtcm_unit *u, struct binary_tile *ret)
+{
+    struct look l;
+    struct binary_moves m;
+    look_at(cx, u->k, u->job, u->streams, &l);
+    struct tile_choice c = { .box = l.op.whole };
+    if (u->job->piece) {
+        c = tile_box(&(struct tile_ask){ &l.op, l.roles, u->budget });
+        *ret = (struct binary_tile){ .box = c.box, .bytes = c.bytes };
+    }
+    binary_box_moves(&l.op, &c.box, l.roles, &m);
+    return sum_of(&m);
+}
+
+uint64_t vtcm_unit_tiles(const struct prepare_cx *cx, const struct vtcm_unit *u, struct binary_tile *ret)
+{
+    uint64_t weights = UINT64_MAX, window = cx->target->vtcm_bytes, least = window / CHAIN_WEIGHTS, moved;
+    if (u->n == 1)
+        return does_nothing(cx, u->k) ? 0 : node_tile(cx, u, ret);
+    for (;;) {
+        moved = chain_tiles(cx, u, weights, ret);
+        if (ret[u->n - 1].bytes <= u->budget || weights <= least)
+            break;
+        weights = weights > window ? window / 2 : weights / 2 > least ? weights / 2 : least;
+    }
+    if (!u->job->piece)
+        memset(ret, 0, u->n * sizeof(ret[0]));
+    return moved;
 }

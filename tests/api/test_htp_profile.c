@@ -122,6 +122,9 @@ static void test_estimates(void **state)
     OK(q.graphExecute(n.graph, &in, 1, &out, 1, profile, NULL));
     assert_int_equal(CYCLES(GRAPH_EXECUTE_ACCEL_TIME_CYCLE, "Accelerator (execute) time (cycles, estimated)"), cycles);
     assert_int_equal(node_cycles(), cycles);
+    assert_true(event(30007, "Bytes moved by DMA (inputs, estimated)", QNN_PROFILE_EVENTUNIT_BYTES) >= sizeof x / 2);
+    assert_true(event(30008, "Bytes moved by DMA (outputs, estimated)", QNN_PROFILE_EVENTUNIT_BYTES) >= sizeof y / 2);
+    assert_int_equal(event(30010, "Bytes moved by DMA (spill, estimated)", QNN_PROFILE_EVENTUNIT_BYTES), 0);
     uint64_t us = event(30005, "Accelerator (execute) time (estimated, at 1230 MHz)", QNN_PROFILE_EVENTUNIT_MICROSEC);
     assert_true(us * 1230 <= cycles + 1230 && cycles <= us * 1230 + 1230);
 }

@@ -206,7 +206,7 @@ static bool cheapest(const struct tile_ask *a, uint64_t *ret)
                 continue;
             binary_box_moves(o, &b, a->roles, &m);
             any = true;
-            *ret = m.in + m.out + m.weights < *ret ? m.in + m.out + m.weights : *ret;
+            *ret = binary_moves_in(&m) + binary_moves_out(&m) < *ret ? binary_moves_in(&m) + binary_moves_out(&m) : *ret;
         }
     }
     return any;
@@ -240,7 +240,7 @@ static void the_choice_fits_and_moves_little(void **state)
             continue;
         binary_box_moves(&o, &c.box, roles, &moves);
         cut += c.box.lines < o.whole.lines || c.box.channels < o.whole.channels;
-        worse += moves.in + moves.out + moves.weights > least + least / 4 + 64 * KIB;
+        worse += binary_moves_in(&moves) + binary_moves_out(&moves) > least + least / 4 + 64 * KIB;
     }
     assert_true(cut > n / 20);
     assert_true(worse <= n / 50); /* halves are not all there is */
@@ -262,10 +262,10 @@ static void weights_come_once_where_they_can(void **state)
     binary_box_op(&m.call, &o);
     const struct binary_box b = { 8, 16, 128, 512 };
     binary_box_moves(&o, &b, (const uint8_t[]){ ROLE_STAYS, ROLE_CONSTANT, ROLE_STAYS }, &moves);
-    assert_true(moves.in == 0 && moves.out == 0 && moves.weights == 512 * 512);
-    binary_box_moves(&o, &b, (const uint8_t[]){ ROLE_STREAMS, ROLE_CONSTANT, ROLE_STREAMS }, &moves);
-    assert_true(moves.out == 16 * 16 * 512); /* weights for both halves of the lines, or the input for every quarter of the channels */
-    assert_true(moves.in == 16 * 16 * 512 && moves.weights == 2 * 512 * 512);
+    assert_true(moves.fill == 0 && moves.spill == 0 && moves.weights == 512 * 512);
+    binary_box_moves(&o, &b, (const uint8_t[]){ ROLE_CLIENT, ROLE_CONSTANT, ROLE_STREAMS }, &moves);
+    assert_true(moves.spill == 16 * 16 * 512 && moves.outputs == 0 && moves.fill == 0); /* weights for both halves of the lines, or the input for every quarter of the channels */
+    assert_true(moves.inputs == 16 * 16 * 512 && moves.weights == 2 * 512 * 512);
     assert_int_equal(binary_box_bytes(&o, &b, (const uint8_t[]){ ROLE_STREAMS, ROLE_CONSTANT, ROLE_STREAMS }), 8 * 16 * 512 + 512 * 128 + 8 * 16 * 128);
 }
 
@@ -434,13 +434,15 @@ static void commands_share_out_what_moves(void **state)
     binary_transfers(p, &moved);
     binary_command_moves(p, of);
     for (uint32_t i = 0; i < p->n_commands; i++)
-        sum.in += of[i].in, sum.out += of[i].out, sum.weights += of[i].weights;
+        sum.inputs += of[i].inputs, sum.outputs += of[i].outputs, sum.weights += of[i].weights, sum.fill += of[i].fill, sum.spill += of[i].spill;
     for (uint32_t k = 0; k < p->n_nodes; k++) {
         binary_node_moves(p, k, &m);
-        all.in += m.in, all.out += m.out, all.weights += m.weights;
+        all.inputs += m.inputs, all.outputs += m.outputs, all.weights += m.weights, all.fill += m.fill, all.spill += m.spill;
     }
-    assert_true(sum.in == all.in && sum.out == all.out && sum.weights == all.weights);
-    assert_true(all.in >= moved.filled + moved.read && all.out >= moved.spilled + moved.written && all.out > 0 && all.in > 0);
+    assert_memory_equal(&sum, &all, sizeof sum);
+    binary_graph_moves(p, &m);
+    assert_memory_equal(&m, &all, sizeof sum);
+    assert_true(2 * all.fill >= moved.filled + moved.read && 2 * all.spill >= moved.spilled + moved.written && all.outputs > 0 && all.inputs > 0); /* float16 there */
     mem_free(of);
     binary_close(&b);
     binary_image_free(&im);

@@ -231,9 +231,9 @@ static void same(const struct binary_graph *g, const struct buffers *a, const st
 
 static uint64_t moved(const struct binary_graph *g)
 {
-    struct binary_transfers t;
-    binary_transfers(g, &t);
-    return t.spilled + t.filled + t.read + t.written;
+    struct binary_moves m;
+    binary_graph_moves(g, &m);
+    return binary_moves_in(&m) + binary_moves_out(&m);
 }
 
 static void any_size_gives_the_same_bits(void **state)
@@ -322,7 +322,7 @@ static void more_room_moves_less(void **state)
             buffers_free(&got);
             unmake(&small);
         }
-    assert_int_equal(before, 0);
+    assert_int_equal(before, 2 * 64 * 64 * 32); /* with room enough, what the client brings and takes */
     assert_true(filled > 0);
     buffers_free(&want);
     unmake(&plain);
@@ -414,6 +414,7 @@ static void large_graphs_stay_small(void **state)
         sum += cycles[i];
     assert_int_equal(sum, p->info.cycles);
     assert_int_equal(p->nodes[0].resources, RESOURCE_VECTOR | RESOURCE_DMA);
+    assert_true(p->info.cycles + 2 * p->n_nodes >= moved(p) * device.clock_mhz / device.dram_mb_s); /* the DMA engine alone takes so long, each time rounded down */
     mem_free(cycles);
     binary_close(&b);
     binary_image_free(&im);

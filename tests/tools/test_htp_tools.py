@@ -98,6 +98,28 @@ class Htp(support.ToolTest):
         self.assertNotIn("Power config", self.events("{}", "--perf_profile", "system_settings"))
         self.assertNotIn("Power config", self.events("{}"))
 
+    def test_what_a_device_moves(self):
+        self.generate()
+        graph = json.loads(self.succeeds("qnn-context-binary-utility", "--context_binary", "b/digits.bin", "--memory_map", "json"))["graphs"][0]
+        steps, sums = graph["steps"], {}
+        for s in steps:
+            for key, value in s["dma"].items():
+                sums[key] = sums.get(key, 0) + value
+        self.assertEqual((sums["fill"], sums["spill"]), (0, 0))  # everything fits
+        self.assertGreater(min(sums["weights"], sums["inputs"], sums["outputs"]), 0)
+        self.assertIn("HMX", sum((s["resources"] for s in steps), []))
+        self.assertTrue(all("DMA" in s["resources"] for s in steps if s["dma"]["weights"]))
+        tiles = [t for t in graph["tensors"] if t["kind"] == "tile"]
+        self.assertTrue(tiles)
+        for t in tiles:  # nobody else is there meanwhile
+            self.assertLessEqual(t["offset"] + t["bytes"], graph["vtcm"])
+            for other in graph["tensors"]:
+                if other is not t and other["first"] <= t["first"] <= other["last"]:
+                    self.assertTrue(other["offset"] + other["bytes"] <= t["offset"] or t["offset"] + t["bytes"] <= other["offset"], (t, other))
+        text = self.succeeds("qnn-context-binary-utility", "--context_binary", "b/digits.bin", "--memory_map", "text")
+        self.assertIn("DMA of a device", text)
+        self.assertIn("%d" % sums["weights"], self.succeeds("qnn-context-binary-utility", "--context_binary", "b/digits.bin", "--summary"))
+
     def test_sizes_in_bytes(self):
         info = self.generate("--config_file", self.config('{"graphs": [{"graph_names": ["digits"], "vtcm_size": 2097152, "O": 3.0, "dlbc": 2}]}'))
         self.assertEqual([self.find(info, key) for key in ("vtcmSize", "optimizationLevel")], [2, 3])

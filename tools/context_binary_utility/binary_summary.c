@@ -56,6 +56,19 @@ static void print_expensive(const struct binary_graph *g)
     }
 }
 
+/* What a device would move between DRAM and VTCM, tile by tile. */
+static void print_dma(const struct binary_graph *g)
+{
+    struct binary_moves m;
+    uint64_t largest = 0;
+    binary_graph_moves(g, &m);
+    for (uint32_t k = 0; k < g->n_nodes; k++)
+        largest = g->nodes[k].tile.bytes > largest ? g->nodes[k].tile.bytes : largest;
+    printf("  DMA of a device, by one execution; the largest tile takes %" PRIu64 " bytes of VTCM\n", largest);
+    printf("    %-12s %12" PRIu64 "\n    %-12s %12" PRIu64 " in    %12" PRIu64 " out\n    %-12s %12" PRIu64 " in    %12" PRIu64 " out\n", "weights", m.weights, "I/O", m.inputs, m.outputs,
+           "spill-fill", m.fill, m.spill);
+}
+
 static void print_work(const struct binary_graph *g)
 {
     static const struct {
@@ -73,7 +86,9 @@ static void print_work(const struct binary_graph *g)
     binary_graph_traffic(g, &t);
     for (size_t k = 0; k < sizeof(pools) / sizeof(pools[0]); k++)
         if (pools[k].place <= PLACE_LINES || i->vtcm_bytes)
-        printf("    %-12s %12" PRIu64 " read  %12" PRIu64 " written\n", pools[k].name, t.read[pools[k].place], t.written[pools[k].place]);
+            printf("    %-12s %12" PRIu64 " read  %12" PRIu64 " written\n", pools[k].name, t.read[pools[k].place], t.written[pools[k].place]);
+    if (i->vtcm_bytes)
+        print_dma(g);
     if (i->cycles) {
         printf("  cycles (estimated)\n    %12" PRIu64 "  in all; most of them in\n", i->cycles);
         print_expensive(g);

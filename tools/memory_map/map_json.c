@@ -47,8 +47,31 @@ static json_t *moved_json(const struct binary_traffic *t)
     return o;
 }
 
-static json_t *step_json(const struct map_step *s, uint32_t index)
+static json_t *dma_json(const struct binary_moves *m)
 {
+    json_t *o = json_object();
+    set_number(o, "weights", m->weights);
+    set_number(o, "inputs", m->inputs);
+    set_number(o, "outputs", m->outputs);
+    set_number(o, "fill", m->fill);
+    set_number(o, "spill", m->spill);
+    return o;
+}
+
+/* What a device does in a step. */
+static void set_device(json_t *to, const struct map_step *s)
+{
+    json_t *list = json_array();
+    for (uint32_t r = RESOURCE_MATRIX; r <= RESOURCE_DMA; r *= 2)
+        if (s->resources & r)
+            json_array_append_new(list, json_string(map_resource_name((enum binary_resource)r)));
+    json_object_set_new(to, "resources", list);
+    json_object_set_new(to, "dma", dma_json(&s->dma));
+}
+
+static json_t *step_json(const struct memory_map *m, uint32_t index)
+{
+    const struct map_step *s = &m->steps[index];
     json_t *o = json_object();
     set_number(o, "step", index);
     set_text(o, "node", s->node ? s->node : "");
@@ -57,7 +80,10 @@ static json_t *step_json(const struct map_step *s, uint32_t index)
     set_number(o, "live", s->live);
     set_number(o, "macs", s->macs);
     set_number(o, "cycles", s->cycles);
+    set_number(o, "commands", s->commands);
     json_object_set_new(o, "moved", moved_json(&s->moved));
+    if (m->g->info.vtcm_bytes)
+        set_device(o, s);
     return o;
 }
 
@@ -120,7 +146,7 @@ static json_t *graph_json(const struct memory_map *m)
     for (uint32_t k = 0; k < m->n_items; k++)
         json_array_append_new(items, item_json(m, &m->items[k]));
     for (uint32_t k = 0; k < m->n_steps; k++)
-        json_array_append_new(steps, step_json(&m->steps[k], k));
+        json_array_append_new(steps, step_json(m, k));
     json_object_set_new(o, "tensors", items);
     json_object_set_new(o, "states", states_json(m->g));
     json_object_set_new(o, "steps", steps);

@@ -49,6 +49,25 @@ static void put_items(const struct memory_map *m, struct str *out)
     }
 }
 
+/* What a device moves, where there is a window: step by step, those that move anything. */
+static void put_dma(const struct memory_map *m, struct str *out)
+{
+    if (!m->g->info.vtcm_bytes)
+        return;
+    str_add(out, "\n  DMA of a device, bytes; its units\n   step   commands       weights        inputs       outputs          fill         spill  units        operator\n");
+    for (uint32_t s = 0; s < m->n_steps; s++) {
+        const struct map_step *x = &m->steps[s];
+        const struct binary_moves *d = &x->dma;
+        char units[32] = "";
+        for (uint32_t r = RESOURCE_MATRIX; r <= RESOURCE_DMA; r *= 2)
+            if (x->resources & r)
+                snprintf(units + strlen(units), sizeof(units) - strlen(units), "%s%s", units[0] ? " " : "", map_resource_name((enum binary_resource)r));
+        if (binary_moves_in(d) + binary_moves_out(d))
+            str_addf(out, "  %5u  %9u  %12" PRIu64 "  %12" PRIu64 "  %12" PRIu64 "  %12" PRIu64 "  %12" PRIu64 "  %-11s  %s \"%s\"\n", s, x->commands, d->weights, d->inputs, d->outputs, d->fill,
+                     d->spill, units, x->op, x->node);
+    }
+}
+
 static void put_steps(const struct memory_map *m, struct str *out)
 {
     str_add(out, "\n   step        in use  operator\n");
@@ -88,6 +107,7 @@ void map_text(const struct memory_map *m, struct str *out)
     if (i->vtcm_bytes)
         str_addf(out, "  VTCM: %" PRIu64 " of %" PRIu64 " bytes; spill-fill buffer %" PRIu64 ", an execution spills %" PRIu64 ", fills %" PRIu64 " and streams %" PRIu64 "\n",
                  i->vtcm_used, i->vtcm_bytes, i->spill_fill_bytes, t.spilled, t.filled, t.read + t.written);
+    put_dma(m, out);
     put_states(m, out);
     if (!m->n_items) {
         str_addf(out, "  nothing lies in %s\n", m->pool);

@@ -19,8 +19,13 @@ bool map_alive(const struct map_item *i, uint32_t step)
 
 const char *map_kind_name(enum map_kind k)
 {
-    static const char *const names[MAP_KINDS] = { "tensor", "input", "output", "workspace" };
+    static const char *const names[MAP_KINDS] = { "tensor", "input", "output", "workspace", "tile" };
     return names[k];
+}
+
+const char *map_resource_name(enum binary_resource r)
+{
+    return r == RESOURCE_MATRIX ? "HMX" : r == RESOURCE_VECTOR ? "HVX" : "DMA";
 }
 
 const char *map_human(uint64_t bytes, char *buf, size_t size)
@@ -116,6 +121,20 @@ static bool add_work(struct builder *b, uint32_t node)
     return !g->nodes[node].work_bytes || add_workspace(b, node);
 }
 
+/* Room in the window for what a node, or its chain, needs of operands that are not whole there. */
+static bool add_tile(struct builder *b, uint32_t node)
+{
+    const struct binary_graph *g = b->m->g;
+    const struct binary_node *n = &g->nodes[node];
+    if (!n->tile.bytes || b->step_of[node] == BINARY_NONE)
+        return true;
+    const char *name = arena_printf(b->a, "tile of %s", n->name);
+    b->m->items[b->m->n_items++] = (struct map_item){ .name = name, .op = n->op->name, .kind = MAP_TILE, .offset = n->tile.offset, .bytes = n->tile.bytes,
+                                                      .first = b->step_of[node], .last = b->step_of[node], .in_place_of = BINARY_NONE, .taken_by = BINARY_NONE,
+                                                      .order = g->n_tensors + node, .view_names = "" };
+    return name != NULL;
+}
+
 static int by_time(const void *pa, const void *pb)
 {
     const struct map_item *a = pa, *b = pb;
@@ -165,6 +184,16 @@ static void add_to_step(struct builder *b, uint32_t node, uint32_t step)
         s->moved.read[p] += t.read[p];
         s->moved.written[p] += t.written[p];
     }
+    if (!g->info.vtcm_bytes)
+        return;
+    struct binary_moves m;
+    binary_node_moves(g, node, &m);
+    s->resources |= g->nodes[node].resources;
+    s->dma.weights += m.weights;
+    s->dma.inputs += m.inputs;
+    s->dma.outputs += m.outputs;
+    s->dma.fill += m.fill;
+    s->dma.spill += m.spill;
 }
 
 static void fill_steps(struct builder *b)
@@ -175,6 +204,7 @@ static void fill_steps(struct builder *b)
         uint32_t node = g->commands[c].node, chain = g->chain_of ? g->chain_of[node] : BINARY_NONE;
         for (uint32_t k = chain == BINARY_NONE ? node : g->chains[chain].first; k <= node; k++)
             add_to_step(b, k, g->commands[c].step);
+        b->m->steps[g->commands[c].step].commands++;
     }
 }
 
@@ -251,8 +281,8 @@ enum status map_build(const struct binary_graph *g, struct arena *a, struct memo
     for (uint32_t i = 0; i < g->n_tensors; i++)
         if (g->tensors[i].place == ret->place)
             add_tensor(&b, i);
-    for (uint32_t k = 0; k < g->n_nodes && !window; k++)
-        ok = ok && add_work(&b, k);
+    for (uint32_t k = 0; k < g->n_nodes; k++)
+        ok = ok && (window ? add_tile : add_work)(&b, k);
     qsort(ret->items, ret->n_items, sizeof(*ret->items), by_time);
     ok = ok && merge_views(ret, a);
     RETURN_IF(!ok, ST_NO_MEMORY, "memory map of graph \"%s\": no memory", g->info.name);

@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "binary/binary.h"
 
-enum map_kind { MAP_TENSOR, MAP_INPUT, MAP_OUTPUT, MAP_WORKSPACE, MAP_KINDS };
+enum map_kind { MAP_TENSOR, MAP_INPUT, MAP_OUTPUT, MAP_WORKSPACE, MAP_TILE, MAP_KINDS };
 
 /* One rectangle. */
 struct map_item {
@@ -38,6 +38,9 @@ struct map_step {
     uint64_t live;          /* bytes in use, in units of the alignment */
     uint64_t cycles, macs;
     struct binary_traffic moved;
+    struct binary_moves dma; /* what a device moves between DRAM and its window */
+    uint32_t resources;     /* of a device, bits of enum binary_resource */
+    uint32_t commands;
 };
 
 struct memory_map {
@@ -55,6 +58,7 @@ struct memory_map {
 enum status map_build(const struct binary_graph *g, struct arena *a, struct memory_map *ret);
 bool map_alive(const struct map_item *i, uint32_t step);
 const char *map_kind_name(enum map_kind k); /* "tensor", "input", … */
+const char *map_resource_name(enum binary_resource r); /* "HMX", "HVX", "DMA" */
 const char *map_human(uint64_t bytes, char *buf, size_t size); /* "12.5 KiB" */
 
 enum { MAP_TEXT, MAP_JSON, MAP_HTML };

@@ -219,7 +219,6 @@ struct backend_context {
     struct htp_binary *binaries;
     struct htp_times loading, unloading; /* since a profile last asked */
     const struct binary_graph *loaded;   /* the last one, until a profile has asked */
-    uint64_t vtcm_bytes;                 /* that the last one was prepared for */
     uint64_t spill_fill, weights;  /* largest of the graphs; all constants */
     struct backend_graph *graphs;  /* loaded ones */
     struct backend_mem *pools[HTP_POOLS]; /* the client's buffers for all of them, NULL: memory of the session's own */
@@ -254,7 +253,7 @@ enum status htp_prepare(struct backend_context *c, const struct backend_graph_cf
                         struct binary_image *ret);
 uint32_t htp_profile_level(uint32_t level);
 /* htp_estimate.c: what a profile says of the simulated device */
-void htp_estimate_finalize(const struct binary_graph *g, uint64_t vtcm_bytes, struct prof *prof);
+void htp_estimate_finalize(const struct binary_graph *g, struct prof *prof);
 void htp_estimate_execute(const struct backend_graph *g, const struct backend_run *r);
 void htp_stage_events(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
 /* Does work on the context's session; while it has none, on the first session where the work does not answer ST_NO_MEMORY, which becomes its own. */

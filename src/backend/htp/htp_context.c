@@ -122,7 +122,7 @@ enum status htp_prepare(struct backend_context *c, const struct backend_graph_cf
                                   .cancel = cancel };
     a.vtcm_mb = a.cfg.vtcm_max || a.cfg.vtcm_mb > c->vtcm_mb ? c->vtcm_mb : a.cfg.vtcm_mb;
     uint64_t most = (uint64_t)a.vtcm_mb << 20;
-    a.vtcm_bytes = c->vtcm_bytes = a.cfg.vtcm_bytes && a.cfg.vtcm_bytes < most ? a.cfg.vtcm_bytes : most;
+    a.vtcm_bytes = a.cfg.vtcm_bytes && a.cfg.vtcm_bytes < most ? a.cfg.vtcm_bytes : most;
     a.hvx_threads = !a.cfg.hvx_threads || a.cfg.hvx_threads > c->hvx ? c->hvx : (uint32_t)a.cfg.hvx_threads;
     TRY(htp_find_prepare(&p));
     enum status st = p->prepare(&a, g, ret);
@@ -171,7 +171,7 @@ void htp_stage_events(struct backend_context *c, enum backend_stage stage, struc
     if (prof && c->own.memory_profiling && stage != STAGE_FINALIZE)
         add_heap(c, stage, prof, parent);
     if (prof && c->loaded && stage == STAGE_FINALIZE)
-        htp_estimate_finalize(c->loaded, c->vtcm_bytes, prof);
+        htp_estimate_finalize(c->loaded, prof);
     c->loaded = NULL;
     *t = (struct htp_times){ 0 };
 }

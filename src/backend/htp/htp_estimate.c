@@ -6,7 +6,8 @@
 #include "backend/htp/htp_backend.h"
 #include "backend/htp/htp_cost.h"
 
-enum { PERCENT = 100, SPREAD = 15 }; /* half of the published latencies lie within this share of the estimate */
+enum { PERCENT = 100, DMA_EVENT = 30006 }; /* the first of five */
+enum { SPREAD = 15 }; /* half of the published latencies lie within this share of the estimate */
 
 static const struct estimate_row {
     uint32_t type, unit;
@@ -40,16 +41,14 @@ static uint32_t clock_mhz(const struct backend_context *c)
     return d.clock_mhz * percent / PERCENT;
 }
 
-void htp_estimate_finalize(const struct binary_graph *g, uint64_t vtcm_bytes, struct prof *prof)
+void htp_estimate_finalize(const struct binary_graph *g, struct prof *prof)
 {
-    struct binary_vtcm v;
-    struct binary_transfers t;
+    struct binary_moves m;
     uint64_t cycles = g->info.cycles;
-    if (!cycles || binary_vtcm(g, vtcm_bytes, NULL, &v) != ST_OK)
+    if (!cycles)
         return;
-    binary_transfers(g, &t); /* spill and fill are those of the schedule */
-    const uint64_t values[ROWS] = { cycles, cycles - cycles * SPREAD / PERCENT, cycles + cycles * SPREAD / PERCENT, 0, v.input_fill + v.constants, t.filled + t.read, t.spilled + t.written,
-                                    0, 0, v.output_spill };
+    binary_graph_moves(g, &m);
+    const uint64_t values[ROWS] = { cycles, cycles - cycles * SPREAD / PERCENT, cycles + cycles * SPREAD / PERCENT, 0, m.inputs + m.weights, m.fill, m.spill, 0, 0, m.outputs };
     int32_t top = prof_add(prof, PROF_ROOT, 2004, PROF_UNIT_NONE, 0, "Performance estimate"), bytes = PROF_ROOT;
     prof_add(prof, top, 2005, PROF_UNIT_NONE, 0, "Mode: simulation of one HTP");
     for (uint32_t i = 0; i < ROWS; i++) {
@@ -58,6 +57,20 @@ void htp_estimate_finalize(const struct binary_graph *g, uint64_t vtcm_bytes, st
         prof_add(prof, i < CYCLE_ROWS ? top : bytes, rows[i].type, rows[i].unit, values[i], rows[i].name);
     }
     prof_add(prof, top, 2017, PROF_UNIT_COUNT, 0, "Operators without an estimate");
+}
+
+/* What the schedule moves between DRAM and VTCM. */
+static void add_moves(const struct binary_graph *g, const struct backend_run *r, uint64_t times)
+{
+    struct binary_moves m;
+    binary_graph_moves(g, &m);
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } all[] = { { "Bytes moved by DMA (weights, estimated)", m.weights }, { "Bytes moved by DMA (inputs, estimated)", m.inputs }, { "Bytes moved by DMA (outputs, estimated)", m.outputs },
+                { "Bytes moved by DMA (fill, estimated)", m.fill },       { "Bytes moved by DMA (spill, estimated)", m.spill } };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        prof_add(r->prof, r->prof_parent, DMA_EVENT + (uint32_t)i, PROF_UNIT_BYTES, all[i].bytes * times, all[i].name);
 }
 
 void htp_estimate_execute(const struct backend_graph *graph, const struct backend_run *r)
@@ -70,6 +83,7 @@ void htp_estimate_execute(const struct backend_graph *graph, const struct backen
         return;
     snprintf(name, sizeof name, "Accelerator (execute) time (estimated, at %u MHz)", mhz);
     prof_add(r->prof, r->prof_parent, 30005, PROF_UNIT_US, (g->info.cycles * times + mhz / 2) / mhz, name);
+    add_moves(g, r, times);
     int32_t top = prof_add(r->prof, r->prof_parent, 3003, PROF_UNIT_CYCLES, g->info.cycles * times, "Accelerator (execute) time (cycles, estimated)");
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         snprintf(name, sizeof name, "%s:OpId_%u (cycles, estimated)", g->nodes[i].name, i);
