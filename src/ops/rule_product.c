@@ -32,13 +32,15 @@ static enum status zero_point(const struct op_call *c, const struct tensor_desc 
     return ST_OK;
 }
 
-static enum status block_offsets(const struct op_call *c)
+/* Of channels and of blocks. */
+static enum status weight_offsets(const struct op_call *c)
 {
     const struct tensor_desc *w = c->in[1];
-    for (uint32_t i = 0; w->q.kind == Q_BLOCK && w->q.offsets && i < w->q.n; i++) {
+    bool several = w->q.kind == Q_BLOCK || w->q.kind == Q_AXIS || w->q.kind == Q_EXPANSION;
+    for (uint32_t i = 0; several && w->q.offsets && i < w->q.n; i++) {
         int64_t z = -(int64_t)w->q.offsets[i];
         REFUSE_IF(z < dtype_min(w->type) || z > dtype_max(w->type), c,
-                  "input 1 (\"%s\"): offset %u of the block encoding is %d; for %s, %lld … %lld are allowed", rule_in_name(c, 1), i,
+                  "input 1 (\"%s\"): offset %u of the encoding is %d; for %s, %lld … %lld are allowed", rule_in_name(c, 1), i,
                   w->q.offsets[i], dtype_name(w->type), (long long)-dtype_max(w->type), (long long)-dtype_min(w->type));
     }
     return ST_OK;
@@ -63,13 +65,11 @@ static enum status weight_encoding(const struct op_call *c, uint32_t axis)
     REFUSE_IF(w->q.kind == Q_VECTOR, c, "input 1 (\"%s\") has a vector (code book) encoding; what its indices mean is not public, so it is not "
               "supported: one scale for the tensor, per output channel or per block is expected", name);
     REFUSE_IF(w->q.mapping > 2, c, "input 1 (\"%s\") has mapping %u; 0, 1 or 2 is expected", name, w->q.mapping);
+    TRY(weight_offsets(c));
     if (w->q.kind != Q_AXIS && w->q.kind != Q_EXPANSION)
-        return block_offsets(c);
+        return ST_OK;
     REFUSE_IF(w->q.axis != (int32_t)axis, c,
               "input 1 (\"%s\") has one scale per element of axis %d; only the output-channel axis %u can have that", name, w->q.axis, axis);
-    for (uint32_t i = 0; w->q.offsets && i < w->q.n; i++)
-        REFUSE_IF(w->q.offsets[i] != 0, c, "input 1 (\"%s\"): offset %u of the per-channel encoding is %d; only 0 (symmetric) is supported",
-                  name, i, w->q.offsets[i]);
     return expansion_blocks(c, axis);
 }
 

@@ -57,8 +57,11 @@ def per_channel(c, name):
     wt, bits, (lo, hi), w = codes(c)
     rank, n, mapping = len(c["wshape"]), c["nscale"], int(pick(0, 1, 2))
     scales = (10.0 ** rng.uniform(-4, -1, n)).astype(np.float32)
-    v, factor = mapped(w.astype(np.int64), mapping)
-    kw = dict(scales=scales, axis=c["caxis"], bits=bits, mapping=mapping)
+    v, kw = w.astype(np.int64), dict(scales=scales, axis=c["caxis"], bits=bits, mapping=mapping)
+    if name == "axis" and rng.integers(2):
+        kw["offsets"] = rng.integers(-hi, -lo + 1, n)
+        v = v + along(kw["offsets"], c["caxis"], rank)
+    v, factor = mapped(v, mapping)
     if name == "expansion":
         blocks = divisor(c["wshape"][inner(c)])
         room = 32767 // max(abs(int(mapped(t, mapping)[0])) for t in (lo, hi))  # effective integers have 16 bits
@@ -301,7 +304,7 @@ def refusals():
     refused("3 blocks per output channel", T(np.zeros((4, 8)), "sq8", scales=ones, axis=0, const=True, block_scales=np.ones((4, 3), np.uint8)))
     refused("mapping 3", T(np.zeros((4, 8)), "sq8", scale=1.0, mapping=3, const=True))
     refused("axis 1", T(np.zeros((4, 8)), "sq8", scales=np.ones(8, np.float32), axis=1, const=True, block_scales=np.ones((8, 2), np.uint8)))
-    refused("offset 1 of the block encoding is 999",
+    refused("offset 1 of the encoding is 999",
             T(np.zeros((4, 8)), "sq8", scales=ones[:2], offsets=[0, 999], block=[4, 4], const=True))
     blocks = T(np.zeros((4, 8)), "sq8", scales=ones[:2], block=[4, 4], const=True)
     refused("beside weights with block scales there is none", blocks, T(np.zeros(4), "i32", const=True))

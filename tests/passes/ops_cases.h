@@ -38,7 +38,7 @@ static const struct {
     {"Conv2d", "uq8[1,8,8,3] uq8[3,3,3,16] uq32[16]", "stride=1,1 pad_amount=0,0,0,0", "uq8[1,6,6,16]", "sq32, i32, uq8"},
     {"Conv2d", "uq8[1,8,8,3] sq16[3,3,3,16]", "stride=1,1 pad_amount=0,0,0,0", "uq8[1,6,6,16]", "16 bits need a 16-bit input"},
     {"Conv2d", "uq8[1,8,8,3] sq8[3,3,3,16]/2", "stride=1,1 pad_amount=0,0,0,0", "uq8[1,6,6,16]", "only the output-channel axis 3"},
-    {"Conv2d", "uq8[1,8,8,3] sq8[3,3,3,16]/3z", "stride=1,1 pad_amount=0,0,0,0", "uq8[1,6,6,16]", "only 0 (symmetric)"},
+    {"Conv2d", "uq8[1,8,8,3] sq8[3,3,3,16]/3z", "stride=1,1 pad_amount=0,0,0,0", "uq8[1,6,6,16]", NULL},
     {"Conv2d", "uq8[1,8,8,3]! sq8[3,3,3,16]", "stride=1,1 pad_amount=0,0,0,0", "uq8[1,6,6,16]", "without a quantization encoding"},
     {"Conv2d", "uq8[1,8,8,3]/3 sq8[3,3,3,16]", "stride=1,1 pad_amount=0,0,0,0", "uq8[1,6,6,16]", "only weights may have that"},
     {"Conv2d", "uq8[1,8,8,3] sq8[3,3,3,16]", "stride=1,1 pad_amount=0,0,0,0", "f32[1,6,6,16]", "uq8, sq8, uq16 or sq16 is expected"},

@@ -2,6 +2,7 @@
 /* Encodings of weights: which integers are stored for them, and what a step of a stored integer is worth (docs/numerics.md section 3).
  *
  *     per tensor, per axis     q + shift: the offset, as much of it as fits the element
+ *     per axis with offsets    q + offset of the channel
  *     with a mapping           q + offset + 1, or 2 (q + offset) + 1 at half the scale
  *     expansion (LPBQ)         the same times the integer scale of the block, so that the ordinary kernels compute it
  *     block, float block       q + offset of the block; scales are applied run by run (conv_blocks_ref.c)
@@ -28,7 +29,7 @@ static struct ku_range effective_range(const struct conv_args *a)
     const struct quant *q = &a->w_enc.q;
     struct ku_range r = ku_range_of(a->w_type, q);
     int64_t least = quant_offset(q, 0), most = least, scale = q->kind == Q_EXPANSION ? 0 : 1;
-    for (uint32_t i = 0; is_block_kind(a) && q->offsets && i < q->n; i++) {
+    for (uint32_t i = 0; q->offsets && i < q->n; i++) {
         least = q->offsets[i] < least ? q->offsets[i] : least;
         most = q->offsets[i] > most ? q->offsets[i] : most;
     }
@@ -62,6 +63,15 @@ static uint32_t divisor(uint32_t a, uint32_t b)
 }
 
 /* ---- what it means for the operator ----------------------------------------------------------------------------- */
+
+/* One offset for all weights, which every kernel knows. */
+static bool is_plain(const struct quant *q)
+{
+    for (uint32_t i = 0; q->kind == Q_AXIS && q->offsets && i < q->n; i++)
+        if (q->offsets[i])
+            return false;
+    return q->mapping == 0 && (q->kind == Q_TENSOR || q->kind == Q_AXIS);
+}
 
 static enum status refuse_vector(const struct op_call *c, const struct quant *q)
 {
@@ -109,7 +119,7 @@ enum status conv_weight_describe(const struct op_call *c, struct conv_args *a)
         a->effective = true;
         return ST_OK;
     }
-    if (a->w_enc.q.mapping == 0 && (a->w_enc.q.kind == Q_TENSOR || a->w_enc.q.kind == Q_AXIS)) {
+    if (is_plain(&a->w_enc.q)) {
         choose_shift(a);
         return ST_OK;
     }
