@@ -172,7 +172,8 @@ static enum status scalar_from_client(const Qnn_Scalar_t *s, const char *name, s
     }
     RETURN_IF(t == DT_NONE, ST_INVALID_OP, "parameter \"%s\" has data type 0x%04x, which is not supported", name,
               (unsigned)s->dataType);
-    *ret = (struct op_value){ .type = t, .count = 1, .data = &s->uint64Value };
+    /* There is no member for half floats: they come as floats. */
+    *ret = (struct op_value){ .type = t == DT_F16 ? DT_F32 : t, .count = 1, .data = &s->uint64Value };
     return ST_OK;
 }
 

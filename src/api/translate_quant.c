@@ -136,8 +136,10 @@ static enum status take_expansion(const Qnn_BlockwiseExpansion_t *e, const char 
     q->axis = e->axis;
     TRY(take_pairs((struct pairs){ e->scaleOffsets, n }, name, a, q));
     q->blocks_per_axis = e->numBlocksPerAxis;
-    q->block_scale_bits = (uint8_t)e->blockScaleBitwidth;
     q->block_scale_storage = e->blockScaleStorageType == QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16 ? 16 : 8;
+    /* Clients also say 0, and more bits than are stored: block scales are read as they are stored anyway. */
+    bool fits = e->blockScaleBitwidth > 0 && e->blockScaleBitwidth <= q->block_scale_storage;
+    q->block_scale_bits = fits ? (uint8_t)e->blockScaleBitwidth : q->block_scale_storage;
     if (!q->bits && expands_nibbles(d, q))
         q->bits = 4;
     RETURN_IF(!e->numBlocksPerAxis || !e->blocksScale8, ST_INVALID_TENSOR, "tensor \"%s\": the blockwise expansion encoding has %u blocks per axis and %s", name,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the cases of a client's suite: each builds a graph as that client's op builders do and compares with numpy, within the tolerance of the suite.
 
-A case is a function of a graph, marked with @case. All run with both versions of the tensor structures; one that fails does not stop the others.
+A case is a function of a graph, marked with @case. All run with both versions of the tensor structures, and again from a context binary; one that fails does not stop
+the others.
 """
 import inspect
 import sys
@@ -59,6 +60,7 @@ def main():
             g = Graph(library, version)
             try:
                 f(g, *args)
+                assert g.runs != 1 or g.reload(), "other results from a context binary"
             except (QnnError, AssertionError) as e:
                 failed += 1
                 print(f"{name}, tensors of version {version}: {e}")

@@ -154,7 +154,7 @@ class Graph:
 
     def __init__(self, library, version=1):
         self.lib, self.version, self.kept, self.names, self.inputs, self.outputs = library, version, [], 0, [], []
-        self.context, self.graph = P(), P()
+        self.context, self.graph, self.runs, self.results = P(), P(), 0, []
         library.must("contextCreate", library.contextCreate(library.backend, library.device or None, None, C.byref(self.context)))
         library.must("graphCreate", library.graphCreate(self.context, b"graph", None, C.byref(self.graph)))
 
@@ -239,7 +239,7 @@ class Graph:
         to.name = name.encode()
         if isinstance(value, tuple) and np.ndim(value[0]) == 0:
             to.u.scalar.dtype = NUMBERS[value[1]][0]
-            setattr(to.u.scalar.u, value[1], value[0])
+            setattr(to.u.scalar.u, "f32" if value[1] == "f16" else value[1], value[0])
             return
         array, dtype = value if isinstance(value, tuple) else (value, "u32")
         to.kind, to.u.tensor = 1, self.const(np.asarray(array), dtype).tensor
@@ -265,8 +265,21 @@ class Graph:
         for t, r in zip(o, results):
             t.v.buffer = Buffer(r.ctypes.data, r.nbytes)
         self.lib.must("execute", self.lib.graphExecute(self.graph, i if self.inputs else None, U32(len(self.inputs)), o, U32(len(self.outputs)), None, None))
+        self.runs, self.results = self.runs + 1, results
         return results
 
     def run(self):
         self.lib.must("finalize", self.lib.graphFinalize(self.graph, None, None))
         return self.execute()
+
+    def reload(self):
+        """The same graph from a context binary. Returns whether its results have the bits of the run before; a graph that ran more than once may have a state."""
+        size, written, context, before = C.c_uint64(), C.c_uint64(), P(), self.results
+        self.lib.must("contextGetBinarySize", self.lib.contextGetBinarySize(self.context, C.byref(size)))
+        binary = C.create_string_buffer(size.value)
+        self.lib.must("contextGetBinary", self.lib.contextGetBinary(self.context, binary, size, C.byref(written)))
+        self.lib.must("contextCreateFromBinary", self.lib.contextCreateFromBinary(self.lib.backend, self.lib.device or None, None, binary, written, C.byref(context), None))
+        self.close()
+        self.context = context
+        self.lib.must("graphRetrieve", self.lib.graphRetrieve(self.context, b"graph", C.byref(self.graph)))
+        return all(a.tobytes() == b.tobytes() for a, b in zip(before, self.execute()))

@@ -154,5 +154,53 @@ def half_bridges(g, dtype):
     near(real(g.run()[0], 2e-4, zero), real(x, 2e-4, zero), 5e-3)
 
 
+@case(("f32", 1), ("f16", 1), ("f32", 0), ("uq8", 1))
+def one_hot(g, kind):
+    """Values of half floats come as floats in a scalar that is called FLOAT_16, the ABI having no member for them."""
+    dtype, axis = kind
+    encoding = {"scale": .1, "offset": -10} if dtype == "uq8" else {}
+    y = g.output((3, 4) if axis else (4, 3), dtype, **encoding)
+    scalar = "f16" if dtype == "f16" else "f32"
+    g.node("OneHot", [g.input([1, 3, 0], "i32")], [y], {"depth": (4, "u32"), "on_value": (2.5, scalar), "off_value": (-1, scalar), "axis": (axis, "u32")})
+    got, want = g.run()[0], np.where(np.arange(4) == [[1], [3], [0]], 2.5, -1)
+    near(real(got, .1, -10) if dtype == "uq8" else got, want if axis else want.T)
+
+
+@case(*[(after, reverse) for after in (0, 1) for reverse in (0, 1)])
+def gru(g, kind):
+    """Weights cut from the ONNX tensors by StridedSlice, so not constant; the initial state and the last one have rank 3."""
+    after, reverse = kind
+    r, steps, batch, size, units = random("gru", kind), 3, 2, 4, 5
+    x, w, u, b, first = (r.normal(0, 1, s).astype(np.float32) for s in ((steps, batch, size), (3, units, size), (3, units, units), (6, units), (1, batch, units)))
+
+    def part(a, i):
+        to = g.native(a.shape[1:], "f32")
+        g.node("StridedSlice", [g.input(a, "f32")], [to], {"ranges": (np.array([[i, i + 1, 1]] + [[0, d, 1] for d in a.shape[1:]]), "i32"), "begin_mask": (0, "u32"),
+                                                           "end_mask": (0, "u32"), "shrink_axes": (1, "u32"), "new_axes_mask": (0, "u32")})
+        return to
+    ins = [g.input(x, "f32")] + [part(a, i) for a in (w, u) for i in range(3)] + [g.const(row, "f32") for row in b] + [g.input(first, "f32")]
+    g.node("Gru", ins, [g.output((steps, batch, units), "f32"), g.output((1, batch, units), "f32")],
+           {"direction": (reverse, "u32"), "linear_before_reset": (after, "u32"), "time_major": (1, "b8")})
+    h, want = first[0].astype(np.float64), np.zeros((steps, batch, units))
+    for t in range(steps)[::-1 if reverse else 1]:
+        z, reset = (1 / (1 + np.exp(-(x[t] @ w[i].T + h @ u[i].T + b[i] + b[i + 3]))) for i in range(2))
+        new = np.tanh(x[t] @ w[2].T + b[2] + (reset * (h @ u[2].T + b[5]) if after else (reset * h) @ u[2].T + b[5]))
+        want[t] = h = (1 - z) * new + z * h
+    got = g.run()
+    near(got[0], want)
+    near(got[1][0], h)
+
+
+@case
+def matmul_integer(g):
+    """MatMulInteger: weights with a scale and a zero point per column are dequantized in the graph, the product is float."""
+    r = random("integer")
+    w, scale, offset, x = r.integers(0, 256, (5, 3)), np.array([.1, .2, .3], np.float32), np.array([-128, -100, -3]), r.normal(0, 1, (2, 5)).astype(np.float32)
+    weights, y = g.native((5, 3), "f32"), g.output((2, 3), "f32")
+    g.node("Dequantize", [g.const(w, "uq8", scales=scale, offsets=offset, axis=1)], [weights])
+    g.node("MatMul", [g.input(x, "f32"), weights], [y])
+    near(g.run()[0], x @ ((w + offset) * scale), 1e-3)
+
+
 if __name__ == "__main__":
     main()

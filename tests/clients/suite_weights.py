@@ -76,6 +76,23 @@ def expansion(g, kind):
     near(real(g.run()[0], 2e-4, -32768).reshape(3, n), np.clip(exact, -32768 * 2e-4, 32767 * 2e-4), 4e-4)
 
 
+@case("Conv2d", "FullyConnected", "DepthWiseConv2d")
+def channel_offsets(g, op):
+    """Unsigned weights per channel with a zero point of their own each."""
+    r, n, k = random("offsets", op), 3, 1 if op == "DepthWiseConv2d" else 5
+    w, scale, offset = r.integers(0, 256, (n, k)), r.uniform(.005, .02, n).astype(np.float32), np.array([-128, -100, -131])
+    x = r.integers(0, 256, (4, n if k == 1 else k))
+    stored = g.input(x if op == "FullyConnected" else x.reshape(1, 2, 2, -1), "uq8", scale=.02, offset=-128)
+    y = g.output((4, n) if op == "FullyConnected" else (1, 2, 2, n), "uq8", scale=.1, offset=-128)
+    if op == "FullyConnected":
+        g.node(op, [stored, g.const(w, "uq8", scales=scale, offsets=offset, axis=0)], [y])
+    else:
+        g.node(op, [stored, g.const(w.T.reshape(1, 1, k, n), "uq8", scales=scale, offsets=offset, axis=3)], [y], ONE)
+    real_w, exact = (w + offset[:, None]) * scale[:, None], real(x, .02, -128)
+    want = exact * real_w[:, 0] if k == 1 else exact @ real_w.T
+    near(real(g.run()[0], .1, -128).reshape(4, n), np.clip(want, -12.8, 12.7), .051)
+
+
 @case((2, 1), (3, 4))
 def transposed_groups(g, kind):
     """The bias of a TransposeConv2d with groups has the scales of its weights, which are those of one group."""

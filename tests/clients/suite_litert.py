@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LiteRT's Qualcomm builders: operators whose lowering is more than a change of names."""
+import numpy as np
+
+from client_cases import case, equal, main, near, random, real
+
+
+@case
+def detection_post_process(g):
+    """TFLite_Detection_PostProcess: the background is the last class, boxes suppress each other per class, the best of all classes stay."""
+    scores = np.array([[.90, .80, 0], [.75, .72, 0], [.60, .50, 0], [.93, .95, 0], [.50, .40, 0], [.30, .20, 0]])
+    anchors = [[.5, .5, 1, 1]] * 3 + [[.5, 10.5, 1, 1]] * 2 + [[.5, 100.5, 1, 1]]
+    outs = [g.output((1, 3), "f32"), g.output((1, 3, 4), "f32"), g.output((1, 3), "i32"), g.output((1,), "u32")]
+    g.node("DetectionOutput", [g.input(scores[None], "f32"), g.input(np.zeros((1, 6, 4)), "f32"), g.input(anchors, "f32")], outs,
+           {"delta_scaling_factors": (np.array([.1, .1, .2, .2]), "f32"), "confidence_threshold": (0, "f32"), "iou_threshold": (.5, "f32"), "nms_type": (1, "u32"),
+            "background_class_idx": (2, "u32"), "detection_limit": (3, "i32")})
+    score, boxes, classes, count = g.run()
+    near(score, [[.95, .93, .90]], 1e-2)
+    near(boxes, [[[0, 10, 1, 11], [0, 10, 1, 11], [0, 0, 1, 1]]], 1e-2)
+    equal(classes, [[1, 0, 0]])
+    equal(count, [3])
+
+
+@case(*[(rank, norms, time_major) for rank in (2, 3) for norms in (False, True) for time_major in (0, 1)])
+def lstm(g, kind):
+    """All 25 inputs, absent ones as NULL tensors. A single step gives out[2], a sequence out[0]; layer norms have no qscales."""
+    rank, norms, time_major = kind
+    r, batch, steps, size, units = random("lstm", kind), 2, 3, 4, 5
+    w, u, b, c = ({k: r.normal(0, .5, shape).astype(np.float32) for k in "ifgo"} for shape in ((units, size), (units, units), units, units))
+    x, h, cell = (r.normal(0, .5, shape).astype(np.float32) for shape in ((steps if rank == 3 else 1, batch, size), (batch, units), (batch, units)))
+    given = x[0] if rank == 2 else x if time_major else x.transpose(1, 0, 2)
+    of = lambda d, keys="fgo": [g.const(d[k], "f32") for k in keys]  # noqa: E731
+    ins = [g.input(given, "f32")] + of(w) + of(u) + of(b) + [g.input(h, "f32"), g.input(cell, "f32")] + (of(c, "ifgo") if norms else [None] * 4)
+    ins += of(w, "i") + of(u, "i") + [None, None, None] + of(b, "i") + [None, None, None]
+    shape = (batch, units) if rank == 2 else (steps, batch, units) if time_major else (batch, steps, units)
+    outs = [g.output(shape, "f32"), g.native((batch, units), "f32"), g.output((batch, units), "f32")]
+    g.node("Lstm", ins, outs, {"direction": (0, "u32"), "cell_clip_threshold": (0, "f32"), "output_clip_threshold": (0, "f32"), "time_major": (time_major, "b8")})
+
+    def gate(k, x):
+        s = x @ w[k].T + h @ u[k].T
+        s = (s - s.mean(-1, keepdims=True)) / np.sqrt(s.var(-1, keepdims=True) + 1e-8) * c[k] if norms else s
+        return np.tanh(s + b[k]) if k == "g" else 1 / (1 + np.exp(-(s + b[k])))
+    want = []
+    for step in x:
+        i, f, new, o = (gate(k, step) for k in "ifgo")
+        cell = f * cell + i * new
+        h = o * np.tanh(cell)
+        want.append(h)
+    got = g.run()
+    near(got[0], want[0] if rank == 2 else np.stack(want, 0 if time_major else 1))
+    near(got[1], h)
+
+
+@case
+def embedding_lookup(g):
+    """An 8-bit table as 16 bits with its own scale, the indices an input, Convert to the scale of the output."""
+    r = random("embedding")
+    table, rows, y = r.integers(-127, 128, (6, 4)), g.native((1, 3, 4), "sq16", scale=.01), g.output((1, 3, 4), "sq16", scale=.003)
+    g.node("Gather", [g.const(table, "sq16", scale=.01), g.input([[1, 5, 0]], "i32")], [rows], {"axis": (0, "i32")})
+    g.node("Convert", [rows], [y])
+    near(real(g.run()[0], .003), table[[1, 5, 0]][None] * .01, .0016)
+
+
+@case(0, 1)
+def rotary_embedding(g, interleaved):
+    r = random("rotary", interleaved)
+    x, cos, sin = (r.normal(0, 1, s).astype(np.float32) for s in ((1, 2, 3, 8), (1, 3, 4), (1, 3, 4)))
+    y = g.output(x.shape, "f32")
+    g.node("RotaryEmbedding", [g.input(x, "f32"), g.input(cos, "f32"), g.input(sin, "f32")], [y], {"interleaved": (interleaved, "b8")})
+    a, b = (x[..., 0::2], x[..., 1::2]) if interleaved else (x[..., :4], x[..., 4:])
+    pair = (a * cos[:, None] - b * sin[:, None], a * sin[:, None] + b * cos[:, None])
+    near(g.run()[0], np.stack(pair, -1).reshape(x.shape) if interleaved else np.concatenate(pair, -1))
+
+
+if __name__ == "__main__":
+    main()
