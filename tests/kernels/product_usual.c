@@ -55,14 +55,15 @@ static void depthwise(struct product_spec *s, struct rand *r)
     square(s, PICK(r, 3, 3, 3, 5, 5, 7), PICK(r, 1, 1, 2, 2, 3), PICK(r, 1, 1, 1, 2, 3));
 }
 
+/* Few channels, in groups or alone. */
 static void grouped(struct product_spec *s, struct rand *r)
 {
     s->op = OP_Conv2d;
-    s->group = PICK(r, 2, 3, 4, 8, 32);
+    s->group = PICK(r, 1, 1, 2, 3, 4, 8, 32);
     s->wd = rand_range(r, 1, 16);
     s->h = rand_range(r, 1, 9);
-    s->ci = s->group * PICK(r, 2, 4, 4, 8, 8, 16, 5, 20);
-    s->co = rand_next(r) & 1 ? s->ci : s->group * PICK(r, 1, 2, 4, 6, 8, 16, 24);
+    s->ci = s->group * PICK(r, 2, 4, 4, 8, 8, 16, 5, 20, 32);
+    s->co = rand_next(r) & 1 ? s->ci : s->group * PICK(r, 1, 2, 4, 6, 8, 16, 24, 32);
     square(s, PICK(r, 1, 3, 3, 3, 5), PICK(r, 1, 1, 2), PICK(r, 1, 1, 2));
 }
 
@@ -80,7 +81,7 @@ static void first(struct product_spec *s, struct rand *r)
 
 struct product_spec product_usual(struct rand *r)
 {
-    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, depthwise, grouped, first };
+    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, grouped, grouped, first };
     struct product_spec s = { .batch = 1 + (rand_range(r, 0, 4) == 0) };
     usual_types(&s, r);
     kinds[rand_range(r, 0, 3)](&s, r);

@@ -2,7 +2,7 @@
 /* From an operator's description to the args of the conv family: class of arithmetic, how the work is cut, which variants there are. */
 #include <math.h>
 
-#include "kernels/conv/conv.h"
+#include "kernels/conv/conv_stage.h"
 #include "kernels/kernel_util.h"
 
 #define KERNELS(cls, list) list
@@ -26,6 +26,17 @@ static bool conv_accept_tiles(const void *args)
 {
     const struct conv_args *a = args;
     return a->narrow && a->kpad >= 64 && a->rows >= 16 && a->cog >= 16;
+}
+
+/* Few channels per group: whole fours of them in, and some groups side by side, or whole blocks, out (conv_groups_avx512.c). One group alone is worth it where
+ * its kernel has code of its own. */
+static bool conv_accept_groups(const void *args)
+{
+    const struct conv_args *a = args;
+    const bool few = a->cig % 4 == 0 && a->cig * conv_groups_side(a) <= STAGE_CHANNELS && a->cog <= 2 * CONV_BLOCK && a->taps <= CONV_GROUPS_TAPS;
+    const bool whole = a->cog % CONV_BLOCK == 0 || (a->cog < CONV_BLOCK && CONV_BLOCK % a->cog == 0);
+    const bool worth = a->slices > 1 ? a->taps > 1 || a->cog < CONV_BLOCK : a->x.kernel == 3 && a->y.kernel == 3 && a->x.stride <= 2;
+    return a->kind == CONV_WINDOW && few && whole && worth && a->w_offset == 0 && conv_stage_suits(a);
 }
 
 /* Depthwise: weights are stored in the type of the activations. */
@@ -56,7 +67,7 @@ static bool conv_accept_runs(const void *args)
     return a->narrow && a->run % a->kg == 0;
 }
 
-enum { MAX_VARIANTS = 5 };
+enum { MAX_VARIANTS = 6 };
 static const struct kernel_variant variants[3 * CONV_CLASSES][MAX_VARIANTS] = {
 #define KERNELS(cls, list) [cls] = { list },
 #define V(name, isa, accept) { #name, isa, name, accept },

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "kernels/conv/conv_stage.h"
+
 struct valid {
     uint32_t first, n;
 };
@@ -95,13 +97,5 @@ void depthwise_run(const struct kernel_call *call, struct range tile, dw_fn *fn)
 bool depthwise_accept_quads(const void *args)
 {
     const struct conv_args *a = args;
-    bool bytes = dtype_bits(a->x_type) == 8 && conv_ends_in_bytes(a), plain = a->narrow && a->packed && a->head->plain;
-    bool flat = a->z.in == 1 && a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0, small = a->y.kernel <= DW_QUAD_LINES && a->x.kernel <= DW_QUAD_TAPS;
-    bool stored = -a->x_offset >= dtype_min(a->x_type) && -a->x_offset <= dtype_max(a->x_type), shift = a->w_offset >= -128 && a->w_offset <= 127;
-    if (!bytes || !plain || !flat || !small || !stored || !shift || a->multiplier != 1)
-        return false;
-    for (uint32_t c = 0; c < a->cog; c++)
-        if (!(conv_m(a->head)[c] <= CONV_SMALL_M))
-            return false;
-    return true;
+    return a->multiplier == 1 && a->w_offset >= -128 && a->w_offset <= 127 && conv_stage_suits(a);
 }

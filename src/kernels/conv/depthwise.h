@@ -34,9 +34,6 @@ static inline uint64_t dw_tap_at(const struct dw_run *r, uint32_t plane, uint32_
     return r->tap + ((uint64_t)plane * r->a->y.kernel + line) * r->a->x.kernel + tap;
 }
 
-/* The largest kernel that is computed four lines at a time (depthwise_quads_avx512.c). */
-enum { DW_QUAD_LINES = 8, DW_QUAD_TAPS = 8 };
-
 void depthwise_run(const struct kernel_call *call, struct range tile, dw_fn *fn);
 
 #endif

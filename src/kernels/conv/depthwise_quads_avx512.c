@@ -5,8 +5,7 @@
  * weights likewise. Interleaving leaves channels 0 … 3, 16 … 19, … in one vector, 4 … 7, 20 … 23, … in the next; narrowing the sums of four
  * vectors to bytes brings them back into order. A column that is interleaved once serves all output pixels that it belongs to.
  *
- * Weights and what belongs to channels are made ready once for all lines of a tile. Input lines are copied to a stage first, 64 channels of them,
- * with real zero around the image: so every pixel has all taps, and a line that several output lines need is copied once.
+ * Weights and what belongs to channels are made ready once for all lines of a tile; input lines are staged (conv_stage_avx512.h).
  *
  * Two pixels of 32 channels lie side by side as one of 64: then a vector holds both, and the next vector is two pixels further.
  *
@@ -14,9 +13,9 @@
 #include "kernels/conv/vec_avx512.h"
 
 #include "kernels/conv/conv_bytes_avx512.h"
-#include "kernels/conv/depthwise.h"
+#include "kernels/conv/conv_stage_avx512.h"
 
-enum { PIXELS = 4, CHANNELS = 64, PARTS = 4, QUADS = DW_QUAD_LINES / 4, STAGE_BYTES = 24 * 1024 };
+enum { PIXELS = 4, CHANNELS = STAGE_CHANNELS, PARTS = 4, QUADS = STAGE_LINES / 4 };
 
 /* Columns from one output vector of a group to the next, taps of a line, lines; whether all 64 channels are stored, and weights have an offset.
  * Where loops are compiled for the usual kernels these are constants. */
@@ -25,10 +24,10 @@ struct form {
     bool full, shift;
 };
 
-/* Output vectors of one line: where their columns are staged, line by line, and where they go. Steps in bytes. */
+/* Output vectors of one line: where their columns are staged, and where they go. Bytes. */
 struct group {
-    const uint8_t *x[DW_QUAD_LINES];
-    uint64_t first, column;         /* the first column, and from one to the next */
+    const struct stage_line *line;
+    uint64_t first;                 /* into the lines: the first column */
     uint8_t *out;
     uint64_t next;
 };
@@ -39,25 +38,16 @@ typedef void group_fn(const struct quads *q, const struct group *g, struct form 
 /* What one block of 64 channels needs, whatever the pixel. */
 struct quads {
     const struct conv_args *a;
+    uint8_t *out;
     uint32_t c0, n_quads, per;      /* per: pixels in a vector, 1 or 2 */
     __mmask64 mask;
     uint32_t quarters;              /* of a vector that is not full; 0: not whole ones */
     struct form form;
     group_fn *four;
     struct bytes_end end;
-    vi flip, zero;                  /* from x as it is stored to unsigned bytes; real zero among these */
     vi base[PARTS], shift[QUADS];
     vf m[PARTS];
-    vi w[QUADS][DW_QUAD_TAPS][PARTS];
-};
-
-/* Output pixels of a line that are computed from one stage: every out_step-th one, n of them; n_in input pixels, every in_step-th one from x on. */
-struct strip {
-    uint32_t ox, out_step, n;
-    int64_t x;
-    uint32_t in_step, n_in;
-    int64_t staged[DW_QUAD_LINES]; /* which input lines are there */
-    uint8_t stage[STAGE_BYTES] __attribute__((aligned(64)));
+    vi w[QUADS][STAGE_TAPS][PARTS];
 };
 
 /* Four lines of 64 bytes as groups of four bytes. */
@@ -179,7 +169,7 @@ static inline __attribute__((always_inline)) void column_at(const struct group *
     vi line[4];
 #pragma GCC unroll 4
     for (uint32_t i = 0; i < 4; i++)
-        line[i] = 4 * s + i < f.lines ? _mm512_loadu_si512(g->x[4 * s + i] + g->first + column * g->column) : vi_zero();
+        line[i] = 4 * s + i < f.lines ? _mm512_loadu_si512(g->line->x[4 * s + i] + g->first + column * g->line->column) : vi_zero();
     interleave(line, ret);
 }
 
@@ -246,158 +236,56 @@ static group_fn *choose_four(const struct form *f)
     return has ? usual[f->taps == 5][f->apart - 1][f->full][f->shift] : four_of_any;
 }
 
-/* ---- the stage -------------------------------------------------------------------------------------------------------------- */
-
-static inline uint32_t pixel_bytes(const struct quads *q)
-{
-    return CHANNELS / q->per;
-}
-
-static inline void stage_zero(const struct quads *q, uint8_t *to, uint32_t n)
-{
-    if (q->per == 2)
-        for (; n; n--, to += 32)
-            _mm256_storeu_si256((__m256i *)to, _mm512_castsi512_si256(q->zero));
-    else
-        for (; n; n--, to += CHANNELS)
-            _mm512_storeu_si512(to, q->zero);
-}
-
-static inline void stage_pixels(const struct quads *q, uint8_t *to, const uint8_t *from, uint64_t step, uint32_t n)
-{
-    if (q->per == 2)
-        for (; n; n--, to += 32, from += step)
-            _mm256_storeu_si256((__m256i *)to, _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)from), _mm512_castsi512_si256(q->flip)));
-    else
-        for (; n; n--, to += CHANNELS, from += step)
-            _mm512_storeu_si512(to, _mm512_xor_si512(_mm512_maskz_loadu_epi8(q->mask, from), q->flip));
-}
-
-/* Input line y, with real zero for what is outside. */
-static void stage_line(const struct quads *q, const struct strip *s, const uint8_t *image, int64_t y, uint8_t *to)
-{
-    const struct conv_args *a = q->a;
-    const int64_t step = s->in_step, first = s->x < 0 ? (-s->x + step - 1) / step : 0, last = s->x >= a->x.in ? 0 : (a->x.in - s->x + step - 1) / step;
-    uint32_t end = last < s->n_in ? (uint32_t)last : s->n_in, begin = y < 0 || y >= a->y.in || first > end ? end : (uint32_t)first;
-    if (y < 0 || y >= a->y.in)
-        begin = end = 0;
-    stage_zero(q, to, begin);
-    if (begin < end)
-        stage_pixels(q, to + (uint64_t)begin * pixel_bytes(q), image + (uint64_t)((y * a->x.in + s->x + begin * step) * a->ci) + q->c0, (uint64_t)step * a->ci,
-                     end - begin);
-    stage_zero(q, to + (uint64_t)end * pixel_bytes(q), s->n_in - end);
-}
-
-/* The lines that output line `oy` needs; those of the line before stay where they are. */
-static void stage_lines(const struct quads *q, struct strip *s, const uint8_t *image, uint32_t oy, struct group *g)
-{
-    const struct conv_args *a = q->a;
-    for (uint32_t l = 0; l < a->y.kernel; l++) {
-        int64_t y = (int64_t)oy * a->y.stride - a->y.pad + (int64_t)l * a->y.dilation;
-        uint32_t slot = a->y.dilation == 1 ? (uint32_t)((y + a->y.pad) % a->y.kernel) : l;
-        uint8_t *to = s->stage + (uint64_t)slot * s->n_in * pixel_bytes(q);
-        if (s->staged[slot] != y)
-            stage_line(q, s, image, y, to);
-        s->staged[slot] = y;
-        g->x[l] = to;
-    }
-}
-
-/* ---- strips ----------------------------------------------------------------------------------------------------------------- */
+/* ---- lines ---------------------------------------------------------------------------------------------------------------- */
 
 /* Groups of four output vectors; the last one begins where it ends with the strip, some of it a second time. */
-static void run_line(const struct quads *q, struct strip *s, const uint8_t *image, uint8_t *out, uint32_t oy)
+static void run_line(void *ctx, const struct stage *s, const struct stage_line *line)
 {
+    const struct quads *q = ctx;
     const struct conv_args *a = q->a;
     const uint32_t group = PIXELS * q->per, one = s->n < group;
     const uint64_t out_pixel = (uint64_t)s->out_step * a->co;
-    struct group g;
-    g.column = pixel_bytes(q);
-    g.next = out_pixel * q->per;
-    stage_lines(q, s, image, oy, &g);
-    out += (uint64_t)s->ox * a->co + q->c0;
+    uint8_t *out = q->out + ((uint64_t)line->at * a->x.out + s->ox) * a->co + q->c0;
+    struct group g = { .line = line, .next = out_pixel * q->per };
     for (uint32_t x = 0; x < s->n; x += one ? 1 : group) {
         uint32_t from = one || x + group <= s->n ? x : s->n - group;
-        g.first = (uint64_t)from * a->x.stride * g.column;
+        g.first = (uint64_t)from * a->x.stride * line->column;
         g.out = out + from * out_pixel;
         (one ? one_of_any : q->four)(q, &g, q->form);
     }
 }
 
-/* All lines of the tile, for the pixels of the strip. */
-static void run_strip(const struct quads *q, struct strip *s, const struct kernel_call *call, struct range tile)
+static void quads_init(struct quads *q, const struct kernel_call *call)
 {
-    const struct conv_args *a = q->a;
-    const uint64_t image = (uint64_t)a->y.in * a->x.in * a->ci, line = (uint64_t)a->x.out * a->co;
-    uint32_t of = UINT32_MAX;
-    for (uint32_t at = tile.begin; at < tile.end; at++) {
-        if (at / a->y.out != of)
-            for (uint32_t i = 0; i < DW_QUAD_LINES; i++)
-                s->staged[i] = INT64_MIN;
-        of = at / a->y.out;
-        run_line(q, s, (const uint8_t *)call->data[0] + of * image, (uint8_t *)call->data[a->n_in] + at * line, at % a->y.out);
-    }
-}
-
-/* As many pixels as find room on the stage. With dilation, every so manieth pixel is one convolution without; with a stride, too, pixels are single. */
-static void run_block(const struct quads *q, struct strip *s, const struct kernel_call *call, struct range tile)
-{
-    const struct conv_args *a = q->a;
-    const uint32_t stride = a->x.stride, dilation = a->x.dilation, room = STAGE_BYTES / pixel_bytes(q) / a->y.kernel;
-    const bool single = stride > 1 && dilation > 1;
-    const uint32_t phases = single ? a->x.out : dilation < a->x.out ? dilation : a->x.out;
-    const uint32_t most = single || room < a->x.kernel + stride ? 1 : (room - a->x.kernel) / stride + 1;
-    s->in_step = dilation;
-    s->out_step = phases;
-    for (uint32_t phase = 0; phase < phases; phase++) {
-        const uint32_t all = (a->x.out - phase + phases - 1) / phases, strips = (all + most - 1) / most;
-        for (uint32_t i = 0; i < strips; i++) {
-            const uint32_t begin = all * i / strips;
-            s->ox = phase + begin * phases;
-            s->n = all * (i + 1) / strips - begin;
-            s->x = (int64_t)s->ox * stride - a->x.pad;
-            s->n_in = (s->n - 1) * stride + a->x.kernel;
-            run_strip(q, s, call, tile);
-        }
-    }
-}
-
-static void quads_init(struct quads *q, const struct conv_args *a)
-{
-    const bool flip = a->x_type == DT_SQ8;
-    q->a = a;
+    const struct conv_args *a = q->a = call->args;
+    q->out = call->data[a->n_in];
     q->per = a->co == 32 && a->x.stride == 1 && a->x.dilation == 1 && a->x.out >= PIXELS * 2 ? 2 : 1;
     q->n_quads = (a->y.kernel + 3) / 4;
     q->form = (struct form){ .apart = a->x.stride * q->per, .taps = a->x.kernel, .lines = a->y.kernel, .shift = a->w_offset != 0 };
     q->end = bytes_end(a);
-    q->flip = _mm512_set1_epi8(flip ? (char)0x80 : 0);
-    q->zero = _mm512_set1_epi8((char)(flip ? 128 - a->x_offset : -a->x_offset));
     for (uint32_t s = 0; s < q->n_quads; s++) {
         uint32_t lines = a->y.kernel - 4 * s, bytes = lines >= 4 ? UINT32_MAX : (1u << 8 * lines) - 1;
         q->shift[s] = _mm512_set1_epi32((int32_t)(0x01010101u * (uint8_t)a->w_offset & bytes));
     }
 }
 
-/* All channels of some lines, before the next ones: what 64 channels bring into the cache is there for the others, too. */
-static void run_lines(struct quads *q, struct strip *s, const struct kernel_call *call, struct range lines)
-{
-    for (uint32_t c0 = 0; c0 < q->a->co; c0 += CHANNELS) {
-        quads_at(q, c0);
-        q->four = choose_four(&q->form);
-        run_block(q, s, call, lines);
-    }
-}
-
 kernel_fn depthwise_q8_quads_avx512;
 
+/* All channels of some lines, before the next ones: what 64 channels bring into the cache is there for the others, too. */
 void depthwise_q8_quads_avx512(const struct kernel_call *call, struct range tile)
 {
     const struct conv_args *a = call->args;
     const uint64_t cached = 128 * 1024, line = (uint64_t)a->y.stride * a->x.in * a->ci, fit = cached / line;
     const uint32_t step = fit < 1 ? 1 : fit < tile.end - tile.begin ? (uint32_t)fit : tile.end - tile.begin;
     struct quads q;
-    struct strip s;
-    quads_init(&q, a);
+    struct stage s;
+    quads_init(&q, call);
+    stage_init(&s, a, q.per);
     for (uint32_t at = tile.begin; at < tile.end; at += step)
-        run_lines(&q, &s, call, (struct range){ at, tile.end - at < step ? tile.end : at + step });
+        for (uint32_t c0 = 0; c0 < a->co; c0 += CHANNELS) {
+            quads_at(&q, c0);
+            q.four = choose_four(&q.form);
+            stage_channels(&s, c0, a->co - c0);
+            stage_run(&s, call->data[0], (struct range){ at, tile.end - at < step ? tile.end : at + step }, run_line, &q);
+        }
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which convolutions of bytes are computed from a stage (conv_stage_avx512.h), and what kernels that do so share. Private to conv/. */
+#ifndef KERNELS_CONV_CONV_STAGE_H
+#define KERNELS_CONV_CONV_STAGE_H
+
+#include "kernels/conv/conv.h"
+
+/* The largest kernel that is staged, bytes of a staged pixel; taps of a convolution in groups. */
+enum { STAGE_LINES = 8, STAGE_TAPS = 8, STAGE_CHANNELS = 64, CONV_GROUPS_TAPS = 25 };
+
+/* The image is flat, the kernel small, real zero is a byte, and all sums end in bytes by the short way (conv_bytes_avx512.h). */
+static inline bool conv_stage_suits(const struct conv_args *a)
+{
+    const bool flat = a->z.in == 1 && a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0, small = a->y.kernel <= STAGE_LINES && a->x.kernel <= STAGE_TAPS;
+    const bool zero = -a->x_offset >= dtype_min(a->x_type) && -a->x_offset <= dtype_max(a->x_type);
+    if (!flat || !small || !zero || dtype_bits(a->x_type) != 8 || !conv_ends_in_bytes(a) || !a->narrow || !a->packed || !a->head->plain)
+        return false;
+    for (uint32_t c = 0; c < a->slices * a->npad; c++)
+        if (c % a->npad < a->cog && !(conv_m(a->head)[c] <= CONV_SMALL_M))
+            return false;
+    return true;
+}
+
+/* Groups whose 64 input channels are staged together: whole vectors of output channels. */
+static inline uint32_t conv_groups_side(const struct conv_args *a)
+{
+    return a->cog < CONV_BLOCK ? CONV_BLOCK / a->cog : 1;
+}
+
+static inline uint32_t conv_groups_part(const struct conv_args *a)
+{
+    return STAGE_CHANNELS / a->cig / conv_groups_side(a) * conv_groups_side(a);
+}
+
+#endif
