@@ -58,8 +58,9 @@ def per_channel(c, name):
     rank, n, mapping = len(c["wshape"]), c["nscale"], int(pick(0, 1, 2))
     scales = (10.0 ** rng.uniform(-4, -1, n)).astype(np.float32)
     v, kw = w.astype(np.int64), dict(scales=scales, axis=c["caxis"], bits=bits, mapping=mapping)
-    if name == "axis" and rng.integers(2):
-        kw["offsets"] = rng.integers(-hi, -lo + 1, n)
+    own = np.random.default_rng(int(np.abs(w).sum()))
+    if name == "axis" and own.integers(2):
+        kw["offsets"] = own.integers(-hi, -lo + 1, n)
         v = v + along(kw["offsets"], c["caxis"], rank)
     v, factor = mapped(v, mapping)
     if name == "expansion":
