@@ -460,8 +460,10 @@ static enum status checked_desc(struct parser *p, const struct ir_tensor *t)
 {
     unsigned line, column;
     enum status st = desc_check(&t->desc, t->name);
-    position(p, &line, &column);
-    return st == ST_OK ? st : status_prefix(st, "line %u, column %u", line, column);
+    if (st == ST_OK)
+        return st;
+    position(p, &line, &column); /* goes through the text */
+    return status_prefix(st, "line %u, column %u", line, column);
 }
 
 static enum status constant(struct parser *p, struct ir_tensor *t)
