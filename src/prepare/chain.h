@@ -22,6 +22,7 @@ struct chain_graph {
     bool *whole;           /* per tensor: it must exist as a tensor */
     uint64_t *weights;     /* per node: bytes of its constants */
     struct binary_box_op *box; /* per member; NULL: the target has no window */
+    uint64_t *again;       /* per member: bytes of weights that are so many that the window may not hold them, so that they come again for every slab */
     uint32_t *first_input; /* per node: inputs[first_input[k]] … inputs[first_input[k + 1]] are results of other nodes */
     struct chain_input *inputs;
 };

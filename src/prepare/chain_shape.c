@@ -2,7 +2,7 @@
 /* Which runs of nodes can be a chain: members work line by line, and what they hand to each other nobody else sees. */
 #include "prepare/chain.h"
 
-enum { MAX_OPERANDS = 16 };
+enum { MAX_OPERANDS = 16, USUAL_SHARE = 8 };
 
 /* What a member reads of other nodes. */
 static void add_inputs(struct chain_graph *g, uint32_t k)
@@ -54,7 +54,8 @@ static enum status list_boxes(struct prepare_cx *cx, struct chain_graph *g)
     if (!cx->target->vtcm_bytes)
         return ST_OK;
     g->box = arena_array(&cx->arena, struct binary_box_op, ir->nodes.n);
-    bool ok = g->box != NULL;
+    g->again = arena_array(&cx->arena, uint64_t, ir->nodes.n);
+    bool ok = g->box && g->again;
     for (uint32_t k = 0; k < ir->nodes.n && ok; k++) {
         struct ir_call v;
         if (!g->member[k])
@@ -64,8 +65,11 @@ static enum status list_boxes(struct prepare_cx *cx, struct chain_graph *g)
         v.call.out = arena_dup(&cx->arena, v.out, v.call.n_out * sizeof(v.out[0]));
         struct op_call *call = arena_dup(&cx->arena, &v.call, sizeof(v.call));
         ok = call && call->in && call->out;
-        if (ok)
-            binary_box_op(call, &g->box[k]);
+        if (!ok)
+            break;
+        binary_box_op(call, &g->box[k]);
+        uint64_t weights = g->box[k].whole.depth > 1 ? binary_box_operand(&g->box[k], &g->box[k].whole, 1) : 0;
+        g->again[k] = weights > cx->target->vtcm_bytes / (cx->chain_share ? cx->chain_share : USUAL_SHARE) ? weights : 0;
     }
     RETURN_IF(!ok, ST_NO_MEMORY, "no memory to find chains among %zu nodes", ir->nodes.n);
     return ST_OK;

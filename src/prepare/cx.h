@@ -64,6 +64,8 @@ struct prepare_cx {
     uint64_t given_live;      /* its peak */
     uint64_t order_bound;     /* no order of operators needs less scratch; 0: not known */
 
+    uint32_t chain_share;     /* weights of more than 1 / n of the window count against a chain; 0: the usual share */
+
     /* filled by tile_chain, when operators have their order; none: chains NULL */
     struct chain *chains;     /* in the order of their nodes */
     uint32_t n_chains;

@@ -125,7 +125,7 @@ enum status plan_reorder(struct prepare_cx *cx, const uint32_t *order)
         plans[k] = cx->nodes[order[k]];
     }
     memcpy(cx->g->nodes.at, nodes, n * sizeof(*nodes));
-    memcpy(cx->nodes, plans, n * sizeof(*plans));
+    cx->nodes = plans; /* the old ones may belong to a state that is gone back to (tile_vtcm_apply.c) */
     return ST_OK;
 }
 

@@ -92,6 +92,15 @@ static bool fits(const struct chain_graph *g, const struct chain_shape *s, uint3
     return chain_slab_bytes(s, height) <= t->chains.bytes && (!g->box || chain_window_bytes(g, s, height) <= t->vtcm_bytes / 4 * 3);
 }
 
+/* Weights that a device brings again, slab by slab. */
+static uint64_t again(const struct chain_graph *g, const struct chain_shape *s, uint32_t height)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; g->box && i < s->chain.n; i++)
+        bytes += g->again[s->node + i];
+    return bytes * ((s->lines - 1) / height);
+}
+
 /* The height of slabs that fit and cost the least, 0: not even one line fits. Few slabs are tried one by one, many in growing steps. */
 static uint32_t best_height(const struct chain_graph *g, const struct chain_shape *s, uint64_t *cost)
 {
@@ -102,7 +111,7 @@ static uint32_t best_height(const struct chain_graph *g, const struct chain_shap
         if (next == height || !fits(g, s, next))
             continue;
         height = next;
-        uint64_t c = cost_of(measure(cx, s, USUAL_PARTS, height));
+        uint64_t c = cost_of(measure(cx, s, USUAL_PARTS, height)) + again(g, s, height);
         if (!best || c < *cost) {
             best = height;
             *cost = c;
@@ -110,7 +119,7 @@ static uint32_t best_height(const struct chain_graph *g, const struct chain_shap
     }
     if (!best && fits(g, s, 1)) {
         best = 1;
-        *cost = cost_of(measure(cx, s, USUAL_PARTS, 1));
+        *cost = cost_of(measure(cx, s, USUAL_PARTS, 1)) + again(g, s, 1);
     }
     return best;
 }

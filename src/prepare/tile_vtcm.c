@@ -10,15 +10,17 @@
 
 #include "prepare/cx.h"
 
-enum { MAX_TRIES = 24, MAX_ORDERS = 2, MAX_SHARES = 3, ROOM_STEPS = 64 };
+enum { MAX_TRIES = 24, MAX_SHARES = 3, MAX_CHAINS = 3, MAX_ORDERS = 2 * MAX_CHAINS, ROOM_STEPS = 64 };
 
 /* The first is for all levels. */
 static const struct vtcm_shares shares[MAX_SHARES] = { { 8, 16 }, { 32, 4 }, { 3, 2 } };
+static const uint32_t chain_shares[MAX_CHAINS] = { 0, 16, 2 };
 
 /* An order of operators, with its chains, as problems with different shares. */
 struct order {
     struct vtcm_state state;
     struct vtcm_problem problems[MAX_SHARES];
+    uint32_t n_problems;
 };
 
 /* One way to do it. */
@@ -36,7 +38,7 @@ struct tiling {
     uint64_t *bytes, *moved;      /* per tensor: in fast memory; of a transfer */
     struct order orders[MAX_ORDERS];
     struct attempt tries[MAX_TRIES];
-    uint32_t n_orders, n_tries, n_shares;
+    uint32_t n_orders, n_tries;
 };
 
 static void tiling_finish(struct tiling *t)
@@ -76,28 +78,37 @@ static enum status make_problem(struct tiling *t, const struct vtcm_shares *s, s
     return ST_OK;
 }
 
-static enum status add_order(struct tiling *t)
+static enum status add_order(struct tiling *t, uint32_t n_shares)
 {
     struct order *o = &t->orders[t->n_orders++];
     TRY(vtcm_save(t->cx, &o->state));
-    for (uint32_t i = 0; i < t->n_shares; i++)
-        TRY(make_problem(t, &shares[i], &o->problems[i]));
+    for (; o->n_problems < n_shares; o->n_problems++)
+        TRY(make_problem(t, &shares[o->n_problems], &o->problems[o->n_problems]));
     return ST_OK;
 }
 
-/* The order that the client gave, with chains of its own. */
-static enum status add_given_order(struct tiling *t)
+/* Other chains for the order that operators have now. */
+static enum status chain_again(struct prepare_cx *cx, uint32_t share)
 {
-    struct prepare_cx *cx = t->cx;
     bool progress;
-    TRY(plan_reorder(cx, cx->given_order));
     cx->chains = NULL;
     cx->chain_of = NULL;
     cx->slabs = NULL;
     cx->n_chains = 0;
+    cx->chain_share = share;
     TRY(plan_cells_again(cx));
-    TRY(tile_chain(cx, &progress));
-    return add_order(t);
+    return tile_chain(cx, &progress);
+}
+
+/* The order that operators have now: with its chains, and at level 3 with others. */
+static enum status add_orders(struct tiling *t, uint32_t level)
+{
+    TRY(add_order(t, level > 2 ? MAX_SHARES : 1));
+    for (uint32_t i = 1; level > 2 && i < MAX_CHAINS && t->cx->target->chains.bytes; i++) {
+        TRY(chain_again(t->cx, chain_shares[i]));
+        TRY(add_order(t, 1));
+    }
+    return ST_OK;
 }
 
 /* ---- attempts -------------------------------------------------------------------------------------------------------------------- */
@@ -159,19 +170,22 @@ static enum status add_try(struct tiling *t, const struct order *order, uint32_t
     return walk(t, a);
 }
 
-/* Level 1 takes one order, level 2 the client's and the one with the lowest peak, level 3 also other shares of the window for boxes and other rules for what leaves. */
+/* Level 1 takes one order, level 2 the client's and the one with the lowest peak, level 3 also other chains, other shares of the window for boxes and other rules for what leaves. */
 static enum status add_tries(struct tiling *t)
 {
     static const uint32_t bonuses[] = { 0, 16, 128 };
     struct prepare_cx *cx = t->cx;
     uint32_t level = cx->opts->opt_level ? cx->opts->opt_level : 2;
-    t->n_shares = level > 2 ? MAX_SHARES : 1;
-    TRY(add_order(t));
-    if (cx->given_order && level > 1)
-        TRY(add_given_order(t));
+    TRY(add_orders(t, level));
+    if (cx->given_order && level > 1) {
+        vtcm_restore(cx, &t->orders[0].state);
+        TRY(plan_reorder(cx, cx->given_order));
+        TRY(chain_again(cx, chain_shares[0]));
+        TRY(add_orders(t, level));
+    }
     for (uint32_t k = 0; k < t->n_orders; k++)
-        for (uint32_t s = 0; s < t->n_shares; s++)
-            for (uint32_t i = 0; i < (level > 2 ? sizeof bonuses / sizeof bonuses[0] : 1); i++)
+        for (uint32_t s = 0; s < t->orders[k].n_problems; s++)
+            for (uint32_t i = 0; i < (t->orders[k].n_problems > 1 ? sizeof bonuses / sizeof bonuses[0] : 1); i++)
                 TRY(add_try(t, &t->orders[k], s, bonuses[i]));
     return ST_OK;
 }
