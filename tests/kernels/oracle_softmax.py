@@ -47,6 +47,20 @@ def compressed_case(c):
     return check(got, np.where(seen.any(-1, keepdims=True), want, F(0)), o, "MaskedSoftmax compressed", e, o, t, shape, ids.shape)
 
 
+def byte_case(c):
+    """Long runs of bytes, whose kernels look up tables: rows have many different largest bytes, so that tables are made again. All levels, bit for bit."""
+    e, o = c.enc(("uq8", "sq8"), c.pick(1.0, 8.0, 40.0)), c.enc(("uq8", "sq8"), 1.0)
+    shape = (int(c.r.integers(1, 40)), int(c.pick(127, 128, 129, 191, 192, 512, 700, 1000)))
+    low = -128 if e.dtype == "sq8" else 0
+    top = c.r.integers(0, 256, (shape[0], 1))
+    q = (c.r.integers(0, 256, shape) % (top + 1) + low).astype(np.int8 if low else np.uint8)
+    beta = float(F(c.pick(1.0, 0.5, 1.7)))
+    runs = [c.run("Softmax", [e.tensor(q)], [o.out(shape)], {"beta": f32(beta)}, isa=isa)[0] for isa in c.isas]
+    for isa, got in zip(c.isas[1:], runs[1:]):
+        same(got, runs[0], "Softmax of bytes", isa, e, o, shape, beta)
+    return check(runs[0], reference(e.real(q), -1, beta, False), o, "Softmax of bytes", e, o, shape, beta)
+
+
 def main():
     c = Case(14)
     off = 0
@@ -78,6 +92,9 @@ def main():
         off += check(got, reference(e.real(x) + e.real(m), -1, 1.0, False), o, "MaskedSoftmax", e, o, shape, mask)
     for _ in range(scaled(200)):
         off += compressed_case(c)
+    for _ in range(scaled(100)):
+        off += byte_case(c)
+    assert len(c.isas) == 1 or any(k.startswith("softmax_bytes") for k in c.kernels), "no run was looked up"
     print(f"softmax: {off} values off by one rounding of exp")
     assert off < 20, "more than chance"
     c.done("softmax")

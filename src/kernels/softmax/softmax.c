@@ -1,7 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binding of Softmax, LogSoftmax and MaskedSoftmax. */
+#include "base/cpu.h"
 #include "kernels/families.h"
 #include "kernels/softmax/softmax.h"
+
+static bool in_bytes(const struct codec *c)
+{
+    return dtype_is_fixed(c->type) && dtype_bits(c->type) == 8 && !c->wide && !c->bits && !c->scales && c->scale > 0.0f;
+}
+
+/* Long runs of bytes that lie together; larger bytes are larger numbers. */
+static bool softmax_accept_bytes(const void *args)
+{
+    const struct softmax_args *a = args;
+    return !a->log && !a->masked && a->inner == 1 && a->n >= SOFTMAX_BYTE_RUN && in_bytes(&a->in) && in_bytes(&a->out);
+}
+
+static bool softmax_accept_permuted(const void *args)
+{
+    return softmax_accept_bytes(args) && cpu_permutes_bytes();
+}
 
 #define KERNEL KERNEL_VARIANT
 static const struct kernel_variant softmax_variants[] = {
@@ -45,6 +63,8 @@ static enum status softmax_bind(const struct op_call *c, void *args, struct kern
     a->runs = a->n ? desc_count(out) / a->n : 0;
     kernel_units(ret, a->runs, 8 * (uint64_t)a->n);
     ret->work_bytes = ((uint64_t)a->n * sizeof(float) + 63) / 64 * 64;
+    if (softmax_accept_bytes(a) && ret->work_bytes < SOFTMAX_BYTE_TABLES * sizeof(struct softmax_bytes))
+        ret->work_bytes = SOFTMAX_BYTE_TABLES * sizeof(struct softmax_bytes);
     *variants = softmax_variants;
     return ST_OK;
 }

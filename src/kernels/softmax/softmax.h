@@ -22,6 +22,15 @@ struct softmax_args {
     uint64_t batch_runs;   /* runs that share their numbers; 0: all do */
 };
 
-kernel_fn softmax_ref, softmax_avx2, softmax_avx512;
+/* 8-bit runs (softmax_bytes_body.h): tables that are kept at a time, and the least length that pays for them. */
+enum { SOFTMAX_BYTE_TABLES = 16, SOFTMAX_BYTE_RUN = 128 };
+
+/* Exponentials of bytes for one largest byte; what is behind that is not made. */
+struct softmax_bytes {
+    float e[256];
+    uint8_t parts[4][256]; /* the same, byte by byte */
+};
+
+kernel_fn softmax_ref, softmax_avx2, softmax_avx512, softmax_bytes_avx2, softmax_bytes_avx512;
 
 #endif

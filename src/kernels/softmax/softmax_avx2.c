@@ -2,3 +2,5 @@
 /* The softmax family for the instruction set of the suffix. */
 #define KERNEL_ISA avx2
 #include "kernels/softmax/softmax_body.h"
+#include "kernels/softmax/softmax_bytes_plain.h"
+#include "kernels/softmax/softmax_bytes_body.h"
