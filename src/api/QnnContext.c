@@ -192,6 +192,16 @@ bool context_destroy(void *handle)
     return destroy(handle, NULL);
 }
 
+bool context_with_state(const void *handle, void (*fn)(struct backend_context *c, void *arg), void *arg)
+{
+    struct api_context *c = handle_get(handle, HANDLE_CONTEXT);
+    if (!c)
+        return false;
+    fn(c->state, arg);
+    handle_put(handle);
+    return true;
+}
+
 struct api_graph *context_find_graph(struct api_context *c, const char *name)
 {
     for (size_t i = 0; i < c->graphs.n; i++)

@@ -4,6 +4,7 @@
 
 #include "api/errors.h"
 #include "api/log.h"
+#include "api/objects.h"
 #include "backend/backend.h"
 
 static QnnInterface_t provider = {
@@ -94,7 +95,7 @@ static void log_for_backend(uint32_t level, const char *text)
 /* The identity comes from the backend's table when the library is loaded, so that the table is complete before anybody asks. */
 __attribute__((constructor)) static void identify(void)
 {
-    backend_host = (struct backend_host){ .log = log_for_backend, .failed = error_returned };
+    backend_host = (struct backend_host){ .log = log_for_backend, .failed = error_returned, .with_context = context_with_state };
     provider.backendId = backend_this->id;
     provider.providerName = backend_this->name;
     provider.apiVersion.backendApiVersion =

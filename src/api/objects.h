@@ -148,6 +148,7 @@ struct api_context {
 
 bool context_destroy(void *handle);
 struct api_graph *context_find_graph(struct api_context *c, const char *name);
+bool context_with_state(const void *handle, void (*fn)(struct backend_context *c, void *arg), void *arg); /* for backends; false: no context */
 
 /* Configuration of a context from the client's list. */
 struct context_options {

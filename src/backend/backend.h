@@ -184,6 +184,8 @@ struct backend {
 /* What api/ does for backends; set when the library is loaded. Without api/ (tests of a backend alone) the members are NULL. */
 struct backend_host {
     void (*log)(uint32_t level, const char *text); /* 1 error, 2 warning, 3 info */
+    /* Calls fn with the state of the context behind a client's handle, which stays meanwhile. False: it is not the handle of a context. */
+    bool (*with_context)(const void *handle, void (*fn)(struct backend_context *c, void *arg), void *arg);
     void (*failed)(uint32_t code); /* a function that clients call past api/ returns this code; status_text() explains it */
 };
 extern struct backend_host backend_host;

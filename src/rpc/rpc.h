@@ -80,10 +80,10 @@ struct rpc_load {
     uint32_t map;          /* a context binary, mapped before */
     uint64_t bytes;
     uint32_t graph;        /* index in the binary */
-    struct rpc_pool scratch, persistent; /* of info.scratch_bytes and info.persistent_bytes; the latter is zeroed */
+    struct rpc_pool scratch, persistent, spill; /* of info.scratch_bytes, persistent_bytes (which is zeroed) and spill_fill_bytes */
     /* out */
     uint32_t program;
-    uint64_t heap_bytes;   /* charged for scratch and persistent memory of the session's own, and for tables */
+    uint64_t heap_bytes;   /* charged for memory of the session's own, VTCM aside, and for tables */
     uint64_t rpc_ns, worker_ns;
 };
 

@@ -172,6 +172,8 @@ enum status link_load(struct rpc_session *s, struct rpc_load *l)
     q.load.scratch_offset = l->scratch.offset;
     q.load.persistent_map = l->persistent.map;
     q.load.persistent_offset = l->persistent.offset;
+    q.load.spill_map = l->spill.map;
+    q.load.spill_offset = l->spill.offset;
     TRY(link_exchange(s, &q, NULL, 0, &r));
     enum status st = add_program(s, &r);
     if (st != ST_OK) {

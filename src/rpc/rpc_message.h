@@ -45,7 +45,7 @@ struct rpc_request {
     union {
         struct rpc_hello hello;                                      /* descriptors: the ring, the client's pidfd if it has one */
         struct { uint64_t offset, bytes; uint32_t writable; } map;   /* descriptor: the memory */
-        struct { uint64_t bytes; uint32_t map, graph, scratch_map, persistent_map; uint64_t scratch_offset, persistent_offset; } load;
+        struct { uint64_t bytes; uint32_t map, graph, scratch_map, persistent_map, spill_map; uint64_t scratch_offset, persistent_offset, spill_offset; } load;
         struct { uint64_t offset; uint32_t program, map; } scratch;  /* also a spill-fill buffer, a backup of fast memory */
         struct { uint64_t bytes; uint32_t program; } area;           /* descriptor: the program's area */
         uint32_t id;                                                 /* of what is unmapped, unloaded or reset */

@@ -141,8 +141,10 @@ enum status worker_load(struct worker *w, const struct rpc_request *q, struct rp
     p->map = q->load.map;
     p->scratch = q->load.scratch_map;
     p->persistent = q->load.persistent_map;
+    p->spill = q->load.spill_map;
     worker_pool_hold(w, p->scratch);
     worker_pool_hold(w, p->persistent);
+    worker_pool_hold(w, p->spill);
     m->programs++;
     w->programs.at[place] = p;
     w->n_programs++;

@@ -2,6 +2,7 @@
 /* Programs that compute in memory of the client: scratch, persistent memory, spill-fill and backup buffers inside mappings of the session. A mapping that holds an open binary
  * is none, since programs trust their binaries. */
 #include "rpc/rpc.h"
+#include "rpc/rpc_shared.h"
 #include "rpc/worker.h"
 
 enum { POOL_ALIGN = 64 };
@@ -32,16 +33,21 @@ static bool overlap(const uint8_t *a, uint64_t a_bytes, const uint8_t *b, uint64
 
 enum status worker_pools_find(struct worker *w, const struct rpc_request *q, uint32_t binary_map, const struct binary_graph_info *i, struct exec_opts *o)
 {
-    struct rpc_pool scratch = { q->load.scratch_map, q->load.scratch_offset }, persistent = { q->load.persistent_map, q->load.persistent_offset };
-    RETURN_IF(scratch.map == binary_map || persistent.map == binary_map, ST_INVALID_ARG, "mapping %u holds the binary; a program cannot compute in it",
+    struct rpc_pool scratch = { q->load.scratch_map, q->load.scratch_offset }, persistent = { q->load.persistent_map, q->load.persistent_offset },
+                    spill = { q->load.spill_map, q->load.spill_offset };
+    RETURN_IF(scratch.map == binary_map || persistent.map == binary_map || spill.map == binary_map, ST_INVALID_ARG, "mapping %u holds the binary; a program cannot compute in it",
               binary_map);
     pthread_mutex_lock(&w->lock);
     enum status st = find_pool(w, scratch, i->scratch_bytes, "scratch", &o->scratch);
     if (st == ST_OK)
         st = find_pool(w, persistent, i->persistent_bytes, "persistent", &o->persistent);
+    if (st == ST_OK)
+        st = find_pool(w, spill, i->spill_fill_bytes, "spill-fill", &o->spill);
     pthread_mutex_unlock(&w->lock);
     TRY(st);
     RETURN_IF(overlap(o->scratch, i->scratch_bytes, o->persistent, i->persistent_bytes), ST_INVALID_ARG, "scratch and persistent memory overlap");
+    RETURN_IF(overlap(o->scratch, i->scratch_bytes, o->spill, i->spill_fill_bytes) || overlap(o->persistent, i->persistent_bytes, o->spill, i->spill_fill_bytes),
+              ST_INVALID_ARG, "the spill-fill buffer overlaps with scratch or persistent memory");
     return ST_OK;
 }
 
@@ -77,8 +83,13 @@ static enum status replace_spill(struct worker *w, struct worker_program *p, str
 {
     void *at;
     RETURN_IF(p->paused, ST_IN_USE, "program %u is paused; its spill-fill buffer is in use", p->id);
+    uint64_t own = shared_pages(p->g->info.spill_fill_bytes), before = p->spill ? 0 : own, after = pool.map ? 0 : own;
     TRY(find_pool(w, pool, p->g->info.spill_fill_bytes, "spill-fill", &at));
+    if (after > before)
+        TRY(worker_charge(w, after, "a spill-fill buffer"));
     TRY(exec_set_spill(p->exec, at));
+    p->heap_bytes = p->heap_bytes - before + after;
+    w->heap_bytes = w->heap_bytes - before + after;
     worker_pool_hold(w, pool.map);
     worker_pool_drop(w, p->spill);
     p->spill = pool.map;

@@ -34,7 +34,10 @@ static void test_context_options(void **state)
         c.option = (QnnHtpContext_ConfigOption_t)o;
         OK(context_with(&c, &h));
         memset((char *)&c + offsetof(QnnHtpContext_CustomConfig_t, weightSharingEnabled), 0, sizeof c - offsetof(QnnHtpContext_CustomConfig_t, weightSharingEnabled));
-        c.weightSharingEnabled = true;
+        if (o == QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_MULTI_CONTEXTS)
+            c.groupRegistration.maxSpillFillBuffer = 1;
+        else
+            c.weightSharingEnabled = true;
         OK(context_with(&c, &h));
     }
     QnnHtpContext_CustomConfig_t bad = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_SHARE_RESOURCES_OPTIMIZATION_TYPE, .shareResOptType = 3 };

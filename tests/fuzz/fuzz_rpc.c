@@ -66,6 +66,7 @@ static void name_what_exists(struct server *s, struct rpc_request *q)
     if (q->type == RPC_LOAD) {
         q->load.map = real_id(s->maps, s->n_maps, q->load.map);
         q->load.scratch_map = q->load.scratch_map ? real_id(s->maps, s->n_maps, q->load.scratch_map) : 0;
+        q->load.spill_map = q->load.spill_map ? real_id(s->maps, s->n_maps, q->load.spill_map) : 0;
         q->load.persistent_map = q->load.persistent_map ? real_id(s->maps, s->n_maps, q->load.persistent_map) : 0;
     }
     if (q->type == RPC_SCRATCH || q->type == RPC_SPILL || q->type == RPC_BACKUP) {

@@ -222,6 +222,8 @@ struct backend_context {
     uint64_t spill_fill, weights;  /* largest of the graphs; all constants */
     struct backend_graph *graphs;  /* loaded ones */
     struct backend_mem *pools[HTP_POOLS]; /* the client's buffers for all of them, NULL: memory of the session's own */
+    struct htp_group *group;       /* that shares a spill-fill buffer, NULL: none */
+    bool in_group_buffer;          /* its graphs spill there; under the group's lock */
     uint64_t heap_before;          /* of all sessions when the context was made, UINT64_MAX: there were other contexts */
 };
 
@@ -243,6 +245,15 @@ struct backend_graph {
     uint64_t copied;        /* bytes staged by the last run */
     bool prepare_only;      /* nothing is loaded */
 };
+
+/* Groups of contexts (htp_group.c); a context without one is none of their business. */
+enum status htp_group_join(struct backend_context *c);
+void htp_group_leave(struct backend_context *c);   /* while it still holds its session */
+void htp_group_unplace(struct backend_context *c); /* it does not stay on the session that it was tried on */
+enum status htp_group_check(const struct backend_context *c, const struct binary_graph_info *i); /* ST_NO_MEMORY: the graph spills more than there is */
+/* What a file whose graphs spill `sum` bytes, the largest `most`, needs of a session for that. */
+uint64_t htp_group_need(const struct backend_context *c, const struct htp_session *s, uint64_t sum, uint64_t most);
+enum status htp_group_pool(struct backend_context *c, struct htp_session *s, const struct binary *b, uint32_t graph, struct rpc_pool *ret); /* map 0: its own */
 
 enum status htp_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void htp_close(struct backend_context *c);

@@ -98,6 +98,8 @@ static enum status check_use(const struct backend_context *c, const struct backe
     static const char *const names[] = { "", "weights", "spill-fill", "VTCM backup" };
     RETURN_IF(s->bytes < need, ST_INVALID_ARG, "a %s buffer of %llu bytes; the context needs %llu (context properties)", names[s->use],
               (unsigned long long)s->bytes, (unsigned long long)need);
+    RETURN_IF(s->use == MEM_SPILL_FILL && c->group, ST_INVALID_ARG,
+              "a spill-fill buffer for a context whose group shares one already (REGISTER_MULTI_CONTEXTS); only one of the two is possible");
     RETURN_IF(s->use != MEM_TENSOR && s->offset % HTP_BUFFER_ALIGN, ST_INVALID_ARG, "a %s buffer at offset %llu; a multiple of %d is needed",
               names[s->use], (unsigned long long)s->offset, HTP_BUFFER_ALIGN);
     return ST_OK;

@@ -38,6 +38,11 @@ enum status htp_open(const struct backend_context_cfg *cfg, struct backend_conte
         uint64_t heap = htp_sessions_heap(&contexts);
         c->heap_before = contexts ? UINT64_MAX : heap;
     }
+    enum status st = htp_group_join(c);
+    if (st != ST_OK) {
+        htp_close(c);
+        return st;
+    }
     *ret = c;
     return ST_OK;
 }
@@ -49,6 +54,8 @@ void htp_context_update(struct backend_context *c, const struct backend_context_
     bool prepare_only = c->own.prepare_only; /* graphs are loaded or not; that does not change any more */
     c->own = *htp_context_settings(&c->cfg);
     c->own.prepare_only = prepare_only;
+    if (c->own.grouped && !c->group)
+        backend_log(BACKEND_WARN, "a context joins a group when it is created; REGISTER_MULTI_CONTEXTS changes nothing later");
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -56,6 +63,7 @@ void htp_close(struct backend_context *c)
 {
     if (!c)
         return;
+    htp_group_leave(c);
     htp_session_put(c->session);
     pthread_mutex_destroy(&c->lock);
     mem_free(c);
@@ -77,14 +85,15 @@ static void say_where(const struct htp_session *s)
                 (unsigned long long)(u.mapped_bytes + u.heap_bytes), (unsigned long long)u.budget);
 }
 
-/* One session after the other, the next one only when the work did not fit. */
+/* One session after the other, the next one only when the work did not fit. What the last one said has the numbers. */
 static enum status search(struct backend_context *c, htp_work_fn *work, void *arg)
 {
+    char why[STATUS_TEXT_MAX] = "all are of another architecture";
     for (uint32_t i = 0;; i++) {
         struct htp_session *s;
         enum status st = htp_session_get(i, c->arch, c->sessions, &s);
         if (st == ST_NOT_FOUND)
-            return status_prefix(ST_NO_MEMORY, "the context does not fit into any session");
+            return status_fail(ST_NO_MEMORY, "the context does not fit into any session of the %u that the SoC has for one process: %s", c->sessions, why);
         if (st == ST_IN_USE)
             continue; /* by another architecture */
         TRY(st);
@@ -94,6 +103,7 @@ static enum status search(struct backend_context *c, htp_work_fn *work, void *ar
             say_where(s);
             return ST_OK;
         }
+        strcpy(why, status_text());
         htp_session_put(s);
         if (st != ST_NO_MEMORY)
             return st;

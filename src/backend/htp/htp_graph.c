@@ -86,21 +86,23 @@ struct request {
     struct backend_graph *g;
 };
 
-static uint64_t sum_need(const struct backend_context *c, const struct binary *b)
+static uint64_t sum_need(const struct backend_context *c, const struct htp_session *s, const struct binary *b)
 {
-    uint64_t need = b->size, window = 0; /* which they share */
+    uint64_t need = b->size, window = 0 /* which they share */, spill = 0, most_spill = 0;
     for (uint32_t i = 0; i < b->n_graphs; i++) {
         const struct binary_graph_info *n = &b->graphs[i].info;
-        need += n->scratch_bytes + n->persistent_bytes + n->spill_fill_bytes + (c->own.io_estimation ? n->io_bytes : 0);
+        need += n->scratch_bytes + n->persistent_bytes + (c->own.io_estimation ? n->io_bytes : 0);
         window = n->vtcm_used > window ? n->vtcm_used : window;
+        spill += n->spill_fill_bytes;
+        most_spill = n->spill_fill_bytes > most_spill ? n->spill_fill_bytes : most_spill;
     }
-    return need + window;
+    return need + window + htp_group_need(c, s, spill, most_spill);
 }
 
 static enum status check_room(const struct backend_context *c, const struct htp_session *s, const struct binary *b)
 {
     struct rpc_usage u = { 0 };
-    uint64_t need = sum_need(c, b);
+    uint64_t need = sum_need(c, s, b);
     s->link->usage(s->s, &u);
     uint64_t used = u.mapped_bytes + u.heap_bytes, room = used < u.budget ? u.budget - used : 0;
     RETURN_IF(u.budget && need > room, ST_NO_MEMORY, "%" PRIu64 " bytes are needed%s; session %u has %" PRIu64 " of %" PRIu64 " left", need,
@@ -123,6 +125,7 @@ static enum status load_parts(struct backend_context *c, struct htp_session *s, 
     struct backend_graph *g = r->g;
     TRY(binary_get(c, s, r->binary, &g->binary));
     struct rpc_load l = { .map = g->binary->bytes.map, .bytes = r->binary->size, .graph = r->graph };
+    TRY(htp_group_pool(c, s, r->binary, r->graph, &l.spill));
     TRY(htp_session_result(s, s->link->load(s->s, &l)));
     g->program = l.program;
     c->loading.rpc_ns += l.rpc_ns;
@@ -137,8 +140,11 @@ static enum status load_on(struct backend_context *c, struct htp_session *s, voi
     if (r->estimate)
         TRY(check_room(c, s, r->binary));
     enum status st = load_parts(c, s, r);
-    if (st != ST_OK)
+    if (st != ST_OK) {
         undo(c, s, r->g);
+        if (!c->session)
+            htp_group_unplace(c);
+    }
     return st;
 }
 
@@ -177,6 +183,7 @@ static enum status load(struct backend_graph *g, const struct binary *b, uint32_
     }
     if (!c->cfg.device.given && !c->session)
         c->arch = b->target.arch; /* the default device is whatever the model was made for */
+    TRY(htp_group_check(c, &g->g->info));
     struct request r = { .binary = b, .graph = graph, .g = g };
     TRY(place(c, &r));
     const struct binary_graph_info *i = &g->g->info;
