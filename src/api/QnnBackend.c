@@ -8,6 +8,7 @@
 #include "QNN/QnnSdkBuildId.h"
 #include "api/objects.h"
 #include "api/op_config.h"
+#include "api/wide_node.h"
 
 static enum status check_config(const QnnBackend_Config_t **config, struct backend_cfg *cfg)
 {
@@ -129,6 +130,22 @@ Qnn_ErrorHandle_t QnnBackend_getSupportedOperations(Qnn_BackendHandle_t backend,
     return QNN_SUCCESS;
 }
 
+static enum status validate_wide(const struct op_call *c, struct arena *a)
+{
+    struct wide_plan p;
+    const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
+    TRY(wide_plan(c, a, &p));
+    for (uint32_t i = 0; i < p.n_parts; i++) {
+        struct op_call part = wide_call(c, &p, i, in, out);
+        enum status st = op_check(&part);
+        if (st == ST_OK)
+            st = backend_supports(backend_this, &part);
+        if (st != ST_OK)
+            return status_prefix(st, WIDE_PART_TEXT, i + 1, p.n_parts);
+    }
+    return ST_OK;
+}
+
 static enum status validate(const Qnn_OpConfig_t *config)
 {
     if (backend_this->check_process)
@@ -137,6 +154,8 @@ static enum status validate(const Qnn_OpConfig_t *config)
     arena_init(&a);
     struct op_view view;
     TRY(op_config_view(config, &a, &view));
+    if (wide_is(&view.call))
+        return validate_wide(&view.call, &a);
     TRY(op_check(&view.call));
     return backend_supports(backend_this, &view.call);
 }

@@ -3,10 +3,12 @@
  * checked as QnnBackend_validateOpConfig would, so that nothing unknown reaches the compiler. */
 #include "api/graph_build.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/op_config.h"
 #include "api/translate.h"
+#include "api/wide_node.h"
 
 enum { CONTEXT_OWNER = UINT32_MAX };
 
@@ -110,21 +112,35 @@ static enum status check_output(const struct api_graph *g, uint32_t t, uint32_t 
     return ST_OK;
 }
 
+static void unmark_produced(struct api_graph *g, const struct ir_node *n, uint32_t n_out)
+{
+    for (uint32_t i = 0; i < n_out; i++)
+        g->produced.at[n->out[i]] = 0;
+}
+
 static enum status mark_produced(struct api_graph *g, const struct ir_node *n)
 {
     while (g->produced.n < g->ir->tensors.n)
         RETURN_IF(!vec_push(&g->produced), ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
-    for (uint32_t i = 0; i < n->n_out; i++)
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        if (g->produced.at[n->out[i]]) {
+            unmark_produced(g, n, i);
+            return status_fail(ST_INVALID_TENSOR, "%s \"%s\": output \"%s\" is given twice", n->op->name, n->name, g->ir->tensors.at[n->out[i]].name);
+        }
         g->produced.at[n->out[i]] = 1;
+    }
     return ST_OK;
 }
 
-static enum status connect(struct api_graph *g, const Qnn_OpConfigV1_t *c, struct ir_node *n)
+static enum status connect(struct api_graph *g, const Qnn_OpConfigV1_t *c, struct arena *a, struct ir_node *n)
 {
-    RETURN_IF(c->numOfInputs > MAX_PORTS || c->numOfOutputs > MAX_PORTS, ST_INVALID_OP, "%u inputs and %u outputs; at most %d of each", c->numOfInputs,
-              c->numOfOutputs, MAX_PORTS);
+    uint32_t most = wide_limit(n->op);
     n->n_in = c->numOfInputs;
-    n->n_out = c->numOfOutputs;
+    n->n_out = op_config_outputs(c);
+    RETURN_IF(n->n_in > most || n->n_out > most, ST_INVALID_OP, "%u inputs and %u outputs; at most %u of each", n->n_in, n->n_out, most);
+    n->in = arena_array(a, uint32_t, n->n_in > MAX_PORTS ? n->n_in : MAX_PORTS);
+    n->out = arena_array(a, uint32_t, n->n_out);
+    RETURN_IF(!n->in || !n->out, ST_NO_MEMORY, "no memory for %u tensors", n->n_in + n->n_out);
     for (uint32_t i = 0; i < n->n_in; i++) {
         TRY(resolve(g, &c->inputTensors[i], "in", i, &n->in[i]));
         TRY(check_input(g, n->in[i]));
@@ -231,27 +247,86 @@ static enum status check_node(struct api_graph *g, const struct ir_node *n)
     return st == ST_NOT_SUPPORTED ? ST_INVALID_OP : st;
 }
 
+static enum status add_checked(struct api_graph *g, const struct ir_node *n)
+{
+    uint32_t index;
+    TRY(check_node(g, n));
+    TRY(mark_produced(g, n));
+    enum status st = ir_add_node(g->ir, n, &index);
+    if (st != ST_OK)
+        unmark_produced(g, n, n->n_out);
+    return st;
+}
+
+/* ---- wide nodes ------------------------------------------------------------------------------------------------------------- */
+
+static enum status plan_wide(struct api_graph *g, const struct ir_node *n, struct arena *a, struct wide_plan *ret)
+{
+    const struct tensor_desc **descs = arena_array(a, const struct tensor_desc *, n->n_in + n->n_out);
+    RETURN_IF(!descs, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
+    for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
+        uint32_t t = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
+        descs[i] = t == IR_NONE ? NULL : &g->ir->tensors.at[t].desc;
+    }
+    struct op_call c = { .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .in = descs, .out = descs + n->n_in, .params = n->params, .post = OP_POST_NONE };
+    return wide_plan(&c, a, ret);
+}
+
+/* Tensors between the parts, at `first` and on. */
+static enum status add_between(struct api_graph *g, const struct ir_node *n, const struct wide_plan *p, uint32_t *first)
+{
+    char name[64];
+    *first = (uint32_t)g->ir->tensors.n;
+    for (uint32_t i = 0; i < p->n_between; i++) {
+        uint32_t index;
+        snprintf(name, sizeof name, "%.40s/part%zu", n->name, g->ir->tensors.n);
+        TRY(ir_add_tensor(g->ir, &(struct ir_tensor){ .name = name, .role = IR_NATIVE, .desc = p->between[i] }, &index));
+    }
+    return ST_OK;
+}
+
+static enum status add_wide(struct api_graph *g, const struct ir_node *n, struct arena *a)
+{
+    struct wide_plan p;
+    uint32_t first;
+    TRY(plan_wide(g, n, a, &p));
+    size_t nodes = g->ir->nodes.n;
+    enum status st = add_between(g, n, &p, &first);
+    for (uint32_t k = 0; k < p.n_parts && st == ST_OK; k++) {
+        struct wide_part *w = &p.parts[k];
+        for (uint32_t i = 0; i < w->n_in; i++)
+            w->in[i] = w->in[i] >= WIDE_BETWEEN ? first + (w->in[i] - WIDE_BETWEEN) : n->in[w->in[i]];
+        for (uint32_t i = 0; i < w->n_out; i++)
+            w->out[i] = w->out[i] >= WIDE_BETWEEN ? first + (w->out[i] - WIDE_BETWEEN) : n->out[w->out[i]];
+        st = add_checked(g, &(struct ir_node){ .name = n->name, .op = w->op, .n_in = w->n_in, .n_out = w->n_out, .in = w->in, .out = w->out, .params = w->params,
+                                               .post = OP_POST_NONE });
+        if (st != ST_OK)
+            st = status_prefix(st, WIDE_PART_TEXT, k + 1, p.n_parts);
+    }
+    for (size_t i = nodes; i < g->ir->nodes.n && st != ST_OK; i++)
+        unmark_produced(g, &g->ir->nodes.at[i], g->ir->nodes.at[i].n_out);
+    g->ir->nodes.n = st == ST_OK ? g->ir->nodes.n : nodes;
+    return st;
+}
+
 static enum status add_node(struct api_graph *g, const Qnn_OpConfig_t *config, struct arena *a)
 {
-    uint32_t in[MAX_PORTS], out[MAX_PORTS], index;
-    struct ir_node n = { .name = config->v1.name, .in = in, .out = out, .post = OP_POST_NONE };
+    struct ir_node n = { .name = config->v1.name, .post = OP_POST_NONE };
     struct param_source source = { param_data, g };
     TRY(op_config_op(config, a, &source, &n.op, &n.params));
     if (!n.name)
         n.name = n.op->name;
-    enum status st = connect(g, &config->v1, &n);
+    enum status st = connect(g, &config->v1, a, &n);
     if (st == ST_OK && n.op->id == OP_If)
         st = connect_if(g, &n);
     if (st != ST_OK)
         return status_prefix(st, "%s \"%s\"", n.op->name, n.name);
-    TRY(check_node(g, &n));
-    TRY(mark_produced(g, &n));
-    st = ir_add_node(g->ir, &n, &index);
-    if (st == ST_OK && n.op->id == OP_If)
+    if (n.n_in > MAX_PORTS || n.n_out > MAX_PORTS)
+        return add_wide(g, &n, a);
+    TRY(add_checked(g, &n));
+    if (n.op->id == OP_If)
         take_subgraphs(g, &n);
-    for (uint32_t i = 0; i < n.n_out && st != ST_OK; i++)
-        g->produced.at[n.out[i]] = 0;
-    return st;
+    return ST_OK;
 }
 
 enum status graph_add_node(struct api_graph *g, const Qnn_OpConfig_t *config)

@@ -7,6 +7,7 @@
 #include "QNN/QnnOpDef.h"
 #include "api/objects.h"
 #include "api/translate.h"
+#include "api/wide_node.h"
 #include "backend/backend.h"
 #include "base/str.h"
 
@@ -85,9 +86,16 @@ struct side {
     const void **data;
 };
 
+uint32_t op_config_outputs(const Qnn_OpConfigV1_t *c)
+{
+    uint32_t n = c->numOfOutputs;
+    for (const Qnn_TensorV1_t *v; n > 0 && (v = tensor_v1(&c->outputTensors[n - 1])) && v->type == QNN_TENSOR_TYPE_NULL; n--)
+        ;
+    return n;
+}
+
 static enum status view_tensors(const Qnn_Tensor_t *list, uint32_t n, const char *where, struct arena *a, struct side *ret)
 {
-    RETURN_IF(n > MAX_PORTS, ST_INVALID_OP, "%s: %u tensors; at most %d are supported", where, n, MAX_PORTS);
     struct ir_tensor *t = arena_array(a, struct ir_tensor, n);
     *ret = (struct side){ arena_array(a, const struct tensor_desc *, n), arena_array(a, const void *, n) };
     RETURN_IF(!t || !ret->descs || !ret->data, ST_NO_MEMORY, "no memory for %u tensors", n);
@@ -107,16 +115,19 @@ enum status op_config_view(const Qnn_OpConfig_t *config, struct arena *a, struct
     struct side in, out;
     TRY(op_config_op(config, a, NULL, &op, &ret->params));
     const Qnn_OpConfigV1_t *c = &config->v1;
+    uint32_t n_out = op_config_outputs(c);
+    RETURN_IF(c->numOfInputs > wide_limit(op) || n_out > wide_limit(op), ST_INVALID_OP, "%s \"%s\": %u inputs and %u outputs; at most %u of each are supported", op->name,
+              c->name ? c->name : "", c->numOfInputs, n_out, wide_limit(op));
     enum status st = view_tensors(c->inputTensors, c->numOfInputs, "in", a, &in);
     if (st == ST_OK)
-        st = view_tensors(c->outputTensors, c->numOfOutputs, "out", a, &out);
+        st = view_tensors(c->outputTensors, n_out, "out", a, &out);
     if (st != ST_OK)
         return status_prefix(st, "%s \"%s\"", op->name, c->name ? c->name : "");
-    for (uint32_t i = 0; i < c->numOfOutputs; i++)
+    for (uint32_t i = 0; i < n_out; i++)
         RETURN_IF(!out.descs[i], ST_INVALID_OP, "%s \"%s\": out[%u] is a NULL tensor; leave optional outputs out at the end", op->name,
                   c->name ? c->name : "", i);
     ret->call = (struct op_call){
-        .op = op, .node = c->name, .n_in = c->numOfInputs, .n_out = c->numOfOutputs, .in = in.descs, .out = out.descs, .params = ret->params,
+        .op = op, .node = c->name, .n_in = c->numOfInputs, .n_out = n_out, .in = in.descs, .out = out.descs, .params = ret->params,
         .in_data = in.data, .post = OP_POST_NONE,
     };
     return ST_OK;

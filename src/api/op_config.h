@@ -23,6 +23,9 @@ struct param_source {
 enum status op_config_op(const Qnn_OpConfig_t *config, struct arena *a, const struct param_source *source, const struct op_def **op,
                          struct op_value **params);
 
+/* Outputs without NULL tensors at the end, which are optional ones that the client leaves out. */
+uint32_t op_config_outputs(const Qnn_OpConfigV1_t *c);
+
 /* The whole configuration with tensors as described in it; ids are ignored. */
 enum status op_config_view(const Qnn_OpConfig_t *config, struct arena *a, struct op_view *ret);
 
