@@ -108,6 +108,7 @@ static void submit(struct rpc_session *s, struct link_program *p)
     }
     pthread_mutex_unlock(&s->lock);
     atomic_store_explicit(&ring->client_cpu, (uint32_t)sched_getcpu(), memory_order_relaxed);
+    atomic_store(&ring->rang, 1);
     atomic_fetch_add(&ring->bell, 1);
     if (atomic_load(&ring->session_sleeps))
         shared_wake(&ring->bell);

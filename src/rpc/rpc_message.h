@@ -73,10 +73,11 @@ enum status rpc_reply_check(const void *bytes, size_t n, const struct rpc_reques
 /* ---- runs ------------------------------------------------------------------------------------------------------------- */
 
 /* Program ids on their way to the session. A program is in it at most once, so that it never overflows. The client writes entries, tail and
- * bell, the session head. */
+ * bell, the session head; what rang is set by the client and reset by the session. */
 struct rpc_ring {
     _Alignas(64) _Atomic uint32_t bell; /* grows with each submission; the session sleeps on this word */
     _Atomic uint32_t tail;
+    _Atomic uint32_t rang;              /* not 0: there may be something that the session has not seen; it looks at this word while it runs a program */
     _Atomic uint32_t stop;              /* take nothing more */
     _Atomic uint32_t client_cpu;        /* where the last submission came from: no use in spinning there */
     _Alignas(64) _Atomic uint32_t head;

@@ -44,6 +44,7 @@ static bool waiting(const struct runner *r, uint32_t program)
 static void take_in(struct runner *r)
 {
     r->bell = atomic_load(&r->ring->bell);
+    atomic_store(&r->ring->rang, 0); /* before the look at the tail: what comes behind it rings again */
     uint32_t head = atomic_load_explicit(&r->ring->head, memory_order_relaxed), tail = atomic_load(&r->ring->tail);
     if (tail - head > RPC_MAX_PROGRAMS) /* no client of ours writes that */
         head = tail;
@@ -103,9 +104,8 @@ static void between_steps(void *arg, struct worker_program *p, uint32_t step)
         return;
     if (p->hold == step)
         hold(r, p);
-    else if (atomic_load_explicit(&r->ring->bell, memory_order_relaxed) == r->bell)
-        return;
-    take_in(r);
+    else
+        take_in(r);
     uint32_t next = above(r, p);
     if (next == r->n)
         return;
@@ -146,7 +146,7 @@ enum status runner_start(struct worker *w, struct rpc_ring *ring, struct runner 
     RETURN_IF(!r, ST_NO_MEMORY, "no memory for a session");
     r->w = w;
     r->ring = ring;
-    r->hook = (struct worker_hook){ between_steps, r };
+    r->hook = (struct worker_hook){ between_steps, r, &ring->rang };
     enum status st = thread_start(&r->thread, "qnn-session", runner_main, r);
     if (st != ST_OK) {
         mem_free(r);

@@ -34,10 +34,11 @@ struct worker_map {
 
 struct worker_program;
 
-/* What is called between the steps of a run, and may run other programs there. */
+/* What is called between the steps of a run, and may run other programs there: when a word is not 0. */
 struct worker_hook {
     void (*between)(void *arg, struct worker_program *p, uint32_t step);
     void *arg;
+    const _Atomic uint32_t *when;
 };
 
 /* A run that gave way: before which step, since when, and where its fast memory is while somebody else has the window. */

@@ -114,7 +114,8 @@ static enum status run(struct worker *w, struct worker_program *p)
               p->paused ? "is paused at another" : "was not paused");
     /* Fast memory is gone as soon as another program runs, so whoever computes there is not paused. */
     struct exec_run e = { .io = p->io, .cancel = (struct exec_cancel *)&c->cancel, .profile_nodes = c->profile_nodes != 0,
-                          .pause = p->g->info.vtcm_used ? NULL : &c->pause, .step = step, .between = p->hook ? between : NULL, .between_arg = p };
+                          .pause = p->g->info.vtcm_used ? NULL : &c->pause, .step = step, .between = p->hook ? between : NULL, .between_arg = p,
+                          .give_way = p->hook && !p->hold ? p->hook->when : NULL /* holding means counting steps */ };
     uint64_t begin = clock_ns();
     worker_window_claim(w, p);
     p->yields.acquire_ns = clock_ns() - begin;
