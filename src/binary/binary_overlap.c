@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of commands that run at the same time. What one writes no other may touch, and nobody may touch a workspace: kernels keep positions
  * there, so a file that lays a result over a workspace would make them read anywhere. The one exception is an element-wise operator that
- * writes exactly over its input. Members of a chain run at the same time, in one workspace, and with each other's lines before them: nothing there is written in place.
+ * writes exactly over its input. Room for tiles in the window is like a workspace: lines of chains lie there. Members of a chain run at the same time, in one workspace, and with each other's lines before them: nothing there is written in place.
  *
  * Per step, all ranges are sorted by address; a sweep then compares each with the furthest end seen so far. */
 #include <inttypes.h>
@@ -68,11 +68,20 @@ static enum status add_member(struct overlap *o, uint32_t node)
     return ST_OK;
 }
 
+/* Room in the window that belongs to the node alone; of a chain, its last one has it. */
+static enum status add_tile(struct overlap *o, uint32_t node)
+{
+    const struct binary_tile *t = &o->r->g->nodes[node].tile;
+    struct span room = { .space = PLACE_VTCM, .begin = t->offset, .end = t->offset + t->bytes, .node = node, .write = true };
+    return add_span(o, &room);
+}
+
 static enum status add_chain(struct overlap *o, const struct binary_chain *c)
 {
     struct span work = { .space = PLACE_SCRATCH, .begin = c->work_offset, .end = c->work_offset + c->work_bytes, .node = c->first, .write = true };
     for (uint32_t i = 0; i < c->n; i++)
         TRY(add_member(o, c->first + i));
+    TRY(add_tile(o, c->first + c->n - 1));
     return add_span(o, &work);
 }
 
@@ -105,6 +114,7 @@ static enum status add_node(struct overlap *o, uint32_t node)
     }
     struct span work = { .space = PLACE_SCRATCH, .begin = n->work_offset, .end = n->work_offset + n->work_bytes, .node = node,
                          .write = true };
+    TRY(add_tile(o, node));
     return add_span(o, &work);
 }
 

@@ -68,8 +68,9 @@ static enum status check_tile(const struct bin_reader *r, uint32_t k)
         return ST_OK;
     uint64_t bytes = needed(g, k);
     RETURN_IF(t->bytes != bytes, ST_BAD_BINARY, "context binary, node \"%s\": %" PRIu64 " bytes of the window for a tile that needs %" PRIu64, n->name, t->bytes, bytes);
-    RETURN_IF(t->offset > g->info.vtcm_used || t->bytes > g->info.vtcm_used - t->offset, ST_BAD_BINARY,
-              "context binary, node \"%s\": its tile takes %" PRIu64 " bytes at %" PRIu64 " of the window; the plan has %" PRIu64, n->name, t->bytes, t->offset, g->info.vtcm_used);
+    RETURN_IF(t->offset > g->info.vtcm_used || t->bytes > g->info.vtcm_used - t->offset || t->offset % BIN_ALIGN, ST_BAD_BINARY,
+              "context binary, node \"%s\": its tile takes %" PRIu64 " bytes at %" PRIu64 " of the window; the plan has %" PRIu64 ", and a multiple of %d is expected", n->name, t->bytes,
+              t->offset, g->info.vtcm_used, BIN_ALIGN);
     return ST_OK;
 }
 

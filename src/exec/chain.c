@@ -18,7 +18,7 @@ enum { MAX_OPERANDS = 16 };
 struct run {
     const struct exec_program *p;
     const struct exec_chain *c;
-    uint8_t *work;
+    uint8_t *work, *slabs;
     uint64_t *ns;                /* per member: time spent, NULL: nobody asks */
     uint32_t at[OP_CHAIN_MAX];   /* the line that each slab begins with */
     struct op_chain_span spans[OP_CHAIN_MAX];
@@ -28,7 +28,7 @@ struct run {
 static void *line_zero(const struct run *r, uint32_t member)
 {
     const struct exec_member *m = &r->c->members[member];
-    return (void *)((uintptr_t)r->work + m->slab - r->at[member] * m->line_bytes);
+    return (void *)((uintptr_t)r->slabs + m->slab - r->at[member] * m->line_bytes);
 }
 
 /* Room for the lines to come, at the expense of those that nobody wants any more. */
@@ -38,7 +38,7 @@ static void make_room(struct run *r, uint32_t i)
     const struct op_chain_span *s = &r->spans[i];
     if (s->end - r->at[i] <= m->capacity)
         return;
-    uint8_t *slab = r->work + m->slab;
+    uint8_t *slab = r->slabs + m->slab;
     memmove(slab, slab + (s->begin - r->at[i]) * m->line_bytes, (s->from - s->begin) * m->line_bytes);
     r->at[i] = s->begin;
 }
@@ -77,6 +77,7 @@ static void run_slab(struct run *r)
 void chain_run(const struct exec_program *p, const struct exec_chain *c, struct range lines, unsigned worker, uint64_t *ns)
 {
     struct run r = { .p = p, .c = c, .work = program_work(p, c->work, worker), .ns = ns };
+    r.slabs = r.work == c->work ? c->slabs : r.work;
     uint32_t total = lines.end - lines.begin, slabs = (total + c->height - 1) / c->height;
     for (uint32_t s = 0; s < slabs; s++) {
         uint32_t begin = lines.begin + (uint32_t)((uint64_t)total * s / slabs), end = lines.begin + (uint32_t)((uint64_t)total * (s + 1) / slabs);
@@ -85,6 +86,17 @@ void chain_run(const struct exec_program *p, const struct exec_chain *c, struct 
             r.at[i] = r.spans[i].begin;
         run_slab(&r);
     }
+}
+
+/* A window of fast memory has room for the lines of a chain, for one thread. */
+void chain_place(struct exec_program *p, uint32_t i)
+{
+    const struct binary_chain *b = &p->g->chains[i];
+    const struct binary_tile *tile = &p->g->nodes[b->first + b->n - 1].tile;
+    struct exec_chain *c = &p->chains[i];
+    const struct exec_member *top = &c->members[b->n - 2]; /* slabs lie one behind the other */
+    c->work = p->scratch + b->work_offset;
+    c->slabs = p->vtcm && top->slab + top->capacity * top->line_bytes <= tile->bytes ? p->vtcm + tile->offset : c->work;
 }
 
 /* ---- loading ---------------------------------------------------------------------------------------------------------- */

@@ -43,7 +43,7 @@ void program_resolve(struct exec_program *p)
         }
     }
     for (uint32_t i = 0; i < p->g->n_chains; i++)
-        p->chains[i].work = p->scratch + p->g->chains[i].work_offset;
+        chain_place(p, i);
 }
 
 /* Lists of slots per I/O entry: count, then fill. */

@@ -46,7 +46,7 @@ struct exec_command {
 /* Members of a chain, and where the lines of their results are in the workspace of a thread (chain.c). */
 struct exec_member {
     uint64_t slab, line_bytes;
-    uint64_t work;       /* workspace of the kernel, from the same beginning */
+    uint64_t work;       /* workspace of the kernel, from the beginning of the chain's */
     uint32_t capacity;   /* lines of the slab */
     uint32_t n_operands; /* the result is the last one */
 };
@@ -57,6 +57,7 @@ struct exec_chain {
     uint32_t height; /* lines of the last result per slab */
     bool halo;       /* a border between two commands is computed twice */
     uint8_t *work;   /* the planned workspace */
+    uint8_t *slabs;  /* where lines lie when that is used: its beginning, or the room of the chain's tile in the window */
     struct exec_member *members;
 };
 
@@ -160,6 +161,7 @@ enum status bind_io(struct exec_program *p, const struct exec_binding *io);
 
 /* chain.c */
 enum status chain_load(struct exec_program *p);
+void chain_place(struct exec_program *p, uint32_t i); /* its memory, when that is known or has changed */
 /* Compute lines of the last result; ns: per member, the time it took is added; NULL: nobody asks. */
 void chain_run(const struct exec_program *p, const struct exec_chain *c, struct range lines, unsigned worker, uint64_t *ns);
 

@@ -374,13 +374,16 @@ static void lie_less(struct binary_tile *t, const struct binary_graph *g) { (voi
 static void lie_far(struct binary_tile *t, const struct binary_graph *g) { t->offset = g->info.vtcm_used - t->bytes + 1; }
 static void lie_farther(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->offset = UINT64_MAX; }
 
+static void lie_askew(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->offset += 32; }
+static void lie_over_result(struct binary_tile *t, const struct binary_graph *g) { t->offset = g->tensors[g->nodes[0].out[0]].offset; }
+
 static void lies_about_tiles_are_noticed(void **state)
 {
     (void)state;
     static void (*const lies[])(struct binary_tile *, const struct binary_graph *) = { NULL, lie_none, lie_no_lines, lie_many_lines, lie_columns, lie_channels, lie_depth, lie_more, lie_less,
-                                                                                     lie_far, lie_farther };
-    static const char text[] = "graph \"g\" { in %x : uq8[1,64,64,64] scale=0.5 offset=0 tmp %a : uq8[1,64,64,64] scale=0.5 offset=0 out %y : uq8[1,64,64,64] scale=0.5 offset=0\n"
-                               " %a = Sigmoid \"a\" (%x) %y = Tanh \"y\" (%a) }";
+                                                                                     lie_far, lie_farther, lie_askew, lie_over_result };
+    static const char text[] = "graph \"g\" { in %x : uq8[1,64,64,64] scale=0.5 offset=0 tmp %a : uq8[1,8,32,64] scale=0.5 offset=0 out %y : uq8[1,8,32,64] scale=0.5 offset=0\n"
+                               " %a = PoolMax2d \"a\" (%x) { filter_size=u32[2](8,2), stride=u32[2](8,2), pad_amount=u32[2,2](0,0,0,0) } %y = Tanh \"y\" (%a) }";
     struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 4, .plan_nodes = 1000, .vtcm_bytes = 64 * KIB };
     struct ir_graph *g;
     struct binary_image im, lie;
@@ -391,7 +394,7 @@ static void lies_about_tiles_are_noticed(void **state)
     const struct binary_graph *p = &b.graphs[0];
     struct binary_node *nodes = mem_array(struct binary_node, p->n_nodes);
     const void **data = mem_array(const void *, p->n_tensors);
-    assert_true(p->nodes[0].tile.bytes > 0 && p->nodes[0].tile.box.lines < 64);
+    assert_true(p->nodes[0].tile.bytes > 0 && p->nodes[0].tile.box.channels < 64 && p->tensors[p->nodes[0].out[0]].place == PLACE_VTCM);
     for (uint32_t i = 0; i < p->n_tensors; i++)
         data[i] = p->tensors[i].place == PLACE_CONST ? p->constants + p->tensors[i].offset : NULL;
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {

@@ -330,6 +330,47 @@ static void more_room_moves_less(void **state)
     team_free(team);
 }
 
+/* Lines that members of a chain hand to each other lie in the chain's room in the window, where one thread computes: its place in scratch is not touched. */
+static void lines_lie_in_the_window(void **state)
+{
+    (void)state;
+    static const char text[] = "graph \"g\" { in %x : uq8[1,64,16,32] scale=0.5 offset=-128 out %y : uq8[1,16,64,32] scale=0.5 offset=-128\n"
+                               " tmp %a : uq8[1,16,64,32] scale=0.5 offset=-128 tmp %b : uq8[1,16,64,32] scale=0.5 offset=-128\n"
+                               " %a = Transpose \"a\" (%x) { perm=u32[4](0,2,1,3) } %b = Sigmoid \"b\" (%a) %y = Tanh \"y\" (%b) }";
+    struct ir_graph *g;
+    struct prepared made;
+    struct exec_program *p;
+    check(ir_parse(text, sizeof text - 1, &g), "parse");
+    with_chains = true;
+    const struct binary_graph *b = make(&made, g, 256 * KIB, 2);
+    assert_int_equal(b->n_chains, 1);
+    const struct binary_chain *c = &b->chains[0];
+    const struct binary_tensor *lines = &b->tensors[b->nodes[c->first].out[0]];
+    const struct binary_tile *tile = &b->nodes[c->first + c->n - 1].tile;
+    assert_true(lines->place == PLACE_LINES && lines->bytes > 0 && tile->bytes >= lines->offset + lines->bytes);
+    uint8_t *scratch = mem_alloc_aligned(64, b->info.scratch_bytes), *vtcm = mem_alloc_aligned(64, b->info.vtcm_used), *in = mem_alloc_aligned(64, 64 * 16 * 32), *out = mem_alloc_aligned(64, 64 * 16 * 32);
+    assert_true(scratch && vtcm && in && out);
+    memset(scratch, 0xa5, b->info.scratch_bytes);
+    memset(vtcm, 0xa5, b->info.vtcm_used);
+    for (int i = 0; i < 64 * 16 * 32; i++)
+        in[i] = (uint8_t)(i * 7);
+    check(exec_load(b, &(struct exec_opts){ .isa = cpu_isa(), .scratch = scratch, .vtcm = vtcm }, &p), "load");
+    check(exec_run(p, &(struct exec_run){ .io = (struct exec_binding[]){ { .data = in }, { .data = out } } }), "run");
+    unsigned here = 0, there = 0;
+    for (uint64_t i = 0; i < lines->bytes; i++) {
+        here += vtcm[tile->offset + lines->offset + i] != 0xa5;
+        there += scratch[c->work_offset + lines->offset + i] != 0xa5;
+    }
+    assert_true(here > lines->bytes / 2 && there == 0);
+    exec_unload(p);
+    mem_free(scratch);
+    mem_free(vtcm);
+    mem_free(in);
+    mem_free(out);
+    unmake(&made);
+    ir_graph_free(g);
+}
+
 /* ---- the walk alone ------------------------------------------------------------------------------------------------------------ */
 
 /* Four results of 10 bytes, read in the order they were made; room for three. The last one made drives out what is read last. */
@@ -427,6 +468,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_farthest_leaves_first),
         cmocka_unit_test(more_room_moves_less),
+        cmocka_unit_test(lines_lie_in_the_window),
         cmocka_unit_test(too_many_constants_are_refused),
         cmocka_unit_test(any_size_gives_the_same_bits),
         cmocka_unit_test(large_graphs_stay_small),
