@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time of a network goes: a detailed profile of some executions, summed by operator. */
+/* Where the time of a network goes: a detailed profile of some executions, summed by operator. With BENCH_NODES=1 in the environment also every node by itself. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,8 @@
 #include "bench_ops.h"
 
 enum { RUNS = 20 };
+
+static double *best_of_node; /* us */
 
 struct share {
     const char *op;
@@ -40,6 +42,8 @@ static void add_event(const struct binary_graph *g, struct share *s, size_t *n, 
         return;
     struct share *to = share_of(s, n, g->nodes[node].op->name);
     to->us += (double)data.value;
+    if (first || (double)data.value < best_of_node[node])
+        best_of_node[node] = (double)data.value;
     to->nodes += first;
 }
 
@@ -55,12 +59,25 @@ static void add_profile(Qnn_ProfileHandle_t profile, const struct binary_graph *
     }
 }
 
+static void print_nodes(const struct binary_graph *g)
+{
+    for (uint32_t i = 0; getenv("BENCH_NODES") && i < g->n_nodes; i++) {
+        const struct binary_node *n = &g->nodes[i];
+        const struct tensor_desc *out = &g->tensors[n->out[0]].desc;
+        printf("      %8.0f us %9.1f GOPS  %-24s %s [", best_of_node[i], best_of_node[i] > 0 ? 2e-3 * (double)n->macs / best_of_node[i] : 0, n->name, n->op->name);
+        for (uint32_t d = 0; d < out->rank; d++)
+            printf("%s%u", d ? "," : "", out->dims[d]);
+        printf("]%s\n", g->chain_of && g->chain_of[i] != BINARY_NONE ? " in a chain" : "");
+    }
+}
+
 void bench_ops(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph, const struct binary_graph *g, Qnn_Tensor_t *in, Qnn_Tensor_t *out)
 {
     struct share *s = calloc(g->n_nodes, sizeof *s);
     size_t n = 0;
     double all = 0;
-    if (!s)
+    best_of_node = calloc(g->n_nodes, sizeof *best_of_node);
+    if (!s || !best_of_node)
         client_check(QNN_COMMON_ERROR_MEM_ALLOC, "shares");
     for (unsigned i = 0; i < RUNS; i++) {
         Qnn_ProfileHandle_t profile;
@@ -75,5 +92,7 @@ void bench_ops(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph, const struc
     printf("   ");
     for (size_t i = 0; i < n && i < 6; i++)
         printf(" %s x%u %.2f ms (%.0f %%)%s", s[i].op, s[i].nodes, s[i].us / RUNS / 1000, 100 * s[i].us / all, i + 1 < n && i < 5 ? "," : "\n");
+    print_nodes(g);
+    free(best_of_node);
     free(s);
 }
