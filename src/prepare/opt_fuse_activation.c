@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A clamp behind a product becomes the product's own clamp when that gives the same bits: same type, same encoding, one consumer.
+/* A clamp behind a product, or behind a fixed-point sum, becomes its own clamp when that gives the same bits: same type, same encoding, one consumer.
  *
  *     %t = Conv2d(%x, %w); %y = Relu(%t)   ->   %y = Conv2d(%x, %w) clamp (0, inf)
  *
@@ -8,9 +8,11 @@
 
 #include "prepare/cx.h"
 
-/* Operators whose kernels honour op_call.post. */
-static bool takes_clamp(enum op_id op)
+/* Operators whose kernels honour op_call.post. Sums are clamped anyway in fixed point; a target with kernels of its own has other ways for them. */
+static bool takes_clamp(const struct prepare_target *t, enum op_id op, const struct tensor_desc *out)
 {
+    if (op == OP_ElementWiseAdd || op == OP_ElementWiseSubtract)
+        return !t->own_kernels && dtype_is_fixed(out->type) && out->q.kind == Q_TENSOR;
     return op == OP_Conv2d || op == OP_DepthWiseConv2d || op == OP_TransposeConv2d || op == OP_FullyConnected || op == OP_MatMul;
 }
 
@@ -32,15 +34,16 @@ static bool clamp_of(const struct op_call *c, struct op_post *ret)
     return ret->lo <= ret->hi;
 }
 
-static bool can_fuse(const struct ir_graph *g, const struct ir_uses *u, const struct ir_node *act, uint32_t *producer)
+static bool can_fuse(const struct prepare_cx *cx, const struct ir_uses *u, const struct ir_node *act, uint32_t *producer)
 {
+    const struct ir_graph *g = cx->g;
     uint32_t t = act->in[0];
     *producer = t == IR_NONE ? IR_NONE : u->producer[t];
     if (*producer == IR_NONE || u->n_consumers[t] != 1 || g->tensors.at[t].role != IR_NATIVE)
         return false;
     const struct ir_node *p = &g->nodes.at[*producer];
     const struct tensor_desc *a = &g->tensors.at[t].desc, *b = &g->tensors.at[act->out[0]].desc;
-    return !p->dead && takes_clamp(p->op->id) && a->type == b->type && desc_same_shape(a, b) && quant_same(&a->q, &b->q);
+    return !p->dead && takes_clamp(cx->target, p->op->id, a) && a->type == b->type && desc_same_shape(a, b) && quant_same(&a->q, &b->q);
 }
 
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress)
@@ -54,7 +57,7 @@ enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress)
         struct ir_call v;
         uint32_t p;
         ir_call(g, act, &v);
-        if (act->dead || !clamp_of(&v.call, &post) || !can_fuse(g, &u, act, &p))
+        if (act->dead || !clamp_of(&v.call, &post) || !can_fuse(cx, &u, act, &p))
             continue;
         struct ir_node *n = &g->nodes.at[p];
         struct op_post both = { fmaxf(n->post.lo, post.lo), fminf(n->post.hi, post.hi) };

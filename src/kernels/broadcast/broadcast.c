@@ -20,6 +20,19 @@ static bool accept_fixed(const void *args)
            plain(&a->out) && a->out.scale == 1.0f;
 }
 
+/* In broadcast_bytes_avx512.c sums stay within 31 bits, and numbers with their offset are exact in f32. */
+static bool accept_bytes(const void *args)
+{
+    const struct broadcast_args *a = args;
+    const float most = 0x1p20f;
+    const int32_t far = 1 << 14;
+    bool bytes = a->out.type == DT_UQ8 || a->out.type == DT_SQ8, near = true;
+    const struct codec *all[] = { &a->in[0], &a->in[1], &a->out };
+    for (int i = 0; i < 3; i++)
+        near &= all[i]->offset >= -far && all[i]->offset <= far;
+    return bytes && near && accept_fixed(args) && fabsf(a->in[0].scale) <= most / (float)far && fabsf(a->in[1].scale) <= most / (float)far;
+}
+
 #define KERNEL KERNEL_VARIANT
 static const struct kernel_variant broadcast_variants[] = {
 #include "kernels/broadcast/broadcast.def"

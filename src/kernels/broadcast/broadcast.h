@@ -37,7 +37,7 @@ struct broadcast_args {
 };
 
 kernel_fn broadcast_ref, broadcast_avx2, broadcast_avx512;
-kernel_fn broadcast_fixed_avx2, broadcast_fixed_avx512;
+kernel_fn broadcast_fixed_avx2, broadcast_fixed_avx512, broadcast_bytes_avx512;
 kernel_fn select_ref, select_avx2, select_avx512;
 
 #endif
