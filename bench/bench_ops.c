@@ -67,7 +67,10 @@ static void print_nodes(const struct binary_graph *g)
         printf("      %8.0f us %9.1f GOPS  %-24s %s [", best_of_node[i], best_of_node[i] > 0 ? 2e-3 * (double)n->macs / best_of_node[i] : 0, n->name, n->op->name);
         for (uint32_t d = 0; d < out->rank; d++)
             printf("%s%u", d ? "," : "", out->dims[d]);
-        printf("]%s\n", g->chain_of && g->chain_of[i] != BINARY_NONE ? " in a chain" : "");
+        putchar(']');
+        if (g->chain_of && g->chain_of[i] != BINARY_NONE)
+            printf(" in chain %u", g->chain_of[i]);
+        putchar('\n');
     }
 }
 
