@@ -28,6 +28,15 @@ static bool conv_accept_tiles(const void *args)
     return a->narrow && a->kpad >= 64 && a->rows >= 16 && a->cog >= 16;
 }
 
+/* Few input channels: the taps of a line are multiplied where they lie (conv_first_avx512.c). */
+static bool conv_accept_first(const void *args)
+{
+    const struct conv_args *a = args;
+    const uint64_t steps = (uint64_t)(a->x.kernel * a->ci + 3) / 4 * a->y.kernel;
+    const bool few = a->kind == CONV_WINDOW && a->slices == 1 && a->ci <= 4 && a->co % 8 == 0, line = a->x.dilation == 1 && a->x.pad < a->x.kernel && a->x.out >= 12;
+    return few && line && steps >= 3 && steps <= CONV_FIRST_STEPS && conv_first_line(a) * a->y.kernel <= CONV_FIRST_BYTES && a->w_offset == 0 && conv_stage_suits(a);
+}
+
 /* Few channels per group: whole fours of them in, and some groups side by side, or whole blocks, out (conv_groups_avx512.c). One group alone is worth it where
  * its kernel has code of its own. */
 static bool conv_accept_groups(const void *args)
@@ -67,7 +76,7 @@ static bool conv_accept_runs(const void *args)
     return a->narrow && a->run % a->kg == 0;
 }
 
-enum { MAX_VARIANTS = 6 };
+enum { MAX_VARIANTS = 7 };
 static const struct kernel_variant variants[3 * CONV_CLASSES][MAX_VARIANTS] = {
 #define KERNELS(cls, list) [cls] = { list },
 #define V(name, isa, accept) { #name, isa, name, accept },

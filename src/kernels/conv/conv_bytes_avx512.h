@@ -108,4 +108,11 @@ static inline __attribute__((always_inline)) vi bytes_narrow(const struct bytes_
     return _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(a, b), e->lo), e->hi);
 }
 
+/* The same with the bytes of v[0] first, then those of v[1], and so on. */
+static inline __attribute__((always_inline)) vi bytes_in_order(const struct bytes_end *e, const vi v[4])
+{
+    const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_epi32(order, bytes_narrow(e, v[0], v[1], v[2], v[3]));
+}
+
 #endif

@@ -110,12 +110,11 @@ static void set_part(struct groups *g, uint32_t slice, uint32_t n)
 /* Four pixels of a block to bytes. */
 static inline __attribute__((always_inline)) void end_four(const struct groups *g, const struct block *b, const vi *acc, uint8_t *out, uint64_t step)
 {
-    const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     vi v[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++)
         v[i] = vi_round(vf_mul(vf_from_int(acc[i]), b->m));
-    vi q = _mm512_permutexvar_epi32(order, bytes_narrow(&g->end, v[0], v[1], v[2], v[3]));
+    vi q = bytes_in_order(&g->end, v);
     const __m128i quarter[4] = { _mm512_castsi512_si128(q), _mm512_extracti32x4_epi32(q, 1), _mm512_extracti32x4_epi32(q, 2), _mm512_extracti32x4_epi32(q, 3) };
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {

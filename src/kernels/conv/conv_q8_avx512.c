@@ -106,7 +106,6 @@ static inline __attribute__((always_inline)) void store_block(const struct tile 
 /* Vectors i … i + 3 of the sums of rows `row`, … become bytes together: a row of 64 channels, two of 32, and so on. At the end the last one is repeated. */
 static inline __attribute__((always_inline)) void end_four(const struct tile *t, uint32_t row, const int mr, const int nr, const int i, __m512i acc[CONV_MR][NR])
 {
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     char *const out = (char *)t->end->out + t->end->c0;
     const uint64_t *to = t->p->out + row;
     __m512i v[4];
@@ -115,7 +114,7 @@ static inline __attribute__((always_inline)) void end_four(const struct tile *t,
         int at = i + j < mr * nr ? i + j : mr * nr - 1;
         v[j] = steps_of(t, row + (uint32_t)(at / nr), at % nr, acc[at / nr][at % nr]);
     }
-    __m512i q = _mm512_permutexvar_epi32(order, bytes_narrow(&t->bytes, v[0], v[1], v[2], v[3]));
+    __m512i q = bytes_in_order(&t->bytes, v);
     if (nr == 4 && !t->half) {
         _mm512_storeu_si512(out + to[i / 4], q);
     } else if (nr == 2 && i + 4 <= mr * nr && !t->half) {

@@ -5,8 +5,8 @@
 
 #include "kernels/conv/conv.h"
 
-/* The largest kernel that is staged, bytes of a staged pixel; taps of a convolution in groups. */
-enum { STAGE_LINES = 8, STAGE_TAPS = 8, STAGE_CHANNELS = 64, CONV_GROUPS_TAPS = 25 };
+/* The largest kernel that is staged, bytes of a staged pixel; taps of a convolution in groups; fours of k and staged bytes of a first layer. */
+enum { STAGE_LINES = 8, STAGE_TAPS = 8, STAGE_CHANNELS = 64, CONV_GROUPS_TAPS = 25, CONV_FIRST_STEPS = 64, CONV_FIRST_BYTES = 24 * 1024 };
 
 /* The image is flat, the kernel small, real zero is a byte, and all sums end in bytes by the short way (conv_bytes_avx512.h). */
 static inline bool conv_stage_suits(const struct conv_args *a)
@@ -30,6 +30,12 @@ static inline uint32_t conv_groups_side(const struct conv_args *a)
 static inline uint32_t conv_groups_part(const struct conv_args *a)
 {
     return STAGE_CHANNELS / a->cig / conv_groups_side(a) * conv_groups_side(a);
+}
+
+/* Bytes of an input line that a first layer needs, with its padding. */
+static inline uint64_t conv_first_line(const struct conv_args *a)
+{
+    return ((uint64_t)(a->x.out - 1) * a->x.stride + a->x.kernel) * a->ci;
 }
 
 #endif
