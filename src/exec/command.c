@@ -32,7 +32,7 @@ static inline void run_command(struct exec_program *p, uint32_t index, unsigned 
         chain_run(p, n->chain, (struct range){ c->begin, end }, worker, ns);
         return;
     }
-    struct kernel_call call = { .args = n->args, .data = n->data, .work = program_work(p, n->work, worker), .state = n->state, .ended = &p->ended[c->node] };
+    struct kernel_call call = { .args = n->args, .data = n->data, .work = program_work(p, n->work, worker), .shared = p->phased[c->node] ? n->work : NULL, .state = n->state, .ended = &p->ended[c->node] };
     n->run(&call, (struct range){ c->begin, end });
 }
 

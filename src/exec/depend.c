@@ -4,7 +4,7 @@
  * other.
  *
  * Steps are compared with the EXEC_WINDOW before them; a step starts only when everything further back is done. A step that touches too many places waits for all.
- * Workspaces are no such memory: a team does not use those of the plan, every worker has its own. */
+ * Workspaces are no such memory: a team does not use those of the plan, every worker has its own. Only nodes with phases keep something in theirs. */
 #include "base/mem.h"
 #include "exec/program.h"
 
@@ -20,6 +20,7 @@ struct span {
 };
 
 struct touched {
+    const uint8_t *phased;
     uint64_t macs;
     uint32_t n; /* > MOST_SPANS: too many */
     struct span at[MOST_SPANS];
@@ -64,6 +65,8 @@ static void touch_node(struct touched *t, const struct binary_graph *g, uint32_t
         touch_tensor(t, g, n->out[i], true);
     for (uint32_t i = 0; i < n->n_guards; i++)
         touch_tensor(t, g, n->guards[2 * i], false);
+    if (t->phased[node])
+        touch(t, (struct span){ .space = PLACE_SCRATCH, .begin = n->work_offset, .end = n->work_offset + n->work_bytes, .write = true });
     touch(t, (struct span){ .space = PLACE_PERSISTENT, .begin = n->state_offset, .end = n->state_offset + n->state_bytes, .write = true });
 }
 
@@ -120,10 +123,11 @@ static void note_beside(const struct window *w, struct exec_step *steps, uint32_
             steps[step - 1 - i].beside = step + 1;
 }
 
-static void find(const struct binary_graph *g, struct window *w, struct exec_step *steps)
+static void find(const struct binary_graph *g, const uint8_t *phased, struct window *w, struct exec_step *steps)
 {
     for (uint32_t s = 0, i = 0; s < g->n_steps; s++) {
         struct touched *t = &w->touched[s % EXEC_WINDOW];
+        t->phased = phased;
         t->macs = t->n = 0;
         for (uint32_t last = BINARY_NONE; i < g->n_commands && g->commands[i].step == s; last = g->commands[i++].node) {
             if (g->commands[i].node != last)
@@ -136,11 +140,24 @@ static void find(const struct binary_graph *g, struct window *w, struct exec_ste
     }
 }
 
-enum status depend_load(const struct binary_graph *g, struct exec_step *steps)
+enum status depend_phases(const struct binary_graph *g, uint8_t *phased)
+{
+    uint32_t *first = mem_array(uint32_t, g->n_nodes); /* step + 1 */
+    RETURN_IF(!first, ST_NO_MEMORY, "graph \"%s\": no memory for %u nodes", g->info.name, g->n_nodes);
+    for (uint32_t i = 0; i < g->n_commands; i++) {
+        uint32_t node = g->commands[i].node, step = g->commands[i].step + 1;
+        first[node] = first[node] ? first[node] : step;
+        phased[node] |= first[node] != step;
+    }
+    mem_free(first);
+    return ST_OK;
+}
+
+enum status depend_load(const struct binary_graph *g, const uint8_t *phased, struct exec_step *steps)
 {
     struct window *w = mem_new(struct window);
     RETURN_IF(!w, ST_NO_MEMORY, "graph \"%s\": no memory to find out which steps wait for which", g->info.name);
-    find(g, w, steps);
+    find(g, phased, w, steps);
     mem_free(w);
     return ST_OK;
 }
@@ -161,9 +178,10 @@ enum status exec_wants_team(const struct binary_graph *g, bool *ret)
     if (*ret || g->n_steps < 2)
         return ST_OK;
     struct exec_step *steps = mem_array(struct exec_step, g->n_steps);
-    RETURN_IF(!steps, ST_NO_MEMORY, "graph \"%s\": no memory for %u steps", g->info.name, g->n_steps);
-    enum status st = depend_load(g, steps);
+    uint8_t *phased = mem_array(uint8_t, g->n_nodes);
+    enum status st = steps && phased ? depend_load(g, phased, steps) : status_fail(ST_NO_MEMORY, "graph \"%s\": no memory for %u steps", g->info.name, g->n_steps);
     *ret = st == ST_OK && side_by_side(steps, g->n_steps);
     mem_free(steps);
+    mem_free(phased);
     return st;
 }

@@ -89,11 +89,12 @@ static bool can_join(const struct exec_command *last, const struct binary_comman
     return last->node == c->node && last->end == c->begin;
 }
 
-/* How many commands to make of the n tiles of a step. What a chain computes twice at every border is not worth a second one per worker. */
+/* How many commands to make of the n tiles of a step. What a chain computes twice at every border is not worth a second one per worker, and phases are short. */
 static uint32_t commands_of_step(const struct exec_program *p, uint32_t node, uint32_t n)
 {
     const struct exec_chain *chain = p->nodes[node].chain;
-    uint32_t want = p->team ? (chain && chain->halo ? 1 : EXEC_TILES_PER_WORKER) * team_size(p->team) : 1;
+    bool few = p->phased[node] || (chain && chain->halo);
+    uint32_t want = p->team ? (few ? 1 : EXEC_TILES_PER_WORKER) * team_size(p->team) : 1;
     return n < want ? n : want;
 }
 
@@ -110,7 +111,9 @@ static enum status copy_commands(struct exec_program *p)
     const struct binary_graph *g = p->g;
     p->commands = arena_array(&p->arena, struct exec_command, g->n_commands);
     p->steps = arena_array(&p->arena, struct exec_step, g->n_steps);
-    RETURN_IF(!p->commands || !p->steps, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands", g->info.name, g->n_commands);
+    p->phased = arena_array(&p->arena, uint8_t, g->n_nodes);
+    RETURN_IF(!p->commands || !p->steps || !p->phased, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands", g->info.name, g->n_commands);
+    TRY(depend_phases(g, p->phased));
     for (uint32_t i = 0, n; i < g->n_commands; i += n) {
         struct exec_step *step = &p->steps[g->commands[i].step]; /* a step without commands is allowed */
         n = tiles_of_step(g, i);
@@ -119,7 +122,8 @@ static enum status copy_commands(struct exec_program *p)
         for (uint32_t k = i; k < i + n; k++) {
             const struct binary_command *c = &g->commands[k];
             struct exec_command *last = p->n_commands ? &p->commands[p->n_commands - 1] : NULL;
-            if (joined && joined < join && can_join(last, c)) {
+            bool in_one_go = !p->team && last && p->phased[c->node]; /* phases of one thread need no steps */
+            if (((joined && joined < join) || in_one_go) && can_join(last, c)) {
                 last->end = c->end;
                 joined++;
             } else {

@@ -109,6 +109,7 @@ struct exec_program {
     struct exec_command *commands;
     uint32_t n_commands, n_marks;
     struct exec_step *steps;
+    uint8_t *phased;              /* per node: its commands are in several steps and share the planned workspace */
     struct exec_turn *turns;      /* with a team only; also freed */
     bool parallel;                /* there are steps that may run beside each other */
     bool in_order;                /* the client's buffers lie over each other: steps that seem independent may not be */
@@ -184,7 +185,8 @@ static inline bool early_any(const struct exec_program *p)   /* something is mis
 bool command_run(struct exec_program *p, uint32_t index, unsigned worker); /* false: the run is over, job->stop says why */
 
 /* depend.c */
-enum status depend_load(const struct binary_graph *g, struct exec_step *steps);
+enum status depend_phases(const struct binary_graph *g, uint8_t *phased); /* zeroed: which nodes are in several steps */
+enum status depend_load(const struct binary_graph *g, const uint8_t *phased, struct exec_step *steps);
 
 /* ready.c */
 enum status ready_load(struct exec_program *p);

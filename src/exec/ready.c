@@ -232,7 +232,7 @@ enum status ready_load(struct exec_program *p)
         return ST_OK;
     p->turns = mem_alloc_aligned(_Alignof(struct exec_turn), p->g->n_steps * sizeof(struct exec_turn));
     RETURN_IF(!p->turns && p->g->n_steps, ST_NO_MEMORY, "graph \"%s\": no memory for %u steps", p->g->info.name, p->g->n_steps);
-    TRY(depend_load(p->g, p->steps));
+    TRY(depend_load(p->g, p->phased, p->steps));
     for (uint32_t s = 0; s < p->g->n_steps; s++)
         p->parallel |= p->steps[s].beside > s + 1;
     return ST_OK;

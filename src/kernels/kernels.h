@@ -30,6 +30,9 @@ struct range {
 /* What a running kernel gets: its bound args, the operands (inputs in order, absent ones NULL, then outputs), this tile's private
  * workspace of kernel_bound.work_bytes, and the node's state of kernel_bound.state_bytes.
  *
+ * Tiles of a kernel with phases share a workspace of the same size besides, which keeps its contents from phase to phase of one run. NULL: all of them run one after the
+ * other with one `work`, and find it there.
+ *
  * State keeps its contents from one run to the next. It is aligned to KERNEL_STATE_ALIGN and all zero before the first run and after a
  * reset, so zero must mean "nothing seen yet". It may lie in memory of the client: a kernel never lets what it reads there lead it
  * out of its bounds. All tiles of a node get the same state; each touches its own part of it.
@@ -39,6 +42,7 @@ struct kernel_call {
     const void *args;
     void *const *data;
     void *work;
+    void *shared;
     void *state;
     _Atomic uint32_t *ended;
 };
@@ -49,6 +53,7 @@ struct kernel_bound {
     const char *name;      /* "conv_s8_ref": for reports and the kernel test */
     uint32_t extent;       /* units of parallel work, at least 1; tiles are ranges of [0, extent) */
     uint32_t grain;        /* smallest sensible tile: fewer units than this are not worth another thread */
+    uint32_t phases;       /* > 1: the extent is so many runs of equal length, one after the other; only tiles of one run may be computed at the same time */
     uint64_t work_bytes;   /* workspace per tile, the same on every CPU; 0: none */
     uint64_t state_bytes;  /* state that survives between runs, the same on every CPU; 0: none */
     bool by_lines;         /* op_call.by_lines was asked for, and a unit is one line of the result (op_lines.c): extent is their number, and a

@@ -26,6 +26,7 @@ struct cell {
 /* What is known of a node's kernel and its tiles. */
 struct node_plan {
     uint32_t extent, tiles;
+    uint32_t phases;                    /* > 1: tiles are of one phase, a step each (kernels.h) */
     uint64_t work_bytes, work_offset, macs;
     uint64_t state_bytes, state_offset; /* in persistent memory */
 };
@@ -85,7 +86,8 @@ struct prepare_cx {
     bool plan_optimal;
 
     /* filled by emit_commands */
-    uint32_t *step_of; /* per node */
+    uint32_t *step_of, *last_step; /* per node */
+    uint32_t n_steps;
     VEC(struct binary_command) commands;
 };
 

@@ -13,7 +13,7 @@ static void emit_tensor(const struct prepare_cx *cx, uint32_t i, struct binary_t
     *b = (struct binary_tensor){
         .name = t->name, .desc = t->desc, .place = p->place, .io = io_of_role[t->role], .optional = t->optional,
         .updateable = t->updateable, .mem_handle = t->mem_handle, .client_id = t->client_id, .client_type = t->client_type, .offset = p->offset, .bytes = p->bytes,
-        .first = cx->step_of[p->first], .last = p->last == IR_NONE ? (uint32_t)cx->g->nodes.n : cx->step_of[p->last],
+        .first = cx->step_of[p->first], .last = p->last == IR_NONE ? cx->n_steps : cx->last_step[p->last],
     };
     *data = p->place == PLACE_CONST ? cx->g->tensors.at[p->offset].data : NULL;
 }
@@ -25,7 +25,7 @@ static void emit_home(const struct prepare_cx *cx, uint32_t k, struct binary_ten
     const struct placement *p = &cx->homes[k];
     *b = (struct binary_tensor){
         .name = t->name, .desc = t->desc, .place = PLACE_SCRATCH, .client_id = t->client_id, .client_type = t->client_type, .offset = p->offset,
-        .bytes = p->bytes, .first = cx->step_of[p->first], .last = cx->step_of[p->last],
+        .bytes = p->bytes, .first = cx->step_of[p->first], .last = cx->last_step[p->last],
     };
 }
 

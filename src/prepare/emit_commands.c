@@ -10,14 +10,15 @@
 
 enum { MAX_COMMANDS = 4096 }; /* of a node */
 
-static enum status cut(struct prepare_cx *cx, uint32_t node, uint32_t extent, uint32_t tiles, uint32_t step)
+static enum status cut(struct prepare_cx *cx, uint32_t node, struct range units, uint32_t tiles, uint32_t step)
 {
+    uint32_t extent = units.end - units.begin;
     for (uint32_t i = 0; i < tiles; i++) {
         struct binary_command *c = vec_push(&cx->commands);
         RETURN_IF(!c, ST_NO_MEMORY, "no memory for %zu commands", cx->commands.n);
         uint64_t begin = (uint64_t)extent * i / tiles, end = (uint64_t)extent * (i + 1) / tiles;
         /* The only tile of a node takes all there is: with dynamic dimensions the extent is known when it runs. */
-        *c = (struct binary_command){ .node = node, .begin = (uint32_t)begin, .end = tiles == 1 ? UINT32_MAX : (uint32_t)end, .step = step };
+        *c = (struct binary_command){ .node = node, .begin = units.begin + (uint32_t)begin, .end = tiles == 1 ? UINT32_MAX : units.begin + (uint32_t)end, .step = step };
     }
     return ST_OK;
 }
@@ -38,19 +39,33 @@ static uint32_t commands_of(const struct prepare_cx *cx, uint32_t k)
     return n < extent ? (uint32_t)n : extent;
 }
 
+/* Phases are steps. */
+static enum status cut_phases(struct prepare_cx *cx, uint32_t k, uint32_t *step)
+{
+    uint32_t units = cx->nodes[k].extent / cx->nodes[k].phases;
+    for (uint32_t i = 0; i < cx->nodes[k].phases; i++)
+        TRY(cut(cx, k, (struct range){ i * units, (i + 1) * units }, cx->nodes[k].tiles, (*step)++));
+    return ST_OK;
+}
+
 enum status emit_commands(struct prepare_cx *cx, bool *progress)
 {
     (void)progress;
     uint32_t step = 0;
     cx->step_of = arena_array(&cx->arena, uint32_t, cx->g->nodes.n);
-    RETURN_IF(!cx->step_of, ST_NO_MEMORY, "no memory for %zu nodes", cx->g->nodes.n);
+    cx->last_step = arena_array(&cx->arena, uint32_t, cx->g->nodes.n);
+    RETURN_IF(!cx->step_of || !cx->last_step, ST_NO_MEMORY, "no memory for %zu nodes", cx->g->nodes.n);
     for (uint32_t k = 0; k < cx->g->nodes.n; k++) {
         const struct chain *c = plan_chain(cx, k);
         cx->step_of[k] = step;
-        if (!c)
-            TRY(cut(cx, k, cx->nodes[k].extent, commands_of(cx, k), step++));
+        if (!c && cx->nodes[k].phases > 1)
+            TRY(cut_phases(cx, k, &step));
+        else if (!c)
+            TRY(cut(cx, k, (struct range){ 0, cx->nodes[k].extent }, commands_of(cx, k), step++));
         else if (k == c->first + c->n - 1)
-            TRY(cut(cx, k, c->lines, c->tiles, step++));
+            TRY(cut(cx, k, (struct range){ 0, c->lines }, c->tiles, step++));
+        cx->last_step[k] = step > cx->step_of[k] ? step - 1 : step; /* members of a chain run with its last node */
     }
+    cx->n_steps = step;
     return ST_OK;
 }

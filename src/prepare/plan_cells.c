@@ -19,7 +19,8 @@ static uint64_t tensor_bytes(const struct ir_tensor *t)
 
 static uint32_t tiles_for(const struct prepare_cx *cx, const struct kernel_bound *k)
 {
-    uint64_t by_grain = k->extent / (k->grain ? k->grain : 1), by_work = k->macs / MACS_PER_TILE;
+    uint32_t phases = k->phases ? k->phases : 1;
+    uint64_t by_grain = k->extent / phases / (k->grain ? k->grain : 1), by_work = k->macs / phases / MACS_PER_TILE;
     uint64_t n = cx->target->max_tiles;
     n = by_grain < n ? by_grain : n;
     n = by_work < n ? by_work : n;
@@ -50,6 +51,7 @@ enum status plan_node(struct prepare_cx *cx, uint32_t at)
         .extent = k.extent, .tiles = has_dynamic(&v) ? 1 : tiles_for(cx, &k), .work_bytes = cx->target->own_kernels ? 0 : k.work_bytes, .macs = k.macs,
         .state_bytes = k.state_bytes,
     };
+    cx->nodes[at].phases = cx->nodes[at].tiles > 1 ? k.phases : 1; /* what one thread does it does in one go */
     RETURN_IF((k.state_bytes != 0) != op_stateful(&v.call), ST_INTERNAL, "node \"%s\": its kernel has %llu bytes of state", n->name,
               (unsigned long long)k.state_bytes);
     return ST_OK;

@@ -118,14 +118,19 @@ static enum status run_tiles(struct probe_run *r, struct probe_case *c)
         memcpy(r->state, c->state, b.state_bytes);
     _Atomic uint32_t ended = 0;
     uint32_t tiles = c->tiles ? c->tiles : 1;
-    if (tiles > b.extent)
-        tiles = b.extent;
-    /* Last tile first: a kernel may not depend on the order of tiles. */
-    for (uint32_t i = tiles; i-- > 0;) {
-        struct range t = { (uint32_t)((uint64_t)b.extent * i / tiles), (uint32_t)((uint64_t)b.extent * (i + 1) / tiles) };
-        memset(r->work, 0xee, b.work_bytes);
-        b.run(&(struct kernel_call){ .args = r->args, .data = r->data, .work = r->work, .state = r->state, .ended = &ended }, t);
-    }
+    /* Last tile first: a kernel may not depend on the order of tiles, except that phases follow each other. */
+    uint32_t phases = b.phases > 1 ? b.phases : 1, units = b.extent / phases;
+    void *shared = b.phases > 1 ? exact_alloc(b.work_bytes) : NULL;
+    tiles = tiles > units ? units : tiles;
+    if (shared)
+        memset(shared, 0xee, b.work_bytes);
+    for (uint32_t k = 0; k < phases; k++)
+        for (uint32_t i = tiles; i-- > 0;) {
+            struct range t = { k * units + (uint32_t)((uint64_t)units * i / tiles), k * units + (uint32_t)((uint64_t)units * (i + 1) / tiles) };
+            memset(r->work, 0xee, b.work_bytes);
+            b.run(&(struct kernel_call){ .args = r->args, .data = r->data, .work = r->work, .shared = shared, .state = r->state, .ended = &ended }, t);
+        }
+    free(shared);
     if (c->state)
         memcpy(c->state, r->state, b.state_bytes);
     c->ended = ended;

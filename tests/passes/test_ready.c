@@ -146,7 +146,10 @@ static void compare_orders(struct random_graph *r, const struct binary_graph *g)
 {
     struct exec_step *steps = mem_array(struct exec_step, g->n_steps);
     uint64_t *want = mem_array(uint64_t, g->n_steps);
-    check(depend_load(g, steps), "depend");
+    uint8_t *phased = mem_array(uint8_t, g->n_nodes);
+    check(depend_phases(g, phased), "phases");
+    check(depend_load(g, phased, steps), "depend");
+    mem_free(phased);
     for (int order = 0; order <= ORDERS; order++) {
         struct shadow m;
         bool *done = mem_array(bool, g->n_steps + 1);
@@ -211,7 +214,7 @@ static void ways_do_not_wait(void **state)
     make_text(&p, two_ways);
     const struct binary_graph *g = &p.b.graphs[0];
     uint32_t a = step_of(g, "a"), b = step_of(g, "b"), c = step_of(g, "c"), y = step_of(g, "y");
-    check(depend_load(g, steps), "depend");
+    check(depend_load(g, (uint8_t[8]){ 0 }, steps), "depend");
     assert_true(waits_for(steps, b, a));
     assert_false(waits_for(steps, c, a) || waits_for(steps, a, c));
     assert_true(waits_for(steps, y, b > c ? b : c));

@@ -45,7 +45,7 @@ struct builder {
     struct arena *a;
     uint32_t *maker;   /* per tensor: the node that writes it, BINARY_NONE: none */
     bool *named;       /* per tensor: some node reads or writes it */
-    uint32_t *step_of; /* per node */
+    uint32_t *step_of, *last_step; /* per node; those with phases have more than one */
 };
 
 /* The room of an input or output is a tensor of scratch that no node names, called like it. */
@@ -93,7 +93,7 @@ static bool add_workspace(struct builder *b, uint32_t node)
     const struct binary_node *n = &b->m->g->nodes[node];
     const char *name = arena_printf(b->a, "workspace of %s", n->name);
     b->m->items[b->m->n_items++] = (struct map_item){ .name = name, .op = n->op->name, .kind = MAP_WORKSPACE, .offset = n->work_offset,
-                                                      .bytes = n->work_bytes, .first = b->step_of[node], .last = b->step_of[node],
+                                                      .bytes = n->work_bytes, .first = b->step_of[node], .last = b->last_step[node],
                                                       .in_place_of = BINARY_NONE, .taken_by = BINARY_NONE,
                                                       .order = b->m->g->n_tensors + node, .view_names = "" };
     return name != NULL;
@@ -172,11 +172,14 @@ static void add_to_step(struct builder *b, uint32_t node, uint32_t step)
     const struct binary_graph *g = b->m->g;
     struct map_step *s = &b->m->steps[step];
     struct binary_traffic t;
-    if (b->step_of[node] != BINARY_NONE)
+    if (b->step_of[node] != BINARY_NONE && b->last_step[node] == step)
         return;
-    b->step_of[node] = step;
+    b->last_step[node] = step;
     if (s->nodes++ == 0)
         *s = (struct map_step){ .node = g->nodes[node].name, .op = g->nodes[node].op->name, .index = node, .nodes = 1 };
+    if (b->step_of[node] != BINARY_NONE)
+        return; /* what a node does is counted once, in its first step */
+    b->step_of[node] = step;
     s->cycles += g->nodes[node].cycles;
     s->macs += g->nodes[node].macs;
     binary_node_traffic(g, node, &t);
@@ -268,11 +271,11 @@ enum status map_build(const struct binary_graph *g, struct arena *a, struct memo
     *ret = (struct memory_map){ .g = g, .n_steps = g->n_steps, .place = window ? PLACE_VTCM : PLACE_SCRATCH, .pool = window ? "VTCM" : "scratch",
                                 .total = window ? g->info.vtcm_used : g->info.scratch_bytes };
     struct builder b = { .m = ret, .a = a, .maker = arena_array(a, uint32_t, g->n_tensors), .named = arena_array(a, bool, g->n_tensors),
-                         .step_of = arena_array(a, uint32_t, g->n_nodes) };
+                         .step_of = arena_array(a, uint32_t, g->n_nodes), .last_step = arena_array(a, uint32_t, g->n_nodes) };
     struct map_item **list = arena_array(a, struct map_item *, g->n_tensors + g->n_nodes);
     ret->items = arena_array(a, struct map_item, g->n_tensors + g->n_nodes);
     ret->steps = arena_array(a, struct map_step, g->n_steps);
-    bool ok = b.maker && b.named && b.step_of && list && ret->items && ret->steps;
+    bool ok = b.maker && b.named && b.step_of && b.last_step && list && ret->items && ret->steps;
     RETURN_IF(!ok, ST_NO_MEMORY, "memory map of graph \"%s\": no memory", g->info.name);
     if (!g->n_steps)
         return ST_OK;

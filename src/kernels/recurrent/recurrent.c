@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binding of Lstm and Gru. */
+#include <string.h>
+
 #include "kernels/families.h"
 #include "kernels/recurrent/recurrent.h"
 
@@ -97,11 +99,59 @@ static void plan_state(struct rnn_args *a, bool lstm, struct kernel_bound *ret)
     }
 }
 
+/* In the order of the gates in recurrent_body.h. */
+static const struct {
+    uint8_t wx[4], first[2], reset;
+} operands[2] = {
+    {{LSTM_WXI, LSTM_WXF, LSTM_WXC, LSTM_WXO}, {LSTM_H, LSTM_C}, LSTM_RESET},
+    {{GRU_WXZ, GRU_WXR, GRU_WXN, 0}, {GRU_H, GRU_H}, GRU_RESET},
+};
+
+static bool bytes_apart(const struct rnn_args *a)
+{
+    for (uint32_t i = 0; i < RNN_OUTPUTS; i++)
+        if (a->wanted >> i & 1 && dtype_bits(a->dst[i].type) < 8)
+            return false;
+    return true;
+}
+
+/* Units can be shared out when none needs all others of its own phase: layer norms and projections do. */
+static bool can_share(const struct rnn_args *a, bool lstm)
+{
+    const uint32_t whole = 1u << LSTM_NI | 1u << LSTM_NF | 1u << LSTM_NC | 1u << LSTM_NO | 1u << LSTM_WP;
+    return a->batch == 1 && a->time && a->units > RNN_ROWS && a->out == a->units && bytes_apart(a) && !(lstm && a->given & whole);
+}
+
+static void plan_phases(struct rnn_args *a, bool lstm, struct kernel_bound *ret)
+{
+    const uint64_t macs = (uint64_t)a->units * (a->in + a->out) * (lstm ? 4 : 3), blocks = (a->units + RNN_ROWS - 1) / RNN_ROWS;
+    a->step_phases = lstm || a->linear_before_reset ? 1 : 2;
+    const uint64_t phases = (uint64_t)a->time * a->step_phases + (a->stateful && a->time);
+    a->phases = (uint32_t)phases;
+    kernel_units(ret, a->batch, macs * a->time);
+    if (!can_share(a, lstm) || phases * blocks > UINT32_MAX)
+        return;
+    a->blocks = (uint32_t)blocks;
+    ret->extent = (uint32_t)(phases * blocks);
+    ret->phases = a->phases;
+}
+
+static void plan_work(struct rnn_args *a, struct kernel_bound *ret)
+{
+    a->steps = a->time == 0 ? 1 : a->time < RNN_STEPS ? a->time : RNN_STEPS;
+    uint64_t shared = a->steps * 4 * padded(a->units) + 2 * padded(a->out) + 2 * padded(a->units);
+    uint64_t own = a->steps * padded(a->in) + padded(a->out) + padded(a->units > a->out ? a->units : a->out);
+    a->shared_floats = (uint32_t)shared;
+    ret->work_bytes = 4 * (shared + own);
+}
+
 static enum status recurrent_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
 {
     struct rnn_args *a = args;
     bool lstm = c->op->id == OP_Lstm;
-    *a = (struct rnn_args){.n_in = c->n_in};
+    *a = (struct rnn_args){.n_in = c->n_in, .has_c = lstm, .reset = operands[!lstm].reset};
+    memcpy(a->wx, operands[!lstm].wx, sizeof a->wx);
+    memcpy(a->first, operands[!lstm].first, sizeof a->first);
     TRY(read_operands(c, a));
     read_shape(c, a);
     if (lstm) {
@@ -116,13 +166,10 @@ static enum status recurrent_bind(const struct op_call *c, void *args, struct ke
         for (size_t i = 0; i < sizeof(gru_biases) / sizeof(gru_biases[0]); i++)
             bias_scale(c, a, gru_biases[i].bias, gru_biases[i].matrix, gru_biases[i].vector);
     }
-    uint64_t macs = (uint64_t)a->time * a->units * (a->in + a->out) * (lstm ? 4 : 3);
-    kernel_units(ret, a->batch, macs);
-    a->steps = a->time == 0 ? 1 : a->time < RNN_STEPS ? a->time : RNN_STEPS;
-    ret->work_bytes = 4 * (a->steps * (padded(a->in) + 4 * padded(a->units)) + padded(a->out) + 2 * padded(a->units) +
-                           padded(a->units > a->out ? a->units : a->out));
     recurrent_find_turned(c, a);
     plan_state(a, lstm, ret);
+    plan_phases(a, lstm, ret);
+    plan_work(a, ret);
     *variants = lstm ? lstm_variants : gru_variants;
     return ST_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lstm and Gru: docs/numerics.md section 9. Batches are independent and are the units of work; time runs inside. A tile
- * touches the state of its own batch elements only. */
+/* Lstm and Gru: docs/numerics.md section 9. Elements of a batch are independent and are the units of work; time runs inside. A batch of one is cut otherwise: into
+ * phases, one or two per time step, and the units of work are blocks of a phase, each RNN_ROWS units of the layer. What a block needs of others is h of the phase
+ * before, which lies in the shared workspace. */
 #ifndef KERNELS_RECURRENT_RECURRENT_H
 #define KERNELS_RECURRENT_RECURRENT_H
 
@@ -11,7 +12,7 @@ enum {
     RNN_INPUTS = 25,
     RNN_OUTPUTS = 8,
     RNN_ROWS = 16,  /* units side by side in a turned matrix */
-    RNN_STEPS = 4,  /* time steps whose inputs are multiplied together, at most */
+    RNN_STEPS = 16, /* time steps whose inputs are multiplied together, at most */
 };
 
 /* Operands by their place in the operator. */
@@ -38,6 +39,12 @@ struct rnn_args {
     uint64_t state_at[2];
     struct codec state[2];
     struct codec src[RNN_INPUTS], dst[RNN_OUTPUTS];
+    uint8_t wx[4];                         /* operands: matrices of the inputs per gate, 0: none; first h and C, reset */
+    uint8_t first[2], reset;
+    bool has_c;
+    uint32_t step_phases, phases;          /* phases of a step; of all, one more to keep the states */
+    uint32_t blocks;                       /* of a phase, 0: a unit of work is a batch element */
+    uint32_t shared_floats;                /* of the workspace, behind them is what a tile has for itself */
     const void *turned[RNN_INPUTS];        /* matrices from aux; NULL: as the operand has them */
     uint32_t steps;                        /* of one multiplication by input matrices */
 };
