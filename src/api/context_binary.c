@@ -149,6 +149,8 @@ static enum status load_graphs(struct api_context *c, const struct backend_cance
         g->state = GRAPH_DEFERRED;
         if (!c->deferred)
             TRY(graph_load(g, &c->binary, i));
+        else if (backend_this->announce)
+            TRY(backend_this->announce(c->state, &c->binary.graphs[i]));
     }
     return ST_OK;
 }

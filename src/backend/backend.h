@@ -157,6 +157,7 @@ struct backend {
                            struct backend_cancel *cancel, struct binary_image *ret);
 
     /* The runtime. `b` and its memory stay valid until unload. */
+    enum status (*announce)(struct backend_context *c, const struct binary_graph *g); /* will be loaded later (DEFER_GRAPH_INIT). NULL: of no interest */
     enum status (*load)(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
     enum status (*run)(struct backend_graph *g, const struct backend_run *r);
     void (*unload)(struct backend_graph *g);

@@ -15,12 +15,12 @@ void bind_call(const struct exec_program *p, uint32_t node, struct exec_call *vi
     for (uint32_t i = 0; i < n->n_in; i++) {
         uint32_t t = n->in[i];
         view->in[i] = t == BINARY_NONE ? NULL : desc_now(p, t);
-        view->in_data[i] = t != BINARY_NONE && g->tensors[t].place == PLACE_CONST ? g->constants + g->tensors[t].offset : NULL;
+        view->in_data[i] = t != BINARY_NONE && g->tensors[t].place == PLACE_CONST ? p->constants + g->tensors[t].offset : NULL;
     }
     for (uint32_t i = 0; i < n->n_out; i++)
         view->out[i] = n->out[i] == BINARY_NONE ? NULL : desc_now(p, n->out[i]);
     for (uint32_t i = 0; i < n->n_aux; i++)
-        view->aux[i] = g->constants + g->tensors[n->aux[i]].offset;
+        view->aux[i] = p->constants + g->tensors[n->aux[i]].offset;
     view->call = (struct op_call){ .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .n_aux = n->n_aux, .in = view->in,
                                    .out = view->out, .params = n->params, .in_data = view->in_data, .aux = view->aux, .post = n->post };
 }

@@ -64,6 +64,22 @@ enum status exec_set_spill(struct exec_program *p, void *spill)
     return st;
 }
 
+static enum status use_constants(struct exec_program *p, const uint8_t *constants)
+{
+    p->constants = constants;
+    program_resolve(p);
+    return bind_all(p);
+}
+
+enum status exec_set_constants(struct exec_program *p, const void *constants)
+{
+    const uint8_t *before = p->constants;
+    enum status st = use_constants(p, constants ? constants : p->g->constants);
+    if (st != ST_OK)
+        use_constants(p, before); /* which was possible before */
+    return st;
+}
+
 void exec_reset_state(struct exec_program *p)
 {
     if (p->persistent && p->g->info.persistent_bytes)
@@ -115,6 +131,7 @@ enum status exec_load(const struct binary_graph *g, const struct exec_opts *o, s
     RETURN_IF(!p, ST_NO_MEMORY, "graph \"%s\": no memory to run it", g->info.name);
     arena_init(&p->arena);
     p->g = g;
+    p->constants = g->constants;
     p->team = o->team && team_size(o->team) > 1 ? o->team : NULL;
     p->isa = o->isa;
     enum status st = load_all(p, o);

@@ -71,6 +71,8 @@ void exec_set_scratch(struct exec_program *p, void *scratch);
 void exec_set_persistent(struct exec_program *p, void *persistent);
 /* The same for the spill-fill buffer. NULL: memory of its own again; without memory for that the program cannot run until it is given a buffer. */
 enum status exec_set_spill(struct exec_program *p, void *spill);
+/* Read constants from a copy of the graph's constant section, which stays as it is; NULL: from the binary again. */
+enum status exec_set_constants(struct exec_program *p, const void *constants);
 /* For runs that give way to other programs in the same window: copy what is live there before a step into memory of info.vtcm_used bytes, and back. Returns
  * how many bytes that were. */
 uint64_t exec_save_window(const struct exec_program *p, uint32_t step, void *to);

@@ -9,7 +9,7 @@ static uint8_t *address_of(const struct exec_program *p, const struct binary_ten
 {
     uint8_t *base[PLACE_COUNT] = {
         /* Constants are only ever inputs, binary_open saw to that; operand lists are not const. */
-        [PLACE_CONST] = (uint8_t *)(uintptr_t)p->g->constants,
+        [PLACE_CONST] = (uint8_t *)(uintptr_t)p->constants,
         [PLACE_SCRATCH] = p->scratch,
         [PLACE_PERSISTENT] = p->persistent,
         [PLACE_VTCM] = p->vtcm,

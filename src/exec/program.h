@@ -96,6 +96,7 @@ struct exec_program {
     const struct binary_graph *g;
     struct team *team;
     enum isa isa;
+    const uint8_t *constants; /* of the binary, or a copy of them */
     uint8_t *scratch, *persistent, *vtcm, *spill;
     void *own_scratch, *own_persistent, *own_vtcm, *own_spill, *own_absent; /* what exec_unload frees */
     uint8_t *worker_work;    /* a workspace per worker of the team; also freed */

@@ -45,7 +45,7 @@ const struct rpc_soc *rpc_soc_of_arch(uint32_t arch);      /* the first of that 
 
 /* ---- sessions ---------------------------------------------------------------------------------------------------------- */
 
-enum { RPC_LINK_VERSION = 4, RPC_NONE = UINT32_MAX };
+enum { RPC_LINK_VERSION = 5, RPC_NONE = UINT32_MAX };
 enum { RPC_ARCH_LPAI = 1 }; /* sessions of the low-power domain, beside the architectures of HTP (68, 73, …) */
 
 struct rpc_session;
@@ -149,6 +149,7 @@ struct rpc_link {
     enum status (*set_scratch)(struct rpc_session *s, uint32_t program, struct rpc_pool scratch); /* of a program that was loaded with one */
     enum status (*set_spill)(struct rpc_session *s, uint32_t program, struct rpc_pool spill);     /* a spill-fill buffer; map 0: memory of the session's own again */
     enum status (*set_backup)(struct rpc_session *s, uint32_t program, struct rpc_pool backup);   /* for fast memory when it gives way; map 0: memory of the session's own */
+    enum status (*set_weights)(struct rpc_session *s, uint32_t program, struct rpc_pool weights); /* its constants are copied there and read from there; map 0: from the binary again */
     enum status (*run)(struct rpc_session *s, struct rpc_run *r);
     enum status (*reset)(struct rpc_session *s, uint32_t program); /* zero its persistent memory */
     void (*usage)(struct rpc_session *s, struct rpc_usage *ret);

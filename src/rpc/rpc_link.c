@@ -233,6 +233,11 @@ enum status link_set_backup(struct rpc_session *s, uint32_t program, struct rpc_
     return set_pool(s, RPC_BACKUP, program, backup);
 }
 
+enum status link_set_weights(struct rpc_session *s, uint32_t program, struct rpc_pool weights)
+{
+    return set_pool(s, RPC_WEIGHTS, program, weights);
+}
+
 enum status link_reset(struct rpc_session *s, uint32_t program)
 {
     return by_id(s, RPC_RESET, program);

@@ -66,13 +66,14 @@ enum status link_run(struct rpc_session *s, struct rpc_run *r);
 enum status link_set_scratch(struct rpc_session *s, uint32_t program, struct rpc_pool scratch);
 enum status link_set_spill(struct rpc_session *s, uint32_t program, struct rpc_pool spill);
 enum status link_set_backup(struct rpc_session *s, uint32_t program, struct rpc_pool backup);
+enum status link_set_weights(struct rpc_session *s, uint32_t program, struct rpc_pool weights);
 enum status link_reset(struct rpc_session *s, uint32_t program);
 void link_usage(struct rpc_session *s, struct rpc_usage *ret);
 
 #define LINK_CALLS                                                                                                              \
     .version = RPC_LINK_VERSION, .explain = status_text, .close = link_close, .alive = link_alive, .map = link_map,             \
     .unmap = link_unmap, .load = link_load, .unload = link_unload, .run = link_run, .reset = link_reset, .usage = link_usage, \
-    .set_scratch = link_set_scratch, .set_spill = link_set_spill, .set_backup = link_set_backup
+    .set_scratch = link_set_scratch, .set_spill = link_set_spill, .set_backup = link_set_backup, .set_weights = link_set_weights
 
 /* ---- private to the link's files ------------------------------------------------------------------------------------------- */
 

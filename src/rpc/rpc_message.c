@@ -12,6 +12,7 @@ static const struct {
     [RPC_HELLO] = { "hello", 1, 2 },  [RPC_MAP] = { "map", 1, 1 },       [RPC_UNMAP] = { "unmap", 0, 0 }, [RPC_LOAD] = { "load", 0, 0 },
     [RPC_AREA] = { "area", 1, 1 },    [RPC_UNLOAD] = { "unload", 0, 0 }, [RPC_RESET] = { "reset", 0, 0 },
     [RPC_SCRATCH] = { "scratch", 0, 0 }, [RPC_SPILL] = { "spill-fill", 0, 0 }, [RPC_BACKUP] = { "backup", 0, 0 },
+    [RPC_WEIGHTS] = { "weights", 0, 0 },
 };
 
 const char *rpc_type_name(uint32_t type)

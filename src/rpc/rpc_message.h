@@ -32,7 +32,7 @@ enum {
 
 /* ---- control ---------------------------------------------------------------------------------------------------------- */
 
-enum rpc_type { RPC_HELLO, RPC_MAP, RPC_UNMAP, RPC_LOAD, RPC_AREA, RPC_UNLOAD, RPC_RESET, RPC_SCRATCH, RPC_SPILL, RPC_BACKUP, RPC_TYPES };
+enum rpc_type { RPC_HELLO, RPC_MAP, RPC_UNMAP, RPC_LOAD, RPC_AREA, RPC_UNLOAD, RPC_RESET, RPC_SCRATCH, RPC_SPILL, RPC_BACKUP, RPC_WEIGHTS, RPC_TYPES };
 
 struct rpc_hello {
     uint32_t version, arch, threads, spin_us; /* spin_us: how long an idle session looks for the next run before it sleeps */
@@ -46,7 +46,7 @@ struct rpc_request {
         struct rpc_hello hello;                                      /* descriptors: the ring, the client's pidfd if it has one */
         struct { uint64_t offset, bytes; uint32_t writable; } map;   /* descriptor: the memory */
         struct { uint64_t bytes; uint32_t map, graph, scratch_map, persistent_map, spill_map; uint64_t scratch_offset, persistent_offset, spill_offset; } load;
-        struct { uint64_t offset; uint32_t program, map; } scratch;  /* also a spill-fill buffer, a backup of fast memory */
+        struct { uint64_t offset; uint32_t program, map; } scratch;  /* also a spill-fill buffer, a backup of fast memory, weights */
         struct { uint64_t bytes; uint32_t program; } area;           /* descriptor: the program's area */
         uint32_t id;                                                 /* of what is unmapped, unloaded or reset */
     };

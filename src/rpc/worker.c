@@ -67,6 +67,7 @@ static enum status do_map(struct worker *w, const struct rpc_request *q, int fd,
     *m = (struct worker_map){ .used = true, .generation = worker_generation(w), .at = at, .data = (uint8_t *)at + inside, .bytes = q->map.bytes,
                               .pages = pages, .writable = q->map.writable };
     shared_fd_file(fd, &m->device, &m->inode);
+    m->offset = q->map.offset;
     w->mapped_bytes += pages;
     w->n_maps++;
     r->map.id = m->generation << RPC_INDEX_BITS | slot;
@@ -117,6 +118,8 @@ static enum status handle(struct worker *w, const struct rpc_request *q, const i
         return worker_set_spill(w, q);
     case RPC_BACKUP:
         return worker_set_backup(w, q);
+    case RPC_WEIGHTS:
+        return worker_set_weights(w, q);
     case RPC_RESET:
         return worker_reset(w, q->id);
     }

@@ -24,7 +24,7 @@ struct worker_map {
     void *at;              /* page aligned, `pages` bytes; `bytes` from `data` are what the client asked for */
     uint8_t *data;
     uint64_t bytes, pages;
-    uint64_t device, inode;  /* of the file behind it: two mappings of one are the same memory */
+    uint64_t device, inode, offset; /* the file behind it, and where in it: two mappings of one are the same memory */
     bool writable;
     uint32_t programs, runs; /* who uses it: programs of the binary in it, and runs */
     uint32_t pools;          /* programs that compute in it */
@@ -50,7 +50,8 @@ struct worker_away {
 
 struct worker_program {
     uint32_t id, map;        /* of the binary */
-    uint32_t scratch, persistent, spill, backup; /* mappings that it computes in, 0: memory of its own */
+    uint32_t scratch, persistent, spill, backup, weights; /* mappings that it computes in, 0: memory of its own */
+    uint64_t weights_offset; /* in the file behind that mapping */
     uint8_t *backup_at;      /* for fast memory when it gives way; NULL: memory of the session */
     const struct binary_graph *g;
     struct exec_program *exec;
@@ -126,6 +127,7 @@ struct worker_program *worker_find_idle(struct worker *w, uint32_t id); /* under
 enum status worker_set_scratch(struct worker *w, const struct rpc_request *q);
 enum status worker_set_spill(struct worker *w, const struct rpc_request *q);
 enum status worker_set_backup(struct worker *w, const struct rpc_request *q);
+enum status worker_set_weights(struct worker *w, const struct rpc_request *q);
 enum status worker_reset(struct worker *w, uint32_t id);
 
 /* ---- runs --------------------------------------------------------------------------------------------------------------- */

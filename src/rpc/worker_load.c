@@ -203,6 +203,7 @@ enum status worker_unload(struct worker *w, uint32_t id)
         worker_pool_drop(w, p->persistent);
         worker_pool_drop(w, p->spill);
         worker_pool_drop(w, p->backup);
+        worker_pool_drop(w, p->weights);
     }
     pthread_mutex_unlock(&w->lock);
     RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", id);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that compute in memory of the client: scratch, persistent memory, spill-fill and backup buffers inside mappings of the session. A mapping that holds an open binary
+/* Programs that compute in memory of the client: scratch, persistent memory, spill-fill and backup buffers, copies of weights inside mappings of the session. A mapping that holds an open binary
  * is none, since programs trust their binaries. */
+#include <string.h>
+
 #include "rpc/rpc.h"
 #include "rpc/rpc_shared.h"
 #include "rpc/worker.h"
@@ -108,6 +110,32 @@ static enum status replace_backup(struct worker *w, struct worker_program *p, st
     return ST_OK;
 }
 
+/* A program that has other constants in these bytes of the file. Graphs of one binary may have the same. */
+static const struct worker_program *weights_in_the_way(struct worker *w, const struct worker_program *p, const struct worker_map *m, uint64_t offset)
+{
+    for (size_t i = 0; i < w->programs.n; i++) {
+        const struct worker_program *q = w->programs.at[i];
+        const struct worker_map *n = q && q != p && q->weights ? worker_map_find(w, q->weights) : NULL;
+        if (!n || n->device != m->device || n->inode != m->inode || offset >= q->weights_offset + q->g->constant_bytes ||
+            q->weights_offset >= offset + p->g->constant_bytes)
+            continue;
+        if (q->g->constants != p->g->constants || q->weights_offset != offset)
+            return q;
+    }
+    return NULL;
+}
+
+static enum status find_weights(struct worker *w, const struct worker_program *p, struct rpc_pool pool, void **ret)
+{
+    uint64_t bytes = p->g->constant_bytes;
+    TRY(find_pool(w, pool, bytes, "weights", ret));
+    const struct worker_map *m = pool.map ? worker_map_find(w, pool.map) : NULL;
+    const struct worker_program *q = m ? weights_in_the_way(w, p, m, m->offset + pool.offset) : NULL;
+    RETURN_IF(q, ST_INVALID_ARG, "weights of %llu bytes at offset %llu; those of graph \"%s\" are at offset %llu of the same memory", (unsigned long long)bytes,
+              (unsigned long long)(m->offset + pool.offset), q->g->info.name, (unsigned long long)q->weights_offset);
+    return ST_OK;
+}
+
 typedef enum status replace_fn(struct worker *w, struct worker_program *p, struct rpc_pool pool);
 
 static enum status replace_idle(struct worker *w, const struct rpc_request *q, replace_fn *with)
@@ -133,4 +161,39 @@ enum status worker_set_spill(struct worker *w, const struct rpc_request *q)
 enum status worker_set_backup(struct worker *w, const struct rpc_request *q)
 {
     return replace_idle(w, q, replace_backup);
+}
+
+/* Without the lock: it may take long. */
+static enum status copy_weights(struct worker_program *p, void *to)
+{
+    /* Another graph may be reading the same ones. */
+    if (to && memcmp(to, p->g->constants, p->g->constant_bytes) != 0)
+        memcpy(to, p->g->constants, p->g->constant_bytes);
+    return exec_set_constants(p->exec, to);
+}
+
+enum status worker_set_weights(struct worker *w, const struct rpc_request *q)
+{
+    struct rpc_pool pool = { q->scratch.map, q->scratch.offset };
+    void *at;
+    pthread_mutex_lock(&w->lock);
+    struct worker_program *p = worker_find_idle(w, q->scratch.program);
+    enum status st = p ? find_weights(w, p, pool, &at) : ST_OK;
+    if (p && st == ST_OK)
+        p->runs++; /* keeps runs away */
+    pthread_mutex_unlock(&w->lock);
+    RETURN_IF(!p, ST_NOT_FOUND, "program %u is not one of this session", q->scratch.program);
+    TRY(st);
+    st = copy_weights(p, at);
+    pthread_mutex_lock(&w->lock);
+    if (st == ST_OK) {
+        worker_pool_hold(w, pool.map);
+        worker_pool_drop(w, p->weights);
+        p->weights = pool.map;
+        p->weights_offset = pool.map ? worker_map_find(w, pool.map)->offset + pool.offset : 0;
+    }
+    p->runs--;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    return st;
 }

@@ -69,7 +69,7 @@ static void name_what_exists(struct server *s, struct rpc_request *q)
         q->load.spill_map = q->load.spill_map ? real_id(s->maps, s->n_maps, q->load.spill_map) : 0;
         q->load.persistent_map = q->load.persistent_map ? real_id(s->maps, s->n_maps, q->load.persistent_map) : 0;
     }
-    if (q->type == RPC_SCRATCH || q->type == RPC_SPILL || q->type == RPC_BACKUP) {
+    if (q->type == RPC_SCRATCH || q->type == RPC_SPILL || q->type == RPC_BACKUP || q->type == RPC_WEIGHTS) {
         q->scratch.program = real_id(s->programs, s->n_programs, q->scratch.program);
         q->scratch.map = real_id(s->maps, s->n_maps, q->scratch.map);
     }

@@ -30,7 +30,7 @@ static const struct backend backend_htp = {
     .bytes_alloc = htp_bytes_alloc,
     .bytes_free = htp_bytes_free,
     .prepare = htp_prepare,
-    .load = htp_load,
+    .announce = htp_announce, .load = htp_load,
     .run = htp_run,
     .unload = htp_unload,
     .mem_custom = htp_mem_custom,

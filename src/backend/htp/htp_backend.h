@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 
 #include "backend/backend.h"
+#include "base/vec.h"
 #include "rpc/rpc.h"
 
 enum {
@@ -179,7 +180,7 @@ enum status htp_mem_register(struct backend_context *c, const struct backend_mem
 void htp_mem_release(struct backend_mem *m);
 
 /* What a buffer for the whole context is for. */
-enum htp_pool { HTP_SPILL, HTP_BACKUP /* of VTCM, when a graph gives way */, HTP_POOLS };
+enum htp_pool { HTP_SPILL, HTP_BACKUP /* of VTCM, when a graph gives way */, HTP_WEIGHTS, HTP_POOLS };
 
 /* Memory of our own that the session sees. */
 struct htp_shared {
@@ -210,6 +211,12 @@ struct htp_binary {
     uint32_t users;
 };
 
+/* Constants of a file and their place in a buffer for weights; graphs may share them. */
+struct htp_constants {
+    const void *at;
+    uint64_t bytes, offset;
+};
+
 struct backend_context {
     struct backend_context_cfg cfg;
     struct htp_context_cfg own;
@@ -220,6 +227,7 @@ struct backend_context {
     struct htp_times loading, unloading; /* since a profile last asked */
     const struct binary_graph *loaded;   /* the last one, until a profile has asked */
     uint64_t spill_fill, weights;  /* largest of the graphs; all constants */
+    VEC(struct htp_constants) constants;
     struct backend_graph *graphs;  /* loaded ones */
     struct backend_mem *pools[HTP_POOLS]; /* the client's buffers for all of them, NULL: memory of the session's own */
     struct htp_group *group;       /* that shares a spill-fill buffer, NULL: none */
@@ -233,6 +241,7 @@ struct backend_graph {
     const struct binary_graph *g;
     struct htp_binary *binary;
     uint32_t program;
+    uint64_t weights_at;    /* where its constants are in a buffer for weights */
     struct htp_shared staging;
     uint64_t *place;        /* per I/O table entry: its offset in staging, UINT64_MAX: none reserved */
     struct rpc_io *io;
@@ -271,6 +280,7 @@ void htp_stage_events(struct backend_context *c, enum backend_stage stage, struc
 typedef enum status htp_work_fn(struct backend_context *c, struct htp_session *s, void *arg);
 enum status htp_place(struct backend_context *c, htp_work_fn *work, void *arg);
 
+enum status htp_announce(struct backend_context *c, const struct binary_graph *g); /* it will be loaded: counts for the sizes of buffers */
 enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
 void htp_unload(struct backend_graph *g);
 enum status htp_graph_reserve(struct backend_graph *g, bool all); /* staging; all: also for tensors that promised registered memory */

@@ -107,7 +107,7 @@ static enum status check_use(const struct backend_context *c, const struct backe
 
 static enum htp_pool pool_of(const struct backend_mem *m)
 {
-    return m->use == MEM_SPILL_FILL ? HTP_SPILL : m->use == MEM_VTCM_BACKUP ? HTP_BACKUP : HTP_POOLS;
+    return m->use == MEM_SPILL_FILL ? HTP_SPILL : m->use == MEM_VTCM_BACKUP ? HTP_BACKUP : m->use == MEM_WEIGHTS ? HTP_WEIGHTS : HTP_POOLS;
 }
 
 /* All graphs of the context use the newest buffer that was registered for a purpose; they run one after the other, so one is enough. */
@@ -120,6 +120,8 @@ static enum status use_pool(struct backend_context *c, struct backend_mem *m)
     pthread_mutex_lock(&c->lock);
     for (struct backend_graph *g = c->graphs; g && st == ST_OK; g = g->next)
         st = htp_graph_pool(g, pool, m);
+    for (struct backend_graph *g = c->graphs; g && st != ST_OK; g = g->next) /* all of them, or none */
+        htp_graph_pool(g, pool, c->pools[pool]);
     if (st == ST_OK)
         c->pools[pool] = m;
     pthread_mutex_unlock(&c->lock);
@@ -159,8 +161,6 @@ enum status htp_mem_register(struct backend_context *c, const struct backend_mem
         htp_mem_release(m);
         return st;
     }
-    if (spec->use == MEM_WEIGHTS)
-        backend_log(BACKEND_INFO, "a buffer for weights is registered; graphs still use those of the binary");
     *ret = m;
     return ST_OK;
 }

@@ -65,6 +65,7 @@ void htp_close(struct backend_context *c)
         return;
     htp_group_leave(c);
     htp_session_put(c->session);
+    vec_finish(&c->constants);
     pthread_mutex_destroy(&c->lock);
     mem_free(c);
 }

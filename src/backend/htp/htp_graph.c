@@ -172,6 +172,38 @@ static enum status make_tables(struct backend_graph *g)
     return ST_OK;
 }
 
+static enum status find_constants(struct backend_context *c, const struct binary_graph *g, uint64_t *ret_offset)
+{
+    for (size_t i = 0; i < c->constants.n; i++)
+        if (c->constants.at[i].at == g->constants && c->constants.at[i].bytes == g->constant_bytes) {
+            *ret_offset = c->constants.at[i].offset;
+            return ST_OK;
+        }
+    struct htp_constants *new = vec_push(&c->constants);
+    RETURN_IF(!new, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->info.name);
+    *new = (struct htp_constants){ g->constants, g->constant_bytes, c->weights };
+    *ret_offset = c->weights;
+    c->weights += align_up(g->constant_bytes);
+    return ST_OK;
+}
+
+/* What its constants and those of other graphs take in a buffer for weights; what it spills. */
+static enum status place_constants(struct backend_context *c, const struct binary_graph *g, uint64_t *ret_offset)
+{
+    *ret_offset = 0;
+    pthread_mutex_lock(&c->lock);
+    c->spill_fill = g->info.spill_fill_bytes > c->spill_fill ? g->info.spill_fill_bytes : c->spill_fill;
+    enum status st = g->constant_bytes ? find_constants(c, g, ret_offset) : ST_OK;
+    pthread_mutex_unlock(&c->lock);
+    return st;
+}
+
+enum status htp_announce(struct backend_context *c, const struct binary_graph *g)
+{
+    uint64_t offset;
+    return place_constants(c, g, &offset);
+}
+
 static enum status load(struct backend_graph *g, const struct binary *b, uint32_t graph)
 {
     struct backend_context *c = g->context;
@@ -186,15 +218,18 @@ static enum status load(struct backend_graph *g, const struct binary *b, uint32_
     TRY(htp_group_check(c, &g->g->info));
     struct request r = { .binary = b, .graph = graph, .g = g };
     TRY(place(c, &r));
-    const struct binary_graph_info *i = &g->g->info;
-    c->spill_fill = i->spill_fill_bytes > c->spill_fill ? i->spill_fill_bytes : c->spill_fill;
-    c->weights += i->const_bytes;
-    return ST_OK;
+    return place_constants(c, g->g, &g->weights_at);
 }
 
 static uint64_t pool_bytes(const struct backend_graph *g, enum htp_pool pool)
 {
-    return pool == HTP_SPILL ? g->g->info.spill_fill_bytes : g->g->info.vtcm_used;
+    const uint64_t bytes[HTP_POOLS] = { [HTP_SPILL] = g->g->info.spill_fill_bytes, [HTP_BACKUP] = g->g->info.vtcm_used, [HTP_WEIGHTS] = g->g->constant_bytes };
+    return bytes[pool];
+}
+
+static uint64_t begin_in(const struct backend_graph *g, enum htp_pool pool)
+{
+    return pool == HTP_WEIGHTS ? g->weights_at : 0; /* the others take turns */
 }
 
 enum status htp_graph_pool(struct backend_graph *g, enum htp_pool pool, const struct backend_mem *m)
@@ -202,16 +237,19 @@ enum status htp_graph_pool(struct backend_graph *g, enum htp_pool pool, const st
     struct htp_session *s = g->context->session;
     if (g->program == RPC_NONE || !pool_bytes(g, pool))
         return ST_OK;
-    struct rpc_pool at = { .map = m ? m->buffer->map : 0, .offset = m ? m->offset : 0 };
-    return htp_session_result(s, (pool == HTP_SPILL ? s->link->set_spill : s->link->set_backup)(s->s, g->program, at));
+    struct rpc_pool at = { .map = m ? m->buffer->map : 0, .offset = m ? m->offset + begin_in(g, pool) : 0 };
+    enum status st = pool == HTP_SPILL    ? s->link->set_spill(s->s, g->program, at)
+                     : pool == HTP_BACKUP ? s->link->set_backup(s->s, g->program, at)
+                                          : s->link->set_weights(s->s, g->program, at);
+    return htp_session_result(s, st);
 }
 
-/* The new graph spills where the others do, if that is large enough; the client may register a larger buffer. */
+/* The new graph uses the buffers of the others, where they are large enough; the client may register larger ones. */
 static enum status join_pool(struct backend_graph *g, enum htp_pool pool)
 {
-    static const char *const does[] = { "spills", "computes in" };
+    static const char *const does[HTP_POOLS] = { "spills", "computes in", "has constants of" };
     const struct backend_mem *m = g->context->pools[pool];
-    if (!m || m->bytes >= pool_bytes(g, pool))
+    if (!m || m->bytes >= begin_in(g, pool) + pool_bytes(g, pool))
         return m ? htp_graph_pool(g, pool, m) : ST_OK;
     backend_log(BACKEND_INFO, "graph \"%s\" %s %" PRIu64 " bytes, more than the registered buffer has; it uses memory of its own", g->g->info.name, does[pool],
                 pool_bytes(g, pool));
