@@ -42,6 +42,7 @@ enum {
     CONV_MR = 6,                        /* rows that vector engines compute at a time */
     CONV_VECTOR_ROWS = 8 * CONV_MR,     /* rows of a vector engine's panel */
     CONV_LONG = 192,                    /* bytes of a row: 64 longer ones and their weights are more than a first-level cache */
+    CONV_TOGETHER_TAPS = 64,            /* of groups that are gathered together */
     CONV_BATCH_DIMS = MAX_RANK - 2,
 };
 
@@ -107,6 +108,7 @@ struct conv_args {
     uint32_t unit_rows, row_units, col_units, chunks, slice_chunks;
     uint32_t panel_rows;
     uint64_t panel_stride, seg_bytes, pack_bytes;
+    bool together;                  /* rows may be gathered for all slices at once: there is room for that */
 };
 
 /* Weights of one chunk and what belongs to its channels. */
@@ -130,7 +132,8 @@ struct conv_seg {
 struct conv_panel {
     uint32_t rows, n_seg, k_total;
     struct conv_seg *seg;
-    const uint64_t *seg_x;      /* bands (conv_bands.c): bytes from a row to what each segment is multiplied with; NULL: segments follow each other in a row */
+    const uint64_t *seg_x;      /* bands (conv_bands.c) and groups gathered together: bytes from a row to what each segment is multiplied with; NULL: segments
+                                 * follow each other in a row */
     uint64_t stride;            /* bytes from one row to the next, where they are equally far apart: always but for strided windows in place */
     uint32_t engine_state;      /* whatever the engine likes to remember; 0 when a kernel starts */
     void *engine_data;          /* conv_engine.data */
@@ -167,6 +170,7 @@ struct conv_engine {
     uint32_t planes;                                /* of bytes, where elem is 1 and elements are kept in parts, one behind the other; 0: one */
     void *data;                                     /* of one call of the kernel, for block */
     uint32_t band_step;                             /* block takes rows from bands when a tap is whole steps of so many bytes; 0: never */
+    bool apart;                                     /* block takes segments from where seg_x says */
 };
 
 /* conv_drive.c */
@@ -223,6 +227,12 @@ static inline const int64_t *conv_b(const struct conv_args *a, const struct conv
 static inline const int64_t *conv_wsum(const struct conv_args *a, const struct conv_head *h, uint64_t n)
 {
     return conv_b(a, h, n) + n;
+}
+
+/* Where segment s begins in a row, in elements; `at`: those of the segments before it. */
+static inline uint64_t conv_seg_at(const struct conv_panel *p, uint32_t s, uint64_t at, uint32_t elem)
+{
+    return p->seg_x ? p->seg_x[s] / elem : at;
 }
 
 /* Outputs are bytes, and with multipliers of at most CONV_SMALL_M every step on the way there stays within 32, then 16 bits. */

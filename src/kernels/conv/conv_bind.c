@@ -37,14 +37,14 @@ static bool conv_accept_first(const void *args)
     return few && line && steps >= 3 && steps <= CONV_FIRST_STEPS && conv_first_line(a) * a->y.kernel <= CONV_FIRST_BYTES && a->w_offset == 0 && conv_stage_suits(a);
 }
 
-/* Few channels per group: whole fours of them in, and some groups side by side, or whole blocks, out (conv_groups_avx512.c). One group alone is worth it where
- * its kernel has code of its own. */
+/* Few channels per group: whole fours of them in, and some groups side by side, or whole blocks, out (conv_groups_avx512.c). 3x3 has code of its own there; other
+ * kernels are worth it where a vector is full of groups. */
 static bool conv_accept_groups(const void *args)
 {
     const struct conv_args *a = args;
     const bool few = a->cig % 4 == 0 && a->cig * conv_groups_side(a) <= STAGE_CHANNELS && a->cog <= 2 * CONV_BLOCK && a->taps <= CONV_GROUPS_TAPS;
     const bool whole = a->cog % CONV_BLOCK == 0 || (a->cog < CONV_BLOCK && CONV_BLOCK % a->cog == 0);
-    const bool worth = a->slices > 1 ? a->taps > 1 || a->cog < CONV_BLOCK : a->x.kernel == 3 && a->y.kernel == 3 && a->x.stride <= 2;
+    const bool three = a->x.kernel == 3 && a->y.kernel == 3 && a->x.stride <= 2, worth = three || (a->slices > 1 && a->cog <= (a->taps == 1 ? 8 : 4));
     return a->kind == CONV_WINDOW && few && whole && worth && a->w_offset == 0 && conv_stage_suits(a);
 }
 
@@ -225,6 +225,17 @@ static void fit_panel(struct conv_args *a, uint64_t work_budget, struct kernel_b
     ret->work_bytes = other + a->panel_rows * a->panel_stride;
 }
 
+/* Groups of few channels are gathered together, if there is room for the rows of a vector engine: else every tap of every group would be copied by itself. */
+static void choose_rows(struct conv_args *a, uint64_t work_budget)
+{
+    const uint64_t together = align64((uint64_t)a->taps * a->ci * 4), least = (a->rows < CONV_MR ? a->rows : CONV_MR) * together + a->seg_bytes;
+    const bool few = a->slices > 1 && a->taps > 1 && a->taps <= CONV_TOGETHER_TAPS && a->cig <= 2 * CONV_BLOCK && a->cig % a->kg == 0;
+    a->together = a->kind == CONV_WINDOW && few && a->packed && a->cls != CONV_Q16W16 && !a->blocks && !a->w_offset && (!work_budget || least <= work_budget);
+    a->panel_stride = a->together ? together : align64((uint64_t)a->kpad * 4);
+    if (a->panel_stride % 4096 == 0)
+        a->panel_stride += 64;
+}
+
 /* Few rows are cut along channels too, so that a thread pool has something to share; packing while running wants many rows per unit. */
 static void cut_work(struct conv_args *a, bool by_lines, uint64_t work_budget, struct kernel_bound *ret)
 {
@@ -242,14 +253,12 @@ static void cut_work(struct conv_args *a, bool by_lines, uint64_t work_budget, s
         a->col_units = 1;
 
     const uint64_t panel_bytes = 768 * 1024;
-    a->panel_stride = align64((uint64_t)a->kpad * 4);
-    if (a->panel_stride % 4096 == 0)
-        a->panel_stride += 64;
+    a->seg_bytes = align64((uint64_t)a->taps * sizeof(struct conv_seg));
+    choose_rows(a, work_budget);
     uint64_t rows = panel_bytes / a->panel_stride / CONV_MR * CONV_MR;
     a->panel_rows = rows < CONV_MR ? CONV_MR : rows > CONV_VECTOR_ROWS ? CONV_VECTOR_ROWS : (uint32_t)rows;
     if (a->panel_rows > a->rows)
         a->panel_rows = a->rows;
-    a->seg_bytes = align64((uint64_t)a->taps * sizeof(struct conv_seg));
     a->pack_bytes = a->packed ? 0 : align64(conv_block_bytes(a) * (CONV_CHUNK / CONV_BLOCK)) + conv_record_bytes(a, CONV_CHUNK);
     ret->extent = a->row_units * a->col_units;
     /* Not panel_rows * panel_stride, which may grow when k shrinks: binding again with smaller dimensions must not need more. */

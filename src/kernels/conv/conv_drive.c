@@ -32,19 +32,21 @@ static void set_segments(struct conv_walk *w)
     bool window = a->kind == CONV_WINDOW;
     p->n_seg = 0;
     p->k_total = 0;
-    if (a->kind == CONV_MATRIX || (!w->skip && window)) {
+    if (a->kind == CONV_MATRIX || (!w->skip && window && !w->together)) {
         add_segment(p, 0, a->kpad, true);
         return;
     }
     for (uint32_t l = 0; l < w->tz.n * w->ty.n && w->tx.n; l++) {
         uint32_t z = w->tz.first + l / w->ty.n * w->tz.step, y = w->ty.first + l % w->ty.n * w->ty.step;
         uint32_t row = (z * a->y.kernel + y) * a->x.kernel;
-        if (window)
+        if (window && !w->together)
             add_segment(p, (row + w->tx.first) * a->tap_stride, w->tx.n * a->tap_stride, true);
         else
             for (uint32_t u = 0; u < w->tx.n; u++)
                 add_segment(p, (row + w->tx.first + u * w->tx.step) * a->tap_stride, a->tap_stride, false);
     }
+    for (uint32_t s = 0; s < p->n_seg && w->together; s++)
+        w->seg_x[s] = (uint64_t)s * a->ci * w->e->elem;
 }
 
 static void constant_chunk(const struct conv_args *a, uint32_t at, struct conv_chunk *c)
@@ -67,7 +69,9 @@ void conv_flush(struct conv_walk *w)
     for (uint32_t i = w->chunk0; i < w->chunk1; i++) {
         if (w->a->packed)
             constant_chunk(w->a, i, &c);
-        if (c.slice != gathered && !w->band_lines)
+        if (w->together && gathered != UINT32_MAX)
+            conv_gather_next(w, c.slice - gathered);
+        else if (c.slice != gathered && !w->band_lines)
             conv_gather(w, c.slice);
         gathered = c.slice;
         w->e->block(w->a, &w->p, &c, w->out);
@@ -220,7 +224,8 @@ static void run_part(struct conv_walk *w, uint32_t c0, uint32_t c1, uint32_t r0,
 static void set_panel(struct conv_walk *w)
 {
     const struct conv_args *a = w->a;
-    const uint64_t xs = dtype_bits(a->x_type) / 8, bytes = (conv_plane_bytes(a) * (w->e->planes ? w->e->planes : 1) + 63) / 64 * 64;
+    const uint64_t plane = w->together ? (uint64_t)a->taps * a->ci : conv_plane_bytes(a);
+    const uint64_t xs = dtype_bits(a->x_type) / 8, bytes = (plane * (w->e->planes ? w->e->planes : 1) + 63) / 64 * 64;
     w->stride = w->e->elem > 1 ? a->panel_stride : bytes % 4096 ? bytes : bytes + 64;
     uint64_t room = a->panel_rows * a->panel_stride / w->stride, rows = w->e->long_rows && bytes > CONV_LONG ? w->e->long_rows : w->e->rows;
     w->panel_rows = (uint32_t)(w->in_place || room > rows ? rows : room);
@@ -241,11 +246,16 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
     w.skip = a->padded && (a->cls == CONV_F32 || a->cls == CONV_F16);
     w.in_place = a->direct && e->in_place(a);
     w.flat = a->kind == CONV_MATRIX || (a->kind == CONV_WINDOW && a->direct && a->x.stride == 1 && a->y.stride == 1 && a->z.stride == 1);
-    w.lines = a->kind == CONV_WINDOW && a->cig == a->ci && a->x.dilation == 1 && e->load_windows && a->z.in == 1 &&
+    w.together = a->together && e->apart;
+    if (w.together) {
+        w.all = *a;
+        w.all.cig = w.all.tap_stride = a->ci;
+    }
+    w.lines = a->kind == CONV_WINDOW && (a->cig == a->ci || w.together) && a->x.dilation == 1 && e->load_windows && a->z.in == 1 &&
               a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
     w.p.rows = 0;
     w.p.seg = call->work;
-    w.p.seg_x = NULL;
+    w.p.seg_x = w.together ? w.seg_x : NULL;
     set_panel(&w);
     w.band_lines = conv_band_lines(&w);
     for (uint32_t at = tile.begin; at < tile.end;) {

@@ -21,8 +21,8 @@ static void block_f16(const struct conv_args *a, struct conv_panel *p, const str
     block_run(tiles_f16, a, p, c, out);
 }
 
-static const struct conv_engine f32_engine = { .elem = 4, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .block = block_f32 };
-static const struct conv_engine f16_engine = { .elem = 4, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .block = block_f16 };
+static const struct conv_engine f32_engine = { .elem = 4, .apart = true, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .block = block_f32 };
+static const struct conv_engine f16_engine = { .elem = 4, .apart = true, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .block = block_f16 };
 
 kernel_fn conv_f32_avx2, conv_f16_avx2;
 

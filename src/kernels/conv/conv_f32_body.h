@@ -95,6 +95,7 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
     uint64_t at = 0;
     for (uint32_t s = 0; s < t->p->n_seg; s++) {
         uint64_t k = t->p->seg[s].k, end = k + t->p->seg[s].n;
+        at = conv_seg_at(t->p, s, at, sizeof(float));
         for (; k < end; k++, at++) {
             vf w[VEC_F32_NR];
 #pragma GCC unroll 8

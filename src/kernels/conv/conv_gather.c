@@ -236,9 +236,29 @@ static void gather_rows(struct conv_walk *w, uint32_t slice)
     }
 }
 
+void conv_gather_next(struct conv_walk *w, uint32_t slices)
+{
+    const uint64_t x = (uint64_t)slices * w->a->cig * w->e->elem, out = (uint64_t)slices * w->a->cog;
+    for (uint32_t i = 0; i < w->p.rows; i++) {
+        w->p.x[i] = (const char *)w->p.x[i] + x;
+        w->p.out[i] += out;
+    }
+}
+
+static void gather_together(struct conv_walk *w, uint32_t slice)
+{
+    const struct conv_args *a = w->a;
+    w->a = &w->all;
+    gather_pixels(w, 0);
+    w->a = a;
+    conv_gather_next(w, slice);
+}
+
 void conv_gather(struct conv_walk *w, uint32_t slice)
 {
-    if (w->flat)
+    if (w->together)
+        gather_together(w, slice);
+    else if (w->flat)
         gather_rows(w, slice);
     else
         gather_pixels(w, slice);

@@ -98,8 +98,10 @@ static inline __attribute__((always_inline)) void tile_narrow(const struct tile 
     const char *block = (const char *)t->c->w + t->at / CONV_BLOCK * conv_block_bytes(t->a);
     uint64_t at = 0;
     clear_fours(mr, nr, acc);
-    for (uint32_t s = 0; s < t->p->n_seg; at += t->p->seg[s].n, s++)
+    for (uint32_t s = 0; s < t->p->n_seg; at += t->p->seg[s].n, s++) {
+        at = conv_seg_at(t->p, s, at, sizeof(int16_t));
         add_fours(t, mr, nr, (struct part){ block + (uint64_t)t->p->seg[s].k * CONV_BLOCK, at, t->p->seg[s].n }, acc);
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < mr; r++) {
         const uint32_t row = t->row + (uint32_t)r;
@@ -199,7 +201,8 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
     const char *block = (const char *)t->c->w + t->at / CONV_BLOCK * conv_block_bytes(t->a);
     tile_start(t, (uint32_t)mr, sum);
     uint64_t at = 0;
-    for (uint32_t s = 0; s < t->p->n_seg; s++)
+    for (uint32_t s = 0; s < t->p->n_seg; s++) {
+        at = conv_seg_at(t->p, s, at, sizeof(int16_t));
         for (uint32_t k = 0, some; k < t->p->seg[s].n; k += some, at += some) {
             uint32_t left = t->p->seg[s].n - k;
             some = left < most ? left : most;
@@ -209,6 +212,7 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
             else
                 part_bytes(t, mr, nr, (struct part){ w, at, some }, sum);
         }
+    }
     tile_end(t, (uint32_t)mr, sum);
 }
 
@@ -245,4 +249,4 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     }
 }
 
-static const struct conv_engine engine = { .elem = 2, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };
+static const struct conv_engine engine = { .elem = 2, .apart = true, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };

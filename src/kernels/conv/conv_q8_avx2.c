@@ -119,6 +119,7 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
     uint64_t at = 0;
     for (uint32_t s = 0; s < t->p->n_seg; s++) {
         const char *w = t->w + (uint64_t)t->p->seg[s].k * CONV_BLOCK;
+        at = conv_seg_at(t->p, s, at, sizeof(int16_t));
         for (uint64_t end = at + t->p->seg[s].n; at < end; at += 4, w += 64) {
             vi xv[MR];
 #pragma GCC unroll 8
@@ -165,7 +166,7 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     }
 }
 
-static const struct conv_engine engine = { .elem = 2, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };
+static const struct conv_engine engine = { .elem = 2, .apart = true, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };
 
 kernel_fn conv_q8_avx2;
 

@@ -182,6 +182,7 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
     begin_sums(t, t->row, s.mr, s.nr, x, acc);
     for (uint32_t i = 0; i < t->p->n_seg; i++) {
         const uint8_t *w = (const uint8_t *)t->c->w + (uint64_t)t->p->seg[i].k * CONV_BLOCK;
+        at = conv_seg_at(t->p, i, at, 1);
         for (uint64_t end = at + t->p->seg[i].n; at < end; at += 4, w += 64)
             add_products(x, at, w, bytes, s, acc);
     }
@@ -283,7 +284,7 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
             tiles[which][m](&t);
 }
 
-static const struct conv_engine engine = { .elem = 1, .rows = PANEL, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };
+static const struct conv_engine engine = { .elem = 1, .apart = true, .rows = PANEL, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };
 
 kernel_fn conv_q8_avx512;
 

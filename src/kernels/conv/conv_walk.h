@@ -5,7 +5,7 @@
 
 #include "kernels/conv/conv.h"
 
-enum { CONV_BAND_TAPS = 64 };
+enum { CONV_BAND_TAPS = CONV_TOGETHER_TAPS };
 
 /* Taps first, first + step, … of one axis. */
 struct conv_taps {
@@ -27,6 +27,8 @@ struct conv_walk {
     bool lines;                     /* windows inside the image are whole lines of x (conv_gather.c) */
     uint32_t band_lines;            /* output lines of a band (conv_bands.c); 0: rows are gathered */
     uint64_t seg_x[CONV_BAND_TAPS];
+    bool together;                  /* rows are gathered for all slices at once, as those of `all` */
+    struct conv_args all;           /* the same convolution as if it had no groups */
     uint32_t chunk0, chunk1;
     struct conv_chunk made;         /* the chunk that was packed while running */
     struct conv_taps tz, ty, tx;    /* class of the panel */
@@ -46,5 +48,7 @@ struct conv_taps conv_taps_of(const struct conv_walk *w, const struct conv_axis 
 uint64_t conv_matrix_of(const struct conv_args *a, const uint64_t *strides, uint32_t slice);
 /* Bring the rows of the panel into the engine's form, and find where their outputs go. */
 void conv_gather(struct conv_walk *w, uint32_t slice);
+/* Rows that were gathered together: from one slice to one behind it. */
+void conv_gather_next(struct conv_walk *w, uint32_t slices);
 
 #endif
