@@ -153,7 +153,7 @@ static bool same_core(const struct rpc_session *s)
     return atomic_load_explicit(&s->ring->session_cpu, memory_order_relaxed) == (uint32_t)sched_getcpu();
 }
 
-static enum status await(struct rpc_session *s, struct link_program *p, const struct rpc_run *r)
+static enum status await(struct rpc_session *s, struct link_program *p, struct rpc_run *r)
 {
     struct rpc_call *c = p->area;
     uint64_t poll_ns = s->cores > 1 ? at_most(r->wait.poll_us, MAX_POLL_US) * 1000 : 0;
@@ -169,7 +169,10 @@ static enum status await(struct rpc_session *s, struct link_program *p, const st
             if (!link_alive(s))
                 return link_lost(s, "it ended during a run");
         }
-        if (now >= begin && now < end && !same_core(s))
+        bool poll = now >= begin && now < end && !same_core(s);
+        r->polls += poll;
+        r->sleeps += !poll;
+        if (poll)
             shared_spin(&c->state, state, at_most(end - now, SPIN_PART_NS));
         else
             sleep_once(c, state, now < begin ? at_most(begin - now, look) : look);
@@ -246,6 +249,7 @@ enum status link_run(struct rpc_session *s, struct rpc_run *r)
     r->n_marks = 0;
     r->rpc_ns = r->queue_ns = r->worker_ns = r->exec_ns = 0;
     r->yields = (struct rpc_yields){ 0 };
+    r->polls = r->sleeps = 0;
     TRY(link_check(s));
     TRY(take_turn(s, r, &p));
     enum status st = run_now(s, p, r);

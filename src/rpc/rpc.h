@@ -121,6 +121,7 @@ struct rpc_run {
     uint64_t worker_ns;    /* in the session, without the queue */
     uint64_t exec_ns;      /* in exec_run */
     struct rpc_yields yields;
+    uint32_t polls, sleeps; /* how often the caller span, and slept, while it waited */
     struct prof_mark *marks; /* in: room for them or NULL; out: filled */
     uint32_t max_marks, n_marks;
 };

@@ -2,6 +2,7 @@
 /* The performance infrastructure: ids, votes, the rules between them, and their codes. */
 #include "api_test.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,6 +207,59 @@ static void test_memory_config(void **state)
     FAILS(UNSUPPORTED, perf->setMemoryConfig(0, 0, bads));
 }
 
+/* How often the caller of executions did something while it waited: event 30012 polled, 30013 slept. */
+static uint64_t waited(const struct net *net, uint32_t type, unsigned times, bool until_seen)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < times && !(until_seen && sum); i++) {
+        float x[AFFINE_N] = { 1 }, y[AFFINE_N];
+        Qnn_Tensor_t in = WITH(net->x, x), out = WITH(net->y, y);
+        Qnn_ProfileHandle_t p;
+        const QnnProfile_EventId_t *ids, *subs;
+        uint32_t n, m;
+        bool there = false;
+        OK(q.profileCreate(env.backend, QNN_PROFILE_LEVEL_DETAILED, &p));
+        OK(q.graphExecute(net->graph, &in, 1, &out, 1, p, NULL));
+        OK(q.profileGetEvents(p, &ids, &n));
+        for (uint32_t k = 0; k < n; k++) {
+            OK(q.profileGetSubEvents(ids[k], &subs, &m));
+            for (uint32_t j = 0; j < m; j++) {
+                QnnProfile_EventData_t e;
+                OK(q.profileGetEventData(subs[j], &e));
+                there |= e.type == type;
+                sum += e.type == type ? e.value : 0;
+            }
+        }
+        assert_true(there);
+        OK(q.profileFree(p));
+    }
+    return sum;
+}
+
+/* Callers poll under a vote and at no other time. */
+static void test_vote_makes_callers_poll(void **state)
+{
+    (void)state;
+    enum { POLLED = 30012, SLEPT = 30013 };
+    struct net net;
+    uint32_t id = new_id();
+    config poll = VOTE(RPC_POLLING_TIME);
+    poll.rpcPollingTimeConfig = 9999;
+    env_setup(NULL);
+    OK(net_affine(env.context, "net", 2, 1, &net));
+    OK(q.graphFinalize(net.graph, NULL, NULL));
+    assert_int_equal(waited(&net, POLLED, 100, false), 0);
+    assert_true(waited(&net, SLEPT, 100000, true) > 0);
+    OK(set(id, poll));
+    cpu_set_t cores;
+    assert_int_equal(sched_getaffinity(0, sizeof cores, &cores), 0);
+    if (CPU_COUNT(&cores) > 1)
+        assert_true(waited(&net, POLLED, 100000, true) > 0);
+    OK(perf->destroyPowerConfigId(id));
+    assert_int_equal(waited(&net, POLLED, 100, false), 0);
+    env_teardown(NULL);
+}
+
 /* Votes are in a detailed profile of what runs under them. */
 static void test_in_profile(void **state)
 {
@@ -260,7 +314,7 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_id_without_asking), cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_first_id_without_asking), cmocka_unit_test(test_vote_makes_callers_poll), cmocka_unit_test(test_ids),
         cmocka_unit_test(test_clock_votes),             cmocka_unit_test(test_polling),
         cmocka_unit_test(test_matrix_unit),             cmocka_unit_test(test_finer_corners),
         cmocka_unit_test(test_all_or_nothing),          cmocka_unit_test(test_memory_config),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "rpc_kit.h"
 
 #define OK(expr) check((expr), #expr, __LINE__)
@@ -39,6 +40,27 @@ static void test_round_trip(void **state)
         OK(kit_run(&c, waits[i % 5]));
         assert_true(kit_right(&c, i));
     }
+    kit_close(&c);
+}
+
+/* Nobody spins who was not asked to; who was does, sooner or later: not when the answer is there already, nor on the core that the session is on. */
+static void test_ways_to_wait(void **state)
+{
+    (void)state;
+    struct kit_client c;
+    uint64_t polls = 0;
+    OK(kit_open(&c));
+    struct rpc_run r = { .program = c.program, .io = c.io, .n_io = KIT_IO };
+    for (uint32_t i = 0; i < 200; i++) {
+        OK(kit_link->run(c.s, &r));
+        assert_int_equal(r.polls, 0);
+    }
+    r.wait.poll_us = 2000;
+    for (uint32_t i = 0; i < 200000 && !polls && cpu_cores() > 1; i++) {
+        OK(kit_link->run(c.s, &r));
+        polls += r.polls;
+    }
+    assert_true(polls > 0 || cpu_cores() == 1);
     kit_close(&c);
 }
 
@@ -399,7 +421,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_refused_maps),  cmocka_unit_test(test_refused_loads),   cmocka_unit_test(test_budget),
         cmocka_unit_test(test_budget_of_programs), cmocka_unit_test(test_signals),    cmocka_unit_test(test_one_copy),
         cmocka_unit_test(test_dynamic),       cmocka_unit_test(test_pools),           cmocka_unit_test(test_pause),
-        cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_ways_to_wait),  cmocka_unit_test(test_nothing_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,6 +263,7 @@ static void test_abort_while_waiting(void **state)
     atomic_store(&low->cancel.abort, 1);
     pthread_join(low->thread, NULL);
     assert_int_equal(low->st, ST_ABORTED);
+    assert_true(low->run.sleeps > 0 && low->run.polls == 0); /* it had to wait, and nobody asked it to spin */
     atomic_store(&low->cancel.abort, 0);
     run(low);
     close_stage();

@@ -19,6 +19,7 @@ static_assert(offsetof(struct rpc_cancel, deadline_ns) == offsetof(struct backen
 struct total {
     uint64_t rpc_ns, queue_ns, worker_ns, exec_ns;
     struct rpc_yields yields;
+    uint32_t polls, sleeps;
 };
 
 static const struct binary_tensor *tensor_of(const struct backend_graph *g, uint32_t i)
@@ -181,8 +182,10 @@ static void add_events(const struct backend_graph *g, const struct backend_run *
     if (!detailed)
         return;
     event(r, 30004, PROF_UNIT_BYTES, g->copied, "Bytes copied to and from staging memory");
+    event(r, 30012, PROF_UNIT_COUNT, t->polls, "Times the caller polled for the answer");
+    event(r, 30013, PROF_UNIT_COUNT, t->sleeps, "Times the caller slept for the answer");
     if (t->yields.count)
-        event(r, 30006, PROF_UNIT_BYTES, t->yields.saved_bytes, "VTCM saved for graphs of higher priority");
+        event(r, 30011, PROF_UNIT_BYTES, t->yields.saved_bytes, "VTCM saved for graphs of higher priority");
     htp_votes_events(r->prof, r->prof_parent);
     add_nodes(g, r, accel);
     htp_estimate_execute(g, r);
@@ -195,6 +198,8 @@ static void add_times(struct total *t, const struct rpc_run *run)
     t->queue_ns += run->queue_ns;
     t->worker_ns += run->worker_ns;
     t->exec_ns += run->exec_ns;
+    t->polls += run->polls;
+    t->sleeps += run->sleeps;
     t->yields.acquire_ns += y->acquire_ns;
     t->yields.count += y->count;
     t->yields.release_ns += y->release_ns;
