@@ -69,7 +69,7 @@ static enum status list_boxes(struct prepare_cx *cx, struct chain_graph *g)
             break;
         binary_box_op(call, &g->box[k]);
         uint64_t weights = g->box[k].whole.depth > 1 ? binary_box_operand(&g->box[k], &g->box[k].whole, 1) : 0;
-        g->again[k] = weights > cx->target->vtcm_bytes / (cx->chain_share ? cx->chain_share : USUAL_SHARE) ? weights : 0;
+        g->again[k] = weights > cx->target->vtcm_bytes / (cx->chain_taste.share ? cx->chain_taste.share : USUAL_SHARE) ? weights : 0;
     }
     RETURN_IF(!ok, ST_NO_MEMORY, "no memory to find chains among %zu nodes", ir->nodes.n);
     return ST_OK;

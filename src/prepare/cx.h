@@ -65,7 +65,10 @@ struct prepare_cx {
     uint64_t given_live;      /* its peak */
     uint64_t order_bound;     /* no order of operators needs less scratch; 0: not known */
 
-    uint32_t chain_share;     /* weights of more than 1 / n of the window count against a chain; 0: the usual share */
+    struct chain_taste {
+        uint32_t share;       /* weights of more than 1 / n of the window count against a chain; 0: the usual share */
+        uint32_t times;       /* slabs may take so many times the target's limit; 0: once */
+    } chain_taste;
 
     /* filled by tile_chain, when operators have their order; none: chains NULL */
     struct chain *chains;     /* in the order of their nodes */

@@ -89,7 +89,8 @@ static uint64_t twice_percent(const struct prepare_cx *cx, const struct chain_sh
 static bool fits(const struct chain_graph *g, const struct chain_shape *s, uint32_t height)
 {
     const struct prepare_target *t = g->cx->target;
-    return chain_slab_bytes(s, height) <= t->chains.bytes && (!g->box || chain_window_bytes(g, s, height) <= t->vtcm_bytes / 4 * 3);
+    uint64_t most = t->chains.bytes * (g->cx->chain_taste.times ? g->cx->chain_taste.times : 1);
+    return chain_slab_bytes(s, height) <= most && (!g->box || chain_window_bytes(g, s, height) <= t->vtcm_bytes / 4 * 3);
 }
 
 /* Weights that a device brings again, slab by slab. */

@@ -10,11 +10,11 @@
 
 #include "prepare/cx.h"
 
-enum { MAX_TRIES = 24, MAX_SHARES = 3, MAX_CHAINS = 3, MAX_ORDERS = 2 * MAX_CHAINS, ROOM_STEPS = 64 };
+enum { MAX_TRIES = 32, MAX_SHARES = 3, MAX_CHAINS = 4, MAX_ORDERS = 2 * MAX_CHAINS, ROOM_STEPS = 64 };
 
 /* The first is for all levels. */
 static const struct vtcm_shares shares[MAX_SHARES] = { { 8, 16 }, { 32, 4 }, { 3, 2 } };
-static const uint32_t chain_shares[MAX_CHAINS] = { 0, 16, 2 };
+static const struct chain_taste tastes[MAX_CHAINS] = { { 0, 0 }, { 16, 1 }, { 2, 1 }, { 0, 4 } };
 
 /* An order of operators, with its chains, as problems with different shares. */
 struct order {
@@ -88,14 +88,14 @@ static enum status add_order(struct tiling *t, uint32_t n_shares)
 }
 
 /* Other chains for the order that operators have now. */
-static enum status chain_again(struct prepare_cx *cx, uint32_t share)
+static enum status chain_again(struct prepare_cx *cx, struct chain_taste taste)
 {
     bool progress;
     cx->chains = NULL;
     cx->chain_of = NULL;
     cx->slabs = NULL;
     cx->n_chains = 0;
-    cx->chain_share = share;
+    cx->chain_taste = taste;
     TRY(plan_cells_again(cx));
     return tile_chain(cx, &progress);
 }
@@ -105,7 +105,7 @@ static enum status add_orders(struct tiling *t, uint32_t level)
 {
     TRY(add_order(t, level > 2 ? MAX_SHARES : 1));
     for (uint32_t i = 1; level > 2 && i < MAX_CHAINS && t->cx->target->chains.bytes; i++) {
-        TRY(chain_again(t->cx, chain_shares[i]));
+        TRY(chain_again(t->cx, tastes[i]));
         TRY(add_order(t, 1));
     }
     return ST_OK;
@@ -180,7 +180,7 @@ static enum status add_tries(struct tiling *t)
     if (cx->given_order && level > 1) {
         vtcm_restore(cx, &t->orders[0].state);
         TRY(plan_reorder(cx, cx->given_order));
-        TRY(chain_again(cx, chain_shares[0]));
+        TRY(chain_again(cx, tastes[0]));
         TRY(add_orders(t, level));
     }
     for (uint32_t k = 0; k < t->n_orders; k++)
