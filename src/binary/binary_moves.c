@@ -61,7 +61,7 @@ struct again {
 static struct again passes(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles)
 {
     struct binary_box n;
-    uint64_t places = binary_box_count(o, b, &n) / n.channels, first = input_bytes(o, roles, 0), others = 0;
+    uint64_t boxes = binary_box_count(o, b, &n), places = boxes / n.channels, first = input_bytes(o, roles, 0), others = 0;
     if (o->whole.depth == 1)
         return (struct again){ 1, 1 };
     for (uint32_t i = 1; i < o->call->n_in; i++)

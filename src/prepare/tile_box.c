@@ -30,7 +30,7 @@ static void consider(struct search *s, const struct binary_box *b)
     if (bytes > a->budget)
         return;
     binary_box_moves(a->op, b, a->roles, &m);
-    uint64_t cost = binary_moves_in(&m) + binary_moves_out(&m) + BOX_COST * binary_box_count(a->op, b, &sides) * sides.depth;
+    uint64_t boxes = binary_box_count(a->op, b, &sides), cost = binary_moves_in(&m) + binary_moves_out(&m) + BOX_COST * boxes * sides.depth;
     bool better = s->limit == UINT64_MAX ? cost < s->best.cost : cost <= s->limit && bytes < s->best.bytes;
     if (!s->best.found || better)
         s->best = (struct tile_choice){ *b, bytes, cost, true };
