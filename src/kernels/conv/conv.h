@@ -169,7 +169,10 @@ struct conv_engine {
     conv_sum_fours *sum_weights;                    /* for weights that are packed while running; NULL: as at prepare */
     uint32_t planes;                                /* of bytes, where elem is 1 and elements are kept in parts, one behind the other; 0: one */
     void *data;                                     /* of one call of the kernel, for block */
-    uint32_t band_step;                             /* block takes rows from bands when a tap is whole steps of so many bytes; 0: never */
+    uint32_t band_step;                             /* block takes rows from bands when a tap is whole steps of so many channels; 0: never */
+    /* Some pixels, with all their channels, to a band: the planes of a pixel one behind the other. */
+    void (*load_band)(const struct conv_args *a, char *dst, const char *src, uint32_t pixels);
+    void (*pad_band)(const struct conv_args *a, char *dst, uint32_t pixels);
     bool apart;                                     /* block takes segments from where seg_x says */
 };
 

@@ -14,6 +14,12 @@ static uint32_t band_width(const struct conv_args *a)
     return a->x.out + (a->x.kernel - 1) * a->x.dilation;
 }
 
+/* Of the band: an engine's elements are bytes, in one plane or more. */
+static uint64_t pixel_bytes(const struct conv_walk *w)
+{
+    return (uint64_t)w->a->ci * (w->e->planes ? w->e->planes : 1);
+}
+
 static uint32_t lines_above(const struct conv_args *a)
 {
     return (a->y.kernel - 1) * a->y.dilation;
@@ -24,9 +30,9 @@ uint32_t conv_band_lines(const struct conv_walk *w)
     const struct conv_args *a = w->a;
     const uint32_t step = w->e->band_step, useless = 4; /* at most a quarter of the positions */
     if (!step || a->kind != CONV_WINDOW || a->taps == 1 || a->taps > CONV_BAND_TAPS || a->slices > 1 || a->ci % step || a->w_offset || !a->packed ||
-        a->x.stride > 1 || a->y.stride > 1 || a->z.in != 1 || a->z.kernel != 1 || a->z.out != 1 || a->z.pad || !conv_ends_in_bytes(a))
+        a->x.stride > 1 || a->y.stride > 1 || a->z.in != 1 || a->z.kernel != 1 || a->z.out != 1 || a->z.pad)
         return 0;
-    const uint64_t line = (uint64_t)band_width(a) * a->ci, room = a->panel_rows * a->panel_stride / line;
+    const uint64_t line = band_width(a) * pixel_bytes(w), room = a->panel_rows * a->panel_stride / line;
     if ((a->x.kernel - 1) * a->x.dilation * useless > band_width(a) || room <= lines_above(a))
         return 0;
     return room - lines_above(a) < a->y.out ? (uint32_t)(room - lines_above(a)) : a->y.out;
@@ -36,12 +42,13 @@ uint32_t conv_band_lines(const struct conv_walk *w)
 static void fill_line(const struct conv_walk *w, char *dst, const char *src, int64_t iy)
 {
     const struct conv_args *a = w->a;
-    const uint32_t width = band_width(a), left = a->x.pad < width ? a->x.pad : width, pixel = a->ci;
+    const uint32_t width = band_width(a), left = a->x.pad < width ? a->x.pad : width;
     const uint32_t inside = iy < 0 || iy >= a->y.in ? 0 : a->x.in < width - left ? a->x.in : width - left;
-    w->e->pad(a, dst, left * pixel);
+    const uint64_t line = (uint64_t)a->x.in * a->ci * (dtype_bits(a->x_type) / 8), pixel = pixel_bytes(w);
+    w->e->pad_band(a, dst, left);
     if (inside)
-        w->e->load(a, dst + (size_t)left * pixel, src + (size_t)iy * a->x.in * pixel, inside * pixel, 1);
-    w->e->pad(a, dst + (size_t)(left + inside) * pixel, (width - left - inside) * pixel);
+        w->e->load_band(a, dst + left * pixel, src + (uint64_t)iy * line, inside);
+    w->e->pad_band(a, dst + (left + inside) * pixel, width - left - inside);
 }
 
 static void set_taps(struct conv_walk *w)
@@ -50,12 +57,12 @@ static void set_taps(struct conv_walk *w)
     struct conv_panel *p = &w->p;
     for (uint32_t t = 0; t < a->taps; t++) {
         p->seg[t] = (struct conv_seg){ t * a->ci, a->ci };
-        w->seg_x[t] = ((uint64_t)(t / a->x.kernel) * a->y.dilation * band_width(a) + t % a->x.kernel * a->x.dilation) * a->ci;
+        w->seg_x[t] = ((uint64_t)(t / a->x.kernel) * a->y.dilation * band_width(a) + t % a->x.kernel * a->x.dilation) * pixel_bytes(w);
     }
     p->n_seg = a->taps;
     p->k_total = a->kpad;
     p->seg_x = w->seg_x;
-    p->stride = a->ci;
+    p->stride = pixel_bytes(w);
 }
 
 /* All positions of the band whose first output is line y of a plane. */
@@ -68,7 +75,7 @@ static void run_band(struct conv_walk *w, uint32_t plane, uint32_t y, uint32_t l
     for (uint32_t at = 0, rows, line = 0, x = 0; at < all; at += rows) {
         rows = all - at < w->panel_rows ? all - at : w->panel_rows;
         for (uint32_t i = 0; i < rows; i++) {
-            p->x[i] = w->rows + (uint64_t)(at + i) * a->ci;
+            p->x[i] = w->rows + (at + i) * pixel_bytes(w);
             p->out[i] = x < a->x.out ? (first + (uint64_t)line * a->x.out + x) * a->co : CONV_NOWHERE;
             if (++x == width)
                 x = 0, line++;
@@ -86,9 +93,9 @@ void conv_walk_bands(struct conv_walk *w, uint32_t line0, uint32_t line1)
         const uint32_t plane = line / a->y.out, y = line % a->y.out, left = a->y.out - y;
         n = line1 - line < left ? line1 - line : left;
         n = n < w->band_lines ? n : w->band_lines;
-        const char *image = (const char *)w->data[0] + (uint64_t)plane * a->y.in * a->x.in * a->ci;
+        const char *image = (const char *)w->data[0] + (uint64_t)plane * a->y.in * a->x.in * a->ci * (dtype_bits(a->x_type) / 8);
         for (uint32_t i = 0; i < n + lines_above(a); i++)
-            fill_line(w, w->rows + (uint64_t)i * band_width(a) * a->ci, image, (int64_t)y + i - a->y.pad);
+            fill_line(w, w->rows + i * band_width(a) * pixel_bytes(w), image, (int64_t)y + i - a->y.pad);
         run_band(w, plane, y, n);
     }
 }

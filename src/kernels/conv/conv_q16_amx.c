@@ -6,7 +6,7 @@
 #include "kernels/conv/vec_avx512.h"
 
 #include "kernels/conv/conv_amx.h"
-#include "kernels/conv/conv_wide_end.h"
+#include "kernels/conv/conv_fixed_end.h"
 
 /* ---- rows ----------------------------------------------------------------------------------------------------------- */
 
@@ -53,6 +53,26 @@ static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
     memset((uint8_t *)dst + conv_plane_bytes(a), zero & 255, n);
 }
 
+/* A pixel is a whole number of steps. */
+static void load_band(const struct conv_args *a, char *dst, const char *src, uint32_t pixels)
+{
+    for (uint32_t i = 0; i < pixels; i++, dst += a->ci)
+        for (uint32_t c = 0; c < a->ci; c += 32, dst += 32, src += 64) {
+            vi v = _mm512_loadu_si512(src);
+            _mm256_storeu_si256((__m256i *)(dst + a->ci), _mm512_cvtepi16_epi8(v));
+            _mm256_storeu_si256((__m256i *)dst, _mm512_cvtepi16_epi8(_mm512_srli_epi16(v, 8)));
+        }
+}
+
+static void pad_band(const struct conv_args *a, char *dst, uint32_t pixels)
+{
+    const uint16_t zero = (uint16_t)-a->x_offset;
+    for (uint32_t i = 0; i < pixels; i++, dst += 2 * (size_t)a->ci) {
+        memset(dst, zero >> 8, a->ci);
+        memset(dst + a->ci, zero & 255, a->ci);
+    }
+}
+
 static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
 {
     const uint8_t *high = row, *low = high + conv_plane_bytes(a);
@@ -67,69 +87,83 @@ static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
 
 enum { PIECE = 2 }; /* rows */
 
+/* What belongs to the channels of a chunk, the same for all panels. */
+struct chunk_end {
+    const void *w;             /* which chunk; NULL: none */
+    bool narrow;               /* sums with all that belongs to them fit 32 bits */
+    int64_t fold[CONV_CHUNK] __attribute__((aligned(64)));
+    int32_t fold32[CONV_CHUNK] __attribute__((aligned(64)));
+};
+enum { KEPT = 16 };            /* chunks that one call of the kernel remembers */
+
 struct sums {
     const struct conv_args *a;
     const struct conv_panel *p;
     const struct conv_chunk *c;
+    const struct chunk_end *own;
     struct fixed_end end;
     void *out;
-    bool narrow;               /* sums with all that belongs to them fit 32 bits */
     uint32_t row, rows, at, blocks, left;
-    int64_t fold[CONV_CHUNK];
-    int32_t fold32[CONV_CHUNK] __attribute__((aligned(64)));
     int32_t tile[4][TILE * TILE] __attribute__((aligned(64)));
 };
 
-static void sums_init(struct sums *s, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+static void chunk_init(struct chunk_end *e, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c)
 {
-    s->a = a, s->p = p, s->c = c, s->out = out, s->left = 0;
-    fixed_end_range(&s->end, a);
-    memset(s->fold, 0, sizeof s->fold);
-    memset(s->fold32, 0, sizeof s->fold32);
+    memset(e->fold, 0, sizeof e->fold);
+    memset(e->fold32, 0, sizeof e->fold32);
     for (uint32_t i = 0; i < c->n; i++) {
-        s->fold[i] = conv_fold(p, c, i, a->kind == CONV_TRANSPOSED ? a->tap_stride : 0, a->x_offset);
-        s->fold32[i] = (int32_t)(uint32_t)(uint64_t)s->fold[i];
+        e->fold[i] = conv_fold(p, c, i, a->kind == CONV_TRANSPOSED ? a->tap_stride : 0, a->x_offset);
+        e->fold32[i] = (int32_t)(uint32_t)(uint64_t)e->fold[i];
     }
-    s->narrow = c->plain && conv_fits_32(a, c);
+    e->narrow = c->plain && conv_fits_32(a, c);
+    /* Chunks that are packed while running, and those of TransposeConv's classes, only look the same. */
+    e->w = a->packed && a->kind != CONV_TRANSPOSED ? c->w : NULL;
 }
 
 /* Eight sums in 64 bits. */
-static inline vi wide_sums(vi high, vi low, const int64_t *fold, int64_t row, int half)
+static inline __attribute__((always_inline)) vi wide_sums(vi high, vi low, const int64_t *fold, int64_t term, int half)
 {
     __m256i h = half ? _mm512_extracti64x4_epi64(high, 1) : _mm512_castsi512_si256(high);
     __m256i l = half ? _mm512_extracti64x4_epi64(low, 1) : _mm512_castsi512_si256(low);
     vi sum = _mm512_add_epi64(_mm512_slli_epi64(_mm512_cvtepi32_epi64(h), 8), _mm512_cvtepi32_epi64(l));
-    return _mm512_add_epi64(_mm512_add_epi64(sum, _mm512_loadu_si512(fold)), _mm512_set1_epi64(row));
+    return _mm512_add_epi64(_mm512_add_epi64(sum, _mm512_loadu_si512(fold)), _mm512_set1_epi64(term));
+}
+
+/* 16 sums as floats, rounded once. */
+static inline __attribute__((always_inline)) vf real_sums(const struct chunk_end *e, uint32_t at, vi high, vi low, int64_t term)
+{
+    if (e->narrow) {
+        vi sum = vi_add(vi_add(_mm512_slli_epi32(high, 8), low), vi_load(e->fold32 + at));
+        return vf_from_int(vi_add(sum, vi_set1((int32_t)(uint32_t)(uint64_t)term)));
+    }
+    __m256 first = _mm512_cvtepi64_ps(wide_sums(high, low, e->fold + at, term, 0));
+    return _mm512_insertf32x8(_mm512_castps256_ps512(first), _mm512_cvtepi64_ps(wide_sums(high, low, e->fold + at + 8, term, 1)), 1);
 }
 
 /* 16 channels of one row, `at` the first of them. */
-static inline void end_block(const struct sums *s, uint32_t row, uint32_t at, vi high, vi low)
+static inline __attribute__((always_inline)) void end_block(const struct sums *s, uint32_t row, uint32_t at, vi high, vi low)
 {
     const struct conv_args *a = s->a;
     const uint32_t n = s->c->n - at < TILE ? s->c->n - at : TILE;
     const int64_t term = a->w_offset ? (int64_t)((uint64_t)(int64_t)a->w_offset * (uint64_t)s->p->xsum[row]) : 0;
     const uint64_t to = s->p->out[row] + s->c->c0 + at;
-    char *out = (char *)s->out + to * s->end.bytes;
-    if (s->narrow) {
-        vi sum = _mm512_add_epi32(_mm512_add_epi32(_mm512_slli_epi32(high, 8), low), vi_load(s->fold32 + at));
-        sum = vi_add(sum, vi_set1((int32_t)(uint32_t)(uint64_t)term));
-        vi_store_n(out, vi_requant(sum, vf_load_n(s->c->m + at, n), s->end.lo, s->end.hi, s->end.offset), n, s->end.bytes);
+    if (s->c->plain) {
+        vf v = vf_mul(real_sums(s->own, at, high, low, term), vf_load_n(s->c->m + at, n));
+        vi q = vi_sub(vi_round(vf_min(vf_max(v, s->end.lo), s->end.hi)), s->end.offset);
+        vi_store_n((char *)s->out + to * s->end.bytes, q, n, s->end.bytes);
         return;
     }
     int64_t sum[TILE];
-    _mm512_storeu_si512(sum, wide_sums(high, low, s->fold + at, term, 0));
-    _mm512_storeu_si512(sum + 8, wide_sums(high, low, s->fold + at + 8, term, 1));
-    if (s->c->plain)
-        wide_end_store(&s->end, sum, vf_load_n(s->c->m + at, n), n, out);
-    else
-        for (uint32_t i = 0; i < n; i++)
-            conv_store_fixed(a, s->out, to + i, sum[i], s->c->m[at + i]);
+    _mm512_storeu_si512(sum, wide_sums(high, low, s->own->fold + at, term, 0));
+    _mm512_storeu_si512(sum + 8, wide_sums(high, low, s->own->fold + at + 8, term, 1));
+    for (uint32_t i = 0; i < n; i++)
+        conv_store_fixed(a, s->out, to + i, sum[i], s->c->m[at + i]);
 }
 
 static __attribute__((noinline)) void end_rows(const struct sums *s, uint32_t first)
 {
     for (uint32_t r = first; r < first + PIECE && r < s->rows; r++)
-        for (uint32_t b = 0; b < s->blocks; b++)
+        for (uint32_t b = 0; b < s->blocks && s->p->out[s->row + r] != CONV_NOWHERE; b++)
             end_block(s, s->row + r, s->at + b * TILE, vi_load(s->tile[b] + r * TILE), vi_load(s->tile[2 + b] + r * TILE));
 }
 
@@ -153,10 +187,16 @@ static void fill_rows(const struct conv_args *a, struct conv_panel *p)
 
 static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
-    struct sums sums;
-    sums_init(&sums, a, p, c, out);
+    struct chunk_end *kept = p->engine_data;
+    struct sums sums; /* its tiles are written before they are read */
+    sums.a = a, sums.p = p, sums.c = c, sums.out = out, sums.left = 0;
+    kept += (c->slice + c->c0 / CONV_CHUNK) % KEPT;
+    if (!kept->w || kept->w != c->w)
+        chunk_init(kept, a, p, c);
+    sums.own = kept;
+    fixed_end_range(&sums.end, a);
     const uint32_t blocks = (c->n + CONV_BLOCK - 1) / CONV_BLOCK, k = p->k_total < STEP ? p->k_total : STEP;
-    struct square q = { .p = p, .second = conv_plane_bytes(a), .block_bytes = conv_block_bytes(a), .waiting = &sums, .left = &sums.left };
+    struct square q = { .p = p, .second = p->seg_x ? a->ci : conv_plane_bytes(a), .block_bytes = conv_block_bytes(a), .waiting = &sums, .left = &sums.left };
     for (uint32_t row = 0; row < p->rows && !k; row++) /* no tap of TransposeConv meets these rows */
         for (uint32_t v = 0; v < blocks; v++)
             end_block(&sums, row, v * CONV_BLOCK, vi_zero(), vi_zero());
@@ -178,13 +218,20 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     end_waiting(&q);
 }
 
-static const struct conv_engine engine = { .elem = 1, .planes = 2, .rows = 4 * TILE, .in_place = in_place, .load = load_row, .load_windows = load_windows,
-                                           .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours, .gathered = fill_rows };
+/* Long rows: one square of them stays in the first-level cache while all weights go by. */
+static const struct conv_engine engine = { .elem = 1, .planes = 2, .rows = 4 * TILE, .long_rows = TILE, .in_place = in_place, .load = load_row,
+                                           .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours,
+                                           .gathered = fill_rows, .band_step = STEP, .load_band = load_band, .pad_band = pad_band };
 
 kernel_fn conv_q16_amx;
 
 void conv_q16_amx(const struct kernel_call *call, struct range tile)
 {
-    conv_run(call, tile, &engine);
+    struct chunk_end kept[KEPT];
+    struct conv_engine e = engine;
+    for (int i = 0; i < KEPT; i++)
+        kept[i].w = NULL;
+    e.data = kept;
+    conv_run(call, tile, &e);
     __asm__ volatile("tilerelease" ::);
 }

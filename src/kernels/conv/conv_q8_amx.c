@@ -40,6 +40,16 @@ static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
     memset(dst, (uint8_t)-a->x_offset, n);
 }
 
+static void load_band(const struct conv_args *a, char *dst, const char *src, uint32_t pixels)
+{
+    memcpy(dst, src, (size_t)pixels * a->ci);
+}
+
+static void pad_band(const struct conv_args *a, char *dst, uint32_t pixels)
+{
+    memset(dst, (uint8_t)-a->x_offset, (size_t)pixels * a->ci);
+}
+
 static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
 {
     const uint8_t *x = row;
@@ -292,7 +302,8 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
 
 /* 32 rows stay in the first-level cache while all weights go by; of short rows there may be more, so that weights go by less often. */
 static const struct conv_engine engine = { .elem = 1, .rows = 4 * TILE, .long_rows = 2 * TILE, .in_place = in_place, .load = load_row, .load_windows = load_windows,
-                                           .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours, .gathered = fill_rows, .band_step = STEP };
+                                           .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours, .gathered = fill_rows, .band_step = STEP,
+                                           .load_band = load_band, .pad_band = pad_band };
 
 kernel_fn conv_q8_amx;
 
