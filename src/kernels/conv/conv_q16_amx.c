@@ -85,7 +85,7 @@ static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
 
 /* ---- ends ------------------------------------------------------------------------------------------------------------- */
 
-enum { PIECE = 2 }; /* rows */
+enum { PIECE = 4 }; /* rows */
 
 /* What belongs to the channels of a chunk, the same for all panels. */
 struct chunk_end {
@@ -96,15 +96,27 @@ struct chunk_end {
 };
 enum { KEPT = 16 };            /* chunks that one call of the kernel remembers */
 
+/* The last square, which waits for its end until the next one is multiplied. */
 struct sums {
-    const struct conv_args *a;
+    uint32_t left;             /* pieces without an end */
+    bool full;                 /* two whole blocks of plain channels, whole pieces, no terms of rows: then it may wait longer than its panel and chunk live */
+    struct fixed_end end;      /* its range */
+    const struct chunk_end *own;
+    const float *m;            /* full: of its channels */
+    char *to[TILE];            /* full: where each row goes */
+    const struct conv_args *a; /* else, and what follows */
     const struct conv_panel *p;
     const struct conv_chunk *c;
-    const struct chunk_end *own;
-    struct fixed_end end;
     void *out;
-    uint32_t row, rows, at, blocks, left;
+    uint32_t row, rows, at, blocks;
     int32_t tile[4][TILE * TILE] __attribute__((aligned(64)));
+    char nowhere[4 * TILE];
+};
+
+/* Of one call of the kernel. */
+struct amx_state {
+    struct sums sums;
+    struct chunk_end kept[KEPT];
 };
 
 static void chunk_init(struct chunk_end *e, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c)
@@ -167,9 +179,40 @@ static __attribute__((noinline)) void end_rows(const struct sums *s, uint32_t fi
             end_block(s, s->row + r, s->at + b * TILE, vi_load(s->tile[b] + r * TILE), vi_load(s->tile[2 + b] + r * TILE));
 }
 
+static inline __attribute__((always_inline)) vi steps_of(const struct sums *s, uint32_t row, uint32_t block)
+{
+    vf v = vf_mul(real_sums(s->own, s->at + block * TILE, vi_load(s->tile[block] + row * TILE), vi_load(s->tile[2 + block] + row * TILE), 0), vf_load(s->m + block * TILE));
+    return vi_sub(vi_round(vf_min(vf_max(v, s->end.lo), s->end.hi)), s->end.offset);
+}
+
+/* Four rows of 32 channels. Narrowing saturates, but all is in range already. */
+static __attribute__((noinline)) void end_full(const struct sums *s, uint32_t first, bool is_signed)
+{
+    const vi order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    for (uint32_t r = first; r < first + PIECE; r++) {
+        vi a = steps_of(s, r, 0), b = steps_of(s, r, 1);
+        _mm512_storeu_si512(s->to[r], _mm512_permutexvar_epi64(order, is_signed ? _mm512_packs_epi32(a, b) : _mm512_packus_epi32(a, b)));
+    }
+}
+
 static inline void end_piece(struct sums *s)
 {
-    end_rows(s, --s->left * PIECE);
+    const uint32_t first = --s->left * PIECE;
+    if (s->full)
+        end_full(s, first, s->a->out_type == DT_SQ16);
+    else
+        end_rows(s, first);
+}
+
+/* The sums of a square have left the tiles. */
+static void wait_for_end(struct sums *s, uint32_t row, uint32_t at)
+{
+    const struct conv_panel *p = s->p;
+    s->row = row, s->at = at, s->left = (s->rows + PIECE - 1) / PIECE;
+    s->full = s->blocks == 2 && at + 2 * TILE <= s->c->n && s->c->plain && s->end.bytes == 2 && s->rows % PIECE == 0 && !s->a->w_offset;
+    s->m = s->c->m + at;
+    for (uint32_t r = 0; s->full && r < s->rows; r++)
+        s->to[r] = p->out[row + r] == CONV_NOWHERE ? s->nowhere : (char *)s->out + 2 * (p->out[row + r] + s->c->c0 + at);
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------------- */
@@ -187,20 +230,24 @@ static void fill_rows(const struct conv_args *a, struct conv_panel *p)
 
 static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
-    struct chunk_end *kept = p->engine_data;
-    struct sums sums; /* its tiles are written before they are read */
-    sums.a = a, sums.p = p, sums.c = c, sums.out = out, sums.left = 0;
-    kept += (c->slice + c->c0 / CONV_CHUNK) % KEPT;
-    if (!kept->w || kept->w != c->w)
-        chunk_init(kept, a, p, c);
-    sums.own = kept;
-    fixed_end_range(&sums.end, a);
+    (void)out; /* the same for all panels */
+    struct amx_state *state = p->engine_data;
+    struct sums *sums = &state->sums;
+    struct chunk_end *kept = &state->kept[(c->slice + c->c0 / CONV_CHUNK) % KEPT];
     const uint32_t blocks = (c->n + CONV_BLOCK - 1) / CONV_BLOCK, k = p->k_total < STEP ? p->k_total : STEP;
-    struct square q = { .p = p, .second = p->seg_x ? a->ci : conv_plane_bytes(a), .block_bytes = conv_block_bytes(a), .waiting = &sums, .left = &sums.left };
-    for (uint32_t row = 0; row < p->rows && !k; row++) /* no tap of TransposeConv meets these rows */
-        for (uint32_t v = 0; v < blocks; v++)
-            end_block(&sums, row, v * CONV_BLOCK, vi_zero(), vi_zero());
-    for (uint32_t row = 0; row < p->rows && k; row += TILE) {
+    struct square q = { .p = p, .second = p->seg_x ? a->ci : conv_plane_bytes(a), .block_bytes = conv_block_bytes(a), .waiting = sums, .left = &sums->left };
+    if (!kept->w || kept->w != c->w) {
+        end_waiting(&q); /* it may belong to what is replaced */
+        chunk_init(kept, a, p, c);
+    }
+    if (!k) { /* no tap of TransposeConv meets these rows */
+        end_waiting(&q);
+        sums->p = p, sums->c = c, sums->own = kept;
+        for (uint32_t i = 0; i < p->rows * blocks; i++)
+            end_block(sums, i / blocks, i % blocks * CONV_BLOCK, vi_zero(), vi_zero());
+        return;
+    }
+    for (uint32_t row = 0; row < p->rows; row += TILE) {
         const uint32_t rows = p->rows - row < TILE ? p->rows - row : TILE;
         set_shape(p, rows, rows, k);
         q.x = p->x[row];
@@ -211,11 +258,13 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
             first_tiles(zeros, zeros, true);
             squares[a->x_type == DT_SQ16][two](&q);
             end_waiting(&q);
-            store_tiles(sums.tile, true, two);
-            sums.row = row, sums.rows = rows, sums.at = v * CONV_BLOCK, sums.blocks = 1 + two, sums.left = (rows + PIECE - 1) / PIECE;
+            store_tiles(sums->tile, true, two);
+            sums->p = p, sums->c = c, sums->own = kept, sums->rows = rows, sums->blocks = 1 + two;
+            wait_for_end(sums, row, v * CONV_BLOCK);
         }
     }
-    end_waiting(&q);
+    if (!sums->full || !kept->w) /* what belongs to it is gone when this returns */
+        end_waiting(&q);
 }
 
 /* Long rows: one square of them stays in the first-level cache while all weights go by. */
@@ -227,11 +276,19 @@ kernel_fn conv_q16_amx;
 
 void conv_q16_amx(const struct kernel_call *call, struct range tile)
 {
-    struct chunk_end kept[KEPT];
+    struct amx_state state;
     struct conv_engine e = engine;
+    const struct conv_args *a = call->args;
+    state.sums.left = 0;
+    state.sums.full = false;
+    state.sums.a = a;
+    state.sums.out = call->data[a->n_in];
+    fixed_end_range(&state.sums.end, a);
     for (int i = 0; i < KEPT; i++)
-        kept[i].w = NULL;
-    e.data = kept;
+        state.kept[i].w = NULL;
+    e.data = &state;
     conv_run(call, tile, &e);
+    while (state.sums.left)
+        end_piece(&state.sums);
     __asm__ volatile("tilerelease" ::);
 }
