@@ -21,11 +21,16 @@ static bool conv_accept_narrow(const void *args)
     return ((const struct conv_args *)args)->narrow;
 }
 
-/* A tile is 16 rows by 64 k; where there is less, vectors are faster. */
+/* A tile is 16 rows by 64 k by 16 channels; where there is less, vectors are faster. */
+static bool fills_tiles(const struct conv_args *a)
+{
+    return a->kpad >= 64 && a->rows >= 16 && a->cog >= 16;
+}
+
 static bool conv_accept_tiles(const void *args)
 {
     const struct conv_args *a = args;
-    return a->narrow && a->kpad >= 64 && a->rows >= 16 && a->cog >= 16;
+    return a->narrow && fills_tiles(a);
 }
 
 /* Few input channels: the taps of a line are multiplied where they lie (conv_first_avx512.c). */
@@ -66,7 +71,7 @@ static bool depthwise_accept_wide(const void *args)
 static bool conv_accept_bytes(const void *args)
 {
     const struct conv_args *a = args;
-    return dtype_bits(a->x_type) == 16 && a->kpad < 65536;
+    return dtype_bits(a->x_type) == 16 && a->kpad < 65536 && fills_tiles(a);
 }
 
 /* A run is whole groups of k, and its sum fits 32 bits. */
