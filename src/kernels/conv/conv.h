@@ -208,8 +208,9 @@ void conv_record_fill(const struct conv_args *a, const void *packed, const void 
 /* A depthwise operator's weights as [tap][channel]. */
 void conv_pack_depthwise(const struct conv_args *a, const void *w, void *dst);
 
-/* depthwise.c: bytes all through, in the form that four lines at a time want. */
+/* depthwise.c: bytes all through, in the form that four or two lines at a time want. */
 bool depthwise_accept_quads(const void *args);
+bool depthwise_accept_pairs(const void *args);
 
 /* The sections of a record over n channels. */
 static inline uint64_t conv_m_stride(uint64_t n)

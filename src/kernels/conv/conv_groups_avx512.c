@@ -5,7 +5,7 @@
  * channels of a pixel are loaded together, and a permutation gives each lane the four that it is to multiply. Weights of small groups, of which
  * each has a packed block of its own that it does not fill, are put side by side once for all lines of a tile.
  *
- * A part is as many groups as have 64 input channels; its input lines are staged (conv_stage_avx512.h). */
+ * A part is as many groups as have 64 input channels; its input lines are staged (conv_stage_walk.h). */
 #include "kernels/conv/vec_avx512.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which convolutions of bytes are computed from a stage (conv_stage_avx512.h), and what kernels that do so share. Private to conv/. */
+/* Which convolutions of bytes are computed from a stage (conv_stage_walk.h), and what kernels that do so share. Private to conv/. */
 #ifndef KERNELS_CONV_CONV_STAGE_H
 #define KERNELS_CONV_CONV_STAGE_H
 

@@ -99,3 +99,10 @@ bool depthwise_accept_quads(const void *args)
     const struct conv_args *a = args;
     return a->multiplier == 1 && a->w_offset >= -128 && a->w_offset <= 127 && conv_stage_suits(a);
 }
+
+/* Offsets leave weights and x in 16 bits. */
+bool depthwise_accept_pairs(const void *args)
+{
+    const struct conv_args *a = args;
+    return a->multiplier == 1 && a->co % CONV_BLOCK == 0 && a->w_offset >= -256 && a->w_offset <= 256 && conv_stage_suits(a);
+}

@@ -5,7 +5,7 @@
  * weights likewise. Interleaving leaves channels 0 … 3, 16 … 19, … in one vector, 4 … 7, 20 … 23, … in the next; narrowing the sums of four
  * vectors to bytes brings them back into order. A column that is interleaved once serves all output pixels that it belongs to.
  *
- * Weights and what belongs to channels are made ready once for all lines of a tile; input lines are staged (conv_stage_avx512.h).
+ * Weights and what belongs to channels are made ready once for all lines of a tile; input lines are staged (conv_stage_walk.h).
  *
  * Two pixels of 32 channels lie side by side as one of 64: then a vector holds both, and the next vector is two pixels further.
  *
