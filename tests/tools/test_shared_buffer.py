@@ -34,12 +34,24 @@ class SharedBuffer(lpai_model.LpaiTest):
                 self.assertNotIn("shared memory", said)
                 shared, said = self.run_and_read(backend, "--model", model, "--shared_buffer")
                 self.assertEqual(shared, want)
-                places = re.findall(r'tensor "(\w+)": 100 bytes in shared memory, file descriptor (\d+)', said)
-                self.assertEqual([tensor for tensor, _ in places], ["x0", "x1", "x2", "y"])
-                self.assertEqual(len({fd for _, fd in places}), 4)
+                places = re.findall(r'tensor "(\w+)": 100 bytes in shared memory, file descriptor (\d+)(?:, offset (\d+))?', said)
+                self.assertEqual([tensor for tensor, _, _ in places], ["x0", "x1", "x2", "y"])
+                offsets = [offset for _, _, offset in places]
+                self.assertEqual(offsets, ["0", "128", "256", "384"] if name == "htp" else [""] * 4)
+                self.assertEqual(len({fd for _, fd, _ in places}), 1 if name == "htp" else 4)
                 shared, said = self.run_and_read(backend, "--model", model, "--shared_buffer", "--asynchronous", "--num_inferences", 20)
                 self.assertEqual(shared, want)
                 self.assertGreaterEqual(said.count("in shared memory"), 8)
+
+    def test_large_tensors(self):
+        """Two of them fit into one allocation, then one that is larger than any allocation for several."""
+        for elements, want_fds, want_offsets in ((400000, 2, ["0", "400000", "0", "400000"]), (1200001, 4, ["0"] * 4)):
+            model, want = self.model(3, elements), self.inputs(3, elements)
+            got, said = self.run_and_read(HTP, "--model", model, "--shared_buffer")
+            self.assertEqual(got, want)
+            places = re.findall(r"%d bytes in shared memory, file descriptor (\d+), offset (\d+)" % elements, said)
+            self.assertEqual([offset for _, offset in places], want_offsets)
+            self.assertEqual(len({fd for fd, _ in places}), want_fds)
 
     def test_configuration(self):
         model, want = self.model(), self.inputs()

@@ -9,6 +9,7 @@
 #ifndef TOOLS_SESSION_SESSION_H
 #define TOOLS_SESSION_SESSION_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -118,6 +119,9 @@ struct session_memory {
     __typeof__(&rpcmem_alloc2) alloc;
     __typeof__(&rpcmem_free) free;
     __typeof__(&rpcmem_to_fd) to_fd;
+    bool offsets;                 /* the backend finds tensors inside a buffer by offset */
+    pthread_mutex_t lock;         /* of the list */
+    struct session_slab *slabs;   /* the newest first */
 };
 
 struct session {
