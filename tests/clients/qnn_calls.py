@@ -21,7 +21,7 @@ NUMBERS = {  # of a type: the API's, and what numpy keeps it in
     "u8": (0x108, np.uint8), "u16": (0x116, np.uint16), "u32": (0x132, np.uint32), "u64": (0x164, np.uint64),
     "f16": (0x216, np.float16), "f32": (0x232, np.float32), "b8": (0x508, np.uint8),
     "sq8": (0x308, np.int8), "sq16": (0x316, np.int16), "sq32": (0x332, np.int32),
-    "uq8": (0x408, np.uint8), "uq16": (0x416, np.uint16),
+    "uq8": (0x408, np.uint8), "uq16": (0x416, np.uint16), "sq4": (0x304, np.int8),
 }
 EXPANSION, BLOCK, BW_AXIS, AXIS, BW_TENSOR, PER_TENSOR, BW_FLOAT_BLOCK = 5, 4, 3, 1, 2, 0, 11
 
@@ -146,6 +146,8 @@ class Value:
     def __init__(self, shape, dtype, kind, array=None):
         self.shape, self.dtype, self.kind = tuple(int(d) for d in shape), dtype, kind
         self.array = None if array is None else np.ascontiguousarray(array, NUMBERS[dtype][1])
+        if dtype == "sq4":  # two in a byte, the first one in the lower half
+            self.array = self.array.ravel()[::2] & 15 | self.array.ravel()[1::2] << 4
         self.tensor = Tensor()
 
 

@@ -107,4 +107,4 @@ def reduced_to_one(g):
 
 
 if __name__ == "__main__":
-    main()
+    main(on_gpu=12)

@@ -73,4 +73,4 @@ def rotary_embedding(g, interleaved):
 
 
 if __name__ == "__main__":
-    main()
+    main(on_gpu=11)

@@ -203,4 +203,4 @@ def matmul_integer(g):
 
 
 if __name__ == "__main__":
-    main()
+    main(on_gpu=18)

@@ -33,6 +33,19 @@ def float_blocks(g, kind):
     near(g.run()[0], x @ real_w.T.astype(np.float64), 0.02)
 
 
+@case(*[(dtype, rows) for dtype in ("f32", "f16") for rows in ((3,), (1, 4), (2, 1, 3))])
+def packed_blocks(g, kind):
+    """Two weights in a byte, [out, in] in blocks of the inputs: FullyConnected flattens what is in front of them, Reshape restores it."""
+    dtype, rows = kind
+    r, k, n, block = random("packed", kind), 64, 6, 32
+    w, scale, x = codes(r, 4, (n, k)), r.uniform(.02, .1, (n, k // block)).astype(np.float32), r.normal(0, .25, (*rows, k)).astype(dtype.replace("f", "float"))
+    weights = g.const(w, "sq4", block=(1, block), scales=scale.ravel())
+    sums, y = g.native((int(np.prod(rows)), n), dtype), g.output((*rows, n), dtype)
+    g.node("FullyConnected", [g.input(x, dtype), weights], [sums])
+    g.node("Reshape", [sums], [y])
+    near(g.run()[0], x.astype(np.float64) @ (w * np.repeat(scale.astype(np.float64), block, 1)).T, 1e-5 if dtype == "f32" else 2e-3)
+
+
 @case((1, 1), (3, 3))
 def blocks(g, kernel):
     """16-bit activations between Reshape nodes; blocks of the input channels, each tap of the kernel with its own."""
@@ -114,4 +127,4 @@ def transposed_groups(g, kind):
 
 
 if __name__ == "__main__":
-    main()
+    main(on_gpu=18)

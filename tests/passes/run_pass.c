@@ -87,12 +87,12 @@ static void trim(const struct section *s, struct str *out)
 
 static const struct pass *find_pass(const char *name, size_t n)
 {
-    static const struct pass fp16 = { "fp16", lower_fp16 }; /* in the list of one backend only */
-    if (n == 4 && strncmp(name, fp16.name, n) == 0)
-        return &fp16;
-    for (const struct pass *p = prepare_default_passes; p->name; p++)
-        if (strlen(p->name) == n && memcmp(p->name, name, n) == 0)
-            return p;
+    static const struct pass rare[] = { { "fp16", lower_fp16 }, { "weights", lower_weights }, {} }; /* in the list of one backend only */
+    const struct pass *const lists[] = { prepare_default_passes, rare };
+    for (int i = 0; i < 2; i++)
+        for (const struct pass *p = lists[i]; p->name; p++)
+            if (strlen(p->name) == n && memcmp(p->name, name, n) == 0)
+                return p;
     return NULL;
 }
 

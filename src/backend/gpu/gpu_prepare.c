@@ -11,6 +11,7 @@ enum {
 
 static const struct pass passes[] = {
     { "dead", opt_dead },
+    { "weights", lower_weights },
     { "fold", opt_fold },
     { "fuse-batchnorm", opt_fuse_batchnorm },
     { "fuse-activation", opt_fuse_activation },
@@ -24,6 +25,7 @@ static const struct pass passes[] = {
 
 /* disable_node_optimizations: nodes stay as the client made them. */
 static const struct pass plain_passes[] = {
+    { "weights", lower_weights },
     { "fp16", lower_fp16 },
     { "pack", lower_pack },
     { "order", plan_order },
@@ -32,10 +34,37 @@ static const struct pass plain_passes[] = {
     {},
 };
 
+/* The call as it is when lower_weights has been there. */
+struct float_form {
+    struct op_call call;
+    struct tensor_desc decoded[MAX_PORTS];
+    const struct tensor_desc *in[MAX_PORTS];
+    const void *data[MAX_PORTS];
+};
+
+static void float_form(const struct op_call *c, struct float_form *ret)
+{
+    ret->call = *c;
+    for (uint32_t i = 0; i < c->n_in; i++) {
+        bool decoded = lower_decodes(c, i);
+        ret->in[i] = decoded ? &ret->decoded[i] : c->in[i];
+        ret->data[i] = decoded || !c->in_data ? NULL : c->in_data[i];
+        if (!decoded)
+            continue;
+        ret->decoded[i] = *c->in[i];
+        ret->decoded[i].type = c->out[0]->type;
+        ret->decoded[i].q = (struct quant){};
+    }
+    ret->call.in = ret->in;
+    ret->call.in_data = ret->data;
+}
+
 enum status gpu_supports(const struct op_call *c)
 {
     struct gpu_work w = {};
-    enum status st = gpu_bind(c, &w);
+    struct float_form f;
+    float_form(c, &f);
+    enum status st = gpu_bind(&f.call, &w);
     vec_finish(&w.launches);
     return st;
 }
