@@ -210,6 +210,18 @@ def blocks(c):
     check(c, "SpaceToBatch", e, o, q, want, {**size, "pad_amount": u32(pads)})
 
 
+def turned(c):
+    """Planes that become their transposes, of sizes around the blocks that kernels turn, and images between layouts; on all levels."""
+    e = Enc(c.pick("u8", "i16", "f16", "i32", "f32", "i64", "b8"))
+    size = [int(c.pick(1, 3, 4, 7, 8, 15, 16, 17, 33, 64, 70)) for _ in range(2)]
+    q = c.array(e, (int(c.pick(1, 2, 3)), *size))
+    images = q.reshape(q.shape[0], size[0], 1, size[1])
+    for isa in c.isas:
+        same(c.run("Transpose", [e.tensor(q)], [e.out(q.transpose(0, 2, 1).shape)], {"perm": u32([0, 2, 1])}, isa=isa)[0], q.transpose(0, 2, 1), "turned", isa, e, size)
+        want = images.transpose(0, 2, 3, 1)
+        same(c.run("Transpose", [e.tensor(images)], [e.out(want.shape)], {"perm": u32([0, 2, 3, 1])}, isa=isa)[0], want, "layout", isa, e, size)
+
+
 def main():
     c = Case(18)
     for _ in range(scaled(250)):
@@ -220,6 +232,8 @@ def main():
         splits(c)
         blocks(c)
         channels(c)
+        turned(c)
+    assert len(c.isas) == 1 or "move_turn_avx2" in c.kernels, "nothing was turned"
     c.done("move")
 
 

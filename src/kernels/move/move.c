@@ -3,6 +3,15 @@
 #include "kernels/families.h"
 #include "kernels/move/move.h"
 
+/* Copies whose rows are columns of the input, enough of them for a block (move_turn_avx2.c). */
+static bool turns(const void *args)
+{
+    const struct move_args *a = args;
+    const struct view *v = &a->view;
+    const uint32_t d = v->rank - 1, bytes = a->mover.bytes;
+    return v->rank > 1 && a->mover.copy && (bytes == 1 || bytes == 2 || bytes == 4) && v->strides[d - 1] == 1 && v->strides[d] > 1 && v->dims[d - 1] >= 16 / bytes;
+}
+
 #define KERNEL KERNEL_VARIANT
 static const struct kernel_variant move_variants[] = {
 #include "kernels/move/move.def"

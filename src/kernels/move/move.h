@@ -46,7 +46,7 @@ struct block_args {
     struct mover mover;
 };
 
-kernel_fn move_ref, move_avx2, move_avx512;
+kernel_fn move_ref, move_avx2, move_avx512, move_turn_avx2;
 kernel_fn join_ref, join_avx2, join_avx512;
 kernel_fn pad_ref, pad_avx2, pad_avx512;
 kernel_fn block_ref, block_avx2, block_avx512;
