@@ -107,6 +107,23 @@ def fixed_case(c, op):
     same(got, want, op, a, b, o, sa, sb)
 
 
+def pairs_case(c, op):
+    """Every pair of bytes, less a few at the end, with encodings from far apart to equal; a Relu behind it or not."""
+    t = c.pick("uq8", "sq8")
+    enc = lambda: Enc(t, F(2.0 ** c.r.uniform(-12, 4)), int(c.pick(0, 128, -255, int(c.r.integers(-300, 300)))))  # noqa: E731
+    a, b, o = enc(), enc(), enc()
+    b, o = (b, o) if c.r.random() < 0.7 else (a, a)
+    lo, hi = RANGE[t]
+    n = 65536 - int(c.r.integers(0, 130))
+    qa, qb = (v.ravel()[:n].astype(NUMPY[t]) for v in np.meshgrid(np.arange(lo, hi + 1), np.arange(lo, hi + 1)))
+    relu = c.r.random() < 0.5
+    got = call(c, op, [a.tensor(qa), b.tensor(qb)], [o.out((n,))], isa=c.isas[-1], post=(F(0), np.inf) if relu else (-np.inf, np.inf))
+    ratio = lambda x, y: F(float(F(x)) / float(F(y)))  # noqa: E731
+    x, y = (qa.astype(np.int64) + a.offset).astype(F) * ratio(a.scale, o.scale), (qb.astype(np.int64) + b.offset).astype(F) * ratio(b.scale, o.scale)
+    want = quantize(x + y if op == "Add" else x - y, Enc(t, F(1), o.offset))
+    same(got, np.maximum(want, np.clip(-o.offset, lo, hi)).astype(NUMPY[t]) if relu else want, op, a, b, o, relu)
+
+
 def float_case(c, op):
     e = Enc(c.pick("f32", "f32", "f16"))
     o = Enc("b8") if op in BOOLEAN else e
@@ -182,6 +199,8 @@ def main():
                 int_case(c, op)
     for _ in range(scaled(400)):
         select_case(c)
+    for i in range(40):
+        pairs_case(c, ("Add", "Subtract")[i % 2])
     c.done("broadcast")
 
 
