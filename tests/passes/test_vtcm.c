@@ -2,7 +2,10 @@
 /* Fast memory of any size gives the same bits, and the plan keeps its promises: nothing lies beyond the window, and nobody's bytes are overwritten while somebody
  * will read them. That is checked on the finished binary, byte by byte, without looking at what the compiler thought. What is live between two steps is all that a
  * run needs of its window. */
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -175,17 +178,41 @@ struct stranger {
     struct exec_program *p;
     uint64_t bytes, kept, most; /* of the window; saved in all, and at once */
     uint8_t *window, *backup;
+    _Atomic uint32_t word, stop; /* asks for it now and then; no more */
 };
 
 static void interrupt(void *arg, uint32_t step)
 {
     struct stranger *s = arg;
+    atomic_store(&s->word, 0);
     memset(s->backup, 0x5A, s->bytes);
     uint64_t kept = exec_save_window(s->p, step, s->backup);
     memset(s->window, 0xA5, s->bytes);
     exec_restore_window(s->p, step, s->backup);
     s->kept += kept;
     s->most = kept > s->most ? kept : s->most;
+}
+
+static void *ask(void *arg)
+{
+    struct stranger *s = arg;
+    while (!atomic_load(&s->stop)) {
+        atomic_store(&s->word, 1);
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* Steps run beside each other until somebody asks, which is any time. */
+static void run_asked(struct stranger *s, struct exec_run *r)
+{
+    pthread_t thread;
+    r->give_way = &s->word;
+    assert_int_equal(pthread_create(&thread, NULL, ask, s), 0);
+    for (int i = 0; i < 3; i++)
+        check(exec_run(s->p, r), "run");
+    atomic_store(&s->stop, 1);
+    pthread_join(thread, NULL);
 }
 
 static uint64_t saved, saved_less; /* bytes by all runs; runs that never had to save all of their window */
@@ -207,11 +234,14 @@ static struct buffers run(const struct binary_graph *g, uint64_t seed, struct te
     assert_non_null(s.backup = mem_alloc(s.bytes + 1));
     memset(s.window, 0xA5, s.bytes + 1);
     check(exec_load(g, &(struct exec_opts){ .isa = cpu_isa(), .team = team, .vtcm = s.window }, &s.p), "load");
-    for (int again = 0; again < 2; again++) {
+    for (int again = 0; again < (team ? 3 : 2); again++) {
         struct exec_run run = { .io = bind, .between = again ? interrupt : NULL, .between_arg = &s };
         for (uint32_t i = g->info.n_inputs; i < b.n; i++)
             memset(b.data[i], 0x55, desc_bytes(&g->tensors[g->io[i]].desc));
-        check(exec_run(s.p, &run), "run");
+        if (again < 2)
+            check(exec_run(s.p, &run), "run");
+        else
+            run_asked(&s, &run);
     }
     assert_int_equal(s.window[s.bytes], 0xA5);
     saved += s.kept;
@@ -273,6 +303,28 @@ static void any_size_gives_the_same_bits(void **state)
         random_graph_free(&r);
     }
     assert_true(with_transfers > n && with_streams > n && chained > n / 10 && saved > 0 && saved_less > n); /* the test has something to test */
+}
+
+static void any_moment_gives_the_same_bits(void **state)
+{
+    (void)state;
+    struct team *team;
+    check(team_create(3, &team), "team");
+    for (unsigned i = 0, n = test_scale(GRAPHS / 4); i < n; i++) {
+        struct random_graph r;
+        struct prepared plain, small;
+        with_chains = i % 2;
+        check((with_chains ? random_graph_make_lines : random_graph_make)(&r, 1001 + i, NODES), "make");
+        const struct binary_graph *g = make(&plain, r.g, 0, 2), *h = make(&small, r.g, 8192, 2);
+        struct buffers want = run(g, i, NULL), got = run(h, i, team);
+        same(h, &want, &got);
+        buffers_free(&want);
+        buffers_free(&got);
+        unmake(&small);
+        unmake(&plain);
+        random_graph_free(&r);
+    }
+    team_free(team);
 }
 
 /* An encoder and a decoder with long skips: what was made first is read last. */
@@ -470,7 +522,7 @@ int main(void)
         cmocka_unit_test(more_room_moves_less),
         cmocka_unit_test(lines_lie_in_the_window),
         cmocka_unit_test(too_many_constants_are_refused),
-        cmocka_unit_test(any_size_gives_the_same_bits),
+        cmocka_unit_test(any_size_gives_the_same_bits), cmocka_unit_test(any_moment_gives_the_same_bits),
         cmocka_unit_test(large_graphs_stay_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
