@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A clamp behind a product, or behind a fixed-point sum, becomes its own clamp when that gives the same bits: same type, same encoding, one consumer.
+/* A clamp behind a product, or behind a sum of fixed-point or float32 tensors, becomes its own clamp when that gives the same bits: same type, same encoding, one consumer.
  *
  *     %t = Conv2d(%x, %w); %y = Relu(%t)   ->   %y = Conv2d(%x, %w) clamp (0, inf)
  *
@@ -8,11 +8,12 @@
 
 #include "prepare/cx.h"
 
-/* Operators whose kernels honour op_call.post. Sums are clamped anyway in fixed point; a target with kernels of its own has other ways for them. */
+/* Operators whose kernels honour op_call.post. Sums are clamped anyway in fixed point, and in float32 it saves a walk over memory; in float16 a clamp before the rounding
+ * would make a zero of what a clamp behind it leaves as minus zero. A target with kernels of its own has other ways for them. */
 static bool takes_clamp(const struct prepare_target *t, enum op_id op, const struct tensor_desc *out)
 {
     if (op == OP_ElementWiseAdd || op == OP_ElementWiseSubtract)
-        return !t->own_kernels && dtype_is_fixed(out->type) && out->q.kind == Q_TENSOR;
+        return !t->own_kernels && (out->type == DT_F32 || (dtype_is_fixed(out->type) && out->q.kind == Q_TENSOR));
     return op == OP_Conv2d || op == OP_DepthWiseConv2d || op == OP_TransposeConv2d || op == OP_FullyConnected || op == OP_MatMul;
 }
 

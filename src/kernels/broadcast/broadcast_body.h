@@ -187,12 +187,21 @@ static uint64_t tile_end(const struct broadcast_args *a, struct range tile)
     return end < a->total ? end : a->total;
 }
 
+/* As codec limits: NaN passes. */
+static void clamp_f32(float *v, uint32_t n, float lo, float hi)
+{
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = v[i] < lo ? lo : v[i];
+    for (uint32_t i = 0; hi < INFINITY && i < n; i++)
+        v[i] = v[i] > hi ? hi : v[i];
+}
+
 static void run_f32(const struct kernel_call *call, const struct broadcast_args *a, uint64_t at, uint64_t end)
 {
     float x[SPAN], y[SPAN], r[SPAN];
     struct view_walk wx, wy;
     void *out = call->data[a->n_in];
-    bool direct = a->out.type == DT_F32 && !a->out.limited;
+    bool direct = a->out.type == DT_F32;
     view_seek(&wx, &a->view[0], at);
     view_seek(&wy, &a->view[1], at);
     for (uint32_t n; at < end; at += n) {
@@ -203,6 +212,8 @@ static void run_f32(const struct kernel_call *call, const struct broadcast_args 
         f32_ops[a->op](p, q, o, n, a->m);
         if (!direct)
             K(span_store)(&a->out, out, (int64_t)at, 1, n, r);
+        else if (a->out.limited)
+            clamp_f32(o, n, a->out.flo, a->out.fhi);
     }
 }
 
