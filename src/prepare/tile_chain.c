@@ -15,6 +15,7 @@ enum {
     PANEL = 48,            /* pixels for which products walk over their weights once */
     STEP_WORTH = 32 << 10, /* a step less, in bytes that need not be moved */
     TURN_COST = 2 << 10,   /* one more call of a kernel, likewise */
+    PLACE_COST = 3,        /* bytes that are moved for each byte of a result that cannot lie over an input, likewise */
     MACS_PER_BYTE = 32,    /* that are computed while a byte is moved */
     MACS_PER_TILE = 1 << 16,
     LONGEST = 16,          /* nodes of a chain; the time that this pass takes grows with its square */
@@ -131,6 +132,21 @@ static uint64_t lines_wanted(const struct prepare_cx *cx, uint64_t macs)
     return macs / MACS_PER_TILE < cx->target->chains.lines ? macs / MACS_PER_TILE : cx->target->chains.lines;
 }
 
+/* By itself the last operator would write over an input that ends there. In a chain it has to write to other memory, which is not in any cache. */
+static uint64_t lost_place(const struct chain_graph *g, const struct chain_shape *s)
+{
+    const struct prepare_cx *cx = g->cx;
+    uint32_t last = s->node + s->chain.n - 1;
+    const struct ir_node *n = &cx->g->nodes.at[last];
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        uint32_t t = n->in[i];
+        bool inside = t != IR_NONE && g->maker[t] != IR_NONE && g->maker[t] >= s->node;
+        if (t != IR_NONE && !inside && g->last_reader[t] == last && plan_may_replace(cx, n, i))
+            return PLACE_COST * s->line[s->chain.n - 1].n * s->line[s->chain.n - 1].bytes;
+    }
+    return 0;
+}
+
 /* What it is worth to compute these nodes as a chain, in bytes that need not be moved; 0: nothing, or it cannot be. */
 static uint64_t worth(const struct chain_graph *g, const struct chain_shape *s)
 {
@@ -142,6 +158,7 @@ static uint64_t worth(const struct chain_graph *g, const struct chain_shape *s)
     }
     if (s->lines < lines_wanted(cx, macs) || twice_percent(cx, s, s->lines < PARTS ? s->lines : PARTS) > cx->target->chains.twice || !best_height(g, s, &cost))
         return 0;
+    cost += lost_place(g, s);
     return gain > cost ? gain - cost : 0;
 }
 

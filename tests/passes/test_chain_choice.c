@@ -42,6 +42,12 @@ static const struct {
       HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}", "[conv act]", { 2048, 8, 10 } },
     { "one line fits, but the kernels would be called too often",
       HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}", "", { 512, 8, 10 } },
+    { "by itself the sum lies over an input that ends there",
+      HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s") OUT(256, "y") "%r = Softmax \"soft\" (%x)\n" WINDOW("a", "conv", "x") ADD("s", "add", "a", "r")
+      "%y = Softmax \"end\" (%s)\n }", "", { 65536, 8, 10 } },
+    { "an input that is read again keeps its memory in any case",
+      HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s") TMP(256, "t") OUT(256, "y") "%r = Softmax \"soft\" (%x)\n" WINDOW("a", "conv", "x") ADD("s", "add", "a", "r")
+      "%t = Softmax \"end\" (%s)\n" ADD("y", "again", "t", "r") "}", "[conv add]", { 65536, 8, 10 } },
     { "no chains for this target",
       HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}", "", { 0 } },
     { "two images", "graph \"g\" { in %x : f32[2,32,4,2] tmp %a : f32[2,32,4,2] out %y : f32[2,32,4,2]\n" UNARY("a", "act", "x") ADD("y", "add", "a", "x") "}", "",
