@@ -328,8 +328,8 @@ static void commands_of_prepared_graphs_fit(void **state)
     (void)state;
     static const uint64_t sizes[] = { 1024 * KIB, 256 * KIB, 64 * KIB };
     static const struct chain_limits chains[2] = { { 0 }, { .bytes = 64 * KIB, .lines = 1, .twice = 200 } };
-    unsigned commands = 0, tiles = 0, without = 0, chained = 0;
-    for (unsigned i = 0, n = test_scale(GRAPHS); i < n; i++) {
+    unsigned commands = 0, tiles = 0, without = 0, chained = 0, n = test_scale(GRAPHS);
+    for (unsigned i = 0; i < n; i++) {
         struct random_graph r;
         check(i % 3 ? random_graph_make_lines(&r, i, 24) : random_graph_make_wide(&r, i, i % 2), "make");
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
@@ -358,7 +358,7 @@ static void commands_of_prepared_graphs_fit(void **state)
         random_graph_free(&r);
     }
     print_message("%u tiles, %u nodes without, %u chains, %u commands by lines\n", tiles, without, chained, commands);
-    assert_true(commands > 100 && chained > 100 && without * 50 < tiles);
+    assert_true(chained > n && without * 50 < tiles && (n < GRAPHS || commands > n)); /* few graphs have operators of many boxes outside chains */
 }
 
 /* ---- files that lie about tiles ------------------------------------------------------------------------------------------------ */
