@@ -106,6 +106,7 @@ static inline __attribute__((always_inline)) void end_four(const struct first *f
 static inline __attribute__((always_inline)) void step(const struct first *f, const struct tile *t, const int nr, uint32_t s, vi acc[SUMS])
 {
     const uint8_t *x = f->x[s] + t->x;
+    const int pixels = SUMS / nr;
     vi w[MAX_NR];
 #pragma GCC unroll 4
     for (int v = 0; v < nr; v++) {
@@ -113,7 +114,7 @@ static inline __attribute__((always_inline)) void step(const struct first *f, co
         __asm__("" : "+v"(w[v])); /* loaded once: compilers like to load it again for every pixel */
     }
 #pragma GCC unroll 12
-    for (int r = 0; r < SUMS / nr; r++) {
+    for (int r = 0; r < pixels; r++) {
         int32_t four;
         memcpy(&four, x + (uint64_t)r * t->x_step, 4);
         const vi xv = vi_set1(four);
