@@ -72,6 +72,7 @@ struct exec_step {
     uint32_t waits;      /* bit i: for step s - 1 - i */
     uint32_t beside;     /* from this step on all wait for this one, as far as they are looked at */
     bool heavy;          /* worth another thread */
+    bool phase;          /* of a node that has several */
 };
 
 /* How far a step is. Written by all workers: a cache line of its own. */
@@ -87,6 +88,7 @@ struct exec_job {
     struct exec_cancel *cancel;
     const _Atomic uint32_t *watch[2];   /* words that halt it when they are not 0; NULL: none */
     _Atomic uint32_t halting;           /* somebody saw one: no step is begun any more */
+    _Atomic uint32_t late;              /* somebody who computed a phase did not have a core */
     uint32_t limit;                     /* steps to be done */
     bool marks;
     _Alignas(64) _Atomic uint32_t low;  /* all steps before it are done */
@@ -112,6 +114,10 @@ struct exec_program {
     struct exec_step *steps;
     uint8_t *phased;              /* per node: its commands are in several steps and share the planned workspace */
     struct exec_turn *turns;      /* with a team only; also freed */
+    uint64_t phase_begin;         /* when the caller began its last part of a phase */
+    uint32_t late_phases;         /* of this run: others took longer than the caller */
+    uint32_t alone_runs;          /* in which nobody is called for phases */
+    uint32_t alone_after;         /* so many were left after the last run in which somebody was late */
     bool parallel;                /* there are steps that may run beside each other */
     bool in_order;                /* the client's buffers lie over each other: steps that seem independent may not be */
     uint32_t *io_first, *io_slot; /* entry k: io_slot[io_first[k]] … io_slot[io_first[k + 1]] */

@@ -5,8 +5,11 @@
  * There is no list of what is ready. A worker looks from the first step that is not done (`low`) as far as steps need not wait for that one (`beside`): in a
  * straight network that is one step. Whoever takes a command and sees more calls those who are idle; they leave when they find nothing. Only the caller waits, for
  * commands that others have taken. */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "exec/program.h"
+
+enum { LATE_NS = 5000, LATE_PHASES = 3, ALONE_MOST = 63 };
 
 /* What a worker took, or that there is nothing for it. */
 struct taken {
@@ -69,6 +72,22 @@ static bool has_command(const struct exec_program *p, uint32_t step)
     return atomic_load_explicit(&p->turns[step].next, memory_order_relaxed) < p->steps[step].end;
 }
 
+/* A phase is a few microseconds. Where the system takes the core of somebody who computes one, all wait for as long as hundreds of them: then one thread does the rest. */
+static bool worth_calling(const struct exec_program *p, uint32_t step)
+{
+    return !p->steps[step].phase || !atomic_load_explicit(&p->job->late, memory_order_relaxed);
+}
+
+/* The caller waits for commands that others have taken. For a phase that should not take longer than its own part of it. */
+static void wait_for_others(struct exec_program *p, uint32_t calls)
+{
+    uint32_t low = atomic_load_explicit(&p->job->low, memory_order_relaxed);
+    uint64_t begin = clock_ns(), own = begin - p->phase_begin;
+    team_wait(p->team, calls);
+    if (low < p->g->n_steps && p->steps[low].phase && clock_ns() - begin > own + LATE_NS && ++p->late_phases == LATE_PHASES)
+        atomic_store_explicit(&p->job->late, 1, memory_order_relaxed);
+}
+
 /* Something that is worth a thread is ready behind the step. */
 static bool more_behind(const struct exec_program *p, uint32_t step, uint32_t low)
 {
@@ -94,7 +113,7 @@ static bool take(struct exec_program *p, bool fresh, struct taken *ret)
         ret->command = next;
         ret->step = s;
         bool last = next + 1 == step->end;
-        if ((next == step->begin && !last) || ((last || fresh) && more_behind(p, s, low)))
+        if (worth_calling(p, s) && ((next == step->begin && !last) || ((last || fresh) && more_behind(p, s, low))))
             team_call(p->team);
         return true;
     }
@@ -121,6 +140,8 @@ static void work(void *arg, unsigned worker)
         struct taken t = { 0 };
         uint32_t calls = team_calls(p->team);
         bool stopped = atomic_load_explicit(&j->stop, memory_order_relaxed), got = !stopped && take(p, fresh, &t);
+        if (got && !worker && p->steps[t.step].phase)
+            p->phase_begin = clock_ns();
         if (got && command_run(p, t.command, worker)) {
             fresh = finish(p, &t);
             continue;
@@ -130,7 +151,7 @@ static void work(void *arg, unsigned worker)
             team_call(p->team); /* the caller may be waiting */
         if (over || worker)
             return;
-        team_wait(p->team, calls);
+        wait_for_others(p, calls);
         fresh = false;
     }
 }
@@ -209,13 +230,31 @@ static uint32_t run_steps(struct exec_program *p, const struct exec_run *r)
     return low;
 }
 
+/* After a run in which somebody was late, the next ones compute phases alone: one, three, seven … as long as that goes on, and less again when it
+ * does not. */
+static void note_late(struct exec_program *p, bool alone)
+{
+    if (alone) {
+        p->alone_runs--;
+        return;
+    }
+    bool late = atomic_load_explicit(&p->job->late, memory_order_relaxed);
+    uint32_t more = 2 * p->alone_after + 1;
+    p->alone_after = !late ? p->alone_after / 2 : more < ALONE_MOST ? more : ALONE_MOST;
+    p->alone_runs = late ? p->alone_after : 0;
+}
+
 enum status ready_run(struct exec_program *p, struct exec_run *r)
 {
+    bool alone = p->alone_runs > 0;
+    p->late_phases = 0;
+    atomic_store_explicit(&p->job->late, alone, memory_order_relaxed);
     if (!r->step)
         early_begin(p);
     if (p->team)
         begin_turns(p, r->step);
     uint32_t step = run_steps(p, r);
+    note_late(p, alone);
     enum status st = (enum status)atomic_load_explicit(&p->job->stop, memory_order_relaxed);
     const char *graph = p->g->info.name;
     RETURN_IF(st != ST_OK, st, "graph \"%s\": %s after step %u of %u", graph,
@@ -233,7 +272,9 @@ enum status ready_load(struct exec_program *p)
     p->turns = mem_alloc_aligned(_Alignof(struct exec_turn), p->g->n_steps * sizeof(struct exec_turn));
     RETURN_IF(!p->turns && p->g->n_steps, ST_NO_MEMORY, "graph \"%s\": no memory for %u steps", p->g->info.name, p->g->n_steps);
     TRY(depend_load(p->g, p->phased, p->steps));
-    for (uint32_t s = 0; s < p->g->n_steps; s++)
+    for (uint32_t s = 0; s < p->g->n_steps; s++) {
         p->parallel |= p->steps[s].beside > s + 1;
+        p->steps[s].phase = p->steps[s].begin < p->steps[s].end && p->phased[p->commands[p->steps[s].begin].node];
+    }
     return ST_OK;
 }
