@@ -115,7 +115,7 @@ struct exec_program {
     uint8_t *phased;              /* per node: its commands are in several steps and share the planned workspace */
     struct exec_turn *turns;      /* with a team only; also freed */
     uint64_t phase_begin;         /* when the caller began its last part of a phase */
-    uint32_t late_phases;         /* of this run: others took longer than the caller */
+    uint64_t lost_phases;         /* of this run: that the caller could have computed while it waited for others */
     uint32_t alone_runs;          /* in which nobody is called for phases */
     uint32_t alone_after;         /* so many were left after the last run in which somebody was late */
     bool parallel;                /* there are steps that may run beside each other */

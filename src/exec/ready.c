@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "exec/program.h"
 
-enum { LATE_NS = 5000, LATE_PHASES = 3, ALONE_MOST = 63 };
+enum { LATE_NS = 5000, LOST_MOST = 3, ALONE_MOST = 63 };
 
 /* What a worker took, or that there is nothing for it. */
 struct taken {
@@ -84,7 +84,10 @@ static void wait_for_others(struct exec_program *p, uint32_t calls)
     uint32_t low = atomic_load_explicit(&p->job->low, memory_order_relaxed);
     uint64_t begin = clock_ns(), own = begin - p->phase_begin;
     team_wait(p->team, calls);
-    if (low < p->g->n_steps && p->steps[low].phase && clock_ns() - begin > own + LATE_NS && ++p->late_phases == LATE_PHASES)
+    if (low == p->g->n_steps || !p->steps[low].phase)
+        return;
+    p->lost_phases += (clock_ns() - begin) / (own + LATE_NS);
+    if (p->lost_phases >= LOST_MOST)
         atomic_store_explicit(&p->job->late, 1, memory_order_relaxed);
 }
 
@@ -247,7 +250,7 @@ static void note_late(struct exec_program *p, bool alone)
 enum status ready_run(struct exec_program *p, struct exec_run *r)
 {
     bool alone = p->alone_runs > 0;
-    p->late_phases = 0;
+    p->lost_phases = 0;
     atomic_store_explicit(&p->job->late, alone, memory_order_relaxed);
     if (!r->step)
         early_begin(p);
