@@ -247,8 +247,12 @@ static void run_side(struct exec_program *p, struct side *s, void *z, struct exe
     check(exec_run(p, r), "run");
 }
 
+/* Somebody who keeps asking a program for a pause. */
 struct presser {
     _Atomic uint32_t pause, stop;
+    pthread_t thread;
+    struct prepared p;
+    struct exec_program *program;
 };
 
 static void *press(void *arg)
@@ -259,22 +263,34 @@ static void *press(void *arg)
     return NULL;
 }
 
+/* `want`: inputs and what a run gives that was left alone. */
+static void press_begin(struct presser *b, struct side *want)
+{
+    struct exec_opts o = { .team = team, .isa = cpu_isa() };
+    b->pause = b->stop = 0;
+    make_text(&b->p, wide);
+    fill(want);
+    check(exec_load(&b->p.b.graphs[0], &o, &b->program), "load");
+    run_side(b->program, want, want->z, &(struct exec_run){ 0 });
+    assert_int_equal(pthread_create(&b->thread, NULL, press, b), 0);
+}
+
+static void press_end(struct presser *b)
+{
+    b->stop = 1;
+    pthread_join(b->thread, NULL);
+    exec_unload(b->program);
+    unmake(&b->p);
+}
+
 /* Somebody keeps asking for a pause; every run gets there in the end, with the results of one that was left alone. */
 static void paused_runs_go_on(void **state)
 {
     (void)state;
-    struct prepared p;
-    struct exec_program *program;
-    struct exec_opts o = { .team = team, .isa = cpu_isa() };
+    struct presser b;
     static struct side want, got;
-    struct presser b = { 0 };
-    pthread_t thread;
-    make_text(&p, wide);
-    fill(&want);
+    press_begin(&b, &want);
     got = want;
-    check(exec_load(&p.b.graphs[0], &o, &program), "load");
-    run_side(program, &want, want.z, &(struct exec_run){ 0 });
-    assert_int_equal(pthread_create(&thread, NULL, press, &b), 0);
     for (int i = 0; i < RUNS; i++) {
         struct exec_binding io[3] = { { .data = got.x }, { .data = got.y }, { .data = got.z } };
         struct exec_run r = { .io = io, .pause = &b.pause };
@@ -285,17 +301,14 @@ static void paused_runs_go_on(void **state)
             uint32_t before = r.step;
             r.pause = tries % 4 == 3 ? NULL : &b.pause; /* so that it ends even when nobody is quick enough */
             b.pause = 0;
-            st = exec_run(program, &r);
+            st = exec_run(b.program, &r);
             assert_true(st != ST_PAUSED || r.step >= before);
         }
         check(st, "run");
         assert_int_equal(r.step, 0);
         assert_memory_equal(&got, &want, sizeof got);
     }
-    b.stop = 1;
-    pthread_join(thread, NULL);
-    exec_unload(program);
-    unmake(&p);
+    press_end(&b);
 }
 
 struct visitor {
@@ -316,30 +329,20 @@ static void visit(void *arg, uint32_t step)
 static void runs_give_way(void **state)
 {
     (void)state;
-    struct prepared p;
-    struct exec_program *program;
-    struct exec_opts o = { .team = team, .isa = cpu_isa() };
+    struct presser b;
     static struct side want, got;
-    struct presser b = { 0 };
-    pthread_t thread;
-    make_text(&p, wide);
-    fill(&want);
+    press_begin(&b, &want);
     got = want;
-    check(exec_load(&p.b.graphs[0], &o, &program), "load");
-    run_side(program, &want, want.z, &(struct exec_run){ 0 });
-    assert_int_equal(pthread_create(&thread, NULL, press, &b), 0);
     for (int i = 0; i < RUNS; i++) {
         struct visitor v = { .word = &b.pause };
         struct exec_run r = { .between = visit, .between_arg = &v, .give_way = i % 2 ? &b.pause : NULL };
         memset(got.y, 0, sizeof got.y);
-        run_side(program, &got, got.z, &r);
+        memset(got.z, 0, sizeof got.z);
+        run_side(b.program, &got, got.z, &r);
         assert_memory_equal(&got, &want, sizeof got);
-        assert_true(i % 2 ? v.calls < p.b.graphs[0].n_steps : v.calls == p.b.graphs[0].n_steps - 1);
+        assert_true(i % 2 ? v.calls < b.p.b.graphs[0].n_steps : v.calls == b.p.b.graphs[0].n_steps - 1);
     }
-    b.stop = 1;
-    pthread_join(thread, NULL);
-    exec_unload(program);
-    unmake(&p);
+    press_end(&b);
 }
 
 /* A run that was paused may be given up: the next one begins anew. */
