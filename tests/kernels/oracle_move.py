@@ -232,6 +232,7 @@ def main():
         splits(c)
         blocks(c)
         channels(c)
+    for _ in range(scaled(250)):
         turned(c)
     assert len(c.isas) == 1 or "move_turn_avx2" in c.kernels, "nothing was turned"
     c.done("move")
