@@ -47,8 +47,8 @@ static void set_dims(struct tensor_desc *d, enum dtype t, uint32_t rank, const u
 
 static uint32_t forward(uint32_t in, uint32_t before, uint32_t after, uint32_t kernel, uint32_t stride, uint32_t dilation)
 {
-    uint32_t span = (kernel - 1) * dilation + 1, padded = in + before + after;
-    return span > padded ? 0 : (padded - span) / stride + 1;
+    uint64_t span = (uint64_t)(kernel - 1) * dilation + 1, padded = (uint64_t)in + before + after;
+    return span > padded ? 0 : (uint32_t)((padded - span) / stride + 1);
 }
 
 static bool is_transposed(enum op_id op)

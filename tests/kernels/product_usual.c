@@ -79,6 +79,21 @@ static void first(struct product_spec *s, struct rand *r)
     square(s, PICK(r, 3, 3, 5, 7), PICK(r, 1, 2, 2, 4), 1);
 }
 
+/* Along one axis: steps or taps so far apart, with so much padding, that positions leave 32 bits. Clients may ask for it, and nothing else of the layer is large. */
+static void go_far(struct product_spec *s, struct rand *r)
+{
+    const uint32_t axis = rand_next(r) & 1, far = 1u << 31;
+    if (rand_next(r) & 1) {
+        s->stride[axis] = far;
+        s->pad[2 * axis] = rand_range(r, 0, 1);
+        s->pad[2 * axis + 1] = UINT32_MAX - rand_range(r, 0, 9);
+    } else {
+        *(axis ? &s->kw : &s->kh) = 3;
+        s->dilation[axis] = far;
+        s->pad[2 * axis] = s->pad[2 * axis + 1] = far;
+    }
+}
+
 struct product_spec product_usual(struct rand *r)
 {
     static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, grouped, grouped, first };
@@ -87,5 +102,7 @@ struct product_spec product_usual(struct rand *r)
     kinds[rand_range(r, 0, 3)](&s, r);
     if (rand_range(r, 0, 3) == 0)
         memset(s.pad, 0, sizeof s.pad);
+    if (rand_range(r, 0, 15) == 0)
+        go_far(&s, r);
     return s;
 }

@@ -209,7 +209,7 @@ static void stage_lines(struct first *f, const uint8_t *image, uint32_t oy)
     const struct conv_args *a = f->a;
     for (uint32_t l = 0; l < a->y.kernel; l++) {
         const int64_t y = (int64_t)oy * a->y.stride - a->y.pad + (int64_t)l * a->y.dilation;
-        const uint32_t slot = a->y.dilation == 1 ? (oy * a->y.stride + l) % a->y.kernel : l;
+        const uint32_t slot = a->y.dilation == 1 ? (uint32_t)(((uint64_t)oy * a->y.stride + l) % a->y.kernel) : l;
         uint8_t *to = f->stage + slot * f->line_bytes;
         if (f->staged[slot] != y)
             stage_line(f, image, y, to);

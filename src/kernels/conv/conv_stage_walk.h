@@ -51,10 +51,10 @@ static void stage_input(const struct stage *s, const uint8_t *image, int64_t y, 
 static void stage_inputs(struct stage *s, const uint8_t *image, struct stage_line *line)
 {
     const struct conv_args *a = s->a;
-    const uint32_t top = line->at % a->y.out * a->y.stride;
+    const uint64_t top = (uint64_t)(line->at % a->y.out) * a->y.stride;
     for (uint32_t l = 0; l < a->y.kernel; l++) {
         int64_t y = (int64_t)top - a->y.pad + (int64_t)l * a->y.dilation;
-        uint32_t slot = a->y.dilation == 1 ? (top + l) % a->y.kernel : l;
+        uint32_t slot = a->y.dilation == 1 ? (uint32_t)((top + l) % a->y.kernel) : l;
         uint8_t *to = s->bytes + (uint64_t)slot * s->n_in * stage_pixel_bytes(&s->form);
         if (s->staged[slot] != y)
             stage_input(s, image, y, to);
