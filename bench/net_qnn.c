@@ -170,24 +170,23 @@ static void add_param(struct net_builder *b, struct node *n, const char *name, u
     n->params[n->n_params++] = p;
 }
 
-static void add_flag(struct node *n, const char *name, bool value)
+static void add_scalar(struct node *n, const char *name, Qnn_Scalar_t value)
 {
     Qnn_Param_t p = QNN_PARAM_INIT;
     p.paramType = QNN_PARAMTYPE_SCALAR;
     p.name = name;
-    p.scalarParam.dataType = QNN_DATATYPE_BOOL_8;
-    p.scalarParam.bool8Value = value;
+    p.scalarParam = value;
     n->params[n->n_params++] = p;
+}
+
+static void add_flag(struct node *n, const char *name, bool value)
+{
+    add_scalar(n, name, (Qnn_Scalar_t){ .dataType = QNN_DATATYPE_BOOL_8, .bool8Value = value });
 }
 
 static void add_number(struct node *n, const char *name, uint32_t value)
 {
-    Qnn_Param_t p = QNN_PARAM_INIT;
-    p.paramType = QNN_PARAMTYPE_SCALAR;
-    p.name = name;
-    p.scalarParam.dataType = QNN_DATATYPE_UINT_32;
-    p.scalarParam.uint32Value = value;
-    n->params[n->n_params++] = p;
+    add_scalar(n, name, (Qnn_Scalar_t){ .dataType = QNN_DATATYPE_UINT_32, .uint32Value = value });
 }
 
 static void add_node(struct net_builder *b, struct node *n)
