@@ -66,13 +66,7 @@ static bool run_ramp(struct model_run *m, struct outcome *o)
 
 static bool feed(struct model_run *m, const char *name, struct outcome *o)
 {
-    bool ok = true, known = false;
-    for (unsigned i = 0; ok && i < refs.n; i += refs_of_model(&refs, i)) {
-        if (strcmp(refs.at[i].model, name))
-            continue;
-        known = true;
-        ok = refs_feed(m, models, &refs.at[i], refs_of_model(&refs, i), keep, o);
-    }
+    bool known, ok = refs_feed_all(m, models, &refs, name, (struct refs_to){ keep, o }, &known);
     return known ? ok : run_ramp(m, o);
 }
 

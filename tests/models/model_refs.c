@@ -112,3 +112,16 @@ bool refs_feed(struct model_run *m, const char *models, const struct ref_line *l
     }
     return true;
 }
+
+bool refs_feed_all(struct model_run *m, const char *models, const struct refs *r, const char *name, struct refs_to to, bool *known)
+{
+    bool ok = true;
+    *known = false;
+    for (unsigned i = 0; ok && i < r->n; i += refs_of_model(r, i)) {
+        if (strcmp(r->at[i].model, name))
+            continue;
+        *known = true;
+        ok = refs_feed(m, models, &r->at[i], refs_of_model(r, i), to.output, to.arg);
+    }
+    return ok;
+}

@@ -20,5 +20,11 @@ unsigned refs_of_model(const struct refs *r, unsigned first); /* how many lines 
 typedef void refs_output_fn(void *arg, const struct tensor_desc *d, void *got, const void *want, const char *engine);
 /* The lines of one model: inputs of a step, a run, then every output that is expected of it. False: m->error says why. */
 bool refs_feed(struct model_run *m, const char *models, const struct ref_line *l, unsigned n, refs_output_fn *output, void *arg);
+struct refs_to {
+    refs_output_fn *output;
+    void *arg;
+};
+/* All lines of the model of that name, wherever they are. known: there are some. */
+bool refs_feed_all(struct model_run *m, const char *models, const struct refs *r, const char *name, struct refs_to to, bool *known);
 
 #endif
