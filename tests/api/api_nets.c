@@ -112,6 +112,26 @@ Qnn_ErrorHandle_t net_chain(Qnn_ContextHandle_t c, const char *name, uint32_t de
     return QNN_SUCCESS;
 }
 
+void net_turns(struct net *n, uint32_t side)
+{
+    static const uint32_t two = 2, perm[] = { 1, 0 };
+    Qnn_Tensor_t t[5], from;
+    n->x = TENSOR("x", APP_WRITE, FLOAT_32, side, side);
+    n->y = TENSOR("y", APP_READ, FLOAT_32, side, side);
+    OK(q.tensorCreateGraphTensor(n->graph, &n->x));
+    OK(q.tensorCreateGraphTensor(n->graph, &n->y));
+    from = n->x;
+    for (int i = 0; i < 5; i++, from = t[i - 1]) {
+        t[i] = TENSOR(keep_name("t%d", i), NATIVE, FLOAT_32, side, side);
+        OK(q.tensorCreateGraphTensor(n->graph, &t[i]));
+        struct op turn = { .name = keep_name("turn%d", i), .type = "Transpose", .ni = 1, .in = { from }, .no = 1, .out = { t[i] }, .np = 1,
+                           .p = { param_u32s(n->graph, "perm", 1, &two, perm) } };
+        OK(op_add(n->graph, &turn));
+    }
+    struct op add = { .name = "add", .type = "ElementWiseAdd", .ni = 2, .in = { t[0], t[4] }, .no = 1, .out = { n->y } };
+    OK(op_add(n->graph, &add));
+}
+
 Qnn_ErrorHandle_t net_run(const struct net *n, const float *x, float *y, uint32_t n_x, uint32_t n_y)
 {
     Qnn_Tensor_t in = tensor_data(n->x, x, n_x * (uint32_t)sizeof *x), out = tensor_data(n->y, y, n_y * (uint32_t)sizeof *y);

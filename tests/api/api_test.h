@@ -122,6 +122,9 @@ void conv_expected(float out[CONV_OUT]); /* computed here, in double */
 /* y = x passed through `depth` additions of 1 over `n` floats: as much work as wanted. */
 Qnn_ErrorHandle_t net_chain(Qnn_ContextHandle_t c, const char *name, uint32_t depth, uint32_t n, struct net *ret);
 
+/* y = a + turned four times, a = x turned: a waits while the others need the room, so small fast memories spill. Square matrices, into a graph that is there. */
+void net_turns(struct net *n, uint32_t side);
+
 /* Finalizes nothing, profiles nothing: one input, one output. */
 Qnn_ErrorHandle_t net_run(const struct net *n, const float *x, float *y, uint32_t n_x, uint32_t n_y);
 

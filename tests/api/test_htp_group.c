@@ -80,28 +80,14 @@ static Qnn_ErrorHandle_t create_in_group(Qnn_ContextHandle_t first, uint64_t byt
     return q.contextCreate(backend, NULL, list, ret);
 }
 
-/* y = a + turned four times, a = x turned: a waits while the others need the room, so the graph spills. */
 static struct net compose(Qnn_ContextHandle_t context)
 {
-    static const uint32_t two = 2, perm[] = { 1, 0 };
     QnnHtpGraph_CustomConfig_t size = { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES, .vtcmSizeInBytes = 256 * KIB };
     QnnGraph_Config_t custom = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &size };
     const QnnGraph_Config_t *list[] = { &custom, NULL };
-    struct net n = { .x = TENSOR("x", APP_WRITE, FLOAT_32, SIDE, SIDE), .y = TENSOR("y", APP_READ, FLOAT_32, SIDE, SIDE) };
-    Qnn_Tensor_t t[5], from;
+    struct net n;
     OK(q.graphCreate(context, "turns", list, &n.graph));
-    OK(q.tensorCreateGraphTensor(n.graph, &n.x));
-    OK(q.tensorCreateGraphTensor(n.graph, &n.y));
-    from = n.x;
-    for (int i = 0; i < 5; i++, from = t[i - 1]) {
-        t[i] = TENSOR(keep_name("t%d", i), NATIVE, FLOAT_32, SIDE, SIDE);
-        OK(q.tensorCreateGraphTensor(n.graph, &t[i]));
-        struct op turn = { .name = keep_name("turn%d", i), .type = "Transpose", .ni = 1, .in = { from }, .no = 1, .out = { t[i] }, .np = 1,
-                           .p = { param_u32s(n.graph, "perm", 1, &two, perm) } };
-        OK(op_add(n.graph, &turn));
-    }
-    struct op add = { .name = "add", .type = "ElementWiseAdd", .ni = 2, .in = { t[0], t[4] }, .no = 1, .out = { n.y } };
-    OK(op_add(n.graph, &add));
+    net_turns(&n, SIDE);
     return n;
 }
 

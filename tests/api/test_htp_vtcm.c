@@ -29,25 +29,12 @@ static void graph_of(uint32_t vtcm_bytes, const char *name, Qnn_GraphHandle_t *r
     OK(q.graphCreate(env.context, name, list, ret));
 }
 
-/* y = a + turned four times, a = x turned: a waits while the others need the room. Transposes are computed whole. */
+/* Transposes are computed whole. */
 static struct net turns(uint32_t vtcm_bytes)
 {
-    static const uint32_t two = 2, perm[] = { 1, 0 };
-    struct net n = { .x = TENSOR("x", APP_WRITE, FLOAT_32, SIDE, SIDE), .y = TENSOR("y", APP_READ, FLOAT_32, SIDE, SIDE) };
-    Qnn_Tensor_t t[5], from = n.x;
+    struct net n;
     graph_of(vtcm_bytes, "turns", &n.graph);
-    OK(q.tensorCreateGraphTensor(n.graph, &n.x));
-    OK(q.tensorCreateGraphTensor(n.graph, &n.y));
-    from = n.x;
-    for (int i = 0; i < 5; i++, from = t[i - 1]) {
-        t[i] = TENSOR(keep_name("t%d", i), NATIVE, FLOAT_32, SIDE, SIDE);
-        OK(q.tensorCreateGraphTensor(n.graph, &t[i]));
-        struct op turn = { .name = keep_name("turn%d", i), .type = "Transpose", .ni = 1, .in = { from }, .no = 1, .out = { t[i] }, .np = 1,
-                           .p = { param_u32s(n.graph, "perm", 1, &two, perm) } };
-        OK(op_add(n.graph, &turn));
-    }
-    struct op add = { .name = "add", .type = "ElementWiseAdd", .ni = 2, .in = { t[0], t[4] }, .no = 1, .out = { n.y } };
-    OK(op_add(n.graph, &add));
+    net_turns(&n, SIDE);
     OK(q.graphFinalize(n.graph, NULL, NULL));
     return n;
 }
