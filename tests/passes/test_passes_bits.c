@@ -17,10 +17,13 @@
 #include "exec/exec.h"
 #include "kernels/kernels.h"
 #include "prepare/prepare.h"
+#include "one_team.h"
 #include "random_graph.h"
 #include "test_scale.h"
 
 enum { GRAPHS = 5000, MAX_IO = 64, THREADS = 4, FIRST_SEED = 1 };
+
+ONE_TEAM(THREADS);
 
 static const struct pass plain_passes[] = { { "plan", plan_memory }, { "emit", emit_commands }, {} };
 static const struct prepare_target optimised = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000,
@@ -40,8 +43,6 @@ struct prepared {
     struct binary_image im;
     struct binary b;
 };
-
-static struct team *team;
 
 static void check(enum status st, const char *what, uint64_t seed)
 {
@@ -252,19 +253,6 @@ static void maxima_may_be_generous(void **state)
     unmake(&p);
     ir_graph_free(g);
     mem_free(exact);
-}
-
-static int make_team(void **state)
-{
-    (void)state;
-    return team_create(THREADS, &team) == ST_OK ? 0 : -1;
-}
-
-static int free_team(void **state)
-{
-    (void)state;
-    team_free(team);
-    return 0;
 }
 
 int main(int argc, char **argv)

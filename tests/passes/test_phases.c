@@ -12,13 +12,14 @@
 #include "base/mem.h"
 #include "exec/exec.h"
 #include "prepare/prepare.h"
+#include "one_team.h"
 #include "random_graph.h"
 
 enum { MAX_IO = 24, RUNS = 6, THREADS = 3 };
 
-static const struct prepare_target target = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000, .plan_nodes = 20000 };
+ONE_TEAM(THREADS);
 
-static struct team *team;
+static const struct prepare_target target = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000, .plan_nodes = 20000 };
 
 /* Matrices are inputs: large ones do not fit into a text. Two layers of which none needs the other, so that their phases run beside each other. */
 static const struct layer {
@@ -117,19 +118,6 @@ static void threads_keep_the_bits(void **state)
         binary_image_free(&im);
         ir_graph_free(g);
     }
-}
-
-static int make_team(void **state)
-{
-    (void)state;
-    return team_create(THREADS, &team) == ST_OK ? 0 : -1;
-}
-
-static int free_team(void **state)
-{
-    (void)state;
-    team_free(team);
-    return 0;
 }
 
 int main(void)

@@ -14,10 +14,13 @@
 #include "base/mem.h"
 #include "exec/program.h"
 #include "prepare/prepare.h"
+#include "one_team.h"
 #include "random_graph.h"
 #include "test_scale.h"
 
 enum { GRAPHS = 400, ORDERS = 6, THREADS = 3, N = 128 * 128, RUNS = 100 };
+
+ONE_TEAM(THREADS);
 
 static const struct prepare_target target = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000, .plan_nodes = 20000 };
 
@@ -26,8 +29,6 @@ struct prepared {
     struct binary_image im;
     struct binary b;
 };
-
-static struct team *team;
 
 static void check(enum status st, const char *what)
 {
@@ -428,19 +429,6 @@ static void early_ends_beside_others(void **state)
     }
     exec_unload(program);
     unmake(&p);
-}
-
-static int make_team(void **state)
-{
-    (void)state;
-    return team_create(THREADS, &team) == ST_OK ? 0 : -1;
-}
-
-static int free_team(void **state)
-{
-    (void)state;
-    team_free(team);
-    return 0;
 }
 
 int main(void)
