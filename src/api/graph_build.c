@@ -125,7 +125,7 @@ static enum status mark_produced(struct api_graph *g, const struct ir_node *n)
     for (uint32_t i = 0; i < n->n_out; i++) {
         if (g->produced.at[n->out[i]]) {
             unmark_produced(g, n, i);
-            return status_fail(ST_INVALID_TENSOR, "%s \"%s\": output \"%s\" is given twice", n->op->name, n->name, g->ir->tensors.at[n->out[i]].name);
+            return status_fail(ST_INVALID_TENSOR, "%s \"%s\": output \"%s\" is given twice; each output is a tensor of its own", n->op->name, n->name, g->ir->tensors.at[n->out[i]].name);
         }
         g->produced.at[n->out[i]] = 1;
     }
