@@ -4,11 +4,12 @@
  *     window   Conv2d, DepthWiseConv2d, pools: line o needs o * stride - before and `window` lines from there, as far as there are such
  *     same     element-wise operators: line o needs line o; what is broadcast over lines is needed whole
  *     rows     FullyConnected, MatMul: a row of the result needs that row of the first operand
+ *     along    Concat of what lies inside a line: line o needs line o of all inputs
  *
  * Everything else of an operator (weights, slopes, …) is needed whole. */
 #include "ops/ops.h"
 
-enum kind { NONE, WINDOW, POOL, SAME, ROWS };
+enum kind { NONE, WINDOW, POOL, SAME, ROWS, ALONG };
 
 static enum kind kind_of(const struct op_def *op)
 {
@@ -23,14 +24,22 @@ static enum kind kind_of(const struct op_def *op)
     case OP_FullyConnected:
     case OP_MatMul:
         return ROWS;
+    case OP_Concat:
+        return ALONG;
     default:
         return op->flags & OP_ELEMENTWISE ? SAME : NONE;
     }
 }
 
+/* The dimension that lines are counted in. */
+static uint32_t line_axis(const struct tensor_desc *d)
+{
+    return d->rank == 2 ? 0 : 1;
+}
+
 bool desc_lines(const struct tensor_desc *d, struct op_lines *ret)
 {
-    uint32_t axis = d->rank == 2 ? 0 : 1;
+    uint32_t axis = line_axis(d);
     uint64_t elements = 1;
     if (d->rank < 2 || d->rank > 4 || (axis && d->dims[0] != 1) || d->dynamic || dtype_bits(d->type) < 8)
         return false;
@@ -38,6 +47,17 @@ bool desc_lines(const struct tensor_desc *d, struct op_lines *ret)
         elements *= d->dims[i];
     *ret = (struct op_lines){ .n = d->dims[axis], .elements = elements, .bytes = elements * (dtype_bits(d->type) / 8) };
     return ret->n > 0 && ret->bytes > 0;
+}
+
+/* All inputs have the lines of the result. */
+static bool joins_inside(const struct op_call *c)
+{
+    const struct tensor_desc *y = c->out[0];
+    struct op_lines in;
+    for (uint32_t i = 0; i < c->n_in; i++)
+        if (!c->in[i] || c->in[i]->rank != y->rank || !desc_lines(c->in[i], &in))
+            return false;
+    return op_axis(c, "axis", 0, y->rank) > line_axis(y);
 }
 
 bool op_by_lines(const struct op_call *c)
@@ -51,14 +71,14 @@ bool op_by_lines(const struct op_call *c)
     if (kind == ROWS)
         return c->in[0]->rank == c->out[0]->rank && c->in[1] && c->in[1]->rank <= 3 && c->out[0]->rank <= 3 &&
                (c->op->id == OP_FullyConnected ? c->out[0]->rank == 2 : !op_int(c, "transpose_in0", 0));
-    return true;
+    return kind != ALONG || joins_inside(c);
 }
 
 bool op_reach(const struct op_call *c, uint32_t i, struct op_reach *ret)
 {
     struct op_lines in, out;
     enum kind kind = kind_of(c->op);
-    if (i >= c->n_in || !c->in[i] || (kind != SAME && i != 0) || !desc_lines(c->in[i], &in) || !desc_lines(c->out[0], &out))
+    if (i >= c->n_in || !c->in[i] || (kind != SAME && kind != ALONG && i != 0) || !desc_lines(c->in[i], &in) || !desc_lines(c->out[0], &out))
         return false;
     *ret = (struct op_reach){ .stride = 1, .window = 1, .lines = in.n };
     if (kind == WINDOW) {

@@ -32,7 +32,7 @@ static enum status is_member(struct prepare_cx *cx, uint32_t k, bool *ret)
     struct op_lines lines;
     ir_call(cx->g, n, &v);
     *ret = false;
-    if (n->n_out != 1 || n->n_guards || n->n_in > MAX_OPERANDS || op_stateful(&v.call) || !op_by_lines(&v.call) || !desc_lines(v.out[0], &lines) ||
+    if (n->n_out != 1 || n->n_guards || n->n_in + n->n_out > MAX_OPERANDS || op_stateful(&v.call) || !op_by_lines(&v.call) || !desc_lines(v.out[0], &lines) ||
         lines.n > OP_CHAIN_LINES)
         return ST_OK;
     for (uint32_t i = 0; i < n->n_in; i++)

@@ -418,9 +418,10 @@ static draft_fn *const drafts[] = {
 };
 
 static draft_fn *const by_lines[] = {
-    draft_conv, draft_conv, draft_conv, draft_conv, draft_clamp, draft_binary, draft_binary, draft_pool,
-    draft_fully_connected, draft_fully_connected, draft_matmul, draft_matmul, draft_clamp, draft_binary, draft_binary, draft_binary,
+    draft_conv, draft_conv, draft_conv, draft_conv, draft_clamp, draft_binary, draft_binary, draft_pool, draft_concat,
+    draft_fully_connected, draft_fully_connected, draft_matmul, draft_matmul, draft_clamp, draft_binary, draft_binary, draft_binary, draft_concat,
 };
+enum { BY_LINES = sizeof by_lines / sizeof by_lines[0] / 2 };
 
 /* What the rule makes of the draft; false when it, a backend's facts or the kernels refuse. */
 static bool settle(struct draft *d, const struct op_def *op, struct op_value *params, struct ir_node *node)
@@ -458,7 +459,7 @@ static draft_fn *choose(struct random_graph *r)
     if (r->after_product)
         return random_below(r, 3) ? draft_clamp : draft_batchnorm;
     if (r->lines) /* images, or matrices */
-        return by_lines[random_below(r, 8) + (random_pick(r, 4) == IR_NONE ? 8 : 0)];
+        return by_lines[random_below(r, BY_LINES) + (random_pick(r, 4) == IR_NONE ? BY_LINES : 0)];
     if (r->choose && random_below(r, 6) == 0)
         return random_choice;
     if (r->large && random_below(r, 2)) /* layers that keep the size come first in the list */

@@ -18,6 +18,7 @@
 #define WINDOW(to, name, from) "%" to " = DepthWiseConv2d \"" name "\" (%" from ", %w) { stride=u32[2](1,1), pad_amount=u32[2,2](1,1,1,1) }\n"
 #define UNARY(to, name, from) "%" to " = Sigmoid \"" name "\" (%" from ")\n"
 #define ADD(to, name, a, b) "%" to " = ElementWiseAdd \"" name "\" (%" a ", %" b ")\n"
+#define FIVE(a) "%" a ",%" a ",%" a ",%" a ",%" a
 
 static const struct {
     const char *why, *text, *chains; /* names of members, a chain in brackets */
@@ -48,6 +49,18 @@ static const struct {
     { "an input that is read again keeps its memory in any case",
       HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s") TMP(256, "t") OUT(256, "y") "%r = Softmax \"soft\" (%x)\n" WINDOW("a", "conv", "x") ADD("s", "add", "a", "r")
       "%t = Softmax \"end\" (%s)\n" ADD("y", "again", "t", "r") "}", "[conv add]", { 65536, 8, 10 } },
+    { "what lies beside each other in a line is joined there",
+      HEAD(32) TMP(32, "a") TMP(32, "b") "tmp %c : f32[1,32,64,6] out %y : f32[1,32,64,6]\n" WINDOW("a", "conv", "x") UNARY("b", "act", "a")
+      "%c = Concat \"join\" (%b, %x, %a) { axis=u32(3) }\n" UNARY("y", "end", "c") "}", "[conv act join end]", { 65536, 8, 10 } },
+    { "lines behind lines are joined as tensors",
+      HEAD(32) TMP(32, "a") "tmp %c : f32[1,64,64,2] out %y : f32[1,64,64,2]\n" WINDOW("a", "conv", "x") "%c = Concat \"join\" (%a, %x) { axis=u32(1) }\n"
+      UNARY("y", "end", "c") "}", "", { 65536, 8, 10 } },
+    { "fifteen operands are the most of a member",
+      HEAD(32) TMP(32, "a") "out %y : f32[1,32,64,30]\n" WINDOW("a", "conv", "x") "%y = Concat \"join\" (" FIVE("a") "," FIVE("x") "," FIVE("a") ") { axis=u32(3) }\n }", "[conv join]",
+      { 65536, 8, 10 } },
+    { "with sixteen it is none",
+      HEAD(32) TMP(32, "a") "out %y : f32[1,32,64,32]\n" WINDOW("a", "conv", "x") "%y = Concat \"join\" (" FIVE("a") "," FIVE("x") "," FIVE("a") ",%x) { axis=u32(3) }\n }", "",
+      { 65536, 8, 10 } },
     { "no chains for this target",
       HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}", "", { 0 } },
     { "two images", "graph \"g\" { in %x : f32[2,32,4,2] tmp %a : f32[2,32,4,2] out %y : f32[2,32,4,2]\n" UNARY("a", "act", "x") ADD("y", "add", "a", "x") "}", "",

@@ -43,6 +43,13 @@ static enum status join_bind(const struct op_call *c, void *args, struct kernel_
     }
     kernel_units(ret, a->rows * a->pieces, a->row / (a->pieces ? a->pieces : 1));
     mover_serial(&a->mover[0], ret);
+    struct op_lines lines;
+    if (c->by_lines && op_by_lines(c) && desc_lines(c->out[0], &lines)) {
+        a->together = lines.elements / a->row;
+        ret->extent = lines.n;
+        ret->grain = 1;
+        ret->by_lines = true;
+    }
     *variants = join_variants;
     return ST_OK;
 }

@@ -25,6 +25,7 @@ struct join_args {
     uint32_t pieces;
     uint32_t n_in;
     uint64_t rows, row;   /* elements of a row of the whole */
+    uint64_t together;    /* rows that are a line of the result, of which a unit is one; 0: a unit is a row of one piece */
     uint64_t at[KERNEL_MAX_OPERANDS], n[KERNEL_MAX_OPERANDS]; /* where a piece's row is in it, and how long */
     struct mover mover[KERNEL_MAX_OPERANDS];
 };

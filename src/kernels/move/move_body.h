@@ -22,21 +22,36 @@ void K(move)(const struct kernel_call *call, struct range tile)
     }
 }
 
-/* A unit is one row of one piece. */
-void K(join)(const struct kernel_call *call, struct range tile)
+/* Rows [from, to) of one piece. */
+static void join_rows(const struct kernel_call *call, const struct join_args *a, uint32_t piece, uint64_t from, uint64_t to)
 {
-    const struct join_args *a = call->args;
-    uint64_t end = mover_end(&a->mover[0], tile, a->rows * a->pieces);
-    for (uint64_t unit = tile.begin; unit < end; unit++) {
-        uint32_t piece = (uint32_t)(unit / a->rows);
-        int64_t row = (int64_t)(unit % a->rows), whole = row * (int64_t)a->row + (int64_t)a->at[piece], part = row * (int64_t)a->n[piece];
-        void *outer = call->data[a->split ? 0 : a->n_in], *own = call->data[a->split ? a->n_in + piece : piece];
-        if (!own || !outer)
-            continue;
+    void *outer = call->data[a->split ? 0 : a->n_in], *own = call->data[a->split ? a->n_in + piece : piece];
+    if (!own || !outer)
+        return;
+    for (uint64_t row = from; row < to; row++) {
+        int64_t whole = (int64_t)(row * a->row + a->at[piece]), part = (int64_t)(row * a->n[piece]);
         if (a->split)
             move_run(&a->mover[piece], own, part, outer, whole, 1, a->n[piece]);
         else
             move_run(&a->mover[piece], outer, whole, own, part, 1, a->n[piece]);
+    }
+}
+
+/* A unit is one row of one piece, or a line of the result. */
+void K(join)(const struct kernel_call *call, struct range tile)
+{
+    const struct join_args *a = call->args;
+    if (a->together) {
+        for (uint64_t line = tile.begin; line < tile.end; line++)
+            for (uint32_t piece = 0; piece < a->pieces; piece++)
+                join_rows(call, a, piece, line * a->together, (line + 1) * a->together);
+        return;
+    }
+    uint64_t end = mover_end(&a->mover[0], tile, a->rows * a->pieces);
+    for (uint64_t unit = tile.begin, next; unit < end; unit = next) {
+        uint64_t piece = unit / a->rows;
+        next = (piece + 1) * a->rows < end ? (piece + 1) * a->rows : end;
+        join_rows(call, a, (uint32_t)piece, unit - piece * a->rows, next - piece * a->rows);
     }
 }
 
