@@ -226,6 +226,9 @@ enum status binary_vtcm(const struct binary_graph *g, uint64_t bytes, struct bin
 bool binary_is_transfer(const struct binary_node *n);                    /* between fast memory and DRAM */
 void binary_originals(const struct binary_graph *g, uint32_t *ret);      /* per tensor: the one that transfers have made it from, or itself */
 uint32_t binary_tile_bits(enum dtype t);                 /* of an element; floats of any width are float16 there */
+uint32_t binary_tile_side(const struct tensor_desc *d, uint32_t axis); /* elements of a tile along one dimension */
+bool binary_node_in_tiles(const struct binary_graph *g, const struct binary_node *n);
+bool binary_in_tiles(const struct op_call *c); /* Concat or Split of whole tiles: a device has nothing to move but addresses; looks at shapes alone */
 uint64_t binary_tile_bytes(const struct tensor_desc *d); /* with the last dimension padded to 32, height and width of images to 8 by 8 (4 for 16 bits) */
 uint64_t binary_vtcm_bytes(const struct tensor_desc *d); /* the same, or what this computer needs where its numbers are wider than the device's */
 

@@ -71,9 +71,30 @@ static struct again passes(const struct binary_box_op *o, const struct binary_bo
     return lines ? inside : outside;
 }
 
+/* Parts of a whole, in tiles: a tile that is in DRAM and is to be there stays where it is. */
+static void parts_moves(const struct op_call *c, const uint8_t *roles, struct binary_moves *ret)
+{
+    bool join = c->op->id == OP_Concat;
+    for (uint32_t i = 0; i < (join ? c->n_in : c->n_out); i++) {
+        uint8_t from = roles[join ? i : 0], to = roles[c->n_in + (join ? 0 : i)];
+        uint64_t bytes = binary_tile_bytes(join ? c->in[i] : c->out[i]), *in = sum_of(ret, from, false), *out = sum_of(ret, to, true);
+        if (from == ROLE_STREAMS && to == ROLE_STREAMS)
+            continue;
+        if (in && !(join && repeated(c, i)))
+            *in += bytes;
+        if (out && to != ROLE_CONSTANT)
+            *out += bytes;
+    }
+}
+
 void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, struct binary_moves *ret)
 {
     const struct op_call *c = o->call;
+    if (binary_in_tiles(c)) {
+        *ret = (struct binary_moves){ 0 };
+        parts_moves(c, roles, ret);
+        return;
+    }
     struct again again = passes(o, b, roles);
     *ret = (struct binary_moves){ 0 };
     for (uint32_t i = 0; i < c->n_in; i++) {

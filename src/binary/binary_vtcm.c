@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "binary/binary.h"
 
-enum { DEPTH = 32, SIDE = 8, TILE_SHARE = 4 };
+enum { TILE_SHARE = 4 };
 
 /* A tensor while the walk goes on. */
 struct resident {
@@ -51,12 +51,9 @@ uint32_t binary_tile_bits(enum dtype t)
 uint64_t binary_tile_bytes(const struct tensor_desc *d)
 {
     uint32_t bits = binary_tile_bits(d->type), r = d->rank;
-    bool image = r >= 4 && d->dims[r - 3] > 1; /* rows of one height lie flat */
     uint64_t n = 1;
-    for (uint32_t i = 0; i < r; i++) {
-        uint64_t side = i + 1 == r ? DEPTH : !image ? 1 : i + 2 == r && bits > 8 ? SIDE / 2 : i + 3 >= r ? SIDE : 1;
-        n *= round_up(d->dims[i], side);
-    }
+    for (uint32_t i = 0; i < r; i++)
+        n *= round_up(d->dims[i], binary_tile_side(d, i));
     return (n * bits + 7) / 8;
 }
 

@@ -54,7 +54,8 @@ static void settle(struct events *e, const uint32_t *readers, uint32_t k)
         e->work[k] = (struct cost_work){ .none = true };
         return;
     }
-    e->work[k].none = !moved;
+    bool still = binary_node_in_tiles(e->g, n) && !(e->moves[k].constants + e->moves[k].read + e->moves[k].written);
+    e->work[k].none = !moved || still;
     if (!moved || from == BINARY_NONE || !cost_follows(n) || !cost_is_product(&e->g->nodes[from]) || readers[x] != 1)
         return;
     e->work[from].vector += e->work[k].vector;

@@ -134,6 +134,9 @@ static uint64_t relayout(const struct cost_device *d, const struct binary_graph 
 void cost_work(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n, struct cost_work *ret)
 {
     uint32_t row = product_row(n);
+    *ret = (struct cost_work){ 0 };
+    if (binary_node_in_tiles(g, n))
+        return;
     *ret = (struct cost_work){ .move = divide_up(moved(g, n->in, n->n_in) + moved(g, n->out, n->n_out), d->vtcm_rate) };
     ret->vector = row == PRODUCTS ? vector_cycles(d, g, n) : relayout(d, g, n);
     if (row < PRODUCTS)
