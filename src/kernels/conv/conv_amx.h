@@ -41,6 +41,8 @@ static void set_shape(struct conv_panel *p, uint32_t m0, uint32_t m1, uint32_t k
 }
 
 #define TILE_LOAD(t, from, stride) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(from), "r"((uint64_t)(stride)) : "memory")
+/* The same for what will not be needed again soon: it does not push out what is. */
+#define TILE_PASS(t, from, stride) __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm" #t ::"r"(from), "r"((uint64_t)(stride)) : "memory")
 #define TILE_STORE(t, to) __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(to), "r"((uint64_t)STEP) : "memory")
 /* c += x * w; w is signed, x as `sx` says. */
 #define TILE_MULTIPLY(sx, c, x, w)                                                     \
@@ -60,12 +62,10 @@ struct square {
     const uint8_t *x, *w;      /* first row of the first x; first block, k = 0 */
     uint64_t second;           /* bytes from the first x to the second */
     uint64_t block_bytes;
-    bool s0, s1;               /* first and second x are signed */
-    bool two_x, two_blocks;
     bool padded;               /* behind the last k the rows are zero up to a whole step, and there are weights to read */
+    bool passing;              /* weights_pass */
     struct sums *waiting;      /* those of the square before */
     const uint32_t *left;      /* pieces of them that have no end yet */
-    uint32_t pieces;           /* that are ended in one step */
 };
 
 static __attribute__((noinline)) void end_waiting(const struct square *q)
@@ -74,93 +74,102 @@ static __attribute__((noinline)) void end_waiting(const struct square *q)
         end_piece(q->waiting);
 }
 
-/* A multiplication takes 16 cycles: pieces stand behind each of the four in turn. */
-static inline __attribute__((always_inline)) void end_some(const struct square *q, uint32_t turn)
-{
-    for (uint32_t i = turn; i < q->pieces && *q->left; i += 4)
-        end_piece(q->waiting);
-}
+/* What a square is, known where its loop is compiled. */
+struct form {
+    bool s0, s1;               /* first and second x are signed */
+    bool two_x, two_blocks;
+    bool passing;
+};
 
-static inline __attribute__((always_inline)) void multiply(const struct square *q, const uint8_t *x, const uint8_t *w0, const uint8_t *w1)
+/* 64 k. Only registers and constants are named here: whatever the compiler keeps in memory it would read again after each tile. */
+static inline __attribute__((always_inline)) void multiply(const struct form f, const uint8_t *x, uint64_t stride, uint64_t second, const uint8_t *w0, const uint8_t *w1)
 {
-    const uint64_t stride = q->p->stride;
-    TILE_LOAD(6, w0, STEP);
+    if (f.passing)
+        TILE_PASS(6, w0, STEP);
+    else
+        TILE_LOAD(6, w0, STEP);
     TILE_LOAD(4, x, stride);
-    TILE_MULTIPLY(q->s0, 0, 4, 6);
-    end_some(q, 0);
-    if (q->two_blocks) {
-        TILE_LOAD(7, w1, STEP);
-        TILE_MULTIPLY(q->s0, 1, 4, 7);
-        end_some(q, 2);
+    TILE_MULTIPLY(f.s0, 0, 4, 6);
+    if (f.two_blocks) {
+        if (f.passing)
+            TILE_PASS(7, w1, STEP);
+        else
+            TILE_LOAD(7, w1, STEP);
+        TILE_MULTIPLY(f.s0, 1, 4, 7);
     }
-    if (q->two_x) {
-        TILE_LOAD(5, x + q->second, stride);
-        TILE_MULTIPLY(q->s1, 2, 5, 6);
-        end_some(q, 1);
-        if (q->two_blocks) {
-            TILE_MULTIPLY(q->s1, 3, 5, 7);
-            end_some(q, 3);
-        }
+    if (f.two_x) {
+        TILE_LOAD(5, x + second, stride);
+        TILE_MULTIPLY(f.s1, 2, 5, 6);
+        if (f.two_blocks)
+            TILE_MULTIPLY(f.s1, 3, 5, 7);
     }
 }
 
-/* k that do not fill a step: weights are brought to where their x lie in a whole step that ends with the row at the latest, zeros around them. */
-static __attribute__((noinline)) void multiply_rest(const struct square *q, uint32_t at, uint32_t k, uint32_t n)
+/* k that do not fill a step: weights are brought to where their x lie in a whole step that ends with the row at the latest, zeros around them. The answer is
+ * where in the row that step begins. */
+static __attribute__((noinline)) uint32_t bring_rest(const struct square *q, uint8_t w[2][BLOCK_STEP], uint32_t blocks, uint32_t at, uint32_t k, uint32_t n)
 {
-    uint8_t w[2][BLOCK_STEP] __attribute__((aligned(64)));
     const uint32_t from = at + STEP <= q->p->k_total ? at : q->p->k_total - STEP;
-    for (uint32_t b = 0; b < 1u + q->two_blocks; b++) {
-        memset(w[b], 0, sizeof w[b]);
+    for (uint32_t b = 0; b < blocks; b++) {
+        memset(w[b], 0, BLOCK_STEP);
         memcpy(w[b] + (at - from) * CONV_BLOCK, q->w + b * q->block_bytes + (uint64_t)k * CONV_BLOCK, (size_t)n * CONV_BLOCK);
     }
-    multiply(q, q->x + from, w[0], w[1]);
+    return from;
 }
 
 /* Less than a step altogether: the tiles have that shape. */
-static void multiply_short(const struct square *q)
+static __attribute__((noinline)) void bring_short(const struct square *q, uint8_t w[2][BLOCK_STEP], uint32_t blocks)
 {
-    uint8_t w[2][BLOCK_STEP] __attribute__((aligned(64)));
     const struct conv_panel *p = q->p;
-    if (p->n_seg == 1) {
-        const uint8_t *at = q->w + (uint64_t)p->seg[0].k * CONV_BLOCK;
-        multiply(q, q->x, at, at + q->block_bytes);
-        return;
-    }
-    for (uint32_t b = 0; b < 1u + q->two_blocks; b++)
+    for (uint32_t b = 0; b < blocks; b++)
         for (uint32_t s = 0, at = 0; s < p->n_seg; at += p->seg[s].n, s++)
             memcpy(w[b] + at * CONV_BLOCK, q->w + b * q->block_bytes + (uint64_t)p->seg[s].k * CONV_BLOCK, (size_t)p->seg[s].n * CONV_BLOCK);
-    multiply(q, q->x, w[0], w[1]);
 }
 
-static inline __attribute__((always_inline)) void square_loop(const struct square *q)
+static inline __attribute__((always_inline)) void run_square(const struct square *q, const struct form f)
 {
+    uint8_t rest[2][BLOCK_STEP] __attribute__((aligned(64)));
     const struct conv_panel *p = q->p;
-    uint32_t at = 0;
-    for (uint32_t s = 0; s < p->n_seg; s++) {
+    const uint8_t *const row = q->x;
+    const uint64_t stride = p->stride, second = q->second, next = q->block_bytes;
+    const uint32_t n_seg = p->n_seg, blocks = 1 + f.two_blocks, pieces = (*q->left * STEP + p->k_total - 1) / p->k_total;
+    struct sums *const waiting = q->waiting;
+    if (p->k_total < STEP) {
+        const uint8_t *w = q->w + (uint64_t)p->seg[0].k * CONV_BLOCK;
+        if (n_seg == 1) {
+            multiply(f, row, stride, second, w, w + next);
+        } else {
+            bring_short(q, rest, blocks);
+            multiply(f, row, stride, second, rest[0], rest[1]);
+        }
+        return;
+    }
+    for (uint32_t s = 0, at = 0; s < n_seg; s++) {
         uint32_t k = p->seg[s].k, n = p->seg[s].n;
-        const uint8_t *x = p->seg_x ? q->x + p->seg_x[s] - at : q->x;
-        const uint8_t *w = q->w + (uint64_t)k * CONV_BLOCK;
-        if (q->padded && s + 1 == p->n_seg && at % STEP == 0)
+        const uint8_t *x = (p->seg_x ? row + p->seg_x[s] : row + at), *w = q->w + (uint64_t)k * CONV_BLOCK;
+        if (q->padded && s + 1 == n_seg && at % STEP == 0)
             n = (n + STEP - 1) / STEP * STEP;
-        for (; n >= STEP; n -= STEP, at += STEP, k += STEP, w += BLOCK_STEP)
-            multiply(q, x + at, w, w + q->block_bytes);
-        if (n)
-            multiply_rest(q, at, k, n);
+        for (uint32_t left = n / STEP; left; left--, x += STEP, w += BLOCK_STEP) {
+            multiply(f, x, stride, second, w, w + next);
+            for (uint32_t i = 0; i < pieces && *q->left; i++)
+                end_piece(waiting);
+        }
+        if (n % STEP) {
+            const uint32_t from = bring_rest(q, rest, blocks, at + n / STEP * STEP, k + n / STEP * STEP, n % STEP);
+            multiply(f, row + from, stride, second, rest[0], rest[1]);
+        }
         at += n;
     }
 }
 
 /* A function per form, so that nothing is asked inside the loop. */
-#define SQUARE(name, signed0, signed1, x2, blocks2)                \
-    static void name(const struct square *q)                       \
-    {                                                              \
-        struct square c = *q;                                      \
-        c.s0 = signed0, c.s1 = signed1, c.two_x = x2, c.two_blocks = blocks2; \
-        c.pieces = (*c.left * STEP + c.p->k_total - 1) / c.p->k_total;        \
-        if (c.p->k_total < STEP)                                   \
-            multiply_short(&c);                                    \
-        else                                                       \
-            square_loop(&c);                                       \
+#define SQUARE(name, signed0, signed1, x2, blocks2)                                                    \
+    static void name(const struct square *q)                                                           \
+    {                                                                                                  \
+        if (q->passing)                                                                                \
+            run_square(q, (struct form){ signed0, signed1, x2, blocks2, true });                       \
+        else                                                                                           \
+            run_square(q, (struct form){ signed0, signed1, x2, blocks2, false });                      \
     }
 
 /* Sums begin with these; rows of both x with the same. */
@@ -204,6 +213,13 @@ static bool weights_go_on(const struct conv_args *a, const struct conv_chunk *c,
 {
     const char *end = (const char *)c->w + blocks * conv_block_bytes(a) + BLOCK_STEP;
     return !a->packed || end <= (const char *)a->packed + (uint64_t)a->w_slices * a->npad / CONV_BLOCK * conv_block_bytes(a);
+}
+
+enum { WEIGHTS_THAT_STAY = 24 << 10 };
+
+static bool weights_pass(const struct conv_args *a)
+{
+    return (uint64_t)a->npad / CONV_BLOCK * conv_block_bytes(a) > WEIGHTS_THAT_STAY;
 }
 
 static const int32_t zeros[TILE] __attribute__((aligned(64)));

@@ -79,12 +79,14 @@ static inline __attribute__((always_inline)) void bytes_copy_windows(const struc
 struct bytes_end {
     vi lo, hi, offset;
     bool is_signed;
+    bool moved, limited;            /* the offset is not 0; the range is not that of the type */
 };
 
 static inline struct bytes_end bytes_end(const struct conv_args *a)
 {
-    return (struct bytes_end){ _mm512_set1_epi8((char)a->q_lo), _mm512_set1_epi8((char)a->q_hi), _mm512_set1_epi16((short)a->out_offset),
-                               a->out_type == DT_SQ8 };
+    const bool is_signed = a->out_type == DT_SQ8;
+    return (struct bytes_end){ _mm512_set1_epi8((char)a->q_lo), _mm512_set1_epi8((char)a->q_hi), _mm512_set1_epi16((short)a->out_offset), is_signed,
+                               a->out_offset != 0, a->q_lo > (is_signed ? INT8_MIN : 0) || a->q_hi < (is_signed ? INT8_MAX : UINT8_MAX) };
 }
 
 /* Plain channels end in bytes without leaving 32 bits on the way. */
@@ -102,10 +104,15 @@ static inline bool bytes_suit(const struct fixed_end *e)
  * quarter are from v0, 4 … 7 from v1, and so on. */
 static inline __attribute__((always_inline)) vi bytes_narrow(const struct bytes_end *e, vi v0, vi v1, vi v2, vi v3)
 {
-    vi a = _mm512_subs_epi16(_mm512_packs_epi32(v0, v1), e->offset), b = _mm512_subs_epi16(_mm512_packs_epi32(v2, v3), e->offset);
-    if (e->is_signed)
-        return _mm512_min_epi8(_mm512_max_epi8(_mm512_packs_epi16(a, b), e->lo), e->hi);
-    return _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(a, b), e->lo), e->hi);
+    vi a = _mm512_packs_epi32(v0, v1), b = _mm512_packs_epi32(v2, v3);
+    if (e->moved) {
+        a = _mm512_subs_epi16(a, e->offset);
+        b = _mm512_subs_epi16(b, e->offset);
+    }
+    vi q = e->is_signed ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);
+    if (!e->limited)
+        return q;
+    return e->is_signed ? _mm512_min_epi8(_mm512_max_epi8(q, e->lo), e->hi) : _mm512_min_epu8(_mm512_max_epu8(q, e->lo), e->hi);
 }
 
 /* The same with the bytes of v[0] first, then those of v[1], and so on. */

@@ -91,6 +91,7 @@ enum { PIECE = 4 }; /* rows */
 struct chunk_end {
     const void *w;             /* which chunk; NULL: none */
     bool narrow;               /* sums with all that belongs to them fit 32 bits */
+    bool fast;                 /* so do steps of the output, whose range is left to narrowing; low sums begin with fold32 then */
     int64_t fold[CONV_CHUNK] __attribute__((aligned(64)));
     int32_t fold32[CONV_CHUNK] __attribute__((aligned(64)));
 };
@@ -101,6 +102,8 @@ struct sums {
     uint32_t left;             /* pieces without an end */
     bool full;                 /* two whole blocks of plain channels, whole pieces, no terms of rows: then it may wait longer than its panel and chunk live */
     struct fixed_end end;      /* its range */
+    vi lo, hi;                 /* in 16 bits */
+    bool limited;              /* the range is not that of the type */
     const struct chunk_end *own;
     const float *m;            /* full: of its channels */
     char *to[TILE];            /* full: where each row goes */
@@ -119,6 +122,14 @@ struct amx_state {
     struct chunk_end kept[KEPT];
 };
 
+static float largest(const float *m, uint32_t n)
+{
+    vf most = vf_zero();
+    for (uint32_t i = 0; i < n; i += VEC_LANES)
+        most = vf_max(most, vf_load_n(m + i, n - i < VEC_LANES ? n - i : VEC_LANES));
+    return _mm512_reduce_max_ps(most);
+}
+
 static void chunk_init(struct chunk_end *e, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c)
 {
     memset(e->fold, 0, sizeof e->fold);
@@ -130,6 +141,7 @@ static void chunk_init(struct chunk_end *e, const struct conv_args *a, const str
     e->narrow = c->plain && conv_fits_32(a, c);
     /* Chunks that are packed while running, and those of TransposeConv's classes, only look the same. */
     e->w = a->packed && a->kind != CONV_TRANSPOSED ? c->w : NULL;
+    e->fast = e->w && e->narrow && dtype_bits(a->out_type) == 16 && largest(c->m, c->n) <= CONV_SMALL_M && a->out_offset >= -(1 << 20) && a->out_offset <= 1 << 20;
 }
 
 /* Eight sums in 64 bits. */
@@ -145,7 +157,9 @@ static inline __attribute__((always_inline)) vi wide_sums(vi high, vi low, const
 static inline __attribute__((always_inline)) vf real_sums(const struct chunk_end *e, uint32_t at, vi high, vi low, int64_t term)
 {
     if (e->narrow) {
-        vi sum = vi_add(vi_add(_mm512_slli_epi32(high, 8), low), vi_load(e->fold32 + at));
+        vi sum = vi_add(_mm512_slli_epi32(high, 8), low);
+        if (!e->fast)
+            sum = vi_add(sum, vi_load(e->fold32 + at));
         return vf_from_int(vi_add(sum, vi_set1((int32_t)(uint32_t)(uint64_t)term)));
     }
     __m256 first = _mm512_cvtepi64_ps(wide_sums(high, low, e->fold + at, term, 0));
@@ -195,10 +209,30 @@ static __attribute__((noinline)) void end_full(const struct sums *s, uint32_t fi
     }
 }
 
+static inline __attribute__((always_inline)) vi fast_steps_of(const struct sums *s, uint32_t row, uint32_t block)
+{
+    vi sum = vi_add(_mm512_slli_epi32(vi_load(s->tile[block] + row * TILE), 8), vi_load(s->tile[2 + block] + row * TILE));
+    return vi_sub(vi_round(vf_mul(vf_from_int(sum), vf_load(s->m + block * TILE))), s->end.offset);
+}
+
+/* The same where narrowing does the clamping, or most of it. */
+static __attribute__((noinline)) void end_fast(const struct sums *s, uint32_t first, bool is_signed)
+{
+    const vi order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    for (uint32_t r = first; r < first + PIECE; r++) {
+        vi a = fast_steps_of(s, r, 0), b = fast_steps_of(s, r, 1), q = is_signed ? _mm512_packs_epi32(a, b) : _mm512_packus_epi32(a, b);
+        if (s->limited)
+            q = is_signed ? _mm512_min_epi16(_mm512_max_epi16(q, s->lo), s->hi) : _mm512_min_epu16(_mm512_max_epu16(q, s->lo), s->hi);
+        _mm512_storeu_si512(s->to[r], _mm512_permutexvar_epi64(order, q));
+    }
+}
+
 static inline void end_piece(struct sums *s)
 {
     const uint32_t first = --s->left * PIECE;
-    if (s->full)
+    if (s->full && s->own->fast)
+        end_fast(s, first, s->a->out_type == DT_SQ16);
+    else if (s->full)
         end_full(s, first, s->a->out_type == DT_SQ16);
     else
         end_rows(s, first);
@@ -228,6 +262,12 @@ static void fill_rows(const struct conv_args *a, struct conv_panel *p)
     pad_rows(p, 2, conv_plane_bytes(a));
 }
 
+static void low_tiles(const int32_t *a, const int32_t *b)
+{
+    TILE_LOAD(2, a, 0);
+    TILE_LOAD(3, b, 0);
+}
+
 static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     (void)out; /* the same for all panels */
@@ -235,7 +275,7 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     struct sums *sums = &state->sums;
     struct chunk_end *kept = &state->kept[(c->slice + c->c0 / CONV_CHUNK) % KEPT];
     const uint32_t blocks = (c->n + CONV_BLOCK - 1) / CONV_BLOCK, k = p->k_total < STEP ? p->k_total : STEP;
-    struct square q = { .p = p, .second = p->seg_x ? a->ci : conv_plane_bytes(a), .block_bytes = conv_block_bytes(a), .waiting = sums, .left = &sums->left };
+    struct square q = { .p = p, .second = p->seg_x ? a->ci : conv_plane_bytes(a), .block_bytes = conv_block_bytes(a), .passing = weights_pass(a), .waiting = sums, .left = &sums->left };
     if (!kept->w || kept->w != c->w) {
         end_waiting(&q); /* it may belong to what is replaced */
         chunk_init(kept, a, p, c);
@@ -255,7 +295,8 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
             const bool two = v + 1 < blocks;
             q.padded = weights_go_on(a, c, v + 1 + two);
             q.w = (const uint8_t *)c->w + v * q.block_bytes;
-            first_tiles(zeros, zeros, true);
+            first_tiles(zeros, zeros, false);
+            low_tiles(kept->fast ? kept->fold32 + v * CONV_BLOCK : zeros, kept->fast && two ? kept->fold32 + (v + 1) * CONV_BLOCK : zeros);
             squares[a->x_type == DT_SQ16][two](&q);
             end_waiting(&q);
             store_tiles(sums->tile, true, two);
@@ -284,6 +325,9 @@ void conv_q16_amx(const struct kernel_call *call, struct range tile)
     state.sums.a = a;
     state.sums.out = call->data[a->n_in];
     fixed_end_range(&state.sums.end, a);
+    state.sums.lo = _mm512_set1_epi16((short)a->q_lo);
+    state.sums.hi = _mm512_set1_epi16((short)a->q_hi);
+    state.sums.limited = a->q_lo > dtype_min(a->out_type) || a->q_hi < dtype_max(a->out_type);
     for (int i = 0; i < KEPT; i++)
         state.kept[i].w = NULL;
     e.data = &state;

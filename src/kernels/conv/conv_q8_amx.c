@@ -274,7 +274,7 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     fixed_end_start(&end, a, p, c, out);
     sums->fast = end_init(&end, &state->kept[(c->slice + c->c0 / CONV_CHUNK) % KEPT]);
     const uint32_t blocks = (c->n + CONV_BLOCK - 1) / CONV_BLOCK, k = p->k_total < STEP ? p->k_total : STEP;
-    struct square q = { .p = p, .second = TILE * p->stride, .block_bytes = conv_block_bytes(a), .waiting = sums, .left = &sums->left };
+    struct square q = { .p = p, .second = TILE * p->stride, .block_bytes = conv_block_bytes(a), .passing = weights_pass(a), .waiting = sums, .left = &sums->left };
     const bool gathered = !(a->direct && in_place(a));
     for (uint32_t row = 0; row < p->rows && !k; row++) /* no tap of TransposeConv meets these rows */
         for (uint32_t v = 0; v < blocks; v++)
