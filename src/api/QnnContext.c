@@ -101,14 +101,26 @@ void names_free(char **names)
     mem_free(names);
 }
 
+static struct api_graph *graph_at(struct api_context *c, size_t i)
+{
+    LOCKED(&c->lock);
+    return i < c->graphs.n ? c->graphs.at[i] : NULL;
+}
+
+/* Calls with a graph's handle may still look at the other graphs, and add one: all of them end before the first graph goes. */
+static void free_graphs(struct api_context *c)
+{
+    struct api_graph *g;
+    for (size_t i = 0; (g = graph_at(c, i)); i++)
+        handle_close(g->self, HANDLE_GRAPH, 0);
+    while (c->graphs.n)
+        graph_free(c->graphs.at[--c->graphs.n]);
+}
+
 static void context_free_parts(struct api_context *c, struct api_profile *profile)
 {
     c->closing = true; /* jobs that have not started end with INVALID_CONTEXT */
-    while (c->graphs.n) {
-        struct api_graph *g = c->graphs.at[c->graphs.n - 1];
-        graph_destroy(g);
-        c->graphs.n--;
-    }
+    free_graphs(c);
     queue_finish(&c->queue);
     void *mem;
     while ((mem = children_take(&c->mems)))

@@ -12,7 +12,7 @@
 
 /* ---- life ---------------------------------------------------------------------------------------------------------------- */
 
-static void graph_free_parts(struct api_graph *g)
+void graph_free(struct api_graph *g)
 {
     graph_unload(g);
     profile_unbind(g->profile);
@@ -37,19 +37,13 @@ enum status graph_create(struct api_context *c, const char *name, struct api_gra
     g->self = slot ? handle_open(HANDLE_GRAPH, g) : NULL;
     if (!g->self) {
         c->graphs.n -= slot != NULL;
-        graph_free_parts(g);
+        graph_free(g);
         return status_fail(ST_NO_MEMORY, "no memory for graph \"%s\"", name);
     }
     *slot = g;
     g->index = (uint32_t)c->graphs.n - 1;
     *ret = g;
     return ST_OK;
-}
-
-void graph_destroy(struct api_graph *g)
-{
-    handle_close(g->self, HANDLE_GRAPH, 0);
-    graph_free_parts(g);
 }
 
 void graph_unload(struct api_graph *g)
@@ -185,7 +179,8 @@ static enum status new_graph(struct api_context *c, const char *name, const QnnG
         st = set_options(g, config);
     if (st != ST_OK) {
         c->graphs.n--;
-        graph_destroy(g);
+        handle_close(g->self, HANDLE_GRAPH, 0);
+        graph_free(g);
         return st;
     }
     *ret = g->self;

@@ -9,11 +9,13 @@ static enum status shape_bytes(const Qnn_MemDescriptor_t *d, uint32_t at, uint64
 {
     enum dtype t = dtype_from_client(d->dataType);
     RETURN_IF(t == DT_NONE || t == DT_STR, ST_INVALID_ARG, "descriptor %u has data type 0x%04x, which is not supported", at, (unsigned)d->dataType);
-    RETURN_IF(!d->memShape.numDim || !d->memShape.dimSize, ST_SHAPE, "descriptor %u has no dimensions", at);
+    RETURN_IF(!d->memShape.numDim || d->memShape.numDim > MAX_RANK || !d->memShape.dimSize, ST_SHAPE,
+              "descriptor %u has %u dimensions%s; 1 to %d, and a list of them, are expected", at, d->memShape.numDim,
+              d->memShape.dimSize ? "" : " and dimSize is NULL", MAX_RANK);
     uint64_t n = 1;
     for (uint32_t i = 0; i < d->memShape.numDim; i++) {
-        RETURN_IF(!d->memShape.dimSize[i], ST_SHAPE, "descriptor %u: dimension %u is 0", at, i);
-        RETURN_IF(__builtin_mul_overflow(n, d->memShape.dimSize[i], &n) || n > (uint64_t)1 << 56, ST_SHAPE, "descriptor %u: the shape is too large", at);
+        RETURN_IF(!d->memShape.dimSize[i], ST_SHAPE, "descriptor %u: dimension %u is 0; every dimension is at least 1", at, i);
+        RETURN_IF(__builtin_mul_overflow(n, d->memShape.dimSize[i], &n) || n > (uint64_t)1 << 56, ST_SHAPE, "descriptor %u: dimensions 0 to %u multiply to more than 2^56 elements; describe the buffer that the file descriptor stands for", at, i);
     }
     *ret = dtype_bytes(t, n);
     return ST_OK;
@@ -26,7 +28,7 @@ static enum status descriptor_fd(const Qnn_MemDescriptor_t *d, uint32_t at, stru
     RETURN_IF(d->memType != QNN_MEM_TYPE_ION && d->memType != QNN_MEM_TYPE_DMA_BUF, ST_MEM_TYPE,
               "descriptor %u has memory type %u; 1 (ION) and 3 (DMA_BUF) are supported by the %s backend", at, (unsigned)d->memType, backend_this->name);
     s->fd = d->memType == QNN_MEM_TYPE_ION ? d->ionInfo.fd : d->dmaBufInfo.fd;
-    RETURN_IF(s->fd < 0, ST_INVALID_ARG, "descriptor %u has file descriptor %d", at, s->fd);
+    RETURN_IF(s->fd < 0, ST_INVALID_ARG, "descriptor %u has file descriptor %d; that of an open buffer is expected", at, s->fd);
     return ST_OK;
 }
 

@@ -266,9 +266,14 @@ Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_Dev
 static enum status finish_deferred(struct api_context *c)
 {
     RETURN_IF(!c->from_binary || !c->deferred, ST_NOT_PERMITTED, "the context was not created with DEFER_GRAPH_INIT; its graphs are ready");
-    for (size_t i = 0; i < c->graphs.n; i++)
-        if (c->graphs.at[i]->state == GRAPH_DEFERRED)
-            TRY(graph_load(c->graphs.at[i], &c->binary, c->graphs.at[i]->binary_index));
+    for (size_t i = 0; i < c->graphs.n; i++) {
+        struct api_graph *g = c->graphs.at[i];
+        enum status st = g->state == GRAPH_DEFERRED ? graph_load(g, &c->binary, g->binary_index) : ST_OK;
+        if (st != ST_OK) {
+            graph_unload(g); /* it is deferred still, and can be tried again */
+            return st;
+        }
+    }
     c->deferred = false;
     return ST_OK;
 }

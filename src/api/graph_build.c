@@ -134,10 +134,8 @@ static enum status mark_produced(struct api_graph *g, const struct ir_node *n)
 
 static enum status connect(struct api_graph *g, const Qnn_OpConfigV1_t *c, struct arena *a, struct ir_node *n)
 {
-    uint32_t most = wide_limit(n->op);
     n->n_in = c->numOfInputs;
     n->n_out = op_config_outputs(c);
-    RETURN_IF(n->n_in > most || n->n_out > most, ST_INVALID_OP, "%u inputs and %u outputs; at most %u of each", n->n_in, n->n_out, most);
     n->in = arena_array(a, uint32_t, n->n_in > MAX_PORTS ? n->n_in : MAX_PORTS);
     n->out = arena_array(a, uint32_t, n->n_out);
     RETURN_IF(!n->in || !n->out, ST_NO_MEMORY, "no memory for %u tensors", n->n_in + n->n_out);
@@ -227,12 +225,14 @@ static void drop_children(struct api_graph *g, size_t keep)
         ir_graph_free(g->ir->children.at[--g->ir->children.n]);
 }
 
-static const void *param_data(void *arg, uint32_t id)
+static const void *param_data(void *arg, uint32_t id, uint64_t *bytes)
 {
     struct api_graph *g = arg;
     if (!id || id > g->context->tensors.n || g->context->tensors.at[id - 1].graph != g->index)
         return NULL;
-    return g->ir->tensors.at[g->context->tensors.at[id - 1].index].data;
+    const struct ir_tensor *t = &g->ir->tensors.at[g->context->tensors.at[id - 1].index];
+    *bytes = desc_bytes(&t->desc);
+    return t->data;
 }
 
 static enum status check_node(struct api_graph *g, const struct ir_node *n)

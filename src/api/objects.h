@@ -178,12 +178,12 @@ struct api_graph {
     struct api_context *context;
     uint32_t index; /* in context->graphs */
     char *name;
-    enum graph_state state;
+    _Atomic(enum graph_state) state; /* written under the context's lock; executions look without it */
     bool subgraph;                 /* runs as the body of a node of graph `parent`, never by itself */
     bool used;                     /* a subgraph that a node names: nothing can be added to it any more */
     uint32_t parent;               /* in context->graphs */
     VEC(uint32_t) captured;        /* tensors of ir that stand for tensors of the graphs around this one */
-    bool attached;                 /* finalized after loading, where the backend asks for that */
+    _Atomic bool attached;         /* finalized after loading, where the backend asks for that */
     struct backend_graph_cfg cfg;
     struct ir_graph *ir;           /* GRAPH_OPEN */
     VEC(uint8_t) produced;         /* GRAPH_OPEN, per tensor of ir: some node writes it */
@@ -203,7 +203,7 @@ struct api_graph {
 
 enum status graph_create(struct api_context *c, const char *name, struct api_graph **ret); /* context locked */
 enum status graph_check_open(const struct api_graph *g); /* tensors and nodes can be added */
-void graph_destroy(struct api_graph *g);   /* waits for calls in flight */
+void graph_free(struct api_graph *g);   /* its handle is closed */
 /* Make a graph executable from a binary. */
 enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t index);
 void graph_unload(struct api_graph *g);

@@ -11,6 +11,8 @@
 #include "backend/backend.h"
 #include "base/str.h"
 
+enum { MAX_PARAMS = 64 }; /* more than any operator has, so that a name that is not known is still named */
+
 static enum status find_op(const Qnn_OpConfigV1_t *c, const struct op_def **ret)
 {
     RETURN_IF(!c->typeName, ST_INVALID_OP, "node \"%s\" has no operator type", c->name ? c->name : "");
@@ -31,9 +33,13 @@ static enum status find_op(const Qnn_OpConfigV1_t *c, const struct op_def **ret)
 static enum status read_param(const Qnn_Param_t *p, struct arena *a, const struct param_source *source, struct op_value *ret)
 {
     TRY(param_from_client(p, a, ret));
-    if (!ret->data && source && p->paramType == QNN_PARAMTYPE_TENSOR)
-        ret->data = source->data(source->arg, tensor_v1(&p->tensorParam)->id);
-    RETURN_IF(!ret->data, ST_INVALID_OP, "parameter \"%s\" is a tensor without data", p->name);
+    if (!ret->data && source && p->paramType == QNN_PARAMTYPE_TENSOR) {
+        uint64_t have = 0, need = dtype_bytes(ret->type, ret->count);
+        ret->data = source->data(source->arg, tensor_v1(&p->tensorParam)->id, &have);
+        RETURN_IF(ret->data && have < need, ST_INVALID_OP, "parameter \"%s\" is a tensor of %llu bytes here; it was created with %llu", p->name,
+                  (unsigned long long)need, (unsigned long long)have);
+    }
+    RETURN_IF(!ret->data, ST_INVALID_OP, "parameter \"%s\" is a tensor without data; give it in clientBuf, or create the tensor in this graph first", p->name);
     return ST_OK;
 }
 
@@ -59,6 +65,16 @@ static enum status name_graphs(const struct op_def *op, const char *node, struct
     return ST_OK;
 }
 
+/* Nothing in a list is looked at before its length has been believed. */
+static enum status check_counts(const Qnn_OpConfigV1_t *c, const struct op_def *op)
+{
+    uint32_t most = wide_limit(op);
+    RETURN_IF(c->numOfInputs > most || c->numOfOutputs > most || c->numOfParams > MAX_PARAMS, ST_INVALID_OP,
+              "%s \"%s\": %u inputs, %u outputs and %u parameters; at most %u, %u and %d are supported", op->name, c->name ? c->name : "", c->numOfInputs,
+              c->numOfOutputs, c->numOfParams, most, most, MAX_PARAMS);
+    return ST_OK;
+}
+
 enum status op_config_op(const Qnn_OpConfig_t *config, struct arena *a, const struct param_source *source, const struct op_def **op,
                          struct op_value **params)
 {
@@ -67,6 +83,7 @@ enum status op_config_op(const Qnn_OpConfig_t *config, struct arena *a, const st
     RETURN_IF((c->numOfParams && !c->params) || (c->numOfInputs && !c->inputTensors) || (c->numOfOutputs && !c->outputTensors), ST_INVALID_OP,
               "node \"%s\" has a count that is not 0 with a NULL list", c->name ? c->name : "");
     TRY(find_op(c, op));
+    TRY(check_counts(c, *op));
     const char **names = arena_array(a, const char *, c->numOfParams);
     struct op_value *values = arena_array(a, struct op_value, c->numOfParams);
     *params = arena_array(a, struct op_value, op_param_count(*op));
@@ -116,8 +133,6 @@ enum status op_config_view(const Qnn_OpConfig_t *config, struct arena *a, struct
     TRY(op_config_op(config, a, NULL, &op, &ret->params));
     const Qnn_OpConfigV1_t *c = &config->v1;
     uint32_t n_out = op_config_outputs(c);
-    RETURN_IF(c->numOfInputs > wide_limit(op) || n_out > wide_limit(op), ST_INVALID_OP, "%s \"%s\": %u inputs and %u outputs; at most %u of each are supported", op->name,
-              c->name ? c->name : "", c->numOfInputs, n_out, wide_limit(op));
     enum status st = view_tensors(c->inputTensors, c->numOfInputs, "in", a, &in);
     if (st == ST_OK)
         st = view_tensors(c->outputTensors, n_out, "out", a, &out);

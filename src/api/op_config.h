@@ -13,9 +13,9 @@ struct op_view {
     struct op_value *params;
 };
 
-/* Data of a tensor parameter that the client names by id only; NULL when there is none. */
+/* Data of a tensor parameter that the client names by id only, and how many bytes they are; NULL when there is none. */
 struct param_source {
-    const void *(*data)(void *arg, uint32_t id);
+    const void *(*data)(void *arg, uint32_t id, uint64_t *bytes);
     void *arg;
 };
 

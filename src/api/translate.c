@@ -153,6 +153,7 @@ enum status tensor_from_client(const Qnn_Tensor_t *t, bool with_data, struct are
               "tensor \"%s\" has data format %u; only 0 (dense) is supported", name, v->dataFormat);
     ret->mem_handle = v->memType == QNN_TENSORMEMTYPE_MEMHANDLE;
     TRY(shape_from_client(t, name, &ret->desc));
+    TRY(desc_check(&ret->desc, name)); /* the encoding's arrays are as long as the shape says, so that must make sense first */
     TRY(quant_from_client(&v->quantizeParams, name, a, &ret->desc));
     TRY(desc_check(&ret->desc, name));
     return data_from_client(v, name, with_data, ret);

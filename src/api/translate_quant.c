@@ -80,6 +80,16 @@ static enum status count_blocks(const uint32_t *block, const struct tensor_desc 
     return ST_OK;
 }
 
+/* The narrow forms of our own have room for every value that makes sense; others are refused here, before they could look like one. */
+static enum status take_width(uint32_t bits, uint32_t mapping, const char *name, struct quant *q)
+{
+    RETURN_IF(bits > 32, ST_INVALID_TENSOR, "tensor \"%s\": an encoding of %u bits; at most 32, and no more than the type has, are expected", name, bits);
+    RETURN_IF(mapping > 2, ST_INVALID_TENSOR, "tensor \"%s\": the encoding has mapping %u; 0, 1 and 2 are known", name, mapping);
+    q->bits = (uint8_t)bits;
+    q->mapping = (uint8_t)mapping;
+    return ST_OK;
+}
+
 static enum status take_axis(uint32_t n, int32_t axis, const float *scales, const int32_t *offsets, struct arena *a, struct quant *q)
 {
     q->kind = Q_AXIS;
@@ -87,7 +97,7 @@ static enum status take_axis(uint32_t n, int32_t axis, const float *scales, cons
     q->n = n;
     q->scales = scales ? arena_dup(a, scales, n * sizeof(float)) : NULL;
     q->offsets = offsets ? arena_dup(a, offsets, n * sizeof(int32_t)) : NULL;
-    RETURN_IF(!scales, ST_INVALID_TENSOR, "a per-axis encoding has no scales");
+    RETURN_IF(!scales, ST_INVALID_TENSOR, "the encoding per index of axis %d has no scales; %u are expected", axis, n);
     RETURN_IF(!q->scales || (offsets && !q->offsets), ST_NO_MEMORY, "no memory for %u scales", n);
     return ST_OK;
 }
@@ -142,8 +152,12 @@ static enum status take_expansion(const Qnn_BlockwiseExpansion_t *e, const char 
     q->block_scale_bits = fits ? (uint8_t)e->blockScaleBitwidth : q->block_scale_storage;
     if (!q->bits && expands_nibbles(d, q))
         q->bits = 4;
-    RETURN_IF(!e->numBlocksPerAxis || !e->blocksScale8, ST_INVALID_TENSOR, "tensor \"%s\": the blockwise expansion encoding has %u blocks per axis and %s", name,
-              e->numBlocksPerAxis, e->blocksScale8 ? "scales" : "no block scales");
+    RETURN_IF(!e->numBlocksPerAxis || !e->blocksScale8, ST_INVALID_TENSOR,
+              "tensor \"%s\": the blockwise expansion encoding has %u blocks per axis and %s; at least one and its scale are expected", name, e->numBlocksPerAxis,
+              e->blocksScale8 ? "scales" : "no block scales");
+    uint64_t most = desc_count(d) / n; /* a block has an element at least */
+    RETURN_IF(e->numBlocksPerAxis > most, ST_INVALID_TENSOR, "tensor \"%s\": the blockwise expansion encoding has %u blocks per axis; its shape has room for %llu", name,
+              e->numBlocksPerAxis, (unsigned long long)most);
     q->block_scales = arena_dup(a, e->blocksScale8, (uint64_t)n * e->numBlocksPerAxis * q->block_scale_storage / 8);
     RETURN_IF(!q->block_scales, ST_NO_MEMORY, "no memory for the block scales of tensor \"%s\"", name);
     return ST_OK;
@@ -155,8 +169,7 @@ static enum status take_mapped_expansion(const Qnn_BwBlockwiseExpansionMapped_t 
     Qnn_BlockwiseExpansion_t e = { .axis = m->axis, .scaleOffsets = m->scaleOffsets, .numBlocksPerAxis = m->numBlocksPerAxis,
                                    .blockScaleBitwidth = m->blockScaleBitwidth, .blockScaleStorageType = m->blockScaleStorageType,
                                    .blocksScale8 = m->blocksScale8 };
-    q->bits = (uint8_t)m->bitwidth;
-    q->mapping = (uint8_t)m->mapping;
+    TRY(take_width(m->bitwidth, (uint32_t)m->mapping, name, q));
     return take_expansion(&e, name, a, d, q);
 }
 
@@ -167,22 +180,20 @@ static enum status take_encoding(const Qnn_QuantizeParams_t *p, const char *name
         *q = (struct quant){ .kind = Q_TENSOR, .scale = p->scaleOffsetEncoding.scale, .offset = p->scaleOffsetEncoding.offset };
         return ST_OK;
     case QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET:
-        *q = (struct quant){ .kind = Q_TENSOR, .bits = (uint8_t)p->bwScaleOffsetEncoding.bitwidth, .scale = p->bwScaleOffsetEncoding.scale,
-                             .offset = p->bwScaleOffsetEncoding.offset };
-        return ST_OK;
+        *q = (struct quant){ .kind = Q_TENSOR, .scale = p->bwScaleOffsetEncoding.scale, .offset = p->bwScaleOffsetEncoding.offset };
+        return take_width(p->bwScaleOffsetEncoding.bitwidth, 0, name, q);
     case QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET:
         return take_axis_pairs(&p->axisScaleOffsetEncoding, name, a, d, q);
     case QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET: {
         const Qnn_BwAxisScaleOffset_t *e = &p->bwAxisScaleOffsetEncoding;
-        q->bits = (uint8_t)e->bitwidth;
+        TRY(take_width(e->bitwidth, 0, name, q));
         TRY(axis_counts(d, e->axis, e->numElements, name));
         return take_axis(e->numElements, e->axis, e->scales, e->offsets, a, q);
     }
     case QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET_MAPPED: {
         const Qnn_BwAxisScaleOffsetMapped_t *e = p->bwAxisScaleOffsetMappedEncoding;
         RETURN_IF(!e, ST_INVALID_TENSOR, "tensor \"%s\": the mapped encoding is NULL", name);
-        q->bits = (uint8_t)e->bitwidth;
-        q->mapping = (uint8_t)e->mapping;
+        TRY(take_width(e->bitwidth, (uint32_t)e->mapping, name, q));
         TRY(axis_counts(d, e->axis, e->numElements, name));
         return take_axis(e->numElements, e->axis, e->scales, e->offsets, a, q);
     }
@@ -190,20 +201,19 @@ static enum status take_encoding(const Qnn_QuantizeParams_t *p, const char *name
         return take_block(p->blockEncoding.blockSize, p->blockEncoding.scaleOffset, name, a, d, q);
     case QNN_QUANTIZATION_ENCODING_BW_BLOCK_MAPPED:
         RETURN_IF(!p->bwBlockMappedEncoding, ST_INVALID_TENSOR, "tensor \"%s\": the mapped encoding is NULL", name);
-        q->bits = (uint8_t)p->bwBlockMappedEncoding->bitwidth;
-        q->mapping = (uint8_t)p->bwBlockMappedEncoding->mapping;
+        TRY(take_width(p->bwBlockMappedEncoding->bitwidth, (uint32_t)p->bwBlockMappedEncoding->mapping, name, q));
         return take_block(p->bwBlockMappedEncoding->blockSize, p->bwBlockMappedEncoding->scaleOffset, name, a, d, q);
     case QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK:
         return take_float_block(p->floatBlockEncoding.blockSize, p->floatBlockEncoding.floatScaleOffset, name, a, d, q);
     case QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK:
-        q->bits = (uint8_t)p->bwFloatBlockEncoding.bitwidth;
+        TRY(take_width(p->bwFloatBlockEncoding.bitwidth, 0, name, q));
         return take_float_block(p->bwFloatBlockEncoding.blockSize, p->bwFloatBlockEncoding.floatScaleOffset, name, a, d, q);
     case QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION:
         return take_expansion(p->blockwiseExpansion, name, a, d, q);
     case QNN_QUANTIZATION_ENCODING_BW_BLOCKWISE_EXPANSION_MAPPED:
         return take_mapped_expansion(p->bwBlockwiseExpansionMappedEncoding, name, a, d, q);
     default:
-        return status_fail(ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has quantization encoding %u, which is not supported", name,
+        return status_fail(ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has quantization encoding %u; 0 to 5 and 7 to 11 are supported", name,
                            (unsigned)p->quantizationEncoding);
     }
 }

@@ -179,11 +179,21 @@ static void put_element(uint8_t *dst, uint64_t i, unsigned bits, int64_t q)
         memcpy(dst + i * (bits / 8), &q, bits / 8);
 }
 
-/* Real zero in the tensor's own encoding. The memory is zeroed already. */
+static bool zero_is_code_zero(const struct tensor_desc *d)
+{
+    if (!dtype_is_fixed(d->type) || (d->q.kind == Q_AXIS && !d->q.offsets) || d->q.kind > Q_AXIS)
+        return true;
+    for (uint32_t i = 0; i < (d->q.kind == Q_AXIS ? d->q.n : 1); i++)
+        if (quant_offset(&d->q, i))
+            return false;
+    return true;
+}
+
+/* Real zero in the tensor's own encoding. The memory is zeroed already, and pages that nobody touches need no memory. */
 static void fill_zero(const struct tensor_desc *d, uint8_t *dst)
 {
-    bool per_axis = d->q.kind == Q_AXIS && d->q.offsets;
-    if (!dtype_is_fixed(d->type) || (d->q.kind != Q_TENSOR && !per_axis))
+    bool per_axis = d->q.kind == Q_AXIS;
+    if (zero_is_code_zero(d))
         return;
     uint64_t n = desc_count(d), inner = 1, channels = per_axis ? d->dims[d->q.axis] : 1;
     for (uint32_t i = per_axis ? (uint32_t)d->q.axis + 1 : d->rank; i < d->rank; i++)
@@ -211,7 +221,8 @@ static enum status absent_memory(struct exec_program *p)
         const struct binary_tensor *t = &g->tensors[g->io[k]];
         if (!t->optional)
             continue;
-        fill_zero(&t->desc, at);
+        if (t->io & 1)
+            fill_zero(&t->desc, at);
         p->io_absent[k] = at;
         at += (desc_bytes(&t->desc) + 63) & ~UINT64_C(63);
     }

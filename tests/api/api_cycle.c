@@ -242,7 +242,8 @@ static Qnn_ErrorHandle_t other_loads(void)
                         only = { .option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS, .enableGraphs = names };
     const QnnContext_Config_t *config[] = { &defer, &only, NULL };
     STEP(q.contextCreateFromBinary(o.backend, NULL, config, bytes, listed.size, &o.loaded, NULL));
-    STEP(q.contextFinalize(o.loaded, NULL));
+    if (q.contextFinalize(o.loaded, NULL) != QNN_SUCCESS) /* what failed can be tried again */
+        STEP(q.contextFinalize(o.loaded, NULL));
     STEP(run_loaded(&o.loaded, net));
     return load_list(o.backend, net);
 }

@@ -114,6 +114,8 @@ void explanation_has(uint32_t code, const char *text, const char *file, int line
     _fail(file, line);
 }
 
+void __sanitizer_set_report_fd(void *fd) __attribute__((weak)); /* of the sanitizer, where there is one: what it finds is never hushed */
+
 void hush(bool on)
 {
     static int loud = -1, nowhere = -1;
@@ -121,6 +123,8 @@ void hush(bool on)
     if (loud < 0) {
         loud = fcntl(2, F_DUPFD_CLOEXEC, 3);
         nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (__sanitizer_set_report_fd)
+            __sanitizer_set_report_fd((void *)(intptr_t)loud);
     }
     dup2(on ? nowhere : loud, 2);
 }

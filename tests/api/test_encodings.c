@@ -213,12 +213,45 @@ static void channels_move(void **state)
             assert_true(out[k * ROWS + r] == (float)(in[r * COLUMNS + k] + columns[k].offset) * columns[k].scale);
 }
 
+/* Widths, mappings and counts that would look good if only their low bits were read, or that are longer than the tensor: refused, and nothing behind them is read. */
+static void refused(void **state)
+{
+    (void)state;
+    static const uint32_t lies[] = { 256 + 4, 1u << 24, UINT32_MAX };
+    Qnn_GraphHandle_t g;
+    OK(q.graphCreate(env.context, "g", NULL, &g));
+    for (size_t i = 0; i < COUNT(lies); i++) {
+        Qnn_BlockwiseExpansion_t many = expansion;
+        Qnn_BwBlockMapped_t mapped = block_mapped;
+        Qnn_BwAxisScaleOffsetMapped_t wide = axis_mapped;
+        many.numBlocksPerAxis = lies[i];
+        mapped.mapping = (Qnn_QuantizationEncodingMapping_t)lies[i];
+        wide.bitwidth = lies[i];
+        const Qnn_QuantizeParams_t bad[] = {
+            GIVEN(BW_SCALE_OFFSET, .bwScaleOffsetEncoding = { lies[i], 1, 0 }),
+            GIVEN(BW_AXIS_SCALE_OFFSET, .bwAxisScaleOffsetEncoding = { lies[i], 0, ROWS, scales, offsets }),
+            GIVEN(BW_AXIS_SCALE_OFFSET, .bwAxisScaleOffsetEncoding = { 4, 0, lies[i], scales, offsets }),
+            GIVEN(AXIS_SCALE_OFFSET, .axisScaleOffsetEncoding = { 0, lies[i], rows }),
+            GIVEN(BW_FLOAT_BLOCK, .bwFloatBlockEncoding = { lies[i], block_size, float_blocks }),
+            GIVEN(BLOCKWISE_EXPANSION, .blockwiseExpansion = &many),
+            GIVEN(BW_BLOCK_MAPPED, .bwBlockMappedEncoding = &mapped),
+            GIVEN(BW_AXIS_SCALE_OFFSET_MAPPED, .bwAxisScaleOffsetMappedEncoding = &wide),
+        };
+        for (size_t k = 0; k < COUNT(bad); k++) {
+            Qnn_Tensor_t x = TENSOR2("x", APP_WRITE, SFIXED_POINT_8, ROWS, COLUMNS);
+            TV(x).quantizeParams = bad[k];
+            FAILS_SAYING(QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, keep_name("%u", lies[i]), q.tensorCreateGraphTensor(g, &x));
+        }
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(announced, env_setup, env_teardown),
         cmocka_unit_test_setup_teardown(told_as_given, env_setup, env_teardown),
         cmocka_unit_test_setup_teardown(channels_move, env_setup, env_teardown),
+        cmocka_unit_test_setup_teardown(refused, env_setup, env_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

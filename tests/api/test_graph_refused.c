@@ -222,6 +222,41 @@ static void test_shape_mismatch(void **state)
     explanation_has(CODE(e), "crooked", __FILE__, __LINE__);
 }
 
+/* Counts that nobody can mean are refused before anything behind the lists is read. */
+static void test_counts_that_lie(void **state)
+{
+    (void)state;
+    static const uint32_t lies[] = { 4097, 1u << 24, INT32_MAX, UINT32_MAX };
+    Qnn_GraphHandle_t g = new_graph("lies");
+    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 4), y = TENSOR("y", APP_READ, FLOAT_32, 4);
+    OK(q.tensorCreateGraphTensor(g, &x));
+    OK(q.tensorCreateGraphTensor(g, &y));
+    for (unsigned i = 0; i < COUNT(lies); i++)
+        for (unsigned what = 0; what < 3; what++) {
+            struct op o = { .name = "n", .type = "Concat", .np = 1, .p = { param_u32("axis", 0) }, .ni = 1, .in = { x }, .no = 1, .out = { y } };
+            *(what == 0 ? &o.ni : what == 1 ? &o.no : &o.np) = lies[i];
+            FAILS_SAYING(QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE, keep_name("%u", lies[i]), op_validate(env.backend, &o));
+            FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_OP_CONFIG, keep_name("%u", lies[i]), op_add(g, &o));
+        }
+}
+
+/* A parameter that is named by its id has the bytes it was created with, whatever the node says of its shape. */
+static void test_parameter_of_another_shape(void **state)
+{
+    (void)state;
+    static const uint32_t perm[] = { 1, 0 };
+    Qnn_GraphHandle_t g = new_graph("param");
+    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 2, 3), y = TENSOR("y", APP_READ, FLOAT_32, 3, 2), p = WITH(TENSOR("p", STATIC, UINT_32, 2), perm);
+    OK(q.tensorCreateGraphTensor(g, &x));
+    OK(q.tensorCreateGraphTensor(g, &y));
+    OK(q.tensorCreateGraphTensor(g, &p));
+    struct op o = { .name = "n", .type = "Transpose", .np = 1, .p = { { .paramType = QNN_PARAMTYPE_TENSOR, .name = "perm" } }, .ni = 1, .in = { x }, .no = 1, .out = { y } };
+    o.p[0].tensorParam = tensor_data(tensor_shaped(p, 1, (const uint32_t[]){ 1u << 20 }), NULL, 0);
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_OP_CONFIG, "4194304 bytes here; it was created with 8", op_add(g, &o));
+    o.p[0].tensorParam = tensor_data(p, NULL, 0);
+    OK(op_add(g, &o));
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -288,6 +323,8 @@ int main(void)
         CASE(test_states),
         CASE(test_zero_nodes),
         CASE(test_shape_mismatch),
+        CASE(test_counts_that_lie),
+        CASE(test_parameter_of_another_shape),
         CASE(test_names),
         CASE(test_executions),
     };

@@ -188,7 +188,7 @@ static void test_bad_descriptors(void **state)
     struct {
         uint32_t code;
         Qnn_MemDescriptor_t d;
-    } bad[8];
+    } bad[10];
     for (unsigned i = 0; i < COUNT(bad); i++)
         bad[i].d = describe(&a, QNN_MEM_TYPE_ION);
     int closed = dup(a.fd);
@@ -202,6 +202,8 @@ static void test_bad_descriptors(void **state)
     bad[5].d.customInfo = NULL;
     bad[6].code = QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE, bad[6].d.memType = QNN_MEM_TYPE_UNDEFINED;
     bad[7].code = QNN_MEM_ERROR_MAPPING, bad[7].d.memShape.dimSize = large; /* more than the file has: no SIGBUS later */
+    bad[8].code = QNN_MEM_ERROR_INVALID_SHAPE, bad[8].d.memShape.numDim = 9; /* nothing behind the list is read */
+    bad[9].code = QNN_MEM_ERROR_INVALID_SHAPE, bad[9].d.memShape.numDim = UINT32_MAX;
     for (unsigned i = 0; i < COUNT(bad); i++) {
         h = &h;
         FAILS(bad[i].code, q.memRegister(env.context, &bad[i].d, 1, &h));
