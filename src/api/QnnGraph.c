@@ -484,12 +484,13 @@ Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn
     a->job.run = async_serve;
     a->notify = notifyFn;
     a->param = notifyParam;
-    handle_get(graphHandle, HANDLE_GRAPH); /* the job's own pin; the handle is valid, since this call holds one */
-    st = queue_submit(&g->context->queue, &a->job);
+    bool pinned = handle_get(graphHandle, HANDLE_GRAPH); /* the job's own; nothing is pinned any more once the context is being freed */
+    st = pinned ? queue_submit(&g->context->queue, &a->job) : status_fail(ST_CONTEXT_GONE, "the context of graph \"%s\" is being freed", g->name);
     if (st != ST_OK) {
         graph_run_release(a->run);
         async_free(a);
-        handle_put(graphHandle);
+        if (pinned)
+            handle_put(graphHandle);
     }
     return api_error(COMP_GRAPH, st);
 }
