@@ -23,6 +23,7 @@
 
 #include "prepare/cx.h"
 #include "prepare/plan.h"
+#include "prepare/plan_beside.h"
 
 enum { FULL_SEARCH = 128 }; /* buffers; with more of them a search is shorter */
 
@@ -39,6 +40,7 @@ struct planner {
     uint32_t *block_of;     /* per cell, IR_NONE: none */
     struct block *blocks;   /* at most one per cell */
     uint32_t n_blocks;
+    const uint32_t *until;  /* per block: the step with which its memory is free; NULL: its last one */
 };
 
 uint64_t plan_round(const struct prepare_cx *cx, uint64_t bytes)
@@ -160,8 +162,15 @@ static struct plan_buf tile_buf(const struct prepare_cx *cx, uint32_t k)
     return (struct plan_buf){ .size = plan_round(cx, cx->tiles ? cx->tiles[k].bytes : 0), .align = cx->target->tensor_align, .first = c ? c->first : k, .last = k, .fixed = PLAN_ANY };
 }
 
+/* What is asked of the planner. */
+struct ask {
+    uint64_t enough; /* no longer searched for below; 0: as small as it gets */
+    uint64_t most;   /* a larger plan is not taken over; 0: any is */
+    bool quick;      /* no search */
+};
+
 /* One arena: blocks, and what nodes need besides while they run: in scratch workspaces of kernels, in the window room for tiles. */
-static enum status solve(struct planner *p, uint8_t arena, uint64_t capacity, struct plan_result *ret)
+static enum status solve(struct planner *p, uint8_t arena, const struct ask *ask, struct plan_result *ret)
 {
     struct prepare_cx *cx = p->cx;
     uint32_t n_nodes = (uint32_t)cx->g->nodes.n, n = 0, align = cx->target->tensor_align;
@@ -171,13 +180,15 @@ static enum status solve(struct planner *p, uint8_t arena, uint64_t capacity, st
     for (uint32_t i = 0; i < p->n_blocks; i++)
         if (p->blocks[i].arena == arena)
             b[n++] = (struct plan_buf){ .size = plan_round(cx, p->blocks[i].bytes), .align = align, .first = p->blocks[i].first,
-                                        .last = p->blocks[i].last, .fixed = PLAN_ANY };
+                                        .last = p->until ? p->until[i] : p->blocks[i].last, .fixed = PLAN_ANY };
     for (uint32_t k = 0; own && k < n_nodes; k++) {
         b[n] = own(cx, k);
         n += b[n].size > 0;
     }
-    struct plan_opts o = { .deadline_ns = PLAN_FOREVER, .max_nodes = search_steps(cx->target->plan_nodes, n), .capacity = capacity };
+    struct plan_opts o = { .deadline_ns = ask->quick ? 0 : PLAN_FOREVER, .max_nodes = search_steps(cx->target->plan_nodes, n), .capacity = ask->enough };
     TRY(plan_solve(b, n, &o, ret));
+    if (ask->most && ret->total > ask->most)
+        return ST_OK;
     n = 0;
     for (uint32_t i = 0; i < p->n_blocks; i++)
         if (p->blocks[i].arena == arena)
@@ -198,17 +209,56 @@ static enum status solve_all(struct planner *p)
 {
     struct prepare_cx *cx = p->cx;
     struct plan_result r;
-    TRY(solve(p, PLACE_SCRATCH, 0, &r));
+    TRY(solve(p, PLACE_SCRATCH, &(struct ask){ 0 }, &r));
     cx->scratch_bytes = r.total;
     cx->live_bytes = r.lower_bound;
     cx->plan_optimal = r.optimal;
     if (!cx->wanted)
         return ST_OK;
-    TRY(solve(p, PLACE_VTCM, cx->target->vtcm_bytes, &r));
+    TRY(solve(p, PLACE_VTCM, &(struct ask){ .enough = cx->target->vtcm_bytes }, &r));
     cx->vtcm_used = r.total;
-    TRY(solve(p, PLACE_SPILL, 0, &r));
+    TRY(solve(p, PLACE_SPILL, &(struct ask){ 0 }, &r));
     cx->spill_bytes = r.total;
     return ST_OK;
+}
+
+/* One arena again, with as much room for operators side by side as it may take: the further they are from each other, the more. */
+static enum status spread(struct planner *p, uint8_t arena, uint64_t limit, uint64_t *total)
+{
+    struct prepare_cx *cx = p->cx;
+    uint64_t more = cx->target->beside_bytes, most = *total + (more < *total ? more : *total);
+    uint32_t *until = arena_array(&cx->arena, uint32_t, p->n_blocks);
+    struct plan_result r = { .total = UINT64_MAX };
+    RETURN_IF(!until, ST_NO_MEMORY, "no memory to plan %u buffers", p->n_blocks);
+    most = limit && limit < most ? limit : most;
+    p->until = until;
+    for (uint32_t near = PLAN_BESIDE; near && most && r.total > most; near /= 2) {
+        bool longer = false;
+        for (uint32_t i = 0; i < p->n_blocks; i++)
+            until[i] = p->blocks[i].last;
+        TRY(plan_beside(cx, p->block_of, p->n_blocks, near, until));
+        for (uint32_t i = 0; i < p->n_blocks; i++)
+            longer |= p->blocks[i].arena == arena && until[i] > p->blocks[i].last;
+        if (!longer) /* the plan that there is will do */
+            break;
+        TRY(solve(p, arena, &(struct ask){ .enough = *total, .most = most, .quick = true }, &r));
+    }
+    cx->plan_optimal &= arena != PLACE_SCRATCH || r.total > most || r.total == *total;
+    *total = r.total <= most ? r.total : *total;
+    p->until = NULL;
+    return ST_OK;
+}
+
+/* Memory for branches, where more than one thread may compute. */
+static enum status spread_all(struct planner *p)
+{
+    struct prepare_cx *cx = p->cx;
+    if (!cx->target->beside_bytes || cx->opts->hvx_threads == 1 || cx->target->no_sharing)
+        return ST_OK;
+    if (!cx->wanted)
+        return spread(p, PLACE_SCRATCH, cx->target->scratch_limit, &cx->scratch_bytes);
+    TRY(spread(p, PLACE_VTCM, cx->target->vtcm_bytes, &cx->vtcm_used));
+    return spread(p, PLACE_SPILL, 0, &cx->spill_bytes);
 }
 
 static struct placement place_of(const struct planner *p, uint32_t cell, uint64_t bytes)
@@ -260,24 +310,20 @@ enum status plan_vtcm_total(struct prepare_cx *cx, uint64_t enough, uint64_t *re
     struct planner p;
     struct plan_result r;
     TRY(start(cx, &p));
-    TRY(solve(&p, PLACE_VTCM, enough, &r));
+    TRY(solve(&p, PLACE_VTCM, &(struct ask){ .enough = enough }, &r));
     *ret = r.total;
     return ST_OK;
 }
 
 /* A plan for the order that operators have now. */
-static enum status plan_now(struct prepare_cx *cx)
+static enum status plan_now(struct prepare_cx *cx, struct planner *ret)
 {
-    struct planner p;
-    TRY(start(cx, &p));
-    cx->places = arena_array(&cx->arena, struct placement, cx->g->tensors.n);
-    RETURN_IF(!cx->places, ST_NO_MEMORY, "no memory to plan %zu tensors", cx->g->tensors.n);
-    TRY(solve_all(&p));
-    return write_places(&p);
+    TRY(start(cx, ret));
+    return solve_all(ret);
 }
 
 /* The order chosen has the lower peak, yet its plan may have more gaps than the one for the order given. */
-static enum status compare_with_given(struct prepare_cx *cx, bool *progress)
+static enum status compare_with_given(struct prepare_cx *cx, struct planner *p, bool *progress)
 {
     uint32_t n = (uint32_t)cx->g->nodes.n, *chosen = arena_array(&cx->arena, uint32_t, n);
     uint64_t total = cx->scratch_bytes;
@@ -285,23 +331,27 @@ static enum status compare_with_given(struct prepare_cx *cx, bool *progress)
     for (uint32_t k = 0; k < n; k++)
         chosen[cx->given_order[k]] = k;
     TRY(plan_reorder(cx, cx->given_order));
-    TRY(plan_now(cx));
+    TRY(plan_now(cx, p));
     *progress = cx->scratch_bytes <= total;
     if (*progress)
         return ST_OK;
     TRY(plan_reorder(cx, chosen));
-    return plan_now(cx);
+    return plan_now(cx, p);
 }
 
 enum status plan_memory(struct prepare_cx *cx, bool *progress)
 {
+    struct planner p;
     if (!cx->cells)
         TRY(plan_cells(cx));
-    TRY(plan_now(cx));
+    TRY(plan_now(cx, &p));
     if (cx->given_order && cx->scratch_bytes > cx->given_live && !cx->n_chains) /* chains were found for this order */
-        TRY(compare_with_given(cx, progress));
+        TRY(compare_with_given(cx, &p, progress));
     RETURN_IF(cx->target->scratch_limit && cx->scratch_bytes > cx->target->scratch_limit, ST_PREPARE_FAILED,
               "graph \"%s\" needs %llu bytes of scratch memory; the target allows %llu", cx->g->name, (unsigned long long)cx->scratch_bytes,
               (unsigned long long)cx->target->scratch_limit);
-    return ST_OK;
+    TRY(spread_all(&p));
+    cx->places = arena_array(&cx->arena, struct placement, cx->g->tensors.n);
+    RETURN_IF(!cx->places, ST_NO_MEMORY, "no memory to plan %zu tensors", cx->g->tensors.n);
+    return write_places(&p);
 }

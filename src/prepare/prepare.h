@@ -52,6 +52,8 @@ struct chain_limits {
     uint32_t twice; /* percent of the work that may be done twice */
 };
 
+enum { PREPARE_BESIDE = 4 << 20 }; /* prepare_target.beside_bytes that no computer misses */
+
 /* One backend's limits and pass list. */
 struct prepare_target {
     const struct pass *passes;   /* ends with a NULL name */
@@ -60,6 +62,8 @@ struct prepare_target {
     bool fp32;                   /* compute float16 graphs in float32; not both */
     uint64_t scratch_limit;      /* 0: none */
     bool no_sharing;             /* every tensor has memory of its own, which no other one uses at another time */
+    uint64_t beside_bytes;       /* a plan may be so much larger than it need be, and at most twice as large, so that branches which run side by side do not use
+                                  * each other's memory; 0: as small as can be */
     uint64_t const_kb;           /* the most that constants of a graph may take together; 0: no limit */
     uint64_t vtcm_bytes;         /* fast memory for tile_vtcm; 0: there is none, everything lies in scratch */
     bool io_in_scratch;          /* plan room for inputs and outputs, too; the client may still bring its own buffers */

@@ -89,6 +89,7 @@ enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cf
         .tensor_align = TENSOR_ALIGN,
         .chains = prepare_default_chains,
         .max_tiles = MAX_TILES,
+        .beside_bytes = PREPARE_BESIDE,
         .order_steps = ORDER_STEPS,
         .plan_nodes = PLAN_NODES,
     };

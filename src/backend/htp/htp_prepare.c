@@ -49,6 +49,7 @@ static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, str
         .chains = prepare_default_chains, /* this host computes */
         .max_tiles = MAX_TILES,
         .vtcm_bytes = a->vtcm_bytes,
+        .beside_bytes = PREPARE_BESIDE,
         .const_kb = CONST_KB,
         .order_steps = a->cfg.opt_level == 1 ? 0 : ORDER_STEPS,
         .device = &device,
