@@ -132,7 +132,8 @@ static void *runner_main(void *arg)
             worker_run(r->w, take_best(r), &r->hook);
         } else if (!shared_spin(&ring->bell, r->bell, atomic_load(&ring->client_cpu) == cpu ? 0 : spin_ns)) {
             atomic_store(&ring->session_sleeps, 1);
-            while (atomic_load(&ring->bell) == r->bell)
+            /* Who stops it rings behind that: it may have been the ringing that take_in has just seen. */
+            while (atomic_load(&ring->bell) == r->bell && !atomic_load(&ring->stop))
                 shared_wait(&ring->bell, r->bell, 0);
             atomic_store(&ring->session_sleeps, 0);
         }

@@ -187,6 +187,27 @@ static void test_priorities(void **state)
     mem_free(ring);
 }
 
+/* A session is told to stop at any moment, also when its thread has just seen that it need not and is about to sleep. */
+static void test_stop_any_time(void **state)
+{
+    (void)state;
+    enum { STOPS = 3000 };
+    struct rpc_hello h = { .threads = 1 };
+    struct worker *w;
+    struct rpc_ring *ring = mem_alloc_aligned(64, sizeof(*ring));
+    assert_int_equal(worker_create(&h, &w), ST_OK);
+    for (uint32_t i = 0; i < STOPS; i++) {
+        struct runner *r;
+        atomic_store(&ring->stop, 0);
+        assert_int_equal(runner_start(w, ring, &r), ST_OK);
+        for (uint32_t spin = i % 128 * 64; spin > 0; spin--) /* a thread takes some microseconds to start */
+            __builtin_ia32_pause();
+        runner_stop(r);
+    }
+    worker_free(w);
+    mem_free(ring);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "process") == 0)
@@ -195,6 +216,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_abort_any_time),
         cmocka_unit_test(test_priorities),
+        cmocka_unit_test(test_stop_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
