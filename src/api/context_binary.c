@@ -353,12 +353,24 @@ static const QnnContext_ParamsV1_t *params_v1(const QnnContext_Params_t *p)
 
 _Static_assert(offsetof(QnnContext_ParamsV1_t, notifyParam) == offsetof(QnnContext_ParamsV2_t, notifyParam), "v1 is a prefix of v2");
 
-static void notify(const QnnContext_ParamsV1_t *v, struct api_context *c, Qnn_ErrorHandle_t result)
+static THREAD_LOCAL bool in_list;
+
+bool list_in_callback(void)
 {
+    return in_list;
+}
+
+/* Whoever is handed a context owns it: clients take it over whenever they see one, so that it is named once, at the end. Nothing pins it then, for the
+ * client may free it at once. */
+static void notify(const QnnContext_ParamsV1_t *v, void *context, Qnn_ErrorHandle_t result)
+{
+    struct api_context *c = context ? handle_get(context, HANDLE_CONTEXT) : NULL;
     for (size_t i = 0; c && i < c->graphs.n; i++)
         if (c->graphs.at[i]->state == GRAPH_LOADED)
-            v->notifyFunc(c->self, c->graphs.at[i]->self, c->graphs.at[i]->name, QNN_CONTEXT_NOTIFY_TYPE_GRAPH_INIT, v->notifyParam, QNN_SUCCESS);
-    v->notifyFunc(c ? c->self : NULL, NULL, NULL, QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT, v->notifyParam, result);
+            v->notifyFunc(NULL, c->graphs.at[i]->self, c->graphs.at[i]->name, QNN_CONTEXT_NOTIFY_TYPE_GRAPH_INIT, v->notifyParam, QNN_SUCCESS);
+    if (c)
+        handle_put(context);
+    v->notifyFunc(context, NULL, NULL, QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT, v->notifyParam, result);
 }
 
 static void create_listed(struct api_backend *b, const struct list_work *w, const QnnContext_ParamsV1_t *v)
@@ -367,11 +379,7 @@ static void create_listed(struct api_backend *b, const struct list_work *w, cons
     struct source s = { .config = v->config, .list_config = w->list_config, .data = v->binaryBuffer, .size = v->binaryBufferSize,
                         .device = w->device };
     Qnn_ErrorHandle_t e = create_profiled(b, &s, &handle, v->profile, NULL);
-    struct api_context *c = handle ? handle_get(handle, HANDLE_CONTEXT) : NULL;
-    if (v->notifyFunc)
-        notify(v, c, e);
-    if (c)
-        handle_put(handle);
+    notify(v, e == QNN_SUCCESS ? handle : NULL, e);
 }
 
 /* The public text lets nothing of the list be touched before its notification, so the work can be done before the call returns: the
@@ -383,6 +391,7 @@ static void *create_list(void *arg)
     if (!b)
         return NULL;
     log_enter(b->log);
+    in_list = true;
     for (const QnnContext_Params_t **p = w->params; *p; p++)
         create_listed(b, w, params_v1(*p));
     handle_put(w->backend);

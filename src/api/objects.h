@@ -263,6 +263,7 @@ void queue_enter(struct run_queue *q);                  /* wait for this call's 
 void queue_leave(struct run_queue *q);
 enum status queue_submit(struct run_queue *q, struct run_job *job); /* blocks while the queue is full */
 bool queue_in_callback(void);                           /* this thread is a queue's worker */
+bool list_in_callback(void);                            /* this thread creates a list of contexts */
 
 /* Every entry point that takes a handle starts with this: pins the object as `var` until the scope ends, or returns the error. */
 struct pin {

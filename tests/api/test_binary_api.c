@@ -247,7 +247,7 @@ static void test_with_callback(void **state)
 struct notified {
     pthread_mutex_t lock;
     pthread_cond_t change;
-    unsigned contexts, graphs;
+    unsigned contexts, graphs, named; /* named: notifications that came with a context */
     Qnn_ContextHandle_t context;
     Qnn_ErrorHandle_t status;
     bool other_thread;
@@ -260,6 +260,7 @@ static void on_notify(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, cons
     struct notified *n = param;
     pthread_mutex_lock(&n->lock);
     n->other_thread = !pthread_equal(pthread_self(), n->caller);
+    n->named += context != NULL;
     if (type == QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT) {
         n->contexts++;
         n->context = context;
@@ -301,6 +302,7 @@ static void test_list_async(void **state)
     for (int i = 0; i < 2; i++) {
         OK(n[i].status);
         assert_int_equal(n[i].graphs, 2);
+        assert_int_equal(n[i].named, 1); /* clients take over a context whenever they see one */
         assert_true(n[i].other_thread);
         same_bits(n[i].context);
         OK(q.contextFree(n[i].context, NULL));
@@ -310,6 +312,28 @@ static void test_list_async(void **state)
     FAILS(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, q.contextCreateFromBinaryListAsync(env.backend, NULL, none, NULL, NULL));
     FAILS(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, q.contextCreateFromBinaryListAsync(env.backend, NULL, NULL, NULL, NULL));
     free(bad);
+}
+
+static void free_at_once(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name, QnnContext_createFromBinaryAsyncNotifyType_t type,
+                         void *param, Qnn_ErrorHandle_t status)
+{
+    unsigned *freed = param;
+    (void)graph, (void)name;
+    if (type != QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT)
+        return;
+    FAILS(QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED, q.backendFree(env.backend)); /* would wait for itself */
+    *freed += status == QNN_SUCCESS && q.contextFree(context, NULL) == QNN_SUCCESS;
+}
+
+/* The context belongs to the client from its notification on. */
+static void test_list_frees(void **state)
+{
+    (void)state;
+    unsigned freed = 0;
+    QnnContext_Params_t p = { .version = QNN_CONTEXT_PARAMS_VERSION_1, .v1 = { NULL, saved.data, saved.size, NULL, free_at_once, &freed } };
+    const QnnContext_Params_t *list[] = { &p, &p, NULL };
+    OK(q.contextCreateFromBinaryListAsync(env.backend, NULL, list, NULL, NULL));
+    assert_int_equal(freed, 2);
 }
 
 /* ---- tensors of the context ----------------------------------------------------------------------------------------------- */
@@ -445,6 +469,7 @@ int main(void)
         CASE(test_with_signal),
         CASE(test_with_callback),
         CASE(test_list_async),
+        CASE(test_list_frees),
         CASE(test_context_tensor),
         CASE(test_truncated),
         CASE(test_corrupted),
