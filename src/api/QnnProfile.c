@@ -3,6 +3,7 @@
  *
  * Event ids travel without their profile, so an id is the profile's serial number (upper half) and the index of the event plus one (lower half). */
 #include "QNN/QnnProfile.h"
+#include "QNN/QnnProperty.h"
 
 #include "api/objects.h"
 
@@ -87,13 +88,15 @@ Qnn_ErrorHandle_t QnnProfile_create(Qnn_BackendHandle_t backend, QnnProfile_Leve
 
 static enum status set_option(struct api_profile *p, const QnnProfile_Config_t *c)
 {
-    RETURN_IF(c->option == QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE && c->enableOptrace, ST_NOT_SUPPORTED,
-              "optrace is not supported by the %s backend", backend_this->name);
+    RETURN_IF(c->option == QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE && c->enableOptrace && !backend_capable(backend_this, QNN_PROPERTY_PROFILE_SUPPORT_OPTRACE_CONFIG),
+              ST_NOT_SUPPORTED, "optrace is not supported by the %s backend", backend_this->name);
     RETURN_IF(c->option == QNN_PROFILE_CONFIG_OPTION_CUSTOM, ST_NOT_SUPPORTED, "the %s backend has no custom profile options", backend_this->name);
     RETURN_IF(c->option != QNN_PROFILE_CONFIG_OPTION_MAX_EVENTS && c->option != QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE, ST_INVALID_ARG,
               "profile option %u is unknown; 0 (custom), 1 (max events) and 2 (optrace) are known", (unsigned)c->option);
     if (c->option == QNN_PROFILE_CONFIG_OPTION_MAX_EVENTS)
         prof_limit(p->prof, c->numMaxEvents);
+    else
+        prof_set_trace(p->prof, c->enableOptrace);
     return ST_OK;
 }
 

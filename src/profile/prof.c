@@ -26,6 +26,7 @@ struct item {
 
 struct prof {
     uint32_t level;
+    bool trace;
     uint32_t n;        /* events kept */
     uint32_t window;   /* the first event of the current call */
     uint64_t limit;    /* events per call */
@@ -183,6 +184,16 @@ void prof_limit(struct prof *p, uint64_t max_events)
 uint32_t prof_level(const struct prof *p)
 {
     return p->level;
+}
+
+void prof_set_trace(struct prof *p, bool on)
+{
+    p->trace = on;
+}
+
+bool prof_trace(const struct prof *p)
+{
+    return p->trace;
 }
 
 void prof_free(struct prof *p)

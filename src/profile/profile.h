@@ -48,6 +48,7 @@ enum {
     PROF_DEVICE = 407,
     PROF_POSTPROCESS = 408,
     PROF_DEINIT = 500,
+    PROF_TRACE = 600, /* a point on a timeline */
     PROF_BACKEND = 1000, /* what only the backend knows the meaning of */
     PROF_UNIT_US = 1,
     PROF_UNIT_BYTES = 2,
@@ -74,6 +75,8 @@ void prof_free(struct prof *p);
 void prof_reset(struct prof *p);                              /* start of a new call: getEvents shows only what follows */
 void prof_limit(struct prof *p, uint64_t max_events);         /* per call; further events are dropped and counted */
 uint32_t prof_level(const struct prof *p);
+void prof_set_trace(struct prof *p, bool on);                 /* whether a timeline is wanted; a new profile wants none */
+bool prof_trace(const struct prof *p);
 uint64_t prof_dropped(const struct prof *p);                  /* events of this call that were not kept */
 
 /* Add one event; returns its index, or -2 when it was dropped (limit or memory): its children are dropped too. */

@@ -153,6 +153,30 @@ static void test_memory_profiling(void **state)
     assert_int_equal(event(30003, "DSP:after_context_freed", QNN_PROFILE_EVENTUNIT_BYTES), 0);
 }
 
+/* A timeline is there when it is asked for, at the detailed level. */
+static void test_optrace(void **state)
+{
+    (void)state;
+    struct net n;
+    float x[AFFINE_N] = { 1 }, y[AFFINE_N];
+    const QnnProfile_EventId_t *ids;
+    QnnProfile_EventData_t d;
+    uint32_t m;
+    QnnProfile_Config_t on = { .option = QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE, .enableOptrace = 1 };
+    const QnnProfile_Config_t *config[] = { &on, NULL };
+    assert_int_equal(q.propertyHasCapability(QNN_PROPERTY_PROFILE_SUPPORT_OPTRACE_CONFIG), QNN_PROPERTY_SUPPORTED);
+    OK(net_affine(env.context, "net", 2, 1, &n));
+    OK(q.graphFinalize(n.graph, profile, NULL));
+    Qnn_Tensor_t in = WITH(n.x, x), out = WITH(n.y, y);
+    OK(q.graphExecute(n.graph, &in, 1, &out, 1, profile, NULL));
+    OK(q.profileGetEvents(profile, &ids, &m));
+    assert_false(search(ids, m, QNN_PROFILE_EVENTTYPE_TRACE, &d));
+    OK(q.profileSetConfig(profile, config));
+    OK(q.graphExecute(n.graph, &in, 1, &out, 1, profile, NULL));
+    assert_int_equal(event(QNN_PROFILE_EVENTTYPE_TRACE, "net_times:OpId_0 (begin, us)", QNN_PROFILE_EVENTUNIT_MICROSEC), 0); /* the first one */
+    event(QNN_PROFILE_EVENTTYPE_NODE, "net_times:OpId_0 (us)", QNN_PROFILE_EVENTUNIT_MICROSEC);
+}
+
 static void test_linting(void **state)
 {
     (void)state;
@@ -168,6 +192,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stages, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_estimates, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_memory_profiling, setup, env_teardown),
+        cmocka_unit_test_setup_teardown(test_optrace, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_linting, setup, env_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,23 @@ static void add_nodes(const struct backend_graph *g, const struct backend_run *r
     }
 }
 
+/* A timeline: when each node began, counted from the first one. How long it took is said by its own event. Of a batch, the last slice. */
+static void add_trace(const struct backend_graph *g, const struct backend_run *r, int32_t parent)
+{
+    char name[512];
+    uint32_t n = g->g->n_nodes;
+    const uint64_t *begin = g->node_ns + n;
+    uint64_t first = UINT64_MAX;
+    for (uint32_t i = 0; i < n; i++)
+        first = begin[i] < first ? begin[i] : first;
+    for (uint32_t i = 0; i < n; i++) {
+        if (begin[i] == UINT64_MAX) /* it did not run */
+            continue;
+        snprintf(name, sizeof name, "%s:OpId_%u (begin, us)", g->g->nodes[i].name, i);
+        prof_add(r->prof, parent, PROF_TRACE, PROF_UNIT_US, (begin[i] - first + 500) / 1000, name);
+    }
+}
+
 /* The graph gave way to others: what that took it, all times together. */
 static void add_yields(const struct backend_run *r, const struct rpc_yields *y)
 {
@@ -188,6 +205,8 @@ static void add_events(const struct backend_graph *g, const struct backend_run *
         event(r, 30011, PROF_UNIT_BYTES, t->yields.saved_bytes, "VTCM saved for graphs of higher priority");
     htp_votes_events(r->prof, r->prof_parent);
     add_nodes(g, r, accel);
+    if (prof_trace(r->prof))
+        add_trace(g, r, accel);
     htp_estimate_execute(g, r);
 }
 
