@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libQnnSaver.so and libQnnIr.so: libraries that other programs name when they are linked, so that without these files they would not start, and use only when they
+ * are asked to. What would record calls or write DLC files is not here: they have no provider, and say so. */
+#include <stddef.h>
+
+#include "QNN/QnnInterface.h"
+
+Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList, uint32_t *numProviders)
+{
+    if (!providerList || !numProviders)
+        return QNN_INTERFACE_ERROR_INVALID_PARAMETER;
+    *providerList = NULL;
+    *numProviders = 0;
+    return QNN_INTERFACE_ERROR_NOT_SUPPORTED;
+}
