@@ -89,6 +89,16 @@ def main():
     got = c.run("PoolAvg2d", [e.tensor(q)], [e.out((1, 1, 1, 3))], {"filter_size": u32([30, 30]), "stride": u32([1, 1]),
                                                                    "pad_amount": u32([[0, 0], [0, 0]])})[0]
     same(got, value("PoolAvg2d", q.reshape(1, -1, 3), e, e, 900).reshape(1, 1, 1, 3), "PoolAvg2d over everything")
+    for kind in ("uq8", "sq8"):  # maxima of bytes that stay as they are, whole vectors of channels and what is left of one
+        for ch in (63, 64, 65, 130, 320):
+            e = c.enc((kind,))
+            q = c.array(e, (2, 5, 4, ch))
+            want = np.zeros((2, 3, 2, ch), np.int64)
+            for at, cut, _ in windows((5, 4), (3, 2), (3, 3), (2, 2), ((1, 1), (1, 1))):
+                want[(slice(None),) + at] = q[(slice(None),) + cut].reshape(2, -1, ch).max(axis=1)
+            got = c.run("PoolMax2d", [e.tensor(q)], [e.out((2, 3, 2, ch))], {"filter_size": u32([3, 3]), "stride": u32([2, 2]),
+                                                                           "pad_amount": u32([[1, 1], [1, 1]])})[0]
+            same(got, want.astype(got.dtype), "PoolMax2d of bytes", e, ch)
     c.done("pool")
 
 

@@ -42,6 +42,7 @@ enum {
     CONV_MR = 6,                        /* rows that vector engines compute at a time */
     CONV_VECTOR_ROWS = 8 * CONV_MR,     /* rows of a vector engine's panel */
     CONV_LONG = 192,                    /* bytes of a row: 64 longer ones and their weights are more than a first-level cache */
+    CONV_FAR = 1536 << 10,              /* bytes of weights that come from further away than a second-level cache: better once than once for each of two panels */
     CONV_TOGETHER_TAPS = 64,            /* of groups that are gathered together */
     CONV_BATCH_DIMS = MAX_RANK - 2,
 };

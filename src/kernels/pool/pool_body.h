@@ -113,22 +113,37 @@ static void pixel_f32(const struct kernel_call *call, const struct pool_args *a,
     K(span_store)(&a->dst, call->data[1], to, 1, n, acc);
 }
 
+/* 64 bytes at a time stay in registers over all taps. */
 #define PIXEL_RAW(name, T, LOWEST)                                                                                            \
+    typedef T name##_bytes __attribute__((vector_size(64)));                                                                  \
     static void name(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w,       \
                      uint32_t c, uint32_t n, int64_t to)                                                                      \
     {                                                                                                                         \
-        T acc[SPAN];                                                                                                          \
-        for (uint32_t i = 0; i < n; i++)                                                                                      \
-            acc[i] = LOWEST;                                                                                                  \
-        FOR_EACH_TAP(a, w, image, at)                                                                                         \
-        {                                                                                                                     \
-            const T *v = (const T *)call->data[0] + at + c;                                                                   \
-            for (uint32_t i = 0; i < n; i++)                                                                                  \
-                acc[i] = v[i] > acc[i] ? v[i] : acc[i];                                                                       \
-        }                                                                                                                     \
         T *o = (T *)call->data[1] + to;                                                                                       \
-        for (uint32_t i = 0; i < n; i++)                                                                                      \
-            o[i] = acc[i];                                                                                                    \
+        uint32_t i = 0;                                                                                                       \
+        for (; i + 64 <= n; i += 64) {                                                                                        \
+            name##_bytes acc = (name##_bytes){0} + LOWEST;                                                                    \
+            FOR_EACH_TAP(a, w, image, at)                                                                                     \
+            {                                                                                                                 \
+                name##_bytes v, more;                                                                                         \
+                memcpy(&v, (const T *)call->data[0] + at + c + i, sizeof(v));                                                 \
+                more = (name##_bytes)(v > acc);                                                                               \
+                acc = (v & more) | (acc & ~more);                                                                             \
+            }                                                                                                                 \
+            memcpy(o + i, &acc, sizeof(acc));                                                                                 \
+        }                                                                                                                     \
+        T acc[64];                                                                                                            \
+        for (uint32_t k = i; k < n; k++)                                                                                      \
+            acc[k - i] = LOWEST;                                                                                              \
+        if (i < n)                                                                                                            \
+            FOR_EACH_TAP(a, w, image, at)                                                                                     \
+            {                                                                                                                 \
+                const T *v = (const T *)call->data[0] + at + c;                                                               \
+                for (uint32_t k = i; k < n; k++)                                                                              \
+                    acc[k - i] = v[k] > acc[k - i] ? v[k] : acc[k - i];                                                       \
+            }                                                                                                                 \
+        for (uint32_t k = i; k < n; k++)                                                                                      \
+            o[k] = acc[k - i];                                                                                                \
     }
 PIXEL_RAW(pixel_u8, uint8_t, 0)
 PIXEL_RAW(pixel_s8, int8_t, INT8_MIN)
@@ -150,25 +165,56 @@ static void pixel_whole(const struct kernel_call *call, const struct pool_args *
     K(span_store_i64)(a->dst.type, call->data[1], to, 1, n, acc);
 }
 
+/* Where a unit of work lies. */
+struct place {
+    uint32_t block, at[3], image;
+};
+
+static struct place place_of(const struct pool_args *a, uint64_t unit)
+{
+    struct place p = {.block = (uint32_t)(unit % a->blocks)};
+    uint64_t rest = unit / a->blocks;
+    for (int d = 2; d >= 0; d--) {
+        p.at[d] = (uint32_t)(rest % a->out[d]);
+        rest /= a->out[d];
+    }
+    p.image = (uint32_t)rest;
+    return p;
+}
+
+/* Divisions for every pixel would take longer than small windows. */
+static void next_place(const struct pool_args *a, struct place *p)
+{
+    if (++p->block < a->blocks)
+        return;
+    p->block = 0;
+    for (int d = 2; d >= 0; d--) {
+        if (++p->at[d] < a->out[d])
+            return;
+        p->at[d] = 0;
+    }
+    p->image++;
+}
+
 void K(pool)(const struct kernel_call *call, struct range tile)
 {
     const struct pool_args *a = call->args;
-    uint64_t units = (uint64_t)a->batch * a->out[0] * a->out[1] * a->out[2] * a->blocks;
-    for (uint64_t unit = (uint64_t)tile.begin * a->parts; unit < (uint64_t)tile.end * a->parts && unit < units; unit++) {
-        uint64_t pixel = unit / a->blocks, rest = pixel;
-        uint32_t c = (uint32_t)(unit % a->blocks) * SPAN, n = a->channels - c < SPAN ? a->channels - c : SPAN, at[3];
-        for (int d = 2; d >= 0; d--) {
-            at[d] = (uint32_t)(rest % a->out[d]);
-            rest /= a->out[d];
-        }
+    const uint64_t units = (uint64_t)a->batch * a->out[0] * a->out[1] * a->out[2] * a->blocks, first = (uint64_t)tile.begin * a->parts;
+    const uint64_t last = (uint64_t)tile.end * a->parts, end = last < units ? last : units;
+    if (first >= end)
+        return;
+    struct place p = place_of(a, first);
+    int64_t to = (int64_t)(first / a->blocks * a->channels + (uint64_t)p.block * SPAN);
+    for (uint64_t unit = first; unit < end; unit++, next_place(a, &p)) {
+        const uint32_t c = p.block * SPAN, n = a->channels - c < SPAN ? a->channels - c : SPAN;
         struct window w;
-        make_window(a, at, &w);
-        int64_t to = (int64_t)(pixel * a->channels + c);
+        make_window(a, p.at, &w);
         if (a->whole)
-            pixel_whole(call, a, (uint32_t)rest, &w, c, n, to);
+            pixel_whole(call, a, p.image, &w, c, n, to);
         else if (a->raw8 && window_taps(&w))
-            (dtype_is_signed(a->src.type) ? pixel_s8 : pixel_u8)(call, a, (uint32_t)rest, &w, c, n, to);
+            (dtype_is_signed(a->src.type) ? pixel_s8 : pixel_u8)(call, a, p.image, &w, c, n, to);
         else
-            pixel_f32(call, a, (uint32_t)rest, &w, c, n, to);
+            pixel_f32(call, a, p.image, &w, c, n, to);
+        to += n;
     }
 }
