@@ -17,6 +17,16 @@ struct uses {
     uint32_t *all, *side;
 };
 
+/* Made once: a network with many choices has many nodes, too. */
+struct work {
+    struct uses uses;
+    bool *waits[2];       /* per node: only this side needs it */
+    struct ir_node *old;  /* the order before */
+    bool *moved, *now;    /* per node */
+    uint32_t *maker;      /* per tensor: the node that makes it, IR_NONE */
+    uint32_t *stack;
+};
+
 static void count(const struct ir_node *n, uint32_t *uses)
 {
     for (uint32_t i = 0; i < n->n_in; i++)
@@ -87,7 +97,7 @@ static bool find_side(const struct ir_graph *g, uint32_t cond, uint32_t value, c
         bool choice = is_choice(g, n) && n->in[0] == cond;
         if (choice)
             u->side[n->in[value ? 1 : 2]]++;
-        waits[k] = !choice && may_wait(g, n) && only_here(n, u);
+        waits[k] = !choice && only_here(n, u) && may_wait(g, n);
         if (!waits[k])
             continue;
         count(n, u->side);
@@ -96,36 +106,48 @@ static bool find_side(const struct ir_graph *g, uint32_t cond, uint32_t value, c
     return any;
 }
 
-/* The nodes that wait come right before the first of the others that needs them. */
-static enum status reorder(struct prepare_cx *cx, const bool *waits)
+/* The nodes that wait and that node k needs, by themselves or through others of them, are marked in w->now; returns the first of them, k when there is none. */
+static size_t mark_needed(struct work *w, size_t k)
 {
-    struct ir_graph *g = cx->g;
-    size_t n = g->nodes.n, done = 0;
-    struct ir_node *old = arena_dup(&cx->arena, g->nodes.at, n * sizeof(*old));
-    bool *moved = arena_array(&cx->arena, bool, n), *needed = arena_array(&cx->arena, bool, g->tensors.n), *now = arena_array(&cx->arena, bool, n);
-    RETURN_IF(!old || !moved || !needed || !now, ST_NO_MEMORY, "no memory to move %zu nodes", n);
-    for (size_t k = 0; k < n; k++) {
-        if (waits[k])
-            continue;
-        for (size_t j = k + 1; j-- > 0 && (old[k].op->id == OP_If || old[k].op->id == OP_ElementWiseSelect);) { /* nobody else reads what waits */
-            bool take = j == k;
-            for (uint32_t i = 0; waits[j] && !moved[j] && i < old[j].n_out; i++)
-                take = take || needed[old[j].out[i]];
-            for (uint32_t i = 0; take && i < old[j].n_in; i++)
-                if (old[j].in[i] != IR_NONE)
-                    needed[old[j].in[i]] = true;
-            now[j] = take && j < k;
+    size_t first = k, n = 0;
+    w->stack[n++] = (uint32_t)k;
+    while (n) {
+        const struct ir_node *x = &w->old[w->stack[--n]];
+        for (uint32_t i = 0; i < x->n_in; i++) {
+            uint32_t j = x->in[i] == IR_NONE ? IR_NONE : w->maker[x->in[i]];
+            if (j == IR_NONE || !w->waits[0][j] || w->moved[j] || w->now[j])
+                continue;
+            w->now[j] = true;
+            w->stack[n++] = j;
+            first = j < first ? j : first;
         }
-        for (size_t j = 0; j < k; j++)
-            if (now[j]) {
-                g->nodes.at[done++] = old[j];
-                moved[j] = true;
-                now[j] = false;
+    }
+    return first;
+}
+
+/* The nodes that wait come right before the first of the others that needs them: a choice, since nobody else reads what waits. */
+static void reorder(struct ir_graph *g, struct work *w)
+{
+    size_t n = g->nodes.n, done = 0;
+    memcpy(w->old, g->nodes.at, n * sizeof(*w->old));
+    memset(w->moved, 0, n * sizeof(*w->moved));
+    memset(w->maker, 0xff, g->tensors.n * sizeof(*w->maker));
+    for (size_t k = 0; k < n; k++)
+        for (uint32_t i = 0; i < w->old[k].n_out; i++)
+            w->maker[w->old[k].out[i]] = (uint32_t)k;
+    for (size_t k = 0; k < n; k++) {
+        if (w->waits[0][k])
+            continue;
+        bool choice = w->old[k].op->id == OP_If || w->old[k].op->id == OP_ElementWiseSelect;
+        for (size_t j = choice ? mark_needed(w, k) : k; j < k; j++)
+            if (w->now[j]) {
+                g->nodes.at[done++] = w->old[j];
+                w->moved[j] = true;
+                w->now[j] = false;
             }
-        g->nodes.at[done++] = old[k];
+        g->nodes.at[done++] = w->old[k];
     }
     g->nodes.n = done;
-    return ST_OK;
 }
 
 /* The parameters of a Select are none, as are those of what is left of an If. */
@@ -144,48 +166,57 @@ static enum status hand_on(struct prepare_cx *cx, uint32_t cond)
 }
 
 /* Every choice by the condition of node k. */
-static enum status guard_choices(struct prepare_cx *cx, size_t k, const struct uses *u, bool *progress)
+static enum status guard_choices(struct prepare_cx *cx, size_t k, struct work *w, bool *progress)
 {
     struct ir_graph *g = cx->g;
     uint32_t cond = g->nodes.at[k].in[0];
-    bool any = false, *waits[2];
-    for (uint32_t value = 0; value < 2; value++) {
-        waits[value] = arena_array(&cx->arena, bool, g->nodes.n);
-        RETURN_IF(!waits[value], ST_NO_MEMORY, "no memory to guard %zu nodes", g->nodes.n);
-        any |= find_side(g, cond, value, u, waits[value]);
-    }
+    bool any = false;
+    for (uint32_t value = 0; value < 2; value++)
+        any |= find_side(g, cond, value, &w->uses, w->waits[value]);
     if (!any)
         return ST_OK; /* views cost nothing */
     for (size_t i = 0; i < g->nodes.n; i++) {
         for (uint32_t value = 0; value < 2; value++) {
-            if (!waits[value][i])
+            if (!w->waits[value][i])
                 continue;
             TRY(add_guard(g, &g->nodes.at[i], cond, value));
-            u->all[cond]++;
+            w->uses.all[cond]++;
         }
-        waits[0][i] |= waits[1][i];
+        w->waits[0][i] |= w->waits[1][i];
     }
-    TRY(reorder(cx, waits[0]));
+    reorder(g, w);
     *progress = true;
     return hand_on(cx, cond);
+}
+
+static enum status begin(struct prepare_cx *cx, struct work *w)
+{
+    struct ir_graph *g = cx->g;
+    size_t nodes = g->nodes.n, tensors = g->tensors.n;
+    *w = (struct work){ .uses = { arena_array(&cx->arena, uint32_t, tensors), arena_array(&cx->arena, uint32_t, tensors) },
+                        .waits = { arena_array(&cx->arena, bool, nodes), arena_array(&cx->arena, bool, nodes) },
+                        .old = arena_array(&cx->arena, struct ir_node, nodes), .moved = arena_array(&cx->arena, bool, nodes),
+                        .now = arena_array(&cx->arena, bool, nodes), .maker = arena_array(&cx->arena, uint32_t, tensors),
+                        .stack = arena_array(&cx->arena, uint32_t, nodes + 1) };
+    bool ok = w->uses.all && w->uses.side && w->waits[0] && w->waits[1] && w->old && w->moved && w->now && w->maker && w->stack;
+    RETURN_IF(!ok, ST_NO_MEMORY, "no memory to guard %zu nodes", nodes);
+    for (size_t i = 0; i < nodes; i++)
+        if (!g->nodes.at[i].dead)
+            count(&g->nodes.at[i], w->uses.all);
+    return ST_OK;
 }
 
 enum status opt_guard(struct prepare_cx *cx, bool *progress)
 {
     struct ir_graph *g = cx->g;
-    struct uses u = { 0 };
+    struct work w = { 0 };
     for (size_t k = g->nodes.n; k-- > 0;) {
         if (!is_choice(g, &g->nodes.at[k]))
             continue;
-        if (!u.all) {
-            u = (struct uses){ arena_array(&cx->arena, uint32_t, g->tensors.n), arena_array(&cx->arena, uint32_t, g->tensors.n) };
-            RETURN_IF(!u.all || !u.side, ST_NO_MEMORY, "no memory for %zu tensors", g->tensors.n);
-            for (size_t i = 0; i < g->nodes.n; i++)
-                if (!g->nodes.at[i].dead)
-                    count(&g->nodes.at[i], u.all);
-        }
+        if (!w.stack)
+            TRY(begin(cx, &w));
         TRY(prepare_interrupted(cx));
-        TRY(guard_choices(cx, k, &u, progress));
+        TRY(guard_choices(cx, k, &w, progress));
     }
     return ST_OK;
 }
