@@ -27,28 +27,28 @@ void build_finish(struct builder *b)
 
 /* ---- names -------------------------------------------------------------------------------------------------------- */
 
-static const char **name_slot(const struct builder *b, const char *name)
+static struct build_name *name_slot(const struct builder *b, const char *name)
 {
     size_t i = str_hash(name) & (b->names.cap - 1);
-    while (b->names.slots[i] && strcmp(b->names.slots[i], name) != 0)
+    while (b->names.slots[i].name && strcmp(b->names.slots[i].name, name) != 0)
         i = (i + 1) & (b->names.cap - 1);
     return &b->names.slots[i];
 }
 
 static bool names_grow(struct builder *b)
 {
-    const char **old = b->names.slots;
+    struct build_name *old = b->names.slots;
     size_t cap = b->names.cap, bigger = cap ? cap * 2 : 256;
     if (b->names.n * 2 < cap)
         return true;
-    const char **slots = mem_array(const char *, bigger);
+    struct build_name *slots = mem_array(struct build_name, bigger);
     if (!slots)
         return false;
     b->names.slots = slots;
     b->names.cap = bigger;
     for (size_t i = 0; i < cap; i++)
-        if (old[i])
-            *name_slot(b, old[i]) = old[i];
+        if (old[i].name)
+            *name_slot(b, old[i].name) = old[i];
     mem_free(old);
     return true;
 }
@@ -61,16 +61,18 @@ static const char *unique(struct builder *b, char kind, const char *want)
     const char *key = id ? arena_printf(a, "%c%s", kind, id) : NULL;
     if (!key || !names_grow(b))
         return NULL;
-    for (unsigned k = 1; *name_slot(b, key); k++) {
+    struct build_name *base = name_slot(b, key);
+    for (uint32_t k = base->next ? base->next : 1; name_slot(b, key)->name; k++) {
         char text[300];
         snprintf(text, sizeof(text), "%c%.256s_%u", kind, id, k);
-        if (*name_slot(b, text))
+        base->next = k + 1;
+        if (name_slot(b, text)->name)
             continue;
         key = arena_strdup(a, text);
         if (!key)
             return NULL;
     }
-    *name_slot(b, key) = key;
+    name_slot(b, key)->name = key;
     b->names.n++;
     return key + 1;
 }

@@ -25,7 +25,10 @@ struct builder {
     const char *source;            /* of nodes that are built now, see build_source */
     const struct convert_opts *opts; /* whom to tell that bytes of the file were copied; may be NULL */
     struct {                       /* names in use: 't' and 'n' in front say tensor and node */
-        const char **slots;
+        struct build_name {
+            const char *name;
+            uint32_t next; /* the numbers below are taken: name_1, name_2, … */
+        } *slots;
         size_t cap, n;
     } names;
     VEC(struct build_view) views;
