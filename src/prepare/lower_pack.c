@@ -4,7 +4,8 @@
  *     const %w; %y = Conv2d(%x, %w)   ->   const %w.of.conv stripped, const %conv.aux0, const %conv.aux1
  *                                          %y = Conv2d(%x, %w.of.conv) aux (%conv.aux0, %conv.aux1)
  *
- * The descriptor of a replaced input stays, since shapes and encodings are still needed to bind the kernel. */
+ * The descriptor of a replaced input stays, since shapes and encodings are still needed to bind the kernel. Nodes that are the same but for what is computed before them
+ * (a layer that is run for every step of a sequence) share these constants: they are made, stored and cached once. */
 #include <string.h>
 
 #include "prepare/cx.h"
@@ -41,17 +42,104 @@ static enum status strip_input(struct ir_graph *g, uint32_t node, uint32_t i)
     return ir_add_const(g, &t, true, &g->nodes.at[node].in[i]);
 }
 
-static enum status pack_node(struct prepare_cx *cx, uint32_t node, bool *progress)
+/* ---- nodes that share ------------------------------------------------------------------------------------------------------------ */
+
+enum { HEADS = 1024 };
+
+/* A node with constants made, as it was before. */
+struct packed {
+    struct ir_node before;
+    uint32_t node;
+    struct packed *next;
+};
+
+static bool same_desc(const struct tensor_desc *a, const struct tensor_desc *b)
+{
+    if (!a || !b)
+        return a == b;
+    return a->type == b->type && a->dynamic == b->dynamic && a->format == b->format && desc_same_shape(a, b) && quant_same(&a->q, &b->q);
+}
+
+static bool same_params(const struct op_def *op, const struct op_value *a, const struct op_value *b)
+{
+    uint32_t n = op_param_count(op);
+    for (uint32_t i = 0; i < n; i++) {
+        bool there = a[i].data && b[i].data;
+        if (!a[i].data != !b[i].data || (there && (a[i].type != b[i].type || a[i].rank != b[i].rank || a[i].count != b[i].count)))
+            return false;
+        if (there && (memcmp(a[i].dims, b[i].dims, a[i].rank * sizeof(uint32_t)) || memcmp(a[i].data, b[i].data, (size_t)a[i].count * dtype_bits(a[i].type) / 8)))
+            return false;
+    }
+    return true;
+}
+
+/* Whatever constants are made of: operator, parameters, descriptors and the contents of constant inputs, which are one copy. */
+static bool same_call(const struct op_call *a, const struct op_call *b)
+{
+    if (a->op != b->op || a->n_in != b->n_in || a->n_out != b->n_out || memcmp(&a->post, &b->post, sizeof(a->post)) || !same_params(a->op, a->params, b->params))
+        return false;
+    for (uint32_t i = 0; i < a->n_in; i++)
+        if (a->in_data[i] != b->in_data[i] || !same_desc(a->in[i], b->in[i]))
+            return false;
+    for (uint32_t i = 0; i < a->n_out; i++)
+        if (!same_desc(a->out[i], b->out[i]))
+            return false;
+    return true;
+}
+
+/* Where to look: by the first constant input. NULL: it has none, or one that may change. */
+static struct packed **head_of(struct prepare_cx *cx, struct packed **heads, const struct ir_node *n)
+{
+    const void *first = NULL;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const struct ir_tensor *t = n->in[i] == IR_NONE ? NULL : &cx->g->tensors.at[n->in[i]];
+        if (t && t->updateable)
+            return NULL;
+        if (t && t->role == IR_CONST && !first)
+            first = t->data;
+    }
+    return first ? &heads[(uintptr_t)first / 16 % HEADS] : NULL;
+}
+
+static enum status share(struct prepare_cx *cx, const struct packed *list, uint32_t node, bool *ret)
 {
     struct ir_graph *g = cx->g;
-    struct kernel_aux want;
-    struct ir_call v;
+    struct ir_node *n = &g->nodes.at[node];
+    struct ir_call v, w;
+    ir_call(g, n, &v);
+    *ret = false;
+    for (const struct packed *p = list; p && !*ret; p = p->next) {
+        const struct ir_node *made = &g->nodes.at[p->node];
+        ir_call(g, &p->before, &w);
+        if (!same_call(&v.call, &w.call))
+            continue;
+        n->aux = arena_dup(&g->arena, made->aux, made->n_aux * sizeof(*n->aux)); /* lists are renumbered one by one */
+        RETURN_IF(!n->aux, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
+        n->n_aux = made->n_aux;
+        for (uint32_t i = 0; i < n->n_in; i++)
+            if (p->before.in[i] != made->in[i])
+                n->in[i] = made->in[i];
+        *ret = true;
+    }
+    return ST_OK;
+}
+
+static enum status remember(struct prepare_cx *cx, struct packed **head, const struct ir_node *before, uint32_t node)
+{
+    struct packed *p = arena_new(&cx->arena, struct packed);
+    RETURN_IF(!p, ST_NO_MEMORY, "no memory for node \"%s\"", before->name);
+    *p = (struct packed){ *before, node, *head };
+    *head = p;
+    return ST_OK;
+}
+
+/* ---- one node -------------------------------------------------------------------------------------------------------------------- */
+
+static enum status make(struct prepare_cx *cx, uint32_t node, const struct kernel_aux *wanted)
+{
+    struct ir_graph *g = cx->g;
+    struct kernel_aux want = *wanted;
     uint32_t aux[KERNEL_MAX_AUX];
-    ir_call(g, &g->nodes.at[node], &v);
-    TRY((cx->target->own_kernels ? cx->target->aux : kernel_aux)(&v.call, &want));
-    if (!want.n)
-        return ST_OK;
-    *progress = true;
     for (uint32_t i = 0; i < want.n; i++)
         TRY(add_aux(cx, node, i, want.bytes[i], &aux[i]));
     struct ir_node *n = &g->nodes.at[node];
@@ -64,11 +152,36 @@ static enum status pack_node(struct prepare_cx *cx, uint32_t node, bool *progres
     return ST_OK;
 }
 
+static enum status pack_node(struct prepare_cx *cx, struct packed **heads, uint32_t node, bool *progress)
+{
+    struct ir_graph *g = cx->g;
+    struct kernel_aux want;
+    struct ir_call v;
+    struct packed **head = head_of(cx, heads, &g->nodes.at[node]);
+    bool shared = false;
+    if (head)
+        TRY(share(cx, *head, node, &shared));
+    if (shared)
+        return ST_OK;
+    ir_call(g, &g->nodes.at[node], &v);
+    TRY((cx->target->own_kernels ? cx->target->aux : kernel_aux)(&v.call, &want));
+    if (!want.n)
+        return ST_OK;
+    *progress = true;
+    struct ir_node before = g->nodes.at[node];
+    before.in = arena_dup(&cx->arena, before.in, before.n_in * sizeof(*before.in));
+    RETURN_IF(!before.in && before.n_in, ST_NO_MEMORY, "no memory for node \"%s\"", before.name);
+    TRY(make(cx, node, &want));
+    return head ? remember(cx, head, &before, node) : ST_OK;
+}
+
 enum status lower_pack(struct prepare_cx *cx, bool *progress)
 {
+    struct packed **heads = arena_array(&cx->arena, struct packed *, HEADS);
+    RETURN_IF(!heads, ST_NO_MEMORY, "no memory for the constants of kernels");
     for (uint32_t k = 0; k < cx->g->nodes.n; k++) {
         TRY(prepare_interrupted(cx));
-        TRY(pack_node(cx, k, progress));
+        TRY(pack_node(cx, heads, k, progress));
     }
     return *progress ? ir_compact(cx->g) : ST_OK;
 }
