@@ -514,6 +514,14 @@ def loops():
     sums = np.stack([v + (k + 1) * x.astype('f8') for k in range(3)])
     case('loop_ends_early', [turns('Loop', ['m', 'yes', 'a'], ['y', 'z', 'u'], early)], {'x': x, 'a': v}, {'y': sums[-1], 'z': sums ** 2, 'u': -sums},
          {'m': np.array(9, 'i8'), 'yes': np.array(True), 'last': np.array(2, 'i8')})
+    for name, limit in (('nothing', ''), ('a_large_number', 'huge')):
+        case('loop_until_its_condition_fails_with_%s' % name, [turns('Loop', [limit, 'yes', 'a'], ['y', 'z', 'u'], early)], {'x': x, 'a': v},
+             {'y': sums[-1], 'z': sums ** 2, 'u': -sums}, {'huge': np.array(1 << 40, 'i8'), 'yes': np.array(True), 'last': np.array(2, 'i8')})
+    same = body([node('Transpose', ['k'], ['kt'], perm=[1, 0]), node('MatMul', ['x', 'kt'], ['p']), node('Add', ['v', 'p'], ['w']), node('Identity', ['c'], ['d'])], head,
+                [('d', 9, ()), ('w', FLOAT, (2, 3))])
+    k = f(3, 3)
+    case('loop_with_what_is_the_same_in_every_turn', [turns('Loop', ['m', 'yes', 'a'], ['y'], same)], {'x': x, 'a': v}, {'y': v + 5 * (x.astype('f8') @ k.T)},
+         {'m': np.array(5, 'i8'), 'yes': np.array(True), 'k': k})
     many = body([node('Add', ['v', 'x'], ['w']), node('Identity', ['c'], ['d']), node('Identity', ['w'], ['s'])], head, [('d', 9, ()), ('w', FLOAT, (2, 3)), ('s', FLOAT, (2, 3))])
     case('loop_of_many', [turns('Loop', ['m', 'yes', 'a'], ['', 'z'], many)], {'x': x, 'a': v}, {'z': np.stack([v + (k + 1) * x.astype('f8') for k in range(70)])},
          {'m': np.array(70, 'i8'), 'yes': np.array(True)})

@@ -176,6 +176,7 @@ bool onnx_fixed_inputs(struct onnx_cx *cx, const struct onnx_node *n);
 enum status onnx_expand(struct onnx_cx *cx, struct onnx_node **nodes, size_t *n);
 /* Convert a list of nodes in the current scope (onnx_convert.c). */
 enum status onnx_nodes(struct onnx_cx *cx, const struct onnx_node *nodes, size_t n);
+enum status onnx_node_at(struct onnx_cx *cx, const struct onnx_node *nodes, size_t number); /* one of them; unnamed nodes are told apart by their number */
 enum status onnx_initializers(struct onnx_cx *cx, const struct onnx_graph *g);
 
 /* Convolution and matrix product of values, for the operators that are made of them (onnx_op_conv.c, onnx_op_matmul.c). The convolution's result has

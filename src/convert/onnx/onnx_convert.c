@@ -411,33 +411,40 @@ static bool is_needed(struct onnx_cx *cx, const struct onnx_node *n)
     return false;
 }
 
-enum status onnx_nodes(struct onnx_cx *cx, const struct onnx_node *nodes, size_t count)
+static enum status try_node(struct onnx_cx *cx, const struct onnx_node *n, size_t number)
+{
+    const char *prefix = cx->scope->prefix;
+    cx->node = n;
+    cx->poisoned = false;
+    cx->fixed = false;
+    cx->label = n->name[0] ? arena_printf(&cx->arena, "%s%s", prefix, n->name) : arena_printf(&cx->arena, "%s%s_%zu", prefix, n->op, number);
+    RETURN_IF(!cx->label, ST_NO_MEMORY, "no memory for the name of a node");
+    size_t built = cx->b.g->nodes.n;
+    build_source(&cx->b, n->op, cx->label);
+    enum status st = convert_node(cx, n);
+    if (st == ST_OK && built == cx->b.g->nodes.n)
+        note_absorbed(cx, n);
+    return st == ST_OK || st == ST_NO_MEMORY ? st : node_issue(cx, n);
+}
+
+enum status onnx_node_at(struct onnx_cx *cx, const struct onnx_node *nodes, size_t number)
 {
     const struct onnx_node *outer = cx->node;
-    const char *outer_label = cx->label, *prefix = cx->scope->prefix;
+    const char *outer_label = cx->label;
+    if (!is_needed(cx, &nodes[number]))
+        return ST_OK;
     cx->depth++;
-    for (size_t i = 0; i < count; i++) {
-        const struct onnx_node *n = &nodes[i];
-        if (!is_needed(cx, n))
-            continue;
-        cx->node = n;
-        cx->poisoned = false;
-        cx->fixed = false;
-        cx->label = n->name[0] ? arena_printf(&cx->arena, "%s%s", prefix, n->name) : arena_printf(&cx->arena, "%s%s_%zu", prefix, n->op, i);
-        RETURN_IF(!cx->label, ST_NO_MEMORY, "no memory for the name of a node");
-        size_t built = cx->b.g->nodes.n;
-        build_source(&cx->b, n->op, cx->label);
-        enum status st = convert_node(cx, n);
-        if (st == ST_OK && built == cx->b.g->nodes.n)
-            note_absorbed(cx, n);
-        if (st == ST_NO_MEMORY)
-            return st;
-        if (st != ST_OK)
-            TRY(node_issue(cx, n));
-    }
+    TRY(try_node(cx, &nodes[number], number));
     cx->depth--;
     cx->node = outer;
     cx->label = outer_label;
+    return ST_OK;
+}
+
+enum status onnx_nodes(struct onnx_cx *cx, const struct onnx_node *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        TRY(onnx_node_at(cx, nodes, i));
     return ST_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loop and Scan whose number of turns is known while converting: the body is put in place once per turn, in a scope of its own, so that what is known in a turn (its number,
+/* Loop and Scan whose number of turns can be known while converting, as a number or because every condition is: the body is put in place once per turn, in a scope of its own, so that what is known in a turn (its number,
  * shapes, conditions) is folded as anywhere else.
  *
  *     Loop(3, true, v) { w = Add(v, x); yield true, w, w }   ->   w0 = Add(v, x)  w1 = Add(w0, x)  w2 = Add(w1, x)  Concat(w0, w1, w2)
@@ -17,6 +17,13 @@ struct loop {
     uint32_t turns, n_carried, n_collected;
     struct onnx_value *carried[MAX_PORTS], *sequences[MAX_PORTS];
     struct onnx_value **collected; /* [output][turn] */
+    struct turn_memory *memory;    /* per node of the body */
+    struct onnx_value **constants; /* per initializer of the body; NULL: not met yet */
+};
+
+/* What a node of the body read and made in the turn before. */
+struct turn_memory {
+    struct onnx_value **in, **out; /* NULL: nothing is remembered */
 };
 
 static enum status open_body(struct onnx_cx *cx, const struct onnx_node *n, struct loop *l)
@@ -32,15 +39,23 @@ static enum status open_body(struct onnx_cx *cx, const struct onnx_node *n, stru
     return ST_OK;
 }
 
+static enum status charge(struct onnx_cx *cx, const struct loop *l, uint64_t turns)
+{
+    if (turns <= MAX_TURNS)
+        cx->unrolled += turns * (l->body.n_nodes + 1);
+    REFUSE_WHEN(turns > MAX_TURNS || cx->unrolled > MAX_UNROLLED, "%llu turns of %zu nodes; at most %d turns, and %d nodes in all loops, are written out",
+                (unsigned long long)turns, l->body.n_nodes, MAX_TURNS, MAX_UNROLLED);
+    return ST_OK;
+}
+
+/* For what `turns` turns give. */
 static enum status room(struct onnx_cx *cx, struct loop *l)
 {
-    if (l->turns <= MAX_TURNS)
-        cx->unrolled += (uint64_t)l->turns * (l->body.n_nodes + 1);
-    REFUSE_WHEN(l->turns > MAX_TURNS || cx->unrolled > MAX_UNROLLED, "%u turns of %zu nodes; at most %d turns, and %d nodes in all loops, are written out", l->turns,
-                l->body.n_nodes, MAX_TURNS, MAX_UNROLLED);
     REFUSE_WHEN(l->n_collected && !l->turns, "there is no turn, and a sequence of nothing is no tensor");
     l->collected = arena_array(&cx->arena, struct onnx_value *, (size_t)l->n_collected * l->turns);
-    RETURN_IF(!l->collected, ST_NO_MEMORY, "no memory for %u turns", l->turns);
+    l->memory = arena_array(&cx->arena, struct turn_memory, l->body.n_nodes);
+    l->constants = arena_array(&cx->arena, struct onnx_value *, l->body.n_initializers + 1);
+    RETURN_IF(!l->collected || !l->memory || !l->constants, ST_NO_MEMORY, "no memory for %u turns", l->turns);
     return ST_OK;
 }
 
@@ -87,11 +102,83 @@ static enum status usable(struct onnx_cx *cx, const struct onnx_value *v)
     REFUSE("a node of the body is not supported");
 }
 
+/* ---- nodes that do the same in every turn -------------------------------------------------------------------------------------- */
+
+static bool has_graph(const struct onnx_node *n)
+{
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        if (n->attrs[i].graph.p)
+            return true;
+    return false;
+}
+
+static struct onnx_value *value_of(struct onnx_cx *cx, const char *name)
+{
+    return name[0] ? onnx_find(cx, name) : NULL;
+}
+
+/* Whether the node reads the very values that it read before; then its results are those of before. */
+static enum status remembered(struct onnx_cx *cx, const struct onnx_node *n, const struct turn_memory *m, bool *ret)
+{
+    *ret = m->in != NULL;
+    for (uint32_t i = 0; i < n->n_in && *ret; i++)
+        *ret = value_of(cx, n->in[i]) == m->in[i];
+    for (uint32_t i = 0; i < n->n_out && *ret; i++)
+        if (m->out[i])
+            TRY(onnx_bind(cx, n->out[i], m->out[i]));
+    return ST_OK;
+}
+
+static enum status remember(struct onnx_cx *cx, const struct onnx_node *n, struct turn_memory *m)
+{
+    if (has_graph(n)) /* reads what it likes */
+        return ST_OK;
+    if (!m->in) {
+        m->out = arena_array(&cx->arena, struct onnx_value *, n->n_out + 1);
+        m->in = m->out ? arena_array(&cx->arena, struct onnx_value *, n->n_in + 1) : NULL;
+        RETURN_IF(!m->in, ST_NO_MEMORY, "no memory for a turn");
+    }
+    for (uint32_t i = 0; i < n->n_in; i++)
+        m->in[i] = value_of(cx, n->in[i]);
+    for (uint32_t i = 0; i < n->n_out; i++)
+        m->out[i] = value_of(cx, n->out[i]);
+    return ST_OK;
+}
+
+/* What is the same in every turn is computed, or put into the graph, in the first one. */
+static enum status run_nodes(struct onnx_cx *cx, const struct loop *l)
+{
+    for (size_t i = 0; i < l->body.n_nodes; i++) {
+        const struct onnx_node *n = &l->body.nodes[i];
+        bool known;
+        TRY(remembered(cx, n, &l->memory[i], &known));
+        if (known)
+            continue;
+        TRY(onnx_node_at(cx, l->body.nodes, i));
+        TRY(remember(cx, n, &l->memory[i]));
+    }
+    return ST_OK;
+}
+
+static enum status run_constants(struct onnx_cx *cx, const struct loop *l)
+{
+    size_t n = l->body.n_initializers;
+    if (!n || !l->constants[0]) {
+        TRY(onnx_initializers(cx, &l->body));
+        for (size_t i = 0; i < n; i++)
+            l->constants[i] = onnx_find(cx, l->body.initializers[i].name);
+        return ST_OK;
+    }
+    for (size_t i = 0; i < n; i++)
+        TRY(onnx_bind(cx, l->body.initializers[i].name, l->constants[i]));
+    return ST_OK;
+}
+
 /* With the scope of the turn: the values of the body's outputs. */
 static enum status run_body(struct onnx_cx *cx, const struct loop *l, struct onnx_value *ret[MAX_PORTS])
 {
-    TRY(onnx_initializers(cx, &l->body));
-    TRY(onnx_nodes(cx, l->body.nodes, l->body.n_nodes));
+    TRY(run_constants(cx, l));
+    TRY(run_nodes(cx, l));
     for (size_t i = 0; i < l->body.n_outputs; i++) {
         ret[i] = onnx_find(cx, l->body.outputs[i].name);
         TRY(usable(cx, ret[i]));
@@ -211,11 +298,11 @@ static enum status convert_loop(struct onnx_cx *cx, const struct onnx_node *n)
     struct loop l = {0};
     int64_t most, first;
     bool more = true;
-    TRY(known_number(cx, n, 0, "the number of turns", -1, &most));
+    TRY(known_number(cx, n, 0, "the number of turns", INT64_MAX, &most));
     TRY(known_number(cx, n, 1, "the first condition", 1, &first));
-    REFUSE_WHEN(most < 0 && first, "it has no number of turns and runs until its condition fails; a graph has every turn written out");
     TRY(open_body(cx, n, &l));
-    l.turns = first ? (uint32_t)(most < UINT32_MAX ? most : UINT32_MAX) : 0;
+    most = !first || most < 0 ? 0 : most;
+    l.turns = (uint32_t)(most <= MAX_TURNS ? most : MAX_TURNS); /* a larger number may stand for a condition that ends it */
     l.n_carried = n->n_in > 2 ? n->n_in - 2 : 0;
     RETURN_IF(l.body.n_inputs != 2 + l.n_carried || l.body.n_outputs < 1 + l.n_carried, ST_BAD_TEXT, "the body has %zu inputs and %zu outputs beside %u carried values",
               l.body.n_inputs, l.body.n_outputs, l.n_carried);
@@ -228,12 +315,15 @@ static enum status convert_loop(struct onnx_cx *cx, const struct onnx_node *n)
     for (enum status st; t < asked && more; t++) {
         const struct onnx_scope *inner = enter(cx, outer, "turn", t);
         RETURN_IF(!inner, ST_NO_MEMORY, "no memory for a turn");
+        TRY(charge(cx, &l, 1));
         cx->scope = inner;
         st = loop_turn(cx, &l, t, &more);
         cx->scope = outer;
         cx->fixed = false;
         TRY(st);
     }
+    if (more && most > t)
+        TRY(charge(cx, &l, (uint64_t)most));
     for (uint32_t i = 1; i < l.n_collected && t < asked; i++) /* it ended early */
         memmove(&l.collected[(size_t)i * t], &l.collected[(size_t)i * asked], t * sizeof(*l.collected));
     l.turns = t;
@@ -286,6 +376,7 @@ static enum status convert_scan(struct onnx_cx *cx, const struct onnx_node *n)
         TRY(onnx_in(cx, n, i, i < l.n_carried ? &l.carried[i] : &l.sequences[i - l.n_carried]));
     TRY(onnx_axis(cx, listed(cx, n, "scan_input_axes", 0), l.sequences[0]->rank, &axis));
     l.turns = l.sequences[0]->dims[axis];
+    TRY(charge(cx, &l, l.turns));
     TRY(room(cx, &l));
     const struct onnx_scope *outer = cx->scope;
     for (uint32_t t = 0; t < l.turns; t++) {
