@@ -7,7 +7,7 @@
     m.op(19, [x], [y])                    # RELU
     data = m.file([x], [y])
 
-A table is a dict from field number to (kind, value): i8 i32 u32 i64 f32, str, bytes, i32s f32s i64s, table, tables.
+A table is a dict from field number to (kind, value): i8 i32 u32 i64 f32, str, bytes, u16s i32s f32s i64s, table, tables.
 """
 
 import struct
@@ -72,7 +72,7 @@ class Writer:
             to = self.count(data)
             self.buf += data + (b"\0" if kind == "str" else b"")
         else:
-            letter = {"i32s": "i", "f32s": "f", "i64s": "q"}[kind]
+            letter = {"u16s": "H", "i32s": "i", "f32s": "f", "i64s": "q"}[kind]
             self.align(8, ahead=4)
             to = self.count(value)
             self.buf += struct.pack("<%d%s" % (len(value), letter), *value)
@@ -89,8 +89,8 @@ class Graph:
     def __init__(self, model, name):
         self.model, self.name, self.tensors, self.ops = model, name, [], []
 
-    def tensor(self, shape, dtype, name=None, data=None, scale=None, zero=None, axis=0, variable=False):
-        """data: a list of numbers, or bytes. scale: a number, or a list with one per element of axis."""
+    def tensor(self, shape, dtype, name=None, data=None, scale=None, zero=None, axis=0, variable=False, sparsity=None):
+        """data: a list of numbers, or bytes. scale: a number, or a list with one per element of axis. sparsity: a table."""
         buffer = 0
         if data is not None:
             raw = data if isinstance(data, bytes) else struct.pack("<%d%s" % (len(data), FORMATS[dtype]), *data)
@@ -102,12 +102,13 @@ class Graph:
             zeros = list(zero) if isinstance(zero, (list, tuple)) else [zero or 0] * len(scales)
             quant = ("table", {2: ("f32s", scales), 3: ("i64s", zeros), 6: ("i32", axis)})
         self.tensors.append({0: ("i32s", list(shape)), 1: ("i8", TYPES[dtype]), 2: ("u32", buffer),
-                             3: ("str", name or "t%d" % len(self.tensors)), 4: quant, 5: ("i8", 1) if variable else None})
+                             3: ("str", name or "t%d" % len(self.tensors)), 4: quant, 5: ("i8", 1) if variable else None,
+                             6: ("table", sparsity) if sparsity else None})
         return len(self.tensors) - 1
 
-    def op(self, code, inputs, outputs, options=None, options2=None, custom=None):
+    def op(self, code, inputs, outputs, options=None, options2=None, custom=None, custom_options=None):
         self.ops.append({0: ("u32", self.model.code(code, custom)), 1: ("i32s", inputs), 2: ("i32s", outputs),
-                         4: ("table", options) if options is not None else None, 12: ("table", options2) if options2 else None})
+                         4: ("table", options) if options is not None else None, 5: ("bytes", custom_options) if custom_options else None, 12: ("table", options2) if options2 else None})
 
     def table(self, inputs, outputs):
         return {0: ("tables", self.tensors), 1: ("i32s", inputs), 2: ("i32s", outputs), 3: ("tables", self.ops), 4: ("str", self.name)}

@@ -189,6 +189,71 @@ def transpose_cases():
              {0: ("i8", padding), 1: ("i32", stride[1]), 2: ("i32", stride[0])}, consts=[i32(shape), w, b], order=[1, 2, 0, 3])
 
 
+def custom_transpose_case():
+    """MediaPipe's transposed convolution: a custom operator with plain integers as options."""
+    x, w, b = f32(1, 3, 4, 2), f32(3, 2, 2, 2), f32(3)
+    for same, stride, shape in ((1, (2, 2), (1, 6, 8, 3)), (2, (3, 1), (1, 8, 5, 3))):
+        m = tflite_file.Model()
+        t = [m.tensor(x.shape, "float32", "x"), m.tensor(w.shape, "float32", "w", data=w.tobytes()), m.tensor(b.shape, "float32", "b", data=b.tobytes()),
+             m.tensor(shape, "float32", "y")]
+        m.op(32, t[:3], t[3:], custom="Convolution2DTransposeBias", custom_options=np.array([same, stride[1], stride[0]], np.int32).tobytes())
+        CASES.append(dict(name="custom transposed convolution, padding %d" % same, file=m.file(t[:1], t[3:]), inputs=[x], tol=1e-5, steps=1, refused=None,
+                          expected=[(transpose_conv(x, w, stride, shape, SAME if same == 1 else VALID) + b).astype(np.float32)]))
+
+
+def csr(dense, kind):
+    """The last dimension as a list of what is not zero, and the table that says so."""
+    rows = dense.reshape(-1, dense.shape[-1])
+    segments, indices, values = [0], [], []
+    for row in rows:
+        at = np.flatnonzero(row)
+        indices += list(at)
+        values += list(row[at])
+        segments.append(len(indices))
+    number, pack = {"i32": (1, lambda v: ("i32s", v)), "u16": (2, lambda v: ("u16s", v)), "u8": (3, lambda v: ("bytes", bytes(v)))}[kind]
+    levels = [{0: ("i8", 0), 1: ("i32", n)} for n in dense.shape[:-1]]
+    levels.append({0: ("i8", 1), 2: ("i8", number), 3: ("table", {0: pack(segments)}), 4: ("i8", number), 5: ("table", {0: pack([int(i) for i in indices])})})
+    return np.array(values, dense.dtype), {0: ("i32s", list(range(dense.ndim))), 2: ("tables", levels)}
+
+
+def blocks(dense, size):
+    """Rows of blocks of `size` columns; blocks of zeros are left out. An order of three levels: rows, blocks, columns of a block."""
+    rows, columns = dense.shape
+    segments, indices, values = [0], [], []
+    for row in dense:
+        for i in range(columns // size):
+            if row[i * size:(i + 1) * size].any():
+                indices.append(i)
+                values += list(row[i * size:(i + 1) * size])
+        segments.append(len(indices))
+    listed = {0: ("i8", 1), 2: ("i8", 1), 3: ("table", {0: ("i32s", segments)}), 4: ("i8", 3), 5: ("table", {0: ("bytes", bytes(indices))})}
+    levels = [{0: ("i8", 0), 1: ("i32", rows)}, listed, {0: ("i8", 0), 1: ("i32", size)}]
+    return np.array(values, dense.dtype), {0: ("i32s", [0, 1, 2]), 1: ("i32s", [1]), 2: ("tables", levels)}
+
+
+def sparse_case(name, w, values, sparsity, shape=None, densify=True, refused=None):
+    x = f32(2, w.shape[1])
+    m = tflite_file.Model()
+    t = [m.tensor(x.shape, "float32", "x"), m.tensor(shape or w.shape, "float32", "w", data=values.tobytes(), sparsity=sparsity),
+         m.tensor(w.shape, "float32", "dense"), m.tensor([2, w.shape[0]], "float32", "y")]
+    if densify:
+        m.op(124, [t[1]], [t[2]], {})
+    m.op(9, [t[0], t[2] if densify else t[1]], [t[3]], {})
+    CASES.append(dict(name=name, file=m.file(t[:1], t[3:]), inputs=[x], expected=[(x @ w.T).astype(np.float32)], tol=1e-5, steps=1, refused=refused))
+
+
+def sparse_cases():
+    w = f32(5, 8) * (rng.random((5, 8)) < 0.4)
+    w[3] = 0
+    for kind in ("i32", "u16", "u8"):
+        sparse_case("sparse weights, " + kind, w, *csr(w, kind))
+    sparse_case("sparse weights of a dense layer", w, *csr(w, "u8"), densify=False)
+    sparse_case("sparse weights in blocks", w, *blocks(w, 4))
+    values, where = csr(w, "u8")
+    sparse_case("sparse weights with too few values", w, values[:-1], where, refused="is wanted; there are")
+    sparse_case("sparse weights outside of the shape", w, values, where, shape=(5, 2), refused="which has 2")
+
+
 def pool_cases(x):
     def pool(f, kernel, stride, padding, fill):
         y = None
@@ -613,9 +678,51 @@ def composed_cases():
     case("stablehlo sort", 199, [x], np.sort(x), {}, refused="STABLEHLO_SORT")
 
 
+def branch_case(name, cond, given, refused=None, other=(2, 3)):
+    """IF: -x and a constant, or exp(x) and x itself."""
+    x, k = f32(2, 3), f32(2, 3)
+    m = tflite_file.Model()
+    t = [m.tensor([], "bool", "c", data=None if given else bytes([cond])), m.tensor(x.shape, "float32", "x"), m.tensor(x.shape, "float32", "y"), m.tensor(x.shape, "float32", "z")]
+    yes, no = m.graph("yes"), m.graph("no")
+    a = [yes.tensor(x.shape, "float32", "x"), yes.tensor(x.shape, "float32", "y"), yes.tensor(x.shape, "float32", "k", data=k.tobytes())]
+    yes.op(59, [a[0]], [a[1]], {})
+    b = [no.tensor(x.shape, "float32", "x"), no.tensor(other, "float32", "y")]
+    no.op(47 if other == (2, 3) else 22, [b[0]], [b[1]], {})
+    m.op(118, t[:2], t[2:], {0: ("i32", 1), 1: ("i32", 2)})
+    expected = [-x, k] if cond else [np.exp(x), x]
+    CASES.append(dict(name=name, file=m.file(t[:2] if given else t[1:2], t[2:], [(yes, a[:1], a[1:]), (no, b[:1], [b[1], b[0]])]), expected=expected, tol=1e-5, steps=1,
+                      inputs=[np.array(cond), x] if given else [x], refused=refused))
+
+
+def control_cases():
+    for cond in (True, False):
+        branch_case("if, at run time, %s" % cond, cond, True)
+        branch_case("if, of a constant, %s" % cond, cond, False)
+    branch_case("if with two shapes", True, True, "on one side and", other=(6,))
+    x = f32(4)
+    m = tflite_file.Model()
+    t = [m.tensor([], "bool", "c"), m.tensor(x.shape, "float32", "x"), m.tensor(x.shape, "float32", "y")]
+    sides = [m.graph("yes"), m.graph("no")]
+    for g in sides:
+        g.tensor(x.shape, "float32", "x")
+    handle = sides[0].tensor([], "resource", "handle")
+    sides[0].op(142, [], [handle], {1: ("str", "kept")})
+    sides[0].op(144, [handle, 0], [], {})
+    m.op(118, t[:2], t[2:], {0: ("i32", 1), 1: ("i32", 2)})
+    CASES.append(dict(name="if that assigns", file=m.file(t[:2], t[2:], [(g, [0], [0]) for g in sides]), inputs=[np.array(True), x], expected=[x], tol=0, steps=1,
+                      refused="is assigned only on one side"))
+    m = tflite_file.Model()
+    t = [m.tensor(x.shape, "float32", "x"), m.tensor(x.shape, "float32", "y")]
+    inner = m.graph("inner")
+    a = [inner.tensor(x.shape, "float32", "x"), inner.tensor(x.shape, "float32", "y")]
+    inner.op(59, a[:1], a[1:], {})
+    m.op(31, t[:1], t[1:], {0: ("u32", 1)})
+    CASES.append(dict(name="call", file=m.file(t[:1], t[1:], [(inner, a[:1], a[1:])]), inputs=[x], expected=[-x], tol=0, steps=1, refused=None))
+
+
 def refusal_cases():
     x = f32(2, 3)
-    for name, code in (("WHILE", 119), ("IF", 118), ("UNIQUE", 103), ("operator code 250", 250), ("DENSIFY", 124)):
+    for name, code in (("WHILE", 119), ("UNIQUE", 103), ("operator code 250", 250)):
         case("refused " + name, code, [x], x, {}, refused=name)
     case("computed paddings", 34, [x, i32([[0, 0], [1, 1]])], np.pad(x, ((0, 0), (1, 1))), {}, refused="a constant is expected")
     m = tflite_file.Model()
@@ -655,7 +762,7 @@ def judge(c, answer, path):
 def main():
     runner, library = sys.argv[1:3]
     for make in (conv_cases, dense_cases, unary_cases, binary_cases, shape_cases, slice_cases, image_cases, memory_cases, segment_cases, svdf_fixed, resource_case, composed_cases,
-                 refusal_cases):
+                 refusal_cases, custom_transpose_case, sparse_cases, control_cases):
         make()
     failed = skipped = 0
     with tempfile.TemporaryDirectory() as folder:

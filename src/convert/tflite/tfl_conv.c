@@ -181,34 +181,52 @@ TFL_LOWER(conv3d)
     return conv(cx, &conv3d_fields, NULL, "Conv3d");
 }
 
+struct transposed {
+    const char *op;
+    const uint8_t *perm; /* of the weights; NULL: none */
+    uint32_t x, w, b;    /* inputs of the operator */
+    unsigned n;          /* dimensions of the window */
+    bool same;
+    enum tfl_activation act;
+};
+
 /* What a transposed convolution gives before cropping is cropped like the padding of the convolution it reverses; what it gives too little is
  * output padding. */
-static enum status transposed(struct tfl_cx *cx, const struct conv_fields *f, const uint8_t *perm, const char *op)
+static enum status emit_transposed(struct tfl_cx *cx, const struct transposed *c, const uint32_t stride[3])
 {
-    uint32_t x, w, b, more[3];
-    struct conv_shape s;
+    uint32_t x, w, b, pads[6], more[3];
     struct tensor_desc out = *tfl_out_desc(cx, 0);
-    TRY(tfl_in(cx, 2, &x));
-    TRY(rank_is(cx, x, f->n + 2));
-    TRY(weights(cx, 1, f->n + 2, perm, x, &w));
-    TRY(bias(cx, 3, x, w, &b));
-    TRY(conv_shape(cx, f, x, w, &s));
-    TFL_REFUSE_IF(out.rank != f->n + 2, "the output has rank %u; rank %u is expected", out.rank, f->n + 2);
-    bool same = fb_int(cx->op->options, f->padding, 1, 0) == PADDING_SAME;
-    for (unsigned i = 0; i < f->n; i++) {
-        TFL_REFUSE_IF(s.dilation[i] != 1, "dilation %u; a transposed convolution is supported with 1", s.dilation[i]);
-        int64_t full = (int64_t)s.stride[i] * (tfl_desc(cx, x)->dims[1 + i] - 1) + tfl_desc(cx, w)->dims[i], cut = full - out.dims[1 + i];
+    TRY(tfl_in(cx, c->x, &x));
+    TRY(rank_is(cx, x, c->n + 2));
+    TRY(weights(cx, c->w, c->n + 2, c->perm, x, &w));
+    TRY(bias(cx, c->b, x, w, &b));
+    TFL_REFUSE_IF(out.rank != c->n + 2, "the output has rank %u; rank %u is expected", out.rank, c->n + 2);
+    for (unsigned i = 0; i < c->n; i++) {
+        int64_t full = (int64_t)stride[i] * (tfl_desc(cx, x)->dims[1 + i] - 1) + tfl_desc(cx, w)->dims[i], cut = full - out.dims[1 + i];
         TFL_REFUSE_IF(cut < -(int64_t)INT32_MAX || cut > INT32_MAX, "output dimension %u is %u, far from the %lld that follow", i + 1,
                       out.dims[1 + i], (long long)full);
-        int64_t before = cut > 0 && same ? cut / 2 : 0;
-        s.pads[2 * i] = (uint32_t)before;
-        s.pads[2 * i + 1] = cut > 0 ? (uint32_t)(cut - before) : 0;
+        int64_t before = cut > 0 && c->same ? cut / 2 : 0;
+        pads[2 * i] = (uint32_t)before;
+        pads[2 * i + 1] = cut > 0 ? (uint32_t)(cut - before) : 0;
         more[i] = cut < 0 ? (uint32_t)-cut : 0;
     }
-    struct build_spec spec = {.op = op, BUILD_IN(x, w, b),
-                              .params = {BUILD_U32S("stride", f->n, s.stride), BUILD_PAIRS("pad_amount", f->n, s.pads),
-                                         BUILD_U32S("output_padding", f->n, more)}};
-    return tfl_emit_act(cx, &spec, tfl_activation(cx, f->activation));
+    struct build_spec spec = {.op = c->op, BUILD_IN(x, w, b),
+                              .params = {BUILD_U32S("stride", c->n, stride), BUILD_PAIRS("pad_amount", c->n, pads), BUILD_U32S("output_padding", c->n, more)}};
+    return tfl_emit_act(cx, &spec, c->act);
+}
+
+static enum status transposed(struct tfl_cx *cx, const struct conv_fields *f, const uint8_t *perm, const char *op)
+{
+    struct transposed c = {.op = op, .perm = perm, .x = 2, .w = 1, .b = 3, .n = f->n, .act = tfl_activation(cx, f->activation),
+                           .same = fb_int(cx->op->options, f->padding, 1, 0) == PADDING_SAME};
+    uint32_t stride[3];
+    for (unsigned i = 0; i < f->n; i++) {
+        int64_t step = tfl_option(cx, f->stride[i], 0), dilation = f->dilation[i] ? tfl_option(cx, f->dilation[i], 1) : 1;
+        TFL_REFUSE_IF(step < 1 || step > INT32_MAX, "stride %lld; 1 or more is expected", (long long)step);
+        TFL_REFUSE_IF(dilation != 1, "dilation %lld; a transposed convolution is supported with 1", (long long)dilation);
+        stride[i] = (uint32_t)step;
+    }
+    return emit_transposed(cx, &c, stride);
 }
 
 TFL_LOWER(transpose_conv)
@@ -219,6 +237,21 @@ TFL_LOWER(transpose_conv)
 TFL_LOWER(conv3d_transpose)
 {
     return transposed(cx, &conv3d_fields, (const uint8_t[]){0, 1, 2, 4, 3}, "TransposeConv3d");
+}
+
+/* A custom operator of MediaPipe: input, weights, bias; its options are three plain integers: padding (1 is SAME), stride along the width and along the height. */
+TFL_LOWER(transpose_conv_bias)
+{
+    struct transposed c = {.op = "TransposeConv2d", .perm = (const uint8_t[]){1, 2, 3, 0}, .x = 0, .w = 1, .b = 2, .n = 2};
+    uint32_t stride[3];
+    TFL_REFUSE_IF(cx->op->custom_options.n < 12, "its options have %u bytes; padding and two strides of 4 bytes each are expected", cx->op->custom_options.n);
+    c.same = number_get_int(DT_I32, fb_bytes(cx->op->custom_options), 0) == 1;
+    for (unsigned i = 0; i < 2; i++) {
+        int64_t step = number_get_int(DT_I32, fb_bytes(cx->op->custom_options), 2 - i);
+        TFL_REFUSE_IF(step < 1, "stride %lld; 1 or more is expected", (long long)step);
+        stride[i] = (uint32_t)step;
+    }
+    return emit_transposed(cx, &c, stride);
 }
 
 /* ---- dense layers --------------------------------------------------------------------------------------------------- */

@@ -44,7 +44,7 @@ static enum status report_refusal(struct tfl_cx *cx, const struct tfl_row *row, 
 
 static enum status lower(struct tfl_cx *cx, const struct tfl_op *op)
 {
-    const struct tfl_row *row = tfl_row(op->code);
+    const struct tfl_row *row = tfl_row(op->code, op->custom);
     cx->op = op;
     cx->row = row;
     cx->node = node_name(cx, row);

@@ -58,9 +58,22 @@ enum status tfl_opt(struct tfl_cx *cx, uint32_t k, uint32_t *ret)
     TFL_REFUSE_IF(x->why, "input %u (\"%s\") cannot be used: %s", k, x->name, x->why);
     if (*at == IR_NONE && x->variable && !x->data)
         return tfl_state_read(cx, k, ret);
+    if (*at == IR_NONE && x->sparsity.b)
+        TRY(tfl_dense_const(cx, x, at));
     TFL_REFUSE_IF(*at == IR_NONE && !x->data, "input %u (\"%s\") is made by no operator before this one, or by one that is refused", k, x->name);
     if (*at == IR_NONE)
         TRY(add_const(cx, x, at));
+    *ret = *at;
+    return ST_OK;
+}
+
+enum status tfl_result(struct tfl_cx *cx, uint32_t t, uint32_t *ret)
+{
+    const struct tfl_tensor *x = &cx->scope->g.tensors[t];
+    uint32_t *at = &cx->scope->map[t];
+    if (*at == IR_NONE && x->data && !x->why)
+        TRY(add_const(cx, x, at));
+    TFL_REFUSE_IF(*at == IR_NONE, "output \"%s\" of a subgraph is never computed", x->name);
     *ret = *at;
     return ST_OK;
 }

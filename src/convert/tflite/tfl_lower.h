@@ -47,7 +47,7 @@ struct tfl_row {
     const char *nearest;
     bool fused; /* the first option is an activation */
 };
-const struct tfl_row *tfl_row(int32_t code); /* NULL when unknown */
+const struct tfl_row *tfl_row(int32_t code, const char *custom); /* NULL when unknown; custom: name of a custom operator, or NULL */
 
 /* Refuse the operator, with a reason that the report shows. */
 #define TFL_REFUSE_IF(cond, ...) RETURN_IF(cond, ST_NOT_SUPPORTED, __VA_ARGS__)
@@ -59,6 +59,7 @@ bool tfl_has(const struct tfl_cx *cx, uint32_t k); /* input k is given */
 const struct tfl_tensor *tfl_source(const struct tfl_cx *cx, uint32_t k); /* as in the file; NULL when absent */
 enum status tfl_in(struct tfl_cx *cx, uint32_t k, uint32_t *ret);         /* in the graph */
 enum status tfl_opt(struct tfl_cx *cx, uint32_t k, uint32_t *ret);        /* IR_NONE when absent */
+enum status tfl_result(struct tfl_cx *cx, uint32_t t, uint32_t *ret);     /* tensor t of the subgraph: made by an operator, given, or a constant */
 struct tensor_desc *tfl_desc(struct tfl_cx *cx, uint32_t t);              /* of a tensor of the graph */
 /* The integers of a constant input; refused when it is not constant or has more than `max`. */
 enum status tfl_ints(struct tfl_cx *cx, uint32_t k, int64_t *ret, uint32_t max, uint32_t *ret_n);
@@ -94,6 +95,9 @@ enum status tfl_charge(struct tfl_cx *cx, uint64_t bytes); /* before copying con
 enum status tfl_float(struct tfl_cx *cx, const char *part, uint32_t x, uint32_t *ret);
 enum status tfl_scalar(struct tfl_cx *cx, const char *part, const struct tensor_desc *like, double value, uint32_t *ret);
 
+/* A sparse constant written out. */
+enum status tfl_dense_const(struct tfl_cx *cx, const struct tfl_tensor *x, uint32_t *ret);
+
 /* ---- states and subgraphs ------------------------------------------------------------------------------------------- */
 
 enum status tfl_state_read(struct tfl_cx *cx, uint32_t k, uint32_t *ret);   /* the variable tensor at input k, as it is now */
@@ -111,6 +115,7 @@ enum status tfl_scope_run(struct tfl_cx *cx); /* lower all operators of cx->scop
 TFL_LOWER(conv2d);
 TFL_LOWER(depthwise);
 TFL_LOWER(transpose_conv);
+TFL_LOWER(transpose_conv_bias);
 TFL_LOWER(conv3d);
 TFL_LOWER(conv3d_transpose);
 TFL_LOWER(dense);
@@ -186,6 +191,9 @@ TFL_LOWER(sparse_to_dense);
 TFL_LOWER(segment);
 TFL_LOWER(reverse_sequence);
 
+/* tfl_sparse.c */
+TFL_LOWER(densify);
+
 /* tfl_compose.c */
 TFL_LOWER(matrix_diag);
 TFL_LOWER(matrix_set_diag);
@@ -200,6 +208,10 @@ TFL_LOWER(call_once);
 TFL_LOWER(var_handle);
 TFL_LOWER(read_variable);
 TFL_LOWER(assign_variable);
+
+/* tfl_control.c */
 TFL_LOWER(composite);
+TFL_LOWER(call);
+TFL_LOWER(if);
 
 #endif

@@ -117,7 +117,7 @@ static void read_data(struct tfl_model *m, uint32_t index, struct tfl_tensor *x)
     x->bytes = n;
 }
 
-static const char *read_type(struct tfl_tensor *x, struct fb_table t)
+static const char *read_type(struct tfl_tensor *x)
 {
     if (x->type >= TYPE_COUNT)
         return "its data type is not known";
@@ -127,8 +127,6 @@ static const char *read_type(struct tfl_tensor *x, struct fb_table t)
         x->desc.q = (struct quant){0};
     if (x->desc.type == DT_NONE)
         return types[x->type].refused;
-    if (fb_sub(t, TENSOR_SPARSITY).b)
-        return "it is sparse; write the model with dense weights";
     return NULL;
 }
 
@@ -141,9 +139,13 @@ static void read_tensor(struct tfl_model *m, struct fb_table t, struct tfl_tenso
     why = read_shape(t, x);
     quant = read_quant(m, fb_sub(t, TENSOR_QUANTIZATION), &x->desc);
     why = why ? why : quant;
-    quant = read_type(x, t);
+    quant = read_type(x);
     why = why ? why : quant;
-    read_data(m, (uint32_t)fb_int(t, TENSOR_BUFFER, 4, 0), x);
+    x->sparsity = fb_sub(t, TENSOR_SPARSITY);
+    if (x->sparsity.b)
+        x->packed = fb_vector(fb_at_table(m->buffers, (uint32_t)fb_int(t, TENSOR_BUFFER, 4, 0)), BUFFER_DATA, 1);
+    else
+        read_data(m, (uint32_t)fb_int(t, TENSOR_BUFFER, 4, 0), x);
     if (!why && desc_check(&x->desc, x->name) != ST_OK)
         why = "its shape or its encoding makes no sense";
     if (!why && !x->why && x->data && x->bytes < desc_bytes(&x->desc))
@@ -167,6 +169,7 @@ static void read_op(struct tfl_model *m, struct fb_table t, struct tfl_op *op)
     op->inner = fb_vector(t, OPERATOR_INTERMEDIATES, 4);
     op->options = fb_sub(t, OPERATOR_OPTIONS);
     op->options2 = fb_sub(t, OPERATOR_OPTIONS_2);
+    op->custom_options = fb_vector(t, OPERATOR_CUSTOM_OPTIONS, 1);
 }
 
 static bool numbers_fit(struct fb_vec v, uint32_t n, bool optional)

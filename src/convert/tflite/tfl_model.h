@@ -13,6 +13,8 @@ struct tfl_tensor {
     uint8_t batch;   /* the first dimension is open in the file */
     const void *data; /* a constant's bytes in the file, NULL: none */
     uint64_t bytes;
+    struct fb_table sparsity; /* where the values of a sparse constant belong; it has no `data` … */
+    struct fb_vec packed;     /* … but these */
     struct tensor_desc desc; /* DT_NONE: `why` says what cannot be expressed */
     const char *why;
 };
@@ -22,6 +24,7 @@ struct tfl_op {
     const char *custom;      /* name of a custom operator */
     struct fb_vec in, out, inner; /* i32 tensor numbers; inner: intermediates */
     struct fb_table options, options2;
+    struct fb_vec custom_options; /* bytes, as the maker of the operator likes them */
 };
 
 struct tfl_graph {

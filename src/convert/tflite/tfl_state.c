@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a model keeps between runs, and subgraphs that are put in place.
+/* What a model keeps between runs.
  *
  *     file                                              graph
  *     variable tensor of an LSTM, RNN, SVDF       ─┐    in  "name"      what the run begins with
@@ -9,7 +9,7 @@
 
 #include "convert/tflite/tfl_lower.h"
 
-enum { CODE_VAR_HANDLE = 142, CODE_ASSIGN_VARIABLE = 144, MAX_DEPTH = 8, MAX_STATES = 4096 };
+enum { CODE_VAR_HANDLE = 142, CODE_ASSIGN_VARIABLE = 144, MAX_STATES = 4096 };
 
 static enum status add_state(struct tfl_cx *cx, const char *name, uint32_t *ret)
 {
@@ -186,7 +186,7 @@ TFL_LOWER(call_once)
     TRY(tfl_scope_open(cx, (uint32_t)tfl_option(cx, OPTION_FIRST, 0), &scope));
     for (uint32_t i = 0; i < scope.g.n_ops; i++) {
         const struct tfl_op *op = &scope.g.ops[i];
-        const struct tfl_row *row = tfl_row(op->code);
+        const struct tfl_row *row = tfl_row(op->code, op->custom);
         if (op->code == CODE_VAR_HANDLE) {
             TRY(name_handle(cx, &scope, op));
             continue;
@@ -198,48 +198,6 @@ TFL_LOWER(call_once)
                       cx->states.at[at].name);
         cx->states.at[at].initial = scope.g.tensors[t].data;
         cx->states.at[at].initial_bytes = scope.g.tensors[t].bytes;
-    }
-    return ST_OK;
-}
-
-/* ---- subgraphs ------------------------------------------------------------------------------------------------------ */
-
-enum status tfl_scope_open(struct tfl_cx *cx, uint32_t index, struct tfl_scope *ret)
-{
-    TRY(tfl_model_graph(&cx->m, index, &ret->g));
-    size_t n = (size_t)ret->g.n_tensors + 1;
-    ret->map = arena_array(&cx->m.arena, uint32_t, n);
-    ret->state = arena_array(&cx->m.arena, uint32_t, n);
-    RETURN_IF(!ret->map || !ret->state, ST_NO_MEMORY, "no memory for subgraph \"%s\"", ret->g.name);
-    memset(ret->map, 0xff, n * sizeof(uint32_t));
-    memset(ret->state, 0xff, n * sizeof(uint32_t));
-    return ST_OK;
-}
-
-/* A composite is what its decomposition computes. */
-TFL_LOWER(composite)
-{
-    struct tfl_scope scope, *outer = cx->scope;
-    const struct tfl_op *op = cx->op;
-    const char *node = cx->node;
-    TFL_REFUSE_IF(cx->depth >= MAX_DEPTH, "subgraphs are nested more than %d deep", MAX_DEPTH);
-    TRY(tfl_scope_open(cx, (uint32_t)fb_int(op->options2, COMPOSITE_SUBGRAPH, 4, -1), &scope));
-    TFL_REFUSE_IF(scope.g.in.n != op->in.n || scope.g.out.n != op->out.n, "the decomposition has %u inputs and %u outputs; %u and %u are given",
-                  scope.g.in.n, scope.g.out.n, op->in.n, op->out.n);
-    for (uint32_t k = 0; k < op->in.n; k++)
-        TRY(tfl_opt(cx, k, &scope.map[tfl_number(scope.g.in, k)]));
-    cx->scope = &scope;
-    cx->depth++;
-    enum status st = tfl_scope_run(cx);
-    cx->depth--;
-    cx->scope = outer;
-    cx->op = op;
-    cx->node = node;
-    TRY(st);
-    for (uint32_t k = 0; k < op->out.n; k++) {
-        uint32_t t = scope.map[tfl_number(scope.g.out, k)];
-        TFL_REFUSE_IF(t == IR_NONE, "output %u of the decomposition is never computed", k);
-        TRY(tfl_bind(cx, k, t));
     }
     return ST_OK;
 }

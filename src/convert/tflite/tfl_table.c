@@ -3,6 +3,10 @@
 /* Every operator code of the format: how it is lowered, or why it is refused. */
 #include "convert/tflite/tfl_lower.h"
 
+#include <string.h>
+
+enum { CODE_CUSTOM_OPERATOR = 32 };
+
 #define LOWER(code, text, how) [code] = {.name = text, .lower = tfl_lower_##how},
 #define AS(code, text, how, op) [code] = {.name = text, .lower = tfl_lower_##how, .arg = op},
 #define FUSED(code, text, how, op) [code] = {.name = text, .lower = tfl_lower_##how, .arg = op, .fused = true},
@@ -46,7 +50,7 @@ static const struct tfl_row rows[] = {
     AS(28, "TANH", unary, "Tanh")
     REFUSE(29, "CONCAT_EMBEDDINGS", NO_OP, "EMBEDDING_LOOKUP and CONCATENATION")
     REFUSE(30, "SKIP_GRAM", "text has no data type in QNN", NULL)
-    REFUSE(31, "CALL", CONTROL, "the operators of the called subgraph")
+    LOWER(31, "CALL", call)
     REFUSE(32, "CUSTOM", "a custom operator, known only to the program that made the file", "built-in operators, or an operator package")
     REFUSE(33, "EMBEDDING_LOOKUP_SPARSE", NO_OP, "EMBEDDING_LOOKUP")
     LOWER(34, "PAD", pad)
@@ -133,13 +137,13 @@ static const struct tfl_row rows[] = {
     LOWER(115, "MATRIX_SET_DIAG", matrix_set_diag)
     AS(116, "ROUND", unary, "ElementWiseRound")
     AS(117, "HARD_SWISH", unary, "HardSwish")
-    REFUSE(118, "IF", CONTROL, "SELECT_V2 of both branches")
+    LOWER(118, "IF", if)
     REFUSE(119, "WHILE", CONTROL, "the loop unrolled, or run by the client with the state as inputs and outputs")
     LOWER(120, "NON_MAX_SUPPRESSION_V4", nms_v4)
     LOWER(121, "NON_MAX_SUPPRESSION_V5", nms_v5)
     LOWER(122, "SCATTER_ND", scatter_nd)
     LOWER(123, "SELECT_V2", select)
-    REFUSE(124, "DENSIFY", "sparse weights have no form here", "the model with dense weights")
+    LOWER(124, "DENSIFY", densify)
     LOWER(125, "SEGMENT_SUM", segment)
     LOWER(126, "BATCH_MATMUL", matmul)
     REFUSE(127, "PLACEHOLDER_FOR_GREATER_OP_CODES", NO_OP, NULL)
@@ -227,7 +231,15 @@ static const struct tfl_row rows[] = {
     LOWER(206, "STABLEHLO_COMPOSITE", composite)
 };
 
-const struct tfl_row *tfl_row(int32_t code)
+/* Custom operators that are public enough to be met in models. */
+static const struct tfl_row custom_rows[] = {
+    {.name = "Convolution2DTransposeBias", .lower = tfl_lower_transpose_conv_bias},
+};
+
+const struct tfl_row *tfl_row(int32_t code, const char *custom)
 {
+    for (size_t i = 0; code == CODE_CUSTOM_OPERATOR && custom && i < sizeof(custom_rows) / sizeof(custom_rows[0]); i++)
+        if (!strcmp(custom_rows[i].name, custom))
+            return &custom_rows[i];
     return code >= 0 && code < (int32_t)(sizeof(rows) / sizeof(rows[0])) && rows[code].name ? &rows[code] : NULL;
 }
