@@ -52,8 +52,9 @@ struct exec_run {
     struct prof_recorder *marks;    /* out: points at the program's recorder, valid until the next run */
     const _Atomic uint32_t *pause;  /* not 0: stop with ST_PAUSED before a step, all before it done; may be NULL */
     uint32_t step;                  /* where to begin, 0 normally; out: the step that a paused run goes on with */
-    /* Called before a step but the first one, when all before it are done and nobody computes, on the thread of the caller: other programs may run meanwhile. Before every
-     * step, or with give_way before some step as long as that word is not 0: then steps may run beside each other otherwise. May be NULL. */
+    /* Called when nobody computes, on the thread of the caller, but not before anything has been done: other programs may run meanwhile. All steps before `step` are done. Before every step;
+     * or with give_way behind some command as long as that word is not 0, a command at least between two calls: then steps may run beside each other otherwise, and those from `step` on may
+     * be half done. May be NULL. */
     void (*between)(void *arg, uint32_t step);
     void *between_arg;
     const _Atomic uint32_t *give_way;
@@ -73,8 +74,8 @@ void exec_set_persistent(struct exec_program *p, void *persistent);
 enum status exec_set_spill(struct exec_program *p, void *spill);
 /* Read constants from a copy of the graph's constant section, which stays as it is; NULL: from the binary again. */
 enum status exec_set_constants(struct exec_program *p, const void *constants);
-/* For runs that give way to other programs in the same window: copy what is live there before a step into memory of info.vtcm_used bytes, and back. Returns
- * how many bytes that were. */
+/* For runs that give way to other programs in the same window, from `between` and with its step: copy what is live there into memory of info.vtcm_used bytes, and
+ * back. Returns how many bytes that were. */
 uint64_t exec_save_window(const struct exec_program *p, uint32_t step, void *to);
 void exec_restore_window(struct exec_program *p, uint32_t step, const void *from);
 void exec_reset_state(struct exec_program *p); /* zero the persistent memory, as exec_load does */

@@ -77,13 +77,14 @@ enum status live_load(struct exec_program *p)
     return ST_OK;
 }
 
-/* Everything keeps its offset: tensors that share memory, as views do, are then the same bytes twice, and a copy is never larger than the window. */
+/* Steps from `step` on that have been begun are half done: what they have made counts as well as what they read. Everything keeps its offset: tensors that share memory, as views do, are then the same bytes twice, and a copy is never larger than the window. */
 static uint64_t copy(const struct exec_program *p, uint32_t step, uint8_t *to, const uint8_t *from)
 {
     uint64_t bytes = 0;
+    uint32_t begun = p->begun > step ? p->begun : step;
     for (uint32_t i = 0; i < p->n_live; i++) {
         const struct exec_live *t = &p->live[i];
-        if (t->first >= step || step > t->last)
+        if (t->first >= begun || step > t->last)
             continue;
         memcpy(to + t->offset, from + t->offset, t->bytes);
         bytes += t->bytes;

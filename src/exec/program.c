@@ -89,12 +89,25 @@ static bool can_join(const struct exec_command *last, const struct binary_comman
     return last->node == c->node && last->end == c->begin;
 }
 
-/* How many commands to make of the n tiles of a step. What a chain computes twice at every border is not worth a second one per worker, and phases are short. */
+/* Products of a node, or of its whole chain. */
+static uint64_t macs_of(const struct exec_program *p, uint32_t node)
+{
+    const struct exec_chain *chain = p->nodes[node].chain;
+    uint64_t sum = 0;
+    for (uint32_t k = chain ? chain->node : node; k <= node; k++)
+        sum += p->g->nodes[k].macs;
+    return sum;
+}
+
+/* How many commands to make of the n tiles of a step. What a chain computes twice at every border is not worth a second one per worker, and phases are short. A run gives way between
+ * commands, so long ones are cut. */
 static uint32_t commands_of_step(const struct exec_program *p, uint32_t node, uint32_t n)
 {
     const struct exec_chain *chain = p->nodes[node].chain;
     bool few = p->phased[node] || (chain && chain->halo);
     uint32_t want = p->team ? (few ? 1 : EXEC_TILES_PER_WORKER) * team_size(p->team) : 1;
+    uint64_t cut = p->phased[node] ? 0 : macs_of(p, node) / (few ? EXEC_LONG_CHAIN : EXEC_LONG);
+    want = cut > want ? cut < n ? (uint32_t)cut : n : want;
     return n < want ? n : want;
 }
 

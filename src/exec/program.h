@@ -18,6 +18,8 @@
 enum {
     EXEC_ALIGN = 4096,
     EXEC_TILES_PER_WORKER = 2, /* the second one fills the time in which a slower thread finishes */
+    EXEC_LONG = 64 << 20,      /* products of a command, about; some hundred microseconds in 8 bits */
+    EXEC_LONG_CHAIN = 256 << 20, /* the same for chains that compute borders twice */
     EXEC_WINDOW = 32,          /* a step starts when all but the last so many before it are done */
 };
 
@@ -86,8 +88,11 @@ struct exec_turn {
 struct exec_job {
     _Alignas(64) _Atomic uint32_t stop; /* enum status that ended the run early */
     struct exec_cancel *cancel;
-    const _Atomic uint32_t *watch[2];   /* words that halt it when they are not 0; NULL: none */
-    _Atomic uint32_t halting;           /* somebody saw one: no step is begun any more */
+    const _Atomic uint32_t *pause, *give_way; /* words that halt it, or let it rest, when they are not 0; NULL: none */
+    _Atomic uint32_t halting;           /* somebody saw the first: no step is begun any more */
+    _Atomic uint32_t resting;           /* somebody saw the second: no command is taken any more */
+    bool owed;                          /* the caller takes a command in any case, so that a run gets on however often it is asked to rest */
+    uint32_t next;                      /* without a team: the first command that is not done */
     _Atomic uint32_t late;              /* somebody who computed a phase did not have a core */
     uint32_t limit;                     /* steps to be done */
     bool marks;
@@ -118,6 +123,7 @@ struct exec_program {
     uint64_t lost_phases;         /* of this run: that the caller could have computed while it waited for others */
     uint32_t alone_runs;          /* in which nobody is called for phases */
     uint32_t alone_after;         /* so many were left after the last run in which somebody was late */
+    uint32_t begun;               /* steps from here on have not been touched, those before it that are not done are half done */
     bool parallel;                /* there are steps that may run beside each other */
     bool in_order;                /* the client's buffers lie over each other: steps that seem independent may not be */
     uint32_t *io_first, *io_slot; /* entry k: io_slot[io_first[k]] … io_slot[io_first[k + 1]] */

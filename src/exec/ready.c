@@ -22,6 +22,11 @@ static bool halting(const struct exec_job *j)
     return atomic_load_explicit(&j->halting, memory_order_relaxed);
 }
 
+static bool resting(const struct exec_job *j)
+{
+    return atomic_load_explicit(&j->resting, memory_order_relaxed);
+}
+
 static bool is_set(const _Atomic uint32_t *word)
 {
     return word && atomic_load_explicit(word, memory_order_relaxed);
@@ -30,9 +35,19 @@ static bool is_set(const _Atomic uint32_t *word)
 /* What has been begun is finished in any case. */
 static bool may_begin(struct exec_job *j, uint32_t step)
 {
-    if (is_set(j->watch[0]) || is_set(j->watch[1]))
+    if (is_set(j->pause))
         atomic_store_explicit(&j->halting, 1, memory_order_relaxed);
     return step < j->limit && !halting(j);
+}
+
+/* Commands are short, so whoever is to come first waits for one of them. */
+static bool rests(struct exec_job *j, unsigned worker)
+{
+    if (!worker && j->owed)
+        return false;
+    if (is_set(j->give_way))
+        atomic_store_explicit(&j->resting, 1, memory_order_relaxed);
+    return resting(j);
 }
 
 static bool is_done(const struct exec_program *p, uint32_t step)
@@ -101,11 +116,11 @@ static bool more_behind(const struct exec_program *p, uint32_t step, uint32_t lo
 }
 
 /* `fresh`: the worker has just ended a step, so others may be ready that nobody has been called for. */
-static bool take(struct exec_program *p, bool fresh, struct taken *ret)
+static bool take(struct exec_program *p, unsigned worker, bool fresh, struct taken *ret)
 {
     uint32_t low = first_not_done(p), end = low < p->job->limit ? look_until(p, low) : low;
     ret->all_done = low == p->job->limit;
-    for (uint32_t s = low; s < end; s++) {
+    for (uint32_t s = low; s < end && !rests(p->job, worker); s++) {
         const struct exec_step *step = &p->steps[s];
         uint32_t next = atomic_load_explicit(&p->turns[s].next, memory_order_relaxed);
         if (next >= step->end || !is_ready(p, s, low) || (next == step->begin && !may_begin(p->job, s)))
@@ -115,6 +130,8 @@ static bool take(struct exec_program *p, bool fresh, struct taken *ret)
             continue;
         ret->command = next;
         ret->step = s;
+        if (!worker)
+            p->job->owed = false;
         bool last = next + 1 == step->end;
         if (worth_calling(p, s) && ((next == step->begin && !last) || ((last || fresh) && more_behind(p, s, low))))
             team_call(p->team);
@@ -142,14 +159,14 @@ static void work(void *arg, unsigned worker)
     for (bool fresh = false;;) {
         struct taken t = { 0 };
         uint32_t calls = team_calls(p->team);
-        bool stopped = atomic_load_explicit(&j->stop, memory_order_relaxed), got = !stopped && take(p, fresh, &t);
+        bool stopped = atomic_load_explicit(&j->stop, memory_order_relaxed), got = !stopped && take(p, worker, fresh, &t);
         if (got && !worker && p->steps[t.step].phase)
             p->phase_begin = clock_ns();
         if (got && command_run(p, t.command, worker)) {
             fresh = finish(p, &t);
             continue;
         }
-        bool over = got || stopped || t.all_done || halting(j);
+        bool over = got || stopped || t.all_done || halting(j) || resting(j);
         if (over && worker && (got || fresh))
             team_call(p->team); /* the caller may be waiting */
         if (over || worker)
@@ -178,59 +195,71 @@ static uint32_t share_out(struct exec_program *p)
     return first_not_done(p);
 }
 
-static uint32_t walk(struct exec_program *p, uint32_t from)
+/* One step from where it is; false: it is not done. */
+static bool walk_step(struct exec_program *p, uint32_t s)
 {
-    for (uint32_t s = from; s < p->job->limit; s++) {
-        const struct exec_step *step = &p->steps[s];
-        if (!may_begin(p->job, s))
-            return s;
-        for (uint32_t i = step->begin; i < step->end; i++)
-            if (!command_run(p, i, 0))
-                return s;
-        for (uint32_t i = step->begin; i < step->end; i++)
-            early_after(p, p->commands[i].node);
+    const struct exec_step *step = &p->steps[s];
+    struct exec_job *j = p->job;
+    j->next = j->next > step->begin ? j->next : step->begin;
+    if (j->next == step->begin && !may_begin(j, s))
+        return false;
+    for (; j->next < step->end; j->next++) {
+        if (rests(j, 0) || !command_run(p, j->next, 0))
+            return false;
+        j->owed = false;
     }
-    return p->job->limit;
+    for (uint32_t i = step->begin; i < step->end; i++)
+        early_after(p, p->commands[i].node);
+    return true;
+}
+
+static uint32_t walk(struct exec_program *p, uint32_t low)
+{
+    while (low < p->job->limit && walk_step(p, low))
+        low++;
+    return low;
 }
 
 /* Steps up to the last one that was begun. */
 static uint32_t begun(const struct exec_program *p, uint32_t low)
 {
     uint32_t end = low;
+    if (!p->team)
+        return low < p->g->n_steps && p->job->next > p->steps[low].begin ? low + 1 : low;
     for (uint32_t s = low; s < p->job->limit && s - low < EXEC_WINDOW; s++)
         if (atomic_load_explicit(&p->turns[s].next, memory_order_relaxed) != p->steps[s].begin)
             end = s + 1;
     return end;
 }
 
-/* From `low`, before which all is done, to `limit` or a word that is set; returns where, and again all before that is done. */
+/* From `low`, before which all is done, to `limit` or a word that is set; returns where. Again all before that is done, and steps behind it are untouched unless the run rests. */
 static uint32_t run_until(struct exec_program *p, uint32_t low, uint32_t limit, bool watch, const struct exec_run *r)
 {
     struct exec_job *j = p->job;
     atomic_store_explicit(&j->halting, 0, memory_order_relaxed);
+    atomic_store_explicit(&j->resting, 0, memory_order_relaxed);
     j->limit = limit;
-    j->watch[0] = watch ? r->pause : NULL;
-    j->watch[1] = watch && r->between ? r->give_way : NULL;
-    if (!p->team)
-        return walk(p, low);
-    low = share_out(p);
-    bool stopped = atomic_load_explicit(&j->stop, memory_order_relaxed);
-    limit = begun(p, low);
-    return stopped || limit == low ? low : run_until(p, low, limit, false, r);
+    j->pause = watch ? r->pause : NULL;
+    j->give_way = watch && r->between ? r->give_way : NULL;
+    j->owed = true;
+    low = p->team ? share_out(p) : walk(p, low);
+    p->begun = begun(p, low);
+    bool stopped = atomic_load_explicit(&j->stop, memory_order_relaxed), rest = resting(j) && !halting(j);
+    return stopped || rest || p->begun == low ? low : run_until(p, low, p->begun, false, r);
 }
 
 /* Returns the first step that is not done. */
 static uint32_t run_steps(struct exec_program *p, const struct exec_run *r)
 {
-    uint32_t low = r->step, n = p->g->n_steps;
+    uint32_t low = p->begun = r->step, n = p->g->n_steps;
+    bool by_step = r->between && !r->give_way;
     while (low < n && !is_set(r->pause) && !atomic_load_explicit(&p->job->stop, memory_order_relaxed)) {
-        bool gives_way = r->between && (!r->give_way || is_set(r->give_way));
-        if (low && gives_way)
+        if (p->begun && (by_step || (r->between && is_set(r->give_way))))
             r->between(r->between_arg, low);
-        /* A step at least, also when the word stays as it is. */
-        low = run_until(p, low, gives_way ? low + 1 : n, !gives_way, r);
+        low = run_until(p, low, by_step ? low + 1 : n, !by_step, r);
     }
-    return low;
+    bool stopped = atomic_load_explicit(&p->job->stop, memory_order_relaxed);
+    return stopped || p->begun == low ? low : run_until(p, low, p->begun, false, r); /* a pause while it rested */
 }
 
 /* After a run in which somebody was late, the next ones compute phases alone: one, three, seven … as long as that goes on, and less again when it
@@ -256,6 +285,7 @@ enum status ready_run(struct exec_program *p, struct exec_run *r)
         early_begin(p);
     if (p->team)
         begin_turns(p, r->step);
+    p->job->next = r->step < p->g->n_steps ? p->steps[r->step].begin : 0;
     uint32_t step = run_steps(p, r);
     note_late(p, alone);
     enum status st = (enum status)atomic_load_explicit(&p->job->stop, memory_order_relaxed);

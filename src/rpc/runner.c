@@ -3,10 +3,10 @@
  * equals), and looks at the ring again. With nothing to do it spins for a while, because the next run often follows at once, and then sleeps. It
  * does not spin on the core that the client needs to ask for the next run.
  *
- * It also looks between the steps of a run. What is of higher priority runs right there, on the same thread, and the run that gave way goes on behind it:
+ * It also looks between the commands of a run. What is of higher priority runs right there, on the same thread, and the run that gave way goes on behind it:
  *
- *     low    step 0, step 1 | saved                              restored | step 2, …
- *     high                          all steps of high, then of whatever else is above low */
+ *     low    step 0, a part of step 1 | saved                              restored | the rest of step 1, …
+ *     high                                    all steps of high, then of whatever else is above low */
 #include <sched.h>
 #include <string.h>
 

@@ -315,18 +315,19 @@ static void paused_runs_go_on(void **state)
 struct visitor {
     _Atomic uint32_t *word;
     uint32_t last, calls;
+    bool by_step;
 };
 
 static void visit(void *arg, uint32_t step)
 {
     struct visitor *v = arg;
-    assert_true(step > v->last);
+    assert_true(step >= v->last + v->by_step);
     v->last = step;
     v->calls++;
     *v->word = 0;
 }
 
-/* Before every step when nobody says otherwise; else when it is asked for, which a worker may do at any time. */
+/* Before every step when nobody says otherwise; else when it is asked for, which a worker may do at any time: between any two commands. */
 static void runs_give_way(void **state)
 {
     (void)state;
@@ -335,14 +336,48 @@ static void runs_give_way(void **state)
     press_begin(&b, &want);
     got = want;
     for (int i = 0; i < RUNS; i++) {
-        struct visitor v = { .word = &b.pause };
+        struct visitor v = { .word = &b.pause, .by_step = i % 2 == 0 };
         struct exec_run r = { .between = visit, .between_arg = &v, .give_way = i % 2 ? &b.pause : NULL };
         memset(got.y, 0, sizeof got.y);
         memset(got.z, 0, sizeof got.z);
         run_side(b.program, &got, got.z, &r);
         assert_memory_equal(&got, &want, sizeof got);
-        assert_true(i % 2 ? v.calls < b.p.b.graphs[0].n_steps : v.calls == b.p.b.graphs[0].n_steps - 1);
+        assert_true(i % 2 ? v.calls <= b.p.b.graphs[0].n_commands : v.calls == b.p.b.graphs[0].n_steps - 1);
     }
+    press_end(&b);
+}
+
+static void stay(void *arg, uint32_t step)
+{
+    struct visitor *v = arg;
+    assert_true(step >= v->last);
+    v->last = step;
+    v->calls++;
+}
+
+/* A word that stays set lets a run rest behind every command, and it gets on: one thread has as many commands as the step has, a team some of them at the same time. */
+static void runs_rest_behind_every_command(void **state)
+{
+    (void)state;
+    struct presser b;
+    static struct side want, got;
+    _Atomic uint32_t word = 1;
+    press_begin(&b, &want);
+    got = want;
+    struct exec_program *one;
+    struct exec_opts alone = { .isa = cpu_isa() };
+    check(exec_load(&b.p.b.graphs[0], &alone, &one), "load");
+    for (int i = 0; i < RUNS; i++) {
+        struct visitor v = { 0 };
+        struct exec_program *p = i % 2 ? one : b.program;
+        struct exec_run r = { .between = stay, .between_arg = &v, .give_way = &word };
+        memset(got.y, 0, sizeof got.y);
+        memset(got.z, 0, sizeof got.z);
+        run_side(p, &got, got.z, &r);
+        assert_memory_equal(&got, &want, sizeof got);
+        assert_true(i % 2 ? v.calls == p->n_commands - 1 : v.calls >= 1 && v.calls < p->n_commands);
+    }
+    exec_unload(one);
     press_end(&b);
 }
 
@@ -437,6 +472,7 @@ int main(void)
         cmocka_unit_test(every_order_sees_the_same), cmocka_unit_test(ways_do_not_wait),        cmocka_unit_test(paused_runs_go_on),
         cmocka_unit_test(paused_runs_are_given_up),  cmocka_unit_test(buffers_over_each_other), cmocka_unit_test(early_ends_beside_others),
         cmocka_unit_test(runs_give_way),
+        cmocka_unit_test(runs_rest_behind_every_command),
     };
     return cmocka_run_group_tests(tests, make_team, free_team);
 }
