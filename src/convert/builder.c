@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "convert/builder_wide.h"
 
 enum status build_init(struct builder *b, const char *graph_name, struct convert_report *report)
 {
@@ -277,6 +278,8 @@ static enum status add_outputs(struct builder *b, const char *name, const struct
 enum status build_node(struct builder *b, const struct build_spec *s, uint32_t *ret)
 {
     const struct op_def *op = op_find(s->op);
+    if (build_is_wide(s))
+        return build_wide(b, s, ret);
     RETURN_IF(!op, ST_INTERNAL, "no operator is called \"%s\"", s->op);
     const char *names[14];
     struct op_value values[14], params[14];

@@ -68,7 +68,7 @@ struct build_spec {
     struct build_param params[14];
 };
 
-/* ret[0 … n_out) are new tensors named after the node. Where spec->out has a type, the node was checked against it. */
+/* ret[0 … n_out) are new tensors named after the node. Joins and splits may have any number of tensors (builder_wide.c). Where spec->out has a type, the node was checked against it. */
 enum status build_node(struct builder *b, const struct build_spec *spec, uint32_t *ret);
 
 /* Nodes from now on are made from this operator of the model. */

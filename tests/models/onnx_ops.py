@@ -538,6 +538,55 @@ def loops():
                                  scan_output_directions=[1])], {'h': np.zeros(3, 'f4'), 't': np.ascontiguousarray(s.T)}, {'y': back[-1], 'z': np.tanh(back)[::-1].T})
 
 
+def wide():
+    """More tensors than a node takes."""
+    parts = {'x%d' % i: f(2, 1 + i % 2, 2) for i in range(23)}
+    names = [n for _ in range(6) for n in parts][:130]
+    case('concat_of_130', [node('Concat', names, ['y'], axis=1)], parts, {'y': np.concatenate([parts[n] for n in names], 1)})
+    case('sum_of_70', [node('Sum', ['x', 'a'] * 35, ['y'])], {'x': (x := f(2, 3)), 'a': (a := f(2, 3))}, {'y': 35 * (x.astype('f8') + a)})
+    sizes = [1 + i % 3 for i in range(70)]
+    x = f(sum(sizes), 2)
+    cuts = np.split(x, np.cumsum(sizes)[:-1])
+    case('split_into_70', [node('Split', ['x', 'sizes'], ['p%d' % i for i in range(70)], axis=0), node('Concat', ['p69', 'p0', 'p64', 'p63'], ['y'], axis=0)], {'x': x},
+         {'y': np.concatenate([cuts[69], cuts[0], cuts[64], cuts[63]])}, {'sizes': np.array(sizes, 'i8')})
+
+
+def dilated():
+    """MaxPool with dilation: a few taps as slices, many dimension by dimension; strides that divide the dilation and that do not; padding; an end that nobody sees."""
+    for name, shape, kernel, dilation, stride, pads in (('few', (1, 2, 9, 8), (2, 3), (2, 2), (1, 2), (1, 0, 1, 2)), ('many', (2, 3, 40, 37), (6, 7), (5, 3), (5, 2), (3, 4, 2, 0)),
+                                                        ('many_3d', (1, 2, 12, 11, 13), (3, 3, 4), (3, 2, 2), (1, 2, 7), (0, 1, 2, 1, 0, 2)),
+                                                        ('many_1d', (1, 2, 90), (20,), (4,), (3,), (7, 9))):
+        n = len(kernel)
+        x = f(*shape)
+        padded = np.pad(x, [(0, 0), (0, 0)] + [(pads[k], pads[n + k]) for k in range(n)], constant_values=-np.inf)
+        size = [(padded.shape[2 + k] - (kernel[k] - 1) * dilation[k] - 1) // stride[k] + 1 for k in range(n)]
+        y = np.full(shape[:2] + tuple(size), -np.inf)
+        for tap in np.ndindex(*kernel):
+            at = tuple(slice(t * dilation[k], t * dilation[k] + (size[k] - 1) * stride[k] + 1, stride[k]) for k, t in enumerate(tap))
+            y = np.maximum(y, padded[(slice(None), slice(None)) + at])
+        one('max_pool_dilated_%s' % name, 'MaxPool', x, y.astype('f4'), kernel_shape=list(kernel), dilations=list(dilation), strides=list(stride), pads=list(pads))
+
+
+def quantized_lstm():
+    """Weights of 8 bits, turned, with a scale per direction, and with one per output."""
+    t, n, i, h = 4, 2, 3, 5
+    x, b = f(t, n, i), f(2, 8 * h) * 0.4
+    w, r = RNG.integers(0, 256, (2, i, 4 * h)).astype('u1'), RNG.integers(-128, 128, (2, h, 4 * h)).astype('i1')
+    for name, shape in (('direction', (2,)), ('output', (2, 4 * h))):
+        ws, rs = (RNG.uniform(0.002, 0.005, shape).astype('f4') for _ in range(2))
+        wz, rz = RNG.integers(100, 150, shape).astype('u1'), np.zeros(shape, 'i1')
+        real = [((q.astype('f8') - z.reshape(2, 1, -1)) * s.reshape(2, 1, -1)).transpose(0, 2, 1) for q, s, z in ((w, ws, wz), (r, rs, rz))]
+        y = np.zeros((t, 2, n, h))
+        for d in range(2):
+            hh = cc = np.zeros((n, h))
+            for s in (range(t), reversed(range(t)))[d]:
+                hh, cc = lstm_step(x[s], hh, cc, real[0][d], real[1][d], b[d, :4 * h] + b[d, 4 * h:])
+                y[s, d] = hh
+        case('lstm_with_8_bits_per_%s' % name, [ms('DynamicQuantizeLSTM', ['x', 'w', 'r', 'b', '', '', '', '', 'ws', 'wz', 'rs', 'rz'], ['y'], hidden_size=h,
+                                                     direction='bidirectional')], {'x': x}, {'y': y},
+             {'w': w, 'r': r, 'b': b, 'ws': ws, 'wz': wz, 'rs': rs, 'rz': rz}, 14)
+
+
 def structure():
     x = f(2, 3)
     # a function of the model, called twice: y = (x + 1) * 2
@@ -563,7 +612,7 @@ def write(folder):
 
 def main():
     for part in (elementwise, moving, products, quantized, norms, recurrent, microsoft, quantized_microsoft, unrolled, whole, spectra, images, losses,
-                 patterns, structure, branches, loops):
+                 patterns, structure, branches, loops, wide, dilated, quantized_lstm):
         part()
     with tempfile.TemporaryDirectory() as folder:
         write(folder)

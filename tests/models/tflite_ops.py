@@ -720,6 +720,23 @@ def control_cases():
     CASES.append(dict(name="call", file=m.file(t[:1], t[1:], [(inner, a[:1], a[1:])]), inputs=[x], expected=[-x], tol=0, steps=1, refused=None))
 
 
+def wide_cases():
+    """More tensors than a node takes."""
+    parts = [f32(2, 1 + i % 2) for i in range(20)]
+    order = [i % 20 for i in range(70)]
+    case("concatenation of 70", 2, parts, np.concatenate([parts[i] for i in order], 1), {0: ("i32", 1)}, order=order)
+    rows = [f32(3) for _ in range(20)]
+    case("pack of 70", 83, rows, np.stack([rows[i] for i in order], 1), {0: ("i32", 70), 1: ("i32", 1)}, order=order)
+    x = f32(2, 70)
+    case("unpack into 70", 88, [x], [x[:, i] for i in range(70)], {0: ("i32", 70), 1: ("i32", 1)})
+    x = f32(2, 195)
+    case("split into 65", 49, [x], list(np.split(x, 65, 1)), {0: ("i32", 65)}, consts=[i32(1)], order=[1, 0])
+    sizes = [1 + i % 3 for i in range(66)]
+    x = f32(sum(sizes), 2)
+    case("split_v into 66", 102, [x], list(np.split(x, np.cumsum(sizes)[:-1])), {}, consts=[i32(sizes), i32(0)])
+    case("add_n of 70", 106, [a := f32(2, 3), b := f32(2, 3)], 35 * (a + b), {}, order=[0, 1] * 35, tol=1e-4)
+
+
 def refusal_cases():
     x = f32(2, 3)
     for name, code in (("WHILE", 119), ("UNIQUE", 103), ("operator code 250", 250)):
@@ -762,7 +779,7 @@ def judge(c, answer, path):
 def main():
     runner, library = sys.argv[1:3]
     for make in (conv_cases, dense_cases, unary_cases, binary_cases, shape_cases, slice_cases, image_cases, memory_cases, segment_cases, svdf_fixed, resource_case, composed_cases,
-                 refusal_cases, custom_transpose_case, sparse_cases, control_cases):
+                 refusal_cases, custom_transpose_case, sparse_cases, control_cases, wide_cases):
         make()
     failed = skipped = 0
     with tempfile.TemporaryDirectory() as folder:

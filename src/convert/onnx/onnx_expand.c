@@ -29,6 +29,10 @@ struct row {
 #define ONE_IN "a = " DQ "(#0, #1, #2); "
 #define Q_OUT(s, z) "; @0 = QuantizeLinear(y, #" #s ", #" #z ")"
 /* log of the softmax over dimension 1, which the operator of that name means otherwise before operator set 13 */
+/* weights [directions, in, out] with a scale and a zero point per direction, or per direction and output, as LSTM wants them */
+#define LSTM_WEIGHTS(to, w, s, z) \
+    "a" to " = Cast[to=1](#" #w "); b" to " = Cast[to=1](#" #z "); c" to " = Flatten[axis=1](b" to "); d" to " = Unsqueeze[axes=(1)](c" to "); e" to " = Sub(a" to ", d" to "); " \
+    "f" to " = Flatten[axis=1](#" #s "); g" to " = Unsqueeze[axes=(1)](f" to "); h" to " = Mul(e" to ", g" to "); " to " = Transpose[perm=(0,2,1)](h" to "); "
 #define LOG_SOFTMAX "m = ReduceMax[axes=(1),keepdims=1](#0); d = Sub(#0, m); e = Exp(d); s = ReduceSum[axes=(1),keepdims=1](e); g = Log(s); p = Sub(d, g); "
 
 static const struct row rows[] = {
@@ -60,6 +64,8 @@ static const struct row rows[] = {
                   "?6 y = Gemm[*](a, b, c); !6 y = Gemm[*](a, b); ?7 @0 = QuantizeLinear(y, #7, #8); !7 @0 = Identity(y)"},
     {MS, "DynamicQuantizeMatMul", "q, s, z = DynamicQuantizeLinear(#0); m = MatMulInteger(q, #1, z, #3); f = Cast[to=1](m); k = Mul(s, #2); r = Mul(f, k); "
                                   "?4 @0 = Add(r, #4); !4 @0 = Identity(r)"},
+    /* in float: the inputs of every step would be rounded to 8 bits */
+    {MS, "DynamicQuantizeLSTM", LSTM_WEIGHTS("w", 1, 8, 9) LSTM_WEIGHTS("r", 2, 10, 11) "@0, @1, @2 = LSTM[*](#0, w, r, #3, #4, #5, #6, #7)"},
     {MS, "MatMulIntegerToFloat", "m = MatMulInteger(#0, #1, #4, #5); f = Cast[to=1](m); k = Mul(#2, #3); r = Mul(f, k); ?6 @0 = Add(r, #6); !6 @0 = Identity(r)"},
     {MS, "RotaryEmbedding", "^scale=1.0 @0 = RotaryEmbedding[*](#0, #2, #3, #1)"},
     {MS, "MultiHeadAttention", "^1 ^2 ^!3 ^!4 ^!8 @0, @1, @2 = Attention[q_num_heads=$num_heads,kv_num_heads=$num_heads,scale=$scale,is_causal=$unidirectional]"

@@ -55,10 +55,11 @@ static enum status convert_binary(struct onnx_cx *cx, const struct onnx_node *n)
 /* Max, Min, Sum, Mean of any number of inputs: a chain. */
 static enum status convert_variadic(struct onnx_cx *cx, const struct onnx_node *n)
 {
-    struct onnx_value *v[MAX_PORTS];
+    struct onnx_value **v = arena_array(&cx->arena, struct onnx_value *, n->n_in + 1);
     uint8_t perm[MAX_RANK];
     uint32_t rank, y, t, count = n->n_in;
-    REFUSE_WHEN(count == 0 || count > MAX_PORTS, "%u inputs; 1 … %d are supported", count, MAX_PORTS);
+    RETURN_IF(!v, ST_NO_MEMORY, "no memory for %u inputs", count);
+    REFUSE_WHEN(count == 0, "there is no input");
     for (uint32_t i = 0; i < count; i++)
         TRY(onnx_in(cx, n, i, &v[i]));
     onnx_common_perm(v, count, perm, &rank);

@@ -5,7 +5,7 @@
 
 #include "convert/onnx/onnx.h"
 
-enum { TAPS_MAX = 256 };
+enum { TAPS_MAX = 256, TAPS_FEW = 16 };
 
 /* Channels last, with at least two spatial dimensions. */
 static enum status pool_input(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, struct onnx_window *w, uint32_t *x)
@@ -108,6 +108,72 @@ static enum status by_slices(struct onnx_cx *cx, uint32_t x, const struct onnx_w
     return ST_OK;
 }
 
+/* ---- one dimension after the other ---------------------------------------------------------------------------------- */
+
+/* The maximum along spatial dimension k of x, which is padded already. Positions that are `dilation` apart stand below each other when the dimension is seen as rows of that
+ * length, so a plain window over rows finds all maxima, of which those at multiples of the stride are wanted. */
+static enum status max_along(struct onnx_cx *cx, uint32_t x, const struct onnx_window *w, uint32_t k, uint32_t out, uint32_t *ret)
+{
+    struct tensor_desc d = *build_desc(B, x);
+    uint32_t step = w->dilation[k], rows = d.dims[1 + k] / step, left = rows - w->kernel[k] + 1, before = 1, behind = step, channels = d.dims[d.rank - 1];
+    int32_t ranges[3 * MAX_RANK];
+    for (uint32_t i = 0; i + 1 < d.rank; i++) {
+        before *= i < 1 + k ? d.dims[i] : 1;
+        behind *= i > 1 + k ? d.dims[i] : 1;
+    }
+    TRY(build_reshape(B, onnx_name(cx, "rows"), x, 4, (const uint32_t[]){before, rows, behind, channels}, &x));
+    TRY(build_node(B, &(struct build_spec){.op = "PoolMax2d", .name = onnx_name(cx, "along"), BUILD_IN(x),
+                                           .params = {BUILD_U32S("filter_size", 2, ((uint32_t[]){w->kernel[k], 1})), BUILD_U32S("stride", 2, ((uint32_t[]){1, 1})),
+                                                      BUILD_PAIRS("pad_amount", 2, ((uint32_t[4]){0}))}}, &x));
+    d.dims[1 + k] = left * step;
+    TRY(build_reshape(B, onnx_name(cx, "starts"), x, d.rank, d.dims, &x));
+    for (uint32_t i = 0; i < d.rank; i++) {
+        ranges[3 * i] = 0;
+        ranges[3 * i + 1] = (int32_t)(i == 1 + k ? (out - 1) * w->stride[k] + 1 : d.dims[i]);
+        ranges[3 * i + 2] = (int32_t)(i == 1 + k ? w->stride[k] : 1);
+    }
+    return build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "strided"), BUILD_IN(x), .params = {BUILD_RANGES("ranges", d.rank, ranges)}}, ret);
+}
+
+static enum status max_by_dimension(struct onnx_cx *cx, uint32_t x, const struct onnx_window *w, double padding, uint32_t *ret)
+{
+    struct tensor_desc d = *build_desc(B, x);
+    uint32_t pads[2 * MAX_RANK] = {0}, out[3], cut = 0;
+    int32_t ranges[3 * MAX_RANK];
+    for (uint32_t i = 0; i < d.rank; i++) {
+        ranges[3 * i] = 0;
+        ranges[3 * i + 1] = (int32_t)d.dims[i];
+        ranges[3 * i + 2] = 1;
+    }
+    for (uint32_t k = 0; k < w->n; k++) {
+        out[k] = out_size(w, k, d.dims[1 + k]);
+        RETURN_IF(!out[k], ST_INVALID_OP, "the window is larger than the padded input");
+        uint64_t reach = (uint64_t)(out[k] - 1) * w->stride[k] + (uint64_t)(w->kernel[k] - 1) * w->dilation[k] + 1;
+        uint64_t whole = (reach + w->dilation[k] - 1) / w->dilation[k] * w->dilation[k], have = (uint64_t)d.dims[1 + k] + w->pads[2 * k];
+        REFUSE_WHEN(whole > INT32_MAX, "a window that reaches over %llu elements", (unsigned long long)whole);
+        pads[2 + 2 * k] = w->pads[2 * k];
+        pads[3 + 2 * k] = whole > have ? (uint32_t)(whole - have) : 0;
+        ranges[3 * (1 + k) + 1] = (int32_t)(whole < have ? whole - w->pads[2 * k] : d.dims[1 + k]);
+        cut |= whole < have;
+        REFUSE_WHEN(whole <= w->pads[2 * k], "a window that sees only padding");
+    }
+    if (cut)
+        TRY(build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "seen"), BUILD_IN(x), .params = {BUILD_RANGES("ranges", d.rank, ranges)}}, &x));
+    TRY(pad_constant(cx, x, pads, padding, &x));
+    for (uint32_t k = 0; k < w->n; k++)
+        TRY(max_along(cx, x, w, k, out[k], &x));
+    *ret = x;
+    return ST_OK;
+}
+
+static uint64_t tap_count(const struct onnx_window *w)
+{
+    uint64_t taps = 1;
+    for (uint32_t k = 0; k < w->n; k++)
+        taps = taps <= TAPS_MAX ? taps * w->kernel[k] : taps;
+    return taps;
+}
+
 /* ---- operators ---------------------------------------------------------------------------------------------------- */
 
 static double lowest(enum dtype t)
@@ -126,7 +192,8 @@ static enum status convert_max_pool(struct onnx_cx *cx, const struct onnx_node *
     TRY(pool_input(cx, n, v, &w, &x));
     if (!fits_pool(&w)) {
         REFUSE_WHEN(cx->fixed, "the window has dilation");
-        TRY(by_slices(cx, x, &w, "ElementWiseMaximum", lowest(build_desc(B, x)->type), &y));
+        double padding = lowest(build_desc(B, x)->type);
+        TRY(tap_count(&w) > TAPS_FEW ? max_by_dimension(cx, x, &w, padding, &y) : by_slices(cx, x, &w, "ElementWiseMaximum", padding, &y));
         return pool_output(cx, n, v, y);
     }
     TRY(onnx_emit(cx, (struct build_spec){.op = w.n == 3 ? "PoolMax3d" : "PoolMax2d", .name = cx->label, BUILD_IN(x),

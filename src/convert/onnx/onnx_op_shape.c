@@ -197,10 +197,11 @@ static enum status convert_tile(struct onnx_cx *cx, const struct onnx_node *n)
 
 static enum status convert_concat(struct onnx_cx *cx, const struct onnx_node *n)
 {
-    struct onnx_value *v[MAX_PORTS];
+    struct onnx_value **v = arena_array(&cx->arena, struct onnx_value *, n->n_in + 1);
     uint8_t perm[MAX_RANK];
-    uint32_t rank, axis, t[MAX_PORTS], y, count = 0;
-    REFUSE_WHEN(n->n_in == 0 || n->n_in > MAX_PORTS, "%u inputs; 1 … %d are supported", n->n_in, MAX_PORTS);
+    uint32_t rank, axis, *t = arena_array(&cx->arena, uint32_t, n->n_in + 1), y, count = 0;
+    RETURN_IF(!v || !t, ST_NO_MEMORY, "no memory to join %u tensors", n->n_in);
+    REFUSE_WHEN(n->n_in == 0, "nothing is joined");
     for (uint32_t i = 0; i < n->n_in; i++) {
         TRY(onnx_in(cx, n, i, &v[count]));
         if (onnx_is_const(v[count]) && onnx_count(v[count]) == 0)
@@ -251,11 +252,11 @@ static enum status convert_split(struct onnx_cx *cx, const struct onnx_node *n)
 {
     struct onnx_value *v;
     int64_t *sizes;
-    uint32_t axis, count, x, y[MAX_PORTS], at[MAX_PORTS], sum = 0, parts = 0;
+    uint32_t axis, count, x, *y = arena_array(&cx->arena, uint32_t, n->n_out + 1), *at = arena_array(&cx->arena, uint32_t, n->n_out + 1), sum = 0, parts = 0;
+    RETURN_IF(!y || !at, ST_NO_MEMORY, "no memory to split into %u tensors", n->n_out);
     TRY(onnx_in(cx, n, 0, &v));
     TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", 0), v->rank, &axis));
     TRY(split_sizes(cx, n, v->dims[axis], &sizes, &count));
-    REFUSE_WHEN(count > MAX_PORTS, "%u parts; at most %d are supported", count, MAX_PORTS);
     RETURN_IF(count != n->n_out, ST_INVALID_OP, "%u parts for %u outputs", count, n->n_out);
     for (uint32_t i = 0; i < count; i++) {
         RETURN_IF(sizes[i] < 0 || sizes[i] > v->dims[axis], ST_INVALID_OP, "part %u has %lld elements", i, (long long)sizes[i]);

@@ -209,9 +209,10 @@ static void rename_output(struct tfl_cx *cx, uint32_t k, uint32_t t)
 
 enum status tfl_emit(struct tfl_cx *cx, struct build_spec *spec)
 {
-    struct tensor_desc out[TFL_MAX_OUT] = {0};
-    uint32_t made[TFL_MAX_OUT], n = spec->n_out ? spec->n_out : 1;
-    TFL_REFUSE_IF(n > TFL_MAX_OUT, "the operator has %u outputs; at most %d are supported", n, TFL_MAX_OUT);
+    uint32_t n = spec->n_out ? spec->n_out : 1;
+    struct tensor_desc *out = arena_array(&cx->m.arena, struct tensor_desc, n);
+    uint32_t *made = arena_array(&cx->m.arena, uint32_t, n);
+    RETURN_IF(!out || !made, ST_NO_MEMORY, "no memory for %u outputs", n);
     for (uint32_t i = 0; i < n; i++)
         out[i] = *tfl_out_desc(cx, i);
     spec->name = cx->node;

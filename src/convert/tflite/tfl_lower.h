@@ -75,7 +75,6 @@ enum tfl_activation tfl_activation(const struct tfl_cx *cx, unsigned field);
 
 /* ---- outputs -------------------------------------------------------------------------------------------------------- */
 
-enum { TFL_MAX_OUT = MAX_PORTS };
 /* The node that gives outputs 0 … n_out-1 of cx->op: the spec gets its name and the outputs' types and encodings. */
 enum status tfl_emit(struct tfl_cx *cx, struct build_spec *spec);
 enum status tfl_emit_act(struct tfl_cx *cx, struct build_spec *spec, enum tfl_activation act);

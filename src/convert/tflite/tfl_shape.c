@@ -92,18 +92,26 @@ TFL_LOWER(transpose)
 
 /* ---- joins and splits ----------------------------------------------------------------------------------------------- */
 
-static enum status all_inputs(struct tfl_cx *cx, uint32_t ret[MAX_PORTS])
+static enum status numbers(struct tfl_cx *cx, uint32_t n, uint32_t **ret)
 {
-    TFL_REFUSE_IF(cx->op->in.n == 0 || cx->op->in.n > MAX_PORTS, "%u inputs are joined; 1 … %d are supported", cx->op->in.n, MAX_PORTS);
+    *ret = arena_array(&cx->m.arena, uint32_t, n + 1);
+    RETURN_IF(!*ret, ST_NO_MEMORY, "no memory for %u tensors", n);
+    return ST_OK;
+}
+
+static enum status all_inputs(struct tfl_cx *cx, uint32_t **ret)
+{
+    TFL_REFUSE_IF(cx->op->in.n == 0, "nothing is joined");
+    TRY(numbers(cx, cx->op->in.n, ret));
     for (uint32_t k = 0; k < cx->op->in.n; k++)
-        TRY(tfl_in(cx, k, &ret[k]));
+        TRY(tfl_in(cx, k, &(*ret)[k]));
     return ST_OK;
 }
 
 TFL_LOWER(concat)
 {
-    uint32_t in[MAX_PORTS], axis;
-    TRY(all_inputs(cx, in));
+    uint32_t *in, axis;
+    TRY(all_inputs(cx, &in));
     TRY(tfl_axis(cx, tfl_option(cx, CONCAT_AXIS, 0), tfl_desc(cx, in[0])->rank, &axis));
     struct build_spec spec = {.op = "Concat", .in = in, .n_in = cx->op->in.n, .params = {BUILD_U32("axis", axis)}};
     return tfl_emit_act(cx, &spec, tfl_activation(cx, CONCAT_ACTIVATION));
@@ -111,8 +119,8 @@ TFL_LOWER(concat)
 
 TFL_LOWER(pack)
 {
-    uint32_t in[MAX_PORTS], axis;
-    TRY(all_inputs(cx, in));
+    uint32_t *in, axis;
+    TRY(all_inputs(cx, &in));
     TRY(tfl_axis(cx, tfl_option(cx, PACK_AXIS, 0), tfl_desc(cx, in[0])->rank + 1u, &axis));
     return tfl_emit(cx, &(struct build_spec){.op = "Pack", .in = in, .n_in = cx->op->in.n, .params = {BUILD_U32("axis", axis)}});
 }
@@ -136,13 +144,14 @@ static enum status emit_split(struct tfl_cx *cx, uint32_t x, uint32_t axis, cons
 
 TFL_LOWER(split)
 {
-    uint32_t x, axis, n = cx->op->out.n, at[MAX_PORTS];
+    uint32_t x, axis, n = cx->op->out.n, *at;
     int64_t given;
+    TRY(numbers(cx, n, &at));
     TRY(tfl_int(cx, 0, &given));
     TRY(tfl_in(cx, 1, &x));
     TRY(tfl_axis(cx, given, tfl_desc(cx, x)->rank, &axis));
     uint32_t size = tfl_desc(cx, x)->dims[axis];
-    TFL_REFUSE_IF(n == 0 || n > MAX_PORTS || size % n, "%u elements are split into %u parts; equal parts, at most %d, are supported", size, n, MAX_PORTS);
+    TFL_REFUSE_IF(n == 0 || size % n, "%u elements are split into %u parts; equal parts are expected", size, n);
     for (uint32_t i = 1; i < n; i++)
         at[i - 1] = size / n * i;
     return emit_split(cx, x, axis, at, n - 1);
@@ -150,10 +159,12 @@ TFL_LOWER(split)
 
 TFL_LOWER(split_v)
 {
-    uint32_t x, axis, n, open = MAX_PORTS, at[MAX_PORTS];
-    int64_t given, sizes[MAX_PORTS], sum = 0;
+    uint32_t x, axis, n = cx->op->out.n, open = n, *at;
+    int64_t given, *sizes = arena_array(&cx->m.arena, int64_t, n + 1), sum = 0;
+    RETURN_IF(!sizes, ST_NO_MEMORY, "no memory for %u parts", n);
+    TRY(numbers(cx, n, &at));
     TRY(tfl_in(cx, 0, &x));
-    TRY(tfl_ints(cx, 1, sizes, MAX_PORTS, &n));
+    TRY(tfl_ints(cx, 1, sizes, n, &n));
     TRY(tfl_int(cx, 2, &given));
     TRY(tfl_axis(cx, given, tfl_desc(cx, x)->rank, &axis));
     TFL_REFUSE_IF(n != cx->op->out.n, "%u sizes for %u outputs", n, cx->op->out.n);
