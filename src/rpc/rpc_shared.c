@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -17,8 +18,20 @@
 
 enum { PAGE = 4096, SPINS_PER_LOOK = 32, NS_PER_S = 1000000000 };
 
+/* Growing any file beyond the limit on file sizes, also one in memory, ends the process by a signal. */
+static enum status check_file_limit(uint64_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return ST_OK;
+    RETURN_IF(bytes > limit.rlim_cur, ST_NO_MEMORY, "shared memory of %llu bytes: files of this process may have %llu at most; raise the limit (ulimit -f)",
+              (unsigned long long)bytes, (unsigned long long)limit.rlim_cur);
+    return ST_OK;
+}
+
 enum status shared_create(const char *name, uint64_t bytes, int *ret_fd)
 {
+    TRY(check_file_limit(bytes));
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     RETURN_IF(fd < 0, ST_SYSTEM, "shared memory of %llu bytes: no file descriptor: %s; close some or raise the limit (ulimit -n)",
               (unsigned long long)bytes, strerrordesc_np(errno));

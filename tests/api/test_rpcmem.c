@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -105,6 +106,21 @@ static void wrong_use_is_ignored(void **state)
     release(p); /* twice */
 }
 
+/* Shared memory is a file to the kernel; beyond the limit on file sizes it is refused, not answered with a signal that ends the process. */
+static void limit_on_file_sizes(void **state)
+{
+    (void)state;
+    struct rlimit before, low;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    low = (struct rlimit){ .rlim_cur = 8192, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    void *large = alloc(HEAP_SYSTEM, FLAGS, 8193), *small = alloc(HEAP_SYSTEM, FLAGS, 4096);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_null(large);
+    assert_non_null(small);
+    release(small);
+}
+
 static void *churn(void *arg)
 {
     uint8_t *mine[8];
@@ -143,6 +159,7 @@ int main(void)
         cmocka_unit_test(shared_through_descriptor),
         cmocka_unit_test(more_than_two_gib),
         cmocka_unit_test(wrong_use_is_ignored),
+        cmocka_unit_test(limit_on_file_sizes),
         cmocka_unit_test(eight_threads),
     };
     return cmocka_run_group_tests(tests, open_library, NULL);
