@@ -67,7 +67,7 @@ Qnn_ErrorHandle_t QnnBackend_setConfig(Qnn_BackendHandle_t backend, const QnnBac
 Qnn_ErrorHandle_t QnnBackend_getApiVersion(Qnn_ApiVersion_t *pVersion)
 {
     log_enter(NULL);
-    API_CHECK(pVersion, COMP_BACKEND, ST_INVALID_ARG, "pVersion is NULL");
+    API_CHECK(pVersion, COMP_BACKEND, ST_INVALID_ARG, "pVersion is NULL; give a pointer that receives the version");
     const uint32_t *v = backend_this->version;
     *pVersion = (Qnn_ApiVersion_t)QNN_API_VERSION_INIT;
     pVersion->backendApiVersion = (Qnn_Version_t){ v[0], v[1], v[2] };
@@ -77,7 +77,7 @@ Qnn_ErrorHandle_t QnnBackend_getApiVersion(Qnn_ApiVersion_t *pVersion)
 Qnn_ErrorHandle_t QnnBackend_getBuildId(const char **id)
 {
     log_enter(NULL);
-    API_CHECK(id, COMP_BACKEND, ST_INVALID_ARG, "id is NULL");
+    API_CHECK(id, COMP_BACKEND, ST_INVALID_ARG, "id is NULL; give a pointer that receives the text");
     *id = QNN_SDK_BUILD_ID;
     return QNN_SUCCESS;
 }
@@ -87,7 +87,7 @@ static enum status register_package(const char *path, const char *provider)
 {
     if (backend_this->check_process)
         TRY(backend_this->check_process());
-    RETURN_IF(!path || !provider, ST_INVALID_ARG, "packagePath or interfaceProvider is NULL");
+    RETURN_IF(!path || !provider, ST_INVALID_ARG, "packagePath or interfaceProvider is NULL; give the library and the name of its function");
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     RETURN_IF(!lib, ST_UNKNOWN_PACKAGE, "op package \"%s\" cannot be opened: %s", path, dlerror());
     bool found = dlsym(lib, provider);
@@ -120,7 +120,7 @@ Qnn_ErrorHandle_t QnnBackend_getSupportedOperations(Qnn_BackendHandle_t backend,
                                                     const QnnBackend_OperationName_t **ops)
 {
     log_enter(NULL);
-    API_CHECK(numOperations && ops, COMP_BACKEND, ST_INVALID_ARG, "numOperations or operations is NULL");
+    API_CHECK(numOperations && ops, COMP_BACKEND, ST_INVALID_ARG, "numOperations or operations is NULL; both receive the answer");
     if (backend) { /* NULL asks for the built-in operators */
         API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
         log_enter(b->log);
@@ -171,7 +171,7 @@ Qnn_ErrorHandle_t QnnBackend_getProperty(Qnn_BackendHandle_t backendHandle, QnnB
 {
     API_OBJECT(struct api_backend, b, backendHandle, HANDLE_BACKEND, COMP_BACKEND);
     log_enter(b->log);
-    API_CHECK(properties, COMP_BACKEND, ST_INVALID_ARG, "properties is NULL");
+    API_CHECK(properties, COMP_BACKEND, ST_INVALID_ARG, "properties is NULL; give a list of pointers that ends with NULL");
     for (; *properties; properties++) {
         API_CHECK((*properties)->option == QNN_BACKEND_PROPERTY_OPTION_CUSTOM, COMP_BACKEND, ST_INVALID_ARG,
                   "backend property %u is unknown; 0 (custom) is known", (unsigned)(*properties)->option);

@@ -49,7 +49,7 @@ static enum status read_option(const QnnContext_Config_t *c, struct context_opti
         o->queue_depth = c->asyncExeQueueDepth.depth;
         return ST_OK;
     case QNN_CONTEXT_CONFIG_ENABLE_GRAPHS:
-        RETURN_IF(!c->enableGraphs, ST_INVALID_CONFIG, "the list of enabled graphs is NULL");
+        RETURN_IF(!c->enableGraphs, ST_INVALID_CONFIG, "the list of enabled graphs is NULL; give names and end with NULL, or leave the option out");
         o->enable_graphs = c->enableGraphs;
         return ST_OK;
     case QNN_CONTEXT_CONFIG_PERSISTENT_BINARY:
@@ -296,7 +296,7 @@ Qnn_ErrorHandle_t QnnContext_getProperty(Qnn_ContextHandle_t contextHandle, QnnC
 {
     API_OBJECT(struct api_context, c, contextHandle, HANDLE_CONTEXT, COMP_CONTEXT);
     log_enter(c->log);
-    API_CHECK(properties, COMP_CONTEXT, ST_INVALID_ARG, "properties is NULL");
+    API_CHECK(properties, COMP_CONTEXT, ST_INVALID_ARG, "properties is NULL; give a list of pointers that ends with NULL");
     for (; *properties; properties++) {
         API_CHECK((*properties)->option == QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, COMP_CONTEXT, ST_INVALID_ARG,
                   "context property %u is unknown; 0 (custom) is known", (unsigned)(*properties)->option);

@@ -50,7 +50,7 @@ static bool take_platform(const void *p)
 
 Qnn_ErrorHandle_t QnnDevice_getPlatformInfo(Qnn_LogHandle_t logger, const QnnDevice_PlatformInfo_t **platformInfo)
 {
-    API_CHECK(platformInfo, COMP_DEVICE, ST_INVALID_ARG, "platformInfo is NULL");
+    API_CHECK(platformInfo, COMP_DEVICE, ST_INVALID_ARG, "platformInfo is NULL; give a pointer that receives it");
     if (!backend_this->platform_info)
         return unsupported(logger, "QnnDevice_getPlatformInfo");
     log_enter(logger);
@@ -63,7 +63,7 @@ Qnn_ErrorHandle_t QnnDevice_getPlatformInfo(Qnn_LogHandle_t logger, const QnnDev
 
 Qnn_ErrorHandle_t QnnDevice_freePlatformInfo(Qnn_LogHandle_t logger, const QnnDevice_PlatformInfo_t *platformInfo)
 {
-    API_CHECK(platformInfo, COMP_DEVICE, ST_INVALID_ARG, "platformInfo is NULL");
+    API_CHECK(platformInfo, COMP_DEVICE, ST_INVALID_ARG, "platformInfo is NULL; give a pointer that receives it");
     if (!backend_this->platform_info)
         return unsupported(logger, "QnnDevice_freePlatformInfo");
     log_enter(logger);
@@ -157,7 +157,7 @@ Qnn_ErrorHandle_t QnnDevice_getInfo(Qnn_DeviceHandle_t device, const QnnDevice_P
 {
     API_OBJECT(struct api_device, d, device, HANDLE_DEVICE, COMP_DEVICE);
     log_enter(d->log);
-    API_CHECK(platformInfo, COMP_DEVICE, ST_INVALID_ARG, "platformInfo is NULL");
+    API_CHECK(platformInfo, COMP_DEVICE, ST_INVALID_ARG, "platformInfo is NULL; give a pointer that receives it");
     *platformInfo = d->info;
     return QNN_SUCCESS;
 }

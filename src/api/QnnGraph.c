@@ -119,7 +119,7 @@ static enum status set_option(struct api_graph *g, const QnnGraph_Config_t *c)
         g->profile_left = c->numProfilingExecutions;
         return ST_OK;
     case QNN_GRAPH_CONFIG_OPTION_ENABLE_BINARY_SECTION_WEIGHTS_UPDATES:
-        RETURN_IF(c->enableBinarySectionWeightsUpdates, ST_NOT_SUPPORTED, "weight updates are not supported by the %s backend", backend_this->name);
+        RETURN_IF(c->enableBinarySectionWeightsUpdates, ST_NOT_SUPPORTED, "weight updates are not supported by the %s backend; leave the option out or set it to 0", backend_this->name);
         return ST_OK;
     default:
         return status_fail(ST_INVALID_CONFIG, "graph option %u is unknown; 0 and 3 to 7 are known", (unsigned)c->option);
@@ -170,8 +170,8 @@ static enum status new_graph(struct api_context *c, const char *name, const QnnG
         TRY(backend_this->check_process());
     TRY(context_alive(c));
     RETURN_IF(c->from_binary, ST_NOT_PERMITTED, "the context was made from a binary; no graph can be added to it");
-    RETURN_IF(!name || !*name, ST_INVALID_NAME, "the graph name is NULL or empty");
-    RETURN_IF(context_find_graph(c, name), ST_EXISTS, "the context has a graph named \"%s\" already", name);
+    RETURN_IF(!name || !*name, ST_INVALID_NAME, "the graph name is %s; give one that no other graph of the context has", name ? "empty" : "NULL");
+    RETURN_IF(context_find_graph(c, name), ST_EXISTS, "the context has a graph named \"%s\" already; choose another name", name);
     TRY(graph_create(c, name, &g));
     g->subgraph = subgraph;
     enum status st = ir_graph_create(name, &g->ir);
@@ -230,7 +230,7 @@ Qnn_ErrorHandle_t QnnGraph_getProperty(Qnn_GraphHandle_t graphHandle, QnnGraph_P
 {
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
-    API_CHECK(properties, COMP_GRAPH, ST_INVALID_ARG, "properties is NULL");
+    API_CHECK(properties, COMP_GRAPH, ST_INVALID_ARG, "properties is NULL; give a list of pointers that ends with NULL");
     for (; *properties; properties++) {
         API_CHECK((*properties)->option == QNN_GRAPH_PROPERTY_OPTION_CUSTOM, COMP_GRAPH, ST_INVALID_ARG,
                   "graph property %u is unknown; 0 (custom) is known", (unsigned)(*properties)->option);
@@ -303,7 +303,7 @@ static enum status finalize(struct api_graph *g, struct backend_cancel *cancel)
 static enum status attach(struct api_graph *g)
 {
     RETURN_IF(g->state == GRAPH_DEFERRED, ST_NOT_FINALIZED, "graph \"%s\" is deferred; call QnnContext_finalize first", g->name);
-    RETURN_IF(g->state == GRAPH_NOT_ENABLED, ST_DISABLED, "graph \"%s\" was not in the list of enabled graphs of its context", g->name);
+    RETURN_IF(g->state == GRAPH_NOT_ENABLED, ST_DISABLED, "graph \"%s\" was not in the list of enabled graphs of its context; create the context with it among ENABLE_GRAPHS, or without that option", g->name);
     RETURN_IF(g->context->from_binary && !backend_this->attach, ST_NOT_SUPPORTED, "graph \"%s\" comes from a binary and is ready to execute", g->name);
     RETURN_IF(!backend_this->attach || g->attached, ST_FINALIZED, "graph \"%s\" is finalized already", g->name);
     TRY(backend_this->attach(g->loaded, &g->cfg));
@@ -340,7 +340,7 @@ Qnn_ErrorHandle_t QnnGraph_retrieve(Qnn_ContextHandle_t contextHandle, const cha
     API_OBJECT(struct api_context, c, contextHandle, HANDLE_CONTEXT, COMP_GRAPH);
     log_enter(c->log);
     API_CHECK(graphHandle, COMP_GRAPH, ST_INVALID_ARG, "graphHandle is NULL; give a pointer that receives the handle");
-    API_CHECK(graphName, COMP_GRAPH, ST_INVALID_NAME, "graphName is NULL");
+    API_CHECK(graphName, COMP_GRAPH, ST_INVALID_NAME, "graphName is NULL; give the name of a graph of the context");
     LOCKED(&c->lock);
     struct api_graph *g = context_find_graph(c, graphName);
     API_CHECK(g, COMP_GRAPH, ST_NOT_FOUND, "the context has no graph named \"%s\"; it has %zu graphs%s%s%s", graphName, c->graphs.n,
@@ -358,7 +358,7 @@ static enum status check_executable(const struct api_graph *g)
     RETURN_IF(g->subgraph, ST_SUBGRAPH, "graph \"%s\" is a subgraph; execute the graph it belongs to", g->name);
     RETURN_IF(g->state == GRAPH_OPEN, ST_NOT_FINALIZED, "graph \"%s\" is not finalized; call QnnGraph_finalize first", g->name);
     RETURN_IF(g->state == GRAPH_DEFERRED, ST_NOT_FINALIZED, "graph \"%s\" is deferred; call QnnContext_finalize first", g->name);
-    RETURN_IF(g->state == GRAPH_NOT_ENABLED, ST_DISABLED, "graph \"%s\" was not in the list of enabled graphs of its context", g->name);
+    RETURN_IF(g->state == GRAPH_NOT_ENABLED, ST_DISABLED, "graph \"%s\" was not in the list of enabled graphs of its context; create the context with it among ENABLE_GRAPHS, or without that option", g->name);
     RETURN_IF(backend_this->attach && !g->attached, ST_NOT_FINALIZED,
               "graph \"%s\" is %s, but not ready: give it the memory it needs, then call QnnGraph_finalize%s", g->name,
               g->context->from_binary ? "loaded" : "compiled", g->context->from_binary ? "" : " again");

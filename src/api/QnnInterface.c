@@ -105,7 +105,7 @@ __attribute__((constructor)) static void identify(void)
 Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList, uint32_t *numProviders)
 {
     log_enter(NULL);
-    API_CHECK(providerList && numProviders, COMP_COMMON, ST_INVALID_ARG, "providerList or numProviders is NULL");
+    API_CHECK(providerList && numProviders, COMP_COMMON, ST_INVALID_ARG, "providerList or numProviders is NULL; both receive the answer");
     *providerList = (const QnnInterface_t **)providers;
     *numProviders = 1;
     return QNN_SUCCESS;

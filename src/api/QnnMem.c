@@ -111,7 +111,7 @@ Qnn_ErrorHandle_t QnnMem_register(Qnn_ContextHandle_t context, const Qnn_MemDesc
 {
     API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_MEM);
     log_enter(c->log);
-    API_CHECK(memDescriptors && memHandles && numDescriptors, COMP_MEM, ST_INVALID_ARG, "memDescriptors or memHandles is NULL, or numDescriptors is 0");
+    API_CHECK(memDescriptors && memHandles && numDescriptors, COMP_MEM, ST_INVALID_ARG, "memDescriptors or memHandles is NULL, or numDescriptors is 0; give at least one descriptor and room for its handle");
     API_CHECK(backend_this->mem_map || backend_this->mem_register, COMP_MEM, ST_NOT_SUPPORTED, "the %s backend does not register memory", backend_this->name);
     for (uint32_t i = 0; i < numDescriptors; i++)
         memHandles[i] = NULL;
@@ -149,7 +149,7 @@ static Qnn_ErrorHandle_t deregister_one(Qnn_MemHandle_t handle)
 Qnn_ErrorHandle_t QnnMem_deRegister(const Qnn_MemHandle_t *memHandles, uint32_t numHandles)
 {
     log_enter(NULL);
-    API_CHECK(memHandles && numHandles, COMP_MEM, ST_INVALID_ARG, "memHandles is NULL or numHandles is 0");
+    API_CHECK(memHandles && numHandles, COMP_MEM, ST_INVALID_ARG, "memHandles is NULL or numHandles is 0; give at least one handle");
     Qnn_ErrorHandle_t result = QNN_SUCCESS;
     for (uint32_t i = 0; i < numHandles; i++) { /* a bad handle does not keep the others */
         Qnn_ErrorHandle_t e = deregister_one(memHandles[i]);

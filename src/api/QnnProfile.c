@@ -105,7 +105,7 @@ Qnn_ErrorHandle_t QnnProfile_setConfig(Qnn_ProfileHandle_t profileHandle, const 
     API_OBJECT(struct api_profile, p, profileHandle, HANDLE_PROFILE, COMP_PROFILE);
     log_enter(p->log);
     LOCKED(&p->lock);
-    API_CHECK(!p->in_use, COMP_PROFILE, ST_IN_USE, "the profile is in use by a running call");
+    API_CHECK(!p->in_use, COMP_PROFILE, ST_IN_USE, "the profile is in use by a running call; wait for it, or use another profile");
     for (; config && *config; config++) {
         enum status st = set_option(p, *config);
         if (st != ST_OK)
@@ -133,7 +133,7 @@ Qnn_ErrorHandle_t QnnProfile_getEvents(Qnn_ProfileHandle_t profile, const QnnPro
 {
     API_OBJECT(struct api_profile, p, profile, HANDLE_PROFILE, COMP_PROFILE);
     log_enter(p->log);
-    API_CHECK(profileEventIds && numEvents, COMP_PROFILE, ST_INVALID_ARG, "profileEventIds or numEvents is NULL");
+    API_CHECK(profileEventIds && numEvents, COMP_PROFILE, ST_INVALID_ARG, "profileEventIds or numEvents is NULL; both receive the answer");
     LOCKED(&p->lock);
     return api_error(COMP_PROFILE, list_children(p, PROF_ROOT, profileEventIds, numEvents));
 }
@@ -161,14 +161,14 @@ static struct api_profile *event_profile(QnnProfile_EventId_t id, void **handle,
 Qnn_ErrorHandle_t QnnProfile_getSubEvents(QnnProfile_EventId_t eventId, const QnnProfile_EventId_t **subEventIds, uint32_t *numSubEvents)
 {
     API_EVENT(p, eventId, index);
-    API_CHECK(subEventIds && numSubEvents, COMP_PROFILE, ST_INVALID_ARG, "subEventIds or numSubEvents is NULL");
+    API_CHECK(subEventIds && numSubEvents, COMP_PROFILE, ST_INVALID_ARG, "subEventIds or numSubEvents is NULL; both receive the answer");
     return api_error(COMP_PROFILE, list_children(p, (int32_t)index, subEventIds, numSubEvents));
 }
 
 Qnn_ErrorHandle_t QnnProfile_getEventData(QnnProfile_EventId_t eventId, QnnProfile_EventData_t *eventData)
 {
     API_EVENT(p, eventId, index);
-    API_CHECK(eventData, COMP_PROFILE, ST_INVALID_ARG, "eventData is NULL");
+    API_CHECK(eventData, COMP_PROFILE, ST_INVALID_ARG, "eventData is NULL; give a pointer that receives the event");
     const struct prof_event *e = prof_at(p->prof, index);
     *eventData = (QnnProfile_EventData_t){ .type = e->type, .unit = e->unit, .value = e->value, .identifier = e->name };
     return QNN_SUCCESS;
@@ -177,7 +177,7 @@ Qnn_ErrorHandle_t QnnProfile_getEventData(QnnProfile_EventId_t eventId, QnnProfi
 Qnn_ErrorHandle_t QnnProfile_getExtendedEventData(QnnProfile_EventId_t eventId, QnnProfile_ExtendedEventData_t *eventData)
 {
     API_EVENT(p, eventId, index);
-    API_CHECK(eventData, COMP_PROFILE, ST_INVALID_ARG, "eventData is NULL");
+    API_CHECK(eventData, COMP_PROFILE, ST_INVALID_ARG, "eventData is NULL; give a pointer that receives the event");
     const struct prof_event *e = prof_at(p->prof, index);
     *eventData = (QnnProfile_ExtendedEventData_t){ .version = QNN_PROFILE_DATA_VERSION_1 };
     eventData->v1 = (QnnProfile_ExtendedEventDataV1_t){ .type = e->type, .unit = e->unit, .timestamp = e->timestamp_us, .identifier = e->name };

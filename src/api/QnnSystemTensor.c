@@ -18,7 +18,7 @@ static enum status footprint_of(const Qnn_Tensor_t *t, uint64_t *ret)
     RETURN_IF(v->dataFormat != QNN_TENSOR_DATA_FORMAT_DENSE, ST_NOT_SUPPORTED,
               "tensor \"%s\" has data format %u; the size of format 0 (dense) only can be told", name, v->dataFormat);
     RETURN_IF(v->rank > MAX_RANK, ST_INVALID_TENSOR, "tensor \"%s\" has rank %u; at most %d is supported", name, v->rank, MAX_RANK);
-    RETURN_IF(v->rank && !v->dimensions, ST_INVALID_TENSOR, "tensor \"%s\" has rank %u but dimensions is NULL", name, v->rank);
+    RETURN_IF(v->rank && !v->dimensions, ST_INVALID_TENSOR, "tensor \"%s\" has rank %u but dimensions is NULL; give one size per dimension, or rank 0", name, v->rank);
     uint64_t count = 1, bits;
     for (uint32_t i = 0; i < v->rank; i++) {
         RETURN_IF(v->dimensions[i] == 0, ST_INVALID_TENSOR, "tensor \"%s\": dimension %u is 0; at least 1 is expected", name, i);

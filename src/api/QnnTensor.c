@@ -37,7 +37,7 @@ static enum status check_new(const struct owner *o, const Qnn_TensorV1_t *v, con
 static enum status retrieve_raw(const struct owner *o, const Qnn_Tensor_t *client, uint32_t id, struct ir_tensor *t, Qnn_ClientBuffer_t *buf)
 {
     const Qnn_TensorRetrieveRaw_t *r = client->version == QNN_TENSOR_VERSION_2 ? client->v2.retrieveRaw : NULL;
-    RETURN_IF(!r || !r->getTensorData || !r->freeTensorData, ST_INVALID_TENSOR, "tensor \"%s\" is RETRIEVE_RAW without both callbacks", t->name);
+    RETURN_IF(!r || !r->getTensorData || !r->freeTensorData, ST_INVALID_TENSOR, "tensor \"%s\" is RETRIEVE_RAW without both callbacks; getTensorData and freeTensorData are needed", t->name);
     Qnn_ErrorHandle_t e = r->getTensorData(o->context->self, o->graph, id, buf);
     RETURN_IF(e != QNN_SUCCESS, ST_INVALID_TENSOR, "tensor \"%s\": getTensorData returned %llu", t->name, (unsigned long long)e);
     RETURN_IF(!buf->data || buf->dataSize < desc_bytes(&t->desc), ST_INVALID_TENSOR, "tensor \"%s\": getTensorData gave %u bytes; %llu are needed",
@@ -91,7 +91,7 @@ Qnn_ErrorHandle_t QnnTensor_createContextTensor(Qnn_ContextHandle_t context, Qnn
 {
     API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_TENSOR);
     log_enter(c->log);
-    API_CHECK(tensor, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL");
+    API_CHECK(tensor, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL; give a tensor, which receives its id");
     API_CHECK(!c->from_binary, COMP_TENSOR, ST_NOT_PERMITTED, "the context was made from a binary; nothing can be added to it");
     LOCKED(&c->lock);
     return api_error(COMP_TENSOR, create_shared(c, tensor));
@@ -102,7 +102,7 @@ Qnn_ErrorHandle_t QnnTensor_createGraphTensor(Qnn_GraphHandle_t graph, Qnn_Tenso
     API_OBJECT(struct api_graph, g, graph, HANDLE_GRAPH, COMP_TENSOR);
     struct api_context *c = g->context;
     log_enter(c->log);
-    API_CHECK(tensor, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL");
+    API_CHECK(tensor, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL; give a tensor, which receives its id");
     API_CHECK(!c->from_binary, COMP_TENSOR, ST_NOT_PERMITTED, "the context was made from a binary; nothing can be added to it");
     LOCKED(&c->lock);
     enum status open = graph_check_open(g);
@@ -121,7 +121,7 @@ Qnn_ErrorHandle_t QnnTensor_updateGraphTensors(Qnn_GraphHandle_t graph, const Qn
 {
     API_OBJECT(struct api_graph, g, graph, HANDLE_GRAPH, COMP_TENSOR);
     log_enter(g->context->log);
-    API_CHECK(tensor && numTensors, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL or numTensors is 0");
+    API_CHECK(tensor && numTensors, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL or numTensors is 0; give at least one tensor");
     return no_updates("QnnTensor_updateGraphTensors");
 }
 
@@ -129,6 +129,6 @@ Qnn_ErrorHandle_t QnnTensor_updateContextTensors(Qnn_ContextHandle_t context, co
 {
     API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_TENSOR);
     log_enter(c->log);
-    API_CHECK(tensor && numTensors, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL or numTensors is 0");
+    API_CHECK(tensor && numTensors, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL or numTensors is 0; give at least one tensor");
     return no_updates("QnnTensor_updateContextTensors");
 }

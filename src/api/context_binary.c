@@ -15,7 +15,7 @@ static enum status list_parts(struct api_context *c, const struct binary ***ret,
 {
     uint32_t n = 0;
     RETURN_IF(c->from_binary, ST_NOT_PERMITTED, "the context was made from a binary; keep that one");
-    RETURN_IF(!c->graphs.n, ST_NOT_FINALIZED, "the context has no graphs");
+    RETURN_IF(!c->graphs.n, ST_NOT_FINALIZED, "the context has no graphs; build and finalize one first");
     const struct binary **parts = mem_array(const struct binary *, c->graphs.n);
     RETURN_IF(!parts, ST_NO_MEMORY, "no memory to list %zu graphs", c->graphs.n);
     for (size_t i = 0; i < c->graphs.n; i++) {
@@ -188,7 +188,7 @@ static enum status create_from(struct api_backend *b, const struct source *s, vo
 {
     struct context_options o;
     struct api_context *c;
-    RETURN_IF(!s->data || !s->size, ST_INVALID_ARG, "the binary is NULL or has 0 bytes");
+    RETURN_IF(!s->data || !s->size, ST_INVALID_ARG, "the binary is NULL or has 0 bytes; give the bytes that QnnContext_getBinary wrote");
     TRY(read_options(s, &o));
     TRY(context_new(b, &o, &c));
     enum status st = fill_context(c, s);
@@ -241,7 +241,7 @@ static enum status validate(const struct api_backend *b, const struct source *s)
     struct context_options o;
     struct binary bin;
     struct api_device *d;
-    RETURN_IF(!s->data || !s->size, ST_INVALID_ARG, "the binary is NULL or has 0 bytes");
+    RETURN_IF(!s->data || !s->size, ST_INVALID_ARG, "the binary is NULL or has 0 bytes; give the bytes that QnnContext_getBinary wrote");
     TRY(read_options(s, &o));
     o.cfg.backend = b->cfg;
     TRY(device_hold(s->device, &d, &o.cfg.device));
@@ -301,7 +301,7 @@ Qnn_ErrorHandle_t QnnContext_finalize(Qnn_ContextHandle_t context, Qnn_ProfileHa
 static Qnn_ErrorHandle_t create_from_raw(struct api_backend *b, struct source *s, const Qnn_ContextBinaryRawBufferCallbackV1_t *cb, void **ret,
                                          void *profile, void *signal)
 {
-    API_CHECK(cb->dataProvide && cb->dataRelease, COMP_CONTEXT, ST_INVALID_ARG, "the raw-buffer callbacks are not both given");
+    API_CHECK(cb->dataProvide && cb->dataRelease, COMP_CONTEXT, ST_INVALID_ARG, "the raw-buffer callbacks are not both given; dataProvide and dataRelease are needed");
     Qnn_ContextBinaryDataRequest_t req = { .offset = 0, .size = s->size };
     Qnn_ContextBinaryRawDataResponse_t got = { 0 };
     Qnn_ErrorHandle_t e = cb->dataProvide(req, &got, cb->notifyParam);

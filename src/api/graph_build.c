@@ -98,7 +98,7 @@ static enum status check_input(const struct api_graph *g, uint32_t t)
         return ST_OK;
     const struct ir_tensor *x = &g->ir->tensors.at[t];
     bool needs = x->role == IR_NATIVE || x->role == IR_OUTPUT;
-    RETURN_IF(needs && !is_produced(g, t), ST_UNCONNECTED, "input \"%s\" is not written by any node added before", x->name);
+    RETURN_IF(needs && !is_produced(g, t), ST_UNCONNECTED, "input \"%s\" is not written by any node added before; add nodes in the order of the data", x->name);
     return ST_OK;
 }
 
@@ -108,7 +108,7 @@ static enum status check_output(const struct api_graph *g, uint32_t t, uint32_t 
     const struct ir_tensor *x = &g->ir->tensors.at[t];
     RETURN_IF(x->role == IR_INPUT || x->role == IR_CONST || x->role == IR_ABSENT, ST_INVALID_TENSOR,
               "output \"%s\" is APP_WRITE or STATIC; a node cannot write it", x->name);
-    RETURN_IF(is_produced(g, t), ST_INVALID_TENSOR, "output \"%s\" is written by another node already", x->name);
+    RETURN_IF(is_produced(g, t), ST_INVALID_TENSOR, "output \"%s\" is written by another node already; a tensor has one writer", x->name);
     return ST_OK;
 }
 
@@ -178,7 +178,7 @@ static enum status feed_subgraph(struct api_graph *g, const struct api_graph *s,
     uint32_t declared = 0;
     for (uint32_t i = 0; i < s->ir->tensors.n; i++) {
         const struct ir_tensor *t = &s->ir->tensors.at[i];
-        RETURN_IF(t->role == IR_OUTPUT && !is_produced(s, i), ST_UNCONNECTED, "output \"%s\" of subgraph \"%s\" is not written by any node", t->name, s->name);
+        RETURN_IF(t->role == IR_OUTPUT && !is_produced(s, i), ST_UNCONNECTED, "output \"%s\" of subgraph \"%s\" is not written by any node; add the node that computes it before the If", t->name, s->name);
         if (t->role != IR_INPUT)
             continue;
         bool captured = is_captured(s, i);
@@ -200,7 +200,7 @@ static enum status connect_if(struct api_graph *g, struct ir_node *n)
 {
     uint32_t given[MAX_PORTS], n_given = n->n_in ? n->n_in - 1 : 0;
     struct api_graph *s[2];
-    RETURN_IF(!n->n_in || n->in[0] == IR_NONE, ST_INVALID_OP, "the condition is missing");
+    RETURN_IF(!n->n_in || n->in[0] == IR_NONE, ST_INVALID_OP, "the condition is missing; it is the first input");
     memcpy(given, n->in + 1, n_given * sizeof(given[0]));
     n->n_in = 1;
     for (uint32_t i = 0; i < 2; i++) {

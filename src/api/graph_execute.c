@@ -74,7 +74,7 @@ static enum status mem_data(struct graph_run *r, uint32_t at, const char *name, 
     struct api_mem *m = handle_get(handle, HANDLE_MEM);
     RETURN_IF(!m, ST_INVALID_TENSOR, "tensor \"%s\": the memory handle is %s", name, handle_describe(handle, HANDLE_MEM));
     r->mems[at] = handle; /* pinned until the run ends */
-    RETURN_IF(m->owner != r->graph->context, ST_INVALID_TENSOR, "tensor \"%s\": the memory is registered with another context", name);
+    RETURN_IF(m->owner != r->graph->context, ST_INVALID_TENSOR, "tensor \"%s\": the memory is registered with another context; register it with the graph's", name);
     RETURN_IF(m->bytes < need, ST_INVALID_TENSOR, "tensor \"%s\" needs %llu bytes; the registered memory has %llu", name, (unsigned long long)need,
               (unsigned long long)m->bytes);
     RETURN_IF(m->use != MEM_TENSOR, ST_INVALID_TENSOR, "tensor \"%s\": the memory is registered for the whole context, not for a tensor", name);
@@ -122,7 +122,7 @@ static enum status take_data(struct graph_run *r, uint32_t at, const struct bina
         return mem_data(r, at, t->name, v->memHandle, need);
     RETURN_IF(v->memType != QNN_TENSORMEMTYPE_RAW && v->memType != QNN_TENSORMEMTYPE_UNDEFINED, ST_INVALID_TENSOR,
               "tensor \"%s\" has memType %u; RAW (0) and MEMHANDLE (1) are supported when executing", t->name, (unsigned)v->memType);
-    RETURN_IF(!v->clientBuf.data && !may_be_left_out(r->graph, at), ST_INVALID_TENSOR, "tensor \"%s\" has no buffer", t->name);
+    RETURN_IF(!v->clientBuf.data && !may_be_left_out(r->graph, at), ST_INVALID_TENSOR, "tensor \"%s\" has no buffer; give clientBuf.data, or a registered memory handle", t->name);
     RETURN_IF(v->clientBuf.data && v->clientBuf.dataSize && v->clientBuf.dataSize < need, ST_INVALID_TENSOR,
               "tensor \"%s\" needs %llu bytes; the buffer has %u", t->name, (unsigned long long)need, v->clientBuf.dataSize);
     r->io[at].data = v->clientBuf.data;
@@ -135,12 +135,12 @@ static enum status bind_tensor(struct graph_run *r, const Qnn_Tensor_t *client, 
     const Qnn_TensorV1_t *v = tensor_v1(client);
     RETURN_IF(!v, ST_INVALID_TENSOR, "a tensor has version %u; 1 and 2 are supported", (unsigned)client->version);
     uint32_t at = find_io(g, v->id, guess);
-    RETURN_IF(at == UINT32_MAX, ST_INVALID_TENSOR, "tensor id %u (\"%s\") is not an input or output of graph \"%s\"", v->id, v->name ? v->name : "",
+    RETURN_IF(at == UINT32_MAX, ST_INVALID_TENSOR, "tensor id %u (\"%s\") is not an input or output of graph \"%s\"; give the ids that its tensors got at creation, or those that QnnSystemContext tells of a binary", v->id, v->name ? v->name : "",
               g->name);
     const struct binary_tensor *t = g->io[at].tensor;
     RETURN_IF(t->io != 3 && (t->io == 2) != output, ST_INVALID_TENSOR, "tensor \"%s\" is %s of graph \"%s\", but stands among the %s", t->name,
               t->io == 2 ? "an output" : "an input", g->name, output ? "outputs" : "inputs");
-    RETURN_IF(is_given(&r->io[at]) && t->io != 3, ST_INVALID_TENSOR, "tensor \"%s\" is given twice", t->name);
+    RETURN_IF(is_given(&r->io[at]) && t->io != 3, ST_INVALID_TENSOR, "tensor \"%s\" is given twice; each input and output is given once", t->name);
     TRY(take_batch(r, t, v, first));
     if (t->desc.dynamic && !output)
         TRY(check_dynamic(t, v));

@@ -275,7 +275,8 @@ void pin_end(struct pin *p);
     type *var = handle_get((handle), (kind));                                                                           \
     if (!var) {                                                                                                          \
         log_enter(NULL);                                                                                                 \
-        return api_fail((comp), ST_INVALID_HANDLE, "the %s handle is %s", handle_type_name(kind), handle_describe((handle), (kind))); \
+        return api_fail((comp), ST_INVALID_HANDLE, "the %s handle is %s; one that this library gave and has not freed is expected",   \
+                        handle_type_name(kind), handle_describe((handle), (kind)));                                                   \
     }                                                                                                                    \
     CLEANUP(pin_end) struct pin var##_pin = { (handle) };                                                                \
     (void)var##_pin

@@ -15,7 +15,7 @@ enum { MAX_PARAMS = 64 }; /* more than any operator has, so that a name that is 
 
 static enum status find_op(const Qnn_OpConfigV1_t *c, const struct op_def **ret)
 {
-    RETURN_IF(!c->typeName, ST_INVALID_OP, "node \"%s\" has no operator type", c->name ? c->name : "");
+    RETURN_IF(!c->typeName, ST_INVALID_OP, "node \"%s\" has no operator type; typeName is a name like \"Conv2d\" (QnnOpDef.h)", c->name ? c->name : "");
     RETURN_IF(c->packageName && strcmp(c->packageName, QNN_OP_PACKAGE_NAME_QTI_AISW) != 0, ST_UNKNOWN_PACKAGE,
               "node \"%s\" names op package \"%s\", which is not registered; \"%s\" is built in", c->name ? c->name : "", c->packageName,
               QNN_OP_PACKAGE_NAME_QTI_AISW);

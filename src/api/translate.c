@@ -103,7 +103,7 @@ static enum status shape_from_client(const Qnn_Tensor_t *t, const char *name, st
 {
     const Qnn_TensorV1_t *v = tensor_v1(t);
     RETURN_IF(v->rank > MAX_RANK, ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has rank %u; at most %d is supported", name, v->rank, MAX_RANK);
-    RETURN_IF(v->rank && !v->dimensions, ST_INVALID_TENSOR, "tensor \"%s\" has rank %u but dimensions is NULL", name, v->rank);
+    RETURN_IF(v->rank && !v->dimensions, ST_INVALID_TENSOR, "tensor \"%s\" has rank %u but dimensions is NULL; give one size per dimension, or rank 0", name, v->rank);
     d->rank = (uint8_t)v->rank;
     const uint8_t *dynamic = t->version == QNN_TENSOR_VERSION_2 ? t->v2.isDynamicDimensions : NULL;
     for (uint32_t i = 0; i < v->rank; i++) {
@@ -164,7 +164,7 @@ enum { MAX_STRING = 4096 };
 static enum status scalar_from_client(const Qnn_Scalar_t *s, const char *name, struct op_value *ret)
 {
     enum dtype t = dtype_from_client(s->dataType);
-    RETURN_IF(t == DT_STR && !s->stringValue, ST_INVALID_OP, "parameter \"%s\" is a string, but NULL", name);
+    RETURN_IF(t == DT_STR && !s->stringValue, ST_INVALID_OP, "parameter \"%s\" is a STRING whose stringValue is NULL; give the text", name);
     if (t == DT_STR) {
         size_t n = strlen(s->stringValue) + 1;
         RETURN_IF(n > MAX_STRING, ST_INVALID_OP, "parameter \"%s\" is a string of %zu characters; at most %d are supported", name, n - 1, MAX_STRING - 1);

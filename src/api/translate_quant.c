@@ -17,7 +17,7 @@ struct pairs {
 
 static enum status take_pairs(struct pairs p, const char *name, struct arena *a, struct quant *q)
 {
-    RETURN_IF(!p.at, ST_INVALID_TENSOR, "tensor \"%s\": the encoding has %llu scales, but the pointer to them is NULL", name,
+    RETURN_IF(!p.at, ST_INVALID_TENSOR, "tensor \"%s\": the encoding needs %llu scales, but the pointer to them is NULL", name,
               (unsigned long long)p.n);
     float *scales = arena_alloc_array(a, p.n, sizeof(float));
     int32_t *offsets = arena_alloc_array(a, p.n, sizeof(int32_t));
@@ -43,7 +43,7 @@ static enum status axis_counts(const struct tensor_desc *d, int32_t axis, uint32
 {
     uint32_t size;
     TRY(axis_size(d, axis, name, &size));
-    RETURN_IF(n != size, ST_INVALID_TENSOR, "tensor \"%s\": %u scales for axis %d of size %u", name, n, axis, size);
+    RETURN_IF(n != size, ST_INVALID_TENSOR, "tensor \"%s\": %u scales for axis %d of size %u; one each is expected", name, n, axis, size);
     return ST_OK;
 }
 
@@ -70,9 +70,9 @@ static enum status take_axis_pairs(const Qnn_AxisScaleOffset_t *e, const char *n
 static enum status count_blocks(const uint32_t *block, const struct tensor_desc *d, const char *name, struct quant *q, uint64_t *ret)
 {
     *ret = 1;
-    RETURN_IF(!block, ST_INVALID_TENSOR, "tensor \"%s\": the block encoding has no block sizes", name);
+    RETURN_IF(!block, ST_INVALID_TENSOR, "tensor \"%s\": the block encoding has no block sizes; one per dimension is expected", name);
     for (unsigned i = 0; i < d->rank; i++) {
-        RETURN_IF(!block[i] || d->dims[i] % block[i], ST_INVALID_TENSOR, "tensor \"%s\": block size %u does not divide dimension %u of size %u", name,
+        RETURN_IF(!block[i] || d->dims[i] % block[i], ST_INVALID_TENSOR, "tensor \"%s\": block size %u does not divide dimension %u of size %u; a divisor is expected", name,
                   block[i], i, d->dims[i]);
         q->block[i] = block[i];
         *ret *= d->dims[i] / block[i];
@@ -118,7 +118,7 @@ static enum status take_float_block(const uint32_t *block, const Qnn_FloatScaleO
     uint64_t n;
     q->kind = Q_FLOAT_BLOCK;
     TRY(count_blocks(block, d, name, q, &n));
-    RETURN_IF(!so, ST_INVALID_TENSOR, "tensor \"%s\": the float block encoding has no scales", name);
+    RETURN_IF(!so, ST_INVALID_TENSOR, "tensor \"%s\": the float block encoding has no scales; one pair per block is expected", name);
     float *scales = arena_alloc_array(a, n, sizeof(float)), *offsets = arena_alloc_array(a, n, sizeof(float));
     RETURN_IF(!scales || !offsets || n > UINT32_MAX, ST_NO_MEMORY, "no memory for %llu scales of tensor \"%s\"", (unsigned long long)n, name);
     for (uint64_t i = 0; i < n; i++) {
@@ -139,7 +139,7 @@ static bool expands_nibbles(const struct tensor_desc *d, const struct quant *q)
 
 static enum status take_expansion(const Qnn_BlockwiseExpansion_t *e, const char *name, struct arena *a, const struct tensor_desc *d, struct quant *q)
 {
-    RETURN_IF(!e, ST_INVALID_TENSOR, "tensor \"%s\": the blockwise expansion encoding is NULL", name);
+    RETURN_IF(!e, ST_INVALID_TENSOR, "tensor \"%s\": the pointer to the blockwise expansion encoding is NULL; give the struct that quantizationEncoding names", name);
     uint32_t n;
     TRY(axis_size(d, e->axis, name, &n));
     q->kind = Q_EXPANSION;
@@ -165,7 +165,7 @@ static enum status take_expansion(const Qnn_BlockwiseExpansion_t *e, const char 
 
 static enum status take_mapped_expansion(const Qnn_BwBlockwiseExpansionMapped_t *m, const char *name, struct arena *a, const struct tensor_desc *d, struct quant *q)
 {
-    RETURN_IF(!m, ST_INVALID_TENSOR, "tensor \"%s\": the blockwise expansion encoding is NULL", name);
+    RETURN_IF(!m, ST_INVALID_TENSOR, "tensor \"%s\": the pointer to the blockwise expansion encoding is NULL; give the struct that quantizationEncoding names", name);
     Qnn_BlockwiseExpansion_t e = { .axis = m->axis, .scaleOffsets = m->scaleOffsets, .numBlocksPerAxis = m->numBlocksPerAxis,
                                    .blockScaleBitwidth = m->blockScaleBitwidth, .blockScaleStorageType = m->blockScaleStorageType,
                                    .blocksScale8 = m->blocksScale8 };
@@ -192,7 +192,7 @@ static enum status take_encoding(const Qnn_QuantizeParams_t *p, const char *name
     }
     case QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET_MAPPED: {
         const Qnn_BwAxisScaleOffsetMapped_t *e = p->bwAxisScaleOffsetMappedEncoding;
-        RETURN_IF(!e, ST_INVALID_TENSOR, "tensor \"%s\": the mapped encoding is NULL", name);
+        RETURN_IF(!e, ST_INVALID_TENSOR, "tensor \"%s\": the pointer to the mapped encoding is NULL; give the struct that quantizationEncoding names", name);
         TRY(take_width(e->bitwidth, (uint32_t)e->mapping, name, q));
         TRY(axis_counts(d, e->axis, e->numElements, name));
         return take_axis(e->numElements, e->axis, e->scales, e->offsets, a, q);
@@ -200,7 +200,7 @@ static enum status take_encoding(const Qnn_QuantizeParams_t *p, const char *name
     case QNN_QUANTIZATION_ENCODING_BLOCK:
         return take_block(p->blockEncoding.blockSize, p->blockEncoding.scaleOffset, name, a, d, q);
     case QNN_QUANTIZATION_ENCODING_BW_BLOCK_MAPPED:
-        RETURN_IF(!p->bwBlockMappedEncoding, ST_INVALID_TENSOR, "tensor \"%s\": the mapped encoding is NULL", name);
+        RETURN_IF(!p->bwBlockMappedEncoding, ST_INVALID_TENSOR, "tensor \"%s\": the pointer to the mapped encoding is NULL; give the struct that quantizationEncoding names", name);
         TRY(take_width(p->bwBlockMappedEncoding->bitwidth, (uint32_t)p->bwBlockMappedEncoding->mapping, name, q));
         return take_block(p->bwBlockMappedEncoding->blockSize, p->bwBlockMappedEncoding->scaleOffset, name, a, d, q);
     case QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK:
