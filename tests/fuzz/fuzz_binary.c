@@ -6,15 +6,9 @@
 #include <string.h>
 
 #include "../passes/handmade.h"
-#include "exec/exec.h"
+#include "fuzz_run.h"
 
 enum { MAX_BYTES = 1 << 20, MAX_COMMANDS = 1 << 12, MAX_MACS = 1 << 22 };
-
-static void require(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 static bool is_small(const struct binary_graph *g)
 {
@@ -34,32 +28,6 @@ static bool is_small(const struct binary_graph *g)
     return io <= 4 * MAX_BYTES && work <= MAX_MACS;
 }
 
-/* Every tensor in a block of its own size, so that a sanitizer sees each byte too many. */
-static void run_graph(const struct binary_graph *g)
-{
-    struct exec_program *p = NULL;
-    struct exec_opts o = { .isa = cpu_isa() };
-    struct exec_binding *io = calloc(g->n_io + 1, sizeof(*io));
-    struct exec_cancel cancel = { .deadline_ns = 0 };
-    struct exec_run r = { .io = io, .cancel = &cancel, .profile_nodes = true };
-    require(io != NULL);
-    for (uint32_t i = 0; i < g->n_io; i++) {
-        io[i].data = calloc(1, desc_bytes(&g->tensors[g->io[i]].desc) + 1);
-        require(io[i].data != NULL);
-    }
-    if (exec_load(g, &o, &p) == ST_OK) {
-        for (int run = 0; run < 2; run++)
-            if (exec_run(p, &r) != ST_OK)
-                require(status_text()[0] != '\0');
-    } else {
-        require(status_text()[0] != '\0');
-    }
-    exec_unload(p);
-    for (uint32_t i = 0; i < g->n_io; i++)
-        free(io[i].data);
-    free(io);
-}
-
 static void try_bytes(const uint8_t *data, size_t size)
 {
     struct binary b;
@@ -76,7 +44,7 @@ static void try_bytes(const uint8_t *data, size_t size)
     (void)binary_verify_constants(&b);
     for (uint32_t i = 0; i < b.n_graphs; i++)
         if (is_small(&b.graphs[i]))
-            run_graph(&b.graphs[i]);
+            run_binary_graph(&b.graphs[i]);
     binary_close(&b);
 }
 

@@ -4,29 +4,18 @@
  *     'Z'  a zip archive, opened as a client's buffer; few changes survive its checksums
  *     else the records themselves: u16 bytes of "model", u16 bytes of "model.params", then both, the rest is "openqnn.extra", or after a 'W' "openqnn.weights"
  *
- * Graphs that are read must print and pass the verifier; what is refused is explained. */
+ * Graphs that are read must print and pass the verifier, and run when they are small; what is refused is explained. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "convert/dlc/dlc.h"
-
-static void require(bool ok)
-{
-    if (!ok)
-        abort();
-}
+#include "fuzz_run.h"
 
 static void use_graphs(struct ir_graph *const *graphs, uint32_t n)
 {
-    struct str s;
-    for (uint32_t i = 0; i < n; i++) {
-        require(ir_verify(graphs[i], "the fuzzer") == ST_OK);
-        str_init(&s);
-        ir_print(graphs[i], 64, &s);
-        require(!s.failed);
-        str_finish(&s);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        check_graph(graphs[i]);
 }
 
 static void try_zip(const void *data, size_t size)
@@ -82,8 +71,10 @@ static void try_records(const uint8_t *data, size_t size, bool weights)
     status_clear();
     if (parts.model.at && dlc_read_graphs(&parts, &r, &graphs, &n) == ST_OK) {
         use_graphs(graphs, n);
-        while (n > 0)
-            ir_graph_free(graphs[--n]);
+        while (n > 0) {
+            compile_and_run(graphs[--n]);
+            ir_graph_free(graphs[n]);
+        }
         free(graphs);
     } else if (parts.model.at) {
         require(status_text()[0] != '\0');

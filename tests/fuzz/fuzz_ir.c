@@ -8,16 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/exec.h"
-#include "prepare/prepare.h"
-
-enum { MAX_BYTES = 1 << 18, MAX_TENSORS = 64, MAX_NODES = 16, MAX_MACS = 1 << 22 };
-
-static void require(bool ok)
-{
-    if (!ok)
-        abort();
-}
+#include "fuzz_run.h"
 
 static void print(const struct ir_graph *g, struct str *s)
 {
@@ -39,65 +30,6 @@ static void same_again(const struct ir_graph *g)
     str_finish(&first);
 }
 
-static bool is_small(const struct ir_graph *g)
-{
-    uint64_t total = 0;
-    if (g->tensors.n > MAX_TENSORS || g->nodes.n > MAX_NODES)
-        return false;
-    for (size_t i = 0; i < g->tensors.n; i++) {
-        uint64_t bytes = g->tensors.at[i].role == IR_ABSENT ? 0 : desc_bytes(&g->tensors.at[i].desc);
-        if (bytes > MAX_BYTES)
-            return false;
-        total += bytes;
-    }
-    for (size_t i = 0; i < g->children.n; i++)
-        if (g->children.n > 4 || !is_small(g->children.at[i]))
-            return false;
-    return total <= 4 * MAX_BYTES;
-}
-
-static void run(const struct binary_graph *g)
-{
-    struct exec_program *p = NULL;
-    struct exec_opts o = { .isa = cpu_isa() };
-    struct exec_binding *io = calloc(g->n_io + 1, sizeof(*io));
-    struct exec_run r = { .io = io };
-    require(io != NULL);
-    for (uint32_t i = 0; i < g->n_io; i++) {
-        io[i].data = calloc(1, desc_bytes(&g->tensors[g->io[i]].desc) + 1);
-        require(io[i].data != NULL);
-    }
-    if (exec_load(g, &o, &p) == ST_OK && exec_run(p, &r) == ST_OK)
-        (void)exec_run(p, &r);
-    exec_unload(p);
-    for (uint32_t i = 0; i < g->n_io; i++)
-        free(io[i].data);
-    free(io);
-}
-
-static void compile_and_run(struct ir_graph *g)
-{
-    static const struct cost_device device = { .clock_mhz = 1000, .matrix_macs = 1024, .vector_units = 1, .vector_percent = 100, .vtcm_rate = 64, .dram_mb_s = 1000,
-                                               .vtcm_bytes = 65536 };
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .scratch_limit = 16 * MAX_BYTES, .max_tiles = 3, .order_steps = 2000,
-                                .plan_nodes = 20000, .device = &device, .vtcm_bytes = 4096 };
-    struct prepare_opts o = { .opt_level = 2 };
-    struct binary_image im;
-    struct binary b;
-    status_clear();
-    if (prepare(&t, &o, g, &im) != ST_OK) {
-        require(status_text()[0] != '\0');
-        return;
-    }
-    /* What we write ourselves we must be able to read. */
-    require(binary_open(im.data, im.size, &b) == ST_OK);
-    require(binary_verify_constants(&b) == ST_OK);
-    if (b.graphs[0].info.macs <= MAX_MACS)
-        run(&b.graphs[0]);
-    binary_close(&b);
-    binary_image_free(&im);
-}
-
 static void try_text(const char *text, size_t size)
 {
     struct ir_graph *g = NULL;
@@ -107,8 +39,7 @@ static void try_text(const char *text, size_t size)
         return;
     }
     same_again(g);
-    if (is_small(g))
-        compile_and_run(g);
+    compile_and_run(g);
     ir_graph_free(g);
 }
 

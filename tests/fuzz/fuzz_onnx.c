@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: the ONNX front end. A file that converts gives a graph that verifies and can be printed; one that is refused is explained. The bytes lie
+/* Fuzz target: the ONNX front end. A file that converts gives a graph that verifies, can be printed, and runs when it is small; one that is refused is explained. The bytes lie
  * in a block of exactly their size, so that a read past the end is seen. Options vary with the size of the input.
  *
  * Hardly a file survives inserted bytes, since every message says its length. So each input is also taken as changes of a good file of the corpus: the
@@ -12,6 +12,7 @@
 
 #include "convert/convert.h"
 #include "convert/onnx/onnx_model.h"
+#include "fuzz_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -26,22 +27,6 @@ static struct {
 static unsigned n_seeds;
 static unsigned long tried[2], read_whole[2], converted[2]; /* as they are; as changes */
 
-static void require(bool ok)
-{
-    if (!ok)
-        abort();
-}
-
-static void check_graph(const struct ir_graph *g)
-{
-    struct str s;
-    str_init(&s);
-    require(ir_verify(g, "fuzz") == ST_OK);
-    ir_print(g, 256, &s);
-    require(!s.failed);
-    str_finish(&s);
-}
-
 static void try_file(const void *data, size_t size, const struct convert_opts *o, bool changes)
 {
     struct convert_report r;
@@ -53,10 +38,12 @@ static void try_file(const void *data, size_t size, const struct convert_opts *o
     tried[changes]++;
     read_whole[changes] += st != ST_BAD_TEXT;
     converted[changes] += st == ST_OK;
-    if (g)
+    if (g) {
         check_graph(g);
-    else
+        compile_and_run(g);
+    } else {
         require(status_text()[0] != 0);
+    }
     for (size_t i = 0; i < r.issues.n; i++)
         require(r.issues.at[i].reason[0] != 0);
     ir_graph_free(g);

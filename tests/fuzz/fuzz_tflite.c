@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: the TFLite front end. A file that converts gives a graph that verifies and can be printed; one that is refused is explained, and an
+/* Fuzz target: the TFLite front end. A file that converts gives a graph that verifies, can be printed, and runs when it is small; one that is refused is explained, and an
  * unsupported one has a report. The bytes lie in a block of exactly their size, once aligned and once not.
  *
  * Few files survive inserted bytes, so a short input is also taken as changes of a good file of the corpus: the first byte chooses the file, then
@@ -10,22 +10,7 @@
 #include <string.h>
 
 #include "convert/convert.h"
-
-static void require(bool ok)
-{
-    if (!ok)
-        abort();
-}
-
-static void check_graph(const struct ir_graph *g)
-{
-    struct str s;
-    str_init(&s);
-    require(ir_verify(g, "fuzz") == ST_OK);
-    ir_print(g, 256, &s);
-    require(!s.failed);
-    str_finish(&s);
-}
+#include "fuzz_run.h"
 
 static void try_file(const void *data, size_t size, const struct convert_opts *o)
 {
@@ -35,10 +20,12 @@ static void try_file(const void *data, size_t size, const struct convert_opts *o
     status_clear();
     enum status st = convert_tflite(data, size, o, &r, &g);
     require((st == ST_OK) == (g != NULL));
-    if (g)
+    if (g) {
         check_graph(g);
-    else
+        compile_and_run(g);
+    } else {
         require(status_text()[0] != '\0');
+    }
     require(st == ST_OK || st != ST_INTERNAL);
     ir_graph_free(g);
     convert_report_finish(&r);

@@ -125,6 +125,15 @@ struct window {
     int64_t left, right;
 };
 
+enum { MASK_MAX = 1 << 30 }; /* a file of a few bytes may claim any length */
+
+/* A side beyond every length has no limit. */
+static int64_t window_side(struct onnx_cx *cx, const struct onnx_node *n, const char *name)
+{
+    int64_t size = onnx_attr_int(cx, n, name, -1);
+    return size > 2 * (int64_t)UINT32_MAX ? -1 : size;
+}
+
 static enum status visible(struct onnx_cx *cx, const struct attention *a, const struct window *w, uint32_t *ret)
 {
     struct tensor_desc d = {.type = DT_B8, .rank = 2, .dims = {a->q_len, a->k_len}};
@@ -176,9 +185,12 @@ static enum status padding(struct onnx_cx *cx, const struct attention *a, uint32
 static enum status mask_bias(struct onnx_cx *cx, const struct onnx_node *n, const struct attention *a, uint32_t *ret)
 {
     uint32_t mask, more, lengths;
-    struct window w = {onnx_attr_int(cx, n, "is_causal", 0), onnx_attr_int(cx, n, "left_window_size", -1), onnx_attr_int(cx, n, "right_window_size", -1)};
+    struct window w = {onnx_attr_int(cx, n, "is_causal", 0), window_side(cx, n, "left_window_size"), window_side(cx, n, "right_window_size")};
     *ret = IR_NONE;
     TRY(onnx_in_tensor_opt(cx, n, 6, &lengths));
+    bool made = lengths != IR_NONE || w.causal || w.left >= 0 || w.right >= 0;
+    REFUSE_WHEN(made && (uint64_t)a->q_len * a->k_len > MASK_MAX, "a mask for %u queries and %u keys; at most %d entries are made while converting", a->q_len, a->k_len,
+                MASK_MAX);
     if (lengths != IR_NONE) {
         TRY(padding(cx, a, lengths, &w, &more));
         TRY(add_bias(cx, ret, more));

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz_run.h"
+
+#include <stdlib.h>
+
+#include "exec/exec.h"
+#include "prepare/prepare.h"
+
+enum { MAX_BYTES = 1 << 18, MAX_TENSORS = 64, MAX_NODES = 16, MAX_MACS = 1 << 22 };
+
+void require(bool ok)
+{
+    if (!ok)
+        abort();
+}
+
+void check_graph(const struct ir_graph *g)
+{
+    struct str s;
+    str_init(&s);
+    require(ir_verify(g, "fuzz") == ST_OK);
+    ir_print(g, 256, &s);
+    require(!s.failed);
+    str_finish(&s);
+}
+
+static bool is_small(const struct ir_graph *g)
+{
+    uint64_t total = 0;
+    if (g->tensors.n > MAX_TENSORS || g->nodes.n > MAX_NODES)
+        return false;
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        uint64_t bytes = g->tensors.at[i].role == IR_ABSENT ? 0 : desc_bytes(&g->tensors.at[i].desc);
+        if (bytes > MAX_BYTES)
+            return false;
+        total += bytes;
+    }
+    for (size_t i = 0; i < g->children.n; i++)
+        if (g->children.n > 4 || !is_small(g->children.at[i]))
+            return false;
+    return total <= 4 * MAX_BYTES;
+}
+
+void run_binary_graph(const struct binary_graph *g)
+{
+    struct exec_program *p = NULL;
+    struct exec_opts o = { .isa = cpu_isa() };
+    struct exec_binding *io = calloc(g->n_io + 1, sizeof(*io));
+    struct exec_cancel cancel = { .deadline_ns = 0 };
+    struct exec_run r = { .io = io, .cancel = &cancel, .profile_nodes = true };
+    require(io != NULL);
+    for (uint32_t i = 0; i < g->n_io; i++) {
+        io[i].data = calloc(1, desc_bytes(&g->tensors[g->io[i]].desc) + 1);
+        require(io[i].data != NULL);
+    }
+    status_clear();
+    bool loaded = exec_load(g, &o, &p) == ST_OK;
+    for (int run = 0; loaded && run < 2; run++)
+        if (exec_run(p, &r) != ST_OK)
+            require(status_text()[0] != '\0');
+    require(loaded || status_text()[0] != '\0');
+    exec_unload(p);
+    for (uint32_t i = 0; i < g->n_io; i++)
+        free(io[i].data);
+    free(io);
+}
+
+void compile_and_run(struct ir_graph *g)
+{
+    static const struct cost_device device = { .clock_mhz = 1000, .matrix_macs = 1024, .vector_units = 1, .vector_percent = 100, .vtcm_rate = 64, .dram_mb_s = 1000,
+                                               .vtcm_bytes = 65536 };
+    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .scratch_limit = 16 * MAX_BYTES, .max_tiles = 3, .order_steps = 2000,
+                                .plan_nodes = 20000, .device = &device, .vtcm_bytes = 4096 };
+    struct prepare_opts o = { .opt_level = 2 };
+    struct binary_image im;
+    struct binary b;
+    if (!is_small(g))
+        return;
+    status_clear();
+    if (prepare(&t, &o, g, &im) != ST_OK) {
+        require(status_text()[0] != '\0');
+        return;
+    }
+    /* What we write ourselves we must be able to read. */
+    require(binary_open(im.data, im.size, &b) == ST_OK);
+    require(binary_verify_constants(&b) == ST_OK);
+    if (b.graphs[0].info.macs <= MAX_MACS)
+        run_binary_graph(&b.graphs[0]);
+    binary_close(&b);
+    binary_image_free(&im);
+}
