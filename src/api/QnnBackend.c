@@ -186,7 +186,8 @@ Qnn_ErrorHandle_t QnnBackend_getProperty(Qnn_BackendHandle_t backendHandle, QnnB
 Qnn_ErrorHandle_t QnnBackend_free(Qnn_BackendHandle_t backend)
 {
     log_enter(NULL);
-    API_CHECK(!queue_in_callback() && !list_in_callback(), COMP_BACKEND, ST_NOT_PERMITTED, "a backend cannot be freed from a notify function");
+    API_CHECK(in_callback() == CALLBACK_NONE, COMP_BACKEND, ST_NOT_PERMITTED,
+              "a backend cannot be freed from a function that the library called; free it afterwards");
     struct api_backend *b = handle_close(backend, HANDLE_BACKEND, 0);
     API_CHECK(b, COMP_BACKEND, ST_INVALID_HANDLE, "the backend handle is %s", handle_describe(backend, HANDLE_BACKEND));
     void *child;

@@ -318,7 +318,8 @@ Qnn_ErrorHandle_t QnnContext_free(Qnn_ContextHandle_t context, Qnn_ProfileHandle
         log_enter(c->log);
         backend = c->backend;
     }
-    API_CHECK(!queue_in_callback(), COMP_CONTEXT, ST_NOT_PERMITTED, "a context cannot be freed from a notify function");
+    API_CHECK(in_callback() < CALLBACK_PINNED, COMP_CONTEXT, ST_NOT_PERMITTED,
+              "a context cannot be freed from a function that the library called; free it afterwards");
     enum status st = profile_begin(profile, &p);
     if (st != ST_OK)
         return api_error(COMP_CONTEXT, st);

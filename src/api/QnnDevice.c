@@ -191,6 +191,7 @@ void device_release(struct api_device *d)
 Qnn_ErrorHandle_t QnnDevice_free(Qnn_DeviceHandle_t device)
 {
     uint32_t users;
+    API_CHECK(in_callback() == CALLBACK_NONE, COMP_DEVICE, ST_NOT_PERMITTED, "a device cannot be freed from a function that the library called; free it afterwards");
     {
         API_OBJECT(struct api_device, d, device, HANDLE_DEVICE, COMP_DEVICE);
         log_enter(d->log);

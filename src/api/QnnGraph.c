@@ -375,14 +375,20 @@ static enum status check_args(const struct api_graph *g, const struct run_args *
     return ST_OK;
 }
 
+/* One of the executions that are still profiled is taken; false: there are none left. */
+static bool take_profiled(struct api_graph *g)
+{
+    uint64_t left = g->profile_left;
+    while (left && left != UINT64_MAX && !atomic_compare_exchange_weak(&g->profile_left, &left, left - 1))
+        ;
+    return left;
+}
+
 /* The profile of a run: the caller's, or the graph's own while it is switched on. */
 static void *run_profile(struct api_graph *g, void *given)
 {
-    if (given || !g->profile || g->profile_off || !g->profile_left)
-        return given;
-    if (g->profile_left != UINT64_MAX)
-        g->profile_left--;
-    return g->profile;
+    void *own = given ? NULL : g->profile;
+    return own && !g->profile_off && take_profiled(g) ? own : given;
 }
 
 static enum status run_begin(struct graph_run *r, void *profile, void *signal)
@@ -442,8 +448,10 @@ static void async_serve(struct run_job *job)
     graph_run_release(a->run);
     queue_leave(&g->context->queue);
     Qnn_NotifyStatus_t result = { .error = api_error(COMP_GRAPH, st) };
+    enum callback_kind former = callback_enter(CALLBACK_PINNED);
     if (a->notify)
         a->notify(a->param, result);
+    callback_leave(former);
     async_free(a);
     handle_put(handle);
 }

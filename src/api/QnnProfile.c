@@ -135,6 +135,7 @@ Qnn_ErrorHandle_t QnnProfile_getEvents(Qnn_ProfileHandle_t profile, const QnnPro
     log_enter(p->log);
     API_CHECK(profileEventIds && numEvents, COMP_PROFILE, ST_INVALID_ARG, "profileEventIds or numEvents is NULL; both receive the answer");
     LOCKED(&p->lock);
+    API_CHECK(!p->in_use, COMP_PROFILE, ST_IN_USE, "a running call records into the profile; read it when that call has returned");
     return api_error(COMP_PROFILE, list_children(p, PROF_ROOT, profileEventIds, numEvents));
 }
 
@@ -156,6 +157,7 @@ static struct api_profile *event_profile(QnnProfile_EventId_t id, void **handle,
     (void)p##_pin;                                                                                                                  \
     log_enter(p->log);                                                                                                              \
     LOCKED(&p->lock);                                                                                                               \
+    API_CHECK(!p->in_use, COMP_PROFILE, ST_IN_USE, "a running call records into the profile; read it when that call has returned"); \
     API_CHECK(index < prof_count(p->prof), COMP_PROFILE, ST_INVALID_HANDLE, "event 0x%llx does not exist", (unsigned long long)(id))
 
 Qnn_ErrorHandle_t QnnProfile_getSubEvents(QnnProfile_EventId_t eventId, const QnnProfile_EventId_t **subEventIds, uint32_t *numSubEvents)

@@ -37,8 +37,11 @@ static enum status check_new(const struct owner *o, const Qnn_TensorV1_t *v, con
 static enum status retrieve_raw(const struct owner *o, const Qnn_Tensor_t *client, uint32_t id, struct ir_tensor *t, Qnn_ClientBuffer_t *buf)
 {
     const Qnn_TensorRetrieveRaw_t *r = client->version == QNN_TENSOR_VERSION_2 ? client->v2.retrieveRaw : NULL;
-    RETURN_IF(!r || !r->getTensorData || !r->freeTensorData, ST_INVALID_TENSOR, "tensor \"%s\" is RETRIEVE_RAW without both callbacks; getTensorData and freeTensorData are needed", t->name);
+    RETURN_IF(!r || !r->getTensorData || !r->freeTensorData, ST_INVALID_TENSOR,
+              "tensor \"%s\" is RETRIEVE_RAW without both callbacks; getTensorData and freeTensorData are needed", t->name);
+    enum callback_kind former = callback_enter(CALLBACK_BUSY);
     Qnn_ErrorHandle_t e = r->getTensorData(o->context->self, o->graph, id, buf);
+    callback_leave(former);
     RETURN_IF(e != QNN_SUCCESS, ST_INVALID_TENSOR, "tensor \"%s\": getTensorData returned %llu", t->name, (unsigned long long)e);
     RETURN_IF(!buf->data || buf->dataSize < desc_bytes(&t->desc), ST_INVALID_TENSOR, "tensor \"%s\": getTensorData gave %u bytes; %llu are needed",
               t->name, buf->dataSize, (unsigned long long)desc_bytes(&t->desc));
@@ -59,8 +62,10 @@ static enum status add_tensor(const struct owner *o, const Qnn_Tensor_t *client,
     if (st == ST_OK)
         st = ir_add_tensor(o->ir, t, &e->index);
     e->graph = o->index;
+    enum callback_kind former = callback_enter(CALLBACK_BUSY);
     if (buf.data)
         client->v2.retrieveRaw->freeTensorData(o->context->self, o->graph, *id);
+    callback_leave(former);
     if (st != ST_OK)
         o->context->tensors.n--;
     return st;

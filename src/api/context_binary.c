@@ -301,16 +301,21 @@ Qnn_ErrorHandle_t QnnContext_finalize(Qnn_ContextHandle_t context, Qnn_ProfileHa
 static Qnn_ErrorHandle_t create_from_raw(struct api_backend *b, struct source *s, const Qnn_ContextBinaryRawBufferCallbackV1_t *cb, void **ret,
                                          void *profile, void *signal)
 {
-    API_CHECK(cb->dataProvide && cb->dataRelease, COMP_CONTEXT, ST_INVALID_ARG, "the raw-buffer callbacks are not both given; dataProvide and dataRelease are needed");
+    API_CHECK(cb->dataProvide && cb->dataRelease, COMP_CONTEXT, ST_INVALID_ARG,
+              "the raw-buffer callbacks are not both given; dataProvide and dataRelease are needed");
     Qnn_ContextBinaryDataRequest_t req = { .offset = 0, .size = s->size };
     Qnn_ContextBinaryRawDataResponse_t got = { 0 };
+    enum callback_kind former = callback_enter(CALLBACK_PINNED);
     Qnn_ErrorHandle_t e = cb->dataProvide(req, &got, cb->notifyParam);
+    callback_leave(former);
     API_CHECK(e == QNN_SUCCESS && got.memPtr, COMP_CONTEXT, ST_BAD_BINARY, "dataProvide returned %llu and %s for bytes 0 to %llu", (unsigned long long)e,
               got.memPtr ? "a buffer" : "no buffer", (unsigned long long)s->size);
     s->data = (const char *)got.memPtr + got.dataStartOffset;
     e = create_profiled(b, s, ret, profile, signal);
     Qnn_ContextBinaryRawDataMem_t mem = { .memPtr = got.memPtr, .memSize = got.alignedSize };
+    former = callback_enter(CALLBACK_PINNED);
     cb->dataRelease(mem, cb->notifyParam); /* the context has its own copy */
+    callback_leave(former);
     return e;
 }
 
@@ -353,24 +358,21 @@ static const QnnContext_ParamsV1_t *params_v1(const QnnContext_Params_t *p)
 
 _Static_assert(offsetof(QnnContext_ParamsV1_t, notifyParam) == offsetof(QnnContext_ParamsV2_t, notifyParam), "v1 is a prefix of v2");
 
-static THREAD_LOCAL bool in_list;
-
-bool list_in_callback(void)
-{
-    return in_list;
-}
-
 /* Whoever is handed a context owns it: clients take it over whenever they see one, so that it is named once, at the end. Nothing pins it then, for the
  * client may free it at once. */
 static void notify(const QnnContext_ParamsV1_t *v, void *context, Qnn_ErrorHandle_t result)
 {
     struct api_context *c = context ? handle_get(context, HANDLE_CONTEXT) : NULL;
+    enum callback_kind former = callback_enter(CALLBACK_PINNED);
     for (size_t i = 0; c && i < c->graphs.n; i++)
         if (c->graphs.at[i]->state == GRAPH_LOADED)
             v->notifyFunc(NULL, c->graphs.at[i]->self, c->graphs.at[i]->name, QNN_CONTEXT_NOTIFY_TYPE_GRAPH_INIT, v->notifyParam, QNN_SUCCESS);
+    callback_leave(former);
     if (c)
         handle_put(context);
+    former = callback_enter(CALLBACK_OWNED);
     v->notifyFunc(context, NULL, NULL, QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT, v->notifyParam, result);
+    callback_leave(former);
 }
 
 static void create_listed(struct api_backend *b, const struct list_work *w, const QnnContext_ParamsV1_t *v)
@@ -391,7 +393,6 @@ static void *create_list(void *arg)
     if (!b)
         return NULL;
     log_enter(b->log);
-    in_list = true;
     for (const QnnContext_Params_t **p = w->params; *p; p++)
         create_listed(b, w, params_v1(*p));
     handle_put(w->backend);

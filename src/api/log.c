@@ -17,6 +17,25 @@ struct log {
 
 static THREAD_LOCAL void *current;
 static THREAD_LOCAL int quiet;
+static THREAD_LOCAL enum callback_kind callback; /* the strictest that this thread is in */
+static THREAD_LOCAL int in_log;
+
+enum callback_kind callback_enter(enum callback_kind kind)
+{
+    enum callback_kind former = callback;
+    callback = kind > former ? kind : former;
+    return former;
+}
+
+void callback_leave(enum callback_kind former)
+{
+    callback = former;
+}
+
+enum callback_kind in_callback(void)
+{
+    return callback;
+}
 
 void *log_enter(void *log_handle)
 {
@@ -40,6 +59,22 @@ static void to_stream(const char *fmt, enum log_level level, va_list ap)
     fprintf(stderr, "[%s] openqnn: %s\n", names[level], text);
 }
 
+/* What the callback calls may fail and write to the log again: that is not passed on, or it would never end. */
+static void to_client(const struct log *l, const char *fmt, enum log_level level, va_list ap)
+{
+    if (in_log)
+        return;
+    void *handle = current;
+    int was_quiet = quiet;
+    in_log = 1;
+    enum callback_kind former = callback_enter(CALLBACK_BUSY);
+    l->callback(fmt, (QnnLog_Level_t)level, clock_ns(), ap);
+    callback_leave(former);
+    in_log = 0;
+    current = handle;
+    quiet = was_quiet;
+}
+
 void api_log(enum log_level level, const char *fmt, ...)
 {
     void *handle = current; /* the client's callback may enter the library again */
@@ -48,7 +83,7 @@ void api_log(enum log_level level, const char *fmt, ...)
     va_start(ap, fmt);
     if (l && level <= atomic_load_explicit(&l->level, memory_order_relaxed)) {
         if (l->callback)
-            l->callback(fmt, (QnnLog_Level_t)level, clock_ns(), ap);
+            to_client(l, fmt, level, ap);
         else
             to_stream(fmt, level, ap);
     } else if (!handle && level == LOG_ERROR && !quiet) {
@@ -95,6 +130,7 @@ Qnn_ErrorHandle_t log_set_level(Qnn_LogHandle_t logger, QnnLog_Level_t maxLogLev
 Qnn_ErrorHandle_t log_free(Qnn_LogHandle_t logger)
 {
     log_enter(NULL);
+    API_CHECK(in_callback() == CALLBACK_NONE, COMP_LOG, ST_NOT_PERMITTED, "a log cannot be freed from a function that the library called; free it afterwards");
     struct log *l = handle_close(logger, HANDLE_LOG, 0);
     API_CHECK(l, COMP_LOG, ST_INVALID_HANDLE, "the log handle is %s", handle_describe(logger, HANDLE_LOG));
     mem_free(l);

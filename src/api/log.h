@@ -24,6 +24,17 @@ void log_enter_quiet(void *log_handle);
 
 void api_log(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Around every call of a function of the client: what its thread holds meanwhile, and a call from there would wait for. */
+enum callback_kind {
+    CALLBACK_NONE,
+    CALLBACK_OWNED,  /* backends, devices and logs: they cannot be freed */
+    CALLBACK_PINNED, /* contexts as well */
+    CALLBACK_BUSY,   /* locks: every call with a handle is refused */
+};
+enum callback_kind callback_enter(enum callback_kind kind); /* the former one, for callback_leave */
+void callback_leave(enum callback_kind former);
+enum callback_kind in_callback(void); /* of this thread: the strictest */
+
 /* What QnnLog.h and QnnSystemLog.h both do. */
 Qnn_ErrorHandle_t log_create(QnnLog_Callback_t callback, QnnLog_Level_t maxLogLevel, Qnn_LogHandle_t *logger);
 Qnn_ErrorHandle_t log_set_level(Qnn_LogHandle_t logger, QnnLog_Level_t maxLogLevel);

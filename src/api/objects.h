@@ -196,9 +196,9 @@ struct api_graph {
     uint32_t n_inputs, n_io;
     uint32_t *by_id;               /* io indexes sorted by id */
     struct graph_run *sync;        /* what synchronous runs work with, used while the run has its turn */
-    void *profile;                 /* continuous profile of the graph config, NULL: none */
-    bool profile_off;
-    uint64_t profile_left;         /* executions still profiled, UINT64_MAX: no limit */
+    _Atomic(void *) profile;       /* continuous profile of the graph config, NULL: none */
+    _Atomic bool profile_off;
+    _Atomic uint64_t profile_left; /* executions still profiled, UINT64_MAX: no limit */
 };
 
 enum status graph_create(struct api_context *c, const char *name, struct api_graph **ret); /* context locked */
@@ -262,8 +262,6 @@ void queue_finish(struct run_queue *q);                 /* waits for all jobs, e
 void queue_enter(struct run_queue *q);                  /* wait for this call's turn */
 void queue_leave(struct run_queue *q);
 enum status queue_submit(struct run_queue *q, struct run_job *job); /* blocks while the queue is full */
-bool queue_in_callback(void);                           /* this thread is a queue's worker */
-bool list_in_callback(void);                            /* this thread creates a list of contexts */
 
 /* Every entry point that takes a handle starts with this: pins the object as `var` until the scope ends, or returns the error. */
 struct pin {
@@ -272,6 +270,10 @@ struct pin {
 void pin_end(struct pin *p);
 
 #define API_OBJECT(type, var, handle, kind, comp)                                                                        \
+    if (in_callback() == CALLBACK_BUSY) {                                                                                \
+        log_enter(NULL);                                                                                                 \
+        return api_fail((comp), ST_NOT_PERMITTED, "called from a log's or a tensor's callback, in the middle of another call; call it afterwards"); \
+    }                                                                                                                    \
     type *var = handle_get((handle), (kind));                                                                           \
     if (!var) {                                                                                                          \
         log_enter(NULL);                                                                                                 \

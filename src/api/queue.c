@@ -6,11 +6,6 @@
 
 static THREAD_LOCAL bool in_worker;
 
-bool queue_in_callback(void)
-{
-    return in_worker;
-}
-
 enum status queue_init(struct run_queue *q, uint32_t depth)
 {
     pthread_mutex_init(&q->lock, NULL);

@@ -408,6 +408,42 @@ static void test_verbose_messages(void **state)
     explanation_has(QNN_GRAPH_ERROR_INVALID_OP_CONFIG, "Relu", __FILE__, __LINE__); /* what was probably meant */
 }
 
+/* A log's callback may call the library, and what it calls may fail and write to the log: that ends, and nothing waits for itself. */
+static struct {
+    Qnn_LogHandle_t log;
+    Qnn_BackendHandle_t backend;
+    Qnn_ContextHandle_t context;
+    unsigned calls, refused;
+} inside;
+
+static void log_that_frees(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args)
+{
+    (void)fmt, (void)level, (void)time, (void)args;
+    Qnn_GraphHandle_t g;
+    inside.calls++;
+    inside.refused += CODE(q.logFree(inside.log)) == QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED;
+    inside.refused += CODE(q.contextFree(inside.context, NULL)) == QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED;
+    inside.refused += CODE(q.backendFree(inside.backend)) == QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED;
+    inside.refused += CODE(q.graphRetrieve(inside.context, "none", &g)) == QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED; /* the context is locked */
+}
+
+static void test_log_callback_calls_back(void **state)
+{
+    (void)state;
+    Qnn_GraphHandle_t g;
+    memset(&inside, 0, sizeof inside);
+    OK(q.logCreate(log_that_frees, QNN_LOG_LEVEL_ERROR, &inside.log));
+    OK(q.backendCreate(inside.log, NULL, &inside.backend));
+    OK(q.contextCreate(inside.backend, NULL, NULL, &inside.context));
+    inside.calls = inside.refused = 0;
+    FAILS(QNN_GRAPH_ERROR_GRAPH_DOES_NOT_EXIST, q.graphRetrieve(inside.context, "nowhere", &g));
+    assert_int_equal(inside.calls, 1);
+    assert_int_equal(inside.refused, 4);
+    OK(q.contextFree(inside.context, NULL));
+    OK(q.backendFree(inside.backend));
+    OK(q.logFree(inside.log));
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, env_setup, env_teardown)
 
 int main(void)
@@ -417,6 +453,7 @@ int main(void)
         CASE(test_versions),
         CASE(test_log_callback),
         CASE(test_log_freed_early),
+        CASE(test_log_callback_calls_back),
         CASE(test_default_log),
         CASE(test_several_backends),
         CASE(test_backend_config),
