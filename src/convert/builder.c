@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "convert/builder_fold.h"
 #include "convert/builder_wide.h"
 
 enum status build_init(struct builder *b, const char *graph_name, struct convert_report *report)
@@ -187,7 +188,11 @@ enum status build_output(struct builder *b, uint32_t t, const char *name, uint32
     struct ir_tensor *x = &b->g->tensors.at[t];
     if (x->role != IR_NATIVE) {
         struct tensor_desc d = x->desc;
-        TRY(build_node(b, &(struct build_spec){.op = "Reshape", .name = name, BUILD_IN(t), .out = &d}, &t));
+        bool fold = b->fold;
+        b->fold = false; /* an output is made by a node */
+        enum status st = build_node(b, &(struct build_spec){.op = "Reshape", .name = name, BUILD_IN(t), .out = &d}, &t);
+        b->fold = fold;
+        TRY(st);
     }
     build_rename(b, t, name);
     b->g->tensors.at[t].role = IR_OUTPUT;
@@ -299,6 +304,12 @@ enum status build_node(struct builder *b, const struct build_spec *s, uint32_t *
     struct op_call c = {.op = op, .node = s->name, .n_in = n_in, .n_out = n_out, .in = in, .params = params, .in_data = data,
                         .post = OP_POST_NONE};
     TRY(infer(b, &c, s, want));
+    if (b->fold) {
+        bool done;
+        TRY(build_folded(b, &c, want, ret, &done));
+        if (done)
+            return ST_OK;
+    }
     count_work(b, &c, &want[0]);
     TRY(add_outputs(b, s->name, want, n_out, out));
     struct ir_node n = {.name = unique(b, 'n', s->name), .op = op, .n_in = n_in, .n_out = n_out, .in = (uint32_t *)s->in, .out = out,

@@ -22,6 +22,7 @@ struct builder {
     struct ir_graph *g;
     struct convert_report *report; /* params and macs are counted there, may be NULL */
     bool float16;                  /* f32 tensors become f16 */
+    bool fold;                     /* small computations with integers are done on the spot (builder_fold.c) */
     const char *source;            /* of nodes that are built now, see build_source */
     const struct convert_opts *opts; /* whom to tell that bytes of the file were copied; may be NULL */
     struct {                       /* names in use: 't' and 'n' in front say tensor and node */

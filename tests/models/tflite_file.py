@@ -12,7 +12,7 @@ A table is a dict from field number to (kind, value): i8 i32 u32 i64 f32, str, b
 
 import struct
 
-TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "string": 5, "bool": 6, "int16": 7, "int8": 9, "resource": 13}
+TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "string": 5, "bool": 6, "int16": 7, "complex64": 8, "int8": 9, "resource": 13}
 FORMATS = {"float32": "f", "float16": "e", "int32": "i", "uint8": "B", "int64": "q", "bool": "?", "int16": "h", "int8": "b"}
 INLINE = {"i8": ("b", 1), "i32": ("i", 4), "u32": ("I", 4), "i64": ("q", 8), "f32": ("f", 4)}
 
@@ -89,8 +89,9 @@ class Graph:
     def __init__(self, model, name):
         self.model, self.name, self.tensors, self.ops = model, name, [], []
 
-    def tensor(self, shape, dtype, name=None, data=None, scale=None, zero=None, axis=0, variable=False, sparsity=None):
-        """data: a list of numbers, or bytes. scale: a number, or a list with one per element of axis. sparsity: a table."""
+    def tensor(self, shape, dtype, name=None, data=None, scale=None, zero=None, axis=0, variable=False, sparsity=None, signature=None):
+        """data: a list of numbers, or bytes. scale: a number, or a list with one per element of axis. sparsity: a table. signature: the shape,
+        with -1 where it is open."""
         buffer = 0
         if data is not None:
             raw = data if isinstance(data, bytes) else struct.pack("<%d%s" % (len(data), FORMATS[dtype]), *data)
@@ -103,7 +104,7 @@ class Graph:
             quant = ("table", {2: ("f32s", scales), 3: ("i64s", zeros), 6: ("i32", axis)})
         self.tensors.append({0: ("i32s", list(shape)), 1: ("i8", TYPES[dtype]), 2: ("u32", buffer),
                              3: ("str", name or "t%d" % len(self.tensors)), 4: quant, 5: ("i8", 1) if variable else None,
-                             6: ("table", sparsity) if sparsity else None})
+                             6: ("table", sparsity) if sparsity else None, 7: ("i32s", list(signature)) if signature else None})
         return len(self.tensors) - 1
 
     def op(self, code, inputs, outputs, options=None, options2=None, custom=None, custom_options=None):

@@ -737,6 +737,68 @@ def wide_cases():
     case("add_n of 70", 106, [a := f32(2, 3), b := f32(2, 3)], 35 * (a + b), {}, order=[0, 1] * 35, tol=1e-4)
 
 
+def shape_case():
+    """Frames of a signal, as programs write it: sizes are computed from SHAPE, and the shapes in the file are placeholders."""
+    x = f32(1, 50)
+    m = tflite_file.Model()
+
+    def ints(name, values, shape=None):
+        return m.tensor([len(values)] if shape is None else shape, "int32", name, data=list(values))
+
+    def between(name, shape, dtype="int32"):
+        return m.tensor(shape, dtype, name, signature=[-1] * len(shape))
+    axis, step, size = ints("zero", [0], []), ints("step", [6], []), ints("size", [8], [])
+    src = m.tensor([1, 50], "float32", "x")
+    shape, batch, length, nothing = between("shape", [2]), between("batch", [1]), between("length", [1]), m.tensor([0], "int32", "nothing")
+    m.op(77, [src], [shape], {})
+    m.op(102, [shape, ints("sizes", [1, 1, 0]), axis], [batch, length, nothing], {0: ("i32", 3)})
+    scalar = m.tensor([], "int32", "n")
+    m.op(22, [length, m.tensor([0], "int32", "no dimension")], [scalar], {})
+    rest, whole, count = m.tensor([], "int32", "rest"), m.tensor([], "int32", "whole"), m.tensor([], "int32", "count")
+    m.op(41, [scalar, size], [rest], {})
+    m.op(90, [rest, step], [whole], {})
+    one = ints("one", [1], [])
+    m.op(0, [whole, one], [count], {})
+    starts, steps, packed, frame, at = between("starts", [1]), between("steps", [1]), between("packed", [2]), between("frame", [1, 1]), between("at", [1, 8])
+    m.op(96, [axis, count, one], [starts], {})
+    m.op(18, [starts, step], [steps], {})
+    m.op(83, [count, one], [packed], {0: ("i32", 2)})
+    m.op(22, [steps, packed], [frame], {})
+    m.op(0, [frame, ints("inside", range(8), [1, 8])], [at], {})
+    taken, ends, all_of_it, y = (between("taken", [1, 1, 8], "float32"), between("ends", [2]), between("all", [3]), between("y", [1, 1], "float32"))
+    m.op(36, [src, at], [taken], {0: ("i32", 1)})
+    m.op(83, [count, size], [ends], {0: ("i32", 2)})
+    m.op(2, [batch, nothing, ends], [all_of_it], {0: ("i32", 0)})
+    back = between("back", [1, 1, 1], "float32")
+    m.op(22, [taken, all_of_it], [back], {})
+    m.op(40, [back, ints("last", [2])], [y], {})
+    frames = np.stack([x[:, i * 6:i * 6 + 8] for i in range(8)], 1)
+    CASES.append(dict(name="shapes that are computed", file=m.file([src], [y]), inputs=[x], expected=[frames.mean(2, dtype=np.float64).astype(np.float32)], tol=1e-5, steps=1,
+                      refused=None))
+
+
+def complex_cases():
+    """Real signals in complex spectra and back to real numbers."""
+    x = f32(3, 12)
+    for name, length in (("as long", 12), ("cut", 8), ("with zeros behind", 16)):
+        want = np.fft.rfft(x, length)
+        bins = length // 2 + 1
+        m = tflite_file.Model()
+        src, line = m.tensor([3, 12], "float32", "x"), m.tensor([3, 1, 12], "float32", "line")
+        m.op(70, [src, m.tensor([], "int32", "axis", data=[1])], [line], {})
+        pairs, flat = m.tensor([3, 1, bins], "complex64", "pairs"), m.tensor([3, bins], "complex64", "flat")
+        m.op(131, [line, m.tensor([2], "int32", "length", data=[1, length])], [pairs], {})
+        m.op(43, [pairs], [flat], {0: ("i32s", [-2])})
+        outs = [m.tensor([3, bins], "float32", n) for n in ("real", "imaginary", "absolute", "cast")]
+        for code, out in zip((134, 133, 135, 53), outs):
+            m.op(code, [flat], [out], {})
+        CASES.append(dict(name="rfft, " + name, file=m.file([src], outs), inputs=[x], expected=[a.astype(np.float32) for a in (want.real, want.imag, np.abs(want), want.real)], tol=1e-5,
+                          steps=1, refused=None))
+    m.op(0, [flat, flat], [m.tensor([3, bins], "complex64", "sum")], {})
+    CASES.append(dict(name="complex sum", file=m.file([src], outs), inputs=[x], expected=[x], tol=0, steps=1, refused="complex numbers"))
+    CASES.append(dict(name="complex output", file=m.file([src], [flat]), inputs=[x], expected=[x], tol=0, steps=1, refused="complex64"))
+
+
 def refusal_cases():
     x = f32(2, 3)
     for name, code in (("WHILE", 119), ("UNIQUE", 103), ("operator code 250", 250)):
@@ -779,7 +841,7 @@ def judge(c, answer, path):
 def main():
     runner, library = sys.argv[1:3]
     for make in (conv_cases, dense_cases, unary_cases, binary_cases, shape_cases, slice_cases, image_cases, memory_cases, segment_cases, svdf_fixed, resource_case, composed_cases,
-                 refusal_cases, custom_transpose_case, sparse_cases, control_cases, wide_cases):
+                 refusal_cases, custom_transpose_case, sparse_cases, control_cases, wide_cases, shape_case, complex_cases):
         make()
     failed = skipped = 0
     with tempfile.TemporaryDirectory() as folder:

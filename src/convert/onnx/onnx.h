@@ -174,7 +174,13 @@ bool onnx_fixed_output(struct onnx_cx *cx, const struct onnx_node *n, struct ten
 bool onnx_fixed_inputs(struct onnx_cx *cx, const struct onnx_node *n);
 /* Write out operators that are others in a row (onnx_expand.c). */
 enum status onnx_expand(struct onnx_cx *cx, struct onnx_node **nodes, size_t *n);
-/* Convert a list of nodes in the current scope (onnx_convert.c). */
+/* Inputs and outputs of the model (onnx_io.c). */
+enum status onnx_inputs(struct onnx_cx *cx);
+enum status onnx_outputs(struct onnx_cx *cx);
+/* The name stands for something that is not supported. */
+enum status onnx_poison(struct onnx_cx *cx, const char *name);
+bool onnx_is_needed(struct onnx_cx *cx, const struct onnx_node *n); /* some output depends on it */
+/* Convert a list of nodes in the current scope (onnx_nodes.c). */
 enum status onnx_nodes(struct onnx_cx *cx, const struct onnx_node *nodes, size_t n);
 enum status onnx_node_at(struct onnx_cx *cx, const struct onnx_node *nodes, size_t number); /* one of them; unnamed nodes are told apart by their number */
 enum status onnx_initializers(struct onnx_cx *cx, const struct onnx_graph *g);

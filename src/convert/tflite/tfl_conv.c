@@ -196,8 +196,16 @@ static enum status emit_transposed(struct tfl_cx *cx, const struct transposed *c
 {
     uint32_t x, w, b, pads[6], more[3];
     struct tensor_desc out = *tfl_out_desc(cx, 0);
+    int64_t dims[MAX_RANK];
     TRY(tfl_in(cx, c->x, &x));
     TRY(rank_is(cx, x, c->n + 2));
+    if (tfl_out_open(cx) && c->x && tfl_known(cx, 0)) { /* the shape is the first input */
+        uint32_t n;
+        TRY(tfl_ints(cx, 0, dims, MAX_RANK, &n));
+        out.rank = (uint8_t)n;
+        for (uint32_t i = 0; i < n; i++)
+            out.dims[i] = dims[i] < 0 || dims[i] > INT32_MAX ? 0 : (uint32_t)dims[i];
+    }
     TRY(weights(cx, c->w, c->n + 2, c->perm, x, &w));
     TRY(bias(cx, c->b, x, w, &b));
     TFL_REFUSE_IF(out.rank != c->n + 2, "the output has rank %u; rank %u is expected", out.rank, c->n + 2);

@@ -42,6 +42,16 @@ static enum status report_refusal(struct tfl_cx *cx, const struct tfl_row *row, 
     return pretend_outputs(cx);
 }
 
+static bool touches_complex(const struct tfl_cx *cx)
+{
+    bool found = false;
+    for (uint32_t k = 0; k < cx->op->in.n + cx->op->out.n && !found; k++) {
+        uint32_t t = k < cx->op->in.n ? tfl_number(cx->op->in, k) : tfl_number(cx->op->out, k - cx->op->in.n);
+        found = t != IR_NONE && cx->scope->g.tensors[t].complex;
+    }
+    return found;
+}
+
 static enum status lower(struct tfl_cx *cx, const struct tfl_op *op)
 {
     const struct tfl_row *row = tfl_row(op->code, op->custom);
@@ -50,6 +60,8 @@ static enum status lower(struct tfl_cx *cx, const struct tfl_op *op)
     cx->node = node_name(cx, row);
     if (!row || !row->lower)
         return report_refusal(cx, row, row ? row->arg : "an operator that this version does not know");
+    if (!row->complex && touches_complex(cx))
+        return report_refusal(cx, row, "complex numbers; transforms, views and their parts are supported");
     status_clear();
     size_t nodes = cx->b.g->nodes.n;
     build_source(&cx->b, row->name, cx->node);
@@ -177,8 +189,8 @@ static enum status add_inputs(struct tfl_cx *cx)
         const struct tfl_tensor *x = &g->tensors[t];
         if (*at != IR_NONE)
             continue;
-        if (x->why) {
-            TRY(report_issue(cx->report, x->name, "input", x->why, NULL));
+        if (x->why || x->complex) {
+            TRY(report_issue(cx->report, x->name, "input", x->why ? x->why : "its type is complex64; no tensor of the graph can have that", NULL));
             continue;
         }
         struct tensor_desc d = x->desc;
@@ -219,6 +231,8 @@ static enum status add_output(struct tfl_cx *cx, uint32_t t)
     uint32_t *at = &cx->scope->map[t], out;
     if (*at == IR_NONE && x->data && !x->why)
         TRY(build_const(&cx->b, x->name, &x->desc, x->data, false, at));
+    if (x->complex)
+        return report_issue(cx->report, x->name, "output", "its type is complex64; no tensor of the graph can have that", NULL);
     if (*at == IR_NONE)
         return report_issue(cx->report, x->name, "output", "no operator gives this output", NULL);
     if (cx->b.float16 && cx->opts->preserve_io && x->desc.type == DT_F32)
@@ -277,6 +291,7 @@ static enum status convert_graph(struct tfl_cx *cx)
     cx->scope = &scope;
     TRY(build_init(&cx->b, scope.g.name[0] ? scope.g.name : "model", cx->report));
     cx->b.float16 = cx->opts->float16;
+    cx->b.fold = true;
     cx->b.opts = cx->opts;
     TRY(add_inputs(cx));
     TRY(tfl_scope_run(cx));

@@ -102,6 +102,12 @@ enum status tfl_ints(struct tfl_cx *cx, uint32_t k, int64_t *ret, uint32_t max, 
     return ST_OK;
 }
 
+bool tfl_known(struct tfl_cx *cx, uint32_t k)
+{
+    uint32_t t = tfl_number(cx->op->in, k), at = t == IR_NONE ? IR_NONE : cx->scope->map[t];
+    return t != IR_NONE && (cx->scope->g.tensors[t].data || (at != IR_NONE && build_data(&cx->b, at)));
+}
+
 enum status tfl_int(struct tfl_cx *cx, uint32_t k, int64_t *ret)
 {
     uint32_t n;
@@ -165,6 +171,18 @@ const struct tensor_desc *tfl_out_desc(const struct tfl_cx *cx, uint32_t k)
     return t == IR_NONE ? &none : &cx->scope->g.tensors[t].desc;
 }
 
+bool tfl_out_open(const struct tfl_cx *cx)
+{
+    uint32_t t = tfl_number(cx->op->out, 0);
+    return cx->resized || (t != IR_NONE && cx->scope->g.tensors[t].open);
+}
+
+bool tfl_complex_out(const struct tfl_cx *cx)
+{
+    uint32_t t = tfl_number(cx->op->out, 0);
+    return t != IR_NONE && cx->scope->g.tensors[t].complex;
+}
+
 /* Scalars come with rank 0 or as one element. */
 static bool same_shape(const struct tensor_desc *a, const struct tensor_desc *b)
 {
@@ -183,7 +201,7 @@ enum status tfl_bind(struct tfl_cx *cx, uint32_t k, uint32_t t)
     const struct tensor_desc *d = tfl_desc(cx, t);
     TFL_REFUSE_IF(d->type != build_type(&cx->b, x->desc.type), "output %u (\"%s\") is %s in the file, but %s follows from the inputs", k, x->name,
                   desc_text(&x->desc, want), desc_text(d, got));
-    TFL_REFUSE_IF(!cx->resized && !same_shape(d, &x->desc), "output %u (\"%s\") is %s in the file, but %s follows from the inputs", k, x->name,
+    TFL_REFUSE_IF(!cx->resized && !x->open && !same_shape(d, &x->desc), "output %u (\"%s\") is %s in the file, but %s follows from the inputs", k, x->name,
                   desc_text(&x->desc, want), desc_text(d, got));
     cx->scope->map[at] = t;
     return ST_OK;

@@ -46,6 +46,7 @@ struct tfl_row {
     const char *arg;     /* the QNN operator, where one function lowers several; the reason of a refusal */
     const char *nearest;
     bool fused; /* the first option is an activation */
+    bool complex; /* takes or gives complex numbers, which are pairs along a last dimension */
 };
 const struct tfl_row *tfl_row(int32_t code, const char *custom); /* NULL when unknown; custom: name of a custom operator, or NULL */
 
@@ -64,6 +65,7 @@ struct tensor_desc *tfl_desc(struct tfl_cx *cx, uint32_t t);              /* of 
 /* The integers of a constant input; refused when it is not constant or has more than `max`. */
 enum status tfl_ints(struct tfl_cx *cx, uint32_t k, int64_t *ret, uint32_t max, uint32_t *ret_n);
 enum status tfl_int(struct tfl_cx *cx, uint32_t k, int64_t *ret);
+bool tfl_known(struct tfl_cx *cx, uint32_t k); /* input k is a constant, of the file or computed while converting */
 enum status tfl_real(struct tfl_cx *cx, uint32_t k, double *ret); /* one real value of a constant input */
 enum status tfl_axis(struct tfl_cx *cx, int64_t axis, uint32_t rank, uint32_t *ret);
 
@@ -83,6 +85,8 @@ enum status tfl_part(struct tfl_cx *cx, const char *part, struct build_spec *spe
 /* Output k of cx->op is tensor t of the graph. */
 enum status tfl_bind(struct tfl_cx *cx, uint32_t k, uint32_t t);
 const struct tensor_desc *tfl_out_desc(const struct tfl_cx *cx, uint32_t k); /* of the file; DT_NONE when it has none */
+bool tfl_out_open(const struct tfl_cx *cx); /* the shape of output 0 follows from the inputs only: the user changed one, or the file leaves it open */
+bool tfl_complex_out(const struct tfl_cx *cx); /* output 0 is complex */
 /* x behind a clamp or tanh, in its own type; x itself where there is none. */
 enum status tfl_act(struct tfl_cx *cx, uint32_t x, enum tfl_activation act, uint32_t *ret);
 /* Output k is tensor t behind a clamp or tanh, if `act` does anything there. */
@@ -189,6 +193,12 @@ TFL_LOWER(svdf);
 TFL_LOWER(sparse_to_dense);
 TFL_LOWER(segment);
 TFL_LOWER(reverse_sequence);
+
+/* tfl_signal.c */
+TFL_LOWER(rfft2d);
+TFL_LOWER(complex_part);
+TFL_LOWER(complex_abs);
+enum status tfl_complex_part(struct tfl_cx *cx, const char *part, uint32_t x, uint32_t which, uint32_t *ret); /* 0: real, 1: imaginary */
 
 /* tfl_sparse.c */
 TFL_LOWER(densify);

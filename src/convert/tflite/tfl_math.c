@@ -208,8 +208,14 @@ TFL_LOWER(top_k)
 /* The stored numbers: an encoding on the way does not count. */
 TFL_LOWER(cast)
 {
-    uint32_t x;
+    uint32_t x, real;
     TRY(tfl_in(cx, 0, &x));
+    if (tfl_source(cx, 0)->complex) { /* the imaginary part is dropped */
+        TFL_REFUSE_IF(tfl_out_desc(cx, 0)->type != DT_F32 || tfl_complex_out(cx), "complex numbers become another type than float32");
+        TRY(tfl_complex_part(cx, "real", x, 0, &real));
+        return tfl_bind(cx, 0, real);
+    }
+    TFL_REFUSE_IF(tfl_complex_out(cx), "real numbers become complex ones");
     return tfl_emit(cx, &(struct build_spec){.op = "Cast", BUILD_IN(x)});
 }
 

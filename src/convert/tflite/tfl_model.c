@@ -51,8 +51,11 @@ static const char *read_shape(struct fb_table t, struct tfl_tensor *x)
         return "it has more than 8 dimensions";
     x->desc.rank = (uint8_t)shape.n;
     x->batch = open.n && open.n == shape.n && fb_at_int(open, 0, 4) < 0;
+    for (uint32_t i = 0; i < open.n; i++)
+        x->open = x->open || fb_at_int(open, i, 4) < 0;
     for (uint32_t i = 0; i < shape.n; i++) {
         int64_t d = fb_at_int(shape, i, 4);
+        x->empty = x->empty || d == 0;
         if (d <= 0)
             return d ? "a dimension is negative" : "a dimension is 0";
         x->desc.dims[i] = (uint32_t)d;
@@ -125,6 +128,11 @@ static const char *read_type(struct tfl_tensor *x)
     x->desc.type = fixed ? types[x->type].encoded : types[x->type].plain;
     if (!fixed)
         x->desc.q = (struct quant){0};
+    x->complex = x->type == TFL_COMPLEX64 && x->desc.rank < MAX_RANK;
+    if (x->complex) {
+        x->desc.type = DT_F32;
+        x->desc.dims[x->desc.rank++] = 2;
+    }
     if (x->desc.type == DT_NONE)
         return types[x->type].refused;
     return NULL;

@@ -11,6 +11,9 @@ struct tfl_tensor {
     uint8_t type;    /* number in the file */
     bool variable;   /* kept between runs */
     uint8_t batch;   /* the first dimension is open in the file */
+    bool open;       /* some dimension is: the shape of the file is only a placeholder */
+    bool empty;      /* a dimension is 0 */
+    bool complex;    /* its numbers are pairs: the descriptor is f32 with a last dimension of 2 */
     const void *data; /* a constant's bytes in the file, NULL: none */
     uint64_t bytes;
     struct fb_table sparsity; /* where the values of a sparse constant belong; it has no `data` … */

@@ -73,6 +73,6 @@ enum tfl_activation { ACT_NONE, ACT_RELU, ACT_RELU_N1_TO_1, ACT_RELU6, ACT_TANH,
     X(16, "uint16", DT_U16, DT_UQ16)             \
     X(17, "int4", DT_NONE, DT_SQ4)               \
     X(18, "bfloat16", DT_BF16, DT_NONE)
-enum { TFL_INT64 = 4 };
+enum { TFL_INT64 = 4, TFL_COMPLEX64 = 8 };
 
 #endif

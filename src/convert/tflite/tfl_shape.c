@@ -13,7 +13,9 @@ static enum status resized_shape(struct tfl_cx *cx, uint32_t x, struct tensor_de
     int64_t want[MAX_RANK];
     uint32_t n, open = 0;
     uint64_t count = desc_count(tfl_desc(cx, x)), rest = 1;
-    if (tfl_has(cx, 1)) {
+    if (tfl_has(cx, 1) && tfl_source(cx, 1)->empty) {
+        n = 0;
+    } else if (tfl_has(cx, 1)) {
         TRY(tfl_ints(cx, 1, want, MAX_RANK, &n));
     } else {
         struct fb_vec v = fb_vector(cx->op->options, OPTION_FIRST, 4);
@@ -22,6 +24,8 @@ static enum status resized_shape(struct tfl_cx *cx, uint32_t x, struct tensor_de
         for (uint32_t i = 0; i < n; i++)
             want[i] = fb_at_int(v, i, 4);
     }
+    if (tfl_complex_out(cx) && n < MAX_RANK)
+        want[n++] = 2;
     for (uint32_t i = 0; i < n; i++)
         open = want[i] < 0 ? i : open;
     out->rank = (uint8_t)n;
@@ -29,8 +33,9 @@ static enum status resized_shape(struct tfl_cx *cx, uint32_t x, struct tensor_de
         out->dims[i] = (uint32_t)want[i];
         rest = i == open ? rest : rest * out->dims[i];
     }
-    TFL_REFUSE_IF(n == 0 || rest == 0 || count % rest, "%llu values do not fit the shape of the file; give shapes that do", (unsigned long long)count);
-    out->dims[open] = (uint32_t)(count / rest);
+    TFL_REFUSE_IF(rest == 0 || count % rest || (n == 0 && count != 1), "%llu values do not fit the shape of the file; give shapes that do", (unsigned long long)count);
+    if (n)
+        out->dims[open] = (uint32_t)(count / rest);
     return ST_OK;
 }
 
@@ -39,7 +44,7 @@ TFL_LOWER(reshape)
     uint32_t x;
     struct tensor_desc out = *tfl_out_desc(cx, 0);
     TRY(tfl_in(cx, 0, &x));
-    if (cx->resized && desc_count(&out) != desc_count(tfl_desc(cx, x)))
+    if (tfl_out_open(cx) && (desc_count(&out) != desc_count(tfl_desc(cx, x)) || !cx->resized))
         TRY(resized_shape(cx, x, &out));
     return tfl_emit(cx, &(struct build_spec){.op = "Reshape", BUILD_IN(x), .out = &out});
 }
@@ -49,7 +54,7 @@ TFL_LOWER(squeeze)
     uint32_t x, axes[MAX_RANK], n = 0;
     struct fb_vec given = fb_vector(cx->op->options, OPTION_FIRST, 4);
     TRY(tfl_in(cx, 0, &x));
-    uint32_t rank = tfl_desc(cx, x)->rank;
+    uint32_t rank = tfl_desc(cx, x)->rank - tfl_complex_out(cx);
     TFL_REFUSE_IF(given.n > MAX_RANK, "%u axes are named; at most %d are supported", given.n, MAX_RANK);
     for (; n < given.n; n++)
         TRY(tfl_axis(cx, fb_at_int(given, n, 4), rank, &axes[n]));
@@ -67,7 +72,7 @@ TFL_LOWER(expand_dims)
     int64_t given;
     TRY(tfl_in(cx, 0, &x));
     TRY(tfl_int(cx, 1, &given));
-    TRY(tfl_axis(cx, given, tfl_desc(cx, x)->rank + 1u, &axis));
+    TRY(tfl_axis(cx, given, tfl_desc(cx, x)->rank + 1u - tfl_complex_out(cx), &axis));
     return tfl_emit(cx, &(struct build_spec){.op = "ExpandDims", BUILD_IN(x), .params = {BUILD_U32("axis", axis)}});
 }
 
@@ -99,30 +104,33 @@ static enum status numbers(struct tfl_cx *cx, uint32_t n, uint32_t **ret)
     return ST_OK;
 }
 
-static enum status all_inputs(struct tfl_cx *cx, uint32_t **ret)
+/* Those that have elements. */
+static enum status all_inputs(struct tfl_cx *cx, uint32_t **ret, uint32_t *ret_n)
 {
-    TFL_REFUSE_IF(cx->op->in.n == 0, "nothing is joined");
     TRY(numbers(cx, cx->op->in.n, ret));
+    *ret_n = 0;
     for (uint32_t k = 0; k < cx->op->in.n; k++)
-        TRY(tfl_in(cx, k, &(*ret)[k]));
+        if (!tfl_source(cx, k) || !tfl_source(cx, k)->empty)
+            TRY(tfl_in(cx, k, &(*ret)[(*ret_n)++]));
+    TFL_REFUSE_IF(*ret_n == 0, "nothing is joined");
     return ST_OK;
 }
 
 TFL_LOWER(concat)
 {
-    uint32_t *in, axis;
-    TRY(all_inputs(cx, &in));
+    uint32_t *in, n, axis;
+    TRY(all_inputs(cx, &in, &n));
     TRY(tfl_axis(cx, tfl_option(cx, CONCAT_AXIS, 0), tfl_desc(cx, in[0])->rank, &axis));
-    struct build_spec spec = {.op = "Concat", .in = in, .n_in = cx->op->in.n, .params = {BUILD_U32("axis", axis)}};
+    struct build_spec spec = {.op = "Concat", .in = in, .n_in = n, .params = {BUILD_U32("axis", axis)}};
     return tfl_emit_act(cx, &spec, tfl_activation(cx, CONCAT_ACTIVATION));
 }
 
 TFL_LOWER(pack)
 {
-    uint32_t *in, axis;
-    TRY(all_inputs(cx, &in));
+    uint32_t *in, n, axis;
+    TRY(all_inputs(cx, &in, &n));
     TRY(tfl_axis(cx, tfl_option(cx, PACK_AXIS, 0), tfl_desc(cx, in[0])->rank + 1u, &axis));
-    return tfl_emit(cx, &(struct build_spec){.op = "Pack", .in = in, .n_in = cx->op->in.n, .params = {BUILD_U32("axis", axis)}});
+    return tfl_emit(cx, &(struct build_spec){.op = "Pack", .in = in, .n_in = n, .params = {BUILD_U32("axis", axis)}});
 }
 
 TFL_LOWER(unpack)
@@ -157,6 +165,28 @@ TFL_LOWER(split)
     return emit_split(cx, x, axis, at, n - 1);
 }
 
+/* Parts of these sizes; those of no elements are left away, and what reads them may do without. */
+static enum status split_sizes(struct tfl_cx *cx, uint32_t x, uint32_t axis, const int64_t *sizes, uint32_t *at)
+{
+    uint32_t n = cx->op->out.n, parts = 0, *made;
+    int64_t sum = 0;
+    TRY(numbers(cx, n, &made));
+    for (uint32_t i = 0; i < n; i++)
+        if (sizes[i] > 0)
+            at[parts++] = (uint32_t)(sum += sizes[i]);
+    TFL_REFUSE_IF(parts == 0, "no part has an element");
+    if (parts == n)
+        return emit_split(cx, x, axis, at, n - 1);
+    made[0] = x;
+    if (parts > 1)
+        TRY(build_node(&cx->b, &(struct build_spec){.op = "Split", .name = cx->node, BUILD_IN(x), .n_out = parts,
+                                                    .params = {BUILD_U32("axis", axis), BUILD_U32S("split_index", parts - 1, at)}}, made));
+    for (uint32_t i = 0, k = 0; i < n; i++)
+        if (sizes[i] > 0)
+            TRY(tfl_bind(cx, i, made[k++]));
+    return ST_OK;
+}
+
 TFL_LOWER(split_v)
 {
     uint32_t x, axis, n = cx->op->out.n, open = n, *at;
@@ -177,10 +207,7 @@ TFL_LOWER(split_v)
     }
     if (open < n)
         sizes[open] = tfl_desc(cx, x)->dims[axis] - sum;
-    sum = 0;
-    for (uint32_t i = 0; i + 1 < n; i++)
-        at[i] = (uint32_t)(sum += sizes[i]);
-    return emit_split(cx, x, axis, at, n - 1);
+    return split_sizes(cx, x, axis, sizes, at);
 }
 
 /* ---- padding -------------------------------------------------------------------------------------------------------- */
@@ -246,7 +273,7 @@ TFL_LOWER(tile)
     uint32_t x, n, multiples[MAX_RANK];
     int64_t given[MAX_RANK];
     TRY(tfl_in(cx, 0, &x));
-    if (tfl_source(cx, 1) && !tfl_source(cx, 1)->data)
+    if (tfl_source(cx, 1) && !tfl_known(cx, 1))
         return tile_by_shape(cx, x);
     TRY(tfl_ints(cx, 1, given, MAX_RANK, &n));
     for (uint32_t i = 0; i < n; i++) {
@@ -256,12 +283,28 @@ TFL_LOWER(tile)
     return tfl_emit(cx, &(struct build_spec){.op = "Tile", BUILD_IN(x), .params = {BUILD_U32S("multiples", n, multiples)}});
 }
 
-/* x, its dimensions of 1 repeated until it has the output's shape. */
-static enum status emit_stretched(struct tfl_cx *cx, uint32_t x)
+/* The shape of output 0: that of the file, or the list at input `shape` where the file leaves it open. */
+static enum status wanted_shape(struct tfl_cx *cx, uint32_t shape, struct tensor_desc *out)
 {
-    struct tensor_desc in = *tfl_desc(cx, x), out = *tfl_out_desc(cx, 0);
+    int64_t dims[MAX_RANK];
+    uint32_t n;
+    *out = *tfl_out_desc(cx, 0);
+    if (!tfl_out_open(cx))
+        return ST_OK;
+    TRY(tfl_ints(cx, shape, dims, MAX_RANK, &n));
+    out->rank = (uint8_t)n;
+    for (uint32_t i = 0; i < n; i++) {
+        TFL_REFUSE_IF(dims[i] < 1 || dims[i] > INT32_MAX, "dimension %u is %lld; 1 or more is expected", i, (long long)dims[i]);
+        out->dims[i] = (uint32_t)dims[i];
+    }
+    return ST_OK;
+}
+
+/* x, its dimensions of 1 repeated until it has that shape. */
+static enum status emit_stretched(struct tfl_cx *cx, uint32_t x, struct tensor_desc out)
+{
+    struct tensor_desc in = *tfl_desc(cx, x);
     uint32_t dims[MAX_RANK], multiples[MAX_RANK], lead = out.rank - in.rank;
-    TFL_REFUSE_IF(cx->resized, "its shape is fixed in the file; convert without changing input shapes");
     TFL_REFUSE_IF(in.rank > out.rank, "rank %u is stretched to rank %u", in.rank, out.rank);
     for (uint32_t i = 0; i < out.rank; i++) {
         dims[i] = i < lead ? 1 : in.dims[i - lead];
@@ -278,26 +321,35 @@ static enum status emit_stretched(struct tfl_cx *cx, uint32_t x)
 TFL_LOWER(broadcast_to)
 {
     uint32_t x;
+    struct tensor_desc out;
     TRY(tfl_in(cx, 0, &x));
-    return emit_stretched(cx, x);
+    TRY(wanted_shape(cx, 1, &out));
+    return emit_stretched(cx, x, out);
 }
 
 TFL_LOWER(fill)
 {
     uint32_t x;
+    struct tensor_desc out;
     TRY(tfl_in(cx, 1, &x));
-    return emit_stretched(cx, x);
+    TRY(wanted_shape(cx, 0, &out));
+    return emit_stretched(cx, x, out);
 }
 
 TFL_LOWER(zeros_like)
 {
-    uint32_t zero;
-    struct tensor_desc d = *tfl_out_desc(cx, 0);
+    uint32_t zero, x;
+    struct tensor_desc d = *tfl_out_desc(cx, 0), out = d;
     TFL_REFUSE_IF(dtype_is_fixed(d.type) || d.type == DT_NONE, "the output is not float or integer, as is expected");
     d.rank = 1;
     d.dims[0] = 1;
     TRY(build_const(&cx->b, tfl_name(cx, "zero"), &d, (const char[8]){0}, false, &zero));
-    return emit_stretched(cx, zero);
+    if (tfl_out_open(cx)) {
+        TRY(tfl_in(cx, 0, &x));
+        out.rank = tfl_desc(cx, x)->rank;
+        memcpy(out.dims, tfl_desc(cx, x)->dims, sizeof(out.dims));
+    }
+    return emit_stretched(cx, zero, out);
 }
 
 /* Output 0 is this list of integers. */

@@ -10,12 +10,12 @@ enum { CODE_CUSTOM_OPERATOR = 32 };
 #define LOWER(code, text, how) [code] = {.name = text, .lower = tfl_lower_##how},
 #define AS(code, text, how, op) [code] = {.name = text, .lower = tfl_lower_##how, .arg = op},
 #define FUSED(code, text, how, op) [code] = {.name = text, .lower = tfl_lower_##how, .arg = op, .fused = true},
+#define PAIRS(code, text, how) [code] = {.name = text, .lower = tfl_lower_##how, .complex = true},
 #define REFUSE(code, text, why, near) [code] = {.name = text, .arg = why, .nearest = near},
 #define CONTROL "control flow: a QNN graph runs all of its nodes, once"
 #define SIZE "the size of its output depends on the data"
 #define NO_OP "there is no QNN operator that it could become"
 #define HLO "an operator of the StableHLO dialect; converters lower it to the ones of TFLite"
-#define COMPLEX "complex numbers have no data type in QNN"
 #define TABLE "hash tables have no form in QNN"
 
 static const struct tfl_row rows[] = {
@@ -41,7 +41,7 @@ static const struct tfl_row rows[] = {
     AS(19, "RELU", unary, "Relu")
     AS(20, "RELU_N1_TO_1", unary, "Relu1")
     AS(21, "RELU6", unary, "Relu6")
-    LOWER(22, "RESHAPE", reshape)
+    PAIRS(22, "RESHAPE", reshape)
     AS(23, "RESIZE_BILINEAR", resize, "ResizeBilinear")
     LOWER(24, "RNN", rnn)
     LOWER(25, "SOFTMAX", softmax)
@@ -62,7 +62,7 @@ static const struct tfl_row rows[] = {
     AS(40, "MEAN", reduce, "ReduceMean")
     FUSED(41, "SUB", binary, "ElementWiseSubtract")
     FUSED(42, "DIV", binary, "ElementWiseDivide")
-    LOWER(43, "SQUEEZE", squeeze)
+    PAIRS(43, "SQUEEZE", squeeze)
     FUSED(44, "UNIDIRECTIONAL_SEQUENCE_LSTM", lstm, NULL)
     LOWER(45, "STRIDED_SLICE", strided_slice)
     AS(46, "BIDIRECTIONAL_SEQUENCE_RNN", sequence_rnn, "both")
@@ -72,7 +72,7 @@ static const struct tfl_row rows[] = {
     LOWER(50, "LOG_SOFTMAX", log_softmax)
     REFUSE(51, "DELEGATE", "compiled for one delegate; what it computes is not in the file", "the model before it was given to a delegate")
     LOWER(52, "BIDIRECTIONAL_SEQUENCE_LSTM", bilstm)
-    LOWER(53, "CAST", cast)
+    PAIRS(53, "CAST", cast)
     AS(54, "PRELU", binary, "Prelu")
     AS(55, "MAXIMUM", binary, "ElementWiseMaximum")
     AS(56, "ARG_MAX", arg, "Argmax")
@@ -89,7 +89,7 @@ static const struct tfl_row rows[] = {
     LOWER(67, "TRANSPOSE_CONV", transpose_conv)
     LOWER(68, "SPARSE_TO_DENSE", sparse_to_dense)
     LOWER(69, "TILE", tile)
-    LOWER(70, "EXPAND_DIMS", expand_dims)
+    PAIRS(70, "EXPAND_DIMS", expand_dims)
     AS(71, "EQUAL", binary, "ElementWiseEqual")
     AS(72, "NOT_EQUAL", binary, "ElementWiseNotEqual")
     AS(73, "LOG", unary, "ElementWiseLog")
@@ -150,11 +150,11 @@ static const struct tfl_row rows[] = {
     LOWER(128, "CUMSUM", cumsum)
     LOWER(129, "CALL_ONCE", call_once)
     LOWER(130, "BROADCAST_TO", broadcast_to)
-    REFUSE(131, "RFFT2D", COMPLEX, "BATCH_MATMUL by the matrix of the transform")
+    PAIRS(131, "RFFT2D", rfft2d)
     LOWER(132, "CONV_3D", conv3d)
-    REFUSE(133, "IMAG", COMPLEX, NULL)
-    REFUSE(134, "REAL", COMPLEX, NULL)
-    REFUSE(135, "COMPLEX_ABS", COMPLEX, NULL)
+    PAIRS(133, "IMAG", complex_part)
+    PAIRS(134, "REAL", complex_part)
+    PAIRS(135, "COMPLEX_ABS", complex_abs)
     REFUSE(136, "HASHTABLE", TABLE, "GATHER")
     REFUSE(137, "HASHTABLE_FIND", TABLE, "GATHER")
     REFUSE(138, "HASHTABLE_IMPORT", TABLE, "GATHER")
