@@ -133,7 +133,7 @@ struct conv_seg {
 struct conv_panel {
     uint32_t rows, n_seg, k_total;
     struct conv_seg *seg;
-    const uint64_t *seg_x;      /* bands (conv_bands.c) and groups gathered together: bytes from a row to what each segment is multiplied with; NULL: segments
+    const uint64_t *seg_x;      /* bands (conv_bands.c), groups gathered together, windows in place (conv_place.c): bytes from a row to what each segment is multiplied with; NULL: segments
                                  * follow each other in a row */
     uint64_t stride;            /* bytes from one row to the next, where they are equally far apart: always but for strided windows in place */
     uint32_t engine_state;      /* whatever the engine likes to remember; 0 when a kernel starts */

@@ -30,6 +30,10 @@ static void set_segments(struct conv_walk *w)
     const struct conv_args *a = w->a;
     struct conv_panel *p = &w->p;
     bool window = a->kind == CONV_WINDOW;
+    if (w->placed) {
+        conv_place_segments(w);
+        return;
+    }
     p->n_seg = 0;
     p->k_total = 0;
     if (a->kind == CONV_MATRIX || (!w->skip && window && !w->together)) {
@@ -69,7 +73,7 @@ void conv_flush(struct conv_walk *w)
     for (uint32_t i = w->chunk0; i < w->chunk1; i++) {
         if (w->a->packed)
             constant_chunk(w->a, i, &c);
-        if (w->together && gathered != UINT32_MAX)
+        if ((w->together || w->placed) && gathered != UINT32_MAX)
             conv_gather_next(w, c.slice - gathered);
         else if (c.slice != gathered && !w->band_lines)
             conv_gather(w, c.slice);
@@ -248,7 +252,8 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
     w.skip = a->padded && (a->cls == CONV_F32 || a->cls == CONV_F16);
     w.in_place = a->direct && e->in_place(a);
     w.flat = a->kind == CONV_MATRIX || (a->kind == CONV_WINDOW && a->direct && a->x.stride == 1 && a->y.stride == 1 && a->z.stride == 1);
-    w.together = a->together && e->apart;
+    w.placed = conv_placed(&w);
+    w.together = a->together && e->apart && !w.placed;
     if (w.together) {
         w.all = *a;
         w.all.cig = w.all.tap_stride = a->ci;
@@ -257,7 +262,7 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
               a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
     w.p.rows = 0;
     w.p.seg = call->work;
-    w.p.seg_x = w.together ? w.seg_x : NULL;
+    w.p.seg_x = w.together || w.placed ? w.seg_x : NULL;
     set_panel(&w);
     w.band_lines = conv_band_lines(&w);
     for (uint32_t at = tile.begin; at < tile.end;) {

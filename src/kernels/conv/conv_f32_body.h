@@ -62,19 +62,57 @@ static inline __attribute__((always_inline)) vf weights_at(const struct tile *t,
     return half ? vf_load_half((const uint16_t *)block[v / per_block] + at) : vf_load((const float *)block[v / per_block] + at);
 }
 
-static inline __attribute__((always_inline)) void tile_end(const struct tile *t, uint32_t r, int v, vf acc)
+/* The last channels of a chunk: some vectors are not full, or not there. */
+static __attribute__((noinline)) void ragged_end(const struct tile *t, uint32_t mr, uint32_t nr, const vf *acc)
 {
-    uint32_t at = t->at + (uint32_t)v * VEC_LANES;
-    if (at >= t->c->n)
-        return;
-    uint32_t n = t->c->n - at;
-    uint64_t to = t->p->out[t->row + r] + t->c->c0 + at;
-    acc = vf_add(acc, vf_load_n(t->c->m + at, n));
-    acc = vf_min(vf_set1(t->a->f_hi), vf_max(vf_set1(t->a->f_lo), acc));
-    if (t->a->out_type == DT_F32)
-        vf_store_n((float *)t->out + to, acc, n);
-    else
-        vf_store_half_n((uint16_t *)t->out + to, acc, n);
+    for (uint32_t r = 0; r < mr; r++)
+        for (uint32_t v = 0; v < nr; v++) {
+            const uint32_t at = t->at + v * VEC_LANES, n = t->c->n - at;
+            const uint64_t to = t->p->out[t->row + r] + t->c->c0 + at;
+            if (t->a->out_type == DT_F32)
+                vf_store_n((float *)t->out + to, acc[r * nr + v], n);
+            else
+                vf_store_half_n((uint16_t *)t->out + to, acc[r * nr + v], n);
+        }
+}
+
+/* Records are padded to whole blocks, so biases are always whole vectors. */
+static inline __attribute__((always_inline)) void tile_end(const struct tile *t, const int mr, const int nr, vf acc[CONV_MR][VEC_F32_NR])
+{
+    const vf lo = vf_set1(t->a->f_lo), hi = vf_set1(t->a->f_hi);
+    const uint64_t *out = t->p->out + t->row, at = t->c->c0 + t->at;
+#pragma GCC unroll 8
+    for (int v = 0; v < nr; v++) {
+        const vf bias = vf_load(t->c->m + t->at + v * VEC_LANES);
+#pragma GCC unroll 8
+        for (int r = 0; r < mr; r++)
+            acc[r][v] = vf_min(hi, vf_max(lo, vf_add(acc[r][v], bias)));
+    }
+    if (t->c->n - t->at < (uint32_t)nr * VEC_LANES) {
+        vf some[CONV_MR * VEC_F32_NR];
+#pragma GCC unroll 8
+        for (int r = 0; r < mr; r++)
+#pragma GCC unroll 8
+            for (int v = 0; v < nr; v++)
+                some[r * nr + v] = acc[r][v];
+        ragged_end(t, (uint32_t)mr, (uint32_t)nr, some);
+    } else if (t->a->out_type == DT_F32) {
+#pragma GCC unroll 8
+        for (int r = 0; r < mr; r++) {
+            float *to = (float *)t->out + out[r] + at;
+#pragma GCC unroll 8
+            for (int v = 0; v < nr; v++)
+                vf_store_n(to + v * VEC_LANES, acc[r][v], VEC_LANES);
+        }
+    } else {
+#pragma GCC unroll 8
+        for (int r = 0; r < mr; r++) {
+            uint16_t *to = (uint16_t *)t->out + out[r] + at;
+#pragma GCC unroll 8
+            for (int v = 0; v < nr; v++)
+                vf_store_half_n(to + v * VEC_LANES, acc[r][v], VEC_LANES);
+        }
+    }
 }
 
 static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr, const bool half)
@@ -110,11 +148,7 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
             }
         }
     }
-#pragma GCC unroll 8
-    for (int r = 0; r < mr; r++)
-#pragma GCC unroll 8
-        for (int v = 0; v < nr; v++)
-            tile_end(t, (uint32_t)r, v, acc[r][v]);
+    tile_end(t, mr, nr, acc);
 }
 
 #define TILE(mr, nr, half, name)                       \

@@ -194,7 +194,9 @@ static void gather_pixels(struct conv_walk *w, uint32_t slice)
             line = ((uint64_t)w->p.plane_at[i] * a->y.out + w->p.y_at[i]) * a->x.out * a->co + (uint64_t)slice * a->cog;
         w->p.out[i] = line + (uint64_t)w->p.x_at[i] * a->co;
     }
-    if (w->in_place) {
+    if (w->placed) {
+        conv_place_rows(w, slice);
+    } else if (w->in_place) {
         point_pixels(w, slice);
     } else if (w->lines) {
         gather_windows(w);
@@ -262,7 +264,7 @@ void conv_gather(struct conv_walk *w, uint32_t slice)
         gather_rows(w, slice);
     else
         gather_pixels(w, slice);
-    if (w->e->gathered && !w->in_place)
+    if (w->e->gathered && !w->in_place && !w->placed)
         w->e->gathered(w->a, &w->p);
     for (uint32_t i = 0; w->a->w_offset && i < w->p.rows; i++)
         w->p.xsum[i] = w->e->sum(w->a, w->p.x[i], w->p.k_total);

@@ -27,6 +27,7 @@ struct conv_walk {
     bool lines;                     /* windows inside the image are whole lines of x (conv_gather.c) */
     uint32_t band_lines;            /* output lines of a band (conv_bands.c); 0: rows are gathered */
     uint64_t seg_x[CONV_BAND_TAPS];
+    bool placed;                    /* windows are read where they lie in x (conv_place.c) */
     bool together;                  /* rows are gathered for all slices at once, as those of `all` */
     struct conv_args all;           /* the same convolution as if it had no groups */
     uint32_t chunk0, chunk1;
@@ -41,6 +42,11 @@ void conv_flush(struct conv_walk *w);
 /* conv_bands.c: output lines of a band, 0 where bands do not suit; walk over lines of planes * output height. */
 uint32_t conv_band_lines(const struct conv_walk *w);
 void conv_walk_bands(struct conv_walk *w, uint32_t line0, uint32_t line1);
+
+/* conv_place.c: whether windows can be read where they lie; segments of the walk's class; rows of the panel. */
+bool conv_placed(const struct conv_walk *w);
+void conv_place_segments(struct conv_walk *w);
+void conv_place_rows(struct conv_walk *w, uint32_t slice);
 
 /* conv_gather.c */
 struct conv_taps conv_taps_of(const struct conv_walk *w, const struct conv_axis *v, uint32_t o);
