@@ -212,6 +212,9 @@ void conv_pack_depthwise(const struct conv_args *a, const void *w, void *dst);
 /* depthwise.c: bytes all through, in the form that four or two lines at a time want. */
 bool depthwise_accept_quads(const void *args);
 bool depthwise_accept_pairs(const void *args);
+/* Floats and 16 bits in kernels of usual sizes, up to DEPTHWISE_TAPS by DEPTHWISE_TAPS (depthwise_lines_body.h). */
+enum { DEPTHWISE_TAPS = 7 };
+bool depthwise_accept_lines(const void *args);
 
 /* The sections of a record over n channels. */
 static inline uint64_t conv_m_stride(uint64_t n)

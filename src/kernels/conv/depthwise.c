@@ -6,33 +6,19 @@
 
 #include "kernels/conv/conv_stage.h"
 
-struct valid {
-    uint32_t first, n;
-};
-
-/* Taps of output position o that fall inside the input. */
-static struct valid valid_taps(const struct conv_axis *v, uint32_t o)
-{
-    int64_t start = (int64_t)o * v->stride - v->pad, d = v->dilation;
-    int64_t first = start < 0 ? (-start + d - 1) / d : 0, end = start >= v->in ? 0 : (v->in - start + d - 1) / d;
-    if (end > v->kernel)
-        end = v->kernel;
-    return first < end ? (struct valid){ (uint32_t)first, (uint32_t)(end - first) } : (struct valid){ 0, 0 };
-}
-
 /* Columns [x0, x1) of a line use the same taps. */
-static uint32_t same_columns(const struct conv_args *a, uint32_t x0, struct valid v)
+static uint32_t same_columns(const struct conv_args *a, uint32_t x0, struct dw_valid v)
 {
     uint32_t x1 = x0 + 1;
     for (; x1 < a->x.out; x1++) {
-        struct valid next = valid_taps(&a->x, x1);
+        struct dw_valid next = dw_valid_taps(&a->x, x1);
         if (next.first != v.first || next.n != v.n)
             break;
     }
     return x1;
 }
 
-static int64_t first_at(const struct conv_axis *v, uint32_t o, struct valid t)
+static int64_t first_at(const struct conv_axis *v, uint32_t o, struct dw_valid t)
 {
     return (int64_t)o * v->stride - v->pad + (int64_t)t.first * v->dilation;
 }
@@ -43,9 +29,9 @@ static void run_line(struct dw_run *r, const char *input, uint32_t line, dw_fn *
     const struct conv_args *a = r->a;
     uint32_t oy = line % a->y.out, plane = line / a->y.out, oz = plane % a->z.out, xs = dtype_bits(a->x_type) / 8, x1;
     const char *image = input + (uint64_t)(plane / a->z.out) * a->z.in * a->y.in * a->x.in * a->ci * xs;
-    struct valid z = valid_taps(&a->z, oz), y = valid_taps(&a->y, oy);
+    struct dw_valid z = dw_valid_taps(&a->z, oz), y = dw_valid_taps(&a->y, oy);
     for (uint32_t x0 = 0; x0 < a->x.out; x0 = x1) {
-        struct valid x = valid_taps(&a->x, x0);
+        struct dw_valid x = dw_valid_taps(&a->x, x0);
         x1 = same_columns(a, x0, x);
         bool none = !x.n || !y.n || !z.n;
         int64_t pixel = (first_at(&a->z, oz, z) * a->y.in + first_at(&a->y, oy, y)) * a->x.in + first_at(&a->x, x0, x);
@@ -105,4 +91,14 @@ bool depthwise_accept_pairs(const void *args)
 {
     const struct conv_args *a = args;
     return a->multiplier == 1 && a->co % CONV_BLOCK == 0 && a->w_offset >= -256 && a->w_offset <= 256 && conv_stage_suits(a);
+}
+
+bool depthwise_accept_lines(const void *args)
+{
+    const struct conv_args *a = args;
+    const bool flat = a->z.in == 1 && a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
+    const bool own = a->multiplier == 1 && a->packed && (a->cls == CONV_Q16 ? dtype_bits(a->x_type) == 16 : a->x_type == (a->wsize == 4 ? DT_F32 : DT_F16));
+    const bool size = (a->x.kernel == 3 || a->x.kernel == 5 || a->x.kernel == DEPTHWISE_TAPS) && a->y.kernel <= DEPTHWISE_TAPS && a->x.stride <= 2 && a->x.dilation == 1;
+    const bool fixed = a->cls != CONV_Q16 || (a->packed && a->narrow && a->head->plain && a->w_offset >= -1024 && a->w_offset <= 1024);
+    return flat && size && own && fixed;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The walk of depthwise convolutions: one output line at a time, columns in runs that use the same taps. Private to conv/.
  *
- * Taps outside the input are skipped for all types, which is the same as real zero. (depthwise_quads_avx512.c has a walk of its own.) */
+ * Taps outside the input are skipped for all types, which is the same as real zero. (Faster kernels for usual sizes have walks of their own: depthwise_quads_avx512.c, depthwise_lines_body.h.) */
 #ifndef KERNELS_CONV_DEPTHWISE_H
 #define KERNELS_CONV_DEPTHWISE_H
 
@@ -32,6 +32,20 @@ static inline uint64_t dw_x_at(const struct dw_run *r, uint32_t plane, uint32_t 
 static inline uint64_t dw_tap_at(const struct dw_run *r, uint32_t plane, uint32_t line, uint32_t tap)
 {
     return r->tap + ((uint64_t)plane * r->a->y.kernel + line) * r->a->x.kernel + tap;
+}
+
+/* Taps of output position o that fall inside the input. */
+struct dw_valid {
+    uint32_t first, n;
+};
+
+static inline struct dw_valid dw_valid_taps(const struct conv_axis *v, uint32_t o)
+{
+    int64_t start = (int64_t)o * v->stride - v->pad, d = v->dilation;
+    int64_t first = start < 0 ? (-start + d - 1) / d : 0, end = start >= v->in ? 0 : (v->in - start + d - 1) / d;
+    if (end > v->kernel)
+        end = v->kernel;
+    return first < end ? (struct dw_valid){ (uint32_t)first, (uint32_t)(end - first) } : (struct dw_valid){ 0, 0 };
 }
 
 void depthwise_run(const struct kernel_call *call, struct range tile, dw_fn *fn);
