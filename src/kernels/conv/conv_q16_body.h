@@ -11,7 +11,7 @@
 #include "kernels/conv/conv_q16_rows.h"
 #include "kernels/conv/conv_wide_end.h"
 
-enum { Q16_K8 = 508, Q16_K16 = 252, Q16_MR = 4, Q16_NR = 2, Q16_WIDTH = Q16_NR * VEC_LANES };
+enum { Q16_K8 = 508, Q16_K16 = 252, Q16_MR = 6, Q16_NR = 2, Q16_WIDTH = Q16_NR * VEC_LANES };
 
 struct tile {
     const struct conv_args *a;
@@ -91,6 +91,58 @@ static inline __attribute__((always_inline)) void part_bytes(const struct tile *
             vi_widen(sum[r] + v * VEC_LANES, vi_join_pairs(acc[r][2 * v], acc[r][2 * v + 1]), 0);
 }
 
+/* The last channels of a chunk: a vector is not full. */
+static __attribute__((noinline)) void narrow_rest(const struct tile *t, uint32_t mr, uint32_t nr, const vi *q)
+{
+    for (uint32_t r = 0; r < mr; r++)
+        for (uint32_t v = 0; v < nr; v++) {
+            const uint32_t first = t->at + v * VEC_LANES;
+            vi_store_n((char *)t->out + (t->p->out[t->row + r] + t->c->c0 + first) * t->end->bytes, q[r * nr + v], t->c->n - first, t->end->bytes);
+        }
+}
+
+/* What belongs to channels is read once for all rows; records are padded to whole blocks. */
+static inline __attribute__((always_inline)) void narrow_end(const struct tile *t, const int mr, const int nr, vi acc[Q16_MR][2 * Q16_NR])
+{
+    const struct fixed_end *e = t->end;
+    const vf lo = e->lo, hi = e->hi;
+    const vi offset = e->offset;
+    const uint64_t *to = t->p->out + t->row, c0 = t->c->c0 + t->at;
+    char *out = t->out;
+    vi q[Q16_MR][Q16_NR];
+#pragma GCC unroll 8
+    for (int v = 0; v < nr; v++) {
+        const vi fold = vi_load(t->fold32 + t->at + v * VEC_LANES);
+        const vf m = vf_load(t->c->m + t->at + v * VEC_LANES);
+#pragma GCC unroll 8
+        for (int r = 0; r < mr; r++) {
+            vi sum = vi_add(vi_join_pairs(acc[r][2 * v], acc[r][2 * v + 1]), fold);
+            if (t->a->w_offset)
+                sum = vi_add(sum, vi_set1((int32_t)((uint32_t)t->a->w_offset * (uint32_t)(uint64_t)t->p->xsum[t->row + (uint32_t)r])));
+            q[r][v] = vi_requant(sum, m, lo, hi, offset);
+        }
+    }
+    if (t->c->n - t->at < (uint32_t)nr * VEC_LANES) {
+        vi some[Q16_MR * Q16_NR];
+#pragma GCC unroll 8
+        for (int r = 0; r < mr; r++)
+#pragma GCC unroll 8
+            for (int v = 0; v < nr; v++)
+                some[r * nr + v] = q[r][v];
+        narrow_rest(t, (uint32_t)mr, (uint32_t)nr, some);
+    } else if (e->bytes == 2 && nr == 2) {
+#pragma GCC unroll 8
+        for (int r = 0; r < mr; r++)
+            vi_store_words((uint16_t *)out + to[r] + c0, q[r][0], q[r][nr - 1]);
+    } else {
+#pragma GCC unroll 8
+        for (int r = 0; r < mr; r++)
+#pragma GCC unroll 8
+            for (int v = 0; v < nr; v++)
+                vi_store_n(out + (to[r] + c0 + (uint64_t)v * VEC_LANES) * e->bytes, q[r][v], VEC_LANES, e->bytes);
+    }
+}
+
 /* 8-bit weights and sums that fit 32 bits. */
 static inline __attribute__((always_inline)) void tile_narrow(const struct tile *t, const int mr, const int nr)
 {
@@ -102,18 +154,7 @@ static inline __attribute__((always_inline)) void tile_narrow(const struct tile 
         at = conv_seg_at(t->p, s, at, sizeof(int16_t));
         add_fours(t, mr, nr, (struct part){ block + (uint64_t)t->p->seg[s].k * CONV_BLOCK, at, t->p->seg[s].n }, acc);
     }
-#pragma GCC unroll 8
-    for (int r = 0; r < mr; r++) {
-        const uint32_t row = t->row + (uint32_t)r;
-        const vi term = vi_set1(t->a->w_offset ? (int32_t)((uint32_t)t->a->w_offset * (uint32_t)(uint64_t)t->p->xsum[row]) : 0);
-#pragma GCC unroll 8
-        for (int v = 0; v < nr; v++) {
-            const uint32_t first = t->at + (uint32_t)v * VEC_LANES, n = t->c->n - first;
-            vi sum = vi_add(vi_add(vi_join_pairs(acc[r][2 * v], acc[r][2 * v + 1]), term), vi_load(t->fold32 + first));
-            vi q = vi_requant(sum, vf_load_n(t->c->m + first, n), t->end->lo, t->end->hi, t->end->offset);
-            vi_store_n((char *)t->out + (t->p->out[row] + t->c->c0 + first) * t->end->bytes, q, n, t->end->bytes);
-        }
-    }
+    narrow_end(t, mr, nr, acc);
 }
 
 static inline vi pair_at(const int16_t *x)
@@ -149,8 +190,8 @@ static inline __attribute__((always_inline)) void part_words(const struct tile *
             vi xv = pair_at(x[r] + k), xl = pair_at(x[r] + k + plane);
 #pragma GCC unroll 8
             for (int v = 0; v < nr; v++) {
-                acc[r][v] = vi_dot16(acc[r][v], xv, wv[v]);
-                low[r][v] = vi_dot16(low[r][v], xl, wv[v]);
+                acc[r][v] = vi_keep(vi_dot16(acc[r][v], xv, wv[v]));
+                low[r][v] = vi_keep(vi_dot16(low[r][v], xl, wv[v]));
             }
         }
     }
@@ -225,9 +266,10 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
 TILES(1)
 TILES(2)
 TILES(4)
+TILES(6)
 #define ROW(mr) { { tile_##mr##_1_0, tile_##mr##_2_0 }, { tile_##mr##_1_1, tile_##mr##_2_1 } }
-static void (*const tiles[3][2][Q16_NR])(const struct tile *) = { ROW(1), ROW(2), ROW(4) };
-static const uint32_t tile_rows[3] = { 1, 2, Q16_MR };
+static void (*const tiles[4][2][Q16_NR])(const struct tile *) = { ROW(1), ROW(2), ROW(4), ROW(6) };
+static const uint32_t tile_rows[4] = { 1, 2, 4, Q16_MR };
 
 static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
@@ -236,14 +278,20 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     const bool narrow = a->wsize == 1 && c->plain && conv_fits_32(a, c);
     struct fixed_end end;
     fixed_end_range(&end, a);
-    for (uint32_t i = 0; i < c->n; i++) {
-        fold[i] = conv_fold(p, c, i, a->kind == CONV_TRANSPOSED ? a->tap_stride : 0, left_over(a));
-        fold32[i] = (int32_t)(uint32_t)(uint64_t)fold[i];
+    if (narrow && a->kind != CONV_TRANSPOSED) { /* conv_fold in 32 bits, so that it is done in a few vectors */
+        const uint32_t left = (uint32_t)(uint64_t)left_over(a);
+        for (uint32_t i = 0; i < c->n; i++)
+            fold32[i] = (int32_t)((uint32_t)(uint64_t)c->b[i] + left * (uint32_t)(uint64_t)c->wsum[i]);
+    } else {
+        for (uint32_t i = 0; i < c->n; i++) {
+            fold[i] = conv_fold(p, c, i, a->kind == CONV_TRANSPOSED ? a->tap_stride : 0, left_over(a));
+            fold32[i] = (int32_t)(uint32_t)(uint64_t)fold[i];
+        }
     }
     for (uint32_t at = 0; at < c->n; at += Q16_WIDTH) {
         struct tile t = { a, p, c, fold, &end, 0, at, out, narrow ? fold32 : NULL };
         uint32_t nr = (c->n - at + VEC_LANES - 1) / VEC_LANES;
-        for (int m = (int)VEC_Q16_MR < (int)Q16_MR ? 1 : 2; m >= 0; m--)
+        for (int m = (int)VEC_Q16_MR < (int)Q16_MR ? 1 : 3; m >= 0; m--)
             for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])
                 tiles[m][a->wsize - 1][(nr < Q16_NR ? nr : Q16_NR) - 1](&t);
     }

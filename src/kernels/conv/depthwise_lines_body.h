@@ -99,17 +99,17 @@ static inline __attribute__((always_inline)) void dl_pixels(const struct dl_lane
         dl_end(l, f, to + j * co, acc[j]);
 }
 
-/* A pixel with taps t0 … t1; x: what the first of them meets. */
+/* A pixel with some taps of each line; x: what the first of them meets. */
 static inline __attribute__((always_inline)) void dl_border(const struct dl_lanes *l, const struct dl_line *line, struct dl_form f, const vi *w, const char *x,
-                                                            uint64_t to, uint32_t t0, uint32_t t1)
+                                                            uint64_t to, const struct range taps)
 {
     const uint32_t lines = f.lines ? f.lines : line->lines;
     vi acc = vi_zero(), sum = vi_zero();
 #pragma GCC unroll 3
     for (uint32_t y = 0; y < lines; y++, x += line->x_line)
 #pragma GCC unroll 3
-        for (uint32_t t = t0; t < t1; t++) {
-            acc = dl_mac(f, acc, dl_load(f, x + (t - t0) * line->x_pixel, l->n), w[y * f.taps + t]);
+        for (uint32_t t = taps.begin; t < taps.end; t++) {
+            acc = dl_mac(f, acc, dl_load(f, x + (t - taps.begin) * line->x_pixel, l->n), w[y * f.taps + t]);
             if (dl_is_fixed(f))
                 sum = vi_dot16(sum, vi_set1(1), w[y * f.taps + t]);
         }
@@ -128,11 +128,11 @@ static inline __attribute__((always_inline)) void dl_border_at(const struct dl_l
     const char *x = line->x + (uint64_t)at * line->x_pixel;
     const uint64_t to = line->out + (uint64_t)ox * l->a->co;
     if (f.lines && t0 == 1 && t1 == 3)
-        dl_border(l, line, f, w, x, to, 1, 3);
+        dl_border(l, line, f, w, x, to, (struct range){ 1, 3 });
     else if (f.lines && t0 == 0 && t1 == 2)
-        dl_border(l, line, f, w, x, to, 0, 2);
+        dl_border(l, line, f, w, x, to, (struct range){ 0, 2 });
     else
-        dl_border(l, line, f, l->w + (uint64_t)line->first * f.taps, x, to, t0, t1);
+        dl_border(l, line, f, l->w + (uint64_t)line->first * f.taps, x, to, (struct range){ t0, t1 });
 }
 
 /* Output pixels [begin, end) of a line have all taps. */

@@ -111,6 +111,25 @@ static inline void vi_store_n(void *p, vi v, uint32_t n, uint32_t bytes)
     vec_store_bytes(p, bytes == 1 ? _mm_unpacklo_epi32(lo, hi) : _mm_unpacklo_epi64(lo, hi), n, bytes);
 }
 
+static inline void vi_store_words(uint16_t *p, vi a, vi b)
+{
+    vi_store_n(p, a, VEC_LANES, 2);
+    vi_store_n(p + VEC_LANES, b, VEC_LANES, 2);
+}
+
+static inline void vec_flip_words(uint16_t *to, const uint16_t *from, uint32_t n, uint16_t flip)
+{
+    const vi bits = _mm256_set1_epi16((int16_t)flip);
+    for (; n >= 16; n -= 16, to += 16, from += 16)
+        _mm256_storeu_si256((__m256i *)to, _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)from), bits));
+    if (n >= 8) {
+        _mm_storeu_si128((__m128i *)to, _mm_xor_si128(_mm_loadu_si128((const __m128i *)from), _mm256_castsi256_si128(bits)));
+        n -= 8, to += 8, from += 8;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = from[i] ^ flip;
+}
+
 /* 64-bit sums += v << shift. */
 static inline void vi_widen(int64_t *sum, vi v, int shift)
 {

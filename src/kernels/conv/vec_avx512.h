@@ -10,7 +10,7 @@
 enum {
     VEC_LANES = 16,
     VEC_F32_NR = 4,    /* vectors of channels that a float kernel computes at a time */
-    VEC_Q16_MR = 4,    /* rows of a kernel with 16-bit activations, which has two sums per output */
+    VEC_Q16_MR = 6,    /* rows of a kernel with 16-bit activations, which has two sums per output */
 };
 typedef __m512 vf;
 typedef __m512i vi;
@@ -99,6 +99,24 @@ static inline void vi_store_n(void *p, vi v, uint32_t n, uint32_t bytes)
         _mm256_mask_storeu_epi16(p, vec_mask(n), _mm512_cvtepi32_epi16(v));
 }
 
+/* The low 16 bits of all lanes of a, then of b. */
+static inline void vi_store_words(uint16_t *p, vi a, vi b)
+{
+    const vi low = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    _mm512_storeu_si512(p, _mm512_permutex2var_epi16(a, low, b));
+}
+
+/* n elements of 16 bits, some of their bits turned. */
+static inline void vec_flip_words(uint16_t *to, const uint16_t *from, uint32_t n, uint16_t flip)
+{
+    const vi bits = _mm512_set1_epi16((int16_t)flip);
+    for (; n >= 32; n -= 32, to += 32, from += 32)
+        _mm512_storeu_si512(to, _mm512_xor_si512(_mm512_loadu_si512(from), bits));
+    const __mmask32 rest = (1u << n) - 1;
+    if (n)
+        _mm512_mask_storeu_epi16(to, rest, _mm512_xor_si512(_mm512_maskz_loadu_epi16(rest, from), bits));
+}
+
 /* 64-bit sums += v << shift. */
 static inline void vi_widen(int64_t *sum, vi v, int shift)
 {
@@ -113,7 +131,12 @@ static inline vi vi_join_pairs(vi a, vi b)
     const vi even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
     return _mm512_add_epi32(_mm512_permutex2var_epi32(a, even, b), _mm512_permutex2var_epi32(a, odd, b));
 }
-static inline vi vi_keep(vi v) { return v; } /* here, registers are many */
+/* In a register at this point: compilers copy sums to and fro where many of them are alive. */
+static inline vi vi_keep(vi v)
+{
+    __asm__("" : "+v"(v));
+    return v;
+}
 static inline vi vi_set1_long(int64_t v) { return _mm512_set1_epi64(v); }
 
 /* Pairs of 16-bit products added to 32-bit sums. */
