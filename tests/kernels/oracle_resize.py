@@ -147,12 +147,26 @@ def general_case(c):
     same(got, want, "Resize", e, o, before, after, kind, mode, rounding, outside)
 
 
+def wide_case(c, w, wo, ch):
+    """Lines of many columns, pixels of many channels, columns that read far apart."""
+    e, o = pair(c)
+    h, ho = int(c.r.integers(1, 4)), int(c.r.integers(1, 5))
+    q = c.array(e, (1, h, w, ch), special=False)
+    half = bool(c.r.integers(2))
+    want = linear(linear(e.real(q), 2, HALF if half else ASYMMETRIC, wo), 1, HALF if half else ASYMMETRIC, ho)
+    got = c.run("ResizeBilinear", [e.tensor(q)], [o.out((1, ho, wo, ch))], {"half_pixel_centers": b8(half)})[0]
+    same(got, store(want, o), "ResizeBilinear", e, o, (h, w), (ho, wo), ch, half)
+
+
 def main():
     c = Case(20)
     for _ in range(scaled(250)):
         image_case(c)
         antialias_case(c)
         general_case(c)
+    for _ in range(scaled(6)):
+        for w, wo, ch in ((300, 600, 3), (90, 257, 2), (900, 70, 4), (1, 600, 1), (2000, 3, 5), (13, 40, 64), (40, 11, 100), (5, 9, 511), (6, 4, 512), (4, 7, 513)):
+            wide_case(c, w, wo, ch)
     c.done("resize")
 
 

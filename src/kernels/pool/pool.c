@@ -38,7 +38,7 @@ static void fixed_point(const struct op_call *c, struct pool_args *a, uint64_t t
     a->s_in = (double)a->src.scale;
     a->s_out = (double)a->dst.scale;
     a->exact = (uint64_t)most <= (1u << 24) / (taps ? taps : 1);
-    a->raw8 = a->kind == POOL_MAX && dtype_bits(a->src.type) == 8 && !a->src.bits && codec_copies(&a->dst, c->in[0], c->out[0]);
+    a->raw = a->kind == POOL_MAX && dtype_bits(a->src.type) <= 16 && dtype_bits(a->src.type) >= 8 && !a->src.bits && codec_copies(&a->dst, c->in[0], c->out[0]);
     codec_rescale(&a->src, 1.0);
     codec_rescale(&a->dst, 1.0);
 }

@@ -13,7 +13,7 @@ struct pool_args {
     bool count_pad; /* the divisor counts padding */
     bool exact;     /* sums of q + offset: in f32 when they fit, else in int64 */
     bool whole;     /* maximum of plain integers */
-    bool raw8;      /* maximum of 8-bit values whose encoding stays */
+    bool raw;       /* maximum of 8- or 16-bit values whose encoding stays */
     uint32_t batch, channels, blocks;
     uint32_t parts; /* pixels and blocks of channels in a unit of work: 1, or those of a line */
     uint32_t in[3], out[3], size[3], stride[3], before[3], after[3];

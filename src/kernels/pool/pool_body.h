@@ -120,8 +120,9 @@ static void pixel_f32(const struct kernel_call *call, const struct pool_args *a,
                      uint32_t c, uint32_t n, int64_t to)                                                                      \
     {                                                                                                                         \
         T *o = (T *)call->data[1] + to;                                                                                       \
+        const uint32_t step = 64 / sizeof(T);                                                                                 \
         uint32_t i = 0;                                                                                                       \
-        for (; i + 64 <= n; i += 64) {                                                                                        \
+        for (; i + step <= n; i += step) {                                                                                    \
             name##_bytes acc = (name##_bytes){0} + LOWEST;                                                                    \
             FOR_EACH_TAP(a, w, image, at)                                                                                     \
             {                                                                                                                 \
@@ -147,6 +148,17 @@ static void pixel_f32(const struct kernel_call *call, const struct pool_args *a,
     }
 PIXEL_RAW(pixel_u8, uint8_t, 0)
 PIXEL_RAW(pixel_s8, int8_t, INT8_MIN)
+PIXEL_RAW(pixel_u16, uint16_t, 0)
+PIXEL_RAW(pixel_s16, int16_t, INT16_MIN)
+#undef PIXEL_RAW
+
+typedef void pixel_fn(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t c, uint32_t n, int64_t to);
+
+static pixel_fn *raw_of(enum dtype t)
+{
+    const bool is_signed = dtype_is_signed(t);
+    return dtype_bits(t) == 8 ? (is_signed ? pixel_s8 : pixel_u8) : is_signed ? pixel_s16 : pixel_u16;
+}
 
 /* Plain integers of any width; u64 is compared with its top bit turned. */
 static void pixel_whole(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t c,
@@ -211,8 +223,8 @@ void K(pool)(const struct kernel_call *call, struct range tile)
         make_window(a, p.at, &w);
         if (a->whole)
             pixel_whole(call, a, p.image, &w, c, n, to);
-        else if (a->raw8 && window_taps(&w))
-            (dtype_is_signed(a->src.type) ? pixel_s8 : pixel_u8)(call, a, p.image, &w, c, n, to);
+        else if (a->raw && window_taps(&w))
+            raw_of(a->src.type)(call, a, p.image, &w, c, n, to);
         else
             pixel_f32(call, a, p.image, &w, c, n, to);
         to += n;

@@ -90,6 +90,8 @@ static void make_sample(const struct resize_args *a, uint32_t d, uint32_t i, str
         sample_cubic(a, x, a->in[d], s);
 }
 
+#include "kernels/resize/resize_linear.h"
+
 /* Join the taps of one dimension: p[0 … n) into o, which may be p[0]. */
 static void blend(const struct sample *s, const float *const *p, float *o, uint32_t channels)
 {
@@ -244,6 +246,10 @@ void K(resize)(const struct kernel_call *call, struct range tile)
     const struct resize_args *a = call->args;
     uint64_t rows = (uint64_t)a->batch * a->out[0] * a->out[1];
     uint64_t end = a->kind == RESIZE_NEAREST ? mover_end(&a->mover, tile, rows) : tile.end < rows ? tile.end : rows;
+    if (linear_suits(a)) {
+        linear_run(call, a, tile.begin, end);
+        return;
+    }
     for (uint64_t row = tile.begin; row < end; row++) {
         struct pixel p = {.a = a, .src = call->data[0], .image = row / a->out[1] / a->out[0]};
         if (a->kind == RESIZE_SMOOTH) {
