@@ -67,10 +67,10 @@ def layer_case(c):
     same(got, store(back(affine(r, g, b)), o), op, e, o, shape, axes, eps)
 
 
-def channel_case(c):
+def channel_case(c, shape=None, group=None):
     e = c.enc(FIXED + ("f32", "f32", "f16"))
     o = c.enc(FIXED, 4.0) if e.fixed else e
-    shape = c.shape(2, 4)
+    shape = shape or c.shape(2, 4)
     n = shape[-1]
     ins, g, b = parameters(c, e, (n,), False)
     q = c.array(e, shape)
@@ -86,7 +86,7 @@ def channel_case(c):
     params = {"epsilon": f32(eps), "mode": u32(mode), "region": u32(region), "normalize_variance": b8(var)}
     same(c.run("InstanceNorm", [e.tensor(q)] + ins, [o.out(shape)], params)[0], store(affine(back(r), g, b), o), "InstanceNorm", e, o, shape,
          mode, region, var)
-    group = int(c.pick(*[k for k in range(1, n + 1) if n % k == 0]))
+    group = group or int(c.pick(*[k for k in range(1, n + 1) if n % k == 0]))
     y = x.reshape(shape[:-1] + (group, n // group))
     flat, back = runs(y, list(range(1, len(shape) - 1)) + [len(shape)])
     want = affine(back(variance(flat, eps)).reshape(shape), g, b)
@@ -149,6 +149,9 @@ def main():
         l2_case(c)
     for _ in range(scaled(80)):
         lrn_case(c)
+    for _ in range(scaled(10)):  # blocks of channels, groups that divide 16 lanes or do not
+        for shape, group in (((2, 5, 7, 40), 20), ((1, 9, 4, 64), 64), ((2, 6, 6, 132), 33), ((1, 33, 144), 18), ((1, 3, 5, 7, 32), 2), ((1, 8, 5, 60), 6), ((2, 2, 3, 200), 100)):
+            channel_case(c, shape, group)
     c.done("norm")
 
 

@@ -14,10 +14,30 @@ static const struct kernel_variant lrn_variants[] = {
 };
 #undef KERNEL
 
+/* Images whose runs are all pixels of one channel or of a group that divides the 16 lanes. */
+static void choose_columns(const struct op_runs *r, struct norm_args *a)
+{
+    uint32_t m = 1;
+    a->pixels = 1;
+    if (r->n < 3 || r->at[0].in_run || a->kind == NORM_L2 || a->kind == NORM_AFFINE)
+        return;
+    for (; m < r->n && r->at[m].in_run && !r->at[m].affine; m++)
+        a->pixels *= r->at[m].size;
+    const bool groups = m + 2 == r->n && r->at[m + 1].in_run && r->at[m + 1].stride == 1 && r->at[m + 1].affine == 1;
+    if (m < 2 || m >= r->n || r->at[m].in_run || (m + 1 != r->n && !groups))
+        return;
+    a->group = groups ? r->at[m + 1].size : 1;
+    if (!a->group || 16 % a->group || r->at[m].stride != a->group || r->at[m].affine != a->group || !a->pixels)
+        return;
+    a->channels = r->at[m].size * a->group;
+    a->columns = a->channels > 2 * NORM_COLUMNS ? NORM_COLUMNS : NORM_COLUMNS / 2; /* a team wants more than one block */
+}
+
 static void choose_runs(const struct op_call *c, struct norm_args *a)
 {
     struct op_runs r;
     a->kind = op_norm_runs(c, &r);
+    choose_columns(&r, a);
     for (uint32_t i = 0; i < r.n; i++) {
         const struct op_run_dim *d = &r.at[i];
         view_add(d->in_run ? &a->run : &a->outer, d->size, d->stride);
@@ -69,7 +89,12 @@ static enum status norm_bind(const struct op_call *c, void *args, struct kernel_
     view_finish(&a->run);
     view_finish(&a->outer_affine);
     view_finish(&a->run_affine);
-    kernel_units(ret, a->n ? a->runs : 0, 4 * a->n);
+    if (a->columns) {
+        const uint64_t images = a->runs / (a->channels / a->group), blocks = (a->channels + a->columns - 1) / a->columns;
+        kernel_units(ret, images * blocks, 4 * a->pixels * a->columns);
+    } else {
+        kernel_units(ret, a->n ? a->runs : 0, 4 * a->n);
+    }
     *variants = norm_variants;
     return ST_OK;
 }

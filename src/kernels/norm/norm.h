@@ -8,6 +8,8 @@
 #include "kernels/span.h"
 #include "kernels/view.h"
 
+enum { NORM_COLUMNS = 64 };
+
 struct norm_args {
     uint32_t n_in;
     enum op_norm kind;
@@ -16,6 +18,9 @@ struct norm_args {
     float eps;
     struct view outer, run;             /* elements of the input */
     struct view outer_affine, run_affine; /* elements of gamma and beta */
+    /* Many runs at once (norm_columns.h); columns 0: one after the other. */
+    uint32_t columns, group, channels;    /* channels of a block, of a run, of a pixel */
+    uint64_t pixels;                      /* of an image */
     struct codec in, gamma, beta, out;
 };
 
