@@ -45,12 +45,51 @@ PACK_LOOP(u16, uint16_t, int16_t, v + shift)
 PACK_LOOP(f16, uint16_t, uint16_t, v)
 PACK_LOOP(f32, uint32_t, uint32_t, v)
 
-/* One run of k per channel, contiguous, stored as it is but for the sign of unsigned bytes: whole groups are copied. */
+/* Weights are stored as they are but for the sign of unsigned ones. */
+static bool as_stored(const struct conv_args *a)
+{
+    const int32_t half = a->w_type == DT_UQ8 ? 128 : a->w_type == DT_UQ16 ? 32768 : 0;
+    return a->taps == 1 && a->w_shift == -half && (T_(a->w_type) & (T_(DT_SQ8) | T_(DT_SQ16) | T_(DT_UQ8) | T_(DT_UQ16) | T_FLOAT)) &&
+           dtype_bits(a->w_type) == 8 * a->wsize;
+}
+
+static uint32_t sign_bits(const struct conv_args *a)
+{
+    return a->w_type == DT_UQ8 ? 0x80808080u : a->w_type == DT_UQ16 ? 0x80008000u : 0;
+}
+
+typedef uint32_t quad __attribute__((vector_size(16)));
+typedef uint16_t eight __attribute__((vector_size(16)));
+
+/* Groups of four bytes, four of each of 16 channels: a transpose of 16 by 4. `step`: bytes from one channel to the next. */
+static void turn_quads(char *d, const char *s, uint64_t step, quad flip)
+{
+    for (uint32_t c = 0; c < CONV_BLOCK; c += 4, s += 4 * step, d += 16) {
+        quad x[4];
+        for (uint32_t i = 0; i < 4; i++)
+            memcpy(&x[i], s + i * step, 16);
+        const quad a = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5), b = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
+        const quad e = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7), f = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
+        const quad y[4] = { __builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7), __builtin_shufflevector(e, f, 0, 1, 4, 5),
+                            __builtin_shufflevector(e, f, 2, 3, 6, 7) };
+        for (uint32_t i = 0; i < 4; i++) {
+            const quad v = y[i] ^ flip;
+            memcpy(d + i * 4 * CONV_BLOCK, &v, 16);
+        }
+    }
+}
+
+/* One run of k per channel, contiguous: whole groups are copied. */
 static void pack_copied(const struct pack_block *p)
 {
     const struct conv_args *a = p->a;
-    const uint32_t group = a->kg * a->wsize, whole = a->cig / a->kg, rest = a->cig % a->kg * a->wsize;
-    const uint8_t flip = a->w_type == DT_UQ8 ? 0x80 : 0;
+    const uint32_t group = a->kg * a->wsize, whole = a->cig / a->kg, rest = a->cig % a->kg * a->wsize, bits = sign_bits(a);
+    if (group == 4 && p->n == CONV_BLOCK && a->cig % (4 * a->kg) == 0) {
+        for (uint32_t g = 0; g < whole; g += 4)
+            turn_quads((char *)p->dst + (uint64_t)g * 4 * CONV_BLOCK, (const char *)p->src + p->first * a->wsize + (uint64_t)g * 4, a->w_out * a->wsize,
+                       (quad){ bits, bits, bits, bits });
+        return;
+    }
     for (uint32_t c = 0; c < p->n; c++) {
         const char *s = (const char *)p->src + (p->first + c * a->w_out) * a->wsize;
         char *d = (char *)p->dst + c * group;
@@ -58,41 +97,61 @@ static void pack_copied(const struct pack_block *p)
             uint32_t four = 0;
             if (group == 4) {
                 memcpy(&four, s, 4);
-                four ^= flip * 0x01010101u;
+                four ^= bits;
                 memcpy(d, &four, 4);
             } else {
                 memcpy(d, s, 2);
             }
         }
         for (uint32_t i = 0; i < rest; i++)
-            d[i] = (char)(s[i] ^ flip);
+            d[i] = (char)(s[i] ^ (uint8_t)(bits >> 8 * (i % a->wsize)));
     }
 }
 
 static bool copies(const struct conv_args *a)
 {
-    uint32_t group = a->kg * a->wsize;
-    bool as_stored = a->w_shift == 0 && (T_(a->w_type) & (T_(DT_SQ8) | T_(DT_SQ16) | T_FLOAT)), flipped = a->w_type == DT_UQ8 && a->w_shift == -128;
-    return a->taps == 1 && a->w_in == 1 && (as_stored || flipped) && (group == 4 || group == 2);
+    const uint32_t group = a->kg * a->wsize;
+    return as_stored(a) && a->w_in == 1 && (group == 4 || (group == 2 && !sign_bits(a)));
 }
 
-/* Channels follow each other in the weights: four lines of k become fours. */
+/* Two lines of 16-bit weights, 16 channels each, become pairs. */
+static void pair_lines(char *d, const char *s, uint64_t line, uint32_t flip)
+{
+    const eight bits = (eight)(quad){ flip, flip, flip, flip };
+    for (uint32_t half = 0; half < 2; half++, s += 16, d += 32) {
+        eight a, b;
+        memcpy(&a, s, 16);
+        memcpy(&b, s + line, 16);
+        const eight lo = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11) ^ bits, hi = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15) ^ bits;
+        memcpy(d, &lo, 16);
+        memcpy(d + 16, &hi, 16);
+    }
+}
+
+/* Channels follow each other in the weights: lines of k are copied, pairs or fours of lines become groups. */
 static void pack_lines(const struct pack_block *p)
 {
     const struct conv_args *a = p->a;
-    const uint8_t flip = a->w_type == DT_UQ8 ? 0x80 : 0;
-    const uint8_t *s = (const uint8_t *)p->src + p->first;
-    uint8_t *d = p->dst;
-    for (uint32_t k = 0; k < a->cig / 4; k++, s += 4 * a->w_in, d += 4 * CONV_BLOCK)
-        for (uint32_t c = 0; c < CONV_BLOCK; c++)
-            for (uint32_t j = 0; j < 4; j++)
-                d[4 * c + j] = s[j * a->w_in + c] ^ flip;
+    const uint8_t flip = (uint8_t)sign_bits(a);
+    const uint64_t line = a->w_in * a->wsize, group = (uint64_t)a->kg * a->wsize * CONV_BLOCK;
+    const char *s = (const char *)p->src + p->first * a->wsize;
+    char *d = p->dst;
+    for (uint32_t k = 0; k < a->cig; k += a->kg, s += a->kg * line, d += group) {
+        if (a->kg == 1)
+            memcpy(d, s, group);
+        else if (a->kg == 2)
+            pair_lines(d, s, line, sign_bits(a));
+        else
+            for (uint32_t c = 0; c < CONV_BLOCK; c++)
+                for (uint32_t j = 0; j < 4; j++)
+                    d[4 * c + j] = (char)(s[j * line + c] ^ flip);
+    }
 }
 
 static bool has_lines(const struct conv_args *a, uint32_t n)
 {
-    bool bytes = (a->w_type == DT_SQ8 && a->w_shift == 0) || (a->w_type == DT_UQ8 && a->w_shift == -128);
-    return a->taps == 1 && a->w_out == 1 && a->kg == 4 && a->wsize == 1 && bytes && a->cig % 4 == 0 && n == CONV_BLOCK;
+    const bool groups = (a->kg == 1 && !sign_bits(a)) || (a->kg == 2 && a->wsize == 2) || (a->kg == 4 && a->wsize == 1);
+    return as_stored(a) && a->w_out == 1 && groups && a->cig % a->kg == 0 && n == CONV_BLOCK;
 }
 
 /* Store the weight of element `at`, whatever its encoding is. */

@@ -47,6 +47,8 @@ static void load_row(const struct conv_args *a, void *dst, const void *src, uint
     const int32_t offset = a->x_offset;
     if (a->cls == CONV_Q16 && stride == 1 && dtype_bits(a->x_type) == 16)
         vec_flip_words(dst, src, n, flip);
+    else if (stride == 1 && dtype_bits(a->x_type) == 16)
+        vec_split_words(d, d + a->kpad, src, n, flip);
     else if (a->x_type == DT_UQ8)
         LOAD_ROW(uint8_t, CENTRED);
     else if (a->x_type == DT_SQ8)

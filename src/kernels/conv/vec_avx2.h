@@ -130,6 +130,22 @@ static inline void vec_flip_words(uint16_t *to, const uint16_t *from, uint32_t n
         to[i] = from[i] ^ flip;
 }
 
+static inline void vec_split_words(int16_t *high, int16_t *low, const uint16_t *from, uint32_t n, uint16_t flip)
+{
+    const vi bits = _mm256_set1_epi16((int16_t)flip), byte = _mm256_set1_epi16(255);
+    uint32_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        const vi v = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(from + i)), bits);
+        _mm256_storeu_si256((__m256i *)(high + i), _mm256_srai_epi16(v, 8));
+        _mm256_storeu_si256((__m256i *)(low + i), _mm256_and_si256(v, byte));
+    }
+    for (; i < n; i++) {
+        const int16_t v = (int16_t)(from[i] ^ flip);
+        high[i] = (int16_t)(v >> 8);
+        low[i] = (int16_t)(v & 255);
+    }
+}
+
 /* 64-bit sums += v << shift. */
 static inline void vi_widen(int64_t *sum, vi v, int shift)
 {

@@ -117,6 +117,18 @@ static inline void vec_flip_words(uint16_t *to, const uint16_t *from, uint32_t n
         _mm512_mask_storeu_epi16(to, rest, _mm512_xor_si512(_mm512_maskz_loadu_epi16(rest, from), bits));
 }
 
+/* The same as numbers: 256 * high + low, low at least 0. */
+static inline void vec_split_words(int16_t *high, int16_t *low, const uint16_t *from, uint32_t n, uint16_t flip)
+{
+    const vi bits = _mm512_set1_epi16((int16_t)flip), byte = _mm512_set1_epi16(255);
+    for (uint32_t i = 0; i < n; i += 32) {
+        const __mmask32 some = n - i < 32 ? (1u << (n - i)) - 1 : UINT32_MAX;
+        const vi v = _mm512_xor_si512(_mm512_maskz_loadu_epi16(some, from + i), bits);
+        _mm512_mask_storeu_epi16(high + i, some, _mm512_srai_epi16(v, 8));
+        _mm512_mask_storeu_epi16(low + i, some, _mm512_and_si512(v, byte));
+    }
+}
+
 /* 64-bit sums += v << shift. */
 static inline void vi_widen(int64_t *sum, vi v, int shift)
 {
