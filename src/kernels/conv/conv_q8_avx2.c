@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 8-bit products, AVX2. vpmaddubsw saturates, so both sides are widened to 16 bits and vpmaddwd adds exact pairs: rows are gathered as 16-bit
- * x + x_offset, weights are widened as they are loaded. A vector holds 4 channels by 2 half sums; halves are joined at the end. */
+ * x + x_offset, weights are widened as they are loaded, or once for many rows. A vector holds 4 channels by 2 half sums; halves are joined at the end. */
 #include "kernels/conv/vec_avx2.h"
 
 #include <string.h>
@@ -11,6 +11,8 @@ enum {
     MR = 3,
     QUARTERS = 4,
     KEPT = 2, /* rows whose elements stay in registers: with those of the third, a sum would have to go to memory */
+    WIDENED = 1024, /* k of weights that are widened once for all rows of a panel: 16 channels of them stay in a first-level cache */
+    WORTH = 4,     /* tiles that it takes to be worth that */
 };
 
 static bool in_place(const struct conv_args *a)
@@ -87,7 +89,7 @@ static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
 struct tile {
     const struct conv_panel *p;
     const struct fixed_end *end;
-    const char *w;
+    const char *w;          /* bytes, or 16 bits where they were widened */
     uint32_t row, at;
 };
 
@@ -105,7 +107,7 @@ static inline vi four_of(const int16_t *x)
     return v;
 }
 
-static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr)
+static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const bool wide)
 {
     vi acc[MR][QUARTERS];
     const int16_t *x[MR];
@@ -118,16 +120,16 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
     }
     uint64_t at = 0;
     for (uint32_t s = 0; s < t->p->n_seg; s++) {
-        const char *w = t->w + (uint64_t)t->p->seg[s].k * CONV_BLOCK;
+        const char *w = t->w + (uint64_t)t->p->seg[s].k * CONV_BLOCK * (wide ? 2 : 1);
         at = conv_seg_at(t->p, s, at, sizeof(int16_t));
-        for (uint64_t end = at + t->p->seg[s].n; at < end; at += 4, w += 64) {
+        for (uint64_t end = at + t->p->seg[s].n; at < end; at += 4, w += wide ? 128 : 64) {
             vi xv[MR];
 #pragma GCC unroll 8
             for (int r = 0; r < mr && r < KEPT; r++)
                 xv[r] = four_of(x[r] + at);
 #pragma GCC unroll 8
             for (int q = 0; q < QUARTERS; q++) {
-                vi wv = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w + q));
+                vi wv = wide ? _mm256_load_si256((const __m256i *)w + q) : _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w + q));
 #pragma GCC unroll 8
                 for (int r = 0; r < mr; r++)
                     acc[r][q] = vi_dot16(acc[r][q], r < KEPT ? xv[r] : four_of(x[r] + at), wv);
@@ -144,21 +146,41 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
 
 static void tile_1(const struct tile *t)
 {
-    tile_run(t, 1);
+    tile_run(t, 1, false);
 }
 
 static void tile_3(const struct tile *t)
 {
-    tile_run(t, MR);
+    tile_run(t, MR, false);
+}
+
+static void tile_3_wide(const struct tile *t)
+{
+    tile_run(t, MR, true);
+}
+
+static void widen_block(int16_t *to, const char *w, uint32_t k)
+{
+    for (uint64_t i = 0; i < (uint64_t)k * CONV_BLOCK; i += 16)
+        _mm256_store_si256((__m256i *)(to + i), _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w + i))));
 }
 
 static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     struct fixed_end end;
     uint64_t bytes = conv_block_bytes(a);
+    int16_t wide[WIDENED * CONV_BLOCK] __attribute__((aligned(32)));
+    const bool widened = a->kpad <= WIDENED && p->rows >= WORTH * MR;
     fixed_end_init(&end, a, p, c, 0, out);
     for (uint32_t at = 0; at < c->n; at += CONV_BLOCK) {
         struct tile t = { p, &end, (const char *)c->w + at / CONV_BLOCK * bytes, 0, at };
+        if (widened) {
+            widen_block(wide, t.w, a->kpad);
+            struct tile tw = { p, &end, (const char *)wide, 0, at };
+            for (; p->rows - tw.row >= MR; tw.row += MR)
+                tile_3_wide(&tw);
+            t.row = tw.row;
+        }
         for (; p->rows - t.row >= MR; t.row += MR)
             tile_3(&t);
         for (; t.row < p->rows; t.row++)
