@@ -222,6 +222,19 @@ def turned(c):
         same(c.run("Transpose", [e.tensor(images)], [e.out(want.shape)], {"perm": u32([0, 2, 3, 1])}, isa=isa)[0], want, "layout", isa, e, size)
 
 
+def few_channels(c):
+    """Images of one to five channels between layouts, whole and in tiles; on all levels."""
+    e = c.enc(("uq8", "sq16", "f32", "f16"))
+    n, h, w, ch = int(c.r.integers(1, 3)), int(c.r.integers(1, 40)), int(c.r.integers(1, 150)), int(c.r.integers(1, 6))
+    for shape, perm in (((n, ch, h, w), (0, 2, 3, 1)), ((n, h, w, ch), (0, 3, 1, 2))):
+        q = c.array(e, shape)
+        want = q.transpose(perm)
+        for isa in c.isas:
+            for tiles in (1, 3):
+                got = c.p.run("Transpose", [e.tensor(q)], [e.out(want.shape)], {"perm": u32(list(perm))}, isa=isa, tiles=tiles)[0]
+                same(got, want, "few channels", isa, e, shape, tiles)
+
+
 def main():
     c = Case(18)
     for _ in range(scaled(250)):
@@ -234,6 +247,8 @@ def main():
         channels(c)
     for _ in range(scaled(250)):
         turned(c)
+    for _ in range(scaled(60)):
+        few_channels(c)
     assert len(c.isas) == 1 or "move_turn_avx2" in c.kernels, "nothing was turned"
     c.done("move")
 

@@ -3,13 +3,15 @@
 #include "kernels/families.h"
 #include "kernels/move/move.h"
 
-/* Copies whose rows are columns of the input, enough of them for a block (move_turn_avx2.c). */
+/* Copies whose rows are columns of the input, enough of them for a block, or all of a few (move_turn_avx2.c). */
 static bool turns(const void *args)
 {
     const struct move_args *a = args;
     const struct view *v = &a->view;
     const uint32_t d = v->rank - 1, bytes = a->mover.bytes;
-    return v->rank > 1 && a->mover.copy && (bytes == 1 || bytes == 2 || bytes == 4) && v->strides[d - 1] == 1 && v->strides[d] > 1 && v->dims[d - 1] >= 16 / bytes;
+    if (v->rank < 2 || !a->mover.copy || (bytes != 1 && bytes != 2 && bytes != 4) || v->strides[d - 1] != 1 || v->strides[d] < 2)
+        return false;
+    return v->dims[d - 1] >= 16 / bytes || v->strides[d] == v->dims[d - 1];
 }
 
 #define KERNEL KERNEL_VARIANT

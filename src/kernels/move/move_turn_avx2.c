@@ -14,6 +14,43 @@ struct turn {
     int64_t stride;
 };
 
+/* Images of two to four channels: planes are put together, or taken apart. With the number written out, compilers do it by shuffles. */
+#define FEW_CHANNELS(T, UNIT, C)                                                                               \
+    static void join_##C##_##UNIT(T *restrict dst, const T *restrict src, uint64_t pixels, int64_t plane)      \
+    {                                                                                                          \
+        for (uint64_t p = 0; p < pixels; p++)                                                                  \
+            for (int c = 0; c < C; c++)                                                                        \
+                dst[p * C + (uint64_t)c] = src[(int64_t)p + c * plane];                                        \
+    }                                                                                                          \
+    static void part_##C##_##UNIT(T *restrict dst, const T *restrict src, uint64_t pixels, int64_t plane)      \
+    {                                                                                                          \
+        for (uint64_t p = 0; p < pixels; p++)                                                                  \
+            for (int c = 0; c < C; c++)                                                                        \
+                dst[(int64_t)p + c * plane] = src[p * C + (uint64_t)c];                                        \
+    }
+#define FEW(T, UNIT)                                                                                           \
+    FEW_CHANNELS(T, UNIT, 2)                                                                                   \
+    FEW_CHANNELS(T, UNIT, 3)                                                                                   \
+    FEW_CHANNELS(T, UNIT, 4)                                                                                   \
+    typedef void few_##UNIT(T *restrict, const T *restrict, uint64_t, int64_t);                                \
+    static bool turn_few_##UNIT(const struct turn *t)                                                          \
+    {                                                                                                          \
+        static few_##UNIT *const join[] = { join_2_##UNIT, join_3_##UNIT, join_4_##UNIT };                     \
+        static few_##UNIT *const part[] = { part_2_##UNIT, part_3_##UNIT, part_4_##UNIT };                     \
+        if (t->n >= 2 && t->n <= 4)                                                                            \
+            join[t->n - 2](t->dst, t->src, t->rows, t->stride);                                                \
+        else if (t->rows >= 2 && t->rows <= 4 && t->stride == (int64_t)t->rows)                                \
+            part[t->rows - 2](t->dst, t->src, t->n, (int64_t)t->n);                                            \
+        else                                                                                                   \
+            return false;                                                                                      \
+        return true;                                                                                           \
+    }
+FEW(uint8_t, epi8)
+FEW(uint16_t, epi16)
+FEW(uint32_t, epi32)
+#undef FEW
+#undef FEW_CHANNELS
+
 /* N rows of N elements: each step interleaves the upper half with the lower one, and log2(N) such steps turn them. */
 #define TURN_BLOCK(T, N, STEPS, UNIT)                                                                                  \
     static inline void block_##UNIT(T *dst, const T *src, uint64_t to, int64_t from)                                   \
@@ -36,6 +73,8 @@ struct turn {
         T *dst = t->dst;                                                                                               \
         const T *src = t->src;                                                                                         \
         const uint64_t rows = t->rows / N * N, n = t->n / N * N;                                                       \
+        if (turn_few_##UNIT(t))                                                                                        \
+            return;                                                                                                    \
         for (uint64_t r = 0; r < rows; r += N)                                                                         \
             for (uint64_t i = 0; i < n; i += N)                                                                        \
                 block_##UNIT(dst + r * t->n + i, src + r + (int64_t)i * t->stride, t->n, t->stride);                   \
