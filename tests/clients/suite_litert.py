@@ -11,12 +11,14 @@ def detection_post_process(g):
     scores = np.array([[.90, .80, 0], [.75, .72, 0], [.60, .50, 0], [.93, .95, 0], [.50, .40, 0], [.30, .20, 0]])
     anchors = [[.5, .5, 1, 1]] * 3 + [[.5, 10.5, 1, 1]] * 2 + [[.5, 100.5, 1, 1]]
     outs = [g.output((1, 3), "f32"), g.output((1, 3, 4), "f32"), g.output((1, 3), "i32"), g.output((1,), "u32")]
-    g.node("DetectionOutput", [g.input(scores[None], "f32"), g.input(np.zeros((1, 6, 4)), "f32"), g.input(anchors, "f32")], outs,
+    deltas = np.zeros((1, 6, 4))
+    deltas[0, 0] = [10, 0, 5 * np.log(3), 0]  # of TFLite, which has scales of 10, 10, 5, 5; the factors are their reciprocals
+    g.node("DetectionOutput", [g.input(scores[None], "f32"), g.input(deltas, "f32"), g.input(anchors, "f32")], outs,
            {"delta_scaling_factors": (np.array([.1, .1, .2, .2]), "f32"), "confidence_threshold": (0, "f32"), "iou_threshold": (.5, "f32"), "nms_type": (1, "u32"),
             "background_class_idx": (2, "u32"), "detection_limit": (3, "i32")})
     score, boxes, classes, count = g.run()
     near(score, [[.95, .93, .90]], 1e-2)
-    near(boxes, [[[0, 10, 1, 11], [0, 10, 1, 11], [0, 0, 1, 1]]], 1e-2)
+    near(boxes, [[[0, 10, 1, 11], [0, 10, 1, 11], [0, 0, 3, 1]]], 1e-2)
     equal(classes, [[1, 0, 0]])
     equal(count, [3])
 

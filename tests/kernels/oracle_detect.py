@@ -219,7 +219,7 @@ def detection_case(c, i):
     shared = c.r.integers(2)
     at, anchors, _ = coded(c, c.r.uniform(0.1, 0.9, ((1 if shared else b) * n, 4)).astype(F), types)
     anchors = np.broadcast_to(anchors.reshape(1, n, 4), (b, n, 4)) if shared or b == 1 else anchors.reshape(b, n, 4)
-    factors = np.array([10, 10, 5, 5], F) * F(c.pick(1, 0.1))
+    factors = np.array([0.1, 0.1, 0.2, 0.2], F) * F(c.pick(1, 10))
     thr, least, bg = F(c.pick(0.3, 0.7)), F(c.pick(0, 0.3, 2)), int(c.r.integers(0, 3))
     eta, limit = F(c.pick(1, 0.8)), int(c.pick(-1, 0, 3, 100))
     most = room if limit < 0 else min(room, limit)
@@ -228,8 +228,8 @@ def detection_case(c, i):
         d, p = deltas[bb, j * k + cc if own else j], anchors[bb, j]
         out = np.zeros(4, F)
         for a in range(2):
-            middle = F(F(F(d[a] / factors[a]) * p[a + 2]) + p[a])
-            half = F(F(exp(F(d[a + 2] / factors[a + 2])) * p[a + 2]) * F(0.5))
+            middle = F(F(F(d[a] * factors[a]) * p[a + 2]) + p[a])
+            half = F(F(exp(F(d[a + 2] * factors[a + 2])) * p[a + 2]) * F(0.5))
             out[a], out[a + 2] = middle - half, middle + half
         return out
 

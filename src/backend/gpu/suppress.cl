@@ -277,8 +277,8 @@ void decode(const struct gpu_suppress *a, const struct bench *w, global const vo
     int box = (a->own_boxes ? (image * a->boxes + anchor) * a->classes + c : image * a->boxes + anchor) * 4, p = ((a->own_anchors ? image * a->boxes : 0) + anchor) * 4;
     for (int k = 0; k < 2; k++) {
         float size = read_real(a->anchor_type, anchors, p + k + 2);
-        float middle = read_real(a->box_type, deltas, box + k) / a->factors[k] * size + read_real(a->anchor_type, anchors, p + k);
-        float reach = exp(read_real(a->box_type, deltas, box + k + 2) / a->factors[k + 2]) * size * 0.5f;
+        float middle = read_real(a->box_type, deltas, box + k) * a->factors[k] * size + read_real(a->anchor_type, anchors, p + k);
+        float reach = exp(read_real(a->box_type, deltas, box + k + 2) * a->factors[k + 2]) * size * 0.5f;
         b[k] = middle - reach;
         b[k + 2] = middle + reach;
     }

@@ -151,8 +151,8 @@ static void decode(const struct kernel_call *call, const struct detection_args *
     port_load(&s->in[0], call->data[1], box * 4, 4, d);
     port_load(&s->in[2], call->data[2], ((a->own_anchors ? image * s->boxes : 0) + anchor) * 4, 4, p);
     for (int k = 0; k < 2; k++) {
-        float middle = d[k] / a->factors[k] * p[k + 2] + p[k];
-        float half = (float)math_exp_inline((double)(d[k + 2] / a->factors[k + 2])) * p[k + 2] * 0.5f;
+        float middle = d[k] * a->factors[k] * p[k + 2] + p[k];
+        float half = (float)math_exp_inline((double)(d[k + 2] * a->factors[k + 2])) * p[k + 2] * 0.5f;
         b[k] = middle - half;
         b[k + 2] = middle + half;
     }
