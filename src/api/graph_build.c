@@ -240,6 +240,9 @@ static enum status check_node(struct api_graph *g, const struct ir_node *n)
     struct ir_call v;
     ir_call(g->ir, n, &v);
     struct ir_graph *branch[2];
+    int32_t axis = op_scale_axis(&v.call);
+    if (axis >= 0)
+        g->ir->tensors.at[n->in[1]].desc.q.axis = axis;
     TRY(op_check(&v.call));
     if (ir_is_if(n))
         TRY(ir_if(g->ir, n, branch));

@@ -101,6 +101,7 @@ enum status op_config_op(const Qnn_OpConfig_t *config, struct arena *a, const st
 struct side {
     const struct tensor_desc **descs;
     const void **data;
+    struct ir_tensor *own; /* what the descriptions are of */
 };
 
 uint32_t op_config_outputs(const Qnn_OpConfigV1_t *c)
@@ -114,7 +115,7 @@ uint32_t op_config_outputs(const Qnn_OpConfigV1_t *c)
 static enum status view_tensors(const Qnn_Tensor_t *list, uint32_t n, const char *where, struct arena *a, struct side *ret)
 {
     struct ir_tensor *t = arena_array(a, struct ir_tensor, n);
-    *ret = (struct side){ arena_array(a, const struct tensor_desc *, n), arena_array(a, const void *, n) };
+    *ret = (struct side){ arena_array(a, const struct tensor_desc *, n), arena_array(a, const void *, n), t };
     RETURN_IF(!t || !ret->descs || !ret->data, ST_NO_MEMORY, "no memory for %u tensors", n);
     for (uint32_t i = 0; i < n; i++) {
         enum status st = tensor_from_client(&list[i], false, a, &t[i]);
@@ -145,5 +146,8 @@ enum status op_config_view(const Qnn_OpConfig_t *config, struct arena *a, struct
         .op = op, .node = c->name, .n_in = c->numOfInputs, .n_out = n_out, .in = in.descs, .out = out.descs, .params = ret->params,
         .in_data = in.data, .post = OP_POST_NONE,
     };
+    int32_t axis = op_scale_axis(&ret->call);
+    if (axis >= 0)
+        in.own[1].desc.q.axis = axis;
     return ST_OK;
 }

@@ -39,6 +39,13 @@ static enum status axis_size(const struct tensor_desc *d, int32_t axis, const ch
     return ST_OK;
 }
 
+/* Clients name axis 0 for output channels, wherever those are: the scales of a matrix belong to the dimension that they fit. */
+static int32_t fitting_axis(const struct tensor_desc *d, int32_t axis, uint32_t n)
+{
+    bool other = d->rank == 2 && (axis == 0 || axis == 1) && d->dims[axis] != n && d->dims[1 - axis] == n;
+    return other ? 1 - axis : axis;
+}
+
 static enum status axis_counts(const struct tensor_desc *d, int32_t axis, uint32_t n, const char *name)
 {
     uint32_t size;
@@ -51,12 +58,13 @@ static enum status axis_counts(const struct tensor_desc *d, int32_t axis, uint32
 static enum status take_axis_pairs(const Qnn_AxisScaleOffset_t *e, const char *name, struct arena *a, const struct tensor_desc *d, struct quant *q)
 {
     uint32_t n = e->numScaleOffsets, size;
-    TRY(axis_size(d, e->axis, name, &size));
+    int32_t axis = fitting_axis(d, e->axis, n);
+    TRY(axis_size(d, axis, name, &size));
     bool repeat = d->type == DT_SQ32 && d->rank == 1 && e->scaleOffset && n > 0 && n < size && size % n == 0;
     q->kind = Q_AXIS;
-    q->axis = e->axis;
+    q->axis = axis;
     if (!repeat) {
-        TRY(axis_counts(d, e->axis, n, name));
+        TRY(axis_counts(d, axis, n, name));
         return take_pairs((struct pairs){ e->scaleOffset, n }, name, a, q);
     }
     Qnn_ScaleOffset_t *all = arena_array(a, Qnn_ScaleOffset_t, size);
@@ -187,15 +195,17 @@ static enum status take_encoding(const Qnn_QuantizeParams_t *p, const char *name
     case QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET: {
         const Qnn_BwAxisScaleOffset_t *e = &p->bwAxisScaleOffsetEncoding;
         TRY(take_width(e->bitwidth, 0, name, q));
-        TRY(axis_counts(d, e->axis, e->numElements, name));
-        return take_axis(e->numElements, e->axis, e->scales, e->offsets, a, q);
+        int32_t axis = fitting_axis(d, e->axis, e->numElements);
+        TRY(axis_counts(d, axis, e->numElements, name));
+        return take_axis(e->numElements, axis, e->scales, e->offsets, a, q);
     }
     case QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET_MAPPED: {
         const Qnn_BwAxisScaleOffsetMapped_t *e = p->bwAxisScaleOffsetMappedEncoding;
         RETURN_IF(!e, ST_INVALID_TENSOR, "tensor \"%s\": the pointer to the mapped encoding is NULL; give the struct that quantizationEncoding names", name);
         TRY(take_width(e->bitwidth, (uint32_t)e->mapping, name, q));
-        TRY(axis_counts(d, e->axis, e->numElements, name));
-        return take_axis(e->numElements, e->axis, e->scales, e->offsets, a, q);
+        int32_t axis = fitting_axis(d, e->axis, e->numElements);
+        TRY(axis_counts(d, axis, e->numElements, name));
+        return take_axis(e->numElements, axis, e->scales, e->offsets, a, q);
     }
     case QNN_QUANTIZATION_ENCODING_BLOCK:
         return take_block(p->blockEncoding.blockSize, p->blockEncoding.scaleOffset, name, a, d, q);

@@ -270,6 +270,10 @@ bool op_stateful(const struct op_call *c);
  * outputs against it. The explanation names operator, node, tensor or parameter, the value seen and the values allowed. */
 enum status op_check(const struct op_call *c);
 
+/* Per-axis scales of a MatMul's weights can only be those of its output channels. Where a client names the inner dimension and both are as long, this is the axis it
+ * means; -1: the one that it names. Call it before op_check, which refuses another axis. */
+int32_t op_scale_axis(const struct op_call *c);
+
 /* ---- which backend takes what ------------------------------------------------------------------------------------ */
 
 enum op_backend { OP_BACKEND_CPU, OP_BACKEND_HTP, OP_BACKEND_LPAI, OP_BACKEND_GPU, OP_BACKEND_COUNT };

@@ -73,6 +73,16 @@ RULE(matmul)
     return matmul_shape(c, &want[0], row, col);
 }
 
+int32_t op_scale_axis(const struct op_call *c)
+{
+    const struct tensor_desc *w = c->op->id == OP_MatMul && c->n_in > 1 ? c->in[1] : NULL;
+    if (!w || w->rank < 2 || w->q.kind != Q_AXIS || !op_count(c, "transpose_in1")) /* nothing is checked yet */
+        return -1;
+    bool turned = op_int(c, "transpose_in1", 0);
+    int32_t col = w->rank - (turned ? 2 : 1), inner = w->rank - (turned ? 1 : 2);
+    return w->q.axis == inner && w->dims[col] == w->dims[inner] ? col : -1;
+}
+
 enum { GQA_SEQLENS = 1, GQA_KEY = 3, GQA_VALUE, GQA_PAST_KEY, GQA_PAST_VALUE, GQA_COS, GQA_SIN, GQA_POSITIONS };
 
 static enum status both_or_neither(const struct op_call *c, uint32_t i)
