@@ -189,8 +189,9 @@ static enum status take_option(const void *custom, struct htp_graph_cfg *s)
             without_effect(options[i].name);
         return ST_OK;
     }
-    return status_fail(ST_INVALID_CONFIG, "HTP graph config: option %u is unknown; 1 (OPTIMIZATION) to 18 (PRECISION_COMPENSATION) are known",
-                       (unsigned)c->option);
+    /* ggml's backend never sets the option of one of its configs: whatever is there must not keep it from making graphs. */
+    backend_log(BACKEND_WARN, "HTP graph config: option %u is unknown and ignored; 1 (OPTIMIZATION) to 18 (PRECISION_COMPENSATION) are known", (unsigned)c->option);
+    return ST_OK;
 }
 
 struct htp_graph_cfg htp_graph_settings(const struct backend_graph_cfg *cfg)
