@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the cases of a client's suite: each builds a graph as that client's op builders do and compares with numpy, within the tolerance of the suite.
 
-A case is a function of a graph, marked with @case. All run with both versions of the tensor structures, and again from a context binary; one that fails does not stop
+A case is a function of a graph, marked with @case. All run with both versions of the tensor structures, or those of the client, and again from a context binary; one that fails does not stop
 the others. libQnnGpu.so has floats only: there as many cases as the suite says must run, and the others be refused by validation.
 """
 import inspect
@@ -53,12 +53,13 @@ def real(stored, scale, offset=0):
     return (stored.astype(np.float64) + offset) * scale
 
 
-def main(on_gpu):
+def main(on_gpu=0, half=False, versions=(1, 2)):
+    """half: graphs are made with the precision FLOAT16. versions: of the tensor structures."""
     library, failed, refused = Library(), 0, 0
     gpu = "Gpu" in library.name
     for name, f, args in CASES:
-        for version in (1, 2):
-            g = Graph(library, version)
+        for version in versions:
+            g = Graph(library, version, half)
             try:
                 f(g, *args)
                 assert g.runs != 1 or g.reload(), "other results from a context binary"
@@ -70,8 +71,8 @@ def main(on_gpu):
                 print(f"{name}, tensors of version {version}: {e}")
             finally:
                 g.close()
-    if gpu and 2 * (len(CASES) - on_gpu) != refused:
+    if gpu and len(versions) * (len(CASES) - on_gpu) != refused:
         failed += 1
-        print(f"{refused / 2:g} cases were refused, not {len(CASES) - on_gpu}")
-    print(f"{len(CASES)} cases on {library.name}, {failed} failed" + (f", {refused // 2} refused" if gpu else ""))
+        print(f"{refused / len(versions):g} cases were refused, not {len(CASES) - on_gpu}")
+    print(f"{len(CASES)} cases on {library.name}, {failed} failed" + (f", {refused // len(versions)} refused" if gpu else ""))
     sys.exit(bool(failed))

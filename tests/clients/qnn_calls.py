@@ -111,6 +111,17 @@ class Provider(C.Structure):
     _fields_ = [("id", U32), ("name", C.c_char_p), ("versions", U32 * 6)] + [(n, P) for n in FUNCTIONS]
 
 
+class GraphConfig(C.Structure):
+    _fields_ = [("option", U32), ("custom", P)]
+
+
+class HtpGraphConfig(C.Structure):
+    _fields_ = [("option", U32), ("value", C.c_uint64 * 4)]  # the union's members all start here
+
+
+PRECISION, FLOAT16 = 2, 1  # of an HTP graph
+
+
 class QnnError(Exception):
     pass
 
@@ -152,13 +163,16 @@ class Value:
 
 
 class Graph:
-    """A context with one graph. version: of the tensor structures."""
+    """A context with one graph. version: of the tensor structures; half: with the precision FLOAT16, where the library is that of the HTP."""
 
-    def __init__(self, library, version=1):
+    def __init__(self, library, version=1, half=False):
         self.lib, self.version, self.kept, self.names, self.inputs, self.outputs = library, version, [], 0, [], []
         self.context, self.graph, self.runs, self.results = P(), P(), 0, []
         library.must("contextCreate", library.contextCreate(library.backend, library.device or None, None, C.byref(self.context)))
-        library.must("graphCreate", library.graphCreate(self.context, b"graph", None, C.byref(self.graph)))
+        custom = HtpGraphConfig(PRECISION, (C.c_uint64 * 4)(FLOAT16))
+        config = GraphConfig(0, C.addressof(custom))
+        configs = (P * 2)(C.addressof(config)) if half and "Htp" in library.name else None
+        library.must("graphCreate", library.graphCreate(self.context, b"graph", configs, C.byref(self.graph)))
 
     def close(self):
         self.lib.must("contextFree", self.lib.contextFree(self.context, None))
