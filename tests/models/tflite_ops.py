@@ -799,6 +799,75 @@ def complex_cases():
     CASES.append(dict(name="complex output", file=m.file([src], [flat]), inputs=[x], expected=[x], tol=0, steps=1, refused="complex64"))
 
 
+def flex_map(values):
+    """A flexbuffer: a map of numbers, everything four bytes wide."""
+    names = sorted(values)
+    buf, at = bytearray(), {}
+    for name in names:
+        at[name] = len(buf)
+        buf += name.encode() + b"\0"
+    buf += bytes(-len(buf) % 4)
+    buf += np.uint32(len(names)).tobytes()
+    keys = len(buf)
+    for name in names:
+        buf += np.uint32(len(buf) - at[name]).tobytes()
+    buf += np.uint32(len(buf) - keys).tobytes() + np.uint32(4).tobytes() + np.uint32(len(names)).tobytes()
+    start = len(buf)
+    for name in names:
+        buf += (np.float32 if isinstance(values[name], float) else np.int32)(values[name]).tobytes()
+    buf += bytes([((3 if isinstance(values[name], float) else 1) << 2) | 2 for name in names])
+    buf += bytes(-len(buf) % 4)
+    return bytes(buf + np.uint32(len(buf) - start).tobytes() + bytes([(9 << 2) | 2, 4]))
+
+
+def detections(encodings, scores, anchors, offset, regular, most, least, iou):
+    y, x, h, w = ((encodings[:, k] / (10, 10, 5, 5)[k]) for k in range(4))
+    cy, cx, hh, hw = y * anchors[:, 2] + anchors[:, 0], x * anchors[:, 3] + anchors[:, 1], np.exp(h) * anchors[:, 2] / 2, np.exp(w) * anchors[:, 3] / 2
+    boxes = np.stack([cy - hh, cx - hw, cy + hh, cx + hw], 1)
+
+    def overlap(a, b):
+        side = [max(0, min(a[k + 2], b[k + 2]) - max(a[k], b[k])) for k in range(2)]
+        area = [(q[2] - q[0]) * (q[3] - q[1]) for q in (a, b)]
+        return side[0] * side[1] / (sum(area) - side[0] * side[1])
+
+    def keep(candidates):
+        kept = []
+        for s, c, i in sorted(candidates, key=lambda v: -v[0]):
+            if all(overlap(boxes[i], boxes[j]) <= iou for _, _, j in kept):
+                kept.append((s, c, i))
+        return kept
+    real = scores[:, offset:]
+    if regular:
+        found = [k for c in range(real.shape[1]) for k in keep([(s, c, i) for i, s in enumerate(real[:, c]) if s >= least])]
+    else:
+        found = keep([(s.max(), s.argmax(), i) for i, s in enumerate(real) if s.max() >= least])
+    found = sorted(found, key=lambda v: -v[0])[:most]
+    out = [np.zeros((1, most, 4), np.float32), np.zeros((1, most), np.float32), np.zeros((1, most), np.float32), np.array([len(found)], np.float32)]
+    for k, (s, c, i) in enumerate(found):
+        out[0][0, k], out[1][0, k], out[2][0, k] = boxes[i], c, s
+    return out
+
+
+def detection_cases():
+    n = 24
+    anchors = np.concatenate([rng.uniform(0.2, 0.8, (n, 2)), rng.uniform(0.1, 0.5, (n, 2))], 1).astype(np.float32)
+    encodings = rng.normal(0, 1, (1, n, 4)).astype(np.float32)
+    for offset in (0, 1):
+        scores = rng.permutation(np.linspace(0.01, 0.99, n * (3 + offset))).reshape(1, n, 3 + offset).astype(np.float32)
+        for regular, most in ((0, 5), (0, 30), (1, 6)):
+            options = dict(max_detections=most, num_classes=3, nms_score_threshold=0.25, nms_iou_threshold=0.4, y_scale=10.0, x_scale=10.0, h_scale=5.0, w_scale=5.0,
+                           use_regular_nms=regular, max_classes_per_detection=1, detections_per_class=100)
+            m = tflite_file.Model()
+            t = [m.tensor(encodings.shape, "float32", "encodings"), m.tensor(scores.shape, "float32", "scores"),
+                 m.tensor(anchors.shape, "float32", "anchors", data=anchors.tobytes())]
+            outs = [m.tensor([1], "float32", name) for name in ("boxes", "classes", "kept", "count")]
+            m.op(32, t, outs, custom="TFLite_Detection_PostProcess", custom_options=flex_map(options))
+            CASES.append(dict(name="detection, %d background, regular %d, %d boxes" % (offset, regular, most), file=m.file(t[:2], outs), inputs=[encodings, scores], tol=1e-5,
+                              expected=detections(encodings[0], scores[0], anchors, offset, regular, most, 0.25, 0.4), steps=1, refused=None))
+    m.ops[-1][5] = ("bytes", b"\x01\x02\x03")
+    CASES.append(dict(name="detection without options", file=m.file(t[:2], outs), inputs=[encodings, scores], expected=[scores], tol=0, steps=1, refused="max_detections"))
+
+
 def refusal_cases():
     x = f32(2, 3)
     for name, code in (("WHILE", 119), ("UNIQUE", 103), ("operator code 250", 250)):
@@ -841,7 +910,7 @@ def judge(c, answer, path):
 def main():
     runner, library = sys.argv[1:3]
     for make in (conv_cases, dense_cases, unary_cases, binary_cases, shape_cases, slice_cases, image_cases, memory_cases, segment_cases, svdf_fixed, resource_case, composed_cases,
-                 refusal_cases, custom_transpose_case, sparse_cases, control_cases, wide_cases, shape_case, complex_cases):
+                 refusal_cases, custom_transpose_case, sparse_cases, control_cases, wide_cases, shape_case, complex_cases, detection_cases):
         make()
     failed = skipped = 0
     with tempfile.TemporaryDirectory() as folder:

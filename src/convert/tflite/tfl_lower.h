@@ -194,6 +194,9 @@ TFL_LOWER(sparse_to_dense);
 TFL_LOWER(segment);
 TFL_LOWER(reverse_sequence);
 
+/* tfl_detect.c */
+TFL_LOWER(detection);
+
 /* tfl_signal.c */
 TFL_LOWER(rfft2d);
 TFL_LOWER(complex_part);

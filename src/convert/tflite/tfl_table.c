@@ -234,6 +234,7 @@ static const struct tfl_row rows[] = {
 /* Custom operators that are public enough to be met in models. */
 static const struct tfl_row custom_rows[] = {
     {.name = "Convolution2DTransposeBias", .lower = tfl_lower_transpose_conv_bias},
+    {.name = "TFLite_Detection_PostProcess", .lower = tfl_lower_detection},
 };
 
 const struct tfl_row *tfl_row(int32_t code, const char *custom)
