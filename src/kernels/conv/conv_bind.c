@@ -37,9 +37,10 @@ static bool conv_accept_tiles(const void *args)
 static bool conv_accept_first(const void *args)
 {
     const struct conv_args *a = args;
-    const uint64_t steps = (uint64_t)(a->x.kernel * a->ci + 3) / 4 * a->y.kernel;
+    const uint64_t steps = (uint64_t)(a->x.kernel * a->ci + 3) / 4 * a->y.kernel * (a->w_offset ? 2 : 1);
+    const bool byte = a->w_offset >= -128 && a->w_offset <= 127;
     const bool few = a->kind == CONV_WINDOW && a->slices == 1 && a->ci <= 4 && a->co % 8 == 0, line = a->x.dilation == 1 && a->x.pad < a->x.kernel && a->x.out >= 12;
-    return few && line && steps >= 3 && steps <= CONV_FIRST_STEPS && conv_first_line(a) * a->y.kernel <= CONV_FIRST_BYTES && a->w_offset == 0 && conv_stage_suits(a);
+    return few && line && steps >= 3 && steps <= CONV_FIRST_STEPS && conv_first_line(a) * a->y.kernel <= CONV_FIRST_BYTES && byte && conv_stage_suits(a);
 }
 
 /* Few channels per group: whole fours of them in, and some groups side by side, or whole blocks, out (conv_groups_avx512.c). 3x3 has code of its own there; other

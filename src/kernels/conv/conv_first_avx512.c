@@ -5,6 +5,8 @@
  * zero weights where they reach over its end. Input lines are copied to a stage, with real zero around them, and weights, which are packed without
  * room between lines, are moved so that every line begins with a whole four.
  *
+ * Where weights have an offset the bytes of every four are multiplied with that, too: steps of their own, behind those of the weights.
+ *
  * Two tiles of 12 sums take turns: one is ended while the other is multiplied. */
 #include "kernels/conv/vec_avx512.h"
 
@@ -17,7 +19,7 @@ enum { MAX_NR = CONV_CHUNK / CONV_BLOCK, SUMS = 12, BLOCK_BYTES = 64 };
 
 struct first {
     const struct conv_args *a;
-    uint32_t fours, steps;          /* fours of a kernel line, of all lines */
+    uint32_t fours, own, steps;     /* fours of a kernel line, of all lines; with those of the offset */
     uint32_t c0, nr;                /* channels of the chunk: the first, blocks of them */
     bool half;                      /* the last block has eight */
     uint8_t flip;
@@ -46,6 +48,12 @@ static vi weights_at(const uint8_t *block, uint32_t k0, uint32_t n)
     return _mm512_and_si512(both, mask);
 }
 
+/* The offset of the weights in the place of n of them, at most four. */
+static vi offset_at(const struct conv_args *a, uint32_t n)
+{
+    return vi_set1((int32_t)((uint8_t)a->w_offset * 0x01010101u & (n >= 4 ? UINT32_MAX : (1u << 8 * n) - 1)));
+}
+
 static void set_chunk(struct first *f, uint32_t c0)
 {
     const struct conv_args *a = f->a;
@@ -54,14 +62,15 @@ static void set_chunk(struct first *f, uint32_t c0)
     f->c0 = c0;
     f->nr = (n + CONV_BLOCK - 1) / CONV_BLOCK;
     f->half = n % CONV_BLOCK != 0;
+    const int64_t offsets = (int64_t)a->w_offset * line * a->y.kernel;
     for (uint32_t i = 0; i < n; i++)
-        f->base[i] = (int32_t)(uint32_t)((uint64_t)conv_b(a, a->head, a->npad)[c0 + i] + (uint64_t)left * (uint64_t)conv_wsum(a, a->head, a->npad)[c0 + i]);
+        f->base[i] = (int32_t)(uint32_t)((uint64_t)conv_b(a, a->head, a->npad)[c0 + i] + (uint64_t)left * (uint64_t)(conv_wsum(a, a->head, a->npad)[c0 + i] + offsets));
     for (uint32_t v = 0; v < f->nr; v++) {
         const uint8_t *block = (const uint8_t *)a->packed + (c0 / CONV_BLOCK + v) * conv_block_bytes(a);
         f->m[v] = vf_load(conv_m(a->head) + c0 + v * CONV_BLOCK);
         for (uint32_t s = 0; s < f->steps; s++) {
-            const uint32_t l = s / f->fours, at = s % f->fours * 4;
-            _mm512_store_si512(f->w[s][v], weights_at(block, l * line + at, line - at));
+            const uint32_t l = s % f->own / f->fours, at = s % f->fours * 4;
+            _mm512_store_si512(f->w[s][v], s < f->own ? weights_at(block, l * line + at, line - at) : offset_at(a, line - at));
         }
     }
 }
@@ -216,6 +225,8 @@ static void stage_lines(struct first *f, const uint8_t *image, uint32_t oy)
         f->staged[slot] = y;
         for (uint32_t k = 0; k < f->fours; k++)
             f->x[l * f->fours + k] = to + k * 4;
+        for (uint32_t k = 0; k < f->fours && f->steps > f->own; k++)
+            f->x[f->own + l * f->fours + k] = to + k * 4;
     }
 }
 
@@ -240,7 +251,8 @@ void conv_q8_first_avx512(const struct kernel_call *call, struct range tile)
     struct first f;
     f.a = a;
     f.fours = (a->x.kernel * a->ci + 3) / 4;
-    f.steps = f.fours * a->y.kernel;
+    f.own = f.fours * a->y.kernel;
+    f.steps = a->w_offset ? 2 * f.own : f.own;
     f.flip = a->x_type == DT_SQ8 ? 0x80 : 0;
     f.end = bytes_end(a);
     f.line_bytes = conv_first_line(a);
