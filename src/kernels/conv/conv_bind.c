@@ -38,7 +38,7 @@ static bool conv_accept_first(const void *args)
 {
     const struct conv_args *a = args;
     const uint64_t steps = (uint64_t)(a->x.kernel * a->ci + 3) / 4 * a->y.kernel * (a->w_offset ? 2 : 1);
-    const bool byte = a->w_offset >= -128 && a->w_offset <= 127;
+    const bool byte = a->w_offset == 0 || (a->w_offset >= -128 && a->w_offset <= 127 && steps <= CONV_FIRST_STEPS / 2); /* else gathering is faster */
     const bool few = a->kind == CONV_WINDOW && a->slices == 1 && a->ci <= 4 && a->co % 8 == 0, line = a->x.dilation == 1 && a->x.pad < a->x.kernel && a->x.out >= 12;
     return few && line && steps >= 3 && steps <= CONV_FIRST_STEPS && conv_first_line(a) * a->y.kernel <= CONV_FIRST_BYTES && byte && conv_stage_suits(a);
 }
@@ -49,9 +49,10 @@ static bool conv_accept_groups(const void *args)
 {
     const struct conv_args *a = args;
     const bool few = a->cig % 4 == 0 && a->cig * conv_groups_side(a) <= STAGE_CHANNELS && a->cog <= 2 * CONV_BLOCK && a->taps <= CONV_GROUPS_TAPS;
-    const bool whole = a->cog % CONV_BLOCK == 0 || (a->cog < CONV_BLOCK && CONV_BLOCK % a->cog == 0);
+    const bool whole = a->cog % CONV_BLOCK == 0 || (a->cog < CONV_BLOCK && CONV_BLOCK % a->cog == 0), byte = a->w_offset >= -128 && a->w_offset <= 127;
+    const bool offset = a->w_offset == 0 || (byte && a->slices > 1); /* twice the products: alone, gathering is faster */
     const bool three = a->x.kernel == 3 && a->y.kernel == 3 && a->x.stride <= 2, worth = three || (a->slices > 1 && a->cog <= (a->taps == 1 ? 8 : 4));
-    return a->kind == CONV_WINDOW && few && whole && worth && a->w_offset == 0 && conv_stage_suits(a);
+    return a->kind == CONV_WINDOW && few && whole && worth && offset && conv_stage_suits(a);
 }
 
 /* Depthwise: weights are stored in the type of the activations. */

@@ -19,6 +19,7 @@ enum { PIXELS = 8, FOURS = STAGE_CHANNELS / 4, BLOCK_BYTES = 64, MAX_BLOCKS = 2 
 struct form {
     uint32_t apart, taps, lines;
     uint32_t bytes;                 /* of a pixel that a vector of output channels needs: 16, 32 or 64 */
+    bool shift;                     /* weights have an offset, which x is multiplied with, too */
 };
 
 /* Output pixels of one line and block: where their columns are staged, and where they go. Bytes. */
@@ -45,6 +46,7 @@ struct groups {
     struct bytes_end end;
     uint32_t fours;                 /* of the input channels of a group */
     uint32_t side;                  /* groups side by side in a vector */
+    vi shift;                       /* the offset of the weights, in all bytes */
     vi pick[FOURS];                 /* which four of the 64 channels a lane multiplies */
     uint32_t n_blocks;
     struct block blocks[MAX_BLOCKS];
@@ -70,13 +72,13 @@ static void set_records(const struct groups *g, uint32_t slice, uint32_t first, 
 {
     const struct conv_args *a = g->a;
     const uint64_t all = (uint64_t)a->slices * a->npad;
-    const int64_t left = a->x_type == DT_SQ8 ? a->x_offset - 128 : a->x_offset;
+    const int64_t left = a->x_type == DT_SQ8 ? a->x_offset - 128 : a->x_offset, offsets = (int64_t)a->w_offset * a->taps * a->cig;
     int32_t base[CONV_BLOCK] = { 0 };
     float m[CONV_BLOCK] = { 0 };
     for (uint32_t i = 0; i < b->n; i++) {
         uint64_t at = (slice + (first + i) / a->cog) * (uint64_t)a->npad + (first + i) % a->cog;
         m[i] = conv_m(a->head)[at];
-        base[i] = (int32_t)(uint32_t)((uint64_t)conv_b(a, a->head, all)[at] + (uint64_t)left * (uint64_t)conv_wsum(a, a->head, all)[at]);
+        base[i] = (int32_t)(uint32_t)((uint64_t)conv_b(a, a->head, all)[at] + (uint64_t)left * (uint64_t)(conv_wsum(a, a->head, all)[at] + offsets));
     }
     b->base = vi_load(base);
     b->m = vf_load(m);
@@ -160,8 +162,11 @@ static inline __attribute__((always_inline)) void sums(const struct groups *g, c
 #pragma GCC unroll 8
                 for (int j = 0; j < p; j++) {
                     const uint32_t tap = c - (uint32_t)j * f.apart;
-                    if (tap < f.taps)
-                        acc[j] = _mm512_dpbusd_epi32(acc[j], v, wv[tap]);
+                    if (tap >= f.taps)
+                        continue;
+                    acc[j] = _mm512_dpbusd_epi32(acc[j], v, wv[tap]);
+                    if (f.shift)
+                        acc[j] = _mm512_dpbusd_epi32(acc[j], v, g->shift);
                 }
             }
         }
@@ -189,24 +194,28 @@ static void sums_of_any(const struct groups *g, const struct block *b, const str
     sums(g, b, at, g->form, PIXELS);
 }
 
-#define USUAL(p, size, apart, bytes)                                                                                                    \
-    static void sums_##p##_##size##_##apart##_##bytes(const struct groups *g, const struct block *b, const struct group *at)            \
+#define USUAL(p, size, apart, bytes, shift)                                                                                             \
+    static void sums_##p##_##size##_##apart##_##bytes##_##shift(const struct groups *g, const struct block *b, const struct group *at)  \
     {                                                                                                                                   \
-        sums(g, b, at, (struct form){ apart, size, size, bytes }, p);                                                                   \
+        sums(g, b, at, (struct form){ apart, size, size, bytes, shift }, p);                                                            \
     }
-#define BYTES(p, size, apart) USUAL(p, size, apart, 16) USUAL(p, size, apart, 32) USUAL(p, size, apart, 64)
-#define SIZES(p) BYTES(p, 1, 1) BYTES(p, 3, 1) BYTES(p, 3, 2)
-SIZES(8)
-SIZES(4)
-#define ROW(p, size, apart) { sums_##p##_##size##_##apart##_16, sums_##p##_##size##_##apart##_32, sums_##p##_##size##_##apart##_64 }
+#define BYTES(p, size, apart, shift) USUAL(p, size, apart, 16, shift) USUAL(p, size, apart, 32, shift) USUAL(p, size, apart, 64, shift)
+#define SIZES(p, shift) BYTES(p, 1, 1, shift) BYTES(p, 3, 1, shift) BYTES(p, 3, 2, shift)
+SIZES(8, 0)
+SIZES(8, 1)
+SIZES(4, 0)
+SIZES(4, 1)
+#define ROW(p, size, apart, shift) \
+    { sums_##p##_##size##_##apart##_16_##shift, sums_##p##_##size##_##apart##_32_##shift, sums_##p##_##size##_##apart##_64_##shift }
+#define ROWS(p, shift) { ROW(p, 1, 1, shift), ROW(p, 3, 1, shift), ROW(p, 3, 2, shift) }
 
 /* How n pixels of a line are computed: `*ret` of them at a time. */
 static sums_fn *choose_sums(const struct form *f, uint32_t n, uint32_t *ret)
 {
-    static sums_fn *const usual[2][3][3] = { { ROW(4, 1, 1), ROW(4, 3, 1), ROW(4, 3, 2) }, { ROW(8, 1, 1), ROW(8, 3, 1), ROW(8, 3, 2) } };
+    static sums_fn *const usual[2][2][3][3] = { { ROWS(4, 0), ROWS(8, 0) }, { ROWS(4, 1), ROWS(8, 1) } };
     const bool has = f->taps == f->lines && ((f->taps == 3 && f->apart <= 2) || (f->taps == 1 && f->apart == 1));
     *ret = n >= PIXELS ? PIXELS : has && n >= 4 ? 4 : 1;
-    return *ret == 1 ? sums_of_one : has ? usual[*ret == PIXELS][f->taps == 1 ? 0 : f->apart][f->bytes / 32] : sums_of_any;
+    return *ret == 1 ? sums_of_one : has ? usual[f->shift][*ret == PIXELS][f->taps == 1 ? 0 : f->apart][f->bytes / 32] : sums_of_any;
 }
 
 /* ---- lines ---------------------------------------------------------------------------------------------------------------- */
@@ -238,7 +247,8 @@ static void groups_init(struct groups *g, const struct kernel_call *call)
     g->fours = a->cig / 4;
     g->side = conv_groups_side(a);
     const uint32_t bytes = g->side * a->cig;
-    g->form = (struct form){ a->x.stride, a->x.kernel, a->y.kernel, bytes <= 16 ? 16 : bytes <= 32 ? 32 : 64 };
+    g->form = (struct form){ a->x.stride, a->x.kernel, a->y.kernel, bytes <= 16 ? 16 : bytes <= 32 ? 32 : 64, a->w_offset != 0 };
+    g->shift = _mm512_set1_epi8((char)a->w_offset);
     for (uint32_t k = 0; k < g->fours; k++) {
         int32_t lane[CONV_BLOCK];
         for (uint32_t i = 0; i < CONV_BLOCK; i++)
