@@ -1,165 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QnnGraph.h: building, finalizing and executing graphs. What one execution does with its tensors is in graph_execute.c, nodes are added in
- * graph_build.c. */
+/* QnnGraph.h: building, finalizing and executing graphs. A graph's life is in graph_life.c, its options in graph_config.c, nodes are added in graph_build.c, and
+ * what one execution does with its tensors is in graph_execute.c. */
 #include "QNN/QnnGraph.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #include "api/graph_build.h"
 #include "api/objects.h"
 #include "base/clock.h"
-
-/* ---- life ---------------------------------------------------------------------------------------------------------------- */
-
-void graph_free(struct api_graph *g)
-{
-    graph_unload(g);
-    profile_unbind(g->profile);
-    if (backend_this->graph_config_free)
-        backend_this->graph_config_free(&g->cfg);
-    ir_graph_free(g->ir);
-    vec_finish(&g->produced);
-    vec_finish(&g->captured);
-    mem_free(g->name);
-    mem_free(g);
-}
-
-enum status graph_create(struct api_context *c, const char *name, struct api_graph **ret)
-{
-    struct api_graph *g = mem_new(struct api_graph);
-    RETURN_IF(!g, ST_NO_MEMORY, "no memory for graph \"%s\"", name);
-    g->context = c;
-    g->cfg = (struct backend_graph_cfg){ .priority = c->cfg.priority, .opt_level = 2 };
-    g->profile_left = UINT64_MAX;
-    g->name = mem_strdup(name);
-    struct api_graph **slot = g->name ? vec_push(&c->graphs) : NULL;
-    g->self = slot ? handle_open(HANDLE_GRAPH, g) : NULL;
-    if (!g->self) {
-        c->graphs.n -= slot != NULL;
-        graph_free(g);
-        return status_fail(ST_NO_MEMORY, "no memory for graph \"%s\"", name);
-    }
-    *slot = g;
-    g->index = (uint32_t)c->graphs.n - 1;
-    *ret = g;
-    return ST_OK;
-}
-
-void graph_unload(struct api_graph *g)
-{
-    if (g->loaded)
-        backend_this->unload(g->loaded);
-    graph_run_free(g->sync);
-    mem_free(g->io);
-    mem_free(g->by_id);
-    binary_close(&g->own);
-    binary_image_free(&g->image);
-    g->loaded = NULL;
-    g->sync = NULL;
-    g->io = NULL;
-    g->by_id = NULL;
-}
-
-static int by_io_id(const void *a, const void *b, void *io)
-{
-    uint32_t x = ((const struct graph_io *)io)[*(const uint32_t *)a].id, y = ((const struct graph_io *)io)[*(const uint32_t *)b].id;
-    return (x > y) - (x < y);
-}
-
-static enum status list_io(struct api_graph *g, const struct binary_graph *b)
-{
-    g->n_io = b->n_io;
-    g->n_inputs = b->info.n_inputs;
-    g->io = mem_array(struct graph_io, b->n_io);
-    g->by_id = mem_array(uint32_t, b->n_io);
-    RETURN_IF(!g->io || !g->by_id, ST_NO_MEMORY, "no memory for the tensors of graph \"%s\"", g->name);
-    for (uint32_t i = 0; i < b->n_io; i++) {
-        g->io[i] = (struct graph_io){ .id = b->tensors[b->io[i]].client_id, .tensor = &b->tensors[b->io[i]] };
-        g->by_id[i] = i;
-    }
-    qsort_r(g->by_id, g->n_io, sizeof *g->by_id, by_io_id, g->io);
-    return graph_run_create(g, &g->sync);
-}
-
-enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t index)
-{
-    g->binary = b;
-    g->binary_index = index;
-    TRY(list_io(g, &b->graphs[index]));
-    TRY(backend_this->load(g->context->state, b, index, &g->loaded));
-    g->state = g->context->from_binary ? GRAPH_LOADED : GRAPH_FINAL;
-    return ST_OK;
-}
-
-/* ---- configuration ---------------------------------------------------------------------------------------------------------- */
-
-static enum status set_option(struct api_graph *g, const QnnGraph_Config_t *c)
-{
-    switch (c->option) {
-    case QNN_GRAPH_CONFIG_OPTION_CUSTOM:
-        RETURN_IF(!backend_this->graph_config, ST_INVALID_CONFIG, "the %s backend has no custom graph options", backend_this->name);
-        return backend_this->graph_config(c->customConfig, &g->cfg);
-    case QNN_GRAPH_CONFIG_OPTION_PRIORITY:
-        RETURN_IF((int)c->priority < QNN_PRIORITY_LOWEST || c->priority > QNN_PRIORITY_HIGHEST, ST_INVALID_CONFIG,
-                  "graph priority is %u; %u to %u are allowed", (unsigned)c->priority, (unsigned)QNN_PRIORITY_LOWEST, (unsigned)QNN_PRIORITY_HIGHEST);
-        g->cfg.priority = (uint32_t)c->priority;
-        return ST_OK;
-    case QNN_GRAPH_CONFIG_OPTION_PROFILE_HANDLE:
-        if (c->profileHandle)
-            TRY(profile_bind(c->profileHandle, g->self));
-        if (g->profile != c->profileHandle)
-            profile_unbind(g->profile);
-        g->profile = c->profileHandle;
-        return ST_OK;
-    case QNN_GRAPH_CONFIG_OPTION_SET_PROFILING_STATE:
-        g->profile_off = c->profilingState == QNN_GRAPH_PROFILING_STATE_DISABLED;
-        return ST_OK;
-    case QNN_GRAPH_CONFIG_OPTION_SET_PROFILING_NUM_EXECUTIONS:
-        g->profile_left = c->numProfilingExecutions;
-        return ST_OK;
-    case QNN_GRAPH_CONFIG_OPTION_ENABLE_BINARY_SECTION_WEIGHTS_UPDATES:
-        RETURN_IF(c->enableBinarySectionWeightsUpdates, ST_NOT_SUPPORTED, "weight updates are not supported by the %s backend; leave the option out or set it to 0", backend_this->name);
-        return ST_OK;
-    default:
-        return status_fail(ST_INVALID_CONFIG, "graph option %u is unknown; 0 and 3 to 7 are known", (unsigned)c->option);
-    }
-}
-
-/* The backend takes the custom entries of a loaded graph together. */
-static enum status set_customs(struct api_graph *g, const QnnGraph_Config_t **config)
-{
-    size_t n = 0;
-    for (const QnnGraph_Config_t **c = config; *c; c++)
-        n += (*c)->option == QNN_GRAPH_CONFIG_OPTION_CUSTOM;
-    CLEANUP(mem_freep) const void **customs = mem_array(const void *, n);
-    RETURN_IF(!customs, ST_NO_MEMORY, "no memory for %zu graph options", n);
-    n = 0;
-    for (const QnnGraph_Config_t **c = config; *c; c++)
-        if ((*c)->option == QNN_GRAPH_CONFIG_OPTION_CUSTOM)
-            customs[n++] = (*c)->customConfig;
-    return n ? backend_this->loaded_config(g->loaded, &g->cfg, customs, n) : ST_OK;
-}
-
-static enum status set_options(struct api_graph *g, const QnnGraph_Config_t **config)
-{
-    bool together = config && g->loaded && backend_this->loaded_config;
-    uint32_t priority = g->cfg.priority;
-    for (const QnnGraph_Config_t **c = config; c && *c; c++)
-        if (!together || (*c)->option != QNN_GRAPH_CONFIG_OPTION_CUSTOM)
-            TRY(set_option(g, *c));
-    enum status st = together ? set_customs(g, config) : ST_OK;
-    if (st != ST_OK)
-        g->cfg.priority = priority;
-    return st;
-}
-
-enum status graph_check_open(const struct api_graph *g)
-{
-    RETURN_IF(g->state != GRAPH_OPEN, ST_FINALIZED, "graph \"%s\" is finalized; nothing can be added", g->name);
-    RETURN_IF(g->used, ST_FINALIZED, "graph \"%s\" is a subgraph that a node or a finalized graph has taken up; nothing can be added to it", g->name);
-    return ST_OK;
-}
 
 /* ---- building ---------------------------------------------------------------------------------------------------------------- */
 
@@ -176,7 +22,7 @@ static enum status new_graph(struct api_context *c, const char *name, const QnnG
     g->subgraph = subgraph;
     enum status st = ir_graph_create(name, &g->ir);
     if (st == ST_OK)
-        st = set_options(g, config);
+        st = graph_configure(g, config);
     if (st != ST_OK) {
         c->graphs.n--;
         handle_close(g->self, HANDLE_GRAPH, 0);
@@ -223,7 +69,7 @@ Qnn_ErrorHandle_t QnnGraph_setConfig(Qnn_GraphHandle_t graphHandle, const QnnGra
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
     LOCKED(&g->context->lock);
-    return api_error(COMP_GRAPH, set_options(g, config));
+    return api_error(COMP_GRAPH, graph_configure(g, config));
 }
 
 Qnn_ErrorHandle_t QnnGraph_getProperty(Qnn_GraphHandle_t graphHandle, QnnGraph_Property_t **properties)
@@ -254,63 +100,6 @@ Qnn_ErrorHandle_t QnnGraph_addNode(Qnn_GraphHandle_t graphHandle, Qnn_OpConfig_t
 
 /* ---- finalizing --------------------------------------------------------------------------------------------------------------- */
 
-/* Prepare works on a copy, so that a graph whose preparation was aborted or failed is still what the client built. */
-static enum status compile(struct api_graph *g, struct backend_cancel *cancel)
-{
-    struct ir_graph *copy;
-    TRY(ir_clone(g->ir, &copy));
-    enum status st = backend_this->prepare(g->context->state, &g->cfg, copy, cancel, &g->image);
-    ir_graph_free(copy);
-    TRY(st);
-    TRY(binary_open(g->image.data, g->image.size, &g->own));
-    return graph_load(g, &g->own, 0);
-}
-
-/* Subgraphs of a graph that is finalized have done their part. */
-static void subgraphs_done(const struct api_graph *g)
-{
-    struct api_context *c = g->context;
-    for (uint32_t i = g->index + 1; i < c->graphs.n; i++) { /* a subgraph is younger than the graph around it */
-        struct api_graph *s = c->graphs.at[i];
-        if (!s->subgraph || (s->parent != g->index && !(c->graphs.at[s->parent]->subgraph && !c->graphs.at[s->parent]->ir)))
-            continue;
-        ir_graph_free(s->ir);
-        s->ir = NULL;
-        s->used = true;
-    }
-}
-
-static enum status finalize(struct api_graph *g, struct backend_cancel *cancel)
-{
-    enum status st = compile(g, cancel);
-    if (st != ST_OK) {
-        graph_unload(g);
-        g->own = (struct binary){ 0 };
-        g->image = (struct binary_image){ 0 };
-        return st;
-    }
-    ir_graph_free(g->ir); /* the binary is all that is needed from here on */
-    g->ir = NULL;
-    vec_finish(&g->produced);
-    subgraphs_done(g);
-    const struct binary_graph_info *i = &g->own.graphs[0].info;
-    api_log(LOG_INFO, "graph \"%s\": %u nodes, %llu bytes of scratch (lower bound %llu), %llu bytes of constants", g->name, i->n_source_nodes,
-            (unsigned long long)i->scratch_bytes, (unsigned long long)i->live_bytes, (unsigned long long)i->const_bytes);
-    return ST_OK;
-}
-
-/* A graph that is loaded: the backend may want to be told that everything has been given to it. */
-static enum status attach(struct api_graph *g)
-{
-    RETURN_IF(g->state == GRAPH_DEFERRED, ST_NOT_FINALIZED, "graph \"%s\" is deferred; call QnnContext_finalize first", g->name);
-    RETURN_IF(g->state == GRAPH_NOT_ENABLED, ST_DISABLED, "graph \"%s\" was not in the list of enabled graphs of its context; create the context with it among ENABLE_GRAPHS, or without that option", g->name);
-    RETURN_IF(g->context->from_binary && !backend_this->attach, ST_NOT_SUPPORTED, "graph \"%s\" comes from a binary and is ready to execute", g->name);
-    RETURN_IF(!backend_this->attach || g->attached, ST_FINALIZED, "graph \"%s\" is finalized already", g->name);
-    TRY(backend_this->attach(g->loaded, &g->cfg));
-    g->attached = true;
-    return ST_OK;
-}
-
 Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHandle_t profileHandle, Qnn_SignalHandle_t signalHandle)
 {
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
@@ -326,7 +115,7 @@ Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHa
         st = context_alive(g->context);
     uint64_t start = clock_ns();
     if (st == ST_OK)
-        st = g->state == GRAPH_OPEN ? finalize(g, s ? &s->cancel : NULL) : attach(g);
+        st = g->state == GRAPH_OPEN ? graph_finalize(g, s ? &s->cancel : NULL) : graph_attach(g);
     context_stage_events(g->context, STAGE_FINALIZE, st == ST_OK ? p : NULL);
     if (p && st == ST_OK)
         prof_add(p->prof, PROF_ROOT, PROF_FINALIZE, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (finalize) time");

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "api/compose.h"
-#include "api/graph_info.h"
+#include "api/dlc_compose.h"
 #include "api/objects.h"
+#include "api/op_mapping.h"
 #include "convert/convert.h"
 
 struct system_dlc {
@@ -109,149 +109,19 @@ static enum status create_empty(Qnn_LogHandle_t logger, QnnSystemDlc_Handle_t *o
     return publish(logger, dlc, out);
 }
 
-/* ---- composing -------------------------------------------------------------------------------------------------------------- */
+/* ---- composing and mappings ------------------------------------------------------------------------------------------------- */
 
-/* The arguments of QnnSystemDlc_composeGraphs that say what to do. */
-struct compose_args {
-    const QnnSystemDlc_GraphConfigInfo_t **configs;
-    uint32_t n_configs;
-    Qnn_ContextHandle_t context;
-    const QnnInterface_t *backend;
-    QnnSystemContext_GraphInfoVersion_t version;
-};
-
-static enum status check_configs(const struct compose_args *a, struct ir_graph *const *graphs, uint32_t n)
-{
-    RETURN_IF(a->n_configs && !a->configs, ST_INVALID_ARG, "numGraphConfigs is %u, but graphConfigs is NULL", a->n_configs);
-    for (uint32_t i = 0; i < a->n_configs; i++) {
-        const QnnSystemDlc_GraphConfigInfo_t *c = a->configs[i];
-        RETURN_IF(!c || c->version != QNN_SYSTEM_DLC_GRAPH_CONFIG_INFO_VERSION_1, ST_INVALID_ARG, "graphConfigs[%u] is %s; version 1 is known", i,
-                  c ? "of another version" : "NULL");
-        RETURN_IF(!c->v1.graphName || (c->v1.numConfigs && !c->v1.graphConfigs), ST_INVALID_ARG, "graphConfigs[%u] has no %s", i,
-                  c->v1.graphName ? "configs" : "graph name");
-        bool found = false;
-        for (uint32_t k = 0; k < n; k++)
-            found |= strcmp(graphs[k]->name, c->v1.graphName) == 0;
-        if (!found) /* settings for the graphs of several DLCs may be given with each of them */
-            api_log(LOG_WARN, "graphConfigs[%u] is for graph \"%s\"; the DLC has no graph of that name", i, c->v1.graphName);
-    }
-    return ST_OK;
-}
-
-/* The settings of a graph with the NULL at the end that QnnGraph_create expects. */
-static enum status configs_of(const struct compose_args *a, const char *graph, struct arena *arena, const QnnGraph_Config_t ***ret)
-{
-    *ret = NULL;
-    for (uint32_t i = 0; i < a->n_configs; i++) {
-        const QnnSystemDlc_GraphConfigInfoV1_t *c = &a->configs[i]->v1;
-        if (strcmp(c->graphName, graph) != 0 || !c->numConfigs)
-            continue;
-        *ret = arena_array(arena, const QnnGraph_Config_t *, (size_t)c->numConfigs + 1);
-        RETURN_IF(!*ret, ST_NO_MEMORY, "no memory for the configuration of graph \"%s\"", graph);
-        memcpy(*ret, c->graphConfigs, c->numConfigs * sizeof(**ret));
-    }
-    return ST_OK;
-}
-
-static enum status compose_all(const struct compose_args *a, struct ir_graph *const *graphs, uint32_t n, struct arena *arena,
-                               QnnSystemContext_GraphInfo_t **ret)
-{
-    struct composed *done = arena_array(arena, struct composed, n);
-    RETURN_IF(!done, ST_NO_MEMORY, "no memory to compose %u graphs", n);
-    for (uint32_t i = 0; i < n; i++) {
-        struct compose_target t = { .api = &a->backend->QNN_INTERFACE_VER_NAME, .context = a->context };
-        TRY(configs_of(a, graphs[i]->name, arena, &t.config));
-        enum status st = compose_graph(graphs[i], &t, arena, &done[i]);
-        if (st != ST_OK) /* what the backend refused is no fault of the file */
-            return st == ST_NO_MEMORY ? st : status_prefix(ST_PREPARE_FAILED, "composing the DLC");
-    }
-    return graph_info_pack(done, n, a->version, ret);
-}
-
-static enum status compose(struct system_dlc *d, const struct compose_args *a, QnnSystemContext_GraphInfo_t **ret, uint32_t *ret_n)
+static enum status compose(struct system_dlc *d, const struct dlc_compose *a, QnnSystemContext_GraphInfo_t **ret, uint32_t *ret_n)
 {
     struct ir_graph *const *graphs;
-    uint32_t n, major = a->backend->apiVersion.coreApiVersion.major;
+    uint32_t n;
     RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result", ret ? "numGraphs" : "graphs");
-    RETURN_IF(a->version < QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1 || a->version > QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_3, ST_INVALID_ARG,
-              "graphVersion is %u; 1 to 3 are known", (unsigned)a->version);
-    RETURN_IF(!a->context, ST_INVALID_ARG, "the context is NULL; give one of the backend's contextCreate");
-    RETURN_IF(major != QNN_API_VERSION_MAJOR, ST_INVALID_ARG, "the backend's interface has API version %u; %u is needed", major, QNN_API_VERSION_MAJOR);
-    TRY(compose_check(&a->backend->QNN_INTERFACE_VER_NAME));
+    TRY(dlc_compose_check(a));
     TRY(convert_dlc_graphs(d->dlc, NULL, &graphs, &n));
     RETURN_IF(n == 0, ST_NOT_FOUND, "the DLC has no model, so there is nothing to compose");
-    TRY(check_configs(a, graphs, n));
-    struct arena arena;
-    arena_init(&arena);
-    enum status st = compose_all(a, graphs, n, &arena, ret);
-    arena_finish(&arena);
-    if (st == ST_OK)
-        *ret_n = n;
-    return st;
-}
-
-/* ---- mappings --------------------------------------------------------------------------------------------------------------- */
-
-static bool map_name(struct arena *a, const char *name, Qnn_MappingType_t type, Qnn_Mapping_t *ret)
-{
-    Qnn_OpMappingPair_t *pair = arena_new(a, Qnn_OpMappingPair_t);
-    char *own = arena_strdup(a, name);
-    if (!pair || !own)
-        return false;
-    *pair = (Qnn_OpMappingPair_t){ .name = own, .type = type };
-    *ret = (Qnn_Mapping_t){ .name = own, .pair = pair, .numPairs = 1 };
-    return true;
-}
-
-/* The operators that a node, or a tensor that it makes, was made from: the name behind "Type:" of every line. A tensor stands for itself first. */
-static bool map_sources(struct arena *a, const char *named, const char *source, bool tensor, Qnn_Mapping_t *ret)
-{
-    uint32_t count = 2;
-    for (const char *p = source; *p; p++)
-        count += *p == '\n';
-    *ret = (Qnn_Mapping_t){ .name = arena_strdup(a, named), .pair = arena_array(a, Qnn_OpMappingPair_t, count) };
-    bool ok = ret->name && ret->pair;
-    if (ok && tensor)
-        ret->pair[ret->numPairs++] = (Qnn_OpMappingPair_t){ .name = ret->name, .type = QNN_OP_MAPPING_TYPE_TENSOR };
-    for (const char *p = source; ok && *p; p += *p == '\n') {
-        size_t all = strcspn(p, "\n"), type = strcspn(p, ":\n");
-        type = type < all ? type + 1 : 0;
-        char *name = arena_printf(a, "%.*s", (int)(all - type), p + type);
-        ret->pair[ret->numPairs++] = (Qnn_OpMappingPair_t){ .name = name, .type = QNN_OP_MAPPING_TYPE_OP };
-        ok = name;
-        p += all;
-    }
-    return ok;
-}
-
-/* Tensors that nodes with known sources make map to those as well, all others to themselves. */
-static bool map_tensors(struct arena *a, const struct ir_graph *g, Qnn_Mapping_t *tensors)
-{
-    bool ok = true;
-    for (size_t i = 0; ok && i < g->nodes.n; i++) {
-        const struct ir_node *n = &g->nodes.at[i];
-        for (uint32_t k = 0; ok && n->source && k < n->n_out; k++)
-            ok = n->out[k] == IR_NONE || map_sources(a, g->tensors.at[n->out[k]].name, n->source, true, &tensors[n->out[k]]);
-    }
-    for (size_t i = 0; ok && i < g->tensors.n; i++)
-        ok = tensors[i].name || map_name(a, g->tensors.at[i].name, QNN_OP_MAPPING_TYPE_TENSOR, &tensors[i]);
-    return ok;
-}
-
-/* Nodes whose sources are known map to those, others to themselves: converters name nodes and tensors after the source's. */
-static bool map_graph(struct arena *a, const struct ir_graph *g, Qnn_OpMapping_t *ret)
-{
-    Qnn_OpMappingV1_t *v = arena_new(a, Qnn_OpMappingV1_t);
-    Qnn_Mapping_t *ops = arena_array(a, Qnn_Mapping_t, g->nodes.n), *tensors = arena_array(a, Qnn_Mapping_t, g->tensors.n);
-    char *name = arena_strdup(a, g->name);
-    bool ok = v && ops && tensors && name;
-    for (size_t i = 0; ok && i < g->nodes.n; i++)
-        ok = g->nodes.at[i].source ? map_sources(a, g->nodes.at[i].name, g->nodes.at[i].source, false, &ops[i]) : map_name(a, g->nodes.at[i].name, QNN_OP_MAPPING_TYPE_OP, &ops[i]);
-    if (!ok || !map_tensors(a, g, tensors))
-        return false;
-    *v = (Qnn_OpMappingV1_t){ name, ops, (uint32_t)g->nodes.n, tensors, (uint32_t)g->tensors.n };
-    *ret = (Qnn_OpMapping_t){ .version = QNN_OP_MAPPING_VERSION_1, .v1 = v };
-    return true;
+    TRY(dlc_compose(a, graphs, n, ret));
+    *ret_n = n;
+    return ST_OK;
 }
 
 static enum status map_all(struct system_dlc *d, const Qnn_OpMapping_t **ret, uint32_t *ret_n)
@@ -263,7 +133,7 @@ static enum status map_all(struct system_dlc *d, const Qnn_OpMapping_t **ret, ui
     if (!d->mappings) {
         Qnn_OpMapping_t *list = arena_array(&d->mappings_arena, Qnn_OpMapping_t, n);
         for (uint32_t i = 0; list && i < n; i++)
-            if (!map_graph(&d->mappings_arena, graphs[i], &list[i]))
+            if (!op_mapping_make(&d->mappings_arena, graphs[i], &list[i]))
                 list = NULL;
         RETURN_IF(!list, ST_NO_MEMORY, "no memory for the mappings of a DLC");
         d->mappings = list;
@@ -415,7 +285,7 @@ Qnn_ErrorHandle_t QnnSystemDlc_composeGraphs(QnnSystemDlc_Handle_t dlcHandle, co
 {
     (void)backend; /* the context knows it */
     DLC_FROM_HANDLE(d, dlcHandle);
-    struct compose_args a = { graphConfigs, numGraphConfigs, context, &backendInterface, graphVersion };
+    struct dlc_compose a = { graphConfigs, numGraphConfigs, context, &backendInterface, graphVersion };
     return api_error(COMP_SYSTEM, compose(d, &a, graphs, numGraphs));
 }
 

@@ -204,6 +204,9 @@ struct api_graph {
 enum status graph_create(struct api_context *c, const char *name, struct api_graph **ret); /* context locked */
 enum status graph_check_open(const struct api_graph *g); /* tensors and nodes can be added */
 void graph_free(struct api_graph *g);   /* its handle is closed */
+enum status graph_configure(struct api_graph *g, const QnnGraph_Config_t **config); /* NULL allowed; context locked, here and below */
+enum status graph_finalize(struct api_graph *g, struct backend_cancel *cancel);     /* an open one; it is still open when that fails */
+enum status graph_attach(struct api_graph *g); /* a loaded one: the backend may want to be told that everything has been given to it */
 /* Make a graph executable from a binary. */
 enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t index);
 void graph_unload(struct api_graph *g);
