@@ -136,6 +136,48 @@ void floats_are(const float *got, const float *wanted, uint32_t n, float toleran
             fail_msg("element %u is %.9g, not %.9g", i, (double)got[i], (double)wanted[i]);
 }
 
+/* ---- profiles ------------------------------------------------------------------------------------------------------------- */
+
+enum { EVENTS_MAX = 1024 };
+static _Thread_local struct {
+    struct event at[EVENTS_MAX];
+    uint32_t n;
+} events;
+
+static void add_events(const QnnProfile_EventId_t *ids, uint32_t n, unsigned depth)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const QnnProfile_EventId_t *below;
+        uint32_t n_below;
+        assert_in_range(events.n, 0, EVENTS_MAX - 1);
+        events.at[events.n].depth = depth;
+        OK(q.profileGetEventData(ids[i], &events.at[events.n++].data));
+        OK(q.profileGetSubEvents(ids[i], &below, &n_below));
+        add_events(below, n_below, depth + 1);
+    }
+}
+
+const struct event *profile_events(Qnn_ProfileHandle_t p, uint32_t *n)
+{
+    const QnnProfile_EventId_t *ids;
+    uint32_t n_ids;
+    events.n = 0;
+    OK(q.profileGetEvents(p, &ids, &n_ids));
+    add_events(ids, n_ids, 0);
+    *n = events.n;
+    return events.at;
+}
+
+const struct event *profile_find(Qnn_ProfileHandle_t p, uint32_t type)
+{
+    uint32_t n;
+    const struct event *e = profile_events(p, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (e[i].data.type == type)
+            return &e[i];
+    return NULL;
+}
+
 /* ---- tensors -------------------------------------------------------------------------------------------------------------- */
 
 /* Sixteen-byte steps, so that dimensions are aligned. */

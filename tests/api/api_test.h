@@ -50,6 +50,17 @@ void hush(bool on);
 
 void floats_are(const float *got, const float *wanted, uint32_t n, float tolerance);
 
+/* ---- profiles ------------------------------------------------------------------------------------------------------------- */
+
+struct event {
+    QnnProfile_EventData_t data;
+    unsigned depth; /* 0: no parent */
+};
+
+/* All events of a profile, each before those below it; valid until the next call on this thread. */
+const struct event *profile_events(Qnn_ProfileHandle_t p, uint32_t *n);
+const struct event *profile_find(Qnn_ProfileHandle_t p, uint32_t type); /* the first of a type, or NULL */
+
 /* ---- tensors -------------------------------------------------------------------------------------------------------------- */
 
 /* Strings and dimensions that tensors point at; the pool is large, per thread, and reused from the start when full. */

@@ -202,15 +202,11 @@ static void *save(Qnn_ContextHandle_t c, uint64_t *size)
 /* The value of a top-level event; -1: there is none. */
 static int64_t event_value(Qnn_ProfileHandle_t p, const char *name)
 {
-    const QnnProfile_EventId_t *events;
-    uint32_t n = 0;
-    QnnProfile_EventData_t data;
-    OK(q.profileGetEvents(p, &events, &n));
-    for (uint32_t i = 0; i < n; i++) {
-        OK(q.profileGetEventData(events[i], &data));
-        if (strcmp(data.identifier, name) == 0)
-            return (int64_t)data.value;
-    }
+    uint32_t n;
+    const struct event *e = profile_events(p, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (e[i].depth == 0 && strcmp(e[i].data.identifier, name) == 0)
+            return (int64_t)e[i].data.value;
     return -1;
 }
 

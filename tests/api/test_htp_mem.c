@@ -249,21 +249,14 @@ static void test_qmem_graph(void **state)
 static uint64_t copied(const Qnn_Tensor_t *in, Qnn_Tensor_t *out)
 {
     Qnn_ProfileHandle_t p;
-    const QnnProfile_EventId_t *ids, *subs;
-    uint32_t n, m;
+    uint32_t n;
     uint64_t bytes = UINT64_MAX;
     OK(q.profileCreate(env.backend, QNN_PROFILE_LEVEL_DETAILED, &p));
     OK(q.graphExecute(net.graph, in, 1, out, 1, p, NULL));
-    OK(q.profileGetEvents(p, &ids, &n));
-    for (uint32_t i = 0; i < n; i++) {
-        OK(q.profileGetSubEvents(ids[i], &subs, &m));
-        for (uint32_t k = 0; k < m; k++) {
-            QnnProfile_EventData_t e;
-            OK(q.profileGetEventData(subs[k], &e));
-            if (strstr(e.identifier, "Bytes copied"))
-                bytes = e.value;
-        }
-    }
+    const struct event *e = profile_events(p, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (strstr(e[i].data.identifier, "Bytes copied"))
+            bytes = e[i].data.value;
     OK(q.profileFree(p));
     return bytes;
 }

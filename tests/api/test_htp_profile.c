@@ -14,35 +14,14 @@ static int setup(void **state)
     return env_setup(state) || q.profileCreate(env.backend, QNN_PROFILE_LEVEL_DETAILED, &profile) != QNN_SUCCESS;
 }
 
-/* The event of that type anywhere in the tree; fails when there is none. */
-static bool search(const QnnProfile_EventId_t *ids, uint32_t n, uint32_t type, QnnProfile_EventData_t *ret)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        const QnnProfile_EventId_t *subs;
-        uint32_t m;
-        OK(q.profileGetEventData(ids[i], ret));
-        if (ret->unit == QNN_PROFILE_EVENTUNIT_CYCLES)
-            assert_non_null(strstr(ret->identifier, "estimated"));
-        if (ret->type == type)
-            return true;
-        OK(q.profileGetSubEvents(ids[i], &subs, &m));
-        if (m && search(subs, m, type, ret))
-            return true;
-    }
-    return false;
-}
-
 static uint64_t event(uint32_t type, const char *name, uint32_t unit)
 {
-    const QnnProfile_EventId_t *ids;
-    QnnProfile_EventData_t d;
-    uint32_t n;
-    OK(q.profileGetEvents(profile, &ids, &n));
-    if (!search(ids, n, type, &d))
+    const struct event *e = profile_find(profile, type);
+    if (!e)
         fail_msg("no event of type %u (%s)", type, name);
-    assert_string_equal(d.identifier, name);
-    assert_int_equal(d.unit, unit);
-    return d.value;
+    assert_string_equal(e->data.identifier, name);
+    assert_int_equal(e->data.unit, unit);
+    return e->data.value;
 }
 #define US(type, name) event(QNN_HTP_PROFILE_EVENTTYPE_##type, name, QNN_PROFILE_EVENTUNIT_MICROSEC)
 
@@ -51,25 +30,14 @@ static uint64_t event(uint32_t type, const char *name, uint32_t unit)
 /* The sum over what lies below the estimate of an execution. */
 static uint64_t node_cycles(void)
 {
-    const QnnProfile_EventId_t *ids, *subs;
-    QnnProfile_EventData_t d;
-    uint32_t n, m;
     uint64_t sum = 0;
-    OK(q.profileGetEvents(profile, &ids, &n));
+    uint32_t n;
+    const struct event *e = profile_events(profile, &n);
     for (uint32_t i = 0; i < n; i++) {
-        OK(q.profileGetSubEvents(ids[i], &subs, &m));
-        for (uint32_t k = 0; k < m; k++) {
-            uint32_t p;
-            const QnnProfile_EventId_t *leaves;
-            OK(q.profileGetEventData(subs[k], &d));
-            OK(q.profileGetSubEvents(subs[k], &leaves, &p));
-            for (uint32_t j = 0; j < p; j++) {
-                QnnProfile_EventData_t leaf;
-                OK(q.profileGetEventData(leaves[j], &leaf));
-                sum += leaf.unit == QNN_PROFILE_EVENTUNIT_CYCLES && leaf.type == QNN_PROFILE_EVENTTYPE_NODE ? leaf.value : 0;
-            }
-            sum += d.unit == QNN_PROFILE_EVENTUNIT_CYCLES && d.type == QNN_PROFILE_EVENTTYPE_NODE ? d.value : 0;
-        }
+        bool cycles = e[i].data.unit == QNN_PROFILE_EVENTUNIT_CYCLES;
+        if (cycles)
+            assert_non_null(strstr(e[i].data.identifier, "estimated"));
+        sum += cycles && e[i].depth && e[i].data.type == QNN_PROFILE_EVENTTYPE_NODE ? e[i].data.value : 0;
     }
     return sum;
 }
@@ -159,9 +127,6 @@ static void test_optrace(void **state)
     (void)state;
     struct net n;
     float x[AFFINE_N] = { 1 }, y[AFFINE_N];
-    const QnnProfile_EventId_t *ids;
-    QnnProfile_EventData_t d;
-    uint32_t m;
     QnnProfile_Config_t on = { .option = QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE, .enableOptrace = 1 };
     const QnnProfile_Config_t *config[] = { &on, NULL };
     assert_int_equal(q.propertyHasCapability(QNN_PROPERTY_PROFILE_SUPPORT_OPTRACE_CONFIG), QNN_PROPERTY_SUPPORTED);
@@ -169,8 +134,7 @@ static void test_optrace(void **state)
     OK(q.graphFinalize(n.graph, profile, NULL));
     Qnn_Tensor_t in = WITH(n.x, x), out = WITH(n.y, y);
     OK(q.graphExecute(n.graph, &in, 1, &out, 1, profile, NULL));
-    OK(q.profileGetEvents(profile, &ids, &m));
-    assert_false(search(ids, m, QNN_PROFILE_EVENTTYPE_TRACE, &d));
+    assert_null(profile_find(profile, QNN_PROFILE_EVENTTYPE_TRACE));
     OK(q.profileSetConfig(profile, config));
     OK(q.graphExecute(n.graph, &in, 1, &out, 1, profile, NULL));
     assert_int_equal(event(QNN_PROFILE_EVENTTYPE_TRACE, "net_times:OpId_0 (begin, us)", QNN_PROFILE_EVENTUNIT_MICROSEC), 0); /* the first one */

@@ -125,30 +125,11 @@ static void *execute_thread(void *arg)
 
 /* ---- profiles ------------------------------------------------------------------------------------------------------------------- */
 
-static bool find(const QnnProfile_EventId_t *ids, uint32_t n, uint32_t type, QnnProfile_EventData_t *ret)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        const QnnProfile_EventId_t *subs;
-        uint32_t m;
-        OK(q.profileGetEventData(ids[i], ret));
-        if (ret->type == type)
-            return true;
-        OK(q.profileGetSubEvents(ids[i], &subs, &m));
-        if (m && find(subs, m, type, ret))
-            return true;
-    }
-    return false;
-}
-
 static bool told(Qnn_ProfileHandle_t p, uint32_t type, uint64_t *ret)
 {
-    const QnnProfile_EventId_t *ids;
-    QnnProfile_EventData_t d;
-    uint32_t n;
-    OK(q.profileGetEvents(p, &ids, &n));
-    bool there = find(ids, n, type, &d);
-    *ret = there ? d.value : 0;
-    return there;
+    const struct event *e = profile_find(p, type);
+    *ret = e ? e->data.value : 0;
+    return e;
 }
 
 static void check_profile(Qnn_ProfileHandle_t p, bool gave_way)

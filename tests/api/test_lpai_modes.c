@@ -330,18 +330,11 @@ static void test_pause_refused(void **state)
 
 static const QnnProfile_EventData_t *find_event(Qnn_ProfileHandle_t p, const char *begin)
 {
-    static QnnProfile_EventData_t data;
-    const QnnProfile_EventId_t *events, *below;
-    uint32_t n, m;
-    OK(q.profileGetEvents(p, &events, &n));
-    for (uint32_t i = 0; i < n; i++) {
-        OK(q.profileGetSubEvents(events[i], &below, &m));
-        for (uint32_t k = 0; k < m; k++) {
-            OK(q.profileGetEventData(below[k], &data));
-            if (strncmp(data.identifier, begin, strlen(begin)) == 0)
-                return &data;
-        }
-    }
+    uint32_t n;
+    const struct event *e = profile_events(p, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (e[i].depth == 1 && strncmp(e[i].data.identifier, begin, strlen(begin)) == 0)
+            return &e[i].data;
     return NULL;
 }
 
