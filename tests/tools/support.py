@@ -2,6 +2,7 @@
 """What the tests of the programs share: where things are, how a program is run, and the model they run."""
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -37,10 +38,12 @@ class ToolTest(unittest.TestCase):
         with open(self.path(*parts), "rb") as file:
             return file.read()
 
-    def run_tool(self, name, *args):
+    def run_tool(self, name, *args, largest_file=None):
+        """largest_file: writing to a file beyond that many bytes fails, as on a full disk."""
         env = dict(os.environ, QNN_SDK_ROOT=SOURCE, LD_LIBRARY_PATH=LIB)
+        limit = largest_file and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file)))
         return subprocess.run([os.path.join(BIN, name)] + [str(a) for a in args], cwd=self.folder, env=env, capture_output=True, text=True,
-                              timeout=60)
+                              timeout=60, preexec_fn=limit, restore_signals=not limit)  # Python ignores the signal that the limit sends
 
     def succeeds(self, name, *args):
         done = self.run_tool(name, *args)

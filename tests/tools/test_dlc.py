@@ -77,6 +77,15 @@ class Dlc(support.ToolTest):
         self.succeeds("qnn-context-binary-generator", "--backend", support.CPU, "--dlc_path", "m.dlc", "--binary_file", "ctx", "--output_dir", "out")
         self.run_dlc("--retrieve_context", "out/ctx.bin")
 
+    def test_full_disk(self):
+        """What cannot be written whole is not left behind."""
+        self.write("m.dlc", container({"model": model(), "model.params": PREFIX + params()}))
+        done = self.run_tool("qnn-context-binary-generator", "--backend", support.CPU, "--dlc_path", "m.dlc", "--binary_file", "ctx", "--output_dir", "out",
+                             largest_file=512)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("ctx.bin", done.stderr)
+        self.assertFalse(os.path.exists(self.path("out", "ctx.bin")))
+
     def test_refused(self):
         good = {"model": model(), "model.params": PREFIX + params()}
         cases = [
