@@ -187,7 +187,7 @@ static enum status check_count(const struct op_call *c, const struct op_param *p
 {
     const char *open = p->layout ? " (" : "", *close = p->layout ? ")" : "", *layout = p->layout ? p->layout : "";
     uint32_t want = row_count(c, p);
-    REFUSE_IF(v->count == 0, c, "parameter \"%s\" is empty", p->name);
+    REFUSE_IF(v->count == 0, c, "parameter \"%s\" is empty; at least one element is expected", p->name);
     if (want > 0)
         REFUSE_IF(v->count != want, c, "parameter \"%s\" has %u element%s; %u %s expected%s%s%s", p->name, v->count,
                   v->count == 1 ? "" : "s", want, want == 1 ? "is" : "are", open, layout, close);
@@ -221,7 +221,7 @@ static enum status check_values(const struct op_call *c, const struct op_param *
         if (k == DK_INT || k == DK_UINT || k == DK_BOOL) {
             TRY(check_int(c, p, int_at(v, i), i));
         } else if (k == DK_FLOAT) {
-            REFUSE_IF(isnan(float_at(v, i)), c, "parameter \"%s\"[%u] is not a number", p->name, i);
+            REFUSE_IF(isnan(float_at(v, i)), c, "parameter \"%s\"[%u] is not a number; a number is expected", p->name, i);
         }
     }
     return ST_OK;
@@ -273,12 +273,12 @@ enum status op_params_bind(const struct op_def *op, const char *node, const char
     struct op_call c = {.op = op, .node = node};
     memset(ret, 0, op_param_count(op) * sizeof(*ret));
     for (uint32_t i = 0; i < n; i++) {
-        REFUSE_IF(!names[i], &c, "parameter %u has no name", i);
+        REFUSE_IF(!names[i], &c, "parameter %u has no name; one of the operator's parameters is expected", i);
         int at = op_param_index(op, names[i]);
         if (at < 0)
             return unknown_name(&c, names[i]);
-        REFUSE_IF(ret[at].data, &c, "parameter \"%s\" is given twice", names[i]);
-        REFUSE_IF(!values[i].data, &c, "parameter \"%s\" has no data", names[i]);
+        REFUSE_IF(ret[at].data, &c, "parameter \"%s\" is given twice; once is expected", names[i]);
+        REFUSE_IF(!values[i].data, &c, "parameter \"%s\" has no data; its values are expected", names[i]);
         ret[at] = values[i];
     }
     return ST_OK;

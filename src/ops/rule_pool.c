@@ -12,7 +12,7 @@ static enum status pool_size(const struct op_call *c, uint32_t k, bool ceil, uin
               "parameter \"pad_amount\" is [%llu, %llu] for spatial dimension %u; less than the window's %llu is expected, or a window could "
               "lie in padding alone", (unsigned long long)before, (unsigned long long)after, k, (unsigned long long)window);
     REFUSE_IF(window > before + size + after, c,
-              "the window covers %llu elements of spatial dimension %u, which has %llu with padding (%llu + %llu + %llu)",
+              "the window covers %llu elements of spatial dimension %u, which has %llu with padding (%llu + %llu + %llu); a smaller window or more padding is expected",
               (unsigned long long)window, k, (unsigned long long)(before + size + after), (unsigned long long)before,
               (unsigned long long)size, (unsigned long long)after);
     uint64_t room = before + size + after - window;

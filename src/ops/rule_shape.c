@@ -177,7 +177,7 @@ RULE(shape)
 {
     int64_t rank = c->in[0]->rank, start = op_int(c, "start", 0), end = op_int(c, "end", 0);
     end = end > rank ? rank : end;
-    REFUSE_IF(start >= end, c, "parameters \"start\" %lld and \"end\" %lld select nothing of a tensor of rank %lld", (long long)start,
+    REFUSE_IF(start >= end, c, "parameters \"start\" %lld and \"end\" %lld select nothing of a tensor of rank %lld; at least one dimension is expected", (long long)start,
               (long long)end, (long long)rank);
     rule_type_free(&want[0], DT_U32);
     return rule_set(c, &want[0], 1, (uint64_t[]){(uint64_t)(end - start)});

@@ -29,7 +29,8 @@ static enum status slice_dim(const struct op_call *c, uint32_t row, uint32_t siz
     if (ret->shrink)
         end = begin + (stride > 0 ? 1 : -1);
     int64_t span = stride > 0 ? end - begin : begin - end, step = stride > 0 ? stride : -stride;
-    REFUSE_IF(span <= 0 || begin >= n, c, "parameter \"ranges\": row %u [%lld, %lld, %lld] selects nothing of a dimension of %u elements", row,
+    REFUSE_IF(span <= 0 || begin >= n, c,
+              "parameter \"ranges\": row %u [%lld, %lld, %lld] selects nothing of a dimension of %u elements; [begin, end, stride] with at least one element is expected", row,
               (long long)op_int(c, "ranges", 3 * row), (long long)op_int(c, "ranges", 3 * row + 1), (long long)stride, size);
     ret->begin = begin;
     ret->stride = stride;
