@@ -263,7 +263,7 @@ static enum status add_checked(struct api_graph *g, const struct ir_node *n)
 
 /* ---- wide nodes ------------------------------------------------------------------------------------------------------------- */
 
-static enum status plan_wide(struct api_graph *g, const struct ir_node *n, struct arena *a, struct wide_plan *ret)
+static enum status call_of(struct api_graph *g, const struct ir_node *n, struct arena *a, struct op_call *ret)
 {
     const struct tensor_desc **descs = arena_array(a, const struct tensor_desc *, n->n_in + n->n_out);
     RETURN_IF(!descs, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
@@ -271,8 +271,8 @@ static enum status plan_wide(struct api_graph *g, const struct ir_node *n, struc
         uint32_t t = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
         descs[i] = t == IR_NONE ? NULL : &g->ir->tensors.at[t].desc;
     }
-    struct op_call c = { .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .in = descs, .out = descs + n->n_in, .params = n->params, .post = OP_POST_NONE };
-    return wide_plan(&c, a, ret);
+    *ret = (struct op_call){ .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .in = descs, .out = descs + n->n_in, .params = n->params, .post = OP_POST_NONE };
+    return ST_OK;
 }
 
 /* Tensors between the parts, at `first` and on. */
@@ -288,11 +288,11 @@ static enum status add_between(struct api_graph *g, const struct ir_node *n, con
     return ST_OK;
 }
 
-static enum status add_wide(struct api_graph *g, const struct ir_node *n, struct arena *a)
+static enum status add_wide(struct api_graph *g, const struct ir_node *n, const struct op_call *c, struct arena *a)
 {
     struct wide_plan p;
     uint32_t first;
-    TRY(plan_wide(g, n, a, &p));
+    TRY(wide_plan(c, a, &p));
     size_t nodes = g->ir->nodes.n;
     enum status st = add_between(g, n, &p, &first);
     for (uint32_t k = 0; k < p.n_parts && st == ST_OK; k++) {
@@ -324,8 +324,10 @@ static enum status add_node(struct api_graph *g, const Qnn_OpConfig_t *config, s
         st = connect_if(g, &n);
     if (st != ST_OK)
         return status_prefix(st, "%s \"%s\"", n.op->name, n.name);
-    if (n.n_in > MAX_PORTS || n.n_out > MAX_PORTS)
-        return add_wide(g, &n, a);
+    struct op_call c;
+    TRY(call_of(g, &n, a, &c));
+    if (n.n_in > MAX_PORTS || n.n_out > MAX_PORTS || wide_is(&c))
+        return add_wide(g, &n, &c, a);
     TRY(add_checked(g, &n));
     if (n.op->id == OP_If)
         take_subgraphs(g, &n);

@@ -15,9 +15,18 @@ uint32_t wide_limit(const struct op_def *op)
     return wide ? WIDE_PORTS : MAX_PORTS;
 }
 
+/* ExecuTorch leaves the layout of a Prelu as it is in the model. A slope per last dimension is an ordinary one. */
+static bool slopes_before_the_end(const struct op_call *c)
+{
+    if (c->op->id != OP_Prelu || c->n_in != 2 || !c->in[0] || !c->in[1] || c->in[0]->rank < 3 || c->in[1]->rank != 1)
+        return false;
+    const uint32_t slopes = c->in[1]->dims[0], last = c->in[0]->dims[c->in[0]->rank - 1];
+    return slopes != 1 && slopes != last && slopes == c->in[0]->dims[1];
+}
+
 bool wide_is(const struct op_call *c)
 {
-    return (c->n_in > MAX_PORTS || c->n_out > MAX_PORTS) && c->n_in <= wide_limit(c->op) && c->n_out <= wide_limit(c->op);
+    return slopes_before_the_end(c) || ((c->n_in > MAX_PORTS || c->n_out > MAX_PORTS) && c->n_in <= wide_limit(c->op) && c->n_out <= wide_limit(c->op));
 }
 
 /* ---- checks ----------------------------------------------------------------------------------------------------------------- */
@@ -96,19 +105,24 @@ struct run {
     uint32_t first, n;
 };
 
-static bool make_part(const struct wide *w, enum op_id op, struct run in, struct run out, struct wide_part *ret)
+static bool start_part(const struct wide *w, enum op_id op, struct run in, struct run out, struct wide_part *ret)
 {
     *ret = (struct wide_part){ .op = op_get(op), .n_in = in.n, .n_out = out.n };
-    ret->params = arena_array(w->arena, struct op_value, op_param_count(ret->op));
+    ret->params = arena_array(w->arena, struct op_value, op_param_count(ret->op) + 1); /* there are operators without */
     ret->in = arena_array(w->arena, uint32_t, in.n);
     ret->out = arena_array(w->arena, uint32_t, out.n);
-    if (!ret->params || !ret->in || !ret->out || !set_param(w, ret, "axis", &w->axis, 1))
+    if (!ret->params || !ret->in || !ret->out)
         return false;
     for (uint32_t i = 0; i < in.n; i++)
         ret->in[i] = in.first + i;
     for (uint32_t i = 0; i < out.n; i++)
         ret->out[i] = out.first + i;
     return true;
+}
+
+static bool make_part(const struct wide *w, enum op_id op, struct run in, struct run out, struct wide_part *ret)
+{
+    return start_part(w, op, in, out, ret) && set_param(w, ret, "axis", &w->axis, 1);
 }
 
 /* Elements along the axis of what a group makes. */
@@ -160,8 +174,28 @@ static bool plan_split(const struct wide *w, struct wide_plan *ret)
            set_param(w, &ret->parts[0], "split_index", at, w->groups - 1);
 }
 
+/* The slopes with a dimension of 1 for each one behind the channels. */
+static enum status plan_slopes(const struct op_call *c, struct arena *a, struct wide_plan *ret)
+{
+    const struct wide w = { .call = c, .arena = a, .n = c->n_in };
+    ret->n_parts = 2;
+    ret->n_between = 1;
+    ret->parts = arena_array(a, struct wide_part, 2);
+    ret->between = arena_dup(a, c->in[1], sizeof *ret->between);
+    if (!ret->parts || !ret->between || !start_part(&w, OP_Reshape, (struct run){ 1, 1 }, (struct run){ WIDE_BETWEEN, 1 }, &ret->parts[0]) ||
+        !start_part(&w, OP_Prelu, (struct run){ 0, 2 }, (struct run){ 0, c->n_out }, &ret->parts[1]))
+        return out_of_memory(&w);
+    ret->between->rank = (uint8_t)(c->in[0]->rank - 1);
+    for (uint32_t d = 1; d < ret->between->rank; d++)
+        ret->between->dims[d] = 1;
+    ret->parts[1].in[1] = WIDE_BETWEEN;
+    return ST_OK;
+}
+
 enum status wide_plan(const struct op_call *c, struct arena *a, struct wide_plan *ret)
 {
+    if (slopes_before_the_end(c))
+        return plan_slopes(c, a, ret);
     struct wide w = { .call = c, .arena = a, .n = joins(c) ? c->n_in : c->n_out };
     w.whole = joins(c) ? (c->n_out ? c->out[0] : NULL) : c->n_in ? c->in[0] : NULL;
     w.groups = (w.n + MAX_PORTS - 1) / MAX_PORTS;

@@ -165,6 +165,36 @@ static void test_absent_optional_input(void **state)
     }
 }
 
+/* ExecuTorch leaves the channels of a Prelu where the model has them, as dimension 1. */
+static void test_prelu_of_dimension_1(void **state)
+{
+    (void)state;
+    static const float slopes[5] = { 1, 2, 3, 4, 5 };
+    Qnn_GraphHandle_t g;
+    OK(q.graphCreate(env.context, "g", NULL, &g));
+    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 2, 5, 1, 3), y = TENSOR("y", APP_READ, FLOAT_32, 2, 5, 1, 3);
+    Qnn_Tensor_t five = WITH(TENSOR("five", STATIC, FLOAT_32, 5), slopes), four = WITH(TENSOR("four", STATIC, FLOAT_32, 4), slopes);
+    create(g, &x);
+    create(g, &y);
+    create(g, &five);
+    create(g, &four);
+    struct op o = { .name = "prelu", .type = "Prelu", .ni = 2, .in = { x, four }, .no = 1, .out = { y } };
+    FAILS(QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE, op_validate(env.backend, &o));
+    assert_int_not_equal(op_add(g, &o), QNN_SUCCESS);
+    o.in[1] = five;
+    OK(op_validate(env.backend, &o));
+    OK(op_add(g, &o));
+    OK(q.graphFinalize(g, NULL, NULL));
+    float in[30], want[30], got[30];
+    for (int i = 0; i < 30; i++) {
+        in[i] = i % 2 ? -0.5f * (float)i : (float)i;
+        want[i] = in[i] < 0 ? in[i] * slopes[i / 3 % 5] : in[i];
+    }
+    Qnn_Tensor_t ix = WITH(x, in), oy = WITH(y, got);
+    OK(q.graphExecute(g, &ix, 1, &oy, 1, NULL, NULL));
+    floats_are(got, want, 30, 0);
+}
+
 static void test_created_null_tensor(void **state)
 {
     (void)state;
@@ -433,6 +463,7 @@ int main(void)
         CASE(test_versions_mixed_and_read_output),
         CASE(test_no_inputs),
         CASE(test_absent_optional_input),
+        CASE(test_prelu_of_dimension_1),
         CASE(test_created_null_tensor),
         CASE(test_optional_output),
         CASE(test_static_is_copied),
