@@ -260,7 +260,7 @@ static void set_priority(struct api_context *c, uint32_t priority)
 {
     c->cfg.priority = priority;
     for (size_t i = 0; i < c->graphs.n; i++)
-        c->graphs.at[i]->cfg.priority = priority;
+        graph_set_priority(c->graphs.at[i], priority);
 }
 
 Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context, const QnnContext_Config_t **config)

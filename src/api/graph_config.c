@@ -11,7 +11,7 @@ static enum status set_option(struct api_graph *g, const QnnGraph_Config_t *c)
     case QNN_GRAPH_CONFIG_OPTION_PRIORITY:
         RETURN_IF((int)c->priority < QNN_PRIORITY_LOWEST || c->priority > QNN_PRIORITY_HIGHEST, ST_INVALID_CONFIG,
                   "graph priority is %u; %u to %u are allowed", (unsigned)c->priority, (unsigned)QNN_PRIORITY_LOWEST, (unsigned)QNN_PRIORITY_HIGHEST);
-        g->cfg.priority = (uint32_t)c->priority;
+        graph_set_priority(g, (uint32_t)c->priority);
         return ST_OK;
     case QNN_GRAPH_CONFIG_OPTION_PROFILE_HANDLE:
         if (c->profileHandle)
@@ -52,12 +52,12 @@ static enum status set_customs(struct api_graph *g, const QnnGraph_Config_t **co
 enum status graph_configure(struct api_graph *g, const QnnGraph_Config_t **config)
 {
     bool together = config && g->loaded && backend_this->loaded_config;
-    uint32_t priority = g->cfg.priority;
+    uint32_t priority = graph_priority(g);
     for (const QnnGraph_Config_t **c = config; c && *c; c++)
         if (!together || (*c)->option != QNN_GRAPH_CONFIG_OPTION_CUSTOM)
             TRY(set_option(g, *c));
     enum status st = together ? set_customs(g, config) : ST_OK;
     if (st != ST_OK)
-        g->cfg.priority = priority;
+        graph_set_priority(g, priority);
     return st;
 }

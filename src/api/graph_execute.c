@@ -189,7 +189,7 @@ enum status graph_run_bind(struct graph_run *r, const struct run_args *a)
 
 enum status graph_run_execute(struct graph_run *r)
 {
-    struct backend_run run = { .io = r->io, .priority = r->graph->cfg.priority, .batch = r->batch, .cancel = r->signal ? &r->signal->cancel : NULL, .prof_parent = PROF_ROOT };
+    struct backend_run run = { .io = r->io, .priority = graph_priority(r->graph), .batch = r->batch, .cancel = r->signal ? &r->signal->cancel : NULL, .prof_parent = PROF_ROOT };
     uint64_t start = 0;
     if (r->profile) {
         start = clock_ns();

@@ -229,6 +229,17 @@ struct run_args {
     uint32_t n_outputs;
 };
 
+/* The priority may change while the graph runs: whoever sets it holds the context's lock, a run does not wait for that. */
+static inline void graph_set_priority(struct api_graph *g, uint32_t priority)
+{
+    __atomic_store_n(&g->cfg.priority, priority, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t graph_priority(const struct api_graph *g)
+{
+    return __atomic_load_n(&g->cfg.priority, __ATOMIC_RELAXED);
+}
+
 enum status graph_run_create(struct api_graph *g, struct graph_run **ret);
 void graph_run_free(struct graph_run *r); /* NULL allowed */
 enum status graph_run_bind(struct graph_run *r, const struct run_args *a);  /* resolve and check every tensor */

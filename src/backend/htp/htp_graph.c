@@ -213,8 +213,10 @@ static enum status load(struct backend_graph *g, const struct binary *b, uint32_
         g->prepare_only = true;
         return ST_OK;
     }
+    pthread_mutex_lock(&c->lock);
     if (!c->cfg.device.given && !c->session)
         c->arch = b->target.arch; /* the default device is whatever the model was made for */
+    pthread_mutex_unlock(&c->lock);
     TRY(htp_group_check(c, &g->g->info));
     struct request r = { .binary = b, .graph = graph, .g = g };
     TRY(place(c, &r));
