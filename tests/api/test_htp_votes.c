@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The performance infrastructure: ids, votes, the rules between them, and their codes. */
 #include "api_test.h"
+#include "apart.h"
 
-#include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <QNN/HTP/QnnHtpDevice.h>
 
@@ -233,44 +232,14 @@ static uint64_t waited(const struct net *net, uint32_t type, unsigned times, boo
     return sum;
 }
 
-/* The session's threads leave a core to this one. On a busy machine both could share one for as long as a test takes, and then nobody polls. */
-static void leave_core(int core, const cpu_set_t *all)
-{
-    char path[64];
-    int session;
-    cpu_set_t others = *all;
-    CPU_CLR(core, &others);
-    snprintf(path, sizeof path, "/proc/self/task/%d/children", gettid());
-    FILE *children = fopen(path, "re");
-    while (children && fscanf(children, "%d", &session) == 1) {
-        snprintf(path, sizeof path, "/proc/%d/task", session);
-        DIR *tasks = opendir(path);
-        for (struct dirent *e; tasks && (e = readdir(tasks));)
-            if (atoi(e->d_name) > 0)
-                sched_setaffinity(atoi(e->d_name), sizeof others, &others);
-        if (tasks)
-            closedir(tasks);
-    }
-    if (children)
-        fclose(children);
-}
-
 /* Polls under a vote, this thread and the session on different cores. */
 static uint64_t polled_apart(const struct net *net, uint32_t type)
 {
-    cpu_set_t all, mine;
-    int core = 0;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    if (CPU_COUNT(&all) < 2)
+    cpu_set_t before;
+    if (!apart_begin(&before))
         return 1;
-    while (!CPU_ISSET(core, &all))
-        core++;
-    CPU_ZERO(&mine);
-    CPU_SET(core, &mine);
-    leave_core(core, &all);
-    sched_setaffinity(0, sizeof mine, &mine);
     uint64_t polls = waited(net, type, 100000, true);
-    sched_setaffinity(0, sizeof all, &all);
+    apart_end(&before);
     return polls;
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a link promises, the same for a session in this process and for one of its own (argument: inproc or process). */
-#include <dirent.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "apart.h"
 #include "base/clock.h"
-#include "base/cpu.h"
 #include "rpc_kit.h"
 
 #define OK(expr) check((expr), #expr, __LINE__)
@@ -45,35 +43,12 @@ static void test_round_trip(void **state)
     kit_close(&c);
 }
 
-/* This thread to the first core that it may use, the other threads of this process to the others. On a busy machine they could share one for as long as a test takes. */
-static void stand_apart(cpu_set_t *before)
-{
-    cpu_set_t mine, others;
-    DIR *tasks = opendir("/proc/self/task");
-    assert_int_equal(sched_getaffinity(0, sizeof *before, before), 0);
-    int core = 0;
-    while (!CPU_ISSET(core, before))
-        core++;
-    CPU_ZERO(&mine);
-    CPU_SET(core, &mine);
-    others = *before;
-    CPU_CLR(core, &others);
-    for (struct dirent *e; CPU_COUNT(&others) && tasks && (e = readdir(tasks));) {
-        int id = atoi(e->d_name);
-        if (id > 0)
-            sched_setaffinity(id, sizeof others, id == gettid() ? &mine : &others);
-    }
-    if (tasks)
-        closedir(tasks);
-}
-
 /* Nobody spins who was not asked to; who was does, sooner or later: not when the answer is there already, nor on the core that the session is on. */
 static void test_ways_to_wait(void **state)
 {
     (void)state;
     struct kit_client c;
     uint64_t polls = 0;
-    const bool apart = cpu_cores() > 1;
     cpu_set_t before;
     OK(kit_open(&c));
     struct rpc_run r = { .program = c.program, .io = c.io, .n_io = KIT_IO };
@@ -81,13 +56,13 @@ static void test_ways_to_wait(void **state)
         OK(kit_link->run(c.s, &r));
         assert_int_equal(r.polls, 0);
     }
-    stand_apart(&before);
+    const bool apart = apart_begin(&before);
     r.wait.poll_us = 2000;
     for (uint32_t i = 0; i < 200000 && !polls && apart; i++) {
         OK(kit_link->run(c.s, &r));
         polls += r.polls;
     }
-    sched_setaffinity(0, sizeof before, &before);
+    apart_end(&before);
     assert_true(polls > 0 || !apart);
     kit_close(&c);
 }
