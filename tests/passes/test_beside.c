@@ -15,6 +15,7 @@
 #include "exec/program.h"
 #include "prepare/plan_beside.h"
 #include "one_team.h"
+#include "prepared.h"
 #include "random_graph.h"
 #include "test_scale.h"
 
@@ -24,32 +25,11 @@ static_assert(PLAN_BESIDE == EXEC_WINDOW - 1, "what the compiler counts on");
 
 ONE_TEAM(THREADS);
 
-struct prepared {
-    struct ir_graph *g;
-    struct binary_image im;
-    struct binary b;
-};
-
-static void check(enum status st, const char *what)
-{
-    if (st != ST_OK)
-        fail_msg("%s: %s", what, status_text());
-}
-
 static void make(struct prepared *p, const struct ir_graph *g, uint64_t beside, uint64_t window, uint32_t threads)
 {
     struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000, .plan_nodes = 20000, .beside_bytes = beside, .vtcm_bytes = window };
     struct prepare_opts o = { .opt_level = 2, .hvx_threads = threads };
-    check(ir_clone(g, &p->g), "clone");
-    check(prepare(&t, &o, p->g, &p->im), "prepare");
-    check(binary_open(p->im.data, p->im.size, &p->b), "open");
-}
-
-static void unmake(struct prepared *p)
-{
-    binary_close(&p->b);
-    binary_image_free(&p->im);
-    ir_graph_free(p->g);
+    prepared_make(p, g, &t, &o);
 }
 
 /* Heads of attention, one behind the other: their operators are too small to be shared out. */

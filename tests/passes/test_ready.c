@@ -15,6 +15,7 @@
 #include "exec/program.h"
 #include "prepare/prepare.h"
 #include "one_team.h"
+#include "prepared.h"
 #include "random_graph.h"
 #include "test_scale.h"
 
@@ -24,24 +25,10 @@ ONE_TEAM(THREADS);
 
 static const struct prepare_target target = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000, .plan_nodes = 20000 };
 
-struct prepared {
-    struct ir_graph *g;
-    struct binary_image im;
-    struct binary b;
-};
-
-static void check(enum status st, const char *what)
-{
-    if (st != ST_OK)
-        fail_msg("%s: %s", what, status_text());
-}
-
 static void make(struct prepared *p, const struct ir_graph *g)
 {
     struct prepare_opts o = { .opt_level = 2 };
-    check(ir_clone(g, &p->g), "clone");
-    check(prepare(&target, &o, p->g, &p->im), "prepare");
-    check(binary_open(p->im.data, p->im.size, &p->b), "open");
+    prepared_make(p, g, &target, &o);
 }
 
 static void make_text(struct prepared *p, const char *text)
@@ -50,13 +37,6 @@ static void make_text(struct prepared *p, const char *text)
     check(ir_parse(text, strlen(text), &g), "parse");
     make(p, g);
     ir_graph_free(g);
-}
-
-static void unmake(struct prepared *p)
-{
-    binary_close(&p->b);
-    binary_image_free(&p->im);
-    ir_graph_free(p->g);
 }
 
 /* ---- any allowed order ------------------------------------------------------------------------------------------------- */

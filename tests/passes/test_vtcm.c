@@ -19,22 +19,11 @@
 #include "exec/program.h"
 #include "prepare/prepare.h"
 #include "prepare/tile_vtcm.h"
+#include "prepared.h"
 #include "random_graph.h"
 #include "test_scale.h"
 
 enum { GRAPHS = 400, MAX_IO = 64, ALIGN = 64, NODES = 24, KIB = 1024 };
-
-struct prepared {
-    struct ir_graph *g;
-    struct binary_image im;
-    struct binary b;
-};
-
-static void check(enum status st, const char *what)
-{
-    if (st != ST_OK)
-        fail_msg("%s: %s", what, status_text());
-}
 
 static bool with_chains;
 
@@ -44,17 +33,8 @@ static const struct binary_graph *make(struct prepared *p, const struct ir_graph
     struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 4, .order_steps = level == 1 ? 0 : 5000, .plan_nodes = 20000,
                                 .vtcm_bytes = vtcm, .chains = chains[with_chains] };
     struct prepare_opts o = { .opt_level = level };
-    check(ir_clone(g, &p->g), "clone");
-    check(prepare(&t, &o, p->g, &p->im), "prepare");
-    check(binary_open(p->im.data, p->im.size, &p->b), "open");
+    prepared_make(p, g, &t, &o);
     return &p->b.graphs[0];
-}
-
-static void unmake(struct prepared *p)
-{
-    binary_close(&p->b);
-    binary_image_free(&p->im);
-    ir_graph_free(p->g);
 }
 
 /* ---- the checker --------------------------------------------------------------------------------------------------------------- */
