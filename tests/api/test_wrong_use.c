@@ -487,6 +487,24 @@ static void test_eight_threads(void **state)
     still_works();
 }
 
+/* Priorities of a graph and of its context may change while it runs (the thread sanitizer watches). */
+static void test_priority_while_running(void **state)
+{
+    (void)state;
+    pthread_t t;
+    unsigned wrong = 0;
+    pthread_create(&t, NULL, use_well, &wrong);
+    for (int i = 0; i < ROUNDS * 20; i++) {
+        const Qnn_Priority_t to = i % 2 ? QNN_PRIORITY_HIGH : QNN_PRIORITY_LOW;
+        QnnGraph_Config_t g = { .option = QNN_GRAPH_CONFIG_OPTION_PRIORITY, .priority = to };
+        QnnContext_Config_t c = { .option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY, .priority = to };
+        OK(q.graphSetConfig(good[GRAPH], (const QnnGraph_Config_t *[]){ &g, NULL }));
+        OK(q.contextSetConfig(good[CONTEXT], (const QnnContext_Config_t *[]){ &c, NULL }));
+    }
+    pthread_join(t, NULL);
+    assert_int_equal(wrong, 0);
+}
+
 static void *free_it(void *context)
 {
     return (void *)(uintptr_t)(q.contextFree(context, NULL) == QNN_SUCCESS);
@@ -523,6 +541,7 @@ int main(void)
         CASE(test_missing_arguments),
         CASE(test_absent_features),
         CASE(test_eight_threads),
+        CASE(test_priority_while_running),
         CASE(test_race_to_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
