@@ -267,4 +267,10 @@ static inline uint64_t conv_block_bytes(const struct conv_args *a)
     return (uint64_t)a->kpad * CONV_BLOCK * a->wsize;
 }
 
+/* Packed weights of one slice: what a panel of rows meets. */
+static inline uint64_t conv_slice_bytes(const struct conv_args *a)
+{
+    return a->npad / CONV_BLOCK * conv_block_bytes(a);
+}
+
 #endif

@@ -172,15 +172,18 @@ static inline __attribute__((always_inline)) void run_square(const struct square
             run_square(q, (struct form){ signed0, signed1, x2, blocks2, false });                      \
     }
 
-/* Sums begin with these; rows of both x with the same. */
-static void first_tiles(const int32_t *a, const int32_t *b, bool two_x)
+/* Sums of the first x begin with these, one per channel of a block. */
+static void first_tiles(const int32_t *a, const int32_t *b)
 {
     TILE_LOAD(0, a, 0);
     TILE_LOAD(1, b, 0);
-    if (two_x) {
-        TILE_LOAD(2, a, 0);
-        TILE_LOAD(3, b, 0);
-    }
+}
+
+/* Those of the second x. */
+static void second_tiles(const int32_t *a, const int32_t *b)
+{
+    TILE_LOAD(2, a, 0);
+    TILE_LOAD(3, b, 0);
 }
 
 static void store_tiles(int32_t tile[4][TILE * TILE], bool two_x, bool two_blocks)
@@ -212,14 +215,14 @@ static void pad_rows(const struct conv_panel *p, uint32_t planes, uint64_t plane
 static bool weights_go_on(const struct conv_args *a, const struct conv_chunk *c, uint32_t blocks)
 {
     const char *end = (const char *)c->w + blocks * conv_block_bytes(a) + BLOCK_STEP;
-    return !a->packed || end <= (const char *)a->packed + (uint64_t)a->w_slices * a->npad / CONV_BLOCK * conv_block_bytes(a);
+    return !a->packed || end <= (const char *)a->packed + a->w_slices * conv_slice_bytes(a);
 }
 
 enum { WEIGHTS_THAT_STAY = 24 << 10 };
 
 static bool weights_pass(const struct conv_args *a)
 {
-    return (uint64_t)a->npad / CONV_BLOCK * conv_block_bytes(a) > WEIGHTS_THAT_STAY;
+    return conv_slice_bytes(a) > WEIGHTS_THAT_STAY;
 }
 
 static const int32_t zeros[TILE] __attribute__((aligned(64)));

@@ -397,7 +397,7 @@ enum status conv_aux(const struct op_call *c, struct kernel_aux *ret)
         return ST_OK;
     ret->n = 2;
     ret->bytes[0] = a.kind == CONV_DEPTHWISE ? (uint64_t)a.taps * a.npad * a.wsize
-                                             : a.w_slices * (a.npad / CONV_BLOCK) * conv_block_bytes(&a);
+                                             : a.w_slices * conv_slice_bytes(&a);
     ret->bytes[1] = conv_record_bytes(&a, (uint64_t)a.w_slices * a.npad);
     ret->replaces = a.has_bias ? 6 : 2;
     return ST_OK;
@@ -409,7 +409,7 @@ static void fill_weights(const struct conv_args *a, const void *w, void *dst)
         conv_pack_depthwise(a, w, dst);
         return;
     }
-    uint64_t bytes = a->npad / CONV_BLOCK * conv_block_bytes(a);
+    uint64_t bytes = conv_slice_bytes(a);
     for (uint32_t s = 0; s < a->w_slices; s++)
         conv_pack(a, w, s, 0, a->cog, (char *)dst + s * bytes);
 }

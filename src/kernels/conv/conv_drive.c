@@ -232,7 +232,7 @@ static void set_panel(struct conv_walk *w)
     const uint64_t xs = dtype_bits(a->x_type) / 8, bytes = (plane * (w->e->planes ? w->e->planes : 1) + 63) / 64 * 64;
     w->stride = w->e->elem > 1 ? a->panel_stride : bytes % 4096 ? bytes : bytes + 64;
     uint64_t room = a->panel_rows * a->panel_stride / w->stride, rows = w->e->long_rows && bytes > CONV_LONG ? w->e->long_rows : w->e->rows;
-    if (a->rows <= CONV_ROWS && (uint64_t)a->npad / CONV_BLOCK * conv_block_bytes(a) > CONV_FAR)
+    if (a->rows <= CONV_ROWS && conv_slice_bytes(a) > CONV_FAR)
         rows = CONV_ROWS;
     w->panel_rows = (uint32_t)(w->in_place || room > rows ? rows : room);
     w->p.stride = !w->in_place ? w->stride : (a->kind == CONV_MATRIX ? a->x_row : a->ci) * xs;

@@ -262,12 +262,6 @@ static void fill_rows(const struct conv_args *a, struct conv_panel *p)
     pad_rows(p, 2, conv_plane_bytes(a));
 }
 
-static void low_tiles(const int32_t *a, const int32_t *b)
-{
-    TILE_LOAD(2, a, 0);
-    TILE_LOAD(3, b, 0);
-}
-
 static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     (void)out; /* the same for all panels */
@@ -295,8 +289,8 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
             const bool two = v + 1 < blocks;
             q.padded = weights_go_on(a, c, v + 1 + two);
             q.w = (const uint8_t *)c->w + v * q.block_bytes;
-            first_tiles(zeros, zeros, false);
-            low_tiles(kept->fast ? kept->fold32 + v * CONV_BLOCK : zeros, kept->fast && two ? kept->fold32 + (v + 1) * CONV_BLOCK : zeros);
+            first_tiles(zeros, zeros);
+            second_tiles(kept->fast ? kept->fold32 + v * CONV_BLOCK : zeros, kept->fast && two ? kept->fold32 + (v + 1) * CONV_BLOCK : zeros);
             squares[a->x_type == DT_SQ16][two](&q);
             end_waiting(&q);
             store_tiles(sums->tile, true, two);

@@ -288,7 +288,10 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
             const bool two = v + 1 < blocks;
             q.padded = gathered && weights_go_on(a, c, v + 1 + two);
             q.w = (const uint8_t *)c->w + v * q.block_bytes;
-            first_tiles(first_sums(sums, &end, at), first_sums(sums, &end, at + TILE), rows > TILE);
+            const int32_t *start[2] = { first_sums(sums, &end, at), first_sums(sums, &end, at + TILE) };
+            first_tiles(start[0], start[1]);
+            if (rows > TILE)
+                second_tiles(start[0], start[1]);
             squares[a->x_type == DT_SQ8][rows > TILE][two](&q);
             end_waiting(&q);
             store_tiles(sums->tile, rows > TILE, two);
