@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Float32 graphs computed in float16, or the other way round, where the client asked for that. Inputs and outputs keep their type, with a Cast at the border; constants
- * are converted once. An operator that has no form in the other type stays as it is, between Casts.
+ * are converted once. An operator that has no form in the other type stays as it is, between Casts, and so does a conversion from or to the client's own float32.
  *
  *     in %x : f32[4]                       in %x : f32[4]
  *     %t : f32[4] = Relu(%x)        ->     %x.f16 : f16[4] = Cast(%x)
@@ -59,6 +59,18 @@ static bool has_other_form(struct lowering *l, const struct ir_node *n)
     bool ok = args && taken && op_check(&v.call) == ST_OK && kernel_bind(&v.call, cpu_isa(), args, &k) == ST_OK;
     status_clear();
     return ok;
+}
+
+/* A conversion between a float32 tensor of the client's and another type: going through float16 would only lose digits (8.999 cut to an integer is 8,
+ * but 9 when it was rounded before, and 70000 has no float16 at all). */
+static bool at_border(const struct lowering *l, const struct ir_node *n)
+{
+    enum op_id op = n->op->id;
+    bool converts = op == OP_Cast || op == OP_Quantize || op == OP_Dequantize || op == OP_Convert;
+    if (!converts || l->from != DT_F32 || is_from(l, n->in[0]) == is_from(l, n->out[0]))
+        return false;
+    const struct ir_tensor *t = &l->g->tensors.at[is_from(l, n->in[0]) ? n->in[0] : n->out[0]];
+    return t->role != IR_NATIVE && t->role != IR_CONST;
 }
 
 static bool touches_from(const struct lowering *l, const struct ir_node *n)
@@ -195,7 +207,7 @@ static enum status lower_all(struct lowering *l)
         l->twin[i] = IR_NONE;
     }
     for (size_t k = 0; k < g->nodes.n; k++) /* before types change */
-        half[k] = touches_from(l, &g->nodes.at[k]) && has_other_form(l, &g->nodes.at[k]);
+        half[k] = touches_from(l, &g->nodes.at[k]) && !at_border(l, &g->nodes.at[k]) && has_other_form(l, &g->nodes.at[k]);
     for (size_t k = 0; k < g->nodes.n; k++) {
         struct ir_node n = g->nodes.at[k];
         TRY(lower_node(l, &n, half[k], was_from));
