@@ -59,6 +59,12 @@ static const char *fresh_name(struct rewrite *w, const char *name, const char *s
     return NULL;
 }
 
+/* A constant keeps its name unless its other form has it already. */
+static const char *constant_name(struct rewrite *w, const char *name, const char *suffix)
+{
+    return ir_find_tensor(w->to, name) == IR_NONE ? name : fresh_name(w, name, suffix);
+}
+
 static struct tensor_desc fixed_desc(const struct rewrite *w, uint32_t t)
 {
     struct tensor_desc d = w->plan.g->tensors.at[t].desc;
@@ -99,8 +105,12 @@ static enum status real_form(struct rewrite *w, uint32_t t, uint32_t *ret)
 {
     struct forms *f = &w->forms[t];
     const struct ir_tensor *from = &w->plan.g->tensors.at[t];
-    if (f->real == IR_NONE && from->role == IR_CONST)
-        TRY(ir_add_const(w->to, from, true, &f->real));
+    if (f->real == IR_NONE && from->role == IR_CONST) {
+        struct ir_tensor c = *from;
+        c.name = constant_name(w, from->name, "_float");
+        RETURN_IF(!c.name, ST_NO_MEMORY, "no memory for the name of a constant");
+        TRY(ir_add_const(w->to, &c, true, &f->real));
+    }
     if (f->real == IR_NONE) {
         if (w->plan.tensors[t].alias != IR_NONE)
             TRY(plain_form(w, w->plan.tensors[t].alias, &f->fixed));
@@ -275,7 +285,7 @@ static enum status keep_constant(struct rewrite *w, const struct ir_node *n, uin
     if (*ret != IR_NONE)
         return ST_OK;
     struct ir_tensor c = *from;
-    c.name = ir_find_tensor(w->to, from->name) == IR_NONE ? from->name : fresh_name(w, from->name, "_fixed");
+    c.name = constant_name(w, from->name, "_fixed");
     RETURN_IF(!c.name, ST_NO_MEMORY, "no memory for the name of a constant");
     c.desc = t->consts[i].desc;
     c.data = t->consts[i].data; /* in the new graph's arena */

@@ -525,6 +525,31 @@ static void test_mask(void **state)
     (void)state;
 }
 
+/* A constant that one node reads in fixed point and a later one as float has two forms, with a name each. */
+static void test_two_forms(void **state)
+{
+    static const char text[] = "graph \"g\" {\n  in %x : f32[4]\n  in %z : f32[4]\n  const %k : f32[1] = (0.5)\n  tmp %a : f32[4]\n  out %y : f32[4]\n  out %w : f32[4]\n"
+                               "  %a = ElementWiseAdd \"first\" (%x, %k)\n  %y = Relu \"then\" (%a)\n  %w = ElementWiseAdd \"second\" (%z, %k)\n}\n";
+    struct ir_graph *g = NULL;
+    if (ir_parse(text, sizeof(text) - 1, &g) != ST_OK)
+        fail_msg("%s", status_text());
+    struct quantize_range *s = calloc(g->tensors.n, sizeof(*s));
+    for (uint32_t i = 0; i < g->tensors.n; i++)
+        quantize_range_init(&s[i]);
+    static const char *const known[] = { "x", "a", "y" }; /* nothing is known of z */
+    for (unsigned i = 0; i < COUNT(known); i++)
+        quantize_range_add(&s[ir_find_tensor(g, known[i])], (const float[]){ -1, 2 }, 2);
+    struct quantize_opts o = { .act = { .bits = 8 }, .param = { .bits = 8 }, .bias_bits = 8, .stats = s };
+    struct ir_graph *q = quantized(g, &o);
+    for (uint32_t i = 0; i < q->tensors.n; i++)
+        for (uint32_t k = 0; k < i; k++)
+            assert_string_not_equal(q->tensors.at[i].name, q->tensors.at[k].name);
+    ir_graph_free(q);
+    free(s);
+    ir_graph_free(g);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,7 +557,7 @@ int main(void)
         cmocka_unit_test(test_histogram),      cmocka_unit_test(test_error_methods),   cmocka_unit_test(test_percentile),
         cmocka_unit_test(test_entropy),        cmocka_unit_test(test_graph),           cmocka_unit_test(test_float_ends),
         cmocka_unit_test(test_refused_by_engine), cmocka_unit_test(test_fallback),     cmocka_unit_test(test_large_bias),
-        cmocka_unit_test(test_mask),
+        cmocka_unit_test(test_mask),           cmocka_unit_test(test_two_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
