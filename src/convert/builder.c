@@ -183,16 +183,30 @@ void build_rename(struct builder *b, uint32_t t, const char *name)
     }
 }
 
+/* A constant that is an output has the name that the client looks for: it goes to the copy. */
+static void hand_on_name(struct builder *b, uint32_t from, uint32_t to, const char *name)
+{
+    struct ir_tensor *x = &b->g->tensors.at[from], *y = &b->g->tensors.at[to];
+    const char *wanted = convert_name(&b->g->arena, name), *old = x->name;
+    if (x->role != IR_CONST || !wanted || !str_eq(wanted, old))
+        return;
+    x->name = y->name;
+    y->name = old;
+    b->g->names.n = SIZE_MAX;
+}
+
 enum status build_output(struct builder *b, uint32_t t, const char *name, uint32_t *ret)
 {
     struct ir_tensor *x = &b->g->tensors.at[t];
     if (x->role != IR_NATIVE) {
+        uint32_t source = t;
         struct tensor_desc d = x->desc;
         bool fold = b->fold;
         b->fold = false; /* an output is made by a node */
         enum status st = build_node(b, &(struct build_spec){.op = "Reshape", .name = name, BUILD_IN(t), .out = &d}, &t);
         b->fold = fold;
         TRY(st);
+        hand_on_name(b, source, t, name);
     }
     build_rename(b, t, name);
     b->g->tensors.at[t].role = IR_OUTPUT;

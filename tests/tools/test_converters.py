@@ -374,6 +374,16 @@ class Converters(support.ToolTest):
         self.write("odd.onnx", make_onnx.model(nodes, [], [("image", (1, 4))], [("c", (1, 4))]))
         self.fails("qnn-onnx-converter", "-i", "odd.onnx", "--dry_run", says=["Frobnicate", "\"one\"", "Defenestrate", "\"three\""])
 
+    def test_constant_output_has_its_name(self):
+        """Some results are known while converting; clients look for them by the name of the source all the same."""
+        self.write("shape.onnx", seeds.model([seeds.node("Shape", ["x"], ["size"]), seeds.node("Relu", ["x"], ["y"])], [("x", seeds.FLOAT, (2, 3))],
+                                             [("y", seeds.FLOAT, (2, 3)), ("size", seeds.INT64, (2,))]))
+        self.succeeds("qairt-converter", "-i", "shape.onnx", "-o", "shape.dlc")
+        self.write("shape.raw", np.zeros((2, 3), "f4").tobytes())
+        self.write("shape.txt", "shape.raw\n")
+        self.succeeds("qnn-net-run", "--backend", "libQnnCpu.so", "--dlc_path", "shape.dlc", "--input_list", "shape.txt", "--output_dir", "out")
+        self.assertEqual(np.fromfile(os.path.join(self.folder, "out/Result_0/size.raw"), "f4").tolist(), [2, 3])
+
     def test_help(self):
         for name in ("qnn-onnx-converter", "qnn-tflite-converter", "qairt-converter", "qairt-quantizer"):
             out = self.succeeds(name, "--help")
