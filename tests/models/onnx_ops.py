@@ -598,6 +598,64 @@ def structure():
     case('function', [call('x', 'm'), call('m', 'y')], {'x': x}, {'y': ((x + 1) * 2 + 1) * 2}, None, 18, data(25, body))
 
 
+def remembering():
+    """A convolution that looks back, attention with a state: step by step, as the text of the operators says it."""
+    b, c, t, k = 2, 3, 5, 4
+    x, w, bias, past = f(b, c, t), f(c, 1, k), f(c), f(b, c, k - 1)
+    for name, before, ins in (('past', past, ['x', 'w', 'b', 'p']), ('no_past', np.zeros_like(past), ['x', 'w', 'b'])):
+        a = np.concatenate([before, x], 2)
+        y = np.stack([(a[:, :, i:i + k] * w[:, 0]).sum(2) + bias for i in range(t)], 2)
+        given = {'x': x, 'p': past} if name == 'past' else {'x': x}
+        case('causal_conv_' + name, [node('CausalConvWithState', ins, ['y', 's'], activation='silu')], given, {'y': y * sigmoid(y), 's': a[:, :, t:]}, {'w': w, 'b': bias}, 26)
+    heads, group, dk, dv = 2, 3, 4, 5
+    q, key, v = f(b, t, heads * group * dk), f(b, t, heads * dk), f(b, t, heads * dv)
+    decay, beta, state = -np.abs(f(b, t, heads * dk)), sigmoid(f(b, t, heads)), f(b, heads, dk, dv)
+    for rule in ('linear', 'gated', 'delta', 'gated_delta'):
+        s, out = state.astype('f8'), np.zeros((b, t, heads * group, dv))
+        for i in range(t):
+            kk, vv = key[:, i].reshape(b, heads, dk), v[:, i].reshape(b, heads, dv)
+            if 'gated' in rule:
+                s = s * np.exp(decay[:, i].reshape(b, heads, dk))[..., None]
+            if 'delta' in rule:
+                vv = beta[:, i][..., None] * (vv - np.einsum('bhkv,bhk->bhv', s, kk))
+            s = s + kk[..., None] * vv[:, :, None]
+            out[:, i] = np.einsum('bhk,bhkv->bhv', q[:, i].reshape(b, heads * group, dk), np.repeat(s, group, 1)) * 0.3
+        extra = (['d'] if 'gated' in rule else ['']) + (['e'] if 'delta' in rule else [])
+        given = {'q': q, 'k': key, 'v': v, 's': state, **({'d': decay} if 'gated' in rule else {}), **({'e': beta} if 'delta' in rule else {})}
+        case('linear_attention_' + rule, [node('LinearAttention', ['q', 'k', 'v', 's'] + extra, ['y', 'z'], update_rule=rule, q_num_heads=heads * group, kv_num_heads=heads,
+                                               scale=0.3)], given, {'y': out.reshape(b, t, -1), 'z': s}, None, 26)
+
+
+def flexible():
+    """Attention with graphs inside: scores are bent, heads of keys are shared."""
+    q, k, v, limit = f(1, 4, 3, 8), f(1, 2, 5, 8), f(1, 2, 5, 6), np.array(2, 'f4')
+    bend = body([node('Div', ['a', 'l'], ['h']), node('Tanh', ['h'], ['i']), node('Mul', ['i', 'l'], ['o'])], [('a', FLOAT, (1, 4, 3, 5))], [('o', FLOAT, (1, 4, 3, 5))],
+                [pb('l', limit)])
+    scores = limit * np.tanh(np.einsum('bhqd,bhkd->bhqk', q, np.repeat(k, 2, 1)) / np.sqrt(8) / limit)
+    p = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    call = data(1, b''.join(data(1, i) for i in 'qkv') + data(2, 'y') + data(4, 'FlexAttention') + data(7, 'ai.onnx.preview') +
+                data(5, data(1, 'score_mod') + data(6, bend) + num(20, 5)))
+    case('flex_attention', [call], {'q': q, 'k': k, 'v': v}, {'y': np.einsum('bhqk,bhkv->bhqv', p, np.repeat(v, 2, 1))}, None, 26)
+
+
+def whole_parts():
+    """Bits of whole numbers, parts of shapes, two bits, statistics of a batch."""
+    x = f(2, 3, 4)
+    one('bit_cast', 'BitCast', np.array([-1, 5, -128], 'i1'), np.array([255, 5, 128], 'u1'), 26, to=2)
+    case('split_shape', [node('Shape', ['x'], ['s']), node('Split', ['s'], ['a', 'b', 'c'], axis=0), node('Mul', ['b', 'c'], ['m']), node('Concat', ['a', 'm'], ['t'], axis=0),
+                         node('Reshape', ['x', 't'], ['y'])], {'x': x}, {'y': x.reshape(2, 12)})
+    case('loop_length_from_relu', [node('Relu', ['k'], ['r']), node('Cast', ['r'], ['n'], to=7), node('Expand', ['x', 'n'], ['y'])], {'x': f(1)[:1] * 0 + 2},
+         {'y': np.full(3, 2, 'f4')}, {'k': np.array([3], 'f4')})
+    case('two_bits', [node('Cast', ['x'], ['q'], to=26), node('Cast', ['q'], ['y'], to=1)], {'x': np.array([-2, -1, 0, 1, 1.9], 'f4')}, {'y': np.array([-2, -1, 0, 1, 1], 'f4')},
+         None, 25)
+    s, b, m, v = f(3), f(3), f(3), np.abs(f(3))
+    mean, var = x.mean((0, 2)), x.var((0, 2))
+    y = (x - mean[:, None]) / np.sqrt(var[:, None] + 1e-5) * s[:, None] + b[:, None]
+    case('batch_statistics', [node('BatchNormalization', ['x', 's', 'b', 'm', 'v'], ['y', 'mo', 'vo'], training_mode=1, momentum=0.75)], {'x': x},
+         {'y': y, 'mo': m * 0.75 + mean * 0.25, 'vo': v * 0.75 + var * 0.25}, {'s': s, 'b': b, 'm': m, 'v': v}, 15)
+    case('dropout_of_nothing', [node('Dropout', ['x', 'r', 't'], ['y', 'm'])], {'x': x}, {'y': x, 'm': np.ones(x.shape, '?')}, {'r': np.array(0, 'f4'), 't': np.array(True)}, 13)
+
+
 def write(folder):
     for name, m, ins, outs in CASES:
         where = os.path.join(folder, 'test_' + name)
@@ -612,7 +670,7 @@ def write(folder):
 
 def main():
     for part in (elementwise, moving, products, quantized, norms, recurrent, microsoft, quantized_microsoft, unrolled, whole, spectra, images, losses,
-                 patterns, structure, branches, loops, wide, dilated, quantized_lstm):
+                 patterns, structure, branches, loops, wide, dilated, quantized_lstm, remembering, flexible, whole_parts):
         part()
     with tempfile.TemporaryDirectory() as folder:
         write(folder)

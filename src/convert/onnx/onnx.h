@@ -91,7 +91,7 @@ struct onnx_row {
 extern const struct onnx_row onnx_rows_elementwise[], onnx_rows_activation[], onnx_rows_conv[], onnx_rows_pool[], onnx_rows_shape[], onnx_rows_slice[],
     onnx_rows_gather[], onnx_rows_reduce[], onnx_rows_norm[], onnx_rows_matmul[], onnx_rows_quant[], onnx_rows_recurrent[], onnx_rows_resize[],
     onnx_rows_attention[], onnx_rows_image[], onnx_rows_control[], onnx_rows_loop[], onnx_rows_bits[], onnx_rows_signal[], onnx_rows_sample[], onnx_rows_unpool[],
-    onnx_rows_matrix[];
+    onnx_rows_matrix[], onnx_rows_written[];
 const struct onnx_row *onnx_row_find(const char *op);
 const char *onnx_row_nearest(const char *op);
 const char *onnx_row_arg(const struct onnx_node *n); /* of the operator's row */
@@ -174,6 +174,8 @@ bool onnx_fixed_output(struct onnx_cx *cx, const struct onnx_node *n, struct ten
 bool onnx_fixed_inputs(struct onnx_cx *cx, const struct onnx_node *n);
 /* Write out operators that are others in a row (onnx_expand.c). */
 enum status onnx_expand(struct onnx_cx *cx, struct onnx_node **nodes, size_t *n);
+/* The same for a handler that knows shapes: nodes of the source, as text, in place of its own. */
+enum status onnx_write_out(struct onnx_cx *cx, const struct onnx_node *n, const char *text);
 /* Inputs and outputs of the model (onnx_io.c). */
 enum status onnx_inputs(struct onnx_cx *cx);
 enum status onnx_outputs(struct onnx_cx *cx);

@@ -9,6 +9,7 @@
  *     #0 @0        input and output of the operator; an input that is not there stays away
  *     t            a value in between
  *     [k=1]        attributes: integers, numbers with a point, (lists) of integers, words; k=$name: that of the operator; *: all of the operator's
+ *     {1,-1}       a list of 64-bit integers
  *     0.5 $name    constants of the first input's type: a number, an attribute, or $name.1, an element of a list of numbers; 3i: an integer of the second input's type
  *     ?2 !2        only with input 2, only without; ?name !name: an attribute; ?name=word: an attribute that is this (the first word listed: or missing)
  *     ^…           the row is for operators with that; more rows of a name are tried in order */
@@ -72,6 +73,7 @@ static const struct row rows[] = {
                                "(#0, #1, #2, #5, #6, #7)"},
     {MS, "Attention", "^!3 ^!4 ^!qkv_hidden_sizes ^do_rotary=0 t = MatMul(#0, #1); ?2 u = Add(t, #2); !2 u = Identity(t); q, k, v = Split[axis=-1,num_outputs=3](u); "
                       "@0 = Attention[q_num_heads=$num_heads,kv_num_heads=$num_heads,scale=$scale,is_causal=$unidirectional](q, k, v, #5)"},
+    {"ai.onnx.preview", "FlexAttention", "@0 = FlexAttention[*](#0, #1, #2)"},
     {"", "SwiGLU", "s = Swish[*](#0); @0 = Mul(s, #1)"},
     {"", "OptionalGetElement", "^0 @0 = Identity(#0)"},
     {"", "SoftmaxCrossEntropyLoss", LOG_SOFTMAX "@1 = Identity(p); @0 = NegativeLogLikelihoodLoss[*](p, #1, #2)"},
@@ -97,7 +99,8 @@ static const struct {
 struct expand {
     struct arena *a;
     const struct onnx_node *call;
-    const char *p; /* where we read */
+    const char *name; /* what is in between is named after it */
+    const char *p;    /* where we read */
     unsigned constants;
     unsigned serial; /* of the call: what is in between has names of its own */
     struct onnx_nodes_list {
@@ -231,6 +234,26 @@ static bool borrowed(struct expand *x, const char *w, struct onnx_attr *a)
     return true;
 }
 
+/* How many items there are up to `end`, at most. */
+static uint32_t items(const struct expand *x, char end)
+{
+    uint32_t n = 1;
+    for (const char *p = x->p; *p && *p != end; p++)
+        n += *p == ',';
+    return n;
+}
+
+static void whole_numbers(struct expand *x, char end, struct onnx_attr *a)
+{
+    uint32_t most = items(x, end);
+    a->type = 7;
+    a->ints = arena_array(x->a, int64_t, most);
+    x->failed |= !a->ints;
+    for (skip(x); *x->p && *x->p != end && !x->failed && a->n_ints < most; skip(x))
+        a->ints[a->n_ints++] = atoll(word(x));
+    x->p++;
+}
+
 static bool value(struct expand *x, struct onnx_attr *a)
 {
     if (*x->p == '$') {
@@ -239,12 +262,7 @@ static bool value(struct expand *x, struct onnx_attr *a)
     }
     if (*x->p == '(') {
         x->p++;
-        a->ints = arena_array(x->a, int64_t, 4);
-        x->failed |= !a->ints;
-        for (skip(x); *x->p != ')' && !x->failed && a->n_ints < 4; skip(x))
-            a->ints[a->n_ints++] = atoi(word(x));
-        x->p++;
-        a->type = 7;
+        whole_numbers(x, ')', a);
         return true;
     }
     const char *w = word(x);
@@ -284,7 +302,7 @@ static void attributes(struct expand *x, struct onnx_node *n)
 
 static const char *local(struct expand *x, const char *name)
 {
-    return keep(x, arena_printf(x->a, "%s~%u~%s", x->call->out[0], x->serial, name));
+    return keep(x, arena_printf(x->a, "%s~%u~%s", x->name, x->serial, name));
 }
 
 /* A Constant and a CastLike that gives it the type of an input. */
@@ -294,8 +312,8 @@ static const char *constant(struct expand *x, struct onnx_attr a, uint32_t like)
     x->failed |= !out;
     if (x->failed)
         return "";
-    out[0] = keep(x, arena_printf(x->a, "%s~%u~c%u", x->call->out[0], x->serial, x->constants));
-    out[1] = keep(x, arena_printf(x->a, "%s~%u~k%u", x->call->out[0], x->serial, x->constants++));
+    out[0] = keep(x, arena_printf(x->a, "%s~%u~#c%u", x->name, x->serial, x->constants));
+    out[1] = keep(x, arena_printf(x->a, "%s~%u~#k%u", x->name, x->serial, x->constants++));
     out[2] = out[0];
     out[3] = like < x->call->n_in ? x->call->in[like] : "";
     struct onnx_attr *kept = arena_dup(x->a, &a, sizeof(a));
@@ -308,9 +326,26 @@ static const char *constant(struct expand *x, struct onnx_attr a, uint32_t like)
     return out[1];
 }
 
+static const char *whole_constant(struct expand *x)
+{
+    const char **out = arena_array(x->a, const char *, 1);
+    struct onnx_attr *a = arena_new(x->a, struct onnx_attr);
+    x->failed |= !out || !a;
+    if (x->failed)
+        return "";
+    *a = (struct onnx_attr){.name = "value_ints", .s = ""};
+    x->p++;
+    whole_numbers(x, '}', a);
+    out[0] = keep(x, arena_printf(x->a, "%s~%u~#i%u", x->name, x->serial, x->constants++));
+    push(x, &(struct onnx_node){.name = "", .op = "Constant", .domain = "", .in = out, .out = out, .n_out = 1, .attrs = a, .n_attrs = 1});
+    return out[0];
+}
+
 static const char *argument(struct expand *x)
 {
     struct onnx_attr a = {.name = "", .s = ""};
+    if (*x->p == '{')
+        return whole_constant(x);
     if (*x->p == '#' || *x->p == '@') {
         bool in = *x->p++ == '#';
         uint32_t i = (uint32_t)atoi(word(x));
@@ -348,14 +383,15 @@ static uint32_t list(struct expand *x, char end, const char **ret, uint32_t max)
 
 static void step(struct expand *x)
 {
-    enum { IN = 8, OUT = 4 };
+    enum { OUT = 4 };
     bool wanted = conditions(x, '?');
     if (!wanted) {
         x->p += strcspn(x->p, ";");
         return;
     }
-    const char **names = arena_array(x->a, const char *, IN + OUT);
-    struct onnx_node n = {.name = x->call->name, .domain = "", .at = x->call->at, .in = names, .out = names + IN};
+    uint32_t most = items(x, ';') + 1;
+    const char **names = arena_array(x->a, const char *, most + OUT);
+    struct onnx_node n = {.name = x->call->name, .domain = "", .at = x->call->at, .in = names, .out = names + most};
     x->failed |= !names;
     if (x->failed)
         return;
@@ -365,12 +401,21 @@ static void step(struct expand *x)
     n.op = word(x);
     attributes(x, &n);
     x->p++; /* ( */
-    n.n_in = list(x, ')', n.in, IN);
+    n.n_in = list(x, ')', n.in, most);
     x->p++;
     while (n.n_in && !n.in[n.n_in - 1][0])
         n.n_in--;
     if (!x->failed)
         push(x, &n);
+}
+
+static void steps(struct expand *x)
+{
+    while (*x->p && !x->failed) {
+        step(x);
+        x->p += *x->p == ';';
+        skip(x);
+    }
 }
 
 static const struct row *find(struct expand *x)
@@ -416,6 +461,7 @@ static bool one_round(struct arena *a, const struct onnx_node *nodes, size_t n, 
     struct expand x = {.a = a, .to = to};
     for (size_t i = 0; i < n && !x.failed; i++) {
         x.call = &nodes[i];
+        x.name = x.call->n_out ? x.call->out[0] : "";
         x.serial = ++*serial;
         const struct row *r = find(&x);
         *changed |= r || is_joined(x.call);
@@ -423,11 +469,7 @@ static bool one_round(struct arena *a, const struct onnx_node *nodes, size_t n, 
             is_joined(x.call) ? join(&x) : (void)push(&x, x.call);
             continue;
         }
-        while (*x.p && !x.failed) {
-            step(&x);
-            x.p += *x.p == ';';
-            skip(&x);
-        }
+        steps(&x);
     }
     return !x.failed;
 }
@@ -447,4 +489,28 @@ enum status onnx_expand(struct onnx_cx *cx, struct onnx_node **nodes, size_t *n)
         }
     }
     return ST_OK;
+}
+
+/* Nodes of the model's own level are left out unless something needs them. */
+static enum status need_all(struct onnx_cx *cx, const struct onnx_node *nodes, size_t n)
+{
+    for (size_t i = 0; i < n && !cx->scope->parent; i++)
+        for (uint32_t k = 0; k < nodes[i].n_out; k++) {
+            struct onnx_entry *e = nodes[i].out[k][0] ? onnx_entry(cx, "", nodes[i].out[k], true) : NULL;
+            RETURN_IF(!e && nodes[i].out[k][0], ST_NO_MEMORY, "no memory for the names of the model");
+            if (e)
+                e->needed = true;
+        }
+    return ST_OK;
+}
+
+enum status onnx_write_out(struct onnx_cx *cx, const struct onnx_node *n, const char *text)
+{
+    struct onnx_nodes_list to = {0};
+    struct expand x = {.a = &cx->arena, .call = n, .name = cx->label, .p = text, .to = &to};
+    steps(&x);
+    RETURN_IF(x.failed, ST_NO_MEMORY, "no memory to write out the nodes of an operator");
+    TRY(onnx_expand(cx, &to.at, &to.n));
+    TRY(need_all(cx, to.at, to.n));
+    return onnx_nodes(cx, to.at, to.n);
 }

@@ -62,6 +62,7 @@ static bool op_xor(struct numbers v, double *f, int64_t *i) { (void)f; *i = !v.a
 static bool op_not(struct numbers v, double *f, int64_t *i) { (void)f; *i = !v.a; return true; }
 static bool op_neg(struct numbers v, double *f, int64_t *i) { *f = -v.x; *i = (int64_t)-(uint64_t)v.a; return false; }
 static bool op_abs(struct numbers v, double *f, int64_t *i) { *f = fabs(v.x); *i = v.a < 0 ? (int64_t)-(uint64_t)v.a : v.a; return false; }
+static bool op_relu(struct numbers v, double *f, int64_t *i) { *f = v.x < 0 ? 0 : v.x; *i = v.a < 0 ? 0 : v.a; return false; }
 static bool op_floor(struct numbers v, double *f, int64_t *i) { *f = floor(v.x); *i = v.a; return false; }
 static bool op_ceil(struct numbers v, double *f, int64_t *i) { *f = ceil(v.x); *i = v.a; return false; }
 static bool op_round(struct numbers v, double *f, int64_t *i) { *f = rint(v.x); *i = v.a; return false; }
@@ -77,7 +78,7 @@ static const struct {
 } element_ops[] = {
     {"Add", op_add, 2}, {"Sub", op_sub, 2}, {"Mul", op_mul, 2}, {"Div", op_div, 2}, {"Mod", op_mod, 2}, {"Min", op_min, 2}, {"Max", op_max, 2},
     {"Pow", op_pow, 2}, {"Equal", op_eq, 2}, {"Less", op_lt, 2}, {"Greater", op_gt, 2}, {"LessOrEqual", op_le, 2}, {"GreaterOrEqual", op_ge, 2},
-    {"And", op_and, 2}, {"Or", op_or, 2}, {"Xor", op_xor, 2}, {"Not", op_not, 1}, {"Neg", op_neg, 1}, {"Abs", op_abs, 1}, {"Floor", op_floor, 1},
+    {"And", op_and, 2}, {"Or", op_or, 2}, {"Xor", op_xor, 2}, {"Not", op_not, 1}, {"Neg", op_neg, 1}, {"Abs", op_abs, 1}, {"Relu", op_relu, 1}, {"Floor", op_floor, 1},
     {"Ceil", op_ceil, 1}, {"Round", op_round, 1}, {"Sqrt", op_sqrt, 1}, {"Exp", op_exp, 1}, {"Log", op_log, 1}, {"Reciprocal", op_reciprocal, 1},
 };
 

@@ -7,7 +7,7 @@
 
 /* Output 0 is a constant whose zeroed bytes are at *ret. */
 enum status fold_out(struct onnx_cx *cx, const struct onnx_node *n, enum dtype type, uint32_t rank, const uint32_t *dims, void **ret);
-/* Gather, Slice, Concat, Transpose, Tile, Split of constants; *done false when it is none of them. */
+/* Gather, Slice, Concat, Transpose of constants; *done false when it is none of them. */
 enum status fold_move(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, bool *done);
 
 /* Slice with negative, clamped and missing bounds resolved, one entry per dimension. */

@@ -32,8 +32,8 @@
     X(22, DT_SQ4, "int4")            \
     X(23, DT_NONE, "float4e2m1")     \
     X(24, DT_NONE, "float8e8m0")     \
-    X(25, DT_NONE, "uint2")          \
-    X(26, DT_NONE, "int2")
+    X(25, DT_UQ2, "uint2")           \
+    X(26, DT_SQ2, "int2")
 
 static const struct {
     enum dtype type;

@@ -15,6 +15,10 @@ static enum status open_branch(struct onnx_cx *cx, const struct onnx_node *n, co
     REFUSE_WHEN(cx->depth > 16, "branches are nested more than 16 deep");
     TRY(onnx_parse_graph(&cx->arena, a->graph, &g));
     TRY(onnx_expand(cx, &g.nodes, &g.n_nodes));
+    struct onnx_value *args[MAX_PORTS] = {0};
+    REFUSE_WHEN(g.n_inputs > MAX_PORTS, "the graph inside has %zu inputs; at most %d are supported", g.n_inputs, MAX_PORTS);
+    for (uint32_t i = 0; i < g.n_inputs; i++)
+        TRY(onnx_in(cx, n, i, &args[i]));
     struct onnx_scope *inner = arena_new(&cx->arena, struct onnx_scope);
     const struct onnx_scope *outer = cx->scope;
     const char *prefix = arena_printf(&cx->arena, "%s/%s/", cx->label, which);
@@ -22,6 +26,8 @@ static enum status open_branch(struct onnx_cx *cx, const struct onnx_node *n, co
     *inner = (struct onnx_scope){.prefix = prefix, .parent = outer, .call = outer->call};
     cx->scope = inner;
     enum status st = onnx_initializers(cx, &g);
+    for (size_t i = 0; i < g.n_inputs && st == ST_OK; i++)
+        st = onnx_bind(cx, g.inputs[i].name, args[i]);
     if (st == ST_OK)
         st = onnx_nodes(cx, g.nodes, g.n_nodes);
     for (size_t i = 0; i < g.n_outputs && i < MAX_PORTS; i++)
@@ -90,6 +96,14 @@ static enum status convert_if(struct onnx_cx *cx, const struct onnx_node *n)
     return ST_OK;
 }
 
+/* A graph that an operator takes as an attribute, called with the inputs of this node (onnx_op_written.c). */
+static enum status convert_body(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *out[MAX_PORTS] = {0};
+    TRY(open_branch(cx, n, "body", out));
+    return onnx_out_view(cx, n, 0, out[0], NULL);
+}
+
 /* A tensor is there, or the model has no such input. */
 static enum status convert_has_element(struct onnx_cx *cx, const struct onnx_node *n)
 {
@@ -113,6 +127,7 @@ static const char drawn[] = "random numbers differ from run to run; give them as
 
 const struct onnx_row onnx_rows_control[] = {
     {"If", ONNX_RETYPES, convert_if, NULL},
+    {"CallBody", ONNX_RETYPES, convert_body, NULL},
     {"Range", 0, convert_refused, sized},
     {"ConstantOfShape", 0, convert_refused, sized},
     {"Unique", 0, convert_refused, sized},

@@ -141,18 +141,34 @@ static enum status convert_identity(struct onnx_cx *cx, const struct onnx_node *
     return onnx_out_view(cx, n, 0, v, NULL);
 }
 
+static enum status drops_something(struct onnx_cx *cx, const struct onnx_node *n, bool *ret)
+{
+    struct onnx_value *ratio, *training;
+    int64_t *on;
+    double *part;
+    uint32_t k;
+    *ret = false;
+    TRY(onnx_in_opt(cx, n, 1, &ratio));
+    TRY(onnx_in_opt(cx, n, 2, &training));
+    if (!training)
+        return ST_OK;
+    TRY(onnx_ints(cx, training, "training_mode", &on, &k));
+    *ret = k && on[0];
+    if (!*ret || !ratio)
+        return ST_OK;
+    TRY(onnx_numbers(cx, ratio, "ratio", &part, &k));
+    *ret = !k || part[0] != 0;
+    return ST_OK;
+}
+
 /* Without training nothing is dropped; the mask is all true. */
 static enum status convert_dropout(struct onnx_cx *cx, const struct onnx_node *n)
 {
-    struct onnx_value *v, *training;
+    struct onnx_value *v;
+    bool drops;
     TRY(onnx_in(cx, n, 0, &v));
-    TRY(onnx_in_opt(cx, n, 2, &training));
-    if (training) {
-        int64_t *on;
-        uint32_t k;
-        TRY(onnx_ints(cx, training, "training_mode", &on, &k));
-        REFUSE_WHEN(k && on[0], "training mode is not supported");
-    }
+    TRY(drops_something(cx, n, &drops));
+    REFUSE_WHEN(drops, "in training mode it drops at random; export the model for inference, or with a ratio of 0");
     if (onnx_wants(n, 1)) {
         uint64_t count = onnx_count(v);
         REFUSE_WHEN(count > 1u << 24, "the mask has %llu elements", (unsigned long long)count);
@@ -173,7 +189,7 @@ static enum status cast_to(struct onnx_cx *cx, const struct onnx_node *n, struct
         return onnx_out_view(cx, n, 0, v, NULL);
     TRY(onnx_tensor(cx, v, v->perm, &x));
     enum dtype inner = onnx_inner_type(to), from = build_desc(B, x)->type;
-    if (dtype_bits(to) == 4 && dtype_is_float(from)) /* a float cannot be packed at once; the lowest bits of the whole number stay */
+    if (dtype_bits(to) < 8 && dtype_is_float(from)) /* a float cannot be packed at once; the lowest bits of the whole number stay */
         TRY(onnx_cast(cx, "whole", x, DT_I32, &x));
     if (to == DT_BF16 && from != DT_BF16) {
         TRY(onnx_cast(cx, "rounded", x, DT_BF16, &x));
@@ -209,6 +225,22 @@ static enum status convert_cast_like(struct onnx_cx *cx, const struct onnx_node 
     TRY(onnx_in(cx, n, 0, &v));
     TRY(onnx_in(cx, n, 1, &like));
     return cast_to(cx, n, v, like->type);
+}
+
+/* The bits of whole numbers, read with or without a sign, are what a cast between them keeps. */
+static enum status convert_bit_cast(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    struct onnx_value *v;
+    int32_t elem = (int32_t)onnx_attr_int(cx, n, "to", 0);
+    enum dtype to = onnx_dtype(elem);
+    TRY(onnx_in(cx, n, 0, &v));
+    REFUSE_WHEN(to == DT_NONE, "to elements of type %s; no tensor of the graph can have that", onnx_elem_name(elem));
+    RETURN_IF(dtype_bits(to) != dtype_bits(v->type), ST_INVALID_OP, "from %s to %s, which have different sizes", dtype_name(v->type), dtype_name(to));
+    if (onnx_is_const(v) && !v->view && v->type == v->stored)
+        return onnx_out_const(cx, n, 0, to, v->rank, v->dims, v->data);
+    REFUSE_WHEN(to != v->type && (dtype_is_float(to) || dtype_is_float(v->type) || to == DT_B8),
+                "from %s to %s, and no operator of a graph sees the bits of a float; constants and whole numbers can be converted", dtype_name(v->type), dtype_name(to));
+    return cast_to(cx, n, v, to);
 }
 
 const struct onnx_row onnx_rows_elementwise[] = {
@@ -256,5 +288,6 @@ const struct onnx_row onnx_rows_elementwise[] = {
     {"Dropout", ONNX_FREE, convert_dropout, NULL},
     {"Cast", ONNX_FREE | ONNX_RETYPES, convert_cast, NULL},
     {"CastLike", ONNX_FREE | ONNX_RETYPES, convert_cast_like, NULL},
+    {"BitCast", ONNX_FREE | ONNX_RETYPES, convert_bit_cast, NULL},
     {0},
 };

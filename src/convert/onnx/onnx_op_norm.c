@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Normalizations. Statistics that are constants are folded into one factor and one term per channel. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
@@ -56,6 +57,25 @@ static enum status computed_factors(struct onnx_cx *cx, struct onnx_value *const
     return step(cx, SUB, t[1], k, beta);
 }
 
+/* In training mode the statistics are those of the batch, and what is kept of them moves towards these. */
+static enum status batch_statistics(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *v)
+{
+    double momentum = onnx_attr_float(cx, n, "momentum", 0.9f), epsilon = onnx_attr_float(cx, n, "epsilon", 1e-5f);
+    char axes[4 * MAX_RANK] = "0", shape[32 + 2 * MAX_RANK], text[1200];
+    REFUSE_WHEN(v->rank < 2, "the input has rank %u; 2 and more are supported", v->rank);
+    snprintf(shape, sizeof(shape), "1,%u", v->dims[1]);
+    for (uint32_t i = 2; i < v->rank; i++) {
+        snprintf(axes + strlen(axes), sizeof(axes) - strlen(axes), ",%u", i);
+        strcat(shape, ",1");
+    }
+    snprintf(text, sizeof(text),
+             "m = ReduceMean[axes=(%s),keepdims=1](#0); d = Sub(#0, m); q = Mul(d, d); v = ReduceMean[axes=(%s),keepdims=1](q); e = Add(v, %.12f); r = Sqrt(e); u = Div(d, r); "
+             "s = Reshape(#1, {%s}); b = Reshape(#2, {%s}); y = Mul(u, s); @0 = Add(y, b); "
+             "mm = Reshape(m, {-1}); a0 = Mul(#3, %.12f); a1 = Mul(mm, %.12f); @1 = Add(a0, a1); vv = Reshape(v, {-1}); c0 = Mul(#4, %.12f); c1 = Mul(vv, %.12f); @2 = Add(c0, c1)",
+             axes, axes, epsilon, shape, shape, momentum, 1 - momentum, momentum, 1 - momentum);
+    return onnx_write_out(cx, n, text);
+}
+
 static enum status convert_batch_norm(struct onnx_cx *cx, const struct onnx_node *n)
 {
     struct onnx_value *v, *p[4];
@@ -63,8 +83,11 @@ static enum status convert_batch_norm(struct onnx_cx *cx, const struct onnx_node
     uint8_t last[MAX_RANK];
     bool constant = true;
     double epsilon = onnx_attr_float(cx, n, "epsilon", 1e-5f);
-    REFUSE_WHEN(onnx_attr_int(cx, n, "training_mode", 0), "training mode is not supported");
     TRY(onnx_in(cx, n, 0, &v));
+    if (onnx_attr_int(cx, n, "training_mode", 0)) {
+        REFUSE_WHEN(cx->fixed, "statistics of a batch are computed in float");
+        return batch_statistics(cx, n, v);
+    }
     for (uint32_t i = 0; i < 4; i++) {
         TRY(onnx_in(cx, n, i + 1, &p[i]));
         constant &= onnx_is_const(p[i]) && !p[i]->view;

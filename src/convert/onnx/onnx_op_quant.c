@@ -10,6 +10,7 @@
 
 static const enum dtype fixed_of[DT_COUNT] = {
     [DT_U8] = DT_UQ8, [DT_I8] = DT_SQ8, [DT_U16] = DT_UQ16, [DT_I16] = DT_SQ16, [DT_I32] = DT_SQ32, [DT_U32] = DT_UQ32, [DT_SQ4] = DT_SQ4, [DT_UQ4] = DT_UQ4,
+    [DT_SQ2] = DT_SQ2, [DT_UQ2] = DT_UQ2,
 };
 
 /* Scale, zero point and axis of a node, as far as they are constants. */
@@ -118,8 +119,8 @@ static enum status quantize_written(struct onnx_cx *cx, struct onnx_value *v, co
     }
     TRY(build_node(B, &(struct build_spec){.op = "ReluMinMax", .name = onnx_name(cx, "clamped"), BUILD_IN(x),
                                            .params = {BUILD_F32("min_value", dtype_min(p->type)), BUILD_F32("max_value", dtype_max(p->type))}}, &x));
-    if (dtype_bits(p->type) == 4) /* a float cannot be packed at once */
-        TRY(onnx_cast(cx, "byte", x, p->type == DT_SQ4 ? DT_I8 : DT_U8, &x));
+    if (dtype_bits(p->type) < 8) /* a float cannot be packed at once */
+        TRY(onnx_cast(cx, "byte", x, dtype_kind(p->type) == DK_SFIXED ? DT_I8 : DT_U8, &x));
     return onnx_cast(cx, "stored", x, p->type, ret);
 }
 

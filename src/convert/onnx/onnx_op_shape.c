@@ -248,6 +248,27 @@ static enum status split_sizes(struct onnx_cx *cx, const struct onnx_node *n, ui
     return ST_OK;
 }
 
+/* Parts of a constant, most often of a shape, are constants again. */
+static enum status split_constant(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *v, uint32_t axis, const int64_t *sizes)
+{
+    uint64_t outer = 1, inner = dtype_bits(v->stored) / 8, at = 0;
+    uint32_t dims[MAX_RANK];
+    memcpy(dims, v->dims, sizeof(dims));
+    for (uint32_t i = 0; i < v->rank; i++)
+        *(i < axis ? &outer : &inner) *= i == axis ? 1 : v->dims[i];
+    for (uint32_t k = 0; k < n->n_out; k++) {
+        uint64_t run = (uint64_t)sizes[k] * inner;
+        char *to = arena_alloc(&cx->b.g->arena, outer * run);
+        RETURN_IF(!to, ST_NO_MEMORY, "no memory for part %u of a constant", k);
+        for (uint64_t o = 0; o < outer; o++)
+            memcpy(to + o * run, (const char *)v->data + (o * v->dims[axis] * inner + at), run);
+        at += run;
+        dims[axis] = (uint32_t)sizes[k];
+        TRY(onnx_out_const(cx, n, k, v->stored, v->rank, dims, to));
+    }
+    return ST_OK;
+}
+
 static enum status convert_split(struct onnx_cx *cx, const struct onnx_node *n)
 {
     struct onnx_value *v;
@@ -265,6 +286,8 @@ static enum status convert_split(struct onnx_cx *cx, const struct onnx_node *n)
             at[parts++] = sum;
     }
     RETURN_IF(sum != v->dims[axis], ST_INVALID_OP, "the parts have %u elements together, the input %u", sum, v->dims[axis]);
+    if (onnx_is_const(v) && !v->view && v->type == v->stored && dtype_bits(v->stored) >= 8 && onnx_count(v) <= 1u << 18)
+        return split_constant(cx, n, v, axis, sizes);
     TRY(onnx_stored(cx, v, v->perm, &x));
     if (parts > 1)
         TRY(build_node(B, &(struct build_spec){.op = "Split", .name = cx->label, BUILD_IN(x), .n_out = parts,
