@@ -374,6 +374,19 @@ class Converters(support.ToolTest):
         self.write("odd.onnx", make_onnx.model(nodes, [], [("image", (1, 4))], [("c", (1, 4))]))
         self.fails("qnn-onnx-converter", "-i", "odd.onnx", "--dry_run", says=["Frobnicate", "\"one\"", "Defenestrate", "\"three\""])
 
+    def test_dimensions_that_a_tiny_file_claims(self):
+        """Constants that follow from dimensions are not made when a few bytes ask for gigabytes."""
+        wide, floats = (1 << 16, 1 << 16), seeds.FLOAT
+        claims = {
+            "triangle": ([seeds.node("Trilu", ["x"], ["y"])], wide, 18, "a triangle needs 4294967296 x 1 bytes, which the file does not hold"),
+            "matrix": ([seeds.node("EyeLike", ["x"], ["y"])], wide, 18, "a matrix needs 4294967296 x 4 bytes"),
+            "mask": ([seeds.node("Attention", ["x", "x", "x"], ["y"], is_causal=1)], (1, 1, 1 << 15, 8), 23, "a mask needs 1073741824 x 1 bytes"),
+            "input": ([seeds.node("Relu", ["x"], ["y"])], (1 << 20,) * 4, 18, "its dimensions multiply to more than 2^62 bits"),
+        }
+        for name, (nodes, shape, opset, says) in claims.items():
+            self.write(name + ".onnx", seeds.model(nodes, [("x", floats, shape)], [("y", floats, shape)], (), opset))
+            self.fails("qairt-converter", "-i", name + ".onnx", "-o", "out.dlc", says=says)
+
     def test_constant_output_has_its_name(self):
         """Some results are known while converting; clients look for them by the name of the source all the same."""
         self.write("shape.onnx", seeds.model([seeds.node("Shape", ["x"], ["size"]), seeds.node("Relu", ["x"], ["y"])], [("x", seeds.FLOAT, (2, 3))],

@@ -68,6 +68,7 @@ struct onnx_cx {
     bool fixed;                   /* build it in fixed point … */
     struct tensor_desc fixed_out; /* … with this type and encoding */
     uint64_t folded;              /* elements computed at conversion time */
+    uint64_t made, made_limit;    /* bytes of constants that the file does not hold */
     uint64_t unrolled;            /* nodes of loops, turn by turn */
     unsigned depth;               /* of functions and branches */
 };
@@ -182,6 +183,8 @@ enum status onnx_outputs(struct onnx_cx *cx);
 /* The name stands for something that is not supported. */
 enum status onnx_poison(struct onnx_cx *cx, const char *name);
 bool onnx_is_needed(struct onnx_cx *cx, const struct onnx_node *n); /* some output depends on it */
+/* Before memory is asked for that follows from dimensions alone, `count` elements of `size` bytes: a few bytes can claim any. */
+enum status onnx_charge(struct onnx_cx *cx, const char *what, uint64_t count, unsigned size);
 /* Convert a list of nodes in the current scope (onnx_nodes.c). */
 enum status onnx_nodes(struct onnx_cx *cx, const struct onnx_node *nodes, size_t n);
 enum status onnx_node_at(struct onnx_cx *cx, const struct onnx_node *nodes, size_t number); /* one of them; unnamed nodes are told apart by their number */

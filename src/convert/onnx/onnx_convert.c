@@ -219,12 +219,15 @@ static enum status run(struct onnx_cx *cx)
     return ir_verify(cx->b.g, "conversion");
 }
 
+/* What the converter makes itself (masks, positions, weights of an interpolation): a network of some size describes itself in many bytes. */
+enum { MADE_BASE = 256 << 20, MADE_PER_BYTE = 4096 };
+
 enum status convert_onnx(const void *data, size_t size, const char *folder, const struct convert_opts *o, struct convert_report *r,
                          struct ir_graph **ret)
 {
     static const struct convert_opts none;
     struct onnx_scope root = {.prefix = ""};
-    struct onnx_cx cx = {.o = o ? o : &none, .r = r, .folder = folder, .scope = &root, .label = ""};
+    struct onnx_cx cx = {.o = o ? o : &none, .r = r, .folder = folder, .scope = &root, .label = "", .made_limit = MADE_BASE + MADE_PER_BYTE * (uint64_t)size};
     arena_init(&cx.arena);
     enum status st = onnx_parse_model(&cx.arena, data, size, &cx.model);
     if (st == ST_OK)

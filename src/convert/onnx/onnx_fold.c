@@ -17,6 +17,7 @@ enum status fold_out(struct onnx_cx *cx, const struct onnx_node *n, enum dtype t
         REFUSE_WHEN(__builtin_mul_overflow(count, (uint64_t)dims[i], &count) || count > TOTAL, "the output has more than %d elements", TOTAL);
     cx->folded += count;
     REFUSE_WHEN(cx->folded > 4ull * TOTAL, "more than %llu elements would be computed while converting", 4ull * TOTAL);
+    TRY(onnx_charge(cx, "a constant", dtype_bytes(type, count), 1));
     *ret = arena_alloc(&cx->b.g->arena, dtype_bytes(type, count));
     RETURN_IF(!*ret, ST_NO_MEMORY, "no memory for a constant of %llu elements", (unsigned long long)count);
     return onnx_out_const(cx, n, 0, type, rank, dims, *ret);

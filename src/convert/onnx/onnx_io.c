@@ -61,6 +61,18 @@ static enum status input_dims(struct onnx_cx *cx, const struct onnx_info *in, co
     return ST_OK;
 }
 
+/* Without elements nothing overflows; with too many a product of dimensions means nothing. */
+static enum status count_elements(const struct tensor_desc *d, const char *name, uint64_t *ret)
+{
+    *ret = 0;
+    for (uint32_t i = 0; i < d->rank; i++)
+        if (!d->dims[i])
+            return ST_OK;
+    TRY(desc_check(d, name));
+    *ret = desc_count(d);
+    return ST_OK;
+}
+
 /* Does the value reach an operator on images without anything in between that fixes the order? */
 static bool feeds_spatial(struct onnx_cx *cx, const char *name, unsigned depth)
 {
@@ -139,11 +151,13 @@ static enum status add_input(struct onnx_cx *cx, const struct onnx_info *in)
     struct tensor_desc d = {.type = said && said->type != DT_NONE ? said->type : in->type}, fixed;
     uint8_t perm[MAX_RANK];
     uint32_t t;
+    uint64_t count;
     REFUSE_WHEN(d.type == DT_NONE, "its elements are of type %s; no tensor of the graph can have that", onnx_elem_name(in->elem));
     TRY(input_dims(cx, in, said, &d));
     REFUSE_WHEN(d.type == DT_F64 && !only_cast(cx, in->name), "its elements are float64, which is computed in float32 and may not fit; say that this is wanted with "
                 "--input_dtype %s float32", in->name);
-    if (desc_count(&d) == 0)
+    TRY(count_elements(&d, in->name, &count));
+    if (count == 0)
         return empty_input(cx, in, &d);
     bool last = wants_channel_last(cx, in, said, d.rank);
     struct tensor_desc source = d;

@@ -137,6 +137,7 @@ static int64_t window_side(struct onnx_cx *cx, const struct onnx_node *n, const 
 static enum status visible(struct onnx_cx *cx, const struct attention *a, const struct window *w, uint32_t *ret)
 {
     struct tensor_desc d = {.type = DT_B8, .rank = 2, .dims = {a->q_len, a->k_len}};
+    TRY(onnx_charge(cx, "a mask", (uint64_t)a->q_len * a->k_len, 1));
     uint8_t *keep = arena_alloc(&cx->b.g->arena, (size_t)a->q_len * a->k_len);
     RETURN_IF(!keep, ST_NO_MEMORY, "no memory for the mask");
     for (uint32_t i = 0; i < a->q_len; i++)
@@ -151,6 +152,7 @@ static enum status visible(struct onnx_cx *cx, const struct attention *a, const 
 static enum status positions(struct onnx_cx *cx, const struct attention *a, const struct window *w, bool left, uint32_t *ret)
 {
     struct tensor_desc d = {.type = DT_I64, .rank = 2, .dims = {a->q_len, a->k_len}};
+    TRY(onnx_charge(cx, "a mask", (uint64_t)a->q_len * a->k_len, 8));
     int64_t *at = arena_array(&cx->b.g->arena, int64_t, desc_count(&d));
     RETURN_IF(!at, ST_NO_MEMORY, "no memory for the mask");
     for (uint32_t i = 0; i < a->q_len; i++)

@@ -171,7 +171,7 @@ static enum status convert_dropout(struct onnx_cx *cx, const struct onnx_node *n
     REFUSE_WHEN(drops, "in training mode it drops at random; export the model for inference, or with a ratio of 0");
     if (onnx_wants(n, 1)) {
         uint64_t count = onnx_count(v);
-        REFUSE_WHEN(count > 1u << 24, "the mask has %llu elements", (unsigned long long)count);
+        TRY(onnx_charge(cx, "a mask", count, 1));
         uint8_t *ones = arena_alloc(&cx->b.g->arena, count);
         RETURN_IF(!ones, ST_NO_MEMORY, "no memory for the mask");
         memset(ones, 1, count);

@@ -88,6 +88,7 @@ static enum status col2im_3d(struct onnx_cx *cx, const struct onnx_node *n, stru
     uint32_t channels = v->dims[1] / taps;
     REFUSE_WHEN((uint64_t)taps * taps * channels > 1u << 26, "blocks of %u elements", taps);
     struct tensor_desc d = {.type = DT_F32, .rank = 5, .dims = {(uint32_t)block[0], (uint32_t)block[1], (uint32_t)block[2], channels * taps, 1}};
+    TRY(onnx_charge(cx, "filters", desc_count(&d), sizeof(float)));
     float *one = arena_array(&cx->b.g->arena, float, desc_count(&d));
     RETURN_IF(!one, ST_NO_MEMORY, "no memory for filters");
     for (uint32_t t = 0; t < taps; t++)
@@ -149,6 +150,7 @@ static enum status convert_affine_grid(struct onnx_cx *cx, const struct onnx_nod
     uint64_t count = 1;
     for (uint32_t i = 0; i < k; i++)
         REFUSE_WHEN(size[i] < 1 || size[i] > 1 << 16 || (i >= 2 && (count *= (uint64_t)size[i]) > 1u << 24), "\"size\" has entry %lld", (long long)size[i]);
+    TRY(onnx_charge(cx, "positions", count * (d + 1), sizeof(float)));
     float *at = arena_array(&cx->b.g->arena, float, count * (d + 1));
     RETURN_IF(!at, ST_NO_MEMORY, "no memory for positions");
     for (uint64_t i = 0; i < count; i++) {

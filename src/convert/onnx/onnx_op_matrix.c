@@ -13,7 +13,8 @@ static enum status convert_eye(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(onnx_in(cx, n, 0, &v));
     enum dtype type = elem ? onnx_dtype(elem) : v->type;
     RETURN_IF(v->rank != 2, ST_INVALID_OP, "the input has rank %u; 2 is expected", v->rank);
-    REFUSE_WHEN(type == DT_NONE || dtype_bits(type) < 8 || onnx_count(v) > 1u << 26, "%llu elements of type %s", (unsigned long long)onnx_count(v), onnx_elem_name(elem));
+    REFUSE_WHEN(type == DT_NONE || dtype_bits(type) < 8, "\"dtype\" is %s; no tensor of the graph can have that", onnx_elem_name(elem));
+    TRY(onnx_charge(cx, "a matrix", onnx_count(v), dtype_bits(type) / 8));
     void *out = arena_alloc(&cx->b.g->arena, dtype_bytes(type, onnx_count(v)));
     RETURN_IF(!out, ST_NO_MEMORY, "no memory for a matrix");
     for (int64_t i = 0; i < v->dims[0]; i++)

@@ -209,7 +209,8 @@ static enum status tap_counts(struct onnx_cx *cx, const struct onnx_window *w, c
     uint64_t n = 1;
     dims[rank - 1] = 1;
     for (uint32_t k = 0; k < w->n; k++)
-        n *= dims[1 + k] = out[k];
+        REFUSE_WHEN(__builtin_mul_overflow(n, (uint64_t)(dims[1 + k] = out[k]), &n), "the output has more elements than can be counted");
+    TRY(onnx_charge(cx, "the sizes of windows", n, 2 * sizeof(float)));
     float *counts = arena_array(&cx->arena, float, n);
     RETURN_IF(!counts, ST_NO_MEMORY, "no memory for the sizes of windows");
     for (uint64_t i = 0; i < n; i++) {

@@ -32,6 +32,8 @@ static enum status zeros(struct onnx_cx *cx, const struct layer *l, uint32_t ran
 {
     struct tensor_desc d = {.type = l->type, .rank = (uint8_t)rank};
     memcpy(d.dims, dims, rank * sizeof(*dims));
+    TRY(desc_check(&d, "zeros"));
+    TRY(onnx_charge(cx, "zeros", desc_bytes(&d), 1));
     void *data = arena_alloc(&cx->b.g->arena, desc_bytes(&d));
     RETURN_IF(!data, ST_NO_MEMORY, "no memory for zeros");
     return build_const(B, onnx_name(cx, "zero"), &d, data, true, ret);

@@ -213,6 +213,7 @@ static enum status resize_axis(struct onnx_cx *cx, const struct resize *r, uint3
     uint32_t in = d.dims[axis], out = r->size[axis], w, dims[2] = {out, in};
     uint8_t to_end[MAX_RANK], back[MAX_RANK];
     REFUSE_WHEN((uint64_t)in * out > 1u << 24, "an axis of %u becomes one of %u elements", in, out);
+    TRY(onnx_charge(cx, "the weights of an interpolation", (uint64_t)in * out, sizeof(float)));
     float *m = arena_array(&cx->b.g->arena, float, (size_t)in * out);
     double *row = arena_array(&cx->arena, double, in);
     RETURN_IF(!m || !row, ST_NO_MEMORY, "no memory for interpolation weights");
@@ -257,6 +258,7 @@ static enum status outside(struct onnx_cx *cx, const struct resize *r, const str
     for (uint32_t axis = 0; axis < v->rank; axis++) {
         uint32_t dims[MAX_RANK], mask, value;
         bool any = false;
+        TRY(onnx_charge(cx, "a mask", r->size[axis], 1));
         uint8_t *out = arena_alloc(&cx->b.g->arena, r->size[axis]);
         RETURN_IF(!out, ST_NO_MEMORY, "no memory for a mask");
         for (uint32_t i = 0; i < r->size[axis]; i++) {

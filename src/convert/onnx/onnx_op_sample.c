@@ -148,6 +148,8 @@ static enum status deform_grid(struct onnx_cx *cx, const struct deform *f, uint3
 {
     uint32_t n = 2 * f->taps * f->parts, order, base;
     struct tensor_desc d = {.type = DT_F32, .rank = 4, .dims = {1, f->height, f->width, n}};
+    TRY(desc_check(&d, "positions"));
+    TRY(onnx_charge(cx, "positions", desc_count(&d), sizeof(float)));
     int32_t *swap = arena_array(&cx->arena, int32_t, n);
     float *scale = arena_array(&cx->arena, float, n), *at = arena_array(&cx->b.g->arena, float, desc_count(&d));
     static const uint8_t last[4] = {0, 2, 3, 1};

@@ -46,6 +46,7 @@ static enum status dft_matrix(struct onnx_cx *cx, const struct dft *d, uint32_t 
     uint64_t rows = (uint64_t)d->out * d->out_parts, columns = (uint64_t)d->n * d->parts;
     REFUSE_WHEN(rows * columns > 1u << 26, "a transform of %u elements; its matrix would have %llu entries, at most %u are supported", d->length,
                 (unsigned long long)(rows * columns), 1u << 26);
+    TRY(onnx_charge(cx, "the matrix of a transform", rows * columns, sizeof(float)));
     float *m = arena_array(&cx->b.g->arena, float, rows * columns), *to = m;
     RETURN_IF(!m, ST_NO_MEMORY, "no memory for the matrix of a transform");
     for (uint32_t k = 0; k < d->out; k++)

@@ -241,6 +241,7 @@ static enum status convert_trilu(struct onnx_cx *cx, const struct onnx_node *n)
     RETURN_IF(v->rank < 2, ST_INVALID_OP, "the input has rank %u; at least 2 is expected", v->rank);
     bool upper = onnx_attr_int(cx, n, "upper", 1);
     uint32_t rows = v->dims[v->rank - 2], columns = v->dims[v->rank - 1];
+    TRY(onnx_charge(cx, "a triangle", (uint64_t)rows * columns, 1));
     uint8_t *keep = arena_alloc(&cx->b.g->arena, (size_t)rows * columns);
     RETURN_IF(!keep, ST_NO_MEMORY, "no memory for the triangle");
     for (uint32_t i = 0; i < rows; i++)
@@ -268,6 +269,7 @@ static enum status convert_reverse_sequence(struct onnx_cx *cx, const struct onn
     RETURN_IF(k != v->dims[batch] || time == batch, ST_INVALID_OP, "\"sequence_lens\" has %u entries for %u sequences", k, v->dims[batch]);
     uint64_t count = onnx_count(v);
     REFUSE_WHEN(count > 1u << 24, "the input has %llu elements; at most %u are supported", (unsigned long long)count, 1u << 24);
+    TRY(onnx_charge(cx, "positions", count, 4));
     int32_t *at = arena_array(&cx->b.g->arena, int32_t, count);
     RETURN_IF(!at, ST_NO_MEMORY, "no memory for positions");
     for (uint64_t i = 0; i < count; i++) {

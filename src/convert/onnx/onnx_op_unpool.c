@@ -70,6 +70,8 @@ static enum status tap_positions(struct onnx_cx *cx, const struct choice *c, uin
     d.dims[c->v->rank - 1u] = 1;
     for (uint32_t k = 0; k < c->w.n; k++)
         d.dims[1 + k] = c->out[k];
+    TRY(desc_check(&d, "positions"));
+    TRY(onnx_charge(cx, "positions", desc_count(&d), 4));
     int32_t *at = arena_array(&cx->b.g->arena, int32_t, desc_count(&d));
     RETURN_IF(!at, ST_NO_MEMORY, "no memory for positions");
     for (uint64_t i = 0; i < desc_count(&d); i++) {
@@ -92,6 +94,8 @@ static enum status add_channels(struct onnx_cx *cx, const struct choice *c, uint
     struct tensor_desc d = {.type = DT_I32, .rank = c->v->rank, .dims = {c->v->dims[0], 1, 1, 1, 1}};
     uint64_t area = onnx_count(c->v) / ((uint64_t)c->v->dims[0] * c->v->dims[1]);
     d.dims[c->v->rank - 1u] = c->v->dims[1];
+    TRY(desc_check(&d, "positions"));
+    TRY(onnx_charge(cx, "positions", desc_count(&d), 4));
     int32_t *at = arena_array(&cx->b.g->arena, int32_t, desc_count(&d));
     uint32_t k;
     RETURN_IF(!at, ST_NO_MEMORY, "no memory for positions");
@@ -147,6 +151,7 @@ static enum status convert_unpool(struct onnx_cx *cx, const struct onnx_node *n)
         REFUSE_WHEN((total *= (uint64_t)size) > UNPOOLED_MAX, "the output has more than %d elements", UNPOOLED_MAX);
     }
     d.dims[0] = (uint32_t)total;
+    TRY(onnx_charge(cx, "zeros", desc_bytes(&d), 1));
     void *none = arena_alloc(&cx->b.g->arena, desc_bytes(&d));
     RETURN_IF(!none, ST_NO_MEMORY, "no memory for zeros");
     TRY(build_const(B, onnx_name(cx, "zeros"), &d, none, true, &zeros));

@@ -8,6 +8,16 @@
 
 /* ---- values as tensors -------------------------------------------------------------------------------------------- */
 
+enum status onnx_charge(struct onnx_cx *cx, const char *what, uint64_t count, unsigned size)
+{
+    uint64_t bytes;
+    bool fits = !__builtin_mul_overflow(count, (uint64_t)size, &bytes) && bytes <= cx->made_limit - cx->made;
+    REFUSE_WHEN(!fits, "%s needs %llu x %u bytes, which the file does not hold; %llu are left of the %llu bytes that may be made while converting a file of this size. Use smaller "
+                "dimensions", what, (unsigned long long)count, size, (unsigned long long)(cx->made_limit - cx->made), (unsigned long long)cx->made_limit);
+    cx->made += bytes;
+    return ST_OK;
+}
+
 static enum status const_to_f32(struct onnx_cx *cx, const struct onnx_value *v, const void **ret)
 {
     uint64_t n = onnx_count(v);

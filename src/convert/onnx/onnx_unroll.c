@@ -218,6 +218,8 @@ static enum status initial(struct unroll *u, struct onnx_value *v, uint32_t d, u
     uint32_t dims[2] = {u->batch, u->hidden}, t;
     if (!v) {
         struct tensor_desc z = {.type = onnx_inner_type(u->x->type), .rank = 2, .dims = {u->batch, u->hidden}};
+        TRY(desc_check(&z, "zeros"));
+        TRY(onnx_charge(cx, "zeros", desc_bytes(&z), 1));
         void *zeros = arena_alloc(&cx->b.g->arena, desc_bytes(&z));
         RETURN_IF(!zeros, ST_NO_MEMORY, "no memory for a state");
         return build_const(B, onnx_name(cx, "zero"), &z, zeros, true, ret);
