@@ -6,6 +6,7 @@
 
 #include "QNN/QnnOpDef.h"
 #include "QNN/QnnSdkBuildId.h"
+#include "api/interface_next.h"
 #include "api/objects.h"
 #include "api/op_config.h"
 #include "api/wide_node.h"
@@ -69,8 +70,7 @@ Qnn_ErrorHandle_t QnnBackend_getApiVersion(Qnn_ApiVersion_t *pVersion)
     log_enter(NULL);
     API_CHECK(pVersion, COMP_BACKEND, ST_INVALID_ARG, "pVersion is NULL; give a pointer that receives the version");
     const uint32_t *v = backend_this->version;
-    *pVersion = (Qnn_ApiVersion_t)QNN_API_VERSION_INIT;
-    pVersion->backendApiVersion = (Qnn_Version_t){ v[0], v[1], v[2] };
+    *pVersion = (Qnn_ApiVersion_t){ { QNN_API_VERSION_MAJOR, NEXT_CORE_MINOR, 0 }, { v[0], v[1], v[2] } };
     return QNN_SUCCESS;
 }
 

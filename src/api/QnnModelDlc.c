@@ -5,6 +5,7 @@
 
 #include "QNN/QnnModelLib.h"
 #include "api/compose.h"
+#include "api/interface_next.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "convert/convert.h"
@@ -106,6 +107,13 @@ ModelError_t QnnModel_composeGraphsFromDlc(Qnn_BackendHandle_t backendHandle, QN
                                            QnnLog_Level_t maxLogLevel)
 {
     (void)backendHandle;
+#if defined(__x86_64__)
+    const uintptr_t *behind = next_behind_table(&interface);
+    numGraphsInfo = (uint32_t *)behind[0];
+    debug = behind[1] & 0xff;
+    logCallback = (QnnLog_Callback_t)behind[2];
+    maxLogLevel = (QnnLog_Level_t)(uint32_t)behind[3];
+#endif
     struct listener l = { logCallback, maxLogLevel };
     struct compose_target t = { .api = &interface, .context = contextHandle, .all_outputs = debug };
     if (!dlcPath || !contextHandle || !graphsInfo || !numGraphsInfo) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/dlc_compose.h"
+#include "api/interface_next.h"
 #include "api/objects.h"
 #include "api/op_mapping.h"
 #include "convert/convert.h"
@@ -286,6 +287,11 @@ Qnn_ErrorHandle_t QnnSystemDlc_composeGraphs(QnnSystemDlc_Handle_t dlcHandle, co
     (void)backend; /* the context knows it */
     DLC_FROM_HANDLE(d, dlcHandle);
     struct dlc_compose a = { graphConfigs, numGraphConfigs, context, &backendInterface, graphVersion };
+#if defined(__x86_64__)
+    const uintptr_t *behind = next_behind_table(&backendInterface.QNN_INTERFACE_VER_NAME);
+    graphs = (QnnSystemContext_GraphInfo_t **)behind[0];
+    numGraphs = (uint32_t *)behind[1];
+#endif
     return api_error(COMP_SYSTEM, compose(d, &a, graphs, numGraphs));
 }
 

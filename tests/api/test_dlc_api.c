@@ -177,6 +177,71 @@ static void composed_graphs_run(void **state)
     }
 }
 
+/* Callers whose headers have a shorter or a longer table hand over shorter or longer structs. */
+#define OTHER_HEADERS(slots)                                                                                                                        \
+    struct table_##slots {                                                                                                                          \
+        void (*slot[slots])(void);                                                                                                                  \
+    };                                                                                                                                              \
+    struct interface_##slots {                                                                                                                      \
+        uint32_t backend_id;                                                                                                                        \
+        const char *name;                                                                                                                           \
+        Qnn_ApiVersion_t version;                                                                                                                   \
+        struct table_##slots table;                                                                                                                 \
+    };                                                                                                                                              \
+    static void composed_with_##slots##_slots(void **state)                                                                                         \
+    {                                                                                                                                               \
+        (void)state;                                                                                                                                \
+        Qnn_ErrorHandle_t (*system_compose)(QnnSystemDlc_Handle_t, const QnnSystemDlc_GraphConfigInfo_t **, uint32_t, Qnn_BackendHandle_t,          \
+                                            Qnn_ContextHandle_t, struct interface_##slots, QnnSystemContext_GraphInfoVersion_t,                     \
+                                            QnnSystemContext_GraphInfo_t **, uint32_t *) = dlsym(system_library, "QnnSystemDlc_composeGraphs");     \
+        ModelError_t (*model_compose)(Qnn_BackendHandle_t, struct table_##slots, Qnn_ContextHandle_t, const GraphConfigInfo_t **, const char *,     \
+                                      uint32_t, GraphInfoPtr_t **, uint32_t *, bool, QnnLog_Callback_t, QnnLog_Level_t) =                           \
+            dlsym(model_library, "QnnModel_composeGraphsFromDlc");                                                                                  \
+        struct interface_##slots copy;                                                                                                              \
+        memcpy(&copy, provider, sizeof copy);                                                                                                       \
+        Qnn_ContextHandle_t c = new_context();                                                                                                      \
+        QnnSystemDlc_Handle_t d = open_dlc("one.dlc");                                                                                              \
+        QnnSystemContext_GraphInfo_t *graphs = NULL;                                                                                                \
+        uint32_t n = 0;                                                                                                                             \
+        OK(system_compose(d, NULL, 0, env.backend, c, copy, QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &graphs, &n));                                 \
+        composed_one(c, graphs, n);                                                                                                                 \
+        c = new_context();                                                                                                                          \
+        GraphInfoPtr_t *infos = NULL;                                                                                                               \
+        heard[0] = '\0';                                                                                                                            \
+        assert_int_equal(model_compose(env.backend, copy.table, c, NULL, path_of("one.dlc"), 0, &infos, &n, false, listen, QNN_LOG_LEVEL_ERROR),     \
+                         MODEL_NO_ERROR);                                                                                                           \
+        assert_int_equal(infos[0]->numOutputTensors, 1);                                                                                            \
+        modelled_one(&infos, n);                                                                                                                    \
+        assert_int_equal(model_compose(env.backend, copy.table, c, NULL, path_of("no.dlc"), 0, &infos, &n, false, listen, QNN_LOG_LEVEL_ERROR),      \
+                         MODEL_FILE_ERROR);                                                                                                         \
+        assert_string_not_equal(heard, "");                                                                                                         \
+        OK(q.contextFree(c, NULL));                                                                                                                 \
+        OK(sys.systemDlcFree(d));                                                                                                                   \
+    }
+
+static void composed_one(Qnn_ContextHandle_t c, QnnSystemContext_GraphInfo_t *graphs, uint32_t n)
+{
+    Qnn_GraphHandle_t g;
+    assert_int_equal(n, 1);
+    OK(q.graphRetrieve(c, graphs[0].graphInfoV1.graphName, &g));
+    run_softmax(g, graphs[0].graphInfoV1.graphInputs[0], graphs[0].graphInfoV1.graphOutputs[0]);
+    free(graphs);
+    OK(q.contextFree(c, NULL));
+}
+
+static void modelled_one(GraphInfoPtr_t **infos, uint32_t n)
+{
+    __typeof__(&QnnModel_freeGraphsInfo) release = dlsym(model_library, "QnnModel_freeGraphsInfo");
+    assert_int_equal(n, 1);
+    run_softmax((*infos)[0]->graph, (*infos)[0]->inputTensors[0], (*infos)[0]->outputTensors[0]);
+    assert_int_equal(release(infos, n), MODEL_NO_ERROR);
+}
+
+OTHER_HEADERS(62)
+OTHER_HEADERS(70)
+OTHER_HEADERS(75)
+OTHER_HEADERS(96)
+
 static void model_library_runs(void **state)
 {
     (void)state;
@@ -425,7 +490,9 @@ static void unknown_operators(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(composed_graphs_run), cmocka_unit_test(model_library_runs), cmocka_unit_test(compose_wrong_use), cmocka_unit_test(records),
+        cmocka_unit_test(composed_graphs_run), cmocka_unit_test(composed_with_62_slots), cmocka_unit_test(composed_with_70_slots),
+        cmocka_unit_test(composed_with_75_slots), cmocka_unit_test(composed_with_96_slots),
+        cmocka_unit_test(model_library_runs), cmocka_unit_test(compose_wrong_use), cmocka_unit_test(records),
         cmocka_unit_test(mappings), cmocka_unit_test(binaries), cmocka_unit_test(unknown_operators),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -27,7 +27,7 @@ static Qnn_ErrorHandle_t context_with(QnnHtpContext_CustomConfig_t *c, Qnn_Conte
 static void test_context_options(void **state)
 {
     (void)state;
-    for (uint32_t o = 1; o <= QNN_HTP_CONTEXT_CONFIG_OPTION_CONCURRENT_DESERIALIZATION_PATCH; o++) {
+    for (uint32_t o = 1; o <= 25; o++) {
         QnnHtpContext_CustomConfig_t c;
         Qnn_ContextHandle_t h = NULL;
         memset(&c, 0, sizeof c);
@@ -45,6 +45,10 @@ static void test_context_options(void **state)
     Qnn_ContextHandle_t h;
     FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "SHARE_RESOURCES_OPTIMIZATION_TYPE", context_with(&bad, &h));
     OK(context_with(&unknown, &h)); /* clients send what newer backends know */
+    QnnHtpContext_CustomConfig_t mode = { .option = (QnnHtpContext_ConfigOption_t)25, .shareResOptType = 2 }; /* PARALLEL_WEIGHT_LOADING, its mode first */
+    OK(context_with(&mode, &h));
+    mode.shareResOptType = 3;
+    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "PARALLEL_WEIGHT_LOADING is 3; 0 to 2", context_with(&mode, &h));
 }
 
 static void test_async_depth(void **state)

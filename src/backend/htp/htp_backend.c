@@ -5,7 +5,7 @@
 static const struct backend backend_htp = {
     .name = "HTP_QTI_AISW",
     .id = HTP_BACKEND_ID,
-    .version = { 5, 48, 0 },
+    .version = { 5, 50, 0 },
     .limits = { .max_async_depth = HTP_MAX_ASYNC, .async_depth = 16 },
     .column = COLUMN_HTP,
     .facts = OP_BACKEND_HTP,

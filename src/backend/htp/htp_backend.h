@@ -56,7 +56,7 @@ void *htp_infrastructure(void); /* htp_perf_config.c */
 struct htp_context_cfg {
     uint8_t weight_sharing, memory_profiling, share_resources, io_estimation, prepare_only, init_acceleration, skip_section_check,
         extended_udma, lora_sharing, lora_preload, reference_sharing, graph_splitting, grouped, concurrent_group;
-    uint32_t share_type, deserialization_extra_kb;
+    uint32_t share_type, deserialization_extra_kb, parallel_loading;
     int32_t patch_fd;
     uint64_t file_budget_mb, reused_io_limit_mb, max_spill_fill;
     const void *first_of_group, *first_of_concurrent_group;

@@ -14,7 +14,10 @@
 static_assert(sizeof(struct htp_context_cfg) <= sizeof((struct backend_context_cfg){ 0 }.own), "settings fit into the room that api/ carries");
 static_assert(HTP_BACKEND_ID == QNN_BACKEND_ID_HTP, "the number of the API");
 
-enum kind { FLAG, U32, U64, FD, GROUP };
+/* Options of newer headers than include/QNN. */
+enum { GRAPH_SPLITTING_CONFIGS = 22, LORA_PRELOAD_BUFFER_GROUPS = 23, PARALLEL_WEIGHT_LOADING = 25 };
+
+enum kind { FLAG, U32, U64, FD, GROUP, LIST };
 
 static const struct option {
     uint32_t option;
@@ -44,6 +47,9 @@ static const struct option {
     { QNN_HTP_CONTEXT_CONFIG_OPTION_CONCURRENT_DESERIALIZATION_EXTRA_SIZE, "CONCURRENT_DESERIALIZATION_EXTRA_SIZE", U32, AT(deserialization_extra_kb), 0, true },
     { QNN_HTP_CONTEXT_CONFIG_OPTION_GRAPH_SPLITTING_ENABLED, "GRAPH_SPLITTING_ENABLED", FLAG, AT(graph_splitting), 0, true },
     { QNN_HTP_CONTEXT_CONFIG_OPTION_CONCURRENT_DESERIALIZATION_PATCH, "CONCURRENT_DESERIALIZATION_PATCH", FD, AT(patch_fd), 0, true },
+    { GRAPH_SPLITTING_CONFIGS, "GRAPH_SPLITTING_CONFIGS", FLAG, AT(graph_splitting), 0, true },
+    { LORA_PRELOAD_BUFFER_GROUPS, "LORA_PRELOAD_BUFFER_GROUPS", LIST, AT(lora_preload), 0, true },
+    { PARALLEL_WEIGHT_LOADING, "PARALLEL_WEIGHT_LOADING", U32, AT(parallel_loading), 2, true },
 #undef AT
 };
 
@@ -90,6 +96,9 @@ static enum status take(const struct option *o, const QnnHtpContext_CustomConfig
     case GROUP:
         take_group(o, &c->groupRegistration, s);
         return ST_OK;
+    case LIST: /* the client's, and only good for this call: it is noted that there was one */
+        *((uint8_t *)s + o->at) = 1;
+        return ST_OK;
     case FD:
     case U32:
     case U64:
@@ -105,7 +114,7 @@ enum status htp_context_config(const void *custom, struct backend_context_cfg *c
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         if (options[i].option == (uint32_t)c->option)
             return take(&options[i], c, htp_context_settings(cfg));
-    return status_fail(ST_NOT_SUPPORTED, "HTP context config: option %u is unknown; 1 to 13 and 16 to 21 are known", (unsigned)c->option);
+    return status_fail(ST_NOT_SUPPORTED, "HTP context config: option %u is unknown; 1 to 13, 16 to 23 and 25 are known", (unsigned)c->option);
 }
 
 enum status htp_context_property(struct backend_context *c, void *custom)
