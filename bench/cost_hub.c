@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "backend/htp/htp_cost.h"
+#include "base/mem.h"
 #include "cost_graph.h"
 #include "prepare/cost.h"
 
-enum { MAX_ROWS = 1024, SHARED = 5, CALL = 0, LAUNCH = 1, VECTOR = 2, VTCM = 3, VECTOR_LAUNCH = 4, LINE = 4096, CALL_US = 50, COLUMNS = 6 };
+enum { VTCM_BYTES = 8 << 20, LEVEL = 2, MAX_NETS = 64, MAX_ROWS = 1024, SHARED = 6, CALL = 0, LAUNCH = 1, VECTOR = 2, VTCM = 3, VECTOR_LAUNCH = 4, DENSE = 5, LINE = 4096, CALL_US = 50, COLUMNS = 6 };
 
 static const struct {
     const char *device; /* how the name begins in the list */
@@ -39,6 +40,7 @@ struct row {
 static struct row rows[MAX_ROWS];
 static uint32_t n_rows;
 static struct cost_graph graph;
+
 
 /* ---- the list ------------------------------------------------------------------------------------------------------------------- */
 
@@ -93,11 +95,12 @@ static bool read_list(const char *path)
 
 static void device_of(uint32_t device, const double *p, struct cost_device *ret)
 {
-    htp_cost_device(devices[device].soc, devices[device].arch, 8u << 20, devices[device].hvx, ret);
+    htp_cost_device(devices[device].soc, devices[device].arch, VTCM_BYTES, devices[device].hvx, ret);
     ret->launch[0] = (uint32_t)p[LAUNCH];
     ret->launch[1] = (uint32_t)p[VECTOR_LAUNCH];
     ret->vector_percent = (uint32_t)p[VECTOR];
     ret->vtcm_rate = (uint32_t)p[VTCM];
+    ret->dense_float = (uint32_t)(p[DENSE] + 0.5);
     ret->clock_mhz = (uint32_t)p[SHARED + 2 * device];
     ret->dram_mb_s = (uint32_t)p[SHARED + 2 * device + 1];
 }
@@ -107,37 +110,58 @@ static void initial(double *p)
     struct cost_device d;
     p[CALL] = CALL_US;
     for (uint32_t i = 0; i < DEVICES; i++) {
-        htp_cost_device(devices[i].soc, devices[i].arch, 8u << 20, devices[i].hvx, &d);
+        htp_cost_device(devices[i].soc, devices[i].arch, VTCM_BYTES, devices[i].hvx, &d);
         p[LAUNCH] = d.launch[0];
         p[VECTOR_LAUNCH] = d.launch[1];
         p[VECTOR] = d.vector_percent;
         p[VTCM] = d.vtcm_rate;
+        p[DENSE] = d.dense_float;
         p[SHARED + 2 * i] = d.clock_mhz;
         p[SHARED + 2 * i + 1] = d.dram_mb_s;
     }
 }
 
-static void build(uint32_t net, uint32_t type)
+/* One network in one type, compiled as libQnnHtp.so would for 8 MB of VTCM. */
+struct compiled {
+    struct binary_image im;
+    struct binary b;
+    struct binary_node *nodes; /* for cycles of a device */
+};
+static struct compiled nets[MAX_NETS * COST_TYPES];
+
+static const struct binary_graph *compile(uint32_t net, uint32_t type, uint32_t level)
 {
-    cost_graph_start(&graph, (enum cost_type)type);
+    struct compiled *c = &nets[net * COST_TYPES + type];
+    struct cost_device d;
+    htp_cost_device(devices[2].soc, devices[2].arch, VTCM_BYTES, 0, &d);
+    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 256, .chains = prepare_default_chains, .max_tiles = 64, .vtcm_bytes = VTCM_BYTES,
+                                .order_steps = 200000, .beside_bytes = PREPARE_BESIDE, .plan_nodes = level == 3 ? 2000000 : 200000, .device = &d };
+    struct prepare_opts o = { .opt_level = level };
+    if (c->nodes)
+        return &c->b.graphs[0];
+    cost_graph_start(&graph, cost_nets[net].model, (enum cost_type)type);
     cost_nets[net].build(&graph);
+    if (prepare(&t, &o, graph.g, &c->im) != ST_OK || binary_open(c->im.data, c->im.size, &c->b) != ST_OK) {
+        fprintf(stderr, "%s: %s\n", cost_nets[net].model, status_text());
+        exit(1);
+    }
+    ir_graph_free(graph.g);
+    c->nodes = mem_array(struct binary_node, c->b.graphs[0].n_nodes);
+    memcpy(c->nodes, c->b.graphs[0].nodes, c->b.graphs[0].n_nodes * sizeof(*c->nodes));
+    return &c->b.graphs[0];
 }
 
-/* All rows of one network and type stand together after sorting, so each graph is built once. */
 static void predict(const double *p, bool all)
 {
-    uint32_t built = UINT32_MAX;
     for (uint32_t i = 0; i < n_rows; i++) {
         struct row *r = &rows[i];
         struct cost_device d;
-        struct cost_result c;
+        struct cost_result c = { 0 };
         if (!all && !cost_nets[r->net].fitted)
             continue;
-        if (built != r->net * COST_TYPES + r->type)
-            build(r->net, r->type);
-        built = r->net * COST_TYPES + r->type;
+        const struct binary_graph *g = compile(r->net, r->type, LEVEL);
         device_of(r->device, p, &d);
-        if (cost_events(&d, &graph.g, graph.nodes, &c) == ST_OK)
+        if (cost_events(&d, g, nets[r->net * COST_TYPES + r->type].nodes, &c) == ST_OK)
             r->predicted = (double)c.cycles / d.clock_mhz / 1000 + p[CALL] / 1000;
     }
 }
@@ -180,7 +204,7 @@ static void fit(double *p)
                     p[i] = e < best ? p[i] : old;
                     best = e < best ? e : best;
                 }
-    printf("call %.0f us, launch %.0f and %.0f cycles, vector %.0f, VTCM %.0f bytes per cycle\n", p[CALL], p[LAUNCH], p[VECTOR_LAUNCH], p[VECTOR], p[VTCM]);
+    printf("call %.0f us, launch %.0f and %.0f cycles, vector %.0f, VTCM %.0f bytes per cycle, dense floats %.0f\n", p[CALL], p[LAUNCH], p[VECTOR_LAUNCH], p[VECTOR], p[VTCM], p[DENSE]);
     for (int i = 0; i < DEVICES; i++)
         printf("soc %u v%u: %.0f MHz, %.0f MB/s\n", devices[i].soc, devices[i].arch, p[SHARED + 2 * i], p[SHARED + 2 * i + 1]);
 }
@@ -232,23 +256,22 @@ static void print_layers(const char *name, const double *p)
     for (int net = 0; cost_nets[net].model; net++)
         for (uint32_t type = 0; type < COST_TYPES && strcmp(cost_nets[net].model, name) == 0; type++) {
             struct cost_device d;
-            struct cost_result c;
+            struct cost_result c = { 0 };
             struct cost_work w;
-            uint64_t matrix = 0, vector = 0;
-            build((uint32_t)net, type);
+            const struct binary_graph *g = compile((uint32_t)net, type, LEVEL);
+            struct binary_node *nodes = nets[(uint32_t)net * COST_TYPES + type].nodes;
             device_of(3, p, &d);
-            if (cost_events(&d, &graph.g, graph.nodes, &c) != ST_OK)
+            if (cost_events(&d, g, nodes, &c) != ST_OK)
                 return;
-            for (uint32_t k = 0; k < graph.g.n_nodes; k++) {
-                cost_work(&d, &graph.g, &graph.nodes[k], &w);
-                matrix += w.matrix;
-                vector += w.vector;
-                printf("%4u %-20s matrix %9llu vector %9llu move %9llu adds %9llu\n", k, graph.nodes[k].name, (unsigned long long)w.matrix, (unsigned long long)w.vector,
-                       (unsigned long long)w.move, (unsigned long long)graph.nodes[k].cycles);
+            for (uint32_t k = 0; k < g->n_nodes; k++) {
+                struct binary_moves m;
+                cost_work(&d, g, &nodes[k], &w);
+                binary_node_moves(g, k, &m);
+                printf("%4u %-24s chain %4d matrix %9llu vector %9llu move %9llu in %9llu out %9llu adds %9llu\n", k, nodes[k].name, g->chain_of ? (int)g->chain_of[k] : -1,
+                       (unsigned long long)w.matrix, (unsigned long long)w.vector, (unsigned long long)w.move, (unsigned long long)binary_moves_in(&m),
+                       (unsigned long long)binary_moves_out(&m), (unsigned long long)nodes[k].cycles);
             }
-            printf("%s %s: cycles %llu, matrix %llu, vector %llu, weights %llu, fill %llu, spill %llu bytes\n", name, type_names[type], (unsigned long long)c.cycles,
-                   (unsigned long long)matrix, (unsigned long long)vector, (unsigned long long)c.vtcm.constants, (unsigned long long)c.vtcm.fill,
-                   (unsigned long long)c.vtcm.spill);
+            printf("%s %s: cycles %llu\n", name, type_names[type], (unsigned long long)c.cycles);
         }
 }
 

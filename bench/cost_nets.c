@@ -9,7 +9,7 @@ static void classify(struct cost_graph *g, act x, uint32_t hidden)
 {
     if (hidden)
         x = cost_conv(g, x, hidden, 1, 1, 1);
-    x = cost_pool(g, x, "PoolAvg2d", x.h, 1);
+    x = cost_pool(g, x, "PoolAvg2d", 0, 1);
     cost_output(g, cost_dense(g, x, 1000));
 }
 
@@ -27,7 +27,7 @@ static void residual(struct cost_graph *g, const uint32_t blocks[4], uint32_t in
             t = cost_conv(g, t, inner << stage, 3, stride, groups);
             t = cost_conv(g, t, out, 1, 1, 1);
             x = k ? x : cost_conv(g, x, out, 1, stride, 1);
-            x = cost_unary(g, cost_binary(g, t, x, "ElementWiseAdd"), "Relu", 1); /* only products do it on the way */
+            x = cost_unary(g, cost_binary(g, t, x, "ElementWiseAdd"), "Relu"); /* only products do it on the way */
         }
     classify(g, x, 0);
 }
@@ -67,13 +67,13 @@ NET(squeezenet)
         x = cost_concat(g, both, 2);
     }
     x = cost_conv(g, x, 1000, 1, 1, 1);
-    cost_output(g, cost_pool(g, x, "PoolAvg2d", x.h, 1));
+    cost_output(g, cost_pool(g, x, "PoolAvg2d", 0, 1));
 }
 
 static act shuffle(struct cost_graph *g, act a, act b)
 {
     act both[] = { a, b };
-    return cost_unary(g, cost_concat(g, both, 2), "ChannelShuffle", 1);
+    return cost_unary(g, cost_concat(g, both, 2), "ChannelShuffle");
 }
 
 /* Width 0.5. */
@@ -85,8 +85,8 @@ NET(shufflenet_v2)
     for (uint32_t s = 0; s < 3; s++)
         for (uint32_t k = 0; k < stages[s][1]; k++) {
             uint32_t half = stages[s][0] / 2, stride = k ? 1 : 2;
-            act a = k ? cost_part(g, x, half) : cost_conv(g, cost_depthwise(g, x, 3, 2), half, 1, 1, 1);
-            act b = k ? cost_part(g, x, half) : x;
+            act a = k ? cost_part(g, x, 0, half) : cost_conv(g, cost_depthwise(g, x, 3, 2), half, 1, 1, 1);
+            act b = k ? cost_part(g, x, half, half) : x;
             b = cost_conv(g, cost_depthwise(g, cost_conv(g, b, half, 1, 1, 1), 3, stride), half, 1, 1, 1);
             x = shuffle(g, a, b);
         }
@@ -99,27 +99,22 @@ struct mb {
     uint32_t expand, out, repeat, stride, kernel, se; /* se: 0 the expansion and the filter are one 3 x 3 convolution */
 };
 
-static act silu(struct cost_graph *g, act x)
-{
-    return cost_unary(g, x, "ElementWiseNeuron", 1);
-}
-
 static act squeeze(struct cost_graph *g, act t, uint32_t inner)
 {
-    act s = cost_pool(g, t, "PoolAvg2d", t.h, 1);
-    s = cost_conv(g, silu(g, cost_conv(g, s, inner, 1, 1, 1)), t.c, 1, 1, 1);
-    return cost_binary(g, t, cost_unary(g, s, "Sigmoid", 1), "ElementWiseMultiply");
+    act s = cost_pool(g, t, "PoolAvg2d", 0, 1);
+    s = cost_conv(g, cost_silu(g, cost_conv(g, s, inner, 1, 1, 1)), t.c, 1, 1, 1);
+    return cost_binary(g, t, cost_unary(g, s, "Sigmoid"), "ElementWiseMultiply");
 }
 
 static act mb_block(struct cost_graph *g, act x, const struct mb *m, uint32_t stride)
 {
     act t = x;
     if (!m->se) {
-        t = silu(g, cost_conv(g, t, m->expand > 1 ? x.c * m->expand : m->out, 3, stride, 1));
+        t = cost_silu(g, cost_conv(g, t, m->expand > 1 ? x.c * m->expand : m->out, 3, stride, 1));
         t = m->expand > 1 ? cost_conv(g, t, m->out, 1, 1, 1) : t;
     } else {
-        t = m->expand > 1 ? silu(g, cost_conv(g, t, x.c * m->expand, 1, 1, 1)) : t;
-        t = silu(g, cost_depthwise(g, t, m->kernel, stride));
+        t = m->expand > 1 ? cost_silu(g, cost_conv(g, t, x.c * m->expand, 1, 1, 1)) : t;
+        t = cost_silu(g, cost_depthwise(g, t, m->kernel, stride));
         t = cost_conv(g, squeeze(g, t, x.c / 4), m->out, 1, 1, 1);
     }
     return stride == 1 && x.c == m->out ? cost_binary(g, x, t, "ElementWiseAdd") : t;
@@ -127,7 +122,7 @@ static act mb_block(struct cost_graph *g, act x, const struct mb *m, uint32_t st
 
 static void efficientnet(struct cost_graph *g, uint32_t size, uint32_t first, const struct mb *stages, uint32_t n, uint32_t head)
 {
-    act x = silu(g, cost_conv(g, cost_input(g, size, size, 3), first, 3, 2, 1));
+    act x = cost_silu(g, cost_conv(g, cost_input(g, size, size, 3), first, 3, 2, 1));
     for (uint32_t s = 0; s < n; s++)
         for (uint32_t k = 0; k < stages[s].repeat; k++)
             x = mb_block(g, x, &stages[s], k ? 1 : stages[s].stride);
@@ -177,23 +172,28 @@ struct former {
     bool add_bias; /* on the scores */
 };
 
+/* Rows of all heads to rows of each, and back. */
+static act heads_of(struct cost_graph *g, act x, const struct former *f)
+{
+    return cost_swap(g, cost_view(g, x, f->tokens, f->heads, f->width / f->heads));
+}
+
 static act attention(struct cost_graph *g, act x, const struct former *f)
 {
-    uint32_t depth = f->width / f->heads;
-    act q = cost_shape(g, cost_dense(g, x, f->width), f->heads, f->tokens, depth);
-    act k = cost_shape(g, cost_dense(g, x, f->width), f->heads, f->tokens, depth);
-    act v = cost_shape(g, cost_dense(g, x, f->width), f->heads, f->tokens, depth);
+    act q = heads_of(g, cost_dense(g, x, f->width), f);
+    act k = heads_of(g, cost_dense(g, x, f->width), f);
+    act v = heads_of(g, cost_dense(g, x, f->width), f);
     act s = cost_matmul(g, q, k, true);
-    s = f->add_bias ? cost_unary(g, s, "ElementWiseAdd", 1) : s;
-    s = cost_matmul(g, cost_unary(g, s, "Softmax", 8), v, false);
-    return cost_dense(g, cost_shape(g, s, 1, f->tokens, f->width), f->width);
+    s = f->add_bias ? cost_binary(g, s, cost_constant(g, 1, f->tokens, f->tokens), "ElementWiseAdd") : s;
+    s = cost_matmul(g, cost_unary(g, s, "Softmax"), v, false);
+    return cost_dense(g, cost_view(g, cost_swap(g, s), 1, f->tokens, f->width), f->width);
 }
 
 static act transformer(struct cost_graph *g, act x, const struct former *f)
 {
     for (uint32_t i = 0; i < f->layers; i++) {
-        x = cost_binary(g, x, attention(g, cost_unary(g, x, "LayerNorm", 8), f), "ElementWiseAdd");
-        act t = cost_unary(g, cost_dense(g, cost_unary(g, x, "LayerNorm", 8), f->inner), "Gelu", 1);
+        x = cost_binary(g, x, attention(g, cost_unary(g, x, "LayerNorm"), f), "ElementWiseAdd");
+        act t = cost_unary(g, cost_dense(g, cost_unary(g, x, "LayerNorm"), f->inner), "Gelu");
         x = cost_binary(g, x, cost_dense(g, t, f->width), "ElementWiseAdd");
     }
     return x;
@@ -201,9 +201,9 @@ static act transformer(struct cost_graph *g, act x, const struct former *f)
 
 static void whisper(struct cost_graph *g, uint32_t mels, const struct former *f)
 {
-    act x = cost_unary(g, cost_conv(g, cost_input(g, 1, 3000, mels), f->width, 3, 1, 1), "Gelu", 1);
-    x = cost_unary(g, cost_conv(g, x, f->width, 3, 2, 1), "Gelu", 1);
-    cost_output(g, cost_unary(g, transformer(g, x, f), "LayerNorm", 8));
+    act x = cost_unary(g, cost_conv(g, cost_input(g, 1, 3000, mels), f->width, 3, 1, 1), "Gelu");
+    x = cost_unary(g, cost_conv(g, x, f->width, 3, 2, 1), "Gelu");
+    cost_output(g, cost_unary(g, transformer(g, x, f), "LayerNorm"));
 }
 
 NET(whisper_tiny) { whisper(g, 80, &(struct former){ 1500, 384, 6, 4, 1536, false }); }
@@ -223,14 +223,15 @@ NET(albert) { language(g, &(struct former){ 384, 768, 12, 12, 3072, true }, 3000
 NET(beit)
 {
     act x = cost_conv(g, cost_input(g, 224, 224, 3), 768, 16, 16, 1);
-    x = transformer(g, cost_shape(g, x, 1, 197, 768), &(struct former){ 197, 768, 12, 12, 3072, true });
+    act both[] = { cost_constant(g, 1, 1, 768), cost_view(g, x, 1, 196, 768) };
+    x = transformer(g, cost_rows(g, both, 2), &(struct former){ 197, 768, 12, 12, 3072, true });
     cost_output(g, cost_dense(g, x, 1000));
 }
 
 /* The encoders of translation, of text for images, and of images for text. */
 static void encoder(struct cost_graph *g, const struct former *f)
 {
-    cost_output(g, cost_unary(g, transformer(g, cost_input(g, 1, f->tokens, f->width), f), "LayerNorm", 8));
+    cost_output(g, cost_unary(g, transformer(g, cost_input(g, 1, f->tokens, f->width), f), "LayerNorm"));
 }
 
 NET(opus_mt) { encoder(g, &(struct former){ 256, 512, 8, 6, 2048, true }); }

@@ -123,6 +123,21 @@ struct binary_command {
     uint32_t step;
 };
 
+/* What an estimate says a command keeps busy, and when: cycles since the graph began. Spans of one command are in the order of time per unit; of vectors there may be several at once, on
+ * threads. */
+enum binary_unit { UNIT_MATRIX, UNIT_VECTOR, UNIT_FETCH, UNIT_STORE, UNIT_COUNT }; /* the DMA engine: from DRAM, to DRAM */
+struct binary_span {
+    uint32_t command;
+    uint32_t node; /* of a chain's command, the member that works; for transfers its last node */
+    uint8_t unit;  /* enum binary_unit */
+    bool all;      /* of vectors: on all threads, not on one */
+    uint64_t start, cycles;
+};
+struct binary_timeline {
+    uint32_t clock_mhz, threads; /* of the device: its clock, threads of its vector units */
+    uint32_t n_spans;
+};
+
 /* ---- writing --------------------------------------------------------------------------------------------------------- */
 
 /* A graph ready to be written. Pointers are borrowed until binary_write returns. The writer numbers the I/O table itself: tensors with io 1 or 3 in
@@ -136,6 +151,8 @@ struct binary_source {
     const struct binary_command *commands;
     uint32_t n_chains;
     const struct binary_chain *chains; /* in the order of their nodes */
+    const uint8_t *spans;              /* of binary_spans_encode; NULL: none */
+    uint64_t span_bytes;
 };
 
 /* One allocation with the finished file; free with binary_image_free. */
@@ -174,6 +191,9 @@ struct binary_graph {
     const uint32_t *io;                    /* tensor index of each I/O table entry: inputs, then outputs */
     const uint8_t *constants;              /* the constant section, in place */
     uint64_t constant_bytes;
+    struct binary_timeline timeline;       /* of an estimate by events; n_spans 0: there is none */
+    const uint8_t *spans;                  /* for binary_span_next */
+    uint64_t span_bytes;
 };
 
 struct binary {
@@ -208,23 +228,27 @@ struct binary_transfers {
     uint64_t spilled, filled; /* for lack of room, and back */
     uint64_t read, written;   /* operands that stay in the spill-fill buffer because they do not fit */
 };
-/* Estimated cycles per command: those of its node, or of all members of its chain, in proportion to its units; they sum up to what nodes have. Not stored, since a graph
- * may have hundreds of thousands of commands. */
-void binary_command_cycles(const struct binary_graph *g, uint64_t *ret);
 void binary_transfers(const struct binary_graph *g, struct binary_transfers *ret);
 
-/* What moves between DRAM and a fast memory of some size while the operators run in their order (binary_vtcm.c). */
-struct binary_vtcm_node {
-    uint64_t constants, read, written; /* weights; other tensors; bytes in tile layout */
+/* ---- spans: an estimate, command by command (binary_spans.c) ------------------------------------------------------------------------ */
+
+/* Stored in a few bytes each, so they are read one after the other, in the order of commands. */
+struct binary_span_reader {
+    const struct binary_graph *g;
+    uint64_t at;
+    uint32_t command;
+    uint64_t start[UNIT_COUNT], later[UNIT_COUNT], cycles[UNIT_COUNT]; /* of the last one on each unit; later: how much it began later than the one before it */
 };
-struct binary_vtcm {
-    uint64_t constants, input_fill, fill, spill, output_spill; /* sums */
-    uint64_t peak;   /* most in fast memory at once */
-    uint64_t buffer; /* most in the spill buffer at once */
-};
-enum status binary_vtcm(const struct binary_graph *g, uint64_t bytes, struct binary_vtcm_node *nodes, struct binary_vtcm *ret); /* nodes may be NULL */
+void binary_span_first(const struct binary_graph *g, struct binary_span_reader *ret);
+bool binary_span_next(struct binary_span_reader *r, struct binary_span *ret); /* false: there are no more */
+/* Spans in any order, but those of a command on one unit in that of time, as bytes of a file; free with mem_free. Only nodes, commands and chains of the graph are looked at. */
+enum status binary_spans_encode(const struct binary_graph *g, const struct binary_timeline *t, const struct binary_span *spans, const uint8_t **ret, uint64_t *ret_bytes);
+/* Estimated cycles per command: what it adds to the end of all work before it; of graphs without spans those of its node, or of all members of its chain, in proportion to its units.
+ * They sum up to what nodes have. */
+void binary_command_cycles(const struct binary_graph *g, uint64_t *ret);
+
+
 bool binary_is_transfer(const struct binary_node *n);                    /* between fast memory and DRAM */
-void binary_originals(const struct binary_graph *g, uint32_t *ret);      /* per tensor: the one that transfers have made it from, or itself */
 uint32_t binary_tile_bits(enum dtype t);                 /* of an element; floats of any width are float16 there */
 uint32_t binary_tile_side(const struct tensor_desc *d, uint32_t axis); /* elements of a tile along one dimension */
 bool binary_node_in_tiles(const struct binary_graph *g, const struct binary_node *n);

@@ -38,13 +38,14 @@ enum {
     X(SEC_OEM, 12, "oem string", 1)                            \
     X(SEC_OWN, 13, "backend", 1)                               \
     X(SEC_CHAINS, 14, "chains", sizeof(struct bin_chain))      \
-    X(SEC_TILES, 15, "tiles", sizeof(struct bin_tile))
+    X(SEC_TILES, 15, "tiles", sizeof(struct bin_tile))         \
+    X(SEC_SPANS, 16, "spans", 1)
 
 enum bin_section_kind {
 #define BIN_KIND(name, number, text, size) name = number,
     BIN_SECTIONS(BIN_KIND)
 #undef BIN_KIND
-        SEC_COUNT = 16
+        SEC_COUNT = 17
 };
 
 struct bin_header {
@@ -136,6 +137,11 @@ struct bin_tile {
     uint64_t offset, bytes;
 };
 
+/* Before the bytes of spans (binary_spans.c). */
+struct bin_timeline {
+    uint32_t clock_mhz, threads, n_spans, reserved;
+};
+
 static_assert(sizeof(struct bin_header) == 128, "docs/binary-format.md");
 static_assert(sizeof(struct bin_section) == 32, "docs/binary-format.md");
 static_assert(sizeof(struct bin_graph) == 160, "docs/binary-format.md");
@@ -146,6 +152,7 @@ static_assert(sizeof(struct bin_param) == 48, "docs/binary-format.md");
 static_assert(sizeof(struct bin_command) == 16, "docs/binary-format.md");
 static_assert(sizeof(struct bin_chain) == 32, "docs/binary-format.md");
 static_assert(sizeof(struct bin_tile) == 32, "docs/binary-format.md");
+static_assert(sizeof(struct bin_timeline) == 16, "docs/binary-format.md");
 static_assert(sizeof(struct binary_command) == sizeof(struct bin_command), "copied as they are");
 
 const char *bin_section_name(uint32_t kind); /* "unknown" for kinds of later versions */
@@ -173,7 +180,7 @@ enum status bin_layout(struct bin_pieces *p, uint64_t *ret_size); /* gives every
 enum status bin_image_build(const struct bin_pieces *p, uint64_t size, struct binary_image *ret);
 void bin_image_seal(const struct bin_pieces *p, const struct binary_target *t, uint32_t n_graphs, struct binary_image *im);
 
-/* ---- taking a file apart: binary_sections.c, binary_tensors.c, binary_nodes.c, binary_overlap.c, binary_states.c, binary_tiles.c ------------------------------------------ */
+/* ---- taking a file apart: binary_sections.c, binary_tensors.c, binary_nodes.c, binary_overlap.c, binary_spans.c, binary_states.c, binary_tiles.c ------------------------------------------ */
 
 struct bin_span {
     const uint8_t *data;
@@ -209,6 +216,7 @@ enum status bin_read_tiles(struct bin_reader *r);
 void bin_call(const struct binary_graph *g, const struct binary_node *n, const struct tensor_desc **in, const struct tensor_desc **out, struct op_call *c);
 enum status bin_check_chain_commands(const struct bin_reader *r); /* also counts marks */
 enum status bin_read_commands(struct bin_reader *r);
+enum status bin_read_spans(struct bin_reader *r);
 enum status bin_check_overlap(const struct bin_reader *r);
 enum status bin_check_states(const struct bin_reader *r);
 enum status bin_string(const struct bin_reader *r, uint32_t at, const char *what, const char **ret);

@@ -240,7 +240,7 @@ void binary_command_moves(const struct binary_graph *g, struct binary_moves *ret
         uint32_t node = g->commands[i].node, at = g->chain_of ? g->chain_of[node] : BINARY_NONE;
         struct binary_moves all = { 0 }, m;
         struct share s = { 0 };
-        for (end = i; end < g->n_commands && g->commands[end].node == node && g->commands[end].step == g->commands[i].step; end++)
+        for (end = i; end < g->n_commands && g->commands[end].node == node; end++)
             s.all += g->commands[end].end - g->commands[end].begin;
         for (uint32_t k = at == BINARY_NONE ? node : g->chains[at].first; k <= node; k++) {
             binary_node_moves(g, k, &m);

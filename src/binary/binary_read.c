@@ -81,7 +81,8 @@ static enum status read_graph(struct bin_reader *r)
     TRY(bin_read_nodes(r));
     TRY(bin_read_chains(r));
     TRY(bin_read_tiles(r));
-    return bin_read_commands(r);
+    TRY(bin_read_commands(r));
+    return bin_read_spans(r);
 }
 
 static struct bin_span span_of(const struct bin_file *f, const struct bin_section *s)

@@ -71,27 +71,6 @@ void binary_transfers(const struct binary_graph *g, struct binary_transfers *ret
     }
 }
 
-/* Commands of a node follow each other; the end of the last one is all there is. */
-void binary_command_cycles(const struct binary_graph *g, uint64_t *ret)
-{
-    for (uint32_t i = 0, end; i < g->n_commands; i = end) {
-        uint32_t node = g->commands[i].node, at = g->chain_of ? g->chain_of[node] : BINARY_NONE;
-        for (end = i + 1; end < g->n_commands && g->commands[end].node == node && g->commands[end].step == g->commands[i].step;)
-            end++;
-        uint64_t cycles = g->nodes[node].cycles, units = 0, done = 0, given = 0;
-        for (uint32_t k = 0; at != BINARY_NONE && k + 1 < g->chains[at].n; k++)
-            cycles += g->nodes[g->chains[at].first + k].cycles;
-        for (uint32_t k = i; k < end; k++)
-            units += g->commands[k].end - g->commands[k].begin;
-        for (uint32_t k = i; k < end; k++) {
-            done += g->commands[k].end - g->commands[k].begin;
-            uint64_t so_far = (uint64_t)((unsigned __int128)cycles * done / units);
-            ret[k] = so_far - given;
-            given = so_far;
-        }
-    }
-}
-
 void binary_graph_traffic(const struct binary_graph *g, struct binary_traffic *ret)
 {
     *ret = (struct binary_traffic){ 0 };

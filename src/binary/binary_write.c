@@ -386,9 +386,10 @@ static enum status add_pieces(const struct writer *w, struct bin_pieces *p)
         { SEC_COMMANDS, w->src->commands, w->src->n_commands },
         { SEC_CHAINS, w->chains.at, w->chains.n },
         { SEC_TILES, w->tiles.at, w->tiles.n },
+        { SEC_SPANS, w->src->spans, w->src->span_bytes },
     };
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-        if (tables[i].kind == SEC_TILES && !tables[i].n)
+        if ((tables[i].kind == SEC_TILES || tables[i].kind == SEC_SPANS) && !tables[i].n)
             continue;
         TRY(bin_add(p, (struct bin_piece){ .kind = tables[i].kind, .data = tables[i].data, .link = w->has_const ? 0 : BINARY_NONE,
                                            .size = (uint64_t)tables[i].n * bin_record_size(tables[i].kind) }));

@@ -1,62 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time of a graph on a device whose parts work side by side, operator by operator in the order of the binary:
+/* The time of a graph on a device whose parts work side by side: what there is to do for each command, in the order of the binary. cost_place.c says when it is done.
  *
- *   DMA       |w1|w2 |w3  |            weights come ahead of their operators, as far as half of the fast memory allows
- *   matrix       |1111|333333|         an operator begins when its unit is free and the first tiles of its inputs are there,
- *   vector          |2222|             and ends when it has done its work and the last tiles and weights have come
- *
- * A unit works on one operator at a time. What an operator adds to the end of all work so far are its cycles. */
-#include "base/arena.h"
-#include "prepare/cost.h"
+ * What a command adds to the end of all work so far are its cycles, and those of its node; members of a chain share them by their work. */
+#include "prepare/cost_sim.h"
 
-enum { TILE_BYTES = 65536, MAX_TILES = 8, UNIT_MATRIX = 0, UNIT_VECTOR = 1, UNITS };
-
-struct span {
-    uint64_t start, finish, lead; /* lead: when the first tile of the results is there */
+/* Bytes from and to DRAM. */
+struct moves {
+    uint64_t weights, read, written;
 };
 
 struct events {
-    const struct cost_device *d;
-    const struct binary_graph *g;
+    struct cost_sim sim;
     struct cost_work *work;
-    struct binary_vtcm_node *moves;
-    struct span *spans;
-    uint32_t *producer;       /* per tensor */
-    uint64_t unit_free[UNITS], dma_free;
-    uint32_t oldest;          /* operator whose weights are the oldest in fast memory */
-    uint64_t ahead;           /* bytes of weights there */
-    uint64_t gate;            /* no transfer for an operator begins before */
+    struct moves *moves;
+    uint64_t *resident; /* per step, bytes of fast memory; NULL: not known */
 };
 
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t dma_cycles(const struct cost_device *d, uint64_t bytes)
-{
-    return bytes * d->clock_mhz / d->dram_mb_s;
-}
-
 /* ---- what there is to do -------------------------------------------------------------------------------------------------------- */
+
+/* x * Sigmoid(x), which a device computes in one go: the tensor x, BINARY_NONE: it is something else. */
+static uint32_t swish_of(const struct events *e, const uint32_t *readers, const struct binary_node *n)
+{
+    for (uint32_t i = 0; i < 2 && n->op->id == OP_ElementWiseMultiply && n->n_in == 2; i++) {
+        uint32_t x = n->in[1 - i], from = n->in[i] == BINARY_NONE ? BINARY_NONE : e->sim.producer[n->in[i]];
+        if (from != BINARY_NONE && e->sim.g->nodes[from].op->id == OP_Sigmoid && e->sim.g->nodes[from].in[0] == x && readers[n->in[i]] == 1)
+            return x;
+    }
+    return BINARY_NONE;
+}
+
+/* The operand of an activation that may be work of the product which makes it, if nobody else reads it; BINARY_NONE: it is no activation. */
+static uint32_t activated(struct events *e, const uint32_t *readers, uint32_t k, uint32_t *most_readers)
+{
+    const struct binary_node *n = &e->sim.g->nodes[k];
+    uint32_t x = swish_of(e, readers, n);
+    *most_readers = x == BINARY_NONE ? 1 : 2;
+    if (x == BINARY_NONE)
+        return n->n_in && cost_follows(n) ? n->in[0] : BINARY_NONE;
+    uint32_t sigmoid = e->sim.producer[n->in[n->in[0] == x]];
+    e->work[sigmoid] = (struct cost_work){ .none = true };
+    e->work[k].vector = cost_swish(e->sim.d, e->sim.g, n);
+    return x;
+}
 
 /* A view over its own memory is no work; an activation behind a product that nobody else reads is work of that product. */
 static void settle(struct events *e, const uint32_t *readers, uint32_t k)
 {
-    const struct binary_node *n = &e->g->nodes[k];
+    const struct binary_graph *g = e->sim.g;
+    const struct binary_node *n = &g->nodes[k];
     struct binary_traffic t;
-    binary_node_traffic(e->g, k, &t);
+    binary_node_traffic(g, k, &t);
     uint64_t moved = 0;
     for (int p = 0; p < PLACE_COUNT; p++)
         moved += t.read[p] + t.written[p];
-    uint32_t x = n->n_in ? n->in[0] : BINARY_NONE, from = x == BINARY_NONE ? BINARY_NONE : e->producer[x];
     if (binary_is_transfer(n)) { /* work of the DMA engine alone */
         e->work[k] = (struct cost_work){ .none = true };
         return;
     }
-    bool still = binary_node_in_tiles(e->g, n) && !(e->moves[k].constants + e->moves[k].read + e->moves[k].written);
+    bool still = binary_node_in_tiles(g, n) && !(e->moves[k].weights + e->moves[k].read + e->moves[k].written);
     e->work[k].none = !moved || still;
-    if (!moved || from == BINARY_NONE || !cost_follows(n) || !cost_is_product(&e->g->nodes[from]) || readers[x] != 1)
+    if (!moved) { /* it is where it was, and whoever reads it brings it */
+        e->moves[k] = (struct moves){ 0 };
+        return;
+    }
+    uint32_t most_readers, x = activated(e, readers, k, &most_readers), from = x == BINARY_NONE ? BINARY_NONE : e->sim.producer[x];
+    if (from == BINARY_NONE || !cost_is_product(&g->nodes[from]) || readers[x] > most_readers)
         return;
     e->work[from].vector += e->work[k].vector;
     e->work[k] = (struct cost_work){ .none = true };
@@ -64,142 +72,163 @@ static void settle(struct events *e, const uint32_t *readers, uint32_t k)
 
 static enum status list_work(struct events *e, struct arena *a)
 {
-    uint32_t *readers = arena_array(a, uint32_t, e->g->n_tensors);
-    RETURN_IF(!readers, ST_NO_MEMORY, "no memory to estimate %u operators", e->g->n_nodes);
-    for (uint32_t t = 0; t < e->g->n_tensors; t++)
-        e->producer[t] = BINARY_NONE;
-    for (uint32_t k = 0; k < e->g->n_nodes; k++) {
-        const struct binary_node *n = &e->g->nodes[k];
-        cost_work(e->d, e->g, n, &e->work[k]);
+    const struct binary_graph *g = e->sim.g;
+    uint32_t *readers = arena_array(a, uint32_t, g->n_tensors);
+    RETURN_IF(!readers, ST_NO_MEMORY, "no memory to estimate %u operators", g->n_nodes);
+    for (uint32_t t = 0; t < g->n_tensors; t++)
+        e->sim.producer[t] = BINARY_NONE;
+    for (uint32_t k = 0; k < g->n_nodes; k++) {
+        const struct binary_node *n = &g->nodes[k];
+        cost_work(e->sim.d, g, n, &e->work[k]);
         for (uint32_t i = 0; i < n->n_in; i++)
             if (n->in[i] != BINARY_NONE)
                 readers[n->in[i]]++;
         for (uint32_t i = 0; i < n->n_out; i++)
             if (n->out[i] != BINARY_NONE)
-                e->producer[n->out[i]] = k;
+                e->sim.producer[n->out[i]] = k;
     }
-    for (uint32_t k = 0; k < e->g->n_nodes; k++)
+    for (uint32_t k = 0; k < g->n_nodes; k++)
         settle(e, readers, k);
     return ST_OK;
 }
 
-/* ---- when it is done ------------------------------------------------------------------------------------------------------------ */
-
-/* When what operator k reads from DRAM begins and has ended to come. */
-static struct span fetch(struct events *e, uint32_t k)
+static void list_moves(struct events *e)
 {
-    uint64_t bytes = e->moves[k].constants + e->moves[k].read, window = e->d->vtcm_bytes / 2;
-    for (; e->oldest < k && e->ahead + bytes > window; e->oldest++) {
-        e->gate = most(e->gate, e->spans[e->oldest].finish);
-        e->ahead -= e->moves[e->oldest].constants + e->moves[e->oldest].read;
-    }
-    e->ahead += bytes;
-    struct span s = { .start = bytes ? most(e->dma_free, e->gate) : 0 };
-    s.finish = bytes ? s.start + dma_cycles(e->d, bytes) : 0;
-    e->dma_free = most(e->dma_free, s.finish);
-    return s;
-}
-
-static uint64_t tiles_of(const struct binary_graph *g, const struct binary_node *n)
-{
-    uint64_t bytes = n->n_out && n->out[0] != BINARY_NONE ? binary_tile_bytes(&g->tensors[n->out[0]].desc) : 0, tiles = bytes / TILE_BYTES + 1;
-    return tiles < MAX_TILES ? tiles : MAX_TILES;
-}
-
-/* The operator's inputs: when their first tiles are there, when their last ones. */
-static struct span inputs_of(const struct events *e, const struct binary_node *n)
-{
-    struct span s = { 0 };
-    for (uint32_t i = 0; i < n->n_in; i++) {
-        uint32_t from = n->in[i] == BINARY_NONE ? BINARY_NONE : e->producer[n->in[i]];
-        if (from == BINARY_NONE)
-            continue;
-        s.lead = most(s.lead, e->spans[from].lead);
-        s.finish = most(s.finish, e->spans[from].finish);
-    }
-    return s;
-}
-
-/* What leaves for lack of room and comes back waits for the DMA engine, and the engine for it. */
-static void place_transfer(struct events *e, uint32_t k)
-{
-    uint64_t bytes = e->moves[k].read + e->moves[k].written;
-    struct span in = inputs_of(e, &e->g->nodes[k]), *s = &e->spans[k];
-    s->start = most(in.finish, e->dma_free);
-    s->finish = e->dma_free = s->start + dma_cycles(e->d, bytes);
-    s->lead = s->start + (s->finish - s->start) / MAX_TILES;
-}
-
-static void place(struct events *e, uint32_t k)
-{
-    const struct binary_node *n = &e->g->nodes[k];
-    const struct cost_work *w = &e->work[k];
-    struct span in = inputs_of(e, n), *s = &e->spans[k];
-    if (binary_is_transfer(n) && e->moves[k].read + e->moves[k].written) {
-        place_transfer(e, k);
-        return;
-    }
-    if (w->none) {
-        *s = (struct span){ in.lead, in.finish, in.lead };
-        return;
-    }
-    struct span dma = fetch(e, k);
-    uint64_t time = e->d->launch[w->matrix ? UNIT_MATRIX : UNIT_VECTOR] + most(w->move, most(w->matrix, w->vector)), tile = time / tiles_of(e->g, n);
-    s->start = most(in.lead, dma.start);
-    s->start = w->matrix ? most(s->start, e->unit_free[UNIT_MATRIX]) : s->start;
-    s->start = w->vector ? most(s->start, e->unit_free[UNIT_VECTOR]) : s->start;
-    s->finish = most(s->start + time, most(in.finish, dma.finish) + tile);
-    s->lead = s->start + tile;
-    if (w->matrix)
-        e->unit_free[UNIT_MATRIX] = s->finish;
-    if (w->vector) /* vectors that help a product leave the units when they are done */
-        e->unit_free[UNIT_VECTOR] = w->matrix ? s->start + w->vector : s->finish;
-    if (e->moves[k].written)
-        e->dma_free = most(e->dma_free, s->lead) + dma_cycles(e->d, e->moves[k].written);
-}
-
-/* The graph is over when its last results are in DRAM; that belongs to the last operator. */
-static uint64_t share_out(struct events *e, struct binary_node *nodes)
-{
-    uint64_t end = 0;
-    for (uint32_t k = 0; k < e->g->n_nodes; k++) {
-        place(e, k);
-        uint64_t finish = k + 1 == e->g->n_nodes ? most(e->spans[k].finish, e->dma_free) : e->spans[k].finish;
-        const struct cost_work *w = &e->work[k];
-        bool dma = e->moves[k].constants + e->moves[k].read + e->moves[k].written > 0;
-        nodes[k].resources = binary_is_transfer(&e->g->nodes[k]) ? RESOURCE_DMA :
-                             (w->matrix ? RESOURCE_MATRIX : 0u) | (w->vector ? RESOURCE_VECTOR : 0u) | (dma ? RESOURCE_DMA : 0u);
-        nodes[k].cycles = finish > end ? finish - end : 0;
-        end = most(end, finish);
-    }
-    return end;
-}
-
-/* What the schedule of a graph with a window moves; for shapes alone, what a device would. */
-static enum status list_moves(struct events *e, struct binary_vtcm *ret)
-{
-    const struct binary_graph *g = e->g;
-    *ret = (struct binary_vtcm){ 0 };
-    if (!g->info.vtcm_bytes)
-        return binary_vtcm(g, e->d->vtcm_bytes, e->moves, ret);
-    for (uint32_t k = 0; k < g->n_nodes; k++) {
+    for (uint32_t k = 0; k < e->sim.g->n_nodes; k++) {
         struct binary_moves m;
-        binary_node_moves(g, k, &m);
-        e->moves[k] = (struct binary_vtcm_node){ m.weights, m.inputs + m.fill, m.outputs + m.spill };
+        binary_node_moves(e->sim.g, k, &m);
+        e->moves[k] = (struct moves){ m.weights, m.inputs + m.fill, m.outputs + m.spill };
+    }
+}
+
+/* ---- commands ------------------------------------------------------------------------------------------------------------------- */
+
+static struct cost_member member_of(const struct events *e, uint32_t k)
+{
+    const struct cost_work *w = &e->work[k];
+    const struct cost_device *d = e->sim.d;
+    struct cost_member m = { .node = k, .product = cost_is_product(&e->sim.g->nodes[k]) };
+    uint64_t busy = w->matrix ? w->matrix : w->vector, whole = d->launch[w->matrix ? 0 : 1] + (w->move > busy ? w->move : busy);
+    if (w->none)
+        return m;
+    m.matrix = w->matrix ? whole : 0;
+    m.vector = (w->matrix ? w->vector : whole) * e->sim.n_threads;
+    return m;
+}
+
+static uint32_t boxes_of(const struct binary_graph *g, const struct binary_node *n)
+{
+    const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
+    struct op_call c = { .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .in = in, .out = out, .params = n->params, .post = n->post };
+    struct binary_box_op o;
+    struct binary_box sides;
+    if (!n->tile.box.lines)
+        return 1;
+    for (uint32_t i = 0; i < n->n_in; i++)
+        in[i] = n->in[i] == BINARY_NONE ? NULL : &g->tensors[n->in[i]].desc;
+    for (uint32_t i = 0; i < n->n_out; i++)
+        out[i] = n->out[i] == BINARY_NONE ? NULL : &g->tensors[n->out[i]].desc;
+    binary_box_op(&c, &o);
+    uint64_t boxes = binary_box_count(&o, &n->tile.box, &sides);
+    return boxes < UINT32_MAX ? (uint32_t)boxes : UINT32_MAX;
+}
+
+/* The commands from number `first` on that belong to one node; of a chain, to its last node. */
+static void group_at(const struct events *e, uint32_t first, struct cost_group *ret)
+{
+    const struct cost_sim *s = &e->sim;
+    const struct binary_graph *g = s->g;
+    uint32_t node = s->g->commands[first].node, at = g->chain_of ? g->chain_of[node] : BINARY_NONE, step = s->g->commands[first].step;
+    *ret = (struct cost_group){ .first = first, .boxes = 1 };
+    while (first + ret->n < s->g->n_commands && s->g->commands[first + ret->n].node == node)
+        ret->n++;
+    for (uint32_t k = at == BINARY_NONE ? node : g->chains[at].first; k <= node; k++) {
+        struct cost_member *m = &ret->members[ret->n_members++];
+        *m = member_of(e, k);
+        ret->in += e->moves[k].weights + e->moves[k].read;
+        ret->out += e->moves[k].written;
+        ret->reads_back |= e->moves[k].read > 0;
+    }
+    const struct binary_node *n = &g->nodes[node];
+    ret->transfer = binary_is_transfer(n);
+    ret->stores = n->op->id == OP_TcmToDram;
+    ret->boxes = at == BINARY_NONE ? boxes_of(g, n) : 1;
+    ret->boxes = ret->boxes < ret->n ? ret->boxes : ret->n;
+    ret->room = e->resident ? n->tile.bytes : ret->in;
+    ret->capacity = e->resident ? s->d->vtcm_bytes - (e->resident[step] < s->d->vtcm_bytes ? e->resident[step] : s->d->vtcm_bytes) : s->d->vtcm_bytes / 2;
+}
+
+/* ---- cycles --------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t ended(const struct cost_sim *s, const struct cost_group *gr)
+{
+    return gr->n ? s->done[gr->first + gr->n - 1] : 0;
+}
+
+/* What a group adds to the end of all work, among its members by what they keep busy. */
+static void share_out(const struct events *e, const struct cost_group *gr, uint64_t added, struct binary_node *nodes)
+{
+    uint64_t all = 0, given = 0, so_far = 0;
+    for (uint32_t m = 0; m < gr->n_members; m++)
+        all += gr->members[m].matrix + gr->members[m].vector / e->sim.n_threads;
+    for (uint32_t m = 0; m < gr->n_members; m++) {
+        const struct cost_member *w = &gr->members[m];
+        so_far += w->matrix + w->vector / e->sim.n_threads;
+        uint64_t upto = m + 1 == gr->n_members || !all ? added : (uint64_t)((unsigned __int128)added * so_far / all);
+        nodes[w->node].cycles = upto - given;
+        given = upto;
+    }
+}
+
+static uint32_t resources_of(const struct events *e, uint32_t k)
+{
+    const struct cost_work *w = &e->work[k];
+    bool dma = e->moves[k].weights + e->moves[k].read + e->moves[k].written > 0;
+    if (binary_is_transfer(&e->sim.g->nodes[k]))
+        return RESOURCE_DMA;
+    return (w->matrix ? RESOURCE_MATRIX : 0u) | (w->vector ? RESOURCE_VECTOR : 0u) | (dma ? RESOURCE_DMA : 0u);
+}
+
+static enum status run(struct events *e, struct binary_node *nodes, uint64_t *end)
+{
+    struct cost_sim *s = &e->sim;
+    struct cost_group gr;
+    *end = 0;
+    for (uint32_t k = 0; k < s->g->n_nodes; k++) {
+        nodes[k].cycles = 0;
+        nodes[k].resources = resources_of(e, k);
+    }
+    for (uint32_t i = 0; i < s->g->n_commands; i += gr.n) {
+        group_at(e, i, &gr);
+        TRY(cost_sim_group(s, &gr));
+        uint64_t finish = ended(s, &gr), added = finish > *end ? finish - *end : 0;
+        share_out(e, &gr, added, nodes);
+        *end += added;
     }
     return ST_OK;
+}
+
+static enum status list_resident(struct events *e, struct arena *a)
+{
+    const struct cost_sim *s = &e->sim;
+    uint32_t n_steps = s->g->n_commands ? s->g->commands[s->g->n_commands - 1].step + 1 : 0;
+    if (!s->g->info.vtcm_bytes)
+        return ST_OK;
+    e->resident = arena_array(a, uint64_t, n_steps + 1);
+    RETURN_IF(!e->resident, ST_NO_MEMORY, "no memory to estimate %u steps", n_steps);
+    return cost_resident(s->g, n_steps, e->resident);
 }
 
 enum status cost_events(const struct cost_device *d, const struct binary_graph *g, struct binary_node *nodes, struct cost_result *ret)
 {
     CLEANUP(arena_finish) struct arena a;
     arena_init(&a);
-    struct events e = { .d = d, .g = g, .work = arena_array(&a, struct cost_work, g->n_nodes),
-                        .moves = arena_array(&a, struct binary_vtcm_node, g->n_nodes), .spans = arena_array(&a, struct span, g->n_nodes),
-                        .producer = arena_array(&a, uint32_t, g->n_tensors) };
-    RETURN_IF(!e.work || !e.moves || !e.spans || !e.producer, ST_NO_MEMORY, "no memory to estimate %u operators", g->n_nodes);
-    TRY(list_moves(&e, &ret->vtcm));
+    struct events e = { .sim = { .d = d, .g = g, .producer = arena_array(&a, uint32_t, g->n_tensors), .spans = ret->spans }, .work = arena_array(&a, struct cost_work, g->n_nodes),
+                        .moves = arena_array(&a, struct moves, g->n_nodes) };
+    RETURN_IF(!e.work || !e.moves || !e.sim.producer, ST_NO_MEMORY, "no memory to estimate %u operators", g->n_nodes);
+    list_moves(&e);
     TRY(list_work(&e, &a));
-    ret->cycles = share_out(&e, nodes);
-    return ST_OK;
+    TRY(cost_sim_init(&e.sim, &a));
+    TRY(list_resident(&e, &a));
+    return run(&e, nodes, &ret->cycles);
 }

@@ -69,11 +69,12 @@ bool cost_follows(const struct binary_node *n)
 }
 
 /* How many 8-bit products one of these takes the time of. */
-static uint32_t product_weight(const struct tensor_desc *a, const struct tensor_desc *b)
+static uint32_t product_weight(const struct cost_device *d, const struct binary_node *n, const struct tensor_desc *a, const struct tensor_desc *b)
 {
     unsigned wa = a ? dtype_bits(a->type) : 8, wb = b ? dtype_bits(b->type) : 8;
+    bool dense = n->op->id == OP_FullyConnected || n->op->id == OP_MatMul;
     if ((a && dtype_is_float(a->type)) || (b && dtype_is_float(b->type)))
-        return 4;
+        return dense && d->dense_float ? d->dense_float : 4;
     return (wa > 8 ? 2 : 1) * (wb > 8 ? 2 : 1);
 }
 
@@ -97,16 +98,21 @@ static uint64_t padded_macs(const struct binary_graph *g, const struct binary_no
     return (uint64_t)((double)n->macs * grow);
 }
 
-static uint64_t vector_cycles(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n)
+static uint64_t vector_cycles(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n, enum op_id as)
 {
     const struct tensor_desc *x = operand(g, n->in, n->n_in, 0), *y = operand(g, n->out, n->n_out, 0);
     uint64_t tenths = ADDITION, bits = 8;
     for (uint32_t i = 0; i < VECTORS; i++)
-        tenths = vectors[i].op == n->op->id ? vectors[i].tenths : tenths;
+        tenths = vectors[i].op == as ? vectors[i].tenths : tenths;
     bits = x && binary_tile_bits(x->type) > bits ? binary_tile_bits(x->type) : bits;
     bits = y && binary_tile_bits(y->type) > bits ? binary_tile_bits(y->type) : bits;
     uint64_t count = divide_up(n->macs * bits / 8, VECTOR_BYTES);
     return divide_up(count * tenths * d->vector_percent, (uint64_t)ADDITION * PERCENT * d->vector_units);
+}
+
+uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n)
+{
+    return vector_cycles(d, g, n, OP_ElementWiseNeuron);
 }
 
 /* Activations through the port of the fast memory, in tile layout. */
@@ -138,7 +144,7 @@ void cost_work(const struct cost_device *d, const struct binary_graph *g, const 
     if (binary_node_in_tiles(g, n))
         return;
     *ret = (struct cost_work){ .move = divide_up(moved(g, n->in, n->n_in) + moved(g, n->out, n->n_out), d->vtcm_rate) };
-    ret->vector = row == PRODUCTS ? vector_cycles(d, g, n) : relayout(d, g, n);
+    ret->vector = row == PRODUCTS ? vector_cycles(d, g, n, n->op->id) : relayout(d, g, n);
     if (row < PRODUCTS)
-        ret->matrix = divide_up(padded_macs(g, n, row) * product_weight(operand(g, n->in, n->n_in, 0), operand(g, n->in, n->n_in, 1)), d->matrix_macs);
+        ret->matrix = divide_up(padded_macs(g, n, row) * product_weight(d, n, operand(g, n->in, n->n_in, 0), operand(g, n->in, n->n_in, 1)), d->matrix_macs);
 }

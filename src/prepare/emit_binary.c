@@ -61,16 +61,22 @@ static struct binary_graph_info graph_info(const struct prepare_cx *cx)
     return info;
 }
 
-static enum status estimate(const struct prepare_cx *cx, const struct binary_graph *g, struct binary_node *nodes, struct binary_graph_info *info)
+static enum status estimate(const struct prepare_cx *cx, const struct binary_graph *g, struct binary_node *nodes, struct binary_source *s)
 {
     if (cx->target->cost)
-        info->cycles = cost_nodes(cx->target->cost, g, nodes);
+        s->info.cycles = cost_nodes(cx->target->cost, g, nodes);
     if (!cx->target->device)
         return ST_OK;
-    struct cost_result r;
-    TRY(cost_events(cx->target->device, g, nodes, &r));
-    info->cycles = r.cycles;
-    return ST_OK;
+    struct cost_spans spans = { 0 };
+    struct cost_result r = { .spans = &spans };
+    enum status st = cost_events(cx->target->device, g, nodes, &r);
+    const struct cost_device *d = cx->target->device;
+    struct binary_timeline line = { .clock_mhz = d->clock_mhz, .threads = d->vector_units ? d->vector_units : 1, .n_spans = (uint32_t)spans.list.n };
+    if (st == ST_OK)
+        st = binary_spans_encode(g, &line, spans.list.at, &s->spans, &s->span_bytes);
+    s->info.cycles = r.cycles;
+    vec_finish(&spans.list);
+    return st;
 }
 
 enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
@@ -99,12 +105,15 @@ enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
               "graph \"%s\" requires estimated allocation of %llu KB, limit is %llu KB; error during serialize: memory usage too large. Divide the model into several graphs, or give "
               "its constants smaller types",
               cx->g->name, (unsigned long long)kb, (unsigned long long)most);
-    struct binary_graph placed = { .info = info, .n_tensors = nt, .n_nodes = nn, .tensors = tensors, .nodes = nodes, .n_chains = cx->n_chains, .chains = chains,
-                                   .chain_of = cx->n_chains ? cx->chain_of : NULL };
-    TRY(estimate(cx, &placed, nodes, &info));
     struct binary_source s = {
         .info = info, .n_tensors = nt, .n_nodes = nn, .n_commands = (uint32_t)cx->commands.n, .tensors = tensors, .data = data,
         .nodes = nodes, .commands = cx->commands.at, .n_chains = cx->n_chains, .chains = chains,
     };
-    return binary_write(&cx->opts->binary, &s, ret);
+    struct binary_graph placed = { .info = info, .n_tensors = nt, .n_nodes = nn, .tensors = tensors, .nodes = nodes, .n_commands = s.n_commands, .commands = s.commands,
+                                   .n_chains = cx->n_chains, .chains = chains, .chain_of = cx->n_chains ? cx->chain_of : NULL };
+    enum status st = estimate(cx, &placed, nodes, &s);
+    if (st == ST_OK)
+        st = binary_write(&cx->opts->binary, &s, ret);
+    mem_free((void *)s.spans);
+    return st;
 }

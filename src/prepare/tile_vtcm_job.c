@@ -164,6 +164,8 @@ enum status vtcm_job(struct prepare_cx *cx, uint32_t k, uint32_t n, const struct
     return ST_OK;
 }
 
+enum { AHEAD = 4 }; /* a share of what moves */
+
 /* ---- tiles ----------------------------------------------------------------------------------------------------------------------- */
 
 static uint64_t sum_of(const struct binary_moves *m)
@@ -190,6 +192,7 @@ static uint64_t chain_tiles(const struct prepare_cx *cx, const struct vtcm_unit 
     return moved;
 }
 
+/* Boxes of which two fit, so that the next one comes while the one before it is computed, are worth some bytes more. */
 static uint64_t node_tile(const struct prepare_cx *cx, const struct vtcm_unit *u, struct binary_tile *ret)
 {
     struct look l;
@@ -198,6 +201,9 @@ static uint64_t node_tile(const struct prepare_cx *cx, const struct vtcm_unit *u
     struct tile_choice c = { .box = l.op.whole };
     if (u->job->piece) {
         c = tile_box(&(struct tile_ask){ &l.op, l.roles, u->budget });
+        struct tile_choice two = tile_box(&(struct tile_ask){ &l.op, l.roles, u->budget / 2 });
+        if (two.found && two.cost <= c.cost + c.cost / AHEAD)
+            c = two;
         *ret = (struct binary_tile){ .box = c.box, .bytes = c.bytes };
     }
     binary_box_moves(&l.op, &c.box, l.roles, &m);

@@ -70,7 +70,7 @@ static void finish(struct model *m)
 {
     struct cost_device d;
     htp_cost_device(SM8550, V73, 8 << 20, 4, &d);
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 128, .max_tiles = 4, .plan_nodes = 1000, .device = &d };
+    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 256, .chains = prepare_default_chains, .max_tiles = 64, .vtcm_bytes = 8 << 20, .order_steps = 200000, .plan_nodes = 200000, .device = &d };
     struct prepare_opts o = { .opt_level = 2 };
     struct ir_graph *g;
     str_addf(&m->text, "}\n");
