@@ -24,13 +24,6 @@ static inline double math_exp_limit(double x)
     return x > 720.0 ? 720.0 : x;
 }
 
-/* The same for arguments that are f32: limited before they become f64, since compilers make no vectors of both together. */
-static inline float math_exp_limit_f32(float x)
-{
-    x = x < -760.0f ? -760.0f : x;
-    return x > 720.0f ? 720.0f : x;
-}
-
 /* exp(x) of a limited x. NaN gives NaN, overflow infinity, results below the normal range are rounded into it (twice, harmless after
  * rounding to f32). */
 static inline double math_exp_core(double x)
@@ -80,6 +73,16 @@ static inline double math_tanh_core(double x, double e)
     return __builtin_copysign(a < 0x1p-10 ? small : big, x);
 }
 
+static inline double math_sigmoid(double x)
+{
+    return 1.0 / (1.0 + math_exp_inline(-x));
+}
+
+static inline double math_tanh(double x)
+{
+    return math_tanh_core(x, math_exp_inline(2.0 * __builtin_fabs(x)));
+}
+
 /* Beyond this nothing is left of the normal distribution; in a loop of its own, as math_exp_limit. */
 static inline double math_normal_limit(double a)
 {
@@ -113,6 +116,21 @@ static inline double math_normal_tail(double a, double e)
     p = p * u - 0x1.373e3a893c26bp-1;
     p = p * u + 0x1.82b4bb8c94dccp-1;
     return p * inv * e;
+}
+
+/* x times the normal distribution up to x. Below -45 nothing is left; infinity times nothing would be NaN. */
+static inline double math_gelu(double x)
+{
+    double tail = math_normal_tail(math_normal_limit(__builtin_fabs(x)), math_exp_inline(-0.5 * x * x)), v = x < -45.0 ? -45.0 : x;
+    return v * (v < 0.0 ? tail : 1.0 - tail);
+}
+
+static inline double math_hard_swish(double x)
+{
+    double c = x + 3.0;
+    c = c < 0.0 ? 0.0 : c;
+    c = c > 6.0 ? 6.0 : c;
+    return x == -__builtin_inf() ? -0.0 : x * c / 6.0;
 }
 
 double math_exp(double x);

@@ -135,6 +135,17 @@ def range_case(c):
     near(got, fn(x.astype(np.float64)), 1, op, params, "all sizes")
 
 
+def halves(c):
+    """Every f16 number: results are rounded once, from f64."""
+    e = Enc("f16")
+    x = np.arange(65536, dtype=np.uint16).view(np.float16)
+    swish = lambda v: np.where(v == -np.inf, -0.0, v * np.clip(v + 3, 0, 6) / 6)  # noqa: E731
+    for op, fn in (("ElementWiseExp", np.exp), ("Sigmoid", sigmoid), ("Tanh", np.tanh), ("Gelu", vec(gelu)), ("HardSwish", swish)):
+        got = c.run(op, [e.tensor(x)], [e.out(x.shape)])[0]
+        want = fn(x.astype(np.float64)).astype(np.float16)
+        report((got == want) | (np.isnan(got) & np.isnan(want)), got, want, (op, "every f16"))
+
+
 def int_case(c):
     """Python's own integers, so that 64 bits are exact; limits may lie outside of the type."""
     t = c.pick("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
@@ -181,6 +192,7 @@ def main():
     for _ in range(scaled(40)):
         fixed_case(c, "16")
         flags(c)
+    halves(c)
     big = c.array(c.enc(("uq16",)), (3, 7000))  # large enough for a 16-bit table
     e, o = c.enc(("uq16",)), c.enc(("sq16",))
     got = c.run("Sigmoid", [e.tensor(big)], [o.out(big.shape)], tiles=5)[0]

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers that all kernels share: math_exp and the normal distribution against the C library in extended precision, f16 against the compiler's own type, rounding
+/* The numbers that all kernels share: math_exp and the normal distribution against the C library in extended precision, functions in vectors against their definition, f16 against the compiler's own type, rounding
  * and clamping against their definitions. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "kernels/kernel_util.h"
 #include "kernels/math.h"
+#include "kernels/quick.h"
 #include "test_scale.h"
 
 static unsigned failed;
 
-#define EXPECT(cond, ...)                        \
-    do {                                         \
-        if (!(cond) && failed++ < 20) {          \
-            printf("FAIL: %s: ", #cond);         \
-            printf(__VA_ARGS__);                 \
-            printf("\n");                        \
-        }                                        \
+#define EXPECT(cond, ...)                \
+    do {                                 \
+        if (!(cond) && failed++ < 20) {  \
+            printf("FAIL: %s: ", #cond); \
+            printf(__VA_ARGS__);         \
+            printf("\n");                \
+        }                                \
     } while (0)
 
 static uint64_t state = 0x9e3779b97f4a7c15u;
@@ -40,12 +42,14 @@ static void check_exp(double x)
     else if (want < 2.2250738585072014e-308L)
         EXPECT(fabsl((long double)got - want) <= 5e-324L, "exp(%a) = %a", x, got);
     else
-        EXPECT(fabsl((long double)got / want - 1) < 0x1p-51L, "exp(%a) = %a, relative error %Lg", x, got, (long double)got / want - 1);
+        EXPECT(fabsl((long double)got / want - 1) < 0x1p-51L, "exp(%a) = %a, relative error %Lg", x, got,
+               (long double)got / want - 1);
 }
 
 static void test_exp(void)
 {
-    static const double special[] = { 0.0, -0.0, 1, -1, 709.78, 709.79, 710, 1e9, -745.1, -746, -1e9, -708.4, 0x1p-60, 0.34657, -0.34658 };
+    static const double special[] = { 0.0,    -0.0, 1,    -1,     709.78,  709.79,  710,     1e9,
+                                      -745.1, -746, -1e9, -708.4, 0x1p-60, 0.34657, -0.34658 };
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         check_exp(special[i]);
     EXPECT(math_exp(0.0) == 1.0, "%a", math_exp(0.0));
@@ -59,16 +63,50 @@ static void check_tail(double a)
 {
     double got = math_normal_tail(a, (double)expl(-0.5L * (long double)a * (long double)a));
     long double want = 0.5L * erfcl((long double)a * 0.707106781186547524400844362104849039L);
-    EXPECT(fabsl((long double)got / want - 1) < 0x1p-49L, "tail(%a) = %a, relative error %Lg", a, got, (long double)got / want - 1);
+    EXPECT(fabsl((long double)got / want - 1) < 0x1p-49L, "tail(%a) = %a, relative error %Lg", a, got,
+           (long double)got / want - 1);
 }
 
 static void test_tail(void)
 {
     for (unsigned i = 0, n = test_scale(300000); i < n; i++)
         check_tail((double)(next() >> 11) * 0x1p-53 * (i % 2 ? 37 : 4));
-    EXPECT(math_normal_tail(0.0, 1.0) > 0.5 - 0x1p-51 && math_normal_tail(0.0, 1.0) < 0.5 + 0x1p-51, "%a", math_normal_tail(0.0, 1.0));
+    EXPECT(math_normal_tail(0.0, 1.0) > 0.5 - 0x1p-51 && math_normal_tail(0.0, 1.0) < 0.5 + 0x1p-51, "%a",
+           math_normal_tail(0.0, 1.0));
     EXPECT(math_normal_tail(math_normal_limit(INFINITY), 0.0) == 0.0, "infinity");
     EXPECT(isnan(math_normal_tail(math_normal_limit(NAN), NAN)), "NaN");
+}
+
+/* The vector versions of kernels/quick.h against the definition: all of f32 in steps, and what lies around the ends of its ways. */
+static void check_quick(void (*fn)(enum quick_fn, const float *, float *, uint32_t), enum quick_fn f, float *x, uint32_t n)
+{
+    float want[256], got[256];
+    quick_ref(f, x, want, n);
+    fn(f, x, got, n);
+    for (uint32_t i = 0; i < n; i++)
+        EXPECT(ku_bits_f32(got[i]) == ku_bits_f32(want[i]) || (isnan(got[i]) && isnan(want[i])),
+               "function %d of %a: %a, not %a", (int)f, (double)x[i], (double)got[i], (double)want[i]);
+    fn(f, x, x, n);
+    EXPECT(!memcmp(x, got, n * sizeof *x), "function %d in place", (int)f);
+}
+
+static void test_quick(void (*fn)(enum quick_fn, const float *, float *, uint32_t))
+{
+    static const float ends[] = { 0.0f,  -0.0f, 0x1p-149f, 0x1p-126f, 0x1p-124f, 0x1p-10f, 3.0f,     12.5f,    16.0f,
+                                  45.0f, 87.0f, 88.72f,    103.97f,   104.5f,    160.0f,   0x1p127f, INFINITY, NAN };
+    float x[256];
+    for (int f = QUICK_EXP; f <= QUICK_HARD_SWISH; f++) {
+        for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+            for (uint32_t i = 0; i < 256; i++)
+                x[i] = ku_f32_bits((ku_bits_f32(ends[e]) + i / 2 - 64) | (i % 2 ? 0x80000000u : 0));
+            check_quick(fn, (enum quick_fn)f, x, 1 + (uint32_t)e * 13);
+        }
+        for (unsigned k = 0, n = test_scale(4000); k < n; k++) {
+            for (uint32_t i = 0; i < 256; i++)
+                x[i] = k % 2 ? ku_f32_bits((uint32_t)next()) : (float)((double)(int64_t)next() * 0x1p-59);
+            check_quick(fn, (enum quick_fn)f, x, 256);
+        }
+    }
 }
 
 static uint16_t half_bits(_Float16 h)
@@ -85,7 +123,8 @@ static void test_half(void)
         _Float16 h;
         memcpy(&h, &bits, 2);
         float want = (float)h, got = ku_f16_to_f32(bits);
-        EXPECT(ku_bits_f32(got) == ku_bits_f32(want) || (isnan(got) && isnan(want)), "f16 %04x -> %a, not %a", u, (double)got, (double)want);
+        EXPECT(ku_bits_f32(got) == ku_bits_f32(want) || (isnan(got) && isnan(want)), "f16 %04x -> %a, not %a", u,
+               (double)got, (double)want);
         EXPECT(isnan(want) || ku_f32_to_f16(want) == bits, "f16 %04x is not kept", u);
     }
     for (unsigned i = 0, n = test_scale(4000000); i < n; i++) {
@@ -108,7 +147,8 @@ static void test_rounding(void)
     EXPECT(ku_requant(INT64_MIN, 1e30f, INT32_MAX, -128, 127) == -128, "saturates low");
     EXPECT(ku_requant((1 << 24) + 1, 1.0f, 0, INT64_MIN, INT64_MAX) == 1 << 24, "(float)acc rounds to even");
     EXPECT(ku_quantize(NAN, 1.0f, -7, 0, 255) == 7, "NaN is real 0");
-    EXPECT(ku_narrow(0x0f, 4, true) == -1 && ku_narrow(-1, 4, true) == -1 && ku_narrow(0x0f, 4, false) == 15, "narrow values");
+    EXPECT(ku_narrow(0x0f, 4, true) == -1 && ku_narrow(-1, 4, true) == -1 && ku_narrow(0x0f, 4, false) == 15,
+           "narrow values");
     struct quant q = { .kind = Q_TENSOR, .scale = 0.1f, .offset = -10 };
     struct op_post relu6 = { 0, 6 }, none = { -INFINITY, INFINITY };
     struct ku_range r = ku_post_range(DT_UQ8, &q, &relu6);
@@ -134,6 +174,10 @@ int main(void)
 {
     test_exp();
     test_tail();
+    if (cpu_isa() >= ISA_AVX2)
+        test_quick(quick_avx2);
+    if (cpu_isa() >= ISA_AVX512)
+        test_quick(quick_avx512);
     test_half();
     test_rounding();
     test_iterator();

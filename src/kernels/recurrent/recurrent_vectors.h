@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/math.h"
+#include "kernels/quick.h"
 #include "kernels/span.h"
 
 /* What a tensor would hold after storing and reading back: the precision of a state between time steps. */
@@ -21,26 +21,12 @@ static void round_vector(const struct codec *c, uint32_t n, float *v)
 
 static void sigmoid(float *v, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
-        v[i] = math_exp_limit_f32(-v[i]);
-    for (uint32_t i = 0; i < n; i++)
-        v[i] = (float)(1.0 / (1.0 + math_exp_core((double)v[i])));
+    K(quick)(QUICK_SIGMOID, v, v, n);
 }
 
 static void tangent(const float *v, float *o, uint32_t n)
 {
-    float x[SPAN];
-    double e[SPAN];
-    for (uint32_t at = 0; at < n; at += SPAN) {
-        uint32_t k = n - at < SPAN ? n - at : SPAN;
-        for (uint32_t i = 0; i < k; i++)
-            x[i] = math_exp_limit_f32(2.0f * fabsf(v[at + i]));
-        for (uint32_t i = 0; i < k; i++)
-            e[i] = math_exp_core((double)x[i]);
-        for (uint32_t i = 0; i < k; i++) /* not into o, which may be v: compilers would not make vectors */
-            x[i] = (float)math_tanh_core((double)v[at + i], e[i]);
-        memcpy(o + at, x, k * sizeof(*o));
-    }
+    K(quick)(QUICK_TANH, v, o, n);
 }
 
 static void clip(float *v, uint32_t n, float limit)

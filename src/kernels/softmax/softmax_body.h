@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/math.h"
+#include "kernels/quick.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/view_load.h"
 
@@ -28,9 +28,8 @@ static float maximum(const float *x, uint32_t n)
 static void exponentials(const float *x, float *e, uint32_t n, float max, float beta)
 {
     for (uint32_t i = 0; i < n; i++)
-        e[i] = math_exp_limit_f32(beta * (x[i] - max));
-    for (uint32_t i = 0; i < n; i++)
-        e[i] = (float)math_exp_core((double)e[i]);
+        e[i] = beta * (x[i] - max);
+    K(quick)(QUICK_EXP, e, e, n);
 }
 
 static void load_run(const struct kernel_call *call, const struct softmax_args *a, uint64_t run, int64_t first, float *x)

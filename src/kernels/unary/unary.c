@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "kernels/families.h"
+#include "kernels/quick.h"
 #include "kernels/unary/unary.h"
 
 static bool by_byte_table(const void *args)
@@ -96,6 +97,18 @@ static bool is_int(enum dtype t)
     return k == DK_INT || k == DK_UINT || k == DK_BOOL;
 }
 
+static bool is_short_float(enum dtype t)
+{
+    return t == DT_F32 || t == DT_F16;
+}
+
+int unary_quick(enum unary_op op)
+{
+    static const uint8_t quick[UN_COUNT] = {[UN_EXP] = 1 + QUICK_EXP, [UN_SIGMOID] = 1 + QUICK_SIGMOID, [UN_TANH] = 1 + QUICK_TANH, [UN_GELU] = 1 + QUICK_GELU,
+                                            [UN_HARD_SWISH] = 1 + QUICK_HARD_SWISH};
+    return quick[op] - 1;
+}
+
 /* Whether the node works by table: 8- or 16-bit fixed point in, a result of at most 32 bits out. */
 static uint32_t table_entries(const struct op_call *c)
 {
@@ -120,6 +133,8 @@ static enum status fill_args(const struct op_call *c, struct unary_args *a)
         a->mode = UN_MODE_I64;
     else if (dtype_is_float(a->in.type) && a->in.type != DT_F64 && !dtype_is_fixed(a->out.type) && unary_has_f32(a->fn.op))
         a->mode = UN_MODE_F32;
+    else if (is_short_float(a->in.type) && is_short_float(a->out.type) && unary_quick(a->fn.op) >= 0)
+        a->mode = UN_MODE_QUICK;
     else
         a->mode = UN_MODE_F64;
     return ST_OK;

@@ -23,6 +23,7 @@ struct unary_fn {
 enum unary_mode {
     UN_MODE_F64,    /* the general way: f in f64 */
     UN_MODE_F32,    /* functions that are exact or correctly rounded in f32 anyway */
+    UN_MODE_QUICK,  /* floats through kernels/quick.h */
     UN_MODE_I64,    /* integer in, integer out */
     UN_MODE_LIMIT,  /* clamps between equal encodings: stored values are limited */
     UN_MODE_TABLE8, /* one table entry per stored 8-bit value */
@@ -43,6 +44,7 @@ struct unary_args {
 void unary_f64_ref(const struct unary_fn *f, double *x, uint32_t n);
 void unary_f64_avx2(const struct unary_fn *f, double *x, uint32_t n);
 void unary_f64_avx512(const struct unary_fn *f, double *x, uint32_t n);
+int unary_quick(enum unary_op op); /* the function of kernels/quick.h; -1: none */
 bool unary_has_f32(enum unary_op op);
 bool unary_has_i64(enum unary_op op);
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/math.h"
+#include "kernels/quick.h"
 #include "kernels/unary/unary.h"
 
 typedef void f64_fn(const struct unary_fn *f, double *v, uint32_t n);
@@ -54,7 +55,7 @@ F64_FN(sin, sin(x))
 F64_FN(sqrt, sqrt(x))
 F64_FN(elu, x > 0.0 ? x : f->alpha * expm1(x))
 F64_FN(hard_sigmoid, clamp64(f->alpha * x + f->beta, 0.0, 1.0))
-F64_FN(hard_swish, x == -INFINITY ? -0.0 : x * clamp64(x + 3.0, 0.0, 6.0) / 6.0)
+F64_FN(hard_swish, math_hard_swish(x))
 F64_FN(relu, x < 0.0 ? 0.0 : x)
 F64_FN(clamp, clamp64(x, f->lo, f->hi))
 F64_FN(sigmoid, 1.0 / (1.0 + math_exp_core(x)))
@@ -234,6 +235,45 @@ static void span_f64(const struct kernel_call *call, const struct unary_args *a,
     K(span_store_f64)(&a->out, call->data[1], (int64_t)at, n, x);
 }
 
+/* Whether an f32 lies in the middle between two f16 numbers. */
+static inline bool between_halves(float r)
+{
+    uint32_t u = ku_bits_f32(r) & 0x7fffffff, e = u >> 23, s = e > 112 ? 0 : e < 101 ? 12 : 113 - e; /* subnormals have fewer bits */
+    return (((u & 0x7fffff) | 0x800000) & ((0x2000u << s) - 1)) == 0x1000u << s;
+}
+
+/* Results that were rounded to f32 are rounded again to f16. That is wrong where the first rounding ended in a middle: those keep the side they came from. */
+static void keep_sides(const struct unary_fn *f, const float *x, float *r, uint32_t n)
+{
+    uint32_t any = 0;
+    for (uint32_t i = 0; i < n; i++)
+        any |= between_halves(r[i]);
+    for (uint32_t i = 0; any && i < n; i++)
+        if (between_halves(r[i])) {
+            double v = (double)x[i];
+            fns[f->op].f64(f, &v, 1);
+            r[i] = span_f64_to_odd(v);
+        }
+}
+
+static void span_quick(const struct kernel_call *call, const struct unary_args *a, uint64_t at, uint32_t n)
+{
+    float x[SPAN], r[SPAN];
+    const float *p = x;
+    bool direct = a->out.type == DT_F32 && !a->out.limited;
+    float *o = direct ? (float *)call->data[1] + at : r;
+    if (a->in.type == DT_F32)
+        p = (const float *)call->data[0] + at;
+    else
+        K(span_load)(&a->in, call->data[0], (int64_t)at, 1, n, x);
+    K(quick)((enum quick_fn)unary_quick(a->fn.op), p, o, n);
+    if (direct)
+        return;
+    if (a->out.type == DT_F16)
+        keep_sides(&a->fn, p, r, n);
+    K(span_store)(&a->out, call->data[1], (int64_t)at, 1, n, r);
+}
+
 static void span_f32(const struct kernel_call *call, const struct unary_args *a, uint64_t at, uint32_t n)
 {
     float x[SPAN], r[SPAN];
@@ -312,7 +352,7 @@ void K(unary)(const struct kernel_call *call, struct range tile)
         {[1] = table_8_8, [2] = table_8_16, [4] = table_8_32},
         {[1] = table_16_8, [2] = table_16_16, [4] = table_16_32},
     };
-    static span_fn *const modes[] = {[UN_MODE_F64] = span_f64, [UN_MODE_F32] = span_f32, [UN_MODE_I64] = span_i64, [UN_MODE_LIMIT] = span_limit};
+    static span_fn *const modes[] = {[UN_MODE_F64] = span_f64, [UN_MODE_F32] = span_f32, [UN_MODE_QUICK] = span_quick, [UN_MODE_I64] = span_i64, [UN_MODE_LIMIT] = span_limit};
     const struct unary_args *a = call->args;
     span_fn *fn = a->mode >= UN_MODE_TABLE8 ? tables[a->mode - UN_MODE_TABLE8][a->out_bytes] : modes[a->mode];
     uint64_t at = tile.begin * a->unit, end = tile.end * a->unit;

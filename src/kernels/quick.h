@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exp, sigmoid, tanh, Gelu and HardSwish of f32 numbers: the bits of docs/numerics.md section 5, a span at a time.
+ *
+ * Section 5 wants the f64 value of math.h rounded to f32. The vector versions compute in f64 too, but only as far as the rounding needs: with a shorter
+ * polynomial, whose error is known. Where the value lies so close to the middle between two f32 numbers that the error could decide (one in some
+ * thousands), the lanes are computed again by math.h. */
+#ifndef KERNELS_QUICK_H
+#define KERNELS_QUICK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/isa_name.h"
+
+enum quick_fn { QUICK_EXP, QUICK_SIGMOID, QUICK_TANH, QUICK_GELU, QUICK_HARD_SWISH };
+
+/* o[i] = f(x[i]); x and o may be the same. */
+#define QUICK_DECLARE(isa) void quick_##isa(enum quick_fn f, const float *x, float *o, uint32_t n);
+QUICK_DECLARE(ref)
+QUICK_DECLARE(avx2)
+QUICK_DECLARE(avx512)
+#undef QUICK_DECLARE
+
+#endif
