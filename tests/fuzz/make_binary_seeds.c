@@ -128,12 +128,15 @@ static const struct {
 
 static void put_prepared(void)
 {
+    static const struct cost_device device = { .clock_mhz = 1000, .matrix_macs = 1024, .vector_units = 2, .vector_percent = 400, .vtcm_rate = 200, .dram_mb_s = 4000, .launch = { 700, 30 },
+                                               .vtcm_bytes = 24576 };
     struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 4, .plan_nodes = 20000, .chains = { .bytes = 1024, .lines = 1, .twice = 1000 } };
     struct prepare_opts o = { .binary = { .backend_id = 3 }, .opt_level = 2 };
     for (size_t i = 0; i < sizeof(prepared) / sizeof(prepared[0]); i++) {
         struct ir_graph *g = NULL;
         struct binary_image im;
         t.vtcm_bytes = prepared[i].vtcm;
+        t.device = prepared[i].vtcm ? &device : NULL; /* with spans of an estimate */
         t.chains.bytes = prepared[i].vtcm ? 4096 : 1024;
         if (ir_parse(prepared[i].text, strlen(prepared[i].text), &g) != ST_OK || prepare(&t, &o, g, &im) != ST_OK) {
             fprintf(stderr, "%s: %s\n", prepared[i].name, status_text());

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """qnn-net-run and qnn-context-binary-generator on libQnnHtp.so with libQnnHtpNetRunExtensions.so: every configuration key, and what becomes of it."""
 
+import gzip
 import json
 import os
 
 import support
 
 EXTENSION = os.path.join(os.environ.get("OPENQNN_BIN_DIR", "."), "libQnnHtpNetRunExtensions.so")
+READER = os.path.join(os.environ.get("OPENQNN_BIN_DIR", "."), "libQnnHtpOptraceProfilingReader.so")
 ALL_KEYS = """{
   // every key there is
   "graphs": [
@@ -97,6 +99,57 @@ class Htp(support.ToolTest):
             '{"devices": [{"cores": [{"perf_profile": "system_settings", "rpc_polling_time": 55, "rpc_control_latency": 90}]}]}'))
         self.assertNotIn("Power config", self.events("{}", "--perf_profile", "system_settings"))
         self.assertNotIn("Power config", self.events("{}"))
+
+    def lanes(self, path):
+        """Names of lanes, and the spans on each; nothing is in two places at once."""
+        text = gzip.open(self.path(path), "rt").read() if path.endswith(".gz") else self.read(path)
+        events = json.loads(text)["traceEvents"]
+        names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+        spans = {}
+        for e in events:
+            if e["ph"] == "X" and (e["pid"], e["tid"]) in names:
+                spans.setdefault(names[e["pid"], e["tid"]], []).append((e["args"]["start_cycle"], e["args"]["cycles"], e["name"], e["args"]["command"]))
+        for found in spans.values():
+            found.sort()
+            for a, b in zip(found, found[1:]):
+                self.assertLessEqual(a[0] + a[1], b[0])
+        return names, spans, events
+
+    def test_timeline(self):
+        """Optrace as the guide goes through it: generator, net-run, viewer."""
+        optrace = ("--profiling_level", "detailed", "--profiling_option", "optrace")
+        self.generate(*optrace)
+        self.succeeds("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--output_dir", "out", *optrace)
+        view = ("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--reader", READER)
+        self.write("config.json", json.dumps({"features": {"qhas_json": True, "traceback": True}}))
+        self.succeeds(*view, "--schematic", "b/digits_schematic.bin", "--config", "config.json", "--output", "chrometrace.json")
+        names, spans, events = self.lanes("chrometrace.json")
+        self.assertEqual(sorted(names.values()), ["DMA read", "DMA write", "HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3"])
+        self.assertTrue(spans["HMX"] and spans["HVX 0"] and spans["DMA read"])  # ten numbers go in no time
+        report = json.loads(self.read("chrometrace_qnn_htp_analysis_summary.json"))[0]
+        end = max(start + cycles for found in spans.values() for start, cycles, _, _ in found)
+        self.assertEqual(report["htp_overall_summary"]["cycles"], end)
+        self.assertEqual(sum(o["cycles"] for o in report["qnn_op"]), end)
+        self.assertEqual(sum(o["cycles"] for o in report["qnn_op_types"]), end)
+        path = report["dominant_path"]
+        for a, b in zip(path, path[1:]):
+            self.assertLessEqual(a["start_cycle"] + a["cycles"], b["start_cycle"])
+        hmx = next(u for u in report["htp_overall_summary"]["units"] if u["unit"] == "HMX")
+        self.assertEqual(hmx["busy_cycles"], sum(cycles for _, cycles, _, _ in spans["HMX"]))
+        self.assertEqual(sum(p["cycles"] for p in path if p["unit"] == "HMX"), hmx["busy_cycles"])  # what comes first hides nothing of it
+        self.assertIn(b"HTP Overall Summary", self.read("chrometrace_qnn_htp_analysis_summary.html"))
+        self.assertTrue(any(e["pid"] >= 1000 and e["ph"] == "X" for e in events))  # this computer, from the log
+        self.succeeds(*view, "--context_binary", "b/digits.bin", "--output", "zipped.json.gz")
+        self.assertEqual(self.lanes("zipped.json.gz")[1], spans)
+        nodes = [o["op"] for o in report["qnn_op"]]
+        self.succeeds(*view, "--schematic", "b/digits.bin", "--zoom_start", nodes[1], "--zoom_end", nodes[2], "--output", "part.json")
+        self.assertLessEqual({name for found in self.lanes("part.json")[1].values() for _, _, name, _ in found}, set(nodes[1:3]))
+        self.fails(*view, "--schematic", "b/digits.bin", "--zoom_start", "nobody", says=["nobody", "--zoom_start"])
+        self.fails(*view, "--schematic", "b/digits.bin", "--zoom_start", nodes[2], "--zoom_end", nodes[0], says="--zoom_start")
+        self.fails(*view, "--schematic", "list.txt", says="list.txt")
+        self.fails(*view[:3], "--schematic", "b/digits.bin", says="--reader")
+        self.succeeds("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--output_dir", "basic", "--profiling_level", "basic")
+        self.fails("qnn-profile-viewer", "--input_log", "basic/qnn-profiling-data.log", "--reader", READER, says="--schematic")
 
     def test_what_a_device_moves(self):
         self.generate()

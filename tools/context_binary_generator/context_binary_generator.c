@@ -49,7 +49,7 @@ static const struct tool_option options[] = {
     { "profiling_level", OPT_CHOICE, AT(session.profiling), .choices = session_profiling_levels, .seen = AT(session.profiling_given),
       .help = "Measures compose and finalize; read <output_dir>/qnn-profiling-data.log with qnn-profile-viewer." },
     { "profiling_option", OPT_CHOICE, AT(session.profiling_option), .choices = session_profiling_options,
-      .help = "optrace: instruments the binary, on backends that can." },
+      .help = "optrace: also writes <output_dir>/<graph>_schematic.bin, which readers of timelines want; on backends that have one." },
     { "log_level", OPT_CHOICE, AT(session.log_level), .choices = tool_log_levels, .seen = AT(session.log_level_given),
       .help = "info shows the graphs with their inputs and outputs; warn when not given." },
     {}
@@ -76,6 +76,23 @@ static enum status check_options(const struct generator *o)
     return ST_OK;
 }
 
+/* What readers of timelines ask for: the estimate and the names of all commands are in the context binary, so it is that, once per graph. */
+static enum status save_schematics(struct session *s, const char *from)
+{
+    CLEANUP(str_finish) struct str path;
+    struct tool_file f = { 0 };
+    str_init(&path);
+    TRY(tool_file_map(from, &f));
+    enum status st = ST_OK;
+    for (size_t i = 0; i < s->graphs.n && st == ST_OK; i++) {
+        path.n = 0;
+        str_addf(&path, "%s/%s_schematic.bin", s->opt.output_dir, s->graphs.at[i].name);
+        st = path.failed ? status_fail(ST_NO_MEMORY, "path of a schematic") : tool_file_write(str_text(&path), f.data, f.size);
+    }
+    tool_file_free(&f);
+    return st;
+}
+
 static enum status save(struct session *s, const char *name)
 {
     CLEANUP(str_finish) struct str path;
@@ -85,7 +102,7 @@ static enum status save(struct session *s, const char *name)
     TRY(tool_make_dirs(s->opt.output_dir));
     TRY(session_save(s, str_text(&path)));
     tool_say("Saved the context of %zu graph%s to %s", s->graphs.n, s->graphs.n == 1 ? "" : "s", str_text(&path));
-    return ST_OK;
+    return s->opt.profiling_option ? save_schematics(s, str_text(&path)) : ST_OK;
 }
 
 static enum status generate(const struct generator *o, struct session *s, const char **stage)

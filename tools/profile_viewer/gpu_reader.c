@@ -140,13 +140,13 @@ static enum status log_json(const struct prof_log *log, const char *name, json_t
     return ST_OK;
 }
 
-static int write_logs(const struct prof_log *const *logs, const char *const *names, size_t n, FILE *to)
+static int write_logs(const struct profile_job *job)
 {
     json_t *all = json_array(), *root = json_pack("{s:o}", "logs", all);
-    enum status st = root ? ST_OK : status_fail(ST_NO_MEMORY, "no memory for the view of %zu logs", n);
-    for (size_t i = 0; i < n && st == ST_OK; i++)
-        st = log_json(logs[i], names[i], all);
-    if (st == ST_OK && (json_dumpf(root, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0 || fputc('\n', to) == EOF))
+    enum status st = root ? ST_OK : status_fail(ST_NO_MEMORY, "no memory for the view of %zu logs", job->n);
+    for (size_t i = 0; i < job->n && st == ST_OK; i++)
+        st = log_json(job->logs[i], job->names[i], all);
+    if (st == ST_OK && (json_dumpf(root, job->to, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0 || fputc('\n', job->to) == EOF))
         st = status_fail(ST_IO, "the view of the logs cannot be written");
     json_decref(root);
     return st;

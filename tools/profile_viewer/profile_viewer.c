@@ -2,7 +2,9 @@
 /* qnn-profile-viewer: shows the profiling logs that qnn-net-run and other clients of QnnSystemProfile write. */
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/arena.h"
 #include "base/mem.h"
@@ -16,10 +18,9 @@
 
 struct viewer {
     struct opt_list logs;
-    const char *output, *reader, *config, *schematic, *dlc, *binary, *map_file;
+    const char *output, *reader, *config, *schematic, *dlc, *binary, *map_file, *zoom_start, *zoom_end;
     uint32_t map_format;
-    int64_t zoom_start, zoom_end;
-    bool gzip, zoom_given, map;
+    bool gzip, map;
 };
 
 #define AT(member) offsetof(struct viewer, member)
@@ -32,16 +33,14 @@ static const struct tool_option options[] = {
     { "memory_map", OPT_CHOICE, AT(map_format), .choices = map_formats, .seen = AT(map),
       .help = "How the memory of --context_binary is shown: text (default), json or html." },
     { "memory_map_file", OPT_STRING, AT(map_file), .argument = "FILE", .help = "Where the memory map goes; standard output when not given." },
-    { "reader", OPT_STRING, AT(reader), .argument = "LIB", .help = "Another view of the log instead, by a reader library: libQnnGpuProfilingReader.so writes JSON to --output or to standard output." },
+    { "reader", OPT_STRING, AT(reader), .argument = "LIB", .help = "Another view of the log instead, by a reader library, to --output or to standard output: libQnnGpuProfilingReader.so writes JSON, libQnnHtpOptraceProfilingReader.so a timeline." },
     { "config", OPT_STRING, AT(config), .argument = "JSON", .help = "Settings of the reader library." },
     { "schematic", OPT_STRING, AT(schematic), .argument = "FILE",
-      .help = "Schematic of the graph, for readers of accelerator timelines." },
-    { "dlc", OPT_STRING, AT(dlc), .argument = "FILE", .help = "The model, for readers of accelerator timelines." },
-    { "zoom_start", OPT_NUMBER, AT(zoom_start), .argument = "N", .max = -1, .seen = AT(zoom_given),
-      .help = "Start of the timeline, for readers." },
-    { "zoom_end", OPT_NUMBER, AT(zoom_end), .argument = "N", .max = -1, .seen = AT(zoom_given),
-      .help = "End of the timeline, for readers." },
-    { "gzip", OPT_FLAG, AT(gzip), .help = "Compress the output of a reader." },
+      .help = "Schematic of the graph, or the context binary that ran, for readers of accelerator timelines." },
+    { "dlc", OPT_STRING, AT(dlc), .argument = "FILE", .help = "The model, for readers of accelerator timelines; names come from the schematic here." },
+    { "zoom_start", OPT_STRING, AT(zoom_start), .argument = "NODE", .help = "The first node of the timeline, for readers." },
+    { "zoom_end", OPT_STRING, AT(zoom_end), .argument = "NODE", .help = "The last node of the timeline, for readers." },
+    { "gzip", OPT_FLAG, AT(gzip), .help = "Compress the output of a reader; so does an output whose name ends with .gz." },
     {}
 };
 
@@ -57,9 +56,9 @@ static const struct tool_program program = {
 static enum status check_options(const struct viewer *o)
 {
     RETURN_IF((o->map || o->map_file) && !o->binary, ST_INVALID_ARG, "--memory_map needs the context binary that ran; give it with --context_binary FILE");
-    RETURN_IF(o->config || o->schematic || o->dlc || o->zoom_given || o->gzip, ST_NOT_SUPPORTED,
-              "--config, --schematic, --dlc, --zoom_start, --zoom_end and --gzip belong to readers of accelerator timelines, which this "
-              "version does not have");
+    RETURN_IF(!o->reader && (o->config || o->schematic || o->dlc || o->zoom_start || o->zoom_end || o->gzip), ST_INVALID_ARG,
+              "--config, --schematic, --dlc, --zoom_start, --zoom_end and --gzip belong to readers; give one with --reader, for instance libQnnHtpOptraceProfilingReader.so");
+    RETURN_IF(o->gzip && !o->output, ST_INVALID_ARG, "--gzip needs a file; give it with --output FILE.json.gz");
     return ST_OK;
 }
 
@@ -73,6 +72,47 @@ static enum status read_log(const char *path, struct prof_log *ret)
     return st == ST_OK ? st : status_prefix(st, kind ? "\"%s\" (%s)" : "\"%s\"", path, kind);
 }
 
+static bool wants_gzip(const struct viewer *o)
+{
+    size_t n = o->output ? strlen(o->output) : 0;
+    return o->gzip || (n > 3 && str_eq(o->output + n - 3, ".gz"));
+}
+
+/* What was written into memory. */
+static enum status compress_to(const char *path, const char *data, size_t size)
+{
+    gzFile f = gzopen(path, "wb");
+    bool ok = f != NULL;
+    for (size_t at = 0; ok && at < size;) {
+        unsigned part = size - at < UINT32_MAX / 4 ? (unsigned)(size - at) : UINT32_MAX / 4;
+        ok = gzwrite(f, data + at, part) == (int)part;
+        at += part;
+    }
+    ok &= !f || gzclose(f) == Z_OK;
+    RETURN_IF(!ok, ST_IO, "cannot write \"%s\": %s", path, strerror(errno));
+    return ST_OK;
+}
+
+/* To a file, to the standard output, or into memory. */
+static enum status run_reader(const struct viewer *o, const struct profile_reader *r, struct profile_job *job)
+{
+    char *data = NULL;
+    size_t size = 0;
+    bool zip = wants_gzip(o);
+    job->to = zip ? open_memstream(&data, &size) : o->output ? fopen(o->output, "w") : stdout;
+    RETURN_IF(!job->to, ST_IO, "cannot write \"%s\": %s", o->output ? o->output : "memory", strerror(errno));
+    bool failed = r->write(job) != 0;
+    bool written = fflush(job->to) == 0 && !ferror(job->to);
+    written &= job->to == stdout || fclose(job->to) == 0;
+    enum status st = failed ? status_fail(ST_IO, "--reader %s: %s", o->reader, r->explain()) : ST_OK; /* it keeps its sentence in memory of its own */
+    if (st == ST_OK && !written)
+        st = status_fail(ST_IO, "cannot write \"%s\": %s", o->output ? o->output : "the standard output", strerror(errno));
+    if (st == ST_OK && zip)
+        st = compress_to(o->output, data, size);
+    free(data);
+    return st;
+}
+
 static enum status use_reader(const struct viewer *o, void *library, const struct prof_log *const *list)
 {
     void *found;
@@ -80,14 +120,11 @@ static enum status use_reader(const struct viewer *o, void *library, const struc
     const struct profile_reader *r = found;
     RETURN_IF(r->version != READER_VERSION, ST_NOT_SUPPORTED, "--reader %s has version %u; %d is needed: take both from one installation", o->reader, r->version,
               (int)READER_VERSION);
-    FILE *to = o->output ? fopen(o->output, "w") : stdout;
-    RETURN_IF(!to, ST_IO, "cannot write \"%s\": %s", o->output, strerror(errno));
-    bool failed = r->write(list, o->logs.items, o->logs.n, to) != 0;
-    bool written = fflush(to) == 0 && !ferror(to);
-    written &= !o->output || fclose(to) == 0;
-    RETURN_IF(failed, ST_IO, "--reader %s: %s", o->reader, r->explain()); /* it keeps its sentence in memory of its own */
-    RETURN_IF(!written, ST_IO, "cannot write \"%s\": %s", o->output ? o->output : "the standard output", strerror(errno));
-    return ST_OK;
+    RETURN_IF(!r->timeline && (o->config || o->schematic || o->zoom_start || o->zoom_end), ST_NOT_SUPPORTED,
+              "--config, --schematic, --zoom_start and --zoom_end belong to readers of accelerator timelines; --reader %s (%s) is none", o->reader, r->name);
+    struct profile_job job = { .logs = list, .names = o->logs.items, .n = o->logs.n, .output = o->output, .schematic = o->schematic ? o->schematic : o->binary, .config = o->config,
+                               .zoom_start = o->zoom_start, .zoom_end = o->zoom_end };
+    return run_reader(o, r, &job);
 }
 
 /* In place of text and CSV. */
