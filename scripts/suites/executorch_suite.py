@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The operator tests of ExecuTorch's QNN backend on these libraries: its own tests, its own export, its own runtime.
+"""The tests of ExecuTorch's QNN backend on these libraries: its own tests, its own export, its own runtime.
 
     pip install executorch torchvision ...        (a virtual environment; the tests import what they need, and say what is missing)
     make install PREFIX=DIR && . DIR/bin/envsetup.sh
-    executorch_suite.py [--class NAME] [--match TEXT] [--backend htp|gpu|lpai] [--soc NAME] [--part I/N] [--logs DIR]
+    executorch_suite.py [--class NAME | --rework FOLDER] [--match TEXT] [--backend htp|gpu|lpai] [--soc NAME] [--part I/N] [--logs DIR]
 
 Classes are those of executorch.backends.qualcomm.tests.test_qnn_delegate: TestQNNFloatingPointOperator, TestQNNQuantizedOperator, ...
+Folders are those of its tests/rework: htp/op, htp/feature, passes, utils, ...; these need pytest and pytest-subtests.
 Those tests start a program qnn_executor_runner, which wheels do not contain: the program is loaded in this process instead, by the
 runtime of the wheel. Every test runs in a process of its own, so that none can take others with it. Ends with 1 when a test failed."""
 import argparse
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 import types
 import unittest
@@ -55,32 +57,75 @@ def read_inputs(meta, line, folder):
     return tuple(tensors)
 
 
+def set_options(option):
+    """Options of the QNN backend at run time, by the function of the runtime that Python has no name for: an array of a key of 64 bytes, and a bool, an
+    int or 256 bytes of text, with the number of the alternative behind."""
+    import ctypes
+    from executorch import lib
+
+    class Option(ctypes.Structure):
+        _fields_ = [("key", ctypes.c_char * 64), ("number", ctypes.c_int), ("rest", ctypes.c_char * 252), ("which", ctypes.c_uint8), ("pad", ctypes.c_uint8 * 3)]
+    wanted = [Option(b"qnn_runtime_" + name.encode(), int(option["--" + name]), b"", 1) for name in ("log_level", "htp_performance_mode", "profile_level") if "--" + name in option]
+    if wanted:
+        runtime = ctypes.CDLL(os.path.join(list(lib.__path__)[0], "libexecutorch.so"))
+        function = runtime._ZN10executorch7runtime10set_optionEPKcNS0_4SpanINS0_13BackendOptionEEE
+        function.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t]
+        array = (Option * len(wanted))(*wanted)
+        error = function(b"QnnBackend", array, len(wanted))
+        if error:
+            raise RuntimeError(f"set_option: {error}")
+
+
 def run_program(command, folder):
     """What qnn_executor_runner does: every line of inputs through one method."""
     import torch
     from executorch.runtime import Runtime
     option = {command[i]: command[i + 1] for i in range(1, len(command) - 1) if command[i].startswith("--")}
     room = 500_000_000 if "--dump_intermediate_outputs" in command else 0
-    program = Runtime.get().load_program(os.path.join(folder, option["--model_path"]), enable_etdump=True, debug_buffer_size=room)
+    runtime = Runtime.get()
+    set_options(option)
+    program = runtime.load_program(os.path.join(folder, option["--model_path"]), enable_etdump=True, debug_buffer_size=room)
     names = sorted(program.method_names)
     method = program.load_method("forward" if "forward" in names else names[int(option.get("--method_index", 0))])
     with open(option["--input_list_path"], encoding="utf-8") as f:
         lines = f.read().splitlines()
+    begin = time.monotonic()
     for at, line in enumerate(lines):
         for i, out in enumerate(method.execute(read_inputs(method.metadata, line, folder))):
             torch.as_tensor(out).contiguous().numpy().tofile(os.path.join(option["--output_folder_path"], f"output_{at}_{i:03d}.raw"))
+    if "--performance_output_path" in option:
+        with open(os.path.join(folder, option["--performance_output_path"]), "w", encoding="utf-8") as f:
+            f.write(str((time.monotonic() - begin) * 1000 / len(lines)))
     program.write_etdump_result_to_file(os.path.join(folder, "etdump.etdp"), os.path.join(folder, "debug_output.bin"))
+
+
+def captured(run):
+    """What the process writes meanwhile, as the runner's output; it also goes where it went before."""
+    with tempfile.TemporaryFile() as file:
+        kept = [os.dup(1), os.dup(2)]
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+        try:
+            run()
+        finally:
+            for fd, old in zip((1, 2), kept):
+                os.dup2(old, fd)
+                os.close(old)
+            file.seek(0)
+            text = file.read()
+            os.write(1, text)
+    return text.decode(errors="replace")
 
 
 def replace_runner():
     real = subprocess.run
 
     def run(command, *rest, **options):
-        if not (isinstance(command, list) and command[0] == RUNNER):
+        if not (isinstance(command, list) and (command[0] == RUNNER or command[0].endswith("/qnn_executor_runner"))):
             return real(command, *rest, **options)
         done = types.SimpleNamespace(returncode=0, stdout="")
         try:
-            run_program(command, options["cwd"])
+            done.stdout = captured(lambda: run_program(command, options["cwd"]))
         except Exception:  # pylint: disable=broad-except
             done.returncode, done.stdout = 1, traceback.format_exc()
         return done
@@ -89,30 +134,95 @@ def replace_runner():
     subprocess.run = run
 
 
-def tests_of(suite):
+def watch_tolerance(shares):
+    """Every comparison of results adds how much of its tolerance was used: 1 is the limit."""
+    import torch
+    for name in ("allclose", "isclose"):
+        real = getattr(torch, name)
+
+        def compare(a, b, rtol=1e-5, atol=1e-8, real=real, **options):
+            if a.shape == b.shape and a.numel():
+                a64, b64 = a.to(torch.float64), b.to(torch.float64)
+                shares.append(((a64 - b64).abs() / (atol + rtol * b64.abs())).max().item())
+            return real(a, b, rtol=rtol, atol=atol, **options)
+        setattr(torch, name, compare)
+
+
+# ---- the tests: each is a name and a function that answers ok, skipped or failed, and why ------------------------------------------
+
+
+def flat(suite):
     for t in suite:
-        yield from tests_of(t) if isinstance(t, unittest.TestSuite) else (t,)
+        yield from flat(t) if isinstance(t, unittest.TestSuite) else (t,)
 
 
-def child(test, log, answer):
-    fd = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
-    os.dup2(fd, 1)
-    os.dup2(fd, 2)
+def run_case(test):
     result = unittest.TestResult()
     test.run(result)
     bad = result.failures + result.errors
-    text = bad[0][1] if bad else ""
-    os.write(1, text.encode())
-    os.write(answer, f"{'skipped' if result.skipped else 'failed' if bad else 'ok'}\n{text[-400:]}".encode())
+    return "skipped" if result.skipped else "failed" if bad else "ok", bad[0][1] if bad else ""
+
+
+def cases_of(a):
+    from executorch.backends.qualcomm.tests import test_qnn_delegate
+    from executorch.backends.qualcomm.tests.utils import TestQNN
+    TestQNN.enable_x86_64, TestQNN.backend, TestQNN.soc_model, TestQNN.build_folder = True, a.backend, a.soc, a.logs
+    TestQNN.executorch_root, TestQNN.artifact_dir = os.getcwd(), a.logs
+    for t in flat(unittest.defaultTestLoader.loadTestsFromTestCase(getattr(test_qnn_delegate, a.group))):
+        yield t.id().rsplit(".", 1)[-1], lambda t=t: run_case(t)
+
+
+class Items:
+    """A plugin of pytest that hands each test to somebody else, and collects what became of those that run here."""
+
+    def __init__(self, take):
+        self.take, self.reports = take, []
+
+    def pytest_runtest_logreport(self, report):
+        self.reports.append(report)
+
+    def run(self, item):
+        from _pytest.runner import runtestprotocol
+        runtestprotocol(item, nextitem=None)
+        bad = [r for r in self.reports if r.failed]
+        return "failed" if bad else "skipped" if any(r.skipped for r in self.reports) else "ok", "\n".join(r.longreprtext for r in bad)
+
+    def pytest_runtestloop(self, session):
+        self.take((i.nodeid.split("::", 1)[-1], lambda i=i: self.run(i)) for i in session.items)
+        return True
+
+
+def run_rework(a, take):
+    import pytest
+    from executorch.backends import qualcomm
+    folder = os.path.join(list(qualcomm.__path__)[0], "tests", "rework")
+    files = [os.path.join(at, "test.py") for at, _, names in os.walk(os.path.join(folder, a.rework)) if "test.py" in names]
+    pytest.main(sorted(files) + ["-q", "-v", "-p", "no:cacheprovider", "--rootdir", folder, "--import-mode=importlib"], plugins=[Items(take)])
+
+
+# ---- one process per test ------------------------------------------------------------------------------------------------------------
+
+
+def child(run, log, answer):
+    fd = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
+    os.dup2(fd, 1)
+    os.dup2(fd, 2)
+    shares = []
+    watch_tolerance(shares)
+    state, text = run()
+    sys.stdout.flush()
+    os.write(fd, text.encode())
+    last = (text.strip().splitlines() or [""])[-1]
+    os.write(answer, f"{state}\n{max(shares):.2f} of the tolerance {last[-400:]}".encode() if shares else f"{state}\n{last[-400:]}".encode())
     os._exit(0)
 
 
-def run_one(test, log):
-    """ok, skipped, failed, ended by a signal, or out of time; and the last lines of a failure."""
+def run_one(run, log):
+    """ok, skipped, failed, ended by a signal, or out of time; and the last line of a failure, behind the share of the tolerance that was used."""
     come, go = os.pipe()
     pid = os.fork()
     if not pid:
-        child(test, log, go)
+        child(run, log, go)
     os.close(go)
     ready = select.select([come], [], [], LIMIT_S)[0]
     text = os.read(come, 65536).decode(errors="replace") if ready else "out of time\n"
@@ -121,12 +231,23 @@ def run_one(test, log):
         os.kill(pid, signal.SIGKILL)
     status = os.waitpid(pid, 0)[1]
     state, why = (text or f"ended with {status}\n").split("\n", 1)
-    return state, why.strip().splitlines()[-1:] or [""]
+    return state, why.strip()
+
+
+def run_all(tests, a, count):
+    part, parts = (int(v) for v in a.part.split("/"))
+    for name, run in [t for t in tests if a.match in t[0]][part::parts]:
+        begin = time.monotonic()
+        file = "".join(c if c.isalnum() or c in "_-" else "." for c in name)
+        state, why = run_one(run, os.path.join(a.logs, f"{(a.rework or a.group).replace('/', '.')}.{file}.log"))
+        count[state] = count.get(state, 0) + 1
+        print(f"{state:8} {time.monotonic() - begin:6.1f} s {name} {why[:200]}", file=a.report, flush=True)
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--class", dest="group", default="TestQNNFloatingPointOperator")
+    p.add_argument("--rework", help="a folder below tests/rework instead of a class")
     p.add_argument("--match", default="")
     p.add_argument("--backend", default="htp")
     p.add_argument("--soc", default="SM8650")
@@ -138,22 +259,17 @@ def main():
         os.execv(sys.executable, [sys.executable] + sys.argv)
     if "QNN_SDK_ROOT" not in os.environ:
         sys.exit("QNN_SDK_ROOT is not set; install these libraries with make install and source bin/envsetup.sh")
+    os.makedirs(a.logs, exist_ok=True)
     replace_audio()
     replace_runner()
-    from executorch.backends.qualcomm.tests import test_qnn_delegate
-    from executorch.backends.qualcomm.tests.utils import TestQNN
-    TestQNN.enable_x86_64, TestQNN.backend, TestQNN.soc_model, TestQNN.build_folder = True, a.backend, a.soc, a.logs
-    part, parts = (int(v) for v in a.part.split("/"))
-    group = unittest.defaultTestLoader.loadTestsFromTestCase(getattr(test_qnn_delegate, a.group))
-    tests = [t for t in tests_of(group) if a.match in t.id()][part::parts]
+    a.report = os.fdopen(os.dup(1), "w")  # pytest takes standard output for itself
     count = {}
-    for t in tests:
-        name = t.id().rsplit(".", 1)[-1]
-        state, why = run_one(t, os.path.join(a.logs, f"{a.group}.{name}.log"))
-        count[state] = count.get(state, 0) + 1
-        print(f"{state:8} {name} {why[0][:160]}", flush=True)
-    print(", ".join(f"{n} {state}" for state, n in sorted(count.items())) or "no test matches")
-    return int(any(state not in ("ok", "skipped") for state in count))
+    if a.rework:
+        run_rework(a, lambda tests: run_all(tests, a, count))
+    else:
+        run_all(cases_of(a), a, count)
+    print(", ".join(f"{n} {state}" for state, n in sorted(count.items())) or "no test matches", file=a.report, flush=True)
+    return int(not count or any(state not in ("ok", "skipped") for state in count))
 
 
 if __name__ == "__main__":

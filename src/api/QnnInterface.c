@@ -110,6 +110,7 @@ static void log_for_backend(uint32_t level, const char *text)
 __attribute__((constructor)) static void identify(void)
 {
     backend_host = (struct backend_host){ .log = log_for_backend, .failed = error_returned, .with_context = context_with_state };
+    log_set_tag(backend_this->log_tag);
     provider.known.backendId = backend_this->id;
     provider.known.providerName = backend_this->name;
     provider.known.apiVersion.backendApiVersion =

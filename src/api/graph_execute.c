@@ -191,14 +191,16 @@ enum status graph_run_execute(struct graph_run *r)
 {
     struct backend_run run = { .io = r->io, .priority = graph_priority(r->graph), .batch = r->batch, .cancel = r->signal ? &r->signal->cancel : NULL, .prof_parent = PROF_ROOT };
     uint64_t start = 0;
+    int32_t whole = PROF_ROOT;
     if (r->profile) {
         start = clock_ns();
         run.prof = r->profile->prof;
-        run.prof_parent = prof_add(run.prof, PROF_ROOT, PROF_EXECUTE, PROF_UNIT_US, 0, "QNN (execute) time");
+        whole = prof_add(run.prof, PROF_ROOT, PROF_EXECUTE, PROF_UNIT_US, 0, "QNN (execute) time");
+        run.prof_parent = backend_this->flat_profile ? PROF_ROOT : whole;
     }
     enum status st = backend_this->run(r->graph->loaded, &run);
-    if (r->profile && run.prof_parent >= 0)
-        prof_set(run.prof, run.prof_parent, (clock_ns() - start) / 1000);
+    if (r->profile && whole >= 0)
+        prof_set(run.prof, whole, (clock_ns() - start) / 1000);
     return st;
 }
 

@@ -15,6 +15,9 @@ struct log {
     _Atomic uint32_t level;
 };
 
+enum { FMT_MAX = 512 };
+
+static const char *tag;
 static THREAD_LOCAL void *current;
 static THREAD_LOCAL int quiet;
 static THREAD_LOCAL enum callback_kind callback; /* the strictest that this thread is in */
@@ -51,6 +54,18 @@ void log_enter_quiet(void *log_handle)
     quiet = 1;
 }
 
+void log_set_tag(const char *new_tag)
+{
+    tag = new_tag;
+}
+
+/* The format with the tag in front: clients know messages of some backends by it. One that does not fit goes without. */
+static const char *tagged(const char *fmt, enum log_level level, char room[FMT_MAX])
+{
+    int n = tag ? snprintf(room, FMT_MAX, "%s <%c> %s", tag, " EWIVD"[level], fmt) : -1;
+    return n >= 0 && n < FMT_MAX ? room : fmt;
+}
+
 static void to_stream(const char *fmt, enum log_level level, va_list ap)
 {
     static const char *const names[] = { "", "ERROR", "WARN", "INFO", "VERBOSE", "DEBUG" };
@@ -64,11 +79,12 @@ static void to_client(const struct log *l, const char *fmt, enum log_level level
 {
     if (in_log)
         return;
+    char room[FMT_MAX];
     void *handle = current;
     int was_quiet = quiet;
     in_log = 1;
     enum callback_kind former = callback_enter(CALLBACK_BUSY);
-    l->callback(fmt, (QnnLog_Level_t)level, clock_ns(), ap);
+    l->callback(tagged(fmt, level, room), (QnnLog_Level_t)level, clock_ns(), ap);
     callback_leave(former);
     in_log = 0;
     current = handle;

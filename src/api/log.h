@@ -22,6 +22,9 @@ void *log_enter(void *log_handle);
 /* log_enter for operator validation: refusals are an answer, not an accident, so without a log they are not printed. */
 void log_enter_quiet(void *log_handle);
 
+/* What messages to callbacks begin with, before the letter of their level: "tag <E> ". Said when the library is loaded; NULL: nothing. */
+void log_set_tag(const char *tag);
+
 void api_log(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Around every call of a function of the client: what its thread holds meanwhile, and a call from there would wait for. */

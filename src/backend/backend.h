@@ -81,7 +81,7 @@ struct backend_run {
     uint32_t batch;                 /* the graph runs this many times over consecutive slices of dimension 0; 1 normally */
     struct backend_cancel *cancel;  /* may be NULL */
     struct prof *prof;              /* may be NULL; level decides what is recorded */
-    int32_t prof_parent;            /* event to hang the backend's events under */
+    int32_t prof_parent;            /* event to hang the backend's events under; PROF_ROOT: none */
 };
 
 /* The backends, as columns of capabilities.def. */
@@ -99,6 +99,7 @@ enum backend_stage { STAGE_LOAD, STAGE_FINALIZE, STAGE_DEINIT, STAGE_COUNT };
 struct backend {
     const char *name;              /* provider name, "CPU" */
     uint32_t id;                   /* QNN_BACKEND_ID_CPU */
+    const char *log_tag;           /* what messages to a client's log begin with, before the letter of their level; NULL: nothing */
     uint32_t version[3];           /* API version of the backend */
     struct backend_limits limits;
     uint32_t column;               /* of capabilities.def: which property keys are answered SUPPORTED */
@@ -178,20 +179,21 @@ struct backend {
 
     /* What a profile level of the backend's own comes to: 1 (basic), 2 (detailed), 0: unknown. NULL: there are none. */
     uint32_t (*profile_level)(uint32_t level);
+    bool flat_profile; /* events of an execution stand beside that of the whole, not below it */
     /* Profiles: what happened in the backend since this was last asked about the stage, as events below `parent`. NULL: nothing to tell. */
     void (*stage_events)(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
 };
 
 /* What api/ does for backends; set when the library is loaded. Without api/ (tests of a backend alone) the members are NULL. */
 struct backend_host {
-    void (*log)(uint32_t level, const char *text); /* 1 error, 2 warning, 3 info */
+    void (*log)(uint32_t level, const char *text); /* 1 error, 2 warning, 3 info, 4 verbose */
     /* Calls fn with the state of the context behind a client's handle, which stays meanwhile. False: it is not the handle of a context. */
     bool (*with_context)(const void *handle, void (*fn)(struct backend_context *c, void *arg), void *arg);
     void (*failed)(uint32_t code); /* a function that clients call past api/ returns this code; status_text() explains it */
 };
 extern struct backend_host backend_host;
 
-enum { BACKEND_WARN = 2, BACKEND_INFO = 3 };
+enum { BACKEND_WARN = 2, BACKEND_INFO = 3, BACKEND_VERBOSE = 4 };
 void backend_log(uint32_t level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* What the table says about an operator, with the defaults applied (backend.c). backend_supports expects a call that passed op_check; a

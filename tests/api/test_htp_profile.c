@@ -97,6 +97,27 @@ static void test_estimates(void **state)
     assert_true(us * 1230 <= cycles + 1230 && cycles <= us * 1230 + 1230);
 }
 
+/* Clients look for the cycles among the events that a profile lists, and for operators right below them; the level that they read is the first one. */
+static void test_nesting(void **state)
+{
+    (void)state;
+    struct net n;
+    uint32_t count, nodes = 0;
+    float x[AFFINE_N] = { 1 }, y[AFFINE_N];
+    OK(net_affine(env.context, "net", 2, 1, &n));
+    OK(q.graphFinalize(n.graph, NULL, NULL));
+    Qnn_Tensor_t in = WITH(n.x, x), out = WITH(n.y, y);
+    OK(q.graphExecute(n.graph, &in, 1, &out, 1, profile, NULL));
+    const struct event *e = profile_events(profile, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        bool node = e[i].data.type == QNN_PROFILE_EVENTTYPE_NODE;
+        assert_int_equal(e[i].depth, node);
+        nodes += node;
+    }
+    assert_int_equal(nodes, 4); /* two operators, each in time and in cycles */
+    assert_int_equal(profile_find(profile, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_ACCEL_TIME_CYCLE)->depth, 0);
+}
+
 /* Bytes in sessions before the first context and after the last one. */
 static void test_memory_profiling(void **state)
 {
@@ -155,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_stages, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_estimates, setup, env_teardown),
+        cmocka_unit_test_setup_teardown(test_nesting, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_memory_profiling, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_optrace, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_linting, setup, env_teardown),

@@ -271,8 +271,8 @@ static void test_in_profile(void **state)
     Qnn_ProfileHandle_t p;
     struct net net;
     float x[AFFINE_N] = { 1 }, y[AFFINE_N];
-    uint32_t id = new_id(), n, m;
-    const QnnProfile_EventId_t *ids, *subs;
+    uint32_t id = new_id(), n;
+    const QnnProfile_EventId_t *ids;
     bool seen = false;
     config poll = VOTE(RPC_POLLING_TIME), d = dcvs();
     poll.rpcPollingTimeConfig = 123;
@@ -285,15 +285,48 @@ static void test_in_profile(void **state)
     OK(q.graphExecute(net.graph, &in, 1, &out, 1, p, NULL));
     OK(q.profileGetEvents(p, &ids, &n));
     for (uint32_t i = 0; i < n; i++) {
-        OK(q.profileGetSubEvents(ids[i], &subs, &m));
-        for (uint32_t k = 0; k < m; k++) {
-            QnnProfile_EventData_t e;
-            OK(q.profileGetEventData(subs[k], &e));
-            seen |= strstr(e.identifier, "polling 123 us") != NULL;
-        }
+        QnnProfile_EventData_t e;
+        OK(q.profileGetEventData(ids[i], &e));
+        seen |= strstr(e.identifier, "polling 123 us") != NULL;
     }
     assert_true(seen);
     env_teardown(NULL);
+    OK(perf->destroyPowerConfigId(id));
+}
+
+static char heard[4096];
+
+static void listen(const char *fmt, QnnLog_Level_t level, uint64_t when, va_list ap)
+{
+    (void)level;
+    (void)when;
+    size_t n = strlen(heard);
+    vsnprintf(heard + n, sizeof heard - n, fmt, ap);
+}
+
+/* ... and in the log, in the words that clients look for; every message begins with the name of the backend and a letter for its level. */
+static void test_in_log(void **state)
+{
+    (void)state;
+    Qnn_LogHandle_t log;
+    Qnn_BackendHandle_t backend;
+    uint32_t id = new_id();
+    config d = dcvs();
+    char min[64];
+    OK(q.logCreate(listen, QNN_LOG_LEVEL_VERBOSE, &log));
+    OK(q.backendCreate(log, NULL, &backend));
+    assert_memory_equal(heard, "QnnDsp <I> ", 11);
+    heard[0] = 0;
+    OK(set(id, d));
+    snprintf(min, sizeof min, "coreVoltageCornerMin %u,", (unsigned)d.dcvsV3Config.coreVoltageCornerMin);
+    assert_memory_equal(heard, "QnnDsp <V> ", 11);
+    assert_non_null(strstr(heard, min));
+    heard[0] = 0;
+    OK(q.logSetLogLevel(log, QNN_LOG_LEVEL_INFO));
+    OK(set(id, d));
+    assert_string_equal(heard, "");
+    OK(q.backendFree(backend));
+    OK(q.logFree(log));
     OK(perf->destroyPowerConfigId(id));
 }
 
@@ -323,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_matrix_unit),             cmocka_unit_test(test_finer_corners),
         cmocka_unit_test(test_all_or_nothing),          cmocka_unit_test(test_memory_config),
         cmocka_unit_test(test_in_profile),
+        cmocka_unit_test(test_in_log),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

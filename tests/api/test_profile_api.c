@@ -107,9 +107,11 @@ static void test_detailed(void **state)
     const QnnProfile_EventId_t *ids, *subs;
     uint32_t n, m;
     OK(q.profileGetEvents(p, &ids, &n));
-    assert_int_equal(n, 1); /* everything hangs below the call */
     OK(q.profileGetSubEvents(ids[0], &subs, &m));
-    assert_true(m >= 1);
+    if (lib_is_htp())
+        assert_true(n > 1 && !m); /* the call itself is one of several, and operators are below another one */
+    else
+        assert_true(n == 1 && m >= 1); /* everything hangs below the call */
     OK(q.profileFree(p));
 }
 

@@ -5,6 +5,7 @@
 static const struct backend backend_htp = {
     .name = "HTP_QTI_AISW",
     .id = HTP_BACKEND_ID,
+    .log_tag = "QnnDsp",
     .version = { 5, 50, 0 },
     .limits = { .max_async_depth = HTP_MAX_ASYNC, .async_depth = 16 },
     .column = COLUMN_HTP,
@@ -37,6 +38,7 @@ static const struct backend backend_htp = {
     .mem_register = htp_mem_register,
     .mem_release = htp_mem_release,
     .profile_level = htp_profile_level,
+    .flat_profile = true,
     .stage_events = htp_stage_events,
 };
 

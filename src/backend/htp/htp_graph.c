@@ -297,6 +297,7 @@ enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t
         htp_unload(g);
         return st;
     }
+    backend_log(BACKEND_VERBOSE, "graph \"%s\" is loaded: %u nodes, %u tensors of the client", g->g->info.name, g->g->n_nodes, g->g->n_io);
     *ret = g;
     return ST_OK;
 }

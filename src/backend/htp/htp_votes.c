@@ -172,6 +172,16 @@ static void drop_dependents(struct htp_votes *v, const struct htp_votes *before)
     v->hmx.active = v->ceng.active = v->ddr_set = false;
 }
 
+/* Clients look for these words to see that their mode has arrived. */
+static void tell(uint32_t id, const struct htp_clock_vote *c)
+{
+    if (c->active)
+        backend_log(BACKEND_VERBOSE,
+                    "power config %u: dcvsEnable %u, powerMode %u, sleepLatency %u, busVoltageCornerMin %u, busVoltageCornerTarget %u, busVoltageCornerMax %u, "
+                    "coreVoltageCornerMin %u, coreVoltageCornerTarget %u, coreVoltageCornerMax %u",
+                    id, c->dcvs, c->mode, c->latency_us, c->bus.min, c->bus.target, c->bus.max, c->core.min, c->core.target, c->core.max);
+}
+
 enum status htp_vote_set(uint32_t id, const struct htp_votes *want)
 {
     struct power_config *c;
@@ -186,6 +196,8 @@ enum status htp_vote_set(uint32_t id, const struct htp_votes *want)
         c->v = v;
     sum_up();
     pthread_mutex_unlock(&lock);
+    if (st == ST_OK)
+        tell(id, &v.clock); /* without the lock: a log is the client's function */
     return st;
 }
 
