@@ -90,32 +90,64 @@ static inline uint64_t cast_u64(double v)
     return v >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)v;
 }
 
-#define INT_SPANS(name, T, CAST)                                                                                                     \
+/* The same for limits that are f32 numbers, which vectors do. */
+static inline int32_t cast_small(float v, float lo, float hi)
+{
+    v = v == v ? v : 0.0f;
+    v = v < lo ? lo : v;
+    v = v > hi ? hi : v;
+    return (int32_t)v;
+}
+
+/* 2^31 is the first f32 that is too large. */
+static inline int32_t cast_i32(float v)
+{
+    const float most = 2147483520.0f, least = -2147483648.0f;
+    float w = v == v ? v : 0.0f;
+    w = w < least ? least : w;
+    w = w > most ? most : w;
+    return v > most ? INT32_MAX : (int32_t)w;
+}
+
+#define INT_LOAD(name, T)                                                                                                            \
     static void load_##name(const struct codec *c, const void *base, int64_t at, int64_t stride, uint32_t n, float *dst)             \
     {                                                                                                                                \
         const T *p = (const T *)base + at;                                                                                           \
         (void)c;                                                                                                                     \
-        for (uint32_t i = 0; i < n; i++)                                                                                             \
-            dst[i] = (float)p[i * stride];                                                                                           \
-    }                                                                                                                                \
+        if (stride == 1)                                                                                                             \
+            for (uint32_t i = 0; i < n; i++)                                                                                         \
+                dst[i] = (float)p[i];                                                                                                \
+        else                                                                                                                         \
+            for (uint32_t i = 0; i < n; i++)                                                                                         \
+                dst[i] = (float)p[i * stride];                                                                                       \
+    }
+#define INT_STORE(name, T, U, CAST)                                                                                                  \
     static void store_##name(const struct codec *c, void *base, int64_t at, int64_t stride, uint32_t n, const float *src)            \
     {                                                                                                                                \
         T *p = (T *)base + at;                                                                                                       \
-        (void)c;                                                                                                                     \
-        for (uint32_t i = 0; i < n; i++) {                                                                                           \
-            double v = (double)src[i];                                                                                               \
-            p[i * stride] = (T)CAST;                                                                                                 \
-        }                                                                                                                            \
+        const float flo = (float)c->lo, fhi = (float)c->hi;                                                                          \
+        (void)flo, (void)fhi;                                                                                                        \
+        if (stride == 1)                                                                                                             \
+            for (uint32_t i = 0; i < n; i++) {                                                                                       \
+                U v = (U)src[i];                                                                                                     \
+                p[i] = (T)CAST;                                                                                                      \
+            }                                                                                                                        \
+        else                                                                                                                         \
+            for (uint32_t i = 0; i < n; i++) {                                                                                       \
+                U v = (U)src[i];                                                                                                     \
+                p[i * stride] = (T)CAST;                                                                                             \
+            }                                                                                                                        \
     }
-INT_SPANS(i8, int8_t, cast_i64(v, c->lo, c->hi))
-INT_SPANS(i16, int16_t, cast_i64(v, c->lo, c->hi))
-INT_SPANS(i32, int32_t, cast_i64(v, c->lo, c->hi))
-INT_SPANS(i64, int64_t, cast_i64(v, c->lo, c->hi))
-INT_SPANS(u8, uint8_t, cast_i64(v, c->lo, c->hi))
-INT_SPANS(u16, uint16_t, cast_i64(v, c->lo, c->hi))
-INT_SPANS(u32, uint32_t, cast_i64(v, c->lo, c->hi))
-INT_SPANS(u64, uint64_t, cast_u64(v))
-INT_SPANS(b8, uint8_t, (v != 0.0))
+#define INT_SPANS(name, T, U, CAST) INT_LOAD(name, T) INT_STORE(name, T, U, CAST)
+INT_SPANS(i8, int8_t, float, cast_small(v, flo, fhi))
+INT_SPANS(i16, int16_t, float, cast_small(v, flo, fhi))
+INT_SPANS(i32, int32_t, float, cast_i32(v))
+INT_SPANS(i64, int64_t, double, cast_i64(v, c->lo, c->hi))
+INT_SPANS(u8, uint8_t, float, cast_small(v, flo, fhi))
+INT_SPANS(u16, uint16_t, float, cast_small(v, flo, fhi))
+INT_SPANS(u32, uint32_t, double, cast_i64(v, c->lo, c->hi))
+INT_SPANS(u64, uint64_t, double, cast_u64(v))
+INT_SPANS(b8, uint8_t, float, (v != 0.0f))
 
 static inline float limit(const struct codec *c, float v)
 {

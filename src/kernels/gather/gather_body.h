@@ -32,12 +32,59 @@ static int64_t tuple_offset(const struct gather_args *a, const void *indices, ui
     return at;
 }
 
+/* n single elements by their indices in a dimension of `size`, from places that are `step` apart (0: all from one), each index `axis` apart. */
+#define PICK(T)                                                                                           \
+    for (uint32_t i = 0; i < n; i++) {                                                                    \
+        int64_t k = index[i] + (index[i] < 0 ? (int64_t)p->size : 0);                                     \
+        ((T *)dst)[to + i] = (uint64_t)k < p->size ? ((const T *)src)[p->base + i * p->step + k * p->axis] \
+                                                   : *(const T *)m->zero;                                 \
+    }
+struct pick {
+    uint32_t size;
+    int64_t base, step, axis;
+};
+
+static void pick(const struct mover *m, void *dst, uint64_t to, const void *src, const struct pick *p, const int64_t *index, uint32_t n)
+{
+    switch (m->bytes) {
+    case 1:
+        PICK(uint8_t)
+        break;
+    case 2:
+        PICK(uint16_t)
+        break;
+    case 4:
+        PICK(uint32_t)
+        break;
+    default:
+        PICK(uint64_t)
+    }
+}
+
+/* Slices of one element that are copied: the indices of some at a time. */
+static void gather_singles(const struct kernel_call *call, const struct gather_args *a, uint64_t unit, uint64_t end)
+{
+    int64_t index[SPAN];
+    for (uint64_t n; unit < end; unit += n) {
+        uint64_t part = unit / a->tuples, left = (part + 1) * a->tuples - unit;
+        n = left < end - unit ? left : end - unit;
+        n = n < SPAN ? n : SPAN;
+        struct pick p = {.size = a->dims[0], .base = (int64_t)(part * a->part), .axis = (int64_t)a->strides[0]};
+        K(span_load_i64)(a->index_type, call->data[1], (int64_t)(a->own_indices ? unit : unit % a->tuples), 1, (uint32_t)n, index);
+        pick(&a->mover, call->data[a->n_in], unit, call->data[0], &p, index, (uint32_t)n);
+    }
+}
+
 /* A unit is one slice. */
 void K(gather)(const struct kernel_call *call, struct range tile)
 {
     const struct gather_args *a = call->args;
     uint64_t end = mover_end(&a->mover, tile, a->outer * a->tuples);
     void *out = call->data[a->n_in];
+    if (a->slice == 1 && a->depth == 1 && a->mover.copy && a->mover.bytes) {
+        gather_singles(call, a, tile.begin, end);
+        return;
+    }
     for (uint64_t unit = tile.begin; unit < end; unit++) {
         uint64_t part = unit / a->tuples, tuple = a->own_indices ? unit : unit % a->tuples;
         int64_t from = tuple_offset(a, call->data[1], tuple);
@@ -58,6 +105,16 @@ void K(elements)(const struct kernel_call *call, struct range tile)
     if (at >= end)
         return;
     view_seek(&w, &a->view, at);
+    if (a->mover.copy && a->mover.bytes) {
+        int64_t index[SPAN];
+        struct pick p = {.size = a->size, .step = a->view.strides[a->view.rank - 1], .axis = a->step};
+        for (uint32_t n; at < end; at += n) {
+            n = view_run(&w, end - at < SPAN ? (uint32_t)(end - at) : SPAN, &p.base);
+            K(span_load_i64)(a->index_type, call->data[1], (int64_t)at, 1, n, index);
+            pick(&a->mover, call->data[2], at, call->data[0], &p, index, n);
+        }
+        return;
+    }
     for (; at < end; at++) {
         int64_t base, i = load_index(a->index_type, call->data[1], at);
         view_run(&w, 1, &base);

@@ -22,18 +22,85 @@ void K(move)(const struct kernel_call *call, struct range tile)
     }
 }
 
+#define COPY_ROWS(n)                                                                   \
+    for (uint64_t i = 0; i < rows; i++)                                                \
+        memcpy((char *)dst + i * to_pitch, (const char *)src + i * from_pitch, n)
+
+/* Rows of `bytes` that lie a pitch apart; sizes that a machine word or vector has are not worth a call each. */
+static void copy_rows(void *dst, uint64_t to_pitch, const void *src, uint64_t from_pitch, uint64_t bytes, uint64_t rows)
+{
+    switch (bytes) {
+    case 1:
+        COPY_ROWS(1);
+        break;
+    case 2:
+        COPY_ROWS(2);
+        break;
+    case 4:
+        COPY_ROWS(4);
+        break;
+    case 8:
+        COPY_ROWS(8);
+        break;
+    case 16:
+        COPY_ROWS(16);
+        break;
+    case 32:
+        COPY_ROWS(32);
+        break;
+    default:
+        COPY_ROWS(bytes);
+    }
+}
+
+/* Rows of one piece that fit a span and are converted on the way: together, through a buffer in the type of the whole. */
+static void convert_rows(const struct join_args *a, uint32_t piece, void *outer, void *own, struct range rows)
+{
+    const struct mover *m = &a->mover[piece];
+    uint64_t n = a->n[piece], bytes = dtype_bits(a->split ? m->in.type : m->out.type) / 8, pitch = a->row * bytes;
+    uint64_t stored[SPAN];
+    float buf[SPAN];
+    for (uint64_t row = rows.begin, k; row < rows.end; row += k) {
+        char *at = (char *)outer + row * pitch + a->at[piece] * bytes;
+        k = SPAN / n < rows.end - row ? SPAN / n : rows.end - row;
+        if (a->split) {
+            copy_rows(stored, n * bytes, at, pitch, n * bytes, k);
+            K(span_load)(&m->in, stored, 0, 1, (uint32_t)(k * n), buf);
+            K(span_store)(&m->out, own, (int64_t)(row * n), 1, (uint32_t)(k * n), buf);
+        } else {
+            K(span_load)(&m->in, own, (int64_t)(row * n), 1, (uint32_t)(k * n), buf);
+            K(span_store)(&m->out, stored, 0, 1, (uint32_t)(k * n), buf);
+            copy_rows(at, pitch, stored, n * bytes, n * bytes, k);
+        }
+    }
+}
+
 /* Rows [from, to) of one piece. */
 static void join_rows(const struct kernel_call *call, const struct join_args *a, uint32_t piece, uint64_t from, uint64_t to)
 {
     void *outer = call->data[a->split ? 0 : a->n_in], *own = call->data[a->split ? a->n_in + piece : piece];
-    if (!own || !outer)
+    const struct mover *m = &a->mover[piece];
+    uint64_t n = a->n[piece], bytes = m->bytes;
+    if (!own || !outer || !n)
         return;
-    for (uint64_t row = from; row < to; row++) {
-        int64_t whole = (int64_t)(row * a->row + a->at[piece]), part = (int64_t)(row * a->n[piece]);
+    char *whole = (char *)outer + (from * a->row + a->at[piece]) * bytes, *part = (char *)own + from * n * bytes;
+    if (m->copy && bytes && whole != part) { /* a piece may lie in its place already */
         if (a->split)
-            move_run(&a->mover[piece], own, part, outer, whole, 1, a->n[piece]);
+            copy_rows(part, n * bytes, whole, a->row * bytes, n * bytes, to - from);
         else
-            move_run(&a->mover[piece], outer, whole, own, part, 1, a->n[piece]);
+            copy_rows(whole, a->row * bytes, part, n * bytes, n * bytes, to - from);
+        return;
+    }
+    if (!m->copy && bytes && n <= SPAN && !m->in.scales && !m->out.scales) {
+        convert_rows(a, piece, outer, own, (struct range){(uint32_t)from, (uint32_t)to});
+        return;
+    }
+    for (uint64_t row = from; row < to; row++) {
+        int64_t place = (int64_t)(row * a->row + a->at[piece]), first = (int64_t)(row * n);
+        if (a->split)
+            move_run(m, own, first, outer, place, 1, n);
+        else
+            move_run(m, outer, place, own, first, 1, n);
     }
 }
 

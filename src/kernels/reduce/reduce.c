@@ -69,6 +69,19 @@ static void fixed_point(const struct op_call *c, struct reduce_args *a)
         codec_rescale(&a->out[0], 1.0);
 }
 
+/* Whether runs of neighbours in the output are reduced side by side. A mean of plain integers divides in its own way, squares of stored integers are summed
+ * run by run, and u64 has an order of its own. */
+static bool by_columns(const struct reduce_args *a)
+{
+    enum { SHORT = 16 };
+    bool sums = a->kind == RED_SUM || (a->kind == RED_MEAN && !a->raw) || (a->kind == RED_SUM_SQUARE && !a->whole);
+    bool extremes = (a->kind == RED_MAX || a->kind == RED_MIN || a->kind == RED_ARGMAX || a->kind == RED_ARGMIN) && a->in.type != DT_U64 && a->n <= UINT32_MAX;
+    uint32_t last = a->outer.rank - 1;
+    if ((!sums && !extremes) || a->outer.dims[last] <= 3)
+        return false;
+    return a->n <= SHORT || (a->outer.strides[last] == 1 && a->run.strides[a->run.rank - 1] != 1);
+}
+
 static enum status reduce_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
 {
     struct reduce_args *a = args;
@@ -89,10 +102,8 @@ static enum status reduce_bind(const struct op_call *c, void *args, struct kerne
     a->raw = a->whole && !fixed;
     if (a->whole && fixed)
         fixed_point(c, a);
-    /* A mean of plain integers divides in its own way, and squares of stored integers are summed run by run. */
-    bool sums = a->kind == RED_SUM || (a->kind == RED_MEAN && !a->raw) || (a->kind == RED_SUM_SQUARE && !a->whole);
-    uint32_t last = a->outer.rank - 1;
-    a->columns = sums && a->outer.strides[last] == 1 && a->outer.dims[last] > 3 && a->run.strides[a->run.rank - 1] != 1;
+    a->columns = by_columns(a);
+    a->column_stride = a->outer.strides[a->outer.rank - 1];
     if (a->kind == RED_CUMULATIVE) {
         a->exclusive = op_int(c, "exclusive", 0);
         a->reverse = op_int(c, "reverse", 0);

@@ -13,7 +13,8 @@ struct reduce_args {
     enum reduce_kind kind;
     bool whole;      /* stored integers instead of f32 */
     bool raw;        /* whole: the result is stored as it is */
-    bool columns;    /* a sum that many neighbouring outputs share a way through */
+    bool columns;    /* many neighbouring outputs share a way through; their runs are column_stride apart */
+    int64_t column_stride;
     bool exclusive, reverse;
     uint64_t runs, n;
     float m;         /* whole, fixed point: the sum's multiplier */
