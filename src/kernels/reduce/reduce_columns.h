@@ -13,7 +13,7 @@ enum { COLUMNS = 64 };
 
 static void columns_f32(const struct kernel_call *call, const struct reduce_args *a, int64_t base, uint32_t n, float *r)
 {
-    float lanes[16][COLUMNS] = {0}, x[COLUMNS], count = (float)a->n;
+    float lanes[16][COLUMNS] = { 0 }, x[COLUMNS], count = (float)a->n;
     struct view_walk w;
     int64_t at;
     view_seek(&w, &a->run, 0);
@@ -52,7 +52,8 @@ static void columns_i64(const struct kernel_call *call, const struct reduce_args
 }
 
 /* The largest of every column, of the negated numbers for a minimum, and where it was first; a NaN wins over everything, the first one over later ones. */
-static void extremes_f32(const struct kernel_call *call, const struct reduce_args *a, int64_t base, uint32_t n, float *best, uint32_t *where)
+static void extremes_f32(const struct kernel_call *call, const struct reduce_args *a, int64_t base, uint32_t n, float *best,
+                         uint32_t *where)
 {
     float x[COLUMNS], sign = a->kind == RED_MAX || a->kind == RED_ARGMAX ? 1.0f : -1.0f;
     struct view_walk w;
@@ -76,7 +77,8 @@ static void extremes_f32(const struct kernel_call *call, const struct reduce_arg
         best[c] = best[c] != best[c] ? NAN : best[c] * sign;
 }
 
-static void extremes_i64(const struct kernel_call *call, const struct reduce_args *a, int64_t base, uint32_t n, int64_t *best, uint32_t *where)
+static void extremes_i64(const struct kernel_call *call, const struct reduce_args *a, int64_t base, uint32_t n,
+                         int64_t *best, uint32_t *where)
 {
     int64_t x[COLUMNS], at;
     bool max = a->kind == RED_MAX || a->kind == RED_ARGMAX;
@@ -94,7 +96,8 @@ static void extremes_i64(const struct kernel_call *call, const struct reduce_arg
     }
 }
 
-static void store_columns_i64(const struct kernel_call *call, const struct reduce_args *a, uint64_t unit, const int64_t *v, uint32_t n)
+static void store_columns_i64(const struct kernel_call *call, const struct reduce_args *a, uint64_t unit, const int64_t *v,
+                              uint32_t n)
 {
     bool extreme = a->kind == RED_MAX || a->kind == RED_MIN;
     float r[COLUMNS];
@@ -107,7 +110,8 @@ static void store_columns_i64(const struct kernel_call *call, const struct reduc
     K(span_store)(&a->out[0], call->data[1], (int64_t)unit, 1, n, r);
 }
 
-static void extreme_columns(const struct kernel_call *call, const struct reduce_args *a, uint64_t unit, int64_t base, uint32_t n)
+static void extreme_columns(const struct kernel_call *call, const struct reduce_args *a, uint64_t unit, int64_t base,
+                            uint32_t n)
 {
     float best[COLUMNS];
     int64_t stored[COLUMNS];
@@ -129,7 +133,8 @@ static void extreme_columns(const struct kernel_call *call, const struct reduce_
 }
 
 /* Outputs unit … unit + n, whose first inputs are at base, base + column_stride, … */
-static void reduce_columns(const struct kernel_call *call, const struct reduce_args *a, uint64_t unit, int64_t base, uint32_t n)
+static void reduce_columns(const struct kernel_call *call, const struct reduce_args *a, uint64_t unit, int64_t base,
+                           uint32_t n)
 {
     float r[COLUMNS];
     int64_t sum[COLUMNS];
