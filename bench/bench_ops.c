@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time of a network goes: a detailed profile of some executions, summed by operator. With BENCH_NODES=1 in the environment also every node by itself. */
+/* Where the time of a network goes: a detailed profile of some executions, summed by operator. With BENCH_NODES=N in the environment also every node by
+ * itself, its best of N executions (20 at least). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,12 @@
 #include "bench_ops.h"
 
 enum { RUNS = 20 };
+
+static unsigned runs_wanted(void)
+{
+    const char *n = getenv("BENCH_NODES");
+    return n && atoi(n) > RUNS ? (unsigned)atoi(n) : RUNS;
+}
 
 static double *best_of_node; /* us */
 
@@ -78,11 +85,12 @@ void bench_ops(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph, const struc
 {
     struct share *s = calloc(g->n_nodes, sizeof *s);
     size_t n = 0;
+    const unsigned runs = runs_wanted();
     double all = 0;
     best_of_node = calloc(g->n_nodes, sizeof *best_of_node);
     if (!s || !best_of_node)
         client_check(QNN_COMMON_ERROR_MEM_ALLOC, "shares");
-    for (unsigned i = 0; i < RUNS; i++) {
+    for (unsigned i = 0; i < runs; i++) {
         Qnn_ProfileHandle_t profile;
         CHECK(qnn.profileCreate(backend, QNN_PROFILE_LEVEL_DETAILED, &profile));
         CHECK(qnn.graphExecute(graph, in, 1, out, 1, profile, NULL));
@@ -94,7 +102,7 @@ void bench_ops(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph, const struc
         all += s[i].us;
     printf("   ");
     for (size_t i = 0; i < n && i < 6; i++)
-        printf(" %s x%u %.2f ms (%.0f %%)%s", s[i].op, s[i].nodes, s[i].us / RUNS / 1000, 100 * s[i].us / all, i + 1 < n && i < 5 ? "," : "\n");
+        printf(" %s x%u %.2f ms (%.0f %%)%s", s[i].op, s[i].nodes, s[i].us / runs / 1000, 100 * s[i].us / all, i + 1 < n && i < 5 ? "," : "\n");
     print_nodes(g);
     free(best_of_node);
     free(s);

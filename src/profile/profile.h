@@ -35,6 +35,15 @@ static inline void prof_mark(struct prof_recorder *r, struct prof_mark m)
         r->dropped++;
 }
 
+/* What the marks of a run say about each node. */
+struct prof_node_time {
+    uint64_t ns;               /* while one of its tiles ran, of all runs so far */
+    uint64_t begin_ns, end_ns; /* of the present run: its first tile (UINT64_MAX: none), the last one that was counted */
+};
+
+void prof_nodes_start(struct prof_node_time *t, uint32_t n); /* of a run */
+void prof_nodes_add(struct prof_node_time *t, uint32_t n, const struct prof_mark *marks, uint32_t n_marks);
+
 /* ---- events ---------------------------------------------------------------------------------------------------------- */
 
 /* Event types, units and levels are the numbers of the public API (QnnProfile.h); profile/ only carries them. */

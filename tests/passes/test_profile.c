@@ -47,6 +47,25 @@ static void test_tree(void **state)
     prof_free(NULL);
 }
 
+/* Two members of a chain take turns in two commands, a third node has tiles on two threads, a fourth is in no mark. */
+static void test_nodes(void **state)
+{
+    (void)state;
+    const struct prof_mark marks[] = { { 100, 140, 0, 0 }, { 140, 150, 1, 0 }, { 150, 180, 0, 0 }, { 180, 200, 1, 0 },
+                                       { 200, 260, 2, 0 }, { 205, 250, 2, 1 }, { 250, 300, 2, 1 }, { 0, 9, 77, 0 } };
+    struct prof_node_time t[4] = { { 0 } };
+    for (uint64_t run = 1; run <= 2; run++) {
+        prof_nodes_start(t, 4);
+        prof_nodes_add(t, 4, marks, sizeof marks / sizeof *marks);
+        assert_int_equal(t[0].ns, 70 * run);
+        assert_int_equal(t[1].ns, 30 * run);
+        assert_int_equal(t[2].ns, 100 * run);
+        assert_int_equal(t[3].ns, 0);
+        assert_int_equal(t[1].begin_ns, 140);
+        assert_true(t[3].begin_ns == UINT64_MAX);
+    }
+}
+
 static void test_limit(void **state)
 {
     (void)state;
@@ -150,7 +169,7 @@ static void test_log_nowhere(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_tree), cmocka_unit_test(test_limit), cmocka_unit_test(test_log),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_tree), cmocka_unit_test(test_nodes), cmocka_unit_test(test_limit), cmocka_unit_test(test_log),
                                         cmocka_unit_test(test_log_nowhere) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

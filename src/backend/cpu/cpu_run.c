@@ -34,9 +34,8 @@ struct backend_graph {
     struct backend_context *context;
     const struct binary_graph *g;
     struct exec_program *program;
-    struct exec_binding *io; /* one per I/O table entry, advanced from slice to slice of a batch */
-    uint64_t *node_ns;       /* per node, summed over the slices of a batch */
-    uint64_t *begin, *end;   /* per node of one slice */
+    struct exec_binding *io;      /* one per I/O table entry, advanced from slice to slice of a batch */
+    struct prof_node_time *times; /* per node, summed over the slices of a batch */
 };
 
 /* A signal of the client is looked at by exec itself, so both must see the same words. */
@@ -111,7 +110,7 @@ void cpu_unload(struct backend_graph *g)
         return;
     exec_unload(g->program);
     mem_free(g->io);
-    mem_free(g->node_ns);
+    mem_free(g->times);
     mem_free(g);
 }
 
@@ -134,12 +133,9 @@ static enum status team_for(struct backend_context *c, const struct binary_graph
 
 static enum status load(struct backend_graph *g)
 {
-    size_t n = g->g->n_nodes;
     g->io = mem_array(struct exec_binding, g->g->n_io);
-    g->node_ns = mem_array(uint64_t, n * 3);
-    RETURN_IF(!g->io || !g->node_ns, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
-    g->begin = g->node_ns + n;
-    g->end = g->begin + n;
+    g->times = mem_array(struct prof_node_time, g->g->n_nodes);
+    RETURN_IF(!g->io || !g->times, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
     struct exec_opts o = { .isa = cpu_isa() };
     TRY(team_for(g->context, g->g, &o.team));
     return exec_load(g->g, &o, &g->program);
@@ -166,24 +162,6 @@ enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t
 
 /* ---- running ------------------------------------------------------------------------------------------------------------ */
 
-/* A node takes from the begin of its first tile to the end of its last one. */
-static void add_marks(struct backend_graph *g, const struct prof_recorder *marks)
-{
-    uint32_t n = g->g->n_nodes;
-    for (uint32_t i = 0; i < n; i++)
-        g->begin[i] = UINT64_MAX, g->end[i] = 0;
-    for (uint32_t i = 0; i < marks->n; i++) {
-        const struct prof_mark *m = &marks->marks[i];
-        if (m->begin_ns < g->begin[m->node])
-            g->begin[m->node] = m->begin_ns;
-        if (m->end_ns > g->end[m->node])
-            g->end[m->node] = m->end_ns;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        if (g->end[i])
-            g->node_ns[i] += g->end[i] - g->begin[i];
-}
-
 /* Slice k of a batch is k times the tensor's size further on. */
 static void bind_slice(struct backend_graph *g, const struct backend_run *r, uint32_t k)
 {
@@ -200,15 +178,17 @@ static enum status run_slices(struct backend_graph *g, const struct backend_run 
     struct exec_run e = { .io = g->io, .cancel = (struct exec_cancel *)r->cancel, .profile_nodes = detailed };
     enum status st = ST_OK;
     for (uint32_t i = 0; detailed && i < g->g->n_nodes; i++)
-        g->node_ns[i] = 0;
+        g->times[i].ns = 0;
     for (uint32_t k = 0; k < (r->batch ? r->batch : 1); k++) {
         bind_slice(g, r, k);
         enum status now = exec_run(g->program, &e);
         if (now != ST_OK && now != ST_ENDED_EARLY)
             return now;
         st = now == ST_OK ? st : now;
-        if (detailed)
-            add_marks(g, e.marks);
+        if (!detailed)
+            continue;
+        prof_nodes_start(g->times, g->g->n_nodes);
+        prof_nodes_add(g->times, g->g->n_nodes, e.marks->marks, e.marks->n);
     }
     return st;
 }
@@ -228,7 +208,7 @@ static void add_node_events(const struct backend_graph *g, const struct backend_
     char name[512];
     for (uint32_t i = 0; i < g->g->n_nodes; i++) {
         snprintf(name, sizeof(name), NODE_EVENT, g->g->nodes[i].name, i);
-        prof_add(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_US, to_us(g->node_ns[i]), name);
+        prof_add(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_US, to_us(g->times[i].ns), name);
     }
 }
 

@@ -248,7 +248,7 @@ struct backend_graph {
     uint8_t *made;          /* per entry: the last run computed it */
     uint32_t *dims;         /* MAX_RANK per entry: actual dimensions of outputs */
     struct prof_mark *marks;
-    uint64_t *node_ns;
+    struct prof_node_time *times;
     uint32_t max_marks;
     uint64_t last_ns;       /* of the last run in the session, for adaptive polling */
     uint64_t copied;        /* bytes staged by the last run */

@@ -321,6 +321,6 @@ void htp_unload(struct backend_graph *g)
     mem_free(g->dims);
     mem_free(g->made);
     mem_free(g->marks);
-    mem_free(g->node_ns);
+    mem_free(g->times);
     mem_free(g);
 }

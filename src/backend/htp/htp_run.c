@@ -121,27 +121,15 @@ static enum status room_for_marks(struct backend_graph *g)
         return ST_OK;
     g->max_marks = g->g->n_marks;
     g->marks = mem_array(struct prof_mark, g->max_marks);
-    g->node_ns = mem_array(uint64_t, (size_t)g->g->n_nodes * 3);
-    RETURN_IF(!g->marks || !g->node_ns, ST_NO_MEMORY, "graph \"%s\": no memory to profile it", g->g->info.name);
+    g->times = mem_array(struct prof_node_time, g->g->n_nodes);
+    RETURN_IF(!g->marks || !g->times, ST_NO_MEMORY, "graph \"%s\": no memory to profile it", g->g->info.name);
     return ST_OK;
 }
 
-/* A node takes from the begin of its first tile to the end of its last one. */
 static void add_marks(struct backend_graph *g, const struct rpc_run *run)
 {
-    uint32_t n = g->g->n_nodes;
-    uint64_t *begin = g->node_ns + n, *end = begin + n;
-    for (uint32_t i = 0; i < n; i++)
-        begin[i] = UINT64_MAX, end[i] = 0;
-    for (uint32_t i = 0; i < run->n_marks; i++) {
-        const struct prof_mark *m = &run->marks[i];
-        if (m->node >= n)
-            continue;
-        begin[m->node] = m->begin_ns < begin[m->node] ? m->begin_ns : begin[m->node];
-        end[m->node] = m->end_ns > end[m->node] ? m->end_ns : end[m->node];
-    }
-    for (uint32_t i = 0; i < n; i++)
-        g->node_ns[i] += end[i] > begin[i] ? end[i] - begin[i] : 0;
+    prof_nodes_start(g->times, g->g->n_nodes);
+    prof_nodes_add(g->times, g->g->n_nodes, run->marks, run->n_marks);
 }
 
 static int32_t event(const struct backend_run *r, uint32_t type, uint32_t unit, uint64_t value, const char *name)
@@ -154,7 +142,7 @@ static void add_nodes(const struct backend_graph *g, const struct backend_run *r
     char name[512];
     for (uint32_t i = 0; i < g->g->n_nodes; i++) {
         snprintf(name, sizeof name, "%s:OpId_%u (us)", g->g->nodes[i].name, i);
-        prof_add(r->prof, parent, PROF_NODE, PROF_UNIT_US, (g->node_ns[i] + 500) / 1000, name);
+        prof_add(r->prof, parent, PROF_NODE, PROF_UNIT_US, (g->times[i].ns + 500) / 1000, name);
     }
 }
 
@@ -163,15 +151,14 @@ static void add_trace(const struct backend_graph *g, const struct backend_run *r
 {
     char name[512];
     uint32_t n = g->g->n_nodes;
-    const uint64_t *begin = g->node_ns + n;
     uint64_t first = UINT64_MAX;
     for (uint32_t i = 0; i < n; i++)
-        first = begin[i] < first ? begin[i] : first;
+        first = g->times[i].begin_ns < first ? g->times[i].begin_ns : first;
     for (uint32_t i = 0; i < n; i++) {
-        if (begin[i] == UINT64_MAX) /* it did not run */
+        if (g->times[i].begin_ns == UINT64_MAX) /* it did not run */
             continue;
         snprintf(name, sizeof name, "%s:OpId_%u (begin, us)", g->g->nodes[i].name, i);
-        prof_add(r->prof, parent, PROF_TRACE, PROF_UNIT_US, (begin[i] - first + 500) / 1000, name);
+        prof_add(r->prof, parent, PROF_TRACE, PROF_UNIT_US, (g->times[i].begin_ns - first + 500) / 1000, name);
     }
 }
 
@@ -261,7 +248,7 @@ enum status htp_run(struct backend_graph *g, const struct backend_run *r)
     TRY(check_places(g, r));
     if (detailed) {
         TRY(room_for_marks(g));
-        memset(g->node_ns, 0, g->g->n_nodes * sizeof *g->node_ns);
+        memset(g->times, 0, g->g->n_nodes * sizeof *g->times);
     }
     g->copied = 0;
     enum status st = ST_OK;
