@@ -72,11 +72,11 @@ static void first(struct product_spec *s, struct rand *r)
 {
     s->op = OP_Conv2d;
     s->group = 1;
-    s->wd = PICK(r, 5, 8, 15, 16, 33, 64, 101);
+    s->wd = PICK(r, 5, 8, 15, 16, 33, 64, 101, 130);
     s->h = rand_range(r, 3, 12);
     s->ci = PICK(r, 1, 1, 3, 3, 3, 4);
     s->co = PICK(r, 8, 16, 24, 32, 40, 64, 80);
-    square(s, PICK(r, 3, 3, 5, 7), PICK(r, 1, 2, 2, 4), 1);
+    square(s, PICK(r, 2, 3, 3, 4, 5, 7, 8), PICK(r, 1, 2, 2, 3, 4), 1);
 }
 
 /* Along one axis: steps or taps so far apart, with so much padding, that positions leave 32 bits. Clients may ask for it, and nothing else of the layer is large. */

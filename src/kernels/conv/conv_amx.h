@@ -12,19 +12,11 @@
 #include <string.h>
 
 #include "kernels/conv/conv.h"
+#include "kernels/conv/conv_tiles.h"
 
-enum { TILE = 16, STEP = 64, BLOCK_STEP = STEP * CONV_BLOCK };
+enum { BLOCK_STEP = STEP * CONV_BLOCK };
 
-/* What LDTILECFG reads. */
-struct tile_config {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t row_bytes[16];
-    uint8_t rows[16];
-};
-_Static_assert(sizeof(struct tile_config) == 64, "the shape that LDTILECFG reads");
-
-/* Shapes of the tiles: rows of both x and k of a step. What is loaded now is kept in the panel, which lives as long as one call of the kernel. The compiler's own
- * intrinsic says that it reads 8 bytes of the configuration; all 64 are. */
+/* Shapes of the tiles: rows of both x and k of a step. What is loaded now is kept in the panel, which lives as long as one call of the kernel. */
 static void set_shape(struct conv_panel *p, uint32_t m0, uint32_t m1, uint32_t k)
 {
     uint32_t shape = m0 | m1 << 8 | k << 16;
@@ -36,22 +28,9 @@ static void set_shape(struct conv_panel *p, uint32_t m0, uint32_t m1, uint32_t k
         t.rows[i] = rows[i];
         t.row_bytes[i] = rows[i] ? (i == 4 || i == 5 ? (uint16_t)k : STEP) : 0;
     }
-    __asm__ volatile("ldtilecfg %0" ::"m"(t));
+    TILE_SHAPES(t);
     p->engine_state = shape;
 }
-
-#define TILE_LOAD(t, from, stride) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(from), "r"((uint64_t)(stride)) : "memory")
-/* The same for what will not be needed again soon: it does not push out what is. */
-#define TILE_PASS(t, from, stride) __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm" #t ::"r"(from), "r"((uint64_t)(stride)) : "memory")
-#define TILE_STORE(t, to) __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(to), "r"((uint64_t)STEP) : "memory")
-/* c += x * w; w is signed, x as `sx` says. */
-#define TILE_MULTIPLY(sx, c, x, w)                                                     \
-    do {                                                                               \
-        if (sx)                                                                        \
-            __asm__ volatile("tdpbssd %%tmm" #w ", %%tmm" #x ", %%tmm" #c ::);         \
-        else                                                                           \
-            __asm__ volatile("tdpbusd %%tmm" #w ", %%tmm" #x ", %%tmm" #c ::);         \
-    } while (0)
 
 /* Sums of a square that wait for their end. The kernel that includes this says what a piece is. */
 struct sums;

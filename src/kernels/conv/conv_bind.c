@@ -43,6 +43,17 @@ static bool conv_accept_first(const void *args)
     return few && line && steps >= 3 && steps <= CONV_FIRST_STEPS && conv_first_line(a) * a->y.kernel <= CONV_FIRST_BYTES && byte && conv_stage_suits(a);
 }
 
+/* The same in tiles of 16 pixels (conv_first_amx.c); one product would not be worth them. */
+static bool conv_accept_first_tiles(const void *args)
+{
+    const struct conv_args *a = args;
+    if (!conv_accept_first(args) || a->w_offset || a->y.dilation > 1 || a->x.out < CONV_BLOCK)
+        return false;
+    const struct conv_first_tiles t = conv_first_tiles(a);
+    const uint64_t line = conv_first_tile_line(a);
+    return t.groups > 1 && t.k <= STAGE_CHANNELS && (line * t.group + STAGE_CHANNELS) * t.groups <= CONV_FIRST_BYTES && (t.group == 1 || line <= CONV_FIRST_BYTES / STAGE_LINES);
+}
+
 /* Few channels per group: whole fours of them in, and some groups side by side, or whole blocks, out (conv_groups_avx512.c). 3x3 has code of its own there; other
  * kernels are worth it where a vector is full of groups. */
 static bool conv_accept_groups(const void *args)

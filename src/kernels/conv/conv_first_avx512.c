@@ -10,22 +10,15 @@
  * Two tiles of 12 sums take turns: one is ended while the other is multiplied. */
 #include "kernels/conv/vec_avx512.h"
 
-#include <string.h>
+#include "kernels/conv/conv_first.h"
 
-#include "kernels/conv/conv_bytes_avx512.h"
-#include "kernels/conv/conv_stage.h"
-
-enum { MAX_NR = CONV_CHUNK / CONV_BLOCK, SUMS = 12, BLOCK_BYTES = 64 };
+enum { SUMS = 12 };
 
 struct first {
     const struct conv_args *a;
-    uint32_t fours, own, steps;     /* fours of a kernel line, of all lines; with those of the offset */
-    uint32_t c0, nr;                /* channels of the chunk: the first, blocks of them */
-    bool half;                      /* the last block has eight */
+    struct first_chunk chunk;
+    uint32_t fours, own, steps; /* fours of a kernel line, of all lines; with those of the offset */
     uint8_t flip;
-    struct bytes_end end;
-    vf m[MAX_NR];
-    int32_t base[CONV_CHUNK] __attribute__((aligned(64)));
     uint8_t w[CONV_FIRST_STEPS][MAX_NR][BLOCK_BYTES] __attribute__((aligned(64)));
     uint64_t line_bytes;
     int64_t staged[STAGE_LINES];
@@ -44,7 +37,8 @@ static vi weights_at(const uint8_t *block, uint32_t k0, uint32_t n)
     if (n <= 4 - k0 % 4)
         return _mm512_and_si512(_mm512_srl_epi32(lo, _mm_cvtsi32_si128((int)shift)), mask);
     const vi hi = _mm512_loadu_si512(block + (uint64_t)(k0 / 4 + 1) * BLOCK_BYTES);
-    const vi both = _mm512_or_si512(_mm512_srl_epi32(lo, _mm_cvtsi32_si128((int)shift)), _mm512_sll_epi32(hi, _mm_cvtsi32_si128(32 - (int)shift)));
+    const vi both = _mm512_or_si512(_mm512_srl_epi32(lo, _mm_cvtsi32_si128((int)shift)),
+                                    _mm512_sll_epi32(hi, _mm_cvtsi32_si128(32 - (int)shift)));
     return _mm512_and_si512(both, mask);
 }
 
@@ -57,20 +51,14 @@ static vi offset_at(const struct conv_args *a, uint32_t n)
 static void set_chunk(struct first *f, uint32_t c0)
 {
     const struct conv_args *a = f->a;
-    const uint32_t n = a->co - c0 < CONV_CHUNK ? a->co - c0 : CONV_CHUNK, line = a->x.kernel * a->ci;
-    const int64_t left = a->x_type == DT_SQ8 ? a->x_offset - 128 : a->x_offset;
-    f->c0 = c0;
-    f->nr = (n + CONV_BLOCK - 1) / CONV_BLOCK;
-    f->half = n % CONV_BLOCK != 0;
-    const int64_t offsets = (int64_t)a->w_offset * line * a->y.kernel;
-    for (uint32_t i = 0; i < n; i++)
-        f->base[i] = (int32_t)(uint32_t)((uint64_t)conv_b(a, a->head, a->npad)[c0 + i] + (uint64_t)left * (uint64_t)(conv_wsum(a, a->head, a->npad)[c0 + i] + offsets));
-    for (uint32_t v = 0; v < f->nr; v++) {
-        const uint8_t *block = (const uint8_t *)a->packed + (c0 / CONV_BLOCK + v) * conv_block_bytes(a);
-        f->m[v] = vf_load(conv_m(a->head) + c0 + v * CONV_BLOCK);
+    const uint32_t line = a->x.kernel * a->ci;
+    first_chunk(&f->chunk, a, c0, a->x_type == DT_SQ8 ? a->x_offset - 128 : a->x_offset);
+    for (uint32_t v = 0; v < f->chunk.nr; v++) {
+        const uint8_t *block = first_block(a, &f->chunk, v);
         for (uint32_t s = 0; s < f->steps; s++) {
             const uint32_t l = s % f->own / f->fours, at = s % f->fours * 4;
-            _mm512_store_si512(f->w[s][v], s < f->own ? weights_at(block, l * line + at, line - at) : offset_at(a, line - at));
+            _mm512_store_si512(f->w[s][v],
+                               s < f->own ? weights_at(block, l * line + at, line - at) : offset_at(a, line - at));
         }
     }
 }
@@ -84,35 +72,14 @@ struct tile {
     uint64_t out_step;
 };
 
-static inline __attribute__((always_inline)) void store_block(const struct first *f, const int nr, int at, uint8_t *to, __m128i v)
+static inline __attribute__((always_inline)) void end_four(const struct first *f, const struct tile *t, const int nr,
+                                                           const int i, const vi acc[SUMS])
 {
-    if (f->half && at % nr == nr - 1)
-        _mm_storel_epi64((__m128i *)to, v);
-    else
-        _mm_storeu_si128((__m128i *)to, v);
+    first_end_four(&f->chunk, nr, i, acc + i, t->out, t->out_step);
 }
 
-/* Sums i … i + 3 of a tile become bytes together. */
-static inline __attribute__((always_inline)) void end_four(const struct first *f, const struct tile *t, const int nr, const int i, vi acc[SUMS])
-{
-    vi v[4];
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; j++)
-        v[j] = vi_round(vf_mul(vf_from_int(acc[i + j]), f->m[(i + j) % nr]));
-    const vi q = bytes_in_order(&f->end, v);
-    if (nr == 4 && !f->half) {
-        _mm512_storeu_si512(t->out + (uint64_t)(i / 4) * t->out_step, q);
-        return;
-    }
-#define STORE(j) store_block(f, nr, i + (j), t->out + (uint64_t)((i + (j)) / nr) * t->out_step + (i + (j)) % nr * CONV_BLOCK, _mm512_extracti32x4_epi32(q, j))
-    STORE(0);
-    STORE(1);
-    STORE(2);
-    STORE(3);
-#undef STORE
-}
-
-static inline __attribute__((always_inline)) void step(const struct first *f, const struct tile *t, const int nr, uint32_t s, vi acc[SUMS])
+static inline __attribute__((always_inline)) void step(const struct first *f, const struct tile *t, const int nr, uint32_t s,
+                                                       vi acc[SUMS])
 {
     const uint8_t *x = f->x[s] + t->x;
     const int pixels = SUMS / nr;
@@ -134,11 +101,12 @@ static inline __attribute__((always_inline)) void step(const struct first *f, co
 }
 
 /* The sums of a tile; between its first steps, those of the tile before it are ended. */
-static inline __attribute__((always_inline)) void sums(const struct first *f, const struct tile *t, const int nr, vi acc[SUMS], const struct tile *before, vi *last)
+static inline __attribute__((always_inline)) void sums(const struct first *f, const struct tile *t, const int nr,
+                                                       vi acc[SUMS], const struct tile *before, vi *last)
 {
 #pragma GCC unroll 12
     for (int i = 0; i < SUMS; i++)
-        acc[i] = vi_load(f->base + i % nr * CONV_BLOCK);
+        acc[i] = vi_load(f->chunk.base + i % nr * CONV_BLOCK);
 #pragma GCC unroll 3
     for (uint32_t s = 0; s < 3; s++) {
         step(f, t, nr, s, acc);
@@ -149,7 +117,8 @@ static inline __attribute__((always_inline)) void sums(const struct first *f, co
         step(f, t, nr, s, acc);
 }
 
-static inline __attribute__((always_inline)) void end_all(const struct first *f, const struct tile *t, const int nr, vi acc[SUMS])
+static inline __attribute__((always_inline)) void end_all(const struct first *f, const struct tile *t, const int nr,
+                                                          vi acc[SUMS])
 {
 #pragma GCC unroll 3
     for (int i = 0; i < SUMS; i += 4)
@@ -157,12 +126,13 @@ static inline __attribute__((always_inline)) void end_all(const struct first *f,
 }
 
 /* Tile i of a line; the last one begins where it ends with the line, some of it a second time. */
-static inline __attribute__((always_inline)) struct tile tile_at(const struct first *f, uint8_t *out, uint32_t i, const uint32_t pixels)
+static inline __attribute__((always_inline)) struct tile tile_at(const struct first *f, uint8_t *out, uint32_t i,
+                                                                 const uint32_t pixels)
 {
     const struct conv_args *a = f->a;
     const uint32_t from = (i + 1) * pixels <= a->x.out ? i * pixels : a->x.out - pixels;
     const uint64_t x_step = (uint64_t)a->x.stride * a->ci;
-    return (struct tile){ from * x_step, x_step, out + (uint64_t)from * a->co + f->c0, a->co };
+    return (struct tile){ from * x_step, x_step, out + (uint64_t)from * a->co + f->chunk.c0, a->co };
 }
 
 static inline __attribute__((always_inline)) void line_run(const struct first *f, uint8_t *out, const int nr)
@@ -187,10 +157,10 @@ static inline __attribute__((always_inline)) void line_run(const struct first *f
     }
 }
 
-#define LINE(nr)                                            \
+#define LINE(nr)                                               \
     static void line_##nr(const struct first *f, uint8_t *out) \
-    {                                                       \
-        line_run(f, out, nr);                               \
+    {                                                          \
+        line_run(f, out, nr);                                  \
     }
 LINE(1)
 LINE(2)
@@ -199,18 +169,6 @@ LINE(4)
 static void (*const line_of[MAX_NR])(const struct first *, uint8_t *) = { line_1, line_2, line_3, line_4 };
 
 /* ---- lines ---------------------------------------------------------------------------------------------------------------- */
-
-/* Input line y, or real zero all along. */
-static void stage_line(const struct first *f, const uint8_t *image, int64_t y, uint8_t *to)
-{
-    const struct conv_args *a = f->a;
-    const uint64_t before = (uint64_t)a->x.pad * a->ci, all = f->line_bytes, bytes = (uint64_t)a->x.in * a->ci, n = bytes < all - before ? bytes : all - before;
-    memset(to, (uint8_t)(f->flip - (uint32_t)a->x_offset), all);
-    if (y < 0 || y >= a->y.in)
-        return;
-    for (uint64_t i = 0; i < n; i++)
-        to[before + i] = image[(uint64_t)y * bytes + i] ^ f->flip;
-}
 
 /* What output line `oy` needs; lines of the one before stay where they are. */
 static void stage_lines(struct first *f, const uint8_t *image, uint32_t oy)
@@ -221,7 +179,7 @@ static void stage_lines(struct first *f, const uint8_t *image, uint32_t oy)
         const uint32_t slot = a->y.dilation == 1 ? (uint32_t)(((uint64_t)oy * a->y.stride + l) % a->y.kernel) : l;
         uint8_t *to = f->stage + slot * f->line_bytes;
         if (f->staged[slot] != y)
-            stage_line(f, image, y, to);
+            first_line(a, image, y, f->flip, to, f->line_bytes);
         f->staged[slot] = y;
         for (uint32_t k = 0; k < f->fours; k++)
             f->x[l * f->fours + k] = to + k * 4;
@@ -239,7 +197,7 @@ static void run_lines(struct first *f, const struct kernel_call *call, struct ra
             f->staged[i] = INT64_MIN;
         of = at / a->y.out;
         stage_lines(f, (const uint8_t *)call->data[0] + (uint64_t)of * a->y.in * a->x.in * a->ci, at % a->y.out);
-        line_of[f->nr - 1](f, (uint8_t *)call->data[a->n_in] + (uint64_t)at * a->x.out * a->co);
+        line_of[f->chunk.nr - 1](f, (uint8_t *)call->data[a->n_in] + (uint64_t)at * a->x.out * a->co);
     }
 }
 
@@ -254,11 +212,11 @@ void conv_q8_first_avx512(const struct kernel_call *call, struct range tile)
     f.own = f.fours * a->y.kernel;
     f.steps = a->w_offset ? 2 * f.own : f.own;
     f.flip = a->x_type == DT_SQ8 ? 0x80 : 0;
-    f.end = bytes_end(a);
     f.line_bytes = conv_first_line(a);
     for (uint32_t at = tile.begin, end; at < tile.end; at = end) {
         const uint32_t col = at / a->row_units, row = at % a->row_units;
-        const uint32_t first = (uint32_t)((uint64_t)a->chunks * col / a->col_units), last = (uint32_t)((uint64_t)a->chunks * (col + 1) / a->col_units);
+        const uint32_t first = (uint32_t)((uint64_t)a->chunks * col / a->col_units),
+                       last = (uint32_t)((uint64_t)a->chunks * (col + 1) / a->col_units);
         end = tile.end - at < a->row_units - row ? tile.end : at + a->row_units - row;
         for (uint32_t c = first; c < last; c++) {
             set_chunk(&f, c * CONV_CHUNK);

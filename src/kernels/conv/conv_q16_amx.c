@@ -16,11 +16,22 @@ static bool in_place(const struct conv_args *a)
     return false;
 }
 
+/* 64 elements: their high bytes and their low bytes. Packing works by quarters, which are put in order afterwards. */
+static inline __attribute__((always_inline)) void split_64(const char *from, uint8_t *high, uint8_t *low)
+{
+    const vi order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), byte = _mm512_set1_epi16(255);
+    const vi a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + 64);
+    _mm512_storeu_si512(high, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(_mm512_srli_epi16(a, 8), _mm512_srli_epi16(b, 8))));
+    _mm512_storeu_si512(low, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(_mm512_and_si512(a, byte), _mm512_and_si512(b, byte))));
+}
+
 static void load_row(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
 {
     const uint16_t *s = src;
     uint8_t *high = dst, *low = high + conv_plane_bytes(a);
     uint32_t i = 0;
+    for (; stride == 1 && i + 64 <= n; i += 64)
+        split_64((const char *)(s + i), high + i, low + i);
     for (; stride == 1 && i + 32 <= n; i += 32) {
         vi v = _mm512_loadu_si512(s + i);
         _mm256_storeu_si256((__m256i *)(low + i), _mm512_cvtepi16_epi8(v));
@@ -56,12 +67,10 @@ static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
 /* A pixel is a whole number of steps. */
 static void load_band(const struct conv_args *a, char *dst, const char *src, uint32_t pixels)
 {
-    for (uint32_t i = 0; i < pixels; i++, dst += a->ci)
-        for (uint32_t c = 0; c < a->ci; c += 32, dst += 32, src += 64) {
-            vi v = _mm512_loadu_si512(src);
-            _mm256_storeu_si256((__m256i *)(dst + a->ci), _mm512_cvtepi16_epi8(v));
-            _mm256_storeu_si256((__m256i *)dst, _mm512_cvtepi16_epi8(_mm512_srli_epi16(v, 8)));
-        }
+    const uint32_t ci = a->ci;
+    for (uint32_t i = 0; i < pixels; i++, dst += ci)
+        for (uint32_t c = 0; c < ci; c += STEP, dst += STEP, src += 2 * STEP)
+            split_64(src, (uint8_t *)dst, (uint8_t *)dst + ci);
 }
 
 static void pad_band(const struct conv_args *a, char *dst, uint32_t pixels)
@@ -328,5 +337,5 @@ void conv_q16_amx(const struct kernel_call *call, struct range tile)
     conv_run(call, tile, &e);
     while (state.sums.left)
         end_piece(&state.sums);
-    __asm__ volatile("tilerelease" ::);
+    TILE_RELEASE();
 }

@@ -82,9 +82,11 @@ enum { KEPT = 32 };               /* chunks that one call of the kernel remember
 /* The last square, which waits for its end until the next one is multiplied. */
 struct sums {
     uint32_t left;                /* pieces without an end */
-    enum { ODD, WIDE, WIDE_TERMS } kind; /* WIDE: four rows by two blocks that end fast; then it may wait longer than its panel and chunk live */
+    enum { ODD, WIDE, WIDE_SOME } kind; /* WIDE: four rows by two blocks that end fast; then it may wait longer than its panel and chunk live */
+    bool terms;                   /* WIDE_SOME: rows have terms */
+    __mmask32 some;               /* WIDE_SOME: channels that there are */
     const float *m;               /* WIDE: of its channels */
-    int32_t term[2 * TILE];       /* WIDE_TERMS: what the offset of the weights adds to each row */
+    int32_t term[2 * TILE];       /* what the offset of the weights adds to each row */
     char *to[2 * TILE];           /* WIDE: where each row goes */
     struct bytes_end bytes;
     const struct fixed_end *end;  /* ODD, and what follows */
@@ -107,7 +109,13 @@ static int32_t row_term(const struct fixed_end *e, uint32_t row)
 
 static bool ends_fast(const struct sums *s, const struct fixed_end *e, uint32_t at)
 {
-    return s->fast && at + TILE <= e->simple;
+    return s->fast && at < e->simple;
+}
+
+/* Channels of a block that there are. */
+static __mmask16 block_mask(const struct fixed_end *e, uint32_t at)
+{
+    return e->simple - at < TILE ? (__mmask16)((1u << (e->simple - at)) - 1) : (__mmask16)-1;
 }
 
 /* Panels come back to the same chunks; chunks that are packed while running, and those of TransposeConv's classes, only look the same. */
@@ -148,23 +156,36 @@ static inline __attribute__((always_inline)) vi four_rows(const struct sums *s, 
     return bytes_narrow(&s->bytes, steps_of(acc, 0, m, term), steps_of(acc, 1, m, term), steps_of(acc, 2, m, term), steps_of(acc, 3, m, term));
 }
 
-/* Four rows by both blocks, 32 bytes of each row at once. */
-static inline __attribute__((always_inline)) void end_wide(const struct sums *s, uint32_t first, const bool terms)
+/* Four rows by both blocks, 32 bytes of each row. */
+static inline __attribute__((always_inline)) void wide_rows(const struct sums *s, uint32_t first, const int32_t *term, vi *r01, vi *r23)
 {
     const vi low = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
     const vi high = _mm512_setr_epi32(2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31);
-    const int32_t *acc = s->tile[first / TILE * 2] + first % TILE * TILE, *term = terms ? s->term + first : NULL;
+    const int32_t *acc = s->tile[first / TILE * 2] + first % TILE * TILE;
     vi a = four_rows(s, acc, vf_load(s->m), term), b = four_rows(s, acc + TILE * TILE, vf_load(s->m + TILE), term);
-    vi r01 = _mm512_permutex2var_epi32(a, low, b), r23 = _mm512_permutex2var_epi32(a, high, b);
+    *r01 = _mm512_permutex2var_epi32(a, low, b);
+    *r23 = _mm512_permutex2var_epi32(a, high, b);
+}
+
+static inline __attribute__((always_inline)) void end_wide(const struct sums *s, uint32_t first)
+{
+    vi r01, r23;
+    wide_rows(s, first, NULL, &r01, &r23);
     _mm256_storeu_si256((__m256i *)s->to[first], _mm512_castsi512_si256(r01));
     _mm256_storeu_si256((__m256i *)s->to[first + 1], _mm512_extracti64x4_epi64(r01, 1));
     _mm256_storeu_si256((__m256i *)s->to[first + 2], _mm512_castsi512_si256(r23));
     _mm256_storeu_si256((__m256i *)s->to[first + 3], _mm512_extracti64x4_epi64(r23, 1));
 }
 
-static __attribute__((noinline)) void end_wide_terms(const struct sums *s, uint32_t first)
+/* The same where rows have terms, or the second block is not full. */
+static __attribute__((noinline)) void end_wide_some(const struct sums *s, uint32_t first)
 {
-    end_wide(s, first, true);
+    vi r01, r23;
+    wide_rows(s, first, s->terms ? s->term + first : NULL, &r01, &r23);
+    _mm256_mask_storeu_epi8(s->to[first], s->some, _mm512_castsi512_si256(r01));
+    _mm256_mask_storeu_epi8(s->to[first + 1], s->some, _mm512_extracti64x4_epi64(r01, 1));
+    _mm256_mask_storeu_epi8(s->to[first + 2], s->some, _mm512_castsi512_si256(r23));
+    _mm256_mask_storeu_epi8(s->to[first + 3], s->some, _mm512_extracti64x4_epi64(r23, 1));
 }
 
 /* One block of four rows. */
@@ -174,11 +195,12 @@ static void end_narrow(const struct sums *s, uint32_t row, uint32_t at, const in
     const struct fixed_end *e = s->end;
     const uint64_t *to = e->p->out + row;
     char *out = (char *)e->out + e->c0 + at;
+    const __mmask16 some = block_mask(e, at);
     vi q = _mm512_permutexvar_epi32(order, four_rows(s, acc, vf_load(e->m + at), NULL));
-    _mm_storeu_si128((__m128i *)(out + to[0]), _mm512_castsi512_si128(q));
-    _mm_storeu_si128((__m128i *)(out + to[1]), _mm512_extracti32x4_epi32(q, 1));
-    _mm_storeu_si128((__m128i *)(out + to[2]), _mm512_extracti32x4_epi32(q, 2));
-    _mm_storeu_si128((__m128i *)(out + to[3]), _mm512_extracti32x4_epi32(q, 3));
+    _mm_mask_storeu_epi8(out + to[0], some, _mm512_castsi512_si128(q));
+    _mm_mask_storeu_epi8(out + to[1], some, _mm512_extracti32x4_epi32(q, 1));
+    _mm_mask_storeu_epi8(out + to[2], some, _mm512_extracti32x4_epi32(q, 2));
+    _mm_mask_storeu_epi8(out + to[3], some, _mm512_extracti32x4_epi32(q, 3));
 }
 
 /* A block of a row whose end is not fast, or that does not fill a piece. */
@@ -195,7 +217,7 @@ static void end_row(const struct sums *s, uint32_t row, uint32_t at, const int32
     const int32_t term = e->w_offset ? row_term(e, row) : 0;
     vi v = steps_of(acc, 0, vf_load(e->m + at), &term);
     vi q = _mm512_permutexvar_epi32(quarters, bytes_narrow(&s->bytes, v, v, v, v));
-    _mm_storeu_si128((__m128i *)((char *)e->out + e->c0 + at + e->p->out[row]), _mm512_castsi512_si128(q));
+    _mm_mask_storeu_epi8((char *)e->out + e->c0 + at + e->p->out[row], block_mask(e, at), _mm512_castsi512_si128(q));
 }
 
 static __attribute__((noinline)) void end_odd(const struct sums *s, uint32_t first)
@@ -218,9 +240,9 @@ static inline __attribute__((always_inline)) void end_piece(struct sums *s)
 {
     const uint32_t first = --s->left * PIECE;
     if (s->kind == WIDE)
-        end_wide(s, first, false);
-    else if (s->kind == WIDE_TERMS)
-        end_wide_terms(s, first);
+        end_wide(s, first);
+    else if (s->kind == WIDE_SOME)
+        end_wide_some(s, first);
     else
         end_odd(s, first);
 }
@@ -230,18 +252,21 @@ static void wait_for_end(struct sums *s, const struct fixed_end *e, uint32_t row
 {
     const struct conv_panel *p = e->p;
     s->left = (s->rows + PIECE - 1) / PIECE;
-    s->end = e, s->row = row, s->at = at;
-    s->kind = s->blocks < 2 || s->rows % PIECE || !ends_fast(s, e, at + TILE) ? ODD : e->w_offset ? WIDE_TERMS : WIDE;
+    s->end = e, s->row = row, s->at = at, s->terms = e->w_offset;
+    s->kind = s->blocks < 2 || !ends_fast(s, e, at + TILE) ? ODD : s->terms || at + 2 * TILE > e->simple ? WIDE_SOME : WIDE;
     if (s->kind == ODD)
         return;
     s->m = e->m + at;
+    s->some = (__mmask32)block_mask(e, at + TILE) << TILE | (__mmask16)-1;
     const vi first = _mm512_set1_epi64((long long)(uintptr_t)((char *)e->out + e->c0 + at)), nowhere = _mm512_set1_epi64((long long)(uintptr_t)s->nowhere);
     for (uint32_t r = 0; r < s->rows; r += 8) {
         vi to = _mm512_loadu_si512(p->out + row + r);
         __mmask8 none = _mm512_cmpeq_epi64_mask(to, _mm512_set1_epi64(-1));
         _mm512_storeu_si512(s->to + r, _mm512_mask_blend_epi64(none, _mm512_add_epi64(to, first), nowhere));
     }
-    for (uint32_t r = 0; e->w_offset && r < s->rows; r++)
+    for (uint32_t r = s->rows; r % PIECE; r++)
+        s->to[r] = s->nowhere;
+    for (uint32_t r = 0; s->terms && r < s->rows; r++)
         s->term[r] = row_term(e, row + r);
 }
 
@@ -323,5 +348,5 @@ void conv_q8_amx(const struct kernel_call *call, struct range tile)
     conv_run(call, tile, &e);
     while (state.sums.left)
         end_piece(&state.sums);
-    __asm__ volatile("tilerelease" ::);
+    TILE_RELEASE();
 }

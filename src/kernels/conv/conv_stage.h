@@ -38,4 +38,28 @@ static inline uint64_t conv_first_line(const struct conv_args *a)
     return ((uint64_t)(a->x.out - 1) * a->x.stride + a->x.kernel) * a->ci;
 }
 
+/* How AMX stages it (conv_first_amx.c): kernel lines together in a group, groups, bytes of a step, bytes of a window in a group, in whole fours. */
+struct conv_first_tiles {
+    uint32_t group, groups, step, k;
+};
+
+/* Steps of a window. */
+static inline uint32_t conv_first_turns(const struct conv_args *a)
+{
+    return (a->x.kernel + a->x.stride - 1) / a->x.stride;
+}
+
+static inline struct conv_first_tiles conv_first_tiles(const struct conv_args *a)
+{
+    const uint32_t step = a->x.stride * a->ci, window = conv_first_turns(a) * step, most = window > STAGE_CHANNELS ? 1 : STAGE_CHANNELS / window;
+    const uint32_t groups = (a->y.kernel + most - 1) / most, group = (a->y.kernel + groups - 1) / groups;
+    return (struct conv_first_tiles){ group, groups, step, (group * window + 3) / 4 * 4 };
+}
+
+/* Bytes of a staged line. */
+static inline uint64_t conv_first_tile_line(const struct conv_args *a)
+{
+    return (uint64_t)(a->x.out - 1 + conv_first_turns(a)) * a->x.stride * a->ci;
+}
+
 #endif
