@@ -70,7 +70,7 @@ enum status rule_encoded(const struct op_call *c, const struct tensor_desc *d, c
 
 /* The operand types of Conv, FullyConnected and MatMul: in[1] weights with output channels along `axis`, in[2] an optional bias.
  * `weights` says that in[1] is not an activation: 16-bit ones are signed and symmetric. */
-enum status rule_product_types(const struct op_call *c, struct tensor_desc *want, uint32_t axis, bool weights);
+enum status rule_product_types(const struct op_call *c, struct tensor_desc *want, uint32_t axis);
 
 /* Operators that move values take encodings with one scale per channel, when the output has the same along the axis that the
  * channels went to (rule_moved.c). */

@@ -93,7 +93,9 @@ OP_ROW(Cast, .in = {ENCODED("in", T_ANY)}, .out = {ENCODED("out", T_ANY)}, .flag
 OP_ROW(Convert, .in = {ENCODED("in", T_ANY)}, .out = {ENCODED("out", T_ANY)},
        .params = {P_B8("dynamic_input_data", DEFAULT(0)), P_B8("dynamic_output_data", DEFAULT(0))}, .flags = OP_ELEMENTWISE,
        .infer = rule_convert)
-OP_ROW(Quantize, .in = {IN("in", T_FLOAT)}, .out = {ENCODED("out", T_Q | T_Q32 | T_QLOW)}, .flags = OP_ELEMENTWISE, .infer = rule_quantize)
+/* From fixed point it is Convert: that is how LiteRT writes a change of encoding that has 32 bits on one side. */
+OP_ROW(Quantize, .in = {ENCODED("in", T_FLOAT | T_Q | T_Q32 | T_QLOW)}, .out = {ENCODED("out", T_Q | T_Q32 | T_QLOW)}, .flags = OP_ELEMENTWISE,
+       .infer = rule_quantize)
 OP_ROW(Dequantize, .in = {ENCODED("in", T_Q | T_Q32 | T_QLOW)}, .out = {OUT("out", T_FLOAT)}, .flags = OP_ELEMENTWISE,
        .infer = rule_dequantize)
 

@@ -80,7 +80,7 @@ static enum status conv(const struct op_call *c, struct tensor_desc *want, uint3
         TRY(rule_positive(c, "dilation"));
     TRY(channels(c, kind, spatial, &out));
     TRY(rule_vector(c, 2, out, "one per output channel"));
-    TRY(rule_product_types(c, want, spatial + 1, true));
+    TRY(rule_product_types(c, want, spatial + 1));
     TRY(rule_set_rank(c, &want[0], spatial + 2));
     TRY(rule_set_dim(c, &want[0], 0, c->in[0]->dims[0]));
     for (uint32_t k = 0; k < spatial; k++) {

@@ -40,6 +40,7 @@ RULE(quantize)
 {
     rule_shape_of(&want[0], c->in[0]);
     REFUSE_IF(want[0].type == DT_NONE, c, "output 0 has no data type; it says what to quantize to");
+    TRY(check_encoding(c, c->in[0], "input 0"));
     return check_encoding(c, &want[0], "output 0");
 }
 

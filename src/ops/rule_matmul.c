@@ -21,7 +21,7 @@ RULE(fully_connected)
     REFUSE_IF(keep ? x->dims[x->rank - 1] != n : count % n != 0, c,
               "input 0 (\"%s\") is %s; %s is expected, since input 1 (\"%s\") takes rows of %u", rule_in_name(c, 0), desc_text(x, text),
               keep ? "that many in the last dimension" : "a multiple of that many elements", rule_in_name(c, 1), n);
-    TRY(rule_product_types(c, want, 0, true));
+    TRY(rule_product_types(c, want, 0));
     if (keep) {
         rule_shape_of(&want[0], x);
         want[0].dynamic &= (uint8_t)~(1u << (x->rank - 1));
@@ -69,7 +69,7 @@ RULE(matmul)
               "input 0 is %s%s and input 1 is %s%s; the inner dimensions %u and %u must be equal", desc_text(a, s),
               ta ? " (transposed)" : "", desc_text(b, t), tb ? " (transposed)" : "", a->dims[inner_a], b->dims[inner_b]);
     TRY(rule_vector(c, 2, b->dims[col], "one per output column"));
-    TRY(rule_product_types(c, want, col, false));
+    TRY(rule_product_types(c, want, col));
     return matmul_shape(c, &want[0], row, col);
 }
 

@@ -7,7 +7,7 @@
  *     encodings     activations per tensor; weights per tensor, per output channel, per block, or blockwise expansion; bias per tensor or axis */
 #include "ops/op_rules.h"
 
-static enum status weight_type(const struct op_call *c, bool weights)
+static enum status weight_type(const struct op_call *c)
 {
     char text[DESC_TEXT_MAX];
     const struct tensor_desc *x = c->in[0], *w = c->in[1];
@@ -17,7 +17,6 @@ static enum status weight_type(const struct op_call *c, bool weights)
     REFUSE_IF(dtype_bits(x->type) != 16, c,
               "input 1 (\"%s\") is %s beside an input of type %s; 16 bits need a 16-bit input, 8, 4 or 2 bits are expected", name,
               desc_text(w, text), dtype_name(x->type));
-    REFUSE_IF(weights && w->type != DT_SQ16, c, "input 1 (\"%s\") is %s; 16-bit weights must be sq16", name, desc_text(w, text));
     return ST_OK;
 }
 
@@ -104,12 +103,12 @@ static enum status bias_type(const struct op_call *c)
     return ST_OK;
 }
 
-enum status rule_product_types(const struct op_call *c, struct tensor_desc *want, uint32_t axis, bool weights)
+enum status rule_product_types(const struct op_call *c, struct tensor_desc *want, uint32_t axis)
 {
     char text[DESC_TEXT_MAX];
     bool is_float = dtype_is_float(c->in[0]->type);
     if (!is_float) {
-        TRY(weight_type(c, weights));
+        TRY(weight_type(c));
         TRY(zero_point(c, c->in[0], "input 0"));
     }
     if (dtype_is_fixed(c->in[1]->type))

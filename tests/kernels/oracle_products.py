@@ -233,9 +233,7 @@ def describe(c):
 def fixed_case():
     c = new_case()
     xt = pick("uq8", "sq8", "uq8", "uq16", "sq16")
-    wt = pick("sq8", "uq8", "sq4", "uq4", "sq8", "sq2", "uq2") if xt in ("uq8", "sq8") else pick("sq8", "uq8", "sq16", "sq4", "sq2", "uq4")
-    if c["op"] == "MatMul" and xt in ("uq16", "sq16") and rng.integers(3) == 0:
-        wt = "uq16"
+    wt = pick("sq8", "uq8", "sq4", "uq4", "sq8", "sq2", "uq2") if xt in ("uq8", "sq8") else pick("sq8", "uq8", "sq16", "uq16", "sq4", "sq2", "uq4")
     ot = pick("uq8", "sq8", "uq16", "sq16")
     bits = int(pick(2, 4)) if wt in ("sq8", "uq8") and rng.integers(5) == 0 else 0
     const = bool(rng.integers(4)) or bits or wt in PACKED

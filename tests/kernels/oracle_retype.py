@@ -26,6 +26,8 @@ def tensor_case(c):
     same(c.run("Convert", [e.tensor(q)], [f.out(shape)])[0], store(deq(q, e.scale, e.offset), f), "Convert to float", e)
     same(c.run("Convert", [e.tensor(q)], [o.out(shape)])[0], fixed_to_fixed(q, e, o), "Convert", e, o)
     same(c.run("Convert", [e.tensor(q)], [e.out(shape)])[0], q, "Convert to the same", e)
+    o = c.enc(FIXED + ("sq32",))
+    same(c.run("Quantize", [e.tensor(q)], [o.out(shape)])[0], fixed_to_fixed(q, e, o), "Quantize from fixed point", e, o)
 
 
 def axis_case(c):

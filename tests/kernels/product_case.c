@@ -329,7 +329,7 @@ static uint32_t some_channels(struct rand *r)
 static void random_types(struct product_spec *s, struct rand *r)
 {
     static const enum dtype acts[] = { DT_UQ8, DT_SQ8, DT_UQ8, DT_SQ8, DT_UQ16, DT_SQ16, DT_F32, DT_F32, DT_F16 };
-    static const enum dtype w8[] = { DT_SQ8, DT_SQ8, DT_UQ8, DT_SQ4, DT_UQ4 }, w16[] = { DT_SQ8, DT_SQ16, DT_UQ8, DT_SQ4 };
+    static const enum dtype w8[] = { DT_SQ8, DT_SQ8, DT_UQ8, DT_SQ4, DT_UQ4 }, w16[] = { DT_SQ8, DT_SQ16, DT_UQ8, DT_UQ16, DT_SQ4 };
     static const enum dtype outs[] = { DT_UQ8, DT_SQ8, DT_UQ16, DT_SQ16 }, bias[] = { DT_NONE, DT_SQ32, DT_SQ32, DT_UQ8, DT_SQ8, DT_F32 };
     s->x = s->w = s->out = acts[rand_range(r, 0, 8)];
     s->b = rand_next(r) & 1 ? s->x : DT_NONE;
@@ -338,7 +338,7 @@ static void random_types(struct product_spec *s, struct rand *r)
             s->w = w8[rand_range(r, 0, 4)];
         return;
     }
-    s->w = dtype_bits(s->x) == 8 ? w8[rand_range(r, 0, 4)] : w16[rand_range(r, 0, 3)];
+    s->w = dtype_bits(s->x) == 8 ? w8[rand_range(r, 0, 4)] : w16[rand_range(r, 0, 4)];
     s->out = outs[rand_range(r, 0, 3)];
     s->b = bias[rand_range(r, 0, 5)];
     s->x_zero = (int32_t)(dtype_min(s->x) + rand_range(r, 0, (uint32_t)(dtype_max(s->x) - dtype_min(s->x))));

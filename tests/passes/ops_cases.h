@@ -275,6 +275,10 @@ static const struct {
     {"L2Norm", "uq8[1,8]", "axis=1", "uq8[1,8]", NULL},
     /* conversions */
     {"Quantize", "f32[4]", "", "uq8[4]", NULL},
+    {"Quantize", "sq32[4]", "", "sq16[4]", NULL},
+    {"Quantize", "sq16[4]", "", "sq32[4]", NULL},
+    {"Quantize", "sq16[4]!", "", "sq32[4]", "without a quantization encoding"},
+    {"Quantize", "i32[4]", "", "sq16[4]", "allowed types are"},
     {"Quantize", "f32[4]", "", "f32[4]", "allowed types are"},
     {"Quantize", "f32[4]", "", "uq8[4]!", "without a quantization encoding"},
     {"Dequantize", "sq16[4]", "", "f32[4]", NULL},
@@ -331,7 +335,7 @@ static const struct {
     /* refusals that no case above meets */
     {"Conv2d", "f32[1,8,8,3] f32[3,3,3,16]", "stride=1,1 pad_amount=0,0,0,0 group=2", "f32[1,6,6,16]", "a divisor of the input's 3 channels"},
     {"Conv2d", "f32[1,8,8,4] f32[3,3,2,15]", "stride=1,1 pad_amount=0,0,0,0 group=2", "f32[1,6,6,15]", "a multiple of \"group\" 2"},
-    {"Conv2d", "uq16[1,8,8,3] uq16[3,3,3,16]", "stride=1,1 pad_amount=0,0,0,0", "uq16[1,6,6,16]", "16-bit weights must be sq16"},
+    {"Conv2d", "uq8[1,8,8,3] uq16[3,3,3,16]", "stride=1,1 pad_amount=0,0,0,0", "uq8[1,6,6,16]", "16 bits need a 16-bit input"},
     {"SpaceToDepth", "f32[1,4,4,3]", "block_size=65536,65536", "f32[1,2,2,12]", "smaller blocks are expected"},
     {"Tile", "f32[65536,2]", "multiples=65536,1", "f32[4,2]", "1 … 4294967295 are possible"},
     {"AxisAlignedBboxTransform", "f32[5,4] f32[5,9] i32[5] f32[1,2]", "", "f32[5,9]", "a multiple of 4 is expected"},
