@@ -9,6 +9,7 @@
 const struct pass prepare_default_passes[] = {
     { "if", lower_if },                           /* one list of nodes, some of them with guards */
     { "dead", opt_dead },                         /* drop what no output needs, before work is spent on it */
+    { "rows", tile_rows },                        /* attention, some rows after the others, where there is fast memory */
     { "fold", opt_fold },                         /* constants of constants */
     { "guard", opt_guard },                       /* of what one truth value picks from, only what it picks */
     { "fuse-batchnorm", opt_fuse_batchnorm },     /* float: scale the weights instead of the result */

@@ -109,6 +109,7 @@ enum status lower_fp16(struct prepare_cx *cx, bool *progress);      /* float32 i
 enum status lower_pack(struct prepare_cx *cx, bool *progress);      /* constants of the kernels: packed weights, tables */
 enum status lower_weights(struct prepare_cx *cx, bool *progress);   /* constant weights in fixed point beside floats become floats */
 bool lower_decodes(const struct op_call *c, uint32_t i);            /* whether it would take this input */
+enum status tile_rows(struct prepare_cx *cx, bool *progress);       /* attention in parts whose scores stay in fast memory */
 enum status plan_order(struct prepare_cx *cx, bool *progress);      /* the order of operators that needs the least memory */
 enum status tile_chain(struct prepare_cx *cx, bool *progress);      /* runs of operators that are computed a few lines at a time */
 enum status tile_vtcm_least(struct prepare_cx *cx, bool *progress); /* refuses operators that do not fit into fast memory even when cut as small as they can be */

@@ -18,7 +18,7 @@ static void list_passes(bool fold_relu_off, struct pass ret[MAX_PASSES])
 {
     size_t n = 0;
     for (const struct pass *p = prepare_default_passes; p->name && n < MAX_PASSES - 3; p++) {
-        if (p->run == opt_fold)
+        if (p->run == tile_rows)
             ret[n++] = (struct pass){ "fp16", lower_fp16 };
         if (p->run == tile_vtcm)
             ret[n++] = (struct pass){ "vtcm-least", tile_vtcm_least };

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attention over many positions: the scores of all positions are far larger than what goes in and comes out, and would go to DRAM and back for every operator on them. Heads do not need each other,
+ * nor do rows of scores, so the run of operators is done head by head, and where that is not enough some rows after the others, and the scores of one part stay in fast memory:
+ *
+ *     s = MatMul(q, k)  p = Softmax(s)  y = MatMul(p, v)     ->     q0, q1, … = Split(q)
+ *                                                                    s0 = MatMul(q0, k)  p0 = Softmax(s0)  y0 = MatMul(p0, v)    s1 = …
+ *                                                                    y = Concat(y0, y1, …)
+ *
+ * Element-wise operators (scales, masks) may stand between them; an operand that has the rows, too, is split like q, and with heads keys and values are. Every row is computed as before, so the bits are
+ * the same. */
+#include "prepare/cx.h"
+
+enum { LONGEST = 8, ROW_STEP = 32, MOST_PARTS = MAX_PORTS, SCORES = 2 }; /* SCORES: how many tensors of scores are there at once */
+enum { ROWS = 2, HEADS = 3 };                                            /* dimensions, counted from the last one */
+
+struct run {
+    uint32_t node[LONGEST], n; /* in their order */
+    uint8_t from[LONGEST];     /* which input is the result of the one before */
+    uint32_t side;             /* ROWS or HEADS */
+    uint32_t extent, part;     /* of that dimension; of a part at most, 0: it is not cut */
+};
+
+struct rows {
+    struct prepare_cx *cx;
+    struct ir_graph *g;
+    struct ir_uses uses;
+    VEC(struct ir_node) nodes; /* the new list */
+};
+
+static const struct tensor_desc *desc_of(const struct rows *r, uint32_t t)
+{
+    return &r->g->tensors.at[t].desc;
+}
+
+static uint32_t extent_of(const struct tensor_desc *d, uint32_t side)
+{
+    return d->rank < side ? 1 : d->dims[d->rank - side];
+}
+
+/* ---- which runs ----------------------------------------------------------------------------------------------------------------- */
+
+static bool plain(const struct tensor_desc *d)
+{
+    return !d->dynamic && (d->q.kind == Q_NONE || d->q.kind == Q_TENSOR);
+}
+
+/* A result that only the next operator of the run sees. */
+static bool inside(const struct rows *r, uint32_t t)
+{
+    return r->g->tensors.at[t].role == IR_NATIVE && r->uses.n_consumers[t] == 1;
+}
+
+static bool usable(const struct rows *r, const struct ir_node *n)
+{
+    struct ir_call v;
+    ir_call(r->g, n, &v);
+    bool ok = n->n_out == 1 && !n->n_guards && n->n_in && n->in[0] != IR_NONE && plain(v.out[0]) && v.out[0]->rank >= 2 && v.out[0]->rank <= 4;
+    for (uint32_t i = 0; i < n->n_in && ok; i++)
+        ok = !v.in[i] || (!v.in[i]->dynamic && (v.in[i]->rank < 2 || plain(v.in[i])));
+    if (ok && n->op->id == OP_MatMul)
+        return !op_int(&v.call, "transpose_in0", 0) && v.in[0]->rank == v.out[0]->rank && extent_of(v.in[0], ROWS) == extent_of(v.out[0], ROWS);
+    if (ok && n->op->id == OP_Softmax)
+        return op_axis(&v.call, "axis", 0, v.out[0]->rank) == v.out[0]->rank - 1u;
+    return ok && n->op->flags & OP_ELEMENTWISE;
+}
+
+/* The operator before node k: the one whose result has as many rows as that of k, and is seen by k alone. */
+static uint32_t before(const struct rows *r, uint32_t k, uint8_t *from)
+{
+    const struct ir_node *n = &r->g->nodes.at[k];
+    for (uint32_t i = 0; i < (n->op->flags & OP_ELEMENTWISE ? n->n_in : 1); i++) {
+        uint32_t t = n->in[i], maker = t == IR_NONE ? IR_NONE : r->uses.producer[t];
+        if (maker == IR_NONE || !inside(r, t) || !desc_same_shape(desc_of(r, t), n->op->id == OP_MatMul ? desc_of(r, t) : desc_of(r, n->out[0])))
+            continue;
+        *from = (uint8_t)i;
+        return maker;
+    }
+    return IR_NONE;
+}
+
+/* From the second product back to the first one, over one Softmax. */
+static bool find_run(const struct rows *r, uint32_t last, struct run *ret)
+{
+    uint32_t list[LONGEST], n = 0, softmaxes = 0;
+    uint8_t from[LONGEST];
+    if (r->g->nodes.at[last].op->id != OP_MatMul)
+        return false;
+    for (uint32_t k = last; n < LONGEST && usable(r, &r->g->nodes.at[k]);) {
+        enum op_id op = r->g->nodes.at[k].op->id;
+        list[n++] = k;
+        softmaxes += op == OP_Softmax;
+        if (op == OP_MatMul && k != last)
+            break;
+        k = before(r, k, &from[n - 1]);
+        if (k == IR_NONE)
+            return false;
+    }
+    if (softmaxes != 1 || n < 3 || r->g->nodes.at[list[n - 1]].op->id != OP_MatMul || list[n - 1] == last)
+        return false;
+    *ret = (struct run){ .n = n };
+    for (uint32_t i = 0; i < n; i++) {
+        ret->node[i] = list[n - 1 - i];
+        ret->from[i] = i ? from[n - 1 - i] : 0;
+    }
+    return true;
+}
+
+/* What products read besides the rows: keys and values, which all parts want. */
+static uint64_t shared_bytes(const struct rows *r, const struct run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < run->n; i++) {
+        const struct ir_node *n = &r->g->nodes.at[run->node[i]];
+        sum += n->op->id == OP_MatMul && n->n_in > 1 && n->in[1] != IR_NONE ? binary_vtcm_bytes(desc_of(r, n->in[1])) : 0;
+    }
+    return sum;
+}
+
+/* How many heads or rows a part has, at most: two tensors of its scores, keys and values take three quarters of the window. 0: everything fits, or not even the smallest part does. */
+static uint32_t part_of(const struct rows *r, const struct run *run)
+{
+    uint64_t bytes = 0, window = r->cx->target->vtcm_bytes, shared = shared_bytes(r, run), room = window / 4 * 3, n = run->extent;
+    for (uint32_t i = 0; i + 1 < run->n; i++) {
+        uint64_t b = binary_vtcm_bytes(desc_of(r, r->g->nodes.at[run->node[i]].out[0]));
+        bytes = b > bytes ? b : bytes;
+    }
+    if (SCORES * bytes + shared <= window || n < 2)
+        return 0;
+    if (run->side == HEADS) /* one by one, or as few together as can be */
+        return (uint32_t)((n + MOST_PARTS - 1) / MOST_PARTS);
+    uint64_t part = room > shared ? (room - shared) * n / (SCORES * bytes) / ROW_STEP * ROW_STEP : 0, parts = part ? (n + part - 1) / part : MOST_PARTS + 1;
+    part = parts > MOST_PARTS ? 0 : ((n + parts - 1) / parts + ROW_STEP - 1) / ROW_STEP * ROW_STEP; /* alike */
+    return part < n ? (uint32_t)part : 0;
+}
+
+/* ---- the new nodes -------------------------------------------------------------------------------------------------------------- */
+
+static enum status push(struct rows *r, const struct ir_node *n)
+{
+    struct ir_node *slot = vec_push(&r->nodes);
+    RETURN_IF(!slot, ST_NO_MEMORY, "no memory for %zu nodes", r->nodes.n);
+    *slot = *n;
+    return ST_OK;
+}
+
+static uint32_t part_extent(const struct run *run, uint32_t i)
+{
+    uint32_t first = i * run->part;
+    return run->extent - first < run->part ? run->extent - first : run->part;
+}
+
+static const char *word_of(const struct run *run)
+{
+    return run->side == ROWS ? "rows" : "head";
+}
+
+/* Some rows, or heads, of a tensor like this one. */
+static enum status new_part(struct rows *r, const struct run *run, uint32_t like, uint32_t number, uint32_t *ret)
+{
+    struct ir_tensor t = r->g->tensors.at[like];
+    t.name = arena_printf(&r->g->arena, "%s.%s%u", t.name, word_of(run), number);
+    RETURN_IF(!t.name, ST_NO_MEMORY, "no memory for the parts of a tensor");
+    t.role = IR_NATIVE;
+    t.data = NULL;
+    t.client_id = t.client_type = 0;
+    t.updateable = t.optional = t.mem_handle = false;
+    t.desc.dims[t.desc.rank - run->side] = part_extent(run, number);
+    return ir_add_tensor(r->g, &t, ret);
+}
+
+/* A Split or a Concat between a tensor and its parts. */
+static enum status push_move(struct rows *r, const struct run *run, const struct ir_node *like, bool split, uint32_t whole, const uint32_t *parts)
+{
+    struct arena *a = &r->g->arena;
+    const struct op_def *op = op_get(split ? OP_Split : OP_Concat);
+    uint32_t n = (run->extent + run->part - 1) / run->part, axis = desc_of(r, whole)->rank - run->side, borders[MOST_PARTS];
+    for (uint32_t i = 1; i < n; i++)
+        borders[i - 1] = i * run->part;
+    const char *names[] = { "axis", "split_index" };
+    const struct op_value values[] = { { .type = DT_U32, .count = 1, .data = arena_dup(a, &axis, sizeof axis) },
+                                       { .type = DT_U32, .rank = 1, .dims = { n - 1 }, .count = n - 1, .data = arena_dup(a, borders, n * sizeof borders[0]) } };
+    struct ir_node node = { .op = op, .source = like->source, .n_in = split ? 1 : n, .n_out = split ? n : 1, .post = OP_POST_NONE };
+    node.name = arena_printf(a, "%s.%s.%s", like->name, split ? "split" : "concat", r->g->tensors.at[whole].name);
+    node.params = arena_array(a, struct op_value, op_param_count(op));
+    uint32_t *one = arena_dup(a, &whole, sizeof whole), *many = arena_dup(a, parts, n * sizeof parts[0]);
+    RETURN_IF(!node.name || !node.params || !one || !many || !values[0].data || !values[1].data, ST_NO_MEMORY, "no memory for node \"%s\"", like->name);
+    TRY(op_params_bind(op, node.name, names, values, split ? 2 : 1, node.params));
+    node.in = split ? one : many;
+    node.out = split ? many : one;
+    return push(r, &node);
+}
+
+/* Parts of everything that has the rows and is not made by the run itself: per node and input, or nothing. */
+static enum status split_operands(struct rows *r, const struct run *run, uint32_t **parts)
+{
+    uint32_t n = (run->extent + run->part - 1) / run->part;
+    for (uint32_t i = 0; i < run->n; i++) {
+        const struct ir_node *node = &r->g->nodes.at[run->node[i]];
+        for (uint32_t p = 0; p < node->n_in; p++) {
+            uint32_t t = node->in[p];
+            bool own = i && p == run->from[i], second = node->op->id == OP_MatMul && p;
+            if (t == IR_NONE || own || (second && (run->side == ROWS || p > 1)) || extent_of(desc_of(r, t), run->side) != run->extent)
+                continue;
+            uint32_t *list = parts[i * MAX_PORTS + p] = arena_array(&r->cx->arena, uint32_t, n);
+            RETURN_IF(!list, ST_NO_MEMORY, "no memory for the parts of node \"%s\"", node->name);
+            for (uint32_t k = 0; k < n; k++)
+                TRY(new_part(r, run, t, k, &list[k]));
+            TRY(push_move(r, run, &r->g->nodes.at[run->node[i]], true, t, list));
+        }
+    }
+    return ST_OK;
+}
+
+/* The run for the rows of part k; *ret is what it makes. */
+static enum status push_part(struct rows *r, const struct run *run, uint32_t *const *parts, uint32_t k, uint32_t *ret)
+{
+    struct arena *a = &r->g->arena;
+    uint32_t made = IR_NONE;
+    for (uint32_t i = 0; i < run->n; i++) {
+        struct ir_node node = r->g->nodes.at[run->node[i]];
+        node.name = arena_printf(a, "%s.%s%u", node.name, word_of(run), k);
+        node.in = arena_dup(a, node.in, node.n_in * sizeof node.in[0]);
+        RETURN_IF(!node.name || !node.in, ST_NO_MEMORY, "no memory for the parts of node \"%s\"", r->g->nodes.at[run->node[i]].name);
+        for (uint32_t p = 0; p < node.n_in; p++)
+            node.in[p] = i && p == run->from[i] ? made : parts[i * MAX_PORTS + p] ? parts[i * MAX_PORTS + p][k] : node.in[p];
+        TRY(new_part(r, run, node.out[0], k, &made));
+        node.out = arena_dup(a, &made, sizeof made);
+        RETURN_IF(!node.out, ST_NO_MEMORY, "no memory for node \"%s\"", node.name);
+        TRY(push(r, &node));
+    }
+    *ret = made;
+    return ST_OK;
+}
+
+static enum status push_run(struct rows *r, const struct run *run)
+{
+    uint32_t n = (run->extent + run->part - 1) / run->part, made[MOST_PARTS];
+    uint32_t **parts = arena_array(&r->cx->arena, uint32_t *, (size_t)LONGEST * MAX_PORTS);
+    RETURN_IF(!parts, ST_NO_MEMORY, "no memory to cut %u rows", run->extent);
+    TRY(split_operands(r, run, parts));
+    for (uint32_t k = 0; k < n; k++)
+        TRY(push_part(r, run, parts, k, &made[k]));
+    const struct ir_node *last = &r->g->nodes.at[run->node[run->n - 1]];
+    return push_move(r, run, last, false, last->out[0], made);
+}
+
+/* ---- the pass ------------------------------------------------------------------------------------------------------------------- */
+
+/* A run with heads is one whose operands all have them, or are the same for all. */
+static bool same_heads(const struct rows *r, const struct run *run)
+{
+    for (uint32_t i = 0; i < run->n; i++) {
+        const struct ir_node *n = &r->g->nodes.at[run->node[i]];
+        for (uint32_t p = 0; p < n->n_in; p++) {
+            uint32_t heads = n->in[p] == IR_NONE ? 1 : extent_of(desc_of(r, n->in[p]), HEADS);
+            if (heads != 1 && heads != run->extent)
+                return false;
+        }
+    }
+    return true;
+}
+
+static enum status cut_all(struct rows *r, uint32_t side, bool *any)
+{
+    struct ir_graph *g = r->g;
+    bool *gone = arena_array(&r->cx->arena, bool, g->nodes.n);
+    struct run *runs = arena_array(&r->cx->arena, struct run, g->nodes.n);
+    RETURN_IF(!gone || !runs, ST_NO_MEMORY, "no memory to look through %zu nodes", g->nodes.n);
+    for (uint32_t k = 0; k < g->nodes.n; k++) {
+        struct run *run = &runs[k];
+        if (!find_run(r, k, run))
+            continue;
+        run->side = side;
+        run->extent = extent_of(desc_of(r, g->nodes.at[k].out[0]), side);
+        run->part = side == HEADS && !same_heads(r, run) ? 0 : part_of(r, run);
+        for (uint32_t i = 0; run->part && i < run->n; i++)
+            gone[run->node[i]] = true;
+        *any |= run->part > 0;
+    }
+    for (uint32_t k = 0; *any && k < g->nodes.n; k++) {
+        if (runs[k].part)
+            TRY(push_run(r, &runs[k]));
+        else if (!gone[k])
+            TRY(push(r, &g->nodes.at[k]));
+    }
+    return ST_OK;
+}
+
+static enum status cut(struct prepare_cx *cx, uint32_t side, bool *progress)
+{
+    struct rows r = { .cx = cx, .g = cx->g };
+    bool any = false;
+    TRY(ir_uses(cx->g, &cx->arena, &r.uses));
+    enum status st = cut_all(&r, side, &any);
+    if (st != ST_OK || !any) {
+        vec_finish(&r.nodes);
+        return st;
+    }
+    *progress = true;
+    vec_finish(&cx->g->nodes);
+    cx->g->nodes.at = r.nodes.at;
+    cx->g->nodes.n = r.nodes.n;
+    cx->g->nodes.cap = r.nodes.cap;
+    return ir_compact(cx->g);
+}
+
+enum status tile_rows(struct prepare_cx *cx, bool *progress)
+{
+    if (!cx->target->vtcm_bytes)
+        return ST_OK;
+    TRY(cut(cx, HEADS, progress));
+    return cut(cx, ROWS, progress);
+}
