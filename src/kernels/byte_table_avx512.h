@@ -24,4 +24,16 @@ VBMI static inline __m512i byte_table_look(const struct byte_table *t, __m512i x
     return _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(x), high);
 }
 
+VBMI static inline void byte_table_run(const uint8_t bytes[256], const uint8_t *x, uint8_t *out, uint64_t n)
+{
+    const struct byte_table t = byte_table(bytes);
+    uint64_t at = 0;
+    for (; at + 64 <= n; at += 64)
+        _mm512_storeu_si512(out + at, byte_table_look(&t, _mm512_loadu_si512(x + at)));
+    if (at < n) {
+        __mmask64 rest = ~(__mmask64)0 >> (64 - (n - at));
+        _mm512_mask_storeu_epi8(out + at, rest, byte_table_look(&t, _mm512_maskz_loadu_epi8(rest, x + at)));
+    }
+}
+
 #endif

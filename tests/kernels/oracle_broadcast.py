@@ -107,6 +107,20 @@ def fixed_case(c, op):
     same(got, want, op, a, b, o, sa, sb)
 
 
+def constant_case(c, op):
+    """Bytes beside a constant number, which may be a table."""
+    a, o = c.enc(("uq8", "sq8")), Enc("b8") if op in BOOLEAN and op not in LOGIC else c.enc(("uq8", "sq8"), 20.0)
+    one, first = c.enc(FIXED), op == "Prelu" or c.r.random() < 0.6
+    q, v = np.arange(256).astype(np.uint8).view(NUMPY[a.dtype]), c.array(one, (1,) if op == "Prelu" else c.pick((1,), (1, 1, 1)))
+    q = np.resize(q, c.pick((256,), (1, 5, 7, 9), (2, 300)))
+    if op == "Power":
+        v = np.abs(v.astype(np.int64)).clip(*RANGE[one.dtype]).astype(v.dtype)
+    shape = np.broadcast_shapes(q.shape, v.shape)
+    order = (lambda x, y: [x, y]) if first else (lambda x, y: [y, x])
+    got = call(c, op, order(a.tensor(q), one.tensor(v, const=True)), [o.out(shape)])
+    same(got, call(c, op, order(a.tensor(q), one.tensor(v)), [o.out(shape)]), op, "beside a constant", a, one, o)
+
+
 def pairs_case(c, op):
     """Every pair of bytes, less a few at the end, with encodings from far apart to equal; a Relu behind it or not."""
     t = c.pick("uq8", "sq8")
@@ -197,6 +211,8 @@ def main():
                 bool_case(c, op)
             elif op != "Prelu":
                 int_case(c, op)
+            if op not in LOGIC:
+                constant_case(c, op)
     for _ in range(scaled(400)):
         select_case(c)
     for i in range(40):

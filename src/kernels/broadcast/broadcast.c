@@ -2,8 +2,11 @@
 /* Binding of the broadcast family: which operator, in which numbers, with which scales. */
 #include <math.h>
 
+#include "base/cpu.h"
 #include "kernels/broadcast/broadcast.h"
 #include "kernels/families.h"
+
+enum { TABLE = 256 };
 
 static bool plain(const struct codec *c)
 {
@@ -31,6 +34,12 @@ static bool accept_bytes(const void *args)
     for (int i = 0; i < 3; i++)
         near &= all[i]->offset >= -far && all[i]->offset <= far;
     return bytes && near && accept_fixed(args) && fabsf(a->in[0].scale) <= most / (float)far && fabsf(a->in[1].scale) <= most / (float)far;
+}
+
+static bool by_table(const void *args)
+{
+    const struct broadcast_args *a = args;
+    return a->table && cpu_permutes_bytes();
 }
 
 #define KERNEL KERNEL_VARIANT
@@ -146,6 +155,63 @@ static void bind_select(const struct op_call *c, struct broadcast_args *a)
     codec_rescale(&a->out, 1.0);
 }
 
+/* Bytes of one operand beside one constant number (scales and shifts, slopes of LeakyRelu): the result is a table of 256 bytes. -1: no such operator, else the operand. */
+static int table_operand(const struct op_call *c)
+{
+    bool bytes_out = dtype_bits(c->out[0]->type) == 8;
+    for (int k = 0; k < 2 && bytes_out && which(c) != BIN_SELECT && c->n_in >= 2; k++) {
+        const struct tensor_desc *x = c->in[k], *one = c->in[1 - k];
+        bool bytes = x->type == DT_UQ8 || x->type == DT_SQ8, per_axis = x->q.kind == Q_AXIS && x->q.n > 1;
+        if (bytes && !per_axis && desc_count(one) == 1 && desc_count(x) == desc_count(c->out[0]) && c->in_data && c->in_data[1 - k])
+            return k;
+    }
+    return -1;
+}
+
+static enum status broadcast_aux(const struct op_call *c, struct kernel_aux *ret)
+{
+    ret->n = table_operand(c) >= 0;
+    ret->bytes[0] = TABLE;
+    return ST_OK;
+}
+
+static enum status broadcast_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants);
+
+/* The reference computes all bytes. */
+static enum status broadcast_aux_fill(const struct op_call *c, uint32_t number, void *dst)
+{
+    const int k = table_operand(c);
+    struct tensor_desc x = *c->in[k], one = *c->in[1 - k], out = *c->out[0];
+    const struct tensor_desc *in[2], *outs[1] = {&out};
+    const void *known[2] = {NULL, NULL};
+    void *data[3];
+    uint8_t bytes[TABLE];
+    struct op_call all = *c;
+    struct broadcast_args args;
+    struct kernel_bound bound;
+    const struct kernel_variant *variants;
+    (void)number;
+    for (uint32_t i = 0; i < TABLE; i++)
+        bytes[i] = (uint8_t)i;
+    x.rank = one.rank = out.rank = 1;
+    x.dims[0] = out.dims[0] = TABLE;
+    one.dims[0] = 1;
+    in[k] = &x;
+    in[1 - k] = &one;
+    data[k] = bytes;
+    data[1 - k] = (void *)(uintptr_t)c->in_data[1 - k];
+    data[2] = dst;
+    all.n_in = 2;
+    all.in = in;
+    all.out = outs;
+    all.in_data = known;
+    all.n_aux = 0;
+    all.by_lines = false;
+    TRY(broadcast_bind(&all, &args, &bound, &variants));
+    broadcast_ref(&(struct kernel_call){.args = &args, .data = data}, (struct range){0, bound.extent});
+    return ST_OK;
+}
+
 static enum status broadcast_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
 {
     struct broadcast_args *a = args;
@@ -162,6 +228,10 @@ static enum status broadcast_bind(const struct op_call *c, void *args, struct ke
         bind_select(c, a);
     else
         choose_mode(a);
+    if (c->n_aux && c->aux && c->aux[0] && table_operand(c) >= 0) {
+        a->table = c->aux[0];
+        a->varies = (uint32_t)table_operand(c);
+    }
     kernel_lines_or_spans(c, ret, &a->unit);
     *variants = a->op == BIN_SELECT ? select_variants : broadcast_variants;
     return ST_OK;
@@ -171,4 +241,6 @@ const struct kernel_family family_broadcast = {
     .name = "broadcast",
     .args_size = sizeof(struct broadcast_args),
     .bind = broadcast_bind,
+    .aux = broadcast_aux,
+    .aux_fill = broadcast_aux_fill,
 };

@@ -34,10 +34,12 @@ struct broadcast_args {
     float m;
     struct codec in[3], out;
     struct view view[3];
+    const uint8_t *table; /* of all bytes of operand `varies`, where the other one is a constant number; NULL: none */
+    uint32_t varies;
 };
 
 kernel_fn broadcast_ref, broadcast_avx2, broadcast_avx512;
-kernel_fn broadcast_fixed_avx2, broadcast_fixed_avx512, broadcast_bytes_avx512;
+kernel_fn broadcast_fixed_avx2, broadcast_fixed_avx512, broadcast_bytes_avx512, broadcast_table_avx512;
 kernel_fn select_ref, select_avx2, select_avx512;
 
 #endif
