@@ -185,6 +185,34 @@ static void gather_windows(struct conv_walk *w)
     }
 }
 
+/* TransposeConv whose rows have one tap each (a kernel as large as the stride): the row is a pixel of x, and rows of a class that follow each other are neighbours.
+ * False: the engine wants another form, or a row lies outside. */
+static bool point_taps(struct conv_walk *w, uint32_t slice)
+{
+    const struct conv_args *a = w->a;
+    struct conv_panel *p = &w->p;
+    const uint64_t xs = dtype_bits(a->x_type) / 8, pixel = a->ci * xs;
+    if (a->kind != CONV_TRANSPOSED || w->tz.n * w->ty.n * w->tx.n != 1 || a->tap_stride != a->cig || w->e->elem != xs || w->e->gathered || !w->e->in_place(a))
+        return false;
+    uint64_t ix = 0;
+    for (uint32_t i = 0; i < p->rows; i++) {
+        if (same_line(p, i) && p->x_at[i] == p->x_at[i - 1] + a->x.stride) {
+            p->x[i] = (const char *)p->x[i - 1] + pixel;
+            if (++ix >= a->x.in)
+                return false;
+            continue;
+        }
+        uint32_t image = p->plane_at[i] / a->z.out, oz = p->plane_at[i] % a->z.out;
+        if (outside(a, &a->z, oz, w->tz.first) || outside(a, &a->y, p->y_at[i], w->ty.first) || outside(a, &a->x, p->x_at[i], w->tx.first))
+            return false;
+        uint64_t plane = (uint64_t)image * a->z.in + (uint64_t)position(a, &a->z, oz, w->tz.first);
+        uint64_t line = plane * a->y.in + (uint64_t)position(a, &a->y, p->y_at[i], w->ty.first);
+        ix = (uint64_t)position(a, &a->x, p->x_at[i], w->tx.first);
+        p->x[i] = (const char *)w->data[0] + (line * a->x.in + ix) * pixel + (uint64_t)slice * a->cig * xs;
+    }
+    return true;
+}
+
 static void gather_pixels(struct conv_walk *w, uint32_t slice)
 {
     const struct conv_args *a = w->a;
@@ -200,7 +228,7 @@ static void gather_pixels(struct conv_walk *w, uint32_t slice)
         point_pixels(w, slice);
     } else if (w->lines) {
         gather_windows(w);
-    } else {
+    } else if (!point_taps(w, slice)) {
         for (uint32_t i = 0; i < w->p.rows; i++) {
             w->p.x[i] = w->rows + i * w->stride;
             gather_pixel(w, i, slice, w->rows + i * w->stride);

@@ -61,7 +61,12 @@ void conv_place_rows(struct conv_walk *w, uint32_t slice)
             p->x[i] = line;
             continue;
         }
-        if (i == 0 || p->y_at[i] != p->y_at[i - 1] || p->plane_at[i] != p->plane_at[i - 1]) {
+        const bool same_line = i > 0 && p->y_at[i] == p->y_at[i - 1] && p->plane_at[i] == p->plane_at[i - 1];
+        if (same_line && p->x_at[i] == p->x_at[i - 1] + (a->kind == CONV_TRANSPOSED ? a->x.stride : 1)) { /* the next one of the class */
+            p->x[i] = (const char *)p->x[i - 1] + (a->kind == CONV_TRANSPOSED ? 1 : a->x.stride) * pixel;
+            continue;
+        }
+        if (!same_line) {
             const uint64_t plane = (uint64_t)(p->plane_at[i] / a->z.out) * a->z.in + least(a, &a->z, w->tz, p->plane_at[i] % a->z.out);
             line = (const char *)w->data[0] + (plane * a->y.in + least(a, &a->y, w->ty, p->y_at[i])) * a->x.in * pixel + (uint64_t)slice * a->cig * w->e->elem;
         }
