@@ -62,25 +62,20 @@ static inline __attribute__((always_inline)) vf weights_at(const struct tile *t,
     return half ? vf_load_half((const uint16_t *)block[v / per_block] + at) : vf_load((const float *)block[v / per_block] + at);
 }
 
-/* The last channels of a chunk: some vectors are not full, or not there. */
-static __attribute__((noinline)) void ragged_end(const struct tile *t, uint32_t mr, uint32_t nr, const vf *acc)
+static inline __attribute__((always_inline)) void store_at(const struct tile *t, uint64_t to, vf v, uint32_t n)
 {
-    for (uint32_t r = 0; r < mr; r++)
-        for (uint32_t v = 0; v < nr; v++) {
-            const uint32_t at = t->at + v * VEC_LANES, n = t->c->n - at;
-            const uint64_t to = t->p->out[t->row + r] + t->c->c0 + at;
-            if (t->a->out_type == DT_F32)
-                vf_store_n((float *)t->out + to, acc[r * nr + v], n);
-            else
-                vf_store_half_n((uint16_t *)t->out + to, acc[r * nr + v], n);
-        }
+    if (t->a->out_type == DT_F32)
+        vf_store_n((float *)t->out + to, v, n);
+    else
+        vf_store_half_n((uint16_t *)t->out + to, v, n);
 }
 
-/* Records are padded to whole blocks, so biases are always whole vectors. */
+/* Records are padded to whole blocks, so biases are always whole vectors. Only the last vector of a chunk may be not full. */
 static inline __attribute__((always_inline)) void tile_end(const struct tile *t, const int mr, const int nr, vf acc[CONV_MR][VEC_F32_NR])
 {
     const vf lo = vf_set1(t->a->f_lo), hi = vf_set1(t->a->f_hi);
     const uint64_t *out = t->p->out + t->row, at = t->c->c0 + t->at;
+    const uint32_t left = t->c->n - t->at - (uint32_t)(nr - 1) * VEC_LANES;
 #pragma GCC unroll 8
     for (int v = 0; v < nr; v++) {
         const vf bias = vf_load(t->c->m + t->at + v * VEC_LANES);
@@ -88,36 +83,29 @@ static inline __attribute__((always_inline)) void tile_end(const struct tile *t,
         for (int r = 0; r < mr; r++)
             acc[r][v] = vf_min(hi, vf_max(lo, vf_add(acc[r][v], bias)));
     }
-    if (t->c->n - t->at < (uint32_t)nr * VEC_LANES) {
-        vf some[CONV_MR * VEC_F32_NR];
+#pragma GCC unroll 8
+    for (int r = 0; r < mr; r++)
+#pragma GCC unroll 8
+        for (int v = 0; v < nr - 1; v++)
+            store_at(t, out[r] + at + (uint32_t)v * VEC_LANES, acc[r][v], VEC_LANES);
+    const uint64_t last = at + (uint32_t)(nr - 1) * VEC_LANES;
+    if (left >= VEC_LANES) {
 #pragma GCC unroll 8
         for (int r = 0; r < mr; r++)
-#pragma GCC unroll 8
-            for (int v = 0; v < nr; v++)
-                some[r * nr + v] = acc[r][v];
-        ragged_end(t, (uint32_t)mr, (uint32_t)nr, some);
-    } else if (t->a->out_type == DT_F32) {
-#pragma GCC unroll 8
-        for (int r = 0; r < mr; r++) {
-            float *to = (float *)t->out + out[r] + at;
-#pragma GCC unroll 8
-            for (int v = 0; v < nr; v++)
-                vf_store_n(to + v * VEC_LANES, acc[r][v], VEC_LANES);
-        }
+            store_at(t, out[r] + last, acc[r][nr - 1], VEC_LANES);
     } else {
 #pragma GCC unroll 8
-        for (int r = 0; r < mr; r++) {
-            uint16_t *to = (uint16_t *)t->out + out[r] + at;
-#pragma GCC unroll 8
-            for (int v = 0; v < nr; v++)
-                vf_store_half_n(to + v * VEC_LANES, acc[r][v], VEC_LANES);
-        }
+        for (int r = 0; r < mr; r++)
+            store_at(t, out[r] + last, acc[r][nr - 1], left);
     }
 }
 
-static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr, const bool half)
+/* narrow: of the last vector only the lower half is there, so half a vector is multiplied. */
+static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr, const bool half, const bool narrow)
 {
+    const int whole = narrow ? nr - 1 : nr;
     vf acc[CONV_MR][VEC_F32_NR];
+    vh rest[CONV_MR];
     const float *x[CONV_MR];
     const char *block[VEC_F32_NR];
     uint64_t bytes = conv_block_bytes(t->a);
@@ -126,8 +114,9 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
 #pragma GCC unroll 8
     for (int r = 0; r < mr; r++) {
         x[r] = t->p->x[t->row + (uint32_t)r];
+        rest[r] = vh_zero();
 #pragma GCC unroll 8
-        for (int v = 0; v < nr; v++)
+        for (int v = 0; v < whole; v++)
             acc[r][v] = vf_zero();
     }
     uint64_t at = 0;
@@ -136,43 +125,55 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
         at = conv_seg_at(t->p, s, at, sizeof(float));
         for (; k < end; k++, at++) {
             vf w[VEC_F32_NR];
+            vh few = vh_zero();
 #pragma GCC unroll 8
-            for (int v = 0; v < nr; v++)
+            for (int v = 0; v < whole; v++)
                 w[v] = weights_at(t, block, k, v, half);
+            if (narrow)
+                few = half ? vh_load_half((const uint16_t *)block[nr - 1] + k * CONV_BLOCK) : vh_load((const float *)block[nr - 1] + k * CONV_BLOCK);
 #pragma GCC unroll 8
             for (int r = 0; r < mr; r++) {
                 vf xv = vf_set1(x[r][at]);
 #pragma GCC unroll 8
-                for (int v = 0; v < nr; v++)
+                for (int v = 0; v < whole; v++)
                     acc[r][v] = vf_fma(xv, w[v], acc[r][v]);
+                if (narrow)
+                    rest[r] = vh_fma(whole ? vh_lower(xv) : vh_set1(x[r][at]), few, rest[r]);
             }
         }
     }
+    if (narrow)
+#pragma GCC unroll 8
+        for (int r = 0; r < mr; r++)
+            acc[r][nr - 1] = vh_widen(rest[r]);
     tile_end(t, mr, nr, acc);
 }
 
-#define TILE(mr, nr, half, name)                       \
+#define TILE(mr, nr, half, narrow, name)               \
     static void name(const struct tile *t)             \
     {                                                  \
-        tile_run(t, mr, nr, half);                     \
+        tile_run(t, mr, nr, half, narrow);             \
     }
-#define TILES(nr, half, sfx) \
-    TILE(1, nr, half, tile_1_##nr##sfx) TILE(2, nr, half, tile_2_##nr##sfx) TILE(4, nr, half, tile_4_##nr##sfx) TILE(6, nr, half, tile_6_##nr##sfx)
+#define TILES(nr, half, narrow, sfx)                                                                   \
+    TILE(1, nr, half, narrow, tile_1_##nr##sfx) TILE(2, nr, half, narrow, tile_2_##nr##sfx)            \
+    TILE(4, nr, half, narrow, tile_4_##nr##sfx) TILE(6, nr, half, narrow, tile_6_##nr##sfx)
 #define TILE_ROW(nr, sfx) { tile_1_##nr##sfx, tile_2_##nr##sfx, tile_4_##nr##sfx, tile_6_##nr##sfx }
 
 typedef void tile_fn(const struct tile *t);
 static const uint32_t tile_rows[4] = { 1, 2, 4, CONV_MR };
 
-/* Rows in sixes, fours, twos and ones; channels in tiles of VEC_F32_NR vectors, the last one narrower. */
-static void block_run(tile_fn *const (*table)[4], const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
+/* Rows in sixes, fours, twos and ones; channels in tiles of VEC_F32_NR vectors, the last one narrower. `narrow`: the same tiles with half a vector at the end; NULL: there
+ * are none. */
+static void block_run(tile_fn *const (*table)[4], tile_fn *const (*narrow)[4], const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     const uint32_t step = VEC_F32_NR * VEC_LANES;
     uint64_t bytes = conv_block_bytes(a);
     for (uint32_t at = 0; at < c->n; at += step) {
         uint32_t left = (c->n - at + VEC_LANES - 1) / VEC_LANES, nr = left < VEC_F32_NR ? left : VEC_F32_NR;
+        tile_fn *const *tiles = narrow && c->n - at <= (nr - 1) * VEC_LANES + VEC_LANES / 2 ? narrow[nr - 1] : table[nr - 1];
         struct tile t = { a, p, c, (const char *)c->w + at / CONV_BLOCK * bytes, 0, at, out };
         for (int m = 3; m >= 0; m--)
             for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])
-                table[nr - 1][m](&t);
+                tiles[m](&t);
     }
 }

@@ -136,8 +136,9 @@ static void point_pixels(struct conv_walk *w, uint32_t slice)
         if (!same_line(&w->p, i)) {
             uint32_t image = w->p.plane_at[i] / a->z.out, oz = w->p.plane_at[i] % a->z.out;
             uint64_t plane = (uint64_t)image * a->z.in + (uint64_t)oz * a->z.stride;
-            line = (const char *)w->data[0] + ((plane * a->y.in + (uint64_t)w->p.y_at[i] * a->y.stride) * a->x.in * a->ci +
-                                               (uint64_t)slice * a->cig) * xs;
+            line =
+                (const char *)w->data[0] +
+                ((plane * a->y.in + (uint64_t)w->p.y_at[i] * a->y.stride) * a->x.in * a->ci + (uint64_t)slice * a->cig) * xs;
         }
         w->p.x[i] = line + w->p.x_at[i] * step;
     }
@@ -164,8 +165,11 @@ static void gather_windows(struct conv_walk *w)
 {
     const struct conv_args *a = w->a;
     const uint64_t xs = dtype_bits(a->x_type) / 8, pixel = a->ci * xs;
-    struct conv_windows some = { .n = w->tx.n * a->ci, .lines = w->ty.n, .line_step = (uint64_t)a->y.dilation * a->x.in * pixel,
-                                 .window_step = a->x.stride * pixel, .row_step = w->stride };
+    struct conv_windows some = { .n = w->tx.n * a->ci,
+                                 .lines = w->ty.n,
+                                 .line_step = (uint64_t)a->y.dilation * a->x.in * pixel,
+                                 .window_step = a->x.stride * pixel,
+                                 .row_step = w->stride };
     for (uint32_t i = 0; i < w->p.rows; i++)
         w->p.x[i] = w->rows + i * w->stride;
     for (uint32_t i = 0; i < w->p.rows;) {
@@ -175,7 +179,8 @@ static void gather_windows(struct conv_walk *w)
             gather_pixel(w, i++, 0, dst);
             continue;
         }
-        uint64_t iy = (uint64_t)position(a, &a->y, w->p.y_at[i], w->ty.first), ix = (uint64_t)w->p.x_at[i] * a->x.stride - a->x.pad + w->tx.first;
+        uint64_t iy = (uint64_t)position(a, &a->y, w->p.y_at[i], w->ty.first),
+                 ix = (uint64_t)w->p.x_at[i] * a->x.stride - a->x.pad + w->tx.first;
         some.dst = dst;
         some.src = (const char *)w->data[0] + ((w->p.plane_at[i] * (uint64_t)a->y.in + iy) * a->x.in + ix) * pixel;
         w->e->load_windows(a, &some);
@@ -192,7 +197,8 @@ static bool point_taps(struct conv_walk *w, uint32_t slice)
     const struct conv_args *a = w->a;
     struct conv_panel *p = &w->p;
     const uint64_t xs = dtype_bits(a->x_type) / 8, pixel = a->ci * xs;
-    if (a->kind != CONV_TRANSPOSED || w->tz.n * w->ty.n * w->tx.n != 1 || a->tap_stride != a->cig || w->e->elem != xs || w->e->gathered || !w->e->in_place(a))
+    if (a->kind != CONV_TRANSPOSED || w->tz.n * w->ty.n * w->tx.n != 1 || a->tap_stride != a->cig || w->e->elem != xs ||
+        w->e->gathered || !w->e->in_place(a))
         return false;
     uint64_t ix = 0;
     for (uint32_t i = 0; i < p->rows; i++) {
@@ -203,7 +209,8 @@ static bool point_taps(struct conv_walk *w, uint32_t slice)
             continue;
         }
         uint32_t image = p->plane_at[i] / a->z.out, oz = p->plane_at[i] % a->z.out;
-        if (outside(a, &a->z, oz, w->tz.first) || outside(a, &a->y, p->y_at[i], w->ty.first) || outside(a, &a->x, p->x_at[i], w->tx.first))
+        if (outside(a, &a->z, oz, w->tz.first) || outside(a, &a->y, p->y_at[i], w->ty.first) ||
+            outside(a, &a->x, p->x_at[i], w->tx.first))
             return false;
         uint64_t plane = (uint64_t)image * a->z.in + (uint64_t)position(a, &a->z, oz, w->tz.first);
         uint64_t line = plane * a->y.in + (uint64_t)position(a, &a->y, p->y_at[i], w->ty.first);
@@ -250,8 +257,10 @@ static void gather_rows(struct conv_walk *w, uint32_t slice)
 {
     const struct conv_args *a = w->a;
     const bool matrix = a->kind == CONV_MATRIX;
-    const uint64_t xs = dtype_bits(a->x_type) / 8, from = matrix ? conv_matrix_of(a, a->x_batch, slice) * a->rows * a->cig : (uint64_t)slice * a->cig;
-    const uint64_t step = (matrix ? a->x_row : a->ci) * xs, to = matrix ? (uint64_t)slice * a->rows * a->co : (uint64_t)slice * a->cog;
+    const uint64_t xs = dtype_bits(a->x_type) / 8,
+                   from = matrix ? conv_matrix_of(a, a->x_batch, slice) * a->rows * a->cig : (uint64_t)slice * a->cig;
+    const uint64_t step = (matrix ? a->x_row : a->ci) * xs,
+                   to = matrix ? (uint64_t)slice * a->rows * a->co : (uint64_t)slice * a->cog;
     const char *src = (const char *)w->data[0] + from * xs + w->first * step, *row = w->in_place ? src : w->rows;
     const uint64_t row_step = w->in_place ? step : w->stride, out_step = a->co, n = w->p.rows;
     uint64_t out = to + w->first * out_step;

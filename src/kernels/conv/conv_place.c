@@ -11,7 +11,8 @@
 bool conv_placed(const struct conv_walk *w)
 {
     const struct conv_args *a = w->a;
-    return a->kind != CONV_MATRIX && !a->direct && a->kg == 1 && a->taps <= CONV_BAND_TAPS && w->e->apart && w->e->in_place(a);
+    return a->kind != CONV_MATRIX && !a->direct && a->kg == 1 && a->taps <= CONV_BAND_TAPS && w->e->apart &&
+           w->e->in_place(a);
 }
 
 /* From the least position of a class to that of its u-th tap. TransposeConv: taps go the other way, and a class is whole strides. */
@@ -31,7 +32,8 @@ void conv_place_segments(struct conv_walk *w)
     p->n_seg = 0;
     p->k_total = 0;
     for (uint32_t l = 0; l < w->tz.n * w->ty.n; l++) {
-        const uint32_t uz = l / w->ty.n, uy = l % w->ty.n, z = w->tz.first + uz * w->tz.step, y = w->ty.first + uy * w->ty.step;
+        const uint32_t uz = l / w->ty.n, uy = l % w->ty.n, z = w->tz.first + uz * w->tz.step,
+                       y = w->ty.first + uy * w->ty.step;
         const uint64_t line = (distance(a, &a->z, w->tz, uz) * a->y.in + distance(a, &a->y, w->ty, uy)) * a->x.in;
         for (uint32_t u = 0; u < w->tx.n; u += per) {
             const uint32_t tap = (z * a->y.kernel + y) * a->x.kernel + w->tx.first + u * w->tx.step;
@@ -62,13 +64,16 @@ void conv_place_rows(struct conv_walk *w, uint32_t slice)
             continue;
         }
         const bool same_line = i > 0 && p->y_at[i] == p->y_at[i - 1] && p->plane_at[i] == p->plane_at[i - 1];
-        if (same_line && p->x_at[i] == p->x_at[i - 1] + (a->kind == CONV_TRANSPOSED ? a->x.stride : 1)) { /* the next one of the class */
+        if (same_line &&
+            p->x_at[i] == p->x_at[i - 1] + (a->kind == CONV_TRANSPOSED ? a->x.stride : 1)) { /* the next one of the class */
             p->x[i] = (const char *)p->x[i - 1] + (a->kind == CONV_TRANSPOSED ? 1 : a->x.stride) * pixel;
             continue;
         }
         if (!same_line) {
-            const uint64_t plane = (uint64_t)(p->plane_at[i] / a->z.out) * a->z.in + least(a, &a->z, w->tz, p->plane_at[i] % a->z.out);
-            line = (const char *)w->data[0] + (plane * a->y.in + least(a, &a->y, w->ty, p->y_at[i])) * a->x.in * pixel + (uint64_t)slice * a->cig * w->e->elem;
+            const uint64_t plane =
+                (uint64_t)(p->plane_at[i] / a->z.out) * a->z.in + least(a, &a->z, w->tz, p->plane_at[i] % a->z.out);
+            line = (const char *)w->data[0] + (plane * a->y.in + least(a, &a->y, w->ty, p->y_at[i])) * a->x.in * pixel +
+                   (uint64_t)slice * a->cig * w->e->elem;
         }
         p->x[i] = line + least(a, &a->x, w->tx, p->x_at[i]) * pixel;
     }
