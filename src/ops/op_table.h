@@ -41,6 +41,7 @@
 
 #define T_ARITH (T_REAL | T_INT | T_UINT)
 #define T_BIAS (T_REAL | T_Q32 | T_(DT_I32))
+#define T_SUM (T_BIAS | T_(DT_I64)) /* what is added to a sum of products */
 #define T_WEIGHT (T_REAL | T_QLOW)
 #define T_FLAG (T_BOOL | T_Q8 | T_(DT_U8) | T_(DT_I8) | T_(DT_I32)) /* what clients use for truth values */
 

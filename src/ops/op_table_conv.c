@@ -3,7 +3,7 @@
 #include "ops/op_table.h"
 
 #define CONV_PORTS \
-    .in = {IN("in", T_REAL), WEIGHT("filter", T_WEIGHT), OPT_ENCODED("bias", T_BIAS)}, .out = {OUT("out", T_REAL)}
+    .in = {IN("in", T_REAL), WEIGHT("filter", T_WEIGHT), OPT_ENCODED("bias", T_SUM)}, .out = {OUT("out", T_REAL)}
 #define STRIDE(n, text) P_U32("stride", REQ, DIMS1(n), AS(text))
 #define DILATION(n, text) P_U32("dilation", DIMS1(n), DEFAULT(1), AS(text))
 #define PADS(n, text) P_U32("pad_amount", REQ, DIMS2(n, 2), AS(text))
@@ -40,9 +40,9 @@ OP_ROW(TransposeConv3d, CONV_PORTS,
        .params = {STRIDE(3, DHW), PADS(3, DHW_PADS), DILATION(3, DHW), GROUP, P_U32("output_padding", DIMS1(3), DEFAULT(0), AS(DHW))},
        .infer = rule_transpose_conv3d)
 
-OP_ROW(FullyConnected, .in = {IN("in", T_REAL), WEIGHT("weight", T_WEIGHT), OPT_ENCODED("bias", T_BIAS)}, .out = {OUT("out", T_REAL)},
+OP_ROW(FullyConnected, .in = {IN("in", T_REAL), WEIGHT("weight", T_WEIGHT), OPT_ENCODED("bias", T_SUM)}, .out = {OUT("out", T_REAL)},
        .params = {P_B8("keep_dims", DEFAULT(0))}, .infer = rule_fully_connected)
-OP_ROW(MatMul, .in = {IN("a", T_REAL), WEIGHT("b", T_WEIGHT), OPT_ENCODED("bias", T_BIAS)}, .out = {OUT("out", T_REAL)},
+OP_ROW(MatMul, .in = {IN("a", T_REAL), WEIGHT("b", T_WEIGHT), OPT_ENCODED("bias", T_SUM)}, .out = {OUT("out", T_REAL)},
        .params = {P_B8("transpose_in0", DEFAULT(0)), P_B8("transpose_in1", DEFAULT(0))}, .infer = rule_matmul)
 /* Inputs of the operator of the same name in ONNX Runtime, in the order that its QNN provider gives them. */
 OP_ROW(GroupQueryAttention,

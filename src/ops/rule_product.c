@@ -3,7 +3,7 @@
  *
  *     float         activations of one float type; weights of any float or fixed-point type; bias in float or with a scale of its own
  *     fixed point   activations of 8 or 16 bits; weights of 2, 4 or 8 bits, or of 16 bits beside 16-bit activations, or float;
- *                   bias in the accumulator's scale (sq32, i32) or in its own (8 and 16 bits, float)
+ *                   bias in the accumulator's scale (sq32, i32, i64) or in its own (8 and 16 bits, float)
  *     encodings     activations per tensor; weights per tensor, per output channel, per block, or blockwise expansion; bias per tensor or axis */
 #include "ops/op_rules.h"
 
@@ -83,17 +83,17 @@ static enum status bias_type(const struct op_call *c)
 {
     char text[DESC_TEXT_MAX];
     const struct tensor_desc *b = rule_in(c, 2);
-    uint32_t allowed = T_(DT_SQ32) | T_Q | T_(DT_I32) | T_FLOAT;
+    uint32_t allowed = T_(DT_SQ32) | T_Q | T_(DT_I32) | T_(DT_I64) | T_FLOAT;
     if (!b)
         return ST_OK;
     const char *name = rule_in_name(c, 2);
-    REFUSE_IF(!(T_(b->type) & allowed), c, "input 2 (\"%s\") is %s; sq32, i32, uq8, sq8, uq16, sq16, f32 or f16 is expected", name,
+    REFUSE_IF(!(T_(b->type) & allowed), c, "input 2 (\"%s\") is %s; sq32, i32, i64, uq8, sq8, uq16, sq16, f32 or f16 is expected", name,
               desc_text(b, text));
     bool plain = b->q.kind == Q_NONE || b->q.kind == Q_TENSOR || b->q.kind == Q_AXIS;
     REFUSE_IF(dtype_is_fixed(b->type) && (!plain || b->q.mapping), c,
               "input 2 (\"%s\") is %s with encoding %u and mapping %u; one scale, or one per output channel, is expected", name, desc_text(b, text),
               b->q.kind, b->q.mapping);
-    bool unscaled = b->type == DT_I32 || (dtype_is_fixed(b->type) && quant_scale(&b->q, 0) == 0);
+    bool unscaled = b->type == DT_I32 || b->type == DT_I64 || (dtype_is_fixed(b->type) && quant_scale(&b->q, 0) == 0);
     REFUSE_IF(unscaled && !has_unit(c), c,
               "input 2 (\"%s\") is %s without a scale, but beside %s there is none to derive it from; give it a scale, or make it f32", name,
               desc_text(b, text), dtype_is_float(c->in[0]->type) ? "a float input" : dtype_is_float(c->in[1]->type) ? "float weights"

@@ -312,7 +312,7 @@ def refusals():
     refused("beside float weights there is none", T(np.zeros((4, 8)), "f32", const=True), T(np.zeros(4), "i32", const=True))
     refused("one scale, or one per output channel", T(np.zeros((4, 8)), "sq8", scale=1.0, const=True),
             T(np.zeros(4), "sq32", scales=ones[:2], block=[2], const=True))
-    refused("sq32, i32, uq8", T(np.zeros((4, 8)), "sq8", scale=1.0, const=True), T(np.zeros(4), "uq32", scale=1.0, const=True))
+    refused("sq32, i32, i64, uq8", T(np.zeros((4, 8)), "sq8", scale=1.0, const=True), T(np.zeros(4), "uq32", scale=1.0, const=True))
 
 
 def main():

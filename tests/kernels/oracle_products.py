@@ -260,7 +260,7 @@ def fixed_case():
         ins.append(T(store.astype(np.int8) if wt == "sq8" else store, wt, scales=sw, axis=c["caxis"], bits=bits, const=const))
     else:
         ins.append(T(store.astype(np.int8) if wt == "sq8" else store, wt, scale=sw[0], offset=-zero_w, bits=bits, const=const))
-    kind = pick(None, "sq32", "sq32", "sq32", "uq8", "sq8", "f32")
+    kind = pick(None, "sq32", "sq32", "sq32", "uq8", "sq8", "f32", "i64")
     if kind:
         acc = acc + fixed_bias(kind, c["co"], unit, spread, ins, const)
     post, (qlo, qhi) = (-np.inf, np.inf), FIXED[ot]
@@ -281,6 +281,10 @@ def fixed_bias(kind, n, unit, spread, ins, const):
         b = (rng.normal(0, spread, n)).astype(np.float32)
         ins.append(T(b, "f32", const=const))
         return bias_to_acc(b, kind, 0, 0, unit)
+    if kind == "i64":  # steps of the accumulator; whatever scale stands beside them
+        b = rng.integers(-int(spread / unit.min()) - 1, int(spread / unit.min()) + 2, n) * pick(1, 1, 1, 2**20)
+        ins.append(T(b, kind, const=const, **pick({}, {"scale": np.float32(3), "offset": 0})))
+        return np.clip(b, -2**31, 2**31 - 1)
     if kind == "sq32":
         big = spread / unit.min() if rng.integers(10) else 2**31
         b = np.clip(rng.integers(-int(min(big, 2**31)) - 1, int(min(big, 2**31 - 2)) + 2, n), -2**31, 2**31 - 1)

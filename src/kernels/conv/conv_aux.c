@@ -225,6 +225,12 @@ static int64_t saturate32(double v)
     return r > INT32_MAX ? INT32_MAX : r < INT32_MIN ? INT32_MIN : r;
 }
 
+/* Types that may be without a scale, in units of the accumulator. */
+static bool in_units(enum dtype t)
+{
+    return t == DT_SQ32 || t == DT_UQ32 || t == DT_I32 || t == DT_I64;
+}
+
 /* docs/numerics.md section 3, Bias. `unit`: what one step of the accumulator is worth. */
 static int64_t bias_fixed(const struct conv_args *a, const void *bias, uint32_t at, double unit)
 {
@@ -233,8 +239,9 @@ static int64_t bias_fixed(const struct conv_args *a, const void *bias, uint32_t 
     int64_t q = ku_load_int(bias, a->b_type, at);
     double scale = quant_scale(&a->bq, at);
     int64_t offset = quant_offset(&a->bq, at);
-    if (dtype_bits(a->b_type) == 32 && (a->bq.kind == Q_NONE || scale == 0 || (offset == 0 && fabs(scale - unit) <= unit / 65536)))
-        return q;
+    bool as_it_is = a->b_type == DT_I64 || a->bq.kind == Q_NONE || scale == 0 || (offset == 0 && fabs(scale - unit) <= unit / 65536);
+    if (in_units(a->b_type) && as_it_is)
+        return q > INT32_MAX ? INT32_MAX : q < INT32_MIN ? INT32_MIN : q;
     return saturate32(scale * (double)(q + offset) / unit);
 }
 
@@ -242,7 +249,7 @@ static int64_t bias_fixed(const struct conv_args *a, const void *bias, uint32_t 
 static float bias_real(const struct conv_args *a, const void *bias, uint32_t at, uint64_t weight)
 {
     float scale = quant_scale(&a->bq, at);
-    if (dtype_bits(a->b_type) == 32 && !dtype_is_float(a->b_type) && (a->bq.kind == Q_NONE || scale == 0))
+    if (in_units(a->b_type) && (a->b_type == DT_I64 || a->bq.kind == Q_NONE || scale == 0))
         return (float)((double)ku_load_int(bias, a->b_type, at) * a->x_scale * encoding_scale(&a->w_enc, weight));
     return ku_load_real(bias, a->b_type, at, scale, quant_offset(&a->bq, at));
 }
