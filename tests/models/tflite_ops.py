@@ -720,6 +720,42 @@ def control_cases():
     CASES.append(dict(name="call", file=m.file(t[:1], t[1:], [(inner, a[:1], a[1:])]), inputs=[x], expected=[-x], tol=0, steps=1, refused=None))
 
 
+def while_case(name, turns, known=True, refused=None):
+    """x and i, while i < turns: x * k - i."""
+    x, k = f32(2, 3), f32(2, 3)
+    m = tflite_file.Model()
+    t = [m.tensor([], "int32", "i", data=[0] if known else None), m.tensor(x.shape, "float32", "x"), m.tensor([], "int32", "n"), m.tensor(x.shape, "float32", "y")]
+    cond, body = m.graph("cond"), m.graph("body")
+    c = [cond.tensor([], "int32", "i"), cond.tensor(x.shape, "float32", "x"), cond.tensor([], "int32", "most", data=[turns]), cond.tensor([], "bool", "more")]
+    cond.op(58, [c[0], c[2]], [c[3]], {})
+    b = [body.tensor([], "int32", "i"), body.tensor(x.shape, "float32", "x"), body.tensor([], "int32", "one", data=[1]), body.tensor(x.shape, "float32", "k", data=k.tobytes()),
+         body.tensor([], "int32", "j"), body.tensor([], "float32", "f"), body.tensor(x.shape, "float32", "p"), body.tensor(x.shape, "float32", "q")]
+    body.op(0, [b[0], b[2]], [b[4]], {})
+    body.op(53, [b[0]], [b[5]], {})
+    body.op(18, [b[1], b[3]], [b[6]], {})
+    body.op(41, [b[6], b[5]], [b[7]], {})
+    m.op(119, t[:2], t[2:], {0: ("i32", 1), 1: ("i32", 2)})
+    y = x
+    for i in range(min(turns, 8)):
+        y = y * k - i
+    CASES.append(dict(name=name, file=m.file(t[1:2] if known else t[:2], t[3:], [(cond, c[:2], c[3:]), (body, b[:2], [b[4], b[7]])]), inputs=[x] if known else [i32(0), x],
+                      expected=[y], tol=1e-4, steps=1, refused=refused))
+
+
+def loop_cases():
+    while_case("while, four turns", 4)
+    while_case("while, no turn", 0)
+    while_case("while, endless", 1 << 30, refused="more than 1024 turns")
+    while_case("while, counted at run time", 4, False, refused="condition depends on the inputs")
+    x = f32(2, 1, 3)
+    m = tflite_file.Model()
+    t = [m.tensor(x.shape, "float32", "x"), m.tensor([3], "int32", "s", data=[2, 1, 3]), m.tensor([2], "int32", "t", data=[4, 1]), m.tensor([3], "int32", "u"),
+         m.tensor([2, 4, 3], "float32", "y")]
+    m.op(145, t[1:3], t[3:4], {})
+    m.op(130, [t[0], t[3]], t[4:], {})
+    CASES.append(dict(name="broadcast_args", file=m.file(t[:1], t[4:]), inputs=[x], expected=[np.broadcast_to(x, (2, 4, 3))], tol=0, steps=1, refused=None))
+
+
 def wide_cases():
     """More tensors than a node takes."""
     parts = [f32(2, 1 + i % 2) for i in range(20)]
@@ -910,7 +946,7 @@ def judge(c, answer, path):
 def main():
     runner, library = sys.argv[1:3]
     for make in (conv_cases, dense_cases, unary_cases, binary_cases, shape_cases, slice_cases, image_cases, memory_cases, segment_cases, svdf_fixed, resource_case, composed_cases,
-                 refusal_cases, custom_transpose_case, sparse_cases, control_cases, wide_cases, shape_case, complex_cases, detection_cases):
+                 refusal_cases, custom_transpose_case, sparse_cases, control_cases, loop_cases, wide_cases, shape_case, complex_cases, detection_cases):
         make()
     failed = skipped = 0
     with tempfile.TemporaryDirectory() as folder:

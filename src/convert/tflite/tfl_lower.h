@@ -167,6 +167,7 @@ TFL_LOWER(zeros_like);
 TFL_LOWER(shape);
 TFL_LOWER(rank);
 TFL_LOWER(range);
+TFL_LOWER(broadcast_args);
 
 /* tfl_index.c */
 TFL_LOWER(slice);
@@ -225,5 +226,6 @@ TFL_LOWER(assign_variable);
 TFL_LOWER(composite);
 TFL_LOWER(call);
 TFL_LOWER(if);
+TFL_LOWER(while);
 
 #endif

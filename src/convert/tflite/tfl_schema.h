@@ -46,6 +46,7 @@ enum { CUMSUM_EXCLUSIVE, CUMSUM_REVERSE };
 enum { FAKE_QUANT_MIN, FAKE_QUANT_MAX, FAKE_QUANT_BITS, FAKE_QUANT_NARROW };
 enum { VAR_HANDLE_CONTAINER, VAR_HANDLE_NAME };
 enum { IF_THEN, IF_ELSE };
+enum { WHILE_COND, WHILE_BODY };
 enum { COMPOSITE_NAME, COMPOSITE_SUBGRAPH };
 enum { OPTION_FIRST = 0 }; /* structs with one field that matters: activation, axis, beta, alpha, block size, keep_dims … */
 

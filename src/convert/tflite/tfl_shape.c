@@ -392,6 +392,25 @@ TFL_LOWER(rank)
     return bind_ints(cx, (int64_t[]){tfl_desc(cx, x)->rank}, 1, true);
 }
 
+/* The shape that two shapes broadcast to. */
+TFL_LOWER(broadcast_args)
+{
+    int64_t a[MAX_RANK], b[MAX_RANK], *wide = a, *narrow = b;
+    uint32_t n, m;
+    TRY(tfl_ints(cx, 0, a, MAX_RANK, &n));
+    TRY(tfl_ints(cx, 1, b, MAX_RANK, &m));
+    if (m > n) {
+        uint32_t k = n;
+        wide = b, narrow = a, n = m, m = k;
+    }
+    for (uint32_t i = 0; i < m; i++) {
+        int64_t *x = &wide[n - m + i], y = narrow[i];
+        TFL_REFUSE_IF(*x != y && *x != 1 && y != 1, "the shapes have %lld and %lld elements in one dimension; equal sizes, or 1, are expected", (long long)*x, (long long)y);
+        *x = *x == 1 ? y : *x;
+    }
+    return bind_ints(cx, wide, n, false);
+}
+
 enum { RANGE_MAX = 1 << 16 };
 
 TFL_LOWER(range)

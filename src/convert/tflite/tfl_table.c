@@ -12,7 +12,6 @@ enum { CODE_CUSTOM_OPERATOR = 32 };
 #define FUSED(code, text, how, op) [code] = {.name = text, .lower = tfl_lower_##how, .arg = op, .fused = true},
 #define PAIRS(code, text, how) [code] = {.name = text, .lower = tfl_lower_##how, .complex = true},
 #define REFUSE(code, text, why, near) [code] = {.name = text, .arg = why, .nearest = near},
-#define CONTROL "control flow: a QNN graph runs all of its nodes, once"
 #define SIZE "the size of its output depends on the data"
 #define NO_OP "there is no QNN operator that it could become"
 #define HLO "an operator of the StableHLO dialect; converters lower it to the ones of TFLite"
@@ -138,7 +137,7 @@ static const struct tfl_row rows[] = {
     AS(116, "ROUND", unary, "ElementWiseRound")
     AS(117, "HARD_SWISH", unary, "HardSwish")
     LOWER(118, "IF", if)
-    REFUSE(119, "WHILE", CONTROL, "the loop unrolled, or run by the client with the state as inputs and outputs")
+    LOWER(119, "WHILE", while)
     LOWER(120, "NON_MAX_SUPPRESSION_V4", nms_v4)
     LOWER(121, "NON_MAX_SUPPRESSION_V5", nms_v5)
     LOWER(122, "SCATTER_ND", scatter_nd)
@@ -164,7 +163,7 @@ static const struct tfl_row rows[] = {
     LOWER(142, "VAR_HANDLE", var_handle)
     LOWER(143, "READ_VARIABLE", read_variable)
     LOWER(144, "ASSIGN_VARIABLE", assign_variable)
-    REFUSE(145, "BROADCAST_ARGS", "shapes computed at run time", "BROADCAST_TO a constant shape")
+    LOWER(145, "BROADCAST_ARGS", broadcast_args)
     REFUSE(146, "RANDOM_STANDARD_NORMAL", "random numbers would differ from those of the source", "the random numbers as an input")
     LOWER(147, "BUCKETIZE", bucketize)
     REFUSE(148, "RANDOM_UNIFORM", "random numbers would differ from those of the source", "the random numbers as an input")
