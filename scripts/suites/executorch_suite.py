@@ -4,7 +4,7 @@
 
     pip install executorch torchvision ...        (a virtual environment; the tests import what they need, and say what is missing)
     make install PREFIX=DIR && . DIR/bin/envsetup.sh
-    executorch_suite.py [--class NAME | --rework FOLDER] [--match TEXT] [--backend htp|gpu|lpai] [--soc NAME] [--part I/N] [--logs DIR]
+    executorch_suite.py [--class NAME | --rework FOLDER] [--match TEXT] [--backend htp|gpu|lpai] [--soc NAME] [--part I/N] [--logs DIR] [--random-weights]
 
 Classes are those of executorch.backends.qualcomm.tests.test_qnn_delegate: TestQNNFloatingPointOperator, TestQNNQuantizedOperator, ...
 Folders are those of its tests/rework: htp/op, htp/feature, passes, utils, ...; these need pytest and pytest-subtests.
@@ -55,6 +55,23 @@ def read_inputs(meta, line, folder):
             data = bytearray(f.read())
         tensors.append(torch.frombuffer(data, dtype=types_of[int(t.dtype())]).reshape(tuple(t.sizes())).clone())
     return tuple(tensors)
+
+
+class Kept(dict):
+    """Weights that were not fetched: whoever loads them keeps its own."""
+
+
+def replace_weights():
+    """Nothing is fetched: networks keep the random weights that they are made with."""
+    import timm.models._builder
+    import torch
+    import torchvision.models._api
+    load = torch.nn.Module.load_state_dict
+    fetch = lambda *rest, **options: Kept()
+    torch.manual_seed(1)
+    torch.nn.Module.load_state_dict = lambda self, state, *rest, **options: None if isinstance(state, Kept) else load(self, state, *rest, **options)
+    torch.hub.load_state_dict_from_url = torchvision.models._api.load_state_dict_from_url = fetch
+    timm.models._builder.load_pretrained = lambda *rest, **options: None
 
 
 def set_options(option):
@@ -253,6 +270,7 @@ def main():
     p.add_argument("--soc", default="SM8650")
     p.add_argument("--part", default="0/1", help="tests I, I + N, I + 2 N, ... of those that match")
     p.add_argument("--logs", default=tempfile.gettempdir())
+    p.add_argument("--random-weights", action="store_true", help="networks are not fetched, where a test asks for trained ones")
     a = p.parse_args()
     if "MALLOC_MMAP_THRESHOLD_" not in os.environ:  # ExecuTorch's runtime takes large new memory for zeros, as it is in a program that has just begun
         os.environ["MALLOC_MMAP_THRESHOLD_"] = "65536"
@@ -262,6 +280,8 @@ def main():
     os.makedirs(a.logs, exist_ok=True)
     replace_audio()
     replace_runner()
+    if a.random_weights:
+        replace_weights()
     a.report = os.fdopen(os.dup(1), "w")  # pytest takes standard output for itself
     count = {}
     if a.rework:

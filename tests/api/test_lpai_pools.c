@@ -156,6 +156,40 @@ static void test_replaced_while_running(void **state)
     pair_close(&p);
 }
 
+static void right(const struct pair *p, int graph)
+{
+    struct loop l;
+    loop_init(&l, &p->net[graph]);
+    once(&l);
+    assert_int_equal(l.right, 1);
+}
+
+/* A client that says how fast and where a graph runs, and nothing of memory, leaves that to the library; one that says less does not. */
+static void test_left_to_the_library(void **state)
+{
+    (void)state;
+    struct pair p = pair_open();
+    QnnLpaiGraph_PerfCfg_t perf = { 30, 10, QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_REAL_TIME };
+    QnnLpaiGraph_CoreAffinity_t affinity = { QNN_LPAI_GRAPH_CORE_AFFINITY_SOFT, 0 };
+    Qnn_GraphHandle_t g = p.net[0].graph;
+    OK(kit_config(g, QNN_LPAI_GRAPH_SET_CFG_PERF_CFG, &perf));
+    FAILS_SAYING(QNN_GRAPH_ERROR_FINALIZE_FAILED, "SCRATCH_MEM", q.graphFinalize(g, NULL, NULL));
+    for (int i = 0; i < GRAPHS; i++) {
+        OK(kit_config(p.net[i].graph, QNN_LPAI_GRAPH_SET_CFG_PERF_CFG, &perf));
+        OK(kit_config(p.net[i].graph, QNN_LPAI_GRAPH_SET_CFG_CORE_AFFINITY, &affinity));
+        OK(q.graphFinalize(p.net[i].graph, NULL, NULL));
+    }
+    for (int i = 0; i < GRAPHS; i++)
+        right(&p, i);
+    perf.fps = 60;
+    OK(kit_config(g, QNN_LPAI_GRAPH_SET_CFG_PERF_CFG, &perf)); /* what it has stays */
+    right(&p, 0);
+    OK(use(&p, 0, 0)); /* memory of the client's may come later */
+    right(&p, 0);
+    right(&p, 1);
+    pair_close(&p);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -168,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_take_turns),
+        cmocka_unit_test(test_left_to_the_library),
         cmocka_unit_test(test_at_once),
         cmocka_unit_test(test_replaced_while_running),
     };

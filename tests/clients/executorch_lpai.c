@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ExecuTorch's LPAI path: ENABLE_ISLAND in the context's config, PREPARE with graphSetConfig right after graphCreate, reflection through
- * getMetaData; after retrieving, performance and affinity in one list with the pools, then graphFinalize again. */
+ * getMetaData; after retrieving, performance and affinity in one list and no word about memory, then graphFinalize again. */
 #include <dlfcn.h>
 
 #include "lpai_model.h"
@@ -30,15 +30,11 @@ static struct client_binary compile(Qnn_BackendHandle_t b)
 }
 
 /* All settings in one call. */
-static void *configure(Qnn_GraphHandle_t g)
+static void configure(Qnn_GraphHandle_t g)
 {
-    uint32_t size = 0;
-    MUST(lpai_graph_property(g, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE, &size));
-    QnnLpaiGraph_Mem_t scratch = { QNN_LPAI_MEM_TYPE_DDR, size, aligned_alloc(256, (size + 255) / 256 * 256) }, none = { QNN_LPAI_MEM_TYPE_DDR, 0, NULL };
     QnnLpaiGraph_PerfCfg_t perf = { 30, 10, QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_REAL_TIME };
     QnnLpaiGraph_CoreAffinity_t affinity = { QNN_LPAI_GRAPH_CORE_AFFINITY_SOFT, 0 };
-    QnnLpaiGraph_CustomConfig_t customs[] = { { QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM, &scratch }, { QNN_LPAI_GRAPH_SET_CFG_PERSISTENT_MEM, &none },
-                                              { QNN_LPAI_GRAPH_SET_CFG_PERF_CFG, &perf }, { QNN_LPAI_GRAPH_SET_CFG_CORE_AFFINITY, &affinity } };
+    QnnLpaiGraph_CustomConfig_t customs[] = { { QNN_LPAI_GRAPH_SET_CFG_PERF_CFG, &perf }, { QNN_LPAI_GRAPH_SET_CFG_CORE_AFFINITY, &affinity } };
     QnnGraph_Config_t configs[COUNT(customs)];
     const QnnGraph_Config_t *list[COUNT(customs) + 1] = { NULL };
     for (unsigned i = 0; i < COUNT(customs); i++) {
@@ -46,12 +42,12 @@ static void *configure(Qnn_GraphHandle_t g)
         list[i] = &configs[i];
     }
     MUST(qnn.graphSetConfig(g, list));
-    return scratch.addr;
 }
 
 int main(void)
 {
-    static _Alignas(64) int8_t x[64], y[64];
+    static _Alignas(64) int8_t buffers[2][64 + 16];
+    int8_t *x = buffers[0] + 16, *y = buffers[1] + 16; /* its planner aligns to 16 bytes */
     void *lib = client_open("libQnnLpai.so", RTLD_NOW | RTLD_GLOBAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_GLOBAL);
     client_provider(lib, ONLY_ONE);
     client_system_provider(system_lib, ONLY_ONE);
@@ -69,7 +65,7 @@ int main(void)
     struct client_graph_info i = client_first_graph(info);
     MUST(qnn.contextCreateFromBinary(backend, NULL, island(), bin.data, bin.size, &c, NULL));
     MUST(qnn.graphRetrieve(c, i.name, &g));
-    void *scratch = configure(g);
+    configure(g);
     MUST(qnn.graphFinalize(g, NULL, NULL));
     for (int k = 0; k < LPAI_N; k++)
         x[k] = (int8_t)(7 * k);
@@ -79,7 +75,6 @@ int main(void)
     MUST(qnn.contextFree(c, NULL));
     MUST(sys.systemContextFree(reader));
     MUST(qnn.backendFree(backend));
-    free(scratch);
     free(bin.data);
     dlclose(system_lib);
     dlclose(lib);

@@ -45,6 +45,7 @@ struct lpai_settings {
     struct lpai_mem pool[POOL_COUNT];
     uint32_t fps, ftrt_ratio, client_type;
     uint32_t affinity, core_selection;
+    bool perf_given, affinity_given;
     bool per_layer, exclude_io, keep_batchnorm, batch_multiple;
     char core_names[64];
 };
@@ -136,6 +137,8 @@ struct backend_graph {
     _Atomic uint32_t pause;        /* the client wants executions to stop at the next step */
     struct lpai_paused paused;
     struct lpai_claim claim;
+    bool left_to_us;                 /* the client gave no memory (lpai_own.c) */
+    struct lpai_mem own[POOL_COUNT]; /* what we took for it then */
 };
 
 /* lpai_config.c: what the client's LPAI structures mean; the only file of this folder that sees them. */
@@ -168,6 +171,11 @@ void lpai_claim_drop(struct backend_graph *g);
 enum status lpai_run_enter(struct backend_graph *g); /* refuses when a running graph has the same scratch, or memory is gone */
 void lpai_run_leave(struct backend_graph *g);
 bool lpai_overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes);
+
+/* lpai_own.c: memory for clients that give none. make: if it is left to us; fill: in place of what is not given. */
+enum status lpai_own_make(struct backend_graph *g, const struct lpai_settings *s);
+void lpai_own_fill(const struct backend_graph *g, struct lpai_settings *s);
+void lpai_own_free(struct backend_graph *g);
 
 /* lpai_probe.c: questions to the kernel about the client's memory, so that a bad pointer is an error and not a signal. */
 bool lpai_mapped(const void *p, uint64_t bytes);   /* cheap, for every execution */

@@ -196,6 +196,7 @@ static enum status take_perf(const void *config, struct lpai_settings *s)
     s->fps = p->fps;
     s->ftrt_ratio = p->ftrtRatio ? p->ftrtRatio : QNN_LPAI_GRAPH_DEFAULT_FTRT_RATIO;
     s->client_type = (uint32_t)p->clientType;
+    s->perf_given = true;
     return ST_OK;
 }
 
@@ -210,6 +211,7 @@ static enum status take_affinity(const void *config, struct lpai_settings *s)
               "LPAI graph config: CORE_AFFINITY insists on core 0x%x; there is %d core, use soft affinity to run on any", a->coreSelection, LPAI_CORES);
     s->affinity = (uint32_t)a->affinity;
     s->core_selection = a->coreSelection;
+    s->affinity_given = true;
     return ST_OK;
 }
 

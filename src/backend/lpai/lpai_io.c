@@ -38,7 +38,7 @@ static enum status check_usable(const struct backend_graph *g, uint32_t io, void
 static enum status check_buffer(const struct backend_graph *g, uint32_t io, uint8_t *data, uint64_t bytes)
 {
     const struct binary_tensor *t = tensor_of(g, io);
-    RETURN_IF((uintptr_t)data % LPAI_ALIGN, ST_INVALID_TENSOR,
+    RETURN_IF(!g->left_to_us && (uintptr_t)data % LPAI_ALIGN, ST_INVALID_TENSOR,
               "tensor \"%s\": its buffer starts at %p; the address must be a multiple of %d (backend property ALIGNMENT_REQ)", t->name, (void *)data,
               LPAI_ALIGN);
     for (int k = 0; k < POOL_COUNT; k++)

@@ -238,6 +238,7 @@ void lpai_unload(struct backend_graph *g)
     lpai_claim_drop(g);
     exec_unload(g->program);
     lpai_remote_free(g);
+    lpai_own_free(g);
     pthread_mutex_destroy(&g->lock);
     mem_free(g->io);
     mem_free(g->home);
@@ -265,15 +266,25 @@ static enum status attach(struct backend_graph *g)
     return g->context->session ? lpai_remote_attach(g) : exec_load(g->g, &o, &g->program);
 }
 
+static enum status attach_pools(struct backend_graph *g, const struct lpai_settings *s)
+{
+    TRY(lpai_pools_complete(g, s));
+    TRY(lpai_pools_check(g, s));
+    TRY(lpai_claim_pools(g, s));
+    enum status st = attach(g);
+    if (st != ST_OK)
+        lpai_claim_drop(g);
+    return st;
+}
+
 enum status lpai_attach(struct backend_graph *g, const struct backend_graph_cfg *cfg)
 {
     struct lpai_settings s = lpai_settings_of(cfg);
-    TRY(lpai_pools_complete(g, &s));
-    TRY(lpai_pools_check(g, &s));
-    TRY(lpai_claim_pools(g, &s));
-    enum status st = attach(g);
+    TRY(lpai_own_make(g, &s));
+    lpai_own_fill(g, &s);
+    enum status st = attach_pools(g, &s);
     if (st != ST_OK) {
-        lpai_claim_drop(g);
+        lpai_own_free(g);
         return st;
     }
     take_settings(g, &s);
@@ -305,13 +316,15 @@ static enum status change_attached(struct backend_graph *g, const struct lpai_se
     return ST_OK;
 }
 
-enum status lpai_change(struct backend_graph *g, const struct lpai_settings *s)
+enum status lpai_change(struct backend_graph *g, const struct lpai_settings *wanted)
 {
-    TRY(lpai_pools_check(g, s));
+    struct lpai_settings s = *wanted;
+    lpai_own_fill(g, &s);
+    TRY(lpai_pools_check(g, &s));
     if (!g->program && !g->remote)
         return ST_OK;
     pthread_mutex_lock(&g->lock);
-    enum status st = change_attached(g, s);
+    enum status st = change_attached(g, &s);
     pthread_mutex_unlock(&g->lock);
     return st;
 }
