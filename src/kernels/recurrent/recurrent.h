@@ -59,6 +59,7 @@ struct rnn_product {
     const float *v;
     float *acc;
     uint32_t v_step, acc_step;
+    bool backward; /* the last rows first: what a step read last is what the next one finds in a cache */
 };
 
 enum status recurrent_aux(const struct op_call *c, struct kernel_aux *ret);

@@ -32,10 +32,19 @@ static void normalize(const struct cell *s, int weights, float *z)
         z[i] = z[i] * inv * w[i];
 }
 
+/* All that is multiplied with h, every other step from the other end: of weights that are more than a cache holds, those that a step read last are still there. */
+static void lstm_products(const struct cell *s)
+{
+    for (int i = 0; i < 4; i++) {
+        enum gate g = (enum gate)(s->step & 1 ? 3 - i : i);
+        if (g != GATE_I || has(s, LSTM_WXI))
+            multiply(s, gates[g].wh, s->a->out, s->h, s->gate[g]);
+    }
+}
+
 static void lstm_gate(const struct cell *s, enum gate g)
 {
     float *z = s->gate[g];
-    multiply(s, gates[g].wh, s->a->out, s->h, z);
     if (gates[g].wc && has(s, gates[g].wc))
         add_product(z, of_units(s, gates[g].wc), s->c_now, s->rows);
     if (has(s, gates[g].norm))
@@ -71,6 +80,7 @@ static void lstm_output(struct cell *s)
 static void lstm_cell(struct cell *s)
 {
     const struct rnn_args *a = s->a;
+    lstm_products(s);
     lstm_gate(s, GATE_F);
     lstm_gate(s, GATE_C);
     if (has(s, LSTM_WXI))
@@ -120,10 +130,21 @@ void K(lstm)(const struct kernel_call *call, struct range tile)
 
 enum { GRU_Z_GATE, GRU_R_GATE, GRU_N_GATE, GRU_N_HIDDEN };
 
+/* As lstm_products; the candidate's only where it takes h as it is. */
+static void gru_products(const struct cell *s)
+{
+    const int n = s->a->linear_before_reset ? 3 : 2;
+    if (s->a->linear_before_reset)
+        memset(s->gate[GRU_N_HIDDEN], 0, s->rows * sizeof(float));
+    for (int i = 0; i < n; i++) {
+        int g = s->step & 1 ? n - 1 - i : i;
+        multiply(s, GRU_WHZ + g, s->a->units, s->h, s->gate[g == GRU_N_GATE ? GRU_N_HIDDEN : g]);
+    }
+}
+
 static void gru_gate(const struct cell *s, int gate)
 {
     float *z = s->gate[gate];
-    multiply(s, GRU_WHZ + gate, s->a->units, s->h, z);
     add_vector(s, GRU_BXZ + gate, z);
     add_vector(s, GRU_BHZ + gate, z);
     sigmoid(z, s->rows);
@@ -134,8 +155,6 @@ static void gru_candidate(const struct cell *s)
     const struct rnn_args *a = s->a;
     float *n = s->gate[GRU_N_GATE], *hidden = s->gate[GRU_N_HIDDEN];
     if (a->linear_before_reset) {
-        memset(hidden, 0, s->rows * sizeof(*hidden));
-        multiply(s, GRU_WHN, a->units, s->h, hidden);
         add_vector(s, GRU_BHN, hidden);
         add_vector(s, GRU_BXN, n);
         add_product(n, s->gate[GRU_R_GATE], hidden, s->rows);
@@ -164,6 +183,7 @@ static void gru_phase(struct cell *s, uint32_t phase)
     if (phase % a->step_phases == 0) {
         if (s->step % a->steps == 0)
             begin_gates(s);
+        gru_products(s);
         gru_gate(s, GRU_Z_GATE);
         gru_gate(s, GRU_R_GATE);
         if (!a->linear_before_reset)

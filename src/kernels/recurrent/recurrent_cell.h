@@ -131,7 +131,7 @@ static void multiply_steps(const struct cell *s, int w, uint32_t first, const st
 
 static void multiply(const struct cell *s, int w, uint32_t columns, const float *v, float *acc)
 {
-    multiply_steps(s, w, s->row, &(struct rnn_product){.rows = s->rows, .columns = columns, .steps = 1, .v = v, .acc = acc});
+    multiply_steps(s, w, s->row, &(struct rnn_product){.rows = s->rows, .columns = columns, .steps = 1, .v = v, .acc = acc, .backward = s->step & 1});
 }
 
 /* Values of an operand that has one per unit. */

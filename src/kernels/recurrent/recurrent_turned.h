@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products with turned matrices (recurrent_pack.c) in vectors. A file includes vec_<isa>.h and this; recurrent_ref.c has the same in plain C.
  * Each sum is one accumulator and k ascends, as docs/numerics.md section 9 wants. Sums that run side by side hide the latency of the
- * multiplier: four blocks of units for one step, or one block for four steps. */
+ * multiplier: eight blocks of units (or four) for one step, or one block for four steps. */
 #include "kernels/kernel_util.h"
 #include "kernels/recurrent/recurrent.h"
 
-enum { PER_BLOCK = RNN_ROWS / VEC_LANES, BLOCKS = 4, STEPS = 4, COLUMNS_AT_ONCE = SPAN / RNN_ROWS };
+enum { PER_BLOCK = RNN_ROWS / VEC_LANES, BLOCKS = 8, FEWER = 4, STEPS = 4, COLUMNS_AT_ONCE = SPAN / RNN_ROWS };
 enum kind { KIND_F32, KIND_F16, KIND_SQ8, KIND_UQ8, KIND_SQ16, KIND_UQ16, KINDS };
 
 static inline __attribute__((always_inline)) vf weights_at(const enum kind kind, const void *w, uint64_t at, vf scale, vi offset)
@@ -26,29 +26,30 @@ static inline __attribute__((always_inline)) void run(const struct rnn_product *
     vf acc[STEPS][BLOCKS * PER_BLOCK];
     const vf scale = vf_set1(p->codec->scale);
     const vi offset = vi_set1(p->codec->offset);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int s = 0; s < steps; s++)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int v = 0; v < blocks * PER_BLOCK; v++)
             acc[s][v] = vf_load(p->acc + (uint32_t)s * p->acc_step + (uint32_t)v * VEC_LANES);
     for (uint32_t k = 0; k < p->columns; k++)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int v = 0; v < blocks * PER_BLOCK; v++) {
             uint64_t at = ((uint64_t)(v / PER_BLOCK) * p->block_columns + k) * RNN_ROWS + (uint32_t)(v % PER_BLOCK) * VEC_LANES;
             vf w = weights_at(kind, p->w, at, scale, offset);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
             for (int s = 0; s < steps; s++)
                 acc[s][v] = vf_fma(vf_set1(p->v[(uint32_t)s * p->v_step + k]), w, acc[s][v]);
         }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int s = 0; s < steps; s++)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int v = 0; v < blocks * PER_BLOCK; v++)
             vf_store_n(p->acc + (uint32_t)s * p->acc_step + (uint32_t)v * VEC_LANES, acc[s][v], VEC_LANES);
 }
 
 #define RUNS(kind)                                                                     \
     static void wide_##kind(const struct rnn_product *p) { run(p, kind, BLOCKS, 1); }  \
+    static void some_##kind(const struct rnn_product *p) { run(p, kind, FEWER, 1); }   \
     static void long_##kind(const struct rnn_product *p) { run(p, kind, 1, STEPS); }   \
     static void one_##kind(const struct rnn_product *p) { run(p, kind, 1, 1); }
 RUNS(KIND_F32)
@@ -57,9 +58,9 @@ RUNS(KIND_SQ8)
 RUNS(KIND_UQ8)
 RUNS(KIND_SQ16)
 RUNS(KIND_UQ16)
-enum shape { WIDE, LONG, ONE };
-#define ROW(kind) [kind] = { wide_##kind, long_##kind, one_##kind }
-static void (*const runs[KINDS][3])(const struct rnn_product *p) = { ROW(KIND_F32), ROW(KIND_F16), ROW(KIND_SQ8),
+enum shape { WIDE, SOME, LONG, ONE, SHAPES };
+#define ROW(kind) [kind] = { wide_##kind, some_##kind, long_##kind, one_##kind }
+static void (*const runs[KINDS][SHAPES])(const struct rnn_product *p) = { ROW(KIND_F32), ROW(KIND_F16), ROW(KIND_SQ8),
                                                                      ROW(KIND_UQ8), ROW(KIND_SQ16), ROW(KIND_UQ16) };
 
 static enum kind kind_of(const struct codec *c)
@@ -88,24 +89,38 @@ static void by_way_of_f32(const struct rnn_product *p, uint32_t steps)
     }
 }
 
-static void multiply_turned(const struct rnn_product *all)
+/* Blocks from b on, BLOCKS, FEWER or one of them. */
+static void multiply_blocks(struct rnn_product p, enum kind kind, uint32_t b, uint32_t n)
 {
-    struct rnn_product p = *all;
-    const enum kind kind = kind_of(p.codec);
-    const uint64_t block_bytes = (uint64_t)p.columns * RNN_ROWS * (dtype_bits(p.codec->type) / 8);
-    uint32_t blocks = (p.rows + RNN_ROWS - 1) / RNN_ROWS;
-    for (uint32_t b = 0, n; b < blocks; b += n, p.w = (const char *)p.w + n * block_bytes, p.acc += n * RNN_ROWS) {
-        n = kind < KINDS && p.steps < STEPS && blocks - b >= BLOCKS ? BLOCKS : 1;
-        if (kind == KINDS) {
-            by_way_of_f32(&p, p.steps);
-            continue;
-        }
-        for (uint32_t s = 0, some; s < p.steps; s += some) {
-            struct rnn_product part = p;
-            some = n == 1 && p.steps - s >= STEPS ? STEPS : 1;
-            part.v += s * p.v_step;
-            part.acc += s * p.acc_step;
-            runs[kind][n > 1 ? WIDE : some > 1 ? LONG : ONE](&part);
-        }
+    p.w = (const char *)p.w + b * ((uint64_t)p.columns * RNN_ROWS * (dtype_bits(p.codec->type) / 8));
+    p.acc += b * RNN_ROWS;
+    if (kind == KINDS) {
+        by_way_of_f32(&p, p.steps);
+        return;
+    }
+    for (uint32_t s = 0, some; s < p.steps; s += some) {
+        struct rnn_product part = p;
+        some = n == 1 && p.steps - s >= STEPS ? STEPS : 1;
+        part.v += s * p.v_step;
+        part.acc += s * p.acc_step;
+        runs[kind][n == BLOCKS ? WIDE : n > 1 ? SOME : some > 1 ? LONG : ONE](&part);
+    }
+}
+
+/* How blocks are taken together: as many BLOCKS as there are, then FEWER, then single ones. */
+static void multiply_turned(const struct rnn_product *p)
+{
+    const enum kind kind = kind_of(p->codec);
+    const bool together = kind < KINDS && p->steps < STEPS;
+    const uint32_t blocks = (p->rows + RNN_ROWS - 1) / RNN_ROWS, wide = together ? blocks / BLOCKS : 0, left = blocks - wide * BLOCKS;
+    const uint32_t fewer = together ? left / FEWER : 0, parts = wide + fewer + (left - fewer * FEWER);
+    for (uint32_t i = 0; i < parts; i++) {
+        const uint32_t at = p->backward ? parts - 1 - i : i;
+        if (at < wide)
+            multiply_blocks(*p, kind, at * BLOCKS, BLOCKS);
+        else if (at < wide + fewer)
+            multiply_blocks(*p, kind, wide * BLOCKS + (at - wide) * FEWER, FEWER);
+        else
+            multiply_blocks(*p, kind, wide * BLOCKS + fewer * FEWER + (at - wide - fewer), 1);
     }
 }
