@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drops nodes none of whose outputs reaches a graph output, and tensors that nobody uses.
+/* Drops nodes none of whose outputs reaches a graph output, and tensors that nobody uses. An input that is declared absent is no input.
  *
  *     %t = Relu(%x)          (nothing)
  *     %u = Tanh(%x)     ->
@@ -20,9 +20,24 @@ static bool wanted(const struct ir_graph *g, const struct ir_node *n, const bool
     return false;
 }
 
+static bool drop_absent(struct ir_graph *g)
+{
+    bool any = false;
+    for (size_t k = 0; k < g->nodes.n; k++)
+        for (uint32_t i = 0; i < g->nodes.at[k].n_in; i++) {
+            uint32_t *t = &g->nodes.at[k].in[i];
+            if (*t == IR_NONE || g->tensors.at[*t].role != IR_ABSENT)
+                continue;
+            *t = IR_NONE;
+            any = true;
+        }
+    return any;
+}
+
 enum status opt_dead(struct prepare_cx *cx, bool *progress)
 {
     struct ir_graph *g = cx->g;
+    *progress |= drop_absent(g);
     CLEANUP(mem_freep) bool *needed = mem_array(bool, g->tensors.n);
     RETURN_IF(!needed, ST_NO_MEMORY, "no memory for %zu tensors", g->tensors.n);
     bool any = false;
