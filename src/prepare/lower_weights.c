@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant weights in fixed point beside float activations become floats, for targets whose kernels read no encodings.
+/* Constant weights in fixed point beside float activations become floats, for targets whose kernels read no encodings; constants of the other float type become
+ * those of the activations, where kernels read one type.
  *
  *     const %w : sq4[6,64] blocks; %y : f16 = FullyConnected(%x, %w)   ->   const %w.f16 : f16[6,64]; %y : f16 = FullyConnected(%x, %w.f16)
+ *     const %w : f16[4,8]; %y : f32 = MatMul(%x, %w)                   ->   const %w.f32 : f32[4,8]; %y : f32 = MatMul(%x, %w.f32)
  *
  * They take the room of floats from then on. */
 #include "prepare/cx.h"
 
-/* Weights stand behind what they are applied to; in[0] in an encoding is what Dequantize and Convert are about. */
+/* Weights stand behind what they are applied to; in[0] in an encoding is what Dequantize and Convert are about, and in another float type what Cast is. */
 bool lower_decodes(const struct op_call *c, uint32_t i)
 {
     const struct op_port *p = op_in_port(c->op, i);
-    return i > 0 && p && p->flags & PORT_AXIS && c->in[i] && c->in_data && c->in_data[i] && c->n_out && c->out[0] && T_(c->out[0]->type) & T_FLOAT &&
-           T_(c->in[i]->type) & (T_Q | T_Q32 | T_QLOW);
+    if (i == 0 || !p || !c->in[i] || !c->in_data || !c->in_data[i] || !c->n_out || !c->out[0] || !(T_(c->out[0]->type) & T_FLOAT))
+        return false;
+    enum dtype type = c->in[i]->type, wanted = c->out[0]->type;
+    bool other_float = T_(type) & T_FLOAT && type != wanted && c->in[0] && c->in[0]->type == wanted && T_(wanted) & p->types;
+    return other_float || (p->flags & PORT_AXIS && T_(type) & (T_Q | T_Q32 | T_QLOW));
 }
 
 /* twin[2 * t + 1]: tensor t in float16, twin[2 * t]: in float32. IR_NONE: not made yet. */
 static enum status decode(struct prepare_cx *cx, uint32_t from, enum dtype type, uint32_t *twin)
 {
     struct ir_graph *g = cx->g;
-    const struct op_def *op = op_get(OP_Dequantize);
+    const struct op_def *op = op_get(T_(g->tensors.at[from].desc.type) & T_FLOAT ? OP_Cast : OP_Dequantize);
     struct ir_tensor t = { .name = arena_printf(&g->arena, "%s.%s", g->tensors.at[from].name, dtype_name(type)), .desc = g->tensors.at[from].desc, .role = IR_NATIVE };
     t.desc.type = type;
     t.desc.q = (struct quant){};

@@ -300,6 +300,19 @@ static void test_matmul(void **state)
     }
 }
 
+/* Weights of 16 bits beside activations of 32: one product per result, so that there is one right number. */
+static void test_other_floats(void **state)
+{
+    struct kit_case c = { .type = "MatMul", .ni = 2, .no = 1 };
+    c.in[0] = kit_float(-2, 2, 2, (uint32_t[]){ 5, 1 });
+    c.in[1] = kit_float(-2, 2, 2, (uint32_t[]){ 1, 7 });
+    c.in[1].type = QNN_DATATYPE_FLOAT_16;
+    c.in[1].is_static = true;
+    c.out[0] = kit_float(0, 0, 2, (uint32_t[]){ 5, 7 });
+    kit_same(&c);
+    (void)state;
+}
+
 /* ---- windows -------------------------------------------------------------------------------------------------------------------- */
 
 static void test_pool(void **state)
@@ -644,7 +657,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unary), cmocka_unit_test(test_numbered), cmocka_unit_test(test_binary), cmocka_unit_test(test_select), cmocka_unit_test(test_cast),
         cmocka_unit_test(test_conv), cmocka_unit_test(test_depthwise), cmocka_unit_test(test_transposed), cmocka_unit_test(test_connected),
-        cmocka_unit_test(test_matmul), cmocka_unit_test(test_pool), cmocka_unit_test(test_resize), cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_matmul), cmocka_unit_test(test_other_floats), cmocka_unit_test(test_pool), cmocka_unit_test(test_resize), cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_layer_norm), cmocka_unit_test(test_channel_norm), cmocka_unit_test(test_reduce), cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_transpose), cmocka_unit_test(test_slice_and_tile), cmocka_unit_test(test_concat_and_split), cmocka_unit_test(test_pack),
         cmocka_unit_test(test_pad), cmocka_unit_test(test_gather), cmocka_unit_test(test_whole), cmocka_unit_test(test_arg), cmocka_unit_test(test_top_k), cmocka_unit_test(test_dequantize),
