@@ -96,10 +96,10 @@ static void go_far(struct product_spec *s, struct rand *r)
 
 struct product_spec product_usual(struct rand *r)
 {
-    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, grouped, grouped, first };
+    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, grouped, grouped, first, first };
     struct product_spec s = { .batch = 1 + (rand_range(r, 0, 4) == 0) };
     usual_types(&s, r);
-    kinds[rand_range(r, 0, 3)](&s, r);
+    kinds[rand_range(r, 0, 4)](&s, r);
     if (rand_range(r, 0, 3) == 0)
         memset(s.pad, 0, sizeof s.pad);
     if (rand_range(r, 0, 15) == 0)

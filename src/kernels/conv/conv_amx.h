@@ -152,14 +152,14 @@ static inline __attribute__((always_inline)) void run_square(const struct square
     }
 
 /* Sums of the first x begin with these, one per channel of a block. */
-static void first_tiles(const int32_t *a, const int32_t *b)
+static inline void first_tiles(const int32_t *a, const int32_t *b)
 {
     TILE_LOAD(0, a, 0);
     TILE_LOAD(1, b, 0);
 }
 
 /* Those of the second x. */
-static void second_tiles(const int32_t *a, const int32_t *b)
+static inline void second_tiles(const int32_t *a, const int32_t *b)
 {
     TILE_LOAD(2, a, 0);
     TILE_LOAD(3, b, 0);

@@ -49,9 +49,7 @@ static bool conv_accept_first_tiles(const void *args)
     const struct conv_args *a = args;
     if (!conv_accept_first(args) || a->w_offset || a->y.dilation > 1 || a->x.out < CONV_BLOCK)
         return false;
-    const struct conv_first_tiles t = conv_first_tiles(a);
-    const uint64_t line = conv_first_tile_line(a);
-    return t.groups > 1 && t.k <= STAGE_CHANNELS && (line * t.group + STAGE_CHANNELS) * t.groups <= CONV_FIRST_BYTES && (t.group == 1 || line <= CONV_FIRST_BYTES / STAGE_LINES);
+    return conv_first_staged(a) && conv_first_tiles(a).groups > 1;
 }
 
 /* Few channels per group: whole fours of them in, and some groups side by side, or whole blocks, out (conv_groups_avx512.c). 3x3 has code of its own there; other
@@ -80,11 +78,36 @@ static bool depthwise_accept_wide(const void *args)
     return dtype_bits(a->x_type) == 16 && a->w_offset == 0 && a->taps < 256;
 }
 
+/* Few k that need no windows: the end of their sums is most of the work, and it is shorter than that of vectors. */
+static bool fills_ends(const struct conv_args *a)
+{
+    return a->taps == 1 && a->kpad >= 16 && a->rows >= 16 && a->cog >= 2 * CONV_BLOCK;
+}
+
 /* Sums of single bytes of x stay within 32 bits (conv_q16_amx.c). */
 static bool conv_accept_bytes(const void *args)
 {
     const struct conv_args *a = args;
-    return dtype_bits(a->x_type) == 16 && a->kpad < 65536 && fills_tiles(a);
+    return dtype_bits(a->x_type) == 16 && a->kpad < 65536 && (fills_tiles(a) || fills_ends(a));
+}
+
+/* First layers in tiles (conv_first_q16_amx.c): sums fit 32 bits with all that belongs to them, and steps of the output do. */
+static bool conv_accept_first_q16(const void *args)
+{
+    const struct conv_args *a = args;
+    const bool few = a->kind == CONV_WINDOW && a->slices == 1 && a->ci <= 4 && a->co % (2 * CONV_BLOCK) == 0 && !a->w_offset && a->packed && a->wsize == 1;
+    const bool flat = a->z.in == 1 && a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0 && a->y.kernel <= STAGE_LINES && a->x.kernel <= STAGE_TAPS;
+    const bool line = a->x.dilation == 1 && a->y.dilation == 1 && a->x.pad < a->x.kernel && a->x.out >= CONV_BLOCK;
+    const bool end = dtype_bits(a->x_type) == 16 && dtype_bits(a->out_type) == 16 && a->out_offset >= -(1 << 20) && a->out_offset <= 1 << 20;
+    const bool zero = -a->x_offset >= dtype_min(a->x_type) && -a->x_offset <= dtype_max(a->x_type);
+    if (!few || !flat || !line || !end || !zero || !a->head->plain || !conv_first_staged(a))
+        return false;
+    for (uint32_t c = 0; c < a->co; c++) {
+        const int64_t b = conv_b(a, a->head, a->npad)[c];
+        if (!(conv_m(a->head)[c] <= CONV_SMALL_M) || a->bound < 0 || a->bound > INT32_MAX || b > INT32_MAX - a->bound || b < a->bound - INT32_MAX)
+            return false;
+    }
+    return true;
 }
 
 /* A run is whole groups of k, and its sum fits 32 bits. */

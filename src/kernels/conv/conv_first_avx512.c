@@ -214,13 +214,11 @@ void conv_q8_first_avx512(const struct kernel_call *call, struct range tile)
     f.flip = a->x_type == DT_SQ8 ? 0x80 : 0;
     f.line_bytes = conv_first_line(a);
     for (uint32_t at = tile.begin, end; at < tile.end; at = end) {
-        const uint32_t col = at / a->row_units, row = at % a->row_units;
-        const uint32_t first = (uint32_t)((uint64_t)a->chunks * col / a->col_units),
-                       last = (uint32_t)((uint64_t)a->chunks * (col + 1) / a->col_units);
-        end = tile.end - at < a->row_units - row ? tile.end : at + a->row_units - row;
-        for (uint32_t c = first; c < last; c++) {
+        const struct first_part part = first_part(a, tile, at);
+        end = at + part.lines.end - part.lines.begin;
+        for (uint32_t c = part.chunk; c < part.last; c++) {
             set_chunk(&f, c * CONV_CHUNK);
-            run_lines(&f, call, (struct range){ row, row + (end - at) });
+            run_lines(&f, call, part.lines);
         }
     }
 }

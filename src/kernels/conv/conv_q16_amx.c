@@ -298,7 +298,8 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
             const bool two = v + 1 < blocks;
             q.padded = weights_go_on(a, c, v + 1 + two);
             q.w = (const uint8_t *)c->w + v * q.block_bytes;
-            first_tiles(zeros, zeros);
+            TILE_ZERO(0);
+            TILE_ZERO(1);
             second_tiles(kept->fast ? kept->fold32 + v * CONV_BLOCK : zeros, kept->fast && two ? kept->fold32 + (v + 1) * CONV_BLOCK : zeros);
             squares[a->x_type == DT_SQ16][two](&q);
             end_waiting(&q);

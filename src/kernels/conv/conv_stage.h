@@ -62,4 +62,14 @@ static inline uint64_t conv_first_tile_line(const struct conv_args *a)
     return (uint64_t)(a->x.out - 1 + conv_first_turns(a)) * a->x.stride * a->ci;
 }
 
+/* It finds room on that stage. The numbers of a first layer are small (conv_first_line): a line has some pixels. */
+static inline bool conv_first_staged(const struct conv_args *a)
+{
+    if (conv_first_line(a) * a->y.kernel > CONV_FIRST_BYTES)
+        return false;
+    const struct conv_first_tiles t = conv_first_tiles(a);
+    const uint64_t line = conv_first_tile_line(a);
+    return t.k <= STAGE_CHANNELS && line <= CONV_FIRST_BYTES / STAGE_LINES && (line * t.group + STAGE_CHANNELS) * t.groups <= CONV_FIRST_BYTES;
+}
+
 #endif
