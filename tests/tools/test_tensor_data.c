@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in files and numbers in tensors: every class of element both ways, against values worked out by hand. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../unit/unit.h"
@@ -125,11 +126,36 @@ static void test_refused(void **state)
     assert_int_equal(tensor_sizes(&t, &elements, &bytes), ST_INVALID_TENSOR);
 }
 
+/* Converters join the names of what they fuse. */
+static void test_file_names(void **state)
+{
+    (void)state;
+    static char longest[221], longer[400], other[400];
+    const char *const names[] = { "a/b:0", longest, longer, other };
+    char made[4][256];
+    memset(longest, 'x', sizeof longest - 1);
+    memset(longer, 'x', sizeof longer - 1);
+    memcpy(other, longer, sizeof other);
+    other[398] = 'y';
+    for (int i = 0; i < 4; i++) {
+        struct str s;
+        str_init(&s);
+        tensor_file_name(names[i], &s);
+        assert_true(strlen(str_text(&s)) <= 220);
+        snprintf(made[i], sizeof made[i], "%s", str_text(&s));
+        str_finish(&s);
+    }
+    assert_string_equal(made[0], "a_b_0");
+    assert_string_equal(made[1], longest);
+    assert_int_equal(strncmp(made[2], longest, 203), 0);
+    assert_string_not_equal(made[2], made[3]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fixed), cmocka_unit_test(test_axis), cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_plain), cmocka_unit_test(test_half), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_plain), cmocka_unit_test(test_half), cmocka_unit_test(test_refused), cmocka_unit_test(test_file_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

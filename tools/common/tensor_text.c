@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <string.h>
 
 #define TYPE(x, brief, kind, bits)                              \
     {                                                           \
@@ -179,8 +180,21 @@ void tensor_describe(const Qnn_Tensor_t *t, struct str *to)
     describe_encoding(&t->v1.quantizeParams, to);
 }
 
+/* FNV-1a: tells names apart that begin alike. */
+static uint64_t name_hash(const char *name)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 0x100000001b3u;
+    return h;
+}
+
 void tensor_file_name(const char *name, struct str *to)
 {
-    for (; *name; name++)
-        str_addf(to, "%c", isalnum((unsigned char)*name) ? *name : '_');
+    enum { LONGEST = 220, KEPT = LONGEST - 17 }; /* file systems take 255 bytes, endings included */
+    size_t n = strlen(name), kept = n > LONGEST ? KEPT : n;
+    for (size_t i = 0; i < kept; i++)
+        str_addf(to, "%c", isalnum((unsigned char)name[i]) ? name[i] : '_');
+    if (kept < n)
+        str_addf(to, "_%016" PRIx64, name_hash(name));
 }

@@ -34,7 +34,7 @@ enum status tensor_sizes(const Qnn_Tensor_t *t, uint64_t *elements, uint64_t *by
 /* `"x" uq8[1,224,224,3] scale 0.0078 offset -128` */
 void tensor_describe(const Qnn_Tensor_t *t, struct str *to);
 
-/* The name as a file name: what is not a letter, a digit or "_" becomes "_". */
+/* The name as a file name: what is not a letter, a digit or "_" becomes "_". The end of a name that is too long for a file becomes a hash. */
 void tensor_file_name(const char *name, struct str *to);
 
 #endif
