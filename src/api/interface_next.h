@@ -13,7 +13,7 @@
 #include "QNN/QnnInterface.h"
 #include "QNN/System/QnnSystemInterface.h"
 
-enum { NEXT_CORE_MINOR = 40, NEXT_SYSTEM_MINOR = 14 };
+enum { NEXT_CORE_MINOR = 40, NEXT_SYSTEM_MINOR = 15 };
 
 typedef Qnn_ErrorHandle_t (*next_slot)(void);
 

@@ -69,7 +69,7 @@ static void longer_system_table(void **state)
     uint32_t n;
     OK(get(&list, &n));
     assert_int_equal(n, 1);
-    assert_true(list[0]->systemApiVersion.major == 1 && list[0]->systemApiVersion.minor >= 14);
+    assert_true(list[0]->systemApiVersion.major == 1 && list[0]->systemApiVersion.minor >= 15);
     any_call slot[SYSTEM_COPIED];
     copy_slots(slot, &list[0]->QNN_SYSTEM_INTERFACE_VER_NAME, SYSTEM_COPIED, "libQnnSystem.so");
     hush(true);
