@@ -5,7 +5,7 @@
 static const struct backend backend_lpai = {
     .name = "LPAI_QTI_AISW",
     .id = 12,
-    .version = { 2, 33, 0 },
+    .version = { 2, 34, 0 },
     .limits = { .max_async_depth = 1024, .async_depth = 16 },
     .column = COLUMN_LPAI,
     .facts = OP_BACKEND_LPAI,
