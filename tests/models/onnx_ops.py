@@ -287,6 +287,33 @@ def unrolled():
                               activations=['Sigmoid', 'Relu', 'Sigmoid', 'Relu'])], {'x': x, 'l': lens}, {'y': y, 'h': last}, {'w': w, 'r': r, 'b': b}, 14)
 
 
+def lengths():
+    """Sequences of different lengths in the layers that QNN has: zeros behind their ends, states of their last steps, turned around one by one."""
+    t, i, h = 5, 3, 4
+    for n, lens in ((1, [3]), (3, [5, 2, 0])):
+        x, lens, h0 = f(t, n, i), np.array(lens, 'i4'), f(2, n, h)
+        w, r, b = f(2, 3 * h, i) * 0.4, f(2, 3 * h, h) * 0.4, f(2, 6 * h) * 0.4
+        y, last = np.zeros((t, 2, n, h)), h0.astype('f8')
+        for d in range(2):
+            for s in (range(t), reversed(range(t)))[d]:
+                gx, gh = x[s] @ w[d].T + b[d, :3 * h], last[d] @ r[d].T + b[d, 3 * h:]
+                z, q = sigmoid(gx[:, :h] + gh[:, :h]), sigmoid(gx[:, h:2 * h] + gh[:, h:2 * h])
+                new, inside = (1 - z) * np.tanh(gx[:, 2 * h:] + q * gh[:, 2 * h:]) + z * last[d], (s < lens)[:, None]
+                y[s, d], last[d] = np.where(inside, new, 0), np.where(inside, new, last[d])
+        case('gru_lengths_%d' % n, [node('GRU', ['x', 'w', 'r', 'b', 'l', 'i'], ['y', 'h'], hidden_size=h, direction='bidirectional', linear_before_reset=1)],
+             {'x': x, 'l': lens, 'i': h0}, {'y': y, 'h': last}, {'w': w, 'r': r, 'b': b}, 14)
+        w, r, b = f(1, 4 * h, i) * 0.4, f(1, 4 * h, h) * 0.4, f(1, 8 * h) * 0.4
+        for way, order in (('forward', range(t)), ('reverse', reversed(range(t)))):
+            hh, c, y = np.zeros((n, h)), np.zeros((n, h)), np.zeros((t, 1, n, h))
+            for s in order:
+                new_h, new_c = lstm_step(x[s], hh, c, w[0], r[0], b[0, :4 * h] + b[0, 4 * h:])
+                inside = (s < lens)[:, None]
+                y[s, 0], hh, c = np.where(inside, new_h, 0), np.where(inside, new_h, hh), np.where(inside, new_c, c)
+            for outs, want in ((['y', 'h'], {'y': y, 'h': hh[None]}), (['y', 'h', 'c'], {'y': y, 'h': hh[None], 'c': c[None]})):
+                case('lstm_lengths_%s_%d_%d' % (way, n, len(outs)), [node('LSTM', ['x', 'w', 'r', 'b', 'l'], outs, hidden_size=h, direction=way)], {'x': x, 'l': lens}, want,
+                     {'w': w, 'r': r, 'b': b}, 14)
+
+
 # ---- whole numbers --------------------------------------------------------------------------------------------------
 
 def whole():
@@ -669,7 +696,7 @@ def write(folder):
 
 
 def main():
-    for part in (elementwise, moving, products, quantized, norms, recurrent, microsoft, quantized_microsoft, unrolled, whole, spectra, images, losses,
+    for part in (elementwise, moving, products, quantized, norms, recurrent, microsoft, quantized_microsoft, unrolled, lengths, whole, spectra, images, losses,
                  patterns, structure, branches, loops, wide, dilated, quantized_lstm, remembering, flexible, whole_parts):
         part()
     with tempfile.TemporaryDirectory() as folder:

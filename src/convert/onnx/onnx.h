@@ -200,6 +200,17 @@ enum status onnx_cubic_sample(struct onnx_cx *cx, uint32_t x, uint32_t grid, boo
 /* A max pool whose positions are asked for (onnx_op_unpool.c). */
 enum status onnx_max_positions(struct onnx_cx *cx, const struct onnx_node *n);
 
+/* Sequences of different lengths (onnx_lengths.c): tensors that say of every step [steps, batch, 1] whether it is inside and which one it is when the sequence is turned
+ * around, and of every sequence [1, batch, 1] which step is its last and whether it has any. */
+struct onnx_lengths {
+    uint32_t steps, batch, inside, turned, last, any;
+};
+enum status onnx_lengths(struct onnx_cx *cx, struct onnx_value *v, uint32_t steps, uint32_t batch, struct onnx_lengths *ret);
+enum status onnx_lengths_turn(struct onnx_cx *cx, const struct onnx_lengths *l, uint32_t x, uint32_t *ret); /* [steps, batch, n] */
+enum status onnx_lengths_cut(struct onnx_cx *cx, const struct onnx_lengths *l, uint32_t y, uint32_t *ret);  /* zero behind the end */
+/* The row of y at the end of each sequence, [batch, n]; that of `first` where it has no steps. */
+enum status onnx_lengths_last(struct onnx_cx *cx, const struct onnx_lengths *l, uint32_t y, uint32_t first, uint32_t *ret);
+
 /* A recurrent layer step by step (onnx_unroll.c). */
 enum status onnx_unroll(struct onnx_cx *cx, const struct onnx_node *n);
 

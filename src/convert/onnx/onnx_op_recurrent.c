@@ -8,7 +8,8 @@
 struct layer {
     struct onnx_value *x, *w, *r, *b, *h, *c, *p;
     uint32_t gates, directions, hidden, input, steps, batch, in; /* in: [time, batch, input] */
-    bool batch_first;
+    bool batch_first, varied; /* varied: sequences of different lengths */
+    struct onnx_lengths lengths;
     enum dtype type;
 };
 
@@ -56,6 +57,18 @@ static enum status state(struct onnx_cx *cx, const struct layer *l, struct onnx_
 
 /* ---- what all three share ----------------------------------------------------------------------------------------- */
 
+/* Whether some sequence may have fewer steps than there are. */
+static bool is_varied(struct onnx_cx *cx, const struct onnx_node *n, uint32_t steps)
+{
+    const struct onnx_value *lens = onnx_has(n, 4) ? onnx_find(cx, n->in[4]) : NULL;
+    if (lens && (!onnx_is_const(lens) || lens->view))
+        return true;
+    for (uint64_t i = 0; lens && i < onnx_count(lens); i++)
+        if (number_get_int(lens->stored, lens->data, i) != steps)
+            return true;
+    return false;
+}
+
 /* What QNN's layers cannot do: it is done step by step then. */
 static bool is_unusual(struct onnx_cx *cx, const struct onnx_node *n, const char *const *usual, uint32_t each)
 {
@@ -63,16 +76,11 @@ static bool is_unusual(struct onnx_cx *cx, const struct onnx_node *n, const char
     for (uint32_t i = 0; a && i < a->n_strings; i++)
         if (strcasecmp(a->strings[i], usual[i % each]) != 0)
             return true;
-    const struct onnx_value *x = onnx_has(n, 0) ? onnx_find(cx, n->in[0]) : NULL, *lens = onnx_has(n, 4) ? onnx_find(cx, n->in[4]) : NULL;
+    const struct onnx_value *x = onnx_has(n, 0) ? onnx_find(cx, n->in[0]) : NULL;
     if (!x || x->rank != 3 || onnx_attr(cx, n, "clip") || onnx_attr_int(cx, n, "input_forget", 0))
         return true;
-    uint32_t steps = x->dims[onnx_attr_int(cx, n, "layout", 0) != 0];
-    if (lens && (!onnx_is_const(lens) || lens->view))
-        return true;
-    for (uint64_t i = 0; lens && i < onnx_count(lens); i++)
-        if (number_get_int(lens->stored, lens->data, i) != steps)
-            return true;
-    return false;
+    /* Of the cells of an LSTM only the last is known. */
+    return is_varied(cx, n, x->dims[onnx_attr_int(cx, n, "layout", 0) != 0]) && !strcmp(n->op, "LSTM") && onnx_wants(n, 2);
 }
 
 static enum status begin(struct onnx_cx *cx, const struct onnx_node *n, uint32_t gates, struct layer *l)
@@ -93,12 +101,44 @@ static enum status begin(struct onnx_cx *cx, const struct onnx_node *n, uint32_t
     RETURN_IF(l->directions < 1 || l->directions > 2 || l->w->dims[1] != gates * l->hidden, ST_INVALID_OP, "the weights have the wrong shape");
     TRY(onnx_tensor(cx, l->x, l->batch_first ? swap : NULL, &l->in));
     l->type = onnx_inner_type(l->x->type);
-    return ST_OK;
+    l->varied = is_varied(cx, n, l->steps);
+    if (!l->varied)
+        return ST_OK;
+    struct onnx_value *lens;
+    TRY(onnx_in(cx, n, 4, &lens));
+    return onnx_lengths(cx, lens, l->steps, l->batch, &l->lengths);
 }
 
 static bool is_reverse(struct onnx_cx *cx, const struct onnx_node *n, uint32_t d)
 {
     return d == 1 || !strcmp(onnx_attr_text(cx, n, "direction", "forward"), "reverse");
+}
+
+/* Sequences of different lengths are turned around before a layer that runs forward. */
+static bool runs_back(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d)
+{
+    return is_reverse(cx, n, d) && !l->varied;
+}
+
+static enum status input_of(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d, uint32_t *ret)
+{
+    *ret = l->in;
+    return l->varied && is_reverse(cx, n, d) ? onnx_lengths_turn(cx, &l->lengths, l->in, ret) : ST_OK;
+}
+
+/* From what a layer gave for all steps to what lies inside the sequences. */
+static enum status keep_lengths(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d, uint32_t *all, uint32_t *h)
+{
+    uint32_t first;
+    if (!l->varied)
+        return ST_OK;
+    if (onnx_wants(n, 1)) {
+        TRY(state(cx, l, l->h, d, &first));
+        TRY(onnx_lengths_last(cx, &l->lengths, *all, first, h));
+    }
+    if (is_reverse(cx, n, d))
+        TRY(onnx_lengths_turn(cx, &l->lengths, *all, all));
+    return onnx_lengths_cut(cx, &l->lengths, *all, all);
 }
 
 /* Per direction [batch, size]; joined [directions, batch, size], or with the batch first. */
@@ -164,7 +204,7 @@ static enum status lstm_direction(struct onnx_cx *cx, const struct onnx_node *n,
     uint32_t in[25];
     for (uint32_t i = 0; i < 25; i++)
         in[i] = IR_NONE;
-    in[0] = l->in;
+    TRY(input_of(cx, n, l, d, &in[0]));
     for (uint32_t i = 0; i < 4; i++) {
         uint32_t gate = gate_order[i];
         TRY(rows(cx, l->w, d, gate * l->hidden, l->hidden, &in[wx[i]]));
@@ -179,7 +219,7 @@ static enum status lstm_direction(struct onnx_cx *cx, const struct onnx_node *n,
         TRY(rows(cx, l->p, d, l->hidden, l->hidden, &in[20]));
     }
     return build_node(B, &(struct build_spec){.op = "Lstm", .name = cx->label, .in = in, .n_in = 25, .n_out = 3,
-                                              .params = {BUILD_U32("direction", is_reverse(cx, n, d)), BUILD_B8("time_major", 1)}}, ret);
+                                              .params = {BUILD_U32("direction", runs_back(cx, n, l, d)), BUILD_B8("time_major", 1)}}, ret);
 }
 
 static enum status convert_lstm(struct onnx_cx *cx, const struct onnx_node *n)
@@ -197,6 +237,7 @@ static enum status convert_lstm(struct onnx_cx *cx, const struct onnx_node *n)
         all[d] = y[d][0];
         c[d] = y[d][1];
         h[d] = y[d][2];
+        TRY(keep_lengths(cx, n, &l, d, &all[d], &h[d]));
     }
     TRY(out_sequence(cx, n, &l, all));
     TRY(out_state(cx, n, &l, 1, h));
@@ -208,7 +249,7 @@ static enum status convert_lstm(struct onnx_cx *cx, const struct onnx_node *n)
 static enum status gru_direction(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d, uint32_t *ret)
 {
     uint32_t in[14];
-    in[0] = l->in;
+    TRY(input_of(cx, n, l, d, &in[0]));
     for (uint32_t g = 0; g < 3; g++) {
         TRY(rows(cx, l->w, d, g * l->hidden, l->hidden, &in[1 + g]));
         TRY(rows(cx, l->r, d, g * l->hidden, l->hidden, &in[4 + g]));
@@ -221,7 +262,7 @@ static enum status gru_direction(struct onnx_cx *cx, const struct onnx_node *n, 
     TRY(state(cx, l, l->h, d, &in[13]));
     struct tensor_desc out[2] = {{.type = DT_NONE}, {.rank = 2}};
     return build_node(B, &(struct build_spec){.op = "Gru", .name = cx->label, .in = in, .n_in = 14, .n_out = 2, .out = out,
-                                              .params = {BUILD_U32("direction", is_reverse(cx, n, d)), BUILD_B8("time_major", 1),
+                                              .params = {BUILD_U32("direction", runs_back(cx, n, l, d)), BUILD_B8("time_major", 1),
                                                          BUILD_U32("linear_before_reset", onnx_attr_int(cx, n, "linear_before_reset", 0) != 0)}}, ret);
 }
 
@@ -239,7 +280,7 @@ static enum status filled(struct onnx_cx *cx, const struct layer *l, double valu
 static enum status rnn_direction(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d, uint32_t *ret)
 {
     uint32_t in[14], shape_w[2] = {l->hidden, l->input}, shape_r[2] = {l->hidden, l->hidden};
-    in[0] = l->in;
+    TRY(input_of(cx, n, l, d, &in[0]));
     TRY(zeros(cx, l, 2, shape_w, &in[1]));
     in[2] = in[1];
     TRY(rows(cx, l->w, d, 0, l->hidden, &in[3]));
@@ -254,7 +295,7 @@ static enum status rnn_direction(struct onnx_cx *cx, const struct onnx_node *n, 
     TRY(state(cx, l, l->h, d, &in[13]));
     struct tensor_desc out[2] = {{.type = DT_NONE}, {.rank = 2}};
     return build_node(B, &(struct build_spec){.op = "Gru", .name = cx->label, .in = in, .n_in = 14, .n_out = 2, .out = out,
-                                              .params = {BUILD_U32("direction", is_reverse(cx, n, d)), BUILD_B8("time_major", 1)}}, ret);
+                                              .params = {BUILD_U32("direction", runs_back(cx, n, l, d)), BUILD_B8("time_major", 1)}}, ret);
 }
 
 static enum status convert_gru_rnn(struct onnx_cx *cx, const struct onnx_node *n)
@@ -270,6 +311,7 @@ static enum status convert_gru_rnn(struct onnx_cx *cx, const struct onnx_node *n
         TRY(plain ? rnn_direction(cx, n, &l, d, y[d]) : gru_direction(cx, n, &l, d, y[d]));
         all[d] = y[d][0];
         h[d] = y[d][1];
+        TRY(keep_lengths(cx, n, &l, d, &all[d], &h[d]));
     }
     TRY(out_sequence(cx, n, &l, all));
     return out_state(cx, n, &l, 1, h);
