@@ -121,6 +121,16 @@ def constant_case(c, op):
     same(got, call(c, op, order(a.tensor(q), one.tensor(v)), [o.out(shape)]), op, "beside a constant", a, one, o)
 
 
+def whole_powers(c):
+    """Squares and cubes have ways of their own: sizes of every kind, their results correctly rounded from f64."""
+    e = Enc("f32")
+    x = (2.0 ** c.r.uniform(-60, 45, 3000) * c.r.choice([-1, 1], 3000)).astype(F)
+    x = np.concatenate([x, np.linspace(-3, 3, 1001).astype(F), np.array([0, -0.0, np.inf, -np.inf, np.nan, 1, 1.5, 2.0 ** -149], F)])
+    for k in (2, 3):
+        got = c.run("ElementWisePower", [e.tensor(x), e.tensor(np.array([k], F))], [e.out(x.shape)])[0]
+        same(got, power_f32(x, np.full(x.shape, k, F)), "Power", k)
+
+
 def pairs_case(c, op):
     """Every pair of bytes, less a few at the end, with encodings from far apart to equal; a Relu behind it or not."""
     t = c.pick("uq8", "sq8")
@@ -215,6 +225,7 @@ def main():
                 constant_case(c, op)
     for _ in range(scaled(400)):
         select_case(c)
+    whole_powers(c)
     for i in range(40):
         pairs_case(c, ("Add", "Subtract")[i % 2])
     c.done("broadcast")

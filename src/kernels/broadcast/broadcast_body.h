@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binary operators, compiled once per instruction set: one loop per operator and number kind, reached through a table. */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/broadcast/broadcast.h"
 #include "kernels/view_load.h"
@@ -41,12 +42,48 @@ F32_OP(mod, mod_f32(x, y))
 F32_OP(multiply, x * y)
 F32_OP(not_equal, (float)(x != y))
 F32_OP(or, (float)((x != 0.0f) | (y != 0.0f)))
-F32_OP(power, (float)pow((double)x, (double)y))
+F32_OP(any_power, (float)pow((double)x, (double)y))
 F32_OP(squared_difference, (x - y) * (x - y))
 F32_OP(subtract, x - y)
 F32_OP(xor, (float)((x != 0.0f) != (y != 0.0f)))
 F32_OP(prelu, x < 0.0f ? y * x : x)
 F32_OP(scaled_multiply, (x * y) * m)
+
+static bool all_are(const float *b, uint32_t n, float y)
+{
+    uint32_t other = 0;
+    for (uint32_t i = 0; i < n; i++)
+        other |= b[i] != y;
+    return !other;
+}
+
+/* Cubes, where their f64 value decides how they round to f32: not within some last bits of the middle between two f32 numbers, nor where those have fewer bits. False: nothing
+ * was stored. n <= SPAN. */
+static bool cubes(const float *a, float *o, uint32_t n)
+{
+    double cube[SPAN];
+    uint64_t open = 0;
+    for (uint32_t i = 0; i < n; i++)
+        cube[i] = (double)a[i] * (double)a[i] * (double)a[i];
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &cube[i], sizeof(bits));
+        open |= ((bits + 8 - ((uint64_t)1 << 28)) & (((uint64_t)1 << 29) - 1)) < 16;
+        open |= (bits << 1 != 0) & ((bits << 1 >> 53) < 1023 - 125);
+    }
+    for (uint32_t i = 0; !open && i < n; i++)
+        o[i] = (float)cube[i];
+    return !open;
+}
+
+/* Squares are exact in f64, so rounding them once is the product in f32. */
+static void f32_power(const float *a, const float *b, float *o, uint32_t n, float m)
+{
+    if (all_are(b, n, 2.0f))
+        f32_multiply(a, a, o, n, m);
+    else if (!all_are(b, n, 3.0f) || !cubes(a, o, n))
+        f32_any_power(a, b, o, n, m);
+}
 
 static f32_fn *const f32_ops[BIN_COUNT] = {
     [BIN_ADD] = f32_add,

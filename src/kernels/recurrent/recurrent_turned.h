@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products with turned matrices (recurrent_pack.c) in vectors. A file includes vec_<isa>.h and this; recurrent_ref.c has the same in plain C.
  * Each sum is one accumulator and k ascends, as docs/numerics.md section 9 wants. Sums that run side by side hide the latency of the
- * multiplier: eight blocks of units (or four) for one step, or one block for four steps. */
+ * multiplier: up to eight blocks of units for one step, or one block for four steps. */
 #include "kernels/kernel_util.h"
 #include "kernels/recurrent/recurrent.h"
 
-enum { PER_BLOCK = RNN_ROWS / VEC_LANES, BLOCKS = 8, FEWER = 4, STEPS = 4, COLUMNS_AT_ONCE = SPAN / RNN_ROWS };
+enum { PER_BLOCK = RNN_ROWS / VEC_LANES, BLOCKS = 8, STEPS = 4, COLUMNS_AT_ONCE = SPAN / RNN_ROWS };
 enum kind { KIND_F32, KIND_F16, KIND_SQ8, KIND_UQ8, KIND_SQ16, KIND_UQ16, KINDS };
 
 static inline __attribute__((always_inline)) vf weights_at(const enum kind kind, const void *w, uint64_t at, vf scale, vi offset)
@@ -47,21 +47,18 @@ static inline __attribute__((always_inline)) void run(const struct rnn_product *
             vf_store_n(p->acc + (uint32_t)s * p->acc_step + (uint32_t)v * VEC_LANES, acc[s][v], VEC_LANES);
 }
 
-#define RUNS(kind)                                                                     \
-    static void wide_##kind(const struct rnn_product *p) { run(p, kind, BLOCKS, 1); }  \
-    static void some_##kind(const struct rnn_product *p) { run(p, kind, FEWER, 1); }   \
-    static void long_##kind(const struct rnn_product *p) { run(p, kind, 1, STEPS); }   \
-    static void one_##kind(const struct rnn_product *p) { run(p, kind, 1, 1); }
+/* runs[kind][n]: n blocks for one step; [0]: one block for STEPS. */
+#define RUN(kind, n) static void run_##kind##_##n(const struct rnn_product *p) { run(p, kind, n ? n : 1, n ? 1 : STEPS); }
+#define RUNS(kind) RUN(kind, 0) RUN(kind, 1) RUN(kind, 2) RUN(kind, 3) RUN(kind, 4) RUN(kind, 5) RUN(kind, 6) RUN(kind, 7) RUN(kind, 8)
+#define ROW(kind) [kind] = { run_##kind##_0, run_##kind##_1, run_##kind##_2, run_##kind##_3, run_##kind##_4, run_##kind##_5, run_##kind##_6, run_##kind##_7, run_##kind##_8 }
 RUNS(KIND_F32)
 RUNS(KIND_F16)
 RUNS(KIND_SQ8)
 RUNS(KIND_UQ8)
 RUNS(KIND_SQ16)
 RUNS(KIND_UQ16)
-enum shape { WIDE, SOME, LONG, ONE, SHAPES };
-#define ROW(kind) [kind] = { wide_##kind, some_##kind, long_##kind, one_##kind }
-static void (*const runs[KINDS][SHAPES])(const struct rnn_product *p) = { ROW(KIND_F32), ROW(KIND_F16), ROW(KIND_SQ8),
-                                                                     ROW(KIND_UQ8), ROW(KIND_SQ16), ROW(KIND_UQ16) };
+static void (*const runs[KINDS][BLOCKS + 1])(const struct rnn_product *p) = { ROW(KIND_F32), ROW(KIND_F16), ROW(KIND_SQ8),
+                                                                              ROW(KIND_UQ8), ROW(KIND_SQ16), ROW(KIND_UQ16) };
 
 static enum kind kind_of(const struct codec *c)
 {
@@ -89,7 +86,7 @@ static void by_way_of_f32(const struct rnn_product *p, uint32_t steps)
     }
 }
 
-/* Blocks from b on, BLOCKS, FEWER or one of them. */
+/* n blocks from b on. */
 static void multiply_blocks(struct rnn_product p, enum kind kind, uint32_t b, uint32_t n)
 {
     p.w = (const char *)p.w + b * ((uint64_t)p.columns * RNN_ROWS * (dtype_bits(p.codec->type) / 8));
@@ -103,24 +100,16 @@ static void multiply_blocks(struct rnn_product p, enum kind kind, uint32_t b, ui
         some = n == 1 && p.steps - s >= STEPS ? STEPS : 1;
         part.v += s * p.v_step;
         part.acc += s * p.acc_step;
-        runs[kind][n == BLOCKS ? WIDE : n > 1 ? SOME : some > 1 ? LONG : ONE](&part);
+        runs[kind][some > 1 ? 0 : n](&part);
     }
 }
 
-/* How blocks are taken together: as many BLOCKS as there are, then FEWER, then single ones. */
 static void multiply_turned(const struct rnn_product *p)
 {
     const enum kind kind = kind_of(p->codec);
-    const bool together = kind < KINDS && p->steps < STEPS;
-    const uint32_t blocks = (p->rows + RNN_ROWS - 1) / RNN_ROWS, wide = together ? blocks / BLOCKS : 0, left = blocks - wide * BLOCKS;
-    const uint32_t fewer = together ? left / FEWER : 0, parts = wide + fewer + (left - fewer * FEWER);
+    const uint32_t blocks = (p->rows + RNN_ROWS - 1) / RNN_ROWS, most = kind < KINDS && p->steps < STEPS ? BLOCKS : 1, parts = (blocks + most - 1) / most;
     for (uint32_t i = 0; i < parts; i++) {
-        const uint32_t at = p->backward ? parts - 1 - i : i;
-        if (at < wide)
-            multiply_blocks(*p, kind, at * BLOCKS, BLOCKS);
-        else if (at < wide + fewer)
-            multiply_blocks(*p, kind, wide * BLOCKS + (at - wide) * FEWER, FEWER);
-        else
-            multiply_blocks(*p, kind, wide * BLOCKS + fewer * FEWER + (at - wide - fewer), 1);
+        const uint32_t at = (p->backward ? parts - 1 - i : i) * most;
+        multiply_blocks(*p, kind, at, blocks - at < most ? blocks - at : most);
     }
 }
