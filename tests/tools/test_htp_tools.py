@@ -148,6 +148,10 @@ class Htp(support.ToolTest):
         self.fails(*view, "--schematic", "b/digits.bin", "--zoom_start", nodes[2], "--zoom_end", nodes[0], says="--zoom_start")
         self.fails(*view, "--schematic", "list.txt", says="list.txt")
         self.fails(*view[:3], "--schematic", "b/digits.bin", says="--reader")
+        plain = READER.replace("HtpOptrace", "Htp")
+        self.assertEqual(self.succeeds(*view[:3], "--reader", plain, "--output", "p.csv"), self.succeeds(*view[:3]))  # the report that the viewer has by itself
+        self.assertIn(b"OpId_", self.read("p.csv"))
+        self.fails(*view[:3], "--reader", plain, "--schematic", "b/digits.bin", says="--schematic")
         self.succeeds("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--output_dir", "basic", "--profiling_level", "basic")
         self.fails("qnn-profile-viewer", "--input_log", "basic/qnn-profiling-data.log", "--reader", READER, says="--schematic")
 

@@ -113,26 +113,42 @@ static enum status run_reader(const struct viewer *o, const struct profile_reade
     return st;
 }
 
-static enum status use_reader(const struct viewer *o, void *library, const struct prof_log *const *list)
+static enum status find_reader(const struct viewer *o, void *library, const struct profile_reader **ret)
 {
     void *found;
     TRY(library_symbol(library, o->reader, READER_SYMBOL, &found));
-    const struct profile_reader *r = found;
+    const struct profile_reader *r = *ret = found;
     RETURN_IF(r->version != READER_VERSION, ST_NOT_SUPPORTED, "--reader %s has version %u; %d is needed: take both from one installation", o->reader, r->version,
               (int)READER_VERSION);
     RETURN_IF(!r->timeline && (o->config || o->schematic || o->zoom_start || o->zoom_end), ST_NOT_SUPPORTED,
               "--config, --schematic, --zoom_start and --zoom_end belong to readers of accelerator timelines; --reader %s (%s) is none", o->reader, r->name);
-    struct profile_job job = { .logs = list, .names = o->logs.items, .n = o->logs.n, .output = o->output, .schematic = o->schematic ? o->schematic : o->binary, .config = o->config,
-                               .zoom_start = o->zoom_start, .zoom_end = o->zoom_end };
-    return run_reader(o, r, &job);
+    return ST_OK;
 }
 
-/* In place of text and CSV. */
+static enum status view_plainly(const struct viewer *o, const struct prof_log *const *list)
+{
+    for (size_t i = 0; i < o->logs.n; i++)
+        TRY(viewer_print_text(list[i], o->logs.items[i], stdout));
+    if (o->output)
+        TRY(viewer_write_csv(list, o->logs.n, o->output));
+    if (!o->binary)
+        return ST_OK;
+    if (!o->map_file)
+        printf("\nMemory:\n-------\n");
+    return map_show(o->binary, o->map_format, o->map_file);
+}
+
+/* In place of text and CSV, unless that is what the reader shows. */
 static enum status view_with_reader(const struct viewer *o, const struct prof_log *const *list)
 {
     void *library;
+    const struct profile_reader *r;
+    struct profile_job job = { .logs = list, .names = o->logs.items, .n = o->logs.n, .output = o->output, .schematic = o->schematic ? o->schematic : o->binary, .config = o->config,
+                               .zoom_start = o->zoom_start, .zoom_end = o->zoom_end };
     TRY(library_open(o->reader, &library));
-    enum status st = use_reader(o, library, list);
+    enum status st = find_reader(o, library, &r);
+    if (st == ST_OK)
+        st = r->plain ? view_plainly(o, list) : run_reader(o, r, &job);
     library_close(library);
     return st;
 }
@@ -144,17 +160,7 @@ static enum status view(const struct viewer *o, struct prof_log *logs, const str
         TRY(read_log(o->logs.items[i], &logs[i]));
         list[i] = &logs[i];
     }
-    if (o->reader)
-        return view_with_reader(o, list);
-    for (size_t i = 0; i < o->logs.n; i++)
-        TRY(viewer_print_text(&logs[i], o->logs.items[i], stdout));
-    if (o->output)
-        TRY(viewer_write_csv(list, o->logs.n, o->output));
-    if (!o->binary)
-        return ST_OK;
-    if (!o->map_file)
-        printf("\nMemory:\n-------\n");
-    return map_show(o->binary, o->map_format, o->map_file);
+    return o->reader ? view_with_reader(o, list) : view_plainly(o, list);
 }
 
 int main(int argc, char **argv)
