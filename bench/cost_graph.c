@@ -281,13 +281,24 @@ struct cost_act cost_rows(struct cost_graph *g, const struct cost_act *x, uint32
     return join(g, x, n, 2, add_act(g, x[0].h, w, x[0].c));
 }
 
-struct cost_act cost_part(struct cost_graph *g, struct cost_act x, uint32_t first, uint32_t channels)
+static struct cost_act slice(struct cost_graph *g, struct cost_act x, const int32_t ranges[12], struct cost_act out)
 {
-    int32_t ranges[12] = { 0, 1, 1, 0, (int32_t)x.h, 1, 0, (int32_t)x.w, 1, (int32_t)first, (int32_t)(first + channels), 1 };
     struct params p = { .n = 0 };
     x.t = as_rank(g, x, 4);
     set(&p, "ranges", (struct op_value){ .type = DT_I32, .rank = 2, .dims = { 4, 3 }, .count = 12, .data = ranges });
-    return add_node(g, "StridedSlice", &x.t, 1, &p, add_act(g, x.h, x.w, channels));
+    return add_node(g, "StridedSlice", &x.t, 1, &p, out);
+}
+
+struct cost_act cost_part(struct cost_graph *g, struct cost_act x, uint32_t first, uint32_t channels)
+{
+    const int32_t ranges[12] = { 0, 1, 1, 0, (int32_t)x.h, 1, 0, (int32_t)x.w, 1, (int32_t)first, (int32_t)(first + channels), 1 };
+    return slice(g, x, ranges, add_act(g, x.h, x.w, channels));
+}
+
+struct cost_act cost_tokens(struct cost_graph *g, struct cost_act x, uint32_t first, uint32_t n)
+{
+    const int32_t ranges[12] = { 0, 1, 1, 0, (int32_t)x.h, 1, (int32_t)first, (int32_t)(first + n), 1, 0, (int32_t)x.c, 1 };
+    return slice(g, x, ranges, add_act(g, x.h, n, x.c));
 }
 
 /* ---- products ------------------------------------------------------------------------------------------------------------------- */

@@ -35,12 +35,29 @@ struct cost_act cost_silu(struct cost_graph *g, struct cost_act x);
 struct cost_act cost_concat(struct cost_graph *g, const struct cost_act *x, uint32_t n); /* channels */
 struct cost_act cost_rows(struct cost_graph *g, const struct cost_act *x, uint32_t n);   /* tokens: one behind the other */
 struct cost_act cost_part(struct cost_graph *g, struct cost_act x, uint32_t first, uint32_t channels); /* a slice */
+struct cost_act cost_tokens(struct cost_graph *g, struct cost_act x, uint32_t first, uint32_t n); /* some rows */
 struct cost_act cost_dense(struct cost_graph *g, struct cost_act x, uint32_t out);
 struct cost_act cost_matmul(struct cost_graph *g, struct cost_act x, struct cost_act y, bool transposed); /* per image row: h matrices of w x c */
 struct cost_act cost_view(struct cost_graph *g, struct cost_act x, uint32_t h, uint32_t w, uint32_t c);    /* Reshape */
 struct cost_act cost_swap(struct cost_graph *g, struct cost_act x);                                         /* Transpose of height and width */
 struct cost_act cost_resize(struct cost_graph *g, struct cost_act x, const char *op, uint32_t h, uint32_t w);
 struct cost_act cost_blocks(struct cost_graph *g, struct cost_act x, const char *op, uint32_t size);        /* DepthToSpace, SpaceToDepth */
+
+/* 4 stages of residual blocks: 1 x 1 to `inner`, 3 x 3 in groups, 1 x 1 to four times 64 … 512 (cost_nets.c). */
+struct cost_act cost_residual(struct cost_graph *g, struct cost_act image, const uint32_t blocks[4], uint32_t inner, uint32_t groups);
+
+/* cost_nets_more.c */
+void cost_aotgan(struct cost_graph *g);
+void cost_craft(struct cost_graph *g);
+void cost_depth_anything(struct cost_graph *g);
+void cost_detr50(struct cost_graph *g);
+void cost_detr101(struct cost_graph *g);
+void cost_efficientformer(struct cost_graph *g);
+void cost_hrnet_w32(struct cost_graph *g);
+void cost_vgg_boxes(struct cost_graph *g);
+void cost_video_mae(struct cost_graph *g);
+void cost_yolov5m(struct cost_graph *g);
+void cost_yolov7_tiny(struct cost_graph *g);
 
 /* The networks of the list that are rebuilt; NULL name ends it. */
 struct cost_net {

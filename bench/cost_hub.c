@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Estimates of the HTP against latencies that were published for devices: cost_hub PERF.csv [--fit | --layers NET | --limit PERCENT].
+/* Estimates of the HTP against latencies that were published for devices: cost_hub PERF.csv [--fit | --layers NET | --limit PERCENT], or cost_hub --levels.
  *
  * Every network of cost_nets.c is estimated for every device and data type that the list has a row for; the estimate becomes a time by the clock of the table
  * in htp_cost.c, plus a constant for the call. --fit searches clock and memory bandwidth of each device and the numbers that all share, on the networks marked
- * for it, and prints the table to be written there; the others stay a check. --layers prints what the estimate is made of. --limit fails when the median error of all rows is larger. */
+ * for it, and prints the table to be written there; the others stay a check. --layers prints what the estimate is made of. --limit fails when the median error of all rows is larger.
+ * --levels compares optimization levels. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/htp/htp_cost.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cost_graph.h"
 #include "prepare/cost.h"
@@ -135,7 +137,7 @@ static const struct binary_graph *compile(uint32_t net, uint32_t type, uint32_t 
     struct cost_device d;
     htp_cost_device(devices[2].soc, devices[2].arch, VTCM_BYTES, 0, &d);
     struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 256, .chains = prepare_default_chains, .max_tiles = 64, .vtcm_bytes = VTCM_BYTES,
-                                .order_steps = 200000, .beside_bytes = PREPARE_BESIDE, .plan_nodes = level == 3 ? 2000000 : 200000, .device = &d };
+                                .order_steps = level == 1 ? 0 : 200000, .beside_bytes = PREPARE_BESIDE, .plan_nodes = level == 3 ? 2000000 : level == 1 ? 20000 : 200000, .device = &d };
     struct prepare_opts o = { .opt_level = level };
     if (c->nodes)
         return &c->b.graphs[0];
@@ -149,6 +151,38 @@ static const struct binary_graph *compile(uint32_t net, uint32_t type, uint32_t 
     c->nodes = mem_array(struct binary_node, c->b.graphs[0].n_nodes);
     memcpy(c->nodes, c->b.graphs[0].nodes, c->b.graphs[0].n_nodes * sizeof(*c->nodes));
     return &c->b.graphs[0];
+}
+
+static void forget(uint32_t net, uint32_t type)
+{
+    struct compiled *c = &nets[net * COST_TYPES + type];
+    binary_close(&c->b);
+    binary_image_free(&c->im);
+    mem_free(c->nodes);
+    *c = (struct compiled){ .nodes = NULL };
+}
+
+/* Estimated cycles of every network at the three levels, and how long it took to prepare. */
+static void print_levels(void)
+{
+    double sum[4] = { 0 };
+    uint32_t n = 0;
+    printf("%-30s %-6s %10s %10s %10s %7s   prepared in s\n", "network", "type", "O1 Mcycles", "O2", "O3", "O3/O2");
+    for (uint32_t net = 0; cost_nets[net].model; net++)
+        for (uint32_t type = 0; type < COST_TYPES; type++) {
+            double cycles[4], seconds[4];
+            for (uint32_t level = 1; level <= 3; level++) {
+                uint64_t start = clock_ns();
+                cycles[level] = (double)compile(net, type, level)->info.cycles;
+                seconds[level] = (double)(clock_ns() - start) * 1e-9;
+                sum[level] += log(cycles[level]);
+                forget(net, type);
+            }
+            n++;
+            printf("%-30s %-6s %10.3f %10.3f %10.3f %7.3f   %.2f %.2f %.2f\n", cost_nets[net].model, type_names[type], cycles[1] / 1e6, cycles[2] / 1e6, cycles[3] / 1e6,
+                   cycles[3] / cycles[2], seconds[1], seconds[2], seconds[3]);
+        }
+    printf("geometric mean of %u: O2 / O1 %.4f, O3 / O2 %.4f\n", n, exp((sum[2] - sum[1]) / n), exp((sum[3] - sum[2]) / n));
 }
 
 static void predict(const double *p, bool all)
@@ -197,7 +231,7 @@ static void fit(double *p)
     for (double step = 1.5; step > 1.02; step = sqrt(step))
         for (int round = 0; round < 4; round++)
             for (int i = CALL + 1; i < PARAMS; i++)
-                for (int up = 0; up < 2; up++) {
+                for (int up = 0; up < 2 && i != VTCM && i != VECTOR_LAUNCH; up++) { /* these two hardly matter */
                     double old = p[i];
                     p[i] = within(i, up ? old * step : old / step);
                     double e = error_of(p);
@@ -279,6 +313,10 @@ int main(int argc, char **argv)
 {
     double p[PARAMS];
     initial(p);
+    if (argc > 1 && strcmp(argv[1], "--levels") == 0) {
+        print_levels();
+        return 0;
+    }
     if (argc > 3 && strcmp(argv[2], "--layers") == 0) {
         print_layers(argv[3], p);
         return 0;

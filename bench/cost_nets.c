@@ -15,11 +15,9 @@ static void classify(struct cost_graph *g, act x, uint32_t hidden)
 
 /* ---- residual networks ---------------------------------------------------------------------------------------------------------- */
 
-/* 4 stages of blocks: 1 x 1 to `inner`, 3 x 3 in groups, 1 x 1 to four times 64 … 512. */
-static void residual(struct cost_graph *g, const uint32_t blocks[4], uint32_t inner, uint32_t groups)
+act cost_residual(struct cost_graph *g, act image, const uint32_t blocks[4], uint32_t inner, uint32_t groups)
 {
-    act x = cost_conv(g, cost_input(g, 224, 224, 3), 64, 7, 2, 1);
-    x = cost_pool(g, x, "PoolMax2d", 3, 2);
+    act x = cost_pool(g, cost_conv(g, image, 64, 7, 2, 1), "PoolMax2d", 3, 2);
     for (uint32_t stage = 0; stage < 4; stage++)
         for (uint32_t k = 0; k < blocks[stage]; k++) {
             uint32_t stride = !k && stage ? 2 : 1, out = 256u << stage;
@@ -29,7 +27,12 @@ static void residual(struct cost_graph *g, const uint32_t blocks[4], uint32_t in
             x = k ? x : cost_conv(g, x, out, 1, stride, 1);
             x = cost_unary(g, cost_binary(g, t, x, "ElementWiseAdd"), "Relu"); /* only products do it on the way */
         }
-    classify(g, x, 0);
+    return x;
+}
+
+static void residual(struct cost_graph *g, const uint32_t blocks[4], uint32_t inner, uint32_t groups)
+{
+    classify(g, cost_residual(g, cost_input(g, 224, 224, 3), blocks, inner, groups), 0);
 }
 
 static const uint32_t blocks50[] = { 3, 4, 6, 3 }, blocks101[] = { 3, 4, 23, 3 };
@@ -247,16 +250,27 @@ const struct cost_net cost_nets[] = {
     { "distil_bert_base_uncased_hf", NULL, true, distilbert },
     { "whisper_tiny", "HfWhisperEncoder", true, whisper_tiny },
     { "efficientnet_b4", NULL, true, efficientnet_b4 },
-    { "resnext50", NULL, false, resnext50 },
+    { "resnext50", NULL, true, resnext50 },
     { "resnext101", NULL, false, resnext101 },
     { "shufflenet_v2", NULL, false, shufflenet_v2 },
     { "efficientnet_v2_s", NULL, false, efficientnet_v2_s },
     { "albert_base_v2_hf", NULL, false, albert },
-    { "beit", NULL, false, beit },
+    { "beit", NULL, true, beit },
     { "whisper_small", "HfWhisperEncoder", false, whisper_small },
     { "whisper_large_v3_turbo", "HfWhisperEncoder", false, whisper_large },
     { "opus_mt_en_es", "OpusMTEncoder", false, opus_mt },
     { "stable_diffusion_v1_5", "text_encoder", false, clip_text },
     { "trocr", "TrOCREncoder", false, trocr },
+    { "aotgan", NULL, true, cost_aotgan },
+    { "deepbox", "VGG3DDetection", false, cost_vgg_boxes },
+    { "depth_anything", NULL, false, cost_depth_anything },
+    { "detr_resnet50", NULL, false, cost_detr50 },
+    { "detr_resnet101", NULL, false, cost_detr101 },
+    { "easyocr", "EasyOCRDetector", true, cost_craft },
+    { "efficientformer", NULL, true, cost_efficientformer },
+    { "hrnet_pose", NULL, true, cost_hrnet_w32 },
+    { "video_mae", NULL, false, cost_video_mae },
+    { "yolov5", NULL, false, cost_yolov5m },
+    { "yolov7", NULL, false, cost_yolov7_tiny },
     { 0 },
 };

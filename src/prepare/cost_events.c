@@ -108,9 +108,10 @@ static struct cost_member member_of(const struct events *e, uint32_t k)
     const struct cost_work *w = &e->work[k];
     const struct cost_device *d = e->sim.d;
     struct cost_member m = { .node = k, .product = cost_is_product(&e->sim.g->nodes[k]) };
-    uint64_t busy = w->matrix ? w->matrix : w->vector, whole = d->launch[w->matrix ? 0 : 1] + (w->move > busy ? w->move : busy);
+    uint64_t busy = w->matrix ? w->matrix : w->vector, whole = w->move > busy ? w->move : busy;
     if (w->none)
         return m;
+    m.delay = d->launch[w->matrix ? 0 : 1];
     m.matrix = w->matrix ? whole : 0;
     m.vector = (w->matrix ? w->vector : whole) * e->sim.n_threads;
     return m;

@@ -150,6 +150,7 @@ static enum status work(struct cost_sim *s, const struct cost_group *gr, uint32_
 {
     uint64_t finish = *at, vector = share(gr, i, m->vector), matrix = share(gr, i, m->matrix);
     struct binary_span span = { .command = gr->first + i, .node = m->node, .unit = UNIT_MATRIX, .cycles = matrix };
+    *at += i ? 0 : m->delay;
     if (matrix) {
         span.start = cost_lane_when(&s->matrix, *at, matrix);
         cost_lane_take(&s->matrix, span.start, matrix);

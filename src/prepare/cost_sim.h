@@ -14,6 +14,7 @@ struct cost_member {
     uint32_t node;
     uint64_t matrix; /* of the matrix unit */
     uint64_t vector; /* of one thread of the vector units, were it alone */
+    uint64_t delay;  /* from when everything is there to when a command begins */
     bool product;    /* vectors work beside the matrix unit, not in turn */
 };
 

@@ -49,9 +49,14 @@ struct chain_slab {
     uint64_t bytes;  /* 0: a tensor like any other */
 };
 
+/* Whether boxes are such that two of them fit: where it hardly costs more, never, wherever it can be. */
+enum box_taste { BOXES_USUAL, BOXES_LARGE, BOXES_PAIRS };
+
 struct prepare_cx {
     const struct prepare_target *target;
     const struct prepare_opts *opts;
+    uint32_t level;       /* of optimization: how much is tried */
+    enum box_taste boxes;
     struct ir_graph *g;
     struct arena arena; /* lives as long as the run */
     uint32_t n_source_nodes;
@@ -92,6 +97,8 @@ struct prepare_cx {
     uint32_t *step_of, *last_step; /* per node */
     uint32_t n_steps;
     VEC(struct binary_command) commands;
+
+    uint64_t cycles; /* filled by emit_binary: the estimate */
 };
 
 /* Everything that a node touches while it runs: inputs, outputs, then the tensors of its guards; IR_NONE: absent. */

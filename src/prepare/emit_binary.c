@@ -112,6 +112,7 @@ enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
     struct binary_graph placed = { .info = info, .n_tensors = nt, .n_nodes = nn, .tensors = tensors, .nodes = nodes, .n_commands = s.n_commands, .commands = s.commands,
                                    .n_chains = cx->n_chains, .chains = chains, .chain_of = cx->n_chains ? cx->chain_of : NULL };
     enum status st = estimate(cx, &placed, nodes, &s);
+    cx->cycles = s.info.cycles;
     if (st == ST_OK)
         st = binary_write(&cx->opts->binary, &s, ret);
     mem_free((void *)s.spans);

@@ -36,6 +36,17 @@ enum status prepare_interrupted(const struct prepare_cx *cx)
     return ST_OK;
 }
 
+/* What level 3 tries. */
+struct prepare_way {
+    uint32_t level; /* 0: the client's */
+    enum box_taste boxes;
+};
+
+struct prepared_image {
+    struct binary_image im;
+    uint64_t cycles;
+};
+
 static enum status run_passes(struct prepare_cx *cx)
 {
     for (const struct pass *p = cx->target->passes; p->name; p++) {
@@ -61,7 +72,7 @@ static void cx_finish(struct prepare_cx *cx)
 
 static void cx_init(struct prepare_cx *cx, const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g)
 {
-    *cx = (struct prepare_cx){ .target = t, .opts = o, .g = g, .n_source_nodes = (uint32_t)g->nodes.n };
+    *cx = (struct prepare_cx){ .target = t, .opts = o, .g = g, .n_source_nodes = (uint32_t)g->nodes.n, .level = o->opt_level ? o->opt_level : 2 };
     arena_init(&cx->arena);
 }
 
@@ -73,13 +84,49 @@ enum status prepare_passes(const struct prepare_target *t, const struct prepare_
     return run_passes(&cx);
 }
 
-enum status prepare(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g, struct binary_image *ret)
+/* One way to do it; *cycles is what it is estimated to take. */
+static enum status prepare_once(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g, const struct prepare_way *way, struct prepared_image *ret)
 {
-    RETURN_IF(!g->nodes.n, ST_EMPTY_GRAPH, "graph \"%s\" has no nodes; add at least one before finalizing", g->name);
     CLEANUP(cx_finish) struct prepare_cx cx;
     cx_init(&cx, t, o, g);
+    cx.level = way->level ? way->level : cx.level;
+    cx.boxes = way->boxes;
     TRY(ir_verify(g, "building"));
     TRY(run_passes(&cx));
     TRY(prepare_interrupted(&cx));
-    return emit_binary(&cx, ret);
+    TRY(emit_binary(&cx, &ret->im));
+    ret->cycles = cx.cycles;
+    return ST_OK;
+}
+
+/* Level 3, where the target has an estimate of time: every way on a copy of the graph, and the fastest one stays. The first of equal ones, so that the result is the same everywhere. */
+static enum status prepare_fastest(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g, struct binary_image *ret)
+{
+    static const struct prepare_way ways[] = { { 0, BOXES_USUAL }, { 2, BOXES_USUAL }, { 0, BOXES_LARGE }, { 0, BOXES_PAIRS } };
+    struct prepared_image best = { .cycles = UINT64_MAX };
+    enum status st = ST_OK;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && st == ST_OK; i++) {
+        struct prepared_image now = { 0 };
+        struct ir_graph *copy = NULL;
+        st = ir_clone(g, &copy);
+        if (st == ST_OK)
+            st = prepare_once(t, o, copy, &ways[i], &now);
+        ir_graph_free(copy);
+        struct prepared_image *worse = st != ST_OK || now.cycles < best.cycles ? &best : &now;
+        binary_image_free(&worse->im);
+        best = worse == &best ? now : best;
+    }
+    *ret = best.im;
+    return st;
+}
+
+enum status prepare(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g, struct binary_image *ret)
+{
+    struct prepared_image one;
+    RETURN_IF(!g->nodes.n, ST_EMPTY_GRAPH, "graph \"%s\" has no nodes; add at least one before finalizing", g->name);
+    if (o->opt_level > 2 && t->device && t->vtcm_bytes)
+        return prepare_fastest(t, o, g, ret);
+    TRY(prepare_once(t, o, g, &(struct prepare_way){ 0, BOXES_USUAL }, &one));
+    *ret = one.im;
+    return ST_OK;
 }

@@ -10,7 +10,7 @@
 
 #include "prepare/cx.h"
 
-enum { MAX_TRIES = 32, MAX_SHARES = 3, MAX_CHAINS = 4, MAX_ORDERS = 2 * MAX_CHAINS, ROOM_STEPS = 64 };
+enum { LARGE_SLABS = 3, MAX_TRIES = 32, MAX_SHARES = 3, MAX_CHAINS = 4, MAX_ORDERS = 2 * MAX_CHAINS, ROOM_STEPS = 64 };
 
 /* The first is for all levels. */
 static const struct vtcm_shares shares[MAX_SHARES] = { { 8, 16 }, { 32, 4 }, { 3, 2 } };
@@ -170,12 +170,25 @@ static enum status add_try(struct tiling *t, const struct order *order, uint32_t
     return walk(t, a);
 }
 
-/* Level 1 takes one order, level 2 the client's and the one with the lowest peak, level 3 also other chains, other shares of the window for boxes and other rules for what leaves. */
+/* Where something has to leave, or streams, chains with larger slabs may save more than they lose in a cache. */
+static enum status add_longer_chains(struct tiling *t)
+{
+    struct prepare_cx *cx = t->cx;
+    const struct vtcm_plan *first = &t->tries[0].plan;
+    if (!cx->target->chains.bytes || !moved(first))
+        return ST_OK;
+    vtcm_restore(cx, &t->orders[0].state);
+    TRY(chain_again(cx, tastes[LARGE_SLABS]));
+    TRY(add_order(t, 1));
+    return add_try(t, &t->orders[t->n_orders - 1], 0, 0);
+}
+
+/* Level 1 takes one order, level 2 the client's and the one with the lowest peak, and for the latter also longer chains where something does not fit, level 3 also other chains, other shares of the window for boxes and other rules for what leaves. */
 static enum status add_tries(struct tiling *t)
 {
     static const uint32_t bonuses[] = { 0, 16, 128 };
     struct prepare_cx *cx = t->cx;
-    uint32_t level = cx->opts->opt_level ? cx->opts->opt_level : 2;
+    uint32_t level = cx->level;
     TRY(add_orders(t, level));
     if (cx->given_order && level > 1) {
         vtcm_restore(cx, &t->orders[0].state);
@@ -187,7 +200,7 @@ static enum status add_tries(struct tiling *t)
         for (uint32_t s = 0; s < t->orders[k].n_problems; s++)
             for (uint32_t i = 0; i < (t->orders[k].n_problems > 1 ? sizeof bonuses / sizeof bonuses[0] : 1); i++)
                 TRY(add_try(t, &t->orders[k], s, bonuses[i]));
-    return ST_OK;
+    return level == 2 ? add_longer_chains(t) : ST_OK;
 }
 
 /* Of equal ones the first. */

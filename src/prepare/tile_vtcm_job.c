@@ -164,7 +164,7 @@ enum status vtcm_job(struct prepare_cx *cx, uint32_t k, uint32_t n, const struct
     return ST_OK;
 }
 
-enum { AHEAD = 4 }; /* a share of what moves */
+enum { AHEAD = 1 }; /* a share of what moves */
 
 /* ---- tiles ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -202,7 +202,7 @@ static uint64_t node_tile(const struct prepare_cx *cx, const struct vtcm_unit *u
     if (u->job->piece) {
         c = tile_box(&(struct tile_ask){ &l.op, l.roles, u->budget });
         struct tile_choice two = tile_box(&(struct tile_ask){ &l.op, l.roles, u->budget / 2 });
-        if (two.found && two.cost <= c.cost + c.cost / AHEAD)
+        if (two.found && (cx->boxes == BOXES_PAIRS || (cx->boxes == BOXES_USUAL && two.cost <= c.cost + c.cost / AHEAD)))
             c = two;
         *ret = (struct binary_tile){ .box = c.box, .bytes = c.bytes };
     }

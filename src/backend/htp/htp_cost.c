@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table: the rates of the HTP, by SoC. The array of multipliers and the vector width are those of the architecture; clock and memory bandwidth are fitted to
- * published latencies of networks on devices (docs/cost.md says how and how well), and so are the five numbers that all of them share. */
+ * published latencies of networks on devices (docs/cost.md says how and how well), and so are three of the numbers that all of them share. */
 #include "backend/htp/htp_cost.h"
 
-enum { LAUNCH = 9100, VECTOR_LAUNCH = 25, VECTOR_PERCENT = 2030, VTCM_RATE = 1000, DENSE_FLOAT = 9, DEFAULT_SOC = 43 };
+enum { LAUNCH = 5900, VECTOR_LAUNCH = 10, VECTOR_PERCENT = 2030, VTCM_RATE = 1000, DENSE_FLOAT = 10, DEFAULT_SOC = 43 };
 
 static const struct {
     uint32_t model, arch;
     uint32_t clock_mhz, macs, units, dram_mb_s; /* units: vector units that a larger number of contexts shares */
 } socs[] = {
-    { 39, 68, 910, 8192, 4, 64800 }, /* SA8295 */
-    { 36, 69, 670, 16384, 4, 36900 }, /* SM8450 */
-    { 43, 73, 1230, 16384, 4, 45400 }, /* SM8550 */
-    { 57, 75, 1660, 16384, 4, 66000 }, /* SM8650 */
-    { 69, 79, 2200, 16384, 6, 67900 }, /* SM8750 */
-    { 87, 81, 2840, 16384, 6, 73300 }, /* SM8850 */
+    { 39, 68, 1400, 8192, 4, 19700 }, /* SA8295 */
+    { 36, 69, 670, 16384, 4, 31700 }, /* SM8450 */
+    { 43, 73, 1330, 16384, 4, 37100 }, /* SM8550 */
+    { 57, 75, 1840, 16384, 4, 50000 }, /* SM8650 */
+    { 69, 79, 2090, 16384, 6, 62900 }, /* SM8750 */
+    { 87, 81, 2770, 16384, 6, 69700 }, /* SM8850 */
 };
 enum { SOCS = sizeof socs / sizeof socs[0] };
 
