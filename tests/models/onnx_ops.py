@@ -683,6 +683,26 @@ def whole_parts():
     case('dropout_of_nothing', [node('Dropout', ['x', 'r', 't'], ['y', 'm'])], {'x': x}, {'y': x, 'm': np.ones(x.shape, '?')}, {'r': np.array(0, 'f4'), 't': np.array(True)}, 13)
 
 
+def sequences():
+    """Lists of tensors that a model makes and takes apart again."""
+    x, y = f(5, 3), f(5, 3)
+    split = node('SplitToSequence', ['x', 'n'], ['s'], axis=0)
+    case('sequence_equal_parts', [split, node('SequenceAt', ['s', 'last'], ['y']), node('SequenceLength', ['s'], ['l']), node('Cast', ['l'], ['f'], to=1),
+                                  node('ReduceSum', ['x'], ['t'], keepdims=0), node('Mul', ['f', 't'], ['z'])], {'x': x}, {'y': x[4:], 'z': 3 * x.sum()},
+         {'n': np.array(2, 'i8'), 'last': np.array(-1, 'i8')})
+    case('sequence_sizes', [split, node('SequenceErase', ['s', 'one'], ['r']), node('ConcatFromSequence', ['r'], ['y'], axis=0)], {'x': x}, {'y': x[[0, 3, 4]]},
+         {'n': i64(1, 2, 2), 'one': np.array(1, 'i8')})
+    case('sequence_rows', [node('SplitToSequence', ['x'], ['s'], axis=1, keepdims=0), node('ConcatFromSequence', ['s'], ['y'], axis=0, new_axis=1)], {'x': x}, {'y': x.T})
+    case('sequence_insert', [node('SequenceConstruct', ['x', 'y'], ['s']), node('Neg', ['x'], ['m']), node('SequenceInsert', ['s', 'm', 'one'], ['t']),
+                             node('SequenceInsert', ['t', 'y'], ['u']), node('ConcatFromSequence', ['u'], ['z'], axis=1)], {'x': x, 'y': y},
+         {'z': np.concatenate([x, -x, y, y], 1)}, {'one': np.array(1, 'i8')})
+    grow = body([node('Add', ['v', 'x'], ['w']), node('SequenceInsert', ['a', 'w'], ['b']), node('Identity', ['c'], ['d'])],
+                [('i', INT64, ()), ('c', 9, ()), ('v', FLOAT, (5, 3)), ('a', FLOAT, ())], [('d', 9, ()), ('w', FLOAT, (5, 3)), ('b', FLOAT, ())])
+    case('sequence_in_loop', [node('SequenceEmpty', [], ['e'], dtype=1), turns('Loop', ['n', 'yes', 'y', 'e'], ['v', 's'], grow),
+                              node('ConcatFromSequence', ['s'], ['z'], axis=0, new_axis=1)], {'x': x, 'y': y}, {'z': np.stack([y + x, y + 2 * x, y + 3 * x])},
+         {'n': np.array(3, 'i8'), 'yes': np.array(True)})
+
+
 def write(folder):
     for name, m, ins, outs in CASES:
         where = os.path.join(folder, 'test_' + name)
@@ -697,7 +717,7 @@ def write(folder):
 
 def main():
     for part in (elementwise, moving, products, quantized, norms, recurrent, microsoft, quantized_microsoft, unrolled, lengths, whole, spectra, images, losses,
-                 patterns, structure, branches, loops, wide, dilated, quantized_lstm, remembering, flexible, whole_parts):
+                 patterns, structure, branches, loops, wide, dilated, quantized_lstm, remembering, flexible, whole_parts, sequences):
         part()
     with tempfile.TemporaryDirectory() as folder:
         write(folder)

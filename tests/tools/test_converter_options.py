@@ -53,7 +53,7 @@ CONVERTER = {
     "reset_state": (REFUSED, ["--reset_stat"]), "quantization_overrides": (CHANGES, ["o.json"]), "float_bitwidth": (CHANGES, ["16"]),
     "float_bias_bitwidth": (REFUSED, ["16"]), "disable_batchnorm_folding": (CHANGES, []), "onnx_skip_simplification": (CHANGES, []),
     "enable_framework_trace": (TOLD, []), "onnx_summary": (TOLD, []), "onnx_validate_models": (TOLD, []),
-    "onnx_perform_sequence_construct_optimizer": (REFUSED, []), "export_format": (CHANGES, ["DLC_STRIP_QUANT"], [], "qdq.onnx"),
+    "onnx_perform_sequence_construct_optimizer": (TOLD, []), "export_format": (CHANGES, ["DLC_STRIP_QUANT"], [], "qdq.onnx"),
     "target_backend": (TOLD, ["HTP"]), "target_soc_model": (TOLD, ["SM8650"]), "set_model_version": (CHANGES, ["3"]), "gguf_config": (REFUSED, ["c"]),
     "lora_weight_list": (REFUSED, ["c"]), "dump_exported_onnx": (REFUSED, []), "tflite_signature_name": (REFUSED, ["s"]),
     "converter_op_package_lib": (REFUSED, ["a.so"]), "op_package_config": (REFUSED, ["a.xml"]), "package_name": (REFUSED, ["p"]),

@@ -48,7 +48,7 @@ static const struct tool_option options[] = {
     { "enable_framework_trace", OPT_FLAG, AT(ignored), .help = "Changes nothing.", .told = "the operators every node was made from are always kept." },
     { "onnx_summary", OPT_FLAG, AT(ignored), .help = "Changes nothing.", .told = "inputs, outputs and counts are always printed." },
     { "onnx_validate_models", OPT_FLAG, AT(ignored), .help = "Changes nothing.", .told = "models are always checked." },
-    { "onnx_perform_sequence_construct_optimizer", OPT_FLAG, AT(ignored), .refused = "sequences cannot be converted; use Concat or Split in the model." },
+    { "onnx_perform_sequence_construct_optimizer", OPT_FLAG, AT(ignored), .help = "Changes nothing.", .told = "sequences that a model makes are always resolved." },
     { "target_backend", OPT_CHOICE, AT(ignored_choice), .choices = backends, .help = "Changes nothing.", .told = "the same DLC serves all backends." },
     { "target_soc_model", OPT_STRING, AT(ignored_text), .argument = "NAME", .help = "Changes nothing.", .told = "the same DLC serves all backends." },
     { "gguf_config", OPT_STRING, AT(ignored_text), .argument = "FILE", .refused = "GGUF files are not read; convert the model to ONNX." },

@@ -26,6 +26,12 @@ struct onnx_value {
     bool view;
     bool output;   /* of the graph */
     uint32_t real; /* the float tensor of a view, once somebody needed it */
+    struct onnx_list *list; /* a sequence of values, known while converting; NULL: not a sequence */
+};
+
+struct onnx_list {
+    struct onnx_value **at;
+    uint32_t n;
 };
 
 struct onnx_use {
@@ -79,6 +85,7 @@ enum onnx_flags {
     ONNX_FIXED = 4,   /* one node that can work in fixed point between DequantizeLinear and QuantizeLinear */
     ONNX_CLAMP = 8,   /* a clamp: the encoding behind it serves the operator before it too */
     ONNX_RETYPES = 16, /* outputs have a type of their own: float64 and bfloat16 do not pass through */
+    ONNX_LISTS = 32,   /* takes sequences (onnx_op_sequence.c) */
 };
 
 struct onnx_row {
@@ -92,7 +99,7 @@ struct onnx_row {
 extern const struct onnx_row onnx_rows_elementwise[], onnx_rows_activation[], onnx_rows_conv[], onnx_rows_pool[], onnx_rows_shape[], onnx_rows_slice[],
     onnx_rows_gather[], onnx_rows_reduce[], onnx_rows_norm[], onnx_rows_matmul[], onnx_rows_quant[], onnx_rows_recurrent[], onnx_rows_resize[],
     onnx_rows_attention[], onnx_rows_image[], onnx_rows_control[], onnx_rows_loop[], onnx_rows_bits[], onnx_rows_signal[], onnx_rows_sample[], onnx_rows_unpool[],
-    onnx_rows_matrix[], onnx_rows_written[];
+    onnx_rows_matrix[], onnx_rows_written[], onnx_rows_sequence[];
 const struct onnx_row *onnx_row_find(const char *op);
 const char *onnx_row_nearest(const char *op);
 const char *onnx_row_arg(const struct onnx_node *n); /* of the operator's row */

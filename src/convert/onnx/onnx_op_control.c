@@ -121,7 +121,7 @@ static enum status convert_refused(struct onnx_cx *cx, const struct onnx_node *n
 
 static const char control[] = "control flow; a graph runs every node once. Unroll it when the model is exported";
 static const char sized[] = "its inputs are computed at run time and decide the size of the output; they must be constants of the model";
-static const char listed[] = "sequences, optionals and strings have no counterpart in a graph";
+static const char listed[] = "optionals and strings have no counterpart in a graph";
 static const char decoded[] = "a compressed image has no fixed size; decode it before the model";
 static const char drawn[] = "random numbers differ from run to run; give them as an input";
 
@@ -131,16 +131,8 @@ const struct onnx_row onnx_rows_control[] = {
     {"Range", 0, convert_refused, sized},
     {"ConstantOfShape", 0, convert_refused, sized},
     {"Unique", 0, convert_refused, sized},
-    {"SequenceConstruct", 0, convert_refused, listed},
-    {"SequenceAt", 0, convert_refused, listed},
-    {"SplitToSequence", 0, convert_refused, listed},
-    {"ConcatFromSequence", 0, convert_refused, listed},
     {"Optional", 0, convert_refused, listed},
     {"OptionalHasElement", ONNX_RETYPES, convert_has_element, NULL},
-    {"SequenceEmpty", 0, convert_refused, listed},
-    {"SequenceInsert", 0, convert_refused, listed},
-    {"SequenceErase", 0, convert_refused, listed},
-    {"SequenceLength", 0, convert_refused, listed},
     {"SequenceMap", 0, convert_refused, control},
     {"StringNormalizer", 0, convert_refused, listed},
     {"TfIdfVectorizer", 0, convert_refused, listed},

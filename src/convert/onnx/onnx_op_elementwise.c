@@ -284,7 +284,7 @@ const struct onnx_row onnx_rows_elementwise[] = {
     {"Sigmoid", ONNX_FREE | ONNX_FIXED, convert_unary, "Sigmoid"},
     {"Tanh", ONNX_FREE | ONNX_FIXED, convert_unary, "Tanh"},
     {"HardSwish", ONNX_FREE | ONNX_FIXED, convert_unary, "HardSwish"},
-    {"Identity", ONNX_FREE, convert_identity, NULL},
+    {"Identity", ONNX_FREE | ONNX_LISTS, convert_identity, NULL},
     {"Dropout", ONNX_FREE, convert_dropout, NULL},
     {"Cast", ONNX_FREE | ONNX_RETYPES, convert_cast, NULL},
     {"CastLike", ONNX_FREE | ONNX_RETYPES, convert_cast_like, NULL},

@@ -395,7 +395,7 @@ static enum status convert_scan(struct onnx_cx *cx, const struct onnx_node *n)
 }
 
 const struct onnx_row onnx_rows_loop[] = {
-    {"Loop", ONNX_RETYPES, convert_loop, NULL},
+    {"Loop", ONNX_RETYPES | ONNX_LISTS, convert_loop, NULL},
     {"Scan", ONNX_RETYPES, convert_scan, NULL},
     {0},
 };

@@ -61,6 +61,7 @@ static enum status place_const(struct onnx_cx *cx, struct onnx_value *v)
 
 static enum status place(struct onnx_cx *cx, struct onnx_value *v, uint32_t *ret)
 {
+    REFUSE_WHEN(v->list, "\"%s\" is a sequence of %u tensors, and a graph has tensors only; take them out with SequenceAt, or join them", v->name, v->list->n);
     if (v->tensor == IR_NONE)
         TRY(place_const(cx, v));
     *ret = v->tensor;

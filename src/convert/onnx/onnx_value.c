@@ -209,6 +209,8 @@ enum status onnx_in_opt(struct onnx_cx *cx, const struct onnx_node *n, uint32_t 
         cx->poisoned = true;
         REFUSE("input %u comes from a node that is not supported", i);
     }
+    const struct onnx_row *row = v->list ? onnx_row_find(n->op) : NULL;
+    REFUSE_WHEN(v->list && !(row && row->flags & ONNX_LISTS), "input %u is a sequence of %u tensors; a tensor is expected", i, v->list->n);
     *ret = v;
     return ST_OK;
 }
