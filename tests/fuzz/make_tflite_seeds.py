@@ -118,8 +118,22 @@ def itself():
     return m.file([x], [y])
 
 
+def turns():
+    """A WHILE that counts to two."""
+    m = tflite_file.Model()
+    i, x, n, y = m.tensor([], "int32", "i", data=[0]), m.tensor([3], "float32", "x"), m.tensor([], "int32", "n"), m.tensor([3], "float32", "y")
+    cond, body = m.graph("cond"), m.graph("body")
+    c = [cond.tensor([], "int32", "i"), cond.tensor([3], "float32", "x"), cond.tensor([], "int32", "most", data=[2]), cond.tensor([], "bool", "more")]
+    cond.op(58, [c[0], c[2]], [c[3]], {})
+    b = [body.tensor([], "int32", "i"), body.tensor([3], "float32", "x"), body.tensor([], "int32", "one", data=[1]), body.tensor([], "int32", "j"), body.tensor([3], "float32", "z")]
+    body.op(0, [b[0], b[2]], [b[3]], {})
+    body.op(59, [b[1]], [b[4]], {})
+    m.op(119, [i, x], [n, y], {0: ("i32", 1), 1: ("i32", 2)})
+    return m.file([x], [y], [(cond, c[:2], c[3:]), (body, b[:2], b[3:])])
+
+
 def main():
-    for make in (conv, dense, moves, lstm, svdf, variable, composite, refused, itself):
+    for make in (conv, dense, moves, lstm, svdf, variable, composite, refused, itself, turns):
         with open(os.path.join(sys.argv[1], make.__name__ + ".tflite"), "wb") as f:
             f.write(make())
     with open(os.path.join(sys.argv[1], "cut.tflite"), "wb") as f:

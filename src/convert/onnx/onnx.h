@@ -79,6 +79,8 @@ struct onnx_cx {
     unsigned depth;               /* of functions and branches */
 };
 
+enum { ONNX_MAX_TURNS = 1024, ONNX_MAX_UNROLLED = 200000 }; /* of one loop; nodes of all loops, turn by turn */
+
 enum onnx_flags {
     ONNX_FREE = 1,    /* any order of dimensions, passed on */
     ONNX_SPATIAL = 2, /* wants channels last */

@@ -9,7 +9,7 @@
 
 #include "convert/onnx/onnx.h"
 
-enum { MAX_TURNS = 1024, MAX_UNROLLED = 200000, JOINED = 32 /* inputs of one Concat */ };
+enum { MAX_TURNS = ONNX_MAX_TURNS, MAX_UNROLLED = ONNX_MAX_UNROLLED, JOINED = 32 /* inputs of one Concat */ };
 
 struct loop {
     const struct onnx_node *node;

@@ -90,7 +90,7 @@ static enum status convert_insert(struct onnx_cx *cx, const struct onnx_node *n)
     struct onnx_list *l;
     struct onnx_value *v;
     uint32_t at;
-    enum { MOST = 1 << 16 };
+    enum { MOST = 2048 }; /* every insertion makes a new list */
     TRY(in_list(cx, n, &l));
     TRY(onnx_in(cx, n, 1, &v));
     REFUSE_WHEN(l->n >= MOST, "the sequence has %u tensors; at most %d are supported", l->n, MOST);

@@ -48,18 +48,22 @@ struct linear {
 
 static enum status read_linear(struct onnx_cx *cx, const struct onnx_node *n, struct linear *l)
 {
-    struct onnx_value *q, *v, *decay, *beta;
+    struct onnx_value *q, *k, *v, *decay, *beta;
     int64_t all = onnx_attr_int(cx, n, "q_num_heads", 0), heads = onnx_attr_int(cx, n, "kv_num_heads", 0);
     const char *rule = onnx_attr_text(cx, n, "update_rule", "gated_delta");
-    enum { MAX_STEPS = 1024 };
+    enum { NODES = 20 }; /* of a step, at most */
     TRY(onnx_in(cx, n, 0, &q));
+    TRY(onnx_in(cx, n, 1, &k));
     TRY(onnx_in(cx, n, 2, &v));
     TRY(onnx_in_opt(cx, n, 4, &decay));
     TRY(onnx_in_opt(cx, n, 5, &beta));
     REFUSE_WHEN(q->rank != 3 || v->rank != 3, "query and value have ranks %u and %u; 3 is expected of both", q->rank, v->rank);
     RETURN_IF(heads < 1 || all < 1 || all % heads || q->dims[2] % all || v->dims[2] % heads, ST_INVALID_OP,
               "%lld query heads and %lld heads of keys for rows of %u and %u elements; each must divide the one before it", (long long)all, (long long)heads, q->dims[2], v->dims[2]);
-    REFUSE_WHEN(q->dims[1] > MAX_STEPS, "a sequence of %u steps; at most %d are written out", q->dims[1], MAX_STEPS);
+    if (q->dims[1] <= ONNX_MAX_TURNS)
+        cx->unrolled += (uint64_t)q->dims[1] * NODES;
+    REFUSE_WHEN(q->dims[1] > ONNX_MAX_TURNS || cx->unrolled > ONNX_MAX_UNROLLED, "a sequence of %u steps; at most %d, and %d nodes in all loops, are written out", q->dims[1],
+                ONNX_MAX_TURNS, ONNX_MAX_UNROLLED);
     l->gated = !strncmp(rule, "gated", 5);
     l->delta = strstr(rule, "delta") != NULL;
     RETURN_IF((l->gated && !decay) || (l->delta && !beta), ST_INVALID_OP, "rule \"%s\" without its %s", rule, l->gated && !decay ? "decay" : "beta");
@@ -69,6 +73,8 @@ static enum status read_linear(struct onnx_cx *cx, const struct onnx_node *n, st
     l->group = (uint32_t)(all / heads);
     l->keys = q->dims[2] / (uint32_t)all;
     l->values = v->dims[2] / l->heads;
+    RETURN_IF(k->rank != 3 || k->dims[2] != l->heads * l->keys, ST_INVALID_OP, "keys of rank %u with rows of %u elements; 3 and %u heads of %u are expected", k->rank,
+              k->rank == 3 ? k->dims[2] : 0, l->heads, l->keys);
     l->decay = decay && decay->rank == 3 ? decay->dims[2] / l->heads : 1;
     l->beta = beta && beta->rank == 3 ? beta->dims[2] : 1;
     float scale = onnx_attr_float(cx, n, "scale", 0);
