@@ -66,6 +66,7 @@ enum {
     PROF_UNIT_NONE = 6,
     PROF_BASIC = 1,
     PROF_DETAILED = 2,
+    PROF_LINTING = 3, /* more than that, where a backend has it */
     PROF_ROOT = -1, /* parent of top-level events */
 };
 

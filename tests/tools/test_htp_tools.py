@@ -5,6 +5,7 @@
 import gzip
 import json
 import os
+import re
 
 import support
 
@@ -154,6 +155,23 @@ class Htp(support.ToolTest):
         self.fails(*view[:3], "--reader", plain, "--schematic", "b/digits.bin", says="--schematic")
         self.succeeds("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--output_dir", "basic", "--profiling_level", "basic")
         self.fails("qnn-profile-viewer", "--input_log", "basic/qnn-profiling-data.log", "--reader", READER, says="--schematic")
+
+    def test_linting(self):
+        """What waits and what works is all of the time; others are named where something overlaps."""
+        config = self.config('{"devices": [{"profiling_level": "linting"}]}')
+        self.succeeds("qnn-net-run", "--backend", support.HTP, "--model", self.library, "--input_list", "list.txt", "--output_dir", "out", "--config_file", config, "--profiling_level", "backend")
+        text = self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log").split("Execute Stats (Average)")[1].split("Execute Stats")[0]
+        total, rest = re.search(r"critical path execute\) time \(cycles, estimated\)\)?: (\d+)", text), text[text.index("critical path"):]
+        numbers = lambda pattern: [int(n) for n in re.findall(pattern, rest)]
+        nodes, waits = numbers(r":OpId_\d+ \(cycles, estimated\)\)?: (\d+)"), numbers(r"Wait \(Scheduler\) time\)?: (\d+)")
+        overlaps, waiting = numbers(r"Overlap time\)?: (\d+)"), numbers(r"Overlap \(wait\) time\)?: (\d+)")
+        self.assertEqual(sum(nodes) + sum(waits), int(total.group(1)))
+        self.assertEqual(len(nodes), len(waits))
+        self.assertEqual((len(overlaps), len(waiting)), (len(nodes), len(nodes)))
+        self.assertTrue(all(o <= n for o, n in zip(overlaps, nodes)) and all(o <= w for o, w in zip(waiting, waits)))
+        self.assertIn("Resources: HVX, HMX, DMA", rest)
+        self.events("{}")
+        self.assertNotIn("critical path", self.events("{}"))
 
     def test_what_a_device_moves(self):
         self.generate()

@@ -372,8 +372,7 @@ static bool shared_io(void *self)
 static const char *profiling_level(void *self)
 {
     const struct htp_device_params *d = device_of(self);
-    const char *level = d ? d->profiling : NULL;
-    return level && str_eq(level, "linting") ? "detailed" : level;
+    return d ? d->profiling : NULL;
 }
 
 extern const struct extension openqnn_extension;

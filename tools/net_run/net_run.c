@@ -98,7 +98,7 @@ static const struct tool_option options[] = {
       .help = "As inside the ADSP, without RPC (LPAI backend, with --retrieve_context)." },
 
     { "profiling_level", OPT_CHOICE, AT(session.profiling), .choices = session_profiling_levels, .seen = AT(session.profiling_given), .section = "What it tells",
-      .help = "basic: time of every call; detailed: also of every node. Written to <output_dir>/qnn-profiling-data.log for "
+      .help = "basic: time of every call; detailed: also of every node; linting (HTP): also what nodes wait for; backend: as the settings of the backend say. Written to <output_dir>/qnn-profiling-data.log for "
               "qnn-profile-viewer." },
     { "profiling_option", OPT_CHOICE, AT(session.profiling_option), .choices = session_profiling_options,
       .help = "optrace: a timeline of the accelerator, on backends that have one." },

@@ -24,10 +24,11 @@ enum {
 
 enum which { AVERAGE, LEAST, MOST };
 
-/* An event of the same name, unit and depth in all records of one method and graph. */
+/* An event of the same name and unit below the same one, in all records of one method and graph. */
 struct line {
     const char *name;
     uint32_t unit, depth;
+    size_t parent; /* line, SIZE_MAX: none */
     uint64_t count, sum, least, most;
 };
 
@@ -54,26 +55,30 @@ static uint32_t depth_of(const struct prof_log_record *r, uint32_t event)
 }
 
 /* Records of one graph have their events in the same order, so the search starts where the last one ended. */
-static struct line *find_line(struct group *g, const struct prof_event *e, uint32_t depth, size_t hint)
+static struct line *find_line(struct group *g, const struct prof_event *e, uint32_t depth, size_t parent, size_t hint)
 {
     const char *name = e->name ? e->name : "";
     for (size_t i = 0; i < g->lines.n; i++) {
         struct line *l = &g->lines.at[(hint + i) % g->lines.n];
-        if (l->unit == e->unit && l->depth == depth && str_eq(l->name, name))
+        if (l->unit == e->unit && l->parent == parent && str_eq(l->name, name))
             return l;
     }
     struct line *l = vec_push(&g->lines);
     if (l)
-        *l = (struct line){ .name = name, .unit = e->unit, .depth = depth };
+        *l = (struct line){ .name = name, .unit = e->unit, .depth = depth, .parent = parent };
     return l;
 }
 
 static enum status add_record(struct group *g, const struct prof_log_record *r)
 {
+    CLEANUP(mem_freep) size_t *lines = mem_array(size_t, (size_t)r->n_events + 1); /* of its events */
+    RETURN_IF(!lines, ST_NO_MEMORY, "events of the log");
     add_value(&g->own, r->stop_us - r->start_us);
     for (uint32_t i = 0; i < r->n_events; i++) {
-        struct line *l = find_line(g, &r->events[i], depth_of(r, i), i);
+        int32_t parent = r->events[i].parent;
+        struct line *l = find_line(g, &r->events[i], depth_of(r, i), parent < 0 ? SIZE_MAX : lines[parent], i);
         RETURN_IF(!l, ST_NO_MEMORY, "events of the log");
+        lines[i] = (size_t)(l - g->lines.at);
         add_value(l, r->events[i].value);
     }
     return ST_OK;

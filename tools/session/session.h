@@ -46,10 +46,10 @@ struct session_options {
     bool log_level_given;
 };
 
-extern const char *const session_profiling_levels[]; /* off basic detailed client backend */
+extern const char *const session_profiling_levels[]; /* off basic detailed client backend linting */
 extern const char *const session_profiling_options[];
 extern const char *const session_perf_profiles[];
-enum { PROFILING_OFF, PROFILING_BASIC, PROFILING_DETAILED, PROFILING_CLIENT, PROFILING_BACKEND };
+enum { PROFILING_OFF, PROFILING_BASIC, PROFILING_DETAILED, PROFILING_CLIENT, PROFILING_BACKEND, PROFILING_LINTING };
 
 /* The configuration file, as read; defaults before. */
 struct session_graph_config {

@@ -77,7 +77,8 @@ static void take_profiling_level(struct session *s)
 {
     const struct extension *t = s->extension.table;
     const char *level = t->profiling_level ? t->profiling_level(s->extension.self) : NULL;
-    for (uint32_t i = 0; level && !s->opt.profiling_given && session_profiling_levels[i]; i++) {
+    bool asked = !s->opt.profiling_given || s->opt.profiling == PROFILING_BACKEND; /* "backend": as its settings say */
+    for (uint32_t i = 0; level && asked && session_profiling_levels[i]; i++) {
         if (str_eq(level, session_profiling_levels[i]))
             s->opt.profiling = i;
     }

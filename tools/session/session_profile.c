@@ -11,8 +11,9 @@
 
 #define LOG_NAME "qnn-profiling-data_0.log"
 #define LINK_NAME "qnn-profiling-data.log"
+enum { HTP_LINTING = 7001 }; /* QNN_HTP_PROFILE_LEVEL_LINTING */
 
-const char *const session_profiling_levels[] = { "off", "basic", "detailed", "client", "backend", NULL };
+const char *const session_profiling_levels[] = { "off", "basic", "detailed", "client", "backend", "linting", NULL };
 const char *const session_profiling_options[] = { "none", "optrace", NULL };
 
 enum status session_new_profile(struct session *s, Qnn_ProfileHandle_t *ret)
@@ -21,7 +22,7 @@ enum status session_new_profile(struct session *s, Qnn_ProfileHandle_t *ret)
     *ret = NULL;
     if (s->opt.profiling == PROFILING_OFF || s->opt.profiling == PROFILING_CLIENT)
         return ST_OK;
-    QnnProfile_Level_t level = s->opt.profiling == PROFILING_BASIC ? QNN_PROFILE_LEVEL_BASIC : QNN_PROFILE_LEVEL_DETAILED;
+    QnnProfile_Level_t level = s->opt.profiling == PROFILING_BASIC ? QNN_PROFILE_LEVEL_BASIC : s->opt.profiling == PROFILING_LINTING ? HTP_LINTING : QNN_PROFILE_LEVEL_DETAILED;
     Qnn_ErrorHandle_t error = api->profileCreate(s->handle, level, ret);
     if (error != QNN_SUCCESS)
         return library_fail(api, error, "--profiling_level %s", session_profiling_levels[s->opt.profiling]);

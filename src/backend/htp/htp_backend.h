@@ -275,6 +275,7 @@ uint32_t htp_profile_level(uint32_t level);
 /* htp_estimate.c: what a profile says of the simulated device */
 void htp_estimate_finalize(const struct binary_graph *g, struct prof *prof);
 void htp_estimate_execute(const struct backend_graph *g, const struct backend_run *r);
+void htp_lint(const struct binary_graph *g, struct prof *prof, int32_t parent); /* htp_lint.c: level linting, operator by operator */
 void htp_stage_events(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
 /* Does work on the context's session; while it has none, on the first session where the work does not answer ST_NO_MEMORY, which becomes its own. */
 typedef enum status htp_work_fn(struct backend_context *c, struct htp_session *s, void *arg);

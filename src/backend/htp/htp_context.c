@@ -154,9 +154,7 @@ static const struct {
 uint32_t htp_profile_level(uint32_t level)
 {
     enum { LINTING = 7001 };
-    if (level == LINTING)
-        backend_log(BACKEND_INFO, "profile level 7001 (linting) records what level 2 (detailed) does");
-    return level == LINTING ? PROF_DETAILED : 0;
+    return level == LINTING ? PROF_LINTING : 0;
 }
 
 static void add_heap(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent)

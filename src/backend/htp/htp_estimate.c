@@ -89,4 +89,6 @@ void htp_estimate_execute(const struct backend_graph *graph, const struct backen
         snprintf(name, sizeof name, "%s:OpId_%u (cycles, estimated)", g->nodes[i].name, i);
         prof_add(r->prof, top, PROF_NODE, PROF_UNIT_CYCLES, g->nodes[i].cycles * times, name);
     }
+    if (prof_level(r->prof) >= PROF_LINTING)
+        htp_lint(g, r->prof, r->prof_parent);
 }
