@@ -139,6 +139,6 @@ static inline const struct chain *plan_chain(const struct prepare_cx *cx, uint32
 /* Run the kernel of a node whose inputs are all constant; `out` has room for every output. */
 enum status fold_run(struct prepare_cx *cx, const struct ir_node *n, void *const *out);
 
-enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret);
+enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret); /* ret NULL: only the estimate */
 
 #endif

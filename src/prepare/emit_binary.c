@@ -113,7 +113,7 @@ enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
                                    .n_chains = cx->n_chains, .chains = chains, .chain_of = cx->n_chains ? cx->chain_of : NULL };
     enum status st = estimate(cx, &placed, nodes, &s);
     cx->cycles = s.info.cycles;
-    if (st == ST_OK)
+    if (st == ST_OK && ret)
         st = binary_write(&cx->opts->binary, &s, ret);
     mem_free((void *)s.spans);
     return st;

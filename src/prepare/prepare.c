@@ -42,14 +42,10 @@ struct prepare_way {
     enum box_taste boxes;
 };
 
-struct prepared_image {
-    struct binary_image im;
-    uint64_t cycles;
-};
-
-static enum status run_passes(struct prepare_cx *cx)
+/* Up to one pass, or to the end of the list. */
+static enum status run_passes(struct prepare_cx *cx, const struct pass *from, const struct pass *end)
 {
-    for (const struct pass *p = cx->target->passes; p->name; p++) {
+    for (const struct pass *p = from; p->name && p != end; p++) {
         bool progress = false;
         TRY(prepare_interrupted(cx));
         enum status st = p->run(cx, &progress);
@@ -81,52 +77,60 @@ enum status prepare_passes(const struct prepare_target *t, const struct prepare_
     CLEANUP(cx_finish) struct prepare_cx cx;
     cx_init(&cx, t, o, g);
     TRY(ir_verify(g, "building"));
-    return run_passes(&cx);
+    return run_passes(&cx, t->passes, NULL);
 }
 
-/* One way to do it; *cycles is what it is estimated to take. */
-static enum status prepare_once(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g, const struct prepare_way *way, struct prepared_image *ret)
+/* The first pass that gives operators an order: from there on there are several ways. */
+static const struct pass *first_plan(const struct prepare_target *t)
 {
-    CLEANUP(cx_finish) struct prepare_cx cx;
-    cx_init(&cx, t, o, g);
+    const struct pass *p = t->passes;
+    while (p->name && p->run != plan_order)
+        p++;
+    return p;
+}
+
+/* One way to do what is left, on a copy of the graph. `ret` NULL: only the estimate is wanted. */
+static enum status try_way(const struct prepare_cx *front, const struct prepare_way *way, uint64_t *cycles, struct binary_image *ret)
+{
+    CLEANUP(cx_finish) struct prepare_cx cx = { .g = NULL };
+    struct ir_graph *copy;
+    TRY(ir_clone(front->g, &copy));
+    cx_init(&cx, front->target, front->opts, copy);
+    cx.n_source_nodes = front->n_source_nodes;
     cx.level = way->level ? way->level : cx.level;
     cx.boxes = way->boxes;
-    TRY(ir_verify(g, "building"));
-    TRY(run_passes(&cx));
-    TRY(prepare_interrupted(&cx));
-    TRY(emit_binary(&cx, &ret->im));
-    ret->cycles = cx.cycles;
-    return ST_OK;
+    enum status st = run_passes(&cx, first_plan(front->target), NULL);
+    if (st == ST_OK)
+        st = prepare_interrupted(&cx);
+    if (st == ST_OK)
+        st = emit_binary(&cx, ret);
+    *cycles = cx.cycles;
+    ir_graph_free(copy);
+    return st;
 }
 
-/* Level 3, where the target has an estimate of time: every way on a copy of the graph, and the fastest one stays. The first of equal ones, so that the result is the same everywhere. */
-static enum status prepare_fastest(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g, struct binary_image *ret)
+/* Level 3, where the target has an estimate of time: the fastest way stays, the first of equal ones, so that the result is the same everywhere. */
+static enum status prepare_fastest(struct prepare_cx *front, struct binary_image *ret)
 {
     static const struct prepare_way ways[] = { { 0, BOXES_USUAL }, { 2, BOXES_USUAL }, { 0, BOXES_LARGE }, { 0, BOXES_PAIRS } };
-    struct prepared_image best = { .cycles = UINT64_MAX };
-    enum status st = ST_OK;
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && st == ST_OK; i++) {
-        struct prepared_image now = { 0 };
-        struct ir_graph *copy = NULL;
-        st = ir_clone(g, &copy);
-        if (st == ST_OK)
-            st = prepare_once(t, o, copy, &ways[i], &now);
-        ir_graph_free(copy);
-        struct prepared_image *worse = st != ST_OK || now.cycles < best.cycles ? &best : &now;
-        binary_image_free(&worse->im);
-        best = worse == &best ? now : best;
+    const struct prepare_way *best = ways;
+    uint64_t least = UINT64_MAX, cycles;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        TRY(try_way(front, &ways[i], &cycles, NULL));
+        best = cycles < least ? &ways[i] : best;
+        least = cycles < least ? cycles : least;
     }
-    *ret = best.im;
-    return st;
+    return try_way(front, best, &cycles, ret);
 }
 
 enum status prepare(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g, struct binary_image *ret)
 {
-    struct prepared_image one;
     RETURN_IF(!g->nodes.n, ST_EMPTY_GRAPH, "graph \"%s\" has no nodes; add at least one before finalizing", g->name);
-    if (o->opt_level > 2 && t->device && t->vtcm_bytes)
-        return prepare_fastest(t, o, g, ret);
-    TRY(prepare_once(t, o, g, &(struct prepare_way){ 0, BOXES_USUAL }, &one));
-    *ret = one.im;
-    return ST_OK;
+    CLEANUP(cx_finish) struct prepare_cx cx;
+    cx_init(&cx, t, o, g);
+    TRY(ir_verify(g, "building"));
+    const struct pass *plan = o->opt_level > 2 && t->device && t->vtcm_bytes ? first_plan(t) : NULL;
+    TRY(run_passes(&cx, t->passes, plan));
+    TRY(prepare_interrupted(&cx));
+    return plan && plan->name ? prepare_fastest(&cx, ret) : emit_binary(&cx, ret);
 }
