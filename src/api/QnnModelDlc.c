@@ -108,7 +108,7 @@ ModelError_t QnnModel_composeGraphsFromDlc(Qnn_BackendHandle_t backendHandle, QN
 {
     (void)backendHandle;
 #if defined(__x86_64__)
-    const uintptr_t *behind = next_behind_table(&interface);
+    const uintptr_t *behind = next_behind_table(NEXT_STACK_ARGS);
     numGraphsInfo = (uint32_t *)behind[0];
     debug = behind[1] & 0xff;
     logCallback = (QnnLog_Callback_t)behind[2];

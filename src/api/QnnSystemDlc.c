@@ -285,13 +285,13 @@ Qnn_ErrorHandle_t QnnSystemDlc_composeGraphs(QnnSystemDlc_Handle_t dlcHandle, co
                                              QnnSystemContext_GraphInfo_t **graphs, uint32_t *numGraphs)
 {
     (void)backend; /* the context knows it */
-    DLC_FROM_HANDLE(d, dlcHandle);
-    struct dlc_compose a = { graphConfigs, numGraphConfigs, context, &backendInterface, graphVersion };
 #if defined(__x86_64__)
-    const uintptr_t *behind = next_behind_table(&backendInterface.QNN_INTERFACE_VER_NAME);
+    const uintptr_t *behind = next_behind_table(NEXT_STACK_ARGS + offsetof(QnnInterface_t, QNN_INTERFACE_VER_NAME));
     graphs = (QnnSystemContext_GraphInfo_t **)behind[0];
     numGraphs = (uint32_t *)behind[1];
 #endif
+    DLC_FROM_HANDLE(d, dlcHandle);
+    struct dlc_compose a = { graphConfigs, numGraphConfigs, context, &backendInterface, graphVersion };
     return api_error(COMP_SYSTEM, compose(d, &a, graphs, numGraphs));
 }
 

@@ -50,7 +50,9 @@ Qnn_ErrorHandle_t next_register_package_from_binary(Qnn_BackendHandle_t backend,
                                                     const char *interfaceProvider, const char *target);
 
 /* The words behind a table that a caller handed over by value, as its headers have it: on x86_64 they are the arguments that follow on the stack.
- * `slots` is the first slot of the table as it arrived. */
+ * `slots` is the first slot of the table as it arrived. The struct is the first argument on the stack of the functions that get one; its own address
+ * will not do, since sanitizers check a copy. */
+#define NEXT_STACK_ARGS ((const char *)__builtin_dwarf_cfa())
 const uintptr_t *next_behind_table(const void *slots);
 
 #endif

@@ -44,6 +44,5 @@ static unsigned count_slots(const uintptr_t *slots)
 const uintptr_t *next_behind_table(const void *slots)
 {
     const uintptr_t *words = slots;
-    __asm__("" : "+r"(words)); /* the compiler need not know that there is more than our struct */
     return words + count_slots(words);
 }
