@@ -36,19 +36,19 @@ static uint64_t window_taps(const struct window *w)
             for (uint64_t row = ((uint64_t)(image) * (a)->in[0] + z) * (a)->in[1] + y, x = (w)->begin[2], at;     \
                  x < (w)->end[2] && (at = (row * (a)->in[2] + x) * (a)->channels, true); x++)
 
-static inline void take_max(float *acc, const float *v, uint32_t n)
+static inline void take_max(float *restrict acc, const float *restrict v, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         acc[i] = v[i] > acc[i] || v[i] != v[i] ? v[i] : acc[i];
 }
 
-static inline void take_sum(float *acc, const float *v, uint32_t n)
+static inline void take_sum(float *restrict acc, const float *restrict v, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         acc[i] += v[i];
 }
 
-static inline void take_squares(float *acc, const float *v, uint32_t n)
+static inline void take_squares(float *restrict acc, const float *restrict v, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         acc[i] += v[i] * v[i];
@@ -58,7 +58,7 @@ static inline void take_squares(float *acc, const float *v, uint32_t n)
 static void finish(const struct pool_args *a, float *acc, uint32_t n, uint64_t taps, uint64_t divisor)
 {
     bool fixed = dtype_is_fixed(a->src.type) && dtype_is_fixed(a->dst.type) && a->kind != POOL_L2;
-    float m = (float)(a->s_in / (a->kind == POOL_AVG ? a->s_out * (double)divisor : a->s_out)), count = (float)divisor;
+    float count = (float)divisor, m = fixed ? (float)(a->s_in / (a->kind == POOL_AVG ? a->s_out * (double)divisor : a->s_out)) : 0.0f;
     if (!taps)
         for (uint32_t i = 0; i < n; i++)
             acc[i] = 0.0f;
@@ -88,29 +88,97 @@ static void sum_wide(const struct kernel_call *call, const struct pool_args *a, 
         acc[i] = (float)sum[i];
 }
 
-static void pixel_f32(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t c,
-                      uint32_t n, int64_t to)
+/* Sixteen channels of f32 stay in a register over all taps. */
+typedef float floats __attribute__((vector_size(64)));
+typedef int32_t masks __attribute__((vector_size(64)));
+
+static inline __attribute__((always_inline)) void take_floats(const enum pool_kind kind, floats *acc, const float *p)
+{
+    floats v;
+    memcpy(&v, p, sizeof(v));
+    if (kind == POOL_MAX) {
+        masks more = (v > *acc) | (v != v);
+        *acc = (floats)(((masks)v & more) | ((masks)*acc & ~more));
+    } else {
+        *acc = kind == POOL_AVG ? *acc + v : *acc + v * v;
+    }
+}
+
+static inline __attribute__((always_inline)) void taps_of(const enum pool_kind kind, const float *from, const struct pool_args *a, uint32_t image, const struct window *w,
+                                                          uint32_t n, float *acc)
+{
+    typedef void take_fn(float *acc, const float *v, uint32_t n);
+    take_fn *const take = kind == POOL_AVG ? take_sum : kind == POOL_MAX ? take_max : take_squares;
+    const floats first = (floats){0} + (kind == POOL_MAX ? -INFINITY : 0.0f);
+    uint32_t i = 0;
+    for (; i + 64 <= n; i += 64) { /* enough sums side by side to hide what an addition takes */
+        floats part[4] = {first, first, first, first};
+        FOR_EACH_TAP(a, w, image, at)
+#pragma GCC unroll 4
+            for (uint32_t k = 0; k < 4; k++)
+                take_floats(kind, &part[k], from + at + i + 16 * k);
+        memcpy(acc + i, part, sizeof(part));
+    }
+    for (; i + 16 <= n; i += 16) {
+        floats some = first;
+        FOR_EACH_TAP(a, w, image, at)
+            take_floats(kind, &some, from + at + i);
+        memcpy(acc + i, &some, sizeof(some));
+    }
+    for (uint32_t k = i; k < n; k++)
+        acc[k] = first[0];
+    if (i < n)
+        FOR_EACH_TAP(a, w, image, at)
+            take(acc + i, from + at + i, n - i);
+}
+
+static void taps_f32(const float *x, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t n, float *acc)
+{
+    if (a->kind == POOL_MAX)
+        taps_of(POOL_MAX, x, a, image, w, n, acc);
+    else if (a->kind == POOL_AVG)
+        taps_of(POOL_AVG, x, a, image, w, n, acc);
+    else
+        taps_of(POOL_L2, x, a, image, w, n, acc);
+}
+
+/* Tap by tap: other types, and many taps of many channels, which lie too far apart to come back to each of them for every few channels. */
+static void taps_loaded(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t c, uint32_t n, float *acc)
 {
     typedef void take_fn(float *acc, const float *v, uint32_t n);
     static take_fn *const takes[] = {[POOL_AVG] = take_sum, [POOL_MAX] = take_max, [POOL_L2] = take_squares};
-    float acc[SPAN], buf[SPAN];
-    uint64_t taps = window_taps(w);
+    float buf[SPAN];
     for (uint32_t i = 0; i < n; i++)
         acc[i] = a->kind == POOL_MAX ? -INFINITY : 0.0f;
-    if (a->kind == POOL_AVG && !a->exact)
+    FOR_EACH_TAP(a, w, image, at)
+    {
+        const float *v = buf;
+        if (a->src.type == DT_F32)
+            v = (const float *)call->data[0] + at + c;
+        else
+            K(span_load)(&a->src, call->data[0], (int64_t)(at + c), 1, n, buf);
+        takes[a->kind](acc, v, n);
+    }
+}
+
+static void pixel_f32(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t c,
+                      uint32_t n, int64_t to)
+{
+    enum { FEW_TAPS = 25, FEW_CHANNELS = 128 };
+    const uint64_t taps = window_taps(w);
+    const bool wide = a->kind == POOL_AVG && !a->exact, few = !wide && a->src.type == DT_F32 && (taps <= FEW_TAPS || n <= FEW_CHANNELS);
+    const bool direct = few && a->dst.type == DT_F32 && !a->dst.limited;
+    _Alignas(64) float buf[SPAN];
+    float *acc = direct ? (float *)call->data[1] + to : buf;
+    if (wide)
         sum_wide(call, a, image, w, c, n, acc);
+    else if (few)
+        taps_f32((const float *)call->data[0] + c, a, image, w, n, acc);
     else
-        FOR_EACH_TAP(a, w, image, at)
-        {
-            const float *v = buf;
-            if (a->src.type == DT_F32)
-                v = (const float *)call->data[0] + at + c;
-            else
-                K(span_load)(&a->src, call->data[0], (int64_t)(at + c), 1, n, buf);
-            takes[a->kind](acc, v, n);
-        }
+        taps_loaded(call, a, image, w, c, n, acc);
     finish(a, acc, n, taps, a->count_pad ? w->padded : taps);
-    K(span_store)(&a->dst, call->data[1], to, 1, n, acc);
+    if (!direct)
+        K(span_store)(&a->dst, call->data[1], to, 1, n, acc);
 }
 
 /* 64 bytes at a time stay in registers over all taps. */
