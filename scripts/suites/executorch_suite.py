@@ -138,7 +138,7 @@ def replace_runner():
     real = subprocess.run
 
     def run(command, *rest, **options):
-        if not (isinstance(command, list) and (command[0] == RUNNER or command[0].endswith("/qnn_executor_runner"))):
+        if not (isinstance(command, list) and (command[0] == RUNNER or str(command[0]).endswith("/qnn_executor_runner"))):
             return real(command, *rest, **options)
         done = types.SimpleNamespace(returncode=0, stdout="")
         try:
@@ -214,7 +214,7 @@ def run_rework(a, take):
     from executorch.backends import qualcomm
     folder = os.path.join(list(qualcomm.__path__)[0], "tests", "rework")
     files = [os.path.join(at, "test.py") for at, _, names in os.walk(os.path.join(folder, a.rework)) if "test.py" in names]
-    pytest.main(sorted(files) + ["-q", "-v", "-p", "no:cacheprovider", "--rootdir", folder, "--import-mode=importlib"], plugins=[Items(take)])
+    pytest.main(sorted(files) + ["-v", "-p", "no:cacheprovider", "--rootdir", folder, "--import-mode=importlib"], plugins=[Items(take)])
 
 
 # ---- one process per test ------------------------------------------------------------------------------------------------------------
