@@ -54,6 +54,26 @@ class Network:
         return relu(d @ self.w3[:, :, 0, 0].T).mean((1, 2)) @ self.w4.T + self.b4
 
 
+class ComputedWeights(support.ToolTest):
+    def test_weights_that_are_computed_from_constants(self):
+        """y = x @ sin(k) * c: columns have ranges of their own, which one scale for all of them would lose."""
+        rng = np.random.default_rng(3)
+        k, c = rng.normal(0, 1, (8, 4)), np.array([[100, 10, 1, .01]])
+        node = make_onnx.node
+        nodes = [node("Sin", "sin", ["k"], "s"), node("Mul", "scaled", ["s", "c"], "w"), node("MatMul", "product", ["x", "w"], "y")]
+        self.write("computed.onnx", make_onnx.model(nodes, [("k", k), ("c", c)], [("x", (1, 8))], [("y", (1, 4))]))
+        x = rng.normal(0, 1, (16, 1, 8)).astype("f4")
+        self.write("list.txt", "".join(self.write("x/%02d.raw" % i, v.tobytes()) + "\n" for i, v in enumerate(x)))
+        self.succeeds("qnn-onnx-converter", "-i", "computed.onnx", "-o", "out/computed.cpp", "--input_list", "list.txt", "--use_per_row_quantization", "--dump_ir", "computed.ir")
+        text = self.read("computed.ir").decode()
+        line = next(t for t in text.splitlines() if "%w :" in t)
+        self.assertIn("const", line)
+        scales = [float(v) for v in line.split("scales=(")[1].split(")")[0].split(",")]
+        want = np.abs(np.sin(k.astype("f4")) * c).max(0) / 127
+        np.testing.assert_allclose(scales, want, rtol=1e-3)
+        self.assertNotIn("ElementWiseSin", text)
+
+
 class Algorithms(support.ToolTest):
     def setUp(self):
         super().setUp()

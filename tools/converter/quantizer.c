@@ -293,6 +293,7 @@ static enum status prepare_graph(struct work *w, struct ir_graph *g)
 static enum status calibrate_graph(struct work *w, struct ir_graph *g)
 {
     bool layers = w->q->bc || w->q->adaround;
+    TRY(quantizer_known(w->q, &w->engine, w->report, g));
     TRY(prepare_graph(w, g));
     TRY(calibrate(&w->engine, w->q, w->report, g, layers ? &w->layers : NULL, &w->stats));
     w->o.stats = w->stats;

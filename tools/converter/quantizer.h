@@ -31,9 +31,12 @@ bool quantizer_wanted(const struct quantizer_args *q);
 /* report: the front end's, for states; NULL: none. *g becomes the quantized graph; *keep holds the float graph, whose constants it borrows (free it last). */
 enum status quantizer_run(const struct quantizer_args *q, const struct convert_report *report, struct ir_graph **g, struct ir_graph **keep);
 
+/* What the graph computes from constants alone becomes constants, so that weights are quantized as such. */
+struct runner_engine;
+enum status quantizer_known(const struct quantizer_args *q, struct runner_engine *e, const struct convert_report *report, struct ir_graph *g);
+
 /* Automatic mixed precision: the layers whose rounding costs the outputs most get 16 bits until all outputs reach the target. o: as for
  * quantize_graph, with statistics. bits: one entry per tensor, filled. */
-struct runner_engine;
 enum status quantizer_mix(const struct quantizer_args *q, struct runner_engine *e, const struct convert_report *report, struct ir_graph *g,
                           const struct quantize_opts *o, uint8_t *bits);
 /* AdaRound and bias correction stay on in *o where the outputs are better with them. */
