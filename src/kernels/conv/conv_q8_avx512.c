@@ -67,10 +67,11 @@ static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
     return (int64_t)(uint32_t)_mm512_reduce_add_epi32(sum) + (int64_t)all * left_over(a);
 }
 
-/* Rows and blocks of channels of a tile, and whether x is signed where it lies; constants where loops are compiled. */
+/* Rows and blocks of channels of a tile, whether x is signed where it lies, and whether the last block has 8 channels or fewer, which half a vector multiplies (half of the
+ * time on processors that take 512 bits in two halves); constants where loops are compiled. */
 struct shape {
     int mr, nr;
-    bool flip;
+    bool flip, narrow;
 };
 
 struct tile {
@@ -170,7 +171,10 @@ static inline __attribute__((always_inline)) void add_products(const uint8_t *co
             xv = _mm512_xor_si512(xv, _mm512_set1_epi8((char)0x80));
 #pragma GCC unroll 8
         for (int v = 0; v < s.nr; v++)
-            acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], xv, wv[v]);
+            if (s.narrow && v == s.nr - 1)
+                acc[r][v] = _mm512_castsi256_si512(_mm256_dpbusd_epi32(_mm512_castsi512_si256(acc[r][v]), _mm512_castsi512_si256(xv), _mm512_castsi512_si256(wv[v])));
+            else
+                acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], xv, wv[v]);
     }
 }
 
@@ -235,35 +239,31 @@ static inline __attribute__((always_inline)) void short_run(struct tile *t, cons
     }
 }
 
-#define SHORT(mr, nr, flip)                                 \
-    static void short_##nr##_##flip(struct tile *t)         \
-    {                                                       \
-        short_run(t, (struct shape){ mr, nr, flip });       \
+#define SHORT(mr, nr, flip, narrow)                                 \
+    static void short_##nr##_##flip##_##narrow(struct tile *t)      \
+    {                                                               \
+        short_run(t, (struct shape){ mr, nr, flip, narrow });       \
     }
-SHORT(6, 1, 0)
-SHORT(6, 2, 0)
-SHORT(4, 3, 0)
-SHORT(3, 4, 0)
-SHORT(6, 1, 1)
-SHORT(6, 2, 1)
-static void (*const shorts[NR + 2])(struct tile *) = { short_1_0, short_2_0, short_3_0, short_4_0, short_1_1, short_2_1 };
+#define SHORTS(narrow) SHORT(6, 1, 0, narrow) SHORT(6, 2, 0, narrow) SHORT(4, 3, 0, narrow) SHORT(3, 4, 0, narrow) SHORT(6, 1, 1, narrow) SHORT(6, 2, 1, narrow)
+#define SHORT_ROW(narrow) { short_1_0_##narrow, short_2_0_##narrow, short_3_0_##narrow, short_4_0_##narrow, short_1_1_##narrow, short_2_1_##narrow }
+SHORTS(0)
+SHORTS(1)
+static void (*const shorts[2][NR + 2])(struct tile *) = { SHORT_ROW(0), SHORT_ROW(1) };
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------------------- */
 
-#define TILE(mr, nr, flip)                                     \
-    static void tile_##mr##_##nr##_##flip(const struct tile *t) \
-    {                                                          \
-        tile_run(t, (struct shape){ mr, nr, flip });            \
+#define TILE(mr, nr, flip, narrow)                                          \
+    static void tile_##mr##_##nr##_##flip##_##narrow(const struct tile *t)  \
+    {                                                                       \
+        tile_run(t, (struct shape){ mr, nr, flip, narrow });                \
     }
-#define TILES(nr, flip) TILE(1, nr, flip) TILE(2, nr, flip) TILE(4, nr, flip) TILE(6, nr, flip)
-TILES(1, 0)
-TILES(2, 0)
-TILES(3, 0)
-TILES(4, 0)
-TILES(1, 1)
-TILES(2, 1)
-#define ROW(nr, flip) { tile_1_##nr##_##flip, tile_2_##nr##_##flip, tile_4_##nr##_##flip, tile_6_##nr##_##flip }
-static void (*const tiles[NR + 2][4])(const struct tile *) = { ROW(1, 0), ROW(2, 0), ROW(3, 0), ROW(4, 0), ROW(1, 1), ROW(2, 1) };
+#define TILES(nr, flip, narrow) TILE(1, nr, flip, narrow) TILE(2, nr, flip, narrow) TILE(4, nr, flip, narrow) TILE(6, nr, flip, narrow)
+#define ALL_TILES(narrow) TILES(1, 0, narrow) TILES(2, 0, narrow) TILES(3, 0, narrow) TILES(4, 0, narrow) TILES(1, 1, narrow) TILES(2, 1, narrow)
+ALL_TILES(0)
+ALL_TILES(1)
+#define ROW(nr, flip, narrow) { tile_1_##nr##_##flip##_##narrow, tile_2_##nr##_##flip##_##narrow, tile_4_##nr##_##flip##_##narrow, tile_6_##nr##_##flip##_##narrow }
+#define TABLE(narrow) { ROW(1, 0, narrow), ROW(2, 0, narrow), ROW(3, 0, narrow), ROW(4, 0, narrow), ROW(1, 1, narrow), ROW(2, 1, narrow) }
+static void (*const tiles[2][NR + 2][4])(const struct tile *) = { TABLE(0), TABLE(1) };
 static const uint32_t tile_rows[4] = { 1, 2, 4, CONV_MR };
 
 static const int32_t nothing[CONV_CHUNK] __attribute__((aligned(64)));
@@ -273,15 +273,15 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     struct fixed_end end;
     fixed_end_init(&end, a, p, c, left_over(a), out);
     struct tile t = { .a = a, .p = p, .c = c, .end = &end, .bytes = bytes_end(a) };
-    uint32_t which = (c->n - 1) / CONV_BLOCK + (flips(a) ? NR : 0);
+    uint32_t which = (c->n - 1) / CONV_BLOCK + (flips(a) ? NR : 0), narrow = (c->n - 1) % CONV_BLOCK < CONV_BLOCK / 2;
     t.fast = c->n % (CONV_BLOCK / 2) == 0 && bytes_suit(&end);
     t.half = c->n % CONV_BLOCK != 0;
     t.first = t.fast ? end.base : nothing;
     if (t.fast && p->n_seg == 1 && !p->seg->k && p->k_total >= SHORT_LEAST && p->k_total <= SHORT_MOST)
-        shorts[which](&t);
+        shorts[narrow][which](&t);
     for (int m = 3; m >= 0; m--)
         for (; p->rows - t.row >= tile_rows[m]; t.row += tile_rows[m])
-            tiles[which][m](&t);
+            tiles[narrow][which][m](&t);
 }
 
 static const struct conv_engine engine = { .elem = 1, .apart = true, .rows = PANEL, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };
