@@ -23,7 +23,7 @@ help:
 	@echo '  make install PREFIX=DIR   the SDK tree, by default in $(PREFIX)'
 	@echo '  make asan | ubsan | tsan  tests under one sanitizer'
 	@echo '  make fuzz                 every fuzz target on FUZZ_RUNS=$(FUZZ_RUNS) inputs, from a new seed each time'
-	@echo '  make format               clang-format on the sources'
+	@echo '  make format [BASE=REV]     clang-format on what was changed since then, or since the last commit'
 	@echo '  make clean                remove all build folders'
 
 setup:

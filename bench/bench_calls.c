@@ -3,8 +3,8 @@
  *
  *     bench_calls LIB_DIR JSONL_FILE
  *
- *   load       time to create a context from a binary, copied and mapped: networks, and one network with few and with many weights
- *   overhead   time of an execute of one operator on one element */
+ *   load       time to create a context from a binary, copied and mapped: networks, and one network with few and with many
+ * weights overhead   time of an execute of one operator on one element */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,10 +63,12 @@ static void bench_load(const char *name, net_fn *net, enum net_type type)
     } ways[] = { { "memory", p.data, false }, { "mapped", map, true } };
     for (int i = 0; i < 2; i++) {
         struct timing t = load(ways[i].data, p.size, ways[i].persistent);
-        printf("%-16s %-6s %-8s %12.2f %12.1f %12.1f\n", name, net_type_names[type], ways[i].how, (double)p.size / 1048576, (double)t.best * 1e-3,
-               (double)t.median * 1e-3);
-        lines_add("{\"kind\":\"load\",\"name\":\"%s\",\"type\":\"%s\",\"from\":\"%s\",\"binary_bytes\":%llu,\"best_us\":%.2f,\"median_us\":%.2f}", name,
-                  net_type_names[type], ways[i].how, (unsigned long long)p.size, (double)t.best * 1e-3, (double)t.median * 1e-3);
+        printf("%-16s %-6s %-8s %12.2f %12.1f %12.1f\n", name, net_type_names[type], ways[i].how, (double)p.size / 1048576,
+               (double)t.best * 1e-3, (double)t.median * 1e-3);
+        lines_add("{\"kind\":\"load\",\"name\":\"%s\",\"type\":\"%s\",\"from\":\"%s\",\"binary_bytes\":%llu,\"best_us\":%."
+                  "2f,\"median_us\":%.2f}",
+                  name, net_type_names[type], ways[i].how, (unsigned long long)p.size, (double)t.best * 1e-3,
+                  (double)t.median * 1e-3);
     }
     munmap(map, p.size);
     product_free(&p);
@@ -92,7 +94,8 @@ static void bench_overhead(unsigned threads)
     struct timing t = timing_summary(ns, OVERHEAD_TRIES);
     double best = (double)t.best / OVERHEAD_RUNS, median = (double)t.median / OVERHEAD_RUNS;
     printf("%-16s %2u %12.0f %12.0f\n", "one_op", threads, best, median);
-    lines_add("{\"kind\":\"overhead\",\"name\":\"one_op\",\"threads\":%u,\"best_ns\":%.1f,\"median_ns\":%.1f}", threads, best, median);
+    lines_add("{\"kind\":\"overhead\",\"name\":\"one_op\",\"threads\":%u,\"best_ns\":%.1f,\"median_ns\":%.1f}", threads,
+              best, median);
     runnable_close(&r);
     product_free(&p);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client of a backend library for the benchmarks: opened by name, used through its table. Whatever goes wrong ends the program with the library's
- * own explanation. */
+/* A client of a backend library for the benchmarks: opened by name, used through its table. Whatever goes wrong ends the
+ * program with the library's own explanation. */
 #ifndef BENCH_CLIENT_H
 #define BENCH_CLIENT_H
 

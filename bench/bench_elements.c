@@ -3,8 +3,8 @@
  *
  *     bench_elements LIB_DIR JSONL_FILE [OPERATOR]
  *
- * Time per element of the result, and bytes of operands per second against those of a copy of memory: what is near that is limited by memory, the rest
- * by arithmetic. Most of these fit into a cache, so they can also be faster. */
+ * Time per element of the result, and bytes of operands per second against those of a copy of memory: what is near that is
+ * limited by memory, the rest by arithmetic. Most of these fit into a cache, so they can also be faster. */
 #include <stdio.h>
 #include <string.h>
 
@@ -49,8 +49,15 @@ static void transpose_last(struct net *n)
 }
 
 static const struct net_entry ops[] = {
-    { "softmax_512", softmax }, { "softmax_1000", softmax_1000 }, { "layer_norm_768", layer_norm }, { "gelu", gelu }, { "relu", relu },
-    { "add_56x56x256", add }, { "pool_max_3x3", pool_max }, { "pool_avg_7x7", pool_all }, { "transpose_heads", transpose },
+    { "softmax_512", softmax },
+    { "softmax_1000", softmax_1000 },
+    { "layer_norm_768", layer_norm },
+    { "gelu", gelu },
+    { "relu", relu },
+    { "add_56x56x256", add },
+    { "pool_max_3x3", pool_max },
+    { "pool_avg_7x7", pool_all },
+    { "transpose_heads", transpose },
     { "transpose_last", transpose_last },
 };
 
@@ -63,9 +70,10 @@ static void bench_op(const struct net_entry *e, enum net_type type)
     uint64_t in = r.in.v1.clientBuf.dataSize, out = r.out.v1.clientBuf.dataSize;
     uint32_t size = type == NET_INT8 ? 1 : type == NET_F32 ? 4 : 2;
     double rate = (double)(in + out) / ns, copy = peak_of(PEAK_COPY, ISA_REF, 1);
-    printf("%-16s %-6s %10.2f us %8.3f ns/element %8.1f GB/s %6.0f %%\n", e->name, net_type_names[type], ns * 1e-3, ns * size / (double)out, rate,
-           100 * rate / copy);
-    lines_add("{\"kind\":\"element\",\"name\":\"%s\",\"type\":\"%s\",\"us\":%.3f,\"ns_per_element\":%.4f,\"gb_per_s\":%.2f,\"copy_gb_per_s\":%.2f}",
+    printf("%-16s %-6s %10.2f us %8.3f ns/element %8.1f GB/s %6.0f %%\n", e->name, net_type_names[type], ns * 1e-3,
+           ns * size / (double)out, rate, 100 * rate / copy);
+    lines_add("{\"kind\":\"element\",\"name\":\"%s\",\"type\":\"%s\",\"us\":%.3f,\"ns_per_element\":%.4f,\"gb_per_s\":%.2f,"
+              "\"copy_gb_per_s\":%.2f}",
               e->name, net_type_names[type], ns * 1e-3, ns * size / (double)out, rate, copy);
     runnable_close(&r);
     product_free(&p);

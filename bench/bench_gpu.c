@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make bench: libQnnGpu.so on the OpenCL device that there is, against what plain OpenCL kernels reach on it in the same run.
+/* make bench: libQnnGpu.so on the OpenCL device that there is, against what plain OpenCL kernels reach on it in the same
+ * run.
  *
  *     bench_gpu LIB_DIR JSONL_FILE [--only PART_OF_NAME] [--seconds PER_ROW]
  *
- * Matrix products, convolutions and whole networks in float32 and float16, batch 1 and 32 (4 on CPUs). Inputs and outputs are OpenCL buffers that the library was given,
- * so that nothing is copied from or to the host; a row is one QnnGraph_execute with its wait. */
+ * Matrix products, convolutions and whole networks in float32 and float16, batch 1 and 32 (4 on CPUs). Inputs and outputs
+ * are OpenCL buffers that the library was given, so that nothing is copied from or to the host; a row is one
+ * QnnGraph_execute with its wait. */
 #include <QNN/GPU/QnnGpuMem.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -155,10 +157,13 @@ static void bench(const char *name, const char *kind, const struct net *net, enu
     struct timing t = time_runs(&r);
     runnable_close(&r);
     double gflops = 2e-6 * net_macs(net) / to_ms(t.best), share = gflops / gpu.gflops;
-    printf("%-24s %-4s %5u %10.3f %10.3f %10.1f %7.1f %10.1f\n", name, net_type_names[type], net->batch, to_ms(t.best), to_ms(t.median), gflops, 100 * share, to_ms(finalize));
-    lines_add("{\"kind\":\"%s\",\"peer\":\"openqnn\",\"lib\":\"gpu\",\"device\":\"%s\",\"name\":\"%s\",\"type\":\"%s\",\"batch\":%u,\"best_ms\":%.4f,\"median_ms\":%.4f,"
+    printf("%-24s %-4s %5u %10.3f %10.3f %10.1f %7.1f %10.1f\n", name, net_type_names[type], net->batch, to_ms(t.best),
+           to_ms(t.median), gflops, 100 * share, to_ms(finalize));
+    lines_add("{\"kind\":\"%s\",\"peer\":\"openqnn\",\"lib\":\"gpu\",\"device\":\"%s\",\"name\":\"%s\",\"type\":\"%s\","
+              "\"batch\":%u,\"best_ms\":%.4f,\"median_ms\":%.4f,"
               "\"runs\":%llu,\"gflops\":%.2f,\"share\":%.4f,\"finalize_ms\":%.1f}",
-              kind, gpu.name, name, net_type_names[type], net->batch, to_ms(t.best), to_ms(t.median), (unsigned long long)t.runs, gflops, share, to_ms(finalize));
+              kind, gpu.name, name, net_type_names[type], net->batch, to_ms(t.best), to_ms(t.median),
+              (unsigned long long)t.runs, gflops, share, to_ms(finalize));
 }
 
 static void bench_layer(const struct layer_case *c, uint32_t batch, enum net_type type)
@@ -167,7 +172,9 @@ static void bench_layer(const struct layer_case *c, uint32_t batch, enum net_typ
     net = (struct net){ .batch = batch };
     if (c->size) {
         uint32_t x = net_input(&net, 4, (uint32_t[]){ batch, c->size, c->size, c->in }, true);
-        net_conv(&net, x, (struct conv){ .out = c->out, .kernel = c->kernel, .stride = c->stride, .depthwise = c->depthwise, .act = RELU });
+        net_conv(&net, x,
+                 (struct conv){
+                     .out = c->out, .kernel = c->kernel, .stride = c->stride, .depthwise = c->depthwise, .act = RELU });
     } else {
         net.batch = c->batch;
         uint32_t x = net_input(&net, 2, (uint32_t[]){ c->batch, c->in }, false);
@@ -190,7 +197,8 @@ static void bench_all(void)
 {
     static const char *const networks[] = { "resnet50", "mobilenet_v2", "transformer_128" };
     static const enum net_type types[] = { NET_F32, NET_F16 };
-    printf("%-24s %-4s %5s %10s %10s %10s %7s %10s\n", "", "type", "batch", "best ms", "median ms", "GFLOP/s", "share %", "finalize");
+    printf("%-24s %-4s %5s %10s %10s %10s %7s %10s\n", "", "type", "batch", "best ms", "median ms", "GFLOP/s", "share %",
+           "finalize");
     for (int t = 0; t < 2; t++)
         for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
             bench_layer(&layers[i], 1, types[t]);
@@ -216,8 +224,10 @@ int main(int argc, char **argv)
     lines_open(argv[2], "w");
     if (gpu_bench_open(&gpu)) {
         gpu_bench_limits(&gpu);
-        printf("%s, driver %s: %.1f GFLOP/s of float32 multiply-adds, %.1f GB/s copied (read and written)\n\n", gpu.name, gpu.driver, gpu.gflops, gpu.copy_gbs);
-        lines_add("{\"kind\":\"gpu_limits\",\"device\":\"%s\",\"driver\":\"%s\",\"gflops\":%.1f,\"copy_gbs\":%.2f}", gpu.name, gpu.driver, gpu.gflops, gpu.copy_gbs);
+        printf("%s, driver %s: %.1f GFLOP/s of float32 multiply-adds, %.1f GB/s copied (read and written)\n\n", gpu.name,
+               gpu.driver, gpu.gflops, gpu.copy_gbs);
+        lines_add("{\"kind\":\"gpu_limits\",\"device\":\"%s\",\"driver\":\"%s\",\"gflops\":%.1f,\"copy_gbs\":%.2f}",
+                  gpu.name, gpu.driver, gpu.gflops, gpu.copy_gbs);
         client_open(argv[1], "libQnnGpu.so");
         bench_all();
         gpu_bench_close(&gpu);

@@ -12,7 +12,8 @@
 
 enum { MAX_PLATFORMS = 8, MAX_DEVICES = 16, SUMS = 12, RUNS = 25 };
 
-/* SUMS independent sums per work item hide how long one multiplication takes. On CPUs a work item is a group, and vectors are the device's. */
+/* SUMS independent sums per work item hide how long one multiplication takes. On CPUs a work item is a group, and vectors
+ * are the device's. */
 static const char text[] = "#define JOIN_(a, b) a##b\n"
                            "#define JOIN(a, b) JOIN_(a, b)\n"
                            "#if WIDTH == 1\n"

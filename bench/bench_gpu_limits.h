@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An OpenCL device of the benchmark's own, and what it can do at most: plain kernels that only multiply and add, or only copy. */
+/* An OpenCL device of the benchmark's own, and what it can do at most: plain kernels that only multiply and add, or only
+ * copy. */
 #ifndef BENCH_GPU_LIMITS_H
 #define BENCH_GPU_LIMITS_H
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make bench: speed of every variant of the product kernels on one thread, as a share of the peak of its arithmetic in the same run.
+/* make bench: speed of every variant of the product kernels on one thread, as a share of the peak of its arithmetic in the
+ * same run.
  *
  *     bench_kernels JSONL_FILE [--layer PART_OF_A_NAME] [--type PART_OF_A_NAME] [--isa NAME] [--seconds PER_VARIANT]
  *
- * Peaks come first, of one thread and of all. Then matrix products and convolutions in every type: giga-operations per second and share of
- * the peak, a column for each instruction set. With --isa there is one column, and no peaks but the one that it needs. */
+ * Peaks come first, of one thread and of all. Then matrix products and convolutions in every type: giga-operations per
+ * second and share of the peak, a column for each instruction set. With --isa there is one column, and no peaks but the one
+ * that it needs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +17,19 @@
 #include "product_case.h"
 
 #define PLAIN .batch = 1, .tame = true, .post_lo = -INFINITY, .post_hi = INFINITY
-#define SPATIAL(op_, h_, ci_, co_, k_, s_, p_, d_, g_)                                                                          \
-    {                                                                                                                           \
-        PLAIN, .op = op_, .constant = true, .h = h_, .wd = h_, .ci = ci_, .co = co_, .kh = k_, .kw = k_, .stride = { s_, s_ },  \
-        .pad = { p_, p_, p_, p_ }, .dilation = { d_, d_ }, .group = g_                                                          \
+#define SPATIAL(op_, h_, ci_, co_, k_, s_, p_, d_, g_)                                                   \
+    {                                                                                                    \
+        PLAIN, .op = op_, .constant = true, .h = h_, .wd = h_, .ci = ci_, .co = co_, .kh = k_, .kw = k_, \
+               .stride = { s_, s_ }, .pad = { p_, p_, p_, p_ }, .dilation = { d_, d_ }, .group = g_      \
     }
 #define CONV(...) SPATIAL(OP_Conv2d, __VA_ARGS__, 1, 1)
 #define DEPTHWISE(h_, ci_, co_, ...) SPATIAL(OP_DepthWiseConv2d, h_, ci_, co_, __VA_ARGS__, 1, 1)
 #define FC(m_, k_, n_) { PLAIN, .op = OP_FullyConnected, .constant = true, .h = m_, .ci = k_, .co = n_ }
-#define MATMUL(b_, m_, k_, n_, t_) \
-    { .tame = true, .post_lo = -INFINITY, .post_hi = INFINITY, .op = OP_MatMul, .batch = b_, .w_batch = b_, .h = m_, .ci = k_, .co = n_, .transpose_w = t_ }
+#define MATMUL(b_, m_, k_, n_, t_)                                                                                     \
+    {                                                                                                                  \
+        .tame = true, .post_lo = -INFINITY, .post_hi = INFINITY, .op = OP_MatMul, .batch = b_, .w_batch = b_, .h = m_, \
+        .ci = k_, .co = n_, .transpose_w = t_                                                                          \
+    }
 
 static const struct {
     const char *name;
@@ -90,7 +95,7 @@ static bool isa_chosen(int isa)
     return !*only_isa || !strcmp(cpu_isa_name((enum isa)isa), only_isa);
 }
 
-/* ---- peaks ------------------------------------------------------------------------------------------------------------------ */
+/* ---- peaks ------------------------------------------------------------------------------------------------------------ */
 
 static void print_peaks(void)
 {
@@ -108,7 +113,7 @@ static void print_peaks(void)
         }
 }
 
-/* ---- layers ----------------------------------------------------------------------------------------------------------------- */
+/* ---- layers ----------------------------------------------------------------------------------------------------------- */
 
 /* The share of taps along one axis that fall inside the input. */
 static double inside(uint32_t in, uint32_t out, const struct product_spec *s, int axis)
@@ -123,7 +128,8 @@ static double inside(uint32_t in, uint32_t out, const struct product_spec *s, in
     return (double)n / ((double)out * kernel);
 }
 
-/* What is really computed of the nominal operations: floats and depthwise skip padding, other fixed-point kernels multiply it. */
+/* What is really computed of the nominal operations: floats and depthwise skip padding, other fixed-point kernels multiply
+ * it. */
 static double computed(const struct product_case *c)
 {
     const struct product_spec *s = &c->spec;
@@ -167,7 +173,8 @@ static void bench_layer(const char *name, const struct product_spec *s, const st
             double ns = (double)timing_of(run_job, &j, seconds).own;
             double gops = 2.0 * (double)j.run.bound.macs * computed(&c) / ns, peak = peak_of(t->peak, (enum isa)isa, 1);
             printf(" %8.1f %5.1f %%", gops, 100 * gops / peak);
-            lines_add("{\"kind\":\"kernel\",\"name\":\"%s\",\"type\":\"%s\",\"isa\":\"%s\",\"variant\":\"%s\",\"us\":%.2f,\"gops\":%.2f,\"peak\":%.2f}",
+            lines_add("{\"kind\":\"kernel\",\"name\":\"%s\",\"type\":\"%s\",\"isa\":\"%s\",\"variant\":\"%s\",\"us\":%.2f,"
+                      "\"gops\":%.2f,\"peak\":%.2f}",
                       name, t->name, cpu_isa_name((enum isa)isa), j.run.bound.name, ns * 1e-3, gops, peak);
         }
         last = j.run.bound.run;
@@ -193,7 +200,8 @@ int main(int argc, char **argv)
             argc = 0;
     }
     if (argc < 2 || argc % 2) {
-        fprintf(stderr, "usage: bench_kernels JSONL_FILE [--layer PART_OF_A_NAME] [--type PART_OF_A_NAME] [--isa NAME] [--seconds PER_VARIANT]\n");
+        fprintf(stderr, "usage: bench_kernels JSONL_FILE [--layer PART_OF_A_NAME] [--type PART_OF_A_NAME] [--isa NAME] "
+                        "[--seconds PER_VARIANT]\n");
         return 2;
     }
     lines_open(argv[1], "w");

@@ -24,7 +24,10 @@ static void broken(void)
 void lines_open(const char *path, const char *mode)
 {
     if (path[0] == '-') {
-        fprintf(stderr, "bench: \"%s\" stands where the file of figures is named; run the program without arguments to see what it takes\n", path);
+        fprintf(stderr,
+                "bench: \"%s\" stands where the file of figures is named; run the program without arguments to see what it "
+                "takes\n",
+                path);
         exit(2);
     }
     lines_path = path;

@@ -11,7 +11,8 @@ void lines_close(void);
 
 struct timing {
     uint64_t best, median, runs; /* ns */
-    uint64_t own;                /* best of this thread's processor time, which others on the machine do not lengthen; for work of one thread */
+    uint64_t
+        own; /* best of this thread's processor time, which others on the machine do not lengthen; for work of one thread */
 };
 
 /* Runs fn until the time is up, at least 5 and at most 1000 times, after once to warm up. */

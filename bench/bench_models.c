@@ -3,9 +3,9 @@
  *
  *     bench_models LIB_DIR JSONL_FILE [--net NAME] [--type NAME] [--lib NAME] [--seconds PER_ROW]
  *
- * Each network of net_list.c in each type, on libQnnCpu.so, and on libQnnHtp.so in this process and in a session: time per inference, best and median, by
- * threads and batch, share of the peak of the arithmetic in the same run, memory of the plan; above it the operators that take the most time. Then
- * inferences per second of several clients at once. */
+ * Each network of net_list.c in each type, on libQnnCpu.so, and on libQnnHtp.so in this process and in a session: time per
+ * inference, best and median, by threads and batch, share of the peak of the arithmetic in the same run, memory of the plan;
+ * above it the operators that take the most time. Then inferences per second of several clients at once. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void go_to(const struct place *p)
     client_open(folder, p->library);
 }
 
-/* ---- one network ------------------------------------------------------------------------------------------------------------ */
+/* ---- one network ------------------------------------------------------------------------------------------------------ */
 
 static void bench_row(const struct model *m, const struct product *p, unsigned threads, uint32_t batch)
 {
@@ -58,23 +58,30 @@ static void bench_row(const struct model *m, const struct product *p, unsigned t
     if (m->place == places && threads == 1 && batch == 1)
         bench_ops(r.s.backend, r.graph, p->graph, &r.in, &r.out);
     runnable_close(&r);
-    double best = to_ms(t.best) / batch, median = to_ms(t.median) / batch, own = m->place == places && threads == 1 ? to_ms(t.own) / batch : best;
+    double best = to_ms(t.best) / batch, median = to_ms(t.median) / batch,
+           own = m->place == places && threads == 1 ? to_ms(t.own) / batch : best;
     double gops = 2e-6 * (double)i->macs / own;
     double share = gops / peak_of(peak_kinds[m->type], cpu_isa(), threads);
     const char *type = net_type_names[m->type];
-    printf("%-16s %-6s %-6s %2u %2u %9.3f %9.3f %9.3f %8.1f %6.1f %9.1f %8.2f %8.2f %7s %8.2f\n", m->name, type, m->place->name, threads, batch, best,
-           median, own, gops, 100 * share, to_ms(p->finalize_ns), (double)i->scratch_bytes / 1048576, (double)i->live_bytes / 1048576,
-           i->plan_optimal ? "proven" : "open", (double)p->size / 1048576);
-    lines_add("{\"kind\":\"model\",\"peer\":\"openqnn\",\"lib\":\"%s\",\"name\":\"%s\",\"type\":\"%s\",\"isa\":\"%s\",\"threads\":%u,\"batch\":%u,"
-              "\"best_ms\":%.4f,\"median_ms\":%.4f,\"own_ms\":%.4f,\"runs\":%llu,\"macs\":%llu,\"gops\":%.2f,\"share\":%.4f,\"compose_ms\":%.3f,\"finalize_ms\":%.3f,"
-              "\"scratch_bytes\":%llu,\"live_bytes\":%llu,\"plan_optimal\":%s,\"const_bytes\":%llu,\"binary_bytes\":%llu,\"nodes\":%u}",
-              m->place->name, m->name, type, cpu_isa_name(cpu_isa()), threads, batch, best, median, own, (unsigned long long)t.runs,
-              (unsigned long long)i->macs, gops, share, to_ms(p->compose_ns), to_ms(p->finalize_ns), (unsigned long long)i->scratch_bytes,
-              (unsigned long long)i->live_bytes, i->plan_optimal ? "true" : "false", (unsigned long long)i->const_bytes,
-              (unsigned long long)p->size, p->graph->n_nodes);
+    printf("%-16s %-6s %-6s %2u %2u %9.3f %9.3f %9.3f %8.1f %6.1f %9.1f %8.2f %8.2f %7s %8.2f\n", m->name, type,
+           m->place->name, threads, batch, best, median, own, gops, 100 * share, to_ms(p->finalize_ns),
+           (double)i->scratch_bytes / 1048576, (double)i->live_bytes / 1048576, i->plan_optimal ? "proven" : "open",
+           (double)p->size / 1048576);
+    lines_add("{\"kind\":\"model\",\"peer\":\"openqnn\",\"lib\":\"%s\",\"name\":\"%s\",\"type\":\"%s\",\"isa\":\"%s\","
+              "\"threads\":%u,\"batch\":%u,"
+              "\"best_ms\":%.4f,\"median_ms\":%.4f,\"own_ms\":%.4f,\"runs\":%llu,\"macs\":%llu,\"gops\":%.2f,\"share\":%.4f,"
+              "\"compose_ms\":%.3f,\"finalize_ms\":%.3f,"
+              "\"scratch_bytes\":%llu,\"live_bytes\":%llu,\"plan_optimal\":%s,\"const_bytes\":%llu,\"binary_bytes\":%llu,"
+              "\"nodes\":%u}",
+              m->place->name, m->name, type, cpu_isa_name(cpu_isa()), threads, batch, best, median, own,
+              (unsigned long long)t.runs, (unsigned long long)i->macs, gops, share, to_ms(p->compose_ns),
+              to_ms(p->finalize_ns), (unsigned long long)i->scratch_bytes, (unsigned long long)i->live_bytes,
+              i->plan_optimal ? "true" : "false", (unsigned long long)i->const_bytes, (unsigned long long)p->size,
+              p->graph->n_nodes);
 }
 
-/* Every thread count with single inferences; batches of 5 with one and two threads. Sessions add only the way there, so less of them is shown. */
+/* Every thread count with single inferences; batches of 5 with one and two threads. Sessions add only the way there, so less
+ * of them is shown. */
 static void bench_model(const struct model *m)
 {
     struct product p = product_make(m->name, m->net, m->type, NULL);
@@ -93,14 +100,15 @@ static void for_each_model(void (*fn)(const struct model *), bool clients)
             for (int t = 0; t < NET_TYPES; t++) {
                 bool skip = clients ? (n > 1 || t != NET_INT8 || l == 1) : l == 1 && t != NET_INT8;
                 struct model m = { net_list[n].name, net_list[n].build, (enum net_type)t, &places[l] };
-                if (skip || !chosen(m.name, only_net) || !chosen(net_type_names[t], only_type) || !chosen(places[l].name, only_lib))
+                if (skip || !chosen(m.name, only_net) || !chosen(net_type_names[t], only_type) ||
+                    !chosen(places[l].name, only_lib))
                     continue;
                 go_to(&places[l]);
                 fn(&m);
             }
 }
 
-/* ---- clients: several contexts at once, a thread each ------------------------------------------------------------------- */
+/* ---- clients: several contexts at once, a thread each ----------------------------------------------------------------- */
 
 struct client {
     pthread_t thread;
@@ -152,14 +160,16 @@ static void bench_clients(const struct model *m)
         for (unsigned n = 1; n <= 2 || n <= cpu_cores(); n *= 2) {
             double rate = clients_rate(m, &p, n, batch);
             first = first > 0 ? first : rate;
-            printf("%-16s %-6s %-6s %8u %6u %12.1f %8.2f\n", m->name, net_type_names[m->type], m->place->name, n, batch, rate, rate / first);
-            lines_add("{\"kind\":\"clients\",\"lib\":\"%s\",\"name\":\"%s\",\"type\":\"%s\",\"clients\":%u,\"batch\":%u,\"per_second\":%.2f}",
+            printf("%-16s %-6s %-6s %8u %6u %12.1f %8.2f\n", m->name, net_type_names[m->type], m->place->name, n, batch,
+                   rate, rate / first);
+            lines_add("{\"kind\":\"clients\",\"lib\":\"%s\",\"name\":\"%s\",\"type\":\"%s\",\"clients\":%u,\"batch\":%u,"
+                      "\"per_second\":%.2f}",
                       m->place->name, m->name, net_type_names[m->type], n, batch, rate);
         }
     product_free(&p);
 }
 
-/* ---- main -------------------------------------------------------------------------------------------------------------------- */
+/* ---- main ------------------------------------------------------------------------------------------------------------- */
 
 static bool options(int argc, char **argv)
 {
@@ -181,17 +191,21 @@ static bool options(int argc, char **argv)
 int main(int argc, char **argv)
 {
     if (!options(argc, argv)) {
-        fprintf(stderr, "usage: bench_models LIB_DIR JSONL_FILE [--net NAME] [--type NAME] [--lib cpu|inproc|htp] [--seconds PER_ROW]\n");
+        fprintf(stderr, "usage: bench_models LIB_DIR JSONL_FILE [--net NAME] [--type NAME] [--lib cpu|inproc|htp] "
+                        "[--seconds PER_ROW]\n");
         return 2;
     }
     folder = argv[1];
     lines_open(argv[2], "w");
-    printf("instruction set %s, %u cores; time per inference; share of the peak of the same threads\n\n", cpu_isa_name(cpu_isa()), cpu_cores());
-    printf("%-16s %-6s %-6s %2s %2s %9s %9s %9s %8s %6s %9s %8s %8s %7s %8s\n", "network", "type", "lib", "th", "ba", "best ms", "median", "own", "GOPS",
-           "share%", "prepare", "scratch", "live", "plan", "binary");
-    printf("%-16s %-6s %-6s %2s %2s %9s %9s %9s %8s %6s %9s %8s %8s %7s %8s\n", "", "", "", "", "", "", "", "", "", "", "ms", "MiB", "MiB", "", "MiB");
+    printf("instruction set %s, %u cores; time per inference; share of the peak of the same threads\n\n",
+           cpu_isa_name(cpu_isa()), cpu_cores());
+    printf("%-16s %-6s %-6s %2s %2s %9s %9s %9s %8s %6s %9s %8s %8s %7s %8s\n", "network", "type", "lib", "th", "ba",
+           "best ms", "median", "own", "GOPS", "share%", "prepare", "scratch", "live", "plan", "binary");
+    printf("%-16s %-6s %-6s %2s %2s %9s %9s %9s %8s %6s %9s %8s %8s %7s %8s\n", "", "", "", "", "", "", "", "", "", "", "ms",
+           "MiB", "MiB", "", "MiB");
     for_each_model(bench_model, false);
-    printf("\n%-16s %-6s %-6s %8s %6s %12s %8s\n", "network", "type", "lib", "clients", "batch", "inferences/s", "against 1");
+    printf("\n%-16s %-6s %-6s %8s %6s %12s %8s\n", "network", "type", "lib", "clients", "batch", "inferences/s",
+           "against 1");
     for_each_model(bench_clients, true);
     lines_close();
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time of a network goes: a detailed profile of some executions, summed by operator. With BENCH_NODES=N in the environment also every node by
- * itself, its best of N executions (20 at least). */
+/* Where the time of a network goes: a detailed profile of some executions, summed by operator. With BENCH_NODES=N in the
+ * environment also every node by itself, its best of N executions (20 at least). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,8 @@ static void print_nodes(const struct binary_graph *g)
     for (uint32_t i = 0; getenv("BENCH_NODES") && i < g->n_nodes; i++) {
         const struct binary_node *n = &g->nodes[i];
         const struct tensor_desc *out = &g->tensors[n->out[0]].desc;
-        printf("      %8.0f us %9.1f GOPS  %-24s %s [", best_of_node[i], best_of_node[i] > 0 ? 2e-3 * (double)n->macs / best_of_node[i] : 0, n->name, n->op->name);
+        printf("      %8.0f us %9.1f GOPS  %-24s %s [", best_of_node[i],
+               best_of_node[i] > 0 ? 2e-3 * (double)n->macs / best_of_node[i] : 0, n->name, n->op->name);
         for (uint32_t d = 0; d < out->rank; d++)
             printf("%s%u", d ? "," : "", out->dims[d]);
         putchar(']');
@@ -81,7 +82,8 @@ static void print_nodes(const struct binary_graph *g)
     }
 }
 
-void bench_ops(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph, const struct binary_graph *g, Qnn_Tensor_t *in, Qnn_Tensor_t *out)
+void bench_ops(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph, const struct binary_graph *g, Qnn_Tensor_t *in,
+               Qnn_Tensor_t *out)
 {
     struct share *s = calloc(g->n_nodes, sizeof *s);
     size_t n = 0;
@@ -102,7 +104,8 @@ void bench_ops(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph, const struc
         all += s[i].us;
     printf("   ");
     for (size_t i = 0; i < n && i < 6; i++)
-        printf(" %s x%u %.2f ms (%.0f %%)%s", s[i].op, s[i].nodes, s[i].us / runs / 1000, 100 * s[i].us / all, i + 1 < n && i < 5 ? "," : "\n");
+        printf(" %s x%u %.2f ms (%.0f %%)%s", s[i].op, s[i].nodes, s[i].us / runs / 1000, 100 * s[i].us / all,
+               i + 1 < n && i < 5 ? "," : "\n");
     print_nodes(g);
     free(best_of_node);
     free(s);

@@ -6,6 +6,7 @@
 #include "bench_client.h"
 #include "binary/binary.h"
 
-void bench_ops(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph, const struct binary_graph *g, Qnn_Tensor_t *in, Qnn_Tensor_t *out);
+void bench_ops(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph, const struct binary_graph *g, Qnn_Tensor_t *in,
+               Qnn_Tensor_t *out);
 
 #endif

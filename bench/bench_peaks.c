@@ -43,9 +43,10 @@ PEAK(i16_avx2, "avx2", __m256i, _mm256_setzero_si256(), _mm256_add_epi32(acc[i],
 PEAK(i16_avx512, "avx512f,avx512vnni", __m512i, _mm512_setzero_si512(), _mm512_dpwssd_epi32(acc[i], x, y), 32)
 PEAK(i8_avx512, "avx512f,avx512vnni", __m512i, _mm512_setzero_si512(), _mm512_dpbusd_epi32(acc[i], x, y), 64)
 
-/* ---- AMX ------------------------------------------------------------------------------------------------------------------- */
+/* ---- AMX -------------------------------------------------------------------------------------------------------------- */
 
-/* Static: compilers know only of the first bytes that ldtilecfg reads. Palette 1, whatever CPUID says of it: virtual machines leave that out. */
+/* Static: compilers know only of the first bytes that ldtilecfg reads. Palette 1, whatever CPUID says of it: virtual
+ * machines leave that out. */
 static const struct {
     uint8_t palette, start_row, reserved[14];
     uint16_t row_bytes[16];
@@ -95,7 +96,7 @@ static double i16_amx(void)
     return i8_amx() / 2;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------------------------------------- */
 
 static void *memory(void)
 {
@@ -132,7 +133,7 @@ static double memory_copy(void)
     return (double)memory_bytes / (double)(clock_ns() - start);
 }
 
-/* ---- table ----------------------------------------------------------------------------------------------------------------- */
+/* ---- table ------------------------------------------------------------------------------------------------------------ */
 
 static const struct peak {
     const char *name;

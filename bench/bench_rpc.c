@@ -3,12 +3,11 @@
  *
  *     bench_rpc LIB_DIR JSONL_FILE
  *
- *   round trip   of a run of one operator on one element: polling, adaptive, futex, and futex after both sides went to sleep, against two processes
- *                that do nothing but wake each other
- *   buffers      raw ones, which have to be copied in and out, against shared ones: time, bytes copied, and the growth of the session's private
- *                memory, which shows that there is no copy on the other side either
- *   threads      runs per second of 1, 2 and 4 client threads with a program each
- *   start        of a session, and mapping and loading a binary */
+ *   round trip   of a run of one operator on one element: polling, adaptive, futex, and futex after both sides went to
+ * sleep, against two processes that do nothing but wake each other buffers      raw ones, which have to be copied in and
+ * out, against shared ones: time, bytes copied, and the growth of the session's private memory, which shows that there is no
+ * copy on the other side either threads      runs per second of 1, 2 and 4 client threads with a program each start of a
+ * session, and mapping and loading a binary */
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <math.h>
@@ -65,7 +64,7 @@ static void copy(void *to, const void *from, size_t bytes)
     copied += bytes;
 }
 
-/* ---- two processes that only wake each other ------------------------------------------------------------------------------------ */
+/* ---- two processes that only wake each other -------------------------------------------------------------------------- */
 
 struct ball {
     _Alignas(64) _Atomic uint32_t turn;
@@ -102,24 +101,40 @@ static double ping_pong_us(bool sleeps)
     return median_us(TRIPS);
 }
 
-/* ---- a network of one operator ------------------------------------------------------------------------------------------------- */
+/* ---- a network of one operator ---------------------------------------------------------------------------------------- */
 
 /* y = relu(x) on n floats, in a memfd. */
 static int make_binary(uint32_t n, uint64_t *ret_bytes)
 {
     struct op_value params[16] = { { .type = DT_F32 } };
     uint32_t in = 0, out = 1;
-    struct binary_tensor t[2] = { { .name = "x", .desc = { .type = DT_F32, .rank = 1, .dims = { n } }, .place = PLACE_IO, .io = 1, .client_id = 1 } };
+    struct binary_tensor t[2] = {
+        { .name = "x", .desc = { .type = DT_F32, .rank = 1, .dims = { n } }, .place = PLACE_IO, .io = 1, .client_id = 1 }
+    };
     t[0].bytes = desc_bytes(&t[0].desc);
     t[1] = t[0];
     t[1].name = "y", t[1].io = 2, t[1].offset = 1, t[1].client_id = 2, t[1].client_type = 1;
-    struct binary_node node = { .name = "relu", .op = op_find("Relu"), .n_in = 1, .n_out = 1, .in = &in, .out = &out, .params = params,
+    struct binary_node node = { .name = "relu",
+                                .op = op_find("Relu"),
+                                .n_in = 1,
+                                .n_out = 1,
+                                .in = &in,
+                                .out = &out,
+                                .params = params,
                                 .post = { -INFINITY, INFINITY } };
     struct binary_command c = { 0, 0, UINT32_MAX, 0 };
     const void *data[2] = { NULL, NULL };
     struct binary_target target = { .backend_id = 6 };
-    struct binary_source src = { .info = { .name = "one", .scratch_align = 64, .io_bytes = 2 * t[0].bytes, .opt_level = 2, .n_source_nodes = 1 },
-                                 .n_tensors = 2, .n_nodes = 1, .n_commands = 1, .tensors = t, .data = data, .nodes = &node, .commands = &c };
+    struct binary_source src = {
+        .info = { .name = "one", .scratch_align = 64, .io_bytes = 2 * t[0].bytes, .opt_level = 2, .n_source_nodes = 1 },
+        .n_tensors = 2,
+        .n_nodes = 1,
+        .n_commands = 1,
+        .tensors = t,
+        .data = data,
+        .nodes = &node,
+        .commands = &c
+    };
     struct binary_image im;
     memset(params, 0, sizeof(params));
     if (binary_write(&target, &src, &im) != ST_OK) {
@@ -183,7 +198,7 @@ static uint64_t run_ns(struct client *c, struct rpc_wait wait)
     return clock_ns() - begin;
 }
 
-/* ---- tables ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- tables ----------------------------------------------------------------------------------------------------------- */
 
 static void round_trips(void)
 {
@@ -199,7 +214,8 @@ static void round_trips(void)
     struct client c;
     client_open(&c, s, 1);
     double spin = cpu_cores() > 1 ? ping_pong_us(false) : 0, sleep = ping_pong_us(true);
-    printf("round trip of an empty run, median\n  %-34s %8.1f us\n  %-34s %8.1f us\n", "two processes, spinning", spin, "two processes, futex", sleep);
+    printf("round trip of an empty run, median\n  %-34s %8.1f us\n  %-34s %8.1f us\n", "two processes, spinning", spin,
+           "two processes, futex", sleep);
     lines_add("{\"bench\":\"rpc_bare\",\"spin_us\":%.2f,\"futex_us\":%.2f}", spin, sleep);
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         uint32_t n = ways[i].idle ? IDLE_TRIPS : TRIPS;
@@ -253,8 +269,8 @@ static double buffers_us(struct client *c, float *x, float *y)
 
 static void buffers(void)
 {
-    printf("\nraw against shared buffers, one input and one output of the size\n  %10s %12s %14s %12s %14s %20s\n", "bytes", "raw us", "copied", "shared us",
-           "copied", "session private KiB");
+    printf("\nraw against shared buffers, one input and one output of the size\n  %10s %12s %14s %12s %14s %20s\n", "bytes",
+           "raw us", "copied", "shared us", "copied", "session private KiB");
     for (uint32_t n = 256; n <= 16u << 20; n *= 4) {
         struct rpc_session *s = open_session();
         struct client c;
@@ -265,10 +281,12 @@ static void buffers(void)
         double shared = buffers_us(&c, NULL, NULL);
         uint64_t shared_copied = copied, after = private_kib(s);
         double raw = buffers_us(&c, x, y);
-        printf("  %10llu %12.1f %14llu %12.1f %14llu %+20lld\n", (unsigned long long)c.bytes, raw, (unsigned long long)copied, shared,
-               (unsigned long long)shared_copied, (long long)(after - before));
-        lines_add("{\"bench\":\"rpc_buffers\",\"bytes\":%llu,\"raw_us\":%.1f,\"raw_copied\":%llu,\"shared_us\":%.1f,\"shared_copied\":%llu,\"private_kib\":%lld}",
-             (unsigned long long)c.bytes, raw, (unsigned long long)copied, shared, (unsigned long long)shared_copied, (long long)(after - before));
+        printf("  %10llu %12.1f %14llu %12.1f %14llu %+20lld\n", (unsigned long long)c.bytes, raw,
+               (unsigned long long)copied, shared, (unsigned long long)shared_copied, (long long)(after - before));
+        lines_add("{\"bench\":\"rpc_buffers\",\"bytes\":%llu,\"raw_us\":%.1f,\"raw_copied\":%llu,\"shared_us\":%.1f,"
+                  "\"shared_copied\":%llu,\"private_kib\":%lld}",
+                  (unsigned long long)c.bytes, raw, (unsigned long long)copied, shared, (unsigned long long)shared_copied,
+                  (long long)(after - before));
         free(x), free(y);
         rpc->close(s);
         rpc_free(c.memory);
@@ -329,7 +347,8 @@ static void starts(void)
     double load = median_us(STARTS);
     memcpy(samples, ends, sizeof(ends));
     double end = median_us(STARTS);
-    printf("\nsession start %.0f us, map and load a small binary %.0f us, close %.0f us (medians of %d)\n", start, load, end, STARTS);
+    printf("\nsession start %.0f us, map and load a small binary %.0f us, close %.0f us (medians of %d)\n", start, load, end,
+           STARTS);
     lines_add("{\"bench\":\"rpc_start\",\"start_us\":%.0f,\"load_us\":%.0f,\"close_us\":%.0f}", start, load, end);
 }
 

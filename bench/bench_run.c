@@ -56,8 +56,10 @@ void product_free(struct product *p)
 
 static Qnn_DataType_t client_type(enum dtype t)
 {
-    return t == DT_F32 ? QNN_DATATYPE_FLOAT_32 : t == DT_F16 ? QNN_DATATYPE_FLOAT_16 : t == DT_UQ16 ? QNN_DATATYPE_UFIXED_POINT_16
-                                                                                                    : QNN_DATATYPE_UFIXED_POINT_8;
+    return t == DT_F32    ? QNN_DATATYPE_FLOAT_32
+           : t == DT_F16  ? QNN_DATATYPE_FLOAT_16
+           : t == DT_UQ16 ? QNN_DATATYPE_UFIXED_POINT_16
+                          : QNN_DATATYPE_UFIXED_POINT_8;
 }
 
 /* Numbers between -2 and 2, or any bits of fixed point. */

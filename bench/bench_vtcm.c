@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make bench: what levels of optimization and sizes of VTCM mean for prepare, for the plan and for speed here: libQnnHtp.so in this process, one thread, int8.
+/* make bench: what levels of optimization and sizes of VTCM mean for prepare, for the plan and for speed here: libQnnHtp.so
+ * in this process, one thread, int8.
  *
  *     bench_vtcm LIB_DIR JSONL_FILE [NETWORK]
  *
@@ -41,12 +42,16 @@ static void bench_row(const struct net_entry *e, uint32_t level, uint32_t kib)
     struct binary_moves m;
     binary_graph_moves(p.graph, &m);
     uint64_t dma = binary_moves_in(&m) + binary_moves_out(&m);
-    printf("%-16s O%u %8.2f %10.1f %9.3f %9.3f %8.2f %10.2f %8.2f %8u %12.3f\n", e->name, level, (double)i->vtcm_bytes / 1048576, to_ms(p.finalize_ns),
-           to_ms(t.best), to_ms(t.median), (double)i->vtcm_used / 1048576, (double)i->spill_fill_bytes / 1048576, (double)dma / 1048576, p.graph->n_commands, (double)i->cycles * 1e-6);
-    lines_add("{\"kind\":\"vtcm\",\"name\":\"%s\",\"type\":\"int8\",\"level\":%u,\"vtcm_bytes\":%llu,\"prepare_ms\":%.3f,\"best_ms\":%.4f,\"vtcm_used\":%llu,"
+    printf("%-16s O%u %8.2f %10.1f %9.3f %9.3f %8.2f %10.2f %8.2f %8u %12.3f\n", e->name, level,
+           (double)i->vtcm_bytes / 1048576, to_ms(p.finalize_ns), to_ms(t.best), to_ms(t.median),
+           (double)i->vtcm_used / 1048576, (double)i->spill_fill_bytes / 1048576, (double)dma / 1048576, p.graph->n_commands,
+           (double)i->cycles * 1e-6);
+    lines_add("{\"kind\":\"vtcm\",\"name\":\"%s\",\"type\":\"int8\",\"level\":%u,\"vtcm_bytes\":%llu,\"prepare_ms\":%.3f,"
+              "\"best_ms\":%.4f,\"vtcm_used\":%llu,"
               "\"spill_fill_bytes\":%llu,\"dma_bytes\":%llu,\"commands\":%u,\"estimated_cycles\":%llu}",
-              e->name, level, (unsigned long long)i->vtcm_bytes, to_ms(p.finalize_ns), to_ms(t.best), (unsigned long long)i->vtcm_used,
-              (unsigned long long)i->spill_fill_bytes, (unsigned long long)dma, p.graph->n_commands, (unsigned long long)i->cycles);
+              e->name, level, (unsigned long long)i->vtcm_bytes, to_ms(p.finalize_ns), to_ms(t.best),
+              (unsigned long long)i->vtcm_used, (unsigned long long)i->spill_fill_bytes, (unsigned long long)dma,
+              p.graph->n_commands, (unsigned long long)i->cycles);
     runnable_close(&r);
     product_free(&p);
 }
@@ -60,8 +65,8 @@ int main(int argc, char **argv)
     setenv("OPENQNN_SESSION", "inproc", 1);
     lines_open(argv[2], "w");
     client_open(argv[1], "libQnnHtp.so");
-    printf("%-16s %2s %8s %10s %9s %9s %8s %10s %8s %8s %12s\n", "network, int8", "", "VTCM MiB", "prepare ms", "best ms", "median", "used MiB", "spill MiB", "DMA MiB",
-           "commands", "est. Mcycles");
+    printf("%-16s %2s %8s %10s %9s %9s %8s %10s %8s %8s %12s\n", "network, int8", "", "VTCM MiB", "prepare ms", "best ms",
+           "median", "used MiB", "spill MiB", "DMA MiB", "commands", "est. Mcycles");
     for (int n = 0; n < 2; n++) {
         if (argc == 4 && strcmp(argv[3], net_list[n].name))
             continue;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the networks of cost_nets.c. All weights are the same zeros, so that layers of one shape share what is made of them and even large networks are prepared in little memory. */
+/* Builds the networks of cost_nets.c. All weights are the same zeros, so that layers of one shape share what is made of them
+ * and even large networks are prepared in little memory. */
 #include "cost_graph.h"
 
 #include <stdio.h>
@@ -27,7 +28,7 @@ void cost_graph_start(struct cost_graph *g, const char *name, enum cost_type typ
     check(ir_graph_create(name, &g->g));
 }
 
-/* ---- tensors -------------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ---------------------------------------------------------------------------------------------------------- */
 
 static uint32_t add_tensor(struct cost_graph *g, enum ir_role role, uint32_t rank, const uint32_t *dims)
 {
@@ -42,7 +43,9 @@ static uint32_t add_tensor(struct cost_graph *g, enum ir_role role, uint32_t ran
     if (g->type != COST_FLOAT)
         t.desc.q = (struct quant){ .definition = 1, .kind = Q_TENSOR, .scale = 0.00390625f };
     t.data = role == IR_CONST ? g->zeros : NULL;
-    check(role == IR_CONST && desc_bytes(&t.desc) > MOST_WEIGHTS ? status_fail(ST_NO_MEMORY, "weights of %llu bytes", (unsigned long long)desc_bytes(&t.desc)) : ST_OK);
+    check(role == IR_CONST && desc_bytes(&t.desc) > MOST_WEIGHTS
+              ? status_fail(ST_NO_MEMORY, "weights of %llu bytes", (unsigned long long)desc_bytes(&t.desc))
+              : ST_OK);
     check(role == IR_CONST ? ir_add_const(g->g, &t, true, &id) : ir_add_tensor(g->g, &t, &id));
     return id;
 }
@@ -74,7 +77,7 @@ void cost_output(struct cost_graph *g, struct cost_act x)
     g->g->tensors.at[x.t].role = IR_OUTPUT;
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------------------------------ */
+/* ---- operators -------------------------------------------------------------------------------------------------------- */
 
 struct params {
     const char *names[MOST_PARAMS];
@@ -103,7 +106,8 @@ static void set_pairs(struct params *p, const char *name, const uint32_t *v)
     set(p, name, (struct op_value){ .type = DT_U32, .rank = 2, .dims = { 2, 2 }, .count = 4, .data = v });
 }
 
-static struct cost_act add_node(struct cost_graph *g, const char *op, const uint32_t *in, uint32_t n_in, const struct params *p, struct cost_act out)
+static struct cost_act add_node(struct cost_graph *g, const char *op, const uint32_t *in, uint32_t n_in,
+                                const struct params *p, struct cost_act out)
 {
     struct op_value bound[MOST_INPUTS];
     char name[NAME];
@@ -113,7 +117,9 @@ static struct cost_act add_node(struct cost_graph *g, const char *op, const uint
     snprintf(name, sizeof name, "%s %u", op, g->n++);
     check(op_params_bind(row, name, p ? p->names : NULL, p ? p->values : NULL, p ? p->n : 0, bound));
     memcpy(inputs, in, n_in * sizeof(in[0]));
-    struct ir_node node = { .name = name, .op = row, .n_in = n_in, .n_out = 1, .in = inputs, .out = &out.t, .params = bound, .post = OP_POST_NONE };
+    struct ir_node node = {
+        .name = name, .op = row, .n_in = n_in, .n_out = 1, .in = inputs, .out = &out.t, .params = bound, .post = OP_POST_NONE
+    };
     check(ir_check_node(g->g, &node));
     check(ir_add_node(g->g, &node, &id));
     return out;
@@ -140,7 +146,7 @@ static struct cost_act like(struct cost_graph *g, struct cost_act x)
     return (struct cost_act){ add_tensor(g, IR_NATIVE, rank_of(g, x), g->g->tensors.at[x.t].desc.dims), x.h, x.w, x.c };
 }
 
-/* ---- windows -------------------------------------------------------------------------------------------------------------------- */
+/* ---- windows ---------------------------------------------------------------------------------------------------------- */
 
 static uint32_t sized(uint32_t n, uint32_t stride)
 {
@@ -174,15 +180,21 @@ static struct cost_act convolve(struct cost_graph *g, struct cost_act x, uint32_
     if (!alone)
         set_number(&p, "group", &v->groups);
     uint32_t in[] = { x.t, add_weights(g, v->kernel[0], v->kernel[1], x.c / v->groups, out) };
-    return add_node(g, alone ? "DepthWiseConv2d" : "Conv2d", in, 2, &p, add_act(g, sized(x.h, v->stride), sized(x.w, v->stride), out));
+    return add_node(g, alone ? "DepthWiseConv2d" : "Conv2d", in, 2, &p,
+                    add_act(g, sized(x.h, v->stride), sized(x.w, v->stride), out));
 }
 
-struct cost_act cost_conv(struct cost_graph *g, struct cost_act x, uint32_t out, uint32_t kernel, uint32_t stride, uint32_t groups)
+struct cost_act cost_conv(struct cost_graph *g, struct cost_act x, uint32_t out, uint32_t kernel, uint32_t stride,
+                          uint32_t groups)
 {
-    return convolve(g, x, out, &(struct window){ { x.h == 1 ? 1 : kernel, kernel }, stride, 1, groups }); /* one-dimensional ones lie along the width */
+    return convolve(
+        g, x, out,
+        &(struct window){
+            { x.h == 1 ? 1 : kernel, kernel }, stride, 1, groups }); /* one-dimensional ones lie along the width */
 }
 
-struct cost_act cost_conv_wide(struct cost_graph *g, struct cost_act x, uint32_t out, const uint32_t kernel[2], uint32_t stride)
+struct cost_act cost_conv_wide(struct cost_graph *g, struct cost_act x, uint32_t out, const uint32_t kernel[2],
+                               uint32_t stride)
 {
     return convolve(g, x, out, &(struct window){ { kernel[0], kernel[1] }, stride, 1, 1 });
 }
@@ -225,7 +237,7 @@ struct cost_act cost_pool(struct cost_graph *g, struct cost_act x, const char *o
     return add_node(g, op, &x.t, 1, &p, add_act(g, all ? 1 : sized(x.h, stride), all ? 1 : sized(x.w, stride), x.c));
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------------------- */
+/* ---- elements --------------------------------------------------------------------------------------------------------- */
 
 struct cost_act cost_unary(struct cost_graph *g, struct cost_act x, const char *op)
 {
@@ -291,7 +303,9 @@ static struct cost_act slice(struct cost_graph *g, struct cost_act x, const int3
 
 struct cost_act cost_part(struct cost_graph *g, struct cost_act x, uint32_t first, uint32_t channels)
 {
-    const int32_t ranges[12] = { 0, 1, 1, 0, (int32_t)x.h, 1, 0, (int32_t)x.w, 1, (int32_t)first, (int32_t)(first + channels), 1 };
+    const int32_t ranges[12] = {
+        0, 1, 1, 0, (int32_t)x.h, 1, 0, (int32_t)x.w, 1, (int32_t)first, (int32_t)(first + channels), 1
+    };
     return slice(g, x, ranges, add_act(g, x.h, x.w, channels));
 }
 
@@ -301,7 +315,7 @@ struct cost_act cost_tokens(struct cost_graph *g, struct cost_act x, uint32_t fi
     return slice(g, x, ranges, add_act(g, x.h, n, x.c));
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------------- */
+/* ---- products --------------------------------------------------------------------------------------------------------- */
 
 struct cost_act cost_dense(struct cost_graph *g, struct cost_act x, uint32_t out)
 {
@@ -319,7 +333,7 @@ struct cost_act cost_matmul(struct cost_graph *g, struct cost_act x, struct cost
     return add_node(g, "MatMul", in, 2, &p, add_act(g, x.h, x.w, transposed ? y.w : y.c));
 }
 
-/* ---- places --------------------------------------------------------------------------------------------------------------------- */
+/* ---- places ----------------------------------------------------------------------------------------------------------- */
 
 struct cost_act cost_view(struct cost_graph *g, struct cost_act x, uint32_t h, uint32_t w, uint32_t c)
 {
@@ -348,5 +362,7 @@ struct cost_act cost_blocks(struct cost_graph *g, struct cost_act x, const char 
     bool out = strcmp(op, "DepthToSpace") == 0;
     x.t = as_rank(g, x, 4);
     set_list(&p, "block_size", sides, 2);
-    return add_node(g, op, &x.t, 1, &p, out ? add_act(g, x.h * size, x.w * size, x.c / size / size) : add_act(g, x.h / size, x.w / size, x.c * size * size));
+    return add_node(g, op, &x.t, 1, &p,
+                    out ? add_act(g, x.h * size, x.w * size, x.c / size / size)
+                        : add_act(g, x.h / size, x.w / size, x.c * size * size));
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Estimates of the HTP against latencies that were published for devices: cost_hub PERF.csv [--fit | --layers NET | --limit PERCENT], or cost_hub --levels.
+/* Estimates of the HTP against latencies that were published for devices: cost_hub PERF.csv [--fit | --layers NET | --limit
+ * PERCENT], or cost_hub --levels.
  *
- * Every network of cost_nets.c is estimated for every device and data type that the list has a row for; the estimate becomes a time by the clock of the table
- * in htp_cost.c, plus a constant for the call. --fit searches clock and memory bandwidth of each device and the numbers that all share, on the networks marked
- * for it, and prints the table to be written there; the others stay a check. --layers prints what the estimate is made of. --limit fails when the median error of all rows is larger.
+ * Every network of cost_nets.c is estimated for every device and data type that the list has a row for; the estimate becomes
+ * a time by the clock of the table in htp_cost.c, plus a constant for the call. --fit searches clock and memory bandwidth of
+ * each device and the numbers that all share, on the networks marked for it, and prints the table to be written there; the
+ * others stay a check. --layers prints what the estimate is made of. --limit fails when the median error of all rows is
+ * larger.
  * --levels compares optimization levels. */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +19,22 @@
 #include "cost_graph.h"
 #include "prepare/cost.h"
 
-enum { VTCM_BYTES = 8 << 20, LEVEL = 2, MAX_NETS = 64, MAX_ROWS = 1024, SHARED = 6, CALL = 0, LAUNCH = 1, VECTOR = 2, VTCM = 3, VECTOR_LAUNCH = 4, DENSE = 5, LINE = 4096, CALL_US = 50, COLUMNS = 6 };
+enum {
+    VTCM_BYTES = 8 << 20,
+    LEVEL = 2,
+    MAX_NETS = 64,
+    MAX_ROWS = 1024,
+    SHARED = 6,
+    CALL = 0,
+    LAUNCH = 1,
+    VECTOR = 2,
+    VTCM = 3,
+    VECTOR_LAUNCH = 4,
+    DENSE = 5,
+    LINE = 4096,
+    CALL_US = 50,
+    COLUMNS = 6
+};
 
 static const struct {
     const char *device; /* how the name begins in the list */
@@ -44,7 +62,7 @@ static uint32_t n_rows;
 static struct cost_graph graph;
 
 
-/* ---- the list ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the list --------------------------------------------------------------------------------------------------------- */
 
 static int find_type(const char *name)
 {
@@ -65,7 +83,8 @@ static int find_device(const char *name)
 static int find_net(const char *model, const char *component)
 {
     for (int i = 0; cost_nets[i].model; i++)
-        if (strcmp(cost_nets[i].model, model) == 0 && (!cost_nets[i].component || strcmp(cost_nets[i].component, component) == 0))
+        if (strcmp(cost_nets[i].model, model) == 0 &&
+            (!cost_nets[i].component || strcmp(cost_nets[i].component, component) == 0))
             return i;
     return -1;
 }
@@ -93,7 +112,7 @@ static bool read_list(const char *path)
     return n_rows > 0;
 }
 
-/* ---- estimates ------------------------------------------------------------------------------------------------------------------ */
+/* ---- estimates -------------------------------------------------------------------------------------------------------- */
 
 static void device_of(uint32_t device, const double *p, struct cost_device *ret)
 {
@@ -136,8 +155,17 @@ static const struct binary_graph *compile(uint32_t net, uint32_t type, uint32_t 
     struct compiled *c = &nets[net * COST_TYPES + type];
     struct cost_device d;
     htp_cost_device(devices[2].soc, devices[2].arch, VTCM_BYTES, 0, &d);
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 256, .chains = prepare_default_chains, .max_tiles = 64, .vtcm_bytes = VTCM_BYTES,
-                                .order_steps = level == 1 ? 0 : 200000, .beside_bytes = PREPARE_BESIDE, .plan_nodes = level == 3 ? 2000000 : level == 1 ? 20000 : 200000, .device = &d };
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = 256,
+                                .chains = prepare_default_chains,
+                                .max_tiles = 64,
+                                .vtcm_bytes = VTCM_BYTES,
+                                .order_steps = level == 1 ? 0 : 200000,
+                                .beside_bytes = PREPARE_BESIDE,
+                                .plan_nodes = level == 3   ? 2000000
+                                              : level == 1 ? 20000
+                                                           : 200000,
+                                .device = &d };
     struct prepare_opts o = { .opt_level = level };
     if (c->nodes)
         return &c->b.graphs[0];
@@ -179,8 +207,9 @@ static void print_levels(void)
                 forget(net, type);
             }
             n++;
-            printf("%-30s %-6s %10.3f %10.3f %10.3f %7.3f   %.2f %.2f %.2f\n", cost_nets[net].model, type_names[type], cycles[1] / 1e6, cycles[2] / 1e6, cycles[3] / 1e6,
-                   cycles[3] / cycles[2], seconds[1], seconds[2], seconds[3]);
+            printf("%-30s %-6s %10.3f %10.3f %10.3f %7.3f   %.2f %.2f %.2f\n", cost_nets[net].model, type_names[type],
+                   cycles[1] / 1e6, cycles[2] / 1e6, cycles[3] / 1e6, cycles[3] / cycles[2], seconds[1], seconds[2],
+                   seconds[3]);
         }
     printf("geometric mean of %u: O2 / O1 %.4f, O3 / O2 %.4f\n", n, exp((sum[2] - sum[1]) / n), exp((sum[3] - sum[2]) / n));
 }
@@ -203,11 +232,12 @@ static void predict(const double *p, bool all)
 static int by_net(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
-    uint32_t kx = (x->net * COST_TYPES + x->type) * DEVICES + x->device, ky = (y->net * COST_TYPES + y->type) * DEVICES + y->device;
+    uint32_t kx = (x->net * COST_TYPES + x->type) * DEVICES + x->device,
+             ky = (y->net * COST_TYPES + y->type) * DEVICES + y->device;
     return (kx > ky) - (kx < ky);
 }
 
-/* ---- fitting -------------------------------------------------------------------------------------------------------------------- */
+/* ---- fitting ---------------------------------------------------------------------------------------------------------- */
 
 static double error_of(const double *p)
 {
@@ -238,12 +268,14 @@ static void fit(double *p)
                     p[i] = e < best ? p[i] : old;
                     best = e < best ? e : best;
                 }
-    printf("call %.0f us, launch %.0f and %.0f cycles, vector %.0f, VTCM %.0f bytes per cycle, dense floats %.0f\n", p[CALL], p[LAUNCH], p[VECTOR_LAUNCH], p[VECTOR], p[VTCM], p[DENSE]);
+    printf("call %.0f us, launch %.0f and %.0f cycles, vector %.0f, VTCM %.0f bytes per cycle, dense floats %.0f\n", p[CALL],
+           p[LAUNCH], p[VECTOR_LAUNCH], p[VECTOR], p[VTCM], p[DENSE]);
     for (int i = 0; i < DEVICES; i++)
-        printf("soc %u v%u: %.0f MHz, %.0f MB/s\n", devices[i].soc, devices[i].arch, p[SHARED + 2 * i], p[SHARED + 2 * i + 1]);
+        printf("soc %u v%u: %.0f MHz, %.0f MB/s\n", devices[i].soc, devices[i].arch, p[SHARED + 2 * i],
+               p[SHARED + 2 * i + 1]);
 }
 
-/* ---- reports -------------------------------------------------------------------------------------------------------------------- */
+/* ---- reports ---------------------------------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -251,14 +283,16 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of |predicted / measured - 1| over rows of a device, a type, or of fitted (1) or other (0) networks; -1: of all. */
+/* The median of |predicted / measured - 1| over rows of a device, a type, or of fitted (1) or other (0) networks; -1: of
+ * all. */
 static double print_median(const char *title, int device, int type, int fitted)
 {
     double e[MAX_ROWS];
     uint32_t n = 0;
     for (uint32_t i = 0; i < n_rows; i++) {
         const struct row *r = &rows[i];
-        if ((device >= 0 && r->device != (uint32_t)device) || (type >= 0 && r->type != (uint32_t)type) || (fitted >= 0 && cost_nets[r->net].fitted != fitted))
+        if ((device >= 0 && r->device != (uint32_t)device) || (type >= 0 && r->type != (uint32_t)type) ||
+            (fitted >= 0 && cost_nets[r->net].fitted != fitted))
             continue;
         e[n++] = fabs(r->predicted / r->measured - 1);
     }
@@ -273,8 +307,9 @@ static double print_rows(void)
     printf("%-30s %-6s %-26s %10s %10s %7s\n", "network", "type", "device", "measured", "predicted", "ratio");
     for (uint32_t i = 0; i < n_rows; i++) {
         const struct row *r = &rows[i];
-        printf("%-30s %-6s %-26s %7.3f ms %7.3f ms %7.2f%s\n", cost_nets[r->net].model, type_names[r->type], devices[r->device].device, r->measured, r->predicted,
-               r->predicted / r->measured, cost_nets[r->net].fitted ? "" : "  check");
+        printf("%-30s %-6s %-26s %7.3f ms %7.3f ms %7.2f%s\n", cost_nets[r->net].model, type_names[r->type],
+               devices[r->device].device, r->measured, r->predicted, r->predicted / r->measured,
+               cost_nets[r->net].fitted ? "" : "  check");
     }
     print_median("of networks fitted on", -1, -1, 1);
     print_median("of networks not fitted on", -1, -1, 0);
@@ -301,8 +336,9 @@ static void print_layers(const char *name, const double *p)
                 struct binary_moves m;
                 cost_work(&d, g, &nodes[k], &w);
                 binary_node_moves(g, k, &m);
-                printf("%4u %-24s chain %4d matrix %9llu vector %9llu move %9llu in %9llu out %9llu adds %9llu\n", k, nodes[k].name, g->chain_of ? (int)g->chain_of[k] : -1,
-                       (unsigned long long)w.matrix, (unsigned long long)w.vector, (unsigned long long)w.move, (unsigned long long)binary_moves_in(&m),
+                printf("%4u %-24s chain %4d matrix %9llu vector %9llu move %9llu in %9llu out %9llu adds %9llu\n", k,
+                       nodes[k].name, g->chain_of ? (int)g->chain_of[k] : -1, (unsigned long long)w.matrix,
+                       (unsigned long long)w.vector, (unsigned long long)w.move, (unsigned long long)binary_moves_in(&m),
                        (unsigned long long)binary_moves_out(&m), (unsigned long long)nodes[k].cycles);
             }
             printf("%s %s: cycles %llu\n", name, type_names[type], (unsigned long long)c.cycles);
@@ -322,7 +358,8 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc < 2 || !read_list(argv[1])) {
-        printf("SKIP: no list of latencies%s%s; give the path of perf.csv\n", argc < 2 ? "" : " in ", argc < 2 ? "" : argv[1]);
+        printf("SKIP: no list of latencies%s%s; give the path of perf.csv\n", argc < 2 ? "" : " in ",
+               argc < 2 ? "" : argv[1]);
         return 77;
     }
     qsort(rows, n_rows, sizeof *rows, by_net);

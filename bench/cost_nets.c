@@ -13,7 +13,7 @@ static void classify(struct cost_graph *g, act x, uint32_t hidden)
     cost_output(g, cost_dense(g, x, 1000));
 }
 
-/* ---- residual networks ---------------------------------------------------------------------------------------------------------- */
+/* ---- residual networks ------------------------------------------------------------------------------------------------ */
 
 act cost_residual(struct cost_graph *g, act image, const uint32_t blocks[4], uint32_t inner, uint32_t groups)
 {
@@ -41,13 +41,14 @@ NET(wide_resnet50) { residual(g, blocks50, 128, 1); }
 NET(resnext50) { residual(g, blocks50, 128, 32); }
 NET(resnext101) { residual(g, blocks101, 256, 32); }
 
-/* ---- small networks ------------------------------------------------------------------------------------------------------------- */
+/* ---- small networks --------------------------------------------------------------------------------------------------- */
 
 NET(mobilenet_v2)
 {
     static const struct {
         uint32_t expand, out, repeat, stride;
-    } stages[] = { { 1, 16, 1, 1 }, { 6, 24, 2, 2 }, { 6, 32, 3, 2 }, { 6, 64, 4, 2 }, { 6, 96, 3, 1 }, { 6, 160, 3, 2 }, { 6, 320, 1, 1 } };
+    } stages[] = { { 1, 16, 1, 1 }, { 6, 24, 2, 2 },  { 6, 32, 3, 2 }, { 6, 64, 4, 2 },
+                   { 6, 96, 3, 1 }, { 6, 160, 3, 2 }, { 6, 320, 1, 1 } };
     act x = cost_conv(g, cost_input(g, 224, 224, 3), 32, 3, 2, 1);
     for (uint32_t s = 0; s < 7; s++)
         for (uint32_t k = 0; k < stages[s].repeat; k++) {
@@ -61,7 +62,8 @@ NET(mobilenet_v2)
 
 NET(squeezenet)
 {
-    static const uint32_t fires[8][2] = { { 16, 64 }, { 16, 64 }, { 32, 128 }, { 32, 128 }, { 48, 192 }, { 48, 192 }, { 64, 256 }, { 64, 256 } };
+    static const uint32_t fires[8][2] = { { 16, 64 },  { 16, 64 },  { 32, 128 }, { 32, 128 },
+                                          { 48, 192 }, { 48, 192 }, { 64, 256 }, { 64, 256 } };
     act x = cost_conv(g, cost_input(g, 224, 224, 3), 64, 3, 2, 1);
     for (uint32_t i = 0; i < 8; i++) {
         x = i == 0 || i == 2 || i == 4 ? cost_pool(g, x, "PoolMax2d", 3, 2) : x;
@@ -96,7 +98,7 @@ NET(shufflenet_v2)
     classify(g, x, 1024);
 }
 
-/* ---- EfficientNet at 224 x 224, the size that the list's classifiers are exported in --------------------------------------------------- */
+/* ---- EfficientNet at 224 x 224, the size that the list's classifiers are exported in ---------------------------------- */
 
 struct mb {
     uint32_t expand, out, repeat, stride, kernel, se; /* se: 0 the expansion and the filter are one 3 x 3 convolution */
@@ -123,7 +125,8 @@ static act mb_block(struct cost_graph *g, act x, const struct mb *m, uint32_t st
     return stride == 1 && x.c == m->out ? cost_binary(g, x, t, "ElementWiseAdd") : t;
 }
 
-static void efficientnet(struct cost_graph *g, uint32_t size, uint32_t first, const struct mb *stages, uint32_t n, uint32_t head)
+static void efficientnet(struct cost_graph *g, uint32_t size, uint32_t first, const struct mb *stages, uint32_t n,
+                         uint32_t head)
 {
     act x = cost_silu(g, cost_conv(g, cost_input(g, size, size, 3), first, 3, 2, 1));
     for (uint32_t s = 0; s < n; s++)
@@ -134,19 +137,20 @@ static void efficientnet(struct cost_graph *g, uint32_t size, uint32_t first, co
 
 NET(efficientnet_v2_s)
 {
-    static const struct mb s[] = { { 1, 24, 2, 1, 3, 0 }, { 4, 48, 4, 2, 3, 0 }, { 4, 64, 4, 2, 3, 0 }, { 4, 128, 6, 2, 3, 1 }, { 6, 160, 9, 1, 3, 1 },
-                                   { 6, 256, 15, 2, 3, 1 } };
+    static const struct mb s[] = { { 1, 24, 2, 1, 3, 0 },  { 4, 48, 4, 2, 3, 0 },  { 4, 64, 4, 2, 3, 0 },
+                                   { 4, 128, 6, 2, 3, 1 }, { 6, 160, 9, 1, 3, 1 }, { 6, 256, 15, 2, 3, 1 } };
     efficientnet(g, 224, 24, s, 6, 1280);
 }
 
 NET(efficientnet_b4)
 {
-    static const struct mb s[] = { { 1, 24, 2, 1, 3, 1 }, { 6, 32, 4, 2, 3, 1 }, { 6, 56, 4, 2, 5, 1 }, { 6, 112, 6, 2, 3, 1 }, { 6, 160, 6, 1, 5, 1 },
-                                   { 6, 272, 8, 2, 5, 1 }, { 6, 448, 2, 1, 3, 1 } };
+    static const struct mb s[] = { { 1, 24, 2, 1, 3, 1 },  { 6, 32, 4, 2, 3, 1 },  { 6, 56, 4, 2, 5, 1 },
+                                   { 6, 112, 6, 2, 3, 1 }, { 6, 160, 6, 1, 5, 1 }, { 6, 272, 8, 2, 5, 1 },
+                                   { 6, 448, 2, 1, 3, 1 } };
     efficientnet(g, 224, 48, s, 7, 1792);
 }
 
-/* ---- U-Net, 640 x 1280 ---------------------------------------------------------------------------------------------------------- */
+/* ---- U-Net, 640 x 1280 ------------------------------------------------------------------------------------------------ */
 
 static act twice(struct cost_graph *g, act x, uint32_t out)
 {
@@ -168,7 +172,7 @@ NET(unet)
     cost_output(g, cost_conv(g, x, 2, 1, 1, 1));
 }
 
-/* ---- transformers --------------------------------------------------------------------------------------------------------------- */
+/* ---- transformers ----------------------------------------------------------------------------------------------------- */
 
 struct former {
     uint32_t tokens, width, heads, layers, inner;

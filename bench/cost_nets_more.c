@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More networks of the published list, none of which any number was fitted on: detectors, poses, depth, text, video, painting. */
+/* More networks of the published list, none of which any number was fitted on: detectors, poses, depth, text, video,
+ * painting. */
 #include "cost_graph.h"
 
 #define NET(name) void cost_##name(struct cost_graph *g)
@@ -26,7 +27,7 @@ static act twice_as_large(struct cost_graph *g, act x, const char *op)
     return cost_resize(g, x, op, 2 * x.h, 2 * x.w);
 }
 
-/* ---- YOLO v5, medium, 640 x 640 ------------------------------------------------------------------------------------------------- */
+/* ---- YOLO v5, medium, 640 x 640 --------------------------------------------------------------------------------------- */
 
 static act c3(struct cost_graph *g, act x, uint32_t out, uint32_t n, bool shortcut)
 {
@@ -78,7 +79,7 @@ NET(yolov5m)
     detect(g, (const act[]){ o3, o4, o5 });
 }
 
-/* ---- YOLO v7, tiny, 640 x 640 --------------------------------------------------------------------------------------------------- */
+/* ---- YOLO v7, tiny, 640 x 640 ----------------------------------------------------------------------------------------- */
 
 static act elan(struct cost_graph *g, act x, uint32_t inner, uint32_t out)
 {
@@ -94,18 +95,22 @@ NET(yolov7_tiny)
 {
     act x = leaky(g, leaky(g, cost_input(g, 640, 640, 3), 32, 3, 2), 64, 3, 2);
     x = cost_pool(g, elan(g, x, 32, 64), "PoolMax2d", 2, 2);
-    act p3 = elan(g, x, 64, 128), p4 = elan(g, cost_pool(g, p3, "PoolMax2d", 2, 2), 128, 256), p5 = elan(g, cost_pool(g, p4, "PoolMax2d", 2, 2), 256, 512);
+    act p3 = elan(g, x, 64, 128), p4 = elan(g, cost_pool(g, p3, "PoolMax2d", 2, 2), 128, 256),
+        p5 = elan(g, cost_pool(g, p4, "PoolMax2d", 2, 2), 256, 512);
     act other = leaky(g, p5, 256, 1, 1), s = leaky(g, p5, 256, 1, 1);
-    act pools[4] = { cost_pool(g, s, "PoolMax2d", 5, 1), cost_pool(g, s, "PoolMax2d", 9, 1), cost_pool(g, s, "PoolMax2d", 13, 1), s };
+    act pools[4] = { cost_pool(g, s, "PoolMax2d", 5, 1), cost_pool(g, s, "PoolMax2d", 9, 1),
+                     cost_pool(g, s, "PoolMax2d", 13, 1), s };
     act h5 = leaky(g, join2(g, leaky(g, cost_concat(g, pools, 4), 256, 1, 1), other), 256, 1, 1);
-    act h4 = elan(g, join2(g, leaky(g, p4, 128, 1, 1), twice_as_large(g, leaky(g, h5, 128, 1, 1), "ResizeNearestNeighbor")), 64, 128);
-    act o3 = elan(g, join2(g, leaky(g, p3, 64, 1, 1), twice_as_large(g, leaky(g, h4, 64, 1, 1), "ResizeNearestNeighbor")), 32, 64);
+    act h4 = elan(g, join2(g, leaky(g, p4, 128, 1, 1), twice_as_large(g, leaky(g, h5, 128, 1, 1), "ResizeNearestNeighbor")),
+                  64, 128);
+    act o3 = elan(g, join2(g, leaky(g, p3, 64, 1, 1), twice_as_large(g, leaky(g, h4, 64, 1, 1), "ResizeNearestNeighbor")),
+                  32, 64);
     act o4 = elan(g, join2(g, leaky(g, o3, 128, 3, 2), h4), 64, 128);
     act o5 = elan(g, join2(g, leaky(g, o4, 256, 3, 2), h5), 128, 256);
     detect(g, (const act[]){ leaky(g, o3, 128, 3, 1), leaky(g, o4, 256, 3, 1), leaky(g, o5, 512, 3, 1) });
 }
 
-/* ---- HRNet W32 for poses, 256 x 192 ---------------------------------------------------------------------------------------------- */
+/* ---- HRNet W32 for poses, 256 x 192 ----------------------------------------------------------------------------------- */
 
 static act basic(struct cost_graph *g, act x)
 {
@@ -158,7 +163,7 @@ NET(hrnet_w32)
     cost_output(g, cost_conv(g, x[0], 17, 1, 1, 1));
 }
 
-/* ---- transformers --------------------------------------------------------------------------------------------------------------- */
+/* ---- transformers ----------------------------------------------------------------------------------------------------- */
 
 static act heads_of(struct cost_graph *g, act x, uint32_t heads)
 {
@@ -167,7 +172,8 @@ static act heads_of(struct cost_graph *g, act x, uint32_t heads)
 
 static act attend(struct cost_graph *g, act from, act to, uint32_t heads)
 {
-    act q = heads_of(g, cost_dense(g, from, from.c), heads), k = heads_of(g, cost_dense(g, to, from.c), heads), v = heads_of(g, cost_dense(g, to, from.c), heads);
+    act q = heads_of(g, cost_dense(g, from, from.c), heads), k = heads_of(g, cost_dense(g, to, from.c), heads),
+        v = heads_of(g, cost_dense(g, to, from.c), heads);
     act s = cost_matmul(g, cost_unary(g, cost_matmul(g, q, k, true), "Softmax"), v, false);
     return cost_dense(g, cost_view(g, cost_swap(g, s), 1, from.h * from.w, from.c), from.c);
 }
@@ -208,7 +214,8 @@ static act refine(struct cost_graph *g, act x)
 NET(depth_anything)
 {
     static const uint32_t widths[4] = { 48, 96, 192, 384 };
-    act taps[4], both[] = { cost_constant(g, 1, 1, 384), cost_view(g, cost_conv(g, cost_input(g, 518, 518, 3), 384, 14, 14, 1), 1, 1369, 384) };
+    act taps[4], both[] = { cost_constant(g, 1, 1, 384),
+                            cost_view(g, cost_conv(g, cost_input(g, 518, 518, 3), 384, 14, 14, 1), 1, 1369, 384) };
     act x = cost_rows(g, both, 2);
     for (uint32_t i = 0; i < 12; i++) {
         x = vit_block(g, x, 6);
@@ -217,17 +224,21 @@ NET(depth_anything)
     }
     for (uint32_t i = 0; i < 4; i++) {
         act t = cost_conv(g, cost_view(g, cost_tokens(g, taps[i], 1, 1369), 37, 37, 384), widths[i], 1, 1, 1);
-        t = i == 0 ? cost_up_conv(g, cost_up_conv(g, t, widths[0]), widths[0]) : i == 1 ? cost_up_conv(g, t, widths[1]) : i == 3 ? cost_conv(g, t, widths[3], 3, 2, 1) : t;
+        t = i == 0   ? cost_up_conv(g, cost_up_conv(g, t, widths[0]), widths[0])
+            : i == 1 ? cost_up_conv(g, t, widths[1])
+            : i == 3 ? cost_conv(g, t, widths[3], 3, 2, 1)
+                     : t;
         taps[i] = cost_conv(g, t, 64, 3, 1, 1);
     }
     act d = refine(g, taps[3]);
     for (int i = 2; i >= 0; i--)
-        d = refine(g, add(g, refine(g, taps[i]), cost_conv(g, cost_resize(g, d, "ResizeBilinear", taps[i].h, taps[i].w), 64, 1, 1, 1)));
+        d = refine(g, add(g, refine(g, taps[i]),
+                          cost_conv(g, cost_resize(g, d, "ResizeBilinear", taps[i].h, taps[i].w), 64, 1, 1, 1)));
     d = cost_conv(g, twice_as_large(g, d, "ResizeBilinear"), 32, 3, 1, 1);
     cost_output(g, cost_conv(g, cost_conv(g, cost_resize(g, d, "ResizeBilinear", 518, 518), 32, 3, 1, 1), 1, 1, 1, 1));
 }
 
-/* ---- DETR, 480 x 480 ------------------------------------------------------------------------------------------------------------- */
+/* ---- DETR, 480 x 480 -------------------------------------------------------------------------------------------------- */
 
 static act norm(struct cost_graph *g, act x)
 {
@@ -237,7 +248,8 @@ static act norm(struct cost_graph *g, act x)
 static void detr(struct cost_graph *g, const uint32_t blocks[4])
 {
     act f = cost_conv(g, cost_residual(g, cost_input(g, 480, 480, 3), blocks, 64, 1), 256, 1, 1, 1);
-    act x = cost_view(g, f, 1, f.h * f.w, 256), y = cost_constant(g, 1, 100, 256), place = cost_constant(g, 1, f.h * f.w, 256), query = cost_constant(g, 1, 100, 256);
+    act x = cost_view(g, f, 1, f.h * f.w, 256), y = cost_constant(g, 1, 100, 256),
+        place = cost_constant(g, 1, f.h * f.w, 256), query = cost_constant(g, 1, 100, 256);
     for (int i = 0; i < 6; i++) {
         act p = add(g, x, place);
         x = norm(g, add(g, x, attend(g, p, p, 8)));
@@ -257,7 +269,7 @@ static void detr(struct cost_graph *g, const uint32_t blocks[4])
 NET(detr50) { detr(g, (const uint32_t[]){ 3, 4, 6, 3 }); }
 NET(detr101) { detr(g, (const uint32_t[]){ 3, 4, 23, 3 }); }
 
-/* ---- EfficientFormer L1 ---------------------------------------------------------------------------------------------------------- */
+/* ---- EfficientFormer L1 ----------------------------------------------------------------------------------------------- */
 
 NET(efficientformer)
 {
@@ -277,7 +289,7 @@ NET(efficientformer)
     cost_output(g, cost_dense(g, cost_pool(g, norm(g, x), "PoolAvg2d", 0, 1), 1000));
 }
 
-/* ---- painting: AOT-GAN, 512 x 512 ------------------------------------------------------------------------------------------------ */
+/* ---- painting: AOT-GAN, 512 x 512 ------------------------------------------------------------------------------------- */
 
 NET(aotgan)
 {
@@ -288,7 +300,8 @@ NET(aotgan)
         act p[4];
         for (int k = 0; k < 4; k++)
             p[k] = cost_dilated(g, x, 64, 3, apart[k]);
-        act y = cost_conv(g, cost_concat(g, p, 4), 256, 3, 1, 1), gate = cost_unary(g, norm(g, cost_conv(g, x, 256, 3, 1, 1)), "Sigmoid");
+        act y = cost_conv(g, cost_concat(g, p, 4), 256, 3, 1, 1),
+            gate = cost_unary(g, norm(g, cost_conv(g, x, 256, 3, 1, 1)), "Sigmoid");
         x = add(g, cost_binary(g, x, gate, "ElementWiseMultiply"), cost_binary(g, y, gate, "ElementWiseMultiply"));
     }
     x = cost_conv(g, twice_as_large(g, x, "ResizeBilinear"), 128, 3, 1, 1);
@@ -296,7 +309,7 @@ NET(aotgan)
     cost_output(g, cost_unary(g, cost_conv(g, x, 3, 3, 1, 1), "Tanh"));
 }
 
-/* ---- VGG: boxes in space, and where text is -------------------------------------------------------------------------------------- */
+/* ---- VGG: boxes in space, and where text is --------------------------------------------------------------------------- */
 
 static act stack(struct cost_graph *g, act x, uint32_t out, uint32_t n)
 {
@@ -307,7 +320,8 @@ static act stack(struct cost_graph *g, act x, uint32_t out, uint32_t n)
 
 NET(vgg_boxes)
 {
-    static const uint32_t counts[5] = { 2, 2, 4, 4, 4 }, widths[5] = { 64, 128, 256, 512, 512 }, inner[3] = { 256, 256, 512 }, outs[3] = { 4, 2, 3 };
+    static const uint32_t counts[5] = { 2, 2, 4, 4, 4 }, widths[5] = { 64, 128, 256, 512, 512 },
+                          inner[3] = { 256, 256, 512 }, outs[3] = { 4, 2, 3 };
     act x = cost_input(g, 224, 224, 3);
     for (int s = 0; s < 5; s++)
         x = cost_pool(g, stack(g, x, widths[s], counts[s]), "PoolMax2d", 2, 2);
@@ -326,7 +340,8 @@ static act up(struct cost_graph *g, act x, act with, uint32_t middle, uint32_t o
 NET(craft)
 {
     act s1 = stack(g, cost_input(g, 608, 800, 3), 64, 2), s2 = stack(g, cost_pool(g, s1, "PoolMax2d", 2, 2), 128, 2);
-    act s3 = stack(g, cost_pool(g, s2, "PoolMax2d", 2, 2), 256, 3), s4 = stack(g, cost_pool(g, s3, "PoolMax2d", 2, 2), 512, 3);
+    act s3 = stack(g, cost_pool(g, s2, "PoolMax2d", 2, 2), 256, 3),
+        s4 = stack(g, cost_pool(g, s3, "PoolMax2d", 2, 2), 512, 3);
     act s5 = stack(g, cost_pool(g, s4, "PoolMax2d", 2, 2), 512, 2);
     act top = cost_conv(g, cost_dilated(g, cost_pool(g, s5, "PoolMax2d", 3, 1), 1024, 3, 6), 1024, 1, 1, 1);
     act x = cost_conv(g, cost_conv(g, join2(g, top, s5), 512, 1, 1, 1), 256, 3, 1, 1);

@@ -73,7 +73,8 @@ uint32_t net_conv(struct net *n, uint32_t x, struct conv how)
     return number(n);
 }
 
-static uint32_t pool(struct net *n, uint32_t x, enum layer_kind kind, const uint32_t kernel[2], uint32_t stride, uint32_t pad)
+static uint32_t pool(struct net *n, uint32_t x, enum layer_kind kind, const uint32_t kernel[2], uint32_t stride,
+                     uint32_t pad)
 {
     const uint32_t *in = n->layers[x].dims;
     struct layer *l = add(n, kind);

@@ -14,7 +14,7 @@ static void classify(struct net *n, uint32_t x, uint32_t classes)
     net_same(n, net_dense(n, net_global_pool(n, x), classes, LINEAR), LAYER_SOFTMAX);
 }
 
-/* ---- classifiers of images ---------------------------------------------------------------------------------------------- */
+/* ---- classifiers of images -------------------------------------------------------------------------------------------- */
 
 /* Expand, filter each channel, project; around it the shortcut when the shape allows. */
 static uint32_t inverted_residual(struct net *n, uint32_t x, uint32_t expand, uint32_t out, uint32_t stride)
@@ -32,7 +32,8 @@ static void mobilenet_v2(struct net *n)
 {
     static const struct {
         uint32_t expand, out, repeat, stride;
-    } stages[] = { { 1, 16, 1, 1 }, { 6, 24, 2, 2 }, { 6, 32, 3, 2 }, { 6, 64, 4, 2 }, { 6, 96, 3, 1 }, { 6, 160, 3, 2 }, { 6, 320, 1, 1 } };
+    } stages[] = { { 1, 16, 1, 1 }, { 6, 24, 2, 2 },  { 6, 32, 3, 2 }, { 6, 64, 4, 2 },
+                   { 6, 96, 3, 1 }, { 6, 160, 3, 2 }, { 6, 320, 1, 1 } };
     uint32_t x = net_conv(n, image(n, 224, 224, 3), (struct conv){ .out = 32, .kernel = 3, .stride = 2, .act = RELU6 });
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
         for (uint32_t k = 0; k < stages[i].repeat; k++)
@@ -62,7 +63,7 @@ static void resnet50(struct net *n)
     classify(n, x, 1000);
 }
 
-/* ---- branches ----------------------------------------------------------------------------------------------------------- */
+/* ---- branches --------------------------------------------------------------------------------------------------------- */
 
 /* Widths of one module: 1 x 1; 1 x 1 and 3 x 3; 1 x 1 and 5 x 5; behind the pool. */
 static uint32_t branches(struct net *n, uint32_t x, const uint32_t w[6])
@@ -73,7 +74,8 @@ static uint32_t branches(struct net *n, uint32_t x, const uint32_t w[6])
                  (struct conv){ .out = w[2], .kernel = 3, .stride = 1, .act = RELU }),
         net_conv(n, net_conv(n, x, (struct conv){ .out = w[3], .kernel = 1, .stride = 1, .act = RELU }),
                  (struct conv){ .out = w[4], .kernel = 5, .stride = 1, .act = RELU }),
-        net_conv(n, net_pool(n, x, LAYER_POOL_MAX, 3, 1, 1), (struct conv){ .out = w[5], .kernel = 1, .stride = 1, .act = RELU }),
+        net_conv(n, net_pool(n, x, LAYER_POOL_MAX, 3, 1, 1),
+                 (struct conv){ .out = w[5], .kernel = 1, .stride = 1, .act = RELU }),
     };
     return net_concat(n, 4, parts);
 }
@@ -82,8 +84,9 @@ static uint32_t branches(struct net *n, uint32_t x, const uint32_t w[6])
 static void inception(struct net *n)
 {
     static const uint32_t modules[][6] = {
-        { 64, 96, 128, 16, 32, 32 }, { 128, 128, 192, 32, 96, 64 }, { 192, 96, 208, 16, 48, 64 }, { 160, 112, 224, 24, 64, 64 }, { 128, 128, 256, 24, 64, 64 },
-        { 112, 144, 288, 32, 64, 64 }, { 256, 160, 320, 32, 128, 128 }, { 256, 160, 320, 32, 128, 128 }, { 384, 192, 384, 48, 128, 128 },
+        { 64, 96, 128, 16, 32, 32 },     { 128, 128, 192, 32, 96, 64 },   { 192, 96, 208, 16, 48, 64 },
+        { 160, 112, 224, 24, 64, 64 },   { 128, 128, 256, 24, 64, 64 },   { 112, 144, 288, 32, 64, 64 },
+        { 256, 160, 320, 32, 128, 128 }, { 256, 160, 320, 32, 128, 128 }, { 384, 192, 384, 48, 128, 128 },
     };
     uint32_t x = image(n, 28, 28, 192);
     for (uint32_t i = 0; i < sizeof modules / sizeof modules[0]; i++) {
@@ -93,7 +96,7 @@ static void inception(struct net *n)
     classify(n, x, 1000);
 }
 
-/* ---- tiny networks ------------------------------------------------------------------------------------------------------- */
+/* ---- tiny networks ---------------------------------------------------------------------------------------------------- */
 
 /* 32 x 32 pixels, 10 classes. */
 static void resnet8(struct net *n)
@@ -112,7 +115,8 @@ static void resnet8(struct net *n)
 /* Words in 49 frames of 10 coefficients. */
 static void ds_cnn(struct net *n)
 {
-    uint32_t x = net_conv(n, image(n, 49, 10, 1), (struct conv){ .out = 64, .kernel = 10, .wide = 4, .stride = 2, .act = RELU });
+    uint32_t x =
+        net_conv(n, image(n, 49, 10, 1), (struct conv){ .out = 64, .kernel = 10, .wide = 4, .stride = 2, .act = RELU });
     for (int i = 0; i < 4; i++) {
         x = net_conv(n, x, (struct conv){ .out = 64, .kernel = 3, .stride = 1, .depthwise = true, .act = RELU });
         x = net_conv(n, x, (struct conv){ .out = 64, .kernel = 1, .stride = 1, .act = RELU });
@@ -120,7 +124,7 @@ static void ds_cnn(struct net *n)
     classify(n, x, 12);
 }
 
-/* ---- sequences ------------------------------------------------------------------------------------------------------------ */
+/* ---- sequences -------------------------------------------------------------------------------------------------------- */
 
 /* Two layers over 64 frames of 128 numbers. */
 static void lstm(struct net *n)
@@ -180,7 +184,7 @@ static void transformer_512(struct net *n)
     transformer(n, &(struct former){ 512, 768, 12, 3072 });
 }
 
-/* ---- not networks --------------------------------------------------------------------------------------------------------- */
+/* ---- not networks ----------------------------------------------------------------------------------------------------- */
 
 /* The same layers with few and with many weights, for load times. */
 static void dense_stack(struct net *n, uint32_t width)
@@ -208,6 +212,14 @@ void net_one_op(struct net *n)
 }
 
 const struct net_entry net_list[] = {
-    { "mobilenet_v2", mobilenet_v2 }, { "resnet50", resnet50 }, { "inception", inception }, { "resnet8", resnet8 }, { "ds_cnn", ds_cnn },
-    { "lstm", lstm }, { "lstm_both", lstm_both }, { "transformer_128", transformer_128 }, { "transformer_512", transformer_512 }, { NULL, NULL },
+    { "mobilenet_v2", mobilenet_v2 },
+    { "resnet50", resnet50 },
+    { "inception", inception },
+    { "resnet8", resnet8 },
+    { "ds_cnn", ds_cnn },
+    { "lstm", lstm },
+    { "lstm_both", lstm_both },
+    { "transformer_128", transformer_128 },
+    { "transformer_512", transformer_512 },
+    { NULL, NULL },
 };

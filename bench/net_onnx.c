@@ -13,7 +13,16 @@
 enum { MODEL_IR = 1, MODEL_GRAPH = 7, MODEL_OPSET = 8, OPSET_VERSION = 2 };
 enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_CONSTANT = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_TYPE = 4, NODE_ATTRIBUTE = 5 };
-enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INT = 3, ATTRIBUTE_TEXT = 4, ATTRIBUTE_INTS = 8, ATTRIBUTE_KIND = 20, KIND_INT = 2, KIND_TEXT = 3, KIND_INTS = 7 };
+enum {
+    ATTRIBUTE_NAME = 1,
+    ATTRIBUTE_INT = 3,
+    ATTRIBUTE_TEXT = 4,
+    ATTRIBUTE_INTS = 8,
+    ATTRIBUTE_KIND = 20,
+    KIND_INT = 2,
+    KIND_TEXT = 3,
+    KIND_INTS = 7
+};
 enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9 };
 enum { INFO_NAME = 1, INFO_TYPE = 2, TYPE_TENSOR = 1, ELEMENT = 1, SHAPE = 2, SHAPE_DIM = 1, DIM_VALUE = 1 };
 enum { F32 = 1, U8 = 2, S8 = 3, I32 = 6, I64 = 7 };
@@ -39,9 +48,10 @@ static void fresh(struct writer *w, char name[NAME])
     snprintf(name, NAME, "x%u", w->serial++);
 }
 
-/* ---- constants ------------------------------------------------------------------------------------------------------------- */
+/* ---- constants -------------------------------------------------------------------------------------------------------- */
 
-static void constant(struct writer *w, const char *name, int type, uint32_t rank, const uint32_t *dims, const void *data, size_t bytes)
+static void constant(struct writer *w, const char *name, int type, uint32_t rank, const uint32_t *dims, const void *data,
+                     size_t bytes)
 {
     struct message t = { 0 };
     for (uint32_t i = 0; i < rank; i++)
@@ -67,7 +77,7 @@ static void float_constant(struct writer *w, char name[NAME], float v)
     constant(w, name, F32, 0, NULL, &v, sizeof v);
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
 
 struct node {
     struct message m;
@@ -121,12 +131,13 @@ static void end(struct writer *w, struct node *n)
     message_put(&w->graph, GRAPH_NODE, &n->m);
 }
 
-/* ---- quantization ----------------------------------------------------------------------------------------------------------- */
+/* ---- quantization ----------------------------------------------------------------------------------------------------- */
 
 static float act_scale(const struct net *n, uint32_t at)
 {
     const struct layer *l = &n->layers[at];
-    if (l->kind == LAYER_POOL_MAX || l->kind == LAYER_POOL_AVG || l->kind == LAYER_RESHAPE || l->kind == LAYER_TRANSPOSE || l->kind == LAYER_CONCAT)
+    if (l->kind == LAYER_POOL_MAX || l->kind == LAYER_POOL_AVG || l->kind == LAYER_RESHAPE || l->kind == LAYER_TRANSPOSE ||
+        l->kind == LAYER_CONCAT)
         return act_scale(n, l->in[0]);
     return l->kind == LAYER_SOFTMAX ? 1.0f / 255 : l->act != LINEAR ? 6.0f / 255 : 8.0f / 255;
 }
@@ -198,7 +209,8 @@ static void weights(struct writer *w, char name[NAME], uint32_t rank, const uint
     free(data);
 }
 
-/* Small ones, in f32 or in 32 bits with the scale of the products that they are added to, without which runtimes do not fuse. */
+/* Small ones, in f32 or in 32 bits with the scale of the products that they are added to, without which runtimes do not
+ * fuse. */
 static void bias(struct writer *w, char name[NAME], const struct layer *l, uint32_t n)
 {
     float *data = malloc(n * sizeof *data), *scales = malloc(n * sizeof *scales);
@@ -227,7 +239,7 @@ static void bias(struct writer *w, char name[NAME], const struct layer *l, uint3
     free(scales);
 }
 
-/* ---- layers ----------------------------------------------------------------------------------------------------------------- */
+/* ---- layers ----------------------------------------------------------------------------------------------------------- */
 
 static void window(struct node *n, const struct layer *l)
 {
@@ -351,8 +363,9 @@ static void concat(struct writer *w, const struct layer *l, const char *y)
 
 static void plain(struct writer *w, const struct layer *l, const char *x, const char *y)
 {
-    static const char *const names[] = { [LAYER_POOL_MAX] = "MaxPool", [LAYER_POOL_AVG] = "GlobalAveragePool", [LAYER_ADD] = "Add",
-                                         [LAYER_SOFTMAX] = "Softmax", [LAYER_GELU] = "Gelu", [LAYER_RELU] = "Relu" };
+    static const char *const names[] = { [LAYER_POOL_MAX] = "MaxPool", [LAYER_POOL_AVG] = "GlobalAveragePool",
+                                         [LAYER_ADD] = "Add",          [LAYER_SOFTMAX] = "Softmax",
+                                         [LAYER_GELU] = "Gelu",        [LAYER_RELU] = "Relu" };
     char second[NAME];
     snprintf(second, NAME, "v%u", l->in[1]);
     struct node n = begin(names[l->kind], y, x, l->kind == LAYER_ADD ? second : NULL, NULL);
@@ -399,7 +412,8 @@ static void layer(struct writer *w, uint32_t at)
             float_constant(w, low, 0);
             float_constant(w, high, 6);
         }
-        struct node n = begin(l->act == RELU6 ? "Clip" : "Relu", w->quantized ? clamped : last, y, l->act == RELU6 ? low : NULL, high, NULL);
+        struct node n = begin(l->act == RELU6 ? "Clip" : "Relu", w->quantized ? clamped : last, y,
+                              l->act == RELU6 ? low : NULL, high, NULL);
         end(w, &n);
         memcpy(y, clamped, NAME);
     }
@@ -407,7 +421,7 @@ static void layer(struct writer *w, uint32_t at)
         round_trip(w, at, y, last);
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the file --------------------------------------------------------------------------------------------------------- */
 
 static void info(struct writer *w, uint32_t field, const char *name, const struct layer *l)
 {

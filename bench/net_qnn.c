@@ -8,8 +8,8 @@
 
 #include "kernels/kernel_util.h"
 
-static const Qnn_DataType_t act_types[NET_TYPES] = { QNN_DATATYPE_UFIXED_POINT_8, QNN_DATATYPE_UFIXED_POINT_16, QNN_DATATYPE_FLOAT_16,
-                                                     QNN_DATATYPE_FLOAT_32 };
+static const Qnn_DataType_t act_types[NET_TYPES] = { QNN_DATATYPE_UFIXED_POINT_8, QNN_DATATYPE_UFIXED_POINT_16,
+                                                     QNN_DATATYPE_FLOAT_16, QNN_DATATYPE_FLOAT_32 };
 const char *const net_type_names[NET_TYPES] = { "int8", "a16w8", "f16", "f32" };
 
 static bool fixed(const struct net_builder *b)
@@ -154,7 +154,8 @@ struct node {
     uint32_t n_params, n_in, n_out;
 };
 
-static void add_param(struct net_builder *b, struct node *n, const char *name, uint32_t rank, const uint32_t *dims, const uint32_t *values)
+static void add_param(struct net_builder *b, struct node *n, const char *name, uint32_t rank, const uint32_t *dims,
+                      const uint32_t *values)
 {
     uint32_t count = 1;
     for (uint32_t i = 0; i < rank; i++)
@@ -270,10 +271,12 @@ static void lstm_layer(struct net_builder *b, struct node *n, const struct layer
 
 static void plain_layer(struct net_builder *b, struct node *n, const struct layer *l)
 {
-    static const char *const names[] = { [LAYER_POOL_MAX] = "PoolMax2d", [LAYER_POOL_AVG] = "PoolAvg2d", [LAYER_ADD] = "ElementWiseAdd",
-                                         [LAYER_MATMUL] = "MatMul", [LAYER_SOFTMAX] = "Softmax", [LAYER_GELU] = "Gelu", [LAYER_RELU] = "Relu",
-                                         [LAYER_RESHAPE] = "Reshape", [LAYER_TRANSPOSE] = "Transpose",
-                                         [LAYER_CONCAT] = "Concat" };
+    static const char *const names[] = {
+        [LAYER_POOL_MAX] = "PoolMax2d", [LAYER_POOL_AVG] = "PoolAvg2d", [LAYER_ADD] = "ElementWiseAdd",
+        [LAYER_MATMUL] = "MatMul",      [LAYER_SOFTMAX] = "Softmax",    [LAYER_GELU] = "Gelu",
+        [LAYER_RELU] = "Relu",          [LAYER_RESHAPE] = "Reshape",    [LAYER_TRANSPOSE] = "Transpose",
+        [LAYER_CONCAT] = "Concat"
+    };
     n->type = names[l->kind];
     if (l->kind == LAYER_ADD || l->kind == LAYER_MATMUL)
         n->in[n->n_in++] = b->tensors[l->in[1]];
@@ -297,7 +300,8 @@ static Qnn_Tensor_t result(struct net_builder *b, const struct layer *l, Qnn_Ten
         set_range(b, &t, 1, true);
     else if (l->act != LINEAR)
         set_range(b, &t, 6, true);
-    else if (l->kind == LAYER_POOL_MAX || l->kind == LAYER_POOL_AVG || l->kind == LAYER_RESHAPE || l->kind == LAYER_TRANSPOSE || l->kind == LAYER_CONCAT)
+    else if (l->kind == LAYER_POOL_MAX || l->kind == LAYER_POOL_AVG || l->kind == LAYER_RESHAPE ||
+             l->kind == LAYER_TRANSPOSE || l->kind == LAYER_CONCAT)
         t.v1.quantizeParams = b->tensors[l->in[0]].v1.quantizeParams;
     register_tensor(b, &t);
     return t;

@@ -7,7 +7,8 @@
 #include "bench_client.h"
 #include "net.h"
 
-/* Activations and weights: uq8 and sq8, uq16 and sq8, f16, f32. Fixed-point weights have a scale per channel and a 32-bit bias. */
+/* Activations and weights: uq8 and sq8, uq16 and sq8, f16, f32. Fixed-point weights have a scale per channel and a 32-bit
+ * bias. */
 enum net_type { NET_INT8, NET_A16, NET_F16, NET_F32, NET_TYPES };
 extern const char *const net_type_names[NET_TYPES];
 

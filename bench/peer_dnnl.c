@@ -3,7 +3,8 @@
  *
  *     OMP_NUM_THREADS=N peer_dnnl JSONL_FILE
  *
- * The sum of the best times of a network's products is what oneDNN would need without anything between them. Matrix products of their own follow. */
+ * The sum of the best times of a network's products is what oneDNN would need without anything between them. Matrix products
+ * of their own follow. */
 #include <dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,11 +25,12 @@ static void check(dnnl_status_t st, const char *call)
 }
 #define CHECK(call) check((call), #call)
 
-/* ---- one product ------------------------------------------------------------------------------------------------------------ */
+/* ---- one product ------------------------------------------------------------------------------------------------------ */
 
 enum { ARGS = 4 };
 static const int arg_names[ARGS] = { DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST };
-static const dnnl_query_t arg_queries[ARGS] = { dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_weights_md, dnnl_query_dst_md };
+static const dnnl_query_t arg_queries[ARGS] = { dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_weights_md,
+                                                dnnl_query_dst_md };
 static const int arg_index[ARGS] = { 0, 0, 1, 0 };
 
 struct product {
@@ -84,7 +86,8 @@ static void finish(struct product *p, const_dnnl_op_desc_t op, dnnl_primitive_at
 static void conv(struct product *p, const struct net *n, const struct layer *l, bool quantized)
 {
     const uint32_t *in = n->layers[l->in[0]].dims, g = l->group;
-    dnnl_dims_t src = { in[0], in[3], in[1], in[2] }, dst = { l->dims[0], l->dims[3], l->dims[1], l->dims[2] }, bias = { l->dims[3] };
+    dnnl_dims_t src = { in[0], in[3], in[1], in[2] }, dst = { l->dims[0], l->dims[3], l->dims[1], l->dims[2] },
+                bias = { l->dims[3] };
     dnnl_dims_t one = { l->dims[3], in[3], l->kernel[0], l->kernel[1] };
     dnnl_dims_t grouped = { g, l->dims[3] / g, in[3] / g, l->kernel[0], l->kernel[1] };
     dnnl_dims_t stride = { l->stride[0], l->stride[1] }, none = { 0, 0 };
@@ -94,8 +97,8 @@ static void conv(struct product *p, const struct net *n, const struct layer *l, 
     describe(p, 1, g > 1 ? 5 : 4, g > 1 ? grouped : one, quantized ? dnnl_s8 : dnnl_f32);
     describe(p, 2, 1, bias, quantized ? dnnl_s32 : dnnl_f32);
     describe(p, 3, 4, dst, quantized ? dnnl_u8 : dnnl_f32);
-    CHECK(dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, &p->md[0], &p->md[1], &p->md[2],
-                                                     &p->md[3], stride, none, before, after));
+    CHECK(dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, &p->md[0],
+                                                     &p->md[1], &p->md[2], &p->md[3], stride, none, before, after));
     finish(p, &d, attributes(quantized, l->dims[3], 1, l->act != LINEAR));
 }
 
@@ -129,7 +132,7 @@ static double best_ms(struct product *p, double seconds, unsigned threads)
     return to_ms(threads == 1 ? t.own : t.best);
 }
 
-/* ---- networks ---------------------------------------------------------------------------------------------------------------- */
+/* ---- networks --------------------------------------------------------------------------------------------------------- */
 
 static bool make(struct product *p, const struct net *n, const struct layer *l, bool quantized)
 {
@@ -159,7 +162,8 @@ static void bench_net(const struct net_entry *e, bool quantized, unsigned thread
     }
     const char *type = quantized ? "int8" : "f32";
     printf("%-16s %-6s %2u %9.3f\n", e->name, type, threads, sum);
-    lines_add("{\"kind\":\"model\",\"peer\":\"onednn-%d.%d-products\",\"name\":\"%s\",\"type\":\"%s\",\"threads\":%u,\"batch\":1,\"best_ms\":%.4f,\"own_ms\":%.4f}",
+    lines_add("{\"kind\":\"model\",\"peer\":\"onednn-%d.%d-products\",\"name\":\"%s\",\"type\":\"%s\",\"threads\":%u,"
+              "\"batch\":1,\"best_ms\":%.4f,\"own_ms\":%.4f}",
               DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, e->name, type, threads, sum, sum);
 }
 
@@ -170,7 +174,9 @@ static void bench_gemm(int n, bool quantized, unsigned threads)
     matrix(&p, (dnnl_dim_t[]){ 1, n, n, n }, quantized, false);
     double gops = 2e-6 * n * n * n / best_ms(&p, 0.1, threads);
     printf("gemm %-11d %-6s %2u %9.1f GOPS\n", n, type, threads, gops);
-    lines_add("{\"kind\":\"peer_kernel\",\"peer\":\"onednn\",\"name\":\"gemm %d\",\"type\":\"%s\",\"threads\":%u,\"gops\":%.2f}", n, type, threads, gops);
+    lines_add(
+        "{\"kind\":\"peer_kernel\",\"peer\":\"onednn\",\"name\":\"gemm %d\",\"type\":\"%s\",\"threads\":%u,\"gops\":%.2f}",
+        n, type, threads, gops);
 }
 
 int main(int argc, char **argv)
@@ -184,7 +190,8 @@ int main(int argc, char **argv)
     lines_open(argv[1], "w");
     CHECK(dnnl_engine_create(&engine, dnnl_cpu, 0));
     CHECK(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags));
-    printf("oneDNN %d.%d, products alone\n\n%-16s %-6s %2s %9s\n", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, "network", "type", "th", "ms");
+    printf("oneDNN %d.%d, products alone\n\n%-16s %-6s %2s %9s\n", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, "network", "type",
+           "th", "ms");
     for (int i = 0; net_list[i].name; i++)
         for (int quantized = 1; quantized >= 0; quantized--)
             bench_net(&net_list[i], quantized, threads);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory planner on files of lifetimes: plan [-m] [-t SECONDS] [-o FOLDER] FILE.csv ...
  *
- * plan_csv.h says what is in a file. A number between two dots of its name ("A.1048576.csv") is the capacity to reach; otherwise, or with -m, the plan is
- * minimised. The search may be stopped at any time (-t): the best plan so far is the answer. -o writes every plan: the lines id,offset.
- * Prints one row for each file and a sum; the exit status is 1 when a file cannot be read or misses its capacity. */
+ * plan_csv.h says what is in a file. A number between two dots of its name ("A.1048576.csv") is the capacity to reach;
+ * otherwise, or with -m, the plan is minimised. The search may be stopped at any time (-t): the best plan so far is the
+ * answer. -o writes every plan: the lines id,offset. Prints one row for each file and a sum; the exit status is 1 when a
+ * file cannot be read or misses its capacity. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

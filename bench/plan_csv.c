@@ -16,8 +16,9 @@ static const struct {
     const char *name;
     enum column column;
 } names[] = {
-    { "id", COL_ID },       { "buffer_id", COL_ID }, { "buffer", COL_ID }, { "lower", COL_LOWER },     { "start", COL_LOWER }, { "begin", COL_LOWER },
-    { "upper", COL_UPPER }, { "end", COL_END },      { "size", COL_SIZE }, { "alignment", COL_ALIGN }, { "align", COL_ALIGN }, { "offset", COL_OFFSET },
+    { "id", COL_ID },       { "buffer_id", COL_ID },    { "buffer", COL_ID },   { "lower", COL_LOWER },
+    { "start", COL_LOWER }, { "begin", COL_LOWER },     { "upper", COL_UPPER }, { "end", COL_END },
+    { "size", COL_SIZE },   { "alignment", COL_ALIGN }, { "align", COL_ALIGN }, { "offset", COL_OFFSET },
 };
 
 struct life {
@@ -119,7 +120,8 @@ static bool read_row(struct reader *r, char **fields, unsigned n)
         return wrong(r, "no memory");
     *a = v[COL_LOWER];
     *l = (struct life){ v[COL_LOWER], v[COL_UPPER] };
-    *b = (struct plan_buf){ .size = v[COL_LOWER] == v[COL_UPPER] ? 0 : (uint64_t)v[COL_SIZE], .align = (uint32_t)v[COL_ALIGN],
+    *b = (struct plan_buf){ .size = v[COL_LOWER] == v[COL_UPPER] ? 0 : (uint64_t)v[COL_SIZE],
+                            .align = (uint32_t)v[COL_ALIGN],
                             .fixed = seen[COL_OFFSET] ? (uint64_t)v[COL_OFFSET] : PLAN_ANY };
     return true;
 }

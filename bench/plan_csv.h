@@ -8,7 +8,8 @@
  *     alignment                  optional, 1 when empty
  *     offset                     optional: the buffer lies there
  *
- * Other columns are ignored. Without such a line the columns are id,lower,upper,size. Moments are any integers of 64 bits; only their order matters. */
+ * Other columns are ignored. Without such a line the columns are id,lower,upper,size. Moments are any integers of 64 bits;
+ * only their order matters. */
 #ifndef BENCH_PLAN_CSV_H
 #define BENCH_PLAN_CSV_H
 

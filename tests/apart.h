@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Caller and session on different cores. On a busy machine both could share one for as long as a test takes, and a caller on the session's core does not spin. */
+/* Caller and session on different cores. On a busy machine both could share one for as long as a test takes, and a caller on
+ * the session's core does not spin. */
 #ifndef TESTS_APART_H
 #define TESTS_APART_H
 
@@ -23,7 +24,8 @@ static inline void apart_move(int process, const cpu_set_t *to)
         closedir(tasks);
 }
 
-/* This thread takes the first core that it may use; those of this process and of its children leave that core. False: there is only one. */
+/* This thread takes the first core that it may use; those of this process and of its children leave that core. False: there
+ * is only one. */
 static inline bool apart_begin(cpu_set_t *before)
 {
     char path[64];

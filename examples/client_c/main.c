@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A QNN client in C, from dlopen to dlclose: composes a small quantized network, runs it, saves it, loads it again, and shows that
- * both runs give the same bits.
+/* A QNN client in C, from dlopen to dlclose: composes a small quantized network, runs it, saves it, loads it again, and
+ * shows that both runs give the same bits.
  *
  *     client_c path/to/libQnnCpu.so path/to/libQnnSystem.so
  *
@@ -20,7 +20,7 @@ enum { SIZE = 12, IN = 3, CHANNELS = 8, HALF = SIZE / 2, CLASSES = 10, FLAT = HA
 static QNN_INTERFACE_VER_TYPE qnn;
 static QNN_SYSTEM_INTERFACE_VER_TYPE qnn_system;
 
-/* ---- failing ----------------------------------------------------------------------------------------------------------- */
+/* ---- failing ---------------------------------------------------------------------------------------------------------- */
 
 static void check(Qnn_ErrorHandle_t error, const char *what)
 {
@@ -41,7 +41,7 @@ static void require(int ok, const char *what)
     exit(1);
 }
 
-/* ---- libraries --------------------------------------------------------------------------------------------------------- */
+/* ---- libraries -------------------------------------------------------------------------------------------------------- */
 
 static void *open_library(const char *path)
 {
@@ -79,7 +79,7 @@ static void load_system(void *library)
     qnn_system = list[0]->QNN_SYSTEM_INTERFACE_VER_NAME;
 }
 
-/* ---- composing --------------------------------------------------------------------------------------------------------- */
+/* ---- composing -------------------------------------------------------------------------------------------------------- */
 
 static Qnn_Tensor_t new_tensor(const char *name, Qnn_TensorType_t type, Qnn_DataType_t data_type, uint32_t rank,
                                uint32_t *dims)
@@ -219,7 +219,7 @@ static void compose(Qnn_BackendHandle_t backend, Qnn_GraphHandle_t graph)
     add_node(backend, graph, &fc_node);
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------------- */
+/* ---- running ---------------------------------------------------------------------------------------------------------- */
 
 /* Inputs and outputs are found in the binary's own description, as an application that did not compose the graph has to. */
 static void execute(Qnn_GraphHandle_t graph, const QnnSystemContext_GraphInfoV1_t *info, uint8_t *scores)

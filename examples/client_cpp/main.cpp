@@ -128,7 +128,8 @@ class Context
     Qnn_ContextHandle_t handle = nullptr;
 };
 
-// Builds one graph. Tensors live in a list that does not move: op configurations hold copies of the structs, which point into it.
+// Builds one graph. Tensors live in a list that does not move: op configurations hold copies of the structs, which point
+// into it.
 class GraphBuilder
 {
   public:

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The digit recogniser as a model library, written by hand to be read:
  *
- *     x uq8[1,16,16,1] -> conv1 3x3 -> relu1 -> pool1 2x2 -> conv2 3x3 -> relu2 -> pool2 2x2 -> fc -> logits -> softmax -> probabilities
+ *     x uq8[1,16,16,1] -> conv1 3x3 -> relu1 -> pool1 2x2 -> conv2 3x3 -> relu2 -> pool2 2x2 -> fc -> logits -> softmax ->
+ * probabilities
  *
- * Weights come from model.bin, which qnn-model-lib-generator embeds; encodings from digits_params.h. Both are written by train.py. */
+ * Weights come from model.bin, which qnn-model-lib-generator embeds; encodings from digits_params.h. Both are written by
+ * train.py. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +48,7 @@ static void say(const struct builder *b, const char *fmt, ...)
     va_end(ap);
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ---------------------------------------------------------------------------------------------------------- */
 
 static Qnn_QuantizeParams_t per_tensor(float scale, int32_t offset)
 {
@@ -149,7 +151,7 @@ static ModelError_t create_tensors(struct builder *b, bool debug)
     return MODEL_NO_ERROR;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
 
 /* A parameter that is a small table of numbers: strides, paddings. It is a tensor of its own. */
 static ModelError_t table_param(struct builder *b, Qnn_Param_t *p, const char *name, const char *tensor, uint32_t rank,
@@ -258,7 +260,7 @@ static ModelError_t add_nodes(struct builder *b)
     return add_node(b, &softmax);
 }
 
-/* ---- what the tools call ----------------------------------------------------------------------------------------------- */
+/* ---- what the tools call ---------------------------------------------------------------------------------------------- */
 
 /* One allocation holds everything that is described: the list, the graph, its tensors. */
 struct description {

@@ -13,17 +13,43 @@
 
 #include "wake_params.h"
 
-#define MUST(call)                                                                                                              \
-    do {                                                                                                                        \
-        Qnn_ErrorHandle_t error_ = (call);                                                                                      \
-        if (error_ != QNN_SUCCESS) {                                                                                            \
-            fprintf(stderr, "%s: error %llu\n", #call, (unsigned long long)error_);                                             \
-            exit(1);                                                                                                            \
-        }                                                                                                                       \
+#define MUST(call)                                                                  \
+    do {                                                                            \
+        Qnn_ErrorHandle_t error_ = (call);                                          \
+        if (error_ != QNN_SUCCESS) {                                                \
+            fprintf(stderr, "%s: error %llu\n", #call, (unsigned long long)error_); \
+            exit(1);                                                                \
+        }                                                                           \
     } while (0)
 
 /* Tensors, by index. */
-enum { X, RESET, W1, B1, FC1, RELU, STEP, XZ, XR, XN, HZ, HR, HN, BZ, BR, BN, GRU, LAST, FLAT, W2, B2, LOGIT, PROBABILITY, N_TENSORS, NONE = -1 };
+enum {
+    X,
+    RESET,
+    W1,
+    B1,
+    FC1,
+    RELU,
+    STEP,
+    XZ,
+    XR,
+    XN,
+    HZ,
+    HR,
+    HN,
+    BZ,
+    BR,
+    BN,
+    GRU,
+    LAST,
+    FLAT,
+    W2,
+    B2,
+    LOGIT,
+    PROBABILITY,
+    N_TENSORS,
+    NONE = -1
+};
 
 static QNN_INTERFACE_VER_TYPE qnn;
 static Qnn_Tensor_t tensors[N_TENSORS];

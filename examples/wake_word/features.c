@@ -18,7 +18,8 @@ static void init_filters(struct features *f)
 {
     const double low = hertz_to_mel(100), step = (hertz_to_mel(7000) - low) / (FEATURE_BANDS + 1);
     for (int b = 0; b < FEATURE_BANDS; b++) {
-        double from = mel_to_hertz(low + b * step), top = mel_to_hertz(low + (b + 1) * step), to = mel_to_hertz(low + (b + 2) * step);
+        double from = mel_to_hertz(low + b * step), top = mel_to_hertz(low + (b + 1) * step),
+               to = mel_to_hertz(low + (b + 2) * step);
         for (int i = 0; i < FEATURE_BINS; i++) {
             double hertz = (double)i * FEATURE_RATE / FEATURE_WINDOW;
             f->filter[b][i] = (float)fmax(0, fmin((hertz - from) / (top - from), (to - hertz) / (to - top)));

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From sound to what the network hears: 24 logarithms of band energies for every 20 ms. The same numbers as features() of speech.py. */
+/* From sound to what the network hears: 24 logarithms of band energies for every 20 ms. The same numbers as features() of
+ * speech.py. */
 #ifndef FEATURES_H
 #define FEATURES_H
 
 #include <stdint.h>
 
-enum { FEATURE_RATE = 16000, FEATURE_WINDOW = 512, FEATURE_HOP = 320, FEATURE_BANDS = 24, FEATURE_BINS = FEATURE_WINDOW / 2 + 1 };
+enum {
+    FEATURE_RATE = 16000,
+    FEATURE_WINDOW = 512,
+    FEATURE_HOP = 320,
+    FEATURE_BANDS = 24,
+    FEATURE_BINS = FEATURE_WINDOW / 2 + 1
+};
 
 struct features {
     float window[FEATURE_WINDOW];

@@ -3,7 +3,8 @@
  *
  *     listen libQnnLpai.so libQnnSystem.so wake_word.bin sound.wav
  *
- * All memory that the network uses is ours: the binary, scratch, the state of the Gru in persistent memory, inputs and outputs. */
+ * All memory that the network uses is ours: the binary, scratch, the state of the Gru in persistent memory, inputs and
+ * outputs. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@
 
 #include "features.h"
 
-/* An alarm: so many frames in a row above one half; then that many frames of silence. Probabilities are in steps of 1/256. */
+/* An alarm: so many frames in a row above one half; then that many frames of silence. Probabilities are in steps of 1/256.
+ */
 enum { ALARM = 128, NEED = 4, REST = 40 };
 
 #define MUST(call)                                                                  \
@@ -104,7 +106,8 @@ static int16_t *read_wav(const char *path, uint64_t *n)
     while (at + 8 <= size && memcmp(f + at, "data", 4)) {
         uint32_t bytes = little(f + at + 4, 4);
         if (!memcmp(f + at, "fmt ", 4) && bytes >= 16 && at + 24 <= size)
-            fits = little(f + at + 8, 2) == 1 && little(f + at + 10, 2) == 1 && little(f + at + 12, 4) == FEATURE_RATE && little(f + at + 22, 2) == 16;
+            fits = little(f + at + 8, 2) == 1 && little(f + at + 10, 2) == 1 && little(f + at + 12, 4) == FEATURE_RATE &&
+                   little(f + at + 22, 2) == 16;
         at += 8 + (uint64_t)bytes + bytes % 2;
     }
     if (!fits || at + 8 > size)
@@ -115,7 +118,7 @@ static int16_t *read_wav(const char *path, uint64_t *n)
     return (int16_t *)f;
 }
 
-/* ---- the recommended order: alignment, sizes, memory, finalize ---------------------------------------------------------- */
+/* ---- the recommended order: alignment, sizes, memory, finalize -------------------------------------------------------- */
 
 static void ask_alignment(Qnn_BackendHandle_t backend)
 {
@@ -159,7 +162,7 @@ static uint8_t *give_buffer(Qnn_Tensor_t *t, uint32_t bytes)
     return t->v1.clientBuf.data;
 }
 
-/* ---- listening ---------------------------------------------------------------------------------------------------------- */
+/* ---- listening -------------------------------------------------------------------------------------------------------- */
 
 static void listen(Qnn_GraphHandle_t graph, QnnSystemContext_GraphInfoV1_t *g, const int16_t *samples, uint64_t n)
 {

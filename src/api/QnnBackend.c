@@ -17,11 +17,14 @@ static enum status check_config(const QnnBackend_Config_t **config, struct backe
         const QnnBackend_Config_t *c = *config;
         if (c->option == QNN_BACKEND_CONFIG_OPTION_ERROR_REPORTING)
             continue; /* the explanation of the last failure is always kept */
-        RETURN_IF(c->option != QNN_BACKEND_CONFIG_OPTION_CUSTOM && c->option != QNN_BACKEND_CONFIG_OPTION_PLATFORM, ST_INVALID_CONFIG,
-                  "backend option %u is unknown; 0 (custom), 1 (error reporting) and 2 (platform) are known", (unsigned)c->option);
-        RETURN_IF(c->option == QNN_BACKEND_CONFIG_OPTION_PLATFORM, ST_NOT_SUPPORTED, "backend option 2 (platform \"%s\") is not supported",
-                  c->platformOption ? c->platformOption : "");
-        RETURN_IF(!backend_this->backend_config, ST_INVALID_CONFIG, "the %s backend has no custom backend options", backend_this->name);
+        RETURN_IF(c->option != QNN_BACKEND_CONFIG_OPTION_CUSTOM && c->option != QNN_BACKEND_CONFIG_OPTION_PLATFORM,
+                  ST_INVALID_CONFIG,
+                  "backend option %u is unknown; 0 (custom), 1 (error reporting) and 2 (platform) are known",
+                  (unsigned)c->option);
+        RETURN_IF(c->option == QNN_BACKEND_CONFIG_OPTION_PLATFORM, ST_NOT_SUPPORTED,
+                  "backend option 2 (platform \"%s\") is not supported", c->platformOption ? c->platformOption : "");
+        RETURN_IF(!backend_this->backend_config, ST_INVALID_CONFIG, "the %s backend has no custom backend options",
+                  backend_this->name);
         TRY(backend_this->backend_config(c->customConfig, cfg));
     }
     return ST_OK;
@@ -31,7 +34,8 @@ Qnn_ErrorHandle_t QnnBackend_create(Qnn_LogHandle_t logger, const QnnBackend_Con
 {
     log_enter(logger);
     API_CHECK(backend, COMP_BACKEND, ST_INVALID_ARG, "backend is NULL; give a pointer that receives the handle");
-    API_CHECK(!logger || handle_get(logger, HANDLE_LOG), COMP_BACKEND, ST_INVALID_ARG, "the log handle is %s", handle_describe(logger, HANDLE_LOG));
+    API_CHECK(!logger || handle_get(logger, HANDLE_LOG), COMP_BACKEND, ST_INVALID_ARG, "the log handle is %s",
+              handle_describe(logger, HANDLE_LOG));
     if (logger)
         handle_put(logger);
     struct backend_cfg cfg = { 0 };
@@ -87,17 +91,19 @@ static enum status register_package(const char *path, const char *provider)
 {
     if (backend_this->check_process)
         TRY(backend_this->check_process());
-    RETURN_IF(!path || !provider, ST_INVALID_ARG, "packagePath or interfaceProvider is NULL; give the library and the name of its function");
+    RETURN_IF(!path || !provider, ST_INVALID_ARG,
+              "packagePath or interfaceProvider is NULL; give the library and the name of its function");
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     RETURN_IF(!lib, ST_UNKNOWN_PACKAGE, "op package \"%s\" cannot be opened: %s", path, dlerror());
     bool found = dlsym(lib, provider);
     dlclose(lib);
     RETURN_IF(!found, ST_PROVIDER, "op package \"%s\" has no function \"%s\"", path, provider);
-    return status_fail(ST_NOT_SUPPORTED, "op package \"%s\" was found, but the %s backend does not run op packages yet", path, backend_this->name);
+    return status_fail(ST_NOT_SUPPORTED, "op package \"%s\" was found, but the %s backend does not run op packages yet",
+                       path, backend_this->name);
 }
 
-Qnn_ErrorHandle_t QnnBackend_registerOpPackage(Qnn_BackendHandle_t backend, const char *packagePath, const char *interfaceProvider,
-                                               const char *target)
+Qnn_ErrorHandle_t QnnBackend_registerOpPackage(Qnn_BackendHandle_t backend, const char *packagePath,
+                                               const char *interfaceProvider, const char *target)
 {
     (void)target;
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
@@ -112,15 +118,16 @@ __attribute__((constructor)) static void list_operations(void)
 {
     for (unsigned id = OP_NONE + 1; id < OP_PUBLIC_END; id++)
         if (backend_has_op(backend_this, (enum op_id)id))
-            operations[n_operations++] =
-                (QnnBackend_OperationName_t){ .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW, .name = op_get((enum op_id)id)->name };
+            operations[n_operations++] = (QnnBackend_OperationName_t){ .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW,
+                                                                       .name = op_get((enum op_id)id)->name };
 }
 
 Qnn_ErrorHandle_t QnnBackend_getSupportedOperations(Qnn_BackendHandle_t backend, uint32_t *numOperations,
                                                     const QnnBackend_OperationName_t **ops)
 {
     log_enter(NULL);
-    API_CHECK(numOperations && ops, COMP_BACKEND, ST_INVALID_ARG, "numOperations or operations is NULL; both receive the answer");
+    API_CHECK(numOperations && ops, COMP_BACKEND, ST_INVALID_ARG,
+              "numOperations or operations is NULL; both receive the answer");
     if (backend) { /* NULL asks for the built-in operators */
         API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
         log_enter(b->log);
@@ -175,7 +182,8 @@ Qnn_ErrorHandle_t QnnBackend_getProperty(Qnn_BackendHandle_t backendHandle, QnnB
     for (; *properties; properties++) {
         API_CHECK((*properties)->option == QNN_BACKEND_PROPERTY_OPTION_CUSTOM, COMP_BACKEND, ST_INVALID_ARG,
                   "backend property %u is unknown; 0 (custom) is known", (unsigned)(*properties)->option);
-        API_CHECK(backend_this->backend_property, COMP_BACKEND, ST_NOT_SUPPORTED, "the %s backend has no custom properties", backend_this->name);
+        API_CHECK(backend_this->backend_property, COMP_BACKEND, ST_NOT_SUPPORTED, "the %s backend has no custom properties",
+                  backend_this->name);
         enum status st = backend_this->backend_property(&b->cfg, (*properties)->customProperty);
         if (st != ST_OK)
             return api_error(COMP_BACKEND, st);

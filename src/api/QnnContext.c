@@ -6,7 +6,7 @@
 
 #include "api/context.h"
 
-/* ---- configuration ------------------------------------------------------------------------------------------------------ */
+/* ---- configuration ---------------------------------------------------------------------------------------------------- */
 
 static bool priority_ok(Qnn_Priority_t p)
 {
@@ -16,8 +16,9 @@ static bool priority_ok(Qnn_Priority_t p)
 /* Clients send other backends' options to all of them and give up when one is refused. */
 static enum status read_custom(const void *custom, struct context_options *o)
 {
-    enum status st = backend_this->context_config ? backend_this->context_config(custom, &o->cfg)
-                                                  : status_fail(ST_NOT_SUPPORTED, "the %s backend has none", backend_this->name);
+    enum status st = backend_this->context_config
+                         ? backend_this->context_config(custom, &o->cfg)
+                         : status_fail(ST_NOT_SUPPORTED, "the %s backend has none", backend_this->name);
     if (st != ST_NOT_SUPPORTED)
         return st;
     api_log(LOG_WARN, "a custom context option is ignored: %s", status_text());
@@ -30,8 +31,8 @@ static enum status read_option(const QnnContext_Config_t *c, struct context_opti
     case QNN_CONTEXT_CONFIG_OPTION_CUSTOM:
         return read_custom(c->customConfig, o);
     case QNN_CONTEXT_CONFIG_OPTION_PRIORITY:
-        RETURN_IF(!priority_ok(c->priority), ST_INVALID_CONFIG, "context priority is %u; %u to %u are allowed", (unsigned)c->priority,
-                  (unsigned)QNN_PRIORITY_LOWEST, (unsigned)QNN_PRIORITY_HIGHEST);
+        RETURN_IF(!priority_ok(c->priority), ST_INVALID_CONFIG, "context priority is %u; %u to %u are allowed",
+                  (unsigned)c->priority, (unsigned)QNN_PRIORITY_LOWEST, (unsigned)QNN_PRIORITY_HIGHEST);
         o->cfg.priority = (uint32_t)c->priority;
         return ST_OK;
     case QNN_CONTEXT_CONFIG_OPTION_ERROR_REPORTING:
@@ -42,14 +43,15 @@ static enum status read_option(const QnnContext_Config_t *c, struct context_opti
         o->cfg.oem = c->oemString;
         return ST_OK;
     case QNN_CONTEXT_CONFIG_ASYNC_EXECUTION_QUEUE_DEPTH:
-        RETURN_IF(c->asyncExeQueueDepth.type != QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC || !c->asyncExeQueueDepth.depth ||
-                      c->asyncExeQueueDepth.depth > backend_this->limits.max_async_depth,
+        RETURN_IF(c->asyncExeQueueDepth.type != QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC ||
+                      !c->asyncExeQueueDepth.depth || c->asyncExeQueueDepth.depth > backend_this->limits.max_async_depth,
                   ST_INVALID_CONFIG, "the asynchronous queue depth is %u; 1 to %u are allowed", c->asyncExeQueueDepth.depth,
                   backend_this->limits.max_async_depth);
         o->queue_depth = c->asyncExeQueueDepth.depth;
         return ST_OK;
     case QNN_CONTEXT_CONFIG_ENABLE_GRAPHS:
-        RETURN_IF(!c->enableGraphs, ST_INVALID_CONFIG, "the list of enabled graphs is NULL; give names and end with NULL, or leave the option out");
+        RETURN_IF(!c->enableGraphs, ST_INVALID_CONFIG,
+                  "the list of enabled graphs is NULL; give names and end with NULL, or leave the option out");
         o->enable_graphs = c->enableGraphs;
         return ST_OK;
     case QNN_CONTEXT_CONFIG_PERSISTENT_BINARY:
@@ -78,7 +80,7 @@ enum status context_options_read(const QnnContext_Config_t **config, struct cont
     return ST_OK;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------------------------------- */
 
 static char **copy_names(const char *const *names)
 {
@@ -107,7 +109,8 @@ static struct api_graph *graph_at(struct api_context *c, size_t i)
     return i < c->graphs.n ? c->graphs.at[i] : NULL;
 }
 
-/* Calls with a graph's handle may still look at the other graphs, and add one: all of them end before the first graph goes. */
+/* Calls with a graph's handle may still look at the other graphs, and add one: all of them end before the first graph goes.
+ */
 static void free_graphs(struct api_context *c)
 {
     struct api_graph *g;
@@ -161,7 +164,8 @@ enum status context_new(struct api_backend *b, const struct context_options *o, 
     c->cfg.oem = c->oem;
     c->enabled = o->enable_graphs ? copy_names(o->enable_graphs) : NULL;
     bool ok = (c->oem || !o->cfg.oem) && (c->enabled || !o->enable_graphs);
-    enum status st = ok ? device_hold(o->device, &c->device, &c->cfg.device) : status_fail(ST_NO_MEMORY, "no memory for a context");
+    enum status st =
+        ok ? device_hold(o->device, &c->device, &c->cfg.device) : status_fail(ST_NO_MEMORY, "no memory for a context");
     if (st == ST_OK)
         st = backend_this->open(&c->cfg, &c->state);
     if (st != ST_OK) {
@@ -233,7 +237,8 @@ void context_stage_events(struct api_context *c, enum backend_stage stage, struc
         backend_this->stage_events(c->state, stage, p ? p->prof : NULL, PROF_ROOT);
 }
 
-static enum status context_create(struct api_backend *b, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config, void **ret)
+static enum status context_create(struct api_backend *b, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config,
+                                  void **ret)
 {
     struct context_options o;
     struct api_context *c;
@@ -246,8 +251,8 @@ static enum status context_create(struct api_backend *b, Qnn_DeviceHandle_t devi
     return context_publish(b, c, ret);
 }
 
-Qnn_ErrorHandle_t QnnContext_create(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config,
-                                    Qnn_ContextHandle_t *context)
+Qnn_ErrorHandle_t QnnContext_create(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
+                                    const QnnContext_Config_t **config, Qnn_ContextHandle_t *context)
 {
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
     log_enter(b->log);
@@ -278,10 +283,12 @@ Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context, const QnnCon
     if (st != ST_OK)
         return api_error(COMP_CONTEXT, st);
     for (; config && *config; config++) {
-        API_CHECK((*config)->option == QNN_CONTEXT_CONFIG_OPTION_PRIORITY || (*config)->option == QNN_CONTEXT_CONFIG_OPTION_CUSTOM ||
+        API_CHECK((*config)->option == QNN_CONTEXT_CONFIG_OPTION_PRIORITY ||
+                      (*config)->option == QNN_CONTEXT_CONFIG_OPTION_CUSTOM ||
                       (*config)->option == QNN_CONTEXT_CONFIG_OPTION_ERROR_REPORTING ||
                       (*config)->option == QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT,
-                  COMP_CONTEXT, ST_INVALID_CONFIG, "context option %u can only be given when the context is created", (unsigned)(*config)->option);
+                  COMP_CONTEXT, ST_INVALID_CONFIG, "context option %u can only be given when the context is created",
+                  (unsigned)(*config)->option);
         if ((*config)->option == QNN_CONTEXT_CONFIG_OPTION_PRIORITY)
             set_priority(c, (uint32_t)(*config)->priority);
     }
@@ -300,8 +307,8 @@ Qnn_ErrorHandle_t QnnContext_getProperty(Qnn_ContextHandle_t contextHandle, QnnC
     for (; *properties; properties++) {
         API_CHECK((*properties)->option == QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, COMP_CONTEXT, ST_INVALID_ARG,
                   "context property %u is unknown; 0 (custom) is known", (unsigned)(*properties)->option);
-        API_CHECK(backend_this->context_property, COMP_CONTEXT, ST_NOT_SUPPORTED, "the %s backend has no custom context properties",
-                  backend_this->name);
+        API_CHECK(backend_this->context_property, COMP_CONTEXT, ST_NOT_SUPPORTED,
+                  "the %s backend has no custom context properties", backend_this->name);
         enum status st = backend_this->context_property(c->state, (*properties)->customProperty);
         if (st != ST_OK)
             return api_error(COMP_CONTEXT, st);

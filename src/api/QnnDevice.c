@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QnnDevice.h. What a device is and how it is described is the backend's business; its handle, its users and the descriptions that clients hold
- * are kept here. A backend without devices (CPU) answers UNSUPPORTED_FEATURE, which clients take as "use the default device". */
+/* QnnDevice.h. What a device is and how it is described is the backend's business; its handle, its users and the
+ * descriptions that clients hold are kept here. A backend without devices (CPU) answers UNSUPPORTED_FEATURE, which clients
+ * take as "use the default device". */
 #include "QNN/QnnDevice.h"
 
 #include "api/objects.h"
@@ -11,11 +12,12 @@ static VEC(void *) given; /* descriptions that clients have from getPlatformInfo
 static Qnn_ErrorHandle_t unsupported(void *log, const char *call)
 {
     log_enter_quiet(log);
-    return api_fail(COMP_DEVICE, ST_NOT_SUPPORTED, "%s: the %s backend has no device objects; pass a NULL device handle to contexts", call,
+    return api_fail(COMP_DEVICE, ST_NOT_SUPPORTED,
+                    "%s: the %s backend has no device objects; pass a NULL device handle to contexts", call,
                     backend_this->name);
 }
 
-/* ---- descriptions ------------------------------------------------------------------------------------------------------- */
+/* ---- descriptions ----------------------------------------------------------------------------------------------------- */
 
 static enum status give_platform(void **ret)
 {
@@ -67,8 +69,8 @@ Qnn_ErrorHandle_t QnnDevice_freePlatformInfo(Qnn_LogHandle_t logger, const QnnDe
     if (!backend_this->platform_info)
         return unsupported(logger, "QnnDevice_freePlatformInfo");
     log_enter(logger);
-    API_CHECK(take_platform(platformInfo), COMP_DEVICE, ST_INVALID_ARG, "%p is not what QnnDevice_getPlatformInfo gave, or is freed already",
-              (const void *)platformInfo);
+    API_CHECK(take_platform(platformInfo), COMP_DEVICE, ST_INVALID_ARG,
+              "%p is not what QnnDevice_getPlatformInfo gave, or is freed already", (const void *)platformInfo);
     backend_this->platform_info_free((void *)(uintptr_t)platformInfo);
     return QNN_SUCCESS;
 }
@@ -91,14 +93,15 @@ Qnn_ErrorHandle_t QnnDevice_getInfrastructure(const QnnDevice_Infrastructure_t *
     return QNN_SUCCESS;
 }
 
-/* ---- handles ------------------------------------------------------------------------------------------------------------ */
+/* ---- handles ---------------------------------------------------------------------------------------------------------- */
 
 static enum status read_config(const QnnDevice_Config_t **config, struct backend_device_cfg *cfg)
 {
     for (; config && *config; config++) {
         const QnnDevice_Config_t *c = *config;
-        RETURN_IF(c->option != QNN_DEVICE_CONFIG_OPTION_CUSTOM && c->option != QNN_DEVICE_CONFIG_OPTION_PLATFORM_INFO, ST_INVALID_CONFIG,
-                  "device option %u is unknown; 0 (custom) and 1 (platform info) are known", (unsigned)c->option);
+        RETURN_IF(c->option != QNN_DEVICE_CONFIG_OPTION_CUSTOM && c->option != QNN_DEVICE_CONFIG_OPTION_PLATFORM_INFO,
+                  ST_INVALID_CONFIG, "device option %u is unknown; 0 (custom) and 1 (platform info) are known",
+                  (unsigned)c->option);
         TRY(c->option == QNN_DEVICE_CONFIG_OPTION_CUSTOM ? backend_this->device_config(c->customConfig, cfg)
                                                          : backend_this->device_platform(c->hardwareInfo, cfg));
     }
@@ -110,7 +113,8 @@ static enum status device_new(void *log, const QnnDevice_Config_t **config, void
     struct backend_device_cfg cfg = { 0 };
     if (backend_this->check_process)
         TRY(backend_this->check_process());
-    RETURN_IF(log && handle_describe(log, HANDLE_LOG)[0] != 'v', ST_INVALID_ARG, "the log handle is %s", handle_describe(log, HANDLE_LOG));
+    RETURN_IF(log && handle_describe(log, HANDLE_LOG)[0] != 'v', ST_INVALID_ARG, "the log handle is %s",
+              handle_describe(log, HANDLE_LOG));
     TRY(read_config(config, &cfg));
     struct api_device *d = mem_new(struct api_device);
     RETURN_IF(!d, ST_NO_MEMORY, "no memory for a device");
@@ -191,7 +195,8 @@ void device_release(struct api_device *d)
 Qnn_ErrorHandle_t QnnDevice_free(Qnn_DeviceHandle_t device)
 {
     uint32_t users;
-    API_CHECK(in_callback() == CALLBACK_NONE, COMP_DEVICE, ST_NOT_PERMITTED, "a device cannot be freed from a function that the library called; free it afterwards");
+    API_CHECK(in_callback() == CALLBACK_NONE, COMP_DEVICE, ST_NOT_PERMITTED,
+              "a device cannot be freed from a function that the library called; free it afterwards");
     {
         API_OBJECT(struct api_device, d, device, HANDLE_DEVICE, COMP_DEVICE);
         log_enter(d->log);

@@ -10,7 +10,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* Verbose messages belong to the client until freed; they are listed, so that a wrong pointer is refused without being looked at. */
+/* Verbose messages belong to the client until freed; they are listed, so that a wrong pointer is refused without being
+ * looked at. */
 struct verbose {
     struct verbose *next;
     char text[];

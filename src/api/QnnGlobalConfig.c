@@ -8,8 +8,8 @@
 
 static enum status set_one(const QnnGlobalConfig_t *c)
 {
-    RETURN_IF(c->option != QNN_GLOBAL_CONFIG_OPTION_SOC_MODEL, ST_INVALID_CONFIG, "global option %u is unknown; 0 (SoC model) is supported",
-              (unsigned)c->option);
+    RETURN_IF(c->option != QNN_GLOBAL_CONFIG_OPTION_SOC_MODEL, ST_INVALID_CONFIG,
+              "global option %u is unknown; 0 (SoC model) is supported", (unsigned)c->option);
     if (backend_this->soc_model)
         return backend_this->soc_model((uint32_t)c->socModel);
     return ST_OK; /* a backend without SoCs runs the same on all of them */

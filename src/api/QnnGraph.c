@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QnnGraph.h: building, finalizing and executing graphs. A graph's life is in graph_life.c, its options in graph_config.c, nodes are added in graph_build.c, and
- * what one execution does with its tensors is in graph_execute.c. */
+/* QnnGraph.h: building, finalizing and executing graphs. A graph's life is in graph_life.c, its options in graph_config.c,
+ * nodes are added in graph_build.c, and what one execution does with its tensors is in graph_execute.c. */
 #include "QNN/QnnGraph.h"
 
 #include "api/graph_build.h"
 #include "api/objects.h"
 #include "base/clock.h"
 
-/* ---- building ---------------------------------------------------------------------------------------------------------------- */
+/* ---- building --------------------------------------------------------------------------------------------------------- */
 
-static enum status new_graph(struct api_context *c, const char *name, const QnnGraph_Config_t **config, bool subgraph, void **ret)
+static enum status new_graph(struct api_context *c, const char *name, const QnnGraph_Config_t **config, bool subgraph,
+                             void **ret)
 {
     struct api_graph *g;
     if (backend_this->check_process)
         TRY(backend_this->check_process());
     TRY(context_alive(c));
     RETURN_IF(c->from_binary, ST_NOT_PERMITTED, "the context was made from a binary; no graph can be added to it");
-    RETURN_IF(!name || !*name, ST_INVALID_NAME, "the graph name is %s; give one that no other graph of the context has", name ? "empty" : "NULL");
-    RETURN_IF(context_find_graph(c, name), ST_EXISTS, "the context has a graph named \"%s\" already; choose another name", name);
+    RETURN_IF(!name || !*name, ST_INVALID_NAME, "the graph name is %s; give one that no other graph of the context has",
+              name ? "empty" : "NULL");
+    RETURN_IF(context_find_graph(c, name), ST_EXISTS, "the context has a graph named \"%s\" already; choose another name",
+              name);
     TRY(graph_create(c, name, &g));
     g->subgraph = subgraph;
     enum status st = ir_graph_create(name, &g->ir);
@@ -43,20 +46,23 @@ Qnn_ErrorHandle_t QnnGraph_create(Qnn_ContextHandle_t contextHandle, const char 
     return api_error(COMP_GRAPH, new_graph(c, graphName, config, false, graphHandle));
 }
 
-Qnn_ErrorHandle_t QnnGraph_createSubgraph(Qnn_GraphHandle_t graphHandle, const char *graphName, Qnn_GraphHandle_t *subgraphHandle)
+Qnn_ErrorHandle_t QnnGraph_createSubgraph(Qnn_GraphHandle_t graphHandle, const char *graphName,
+                                          Qnn_GraphHandle_t *subgraphHandle)
 {
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
     struct api_context *c = g->context;
     log_enter(c->log);
     API_CHECK(subgraphHandle, COMP_GRAPH, ST_INVALID_ARG, "subgraphHandle is NULL; give a pointer that receives the handle");
-    API_CHECK(!c->from_binary, COMP_GRAPH, ST_NOT_PERMITTED, "the context was made from a binary; no graph can be added to it");
+    API_CHECK(!c->from_binary, COMP_GRAPH, ST_NOT_PERMITTED,
+              "the context was made from a binary; no graph can be added to it");
     LOCKED(&c->lock);
     enum status st = graph_check_open(g);
     uint32_t depth = 1;
     for (const struct api_graph *p = g; p->subgraph; p = c->graphs.at[p->parent])
         depth++;
     if (st == ST_OK && depth > IR_MAX_GUARDS)
-        st = status_fail(ST_NOT_SUPPORTED, "graph \"%s\" is inside of %u others; at most %d are supported", g->name, depth - 1, IR_MAX_GUARDS - 1);
+        st = status_fail(ST_NOT_SUPPORTED, "graph \"%s\" is inside of %u others; at most %d are supported", g->name,
+                         depth - 1, IR_MAX_GUARDS - 1);
     if (st == ST_OK)
         st = new_graph(c, graphName, NULL, true, subgraphHandle);
     if (st == ST_OK)
@@ -80,7 +86,8 @@ Qnn_ErrorHandle_t QnnGraph_getProperty(Qnn_GraphHandle_t graphHandle, QnnGraph_P
     for (; *properties; properties++) {
         API_CHECK((*properties)->option == QNN_GRAPH_PROPERTY_OPTION_CUSTOM, COMP_GRAPH, ST_INVALID_ARG,
                   "graph property %u is unknown; 0 (custom) is known", (unsigned)(*properties)->option);
-        API_CHECK(backend_this->graph_property, COMP_GRAPH, ST_NOT_SUPPORTED, "the %s backend has no custom graph properties", backend_this->name);
+        API_CHECK(backend_this->graph_property, COMP_GRAPH, ST_NOT_SUPPORTED,
+                  "the %s backend has no custom graph properties", backend_this->name);
         enum status st = backend_this->graph_property(g->loaded, (*properties)->customProperty);
         if (st != ST_OK)
             return api_error(COMP_GRAPH, st);
@@ -92,19 +99,22 @@ Qnn_ErrorHandle_t QnnGraph_addNode(Qnn_GraphHandle_t graphHandle, Qnn_OpConfig_t
 {
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
-    API_CHECK(!g->context->from_binary, COMP_GRAPH, ST_NOT_PERMITTED, "the context was made from a binary; no node can be added");
+    API_CHECK(!g->context->from_binary, COMP_GRAPH, ST_NOT_PERMITTED,
+              "the context was made from a binary; no node can be added");
     LOCKED(&g->context->lock);
     enum status st = graph_check_open(g);
     return api_error(COMP_GRAPH, st == ST_OK ? graph_add_node(g, &opConfig) : st);
 }
 
-/* ---- finalizing --------------------------------------------------------------------------------------------------------------- */
+/* ---- finalizing ------------------------------------------------------------------------------------------------------- */
 
-Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHandle_t profileHandle, Qnn_SignalHandle_t signalHandle)
+Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHandle_t profileHandle,
+                                    Qnn_SignalHandle_t signalHandle)
 {
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
-    API_CHECK(!g->subgraph, COMP_GRAPH, ST_SUBGRAPH, "graph \"%s\" is a subgraph; finalize the graph it belongs to", g->name);
+    API_CHECK(!g->subgraph, COMP_GRAPH, ST_SUBGRAPH, "graph \"%s\" is a subgraph; finalize the graph it belongs to",
+              g->name);
     LOCKED(&g->context->lock);
     struct api_profile *p = NULL;
     struct api_signal *s = NULL;
@@ -132,22 +142,28 @@ Qnn_ErrorHandle_t QnnGraph_retrieve(Qnn_ContextHandle_t contextHandle, const cha
     API_CHECK(graphName, COMP_GRAPH, ST_INVALID_NAME, "graphName is NULL; give the name of a graph of the context");
     LOCKED(&c->lock);
     struct api_graph *g = context_find_graph(c, graphName);
-    API_CHECK(g, COMP_GRAPH, ST_NOT_FOUND, "the context has no graph named \"%s\"; it has %zu graphs%s%s%s", graphName, c->graphs.n,
-              c->graphs.n ? ", the first is \"" : "", c->graphs.n ? c->graphs.at[0]->name : "", c->graphs.n ? "\"" : "");
+    API_CHECK(g, COMP_GRAPH, ST_NOT_FOUND, "the context has no graph named \"%s\"; it has %zu graphs%s%s%s", graphName,
+              c->graphs.n, c->graphs.n ? ", the first is \"" : "", c->graphs.n ? c->graphs.at[0]->name : "",
+              c->graphs.n ? "\"" : "");
     enum status st = context_alive(c);
     if (st == ST_OK)
         *graphHandle = g->self;
     return api_error(COMP_GRAPH, st);
 }
 
-/* ---- executing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- executing -------------------------------------------------------------------------------------------------------- */
 
 static enum status check_executable(const struct api_graph *g)
 {
     RETURN_IF(g->subgraph, ST_SUBGRAPH, "graph \"%s\" is a subgraph; execute the graph it belongs to", g->name);
-    RETURN_IF(g->state == GRAPH_OPEN, ST_NOT_FINALIZED, "graph \"%s\" is not finalized; call QnnGraph_finalize first", g->name);
-    RETURN_IF(g->state == GRAPH_DEFERRED, ST_NOT_FINALIZED, "graph \"%s\" is deferred; call QnnContext_finalize first", g->name);
-    RETURN_IF(g->state == GRAPH_NOT_ENABLED, ST_DISABLED, "graph \"%s\" was not in the list of enabled graphs of its context; create the context with it among ENABLE_GRAPHS, or without that option", g->name);
+    RETURN_IF(g->state == GRAPH_OPEN, ST_NOT_FINALIZED, "graph \"%s\" is not finalized; call QnnGraph_finalize first",
+              g->name);
+    RETURN_IF(g->state == GRAPH_DEFERRED, ST_NOT_FINALIZED, "graph \"%s\" is deferred; call QnnContext_finalize first",
+              g->name);
+    RETURN_IF(g->state == GRAPH_NOT_ENABLED, ST_DISABLED,
+              "graph \"%s\" was not in the list of enabled graphs of its context; create the context with it among "
+              "ENABLE_GRAPHS, or without that option",
+              g->name);
     RETURN_IF(backend_this->attach && !g->attached, ST_NOT_FINALIZED,
               "graph \"%s\" is %s, but not ready: give it the memory it needs, then call QnnGraph_finalize%s", g->name,
               g->context->from_binary ? "loaded" : "compiled", g->context->from_binary ? "" : " again");
@@ -157,10 +173,12 @@ static enum status check_executable(const struct api_graph *g)
 static enum status check_args(const struct api_graph *g, const struct run_args *a, const void *profile)
 {
     TRY(check_executable(g));
-    RETURN_IF((a->inputs == NULL) != (a->n_inputs == 0), ST_INVALID_ARG, "inputs is %s and numInputs is %u", a->inputs ? "not NULL" : "NULL", a->n_inputs);
-    RETURN_IF((a->outputs == NULL) != (a->n_outputs == 0), ST_INVALID_ARG, "outputs is %s and numOutputs is %u", a->outputs ? "not NULL" : "NULL",
-              a->n_outputs);
-    RETURN_IF(profile && g->profile, ST_INVALID_ARG, "graph \"%s\" has a profile of its own; execute it with a NULL profile handle", g->name);
+    RETURN_IF((a->inputs == NULL) != (a->n_inputs == 0), ST_INVALID_ARG, "inputs is %s and numInputs is %u",
+              a->inputs ? "not NULL" : "NULL", a->n_inputs);
+    RETURN_IF((a->outputs == NULL) != (a->n_outputs == 0), ST_INVALID_ARG, "outputs is %s and numOutputs is %u",
+              a->outputs ? "not NULL" : "NULL", a->n_outputs);
+    RETURN_IF(profile && g->profile, ST_INVALID_ARG,
+              "graph \"%s\" has a profile of its own; execute it with a NULL profile handle", g->name);
     return ST_OK;
 }
 
@@ -191,8 +209,9 @@ static enum status run_begin(struct graph_run *r, void *profile, void *signal)
     return st;
 }
 
-Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tensor_t *inputs, uint32_t numInputs, Qnn_Tensor_t *outputs,
-                                   uint32_t numOutputs, Qnn_ProfileHandle_t profileHandle, Qnn_SignalHandle_t signalHandle)
+Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tensor_t *inputs, uint32_t numInputs,
+                                   Qnn_Tensor_t *outputs, uint32_t numOutputs, Qnn_ProfileHandle_t profileHandle,
+                                   Qnn_SignalHandle_t signalHandle)
 {
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
@@ -232,8 +251,9 @@ static void async_serve(struct run_job *job)
     struct api_graph *g = a->run->graph;
     void *handle = g->self;
     log_enter(g->context->log);
-    enum status st = g->context->closing ? status_fail(ST_CONTEXT_GONE, "the context was freed before graph \"%s\" could run", g->name)
-                                         : graph_run_execute(a->run);
+    enum status st = g->context->closing
+                         ? status_fail(ST_CONTEXT_GONE, "the context was freed before graph \"%s\" could run", g->name)
+                         : graph_run_execute(a->run);
     graph_run_release(a->run);
     queue_leave(&g->context->queue);
     Qnn_NotifyStatus_t result = { .error = api_error(COMP_GRAPH, st) };
@@ -245,7 +265,8 @@ static void async_serve(struct run_job *job)
     handle_put(handle);
 }
 
-static enum status async_new(struct api_graph *g, const struct run_args *args, void *profile, void *signal, struct async_run **ret)
+static enum status async_new(struct api_graph *g, const struct run_args *args, void *profile, void *signal,
+                             struct async_run **ret)
 {
     struct async_run *a = mem_new(struct async_run);
     RETURN_IF(!a, ST_NO_MEMORY, "no memory to execute graph \"%s\"", g->name);
@@ -265,9 +286,9 @@ static enum status async_new(struct api_graph *g, const struct run_args *args, v
     return ST_OK;
 }
 
-Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn_Tensor_t *inputs, uint32_t numInputs, Qnn_Tensor_t *outputs,
-                                        uint32_t numOutputs, Qnn_ProfileHandle_t profileHandle, Qnn_SignalHandle_t signalHandle,
-                                        Qnn_NotifyFn_t notifyFn, void *notifyParam)
+Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn_Tensor_t *inputs, uint32_t numInputs,
+                                        Qnn_Tensor_t *outputs, uint32_t numOutputs, Qnn_ProfileHandle_t profileHandle,
+                                        Qnn_SignalHandle_t signalHandle, Qnn_NotifyFn_t notifyFn, void *notifyParam)
 {
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
@@ -281,8 +302,10 @@ Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn
     a->job.run = async_serve;
     a->notify = notifyFn;
     a->param = notifyParam;
-    bool pinned = handle_get(graphHandle, HANDLE_GRAPH); /* the job's own; nothing is pinned any more once the context is being freed */
-    st = pinned ? queue_submit(&g->context->queue, &a->job) : status_fail(ST_CONTEXT_GONE, "the context of graph \"%s\" is being freed", g->name);
+    bool pinned = handle_get(graphHandle,
+                             HANDLE_GRAPH); /* the job's own; nothing is pinned any more once the context is being freed */
+    st = pinned ? queue_submit(&g->context->queue, &a->job)
+                : status_fail(ST_CONTEXT_GONE, "the context of graph \"%s\" is being freed", g->name);
     if (st != ST_OK) {
         graph_run_release(a->run);
         async_free(a);
@@ -297,16 +320,19 @@ static Qnn_ErrorHandle_t no_environment(Qnn_GraphHandle_t graph, const void *env
     API_OBJECT(struct api_graph, g, graph, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
     API_CHECK(envs && n, COMP_GRAPH, ST_INVALID_ARG, "%s: envs is NULL or envSize is 0", call);
-    return api_fail(COMP_GRAPH, ST_NOT_SUPPORTED, "%s is not supported by the %s backend; give buffers or memory handles with each execution", call,
+    return api_fail(COMP_GRAPH, ST_NOT_SUPPORTED,
+                    "%s is not supported by the %s backend; give buffers or memory handles with each execution", call,
                     backend_this->name);
 }
 
-Qnn_ErrorHandle_t QnnGraph_prepareExecutionEnvironment(Qnn_GraphHandle_t graphHandle, QnnGraph_ExecuteEnvironment_t **envs, uint32_t envSize)
+Qnn_ErrorHandle_t QnnGraph_prepareExecutionEnvironment(Qnn_GraphHandle_t graphHandle, QnnGraph_ExecuteEnvironment_t **envs,
+                                                       uint32_t envSize)
 {
     return no_environment(graphHandle, envs, envSize, "QnnGraph_prepareExecutionEnvironment");
 }
 
-Qnn_ErrorHandle_t QnnGraph_releaseExecutionEnvironment(Qnn_GraphHandle_t graphHandle, const QnnGraph_ExecuteEnvironment_t **envs, uint32_t envSize)
+Qnn_ErrorHandle_t QnnGraph_releaseExecutionEnvironment(Qnn_GraphHandle_t graphHandle,
+                                                       const QnnGraph_ExecuteEnvironment_t **envs, uint32_t envSize)
 {
     return no_environment(graphHandle, envs, envSize, "QnnGraph_releaseExecutionEnvironment");
 }

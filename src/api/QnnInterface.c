@@ -97,8 +97,9 @@ static const QnnInterface_t *const providers[] = { &provider.known };
 static Qnn_ErrorHandle_t unknown_call(void)
 {
     log_enter(NULL);
-    return api_fail(COMP_COMMON, ST_NOT_SUPPORTED, "this function of the interface is newer than version %d.%d, the newest that is known", QNN_API_VERSION_MAJOR,
-                    NEXT_CORE_MINOR);
+    return api_fail(COMP_COMMON, ST_NOT_SUPPORTED,
+                    "this function of the interface is newer than version %d.%d, the newest that is known",
+                    QNN_API_VERSION_MAJOR, NEXT_CORE_MINOR);
 }
 
 static void log_for_backend(uint32_t level, const char *text)
@@ -106,10 +107,12 @@ static void log_for_backend(uint32_t level, const char *text)
     api_log((enum log_level)level, "%s", text);
 }
 
-/* The identity comes from the backend's table when the library is loaded, so that the table is complete before anybody asks. */
+/* The identity comes from the backend's table when the library is loaded, so that the table is complete before anybody asks.
+ */
 __attribute__((constructor)) static void identify(void)
 {
-    backend_host = (struct backend_host){ .log = log_for_backend, .failed = error_returned, .with_context = context_with_state };
+    backend_host =
+        (struct backend_host){ .log = log_for_backend, .failed = error_returned, .with_context = context_with_state };
     log_set_tag(backend_this->log_tag);
     provider.known.backendId = backend_this->id;
     provider.known.providerName = backend_this->name;
@@ -122,7 +125,8 @@ __attribute__((constructor)) static void identify(void)
 Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList, uint32_t *numProviders)
 {
     log_enter(NULL);
-    API_CHECK(providerList && numProviders, COMP_COMMON, ST_INVALID_ARG, "providerList or numProviders is NULL; both receive the answer");
+    API_CHECK(providerList && numProviders, COMP_COMMON, ST_INVALID_ARG,
+              "providerList or numProviders is NULL; both receive the answer");
     *providerList = (const QnnInterface_t **)providers;
     *numProviders = 1;
     return QNN_SUCCESS;

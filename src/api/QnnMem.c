@@ -8,14 +8,19 @@
 static enum status shape_bytes(const Qnn_MemDescriptor_t *d, uint32_t at, uint64_t *ret)
 {
     enum dtype t = dtype_from_client(d->dataType);
-    RETURN_IF(t == DT_NONE || t == DT_STR, ST_INVALID_ARG, "descriptor %u has data type 0x%04x, which is not supported", at, (unsigned)d->dataType);
+    RETURN_IF(t == DT_NONE || t == DT_STR, ST_INVALID_ARG, "descriptor %u has data type 0x%04x, which is not supported", at,
+              (unsigned)d->dataType);
     RETURN_IF(!d->memShape.numDim || d->memShape.numDim > MAX_RANK || !d->memShape.dimSize, ST_SHAPE,
               "descriptor %u has %u dimensions%s; 1 to %d, and a list of them, are expected", at, d->memShape.numDim,
               d->memShape.dimSize ? "" : " and dimSize is NULL", MAX_RANK);
     uint64_t n = 1;
     for (uint32_t i = 0; i < d->memShape.numDim; i++) {
-        RETURN_IF(!d->memShape.dimSize[i], ST_SHAPE, "descriptor %u: dimension %u is 0; every dimension is at least 1", at, i);
-        RETURN_IF(__builtin_mul_overflow(n, d->memShape.dimSize[i], &n) || n > (uint64_t)1 << 56, ST_SHAPE, "descriptor %u: dimensions 0 to %u multiply to more than 2^56 elements; describe the buffer that the file descriptor stands for", at, i);
+        RETURN_IF(!d->memShape.dimSize[i], ST_SHAPE, "descriptor %u: dimension %u is 0; every dimension is at least 1", at,
+                  i);
+        RETURN_IF(__builtin_mul_overflow(n, d->memShape.dimSize[i], &n) || n > (uint64_t)1 << 56, ST_SHAPE,
+                  "descriptor %u: dimensions 0 to %u multiply to more than 2^56 elements; describe the buffer that the file "
+                  "descriptor stands for",
+                  at, i);
     }
     *ret = dtype_bytes(t, n);
     return ST_OK;
@@ -26,9 +31,11 @@ static enum status descriptor_fd(const Qnn_MemDescriptor_t *d, uint32_t at, stru
     if (d->memType == QNN_MEM_TYPE_CUSTOM && backend_this->mem_custom)
         return backend_this->mem_custom(d->customInfo, s);
     RETURN_IF(d->memType != QNN_MEM_TYPE_ION && d->memType != QNN_MEM_TYPE_DMA_BUF, ST_MEM_TYPE,
-              "descriptor %u has memory type %u; 1 (ION) and 3 (DMA_BUF) are supported by the %s backend", at, (unsigned)d->memType, backend_this->name);
+              "descriptor %u has memory type %u; 1 (ION) and 3 (DMA_BUF) are supported by the %s backend", at,
+              (unsigned)d->memType, backend_this->name);
     s->fd = d->memType == QNN_MEM_TYPE_ION ? d->ionInfo.fd : d->dmaBufInfo.fd;
-    RETURN_IF(s->fd < 0, ST_INVALID_ARG, "descriptor %u has file descriptor %d; that of an open buffer is expected", at, s->fd);
+    RETURN_IF(s->fd < 0, ST_INVALID_ARG, "descriptor %u has file descriptor %d; that of an open buffer is expected", at,
+              s->fd);
     return ST_OK;
 }
 
@@ -72,14 +79,23 @@ static enum status register_one(struct api_context *c, const Qnn_MemDescriptor_t
 {
     struct backend_mem_spec s;
     TRY(describe(d, at, &s));
-    bool known = children_any(&c->mems, has_fd, &(struct api_mem){ .fd = s.fd, .offset = s.offset, .object = s.object, .use = s.use });
-    RETURN_IF(known && s.object, ST_EXISTS, "the buffer %p is registered with this context already; deregister it first", s.object);
+    bool known = children_any(&c->mems, has_fd,
+                              &(struct api_mem){ .fd = s.fd, .offset = s.offset, .object = s.object, .use = s.use });
+    RETURN_IF(known && s.object, ST_EXISTS, "the buffer %p is registered with this context already; deregister it first",
+              s.object);
     RETURN_IF(known, ST_EXISTS,
-              "file descriptor %d, offset %llu, is registered with this context already; deregister it first", s.fd, (unsigned long long)s.offset);
+              "file descriptor %d, offset %llu, is registered with this context already; deregister it first", s.fd,
+              (unsigned long long)s.offset);
     struct api_mem *m = mem_new(struct api_mem);
     RETURN_IF(!m, ST_NO_MEMORY, "no memory for a registration");
-    *m = (struct api_mem){ .log = c->log, .context = c->self, .owner = c, .fd = s.fd, .use = s.use, .offset = s.offset, .bytes = s.bytes,
-                            .object = s.object };
+    *m = (struct api_mem){ .log = c->log,
+                           .context = c->self,
+                           .owner = c,
+                           .fd = s.fd,
+                           .use = s.use,
+                           .offset = s.offset,
+                           .bytes = s.bytes,
+                           .object = s.object };
     enum status st = map(c, &s, m);
     if (st == ST_OK) {
         m->self = handle_open(HANDLE_MEM, m);
@@ -106,13 +122,16 @@ bool mem_destroy(void *handle)
     return true;
 }
 
-Qnn_ErrorHandle_t QnnMem_register(Qnn_ContextHandle_t context, const Qnn_MemDescriptor_t *memDescriptors, uint32_t numDescriptors,
-                                  Qnn_MemHandle_t *memHandles)
+Qnn_ErrorHandle_t QnnMem_register(Qnn_ContextHandle_t context, const Qnn_MemDescriptor_t *memDescriptors,
+                                  uint32_t numDescriptors, Qnn_MemHandle_t *memHandles)
 {
     API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_MEM);
     log_enter(c->log);
-    API_CHECK(memDescriptors && memHandles && numDescriptors, COMP_MEM, ST_INVALID_ARG, "memDescriptors or memHandles is NULL, or numDescriptors is 0; give at least one descriptor and room for its handle");
-    API_CHECK(backend_this->mem_map || backend_this->mem_register, COMP_MEM, ST_NOT_SUPPORTED, "the %s backend does not register memory", backend_this->name);
+    API_CHECK(memDescriptors && memHandles && numDescriptors, COMP_MEM, ST_INVALID_ARG,
+              "memDescriptors or memHandles is NULL, or numDescriptors is 0; give at least one descriptor and room for its "
+              "handle");
+    API_CHECK(backend_this->mem_map || backend_this->mem_register, COMP_MEM, ST_NOT_SUPPORTED,
+              "the %s backend does not register memory", backend_this->name);
     for (uint32_t i = 0; i < numDescriptors; i++)
         memHandles[i] = NULL;
     enum status alive = context_alive(c);
@@ -142,14 +161,16 @@ static Qnn_ErrorHandle_t deregister_one(Qnn_MemHandle_t handle)
     API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_MEM);
     log_enter(c->log);
     children_remove(&c->mems, handle);
-    API_CHECK(mem_destroy(handle), COMP_MEM, ST_INVALID_HANDLE, "the memory handle is %s", handle_describe(handle, HANDLE_MEM));
+    API_CHECK(mem_destroy(handle), COMP_MEM, ST_INVALID_HANDLE, "the memory handle is %s",
+              handle_describe(handle, HANDLE_MEM));
     return QNN_SUCCESS;
 }
 
 Qnn_ErrorHandle_t QnnMem_deRegister(const Qnn_MemHandle_t *memHandles, uint32_t numHandles)
 {
     log_enter(NULL);
-    API_CHECK(memHandles && numHandles, COMP_MEM, ST_INVALID_ARG, "memHandles is NULL or numHandles is 0; give at least one handle");
+    API_CHECK(memHandles && numHandles, COMP_MEM, ST_INVALID_ARG,
+              "memHandles is NULL or numHandles is 0; give at least one handle");
     Qnn_ErrorHandle_t result = QNN_SUCCESS;
     for (uint32_t i = 0; i < numHandles; i++) { /* a bad handle does not keep the others */
         Qnn_ErrorHandle_t e = deregister_one(memHandles[i]);

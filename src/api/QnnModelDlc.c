@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnModelDlc.so: a model library whose model is a DLC given at run time. It exports the calls of QnnModelLib.h, so that programs which
- * only know model libraries can run DLC files. */
+/* libQnnModelDlc.so: a model library whose model is a DLC given at run time. It exports the calls of QnnModelLib.h, so that
+ * programs which only know model libraries can run DLC files. */
 #include <string.h>
 
 #include "QNN/QnnModelLib.h"
@@ -34,9 +34,11 @@ __attribute__((format(printf, 2, 3))) static void tell(struct listener l, const 
 static ModelError_t model_error(enum status st)
 {
     static const ModelError_t codes[ST_COUNT] = {
-        [ST_NO_MEMORY] = MODEL_MEMORY_ALLOCATE_ERROR, [ST_INVALID_ARG] = MODEL_INVALID_ARGUMENT_ERROR, [ST_INVALID_TENSOR] = MODEL_TENSOR_ERROR,
-        [ST_INVALID_OP] = MODEL_NODES_ERROR,          [ST_PREPARE_FAILED] = MODEL_GRAPH_ERROR,         [ST_IO] = MODEL_FILE_ERROR,
-        [ST_BAD_BINARY] = MODEL_FILE_ERROR,           [ST_BINARY_VERSION] = MODEL_FILE_ERROR,          [ST_NOT_SUPPORTED] = MODEL_NODES_ERROR,
+        [ST_NO_MEMORY] = MODEL_MEMORY_ALLOCATE_ERROR, [ST_INVALID_ARG] = MODEL_INVALID_ARGUMENT_ERROR,
+        [ST_INVALID_TENSOR] = MODEL_TENSOR_ERROR,     [ST_INVALID_OP] = MODEL_NODES_ERROR,
+        [ST_PREPARE_FAILED] = MODEL_GRAPH_ERROR,      [ST_IO] = MODEL_FILE_ERROR,
+        [ST_BAD_BINARY] = MODEL_FILE_ERROR,           [ST_BINARY_VERSION] = MODEL_FILE_ERROR,
+        [ST_NOT_SUPPORTED] = MODEL_NODES_ERROR,
     };
     return st == ST_OK ? MODEL_NO_ERROR : codes[st] ? codes[st] : MODEL_UNKNOWN_ERROR;
 }
@@ -84,8 +86,8 @@ ModelError_t QnnModel_freeGraphsInfo(GraphInfoPtr_t **graphsInfo, uint32_t numGr
     return MODEL_NO_ERROR;
 }
 
-static enum status compose_all(struct ir_graph *const *graphs, uint32_t n, struct compose_target *t, const GraphConfigInfo_t **configs, uint32_t n_configs,
-                               GraphInfoPtr_t **ret)
+static enum status compose_all(struct ir_graph *const *graphs, uint32_t n, struct compose_target *t,
+                               const GraphConfigInfo_t **configs, uint32_t n_configs, GraphInfoPtr_t **ret)
 {
     GraphInfoPtr_t *list = mem_array(GraphInfoPtr_t, (size_t)n + 1);
     RETURN_IF(!list, ST_NO_MEMORY, "no memory for %u graphs", n);
@@ -101,10 +103,11 @@ static enum status compose_all(struct ir_graph *const *graphs, uint32_t n, struc
     return st;
 }
 
-ModelError_t QnnModel_composeGraphsFromDlc(Qnn_BackendHandle_t backendHandle, QNN_INTERFACE_VER_TYPE interface, Qnn_ContextHandle_t contextHandle,
-                                           const GraphConfigInfo_t **graphsConfigInfo, const char *dlcPath, const uint32_t numGraphsConfigInfo,
-                                           GraphInfoPtr_t **graphsInfo, uint32_t *numGraphsInfo, bool debug, QnnLog_Callback_t logCallback,
-                                           QnnLog_Level_t maxLogLevel)
+ModelError_t QnnModel_composeGraphsFromDlc(Qnn_BackendHandle_t backendHandle, QNN_INTERFACE_VER_TYPE interface,
+                                           Qnn_ContextHandle_t contextHandle, const GraphConfigInfo_t **graphsConfigInfo,
+                                           const char *dlcPath, const uint32_t numGraphsConfigInfo,
+                                           GraphInfoPtr_t **graphsInfo, uint32_t *numGraphsInfo, bool debug,
+                                           QnnLog_Callback_t logCallback, QnnLog_Level_t maxLogLevel)
 {
     (void)backendHandle;
 #if defined(__x86_64__)
@@ -117,7 +120,11 @@ ModelError_t QnnModel_composeGraphsFromDlc(Qnn_BackendHandle_t backendHandle, QN
     struct listener l = { logCallback, maxLogLevel };
     struct compose_target t = { .api = &interface, .context = contextHandle, .all_outputs = debug };
     if (!dlcPath || !contextHandle || !graphsInfo || !numGraphsInfo) {
-        tell(l, "%s is NULL", !dlcPath ? "dlcPath" : !contextHandle ? "contextHandle" : graphsInfo ? "numGraphsInfo" : "graphsInfo");
+        tell(l, "%s is NULL",
+             !dlcPath         ? "dlcPath"
+             : !contextHandle ? "contextHandle"
+             : graphsInfo     ? "numGraphsInfo"
+                              : "graphsInfo");
         return MODEL_INVALID_ARGUMENT_ERROR;
     }
     struct convert_dlc *dlc = NULL;
@@ -140,13 +147,15 @@ ModelError_t QnnModel_composeGraphsFromDlc(Qnn_BackendHandle_t backendHandle, QN
     return model_error(st);
 }
 
-ModelError_t QnnModel_composeGraphs(Qnn_BackendHandle_t backendHandle, QNN_INTERFACE_VER_TYPE interface, Qnn_ContextHandle_t contextHandle,
-                                    const GraphConfigInfo_t **graphsConfigInfo, const uint32_t numGraphsConfigInfo, GraphInfoPtr_t **graphsInfo,
-                                    uint32_t *numGraphsInfo, bool debug, QnnLog_Callback_t logCallback, QnnLog_Level_t maxLogLevel)
+ModelError_t QnnModel_composeGraphs(Qnn_BackendHandle_t backendHandle, QNN_INTERFACE_VER_TYPE interface,
+                                    Qnn_ContextHandle_t contextHandle, const GraphConfigInfo_t **graphsConfigInfo,
+                                    const uint32_t numGraphsConfigInfo, GraphInfoPtr_t **graphsInfo, uint32_t *numGraphsInfo,
+                                    bool debug, QnnLog_Callback_t logCallback, QnnLog_Level_t maxLogLevel)
 {
-    (void)backendHandle, (void)interface, (void)contextHandle, (void)graphsConfigInfo, (void)numGraphsConfigInfo, (void)graphsInfo, (void)numGraphsInfo;
+    (void)backendHandle, (void)interface, (void)contextHandle, (void)graphsConfigInfo, (void)numGraphsConfigInfo,
+        (void)graphsInfo, (void)numGraphsInfo;
     (void)debug;
-    tell((struct listener){ logCallback, maxLogLevel },
-         "libQnnModelDlc.so has no model of its own; give a DLC as well (--dlc_path FILE), or call QnnModel_composeGraphsFromDlc");
+    tell((struct listener){ logCallback, maxLogLevel }, "libQnnModelDlc.so has no model of its own; give a DLC as well "
+                                                        "(--dlc_path FILE), or call QnnModel_composeGraphsFromDlc");
     return MODEL_INVALID_ARGUMENT_ERROR;
 }

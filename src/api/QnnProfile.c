@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* QnnProfile.h: profile handles and the events they hold.
  *
- * Event ids travel without their profile, so an id is the profile's serial number (upper half) and the index of the event plus one (lower half). */
+ * Event ids travel without their profile, so an id is the profile's serial number (upper half) and the index of the event
+ * plus one (lower half). */
 #include "QNN/QnnProfile.h"
 #include "QNN/QnnProperty.h"
 
@@ -80,19 +81,22 @@ Qnn_ErrorHandle_t QnnProfile_create(Qnn_BackendHandle_t backend, QnnProfile_Leve
     log_enter(b->log);
     API_CHECK(profile, COMP_PROFILE, ST_INVALID_ARG, "profile is NULL; give a pointer that receives the handle");
     uint32_t known = level == QNN_PROFILE_LEVEL_BASIC || level == QNN_PROFILE_LEVEL_DETAILED ? level
-                     : backend_this->profile_level                                          ? backend_this->profile_level(level)
-                                                                                            : 0;
+                     : backend_this->profile_level ? backend_this->profile_level(level)
+                                                   : 0;
     API_CHECK(known, COMP_PROFILE, ST_NOT_SUPPORTED, "profile level is %u; 1 (basic) and 2 (detailed) are supported", level);
     return api_error(COMP_PROFILE, profile_create(b, known, profile));
 }
 
 static enum status set_option(struct api_profile *p, const QnnProfile_Config_t *c)
 {
-    RETURN_IF(c->option == QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE && c->enableOptrace && !backend_capable(backend_this, QNN_PROPERTY_PROFILE_SUPPORT_OPTRACE_CONFIG),
+    RETURN_IF(c->option == QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE && c->enableOptrace &&
+                  !backend_capable(backend_this, QNN_PROPERTY_PROFILE_SUPPORT_OPTRACE_CONFIG),
               ST_NOT_SUPPORTED, "optrace is not supported by the %s backend", backend_this->name);
-    RETURN_IF(c->option == QNN_PROFILE_CONFIG_OPTION_CUSTOM, ST_NOT_SUPPORTED, "the %s backend has no custom profile options", backend_this->name);
-    RETURN_IF(c->option != QNN_PROFILE_CONFIG_OPTION_MAX_EVENTS && c->option != QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE, ST_INVALID_ARG,
-              "profile option %u is unknown; 0 (custom), 1 (max events) and 2 (optrace) are known", (unsigned)c->option);
+    RETURN_IF(c->option == QNN_PROFILE_CONFIG_OPTION_CUSTOM, ST_NOT_SUPPORTED,
+              "the %s backend has no custom profile options", backend_this->name);
+    RETURN_IF(c->option != QNN_PROFILE_CONFIG_OPTION_MAX_EVENTS && c->option != QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE,
+              ST_INVALID_ARG, "profile option %u is unknown; 0 (custom), 1 (max events) and 2 (optrace) are known",
+              (unsigned)c->option);
     if (c->option == QNN_PROFILE_CONFIG_OPTION_MAX_EVENTS)
         prof_limit(p->prof, c->numMaxEvents);
     else
@@ -105,7 +109,8 @@ Qnn_ErrorHandle_t QnnProfile_setConfig(Qnn_ProfileHandle_t profileHandle, const 
     API_OBJECT(struct api_profile, p, profileHandle, HANDLE_PROFILE, COMP_PROFILE);
     log_enter(p->log);
     LOCKED(&p->lock);
-    API_CHECK(!p->in_use, COMP_PROFILE, ST_IN_USE, "the profile is in use by a running call; wait for it, or use another profile");
+    API_CHECK(!p->in_use, COMP_PROFILE, ST_IN_USE,
+              "the profile is in use by a running call; wait for it, or use another profile");
     for (; config && *config; config++) {
         enum status st = set_option(p, *config);
         if (st != ST_OK)
@@ -129,13 +134,16 @@ static enum status list_children(struct api_profile *p, int32_t parent, const Qn
     return ST_OK;
 }
 
-Qnn_ErrorHandle_t QnnProfile_getEvents(Qnn_ProfileHandle_t profile, const QnnProfile_EventId_t **profileEventIds, uint32_t *numEvents)
+Qnn_ErrorHandle_t QnnProfile_getEvents(Qnn_ProfileHandle_t profile, const QnnProfile_EventId_t **profileEventIds,
+                                       uint32_t *numEvents)
 {
     API_OBJECT(struct api_profile, p, profile, HANDLE_PROFILE, COMP_PROFILE);
     log_enter(p->log);
-    API_CHECK(profileEventIds && numEvents, COMP_PROFILE, ST_INVALID_ARG, "profileEventIds or numEvents is NULL; both receive the answer");
+    API_CHECK(profileEventIds && numEvents, COMP_PROFILE, ST_INVALID_ARG,
+              "profileEventIds or numEvents is NULL; both receive the answer");
     LOCKED(&p->lock);
-    API_CHECK(!p->in_use, COMP_PROFILE, ST_IN_USE, "a running call records into the profile; read it when that call has returned");
+    API_CHECK(!p->in_use, COMP_PROFILE, ST_IN_USE,
+              "a running call records into the profile; read it when that call has returned");
     return api_error(COMP_PROFILE, list_children(p, PROF_ROOT, profileEventIds, numEvents));
 }
 
@@ -147,23 +155,27 @@ static struct api_profile *event_profile(QnnProfile_EventId_t id, void **handle,
     return *handle ? handle_get(*handle, HANDLE_PROFILE) : NULL;
 }
 
-#define API_EVENT(p, id, index)                                                                                                     \
-    uint32_t index;                                                                                                                 \
-    void *p##_handle;                                                                                                               \
-    struct api_profile *p = event_profile((id), &p##_handle, &index);                                                               \
-    log_enter(NULL);                                                                                                                \
-    API_CHECK(p, COMP_PROFILE, ST_INVALID_HANDLE, "event 0x%llx is not of a live profile", (unsigned long long)(id));               \
-    CLEANUP(pin_end) struct pin p##_pin = { p##_handle };                                                                           \
-    (void)p##_pin;                                                                                                                  \
-    log_enter(p->log);                                                                                                              \
-    LOCKED(&p->lock);                                                                                                               \
-    API_CHECK(!p->in_use, COMP_PROFILE, ST_IN_USE, "a running call records into the profile; read it when that call has returned"); \
-    API_CHECK(index < prof_count(p->prof), COMP_PROFILE, ST_INVALID_HANDLE, "event 0x%llx does not exist", (unsigned long long)(id))
+#define API_EVENT(p, id, index)                                                                                       \
+    uint32_t index;                                                                                                   \
+    void *p##_handle;                                                                                                 \
+    struct api_profile *p = event_profile((id), &p##_handle, &index);                                                 \
+    log_enter(NULL);                                                                                                  \
+    API_CHECK(p, COMP_PROFILE, ST_INVALID_HANDLE, "event 0x%llx is not of a live profile", (unsigned long long)(id)); \
+    CLEANUP(pin_end) struct pin p##_pin = { p##_handle };                                                             \
+    (void)p##_pin;                                                                                                    \
+    log_enter(p->log);                                                                                                \
+    LOCKED(&p->lock);                                                                                                 \
+    API_CHECK(!p->in_use, COMP_PROFILE, ST_IN_USE,                                                                    \
+              "a running call records into the profile; read it when that call has returned");                        \
+    API_CHECK(index < prof_count(p->prof), COMP_PROFILE, ST_INVALID_HANDLE, "event 0x%llx does not exist",            \
+              (unsigned long long)(id))
 
-Qnn_ErrorHandle_t QnnProfile_getSubEvents(QnnProfile_EventId_t eventId, const QnnProfile_EventId_t **subEventIds, uint32_t *numSubEvents)
+Qnn_ErrorHandle_t QnnProfile_getSubEvents(QnnProfile_EventId_t eventId, const QnnProfile_EventId_t **subEventIds,
+                                          uint32_t *numSubEvents)
 {
     API_EVENT(p, eventId, index);
-    API_CHECK(subEventIds && numSubEvents, COMP_PROFILE, ST_INVALID_ARG, "subEventIds or numSubEvents is NULL; both receive the answer");
+    API_CHECK(subEventIds && numSubEvents, COMP_PROFILE, ST_INVALID_ARG,
+              "subEventIds or numSubEvents is NULL; both receive the answer");
     return api_error(COMP_PROFILE, list_children(p, (int32_t)index, subEventIds, numSubEvents));
 }
 
@@ -182,7 +194,9 @@ Qnn_ErrorHandle_t QnnProfile_getExtendedEventData(QnnProfile_EventId_t eventId, 
     API_CHECK(eventData, COMP_PROFILE, ST_INVALID_ARG, "eventData is NULL; give a pointer that receives the event");
     const struct prof_event *e = prof_at(p->prof, index);
     *eventData = (QnnProfile_ExtendedEventData_t){ .version = QNN_PROFILE_DATA_VERSION_1 };
-    eventData->v1 = (QnnProfile_ExtendedEventDataV1_t){ .type = e->type, .unit = e->unit, .timestamp = e->timestamp_us, .identifier = e->name };
+    eventData->v1 = (QnnProfile_ExtendedEventDataV1_t){
+        .type = e->type, .unit = e->unit, .timestamp = e->timestamp_us, .identifier = e->name
+    };
     eventData->v1.value.dataType = QNN_DATATYPE_UINT_64;
     eventData->v1.value.uint64Value = e->value;
     return QNN_SUCCESS;
@@ -262,7 +276,8 @@ Qnn_ErrorHandle_t QnnProfile_free(Qnn_ProfileHandle_t profile)
         log_enter(p->log);
         LOCKED(&p->lock);
         API_CHECK(!p->in_use, COMP_PROFILE, ST_IN_USE, "the profile is in use by a running call; wait for it to end");
-        API_CHECK(!p->graph, COMP_PROFILE, ST_IN_USE, "the profile is in the config of a graph; take it out or free the context first");
+        API_CHECK(!p->graph, COMP_PROFILE, ST_IN_USE,
+                  "the profile is in the config of a graph; take it out or free the context first");
         backend = p->backend;
     }
     struct api_backend *b = handle_get(backend, HANDLE_BACKEND);
@@ -270,6 +285,7 @@ Qnn_ErrorHandle_t QnnProfile_free(Qnn_ProfileHandle_t profile)
         children_remove(&b->profiles, profile);
         handle_put(backend);
     }
-    API_CHECK(profile_destroy(profile), COMP_PROFILE, ST_INVALID_HANDLE, "the profile handle is %s", handle_describe(profile, HANDLE_PROFILE));
+    API_CHECK(profile_destroy(profile), COMP_PROFILE, ST_INVALID_HANDLE, "the profile handle is %s",
+              handle_describe(profile, HANDLE_PROFILE));
     return QNN_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QnnProperty.h: what this library can do. The backend's table says which keys are supported; every other key of the header is known and
- * answered with "not supported"; what the header does not have is unknown. */
+/* QnnProperty.h: what this library can do. The backend's table says which keys are supported; every other key of the header
+ * is known and answered with "not supported"; what the header does not have is unknown. */
 #include "QNN/QnnProperty.h"
 
 #include "api/errors.h"

@@ -16,9 +16,12 @@ static enum status set_option(struct api_signal *s, const QnnSignal_Config_t *c)
         s->timeout_us = c->timeoutDurationUs;
         return ST_OK;
     case QNN_SIGNAL_CONFIG_OPTION_CUSTOM:
-        return status_fail(ST_NOT_SUPPORTED, "the %s backend has no custom signal options; ABORT (1) and TIMEOUT (2) are known", backend_this->name);
+        return status_fail(ST_NOT_SUPPORTED,
+                           "the %s backend has no custom signal options; ABORT (1) and TIMEOUT (2) are known",
+                           backend_this->name);
     default:
-        return status_fail(ST_INVALID_CONFIG, "signal option %u is unknown; 1 (abort) and 2 (timeout) are supported", (unsigned)c->option);
+        return status_fail(ST_INVALID_CONFIG, "signal option %u is unknown; 1 (abort) and 2 (timeout) are supported",
+                           (unsigned)c->option);
     }
 }
 
@@ -59,7 +62,8 @@ static enum status signal_create(struct api_backend *b, const QnnSignal_Config_t
     return ST_OK;
 }
 
-Qnn_ErrorHandle_t QnnSignal_create(Qnn_BackendHandle_t backend, const QnnSignal_Config_t **config, Qnn_SignalHandle_t *signal)
+Qnn_ErrorHandle_t QnnSignal_create(Qnn_BackendHandle_t backend, const QnnSignal_Config_t **config,
+                                   Qnn_SignalHandle_t *signal)
 {
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_SIGNAL);
     log_enter(b->log);
@@ -72,7 +76,8 @@ Qnn_ErrorHandle_t QnnSignal_setConfig(Qnn_SignalHandle_t signal, const QnnSignal
     API_OBJECT(struct api_signal, s, signal, HANDLE_SIGNAL, COMP_SIGNAL);
     log_enter(s->log);
     LOCKED(&s->lock);
-    API_CHECK(!s->in_use, COMP_SIGNAL, ST_IN_USE, "the signal is attached to a running call; wait until that call has returned");
+    API_CHECK(!s->in_use, COMP_SIGNAL, ST_IN_USE,
+              "the signal is attached to a running call; wait until that call has returned");
     return api_error(COMP_SIGNAL, set_options(s, config));
 }
 
@@ -81,7 +86,8 @@ Qnn_ErrorHandle_t QnnSignal_trigger(Qnn_SignalHandle_t signal)
     API_OBJECT(struct api_signal, s, signal, HANDLE_SIGNAL, COMP_SIGNAL);
     log_enter(s->log);
     LOCKED(&s->lock);
-    API_CHECK(s->kind == SIGNAL_ABORT, COMP_SIGNAL, ST_SIGNAL_TYPE, "a timeout signal cannot be triggered; create an abort signal");
+    API_CHECK(s->kind == SIGNAL_ABORT, COMP_SIGNAL, ST_SIGNAL_TYPE,
+              "a timeout signal cannot be triggered; create an abort signal");
     API_CHECK(s->in_use, COMP_SIGNAL, ST_IDLE, "the signal is not attached to a running call; there is nothing to abort");
     atomic_store(&s->cancel.abort, 1);
     while (s->in_use) /* returns when the call has let go of its resources */
@@ -138,7 +144,8 @@ Qnn_ErrorHandle_t QnnSignal_free(Qnn_SignalHandle_t signal)
         API_OBJECT(struct api_signal, s, signal, HANDLE_SIGNAL, COMP_SIGNAL);
         log_enter(s->log);
         LOCKED(&s->lock);
-        API_CHECK(!s->in_use, COMP_SIGNAL, ST_IN_USE, "the signal is attached to a running call; wait until that call has returned");
+        API_CHECK(!s->in_use, COMP_SIGNAL, ST_IN_USE,
+                  "the signal is attached to a running call; wait until that call has returned");
         backend = s->backend;
     }
     struct api_backend *b = handle_get(backend, HANDLE_BACKEND);
@@ -146,6 +153,7 @@ Qnn_ErrorHandle_t QnnSignal_free(Qnn_SignalHandle_t signal)
         children_remove(&b->signals, signal);
         handle_put(backend);
     }
-    API_CHECK(signal_destroy(signal), COMP_SIGNAL, ST_INVALID_HANDLE, "the signal handle is %s", handle_describe(signal, HANDLE_SIGNAL));
+    API_CHECK(signal_destroy(signal), COMP_SIGNAL, ST_INVALID_HANDLE, "the signal handle is %s",
+              handle_describe(signal, HANDLE_SIGNAL));
     return QNN_SUCCESS;
 }

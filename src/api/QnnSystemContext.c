@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* QnnSystemContext.h: what a context binary says about itself.
  *
- * Every answer is one arena that holds copies only: it needs neither the client's buffer nor the opened binary, and lives until the
- * handle is freed, also when further questions are asked. Which version of the info structs a binary gets depends on its backend:
- * readers of LPAI binaries know version 1 only, all others understand version 3. */
+ * Every answer is one arena that holds copies only: it needs neither the client's buffer nor the opened binary, and lives
+ * until the handle is freed, also when further questions are asked. Which version of the info structs a binary gets depends
+ * on its backend: readers of LPAI binaries know version 1 only, all others understand version 3. */
 #include "QNN/System/QnnSystemContext.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static enum status no_memory(const char *name)
     return status_fail(ST_NO_MEMORY, "no memory to describe \"%s\"", name);
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ----------------------------------------------------------------------------------------------------------- */
 
 static enum status give_tensor(const struct binary_tensor *t, struct arena *a, Qnn_Tensor_t *ret)
 {
@@ -112,7 +112,8 @@ static enum status fill_htp_blob(const struct binary *b, const struct binary_gra
     blob->v2 = (QnnHtpSystemContext_GraphBlobInfoV2_t){
         .version = QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V2,
         .ioTensorSize = i->io_bytes,
-        .opDataSize = g->n_tensors * sizeof(g->tensors[0]) + g->n_nodes * sizeof(g->nodes[0]) + g->n_commands * sizeof(g->commands[0]),
+        .opDataSize =
+            g->n_tensors * sizeof(g->tensors[0]) + g->n_nodes * sizeof(g->nodes[0]) + g->n_commands * sizeof(g->commands[0]),
         .constSize = shared ? 0 : i->const_bytes,
         .ddrTensorSize = i->scratch_bytes + i->persistent_bytes,
         .sharedWeightsSize = shared ? i->const_bytes : 0,
@@ -122,7 +123,8 @@ static enum status fill_htp_blob(const struct binary *b, const struct binary_gra
     return ST_OK;
 }
 
-static enum status fill_graph(const struct binary *b, const struct binary_graph *g, struct arena *a, QnnSystemContext_GraphInfo_t *ret)
+static enum status fill_graph(const struct binary *b, const struct binary_graph *g, struct arena *a,
+                              QnnSystemContext_GraphInfo_t *ret)
 {
     /* Versions 1 and 2 are the beginning of version 3. */
     QnnSystemContext_GraphInfoV3_t *v = &ret->graphInfoV3;
@@ -150,14 +152,16 @@ static enum status fill_graphs(const struct binary *b, QnnSystemContext_GraphInf
     return ST_OK;
 }
 
-/* ---- the binary ----------------------------------------------------------------------------------------------------------- */
+/* ---- the binary ------------------------------------------------------------------------------------------------------- */
 
 static Qnn_Version_t version_of(const uint32_t v[3])
 {
     return (Qnn_Version_t){ .major = v[0], .minor = v[1], .patch = v[2] };
 }
 
-static const Qnn_Version_t blob_version = { .major = 1 }; /* what clients know; our format has a number of its own in its header */
+static const Qnn_Version_t blob_version = {
+    .major = 1
+}; /* what clients know; our format has a number of its own in its header */
 
 static enum status fill_v1(const struct binary *b, struct arena *a, QnnSystemContext_BinaryInfoV1_t *v)
 {
@@ -234,8 +238,8 @@ static enum status describe(const void *data, uint64_t size, struct answer **ret
 }
 
 /* Answer a question about a binary; the answer joins the others of the handle. */
-static Qnn_ErrorHandle_t ask(struct system_context *c, const void *data, uint64_t size, const QnnSystemContext_BinaryInfo_t **info,
-                             Qnn_ContextBinarySize_t *info_size)
+static Qnn_ErrorHandle_t ask(struct system_context *c, const void *data, uint64_t size,
+                             const QnnSystemContext_BinaryInfo_t **info, Qnn_ContextBinarySize_t *info_size)
 {
     API_CHECK(data, COMP_SYSTEM, ST_INVALID_ARG, "binaryBuffer is NULL; give the bytes of a context binary");
     API_CHECK(size, COMP_SYSTEM, ST_INVALID_ARG, "binaryBufferSize is 0; give the size of the context binary");
@@ -253,7 +257,7 @@ static Qnn_ErrorHandle_t ask(struct system_context *c, const void *data, uint64_
     return QNN_SUCCESS;
 }
 
-/* ---- entry points ----------------------------------------------------------------------------------------------------------- */
+/* ---- entry points ----------------------------------------------------------------------------------------------------- */
 
 Qnn_ErrorHandle_t QnnSystemContext_create(QnnSystemContext_Handle_t *sysCtxHandle)
 {
@@ -271,13 +275,14 @@ Qnn_ErrorHandle_t QnnSystemContext_create(QnnSystemContext_Handle_t *sysCtxHandl
     return QNN_SUCCESS;
 }
 
-Qnn_ErrorHandle_t QnnSystemContext_getBinaryInfo(QnnSystemContext_Handle_t sysCtxHandle, void *binaryBuffer, uint64_t binaryBufferSize,
-                                                 const QnnSystemContext_BinaryInfo_t **binaryInfo,
+Qnn_ErrorHandle_t QnnSystemContext_getBinaryInfo(QnnSystemContext_Handle_t sysCtxHandle, void *binaryBuffer,
+                                                 uint64_t binaryBufferSize, const QnnSystemContext_BinaryInfo_t **binaryInfo,
                                                  Qnn_ContextBinarySize_t *binaryInfoSize)
 {
     API_OBJECT(struct system_context, c, sysCtxHandle, HANDLE_SYSTEM_CONTEXT, COMP_SYSTEM);
     log_enter(NULL);
-    API_CHECK(binaryInfoSize, COMP_SYSTEM, ST_INVALID_ARG, "binaryInfoSize is NULL; give a pointer that receives the description's size");
+    API_CHECK(binaryInfoSize, COMP_SYSTEM, ST_INVALID_ARG,
+              "binaryInfoSize is NULL; give a pointer that receives the description's size");
     return ask(c, binaryBuffer, binaryBufferSize, binaryInfo, binaryInfoSize);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* QnnSystemDlc.h: DLC containers.
  *
- * The container itself is convert/'s; here it gets a handle, a lock, and children: the handles of its records, which end with it. The model is
- * read when a container is opened, so that a damaged one is refused at once; a model with operators that we do not have still gives its
- * records, and composing it says which operators they are. Directories for temporary data are not needed: nothing is unpacked to disk. */
+ * The container itself is convert/'s; here it gets a handle, a lock, and children: the handles of its records, which end
+ * with it. The model is read when a container is opened, so that a damaged one is refused at once; a model with operators
+ * that we do not have still gives its records, and composing it says which operators they are. Directories for temporary
+ * data are not needed: nothing is unpacked to disk. */
 #include "QNN/System/QnnSystemDlc.h"
 
 #include <string.h>
@@ -30,7 +31,7 @@ struct dlc_record_handle {
     uint32_t index;
 };
 
-/* ---- opening ---------------------------------------------------------------------------------------------------------------- */
+/* ---- opening ---------------------------------------------------------------------------------------------------------- */
 
 static void dlc_destroy(struct system_dlc *d)
 {
@@ -50,7 +51,8 @@ static enum status check_out(Qnn_LogHandle_t logger, const void *out)
     if (!logger)
         return ST_OK;
     void *log = handle_get(logger, HANDLE_LOG);
-    RETURN_IF(!log, ST_INVALID_ARG, "the logger is %s; give one of QnnSystemLog_create, or NULL", handle_describe(logger, HANDLE_LOG));
+    RETURN_IF(!log, ST_INVALID_ARG, "the logger is %s; give one of QnnSystemLog_create, or NULL",
+              handle_describe(logger, HANDLE_LOG));
     handle_put(logger);
     return ST_OK;
 }
@@ -92,12 +94,13 @@ static enum status from_file(Qnn_LogHandle_t logger, const char *path, QnnSystem
     return st == ST_OK ? ST_OK : status_prefix(st, "\"%s\"", path);
 }
 
-static enum status from_binary(Qnn_LogHandle_t logger, const uint8_t *buffer, Qnn_ContextBinarySize_t size, QnnSystemDlc_Handle_t *out)
+static enum status from_binary(Qnn_LogHandle_t logger, const uint8_t *buffer, Qnn_ContextBinarySize_t size,
+                               QnnSystemDlc_Handle_t *out)
 {
     struct convert_dlc *dlc;
     TRY(check_out(logger, out));
-    RETURN_IF(!buffer || size == 0, ST_INVALID_ARG, "the buffer is %s and has %llu bytes; give the bytes of a DLC", buffer ? "given" : "NULL",
-              (unsigned long long)size);
+    RETURN_IF(!buffer || size == 0, ST_INVALID_ARG, "the buffer is %s and has %llu bytes; give the bytes of a DLC",
+              buffer ? "given" : "NULL", (unsigned long long)size);
     TRY(convert_dlc_open_data(buffer, size, &dlc));
     return publish(logger, dlc, out);
 }
@@ -110,13 +113,15 @@ static enum status create_empty(Qnn_LogHandle_t logger, QnnSystemDlc_Handle_t *o
     return publish(logger, dlc, out);
 }
 
-/* ---- composing and mappings ------------------------------------------------------------------------------------------------- */
+/* ---- composing and mappings ------------------------------------------------------------------------------------------- */
 
-static enum status compose(struct system_dlc *d, const struct dlc_compose *a, QnnSystemContext_GraphInfo_t **ret, uint32_t *ret_n)
+static enum status compose(struct system_dlc *d, const struct dlc_compose *a, QnnSystemContext_GraphInfo_t **ret,
+                           uint32_t *ret_n)
 {
     struct ir_graph *const *graphs;
     uint32_t n;
-    RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result", ret ? "numGraphs" : "graphs");
+    RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result",
+              ret ? "numGraphs" : "graphs");
     TRY(dlc_compose_check(a));
     TRY(convert_dlc_graphs(d->dlc, NULL, &graphs, &n));
     RETURN_IF(n == 0, ST_NOT_FOUND, "the DLC has no model, so there is nothing to compose");
@@ -129,7 +134,8 @@ static enum status map_all(struct system_dlc *d, const Qnn_OpMapping_t **ret, ui
 {
     struct ir_graph *const *graphs;
     uint32_t n;
-    RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result", ret ? "numOpMappings" : "opMappings");
+    RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result",
+              ret ? "numOpMappings" : "opMappings");
     TRY(convert_dlc_graphs(d->dlc, NULL, &graphs, &n));
     if (!d->mappings) {
         Qnn_OpMapping_t *list = arena_array(&d->mappings_arena, Qnn_OpMapping_t, n);
@@ -144,7 +150,7 @@ static enum status map_all(struct system_dlc *d, const Qnn_OpMapping_t **ret, ui
     return ST_OK;
 }
 
-/* ---- records ---------------------------------------------------------------------------------------------------------------- */
+/* ---- records ---------------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -197,9 +203,11 @@ static enum status record_by_name(struct system_dlc *d, void *dlc, const char *n
     return status_fail(ST_NOT_FOUND, "the DLC has no record \"%s\"", name);
 }
 
-static enum status records_by_type(struct system_dlc *d, void *dlc, QnnSystemDlc_RecordType_t type, QnnSystemDlc_RecordHandle_t **ret, uint32_t *ret_n)
+static enum status records_by_type(struct system_dlc *d, void *dlc, QnnSystemDlc_RecordType_t type,
+                                   QnnSystemDlc_RecordHandle_t **ret, uint32_t *ret_n)
 {
-    RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result", ret ? "numRecordHandles" : "recordHandles");
+    RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result",
+              ret ? "numRecordHandles" : "recordHandles");
     uint32_t n = 0;
     void **list = mem_array(void *, (size_t)convert_dlc_count(d->dlc) + 1);
     RETURN_IF(!list, ST_NO_MEMORY, "no memory for a list of DLC records");
@@ -229,7 +237,7 @@ static enum status image_of(struct system_dlc *d)
     return d->image ? ST_OK : convert_dlc_image(d->dlc, &d->image, &d->image_size);
 }
 
-/* ---- entry points ----------------------------------------------------------------------------------------------------------- */
+/* ---- entry points ----------------------------------------------------------------------------------------------------- */
 
 #define DLC_FROM_HANDLE(d, handle)                                                \
     API_OBJECT(struct system_dlc, d, handle, HANDLE_SYSTEM_DLC, COMP_SYSTEM);     \
@@ -248,15 +256,16 @@ Qnn_ErrorHandle_t QnnSystemDlc_createFromFile(Qnn_LogHandle_t logger, const char
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_createFromFileWithDestinationDir(Qnn_LogHandle_t logger, const char *dlcPath,
-                                                                const char *destinationDirectoryHint, QnnSystemDlc_Handle_t *dlcHandle)
+                                                                const char *destinationDirectoryHint,
+                                                                QnnSystemDlc_Handle_t *dlcHandle)
 {
     (void)destinationDirectoryHint;
     log_enter(logger);
     return api_error(COMP_SYSTEM, from_file(logger, dlcPath, dlcHandle));
 }
 
-Qnn_ErrorHandle_t QnnSystemDlc_createFromBinary(Qnn_LogHandle_t logger, const uint8_t *buffer, const Qnn_ContextBinarySize_t bufferSize,
-                                                QnnSystemDlc_Handle_t *dlcHandle)
+Qnn_ErrorHandle_t QnnSystemDlc_createFromBinary(Qnn_LogHandle_t logger, const uint8_t *buffer,
+                                                const Qnn_ContextBinarySize_t bufferSize, QnnSystemDlc_Handle_t *dlcHandle)
 {
     log_enter(logger);
     return api_error(COMP_SYSTEM, from_binary(logger, buffer, bufferSize, dlcHandle));
@@ -264,7 +273,8 @@ Qnn_ErrorHandle_t QnnSystemDlc_createFromBinary(Qnn_LogHandle_t logger, const ui
 
 Qnn_ErrorHandle_t QnnSystemDlc_createFromBinaryWithDestinationDir(Qnn_LogHandle_t logger, const uint8_t *buffer,
                                                                   const Qnn_ContextBinarySize_t bufferSize,
-                                                                  const char *destinationDirectoryHint, QnnSystemDlc_Handle_t *dlcHandle)
+                                                                  const char *destinationDirectoryHint,
+                                                                  QnnSystemDlc_Handle_t *dlcHandle)
 {
     (void)destinationDirectoryHint;
     log_enter(logger);
@@ -279,9 +289,11 @@ Qnn_ErrorHandle_t QnnSystemDlc_createWithDestinationDir(Qnn_LogHandle_t logger, 
     return api_error(COMP_SYSTEM, create_empty(logger, dlcHandle));
 }
 
-Qnn_ErrorHandle_t QnnSystemDlc_composeGraphs(QnnSystemDlc_Handle_t dlcHandle, const QnnSystemDlc_GraphConfigInfo_t **graphConfigs,
-                                             const uint32_t numGraphConfigs, Qnn_BackendHandle_t backend, Qnn_ContextHandle_t context,
-                                             QnnInterface_t backendInterface, QnnSystemContext_GraphInfoVersion_t graphVersion,
+Qnn_ErrorHandle_t QnnSystemDlc_composeGraphs(QnnSystemDlc_Handle_t dlcHandle,
+                                             const QnnSystemDlc_GraphConfigInfo_t **graphConfigs,
+                                             const uint32_t numGraphConfigs, Qnn_BackendHandle_t backend,
+                                             Qnn_ContextHandle_t context, QnnInterface_t backendInterface,
+                                             QnnSystemContext_GraphInfoVersion_t graphVersion,
                                              QnnSystemContext_GraphInfo_t **graphs, uint32_t *numGraphs)
 {
     (void)backend; /* the context knows it */
@@ -295,7 +307,8 @@ Qnn_ErrorHandle_t QnnSystemDlc_composeGraphs(QnnSystemDlc_Handle_t dlcHandle, co
     return api_error(COMP_SYSTEM, compose(d, &a, graphs, numGraphs));
 }
 
-Qnn_ErrorHandle_t QnnSystemDlc_getOpMappings(QnnSystemDlc_Handle_t dlcHandle, const Qnn_OpMapping_t **opMappings, uint32_t *numOpMappings)
+Qnn_ErrorHandle_t QnnSystemDlc_getOpMappings(QnnSystemDlc_Handle_t dlcHandle, const Qnn_OpMapping_t **opMappings,
+                                             uint32_t *numOpMappings)
 {
     DLC_FROM_HANDLE(d, dlcHandle);
     return api_error(COMP_SYSTEM, map_all(d, opMappings, numOpMappings));
@@ -309,8 +322,8 @@ Qnn_ErrorHandle_t QnnSystemDlc_getRecordByName(QnnSystemDlc_Handle_t dlcHandle, 
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_getRecordsByType(QnnSystemDlc_Handle_t dlcHandle, QnnSystemDlc_RecordType_t recordType,
-                                                uint8_t getMostOptimalContextBinary, QnnSystemDlc_RecordHandle_t **recordHandles,
-                                                uint32_t *numRecordHandles)
+                                                uint8_t getMostOptimalContextBinary,
+                                                QnnSystemDlc_RecordHandle_t **recordHandles, uint32_t *numRecordHandles)
 {
     (void)getMostOptimalContextBinary; /* no record that we know is a context binary */
     DLC_FROM_HANDLE(d, dlcHandle);
@@ -329,7 +342,8 @@ Qnn_ErrorHandle_t QnnSystemDlc_readRecordDataMemoryMapped(QnnSystemDlc_RecordHan
                                                           uint64_t *dataSize)
 {
     RECORD_FROM_HANDLE(r, d, recordHandle);
-    API_CHECK(data && dataSize, COMP_SYSTEM, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result", data ? "dataSize" : "data");
+    API_CHECK(data && dataSize, COMP_SYSTEM, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result",
+              data ? "dataSize" : "data");
     const void *bytes;
     enum status st = convert_dlc_record(d->dlc, r->index, &bytes);
     if (st != ST_OK)
@@ -374,7 +388,8 @@ Qnn_ErrorHandle_t QnnSystemDlc_save(QnnSystemDlc_Handle_t dlcHandle, const char 
 Qnn_ErrorHandle_t QnnSystemDlc_getBinarySize(QnnSystemDlc_Handle_t dlcHandle, Qnn_SystemDlcBinarySize_t *binaryBufferSize)
 {
     DLC_FROM_HANDLE(d, dlcHandle);
-    API_CHECK(binaryBufferSize, COMP_SYSTEM, ST_INVALID_ARG, "binaryBufferSize is NULL; give a pointer that receives the size");
+    API_CHECK(binaryBufferSize, COMP_SYSTEM, ST_INVALID_ARG,
+              "binaryBufferSize is NULL; give a pointer that receives the size");
     enum status st = image_of(d);
     if (st == ST_OK)
         *binaryBufferSize = d->image_size;
@@ -382,10 +397,12 @@ Qnn_ErrorHandle_t QnnSystemDlc_getBinarySize(QnnSystemDlc_Handle_t dlcHandle, Qn
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_getBinary(QnnSystemDlc_Handle_t dlcHandle, uint8_t *binaryBuffer,
-                                         Qnn_SystemDlcBinarySize_t binaryBufferSize, Qnn_SystemDlcBinarySize_t *writtenBufferSize)
+                                         Qnn_SystemDlcBinarySize_t binaryBufferSize,
+                                         Qnn_SystemDlcBinarySize_t *writtenBufferSize)
 {
     DLC_FROM_HANDLE(d, dlcHandle);
-    API_CHECK(binaryBuffer && writtenBufferSize, COMP_SYSTEM, ST_INVALID_ARG, "%s is NULL", binaryBuffer ? "writtenBufferSize" : "binaryBuffer");
+    API_CHECK(binaryBuffer && writtenBufferSize, COMP_SYSTEM, ST_INVALID_ARG, "%s is NULL",
+              binaryBuffer ? "writtenBufferSize" : "binaryBuffer");
     enum status st = image_of(d);
     if (st != ST_OK)
         return api_error(COMP_SYSTEM, st);

@@ -47,8 +47,9 @@ static struct next_system_interface provider = {
 static Qnn_ErrorHandle_t unknown_call(void)
 {
     log_enter(NULL);
-    return api_fail(COMP_COMMON, ST_NOT_SUPPORTED, "this function of the system interface is newer than version %d.%d and not supported", QNN_SYSTEM_API_VERSION_MAJOR,
-                    QNN_SYSTEM_API_VERSION_MINOR);
+    return api_fail(COMP_COMMON, ST_NOT_SUPPORTED,
+                    "this function of the system interface is newer than version %d.%d and not supported",
+                    QNN_SYSTEM_API_VERSION_MAJOR, QNN_SYSTEM_API_VERSION_MINOR);
 }
 
 __attribute__((constructor)) static void fill(void)

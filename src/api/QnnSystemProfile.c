@@ -19,7 +19,7 @@ struct system_profile {
     VEC(char *) graphs;              /* names in the order they came; a record has the number */
 };
 
-/* ---- one call ----------------------------------------------------------------------------------------------------------- */
+/* ---- one call --------------------------------------------------------------------------------------------------------- */
 
 struct events {
     VEC(struct prof_event) list;
@@ -67,15 +67,18 @@ static enum status take_event(const QnnSystemProfile_ProfileEventV1_t *from, uin
 {
     if (from->type == QNN_SYSTEM_PROFILE_EXTENDED_EVENT_DATA)
         return take_extended(&from->extendedEventData, e);
-    RETURN_IF(from->type != QNN_SYSTEM_PROFILE_EVENT_DATA, ST_INVALID_ARG, "an event has type %u; 0 (data) and 1 (extended data) are known",
-              (unsigned)from->type);
+    RETURN_IF(from->type != QNN_SYSTEM_PROFILE_EVENT_DATA, ST_INVALID_ARG,
+              "an event has type %u; 0 (data) and 1 (extended data) are known", (unsigned)from->type);
     const QnnProfile_EventData_t *d = &from->eventData;
-    *e = (struct prof_event){ .type = d->type, .unit = d->unit, .value = d->value, .timestamp_us = start_us, .name = d->identifier };
+    *e = (struct prof_event){
+        .type = d->type, .unit = d->unit, .value = d->value, .timestamp_us = start_us, .name = d->identifier
+    };
     return ST_OK;
 }
 
 /* Parents before their children, as the log wants them. */
-static enum status take_events(struct events *to, const QnnSystemProfile_ProfileEventV1_t *from, uint32_t n, int32_t parent, unsigned depth)
+static enum status take_events(struct events *to, const QnnSystemProfile_ProfileEventV1_t *from, uint32_t n, int32_t parent,
+                               unsigned depth)
 {
     RETURN_IF(n && !from, ST_INVALID_ARG, "a list of %u events is NULL", n);
     RETURN_IF(n && depth >= MAX_DEPTH, ST_INVALID_ARG, "events are nested deeper than %d levels", MAX_DEPTH);
@@ -138,10 +141,11 @@ static enum status append_all(struct system_profile *p, const QnnSystemProfile_P
 {
     for (uint32_t i = 0; i < n; i++) {
         RETURN_IF(!data[i], ST_INVALID_ARG, "eventData[%u] is NULL", i);
-        RETURN_IF(data[i]->version != QNN_SYSTEM_PROFILE_DATA_VERSION_1, ST_INVALID_ARG, "eventData[%u] has version %u; 1 is known", i,
-                  (unsigned)data[i]->version);
+        RETURN_IF(data[i]->version != QNN_SYSTEM_PROFILE_DATA_VERSION_1, ST_INVALID_ARG,
+                  "eventData[%u] has version %u; 1 is known", i, (unsigned)data[i]->version);
         if (p->max_messages && p->messages >= p->max_messages) {
-            api_log(LOG_WARN, "profile log: %u of %u records are left out, the limit of %u is reached", n - i, n, p->max_messages);
+            api_log(LOG_WARN, "profile log: %u of %u records are left out, the limit of %u is reached", n - i, n,
+                    p->max_messages);
             return ST_OK;
         }
         enum status st = append(p, &data[i]->v1);
@@ -152,7 +156,7 @@ static enum status append_all(struct system_profile *p, const QnnSystemProfile_P
     return ST_OK;
 }
 
-/* ---- the target ----------------------------------------------------------------------------------------------------------- */
+/* ---- the target ------------------------------------------------------------------------------------------------------- */
 
 static enum status system_profile_free(struct system_profile *p)
 {
@@ -172,7 +176,8 @@ struct target_options {
     uint32_t max_messages;
 };
 
-static enum status read_configs(const QnnSystemProfile_SerializationTargetConfig_t *c, uint32_t n, struct target_options *ret)
+static enum status read_configs(const QnnSystemProfile_SerializationTargetConfig_t *c, uint32_t n,
+                                struct target_options *ret)
 {
     RETURN_IF(n && !c, ST_INVALID_ARG, "configs is NULL, numConfigs is %u", n);
     for (uint32_t i = 0; i < n; i++) {
@@ -192,22 +197,25 @@ static enum status read_configs(const QnnSystemProfile_SerializationTargetConfig
 static enum status open_log(const QnnSystemProfile_SerializationTargetFile_t *f, const struct prof_log_header *h,
                             struct prof_log_writer **ret)
 {
-    RETURN_IF(!f->fileName || !*f->fileName, ST_INVALID_ARG, "fileName is %s; give the name of the log file", f->fileName ? "empty" : "NULL");
+    RETURN_IF(!f->fileName || !*f->fileName, ST_INVALID_ARG, "fileName is %s; give the name of the log file",
+              f->fileName ? "empty" : "NULL");
     struct str path = { .at = NULL };
     if (f->fileDirectory && *f->fileDirectory)
         str_addf(&path, "%s/", f->fileDirectory);
     str_add(&path, f->fileName);
-    enum status st = path.failed ? status_fail(ST_NO_MEMORY, "no memory for the path of a log file") : prof_log_create(path.at, h, ret);
+    enum status st =
+        path.failed ? status_fail(ST_NO_MEMORY, "no memory for the path of a log file") : prof_log_create(path.at, h, ret);
     if (st == ST_IO)
         st = errno == ENOMEM ? ST_NO_MEMORY : ST_INVALID_ARG;
     str_finish(&path);
     return st;
 }
 
-static enum status create(const QnnSystemProfile_SerializationTarget_t *info, const struct target_options *o, struct system_profile **ret)
+static enum status create(const QnnSystemProfile_SerializationTarget_t *info, const struct target_options *o,
+                          struct system_profile **ret)
 {
-    RETURN_IF(info->type != QNN_SYSTEM_PROFILE_SERIALIZATION_TARGET_FILE, ST_INVALID_ARG, "the target has type %u; 1 (file) is known",
-              (unsigned)info->type);
+    RETURN_IF(info->type != QNN_SYSTEM_PROFILE_SERIALIZATION_TARGET_FILE, ST_INVALID_ARG,
+              "the target has type %u; 1 (file) is known", (unsigned)info->type);
     struct system_profile *p = mem_new(struct system_profile);
     RETURN_IF(!p, ST_NO_MEMORY, "no memory for a serialization target");
     pthread_mutex_init(&p->lock, NULL);
@@ -221,12 +229,13 @@ static enum status create(const QnnSystemProfile_SerializationTarget_t *info, co
     return ST_OK;
 }
 
-Qnn_ErrorHandle_t QnnSystemProfile_createSerializationTarget(QnnSystemProfile_SerializationTarget_t serializationTargetInfo,
-                                                             QnnSystemProfile_SerializationTargetConfig_t *configs, uint32_t numConfigs,
-                                                             QnnSystemProfile_SerializationTargetHandle_t *serializationTarget)
+Qnn_ErrorHandle_t QnnSystemProfile_createSerializationTarget(
+    QnnSystemProfile_SerializationTarget_t serializationTargetInfo, QnnSystemProfile_SerializationTargetConfig_t *configs,
+    uint32_t numConfigs, QnnSystemProfile_SerializationTargetHandle_t *serializationTarget)
 {
     log_enter(NULL);
-    API_CHECK(serializationTarget, COMP_SYSTEM_PROFILE, ST_INVALID_ARG, "serializationTarget is NULL; give a pointer that receives the handle");
+    API_CHECK(serializationTarget, COMP_SYSTEM_PROFILE, ST_INVALID_ARG,
+              "serializationTarget is NULL; give a pointer that receives the handle");
     struct target_options options = { .max_messages = 0 };
     struct system_profile *p;
     enum status st = read_configs(configs, numConfigs, &options);

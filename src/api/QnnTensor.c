@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QnnTensor.h: tensors of graphs and contexts. Ids count up through a context; an id says which graph and which tensor it is. */
+/* QnnTensor.h: tensors of graphs and contexts. Ids count up through a context; an id says which graph and which tensor it
+ * is. */
 #include "QNN/QnnTensor.h"
 
 #include <string.h>
@@ -20,21 +21,23 @@ struct owner {
 static enum status check_new(const struct owner *o, const Qnn_TensorV1_t *v, const struct ir_tensor *t)
 {
     bool inout = t->role == IR_INOUT;
-    RETURN_IF(o->graph && inout, ST_INVALID_TENSOR, "tensor \"%s\" is APP_READWRITE; such tensors belong to a context (QnnTensor_createContextTensor)",
-              t->name);
-    RETURN_IF(!o->graph && t->role == IR_NATIVE, ST_INVALID_TENSOR, "tensor \"%s\" is NATIVE; such tensors belong to a graph", t->name);
+    RETURN_IF(o->graph && inout, ST_INVALID_TENSOR,
+              "tensor \"%s\" is APP_READWRITE; such tensors belong to a context (QnnTensor_createContextTensor)", t->name);
+    RETURN_IF(!o->graph && t->role == IR_NATIVE, ST_INVALID_TENSOR,
+              "tensor \"%s\" is NATIVE; such tensors belong to a graph", t->name);
     RETURN_IF(t->role != IR_CONST && v->memType == QNN_TENSORMEMTYPE_RAW && v->clientBuf.data, ST_INVALID_TENSOR,
               "tensor \"%s\" is not STATIC and has data at creation; give it when executing", t->name);
     if (!*t->name)
         return ST_OK; /* unnamed: found by id only */
-    RETURN_IF(ir_find_tensor(o->ir, t->name) != IR_NONE ||
-                  (o->context->shared && o->context->shared != o->ir && ir_find_tensor(o->context->shared, t->name) != IR_NONE),
+    RETURN_IF(ir_find_tensor(o->ir, t->name) != IR_NONE || (o->context->shared && o->context->shared != o->ir &&
+                                                            ir_find_tensor(o->context->shared, t->name) != IR_NONE),
               ST_EXISTS, "a tensor named \"%s\" exists already", t->name);
     return ST_OK;
 }
 
 /* Data that the client hands out through callbacks instead of keeping it all in memory. */
-static enum status retrieve_raw(const struct owner *o, const Qnn_Tensor_t *client, uint32_t id, struct ir_tensor *t, Qnn_ClientBuffer_t *buf)
+static enum status retrieve_raw(const struct owner *o, const Qnn_Tensor_t *client, uint32_t id, struct ir_tensor *t,
+                                Qnn_ClientBuffer_t *buf)
 {
     const Qnn_TensorRetrieveRaw_t *r = client->version == QNN_TENSOR_VERSION_2 ? client->v2.retrieveRaw : NULL;
     RETURN_IF(!r || !r->getTensorData || !r->freeTensorData, ST_INVALID_TENSOR,
@@ -42,9 +45,11 @@ static enum status retrieve_raw(const struct owner *o, const Qnn_Tensor_t *clien
     enum callback_kind former = callback_enter(CALLBACK_BUSY);
     Qnn_ErrorHandle_t e = r->getTensorData(o->context->self, o->graph, id, buf);
     callback_leave(former);
-    RETURN_IF(e != QNN_SUCCESS, ST_INVALID_TENSOR, "tensor \"%s\": getTensorData returned %llu", t->name, (unsigned long long)e);
-    RETURN_IF(!buf->data || buf->dataSize < desc_bytes(&t->desc), ST_INVALID_TENSOR, "tensor \"%s\": getTensorData gave %u bytes; %llu are needed",
-              t->name, buf->dataSize, (unsigned long long)desc_bytes(&t->desc));
+    RETURN_IF(e != QNN_SUCCESS, ST_INVALID_TENSOR, "tensor \"%s\": getTensorData returned %llu", t->name,
+              (unsigned long long)e);
+    RETURN_IF(!buf->data || buf->dataSize < desc_bytes(&t->desc), ST_INVALID_TENSOR,
+              "tensor \"%s\": getTensorData gave %u bytes; %llu are needed", t->name, buf->dataSize,
+              (unsigned long long)desc_bytes(&t->desc));
     t->data = buf->data;
     return ST_OK;
 }
@@ -97,7 +102,8 @@ Qnn_ErrorHandle_t QnnTensor_createContextTensor(Qnn_ContextHandle_t context, Qnn
     API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_TENSOR);
     log_enter(c->log);
     API_CHECK(tensor, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL; give a tensor, which receives its id");
-    API_CHECK(!c->from_binary, COMP_TENSOR, ST_NOT_PERMITTED, "the context was made from a binary; nothing can be added to it");
+    API_CHECK(!c->from_binary, COMP_TENSOR, ST_NOT_PERMITTED,
+              "the context was made from a binary; nothing can be added to it");
     LOCKED(&c->lock);
     return api_error(COMP_TENSOR, create_shared(c, tensor));
 }
@@ -108,7 +114,8 @@ Qnn_ErrorHandle_t QnnTensor_createGraphTensor(Qnn_GraphHandle_t graph, Qnn_Tenso
     struct api_context *c = g->context;
     log_enter(c->log);
     API_CHECK(tensor, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL; give a tensor, which receives its id");
-    API_CHECK(!c->from_binary, COMP_TENSOR, ST_NOT_PERMITTED, "the context was made from a binary; nothing can be added to it");
+    API_CHECK(!c->from_binary, COMP_TENSOR, ST_NOT_PERMITTED,
+              "the context was made from a binary; nothing can be added to it");
     LOCKED(&c->lock);
     enum status open = graph_check_open(g);
     if (open != ST_OK)
@@ -119,21 +126,25 @@ Qnn_ErrorHandle_t QnnTensor_createGraphTensor(Qnn_GraphHandle_t graph, Qnn_Tenso
 
 static Qnn_ErrorHandle_t no_updates(const char *what)
 {
-    return api_fail(COMP_TENSOR, ST_NOT_SUPPORTED, "%s: the %s backend does not support updateable tensors yet", what, backend_this->name);
+    return api_fail(COMP_TENSOR, ST_NOT_SUPPORTED, "%s: the %s backend does not support updateable tensors yet", what,
+                    backend_this->name);
 }
 
 Qnn_ErrorHandle_t QnnTensor_updateGraphTensors(Qnn_GraphHandle_t graph, const Qnn_Tensor_t **tensor, uint64_t numTensors)
 {
     API_OBJECT(struct api_graph, g, graph, HANDLE_GRAPH, COMP_TENSOR);
     log_enter(g->context->log);
-    API_CHECK(tensor && numTensors, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL or numTensors is 0; give at least one tensor");
+    API_CHECK(tensor && numTensors, COMP_TENSOR, ST_INVALID_TENSOR,
+              "tensor is NULL or numTensors is 0; give at least one tensor");
     return no_updates("QnnTensor_updateGraphTensors");
 }
 
-Qnn_ErrorHandle_t QnnTensor_updateContextTensors(Qnn_ContextHandle_t context, const Qnn_Tensor_t **tensor, uint64_t numTensors)
+Qnn_ErrorHandle_t QnnTensor_updateContextTensors(Qnn_ContextHandle_t context, const Qnn_Tensor_t **tensor,
+                                                 uint64_t numTensors)
 {
     API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_TENSOR);
     log_enter(c->log);
-    API_CHECK(tensor && numTensors, COMP_TENSOR, ST_INVALID_TENSOR, "tensor is NULL or numTensors is 0; give at least one tensor");
+    API_CHECK(tensor && numTensors, COMP_TENSOR, ST_INVALID_TENSOR,
+              "tensor is NULL or numTensors is 0; give at least one tensor");
     return no_updates("QnnTensor_updateContextTensors");
 }

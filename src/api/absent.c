@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnSaver.so and libQnnIr.so: libraries that other programs name when they are linked, so that without these files they would not start, and use only when they
- * are asked to. What would record calls or write DLC files is not here: they have no provider, and say so. */
+/* libQnnSaver.so and libQnnIr.so: libraries that other programs name when they are linked, so that without these files they
+ * would not start, and use only when they are asked to. What would record calls or write DLC files is not here: they have no
+ * provider, and say so. */
 #include <stddef.h>
 
 #include "QNN/QnnInterface.h"

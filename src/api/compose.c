@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Composing a graph through an interface table: all tensors, then the nodes in order. Tensor parameters become STATIC tensors of their own.
- * A table may be wrapped by its owner, so what a tensor has become is read from the struct after the call, not from the graph. */
+/* Composing a graph through an interface table: all tensors, then the nodes in order. Tensor parameters become STATIC
+ * tensors of their own. A table may be wrapped by its owner, so what a tensor has become is read from the struct after the
+ * call, not from the graph. */
 #include "api/compose.h"
 
 #include <string.h>
@@ -30,8 +31,8 @@ static enum status refused(const struct composer *c, enum status st, Qnn_ErrorHa
     const QNN_INTERFACE_VER_TYPE *api = c->t->api;
     const char *text = NULL;
     bool told = api->errorGetVerboseMessage && api->errorGetVerboseMessage(e, &text) == QNN_SUCCESS && text;
-    st = status_fail(st, "the backend refused %s \"%s\" of graph \"%s\" with %llu%s%s", what, name, c->g->name, (unsigned long long)QNN_GET_ERROR_CODE(e),
-                     told ? ": " : "", told ? text : "");
+    st = status_fail(st, "the backend refused %s \"%s\" of graph \"%s\" with %llu%s%s", what, name, c->g->name,
+                     (unsigned long long)QNN_GET_ERROR_CODE(e), told ? ": " : "", told ? text : "");
     if (told && api->errorFreeVerboseMessage)
         api->errorFreeVerboseMessage(text);
     return st;
@@ -44,7 +45,8 @@ static enum status no_memory(const struct composer *c)
 
 static enum status give_data(Qnn_Tensor_t *t, const void *data, uint64_t bytes, const char *name)
 {
-    RETURN_IF(bytes > UINT32_MAX, ST_INVALID_TENSOR, "tensor \"%s\" has %llu bytes of data; the API carries at most 4 GiB", name, (unsigned long long)bytes);
+    RETURN_IF(bytes > UINT32_MAX, ST_INVALID_TENSOR, "tensor \"%s\" has %llu bytes of data; the API carries at most 4 GiB",
+              name, (unsigned long long)bytes);
     t->v1.clientBuf = (Qnn_ClientBuffer_t){ (void *)data, (uint32_t)bytes };
     return ST_OK;
 }
@@ -57,7 +59,8 @@ static enum status create_tensor(struct composer *c, const struct ir_tensor *t, 
         ret->v1.type = QNN_TENSOR_TYPE_NULL;
         return ST_OK;
     }
-    RETURN_IF(!type_to_client(t, &type), ST_INVALID_TENSOR, "tensor \"%s\" is updateable or optional in a way that no tensor type says", t->name);
+    RETURN_IF(!type_to_client(t, &type), ST_INVALID_TENSOR,
+              "tensor \"%s\" is updateable or optional in a way that no tensor type says", t->name);
     if (c->t->all_outputs && type == QNN_TENSOR_TYPE_NATIVE)
         type = QNN_TENSOR_TYPE_APP_READ;
     TRY(tensor_to_client(&t->desc, t->name, 0, type, c->a, ret));
@@ -65,11 +68,12 @@ static enum status create_tensor(struct composer *c, const struct ir_tensor *t, 
         TRY(give_data(ret, t->data, desc_bytes(&t->desc), t->name));
     const QNN_INTERFACE_VER_TYPE *api = c->t->api;
     bool shared = t->role == IR_INOUT && api->tensorCreateContextTensor; /* belongs to all graphs of the context */
-    Qnn_ErrorHandle_t e = shared ? api->tensorCreateContextTensor(c->t->context, ret) : api->tensorCreateGraphTensor(c->graph, ret);
+    Qnn_ErrorHandle_t e =
+        shared ? api->tensorCreateContextTensor(c->t->context, ret) : api->tensorCreateGraphTensor(c->graph, ret);
     return e == QNN_SUCCESS ? ST_OK : refused(c, ST_INVALID_TENSOR, e, "tensor", t->name);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
 
 static enum status make_param(struct composer *c, uint32_t node, uint32_t i, Qnn_Param_t *ret)
 {
@@ -124,7 +128,7 @@ static enum status add_node(struct composer *c, uint32_t node)
     return e == QNN_SUCCESS ? ST_OK : refused(c, ST_INVALID_OP, e, "node", n->name);
 }
 
-/* ---- the graph -------------------------------------------------------------------------------------------------------------- */
+/* ---- the graph -------------------------------------------------------------------------------------------------------- */
 
 enum { LIST_IN = 1, LIST_OUT = 2, LIST_UPDATEABLE = 4 };
 

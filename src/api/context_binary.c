@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QnnContext.h, the part about binaries: saving a context, and making one from saved bytes, from callbacks, or several at a time. */
+/* QnnContext.h, the part about binaries: saving a context, and making one from saved bytes, from callbacks, or several at a
+ * time. */
 #include <string.h>
 
 #include "QNN/QnnContext.h"
@@ -8,7 +9,7 @@
 
 enum { CONST_ALIGN = 64 };
 
-/* ---- saving --------------------------------------------------------------------------------------------------------------- */
+/* ---- saving ----------------------------------------------------------------------------------------------------------- */
 
 /* One part per graph; subgraphs are in the graphs that run them. */
 static enum status list_parts(struct api_context *c, const struct binary ***ret, uint32_t *ret_n)
@@ -23,7 +24,8 @@ static enum status list_parts(struct api_context *c, const struct binary ***ret,
             continue;
         if (c->graphs.at[i]->state != GRAPH_FINAL) {
             mem_free(parts);
-            return status_fail(ST_NOT_FINALIZED, "graph \"%s\" is not finalized; finalize every graph before saving the context",
+            return status_fail(ST_NOT_FINALIZED,
+                               "graph \"%s\" is not finalized; finalize every graph before saving the context",
                                c->graphs.at[i]->name);
         }
         parts[n++] = c->graphs.at[i]->binary;
@@ -72,13 +74,14 @@ static enum status get_binary(struct api_context *c, void *buffer, uint64_t size
     if (fits)
         memcpy(buffer, im.data, im.size);
     binary_image_free(&im);
-    RETURN_IF(!fits, ST_INVALID_ARG, "the buffer has %llu bytes; the binary needs %zu (QnnContext_getBinarySize)", (unsigned long long)size, need);
+    RETURN_IF(!fits, ST_INVALID_ARG, "the buffer has %llu bytes; the binary needs %zu (QnnContext_getBinarySize)",
+              (unsigned long long)size, need);
     *written = need;
     return ST_OK;
 }
 
-Qnn_ErrorHandle_t QnnContext_getBinary(Qnn_ContextHandle_t context, void *binaryBuffer, Qnn_ContextBinarySize_t binaryBufferSize,
-                                       Qnn_ContextBinarySize_t *writtenBufferSize)
+Qnn_ErrorHandle_t QnnContext_getBinary(Qnn_ContextHandle_t context, void *binaryBuffer,
+                                       Qnn_ContextBinarySize_t binaryBufferSize, Qnn_ContextBinarySize_t *writtenBufferSize)
 {
     API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
     log_enter(c->log);
@@ -87,7 +90,7 @@ Qnn_ErrorHandle_t QnnContext_getBinary(Qnn_ContextHandle_t context, void *binary
     return api_error(COMP_CONTEXT, get_binary(c, binaryBuffer, binaryBufferSize, writtenBufferSize));
 }
 
-/* ---- loading -------------------------------------------------------------------------------------------------------------- */
+/* ---- loading ---------------------------------------------------------------------------------------------------------- */
 
 static bool enabled(const struct api_context *c, const char *name)
 {
@@ -102,8 +105,8 @@ static bool enabled(const struct api_context *c, const char *name)
 static enum status check_target(const struct binary *b, const struct backend_context_cfg *cfg)
 {
     RETURN_IF(b->target.backend_id != backend_this->id, ST_BINARY_CONFIG,
-              "the binary was made for backend %u by build %s; this is the %s backend (%u)", b->target.backend_id, b->target.build_id,
-              backend_this->name, backend_this->id);
+              "the binary was made for backend %u by build %s; this is the %s backend (%u)", b->target.backend_id,
+              b->target.build_id, backend_this->name, backend_this->id);
     return backend_this->check_target ? backend_this->check_target(cfg, &b->target) : ST_OK;
 }
 
@@ -118,7 +121,8 @@ static enum status check_enabled(const struct api_context *c)
     return ST_OK;
 }
 
-/* The client may free its buffer after the call, unless it promised to keep it; then it is used in place when it is aligned. */
+/* The client may free its buffer after the call, unless it promised to keep it; then it is used in place when it is aligned.
+ */
 static enum status take_bytes(struct api_context *c, const void *data, uint64_t size)
 {
     bool in_place = c->cfg.persistent_binary && (uintptr_t)data % CONST_ALIGN == 0;
@@ -188,7 +192,8 @@ static enum status create_from(struct api_backend *b, const struct source *s, vo
 {
     struct context_options o;
     struct api_context *c;
-    RETURN_IF(!s->data || !s->size, ST_INVALID_ARG, "the binary is NULL or has 0 bytes; give the bytes that QnnContext_getBinary wrote");
+    RETURN_IF(!s->data || !s->size, ST_INVALID_ARG,
+              "the binary is NULL or has 0 bytes; give the bytes that QnnContext_getBinary wrote");
     TRY(read_options(s, &o));
     TRY(context_new(b, &o, &c));
     enum status st = fill_context(c, s);
@@ -219,8 +224,9 @@ static Qnn_ErrorHandle_t create_profiled(struct api_backend *b, struct source *s
 
 Qnn_ErrorHandle_t QnnContext_createFromBinaryWithSignal(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
                                                         const QnnContext_Config_t **config, const void *binaryBuffer,
-                                                        Qnn_ContextBinarySize_t binaryBufferSize, Qnn_ContextHandle_t *context,
-                                                        Qnn_ProfileHandle_t profile, Qnn_SignalHandle_t signal)
+                                                        Qnn_ContextBinarySize_t binaryBufferSize,
+                                                        Qnn_ContextHandle_t *context, Qnn_ProfileHandle_t profile,
+                                                        Qnn_SignalHandle_t signal)
 {
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
     log_enter(b->log);
@@ -229,11 +235,13 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryWithSignal(Qnn_BackendHandle_t back
     return create_profiled(b, &s, context, profile, signal);
 }
 
-Qnn_ErrorHandle_t QnnContext_createFromBinary(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config,
-                                              const void *binaryBuffer, Qnn_ContextBinarySize_t binaryBufferSize,
-                                              Qnn_ContextHandle_t *context, Qnn_ProfileHandle_t profile)
+Qnn_ErrorHandle_t QnnContext_createFromBinary(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
+                                              const QnnContext_Config_t **config, const void *binaryBuffer,
+                                              Qnn_ContextBinarySize_t binaryBufferSize, Qnn_ContextHandle_t *context,
+                                              Qnn_ProfileHandle_t profile)
 {
-    return QnnContext_createFromBinaryWithSignal(backend, device, config, binaryBuffer, binaryBufferSize, context, profile, NULL);
+    return QnnContext_createFromBinaryWithSignal(backend, device, config, binaryBuffer, binaryBufferSize, context, profile,
+                                                 NULL);
 }
 
 static enum status validate(const struct api_backend *b, const struct source *s)
@@ -241,7 +249,8 @@ static enum status validate(const struct api_backend *b, const struct source *s)
     struct context_options o;
     struct binary bin;
     struct api_device *d;
-    RETURN_IF(!s->data || !s->size, ST_INVALID_ARG, "the binary is NULL or has 0 bytes; give the bytes that QnnContext_getBinary wrote");
+    RETURN_IF(!s->data || !s->size, ST_INVALID_ARG,
+              "the binary is NULL or has 0 bytes; give the bytes that QnnContext_getBinary wrote");
     TRY(read_options(s, &o));
     o.cfg.backend = b->cfg;
     TRY(device_hold(s->device, &d, &o.cfg.device));
@@ -254,8 +263,9 @@ static enum status validate(const struct api_backend *b, const struct source *s)
     return st;
 }
 
-Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config,
-                                            const void *binaryBuffer, Qnn_ContextBinarySize_t binaryBufferSize)
+Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
+                                            const QnnContext_Config_t **config, const void *binaryBuffer,
+                                            Qnn_ContextBinarySize_t binaryBufferSize)
 {
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
     log_enter(b->log);
@@ -265,7 +275,8 @@ Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_Dev
 
 static enum status finish_deferred(struct api_context *c)
 {
-    RETURN_IF(!c->from_binary || !c->deferred, ST_NOT_PERMITTED, "the context was not created with DEFER_GRAPH_INIT; its graphs are ready");
+    RETURN_IF(!c->from_binary || !c->deferred, ST_NOT_PERMITTED,
+              "the context was not created with DEFER_GRAPH_INIT; its graphs are ready");
     for (size_t i = 0; i < c->graphs.n; i++) {
         struct api_graph *g = c->graphs.at[i];
         enum status st = g->state == GRAPH_DEFERRED ? graph_load(g, &c->binary, g->binary_index) : ST_OK;
@@ -296,10 +307,11 @@ Qnn_ErrorHandle_t QnnContext_finalize(Qnn_ContextHandle_t context, Qnn_ProfileHa
     return api_error(COMP_CONTEXT, st);
 }
 
-/* ---- the binary through callbacks ------------------------------------------------------------------------------------------ */
+/* ---- the binary through callbacks ------------------------------------------------------------------------------------- */
 
-static Qnn_ErrorHandle_t create_from_raw(struct api_backend *b, struct source *s, const Qnn_ContextBinaryRawBufferCallbackV1_t *cb, void **ret,
-                                         void *profile, void *signal)
+static Qnn_ErrorHandle_t create_from_raw(struct api_backend *b, struct source *s,
+                                         const Qnn_ContextBinaryRawBufferCallbackV1_t *cb, void **ret, void *profile,
+                                         void *signal)
 {
     API_CHECK(cb->dataProvide && cb->dataRelease, COMP_CONTEXT, ST_INVALID_ARG,
               "the raw-buffer callbacks are not both given; dataProvide and dataRelease are needed");
@@ -308,7 +320,8 @@ static Qnn_ErrorHandle_t create_from_raw(struct api_backend *b, struct source *s
     enum callback_kind former = callback_enter(CALLBACK_PINNED);
     Qnn_ErrorHandle_t e = cb->dataProvide(req, &got, cb->notifyParam);
     callback_leave(former);
-    API_CHECK(e == QNN_SUCCESS && got.memPtr, COMP_CONTEXT, ST_BAD_BINARY, "dataProvide returned %llu and %s for bytes 0 to %llu", (unsigned long long)e,
+    API_CHECK(e == QNN_SUCCESS && got.memPtr, COMP_CONTEXT, ST_BAD_BINARY,
+              "dataProvide returned %llu and %s for bytes 0 to %llu", (unsigned long long)e,
               got.memPtr ? "a buffer" : "no buffer", (unsigned long long)s->size);
     s->data = (const char *)got.memPtr + got.dataStartOffset;
     e = create_profiled(b, s, ret, profile, signal);
@@ -320,9 +333,11 @@ static Qnn_ErrorHandle_t create_from_raw(struct api_backend *b, struct source *s
 }
 
 Qnn_ErrorHandle_t QnnContext_createFromBinaryWithCallback(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
-                                                          const QnnContext_Config_t **config, const Qnn_ContextBinaryCallback_t *callback,
+                                                          const QnnContext_Config_t **config,
+                                                          const Qnn_ContextBinaryCallback_t *callback,
                                                           const void *binaryBuffer, Qnn_ContextBinarySize_t binaryBufferSize,
-                                                          Qnn_ContextHandle_t *context, Qnn_ProfileHandle_t profile, Qnn_SignalHandle_t signal)
+                                                          Qnn_ContextHandle_t *context, Qnn_ProfileHandle_t profile,
+                                                          Qnn_SignalHandle_t signal)
 {
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
     log_enter(b->log);
@@ -330,13 +345,14 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryWithCallback(Qnn_BackendHandle_t ba
     API_CHECK(callback, COMP_CONTEXT, ST_INVALID_ARG, "callback is NULL; use QnnContext_createFromBinary without callbacks");
     API_CHECK(callback->type == QNN_CONTEXT_CALLBACK_RAW_BUFFER &&
                   callback->rawBufferCallback.version == QNN_CONTEXT_CALLBACK_RAW_BUFFER_VERSION_1,
-              COMP_CONTEXT, ST_NOT_SUPPORTED, "callback type %u is not supported; raw-buffer callbacks (version 1) are", (unsigned)callback->type);
+              COMP_CONTEXT, ST_NOT_SUPPORTED, "callback type %u is not supported; raw-buffer callbacks (version 1) are",
+              (unsigned)callback->type);
     (void)binaryBuffer; /* the callbacks bring every byte */
     struct source s = { .config = config, .size = binaryBufferSize, .device = device };
     return create_from_raw(b, &s, &callback->rawBufferCallback.v1, context, profile, signal);
 }
 
-/* ---- several at a time ----------------------------------------------------------------------------------------------------- */
+/* ---- several at a time ------------------------------------------------------------------------------------------------ */
 
 /* One context of a list, as the client described it. */
 struct list_item {
@@ -356,17 +372,19 @@ static const QnnContext_ParamsV1_t *params_v1(const QnnContext_Params_t *p)
     return p->version == QNN_CONTEXT_PARAMS_VERSION_2 ? (const QnnContext_ParamsV1_t *)p->v2 : NULL;
 }
 
-_Static_assert(offsetof(QnnContext_ParamsV1_t, notifyParam) == offsetof(QnnContext_ParamsV2_t, notifyParam), "v1 is a prefix of v2");
+_Static_assert(offsetof(QnnContext_ParamsV1_t, notifyParam) == offsetof(QnnContext_ParamsV2_t, notifyParam),
+               "v1 is a prefix of v2");
 
-/* Whoever is handed a context owns it: clients take it over whenever they see one, so that it is named once, at the end. Nothing pins it then, for the
- * client may free it at once. */
+/* Whoever is handed a context owns it: clients take it over whenever they see one, so that it is named once, at the end.
+ * Nothing pins it then, for the client may free it at once. */
 static void notify(const QnnContext_ParamsV1_t *v, void *context, Qnn_ErrorHandle_t result)
 {
     struct api_context *c = context ? handle_get(context, HANDLE_CONTEXT) : NULL;
     enum callback_kind former = callback_enter(CALLBACK_PINNED);
     for (size_t i = 0; c && i < c->graphs.n; i++)
         if (c->graphs.at[i]->state == GRAPH_LOADED)
-            v->notifyFunc(NULL, c->graphs.at[i]->self, c->graphs.at[i]->name, QNN_CONTEXT_NOTIFY_TYPE_GRAPH_INIT, v->notifyParam, QNN_SUCCESS);
+            v->notifyFunc(NULL, c->graphs.at[i]->self, c->graphs.at[i]->name, QNN_CONTEXT_NOTIFY_TYPE_GRAPH_INIT,
+                          v->notifyParam, QNN_SUCCESS);
     callback_leave(former);
     if (c)
         handle_put(context);
@@ -378,14 +396,17 @@ static void notify(const QnnContext_ParamsV1_t *v, void *context, Qnn_ErrorHandl
 static void create_listed(struct api_backend *b, const struct list_work *w, const QnnContext_ParamsV1_t *v)
 {
     void *handle = NULL;
-    struct source s = { .config = v->config, .list_config = w->list_config, .data = v->binaryBuffer, .size = v->binaryBufferSize,
+    struct source s = { .config = v->config,
+                        .list_config = w->list_config,
+                        .data = v->binaryBuffer,
+                        .size = v->binaryBufferSize,
                         .device = w->device };
     Qnn_ErrorHandle_t e = create_profiled(b, &s, &handle, v->profile, NULL);
     notify(v, e == QNN_SUCCESS ? handle : NULL, e);
 }
 
-/* The public text lets nothing of the list be touched before its notification, so the work can be done before the call returns: the
- * notifications come from another thread, as clients expect. */
+/* The public text lets nothing of the list be touched before its notification, so the work can be done before the call
+ * returns: the notifications come from another thread, as clients expect. */
 static void *create_list(void *arg)
 {
     const struct list_work *w = arg;
@@ -404,7 +425,8 @@ static enum status check_list(const QnnContext_Params_t **params)
     RETURN_IF(!params || !*params, ST_INVALID_ARG, "contextParams is NULL or empty");
     for (uint32_t i = 0; params[i]; i++) {
         const QnnContext_ParamsV1_t *v = params_v1(params[i]);
-        RETURN_IF(!v, ST_INVALID_ARG, "contextParams[%u] has version %u; 1 and 2 are supported", i, (unsigned)params[i]->version);
+        RETURN_IF(!v, ST_INVALID_ARG, "contextParams[%u] has version %u; 1 and 2 are supported", i,
+                  (unsigned)params[i]->version);
         RETURN_IF(!v->notifyFunc, ST_INVALID_ARG, "contextParams[%u] has no notify function; the context would be lost", i);
         RETURN_IF(!v->binaryBuffer || !v->binaryBufferSize, ST_INVALID_ARG, "contextParams[%u] has no binary", i);
     }
@@ -412,16 +434,16 @@ static enum status check_list(const QnnContext_Params_t **params)
 }
 
 Qnn_ErrorHandle_t QnnContext_createFromBinaryListAsync(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
-                                                       const QnnContext_Params_t **contextParams, const QnnContext_Config_t **listConfig,
-                                                       Qnn_SignalHandle_t signal)
+                                                       const QnnContext_Params_t **contextParams,
+                                                       const QnnContext_Config_t **listConfig, Qnn_SignalHandle_t signal)
 {
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
     log_enter(b->log);
     enum status st = check_list(contextParams);
-    API_CHECK(!device || handle_describe(device, HANDLE_DEVICE)[0] == 'v', COMP_CONTEXT, ST_INVALID_ARG, "the device handle is %s",
-              handle_describe(device, HANDLE_DEVICE));
-    API_CHECK(st != ST_OK || !signal, COMP_CONTEXT, ST_NOT_SUPPORTED, "signals for a list of contexts are not supported by the %s backend",
-              backend_this->name);
+    API_CHECK(!device || handle_describe(device, HANDLE_DEVICE)[0] == 'v', COMP_CONTEXT, ST_INVALID_ARG,
+              "the device handle is %s", handle_describe(device, HANDLE_DEVICE));
+    API_CHECK(st != ST_OK || !signal, COMP_CONTEXT, ST_NOT_SUPPORTED,
+              "signals for a list of contexts are not supported by the %s backend", backend_this->name);
     struct list_work w = { .backend = backend, .device = device, .list_config = listConfig, .params = contextParams };
     pthread_t thread;
     if (st == ST_OK)

@@ -17,6 +17,7 @@ struct dlc_compose {
 };
 
 enum status dlc_compose_check(const struct dlc_compose *a); /* all that needs no graphs */
-enum status dlc_compose(const struct dlc_compose *a, struct ir_graph *const *graphs, uint32_t n, QnnSystemContext_GraphInfo_t **ret);
+enum status dlc_compose(const struct dlc_compose *a, struct ir_graph *const *graphs, uint32_t n,
+                        QnnSystemContext_GraphInfo_t **ret);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From our status to the client's error code, with the sentence that explains it (private to api/).
  *
- * The code is returned plain, without anything in its upper bits, because clients compare results with == . The explanation is kept per
- * thread, together with its code, for QnnError_getVerboseMessage; and it goes to the log. */
+ * The code is returned plain, without anything in its upper bits, because clients compare results with == . The explanation
+ * is kept per thread, together with its code, for QnnError_getVerboseMessage; and it goes to the log. */
 #ifndef API_ERRORS_H
 #define API_ERRORS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client's node becomes an ir_node: tensors are found by id, context tensors are brought into the graph on first use, and the operator is
- * checked as QnnBackend_validateOpConfig would, so that nothing unknown reaches the compiler. */
+/* A client's node becomes an ir_node: tensors are found by id, context tensors are brought into the graph on first use, and
+ * the operator is checked as QnnBackend_validateOpConfig would, so that nothing unknown reaches the compiler. */
 #include "api/graph_build.h"
 
 #include <stdio.h>
@@ -38,7 +38,8 @@ static bool is_around(const struct api_graph *g, uint32_t index)
 
 static enum status resolve_id(struct api_graph *g, uint32_t id, uint32_t *ret);
 
-/* A tensor of a graph around this one becomes an input, which the If node that runs this graph will fill; a constant is simply known here, too. */
+/* A tensor of a graph around this one becomes an input, which the If node that runs this graph will fill; a constant is
+ * simply known here, too. */
 static enum status capture(struct api_graph *g, uint32_t id, uint32_t *ret)
 {
     struct api_graph *outer = g->context->graphs.at[g->parent];
@@ -48,7 +49,8 @@ static enum status capture(struct api_graph *g, uint32_t id, uint32_t *ret)
         return ST_OK;
     TRY(resolve_id(outer, id, &at));
     struct ir_tensor t = outer->ir->tensors.at[at];
-    RETURN_IF(t.role == IR_INOUT || t.optional, ST_INVALID_TENSOR, "tensor \"%s\" is optional or read and written by the client; a subgraph cannot use it", t.name);
+    RETURN_IF(t.role == IR_INOUT || t.optional, ST_INVALID_TENSOR,
+              "tensor \"%s\" is optional or read and written by the client; a subgraph cannot use it", t.name);
     if (t.role == IR_CONST)
         return ir_add_const(g->ir, &t, true, ret);
     uint32_t *slot = vec_push(&g->captured);
@@ -75,15 +77,17 @@ static enum status resolve_id(struct api_graph *g, uint32_t id, uint32_t *ret)
 static enum status resolve(struct api_graph *g, const Qnn_Tensor_t *client, const char *what, uint32_t at, uint32_t *ret)
 {
     const Qnn_TensorV1_t *v = tensor_v1(client);
-    RETURN_IF(!v, ST_INVALID_TENSOR, "%s[%u] has tensor version %u; 1 and 2 are supported", what, at, (unsigned)client->version);
+    RETURN_IF(!v, ST_INVALID_TENSOR, "%s[%u] has tensor version %u; 1 and 2 are supported", what, at,
+              (unsigned)client->version);
     *ret = IR_NONE;
     if (v->type == QNN_TENSOR_TYPE_NULL)
         return ST_OK;
-    RETURN_IF(!v->id || v->id > g->context->tensors.n, ST_INVALID_TENSOR, "%s[%u] \"%s\" has id %u, which was not created in this context", what, at,
-              v->name ? v->name : "", v->id);
+    RETURN_IF(!v->id || v->id > g->context->tensors.n, ST_INVALID_TENSOR,
+              "%s[%u] \"%s\" has id %u, which was not created in this context", what, at, v->name ? v->name : "", v->id);
     const struct tensor_entry *e = &g->context->tensors.at[v->id - 1];
-    RETURN_IF(e->graph != CONTEXT_OWNER && !is_around(g, e->graph), ST_INVALID_TENSOR, "%s[%u] \"%s\" belongs to another graph, \"%s\"", what, at,
-              v->name ? v->name : "", g->context->graphs.at[e->graph]->name);
+    RETURN_IF(e->graph != CONTEXT_OWNER && !is_around(g, e->graph), ST_INVALID_TENSOR,
+              "%s[%u] \"%s\" belongs to another graph, \"%s\"", what, at, v->name ? v->name : "",
+              g->context->graphs.at[e->graph]->name);
     return resolve_id(g, v->id, ret);
 }
 
@@ -98,7 +102,8 @@ static enum status check_input(const struct api_graph *g, uint32_t t)
         return ST_OK;
     const struct ir_tensor *x = &g->ir->tensors.at[t];
     bool needs = x->role == IR_NATIVE || x->role == IR_OUTPUT;
-    RETURN_IF(needs && !is_produced(g, t), ST_UNCONNECTED, "input \"%s\" is not written by any node added before; add nodes in the order of the data", x->name);
+    RETURN_IF(needs && !is_produced(g, t), ST_UNCONNECTED,
+              "input \"%s\" is not written by any node added before; add nodes in the order of the data", x->name);
     return ST_OK;
 }
 
@@ -108,7 +113,8 @@ static enum status check_output(const struct api_graph *g, uint32_t t, uint32_t 
     const struct ir_tensor *x = &g->ir->tensors.at[t];
     RETURN_IF(x->role == IR_INPUT || x->role == IR_CONST || x->role == IR_ABSENT, ST_INVALID_TENSOR,
               "output \"%s\" is APP_WRITE or STATIC; a node cannot write it", x->name);
-    RETURN_IF(is_produced(g, t), ST_INVALID_TENSOR, "output \"%s\" is written by another node already; a tensor has one writer", x->name);
+    RETURN_IF(is_produced(g, t), ST_INVALID_TENSOR,
+              "output \"%s\" is written by another node already; a tensor has one writer", x->name);
     return ST_OK;
 }
 
@@ -125,7 +131,9 @@ static enum status mark_produced(struct api_graph *g, const struct ir_node *n)
     for (uint32_t i = 0; i < n->n_out; i++) {
         if (g->produced.at[n->out[i]]) {
             unmark_produced(g, n, i);
-            return status_fail(ST_INVALID_TENSOR, "%s \"%s\": output \"%s\" is given twice; each output is a tensor of its own", n->op->name, n->name, g->ir->tensors.at[n->out[i]].name);
+            return status_fail(ST_INVALID_TENSOR,
+                               "%s \"%s\": output \"%s\" is given twice; each output is a tensor of its own", n->op->name,
+                               n->name, g->ir->tensors.at[n->out[i]].name);
         }
         g->produced.at[n->out[i]] = 1;
     }
@@ -150,17 +158,18 @@ static enum status connect(struct api_graph *g, const Qnn_OpConfigV1_t *c, struc
     return ST_OK;
 }
 
-/* ---- If --------------------------------------------------------------------------------------------------------------------- */
+/* ---- If --------------------------------------------------------------------------------------------------------------- */
 
 static enum status find_subgraph(struct api_graph *g, const struct ir_node *n, uint32_t param, struct api_graph **ret)
 {
     const char *name = n->params[param].data;
     *ret = n->params[param].type == DT_STR ? context_find_graph(g->context, name) : NULL;
-    RETURN_IF(n->params[param].type != DT_STR, ST_INVALID_OP, "parameter \"%s\" is of type %s; the name (STRING) or the handle (UINT_64) of a subgraph is expected",
+    RETURN_IF(n->params[param].type != DT_STR, ST_INVALID_OP,
+              "parameter \"%s\" is of type %s; the name (STRING) or the handle (UINT_64) of a subgraph is expected",
               n->op->params[param].name, dtype_name(n->params[param].type));
     RETURN_IF(!*ret || !(*ret)->subgraph || (*ret)->parent != g->index, ST_INVALID_OP,
-              "parameter \"%s\" names \"%s\", which is %s; a graph made with QnnGraph_createSubgraph of \"%s\" is expected", n->op->params[param].name, name,
-              *ret ? "not a subgraph of this graph" : "no graph of this context", g->name);
+              "parameter \"%s\" names \"%s\", which is %s; a graph made with QnnGraph_createSubgraph of \"%s\" is expected",
+              n->op->params[param].name, name, *ret ? "not a subgraph of this graph" : "no graph of this context", g->name);
     return ST_OK;
 }
 
@@ -173,16 +182,20 @@ static bool is_captured(const struct api_graph *s, uint32_t t)
 }
 
 /* Inputs of a subgraph: those it declares are in[1] … of the node, in order; what it uses from outside is found by id. */
-static enum status feed_subgraph(struct api_graph *g, const struct api_graph *s, const uint32_t *given, uint32_t n_given, struct ir_node *n)
+static enum status feed_subgraph(struct api_graph *g, const struct api_graph *s, const uint32_t *given, uint32_t n_given,
+                                 struct ir_node *n)
 {
     uint32_t declared = 0;
     for (uint32_t i = 0; i < s->ir->tensors.n; i++) {
         const struct ir_tensor *t = &s->ir->tensors.at[i];
-        RETURN_IF(t->role == IR_OUTPUT && !is_produced(s, i), ST_UNCONNECTED, "output \"%s\" of subgraph \"%s\" is not written by any node; add the node that computes it before the If", t->name, s->name);
+        RETURN_IF(t->role == IR_OUTPUT && !is_produced(s, i), ST_UNCONNECTED,
+                  "output \"%s\" of subgraph \"%s\" is not written by any node; add the node that computes it before the If",
+                  t->name, s->name);
         if (t->role != IR_INPUT)
             continue;
         bool captured = is_captured(s, i);
-        RETURN_IF(!captured && declared == n_given, ST_INVALID_OP, "subgraph \"%s\" has more inputs than the %u that stand behind the condition", s->name, n_given);
+        RETURN_IF(!captured && declared == n_given, ST_INVALID_OP,
+                  "subgraph \"%s\" has more inputs than the %u that stand behind the condition", s->name, n_given);
         RETURN_IF(n->n_in == MAX_PORTS, ST_INVALID_OP, "its subgraphs use more than %d tensors from outside", MAX_PORTS - 1);
         if (captured)
             TRY(resolve_id(g, t->client_id, &n->in[n->n_in]));
@@ -190,7 +203,8 @@ static enum status feed_subgraph(struct api_graph *g, const struct api_graph *s,
             n->in[n->n_in] = given[declared++];
         TRY(check_input(g, n->in[n->n_in++]));
     }
-    RETURN_IF(declared && declared != n_given, ST_INVALID_OP, "subgraph \"%s\" has %u inputs; %u stand behind the condition (none, or as many, are expected)", s->name,
+    RETURN_IF(declared && declared != n_given, ST_INVALID_OP,
+              "subgraph \"%s\" has %u inputs; %u stand behind the condition (none, or as many, are expected)", s->name,
               declared, n_given);
     return ST_OK;
 }
@@ -261,7 +275,7 @@ static enum status add_checked(struct api_graph *g, const struct ir_node *n)
     return st;
 }
 
-/* ---- wide nodes ------------------------------------------------------------------------------------------------------------- */
+/* ---- wide nodes ------------------------------------------------------------------------------------------------------- */
 
 static enum status call_of(struct api_graph *g, const struct ir_node *n, struct arena *a, struct op_call *ret)
 {
@@ -271,7 +285,14 @@ static enum status call_of(struct api_graph *g, const struct ir_node *n, struct 
         uint32_t t = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
         descs[i] = t == IR_NONE ? NULL : &g->ir->tensors.at[t].desc;
     }
-    *ret = (struct op_call){ .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .in = descs, .out = descs + n->n_in, .params = n->params, .post = OP_POST_NONE };
+    *ret = (struct op_call){ .op = n->op,
+                             .node = n->name,
+                             .n_in = n->n_in,
+                             .n_out = n->n_out,
+                             .in = descs,
+                             .out = descs + n->n_in,
+                             .params = n->params,
+                             .post = OP_POST_NONE };
     return ST_OK;
 }
 
@@ -301,7 +322,13 @@ static enum status add_wide(struct api_graph *g, const struct ir_node *n, const 
             w->in[i] = w->in[i] >= WIDE_BETWEEN ? first + (w->in[i] - WIDE_BETWEEN) : n->in[w->in[i]];
         for (uint32_t i = 0; i < w->n_out; i++)
             w->out[i] = w->out[i] >= WIDE_BETWEEN ? first + (w->out[i] - WIDE_BETWEEN) : n->out[w->out[i]];
-        st = add_checked(g, &(struct ir_node){ .name = n->name, .op = w->op, .n_in = w->n_in, .n_out = w->n_out, .in = w->in, .out = w->out, .params = w->params,
+        st = add_checked(g, &(struct ir_node){ .name = n->name,
+                                               .op = w->op,
+                                               .n_in = w->n_in,
+                                               .n_out = w->n_out,
+                                               .in = w->in,
+                                               .out = w->out,
+                                               .params = w->params,
                                                .post = OP_POST_NONE });
         if (st != ST_OK)
             st = status_prefix(st, WIDE_PART_TEXT, k + 1, p.n_parts);

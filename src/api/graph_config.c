@@ -6,11 +6,13 @@ static enum status set_option(struct api_graph *g, const QnnGraph_Config_t *c)
 {
     switch (c->option) {
     case QNN_GRAPH_CONFIG_OPTION_CUSTOM:
-        RETURN_IF(!backend_this->graph_config, ST_INVALID_CONFIG, "the %s backend has no custom graph options", backend_this->name);
+        RETURN_IF(!backend_this->graph_config, ST_INVALID_CONFIG, "the %s backend has no custom graph options",
+                  backend_this->name);
         return backend_this->graph_config(c->customConfig, &g->cfg);
     case QNN_GRAPH_CONFIG_OPTION_PRIORITY:
         RETURN_IF((int)c->priority < QNN_PRIORITY_LOWEST || c->priority > QNN_PRIORITY_HIGHEST, ST_INVALID_CONFIG,
-                  "graph priority is %u; %u to %u are allowed", (unsigned)c->priority, (unsigned)QNN_PRIORITY_LOWEST, (unsigned)QNN_PRIORITY_HIGHEST);
+                  "graph priority is %u; %u to %u are allowed", (unsigned)c->priority, (unsigned)QNN_PRIORITY_LOWEST,
+                  (unsigned)QNN_PRIORITY_HIGHEST);
         graph_set_priority(g, (uint32_t)c->priority);
         return ST_OK;
     case QNN_GRAPH_CONFIG_OPTION_PROFILE_HANDLE:
@@ -27,7 +29,9 @@ static enum status set_option(struct api_graph *g, const QnnGraph_Config_t *c)
         g->profile_left = c->numProfilingExecutions;
         return ST_OK;
     case QNN_GRAPH_CONFIG_OPTION_ENABLE_BINARY_SECTION_WEIGHTS_UPDATES:
-        RETURN_IF(c->enableBinarySectionWeightsUpdates, ST_NOT_SUPPORTED, "weight updates are not supported by the %s backend; leave the option out or set it to 0", backend_this->name);
+        RETURN_IF(c->enableBinarySectionWeightsUpdates, ST_NOT_SUPPORTED,
+                  "weight updates are not supported by the %s backend; leave the option out or set it to 0",
+                  backend_this->name);
         return ST_OK;
     default:
         return status_fail(ST_INVALID_CONFIG, "graph option %u is unknown; 0 and 3 to 7 are known", (unsigned)c->option);

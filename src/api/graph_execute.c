@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One execution: from the client's tensor structs to the graph's I/O table. Tensors are matched by id; of everything else in the structs only the
- * data pointer counts, and the dimensions where they may differ from those at creation (batch multiples, dynamic dimensions). */
+/* One execution: from the client's tensor structs to the graph's I/O table. Tensors are matched by id; of everything else in
+ * the structs only the data pointer counts, and the dimensions where they may differ from those at creation (batch
+ * multiples, dynamic dimensions). */
 #include <string.h>
 
 #include "api/objects.h"
@@ -64,8 +65,9 @@ static enum status take_batch(struct graph_run *r, const struct binary_tensor *t
     uint32_t batch = batch_of(&t->desc, v);
     if (first)
         r->batch = batch ? batch : 1;
-    RETURN_IF(batch != r->batch, ST_INVALID_TENSOR, "tensor \"%s\" comes with %u times the batch of the graph, another tensor with %u times", t->name,
-              batch, r->batch);
+    RETURN_IF(batch != r->batch, ST_INVALID_TENSOR,
+              "tensor \"%s\" comes with %u times the batch of the graph, another tensor with %u times", t->name, batch,
+              r->batch);
     return ST_OK;
 }
 
@@ -74,10 +76,12 @@ static enum status mem_data(struct graph_run *r, uint32_t at, const char *name, 
     struct api_mem *m = handle_get(handle, HANDLE_MEM);
     RETURN_IF(!m, ST_INVALID_TENSOR, "tensor \"%s\": the memory handle is %s", name, handle_describe(handle, HANDLE_MEM));
     r->mems[at] = handle; /* pinned until the run ends */
-    RETURN_IF(m->owner != r->graph->context, ST_INVALID_TENSOR, "tensor \"%s\": the memory is registered with another context; register it with the graph's", name);
-    RETURN_IF(m->bytes < need, ST_INVALID_TENSOR, "tensor \"%s\" needs %llu bytes; the registered memory has %llu", name, (unsigned long long)need,
-              (unsigned long long)m->bytes);
-    RETURN_IF(m->use != MEM_TENSOR, ST_INVALID_TENSOR, "tensor \"%s\": the memory is registered for the whole context, not for a tensor", name);
+    RETURN_IF(m->owner != r->graph->context, ST_INVALID_TENSOR,
+              "tensor \"%s\": the memory is registered with another context; register it with the graph's", name);
+    RETURN_IF(m->bytes < need, ST_INVALID_TENSOR, "tensor \"%s\" needs %llu bytes; the registered memory has %llu", name,
+              (unsigned long long)need, (unsigned long long)m->bytes);
+    RETURN_IF(m->use != MEM_TENSOR, ST_INVALID_TENSOR,
+              "tensor \"%s\": the memory is registered for the whole context, not for a tensor", name);
     r->io[at].data = m->address;
     r->io[at].mem = m->mem;
     return ST_OK;
@@ -101,11 +105,11 @@ static uint64_t bytes_needed(const struct binary_tensor *t, const Qnn_TensorV1_t
 static enum status check_dynamic(const struct binary_tensor *t, const Qnn_TensorV1_t *v)
 {
     const struct tensor_desc *d = &t->desc;
-    RETURN_IF(v->rank != d->rank || !v->dimensions, ST_DYNAMIC_SHAPE, "tensor \"%s\" has dynamic dimensions: give %u of them with each execution", t->name,
-              d->rank);
+    RETURN_IF(v->rank != d->rank || !v->dimensions, ST_DYNAMIC_SHAPE,
+              "tensor \"%s\" has dynamic dimensions: give %u of them with each execution", t->name, d->rank);
     for (unsigned i = 0; i < d->rank; i++)
-        RETURN_IF(d->dynamic >> i & 1 ? !v->dimensions[i] || v->dimensions[i] > d->dims[i] : v->dimensions[i] != d->dims[i], ST_DYNAMIC_SHAPE,
-                  "tensor \"%s\": dimension %u is %u; %s %u", t->name, i, v->dimensions[i],
+        RETURN_IF(d->dynamic >> i & 1 ? !v->dimensions[i] || v->dimensions[i] > d->dims[i] : v->dimensions[i] != d->dims[i],
+                  ST_DYNAMIC_SHAPE, "tensor \"%s\": dimension %u is %u; %s %u", t->name, i, v->dimensions[i],
                   d->dynamic >> i & 1 ? "it is dynamic, with a maximum of" : "it is fixed at", d->dims[i]);
     return ST_OK;
 }
@@ -121,8 +125,10 @@ static enum status take_data(struct graph_run *r, uint32_t at, const struct bina
     if (v->memType == QNN_TENSORMEMTYPE_MEMHANDLE)
         return mem_data(r, at, t->name, v->memHandle, need);
     RETURN_IF(v->memType != QNN_TENSORMEMTYPE_RAW && v->memType != QNN_TENSORMEMTYPE_UNDEFINED, ST_INVALID_TENSOR,
-              "tensor \"%s\" has memType %u; RAW (0) and MEMHANDLE (1) are supported when executing", t->name, (unsigned)v->memType);
-    RETURN_IF(!v->clientBuf.data && !may_be_left_out(r->graph, at), ST_INVALID_TENSOR, "tensor \"%s\" has no buffer; give clientBuf.data, or a registered memory handle", t->name);
+              "tensor \"%s\" has memType %u; RAW (0) and MEMHANDLE (1) are supported when executing", t->name,
+              (unsigned)v->memType);
+    RETURN_IF(!v->clientBuf.data && !may_be_left_out(r->graph, at), ST_INVALID_TENSOR,
+              "tensor \"%s\" has no buffer; give clientBuf.data, or a registered memory handle", t->name);
     RETURN_IF(v->clientBuf.data && v->clientBuf.dataSize && v->clientBuf.dataSize < need, ST_INVALID_TENSOR,
               "tensor \"%s\" needs %llu bytes; the buffer has %u", t->name, (unsigned long long)need, v->clientBuf.dataSize);
     r->io[at].data = v->clientBuf.data;
@@ -135,12 +141,16 @@ static enum status bind_tensor(struct graph_run *r, const Qnn_Tensor_t *client, 
     const Qnn_TensorV1_t *v = tensor_v1(client);
     RETURN_IF(!v, ST_INVALID_TENSOR, "a tensor has version %u; 1 and 2 are supported", (unsigned)client->version);
     uint32_t at = find_io(g, v->id, guess);
-    RETURN_IF(at == UINT32_MAX, ST_INVALID_TENSOR, "tensor id %u (\"%s\") is not an input or output of graph \"%s\"; give the ids that its tensors got at creation, or those that QnnSystemContext tells of a binary", v->id, v->name ? v->name : "",
-              g->name);
+    RETURN_IF(at == UINT32_MAX, ST_INVALID_TENSOR,
+              "tensor id %u (\"%s\") is not an input or output of graph \"%s\"; give the ids that its tensors got at "
+              "creation, or those that QnnSystemContext tells of a binary",
+              v->id, v->name ? v->name : "", g->name);
     const struct binary_tensor *t = g->io[at].tensor;
-    RETURN_IF(t->io != 3 && (t->io == 2) != output, ST_INVALID_TENSOR, "tensor \"%s\" is %s of graph \"%s\", but stands among the %s", t->name,
-              t->io == 2 ? "an output" : "an input", g->name, output ? "outputs" : "inputs");
-    RETURN_IF(is_given(&r->io[at]) && t->io != 3, ST_INVALID_TENSOR, "tensor \"%s\" is given twice; each input and output is given once", t->name);
+    RETURN_IF(t->io != 3 && (t->io == 2) != output, ST_INVALID_TENSOR,
+              "tensor \"%s\" is %s of graph \"%s\", but stands among the %s", t->name, t->io == 2 ? "an output" : "an input",
+              g->name, output ? "outputs" : "inputs");
+    RETURN_IF(is_given(&r->io[at]) && t->io != 3, ST_INVALID_TENSOR,
+              "tensor \"%s\" is given twice; each input and output is given once", t->name);
     TRY(take_batch(r, t, v, first));
     if (t->desc.dynamic && !output)
         TRY(check_dynamic(t, v));
@@ -189,7 +199,11 @@ enum status graph_run_bind(struct graph_run *r, const struct run_args *a)
 
 enum status graph_run_execute(struct graph_run *r)
 {
-    struct backend_run run = { .io = r->io, .priority = graph_priority(r->graph), .batch = r->batch, .cancel = r->signal ? &r->signal->cancel : NULL, .prof_parent = PROF_ROOT };
+    struct backend_run run = { .io = r->io,
+                               .priority = graph_priority(r->graph),
+                               .batch = r->batch,
+                               .cancel = r->signal ? &r->signal->cancel : NULL,
+                               .prof_parent = PROF_ROOT };
     uint64_t start = 0;
     int32_t whole = PROF_ROOT;
     if (r->profile) {

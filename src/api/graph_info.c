@@ -22,7 +22,8 @@ static void *copy(struct block *b, const void *from, size_t bytes)
     return memcpy(b->at + at, from, bytes);
 }
 
-/* Encodings with an array of their own. Block encodings make no sense on inputs and outputs; such a tensor is described without one. */
+/* Encodings with an array of their own. Block encodings make no sense on inputs and outputs; such a tensor is described
+ * without one. */
 static void copy_encoding(struct block *b, Qnn_QuantizeParams_t *q)
 {
     Qnn_AxisScaleOffset_t *axis = &q->axisScaleOffsetEncoding;
@@ -82,7 +83,8 @@ static void fill(struct block *b, const struct composed *graphs, uint32_t n, Qnn
     }
 }
 
-enum status graph_info_pack(const struct composed *graphs, uint32_t n, QnnSystemContext_GraphInfoVersion_t version, QnnSystemContext_GraphInfo_t **ret)
+enum status graph_info_pack(const struct composed *graphs, uint32_t n, QnnSystemContext_GraphInfoVersion_t version,
+                            QnnSystemContext_GraphInfo_t **ret)
 {
     struct block b = { 0 };
     fill(&b, graphs, n, version);

@@ -7,6 +7,7 @@
 #include "api/compose.h"
 
 /* One block of malloc that holds the array and what it points to, so that the client's single free() releases all of it. */
-enum status graph_info_pack(const struct composed *graphs, uint32_t n, QnnSystemContext_GraphInfoVersion_t version, QnnSystemContext_GraphInfo_t **ret);
+enum status graph_info_pack(const struct composed *graphs, uint32_t n, QnnSystemContext_GraphInfoVersion_t version,
+                            QnnSystemContext_GraphInfo_t **ret);
 
 #endif

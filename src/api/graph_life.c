@@ -55,7 +55,8 @@ void graph_unload(struct api_graph *g)
 
 static int by_io_id(const void *a, const void *b, void *io)
 {
-    uint32_t x = ((const struct graph_io *)io)[*(const uint32_t *)a].id, y = ((const struct graph_io *)io)[*(const uint32_t *)b].id;
+    uint32_t x = ((const struct graph_io *)io)[*(const uint32_t *)a].id,
+             y = ((const struct graph_io *)io)[*(const uint32_t *)b].id;
     return (x > y) - (x < y);
 }
 
@@ -87,11 +88,13 @@ enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t ind
 enum status graph_check_open(const struct api_graph *g)
 {
     RETURN_IF(g->state != GRAPH_OPEN, ST_FINALIZED, "graph \"%s\" is finalized; nothing can be added", g->name);
-    RETURN_IF(g->used, ST_FINALIZED, "graph \"%s\" is a subgraph that a node or a finalized graph has taken up; nothing can be added to it", g->name);
+    RETURN_IF(g->used, ST_FINALIZED,
+              "graph \"%s\" is a subgraph that a node or a finalized graph has taken up; nothing can be added to it",
+              g->name);
     return ST_OK;
 }
 
-/* ---- finalizing ----------------------------------------------------------------------------------------------------------- */
+/* ---- finalizing ------------------------------------------------------------------------------------------------------- */
 
 /* Prepare works on a copy, so that a graph whose preparation was aborted or failed is still what the client built. */
 static enum status compile(struct api_graph *g, struct backend_cancel *cancel)
@@ -133,16 +136,22 @@ enum status graph_finalize(struct api_graph *g, struct backend_cancel *cancel)
     vec_finish(&g->produced);
     subgraphs_done(g);
     const struct binary_graph_info *i = &g->own.graphs[0].info;
-    api_log(LOG_INFO, "graph \"%s\": %u nodes, %llu bytes of scratch (lower bound %llu), %llu bytes of constants", g->name, i->n_source_nodes,
-            (unsigned long long)i->scratch_bytes, (unsigned long long)i->live_bytes, (unsigned long long)i->const_bytes);
+    api_log(LOG_INFO, "graph \"%s\": %u nodes, %llu bytes of scratch (lower bound %llu), %llu bytes of constants", g->name,
+            i->n_source_nodes, (unsigned long long)i->scratch_bytes, (unsigned long long)i->live_bytes,
+            (unsigned long long)i->const_bytes);
     return ST_OK;
 }
 
 enum status graph_attach(struct api_graph *g)
 {
-    RETURN_IF(g->state == GRAPH_DEFERRED, ST_NOT_FINALIZED, "graph \"%s\" is deferred; call QnnContext_finalize first", g->name);
-    RETURN_IF(g->state == GRAPH_NOT_ENABLED, ST_DISABLED, "graph \"%s\" was not in the list of enabled graphs of its context; create the context with it among ENABLE_GRAPHS, or without that option", g->name);
-    RETURN_IF(g->context->from_binary && !backend_this->attach, ST_NOT_SUPPORTED, "graph \"%s\" comes from a binary and is ready to execute", g->name);
+    RETURN_IF(g->state == GRAPH_DEFERRED, ST_NOT_FINALIZED, "graph \"%s\" is deferred; call QnnContext_finalize first",
+              g->name);
+    RETURN_IF(g->state == GRAPH_NOT_ENABLED, ST_DISABLED,
+              "graph \"%s\" was not in the list of enabled graphs of its context; create the context with it among "
+              "ENABLE_GRAPHS, or without that option",
+              g->name);
+    RETURN_IF(g->context->from_binary && !backend_this->attach, ST_NOT_SUPPORTED,
+              "graph \"%s\" comes from a binary and is ready to execute", g->name);
     RETURN_IF(!backend_this->attach || g->attached, ST_FINALIZED, "graph \"%s\" is finalized already", g->name);
     TRY(backend_this->attach(g->loaded, &g->cfg));
     g->attached = true;

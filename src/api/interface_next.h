@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of the newest clients (private to api/). Tables only ever grow at their end, so a newer one is the table of include/QNN and what was
- * appended to it since; a client built with older headers does not see the difference. There is one provider, since clients insist on that, and its
- * versions are those of the newest client that is known.
+/* The tables of the newest clients (private to api/). Tables only ever grow at their end, so a newer one is the table of
+ * include/QNN and what was appended to it since; a client built with older headers does not see the difference. There is one
+ * provider, since clients insist on that, and its versions are those of the newest client that is known.
  *
- * Clients copy as many slots as their own headers have. Room behind the slots that are known keeps those of headers that nobody has seen within the
- * table; such a slot answers "not supported", whatever it is called with. */
+ * Clients copy as many slots as their own headers have. Room behind the slots that are known keeps those of headers that
+ * nobody has seen within the table; such a slot answers "not supported", whatever it is called with. */
 #ifndef API_INTERFACE_NEXT_H
 #define API_INTERFACE_NEXT_H
 
@@ -49,9 +49,9 @@ Qnn_ErrorHandle_t next_graph_free_validation(struct next_validation_result *resu
 Qnn_ErrorHandle_t next_register_package_from_binary(Qnn_BackendHandle_t backend, const void *binary, uint64_t size,
                                                     const char *interfaceProvider, const char *target);
 
-/* The words behind a table that a caller handed over by value, as its headers have it: on x86_64 they are the arguments that follow on the stack.
- * `slots` is the first slot of the table as it arrived. The struct is the first argument on the stack of the functions that get one; its own address
- * will not do, since sanitizers check a copy. */
+/* The words behind a table that a caller handed over by value, as its headers have it: on x86_64 they are the arguments that
+ * follow on the stack. `slots` is the first slot of the table as it arrived. The struct is the first argument on the stack
+ * of the functions that get one; its own address will not do, since sanitizers check a copy. */
 #define NEXT_STACK_ARGS ((const char *)__builtin_dwarf_cfa())
 const uintptr_t *next_behind_table(const void *slots);
 

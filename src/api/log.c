@@ -119,7 +119,8 @@ Qnn_ErrorHandle_t log_create(QnnLog_Callback_t callback, QnnLog_Level_t maxLogLe
 {
     log_enter(NULL);
     API_CHECK(logger, COMP_LOG, ST_INVALID_ARG, "logger is NULL; give a pointer that receives the handle");
-    API_CHECK(level_ok(maxLogLevel), COMP_LOG, ST_INVALID_ARG, "maxLogLevel is %u; 1 (error) to 5 (debug) are allowed", (unsigned)maxLogLevel);
+    API_CHECK(level_ok(maxLogLevel), COMP_LOG, ST_INVALID_ARG, "maxLogLevel is %u; 1 (error) to 5 (debug) are allowed",
+              (unsigned)maxLogLevel);
     struct log *l = mem_new(struct log);
     void *h = l ? handle_open(HANDLE_LOG, l) : NULL;
     if (!h) {
@@ -135,7 +136,8 @@ Qnn_ErrorHandle_t log_create(QnnLog_Callback_t callback, QnnLog_Level_t maxLogLe
 Qnn_ErrorHandle_t log_set_level(Qnn_LogHandle_t logger, QnnLog_Level_t maxLogLevel)
 {
     log_enter(logger);
-    API_CHECK(level_ok(maxLogLevel), COMP_LOG, ST_INVALID_ARG, "maxLogLevel is %u; 1 (error) to 5 (debug) are allowed", (unsigned)maxLogLevel);
+    API_CHECK(level_ok(maxLogLevel), COMP_LOG, ST_INVALID_ARG, "maxLogLevel is %u; 1 (error) to 5 (debug) are allowed",
+              (unsigned)maxLogLevel);
     struct log *l = handle_get(logger, HANDLE_LOG);
     API_CHECK(l, COMP_LOG, ST_INVALID_HANDLE, "the log handle is %s", handle_describe(logger, HANDLE_LOG));
     atomic_store_explicit(&l->level, (uint32_t)maxLogLevel, memory_order_relaxed);
@@ -146,7 +148,8 @@ Qnn_ErrorHandle_t log_set_level(Qnn_LogHandle_t logger, QnnLog_Level_t maxLogLev
 Qnn_ErrorHandle_t log_free(Qnn_LogHandle_t logger)
 {
     log_enter(NULL);
-    API_CHECK(in_callback() == CALLBACK_NONE, COMP_LOG, ST_NOT_PERMITTED, "a log cannot be freed from a function that the library called; free it afterwards");
+    API_CHECK(in_callback() == CALLBACK_NONE, COMP_LOG, ST_NOT_PERMITTED,
+              "a log cannot be freed from a function that the library called; free it afterwards");
     struct log *l = handle_close(logger, HANDLE_LOG, 0);
     API_CHECK(l, COMP_LOG, ST_INVALID_HANDLE, "the log handle is %s", handle_describe(logger, HANDLE_LOG));
     mem_free(l);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages to the client's log (private to api/).
  *
- * Objects keep the handle of their log, never a pointer, so that a client which frees its log too early loses messages, not the
- * process. Each entry point says which log it works for with log_enter. Without a log, errors go to standard error. */
+ * Objects keep the handle of their log, never a pointer, so that a client which frees its log too early loses messages, not
+ * the process. Each entry point says which log it works for with log_enter. Without a log, errors go to standard error. */
 #ifndef API_LOG_H
 #define API_LOG_H
 
@@ -10,8 +10,8 @@
 
 #include "QNN/QnnLog.h"
 
-/* Thread-local words of the libraries live in the static block of each thread: in a library opened by dlopen, ordinary ones are allocated
- * on first use, and the C library ends the process when that fails. */
+/* Thread-local words of the libraries live in the static block of each thread: in a library opened by dlopen, ordinary ones
+ * are allocated on first use, and the C library ends the process when that fails. */
 #define THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
 
 enum log_level { LOG_ERROR = 1, LOG_WARN = 2, LOG_INFO = 3, LOG_VERBOSE = 4, LOG_DEBUG = 5 };
@@ -22,7 +22,8 @@ void *log_enter(void *log_handle);
 /* log_enter for operator validation: refusals are an answer, not an accident, so without a log they are not printed. */
 void log_enter_quiet(void *log_handle);
 
-/* What messages to callbacks begin with, before the letter of their level: "tag <E> ". Said when the library is loaded; NULL: nothing. */
+/* What messages to callbacks begin with, before the letter of their level: "tag <E> ". Said when the library is loaded;
+ * NULL: nothing. */
 void log_set_tag(const char *tag);
 
 void api_log(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

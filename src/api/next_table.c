@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long is a table that came by value?
  *
- * QnnSystemDlc_composeGraphs and QnnModel_composeGraphsFromDlc get the interface as a struct, not as a pointer, and the struct of an older or newer
- * client is shorter or longer than ours. On x86_64 it lies on the stack, and the last arguments follow it: they are where the caller's
- * table ends. Nothing in the struct says where that is (the version in it is the provider's), but slots are functions and the arguments are
- * data, so the first word that points into no code is behind the table. */
+ * QnnSystemDlc_composeGraphs and QnnModel_composeGraphsFromDlc get the interface as a struct, not as a pointer, and the
+ * struct of an older or newer client is shorter or longer than ours. On x86_64 it lies on the stack, and the last arguments
+ * follow it: they are where the caller's table ends. Nothing in the struct says where that is (the version in it is the
+ * provider's), but slots are functions and the arguments are data, so the first word that points into no code is behind the
+ * table. */
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -34,7 +35,8 @@ static unsigned count_slots(const uintptr_t *slots)
     if (!maps)
         return HEADER_SLOTS;
     unsigned n = FEWEST_SLOTS;
-    /* A table may have empty slots; an argument that is NULL is a mistake, which gets its error as one behind our own table. */
+    /* A table may have empty slots; an argument that is NULL is a mistake, which gets its error as one behind our own table.
+     */
     while (n < MOST_SLOTS && (slots[n] ? is_code(maps, slots[n]) : n < HEADER_SLOTS))
         n++;
     (void)fclose(maps);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The objects behind client handles (private to api/). Each lives in the file of its entry points; this header is what those files
- * need of each other.
+/* The objects behind client handles (private to api/). Each lives in the file of its entry points; this header is what those
+ * files need of each other.
  *
  *     backend ─┬─ context ─┬─ graph (run queue: QnnGraph_execute and executeAsync)
  *              │           └─ mem
  *              ├─ profile
  *              └─ signal
  *
- * Freeing a parent frees its children. Children know their parent by handle, parents know their children in a list guarded by
- * tree_lock. A pinned object (handle_get) cannot go away, nor can its parents. */
+ * Freeing a parent frees its children. Children know their parent by handle, parents know their children in a list guarded
+ * by tree_lock. A pinned object (handle_get) cannot go away, nor can its parents. */
 #ifndef API_OBJECTS_H
 #define API_OBJECTS_H
 
@@ -42,7 +42,7 @@ void *children_take(struct children *c); /* the newest child, or NULL when there
 bool children_any(struct children *c, bool (*test)(void *handle, const void *arg), const void *arg);
 void children_finish(struct children *c);
 
-/* ---- backend ------------------------------------------------------------------------------------------------------------ */
+/* ---- backend ---------------------------------------------------------------------------------------------------------- */
 
 struct api_backend {
     void *self;
@@ -51,7 +51,7 @@ struct api_backend {
     struct children contexts, profiles, signals;
 };
 
-/* ---- device ------------------------------------------------------------------------------------------------------------- */
+/* ---- device ----------------------------------------------------------------------------------------------------------- */
 
 struct api_device {
     void *self, *log;
@@ -65,7 +65,7 @@ struct api_device {
 enum status device_hold(void *handle, struct api_device **ret, struct backend_device_cfg *cfg);
 void device_release(struct api_device *d); /* NULL allowed */
 
-/* ---- profile ------------------------------------------------------------------------------------------------------------- */
+/* ---- profile ---------------------------------------------------------------------------------------------------------- */
 
 struct api_profile {
     void *self, *log, *backend;
@@ -86,7 +86,7 @@ void profile_end(struct api_profile *p); /* NULL allowed */
 enum status profile_bind(void *handle, const void *graph);
 void profile_unbind(void *handle); /* NULL allowed */
 
-/* ---- signal -------------------------------------------------------------------------------------------------------------- */
+/* ---- signal ----------------------------------------------------------------------------------------------------------- */
 
 enum signal_kind { SIGNAL_ABORT, SIGNAL_TIMEOUT };
 
@@ -105,7 +105,7 @@ bool signal_destroy(void *handle);
 enum status signal_begin(void *handle, struct api_signal **ret);
 void signal_end(struct api_signal *s); /* NULL allowed */
 
-/* ---- context ------------------------------------------------------------------------------------------------------------- */
+/* ---- context ---------------------------------------------------------------------------------------------------------- */
 
 /* Runs are served in the order they were asked for, synchronous and asynchronous alike. */
 struct run_queue {
@@ -148,7 +148,8 @@ struct api_context {
 
 bool context_destroy(void *handle);
 struct api_graph *context_find_graph(struct api_context *c, const char *name);
-bool context_with_state(const void *handle, void (*fn)(struct backend_context *c, void *arg), void *arg); /* for backends; false: no context */
+bool context_with_state(const void *handle, void (*fn)(struct backend_context *c, void *arg),
+                        void *arg); /* for backends; false: no context */
 
 /* Configuration of a context from the client's list. */
 struct context_options {
@@ -161,9 +162,10 @@ struct context_options {
 void context_options_init(struct context_options *o);
 enum status context_options_read(const QnnContext_Config_t **config, struct context_options *o); /* adds to what is there */
 enum status context_alive(struct api_context *c); /* what it runs on is still there */
-void context_stage_events(struct api_context *c, enum backend_stage stage, struct api_profile *p); /* the backend's own events; p NULL: dropped */
+void context_stage_events(struct api_context *c, enum backend_stage stage,
+                          struct api_profile *p); /* the backend's own events; p NULL: dropped */
 
-/* ---- graph --------------------------------------------------------------------------------------------------------------- */
+/* ---- graph ------------------------------------------------------------------------------------------------------------ */
 
 enum graph_state { GRAPH_OPEN, GRAPH_FINAL, GRAPH_LOADED, GRAPH_NOT_ENABLED, GRAPH_DEFERRED };
 
@@ -204,9 +206,12 @@ struct api_graph {
 enum status graph_create(struct api_context *c, const char *name, struct api_graph **ret); /* context locked */
 enum status graph_check_open(const struct api_graph *g); /* tensors and nodes can be added */
 void graph_free(struct api_graph *g);   /* its handle is closed */
-enum status graph_configure(struct api_graph *g, const QnnGraph_Config_t **config); /* NULL allowed; context locked, here and below */
-enum status graph_finalize(struct api_graph *g, struct backend_cancel *cancel);     /* an open one; it is still open when that fails */
-enum status graph_attach(struct api_graph *g); /* a loaded one: the backend may want to be told that everything has been given to it */
+enum status graph_configure(struct api_graph *g,
+                            const QnnGraph_Config_t **config); /* NULL allowed; context locked, here and below */
+enum status graph_finalize(struct api_graph *g,
+                           struct backend_cancel *cancel); /* an open one; it is still open when that fails */
+enum status graph_attach(
+    struct api_graph *g); /* a loaded one: the backend may want to be told that everything has been given to it */
 /* Make a graph executable from a binary. */
 enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t index);
 void graph_unload(struct api_graph *g);
@@ -246,7 +251,7 @@ enum status graph_run_bind(struct graph_run *r, const struct run_args *a);  /* r
 enum status graph_run_execute(struct graph_run *r);                         /* the caller has its turn in the queue */
 void graph_run_release(struct graph_run *r);                                /* ends pins, signal and profile use */
 
-/* ---- mem ------------------------------------------------------------------------------------------------------------------ */
+/* ---- mem -------------------------------------------------------------------------------------------------------------- */
 
 struct api_mem {
     void *self, *log;
@@ -262,7 +267,7 @@ struct api_mem {
 
 bool mem_destroy(void *handle);
 
-/* ---- queue (queue.c) ------------------------------------------------------------------------------------------------------- */
+/* ---- queue (queue.c) -------------------------------------------------------------------------------------------------- */
 
 /* An asynchronous execution; `run` is called when its turn comes, then the job is freed by the queue. */
 struct run_job {
@@ -277,24 +282,27 @@ void queue_enter(struct run_queue *q);                  /* wait for this call's 
 void queue_leave(struct run_queue *q);
 enum status queue_submit(struct run_queue *q, struct run_job *job); /* blocks while the queue is full */
 
-/* Every entry point that takes a handle starts with this: pins the object as `var` until the scope ends, or returns the error. */
+/* Every entry point that takes a handle starts with this: pins the object as `var` until the scope ends, or returns the
+ * error. */
 struct pin {
     const void *handle;
 };
 void pin_end(struct pin *p);
 
-#define API_OBJECT(type, var, handle, kind, comp)                                                                        \
-    if (in_callback() == CALLBACK_BUSY) {                                                                                \
-        log_enter(NULL);                                                                                                 \
-        return api_fail((comp), ST_NOT_PERMITTED, "called from a log's or a tensor's callback, in the middle of another call; call it afterwards"); \
-    }                                                                                                                    \
-    type *var = handle_get((handle), (kind));                                                                           \
-    if (!var) {                                                                                                          \
-        log_enter(NULL);                                                                                                 \
-        return api_fail((comp), ST_INVALID_HANDLE, "the %s handle is %s; one that this library gave and has not freed is expected",   \
-                        handle_type_name(kind), handle_describe((handle), (kind)));                                                   \
-    }                                                                                                                    \
-    CLEANUP(pin_end) struct pin var##_pin = { (handle) };                                                                \
+#define API_OBJECT(type, var, handle, kind, comp)                                                                         \
+    if (in_callback() == CALLBACK_BUSY) {                                                                                 \
+        log_enter(NULL);                                                                                                  \
+        return api_fail((comp), ST_NOT_PERMITTED,                                                                         \
+                        "called from a log's or a tensor's callback, in the middle of another call; call it afterwards"); \
+    }                                                                                                                     \
+    type *var = handle_get((handle), (kind));                                                                             \
+    if (!var) {                                                                                                           \
+        log_enter(NULL);                                                                                                  \
+        return api_fail((comp), ST_INVALID_HANDLE,                                                                        \
+                        "the %s handle is %s; one that this library gave and has not freed is expected",                  \
+                        handle_type_name(kind), handle_describe((handle), (kind)));                                       \
+    }                                                                                                                     \
+    CLEANUP(pin_end) struct pin var##_pin = { (handle) };                                                                 \
     (void)var##_pin
 
 /* CLEANUP for a mutex held to the end of the scope. */

@@ -15,10 +15,11 @@ enum { MAX_PARAMS = 64 }; /* more than any operator has, so that a name that is 
 
 static enum status find_op(const Qnn_OpConfigV1_t *c, const struct op_def **ret)
 {
-    RETURN_IF(!c->typeName, ST_INVALID_OP, "node \"%s\" has no operator type; typeName is a name like \"Conv2d\" (QnnOpDef.h)", c->name ? c->name : "");
+    RETURN_IF(!c->typeName, ST_INVALID_OP,
+              "node \"%s\" has no operator type; typeName is a name like \"Conv2d\" (QnnOpDef.h)", c->name ? c->name : "");
     RETURN_IF(c->packageName && strcmp(c->packageName, QNN_OP_PACKAGE_NAME_QTI_AISW) != 0, ST_UNKNOWN_PACKAGE,
-              "node \"%s\" names op package \"%s\", which is not registered; \"%s\" is built in", c->name ? c->name : "", c->packageName,
-              QNN_OP_PACKAGE_NAME_QTI_AISW);
+              "node \"%s\" names op package \"%s\", which is not registered; \"%s\" is built in", c->name ? c->name : "",
+              c->packageName, QNN_OP_PACKAGE_NAME_QTI_AISW);
     *ret = op_find(c->typeName);
     if (*ret)
         return ST_OK;
@@ -36,10 +37,13 @@ static enum status read_param(const Qnn_Param_t *p, struct arena *a, const struc
     if (!ret->data && source && p->paramType == QNN_PARAMTYPE_TENSOR) {
         uint64_t have = 0, need = dtype_bytes(ret->type, ret->count);
         ret->data = source->data(source->arg, tensor_v1(&p->tensorParam)->id, &have);
-        RETURN_IF(ret->data && have < need, ST_INVALID_OP, "parameter \"%s\" is a tensor of %llu bytes here; it was created with %llu", p->name,
+        RETURN_IF(ret->data && have < need, ST_INVALID_OP,
+                  "parameter \"%s\" is a tensor of %llu bytes here; it was created with %llu", p->name,
                   (unsigned long long)need, (unsigned long long)have);
     }
-    RETURN_IF(!ret->data, ST_INVALID_OP, "parameter \"%s\" is a tensor without data; give it in clientBuf, or create the tensor in this graph first", p->name);
+    RETURN_IF(!ret->data, ST_INVALID_OP,
+              "parameter \"%s\" is a tensor without data; give it in clientBuf, or create the tensor in this graph first",
+              p->name);
     return ST_OK;
 }
 
@@ -52,16 +56,16 @@ static enum status name_graphs(const struct op_def *op, const char *node, struct
             continue;
         void *handle = (void *)(uintptr_t)*(const uint64_t *)v->data;
         struct api_graph *g = handle_get(handle, HANDLE_GRAPH);
-        RETURN_IF(!g, ST_INVALID_OP, "%s \"%s\": the graph handle in parameter \"%s\" is %s", op->name, node ? node : "", op->params[i].name,
-                  handle_describe(handle, HANDLE_GRAPH));
+        RETURN_IF(!g, ST_INVALID_OP, "%s \"%s\": the graph handle in parameter \"%s\" is %s", op->name, node ? node : "",
+                  op->params[i].name, handle_describe(handle, HANDLE_GRAPH));
         const char *name = arena_strdup(a, g->name);
         handle_put(handle);
         RETURN_IF(!name, ST_NO_MEMORY, "no memory for parameter \"%s\"", op->params[i].name);
         *v = (struct op_value){ .type = DT_STR, .count = (uint32_t)strlen(name) + 1, .data = name };
     }
     RETURN_IF(op->id == OP_If && (!params[0].data || !params[1].data), ST_INVALID_OP,
-              "%s \"%s\": parameter \"%s\" is missing; it names a graph made with QnnGraph_createSubgraph", op->name, node ? node : "",
-              op->params[params[0].data ? 1 : 0].name);
+              "%s \"%s\": parameter \"%s\" is missing; it names a graph made with QnnGraph_createSubgraph", op->name,
+              node ? node : "", op->params[params[0].data ? 1 : 0].name);
     return ST_OK;
 }
 
@@ -70,18 +74,20 @@ static enum status check_counts(const Qnn_OpConfigV1_t *c, const struct op_def *
 {
     uint32_t most = wide_limit(op);
     RETURN_IF(c->numOfInputs > most || c->numOfOutputs > most || c->numOfParams > MAX_PARAMS, ST_INVALID_OP,
-              "%s \"%s\": %u inputs, %u outputs and %u parameters; at most %u, %u and %d are supported", op->name, c->name ? c->name : "", c->numOfInputs,
-              c->numOfOutputs, c->numOfParams, most, most, MAX_PARAMS);
+              "%s \"%s\": %u inputs, %u outputs and %u parameters; at most %u, %u and %d are supported", op->name,
+              c->name ? c->name : "", c->numOfInputs, c->numOfOutputs, c->numOfParams, most, most, MAX_PARAMS);
     return ST_OK;
 }
 
-enum status op_config_op(const Qnn_OpConfig_t *config, struct arena *a, const struct param_source *source, const struct op_def **op,
-                         struct op_value **params)
+enum status op_config_op(const Qnn_OpConfig_t *config, struct arena *a, const struct param_source *source,
+                         const struct op_def **op, struct op_value **params)
 {
-    RETURN_IF(config->version != QNN_OPCONFIG_VERSION_1, ST_INVALID_OP, "the op config has version %u; 1 is supported", (unsigned)config->version);
+    RETURN_IF(config->version != QNN_OPCONFIG_VERSION_1, ST_INVALID_OP, "the op config has version %u; 1 is supported",
+              (unsigned)config->version);
     const Qnn_OpConfigV1_t *c = &config->v1;
-    RETURN_IF((c->numOfParams && !c->params) || (c->numOfInputs && !c->inputTensors) || (c->numOfOutputs && !c->outputTensors), ST_INVALID_OP,
-              "node \"%s\" has a count that is not 0 with a NULL list", c->name ? c->name : "");
+    RETURN_IF((c->numOfParams && !c->params) || (c->numOfInputs && !c->inputTensors) ||
+                  (c->numOfOutputs && !c->outputTensors),
+              ST_INVALID_OP, "node \"%s\" has a count that is not 0 with a NULL list", c->name ? c->name : "");
     TRY(find_op(c, op));
     TRY(check_counts(c, *op));
     const char **names = arena_array(a, const char *, c->numOfParams);
@@ -140,11 +146,18 @@ enum status op_config_view(const Qnn_OpConfig_t *config, struct arena *a, struct
     if (st != ST_OK)
         return status_prefix(st, "%s \"%s\"", op->name, c->name ? c->name : "");
     for (uint32_t i = 0; i < n_out; i++)
-        RETURN_IF(!out.descs[i], ST_INVALID_OP, "%s \"%s\": out[%u] is a NULL tensor; leave optional outputs out at the end", op->name,
-                  c->name ? c->name : "", i);
+        RETURN_IF(!out.descs[i], ST_INVALID_OP, "%s \"%s\": out[%u] is a NULL tensor; leave optional outputs out at the end",
+                  op->name, c->name ? c->name : "", i);
     ret->call = (struct op_call){
-        .op = op, .node = c->name, .n_in = c->numOfInputs, .n_out = n_out, .in = in.descs, .out = out.descs, .params = ret->params,
-        .in_data = in.data, .post = OP_POST_NONE,
+        .op = op,
+        .node = c->name,
+        .n_in = c->numOfInputs,
+        .n_out = n_out,
+        .in = in.descs,
+        .out = out.descs,
+        .params = ret->params,
+        .in_data = in.data,
+        .post = OP_POST_NONE,
     };
     int32_t axis = op_scale_axis(&ret->call);
     if (axis >= 0)

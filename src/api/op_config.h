@@ -20,8 +20,8 @@ struct param_source {
 };
 
 /* The operator's row and the parameters in its order: everything but inputs and outputs. `source` may be NULL. */
-enum status op_config_op(const Qnn_OpConfig_t *config, struct arena *a, const struct param_source *source, const struct op_def **op,
-                         struct op_value **params);
+enum status op_config_op(const Qnn_OpConfig_t *config, struct arena *a, const struct param_source *source,
+                         const struct op_def **op, struct op_value **params);
 
 /* Outputs without NULL tensors at the end, which are optional ones that the client leaves out. */
 uint32_t op_config_outputs(const Qnn_OpConfigV1_t *c);

@@ -15,7 +15,8 @@ static bool map_name(struct arena *a, const char *name, Qnn_MappingType_t type, 
     return true;
 }
 
-/* The operators that a node, or a tensor that it makes, was made from: the name behind "Type:" of every line. A tensor stands for itself first. */
+/* The operators that a node, or a tensor that it makes, was made from: the name behind "Type:" of every line. A tensor
+ * stands for itself first. */
 static bool map_sources(struct arena *a, const char *named, const char *source, bool tensor, Qnn_Mapping_t *ret)
 {
     uint32_t count = 2;
@@ -57,7 +58,8 @@ bool op_mapping_make(struct arena *a, const struct ir_graph *g, Qnn_OpMapping_t 
     char *name = arena_strdup(a, g->name);
     bool ok = v && ops && tensors && name;
     for (size_t i = 0; ok && i < g->nodes.n; i++)
-        ok = g->nodes.at[i].source ? map_sources(a, g->nodes.at[i].name, g->nodes.at[i].source, false, &ops[i]) : map_name(a, g->nodes.at[i].name, QNN_OP_MAPPING_TYPE_OP, &ops[i]);
+        ok = g->nodes.at[i].source ? map_sources(a, g->nodes.at[i].name, g->nodes.at[i].source, false, &ops[i])
+                                   : map_name(a, g->nodes.at[i].name, QNN_OP_MAPPING_TYPE_OP, &ops[i]);
     if (!ok || !map_tensors(a, g, tensors))
         return false;
     *v = (Qnn_OpMappingV1_t){ name, ops, (uint32_t)g->nodes.n, tensors, (uint32_t)g->tensors.n };

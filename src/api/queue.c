@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The run queue of a context: tickets give every execution its turn, in the order of the calls; one worker thread, started by the first
- * asynchronous execution, serves those. A synchronous execution on an idle queue costs two uncontended lock operations. */
+/* The run queue of a context: tickets give every execution its turn, in the order of the calls; one worker thread, started
+ * by the first asynchronous execution, serves those. A synchronous execution on an idle queue costs two uncontended lock
+ * operations. */
 #include "api/objects.h"
 #include "base/thread.h"
 
@@ -67,8 +68,10 @@ enum status queue_submit(struct run_queue *q, struct run_job *job)
         TRY(thread_start(&q->worker, "qnn-async", work, q));
         q->started = true;
     }
-    RETURN_IF(in_worker && q->waiting >= q->depth, ST_QUEUE_FULL,
-              "the queue holds %u executions, its depth, and a callback cannot wait for room; raise ASYNC_EXECUTION_QUEUE_DEPTH", q->depth);
+    RETURN_IF(
+        in_worker && q->waiting >= q->depth, ST_QUEUE_FULL,
+        "the queue holds %u executions, its depth, and a callback cannot wait for room; raise ASYNC_EXECUTION_QUEUE_DEPTH",
+        q->depth);
     while (q->waiting >= q->depth)
         pthread_cond_wait(&q->room, &q->lock);
     q->waiting++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote.h, in libcdsprpc.so. Clients ask it which DSP there is, prepare sessions and tell it about memory, all before they use a backend, so those
- * calls answer as the device would that OPENQNN_SOC names. Modules for the DSP's own processor cannot run here: opening one fails, and so does what
- * needs an open one. The sessions of the backends are not reached through here. */
+/* remote.h, in libcdsprpc.so. Clients ask it which DSP there is, prepare sessions and tell it about memory, all before they
+ * use a backend, so those calls answer as the device would that OPENQNN_SOC names. Modules for the DSP's own processor
+ * cannot run here: opening one fails, and so does what needs an open one. The sessions of the backends are not reached
+ * through here. */
 #include "remote.h"
 
 #include <fcntl.h>
@@ -23,7 +24,7 @@ static const char *const domain_names[DOMAINS] = {
     [CDSP_DOMAIN_ID] = CDSP_DOMAIN_NAME, [CDSP1_DOMAIN_ID] = CDSP1_DOMAIN_NAME,
 };
 
-/* ---- domains ------------------------------------------------------------------------------------------------------------------- */
+/* ---- domains ---------------------------------------------------------------------------------------------------------- */
 
 static bool domain_exists(uint32_t domain)
 {
@@ -33,7 +34,8 @@ static bool domain_exists(uint32_t domain)
 /* -1, or the number of a session's domain: any domain of ours. */
 static bool domain_allowed(int domain)
 {
-    return domain == -1 || (domain >= 0 && domain < MAX_SESSIONS * SESSION_STEP && domain_exists((uint32_t)domain % SESSION_STEP));
+    return domain == -1 ||
+           (domain >= 0 && domain < MAX_SESSIONS * SESSION_STEP && domain_exists((uint32_t)domain % SESSION_STEP));
 }
 
 static int domain_by_name(const char *name, uint32_t length)
@@ -93,7 +95,7 @@ static int get_capability(fastrpc_capability *c)
     return BAD_PARAMETER;
 }
 
-/* ---- requests about handles ------------------------------------------------------------------------------------------------------ */
+/* ---- requests about handles ------------------------------------------------------------------------------------------- */
 
 /* Bytes that a request brings; 0: known, but not supported here. */
 static const struct {
@@ -128,7 +130,7 @@ int remote_handle64_control(remote_handle64 h, uint32_t req, void *data, uint32_
     return remote_handle_control(req, data, datalen);
 }
 
-/* ---- requests about sessions ----------------------------------------------------------------------------------------------------- */
+/* ---- requests about sessions ------------------------------------------------------------------------------------------ */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t reserved[DOMAINS]; /* sessions beside the first */
@@ -176,7 +178,8 @@ static int get_uri(remote_rpc_get_uri_t *r)
     char session[32] = "";
     if (r->session_id)
         snprintf(session, sizeof(session), "&_session=%u", r->session_id);
-    int n = snprintf(r->uri, r->uri_len, "%.*s&_dom=%s%s", (int)strnlen(r->module_uri, r->module_uri_len), r->module_uri, domain_names[domain], session);
+    int n = snprintf(r->uri, r->uri_len, "%.*s&_dom=%s%s", (int)strnlen(r->module_uri, r->module_uri_len), r->module_uri,
+                     domain_names[domain], session);
     return n >= 0 && (uint32_t)n < r->uri_len ? SUCCESS : BAD_PARAMETER;
 }
 
@@ -244,7 +247,7 @@ int remote_session_control(uint32_t req, void *data, uint32_t datalen)
     return wish(data);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------------------------------------- */
 
 /* What clients told us about their memory. */
 struct told {
@@ -298,7 +301,8 @@ static bool is_open(int fd)
 /* Sessions of the backends map what QnnMem_register names; here it is only checked and remembered. */
 int fastrpc_mmap(int domain, int fd, void *addr, int offset, size_t length, enum fastrpc_map_flags flags)
 {
-    bool known = flags == FASTRPC_MAP_STATIC || flags == FASTRPC_MAP_FD || flags == FASTRPC_MAP_FD_DELAYED || flags == FASTRPC_MAP_FD_NOMAP;
+    bool known = flags == FASTRPC_MAP_STATIC || flags == FASTRPC_MAP_FD || flags == FASTRPC_MAP_FD_DELAYED ||
+                 flags == FASTRPC_MAP_FD_NOMAP;
     if (!known)
         return UNSUPPORTED;
     if (!domain_allowed(domain) || !is_open(fd) || offset < 0 || !length)
@@ -349,7 +353,8 @@ int remote_register_dma_handle(int fd, uint32_t len)
 
 void *remote_register_fd2(int fd, size_t size)
 {
-    void *at = is_open(fd) && size ? mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
+    void *at =
+        is_open(fd) && size ? mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
     if (at != MAP_FAILED && remember((struct told){ -2, fd, at, size, true }) != SUCCESS) {
         munmap(at, size);
         at = MAP_FAILED;
@@ -362,7 +367,7 @@ void *remote_register_fd(int fd, int size)
     return size > 0 ? remote_register_fd2(fd, (size_t)size) : (void *)-1;
 }
 
-/* ---- what needs a module that runs on the DSP itself ------------------------------------------------------------------------------ */
+/* ---- what needs a module that runs on the DSP itself ------------------------------------------------------------------ */
 
 int remote_handle_open(const char *name, remote_handle *ph)
 {

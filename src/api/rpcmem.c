@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rpcmem.h: shared memory for clients, in libcdsprpc.so. Heap ids and flags choose between kinds of memory on a device; here there is one kind,
- * coherent and cached. Wrong pointers are ignored, as the calls have no way to say so. */
+/* rpcmem.h: shared memory for clients, in libcdsprpc.so. Heap ids and flags choose between kinds of memory on a device; here
+ * there is one kind, coherent and cached. Wrong pointers are ignored, as the calls have no way to say so. */
 #include "rpcmem.h"
 
 #include "rpc/rpc.h"

@@ -102,8 +102,10 @@ bool type_to_client(const struct ir_tensor *t, uint32_t *ret)
 static enum status shape_from_client(const Qnn_Tensor_t *t, const char *name, struct tensor_desc *d)
 {
     const Qnn_TensorV1_t *v = tensor_v1(t);
-    RETURN_IF(v->rank > MAX_RANK, ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has rank %u; at most %d is supported", name, v->rank, MAX_RANK);
-    RETURN_IF(v->rank && !v->dimensions, ST_INVALID_TENSOR, "tensor \"%s\" has rank %u but dimensions is NULL; give one size per dimension, or rank 0", name, v->rank);
+    RETURN_IF(v->rank > MAX_RANK, ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has rank %u; at most %d is supported", name, v->rank,
+              MAX_RANK);
+    RETURN_IF(v->rank && !v->dimensions, ST_INVALID_TENSOR,
+              "tensor \"%s\" has rank %u but dimensions is NULL; give one size per dimension, or rank 0", name, v->rank);
     d->rank = (uint8_t)v->rank;
     const uint8_t *dynamic = t->version == QNN_TENSOR_VERSION_2 ? t->v2.isDynamicDimensions : NULL;
     for (uint32_t i = 0; i < v->rank; i++) {
@@ -119,15 +121,17 @@ static enum status data_from_client(const Qnn_TensorV1_t *v, const char *name, b
 {
     if (t->role != IR_CONST || v->memType == QNN_TENSORMEMTYPE_RETRIEVE_RAW)
         return ST_OK;
-    RETURN_IF(with_data && v->memType != QNN_TENSORMEMTYPE_RAW && v->memType != QNN_TENSORMEMTYPE_UNDEFINED, ST_UNSUPPORTED_TENSOR,
-              "STATIC tensor \"%s\" has memType %u; RAW (0) with clientBuf or RETRIEVE_RAW (2) are supported", name, (unsigned)v->memType);
+    RETURN_IF(with_data && v->memType != QNN_TENSORMEMTYPE_RAW && v->memType != QNN_TENSORMEMTYPE_UNDEFINED,
+              ST_UNSUPPORTED_TENSOR,
+              "STATIC tensor \"%s\" has memType %u; RAW (0) with clientBuf or RETRIEVE_RAW (2) are supported", name,
+              (unsigned)v->memType);
     uint64_t need = desc_bytes(&t->desc);
     t->data = v->memType == QNN_TENSORMEMTYPE_MEMHANDLE ? NULL : v->clientBuf.data;
-    RETURN_IF(with_data && !t->data, ST_INVALID_TENSOR, "STATIC tensor \"%s\" has no data; %llu bytes are needed at creation", name,
-              (unsigned long long)need);
+    RETURN_IF(with_data && !t->data, ST_INVALID_TENSOR,
+              "STATIC tensor \"%s\" has no data; %llu bytes are needed at creation", name, (unsigned long long)need);
     if (t->data && v->clientBuf.dataSize < need) {
-        RETURN_IF(with_data, ST_INVALID_TENSOR, "STATIC tensor \"%s\" has %u bytes of data; its type and shape need %llu", name,
-                  v->clientBuf.dataSize, (unsigned long long)need);
+        RETURN_IF(with_data, ST_INVALID_TENSOR, "STATIC tensor \"%s\" has %u bytes of data; its type and shape need %llu",
+                  name, v->clientBuf.dataSize, (unsigned long long)need);
         t->data = NULL;
     }
     return ST_OK;
@@ -138,22 +142,27 @@ enum status tensor_from_client(const Qnn_Tensor_t *t, bool with_data, struct are
     const Qnn_TensorV1_t *v = tensor_v1(t);
     RETURN_IF(!v, ST_UNSUPPORTED_TENSOR, "a tensor has version %u; 1 and 2 are supported", t ? (unsigned)t->version : 0);
     const char *name = v->name ? v->name : "";
-    RETURN_IF((unsigned)v->type >= N_ROLES, ST_INVALID_TENSOR, "tensor \"%s\" has type %u; 0 to %d are known", name, (unsigned)v->type,
-              N_ROLES - 1);
+    RETURN_IF((unsigned)v->type >= N_ROLES, ST_INVALID_TENSOR, "tensor \"%s\" has type %u; 0 to %d are known", name,
+              (unsigned)v->type, N_ROLES - 1);
     *ret = (struct ir_tensor){
-        .name = name, .role = (uint8_t)roles[v->type].role, .updateable = roles[v->type].updateable, .optional = roles[v->type].optional,
-        .client_type = (uint32_t)v->type, .client_id = v->id,
+        .name = name,
+        .role = (uint8_t)roles[v->type].role,
+        .updateable = roles[v->type].updateable,
+        .optional = roles[v->type].optional,
+        .client_type = (uint32_t)v->type,
+        .client_id = v->id,
     };
     if (ret->role == IR_ABSENT)
         return ST_OK;
     ret->desc.type = dtype_from_client(v->dataType);
-    RETURN_IF(ret->desc.type == DT_NONE || ret->desc.type == DT_STR, ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has data type 0x%04x, which is not supported", name,
-              (unsigned)v->dataType);
+    RETURN_IF(ret->desc.type == DT_NONE || ret->desc.type == DT_STR, ST_UNSUPPORTED_TENSOR,
+              "tensor \"%s\" has data type 0x%04x, which is not supported", name, (unsigned)v->dataType);
     RETURN_IF(v->dataFormat != QNN_TENSOR_DATA_FORMAT_DENSE, ST_UNSUPPORTED_TENSOR,
               "tensor \"%s\" has data format %u; only 0 (dense) is supported", name, v->dataFormat);
     ret->mem_handle = v->memType == QNN_TENSORMEMTYPE_MEMHANDLE;
     TRY(shape_from_client(t, name, &ret->desc));
-    TRY(desc_check(&ret->desc, name)); /* the encoding's arrays are as long as the shape says, so that must make sense first */
+    TRY(desc_check(&ret->desc,
+                   name)); /* the encoding's arrays are as long as the shape says, so that must make sense first */
     TRY(quant_from_client(&v->quantizeParams, name, a, &ret->desc));
     TRY(desc_check(&ret->desc, name));
     return data_from_client(v, name, with_data, ret);
@@ -164,10 +173,12 @@ enum { MAX_STRING = 4096 };
 static enum status scalar_from_client(const Qnn_Scalar_t *s, const char *name, struct op_value *ret)
 {
     enum dtype t = dtype_from_client(s->dataType);
-    RETURN_IF(t == DT_STR && !s->stringValue, ST_INVALID_OP, "parameter \"%s\" is a STRING whose stringValue is NULL; give the text", name);
+    RETURN_IF(t == DT_STR && !s->stringValue, ST_INVALID_OP,
+              "parameter \"%s\" is a STRING whose stringValue is NULL; give the text", name);
     if (t == DT_STR) {
         size_t n = strlen(s->stringValue) + 1;
-        RETURN_IF(n > MAX_STRING, ST_INVALID_OP, "parameter \"%s\" is a string of %zu characters; at most %d are supported", name, n - 1, MAX_STRING - 1);
+        RETURN_IF(n > MAX_STRING, ST_INVALID_OP, "parameter \"%s\" is a string of %zu characters; at most %d are supported",
+                  name, n - 1, MAX_STRING - 1);
         *ret = (struct op_value){ .type = t, .count = (uint32_t)n, .data = s->stringValue };
         return ST_OK;
     }
@@ -187,13 +198,17 @@ enum status param_from_client(const Qnn_Param_t *p, struct arena *a, struct op_v
         return scalar_from_client(&p->scalarParam, p->name, ret);
     struct ir_tensor t;
     TRY(tensor_from_client(&p->tensorParam, false, a, &t));
-    RETURN_IF(t.role != IR_CONST, ST_INVALID_OP, "parameter \"%s\" is a tensor of type %u; parameters are STATIC (4)", p->name, t.client_type);
-    *ret = (struct op_value){ .type = t.desc.type, .rank = t.desc.rank, .count = (uint32_t)desc_count(&t.desc), .data = t.data };
+    RETURN_IF(t.role != IR_CONST, ST_INVALID_OP, "parameter \"%s\" is a tensor of type %u; parameters are STATIC (4)",
+              p->name, t.client_type);
+    *ret = (struct op_value){
+        .type = t.desc.type, .rank = t.desc.rank, .count = (uint32_t)desc_count(&t.desc), .data = t.data
+    };
     memcpy(ret->dims, t.desc.dims, sizeof ret->dims);
     return ST_OK;
 }
 
-enum status tensor_to_client(const struct tensor_desc *d, const char *name, uint32_t id, uint32_t type, struct arena *a, Qnn_Tensor_t *ret)
+enum status tensor_to_client(const struct tensor_desc *d, const char *name, uint32_t id, uint32_t type, struct arena *a,
+                             Qnn_Tensor_t *ret)
 {
     *ret = (Qnn_Tensor_t){ .version = d->dynamic ? QNN_TENSOR_VERSION_2 : QNN_TENSOR_VERSION_1 };
     Qnn_TensorV2_t *v = &ret->v2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's fourteen encodings become a few kinds: the BW_ forms are the plain ones with a bit width, the MAPPED forms the plain ones with a
- * mapping. Only fixed-point tensors have an encoding; a zeroed or undefined one on them means scale 1, offset 0 (for 32 bits: scale 0, which
- * stands for "derived from the operands"). */
+/* The client's fourteen encodings become a few kinds: the BW_ forms are the plain ones with a bit width, the MAPPED forms
+ * the plain ones with a mapping. Only fixed-point tensors have an encoding; a zeroed or undefined one on them means scale 1,
+ * offset 0 (for 32 bits: scale 0, which stands for "derived from the operands"). */
 #include "api/translate_quant.h"
 
 #include <string.h>
@@ -17,11 +17,12 @@ struct pairs {
 
 static enum status take_pairs(struct pairs p, const char *name, struct arena *a, struct quant *q)
 {
-    RETURN_IF(!p.at, ST_INVALID_TENSOR, "tensor \"%s\": the encoding needs %llu scales, but the pointer to them is NULL", name,
-              (unsigned long long)p.n);
+    RETURN_IF(!p.at, ST_INVALID_TENSOR, "tensor \"%s\": the encoding needs %llu scales, but the pointer to them is NULL",
+              name, (unsigned long long)p.n);
     float *scales = arena_alloc_array(a, p.n, sizeof(float));
     int32_t *offsets = arena_alloc_array(a, p.n, sizeof(int32_t));
-    RETURN_IF(!scales || !offsets || p.n > UINT32_MAX, ST_NO_MEMORY, "no memory for %llu scales of tensor \"%s\"", (unsigned long long)p.n, name);
+    RETURN_IF(!scales || !offsets || p.n > UINT32_MAX, ST_NO_MEMORY, "no memory for %llu scales of tensor \"%s\"",
+              (unsigned long long)p.n, name);
     for (uint64_t i = 0; i < p.n; i++) {
         scales[i] = p.at[i].scale;
         offsets[i] = p.at[i].offset;
@@ -34,12 +35,14 @@ static enum status take_pairs(struct pairs p, const char *name, struct arena *a,
 
 static enum status axis_size(const struct tensor_desc *d, int32_t axis, const char *name, uint32_t *ret)
 {
-    RETURN_IF(axis < 0 || axis >= d->rank, ST_INVALID_TENSOR, "tensor \"%s\": encoding axis %d; the rank is %u", name, axis, d->rank);
+    RETURN_IF(axis < 0 || axis >= d->rank, ST_INVALID_TENSOR, "tensor \"%s\": encoding axis %d; the rank is %u", name, axis,
+              d->rank);
     *ret = d->dims[axis];
     return ST_OK;
 }
 
-/* Clients name axis 0 for output channels, wherever those are: the scales of a matrix belong to the dimension that they fit. */
+/* Clients name axis 0 for output channels, wherever those are: the scales of a matrix belong to the dimension that they fit.
+ */
 static int32_t fitting_axis(const struct tensor_desc *d, int32_t axis, uint32_t n)
 {
     bool other = d->rank == 2 && (axis == 0 || axis == 1) && d->dims[axis] != n && d->dims[1 - axis] == n;
@@ -50,12 +53,15 @@ static enum status axis_counts(const struct tensor_desc *d, int32_t axis, uint32
 {
     uint32_t size;
     TRY(axis_size(d, axis, name, &size));
-    RETURN_IF(n != size, ST_INVALID_TENSOR, "tensor \"%s\": %u scales for axis %d of size %u; one each is expected", name, n, axis, size);
+    RETURN_IF(n != size, ST_INVALID_TENSOR, "tensor \"%s\": %u scales for axis %d of size %u; one each is expected", name, n,
+              axis, size);
     return ST_OK;
 }
 
-/* The bias of a TransposeConv with groups may have the scales of its weights, which are those of one group: every group has the same ones. */
-static enum status take_axis_pairs(const Qnn_AxisScaleOffset_t *e, const char *name, struct arena *a, const struct tensor_desc *d, struct quant *q)
+/* The bias of a TransposeConv with groups may have the scales of its weights, which are those of one group: every group has
+ * the same ones. */
+static enum status take_axis_pairs(const Qnn_AxisScaleOffset_t *e, const char *name, struct arena *a,
+                                   const struct tensor_desc *d, struct quant *q)
 {
     uint32_t n = e->numScaleOffsets, size;
     int32_t axis = fitting_axis(d, e->axis, n);
@@ -75,12 +81,15 @@ static enum status take_axis_pairs(const Qnn_AxisScaleOffset_t *e, const char *n
 }
 
 /* Number of blocks of a block encoding; sizes must divide the dimensions. */
-static enum status count_blocks(const uint32_t *block, const struct tensor_desc *d, const char *name, struct quant *q, uint64_t *ret)
+static enum status count_blocks(const uint32_t *block, const struct tensor_desc *d, const char *name, struct quant *q,
+                                uint64_t *ret)
 {
     *ret = 1;
-    RETURN_IF(!block, ST_INVALID_TENSOR, "tensor \"%s\": the block encoding has no block sizes; one per dimension is expected", name);
+    RETURN_IF(!block, ST_INVALID_TENSOR,
+              "tensor \"%s\": the block encoding has no block sizes; one per dimension is expected", name);
     for (unsigned i = 0; i < d->rank; i++) {
-        RETURN_IF(!block[i] || d->dims[i] % block[i], ST_INVALID_TENSOR, "tensor \"%s\": block size %u does not divide dimension %u of size %u; a divisor is expected", name,
+        RETURN_IF(!block[i] || d->dims[i] % block[i], ST_INVALID_TENSOR,
+                  "tensor \"%s\": block size %u does not divide dimension %u of size %u; a divisor is expected", name,
                   block[i], i, d->dims[i]);
         q->block[i] = block[i];
         *ret *= d->dims[i] / block[i];
@@ -88,17 +97,21 @@ static enum status count_blocks(const uint32_t *block, const struct tensor_desc 
     return ST_OK;
 }
 
-/* The narrow forms of our own have room for every value that makes sense; others are refused here, before they could look like one. */
+/* The narrow forms of our own have room for every value that makes sense; others are refused here, before they could look
+ * like one. */
 static enum status take_width(uint32_t bits, uint32_t mapping, const char *name, struct quant *q)
 {
-    RETURN_IF(bits > 32, ST_INVALID_TENSOR, "tensor \"%s\": an encoding of %u bits; at most 32, and no more than the type has, are expected", name, bits);
-    RETURN_IF(mapping > 2, ST_INVALID_TENSOR, "tensor \"%s\": the encoding has mapping %u; 0, 1 and 2 are known", name, mapping);
+    RETURN_IF(bits > 32, ST_INVALID_TENSOR,
+              "tensor \"%s\": an encoding of %u bits; at most 32, and no more than the type has, are expected", name, bits);
+    RETURN_IF(mapping > 2, ST_INVALID_TENSOR, "tensor \"%s\": the encoding has mapping %u; 0, 1 and 2 are known", name,
+              mapping);
     q->bits = (uint8_t)bits;
     q->mapping = (uint8_t)mapping;
     return ST_OK;
 }
 
-static enum status take_axis(uint32_t n, int32_t axis, const float *scales, const int32_t *offsets, struct arena *a, struct quant *q)
+static enum status take_axis(uint32_t n, int32_t axis, const float *scales, const int32_t *offsets, struct arena *a,
+                             struct quant *q)
 {
     q->kind = Q_AXIS;
     q->axis = axis;
@@ -110,8 +123,8 @@ static enum status take_axis(uint32_t n, int32_t axis, const float *scales, cons
     return ST_OK;
 }
 
-static enum status take_block(const uint32_t *block, const Qnn_ScaleOffset_t *so, const char *name, struct arena *a, const struct tensor_desc *d,
-                              struct quant *q)
+static enum status take_block(const uint32_t *block, const Qnn_ScaleOffset_t *so, const char *name, struct arena *a,
+                              const struct tensor_desc *d, struct quant *q)
 {
     struct pairs p = { .at = so };
     q->kind = Q_BLOCK;
@@ -120,15 +133,17 @@ static enum status take_block(const uint32_t *block, const Qnn_ScaleOffset_t *so
 }
 
 /* Offsets are real numbers; those of the form with a bit width (q->bits is set) count steps. */
-static enum status take_float_block(const uint32_t *block, const Qnn_FloatScaleOffset_t *so, const char *name, struct arena *a,
-                                    const struct tensor_desc *d, struct quant *q)
+static enum status take_float_block(const uint32_t *block, const Qnn_FloatScaleOffset_t *so, const char *name,
+                                    struct arena *a, const struct tensor_desc *d, struct quant *q)
 {
     uint64_t n;
     q->kind = Q_FLOAT_BLOCK;
     TRY(count_blocks(block, d, name, q, &n));
-    RETURN_IF(!so, ST_INVALID_TENSOR, "tensor \"%s\": the float block encoding has no scales; one pair per block is expected", name);
+    RETURN_IF(!so, ST_INVALID_TENSOR,
+              "tensor \"%s\": the float block encoding has no scales; one pair per block is expected", name);
     float *scales = arena_alloc_array(a, n, sizeof(float)), *offsets = arena_alloc_array(a, n, sizeof(float));
-    RETURN_IF(!scales || !offsets || n > UINT32_MAX, ST_NO_MEMORY, "no memory for %llu scales of tensor \"%s\"", (unsigned long long)n, name);
+    RETURN_IF(!scales || !offsets || n > UINT32_MAX, ST_NO_MEMORY, "no memory for %llu scales of tensor \"%s\"",
+              (unsigned long long)n, name);
     for (uint64_t i = 0; i < n; i++) {
         scales[i] = so[i].scale;
         offsets[i] = q->bits ? so[i].offset * so[i].scale : so[i].offset;
@@ -139,15 +154,20 @@ static enum status take_float_block(const uint32_t *block, const Qnn_FloatScaleO
     return ST_OK;
 }
 
-/* Block scales of 4 bits expand weights of 4 bits to 8; in a type of 8 bits the upper half is not read, clients may leave it empty. */
+/* Block scales of 4 bits expand weights of 4 bits to 8; in a type of 8 bits the upper half is not read, clients may leave it
+ * empty. */
 static bool expands_nibbles(const struct tensor_desc *d, const struct quant *q)
 {
     return q->block_scale_bits == 4 && dtype_bits(d->type) == 8;
 }
 
-static enum status take_expansion(const Qnn_BlockwiseExpansion_t *e, const char *name, struct arena *a, const struct tensor_desc *d, struct quant *q)
+static enum status take_expansion(const Qnn_BlockwiseExpansion_t *e, const char *name, struct arena *a,
+                                  const struct tensor_desc *d, struct quant *q)
 {
-    RETURN_IF(!e, ST_INVALID_TENSOR, "tensor \"%s\": the pointer to the blockwise expansion encoding is NULL; give the struct that quantizationEncoding names", name);
+    RETURN_IF(!e, ST_INVALID_TENSOR,
+              "tensor \"%s\": the pointer to the blockwise expansion encoding is NULL; give the struct that "
+              "quantizationEncoding names",
+              name);
     uint32_t n;
     TRY(axis_size(d, e->axis, name, &n));
     q->kind = Q_EXPANSION;
@@ -161,34 +181,48 @@ static enum status take_expansion(const Qnn_BlockwiseExpansion_t *e, const char 
     if (!q->bits && expands_nibbles(d, q))
         q->bits = 4;
     RETURN_IF(!e->numBlocksPerAxis || !e->blocksScale8, ST_INVALID_TENSOR,
-              "tensor \"%s\": the blockwise expansion encoding has %u blocks per axis and %s; at least one and its scale are expected", name, e->numBlocksPerAxis,
-              e->blocksScale8 ? "scales" : "no block scales");
+              "tensor \"%s\": the blockwise expansion encoding has %u blocks per axis and %s; at least one and its scale "
+              "are expected",
+              name, e->numBlocksPerAxis, e->blocksScale8 ? "scales" : "no block scales");
     uint64_t most = desc_count(d) / n; /* a block has an element at least */
-    RETURN_IF(e->numBlocksPerAxis > most, ST_INVALID_TENSOR, "tensor \"%s\": the blockwise expansion encoding has %u blocks per axis; its shape has room for %llu", name,
+    RETURN_IF(e->numBlocksPerAxis > most, ST_INVALID_TENSOR,
+              "tensor \"%s\": the blockwise expansion encoding has %u blocks per axis; its shape has room for %llu", name,
               e->numBlocksPerAxis, (unsigned long long)most);
     q->block_scales = arena_dup(a, e->blocksScale8, (uint64_t)n * e->numBlocksPerAxis * q->block_scale_storage / 8);
     RETURN_IF(!q->block_scales, ST_NO_MEMORY, "no memory for the block scales of tensor \"%s\"", name);
     return ST_OK;
 }
 
-static enum status take_mapped_expansion(const Qnn_BwBlockwiseExpansionMapped_t *m, const char *name, struct arena *a, const struct tensor_desc *d, struct quant *q)
+static enum status take_mapped_expansion(const Qnn_BwBlockwiseExpansionMapped_t *m, const char *name, struct arena *a,
+                                         const struct tensor_desc *d, struct quant *q)
 {
-    RETURN_IF(!m, ST_INVALID_TENSOR, "tensor \"%s\": the pointer to the blockwise expansion encoding is NULL; give the struct that quantizationEncoding names", name);
-    Qnn_BlockwiseExpansion_t e = { .axis = m->axis, .scaleOffsets = m->scaleOffsets, .numBlocksPerAxis = m->numBlocksPerAxis,
-                                   .blockScaleBitwidth = m->blockScaleBitwidth, .blockScaleStorageType = m->blockScaleStorageType,
+    RETURN_IF(!m, ST_INVALID_TENSOR,
+              "tensor \"%s\": the pointer to the blockwise expansion encoding is NULL; give the struct that "
+              "quantizationEncoding names",
+              name);
+    Qnn_BlockwiseExpansion_t e = { .axis = m->axis,
+                                   .scaleOffsets = m->scaleOffsets,
+                                   .numBlocksPerAxis = m->numBlocksPerAxis,
+                                   .blockScaleBitwidth = m->blockScaleBitwidth,
+                                   .blockScaleStorageType = m->blockScaleStorageType,
                                    .blocksScale8 = m->blocksScale8 };
     TRY(take_width(m->bitwidth, (uint32_t)m->mapping, name, q));
     return take_expansion(&e, name, a, d, q);
 }
 
-static enum status take_encoding(const Qnn_QuantizeParams_t *p, const char *name, struct arena *a, const struct tensor_desc *d, struct quant *q)
+static enum status take_encoding(const Qnn_QuantizeParams_t *p, const char *name, struct arena *a,
+                                 const struct tensor_desc *d, struct quant *q)
 {
     switch (p->quantizationEncoding) {
     case QNN_QUANTIZATION_ENCODING_SCALE_OFFSET:
-        *q = (struct quant){ .kind = Q_TENSOR, .scale = p->scaleOffsetEncoding.scale, .offset = p->scaleOffsetEncoding.offset };
+        *q = (struct quant){ .kind = Q_TENSOR,
+                             .scale = p->scaleOffsetEncoding.scale,
+                             .offset = p->scaleOffsetEncoding.offset };
         return ST_OK;
     case QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET:
-        *q = (struct quant){ .kind = Q_TENSOR, .scale = p->bwScaleOffsetEncoding.scale, .offset = p->bwScaleOffsetEncoding.offset };
+        *q = (struct quant){ .kind = Q_TENSOR,
+                             .scale = p->bwScaleOffsetEncoding.scale,
+                             .offset = p->bwScaleOffsetEncoding.offset };
         return take_width(p->bwScaleOffsetEncoding.bitwidth, 0, name, q);
     case QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET:
         return take_axis_pairs(&p->axisScaleOffsetEncoding, name, a, d, q);
@@ -201,7 +235,10 @@ static enum status take_encoding(const Qnn_QuantizeParams_t *p, const char *name
     }
     case QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET_MAPPED: {
         const Qnn_BwAxisScaleOffsetMapped_t *e = p->bwAxisScaleOffsetMappedEncoding;
-        RETURN_IF(!e, ST_INVALID_TENSOR, "tensor \"%s\": the pointer to the mapped encoding is NULL; give the struct that quantizationEncoding names", name);
+        RETURN_IF(
+            !e, ST_INVALID_TENSOR,
+            "tensor \"%s\": the pointer to the mapped encoding is NULL; give the struct that quantizationEncoding names",
+            name);
         TRY(take_width(e->bitwidth, (uint32_t)e->mapping, name, q));
         int32_t axis = fitting_axis(d, e->axis, e->numElements);
         TRY(axis_counts(d, axis, e->numElements, name));
@@ -210,7 +247,10 @@ static enum status take_encoding(const Qnn_QuantizeParams_t *p, const char *name
     case QNN_QUANTIZATION_ENCODING_BLOCK:
         return take_block(p->blockEncoding.blockSize, p->blockEncoding.scaleOffset, name, a, d, q);
     case QNN_QUANTIZATION_ENCODING_BW_BLOCK_MAPPED:
-        RETURN_IF(!p->bwBlockMappedEncoding, ST_INVALID_TENSOR, "tensor \"%s\": the pointer to the mapped encoding is NULL; give the struct that quantizationEncoding names", name);
+        RETURN_IF(
+            !p->bwBlockMappedEncoding, ST_INVALID_TENSOR,
+            "tensor \"%s\": the pointer to the mapped encoding is NULL; give the struct that quantizationEncoding names",
+            name);
         TRY(take_width(p->bwBlockMappedEncoding->bitwidth, (uint32_t)p->bwBlockMappedEncoding->mapping, name, q));
         return take_block(p->bwBlockMappedEncoding->blockSize, p->bwBlockMappedEncoding->scaleOffset, name, a, d, q);
     case QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK:
@@ -223,15 +263,16 @@ static enum status take_encoding(const Qnn_QuantizeParams_t *p, const char *name
     case QNN_QUANTIZATION_ENCODING_BW_BLOCKWISE_EXPANSION_MAPPED:
         return take_mapped_expansion(p->bwBlockwiseExpansionMappedEncoding, name, a, d, q);
     default:
-        return status_fail(ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has quantization encoding %u; 0 to 5 and 7 to 11 are supported", name,
+        return status_fail(ST_UNSUPPORTED_TENSOR,
+                           "tensor \"%s\" has quantization encoding %u; 0 to 5 and 7 to 11 are supported", name,
                            (unsigned)p->quantizationEncoding);
     }
 }
 
 static bool is_zeroed(const Qnn_QuantizeParams_t *p)
 {
-    return p->encodingDefinition == QNN_DEFINITION_IMPL_GENERATED && p->quantizationEncoding == QNN_QUANTIZATION_ENCODING_SCALE_OFFSET &&
-           p->scaleOffsetEncoding.scale == 0;
+    return p->encodingDefinition == QNN_DEFINITION_IMPL_GENERATED &&
+           p->quantizationEncoding == QNN_QUANTIZATION_ENCODING_SCALE_OFFSET && p->scaleOffsetEncoding.scale == 0;
 }
 
 enum status quant_from_client(const Qnn_QuantizeParams_t *p, const char *name, struct arena *a, struct tensor_desc *d)
@@ -240,7 +281,8 @@ enum status quant_from_client(const Qnn_QuantizeParams_t *p, const char *name, s
     *q = (struct quant){ .definition = DEF_UNDEFINED };
     if (!dtype_is_fixed(d->type))
         return ST_OK;
-    if (p->encodingDefinition == QNN_DEFINITION_UNDEFINED || p->quantizationEncoding == QNN_QUANTIZATION_ENCODING_UNDEFINED || is_zeroed(p)) {
+    if (p->encodingDefinition == QNN_DEFINITION_UNDEFINED ||
+        p->quantizationEncoding == QNN_QUANTIZATION_ENCODING_UNDEFINED || is_zeroed(p)) {
         *q = (struct quant){ .kind = Q_TENSOR, .definition = DEF_UNDEFINED, .scale = dtype_bits(d->type) == 32 ? 0 : 1 };
         return ST_OK;
     }
@@ -249,7 +291,7 @@ enum status quant_from_client(const Qnn_QuantizeParams_t *p, const char *name, s
     return ST_OK;
 }
 
-/* ---- back to the client ------------------------------------------------------------------------------------------------ */
+/* ---- back to the client ----------------------------------------------------------------------------------------------- */
 
 static Qnn_QuantizationEncodingMapping_t mapping_of(const struct quant *q)
 {
@@ -326,13 +368,18 @@ static bool give_float_block(const struct tensor_desc *d, struct arena *a, Qnn_Q
     return sizes && so;
 }
 
-static bool give_mapped_expansion(const struct tensor_desc *d, const Qnn_BlockwiseExpansion_t *e, struct arena *a, Qnn_QuantizeParams_t *p)
+static bool give_mapped_expansion(const struct tensor_desc *d, const Qnn_BlockwiseExpansion_t *e, struct arena *a,
+                                  Qnn_QuantizeParams_t *p)
 {
     Qnn_BwBlockwiseExpansionMapped_t *m = arena_new(a, Qnn_BwBlockwiseExpansionMapped_t);
     if (m)
-        *m = (Qnn_BwBlockwiseExpansionMapped_t){ .bitwidth = quant_bits(&d->q, d->type), .mapping = mapping_of(&d->q), .axis = e->axis,
-                                                 .scaleOffsets = e->scaleOffsets, .numBlocksPerAxis = e->numBlocksPerAxis,
-                                                 .blockScaleBitwidth = e->blockScaleBitwidth, .blockScaleStorageType = e->blockScaleStorageType,
+        *m = (Qnn_BwBlockwiseExpansionMapped_t){ .bitwidth = quant_bits(&d->q, d->type),
+                                                 .mapping = mapping_of(&d->q),
+                                                 .axis = e->axis,
+                                                 .scaleOffsets = e->scaleOffsets,
+                                                 .numBlocksPerAxis = e->numBlocksPerAxis,
+                                                 .blockScaleBitwidth = e->blockScaleBitwidth,
+                                                 .blockScaleStorageType = e->blockScaleStorageType,
                                                  .blocksScale8 = e->blocksScale8 };
     p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_BLOCKWISE_EXPANSION_MAPPED;
     p->bwBlockwiseExpansionMappedEncoding = m;
@@ -347,8 +394,12 @@ static bool give_expansion(const struct tensor_desc *d, struct arena *a, Qnn_Qua
         return false;
     bool wide = q->block_scale_storage == 16;
     *e = (Qnn_BlockwiseExpansion_t){
-        .axis = q->axis, .scaleOffsets = give_pairs(q, a), .numBlocksPerAxis = q->blocks_per_axis, .blockScaleBitwidth = q->block_scale_bits,
-        .blockScaleStorageType = wide ? QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16 : QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8,
+        .axis = q->axis,
+        .scaleOffsets = give_pairs(q, a),
+        .numBlocksPerAxis = q->blocks_per_axis,
+        .blockScaleBitwidth = q->block_scale_bits,
+        .blockScaleStorageType =
+            wide ? QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16 : QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8,
         .blocksScale8 = arena_dup(a, q->block_scales, (uint64_t)q->n * q->blocks_per_axis * (wide ? 2 : 1)),
     };
     if (!e->scaleOffsets || !e->blocksScale8)
@@ -385,7 +436,8 @@ enum status quant_to_client(const struct tensor_desc *d, struct arena *a, Qnn_Qu
     if (q->kind == Q_NONE || q->definition == DEF_UNDEFINED)
         return ST_OK;
     ret->encodingDefinition = q->definition == DEF_DEFINED ? QNN_DEFINITION_DEFINED : QNN_DEFINITION_IMPL_GENERATED;
-    RETURN_IF(q->kind >= QUANT_KIND_COUNT || !give[q->kind], ST_UNSUPPORTED_TENSOR, "an encoding of kind %u cannot be described to a client", q->kind);
+    RETURN_IF(q->kind >= QUANT_KIND_COUNT || !give[q->kind], ST_UNSUPPORTED_TENSOR,
+              "an encoding of kind %u cannot be described to a client", q->kind);
     RETURN_IF(!give[q->kind](d, a, ret), ST_NO_MEMORY, "no memory to describe an encoding with %u scales", q->n);
     return ST_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wide nodes in parts (see wide_node.h). Tensors between the parts have the encoding of the joined tensor, so that values are converted once, as one node would. */
+/* Wide nodes in parts (see wide_node.h). Tensors between the parts have the encoding of the joined tensor, so that values
+ * are converted once, as one node would. */
 #include "api/wide_node.h"
 
 #include <string.h>
@@ -26,10 +27,11 @@ static bool slopes_before_the_end(const struct op_call *c)
 
 bool wide_is(const struct op_call *c)
 {
-    return slopes_before_the_end(c) || ((c->n_in > MAX_PORTS || c->n_out > MAX_PORTS) && c->n_in <= wide_limit(c->op) && c->n_out <= wide_limit(c->op));
+    return slopes_before_the_end(c) ||
+           ((c->n_in > MAX_PORTS || c->n_out > MAX_PORTS) && c->n_in <= wide_limit(c->op) && c->n_out <= wide_limit(c->op));
 }
 
-/* ---- checks ----------------------------------------------------------------------------------------------------------------- */
+/* ---- checks ----------------------------------------------------------------------------------------------------------- */
 
 struct wide {
     const struct op_call *call;
@@ -40,7 +42,8 @@ struct wide {
 
 static enum status out_of_memory(const struct wide *w)
 {
-    return status_fail(ST_NO_MEMORY, "no memory for %s \"%s\" of %u tensors", w->call->op->name, w->call->node ? w->call->node : "", w->n);
+    return status_fail(ST_NO_MEMORY, "no memory for %s \"%s\" of %u tensors", w->call->op->name,
+                       w->call->node ? w->call->node : "", w->n);
 }
 
 static enum status check_split(const struct wide *w, uint32_t axis)
@@ -48,11 +51,14 @@ static enum status check_split(const struct wide *w, uint32_t axis)
     const struct op_call *c = w->call;
     const char *node = c->node ? c->node : "";
     uint32_t n = op_count(c, "split_index");
-    RETURN_IF(n != w->n - 1, ST_INVALID_OP, "Split \"%s\": parameter \"split_index\" has %u elements, which make %u slices; %u outputs are given", node, n, n + 1, w->n);
+    RETURN_IF(n != w->n - 1, ST_INVALID_OP,
+              "Split \"%s\": parameter \"split_index\" has %u elements, which make %u slices; %u outputs are given", node, n,
+              n + 1, w->n);
     int64_t before = 0;
     for (uint32_t i = 0; i < n; i++) {
         int64_t at = op_int(c, "split_index", i);
-        RETURN_IF(at <= before || at >= w->whole->dims[axis], ST_INVALID_OP, "Split \"%s\": parameter \"split_index\" element %u is %lld; %lld … %lld are allowed", node, i,
+        RETURN_IF(at <= before || at >= w->whole->dims[axis], ST_INVALID_OP,
+                  "Split \"%s\": parameter \"split_index\" element %u is %lld; %lld … %lld are allowed", node, i,
                   (long long)at, (long long)before + 1, (long long)w->whole->dims[axis] - 1);
         before = at;
     }
@@ -64,21 +70,27 @@ static enum status check(const struct wide *w)
 {
     const struct op_call *c = w->call;
     const char *op = c->op->name, *node = c->node ? c->node : "";
-    RETURN_IF((joins(c) ? c->n_out : c->n_in) != 1, ST_INVALID_OP, "%s \"%s\": %u inputs and %u outputs; one joined tensor is expected", op, node, c->n_in, c->n_out);
+    RETURN_IF((joins(c) ? c->n_out : c->n_in) != 1, ST_INVALID_OP,
+              "%s \"%s\": %u inputs and %u outputs; one joined tensor is expected", op, node, c->n_in, c->n_out);
     for (uint32_t i = 0; i < w->n; i++)
-        RETURN_IF(!(joins(c) ? c->in[i] : c->out[i]), ST_INVALID_OP, "%s \"%s\": tensor %u is absent; optional tensors are not possible here", op, node, i);
+        RETURN_IF(!(joins(c) ? c->in[i] : c->out[i]), ST_INVALID_OP,
+                  "%s \"%s\": tensor %u is absent; optional tensors are not possible here", op, node, i);
     RETURN_IF(!w->whole, ST_INVALID_OP, "%s \"%s\": the joined tensor is absent", op, node);
-    RETURN_IF(c->op->id != OP_Concat && !op_has(c, "axis"), ST_INVALID_OP, "%s \"%s\": parameter \"axis\" is missing; it has no default", op, node);
+    RETURN_IF(c->op->id != OP_Concat && !op_has(c, "axis"), ST_INVALID_OP,
+              "%s \"%s\": parameter \"axis\" is missing; it has no default", op, node);
     int64_t axis = op_int(c, "axis", 0);
-    RETURN_IF(axis < 0 || axis >= w->whole->rank, ST_INVALID_OP, "%s \"%s\": parameter \"axis\" is %lld; 0 … %d are allowed", op, node, (long long)axis,
-              w->whole->rank - 1);
-    RETURN_IF(w->whole->q.kind > Q_TENSOR, ST_INVALID_OP, "%s \"%s\" of %u tensors; at most %d are supported beside scales per channel or block", op, node, w->n, MAX_PORTS);
-    RETURN_IF(c->op->id == OP_UnPack && w->whole->dims[axis] != w->n, ST_INVALID_OP, "%s \"%s\": axis %lld has %u elements; as many outputs are expected, %u are given", op,
-              node, (long long)axis, w->whole->dims[axis], w->n);
+    RETURN_IF(axis < 0 || axis >= w->whole->rank, ST_INVALID_OP, "%s \"%s\": parameter \"axis\" is %lld; 0 … %d are allowed",
+              op, node, (long long)axis, w->whole->rank - 1);
+    RETURN_IF(w->whole->q.kind > Q_TENSOR, ST_INVALID_OP,
+              "%s \"%s\" of %u tensors; at most %d are supported beside scales per channel or block", op, node, w->n,
+              MAX_PORTS);
+    RETURN_IF(c->op->id == OP_UnPack && w->whole->dims[axis] != w->n, ST_INVALID_OP,
+              "%s \"%s\": axis %lld has %u elements; as many outputs are expected, %u are given", op, node, (long long)axis,
+              w->whole->dims[axis], w->n);
     return c->op->id == OP_Split ? check_split(w, (uint32_t)axis) : ST_OK;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------------------ */
+/* ---- parts ------------------------------------------------------------------------------------------------------------ */
 
 /* The first tensor of a group: groups are as equal as they can be, so none has a single one. */
 static uint32_t first_of(const struct wide *w, uint32_t group)
@@ -96,7 +108,8 @@ static bool set_param(const struct wide *w, struct wide_part *p, const char *nam
 {
     uint8_t rank = strcmp(name, "axis") != 0;
     uint32_t *copy = arena_dup(w->arena, values, n * sizeof(*values));
-    p->params[op_param_index(p->op, name)] = (struct op_value){ .type = DT_U32, .rank = rank, .dims = { n }, .count = n, .data = copy };
+    p->params[op_param_index(p->op, name)] =
+        (struct op_value){ .type = DT_U32, .rank = rank, .dims = { n }, .count = n, .data = copy };
     return copy;
 }
 
@@ -164,10 +177,12 @@ static bool plan_split(const struct wide *w, struct wide_plan *ret)
     uint32_t at[MAX_PORTS];
     for (uint32_t g = 0; g < w->groups; g++) {
         struct run group = { first_of(w, g), first_of(w, g + 1) - first_of(w, g) };
-        int64_t from = unpack ? group.first : split_at(w, group.first), to = unpack ? group.first + group.n : split_at(w, group.first + group.n);
+        int64_t from = unpack ? group.first : split_at(w, group.first),
+                to = unpack ? group.first + group.n : split_at(w, group.first + group.n);
         ret->between[g].dims[w->axis] = (uint32_t)(to - from);
         at[g] = (uint32_t)to;
-        if (!make_part(w, w->call->op->id, (struct run){ WIDE_BETWEEN + g, 1 }, group, &ret->parts[1 + g]) || (!unpack && !split_group(w, group, &ret->parts[1 + g])))
+        if (!make_part(w, w->call->op->id, (struct run){ WIDE_BETWEEN + g, 1 }, group, &ret->parts[1 + g]) ||
+            (!unpack && !split_group(w, group, &ret->parts[1 + g])))
             return false;
     }
     return make_part(w, OP_Split, (struct run){ 0, 1 }, (struct run){ WIDE_BETWEEN, w->groups }, &ret->parts[0]) &&
@@ -182,7 +197,8 @@ static enum status plan_slopes(const struct op_call *c, struct arena *a, struct 
     ret->n_between = 1;
     ret->parts = arena_array(a, struct wide_part, 2);
     ret->between = arena_dup(a, c->in[1], sizeof *ret->between);
-    if (!ret->parts || !ret->between || !start_part(&w, OP_Reshape, (struct run){ 1, 1 }, (struct run){ WIDE_BETWEEN, 1 }, &ret->parts[0]) ||
+    if (!ret->parts || !ret->between ||
+        !start_part(&w, OP_Reshape, (struct run){ 1, 1 }, (struct run){ WIDE_BETWEEN, 1 }, &ret->parts[0]) ||
         !start_part(&w, OP_Prelu, (struct run){ 0, 2 }, (struct run){ 0, c->n_out }, &ret->parts[1]))
         return out_of_memory(&w);
     ret->between->rank = (uint8_t)(c->in[0]->rank - 1);
@@ -212,12 +228,20 @@ enum status wide_plan(const struct op_call *c, struct arena *a, struct wide_plan
     return (joins(c) ? plan_join(&w, ret) : plan_split(&w, ret)) ? ST_OK : out_of_memory(&w);
 }
 
-struct op_call wide_call(const struct op_call *c, const struct wide_plan *p, uint32_t part, const struct tensor_desc **in, const struct tensor_desc **out)
+struct op_call wide_call(const struct op_call *c, const struct wide_plan *p, uint32_t part, const struct tensor_desc **in,
+                         const struct tensor_desc **out)
 {
     const struct wide_part *w = &p->parts[part];
     for (uint32_t i = 0; i < w->n_in; i++)
         in[i] = w->in[i] >= WIDE_BETWEEN ? &p->between[w->in[i] - WIDE_BETWEEN] : c->in[w->in[i]];
     for (uint32_t i = 0; i < w->n_out; i++)
         out[i] = w->out[i] >= WIDE_BETWEEN ? &p->between[w->out[i] - WIDE_BETWEEN] : c->out[w->out[i]];
-    return (struct op_call){ .op = w->op, .node = c->node, .n_in = w->n_in, .n_out = w->n_out, .in = in, .out = out, .params = w->params, .post = OP_POST_NONE };
+    return (struct op_call){ .op = w->op,
+                             .node = c->node,
+                             .n_in = w->n_in,
+                             .n_out = w->n_out,
+                             .in = in,
+                             .out = out,
+                             .params = w->params,
+                             .post = OP_POST_NONE };
 }

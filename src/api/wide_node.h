@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is built as several nodes (private to api/): Concat, Pack, Split and UnPack of more tensors than an operator has ports, and Prelu with a slope for each channel
- * where channels are dimension 1, which does not broadcast as it is.
+/* What is built as several nodes (private to api/): Concat, Pack, Split and UnPack of more tensors than an operator has
+ * ports, and Prelu with a slope for each channel where channels are dimension 1, which does not broadcast as it is.
  *
- *     Concat of 100    two Concats of 50, a Concat of the two            Split into 100    a Split into two, two Splits into 50
- *     Pack of 100      two Packs of 50, a Concat of the two              UnPack into 100   a Split into two, two UnPacks into 50
- *     Prelu of [2,5,8,8] with slopes [5]   a Reshape of the slopes to [5,1,1], a Prelu */
+ *     Concat of 100    two Concats of 50, a Concat of the two            Split into 100    a Split into two, two Splits into
+ * 50 Pack of 100      two Packs of 50, a Concat of the two              UnPack into 100   a Split into two, two UnPacks into
+ * 50 Prelu of [2,5,8,8] with slopes [5]   a Reshape of the slopes to [5,1,1], a Prelu */
 #ifndef API_WIDE_NODE_H
 #define API_WIDE_NODE_H
 
@@ -13,7 +13,8 @@
 
 enum { WIDE_PORTS = MAX_PORTS * MAX_PORTS };
 
-/* An operand below WIDE_BETWEEN is the tensor of the whole node's list with this number; WIDE_BETWEEN + i is `between[i]`. */
+/* An operand below WIDE_BETWEEN is the tensor of the whole node's list with this number; WIDE_BETWEEN + i is `between[i]`.
+ */
 enum { WIDE_BETWEEN = 1 << 30 };
 
 #define WIDE_PART_TEXT "node %u of the %u that it is built as" /* numbers in an error text are those of the part */
@@ -37,6 +38,7 @@ bool wide_is(const struct op_call *c);
 /* The parts of such a call. Encodings of arrays are those of the call. */
 enum status wide_plan(const struct op_call *c, struct arena *a, struct wide_plan *ret);
 /* A part as a call of its own; `in` and `out` have room for MAX_PORTS. */
-struct op_call wide_call(const struct op_call *c, const struct wide_plan *p, uint32_t part, const struct tensor_desc **in, const struct tensor_desc **out);
+struct op_call wide_call(const struct op_call *c, const struct wide_plan *p, uint32_t part, const struct tensor_desc **in,
+                         const struct tensor_desc **out);
 
 #endif

@@ -40,8 +40,9 @@ static enum status try_bind(const struct op_call *c)
 
 enum status backend_supports(const struct backend *b, const struct op_call *c)
 {
-    RETURN_IF(!backend_has_op(b, c->op->id), ST_NOT_SUPPORTED, "%s%s%s%s: the operator is known, but the %s backend has no kernel for it yet",
-              c->op->name, c->node ? " \"" : "", c->node ? c->node : "", c->node ? "\"" : "", b->name);
+    RETURN_IF(!backend_has_op(b, c->op->id), ST_NOT_SUPPORTED,
+              "%s%s%s%s: the operator is known, but the %s backend has no kernel for it yet", c->op->name,
+              c->node ? " \"" : "", c->node ? c->node : "", c->node ? "\"" : "", b->name);
     /* What If has to compute are the nodes of its graphs, and those were asked for one by one. */
     if (c->op->id == OP_If && op_has(c, "then_graph"))
         return ST_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A backend is one const table: limits, pass list, config parsers, and how a binary is loaded and run. Each libQnn*.so is the same
- * api/ linked with one such table; nothing outside backend/X knows which one it is. Optional members say what NULL means. */
+/* A backend is one const table: limits, pass list, config parsers, and how a binary is loaded and run. Each libQnn*.so is
+ * the same api/ linked with one such table; nothing outside backend/X knows which one it is. Optional members say what NULL
+ * means. */
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
 
@@ -99,12 +100,13 @@ enum backend_stage { STAGE_LOAD, STAGE_FINALIZE, STAGE_DEINIT, STAGE_COUNT };
 struct backend {
     const char *name;              /* provider name, "CPU" */
     uint32_t id;                   /* QNN_BACKEND_ID_CPU */
-    const char *log_tag;           /* what messages to a client's log begin with, before the letter of their level; NULL: nothing */
+    const char *log_tag; /* what messages to a client's log begin with, before the letter of their level; NULL: nothing */
     uint32_t version[3];           /* API version of the backend */
     struct backend_limits limits;
     uint32_t column;               /* of capabilities.def: which property keys are answered SUPPORTED */
 
-    /* Whose public facts (ops/op_facts.def) are held against operators; what they do not speak against is taken when it has a kernel. */
+    /* Whose public facts (ops/op_facts.def) are held against operators; what they do not speak against is taken when it has
+     * a kernel. */
     enum op_backend facts;
     /* For backends with kernels of their own. NULL: those of kernels/ count. */
     bool (*has_kernel)(enum op_id op);
@@ -112,14 +114,18 @@ struct backend {
 
     /* CUSTOM config entries. `custom` is the client's pointer. NULL: every custom entry is refused as not supported. */
     enum status (*backend_config)(const void *custom, struct backend_cfg *cfg);
-    enum status (*context_config)(const void *custom, struct backend_context_cfg *cfg); /* ST_NOT_SUPPORTED: ignored with a warning */
+    enum status (*context_config)(const void *custom,
+                                  struct backend_context_cfg *cfg); /* ST_NOT_SUPPORTED: ignored with a warning */
     enum status (*graph_config)(const void *custom, struct backend_graph_cfg *cfg);
     void (*graph_config_free)(struct backend_graph_cfg *cfg);
-    /* All CUSTOM entries of one QnnGraph_setConfig on a graph that is loaded; all are taken or none. NULL: graph_config takes them one by one. */
-    enum status (*loaded_config)(struct backend_graph *g, struct backend_graph_cfg *cfg, const void *const *customs, size_t n);
+    /* All CUSTOM entries of one QnnGraph_setConfig on a graph that is loaded; all are taken or none. NULL: graph_config
+     * takes them one by one. */
+    enum status (*loaded_config)(struct backend_graph *g, struct backend_graph_cfg *cfg, const void *const *customs,
+                                 size_t n);
     enum status (*soc_model)(uint32_t model); /* QnnGlobalConfig; NULL: every SoC model is accepted and ignored */
 
-    /* Devices. NULL: there are no device objects. `platform` is a QnnDevice_PlatformInfo_t, one the client built or one made here. */
+    /* Devices. NULL: there are no device objects. `platform` is a QnnDevice_PlatformInfo_t, one the client built or one made
+     * here. */
     enum status (*device_config)(const void *custom, struct backend_device_cfg *cfg);
     enum status (*device_platform)(const void *platform, struct backend_device_cfg *cfg);
     enum status (*device_check)(struct backend_device_cfg *cfg); /* all options are read: settle what they mean together */
@@ -127,7 +133,8 @@ struct backend {
     void (*platform_info_free)(void *platform);
     void *(*infrastructure)(void); /* a QnnDevice_Infrastructure_t, valid while the library is loaded */
 
-    /* Whether this process may use the backend at all, asked where objects begin (devices, contexts, graphs, operators). NULL: it may. */
+    /* Whether this process may use the backend at all, asked where objects begin (devices, contexts, graphs, operators).
+     * NULL: it may. */
     enum status (*check_process)(void);
     /* Whether this machine has what the backend runs on, asked for each backend handle. NULL: it has. */
     enum status (*check_machine)(void);
@@ -143,14 +150,15 @@ struct backend {
     /* Contexts: made once per QnnContext. */
     enum status (*open)(const struct backend_context_cfg *cfg, struct backend_context **ret);
     void (*close)(struct backend_context *c);
-    void (*context_update)(struct backend_context *c, const struct backend_context_cfg *cfg); /* new CUSTOM entries in cfg->own. NULL: of no interest */
+    void (*context_update)(struct backend_context *c,
+                           const struct backend_context_cfg *cfg); /* new CUSTOM entries in cfg->own. NULL: of no interest */
     enum status (*check_context)(struct backend_context *c); /* whether what it runs on is still there. NULL: it is */
     /* Memory for a copy of the client's binary that load can use in place. NULL: ordinary memory. */
     enum status (*bytes_alloc)(uint64_t size, void **ret);
     void (*bytes_free)(void *bytes);
 
-    /* What a saved context has besides its graphs: bytes of the backend's own, which load finds in binary.own. Valid until the next call; two calls in a row
-     * give the same. NULL: none. */
+    /* What a saved context has besides its graphs: bytes of the backend's own, which load finds in binary.own. Valid until
+     * the next call; two calls in a row give the same. NULL: none. */
     enum status (*context_bytes)(struct backend_context *c, const void **ret, uint64_t *bytes);
 
     /* The compiler: consumes the graph. */
@@ -158,14 +166,17 @@ struct backend {
                            struct backend_cancel *cancel, struct binary_image *ret);
 
     /* The runtime. `b` and its memory stay valid until unload. */
-    enum status (*announce)(struct backend_context *c, const struct binary_graph *g); /* will be loaded later (DEFER_GRAPH_INIT). NULL: of no interest */
+    enum status (*announce)(
+        struct backend_context *c,
+        const struct binary_graph *g); /* will be loaded later (DEFER_GRAPH_INIT). NULL: of no interest */
     enum status (*load)(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
     enum status (*run)(struct backend_graph *g, const struct backend_run *r);
     void (*unload)(struct backend_graph *g);
-    /* QnnGraph_finalize on a loaded graph, whether from a binary or compiled here: what it still needs before it may run. NULL: a loaded graph is
-     * ready, and finalizing it again is refused. */
+    /* QnnGraph_finalize on a loaded graph, whether from a binary or compiled here: what it still needs before it may run.
+     * NULL: a loaded graph is ready, and finalizing it again is refused. */
     enum status (*attach)(struct backend_graph *g, const struct backend_graph_cfg *cfg);
-    /* I/O table entry `io` has room inside the backend's memory, so the client may leave its buffer out. NULL: it may not. */
+    /* I/O table entry `io` has room inside the backend's memory, so the client may leave its buffer out. NULL: it may not.
+     */
     bool (*has_room)(const struct backend_graph *g, uint32_t io);
 
     /* Registered memory: NULL means QNN_MEM is not supported. Maps a descriptor and gives the host address of the data. */
@@ -180,14 +191,17 @@ struct backend {
     /* What a profile level of the backend's own comes to: 1 (basic), 2 (detailed), 0: unknown. NULL: there are none. */
     uint32_t (*profile_level)(uint32_t level);
     bool flat_profile; /* events of an execution stand beside that of the whole, not below it */
-    /* Profiles: what happened in the backend since this was last asked about the stage, as events below `parent`. NULL: nothing to tell. */
+    /* Profiles: what happened in the backend since this was last asked about the stage, as events below `parent`. NULL:
+     * nothing to tell. */
     void (*stage_events)(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
 };
 
-/* What api/ does for backends; set when the library is loaded. Without api/ (tests of a backend alone) the members are NULL. */
+/* What api/ does for backends; set when the library is loaded. Without api/ (tests of a backend alone) the members are NULL.
+ */
 struct backend_host {
     void (*log)(uint32_t level, const char *text); /* 1 error, 2 warning, 3 info, 4 verbose */
-    /* Calls fn with the state of the context behind a client's handle, which stays meanwhile. False: it is not the handle of a context. */
+    /* Calls fn with the state of the context behind a client's handle, which stays meanwhile. False: it is not the handle of
+     * a context. */
     bool (*with_context)(const void *handle, void (*fn)(struct backend_context *c, void *arg), void *arg);
     void (*failed)(uint32_t code); /* a function that clients call past api/ returns this code; status_text() explains it */
 };
@@ -196,8 +210,8 @@ extern struct backend_host backend_host;
 enum { BACKEND_WARN = 2, BACKEND_INFO = 3, BACKEND_VERBOSE = 4 };
 void backend_log(uint32_t level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* What the table says about an operator, with the defaults applied (backend.c). backend_supports expects a call that passed op_check; a
- * refusal names the operator, the types seen and what there is. */
+/* What the table says about an operator, with the defaults applied (backend.c). backend_supports expects a call that passed
+ * op_check; a refusal names the operator, the types seen and what there is. */
 bool backend_has_op(const struct backend *b, enum op_id op);
 enum status backend_supports(const struct backend *b, const struct op_call *c);
 bool backend_capable(const struct backend *b, uint32_t key); /* the property key is answered SUPPORTED */
@@ -206,8 +220,8 @@ bool backend_capable(const struct backend *b, uint32_t key); /* the property key
 enum status backend_map_fd(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
 void backend_unmap_fd(struct backend_context *c, void *address, uint64_t bytes);
 
-/* The file of this library as it was opened; its folder with a slash at the end, "" when there is none; and a symbol of a library that belongs to it
- * (backend_library.c). */
+/* The file of this library as it was opened; its folder with a slash at the end, "" when there is none; and a symbol of a
+ * library that belongs to it (backend_library.c). */
 const char *backend_own_path(void);
 void backend_own_folder(char *ret, size_t size);
 enum status backend_open_symbol(const char *name, const char *symbol, void **lib, void **ret);

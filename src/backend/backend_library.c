@@ -36,7 +36,8 @@ enum status backend_open_symbol(const char *name, const char *symbol, void **lib
 {
     const char *path = backend_own_path(), *slash = strrchr(path, '/');
     *lib = open_beside(name);
-    RETURN_IF(!*lib, ST_LOADING, "%s cannot be opened: %s; put it beside %s or into LD_LIBRARY_PATH", name, dlerror(), slash ? slash + 1 : path);
+    RETURN_IF(!*lib, ST_LOADING, "%s cannot be opened: %s; put it beside %s or into LD_LIBRARY_PATH", name, dlerror(),
+              slash ? slash + 1 : path);
     *ret = dlsym(*lib, symbol);
     if (*ret)
         return ST_OK;

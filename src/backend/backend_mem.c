@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reading beyond the end of a file would be a SIGBUS in the middle of a kernel, so the size is asked first. Devices that do not tell
- * (character devices, some DMA heaps) are believed. */
+/* Reading beyond the end of a file would be a SIGBUS in the middle of a kernel, so the size is asked first. Devices that do
+ * not tell (character devices, some DMA heaps) are believed. */
 static enum status check_size(int fd, uint64_t offset, uint64_t bytes)
 {
     struct stat st;
@@ -18,8 +18,8 @@ static enum status check_size(int fd, uint64_t offset, uint64_t bytes)
     if (end < 0 || (end == 0 && !S_ISREG(st.st_mode)))
         return ST_OK;
     RETURN_IF(offset > (uint64_t)end || bytes > (uint64_t)end - offset, ST_MAPPING,
-              "file descriptor %d has %lld bytes; %llu bytes at offset %llu do not fit", fd, (long long)end, (unsigned long long)bytes,
-              (unsigned long long)offset);
+              "file descriptor %d has %lld bytes; %llu bytes at offset %llu do not fit", fd, (long long)end,
+              (unsigned long long)bytes, (unsigned long long)offset);
     return ST_OK;
 }
 
@@ -27,9 +27,9 @@ enum status backend_map_fd(struct backend_context *c, int fd, uint64_t offset, u
 {
     (void)c;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = offset % page, length;
-    RETURN_IF(bytes == 0 || __builtin_add_overflow(bytes, skip, &length) || length > SIZE_MAX / 2 || offset > INT64_MAX, ST_MAPPING,
-              "%llu bytes at offset %llu of a file descriptor; at least 1 byte below 2^63 is expected", (unsigned long long)bytes,
-              (unsigned long long)offset);
+    RETURN_IF(bytes == 0 || __builtin_add_overflow(bytes, skip, &length) || length > SIZE_MAX / 2 || offset > INT64_MAX,
+              ST_MAPPING, "%llu bytes at offset %llu of a file descriptor; at least 1 byte below 2^63 is expected",
+              (unsigned long long)bytes, (unsigned long long)offset);
     TRY(check_size(fd, offset, bytes));
     uint8_t *base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(offset - skip));
     RETURN_IF(base == MAP_FAILED, ST_MAPPING, "file descriptor %d, %llu bytes at offset %llu could not be mapped: %s", fd,

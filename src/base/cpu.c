@@ -99,7 +99,8 @@ enum isa cpu_isa(void)
 bool cpu_permutes_bytes(void)
 {
     uint32_t reg[4] = { 0 };
-    return cpu_isa() >= ISA_AVX512 && __get_cpuid_count(7, 0, &reg[EAX], &reg[EBX], &reg[ECX], &reg[EDX]) && (reg[ECX] >> 1 & 1);
+    return cpu_isa() >= ISA_AVX512 && __get_cpuid_count(7, 0, &reg[EAX], &reg[EBX], &reg[ECX], &reg[EDX]) &&
+           (reg[ECX] >> 1 & 1);
 }
 
 const char *cpu_isa_name(enum isa level)

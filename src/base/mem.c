@@ -36,11 +36,12 @@ void *mem_alloc_array(size_t count, size_t size)
     return __builtin_mul_overflow(count, size, &bytes) ? NULL : mem_zalloc(bytes);
 }
 
-/* Whole pages of large blocks are given back to the kernel instead, which brings zeroed ones where they are touched: a scratch arena of gigabytes
- * costs what a graph uses of it. */
+/* Whole pages of large blocks are given back to the kernel instead, which brings zeroed ones where they are touched: a
+ * scratch arena of gigabytes costs what a graph uses of it. */
 static void *zeroed(uint8_t *p, size_t size)
 {
-    uint8_t *from = (uint8_t *)(((uintptr_t)p + PAGE - 1) & ~(uintptr_t)(PAGE - 1)), *to = (uint8_t *)((uintptr_t)(p + size) & ~(uintptr_t)(PAGE - 1));
+    uint8_t *from = (uint8_t *)(((uintptr_t)p + PAGE - 1) & ~(uintptr_t)(PAGE - 1)),
+            *to = (uint8_t *)((uintptr_t)(p + size) & ~(uintptr_t)(PAGE - 1));
     if (size < LARGE || madvise(from, (size_t)(to - from), MADV_DONTNEED) != 0)
         return memset(p, 0, size);
     memset(p, 0, (size_t)(from - p));

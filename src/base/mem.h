@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocation. All heap memory of the libraries comes from here, checked for overflow; every failure is returned, never fatal.
- * Tests make the n-th allocation fail by interposing malloc (tests/api/alloc_hook.c), so this layer stays thin. */
+/* Allocation. All heap memory of the libraries comes from here, checked for overflow; every failure is returned, never
+ * fatal. Tests make the n-th allocation fail by interposing malloc (tests/api/alloc_hook.c), so this layer stays thin. */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads and the worker team.
  *
- * `job` counts the jobs given out: a worker that has looked at job k waits until it is no longer k. `gate` counts the workers that
- * are inside; when the caller has nothing left to do it closes the gate, and waits for those inside only. A job may be announced again while the gate is open, by
- * anybody inside: whoever has gone comes back. Who is about to
- * sleep says so first (`sleepers`, `caller_sleeps`) and the kernel checks the word again, so the other side needs a system call
- * only when somebody really sleeps. */
+ * `job` counts the jobs given out: a worker that has looked at job k waits until it is no longer k. `gate` counts the
+ * workers that are inside; when the caller has nothing left to do it closes the gate, and waits for those inside only. A job
+ * may be announced again while the gate is open, by anybody inside: whoever has gone comes back. Who is about to sleep says
+ * so first (`sleepers`, `caller_sleeps`) and the kernel checks the word again, so the other side needs a system call only
+ * when somebody really sleeps. */
 #include "base/thread.h"
 
 #include <limits.h>
@@ -87,8 +87,8 @@ static bool enter(struct team *t)
     return false;
 }
 
-/* A worker that is late for one job may come in time for the next one before it has seen it announced: then it comes twice, and finds
- * nothing to do the second time. */
+/* A worker that is late for one job may come in time for the next one before it has seen it announced: then it comes twice,
+ * and finds nothing to do the second time. */
 static void *worker_main(void *p)
 {
     struct worker *w = p;

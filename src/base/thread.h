@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads: checked creation with a name and no signals delivered, and a worker team for parallel loops.
  *
- * A team runs one job at a time: team_run calls fn(arg, worker), worker 0 being the caller, and so do the workers that come while
- * the caller is at it; it returns when all who came are done. So fn takes pieces of work until there are none: a worker that
- * the system does not run just now, because the cores are busy with something else, delays nobody. Idle workers spin briefly, then
- * sleep on a futex, so that a stream of small jobs stays cheap and an idle process costs nothing. Nothing is allocated per job. */
+ * A team runs one job at a time: team_run calls fn(arg, worker), worker 0 being the caller, and so do the workers that come
+ * while the caller is at it; it returns when all who came are done. So fn takes pieces of work until there are none: a
+ * worker that the system does not run just now, because the cores are busy with something else, delays nobody. Idle workers
+ * spin briefly, then sleep on a futex, so that a stream of small jobs stays cheap and an idle process costs nothing. Nothing
+ * is allocated per job. */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H
 
@@ -26,12 +27,12 @@ enum status team_create(unsigned workers, struct team **ret); /* 1 to TEAM_MAX, 
 void team_free(struct team *t);                               /* joins; NULL allowed */
 unsigned team_size(const struct team *t);
 
-/* One caller at a time: the owner serialises. fn must not wait for another worker to start: it may never come, and in a fork'ed child,
- * where the threads are gone, none does. No two calls at the same time have the same worker number. */
+/* One caller at a time: the owner serialises. fn must not wait for another worker to start: it may never come, and in a
+ * fork'ed child, where the threads are gone, none does. No two calls at the same time have the same worker number. */
 void team_run(struct team *t, team_fn *fn, void *arg);
 
-/* The same in parts, for a caller that finds out on the way whether there is something to share. Between open and close workers come when they are called, and go
- * when fn returns; they may call as well. The caller runs fn(arg, 0) itself. */
+/* The same in parts, for a caller that finds out on the way whether there is something to share. Between open and close
+ * workers come when they are called, and go when fn returns; they may call as well. The caller runs fn(arg, 0) itself. */
 void team_open(struct team *t, team_fn *fn, void *arg);
 void team_call(struct team *t);                       /* there is something for others: whoever is idle comes (again) */
 uint32_t team_calls(const struct team *t);            /* calls so far, for team_wait */

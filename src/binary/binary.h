@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context binary: what prepare writes and exec runs, in memory or in a file; the only thing that crosses from compiler to
- * runtime. docs/binary-format.md has the offsets of every field; all numbers are little-endian.
+/* The context binary: what prepare writes and exec runs, in memory or in a file; the only thing that crosses from compiler
+ * to runtime. docs/binary-format.md has the offsets of every field; all numbers are little-endian.
  *
  *   header (128 bytes) | section table (32 bytes each) | sections, 64-byte aligned; constants 4096-byte aligned
  *
- * A file holds one or more graphs. Everything about a graph sits in sections tagged with the graph's index; constant sections are
- * numbered on their own, so that graphs can share them. binary_open checks every offset, index, count and enum once; after it
- * everything is trusted and used in place. Checksums of metadata are verified at open, those of constants only by
- * binary_verify_constants, so that opening costs time in proportion to metadata, not to weights. */
+ * A file holds one or more graphs. Everything about a graph sits in sections tagged with the graph's index; constant
+ * sections are numbered on their own, so that graphs can share them. binary_open checks every offset, index, count and enum
+ * once; after it everything is trusted and used in place. Checksums of metadata are verified at open, those of constants
+ * only by binary_verify_constants, so that opening costs time in proportion to metadata, not to weights. */
 #ifndef BINARY_BINARY_H
 #define BINARY_BINARY_H
 
@@ -74,14 +74,14 @@ struct binary_tensor {
     uint32_t first, last;     /* steps in which scratch memory is in use, for the memory map */
 };
 
-/* A part of an operator's first result (binary_box.c): lines, columns and channels of one image, of a product also how many terms of its sums are added at a time. Results
- * without height have rows for lines, and one column. */
+/* A part of an operator's first result (binary_box.c): lines, columns and channels of one image, of a product also how many
+ * terms of its sums are added at a time. Results without height have rows for lines, and one column. */
 struct binary_box {
     uint32_t lines, columns, channels, depth;
 };
 
-/* How a node goes through its result: box by box, with so many bytes of the window for what of its operands lies elsewhere. The last node of a chain has the room of all of it. All 0:
- * there is no window, or the node needs nothing of it. */
+/* How a node goes through its result: box by box, with so many bytes of the window for what of its operands lies elsewhere.
+ * The last node of a chain has the room of all of it. All 0: there is no window, or the node needs nothing of it. */
 struct binary_tile {
     struct binary_box box;
     uint64_t offset, bytes; /* in the window */
@@ -106,8 +106,9 @@ struct binary_node {
 /* What of a device works for an operator. */
 enum binary_resource { RESOURCE_MATRIX = 1, RESOURCE_VECTOR = 2, RESOURCE_DMA = 4 };
 
-/* Nodes first … first + n - 1, computed depth first: a command of the last one names lines of its result, and for every `height` of them the members compute
- * in turn what is wanted. Results of the others are in PLACE_LINES: nobody outside reads them. Workspaces of members lie in the chain's. */
+/* Nodes first … first + n - 1, computed depth first: a command of the last one names lines of its result, and for every
+ * `height` of them the members compute in turn what is wanted. Results of the others are in PLACE_LINES: nobody outside
+ * reads them. Workspaces of members lie in the chain's. */
 struct binary_chain {
     uint32_t first, n;
     uint32_t height;
@@ -123,8 +124,8 @@ struct binary_command {
     uint32_t step;
 };
 
-/* What an estimate says a command keeps busy, and when: cycles since the graph began. Spans of one command are in the order of time per unit; of vectors there may be several at once, on
- * threads. */
+/* What an estimate says a command keeps busy, and when: cycles since the graph began. Spans of one command are in the order
+ * of time per unit; of vectors there may be several at once, on threads. */
 enum binary_unit { UNIT_MATRIX, UNIT_VECTOR, UNIT_FETCH, UNIT_STORE, UNIT_COUNT }; /* the DMA engine: from DRAM, to DRAM */
 struct binary_span {
     uint32_t command;
@@ -140,8 +141,9 @@ struct binary_timeline {
 
 /* ---- writing --------------------------------------------------------------------------------------------------------- */
 
-/* A graph ready to be written. Pointers are borrowed until binary_write returns. The writer numbers the I/O table itself: tensors with io 1 or 3 in
- * tensor order, then those with io 2; a tensor with io 0 in PLACE_IO names an entry of that table. */
+/* A graph ready to be written. Pointers are borrowed until binary_write returns. The writer numbers the I/O table itself:
+ * tensors with io 1 or 3 in tensor order, then those with io 2; a tensor with io 0 in PLACE_IO names an entry of that table.
+ */
 struct binary_source {
     struct binary_graph_info info;
     uint32_t n_tensors, n_nodes, n_commands;
@@ -173,9 +175,11 @@ struct binary_extra {
 };
 
 /* Several one-graph files into one; equal constant sections are stored once. `extra` may be NULL. */
-enum status binary_merge(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, struct binary_image *ret);
+enum status binary_merge(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra,
+                         struct binary_image *ret);
 /* The exact size binary_merge will give. */
-enum status binary_merged_size(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, uint64_t *ret);
+enum status binary_merged_size(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra,
+                               uint64_t *ret);
 
 /* ---- reading --------------------------------------------------------------------------------------------------------- */
 
@@ -208,43 +212,48 @@ struct binary {
     void *memory;         /* decoded tables: one allocation per graph */
 };
 
-/* Checks everything, copies only metadata: names and tables live in b->memory, constants stay in `data`, which must stay mapped as long as the
- * binary is in use. Says what the bytes are when they are something else (ELF, ONNX, zip, …). A buffer that is not 16-byte aligned is copied as a
- * whole; constants are aligned to 64 bytes relative to the start of the buffer. */
+/* Checks everything, copies only metadata: names and tables live in b->memory, constants stay in `data`, which must stay
+ * mapped as long as the binary is in use. Says what the bytes are when they are something else (ELF, ONNX, zip, …). A buffer
+ * that is not 16-byte aligned is copied as a whole; constants are aligned to 64 bytes relative to the start of the buffer.
+ */
 enum status binary_open(const void *data, size_t size, struct binary *ret);
 void binary_close(struct binary *b);
 enum status binary_verify_constants(const struct binary *b); /* checksums of constant sections */
 
-/* Bytes moved when a node runs once (all of its tiles), by enum binary_place: each operand once, workspaces and states in and out; a view over its own memory
- * moves nothing. */
+/* Bytes moved when a node runs once (all of its tiles), by enum binary_place: each operand once, workspaces and states in
+ * and out; a view over its own memory moves nothing. */
 struct binary_traffic {
     uint64_t read[PLACE_COUNT], written[PLACE_COUNT];
 };
 void binary_node_traffic(const struct binary_graph *g, uint32_t node, struct binary_traffic *ret);
 void binary_graph_traffic(const struct binary_graph *g, struct binary_traffic *ret); /* the sum over all nodes */
 
-/* What an execution moves between the window of fast memory and the spill-fill buffer, in tile layout; zero where there is no window. */
+/* What an execution moves between the window of fast memory and the spill-fill buffer, in tile layout; zero where there is
+ * no window. */
 struct binary_transfers {
     uint64_t spilled, filled; /* for lack of room, and back */
     uint64_t read, written;   /* operands that stay in the spill-fill buffer because they do not fit */
 };
 void binary_transfers(const struct binary_graph *g, struct binary_transfers *ret);
 
-/* ---- spans: an estimate, command by command (binary_spans.c) ------------------------------------------------------------------------ */
+/* ---- spans: an estimate, command by command (binary_spans.c) ---------------------------------------------------------- */
 
 /* Stored in a few bytes each, so they are read one after the other, in the order of commands. */
 struct binary_span_reader {
     const struct binary_graph *g;
     uint64_t at;
     uint32_t command;
-    uint64_t start[UNIT_COUNT], later[UNIT_COUNT], cycles[UNIT_COUNT]; /* of the last one on each unit; later: how much it began later than the one before it */
+    uint64_t start[UNIT_COUNT], later[UNIT_COUNT],
+        cycles[UNIT_COUNT]; /* of the last one on each unit; later: how much it began later than the one before it */
 };
 void binary_span_first(const struct binary_graph *g, struct binary_span_reader *ret);
 bool binary_span_next(struct binary_span_reader *r, struct binary_span *ret); /* false: there are no more */
-/* Spans in any order, but those of a command on one unit in that of time, as bytes of a file; free with mem_free. Only nodes, commands and chains of the graph are looked at. */
-enum status binary_spans_encode(const struct binary_graph *g, const struct binary_timeline *t, const struct binary_span *spans, const uint8_t **ret, uint64_t *ret_bytes);
-/* Estimated cycles per command: what it adds to the end of all work before it; of graphs without spans those of its node, or of all members of its chain, in proportion to its units.
- * They sum up to what nodes have. */
+/* Spans in any order, but those of a command on one unit in that of time, as bytes of a file; free with mem_free. Only
+ * nodes, commands and chains of the graph are looked at. */
+enum status binary_spans_encode(const struct binary_graph *g, const struct binary_timeline *t,
+                                const struct binary_span *spans, const uint8_t **ret, uint64_t *ret_bytes);
+/* Estimated cycles per command: what it adds to the end of all work before it; of graphs without spans those of its node, or
+ * of all members of its chain, in proportion to its units. They sum up to what nodes have. */
 void binary_command_cycles(const struct binary_graph *g, uint64_t *ret);
 
 
@@ -252,11 +261,14 @@ bool binary_is_transfer(const struct binary_node *n);                    /* betw
 uint32_t binary_tile_bits(enum dtype t);                 /* of an element; floats of any width are float16 there */
 uint32_t binary_tile_side(const struct tensor_desc *d, uint32_t axis); /* elements of a tile along one dimension */
 bool binary_node_in_tiles(const struct binary_graph *g, const struct binary_node *n);
-bool binary_in_tiles(const struct op_call *c); /* Concat or Split of whole tiles: a device has nothing to move but addresses; looks at shapes alone */
-uint64_t binary_tile_bytes(const struct tensor_desc *d); /* with the last dimension padded to 32, height and width of images to 8 by 8 (4 for 16 bits) */
-uint64_t binary_vtcm_bytes(const struct tensor_desc *d); /* the same, or what this computer needs where its numbers are wider than the device's */
+bool binary_in_tiles(const struct op_call *c); /* Concat or Split of whole tiles: a device has nothing to move but addresses;
+                                                  looks at shapes alone */
+uint64_t binary_tile_bytes(const struct tensor_desc *d); /* with the last dimension padded to 32, height and width of images
+                                                            to 8 by 8 (4 for 16 bits) */
+uint64_t binary_vtcm_bytes(
+    const struct tensor_desc *d); /* the same, or what this computer needs where its numbers are wider than the device's */
 
-/* ---- boxes: what operators need in fast memory at a time (binary_box.c, binary_moves.c) ---------------------------------------------- */
+/* ---- boxes: what operators need in fast memory at a time (binary_box.c, binary_moves.c) ------------------------------- */
 
 enum { BINARY_BOX_SIDES = 3 };
 struct binary_box_rule;
@@ -265,15 +277,18 @@ struct binary_box_rule;
 struct binary_box_op {
     const struct op_call *call;
     const struct binary_box_rule *rule;
-    struct binary_box whole, least, step; /* the result of one image; the smallest box; boxes are multiples of step, or whole */
+    struct binary_box whole, least,
+        step; /* the result of one image; the smallest box; boxes are multiples of step, or whole */
     uint64_t planes;                      /* images */
     bool image;
     uint64_t taps, window[BINARY_BOX_SIDES], stride[BINARY_BOX_SIDES]; /* sides: width, height, depth */
 };
 void binary_box_op(const struct op_call *c, struct binary_box_op *ret); /* the call is borrowed */
 bool binary_box_fits(const struct binary_box_op *o, const struct binary_box *b); /* it is one of this operator */
-uint64_t binary_box_operand(const struct binary_box_op *o, const struct binary_box *b, uint32_t i); /* bytes of operand i (inputs, then outputs) that one box needs */
-uint64_t binary_box_count(const struct binary_box_op *o, const struct binary_box *b, struct binary_box *ret); /* boxes of the result; *ret: along each side */
+uint64_t binary_box_operand(const struct binary_box_op *o, const struct binary_box *b,
+                            uint32_t i); /* bytes of operand i (inputs, then outputs) that one box needs */
+uint64_t binary_box_count(const struct binary_box_op *o, const struct binary_box *b,
+                          struct binary_box *ret); /* boxes of the result; *ret: along each side */
 
 /* Where an operand is while a node runs. */
 enum binary_role {
@@ -298,18 +313,24 @@ static inline uint64_t binary_moves_out(const struct binary_moves *m)
 {
     return m->outputs + m->spill;
 }
-uint64_t binary_box_bytes(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles); /* of the window, for what does not stay there */
-void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, struct binary_moves *ret);
+uint64_t binary_box_bytes(const struct binary_box_op *o, const struct binary_box *b,
+                          const uint8_t *roles); /* of the window, for what does not stay there */
+void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles,
+                      struct binary_moves *ret);
 /* The same for a member of a chain, which has so many slabs. */
-void binary_box_slab_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, uint32_t slabs, struct binary_moves *ret);
+void binary_box_slab_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, uint32_t slabs,
+                           struct binary_moves *ret);
 enum binary_role binary_role_of(enum binary_place place);
-/* What a node has of the window besides operands that are there whole, and what moves when it runs once; where there are no tiles, as if its box were everything. */
+/* What a node has of the window besides operands that are there whole, and what moves when it runs once; where there are no
+ * tiles, as if its box were everything. */
 uint64_t binary_node_box_bytes(const struct binary_graph *g, uint32_t node);
 void binary_node_moves(const struct binary_graph *g, uint32_t node, struct binary_moves *ret);
 void binary_graph_moves(const struct binary_graph *g, struct binary_moves *ret); /* the sum over all nodes */
-/* The same per command: that of its node, or of all members of its chain, in proportion to its units; they sum up to what nodes have. */
+/* The same per command: that of its node, or of all members of its chain, in proportion to its units; they sum up to what
+ * nodes have. */
 void binary_command_moves(const struct binary_graph *g, struct binary_moves *ret);
-/* The box of a member of a chain when `lines` of its result are computed at a time, all channels of them or those of so many bytes of weights in turn. */
+/* The box of a member of a chain when `lines` of its result are computed at a time, all channels of them or those of so many
+ * bytes of weights in turn. */
 struct binary_box binary_box_lines(const struct binary_box_op *o, uint32_t lines, uint64_t weights);
 
 /* Human-readable dump: sections, graphs, tensors, memory, commands. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Boxes: what of its operands an operator needs in fast memory to compute a part of its first result.
  *
- *     result  +--------+      a box is some lines, columns and channels of one image, and for products how many terms of the sums are added at a time;
+ *     result  +--------+      a box is some lines, columns and channels of one image, and for products how many terms of the
+ * sums are added at a time;
  *             |####    |      where there is no height, lines are rows and there is one column
  *             |####    |
  *             +--------+
@@ -13,27 +14,42 @@
  *     everything     operators that look at all of an operand at once
  *     all others     go over their operands in pieces as large as the box
  *
- * Everything is padded as in tile layout: channels to 32, lines and columns of images to 8 by 8 (columns of more than 8 bits to 4). */
+ * Everything is padded as in tile layout: channels to 32, lines and columns of images to 8 by 8 (columns of more than 8 bits
+ * to 4). */
 #include "binary/binary.h"
 
 enum { DEPTH = 32, SIDE = 8, PIECE = SIDE * SIDE * DEPTH };
 
 enum reach { PIECES, SAME, WINDOW, SPREAD, PLAIN, AXIS, ALL };
 
-/* depth, columns: of a product, where in the second operand the terms of a sum and the results are, counted from its end; sides: dimensions of the window. */
+/* depth, columns: of a product, where in the second operand the terms of a sum and the results are, counted from its end;
+ * sides: dimensions of the window. */
 struct binary_box_rule {
     uint16_t op;
     uint8_t reach, depth, columns, sides;
 };
 
 static const struct binary_box_rule rules[] = {
-    { OP_Conv1d, WINDOW, 2, 1, 1 },          { OP_Conv2d, WINDOW, 2, 1, 2 },          { OP_Conv3d, WINDOW, 2, 1, 3 },
-    { OP_TransposeConv1d, SPREAD, 2, 1, 1 }, { OP_TransposeConv2d, SPREAD, 2, 1, 2 }, { OP_DepthWiseConv1d, WINDOW, 0, 1, 1 },
-    { OP_DepthWiseConv2d, WINDOW, 0, 1, 2 }, { OP_PoolAvg2d, WINDOW, 0, 0, 2 },       { OP_PoolMax2d, WINDOW, 0, 0, 2 },
-    { OP_L2Pool2d, WINDOW, 0, 0, 2 },        { OP_FullyConnected, PLAIN, 1, 2, 0 },   { OP_MatMul, PLAIN, 2, 1, 0 },
-    { OP_TopK, AXIS, 0, 0, 0 },              { OP_Softmax, AXIS, 0, 0, 0 },           { OP_LogSoftmax, AXIS, 0, 0, 0 },
-    { OP_MaskedSoftmax, AXIS, 0, 0, 0 },     { OP_NonMaxSuppression, ALL, 0, 0, 0 },  { OP_MultiClassNms, ALL, 0, 0, 0 },
-    { OP_DetectionOutput, ALL, 0, 0, 0 },    { OP_CombinedNms, ALL, 0, 0, 0 },
+    { OP_Conv1d, WINDOW, 2, 1, 1 },
+    { OP_Conv2d, WINDOW, 2, 1, 2 },
+    { OP_Conv3d, WINDOW, 2, 1, 3 },
+    { OP_TransposeConv1d, SPREAD, 2, 1, 1 },
+    { OP_TransposeConv2d, SPREAD, 2, 1, 2 },
+    { OP_DepthWiseConv1d, WINDOW, 0, 1, 1 },
+    { OP_DepthWiseConv2d, WINDOW, 0, 1, 2 },
+    { OP_PoolAvg2d, WINDOW, 0, 0, 2 },
+    { OP_PoolMax2d, WINDOW, 0, 0, 2 },
+    { OP_L2Pool2d, WINDOW, 0, 0, 2 },
+    { OP_FullyConnected, PLAIN, 1, 2, 0 },
+    { OP_MatMul, PLAIN, 2, 1, 0 },
+    { OP_TopK, AXIS, 0, 0, 0 },
+    { OP_Softmax, AXIS, 0, 0, 0 },
+    { OP_LogSoftmax, AXIS, 0, 0, 0 },
+    { OP_MaskedSoftmax, AXIS, 0, 0, 0 },
+    { OP_NonMaxSuppression, ALL, 0, 0, 0 },
+    { OP_MultiClassNms, ALL, 0, 0, 0 },
+    { OP_DetectionOutput, ALL, 0, 0, 0 },
+    { OP_CombinedNms, ALL, 0, 0, 0 },
 };
 static const struct binary_box_rule same_rule = { .reach = SAME }, pieces_rule = { .reach = PIECES };
 
@@ -57,7 +73,7 @@ static uint64_t parts(uint64_t n, uint64_t of)
     return (n + of - 1) / of;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ---------------------------------------------------------------------------------------------------------- */
 
 /* A tensor as images, or as rows. */
 struct view {
@@ -83,7 +99,8 @@ static struct view view_of(const struct tensor_desc *d, bool rows)
 static uint64_t bytes_of(const struct tensor_desc *d, const struct view *part)
 {
     uint32_t bits = binary_tile_bits(d->type);
-    uint64_t columns = part->image ? pad(part->columns, bits > 8 ? SIDE / 2 : SIDE) : part->columns, lines = part->image ? pad(part->lines, SIDE) : part->lines;
+    uint64_t columns = part->image ? pad(part->columns, bits > 8 ? SIDE / 2 : SIDE) : part->columns,
+             lines = part->image ? pad(part->lines, SIDE) : part->lines;
     uint64_t tiles = (part->planes * lines * columns * pad(part->channels, DEPTH) * bits + 7) / 8;
     uint64_t plain = (part->planes * part->lines * part->columns * part->channels * dtype_bits(d->type) + 7) / 8;
     return least(most(tiles, plain), binary_vtcm_bytes(d));
@@ -91,10 +108,11 @@ static uint64_t bytes_of(const struct tensor_desc *d, const struct view *part)
 
 static struct view part_of(struct view whole, uint64_t lines, uint64_t columns, uint64_t channels)
 {
-    return (struct view){ whole.planes, least(lines, whole.lines), least(columns, whole.columns), least(channels, whole.channels), whole.image };
+    return (struct view){ whole.planes, least(lines, whole.lines), least(columns, whole.columns),
+                          least(channels, whole.channels), whole.image };
 }
 
-/* ---- operators ----------------------------------------------------------------------------------------------------------------- */
+/* ---- operators -------------------------------------------------------------------------------------------------------- */
 
 static const struct binary_box_rule *rule_of(const struct op_def *op)
 {
@@ -141,7 +159,14 @@ void binary_box_op(const struct op_call *c, struct binary_box_op *ret)
 {
     const struct binary_box_rule *r = rule_of(c->op);
     const struct tensor_desc *y = c->n_out ? c->out[0] : NULL, *w = filter_of(c, r);
-    *ret = (struct binary_box_op){ .call = c, .rule = r, .whole = { 1, 1, 1, 1 }, .least = { 1, 1, 1, 1 }, .planes = 1, .taps = 1, .window = { 1, 1, 1 }, .stride = { 1, 1, 1 } };
+    *ret = (struct binary_box_op){ .call = c,
+                                   .rule = r,
+                                   .whole = { 1, 1, 1, 1 },
+                                   .least = { 1, 1, 1, 1 },
+                                   .planes = 1,
+                                   .taps = 1,
+                                   .window = { 1, 1, 1 },
+                                   .stride = { 1, 1, 1 } };
     if (!y || (r->columns && !w))
         ret->rule = r = &pieces_rule;
     if (!y)
@@ -151,10 +176,14 @@ void binary_box_op(const struct op_call *c, struct binary_box_op *ret)
     bool wide = binary_tile_bits(y->type) > 8;
     ret->image = v.image;
     ret->planes = v.planes;
-    ret->whole = (struct binary_box){ nonzero(v.lines), nonzero(v.columns), nonzero(v.channels), r->depth ? nonzero(depth_of(c, r, w)) : 1 };
+    ret->whole = (struct binary_box){ nonzero(v.lines), nonzero(v.columns), nonzero(v.channels),
+                                      r->depth ? nonzero(depth_of(c, r, w)) : 1 };
     ret->step = (struct binary_box){ v.image ? SIDE : 1, v.image && wide ? SIDE / 2 : SIDE, DEPTH, DEPTH };
-    ret->least = r->reach == ALL ? ret->whole : (struct binary_box){ (uint32_t)least(ret->step.lines, ret->whole.lines), (uint32_t)least(ret->step.columns, ret->whole.columns),
-                                                                     (uint32_t)least(DEPTH, ret->whole.channels), (uint32_t)least(DEPTH, ret->whole.depth) };
+    ret->least = r->reach == ALL ? ret->whole
+                                 : (struct binary_box){ (uint32_t)least(ret->step.lines, ret->whole.lines),
+                                                        (uint32_t)least(ret->step.columns, ret->whole.columns),
+                                                        (uint32_t)least(DEPTH, ret->whole.channels),
+                                                        (uint32_t)least(DEPTH, ret->whole.depth) };
     if (r->reach == AXIS)
         ret->least.channels = ret->whole.channels;
 }
@@ -162,8 +191,8 @@ void binary_box_op(const struct op_call *c, struct binary_box_op *ret)
 bool binary_box_fits(const struct binary_box_op *o, const struct binary_box *b)
 {
     const struct binary_box *w = &o->whole;
-    return b->lines && b->columns && b->channels && b->depth && b->lines <= w->lines && b->columns <= w->columns && b->channels <= w->channels && b->depth <= w->depth &&
-           (o->rule->reach != AXIS || b->channels == w->channels);
+    return b->lines && b->columns && b->channels && b->depth && b->lines <= w->lines && b->columns <= w->columns &&
+           b->channels <= w->channels && b->depth <= w->depth && (o->rule->reach != AXIS || b->channels == w->channels);
 }
 
 /* The first operand of a window. A result without height has rows, which lie along the width. */
@@ -171,10 +200,12 @@ static uint64_t window_bytes(const struct binary_box_op *o, const struct binary_
 {
     const struct tensor_desc *x = o->call->in[0], *y = o->call->out[0];
     struct view v = view_of(x, false);
-    uint64_t width = y->rank >= 2 ? y->dims[y->rank - 2] : 1, along = o->image ? b->columns : least(b->lines, width), planes = o->image ? 1 : parts(b->lines, most(width, 1)) + 1;
+    uint64_t width = y->rank >= 2 ? y->dims[y->rank - 2] : 1, along = o->image ? b->columns : least(b->lines, width),
+             planes = o->image ? 1 : parts(b->lines, most(width, 1)) + 1;
     uint64_t lines = o->image ? b->lines : 1, channels = b->channels, from[2] = { along, lines };
     for (int i = 0; i < 2; i++)
-        from[i] = o->rule->reach == SPREAD ? (from[i] + o->window[i] - 1) / o->stride[i] + 1 : (from[i] - 1) * o->stride[i] + o->window[i];
+        from[i] = o->rule->reach == SPREAD ? (from[i] + o->window[i] - 1) / o->stride[i] + 1
+                                           : (from[i] - 1) * o->stride[i] + o->window[i];
     if (o->rule->depth) { /* of every group that the channels belong to, some */
         uint64_t groups = most(v.channels / most(o->whole.depth, 1), 1), each = most(o->whole.channels / groups, 1);
         channels = least(groups, groups == 1 ? 1 : parts(channels, each) + 1) * b->depth;
@@ -197,7 +228,8 @@ static uint64_t filter_bytes(const struct binary_box_op *o, const struct binary_
 static uint64_t matrices(const struct binary_box_op *o, const struct binary_box *b)
 {
     const struct tensor_desc *w = o->call->in[1], *y = o->call->out[0];
-    uint64_t one = (uint64_t)o->whole.depth * o->whole.channels, all = one ? most(desc_count(w) / one, 1) : 1, rows = y->rank >= 2 ? most(y->dims[y->rank - 2], 1) : 1;
+    uint64_t one = (uint64_t)o->whole.depth * o->whole.channels, all = one ? most(desc_count(w) / one, 1) : 1,
+             rows = y->rank >= 2 ? most(y->dims[y->rank - 2], 1) : 1;
     return least(all, o->image ? b->lines : parts(b->lines, rows) + 1);
 }
 
@@ -222,7 +254,8 @@ static uint64_t same_bytes(const struct binary_box_op *o, const struct tensor_de
 static bool one_view(const struct tensor_desc *a, const struct tensor_desc *b)
 {
     struct view x = view_of(a, false), y = view_of(b, false);
-    return x.planes == y.planes && x.lines == y.lines && x.columns == y.columns && x.channels == y.channels && x.image == y.image;
+    return x.planes == y.planes && x.lines == y.lines && x.columns == y.columns && x.channels == y.channels &&
+           x.image == y.image;
 }
 
 static uint64_t input_bytes(const struct binary_box_op *o, const struct binary_box *b, uint32_t i)
@@ -235,7 +268,9 @@ static uint64_t input_bytes(const struct binary_box_op *o, const struct binary_b
     case SPREAD:
         return i == 0 ? window_bytes(o, b) : i == 1 ? filter_bytes(o, b, 1) : same_bytes(o, x, b);
     case PLAIN:
-        return i == 0 ? rows_bytes(o, b) : i == 1 ? filter_bytes(o, b, o->call->op->id == OP_MatMul ? matrices(o, b) : 1) : same_bytes(o, x, b);
+        return i == 0   ? rows_bytes(o, b)
+               : i == 1 ? filter_bytes(o, b, o->call->op->id == OP_MatMul ? matrices(o, b) : 1)
+                        : same_bytes(o, x, b);
     case AXIS: {
         struct binary_box row = *b;
         row.channels = UINT32_MAX;
@@ -267,7 +302,7 @@ uint64_t binary_box_operand(const struct binary_box_op *o, const struct binary_b
 uint64_t binary_box_count(const struct binary_box_op *o, const struct binary_box *b, struct binary_box *ret)
 {
     const struct binary_box *w = &o->whole;
-    *ret = (struct binary_box){ (uint32_t)parts(w->lines, b->lines), (uint32_t)parts(w->columns, b->columns), (uint32_t)parts(w->channels, b->channels),
-                                (uint32_t)parts(w->depth, b->depth) };
+    *ret = (struct binary_box){ (uint32_t)parts(w->lines, b->lines), (uint32_t)parts(w->columns, b->columns),
+                                (uint32_t)parts(w->channels, b->channels), (uint32_t)parts(w->depth, b->depth) };
     return o->planes * ret->lines * ret->columns * ret->channels;
 }

@@ -60,7 +60,9 @@ enum status bin_foreign(const void *data, size_t size)
 {
     RETURN_IF(size == 0, ST_BAD_BINARY, "context binary: empty (0 bytes)");
     bool cut = size < sizeof(struct bin_header) && memcmp(data, BIN_MAGIC, size < 4 ? size : 4) == 0;
-    RETURN_IF(cut, ST_BAD_BINARY, "context binary: cut off: %zu bytes; its header alone has %zu", size, sizeof(struct bin_header));
-    return status_fail(ST_BAD_BINARY, "not a context binary: the %zu bytes are %s; a context binary starts with \"" BIN_MAGIC "\"",
-                       size, describe(data, size));
+    RETURN_IF(cut, ST_BAD_BINARY, "context binary: cut off: %zu bytes; its header alone has %zu", size,
+              sizeof(struct bin_header));
+    return status_fail(ST_BAD_BINARY,
+                       "not a context binary: the %zu bytes are %s; a context binary starts with \"" BIN_MAGIC "\"", size,
+                       describe(data, size));
 }

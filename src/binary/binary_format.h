@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of a context binary: fixed-size little-endian records. Private to binary/; docs/binary-format.md is the same in words, and
- * changes with it. Records are copied in and out with memcpy, so nothing here depends on the alignment of a client's buffer. */
+/* The bytes of a context binary: fixed-size little-endian records. Private to binary/; docs/binary-format.md is the same in
+ * words, and changes with it. Records are copied in and out with memcpy, so nothing here depends on the alignment of a
+ * client's buffer. */
 #ifndef BINARY_BINARY_FORMAT_H
 #define BINARY_BINARY_FORMAT_H
 
@@ -71,7 +72,8 @@ struct bin_section {
 
 struct bin_graph {
     uint32_t name, n_inputs, n_outputs, priority;
-    uint64_t scratch_bytes, persistent_bytes, scratch_align, live_bytes, io_bytes, const_bytes, macs, cycles, spill_fill_bytes;
+    uint64_t scratch_bytes, persistent_bytes, scratch_align, live_bytes, io_bytes, const_bytes, macs, cycles,
+        spill_fill_bytes;
     uint32_t opt_level, vtcm_mb, hvx_threads, dlbc, plan_optimal, n_source_nodes;
     uint32_t io_list; /* first entry of the I/O table in lists */
     uint32_t options; /* the backend's own bits */
@@ -180,7 +182,8 @@ enum status bin_layout(struct bin_pieces *p, uint64_t *ret_size); /* gives every
 enum status bin_image_build(const struct bin_pieces *p, uint64_t size, struct binary_image *ret);
 void bin_image_seal(const struct bin_pieces *p, const struct binary_target *t, uint32_t n_graphs, struct binary_image *im);
 
-/* ---- taking a file apart: binary_sections.c, binary_tensors.c, binary_nodes.c, binary_overlap.c, binary_spans.c, binary_states.c, binary_tiles.c ------------------------------------------ */
+/* ---- taking a file apart: binary_sections.c, binary_tensors.c, binary_nodes.c, binary_overlap.c, binary_spans.c,
+ * binary_states.c, binary_tiles.c  */
 
 struct bin_span {
     const uint8_t *data;
@@ -213,7 +216,8 @@ enum status bin_read_nodes(struct bin_reader *r);
 enum status bin_read_chains(struct bin_reader *r);
 enum status bin_read_tiles(struct bin_reader *r);
 /* A node as a call; the arrays have MAX_PORTS entries each. */
-void bin_call(const struct binary_graph *g, const struct binary_node *n, const struct tensor_desc **in, const struct tensor_desc **out, struct op_call *c);
+void bin_call(const struct binary_graph *g, const struct binary_node *n, const struct tensor_desc **in,
+              const struct tensor_desc **out, struct op_call *c);
 enum status bin_check_chain_commands(const struct bin_reader *r); /* also counts marks */
 enum status bin_read_commands(struct bin_reader *r);
 enum status bin_read_spans(struct bin_reader *r);

@@ -54,7 +54,8 @@ enum status bin_layout(struct bin_pieces *p, uint64_t *ret_size)
         piece->offset = at;
         at += piece->size;
     }
-    RETURN_IF(at > SIZE_MAX / 2, ST_NO_MEMORY, "context binary: %llu bytes do not fit the address space", (unsigned long long)at);
+    RETURN_IF(at > SIZE_MAX / 2, ST_NO_MEMORY, "context binary: %llu bytes do not fit the address space",
+              (unsigned long long)at);
     *ret_size = at;
     return ST_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several files into one. Sections travel as they are; only the section table is new: graphs and constant sections get new numbers,
- * and constant sections with equal contents are stored once, which is how graphs share weights. */
+/* Several files into one. Sections travel as they are; only the section table is new: graphs and constant sections get new
+ * numbers, and constant sections with equal contents are stored once, which is how graphs share weights. */
 #include <string.h>
 
 #include "binary/binary_format.h"
@@ -32,7 +32,12 @@ static struct bin_section section_at(const struct binary *b, uint32_t i)
 
 static struct bin_piece piece_of(const struct binary *b, const struct bin_section *s)
 {
-    return (struct bin_piece){ .kind = s->kind, .index = s->index, .link = s->link, .size = s->size, .crc = s->crc, .has_crc = true,
+    return (struct bin_piece){ .kind = s->kind,
+                               .index = s->index,
+                               .link = s->link,
+                               .size = s->size,
+                               .crc = s->crc,
+                               .has_crc = true,
                                .data = (const uint8_t *)b->map + s->offset };
 }
 
@@ -114,21 +119,26 @@ static enum status gather(const struct binary *const *parts, uint32_t n, const s
     for (uint32_t i = 0; i < n; i++)
         TRY(add_part(m, parts[i]));
     if (extra && extra->oem)
-        TRY(bin_add(&m->pieces, (struct bin_piece){ .kind = SEC_OEM, .data = extra->oem, .size = strlen(extra->oem) + 1, .link = BINARY_NONE }));
+        TRY(bin_add(
+            &m->pieces,
+            (struct bin_piece){ .kind = SEC_OEM, .data = extra->oem, .size = strlen(extra->oem) + 1, .link = BINARY_NONE }));
     if (extra && extra->own_bytes)
-        TRY(bin_add(&m->pieces, (struct bin_piece){ .kind = SEC_OWN, .data = extra->own, .size = extra->own_bytes, .link = BINARY_NONE }));
+        TRY(bin_add(&m->pieces, (struct bin_piece){
+                                    .kind = SEC_OWN, .data = extra->own, .size = extra->own_bytes, .link = BINARY_NONE }));
     for (size_t i = 0; i < m->consts.n; i++)
         TRY(bin_add(&m->pieces, m->consts.at[i]));
     return ST_OK;
 }
 
-static enum status merge_sized(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, struct merge *m, uint64_t *size)
+static enum status merge_sized(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra,
+                               struct merge *m, uint64_t *size)
 {
     TRY(gather(parts, n, extra, m));
     return bin_layout(&m->pieces, size);
 }
 
-enum status binary_merged_size(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, uint64_t *ret)
+enum status binary_merged_size(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra,
+                               uint64_t *ret)
 {
     struct merge m = {};
     enum status st = merge_sized(parts, n, extra, &m, ret);
@@ -136,7 +146,8 @@ enum status binary_merged_size(const struct binary *const *parts, uint32_t n, co
     return st;
 }
 
-enum status binary_merge(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, struct binary_image *ret)
+enum status binary_merge(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra,
+                         struct binary_image *ret)
 {
     struct merge m = {};
     uint64_t size;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What moves between DRAM and fast memory when an operator goes through its result box by box.
  *
- * Of two orders the one that moves less is taken: channels outside (the weights of some channels come once and stay while all lines pass, so operands in DRAM come once per part of the
- * channels), or lines outside (weights come again for every part of the lines). Lines that the box before has brought stay; columns at borders between boxes come twice. */
+ * Of two orders the one that moves less is taken: channels outside (the weights of some channels come once and stay while
+ * all lines pass, so operands in DRAM come once per part of the channels), or lines outside (weights come again for every
+ * part of the lines). Lines that the box before has brought stay; columns at borders between boxes come twice. */
 #include "binary/binary_format.h"
 
 static uint64_t dense(const struct tensor_desc *d)
@@ -13,7 +14,8 @@ static uint64_t dense(const struct tensor_desc *d)
 static bool counts(const struct binary_box_op *o, const uint8_t *roles, uint32_t i)
 {
     uint8_t role = roles[i];
-    return role == ROLE_STREAMS || role == ROLE_CLIENT || role == ROLE_CONSTANT || (role == ROLE_LINES && i >= o->call->n_in);
+    return role == ROLE_STREAMS || role == ROLE_CLIENT || role == ROLE_CONSTANT ||
+           (role == ROLE_LINES && i >= o->call->n_in);
 }
 
 uint64_t binary_box_bytes(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles)
@@ -34,7 +36,10 @@ static uint64_t with_borders(const struct binary_box_op *o, uint64_t columns, ui
 /* By where an operand lies. */
 static uint64_t *sum_of(struct binary_moves *m, uint8_t role, bool out)
 {
-    return role == ROLE_CONSTANT ? &m->weights : role == ROLE_CLIENT ? (out ? &m->outputs : &m->inputs) : role == ROLE_STREAMS ? (out ? &m->spill : &m->fill) : NULL;
+    return role == ROLE_CONSTANT  ? &m->weights
+           : role == ROLE_CLIENT  ? (out ? &m->outputs : &m->inputs)
+           : role == ROLE_STREAMS ? (out ? &m->spill : &m->fill)
+                                  : NULL;
 }
 
 static bool repeated(const struct op_call *c, uint32_t i)
@@ -66,7 +71,8 @@ static struct again passes(const struct binary_box_op *o, const struct binary_bo
         return (struct again){ 1, 1 };
     for (uint32_t i = 1; i < o->call->n_in; i++)
         others += input_bytes(o, roles, i);
-    struct again outside = { n.channels, n.depth > 1 ? places : 1 }, inside = { n.depth > 1 ? n.channels : 1, n.channels * n.depth > 1 ? places : 1 };
+    struct again outside = { n.channels, n.depth > 1 ? places : 1 },
+                 inside = { n.depth > 1 ? n.channels : 1, n.channels * n.depth > 1 ? places : 1 };
     bool lines = first * inside.first + others * inside.others < first * outside.first + others * outside.others;
     return lines ? inside : outside;
 }
@@ -77,7 +83,8 @@ static void parts_moves(const struct op_call *c, const uint8_t *roles, struct bi
     bool join = c->op->id == OP_Concat;
     for (uint32_t i = 0; i < (join ? c->n_in : c->n_out); i++) {
         uint8_t from = roles[join ? i : 0], to = roles[c->n_in + (join ? 0 : i)];
-        uint64_t bytes = binary_tile_bytes(join ? c->in[i] : c->out[i]), *in = sum_of(ret, from, false), *out = sum_of(ret, to, true);
+        uint64_t bytes = binary_tile_bytes(join ? c->in[i] : c->out[i]), *in = sum_of(ret, from, false),
+                 *out = sum_of(ret, to, true);
         if (from == ROLE_STREAMS && to == ROLE_STREAMS)
             continue;
         if (in && !(join && repeated(c, i)))
@@ -87,7 +94,8 @@ static void parts_moves(const struct op_call *c, const uint8_t *roles, struct bi
     }
 }
 
-void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, struct binary_moves *ret)
+void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles,
+                      struct binary_moves *ret)
 {
     const struct op_call *c = o->call;
     if (binary_in_tiles(c)) {
@@ -112,7 +120,8 @@ void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b,
 }
 
 /* Lines go by once; weights that are not there whole come again for every slab. */
-void binary_box_slab_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, uint32_t slabs, struct binary_moves *ret)
+void binary_box_slab_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, uint32_t slabs,
+                           struct binary_moves *ret)
 {
     binary_box_moves(o, &o->whole, roles, ret);
     ret->weights *= b->channels == o->whole.channels ? 1 : slabs;
@@ -131,12 +140,15 @@ struct binary_box binary_box_lines(const struct binary_box_op *o, uint32_t lines
     return b;
 }
 
-/* ---- nodes of a binary ---------------------------------------------------------------------------------------------------------- */
+/* ---- nodes of a binary ------------------------------------------------------------------------------------------------ */
 
 enum binary_role binary_role_of(enum binary_place place)
 {
-    static const uint8_t by_place[PLACE_COUNT] = { [PLACE_NONE] = ROLE_CONSTANT, [PLACE_CONST] = ROLE_CONSTANT, [PLACE_IO] = ROLE_CLIENT,
-                                                   [PLACE_SPILL] = ROLE_STREAMS, [PLACE_LINES] = ROLE_LINES };
+    static const uint8_t by_place[PLACE_COUNT] = { [PLACE_NONE] = ROLE_CONSTANT,
+                                                   [PLACE_CONST] = ROLE_CONSTANT,
+                                                   [PLACE_IO] = ROLE_CLIENT,
+                                                   [PLACE_SPILL] = ROLE_STREAMS,
+                                                   [PLACE_LINES] = ROLE_LINES };
     return by_place[place];
 }
 
@@ -248,7 +260,8 @@ void binary_command_moves(const struct binary_graph *g, struct binary_moves *ret
         }
         for (uint32_t k = i; k < end; k++, s.from = s.to) {
             s.to = s.from + g->commands[k].end - g->commands[k].begin;
-            ret[k] = (struct binary_moves){ part(all.weights, &s), part(all.inputs, &s), part(all.outputs, &s), part(all.fill, &s), part(all.spill, &s) };
+            ret[k] = (struct binary_moves){ part(all.weights, &s), part(all.inputs, &s), part(all.outputs, &s),
+                                            part(all.fill, &s), part(all.spill, &s) };
         }
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking a graph apart: nodes and commands. A node that passes here has been through op_check with the shapes stored in the file, so
- * kernels can trust what they are given. */
+/* Taking a graph apart: nodes and commands. A node that passes here has been through op_check with the shapes stored in the
+ * file, so kernels can trust what they are given. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -18,7 +18,8 @@ static enum status read_ops(struct bin_reader *r, const struct op_def ***ret)
         memcpy(&at, r->sec[SEC_OPS].data + (size_t)i * sizeof(at), sizeof(at));
         TRY(bin_string(r, at, "operator", &name));
         ops[i] = op_find_any(name);
-        RETURN_IF(!ops[i], ST_BAD_BINARY, "context binary, %s: operator \"%s\" is not known to this library", r->graph, name);
+        RETURN_IF(!ops[i], ST_BAD_BINARY, "context binary, %s: operator \"%s\" is not known to this library", r->graph,
+                  name);
     }
     *ret = ops;
     return ST_OK;
@@ -28,10 +29,10 @@ static enum status read_operands(const struct bin_reader *r, const struct bin_no
 {
     uint32_t total = (uint32_t)rec->n_in + rec->n_out + rec->n_aux, have = r->sec[SEC_LISTS].n;
     RETURN_IF(rec->n_in > MAX_PORTS || rec->n_out > MAX_PORTS || rec->n_aux > MAX_PORTS, ST_BAD_BINARY,
-              "context binary, node \"%s\": %u inputs, %u outputs, %u constants; at most %d each", n->name, rec->n_in, rec->n_out,
-              rec->n_aux, MAX_PORTS);
-    RETURN_IF(rec->list > have || total > have - rec->list, ST_BAD_BINARY, "context binary, node \"%s\": operands at %u of %u", n->name,
-              rec->list, have);
+              "context binary, node \"%s\": %u inputs, %u outputs, %u constants; at most %d each", n->name, rec->n_in,
+              rec->n_out, rec->n_aux, MAX_PORTS);
+    RETURN_IF(rec->list > have || total > have - rec->list, ST_BAD_BINARY,
+              "context binary, node \"%s\": operands at %u of %u", n->name, rec->list, have);
     n->n_in = rec->n_in;
     n->n_out = rec->n_out;
     n->n_aux = rec->n_aux;
@@ -56,11 +57,12 @@ static enum status read_guards(const struct bin_reader *r, const struct bin_node
     n->guards = r->lists + rec->guards;
     for (uint32_t i = 0; i < n->n_guards; i++) {
         uint32_t t = n->guards[2 * i], value = n->guards[2 * i + 1];
-        RETURN_IF(t >= r->g->n_tensors || value > 1, ST_BAD_BINARY, "context binary, node \"%s\": it runs when tensor %u of %u is %u", n->name, t,
-                  r->g->n_tensors, value);
+        RETURN_IF(t >= r->g->n_tensors || value > 1, ST_BAD_BINARY,
+                  "context binary, node \"%s\": it runs when tensor %u of %u is %u", n->name, t, r->g->n_tensors, value);
         const struct binary_tensor *x = &r->g->tensors[t];
         RETURN_IF(x->desc.type != DT_B8 || desc_count(&x->desc) != 1 || x->place == PLACE_NONE, ST_BAD_BINARY,
-                  "context binary, node \"%s\": it runs when tensor \"%s\" is %u; that is not one bool", n->name, x->name, value);
+                  "context binary, node \"%s\": it runs when tensor \"%s\" is %u; that is not one bool", n->name, x->name,
+                  value);
     }
     return ST_OK;
 }
@@ -85,14 +87,17 @@ static enum status check_places(const struct bin_reader *r, const struct binary_
         const struct binary_tensor *t = &g->tensors[n->out[i]];
         bool input = t->place == PLACE_IO && g->tensors[g->io[t->offset]].io == 1;
         RETURN_IF(t->place == PLACE_NONE || t->place == PLACE_CONST || input, ST_BAD_BINARY,
-                  "context binary, node \"%s\": output %u (\"%s\") is in memory that cannot be written", n->name, i, t->name);
+                  "context binary, node \"%s\": output %u (\"%s\") is in memory that cannot be written", n->name, i,
+                  t->name);
     }
     for (uint32_t i = 0; i < n->n_aux; i++)
-        RETURN_IF(g->tensors[n->aux[i]].place != PLACE_CONST, ST_BAD_BINARY, "context binary, node \"%s\": constant %u is none", n->name, i);
+        RETURN_IF(g->tensors[n->aux[i]].place != PLACE_CONST, ST_BAD_BINARY,
+                  "context binary, node \"%s\": constant %u is none", n->name, i);
     return ST_OK;
 }
 
-static enum status read_value(const struct bin_reader *r, const struct bin_param *rec, const struct binary_node *n, struct op_value *v)
+static enum status read_value(const struct bin_reader *r, const struct bin_param *rec, const struct binary_node *n,
+                              struct op_value *v)
 {
     uint64_t count = 1;
     RETURN_IF(rec->type == DT_NONE || rec->type >= DT_COUNT || rec->rank > MAX_RANK, ST_BAD_BINARY,
@@ -101,7 +106,8 @@ static enum status read_value(const struct bin_reader *r, const struct bin_param
         count *= rec->dims[i];
     /* The count of a scalar string is its length. */
     RETURN_IF(rec->rank > 0 ? count != rec->count : rec->count != 1 && rec->type != DT_STR, ST_BAD_BINARY,
-              "context binary, node \"%s\": a parameter of %u elements has dimensions for %" PRIu64, n->name, rec->count, count);
+              "context binary, node \"%s\": a parameter of %u elements has dimensions for %" PRIu64, n->name, rec->count,
+              count);
     *v = (struct op_value){ .type = rec->type, .rank = rec->rank, .count = rec->count };
     memcpy(v->dims, rec->dims, sizeof(v->dims));
     TRY(bin_value(r, rec->data, dtype_bytes(v->type, v->count), &v->data));
@@ -114,8 +120,8 @@ static enum status read_value(const struct bin_reader *r, const struct bin_param
 static enum status read_params(struct bin_reader *r, const struct bin_node *rec, struct binary_node *n)
 {
     uint32_t have = r->sec[SEC_PARAMS].n, count = op_param_count(n->op);
-    RETURN_IF(rec->param > have || rec->n_params > have - rec->param, ST_BAD_BINARY, "context binary, node \"%s\": parameters at %u of %u",
-              n->name, rec->param, have);
+    RETURN_IF(rec->param > have || rec->n_params > have - rec->param, ST_BAD_BINARY,
+              "context binary, node \"%s\": parameters at %u of %u", n->name, rec->param, have);
     struct op_value *values = arena_array(r->arena, struct op_value, count);
     RETURN_IF(!values, ST_NO_MEMORY, "context binary, node \"%s\": no memory for %u parameters", n->name, count);
     for (uint32_t i = 0; i < rec->n_params; i++) {
@@ -124,8 +130,10 @@ static enum status read_params(struct bin_reader *r, const struct bin_node *rec,
         memcpy(&p, r->sec[SEC_PARAMS].data + (size_t)(rec->param + i) * sizeof(p), sizeof(p));
         TRY(bin_string(r, p.name, "parameter", &name));
         int at = op_param_index(n->op, name);
-        RETURN_IF(at < 0, ST_BAD_BINARY, "context binary, node \"%s\": operator %s has no parameter \"%s\"", n->name, n->op->name, name);
-        RETURN_IF(values[at].data, ST_BAD_BINARY, "context binary, node \"%s\": parameter \"%s\" is there twice", n->name, name);
+        RETURN_IF(at < 0, ST_BAD_BINARY, "context binary, node \"%s\": operator %s has no parameter \"%s\"", n->name,
+                  n->op->name, name);
+        RETURN_IF(values[at].data, ST_BAD_BINARY, "context binary, node \"%s\": parameter \"%s\" is there twice", n->name,
+                  name);
         TRY(read_value(r, &p, n, &values[at]));
     }
     n->params = values;
@@ -146,8 +154,17 @@ static enum status check_node(const struct bin_reader *r, const struct binary_no
         out[i] = n->out[i] == BINARY_NONE ? NULL : &g->tensors[n->out[i]].desc;
     for (uint32_t i = 0; i < n->n_aux; i++)
         aux[i] = g->constants + g->tensors[n->aux[i]].offset;
-    struct op_call c = { .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .n_aux = n->n_aux, .in = in, .out = out,
-                         .params = n->params, .in_data = in_data, .aux = aux, .post = n->post };
+    struct op_call c = { .op = n->op,
+                         .node = n->name,
+                         .n_in = n->n_in,
+                         .n_out = n->n_out,
+                         .n_aux = n->n_aux,
+                         .in = in,
+                         .out = out,
+                         .params = n->params,
+                         .in_data = in_data,
+                         .aux = aux,
+                         .post = n->post };
     enum status st = op_check(&c);
     return st == ST_OK || st == ST_NO_MEMORY ? st : status_prefix(ST_BAD_BINARY, "context binary, %s", r->graph);
 }
@@ -201,10 +218,11 @@ static enum status check_work(const struct bin_reader *r)
         if (n->work_bytes == 0)
             continue;
         RETURN_IF(__builtin_add_overflow(n->work_bytes, n->work_offset, &end) || end > g->info.scratch_bytes, ST_BAD_BINARY,
-                  "context binary, node \"%s\": a workspace of %" PRIu64 " bytes at %" PRIu64 "; scratch has %" PRIu64, n->name, n->work_bytes,
-                  n->work_offset, g->info.scratch_bytes);
+                  "context binary, node \"%s\": a workspace of %" PRIu64 " bytes at %" PRIu64 "; scratch has %" PRIu64,
+                  n->name, n->work_bytes, n->work_offset, g->info.scratch_bytes);
         RETURN_IF(n->work_offset % BIN_ALIGN, ST_BAD_BINARY,
-                  "context binary, node \"%s\": a workspace at %" PRIu64 "; a multiple of %d is expected", n->name, n->work_offset, BIN_ALIGN);
+                  "context binary, node \"%s\": a workspace at %" PRIu64 "; a multiple of %d is expected", n->name,
+                  n->work_offset, BIN_ALIGN);
     }
     return ST_OK;
 }
@@ -217,10 +235,11 @@ enum status bin_read_commands(struct bin_reader *r)
     RETURN_IF(!c, ST_NO_MEMORY, "context binary, %s: no memory for %u commands", r->graph, g->n_commands);
     for (uint32_t i = 0; i < g->n_commands; i++) {
         RETURN_IF(c[i].node >= g->n_nodes || c[i].begin >= c[i].end, ST_BAD_BINARY,
-                  "context binary, %s: command %u does units %u to %u of node %u; there are %u nodes", r->graph, i, c[i].begin, c[i].end,
-                  c[i].node, g->n_nodes);
+                  "context binary, %s: command %u does units %u to %u of node %u; there are %u nodes", r->graph, i,
+                  c[i].begin, c[i].end, c[i].node, g->n_nodes);
         RETURN_IF(c[i].step > i || (i > 0 && c[i].step < c[i - 1].step), ST_BAD_BINARY,
-                  "context binary, %s: command %u is in step %u; steps never go back and leave no gaps", r->graph, i, c[i].step);
+                  "context binary, %s: command %u is in step %u; steps never go back and leave no gaps", r->graph, i,
+                  c[i].step);
     }
     g->commands = c;
     TRY(bin_check_chain_commands(r));

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of commands that run at the same time. What one writes no other may touch, and nobody may touch a workspace: kernels keep positions
- * there, so a file that lays a result over a workspace would make them read anywhere. The one exception is an element-wise operator that
- * writes exactly over its input. Room for tiles in the window is like a workspace: lines of chains lie there. Members of a chain run at the same time, in one workspace, and with each other's lines before them: nothing there is written in place.
+/* Memory of commands that run at the same time. What one writes no other may touch, and nobody may touch a workspace:
+ * kernels keep positions there, so a file that lays a result over a workspace would make them read anywhere. The one
+ * exception is an element-wise operator that writes exactly over its input. Room for tiles in the window is like a
+ * workspace: lines of chains lie there. Members of a chain run at the same time, in one workspace, and with each other's
+ * lines before them: nothing there is written in place.
  *
  * Per step, all ranges are sorted by address; a sweep then compares each with the furthest end seen so far. */
 #include <inttypes.h>
@@ -78,7 +80,11 @@ static enum status add_tile(struct overlap *o, uint32_t node)
 
 static enum status add_chain(struct overlap *o, const struct binary_chain *c)
 {
-    struct span work = { .space = PLACE_SCRATCH, .begin = c->work_offset, .end = c->work_offset + c->work_bytes, .node = c->first, .write = true };
+    struct span work = { .space = PLACE_SCRATCH,
+                         .begin = c->work_offset,
+                         .end = c->work_offset + c->work_bytes,
+                         .node = c->first,
+                         .write = true };
     for (uint32_t i = 0; i < c->n; i++)
         TRY(add_member(o, c->first + i));
     TRY(add_tile(o, c->first + c->n - 1));
@@ -112,8 +118,9 @@ static enum status add_node(struct overlap *o, uint32_t node)
         if (t->place != PLACE_CONST)
             TRY(add_span(o, &s));
     }
-    struct span work = { .space = PLACE_SCRATCH, .begin = n->work_offset, .end = n->work_offset + n->work_bytes, .node = node,
-                         .write = true };
+    struct span work = {
+        .space = PLACE_SCRATCH, .begin = n->work_offset, .end = n->work_offset + n->work_bytes, .node = node, .write = true
+    };
     TRY(add_tile(o, node));
     return add_span(o, &work);
 }
@@ -136,8 +143,8 @@ static enum status sweep(struct overlap *o)
     for (size_t i = 0; i < o->spans.n; i++) {
         const struct span *s = &o->spans.at[i], *before = s->write ? &any : &written;
         RETURN_IF(before->space == s->space && before->end > s->begin, ST_BAD_BINARY,
-                  "context binary, %s: nodes \"%s\" and \"%s\" run at the same time and use the same memory at %" PRIu64, o->r->graph,
-                  g->nodes[before->node].name, g->nodes[s->node].name, s->begin);
+                  "context binary, %s: nodes \"%s\" and \"%s\" run at the same time and use the same memory at %" PRIu64,
+                  o->r->graph, g->nodes[before->node].name, g->nodes[s->node].name, s->begin);
         if (any.space != s->space || s->end > any.end)
             any = *s;
         if (s->write && (written.space != s->space || s->end > written.end))
@@ -181,8 +188,9 @@ static enum status check_steps(struct overlap *o)
 enum status bin_check_overlap(const struct bin_reader *r)
 {
     struct overlap o = { .r = r, .seen = mem_array(uint32_t, r->g->n_nodes), .alone_ok = mem_array(uint8_t, r->g->n_nodes) };
-    enum status st = o.seen && o.alone_ok ? check_steps(&o)
-                                          : status_fail(ST_NO_MEMORY, "context binary, %s: no memory to check its plan", r->graph);
+    enum status st = o.seen && o.alone_ok
+                         ? check_steps(&o)
+                         : status_fail(ST_NO_MEMORY, "context binary, %s: no memory to check its plan", r->graph);
     mem_free(o.seen);
     mem_free(o.alone_ok);
     vec_finish(&o.spans);

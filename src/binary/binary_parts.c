@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joining and cutting in tile layout. A device has tensors as tiles that lie anywhere, so where the border between two parts is one between tiles, Concat and
- * Split are a matter of addresses:
+/* Joining and cutting in tile layout. A device has tensors as tiles that lie anywhere, so where the border between two parts
+ * is one between tiles, Concat and Split are a matter of addresses:
  *
  *     | 64 channels | 32 channels |      three tiles deep; the tiles of either input are tiles of the result as they are
  *
- * Parts are found by shapes alone: all of them agree with the whole in every dimension but one, in which they add up to it. */
+ * Parts are found by shapes alone: all of them agree with the whole in every dimension but one, in which they add up to it.
+ */
 #include "binary/binary_format.h"
 
 enum { DEPTH = 32, SIDE = 8 };
@@ -51,7 +52,8 @@ bool binary_in_tiles(const struct op_call *c)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         bool border = sum % binary_tile_side(whole, axis) == 0;
-        if (!parts[i] || !alike(parts[i], whole) || axis_of(parts[i], whole) != axis || !border || binary_tile_side(parts[i], axis) != binary_tile_side(whole, axis))
+        if (!parts[i] || !alike(parts[i], whole) || axis_of(parts[i], whole) != axis || !border ||
+            binary_tile_side(parts[i], axis) != binary_tile_side(whole, axis))
             return false;
         sum += parts[i]->dims[axis];
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checked reader: the only parser of context binaries. It takes any bytes; memory and time are bounded by the size of the file, and
- * after it nobody checks an index again. */
+/* The checked reader: the only parser of context binaries. It takes any bytes; memory and time are bounded by the size of
+ * the file, and after it nobody checks an index again. */
 #include <inttypes.h>
 #include <string.h>
 #include <zlib.h>
@@ -49,11 +49,15 @@ static enum status read_info(struct bin_reader *r)
     const struct {
         const char *name;
         uint64_t bytes;
-    } memory[] = { { "scratch", i->scratch_bytes }, { "persistent memory", i->persistent_bytes }, { "fast memory", i->vtcm_bytes },
+    } memory[] = { { "scratch", i->scratch_bytes },
+                   { "persistent memory", i->persistent_bytes },
+                   { "fast memory", i->vtcm_bytes },
                    { "spill-fill buffer", i->spill_fill_bytes } };
     for (size_t k = 0; k < sizeof(memory) / sizeof(memory[0]); k++)
-        RETURN_IF(memory[k].bytes > UINT64_MAX / 8, ST_BAD_BINARY, "context binary, %s: %" PRIu64 " bytes of %s", r->graph, memory[k].bytes, memory[k].name);
-    RETURN_IF(i->vtcm_used > i->vtcm_bytes, ST_BAD_BINARY, "context binary, %s: %" PRIu64 " bytes of a window of %" PRIu64 " are used", r->graph, i->vtcm_used,
+        RETURN_IF(memory[k].bytes > UINT64_MAX / 8, ST_BAD_BINARY, "context binary, %s: %" PRIu64 " bytes of %s", r->graph,
+                  memory[k].bytes, memory[k].name);
+    RETURN_IF(i->vtcm_used > i->vtcm_bytes, ST_BAD_BINARY,
+              "context binary, %s: %" PRIu64 " bytes of a window of %" PRIu64 " are used", r->graph, i->vtcm_used,
               i->vtcm_bytes);
     return ST_OK;
 }
@@ -62,11 +66,13 @@ static enum status read_info(struct bin_reader *r)
 static enum status copy_tables(struct bin_reader *r)
 {
     const struct bin_span *s = &r->sec[SEC_STRINGS];
-    RETURN_IF(s->size == 0 || s->data[s->size - 1] != 0, ST_BAD_BINARY, "context binary, %s: its names have no end", r->graph);
+    RETURN_IF(s->size == 0 || s->data[s->size - 1] != 0, ST_BAD_BINARY, "context binary, %s: its names have no end",
+              r->graph);
     r->strings = arena_dup(r->arena, s->data, s->size);
     r->values = arena_dup(r->arena, r->sec[SEC_VALUES].data, r->sec[SEC_VALUES].size);
     r->lists = arena_dup(r->arena, r->sec[SEC_LISTS].data, r->sec[SEC_LISTS].size);
-    RETURN_IF(!r->strings || !r->values || !r->lists, ST_NO_MEMORY, "context binary, %s: no memory for its tables", r->graph);
+    RETURN_IF(!r->strings || !r->values || !r->lists, ST_NO_MEMORY, "context binary, %s: no memory for its tables",
+              r->graph);
     return ST_OK;
 }
 
@@ -74,7 +80,8 @@ static enum status read_graph(struct bin_reader *r)
 {
     for (uint32_t k = SEC_GRAPH; k <= SEC_COMMANDS; k++)
         RETURN_IF(!r->sec[k].seen, ST_BAD_BINARY, "context binary, %s: it has no %s section", r->graph, bin_section_name(k));
-    RETURN_IF(r->sec[SEC_GRAPH].n != 1, ST_BAD_BINARY, "context binary, %s: %u graph records", r->graph, r->sec[SEC_GRAPH].n);
+    RETURN_IF(r->sec[SEC_GRAPH].n != 1, ST_BAD_BINARY, "context binary, %s: %u graph records", r->graph,
+              r->sec[SEC_GRAPH].n);
     TRY(copy_tables(r));
     TRY(read_info(r));
     TRY(bin_read_tensors(r));
@@ -87,7 +94,9 @@ static enum status read_graph(struct bin_reader *r)
 
 static struct bin_span span_of(const struct bin_file *f, const struct bin_section *s)
 {
-    return (struct bin_span){ .data = f->data + s->offset, .size = s->size, .n = (uint32_t)(s->size / bin_record_size(s->kind)), .seen = true };
+    return (struct bin_span){
+        .data = f->data + s->offset, .size = s->size, .n = (uint32_t)(s->size / bin_record_size(s->kind)), .seen = true
+    };
 }
 
 struct open {
@@ -105,7 +114,8 @@ static enum status sort_section(struct open *o, const struct bin_section *s)
 {
     struct bin_span span = span_of(&o->file, s), *slot;
     if (s->kind == SEC_OEM) {
-        RETURN_IF(span.size == 0 || span.data[span.size - 1] != 0, ST_BAD_BINARY, "context binary: the OEM string has no end");
+        RETURN_IF(span.size == 0 || span.data[span.size - 1] != 0, ST_BAD_BINARY,
+                  "context binary: the OEM string has no end");
         o->oem = arena_dup(o->arena, span.data, span.size);
         RETURN_IF(!o->oem, ST_NO_MEMORY, "context binary: no memory for the OEM string");
         return ST_OK;
@@ -120,7 +130,8 @@ static enum status sort_section(struct open *o, const struct bin_section *s)
     RETURN_IF(s->index >= limit, ST_BAD_BINARY, "context binary: a %s section has number %u; below %u is expected",
               bin_section_name(s->kind), s->index, limit);
     slot = s->kind == SEC_CONSTANTS ? &o->consts[s->index] : &o->readers[s->index].sec[s->kind];
-    RETURN_IF(slot->seen, ST_BAD_BINARY, "context binary: two %s sections have number %u", bin_section_name(s->kind), s->index);
+    RETURN_IF(slot->seen, ST_BAD_BINARY, "context binary: two %s sections have number %u", bin_section_name(s->kind),
+              s->index);
     *slot = span;
     if (s->kind == SEC_GRAPH)
         o->links[s->index] = s->link;
@@ -154,8 +165,8 @@ static enum status read_graphs(struct open *o, struct binary_graph *graphs)
         }
         TRY(read_graph(r));
         for (uint32_t k = 0; k < i; k++)
-            RETURN_IF(strcmp(graphs[k].info.name, graphs[i].info.name) == 0, ST_BAD_BINARY, "context binary: two graphs are named \"%s\"",
-                      graphs[i].info.name);
+            RETURN_IF(strcmp(graphs[k].info.name, graphs[i].info.name) == 0, ST_BAD_BINARY,
+                      "context binary: two graphs are named \"%s\"", graphs[i].info.name);
     }
     return ST_OK;
 }
@@ -229,8 +240,8 @@ enum status binary_verify_constants(const struct binary *b)
         struct bin_section s;
         memcpy(&s, data + sizeof(h) + (size_t)i * sizeof(s), sizeof(s));
         uint32_t crc = s.kind == SEC_CONSTANTS ? (uint32_t)crc32_z(0, data + s.offset, s.size) : s.crc;
-        RETURN_IF(crc != s.crc, ST_BAD_BINARY, "context binary: constant section %u is damaged: checksum %08x, expected %08x", s.index, crc,
-                  s.crc);
+        RETURN_IF(crc != s.crc, ST_BAD_BINARY,
+                  "context binary: constant section %u is damaged: checksum %08x, expected %08x", s.index, crc, s.crc);
     }
     return ST_OK;
 }

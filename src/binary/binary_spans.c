@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans of an estimate as bytes. A graph may have hundreds of thousands of commands, and what the next one does is mostly what the one before it did, only later. So a span is a byte that says
- * what it is, and what differs from the last span on its unit:
+/* Spans of an estimate as bytes. A graph may have hundreds of thousands of commands, and what the next one does is mostly
+ * what the one before it did, only later. So a span is a byte that says what it is, and what differs from the last span on
+ * its unit:
  *
- *     what       bits 0-1 unit, bit 2 on all threads, bit 3 the same command has another span; bits 4-6: which of the following are there
- *     member     of the chain, a byte; otherwise 0
- *     later      when it begins, less when the last one began; otherwise as much later as that began after the one before it
- *     cycles     less those of the last span on that unit; otherwise as many
+ *     what       bits 0-1 unit, bit 2 on all threads, bit 3 the same command has another span; bits 4-6: which of the
+ * following are there member     of the chain, a byte; otherwise 0 later      when it begins, less when the last one began;
+ * otherwise as much later as that began after the one before it cycles     less those of the last span on that unit;
+ * otherwise as many
  *
- * Differences have seven bits per byte, lowest first. A command that keeps nothing busy has one span of no cycles, which nobody sees. */
+ * Differences have seven bits per byte, lowest first. A command that keeps nothing busy has one span of no cycles, which
+ * nobody sees. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "binary/binary_format.h"
 
-enum { UNIT_BITS = 3, ALL_BIT = 4, MORE_BIT = 8, MEMBER_BIT = 16, LATER_BIT = 32, CYCLES_BIT = 64, NO_BIT = 128, SEVEN = 7, LOW = 0x7f, HIGH = 0x80, MOST_BYTES = 22 }; /* of a span */
+enum {
+    UNIT_BITS = 3,
+    ALL_BIT = 4,
+    MORE_BIT = 8,
+    MEMBER_BIT = 16,
+    LATER_BIT = 32,
+    CYCLES_BIT = 64,
+    NO_BIT = 128,
+    SEVEN = 7,
+    LOW = 0x7f,
+    HIGH = 0x80,
+    MOST_BYTES = 22
+}; /* of a span */
 
 static uint32_t first_member(const struct binary_graph *g, uint32_t node)
 {
@@ -28,7 +42,7 @@ static void remember(struct binary_span_reader *r, const struct binary_span *s)
     r->cycles[s->unit] = s->cycles;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ---------------------------------------------------------------------------------------------------------- */
 
 /* Small differences of either sign are small numbers. */
 static bool take_number(struct binary_span_reader *r, uint64_t *ret)
@@ -61,7 +75,12 @@ static bool take(struct binary_span_reader *r, struct binary_span *ret)
         member = r->g->spans[r->at++];
     if ((what & LATER_BIT && !take_number(r, &later)) || (what & CYCLES_BIT && !take_number(r, &cycles)))
         return false;
-    *ret = (struct binary_span){ r->command, first_member(r->g, node) + member, (uint8_t)unit, what & ALL_BIT, r->start[unit] + later, r->cycles[unit] + cycles };
+    *ret = (struct binary_span){ r->command,
+                                 first_member(r->g, node) + member,
+                                 (uint8_t)unit,
+                                 what & ALL_BIT,
+                                 r->start[unit] + later,
+                                 r->cycles[unit] + cycles };
     if (ret->cycles)
         remember(r, ret);
     r->command += !(what & MORE_BIT);
@@ -92,7 +111,9 @@ enum status bin_read_spans(struct bin_reader *r)
     uint32_t n = 0;
     if (!sec->size)
         return ST_OK;
-    RETURN_IF(sec->size < sizeof(rec), ST_BAD_BINARY, "context binary, %s: %" PRIu64 " bytes of an estimate; at least %zu are expected", r->graph, sec->size, sizeof(rec));
+    RETURN_IF(sec->size < sizeof(rec), ST_BAD_BINARY,
+              "context binary, %s: %" PRIu64 " bytes of an estimate; at least %zu are expected", r->graph, sec->size,
+              sizeof(rec));
     memcpy(&rec, sec->data, sizeof(rec));
     g->timeline = (struct binary_timeline){ rec.clock_mhz, rec.threads, rec.n_spans };
     g->span_bytes = sec->size - sizeof(rec);
@@ -100,14 +121,17 @@ enum status bin_read_spans(struct bin_reader *r)
     RETURN_IF(!g->spans, ST_NO_MEMORY, "context binary, %s: no memory for its estimate", r->graph);
     for (binary_span_first(g, &reader); reader.at < g->span_bytes; n += s.cycles != 0)
         RETURN_IF(!take(&reader, &s) || s.start > g->info.cycles || s.cycles > g->info.cycles - s.start, ST_BAD_BINARY,
-                  "context binary, %s: the estimate of command %u of %u makes no sense at byte %" PRIu64, r->graph, reader.command, g->n_commands, reader.at);
-    RETURN_IF(reader.command != g->n_commands || n != rec.n_spans, ST_BAD_BINARY, "context binary, %s: an estimate of %u commands with %u spans; %u with %u are expected", r->graph,
+                  "context binary, %s: the estimate of command %u of %u makes no sense at byte %" PRIu64, r->graph,
+                  reader.command, g->n_commands, reader.at);
+    RETURN_IF(reader.command != g->n_commands || n != rec.n_spans, ST_BAD_BINARY,
+              "context binary, %s: an estimate of %u commands with %u spans; %u with %u are expected", r->graph,
               reader.command, n, g->n_commands, rec.n_spans);
-    RETURN_IF(!rec.clock_mhz || !rec.threads, ST_BAD_BINARY, "context binary, %s: an estimate for a device of %u MHz and %u threads", r->graph, rec.clock_mhz, rec.threads);
+    RETURN_IF(!rec.clock_mhz || !rec.threads, ST_BAD_BINARY,
+              "context binary, %s: an estimate for a device of %u MHz and %u threads", r->graph, rec.clock_mhz, rec.threads);
     return ST_OK;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ---------------------------------------------------------------------------------------------------------- */
 
 static uint8_t *put_number(uint8_t *to, uint64_t difference)
 {
@@ -123,7 +147,8 @@ static uint8_t *put_span(struct binary_span_reader *state, uint8_t *to, const st
     uint32_t member = s->node - first_member(state->g, state->g->commands[s->command].node);
     uint64_t later = s->start - state->start[s->unit], cycles = s->cycles - state->cycles[s->unit];
     bool other = later != state->later[s->unit];
-    *to++ = (uint8_t)(s->unit | (s->all ? ALL_BIT : 0) | (more ? MORE_BIT : 0) | (member ? MEMBER_BIT : 0) | (other ? LATER_BIT : 0) | (cycles ? CYCLES_BIT : 0));
+    *to++ = (uint8_t)(s->unit | (s->all ? ALL_BIT : 0) | (more ? MORE_BIT : 0) | (member ? MEMBER_BIT : 0) |
+                      (other ? LATER_BIT : 0) | (cycles ? CYCLES_BIT : 0));
     if (member)
         *to++ = (uint8_t)member;
     to = other ? put_number(to, later) : to;
@@ -147,7 +172,8 @@ static void sort(const struct binary_graph *g, const struct binary_span *spans, 
     first[0] = 0;
 }
 
-static uint64_t encode(const struct binary_graph *g, const struct binary_span *spans, const uint32_t *first, const uint32_t *order, uint8_t *to)
+static uint64_t encode(const struct binary_graph *g, const struct binary_span *spans, const uint32_t *first,
+                       const uint32_t *order, uint8_t *to)
 {
     struct binary_span_reader state;
     uint8_t *at = to;
@@ -162,7 +188,8 @@ static uint64_t encode(const struct binary_graph *g, const struct binary_span *s
     return (uint64_t)(at - to);
 }
 
-enum status binary_spans_encode(const struct binary_graph *g, const struct binary_timeline *t, const struct binary_span *spans, const uint8_t **ret, uint64_t *ret_bytes)
+enum status binary_spans_encode(const struct binary_graph *g, const struct binary_timeline *t,
+                                const struct binary_span *spans, const uint8_t **ret, uint64_t *ret_bytes)
 {
     const struct bin_timeline rec = { .clock_mhz = t->clock_mhz, .threads = t->threads, .n_spans = t->n_spans };
     uint32_t *first = mem_array(uint32_t, (size_t)g->n_commands + 2), *order = mem_array(uint32_t, (size_t)t->n_spans + 1);
@@ -183,7 +210,7 @@ enum status binary_spans_encode(const struct binary_graph *g, const struct binar
     return ST_OK;
 }
 
-/* ---- cycles --------------------------------------------------------------------------------------------------------------------- */
+/* ---- cycles ----------------------------------------------------------------------------------------------------------- */
 
 /* Commands of a node follow each other; the end of the last one is all there is. */
 static void in_proportion(const struct binary_graph *g, uint64_t *ret)

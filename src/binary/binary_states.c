@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* States of nodes: inside persistent memory, aligned, and nobody else's. A state outlives the execution that wrote it, so it may not share
- * a byte with another state or with a tensor of the persistent pool, whenever those are used. */
+/* States of nodes: inside persistent memory, aligned, and nobody else's. A state outlives the execution that wrote it, so it
+ * may not share a byte with another state or with a tensor of the persistent pool, whenever those are used. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -25,10 +25,11 @@ static enum status check_range(const struct bin_reader *r, const struct binary_n
 {
     uint64_t end, have = r->g->info.persistent_bytes;
     RETURN_IF(__builtin_add_overflow(n->state_offset, n->state_bytes, &end) || end > have, ST_BAD_BINARY,
-              "context binary, node \"%s\": a state of %" PRIu64 " bytes at %" PRIu64 "; persistent memory has %" PRIu64, n->name, n->state_bytes,
-              n->state_offset, have);
-    RETURN_IF(n->state_offset % STATE_ALIGN, ST_BAD_BINARY, "context binary, node \"%s\": a state at %" PRIu64 "; a multiple of %d is expected",
-              n->name, n->state_offset, STATE_ALIGN);
+              "context binary, node \"%s\": a state of %" PRIu64 " bytes at %" PRIu64 "; persistent memory has %" PRIu64,
+              n->name, n->state_bytes, n->state_offset, have);
+    RETURN_IF(n->state_offset % STATE_ALIGN, ST_BAD_BINARY,
+              "context binary, node \"%s\": a state at %" PRIu64 "; a multiple of %d is expected", n->name, n->state_offset,
+              STATE_ALIGN);
     return ST_OK;
 }
 
@@ -38,8 +39,9 @@ static enum status check_sorted(const struct bin_reader *r, const struct stretch
     struct stretch any = { .name = "" }, state = any;
     for (uint32_t i = 0; i < n; i++) {
         const struct stretch *before = s[i].state ? &any : &state;
-        RETURN_IF(before->end > s[i].begin, ST_BAD_BINARY, "context binary, %s: \"%s\" and \"%s\" share persistent memory at %" PRIu64, r->graph,
-                  before->name, s[i].name, s[i].begin);
+        RETURN_IF(before->end > s[i].begin, ST_BAD_BINARY,
+                  "context binary, %s: \"%s\" and \"%s\" share persistent memory at %" PRIu64, r->graph, before->name,
+                  s[i].name, s[i].begin);
         any = s[i].end > any.end ? s[i] : any;
         state = s[i].state && s[i].end > state.end ? s[i] : state;
     }
@@ -66,7 +68,8 @@ enum status bin_check_states(const struct bin_reader *r)
     }
     for (uint32_t i = 0; i < g->n_tensors; i++)
         if (g->tensors[i].place == PLACE_PERSISTENT)
-            s[n++] = (struct stretch){ g->tensors[i].offset, g->tensors[i].offset + g->tensors[i].bytes, g->tensors[i].name, false };
+            s[n++] = (struct stretch){ g->tensors[i].offset, g->tensors[i].offset + g->tensors[i].bytes, g->tensors[i].name,
+                                       false };
     qsort(s, n, sizeof(s[0]), by_begin);
     return check_sorted(r, s, n);
 }

@@ -8,8 +8,9 @@
 enum status bin_string(const struct bin_reader *r, uint32_t at, const char *what, const char **ret)
 {
     /* The section ends with a terminator, so every position inside it starts a string. */
-    RETURN_IF(at >= r->sec[SEC_STRINGS].size, ST_BAD_BINARY, "context binary, %s: the name of a %s is at %u; the names have %" PRIu64 " bytes",
-              r->graph, what, at, r->sec[SEC_STRINGS].size);
+    RETURN_IF(at >= r->sec[SEC_STRINGS].size, ST_BAD_BINARY,
+              "context binary, %s: the name of a %s is at %u; the names have %" PRIu64 " bytes", r->graph, what, at,
+              r->sec[SEC_STRINGS].size);
     *ret = r->strings + at;
     return ST_OK;
 }
@@ -21,7 +22,8 @@ enum status bin_value(const struct bin_reader *r, uint32_t at, uint64_t bytes, c
         return ST_OK;
     uint64_t start = (uint64_t)at * BIN_VALUE_ALIGN, size = r->sec[SEC_VALUES].size;
     RETURN_IF(start > size || bytes > size - start, ST_BAD_BINARY,
-              "context binary, %s: %" PRIu64 " bytes of values at %" PRIu64 "; there are %" PRIu64, r->graph, bytes, start, size);
+              "context binary, %s: %" PRIu64 " bytes of values at %" PRIu64 "; there are %" PRIu64, r->graph, bytes, start,
+              size);
     *ret = r->values + start;
     return ST_OK;
 }
@@ -36,11 +38,12 @@ static enum status read_quant(const struct bin_reader *r, const struct bin_tenso
         .scale = rec->quant_scale,
         .offset = rec->quant_offset,
     };
-    RETURN_IF(q->kind >= QUANT_KIND_COUNT, ST_BAD_BINARY, "context binary, tensor \"%s\": unknown kind of encoding %u", name, q->kind);
+    RETURN_IF(q->kind >= QUANT_KIND_COUNT, ST_BAD_BINARY, "context binary, tensor \"%s\": unknown kind of encoding %u", name,
+              q->kind);
     if (q->kind == Q_NONE || q->kind == Q_TENSOR)
         return ST_OK;
-    RETURN_IF(rec->quant >= r->sec[SEC_QUANTS].n, ST_BAD_BINARY, "context binary, tensor \"%s\": encoding %u; there are %u", name,
-              rec->quant, r->sec[SEC_QUANTS].n);
+    RETURN_IF(rec->quant >= r->sec[SEC_QUANTS].n, ST_BAD_BINARY, "context binary, tensor \"%s\": encoding %u; there are %u",
+              name, rec->quant, r->sec[SEC_QUANTS].n);
     struct bin_quant b;
     memcpy(&b, r->sec[SEC_QUANTS].data + rec->quant * sizeof(b), sizeof(b));
     q->axis = b.axis;
@@ -53,7 +56,8 @@ static enum status read_quant(const struct bin_reader *r, const struct bin_tenso
     TRY(bin_value(r, b.scales, n * sizeof(float), (const void **)&q->scales));
     TRY(bin_value(r, b.offsets, n * sizeof(int32_t), (const void **)&q->offsets));
     TRY(bin_value(r, b.float_offsets, n * sizeof(float), (const void **)&q->float_offsets));
-    RETURN_IF(n && b.blocks_per_axis > UINT64_MAX / 2 / n, ST_BAD_BINARY, "context binary, tensor \"%s\": %u blocks", name, b.blocks_per_axis);
+    RETURN_IF(n && b.blocks_per_axis > UINT64_MAX / 2 / n, ST_BAD_BINARY, "context binary, tensor \"%s\": %u blocks", name,
+              b.blocks_per_axis);
     return bin_value(r, b.block_scales, n * b.blocks_per_axis * block_bytes, &q->block_scales);
 }
 
@@ -74,20 +78,22 @@ static uint64_t place_size(const struct binary_graph *g, enum binary_place place
 static enum status check_place(const struct bin_reader *r, const struct binary_tensor *t)
 {
     RETURN_IF(t->place >= PLACE_COUNT, ST_BAD_BINARY, "context binary, tensor \"%s\": unknown place %u", t->name, t->place);
-    RETURN_IF(t->io > 3 || (t->io && t->place != PLACE_IO), ST_BAD_BINARY, "context binary, tensor \"%s\": I/O kind %u in place %u",
-              t->name, t->io, t->place);
+    RETURN_IF(t->io > 3 || (t->io && t->place != PLACE_IO), ST_BAD_BINARY,
+              "context binary, tensor \"%s\": I/O kind %u in place %u", t->name, t->io, t->place);
     if (t->place == PLACE_NONE || t->place == PLACE_LINES) /* lines: see binary_chains.c */
         return ST_OK;
     uint64_t need = desc_bytes(&t->desc), size = place_size(r->g, t->place);
-    RETURN_IF(t->bytes < need, ST_BAD_BINARY, "context binary, tensor \"%s\": %" PRIu64 " bytes of memory; its shape needs %" PRIu64, t->name,
-              t->bytes, need);
+    RETURN_IF(t->bytes < need, ST_BAD_BINARY,
+              "context binary, tensor \"%s\": %" PRIu64 " bytes of memory; its shape needs %" PRIu64, t->name, t->bytes,
+              need);
     if (t->place == PLACE_IO)
         return ST_OK;
     RETURN_IF(t->offset > size || t->bytes > size - t->offset, ST_BAD_BINARY,
-              "context binary, tensor \"%s\": %" PRIu64 " bytes at %" PRIu64 "; its place has %" PRIu64, t->name, t->bytes, t->offset, size);
+              "context binary, tensor \"%s\": %" PRIu64 " bytes at %" PRIu64 "; its place has %" PRIu64, t->name, t->bytes,
+              t->offset, size);
     unsigned align = dtype_bits(t->desc.type) / 8;
-    RETURN_IF(align > 1 && t->offset % align, ST_BAD_BINARY, "context binary, tensor \"%s\": offset %" PRIu64 " is no multiple of %u", t->name,
-              t->offset, align);
+    RETURN_IF(align > 1 && t->offset % align, ST_BAD_BINARY,
+              "context binary, tensor \"%s\": offset %" PRIu64 " is no multiple of %u", t->name, t->offset, align);
     return ST_OK;
 }
 
@@ -127,8 +133,8 @@ static enum status read_io(struct bin_reader *r, uint32_t first)
     g->n_io = (uint32_t)n;
     g->io = r->lists + first;
     for (uint32_t k = 0; k < g->n_io; k++) {
-        RETURN_IF(g->io[k] >= g->n_tensors, ST_BAD_BINARY, "context binary, %s: I/O entry %u names tensor %u of %u", r->graph, k, g->io[k],
-                  g->n_tensors);
+        RETURN_IF(g->io[k] >= g->n_tensors, ST_BAD_BINARY, "context binary, %s: I/O entry %u names tensor %u of %u",
+                  r->graph, k, g->io[k], g->n_tensors);
         const struct binary_tensor *t = &g->tensors[g->io[k]];
         bool input = k < g->info.n_inputs;
         RETURN_IF(t->io == 0 || (t->io == 2) == input || t->offset != k, ST_BAD_BINARY,
@@ -146,12 +152,13 @@ static enum status check_io(const struct bin_reader *r)
         n += t->io != 0;
         if (t->place != PLACE_IO)
             continue;
-        RETURN_IF(t->offset >= g->n_io, ST_BAD_BINARY, "context binary, tensor \"%s\": I/O entry %" PRIu64 " of %u", t->name, t->offset,
-                  g->n_io);
+        RETURN_IF(t->offset >= g->n_io, ST_BAD_BINARY, "context binary, tensor \"%s\": I/O entry %" PRIu64 " of %u", t->name,
+                  t->offset, g->n_io);
         /* The client brings the bytes of the I/O tensor, not more. */
         uint64_t have = desc_bytes(&g->tensors[g->io[t->offset]].desc);
         RETURN_IF(desc_bytes(&t->desc) > have, ST_BAD_BINARY,
-                  "context binary, tensor \"%s\": it needs %" PRIu64 " bytes of an I/O buffer of %" PRIu64, t->name, desc_bytes(&t->desc), have);
+                  "context binary, tensor \"%s\": it needs %" PRIu64 " bytes of an I/O buffer of %" PRIu64, t->name,
+                  desc_bytes(&t->desc), have);
     }
     RETURN_IF(n != g->n_io, ST_BAD_BINARY, "context binary, %s: %u I/O tensors, %u in the table", r->graph, n, g->n_io);
     return ST_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer: one graph into one file. Records are collected section by section, then laid out; constants are copied straight from
- * the source to their place in the file, so that weights are never in memory a third time. */
+/* The writer: one graph into one file. Records are collected section by section, then laid out; constants are copied
+ * straight from the source to their place in the file, so that weights are never in memory a third time. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -34,7 +34,7 @@ static enum status no_memory(void)
     return status_fail(ST_NO_MEMORY, "context binary: no memory for its tables");
 }
 
-/* ---- strings and values ------------------------------------------------------------------------------------------------ */
+/* ---- strings and values ----------------------------------------------------------------------------------------------- */
 
 static uint32_t *string_slot(struct writer *w, const char *s)
 {
@@ -94,7 +94,8 @@ static enum status put_value(struct writer *w, const void *data, uint64_t bytes,
 
 static enum status put_list(struct writer *w, const uint32_t *items, uint32_t n)
 {
-    RETURN_IF(n > UINT32_MAX - w->lists.n, ST_INVALID_ARG, "context binary: its nodes have more than 2^32 operands together");
+    RETURN_IF(n > UINT32_MAX - w->lists.n, ST_INVALID_ARG,
+              "context binary: its nodes have more than 2^32 operands together");
     if (!vec_reserve(&w->lists, w->lists.n + n))
         return no_memory();
     if (n)
@@ -103,7 +104,7 @@ static enum status put_list(struct writer *w, const uint32_t *items, uint32_t n)
     return ST_OK;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ---------------------------------------------------------------------------------------------------------- */
 
 static enum status put_quant(struct writer *w, const struct quant *q, uint32_t *ret)
 {
@@ -191,7 +192,8 @@ static enum status put_tensor(struct writer *w, uint32_t index)
         .quant_offset = t->desc.q.offset,
     };
     memcpy(rec.dims, t->desc.dims, sizeof(rec.dims));
-    RETURN_IF(t->io && t->place != PLACE_IO, ST_INTERNAL, "context binary: I/O tensor \"%s\" is not placed in the client's memory", t->name);
+    RETURN_IF(t->io && t->place != PLACE_IO, ST_INTERNAL,
+              "context binary: I/O tensor \"%s\" is not placed in the client's memory", t->name);
     if (t->place == PLACE_CONST)
         TRY(place_const(w, index, &rec));
     TRY(put_string(w, t->name, &rec.name));
@@ -203,8 +205,8 @@ static enum status put_tensor(struct writer *w, uint32_t index)
     return ST_OK;
 }
 
-/* The I/O table: what the client writes (also what it writes and reads), then what it only reads, each in tensor order. Tensors that
- * share an I/O buffer without being I/O themselves name their entry; they are left as they are. */
+/* The I/O table: what the client writes (also what it writes and reads), then what it only reads, each in tensor order.
+ * Tensors that share an I/O buffer without being I/O themselves name their entry; they are left as they are. */
 static enum status put_io(struct writer *w)
 {
     w->graph.io_list = (uint32_t)w->lists.n;
@@ -223,7 +225,7 @@ static enum status put_io(struct writer *w)
     return ST_OK;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
 
 static enum status put_op(struct writer *w, const struct op_def *op, uint32_t *ret)
 {
@@ -262,7 +264,8 @@ static enum status put_params(struct writer *w, const struct binary_node *n, str
 static enum status put_node(struct writer *w, const struct binary_node *n)
 {
     bool many = n->n_in > MAX_PORTS || n->n_out > MAX_PORTS || n->n_aux > MAX_PORTS;
-    RETURN_IF(many, ST_INVALID_OP, "node \"%s\": %u inputs, %u outputs; at most %d each are supported", n->name, n->n_in, n->n_out, MAX_PORTS);
+    RETURN_IF(many, ST_INVALID_OP, "node \"%s\": %u inputs, %u outputs; at most %d each are supported", n->name, n->n_in,
+              n->n_out, MAX_PORTS);
     struct bin_node rec = {
         .n_in = (uint16_t)n->n_in,
         .n_out = (uint16_t)n->n_out,
@@ -301,7 +304,9 @@ static enum status put_chains(struct writer *w)
         struct bin_chain *slot = vec_push(&w->chains);
         if (!slot)
             return no_memory();
-        *slot = (struct bin_chain){ .first = c->first, .n = c->n, .height = c->height, .work_offset = c->work_offset, .work_bytes = c->work_bytes };
+        *slot = (struct bin_chain){
+            .first = c->first, .n = c->n, .height = c->height, .work_offset = c->work_offset, .work_bytes = c->work_bytes
+        };
     }
     return ST_OK;
 }
@@ -319,7 +324,7 @@ static enum status put_tiles(struct writer *w)
     return ST_OK;
 }
 
-/* ---- the file ----------------------------------------------------------------------------------------------------------- */
+/* ---- the file --------------------------------------------------------------------------------------------------------- */
 
 static void fill_graph(struct writer *w)
 {
@@ -391,7 +396,9 @@ static enum status add_pieces(const struct writer *w, struct bin_pieces *p)
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         if ((tables[i].kind == SEC_TILES || tables[i].kind == SEC_SPANS) && !tables[i].n)
             continue;
-        TRY(bin_add(p, (struct bin_piece){ .kind = tables[i].kind, .data = tables[i].data, .link = w->has_const ? 0 : BINARY_NONE,
+        TRY(bin_add(p, (struct bin_piece){ .kind = tables[i].kind,
+                                           .data = tables[i].data,
+                                           .link = w->has_const ? 0 : BINARY_NONE,
                                            .size = (uint64_t)tables[i].n * bin_record_size(tables[i].kind) }));
     }
     if (w->has_const)

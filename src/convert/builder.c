@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes and tensors of a graph under construction. A node's outputs come from the operator's own rule, so a front end says what it knows and no
- * more; what the rule refuses never gets into the graph. */
+/* Nodes and tensors of a graph under construction. A node's outputs come from the operator's own rule, so a front end says
+ * what it knows and no more; what the rule refuses never gets into the graph. */
 #include "convert/builder.h"
 
 #include <stdio.h>
@@ -131,7 +131,8 @@ enum status build_input(struct builder *b, const char *name, const struct tensor
     return add(b, &t, false, ret);
 }
 
-enum status build_const(struct builder *b, const char *name, const struct tensor_desc *d, const void *data, bool borrow, uint32_t *ret)
+enum status build_const(struct builder *b, const char *name, const struct tensor_desc *d, const void *data, bool borrow,
+                        uint32_t *ret)
 {
     struct ir_tensor t = {.name = name, .desc = *d, .role = IR_CONST, .data = data};
     if (b->report)
@@ -150,7 +151,8 @@ enum status build_const(struct builder *b, const char *name, const struct tensor
     return add(b, &t, true, ret);
 }
 
-enum status build_const_f32(struct builder *b, const char *name, uint32_t rank, const uint32_t *dims, const float *data, uint32_t *ret)
+enum status build_const_f32(struct builder *b, const char *name, uint32_t rank, const uint32_t *dims, const float *data,
+                            uint32_t *ret)
 {
     struct tensor_desc d = {.type = DT_F32, .rank = (uint8_t)rank};
     memcpy(d.dims, dims, rank * sizeof(*dims));
@@ -283,7 +285,8 @@ static void count_work(struct builder *b, const struct op_call *c, const struct 
         b->report->macs += desc_count(out) * x->dims[x->rank - (op_int(c, "transpose_in0", 0) ? 2 : 1)];
 }
 
-static enum status add_outputs(struct builder *b, const char *name, const struct tensor_desc *want, uint32_t n, uint32_t *ret)
+static enum status add_outputs(struct builder *b, const char *name, const struct tensor_desc *want, uint32_t n,
+                               uint32_t *ret)
 {
     for (uint32_t i = 0; i < n; i++) {
         char text[280];
@@ -308,8 +311,9 @@ enum status build_node(struct builder *b, const struct build_spec *s, uint32_t *
     uint32_t n_out = s->n_out ? s->n_out : 1, n_in = s->n_in, node, out[MAX_PORTS];
     while (n_in && s->in[n_in - 1] == IR_NONE)
         n_in--;
-    RETURN_IF(n_in > MAX_PORTS || n_out > MAX_PORTS, ST_NOT_SUPPORTED, "%s \"%s\": %u inputs and %u outputs; at most %d of each are supported",
-              s->op, s->name, n_in, n_out, MAX_PORTS);
+    RETURN_IF(n_in > MAX_PORTS || n_out > MAX_PORTS, ST_NOT_SUPPORTED,
+              "%s \"%s\": %u inputs and %u outputs; at most %d of each are supported", s->op, s->name, n_in, n_out,
+              MAX_PORTS);
     TRY(op_params_bind(op, s->name, names, values, param_values(s, names, values), params));
     for (uint32_t i = 0; i < n_in; i++) {
         in[i] = s->in[i] == IR_NONE ? NULL : build_desc(b, s->in[i]);
@@ -326,8 +330,14 @@ enum status build_node(struct builder *b, const struct build_spec *s, uint32_t *
     }
     count_work(b, &c, &want[0]);
     TRY(add_outputs(b, s->name, want, n_out, out));
-    struct ir_node n = {.name = unique(b, 'n', s->name), .op = op, .n_in = n_in, .n_out = n_out, .in = (uint32_t *)s->in, .out = out,
-                        .params = params, .source = b->source};
+    struct ir_node n = { .name = unique(b, 'n', s->name),
+                         .op = op,
+                         .n_in = n_in,
+                         .n_out = n_out,
+                         .in = (uint32_t *)s->in,
+                         .out = out,
+                         .params = params,
+                         .source = b->source };
     RETURN_IF(!n.name, ST_NO_MEMORY, "no memory for the name of a node");
     TRY(ir_add_node(b->g, &n, &node));
     for (uint32_t i = 0; i < n_out; i++) {
@@ -356,18 +366,21 @@ enum status build_cast(struct builder *b, const char *name, uint32_t x, enum dty
     return build_node(b, &(struct build_spec){.op = "Cast", .name = name, BUILD_IN(x), .out = &d}, ret);
 }
 
-enum status build_reshape(struct builder *b, const char *name, uint32_t x, uint32_t rank, const uint32_t *dims, uint32_t *ret)
+enum status build_reshape(struct builder *b, const char *name, uint32_t x, uint32_t rank, const uint32_t *dims,
+                          uint32_t *ret)
 {
     struct tensor_desc d = *build_desc(b, x);
     *ret = x;
     if (d.rank == rank && !memcmp(d.dims, dims, rank * sizeof(*dims)))
         return ST_OK;
-    RETURN_IF(rank > MAX_RANK, ST_NOT_SUPPORTED, "Reshape \"%s\": the output has rank %u; at most %d is supported", name, rank, MAX_RANK);
+    RETURN_IF(rank > MAX_RANK, ST_NOT_SUPPORTED, "Reshape \"%s\": the output has rank %u; at most %d is supported", name,
+              rank, MAX_RANK);
     d.rank = (uint8_t)rank;
     memset(d.dims, 0, sizeof(d.dims));
     memcpy(d.dims, dims, rank * sizeof(*dims));
     const struct ir_tensor *c = &b->g->tensors.at[x];
-    bool last_axis = d.q.kind == Q_AXIS && d.q.axis == c->desc.rank - 1 && rank && dims[rank - 1] == c->desc.dims[c->desc.rank - 1];
+    bool last_axis =
+        d.q.kind == Q_AXIS && d.q.axis == c->desc.rank - 1 && rank && dims[rank - 1] == c->desc.dims[c->desc.rank - 1];
     if (last_axis)
         d.q.axis = (int32_t)rank - 1;
     if (c->role == IR_CONST && (d.q.kind <= Q_TENSOR || last_axis) && desc_count(&d) == desc_count(&c->desc)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small integer computations on constants, done while building: shapes, sizes and positions that a model computes from the shapes of its tensors. Everything else of
- * constants is left to the compiler; what is here decides what the graph looks like. */
+/* Small integer computations on constants, done while building: shapes, sizes and positions that a model computes from the
+ * shapes of its tensors. Everything else of constants is left to the compiler; what is here decides what the graph looks
+ * like. */
 #include "convert/builder_fold.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ static bool is_whole(const struct tensor_desc *d)
     return (d->type == DT_I32 || d->type == DT_I64 || d->type == DT_B8) && desc_count(d) <= FOLD_MAX;
 }
 
-/* ---- movement ------------------------------------------------------------------------------------------------------------------- */
+/* ---- movement --------------------------------------------------------------------------------------------------------- */
 
 static uint64_t span(const struct tensor_desc *d, uint32_t from, uint32_t to)
 {
@@ -35,7 +36,8 @@ static bool fold_view(const struct fold *f)
     return true;
 }
 
-/* Concat and Pack: blocks of the inputs one behind the other, as often as there are positions before the axis; Split and UnPack the other way. */
+/* Concat and Pack: blocks of the inputs one behind the other, as often as there are positions before the axis; Split and
+ * UnPack the other way. */
 static bool fold_blocks(const struct fold *f, bool joins, bool fresh)
 {
     const struct op_call *c = f->c;
@@ -47,7 +49,8 @@ static bool fold_blocks(const struct fold *f, bool joins, bool fresh)
             const struct tensor_desc *d = joins ? c->in[k] : &f->out[k];
             uint64_t block = span(d, axis, d->rank);
             block = fresh ? span(whole, axis + 1, whole->rank) : block;
-            memcpy(joins ? f->ret[0] + at : f->ret[k] + i * block, joins ? f->in[k] + i * block : f->in[0] + at, block * sizeof(int64_t));
+            memcpy(joins ? f->ret[0] + at : f->ret[k] + i * block, joins ? f->in[k] + i * block : f->in[0] + at,
+                   block * sizeof(int64_t));
             at += block;
         }
     return true;
@@ -86,12 +89,13 @@ static bool fold_gather(const struct fold *f)
             int64_t at = f->in[1][k];
             if (at < 0 || at >= size)
                 return false;
-            memcpy(f->ret[0] + (i * n + k) * behind, f->in[0] + (i * size + (uint64_t)at) * behind, behind * sizeof(int64_t));
+            memcpy(f->ret[0] + (i * n + k) * behind, f->in[0] + (i * size + (uint64_t)at) * behind,
+                   behind * sizeof(int64_t));
         }
     return true;
 }
 
-/* ---- arithmetic ----------------------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------------------------------- */
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
@@ -140,7 +144,8 @@ static bool fold_binary(const struct fold *f)
 {
     uint64_t n = desc_count(f->out);
     for (uint64_t i = 0; i < n; i++)
-        if (!compute(f->c->op->id, f->in[0][stretched(f->c->in[0], f->out, i)], f->in[1][stretched(f->c->in[1], f->out, i)], &f->ret[0][i]))
+        if (!compute(f->c->op->id, f->in[0][stretched(f->c->in[0], f->out, i)], f->in[1][stretched(f->c->in[1], f->out, i)],
+                     &f->ret[0][i]))
             return false;
     return true;
 }
@@ -187,7 +192,7 @@ static bool run(const struct fold *f)
     }
 }
 
-/* ---- constants ------------------------------------------------------------------------------------------------------------------ */
+/* ---- constants -------------------------------------------------------------------------------------------------------- */
 
 static bool read_inputs(struct builder *b, struct fold *f)
 {
@@ -227,11 +232,13 @@ static bool store(int64_t *v, const struct tensor_desc *d)
     return true;
 }
 
-enum status build_folded(struct builder *b, const struct op_call *c, const struct tensor_desc *out, uint32_t *ret, bool *done)
+enum status build_folded(struct builder *b, const struct op_call *c, const struct tensor_desc *out, uint32_t *ret,
+                         bool *done)
 {
     struct fold f = {.c = c, .out = out};
     *done = false;
-    if (c->n_in == 0 || c->n_in > FOLD_PORTS || c->n_out > FOLD_PORTS || c->op->flags & OP_RANDOM || !read_inputs(b, &f) || !run(&f))
+    if (c->n_in == 0 || c->n_in > FOLD_PORTS || c->n_out > FOLD_PORTS || c->op->flags & OP_RANDOM || !read_inputs(b, &f) ||
+        !run(&f))
         return ST_OK;
     for (uint32_t i = 0; i < c->n_out; i++)
         if (!store(f.ret[i], &out[i]))

@@ -5,7 +5,9 @@
 
 #include "convert/builder.h"
 
-/* The results as constants, when all inputs are, and it is a small computation with integers or truth values; otherwise *done is false. */
-enum status build_folded(struct builder *b, const struct op_call *c, const struct tensor_desc *out, uint32_t *ret, bool *done);
+/* The results as constants, when all inputs are, and it is a small computation with integers or truth values; otherwise
+ * *done is false. */
+enum status build_folded(struct builder *b, const struct op_call *c, const struct tensor_desc *out, uint32_t *ret,
+                         bool *done);
 
 #endif

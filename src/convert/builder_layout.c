@@ -180,6 +180,9 @@ enum status build_transpose(struct builder *b, const char *name, uint32_t t, con
     }
     for (uint32_t i = 0; i < rank; i++)
         wide[i] = perm[i];
-    TRY(build_node(b, &(struct build_spec){.op = "Transpose", .name = name, BUILD_IN(t), .params = {BUILD_U32S("perm", rank, wide)}}, ret));
+    TRY(build_node(
+        b,
+        &(struct build_spec){ .op = "Transpose", .name = name, BUILD_IN(t), .params = { BUILD_U32S("perm", rank, wide) } },
+        ret));
     return keep_view(b, t, *ret, perm, rank);
 }

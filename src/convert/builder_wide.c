@@ -36,7 +36,8 @@ static enum status no_memory(const struct build_spec *s)
 
 bool build_is_wide(const struct build_spec *s)
 {
-    bool joins = !strcmp(s->op, "Concat") || !strcmp(s->op, "Pack"), splits = !strcmp(s->op, "Split") || !strcmp(s->op, "UnPack");
+    bool joins = !strcmp(s->op, "Concat") || !strcmp(s->op, "Pack"),
+         splits = !strcmp(s->op, "Split") || !strcmp(s->op, "UnPack");
     return (joins && s->n_in > MAX_PORTS) || (splits && s->n_out > MAX_PORTS);
 }
 
@@ -48,9 +49,22 @@ static enum status wide_join(struct builder *b, const struct build_spec *s, uint
     if (!part || !name)
         return no_memory(s);
     for (uint32_t i = 0; i < groups; i++)
-        TRY(build_node(b, &(struct build_spec){.op = s->op, .name = name, .in = s->in + i * MAX_PORTS, .n_in = group_size(s->n_in, i), .out = s->out,
-                                               .params = {BUILD_U32("axis", axis)}}, &part[i]));
-    return build_node(b, &(struct build_spec){.op = "Concat", .name = s->name, .in = part, .n_in = groups, .out = s->out, .params = {BUILD_U32("axis", axis)}}, ret);
+        TRY(build_node(b,
+                       &(struct build_spec){ .op = s->op,
+                                             .name = name,
+                                             .in = s->in + i * MAX_PORTS,
+                                             .n_in = group_size(s->n_in, i),
+                                             .out = s->out,
+                                             .params = { BUILD_U32("axis", axis) } },
+                       &part[i]));
+    return build_node(b,
+                      &(struct build_spec){ .op = "Concat",
+                                            .name = s->name,
+                                            .in = part,
+                                            .n_in = groups,
+                                            .out = s->out,
+                                            .params = { BUILD_U32("axis", axis) } },
+                      ret);
 }
 
 /* Where the slices begin, in elements, and where the last ends. */
@@ -63,7 +77,8 @@ static enum status slice_begins(struct builder *b, const struct build_spec *s, c
         return no_memory(s);
     RETURN_IF(axis >= x->rank, ST_INVALID_OP, "%s \"%s\": axis %u of an input of rank %u", s->op, s->name, axis, x->rank);
     bool even = !strcmp(s->op, "UnPack");
-    RETURN_IF(even ? x->dims[axis] != s->n_out : !at || at->count + 1 != s->n_out, ST_INVALID_OP, "%s \"%s\": %u outputs do not fit what is split", s->op, s->name, s->n_out);
+    RETURN_IF(even ? x->dims[axis] != s->n_out : !at || at->count + 1 != s->n_out, ST_INVALID_OP,
+              "%s \"%s\": %u outputs do not fit what is split", s->op, s->name, s->n_out);
     for (uint32_t i = 1; i < s->n_out; i++)
         begin[i] = even ? i : ((const uint32_t *)at->data)[i - 1];
     begin[s->n_out] = x->dims[axis];
@@ -71,19 +86,33 @@ static enum status slice_begins(struct builder *b, const struct build_spec *s, c
     return ST_OK;
 }
 
-static enum status split_group(struct builder *b, const struct build_spec *s, const uint32_t *begin, uint32_t first, uint32_t x, uint32_t *ret)
+static enum status split_group(struct builder *b, const struct build_spec *s, const uint32_t *begin, uint32_t first,
+                               uint32_t x, uint32_t *ret)
 {
     uint32_t axis = first_u32(param(s, "axis")), n = group_size(s->n_out, first / MAX_PORTS), at[MAX_PORTS];
     const struct tensor_desc *out = s->out ? s->out + first : NULL;
     for (uint32_t i = 1; i < n; i++)
         at[i - 1] = begin[first + i] - begin[first];
     if (!strcmp(s->op, "UnPack"))
-        return build_node(b, &(struct build_spec){.op = "UnPack", .name = s->name, BUILD_IN(x), .n_out = n, .out = out, .params = {BUILD_U32("axis", axis)}}, ret + first);
+        return build_node(b,
+                          &(struct build_spec){ .op = "UnPack",
+                                                .name = s->name,
+                                                BUILD_IN(x),
+                                                .n_out = n,
+                                                .out = out,
+                                                .params = { BUILD_U32("axis", axis) } },
+                          ret + first);
     ret[first] = x;
     if (n == 1)
         return ST_OK;
-    return build_node(b, &(struct build_spec){.op = "Split", .name = s->name, BUILD_IN(x), .n_out = n, .out = out,
-                                              .params = {BUILD_U32("axis", axis), BUILD_U32S("split_index", n - 1, at)}}, ret + first);
+    return build_node(b,
+                      &(struct build_spec){ .op = "Split",
+                                            .name = s->name,
+                                            BUILD_IN(x),
+                                            .n_out = n,
+                                            .out = out,
+                                            .params = { BUILD_U32("axis", axis), BUILD_U32S("split_index", n - 1, at) } },
+                      ret + first);
 }
 
 static enum status wide_split(struct builder *b, const struct build_spec *s, uint32_t *ret)
@@ -97,8 +126,13 @@ static enum status wide_split(struct builder *b, const struct build_spec *s, uin
         return no_memory(s);
     for (uint32_t i = 1; i < groups; i++)
         at[i - 1] = begin[i * MAX_PORTS];
-    TRY(build_node(b, &(struct build_spec){.op = "Split", .name = name, BUILD_IN(s->in[0]), .n_out = groups,
-                                           .params = {BUILD_U32("axis", axis), BUILD_U32S("split_index", groups - 1, at)}}, part));
+    TRY(build_node(b,
+                   &(struct build_spec){ .op = "Split",
+                                         .name = name,
+                                         BUILD_IN(s->in[0]),
+                                         .n_out = groups,
+                                         .params = { BUILD_U32("axis", axis), BUILD_U32S("split_index", groups - 1, at) } },
+                   part));
     for (uint32_t i = 0; i < groups; i++)
         TRY(split_group(b, s, begin, i * MAX_PORTS, part[i], ret));
     return ST_OK;

@@ -5,8 +5,8 @@
  *     model.tflite  ─┼─> struct ir_graph (channel last) ─┤
  *     model.dlc     ─┘                                   └─ model.dlc
  *
- * Front ends only use rows and rules of src/ops: what they build has passed op_check. Every unsupported operator of a model is reported,
- * not just the first. Nothing from a file is trusted. */
+ * Front ends only use rows and rules of src/ops: what they build has passed op_check. Every unsupported operator of a model
+ * is reported, not just the first. Nothing from a file is trusted. */
 #ifndef CONVERT_CONVERT_H
 #define CONVERT_CONVERT_H
 
@@ -51,7 +51,8 @@ struct convert_opts {
     bool keep_batchnorm;        /* do not fold */
     bool keep_patterns;         /* do not replace subgraphs by one operator (convert_fuse) */
     bool approximate;           /* … also by one that differs by up to 5e-4: worth it before quantizing to 8 bits */
-    /* Called for bytes of the file that a copy was made of and that will hardly be read again: whoever mapped the file can let their pages go. NULL: nobody. */
+    /* Called for bytes of the file that a copy was made of and that will hardly be read again: whoever mapped the file can
+     * let their pages go. NULL: nobody. */
     void (*release)(void *arg, const void *bytes, size_t size);
     void *release_arg;
     bool reset_state;           /* TFLite: variables begin anew in every run; otherwise they are graph inputs and outputs */
@@ -67,9 +68,11 @@ struct convert_io {
     const char *source_name, *graph_name;
     const char *source_layout, *graph_layout; /* "" when unknown */
     bool output;
-    /* What the model keeps between runs. An output: the graph input that gets its value in the next run; NULL: an ordinary output. */
+    /* What the model keeps between runs. An output: the graph input that gets its value in the next run; NULL: an ordinary
+     * output. */
     const char *state;
-    const void *initial; /* an input fed that way: what the first run gets, as long-lived as the model's bytes; NULL: real zero */
+    const void
+        *initial; /* an input fed that way: what the first run gets, as long-lived as the model's bytes; NULL: real zero */
     uint64_t initial_bytes;
 };
 
@@ -82,31 +85,37 @@ struct convert_report {
 void convert_report_init(struct convert_report *r);
 void convert_report_finish(struct convert_report *r);
 
-/* Front ends. `data` must stay valid as long as the graph (large constants are borrowed from it). With issues: ST_NOT_SUPPORTED, and the report lists
- * all of them. */
-enum status convert_onnx(const void *data, size_t size, const char *folder, const struct convert_opts *o, struct convert_report *r,
+/* Front ends. `data` must stay valid as long as the graph (large constants are borrowed from it). With issues:
+ * ST_NOT_SUPPORTED, and the report lists all of them. */
+enum status convert_onnx(const void *data, size_t size, const char *folder, const struct convert_opts *o,
+                         struct convert_report *r,
                          struct ir_graph **ret); /* folder: where external data files are, may be NULL */
-enum status convert_tflite(const void *data, size_t size, const struct convert_opts *o, struct convert_report *r, struct ir_graph **ret);
+enum status convert_tflite(const void *data, size_t size, const struct convert_opts *o, struct convert_report *r,
+                           struct ir_graph **ret);
 
-/* Subgraphs that QNN has one operator for become that operator: Gelu, HardSwish, LayerNorm, RmsNorm, MaskedSoftmax. Results differ by rounding only;
- * with `approximate` the tanh form of Gelu counts too, which differs by up to 5e-4. Front ends call it. */
+/* Subgraphs that QNN has one operator for become that operator: Gelu, HardSwish, LayerNorm, RmsNorm, MaskedSoftmax. Results
+ * differ by rounding only; with `approximate` the tanh form of Gelu counts too, which differs by up to 5e-4. Front ends call
+ * it. */
 enum status convert_fuse(struct ir_graph *g, bool approximate);
-/* Batch normalizations behind layers with constant weights become part of them. Front ends call it, unless keep_batchnorm is set. */
+/* Batch normalizations behind layers with constant weights become part of them. Front ends call it, unless keep_batchnorm is
+ * set. */
 enum status convert_fold_batchnorm(struct ir_graph *g);
 
-/* Model files: PREFIX.cpp composes the graph through a backend's interface table, PREFIX.bin is a tar archive of its constants (qnn-model-lib-generator
- * compiles both into a model library), PREFIX_net.json describes the graph without the constants. */
+/* Model files: PREFIX.cpp composes the graph through a backend's interface table, PREFIX.bin is a tar archive of its
+ * constants (qnn-model-lib-generator compiles both into a model library), PREFIX_net.json describes the graph without the
+ * constants. */
 struct convert_write {
     const char *prefix;  /* path without suffix: "out/model" */
     const char *command; /* how the converter was called, for the records; may be NULL */
     const char *copyright;
     const char *version; /* of the model, kept in a DLC; may be NULL */
     uint64_t inline_max; /* bytes of constants that a DLC keeps in its flatbuffer, 0: as many as fit */
-    bool own_names;      /* functions of the source are named after the file: MODEL_composeGraphs instead of QnnModel_composeGraphs */
+    bool own_names;      /* functions of the source are named after the file: MODEL_composeGraphs instead of
+                            QnnModel_composeGraphs */
 };
 enum status convert_write_model(const struct ir_graph *g, const struct convert_report *r, const struct convert_write *w);
 
-/* ---- DLC: a zip archive of records, among them a model. A container and what it gives is used by one thread at a time. ---------------- */
+/* ---- DLC: a zip archive of records, among them a model. A container and what it gives is used by one thread at a time.  */
 
 struct convert_dlc;
 /* `data` stays the caller's and valid until the container is closed. */
@@ -118,11 +127,13 @@ void convert_dlc_close(struct convert_dlc *d);            /* NULL allowed; frees
 uint32_t convert_dlc_count(const struct convert_dlc *d);
 const char *convert_dlc_name(const struct convert_dlc *d, uint32_t record);
 uint64_t convert_dlc_size(const struct convert_dlc *d, uint32_t record);
-enum status convert_dlc_record(struct convert_dlc *d, uint32_t record, const void **ret); /* its bytes; read once, valid until close */
+enum status convert_dlc_record(struct convert_dlc *d, uint32_t record,
+                               const void **ret); /* its bytes; read once, valid until close */
 
-/* The graphs of the model, read at the first call; they belong to the container. No model: none. Operators that we do not have: ST_NOT_SUPPORTED, and
- * the report (NULL allowed) lists all of them. */
-enum status convert_dlc_graphs(struct convert_dlc *d, struct convert_report *r, struct ir_graph *const **ret, uint32_t *ret_n);
+/* The graphs of the model, read at the first call; they belong to the container. No model: none. Operators that we do not
+ * have: ST_NOT_SUPPORTED, and the report (NULL allowed) lists all of them. */
+enum status convert_dlc_graphs(struct convert_dlc *d, struct convert_report *r, struct ir_graph *const **ret,
+                               uint32_t *ret_n);
 
 /* All records in a new container: in a file, or in memory for mem_free. */
 enum status convert_dlc_save(struct convert_dlc *d, const char *path);

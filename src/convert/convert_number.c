@@ -120,7 +120,10 @@ void number_put(enum dtype type, void *at, uint64_t i, double v)
     case DT_B8: put_int(8, at, i, v != 0); return;
     default:
         put_int(dtype_bits(type), at, i,
-                v != v ? 0 : v >= 9223372036854775807.0 ? (type == DT_U64 && v < 18446744073709551615.0 ? (int64_t)(uint64_t)v : INT64_MAX)
-                           : v <= -9223372036854775808.0 ? INT64_MIN : (int64_t)v);
+                v != v ? 0
+                : v >= 9223372036854775807.0
+                    ? (type == DT_U64 && v < 18446744073709551615.0 ? (int64_t)(uint64_t)v : INT64_MAX)
+                : v <= -9223372036854775808.0 ? INT64_MIN
+                                              : (int64_t)v);
     }
 }

@@ -3,7 +3,9 @@
  *
  *     %t = Conv2d(%x, %w, %b); %y = Batchnorm(%t, %g, %o)   ->   %y = Conv2d(%x, w·g, b·g + o)
  *
- * The same for a product with, or the addition of, one constant per channel, as TFLite and older exporters write it. Done when a model is converted, so that the quantizer sees the weights that count. Constants that others use too stay, and so does the node. */
+ * The same for a product with, or the addition of, one constant per channel, as TFLite and older exporters write it. Done
+ * when a model is converted, so that the quantizer sees the weights that count. Constants that others use too stay, and so
+ * does the node. */
 #include <math.h>
 #include <string.h>
 
@@ -55,8 +57,9 @@ static bool affine_of(const struct ir_graph *g, const struct ir_node *n, struct 
     *(product ? &ret->gamma : &ret->beta) = c;
     /* Along the channels, and nothing but them. */
     const struct tensor_desc *d = is_const(g, c) ? &g->tensors.at[c].desc : NULL;
-    return (product || sum) && d && !is_const(g, ret->x) && d->rank && desc_count(d) == d->dims[d->rank - 1] && d->rank <= g->tensors.at[n->out[0]].desc.rank &&
-           ret->x != IR_NONE && desc_same_shape(&g->tensors.at[ret->x].desc, &g->tensors.at[n->out[0]].desc);
+    return (product || sum) && d && !is_const(g, ret->x) && d->rank && desc_count(d) == d->dims[d->rank - 1] &&
+           d->rank <= g->tensors.at[n->out[0]].desc.rank && ret->x != IR_NONE &&
+           desc_same_shape(&g->tensors.at[ret->x].desc, &g->tensors.at[n->out[0]].desc);
 }
 
 static bool floats_or_none(const struct folder *f, uint32_t t, const struct quantize_layer *l)
@@ -68,7 +71,8 @@ static bool floats_or_none(const struct folder *f, uint32_t t, const struct quan
 static struct quantize_layer *foldable(struct folder *f, const struct affine *a)
 {
     uint32_t t = a->x;
-    if (t == IR_NONE || f->g->tensors.at[t].role != IR_NATIVE || f->uses.n_consumers[t] != 1 || f->uses.producer[t] == IR_NONE)
+    if (t == IR_NONE || f->g->tensors.at[t].role != IR_NATIVE || f->uses.n_consumers[t] != 1 ||
+        f->uses.producer[t] == IR_NONE)
         return NULL;
     const struct ir_node *n = &f->g->nodes.at[f->uses.producer[t]];
     struct quantize_layer *l = layer_of(f, f->uses.producer[t]);
@@ -92,14 +96,16 @@ static enum status scale_weights(struct folder *f, const struct quantize_layer *
 }
 
 /* The layer's own bias keeps its name; one that it shares or lacks is made. */
-static enum status new_bias(struct folder *f, const struct quantize_layer *l, const void *gamma, const void *beta, uint32_t *ret)
+static enum status new_bias(struct folder *f, const struct quantize_layer *l, const void *gamma, const void *beta,
+                            uint32_t *ret)
 {
     struct ir_graph *g = f->g;
     const void *old = l->bias == IR_NONE ? NULL : g->tensors.at[l->bias].data;
     float *b = arena_array(&g->arena, float, l->outs);
     RETURN_IF(!b, ST_NO_MEMORY, "no memory for a bias of %u values", l->outs);
     for (uint32_t o = 0; o < l->outs; o++)
-        b[o] = (float)((old ? number_get(DT_F32, old, o) : 0) * (gamma ? number_get(DT_F32, gamma, o) : 1) + (beta ? number_get(DT_F32, beta, o) : 0));
+        b[o] = (float)((old ? number_get(DT_F32, old, o) : 0) * (gamma ? number_get(DT_F32, gamma, o) : 1) +
+                       (beta ? number_get(DT_F32, beta, o) : 0));
     if (l->bias != IR_NONE && f->uses.n_consumers[l->bias] == 1) {
         g->tensors.at[l->bias].data = b;
         *ret = l->bias;
@@ -117,7 +123,8 @@ static enum status fold(struct folder *f, uint32_t at, const struct affine *a, c
 {
     struct ir_graph *g = f->g;
     struct ir_node *bn = &g->nodes.at[at], *n = &g->nodes.at[l->node];
-    const void *gamma = a->gamma != IR_NONE ? g->tensors.at[a->gamma].data : NULL, *beta = a->beta != IR_NONE ? g->tensors.at[a->beta].data : NULL;
+    const void *gamma = a->gamma != IR_NONE ? g->tensors.at[a->gamma].data : NULL,
+               *beta = a->beta != IR_NONE ? g->tensors.at[a->beta].data : NULL;
     uint32_t *in = arena_array(&g->arena, uint32_t, 3), bias;
     RETURN_IF(!in, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
     TRY(new_bias(f, l, gamma, beta, &bias));

@@ -3,8 +3,9 @@
  *
  *     %a = Div(%x, 1.41); %b = Erf(%a); %c = Add(%b, 1); %d = Mul(%x, %c); %y = Mul(%d, 0.5)   ->   %y = Gelu(%x)
  *
- * Every pattern is a function of one node (fuse_activation.c, fuse_norm.c, fuse_softmax.c). Patterns are tried until nothing changes, in rounds, because
- * one may uncover another. What lies between a Dequantize and a Quantize becomes fixed point with their encodings; encodings of what was inside go. */
+ * Every pattern is a function of one node (fuse_activation.c, fuse_norm.c, fuse_softmax.c). Patterns are tried until nothing
+ * changes, in rounds, because one may uncover another. What lies between a Dequantize and a Quantize becomes fixed point
+ * with their encodings; encodings of what was inside go. */
 #include "convert/fuse.h"
 
 #include <string.h>
@@ -125,8 +126,8 @@ static void count_reads(struct fuse *f, uint32_t k, int by)
         }
 }
 
-static enum status make_node(struct fuse *f, const struct ir_node *top, const char *op, const uint32_t *in, uint32_t n_in, const struct build_param *params,
-                             struct ir_node *ret)
+static enum status make_node(struct fuse *f, const struct ir_node *top, const char *op, const uint32_t *in, uint32_t n_in,
+                             const struct build_param *params, struct ir_node *ret)
 {
     const char *names[14];
     struct op_value values[14];
@@ -150,7 +151,8 @@ static void into_fixed(struct fuse *f, uint32_t k)
 {
     struct ir_node *n = &f->g->nodes.at[k], fixed = *n;
     const struct ir_node *before = fuse_maker(f, n->in[0]), *after = fuse_reader(f, n->out[0]);
-    if (!before || !after || before->op->id != OP_Dequantize || after->op->id != OP_Quantize || f->u.n_consumers[n->in[0]] != 1)
+    if (!before || !after || before->op->id != OP_Dequantize || after->op->id != OP_Quantize ||
+        f->u.n_consumers[n->in[0]] != 1)
         return;
     uint32_t in[MAX_PORTS], out[1] = {after->out[0]};
     memcpy(in, n->in, n->n_in * sizeof(*in));
@@ -166,8 +168,8 @@ static void into_fixed(struct fuse *f, uint32_t k)
     f->g->nodes.at[fuse_index(f, before)].dead = f->g->nodes.at[fuse_index(f, after)].dead = true;
 }
 
-enum status fuse_replace(struct fuse *f, const struct ir_node *top, const char *op, const uint32_t *in, uint32_t n_in, const struct build_param *params,
-                         bool *done)
+enum status fuse_replace(struct fuse *f, const struct ir_node *top, const char *op, const uint32_t *in, uint32_t n_in,
+                         const struct build_param *params, bool *done)
 {
     struct ir_node made;
     uint32_t k = fuse_index(f, top);

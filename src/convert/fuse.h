@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the patterns (fuse_*.c) are written with: looking through a graph, remembering what a match covers, putting one node in its place.
- * Private to convert/.
+/* What the patterns (fuse_*.c) are written with: looking through a graph, remembering what a match covers, putting one node
+ * in its place. Private to convert/.
  *
- * A pattern looks at one node, follows makers down and the only reader up, and marks every node on the way. fuse_replace puts one operator where the
- * topmost node is, but only when nothing outside reads what the marked nodes make and the operator's own rule takes the tensors. */
+ * A pattern looks at one node, follows makers down and the only reader up, and marks every node on the way. fuse_replace
+ * puts one operator where the topmost node is, but only when nothing outside reads what the marked nodes make and the
+ * operator's own rule takes the tensors. */
 #ifndef CONVERT_FUSE_H
 #define CONVERT_FUSE_H
 
@@ -27,10 +28,11 @@ fuse_pattern fuse_activation, fuse_norm, fuse_softmax;
 
 const struct ir_node *fuse_maker(struct fuse *f, uint32_t t);  /* not marked; NULL: none */
 const struct ir_node *fuse_follow(struct fuse *f, uint32_t t); /* the maker, marked, past nodes that only change the type */
-const struct ir_node *fuse_reader(struct fuse *f, uint32_t t); /* the only node that reads t; NULL: none, several, or t leaves the graph */
+const struct ir_node *fuse_reader(struct fuse *f,
+                                  uint32_t t); /* the only node that reads t; NULL: none, several, or t leaves the graph */
 uint32_t fuse_index(const struct fuse *f, const struct ir_node *n);
 void fuse_mark(struct fuse *f, const struct ir_node *n);
-bool fuse_retypes(const struct ir_node *n);                    /* Quantize, Dequantize, Convert, Cast: the same number in another type */
+bool fuse_retypes(const struct ir_node *n); /* Quantize, Dequantize, Convert, Cast: the same number in another type */
 bool fuse_scalar(const struct fuse *f, uint32_t t, double *ret); /* a constant of one element, as a real number */
 /* Integers of a parameter, -1 past its end. */
 int64_t fuse_param(const struct fuse *f, const struct ir_node *n, const char *name, uint32_t at);
@@ -45,8 +47,9 @@ bool fuse_same_poly(const struct fuse_poly *a, const struct fuse_poly *b, double
 /* How far constants may be from what they stand for: those of narrow types are rounded. */
 double fuse_tolerance(const struct fuse *f, uint32_t x);
 
-/* One node instead of all marked ones, at the place of `top`, which keeps its name and output. *done stays false when that is not possible. */
-enum status fuse_replace(struct fuse *f, const struct ir_node *top, const char *op, const uint32_t *in, uint32_t n_in, const struct build_param *params,
-                         bool *done);
+/* One node instead of all marked ones, at the place of `top`, which keeps its name and output. *done stays false when that
+ * is not possible. */
+enum status fuse_replace(struct fuse *f, const struct ir_node *top, const char *op, const uint32_t *in, uint32_t n_in,
+                         const struct build_param *params, bool *done);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations of the form y = polynomial(x, v), v = function(polynomial(x)): a table of coefficients, matched in any order of multiplications.
+/* Activations of the form y = polynomial(x, v), v = function(polynomial(x)): a table of coefficients, matched in any order
+ * of multiplications.
  *
  *     Gelu        0.5 x (1 + erf(x / √2))
  *     Gelu        0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³)))      where 5e-4 does not matter
@@ -50,7 +51,8 @@ static bool find_erf(struct fuse *f, const struct ir_node *n, struct inner *in)
         if (m->n_in != 2 || (ratio = m->in[0]) == IR_NONE)
             return false;
     const struct ir_node *divide = fuse_maker(f, ratio), *gelu = divide ? fuse_maker(f, divide->in[0]) : NULL;
-    if (!gelu || gelu->op->id != OP_Gelu || gelu->in[0] != t || divide->in[1] != t || !fuse_scalar(f, equal->in[1], &zero) || zero != 0)
+    if (!gelu || gelu->op->id != OP_Gelu || gelu->in[0] != t || divide->in[1] != t || !fuse_scalar(f, equal->in[1], &zero) ||
+        zero != 0)
         return false;
     fuse_mark(f, n);
     fuse_mark(f, equal);
@@ -126,8 +128,8 @@ static bool find_inner(struct fuse *f, const struct ir_node *n, struct inner *in
 static bool is_arithmetic(const struct ir_node *n)
 {
     enum op_id op = n->op->id;
-    return fuse_retypes(n) || op == OP_ElementWiseAdd || op == OP_ElementWiseMultiply || op == OP_ElementWiseDivide || op == OP_ElementWisePower ||
-           op == OP_ElementWiseSubtract;
+    return fuse_retypes(n) || op == OP_ElementWiseAdd || op == OP_ElementWiseMultiply || op == OP_ElementWiseDivide ||
+           op == OP_ElementWisePower || op == OP_ElementWiseSubtract;
 }
 
 /* What u may be a polynomial of, nearest first. */
@@ -159,7 +161,8 @@ static bool inside_fits(struct fuse *f, const struct row *r, const struct inner 
     return fuse_same_poly(&p, &r->u, tolerance);
 }
 
-/* The difference between the two forms of Gelu is below half a step of 8 bits, and below what f16 keeps of numbers near 1. */
+/* The difference between the two forms of Gelu is below half a step of 8 bits, and below what f16 keeps of numbers near 1.
+ */
 static bool may_approximate(const struct fuse *f, uint32_t y)
 {
     const struct tensor_desc *d = &f->g->tensors.at[y].desc;
@@ -178,7 +181,8 @@ static enum status climb(struct fuse *f, const struct row *r, const struct inner
             return ST_OK;
         t = n->out[0];
         f->n_seen = before;
-        if (fuse_poly(f, t, x, in->v, &p) && fuse_same_poly(&p, &r->y, fuse_tolerance(f, x)) && (!r->approximate || may_approximate(f, t)))
+        if (fuse_poly(f, t, x, in->v, &p) && fuse_same_poly(&p, &r->y, fuse_tolerance(f, x)) &&
+            (!r->approximate || may_approximate(f, t)))
             TRY(fuse_replace(f, n, r->op, &x, 1, NULL, done));
     }
     return ST_OK;
@@ -195,7 +199,8 @@ enum status fuse_activation(struct fuse *f, uint32_t k, bool *done)
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
         for (uint32_t i = 0; rows[r].kind == in.kind && i < n && !*done; i++) {
             f->n_seen = before;
-            if ((in.kind != INNER_CLAMP || (fuse_near(in.lo, rows[r].lo, 1e-4) && fuse_near(in.hi, rows[r].hi, 1e-4))) && inside_fits(f, &rows[r], &in, x[i]))
+            if ((in.kind != INNER_CLAMP || (fuse_near(in.lo, rows[r].lo, 1e-4) && fuse_near(in.hi, rows[r].hi, 1e-4))) &&
+                inside_fits(f, &rows[r], &in, x[i]))
                 TRY(climb(f, &rows[r], &in, x[i], done));
         }
     return ST_OK;

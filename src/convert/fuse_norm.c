@@ -5,8 +5,9 @@
  *     m = mean(x); r = rsqrt(mean((x - m)²) + ε) · γ; y = x·r + (β - m·r)       ->   LayerNorm(x, γ, β)
  *     s = sqrt(mean(x²) + ε); y = x / s · γ                                     ->   RmsNorm(x, γ)
  *
- * The variance may also be mean(x²) − mean(x)², limited to 0 or not. The root is where a match begins; d² may be a product, a power or a squared difference, and 1/s a division, a reciprocal or an rsqrt. γ and β are
- * constants of the shape of the normalized dimensions; others stay outside. */
+ * The variance may also be mean(x²) − mean(x)², limited to 0 or not. The root is where a match begins; d² may be a product,
+ * a power or a squared difference, and 1/s a division, a reciprocal or an rsqrt. γ and β are constants of the shape of the
+ * normalized dimensions; others stay outside. */
 #include <math.h>
 #include <string.h>
 
@@ -39,7 +40,8 @@ static bool is_mean(struct fuse *f, const struct ir_node *n, uint32_t *axes)
 /* t is x minus its mean over the axes; n->x is found, or compared where it is known. */
 static bool is_centered(struct fuse *f, uint32_t t, struct norm *n)
 {
-    const struct ir_node *sub = fuse_maker(f, t), *mean = sub && sub->op->id == OP_ElementWiseSubtract ? fuse_maker(f, sub->in[1]) : NULL;
+    const struct ir_node *sub = fuse_maker(f, t),
+                         *mean = sub && sub->op->id == OP_ElementWiseSubtract ? fuse_maker(f, sub->in[1]) : NULL;
     uint32_t axes;
     if (!is_mean(f, mean, &axes) || axes != n->axes || mean->in[0] != sub->in[0] || (n->x != IR_NONE && n->x != sub->in[0]))
         return false;
@@ -57,7 +59,8 @@ static bool is_power(const struct fuse *f, const struct ir_node *n, uint32_t *re
     if (!n || n->n_in != 2)
         return false;
     *ret = n->in[0];
-    return (n->op->id == OP_ElementWiseMultiply && n->in[0] == n->in[1]) || (n->op->id == OP_ElementWisePower && fuse_scalar(f, n->in[1], &two) && two == 2);
+    return (n->op->id == OP_ElementWiseMultiply && n->in[0] == n->in[1]) ||
+           (n->op->id == OP_ElementWisePower && fuse_scalar(f, n->in[1], &two) && two == 2);
 }
 
 static bool is_square(struct fuse *f, uint32_t t, struct norm *n)
@@ -87,7 +90,8 @@ static bool is_difference(struct fuse *f, const struct ir_node *sub, struct norm
 {
     const struct ir_node *squares = fuse_follow(f, sub->in[0]), *mean;
     uint32_t axes;
-    if (!is_mean(f, squares, &n->axes) || !is_power(f, fuse_follow(f, squares->in[0]), &n->x) || !is_power(f, fuse_follow(f, sub->in[1]), &n->mean))
+    if (!is_mean(f, squares, &n->axes) || !is_power(f, fuse_follow(f, squares->in[0]), &n->x) ||
+        !is_power(f, fuse_follow(f, sub->in[1]), &n->mean))
         return false;
     mean = fuse_follow(f, n->mean);
     return is_mean(f, mean, &axes) && axes == n->axes && mean->in[0] == n->x;
@@ -252,7 +256,11 @@ static enum status replace(struct fuse *f, const struct norm *n, bool *done)
         if (n->axes >> i & 1)
             axes[k++] = i;
     struct build_param params[] = {BUILD_F32("epsilon", n->epsilon), BUILD_U32S("axes", k, axes), {0}};
-    return fuse_replace(f, n->top, n->mean == IR_NONE ? "RmsNorm" : "LayerNorm", in, n->beta != IR_NONE ? 3 : n->gamma != IR_NONE ? 2 : 1, params, done);
+    return fuse_replace(f, n->top, n->mean == IR_NONE ? "RmsNorm" : "LayerNorm", in,
+                        n->beta != IR_NONE    ? 3
+                        : n->gamma != IR_NONE ? 2
+                                              : 1,
+                        params, done);
 }
 
 enum status fuse_norm(struct fuse *f, uint32_t k, bool *done)

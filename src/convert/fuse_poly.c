@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic as a polynomial: whatever order an exporter multiplies and adds in, the coefficients are the same. x is the value that a pattern is about,
- * v a function of it that stands inside: c[0][i] belongs to x^i, c[1][i] to x^i v. */
+/* Arithmetic as a polynomial: whatever order an exporter multiplies and adds in, the coefficients are the same. x is the
+ * value that a pattern is about, v a function of it that stands inside: c[0][i] belongs to x^i, c[1][i] to x^i v. */
 #include <math.h>
 #include <string.h>
 

@@ -3,8 +3,9 @@
  *
  *     %a = Add(%scores, %mask); %y = Softmax(%a)   ->   %y = MaskedSoftmax(%scores, %mask)
  *
- * The numbers are the same. The gain is in fixed point: scores and mask keep encodings of their own, while their sum, with entries like -10000, has none that serves
- * the scores. Which of the two is the mask shows in its shape, or in being a constant or an input. */
+ * The numbers are the same. The gain is in fixed point: scores and mask keep encodings of their own, while their sum, with
+ * entries like -10000, has none that serves the scores. Which of the two is the mask shows in its shape, or in being a
+ * constant or an input. */
 #include "convert/fuse.h"
 
 static bool is_last_axis(const struct fuse *f, const struct ir_node *n)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The quantizer's part of convert.h (include that): statistics of tensors, encodings from them, and the float graph rewritten in fixed point.
+/* The quantizer's part of convert.h (include that): statistics of tensors, encodings from them, and the float graph
+ * rewritten in fixed point.
  *
  *     float graph ── run on samples ──> struct quantize_range per tensor ──┐
  *     overrides (JSON, custom I/O) ────────────────────────────────────────┼─> struct quantize_plan ──> quantized graph
@@ -21,8 +22,8 @@
 
 enum { QUANTIZE_BINS = 2048 };
 
-/* What was seen of one tensor. The histogram leaves out zeros, which every encoding represents exactly; when data falls outside, its width doubles
- * and neighbouring bins are added together, so that counts stay exact. */
+/* What was seen of one tensor. The histogram leaves out zeros, which every encoding represents exactly; when data falls
+ * outside, its width doubles and neighbouring bins are added together, so that counts stay exact. */
 struct quantize_range {
     double min, max;       /* min > max: nothing seen */
     double sum, sum_sq;
@@ -74,8 +75,8 @@ void quantize_search(const struct quantize_range *s, const struct quantize_rule 
 /* Signal to noise of that encoding on these statistics, in decibel; an estimate. */
 double quantize_sqnr(const struct quantize_range *s, const struct quantize_encoding *e);
 
-/* Floats into the type and encoding of `d` (per tensor, axis, block, or block expansion): rounded to nearest even, limited. Returns the signal to
- * noise in decibel. */
+/* Floats into the type and encoding of `d` (per tensor, axis, block, or block expansion): rounded to nearest even, limited.
+ * Returns the signal to noise in decibel. */
 double quantize_data(const struct tensor_desc *d, const float *from, void *to);
 double quantize_data_sqnr(const struct tensor_desc *d, const float *from, const void *data); /* of data that is there */
 double quantize_step(const struct tensor_desc *d, uint64_t i);          /* the step of element i … */
@@ -83,14 +84,16 @@ int64_t quantize_step_offset(const struct tensor_desc *d, uint64_t i); /* … an
 
 /* ---- layers: what the algorithms look at ---------------------------------------------------------------------------- */
 
-/* A convolution, FullyConnected or MatMul with constant float weights. Every output is a sum of `terms` products; what one position of the result
- * reads is its patch. Weight of term k and output o: data[k * step_k + o * step_o]; the value it meets: patch[quantize_layer_at(l, k, o)]. */
+/* A convolution, FullyConnected or MatMul with constant float weights. Every output is a sum of `terms` products; what one
+ * position of the result reads is its patch. Weight of term k and output o: data[k * step_k + o * step_o]; the value it
+ * meets: patch[quantize_layer_at(l, k, o)]. */
 struct quantize_layer {
     uint32_t node, in, weight, bias; /* bias: IR_NONE when there is none */
     uint32_t outs, terms, patch;
     uint32_t step_k, step_o;
     uint32_t channels, group_in, group_out; /* of the input; inputs and outputs of a group */
-    uint32_t kernel[2], stride[2], pad[2], dilation[2], size[2], result[2]; /* height, width; 1 where there is no such dimension */
+    uint32_t kernel[2], stride[2], pad[2], dilation[2], size[2],
+        result[2];                          /* height, width; 1 where there is no such dimension */
     uint64_t images;                        /* size[0] * size[1] * channels values each */
     uint64_t seen;                          /* patches */
     double *sum;                            /* of every value of a patch */
@@ -114,9 +117,10 @@ static inline uint32_t quantize_layer_at(const struct quantize_layer *l, uint32_
     return k / l->group_in * l->channels + o / l->group_out * l->group_in + k % l->group_in;
 }
 
-/* Cross-layer equalization, in place: where a layer's results go to one other layer and nothing between them is touched by a positive factor per
- * channel (Relu, Prelu, pooling), the factor moves from one layer's weights into the other's until both have the same range in every channel.
- * Clamps with an upper limit (Relu6) between two such layers become Relu. `frozen` (per tensor, NULL: none): leave these alone. */
+/* Cross-layer equalization, in place: where a layer's results go to one other layer and nothing between them is touched by a
+ * positive factor per channel (Relu, Prelu, pooling), the factor moves from one layer's weights into the other's until both
+ * have the same range in every channel. Clamps with an upper limit (Relu6) between two such layers become Relu. `frozen`
+ * (per tensor, NULL: none): leave these alone. */
 struct quantize_equalized {
     uint32_t pairs, clamps; /* that were equalized; that became Relu */
 };
@@ -125,11 +129,14 @@ enum status quantize_equalize(struct ir_graph *g, const bool *frozen, struct qua
 /* Layers without a bias get one of zeros, so that there is something to correct. */
 enum status quantize_add_biases(struct ir_graph *g);
 
-/* AdaRound: steps of weights, rounded to nearest in `data`, go up or down such that the layer's results on its samples are closest to those of the
- * float weights; an output keeps what it had when samples left aside say that nothing was gained. Returns how many steps moved. */
-enum status quantize_round(const struct quantize_layer *l, const struct tensor_desc *d, const float *w, void *data, uint64_t *moved);
+/* AdaRound: steps of weights, rounded to nearest in `data`, go up or down such that the layer's results on its samples are
+ * closest to those of the float weights; an output keeps what it had when samples left aside say that nothing was gained.
+ * Returns how many steps moved. */
+enum status quantize_round(const struct quantize_layer *l, const struct tensor_desc *d, const float *w, void *data,
+                           uint64_t *moved);
 /* What quantized weights add to the mean of every result, per output. */
-enum status quantize_shift(const struct quantize_layer *l, const struct tensor_desc *d, const float *w, const void *data, struct arena *a, float **ret);
+enum status quantize_shift(const struct quantize_layer *l, const struct tensor_desc *d, const float *w, const void *data,
+                           struct arena *a, float **ret);
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------- */
 
@@ -145,7 +152,8 @@ enum quantize_origin {
 };
 extern const char *const quantize_origin_names[];
 
-/* What somebody outside says about a tensor: one entry, or one per output channel of a weight, or per block of its input channels. */
+/* What somebody outside says about a tensor: one entry, or one per output channel of a weight, or per block of its input
+ * channels. */
 struct quantize_entry {
     double min, max, scale;
     int64_t offset; /* either sign */
@@ -158,8 +166,10 @@ struct quantize_override {
     uint32_t n;
     const struct quantize_entry *entries;
     uint32_t block;        /* input channels of a block; 0: no blocks */
-    bool blocks_first;     /* lists of blocks: all outputs of the first block, then of the next; otherwise all blocks of the first output, … */
-    const uint16_t *block_scales; /* LPBQ: the factor of every block, entries are per output channel; NULL: entries are per block */
+    bool blocks_first;     /* lists of blocks: all outputs of the first block, then of the next; otherwise all blocks of the
+                              first output, … */
+    const uint16_t
+        *block_scales; /* LPBQ: the factor of every block, entries are per output channel; NULL: entries are per block */
     uint32_t n_block_scales;
     bool *used; /* set when the tensor exists; may be NULL */
 };
@@ -175,7 +185,7 @@ struct quantize_state {
 struct quantize_opts {
     struct quantize_rule act, param;
     uint8_t bias_bits;              /* 8 or 32; 16-bit activations always have 32 */
-    bool per_channel, per_row;      /* one scale per output of convolutions; of FullyConnected and MatMul. These are symmetric */
+    bool per_channel, per_row; /* one scale per output of convolutions; of FullyConnected and MatMul. These are symmetric */
     const struct quantize_range *stats; /* one per tensor of the graph; NULL: what has no encoding stays float */
     const struct quantize_override *overrides;
     uint32_t n_overrides;
@@ -187,7 +197,8 @@ struct quantize_opts {
     const uint8_t *bits;            /* per tensor: width of this activation or weight; 0, NULL: that of the rules */
     const struct quantize_layers *layers; /* observed; NULL: none */
     bool round, correct;            /* AdaRound; bias correction: both need layers */
-    enum status (*supported)(void *arg, const struct op_call *c); /* whether the engine runs it in fixed point; NULL: whatever op_check accepts */
+    enum status (*supported)(
+        void *arg, const struct op_call *c); /* whether the engine runs it in fixed point; NULL: whatever op_check accepts */
     void *arg;
 };
 
@@ -212,16 +223,20 @@ struct quantize_report {
 void quantize_report_init(struct quantize_report *r);
 void quantize_report_finish(struct quantize_report *r);
 
-/* The float graph that a quantized one stands for: encodings are taken out, constants become real numbers. It borrows nothing. */
+/* The float graph that a quantized one stands for: encodings are taken out, constants become real numbers. It borrows
+ * nothing. */
 enum status quantize_strip(const struct ir_graph *g, struct ir_graph **ret);
 
-/* Whether only a clamp (Relu, …) reads tensor `t`: its encoding is that of the clamp's result, and values outside do not matter. */
+/* Whether only a clamp (Relu, …) reads tensor `t`: its encoding is that of the clamp's result, and values outside do not
+ * matter. */
 bool quantize_before_clamp(const struct ir_graph *g, const struct ir_uses *u, uint32_t t);
 /* Whether a tensor's statistics are wanted: float, not constant. */
 bool quantize_is_activation(const struct ir_tensor *t);
 
-/* The graph in fixed point. Integer, bool and already quantized tensors are as before; operators that lack an encoding or a fixed-point form stay
- * float between Dequantize and Quantize. The new graph borrows constants from `g`, which must live as long. */
-enum status quantize_graph(struct ir_graph *g, const struct quantize_opts *o, struct quantize_report *report, struct ir_graph **ret);
+/* The graph in fixed point. Integer, bool and already quantized tensors are as before; operators that lack an encoding or a
+ * fixed-point form stay float between Dequantize and Quantize. The new graph borrows constants from `g`, which must live as
+ * long. */
+enum status quantize_graph(struct ir_graph *g, const struct quantize_opts *o, struct quantize_report *report,
+                           struct ir_graph **ret);
 
 #endif

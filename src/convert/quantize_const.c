@@ -11,8 +11,8 @@
 
 static bool is_convolution(enum op_id op)
 {
-    return op == OP_Conv1d || op == OP_Conv2d || op == OP_Conv3d || op == OP_DepthWiseConv1d || op == OP_DepthWiseConv2d || op == OP_TransposeConv1d ||
-           op == OP_TransposeConv2d || op == OP_TransposeConv3d;
+    return op == OP_Conv1d || op == OP_Conv2d || op == OP_Conv3d || op == OP_DepthWiseConv1d || op == OP_DepthWiseConv2d ||
+           op == OP_TransposeConv1d || op == OP_TransposeConv2d || op == OP_TransposeConv3d;
 }
 
 static bool is_recurrent(enum op_id op)
@@ -120,7 +120,8 @@ static void set_tensor(struct plan_const *c, const struct quantize_encoding *e)
 }
 
 /* One scale per output, from the data. */
-static enum status channel_scales(const struct plan *p, const struct quantize_rule *r, const float *x, int32_t axis, struct plan_const *c)
+static enum status channel_scales(const struct plan *p, const struct quantize_rule *r, const float *x, int32_t axis,
+                                  struct plan_const *c)
 {
     struct tensor_desc *d = &c->desc;
     uint32_t n = d->dims[axis];
@@ -168,7 +169,8 @@ static void symmetric_entry(const struct quantize_override *v, uint32_t i, struc
 }
 
 /* Scales of blocks in the order of the graph (quant_block_entry). */
-static enum status block_scales(const struct plan *p, const struct quantize_override *v, uint32_t in, int32_t axis, struct plan_const *c)
+static enum status block_scales(const struct plan *p, const struct quantize_override *v, uint32_t in, int32_t axis,
+                                struct plan_const *c)
 {
     struct quantize_encoding e;
     uint32_t outs = c->desc.dims[axis], blocks = c->desc.dims[in] / v->block, n = outs * blocks;
@@ -191,7 +193,8 @@ static enum status block_scales(const struct plan *p, const struct quantize_over
 }
 
 /* LPBQ: a scale per output, an integer factor per block of it. */
-static enum status expansion_scales(const struct plan *p, const struct quantize_override *v, uint32_t blocks, int32_t axis, struct plan_const *c)
+static enum status expansion_scales(const struct plan *p, const struct quantize_override *v, uint32_t blocks, int32_t axis,
+                                    struct plan_const *c)
 {
     struct quantize_encoding e;
     uint32_t outs = c->desc.dims[axis], most = 0;
@@ -217,22 +220,27 @@ static enum status expansion_scales(const struct plan *p, const struct quantize_
     return ST_OK;
 }
 
-static enum status override_blocks(const struct plan *p, const struct quantize_override *v, const struct plan_port *port, struct plan_const *c)
+static enum status override_blocks(const struct plan *p, const struct quantize_override *v, const struct plan_port *port,
+                                   struct plan_const *c)
 {
     const struct tensor_desc *d = &c->desc;
-    RETURN_IF(port->axis < 0 || d->rank < 2, ST_INVALID_ARG, "the encodings of \"%s\" are per block; only weights of convolutions, FullyConnected and MatMul have that",
+    RETURN_IF(port->axis < 0 || d->rank < 2, ST_INVALID_ARG,
+              "the encodings of \"%s\" are per block; only weights of convolutions, FullyConnected and MatMul have that",
               v->name);
     uint32_t in = port->axis == d->rank - 1 ? d->rank - 2u : d->rank - 1u, outs = d->dims[port->axis];
     RETURN_IF(v->block > d->dims[in] || d->dims[in] % v->block, ST_INVALID_ARG,
-              "the encodings of \"%s\" have blocks of %u; a divisor of the %u input channels is expected", v->name, v->block, d->dims[in]);
+              "the encodings of \"%s\" have blocks of %u; a divisor of the %u input channels is expected", v->name, v->block,
+              d->dims[in]);
     uint32_t blocks = d->dims[in] / v->block, want = v->block_scales ? outs : outs * blocks, got = v->n;
-    RETURN_IF(got != want || (v->block_scales && v->n_block_scales != outs * blocks), ST_INVALID_ARG,
-              "the encodings of \"%s\" have %u scales and %u block scales; %u and %u are expected: %u outputs, %u blocks each", v->name, got,
-              v->n_block_scales, want, v->block_scales ? outs * blocks : 0, outs, blocks);
+    RETURN_IF(
+        got != want || (v->block_scales && v->n_block_scales != outs * blocks), ST_INVALID_ARG,
+        "the encodings of \"%s\" have %u scales and %u block scales; %u and %u are expected: %u outputs, %u blocks each",
+        v->name, got, v->n_block_scales, want, v->block_scales ? outs * blocks : 0, outs, blocks);
     return v->block_scales ? expansion_scales(p, v, blocks, port->axis, c) : block_scales(p, v, in, port->axis, c);
 }
 
-static enum status override_scales(const struct plan *p, const struct quantize_override *v, const struct plan_port *port, struct plan_const *c)
+static enum status override_scales(const struct plan *p, const struct quantize_override *v, const struct plan_port *port,
+                                   struct plan_const *c)
 {
     struct quantize_encoding e;
     float *scales;
@@ -256,7 +264,8 @@ static enum status override_scales(const struct plan *p, const struct quantize_o
 }
 
 /* The bias of a sum of products is stored in the sum's own scale, so that it is added without rounding again. */
-static enum status bias_scales(const struct plan *p, const struct tensor_desc *x, const struct tensor_desc *w, struct plan_const *c)
+static enum status bias_scales(const struct plan *p, const struct tensor_desc *x, const struct tensor_desc *w,
+                               struct plan_const *c)
 {
     uint32_t n = w->q.kind == Q_AXIS || w->q.kind == Q_EXPANSION ? w->q.n : 1;
     float *scales;
@@ -271,7 +280,8 @@ static enum status bias_scales(const struct plan *p, const struct tensor_desc *x
     return ST_OK;
 }
 
-/* A bias is stored in 32 bits of the scale of its products. When both operands are fine grained it may not fit: weights get larger steps then. */
+/* A bias is stored in 32 bits of the scale of its products. When both operands are fine grained it may not fit: weights get
+ * larger steps then. */
 static void make_room(const struct plan *p, uint32_t bias, const struct tensor_desc *x, struct plan_const *c)
 {
     const double most = 2147483647.0 * 0.98;
@@ -288,12 +298,14 @@ static void make_room(const struct plan *p, uint32_t bias, const struct tensor_d
 }
 
 /* x: the data; in: what a weight is multiplied with. */
-static enum status own_scales(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *in, const float *x, struct plan_const *c)
+static enum status own_scales(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *in,
+                              const float *x, struct plan_const *c)
 {
     struct quantize_rule r = p->o->act;
     r.method = QUANTIZE_MINMAX; /* every value of a constant is there in each run */
     if (port->use == PLAN_BIAS) {
-        r = (struct quantize_rule){ .bits = p->o->bias_bits == 8 && p->o->act.bits == 8 ? 8 : 32, .schema = p->o->param.schema };
+        r = (struct quantize_rule){ .bits = p->o->bias_bits == 8 && p->o->act.bits == 8 ? 8 : 32,
+                                    .schema = p->o->param.schema };
         r.schema = r.bits == 32 ? QUANTIZE_SYMMETRIC : r.schema;
     } else if (port->use == PLAN_WEIGHT) {
         bool per_channel = port->per_channel && port->axis >= 0;
@@ -320,13 +332,22 @@ static enum status fill_row(const struct plan *p, const char *name, uint8_t orig
     bool axis = c->desc.q.kind != Q_TENSOR;
     float *scale = axis ? NULL : arena_dup(p->data, &c->desc.q.scale, sizeof(float));
     int32_t *offset = axis ? NULL : arena_dup(p->data, &c->desc.q.offset, sizeof(int32_t));
-    c->row = (struct quantize_row){ .name = name, .type = c->desc.type, .origin = origin, .constant = true, .n = axis ? c->desc.q.n : 1,
-                                    .scales = axis ? c->desc.q.scales : scale, .offsets = offset, .min = lo, .max = hi, .sqnr = sqnr };
+    c->row = (struct quantize_row){ .name = name,
+                                    .type = c->desc.type,
+                                    .origin = origin,
+                                    .constant = true,
+                                    .n = axis ? c->desc.q.n : 1,
+                                    .scales = axis ? c->desc.q.scales : scale,
+                                    .offsets = offset,
+                                    .min = lo,
+                                    .max = hi,
+                                    .sqnr = sqnr };
     RETURN_IF(!c->row.scales, ST_NO_MEMORY, "no memory for constant \"%s\"", name);
     return ST_OK;
 }
 
-/* A bias less what the quantized weights add to the mean of the results. *data becomes *copy, which is the caller's to free. */
+/* A bias less what the quantized weights add to the mean of the results. *data becomes *copy, which is the caller's to free.
+ */
 static enum status take_shift(const struct plan_port *port, uint64_t n, const float **data, float **copy)
 {
     float *x = *copy;
@@ -350,13 +371,14 @@ static enum status round_weights(const struct quantize_layer *l, const float *x,
     return ST_OK;
 }
 
-enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *x, const struct tensor_desc *w,
-                          struct plan_const *ret)
+enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *x,
+                          const struct tensor_desc *w, struct plan_const *ret)
 {
     const struct ir_tensor *from = &p->g->tensors.at[t];
     const struct quantize_override *v = p->override[t];
     bool blocks = w && w->q.kind == Q_BLOCK; /* there is no scale of the sum then */
-    bool product = port->use == PLAN_BIAS && port->product && !blocks && (p->o->bias_bits == 32 || p->o->act.bits == 16 || dtype_bits(x->type) == 16);
+    bool product = port->use == PLAN_BIAS && port->product && !blocks &&
+                   (p->o->bias_bits == 32 || p->o->act.bits == 16 || dtype_bits(x->type) == 16);
     uint8_t origin = v ? QUANTIZE_OVERRIDE : product ? QUANTIZE_PRODUCT : QUANTIZE_CONSTANT;
     memset(ret, 0, sizeof(*ret));
     if ((v && v->is_float) || !from->data)
@@ -385,7 +407,8 @@ enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_po
     return port->layer && p->o->round ? round_weights(port->layer, data, ret) : ST_OK;
 }
 
-enum status plan_shift(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *d, const void *data, float **ret)
+enum status plan_shift(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *d,
+                       const void *data, float **ret)
 {
     CLEANUP(mem_freep) float *copy = NULL;
     *ret = NULL;

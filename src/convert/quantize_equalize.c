@@ -3,8 +3,9 @@
  *
  *     %t = Conv2d(%x, %w, %b); %r = Relu(%t); %y = Conv2d(%r, %v)
  *
- * Output c of the first layer divided by s and input c of the second multiplied by s leave %y as it was. With s = sqrt(range of w_c / range of v_c)
- * both get the same range in every channel, so that one scale per tensor serves all of them. Chains are gone over until the factors are near 1. */
+ * Output c of the first layer divided by s and input c of the second multiplied by s leave %y as it was. With s = sqrt(range
+ * of w_c / range of v_c) both get the same range in every channel, so that one scale per tensor serves all of them. Chains
+ * are gone over until the factors are near 1. */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +33,8 @@ struct equalizer {
 
 enum between { NOTHING, HOMOGENEOUS, CLAMP_TO_RELU };
 
-/* What stands between two layers: f(s·x) = s·f(x) for s > 0 and every channel by itself, or a clamp from 0 up, which becomes such a function. */
+/* What stands between two layers: f(s·x) = s·f(x) for s > 0 and every channel by itself, or a clamp from 0 up, which becomes
+ * such a function. */
 static enum between between(const struct ir_graph *g, const struct ir_node *n)
 {
     enum { NEURON_RELU = 4, NEURON_RELU_MIN_MAX = 5 };
@@ -44,10 +46,12 @@ static enum between between(const struct ir_graph *g, const struct ir_node *n)
     case OP_PoolMax2d:
     case OP_PoolAvg2d: return HOMOGENEOUS;
     case OP_Relu6: return CLAMP_TO_RELU;
-    case OP_ReluMinMax: return op_real(&v.call, "min_value", 0) == 0 && op_real(&v.call, "max_value", 0) > 0 ? CLAMP_TO_RELU : NOTHING;
+    case OP_ReluMinMax:
+        return op_real(&v.call, "min_value", 0) == 0 && op_real(&v.call, "max_value", 0) > 0 ? CLAMP_TO_RELU : NOTHING;
     case OP_ElementWiseNeuron: {
         int64_t kind = op_int(&v.call, "operation", 0);
-        bool clamp = kind == NEURON_RELU_MIN_MAX && op_real(&v.call, "min_value", 0) == 0 && op_real(&v.call, "max_value", 0) > 0;
+        bool clamp =
+            kind == NEURON_RELU_MIN_MAX && op_real(&v.call, "min_value", 0) == 0 && op_real(&v.call, "max_value", 0) > 0;
         return kind == NEURON_RELU ? HOMOGENEOUS : clamp ? CLAMP_TO_RELU : NOTHING;
     }
     default: return NOTHING;
@@ -82,7 +86,8 @@ static struct quantize_layer *layer_of(struct equalizer *e, uint32_t node)
 }
 
 /* The only layer behind `l`, and the clamps on the way that have to change; NULL: there is none. */
-static struct quantize_layer *partner(struct equalizer *e, const struct quantize_layer *l, uint32_t clamps[MOST_BETWEEN], uint32_t *n_clamps)
+static struct quantize_layer *partner(struct equalizer *e, const struct quantize_layer *l, uint32_t clamps[MOST_BETWEEN],
+                                      uint32_t *n_clamps)
 {
     uint32_t t = e->g->nodes.at[l->node].out[0];
     *n_clamps = 0;
@@ -236,7 +241,9 @@ enum status quantize_add_biases(struct ir_graph *g)
         t.data = arena_array(&g->arena, float, l->outs);
         uint32_t *in = arena_array(&g->arena, uint32_t, 3), at = IR_NONE;
         bool ok = t.name && t.data && in && ir_find_tensor(g, t.name) == IR_NONE;
-        st = ok ? ir_add_const(g, &t, true, &at) : in ? ST_OK : status_fail(ST_NO_MEMORY, "no memory for a bias of %u outputs", l->outs);
+        st = ok   ? ir_add_const(g, &t, true, &at)
+             : in ? ST_OK
+                  : status_fail(ST_NO_MEMORY, "no memory for a bias of %u outputs", l->outs);
         if (at == IR_NONE)
             continue;
         memcpy(in, g->nodes.at[l->node].in, 2 * sizeof(*in));

@@ -4,8 +4,9 @@
  *     %t = Conv2d(%x, %w, %b)          %x : uq8, %w : sq8, %b : sq32, %t : uq8
  *     %y = IsNan(%t)                   %t_float = Dequantize(%t); %y = IsNan(%t_float)
  *
- * Every tensor of the source has up to two forms in the new graph, float and fixed; a form is made when somebody asks for it. A node becomes fixed
- * point when all its float tensors have encodings and op_check (and the engine) accept the result, otherwise it stays as it is. */
+ * Every tensor of the source has up to two forms in the new graph, float and fixed; a form is made when somebody asks for
+ * it. A node becomes fixed point when all its float tensors have encodings and op_check (and the engine) accept the result,
+ * otherwise it stays as it is. */
 #include <math.h>
 #include <string.h>
 
@@ -52,7 +53,8 @@ void quantize_report_finish(struct quantize_report *r)
 static const char *fresh_name(struct rewrite *w, const char *name, const char *suffix)
 {
     for (unsigned i = 0; i < 1000000; i++) {
-        const char *s = i ? arena_printf(w->plan.arena, "%s%s_%u", name, suffix, i) : arena_printf(w->plan.arena, "%s%s", name, suffix);
+        const char *s =
+            i ? arena_printf(w->plan.arena, "%s%s_%u", name, suffix, i) : arena_printf(w->plan.arena, "%s%s", name, suffix);
         if (!s || (ir_find_tensor(w->plan.g, s) == IR_NONE && ir_find_tensor(w->to, s) == IR_NONE))
             return s;
     }
@@ -86,8 +88,13 @@ static enum status add_native(struct rewrite *w, const char *name, const struct 
 static enum status add_conversion(struct rewrite *w, enum op_id op, uint32_t from, uint32_t to)
 {
     uint32_t at;
-    struct ir_node n = { .name = arena_printf(w->plan.arena, "%s_%s", w->to->tensors.at[to].name, op == OP_Quantize ? "quantize" : "dequantize"),
-                         .op = op_get(op), .n_in = 1, .n_out = 1, .in = &from, .out = &to };
+    struct ir_node n = { .name = arena_printf(w->plan.arena, "%s_%s", w->to->tensors.at[to].name,
+                                              op == OP_Quantize ? "quantize" : "dequantize"),
+                         .op = op_get(op),
+                         .n_in = 1,
+                         .n_out = 1,
+                         .in = &from,
+                         .out = &to };
     return ir_add_node(w->to, &n, &at);
 }
 
@@ -157,7 +164,8 @@ static uint32_t find_made(const struct rewrite *w, uint32_t t, const struct plan
 {
     for (size_t i = 0; i < w->constants.n && port->use != PLAN_BIAS; i++) {
         const struct made *m = &w->constants.at[i];
-        if (m->from == t && m->use == port->use && m->axis == port->axis && m->per_channel == port->per_channel && m->like == port->like)
+        if (m->from == t && m->use == port->use && m->axis == port->axis && m->per_channel == port->per_channel &&
+            m->like == port->like)
             return m->tensor;
     }
     return IR_NONE;
@@ -171,7 +179,8 @@ static enum status make_constant(struct rewrite *w, const struct ir_node *n, uin
         t->data[i] = w->to->tensors.at[t->known[i]].data;
         return ST_OK;
     }
-    bool whole = !t->ports[i].product || (t->in_at[0] && t->in_at[1] && dtype_is_fixed(t->in[0].type) && dtype_is_fixed(t->in[1].type));
+    bool whole = !t->ports[i].product ||
+                 (t->in_at[0] && t->in_at[1] && dtype_is_fixed(t->in[0].type) && dtype_is_fixed(t->in[1].type));
     if (whole)
         TRY(plan_constant(&w->plan, n->in[i], &t->ports[i], &t->in[0], &t->in[1], &t->consts[i]));
     if (!t->consts[i].data)
@@ -185,7 +194,8 @@ static enum status try_constant(struct rewrite *w, const struct ir_node *n, uint
 {
     struct plan_port *port = &t->ports[i];
     *port = plan_port(&w->plan, n, i);
-    if (port->product && t->shift && desc_count(&w->plan.g->tensors.at[n->in[i]].desc) == t->in[1].dims[plan_port(&w->plan, n, 1).axis])
+    if (port->product && t->shift &&
+        desc_count(&w->plan.g->tensors.at[n->in[i]].desc) == t->in[1].dims[plan_port(&w->plan, n, 1).axis])
         port->shift = t->shift;
     TRY(make_constant(w, n, i, t));
     return plan_shift(&w->plan, n->in[i], port, &t->in[i], t->data[i], &t->shift);
@@ -246,8 +256,15 @@ static enum status try_node(struct rewrite *w, const struct ir_node *n, struct t
         else if (is_float(w, y))
             t->out[i] = fixed_desc(w, y);
     }
-    struct op_call c = { .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .in = t->in_at, .out = t->out_at, .params = n->params,
-                         .in_data = t->data, .post = n->post };
+    struct op_call c = { .op = n->op,
+                         .node = n->name,
+                         .n_in = n->n_in,
+                         .n_out = n->n_out,
+                         .in = t->in_at,
+                         .out = t->out_at,
+                         .params = n->params,
+                         .in_data = t->data,
+                         .post = n->post };
     if (!t->why && (op_check(&c) != ST_OK || (p->o->supported && p->o->supported(p->o->arg, &c) != ST_OK)))
         t->why = status_text();
     return ST_OK;
@@ -278,7 +295,8 @@ static enum status add_row(struct rewrite *w, const struct quantize_row *row)
     return ST_OK;
 }
 
-static enum status keep_constant(struct rewrite *w, const struct ir_node *n, uint32_t i, const struct trial *t, uint32_t *ret)
+static enum status keep_constant(struct rewrite *w, const struct ir_node *n, uint32_t i, const struct trial *t,
+                                 uint32_t *ret)
 {
     const struct ir_tensor *from = &w->plan.g->tensors.at[n->in[i]];
     *ret = t->known[i];
@@ -321,7 +339,8 @@ static bool preserved(const struct rewrite *w, const char *name)
     return o->preserve_io && !o->n_preserved;
 }
 
-/* Where a node writes. A preserved output keeps name and float type; its fixed-point form gets a name of its own and a Dequantize behind the node. */
+/* Where a node writes. A preserved output keeps name and float type; its fixed-point form gets a name of its own and a
+ * Dequantize behind the node. */
 static enum status put_output(struct rewrite *w, uint32_t y, bool fixed, uint32_t *ret)
 {
     struct ir_tensor t = w->plan.g->tensors.at[y];
@@ -368,7 +387,8 @@ static bool is_there(struct rewrite *w, const struct ir_node *n)
     if (n->op->id != OP_Quantize || n->in[0] == IR_NONE || w->plan.g->tensors.at[n->out[0]].role != IR_NATIVE)
         return false;
     uint32_t x = w->forms[n->in[0]].fixed;
-    const struct tensor_desc *z = &w->plan.g->tensors.at[n->out[0]].desc, *d = x == IR_NONE ? NULL : &w->to->tensors.at[x].desc;
+    const struct tensor_desc *z = &w->plan.g->tensors.at[n->out[0]].desc,
+                             *d = x == IR_NONE ? NULL : &w->to->tensors.at[x].desc;
     if (!d || d->type != z->type || !quant_same(&d->q, &z->q))
         return false;
     w->forms[n->out[0]].plain = x;
@@ -414,7 +434,8 @@ static bool wanted_fixed(const struct rewrite *w, uint32_t t)
     return false;
 }
 
-/* Graph inputs come first, in their order. One is fixed point when it has an encoding and the caller did not want it float. */
+/* Graph inputs come first, in their order. One is fixed point when it has an encoding and the caller did not want it float.
+ */
 static enum status put_graph_inputs(struct rewrite *w)
 {
     for (uint32_t x = 0; x < w->plan.g->tensors.n; x++) {
@@ -423,7 +444,8 @@ static enum status put_graph_inputs(struct rewrite *w)
         uint32_t *to = is_float(w, x) ? &f->real : &f->plain;
         if (t.role != IR_INPUT && t.role != IR_INOUT)
             continue;
-        bool fixed = is_float(w, x) && w->plan.tensors[x].origin != QUANTIZE_FLOAT && !preserved(w, t.name) && wanted_fixed(w, x);
+        bool fixed =
+            is_float(w, x) && w->plan.tensors[x].origin != QUANTIZE_FLOAT && !preserved(w, t.name) && wanted_fixed(w, x);
         if (fixed) {
             t.desc = fixed_desc(w, x);
             to = &f->fixed;
@@ -439,7 +461,9 @@ static enum status report_activations(struct rewrite *w)
     for (uint32_t t = 0; t < p->g->tensors.n; t++) {
         const struct ir_tensor *from = &p->g->tensors.at[t];
         const struct plan_tensor *x = &p->tensors[t];
-        struct quantize_row row = { .name = from->name, .type = from->desc.type, .n = 1, .min = x->min, .max = x->max, .sqnr = NAN };
+        struct quantize_row row = {
+            .name = from->name, .type = from->desc.type, .n = 1, .min = x->min, .max = x->max, .sqnr = NAN
+        };
         if (dtype_is_fixed(from->desc.type) && from->desc.q.kind == Q_TENSOR) {
             row.origin = QUANTIZE_MODEL;
             row.scales = &from->desc.q.scale;
@@ -476,7 +500,8 @@ static enum status run(struct rewrite *w)
     return ir_verify(w->to, "quantization");
 }
 
-enum status quantize_graph(struct ir_graph *g, const struct quantize_opts *o, struct quantize_report *report, struct ir_graph **ret)
+enum status quantize_graph(struct ir_graph *g, const struct quantize_opts *o, struct quantize_report *report,
+                           struct ir_graph **ret)
 {
     struct arena scratch;
     struct rewrite w = { .plan = { .g = g, .o = o, .arena = &scratch }, .report = report };

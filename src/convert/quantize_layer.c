@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers of a graph as sums of products, and what they read when the graph runs: the mean of every value of a patch, and some patches. */
+/* Layers of a graph as sums of products, and what they read when the graph runs: the mean of every value of a patch, and
+ * some patches. */
 #include <math.h>
 #include <string.h>
 
@@ -13,11 +14,12 @@ static const uint64_t most_products = 1000000000; /* of one pass over a layer's 
 
 static bool is_layer(enum op_id op)
 {
-    return op == OP_Conv1d || op == OP_Conv2d || op == OP_DepthWiseConv1d || op == OP_DepthWiseConv2d || op == OP_FullyConnected || op == OP_MatMul;
+    return op == OP_Conv1d || op == OP_Conv2d || op == OP_DepthWiseConv1d || op == OP_DepthWiseConv2d ||
+           op == OP_FullyConnected || op == OP_MatMul;
 }
 
-static void fill_window(const struct ir_call *v, uint32_t spatial, const struct tensor_desc *x, const struct tensor_desc *y, const struct tensor_desc *w,
-                        struct quantize_layer *l)
+static void fill_window(const struct ir_call *v, uint32_t spatial, const struct tensor_desc *x, const struct tensor_desc *y,
+                        const struct tensor_desc *w, struct quantize_layer *l)
 {
     for (uint32_t d = 0; d < 2; d++)
         l->kernel[d] = l->stride[d] = l->dilation[d] = l->size[d] = l->result[d] = 1;
@@ -77,7 +79,9 @@ static bool fill_layer(const struct ir_graph *g, uint32_t node, struct quantize_
         return false;
     ir_call(g, n, &v);
     bool matrix = n->op->id == OP_FullyConnected || n->op->id == OP_MatMul;
-    *l = (struct quantize_layer){ .node = node, .in = n->in[0], .weight = n->in[1], .bias = n->n_in > 2 ? n->in[2] : IR_NONE };
+    *l = (struct quantize_layer){
+        .node = node, .in = n->in[0], .weight = n->in[1], .bias = n->n_in > 2 ? n->in[2] : IR_NONE
+    };
     if (!(matrix ? fill_matrix(&v, l) : fill_conv(&v, l)))
         return false;
     l->terms = l->kernel[0] * l->kernel[1] * l->group_in;
@@ -133,7 +137,8 @@ enum status quantize_layers_prepare(struct quantize_layers *ls, uint64_t runs, b
         l->cap = samples ? sample_cap(l) : 0;
         l->sum = arena_array(&ls->arena, double, l->patch);
         l->samples = l->cap ? arena_array(&ls->arena, float, (size_t)l->cap * l->patch) : NULL;
-        RETURN_IF(!l->sum || (l->cap && !l->samples), ST_NO_MEMORY, "no memory for %u samples of %u values", l->cap, l->patch);
+        RETURN_IF(!l->sum || (l->cap && !l->samples), ST_NO_MEMORY, "no memory for %u samples of %u values", l->cap,
+                  l->patch);
     }
     return ST_OK;
 }

@@ -4,7 +4,8 @@
  *     %s = ElementWiseAdd(%scores, %mask)        %mask: 0 where it may look, -inf or -1e38 where it may not
  *     %p = Softmax(%s)
  *
- * Such numbers would take all steps of an encoding. It is enough that masked scores are well below all others: exp(-20) is nothing. */
+ * Such numbers would take all steps of an encoding. It is enough that masked scores are well below all others: exp(-20) is
+ * nothing. */
 #include <math.h>
 
 #include "convert/builder.h"
@@ -32,7 +33,8 @@ static struct extent extent_of(const struct plan *p, uint32_t t)
         }
     }
     if (x && !constant && p->o->stats && quantize_is_activation(x))
-        e = (struct extent){ p->o->stats[t].min, p->o->stats[t].max, p->o->stats[t].odd > 0 || p->o->stats[t].min < wild_from };
+        e = (struct extent){ p->o->stats[t].min, p->o->stats[t].max,
+                             p->o->stats[t].odd > 0 || p->o->stats[t].min < wild_from };
     return e;
 }
 
@@ -102,7 +104,8 @@ void plan_mask(const struct plan *p, const struct ir_node *n)
         return;
     mask = extent_of(p, n->in[port]);
     double top = mask.max < mask.min ? 0 : mask.max;
-    set_parts(p, n->in[port], picks ? scores.min - below : -(scores.max - scores.min + below), picks ? fmax(top, scores.max) : top, DEPTH);
+    set_parts(p, n->in[port], picks ? scores.min - below : -(scores.max - scores.min + below),
+              picks ? fmax(top, scores.max) : top, DEPTH);
     if (!joined)
         set(p, out, scores.min - below, scores.max + fmax(picks ? 0 : top, 0));
 }

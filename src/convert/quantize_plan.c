@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodings of activations: what was seen, what somebody said, what an operator's results are by nature, and what neighbours share.
+/* Encodings of activations: what was seen, what somebody said, what an operator's results are by nature, and what neighbours
+ * share.
  *
  *     Conv2d -> %t -> Relu -> %y     %t gets the encoding of %y: the clamp costs nothing then
  *     %x -> Reshape -> %y            %y gets the encoding of %x: only bytes move */
@@ -11,7 +12,8 @@
 
 bool quantize_is_activation(const struct ir_tensor *t)
 {
-    return dtype_is_float(t->desc.type) && t->desc.type != DT_F64 && t->desc.type != DT_BF16 && t->role != IR_CONST && t->role != IR_ABSENT;
+    return dtype_is_float(t->desc.type) && t->desc.type != DT_F64 && t->desc.type != DT_BF16 && t->role != IR_CONST &&
+           t->role != IR_ABSENT;
 }
 
 /* ---- overrides ---------------------------------------------------------------------------------------------------- */
@@ -115,7 +117,8 @@ static int64_t operation_of(const struct ir_graph *g, const struct ir_node *n)
 static void operator_encoding(const struct plan *p, const struct ir_node *n)
 {
     for (size_t i = 0; i < sizeof(known_results) / sizeof(known_results[0]); i++) {
-        bool hit = known_results[i].op == n->op->id && (known_results[i].operation < 0 || known_results[i].operation == operation_of(p->g, n));
+        bool hit = known_results[i].op == n->op->id &&
+                   (known_results[i].operation < 0 || known_results[i].operation == operation_of(p->g, n));
         struct plan_tensor *x = &p->tensors[n->out[0]];
         if (!hit || x->origin != QUANTIZE_CALIBRATED)
             continue;
@@ -136,10 +139,18 @@ static void operator_encoding(const struct plan *p, const struct ir_node *n)
 bool plan_moves_values(enum op_id op)
 {
     static const enum op_id movers[] = {
-        OP_Reshape,      OP_Squeeze,      OP_ExpandDims,   OP_Transpose,    OP_Tile,           OP_Split,     OP_UnPack,
-        OP_StridedSlice, OP_Gather,       OP_GatherNd,     OP_DepthToSpace, OP_SpaceToDepth,   OP_TopK,      OP_BatchToSpace,
-        OP_SpaceToBatch, OP_PoolMax2d,    OP_PoolMax3d,    OP_ReduceMax,    OP_ChannelShuffle, OP_ReduceMin, OP_GatherElements,
-        OP_ResizeNearestNeighbor, OP_ExtractPatches, OP_BatchPermutation,
+        OP_Reshape,        OP_Squeeze,
+        OP_ExpandDims,     OP_Transpose,
+        OP_Tile,           OP_Split,
+        OP_UnPack,         OP_StridedSlice,
+        OP_Gather,         OP_GatherNd,
+        OP_DepthToSpace,   OP_SpaceToDepth,
+        OP_TopK,           OP_BatchToSpace,
+        OP_SpaceToBatch,   OP_PoolMax2d,
+        OP_PoolMax3d,      OP_ReduceMax,
+        OP_ChannelShuffle, OP_ReduceMin,
+        OP_GatherElements, OP_ResizeNearestNeighbor,
+        OP_ExtractPatches, OP_BatchPermutation,
     };
     for (size_t i = 0; i < sizeof(movers) / sizeof(movers[0]); i++)
         if (movers[i] == op)
@@ -152,7 +163,8 @@ static bool is_clamp(const struct ir_graph *g, const struct ir_node *n)
     enum { NEURON_RELU = 4, NEURON_RELU_MIN_MAX = 5 };
     int64_t neuron = operation_of(g, n);
     enum op_id op = n->op->id;
-    return op == OP_Relu || op == OP_Relu1 || op == OP_Relu6 || op == OP_ReluMinMax || neuron == NEURON_RELU || neuron == NEURON_RELU_MIN_MAX;
+    return op == OP_Relu || op == OP_Relu1 || op == OP_Relu6 || op == OP_ReluMinMax || neuron == NEURON_RELU ||
+           neuron == NEURON_RELU_MIN_MAX;
 }
 
 bool quantize_before_clamp(const struct ir_graph *g, const struct ir_uses *u, uint32_t t)
@@ -189,11 +201,13 @@ static bool per_channel(const struct plan *p, uint32_t t)
 static void share_moved(const struct plan *p, const struct ir_node *n)
 {
     uint32_t in = n->in[0];
-    if (!plan_moves_values(n->op->id) || in == IR_NONE || has_data(p, in) || p->tensors[in].origin == QUANTIZE_FLOAT || per_channel(p, in))
+    if (!plan_moves_values(n->op->id) || in == IR_NONE || has_data(p, in) || p->tensors[in].origin == QUANTIZE_FLOAT ||
+        per_channel(p, in))
         return;
     for (uint32_t i = 0; i < n->n_out; i++) {
         struct plan_tensor *y = &p->tensors[n->out[i]];
-        if (!quantize_is_activation(&p->g->tensors.at[n->out[i]]) || y->origin == QUANTIZE_OVERRIDE || y->origin == QUANTIZE_MODEL || p->override[n->out[i]])
+        if (!quantize_is_activation(&p->g->tensors.at[n->out[i]]) || y->origin == QUANTIZE_OVERRIDE ||
+            y->origin == QUANTIZE_MODEL || p->override[n->out[i]])
             continue;
         y->e = p->tensors[in].e;
         y->origin = QUANTIZE_PROPAGATED;
@@ -204,9 +218,11 @@ static void share_moved(const struct plan *p, const struct ir_node *n)
 static void adopt_dequantized(const struct plan *p, const struct ir_node *n)
 {
     const struct ir_tensor *x = n->n_in && n->in[0] != IR_NONE ? &p->g->tensors.at[n->in[0]] : NULL;
-    if (n->op->id != OP_Dequantize || !x || !dtype_is_fixed(x->desc.type) || p->override[n->out[0]] || p->g->tensors.at[n->out[0]].role != IR_NATIVE)
+    if (n->op->id != OP_Dequantize || !x || !dtype_is_fixed(x->desc.type) || p->override[n->out[0]] ||
+        p->g->tensors.at[n->out[0]].role != IR_NATIVE)
         return;
-    bool whole = x->desc.q.kind == Q_TENSOR && T_(x->desc.type) & T_Q, constant = x->role == IR_CONST && x->desc.q.kind == Q_AXIS;
+    bool whole = x->desc.q.kind == Q_TENSOR && T_(x->desc.type) & T_Q,
+         constant = x->role == IR_CONST && x->desc.q.kind == Q_AXIS;
     if (!whole && !constant)
         return;
     struct plan_tensor *y = &p->tensors[n->out[0]];
@@ -238,7 +254,8 @@ static void adopt_quantized(const struct plan *p, const struct ir_node *n)
 static void share_state(const struct plan *p, const struct quantize_state *s)
 {
     uint32_t in = ir_find_tensor(p->g, s->input), out = ir_find_tensor(p->g, s->output);
-    if (in == IR_NONE || out == IR_NONE || p->tensors[in].origin != QUANTIZE_CALIBRATED || p->tensors[out].origin == QUANTIZE_FLOAT)
+    if (in == IR_NONE || out == IR_NONE || p->tensors[in].origin != QUANTIZE_CALIBRATED ||
+        p->tensors[out].origin == QUANTIZE_FLOAT)
         return;
     p->tensors[in].e = p->tensors[out].e;
     p->tensors[in].origin = QUANTIZE_PROPAGATED;
@@ -256,13 +273,28 @@ static void estimate(const struct plan *p, uint32_t t)
 
 const char *plan_stays_float(const struct plan *p, const struct ir_node *n)
 {
-    static const enum op_id typed[] = { OP_Cast, OP_Convert, OP_Quantize, OP_Dequantize, OP_Nv12ToRgb, OP_Nv21ToRgb, OP_CreateSparse, OP_GetSparseIndices,
-                                        OP_GetSparseValues, OP_SparseToDense, OP_If };
+    static const enum op_id typed[] = {
+        OP_Cast,         OP_Convert,          OP_Quantize,        OP_Dequantize,    OP_Nv12ToRgb, OP_Nv21ToRgb,
+        OP_CreateSparse, OP_GetSparseIndices, OP_GetSparseValues, OP_SparseToDense, OP_If
+    };
     static const enum op_id coordinates[] = {
-        OP_GridSample,         OP_CropAndResize,       OP_RoiAlign,        OP_RoiPooling,          OP_ImageProjectionTransform,
-        OP_ExtractGlimpse,     OP_NonMaxSuppression,   OP_MultiClassNms,   OP_CombinedNms,         OP_DetectionOutput,
-        OP_BoxWithNmsLimit,    OP_GenerateProposals,   OP_BboxTransform,   OP_CollectRpnProposals, OP_AxisAlignedBboxTransform,
-        OP_HeatMapMaxKeyPoint, OP_DistributeFpnProposals,
+        OP_GridSample,
+        OP_CropAndResize,
+        OP_RoiAlign,
+        OP_RoiPooling,
+        OP_ImageProjectionTransform,
+        OP_ExtractGlimpse,
+        OP_NonMaxSuppression,
+        OP_MultiClassNms,
+        OP_CombinedNms,
+        OP_DetectionOutput,
+        OP_BoxWithNmsLimit,
+        OP_GenerateProposals,
+        OP_BboxTransform,
+        OP_CollectRpnProposals,
+        OP_AxisAlignedBboxTransform,
+        OP_HeatMapMaxKeyPoint,
+        OP_DistributeFpnProposals,
     };
     for (size_t i = 0; i < sizeof(typed) / sizeof(typed[0]); i++)
         if (typed[i] == n->op->id)

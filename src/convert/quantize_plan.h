@@ -44,18 +44,19 @@ struct plan_port {
 };
 struct plan_port plan_port(const struct plan *p, const struct ir_node *n, uint32_t i);
 
-/* The constant `t` as `port` wants it: descriptor and data in the arena, and a row for the report. x, w: descriptors of in[0] and in[1] for a bias.
- * ret->type DT_NONE: it has no encoding and may not get one (no statistics, no override). */
+/* The constant `t` as `port` wants it: descriptor and data in the arena, and a row for the report. x, w: descriptors of
+ * in[0] and in[1] for a bias. ret->type DT_NONE: it has no encoding and may not get one (no statistics, no override). */
 struct plan_const {
     struct tensor_desc desc;
     void *data;
     struct quantize_row row;
 };
-enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *x, const struct tensor_desc *w,
-                          struct plan_const *ret);
+enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *x,
+                          const struct tensor_desc *w, struct plan_const *ret);
 
 /* What the weights that were made from float constant `t` do to the means of results; *ret NULL: nothing is known. */
-enum status plan_shift(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *d, const void *data, float **ret);
+enum status plan_shift(const struct plan *p, uint32_t t, const struct plan_port *port, const struct tensor_desc *d,
+                       const void *data, float **ret);
 
 struct quantize_rule plan_act_rule(const struct plan *p, uint32_t t); /* for an activation */
 

@@ -31,7 +31,8 @@ static void cover(struct quantize_range *r, double lo, double hi)
 {
     if (r->lo >= r->hi) {
         /* The first values decide the width of a bin; a single value gets room on both sides. */
-        double least = fmax(fabs(lo), fabs(hi)) * 1e-6 + 1e-12, half = fmax((hi - lo) / 2, least), middle = lo + (hi - lo) / 2;
+        double least = fmax(fabs(lo), fabs(hi)) * 1e-6 + 1e-12, half = fmax((hi - lo) / 2, least),
+               middle = lo + (hi - lo) / 2;
         r->lo = middle - half;
         r->hi = middle + half;
     }

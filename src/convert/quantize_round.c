@@ -3,9 +3,9 @@
  *
  *     error of an output = X (q·scale − w)      X: patches, one per row
  *
- * Steps go up or down one weight at a time as long as that makes the squared error on three quarters of the samples smaller, in a fixed order and
- * a bounded number of rounds. A small weight on the squared difference of the weights themselves keeps directions that no sample shows at their
- * nearest step. The last quarter decides whether the output keeps its new steps. */
+ * Steps go up or down one weight at a time as long as that makes the squared error on three quarters of the samples smaller,
+ * in a fixed order and a bounded number of rounds. A small weight on the squared difference of the weights themselves keeps
+ * directions that no sample shows at their nearest step. The last quarter decides whether the output keeps its new steps. */
 #include <math.h>
 #include <string.h>
 
@@ -144,7 +144,8 @@ static void turn_samples(struct rounder *r)
     r->keep = ridge * all / l->patch;
 }
 
-enum status quantize_round(const struct quantize_layer *l, const struct tensor_desc *d, const float *w, void *data, uint64_t *moved)
+enum status quantize_round(const struct quantize_layer *l, const struct tensor_desc *d, const float *w, void *data,
+                           uint64_t *moved)
 {
     struct rounder r = { .l = l, .d = d, .w = w, .data = data, .n = l->n_samples, .train = l->n_samples - l->n_samples / 4 };
     *moved = 0;
@@ -165,7 +166,8 @@ enum status quantize_round(const struct quantize_layer *l, const struct tensor_d
     return ST_OK;
 }
 
-enum status quantize_shift(const struct quantize_layer *l, const struct tensor_desc *d, const float *w, const void *data, struct arena *a, float **ret)
+enum status quantize_shift(const struct quantize_layer *l, const struct tensor_desc *d, const float *w, const void *data,
+                           struct arena *a, float **ret)
 {
     struct rounder r = { .l = l, .d = d, .w = w };
     *ret = NULL;

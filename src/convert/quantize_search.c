@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which part of a tensor's range deserves the steps: a few outliers are clipped when that makes the steps of all other values finer. */
+/* Which part of a tensor's range deserves the steps: a few outliers are clipped when that makes the steps of all other
+ * values finer. */
 #include <math.h>
 #include <string.h>
 
@@ -48,8 +49,10 @@ static double clipped(const struct prefix *p, unsigned from, unsigned to, double
     return fmax(xx - 2 * limit * x + n * limit * limit, 0);
 }
 
-/* Rounding errors are spread evenly over a step, whose square has the mean scale^2 / 12; zeros are exact and not in the bins. */
-static double squared_error(const struct quantize_range *s, const struct prefix *p, const struct quantize_encoding *e, double clip_weight)
+/* Rounding errors are spread evenly over a step, whose square has the mean scale^2 / 12; zeros are exact and not in the
+ * bins. */
+static double squared_error(const struct quantize_range *s, const struct prefix *p, const struct quantize_encoding *e,
+                            double clip_weight)
 {
     if (s->lo >= s->hi)
         return 0;
@@ -63,7 +66,8 @@ struct best {
     double cost, min, max;
 };
 
-static void try_range(const struct quantize_range *s, const struct prefix *p, const struct quantize_rule *r, double lo, double hi, struct best *b)
+static void try_range(const struct quantize_range *s, const struct prefix *p, const struct quantize_rule *r, double lo,
+                      double hi, struct best *b)
 {
     struct quantize_encoding e;
     quantize_encode(r, lo, hi, &e);
@@ -103,7 +107,8 @@ static double mass(const struct quantize_range *s, unsigned bin, unsigned edge)
 
 static void search_percentile(const struct quantize_range *s, const struct quantize_rule *r, double *min, double *max)
 {
-    double keep = r->percentile > 0 ? r->percentile : 99.99, cut = (100 - keep) / 100 * (double)s->count, below = 0, above = 0;
+    double keep = r->percentile > 0 ? r->percentile : 99.99, cut = (100 - keep) / 100 * (double)s->count, below = 0,
+           above = 0;
     unsigned low = 0, high = N;
     for (; low < N - 1 && below + mass(s, low, low) <= cut; low++)
         below += mass(s, low, low);
@@ -113,7 +118,8 @@ static void search_percentile(const struct quantize_range *s, const struct quant
     *max = fmin(s->max, s->lo + high * width(s));
 }
 
-/* Divergence of the bins in [from, to), what is outside added to the ends, from their quantized form: every step's mass spread over its bins. */
+/* Divergence of the bins in [from, to), what is outside added to the ends, from their quantized form: every step's mass
+ * spread over its bins. */
 static double divergence(const struct quantize_range *s, unsigned from, unsigned to, const struct quantize_encoding *e)
 {
     double total = 0, sum = 0, low = 0, high = 0;

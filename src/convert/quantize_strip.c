@@ -4,8 +4,8 @@
  *     %x : uq8; %t : uq8 = Conv2d(%x, %w : sq8, %b : sq32); %y : f32 = Dequantize(%t)
  *  -> %x : f32; %t : f32 = Conv2d(%x, %w : f32, %b : f32);  %y = %t
  *
- * Constants become the real numbers that they were. Quantize, Dequantize and Convert between two floats vanish; between a graph input and a graph
- * output a Reshape stands in for them, since both are the client's. */
+ * Constants become the real numbers that they were. Quantize, Dequantize and Convert between two floats vanish; between a
+ * graph input and a graph output a Reshape stands in for them, since both are the client's. */
 #include <string.h>
 
 #include "base/str.h"
@@ -33,9 +33,11 @@ static enum status real_data(struct stripper *s, const struct ir_tensor *t, cons
     uint64_t n = desc_count(&t->desc);
     float *x = arena_array(&s->to->arena, float, n);
     RETURN_IF(!x, ST_NO_MEMORY, "no memory for constant \"%s\"", t->name);
-    RETURN_IF(t->desc.q.kind == Q_FLOAT_BLOCK || t->desc.q.mapping, ST_NOT_SUPPORTED, "the encoding of constant \"%s\" cannot be taken out", t->name);
+    RETURN_IF(t->desc.q.kind == Q_FLOAT_BLOCK || t->desc.q.mapping, ST_NOT_SUPPORTED,
+              "the encoding of constant \"%s\" cannot be taken out", t->name);
     for (uint64_t i = 0; i < n; i++)
-        x[i] = (float)((double)(number_get_int(t->desc.type, t->data, i) + quantize_step_offset(&t->desc, i)) * quantize_step(&t->desc, i));
+        x[i] = (float)((double)(number_get_int(t->desc.type, t->data, i) + quantize_step_offset(&t->desc, i)) *
+                       quantize_step(&t->desc, i));
     *ret = x;
     return ST_OK;
 }
@@ -55,7 +57,8 @@ static enum status put_tensor(struct stripper *s, uint32_t i)
 static bool is_conversion(const struct stripper *s, const struct ir_node *n)
 {
     bool op = n->op->id == OP_Quantize || n->op->id == OP_Dequantize || n->op->id == OP_Convert;
-    return op && n->in[0] != IR_NONE && real_desc(&s->from->tensors.at[n->in[0]].desc).type == real_desc(&s->from->tensors.at[n->out[0]].desc).type;
+    return op && n->in[0] != IR_NONE &&
+           real_desc(&s->from->tensors.at[n->in[0]].desc).type == real_desc(&s->from->tensors.at[n->out[0]].desc).type;
 }
 
 /* Whether the result can be the input itself. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_net.json: the graph without its constants, for viewers. Keys are those that existing readers look for, "coverter_command" and its corrected form included. Enumerations
- * are numbers. */
+/* model_net.json: the graph without its constants, for viewers. Keys are those that existing readers look for,
+ * "coverter_command" and its corrected form included. Enumerations are numbers. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -40,7 +40,8 @@ static void put_quant(FILE *f, const struct tensor_desc *d)
 {
     const struct quant *q = &d->q;
     if (q->kind == Q_NONE || q->definition == 2) {
-        fputs("{\"definition\": 2147483647, \"encoding\": 2147483647, \"scale_offset\": {\"offset\": 0, \"scale\": 0.0}}", f);
+        fputs("{\"definition\": 2147483647, \"encoding\": 2147483647, \"scale_offset\": {\"offset\": 0, \"scale\": 0.0}}",
+              f);
         return;
     }
     if (q->kind == Q_TENSOR) {
@@ -52,10 +53,13 @@ static void put_quant(FILE *f, const struct tensor_desc *d)
         fputs("}}", f);
         return;
     }
-    if (q->kind != Q_AXIS) { /* viewers know no more than the two above: the number of the encoding, and what the first block has */
-        static const uint8_t numbers[QUANT_KIND_COUNT] = {[Q_BLOCK] = 4, [Q_EXPANSION] = 5, [Q_VECTOR] = 6, [Q_FLOAT_BLOCK] = 7};
-        fprintf(f, "{\"definition\": %u, \"encoding\": %u, \"scale_offset\": {\"offset\": %d, \"scale\": ", q->definition, numbers[q->kind],
-                q->offsets ? q->offsets[0] : 0);
+    if (q->kind !=
+        Q_AXIS) { /* viewers know no more than the two above: the number of the encoding, and what the first block has */
+        static const uint8_t numbers[QUANT_KIND_COUNT] = {
+            [Q_BLOCK] = 4, [Q_EXPANSION] = 5, [Q_VECTOR] = 6, [Q_FLOAT_BLOCK] = 7
+        };
+        fprintf(f, "{\"definition\": %u, \"encoding\": %u, \"scale_offset\": {\"offset\": %d, \"scale\": ", q->definition,
+                numbers[q->kind], q->offsets ? q->offsets[0] : 0);
         put_real(f, q->n ? q->scales[0] : 0);
         fputs("}}", f);
         return;
@@ -83,8 +87,8 @@ static void put_dims(FILE *f, const char *key, const uint32_t *dims, uint32_t ra
 static void put_tensor(FILE *f, const struct ir_tensor *t, uint32_t id)
 {
     put_string(f, t->name);
-    fprintf(f, ": {\"id\": %u, \"type\": %u, \"dataFormat\": %u, \"data_type\": %u, \"quant_params\": ", id, write_tensor_type(t), t->desc.format,
-            convert_dtype_number(t->desc.type));
+    fprintf(f, ": {\"id\": %u, \"type\": %u, \"dataFormat\": %u, \"data_type\": %u, \"quant_params\": ", id,
+            write_tensor_type(t), t->desc.format, convert_dtype_number(t->desc.type));
     put_quant(f, &t->desc);
     fputs(", ", f);
     put_dims(f, "dims", t->desc.dims, t->desc.rank); /* viewers look for this, older readers for the next two */
@@ -119,7 +123,9 @@ static void put_tensor_param(FILE *f, const struct ir_node *n, const char *name,
     struct str s;
     str_init(&s);
     str_addf(&s, "%s_%s", n->name, name);
-    struct ir_tensor t = { .name = str_text(&s), .role = IR_CONST, .desc = { .type = v->type, .rank = v->rank, .q = { .definition = 2 } } };
+    struct ir_tensor t = { .name = str_text(&s),
+                           .role = IR_CONST,
+                           .desc = { .type = v->type, .rank = v->rank, .q = { .definition = 2 } } };
     memcpy(t.desc.dims, v->dims, sizeof t.desc.dims);
     put_string(f, name);
     fputs(": {", f);
@@ -228,8 +234,10 @@ enum status write_net_json(const struct ir_graph *g, const struct convert_report
     put_string(f, w->copyright ? w->copyright : "");
     fputs(", ", f);
     put_op_types(f, g);
-    fprintf(f, ", \"Total parameters\": \"%" PRIu64 "\", \"Total MACs per inference\": \"%" PRIu64 "\",\n\"graph\": {\"tensors\": {\n", r ? r->params : 0,
-            r ? r->macs : 0);
+    fprintf(f,
+            ", \"Total parameters\": \"%" PRIu64 "\", \"Total MACs per inference\": \"%" PRIu64
+            "\",\n\"graph\": {\"tensors\": {\n",
+            r ? r->params : 0, r ? r->macs : 0);
     const char *sep = "  ";
     for (uint32_t i = 0; i < g->tensors.n; i++) {
         if (g->tensors.at[i].role == IR_ABSENT)

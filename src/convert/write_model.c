@@ -62,7 +62,9 @@ bool write_archived(const struct ir_tensor *t)
 
 uint32_t write_tensor_type(const struct ir_tensor *t)
 {
-    static const uint32_t types[IR_ROLE_COUNT] = { [IR_INPUT] = 0, [IR_OUTPUT] = 1, [IR_INOUT] = 2, [IR_NATIVE] = 3, [IR_CONST] = 4, [IR_ABSENT] = 5 };
+    static const uint32_t types[IR_ROLE_COUNT] = {
+        [IR_INPUT] = 0, [IR_OUTPUT] = 1, [IR_INOUT] = 2, [IR_NATIVE] = 3, [IR_CONST] = 4, [IR_ABSENT] = 5
+    };
     return types[t->role];
 }
 
@@ -87,7 +89,8 @@ static enum status do_json(const struct target *t, FILE *f)
     return write_net_json(t->g, t->r, t->w, f);
 }
 
-static enum status write_file(const struct target *t, const char *suffix, enum status (*write)(const struct target *, FILE *))
+static enum status write_file(const struct target *t, const char *suffix,
+                              enum status (*write)(const struct target *, FILE *))
 {
     struct str path;
     str_init(&path);

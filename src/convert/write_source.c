@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model.cpp: C++ that composes the graph through a backend's interface table.
  *
- * The file needs nothing but the public headers. It starts with a small composer (the same text for every model), then lists tensors and nodes in
- * the order of the graph, so that a reader can follow the network from top to bottom. Constants come from the archive that
- * qnn-model-lib-generator embeds. */
+ * The file needs nothing but the public headers. It starts with a small composer (the same text for every model), then lists
+ * tensors and nodes in the order of the graph, so that a reader can follow the network from top to bottom. Constants come
+ * from the archive that qnn-model-lib-generator embeds. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "convert/write.h"
 
-/* ---- the graph ------------------------------------------------------------------------------------------------------------ */
+/* ---- the graph -------------------------------------------------------------------------------------------------------- */
 
 static void put_string(FILE *f, const char *s)
 {
@@ -65,7 +65,9 @@ static void put_expansion(FILE *f, const struct quant *q)
     put_pairs(f, q);
     fprintf(f, ", %u, %u, %u, {", q->blocks_per_axis, q->block_scale_bits, q->block_scale_storage);
     for (uint64_t i = 0; i < (uint64_t)q->n * q->blocks_per_axis; i++)
-        fprintf(f, "%s%u", i ? ", " : "", q->block_scale_storage == 16 ? ((const uint16_t *)q->block_scales)[i] : ((const uint8_t *)q->block_scales)[i]);
+        fprintf(f, "%s%u", i ? ", " : "",
+                q->block_scale_storage == 16 ? ((const uint16_t *)q->block_scales)[i]
+                                             : ((const uint8_t *)q->block_scales)[i]);
     fputs("})", f);
 }
 
@@ -80,8 +82,10 @@ static bool in_words(const struct quant *q)
 static enum status put_quant(FILE *f, const struct ir_tensor *t)
 {
     const struct quant *q = &t->desc.q;
-    RETURN_IF(!in_words(q), ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has an encoding of kind %u with %u scales, which model sources cannot carry; write a DLC instead", t->name,
-              q->kind, q->n);
+    RETURN_IF(
+        !in_words(q), ST_UNSUPPORTED_TENSOR,
+        "tensor \"%s\" has an encoding of kind %u with %u scales, which model sources cannot carry; write a DLC instead",
+        t->name, q->kind, q->n);
     if (q->kind == Q_BLOCK) {
         fputs("c.block(", f);
         put_dims(f, q->block, t->desc.rank);
@@ -153,8 +157,8 @@ static void put_elements(FILE *f, const struct op_value *v)
 static const char *element_name(enum dtype t)
 {
     static const char *const names[DT_COUNT] = {
-        [DT_I8] = "int8_t", [DT_I16] = "int16_t", [DT_I32] = "int32_t", [DT_I64] = "int64_t", [DT_U8] = "uint8_t", [DT_U16] = "uint16_t",
-        [DT_U32] = "uint32_t", [DT_U64] = "uint64_t", [DT_F32] = "float", [DT_B8] = "uint8_t",
+        [DT_I8] = "int8_t",    [DT_I16] = "int16_t",  [DT_I32] = "int32_t",  [DT_I64] = "int64_t", [DT_U8] = "uint8_t",
+        [DT_U16] = "uint16_t", [DT_U32] = "uint32_t", [DT_U64] = "uint64_t", [DT_F32] = "float",   [DT_B8] = "uint8_t",
     };
     return names[t];
 }
@@ -162,8 +166,9 @@ static const char *element_name(enum dtype t)
 static const char *scalar_field(enum dtype t)
 {
     static const char *const names[DT_COUNT] = {
-        [DT_I8] = "int8Value", [DT_I16] = "int16Value", [DT_I32] = "int32Value", [DT_I64] = "int64Value", [DT_U8] = "uint8Value",
-        [DT_U16] = "uint16Value", [DT_U32] = "uint32Value", [DT_U64] = "uint64Value", [DT_F32] = "floatValue", [DT_B8] = "bool8Value",
+        [DT_I8] = "int8Value",   [DT_I16] = "int16Value",  [DT_I32] = "int32Value",  [DT_I64] = "int64Value",
+        [DT_U8] = "uint8Value",  [DT_U16] = "uint16Value", [DT_U32] = "uint32Value", [DT_U64] = "uint64Value",
+        [DT_F32] = "floatValue", [DT_B8] = "bool8Value",
     };
     return names[t];
 }
@@ -172,18 +177,20 @@ static enum status put_param(FILE *f, const struct ir_node *n, uint32_t i)
 {
     const struct op_value *v = &n->params[i];
     const char *name = n->op->params[i].name;
-    RETURN_IF(!element_name(v->type), ST_UNSUPPORTED_TENSOR, "node \"%s\": parameter \"%s\" has type %s, which model sources cannot carry", n->name, name,
+    RETURN_IF(!element_name(v->type), ST_UNSUPPORTED_TENSOR,
+              "node \"%s\": parameter \"%s\" has type %s, which model sources cannot carry", n->name, name,
               dtype_name(v->type));
     if (!v->rank) {
-        fprintf(f, "    Qnn_Scalar_t %s = QNN_SCALAR_INIT;\n    %s.dataType = %s;\n    %s.%s = ", name, name, convert_dtype_macro(v->type), name,
-                scalar_field(v->type));
+        fprintf(f, "    Qnn_Scalar_t %s = QNN_SCALAR_INIT;\n    %s.dataType = %s;\n    %s.%s = ", name, name,
+                convert_dtype_macro(v->type), name, scalar_field(v->type));
         put_elements(f, v);
         fprintf(f, ";\n    params.push_back(c.scalar(\"%s\", %s));\n", name, name);
         return ST_OK;
     }
     fprintf(f, "    static const %s %s[] = {", element_name(v->type), name);
     put_elements(f, v);
-    fprintf(f, "};\n    params.push_back(c.array(\"%s\", \"%s_%s\", %s, ", name, n->name, name, convert_dtype_macro(v->type));
+    fprintf(f, "};\n    params.push_back(c.array(\"%s\", \"%s_%s\", %s, ", name, n->name, name,
+            convert_dtype_macro(v->type));
     put_dims(f, v->dims, v->rank);
     fprintf(f, ", bytes(%s, %u)));\n", name, v->count);
     return ST_OK;
@@ -267,9 +274,11 @@ enum status write_source(const struct ir_graph *g, const struct convert_write *w
     fputs(";\n\n}  // namespace\n\nextern \"C\" {\n", f);
     for (size_t i = 0; i < g->tensors.n; i++)
         if (write_archived(&g->tensors.at[i]))
-            fprintf(f, "extern const uint8_t _binary_obj_binary_%s_raw_start[], _binary_obj_binary_%s_raw_end[];\n", g->tensors.at[i].name,
-                    g->tensors.at[i].name);
-    fputs("}\n#define DATA(name) Bytes{_binary_obj_binary_##name##_raw_start, _binary_obj_binary_##name##_raw_end}\n\nnamespace {\n\n", f);
+            fprintf(f, "extern const uint8_t _binary_obj_binary_%s_raw_start[], _binary_obj_binary_%s_raw_end[];\n",
+                    g->tensors.at[i].name, g->tensors.at[i].name);
+    fputs("}\n#define DATA(name) Bytes{_binary_obj_binary_##name##_raw_start, "
+          "_binary_obj_binary_##name##_raw_end}\n\nnamespace {\n\n",
+          f);
     TRY(put_inputs(f, g));
     for (uint32_t k = 0; k < g->nodes.n; k++)
         TRY(put_node(f, g, k));

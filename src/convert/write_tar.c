@@ -8,8 +8,8 @@
 enum { BLOCK = 512 };
 
 struct ustar {
-    char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], sum[8], type, link[100], magic[6], version[2], user[32], group[32], major[8], minor[8],
-        prefix[155], pad[12];
+    char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], sum[8], type, link[100], magic[6], version[2], user[32],
+        group[32], major[8], minor[8], prefix[155], pad[12];
 };
 _Static_assert(sizeof(struct ustar) == BLOCK, "a header is one block");
 

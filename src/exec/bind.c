@@ -15,19 +15,29 @@ void bind_call(const struct exec_program *p, uint32_t node, struct exec_call *vi
     for (uint32_t i = 0; i < n->n_in; i++) {
         uint32_t t = n->in[i];
         view->in[i] = t == BINARY_NONE ? NULL : desc_now(p, t);
-        view->in_data[i] = t != BINARY_NONE && g->tensors[t].place == PLACE_CONST ? p->constants + g->tensors[t].offset : NULL;
+        view->in_data[i] =
+            t != BINARY_NONE && g->tensors[t].place == PLACE_CONST ? p->constants + g->tensors[t].offset : NULL;
     }
     for (uint32_t i = 0; i < n->n_out; i++)
         view->out[i] = n->out[i] == BINARY_NONE ? NULL : desc_now(p, n->out[i]);
     for (uint32_t i = 0; i < n->n_aux; i++)
         view->aux[i] = p->constants + g->tensors[n->aux[i]].offset;
-    view->call = (struct op_call){ .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .n_aux = n->n_aux, .in = view->in,
-                                   .out = view->out, .params = n->params, .in_data = view->in_data, .aux = view->aux, .post = n->post };
+    view->call = (struct op_call){ .op = n->op,
+                                   .node = n->name,
+                                   .n_in = n->n_in,
+                                   .n_out = n->n_out,
+                                   .n_aux = n->n_aux,
+                                   .in = view->in,
+                                   .out = view->out,
+                                   .params = n->params,
+                                   .in_data = view->in_data,
+                                   .aux = view->aux,
+                                   .post = n->post };
 }
 
-/* A binary is made by a compiler that may know other kernels than this library, or by somebody who wants to see it read beyond a
- * buffer. So what the kernels would ask for today is compared with what the file has: sizes of aux constants, and that only inputs which they
- * replace have no data. */
+/* A binary is made by a compiler that may know other kernels than this library, or by somebody who wants to see it read
+ * beyond a buffer. So what the kernels would ask for today is compared with what the file has: sizes of aux constants, and
+ * that only inputs which they replace have no data. */
 static enum status check_aux(const struct exec_program *p, uint32_t node, struct exec_call *view)
 {
     const struct binary_graph *g = p->g;
@@ -45,17 +55,19 @@ static enum status check_aux(const struct exec_program *p, uint32_t node, struct
         TRY(kernel_aux(&view->call, &want));
         for (uint32_t i = 0; i < n->n_in; i++)
             view->in_data[i] = saved[i];
-        RETURN_IF(want.n != n->n_aux, ST_BAD_BINARY, "node \"%s\": the binary has %u kernel constants, this library's %s needs %u", n->name,
-                  n->n_aux, n->op->name, want.n);
+        RETURN_IF(want.n != n->n_aux, ST_BAD_BINARY,
+                  "node \"%s\": the binary has %u kernel constants, this library's %s needs %u", n->name, n->n_aux,
+                  n->op->name, want.n);
     }
     for (uint32_t i = 0; i < n->n_aux; i++)
         RETURN_IF(g->tensors[n->aux[i]].bytes < want.bytes[i], ST_BAD_BINARY,
-                  "node \"%s\": kernel constant %u has %llu bytes, this library's %s needs %llu; prepare the model again", n->name, i,
-                  (unsigned long long)g->tensors[n->aux[i]].bytes, n->op->name, (unsigned long long)want.bytes[i]);
+                  "node \"%s\": kernel constant %u has %llu bytes, this library's %s needs %llu; prepare the model again",
+                  n->name, i, (unsigned long long)g->tensors[n->aux[i]].bytes, n->op->name,
+                  (unsigned long long)want.bytes[i]);
     for (uint32_t i = 0; i < n->n_in; i++) {
         bool empty = n->in[i] != BINARY_NONE && g->tensors[n->in[i]].place == PLACE_NONE;
-        RETURN_IF(empty && (i >= 32 || !(want.replaces >> i & 1)), ST_BAD_BINARY, "node \"%s\": input %u (\"%s\") has no data", n->name, i,
-                  g->tensors[n->in[i]].name);
+        RETURN_IF(empty && (i >= 32 || !(want.replaces >> i & 1)), ST_BAD_BINARY,
+                  "node \"%s\": input %u (\"%s\") has no data", n->name, i, g->tensors[n->in[i]].name);
     }
     return ST_OK;
 }
@@ -75,14 +87,15 @@ enum status bind_node(struct exec_program *p, uint32_t node)
     }
     TRY(kernel_bind(&view.call, p->isa, e->bind_args, &b));
     RETURN_IF(b.work_bytes > e->work_bytes, p->now ? ST_DYNAMIC_SHAPE : ST_BAD_BINARY,
-              "node \"%s\": kernel %s needs %llu bytes of workspace, the binary has %llu; prepare the model again", view.call.node, b.name,
-              (unsigned long long)b.work_bytes, (unsigned long long)e->work_bytes);
+              "node \"%s\": kernel %s needs %llu bytes of workspace, the binary has %llu; prepare the model again",
+              view.call.node, b.name, (unsigned long long)b.work_bytes, (unsigned long long)e->work_bytes);
     struct op_lines lines;
     RETURN_IF(view.call.by_lines && (!b.by_lines || !desc_lines(view.out[0], &lines) || b.extent != lines.n), ST_BAD_BINARY,
-              "node \"%s\": kernel %s does not work line by line, as its chain wants; prepare the model again", view.call.node, b.name);
+              "node \"%s\": kernel %s does not work line by line, as its chain wants; prepare the model again",
+              view.call.node, b.name);
     RETURN_IF(b.state_bytes > p->g->nodes[node].state_bytes, ST_BAD_BINARY,
-              "node \"%s\": kernel %s needs %llu bytes of state, the binary has %llu; prepare the model again", view.call.node, b.name,
-              (unsigned long long)b.state_bytes, (unsigned long long)p->g->nodes[node].state_bytes);
+              "node \"%s\": kernel %s needs %llu bytes of state, the binary has %llu; prepare the model again",
+              view.call.node, b.name, (unsigned long long)b.state_bytes, (unsigned long long)p->g->nodes[node].state_bytes);
     e->run = b.run;
     e->extent = b.extent;
     e->kernel = b.name;
@@ -120,8 +133,8 @@ enum status bind_io(struct exec_program *p, const struct exec_binding *io)
         void *data = io[k].data ? io[k].data : p->io_absent[k];
         if (data == p->io_now[k] && data)
             continue;
-        RETURN_IF(!data, ST_INVALID_ARG, "graph \"%s\": tensor \"%s\" has no data; only optional tensors may be left out", g->info.name,
-                  g->tensors[g->io[k]].name);
+        RETURN_IF(!data, ST_INVALID_ARG, "graph \"%s\": tensor \"%s\" has no data; only optional tensors may be left out",
+                  g->info.name, g->tensors[g->io[k]].name);
         p->io_now[k] = data;
         p->io_known = false;
         for (uint32_t s = p->io_first[k]; s < p->io_first[k + 1]; s++)

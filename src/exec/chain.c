@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chains: operators that hand each other lines instead of tensors (tile_chain.c makes them, binary_chains.c checks them).
  *
- * A command is a range of lines of the last result. It goes up in slabs of the planned height; for each, op_chain_next says which lines every member has to
- * compute, and the members do so one after the other. The lines of a result lie one behind the other in its slab, in the workspace of the thread. Kernels
- * address whole tensors, so they are given the address that line 0 would have:
+ * A command is a range of lines of the last result. It goes up in slabs of the planned height; for each, op_chain_next says
+ * which lines every member has to compute, and the members do so one after the other. The lines of a result lie one behind
+ * the other in its slab, in the workspace of the thread. Kernels address whole tensors, so they are given the address that
+ * line 0 would have:
  *
  *     tensor     0 1 2 3 4 5 6 7 8 9 …       lines 5 to 8 are in the slab; when line 9 no longer fits, 7 and 8, which are
  *     slab                 [5 6 7 8]         still wanted, move to its beginning */
@@ -56,7 +57,9 @@ static void run_member(struct run *r, uint32_t i)
         make_room(r, i);
         data[m->n_operands - 1] = line_zero(r, i);
     }
-    struct kernel_call call = { .args = n->args, .data = data, .work = r->work + m->work, .ended = &r->p->ended[c->node + i] };
+    struct kernel_call call = {
+        .args = n->args, .data = data, .work = r->work + m->work, .ended = &r->p->ended[c->node + i]
+    };
     n->run(&call, (struct range){ r->spans[i].from, r->spans[i].end });
 }
 
@@ -80,7 +83,8 @@ void chain_run(const struct exec_program *p, const struct exec_chain *c, struct 
     r.slabs = r.work == c->work ? c->slabs : r.work;
     uint32_t total = lines.end - lines.begin, slabs = (total + c->height - 1) / c->height;
     for (uint32_t s = 0; s < slabs; s++) {
-        uint32_t begin = lines.begin + (uint32_t)((uint64_t)total * s / slabs), end = lines.begin + (uint32_t)((uint64_t)total * (s + 1) / slabs);
+        uint32_t begin = lines.begin + (uint32_t)((uint64_t)total * s / slabs),
+                 end = lines.begin + (uint32_t)((uint64_t)total * (s + 1) / slabs);
         op_chain_next(&c->shape, begin, end, r.spans);
         for (uint32_t i = 0; s == 0 && i < c->shape.n; i++)
             r.at[i] = r.spans[i].begin;
@@ -101,7 +105,8 @@ void chain_place(struct exec_program *p, uint32_t i)
 
 /* ---- loading ---------------------------------------------------------------------------------------------------------- */
 
-static enum status load_member(struct exec_program *p, struct exec_chain *c, uint32_t i, uint32_t *first, struct op_chain_edge *edges)
+static enum status load_member(struct exec_program *p, struct exec_chain *c, uint32_t i, uint32_t *first,
+                               struct op_chain_edge *edges)
 {
     const struct binary_graph *g = p->g;
     const struct binary_node *n = &g->nodes[c->node + i];
@@ -112,9 +117,12 @@ static enum status load_member(struct exec_program *p, struct exec_chain *c, uin
     struct op_lines lines = { 0 };
     bind_call(p, c->node + i, &view);
     desc_lines(&out->desc, &lines);
-    RETURN_IF(n->n_in + n->n_out > MAX_OPERANDS || !lines.bytes, ST_BAD_BINARY, "node \"%s\": %u operands in a chain; at most %d are possible", n->name,
-              n->n_in + n->n_out, MAX_OPERANDS);
-    *m = (struct exec_member){ .slab = out->offset, .line_bytes = lines.bytes, .capacity = (uint32_t)(out->bytes / lines.bytes), .n_operands = n->n_in + n->n_out,
+    RETURN_IF(n->n_in + n->n_out > MAX_OPERANDS || !lines.bytes, ST_BAD_BINARY,
+              "node \"%s\": %u operands in a chain; at most %d are possible", n->name, n->n_in + n->n_out, MAX_OPERANDS);
+    *m = (struct exec_member){ .slab = out->offset,
+                               .line_bytes = lines.bytes,
+                               .capacity = (uint32_t)(out->bytes / lines.bytes),
+                               .n_operands = n->n_in + n->n_out,
                                .work = n->work_bytes ? n->work_offset - b->work_offset : 0 };
     first[i + 1] = first[i];
     for (uint32_t k = 0; k < n->n_in; k++) {
@@ -140,9 +148,12 @@ enum status chain_load(struct exec_program *p)
         for (uint32_t i = 0; i < b->n; i++)
             n_edges += g->nodes[b->first + i].n_in;
         struct op_chain_edge *edges = arena_array(&p->arena, struct op_chain_edge, n_edges);
-        *c = (struct exec_chain){ .node = b->first, .height = b->height, .members = arena_array(&p->arena, struct exec_member, b->n),
+        *c = (struct exec_chain){ .node = b->first,
+                                  .height = b->height,
+                                  .members = arena_array(&p->arena, struct exec_member, b->n),
                                   .shape = { .n = b->n, .first = first, .edges = edges } };
-        RETURN_IF(!first || !edges || !c->members, ST_NO_MEMORY, "graph \"%s\": no memory for a chain of %u nodes", g->info.name, b->n);
+        RETURN_IF(!first || !edges || !c->members, ST_NO_MEMORY, "graph \"%s\": no memory for a chain of %u nodes",
+                  g->info.name, b->n);
         for (uint32_t i = 0; i < b->n; i++)
             TRY(load_member(p, c, i, first, edges));
         p->nodes[b->first + b->n - 1].chain = c;

@@ -26,18 +26,24 @@ static inline void run_command(struct exec_program *p, uint32_t index, unsigned 
     const struct exec_command *c = &p->commands[index];
     const struct exec_node *n = &p->nodes[c->node];
     uint32_t end = c->end < n->extent ? c->end : n->extent;
-    if (c->begin >= end || (early_any(p) && early_skips(p, c->node)) || guarded_off(n) || (n->view_out && n->data[0] == n->data[n->view_out]))
+    if (c->begin >= end || (early_any(p) && early_skips(p, c->node)) || guarded_off(n) ||
+        (n->view_out && n->data[0] == n->data[n->view_out]))
         return;
     if (n->chain) {
         chain_run(p, n->chain, (struct range){ c->begin, end }, worker, ns);
         return;
     }
-    struct kernel_call call = { .args = n->args, .data = n->data, .work = program_work(p, n->work, worker), .shared = p->phased[c->node] ? n->work : NULL, .state = n->state, .ended = &p->ended[c->node] };
+    struct kernel_call call = { .args = n->args,
+                                .data = n->data,
+                                .work = program_work(p, n->work, worker),
+                                .shared = p->phased[c->node] ? n->work : NULL,
+                                .state = n->state,
+                                .ended = &p->ended[c->node] };
     n->run(&call, (struct range){ c->begin, end });
 }
 
-/* Marks have a place of their own per command: no locks, and the same order for any number of threads. The members of a chain take turns many times; their
- * marks stand one behind the other, each as long as all of its turns. */
+/* Marks have a place of their own per command: no locks, and the same order for any number of threads. The members of a
+ * chain take turns many times; their marks stand one behind the other, each as long as all of its turns. */
 static void run_marked(struct exec_program *p, uint32_t index, unsigned worker)
 {
     const struct exec_command *c = &p->commands[index];

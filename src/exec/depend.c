@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which steps wait for which. A step waits for an earlier one when one of them writes memory that the other one touches: results of the other, memory that the
- * plan uses a second time, guards, states. Nothing is taken from the graph's edges, so whatever a file says, two steps that could see each other run one after the
- * other.
+/* Which steps wait for which. A step waits for an earlier one when one of them writes memory that the other one touches:
+ * results of the other, memory that the plan uses a second time, guards, states. Nothing is taken from the graph's edges, so
+ * whatever a file says, two steps that could see each other run one after the other.
  *
- * Steps are compared with the EXEC_WINDOW before them; a step starts only when everything further back is done. A step that touches too many places waits for all.
- * Workspaces are no such memory: a team does not use those of the plan, every worker has its own. Only nodes with phases keep something in theirs. */
+ * Steps are compared with the EXEC_WINDOW before them; a step starts only when everything further back is done. A step that
+ * touches too many places waits for all. Workspaces are no such memory: a team does not use those of the plan, every worker
+ * has its own. Only nodes with phases keep something in theirs. */
 #include "base/mem.h"
 #include "exec/program.h"
 
@@ -41,7 +42,10 @@ static void touch_tensor(struct touched *t, const struct binary_graph *g, uint32
     if (!b || b->place == PLACE_NONE || b->place == PLACE_CONST || b->place == PLACE_LINES)
         return;
     uint64_t begin = b->place == PLACE_IO ? 0 : b->offset;
-    touch(t, (struct span){ .space = b->place == PLACE_IO ? PLACE_COUNT + b->offset : b->place, .begin = begin, .end = begin + desc_bytes(&b->desc), .write = write });
+    touch(t, (struct span){ .space = b->place == PLACE_IO ? PLACE_COUNT + b->offset : b->place,
+                            .begin = begin,
+                            .end = begin + desc_bytes(&b->desc),
+                            .write = write });
 }
 
 /* Nothing to do: the result is where the input is. Its readers wait for whoever wrote that. */
@@ -66,8 +70,12 @@ static void touch_node(struct touched *t, const struct binary_graph *g, uint32_t
     for (uint32_t i = 0; i < n->n_guards; i++)
         touch_tensor(t, g, n->guards[2 * i], false);
     if (t->phased[node])
-        touch(t, (struct span){ .space = PLACE_SCRATCH, .begin = n->work_offset, .end = n->work_offset + n->work_bytes, .write = true });
-    touch(t, (struct span){ .space = PLACE_PERSISTENT, .begin = n->state_offset, .end = n->state_offset + n->state_bytes, .write = true });
+        touch(t,
+              (struct span){
+                  .space = PLACE_SCRATCH, .begin = n->work_offset, .end = n->work_offset + n->work_bytes, .write = true });
+    touch(t,
+          (struct span){
+              .space = PLACE_PERSISTENT, .begin = n->state_offset, .end = n->state_offset + n->state_bytes, .write = true });
 }
 
 static void touch_command(struct touched *t, const struct binary_graph *g, uint32_t node)
@@ -179,7 +187,9 @@ enum status exec_wants_team(const struct binary_graph *g, bool *ret)
         return ST_OK;
     struct exec_step *steps = mem_array(struct exec_step, g->n_steps);
     uint8_t *phased = mem_array(uint8_t, g->n_nodes);
-    enum status st = steps && phased ? depend_load(g, phased, steps) : status_fail(ST_NO_MEMORY, "graph \"%s\": no memory for %u steps", g->info.name, g->n_steps);
+    enum status st = steps && phased
+                         ? depend_load(g, phased, steps)
+                         : status_fail(ST_NO_MEMORY, "graph \"%s\": no memory for %u steps", g->info.name, g->n_steps);
     *ret = st == ST_OK && side_by_side(steps, g->n_steps);
     mem_free(steps);
     mem_free(phased);

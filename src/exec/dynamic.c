@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dynamic dimensions. Memory is planned for the largest dimensions; a run may bring smaller ones. Then shapes are worked out again from
- * node to node and the kernels of changed nodes are bound again into the memory they have. Nothing is allocated, and a run with the
- * dimensions of the last one skips all of it. */
+/* Dynamic dimensions. Memory is planned for the largest dimensions; a run may bring smaller ones. Then shapes are worked out
+ * again from node to node and the kernels of changed nodes are bound again into the memory they have. Nothing is allocated,
+ * and a run with the dimensions of the last one skips all of it. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -19,7 +19,8 @@ static enum status check_input(const struct binary_tensor *t, const uint32_t *di
         RETURN_IF(dynamic && (dims[i] == 0 || dims[i] > t->desc.dims[i]), ST_DYNAMIC_SHAPE,
                   "tensor \"%s\": dimension %u is %u; 1 … %u are allowed", t->name, i, dims[i], t->desc.dims[i]);
         RETURN_IF(!dynamic && dims[i] != t->desc.dims[i], ST_DYNAMIC_SHAPE,
-                  "tensor \"%s\": dimension %u is %u; it is not dynamic and must be %u", t->name, i, dims[i], t->desc.dims[i]);
+                  "tensor \"%s\": dimension %u is %u; it is not dynamic and must be %u", t->name, i, dims[i],
+                  t->desc.dims[i]);
     }
     return ST_OK;
 }
@@ -54,7 +55,8 @@ static void take_inputs(struct exec_program *p, const struct exec_binding *io)
     }
 }
 
-static enum status take_output(struct exec_program *p, const struct binary_node *n, uint32_t t, const struct tensor_desc *want)
+static enum status take_output(struct exec_program *p, const struct binary_node *n, uint32_t t,
+                               const struct tensor_desc *want)
 {
     const struct binary_tensor *max = &p->g->tensors[t];
     char a[DESC_TEXT_MAX], b[DESC_TEXT_MAX];
@@ -63,7 +65,8 @@ static enum status take_output(struct exec_program *p, const struct binary_node 
         bool may_shrink = max->io == 0 || max->desc.dynamic >> i & 1;
         fits = want->dims[i] > 0 && (may_shrink ? want->dims[i] <= max->desc.dims[i] : want->dims[i] == max->desc.dims[i]);
     }
-    RETURN_IF(!fits, ST_DYNAMIC_SHAPE, "node \"%s\": its output \"%s\" becomes %s; %s was declared, where ? marks dimensions that may be smaller",
+    RETURN_IF(!fits, ST_DYNAMIC_SHAPE,
+              "node \"%s\": its output \"%s\" becomes %s; %s was declared, where ? marks dimensions that may be smaller",
               n->name, max->name, desc_text(want, a), desc_text(&max->desc, b));
     if (!same_dims(p->now[t].dims, want->dims, want->rank)) {
         memcpy(p->now[t].dims, want->dims, sizeof(want->dims));
@@ -135,6 +138,7 @@ enum status dynamic_load(struct exec_program *p)
     RETURN_IF(!p->now || !p->changed, ST_NO_MEMORY, "graph \"%s\": no memory for dynamic dimensions", g->info.name);
     for (uint32_t i = 0; i < g->n_tensors; i++)
         p->now[i] = g->tensors[i].desc;
-    p->stale = true; /* a declared maximum may be larger than what the inputs give even at their largest: infer before the first run */
+    p->stale = true; /* a declared maximum may be larger than what the inputs give even at their largest: infer before the
+                        first run */
     return ST_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs that end early. A streaming operator may have nothing to say yet: then its outputs are missing in this run, nodes that read a missing
- * tensor are left out and their outputs are missing too, and all others run as ever, so that every state sees every frame.
+/* Runs that end early. A streaming operator may have nothing to say yet: then its outputs are missing in this run, nodes
+ * that read a missing tensor are left out and their outputs are missing too, and all others run as ever, so that every state
+ * sees every frame.
  *
  * A run in which nothing ends pays one comparison per command. */
 #include <string.h>
@@ -13,7 +14,8 @@ enum status early_load(struct exec_program *p)
     p->producer = arena_array(&p->arena, uint32_t, g->n_tensors);
     p->missing = arena_array(&p->arena, _Atomic uint8_t, g->n_nodes);
     p->ended = arena_array(&p->arena, _Atomic uint32_t, g->n_nodes);
-    RETURN_IF(!p->producer || !p->missing || !p->ended, ST_NO_MEMORY, "graph \"%s\": no memory for %u tensors", g->info.name, g->n_tensors);
+    RETURN_IF(!p->producer || !p->missing || !p->ended, ST_NO_MEMORY, "graph \"%s\": no memory for %u tensors", g->info.name,
+              g->n_tensors);
     memset(p->producer, 0xff, g->n_tensors * sizeof(p->producer[0]));
     for (uint32_t i = 0; i < g->n_nodes; i++)
         for (uint32_t k = 0; k < g->nodes[i].n_out; k++)
@@ -65,7 +67,8 @@ static bool input_missing(const struct exec_program *p, uint32_t node)
 bool early_skips(struct exec_program *p, uint32_t node)
 {
     bool any = false;
-    for (uint32_t k = p->nodes[node].chain ? p->nodes[node].chain->node : node; k <= node; k++) /* all of a chain or nothing */
+    for (uint32_t k = p->nodes[node].chain ? p->nodes[node].chain->node : node; k <= node;
+         k++) /* all of a chain or nothing */
         any |= input_missing(p, k);
     if (any)
         atomic_store_explicit(&p->missing[node], 1, memory_order_relaxed);

@@ -21,14 +21,16 @@ static void finish_marks(struct exec_program *p)
 enum status exec_run(struct exec_program *p, struct exec_run *r)
 {
     struct exec_job *j = p->job;
-    RETURN_IF(p->g->info.spill_fill_bytes && !p->spill, ST_NO_MEMORY, "graph \"%s\" has no spill-fill buffer", p->g->info.name);
+    RETURN_IF(p->g->info.spill_fill_bytes && !p->spill, ST_NO_MEMORY, "graph \"%s\" has no spill-fill buffer",
+              p->g->info.name);
     TRY(bind_io(p, r->io));
     if (p->now)
         TRY(dynamic_run(p, r->io));
     else
         for (uint32_t k = 0; k < p->g->n_io; k++)
             if (r->io[k].out_dims)
-                memcpy(r->io[k].out_dims, p->g->tensors[p->g->io[k]].desc.dims, p->g->tensors[p->g->io[k]].desc.rank * sizeof(uint32_t));
+                memcpy(r->io[k].out_dims, p->g->tensors[p->g->io[k]].desc.dims,
+                       p->g->tensors[p->g->io[k]].desc.rank * sizeof(uint32_t));
     j->cancel = r->cancel;
     j->marks = r->profile_nodes;
     atomic_store_explicit(&j->stop, ST_OK, memory_order_relaxed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the window of fast memory is live between two steps: each tensor there from the end of the step that makes it to the last step that reads it. A run
- * that gives way to another one keeps only that.
+/* What of the window of fast memory is live between two steps: each tensor there from the end of the step that makes it to
+ * the last step that reads it. A run that gives way to another one keeps only that.
  *
  *     step      0     1     2     3
  *     a      made  read        read      live before steps 1, 2 and 3
@@ -77,7 +77,9 @@ enum status live_load(struct exec_program *p)
     return ST_OK;
 }
 
-/* Steps from `step` on that have been begun are half done: what they have made counts as well as what they read. Everything keeps its offset: tensors that share memory, as views do, are then the same bytes twice, and a copy is never larger than the window. */
+/* Steps from `step` on that have been begun are half done: what they have made counts as well as what they read. Everything
+ * keeps its offset: tensors that share memory, as views do, are then the same bytes twice, and a copy is never larger than
+ * the window. */
 static uint64_t copy(const struct exec_program *p, uint32_t step, uint8_t *to, const uint8_t *from)
 {
     uint64_t bytes = 0;

@@ -55,7 +55,8 @@ static enum status list_io_slots(struct exec_program *p)
     p->io_now = arena_array(&p->arena, void *, g->n_io);
     p->io_absent = arena_array(&p->arena, void *, g->n_io);
     p->io_bytes = arena_array(&p->arena, uint64_t, g->n_io);
-    RETURN_IF(!p->io_first || !p->io_now || !p->io_absent || !p->io_bytes, ST_NO_MEMORY, "graph \"%s\": no memory for its I/O table", g->info.name);
+    RETURN_IF(!p->io_first || !p->io_now || !p->io_absent || !p->io_bytes, ST_NO_MEMORY,
+              "graph \"%s\": no memory for its I/O table", g->info.name);
     for (uint32_t k = 0; k < g->n_io; k++)
         p->io_bytes[k] = desc_bytes(&g->tensors[g->io[k]].desc);
     for (int fill = 0; fill < 2; fill++) {
@@ -83,7 +84,8 @@ static enum status list_io_slots(struct exec_program *p)
     return ST_OK;
 }
 
-/* Tiles are cut for many threads; a small team runs fewer, larger ones. Those of one node follow each other, so neighbours can be joined. */
+/* Tiles are cut for many threads; a small team runs fewer, larger ones. Those of one node follow each other, so neighbours
+ * can be joined. */
 static bool can_join(const struct exec_command *last, const struct binary_command *c)
 {
     return last->node == c->node && last->end == c->begin;
@@ -99,8 +101,8 @@ static uint64_t macs_of(const struct exec_program *p, uint32_t node)
     return sum;
 }
 
-/* How many commands to make of the n tiles of a step. What a chain computes twice at every border is not worth a second one per worker, and phases are short. A run gives way between
- * commands, so long ones are cut. */
+/* How many commands to make of the n tiles of a step. What a chain computes twice at every border is not worth a second one
+ * per worker, and phases are short. A run gives way between commands, so long ones are cut. */
 static uint32_t commands_of_step(const struct exec_program *p, uint32_t node, uint32_t n)
 {
     const struct exec_chain *chain = p->nodes[node].chain;
@@ -125,7 +127,8 @@ static enum status copy_commands(struct exec_program *p)
     p->commands = arena_array(&p->arena, struct exec_command, g->n_commands);
     p->steps = arena_array(&p->arena, struct exec_step, g->n_steps);
     p->phased = arena_array(&p->arena, uint8_t, g->n_nodes);
-    RETURN_IF(!p->commands || !p->steps || !p->phased, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands", g->info.name, g->n_commands);
+    RETURN_IF(!p->commands || !p->steps || !p->phased, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands", g->info.name,
+              g->n_commands);
     TRY(depend_phases(g, p->phased));
     for (uint32_t i = 0, n; i < g->n_commands; i += n) {
         struct exec_step *step = &p->steps[g->commands[i].step]; /* a step without commands is allowed */
@@ -141,7 +144,8 @@ static enum status copy_commands(struct exec_program *p)
                 joined++;
             } else {
                 p->commands[p->n_commands++] = (struct exec_command){ c->node, c->begin, c->end, p->n_marks };
-                join = n / parts + (larger > 0); /* the larger ones first, so that all workers are done at about the same time */
+                join = n / parts +
+                       (larger > 0); /* the larger ones first, so that all workers are done at about the same time */
                 larger -= larger > 0;
                 p->n_marks += p->nodes[c->node].chain ? p->nodes[c->node].chain->shape.n : 1;
                 joined = 1;
@@ -182,7 +186,7 @@ enum status program_tables(struct exec_program *p)
     return ready_load(p);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------------------------------------- */
 
 static void put_element(uint8_t *dst, uint64_t i, unsigned bits, int64_t q)
 {
@@ -224,12 +228,14 @@ static enum status absent_memory(struct exec_program *p)
     const struct binary_graph *g = p->g;
     uint64_t total = 0;
     for (uint32_t k = 0; k < g->n_io; k++)
-        if (g->tensors[g->io[k]].optional && __builtin_add_overflow(total, (desc_bytes(&g->tensors[g->io[k]].desc) + 63) & ~UINT64_C(63), &total))
+        if (g->tensors[g->io[k]].optional &&
+            __builtin_add_overflow(total, (desc_bytes(&g->tensors[g->io[k]].desc) + 63) & ~UINT64_C(63), &total))
             total = SIZE_MAX;
     if (total == 0)
         return ST_OK;
     uint8_t *at = p->own_absent = total <= SIZE_MAX / 2 ? mem_alloc_aligned(EXEC_ALIGN, total) : NULL;
-    RETURN_IF(!at, ST_NO_MEMORY, "graph \"%s\": no memory for %llu bytes of optional tensors", g->info.name, (unsigned long long)total);
+    RETURN_IF(!at, ST_NO_MEMORY, "graph \"%s\": no memory for %llu bytes of optional tensors", g->info.name,
+              (unsigned long long)total);
     for (uint32_t k = 0; k < g->n_io; k++) {
         const struct binary_tensor *t = &g->tensors[g->io[k]];
         if (!t->optional)
@@ -248,7 +254,8 @@ static enum status own_memory(const struct exec_program *p, const char *what, ui
     if (bytes == 0)
         return ST_OK;
     *ret = bytes <= SIZE_MAX / 2 ? mem_alloc_aligned(align, bytes) : NULL;
-    RETURN_IF(!*ret, ST_NO_MEMORY, "graph \"%s\": no memory for %llu bytes of %s", p->g->info.name, (unsigned long long)bytes, what);
+    RETURN_IF(!*ret, ST_NO_MEMORY, "graph \"%s\": no memory for %llu bytes of %s", p->g->info.name,
+              (unsigned long long)bytes, what);
     return ST_OK;
 }
 
@@ -265,8 +272,8 @@ static enum status worker_memory(struct exec_program *p)
     p->worker_stride = (most + EXEC_ALIGN - 1) / EXEC_ALIGN * EXEC_ALIGN;
     bool large = __builtin_mul_overflow(p->worker_stride, (uint64_t)team_size(p->team), &total);
     p->worker_work = large || total > SIZE_MAX / 2 ? NULL : mem_alloc_aligned(EXEC_ALIGN, total);
-    RETURN_IF(!p->worker_work, ST_NO_MEMORY, "graph \"%s\": no memory for workspaces of %llu bytes for %u threads", p->g->info.name,
-              (unsigned long long)p->worker_stride, team_size(p->team));
+    RETURN_IF(!p->worker_work, ST_NO_MEMORY, "graph \"%s\": no memory for workspaces of %llu bytes for %u threads",
+              p->g->info.name, (unsigned long long)p->worker_stride, team_size(p->team));
     return ST_OK;
 }
 

@@ -91,7 +91,7 @@ struct exec_job {
     const _Atomic uint32_t *pause, *give_way; /* words that halt it, or let it rest, when they are not 0; NULL: none */
     _Atomic uint32_t halting;           /* somebody saw the first: no step is begun any more */
     _Atomic uint32_t resting;           /* somebody saw the second: no command is taken any more */
-    bool owed;                          /* the caller takes a command in any case, so that a run gets on however often it is asked to rest */
+    bool owed; /* the caller takes a command in any case, so that a run gets on however often it is asked to rest */
     uint32_t next;                      /* without a team: the first command that is not done */
     _Atomic uint32_t late;              /* somebody who computed a phase did not have a core */
     uint32_t limit;                     /* steps to be done */
@@ -123,7 +123,7 @@ struct exec_program {
     uint64_t lost_phases;         /* of this run: that the caller could have computed while it waited for others */
     uint32_t alone_runs;          /* in which nobody is called for phases */
     uint32_t alone_after;         /* so many were left after the last run in which somebody was late */
-    uint32_t begun;               /* steps from here on have not been touched, those before it that are not done are half done */
+    uint32_t begun; /* steps from here on have not been touched, those before it that are not done are half done */
     bool parallel;                /* there are steps that may run beside each other */
     bool in_order;                /* the client's buffers lie over each other: steps that seem independent may not be */
     uint32_t *io_first, *io_slot; /* entry k: io_slot[io_first[k]] … io_slot[io_first[k + 1]] */
@@ -153,7 +153,8 @@ struct exec_call {
     const void *in_data[MAX_PORTS], *aux[MAX_PORTS];
 };
 
-/* The workspace of a worker for what has the planned one. Where there is a team nobody uses that: other steps may run over it. */
+/* The workspace of a worker for what has the planned one. Where there is a team nobody uses that: other steps may run over
+ * it. */
 static inline uint8_t *program_work(const struct exec_program *p, uint8_t *planned, unsigned worker)
 {
     return p->team && planned ? p->worker_work + worker * p->worker_stride : planned;
@@ -169,7 +170,7 @@ void program_resolve(struct exec_program *p);        /* addresses of everything 
 
 /* bind.c */
 void bind_call(const struct exec_program *p, uint32_t node, struct exec_call *view);
-enum status bind_node(struct exec_program *p, uint32_t node);      /* choose a kernel and fill its args, first time or again */
+enum status bind_node(struct exec_program *p, uint32_t node); /* choose a kernel and fill its args, first time or again */
 enum status bind_all(struct exec_program *p);
 enum status bind_io(struct exec_program *p, const struct exec_binding *io);
 
@@ -187,7 +188,8 @@ enum status early_load(struct exec_program *p);
 void early_begin(struct exec_program *p);                    /* of a run */
 bool early_skips(struct exec_program *p, uint32_t node);     /* it misses an input */
 void early_after(struct exec_program *p, uint32_t node);     /* it may have had nothing to say */
-enum status early_end(const struct exec_program *p, const struct exec_binding *io); /* ST_ENDED_EARLY when anything is missing */
+enum status early_end(const struct exec_program *p,
+                      const struct exec_binding *io); /* ST_ENDED_EARLY when anything is missing */
 
 static inline bool early_any(const struct exec_program *p)   /* something is missing in this run */
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order in which commands run. Without a team: the one they are in. With one, workers take commands of the first step that has some left and waits for nobody
- * (depend.c); so operators beside each other share the threads, and a worker that finds nothing left in a step goes on to the next one that is ready.
+/* The order in which commands run. Without a team: the one they are in. With one, workers take commands of the first step
+ * that has some left and waits for nobody (depend.c); so operators beside each other share the threads, and a worker that
+ * finds nothing left in a step goes on to the next one that is ready.
  *
- * There is no list of what is ready. A worker looks from the first step that is not done (`low`) as far as steps need not wait for that one (`beside`): in a
- * straight network that is one step. Whoever takes a command and sees more calls those who are idle; they leave when they find nothing. Only the caller waits, for
- * commands that others have taken. */
+ * There is no list of what is ready. A worker looks from the first step that is not done (`low`) as far as steps need not
+ * wait for that one (`beside`): in a straight network that is one step. Whoever takes a command and sees more calls those
+ * who are idle; they leave when they find nothing. Only the caller waits, for commands that others have taken. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "exec/program.h"
@@ -87,7 +88,8 @@ static bool has_command(const struct exec_program *p, uint32_t step)
     return atomic_load_explicit(&p->turns[step].next, memory_order_relaxed) < p->steps[step].end;
 }
 
-/* A phase is a few microseconds. Where the system takes the core of somebody who computes one, all wait for as long as hundreds of them: then one thread does the rest. */
+/* A phase is a few microseconds. Where the system takes the core of somebody who computes one, all wait for as long as
+ * hundreds of them: then one thread does the rest. */
 static bool worth_calling(const struct exec_program *p, uint32_t step)
 {
     return !p->steps[step].phase || !atomic_load_explicit(&p->job->late, memory_order_relaxed);
@@ -232,7 +234,8 @@ static uint32_t begun(const struct exec_program *p, uint32_t low)
     return end;
 }
 
-/* From `low`, before which all is done, to `limit` or a word that is set; returns where. Again all before that is done, and steps behind it are untouched unless the run rests. */
+/* From `low`, before which all is done, to `limit` or a word that is set; returns where. Again all before that is done, and
+ * steps behind it are untouched unless the run rests. */
 static uint32_t run_until(struct exec_program *p, uint32_t low, uint32_t limit, bool watch, const struct exec_run *r)
 {
     struct exec_job *j = p->job;
@@ -262,8 +265,8 @@ static uint32_t run_steps(struct exec_program *p, const struct exec_run *r)
     return stopped || p->begun == low ? low : run_until(p, low, p->begun, false, r); /* a pause while it rested */
 }
 
-/* After a run in which somebody was late, the next ones compute phases alone: one, three, seven … as long as that goes on, and less again when it
- * does not. */
+/* After a run in which somebody was late, the next ones compute phases alone: one, three, seven … as long as that goes on,
+ * and less again when it does not. */
 static void note_late(struct exec_program *p, bool alone)
 {
     if (alone) {
@@ -293,7 +296,8 @@ enum status ready_run(struct exec_program *p, struct exec_run *r)
     RETURN_IF(st != ST_OK, st, "graph \"%s\": %s after step %u of %u", graph,
               st == ST_ABORTED ? "aborted by its signal" : "past the time of its signal", step, p->g->n_steps);
     r->step = step < p->g->n_steps ? step : 0;
-    RETURN_IF(step < p->g->n_steps, ST_PAUSED, "graph \"%s\" is paused before step %u of %u; resume it and execute again with the same tensors", graph, step,
+    RETURN_IF(step < p->g->n_steps, ST_PAUSED,
+              "graph \"%s\" is paused before step %u of %u; resume it and execute again with the same tensors", graph, step,
               p->g->n_steps);
     return early_end(p, r->io);
 }
@@ -303,7 +307,8 @@ enum status ready_load(struct exec_program *p)
     if (!p->team)
         return ST_OK;
     p->turns = mem_alloc_aligned(_Alignof(struct exec_turn), p->g->n_steps * sizeof(struct exec_turn));
-    RETURN_IF(!p->turns && p->g->n_steps, ST_NO_MEMORY, "graph \"%s\": no memory for %u steps", p->g->info.name, p->g->n_steps);
+    RETURN_IF(!p->turns && p->g->n_steps, ST_NO_MEMORY, "graph \"%s\": no memory for %u steps", p->g->info.name,
+              p->g->n_steps);
     TRY(depend_load(p->g, p->phased, p->steps));
     for (uint32_t s = 0; s < p->g->n_steps; s++) {
         p->parallel |= p->steps[s].beside > s + 1;

@@ -87,19 +87,23 @@ struct ir_graph {
 enum status ir_graph_create(const char *name, struct ir_graph **ret);
 void ir_graph_free(struct ir_graph *g); /* NULL allowed */
 
-/* Adding copies everything pointed to (names, quantization arrays, parameter values) into the arena, and constant data too unless
- * `borrow` is set in ir_add_const. On failure the graph is unchanged. */
+/* Adding copies everything pointed to (names, quantization arrays, parameter values) into the arena, and constant data too
+ * unless `borrow` is set in ir_add_const. On failure the graph is unchanged. */
 enum status ir_add_tensor(struct ir_graph *g, const struct ir_tensor *t, uint32_t *ret);
 enum status ir_add_const(struct ir_graph *g, const struct ir_tensor *t, bool borrow, uint32_t *ret);
-enum status ir_add_node(struct ir_graph *g, const struct ir_node *n, uint32_t *ret); /* no operator check: see ir_check_node */
+enum status ir_add_node(struct ir_graph *g, const struct ir_node *n,
+                        uint32_t *ret); /* no operator check: see ir_check_node */
 
 /* A copy that borrows constant data, so that passes can rewrite it while the original stays as the client built it. */
 enum status ir_clone(const struct ir_graph *g, struct ir_graph **ret);
 
-/* If runs one of two graphs of its own graph's children. A child takes nothing from around it: its inputs are inputs of the If node (behind the
- * condition first those of then_graph in tensor order, then those of else_graph), its outputs are the node's outputs. */
-enum status ir_add_child(struct ir_graph *g, const struct ir_graph *child); /* copies, borrowing constants; names are unique among children */
-enum status ir_take_child(struct ir_graph *g, struct ir_graph *child);      /* the same without a copy; on failure the caller keeps it */
+/* If runs one of two graphs of its own graph's children. A child takes nothing from around it: its inputs are inputs of the
+ * If node (behind the condition first those of then_graph in tensor order, then those of else_graph), its outputs are the
+ * node's outputs. */
+enum status ir_add_child(struct ir_graph *g,
+                         const struct ir_graph *child); /* copies, borrowing constants; names are unique among children */
+enum status ir_take_child(struct ir_graph *g,
+                          struct ir_graph *child); /* the same without a copy; on failure the caller keeps it */
 struct ir_graph *ir_find_child(const struct ir_graph *g, const char *name);  /* NULL when there is none */
 bool ir_is_if(const struct ir_node *n);                                      /* an If that names graphs */
 /* The two graphs of such a node, [1] for true; checked against its inputs and outputs. */
@@ -107,7 +111,8 @@ enum status ir_if(const struct ir_graph *g, const struct ir_node *n, struct ir_g
 
 uint32_t ir_find_tensor(struct ir_graph *g, const char *name); /* IR_NONE when there is none */
 
-/* Both lists of sources without repetitions, in the arena. NULL when there is none, and when there is no memory: it is a remark. */
+/* Both lists of sources without repetitions, in the arena. NULL when there is none, and when there is no memory: it is a
+ * remark. */
 const char *ir_join_sources(struct arena *a, const char *x, const char *y);
 
 /* The node as an op_call; arrays live in `view`, valid until the graph changes. */
@@ -128,12 +133,14 @@ struct ir_uses {
 };
 enum status ir_uses(const struct ir_graph *g, struct arena *a, struct ir_uses *ret);
 
-/* Indexes in range, one producer per tensor, producers first, inputs produced, operators check out. Names the pass that broke it. */
+/* Indexes in range, one producer per tensor, producers first, inputs produced, operators check out. Names the pass that
+ * broke it. */
 enum status ir_verify(const struct ir_graph *g, const char *after);
 /* Drop dead nodes and tensors that nobody uses (graph inputs and outputs stay); renumbers. */
 enum status ir_compact(struct ir_graph *g);
 
-/* Text. Constants longer than `max_data` bytes print as their crc32 when max_data is not SIZE_MAX (such text cannot be parsed back). */
+/* Text. Constants longer than `max_data` bytes print as their crc32 when max_data is not SIZE_MAX (such text cannot be
+ * parsed back). */
 void ir_print(const struct ir_graph *g, size_t max_data, struct str *out);
 enum status ir_parse(const char *text, size_t size, struct ir_graph **ret); /* error with line and column */
 

@@ -58,8 +58,9 @@ static enum status param(struct parser *p, const struct op_def *op, struct op_va
     TRY(parse_values(p, v->type, &v->data, &bytes));
     for (unsigned k = 0; k < v->rank; k++)
         FAIL_IF(__builtin_mul_overflow(count, v->dims[k], &count), "parameter \"%s\" is too large", name);
-    FAIL_IF(count > UINT32_MAX || dtype_bytes(v->type, count) != bytes, "parameter \"%s\" has %llu bytes of data; its type needs %llu",
-            name, (unsigned long long)bytes, (unsigned long long)dtype_bytes(v->type, count));
+    FAIL_IF(count > UINT32_MAX || dtype_bytes(v->type, count) != bytes,
+            "parameter \"%s\" has %llu bytes of data; its type needs %llu", name, (unsigned long long)bytes,
+            (unsigned long long)dtype_bytes(v->type, count));
     v->count = (uint32_t)count;
     return ST_OK;
 }
@@ -166,7 +167,8 @@ static enum status child(struct parser *p)
     p->g = NULL;
     enum status st = parse_graph(p);
     if (st == ST_OK)
-        st = ir_find_child(outer, p->g->name) ? parse_fail(p, "there are two graphs named \"%s\"", p->g->name) : ir_take_child(outer, p->g);
+        st = ir_find_child(outer, p->g->name) ? parse_fail(p, "there are two graphs named \"%s\"", p->g->name)
+                                              : ir_take_child(outer, p->g);
     if (st != ST_OK)
         ir_graph_free(p->g);
     p->g = outer;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph as text; docs/internals/ir.md has the grammar. What is printed parses back to the same graph, except constants cut short. */
+/* A graph as text; docs/internals/ir.md has the grammar. What is printed parses back to the same graph, except constants cut
+ * short. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -139,8 +140,8 @@ static void put_quant(struct str *o, const struct tensor_desc *d)
     put_list(o, "foffsets", DT_F32, q->float_offsets, q->n);
     if (q->kind == Q_EXPANSION) {
         str_addf(o, " blocks=%u block_bits=%u", q->blocks_per_axis, q->block_scale_bits);
-        put_list(o, q->block_scale_storage == 16 ? "block_scales16" : "block_scales8", q->block_scale_storage == 16 ? DT_U16 : DT_U8,
-                 q->block_scales, (uint64_t)q->n * q->blocks_per_axis);
+        put_list(o, q->block_scale_storage == 16 ? "block_scales16" : "block_scales8",
+                 q->block_scale_storage == 16 ? DT_U16 : DT_U8, q->block_scales, (uint64_t)q->n * q->blocks_per_axis);
     }
 }
 

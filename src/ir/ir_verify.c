@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at a graph: a node as an op_call, producers and consumers, the verifier that runs after every pass, and compaction. */
+/* Looking at a graph: a node as an op_call, producers and consumers, the verifier that runs after every pass, and
+ * compaction. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -28,8 +29,8 @@ void ir_call(const struct ir_graph *g, const struct ir_node *n, struct ir_call *
 enum status ir_check_node(const struct ir_graph *g, const struct ir_node *n)
 {
     struct ir_call v;
-    RETURN_IF(n->n_in > MAX_PORTS || n->n_out > MAX_PORTS, ST_INVALID_OP, "node \"%s\": %u inputs and %u outputs; at most %d of each",
-              n->name, n->n_in, n->n_out, MAX_PORTS);
+    RETURN_IF(n->n_in > MAX_PORTS || n->n_out > MAX_PORTS, ST_INVALID_OP,
+              "node \"%s\": %u inputs and %u outputs; at most %d of each", n->name, n->n_in, n->n_out, MAX_PORTS);
     ir_call(g, n, &v);
     return op_check(&v.call);
 }
@@ -70,7 +71,8 @@ enum status ir_uses(const struct ir_graph *g, struct arena *a, struct ir_uses *r
 
 static enum status verify_edge(const struct ir_graph *g, const struct ir_node *n, uint32_t t, const char *after)
 {
-    RETURN_IF(t >= g->tensors.n, ST_INTERNAL, "after %s: node \"%s\" uses tensor %u of %zu", after, n->name, t, g->tensors.n);
+    RETURN_IF(t >= g->tensors.n, ST_INTERNAL, "after %s: node \"%s\" uses tensor %u of %zu", after, n->name, t,
+              g->tensors.n);
     return ST_OK;
 }
 
@@ -79,14 +81,16 @@ static bool needs_producer(const struct ir_tensor *t)
     return t->role == IR_NATIVE || t->role == IR_OUTPUT;
 }
 
-static enum status verify_guard(const struct ir_graph *g, const struct ir_node *n, const struct ir_guard *guard, const bool *made, const char *after)
+static enum status verify_guard(const struct ir_graph *g, const struct ir_node *n, const struct ir_guard *guard,
+                                const bool *made, const char *after)
 {
     TRY(verify_edge(g, n, guard->tensor, after));
     const struct ir_tensor *t = &g->tensors.at[guard->tensor];
     RETURN_IF(t->desc.type != DT_B8 || desc_count(&t->desc) != 1 || guard->value > 1 || t->role == IR_ABSENT, ST_INVALID_OP,
-              "after %s: node \"%s\" runs when tensor \"%s\" is %u; one bool is expected", after, n->name, t->name, guard->value);
-    RETURN_IF(needs_producer(t) && !made[guard->tensor], ST_UNCONNECTED, "after %s: node \"%s\" asks tensor \"%s\" before any node has written it", after,
-              n->name, t->name);
+              "after %s: node \"%s\" runs when tensor \"%s\" is %u; one bool is expected", after, n->name, t->name,
+              guard->value);
+    RETURN_IF(needs_producer(t) && !made[guard->tensor], ST_UNCONNECTED,
+              "after %s: node \"%s\" asks tensor \"%s\" before any node has written it", after, n->name, t->name);
     return ST_OK;
 }
 
@@ -107,8 +111,8 @@ static enum status verify_node(const struct ir_graph *g, const struct ir_node *n
     for (uint32_t i = 0; i < n->n_out; i++) {
         TRY(verify_edge(g, n, n->out[i], after));
         const struct ir_tensor *t = &g->tensors.at[n->out[i]];
-        RETURN_IF(made[n->out[i]], ST_INVALID_OP, "after %s: tensor \"%s\" is written twice, again by node \"%s\"", after, t->name,
-                  n->name);
+        RETURN_IF(made[n->out[i]], ST_INVALID_OP, "after %s: tensor \"%s\" is written twice, again by node \"%s\"", after,
+                  t->name, n->name);
         RETURN_IF(t->role == IR_INPUT || t->role == IR_CONST || t->role == IR_ABSENT, ST_INVALID_OP,
                   "after %s: node \"%s\" writes tensor \"%s\", which is an input or a constant", after, n->name, t->name);
         made[n->out[i]] = true;

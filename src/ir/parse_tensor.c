@@ -81,13 +81,14 @@ static enum status check_lists(struct parser *p, struct quant *q, const struct l
     for (unsigned i = 0; i < 3; i++) {
         if (!(l->given >> i & 1))
             continue;
-        FAIL_IF(l->axis[i] > UINT32_MAX || (first && l->axis[i] != q->n), "%s has %llu entries; %u are expected, as in %s", names[i],
-                (unsigned long long)l->axis[i], q->n, first ? first : names[i]);
+        FAIL_IF(l->axis[i] > UINT32_MAX || (first && l->axis[i] != q->n), "%s has %llu entries; %u are expected, as in %s",
+                names[i], (unsigned long long)l->axis[i], q->n, first ? first : names[i]);
         q->n = (uint32_t)l->axis[i];
         first = first ? first : names[i];
     }
     FAIL_IF(q->block_scales && l->blocks != (uint64_t)q->n * q->blocks_per_axis,
-            "%llu block scales; %u scales times %u blocks are expected", (unsigned long long)l->blocks, q->n, q->blocks_per_axis);
+            "%llu block scales; %u scales times %u blocks are expected", (unsigned long long)l->blocks, q->n,
+            q->blocks_per_axis);
     return ST_OK;
 }
 
@@ -164,7 +165,8 @@ static enum status checked_desc(struct parser *p, const struct ir_tensor *t)
 static enum status constant(struct parser *p, struct ir_tensor *t)
 {
     uint64_t bytes;
-    bool raw = parse_peek(p) == 'x' && t->desc.type == DT_U8 && t->desc.rank == 1; /* how the bytes that kernels made are printed */
+    bool raw =
+        parse_peek(p) == 'x' && t->desc.type == DT_U8 && t->desc.rank == 1; /* how the bytes that kernels made are printed */
     TRY(parse_values(p, t->desc.type, &t->data, &bytes));
     FAIL_IF(bytes != desc_bytes(&t->desc), "tensor \"%s\" has %llu bytes of data; its type needs %llu", t->name,
             (unsigned long long)bytes, (unsigned long long)desc_bytes(&t->desc));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of the text form. Any bytes are safe: every count is checked against what the text really contains before memory is taken. */
+/* The words of the text form. Any bytes are safe: every count is checked against what the text really contains before memory
+ * is taken. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>

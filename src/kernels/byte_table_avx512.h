@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of 256 bytes, with VBMI: two permutations look up 64 bytes in the halves of the table, the top bit chooses. The instruction is not part of
- * the level, so variants that use it ask for it (cpu_permutes_bytes). */
+/* Tables of 256 bytes, with VBMI: two permutations look up 64 bytes in the halves of the table, the top bit chooses. The
+ * instruction is not part of the level, so variants that use it ask for it (cpu_permutes_bytes). */
 #ifndef KERNELS_BYTE_TABLE_AVX512_H
 #define KERNELS_BYTE_TABLE_AVX512_H
 
@@ -15,12 +15,14 @@ struct byte_table {
 
 VBMI static inline struct byte_table byte_table(const uint8_t bytes[256])
 {
-    return (struct byte_table){ { _mm512_loadu_si512(bytes), _mm512_loadu_si512(bytes + 64), _mm512_loadu_si512(bytes + 128), _mm512_loadu_si512(bytes + 192) } };
+    return (struct byte_table){ { _mm512_loadu_si512(bytes), _mm512_loadu_si512(bytes + 64), _mm512_loadu_si512(bytes + 128),
+                                  _mm512_loadu_si512(bytes + 192) } };
 }
 
 VBMI static inline __m512i byte_table_look(const struct byte_table *t, __m512i x)
 {
-    __m512i low = _mm512_permutex2var_epi8(t->part[0], x, t->part[1]), high = _mm512_permutex2var_epi8(t->part[2], x, t->part[3]);
+    __m512i low = _mm512_permutex2var_epi8(t->part[0], x, t->part[1]),
+            high = _mm512_permutex2var_epi8(t->part[2], x, t->part[3]);
     return _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(x), high);
 }
 

@@ -65,7 +65,8 @@ enum status codec_init_out(struct codec *c, const struct tensor_desc *d, const s
         return ST_OK;
     }
     RETURN_IF(!dtype_is_fixed(d->type) || c->scales, ST_NOT_SUPPORTED,
-              "%s \"%s\": a clamp cannot be fused behind an output of type %s; float and per-tensor fixed-point outputs can take it",
+              "%s \"%s\": a clamp cannot be fused behind an output of type %s; float and per-tensor fixed-point outputs can "
+              "take it",
               call->op->name, call->node ? call->node : "", dtype_name(d->type));
     struct ku_range r = ku_post_range(d->type, &d->q, &call->post);
     c->lo = r.lo;
@@ -89,7 +90,8 @@ bool codec_same_bits(const struct tensor_desc *a, const struct tensor_desc *b)
     bool tensor_a = a->q.kind == Q_TENSOR, tensor_b = b->q.kind == Q_TENSOR;
     if (!tensor_a || !tensor_b)
         return true;
-    return a->q.scale == b->q.scale && a->q.offset == b->q.offset && quant_bits(&a->q, a->type) <= quant_bits(&b->q, b->type);
+    return a->q.scale == b->q.scale && a->q.offset == b->q.offset &&
+           quant_bits(&a->q, a->type) <= quant_bits(&b->q, b->type);
 }
 
 bool codec_copies(const struct codec *out, const struct tensor_desc *din, const struct tensor_desc *dout)

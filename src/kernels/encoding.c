@@ -54,7 +54,8 @@ static int64_t block_scale(const struct encoding *e, uint64_t at)
     if (q->kind != Q_EXPANSION)
         return 1;
     uint32_t per_block = e->dims[e->dim_in] / q->blocks_per_axis;
-    return encoding_block_scale(q, (uint64_t)encoding_entry(e, at) * q->blocks_per_axis + coordinate(e, at, e->dim_in) / per_block);
+    return encoding_block_scale(q, (uint64_t)encoding_entry(e, at) * q->blocks_per_axis +
+                                       coordinate(e, at, e->dim_in) / per_block);
 }
 
 int64_t encoding_mapped(const struct encoding *e, int64_t v)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodings element by element (docs/numerics.md section 3, Effective weights): per axis, mapped, in blocks, expanded. Spans (span.h) have the
- * simple ones; this is for weights on their way into packed form and for conversions of whole tensors of them.
+/* Encodings element by element (docs/numerics.md section 3, Effective weights): per axis, mapped, in blocks, expanded. Spans
+ * (span.h) have the simple ones; this is for weights on their way into packed form and for conversions of whole tensors of
+ * them.
  *
  *     real = integer * scale + float offset        integer = mapped(q + offset) * block scale */
 #ifndef KERNELS_ENCODING_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scalar rules of docs/numerics.md sections 1 and 2, shared by all families, and an index iterator for broadcasting.
  *
- * Everything is written so that a loop around it may be vectorised; nothing depends on the instruction set. The rounding mode is the
- * default one (nearest, ties to even): the libraries never change it. */
+ * Everything is written so that a loop around it may be vectorised; nothing depends on the instruction set. The rounding
+ * mode is the default one (nearest, ties to even): the libraries never change it. */
 #ifndef KERNELS_KERNEL_UTIL_H
 #define KERNELS_KERNEL_UTIL_H
 
@@ -191,7 +191,8 @@ static inline void ku_store_int(void *p, enum dtype t, uint64_t at, int64_t v)
     }
 }
 
-/* Element `at` as a real number: floats as they are (f64 rounded), fixed point dequantized with the given entry, integers converted. */
+/* Element `at` as a real number: floats as they are (f64 rounded), fixed point dequantized with the given entry, integers
+ * converted. */
 static inline float ku_load_real(const void *p, enum dtype t, uint64_t at, float scale, int32_t offset)
 {
     switch (t) {
@@ -208,7 +209,8 @@ static inline float ku_load_real(const void *p, enum dtype t, uint64_t at, float
 /* ---- broadcasting ---------------------------------------------------------------------------------------------- */
 
 /* Element strides of `d` seen through an output of shape `out`: numpy rules, 0 along broadcast dimensions. */
-static inline void ku_broadcast_strides(const struct tensor_desc *d, const struct tensor_desc *out, uint64_t strides[MAX_RANK])
+static inline void ku_broadcast_strides(const struct tensor_desc *d, const struct tensor_desc *out,
+                                        uint64_t strides[MAX_RANK])
 {
     uint64_t own[MAX_RANK] = { 0 };
     desc_strides(d, own);
@@ -218,10 +220,9 @@ static inline void ku_broadcast_strides(const struct tensor_desc *d, const struc
     }
 }
 
-/* Walks the rows of a shape: all dimensions but the last, row-major. `at[k]` is operand k's offset of the row's first element.
- *     struct ku_iter it;
- *     ku_iter_start(&it, rank, dims, n_operands, strides, first_row);
- *     for (row = first_row; row < end; row++, ku_iter_next(&it)) …                                                  */
+/* Walks the rows of a shape: all dimensions but the last, row-major. `at[k]` is operand k's offset of the row's first
+ * element. struct ku_iter it; ku_iter_start(&it, rank, dims, n_operands, strides, first_row); for (row = first_row; row <
+ * end; row++, ku_iter_next(&it)) …                                                  */
 enum { KU_ITER_OPERANDS = 4 };
 struct ku_iter {
     uint32_t rank, n;

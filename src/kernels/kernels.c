@@ -33,7 +33,8 @@ size_t kernel_args_size(enum op_id op)
 static enum status family_of(const struct op_call *c, const struct kernel_family **ret)
 {
     *ret = kernel_family_of(c->op->id);
-    RETURN_IF(!*ret, ST_NOT_SUPPORTED, "%s \"%s\": no kernel computes this operator yet", c->op->name, c->node ? c->node : "");
+    RETURN_IF(!*ret, ST_NOT_SUPPORTED, "%s \"%s\": no kernel computes this operator yet", c->op->name,
+              c->node ? c->node : "");
     return ST_OK;
 }
 

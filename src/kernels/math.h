@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of docs/numerics.md section 5 that must be the same on every machine.
  *
- * Plain double arithmetic in a fixed order, no fma, no tables, no branches on the value: compilers vectorise it and the bits do not depend
- * on the vector length. Relative error below 2^-51, so a result rounded to f32 is within 0.5000001 ulp. */
+ * Plain double arithmetic in a fixed order, no fma, no tables, no branches on the value: compilers vectorise it and the bits
+ * do not depend on the vector length. Relative error below 2^-51, so a result rounded to f32 is within 0.5000001 ulp. */
 #ifndef KERNELS_MATH_H
 #define KERNELS_MATH_H
 
@@ -16,16 +16,17 @@ static inline double math_bits_(uint64_t u)
     return d;
 }
 
-/* exp in two steps, for loops: limit all arguments in one loop, then math_exp_core in another. (In one loop compilers specialise the
- * limits and give up on vectors.) Beyond the limits the answer is 0 or infinity. A NaN fails both tests and stays. */
+/* exp in two steps, for loops: limit all arguments in one loop, then math_exp_core in another. (In one loop compilers
+ * specialise the limits and give up on vectors.) Beyond the limits the answer is 0 or infinity. A NaN fails both tests and
+ * stays. */
 static inline double math_exp_limit(double x)
 {
     x = x < -760.0 ? -760.0 : x;
     return x > 720.0 ? 720.0 : x;
 }
 
-/* exp(x) of a limited x. NaN gives NaN, overflow infinity, results below the normal range are rounded into it (twice, harmless after
- * rounding to f32). */
+/* exp(x) of a limited x. NaN gives NaN, overflow infinity, results below the normal range are rounded into it (twice,
+ * harmless after rounding to f32). */
 static inline double math_exp_core(double x)
 {
     /* x = n ln2 + r, |r| <= ln2/2. Adding 1.5 * 2^52 rounds n to an integer and leaves it in the low bits of the sum.
@@ -55,7 +56,8 @@ static inline double math_exp_core(double x)
     p = p * (r * r) + r;
 
     /* Two factors, because 2^n itself leaves the range before the product does. */
-    int64_t half = (int64_t)((uint64_t)(n + 2048) >> 1) - 1024, rest = n - half; /* n >> 1, with a shift that all vectors have */
+    int64_t half = (int64_t)((uint64_t)(n + 2048) >> 1) - 1024,
+            rest = n - half; /* n >> 1, with a shift that all vectors have */
     double a = math_bits_((uint64_t)(half + 1023) << 52), b = math_bits_((uint64_t)(rest + 1023) << 52);
     return (p * a + a) * b;
 }
@@ -65,8 +67,8 @@ static inline double math_exp_inline(double x)
     return math_exp_core(math_exp_limit(x));
 }
 
-/* tanh(x) of the limited e = exp(2 |x|): near 0, where 1 - 2 / (e + 1) would cancel, the first terms of the series. Relative error
- * below 2^-40. Signs are bits here: branches on them would be wrong half of the time. */
+/* tanh(x) of the limited e = exp(2 |x|): near 0, where 1 - 2 / (e + 1) would cancel, the first terms of the series. Relative
+ * error below 2^-40. Signs are bits here: branches on them would be wrong half of the time. */
 static inline double math_tanh_core(double x, double e)
 {
     double a = __builtin_fabs(x), big = 1.0 - 2.0 / (e + 1.0), small = a - a * a * a * (1.0 / 3.0);
@@ -90,8 +92,8 @@ static inline double math_normal_limit(double a)
 }
 
 /* The upper tail of the normal distribution, 0.5 erfc(a / sqrt 2), of a limited a >= 0 and e = exp(-a * a / 2).
- * Its quotient by e falls like 1 / a, so (a + 4) times that is smooth: a polynomial in u = (a - 4) / (a + 4), interpolated at Chebyshev points
- * up to a = 40. Relative error below 2^-50, e apart. */
+ * Its quotient by e falls like 1 / a, so (a + 4) times that is smooth: a polynomial in u = (a - 4) / (a + 4), interpolated
+ * at Chebyshev points up to a = 40. Relative error below 2^-50, e apart. */
 static inline double math_normal_tail(double a, double e)
 {
     double inv = 1.0 / (a + 4.0), u = (a - 4.0) * inv, p = 0x1.0a6d6615c8a4ep-27;
@@ -121,7 +123,8 @@ static inline double math_normal_tail(double a, double e)
 /* x times the normal distribution up to x. Below -45 nothing is left; infinity times nothing would be NaN. */
 static inline double math_gelu(double x)
 {
-    double tail = math_normal_tail(math_normal_limit(__builtin_fabs(x)), math_exp_inline(-0.5 * x * x)), v = x < -45.0 ? -45.0 : x;
+    double tail = math_normal_tail(math_normal_limit(__builtin_fabs(x)), math_exp_inline(-0.5 * x * x)),
+           v = x < -45.0 ? -45.0 : x;
     return v * (v < 0.0 ? tail : 1.0 - tail);
 }
 

@@ -17,8 +17,8 @@ void mover_stored(const struct tensor_desc *out, const struct op_call *c, double
     }
 }
 
-enum status mover_constant(struct mover *m, const struct tensor_desc *in, const struct tensor_desc *out, const struct op_call *c,
-                           double real)
+enum status mover_constant(struct mover *m, const struct tensor_desc *in, const struct tensor_desc *out,
+                           const struct op_call *c, double real)
 {
     _Alignas(8) uint8_t stored[8];
     float f;
@@ -40,7 +40,8 @@ enum status mover_init(struct mover *m, const struct tensor_desc *in, const stru
     *m = (struct mover){.bytes = (uint8_t)(dtype_bits(out->type) / 8)};
     /* Encodings that are not per tensor only describe what is moved; the values stay as they are. */
     if (codec_same_bits(in, out) && dtype_is_fixed(in->type) && (in->q.kind != Q_TENSOR || out->q.kind != Q_TENSOR))
-        din.q = dout.q = (struct quant){.kind = Q_TENSOR, .scale = quant_scale(&in->q, 0), .offset = quant_offset(&in->q, 0)};
+        din.q = dout.q =
+            (struct quant){ .kind = Q_TENSOR, .scale = quant_scale(&in->q, 0), .offset = quant_offset(&in->q, 0) };
     TRY(codec_init(&m->in, &din, c));
     TRY(codec_init_out(&m->out, &dout, c));
     m->copy = codec_pair(&m->in, &m->out, &din, &dout);

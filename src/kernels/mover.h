@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moving values (docs/numerics.md section 7): the bits when input and output mean the same numbers by them, fixed -> fixed otherwise.
- * mover_init is for bind; the rest is compiled into the per-instruction-set files of every family that moves data. */
+/* Moving values (docs/numerics.md section 7): the bits when input and output mean the same numbers by them, fixed -> fixed
+ * otherwise. mover_init is for bind; the rest is compiled into the per-instruction-set files of every family that moves
+ * data. */
 #ifndef KERNELS_MOVER_H
 #define KERNELS_MOVER_H
 
@@ -12,14 +13,16 @@
 struct mover {
     bool copy;
     uint8_t bytes; /* of an element; 0: packed values of 2 or 4 bits */
-    _Alignas(8) uint8_t zero[8]; /* the constant to fill with, as stored in the output; real zero unless mover_constant says otherwise */
+    _Alignas(8) uint8_t
+        zero[8]; /* the constant to fill with, as stored in the output; real zero unless mover_constant says otherwise */
     struct codec in, out;
 };
 
-enum status mover_init(struct mover *m, const struct tensor_desc *in, const struct tensor_desc *out, const struct op_call *c);
+enum status mover_init(struct mover *m, const struct tensor_desc *in, const struct tensor_desc *out,
+                       const struct op_call *c);
 /* Fill with a real number, quantized with the input's encoding first. */
-enum status mover_constant(struct mover *m, const struct tensor_desc *in, const struct tensor_desc *out, const struct op_call *c,
-                           double real);
+enum status mover_constant(struct mover *m, const struct tensor_desc *in, const struct tensor_desc *out,
+                           const struct op_call *c, double real);
 /* A real number as the output stores it, quantized with its own encoding. */
 void mover_stored(const struct tensor_desc *out, const struct op_call *c, double real, uint8_t ret[8]);
 

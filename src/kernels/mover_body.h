@@ -9,7 +9,8 @@
     for (uint64_t i = 0; i < n; i++)                               \
         ((T *)dst)[to + (int64_t)i] = ((const T *)src)[from + (int64_t)i * stride];
 
-static inline void move_bits(const struct mover *m, void *dst, int64_t to, const void *src, int64_t from, int64_t stride, uint64_t n)
+static inline void move_bits(const struct mover *m, void *dst, int64_t to, const void *src, int64_t from, int64_t stride,
+                             uint64_t n)
 {
     if (stride == 1 && m->bytes) {
         memmove((char *)dst + to * m->bytes, (const char *)src + from * m->bytes, n * m->bytes);
@@ -38,7 +39,8 @@ static inline void move_bits(const struct mover *m, void *dst, int64_t to, const
 }
 
 /* n elements that are `stride` apart in src to consecutive places in dst */
-static inline void move_run(const struct mover *m, void *dst, int64_t to, const void *src, int64_t from, int64_t stride, uint64_t n)
+static inline void move_run(const struct mover *m, void *dst, int64_t to, const void *src, int64_t from, int64_t stride,
+                            uint64_t n)
 {
     float buf[SPAN];
     if (m->copy) {

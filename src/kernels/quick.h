@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exp, sigmoid, tanh, Gelu and HardSwish of f32 numbers: the bits of docs/numerics.md section 5, a span at a time.
  *
- * Section 5 wants the f64 value of math.h rounded to f32. The vector versions compute in f64 too, but only as far as the rounding needs: with a shorter
- * polynomial, whose error is known. Where the value lies so close to the middle between two f32 numbers that the error could decide (one in some
- * thousands), the lanes are computed again by math.h. */
+ * Section 5 wants the f64 value of math.h rounded to f32. The vector versions compute in f64 too, but only as far as the
+ * rounding needs: with a shorter polynomial, whose error is known. Where the value lies so close to the middle between two
+ * f32 numbers that the error could decide (one in some thousands), the lanes are computed again by math.h. */
 #ifndef KERNELS_QUICK_H
 #define KERNELS_QUICK_H
 

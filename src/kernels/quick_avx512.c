@@ -61,7 +61,8 @@ static inline vd vd_inverse(vd d)
     return _mm512_fmadd_pd(r, _mm512_fmadd_pd(e, e, e), r);
 }
 
-/* x = (k / 16) ln2 + r. The low bits of t are k; the table has 2^(j/16) less j in the exponent's lowest bits, so that k is added as it is. */
+/* x = (k / 16) ln2 + r. The low bits of t are k; the table has 2^(j/16) less j in the exponent's lowest bits, so that k is
+ * added as it is. */
 static inline vd vd_exp(vd x)
 {
     const __m512i low = _mm512_set_epi64(0x3feeab07dd485429, 0x3feebfdad5362a27, 0x3feedea64c123422, 0x3fef06fe0a31b715,

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk of quick.h over vectors. A file defines vectors of doubles (vd, VD_LANES of them from as many floats) and their exp, and includes this.
+/* The walk of quick.h over vectors. A file defines vectors of doubles (vd, VD_LANES of them from as many floats) and their
+ * exp, and includes this.
  *
- * Errors: exp below 2^-43, reciprocals 2^-41, the tail of the normal distribution 2^-39, all relative; what is left open is what lies within 2^-38 of a middle. */
+ * Errors: exp below 2^-43, reciprocals 2^-41, the tail of the normal distribution 2^-39, all relative; what is left open is
+ * what lies within 2^-38 of a middle. */
 #include <string.h>
 
 enum { PAIR = 2 * VD_LANES };
 
-/* Beyond these arguments exp rounds to 0 or infinity, and sigmoid to 0 or 1. Results that f32 holds as subnormals round at other places: left open. */
+/* Beyond these arguments exp rounds to 0 or infinity, and sigmoid to 0 or 1. Results that f32 holds as subnormals round at
+ * other places: left open. */
 #define EXP_LIMIT 104.5f
 #define EXP_NORMAL 87.0f
 /* The same for Gelu of negative numbers. */
@@ -65,8 +68,8 @@ static inline __attribute__((always_inline)) unsigned quick_gelu(vf v, vf *o)
     return vd_open(y) | vf_between(v, -GELU_LIMIT, -GELU_NORMAL) | vf_tiny(v);
 }
 
-/* Never open: the steps of the definition. A product with the nearest f64 to 1/6 and one correction give the quotient by 6 rounded once (Markstein). Limits keep
- * infinities away: below -3 the result is -0 anyway, and 2^130 is infinity in f32. */
+/* Never open: the steps of the definition. A product with the nearest f64 to 1/6 and one correction give the quotient by 6
+ * rounded once (Markstein). Limits keep infinities away: below -3 the result is -0 anyway, and 2^130 is infinity in f32. */
 static inline __attribute__((always_inline)) unsigned quick_hard_swish(vf v, vf *o)
 {
     const vd sixth = vd_set(1.0 / 6.0), six = vd_set(6.0);

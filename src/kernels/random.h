@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers of docs/numerics.md section 14: number i of a stream is a function of the seed and i alone, so every tile can start anywhere. */
+/* Random numbers of docs/numerics.md section 14: number i of a stream is a function of the seed and i alone, so every tile
+ * can start anywhere. */
 #ifndef KERNELS_RANDOM_H
 #define KERNELS_RANDOM_H
 
@@ -28,7 +29,8 @@ static inline float random_uniform(uint32_t seed, uint64_t i)
 /* Mean 0, variance 1 (Box-Muller); uses numbers 2 i and 2 i + 1 of the stream. */
 static inline double random_normal(uint32_t seed, uint64_t i)
 {
-    double u = (double)((random_bits(seed, 2 * i) >> 11) + 1) * 0x1p-53, v = (double)(random_bits(seed, 2 * i + 1) >> 11) * 0x1p-53;
+    double u = (double)((random_bits(seed, 2 * i) >> 11) + 1) * 0x1p-53,
+           v = (double)(random_bits(seed, 2 * i + 1) >> 11) * 0x1p-53;
     return sqrt(-2.0 * log(u)) * cos(6.283185307179586477 * v);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans: short runs of elements on their way between a tensor's storage and the numbers that kernels compute with.
  *
- * A codec says how one tensor stores a number (type, encoding, limits); it is made once, at bind. A span function converts up to a few
- * hundred elements at a time between storage and f32 (docs/numerics.md section 2), so arithmetic is written once, on floats, for all
- * types. The loops live in span_body.h and are compiled once per instruction set; all sets give the same bits.
+ * A codec says how one tensor stores a number (type, encoding, limits); it is made once, at bind. A span function converts
+ * up to a few hundred elements at a time between storage and f32 (docs/numerics.md section 2), so arithmetic is written
+ * once, on floats, for all types. The loops live in span_body.h and are compiled once per instruction set; all sets give the
+ * same bits.
  *
  * Fixed -> fixed is the pair "load with scale m" and "store with scale 1": codec_pair sets it up. */
 #ifndef KERNELS_SPAN_H
@@ -44,19 +45,20 @@ void codec_f32(struct codec *c);
 void codec_rescale(struct codec *c, double scale);
 /* True when values of both tensors mean the same number bit for bit. */
 bool codec_same_bits(const struct tensor_desc *a, const struct tensor_desc *b);
-/* True when moving a value from din to dout, which `out` belongs to, is a copy of its bits (no conversion, no fused clamp). */
+/* True when moving a value from din to dout, which `out` belongs to, is a copy of its bits (no conversion, no fused clamp).
+ */
 bool codec_copies(const struct codec *out, const struct tensor_desc *din, const struct tensor_desc *dout);
 /* codec_copies; when it is false the pair gets the multiplier of section 2, fixed -> fixed. */
 bool codec_pair(struct codec *in, struct codec *out, const struct tensor_desc *din, const struct tensor_desc *dout);
 
-#define SPAN_DECLARE(isa)                                                                                                            \
-    void span_load_##isa(const struct codec *c, const void *base, int64_t at, int64_t stride, uint32_t n, float *dst);               \
-    void span_store_##isa(const struct codec *c, void *base, int64_t at, int64_t stride, uint32_t n, const float *src);              \
-    void span_load_f64_##isa(const struct codec *c, const void *base, int64_t at, uint32_t n, double *dst);                          \
-    void span_store_f64_##isa(const struct codec *c, void *base, int64_t at, uint32_t n, const double *src);                         \
-    void span_load_i64_##isa(enum dtype t, const void *base, int64_t at, int64_t stride, uint32_t n, int64_t *dst);                  \
-    void span_store_i64_##isa(enum dtype t, void *base, int64_t at, int64_t stride, uint32_t n, const int64_t *src);                 \
-    float span_sum_##isa(const float *x, uint32_t n);                                                                                \
+#define SPAN_DECLARE(isa)                                                                                               \
+    void span_load_##isa(const struct codec *c, const void *base, int64_t at, int64_t stride, uint32_t n, float *dst);  \
+    void span_store_##isa(const struct codec *c, void *base, int64_t at, int64_t stride, uint32_t n, const float *src); \
+    void span_load_f64_##isa(const struct codec *c, const void *base, int64_t at, uint32_t n, double *dst);             \
+    void span_store_f64_##isa(const struct codec *c, void *base, int64_t at, uint32_t n, const double *src);            \
+    void span_load_i64_##isa(enum dtype t, const void *base, int64_t at, int64_t stride, uint32_t n, int64_t *dst);     \
+    void span_store_i64_##isa(enum dtype t, void *base, int64_t at, int64_t stride, uint32_t n, const int64_t *src);    \
+    float span_sum_##isa(const float *x, uint32_t n);                                                                   \
     void span_lanes_##isa(float lanes[16], const float *x, uint32_t n);
 
 SPAN_DECLARE(ref)
@@ -71,8 +73,9 @@ static inline void span_narrow(const struct codec *c, int64_t *q, uint32_t n)
         q[i] = ku_narrow(q[i], c->bits, dtype_is_signed(c->type));
 }
 
-/* f64 to f32 rounded to odd: cut to the bits of an f32, the last one set when something was lost. That keeps enough for a second rounding to f16 to
- * be the only one that counts. (What an f32 can only hold as a subnormal is zero in f16 anyway.) */
+/* f64 to f32 rounded to odd: cut to the bits of an f32, the last one set when something was lost. That keeps enough for a
+ * second rounding to f16 to be the only one that counts. (What an f32 can only hold as a subnormal is zero in f16 anyway.)
+ */
 static inline float span_f64_to_odd(double d)
 {
     const uint64_t lost = ((uint64_t)1 << 29) - 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conversion loops of span.h, compiled once per instruction set. Contiguous runs have loops of their own: those are what the
- * compiler turns into vectors. */
+/* The conversion loops of span.h, compiled once per instruction set. Contiguous runs have loops of their own: those are what
+ * the compiler turns into vectors. */
 #include <math.h>
 #include <string.h>
 
@@ -32,39 +32,39 @@ static inline int64_t quant_wide(float v, int64_t lo, int64_t hi, int32_t offset
     return (int64_t)r - offset;
 }
 
-#define FIXED_SPANS(name, T)                                                                                                         \
-    static void load_##name(const struct codec *c, const void *base, int64_t at, int64_t stride, uint32_t n, float *dst)             \
-    {                                                                                                                                \
-        const T *p = (const T *)base + at;                                                                                           \
-        const float s = c->scale;                                                                                                    \
-        const int32_t o = c->offset;                                                                                                 \
-        if (c->wide)                                                                                                                 \
-            for (uint32_t i = 0; i < n; i++)                                                                                         \
-                dst[i] = (float)((int64_t)p[i * stride] + o) * s;                                                                    \
-        else if (stride == 1)                                                                                                        \
-            for (uint32_t i = 0; i < n; i++)                                                                                         \
-                dst[i] = (float)((int32_t)p[i] + o) * s;                                                                             \
-        else                                                                                                                         \
-            for (uint32_t i = 0; i < n; i++)                                                                                         \
-                dst[i] = (float)((int32_t)p[i * stride] + o) * s;                                                                    \
-    }                                                                                                                                \
-    static void store_##name(const struct codec *c, void *base, int64_t at, int64_t stride, uint32_t n, const float *src)            \
-    {                                                                                                                                \
-        T *p = (T *)base + at;                                                                                                       \
-        const float s = c->scale, lo = c->flo, hi = c->fhi;                                                                          \
-        const int32_t o = c->offset;                                                                                                 \
-        if (c->wide)                                                                                                                 \
-            for (uint32_t i = 0; i < n; i++)                                                                                         \
-                p[i * stride] = (T)quant_wide(src[i] / s, c->lo, c->hi, o);                                                          \
-        else if (stride == 1 && s == 1.0f)                                                                                           \
-            for (uint32_t i = 0; i < n; i++)                                                                                         \
-                p[i] = (T)quant_small(src[i], lo, hi, o);                                                                            \
-        else if (stride == 1)                                                                                                        \
-            for (uint32_t i = 0; i < n; i++)                                                                                         \
-                p[i] = (T)quant_small(src[i] / s, lo, hi, o);                                                                        \
-        else                                                                                                                         \
-            for (uint32_t i = 0; i < n; i++)                                                                                         \
-                p[i * stride] = (T)quant_small(src[i] / s, lo, hi, o);                                                               \
+#define FIXED_SPANS(name, T)                                                                                              \
+    static void load_##name(const struct codec *c, const void *base, int64_t at, int64_t stride, uint32_t n, float *dst)  \
+    {                                                                                                                     \
+        const T *p = (const T *)base + at;                                                                                \
+        const float s = c->scale;                                                                                         \
+        const int32_t o = c->offset;                                                                                      \
+        if (c->wide)                                                                                                      \
+            for (uint32_t i = 0; i < n; i++)                                                                              \
+                dst[i] = (float)((int64_t)p[i * stride] + o) * s;                                                         \
+        else if (stride == 1)                                                                                             \
+            for (uint32_t i = 0; i < n; i++)                                                                              \
+                dst[i] = (float)((int32_t)p[i] + o) * s;                                                                  \
+        else                                                                                                              \
+            for (uint32_t i = 0; i < n; i++)                                                                              \
+                dst[i] = (float)((int32_t)p[i * stride] + o) * s;                                                         \
+    }                                                                                                                     \
+    static void store_##name(const struct codec *c, void *base, int64_t at, int64_t stride, uint32_t n, const float *src) \
+    {                                                                                                                     \
+        T *p = (T *)base + at;                                                                                            \
+        const float s = c->scale, lo = c->flo, hi = c->fhi;                                                               \
+        const int32_t o = c->offset;                                                                                      \
+        if (c->wide)                                                                                                      \
+            for (uint32_t i = 0; i < n; i++)                                                                              \
+                p[i * stride] = (T)quant_wide(src[i] / s, c->lo, c->hi, o);                                               \
+        else if (stride == 1 && s == 1.0f)                                                                                \
+            for (uint32_t i = 0; i < n; i++)                                                                              \
+                p[i] = (T)quant_small(src[i], lo, hi, o);                                                                 \
+        else if (stride == 1)                                                                                             \
+            for (uint32_t i = 0; i < n; i++)                                                                              \
+                p[i] = (T)quant_small(src[i] / s, lo, hi, o);                                                             \
+        else                                                                                                              \
+            for (uint32_t i = 0; i < n; i++)                                                                              \
+                p[i * stride] = (T)quant_small(src[i] / s, lo, hi, o);                                                    \
     }
 FIXED_SPANS(sq8, int8_t)
 FIXED_SPANS(uq8, uint8_t)
@@ -109,34 +109,34 @@ static inline int32_t cast_i32(float v)
     return v > most ? INT32_MAX : (int32_t)w;
 }
 
-#define INT_LOAD(name, T)                                                                                                            \
-    static void load_##name(const struct codec *c, const void *base, int64_t at, int64_t stride, uint32_t n, float *dst)             \
-    {                                                                                                                                \
-        const T *p = (const T *)base + at;                                                                                           \
-        (void)c;                                                                                                                     \
-        if (stride == 1)                                                                                                             \
-            for (uint32_t i = 0; i < n; i++)                                                                                         \
-                dst[i] = (float)p[i];                                                                                                \
-        else                                                                                                                         \
-            for (uint32_t i = 0; i < n; i++)                                                                                         \
-                dst[i] = (float)p[i * stride];                                                                                       \
+#define INT_LOAD(name, T)                                                                                                \
+    static void load_##name(const struct codec *c, const void *base, int64_t at, int64_t stride, uint32_t n, float *dst) \
+    {                                                                                                                    \
+        const T *p = (const T *)base + at;                                                                               \
+        (void)c;                                                                                                         \
+        if (stride == 1)                                                                                                 \
+            for (uint32_t i = 0; i < n; i++)                                                                             \
+                dst[i] = (float)p[i];                                                                                    \
+        else                                                                                                             \
+            for (uint32_t i = 0; i < n; i++)                                                                             \
+                dst[i] = (float)p[i * stride];                                                                           \
     }
-#define INT_STORE(name, T, U, CAST)                                                                                                  \
-    static void store_##name(const struct codec *c, void *base, int64_t at, int64_t stride, uint32_t n, const float *src)            \
-    {                                                                                                                                \
-        T *p = (T *)base + at;                                                                                                       \
-        const float flo = (float)c->lo, fhi = (float)c->hi;                                                                          \
-        (void)flo, (void)fhi;                                                                                                        \
-        if (stride == 1)                                                                                                             \
-            for (uint32_t i = 0; i < n; i++) {                                                                                       \
-                U v = (U)src[i];                                                                                                     \
-                p[i] = (T)CAST;                                                                                                      \
-            }                                                                                                                        \
-        else                                                                                                                         \
-            for (uint32_t i = 0; i < n; i++) {                                                                                       \
-                U v = (U)src[i];                                                                                                     \
-                p[i * stride] = (T)CAST;                                                                                             \
-            }                                                                                                                        \
+#define INT_STORE(name, T, U, CAST)                                                                                       \
+    static void store_##name(const struct codec *c, void *base, int64_t at, int64_t stride, uint32_t n, const float *src) \
+    {                                                                                                                     \
+        T *p = (T *)base + at;                                                                                            \
+        const float flo = (float)c->lo, fhi = (float)c->hi;                                                               \
+        (void)flo, (void)fhi;                                                                                             \
+        if (stride == 1)                                                                                                  \
+            for (uint32_t i = 0; i < n; i++) {                                                                            \
+                U v = (U)src[i];                                                                                          \
+                p[i] = (T)CAST;                                                                                           \
+            }                                                                                                             \
+        else                                                                                                              \
+            for (uint32_t i = 0; i < n; i++) {                                                                            \
+                U v = (U)src[i];                                                                                          \
+                p[i * stride] = (T)CAST;                                                                                  \
+            }                                                                                                             \
     }
 #define INT_SPANS(name, T, U, CAST) INT_LOAD(name, T) INT_STORE(name, T, U, CAST)
 INT_SPANS(i8, int8_t, float, cast_small(v, flo, fhi))
@@ -310,26 +310,26 @@ void K(span_store)(const struct codec *c, void *base, int64_t at, int64_t stride
 
 /* ---- integers as they are stored --------------------------------------------------------------------------------- */
 
-#define I64_LOOP(D, T)                                                                                                               \
-    case D:                                                                                                                          \
-        for (uint32_t i = 0; i < n; i++)                                                                                             \
-            I64_STEP(T)                                                                                                              \
+#define I64_LOOP(D, T)                   \
+    case D:                              \
+        for (uint32_t i = 0; i < n; i++) \
+            I64_STEP(T)                  \
         break;
-#define I64_CASES                                                                                                                    \
-    I64_LOOP(DT_I8, int8_t)                                                                                                          \
-    I64_LOOP(DT_SQ8, int8_t)                                                                                                         \
-    I64_LOOP(DT_U8, uint8_t)                                                                                                         \
-    I64_LOOP(DT_UQ8, uint8_t)                                                                                                        \
-    I64_LOOP(DT_B8, uint8_t)                                                                                                         \
-    I64_LOOP(DT_I16, int16_t)                                                                                                        \
-    I64_LOOP(DT_SQ16, int16_t)                                                                                                       \
-    I64_LOOP(DT_U16, uint16_t)                                                                                                       \
-    I64_LOOP(DT_UQ16, uint16_t)                                                                                                      \
-    I64_LOOP(DT_I32, int32_t)                                                                                                        \
-    I64_LOOP(DT_SQ32, int32_t)                                                                                                       \
-    I64_LOOP(DT_U32, uint32_t)                                                                                                       \
-    I64_LOOP(DT_UQ32, uint32_t)                                                                                                      \
-    I64_LOOP(DT_I64, int64_t)                                                                                                        \
+#define I64_CASES               \
+    I64_LOOP(DT_I8, int8_t)     \
+    I64_LOOP(DT_SQ8, int8_t)    \
+    I64_LOOP(DT_U8, uint8_t)    \
+    I64_LOOP(DT_UQ8, uint8_t)   \
+    I64_LOOP(DT_B8, uint8_t)    \
+    I64_LOOP(DT_I16, int16_t)   \
+    I64_LOOP(DT_SQ16, int16_t)  \
+    I64_LOOP(DT_U16, uint16_t)  \
+    I64_LOOP(DT_UQ16, uint16_t) \
+    I64_LOOP(DT_I32, int32_t)   \
+    I64_LOOP(DT_SQ32, int32_t)  \
+    I64_LOOP(DT_U32, uint32_t)  \
+    I64_LOOP(DT_UQ32, uint32_t) \
+    I64_LOOP(DT_I64, int64_t)   \
     I64_LOOP(DT_U64, uint64_t)
 
 void K(span_load_i64)(enum dtype t, const void *base, int64_t at, int64_t stride, uint32_t n, int64_t *dst)
@@ -413,7 +413,9 @@ static void store_f64_other(const struct codec *c, void *base, int64_t at, uint3
             store_bf16(c, base, at + i, 1, 1, &f);
             continue;
         }
-        int64_t q = c->type == DT_U64 ? (int64_t)cast_u64(src[i]) : c->type == DT_B8 ? src[i] != 0.0 : cast_i64(src[i], c->lo, c->hi);
+        int64_t q = c->type == DT_U64  ? (int64_t)cast_u64(src[i])
+                    : c->type == DT_B8 ? src[i] != 0.0
+                                       : cast_i64(src[i], c->lo, c->hi);
         K(span_store_i64)(c->type, base, at + i, 1, 1, &q);
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Views and spans together: the next elements of a view as f32 or as stored integers. Included by the per-instruction-set files. */
+/* Views and spans together: the next elements of a view as f32 or as stored integers. Included by the per-instruction-set
+ * files. */
 #ifndef KERNELS_VIEW_LOAD_H
 #define KERNELS_VIEW_LOAD_H
 
@@ -8,7 +9,8 @@
 #include "kernels/span.h"
 #include "kernels/view.h"
 
-/* A short row repeated over and over (one value per channel, say): load it once, double it. Returns false for other views. */
+/* A short row repeated over and over (one value per channel, say): load it once, double it. Returns false for other views.
+ */
 static inline bool view_repeat(struct view_walk *w, const struct codec *c, const void *base, uint32_t n, float *buf)
 {
     const struct view *v = w->v;

@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is publicly known about operators on each backend, from op_facts.def. Three answers: listed, not mentioned, refused. Only a fact
- * refuses: LPAI computes in fixed point and plans memory for fixed shapes, GPU computes in float. */
+/* What is publicly known about operators on each backend, from op_facts.def. Three answers: listed, not mentioned, refused.
+ * Only a fact refuses: LPAI computes in fixed point and plans memory for fixed shapes, GPU computes in float. */
 #include "ops/op_rules.h"
 
 enum { CPU_F = 1, CPU_Q = 2, HTP = 4, FP16 = 8, LATER = 16, LPAI = 32, NO_LPAI = 64, GPU = 128, NOTHING = 0 };
 
 enum {
-    UQ8 = T_(DT_UQ8), SQ8 = T_(DT_SQ8), UQ16 = T_(DT_UQ16), SQ16 = T_(DT_SQ16), SQ32 = T_(DT_SQ32), F32 = T_(DT_F32), F16 = T_(DT_F16),
-    I32 = T_(DT_I32), I64 = T_(DT_I64), U8 = T_(DT_U8), U16 = T_(DT_U16), U32 = T_(DT_U32), B8 = T_(DT_B8),
+    UQ8 = T_(DT_UQ8),
+    SQ8 = T_(DT_SQ8),
+    UQ16 = T_(DT_UQ16),
+    SQ16 = T_(DT_SQ16),
+    SQ32 = T_(DT_SQ32),
+    F32 = T_(DT_F32),
+    F16 = T_(DT_F16),
+    I32 = T_(DT_I32),
+    I64 = T_(DT_I64),
+    U8 = T_(DT_U8),
+    U16 = T_(DT_U16),
+    U32 = T_(DT_U32),
+    B8 = T_(DT_B8),
 };
 
 static const struct facts {
@@ -111,8 +122,8 @@ static bool lpai_float(const struct op_call *c, const struct port *p)
 static enum status port_refuse(const struct op_call *c, const struct port *p, const char *why)
 {
     char text[DESC_TEXT_MAX];
-    return status_fail(ST_NOT_SUPPORTED, "%s \"%s\": %s %u is %s; %s", c->op->name, c->node ? c->node : "", p->output ? "output" : "input", p->at,
-                       desc_text(p->d, text), why);
+    return status_fail(ST_NOT_SUPPORTED, "%s \"%s\": %s %u is %s; %s", c->op->name, c->node ? c->node : "",
+                       p->output ? "output" : "input", p->at, desc_text(p->d, text), why);
 }
 
 static enum status lpai_port(const struct op_call *c, const struct port *p)
@@ -155,7 +166,8 @@ bool op_backend_has(enum op_backend b, enum op_id op)
 enum status op_backend_takes(enum op_backend b, const struct op_call *c)
 {
     static const char *const names[OP_BACKEND_COUNT] = {"CPU", "HTP", "LPAI", "GPU"};
-    RETURN_IF(!op_backend_has(b, c->op->id), ST_NOT_SUPPORTED, "%s \"%s\": the operator is known not to run on %s; replace it in the model", c->op->name,
+    RETURN_IF(!op_backend_has(b, c->op->id), ST_NOT_SUPPORTED,
+              "%s \"%s\": the operator is known not to run on %s; replace it in the model", c->op->name,
               c->node ? c->node : "", names[b]);
     if (b == OP_BACKEND_LPAI)
         return each_port(c, lpai_port);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains of operators that are computed a few lines at a time: which lines of every member are wanted, and how many of them must be kept.
+/* Chains of operators that are computed a few lines at a time: which lines of every member are wanted, and how many of them
+ * must be kept.
  *
- *     conv 3x3 -> t -> conv 3x3 -> y      lines 4, 5 of y want lines 3 … 6 of t; lines 3 and 4 are there from the slab before
+ *     conv 3x3 -> t -> conv 3x3 -> y      lines 4, 5 of y want lines 3 … 6 of t; lines 3 and 4 are there from the slab
+ * before
  *
  * Lines are only ever dropped at the lower end, so what is kept is one run of lines that moves up. */
 #include "ops/ops.h"

@@ -35,9 +35,10 @@ static enum status check_counts(const struct op_call *c, const struct side *s)
     for (uint32_t i = 0; i < named; i++)
         if (!(s->ports[i].flags & PORT_OPTIONAL))
             least = i + 1;
-    REFUSE_IF(s->n < least, c, "%u %s%s given; at least %u %s expected (\"%s\" is missing)", s->n, s->word, s->n == 1 ? " is" : "s are",
-              least, least == 1 ? "is" : "are", s->ports[s->n].name);
-    REFUSE_IF(!many && s->n > named, c, "%u %ss are given; at most %u %s expected", s->n, s->word, named, named == 1 ? "is" : "are");
+    REFUSE_IF(s->n < least, c, "%u %s%s given; at least %u %s expected (\"%s\" is missing)", s->n, s->word,
+              s->n == 1 ? " is" : "s are", least, least == 1 ? "is" : "are", s->ports[s->n].name);
+    REFUSE_IF(!many && s->n > named, c, "%u %ss are given; at most %u %s expected", s->n, s->word, named,
+              named == 1 ? "is" : "are");
     REFUSE_IF(s->n > MAX_PORTS, c, "%u %ss are given; at most %d are supported", s->n, s->word, MAX_PORTS);
     return ST_OK;
 }
@@ -53,11 +54,12 @@ static enum status check_port(const struct op_call *c, const struct side *s, con
     enum status st = desc_check(d, p->name);
     if (st != ST_OK)
         return status_prefix(st, "%s%s%s%s", c->op->name, c->node ? " \"" : "", c->node ? c->node : "", c->node ? "\"" : "");
-    REFUSE_IF(!(p->types & T_(d->type)), c, "%s %u (\"%s\") is %s; allowed types are %s", s->word, i, p->name, desc_text(d, text),
-              types_text(p->types, types, sizeof(types)));
+    REFUSE_IF(!(p->types & T_(d->type)), c, "%s %u (\"%s\") is %s; allowed types are %s", s->word, i, p->name,
+              desc_text(d, text), types_text(p->types, types, sizeof(types)));
     bool moves = d->q.kind == Q_AXIS && rule_moves_channels(c->op->id);
     REFUSE_IF(dtype_is_fixed(d->type) && d->q.kind > Q_TENSOR && !(p->flags & PORT_AXIS) && !moves, c,
-              "%s %u (\"%s\") is %s with one scale per %s; only weights may have that, one scale and offset for the tensor is expected",
+              "%s %u (\"%s\") is %s with one scale per %s; only weights may have that, one scale and offset for the tensor "
+              "is expected",
               s->word, i, p->name, desc_text(d, text), d->q.kind == Q_AXIS ? "channel" : "block");
     return ST_OK;
 }
@@ -100,7 +102,8 @@ static enum status check_output(const struct op_call *c, const struct tensor_des
     const char *name = op_out_port(c->op, i)->name;
     REFUSE_IF(got->type != want->type, c, "output %u (\"%s\") is %s; data type %s is expected", i, name, desc_text(got, a),
               dtype_name(want->type));
-    REFUSE_IF(!shape_fits(got, want), c, "output %u (\"%s\") is %s; %s is expected", i, name, desc_text(got, a), desc_text(want, b));
+    REFUSE_IF(!shape_fits(got, want), c, "output %u (\"%s\") is %s; %s is expected", i, name, desc_text(got, a),
+              desc_text(want, b));
     return ST_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The catalogue: rows by id and by name, and the shape of a row. The rows themselves are in op_table_*.c; a row that is missing
- * there does not link. */
+/* The catalogue: rows by id and by name, and the shape of a row. The rows themselves are in op_table_*.c; a row that is
+ * missing there does not link. */
 #include <assert.h>
 #include <string.h>
 

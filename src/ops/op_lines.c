@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that can be computed line by line: which lines of an input the lines of a result need.
  *
- *     window   Conv2d, DepthWiseConv2d, pools: line o needs o * stride - before and `window` lines from there, as far as there are such
- *     same     element-wise operators: line o needs line o; what is broadcast over lines is needed whole
- *     rows     FullyConnected, MatMul: a row of the result needs that row of the first operand
- *     along    Concat of what lies inside a line: line o needs line o of all inputs
+ *     window   Conv2d, DepthWiseConv2d, pools: line o needs o * stride - before and `window` lines from there, as far as
+ * there are such same     element-wise operators: line o needs line o; what is broadcast over lines is needed whole rows
+ * FullyConnected, MatMul: a row of the result needs that row of the first operand along    Concat of what lies inside a
+ * line: line o needs line o of all inputs
  *
  * Everything else of an operator (weights, slopes, …) is needed whole. */
 #include "ops/ops.h"
@@ -78,7 +78,8 @@ bool op_reach(const struct op_call *c, uint32_t i, struct op_reach *ret)
 {
     struct op_lines in, out;
     enum kind kind = kind_of(c->op);
-    if (i >= c->n_in || !c->in[i] || (kind != SAME && kind != ALONG && i != 0) || !desc_lines(c->in[i], &in) || !desc_lines(c->out[0], &out))
+    if (i >= c->n_in || !c->in[i] || (kind != SAME && kind != ALONG && i != 0) || !desc_lines(c->in[i], &in) ||
+        !desc_lines(c->out[0], &out))
         return false;
     *ret = (struct op_reach){ .stride = 1, .window = 1, .lines = in.n };
     if (kind == WINDOW) {
@@ -103,7 +104,8 @@ static uint32_t limit(int64_t v, uint32_t lines)
 void op_reach_lines(const struct op_reach *r, uint32_t *begin, uint32_t *end)
 {
     if (*begin < *end) {
-        int64_t from = (int64_t)*begin * r->stride - r->before, to = (int64_t)(*end - 1) * r->stride - r->before + (int64_t)r->window;
+        int64_t from = (int64_t)*begin * r->stride - r->before,
+                to = (int64_t)(*end - 1) * r->stride - r->before + (int64_t)r->window;
         *begin = limit(from, r->lines);
         *end = limit(to, r->lines);
     }

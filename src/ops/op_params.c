@@ -194,12 +194,12 @@ static enum status check_count(const struct op_call *c, const struct op_param *p
     /* The count decides: a client may send [4] for [2, 2]. Only where the row leaves the count open must the shape match. */
     if (want > 0 || p->rank < 2)
         return ST_OK;
-    REFUSE_IF(v->rank != p->rank, c, "parameter \"%s\" has rank %u; %u is expected%s%s%s", p->name, v->rank, p->rank, open, layout,
-              close);
+    REFUSE_IF(v->rank != p->rank, c, "parameter \"%s\" has rank %u; %u is expected%s%s%s", p->name, v->rank, p->rank, open,
+              layout, close);
     for (unsigned i = 0; i < p->rank; i++) {
         uint32_t d = p->dims[i] == DIM_RANK ? rank_of_input(c) : (uint32_t)p->dims[i];
-        REFUSE_IF(p->dims[i] != DIM_ANY && v->dims[i] != d, c, "parameter \"%s\": dimension %u is %u; %u is expected%s%s%s", p->name, i,
-                  v->dims[i], d, open, layout, close);
+        REFUSE_IF(p->dims[i] != DIM_ANY && v->dims[i] != d, c, "parameter \"%s\": dimension %u is %u; %u is expected%s%s%s",
+                  p->name, i, v->dims[i], d, open, layout, close);
     }
     return ST_OK;
 }
@@ -209,8 +209,8 @@ static enum status check_int(const struct op_call *c, const struct op_param *p, 
     int64_t lo = dtype_min(p->type), hi = dtype_max(p->type);
     if (p->limit)
         lo = 0, hi = (int64_t)p->limit - 1;
-    REFUSE_IF(value < lo || value > hi, c, "parameter \"%s\"[%u] is %lld; %lld … %lld are allowed", p->name, at, (long long)value,
-              (long long)lo, (long long)hi);
+    REFUSE_IF(value < lo || value > hi, c, "parameter \"%s\"[%u] is %lld; %lld … %lld are allowed", p->name, at,
+              (long long)value, (long long)lo, (long long)hi);
     return ST_OK;
 }
 
@@ -237,8 +237,9 @@ enum status rule_params(const struct op_call *c)
             REFUSE_IF(p->required, c, "parameter \"%s\" is missing; it has no default", p->name);
             continue;
         }
-        REFUSE_IF(!type_fits(p, v->type), c, "parameter \"%s\" is of type %s; %s is expected%s%s%s", p->name, dtype_name(v->type),
-                  type_wanted(p), p->type ? " (" : "", p->type ? dtype_name(p->type) : "", p->type ? ")" : "");
+        REFUSE_IF(!type_fits(p, v->type), c, "parameter \"%s\" is of type %s; %s is expected%s%s%s", p->name,
+                  dtype_name(v->type), type_wanted(p), p->type ? " (" : "", p->type ? dtype_name(p->type) : "",
+                  p->type ? ")" : "");
         if (p->type == DT_STR)
             continue;
         TRY(check_count(c, p, v));
@@ -267,8 +268,8 @@ static enum status unknown_name(const struct op_call *c, const char *name)
     return op_refuse(c, "unknown parameter \"%s\"; known are: %s", name, list);
 }
 
-enum status op_params_bind(const struct op_def *op, const char *node, const char *const *names, const struct op_value *values,
-                           uint32_t n, struct op_value *ret)
+enum status op_params_bind(const struct op_def *op, const char *node, const char *const *names,
+                           const struct op_value *values, uint32_t n, struct op_value *ret)
 {
     struct op_call c = {.op = op, .node = node};
     memset(ret, 0, op_param_count(op) * sizeof(*ret));

@@ -68,8 +68,8 @@ enum status rule_affine_types(const struct op_call *c, uint32_t first, uint32_t 
 bool rule_is_fixed_activation(enum dtype t); /* 8 or 16 bits */
 enum status rule_encoded(const struct op_call *c, const struct tensor_desc *d, const char *which); /* has an encoding */
 
-/* The operand types of Conv, FullyConnected and MatMul: in[1] weights with output channels along `axis`, in[2] an optional bias.
- * `weights` says that in[1] is not an activation: 16-bit ones are signed and symmetric. */
+/* The operand types of Conv, FullyConnected and MatMul: in[1] weights with output channels along `axis`, in[2] an optional
+ * bias. `weights` says that in[1] is not an activation: 16-bit ones are signed and symmetric. */
 enum status rule_product_types(const struct op_call *c, struct tensor_desc *want, uint32_t axis);
 
 /* Operators that move values take encodings with one scale per channel, when the output has the same along the axis that the

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax, normalizations and reductions work on runs: the elements that share statistics. Here is which elements those are, for whoever computes them. */
+/* Softmax, normalizations and reductions work on runs: the elements that share statistics. Here is which elements those are,
+ * for whoever computes them. */
 #include "ops/ops.h"
 
 enum { MODE_RMS = 1, REGION_SPATIAL = 0, REGION_CHANNEL = 1 };
@@ -74,6 +75,8 @@ enum op_norm op_norm_runs(const struct op_call *c, struct op_runs *ret)
     case OP_InstanceNorm: return instance_runs(c, ret);
     case OP_LayerNorm: op_runs_over(x, op_axes_mask(c, "axes"), ret); return NORM_VARIANCE;
     case OP_RmsNorm: op_runs_over(x, op_axes_mask(c, "axes"), ret); return NORM_RMS;
-    default: op_runs_over(x, op_axes_mask(c, op_has(c, "axes") && op_count(c, "axes") ? "axes" : "axis"), ret); return NORM_L2;
+    default:
+        op_runs_over(x, op_axes_mask(c, op_has(c, "axes") && op_count(c, "axes") ? "axes" : "axis"), ret);
+        return NORM_L2;
     }
 }

@@ -3,8 +3,8 @@
  *
  *     OP_ROW(Relu, .in = {IN("in", T_REAL)}, .out = {OUT("out", T_REAL)}, .flags = OP_ELEMENTWISE, .infer = rule_unary)
  *
- * Parameters: a type, then what is true of it: P_U32("stride", REQ, DIMS1(2), AS("[height, width]")). Without REQ and without
- * a DEFAULT… a parameter may be absent, and the operator's rule knows what that means. */
+ * Parameters: a type, then what is true of it: P_U32("stride", REQ, DIMS1(2), AS("[height, width]")). Without REQ and
+ * without a DEFAULT… a parameter may be absent, and the operator's rule knows what that means. */
 #ifndef OPS_OP_TABLE_H
 #define OPS_OP_TABLE_H
 

@@ -129,9 +129,9 @@ float quant_scale(const struct quant *q, uint32_t index);    /* index along q->a
 int32_t quant_offset(const struct quant *q, uint32_t index);
 bool quant_same(const struct quant *a, const struct quant *b);
 unsigned quant_bits(const struct quant *q, enum dtype t);    /* q->bits, or the width of t */
-/* Q_BLOCK, Q_FLOAT_BLOCK: which scale the block `at` has, counted in blocks along each dimension. Blocks are listed in the order of the dimensions. Where
- * the last one is not divided (output channels of Conv2d and MatMul weights) it comes first, then the one before it, then the others: as for weights that have
- * their output channels in front. */
+/* Q_BLOCK, Q_FLOAT_BLOCK: which scale the block `at` has, counted in blocks along each dimension. Blocks are listed in the
+ * order of the dimensions. Where the last one is not divided (output channels of Conv2d and MatMul weights) it comes first,
+ * then the one before it, then the others: as for weights that have their output channels in front. */
 uint32_t quant_block_entry(const struct quant *q, const uint32_t *dims, unsigned rank, const uint32_t *at);
 
 /* ---- tensors --------------------------------------------------------------------------------------------------- */
@@ -248,44 +248,50 @@ struct op_def {
     struct op_param params[14];
     uint16_t flags;
     uint8_t state_in; /* not 0: the operator keeps state between executions when this input is given, and only then */
-    /* Expected outputs from inputs and parameters, ports and parameters being checked already: fills want[0..c->n_out) with type,
-     * rank and dims (and encoding where the operator fixes it), and refuses what makes no sense. want[i] starts as a copy of the
-     * client's output. NULL: the row is known, its rule is not written yet (whether it can run is the kernels' business). */
+    /* Expected outputs from inputs and parameters, ports and parameters being checked already: fills want[0..c->n_out) with
+     * type, rank and dims (and encoding where the operator fixes it), and refuses what makes no sense. want[i] starts as a
+     * copy of the client's output. NULL: the row is known, its rule is not written yet (whether it can run is the kernels'
+     * business). */
     enum status (*infer)(const struct op_call *c, struct tensor_desc *want);
 };
 
 const struct op_def *op_find(const char *name); /* of the public list; NULL when there is no such operator */
 const struct op_def *op_find_any(const char *name); /* also those that only the compiler adds */
 const struct op_def *op_get(enum op_id id);     /* valid ids only */
-const struct op_port *op_in_port(const struct op_def *op, uint32_t i);  /* variadic and trailing ports resolved, NULL past the end */
+const struct op_port *op_in_port(const struct op_def *op,
+                                 uint32_t i); /* variadic and trailing ports resolved, NULL past the end */
 const struct op_port *op_out_port(const struct op_def *op, uint32_t i);
 uint32_t op_port_count(const struct op_port *ports);                    /* named ports of a row's list */
 uint32_t op_param_count(const struct op_def *op);
 int op_param_index(const struct op_def *op, const char *name);          /* -1 when unknown */
 
-/* Whether this use keeps state between executions: it is not a function of its inputs, and must run exactly once per execution. */
+/* Whether this use keeps state between executions: it is not a function of its inputs, and must run exactly once per
+ * execution. */
 bool op_stateful(const struct op_call *c);
 
 /* The whole check: port counts and types, parameters (known, required, type, shape, range), then infer, then the client's
  * outputs against it. The explanation names operator, node, tensor or parameter, the value seen and the values allowed. */
 enum status op_check(const struct op_call *c);
 
-/* Per-axis scales of a MatMul's weights can only be those of its output channels. Where a client names the inner dimension and both are as long, this is the axis it
- * means; -1: the one that it names. Call it before op_check, which refuses another axis. */
+/* Per-axis scales of a MatMul's weights can only be those of its output channels. Where a client names the inner dimension
+ * and both are as long, this is the axis it means; -1: the one that it names. Call it before op_check, which refuses another
+ * axis. */
 int32_t op_scale_axis(const struct op_call *c);
 
 /* ---- which backend takes what ------------------------------------------------------------------------------------ */
 
 enum op_backend { OP_BACKEND_CPU, OP_BACKEND_HTP, OP_BACKEND_LPAI, OP_BACKEND_GPU, OP_BACKEND_COUNT };
 
-/* What the public facts about a device say of a call that passed op_check. Silence is no refusal: what we compute correctly, we take. */
+/* What the public facts about a device say of a call that passed op_check. Silence is no refusal: what we compute correctly,
+ * we take. */
 enum op_fact {
     OP_FACT_LISTED,  /* the pages name operator, types and rank */
     OP_FACT_SILENT,  /* they do not, and nothing speaks against it */
     OP_FACT_REFUSED, /* something does */
 };
 enum op_fact op_backend_fact(enum op_backend b, const struct op_call *c);
-/* ST_NOT_SUPPORTED and the fact that speaks against it; everything else is taken. Whether a kernel computes it is asked elsewhere. */
+/* ST_NOT_SUPPORTED and the fact that speaks against it; everything else is taken. Whether a kernel computes it is asked
+ * elsewhere. */
 enum status op_backend_takes(enum op_backend b, const struct op_call *c);
 bool op_backend_has(enum op_backend b, enum op_id op); /* the same for an operator with any types */
 
@@ -301,11 +307,11 @@ double op_real(const struct op_call *c, const char *name, uint32_t at);    /* an
 
 /* Bring a client's (name, value) pairs into the row's order: ret has op_param_count entries, absent ones with data NULL.
  * Unknown names (with the nearest known one) and names given twice are refused. */
-enum status op_params_bind(const struct op_def *op, const char *node, const char *const *names, const struct op_value *values,
-                           uint32_t n, struct op_value *ret);
+enum status op_params_bind(const struct op_def *op, const char *node, const char *const *names,
+                           const struct op_value *values, uint32_t n, struct op_value *ret);
 
-/* StridedSlice with masks, negative and overlong ends resolved, one entry per row of `ranges`. Element k of the dimension is at
- * begin + k * stride of input dimension `axis`; a new axis has axis -1 and count 1, a shrunk one is not in the output. */
+/* StridedSlice with masks, negative and overlong ends resolved, one entry per row of `ranges`. Element k of the dimension is
+ * at begin + k * stride of input dimension `axis`; a new axis has axis -1 and count 1, a shrunk one is not in the output. */
 struct op_slice {
     int32_t axis;
     bool shrink;
@@ -319,8 +325,8 @@ enum status op_slice(const struct op_call *c, struct op_slice ret[OP_SLICE_MAX],
 uint32_t op_axis(const struct op_call *c, const char *name, uint32_t at, uint32_t rank);
 uint32_t op_axes_mask(const struct op_call *c, const char *name); /* all of them, for input 0: bit d is dimension d */
 
-/* A run is the set of elements of input 0 that share statistics. Every dimension lies in the run or leads from one to the next; `affine` is its step in
- * gamma and beta. A dimension that is divided into groups counts as two. */
+/* A run is the set of elements of input 0 that share statistics. Every dimension lies in the run or leads from one to the
+ * next; `affine` is its step in gamma and beta. A dimension that is divided into groups counts as two. */
 struct op_runs {
     uint32_t n;
     struct op_run_dim {
@@ -330,15 +336,16 @@ struct op_runs {
     } at[MAX_RANK + 1];
 };
 
-/* Lines of a tensor: rows of a matrix, lines of an image; whatever stands at one position of dimension 0 (rank 2) or 1 (rank 3 and 4, of a batch of one).
- * False: it has none, or they do not begin at bytes. */
+/* Lines of a tensor: rows of a matrix, lines of an image; whatever stands at one position of dimension 0 (rank 2) or 1 (rank
+ * 3 and 4, of a batch of one). False: it has none, or they do not begin at bytes. */
 struct op_lines {
     uint32_t n;
     uint64_t elements, bytes; /* of one line */
 };
 bool desc_lines(const struct tensor_desc *d, struct op_lines *ret);
 
-/* Which lines of an input one line of the result needs (op_lines.c): `window` lines from line o * stride - before, as far as there are such. */
+/* Which lines of an input one line of the result needs (op_lines.c): `window` lines from line o * stride - before, as far as
+ * there are such. */
 struct op_reach {
     uint32_t stride, before;
     uint64_t window;
@@ -349,8 +356,8 @@ bool op_reach(const struct op_call *c, uint32_t i, struct op_reach *ret); /* fal
 /* From lines [begin, end) of the result to those of the input; none is 0, 0. */
 void op_reach_lines(const struct op_reach *r, uint32_t *begin, uint32_t *end);
 
-/* Operators that hand lines to each other. Edges are ordered by their reader: those of member i are edges[first[i]] … edges[first[i + 1]]; makers stand before
- * readers, and every member but the last has a reader. */
+/* Operators that hand lines to each other. Edges are ordered by their reader: those of member i are edges[first[i]] …
+ * edges[first[i + 1]]; makers stand before readers, and every member but the last has a reader. */
 enum { OP_CHAIN_MAX = 32, OP_CHAIN_LINES = 1 << 14 };
 struct op_chain_edge {
     uint32_t maker, input; /* a member; which input of the reader it is */
@@ -365,9 +372,11 @@ struct op_chain_span {
     uint32_t begin;     /* first line that is still wanted */
     uint32_t from, end; /* lines to compute now; those below `from` are there */
 };
-/* What every member computes so that the last one can compute lines [begin, end). spans: as the call before left them, or zero at the beginning; begin never goes back. */
+/* What every member computes so that the last one can compute lines [begin, end). spans: as the call before left them, or
+ * zero at the beginning; begin never goes back. */
 void op_chain_next(const struct op_chain *c, uint32_t begin, uint32_t end, struct op_chain_span *spans);
-/* The most lines [begin, end) that each member ever has to hold while the last one computes up to `height` of its `lines` at a time, wherever one begins. */
+/* The most lines [begin, end) that each member ever has to hold while the last one computes up to `height` of its `lines` at
+ * a time, wherever one begins. */
 void op_chain_heights(const struct op_chain *c, uint32_t lines, uint32_t height, uint32_t *ret);
 
 /* What a normalization does with a run (docs/numerics.md section 6). */

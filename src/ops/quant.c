@@ -52,7 +52,8 @@ static bool same_block_scales(const struct quant *a, const struct quant *b)
         return true;
     if (!a->block_scales || !b->block_scales)
         return false;
-    return !memcmp(a->block_scales, b->block_scales, (size_t)a->n * a->blocks_per_axis * (a->block_scale_storage == 16 ? 2 : 1));
+    return !memcmp(a->block_scales, b->block_scales,
+                   (size_t)a->n * a->blocks_per_axis * (a->block_scale_storage == 16 ? 2 : 1));
 }
 
 bool quant_same(const struct quant *a, const struct quant *b)

@@ -23,7 +23,8 @@ static enum status read_blocks(const struct op_call *c, struct tensor_desc *want
 
 static enum status divisible(const struct op_call *c, const char *what, uint64_t size, uint64_t by)
 {
-    REFUSE_IF(size % by, c, "%s is %llu; a multiple of %llu is expected", what, (unsigned long long)size, (unsigned long long)by);
+    REFUSE_IF(size % by, c, "%s is %llu; a multiple of %llu is expected", what, (unsigned long long)size,
+              (unsigned long long)by);
     return ST_OK;
 }
 
@@ -49,9 +50,12 @@ RULE(batch_to_space)
     struct blocks k;
     TRY(read_blocks(c, want, &k));
     TRY(divisible(c, "the batch", k.b, k.bh * k.bw));
-    uint64_t ch = (uint64_t)(op_int(c, "crops", 0) + op_int(c, "crops", 1)), cw = (uint64_t)(op_int(c, "crops", 2) + op_int(c, "crops", 3));
-    REFUSE_IF(ch >= k.h * k.bh || cw >= k.w * k.bw, c, "parameter \"crops\" removes %llu rows of %llu and %llu columns of %llu; some must remain",
-              (unsigned long long)ch, (unsigned long long)(k.h * k.bh), (unsigned long long)cw, (unsigned long long)(k.w * k.bw));
+    uint64_t ch = (uint64_t)(op_int(c, "crops", 0) + op_int(c, "crops", 1)),
+             cw = (uint64_t)(op_int(c, "crops", 2) + op_int(c, "crops", 3));
+    REFUSE_IF(ch >= k.h * k.bh || cw >= k.w * k.bw, c,
+              "parameter \"crops\" removes %llu rows of %llu and %llu columns of %llu; some must remain",
+              (unsigned long long)ch, (unsigned long long)(k.h * k.bh), (unsigned long long)cw,
+              (unsigned long long)(k.w * k.bw));
     return rule_set(c, &want[0], 4, (uint64_t[]){k.b / (k.bh * k.bw), k.h * k.bh - ch, k.w * k.bw - cw, k.d});
 }
 

@@ -44,8 +44,8 @@ enum status rule_rank_min(const struct op_call *c, uint32_t i, uint32_t rank)
 {
     char text[DESC_TEXT_MAX];
     const struct tensor_desc *d = rule_in(c, i);
-    REFUSE_IF(d && d->rank < rank, c, "input %u (\"%s\") is %s of rank %u; rank %u or more is expected", i, rule_in_name(c, i),
-              desc_text(d, text), d->rank, rank);
+    REFUSE_IF(d && d->rank < rank, c, "input %u (\"%s\") is %s of rank %u; rank %u or more is expected", i,
+              rule_in_name(c, i), desc_text(d, text), d->rank, rank);
     return ST_OK;
 }
 
@@ -53,8 +53,8 @@ enum status rule_vector(const struct op_call *c, uint32_t i, uint64_t count, con
 {
     char text[DESC_TEXT_MAX];
     const struct tensor_desc *d = rule_in(c, i);
-    REFUSE_IF(d && desc_count(d) != count, c, "input %u (\"%s\") is %s; %llu values are expected (%s)", i, rule_in_name(c, i),
-              desc_text(d, text), (unsigned long long)count, of);
+    REFUSE_IF(d && desc_count(d) != count, c, "input %u (\"%s\") is %s; %llu values are expected (%s)", i,
+              rule_in_name(c, i), desc_text(d, text), (unsigned long long)count, of);
     return ST_OK;
 }
 
@@ -66,8 +66,8 @@ enum status rule_dims(const struct op_call *c, uint32_t i, uint32_t rank, const 
         return ST_OK;
     TRY(rule_rank(c, i, rank, layout));
     for (uint32_t k = 0; k < rank; k++)
-        REFUSE_IF(dims[k] && d->dims[k] != dims[k], c, "input %u (\"%s\") is %s; dimension %u must be %u (%s)", i, rule_in_name(c, i),
-                  desc_text(d, text), k, dims[k], layout);
+        REFUSE_IF(dims[k] && d->dims[k] != dims[k], c, "input %u (\"%s\") is %s; dimension %u must be %u (%s)", i,
+                  rule_in_name(c, i), desc_text(d, text), k, dims[k], layout);
     return ST_OK;
 }
 
@@ -75,8 +75,9 @@ enum status rule_same_dims(const struct op_call *c, uint32_t i, uint32_t j)
 {
     char a[DESC_TEXT_MAX], b[DESC_TEXT_MAX];
     const struct tensor_desc *x = rule_in(c, i), *y = rule_in(c, j);
-    REFUSE_IF(x && y && !desc_same_shape(x, y), c, "input %u (\"%s\") is %s and input %u (\"%s\") is %s; equal shapes are expected", i,
-              rule_in_name(c, i), desc_text(x, a), j, rule_in_name(c, j), desc_text(y, b));
+    REFUSE_IF(x && y && !desc_same_shape(x, y), c,
+              "input %u (\"%s\") is %s and input %u (\"%s\") is %s; equal shapes are expected", i, rule_in_name(c, i),
+              desc_text(x, a), j, rule_in_name(c, j), desc_text(y, b));
     return ST_OK;
 }
 
@@ -87,9 +88,10 @@ enum status rule_axis_at(const struct op_call *c, const char *name, uint32_t at,
     int64_t a = op_int(c, name, at);
     bool may_be_negative = c->op->params[op_param_index(c->op, name)].type == DT_I32;
     int64_t lo = may_be_negative ? -(int64_t)rank : 0;
-    REFUSE_IF(rank == 0, c, "parameter \"%s\" names axis %lld of a scalar; a tensor of rank 1 or more is expected", name, (long long)a);
-    REFUSE_IF(a < lo || a >= rank, c, "parameter \"%s\" is %lld; %lld … %u are allowed for rank %u", name, (long long)a, (long long)lo,
-              rank - 1, rank);
+    REFUSE_IF(rank == 0, c, "parameter \"%s\" names axis %lld of a scalar; a tensor of rank 1 or more is expected", name,
+              (long long)a);
+    REFUSE_IF(a < lo || a >= rank, c, "parameter \"%s\" is %lld; %lld … %u are allowed for rank %u", name, (long long)a,
+              (long long)lo, rank - 1, rank);
     *ret = (uint32_t)(a < 0 ? a + rank : a);
     return ST_OK;
 }
@@ -132,7 +134,8 @@ void rule_shape_of(struct tensor_desc *want, const struct tensor_desc *like)
 
 enum status rule_set_rank(const struct op_call *c, struct tensor_desc *want, uint64_t rank)
 {
-    REFUSE_IF(rank > MAX_RANK, c, "the output would have rank %llu; at most %d is supported", (unsigned long long)rank, MAX_RANK);
+    REFUSE_IF(rank > MAX_RANK, c, "the output would have rank %llu; at most %d is supported", (unsigned long long)rank,
+              MAX_RANK);
     want->rank = (uint8_t)rank;
     want->dynamic = 0;
     memset(want->dims, 0, sizeof(want->dims));
@@ -184,8 +187,8 @@ static enum status broadcast_one(const struct op_call *c, struct tensor_desc *wa
         bool dynamic = d->dynamic >> k & 1;
         if (size != 1 || dynamic) {
             REFUSE_IF(want->dims[at] != 1 && size != 1 && want->dims[at] != size, c,
-                      "input %u (\"%s\") is %s; its dimension %u does not broadcast with %u: equal sizes or 1 are expected", i,
-                      rule_in_name(c, i), desc_text(d, text), k, want->dims[at]);
+                      "input %u (\"%s\") is %s; its dimension %u does not broadcast with %u: equal sizes or 1 are expected",
+                      i, rule_in_name(c, i), desc_text(d, text), k, want->dims[at]);
             want->dims[at] = size > want->dims[at] ? size : want->dims[at];
             want->dynamic |= (uint8_t)(dynamic << at);
         }
@@ -249,8 +252,10 @@ enum status rule_same_kind(const struct op_call *c, uint32_t first, uint32_t las
             like_at = i;
         }
         bool same = like->type == d->type || (dtype_is_fixed(like->type) && dtype_is_fixed(d->type));
-        REFUSE_IF(!same, c, "input %u (\"%s\") is %s but input %u (\"%s\") is %s; the same data type is expected, or fixed point for both",
-                  i, rule_in_name(c, i), desc_text(d, a), like_at, rule_in_name(c, like_at), desc_text(like, b));
+        REFUSE_IF(
+            !same, c,
+            "input %u (\"%s\") is %s but input %u (\"%s\") is %s; the same data type is expected, or fixed point for both",
+            i, rule_in_name(c, i), desc_text(d, a), like_at, rule_in_name(c, like_at), desc_text(like, b));
     }
     return ST_OK;
 }
@@ -259,8 +264,9 @@ enum status rule_same_type(const struct op_call *c, uint32_t i, uint32_t j)
 {
     char a[DESC_TEXT_MAX], b[DESC_TEXT_MAX];
     const struct tensor_desc *x = rule_in(c, i), *y = rule_in(c, j);
-    REFUSE_IF(x && y && x->type != y->type, c, "input %u (\"%s\") is %s and input %u (\"%s\") is %s; the same data type is expected", i,
-              rule_in_name(c, i), desc_text(x, a), j, rule_in_name(c, j), desc_text(y, b));
+    REFUSE_IF(x && y && x->type != y->type, c,
+              "input %u (\"%s\") is %s and input %u (\"%s\") is %s; the same data type is expected", i, rule_in_name(c, i),
+              desc_text(x, a), j, rule_in_name(c, j), desc_text(y, b));
     return ST_OK;
 }
 
@@ -274,8 +280,9 @@ enum status rule_affine_types(const struct op_call *c, uint32_t first, uint32_t 
             continue;
         bool ok = dtype_is_fixed(x) ? dtype_is_fixed(d->type) || d->type == DT_F32 || d->type == DT_I32
                                     : d->type == x || (dtype_is_float(x) && d->type == DT_F32);
-        REFUSE_IF(!ok, c, "input %u (\"%s\") is %s; beside an input of type %s, %s is expected", i, rule_in_name(c, i), desc_text(d, text),
-                  dtype_name(x), dtype_is_fixed(x) ? "a fixed-point type, i32 or f32" : "the same type or f32");
+        REFUSE_IF(!ok, c, "input %u (\"%s\") is %s; beside an input of type %s, %s is expected", i, rule_in_name(c, i),
+                  desc_text(d, text), dtype_name(x),
+                  dtype_is_fixed(x) ? "a fixed-point type, i32 or f32" : "the same type or f32");
     }
     return ST_OK;
 }

@@ -7,9 +7,11 @@ enum conv_kind { CONV, DEPTHWISE, TRANSPOSED };
 static const char *const activation_layout[] = {"", "[batch, width, channels]", "[batch, height, width, channels]",
                                                 "[batch, depth, height, width, channels]"};
 static const char *const filter_layout[][4] = {
-    [CONV] = {"", "[width, in / group, out]", "[height, width, in / group, out]", "[depth, height, width, in / group, out]"},
-    [DEPTHWISE] = {"", "[width, 1, out]", "[height, width, 1, out]", "[depth, height, width, 1, out]"},
-    [TRANSPOSED] = {"", "[width, in, out / group]", "[height, width, in, out / group]", "[depth, height, width, in, out / group]"},
+    [CONV] = { "", "[width, in / group, out]", "[height, width, in / group, out]",
+               "[depth, height, width, in / group, out]" },
+    [DEPTHWISE] = { "", "[width, 1, out]", "[height, width, 1, out]", "[depth, height, width, 1, out]" },
+    [TRANSPOSED] = { "", "[width, in, out / group]", "[height, width, in, out / group]",
+                     "[depth, height, width, in, out / group]" },
 };
 
 static uint64_t at_least_one(const struct op_call *c, const char *name, uint32_t at)
@@ -24,9 +26,11 @@ static enum status forward_size(const struct op_call *c, uint32_t k, uint64_t *r
     uint64_t before = (uint64_t)op_int(c, "pad_amount", 2 * k), after = (uint64_t)op_int(c, "pad_amount", 2 * k + 1);
     uint64_t span = (kernel - 1) * at_least_one(c, "dilation", k) + 1, padded = before + size + after;
     REFUSE_IF(span > padded, c,
-              "the filter covers %llu elements of spatial dimension %u, which has %llu with padding (%llu + %llu + %llu); make the filter or "
-              "dilation smaller or pad more", (unsigned long long)span, k, (unsigned long long)padded, (unsigned long long)before,
-              (unsigned long long)size, (unsigned long long)after);
+              "the filter covers %llu elements of spatial dimension %u, which has %llu with padding (%llu + %llu + %llu); "
+              "make the filter or "
+              "dilation smaller or pad more",
+              (unsigned long long)span, k, (unsigned long long)padded, (unsigned long long)before, (unsigned long long)size,
+              (unsigned long long)after);
     *ret = (padded - span) / at_least_one(c, "stride", k) + 1;
     return ST_OK;
 }
@@ -52,18 +56,20 @@ static enum status channels(const struct op_call *c, enum conv_kind kind, uint32
     uint64_t group = kind == DEPTHWISE ? in : (uint64_t)op_int(c, "group", 0);
     const char *layout = filter_layout[kind][spatial];
     if (kind == DEPTHWISE) {
-        REFUSE_IF(fi != 1, c, "the filter has %llu in dimension %u; 1 is expected (%s)", (unsigned long long)fi, spatial, layout);
-        REFUSE_IF(fo % in, c, "the filter gives %llu channels; a multiple of the input's %llu is expected (%s)", (unsigned long long)fo,
-                  (unsigned long long)in, layout);
+        REFUSE_IF(fi != 1, c, "the filter has %llu in dimension %u; 1 is expected (%s)", (unsigned long long)fi, spatial,
+                  layout);
+        REFUSE_IF(fo % in, c, "the filter gives %llu channels; a multiple of the input's %llu is expected (%s)",
+                  (unsigned long long)fo, (unsigned long long)in, layout);
         *ret = fo;
         return ST_OK;
     }
     REFUSE_IF(group == 0 || in % group, c, "parameter \"group\" is %llu; a divisor of the input's %llu channels is expected",
               (unsigned long long)group, (unsigned long long)in);
     uint64_t expected = kind == CONV ? in / group : in;
-    REFUSE_IF(fi != expected, c, "the filter takes %llu input channels; the input has %llu in %llu group%s, so %llu are expected (%s)",
-              (unsigned long long)fi, (unsigned long long)in, (unsigned long long)group, group == 1 ? "" : "s", (unsigned long long)expected,
-              layout);
+    REFUSE_IF(fi != expected, c,
+              "the filter takes %llu input channels; the input has %llu in %llu group%s, so %llu are expected (%s)",
+              (unsigned long long)fi, (unsigned long long)in, (unsigned long long)group, group == 1 ? "" : "s",
+              (unsigned long long)expected, layout);
     REFUSE_IF(kind == CONV && fo % group, c, "the filter gives %llu channels; a multiple of \"group\" %llu is expected (%s)",
               (unsigned long long)fo, (unsigned long long)group, layout);
     *ret = kind == TRANSPOSED ? fo * group : fo;

@@ -53,7 +53,8 @@ RULE(neuron)
 {
     if (op_int(c, "operation", 0) == NEURON_RELU_MIN_MAX)
         REFUSE_IF(!op_has(c, "min_value") || !op_has(c, "max_value"), c,
-                  "parameters \"min_value\" and \"max_value\" are missing; operation %d (RELU_MIN_MAX) needs both", NEURON_RELU_MIN_MAX);
+                  "parameters \"min_value\" and \"max_value\" are missing; operation %d (RELU_MIN_MAX) needs both",
+                  NEURON_RELU_MIN_MAX);
     return rule_unary(c, want);
 }
 
@@ -83,7 +84,8 @@ RULE(power)
     enum dtype base = c->in[0]->type, exponent = c->in[1]->type;
     bool ok = exponent == base || (dtype_is_fixed(base) && dtype_is_fixed(exponent)) || exponent == DT_F32 ||
               T_(exponent) & (T_INT | T_UINT);
-    REFUSE_IF(!ok, c, "input 1 (\"exponent\") is %s beside a base of type %s; the same type, f32 or an integer type is expected",
+    REFUSE_IF(!ok, c,
+              "input 1 (\"exponent\") is %s beside a base of type %s; the same type, f32 or an integer type is expected",
               desc_text(c->in[1], text), dtype_name(base));
     TRY(rule_broadcast(c, &want[0], 0, 1));
     rule_type_computed(&want[0], c->in[0]);
@@ -172,8 +174,9 @@ RULE(random_like)
 {
     const struct tensor_desc *shape = c->in[0];
     REFUSE_IF(shape->rank > 1, c, "input 0 (\"shape\") has rank %u; a list of dimensions (rank 1) is expected", shape->rank);
-    REFUSE_IF(want[0].type != DT_NONE && desc_count(shape) != want[0].rank, c, "input 0 (\"shape\") lists %llu dimensions; the output has %u",
-              (unsigned long long)desc_count(shape), want[0].rank);
+    REFUSE_IF(want[0].type != DT_NONE && desc_count(shape) != want[0].rank, c,
+              "input 0 (\"shape\") lists %llu dimensions; the output has %u", (unsigned long long)desc_count(shape),
+              want[0].rank);
     rule_type_free(&want[0], DT_F32);
     return ST_OK;
 }
@@ -194,14 +197,18 @@ static enum status compressed_mask(const struct op_call *c)
 {
     char text[DESC_TEXT_MAX];
     const struct tensor_desc *x = c->in[0], *mask = c->in[1];
-    REFUSE_IF(x->rank < 2, c, "input 0 (\"in\") has rank %u; mode 1 (compressed) works on matrices, so at least rank 2 is expected", x->rank);
+    REFUSE_IF(x->rank < 2, c,
+              "input 0 (\"in\") has rank %u; mode 1 (compressed) works on matrices, so at least rank 2 is expected",
+              x->rank);
     uint32_t n = x->dims[x->rank - 1], rows = x->dims[x->rank - 2];
-    REFUSE_IF(rows > n, c, "input 0 (\"in\") has %u rows of %u positions; in mode 1 (compressed) a row is one of the positions, so at most %u rows are expected",
+    REFUSE_IF(rows > n, c,
+              "input 0 (\"in\") has %u rows of %u positions; in mode 1 (compressed) a row is one of the positions, so at "
+              "most %u rows are expected",
               rows, n, n);
     bool batch = mask->rank == 2 && (mask->dims[0] == 1 || mask->dims[0] == x->dims[0]);
     REFUSE_IF((mask->rank != 1 && !batch) || mask->dims[mask->rank - 1] != n, c,
-              "input 1 (\"mask\") is %s; in mode 1 (compressed) one number per position is expected: [%u] or [%u,%u]", desc_text(mask, text), n,
-              x->dims[0], n);
+              "input 1 (\"mask\") is %s; in mode 1 (compressed) one number per position is expected: [%u] or [%u,%u]",
+              desc_text(mask, text), n, x->dims[0], n);
     return ST_OK;
 }
 

@@ -33,8 +33,10 @@ static enum status inside(const struct op_call *c, uint32_t i, uint32_t axis)
     bool ok = d->rank == x->rank;
     for (uint32_t k = 0; ok && k < d->rank; k++)
         ok = k == axis || d->dims[k] <= x->dims[k];
-    REFUSE_IF(!ok, c, "input %u (\"%s\") is %s and input 0 is %s; equal ranks and no dimension larger, but for axis %u, are expected", i,
-              rule_in_name(c, i), desc_text(d, a), desc_text(x, b), axis);
+    REFUSE_IF(
+        !ok, c,
+        "input %u (\"%s\") is %s and input 0 is %s; equal ranks and no dimension larger, but for axis %u, are expected", i,
+        rule_in_name(c, i), desc_text(d, a), desc_text(x, b), axis);
     return ST_OK;
 }
 
@@ -55,13 +57,15 @@ RULE(gather_nd)
     TRY(rule_rank_min(c, 0, 1));
     TRY(rule_rank_min(c, 1, 1));
     uint32_t depth = index->dims[index->rank - 1];
-    REFUSE_IF(batch >= x->rank || batch >= index->rank, c, "parameter \"batch_dims\" is %u; less than both ranks %u and %u is expected", batch,
-              x->rank, index->rank);
-    REFUSE_IF(depth > x->rank - batch, c, "input 1 holds indices of %u dimensions; at most %u are expected (rank %u less %u of the batch)", depth,
+    REFUSE_IF(batch >= x->rank || batch >= index->rank, c,
+              "parameter \"batch_dims\" is %u; less than both ranks %u and %u is expected", batch, x->rank, index->rank);
+    REFUSE_IF(depth > x->rank - batch, c,
+              "input 1 holds indices of %u dimensions; at most %u are expected (rank %u less %u of the batch)", depth,
               x->rank - batch, x->rank, batch);
     for (uint32_t k = 0; k < batch; k++)
-        REFUSE_IF(x->dims[k] != index->dims[k], c, "batch dimension %u is %u in input 0 and %u in input 1; equal sizes are expected", k,
-                  x->dims[k], index->dims[k]);
+        REFUSE_IF(x->dims[k] != index->dims[k], c,
+                  "batch dimension %u is %u in input 0 and %u in input 1; equal sizes are expected", k, x->dims[k],
+                  index->dims[k]);
     TRY(rule_set_rank(c, &want[0], (uint64_t)index->rank - 1 + x->rank - batch - depth));
     for (uint32_t k = 0; k + 1 < index->rank; k++)
         append(&want[0], &at, index, k);
@@ -90,7 +94,8 @@ RULE(scatter_nd)
     TRY(rule_rank_min(c, 1, 1));
     TRY(rule_same_type(c, 2, 0));
     uint32_t depth = index->dims[index->rank - 1];
-    REFUSE_IF(depth > x->rank, c, "input 1 holds indices of %u dimensions; at most %u (the rank of input 0) are expected", depth, x->rank);
+    REFUSE_IF(depth > x->rank, c, "input 1 holds indices of %u dimensions; at most %u (the rank of input 0) are expected",
+              depth, x->rank);
     TRY(rule_set_rank(c, &update, (uint64_t)index->rank - 1 + x->rank - depth));
     for (uint32_t k = 0; k + 1 < index->rank; k++)
         append(&update, &at, index, k);
@@ -116,6 +121,7 @@ RULE(non_zero)
     rule_type_free(&want[0], DT_I32);
     if (want[0].rank == 0)
         return rule_set(c, &want[0], 2, (uint64_t[]){desc_count(x), x->rank ? x->rank : 1});
-    REFUSE_IF(want[0].rank != 2 || want[0].dims[1] != x->rank, c, "output 0 is %s; [rows, %u] is expected", desc_text(&want[0], text), x->rank);
+    REFUSE_IF(want[0].rank != 2 || want[0].dims[1] != x->rank, c, "output 0 is %s; [rows, %u] is expected",
+              desc_text(&want[0], text), x->rank);
     return ST_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images, channels last: resizing, sampling, colour and patches. Where the output size is free, the client's tensor says it. */
+/* Images, channels last: resizing, sampling, colour and patches. Where the output size is free, the client's tensor says it.
+ */
 #include "ops/op_rules.h"
 
 static const char nhwc[] = "[batch, height, width, channels]";
@@ -11,8 +12,8 @@ static enum status free_size(const struct op_call *c, struct tensor_desc *want, 
 {
     const struct tensor_desc *x = c->in[0];
     char text[DESC_TEXT_MAX];
-    REFUSE_IF(want->rank != x->rank, c, "output 0 is %s of rank %u; rank %u is expected, it says the new size", desc_text(want, text), want->rank,
-              x->rank);
+    REFUSE_IF(want->rank != x->rank, c, "output 0 is %s of rank %u; rank %u is expected, it says the new size",
+              desc_text(want, text), want->rank, x->rank);
     for (uint32_t i = 1; i + 1 < want->rank; i++)
         REFUSE_IF(want->dims[i] == 0, c, "dimension %u of output 0 is 0; the new size is expected", i);
     TRY(rule_set_dim(c, want, 0, batch));
@@ -45,8 +46,8 @@ RULE(crop_and_resize)
     TRY(rule_positive(c, "resize_dims"));
     rule_type_computed(&want[0], c->in[0]);
     return rule_set(c, &want[0], 4,
-                    (uint64_t[]){c->in[1]->dims[0], (uint64_t)op_int(c, "resize_dims", 0), (uint64_t)op_int(c, "resize_dims", 1),
-                                 c->in[0]->dims[3]});
+                    (uint64_t[]){ c->in[1]->dims[0], (uint64_t)op_int(c, "resize_dims", 0),
+                                  (uint64_t)op_int(c, "resize_dims", 1), c->in[0]->dims[3] });
 }
 
 RULE(roi)
@@ -66,8 +67,8 @@ RULE(grid_sample)
     REFUSE_IF(x->rank != 4 && x->rank != 5, c, "input 0 has rank %u; 4 %s or 5 is expected", x->rank, nhwc);
     TRY(rule_rank(c, 1, x->rank, "[batch, …, coordinates]"));
     REFUSE_IF(grid->dims[0] != x->dims[0] || grid->dims[x->rank - 1] != x->rank - 2u, c,
-              "input 1 (\"grid\") has batch %u and %u coordinates; %u and %u are expected", grid->dims[0], grid->dims[x->rank - 1], x->dims[0],
-              x->rank - 2u);
+              "input 1 (\"grid\") has batch %u and %u coordinates; %u and %u are expected", grid->dims[0],
+              grid->dims[x->rank - 1], x->dims[0], x->rank - 2u);
     rule_shape_of(&want[0], grid);
     want[0].dims[x->rank - 1] = x->dims[x->rank - 1];
     rule_type_computed(&want[0], x);
@@ -79,8 +80,8 @@ RULE(image_projection)
     const struct tensor_desc *x = c->in[0];
     uint64_t n = desc_count(c->in[1]);
     TRY(rule_rank(c, 0, 4, nhwc));
-    REFUSE_IF(n != 8 && n != 8ull * x->dims[0], c, "input 1 (\"transform\") has %llu values; 8, or 8 per image, are expected",
-              (unsigned long long)n);
+    REFUSE_IF(n != 8 && n != 8ull * x->dims[0], c,
+              "input 1 (\"transform\") has %llu values; 8, or 8 per image, are expected", (unsigned long long)n);
     TRY(free_size(c, &want[0], x->dims[0]));
     rule_type_computed(&want[0], x);
     return ST_OK;
@@ -115,14 +116,15 @@ RULE(extract_glimpse)
     TRY(rule_dims(c, 1, 2, (uint32_t[]){x->dims[0], 2}, "[batch, 2]"));
     TRY(rule_positive(c, "size"));
     rule_type_computed(&want[0], x);
-    return rule_set(c, &want[0], 4, (uint64_t[]){x->dims[0], (uint64_t)op_int(c, "size", 0), (uint64_t)op_int(c, "size", 1), x->dims[3]});
+    return rule_set(c, &want[0], 4,
+                    (uint64_t[]){ x->dims[0], (uint64_t)op_int(c, "size", 0), (uint64_t)op_int(c, "size", 1), x->dims[3] });
 }
 
 /* Number of windows along one spatial dimension. */
 static enum status windows(const struct op_call *c, uint64_t padded, uint64_t span, uint64_t stride, uint64_t *ret)
 {
-    REFUSE_IF(span > padded, c, "a patch covers %llu elements of a dimension of %llu; make it smaller or pad more", (unsigned long long)span,
-              (unsigned long long)padded);
+    REFUSE_IF(span > padded, c, "a patch covers %llu elements of a dimension of %llu; make it smaller or pad more",
+              (unsigned long long)span, (unsigned long long)padded);
     *ret = (padded - span) / stride + 1;
     return ST_OK;
 }
@@ -144,7 +146,8 @@ RULE(extract_patches)
             TRY(windows(c, size, span, stride, &out[k]));
     }
     uint64_t taps = (uint64_t)op_int(c, "size", 0) * (uint64_t)op_int(c, "size", 1);
-    REFUSE_IF(taps > UINT32_MAX, c, "parameter \"size\" makes patches of %llu pixels; fewer are expected", (unsigned long long)taps);
+    REFUSE_IF(taps > UINT32_MAX, c, "parameter \"size\" makes patches of %llu pixels; fewer are expected",
+              (unsigned long long)taps);
     rule_type(&want[0], x);
     return rule_set(c, &want[0], 4, (uint64_t[]){x->dims[0], out[0], out[1], taps * x->dims[3]});
 }
@@ -173,7 +176,8 @@ RULE(im2col)
     uint64_t count, taps;
     TRY(rule_rank(c, 0, 4, nhwc));
     TRY(patches(c, &x->dims[1], &count, &taps));
-    REFUSE_IF(taps > UINT32_MAX, c, "parameter \"kernel_size\" makes patches of %llu pixels; fewer are expected", (unsigned long long)taps);
+    REFUSE_IF(taps > UINT32_MAX, c, "parameter \"kernel_size\" makes patches of %llu pixels; fewer are expected",
+              (unsigned long long)taps);
     rule_type_computed(&want[0], x);
     return rule_set(c, &want[0], 3, (uint64_t[]){x->dims[0], taps * x->dims[3], count});
 }
@@ -186,8 +190,10 @@ RULE(col2im)
     TRY(rule_rank(c, 0, 3, "[batch, values, patches]"));
     REFUSE_IF(want[0].rank != 4, c, "output 0 has rank %u; 4 is expected, it says the image size (%s)", want[0].rank, nhwc);
     TRY(patches(c, &want[0].dims[1], &count, &taps));
-    bool ok = want[0].dims[0] == x->dims[0] && x->dims[2] == count && taps <= UINT32_MAX && x->dims[1] == taps * want[0].dims[3];
-    REFUSE_IF(!ok, c, "output 0 is %s, which %llu patches of %llu values per channel make; input 0 has %u patches of %u values",
+    bool ok =
+        want[0].dims[0] == x->dims[0] && x->dims[2] == count && taps <= UINT32_MAX && x->dims[1] == taps * want[0].dims[3];
+    REFUSE_IF(!ok, c,
+              "output 0 is %s, which %llu patches of %llu values per channel make; input 0 has %u patches of %u values",
               desc_text(&want[0], text), (unsigned long long)count, (unsigned long long)taps, x->dims[2], x->dims[1]);
     rule_type_computed(&want[0], x);
     return ST_OK;

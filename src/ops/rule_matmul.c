@@ -2,7 +2,8 @@
 /* Matrix products: FullyConnected and MatMul, and attention, which is made of them. */
 #include "ops/op_rules.h"
 
-/* Without keep_dims the page speaks of [batch, m]; clients also declare [m] for one row, or leading dimensions of their own. */
+/* Without keep_dims the page speaks of [batch, m]; clients also declare [m] for one row, or leading dimensions of their own.
+ */
 static bool rows_as_declared(struct tensor_desc *got, const struct tensor_desc *in, uint64_t rows, uint32_t m)
 {
     return got->rank >= 1 && got->dims[got->rank - 1] == m && rule_fill(got, in, rows * m);
@@ -19,8 +20,9 @@ RULE(fully_connected)
     TRY(rule_vector(c, 2, m, "one per output"));
     bool keep = op_int(c, "keep_dims", 0);
     REFUSE_IF(keep ? x->dims[x->rank - 1] != n : count % n != 0, c,
-              "input 0 (\"%s\") is %s; %s is expected, since input 1 (\"%s\") takes rows of %u", rule_in_name(c, 0), desc_text(x, text),
-              keep ? "that many in the last dimension" : "a multiple of that many elements", rule_in_name(c, 1), n);
+              "input 0 (\"%s\") is %s; %s is expected, since input 1 (\"%s\") takes rows of %u", rule_in_name(c, 0),
+              desc_text(x, text), keep ? "that many in the last dimension" : "a multiple of that many elements",
+              rule_in_name(c, 1), n);
     TRY(rule_product_types(c, want, 0));
     if (keep) {
         rule_shape_of(&want[0], x);
@@ -44,8 +46,8 @@ static enum status matmul_shape(const struct op_call *c, struct tensor_desc *wan
     for (uint32_t k = 0; k + 2 < rank; k++) {
         uint32_t i = k + a->rank - rank, j = k + b->rank - rank; /* wrap to huge where the operand has no such dimension */
         uint32_t x = i < a->rank ? a->dims[i] : 1, y = j < b->rank ? b->dims[j] : 1;
-        REFUSE_IF(x != y && x != 1 && y != 1, c, "batch dimension %u is %u in input 0 and %u in input 1; equal sizes or 1 are expected", k, x,
-                  y);
+        REFUSE_IF(x != y && x != 1 && y != 1, c,
+                  "batch dimension %u is %u in input 0 and %u in input 1; equal sizes or 1 are expected", k, x, y);
         want->dims[k] = x > y ? x : y;
         if ((i < a->rank && a->dynamic >> i & 1) || (j < b->rank && b->dynamic >> j & 1))
             want->dynamic |= (uint8_t)(1u << k);
@@ -87,8 +89,9 @@ enum { GQA_SEQLENS = 1, GQA_KEY = 3, GQA_VALUE, GQA_PAST_KEY, GQA_PAST_VALUE, GQ
 
 static enum status both_or_neither(const struct op_call *c, uint32_t i)
 {
-    REFUSE_IF(!rule_in(c, i) != !rule_in(c, i + 1), c, "only one of inputs %u (\"%s\") and %u (\"%s\") is given; both or neither are expected", i,
-              rule_in_name(c, i), i + 1, rule_in_name(c, i + 1));
+    REFUSE_IF(!rule_in(c, i) != !rule_in(c, i + 1), c,
+              "only one of inputs %u (\"%s\") and %u (\"%s\") is given; both or neither are expected", i, rule_in_name(c, i),
+              i + 1, rule_in_name(c, i + 1));
     return ST_OK;
 }
 
@@ -105,11 +108,12 @@ static enum status attention_caches(const struct op_call *c, struct tensor_desc 
     for (uint32_t i = 1; i < c->n_out; i++) {
         if (c->out && !c->out[i])
             continue;
-        REFUSE_IF(want[i].rank != 4 || want[i].dims[2] == 0, c, "output %u has rank %u; %s is expected", i, want[i].rank, layout);
+        REFUSE_IF(want[i].rank != 4 || want[i].dims[2] == 0, c, "output %u has rank %u; %s is expected", i, want[i].rank,
+                  layout);
         TRY(rule_set(c, &want[i], 4, (uint64_t[]){dims[0], kv, want[i].dims[2], size}));
     }
-    REFUSE_IF(c->n_out > 2 && want[1].dims[2] != want[2].dims[2], c, "outputs 1 and 2 have %u and %u positions; equal numbers are expected",
-              want[1].dims[2], want[2].dims[2]);
+    REFUSE_IF(c->n_out > 2 && want[1].dims[2] != want[2].dims[2], c,
+              "outputs 1 and 2 have %u and %u positions; equal numbers are expected", want[1].dims[2], want[2].dims[2]);
     return ST_OK;
 }
 
@@ -117,18 +121,21 @@ static enum status attention_rotation(const struct op_call *c, uint32_t size)
 {
     if (!op_int(c, "do_rotary", 0))
         return ST_OK;
-    REFUSE_IF(!rule_in(c, GQA_COS) || !rule_in(c, GQA_SIN), c, "parameter \"do_rotary\" is true; inputs %d (\"cos_cache\") and %d (\"sin_cache\") are expected",
-              GQA_COS, GQA_SIN);
+    REFUSE_IF(!rule_in(c, GQA_COS) || !rule_in(c, GQA_SIN), c,
+              "parameter \"do_rotary\" is true; inputs %d (\"cos_cache\") and %d (\"sin_cache\") are expected", GQA_COS,
+              GQA_SIN);
     TRY(rule_rank(c, GQA_COS, 2, "[positions, half of the rotated values]"));
     TRY(rule_same_dims(c, GQA_COS, GQA_SIN));
     uint64_t turned = 2ull * c->in[GQA_COS]->dims[1];
-    REFUSE_IF(turned > size, c, "input %d (\"cos_cache\") turns %llu values; a head has %u", GQA_COS, (unsigned long long)turned, size);
+    REFUSE_IF(turned > size, c, "input %d (\"cos_cache\") turns %llu values; a head has %u", GQA_COS,
+              (unsigned long long)turned, size);
     if (!rule_in(c, GQA_POSITIONS))
         return ST_OK;
     return rule_dims(c, GQA_POSITIONS, 2, c->in[0]->dims, "[batch, sequence]");
 }
 
-/* query [batch, sequence, heads * size], or with keys and values behind it; the caches have as many positions as the client says. */
+/* query [batch, sequence, heads * size], or with keys and values behind it; the caches have as many positions as the client
+ * says. */
 RULE(group_query_attention)
 {
     const struct tensor_desc *q = c->in[0];
@@ -136,17 +143,19 @@ RULE(group_query_attention)
     TRY(rule_rank(c, 0, 3, "[batch, sequence, heads * size]"));
     TRY(rule_positive(c, "num_heads"));
     TRY(rule_positive(c, "kv_num_heads"));
-    REFUSE_IF(heads % kv, c, "parameter \"num_heads\" is %lld; a multiple of \"kv_num_heads\" %lld is expected", (long long)heads,
-              (long long)kv);
+    REFUSE_IF(heads % kv, c, "parameter \"num_heads\" is %lld; a multiple of \"kv_num_heads\" %lld is expected",
+              (long long)heads, (long long)kv);
     for (uint32_t i = 0; i < c->n_out; i++)
         rule_type_free(&want[i], q->type);
     TRY(both_or_neither(c, GQA_KEY));
     int64_t rows = rule_in(c, GQA_KEY) ? heads : heads + 2 * kv;
-    REFUSE_IF(q->dims[2] % rows || q->dims[2] == 0, c, "input 0 has %u values per position; a multiple of the %lld heads in it is expected", q->dims[2],
+    REFUSE_IF(q->dims[2] % rows || q->dims[2] == 0, c,
+              "input 0 has %u values per position; a multiple of the %lld heads in it is expected", q->dims[2],
               (long long)rows);
     uint32_t size = (uint32_t)(q->dims[2] / rows);
     if (rule_in(c, GQA_KEY)) {
-        TRY(rule_dims(c, GQA_KEY, 3, (uint32_t[]){q->dims[0], q->dims[1], (uint32_t)kv * size}, "[batch, sequence, kv_num_heads * size]"));
+        TRY(rule_dims(c, GQA_KEY, 3, (uint32_t[]){ q->dims[0], q->dims[1], (uint32_t)kv * size },
+                      "[batch, sequence, kv_num_heads * size]"));
         TRY(rule_same_dims(c, GQA_KEY, GQA_VALUE));
     }
     TRY(rule_vector(c, GQA_SEQLENS, q->dims[0], "one per batch entry"));

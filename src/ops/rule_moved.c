@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodings with one scale per channel through operators that only move values: the values stay as they are, so the output must have the
- * scales that its values came with, along the axis that they went to. */
+/* Encodings with one scale per channel through operators that only move values: the values stay as they are, so the output
+ * must have the scales that its values came with, along the axis that they went to. */
 #include "ops/op_rules.h"
 
 /* Entry `at + k` of the output's encoding along `axis` is entry `from + k * step` of the input's, for k below `count`. */
@@ -113,8 +113,10 @@ static const struct {
     uint16_t op;
     move_fn where;
 } moves[] = {
-    {OP_Reshape, move_flat},   {OP_Squeeze, move_flat},      {OP_ExpandDims, move_flat}, {OP_Transpose, move_transpose}, {OP_Concat, move_concat},
-    {OP_Split, move_split},    {OP_StridedSlice, move_slice}, {OP_Gather, move_gather},   {OP_Pack, move_pack},           {OP_UnPack, move_unpack},
+    { OP_Reshape, move_flat },        { OP_Squeeze, move_flat },  { OP_ExpandDims, move_flat },
+    { OP_Transpose, move_transpose }, { OP_Concat, move_concat }, { OP_Split, move_split },
+    { OP_StridedSlice, move_slice },  { OP_Gather, move_gather }, { OP_Pack, move_pack },
+    { OP_UnPack, move_unpack },
 };
 
 static move_fn move_of(enum op_id op)
@@ -128,14 +130,19 @@ static move_fn move_of(enum op_id op)
 static enum status check_entries(const struct op_call *c, const struct tensor_desc *x, uint32_t o, const struct moved *m)
 {
     const struct quant *a = &x->q, *b = &c->out[o]->q;
-    REFUSE_IF((uint32_t)b->axis != m->axis, c, "output %u has one scale per element of axis %d; the input's channels are along axis %u there", o, b->axis,
+    REFUSE_IF((uint32_t)b->axis != m->axis, c,
+              "output %u has one scale per element of axis %d; the input's channels are along axis %u there", o, b->axis,
               m->axis);
-    REFUSE_IF(a->bits != b->bits || a->mapping != b->mapping, c, "output %u has an encoding of %u bits and mapping %u; the input's %u and %u are expected", o,
-              b->bits, b->mapping, a->bits, a->mapping);
+    REFUSE_IF(a->bits != b->bits || a->mapping != b->mapping, c,
+              "output %u has an encoding of %u bits and mapping %u; the input's %u and %u are expected", o, b->bits,
+              b->mapping, a->bits, a->mapping);
     for (uint32_t k = 0; k < m->count; k++) {
         uint32_t from = (uint32_t)(m->from + k * m->step), to = m->at + k;
-        REFUSE_IF(from >= a->n || to >= b->n || quant_scale(a, from) != quant_scale(b, to) || quant_offset(a, from) != quant_offset(b, to), c,
-                  "scale or offset %u of output %u differs from %u of the input, where the values come from; values of channels move without being "
+        REFUSE_IF(from >= a->n || to >= b->n || quant_scale(a, from) != quant_scale(b, to) ||
+                      quant_offset(a, from) != quant_offset(b, to),
+                  c,
+                  "scale or offset %u of output %u differs from %u of the input, where the values come from; values of "
+                  "channels move without being "
                   "requantized, so equal ones are expected",
                   to, o, from);
     }
@@ -148,13 +155,17 @@ static enum status check_pair(const struct op_call *c, move_fn where, uint32_t i
     const struct tensor_desc *x = c->in[i], *y = c->out[o];
     if (x->q.kind != Q_AXIS && y->q.kind != Q_AXIS)
         return ST_OK;
-    REFUSE_IF(x->q.kind != y->q.kind, c, "of input %u (%s) and output %u (%s) one has a scale per channel and the other has not; both or none is expected", i,
-              desc_text(x, a), o, desc_text(y, b));
+    REFUSE_IF(
+        x->q.kind != y->q.kind, c,
+        "of input %u (%s) and output %u (%s) one has a scale per channel and the other has not; both or none is expected", i,
+        desc_text(x, a), o, desc_text(y, b));
     struct moved m = {.axis = (uint32_t)x->q.axis, .count = x->q.n, .step = 1};
-    REFUSE_IF(x->dynamic >> m.axis & 1, c, "input %u is %s with one scale per element of its dynamic axis %u; a fixed axis is expected", i, desc_text(x, a),
-              m.axis);
+    REFUSE_IF(x->dynamic >> m.axis & 1, c,
+              "input %u is %s with one scale per element of its dynamic axis %u; a fixed axis is expected", i,
+              desc_text(x, a), m.axis);
     REFUSE_IF(!where(c, i, o, &m), c,
-              "input %u is %s with one scale per element of axis %u, which is not an axis of output %u (%s) any more; move along other axes, or use one scale",
+              "input %u is %s with one scale per element of axis %u, which is not an axis of output %u (%s) any more; move "
+              "along other axes, or use one scale",
               i, desc_text(x, a), m.axis, o, desc_text(y, b));
     return check_entries(c, x, o, &m);
 }

@@ -63,8 +63,9 @@ RULE(group_norm)
     TRY(epsilon(c));
     TRY(rule_rank_min(c, 0, 2));
     TRY(rule_positive(c, "group"));
-    REFUSE_IF(x->dims[x->rank - 1] % (uint64_t)op_int(c, "group", 0), c, "parameter \"group\" is %lld; a divisor of the %u channels is expected",
-              (long long)op_int(c, "group", 0), x->dims[x->rank - 1]);
+    REFUSE_IF(x->dims[x->rank - 1] % (uint64_t)op_int(c, "group", 0), c,
+              "parameter \"group\" is %lld; a divisor of the %u channels is expected", (long long)op_int(c, "group", 0),
+              x->dims[x->rank - 1]);
     return per_channel(c, want);
 }
 
@@ -78,7 +79,8 @@ RULE(l2_norm)
 
 RULE(lrn)
 {
-    REFUSE_IF(op_int(c, "radius", 0) < 0, c, "parameter \"radius\" is %lld; 0 or more is expected", (long long)op_int(c, "radius", 0));
+    REFUSE_IF(op_int(c, "radius", 0) < 0, c, "parameter \"radius\" is %lld; 0 or more is expected",
+              (long long)op_int(c, "radius", 0));
     TRY(rule_rank_min(c, 0, op_int(c, "region", 0) ? 3 : 1));
     return rule_unary(c, want);
 }
@@ -97,7 +99,8 @@ RULE(rotary_embedding)
 {
     const struct tensor_desc *x = c->in[0], *cos = c->in[1], *ids = rule_in(c, 3);
     int64_t dim = op_int(c, "rotary_embedding_dim", 0);
-    REFUSE_IF(x->rank != 3 && x->rank != 4, c, "input 0 has rank %u; 3 ([batch, sequence, heads * size]) or 4 ([batch, heads, sequence, size]) is expected",
+    REFUSE_IF(x->rank != 3 && x->rank != 4, c,
+              "input 0 has rank %u; 3 ([batch, sequence, heads * size]) or 4 ([batch, heads, sequence, size]) is expected",
               x->rank);
     REFUSE_IF(dim % 2, c, "parameter \"rotary_embedding_dim\" is %lld; an even number is expected", (long long)dim);
     uint32_t batch = x->dims[0], sequence = x->dims[x->rank - 2], last = x->dims[x->rank - 1];
@@ -108,8 +111,13 @@ RULE(rotary_embedding)
     TRY(rule_same_dims(c, 1, 2));
     TRY(rule_vector(c, 3, (uint64_t)batch * sequence, "one per position"));
     uint64_t turned = 2ull * cos->dims[cos->rank - 1], size = x->rank == 4 || dim ? last : turned;
-    REFUSE_IF(turned == 0 || turned > last || last % size || (uint64_t)(dim ? dim : x->rank == 4 ? last : (int64_t)turned) != turned, c,
-              "input 1 (\"cos\") turns %llu values of a head; input 0 has %u and \"rotary_embedding_dim\" is %lld (0: all of them)",
+    REFUSE_IF(turned == 0 || turned > last || last % size ||
+                  (uint64_t)(dim            ? dim
+                             : x->rank == 4 ? last
+                                            : (int64_t)turned) != turned,
+              c,
+              "input 1 (\"cos\") turns %llu values of a head; input 0 has %u and \"rotary_embedding_dim\" is %lld (0: all "
+              "of them)",
               (unsigned long long)turned, last, (long long)dim);
     return rule_unary(c, want);
 }

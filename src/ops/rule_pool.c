@@ -6,13 +6,17 @@ enum { ROUND_CEIL = 1 };
 
 static enum status pool_size(const struct op_call *c, uint32_t k, bool ceil, uint64_t *ret)
 {
-    uint64_t size = c->in[0]->dims[1 + k], window = (uint64_t)op_int(c, "filter_size", k), stride = (uint64_t)op_int(c, "stride", k);
+    uint64_t size = c->in[0]->dims[1 + k], window = (uint64_t)op_int(c, "filter_size", k),
+             stride = (uint64_t)op_int(c, "stride", k);
     uint64_t before = (uint64_t)op_int(c, "pad_amount", 2 * k), after = (uint64_t)op_int(c, "pad_amount", 2 * k + 1);
     REFUSE_IF(before >= window || after >= window, c,
-              "parameter \"pad_amount\" is [%llu, %llu] for spatial dimension %u; less than the window's %llu is expected, or a window could "
-              "lie in padding alone", (unsigned long long)before, (unsigned long long)after, k, (unsigned long long)window);
+              "parameter \"pad_amount\" is [%llu, %llu] for spatial dimension %u; less than the window's %llu is expected, "
+              "or a window could "
+              "lie in padding alone",
+              (unsigned long long)before, (unsigned long long)after, k, (unsigned long long)window);
     REFUSE_IF(window > before + size + after, c,
-              "the window covers %llu elements of spatial dimension %u, which has %llu with padding (%llu + %llu + %llu); a smaller window or more padding is expected",
+              "the window covers %llu elements of spatial dimension %u, which has %llu with padding (%llu + %llu + %llu); a "
+              "smaller window or more padding is expected",
               (unsigned long long)window, k, (unsigned long long)(before + size + after), (unsigned long long)before,
               (unsigned long long)size, (unsigned long long)after);
     uint64_t room = before + size + after - window;
@@ -28,7 +32,8 @@ static enum status pool(const struct op_call *c, struct tensor_desc *want, uint3
 {
     const struct tensor_desc *x = c->in[0];
     uint64_t size;
-    TRY(rule_rank(c, 0, spatial + 2, spatial == 2 ? "[batch, height, width, channels]" : "[batch, depth, height, width, channels]"));
+    TRY(rule_rank(c, 0, spatial + 2,
+                  spatial == 2 ? "[batch, height, width, channels]" : "[batch, depth, height, width, channels]"));
     TRY(rule_positive(c, "filter_size"));
     TRY(rule_positive(c, "stride"));
     bool ceil = op_param_index(c->op, "rounding_mode") >= 0 && op_int(c, "rounding_mode", 0) == ROUND_CEIL;

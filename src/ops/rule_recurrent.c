@@ -10,8 +10,8 @@ static enum status gate_types(const struct op_call *c, uint32_t last)
     if (dtype_is_fixed(x))
         return rule_affine_types(c, 1, last);
     for (uint32_t i = 1; i <= last && i < c->n_in; i++)
-        REFUSE_IF(c->in[i] && c->in[i]->type != x, c, "input %u (\"%s\") is %s; %s is expected, the type of input 0", i, rule_in_name(c, i),
-                  desc_text(c->in[i], text), dtype_name(x));
+        REFUSE_IF(c->in[i] && c->in[i]->type != x, c, "input %u (\"%s\") is %s; %s is expected, the type of input 0", i,
+                  rule_in_name(c, i), desc_text(c->in[i], text), dtype_name(x));
     return ST_OK;
 }
 
@@ -25,8 +25,8 @@ static enum status read_sequence(const struct op_call *c, uint32_t least_rank, s
 {
     char text[DESC_TEXT_MAX];
     const struct tensor_desc *x = c->in[0];
-    REFUSE_IF(x->rank < least_rank || x->rank > 3, c, "input 0 is %s of rank %u; %s is expected", desc_text(x, text), x->rank,
-              least_rank == 3 ? "rank 3" : "rank 2 ([batch, input]) or 3 (with time)");
+    REFUSE_IF(x->rank < least_rank || x->rank > 3, c, "input 0 is %s of rank %u; %s is expected", desc_text(x, text),
+              x->rank, least_rank == 3 ? "rank 3" : "rank 2 ([batch, input]) or 3 (with time)");
     bool major = op_int(c, "time_major", 0);
     *ret = (struct sequence){.size = x->dims[x->rank - 1], .time_major = major};
     if (x->rank == 2) {
@@ -46,7 +46,9 @@ static enum status stateful_rule(const struct op_call *c, const struct sequence 
     const struct tensor_desc *x = c->in[0];
     TRY(rule_vector(c, reset, 1, "one flag"));
     uint8_t batch = x->rank == 3 && s->time_major ? 2 : 1;
-    REFUSE_IF(x->dynamic & batch, c, "input 0 has a dynamic batch; with a \"reset\" input the layer keeps a state per batch element, so the batch must be fixed");
+    REFUSE_IF(x->dynamic & batch, c,
+              "input 0 has a dynamic batch; with a \"reset\" input the layer keeps a state per batch element, so the batch "
+              "must be fixed");
     return ST_OK;
 }
 
@@ -89,7 +91,8 @@ static enum status lstm_input_gate(const struct op_call *c)
 {
     bool x = rule_in(c, 16), h = rule_in(c, 17), b = rule_in(c, 21);
     REFUSE_IF(x != h || x != b, c,
-              "of the input gate's operands \"w_xi\", \"w_hi\" and \"b_i\" only some are given; give all, or none to couple it to the forget gate");
+              "of the input gate's operands \"w_xi\", \"w_hi\" and \"b_i\" only some are given; give all, or none to couple "
+              "it to the forget gate");
     return ST_OK;
 }
 
@@ -104,7 +107,8 @@ static enum status lstm_shapes(const struct op_call *c, const struct sequence *s
     TRY(vectors(c, 12, 15, units));
     TRY(vectors(c, 18, 21, units));
     REFUSE_IF(!rule_in(c, 22) && out != units, c,
-              "the recurrent weights take %u values but there are %u units; without \"w_proj\" both must be equal", out, units);
+              "the recurrent weights take %u values but there are %u units; without \"w_proj\" both must be equal", out,
+              units);
     TRY(rule_dims(c, 22, 2, (uint32_t[]){out, units}, "[output, units]"));
     return rule_vector(c, 23, out, "one per output");
 }
@@ -155,7 +159,8 @@ RULE(gru)
 static enum status whole_frames(const struct op_call *c, const char *name, int64_t least, int64_t most, uint32_t frame)
 {
     int64_t v = op_int(c, name, 0);
-    REFUSE_IF(v % frame || v < least || v > most, c, "parameter \"%s\" is %lld; a multiple of %u (what one input brings) from %lld to %lld is expected", name,
+    REFUSE_IF(v % frame || v < least || v > most, c,
+              "parameter \"%s\" is %lld; a multiple of %u (what one input brings) from %lld to %lld is expected", name,
               (long long)v, frame, (long long)least, (long long)most);
     return ST_OK;
 }
@@ -181,13 +186,15 @@ RULE(stft)
 {
     const struct tensor_desc *x = c->in[0], *window = rule_in(c, 1);
     REFUSE_IF(x->rank != 2 && x->rank != 3, c, "input 0 has rank %u; [batch, samples, 1] is expected", x->rank);
-    REFUSE_IF(x->rank == 3 && x->dims[2] != 1, c, "input 0 has %u values per sample; 1 is expected, complex signals are not supported", x->dims[2]);
+    REFUSE_IF(x->rank == 3 && x->dims[2] != 1, c,
+              "input 0 has %u values per sample; 1 is expected, complex signals are not supported", x->dims[2]);
     TRY(rule_positive(c, "frame_step"));
-    REFUSE_IF(!op_has(c, "frame_length") && !window, c, "parameter \"frame_length\" is missing; without a window there is no other length");
+    REFUSE_IF(!op_has(c, "frame_length") && !window, c,
+              "parameter \"frame_length\" is missing; without a window there is no other length");
     uint64_t length = op_has(c, "frame_length") ? (uint64_t)op_int(c, "frame_length", 0) : desc_count(window);
     TRY(rule_vector(c, 1, length, "one per sample of a frame"));
-    REFUSE_IF(length == 0 || length > x->dims[1], c, "a frame has %llu samples; 1 … %u (the signal) are allowed", (unsigned long long)length,
-              x->dims[1]);
+    REFUSE_IF(length == 0 || length > x->dims[1], c, "a frame has %llu samples; 1 … %u (the signal) are allowed",
+              (unsigned long long)length, x->dims[1]);
     uint64_t frames = (x->dims[1] - length) / (uint64_t)op_int(c, "frame_step", 0) + 1;
     uint64_t bins = op_int(c, "onesided", 0) ? length / 2 + 1 : length;
     rule_type_computed(&want[0], x);

@@ -42,8 +42,8 @@ RULE(top_k)
     const struct tensor_desc *x = c->in[0];
     int64_t k = op_int(c, "k", 0);
     TRY(rule_rank_min(c, 0, 1));
-    REFUSE_IF(k < 1 || k > x->dims[x->rank - 1], c, "parameter \"k\" is %lld; 1 … %u (the last dimension) are allowed", (long long)k,
-              x->dims[x->rank - 1]);
+    REFUSE_IF(k < 1 || k > x->dims[x->rank - 1], c, "parameter \"k\" is %lld; 1 … %u (the last dimension) are allowed",
+              (long long)k, x->dims[x->rank - 1]);
     for (uint32_t i = 0; i < c->n_out; i++) {
         rule_shape_of(&want[i], x);
         want[i].dims[x->rank - 1] = (uint32_t)k;

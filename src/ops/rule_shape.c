@@ -7,8 +7,9 @@ static enum status same_elements(const struct op_call *c, struct tensor_desc *wa
     char a[DESC_TEXT_MAX], b[DESC_TEXT_MAX];
     const struct tensor_desc *x = c->in[0];
     uint64_t declared = desc_count(&want[0]);
-    REFUSE_IF(!rule_fill(&want[0], x, desc_count(x)), c, "input 0 is %s with %llu elements, output 0 is %s with %llu; equal counts are expected",
-              desc_text(x, a), (unsigned long long)desc_count(x), desc_text(&want[0], b), (unsigned long long)declared);
+    REFUSE_IF(!rule_fill(&want[0], x, desc_count(x)), c,
+              "input 0 is %s with %llu elements, output 0 is %s with %llu; equal counts are expected", desc_text(x, a),
+              (unsigned long long)desc_count(x), desc_text(&want[0], b), (unsigned long long)declared);
     rule_type(&want[0], x);
     return ST_OK;
 }
@@ -28,7 +29,8 @@ RULE(squeeze)
     TRY(rule_axes(c, "axes", x->rank, &mask));
     TRY(rule_set_rank(c, &want[0], x->rank - (uint32_t)__builtin_popcount(mask)));
     for (uint32_t i = 0; i < x->rank; i++) {
-        REFUSE_IF(mask >> i & 1 && x->dims[i] != 1, c, "parameter \"axes\" names axis %u, which has %u elements; 1 is expected", i, x->dims[i]);
+        REFUSE_IF(mask >> i & 1 && x->dims[i] != 1, c,
+                  "parameter \"axes\" names axis %u, which has %u elements; 1 is expected", i, x->dims[i]);
         if (mask >> i & 1)
             continue;
         want[0].dynamic |= (uint8_t)((x->dynamic >> i & 1) << at);
@@ -107,9 +109,10 @@ RULE(split)
               n == 1 ? "" : "s", n + 1, c->n_out, c->n_out == 1 ? " is" : "s are");
     for (uint32_t i = 0; i <= n; i++) {
         int64_t end = i < n ? op_int(c, "split_index", i) : x->dims[axis];
-        REFUSE_IF(end <= begin || end > x->dims[axis], c,
-                  "parameter \"split_index\": slice %u would be [%lld, %lld); ascending positions between 1 and %u are expected", i,
-                  (long long)begin, (long long)end, x->dims[axis] - 1);
+        REFUSE_IF(
+            end <= begin || end > x->dims[axis], c,
+            "parameter \"split_index\": slice %u would be [%lld, %lld); ascending positions between 1 and %u are expected",
+            i, (long long)begin, (long long)end, x->dims[axis] - 1);
         rule_shape_of(&want[i], x);
         rule_type(&want[i], x);
         want[i].dims[axis] = (uint32_t)(end - begin);
@@ -157,8 +160,8 @@ RULE(unpack)
     const struct tensor_desc *x = c->in[0];
     uint32_t axis;
     TRY(rule_axis(c, "axis", x->rank, &axis));
-    REFUSE_IF(c->n_out != x->dims[axis], c, "axis %u has %u elements; as many outputs are expected, %u are given", axis, x->dims[axis],
-              c->n_out);
+    REFUSE_IF(c->n_out != x->dims[axis], c, "axis %u has %u elements; as many outputs are expected, %u are given", axis,
+              x->dims[axis], c->n_out);
     for (uint32_t i = 0; i < c->n_out; i++) {
         uint32_t at = 0;
         TRY(rule_set_rank(c, &want[i], x->rank - 1u));
@@ -177,8 +180,10 @@ RULE(shape)
 {
     int64_t rank = c->in[0]->rank, start = op_int(c, "start", 0), end = op_int(c, "end", 0);
     end = end > rank ? rank : end;
-    REFUSE_IF(start >= end, c, "parameters \"start\" %lld and \"end\" %lld select nothing of a tensor of rank %lld; at least one dimension is expected", (long long)start,
-              (long long)end, (long long)rank);
+    REFUSE_IF(start >= end, c,
+              "parameters \"start\" %lld and \"end\" %lld select nothing of a tensor of rank %lld; at least one dimension "
+              "is expected",
+              (long long)start, (long long)end, (long long)rank);
     rule_type_free(&want[0], DT_U32);
     return rule_set(c, &want[0], 1, (uint64_t[]){(uint64_t)(end - start)});
 }
@@ -188,8 +193,8 @@ RULE(constant_of_shape)
 {
     const struct tensor_desc *x = c->in[0];
     REFUSE_IF(x->rank > 1, c, "input 0 has rank %u; a list of dimensions (rank 1) is expected", x->rank);
-    REFUSE_IF(want[0].type != DT_NONE && desc_count(x) != want[0].rank, c, "input 0 lists %llu dimensions; the output has rank %u",
-              (unsigned long long)desc_count(x), want[0].rank);
+    REFUSE_IF(want[0].type != DT_NONE && desc_count(x) != want[0].rank, c,
+              "input 0 lists %llu dimensions; the output has rank %u", (unsigned long long)desc_count(x), want[0].rank);
     rule_type_free(&want[0], DT_F32);
     return ST_OK;
 }

@@ -9,11 +9,12 @@ static int64_t limit(int64_t v, int64_t lo, int64_t hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* One row of ranges on a dimension of `size`. Forward: negative positions count from the end, overlong ends stop at the size.
- * Backward: the end is exclusive below, so -1 is how element 0 is reached; it never counts from the end. */
+/* One row of ranges on a dimension of `size`. Forward: negative positions count from the end, overlong ends stop at the
+ * size. Backward: the end is exclusive below, so -1 is how element 0 is reached; it never counts from the end. */
 static enum status slice_dim(const struct op_call *c, uint32_t row, uint32_t size, struct op_slice *ret)
 {
-    int64_t begin = op_int(c, "ranges", 3 * row), end = op_int(c, "ranges", 3 * row + 1), stride = op_int(c, "ranges", 3 * row + 2);
+    int64_t begin = op_int(c, "ranges", 3 * row), end = op_int(c, "ranges", 3 * row + 1),
+            stride = op_int(c, "ranges", 3 * row + 2);
     int64_t n = size;
     REFUSE_IF(stride == 0, c, "parameter \"ranges\": row %u has stride 0; any other stride is allowed", row);
     if (op_int(c, "begin_mask", 0) >> row & 1)
@@ -30,8 +31,10 @@ static enum status slice_dim(const struct op_call *c, uint32_t row, uint32_t siz
         end = begin + (stride > 0 ? 1 : -1);
     int64_t span = stride > 0 ? end - begin : begin - end, step = stride > 0 ? stride : -stride;
     REFUSE_IF(span <= 0 || begin >= n, c,
-              "parameter \"ranges\": row %u [%lld, %lld, %lld] selects nothing of a dimension of %u elements; [begin, end, stride] with at least one element is expected", row,
-              (long long)op_int(c, "ranges", 3 * row), (long long)op_int(c, "ranges", 3 * row + 1), (long long)stride, size);
+              "parameter \"ranges\": row %u [%lld, %lld, %lld] selects nothing of a dimension of %u elements; [begin, end, "
+              "stride] with at least one element is expected",
+              row, (long long)op_int(c, "ranges", 3 * row), (long long)op_int(c, "ranges", 3 * row + 1), (long long)stride,
+              size);
     ret->begin = begin;
     ret->stride = stride;
     ret->count = (uint32_t)((span + step - 1) / step);
@@ -45,8 +48,9 @@ enum status op_slice(const struct op_call *c, struct op_slice ret[OP_SLICE_MAX],
     uint32_t fresh = (uint32_t)op_int(c, "new_axes_mask", 0), shrink = (uint32_t)op_int(c, "shrink_axes", 0);
     REFUSE_IF(rows > OP_SLICE_MAX, c, "parameter \"ranges\" has %u rows; at most %d are supported", rows, OP_SLICE_MAX);
     uint32_t added = (uint32_t)__builtin_popcount(fresh & ((1u << rows) - 1));
-    REFUSE_IF(rows != x->rank + added, c, "parameter \"ranges\" has %u rows; one per input dimension (%u) and new axis (%u) is expected", rows,
-              x->rank, added);
+    REFUSE_IF(rows != x->rank + added, c,
+              "parameter \"ranges\" has %u rows; one per input dimension (%u) and new axis (%u) is expected", rows, x->rank,
+              added);
     for (uint32_t i = 0; i < rows; i++) {
         ret[i] = (struct op_slice){.axis = -1, .stride = 1, .count = 1};
         if (fresh >> i & 1)

@@ -22,7 +22,8 @@ struct chain_graph {
     bool *whole;           /* per tensor: it must exist as a tensor */
     uint64_t *weights;     /* per node: bytes of its constants */
     struct binary_box_op *box; /* per member; NULL: the target has no window */
-    uint64_t *again;       /* per member: bytes of weights that are so many that the window may not hold them, so that they come again for every slab */
+    uint64_t *again; /* per member: bytes of weights that are so many that the window may not hold them, so that they come
+                        again for every slab */
     uint32_t *first_input; /* per node: inputs[first_input[k]] … inputs[first_input[k + 1]] are results of other nodes */
     struct chain_input *inputs;
 };
@@ -40,8 +41,10 @@ struct chain_shape {
 };
 
 enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret);
-bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n, struct chain_shape *ret); /* false: these nodes are no chain */
-/* Of the window, while so many lines of the last result are computed: slabs in tile layout, weights, lines of what the chain reads and of what it makes. */
+bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n,
+                 struct chain_shape *ret); /* false: these nodes are no chain */
+/* Of the window, while so many lines of the last result are computed: slabs in tile layout, weights, lines of what the chain
+ * reads and of what it makes. */
 uint64_t chain_window_bytes(const struct chain_graph *g, const struct chain_shape *s, uint32_t height);
 uint64_t chain_slab_bytes(const struct chain_shape *s, uint32_t height);
 

@@ -32,8 +32,8 @@ static enum status is_member(struct prepare_cx *cx, uint32_t k, bool *ret)
     struct op_lines lines;
     ir_call(cx->g, n, &v);
     *ret = false;
-    if (n->n_out != 1 || n->n_guards || n->n_in + n->n_out > MAX_OPERANDS || op_stateful(&v.call) || !op_by_lines(&v.call) || !desc_lines(v.out[0], &lines) ||
-        lines.n > OP_CHAIN_LINES)
+    if (n->n_out != 1 || n->n_guards || n->n_in + n->n_out > MAX_OPERANDS || op_stateful(&v.call) || !op_by_lines(&v.call) ||
+        !desc_lines(v.out[0], &lines) || lines.n > OP_CHAIN_LINES)
         return ST_OK;
     for (uint32_t i = 0; i < n->n_in; i++)
         if (v.in[i] && v.in[i]->dynamic)
@@ -69,7 +69,8 @@ static enum status list_boxes(struct prepare_cx *cx, struct chain_graph *g)
             break;
         binary_box_op(call, &g->box[k]);
         uint64_t weights = g->box[k].whole.depth > 1 ? binary_box_operand(&g->box[k], &g->box[k].whole, 1) : 0;
-        g->again[k] = weights > cx->target->vtcm_bytes / (cx->chain_taste.share ? cx->chain_taste.share : USUAL_SHARE) ? weights : 0;
+        g->again[k] =
+            weights > cx->target->vtcm_bytes / (cx->chain_taste.share ? cx->chain_taste.share : USUAL_SHARE) ? weights : 0;
     }
     RETURN_IF(!ok, ST_NO_MEMORY, "no memory to find chains among %zu nodes", ir->nodes.n);
     return ST_OK;
@@ -80,23 +81,29 @@ enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret)
     const struct ir_graph *g = cx->g;
     uint32_t nt = (uint32_t)g->tensors.n, nn = (uint32_t)g->nodes.n;
     struct arena *a = &cx->arena;
-    *ret = (struct chain_graph){ .cx = cx, .member = arena_array(a, bool, nn), .maker = arena_array(a, uint32_t, nt), .last_reader = arena_array(a, uint32_t, nt),
-                                 .whole = arena_array(a, bool, nt), .weights = arena_array(a, uint64_t, nn), .first_input = arena_array(a, uint32_t, (size_t)nn + 1) };
+    *ret = (struct chain_graph){ .cx = cx,
+                                 .member = arena_array(a, bool, nn),
+                                 .maker = arena_array(a, uint32_t, nt),
+                                 .last_reader = arena_array(a, uint32_t, nt),
+                                 .whole = arena_array(a, bool, nt),
+                                 .weights = arena_array(a, uint64_t, nn),
+                                 .first_input = arena_array(a, uint32_t, (size_t)nn + 1) };
     uint32_t n_inputs = 0;
     for (uint32_t k = 0; k < nn; k++)
         n_inputs += g->nodes.at[k].n_in;
     ret->inputs = arena_array(a, struct chain_input, n_inputs);
     uint32_t *tensors_of = arena_array(a, uint32_t, cx->n_cells);
-    RETURN_IF(!ret->member || !ret->maker || !ret->last_reader || !ret->whole || !ret->weights || !ret->first_input || !ret->inputs || !tensors_of, ST_NO_MEMORY,
-              "no memory to find chains among %u nodes", nn);
+    RETURN_IF(!ret->member || !ret->maker || !ret->last_reader || !ret->whole || !ret->weights || !ret->first_input ||
+                  !ret->inputs || !tensors_of,
+              ST_NO_MEMORY, "no memory to find chains among %u nodes", nn);
     for (uint32_t t = 0; t < nt; t++) {
         ret->maker[t] = ret->last_reader[t] = IR_NONE;
         if (cx->cell_of[t] != IR_NONE)
             tensors_of[cx->cell_of[t]]++;
     }
     for (uint32_t t = 0; t < nt; t++)
-        ret->whole[t] = g->tensors.at[t].role != IR_NATIVE || cx->cell_of[t] == IR_NONE || cx->cells[cx->cell_of[t]].place != PLACE_SCRATCH ||
-                        tensors_of[cx->cell_of[t]] > 1;
+        ret->whole[t] = g->tensors.at[t].role != IR_NATIVE || cx->cell_of[t] == IR_NONE ||
+                        cx->cells[cx->cell_of[t]].place != PLACE_SCRATCH || tensors_of[cx->cell_of[t]] > 1;
     for (uint32_t k = 0; k < nn; k++) {
         const struct ir_node *n = &g->nodes.at[k];
         TRY(is_member(cx, k, &ret->member[k]));
@@ -124,7 +131,8 @@ static bool add_edges(const struct chain_graph *g, struct chain_shape *s, uint32
             continue;
         if (in->whole || s->first[i + 1] == sizeof(s->edges) / sizeof(s->edges[0]))
             return false;
-        s->edges[s->first[i + 1]++] = (struct op_chain_edge){ .maker = in->maker - s->node, .input = in->input, .reach = in->reach };
+        s->edges[s->first[i + 1]++] =
+            (struct op_chain_edge){ .maker = in->maker - s->node, .input = in->input, .reach = in->reach };
     }
     return true;
 }

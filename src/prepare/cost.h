@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cost of operators on a target (docs/cost.md). No clock and no measurement: the same binary has the same cost everywhere. */
+/* The cost of operators on a target (docs/cost.md). No clock and no measurement: the same binary has the same cost
+ * everywhere. */
 #ifndef PREPARE_COST_H
 #define PREPARE_COST_H
 
@@ -14,13 +15,15 @@ struct cost_work {
     uint64_t matrix, vector, move; /* move: between fast memory and the unit that works */
     bool none;               /* nothing to do, or done by the operator before it: not even launched */
 };
-void cost_work(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n, struct cost_work *ret);
-uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n); /* vector units, for a product with its own sigmoid */
+void cost_work(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n,
+               struct cost_work *ret);
+uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g,
+                    const struct binary_node *n);  /* vector units, for a product with its own sigmoid */
 bool cost_is_product(const struct binary_node *n); /* work of the matrix unit */
 bool cost_follows(const struct binary_node *n);    /* an activation that a product does with its results */
 
-/* The same by events, command by command: matrix unit, threads of the vector units and DMA side by side. Cycles of a node are what it adds to the time of all, so that they sum up to
- * the time of the graph. */
+/* The same by events, command by command: matrix unit, threads of the vector units and DMA side by side. Cycles of a node
+ * are what it adds to the time of all, so that they sum up to the time of the graph. */
 struct cost_spans {
     VEC(struct binary_span) list; /* of what a command keeps busy; spans of one command need not stand together */
 };
@@ -28,6 +31,7 @@ struct cost_result {
     uint64_t cycles;
     struct cost_spans *spans; /* the caller's, to be filled; NULL: not wanted */
 };
-enum status cost_events(const struct cost_device *d, const struct binary_graph *g, struct binary_node *nodes, struct cost_result *ret);
+enum status cost_events(const struct cost_device *d, const struct binary_graph *g, struct binary_node *nodes,
+                        struct cost_result *ret);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An operator takes the longer of computing and of moving its bytes, since both go on at the same time, and a start that is the same for all:
+/* An operator takes the longer of computing and of moving its bytes, since both go on at the same time, and a start that is
+ * the same for all:
  *
  *     cycles = start + max(operations / rate of the unit, sum over pools of bytes / rate of the pool)
  *
@@ -35,10 +36,12 @@ static enum cost_width wider(enum cost_width a, enum cost_width b)
     return a > b ? a : b;
 }
 
-/* Operations per cycle. Products go by what is multiplied (the first two inputs), the rest by the widest of first input and first output. */
+/* Operations per cycle. Products go by what is multiplied (the first two inputs), the rest by the widest of first input and
+ * first output. */
 static uint64_t rate_of(const struct cost_rates *r, const struct binary_graph *g, const struct binary_node *n)
 {
-    enum cost_width a = width_at(g, n->in, n->n_in, 0), b = width_at(g, n->in, n->n_in, 1), y = width_at(g, n->out, n->n_out, 0);
+    enum cost_width a = width_at(g, n->in, n->n_in, 0), b = width_at(g, n->in, n->n_in, 1),
+                    y = width_at(g, n->out, n->n_out, 0);
     for (uint32_t i = 0; i < PRODUCTS; i++)
         if (products[i].op == n->op->id)
             return products[i].per_channel ? r->per_channel[wider(a, b)] : r->products[a][b];

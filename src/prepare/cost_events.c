@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time of a graph on a device whose parts work side by side: what there is to do for each command, in the order of the binary. cost_place.c says when it is done.
+/* The time of a graph on a device whose parts work side by side: what there is to do for each command, in the order of the
+ * binary. cost_place.c says when it is done.
  *
- * What a command adds to the end of all work so far are its cycles, and those of its node; members of a chain share them by their work. */
+ * What a command adds to the end of all work so far are its cycles, and those of its node; members of a chain share them by
+ * their work. */
 #include "prepare/cost_sim.h"
 
 /* Bytes from and to DRAM. */
@@ -16,20 +18,22 @@ struct events {
     uint64_t *resident; /* per step, bytes of fast memory; NULL: not known */
 };
 
-/* ---- what there is to do -------------------------------------------------------------------------------------------------------- */
+/* ---- what there is to do ---------------------------------------------------------------------------------------------- */
 
 /* x * Sigmoid(x), which a device computes in one go: the tensor x, BINARY_NONE: it is something else. */
 static uint32_t swish_of(const struct events *e, const uint32_t *readers, const struct binary_node *n)
 {
     for (uint32_t i = 0; i < 2 && n->op->id == OP_ElementWiseMultiply && n->n_in == 2; i++) {
         uint32_t x = n->in[1 - i], from = n->in[i] == BINARY_NONE ? BINARY_NONE : e->sim.producer[n->in[i]];
-        if (from != BINARY_NONE && e->sim.g->nodes[from].op->id == OP_Sigmoid && e->sim.g->nodes[from].in[0] == x && readers[n->in[i]] == 1)
+        if (from != BINARY_NONE && e->sim.g->nodes[from].op->id == OP_Sigmoid && e->sim.g->nodes[from].in[0] == x &&
+            readers[n->in[i]] == 1)
             return x;
     }
     return BINARY_NONE;
 }
 
-/* The operand of an activation that may be work of the product which makes it, if nobody else reads it; BINARY_NONE: it is no activation. */
+/* The operand of an activation that may be work of the product which makes it, if nobody else reads it; BINARY_NONE: it is
+ * no activation. */
 static uint32_t activated(struct events *e, const uint32_t *readers, uint32_t k, uint32_t *most_readers)
 {
     const struct binary_node *n = &e->sim.g->nodes[k];
@@ -63,7 +67,8 @@ static void settle(struct events *e, const uint32_t *readers, uint32_t k)
         e->moves[k] = (struct moves){ 0 };
         return;
     }
-    uint32_t most_readers, x = activated(e, readers, k, &most_readers), from = x == BINARY_NONE ? BINARY_NONE : e->sim.producer[x];
+    uint32_t most_readers, x = activated(e, readers, k, &most_readers),
+                           from = x == BINARY_NONE ? BINARY_NONE : e->sim.producer[x];
     if (from == BINARY_NONE || !cost_is_product(&g->nodes[from]) || readers[x] > most_readers)
         return;
     e->work[from].vector += e->work[k].vector;
@@ -101,7 +106,7 @@ static void list_moves(struct events *e)
     }
 }
 
-/* ---- commands ------------------------------------------------------------------------------------------------------------------- */
+/* ---- commands --------------------------------------------------------------------------------------------------------- */
 
 static struct cost_member member_of(const struct events *e, uint32_t k)
 {
@@ -120,7 +125,14 @@ static struct cost_member member_of(const struct events *e, uint32_t k)
 static uint32_t boxes_of(const struct binary_graph *g, const struct binary_node *n)
 {
     const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
-    struct op_call c = { .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .in = in, .out = out, .params = n->params, .post = n->post };
+    struct op_call c = { .op = n->op,
+                         .node = n->name,
+                         .n_in = n->n_in,
+                         .n_out = n->n_out,
+                         .in = in,
+                         .out = out,
+                         .params = n->params,
+                         .post = n->post };
     struct binary_box_op o;
     struct binary_box sides;
     if (!n->tile.box.lines)
@@ -139,7 +151,8 @@ static void group_at(const struct events *e, uint32_t first, struct cost_group *
 {
     const struct cost_sim *s = &e->sim;
     const struct binary_graph *g = s->g;
-    uint32_t node = s->g->commands[first].node, at = g->chain_of ? g->chain_of[node] : BINARY_NONE, step = s->g->commands[first].step;
+    uint32_t node = s->g->commands[first].node, at = g->chain_of ? g->chain_of[node] : BINARY_NONE,
+             step = s->g->commands[first].step;
     *ret = (struct cost_group){ .first = first, .boxes = 1 };
     while (first + ret->n < s->g->n_commands && s->g->commands[first + ret->n].node == node)
         ret->n++;
@@ -156,10 +169,12 @@ static void group_at(const struct events *e, uint32_t first, struct cost_group *
     ret->boxes = at == BINARY_NONE ? boxes_of(g, n) : 1;
     ret->boxes = ret->boxes < ret->n ? ret->boxes : ret->n;
     ret->room = e->resident ? n->tile.bytes : ret->in;
-    ret->capacity = e->resident ? s->d->vtcm_bytes - (e->resident[step] < s->d->vtcm_bytes ? e->resident[step] : s->d->vtcm_bytes) : s->d->vtcm_bytes / 2;
+    ret->capacity = e->resident
+                        ? s->d->vtcm_bytes - (e->resident[step] < s->d->vtcm_bytes ? e->resident[step] : s->d->vtcm_bytes)
+                        : s->d->vtcm_bytes / 2;
 }
 
-/* ---- cycles --------------------------------------------------------------------------------------------------------------------- */
+/* ---- cycles ----------------------------------------------------------------------------------------------------------- */
 
 static uint64_t ended(const struct cost_sim *s, const struct cost_group *gr)
 {
@@ -220,11 +235,13 @@ static enum status list_resident(struct events *e, struct arena *a)
     return cost_resident(s->g, n_steps, e->resident);
 }
 
-enum status cost_events(const struct cost_device *d, const struct binary_graph *g, struct binary_node *nodes, struct cost_result *ret)
+enum status cost_events(const struct cost_device *d, const struct binary_graph *g, struct binary_node *nodes,
+                        struct cost_result *ret)
 {
     CLEANUP(arena_finish) struct arena a;
     arena_init(&a);
-    struct events e = { .sim = { .d = d, .g = g, .producer = arena_array(&a, uint32_t, g->n_tensors), .spans = ret->spans }, .work = arena_array(&a, struct cost_work, g->n_nodes),
+    struct events e = { .sim = { .d = d, .g = g, .producer = arena_array(&a, uint32_t, g->n_tensors), .spans = ret->spans },
+                        .work = arena_array(&a, struct cost_work, g->n_nodes),
                         .moves = arena_array(&a, struct moves, g->n_nodes) };
     RETURN_IF(!e.work || !e.moves || !e.sim.producer, ST_NO_MEMORY, "no memory to estimate %u operators", g->n_nodes);
     list_moves(&e);

@@ -80,7 +80,8 @@ uint64_t cost_lane_fill(struct cost_lane *l, uint64_t ready, uint64_t cycles, ui
         uint32_t i = 0;
         while (i < l->n && l->gaps[i].to <= at)
             i++;
-        uint64_t from = i < l->n ? most(l->gaps[i].from, at) : most(l->end, at), room = i < l->n ? l->gaps[i].to - from : cycles, part = room < cycles ? room : cycles;
+        uint64_t from = i < l->n ? most(l->gaps[i].from, at) : most(l->end, at),
+                 room = i < l->n ? l->gaps[i].to - from : cycles, part = room < cycles ? room : cycles;
         cost_lane_take(l, from, part);
         *start = begun ? *start : from;
         begun = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When something that does one thing at a time is busy, and when it is not. What comes later may use the time in which nothing was ready before, as long as that is not too long ago. */
+/* When something that does one thing at a time is busy, and when it is not. What comes later may use the time in which
+ * nothing was ready before, as long as that is not too long ago. */
 #ifndef PREPARE_COST_LANE_H
 #define PREPARE_COST_LANE_H
 
@@ -20,7 +21,8 @@ struct cost_lane {
 uint64_t cost_lane_when(const struct cost_lane *l, uint64_t ready, uint64_t cycles);
 /* It begins then; `start` is the answer of cost_lane_when. */
 void cost_lane_take(struct cost_lane *l, uint64_t start, uint64_t cycles);
-/* Work that may be interrupted takes all time that is left from `ready` on. Returns when it is done; *start is when it begins. */
+/* Work that may be interrupted takes all time that is left from `ready` on. Returns when it is done; *start is when it
+ * begins. */
 uint64_t cost_lane_fill(struct cost_lane *l, uint64_t ready, uint64_t cycles, uint64_t *start);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts the commands of one group after the other on the lanes of a device: the matrix unit, the threads of the vector units, the DMA engine.
+/* Puts the commands of one group after the other on the lanes of a device: the matrix unit, the threads of the vector units,
+ * the DMA engine.
  *
- *   DMA        |f0|f1|   |s0|f2|s1|      a command's part of weights and other operands comes before it begins, and its results go when it is done; transfers of one direction keep
- *   matrix        |c0  |c1  |c2  |       their order, and what comes waits for room in fast memory (cost_held)
- *   vectors            |c0|  |c1|        a chain's command goes from member to member, one command behind the other
+ *   DMA        |f0|f1|   |s0|f2|s1|      a command's part of weights and other operands comes before it begins, and its
+ * results go when it is done; transfers of one direction keep matrix        |c0  |c1  |c2  |       their order, and what
+ * comes waits for room in fast memory (cost_held) vectors            |c0|  |c1|        a chain's command goes from member to
+ * member, one command behind the other
  *
- * A command begins when its own part has come and as much of its operands is there as it is of its operator: the first half of the commands needs the first half of what is read. */
+ * A command begins when its own part has come and as much of its operands is there as it is of its operator: the first half
+ * of the commands needs the first half of what is read. */
 #include "prepare/cost_sim.h"
 
 static uint64_t most(uint64_t a, uint64_t b)
@@ -32,11 +35,12 @@ enum status cost_sim_init(struct cost_sim *s, struct arena *a)
     s->done = arena_array(a, uint64_t, s->g->n_commands + 1);
     s->first_of = arena_array(a, uint32_t, s->g->n_nodes);
     s->count_of = arena_array(a, uint32_t, s->g->n_nodes);
-    RETURN_IF(!s->held || !s->done || !s->first_of || !s->count_of, ST_NO_MEMORY, "no memory to estimate %u commands", s->g->n_commands);
+    RETURN_IF(!s->held || !s->done || !s->first_of || !s->count_of, ST_NO_MEMORY, "no memory to estimate %u commands",
+              s->g->n_commands);
     return ST_OK;
 }
 
-/* ---- spans ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- spans ------------------------------------------------------------------------------------------------------------ */
 
 static enum status keep(struct cost_sim *s, struct binary_span span)
 {
@@ -48,14 +52,15 @@ static enum status keep(struct cost_sim *s, struct binary_span span)
     return ST_OK;
 }
 
-/* ---- operands ------------------------------------------------------------------------------------------------------------------- */
+/* ---- operands --------------------------------------------------------------------------------------------------------- */
 
 static bool of_group(const struct cost_group *gr, uint32_t node)
 {
     return node >= gr->members[0].node && node <= gr->members[gr->n_members - 1].node;
 }
 
-/* When command i of n has as much as it needs of what other groups have made. A product needs all of a second operand that is no constant. */
+/* When command i of n has as much as it needs of what other groups have made. A product needs all of a second operand that
+ * is no constant. */
 static uint64_t ready(const struct cost_sim *s, const struct cost_group *gr, uint32_t i)
 {
     uint64_t when = 0;
@@ -65,14 +70,15 @@ static uint64_t ready(const struct cost_sim *s, const struct cost_group *gr, uin
             uint32_t from = n->in[p] == BINARY_NONE ? BINARY_NONE : s->producer[n->in[p]];
             if (from == BINARY_NONE || of_group(gr, from) || !s->count_of[from])
                 continue;
-            uint64_t count = s->count_of[from], upto = p == 1 && gr->members[m].product ? count : ((uint64_t)(i + 1) * count + gr->n - 1) / gr->n;
+            uint64_t count = s->count_of[from],
+                     upto = p == 1 && gr->members[m].product ? count : ((uint64_t)(i + 1) * count + gr->n - 1) / gr->n;
             when = most(when, s->done[s->first_of[from] + upto - 1]);
         }
     }
     return when;
 }
 
-/* ---- transfers ------------------------------------------------------------------------------------------------------------------ */
+/* ---- transfers -------------------------------------------------------------------------------------------------------- */
 
 /* A box that is about to come takes room; until there is some, older ones have to be done with. */
 static void hold(struct cost_sim *s, const struct cost_group *gr, uint64_t bytes)
@@ -90,7 +96,8 @@ static bool starts_box(const struct cost_group *gr, uint32_t i)
     return i == 0 || (uint64_t)i * gr->boxes / gr->n != (uint64_t)(i - 1) * gr->boxes / gr->n;
 }
 
-/* What command i needs of DRAM; *ret: when it is there. `made`: when it has been computed. A chain brings no more ahead than one command beyond those that its members work on. */
+/* What command i needs of DRAM; *ret: when it is there. `made`: when it has been computed. A chain brings no more ahead than
+ * one command beyond those that its members work on. */
 static enum status fetch(struct cost_sim *s, const struct cost_group *gr, uint32_t i, uint64_t made, uint64_t *ret)
 {
     uint64_t cycles = dma_cycles(s->d, share(gr, i, gr->in)), start = 0, from = gr->reads_back ? made : 0;
@@ -103,7 +110,8 @@ static enum status fetch(struct cost_sim *s, const struct cost_group *gr, uint32
         from = most(from, s->done[gr->first + i - gr->n_members - 1]);
     *ret = cost_lane_fill(&s->dma, most(most(s->gate, s->fetched), from), cycles, &start);
     s->fetched = most(s->fetched, *ret);
-    return keep(s, (struct binary_span){ gr->first + i, gr->members[gr->n_members - 1].node, UNIT_FETCH, false, start, cycles ? *ret - start : 0 });
+    return keep(s, (struct binary_span){ gr->first + i, gr->members[gr->n_members - 1].node, UNIT_FETCH, false, start,
+                                         cycles ? *ret - start : 0 });
 }
 
 static enum status store(struct cost_sim *s, const struct cost_group *gr, uint32_t i, uint64_t *done)
@@ -113,10 +121,11 @@ static enum status store(struct cost_sim *s, const struct cost_group *gr, uint32
         return ST_OK;
     *done = cost_lane_fill(&s->dma, most(*done, s->stored), cycles, &start);
     s->stored = *done;
-    return keep(s, (struct binary_span){ gr->first + i, gr->members[gr->n_members - 1].node, UNIT_STORE, false, start, *done - start });
+    return keep(s, (struct binary_span){ gr->first + i, gr->members[gr->n_members - 1].node, UNIT_STORE, false, start,
+                                         *done - start });
 }
 
-/* ---- work ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- work ------------------------------------------------------------------------------------------------------------- */
 
 /* On the thread that can begin first. */
 static uint64_t take_thread(struct cost_sim *s, uint64_t from, uint64_t cycles)
@@ -145,8 +154,10 @@ static uint64_t take_threads(struct cost_sim *s, uint64_t from, uint64_t cycles)
     return from;
 }
 
-/* Command i of a member. Of operators with few commands all threads work on each of them, and so they do in a chain, of which there are only some lines at a time. */
-static enum status work(struct cost_sim *s, const struct cost_group *gr, uint32_t i, const struct cost_member *m, uint64_t *at)
+/* Command i of a member. Of operators with few commands all threads work on each of them, and so they do in a chain, of
+ * which there are only some lines at a time. */
+static enum status work(struct cost_sim *s, const struct cost_group *gr, uint32_t i, const struct cost_member *m,
+                        uint64_t *at)
 {
     uint64_t finish = *at, vector = share(gr, i, m->vector), matrix = share(gr, i, m->matrix);
     struct binary_span span = { .command = gr->first + i, .node = m->node, .unit = UNIT_MATRIX, .cycles = matrix };
@@ -169,7 +180,7 @@ static enum status work(struct cost_sim *s, const struct cost_group *gr, uint32_
     return ST_OK;
 }
 
-/* ---- groups --------------------------------------------------------------------------------------------------------------------- */
+/* ---- groups ----------------------------------------------------------------------------------------------------------- */
 
 /* Results of a command are there when those of all before it are, too. */
 static void finish(struct cost_sim *s, const struct cost_group *gr, uint32_t i, uint64_t work_done, uint64_t done)
@@ -179,7 +190,8 @@ static void finish(struct cost_sim *s, const struct cost_group *gr, uint32_t i, 
     s->done[gr->first + i] = i ? most(done, s->done[gr->first + i - 1]) : done;
 }
 
-/* The wave w of a chain is command w of its first member, command w - 1 of the second one, … so that members of different commands work side by side. */
+/* The wave w of a chain is command w of its first member, command w - 1 of the second one, … so that members of different
+ * commands work side by side. */
 static enum status place_chain(struct cost_sim *s, const struct cost_group *gr, uint64_t *at)
 {
     for (uint32_t w = 0; w < gr->n + gr->n_members - 1; w++)
@@ -205,10 +217,12 @@ static enum status place_chain(struct cost_sim *s, const struct cost_group *gr, 
 static enum status place_transfer(struct cost_sim *s, const struct cost_group *gr)
 {
     for (uint32_t i = 0; i < gr->n; i++) {
-        uint64_t done = ready(s, gr, i), start, cycles = dma_cycles(s->d, share(gr, i, gr->stores ? gr->out : gr->in)), *last = gr->stores ? &s->stored : &s->fetched;
+        uint64_t done = ready(s, gr, i), start, cycles = dma_cycles(s->d, share(gr, i, gr->stores ? gr->out : gr->in)),
+                 *last = gr->stores ? &s->stored : &s->fetched;
         done = cost_lane_fill(&s->dma, most(done, *last), cycles, &start);
         *last = done;
-        TRY(keep(s, (struct binary_span){ gr->first + i, gr->members[0].node, gr->stores ? UNIT_STORE : UNIT_FETCH, false, start, cycles ? done - start : 0 }));
+        TRY(keep(s, (struct binary_span){ gr->first + i, gr->members[0].node, gr->stores ? UNIT_STORE : UNIT_FETCH, false,
+                                          start, cycles ? done - start : 0 }));
         s->done[gr->first + i] = done;
     }
     return ST_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of fast memory is taken by whole tensors at each step. Tensors may lie over each other (views, results in the place of an operand), so it is the union that counts. */
+/* How much of fast memory is taken by whole tensors at each step. Tensors may lie over each other (views, results in the
+ * place of an operand), so it is the union that counts. */
 #include <stdlib.h>
 
 #include "prepare/cost_sim.h"

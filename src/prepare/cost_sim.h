@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulation behind cost_events: a machine with lanes, and groups of commands that are put on them one after the other (private to cost_*.c). */
+/* The simulation behind cost_events: a machine with lanes, and groups of commands that are put on them one after the other
+ * (private to cost_*.c). */
 #ifndef PREPARE_COST_SIM_H
 #define PREPARE_COST_SIM_H
 
@@ -40,7 +41,8 @@ struct cost_sim {
     const struct binary_graph *g;
     struct cost_lane matrix, threads[COST_THREADS], dma;
     uint32_t n_threads;
-    uint64_t fetched, stored;         /* when the last transfer in each direction is done: transfers of one direction keep their order */
+    uint64_t fetched,
+        stored; /* when the last transfer in each direction is done: transfers of one direction keep their order */
     struct cost_held *held;           /* a queue: oldest … newest */
     uint32_t oldest, newest;
     uint64_t held_bytes, gate;        /* gate: no transfer begins before */

@@ -16,8 +16,10 @@ struct placement {
 
 /* Tensors that are one memory in any order of operators (plan_cells.c). */
 struct cell {
-    uint8_t place;    /* PLACE_SCRATCH, PLACE_VTCM, PLACE_SPILL, PLACE_IO (of: entry of the I/O table) or PLACE_CONST (of: tensor) */
-    bool room;        /* takes memory that is planned: the first three, and in scratch PLACE_IO where the target plans room for it */
+    uint8_t place; /* PLACE_SCRATCH, PLACE_VTCM, PLACE_SPILL, PLACE_IO (of: entry of the I/O table) or PLACE_CONST (of:
+                      tensor) */
+    bool
+        room; /* takes memory that is planned: the first three, and in scratch PLACE_IO where the target plans room for it */
     bool early, late; /* there before the first operator, after the last one */
     uint32_t of;
     uint64_t bytes;   /* of the memory it takes: in fast memory with the padding of tiles */
@@ -31,8 +33,9 @@ struct node_plan {
     uint64_t state_bytes, state_offset; /* in persistent memory */
 };
 
-/* A run of nodes that is computed slab by slab, so that what they hand to each other is a few lines in the workspace of a thread and never a tensor in scratch
- * (tile_chain.c). The nodes first … first + n - 1 follow each other; all results but the last are read inside the chain only. */
+/* A run of nodes that is computed slab by slab, so that what they hand to each other is a few lines in the workspace of a
+ * thread and never a tensor in scratch (tile_chain.c). The nodes first … first + n - 1 follow each other; all results but
+ * the last are read inside the chain only. */
 struct chain {
     uint32_t first, n;
     uint32_t lines;       /* of the last result: units of the chain's commands */

@@ -11,9 +11,19 @@ static void emit_tensor(const struct prepare_cx *cx, uint32_t i, struct binary_t
     const struct placement *p = &cx->places[i];
     static const uint8_t io_of_role[IR_ROLE_COUNT] = { [IR_INPUT] = 1, [IR_OUTPUT] = 2, [IR_INOUT] = 3 };
     *b = (struct binary_tensor){
-        .name = t->name, .desc = t->desc, .place = p->place, .io = io_of_role[t->role], .optional = t->optional,
-        .updateable = t->updateable, .mem_handle = t->mem_handle, .client_id = t->client_id, .client_type = t->client_type, .offset = p->offset, .bytes = p->bytes,
-        .first = cx->step_of[p->first], .last = p->last == IR_NONE ? cx->n_steps : cx->last_step[p->last],
+        .name = t->name,
+        .desc = t->desc,
+        .place = p->place,
+        .io = io_of_role[t->role],
+        .optional = t->optional,
+        .updateable = t->updateable,
+        .mem_handle = t->mem_handle,
+        .client_id = t->client_id,
+        .client_type = t->client_type,
+        .offset = p->offset,
+        .bytes = p->bytes,
+        .first = cx->step_of[p->first],
+        .last = p->last == IR_NONE ? cx->n_steps : cx->last_step[p->last],
     };
     *data = p->place == PLACE_CONST ? cx->g->tensors.at[p->offset].data : NULL;
 }
@@ -24,8 +34,15 @@ static void emit_home(const struct prepare_cx *cx, uint32_t k, struct binary_ten
     const struct ir_tensor *t = &cx->g->tensors.at[cx->io[k]];
     const struct placement *p = &cx->homes[k];
     *b = (struct binary_tensor){
-        .name = t->name, .desc = t->desc, .place = PLACE_SCRATCH, .client_id = t->client_id, .client_type = t->client_type, .offset = p->offset,
-        .bytes = p->bytes, .first = cx->step_of[p->first], .last = cx->last_step[p->last],
+        .name = t->name,
+        .desc = t->desc,
+        .place = PLACE_SCRATCH,
+        .client_id = t->client_id,
+        .client_type = t->client_type,
+        .offset = p->offset,
+        .bytes = p->bytes,
+        .first = cx->step_of[p->first],
+        .last = cx->last_step[p->last],
     };
 }
 
@@ -36,21 +53,48 @@ static void emit_node(const struct prepare_cx *cx, uint32_t k, struct binary_nod
     uint64_t align = cx->target->tensor_align;
     *b = (struct binary_node){
         .tile = cx->tiles ? cx->tiles[k] : (struct binary_tile){ .bytes = 0 },
-        .name = n->name, .op = n->op, .n_in = n->n_in, .n_out = n->n_out, .n_aux = n->n_aux, .in = n->in, .out = n->out, .aux = n->aux,
-        .params = n->params, .post = n->post, .work_offset = p->work_offset, .work_bytes = (p->work_bytes + align - 1) / align * align,
-        .n_guards = n->n_guards, .guards = (const uint32_t *)n->guards, .state_offset = p->state_offset, .state_bytes = p->state_bytes, .macs = p->macs,
+        .name = n->name,
+        .op = n->op,
+        .n_in = n->n_in,
+        .n_out = n->n_out,
+        .n_aux = n->n_aux,
+        .in = n->in,
+        .out = n->out,
+        .aux = n->aux,
+        .params = n->params,
+        .post = n->post,
+        .work_offset = p->work_offset,
+        .work_bytes = (p->work_bytes + align - 1) / align * align,
+        .n_guards = n->n_guards,
+        .guards = (const uint32_t *)n->guards,
+        .state_offset = p->state_offset,
+        .state_bytes = p->state_bytes,
+        .macs = p->macs,
     };
 }
 
 static struct binary_graph_info graph_info(const struct prepare_cx *cx)
 {
     struct binary_graph_info info = {
-        .name = cx->g->name, .n_inputs = cx->n_inputs, .n_outputs = cx->n_outputs, .scratch_bytes = cx->scratch_bytes,
+        .name = cx->g->name,
+        .n_inputs = cx->n_inputs,
+        .n_outputs = cx->n_outputs,
+        .scratch_bytes = cx->scratch_bytes,
         .persistent_bytes = cx->persistent_bytes,
-        .scratch_align = cx->target->tensor_align, .live_bytes = cx->live_bytes, .order_bytes = cx->order_bound,
-        .priority = cx->opts->priority, .opt_level = cx->opts->opt_level, .vtcm_mb = cx->opts->vtcm_mb, .hvx_threads = cx->opts->hvx_threads,
-        .dlbc = cx->opts->dlbc, .options = cx->opts->options, .plan_optimal = cx->plan_optimal, .n_source_nodes = cx->n_source_nodes,
-        .vtcm_bytes = cx->wanted ? cx->target->vtcm_bytes : 0, .vtcm_used = cx->vtcm_used, .spill_fill_bytes = cx->spill_bytes,
+        .scratch_align = cx->target->tensor_align,
+        .live_bytes = cx->live_bytes,
+        .order_bytes = cx->order_bound,
+        .priority = cx->opts->priority,
+        .opt_level = cx->opts->opt_level,
+        .vtcm_mb = cx->opts->vtcm_mb,
+        .hvx_threads = cx->opts->hvx_threads,
+        .dlbc = cx->opts->dlbc,
+        .options = cx->opts->options,
+        .plan_optimal = cx->plan_optimal,
+        .n_source_nodes = cx->n_source_nodes,
+        .vtcm_bytes = cx->wanted ? cx->target->vtcm_bytes : 0,
+        .vtcm_used = cx->vtcm_used,
+        .spill_fill_bytes = cx->spill_bytes,
     };
     for (uint32_t i = 0; i < cx->n_inputs + cx->n_outputs; i++)
         info.io_bytes += cx->places[cx->io[i]].bytes;
@@ -61,7 +105,8 @@ static struct binary_graph_info graph_info(const struct prepare_cx *cx)
     return info;
 }
 
-static enum status estimate(const struct prepare_cx *cx, const struct binary_graph *g, struct binary_node *nodes, struct binary_source *s)
+static enum status estimate(const struct prepare_cx *cx, const struct binary_graph *g, struct binary_node *nodes,
+                            struct binary_source *s)
 {
     if (cx->target->cost)
         s->info.cycles = cost_nodes(cx->target->cost, g, nodes);
@@ -71,7 +116,9 @@ static enum status estimate(const struct prepare_cx *cx, const struct binary_gra
     struct cost_result r = { .spans = &spans };
     enum status st = cost_events(cx->target->device, g, nodes, &r);
     const struct cost_device *d = cx->target->device;
-    struct binary_timeline line = { .clock_mhz = d->clock_mhz, .threads = d->vector_units ? d->vector_units : 1, .n_spans = (uint32_t)spans.list.n };
+    struct binary_timeline line = { .clock_mhz = d->clock_mhz,
+                                    .threads = d->vector_units ? d->vector_units : 1,
+                                    .n_spans = (uint32_t)spans.list.n };
     if (st == ST_OK)
         st = binary_spans_encode(g, &line, spans.list.at, &s->spans, &s->span_bytes);
     s->info.cycles = r.cycles;
@@ -96,21 +143,42 @@ enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
         emit_node(cx, k, &nodes[k]);
     for (uint32_t i = 0; i < cx->n_chains; i++) {
         const struct chain *c = &cx->chains[i];
-        chains[i] = (struct binary_chain){ .first = c->first, .n = c->n, .height = c->height, .lines = c->lines, .work_offset = c->work_offset,
+        chains[i] = (struct binary_chain){ .first = c->first,
+                                           .n = c->n,
+                                           .height = c->height,
+                                           .lines = c->lines,
+                                           .work_offset = c->work_offset,
                                            .work_bytes = c->work_bytes };
     }
     struct binary_graph_info info = graph_info(cx);
     uint64_t kb = info.const_bytes >> 10, most = cx->target->const_kb;
     RETURN_IF(most && kb > most, ST_NO_MEMORY,
-              "graph \"%s\" requires estimated allocation of %llu KB, limit is %llu KB; error during serialize: memory usage too large. Divide the model into several graphs, or give "
+              "graph \"%s\" requires estimated allocation of %llu KB, limit is %llu KB; error during serialize: memory "
+              "usage too large. Divide the model into several graphs, or give "
               "its constants smaller types",
               cx->g->name, (unsigned long long)kb, (unsigned long long)most);
     struct binary_source s = {
-        .info = info, .n_tensors = nt, .n_nodes = nn, .n_commands = (uint32_t)cx->commands.n, .tensors = tensors, .data = data,
-        .nodes = nodes, .commands = cx->commands.at, .n_chains = cx->n_chains, .chains = chains,
+        .info = info,
+        .n_tensors = nt,
+        .n_nodes = nn,
+        .n_commands = (uint32_t)cx->commands.n,
+        .tensors = tensors,
+        .data = data,
+        .nodes = nodes,
+        .commands = cx->commands.at,
+        .n_chains = cx->n_chains,
+        .chains = chains,
     };
-    struct binary_graph placed = { .info = info, .n_tensors = nt, .n_nodes = nn, .tensors = tensors, .nodes = nodes, .n_commands = s.n_commands, .commands = s.commands,
-                                   .n_chains = cx->n_chains, .chains = chains, .chain_of = cx->n_chains ? cx->chain_of : NULL };
+    struct binary_graph placed = { .info = info,
+                                   .n_tensors = nt,
+                                   .n_nodes = nn,
+                                   .tensors = tensors,
+                                   .nodes = nodes,
+                                   .n_commands = s.n_commands,
+                                   .commands = s.commands,
+                                   .n_chains = cx->n_chains,
+                                   .chains = chains,
+                                   .chain_of = cx->n_chains ? cx->chain_of : NULL };
     enum status st = estimate(cx, &placed, nodes, &s);
     cx->cycles = s.info.cycles;
     if (st == ST_OK && ret)

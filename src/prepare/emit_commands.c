@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cuts every node, and every chain of nodes, into tiles: a step each, its tiles side by side.
  *
- * Commands of one step run in any order on any thread. One node or chain per step keeps memory at its minimum, because lifetimes are counted in nodes; which
- * steps may run beside each other in that memory exec finds out (depend.c). Commands of a chain name its last node and lines of the result.
+ * Commands of one step run in any order on any thread. One node or chain per step keeps memory at its minimum, because
+ * lifetimes are counted in nodes; which steps may run beside each other in that memory exec finds out (depend.c). Commands
+ * of a chain name its last node and lines of the result.
  *
- * Where there is a window of fast memory, a node that goes through its result in many boxes (tile_vtcm_job.c) has at least a command for each, and commands do not reach over the border
- * between two boxes. */
+ * Where there is a window of fast memory, a node that goes through its result in many boxes (tile_vtcm_job.c) has at least a
+ * command for each, and commands do not reach over the border between two boxes. */
 #include "prepare/cx.h"
 
 enum { MAX_COMMANDS = 4096 }; /* of a node */
@@ -18,12 +19,16 @@ static enum status cut(struct prepare_cx *cx, uint32_t node, struct range units,
         RETURN_IF(!c, ST_NO_MEMORY, "no memory for %zu commands", cx->commands.n);
         uint64_t begin = (uint64_t)extent * i / tiles, end = (uint64_t)extent * (i + 1) / tiles;
         /* The only tile of a node takes all there is: with dynamic dimensions the extent is known when it runs. */
-        *c = (struct binary_command){ .node = node, .begin = units.begin + (uint32_t)begin, .end = tiles == 1 ? UINT32_MAX : units.begin + (uint32_t)end, .step = step };
+        *c = (struct binary_command){ .node = node,
+                                      .begin = units.begin + (uint32_t)begin,
+                                      .end = tiles == 1 ? UINT32_MAX : units.begin + (uint32_t)end,
+                                      .step = step };
     }
     return ST_OK;
 }
 
-/* As many as there are boxes, or a few for each of them. What is too small for a second command stays one, and its boxes are done in turn. */
+/* As many as there are boxes, or a few for each of them. What is too small for a second command stays one, and its boxes are
+ * done in turn. */
 static uint32_t commands_of(const struct prepare_cx *cx, uint32_t k)
 {
     uint32_t extent = cx->nodes[k].extent, tiles = cx->nodes[k].tiles;

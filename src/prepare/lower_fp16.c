@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Float32 graphs computed in float16, or the other way round, where the client asked for that. Inputs and outputs keep their type, with a Cast at the border; constants
- * are converted once. An operator that has no form in the other type stays as it is, between Casts, and so does a conversion from or to the client's own float32.
+/* Float32 graphs computed in float16, or the other way round, where the client asked for that. Inputs and outputs keep their
+ * type, with a Cast at the border; constants are converted once. An operator that has no form in the other type stays as it
+ * is, between Casts, and so does a conversion from or to the client's own float32.
  *
  *     in %x : f32[4]                       in %x : f32[4]
  *     %t : f32[4] = Relu(%x)        ->     %x.f16 : f16[4] = Cast(%x)
@@ -30,7 +31,7 @@ static bool is_from(const struct lowering *l, uint32_t t)
     return t != IR_NONE && l->g->tensors.at[t].role != IR_ABSENT && l->g->tensors.at[t].desc.type == l->from;
 }
 
-/* ---- which operators have the other form ------------------------------------------------------------------------------------- */
+/* ---- which operators have the other form ------------------------------------------------------------------------------ */
 
 static void retype(const struct lowering *l, const struct tensor_desc **ports, uint32_t n, struct tensor_desc *room)
 {
@@ -61,8 +62,8 @@ static bool has_other_form(struct lowering *l, const struct ir_node *n)
     return ok;
 }
 
-/* A conversion between a float32 tensor of the client's and another type: going through float16 would only lose digits (8.999 cut to an integer is 8,
- * but 9 when it was rounded before, and 70000 has no float16 at all). */
+/* A conversion between a float32 tensor of the client's and another type: going through float16 would only lose digits
+ * (8.999 cut to an integer is 8, but 9 when it was rounded before, and 70000 has no float16 at all). */
 static bool at_border(const struct lowering *l, const struct ir_node *n)
 {
     enum op_id op = n->op->id;
@@ -84,12 +85,14 @@ static bool touches_from(const struct lowering *l, const struct ir_node *n)
     return false;
 }
 
-/* ---- tensors in the other type -------------------------------------------------------------------------------------------------- */
+/* ---- tensors in the other type ---------------------------------------------------------------------------------------- */
 
 static enum status new_twin(struct lowering *l, uint32_t t, enum dtype type, uint32_t *ret)
 {
     struct ir_tensor c = l->g->tensors.at[t];
-    c = (struct ir_tensor){ .name = arena_printf(&l->g->arena, "%s.%s", c.name, type == DT_F16 ? "f16" : "f32"), .desc = c.desc, .role = IR_NATIVE };
+    c = (struct ir_tensor){ .name = arena_printf(&l->g->arena, "%s.%s", c.name, type == DT_F16 ? "f16" : "f32"),
+                            .desc = c.desc,
+                            .role = IR_NATIVE };
     c.desc.type = type;
     RETURN_IF(!c.name, ST_NO_MEMORY, "no memory for a converted tensor");
     return ir_add_tensor(l->g, &c, ret);
@@ -143,7 +146,7 @@ static enum status need(struct lowering *l, uint32_t t, bool half, uint32_t *ret
     return ST_OK;
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
 
 static enum status lower_inputs(struct lowering *l, struct ir_node *n, bool half, const bool *was_from)
 {
@@ -218,7 +221,9 @@ static enum status lower_all(struct lowering *l)
 enum status lower_fp16(struct prepare_cx *cx, bool *progress)
 {
     bool wanted = cx->target->fp16 || cx->target->fp32;
-    struct lowering l = { .cx = cx, .g = cx->g, .from = cx->target->fp16 ? DT_F32 : DT_F16, .to = cx->target->fp16 ? DT_F16 : DT_F32 };
+    struct lowering l = {
+        .cx = cx, .g = cx->g, .from = cx->target->fp16 ? DT_F32 : DT_F16, .to = cx->target->fp16 ? DT_F16 : DT_F32
+    };
     enum status st = wanted ? lower_all(&l) : ST_OK;
     if (st == ST_OK && wanted) {
         vec_finish(&cx->g->nodes);

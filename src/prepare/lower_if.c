@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts the graphs of If in its place. Every node of a branch gets the guard that it runs under, and what is left of the If hands on the results of the
- * branch that ran.
+/* Puts the graphs of If in its place. Every node of a branch gets the guard that it runs under, and what is left of the If
+ * hands on the results of the branch that ran.
  *
  *     graph "a" { in %i  out %o  %o = Relu(%i) }             tmp %if1.then.o, tmp %if1.else.o
  *     graph "b" { in %i  out %o  %o = Tanh(%i) }      ->     %if1.then.o = Relu(%x) when (%c)
  *     %y = If "if1" (%c, %x, %x) { "a", "b" }                %if1.else.o = Tanh(%x) when (!%c)
  *                                                            %y = If "if1" (%c, %if1.then.o, %if1.else.o)
  *
- * Every tensor still has one producer. What a branch that does not run would have written is read by nobody: its readers have the same guards, and
- * the last If looks at the side that ran. If inside If: guards add up. */
+ * Every tensor still has one producer. What a branch that does not run would have written is read by nobody: its readers
+ * have the same guards, and the last If looks at the side that ran. If inside If: guards add up. */
 #include <string.h>
 
 #include "prepare/cx.h"
@@ -47,7 +47,8 @@ static enum status put_node(const struct inlining *in, const struct ir_node *n)
 }
 
 /* Tensors of a branch: inputs are those of the node, all others are new. */
-static enum status map_tensors(const struct inlining *in, const struct ir_node *node, int side, const struct ir_graph *branch, uint32_t *at, uint32_t *map)
+static enum status map_tensors(const struct inlining *in, const struct ir_node *node, int side,
+                               const struct ir_graph *branch, uint32_t *at, uint32_t *map)
 {
     struct ir_graph *g = in->cx->g;
     for (uint32_t i = 0; i < branch->tensors.n; i++) {
@@ -68,12 +69,14 @@ static enum status map_tensors(const struct inlining *in, const struct ir_node *
 static enum status put_any(const struct inlining *in, const struct ir_node *n);
 
 /* Both sides have the results of their outputs in `results`: those of then, those of else. */
-static enum status put_branch(const struct inlining *in, const struct ir_node *node, int side, const struct ir_graph *branch, uint32_t *at, uint32_t *results)
+static enum status put_branch(const struct inlining *in, const struct ir_node *node, int side, const struct ir_graph *branch,
+                              uint32_t *at, uint32_t *results)
 {
     struct inlining inner = *in;
     uint32_t *map = arena_array(&in->cx->arena, uint32_t, branch->tensors.n);
     RETURN_IF(!map, ST_NO_MEMORY, "no memory for the tensors of If \"%s\"", node->name);
-    RETURN_IF(in->n_guards == IR_MAX_GUARDS, ST_PREPARE_FAILED, "If \"%s\" is inside %d others; fewer are allowed", node->name, IR_MAX_GUARDS);
+    RETURN_IF(in->n_guards == IR_MAX_GUARDS, ST_PREPARE_FAILED, "If \"%s\" is inside %d others; fewer are allowed",
+              node->name, IR_MAX_GUARDS);
     TRY(map_tensors(in, node, side, branch, at, map));
     inner.from = branch;
     inner.map = map;
@@ -93,13 +96,22 @@ static enum status put_if(const struct inlining *in, const struct ir_node *n)
     struct ir_graph *branch[2];
     uint32_t at = 1, ins[MAX_PORTS], outs[MAX_PORTS], index;
     TRY(ir_if(in->from, n, branch));
-    RETURN_IF(1 + 2 * n->n_out > MAX_PORTS, ST_PREPARE_FAILED, "If \"%s\" has %u outputs; at most %d are supported", n->name, n->n_out, (MAX_PORTS - 1) / 2);
+    RETURN_IF(1 + 2 * n->n_out > MAX_PORTS, ST_PREPARE_FAILED, "If \"%s\" has %u outputs; at most %d are supported", n->name,
+              n->n_out, (MAX_PORTS - 1) / 2);
     ins[0] = in->map[n->in[0]];
     TRY(put_branch(in, n, 1, branch[1], &at, ins + 1));
     TRY(put_branch(in, n, 0, branch[0], &at, ins + 1 + n->n_out));
     remap(in->map, n->out, n->n_out, outs);
-    struct ir_node select = { .name = n->name, .source = n->source, .op = n->op, .n_in = 1 + 2 * n->n_out, .in = ins, .n_out = n->n_out, .out = outs, .post = OP_POST_NONE,
-                              .guards = (struct ir_guard *)in->guards, .n_guards = in->n_guards };
+    struct ir_node select = { .name = n->name,
+                              .source = n->source,
+                              .op = n->op,
+                              .n_in = 1 + 2 * n->n_out,
+                              .in = ins,
+                              .n_out = n->n_out,
+                              .out = outs,
+                              .post = OP_POST_NONE,
+                              .guards = (struct ir_guard *)in->guards,
+                              .n_guards = in->n_guards };
     return ir_add_node(in->cx->g, &select, &index);
 }
 

@@ -4,9 +4,9 @@
  *     const %w; %y = Conv2d(%x, %w)   ->   const %w.of.conv stripped, const %conv.aux0, const %conv.aux1
  *                                          %y = Conv2d(%x, %w.of.conv) aux (%conv.aux0, %conv.aux1)
  *
- * The descriptor of a replaced input stays, since shapes and encodings are still needed to bind the kernel. Nodes that are the same but for what is computed before them
- * (a layer that is run for every step of a sequence) share these constants: they are made, stored and cached once; where only
- * encodings of activations differ, those that come out the same. */
+ * The descriptor of a replaced input stays, since shapes and encodings are still needed to bind the kernel. Nodes that are
+ * the same but for what is computed before them (a layer that is run for every step of a sequence) share these constants:
+ * they are made, stored and cached once; where only encodings of activations differ, those that come out the same. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static enum status strip_input(struct ir_graph *g, uint32_t node, uint32_t i)
     return ir_add_const(g, &t, true, &g->nodes.at[node].in[i]);
 }
 
-/* ---- nodes that share ------------------------------------------------------------------------------------------------------------ */
+/* ---- nodes that share ------------------------------------------------------------------------------------------------- */
 
 enum { HEADS = 1024 };
 
@@ -59,7 +59,8 @@ static bool same_params(const struct op_def *op, const struct op_value *a, const
     return true;
 }
 
-/* Whatever constants are made of: operator, parameters, descriptors and the contents of constant inputs, which are one copy. */
+/* Whatever constants are made of: operator, parameters, descriptors and the contents of constant inputs, which are one copy.
+ */
 static bool same_call(const struct op_call *a, const struct op_call *b)
 {
     if (a->op != b->op || a->n_in != b->n_in || a->n_out != b->n_out || memcmp(&a->post, &b->post, sizeof(a->post)) ||
@@ -120,15 +121,15 @@ static enum status remember(struct prepare_cx *cx, struct packed **head, const s
     return ST_OK;
 }
 
-/* ---- one constant ---------------------------------------------------------------------------------------------------------------- */
+/* ---- one constant ----------------------------------------------------------------------------------------------------- */
 
 static uint8_t *aligned(void *p)
 {
     return (uint8_t *)(((uintptr_t)p + AUX_ALIGN - 1) & ~(uintptr_t)(AUX_ALIGN - 1));
 }
 
-/* A constant of a node before that has these bytes. Weights that are used with several encodings (a layer whose activations were quantized step by step) differ
- * in their multipliers only. */
+/* A constant of a node before that has these bytes. Weights that are used with several encodings (a layer whose activations
+ * were quantized step by step) differ in their multipliers only. */
 static bool made_before(const struct ir_graph *g, const struct packed *list, uint32_t which, const void *data,
                         uint64_t bytes, uint32_t *ret)
 {
@@ -192,7 +193,7 @@ static enum status add_aux(struct prepare_cx *cx, const struct packed *list, uin
     return add_const(g, node, which, aligned(p), bytes, ret);
 }
 
-/* ---- one node -------------------------------------------------------------------------------------------------------------------- */
+/* ---- one node --------------------------------------------------------------------------------------------------------- */
 
 static enum status make(struct prepare_cx *cx, const struct packed *list, uint32_t node, const struct kernel_aux *wanted)
 {

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant weights in fixed point beside float activations become floats, for targets whose kernels read no encodings; constants of the other float type become
- * those of the activations, where kernels read one type.
+/* Constant weights in fixed point beside float activations become floats, for targets whose kernels read no encodings;
+ * constants of the other float type become those of the activations, where kernels read one type.
  *
- *     const %w : sq4[6,64] blocks; %y : f16 = FullyConnected(%x, %w)   ->   const %w.f16 : f16[6,64]; %y : f16 = FullyConnected(%x, %w.f16)
- *     const %w : f16[4,8]; %y : f32 = MatMul(%x, %w)                   ->   const %w.f32 : f32[4,8]; %y : f32 = MatMul(%x, %w.f32)
+ *     const %w : sq4[6,64] blocks; %y : f16 = FullyConnected(%x, %w)   ->   const %w.f16 : f16[6,64]; %y : f16 =
+ * FullyConnected(%x, %w.f16) const %w : f16[4,8]; %y : f32 = MatMul(%x, %w)                   ->   const %w.f32 : f32[4,8];
+ * %y : f32 = MatMul(%x, %w.f32)
  *
  * They take the room of floats from then on. */
 #include "prepare/cx.h"
 
-/* Weights stand behind what they are applied to; in[0] in an encoding is what Dequantize and Convert are about, and in another float type what Cast is. */
+/* Weights stand behind what they are applied to; in[0] in an encoding is what Dequantize and Convert are about, and in
+ * another float type what Cast is. */
 bool lower_decodes(const struct op_call *c, uint32_t i)
 {
     const struct op_port *p = op_in_port(c->op, i);
-    if (i == 0 || !p || !c->in[i] || !c->in_data || !c->in_data[i] || !c->n_out || !c->out[0] || !(T_(c->out[0]->type) & T_FLOAT))
+    if (i == 0 || !p || !c->in[i] || !c->in_data || !c->in_data[i] || !c->n_out || !c->out[0] ||
+        !(T_(c->out[0]->type) & T_FLOAT))
         return false;
     enum dtype type = c->in[i]->type, wanted = c->out[0]->type;
     bool other_float = T_(type) & T_FLOAT && type != wanted && c->in[0] && c->in[0]->type == wanted && T_(wanted) & p->types;
@@ -24,14 +27,25 @@ static enum status decode(struct prepare_cx *cx, uint32_t from, enum dtype type,
 {
     struct ir_graph *g = cx->g;
     const struct op_def *op = op_get(T_(g->tensors.at[from].desc.type) & T_FLOAT ? OP_Cast : OP_Dequantize);
-    struct ir_tensor t = { .name = arena_printf(&g->arena, "%s.%s", g->tensors.at[from].name, dtype_name(type)), .desc = g->tensors.at[from].desc, .role = IR_NATIVE };
+    struct ir_tensor t = { .name = arena_printf(&g->arena, "%s.%s", g->tensors.at[from].name, dtype_name(type)),
+                           .desc = g->tensors.at[from].desc,
+                           .role = IR_NATIVE };
     t.desc.type = type;
     t.desc.q = (struct quant){};
     void *data = arena_alloc(&g->arena, desc_bytes(&t.desc) + 64);
     struct op_value *params = arena_array(&cx->arena, struct op_value, op_param_count(op));
     RETURN_IF(!t.name || !data || !params, ST_NO_MEMORY, "no memory for the values of \"%s\"", g->tensors.at[from].name);
     TRY(ir_add_tensor(g, &t, twin));
-    TRY(fold_run(cx, &(struct ir_node){ .name = t.name, .op = op, .n_in = 1, .n_out = 1, .in = &from, .out = twin, .params = params, .post = OP_POST_NONE }, &data));
+    TRY(fold_run(cx,
+                 &(struct ir_node){ .name = t.name,
+                                    .op = op,
+                                    .n_in = 1,
+                                    .n_out = 1,
+                                    .in = &from,
+                                    .out = twin,
+                                    .params = params,
+                                    .post = OP_POST_NONE },
+                 &data));
     g->tensors.at[*twin].role = IR_CONST;
     g->tensors.at[*twin].data = data;
     return ST_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drops nodes none of whose outputs reaches a graph output, and tensors that nobody uses. An input that is declared absent is no input.
+/* Drops nodes none of whose outputs reaches a graph output, and tensors that nobody uses. An input that is declared absent
+ * is no input.
  *
  *     %t = Relu(%x)          (nothing)
  *     %u = Tanh(%x)     ->

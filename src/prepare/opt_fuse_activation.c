@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A clamp behind a product, or behind a sum of fixed-point or float32 tensors, becomes its own clamp when that gives the same bits: same type, same encoding, one consumer.
+/* A clamp behind a product, or behind a sum of fixed-point or float32 tensors, becomes its own clamp when that gives the
+ * same bits: same type, same encoding, one consumer.
  *
  *     %t = Conv2d(%x, %w); %y = Relu(%t)   ->   %y = Conv2d(%x, %w) clamp (0, inf)
  *
- * For fixed point the limits are rounded to the output grid in both forms (docs/numerics.md sections 3 and 5), so nothing changes. */
+ * For fixed point the limits are rounded to the output grid in both forms (docs/numerics.md sections 3 and 5), so nothing
+ * changes. */
 #include <math.h>
 
 #include "prepare/cx.h"
 
-/* Operators whose kernels honour op_call.post. Sums are clamped anyway in fixed point, and in float32 it saves a walk over memory; in float16 a clamp before the rounding
- * would make a zero of what a clamp behind it leaves as minus zero. A target with kernels of its own has other ways for them. */
+/* Operators whose kernels honour op_call.post. Sums are clamped anyway in fixed point, and in float32 it saves a walk over
+ * memory; in float16 a clamp before the rounding would make a zero of what a clamp behind it leaves as minus zero. A target
+ * with kernels of its own has other ways for them. */
 static bool takes_clamp(const struct prepare_target *t, enum op_id op, const struct tensor_desc *out)
 {
     if (op == OP_ElementWiseAdd || op == OP_ElementWiseSubtract)
         return !t->own_kernels && (out->type == DT_F32 || (dtype_is_fixed(out->type) && out->q.kind == Q_TENSOR));
-    return op == OP_Conv2d || op == OP_DepthWiseConv2d || op == OP_TransposeConv2d || op == OP_FullyConnected || op == OP_MatMul;
+    return op == OP_Conv2d || op == OP_DepthWiseConv2d || op == OP_TransposeConv2d || op == OP_FullyConnected ||
+           op == OP_MatMul;
 }
 
 enum { NEURON_RELU = 4, NEURON_RELU_MIN_MAX = 5 };
@@ -28,7 +32,8 @@ static bool clamp_of(const struct op_call *c, struct op_post *ret)
         *ret = (struct op_post){ -1, 1 };
     else if (c->op->id == OP_Relu6)
         *ret = (struct op_post){ 0, 6 };
-    else if (c->op->id == OP_ReluMinMax || (neuron == NEURON_RELU_MIN_MAX && op_has(c, "min_value") && op_has(c, "max_value")))
+    else if (c->op->id == OP_ReluMinMax ||
+             (neuron == NEURON_RELU_MIN_MAX && op_has(c, "min_value") && op_has(c, "max_value")))
         *ret = (struct op_post){ (float)op_real(c, "min_value", 0), (float)op_real(c, "max_value", 0) };
     else
         return false;
@@ -44,7 +49,8 @@ static bool can_fuse(const struct prepare_cx *cx, const struct ir_uses *u, const
         return false;
     const struct ir_node *p = &g->nodes.at[*producer];
     const struct tensor_desc *a = &g->tensors.at[t].desc, *b = &g->tensors.at[act->out[0]].desc;
-    return !p->dead && takes_clamp(cx->target, p->op->id, a) && a->type == b->type && desc_same_shape(a, b) && quant_same(&a->q, &b->q);
+    return !p->dead && takes_clamp(cx->target, p->op->id, a) && a->type == b->type && desc_same_shape(a, b) &&
+           quant_same(&a->q, &b->q);
 }
 
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress)

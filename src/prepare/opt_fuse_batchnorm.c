@@ -18,7 +18,8 @@ static int channel_axis(enum op_id op)
 
 static const float *const_f32(const struct ir_graph *g, uint32_t t)
 {
-    if (t == IR_NONE || g->tensors.at[t].role != IR_CONST || g->tensors.at[t].desc.type != DT_F32 || g->tensors.at[t].updateable)
+    if (t == IR_NONE || g->tensors.at[t].role != IR_CONST || g->tensors.at[t].desc.type != DT_F32 ||
+        g->tensors.at[t].updateable)
         return NULL;
     return g->tensors.at[t].data;
 }
@@ -32,7 +33,8 @@ static bool can_fuse(const struct ir_graph *g, const struct ir_uses *u, const st
     const struct ir_node *p = &g->nodes.at[*producer];
     bool bias = p->n_in > 2 && p->in[2] != IR_NONE, offset = bn->n_in > 2 && bn->in[2] != IR_NONE;
     return !p->dead && channel_axis(p->op->id) >= 0 && p->post.lo == -__builtin_inff() && p->post.hi == __builtin_inff() &&
-           const_f32(g, p->in[1]) && (!bias || const_f32(g, p->in[2])) && const_f32(g, bn->in[1]) && (!offset || const_f32(g, bn->in[2]));
+           const_f32(g, p->in[1]) && (!bias || const_f32(g, p->in[2])) && const_f32(g, bn->in[1]) &&
+           (!offset || const_f32(g, bn->in[2]));
 }
 
 /* Named after the node: weights may be shared by several, each with its own Batchnorm. */
@@ -54,7 +56,8 @@ static enum status new_weights(struct ir_graph *g, const struct ir_node *conv, c
     return ir_add_const(g, &c, true, ret);
 }
 
-static enum status new_bias(struct ir_graph *g, const struct ir_node *conv, const struct ir_node *bn, uint32_t channels, uint32_t *ret)
+static enum status new_bias(struct ir_graph *g, const struct ir_node *conv, const struct ir_node *bn, uint32_t channels,
+                            uint32_t *ret)
 {
     const float *gamma = const_f32(g, bn->in[1]);
     const float *beta = bn->n_in > 2 ? const_f32(g, bn->in[2]) : NULL;
@@ -63,7 +66,8 @@ static enum status new_bias(struct ir_graph *g, const struct ir_node *conv, cons
     RETURN_IF(!b, ST_NO_MEMORY, "no memory for the bias of \"%s\"", conv->name);
     for (uint32_t c = 0; c < channels; c++)
         b[c] = (old ? old[c] : 0) * gamma[c] + (beta ? beta[c] : 0);
-    struct ir_tensor t = { .name = arena_printf(&g->arena, "bias.of.%s", conv->name), .desc = { .type = DT_F32, .rank = 1, .dims = { channels } },
+    struct ir_tensor t = { .name = arena_printf(&g->arena, "bias.of.%s", conv->name),
+                           .desc = { .type = DT_F32, .rank = 1, .dims = { channels } },
                            .data = b };
     return ir_add_const(g, &t, true, ret);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one truth value picks from need not be computed twice: nodes that only one side of a Select needs run only when that side is picked. Converters write an If of the
- * source that way, since every form of a model can carry it.
+/* What one truth value picks from need not be computed twice: nodes that only one side of a Select needs run only when that
+ * side is picked. Converters write an If of the source that way, since every form of a model can carry it.
  *
  *     %a = Conv2d(%x, %w)                     %a = Conv2d(%x, %w) when (%c)
  *     %b = Tanh(%x)                    ->     %b = Tanh(%x) when (!%c)
  *     %y = ElementWiseSelect(%c, %a, %b)      %y = If(%c, %a, %b)
  *
- * Such nodes move behind everything else that stands before the first Select that reads them, where the condition is known; all others keep their order. Selects are taken from
- * the last to the first, so that a choice inside a choice comes after the one around it, and guards add up from the outside in. */
+ * Such nodes move behind everything else that stands before the first Select that reads them, where the condition is known;
+ * all others keep their order. Selects are taken from the last to the first, so that a choice inside a choice comes after
+ * the one around it, and guards add up from the outside in. */
 #include <string.h>
 
 #include "prepare/cx.h"
@@ -43,7 +44,8 @@ static bool is_choice(const struct ir_graph *g, const struct ir_node *n)
         return false;
     const struct ir_tensor *cond = &g->tensors.at[n->in[0]];
     const struct tensor_desc *y = &g->tensors.at[n->out[0]].desc;
-    bool fits = cond->role != IR_CONST && cond->desc.type == DT_B8 && desc_count(&cond->desc) == 1 && !cond->desc.dynamic && !y->dynamic;
+    bool fits = cond->role != IR_CONST && cond->desc.type == DT_B8 && desc_count(&cond->desc) == 1 && !cond->desc.dynamic &&
+                !y->dynamic;
     for (int i = 1; i < 3 && fits; i++) {
         const struct tensor_desc *x = &g->tensors.at[n->in[i]].desc;
         fits = x->type == y->type && desc_same_shape(x, y) && quant_same(&x->q, &y->q) && !x->dynamic;
@@ -106,7 +108,8 @@ static bool find_side(const struct ir_graph *g, uint32_t cond, uint32_t value, c
     return any;
 }
 
-/* The nodes that wait and that node k needs, by themselves or through others of them, are marked in w->now; returns the first of them, k when there is none. */
+/* The nodes that wait and that node k needs, by themselves or through others of them, are marked in w->now; returns the
+ * first of them, k when there is none. */
 static size_t mark_needed(struct work *w, size_t k)
 {
     size_t first = k, n = 0;
@@ -125,7 +128,8 @@ static size_t mark_needed(struct work *w, size_t k)
     return first;
 }
 
-/* The nodes that wait come right before the first of the others that needs them: a choice, since nobody else reads what waits. */
+/* The nodes that wait come right before the first of the others that needs them: a choice, since nobody else reads what
+ * waits. */
 static void reorder(struct ir_graph *g, struct work *w)
 {
     size_t n = g->nodes.n, done = 0;
@@ -198,7 +202,8 @@ static enum status begin(struct prepare_cx *cx, struct work *w)
                         .old = arena_array(&cx->arena, struct ir_node, nodes), .moved = arena_array(&cx->arena, bool, nodes),
                         .now = arena_array(&cx->arena, bool, nodes), .maker = arena_array(&cx->arena, uint32_t, tensors),
                         .stack = arena_array(&cx->arena, uint32_t, nodes + 1) };
-    bool ok = w->uses.all && w->uses.side && w->waits[0] && w->waits[1] && w->old && w->moved && w->now && w->maker && w->stack;
+    bool ok =
+        w->uses.all && w->uses.side && w->waits[0] && w->waits[1] && w->old && w->moved && w->now && w->maker && w->stack;
     RETURN_IF(!ok, ST_NO_MEMORY, "no memory to guard %zu nodes", nodes);
     for (size_t i = 0; i < nodes; i++)
         if (!g->nodes.at[i].dead)

@@ -7,7 +7,8 @@
  *       ######     |    ####        and the total is that of the highest part
  *
  * All parts first get a greedy plan. Only those that end above the goal (the capacity, or the lower bound of all parts:
- * being better than the highest part is of no use) are given to the search, small ones first, each with an equal share of what is left. */
+ * being better than the highest part is of no use) are given to the search, small ones first, each with an equal share of
+ * what is left. */
 #include "prepare/plan.h"
 
 #include <stdlib.h>
@@ -61,9 +62,11 @@ static enum status check_fixed(const struct plan_buf *b, uint32_t n)
             continue;
         for (uint32_t k = i + 1; k < n && b[k].first <= b[i].last; k++)
             RETURN_IF(b[k].fixed != PLAN_ANY && b[k].fixed < b[i].fixed + b[i].size && b[i].fixed < b[k].fixed + b[k].size,
-                      ST_INVALID_ARG, "memory plan: two buffers are fixed at %llu (%llu bytes) and %llu (%llu bytes) and both "
-                      "alive in step %u; fix one of them elsewhere", (unsigned long long)b[i].fixed,
-                      (unsigned long long)b[i].size, (unsigned long long)b[k].fixed, (unsigned long long)b[k].size, b[k].first);
+                      ST_INVALID_ARG,
+                      "memory plan: two buffers are fixed at %llu (%llu bytes) and %llu (%llu bytes) and both "
+                      "alive in step %u; fix one of them elsewhere",
+                      (unsigned long long)b[i].fixed, (unsigned long long)b[i].size, (unsigned long long)b[k].fixed,
+                      (unsigned long long)b[k].size, b[k].first);
     }
     return ST_OK;
 }
@@ -115,8 +118,10 @@ static enum status plan_quickly(struct planner *p, uint64_t until_ns)
     for (uint32_t k = 0; k < p->parts; k++) {
         struct plan_part *part = &p->part[k];
         TRY(plan_heuristics(part->b, part->n, p->goal, until_ns, &part->total));
-        RETURN_IF(part->total == PLAN_ANY, ST_INVALID_ARG, "memory plan: %u buffers do not fit into 2^63 - 1 bytes with their "
-                  "alignments and fixed offsets; make tensors smaller", part->n);
+        RETURN_IF(part->total == PLAN_ANY, ST_INVALID_ARG,
+                  "memory plan: %u buffers do not fit into 2^63 - 1 bytes with their "
+                  "alignments and fixed offsets; make tensors smaller",
+                  part->n);
     }
     return ST_OK;
 }
@@ -130,7 +135,8 @@ static int by_buffers(const void *pa, const void *pb)
 }
 
 /* One part; `waiting` of them, this one included, share what is left. */
-static enum status search_part(struct planner *p, struct plan_part *part, uint64_t goal, uint32_t waiting, uint64_t max_nodes, uint64_t until)
+static enum status search_part(struct planner *p, struct plan_part *part, uint64_t goal, uint32_t waiting,
+                               uint64_t max_nodes, uint64_t until)
 {
     uint64_t now = until == PLAN_FOREVER ? 0 : clock_ns();
     p->budget.max_nodes = max_nodes - (max_nodes - p->budget.nodes) / waiting * (waiting - 1);
@@ -175,7 +181,8 @@ static enum status search(struct planner *p, const struct plan_opts *o, uint64_t
     do {
         before = p->budget.nodes;
         TRY(search_once(p, list, max_nodes, until));
-    } while (p->budget.nodes > before && p->budget.nodes < max_nodes && can_improve(p) && (until == PLAN_FOREVER || clock_ns() < until));
+    } while (p->budget.nodes > before && p->budget.nodes < max_nodes && can_improve(p) &&
+             (until == PLAN_FOREVER || clock_ns() < until));
     return ST_OK;
 }
 

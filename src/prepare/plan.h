@@ -11,7 +11,8 @@
  *
  * plan.c checks and cuts the problem into parts that share no step; plan_greedy.c makes a first plan for each part;
  * where that misses the bound, plan_portfolio.c asks plan_exact.c again and again whether a smaller capacity is enough
- * (plan_state.c holds that search's tables and moves). plan_bound.c turns lifetimes into the few sections of time that matter. */
+ * (plan_state.c holds that search's tables and moves). plan_bound.c turns lifetimes into the few sections of time that
+ * matter. */
 #ifndef PREPARE_PLAN_H
 #define PREPARE_PLAN_H
 
@@ -74,8 +75,8 @@ enum status plan_sections_build(const struct plan_buf *b, uint32_t n, struct pla
 void plan_sections_finish(struct plan_sections *s);
 enum status plan_lower_bound(const struct plan_buf *b, uint32_t n, uint64_t *ret);
 
-/* Sizes above zero and aligns of at least 1 from here on. Best of several greedy plans, stopping at `goal`, or after the first one that ends behind
- * until_ns; *ret_total is PLAN_ANY when none ends within PLAN_MAX. */
+/* Sizes above zero and aligns of at least 1 from here on. Best of several greedy plans, stopping at `goal`, or after the
+ * first one that ends behind until_ns; *ret_total is PLAN_ANY when none ends within PLAN_MAX. */
 enum status plan_heuristics(struct plan_buf *b, uint32_t n, uint64_t goal, uint64_t until_ns, uint64_t *ret_total);
 
 /* What the search may spend, shared by all parts. */
@@ -111,6 +112,7 @@ void plan_exact_free(struct plan_exact *x);
 uint64_t plan_exact_unit(const struct plan_exact *x);
 const struct plan_sections *plan_exact_sections(const struct plan_exact *x);
 enum plan_answer plan_exact_try(struct plan_exact *x, const struct plan_try *t, struct plan_budget *budget);
-uint64_t plan_exact_read(const struct plan_exact *x, struct plan_buf *b); /* after PLAN_FOUND: offsets out, returns the total */
+uint64_t plan_exact_read(const struct plan_exact *x,
+                         struct plan_buf *b); /* after PLAN_FOUND: offsets out, returns the total */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lifetimes for operators that run side by side. Exec lets a step run before those in front of it with which it shares no memory (exec/depend.c), so memory that
- * is used again too early makes branches wait for each other that could run together:
+/* Lifetimes for operators that run side by side. Exec lets a step run before those in front of it with which it shares no
+ * memory (exec/depend.c), so memory that is used again too early makes branches wait for each other that could run together:
  *
  *     %q0 = …      head 0      q1 in the memory of q0 is the smallest plan, and the second head waits for the first one;
  *     %s0 = f(%q0)             when q0 keeps its memory until every operator behind waits for f anyway, it does not
@@ -8,8 +8,8 @@
  *     %s1 = f(%q1)
  *     %y = join(%s0, %s1)
  *
- * So a block of memory stays taken while operators are near that wait for no result of those that use it. "Near" is at most what exec looks ahead, and less where that takes too much memory
- * (plan_memory.c). */
+ * So a block of memory stays taken while operators are near that wait for no result of those that use it. "Near" is at most
+ * what exec looks ahead, and less where that takes too much memory (plan_memory.c). */
 #include "prepare/plan_beside.h"
 
 /* What runs as one step: a node or a chain. */
@@ -95,9 +95,13 @@ enum status plan_beside(struct prepare_cx *cx, const uint32_t *block_of, uint32_
 {
     struct arena *a = &cx->arena;
     size_t nn = cx->g->nodes.n, nt = cx->g->tensors.n;
-    struct beside b = { .cx = cx, .units = arena_array(a, struct unit, nn), .unit_of = arena_array(a, uint32_t, nn), .maker = arena_array(a, uint32_t, nt),
+    struct beside b = { .cx = cx,
+                        .units = arena_array(a, struct unit, nn),
+                        .unit_of = arena_array(a, uint32_t, nn),
+                        .maker = arena_array(a, uint32_t, nt),
                         .users = arena_array(a, struct users, n_blocks) };
-    RETURN_IF(!b.units || !b.unit_of || !b.maker || !b.users, ST_NO_MEMORY, "no memory to plan %zu operators side by side", nn);
+    RETURN_IF(!b.units || !b.unit_of || !b.maker || !b.users, ST_NO_MEMORY, "no memory to plan %zu operators side by side",
+              nn);
     for (size_t t = 0; t < nt; t++)
         b.maker[t] = IR_NONE;
     walk(&b, block_of);

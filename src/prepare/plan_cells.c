@@ -2,10 +2,11 @@
 /* Which tensors are the same memory whatever the order of operators, and what each operator needs besides.
  *
  *     %b = Reshape(%a)            a and b are one cell
- *     %y = Reshape(%b), y output  what a last view hands to the client is written into the client's buffer in the first place
+ *     %y = Reshape(%b), y output  what a last view hands to the client is written into the client's buffer in the first
+ * place
  *
- * plan_order.c chooses an order of operators for these cells, plan_memory.c lets element-wise operators take the place of what ends with them, and
- * gives addresses. */
+ * plan_order.c chooses an order of operators for these cells, plan_memory.c lets element-wise operators take the place of
+ * what ends with them, and gives addresses. */
 #include "prepare/cx.h"
 
 enum { MACS_PER_TILE = 1 << 16 };
@@ -48,12 +49,15 @@ enum status plan_node(struct prepare_cx *cx, uint32_t at)
     v.call.work_budget = cx->target->work_budget;
     TRY(kernel_bind(&v.call, ISA_REF, args, &k));
     cx->nodes[at] = (struct node_plan){
-        .extent = k.extent, .tiles = has_dynamic(&v) ? 1 : tiles_for(cx, &k), .work_bytes = cx->target->own_kernels ? 0 : k.work_bytes, .macs = k.macs,
+        .extent = k.extent,
+        .tiles = has_dynamic(&v) ? 1 : tiles_for(cx, &k),
+        .work_bytes = cx->target->own_kernels ? 0 : k.work_bytes,
+        .macs = k.macs,
         .state_bytes = k.state_bytes,
     };
     cx->nodes[at].phases = cx->nodes[at].tiles > 1 ? k.phases : 1; /* what one thread does it does in one go */
-    RETURN_IF((k.state_bytes != 0) != op_stateful(&v.call), ST_INTERNAL, "node \"%s\": its kernel has %llu bytes of state", n->name,
-              (unsigned long long)k.state_bytes);
+    RETURN_IF((k.state_bytes != 0) != op_stateful(&v.call), ST_INTERNAL, "node \"%s\": its kernel has %llu bytes of state",
+              n->name, (unsigned long long)k.state_bytes);
     return ST_OK;
 }
 
@@ -114,12 +118,17 @@ static void outside_cells(struct prepare_cx *cx)
         cx->cell_of[i] = IR_NONE;
     for (uint32_t i = 0; i < cx->n_inputs + cx->n_outputs; i++) {
         const struct ir_tensor *t = &g->tensors.at[cx->io[i]];
-        cx->cell_of[cx->io[i]] = new_cell(cx, (struct cell){ .place = PLACE_IO, .of = i, .bytes = tensor_bytes(t), .room = cx->target->io_in_scratch,
-                                                             .early = t->role != IR_OUTPUT, .late = t->role != IR_INPUT });
+        cx->cell_of[cx->io[i]] = new_cell(cx, (struct cell){ .place = PLACE_IO,
+                                                             .of = i,
+                                                             .bytes = tensor_bytes(t),
+                                                             .room = cx->target->io_in_scratch,
+                                                             .early = t->role != IR_OUTPUT,
+                                                             .late = t->role != IR_INPUT });
     }
     for (uint32_t i = 0; i < g->tensors.n; i++)
         if (g->tensors.at[i].role == IR_CONST && g->tensors.at[i].data)
-            cx->cell_of[i] = new_cell(cx, (struct cell){ .place = PLACE_CONST, .of = i, .bytes = tensor_bytes(&g->tensors.at[i]) });
+            cx->cell_of[i] =
+                new_cell(cx, (struct cell){ .place = PLACE_CONST, .of = i, .bytes = tensor_bytes(&g->tensors.at[i]) });
     for (uint32_t k = 0; k < g->nodes.n; k++) {
         const struct ir_node *n = &g->nodes.at[k];
         if (plan_is_view(g, n) && g->tensors.at[n->out[0]].role == IR_OUTPUT && g->tensors.at[n->in[0]].role == IR_NATIVE)
@@ -137,7 +146,12 @@ static void inside_cells(struct prepare_cx *cx, const struct ir_node *n)
         if (x->role != IR_NATIVE || cx->cell_of[t] != IR_NONE)
             continue;
         uint8_t place = cx->wanted ? cx->wanted[t] : PLACE_SCRATCH;
-        cx->cell_of[t] = with != IR_NONE ? with : new_cell(cx, (struct cell){ .place = place, .bytes = place == PLACE_VTCM ? binary_vtcm_bytes(&x->desc) : tensor_bytes(x), .room = true });
+        cx->cell_of[t] =
+            with != IR_NONE
+                ? with
+                : new_cell(cx, (struct cell){ .place = place,
+                                              .bytes = place == PLACE_VTCM ? binary_vtcm_bytes(&x->desc) : tensor_bytes(x),
+                                              .room = true });
     }
 }
 
@@ -184,6 +198,8 @@ bool plan_may_replace(const struct prepare_cx *cx, const struct ir_node *n, uint
     if (!(n->op->flags & OP_ELEMENTWISE) || n->n_out != 1 || n->in[i] == IR_NONE)
         return false;
     uint32_t from = cx->cell_of[n->in[i]], to = cx->cell_of[n->out[0]];
-    return from != IR_NONE && from != to && cx->cells[from].room && cx->cells[to].room && same_memory(&cx->cells[from], &cx->cells[to]) && !cx->cells[from].late && !cx->cells[to].early &&
-           same_bytes(g, n->in[i], n->out[0]) && desc_same_shape(&g->tensors.at[n->in[i]].desc, &g->tensors.at[n->out[0]].desc);
+    return from != IR_NONE && from != to && cx->cells[from].room && cx->cells[to].room &&
+           same_memory(&cx->cells[from], &cx->cells[to]) && !cx->cells[from].late && !cx->cells[to].early &&
+           same_bytes(g, n->in[i], n->out[0]) &&
+           desc_same_shape(&g->tensors.at[n->in[i]].desc, &g->tensors.at[n->out[0]].desc);
 }

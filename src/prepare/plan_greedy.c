@@ -199,7 +199,8 @@ static void insert_placed(struct greedy *g, uint32_t index, uint64_t offset)
     g->placed[at] = (struct placed){ offset, offset + b->size, b->first, b->last };
 }
 
-/* Buffers in the order in which their lives begin, each into the lowest gap: only those alive then count, so this is quick. Without fixed buffers. */
+/* Buffers in the order in which their lives begin, each into the lowest gap: only those alive then count, so this is quick.
+ * Without fixed buffers. */
 static uint64_t greedy_sweep(struct greedy *g)
 {
     static const struct greedy_order order = { key_early, key_size, false };

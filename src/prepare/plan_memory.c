@@ -3,22 +3,24 @@
  *
  *     graph inputs, outputs   the client's buffers (PLACE_IO); where the target wants it, they also have room in scratch
  *     constants               the constant section (PLACE_CONST)
- *     everything between      one scratch arena, shared over time by the planner (plan_*.c); on targets with fast memory instead the window of it and
- *                             the spill-fill buffer, as tile_vtcm has decided: two more arenas
- *     states of nodes         persistent memory, one behind the other: they all live for ever (plan_cells.c)
+ *     everything between      one scratch arena, shared over time by the planner (plan_*.c); on targets with fast memory
+ * instead the window of it and the spill-fill buffer, as tile_vtcm has decided: two more arenas states of nodes persistent
+ * memory, one behind the other: they all live for ever (plan_cells.c)
  *
- * Tensors that are one memory in any order are cells (plan_cells.c). In the order that operators have now, an element-wise operator writes over an input
- * of equal size that dies there: cells that follow each other so are one block, and blocks are what the planner moves.
+ * Tensors that are one memory in any order are cells (plan_cells.c). In the order that operators have now, an element-wise
+ * operator writes over an input of equal size that dies there: cells that follow each other so are one block, and blocks are
+ * what the planner moves.
  *
  *     step   0     1     2     3
  *     a      ####
  *     b            ####==.            b and c are one block: c = Relu(b) in place
  *     c                 .####
  *
- * Members of a chain (tile_chain.c) run at the same time: what one of them touches is in use while all of them run, nothing is replaced, and the chain has one workspace, for
- * slabs and for the kernels.
+ * Members of a chain (tile_chain.c) run at the same time: what one of them touches is in use while all of them run, nothing
+ * is replaced, and the chain has one workspace, for slabs and for the kernels.
  *
- * Rooms of inputs and outputs in scratch take part: when the client brings a buffer of its own instead, nobody uses the room. */
+ * Rooms of inputs and outputs in scratch take part: when the client brings a buffer of its own instead, nobody uses the
+ * room. */
 #include <string.h>
 
 #include "prepare/cx.h"
@@ -49,8 +51,8 @@ uint64_t plan_round(const struct prepare_cx *cx, uint64_t bytes)
     return (bytes + align - 1) / align * align;
 }
 
-/* An input is there from the beginning to its last reader, an output from its first writer to the end; buffers that the client brings in their
- * place live elsewhere. */
+/* An input is there from the beginning to its last reader, an output from its first writer to the end; buffers that the
+ * client brings in their place live elsewhere. */
 static void find_uses(struct planner *p)
 {
     const struct prepare_cx *cx = p->cx;
@@ -82,7 +84,9 @@ static void find_uses(struct planner *p)
 static void new_block(struct planner *p, uint32_t cell)
 {
     const struct cell *c = &p->cx->cells[cell];
-    p->blocks[p->n_blocks] = (struct block){ .arena = c->place == PLACE_IO ? PLACE_SCRATCH : c->place, .bytes = c->bytes, .first = p->first[cell],
+    p->blocks[p->n_blocks] = (struct block){ .arena = c->place == PLACE_IO ? PLACE_SCRATCH : c->place,
+                                             .bytes = c->bytes,
+                                             .first = p->first[cell],
                                              .last = p->last[cell] };
     p->block_of[cell] = p->n_blocks++;
 }
@@ -125,8 +129,9 @@ static void form_blocks(struct planner *p)
             new_block(p, c);
 }
 
-/* Counted search steps decide how far the planner looks, so that the same graph gives the same binary everywhere. A step takes time in proportion to the
- * buffers there are, so large graphs get fewer of them, and the time stays what the target meant. */
+/* Counted search steps decide how far the planner looks, so that the same graph gives the same binary everywhere. A step
+ * takes time in proportion to the buffers there are, so large graphs get fewer of them, and the time stays what the target
+ * meant. */
 static uint64_t search_steps(uint64_t steps, uint32_t n_bufs)
 {
     uint64_t scaled = n_bufs > FULL_SEARCH ? steps / n_bufs * FULL_SEARCH : steps;
@@ -138,7 +143,10 @@ static struct plan_buf work_buf(const struct prepare_cx *cx, uint32_t k)
 {
     const struct chain *c = plan_chain(cx, k);
     uint64_t bytes = !c ? cx->nodes[k].work_bytes : c->first == k ? c->work_bytes : 0;
-    return (struct plan_buf){ .size = plan_round(cx, bytes), .align = cx->target->tensor_align, .first = k, .last = c ? c->first + c->n - 1 : k,
+    return (struct plan_buf){ .size = plan_round(cx, bytes),
+                              .align = cx->target->tensor_align,
+                              .first = k,
+                              .last = c ? c->first + c->n - 1 : k,
                               .fixed = PLAN_ANY };
 }
 
@@ -159,7 +167,11 @@ static void place_work(struct prepare_cx *cx, uint32_t k, uint64_t offset)
 static struct plan_buf tile_buf(const struct prepare_cx *cx, uint32_t k)
 {
     const struct chain *c = plan_chain(cx, k);
-    return (struct plan_buf){ .size = plan_round(cx, cx->tiles ? cx->tiles[k].bytes : 0), .align = cx->target->tensor_align, .first = c ? c->first : k, .last = k, .fixed = PLAN_ANY };
+    return (struct plan_buf){ .size = plan_round(cx, cx->tiles ? cx->tiles[k].bytes : 0),
+                              .align = cx->target->tensor_align,
+                              .first = c ? c->first : k,
+                              .last = k,
+                              .fixed = PLAN_ANY };
 }
 
 /* What is asked of the planner. */
@@ -169,23 +181,31 @@ struct ask {
     bool quick;      /* no search */
 };
 
-/* One arena: blocks, and what nodes need besides while they run: in scratch workspaces of kernels, in the window room for tiles. */
+/* One arena: blocks, and what nodes need besides while they run: in scratch workspaces of kernels, in the window room for
+ * tiles. */
 static enum status solve(struct planner *p, uint8_t arena, const struct ask *ask, struct plan_result *ret)
 {
     struct prepare_cx *cx = p->cx;
     uint32_t n_nodes = (uint32_t)cx->g->nodes.n, n = 0, align = cx->target->tensor_align;
-    struct plan_buf (*own)(const struct prepare_cx *cx, uint32_t k) = arena == PLACE_SCRATCH ? work_buf : arena == PLACE_VTCM ? tile_buf : NULL;
+    struct plan_buf (*own)(const struct prepare_cx *cx, uint32_t k) = arena == PLACE_SCRATCH ? work_buf
+                                                                      : arena == PLACE_VTCM  ? tile_buf
+                                                                                             : NULL;
     struct plan_buf *b = arena_array(&cx->arena, struct plan_buf, p->n_blocks + (own ? n_nodes : 0));
     RETURN_IF(!b, ST_NO_MEMORY, "no memory to plan %u buffers", p->n_blocks);
     for (uint32_t i = 0; i < p->n_blocks; i++)
         if (p->blocks[i].arena == arena)
-            b[n++] = (struct plan_buf){ .size = plan_round(cx, p->blocks[i].bytes), .align = align, .first = p->blocks[i].first,
-                                        .last = p->until ? p->until[i] : p->blocks[i].last, .fixed = PLAN_ANY };
+            b[n++] = (struct plan_buf){ .size = plan_round(cx, p->blocks[i].bytes),
+                                        .align = align,
+                                        .first = p->blocks[i].first,
+                                        .last = p->until ? p->until[i] : p->blocks[i].last,
+                                        .fixed = PLAN_ANY };
     for (uint32_t k = 0; own && k < n_nodes; k++) {
         b[n] = own(cx, k);
         n += b[n].size > 0;
     }
-    struct plan_opts o = { .deadline_ns = ask->quick ? 0 : PLAN_FOREVER, .max_nodes = search_steps(cx->target->plan_nodes, n), .capacity = ask->enough };
+    struct plan_opts o = { .deadline_ns = ask->quick ? 0 : PLAN_FOREVER,
+                           .max_nodes = search_steps(cx->target->plan_nodes, n),
+                           .capacity = ask->enough };
     TRY(plan_solve(b, n, &o, ret));
     if (ask->most && ret->total > ask->most)
         return ST_OK;
@@ -222,7 +242,8 @@ static enum status solve_all(struct planner *p)
     return ST_OK;
 }
 
-/* One arena again, with as much room for operators side by side as it may take: the further they are from each other, the more. */
+/* One arena again, with as much room for operators side by side as it may take: the further they are from each other, the
+ * more. */
 static enum status spread(struct planner *p, uint8_t arena, uint64_t limit, uint64_t *total)
 {
     struct prepare_cx *cx = p->cx;
@@ -265,8 +286,11 @@ static struct placement place_of(const struct planner *p, uint32_t cell, uint64_
 {
     const struct cell *c = &p->cx->cells[cell];
     bool planned = c->room && c->place != PLACE_IO;
-    return (struct placement){ .place = c->place, .bytes = bytes, .offset = planned ? p->blocks[p->block_of[cell]].offset : c->of,
-                               .first = planned ? p->first[cell] : 0, .last = planned ? p->last[cell] : IR_NONE };
+    return (struct placement){ .place = c->place,
+                               .bytes = bytes,
+                               .offset = planned ? p->blocks[p->block_of[cell]].offset : c->of,
+                               .first = planned ? p->first[cell] : 0,
+                               .last = planned ? p->last[cell] : IR_NONE };
 }
 
 static enum status write_places(struct planner *p)
@@ -276,8 +300,11 @@ static enum status write_places(struct planner *p)
     for (uint32_t t = 0; t < cx->g->tensors.n; t++) {
         const struct ir_tensor *x = &cx->g->tensors.at[t];
         if (cx->slabs && cx->slabs[t].bytes)
-            cx->places[t] = (struct placement){ .place = PLACE_LINES, .offset = cx->slabs[t].offset, .bytes = cx->slabs[t].bytes,
-                                                .first = p->first[cx->cell_of[t]], .last = p->last[cx->cell_of[t]] };
+            cx->places[t] = (struct placement){ .place = PLACE_LINES,
+                                                .offset = cx->slabs[t].offset,
+                                                .bytes = cx->slabs[t].bytes,
+                                                .first = p->first[cx->cell_of[t]],
+                                                .last = p->last[cx->cell_of[t]] };
         else if (cx->cell_of[t] != IR_NONE)
             cx->places[t] = place_of(p, cx->cell_of[t], x->raw_bytes ? x->raw_bytes : desc_bytes(&x->desc));
     }
@@ -287,8 +314,11 @@ static enum status write_places(struct planner *p)
     RETURN_IF(!cx->homes, ST_NO_MEMORY, "no memory to plan %u inputs and outputs", n_io);
     for (uint32_t i = 0; i < n_io; i++) {
         uint32_t c = cx->cell_of[cx->io[i]];
-        cx->homes[i] = (struct placement){ .place = PLACE_SCRATCH, .bytes = cx->cells[c].bytes, .offset = p->blocks[p->block_of[c]].offset,
-                                           .first = p->first[c], .last = p->last[c] };
+        cx->homes[i] = (struct placement){ .place = PLACE_SCRATCH,
+                                           .bytes = cx->cells[c].bytes,
+                                           .offset = p->blocks[p->block_of[c]].offset,
+                                           .first = p->first[c],
+                                           .last = p->last[c] };
     }
     return ST_OK;
 }
@@ -297,9 +327,13 @@ static enum status start(struct prepare_cx *cx, struct planner *ret)
 {
     uint32_t n = cx->n_cells;
     struct arena *a = &cx->arena;
-    *ret = (struct planner){ .cx = cx, .first = arena_array(a, uint32_t, n), .last = arena_array(a, uint32_t, n), .block_of = arena_array(a, uint32_t, n),
+    *ret = (struct planner){ .cx = cx,
+                             .first = arena_array(a, uint32_t, n),
+                             .last = arena_array(a, uint32_t, n),
+                             .block_of = arena_array(a, uint32_t, n),
                              .blocks = arena_array(a, struct block, n) };
-    RETURN_IF(!ret->first || !ret->last || !ret->block_of || !ret->blocks, ST_NO_MEMORY, "no memory to plan %zu tensors", cx->g->tensors.n);
+    RETURN_IF(!ret->first || !ret->last || !ret->block_of || !ret->blocks, ST_NO_MEMORY, "no memory to plan %zu tensors",
+              cx->g->tensors.n);
     find_uses(ret);
     form_blocks(ret);
     return ST_OK;
@@ -348,8 +382,8 @@ enum status plan_memory(struct prepare_cx *cx, bool *progress)
     if (cx->given_order && cx->scratch_bytes > cx->given_live && !cx->n_chains) /* chains were found for this order */
         TRY(compare_with_given(cx, &p, progress));
     RETURN_IF(cx->target->scratch_limit && cx->scratch_bytes > cx->target->scratch_limit, ST_PREPARE_FAILED,
-              "graph \"%s\" needs %llu bytes of scratch memory; the target allows %llu", cx->g->name, (unsigned long long)cx->scratch_bytes,
-              (unsigned long long)cx->target->scratch_limit);
+              "graph \"%s\" needs %llu bytes of scratch memory; the target allows %llu", cx->g->name,
+              (unsigned long long)cx->scratch_bytes, (unsigned long long)cx->target->scratch_limit);
     TRY(spread_all(&p));
     cx->places = arena_array(&cx->arena, struct placement, cx->g->tensors.n);
     RETURN_IF(!cx->places, ST_NO_MEMORY, "no memory to plan %zu tensors", cx->g->tensors.n);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the order of operators, within what they wait for, that needs the least memory at once (plan_schedule.c does the search).
+/* Chooses the order of operators, within what they wait for, that needs the least memory at once (plan_schedule.c does the
+ * search).
  *
  *     %b = Conv2d(%a)     %b = Conv2d(%a)
  *     %d = Conv2d(%a)     %c = PoolMax2d(%b)     b is gone before d comes
  *     %c = PoolMax2d(%b)  %d = Conv2d(%a)
  *     %e = PoolMax2d(%d)  %e = PoolMax2d(%d)
  *
- * The results are the same bits: every operator sees the same inputs. Operators that keep state, draw random numbers or touch the same tensor of the
- * client's that is read and written stay in the order they were given. */
+ * The results are the same bits: every operator sees the same inputs. Operators that keep state, draw random numbers or
+ * touch the same tensor of the client's that is read and written stay in the order they were given. */
 #include <string.h>
 
 #include "prepare/cx.h"
@@ -47,11 +48,14 @@ static enum status add_job(struct builder *b, uint32_t k)
 {
     struct prepare_cx *cx = b->cx;
     const struct ir_node *n = &cx->g->nodes.at[k];
-    uint32_t ports = plan_ports(n), *touch = arena_array(&cx->arena, uint32_t, ports), *over = arena_array(&cx->arena, uint32_t, n->n_in);
+    uint32_t ports = plan_ports(n), *touch = arena_array(&cx->arena, uint32_t, ports),
+             *over = arena_array(&cx->arena, uint32_t, n->n_in);
     uint32_t *after = arena_array(&cx->arena, uint32_t, 2 * ports + 1);
     RETURN_IF(!touch || !over || !after, ST_NO_MEMORY, "no memory to order %zu operators", cx->g->nodes.n);
     struct plan_job *job = &b->jobs[k];
-    *job = (struct plan_job){ .work = plan_round(cx, cx->nodes[k].work_bytes), .touch = touch, .after = after, .over = over, .makes = PLAN_NO_CELL };
+    *job = (struct plan_job){
+        .work = plan_round(cx, cx->nodes[k].work_bytes), .touch = touch, .after = after, .over = over, .makes = PLAN_NO_CELL
+    };
     for (uint32_t i = 0; i < ports; i++) {
         uint32_t t = plan_port(n, i), c = scratch_cell(cx, t), any = t == IR_NONE ? IR_NONE : cx->cell_of[t];
         if ((i < n->n_in || i >= n->n_in + n->n_out) && t != IR_NONE)
@@ -87,7 +91,8 @@ static bool fill_cells(struct builder *b)
     for (uint32_t c = 0; c < cx->n_cells; c++) {
         bool counts = cx->cells[c].room && b->seen[c];
         fits &= cx->cells[c].bytes < PLAN_MAX / 2;
-        b->cells[c] = (struct plan_cell){ .bytes = counts && fits ? plan_round(cx, cx->cells[c].bytes) : 0, .early = counts && cx->cells[c].early,
+        b->cells[c] = (struct plan_cell){ .bytes = counts && fits ? plan_round(cx, cx->cells[c].bytes) : 0,
+                                          .early = counts && cx->cells[c].early,
                                           .late = cx->cells[c].late };
         fits &= !__builtin_add_overflow(sum, b->cells[c].bytes, &sum);
     }
@@ -106,7 +111,8 @@ static enum status build(struct builder *b)
     b->cells = arena_array(&cx->arena, struct plan_cell, nt);
     b->jobs = arena_array(&cx->arena, struct plan_job, nn);
     b->ordered = IR_NONE;
-    RETURN_IF(!b->producer || !b->last_touch || !b->seen || !b->cells || !b->jobs, ST_NO_MEMORY, "no memory to order %zu operators", nn);
+    RETURN_IF(!b->producer || !b->last_touch || !b->seen || !b->cells || !b->jobs, ST_NO_MEMORY,
+              "no memory to order %zu operators", nn);
     memset(b->producer, 0xff, nt * sizeof(uint32_t));
     memset(b->last_touch, 0xff, nt * sizeof(uint32_t));
     for (uint32_t k = 0; k < nn; k++)

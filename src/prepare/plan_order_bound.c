@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What every order of jobs needs at least.
  *
- * While a job runs, whatever it touches is alive; so is every cell that one of its ancestors touches and one of its descendants too, in any order:
+ * While a job runs, whatever it touches is alive; so is every cell that one of its ancestors touches and one of its
+ * descendants too, in any order:
  *
  *     a ── j ── d          cell x, made by a and read by d, is alive while j runs, though j does not touch it
  *      ╲__ x __╱
@@ -142,7 +143,8 @@ static enum status init(struct bounds *b, const struct plan_jobs *p)
     b->begin = mem_array(uint32_t, (size_t)p->n_cells + 1);
     b->after = mem_array(uint64_t, b->words);
     b->before = mem_array(uint64_t, b->words);
-    RETURN_IF(!b->need || !b->list || !b->begin || !b->after || !b->before, ST_NO_MEMORY, "order of %u operators: no memory", p->n_jobs);
+    RETURN_IF(!b->need || !b->list || !b->begin || !b->after || !b->before, ST_NO_MEMORY, "order of %u operators: no memory",
+              p->n_jobs);
     if (p->n_jobs > MAX_JOBS_WITH_ANCESTORS)
         return ST_OK;
     b->below = mem_array(uint64_t, (size_t)p->n_jobs * b->words);

@@ -3,7 +3,8 @@
  *
  * A depth-first search that starts badly rarely recovers, while another order of buffers often runs straight to a plan. So
  * there are many short attempts: rounds over a few orders (by area, lifetime, size ...), each round a little longer than
- * the one before, and from the second on with the keys shaken by pseudo-random factors (a fixed seed: same input, same plan).
+ * the one before, and from the second on with the keys shaken by pseudo-random factors (a fixed seed: same input, same
+ * plan).
  *
  * Most rounds ask for the goal itself (the lower bound, or the client's capacity). Every few rounds one asks for something
  * easier, between the goal and the best plan so far, so that there is progress at any deadline:
@@ -142,7 +143,8 @@ static enum status one_round(struct portfolio *p, uint64_t goal, uint32_t round,
                               .rule = lowest ? PLAN_LOWEST_FIRST : PLAN_FEWEST_CHOICES };
         enum plan_answer answer = attempt(p, &t);
         if (easier)
-            p->stride = answer == PLAN_FOUND ? (p->stride * 1.5 < 0.9 ? p->stride * 1.5 : 0.9) : (p->stride > 0.03 ? p->stride * 0.6 : 0.03);
+            p->stride = answer == PLAN_FOUND ? (p->stride * 1.5 < 0.9 ? p->stride * 1.5 : 0.9)
+                                             : (p->stride > 0.03 ? p->stride * 0.6 : 0.03);
         RETURN_IF(answer == PLAN_OUT_OF_MEMORY, ST_NO_MEMORY, "memory plan: search over %u buffers", p->n);
     }
     return ST_OK;
@@ -162,8 +164,13 @@ static enum status rounds(struct portfolio *p, struct plan_part *part, uint64_t 
 
 enum status plan_improve(struct plan_part *part, uint64_t goal, struct plan_budget *budget)
 {
-    struct portfolio p = { .b = part->b, .n = part->n, .budget = budget, .random = part->random ? part->random : 0x2545f4914f6cdd1du, .stride = 0.5,
-                           .total = &part->total, .lower = &part->lower };
+    struct portfolio p = { .b = part->b,
+                           .n = part->n,
+                           .budget = budget,
+                           .random = part->random ? part->random : 0x2545f4914f6cdd1du,
+                           .stride = 0.5,
+                           .total = &part->total,
+                           .lower = &part->lower };
     TRY(plan_exact_new(p.b, p.n, &p.exact));
     if (!p.exact) /* too large for its tables: the greedy plan stands */
         return ST_OK;

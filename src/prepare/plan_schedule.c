@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search for an order of jobs with a low peak (plan_schedule.h).
  *
- * One question is asked again and again: is there an order whose peak is at most `aim`? A depth-first search answers it. What has run, as a set, says
- * all about the future, so sets that have failed are remembered by their hash. And a job that is ready, fits below the aim and leaves no more alive
- * than before is run at once, without trying anything else: run earlier, it only takes memory away from whatever comes between, in any order.
- * That leaves choices only where memory must grow.
+ * One question is asked again and again: is there an order whose peak is at most `aim`? A depth-first search answers it.
+ * What has run, as a set, says all about the future, so sets that have failed are remembered by their hash. And a job that
+ * is ready, fits below the aim and leaves no more alive than before is run at once, without trying anything else: run
+ * earlier, it only takes memory away from whatever comes between, in any order. That leaves choices only where memory must
+ * grow.
  *
- *     bound |----x---------x--------| given       a refuted aim raises the bound, a found order lowers the best; where the search gives up,
- *          first aim    next aims                 the next aim is halfway up to the best
+ *     bound |----x---------x--------| given       a refuted aim raises the bound, a found order lowers the best; where the
+ * search gives up, first aim    next aims                 the next aim is halfway up to the best
  *
  * Each aim is tried with several rules of which job to try first. */
 #include "prepare/plan_schedule.h"
@@ -55,7 +56,7 @@ struct search {
     uint64_t steps, aim, over;    /* over: the least peak that was too much */
 };
 
-/* ---- running and taking back ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- running and taking back ------------------------------------------------------------------------------------------ */
 
 static uint64_t job_hash(uint32_t j)
 {
@@ -134,7 +135,7 @@ static void take_back(struct search *s, uint32_t done)
     }
 }
 
-/* ---- the search ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the search ------------------------------------------------------------------------------------------------------- */
 
 /* Run whatever costs nothing, until nothing is left that does. */
 static void run_free(struct search *s)
@@ -272,7 +273,7 @@ static enum answer attempt(struct search *s, enum rule rule, uint64_t until)
     }
 }
 
-/* ---- which aims ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- which aims ------------------------------------------------------------------------------------------------------- */
 
 static void forget_refuted(struct search *s)
 {
@@ -380,7 +381,8 @@ static enum status allocate(struct search *s, size_t n_after)
     s->before = mem_array(uint64_t, s->n);
     s->stack = mem_array(struct frame, (size_t)s->n + 1);
     s->refuted = mem_array(uint64_t, FIRST_SLOTS);
-    bool ok = s->waits && s->next && s->next_begin && s->total && s->left && s->ready && s->seat && s->order && s->before && s->stack && s->refuted;
+    bool ok = s->waits && s->next && s->next_begin && s->total && s->left && s->ready && s->seat && s->order && s->before &&
+              s->stack && s->refuted;
     RETURN_IF(!ok, ST_NO_MEMORY, "order of %u operators: no memory", s->n);
     return ST_OK;
 }

@@ -248,7 +248,8 @@ static void fill_items(struct plan_exact *x, const struct plan_buf *b)
     }
 }
 
-/* i overlaps all alive in its first section and all that start later inside its span; buffers come sorted by first step, so those are neighbours. */
+/* i overlaps all alive in its first section and all that start later inside its span; buffers come sorted by first step, so
+ * those are neighbours. */
 static size_t link_item(const struct plan_exact *x, uint32_t i, uint32_t next, uint32_t *to)
 {
     const struct plan_item *it = &x->item[i];
@@ -359,7 +360,8 @@ static enum status build(struct plan_exact *x, const struct plan_buf *b, uint32_
     x->home = mem_array(uint64_t, n);
     x->section = mem_array(struct plan_section, x->m);
     x->stack = mem_array(struct plan_frame, (size_t)n + 2);
-    RETURN_IF(!x->item || !x->low || !x->home || !x->section || !x->stack, ST_NO_MEMORY, "memory plan: search over %u buffers", n);
+    RETURN_IF(!x->item || !x->low || !x->home || !x->section || !x->stack, ST_NO_MEMORY,
+              "memory plan: search over %u buffers", n);
     fill_items(x, b);
     TRY(fill_links(x, too_big));
     if (*too_big)

@@ -68,7 +68,9 @@ static void cx_finish(struct prepare_cx *cx)
 
 static void cx_init(struct prepare_cx *cx, const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g)
 {
-    *cx = (struct prepare_cx){ .target = t, .opts = o, .g = g, .n_source_nodes = (uint32_t)g->nodes.n, .level = o->opt_level ? o->opt_level : 2 };
+    *cx = (struct prepare_cx){
+        .target = t, .opts = o, .g = g, .n_source_nodes = (uint32_t)g->nodes.n, .level = o->opt_level ? o->opt_level : 2
+    };
     arena_init(&cx->arena);
 }
 
@@ -90,7 +92,8 @@ static const struct pass *first_plan(const struct prepare_target *t)
 }
 
 /* One way to do what is left, on a copy of the graph. `ret` NULL: only the estimate is wanted. */
-static enum status try_way(const struct prepare_cx *front, const struct prepare_way *way, uint64_t *cycles, struct binary_image *ret)
+static enum status try_way(const struct prepare_cx *front, const struct prepare_way *way, uint64_t *cycles,
+                           struct binary_image *ret)
 {
     CLEANUP(cx_finish) struct prepare_cx cx = { .g = NULL };
     struct ir_graph *copy;
@@ -109,10 +112,13 @@ static enum status try_way(const struct prepare_cx *front, const struct prepare_
     return st;
 }
 
-/* Level 3, where the target has an estimate of time: the fastest way stays, the first of equal ones, so that the result is the same everywhere. */
+/* Level 3, where the target has an estimate of time: the fastest way stays, the first of equal ones, so that the result is
+ * the same everywhere. */
 static enum status prepare_fastest(struct prepare_cx *front, struct binary_image *ret)
 {
-    static const struct prepare_way ways[] = { { 0, BOXES_USUAL }, { 2, BOXES_USUAL }, { 0, BOXES_LARGE }, { 0, BOXES_PAIRS } };
+    static const struct prepare_way ways[] = {
+        { 0, BOXES_USUAL }, { 2, BOXES_USUAL }, { 0, BOXES_LARGE }, { 0, BOXES_PAIRS }
+    };
     const struct prepare_way *best = ways;
     uint64_t least = UINT64_MAX, cycles;
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
@@ -123,7 +129,8 @@ static enum status prepare_fastest(struct prepare_cx *front, struct binary_image
     return try_way(front, best, &cycles, ret);
 }
 
-enum status prepare(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g, struct binary_image *ret)
+enum status prepare(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g,
+                    struct binary_image *ret)
 {
     RETURN_IF(!g->nodes.n, ST_EMPTY_GRAPH, "graph \"%s\" has no nodes; add at least one before finalizing", g->name);
     CLEANUP(cx_finish) struct prepare_cx cx;

@@ -33,7 +33,8 @@ struct cost_rates {
     uint32_t start;                              /* cycles before an operator begins */
 };
 
-/* A target with a matrix unit, vector units and a DMA engine that work side by side; docs/cost.md says how an estimate comes of it. */
+/* A target with a matrix unit, vector units and a DMA engine that work side by side; docs/cost.md says how an estimate comes
+ * of it. */
 struct cost_device {
     uint32_t clock_mhz;
     uint32_t matrix_macs;    /* 8-bit products per cycle of the matrix unit */
@@ -41,7 +42,8 @@ struct cost_device {
     uint32_t vector_percent; /* cycles for one vector of additions, in hundredths */
     uint32_t vtcm_rate;      /* bytes per cycle between fast memory and the units */
     uint32_t dram_mb_s;      /* what the DMA engine gets out of DRAM */
-    uint32_t dense_float;    /* 8-bit products that one of floats takes the time of, where there is no window; 0: 4, as in windows */
+    uint32_t
+        dense_float; /* 8-bit products that one of floats takes the time of, where there is no window; 0: 4, as in windows */
     uint32_t launch[2];      /* cycles before an operator begins: on the matrix unit, on vector units alone */
     uint64_t vtcm_bytes;
 };
@@ -63,23 +65,26 @@ struct prepare_target {
     bool fp32;                   /* compute float16 graphs in float32; not both */
     uint64_t scratch_limit;      /* 0: none */
     bool no_sharing;             /* every tensor has memory of its own, which no other one uses at another time */
-    uint64_t beside_bytes;       /* a plan may be so much larger than it need be, and at most twice as large, so that branches which run side by side do not use
-                                  * each other's memory; 0: as small as can be */
+    uint64_t beside_bytes; /* a plan may be so much larger than it need be, and at most twice as large, so that branches
+                            * which run side by side do not use each other's memory; 0: as small as can be */
     uint64_t const_kb;           /* the most that constants of a graph may take together; 0: no limit */
     uint64_t vtcm_bytes;         /* fast memory for tile_vtcm; 0: there is none, everything lies in scratch */
     bool io_in_scratch;          /* plan room for inputs and outputs, too; the client may still bring its own buffers */
-    uint64_t work_budget;        /* bytes of workspace per tile that kernels should stay within where they can; 0: their choice */
+    uint64_t work_budget; /* bytes of workspace per tile that kernels should stay within where they can; 0: their choice */
     struct chain_limits chains;  /* bytes 0: no chains */
     uint32_t max_tiles;          /* commands per node for parallel execution, at least 1 */
     uint64_t order_steps;        /* search steps of plan_order, counted as well; 0: operators stay in the client's order */
-    uint64_t plan_nodes;         /* search steps of the exact memory planner, counted, so that plans do not depend on speed; at least 1. Graphs with more than
-                                  * 128 buffers get fewer in proportion, because each step takes longer there */
+    uint64_t
+        plan_nodes; /* search steps of the exact memory planner, counted, so that plans do not depend on speed; at least 1.
+                     * Graphs with more than 128 buffers get fewer in proportion, because each step takes longer there */
     const struct cost_rates *cost; /* NULL: no estimate of cycles by rates */
     const struct cost_device *device; /* NULL: no estimate of cycles by events */
-    bool own_kernels;            /* the target has kernels of its own, without workspaces; lower_pack asks it which constants they want */
-    enum status (*aux)(const struct op_call *c, struct kernel_aux *ret);             /* as kernel_aux and kernel_aux_fill of kernels.h */
+    bool own_kernels; /* the target has kernels of its own, without workspaces; lower_pack asks it which constants they want
+                       */
+    enum status (*aux)(const struct op_call *c, struct kernel_aux *ret); /* as kernel_aux and kernel_aux_fill of kernels.h */
     enum status (*aux_fill)(const struct op_call *c, uint32_t which, void *dst);
-    bool (*supports)(const struct op_call *c); /* which operators have a form in the other type; NULL: those that have a kernel */
+    bool (*supports)(
+        const struct op_call *c); /* which operators have a form in the other type; NULL: those that have a kernel */
 };
 
 /* Why and how this run differs from the default. */
@@ -91,12 +96,14 @@ struct prepare_opts {
     uint32_t options;                   /* the backend's own bits: written into the file for load */
     const _Atomic uint32_t *abort;      /* not 0: stop with ST_ABORTED; may be NULL */
     uint64_t deadline_ns;               /* 0: none */
-    void (*dump)(void *arg, const char *pass, const struct ir_graph *g); /* after each pass that changed something; may be NULL */
+    void (*dump)(void *arg, const char *pass,
+                 const struct ir_graph *g); /* after each pass that changed something; may be NULL */
     void *dump_arg;
 };
 
 /* The graph is consumed: passes rewrite it. On failure the explanation names pass, node and reason. */
-enum status prepare(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g, struct binary_image *ret);
+enum status prepare(const struct prepare_target *t, const struct prepare_opts *o, struct ir_graph *g,
+                    struct binary_image *ret);
 
 /* The passes, for pass lists and tests. */
 enum status lower_if(struct prepare_cx *cx, bool *progress);        /* graphs inside If become guarded nodes */
@@ -104,16 +111,23 @@ enum status opt_fold(struct prepare_cx *cx, bool *progress);        /* nodes wit
 enum status opt_fuse_batchnorm(struct prepare_cx *cx, bool *progress); /* float Batchnorm into the product before it */
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress); /* clamps into the operator before them, same bits */
 enum status opt_dead(struct prepare_cx *cx, bool *progress);        /* nodes that nobody needs */
-enum status opt_guard(struct prepare_cx *cx, bool *progress);       /* nodes that only one side of a choice needs run under its condition */
-enum status lower_fp16(struct prepare_cx *cx, bool *progress);      /* float32 inside the graph becomes float16, or back, where the target says so */
+enum status opt_guard(struct prepare_cx *cx,
+                      bool *progress); /* nodes that only one side of a choice needs run under its condition */
+enum status lower_fp16(struct prepare_cx *cx,
+                       bool *progress); /* float32 inside the graph becomes float16, or back, where the target says so */
 enum status lower_pack(struct prepare_cx *cx, bool *progress);      /* constants of the kernels: packed weights, tables */
-enum status lower_weights(struct prepare_cx *cx, bool *progress);   /* constant weights in fixed point beside floats become floats */
+enum status lower_weights(struct prepare_cx *cx,
+                          bool *progress); /* constant weights in fixed point beside floats become floats */
 bool lower_decodes(const struct op_call *c, uint32_t i);            /* whether it would take this input */
 enum status tile_rows(struct prepare_cx *cx, bool *progress);       /* attention in parts whose scores stay in fast memory */
 enum status plan_order(struct prepare_cx *cx, bool *progress);      /* the order of operators that needs the least memory */
-enum status tile_chain(struct prepare_cx *cx, bool *progress);      /* runs of operators that are computed a few lines at a time */
-enum status tile_vtcm_least(struct prepare_cx *cx, bool *progress); /* refuses operators that do not fit into fast memory even when cut as small as they can be */
-enum status tile_vtcm(struct prepare_cx *cx, bool *progress);       /* what lies in fast memory when, and transfers from and to DRAM */
+enum status tile_chain(struct prepare_cx *cx,
+                       bool *progress); /* runs of operators that are computed a few lines at a time */
+enum status tile_vtcm_least(
+    struct prepare_cx *cx,
+    bool *progress); /* refuses operators that do not fit into fast memory even when cut as small as they can be */
+enum status tile_vtcm(struct prepare_cx *cx,
+                      bool *progress); /* what lies in fast memory when, and transfers from and to DRAM */
 enum status plan_memory(struct prepare_cx *cx, bool *progress);     /* an address for everything */
 enum status emit_commands(struct prepare_cx *cx, bool *progress);   /* tiles and steps */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the box that an operator goes through its result with. Of those that fit, the cheapest one counts, by bytes that move and something for every box; and of those that cost
- * hardly more the one that takes the least room, since others may use it.
+/* Chooses the box that an operator goes through its result with. Of those that fit, the cheapest one counts, by bytes that
+ * move and something for every box; and of those that cost hardly more the one that takes the least room, since others may
+ * use it.
  *
- * Lines and channels are halved in all ways. Columns, and the terms of sums, are cut only as much as is needed for anything to fit: columns at borders come twice, and with partial sums
- * weights come again for every part of the image. */
+ * Lines and channels are halved in all ways. Columns, and the terms of sums, are cut only as much as is needed for anything
+ * to fit: columns at borders come twice, and with partial sums weights come again for every part of the image. */
 #include "prepare/tile_vtcm.h"
 
 enum { BOX_COST = 4096, NEARLY = 16 }; /* a box, in bytes that move; a share of the cost that room is worth */
@@ -30,7 +31,8 @@ static void consider(struct search *s, const struct binary_box *b)
     if (bytes > a->budget)
         return;
     binary_box_moves(a->op, b, a->roles, &m);
-    uint64_t boxes = binary_box_count(a->op, b, &sides), cost = binary_moves_in(&m) + binary_moves_out(&m) + BOX_COST * boxes * sides.depth;
+    uint64_t boxes = binary_box_count(a->op, b, &sides),
+             cost = binary_moves_in(&m) + binary_moves_out(&m) + BOX_COST * boxes * sides.depth;
     bool better = s->limit == UINT64_MAX ? cost < s->best.cost : cost <= s->limit && bytes < s->best.bytes;
     if (!s->best.found || better)
         s->best = (struct tile_choice){ *b, bytes, cost, true };
@@ -41,7 +43,8 @@ static void consider_all(struct search *s, struct binary_box b)
 {
     const struct binary_box_op *o = s->ask->op;
     for (b.lines = o->whole.lines; b.lines; b.lines = smaller(b.lines, o->step.lines, o->least.lines))
-        for (b.channels = o->whole.channels; b.channels; b.channels = smaller(b.channels, o->step.channels, o->least.channels))
+        for (b.channels = o->whole.channels; b.channels;
+             b.channels = smaller(b.channels, o->step.channels, o->least.channels))
             consider(s, &b);
 }
 

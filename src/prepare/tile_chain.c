@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses chains: runs of operators that are computed slab by slab, depth first, so that what they hand to each other stays in the cache of a core
- * (in fast memory, on a device) and a whole chain is one step.
+/* Chooses chains: runs of operators that are computed slab by slab, depth first, so that what they hand to each other stays
+ * in the cache of a core (in fast memory, on a device) and a whole chain is one step.
  *
  *     conv 3x3 -> t -> conv 1x1 -> u -> add -> y        for every few lines of y: those of t, of u, of y
  *
- * A window over lines of the same chain needs lines that its neighbour's part computes as well; they are computed twice, once per border between commands. So a
- * window is free at the head of a chain, where it reads a whole tensor, and costs inside. The best division of the operators' order into chains is found by dynamic
- * programming over where chains end. It depends on shapes alone: a binary does not depend on the machine it was made on. */
+ * A window over lines of the same chain needs lines that its neighbour's part computes as well; they are computed twice,
+ * once per border between commands. So a window is free at the head of a chain, where it reads a whole tensor, and costs
+ * inside. The best division of the operators' order into chains is found by dynamic programming over where chains end. It
+ * depends on shapes alone: a binary does not depend on the machine it was made on. */
 #include "prepare/chain.h"
 
 enum {
@@ -41,7 +42,8 @@ static void follow(const struct chain_shape *s, uint32_t begin, uint32_t n, uint
     uint32_t slabs = (n + height - 1) / height;
     for (uint32_t k = 0; k < slabs && k < ALIKE; k++) {
         uint64_t times = k + 1 == ALIKE ? slabs - k : 1;
-        op_chain_next(&s->chain, begin + (uint32_t)((uint64_t)n * k / slabs), begin + (uint32_t)((uint64_t)n * (k + 1) / slabs), spans);
+        op_chain_next(&s->chain, begin + (uint32_t)((uint64_t)n * k / slabs),
+                      begin + (uint32_t)((uint64_t)n * (k + 1) / slabs), spans);
         for (uint32_t i = 0; i < s->chain.n; i++) {
             uint32_t fresh = spans[i].end - spans[i].from;
             sums->lines[i] += times * fresh;
@@ -86,7 +88,8 @@ static uint64_t twice_percent(const struct prepare_cx *cx, const struct chain_sh
     return m.macs * 100 / (m.all_macs + 1);
 }
 
-/* Slabs in the cache of a core, and on a device all that the chain needs in its window, with some room for what passes by. */
+/* Slabs in the cache of a core, and on a device all that the chain needs in its window, with some room for what passes by.
+ */
 static bool fits(const struct chain_graph *g, const struct chain_shape *s, uint32_t height)
 {
     const struct prepare_target *t = g->cx->target;
@@ -103,7 +106,8 @@ static uint64_t again(const struct chain_graph *g, const struct chain_shape *s, 
     return bytes * ((s->lines - 1) / height);
 }
 
-/* The height of slabs that fit and cost the least, 0: not even one line fits. Few slabs are tried one by one, many in growing steps. */
+/* The height of slabs that fit and cost the least, 0: not even one line fits. Few slabs are tried one by one, many in
+ * growing steps. */
 static uint32_t best_height(const struct chain_graph *g, const struct chain_shape *s, uint64_t *cost)
 {
     const struct prepare_cx *cx = g->cx;
@@ -132,7 +136,8 @@ static uint64_t lines_wanted(const struct prepare_cx *cx, uint64_t macs)
     return macs / MACS_PER_TILE < cx->target->chains.lines ? macs / MACS_PER_TILE : cx->target->chains.lines;
 }
 
-/* By itself the last operator would write over an input that ends there. In a chain it has to write to other memory, which is not in any cache. */
+/* By itself the last operator would write over an input that ends there. In a chain it has to write to other memory, which
+ * is not in any cache. */
 static uint64_t lost_place(const struct chain_graph *g, const struct chain_shape *s)
 {
     const struct prepare_cx *cx = g->cx;
@@ -156,7 +161,8 @@ static uint64_t worth(const struct chain_graph *g, const struct chain_shape *s)
         gain += i + 1 < s->chain.n ? 2 * s->line[i].n * s->line[i].bytes : 0;
         macs += cx->nodes[s->node + i].macs;
     }
-    if (s->lines < lines_wanted(cx, macs) || twice_percent(cx, s, s->lines < PARTS ? s->lines : PARTS) > cx->target->chains.twice || !best_height(g, s, &cost))
+    if (s->lines < lines_wanted(cx, macs) ||
+        twice_percent(cx, s, s->lines < PARTS ? s->lines : PARTS) > cx->target->chains.twice || !best_height(g, s, &cost))
         return 0;
     cost += lost_place(g, s);
     return gain > cost ? gain - cost : 0;
@@ -205,7 +211,9 @@ static void add_chain(struct prepare_cx *cx, const struct chain_graph *g, uint32
     struct chain *c = &cx->chains[cx->n_chains];
     uint32_t heights[OP_CHAIN_MAX];
     uint64_t work = 0, cost;
-    *c = (struct chain){ .first = first, .n = n, .lines = s.lines, .height = best_height(g, &s, &cost), .tiles = tiles_of(cx, &s) };
+    *c = (struct chain){
+        .first = first, .n = n, .lines = s.lines, .height = best_height(g, &s, &cost), .tiles = tiles_of(cx, &s)
+    };
     op_chain_heights(&s.chain, s.lines, c->height, heights);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t t = cx->g->nodes.at[first + i].out[0];
@@ -237,7 +245,8 @@ enum status tile_chain(struct prepare_cx *cx, bool *progress)
     cx->chains = arena_array(&cx->arena, struct chain, nn / 2);
     cx->chain_of = arena_array(&cx->arena, uint32_t, nn);
     cx->slabs = arena_array(&cx->arena, struct chain_slab, cx->g->tensors.n);
-    RETURN_IF(!best || !ends || !cx->chains || !cx->chain_of || !cx->slabs, ST_NO_MEMORY, "no memory to find chains among %u nodes", nn);
+    RETURN_IF(!best || !ends || !cx->chains || !cx->chain_of || !cx->slabs, ST_NO_MEMORY,
+              "no memory to find chains among %u nodes", nn);
     TRY(choose(cx, &g, best));
     for (uint32_t k = nn; k > 0; k -= best[k - 1].n)
         ends[n++] = k;

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention over many positions: the scores of all positions are far larger than what goes in and comes out, and would go to DRAM and back for every operator on them. Heads do not need each other,
- * nor do rows of scores, so the run of operators is done head by head, and where that is not enough some rows after the others, and the scores of one part stay in fast memory:
+/* Attention over many positions: the scores of all positions are far larger than what goes in and comes out, and would go to
+ * DRAM and back for every operator on them. Heads do not need each other, nor do rows of scores, so the run of operators is
+ * done head by head, and where that is not enough some rows after the others, and the scores of one part stay in fast
+ * memory:
  *
  *     s = MatMul(q, k)  p = Softmax(s)  y = MatMul(p, v)     ->     q0, q1, … = Split(q)
- *                                                                    s0 = MatMul(q0, k)  p0 = Softmax(s0)  y0 = MatMul(p0, v)    s1 = …
- *                                                                    y = Concat(y0, y1, …)
+ *                                                                    s0 = MatMul(q0, k)  p0 = Softmax(s0)  y0 = MatMul(p0,
+ * v)    s1 = … y = Concat(y0, y1, …)
  *
- * Element-wise operators (scales, masks) may stand between them; an operand that has the rows, too, is split like q, and with heads keys and values are. Every row is computed as before, so the bits are
- * the same. */
+ * Element-wise operators (scales, masks) may stand between them; an operand that has the rows, too, is split like q, and
+ * with heads keys and values are. Every row is computed as before, so the bits are the same. */
 #include "prepare/cx.h"
 
-enum { LONGEST = 8, ROW_STEP = 32, MOST_PARTS = MAX_PORTS, SCORES = 2 }; /* SCORES: how many tensors of scores are there at once */
+enum {
+    LONGEST = 8,
+    ROW_STEP = 32,
+    MOST_PARTS = MAX_PORTS,
+    SCORES = 2
+}; /* SCORES: how many tensors of scores are there at once */
 enum { ROWS = 2, HEADS = 3 };                                            /* dimensions, counted from the last one */
 
 struct run {
@@ -37,7 +44,7 @@ static uint32_t extent_of(const struct tensor_desc *d, uint32_t side)
     return d->rank < side ? 1 : d->dims[d->rank - side];
 }
 
-/* ---- which runs ----------------------------------------------------------------------------------------------------------------- */
+/* ---- which runs ------------------------------------------------------------------------------------------------------- */
 
 static bool plain(const struct tensor_desc *d)
 {
@@ -54,11 +61,13 @@ static bool usable(const struct rows *r, const struct ir_node *n)
 {
     struct ir_call v;
     ir_call(r->g, n, &v);
-    bool ok = n->n_out == 1 && !n->n_guards && n->n_in && n->in[0] != IR_NONE && plain(v.out[0]) && v.out[0]->rank >= 2 && v.out[0]->rank <= 4;
+    bool ok = n->n_out == 1 && !n->n_guards && n->n_in && n->in[0] != IR_NONE && plain(v.out[0]) && v.out[0]->rank >= 2 &&
+              v.out[0]->rank <= 4;
     for (uint32_t i = 0; i < n->n_in && ok; i++)
         ok = !v.in[i] || (!v.in[i]->dynamic && (v.in[i]->rank < 2 || plain(v.in[i])));
     if (ok && n->op->id == OP_MatMul)
-        return !op_int(&v.call, "transpose_in0", 0) && v.in[0]->rank == v.out[0]->rank && extent_of(v.in[0], ROWS) == extent_of(v.out[0], ROWS);
+        return !op_int(&v.call, "transpose_in0", 0) && v.in[0]->rank == v.out[0]->rank &&
+               extent_of(v.in[0], ROWS) == extent_of(v.out[0], ROWS);
     if (ok && n->op->id == OP_Softmax)
         return op_axis(&v.call, "axis", 0, v.out[0]->rank) == v.out[0]->rank - 1u;
     return ok && n->op->flags & OP_ELEMENTWISE;
@@ -70,7 +79,8 @@ static uint32_t before(const struct rows *r, uint32_t k, uint8_t *from)
     const struct ir_node *n = &r->g->nodes.at[k];
     for (uint32_t i = 0; i < (n->op->flags & OP_ELEMENTWISE ? n->n_in : 1); i++) {
         uint32_t t = n->in[i], maker = t == IR_NONE ? IR_NONE : r->uses.producer[t];
-        if (maker == IR_NONE || !inside(r, t) || !desc_same_shape(desc_of(r, t), n->op->id == OP_MatMul ? desc_of(r, t) : desc_of(r, n->out[0])))
+        if (maker == IR_NONE || !inside(r, t) ||
+            !desc_same_shape(desc_of(r, t), n->op->id == OP_MatMul ? desc_of(r, t) : desc_of(r, n->out[0])))
             continue;
         *from = (uint8_t)i;
         return maker;
@@ -116,10 +126,12 @@ static uint64_t shared_bytes(const struct rows *r, const struct run *run)
     return sum;
 }
 
-/* How many heads or rows a part has, at most: two tensors of its scores, keys and values take three quarters of the window. 0: everything fits, or not even the smallest part does. */
+/* How many heads or rows a part has, at most: two tensors of its scores, keys and values take three quarters of the window.
+ * 0: everything fits, or not even the smallest part does. */
 static uint32_t part_of(const struct rows *r, const struct run *run)
 {
-    uint64_t bytes = 0, window = r->cx->target->vtcm_bytes, shared = shared_bytes(r, run), room = window / 4 * 3, n = run->extent;
+    uint64_t bytes = 0, window = r->cx->target->vtcm_bytes, shared = shared_bytes(r, run), room = window / 4 * 3,
+             n = run->extent;
     for (uint32_t i = 0; i + 1 < run->n; i++) {
         uint64_t b = binary_vtcm_bytes(desc_of(r, r->g->nodes.at[run->node[i]].out[0]));
         bytes = b > bytes ? b : bytes;
@@ -128,12 +140,13 @@ static uint32_t part_of(const struct rows *r, const struct run *run)
         return 0;
     if (run->side == HEADS) /* one by one, or as few together as can be */
         return (uint32_t)((n + MOST_PARTS - 1) / MOST_PARTS);
-    uint64_t part = room > shared ? (room - shared) * n / (SCORES * bytes) / ROW_STEP * ROW_STEP : 0, parts = part ? (n + part - 1) / part : MOST_PARTS + 1;
+    uint64_t part = room > shared ? (room - shared) * n / (SCORES * bytes) / ROW_STEP * ROW_STEP : 0,
+             parts = part ? (n + part - 1) / part : MOST_PARTS + 1;
     part = parts > MOST_PARTS ? 0 : ((n + parts - 1) / parts + ROW_STEP - 1) / ROW_STEP * ROW_STEP; /* alike */
     return part < n ? (uint32_t)part : 0;
 }
 
-/* ---- the new nodes -------------------------------------------------------------------------------------------------------------- */
+/* ---- the new nodes ---------------------------------------------------------------------------------------------------- */
 
 static enum status push(struct rows *r, const struct ir_node *n)
 {
@@ -169,7 +182,8 @@ static enum status new_part(struct rows *r, const struct run *run, uint32_t like
 }
 
 /* A Split or a Concat between a tensor and its parts. */
-static enum status push_move(struct rows *r, const struct run *run, const struct ir_node *like, bool split, uint32_t whole, const uint32_t *parts)
+static enum status push_move(struct rows *r, const struct run *run, const struct ir_node *like, bool split, uint32_t whole,
+                             const uint32_t *parts)
 {
     struct arena *a = &r->g->arena;
     const struct op_def *op = op_get(split ? OP_Split : OP_Concat);
@@ -178,12 +192,19 @@ static enum status push_move(struct rows *r, const struct run *run, const struct
         borders[i - 1] = i * run->part;
     const char *names[] = { "axis", "split_index" };
     const struct op_value values[] = { { .type = DT_U32, .count = 1, .data = arena_dup(a, &axis, sizeof axis) },
-                                       { .type = DT_U32, .rank = 1, .dims = { n - 1 }, .count = n - 1, .data = arena_dup(a, borders, n * sizeof borders[0]) } };
-    struct ir_node node = { .op = op, .source = like->source, .n_in = split ? 1 : n, .n_out = split ? n : 1, .post = OP_POST_NONE };
+                                       { .type = DT_U32,
+                                         .rank = 1,
+                                         .dims = { n - 1 },
+                                         .count = n - 1,
+                                         .data = arena_dup(a, borders, n * sizeof borders[0]) } };
+    struct ir_node node = {
+        .op = op, .source = like->source, .n_in = split ? 1 : n, .n_out = split ? n : 1, .post = OP_POST_NONE
+    };
     node.name = arena_printf(a, "%s.%s.%s", like->name, split ? "split" : "concat", r->g->tensors.at[whole].name);
     node.params = arena_array(a, struct op_value, op_param_count(op));
     uint32_t *one = arena_dup(a, &whole, sizeof whole), *many = arena_dup(a, parts, n * sizeof parts[0]);
-    RETURN_IF(!node.name || !node.params || !one || !many || !values[0].data || !values[1].data, ST_NO_MEMORY, "no memory for node \"%s\"", like->name);
+    RETURN_IF(!node.name || !node.params || !one || !many || !values[0].data || !values[1].data, ST_NO_MEMORY,
+              "no memory for node \"%s\"", like->name);
     TRY(op_params_bind(op, node.name, names, values, split ? 2 : 1, node.params));
     node.in = split ? one : many;
     node.out = split ? many : one;
@@ -199,7 +220,8 @@ static enum status split_operands(struct rows *r, const struct run *run, uint32_
         for (uint32_t p = 0; p < node->n_in; p++) {
             uint32_t t = node->in[p];
             bool own = i && p == run->from[i], second = node->op->id == OP_MatMul && p;
-            if (t == IR_NONE || own || (second && (run->side == ROWS || p > 1)) || extent_of(desc_of(r, t), run->side) != run->extent)
+            if (t == IR_NONE || own || (second && (run->side == ROWS || p > 1)) ||
+                extent_of(desc_of(r, t), run->side) != run->extent)
                 continue;
             uint32_t *list = parts[i * MAX_PORTS + p] = arena_array(&r->cx->arena, uint32_t, n);
             RETURN_IF(!list, ST_NO_MEMORY, "no memory for the parts of node \"%s\"", node->name);
@@ -220,7 +242,8 @@ static enum status push_part(struct rows *r, const struct run *run, uint32_t *co
         struct ir_node node = r->g->nodes.at[run->node[i]];
         node.name = arena_printf(a, "%s.%s%u", node.name, word_of(run), k);
         node.in = arena_dup(a, node.in, node.n_in * sizeof node.in[0]);
-        RETURN_IF(!node.name || !node.in, ST_NO_MEMORY, "no memory for the parts of node \"%s\"", r->g->nodes.at[run->node[i]].name);
+        RETURN_IF(!node.name || !node.in, ST_NO_MEMORY, "no memory for the parts of node \"%s\"",
+                  r->g->nodes.at[run->node[i]].name);
         for (uint32_t p = 0; p < node.n_in; p++)
             node.in[p] = i && p == run->from[i] ? made : parts[i * MAX_PORTS + p] ? parts[i * MAX_PORTS + p][k] : node.in[p];
         TRY(new_part(r, run, node.out[0], k, &made));
@@ -244,7 +267,7 @@ static enum status push_run(struct rows *r, const struct run *run)
     return push_move(r, run, last, false, last->out[0], made);
 }
 
-/* ---- the pass ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the pass --------------------------------------------------------------------------------------------------------- */
 
 /* A run with heads is one whose operands all have them, or are the same for all. */
 static bool same_heads(const struct rows *r, const struct run *run)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fast memory: which tensors lie in the window of the graph's VTCM while which operators run, and what goes to DRAM and comes back for lack of room.
+/* Fast memory: which tensors lie in the window of the graph's VTCM while which operators run, and what goes to DRAM and
+ * comes back for lack of room.
  *
- * tile_vtcm_walk.c decides for one order and one policy, tile_vtcm_apply.c puts transfers into the graph, the planner gives addresses. The sum of what is in the window may
- * fit while no plan does, because tensors do not move: then the walk is done again as if there were less room.
+ * tile_vtcm_walk.c decides for one order and one policy, tile_vtcm_apply.c puts transfers into the graph, the planner gives
+ * addresses. The sum of what is in the window may fit while no plan does, because tensors do not move: then the walk is done
+ * again as if there were less room.
  *
- * Optimization levels differ in how many ways are tried; of all of them the one that moves the fewest bytes is taken, so a higher level never moves more. Results are the
- * same bits in any case: every operator sees the same values. */
+ * Optimization levels differ in how many ways are tried; of all of them the one that moves the fewest bytes is taken, so a
+ * higher level never moves more. Results are the same bits in any case: every operator sees the same values. */
 #include "prepare/tile_vtcm.h"
 
 #include "prepare/cx.h"
@@ -30,7 +32,7 @@ struct attempt {
     struct vtcm_policy policy;
     struct vtcm_plan plan;
     struct binary_tile *tiles;    /* per node of the order */
-    uint64_t moved;               /* bytes that a device moves: transfers, weights, what streams, what the client brings and takes */
+    uint64_t moved; /* bytes that a device moves: transfers, weights, what streams, what the client brings and takes */
 };
 
 struct tiling {
@@ -47,7 +49,7 @@ static void tiling_finish(struct tiling *t)
         vtcm_plan_finish(&t->tries[i].plan);
 }
 
-/* ---- the problem ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the problem ------------------------------------------------------------------------------------------------------ */
 
 static enum status list_bytes(struct tiling *t)
 {
@@ -74,7 +76,9 @@ static enum status make_problem(struct tiling *t, const struct vtcm_shares *s, s
         TRY(vtcm_job(cx, k, c ? c->n : 1, s, &jobs[n_jobs++]));
         k += c ? c->n : 1;
     }
-    *ret = (struct vtcm_problem){ .n_values = (uint32_t)cx->g->tensors.n, .n_jobs = n_jobs, .bytes = t->bytes, .moved = t->moved, .jobs = jobs };
+    *ret = (struct vtcm_problem){
+        .n_values = (uint32_t)cx->g->tensors.n, .n_jobs = n_jobs, .bytes = t->bytes, .moved = t->moved, .jobs = jobs
+    };
     return ST_OK;
 }
 
@@ -111,9 +115,10 @@ static enum status add_orders(struct tiling *t, uint32_t level)
     return ST_OK;
 }
 
-/* ---- attempts -------------------------------------------------------------------------------------------------------------------- */
+/* ---- attempts --------------------------------------------------------------------------------------------------------- */
 
-/* How every job goes through its result, now that it is known what streams and what room there is; and all that moves then. */
+/* How every job goes through its result, now that it is known what streams and what room there is; and all that moves then.
+ */
 static enum status list_tiles(struct prepare_cx *cx, struct attempt *a)
 {
     const struct vtcm_problem *p = a->problem;
@@ -135,7 +140,8 @@ static uint64_t moved(const struct vtcm_plan *p)
     return p->spilled + p->filled + p->streamed;
 }
 
-/* A result that leaves before anybody has read it may as well be written to DRAM: the same bytes move, and nothing is copied. */
+/* A result that leaves before anybody has read it may as well be written to DRAM: the same bytes move, and nothing is
+ * copied. */
 static enum status try_direct(struct tiling *t, struct attempt *a)
 {
     struct vtcm_plan second;
@@ -166,7 +172,9 @@ static enum status walk(struct tiling *t, struct attempt *a)
 static enum status add_try(struct tiling *t, const struct order *order, uint32_t share, uint32_t clean_bonus)
 {
     struct attempt *a = &t->tries[t->n_tries++];
-    *a = (struct attempt){ .order = order, .problem = &order->problems[share], .policy = { .room = t->cx->target->vtcm_bytes, .clean_bonus = clean_bonus } };
+    *a = (struct attempt){ .order = order,
+                           .problem = &order->problems[share],
+                           .policy = { .room = t->cx->target->vtcm_bytes, .clean_bonus = clean_bonus } };
     return walk(t, a);
 }
 
@@ -183,7 +191,9 @@ static enum status add_longer_chains(struct tiling *t)
     return add_try(t, &t->orders[t->n_orders - 1], 0, 0);
 }
 
-/* Level 1 takes one order, level 2 the client's and the one with the lowest peak, and for the latter also longer chains where something does not fit, level 3 also other chains, other shares of the window for boxes and other rules for what leaves. */
+/* Level 1 takes one order, level 2 the client's and the one with the lowest peak, and for the latter also longer chains
+ * where something does not fit, level 3 also other chains, other shares of the window for boxes and other rules for what
+ * leaves. */
 static enum status add_tries(struct tiling *t)
 {
     static const uint32_t bonuses[] = { 0, 16, 128 };
@@ -230,7 +240,8 @@ static enum status settle(struct tiling *t)
         TRY(apply(cx, a, &total));
         if (total <= limit)
             return ST_OK;
-        RETURN_IF(!a->policy.room, ST_INTERNAL, "%llu bytes of fast memory are used where everything should be in DRAM", (unsigned long long)total);
+        RETURN_IF(!a->policy.room, ST_INTERNAL, "%llu bytes of fast memory are used where everything should be in DRAM",
+                  (unsigned long long)total);
         uint64_t less = total - limit > step ? total - limit : step;
         a->policy.room -= a->policy.room > less ? less : a->policy.room;
         TRY(walk(t, a));

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lies in a fast memory of limited size while jobs run in a given order. A pure function, like plan.h; it knows nothing about graphs.
+/* What lies in a fast memory of limited size while jobs run in a given order. A pure function, like plan.h; it knows nothing
+ * about graphs.
  *
- *     room   |aaaaaaaaaaaa|      |aaa|       a is wanted last of all, so it leaves when c comes (spill) and is back for its last reader (fill)
- *            |bbbbbbb|ccccccccccc|
+ *     room   |aaaaaaaaaaaa|      |aaa|       a is wanted last of all, so it leaves when c comes (spill) and is back for its
+ * last reader (fill) |bbbbbbb|ccccccccccc|
  *            +------------------------> jobs
  *
- * A job has its operands in fast memory when all of them fit there together, beside what it needs for itself. Otherwise as few as possible stay in DRAM, and the job goes over them
- * piece by piece. When room is needed, what is wanted farthest in the future leaves first. */
+ * A job has its operands in fast memory when all of them fit there together, beside what it needs for itself. Otherwise as
+ * few as possible stay in DRAM, and the job goes over them piece by piece. When room is needed, what is wanted farthest in
+ * the future leaves first. */
 #ifndef PREPARE_TILE_VTCM_H
 #define PREPARE_TILE_VTCM_H
 
@@ -21,11 +23,13 @@ enum { VTCM_NONE = UINT32_MAX };
 
 /* Lists of values are borrowed. */
 struct vtcm_job {
-    const uint32_t *in, *out, *over;    /* over: inputs that the only output may be written over, where they end with this job */
+    const uint32_t *in, *out,
+        *over; /* over: inputs that the only output may be written over, where they end with this job */
     uint32_t n_in, n_out, n_over;
     uint32_t n_glance;                  /* so many of the last inputs are read wherever they are */
     uint64_t fixed;                     /* bytes that it needs besides its operands while it runs */
-    const uint64_t *piece;              /* per operand, inputs then outputs: bytes of it that are there at a time when it streams; NULL: none */
+    const uint64_t
+        *piece; /* per operand, inputs then outputs: bytes of it that are there at a time when it streams; NULL: none */
     bool view;                          /* out[0] is the memory of in[0] */
 };
 
@@ -79,12 +83,14 @@ struct tile_choice {
 };
 struct tile_choice tile_box(const struct tile_ask *a);
 
-/* Shares of the window, 1 / n each: a box before it is known what room there is, and the weights of one member of a chain. */
+/* Shares of the window, 1 / n each: a box before it is known what room there is, and the weights of one member of a chain.
+ */
 struct vtcm_shares {
     uint32_t box, weights;
 };
 
-/* tile_vtcm_job.c: nodes k … k + n - 1 as one job; then, when it is known which operands stream, how they go through their results and what that moves. */
+/* tile_vtcm_job.c: nodes k … k + n - 1 as one job; then, when it is known which operands stream, how they go through their
+ * results and what that moves. */
 enum status vtcm_job(struct prepare_cx *cx, uint32_t k, uint32_t n, const struct vtcm_shares *shares, struct vtcm_job *ret);
 struct vtcm_unit {
     uint32_t k, n;
@@ -92,7 +98,8 @@ struct vtcm_unit {
     const uint8_t *streams; /* per operand of the job */
     uint64_t budget;
 };
-uint64_t vtcm_unit_tiles(const struct prepare_cx *cx, const struct vtcm_unit *u, struct binary_tile *ret); /* one tile per node */
+uint64_t vtcm_unit_tiles(const struct prepare_cx *cx, const struct vtcm_unit *u,
+                         struct binary_tile *ret); /* one tile per node */
 
 /* An order of nodes with all that was found out about it, to go back to. */
 struct vtcm_state {
@@ -109,7 +116,8 @@ struct vtcm_state {
 /* tile_vtcm_apply.c */
 enum status vtcm_save(struct prepare_cx *cx, struct vtcm_state *ret);
 void vtcm_restore(struct prepare_cx *cx, const struct vtcm_state *s);
-/* Puts the acts of a plan into the graph; job k is the k-th unit of nodes as they are: a chain, or a node that is in none. Tiles are those of nodes as they are. */
+/* Puts the acts of a plan into the graph; job k is the k-th unit of nodes as they are: a chain, or a node that is in none.
+ * Tiles are those of nodes as they are. */
 enum status vtcm_apply(struct prepare_cx *cx, const struct vtcm_plan *plan, const struct binary_tile *tiles);
 
 #endif

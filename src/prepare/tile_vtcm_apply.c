@@ -34,7 +34,9 @@ static enum status add_copy(struct apply *a, uint32_t from, const char *suffix, 
 {
     struct ir_graph *g = a->cx->g;
     const struct ir_tensor *x = &g->tensors.at[from];
-    struct ir_tensor copy = { .name = arena_printf(&g->arena, "%s.%s%u", x->name, suffix, a->copies++), .desc = x->desc, .role = IR_NATIVE };
+    struct ir_tensor copy = { .name = arena_printf(&g->arena, "%s.%s%u", x->name, suffix, a->copies++),
+                              .desc = x->desc,
+                              .role = IR_NATIVE };
     return copy.name ? ir_add_tensor(g, &copy, ret) : no_memory();
 }
 
@@ -45,8 +47,14 @@ static enum status add_transfer(struct apply *a, enum op_id op, uint32_t from, u
     if (a->chain_of)
         a->chain_of[a->n_nodes] = IR_NONE;
     a->n_nodes++;
-    *n = (struct ir_node){ .name = a->cx->g->tensors.at[to].name, .op = op_get(op), .n_in = 1, .n_out = 1, .in = arena_array(arena, uint32_t, 1),
-                           .out = arena_array(arena, uint32_t, 1), .params = arena_array(arena, struct op_value, 1), .post = OP_POST_NONE };
+    *n = (struct ir_node){ .name = a->cx->g->tensors.at[to].name,
+                           .op = op_get(op),
+                           .n_in = 1,
+                           .n_out = 1,
+                           .in = arena_array(arena, uint32_t, 1),
+                           .out = arena_array(arena, uint32_t, 1),
+                           .params = arena_array(arena, struct op_value, 1),
+                           .post = OP_POST_NONE };
     if (!n->in || !n->out || !n->params)
         return no_memory();
     n->in[0] = from;
@@ -61,7 +69,8 @@ static uint32_t copy_of(const struct apply *a, uint32_t t)
     return a->here[t] != IR_NONE ? a->here[t] : a->there[t];
 }
 
-/* The node with its operands as they are now; lists are copied where that changes them, so that the old node stays what it was. */
+/* The node with its operands as they are now; lists are copied where that changes them, so that the old node stays what it
+ * was. */
 static enum status run_node(struct apply *a, uint32_t k, const struct vtcm_plan *plan)
 {
     struct prepare_cx *cx = a->cx;
@@ -101,7 +110,8 @@ static enum status run_unit(struct apply *a, uint32_t k, const struct vtcm_plan 
     return ST_OK;
 }
 
-static enum status run_act(struct apply *a, const struct vtcm_act *act, const struct vtcm_plan *plan, const struct binary_tile *tiles)
+static enum status run_act(struct apply *a, const struct vtcm_act *act, const struct vtcm_plan *plan,
+                           const struct binary_tile *tiles)
 {
     uint32_t v = act->what;
     switch (act->kind) {
@@ -179,12 +189,17 @@ enum status vtcm_apply(struct prepare_cx *cx, const struct vtcm_plan *plan, cons
     size_t nt = g->tensors.n, nn = g->nodes.n, transfers = 0;
     for (size_t i = 0; i < plan->acts.n; i++)
         transfers += plan->acts.at[i].kind == VTCM_SPILL || plan->acts.at[i].kind == VTCM_FILL;
-    struct apply a = { .cx = cx, .here = arena_array(&cx->arena, uint32_t, nt), .there = arena_array(&cx->arena, uint32_t, nt),
-                       .nodes = arena_array(&cx->arena, struct ir_node, nn + transfers), .plans = arena_array(&cx->arena, struct node_plan, nn + transfers),
-                       .chains = arena_array(&cx->arena, struct chain, cx->n_chains), .n_tensors = (uint32_t)nt,
+    struct apply a = { .cx = cx,
+                       .here = arena_array(&cx->arena, uint32_t, nt),
+                       .there = arena_array(&cx->arena, uint32_t, nt),
+                       .nodes = arena_array(&cx->arena, struct ir_node, nn + transfers),
+                       .plans = arena_array(&cx->arena, struct node_plan, nn + transfers),
+                       .chains = arena_array(&cx->arena, struct chain, cx->n_chains),
+                       .n_tensors = (uint32_t)nt,
                        .tiles = arena_array(&cx->arena, struct binary_tile, nn + transfers),
                        .chain_of = cx->chain_of ? arena_array(&cx->arena, uint32_t, nn + transfers) : NULL };
-    if (!a.here || !a.there || !a.nodes || !a.plans || !a.tiles || !a.chains || (cx->chain_of && !a.chain_of) || !list_units(&a))
+    if (!a.here || !a.there || !a.nodes || !a.plans || !a.tiles || !a.chains || (cx->chain_of && !a.chain_of) ||
+        !list_units(&a))
         return no_memory();
     memset(a.here, 0xff, nt * sizeof(a.here[0]));
     memset(a.there, 0xff, nt * sizeof(a.there[0]));
@@ -197,9 +212,17 @@ enum status vtcm_save(struct prepare_cx *cx, struct vtcm_state *ret)
 {
     const struct ir_graph *g = cx->g;
     *ret = (struct vtcm_state){
-        .nodes = arena_dup(&cx->arena, g->nodes.at, g->nodes.n * sizeof(g->nodes.at[0])), .plans = arena_dup(&cx->arena, cx->nodes, g->nodes.n * sizeof(cx->nodes[0])),
-        .cells = cx->cells, .cell_of = cx->cell_of, .n_cells = cx->n_cells, .chains = cx->chains, .chain_of = cx->chain_of, .slabs = cx->slabs,
-        .n_nodes = (uint32_t)g->nodes.n, .n_tensors = (uint32_t)g->tensors.n, .n_chains = cx->n_chains,
+        .nodes = arena_dup(&cx->arena, g->nodes.at, g->nodes.n * sizeof(g->nodes.at[0])),
+        .plans = arena_dup(&cx->arena, cx->nodes, g->nodes.n * sizeof(cx->nodes[0])),
+        .cells = cx->cells,
+        .cell_of = cx->cell_of,
+        .n_cells = cx->n_cells,
+        .chains = cx->chains,
+        .chain_of = cx->chain_of,
+        .slabs = cx->slabs,
+        .n_nodes = (uint32_t)g->nodes.n,
+        .n_tensors = (uint32_t)g->tensors.n,
+        .n_chains = cx->n_chains,
     };
     return ret->nodes && ret->plans ? ST_OK : no_memory();
 }

@@ -4,7 +4,8 @@
  *     fixed     the tile of its weights, pieces of what the client brings and takes, lines inside a chain
  *     pieces    of operands that stay in DRAM: what one box needs of them
  *
- * Both are counted for a modest box, so that little has to leave for them. When the walk is done it is known what streams and what room nobody needs, and the box grows into that. */
+ * Both are counted for a modest box, so that little has to leave for them. When the walk is done it is known what streams
+ * and what room nobody needs, and the box grows into that. */
 #include <string.h>
 
 #include "prepare/chain.h"
@@ -16,7 +17,7 @@ static bool placed_here(const struct prepare_cx *cx, uint32_t tensor)
     return c != IR_NONE && cx->cells[c].place == PLACE_SCRATCH;
 }
 
-/* ---- operands -------------------------------------------------------------------------------------------------------------------- */
+/* ---- operands --------------------------------------------------------------------------------------------------------- */
 
 /* A tensor of which nothing is kept between nodes is not listed; one that is in the list already is the same operand. */
 static void add_operand(const struct prepare_cx *cx, uint32_t tensor, uint32_t *list, uint32_t *n)
@@ -34,7 +35,8 @@ static enum status list_operands(struct prepare_cx *cx, uint32_t k, uint32_t n, 
     uint32_t ins = 0, outs = 0;
     for (uint32_t i = 0; i < n; i++)
         ins += nodes[i].n_in + nodes[i].n_guards, outs += nodes[i].n_out;
-    uint32_t *in = arena_array(&cx->arena, uint32_t, ins), *out = arena_array(&cx->arena, uint32_t, outs), *over = arena_array(&cx->arena, uint32_t, ins);
+    uint32_t *in = arena_array(&cx->arena, uint32_t, ins), *out = arena_array(&cx->arena, uint32_t, outs),
+             *over = arena_array(&cx->arena, uint32_t, ins);
     RETURN_IF(!in || !out || !over, ST_NO_MEMORY, "no memory to place the operands of node \"%s\"", nodes->name);
     *ret = (struct vtcm_job){ .in = in, .out = out, .over = over };
     for (uint32_t m = 0; m < n; m++)
@@ -50,11 +52,12 @@ static enum status list_operands(struct prepare_cx *cx, uint32_t k, uint32_t n, 
     for (uint32_t m = 0; m < n; m++)
         for (uint32_t i = 0; i < nodes[m].n_out; i++)
             add_operand(cx, nodes[m].out[i], out, &ret->n_out);
-    ret->view = n == 1 && needed > 0 && ret->n_out == 1 && plan_is_view(cx->g, nodes) && cx->cell_of[nodes->in[0]] == cx->cell_of[nodes->out[0]];
+    ret->view = n == 1 && needed > 0 && ret->n_out == 1 && plan_is_view(cx->g, nodes) &&
+                cx->cell_of[nodes->in[0]] == cx->cell_of[nodes->out[0]];
     return ST_OK;
 }
 
-/* ---- boxes ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- boxes ------------------------------------------------------------------------------------------------------------ */
 
 /* A node, its operands' roles, and what it is asked. */
 struct look {
@@ -76,7 +79,8 @@ static uint32_t place_in(const struct vtcm_job *job, uint32_t tensor)
 }
 
 /* Operands of the job stream where `streams` says so; NULL: all of them. */
-static void look_at(const struct prepare_cx *cx, uint32_t k, const struct vtcm_job *job, const uint8_t *streams, struct look *l)
+static void look_at(const struct prepare_cx *cx, uint32_t k, const struct vtcm_job *job, const uint8_t *streams,
+                    struct look *l)
 {
     const struct ir_node *n = &cx->g->nodes.at[k];
     ir_call(cx->g, n, &l->v);
@@ -110,7 +114,8 @@ static struct tile_choice member_box(const struct prepare_cx *cx, uint32_t k, co
 }
 
 /* What one node needs besides operands that are whole in the window; false: not even the smallest box fits. */
-static bool add_needs(const struct prepare_cx *cx, uint32_t k, const struct vtcm_shares *shares, struct vtcm_job *job, uint64_t *piece)
+static bool add_needs(const struct prepare_cx *cx, uint32_t k, const struct vtcm_shares *shares, struct vtcm_job *job,
+                      uint64_t *piece)
 {
     struct look l;
     struct tile_choice c;
@@ -128,7 +133,8 @@ static bool add_needs(const struct prepare_cx *cx, uint32_t k, const struct vtcm
 }
 
 /* Fills fixed and pieces; false: together they are more than the window. */
-static bool count_needs(const struct prepare_cx *cx, uint32_t k, uint32_t n, const struct vtcm_shares *shares, struct vtcm_job *job)
+static bool count_needs(const struct prepare_cx *cx, uint32_t k, uint32_t n, const struct vtcm_shares *shares,
+                        struct vtcm_job *job)
 {
     uint64_t *piece = (uint64_t *)job->piece, sum = 0;
     uint32_t operands = job->n_in + job->n_out;
@@ -166,7 +172,7 @@ enum status vtcm_job(struct prepare_cx *cx, uint32_t k, uint32_t n, const struct
 
 enum { AHEAD = 1 }; /* a share of what moves */
 
-/* ---- tiles ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------------------------------------------ */
 
 static uint64_t sum_of(const struct binary_moves *m)
 {
@@ -174,7 +180,8 @@ static uint64_t sum_of(const struct binary_moves *m)
 }
 
 /* All members; their room is that of the last one. */
-static uint64_t chain_tiles(const struct prepare_cx *cx, const struct vtcm_unit *u, uint64_t weights, struct binary_tile *ret)
+static uint64_t chain_tiles(const struct prepare_cx *cx, const struct vtcm_unit *u, uint64_t weights,
+                            struct binary_tile *ret)
 {
     const struct chain *c = plan_chain(cx, u->k);
     uint64_t room = 0, moved = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Refuses what does not fit into fast memory even in the smallest boxes (binary_box.c), in the words of the device. Most operators go over their operands piece by piece, and then a few
- * tiles are enough, in a product also the window and weights of 32 result channels. A few have to see a whole axis, or everything. Boxes are generous: nothing is refused here that a
+/* Refuses what does not fit into fast memory even in the smallest boxes (binary_box.c), in the words of the device. Most
+ * operators go over their operands piece by piece, and then a few tiles are enough, in a product also the window and weights
+ * of 32 result channels. A few have to see a whole axis, or everything. Boxes are generous: nothing is refused here that a
  * device might run. */
 #include "prepare/cx.h"
 
@@ -26,7 +27,8 @@ enum status tile_vtcm_least(struct prepare_cx *cx, bool *progress)
         const struct ir_node *n = &cx->g->nodes.at[k];
         uint64_t need = least_bytes(cx, n), have = cx->target->vtcm_bytes;
         RETURN_IF(need > have, ST_NO_MEMORY,
-                  "A single op, \"q::%s\" (Op ID: %x), requires 0x%llx bytes of TCM, which is greater than the TCM size of 0x%llx! It is node \"%s\"; give the graph more VTCM (vtcm_mb), "
+                  "A single op, \"q::%s\" (Op ID: %x), requires 0x%llx bytes of TCM, which is greater than the TCM size of "
+                  "0x%llx! It is node \"%s\"; give the graph more VTCM (vtcm_mb), "
                   "or make the operator smaller",
                   n->op->name, k, (unsigned long long)need, (unsigned long long)have, n->name);
     }

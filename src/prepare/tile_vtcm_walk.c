@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk over jobs that decides what is in fast memory (tile_vtcm.h). Time goes with the number of operands, times a logarithm for the heap of candidates to
- * leave. */
+/* The walk over jobs that decides what is in fast memory (tile_vtcm.h). Time goes with the number of operands, times a
+ * logarithm for the heap of candidates to leave. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -45,7 +45,7 @@ static enum status no_memory(const struct walk *w)
     return status_fail(ST_NO_MEMORY, "no memory to place %u tensors", w->p->n_values);
 }
 
-/* ---- the heap ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the heap --------------------------------------------------------------------------------------------------------- */
 
 /* Equal keys leave in the order of their numbers, so that the answer depends on the input alone. */
 static bool before(const struct entry *a, const struct entry *b)
@@ -79,7 +79,7 @@ static struct entry heap_pop(struct walk *w)
     return top;
 }
 
-/* ---- memory in the window ------------------------------------------------------------------------------------------------------ */
+/* ---- memory in the window --------------------------------------------------------------------------------------------- */
 
 static uint32_t next_use(const struct walk *w, uint32_t v)
 {
@@ -183,7 +183,7 @@ static enum status make_room(struct walk *w, uint32_t j, uint64_t bytes)
     return st;
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------------------------------- */
 
 static bool repeated(const struct vtcm_job *job, uint32_t i)
 {
@@ -254,8 +254,8 @@ static struct needs needs_of(struct walk *w, uint32_t j)
     return n;
 }
 
-/* The operand that is cheapest to leave in DRAM: first what is there and not wanted again, then what is there or not made yet, at last what is here; of equal
- * ones the largest. */
+/* The operand that is cheapest to leave in DRAM: first what is there and not wanted again, then what is there or not made
+ * yet, at last what is here; of equal ones the largest. */
 static uint32_t pick_stream(const struct walk *w, uint32_t j)
 {
     const struct vtcm_job *job = &w->p->jobs[j];
@@ -431,7 +431,8 @@ static enum status walk_all(struct walk *w)
     w->plan->first = mem_array(uint32_t, p->n_jobs);
     w->plan->streams = mem_array(uint8_t, (size_t)operands + 1);
     w->plan->budget = mem_array(uint64_t, p->n_jobs);
-    if (!w->values || !w->stream || !w->plan->in_dram || !w->plan->unread || !w->plan->first || !w->plan->streams || !w->plan->budget || !list_uses(w))
+    if (!w->values || !w->stream || !w->plan->in_dram || !w->plan->unread || !w->plan->first || !w->plan->streams ||
+        !w->plan->budget || !list_uses(w))
         return no_memory(w);
     for (uint32_t j = 1; j < p->n_jobs; j++)
         w->plan->first[j] = w->plan->first[j - 1] + p->jobs[j - 1].n_in + p->jobs[j - 1].n_out;

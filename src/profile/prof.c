@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The event tree behind a profile handle.
  *
- * Clients keep event ids for as long as the handle lives, also across calls that start a new window of top-level events. So events
- * never move and never go away before prof_free: they sit in chunks that only grow, and names are kept once each, since a profile
- * that is used for many executions sees the same few names again and again. */
+ * Clients keep event ids for as long as the handle lives, also across calls that start a new window of top-level events. So
+ * events never move and never go away before prof_free: they sit in chunks that only grow, and names are kept once each,
+ * since a profile that is used for many executions sees the same few names again and again. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -127,8 +127,15 @@ int32_t prof_add(struct prof *p, int32_t parent, uint32_t type, uint32_t unit, u
         return drop(p);
     int32_t id = (int32_t)p->n++;
     *item_at(p, (uint32_t)id) = (struct item){
-        .event = { .type = type, .unit = unit, .value = value, .timestamp_us = clock_wall_us(), .name = kept, .parent = parent },
-        .first = NO_EVENT, .last = NO_EVENT, .next = NO_EVENT,
+        .event = { .type = type,
+                   .unit = unit,
+                   .value = value,
+                   .timestamp_us = clock_wall_us(),
+                   .name = kept,
+                   .parent = parent },
+        .first = NO_EVENT,
+        .last = NO_EVENT,
+        .next = NO_EVENT,
     };
     link_child(p, parent, id);
     return id;

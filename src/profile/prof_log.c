@@ -4,8 +4,8 @@
  *     "OQNP" version | frame | frame | …          frame: kind, payload size, crc32 of the payload, 0, payload
  *
  * The first frame names the program that was measured, every other one is a record with its events. The reader takes any
- * bytes: nothing is used before its frame's size and checksum are known to be right, and what it allocates is bounded by the size
- * of the file. */
+ * bytes: nothing is used before its frame's size and checksum are known to be right, and what it allocates is bounded by the
+ * size of the file. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -61,10 +61,11 @@ static enum status write_frame(struct prof_log_writer *w, uint32_t kind)
 {
     const struct str *s = &w->payload;
     RETURN_IF(s->failed, ST_NO_MEMORY, "profile log: no memory for a record");
-    RETURN_IF(s->n > UINT32_MAX, ST_IO, "profile log: a record of %zu bytes; at most %u bytes fit one record", s->n, UINT32_MAX);
+    RETURN_IF(s->n > UINT32_MAX, ST_IO, "profile log: a record of %zu bytes; at most %u bytes fit one record", s->n,
+              UINT32_MAX);
     uint32_t head[4] = { kind, (uint32_t)s->n, (uint32_t)crc32_z(0, (const Bytef *)s->at, s->n), 0 };
-    RETURN_IF(fwrite(head, sizeof(head), 1, w->file) != 1 || fwrite(s->at, s->n, 1, w->file) != 1 || fflush(w->file) != 0, ST_IO,
-              "profile log: a record of %zu bytes could not be written: %s", s->n, strerror(errno));
+    RETURN_IF(fwrite(head, sizeof(head), 1, w->file) != 1 || fwrite(s->at, s->n, 1, w->file) != 1 || fflush(w->file) != 0,
+              ST_IO, "profile log: a record of %zu bytes could not be written: %s", s->n, strerror(errno));
     return ST_OK;
 }
 
@@ -191,8 +192,9 @@ static const char *take_string(struct cursor *c, struct arena *a)
 
 static enum status read_events(struct cursor *c, struct arena *a, struct prof_log_record *r)
 {
-    RETURN_IF(r->n_events > c->left / EVENT_FIXED, ST_BAD_BINARY, "profile log: a record promises %u events in %zu bytes; an event has at least %d",
-              r->n_events, c->left, EVENT_FIXED);
+    RETURN_IF(r->n_events > c->left / EVENT_FIXED, ST_BAD_BINARY,
+              "profile log: a record promises %u events in %zu bytes; an event has at least %d", r->n_events, c->left,
+              EVENT_FIXED);
     struct prof_event *events = arena_array(a, struct prof_event, r->n_events);
     RETURN_IF(!events, ST_NO_MEMORY, "profile log: no memory for %u events", r->n_events);
     for (uint32_t i = 0; i < r->n_events; i++) {
@@ -206,7 +208,8 @@ static enum status read_events(struct cursor *c, struct arena *a, struct prof_lo
         RETURN_IF(c->bad, ST_BAD_BINARY, "profile log: event %u of %u does not fit its record", i, r->n_events);
         RETURN_IF(!e->name, ST_BAD_BINARY, "profile log: event %u has no name", i);
         RETURN_IF(e->parent < PROF_ROOT || e->parent >= (int64_t)i, ST_BAD_BINARY,
-                  "profile log: event %u names event %d as its parent; an earlier event or %d is expected", i, e->parent, PROF_ROOT);
+                  "profile log: event %u names event %d as its parent; an earlier event or %d is expected", i, e->parent,
+                  PROF_ROOT);
     }
     r->events = events;
     return ST_OK;
@@ -247,8 +250,8 @@ static enum status next_frame(struct cursor *c, size_t offset, struct frame *ret
               "profile log: cut off: the record at offset %zu needs %u bytes and %zu are left", offset, size, c->left);
     ret->payload = (struct cursor){ .at = take(c, size), .left = size };
     uint32_t seen = (uint32_t)crc32_z(0, ret->payload.at, size);
-    RETURN_IF(seen != crc, ST_BAD_BINARY, "profile log: the record at offset %zu is damaged: checksum %08x, expected %08x", offset,
-              seen, crc);
+    RETURN_IF(seen != crc, ST_BAD_BINARY, "profile log: the record at offset %zu is damaged: checksum %08x, expected %08x",
+              offset, seen, crc);
     return ST_OK;
 }
 
@@ -258,8 +261,8 @@ static enum status check_start(const void *data, size_t size)
               "not a profile log: it does not start with \"OQNP\" (%zu bytes)", size);
     uint32_t version;
     memcpy(&version, (const char *)data + sizeof(magic), sizeof(version));
-    RETURN_IF(version != LOG_VERSION, ST_BINARY_VERSION, "profile log: format version %u; this program reads version %d", version,
-              LOG_VERSION);
+    RETURN_IF(version != LOG_VERSION, ST_BINARY_VERSION, "profile log: format version %u; this program reads version %d",
+              version, LOG_VERSION);
     return ST_OK;
 }
 

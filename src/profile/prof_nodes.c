@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From marks of tiles to the time of nodes. A node takes as long as at least one of its tiles runs: tiles on several threads count once, and what others do between two of its tiles
- * (the members of a chain take turns, a run gives way) does not count. */
+/* From marks of tiles to the time of nodes. A node takes as long as at least one of its tiles runs: tiles on several threads
+ * count once, and what others do between two of its tiles (the members of a chain take turns, a run gives way) does not
+ * count. */
 #include "profile/profile.h"
 
 void prof_nodes_start(struct prof_node_time *t, uint32_t n)

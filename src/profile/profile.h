@@ -96,13 +96,14 @@ void prof_set(struct prof *p, int32_t event, uint64_t value);
 
 uint32_t prof_count(const struct prof *p);                    /* all events ever added and kept */
 const struct prof_event *prof_at(const struct prof *p, uint32_t index);
-/* Indexes of the children of `parent` (PROF_ROOT: top-level events since the last reset) into ids[0..cap); returns how many there are. */
+/* Indexes of the children of `parent` (PROF_ROOT: top-level events since the last reset) into ids[0..cap); returns how many
+ * there are. */
 uint32_t prof_children(const struct prof *p, int32_t parent, uint32_t *ids, uint32_t cap);
 
-/* ---- the log file ------------------------------------------------------------------------------------------------------ */
+/* ---- the log file ----------------------------------------------------------------------------------------------------- */
 
-/* A log is a sequence of records: what the tool did (init, compose, finalize, execute, deinit) with times of the tool itself and
- * the backend's event tree. Written by libQnnSystem.so, read by the viewer; the reader checks everything. */
+/* A log is a sequence of records: what the tool did (init, compose, finalize, execute, deinit) with times of the tool itself
+ * and the backend's event tree. Written by libQnnSystem.so, read by the viewer; the reader checks everything. */
 struct prof_log_record {
     uint32_t method;         /* QnnSystemProfile_MethodType_t number */
     uint32_t graph;          /* index of the graph, for messages */

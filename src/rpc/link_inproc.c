@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session without a process: the worker and its runner in the client's, on the same messages, ring and areas. For debuggers and sanitizers
- * (OPENQNN_SESSION=inproc). What ends a session's process would end the client here, except for faults of OPENQNN_FAULT. */
+/* A session without a process: the worker and its runner in the client's, on the same messages, ring and areas. For
+ * debuggers and sanitizers (OPENQNN_SESSION=inproc). What ends a session's process would end the client here, except for
+ * faults of OPENQNN_FAULT. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@ static enum status inproc_start(struct rpc_session *s, const struct rpc_session_
     return runner_start(s->worker, s->ring, &s->runner);
 }
 
-static enum status inproc_exchange(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds, void *answer, size_t *ret_n)
+static enum status inproc_exchange(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds,
+                                   void *answer, size_t *ret_n)
 {
     struct rpc_request q;
     struct rpc_reply r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions in a process of their own: the link of a stub library. Control messages are packets on a socket pair. The client notices the end of the
- * process by the pidfd, not only by the socket, whose other end a forked child might have inherited in the wrong moment. */
+/* Sessions in a process of their own: the link of a stub library. Control messages are packets on a socket pair. The client
+ * notices the end of the process by the pidfd, not only by the socket, whose other end a forked child might have inherited
+ * in the wrong moment. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 
 enum { SPIN_US = 50, HELLO_MS = 30000 };
 
-/* ---- packets -------------------------------------------------------------------------------------------------------------------- */
+/* ---- packets ---------------------------------------------------------------------------------------------------------- */
 
 static bool process_lost(struct rpc_session *s)
 {
@@ -36,7 +37,8 @@ static enum status await_answer(struct rpc_session *s, int ms)
     return ST_OK;
 }
 
-static enum status exchange(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds, struct packet *answer, int ms)
+static enum status exchange(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds,
+                            struct packet *answer, int ms)
 {
     RETURN_IF(!packet_send(s->sock, bytes, n, fds, n_fds), ST_COMMUNICATION, "the process has ended");
     TRY(await_answer(s, ms));
@@ -47,7 +49,8 @@ static enum status exchange(struct rpc_session *s, const void *bytes, size_t n, 
     return ST_OK;
 }
 
-static enum status process_exchange(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds, void *answer, size_t *ret_n)
+static enum status process_exchange(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds,
+                                    void *answer, size_t *ret_n)
 {
     struct packet p = { .bytes = answer, .size = sizeof(struct rpc_reply) };
     TRY(exchange(s, bytes, n, fds, n_fds, &p, -1));
@@ -55,14 +58,16 @@ static enum status process_exchange(struct rpc_session *s, const void *bytes, si
     return ST_OK;
 }
 
-/* ---- hello ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- hello ------------------------------------------------------------------------------------------------------------ */
 
 static enum status check_hello(const struct rpc_reply *r, const struct rpc_hello *mine, const char *skel)
 {
     RETURN_IF(r->hello.version != mine->version || strcmp(r->hello.build_id, mine->build_id) != 0, ST_LOADING,
-              "%s is of build \"%s\" (link %u); the stub library and the backend are of build \"%s\" (link %u); take all from one installation", skel,
-              r->hello.build_id, r->hello.version, mine->build_id, mine->version);
-    RETURN_IF(r->hello.arch != mine->arch, ST_LOADING, "%s is for arch %u; a session of arch %u was asked for", skel, r->hello.arch, mine->arch);
+              "%s is of build \"%s\" (link %u); the stub library and the backend are of build \"%s\" (link %u); take all "
+              "from one installation",
+              skel, r->hello.build_id, r->hello.version, mine->build_id, mine->version);
+    RETURN_IF(r->hello.arch != mine->arch, ST_LOADING, "%s is for arch %u; a session of arch %u was asked for", skel,
+              r->hello.arch, mine->arch);
     if (r->status != ST_OK)
         return status_fail((enum status)r->status, "%s: %s", skel, r->text);
     return ST_OK;
@@ -89,7 +94,7 @@ static enum status say_hello(struct rpc_session *s, const struct rpc_session_opt
     return check_hello(&r, &q.hello, skel);
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------------------------------- */
 
 static enum status process_start(struct rpc_session *s, const struct rpc_session_opts *o)
 {

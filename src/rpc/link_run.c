@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Running a program: write the call into its area, ring the bell, wait for the answer.
  *
- * Waiting is what the client voted for: spin for poll_us, or with adaptive polling sleep until the answer is about due and spin then, and after
- * that sleep on the call's state word. A sleeper wakes up now and then by itself, to look whether the session is still there and whether the
- * client's signal wants the run to end. Nothing is allocated. */
+ * Waiting is what the client voted for: spin for poll_us, or with adaptive polling sleep until the answer is about due and
+ * spin then, and after that sleep on the call's state word. A sleeper wakes up now and then by itself, to look whether the
+ * session is still there and whether the client's signal wants the run to end. Nothing is allocated. */
 #include <sched.h>
 #include <string.h>
 #include <time.h>
@@ -21,7 +21,7 @@ enum {
     MAX_POLL_US = 10000,
 };
 
-/* ---- one run of a program at a time ------------------------------------------------------------------------------------------ */
+/* ---- one run of a program at a time ----------------------------------------------------------------------------------- */
 
 static enum status stopped(const struct rpc_cancel *c)
 {
@@ -63,7 +63,7 @@ static void leave_turn(struct rpc_session *s, struct link_program *p)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- there --------------------------------------------------------------------------------------------------------------------- */
+/* ---- there ------------------------------------------------------------------------------------------------------------ */
 
 static void write_call(struct link_program *p, const struct rpc_run *r)
 {
@@ -114,10 +114,10 @@ static void submit(struct rpc_session *s, struct link_program *p)
         shared_wake(&ring->bell);
 }
 
-/* ---- and back ------------------------------------------------------------------------------------------------------------------- */
+/* ---- and back --------------------------------------------------------------------------------------------------------- */
 
-/* The client's signal reaches a run through the area; a call that did not begin is taken back. True: taken back. The deadline is in the area
- * already. */
+/* The client's signal reaches a run through the area; a call that did not begin is taken back. True: taken back. The
+ * deadline is in the area already. */
 static bool pass_signal(struct rpc_call *c, const struct rpc_cancel *cancel)
 {
     uint32_t queued = CALL_QUEUED;
@@ -157,7 +157,8 @@ static enum status await(struct rpc_session *s, struct link_program *p, struct r
 {
     struct rpc_call *c = p->area;
     uint64_t poll_ns = s->cores > 1 ? at_most(r->wait.poll_us, MAX_POLL_US) * 1000 : 0;
-    uint64_t begin = poll_begin(p, r, poll_ns), end = begin + poll_ns, look = r->cancel || r->pause ? LOOK_SIGNAL_NS : LOOK_NS, looked = c->submit_ns;
+    uint64_t begin = poll_begin(p, r, poll_ns), end = begin + poll_ns,
+             look = r->cancel || r->pause ? LOOK_SIGNAL_NS : LOOK_NS, looked = c->submit_ns;
     for (uint32_t state; (state = atomic_load(&c->state)) != CALL_DONE;) {
         if (pass_signal(c, r->cancel))
             return stopped(r->cancel);

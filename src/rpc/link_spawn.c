@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See link_spawn.h. The child shares the client's memory until it runs the skel (the client's thread stands still so long): a client of many
- * gigabytes starts a session as fast as a small one. It makes plain system calls only, because the C library and sanitizers keep state of the
- * client's thread in that memory. */
+/* See link_spawn.h. The child shares the client's memory until it runs the skel (the client's thread stands still so long):
+ * a client of many gigabytes starts a session as fast as a small one. It makes plain system calls only, because the C
+ * library and sanitizers keep state of the client's thread in that memory. */
 #include "rpc/link_spawn.h"
 
 #include <errno.h>
@@ -89,14 +89,19 @@ static enum status start(const char *skel, int sock, struct spawned *ret)
     int why = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     munmap(stack, STACK);
-    RETURN_IF(pid < 0, ST_SYSTEM, "no process for a session: %s; check the limits on processes and memory", strerrordesc_np(why));
-    /* A child that could not be replaced has ended already; one that runs the loader has noted its first failure, and goes on. */
+    RETURN_IF(pid < 0, ST_SYSTEM, "no process for a session: %s; check the limits on processes and memory",
+              strerrordesc_np(why));
+    /* A child that could not be replaced has ended already; one that runs the loader has noted its first failure, and goes
+     * on. */
     siginfo_t info = { 0 };
-    bool ended = p.failed && waitid((idtype_t)PIDFD_TYPE, (id_t)pidfd, &info, WEXITED | WNOHANG | __WALL) == 0 && info.si_pid;
+    bool ended =
+        p.failed && waitid((idtype_t)PIDFD_TYPE, (id_t)pidfd, &info, WEXITED | WNOHANG | __WALL) == 0 && info.si_pid;
     if (ended) {
         close(pidfd);
-        return status_fail(ST_LOADING, "%s could not be started: %s; it must be a skel of this installation on a file system that allows programs",
-                           skel, strerrordesc_np(p.failed));
+        return status_fail(
+            ST_LOADING,
+            "%s could not be started: %s; it must be a skel of this installation on a file system that allows programs",
+            skel, strerrordesc_np(p.failed));
     }
     ret->pid = pid;
     ret->pidfd = pidfd;
@@ -106,8 +111,8 @@ static enum status start(const char *skel, int sock, struct spawned *ret)
 enum status spawn_session(const char *skel, struct spawned *ret)
 {
     int pair[2];
-    RETURN_IF(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0, ST_SYSTEM, "no socket pair for a session: %s",
-              strerrordesc_np(errno));
+    RETURN_IF(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0, ST_SYSTEM,
+              "no socket pair for a session: %s", strerrordesc_np(errno));
     enum status st = start(skel, pair[1], ret);
     close(pair[1]);
     if (st != ST_OK)

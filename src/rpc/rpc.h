@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The way to the DSP: memory that two processes share, and sessions.
  *
- * A session is one DSP process domain: another process that maps what it is given by file descriptor, loads graphs of context binaries and
- * runs them. It is reached through a link: the table of the stub library, or rpc_link_inproc, where the worker runs in the caller's process
- * on the same messages. Whoever holds a session may call from any thread; runs of several threads are queued in the session by priority.
+ * A session is one DSP process domain: another process that maps what it is given by file descriptor, loads graphs of
+ * context binaries and runs them. It is reached through a link: the table of the stub library, or rpc_link_inproc, where the
+ * worker runs in the caller's process on the same messages. Whoever holds a session may call from any thread; runs of
+ * several threads are queued in the session by priority.
  *
  *     client process                      socket pair: map, load, unload (descriptors by SCM_RIGHTS)       session process
  *     backend/X -> link (stub library)    shared ring: run, with polling or futex waits                    worker -> exec
@@ -23,11 +24,12 @@
 /* Zeroed, page aligned, mapped shared. The registry remembers address, size and descriptor. */
 enum status rpc_alloc(size_t size, void **ret);
 enum status rpc_free(void *address);  /* ST_NOT_FOUND: not the start of an allocation; nothing happens then */
-int rpc_fd(const void *address);      /* the descriptor of the allocation that holds this address, or -1; it belongs to the allocation */
+int rpc_fd(
+    const void *address); /* the descriptor of the allocation that holds this address, or -1; it belongs to the allocation */
 size_t rpc_size(const void *address); /* of the allocation that holds this address, 0: none */
 unsigned rpc_live(void);              /* allocations not freed yet, for leak tests */
 
-/* ---- what the DSP is that is played here ---------------------------------------------------------------------------------- */
+/* ---- what the DSP is that is played here ------------------------------------------------------------------------------ */
 
 struct rpc_soc {
     uint32_t model;
@@ -43,7 +45,7 @@ const struct rpc_soc *rpc_soc_find(uint32_t model);        /* NULL: unknown */
 const struct rpc_soc *rpc_soc_find_name(const char *name); /* by name or number */
 const struct rpc_soc *rpc_soc_of_arch(uint32_t arch);      /* the first of that architecture */
 
-/* ---- sessions ---------------------------------------------------------------------------------------------------------- */
+/* ---- sessions --------------------------------------------------------------------------------------------------------- */
 
 enum { RPC_LINK_VERSION = 5, RPC_NONE = UINT32_MAX };
 enum { RPC_ARCH_LPAI = 1 }; /* sessions of the low-power domain, beside the architectures of HTP (68, 73, …) */
@@ -70,9 +72,10 @@ struct rpc_cancel {
     uint64_t deadline_ns;
 };
 
-/* Memory that a program computes in. The session trusts what it reads there: whoever writes into it during a run ends the session at worst. */
+/* Memory that a program computes in. The session trusts what it reads there: whoever writes into it during a run ends the
+ * session at worst. */
 struct rpc_pool {
-    uint32_t map;          /* mapped for writing, not one that holds a binary; 0: the session has its own (no mapping has this id) */
+    uint32_t map; /* mapped for writing, not one that holds a binary; 0: the session has its own (no mapping has this id) */
     uint64_t offset;       /* a multiple of 64, from the start of the mapping and in the file */
 };
 
@@ -80,7 +83,8 @@ struct rpc_load {
     uint32_t map;          /* a context binary, mapped before */
     uint64_t bytes;
     uint32_t graph;        /* index in the binary */
-    struct rpc_pool scratch, persistent, spill; /* of info.scratch_bytes, persistent_bytes (which is zeroed) and spill_fill_bytes */
+    struct rpc_pool scratch, persistent,
+        spill; /* of info.scratch_bytes, persistent_bytes (which is zeroed) and spill_fill_bytes */
     /* out */
     uint32_t program;
     uint64_t heap_bytes;   /* charged for memory of the session's own, VTCM aside, and for tables */
@@ -131,7 +135,8 @@ struct rpc_usage {
     uint64_t mapped_bytes, heap_bytes, budget;
     uint32_t n_maps, n_programs;
     int32_t pid;           /* 0: in process */
-    bool sandboxed;        /* the process gave up files, sockets and programs; not so in sanitizer builds and on kernels without filters */
+    bool sandboxed; /* the process gave up files, sockets and programs; not so in sanitizer builds and on kernels without
+                       filters */
 };
 
 /* Explanations do not cross library borders by themselves: after a failure, explain() has the sentence of this thread. */
@@ -147,10 +152,16 @@ struct rpc_link {
     enum status (*unmap)(struct rpc_session *s, uint32_t map); /* refused while a program uses it */
     enum status (*load)(struct rpc_session *s, struct rpc_load *l);
     enum status (*unload)(struct rpc_session *s, uint32_t program);
-    enum status (*set_scratch)(struct rpc_session *s, uint32_t program, struct rpc_pool scratch); /* of a program that was loaded with one */
-    enum status (*set_spill)(struct rpc_session *s, uint32_t program, struct rpc_pool spill);     /* a spill-fill buffer; map 0: memory of the session's own again */
-    enum status (*set_backup)(struct rpc_session *s, uint32_t program, struct rpc_pool backup);   /* for fast memory when it gives way; map 0: memory of the session's own */
-    enum status (*set_weights)(struct rpc_session *s, uint32_t program, struct rpc_pool weights); /* its constants are copied there and read from there; map 0: from the binary again */
+    enum status (*set_scratch)(struct rpc_session *s, uint32_t program,
+                               struct rpc_pool scratch); /* of a program that was loaded with one */
+    enum status (*set_spill)(struct rpc_session *s, uint32_t program,
+                             struct rpc_pool spill); /* a spill-fill buffer; map 0: memory of the session's own again */
+    enum status (*set_backup)(
+        struct rpc_session *s, uint32_t program,
+        struct rpc_pool backup); /* for fast memory when it gives way; map 0: memory of the session's own */
+    enum status (*set_weights)(
+        struct rpc_session *s, uint32_t program,
+        struct rpc_pool weights); /* its constants are copied there and read from there; map 0: from the binary again */
     enum status (*run)(struct rpc_session *s, struct rpc_run *r);
     enum status (*reset)(struct rpc_session *s, uint32_t program); /* zero its persistent memory */
     void (*usage)(struct rpc_session *s, struct rpc_usage *ret);
@@ -158,10 +169,10 @@ struct rpc_link {
 
 extern const struct rpc_link rpc_link_inproc;
 
-/* Where the skel of an arch is: the folders of ADSP_LIBRARY_PATH, then `folder` (that of the backend library), then ../hexagon-vNN/unsigned of it, for
- * LPAI ../lpai-vN/unsigned.
- * `ret_note` (may be NULL) gets "" or a sentence that is worth a warning: a list with ':' where ';' is meant, files that are skels for a real DSP.
- * ST_LOADING: none; the sentence names the places. */
+/* Where the skel of an arch is: the folders of ADSP_LIBRARY_PATH, then `folder` (that of the backend library), then
+ * ../hexagon-vNN/unsigned of it, for LPAI ../lpai-vN/unsigned. `ret_note` (may be NULL) gets "" or a sentence that is worth
+ * a warning: a list with ':' where ';' is meant, files that are skels for a real DSP. ST_LOADING: none; the sentence names
+ * the places. */
 enum { RPC_PATH_MAX = 4096, RPC_NOTE_MAX = 512 };
 enum status rpc_find_skel(uint32_t arch, const char *folder, char ret[RPC_PATH_MAX], char ret_note[RPC_NOTE_MAX]);
 

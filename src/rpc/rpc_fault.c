@@ -39,24 +39,31 @@ static enum status parse_one(const char *word, struct fault *ret)
     int used = 0;
     int n = sscanf(word, "%15[a-z_]@%llu%n:%llu%n", name, &at, &used, &number, &used);
     RETURN_IF(n < 2 || word[used] || !at, ST_INVALID_ARG,
-              "OPENQNN_FAULT: \"%s\"; kill@N, truncate@N, delay@N:MS, yield@N:STEP, refuse_map@N and refuse_open@N are known, N from 1", word);
+              "OPENQNN_FAULT: \"%s\"; kill@N, truncate@N, delay@N:MS, yield@N:STEP, refuse_map@N and refuse_open@N are "
+              "known, N from 1",
+              word);
     for (uint32_t i = 0; i < FAULT_KINDS; i++)
         if (str_eq(name, names[i])) {
-            RETURN_IF((i == FAULT_DELAY || i == FAULT_YIELD) != (n == 3) || number > MAX_NUMBER || (i == FAULT_YIELD && !number), ST_INVALID_ARG,
-                      "OPENQNN_FAULT: \"%s\"; delay@N:MS takes milliseconds up to %d, yield@N:STEP a step from 1 to %d, the others nothing", word, MAX_NUMBER,
-                      MAX_NUMBER);
+            RETURN_IF((i == FAULT_DELAY || i == FAULT_YIELD) != (n == 3) || number > MAX_NUMBER ||
+                          (i == FAULT_YIELD && !number),
+                      ST_INVALID_ARG,
+                      "OPENQNN_FAULT: \"%s\"; delay@N:MS takes milliseconds up to %d, yield@N:STEP a step from 1 to %d, the "
+                      "others nothing",
+                      word, MAX_NUMBER, MAX_NUMBER);
             *ret = (struct fault){ (enum fault_kind)i, at, (uint32_t)number };
             return ST_OK;
         }
     const char *near = str_nearest(name, names, FAULT_KINDS);
-    return status_fail(ST_INVALID_ARG, "OPENQNN_FAULT: there is no fault \"%s\"; did you mean \"%s\"?", name, near ? near : names[0]);
+    return status_fail(ST_INVALID_ARG, "OPENQNN_FAULT: there is no fault \"%s\"; did you mean \"%s\"?", name,
+                       near ? near : names[0]);
 }
 
 static enum status parse(const char *text)
 {
     char copy[TEXT_MAX], *rest = copy;
     n_faults = 0;
-    RETURN_IF(strlen(text) >= sizeof(copy), ST_INVALID_ARG, "OPENQNN_FAULT has %zu characters; at most %d are read", strlen(text), TEXT_MAX - 1);
+    RETURN_IF(strlen(text) >= sizeof(copy), ST_INVALID_ARG, "OPENQNN_FAULT has %zu characters; at most %d are read",
+              strlen(text), TEXT_MAX - 1);
     strcpy(copy, text);
     for (char *word; (word = strsep(&rest, ",")) != NULL;) {
         if (!*word)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control calls of the client's side. After any misunderstanding the session is ended: a peer that answers with something else cannot be trusted
- * with the next message, and the client recovers from a dead session anyway. */
+/* Control calls of the client's side. After any misunderstanding the session is ended: a peer that answers with something
+ * else cannot be trusted with the next message, and the client recovers from a dead session anyway. */
 #include "rpc/rpc_link.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "rpc/rpc_fault.h"
 #include "rpc/rpc_shared.h"
 
-/* ---- messages -------------------------------------------------------------------------------------------------------------- */
+/* ---- messages --------------------------------------------------------------------------------------------------------- */
 
 enum status link_lost(struct rpc_session *s, const char *why)
 {
@@ -25,14 +25,15 @@ enum status link_lost(struct rpc_session *s, const char *why)
 
 enum status link_check(struct rpc_session *s)
 {
-    RETURN_IF(s->owner != getpid(), ST_COMMUNICATION, "the session belongs to process %d; a forked child (%d) opens its own", (int)s->owner,
-              (int)getpid());
+    RETURN_IF(s->owner != getpid(), ST_COMMUNICATION, "the session belongs to process %d; a forked child (%d) opens its own",
+              (int)s->owner, (int)getpid());
     if (atomic_load(&s->dead))
         return link_lost(s, "it has ended");
     return ST_OK;
 }
 
-static enum status send_and_check(struct rpc_session *s, const struct rpc_request *q, const int *fds, unsigned n_fds, struct rpc_reply *ret)
+static enum status send_and_check(struct rpc_session *s, const struct rpc_request *q, const int *fds, unsigned n_fds,
+                                  struct rpc_reply *ret)
 {
     struct rpc_reply answer;
     size_t n = 0;
@@ -44,7 +45,8 @@ static enum status send_and_check(struct rpc_session *s, const struct rpc_reques
     return rpc_reply_check(&answer, n, q, ret);
 }
 
-enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const int *fds, unsigned n_fds, struct rpc_reply *ret)
+enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const int *fds, unsigned n_fds,
+                          struct rpc_reply *ret)
 {
     TRY(link_check(s));
     pthread_mutex_lock(&s->control);
@@ -70,14 +72,15 @@ enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const in
     return st;
 }
 
-/* ---- mappings ---------------------------------------------------------------------------------------------------------------- */
+/* ---- mappings --------------------------------------------------------------------------------------------------------- */
 
 enum status link_map(struct rpc_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable, uint32_t *ret)
 {
     uint64_t there;
     TRY(link_check(s));
     TRY(shared_fd_bytes(fd, &there)); /* a descriptor that is not open cannot be sent */
-    RETURN_IF(fault_refuse(FAULT_REFUSE_MAP), ST_MAPPING, "a mapping of %llu bytes: refused by OPENQNN_FAULT", (unsigned long long)bytes);
+    RETURN_IF(fault_refuse(FAULT_REFUSE_MAP), ST_MAPPING, "a mapping of %llu bytes: refused by OPENQNN_FAULT",
+              (unsigned long long)bytes);
     struct rpc_request q = { .type = RPC_MAP };
     q.map.offset = offset;
     q.map.bytes = bytes;
@@ -101,7 +104,7 @@ enum status link_unmap(struct rpc_session *s, uint32_t map)
     return by_id(s, RPC_UNMAP, map);
 }
 
-/* ---- programs ---------------------------------------------------------------------------------------------------------------- */
+/* ---- programs --------------------------------------------------------------------------------------------------------- */
 
 struct link_program *link_program_find(struct rpc_session *s, uint32_t id)
 {
@@ -243,7 +246,7 @@ enum status link_reset(struct rpc_session *s, uint32_t program)
     return by_id(s, RPC_RESET, program);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------------------------------- */
 
 bool link_alive(struct rpc_session *s)
 {
@@ -302,7 +305,8 @@ static enum status start(struct rpc_session *s, const struct rpc_session_opts *o
     return s->t->start(s, o);
 }
 
-enum status link_open(const struct rpc_transport *t, const char *build_id, const struct rpc_session_opts *o, struct rpc_session **ret)
+enum status link_open(const struct rpc_transport *t, const char *build_id, const struct rpc_session_opts *o,
+                      struct rpc_session **ret)
 {
     struct rpc_session *s = mem_new(struct rpc_session);
     RETURN_IF(!s, ST_NO_MEMORY, "no memory for a session");

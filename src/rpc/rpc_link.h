@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's side of a session; private to rpc/. What the calls mean is the same whether the worker is in another process or in this one: only
- * how a control message gets there differs, and that is a transport. Runs go through the ring in both. */
+/* The client's side of a session; private to rpc/. What the calls mean is the same whether the worker is in another process
+ * or in this one: only how a control message gets there differs, and that is a transport. Runs go through the ring in both.
+ */
 #ifndef RPC_RPC_LINK_H
 #define RPC_RPC_LINK_H
 
@@ -15,8 +16,10 @@
 struct rpc_transport {
     /* Start the session and say hello; `q` and `fds` are that message. */
     enum status (*start)(struct rpc_session *s, const struct rpc_session_opts *o);
-    /* Send `n` bytes and wait for the answer of at most sizeof(struct rpc_reply) bytes. ST_COMMUNICATION: the other side is gone. */
-    enum status (*exchange)(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds, void *answer, size_t *ret_n);
+    /* Send `n` bytes and wait for the answer of at most sizeof(struct rpc_reply) bytes. ST_COMMUNICATION: the other side is
+     * gone. */
+    enum status (*exchange)(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds, void *answer,
+                            size_t *ret_n);
     bool (*lost)(struct rpc_session *s); /* the other side is gone */
     void (*cut)(struct rpc_session *s);  /* end it at once; from any thread, any number of times */
     void (*stop)(struct rpc_session *s); /* end it and release what start made, also after a start that failed half-way */
@@ -55,7 +58,8 @@ struct rpc_session {
     struct runner *runner;
 };
 
-enum status link_open(const struct rpc_transport *t, const char *build_id, const struct rpc_session_opts *o, struct rpc_session **ret);
+enum status link_open(const struct rpc_transport *t, const char *build_id, const struct rpc_session_opts *o,
+                      struct rpc_session **ret);
 void link_close(struct rpc_session *s);
 bool link_alive(struct rpc_session *s);
 enum status link_map(struct rpc_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable, uint32_t *ret);
@@ -70,18 +74,21 @@ enum status link_set_weights(struct rpc_session *s, uint32_t program, struct rpc
 enum status link_reset(struct rpc_session *s, uint32_t program);
 void link_usage(struct rpc_session *s, struct rpc_usage *ret);
 
-#define LINK_CALLS                                                                                                              \
-    .version = RPC_LINK_VERSION, .explain = status_text, .close = link_close, .alive = link_alive, .map = link_map,             \
-    .unmap = link_unmap, .load = link_load, .unload = link_unload, .run = link_run, .reset = link_reset, .usage = link_usage, \
-    .set_scratch = link_set_scratch, .set_spill = link_set_spill, .set_backup = link_set_backup, .set_weights = link_set_weights
+#define LINK_CALLS                                                                                                    \
+    .version = RPC_LINK_VERSION, .explain = status_text, .close = link_close, .alive = link_alive, .map = link_map,   \
+    .unmap = link_unmap, .load = link_load, .unload = link_unload, .run = link_run, .reset = link_reset,              \
+    .usage = link_usage, .set_scratch = link_set_scratch, .set_spill = link_set_spill, .set_backup = link_set_backup, \
+    .set_weights = link_set_weights
 
-/* ---- private to the link's files ------------------------------------------------------------------------------------------- */
+/* ---- private to the link's files -------------------------------------------------------------------------------------- */
 
 /* Send a request, check the answer, remember the usage. The request's magic and number are filled in here. */
-enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const int *fds, unsigned n_fds, struct rpc_reply *ret);
+enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const int *fds, unsigned n_fds,
+                          struct rpc_reply *ret);
 enum status link_lost(struct rpc_session *s, const char *why); /* mark the session as dead; returns ST_COMMUNICATION */
 enum status link_check(struct rpc_session *s);                 /* alive, and of this process */
-enum status link_read_answer(struct rpc_session *s, struct link_program *p, struct rpc_run *r); /* what the session wrote into the area */
+enum status link_read_answer(struct rpc_session *s, struct link_program *p,
+                             struct rpc_run *r);                            /* what the session wrote into the area */
 struct link_program *link_program_find(struct rpc_session *s, uint32_t id); /* under lock */
 
 #endif

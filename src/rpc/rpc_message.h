@@ -2,11 +2,12 @@
 /* What travels between a client and its session; private to rpc/. Two ways, one version number (RPC_LINK_VERSION):
  *
  *   control   one request, one reply, each a packet of fixed size on the socket; descriptors come along by SCM_RIGHTS
- *   runs      a ring of program ids in shared memory says which programs have something to do; what exactly stands in the program's own
- *             area, also shared, which the answer is written to
+ *   runs      a ring of program ids in shared memory says which programs have something to do; what exactly stands in the
+ * program's own area, also shared, which the answer is written to
  *
- * Both sides look at what the other one wrote as at bytes from outside: rpc_request_check and rpc_reply_check for packets; what is read
- * from shared memory is copied first and checked then. Numbers are those of this machine: both sides always run on it. */
+ * Both sides look at what the other one wrote as at bytes from outside: rpc_request_check and rpc_reply_check for packets;
+ * what is read from shared memory is copied first and checked then. Numbers are those of this machine: both sides always run
+ * on it. */
 #ifndef RPC_RPC_MESSAGE_H
 #define RPC_RPC_MESSAGE_H
 
@@ -32,7 +33,20 @@ enum {
 
 /* ---- control ---------------------------------------------------------------------------------------------------------- */
 
-enum rpc_type { RPC_HELLO, RPC_MAP, RPC_UNMAP, RPC_LOAD, RPC_AREA, RPC_UNLOAD, RPC_RESET, RPC_SCRATCH, RPC_SPILL, RPC_BACKUP, RPC_WEIGHTS, RPC_TYPES };
+enum rpc_type {
+    RPC_HELLO,
+    RPC_MAP,
+    RPC_UNMAP,
+    RPC_LOAD,
+    RPC_AREA,
+    RPC_UNLOAD,
+    RPC_RESET,
+    RPC_SCRATCH,
+    RPC_SPILL,
+    RPC_BACKUP,
+    RPC_WEIGHTS,
+    RPC_TYPES
+};
 
 struct rpc_hello {
     uint32_t version, arch, threads, spin_us; /* spin_us: how long an idle session looks for the next run before it sleeps */
@@ -43,10 +57,17 @@ struct rpc_hello {
 struct rpc_request {
     uint32_t magic, type, seq, zero;
     union {
-        struct rpc_hello hello;                                      /* descriptors: the ring, the client's pidfd if it has one */
+        struct rpc_hello hello; /* descriptors: the ring, the client's pidfd if it has one */
         struct { uint64_t offset, bytes; uint32_t writable; } map;   /* descriptor: the memory */
-        struct { uint64_t bytes; uint32_t map, graph, scratch_map, persistent_map, spill_map; uint64_t scratch_offset, persistent_offset, spill_offset; } load;
-        struct { uint64_t offset; uint32_t program, map; } scratch;  /* also a spill-fill buffer, a backup of fast memory, weights */
+        struct {
+            uint64_t bytes;
+            uint32_t map, graph, scratch_map, persistent_map, spill_map;
+            uint64_t scratch_offset, persistent_offset, spill_offset;
+        } load;
+        struct {
+            uint64_t offset;
+            uint32_t program, map;
+        } scratch; /* also a spill-fill buffer, a backup of fast memory, weights */
         struct { uint64_t bytes; uint32_t program; } area;           /* descriptor: the program's area */
         uint32_t id;                                                 /* of what is unmapped, unloaded or reset */
     };
@@ -72,12 +93,13 @@ enum status rpc_reply_check(const void *bytes, size_t n, const struct rpc_reques
 
 /* ---- runs ------------------------------------------------------------------------------------------------------------- */
 
-/* Program ids on their way to the session. A program is in it at most once, so that it never overflows. The client writes entries, tail and
- * bell, the session head; what rang is set by the client and reset by the session. */
+/* Program ids on their way to the session. A program is in it at most once, so that it never overflows. The client writes
+ * entries, tail and bell, the session head; what rang is set by the client and reset by the session. */
 struct rpc_ring {
     _Alignas(64) _Atomic uint32_t bell; /* grows with each submission; the session sleeps on this word */
     _Atomic uint32_t tail;
-    _Atomic uint32_t rang;              /* not 0: there may be something that the session has not seen; it looks at this word while it runs a program */
+    _Atomic uint32_t rang; /* not 0: there may be something that the session has not seen; it looks at this word while it
+                              runs a program */
     _Atomic uint32_t stop;              /* take nothing more */
     _Atomic uint32_t client_cpu;        /* where the last submission came from: no use in spinning there */
     _Alignas(64) _Atomic uint32_t head;
@@ -136,7 +158,8 @@ static inline struct prof_mark *rpc_area_marks(struct rpc_call *c, uint32_t n_io
 
 static inline uint64_t rpc_area_bytes(uint32_t n_io, uint32_t max_marks)
 {
-    return sizeof(struct rpc_call) + (uint64_t)n_io * sizeof(struct rpc_call_io) + (uint64_t)max_marks * sizeof(struct prof_mark);
+    return sizeof(struct rpc_call) + (uint64_t)n_io * sizeof(struct rpc_call_io) +
+           (uint64_t)max_marks * sizeof(struct prof_mark);
 }
 
 static_assert(sizeof(struct rpc_call) % 8 == 0 && sizeof(struct rpc_call_io) % 8 == 0, "what follows is aligned");

@@ -45,7 +45,9 @@ bool packet_receive(int sock, struct packet *p)
 {
     union control control = { .bytes = { 0 } };
     struct iovec part = { .iov_base = p->bytes, .iov_len = p->size };
-    struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+    struct msghdr m = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
+    };
     ssize_t got;
     p->n_fds = 0;
     do

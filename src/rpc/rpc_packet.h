@@ -17,7 +17,7 @@ struct packet {
 };
 
 bool packet_send(int sock, const void *bytes, size_t n, const int *fds, unsigned n_fds); /* false: the other side is gone */
-bool packet_receive(int sock, struct packet *p);                                         /* the same; descriptors are the caller's to close */
+bool packet_receive(int sock, struct packet *p); /* the same; descriptors are the caller's to close */
 void packet_close_fds(struct packet *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See rpc_shared.h. Descriptors come from anyone: what is claimed about their size is compared with what the kernel says, because touching a
- * mapping behind the end of its file ends the process. */
+/* See rpc_shared.h. Descriptors come from anyone: what is claimed about their size is compared with what the kernel says,
+ * because touching a mapping behind the end of its file ends the process. */
 #include "rpc/rpc_shared.h"
 
 #include <errno.h>
@@ -24,7 +24,8 @@ static enum status check_file_limit(uint64_t bytes)
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return ST_OK;
-    RETURN_IF(bytes > limit.rlim_cur, ST_NO_MEMORY, "shared memory of %llu bytes: files of this process may have %llu at most; raise the limit (ulimit -f)",
+    RETURN_IF(bytes > limit.rlim_cur, ST_NO_MEMORY,
+              "shared memory of %llu bytes: files of this process may have %llu at most; raise the limit (ulimit -f)",
               (unsigned long long)bytes, (unsigned long long)limit.rlim_cur);
     return ST_OK;
 }
@@ -33,7 +34,8 @@ enum status shared_create(const char *name, uint64_t bytes, int *ret_fd)
 {
     TRY(check_file_limit(bytes));
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    RETURN_IF(fd < 0, ST_SYSTEM, "shared memory of %llu bytes: no file descriptor: %s; close some or raise the limit (ulimit -n)",
+    RETURN_IF(fd < 0, ST_SYSTEM,
+              "shared memory of %llu bytes: no file descriptor: %s; close some or raise the limit (ulimit -n)",
               (unsigned long long)bytes, strerrordesc_np(errno));
     if (bytes > INT64_MAX || ftruncate(fd, (off_t)bytes) != 0) {
         int why = errno;
@@ -49,15 +51,18 @@ enum status shared_create(const char *name, uint64_t bytes, int *ret_fd)
 enum status shared_fd_bytes(int fd, uint64_t *ret)
 {
     struct stat s;
-    RETURN_IF(syscall(SYS_fstat, fd, &s) != 0, ST_MAPPING, "file descriptor %d: %s; it must be open while memory is registered", fd,
-              strerrordesc_np(errno));
-    bool other = S_ISDIR(s.st_mode) || S_ISCHR(s.st_mode) || S_ISBLK(s.st_mode) || S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode);
+    RETURN_IF(syscall(SYS_fstat, fd, &s) != 0, ST_MAPPING,
+              "file descriptor %d: %s; it must be open while memory is registered", fd, strerrordesc_np(errno));
+    bool other =
+        S_ISDIR(s.st_mode) || S_ISCHR(s.st_mode) || S_ISBLK(s.st_mode) || S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode);
     RETURN_IF(other, ST_MAPPING, "file descriptor %d is a %s; memory of a file, memfd or DMA buffer is expected", fd,
               S_ISDIR(s.st_mode)    ? "directory"
               : S_ISFIFO(s.st_mode) ? "pipe"
               : S_ISSOCK(s.st_mode) ? "socket"
                                     : "device");
-    off_t size = S_ISREG(s.st_mode) ? s.st_size : lseek(fd, 0, SEEK_END); /* DMA buffers are no regular files and tell their size this way */
+    off_t size = S_ISREG(s.st_mode)
+                     ? s.st_size
+                     : lseek(fd, 0, SEEK_END); /* DMA buffers are no regular files and tell their size this way */
     RETURN_IF(size <= 0, ST_MAPPING, "file descriptor %d has no bytes that can be mapped", fd);
     *ret = (uint64_t)size;
     return ST_OK;
@@ -76,12 +81,13 @@ enum status shared_map(int fd, uint64_t offset, uint64_t bytes, bool writable, v
     uint64_t there;
     TRY(shared_fd_bytes(fd, &there));
     RETURN_IF(!bytes || offset > there || bytes > there - offset, ST_MAPPING,
-              "%llu bytes at offset %llu of a descriptor that has %llu; register what is there", (unsigned long long)bytes, (unsigned long long)offset,
-              (unsigned long long)there);
+              "%llu bytes at offset %llu of a descriptor that has %llu; register what is there", (unsigned long long)bytes,
+              (unsigned long long)offset, (unsigned long long)there);
     void *p = mmap(NULL, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, (off_t)offset);
-    RETURN_IF(p == MAP_FAILED && errno == EACCES, ST_MAPPING, "the descriptor does not allow to %s; open it for reading and writing",
-              writable ? "write" : "read");
-    RETURN_IF(p == MAP_FAILED, ST_MAPPING, "%llu bytes could not be mapped: %s", (unsigned long long)bytes, strerrordesc_np(errno));
+    RETURN_IF(p == MAP_FAILED && errno == EACCES, ST_MAPPING,
+              "the descriptor does not allow to %s; open it for reading and writing", writable ? "write" : "read");
+    RETURN_IF(p == MAP_FAILED, ST_MAPPING, "%llu bytes could not be mapped: %s", (unsigned long long)bytes,
+              strerrordesc_np(errno));
     *ret = p;
     return ST_OK;
 }

@@ -29,9 +29,11 @@ const char *link_process_folder(void)
 
 static enum status stub_open(const struct rpc_session_opts *o, struct rpc_session **ret)
 {
-    RETURN_IF(o->arch != RPC_ARCH, ST_LOADING, "this is the stub library of arch %d; a session of arch %u was asked for", RPC_ARCH, o->arch);
+    RETURN_IF(o->arch != RPC_ARCH, ST_LOADING, "this is the stub library of arch %d; a session of arch %u was asked for",
+              RPC_ARCH, o->arch);
     RETURN_IF(o->build_id && !str_eq(o->build_id, RPC_BUILD_ID), ST_LOADING,
-              "the stub library is of build \"%s\", the backend of build \"%s\"; take both from one installation", RPC_BUILD_ID, o->build_id);
+              "the stub library is of build \"%s\", the backend of build \"%s\"; take both from one installation",
+              RPC_BUILD_ID, o->build_id);
     return link_open(&link_process_transport, RPC_BUILD_ID, o, ret);
 }
 

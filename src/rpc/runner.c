@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread of a session that runs programs. It takes ids from the ring into a list of its own, does the one of highest priority (the oldest of
- * equals), and looks at the ring again. With nothing to do it spins for a while, because the next run often follows at once, and then sleeps. It
- * does not spin on the core that the client needs to ask for the next run.
+/* The thread of a session that runs programs. It takes ids from the ring into a list of its own, does the one of highest
+ * priority (the oldest of equals), and looks at the ring again. With nothing to do it spins for a while, because the next
+ * run often follows at once, and then sleeps. It does not spin on the core that the client needs to ask for the next run.
  *
- * It also looks between the commands of a run. What is of higher priority runs right there, on the same thread, and the run that gave way goes on behind it:
+ * It also looks between the commands of a run. What is of higher priority runs right there, on the same thread, and the run
+ * that gave way goes on behind it:
  *
  *     low    step 0, a part of step 1 | saved                              restored | the rest of step 1, …
  *     high                                    all steps of high, then of whatever else is above low */
@@ -72,14 +73,15 @@ static uint32_t take_best(struct runner *r)
     return take(r, best);
 }
 
-/* ---- giving way --------------------------------------------------------------------------------------------------------- */
+/* ---- giving way ------------------------------------------------------------------------------------------------------- */
 
 /* The best of those that may run before p goes on; r->n: none. */
 static uint32_t above(const struct runner *r, const struct worker_program *p)
 {
     uint32_t best = r->n;
     for (uint32_t i = 0; i < r->n; i++)
-        if (r->queue[i].priority > (best < r->n ? r->queue[best].priority : p->priority) && worker_may_interrupt(r->w, p, r->queue[i].program))
+        if (r->queue[i].priority > (best < r->n ? r->queue[best].priority : p->priority) &&
+            worker_may_interrupt(r->w, p, r->queue[i].program))
             best = i;
     return best;
 }
@@ -117,7 +119,7 @@ static void between_steps(void *arg, struct worker_program *p, uint32_t step)
     worker_resume(r->w, p);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------------------------------- */
 
 static void *runner_main(void *arg)
 {

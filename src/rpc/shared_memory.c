@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry of shared allocations: pages of a memfd, or of a DMA heap, by address. Clients hand us any pointer, so every lookup goes through the list, sorted by
- * address; nothing is ever read behind a client's pointer. */
+/* The registry of shared allocations: pages of a memfd, or of a DMA heap, by address. Clients hand us any pointer, so every
+ * lookup goes through the list, sorted by address; nothing is ever read behind a client's pointer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dma-heap.h>

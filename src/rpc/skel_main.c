@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process of a session: libQnnHtpV73Skel.so and its siblings, libQnnLpaiSkel.so. They are programs with the names that installations have for these files; a stub
- * library starts them with one end of a socket pair at SPAWN_FD. The arch is that of the file's name, so that one file serves all.
+/* The process of a session: libQnnHtpV73Skel.so and its siblings, libQnnLpaiSkel.so. They are programs with the names that
+ * installations have for these files; a stub library starts them with one end of a socket pair at SPAWN_FD. The arch is that
+ * of the file's name, so that one file serves all.
  *
  *   main thread   requests → worker_handle → replies, until the client is gone
  *   qnn-session   runs, from the ring (runner.c)
  *   qnn-worker-N  help with the steps of a program
  *
- * It lives as long as its client: it ends with the socket, or with the client's pidfd when somebody else keeps the socket open. */
+ * It lives as long as its client: it ends with the socket, or with the client's pidfd when somebody else keeps the socket
+ * open. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -62,7 +64,8 @@ static enum status open_session(struct skel *k, const struct rpc_hello *h, int r
 {
     void *ring;
     RETURN_IF(h->version != RPC_LINK_VERSION || strcmp(h->build_id, RPC_BUILD_ID) != 0, ST_LOADING,
-              "the skel is of build \"%s\" (link %d), the client of build \"%s\" (link %u)", RPC_BUILD_ID, RPC_LINK_VERSION, h->build_id, h->version);
+              "the skel is of build \"%s\" (link %d), the client of build \"%s\" (link %u)", RPC_BUILD_ID, RPC_LINK_VERSION,
+              h->build_id, h->version);
     RETURN_IF(h->arch != k->arch, ST_LOADING, "the skel is for arch %u, the client asks for arch %u", k->arch, h->arch);
     TRY(shared_map(ring_fd, 0, sizeof(struct rpc_ring), true, &ring));
     TRY(worker_create(h, &k->worker));
@@ -112,7 +115,8 @@ static void serve(struct skel *k)
         struct rpc_request q = { .type = RPC_TYPES };
         if (!next_packet(k, &p))
             return;
-        enum status st = p.cut ? status_fail(ST_COMMUNICATION, "too many descriptors") : rpc_request_check(bytes, p.size, p.n_fds, &q);
+        enum status st =
+            p.cut ? status_fail(ST_COMMUNICATION, "too many descriptors") : rpc_request_check(bytes, p.size, p.n_fds, &q);
         if (st == ST_OK) {
             worker_handle(k->worker, &q, p.fds, &r);
         } else {
@@ -132,7 +136,8 @@ int main(int argc, char **argv)
     int type = 0;
     socklen_t size = sizeof(type);
     if (getsockopt(SPAWN_FD, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
-        fprintf(stderr, "%s is the DSP side of a backend library, which starts it; it cannot be used alone.\n", argc ? argv[0] : "skel");
+        fprintf(stderr, "%s is the DSP side of a backend library, which starts it; it cannot be used alone.\n",
+                argc ? argv[0] : "skel");
         return 2;
     }
     leave_signals_to_the_client();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the skel of an arch is. People set ADSP_LIBRARY_PATH as for a device: often with ':' instead of ';', and sometimes to folders whose skels
- * are made for the DSP itself; both are noticed and said. */
+/* Where the skel of an arch is. People set ADSP_LIBRARY_PATH as for a device: often with ':' instead of ';', and sometimes
+ * to folders whose skels are made for the DSP itself; both are noticed and said. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -30,7 +30,8 @@ static bool is_ours(const char *path, uint32_t *ret_machine)
         return false;
     ssize_t n = read(fd, head, sizeof(head));
     close(fd);
-    *ret_machine = n == sizeof(head) && memcmp(head, "\177ELF", 4) == 0 ? head[ELF_MACHINE] | (uint32_t)head[ELF_MACHINE + 1] << 8 : 0;
+    *ret_machine =
+        n == sizeof(head) && memcmp(head, "\177ELF", 4) == 0 ? head[ELF_MACHINE] | (uint32_t)head[ELF_MACHINE + 1] << 8 : 0;
     return *ret_machine == ELF_X86_64;
 }
 
@@ -91,6 +92,6 @@ enum status rpc_find_skel(uint32_t arch, const char *folder, char ret[RPC_PATH_M
         return ST_OK;
     if (folder && (try_folder(&s, folder, strlen(folder), "") || try_sdk(&s, arch, folder)))
         return ST_OK;
-    return status_fail(ST_LOADING, "no %s for this machine in: %s%s%s; put it there or name its folder in ADSP_LIBRARY_PATH", s.name,
-                       s.tried, s.note[0] ? "; " : "", s.note);
+    return status_fail(ST_LOADING, "no %s for this machine in: %s%s%s; put it there or name its folder in ADSP_LIBRARY_PATH",
+                       s.name, s.tried, s.note[0] ? "; " : "", s.note);
 }

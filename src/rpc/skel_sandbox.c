@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See skel_sandbox.h. The filter is a list of what is allowed; all else fails with EPERM. Nothing in it opens a file, makes a socket, starts a process
- * or thread, or makes memory executable. */
+/* See skel_sandbox.h. The filter is a list of what is allowed; all else fails with EPERM. Nothing in it opens a file, makes
+ * a socket, starts a process or thread, or makes memory executable. */
 #include "rpc/skel_sandbox.h"
 
 #include <errno.h>
@@ -63,7 +63,13 @@ static const struct {
     { SYS_exit_group, ANY },
 };
 
-enum { N_ALLOWED = sizeof(allowed) / sizeof(allowed[0]), PER_ROW = 6, MAX_CODE = 8 + N_ALLOWED * PER_ROW, X32 = 0x40000000, NOFILE = 16 };
+enum {
+    N_ALLOWED = sizeof(allowed) / sizeof(allowed[0]),
+    PER_ROW = 6,
+    MAX_CODE = 8 + N_ALLOWED * PER_ROW,
+    X32 = 0x40000000,
+    NOFILE = 16
+};
 #define ARENA_RESERVE (UINT64_C(128) << 20) /* of address space, which the C library sets aside per thread */
 #define SLACK (UINT64_C(1) << 30)
 
@@ -150,5 +156,6 @@ bool skel_sandbox(uint64_t budget, unsigned threads)
     struct sock_fprog program = { c.n, c.at };
     /* SPEC_ALLOW: kernels of a sandboxed process should not be slower than others; it runs no code of a third party. */
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program) == 0;
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+                   &program) == 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control messages of a session: mappings, and the way to worker_load.c for programs. All that is held is charged to the session's address space;
- * what would not fit is refused before anything is done. */
+/* Control messages of a session: mappings, and the way to worker_load.c for programs. All that is held is charged to the
+ * session's address space; what would not fit is refused before anything is done. */
 #include "rpc/worker.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { PAGE = 4096 };
 
-/* ---- mappings -------------------------------------------------------------------------------------------------------------- */
+/* ---- mappings --------------------------------------------------------------------------------------------------------- */
 
 struct worker_map *worker_map_find(struct worker *w, uint32_t id)
 {
@@ -32,9 +32,11 @@ enum status worker_charge(struct worker *w, uint64_t bytes, const char *what)
 {
     uint64_t used = w->mapped_bytes + w->heap_bytes, budget = w->hello.budget;
     RETURN_IF(budget && (bytes > budget || used > budget - bytes), ST_NO_MEMORY,
-              "%s of %llu bytes does not fit: %llu of the session's %llu bytes of address space are in use (%llu mapped, %llu heap), %llu are free",
-              what, (unsigned long long)bytes, (unsigned long long)used, (unsigned long long)budget, (unsigned long long)w->mapped_bytes,
-              (unsigned long long)w->heap_bytes, (unsigned long long)(budget - (used < budget ? used : budget)));
+              "%s of %llu bytes does not fit: %llu of the session's %llu bytes of address space are in use (%llu mapped, "
+              "%llu heap), %llu are free",
+              what, (unsigned long long)bytes, (unsigned long long)used, (unsigned long long)budget,
+              (unsigned long long)w->mapped_bytes, (unsigned long long)w->heap_bytes,
+              (unsigned long long)(budget - (used < budget ? used : budget)));
     return ST_OK;
 }
 
@@ -43,11 +45,13 @@ static enum status free_slot(struct worker *w, uint32_t *ret)
     for (*ret = 0; *ret < w->maps.n; ++*ret)
         if (!w->maps.at[*ret].used)
             return ST_OK;
-    RETURN_IF(w->maps.n >= RPC_MAX_MAPS || !vec_push(&w->maps), ST_NO_MEMORY, "no memory for mapping number %zu of a session", w->maps.n + 1);
+    RETURN_IF(w->maps.n >= RPC_MAX_MAPS || !vec_push(&w->maps), ST_NO_MEMORY,
+              "no memory for mapping number %zu of a session", w->maps.n + 1);
     return ST_OK;
 }
 
-/* Only the thread that handles control messages adds mappings: between the two locked parts nobody takes the slot or the space. */
+/* Only the thread that handles control messages adds mappings: between the two locked parts nobody takes the slot or the
+ * space. */
 static enum status do_map(struct worker *w, const struct rpc_request *q, int fd, struct rpc_reply *r)
 {
     uint64_t inside = q->map.offset % PAGE, pages = shared_pages(q->map.bytes + inside);
@@ -64,8 +68,13 @@ static enum status do_map(struct worker *w, const struct rpc_request *q, int fd,
     TRY(shared_map(fd, q->map.offset - inside, q->map.bytes + inside, q->map.writable, &at));
     pthread_mutex_lock(&w->lock);
     struct worker_map *m = &w->maps.at[slot];
-    *m = (struct worker_map){ .used = true, .generation = worker_generation(w), .at = at, .data = (uint8_t *)at + inside, .bytes = q->map.bytes,
-                              .pages = pages, .writable = q->map.writable };
+    *m = (struct worker_map){ .used = true,
+                              .generation = worker_generation(w),
+                              .at = at,
+                              .data = (uint8_t *)at + inside,
+                              .bytes = q->map.bytes,
+                              .pages = pages,
+                              .writable = q->map.writable };
     shared_fd_file(fd, &m->device, &m->inode);
     m->offset = q->map.offset;
     w->mapped_bytes += pages;
@@ -97,7 +106,7 @@ static enum status do_unmap(struct worker *w, uint32_t id)
     return ST_OK;
 }
 
-/* ---- messages -------------------------------------------------------------------------------------------------------------- */
+/* ---- messages --------------------------------------------------------------------------------------------------------- */
 
 static enum status handle(struct worker *w, const struct rpc_request *q, const int *fds, struct rpc_reply *r)
 {
@@ -146,7 +155,7 @@ void worker_handle(struct worker *w, const struct rpc_request *q, const int *fds
         strncpy(ret->text, status_text(), sizeof(ret->text) - 1);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------------------------------- */
 
 void worker_free(struct worker *w)
 {
@@ -173,7 +182,8 @@ void worker_free(struct worker *w)
 
 enum status worker_create(const struct rpc_hello *h, struct worker **ret)
 {
-    RETURN_IF(h->threads < 1 || h->threads > TEAM_MAX, ST_INVALID_ARG, "a session of %u threads; 1 to %d are allowed", h->threads, TEAM_MAX);
+    RETURN_IF(h->threads < 1 || h->threads > TEAM_MAX, ST_INVALID_ARG, "a session of %u threads; 1 to %d are allowed",
+              h->threads, TEAM_MAX);
     struct worker *w = mem_new(struct worker);
     RETURN_IF(!w, ST_NO_MEMORY, "no memory for a session");
     w->hello = *h;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs in a session: mappings, loaded programs and runs, driven by messages; private to rpc/. It is the same code in a process of its own
- * and in the client's.
+/* What runs in a session: mappings, loaded programs and runs, driven by messages; private to rpc/. It is the same code in a
+ * process of its own and in the client's.
  *
  *   worker_handle   control messages, from any thread; they take turns
  *   runner_*        a thread that takes runs from the ring, the highest priority first, one at a time */
@@ -101,46 +101,51 @@ void worker_free(struct worker *w); /* NULL allowed; nothing runs any more */
 /* Does what the request asks for and says how it went. Descriptors are borrowed. */
 void worker_handle(struct worker *w, const struct rpc_request *q, const int *fds, struct rpc_reply *ret);
 
-/* ---- private to the worker's files --------------------------------------------------------------------------------------- */
+/* ---- private to the worker's files ------------------------------------------------------------------------------------ */
 
 struct worker_map *worker_map_find(struct worker *w, uint32_t id);         /* under lock; NULL: no such mapping */
 struct worker_program *worker_program_find(struct worker *w, uint32_t id); /* the same for programs */
 uint32_t worker_generation(struct worker *w);                              /* under lock: for the next id */
 enum status worker_charge(struct worker *w, uint64_t bytes, const char *what); /* under lock: would `bytes` more fit? */
-uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g, uint64_t pools); /* heap that it will be charged; pools: of its own */
+uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g,
+                              uint64_t pools);                          /* heap that it will be charged; pools: of its own */
 void worker_program_free(struct worker_program *p);                     /* NULL allowed */
 enum status worker_load(struct worker *w, const struct rpc_request *q, struct rpc_reply *r);
 enum status worker_area(struct worker *w, const struct rpc_request *q, int fd);
 enum status worker_unload(struct worker *w, uint32_t id);
 /* Where the load request says that a program of the binary in `binary_map` computes; NULL: in memory of its own. */
-enum status worker_pools_find(struct worker *w, const struct rpc_request *q, uint32_t binary_map, const struct binary_graph_info *i, struct exec_opts *o);
-/* The session's fast memory for a program of this graph, NULL: it needs none; what more it would be charged; and, under lock, the charge for the programs that are
- * loaded now. Close gives it back when none of them needs it. */
+enum status worker_pools_find(struct worker *w, const struct rpc_request *q, uint32_t binary_map,
+                              const struct binary_graph_info *i, struct exec_opts *o);
+/* The session's fast memory for a program of this graph, NULL: it needs none; what more it would be charged; and, under
+ * lock, the charge for the programs that are loaded now. Close gives it back when none of them needs it. */
 enum status worker_window_open(struct worker *w, const struct binary_graph *g, void **ret);
 uint64_t worker_window_growth(const struct worker *w, const struct binary_graph *g);
 void worker_window_fit(struct worker *w);
 void worker_window_close(struct worker *w);
-uint8_t *worker_window_backup(struct worker *w);                        /* room for the fast memory of one more run that waits */
+uint8_t *worker_window_backup(struct worker *w);       /* room for the fast memory of one more run that waits */
 void worker_pool_hold(struct worker *w, uint32_t map); /* under lock, like drop; 0: nothing */
 void worker_pool_drop(struct worker *w, uint32_t map);
-struct worker_program *worker_find_idle(struct worker *w, uint32_t id); /* under lock: when no run uses it any more; NULL: no such program */
+struct worker_program *worker_find_idle(struct worker *w,
+                                        uint32_t id); /* under lock: when no run uses it any more; NULL: no such program */
 enum status worker_set_scratch(struct worker *w, const struct rpc_request *q);
 enum status worker_set_spill(struct worker *w, const struct rpc_request *q);
 enum status worker_set_backup(struct worker *w, const struct rpc_request *q);
 enum status worker_set_weights(struct worker *w, const struct rpc_request *q);
 enum status worker_reset(struct worker *w, uint32_t id);
 
-/* ---- runs --------------------------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------------------------------- */
 
 /* The priority of a queued call, or false when the id names no program or there is nothing to do. */
 bool worker_queued(struct worker *w, uint32_t program, uint32_t *ret_priority);
 void worker_run(struct worker *w, uint32_t program, const struct worker_hook *hook); /* hook: NULL allowed */
 bool worker_is_late(const struct worker_program *p); /* its signal says that it should end */
 
-/* Runs that give way (worker_yield.c). A program may run between two steps of p when it needs nothing that p or another one that waits still needs, fast memory aside. */
+/* Runs that give way (worker_yield.c). A program may run between two steps of p when it needs nothing that p or another one
+ * that waits still needs, fast memory aside. */
 bool worker_may_interrupt(struct worker *w, const struct worker_program *p, uint32_t program);
 void worker_yield(struct worker *w, struct worker_program *p, uint32_t step); /* p waits, its fast memory may be needed */
-void worker_resume(struct worker *w, struct worker_program *p);               /* those that ran meanwhile are done; the last one that waits goes on */
+void worker_resume(struct worker *w,
+                   struct worker_program *p); /* those that ran meanwhile are done; the last one that waits goes on */
 void worker_window_claim(struct worker *w, struct worker_program *p);         /* p is about to run */
 void worker_window_leave(struct worker *w, const struct worker_program *p);   /* and is done */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs of a session: graphs of context binaries that were mapped before. The binary of a mapping is opened with its first program and closed
- * with its last one. */
+/* Programs of a session: graphs of context binaries that were mapped before. The binary of a mapping is opened with its
+ * first program and closed with its last one. */
 #include "rpc/worker.h"
 
 #include <stdio.h>
@@ -35,8 +35,8 @@ static uint64_t plus(uint64_t a, uint64_t b)
     return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
-/* Memory of its own (scratch, persistent, spill-fill buffer), the workspaces of further threads, and the tables of binary and program. The same on every machine, so that
- * contexts are always placed alike. */
+/* Memory of its own (scratch, persistent, spill-fill buffer), the workspaces of further threads, and the tables of binary
+ * and program. The same on every machine, so that contexts are always placed alike. */
 uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g, uint64_t pools)
 {
     uint64_t work = 0, optional = 0;
@@ -45,24 +45,25 @@ uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph 
     for (uint32_t i = 0; i < g->n_io; i++)
         optional = plus(optional, g->tensors[g->io[i]].optional ? desc_bytes(&g->tensors[g->io[i]].desc) : 0);
     uint64_t tables = g->n_tensors * sizeof(struct binary_tensor) + g->n_nodes * (sizeof(struct binary_node) + 512ull) +
-                      g->n_commands * (sizeof(struct binary_command) + 20ull) + g->n_marks * (uint64_t)sizeof(struct prof_mark) + rpc_area_bytes(g->n_io, g->n_marks);
+                      g->n_commands * (sizeof(struct binary_command) + 20ull) +
+                      g->n_marks * (uint64_t)sizeof(struct prof_mark) + rpc_area_bytes(g->n_io, g->n_marks);
     uint64_t all = plus(pools, shared_pages(work > UINT64_MAX / TEAM_MAX ? UINT64_MAX : work * (w->hello.threads - 1)));
     return plus(all, plus(shared_pages(optional), shared_pages(tables)));
 }
 
-/* ---- loading --------------------------------------------------------------------------------------------------------------- */
+/* ---- loading ---------------------------------------------------------------------------------------------------------- */
 
 static enum status open_binary(struct worker_map *m, uint64_t bytes)
 {
     RETURN_IF(m->pools, ST_INVALID_ARG, "a context binary in memory that %u loaded graphs compute in", m->pools);
-    RETURN_IF(!bytes || bytes > m->bytes, ST_INVALID_ARG, "a context binary of %llu bytes in a mapping of %llu", (unsigned long long)bytes,
-              (unsigned long long)m->bytes);
+    RETURN_IF(!bytes || bytes > m->bytes, ST_INVALID_ARG, "a context binary of %llu bytes in a mapping of %llu",
+              (unsigned long long)bytes, (unsigned long long)m->bytes);
     if (!m->programs) {
         TRY(binary_open(m->data, bytes, &m->binary));
         m->binary_bytes = bytes;
     }
-    RETURN_IF(m->binary_bytes != bytes, ST_INVALID_ARG, "a context binary of %llu bytes; it is open already with %llu", (unsigned long long)bytes,
-              (unsigned long long)m->binary_bytes);
+    RETURN_IF(m->binary_bytes != bytes, ST_INVALID_ARG, "a context binary of %llu bytes; it is open already with %llu",
+              (unsigned long long)bytes, (unsigned long long)m->binary_bytes);
     return ST_OK;
 }
 
@@ -71,7 +72,8 @@ static enum status free_place(struct worker *w, uint32_t *ret)
     for (*ret = 0; *ret < w->programs.n; ++*ret)
         if (!w->programs.at[*ret])
             return ST_OK;
-    RETURN_IF(w->programs.n >= RPC_MAX_PROGRAMS, ST_NO_MEMORY, "the session has %d graphs loaded and takes no more; unload some", RPC_MAX_PROGRAMS);
+    RETURN_IF(w->programs.n >= RPC_MAX_PROGRAMS, ST_NO_MEMORY,
+              "the session has %d graphs loaded and takes no more; unload some", RPC_MAX_PROGRAMS);
     RETURN_IF(!vec_push(&w->programs), ST_NO_MEMORY, "no memory to load a graph");
     return ST_OK;
 }
@@ -83,7 +85,8 @@ static enum status make_program(const struct binary_graph *g, const struct exec_
     p->g = g;
     p->io = mem_array(struct exec_binding, g->n_io);
     p->asked = mem_array(struct rpc_call_io, g->n_io);
-    enum status st = p->io && p->asked ? exec_load(g, o, &p->exec) : status_fail(ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->info.name);
+    enum status st = p->io && p->asked ? exec_load(g, o, &p->exec)
+                                       : status_fail(ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->info.name);
     if (st != ST_OK) {
         worker_program_free(p);
         return st;
@@ -92,19 +95,22 @@ static enum status make_program(const struct binary_graph *g, const struct exec_
     return ST_OK;
 }
 
-static enum status load_graph(struct worker *w, struct worker_map *m, const struct rpc_request *q, struct worker_program **ret)
+static enum status load_graph(struct worker *w, struct worker_map *m, const struct rpc_request *q,
+                              struct worker_program **ret)
 {
     uint32_t graph = q->load.graph;
-    RETURN_IF(graph >= m->binary.n_graphs, ST_INVALID_ARG, "graph %u of a context binary that has %u", graph, m->binary.n_graphs);
+    RETURN_IF(graph >= m->binary.n_graphs, ST_INVALID_ARG, "graph %u of a context binary that has %u", graph,
+              m->binary.n_graphs);
     const struct binary_graph *g = &m->binary.graphs[graph];
     RETURN_IF(g->n_io > RPC_MAX_IO || g->n_marks > RPC_MAX_MARKS, ST_NOT_SUPPORTED,
-              "graph \"%s\" has %u tensors to bind and %u parts of commands; a session takes %d and %d", g->info.name, g->n_io, g->n_marks, RPC_MAX_IO,
-              RPC_MAX_MARKS);
+              "graph \"%s\" has %u tensors to bind and %u parts of commands; a session takes %d and %d", g->info.name,
+              g->n_io, g->n_marks, RPC_MAX_IO, RPC_MAX_MARKS);
     char what[128];
     snprintf(what, sizeof(what), "graph \"%.100s\"", g->info.name);
     struct exec_opts o = { .team = w->team, .isa = cpu_isa() };
     TRY(worker_pools_find(w, q, q->load.map, &g->info, &o));
-    uint64_t pools = plus(o.scratch ? 0 : shared_pages(g->info.scratch_bytes), o.persistent ? 0 : shared_pages(g->info.persistent_bytes));
+    uint64_t pools =
+        plus(o.scratch ? 0 : shared_pages(g->info.scratch_bytes), o.persistent ? 0 : shared_pages(g->info.persistent_bytes));
     pools = plus(pools, o.spill ? 0 : shared_pages(g->info.spill_fill_bytes));
     uint64_t heap = worker_program_bytes(w, g, pools);
     pthread_mutex_lock(&w->lock);
@@ -123,7 +129,8 @@ enum status worker_load(struct worker *w, const struct rpc_request *q, struct rp
     uint32_t place;
     struct worker_program *p = NULL;
     pthread_mutex_lock(&w->lock);
-    struct worker_map *m = worker_map_find(w, q->load.map); /* stays: control messages take turns, and the vector grows only with them */
+    struct worker_map *m =
+        worker_map_find(w, q->load.map); /* stays: control messages take turns, and the vector grows only with them */
     enum status st = m ? free_place(w, &place) : ST_OK;
     pthread_mutex_unlock(&w->lock);
     RETURN_IF(!m, ST_NOT_FOUND, "mapping %u is not one of this session", q->load.map);
@@ -159,7 +166,7 @@ enum status worker_load(struct worker *w, const struct rpc_request *q, struct rp
     return ST_OK;
 }
 
-/* ---- what is done to a program ------------------------------------------------------------------------------------------------ */
+/* ---- what is done to a program ---------------------------------------------------------------------------------------- */
 
 struct worker_program *worker_find_idle(struct worker *w, uint32_t id)
 {
@@ -175,10 +182,11 @@ enum status worker_area(struct worker *w, const struct rpc_request *q, int fd)
     struct worker_program *p = worker_program_find(w, q->area.program);
     bool has = p && p->area;
     pthread_mutex_unlock(&w->lock);
-    RETURN_IF(!p || has, ST_COMMUNICATION, "an area for program %u, which %s", q->area.program, p ? "has one" : "is not one of this session");
+    RETURN_IF(!p || has, ST_COMMUNICATION, "an area for program %u, which %s", q->area.program,
+              p ? "has one" : "is not one of this session");
     uint64_t want = rpc_area_bytes(p->g->n_io, p->g->n_marks);
-    RETURN_IF(q->area.bytes != want, ST_COMMUNICATION, "an area of %llu bytes; program %u needs %llu", (unsigned long long)q->area.bytes,
-              q->area.program, (unsigned long long)want);
+    RETURN_IF(q->area.bytes != want, ST_COMMUNICATION, "an area of %llu bytes; program %u needs %llu",
+              (unsigned long long)q->area.bytes, q->area.program, (unsigned long long)want);
     void *at;
     TRY(shared_map(fd, 0, want, true, &at));
     pthread_mutex_lock(&w->lock);

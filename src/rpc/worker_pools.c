@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that compute in memory of the client: scratch, persistent memory, spill-fill and backup buffers, copies of weights inside mappings of the session. A mapping that holds an open binary
- * is none, since programs trust their binaries. */
+/* Programs that compute in memory of the client: scratch, persistent memory, spill-fill and backup buffers, copies of
+ * weights inside mappings of the session. A mapping that holds an open binary is none, since programs trust their binaries.
+ */
 #include <string.h>
 
 #include "rpc/rpc.h"
@@ -22,8 +23,8 @@ static enum status find_pool(struct worker *w, struct rpc_pool pool, uint64_t ne
     RETURN_IF(pool.offset > m->bytes || need > m->bytes - pool.offset, ST_INVALID_ARG,
               "%s memory of %llu bytes; the mapping has %llu behind offset %llu", what, (unsigned long long)need,
               (unsigned long long)(pool.offset < m->bytes ? m->bytes - pool.offset : 0), (unsigned long long)pool.offset);
-    RETURN_IF((uintptr_t)(m->data + pool.offset) % POOL_ALIGN, ST_INVALID_ARG, "%s memory at offset %llu; a multiple of %d is needed", what,
-              (unsigned long long)pool.offset, POOL_ALIGN);
+    RETURN_IF((uintptr_t)(m->data + pool.offset) % POOL_ALIGN, ST_INVALID_ARG,
+              "%s memory at offset %llu; a multiple of %d is needed", what, (unsigned long long)pool.offset, POOL_ALIGN);
     *ret = m->data + pool.offset;
     return ST_OK;
 }
@@ -33,12 +34,14 @@ static bool overlap(const uint8_t *a, uint64_t a_bytes, const uint8_t *b, uint64
     return a && b && a < b + b_bytes && b < a + a_bytes;
 }
 
-enum status worker_pools_find(struct worker *w, const struct rpc_request *q, uint32_t binary_map, const struct binary_graph_info *i, struct exec_opts *o)
+enum status worker_pools_find(struct worker *w, const struct rpc_request *q, uint32_t binary_map,
+                              const struct binary_graph_info *i, struct exec_opts *o)
 {
-    struct rpc_pool scratch = { q->load.scratch_map, q->load.scratch_offset }, persistent = { q->load.persistent_map, q->load.persistent_offset },
+    struct rpc_pool scratch = { q->load.scratch_map, q->load.scratch_offset },
+                    persistent = { q->load.persistent_map, q->load.persistent_offset },
                     spill = { q->load.spill_map, q->load.spill_offset };
-    RETURN_IF(scratch.map == binary_map || persistent.map == binary_map || spill.map == binary_map, ST_INVALID_ARG, "mapping %u holds the binary; a program cannot compute in it",
-              binary_map);
+    RETURN_IF(scratch.map == binary_map || persistent.map == binary_map || spill.map == binary_map, ST_INVALID_ARG,
+              "mapping %u holds the binary; a program cannot compute in it", binary_map);
     pthread_mutex_lock(&w->lock);
     enum status st = find_pool(w, scratch, i->scratch_bytes, "scratch", &o->scratch);
     if (st == ST_OK)
@@ -47,8 +50,10 @@ enum status worker_pools_find(struct worker *w, const struct rpc_request *q, uin
         st = find_pool(w, spill, i->spill_fill_bytes, "spill-fill", &o->spill);
     pthread_mutex_unlock(&w->lock);
     TRY(st);
-    RETURN_IF(overlap(o->scratch, i->scratch_bytes, o->persistent, i->persistent_bytes), ST_INVALID_ARG, "scratch and persistent memory overlap");
-    RETURN_IF(overlap(o->scratch, i->scratch_bytes, o->spill, i->spill_fill_bytes) || overlap(o->persistent, i->persistent_bytes, o->spill, i->spill_fill_bytes),
+    RETURN_IF(overlap(o->scratch, i->scratch_bytes, o->persistent, i->persistent_bytes), ST_INVALID_ARG,
+              "scratch and persistent memory overlap");
+    RETURN_IF(overlap(o->scratch, i->scratch_bytes, o->spill, i->spill_fill_bytes) ||
+                  overlap(o->persistent, i->persistent_bytes, o->spill, i->spill_fill_bytes),
               ST_INVALID_ARG, "the spill-fill buffer overlaps with scratch or persistent memory");
     return ST_OK;
 }
@@ -69,8 +74,8 @@ void worker_pool_drop(struct worker *w, uint32_t map)
 static enum status replace_scratch(struct worker *w, struct worker_program *p, struct rpc_pool pool)
 {
     void *at;
-    RETURN_IF(!p->scratch || !pool.map, ST_INVALID_ARG, "program %u computes in memory of the session's own; scratch can be replaced by another mapping only",
-              p->id);
+    RETURN_IF(!p->scratch || !pool.map, ST_INVALID_ARG,
+              "program %u computes in memory of the session's own; scratch can be replaced by another mapping only", p->id);
     TRY(find_pool(w, pool, p->g->info.scratch_bytes, "scratch", &at));
     worker_pool_hold(w, pool.map);
     worker_pool_drop(w, p->scratch);
@@ -80,7 +85,8 @@ static enum status replace_scratch(struct worker *w, struct worker_program *p, s
     return ST_OK;
 }
 
-/* The same for the spill-fill buffer, which nobody's bytes outlive a run in; so several programs may have the same one, and take turns. */
+/* The same for the spill-fill buffer, which nobody's bytes outlive a run in; so several programs may have the same one, and
+ * take turns. */
 static enum status replace_spill(struct worker *w, struct worker_program *p, struct rpc_pool pool)
 {
     void *at;
@@ -111,7 +117,8 @@ static enum status replace_backup(struct worker *w, struct worker_program *p, st
 }
 
 /* A program that has other constants in these bytes of the file. Graphs of one binary may have the same. */
-static const struct worker_program *weights_in_the_way(struct worker *w, const struct worker_program *p, const struct worker_map *m, uint64_t offset)
+static const struct worker_program *weights_in_the_way(struct worker *w, const struct worker_program *p,
+                                                       const struct worker_map *m, uint64_t offset)
 {
     for (size_t i = 0; i < w->programs.n; i++) {
         const struct worker_program *q = w->programs.at[i];
@@ -131,8 +138,10 @@ static enum status find_weights(struct worker *w, const struct worker_program *p
     TRY(find_pool(w, pool, bytes, "weights", ret));
     const struct worker_map *m = pool.map ? worker_map_find(w, pool.map) : NULL;
     const struct worker_program *q = m ? weights_in_the_way(w, p, m, m->offset + pool.offset) : NULL;
-    RETURN_IF(q, ST_INVALID_ARG, "weights of %llu bytes at offset %llu; those of graph \"%s\" are at offset %llu of the same memory", (unsigned long long)bytes,
-              (unsigned long long)(m->offset + pool.offset), q->g->info.name, (unsigned long long)q->weights_offset);
+    RETURN_IF(q, ST_INVALID_ARG,
+              "weights of %llu bytes at offset %llu; those of graph \"%s\" are at offset %llu of the same memory",
+              (unsigned long long)bytes, (unsigned long long)(m->offset + pool.offset), q->g->info.name,
+              (unsigned long long)q->weights_offset);
     return ST_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run in a session. The area belongs to the client too, so all that it says is copied first and checked then; tensors are used where they are
- * mapped, never copied. */
+/* One run in a session. The area belongs to the client too, so all that it says is copied first and checked then; tensors
+ * are used where they are mapped, never copied. */
 #include <stddef.h>
 #include <string.h>
 
@@ -12,15 +12,18 @@
 /* exec looks at the words in shared memory itself while it runs. */
 static_assert(sizeof(struct exec_cancel) == sizeof(struct rpc_call_cancel), "one signal, two names");
 static_assert(offsetof(struct exec_cancel, abort) == offsetof(struct rpc_call_cancel, abort), "one signal, two names");
-static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct rpc_call_cancel, deadline_ns), "one signal, two names");
+static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct rpc_call_cancel, deadline_ns),
+              "one signal, two names");
 static_assert((int)RPC_MAX_RANK >= (int)MAX_RANK, "dimensions fit a message");
 
-/* Bytes that a run may touch: with smaller dimensions an input has fewer; an output is only known to stay below its largest. */
+/* Bytes that a run may touch: with smaller dimensions an input has fewer; an output is only known to stay below its largest.
+ */
 static uint64_t bytes_touched(const struct binary_tensor *t, const struct rpc_call_io *a)
 {
     struct tensor_desc d = t->desc;
     for (uint32_t i = 0; t->io == 1 && a->has_dims && i < d.rank; i++)
-        if (d.dynamic >> i & 1 && a->dims[i] < d.dims[i]) /* exec refuses larger ones, and others than the declared where nothing is dynamic */
+        if (d.dynamic >> i & 1 &&
+            a->dims[i] < d.dims[i]) /* exec refuses larger ones, and others than the declared where nothing is dynamic */
             d.dims[i] = a->dims[i];
     return desc_bytes(&d);
 }
@@ -37,13 +40,14 @@ static enum status bind_one(struct worker *w, const struct binary_tensor *t, str
     RETURN_IF(a->offset > m->bytes || need > m->bytes - a->offset, ST_INVALID_TENSOR,
               "tensor \"%s\" needs %llu bytes; the mapping has %llu behind offset %llu", t->name, (unsigned long long)need,
               (unsigned long long)(a->offset < m->bytes ? m->bytes - a->offset : 0), (unsigned long long)a->offset);
-    RETURN_IF(a->bytes < need && !t->desc.dynamic, ST_INVALID_TENSOR, "tensor \"%s\" needs %llu bytes; %llu were given", t->name,
-              (unsigned long long)need, (unsigned long long)a->bytes);
-    RETURN_IF(t->io != 1 && !m->writable, ST_INVALID_TENSOR, "tensor \"%s\" is an output; its memory was mapped for reading only", t->name);
+    RETURN_IF(a->bytes < need && !t->desc.dynamic, ST_INVALID_TENSOR, "tensor \"%s\" needs %llu bytes; %llu were given",
+              t->name, (unsigned long long)need, (unsigned long long)a->bytes);
+    RETURN_IF(t->io != 1 && !m->writable, ST_INVALID_TENSOR,
+              "tensor \"%s\" is an output; its memory was mapped for reading only", t->name);
     uint64_t element = dtype_bytes(t->desc.type, 1);
     RETURN_IF((uintptr_t)(m->data + a->offset) % element, ST_INVALID_TENSOR,
-              "tensor \"%s\" begins at offset %llu; it must be a multiple of %llu, the bytes of an element", t->name, (unsigned long long)a->offset,
-              (unsigned long long)element);
+              "tensor \"%s\" begins at offset %llu; it must be a multiple of %llu, the bytes of an element", t->name,
+              (unsigned long long)a->offset, (unsigned long long)element);
     ret->data = m->data + a->offset;
     m->runs++;
     return ST_OK;
@@ -59,7 +63,8 @@ static void release(struct worker *w, const struct worker_program *p)
 static enum status bind(struct worker *w, struct worker_program *p)
 {
     uint32_t n = p->area->n_io;
-    RETURN_IF(n != p->g->n_io, ST_COMMUNICATION, "a run of graph \"%s\" with %u tensors; it has %u", p->g->info.name, n, p->g->n_io);
+    RETURN_IF(n != p->g->n_io, ST_COMMUNICATION, "a run of graph \"%s\" with %u tensors; it has %u", p->g->info.name, n,
+              p->g->n_io);
     memcpy(p->asked, rpc_area_io(p->area), n * sizeof(p->asked[0]));
     pthread_mutex_lock(&w->lock);
     enum status st = ST_OK;
@@ -79,8 +84,8 @@ bool worker_is_late(const struct worker_program *p)
 static enum status late(const struct rpc_call *c, const char *graph)
 {
     RETURN_IF(atomic_load(&c->cancel.abort), ST_ABORTED, "graph \"%s\": aborted by its signal before it began", graph);
-    RETURN_IF(c->cancel.deadline_ns && clock_ns() >= c->cancel.deadline_ns, ST_TIMED_OUT, "graph \"%s\": past the time of its signal before it began",
-              graph);
+    RETURN_IF(c->cancel.deadline_ns && clock_ns() >= c->cancel.deadline_ns, ST_TIMED_OUT,
+              "graph \"%s\": past the time of its signal before it began", graph);
     return ST_OK;
 }
 
@@ -110,11 +115,16 @@ static enum status run(struct worker *w, struct worker_program *p)
     TRY(late(c, p->g->info.name));
     TRY(bind(w, p));
     uint32_t step = c->step;
-    RETURN_IF(step && step != p->paused, ST_COMMUNICATION, "a run of graph \"%s\" from step %u; it %s", p->g->info.name, step,
-              p->paused ? "is paused at another" : "was not paused");
+    RETURN_IF(step && step != p->paused, ST_COMMUNICATION, "a run of graph \"%s\" from step %u; it %s", p->g->info.name,
+              step, p->paused ? "is paused at another" : "was not paused");
     /* Fast memory is gone as soon as another program runs, so whoever computes there is not paused. */
-    struct exec_run e = { .io = p->io, .cancel = (struct exec_cancel *)&c->cancel, .profile_nodes = c->profile_nodes != 0,
-                          .pause = p->g->info.vtcm_used ? NULL : &c->pause, .step = step, .between = p->hook ? between : NULL, .between_arg = p,
+    struct exec_run e = { .io = p->io,
+                          .cancel = (struct exec_cancel *)&c->cancel,
+                          .profile_nodes = c->profile_nodes != 0,
+                          .pause = p->g->info.vtcm_used ? NULL : &c->pause,
+                          .step = step,
+                          .between = p->hook ? between : NULL,
+                          .between_arg = p,
                           .give_way = p->hook && !p->hold ? p->hook->when : NULL /* holding means counting steps */ };
     uint64_t begin = clock_ns();
     worker_window_claim(w, p);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fast memory of a session. A DSP has one VTCM, and the graphs of a session run one after the other, so all of them compute in the same window, each from its
- * beginning. It is as many addresses as the largest SoC has; memory stands behind what graphs have touched. Behind it is room for what graphs have there that had to
- * give way, as many as can wait at once (worker_yield.c). */
+/* The fast memory of a session. A DSP has one VTCM, and the graphs of a session run one after the other, so all of them
+ * compute in the same window, each from its beginning. It is as many addresses as the largest SoC has; memory stands behind
+ * what graphs have touched. Behind it is room for what graphs have there that had to give way, as many as can wait at once
+ * (worker_yield.c). */
 #include <sys/mman.h>
 
 #include "rpc/rpc_shared.h"
@@ -36,7 +37,8 @@ enum status worker_window_open(struct worker *w, const struct binary_graph *g, v
     *ret = NULL;
     if (!g->info.vtcm_used)
         return ST_OK;
-    RETURN_IF(g->info.vtcm_used > WINDOW_MOST, ST_NOT_SUPPORTED, "graph \"%s\" computes in %llu bytes of VTCM; no SoC has more than %d", g->info.name,
+    RETURN_IF(g->info.vtcm_used > WINDOW_MOST, ST_NOT_SUPPORTED,
+              "graph \"%s\" computes in %llu bytes of VTCM; no SoC has more than %d", g->info.name,
               (unsigned long long)g->info.vtcm_used, WINDOW_MOST);
     if (!w->window.at) {
         void *at = mmap(NULL, ALL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs that give way to others of higher priority. Who waits keeps everything but fast memory, which belongs to the one that computes. What the owner has there is
- * saved when somebody else needs the room and not before, into the client's backup buffer if there is one, and put back before the owner goes on.
+/* Runs that give way to others of higher priority. Who waits keeps everything but fast memory, which belongs to the one that
+ * computes. What the owner has there is saved when somebody else needs the room and not before, into the client's backup
+ * buffer if there is one, and put back before the owner goes on.
  *
  *     window     low computes | saved … | high computes | restored | low computes
  *     waiting                   low       low
@@ -9,7 +10,7 @@
 #include "base/clock.h"
 #include "rpc/worker.h"
 
-/* ---- who may run while others wait ---------------------------------------------------------------------------------------- */
+/* ---- who may run while others wait ------------------------------------------------------------------------------------ */
 
 static bool same_memory(struct worker *w, uint32_t a, uint32_t b)
 {
@@ -17,7 +18,8 @@ static bool same_memory(struct worker *w, uint32_t a, uint32_t b)
     return x && y && x->device == y->device && x->inode == y->inode;
 }
 
-/* Scratch and spill-fill buffers of the client may serve several programs that take turns; one that waits is not done with them. */
+/* Scratch and spill-fill buffers of the client may serve several programs that take turns; one that waits is not done with
+ * them. */
 static bool share(struct worker *w, const struct worker_program *p, const struct worker_program *q)
 {
     const uint32_t a[] = { p->scratch, p->persistent, p->spill }, b[] = { q->scratch, q->persistent, q->spill };
@@ -40,9 +42,10 @@ bool worker_may_interrupt(struct worker *w, const struct worker_program *p, uint
     return may;
 }
 
-/* ---- fast memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- fast memory ------------------------------------------------------------------------------------------------------ */
 
-/* The client may have given the same buffer to several contexts; the second one that has to wait is saved in memory of the session. */
+/* The client may have given the same buffer to several contexts; the second one that has to wait is saved in memory of the
+ * session. */
 static uint8_t *backup_for(struct worker *w, const struct worker_program *p)
 {
     bool taken = !p->backup;
@@ -75,7 +78,7 @@ void worker_window_leave(struct worker *w, const struct worker_program *p)
         w->window.owner = NULL;
 }
 
-/* ---- waiting and going on --------------------------------------------------------------------------------------------------- */
+/* ---- waiting and going on --------------------------------------------------------------------------------------------- */
 
 void worker_yield(struct worker *w, struct worker_program *p, uint32_t step)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* malloc and its family in front of the C library's. The dynamic linker's own allocations (thread-local storage of a library that was
- * opened at run time) never fail here: it ends the process when they do, whatever the library does. */
+/* malloc and its family in front of the C library's. The dynamic linker's own allocations (thread-local storage of a library
+ * that was opened at run time) never fail here: it ends the process when they do, whatever the library does. */
 #include "alloc_hook.h"
 
 #include <errno.h>

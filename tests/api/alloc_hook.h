@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts what the process has allocated and makes chosen allocations fail. Linked into a test, it takes the place of malloc for the
- * libraries that the test opens, too. */
+/* Counts what the process has allocated and makes chosen allocations fail. Linked into a test, it takes the place of malloc
+ * for the libraries that the test opens, too. */
 #ifndef TESTS_API_ALLOC_HOOK_H
 #define TESTS_API_ALLOC_HOOK_H
 

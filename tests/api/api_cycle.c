@@ -111,7 +111,7 @@ static Qnn_ErrorHandle_t with_extras(void)
     return y[7] == 17 ? QNN_SUCCESS : WRONG_RESULT;
 }
 
-/* ---- asynchronous --------------------------------------------------------------------------------------------------------- */
+/* ---- asynchronous ----------------------------------------------------------------------------------------------------- */
 
 static struct {
     pthread_mutex_t lock;
@@ -166,7 +166,7 @@ static Qnn_ErrorHandle_t in_background(void)
     return QNN_SUCCESS;
 }
 
-/* ---- other ways to load --------------------------------------------------------------------------------------------------- */
+/* ---- other ways to load ----------------------------------------------------------------------------------------------- */
 
 static struct {
     uint64_t size;
@@ -174,8 +174,8 @@ static struct {
     Qnn_ErrorHandle_t status;
 } listed;
 
-static void on_listed(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name, QnnContext_createFromBinaryAsyncNotifyType_t type,
-                      void *param, Qnn_ErrorHandle_t status)
+static void on_listed(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name,
+                      QnnContext_createFromBinaryAsyncNotifyType_t type, void *param, Qnn_ErrorHandle_t status)
 {
     (void)graph, (void)name, (void)param;
     if (type != QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT)
@@ -213,7 +213,8 @@ static Qnn_ErrorHandle_t run_loaded(Qnn_ContextHandle_t *c, struct net net)
 
 static Qnn_ErrorHandle_t load_list(Qnn_BackendHandle_t backend, struct net net)
 {
-    QnnContext_Params_t p = { .version = QNN_CONTEXT_PARAMS_VERSION_1, .v1 = { NULL, bytes, listed.size, NULL, on_listed, NULL } };
+    QnnContext_Params_t p = { .version = QNN_CONTEXT_PARAMS_VERSION_1,
+                              .v1 = { NULL, bytes, listed.size, NULL, on_listed, NULL } };
     const QnnContext_Params_t *list[] = { &p, NULL };
     board.done = 0;
     STEP(q.contextCreateFromBinaryListAsync(backend, NULL, list, NULL, NULL));
@@ -248,7 +249,7 @@ static Qnn_ErrorHandle_t other_loads(void)
     return load_list(o.backend, net);
 }
 
-/* ---- memory, refusals ----------------------------------------------------------------------------------------------------- */
+/* ---- memory, refusals ------------------------------------------------------------------------------------------------- */
 
 static void close_fd(int *fd)
 {
@@ -265,7 +266,9 @@ static Qnn_ErrorHandle_t registered_memory(void)
     float x[AFFINE_N] = { 1 }, y[AFFINE_N] = { 0 };
     if (fd < 0 || write(fd, x, sizeof x) != sizeof x)
         return WRONG_RESULT;
-    Qnn_MemDescriptor_t d = { .memShape = { 2, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_ION, .ionInfo = { fd } };
+    Qnn_MemDescriptor_t d = {
+        .memShape = { 2, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_ION, .ionInfo = { fd }
+    };
     Qnn_MemHandle_t h;
     STEP(base(&o));
     STEP(net_affine(o.context, "net", 4, 2, &net));
@@ -294,11 +297,13 @@ static Qnn_ErrorHandle_t side(Qnn_GraphHandle_t g, const char *name, const char 
 {
     Qnn_GraphHandle_t s;
     STEP(q.graphCreateSubgraph(g, name, &s));
-    Qnn_Tensor_t t = TENSOR(keep_name("%s_t", name), NATIVE, FLOAT_32, 4), o = TENSOR(keep_name("%s_o", name), APP_READ, FLOAT_32, 4);
+    Qnn_Tensor_t t = TENSOR(keep_name("%s_t", name), NATIVE, FLOAT_32, 4),
+                 o = TENSOR(keep_name("%s_o", name), APP_READ, FLOAT_32, 4);
     STEP(q.tensorCreateGraphTensor(s, &t));
     STEP(q.tensorCreateGraphTensor(s, &o));
-    struct op window = { .name = keep_name("%s_w", name), .type = "Buffer", .np = 2, .ni = 1, .in = { x }, .no = 1, .out = { t } },
-              last = { .name = keep_name("%s_l", name), .type = type, .ni = 1, .in = { t }, .no = 1, .out = { o } };
+    struct op
+        window = { .name = keep_name("%s_w", name), .type = "Buffer", .np = 2, .ni = 1, .in = { x }, .no = 1, .out = { t } },
+        last = { .name = keep_name("%s_l", name), .type = type, .ni = 1, .in = { t }, .no = 1, .out = { o } };
     window.p[0] = param_u32("buffer_size", 4);
     window.p[1] = param_u32("buffer_dim", 0);
     window.p[2] = param_u32("stride", 4);
@@ -315,7 +320,8 @@ static Qnn_ErrorHandle_t branches(void)
     uint8_t c[1] = { 0 };
     STEP(base(&o));
     STEP(q.graphCreate(o.context, "g", NULL, &g));
-    Qnn_Tensor_t tx = TENSOR("x", APP_WRITE, FLOAT_32, 4), tc = TENSOR("c", APP_WRITE, BOOL_8, 1), ty = TENSOR("y", APP_READ, FLOAT_32, 4);
+    Qnn_Tensor_t tx = TENSOR("x", APP_WRITE, FLOAT_32, 4), tc = TENSOR("c", APP_WRITE, BOOL_8, 1),
+                 ty = TENSOR("y", APP_READ, FLOAT_32, 4);
     STEP(q.tensorCreateGraphTensor(g, &tx));
     STEP(q.tensorCreateGraphTensor(g, &tc));
     STEP(q.tensorCreateGraphTensor(g, &ty));
@@ -342,8 +348,9 @@ static Qnn_ErrorHandle_t refusals(void)
         return MUST_FAIL;
     STEP(q.tensorCreateGraphTensor(g, &x));
     struct op wrong = { .name = "n", .type = "Nonsense", .ni = 1, .in = { x }, .no = 1, .out = { x } };
-    if (op_add(g, &wrong) == QNN_SUCCESS || op_validate(o.backend, &wrong) == QNN_SUCCESS || q.graphFinalize(g, NULL, NULL) == QNN_SUCCESS ||
-        q.graphRetrieve(o.context, "h", &none) == QNN_SUCCESS || q.graphCreate(o.context, "g", NULL, &none) == QNN_SUCCESS)
+    if (op_add(g, &wrong) == QNN_SUCCESS || op_validate(o.backend, &wrong) == QNN_SUCCESS ||
+        q.graphFinalize(g, NULL, NULL) == QNN_SUCCESS || q.graphRetrieve(o.context, "h", &none) == QNN_SUCCESS ||
+        q.graphCreate(o.context, "g", NULL, &none) == QNN_SUCCESS)
         return MUST_FAIL;
     const char *text;
     STEP(q.errorGetVerboseMessage(QNN_GRAPH_ERROR_INVALID_NAME, &text));

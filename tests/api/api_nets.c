@@ -65,7 +65,9 @@ Qnn_ErrorHandle_t net_conv(Qnn_ContextHandle_t c, const char *name, struct net *
     STEP(conv_node(g, keep_name("%s_conv", name), (Qnn_Tensor_t[]){ ret->x, w, b, sum }));
     struct op relu = { .name = keep_name("%s_relu", name), .type = "Relu", .ni = 1, .in = { sum }, .no = 1, .out = { act } };
     STEP(op_add(g, &relu));
-    struct op soft = { .name = keep_name("%s_softmax", name), .type = "Softmax", .ni = 1, .in = { act }, .no = 1, .out = { ret->y } };
+    struct op soft = {
+        .name = keep_name("%s_softmax", name), .type = "Softmax", .ni = 1, .in = { act }, .no = 1, .out = { ret->y }
+    };
     return op_add(g, &soft);
 }
 
@@ -124,7 +126,13 @@ void net_turns(struct net *n, uint32_t side)
     for (int i = 0; i < 5; i++, from = t[i - 1]) {
         t[i] = TENSOR(keep_name("t%d", i), NATIVE, FLOAT_32, side, side);
         OK(q.tensorCreateGraphTensor(n->graph, &t[i]));
-        struct op turn = { .name = keep_name("turn%d", i), .type = "Transpose", .ni = 1, .in = { from }, .no = 1, .out = { t[i] }, .np = 1,
+        struct op turn = { .name = keep_name("turn%d", i),
+                           .type = "Transpose",
+                           .ni = 1,
+                           .in = { from },
+                           .no = 1,
+                           .out = { t[i] },
+                           .np = 1,
                            .p = { param_u32s(n->graph, "perm", 1, &two, perm) } };
         OK(op_add(n->graph, &turn));
     }

@@ -17,7 +17,7 @@ struct env env;
 static void *library;
 static unsigned opened;
 
-/* ---- the library ---------------------------------------------------------------------------------------------------------- */
+/* ---- the library ------------------------------------------------------------------------------------------------------ */
 
 void *lib_dlopen(const char *name, int flags)
 {
@@ -83,7 +83,7 @@ void lib_close(void)
     memset(&q, 0, sizeof q);
 }
 
-/* ---- results -------------------------------------------------------------------------------------------------------------- */
+/* ---- results ---------------------------------------------------------------------------------------------------------- */
 
 const char *explain(Qnn_ErrorHandle_t e)
 {
@@ -114,7 +114,8 @@ void explanation_has(uint32_t code, const char *text, const char *file, int line
     _fail(file, line);
 }
 
-void __sanitizer_set_report_fd(void *fd) __attribute__((weak)); /* of the sanitizer, where there is one: what it finds is never hushed */
+void __sanitizer_set_report_fd(void *fd)
+    __attribute__((weak)); /* of the sanitizer, where there is one: what it finds is never hushed */
 
 void hush(bool on)
 {
@@ -136,7 +137,7 @@ void floats_are(const float *got, const float *wanted, uint32_t n, float toleran
             fail_msg("element %u is %.9g, not %.9g", i, (double)got[i], (double)wanted[i]);
 }
 
-/* ---- profiles ------------------------------------------------------------------------------------------------------------- */
+/* ---- profiles --------------------------------------------------------------------------------------------------------- */
 
 enum { EVENTS_MAX = 1024 };
 static _Thread_local struct {
@@ -178,7 +179,7 @@ const struct event *profile_find(Qnn_ProfileHandle_t p, uint32_t type)
     return NULL;
 }
 
-/* ---- tensors -------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ---------------------------------------------------------------------------------------------------------- */
 
 /* Sixteen-byte steps, so that dimensions are aligned. */
 static void *keep(size_t bytes)
@@ -209,8 +210,8 @@ static uint32_t *keep_dims(uint32_t rank, const uint32_t *dims)
     return rank ? memcpy(keep(rank * sizeof *dims), dims, rank * sizeof *dims) : NULL;
 }
 
-Qnn_Tensor_t tensor_make(Qnn_TensorVersion_t version, const char *name, Qnn_TensorType_t type, Qnn_DataType_t dtype, uint32_t rank,
-                         const uint32_t *dims)
+Qnn_Tensor_t tensor_make(Qnn_TensorVersion_t version, const char *name, Qnn_TensorType_t type, Qnn_DataType_t dtype,
+                         uint32_t rank, const uint32_t *dims)
 {
     Qnn_Tensor_t t = { .version = version };
     if (version == QNN_TENSOR_VERSION_2)
@@ -254,14 +255,21 @@ Qnn_Tensor_t tensor_shaped(Qnn_Tensor_t t, uint32_t rank, const uint32_t *dims)
     return t;
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
 
 Qnn_OpConfig_t op_config(struct op *o)
 {
     Qnn_OpConfig_t c = QNN_OPCONFIG_INIT;
     c.v1 = (Qnn_OpConfigV1_t){
-        .name = o->name, .packageName = o->package ? o->package : QNN_OP_PACKAGE_NAME_QTI_AISW, .typeName = o->type,
-        .numOfParams = o->np, .params = o->p, .numOfInputs = o->ni, .inputTensors = o->in, .numOfOutputs = o->no, .outputTensors = o->out,
+        .name = o->name,
+        .packageName = o->package ? o->package : QNN_OP_PACKAGE_NAME_QTI_AISW,
+        .typeName = o->type,
+        .numOfParams = o->np,
+        .params = o->p,
+        .numOfInputs = o->ni,
+        .inputTensors = o->in,
+        .numOfOutputs = o->no,
+        .outputTensors = o->out,
     };
     return c;
 }
@@ -315,21 +323,23 @@ Qnn_Param_t param_u32s(Qnn_GraphHandle_t g, const char *name, uint32_t rank, con
     Qnn_Param_t p = QNN_PARAM_INIT;
     p.paramType = QNN_PARAMTYPE_TENSOR;
     p.name = name;
-    p.tensorParam = tensor_make(QNN_TENSOR_VERSION_1, keep_name("%s_%u", name, serial++), QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_UINT_32, rank, dims);
+    p.tensorParam = tensor_make(QNN_TENSOR_VERSION_1, keep_name("%s_%u", name, serial++), QNN_TENSOR_TYPE_STATIC,
+                                QNN_DATATYPE_UINT_32, rank, dims);
     p.tensorParam = tensor_data(p.tensorParam, values, n * (uint32_t)sizeof *values);
     if (g)
         q.tensorCreateGraphTensor(g, &p.tensorParam); /* a failure shows when the node is added */
     return p;
 }
 
-/* ---- fixtures ------------------------------------------------------------------------------------------------------------- */
+/* ---- fixtures --------------------------------------------------------------------------------------------------------- */
 
 int env_setup(void **state)
 {
     (void)state;
     lib_open();
     env = (struct env){ 0 };
-    return q.backendCreate(NULL, NULL, &env.backend) != QNN_SUCCESS || q.contextCreate(env.backend, NULL, NULL, &env.context) != QNN_SUCCESS;
+    return q.backendCreate(NULL, NULL, &env.backend) != QNN_SUCCESS ||
+           q.contextCreate(env.backend, NULL, NULL, &env.context) != QNN_SUCCESS;
 }
 
 int env_teardown(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the API tests share: a backend library opened as a client opens it, checks of result codes with the library's own explanation, and
- * builders for tensors, nodes and small graphs. Nothing here allocates, so that the tests of failing allocations see the library alone. */
+/* What the API tests share: a backend library opened as a client opens it, checks of result codes with the library's own
+ * explanation, and builders for tensors, nodes and small graphs. Nothing here allocates, so that the tests of failing
+ * allocations see the library alone. */
 #ifndef TESTS_API_TEST_H
 #define TESTS_API_TEST_H
 
@@ -18,7 +19,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* ---- the library ---------------------------------------------------------------------------------------------------------- */
+/* ---- the library ------------------------------------------------------------------------------------------------------ */
 
 extern const QnnInterface_t *provider; /* belongs to the library */
 extern QNN_INTERFACE_VER_TYPE q;       /* its table, copied by value as clients do */
@@ -29,7 +30,7 @@ bool lib_is_htp(void);
 void lib_open(void);                           /* fills provider and q; counts */
 void lib_close(void);
 
-/* ---- results -------------------------------------------------------------------------------------------------------------- */
+/* ---- results ---------------------------------------------------------------------------------------------------------- */
 
 #define CODE(e) ((uint32_t)QNN_GET_ERROR_CODE(e))
 #define OK(call) result_is((call), QNN_SUCCESS, #call, __FILE__, __LINE__)
@@ -50,7 +51,7 @@ void hush(bool on);
 
 void floats_are(const float *got, const float *wanted, uint32_t n, float tolerance);
 
-/* ---- profiles ------------------------------------------------------------------------------------------------------------- */
+/* ---- profiles --------------------------------------------------------------------------------------------------------- */
 
 struct event {
     QnnProfile_EventData_t data;
@@ -61,7 +62,7 @@ struct event {
 const struct event *profile_events(Qnn_ProfileHandle_t p, uint32_t *n);
 const struct event *profile_find(Qnn_ProfileHandle_t p, uint32_t type); /* the first of a type, or NULL */
 
-/* ---- tensors -------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ---------------------------------------------------------------------------------------------------------- */
 
 /* Strings and dimensions that tensors point at; the pool is large, per thread, and reused from the start when full. */
 const char *keep_name(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -69,11 +70,11 @@ const char *keep_name(const char *fmt, ...) __attribute__((format(printf, 1, 2))
 /* V1 is a prefix of V2. */
 #define TV(t) ((t).v1)
 
-Qnn_Tensor_t tensor_make(Qnn_TensorVersion_t version, const char *name, Qnn_TensorType_t type, Qnn_DataType_t dtype, uint32_t rank,
-                         const uint32_t *dims);
-#define TENSOR_V(version, name, type, dtype, ...)                                                                                         \
-    tensor_make((version), (name), QNN_TENSOR_TYPE_##type, QNN_DATATYPE_##dtype, (uint32_t)COUNT(((uint32_t[]){ __VA_ARGS__ })), \
-                (uint32_t[]){ __VA_ARGS__ })
+Qnn_Tensor_t tensor_make(Qnn_TensorVersion_t version, const char *name, Qnn_TensorType_t type, Qnn_DataType_t dtype,
+                         uint32_t rank, const uint32_t *dims);
+#define TENSOR_V(version, name, type, dtype, ...)                                \
+    tensor_make((version), (name), QNN_TENSOR_TYPE_##type, QNN_DATATYPE_##dtype, \
+                (uint32_t)COUNT(((uint32_t[]){ __VA_ARGS__ })), (uint32_t[]){ __VA_ARGS__ })
 #define TENSOR(name, type, dtype, ...) TENSOR_V(QNN_TENSOR_VERSION_1, name, type, dtype, __VA_ARGS__)
 #define TENSOR2(name, type, dtype, ...) TENSOR_V(QNN_TENSOR_VERSION_2, name, type, dtype, __VA_ARGS__)
 
@@ -83,7 +84,7 @@ Qnn_Tensor_t tensor_quant(Qnn_Tensor_t t, float scale, int32_t offset);
 Qnn_Tensor_t tensor_absent(void);                                            /* type NULL */
 Qnn_Tensor_t tensor_shaped(Qnn_Tensor_t t, uint32_t rank, const uint32_t *dims); /* other dimensions, for one execution */
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
 
 enum { OP_PARAMS = 8, OP_INPUTS = 25, OP_OUTPUTS = 4 };
 
@@ -104,7 +105,7 @@ Qnn_Param_t param_bool(const char *name, bool value);
 /* A UINT_32 tensor parameter, created in the graph (NULL: not created, for validation). */
 Qnn_Param_t param_u32s(Qnn_GraphHandle_t g, const char *name, uint32_t rank, const uint32_t *dims, const uint32_t *values);
 
-/* ---- small graphs --------------------------------------------------------------------------------------------------------- */
+/* ---- small graphs ----------------------------------------------------------------------------------------------------- */
 
 struct env {
     Qnn_BackendHandle_t backend;
@@ -133,7 +134,8 @@ void conv_expected(float out[CONV_OUT]); /* computed here, in double */
 /* y = x passed through `depth` additions of 1 over `n` floats: as much work as wanted. */
 Qnn_ErrorHandle_t net_chain(Qnn_ContextHandle_t c, const char *name, uint32_t depth, uint32_t n, struct net *ret);
 
-/* y = a + turned four times, a = x turned: a waits while the others need the room, so small fast memories spill. Square matrices, into a graph that is there. */
+/* y = a + turned four times, a = x turned: a waits while the others need the room, so small fast memories spill. Square
+ * matrices, into a graph that is there. */
 void net_turns(struct net *n, uint32_t side);
 
 /* Finalizes nothing, profiles nothing: one input, one output. */

@@ -37,7 +37,8 @@ static inline int client_cl_open(struct client_cl *c)
     c->context = NULL;
     c->queue = NULL;
     c->lib = dlopen("libOpenCL.so.1", RTLD_NOW);
-    if (!c->lib || CL_CALL(c, clGetPlatformIDs)(1, &platform, NULL) || CL_CALL(c, clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+    if (!c->lib || CL_CALL(c, clGetPlatformIDs)(1, &platform, NULL) ||
+        CL_CALL(c, clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
         return 1;
     client_cl_name(c, device);
     c->context = CL_CALL(c, clCreateContext)(NULL, 1, &device, NULL, NULL, &code);

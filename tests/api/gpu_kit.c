@@ -107,11 +107,16 @@ void kit_list(struct kit_case *c, const char *name, char kind, uint32_t rank, ui
     memcpy(p->v, v, d0 * (rank > 1 ? d1 : 1) * sizeof *v);
 }
 
-/* ---- data --------------------------------------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------------------------------- */
 
 static uint32_t bytes_of(Qnn_DataType_t t)
 {
-    return t == QNN_DATATYPE_BOOL_8 || t == QNN_DATATYPE_UINT_8 || t == QNN_DATATYPE_INT_8 || t == QNN_DATATYPE_UFIXED_POINT_8 || t == QNN_DATATYPE_SFIXED_POINT_8 ? 1 : t == QNN_DATATYPE_FLOAT_16 ? 2 : t == QNN_DATATYPE_INT_64 ? 8 : 4;
+    return t == QNN_DATATYPE_BOOL_8 || t == QNN_DATATYPE_UINT_8 || t == QNN_DATATYPE_INT_8 ||
+                   t == QNN_DATATYPE_UFIXED_POINT_8 || t == QNN_DATATYPE_SFIXED_POINT_8
+               ? 1
+           : t == QNN_DATATYPE_FLOAT_16 ? 2
+           : t == QNN_DATATYPE_INT_64   ? 8
+                                        : 4;
 }
 
 static void put(void *data, Qnn_DataType_t t, uint64_t i, float v)
@@ -138,7 +143,7 @@ static void fill(const struct kit_tensor *t, void *data)
         put(data, t->type, i, t->lo + (t->hi - t->lo) * (float)kit_random(1 << 16) / 65536.0f);
 }
 
-/* ---- one library -------------------------------------------------------------------------------------------------------------- */
+/* ---- one library ------------------------------------------------------------------------------------------------------ */
 
 static Qnn_Param_t param_of(Qnn_GraphHandle_t g, const struct kit_param *p)
 {
@@ -154,7 +159,8 @@ static Qnn_Param_t param_of(Qnn_GraphHandle_t g, const struct kit_param *p)
     if (p->kind == 'u')
         return param_u32s(g, p->name, p->rank, p->dims, (const uint32_t *)p->v);
     Qnn_Param_t r = { .paramType = QNN_PARAMTYPE_TENSOR, .name = p->name };
-    r.tensorParam = tensor_data(tensor_make(QNN_TENSOR_VERSION_1, keep_name("%s_%u", p->name, cases), QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_INT_32, p->rank, p->dims),
+    r.tensorParam = tensor_data(tensor_make(QNN_TENSOR_VERSION_1, keep_name("%s_%u", p->name, cases), QNN_TENSOR_TYPE_STATIC,
+                                            QNN_DATATYPE_INT_32, p->rank, p->dims),
                                 p->v, (uint32_t)sizeof(int32_t) * p->dims[0] * (p->rank > 1 ? p->dims[1] : 1));
     OK(q.tensorCreateGraphTensor(g, &r.tensorParam));
     return r;
@@ -162,7 +168,9 @@ static Qnn_Param_t param_of(Qnn_GraphHandle_t g, const struct kit_param *p)
 
 static Qnn_Tensor_t tensor_of(Qnn_GraphHandle_t g, const struct kit_tensor *t, const char *name, bool input, void *data)
 {
-    Qnn_TensorType_t kind = !input ? QNN_TENSOR_TYPE_APP_READ : t->is_static ? QNN_TENSOR_TYPE_STATIC : QNN_TENSOR_TYPE_APP_WRITE;
+    Qnn_TensorType_t kind = !input         ? QNN_TENSOR_TYPE_APP_READ
+                            : t->is_static ? QNN_TENSOR_TYPE_STATIC
+                                           : QNN_TENSOR_TYPE_APP_WRITE;
     uint32_t bytes = (uint32_t)kit_elements(t) * bytes_of(t->type);
     Qnn_Tensor_t r = tensor_make(QNN_TENSOR_VERSION_1, keep_name("%s", name), kind, t->type, t->rank, t->dims);
     if (t->scale != 0.0f)
@@ -204,7 +212,7 @@ static void run_on(enum kit_lib which, const struct kit_case *c, void **in, void
     OK(q.graphExecute(g, inputs, n_inputs, outputs, c->no, NULL, NULL));
 }
 
-/* ---- both --------------------------------------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------------------------------- */
 
 static void describe(const struct kit_case *c)
 {
@@ -217,7 +225,8 @@ static void describe(const struct kit_case *c)
         print_error("]");
     }
     for (uint32_t i = 0; i < c->np; i++)
-        print_error(" %s=%d,%d,%d,%d f %g", c->p[i].name, c->p[i].v[0], c->p[i].v[1], c->p[i].v[2], c->p[i].v[3], (double)c->p[i].f);
+        print_error(" %s=%d,%d,%d,%d f %g", c->p[i].name, c->p[i].v[0], c->p[i].v[1], c->p[i].v[2], c->p[i].v[3],
+                    (double)c->p[i].f);
     print_error("\n");
 }
 
@@ -247,7 +256,8 @@ static void compare_tensor(const struct kit_case *c, uint32_t k, const void *cpu
         if (a == b || (isnan(a) && isnan(b)) || fabsf(a - b) <= bound * most)
             continue;
         describe(c);
-        fail_msg("output %u, element %llu: the CPU has %.9g, the GPU %.9g; allowed is %g", k, (unsigned long long)i, (double)a, (double)b, (double)(bound * most));
+        fail_msg("output %u, element %llu: the CPU has %.9g, the GPU %.9g; allowed is %g", k, (unsigned long long)i,
+                 (double)a, (double)b, (double)(bound * most));
     }
 }
 

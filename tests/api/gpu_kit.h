@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the GPU tests share: libQnnGpu.so and libQnnCpu.so behind one table, one operator run on either, and their results compared. */
+/* What the GPU tests share: libQnnGpu.so and libQnnCpu.so behind one table, one operator run on either, and their results
+ * compared. */
 #ifndef TESTS_GPU_KIT_H
 #define TESTS_GPU_KIT_H
 
@@ -9,7 +10,7 @@ enum kit_lib { KIT_CPU, KIT_GPU };
 void kit_use(enum kit_lib which); /* q is its table from now on */
 void kit_need_device(void);       /* prints SKIP and ends the program with 77 when OpenCL has no device */
 
-/* ---- one operator ----------------------------------------------------------------------------------------------------------- */
+/* ---- one operator ----------------------------------------------------------------------------------------------------- */
 
 enum { KIT_RANK = 6, KIT_TENSORS = 6, KIT_PARAMS = 6, KIT_VALUES = 24 };
 

@@ -70,7 +70,7 @@ static cl_int step(const char *name)
     return code;
 }
 
-/* ---- control -------------------------------------------------------------------------------------------------------------------- */
+/* ---- control ---------------------------------------------------------------------------------------------------------- */
 
 static void shim_reset(void)
 {
@@ -150,10 +150,11 @@ static uint64_t shim_property(uint64_t key)
 
 extern const struct gpu_shim gpu_shim;
 __attribute__((visibility("default"))) const struct gpu_shim gpu_shim = {
-    shim_reset, shim_count, shim_fail, shim_failed, shim_live, shim_bytes, shim_driver, shim_align, shim_extensions, shim_property,
+    shim_reset, shim_count,  shim_fail,  shim_failed,     shim_live,
+    shim_bytes, shim_driver, shim_align, shim_extensions, shim_property,
 };
 
-/* ---- functions ------------------------------------------------------------------------------------------------------------------ */
+/* ---- functions -------------------------------------------------------------------------------------------------------- */
 
 #define SHOWN __attribute__((visibility("default")))
 #define REAL(name) ((__typeof__(&name))real(#name))
@@ -193,28 +194,37 @@ PLAIN(clGetPlatformIDs, (cl_uint n, cl_platform_id *p, cl_uint *m), (n, p, m))
 PLAIN(clGetPlatformInfo, (cl_platform_id p, cl_platform_info i, size_t s, void *v, size_t *r), (p, i, s, v, r))
 PLAIN(clGetDeviceIDs, (cl_platform_id p, cl_device_type t, cl_uint n, cl_device_id *d, cl_uint *m), (p, t, n, d, m))
 OBJECT(cl_context, clCreateContext,
-       (const cl_context_properties *p, cl_uint n, const cl_device_id *d, void(CL_CALLBACK *f)(const char *, const void *, size_t, void *), void *u, cl_int *e),
+       (const cl_context_properties *p, cl_uint n, const cl_device_id *d,
+        void(CL_CALLBACK *f)(const char *, const void *, size_t, void *), void *u, cl_int *e),
        (p, n, d, f, u, e))
 RETAIN(clRetainContext, (cl_context c), (c))
 RELEASE(clReleaseContext, (cl_context c), (c))
 PLAIN(clGetContextInfo, (cl_context c, cl_context_info i, size_t s, void *v, size_t *r), (c, i, s, v, r))
-OBJECT(cl_command_queue, clCreateCommandQueue, (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *e), (c, d, p, e))
+OBJECT(cl_command_queue, clCreateCommandQueue, (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *e),
+       (c, d, p, e))
 RELEASE(clReleaseCommandQueue, (cl_command_queue c), (c))
-OBJECT(cl_mem, clCreateSubBuffer, (cl_mem m, cl_mem_flags f, cl_buffer_create_type t, const void *i, cl_int *e), (m, f, t, i, e))
+OBJECT(cl_mem, clCreateSubBuffer, (cl_mem m, cl_mem_flags f, cl_buffer_create_type t, const void *i, cl_int *e),
+       (m, f, t, i, e))
 RETAIN(clRetainMemObject, (cl_mem m), (m))
 RELEASE(clReleaseMemObject, (cl_mem m), (m))
 PLAIN(clGetMemObjectInfo, (cl_mem m, cl_mem_info i, size_t s, void *v, size_t *r), (m, i, s, v, r))
-OBJECT(cl_program, clCreateProgramWithSource, (cl_context c, cl_uint n, const char **t, const size_t *l, cl_int *e), (c, n, t, l, e))
+OBJECT(cl_program, clCreateProgramWithSource, (cl_context c, cl_uint n, const char **t, const size_t *l, cl_int *e),
+       (c, n, t, l, e))
 OBJECT(cl_program, clCreateProgramWithBinary,
-       (cl_context c, cl_uint n, const cl_device_id *d, const size_t *l, const unsigned char **b, cl_int *s, cl_int *e), (c, n, d, l, b, s, e))
+       (cl_context c, cl_uint n, const cl_device_id *d, const size_t *l, const unsigned char **b, cl_int *s, cl_int *e),
+       (c, n, d, l, b, s, e))
 PLAIN(clGetProgramInfo, (cl_program p, cl_program_info i, size_t s, void *v, size_t *r), (p, i, s, v, r))
-PLAIN(clBuildProgram, (cl_program p, cl_uint n, const cl_device_id *d, const char *o, void(CL_CALLBACK *f)(cl_program, void *), void *u), (p, n, d, o, f, u))
-PLAIN(clGetProgramBuildInfo, (cl_program p, cl_device_id d, cl_program_build_info i, size_t s, void *v, size_t *r), (p, d, i, s, v, r))
+PLAIN(clBuildProgram,
+      (cl_program p, cl_uint n, const cl_device_id *d, const char *o, void(CL_CALLBACK *f)(cl_program, void *), void *u),
+      (p, n, d, o, f, u))
+PLAIN(clGetProgramBuildInfo, (cl_program p, cl_device_id d, cl_program_build_info i, size_t s, void *v, size_t *r),
+      (p, d, i, s, v, r))
 RELEASE(clReleaseProgram, (cl_program p), (p))
 OBJECT(cl_kernel, clCreateKernel, (cl_program p, const char *n, cl_int *e), (p, n, e))
 PLAIN(clSetKernelArg, (cl_kernel k, cl_uint i, size_t s, const void *v), (k, i, s, v))
 RELEASE(clReleaseKernel, (cl_kernel k), (k))
-PLAIN(clGetKernelWorkGroupInfo, (cl_kernel k, cl_device_id d, cl_kernel_work_group_info i, size_t s, void *v, size_t *r), (k, d, i, s, v, r))
+PLAIN(clGetKernelWorkGroupInfo, (cl_kernel k, cl_device_id d, cl_kernel_work_group_info i, size_t s, void *v, size_t *r),
+      (k, d, i, s, v, r))
 #define WITH_EVENT(name, params, args)   \
     SHOWN cl_int name params             \
     {                                    \
@@ -224,15 +234,22 @@ PLAIN(clGetKernelWorkGroupInfo, (cl_kernel k, cl_device_id d, cl_kernel_work_gro
         return code;                     \
     }
 WITH_EVENT(clEnqueueNDRangeKernel,
-           (cl_command_queue c, cl_kernel k, cl_uint n, const size_t *o, const size_t *g, const size_t *l, cl_uint w, const cl_event *ws, cl_event *e),
+           (cl_command_queue c, cl_kernel k, cl_uint n, const size_t *o, const size_t *g, const size_t *l, cl_uint w,
+            const cl_event *ws, cl_event *e),
            (c, k, n, o, g, l, w, ws, e))
-PLAIN(clEnqueueWriteBuffer, (cl_command_queue c, cl_mem m, cl_bool b, size_t o, size_t s, const void *p, cl_uint w, const cl_event *ws, cl_event *e),
+PLAIN(clEnqueueWriteBuffer,
+      (cl_command_queue c, cl_mem m, cl_bool b, size_t o, size_t s, const void *p, cl_uint w, const cl_event *ws,
+       cl_event *e),
       (c, m, b, o, s, p, w, ws, e))
-PLAIN(clEnqueueReadBuffer, (cl_command_queue c, cl_mem m, cl_bool b, size_t o, size_t s, void *p, cl_uint w, const cl_event *ws, cl_event *e),
+PLAIN(clEnqueueReadBuffer,
+      (cl_command_queue c, cl_mem m, cl_bool b, size_t o, size_t s, void *p, cl_uint w, const cl_event *ws, cl_event *e),
       (c, m, b, o, s, p, w, ws, e))
-PLAIN(clEnqueueFillBuffer, (cl_command_queue c, cl_mem m, const void *p, size_t ps, size_t o, size_t s, cl_uint w, const cl_event *ws, cl_event *e),
+PLAIN(clEnqueueFillBuffer,
+      (cl_command_queue c, cl_mem m, const void *p, size_t ps, size_t o, size_t s, cl_uint w, const cl_event *ws,
+       cl_event *e),
       (c, m, p, ps, o, s, w, ws, e))
-PLAIN(clEnqueueCopyBuffer, (cl_command_queue c, cl_mem m, cl_mem t, size_t o, size_t p, size_t s, cl_uint w, const cl_event *ws, cl_event *e),
+PLAIN(clEnqueueCopyBuffer,
+      (cl_command_queue c, cl_mem m, cl_mem t, size_t o, size_t p, size_t s, cl_uint w, const cl_event *ws, cl_event *e),
       (c, m, t, o, p, s, w, ws, e))
 PLAIN(clFlush, (cl_command_queue c), (c))
 PLAIN(clFinish, (cl_command_queue c), (c))
@@ -295,7 +312,8 @@ SHOWN cl_int clGetDeviceInfo(cl_device_id d, cl_device_info i, size_t s, void *v
 }
 
 /* Hints that were only pretended are kept here; the driver would refuse them. */
-SHOWN cl_command_queue clCreateCommandQueueWithProperties(cl_context c, cl_device_id d, const cl_queue_properties *p, cl_int *e)
+SHOWN cl_command_queue clCreateCommandQueueWithProperties(cl_context c, cl_device_id d, const cl_queue_properties *p,
+                                                          cl_int *e)
 {
     cl_queue_properties left[] = { CL_QUEUE_PROPERTIES, 0, 0 };
     cl_int refused = step("clCreateCommandQueueWithProperties");
@@ -312,14 +330,14 @@ SHOWN cl_command_queue clCreateCommandQueueWithProperties(cl_context c, cl_devic
     return made;
 }
 
-/* ---- functions of extensions, which are found by asking ------------------------------------------------------------------------- */
+/* ---- functions of extensions, which are found by asking --------------------------------------------------------------- */
 
 /* Written out, because headers of different years disagree about some of the types. */
 typedef void *(*create_fn)(cl_uint n, const cl_command_queue *q, const void *p, cl_int *e);
 typedef cl_int (*finalize_fn)(void *b);
 typedef cl_int (*enqueue_fn)(cl_uint n, cl_command_queue *q, void *b, cl_uint w, const cl_event *ws, cl_event *e);
-typedef cl_int (*command_fn)(void *b, cl_command_queue q, const void *p, cl_kernel k, cl_uint d, const size_t *o, const size_t *g, const size_t *l, cl_uint n,
-                             const cl_uint *w, cl_uint *s, void *m);
+typedef cl_int (*command_fn)(void *b, cl_command_queue q, const void *p, cl_kernel k, cl_uint d, const size_t *o,
+                             const size_t *g, const size_t *l, cl_uint n, const cl_uint *w, cl_uint *s, void *m);
 
 static cl_platform_id platform;
 #define EXTENSION(type, name) ((type)REAL(clGetExtensionFunctionAddressForPlatform)(platform, name))
@@ -359,8 +377,8 @@ static cl_int enqueue(cl_uint n, cl_command_queue *q, void *b, cl_uint w, const 
         return refused ? refused : EXTENSION(type, name) args; \
     }
 COMMAND(command, command_fn, "clCommandNDRangeKernelKHR",
-        (void *b, cl_command_queue q, const void *p, cl_kernel k, cl_uint d, const size_t *o, const size_t *g, const size_t *l, cl_uint n, const cl_uint *w,
-         cl_uint *s, void *m),
+        (void *b, cl_command_queue q, const void *p, cl_kernel k, cl_uint d, const size_t *o, const size_t *g,
+         const size_t *l, cl_uint n, const cl_uint *w, cl_uint *s, void *m),
         (b, q, p, k, d, o, g, l, n, w, s, m))
 
 SHOWN void *clGetExtensionFunctionAddressForPlatform(cl_platform_id p, const char *name)

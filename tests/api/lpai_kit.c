@@ -10,7 +10,9 @@
 
 void kit_use(enum kit_lib which)
 {
-    static const char *const names[] = { [KIT_CPU] = "libQnnCpu.so", [KIT_LPAI] = "libQnnLpai.so", [KIT_HTP] = "libQnnHtp.so" };
+    static const char *const names[] = {
+        [KIT_CPU] = "libQnnCpu.so", [KIT_LPAI] = "libQnnLpai.so", [KIT_HTP] = "libQnnHtp.so"
+    };
     static const QnnInterface_t *found[KIT_LIBS];
     if (!found[which]) {
         void *lib = lib_dlopen(names[which], RTLD_NOW | RTLD_LOCAL);
@@ -24,7 +26,7 @@ void kit_use(enum kit_lib which)
     q = provider->QNN_INTERFACE_VER_NAME;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------------------------------------- */
 
 struct guarded guarded_new(size_t bytes, bool high)
 {
@@ -43,7 +45,7 @@ void guarded_free(struct guarded *m)
     munmap(m->map, m->map_bytes);
 }
 
-/* ---- networks -------------------------------------------------------------------------------------------------------------- */
+/* ---- networks --------------------------------------------------------------------------------------------------------- */
 
 #define STEP(call)                        \
     do {                                  \
@@ -65,26 +67,31 @@ void kit_fill(uint8_t *x, uint32_t bytes, uint32_t seed)
 }
 
 /* Activations; the encodings keep values in the range of the type without saturating everything. */
-static Qnn_Tensor_t act(const char *graph, const char *name, Qnn_TensorType_t type, int bits, uint32_t rank, const uint32_t *dims, float range)
+static Qnn_Tensor_t act(const char *graph, const char *name, Qnn_TensorType_t type, int bits, uint32_t rank,
+                        const uint32_t *dims, float range)
 {
     Qnn_DataType_t t = bits == 8 ? QNN_DATATYPE_UFIXED_POINT_8 : QNN_DATATYPE_UFIXED_POINT_16;
     float levels = bits == 8 ? 255 : 65535;
-    return tensor_quant(tensor_make(QNN_TENSOR_VERSION_1, keep_name("%s_%s", graph, name), type, t, rank, dims), range / levels, bits == 8 ? -128 : -32768);
+    return tensor_quant(tensor_make(QNN_TENSOR_VERSION_1, keep_name("%s_%s", graph, name), type, t, rank, dims),
+                        range / levels, bits == 8 ? -128 : -32768);
 }
 
-static Qnn_ErrorHandle_t weights(Qnn_GraphHandle_t g, const char *name, uint32_t rank, const uint32_t *dims, uint32_t seed, Qnn_Tensor_t *ret)
+static Qnn_ErrorHandle_t weights(Qnn_GraphHandle_t g, const char *name, uint32_t rank, const uint32_t *dims, uint32_t seed,
+                                 Qnn_Tensor_t *ret)
 {
     static uint8_t data[4096];
     uint32_t n = 1;
     for (uint32_t i = 0; i < rank; i++)
         n *= dims[i];
     kit_fill(data, n, seed);
-    *ret = tensor_make(QNN_TENSOR_VERSION_1, keep_name("%s", name), QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_SFIXED_POINT_8, rank, dims);
+    *ret = tensor_make(QNN_TENSOR_VERSION_1, keep_name("%s", name), QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_SFIXED_POINT_8,
+                       rank, dims);
     *ret = tensor_data(tensor_quant(*ret, 1.0f / 256, 0), data, n);
     return q.tensorCreateGraphTensor(g, ret);
 }
 
-static Qnn_ErrorHandle_t conv(Qnn_GraphHandle_t g, const char *name, uint32_t k, const Qnn_Tensor_t *x, const Qnn_Tensor_t *y)
+static Qnn_ErrorHandle_t conv(Qnn_GraphHandle_t g, const char *name, uint32_t k, const Qnn_Tensor_t *x,
+                              const Qnn_Tensor_t *y)
 {
     const uint32_t ones[2] = { 1, 1 }, pads[4] = { k / 2, k / 2, k / 2, k / 2 };
     Qnn_Tensor_t w;
@@ -105,14 +112,16 @@ static Qnn_ErrorHandle_t pool(Qnn_GraphHandle_t g, const char *name, const Qnn_T
     return op_add(g, &o);
 }
 
-static Qnn_ErrorHandle_t simple(Qnn_GraphHandle_t g, const char *name, const char *type, const Qnn_Tensor_t *in, uint32_t ni, const Qnn_Tensor_t *out)
+static Qnn_ErrorHandle_t simple(Qnn_GraphHandle_t g, const char *name, const char *type, const Qnn_Tensor_t *in, uint32_t ni,
+                                const Qnn_Tensor_t *out)
 {
     struct op o = { .name = name, .type = type, .ni = ni, .no = 1, .out = { *out } };
     memcpy(o.in, in, ni * sizeof *in);
     return op_add(g, &o);
 }
 
-Qnn_ErrorHandle_t kit_build(Qnn_ContextHandle_t c, const char *name, int bits, const QnnGraph_Config_t **config, struct kit_net *ret)
+Qnn_ErrorHandle_t kit_build(Qnn_ContextHandle_t c, const char *name, int bits, const QnnGraph_Config_t **config,
+                            struct kit_net *ret)
 {
     enum { X, A, R, B, S, P, F, L, Y, N };
     static const struct {
@@ -120,15 +129,18 @@ Qnn_ErrorHandle_t kit_build(Qnn_ContextHandle_t c, const char *name, int bits, c
         uint32_t rank, dims[4];
         float range;
     } shapes[N] = {
-        { "x", 4, { 1, 8, 8, 4 }, 4 }, { "a", 4, { 1, 8, 8, 8 }, 8 }, { "r", 4, { 1, 8, 8, 8 }, 8 }, { "b", 4, { 1, 8, 8, 8 }, 4 },
-        { "s", 4, { 1, 8, 8, 8 }, 8 }, { "p", 4, { 1, 4, 4, 8 }, 8 }, { "f", 2, { 1, 128 }, 8 }, { "l", 2, { 1, KIT_OUT }, 16 }, { "y", 2, { 1, KIT_OUT }, 2 },
+        { "x", 4, { 1, 8, 8, 4 }, 4 }, { "a", 4, { 1, 8, 8, 8 }, 8 },  { "r", 4, { 1, 8, 8, 8 }, 8 },
+        { "b", 4, { 1, 8, 8, 8 }, 4 }, { "s", 4, { 1, 8, 8, 8 }, 8 },  { "p", 4, { 1, 4, 4, 8 }, 8 },
+        { "f", 2, { 1, 128 }, 8 },     { "l", 2, { 1, KIT_OUT }, 16 }, { "y", 2, { 1, KIT_OUT }, 2 },
     };
     Qnn_Tensor_t t[N], w;
     Qnn_GraphHandle_t g;
     STEP(q.graphCreate(c, name, config, &g));
     ret->graph = g;
     for (int i = 0; i < N; i++) {
-        Qnn_TensorType_t type = i == X ? QNN_TENSOR_TYPE_APP_WRITE : i == Y ? QNN_TENSOR_TYPE_APP_READ : QNN_TENSOR_TYPE_NATIVE;
+        Qnn_TensorType_t type = i == X   ? QNN_TENSOR_TYPE_APP_WRITE
+                                : i == Y ? QNN_TENSOR_TYPE_APP_READ
+                                         : QNN_TENSOR_TYPE_NATIVE;
         t[i] = act(name, shapes[i].name, type, bits, shapes[i].rank, shapes[i].dims, shapes[i].range);
         STEP(q.tensorCreateGraphTensor(g, &t[i]));
     }
@@ -172,7 +184,7 @@ void kit_expected(int bits, uint32_t seed, uint8_t *y)
     kit_use(KIT_LPAI);
 }
 
-/* ---- LPAI calls ------------------------------------------------------------------------------------------------------------- */
+/* ---- LPAI calls ------------------------------------------------------------------------------------------------------- */
 
 bool kit_on_arm(void)
 {
@@ -183,7 +195,8 @@ bool kit_on_arm(void)
 Qnn_ErrorHandle_t kit_backend(uint32_t hw_version, QnnLpaiBackend_Target_t target, Qnn_BackendHandle_t *ret)
 {
     bool arm = kit_on_arm() && target == QNN_LPAI_BACKEND_TARGET_X86 && provider->backendId == QNN_BACKEND_ID_LPAI;
-    QnnLpaiBackend_CustomConfigHwInfo_t hw = { arm ? QNN_LPAI_BACKEND_TARGET_ARM : target, (QnnLpaiBackend_HwVersion_t)hw_version };
+    QnnLpaiBackend_CustomConfigHwInfo_t hw = { arm ? QNN_LPAI_BACKEND_TARGET_ARM : target,
+                                               (QnnLpaiBackend_HwVersion_t)hw_version };
     QnnLpaiBackend_CustomConfig_t custom = { QNN_LPAI_BACKEND_CUSTOM_CFG_HW_INFO, &hw };
     QnnBackend_Config_t config = { .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = &custom };
     const QnnBackend_Config_t *list[] = { &config, NULL };

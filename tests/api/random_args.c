@@ -8,13 +8,19 @@
 
 static const uint32_t absurd[] = { 0, 1, 9, 64, 65, 4097, 1u << 20, INT32_MAX, 1u << 31, UINT32_MAX - 1, UINT32_MAX };
 static const uint32_t lies[] = { 1u << 24, INT32_MAX, 1u << 31, UINT32_MAX - 1, UINT32_MAX };
-static const uint32_t types[] = { 0x02, 0x04, 0x08, 0x16, 0x32, 0x64, 0x102, 0x104, 0x108, 0x116, 0x132, 0x164, 0x204, 0x208, 0x216, 0x226, 0x232, 0x264, 0x302,
-                                  0x304, 0x308, 0x316, 0x332, 0x402, 0x404, 0x408, 0x416, 0x432, 0x508, 0x608, 0, 1, 0x332211, INT32_MAX, UINT32_MAX };
-static const uint32_t usual_types[] = { QNN_DATATYPE_FLOAT_32, QNN_DATATYPE_UFIXED_POINT_8, QNN_DATATYPE_SFIXED_POINT_8, QNN_DATATYPE_INT_32, QNN_DATATYPE_UINT_32 };
-static const char *const param_names[] = { "axis", "axes", "stride", "pad_amount", "dilation", "group", "perm", "operation", "epsilon", "multiples", "transpose_in0",
-                                           "keep_dims", "filter_size", "ranges", "scheme", "", "no such parameter" };
+static const uint32_t types[] = { 0x02,  0x04,  0x08,  0x16,  0x32,  0x64,     0x102,     0x104,     0x108,
+                                  0x116, 0x132, 0x164, 0x204, 0x208, 0x216,    0x226,     0x232,     0x264,
+                                  0x302, 0x304, 0x308, 0x316, 0x332, 0x402,    0x404,     0x408,     0x416,
+                                  0x432, 0x508, 0x608, 0,     1,     0x332211, INT32_MAX, UINT32_MAX };
+static const uint32_t usual_types[] = { QNN_DATATYPE_FLOAT_32, QNN_DATATYPE_UFIXED_POINT_8, QNN_DATATYPE_SFIXED_POINT_8,
+                                        QNN_DATATYPE_INT_32, QNN_DATATYPE_UINT_32 };
+static const char *const param_names[] = {
+    "axis",      "axes",          "stride",    "pad_amount",  "dilation", "group",  "perm", "operation",        "epsilon",
+    "multiples", "transpose_in0", "keep_dims", "filter_size", "ranges",   "scheme", "",     "no such parameter"
+};
 
-static const char *const tensor_names[] = { "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9", "ta", "tb", "tc", "td", "te", "tf", "tg", "" };
+static const char *const tensor_names[] = { "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8",
+                                            "t9", "ta", "tb", "tc", "td", "te", "tf", "tg", "" };
 
 /* splitmix64 */
 uint32_t dice_draw(struct dice *d, uint32_t below)
@@ -45,7 +51,8 @@ static float random_scale(struct dice *d)
 static Qnn_QuantizeParams_t random_encoding(struct dice *d)
 {
     Qnn_QuantizeParams_t p = QNN_QUANTIZE_PARAMS_INIT;
-    uint32_t count = dice_one_in(d, 4) ? ONE_OF(d, lies) : dice_draw(d, 5), bits = dice_one_in(d, 3) ? ONE_OF(d, absurd) : 4 + 4 * dice_draw(d, 2);
+    uint32_t count = dice_one_in(d, 4) ? ONE_OF(d, lies) : dice_draw(d, 5),
+             bits = dice_one_in(d, 3) ? ONE_OF(d, absurd) : 4 + 4 * dice_draw(d, 2);
     int32_t axis = dice_one_in(d, 4) ? (int32_t)ONE_OF(d, absurd) : (int32_t)dice_draw(d, 4);
     void *list = somewhere(d), *more = somewhere(d);
     p.encodingDefinition = (Qnn_Definition_t)(dice_one_in(d, 8) ? dice_draw(d, 4) : QNN_DEFINITION_DEFINED);
@@ -67,7 +74,9 @@ static Qnn_QuantizeParams_t random_encoding(struct dice *d)
         p.blockEncoding = (Qnn_BlockEncoding_t){ list, more };
         break;
     case QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION: {
-        Qnn_BlockwiseExpansion_t e = { .axis = axis, .scaleOffsets = list, .numBlocksPerAxis = count, .blockScaleBitwidth = bits, .blocksScale8 = more };
+        Qnn_BlockwiseExpansion_t e = {
+            .axis = axis, .scaleOffsets = list, .numBlocksPerAxis = count, .blockScaleBitwidth = bits, .blocksScale8 = more
+        };
         p.blockwiseExpansion = more ? memcpy(d->ground + GROUND_BYTES - sizeof e, &e, sizeof e) : NULL;
         break;
     }
@@ -79,15 +88,16 @@ static Qnn_QuantizeParams_t random_encoding(struct dice *d)
 
 Qnn_Tensor_t random_tensor(struct dice *d)
 {
-    static const Qnn_TensorType_t roles[] = { QNN_TENSOR_TYPE_APP_WRITE, QNN_TENSOR_TYPE_APP_READ, QNN_TENSOR_TYPE_NATIVE, QNN_TENSOR_TYPE_STATIC };
+    static const Qnn_TensorType_t roles[] = { QNN_TENSOR_TYPE_APP_WRITE, QNN_TENSOR_TYPE_APP_READ, QNN_TENSOR_TYPE_NATIVE,
+                                              QNN_TENSOR_TYPE_STATIC };
     static Qnn_TensorRetrieveRaw_t no_callbacks;
     uint32_t dims[8], rank = dice_draw(d, 6);
     bool wild = dice_one_in(d, 16); /* then nothing that is as long as the tensor has elements */
     for (uint32_t i = 0; i < COUNT(dims); i++)
         dims[i] = wild ? ONE_OF(d, absurd) : 1 + dice_draw(d, 4);
     uint32_t type = dice_one_in(d, 4) ? ONE_OF(d, types) : ONE_OF(d, usual_types);
-    Qnn_Tensor_t t = tensor_make(dice_one_in(d, 2) ? QNN_TENSOR_VERSION_1 : QNN_TENSOR_VERSION_2, ONE_OF(d, tensor_names), ONE_OF(d, roles), (Qnn_DataType_t)type,
-                                 rank, dims);
+    Qnn_Tensor_t t = tensor_make(dice_one_in(d, 2) ? QNN_TENSOR_VERSION_1 : QNN_TENSOR_VERSION_2, ONE_OF(d, tensor_names),
+                                 ONE_OF(d, roles), (Qnn_DataType_t)type, rank, dims);
     if (!wild && dice_one_in(d, 2))
         TV(t).quantizeParams = random_encoding(d);
     if (TV(t).type == QNN_TENSOR_TYPE_STATIC || dice_one_in(d, 8))
@@ -151,7 +161,8 @@ static Qnn_Param_t random_param(struct dice *d, const struct known_tensor *known
     return p;
 }
 
-void random_node(struct dice *d, const QnnBackend_OperationName_t *ops, uint32_t n_ops, const struct known_tensor *known, uint32_t n_known, struct node_args *ret)
+void random_node(struct dice *d, const QnnBackend_OperationName_t *ops, uint32_t n_ops, const struct known_tensor *known,
+                 uint32_t n_known, struct node_args *ret)
 {
     Qnn_OpConfig_t c = QNN_OPCONFIG_INIT;
     for (uint32_t i = 0; i < ARG_TENSORS; i++) {
@@ -161,9 +172,15 @@ void random_node(struct dice *d, const QnnBackend_OperationName_t *ops, uint32_t
     for (uint32_t i = 0; i < ARG_PARAMS; i++)
         ret->params[i] = random_param(d, known, n_known);
     c.v1 = (Qnn_OpConfigV1_t){
-        .name = ONE_OF(d, tensor_names), .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW, .typeName = n_ops ? ops[dice_draw(d, n_ops)].name : "Relu",
-        .numOfParams = dice_draw(d, ARG_PARAMS + 1), .params = ret->params, .numOfInputs = 1 + dice_draw(d, 3), .inputTensors = ret->in,
-        .numOfOutputs = 1, .outputTensors = ret->out,
+        .name = ONE_OF(d, tensor_names),
+        .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW,
+        .typeName = n_ops ? ops[dice_draw(d, n_ops)].name : "Relu",
+        .numOfParams = dice_draw(d, ARG_PARAMS + 1),
+        .params = ret->params,
+        .numOfInputs = 1 + dice_draw(d, 3),
+        .inputTensors = ret->in,
+        .numOfOutputs = 1,
+        .outputTensors = ret->out,
     };
     switch (dice_draw(d, 24)) {
     case 0: c.version = (Qnn_OpConfigVersion_t)ONE_OF(d, absurd); break;
@@ -186,7 +203,8 @@ void random_node(struct dice *d, const QnnBackend_OperationName_t *ops, uint32_t
 QnnContext_Config_t random_context_config(struct dice *d)
 {
     static const char *const names[] = { "g0", "g1", "", NULL };
-    QnnContext_Config_t c = { .option = (QnnContext_ConfigOption_t)(dice_one_in(d, 16) ? ONE_OF(d, absurd) : 1 + dice_draw(d, 11)) };
+    QnnContext_Config_t c = { .option = (QnnContext_ConfigOption_t)(dice_one_in(d, 16) ? ONE_OF(d, absurd)
+                                                                                       : 1 + dice_draw(d, 11)) };
     if (c.option == QNN_CONTEXT_CONFIG_OPTION_CUSTOM || dice_one_in(d, 4))
         return c; /* all the rest is zero */
     switch (c.option) {
@@ -201,7 +219,8 @@ QnnContext_Config_t random_context_config(struct dice *d)
 
 QnnGraph_Config_t random_graph_config(struct dice *d, void *profile)
 {
-    QnnGraph_Config_t c = { .option = (QnnGraph_ConfigOption_t)(dice_one_in(d, 16) ? ONE_OF(d, absurd) : 3 + dice_draw(d, 5)) };
+    QnnGraph_Config_t c = { .option =
+                                (QnnGraph_ConfigOption_t)(dice_one_in(d, 16) ? ONE_OF(d, absurd) : 3 + dice_draw(d, 5)) };
     if (c.option == QNN_GRAPH_CONFIG_OPTION_PROFILE_HANDLE)
         c.profileHandle = profile;
     else if (c.option != QNN_GRAPH_CONFIG_OPTION_CUSTOM)
@@ -211,8 +230,12 @@ QnnGraph_Config_t random_graph_config(struct dice *d, void *profile)
 
 Qnn_MemDescriptor_t random_memory(struct dice *d, int fd)
 {
-    static uint32_t dims[][3] = { { 1, 8, 1 }, { 0, 1, 1 }, { UINT32_MAX, UINT32_MAX, UINT32_MAX }, { 1u << 31, 2, 1 }, { 4, 4, 4 } };
-    Qnn_MemDescriptor_t m = { .memShape = { dice_draw(d, 4), ONE_OF(d, dims), NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_ION,
+    static uint32_t dims[][3] = {
+        { 1, 8, 1 }, { 0, 1, 1 }, { UINT32_MAX, UINT32_MAX, UINT32_MAX }, { 1u << 31, 2, 1 }, { 4, 4, 4 }
+    };
+    Qnn_MemDescriptor_t m = { .memShape = { dice_draw(d, 4), ONE_OF(d, dims), NULL },
+                              .dataType = QNN_DATATYPE_FLOAT_32,
+                              .memType = QNN_MEM_TYPE_ION,
                               .ionInfo = { fd } };
     switch (dice_draw(d, 12)) {
     case 0: m.memShape.numDim = ONE_OF(d, lies); break;

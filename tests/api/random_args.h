@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments drawn at random for the calls of test_random_calls: half of them what a client could mean, half of them wrong in one place. Everything that
- * is pointed at exists and is as long as the struct says; a count that lies is so large that nobody may believe it. */
+/* Arguments drawn at random for the calls of test_random_calls: half of them what a client could mean, half of them wrong in
+ * one place. Everything that is pointed at exists and is as long as the struct says; a count that lies is so large that
+ * nobody may believe it. */
 #ifndef TESTS_RANDOM_ARGS_H
 #define TESTS_RANDOM_ARGS_H
 
@@ -11,7 +12,8 @@ enum { GROUND_BYTES = 1 << 16, ARG_TENSORS = 6, ARG_PARAMS = 4 };
 /* One per thread. */
 struct dice {
     uint64_t state;
-    _Alignas(64) uint8_t ground[GROUND_BYTES]; /* what pointers point at: data, scales, block sizes; outputs land here, too */
+    _Alignas(
+        64) uint8_t ground[GROUND_BYTES]; /* what pointers point at: data, scales, block sizes; outputs land here, too */
 };
 
 uint32_t dice_draw(struct dice *d, uint32_t below); /* below > 0 */
@@ -33,7 +35,8 @@ void known_keep(struct known_tensor *k, Qnn_Tensor_t t);
 
 Qnn_Tensor_t random_tensor(struct dice *d);
 Qnn_Tensor_t random_known(struct dice *d, const struct known_tensor *known, uint32_t n); /* one of them, most of the time */
-void random_node(struct dice *d, const QnnBackend_OperationName_t *ops, uint32_t n_ops, const struct known_tensor *known, uint32_t n_known, struct node_args *ret);
+void random_node(struct dice *d, const QnnBackend_OperationName_t *ops, uint32_t n_ops, const struct known_tensor *known,
+                 uint32_t n_known, struct node_args *ret);
 /* One entry of a configuration list; its text and lists are static. */
 QnnContext_Config_t random_context_config(struct dice *d);
 QnnGraph_Config_t random_graph_config(struct dice *d, void *profile);

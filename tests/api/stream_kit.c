@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-Qnn_Tensor_t stream_tensor(Qnn_GraphHandle_t g, const char *name, Qnn_TensorType_t type, uint32_t bits, uint32_t rank, const uint32_t *dims)
+Qnn_Tensor_t stream_tensor(Qnn_GraphHandle_t g, const char *name, Qnn_TensorType_t type, uint32_t bits, uint32_t rank,
+                           const uint32_t *dims)
 {
     Qnn_DataType_t t = bits == 8 ? QNN_DATATYPE_UFIXED_POINT_8 : QNN_DATATYPE_UFIXED_POINT_16;
     Qnn_Tensor_t r = tensor_make(QNN_TENSOR_VERSION_2, keep_name("%s", name), type, t, rank, dims);
@@ -28,15 +29,15 @@ static Qnn_Tensor_t weight(Qnn_GraphHandle_t g, uint32_t rank, uint32_t rows, ui
     static uint8_t data[4096];
     uint32_t n = rows * (rank == 2 ? columns : 1);
     kit_fill(data, n, ++serial);
-    Qnn_Tensor_t w = tensor_make(QNN_TENSOR_VERSION_1, keep_name("w%u", serial), QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_SFIXED_POINT_8, rank,
-                                 (uint32_t[]){ rows, columns });
+    Qnn_Tensor_t w = tensor_make(QNN_TENSOR_VERSION_1, keep_name("w%u", serial), QNN_TENSOR_TYPE_STATIC,
+                                 QNN_DATATYPE_SFIXED_POINT_8, rank, (uint32_t[]){ rows, columns });
     w = tensor_data(tensor_quant(w, 1.0f / 200, 0), data, n);
     OK(q.tensorCreateGraphTensor(g, &w));
     return w;
 }
 
-Qnn_ErrorHandle_t stream_buffer(Qnn_GraphHandle_t g, const char *name, uint32_t size, uint32_t mode, const Qnn_Tensor_t *x, const Qnn_Tensor_t *reset,
-                                const Qnn_Tensor_t *y)
+Qnn_ErrorHandle_t stream_buffer(Qnn_GraphHandle_t g, const char *name, uint32_t size, uint32_t mode, const Qnn_Tensor_t *x,
+                                const Qnn_Tensor_t *reset, const Qnn_Tensor_t *y)
 {
     struct op o = { .name = name, .type = "Buffer", .np = 3, .ni = reset ? 2 : 1, .in = { *x }, .no = 1, .out = { *y } };
     if (reset)
@@ -55,7 +56,9 @@ static void reshape(Qnn_GraphHandle_t g, const char *name, const Qnn_Tensor_t *x
 
 static void gru(struct stream *s, const Qnn_Tensor_t *x, uint32_t inp, const Qnn_Tensor_t *y, const Qnn_Tensor_t *h)
 {
-    struct op o = { .name = "gru", .type = "Gru", .np = 1, .ni = s->stateful ? 15 : 7, .in = { *x }, .no = 2, .out = { *y, *h } };
+    struct op o = {
+        .name = "gru", .type = "Gru", .np = 1, .ni = s->stateful ? 15 : 7, .in = { *x }, .no = 2, .out = { *y, *h }
+    };
     for (uint32_t i = 1; i < 7; i++)
         o.in[i] = weight(s->graph, 2, STREAM_OUT, i < 4 ? inp : STREAM_OUT);
     for (uint32_t i = 7; i < 14; i++)
@@ -65,12 +68,17 @@ static void gru(struct stream *s, const Qnn_Tensor_t *x, uint32_t inp, const Qnn
     OK(op_add(s->graph, &o));
 }
 
-static void lstm(struct stream *s, const Qnn_Tensor_t *x, const Qnn_Tensor_t *y, const Qnn_Tensor_t *c, const Qnn_Tensor_t *h)
+static void lstm(struct stream *s, const Qnn_Tensor_t *x, const Qnn_Tensor_t *y, const Qnn_Tensor_t *c,
+                 const Qnn_Tensor_t *h)
 {
-    struct op o = { .name = "lstm", .type = "Lstm", .np = 1, .ni = s->stateful ? 25 : 22, .in = { *x }, .no = 3, .out = { *y, *c, *h } };
+    struct op o = {
+        .name = "lstm", .type = "Lstm", .np = 1, .ni = s->stateful ? 25 : 22, .in = { *x }, .no = 3, .out = { *y, *c, *h }
+    };
     for (uint32_t i = 1; i < 24; i++) {
         bool matrix = (i >= 1 && i <= 6) || i == 16 || i == 17, bias = (i >= 7 && i <= 9) || i == 21;
-        o.in[i] = matrix ? weight(s->graph, 2, STREAM_OUT, STREAM_OUT) : bias ? weight(s->graph, 1, STREAM_OUT, 0) : tensor_absent();
+        o.in[i] = matrix ? weight(s->graph, 2, STREAM_OUT, STREAM_OUT)
+                  : bias ? weight(s->graph, 1, STREAM_OUT, 0)
+                         : tensor_absent();
     }
     o.in[24] = s->reset;
     o.p[0] = param_bool("time_major", false);
@@ -121,13 +129,19 @@ static void finish(struct stream *s, bool high)
 void stream_open(struct stream *s, enum kit_lib lib, uint32_t bits, bool high)
 {
     begin(s, lib, bits, 1, true);
-    Qnn_Tensor_t w = stream_tensor(s->graph, "w", QNN_TENSOR_TYPE_NATIVE, bits, 3, (uint32_t[]){ 1, STREAM_WINDOW, STREAM_IN }),
-                 flat = stream_tensor(s->graph, "flat", QNN_TENSOR_TYPE_NATIVE, bits, 2, (uint32_t[]){ 1, STREAM_WINDOW * STREAM_IN }),
+    Qnn_Tensor_t w = stream_tensor(s->graph, "w", QNN_TENSOR_TYPE_NATIVE, bits, 3,
+                                   (uint32_t[]){ 1, STREAM_WINDOW, STREAM_IN }),
+                 flat = stream_tensor(s->graph, "flat", QNN_TENSOR_TYPE_NATIVE, bits, 2,
+                                      (uint32_t[]){ 1, STREAM_WINDOW * STREAM_IN }),
                  f = stream_tensor(s->graph, "f", QNN_TENSOR_TYPE_NATIVE, bits, 2, (uint32_t[]){ 1, STREAM_OUT }),
                  seq = stream_tensor(s->graph, "seq", QNN_TENSOR_TYPE_NATIVE, bits, 3, (uint32_t[]){ 1, 1, STREAM_OUT });
     OK(stream_buffer(s->graph, "buffer", STREAM_WINDOW, QNN_OP_BUFFER_MODE_NON_BLOCKING_RIGHT, &s->x, &s->reset, &w));
     reshape(s->graph, "flatten", &w, &flat);
-    struct op o = { .name = "fc", .type = "FullyConnected", .ni = 2, .in = { flat, weight(s->graph, 2, STREAM_OUT, STREAM_WINDOW * STREAM_IN) }, .no = 1,
+    struct op o = { .name = "fc",
+                    .type = "FullyConnected",
+                    .ni = 2,
+                    .in = { flat, weight(s->graph, 2, STREAM_OUT, STREAM_WINDOW * STREAM_IN) },
+                    .no = 1,
                     .out = { f } };
     OK(op_add(s->graph, &o));
     reshape(s->graph, "sequence", &f, &seq);
@@ -158,7 +172,8 @@ Qnn_ErrorHandle_t stream_run(const struct stream *s, const void *x, bool reset, 
     static _Alignas(64) uint8_t flag[64];
     uint32_t bytes = s->bits / 8 * s->time;
     flag[0] = reset;
-    Qnn_Tensor_t in[2] = { tensor_data(s->x, x, STREAM_IN * bytes), tensor_data(s->reset, flag, 1) }, out = tensor_data(s->y, y, STREAM_OUT * bytes);
+    Qnn_Tensor_t in[2] = { tensor_data(s->x, x, STREAM_IN * bytes), tensor_data(s->reset, flag, 1) },
+                 out = tensor_data(s->y, y, STREAM_OUT * bytes);
     kit_use(s->lib);
     return q.graphExecute(s->graph, in, s->stateful ? 2 : 1, &out, 1, NULL, NULL);
 }

@@ -19,21 +19,22 @@ struct stream {
     struct guarded scratch, persistent; /* LPAI */
 };
 
-/* x [1,1,8] -> Buffer of 4 frames, FullyConnected -> Gru -> Lstm -> y [1,16], with a reset flag for all three. Finalized; on LPAI in memory between
- * guard pages, `high` as in guarded_new, filled with 0xA5 before. */
+/* x [1,1,8] -> Buffer of 4 frames, FullyConnected -> Gru -> Lstm -> y [1,16], with a reset flag for all three. Finalized; on
+ * LPAI in memory between guard pages, `high` as in guarded_new, filled with 0xA5 before. */
 void stream_open(struct stream *s, enum kit_lib lib, uint32_t bits, bool high);
 /* The recurrent layers alone: x [1,time,8] -> Gru -> Lstm -> y [1,time,16]; `stateful`: with the reset flag. */
 void stream_open_layers(struct stream *s, enum kit_lib lib, uint32_t bits, uint32_t time, bool stateful);
 void stream_close(struct stream *s);
 Qnn_ErrorHandle_t stream_run(const struct stream *s, const void *x, bool reset, void *y);
 
-/* ---- the parts, for other networks ------------------------------------------------------------------------------------------ */
+/* ---- the parts, for other networks ------------------------------------------------------------------------------------ */
 
-Qnn_Tensor_t stream_tensor(Qnn_GraphHandle_t g, const char *name, Qnn_TensorType_t type, uint32_t bits, uint32_t rank, const uint32_t *dims);
+Qnn_Tensor_t stream_tensor(Qnn_GraphHandle_t g, const char *name, Qnn_TensorType_t type, uint32_t bits, uint32_t rank,
+                           const uint32_t *dims);
 Qnn_Tensor_t stream_flag(Qnn_GraphHandle_t g, const char *name); /* an input: one bool */
 /* mode: as in QnnOpDef.h; reset NULL: none. */
-Qnn_ErrorHandle_t stream_buffer(Qnn_GraphHandle_t g, const char *name, uint32_t size, uint32_t mode, const Qnn_Tensor_t *x, const Qnn_Tensor_t *reset,
-                                const Qnn_Tensor_t *y);
+Qnn_ErrorHandle_t stream_buffer(Qnn_GraphHandle_t g, const char *name, uint32_t size, uint32_t mode, const Qnn_Tensor_t *x,
+                                const Qnn_Tensor_t *reset, const Qnn_Tensor_t *y);
 /* Give a finalized LPAI graph guarded memory and attach it. */
 void stream_pools(Qnn_GraphHandle_t g, bool high, struct guarded *scratch, struct guarded *persistent);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executions in the background, signals that interrupt calls, and many threads at once. Nothing here depends on how fast anything is:
- * where two threads race, both outcomes are checked. */
+/* Executions in the background, signals that interrupt calls, and many threads at once. Nothing here depends on how fast
+ * anything is: where two threads race, both outcomes are checked. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 
 #include "api_test.h"
 
-/* ---- notifications -------------------------------------------------------------------------------------------------------- */
+/* ---- notifications ---------------------------------------------------------------------------------------------------- */
 
 enum { JOBS = 64 };
 
@@ -86,7 +86,8 @@ static void check_job(unsigned i)
 static int setup(void **state)
 {
     int failed = env_setup(state);
-    board = (struct board){ .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER, .caller = pthread_self() };
+    board =
+        (struct board){ .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER, .caller = pthread_self() };
     memset(jobs, 0, sizeof jobs);
     return failed;
 }
@@ -97,7 +98,7 @@ static void build(Qnn_ContextHandle_t c)
     OK(q.graphFinalize(net.graph, NULL, NULL));
 }
 
-/* ---- asynchronous executions ---------------------------------------------------------------------------------------------- */
+/* ---- asynchronous executions ------------------------------------------------------------------------------------------ */
 
 static void test_many_jobs(void **state)
 {
@@ -177,7 +178,8 @@ static void test_queue_depth(void **state)
     (void)state;
     enum { DEPTH = 2, N = 8 };
     QnnContext_Config_t depth = { .option = QNN_CONTEXT_CONFIG_ASYNC_EXECUTION_QUEUE_DEPTH,
-                                  .asyncExeQueueDepth = { QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC, { DEPTH } } };
+                                  .asyncExeQueueDepth = { QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC,
+                                                          { DEPTH } } };
     const QnnContext_Config_t *config[] = { &depth, NULL };
     Qnn_ContextHandle_t c;
     OK(q.contextCreate(env.backend, NULL, config, &c));
@@ -259,7 +261,7 @@ static void test_free_from_callback(void **state)
     assert_int_not_equal(CODE(from_callback), QNN_SUCCESS); /* refused, not a deadlock */
 }
 
-/* ---- signals -------------------------------------------------------------------------------------------------------------- */
+/* ---- signals ---------------------------------------------------------------------------------------------------------- */
 
 static Qnn_SignalHandle_t make_signal(QnnSignal_ConfigOption_t option, uint64_t us)
 {
@@ -275,11 +277,13 @@ static Qnn_SignalHandle_t make_signal(QnnSignal_ConfigOption_t option, uint64_t 
 static void test_idle_signals(void **state)
 {
     (void)state;
-    Qnn_SignalHandle_t a = make_signal(QNN_SIGNAL_CONFIG_OPTION_ABORT, 0), t = make_signal(QNN_SIGNAL_CONFIG_OPTION_TIMEOUT, 1000000), d;
+    Qnn_SignalHandle_t a = make_signal(QNN_SIGNAL_CONFIG_OPTION_ABORT, 0),
+                       t = make_signal(QNN_SIGNAL_CONFIG_OPTION_TIMEOUT, 1000000), d;
     FAILS(QNN_SIGNAL_ERROR_SIGNAL_IDLE, q.signalTrigger(a));
     FAILS(QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE, q.signalTrigger(t));
     OK(q.signalCreate(env.backend, NULL, &d));
-    QnnSignal_Config_t c = { .option = QNN_SIGNAL_CONFIG_OPTION_TIMEOUT, .timeoutDurationUs = 5 }, bad = { .option = QNN_SIGNAL_CONFIG_UNDEFINED };
+    QnnSignal_Config_t c = { .option = QNN_SIGNAL_CONFIG_OPTION_TIMEOUT, .timeoutDurationUs = 5 },
+                       bad = { .option = QNN_SIGNAL_CONFIG_UNDEFINED };
     const QnnSignal_Config_t *config[] = { &c, NULL }, *bads[] = { &bad, NULL };
     OK(q.signalSetConfig(a, config)); /* now it is a timeout */
     FAILS(QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE, q.signalTrigger(a));
@@ -322,14 +326,16 @@ static void test_timeout(void **state)
     (void)state;
     struct net chain;
     OK(net_chain(env.context, "chain", DEEP, LONG, &chain));
-    Qnn_SignalHandle_t shortly = make_signal(QNN_SIGNAL_CONFIG_OPTION_TIMEOUT, 1), later = make_signal(QNN_SIGNAL_CONFIG_OPTION_TIMEOUT, 600000000);
+    Qnn_SignalHandle_t shortly = make_signal(QNN_SIGNAL_CONFIG_OPTION_TIMEOUT, 1),
+                       later = make_signal(QNN_SIGNAL_CONFIG_OPTION_TIMEOUT, 600000000);
     FAILS(QNN_GRAPH_ERROR_TIMED_OUT, q.graphFinalize(chain.graph, NULL, shortly));
     OK(q.graphFinalize(chain.graph, NULL, later)); /* the graph is still whole */
     Qnn_Tensor_t in = WITH(chain.x, long_x), out = WITH(chain.y, long_y);
     FAILS(QNN_GRAPH_ERROR_TIMED_OUT, q.graphExecute(chain.graph, &in, 1, &out, 1, NULL, shortly));
     OK(q.graphExecute(chain.graph, &in, 1, &out, 1, NULL, later));
     assert_true(long_y[0] == DEEP && long_y[LONG - 1] == DEEP);
-    FAILS(QNN_GRAPH_ERROR_TIMED_OUT, q.graphExecute(chain.graph, &in, 1, &out, 1, NULL, shortly)); /* as often as it is used */
+    FAILS(QNN_GRAPH_ERROR_TIMED_OUT,
+          q.graphExecute(chain.graph, &in, 1, &out, 1, NULL, shortly)); /* as often as it is used */
 }
 
 struct trigger {
@@ -348,7 +354,8 @@ static void *pull(void *arg)
     return NULL;
 }
 
-/* The thread that triggers races with the call; whoever wins, the answers fit together. Repeated until the trigger has won. */
+/* The thread that triggers races with the call; whoever wins, the answers fit together. Repeated until the trigger has won.
+ */
 static void abort_until_won(struct net *chain, bool finalize)
 {
     struct trigger t = { .signal = make_signal(QNN_SIGNAL_CONFIG_OPTION_ABORT, 0) };
@@ -361,7 +368,8 @@ static void abort_until_won(struct net *chain, bool finalize)
         while (!atomic_load(&t.ready))
             sched_yield();
         Qnn_Tensor_t in = WITH(chain->x, long_x), out = WITH(chain->y, long_y);
-        Qnn_ErrorHandle_t e = finalize ? q.graphFinalize(chain->graph, NULL, t.signal) : q.graphExecute(chain->graph, &in, 1, &out, 1, NULL, t.signal);
+        Qnn_ErrorHandle_t e = finalize ? q.graphFinalize(chain->graph, NULL, t.signal)
+                                       : q.graphExecute(chain->graph, &in, 1, &out, 1, NULL, t.signal);
         atomic_store(&t.stop, true);
         pthread_join(thread, NULL);
         if (CODE(e) == QNN_GRAPH_ERROR_ABORTED) {
@@ -406,7 +414,7 @@ static void test_timeout_of_waiting_job(void **state)
     FAILS(QNN_GRAPH_ERROR_TIMED_OUT, board.status[1]);
 }
 
-/* ---- threads -------------------------------------------------------------------------------------------------------------- */
+/* ---- threads ---------------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 8, ROUNDS = 40 };
 
@@ -464,7 +472,8 @@ static void *whole_life(void *arg)
         Qnn_BackendHandle_t b;
         Qnn_ContextHandle_t c;
         r->wrong += q.backendCreate(NULL, NULL, &b) != QNN_SUCCESS || q.contextCreate(b, NULL, NULL, &c) != QNN_SUCCESS ||
-                    net_affine(c, "own", r->mul, 1, &r->net) != QNN_SUCCESS || q.graphFinalize(r->net.graph, NULL, NULL) != QNN_SUCCESS;
+                    net_affine(c, "own", r->mul, 1, &r->net) != QNN_SUCCESS ||
+                    q.graphFinalize(r->net.graph, NULL, NULL) != QNN_SUCCESS;
         if (!r->wrong)
             run_rounds(r);
         r->wrong += q.backendFree(b) != QNN_SUCCESS;

@@ -63,7 +63,7 @@ static void same_bits(Qnn_ContextHandle_t c)
     assert_memory_equal(z, affine_out, sizeof z);
 }
 
-/* ---- saving --------------------------------------------------------------------------------------------------------------- */
+/* ---- saving ----------------------------------------------------------------------------------------------------------- */
 
 static void test_same_twice(void **state)
 {
@@ -93,7 +93,7 @@ static void test_not_finalized(void **state)
     OK(q.contextGetBinarySize(env.context, &size));
 }
 
-/* ---- loading -------------------------------------------------------------------------------------------------------------- */
+/* ---- loading ---------------------------------------------------------------------------------------------------------- */
 
 static void test_load(void **state)
 {
@@ -164,7 +164,8 @@ static void test_enable_graphs(void **state)
     FAILS_SAYING(QNN_GRAPH_ERROR_DISABLED, "conv", net_run(&n, conv_in, y, CONV_IN, CONV_OUT));
     OK(q.contextFree(c, NULL));
     enable.enableGraphs = missing;
-    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "nothing", q.contextCreateFromBinary(env.backend, NULL, config, saved.data, saved.size, &c, NULL));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "nothing",
+                 q.contextCreateFromBinary(env.backend, NULL, config, saved.data, saved.size, &c, NULL));
 }
 
 static void test_deferred(void **state)
@@ -239,10 +240,11 @@ static void test_with_callback(void **state)
     struct saved none = { NULL, 0 }; /* the provider refuses */
     cb.rawBufferCallback.v1.notifyParam = &none;
     assert_int_not_equal(
-        CODE(q.contextCreateFromBinaryWithCallback(env.backend, NULL, NULL, &cb, saved.data, saved.size, &c, NULL, NULL)), QNN_SUCCESS);
+        CODE(q.contextCreateFromBinaryWithCallback(env.backend, NULL, NULL, &cb, saved.data, saved.size, &c, NULL, NULL)),
+        QNN_SUCCESS);
 }
 
-/* ---- several at a time ---------------------------------------------------------------------------------------------------- */
+/* ---- several at a time ------------------------------------------------------------------------------------------------ */
 
 struct notified {
     pthread_mutex_t lock;
@@ -254,8 +256,8 @@ struct notified {
     pthread_t caller;
 };
 
-static void on_notify(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name, QnnContext_createFromBinaryAsyncNotifyType_t type,
-                      void *param, Qnn_ErrorHandle_t status)
+static void on_notify(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name,
+                      QnnContext_createFromBinaryAsyncNotifyType_t type, void *param, Qnn_ErrorHandle_t status)
 {
     struct notified *n = param;
     pthread_mutex_lock(&n->lock);
@@ -288,7 +290,9 @@ static void test_list_async(void **state)
     memcpy(bad, saved.data, saved.size);
     memset(bad, 0, 16);
     for (int i = 0; i < 3; i++)
-        n[i] = (struct notified){ .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER, .caller = pthread_self() };
+        n[i] = (struct notified){ .lock = PTHREAD_MUTEX_INITIALIZER,
+                                  .change = PTHREAD_COND_INITIALIZER,
+                                  .caller = pthread_self() };
     QnnContext_ParamsV2_t v2 = { NULL, saved.data, saved.size, NULL, on_notify, &n[1], NULL };
     QnnContext_Params_t p[3] = {
         { .version = QNN_CONTEXT_PARAMS_VERSION_1, .v1 = { NULL, saved.data, saved.size, NULL, on_notify, &n[0] } },
@@ -314,8 +318,8 @@ static void test_list_async(void **state)
     free(bad);
 }
 
-static void free_at_once(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name, QnnContext_createFromBinaryAsyncNotifyType_t type,
-                         void *param, Qnn_ErrorHandle_t status)
+static void free_at_once(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name,
+                         QnnContext_createFromBinaryAsyncNotifyType_t type, void *param, Qnn_ErrorHandle_t status)
 {
     unsigned *freed = param;
     (void)graph, (void)name;
@@ -330,13 +334,14 @@ static void test_list_frees(void **state)
 {
     (void)state;
     unsigned freed = 0;
-    QnnContext_Params_t p = { .version = QNN_CONTEXT_PARAMS_VERSION_1, .v1 = { NULL, saved.data, saved.size, NULL, free_at_once, &freed } };
+    QnnContext_Params_t p = { .version = QNN_CONTEXT_PARAMS_VERSION_1,
+                              .v1 = { NULL, saved.data, saved.size, NULL, free_at_once, &freed } };
     const QnnContext_Params_t *list[] = { &p, &p, NULL };
     OK(q.contextCreateFromBinaryListAsync(env.backend, NULL, list, NULL, NULL));
     assert_int_equal(freed, 2);
 }
 
-/* ---- tensors of the context ----------------------------------------------------------------------------------------------- */
+/* ---- tensors of the context ------------------------------------------------------------------------------------------- */
 
 static Qnn_ErrorHandle_t add_relu(Qnn_GraphHandle_t g, const char *name, Qnn_Tensor_t in, Qnn_Tensor_t out)
 {
@@ -352,7 +357,8 @@ static void test_context_tensor(void **state)
     Qnn_GraphHandle_t first, second;
     uint64_t size;
     OK(q.contextCreate(env.backend, NULL, NULL, &c));
-    Qnn_Tensor_t rw = TENSOR("between", APP_READWRITE, FLOAT_32, 3), x = TENSOR("x", APP_WRITE, FLOAT_32, 3), y = TENSOR("y", APP_READ, FLOAT_32, 3);
+    Qnn_Tensor_t rw = TENSOR("between", APP_READWRITE, FLOAT_32, 3), x = TENSOR("x", APP_WRITE, FLOAT_32, 3),
+                 y = TENSOR("y", APP_READ, FLOAT_32, 3);
     OK(q.tensorCreateContextTensor(c, &rw));
     OK(q.graphCreate(c, "first", NULL, &first));
     OK(q.graphCreate(c, "second", NULL, &second));
@@ -376,11 +382,12 @@ static void test_context_tensor(void **state)
     free(bytes);
 }
 
-/* ---- damage --------------------------------------------------------------------------------------------------------------- */
+/* ---- damage ----------------------------------------------------------------------------------------------------------- */
 
 static bool documented(uint32_t code)
 {
-    return code == QNN_CONTEXT_ERROR_CREATE_FROM_BINARY || code == QNN_CONTEXT_ERROR_BINARY_VERSION || code == QNN_CONTEXT_ERROR_BINARY_CONFIGURATION;
+    return code == QNN_CONTEXT_ERROR_CREATE_FROM_BINARY || code == QNN_CONTEXT_ERROR_BINARY_VERSION ||
+           code == QNN_CONTEXT_ERROR_BINARY_CONFIGURATION;
 }
 
 static void test_truncated(void **state)
@@ -398,7 +405,8 @@ static void test_truncated(void **state)
     }
     FAILS(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, q.contextCreateFromBinary(env.backend, NULL, NULL, NULL, 10, &c, NULL));
     FAILS(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, q.contextCreateFromBinary(env.backend, NULL, NULL, saved.data, 0, &c, NULL));
-    FAILS(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, q.contextCreateFromBinary(env.backend, NULL, NULL, saved.data, saved.size, NULL, NULL));
+    FAILS(QNN_CONTEXT_ERROR_INVALID_ARGUMENT,
+          q.contextCreateFromBinary(env.backend, NULL, NULL, saved.data, saved.size, NULL, NULL));
 }
 
 static void run_damaged(Qnn_ContextHandle_t c, bool validated)
@@ -411,8 +419,8 @@ static void run_damaged(Qnn_ContextHandle_t c, bool validated)
         net_run(&n, affine_in, z, AFFINE_N, AFFINE_N);
 }
 
-/* validateBinary looks at every byte that matters. createFromBinary may leave the constants to the moment they are used, but whatever it
- * accepts must run. */
+/* validateBinary looks at every byte that matters. createFromBinary may leave the constants to the moment they are used, but
+ * whatever it accepts must run. */
 static void test_corrupted(void **state)
 {
     (void)state;
@@ -436,10 +444,11 @@ static void test_corrupted(void **state)
     char garbage[256];
     memset(garbage, 0x5A, sizeof garbage);
     Qnn_ContextHandle_t c;
-    FAILS(QNN_CONTEXT_ERROR_CREATE_FROM_BINARY, q.contextCreateFromBinary(env.backend, NULL, NULL, garbage, sizeof garbage, &c, NULL));
+    FAILS(QNN_CONTEXT_ERROR_CREATE_FROM_BINARY,
+          q.contextCreateFromBinary(env.backend, NULL, NULL, garbage, sizeof garbage, &c, NULL));
 }
 
-/* ---- the same binary in two contexts ------------------------------------------------------------------------------------- */
+/* ---- the same binary in two contexts ---------------------------------------------------------------------------------- */
 
 static void test_loads_twice(void **state)
 {

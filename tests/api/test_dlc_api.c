@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DLC files as clients use them: written by the converter's library, opened by libQnnSystem.so, composed on libQnnCpu.so, executed; the same
- * through libQnnModelDlc.so; right and wrong use of every call. */
+/* DLC files as clients use them: written by the converter's library, opened by libQnnSystem.so, composed on libQnnCpu.so,
+ * executed; the same through libQnnModelDlc.so; right and wrong use of every call. */
 #include "api_test.h"
 
 #include <dlfcn.h>
@@ -44,10 +44,12 @@ static const char *path_of(const char *name)
 }
 
 /* y = softmax(x * k) over 3 numbers; z, a second graph: relu of a quantized convolution. */
-static const char softmax_text[] = "graph \"soft\" { in %x : f32[2,3] const %k : f32[3] = (1,2,-1) tmp %t : f32[2,3] out %y : f32[2,3]\n"
-                                   "%t = ElementWiseMultiply \"mul\" (%x, %k) %y = Softmax \"s\" (%t) { axis=u32(1), beta=f32(0.5) } }";
+static const char softmax_text[] =
+    "graph \"soft\" { in %x : f32[2,3] const %k : f32[3] = (1,2,-1) tmp %t : f32[2,3] out %y : f32[2,3]\n"
+    "%t = ElementWiseMultiply \"mul\" (%x, %k) %y = Softmax \"s\" (%t) { axis=u32(1), beta=f32(0.5) } }";
 static const char conv_text[] =
-    "graph \"conv\" { in %x : uq8[1,2,2,1] scale=0.5 offset=-128 const %w : sq8[1,1,1,2] quant=2 axis=3 scales=(0.5,0.25) = (2,-4)\n"
+    "graph \"conv\" { in %x : uq8[1,2,2,1] scale=0.5 offset=-128 const %w : sq8[1,1,1,2] quant=2 axis=3 scales=(0.5,0.25) = "
+    "(2,-4)\n"
     "const %b : sq32[2] scale=0 offset=0 def=2 = (4,8)\n"
     "tmp %t : uq8[1,2,2,2] scale=0.5 offset=-128 out %y : uq8[1,2,2,2] scale=0.5 offset=-128\n"
     "%t = Conv2d \"c\" (%x, %w, %b) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) } %y = Relu \"r\" (%t)\n"
@@ -75,7 +77,8 @@ static int setup(void **state)
     lib_open();
     system_library = lib_dlopen("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     model_library = lib_dlopen("libQnnModelDlc.so", RTLD_NOW | RTLD_LOCAL);
-    Qnn_ErrorHandle_t (*get)(const QnnSystemInterface_t ***, uint32_t *) = dlsym(system_library, "QnnSystemInterface_getProviders");
+    Qnn_ErrorHandle_t (*get)(const QnnSystemInterface_t ***, uint32_t *) =
+        dlsym(system_library, "QnnSystemInterface_getProviders");
     const QnnSystemInterface_t **list;
     uint32_t n;
     if (!get || get(&list, &n) != QNN_SUCCESS)
@@ -112,7 +115,7 @@ static QnnSystemDlc_Handle_t open_dlc(const char *name)
     return d;
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ---------------------------------------------------------------------------------------------------------- */
 
 static void run_softmax(Qnn_GraphHandle_t graph, Qnn_Tensor_t in, Qnn_Tensor_t out)
 {
@@ -132,7 +135,8 @@ static void run_softmax(Qnn_GraphHandle_t graph, Qnn_Tensor_t in, Qnn_Tensor_t o
     floats_are(y, want, 6, 1e-6f);
 }
 
-/* real x = 0.5 (q - 128); channel 0: x * 1 + 4 * 0.25, channel 1: x * -1 + 8 * 0.125; the bias takes its scale from both operands. */
+/* real x = 0.5 (q - 128); channel 0: x * 1 + 4 * 0.25, channel 1: x * -1 + 8 * 0.125; the bias takes its scale from both
+ * operands. */
 static void run_conv(Qnn_GraphHandle_t graph, Qnn_Tensor_t in, Qnn_Tensor_t out)
 {
     static const uint8_t x[4] = { 128, 130, 120, 200 }, want[8] = { 130, 130, 132, 128, 128, 138, 202, 128 };
@@ -152,7 +156,8 @@ static void composed_graphs_run(void **state)
         QnnSystemDlc_Handle_t d = open_dlc("two.dlc");
         QnnSystemContext_GraphInfo_t *graphs = NULL;
         uint32_t n = 0;
-        OK(sys.systemDlcComposeGraphs(d, NULL, 0, env.backend, c, *provider, (QnnSystemContext_GraphInfoVersion_t)version, &graphs, &n));
+        OK(sys.systemDlcComposeGraphs(d, NULL, 0, env.backend, c, *provider, (QnnSystemContext_GraphInfoVersion_t)version,
+                                      &graphs, &n));
         OK(sys.systemDlcFree(d)); /* the description does not need it */
         assert_int_equal(n, 2);
         for (uint32_t i = 0; i < n; i++) {
@@ -178,45 +183,49 @@ static void composed_graphs_run(void **state)
 }
 
 /* Callers whose headers have a shorter or a longer table hand over shorter or longer structs. */
-#define OTHER_HEADERS(slots)                                                                                                                        \
-    struct table_##slots {                                                                                                                          \
-        void (*slot[slots])(void);                                                                                                                  \
-    };                                                                                                                                              \
-    struct interface_##slots {                                                                                                                      \
-        uint32_t backend_id;                                                                                                                        \
-        const char *name;                                                                                                                           \
-        Qnn_ApiVersion_t version;                                                                                                                   \
-        struct table_##slots table;                                                                                                                 \
-    };                                                                                                                                              \
-    static void composed_with_##slots##_slots(void **state)                                                                                         \
-    {                                                                                                                                               \
-        (void)state;                                                                                                                                \
-        Qnn_ErrorHandle_t (*system_compose)(QnnSystemDlc_Handle_t, const QnnSystemDlc_GraphConfigInfo_t **, uint32_t, Qnn_BackendHandle_t,          \
-                                            Qnn_ContextHandle_t, struct interface_##slots, QnnSystemContext_GraphInfoVersion_t,                     \
-                                            QnnSystemContext_GraphInfo_t **, uint32_t *) = dlsym(system_library, "QnnSystemDlc_composeGraphs");     \
-        ModelError_t (*model_compose)(Qnn_BackendHandle_t, struct table_##slots, Qnn_ContextHandle_t, const GraphConfigInfo_t **, const char *,     \
-                                      uint32_t, GraphInfoPtr_t **, uint32_t *, bool, QnnLog_Callback_t, QnnLog_Level_t) =                           \
-            dlsym(model_library, "QnnModel_composeGraphsFromDlc");                                                                                  \
-        struct interface_##slots copy;                                                                                                              \
-        memcpy(&copy, provider, sizeof copy);                                                                                                       \
-        Qnn_ContextHandle_t c = new_context();                                                                                                      \
-        QnnSystemDlc_Handle_t d = open_dlc("one.dlc");                                                                                              \
-        QnnSystemContext_GraphInfo_t *graphs = NULL;                                                                                                \
-        uint32_t n = 0;                                                                                                                             \
-        OK(system_compose(d, NULL, 0, env.backend, c, copy, QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &graphs, &n));                                 \
-        composed_one(c, graphs, n);                                                                                                                 \
-        c = new_context();                                                                                                                          \
-        GraphInfoPtr_t *infos = NULL;                                                                                                               \
-        heard[0] = '\0';                                                                                                                            \
-        assert_int_equal(model_compose(env.backend, copy.table, c, NULL, path_of("one.dlc"), 0, &infos, &n, false, listen, QNN_LOG_LEVEL_ERROR),     \
-                         MODEL_NO_ERROR);                                                                                                           \
-        assert_int_equal(infos[0]->numOutputTensors, 1);                                                                                            \
-        modelled_one(&infos, n);                                                                                                                    \
-        assert_int_equal(model_compose(env.backend, copy.table, c, NULL, path_of("no.dlc"), 0, &infos, &n, false, listen, QNN_LOG_LEVEL_ERROR),      \
-                         MODEL_FILE_ERROR);                                                                                                         \
-        assert_string_not_equal(heard, "");                                                                                                         \
-        OK(q.contextFree(c, NULL));                                                                                                                 \
-        OK(sys.systemDlcFree(d));                                                                                                                   \
+#define OTHER_HEADERS(slots)                                                                                               \
+    struct table_##slots {                                                                                                 \
+        void (*slot[slots])(void);                                                                                         \
+    };                                                                                                                     \
+    struct interface_##slots {                                                                                             \
+        uint32_t backend_id;                                                                                               \
+        const char *name;                                                                                                  \
+        Qnn_ApiVersion_t version;                                                                                          \
+        struct table_##slots table;                                                                                        \
+    };                                                                                                                     \
+    static void composed_with_##slots##_slots(void **state)                                                                \
+    {                                                                                                                      \
+        (void)state;                                                                                                       \
+        Qnn_ErrorHandle_t (*system_compose)(QnnSystemDlc_Handle_t, const QnnSystemDlc_GraphConfigInfo_t **, uint32_t,      \
+                                            Qnn_BackendHandle_t, Qnn_ContextHandle_t, struct interface_##slots,            \
+                                            QnnSystemContext_GraphInfoVersion_t, QnnSystemContext_GraphInfo_t **,          \
+                                            uint32_t *) = dlsym(system_library, "QnnSystemDlc_composeGraphs");             \
+        ModelError_t (*model_compose)(Qnn_BackendHandle_t, struct table_##slots, Qnn_ContextHandle_t,                      \
+                                      const GraphConfigInfo_t **, const char *, uint32_t, GraphInfoPtr_t **, uint32_t *,   \
+                                      bool, QnnLog_Callback_t, QnnLog_Level_t) =                                           \
+            dlsym(model_library, "QnnModel_composeGraphsFromDlc");                                                         \
+        struct interface_##slots copy;                                                                                     \
+        memcpy(&copy, provider, sizeof copy);                                                                              \
+        Qnn_ContextHandle_t c = new_context();                                                                             \
+        QnnSystemDlc_Handle_t d = open_dlc("one.dlc");                                                                     \
+        QnnSystemContext_GraphInfo_t *graphs = NULL;                                                                       \
+        uint32_t n = 0;                                                                                                    \
+        OK(system_compose(d, NULL, 0, env.backend, c, copy, QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &graphs, &n));        \
+        composed_one(c, graphs, n);                                                                                        \
+        c = new_context();                                                                                                 \
+        GraphInfoPtr_t *infos = NULL;                                                                                      \
+        heard[0] = '\0';                                                                                                   \
+        assert_int_equal(model_compose(env.backend, copy.table, c, NULL, path_of("one.dlc"), 0, &infos, &n, false, listen, \
+                                       QNN_LOG_LEVEL_ERROR),                                                               \
+                         MODEL_NO_ERROR);                                                                                  \
+        assert_int_equal(infos[0]->numOutputTensors, 1);                                                                   \
+        modelled_one(&infos, n);                                                                                           \
+        assert_int_equal(model_compose(env.backend, copy.table, c, NULL, path_of("no.dlc"), 0, &infos, &n, false, listen,  \
+                                       QNN_LOG_LEVEL_ERROR),                                                               \
+                         MODEL_FILE_ERROR);                                                                                \
+        assert_string_not_equal(heard, "");                                                                                \
+        OK(q.contextFree(c, NULL));                                                                                        \
+        OK(sys.systemDlcFree(d));                                                                                          \
     }
 
 static void composed_one(Qnn_ContextHandle_t c, QnnSystemContext_GraphInfo_t *graphs, uint32_t n)
@@ -253,7 +262,9 @@ static void model_library_runs(void **state)
     assert_true(compose && plain && release);
     for (int debug = 0; debug < 2; debug++) {
         Qnn_ContextHandle_t c = new_context();
-        assert_int_equal(compose(env.backend, q, c, NULL, path_of("two.dlc"), 0, &infos, &n, debug, listen, QNN_LOG_LEVEL_ERROR), MODEL_NO_ERROR);
+        assert_int_equal(
+            compose(env.backend, q, c, NULL, path_of("two.dlc"), 0, &infos, &n, debug, listen, QNN_LOG_LEVEL_ERROR),
+            MODEL_NO_ERROR);
         assert_int_equal(n, 2);
         assert_string_equal(infos[0]->graphName, "soft");
         assert_int_equal(infos[0]->numOutputTensors, 1 + debug); /* %t and %y */
@@ -263,7 +274,9 @@ static void model_library_runs(void **state)
         }
         /* The names are taken now. */
         GraphInfoPtr_t *none = NULL;
-        assert_int_equal(compose(env.backend, q, c, NULL, path_of("two.dlc"), 0, &none, &n, false, listen, QNN_LOG_LEVEL_ERROR), MODEL_GRAPH_ERROR);
+        assert_int_equal(
+            compose(env.backend, q, c, NULL, path_of("two.dlc"), 0, &none, &n, false, listen, QNN_LOG_LEVEL_ERROR),
+            MODEL_GRAPH_ERROR);
         assert_non_null(strstr(heard, "soft"));
         assert_null(none);
         assert_int_equal(release(&infos, 2), MODEL_NO_ERROR);
@@ -271,20 +284,26 @@ static void model_library_runs(void **state)
         OK(q.contextFree(c, NULL));
     }
     Qnn_ContextHandle_t c = new_context();
-    assert_int_equal(compose(env.backend, q, c, NULL, path_of("no.dlc"), 0, &infos, &n, false, listen, QNN_LOG_LEVEL_ERROR), MODEL_FILE_ERROR);
+    assert_int_equal(compose(env.backend, q, c, NULL, path_of("no.dlc"), 0, &infos, &n, false, listen, QNN_LOG_LEVEL_ERROR),
+                     MODEL_FILE_ERROR);
     assert_non_null(strstr(heard, "no.dlc"));
-    assert_int_equal(compose(env.backend, q, c, NULL, NULL, 0, &infos, &n, false, NULL, QNN_LOG_LEVEL_ERROR), MODEL_INVALID_ARGUMENT_ERROR);
-    assert_int_equal(compose(env.backend, q, c, NULL, path_of("two.dlc"), 0, NULL, &n, false, NULL, QNN_LOG_LEVEL_ERROR), MODEL_INVALID_ARGUMENT_ERROR);
+    assert_int_equal(compose(env.backend, q, c, NULL, NULL, 0, &infos, &n, false, NULL, QNN_LOG_LEVEL_ERROR),
+                     MODEL_INVALID_ARGUMENT_ERROR);
+    assert_int_equal(compose(env.backend, q, c, NULL, path_of("two.dlc"), 0, NULL, &n, false, NULL, QNN_LOG_LEVEL_ERROR),
+                     MODEL_INVALID_ARGUMENT_ERROR);
     QNN_INTERFACE_VER_TYPE nothing = { 0 };
-    assert_int_equal(compose(env.backend, nothing, c, NULL, path_of("two.dlc"), 0, &infos, &n, false, NULL, QNN_LOG_LEVEL_ERROR), MODEL_INVALID_ARGUMENT_ERROR);
-    assert_int_equal(plain(env.backend, q, c, NULL, 0, &infos, &n, false, listen, QNN_LOG_LEVEL_ERROR), MODEL_INVALID_ARGUMENT_ERROR);
+    assert_int_equal(
+        compose(env.backend, nothing, c, NULL, path_of("two.dlc"), 0, &infos, &n, false, NULL, QNN_LOG_LEVEL_ERROR),
+        MODEL_INVALID_ARGUMENT_ERROR);
+    assert_int_equal(plain(env.backend, q, c, NULL, 0, &infos, &n, false, listen, QNN_LOG_LEVEL_ERROR),
+                     MODEL_INVALID_ARGUMENT_ERROR);
     assert_non_null(strstr(heard, "--dlc_path"));
     assert_int_not_equal(release(NULL, 0), MODEL_NO_ERROR);
     assert_int_not_equal(release(&infos, 0), MODEL_NO_ERROR);
     OK(q.contextFree(c, NULL));
 }
 
-/* ---- settings and refusals of composing ------------------------------------------------------------------------------------- */
+/* ---- settings and refusals of composing ------------------------------------------------------------------------------- */
 
 static void compose_wrong_use(void **state)
 {
@@ -297,17 +316,20 @@ static void compose_wrong_use(void **state)
     QnnInterface_t other = *provider, bare = *provider;
     other.apiVersion.coreApiVersion.major = 1;
     bare.QNN_INTERFACE_VER_NAME.graphAddNode = NULL;
-    QnnSystemDlc_GraphConfigInfo_t config = { .version = QNN_SYSTEM_DLC_GRAPH_CONFIG_INFO_VERSION_1, .v1 = { "soft", NULL, 1 } };
+    QnnSystemDlc_GraphConfigInfo_t config = { .version = QNN_SYSTEM_DLC_GRAPH_CONFIG_INFO_VERSION_1,
+                                              .v1 = { "soft", NULL, 1 } };
     const QnnSystemDlc_GraphConfigInfo_t *configs[] = { &config, NULL };
     hush(true);
     FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, NULL, 0, env.backend, c, *provider, V1, NULL, &n));
     FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, NULL, 0, env.backend, c, *provider, V1, &graphs, NULL));
     FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, NULL, 0, env.backend, NULL, *provider, V1, &graphs, &n));
-    FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, NULL, 0, env.backend, c, *provider, (QnnSystemContext_GraphInfoVersion_t)4, &graphs, &n));
+    FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, NULL, 0, env.backend, c, *provider, (QnnSystemContext_GraphInfoVersion_t)4,
+                                               &graphs, &n));
     FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, NULL, 0, env.backend, c, other, V1, &graphs, &n));
     FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, NULL, 0, env.backend, c, bare, V1, &graphs, &n));
     FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, NULL, 1, env.backend, c, *provider, V1, &graphs, &n));
-    FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, configs, 1, env.backend, c, *provider, V1, &graphs, &n)); /* one config, no list */
+    FAILS(ARGUMENT,
+          sys.systemDlcComposeGraphs(d, configs, 1, env.backend, c, *provider, V1, &graphs, &n)); /* one config, no list */
     FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, configs, 2, env.backend, c, *provider, V1, &graphs, &n));
     config.v1 = (QnnSystemDlc_GraphConfigInfoV1_t){ NULL, NULL, 0 };
     FAILS(ARGUMENT, sys.systemDlcComposeGraphs(d, configs, 1, env.backend, c, *provider, V1, &graphs, &n));
@@ -322,13 +344,14 @@ static void compose_wrong_use(void **state)
     config.v1 = (QnnSystemDlc_GraphConfigInfoV1_t){ "soft", list, 1 };
     OK(sys.systemDlcComposeGraphs(d, configs, 1, env.backend, c, *provider, V1, &graphs, &n));
     free(graphs);
-    FAILS(FAILED, sys.systemDlcComposeGraphs(d, NULL, 0, env.backend, c, *provider, V1, &graphs, &n)); /* the name is taken */
+    FAILS(FAILED,
+          sys.systemDlcComposeGraphs(d, NULL, 0, env.backend, c, *provider, V1, &graphs, &n)); /* the name is taken */
     hush(false);
     OK(sys.systemDlcFree(d));
     OK(q.contextFree(c, NULL));
 }
 
-/* ---- records ---------------------------------------------------------------------------------------------------------------- */
+/* ---- records ---------------------------------------------------------------------------------------------------------- */
 
 static void records(void **state)
 {
@@ -436,7 +459,8 @@ static void binaries(void **state)
     QnnSystemContext_GraphInfo_t *graphs = NULL;
     uint32_t n = 0;
     OK(sys.systemDlcCreateFromBinary(NULL, bytes, size, &e));
-    OK(sys.systemDlcComposeGraphs(e, NULL, 0, env.backend, c, *provider, QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &graphs, &n));
+    OK(sys.systemDlcComposeGraphs(e, NULL, 0, env.backend, c, *provider, QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &graphs,
+                                  &n));
     free(graphs);
     OK(sys.systemDlcFree(e));
     OK(q.contextFree(c, NULL));
@@ -465,7 +489,8 @@ static void unknown_operators(void **state)
     while (strcmp(convert_dlc_name(d, at), "model") != 0)
         at++;
     assert_int_equal(convert_dlc_record(d, at, &bytes), ST_OK);
-    char *type = memmem(bytes, convert_dlc_size(d, at), "Softmax", 7); /* before the image is made: its checksum will be right */
+    char *type =
+        memmem(bytes, convert_dlc_size(d, at), "Softmax", 7); /* before the image is made: its checksum will be right */
     assert_non_null(type);
     memcpy(type, "Softest", 7);
     assert_int_equal(convert_dlc_image(d, &image, &size), ST_OK);
@@ -480,7 +505,8 @@ static void unknown_operators(void **state)
     OK(sys.systemDlcCreateFromBinary(log, image, size, &h));
     assert_non_null(strstr(heard, "Softest"));
     OK(sys.systemDlcGetRecordByName(h, "dlc.metadata", &r));
-    FAILS(UNSUPPORTED, sys.systemDlcComposeGraphs(h, NULL, 0, env.backend, env.context, *provider, QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &graphs, &n));
+    FAILS(UNSUPPORTED, sys.systemDlcComposeGraphs(h, NULL, 0, env.backend, env.context, *provider,
+                                                  QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &graphs, &n));
     assert_non_null(strstr(heard, "Softest"));
     OK(sys.systemDlcFree(h));
     OK(sys.systemLogFree(log));
@@ -490,10 +516,17 @@ static void unknown_operators(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(composed_graphs_run), cmocka_unit_test(composed_with_62_slots), cmocka_unit_test(composed_with_70_slots),
-        cmocka_unit_test(composed_with_75_slots), cmocka_unit_test(composed_with_96_slots),
-        cmocka_unit_test(model_library_runs), cmocka_unit_test(compose_wrong_use), cmocka_unit_test(records),
-        cmocka_unit_test(mappings), cmocka_unit_test(binaries), cmocka_unit_test(unknown_operators),
+        cmocka_unit_test(composed_graphs_run),
+        cmocka_unit_test(composed_with_62_slots),
+        cmocka_unit_test(composed_with_70_slots),
+        cmocka_unit_test(composed_with_75_slots),
+        cmocka_unit_test(composed_with_96_slots),
+        cmocka_unit_test(model_library_runs),
+        cmocka_unit_test(compose_wrong_use),
+        cmocka_unit_test(records),
+        cmocka_unit_test(mappings),
+        cmocka_unit_test(binaries),
+        cmocka_unit_test(unknown_operators),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodings beyond one scale per tensor: announced as properties, taken at a graph's input, and told by libQnnSystem.so from the context binary as
- * they were given, bit width and mapping included. */
+/* Encodings beyond one scale per tensor: announced as properties, taken at a graph's input, and told by libQnnSystem.so from
+ * the context binary as they were given, bit width and mapping included. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +13,27 @@ enum { ROWS = 2, COLUMNS = 4, VALUES = ROWS * COLUMNS };
 static uint32_t block_size[] = { 1, 2 };
 static float scales[] = { 0.5f, 0.25f };
 static int32_t offsets[] = { 1, -2 };
-static Qnn_ScaleOffset_t rows[] = { { 0.5f, 0 }, { 0.25f, 0 } }, blocks[] = { { 0.5f, 1 }, { 0.25f, -1 }, { 2, 0 }, { 4, 3 } };
+static Qnn_ScaleOffset_t rows[] = { { 0.5f, 0 }, { 0.25f, 0 } },
+                         blocks[] = { { 0.5f, 1 }, { 0.25f, -1 }, { 2, 0 }, { 4, 3 } };
 static Qnn_FloatScaleOffset_t float_blocks[] = { { 0.5f, 0.25f }, { 0.25f, -1 }, { 2, 0 }, { 4, 3.5f } };
 static uint8_t block_scales[] = { 1, 2, 3, 15 };
 
-static Qnn_BwAxisScaleOffsetMapped_t axis_mapped = { 4, 0, QNN_QUANTIZATION_ENCODING_MAPPING_LINEAR_SYMMETRIC_EXCLUDE_ZERO, ROWS, scales, NULL };
+static Qnn_BwAxisScaleOffsetMapped_t axis_mapped = {
+    4, 0, QNN_QUANTIZATION_ENCODING_MAPPING_LINEAR_SYMMETRIC_EXCLUDE_ZERO, ROWS, scales, NULL
+};
 static Qnn_BwBlockMapped_t block_mapped = { 4, QNN_QUANTIZATION_ENCODING_MAPPING_ASYMMETRIC_PLUS_ONE, block_size, blocks };
-static Qnn_BlockwiseExpansion_t expansion = { 0, rows, 2, 4, QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8, { block_scales } };
+static Qnn_BlockwiseExpansion_t expansion = {
+    0, rows, 2, 4, QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8, { block_scales }
+};
 static Qnn_BwBlockwiseExpansionMapped_t expansion_mapped = {
-    4, QNN_QUANTIZATION_ENCODING_MAPPING_LINEAR_SYMMETRIC_EXCLUDE_ZERO, 0, rows, 2, 4, QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8, { block_scales },
+    4,
+    QNN_QUANTIZATION_ENCODING_MAPPING_LINEAR_SYMMETRIC_EXCLUDE_ZERO,
+    0,
+    rows,
+    2,
+    4,
+    QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8,
+    { block_scales },
 };
 
 #define GIVEN(kind, ...) { QNN_DEFINITION_DEFINED, QNN_QUANTIZATION_ENCODING_##kind, { __VA_ARGS__ } }
@@ -106,7 +118,11 @@ static void same_encoding(const Qnn_QuantizeParams_t *p)
     case QNN_QUANTIZATION_ENCODING_BW_BLOCKWISE_EXPANSION_MAPPED:
         assert_int_equal(e->bitwidth, 4);
         assert_int_equal(e->mapping, expansion_mapped.mapping);
-        same_expansion(&(Qnn_BlockwiseExpansion_t){ e->axis, e->scaleOffsets, e->numBlocksPerAxis, e->blockScaleBitwidth, e->blockScaleStorageType,
+        same_expansion(&(Qnn_BlockwiseExpansion_t){ e->axis,
+                                                    e->scaleOffsets,
+                                                    e->numBlocksPerAxis,
+                                                    e->blockScaleBitwidth,
+                                                    e->blockScaleStorageType,
                                                     { e->blocksScale8 } });
         return;
     default:
@@ -118,7 +134,8 @@ static void build(Qnn_ContextHandle_t c, const Qnn_QuantizeParams_t *p)
 {
     Qnn_GraphHandle_t g;
     OK(q.graphCreate(c, "g", NULL, &g));
-    Qnn_Tensor_t x = TENSOR2("x", APP_WRITE, SFIXED_POINT_8, ROWS, COLUMNS), y = TENSOR2("y", APP_READ, FLOAT_32, ROWS, COLUMNS);
+    Qnn_Tensor_t x = TENSOR2("x", APP_WRITE, SFIXED_POINT_8, ROWS, COLUMNS),
+                 y = TENSOR2("y", APP_READ, FLOAT_32, ROWS, COLUMNS);
     TV(x).quantizeParams = *p;
     OK(q.tensorCreateGraphTensor(g, &x));
     OK(q.tensorCreateGraphTensor(g, &y));
@@ -130,9 +147,10 @@ static void build(Qnn_ContextHandle_t c, const Qnn_QuantizeParams_t *p)
 
 static const Qnn_Tensor_t *first_input(const QnnSystemContext_BinaryInfo_t *info)
 {
-    const QnnSystemContext_GraphInfo_t *g = info->version == QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_1   ? info->contextBinaryInfoV1.graphs
-                                            : info->version == QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_2 ? info->contextBinaryInfoV2.graphs
-                                                                                                       : info->contextBinaryInfoV3.graphs;
+    const QnnSystemContext_GraphInfo_t *g =
+        info->version == QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_1   ? info->contextBinaryInfoV1.graphs
+        : info->version == QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_2 ? info->contextBinaryInfoV2.graphs
+                                                                    : info->contextBinaryInfoV3.graphs;
     return &g->graphInfoV1.graphInputs[0];
 }
 
@@ -190,10 +208,13 @@ static void channels_move(void **state)
     static Qnn_ScaleOffset_t columns[COLUMNS] = { { 1, 0 }, { 0.5f, 1 }, { 0.25f, -2 }, { 1000, 3 } };
     Qnn_GraphHandle_t g;
     OK(q.graphCreate(env.context, "g", NULL, &g));
-    Qnn_Tensor_t x = TENSOR2("x", APP_WRITE, SFIXED_POINT_8, ROWS, COLUMNS), t = TENSOR2("t", NATIVE, SFIXED_POINT_8, COLUMNS, ROWS);
+    Qnn_Tensor_t x = TENSOR2("x", APP_WRITE, SFIXED_POINT_8, ROWS, COLUMNS),
+                 t = TENSOR2("t", NATIVE, SFIXED_POINT_8, COLUMNS, ROWS);
     Qnn_Tensor_t y = TENSOR2("y", APP_READ, FLOAT_32, COLUMNS, ROWS);
-    TV(x).quantizeParams = (Qnn_QuantizeParams_t)GIVEN(AXIS_SCALE_OFFSET, .axisScaleOffsetEncoding = { 1, COLUMNS, columns });
-    TV(t).quantizeParams = (Qnn_QuantizeParams_t)GIVEN(AXIS_SCALE_OFFSET, .axisScaleOffsetEncoding = { 0, COLUMNS, columns });
+    TV(x).quantizeParams =
+        (Qnn_QuantizeParams_t)GIVEN(AXIS_SCALE_OFFSET, .axisScaleOffsetEncoding = { 1, COLUMNS, columns });
+    TV(t).quantizeParams =
+        (Qnn_QuantizeParams_t)GIVEN(AXIS_SCALE_OFFSET, .axisScaleOffsetEncoding = { 0, COLUMNS, columns });
     OK(q.tensorCreateGraphTensor(g, &x));
     OK(q.tensorCreateGraphTensor(g, &t));
     OK(q.tensorCreateGraphTensor(g, &y));
@@ -213,7 +234,8 @@ static void channels_move(void **state)
             assert_true(out[k * ROWS + r] == (float)(in[r * COLUMNS + k] + columns[k].offset) * columns[k].scale);
 }
 
-/* Widths, mappings and counts that would look good if only their low bits were read, or that are longer than the tensor: refused, and nothing behind them is read. */
+/* Widths, mappings and counts that would look good if only their low bits were read, or that are longer than the tensor:
+ * refused, and nothing behind them is read. */
 static void refused(void **state)
 {
     (void)state;

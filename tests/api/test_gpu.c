@@ -16,7 +16,8 @@ static int setup(void **state)
 {
     (void)state;
     kit_use(KIT_GPU);
-    return q.backendCreate(NULL, NULL, &env.backend) != QNN_SUCCESS || q.contextCreate(env.backend, NULL, NULL, &env.context) != QNN_SUCCESS;
+    return q.backendCreate(NULL, NULL, &env.backend) != QNN_SUCCESS ||
+           q.contextCreate(env.backend, NULL, NULL, &env.context) != QNN_SUCCESS;
 }
 
 static int teardown(void **state)
@@ -25,7 +26,7 @@ static int teardown(void **state)
     return q.backendFree(env.backend) != QNN_SUCCESS; /* the context goes with it */
 }
 
-/* ---- networks ------------------------------------------------------------------------------------------------------------------ */
+/* ---- networks --------------------------------------------------------------------------------------------------------- */
 
 static void run_conv(const struct net *n)
 {
@@ -113,13 +114,16 @@ static void test_profile(void **state)
     }
 }
 
-/* What the backend cannot do is refused where the client asks, with the code of operator packages and the value that was seen. */
+/* What the backend cannot do is refused where the client asks, with the code of operator packages and the value that was
+ * seen. */
 static void test_refused_operators(void **state)
 {
     (void)state;
     static uint8_t dynamic[] = { 1, 0 };
-    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 4, 4), y = TENSOR("y", APP_READ, FLOAT_32, 4, 4), open = TENSOR2("open", APP_WRITE, FLOAT_32, 4, 4);
-    Qnn_Tensor_t fixed_in = tensor_quant(TENSOR("a", APP_WRITE, UFIXED_POINT_8, 4, 4), 0.1f, 0), fixed_out = tensor_quant(TENSOR("b", APP_READ, UFIXED_POINT_8, 4, 4), 0.1f, 0);
+    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 4, 4), y = TENSOR("y", APP_READ, FLOAT_32, 4, 4),
+                 open = TENSOR2("open", APP_WRITE, FLOAT_32, 4, 4);
+    Qnn_Tensor_t fixed_in = tensor_quant(TENSOR("a", APP_WRITE, UFIXED_POINT_8, 4, 4), 0.1f, 0),
+                 fixed_out = tensor_quant(TENSOR("b", APP_READ, UFIXED_POINT_8, 4, 4), 0.1f, 0);
     Qnn_Tensor_t wide = TENSOR("w", APP_WRITE, UINT_64, 4, 4), wide_out = TENSOR("v", APP_READ, UINT_64, 4, 4);
     open.v2.isDynamicDimensions = dynamic;
     static const char *const texts[] = { "float", "no kernel", "dynamic", "u64", "i32" };
@@ -128,7 +132,12 @@ static void test_refused_operators(void **state)
         { .name = "quantize", .type = "Quantize", .ni = 1, .no = 1, .in = { x }, .out = { fixed_out } },
         { .name = "open", .type = "Relu", .ni = 1, .no = 1, .in = { open }, .out = { y } },
         { .name = "wide", .type = "ElementWiseAbs", .ni = 1, .no = 1, .in = { wide }, .out = { wide_out } },
-        { .name = "convert", .type = "Convert", .ni = 1, .no = 1, .in = { x }, .out = { TENSOR("i", APP_READ, INT_32, 4, 4) } },
+        { .name = "convert",
+          .type = "Convert",
+          .ni = 1,
+          .no = 1,
+          .in = { x },
+          .out = { TENSOR("i", APP_READ, INT_32, 4, 4) } },
     };
     for (size_t i = 0; i < COUNT(ops); i++) {
         hush(true);
@@ -141,7 +150,7 @@ static void test_refused_operators(void **state)
     }
 }
 
-/* ---- options ------------------------------------------------------------------------------------------------------------------- */
+/* ---- options ---------------------------------------------------------------------------------------------------------- */
 
 static Qnn_ErrorHandle_t graph_with(const void *custom, const char *name, Qnn_GraphHandle_t *ret)
 {
@@ -158,7 +167,8 @@ static float through_native(QnnGpu_Precision_t precision, const char *name)
     float x[4] = { 1.0f + 0x1p-12f, 0, 0, 0 }, y[4];
     c.precision = precision;
     OK(graph_with(&c, name, &g));
-    Qnn_Tensor_t in = TENSOR("x", APP_WRITE, FLOAT_32, 4), mid = TENSOR("m", NATIVE, FLOAT_32, 4), out = TENSOR("y", APP_READ, FLOAT_32, 4);
+    Qnn_Tensor_t in = TENSOR("x", APP_WRITE, FLOAT_32, 4), mid = TENSOR("m", NATIVE, FLOAT_32, 4),
+                 out = TENSOR("y", APP_READ, FLOAT_32, 4);
     OK(q.tensorCreateGraphTensor(g, &in));
     OK(q.tensorCreateGraphTensor(g, &mid));
     OK(q.tensorCreateGraphTensor(g, &out));
@@ -181,8 +191,8 @@ static float sum_in_native(QnnGpu_Precision_t precision, const char *name)
     _Float16 x[2] = { (_Float16)2048.0f, (_Float16)1.0f }, one[1] = { (_Float16)1.0f }, y[2];
     c.precision = precision;
     OK(graph_with(&c, name, &g));
-    Qnn_Tensor_t in = TENSOR("x", APP_WRITE, FLOAT_16, 2), unit = WITH(TENSOR("one", STATIC, FLOAT_16, 1), one), mid = TENSOR("m", NATIVE, FLOAT_16, 2),
-                 out = TENSOR("y", APP_READ, FLOAT_16, 2);
+    Qnn_Tensor_t in = TENSOR("x", APP_WRITE, FLOAT_16, 2), unit = WITH(TENSOR("one", STATIC, FLOAT_16, 1), one),
+                 mid = TENSOR("m", NATIVE, FLOAT_16, 2), out = TENSOR("y", APP_READ, FLOAT_16, 2);
     OK(q.tensorCreateGraphTensor(g, &in));
     OK(q.tensorCreateGraphTensor(g, &unit));
     OK(q.tensorCreateGraphTensor(g, &mid));
@@ -220,10 +230,12 @@ static void test_refused_options(void **state)
     hush(false);
     assert_int_not_equal(CODE(e), QNN_SUCCESS);
     assert_non_null(strstr(explain(e), "precision 7"));
-    QnnGpuGraph_CustomConfigV2_t v2 = { .handshake = QNN_GPU_GRAPH_V2_HANDSHAKE_FLAG, .option = QNN_GPU_GRAPH_CONFIG_OPTION_DISABLE_NODE_OPTIMIZATIONS,
+    QnnGpuGraph_CustomConfigV2_t v2 = { .handshake = QNN_GPU_GRAPH_V2_HANDSHAKE_FLAG,
+                                        .option = QNN_GPU_GRAPH_CONFIG_OPTION_DISABLE_NODE_OPTIMIZATIONS,
                                         .disableNodeOptimizations = 1 };
     OK(graph_with(&v2, "good", &g));
-    QnnGpuContext_CustomConfig_t hint = { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_PERF_HINT, .perfHint = (QnnGpuContext_PerfHint_t)9 };
+    QnnGpuContext_CustomConfig_t hint = { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_PERF_HINT,
+                                          .perfHint = (QnnGpuContext_PerfHint_t)9 };
     QnnContext_Config_t config = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &hint };
     const QnnContext_Config_t *list[] = { &config, NULL };
     Qnn_ContextHandle_t other;
@@ -236,7 +248,7 @@ static void test_refused_options(void **state)
     OK(q.contextFree(other, NULL));
 }
 
-/* ---- the client's buffers ------------------------------------------------------------------------------------------------------- */
+/* ---- the client's buffers --------------------------------------------------------------------------------------------- */
 
 static Qnn_ErrorHandle_t register_buffer(Qnn_ContextHandle_t context, void *buffer, uint32_t n, Qnn_MemHandle_t *ret)
 {
@@ -364,7 +376,7 @@ static void test_read_only_output(void **state)
     client_cl_close(&cl);
 }
 
-/* ---- without a driver ------------------------------------------------------------------------------------------------------------ */
+/* ---- without a driver ------------------------------------------------------------------------------------------------- */
 
 /* In a process of its own, before OpenCL has looked for drivers: the error names the package. */
 static int without_driver(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libQnnGpu.so keeps for later: device binaries in context binaries and in the kernel repository, hints. Each is used when it fits and ignored when
- * it does not; results are the same with and without. */
+/* What libQnnGpu.so keeps for later: device binaries in context binaries and in the kernel repository, hints. Each is used
+ * when it fits and ignored when it does not; results are the same with and without. */
 #include <QNN/GPU/QnnGpuContext.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -50,14 +50,15 @@ static int teardown(void **state)
     return q.backendFree(env.backend) != QNN_SUCCESS;
 }
 
-/* ---- contexts ------------------------------------------------------------------------------------------------------------------ */
+/* ---- contexts --------------------------------------------------------------------------------------------------------- */
 
 static Qnn_ErrorHandle_t context_with(const QnnGpuContext_CustomConfig_t *options, uint32_t n, Qnn_ContextHandle_t *ret)
 {
     QnnContext_Config_t configs[4];
     const QnnContext_Config_t *list[5] = { NULL };
     for (uint32_t i = 0; i < n; i++) {
-        configs[i] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = (QnnContext_CustomConfig_t)&options[i] };
+        configs[i] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
+                                            .customConfig = (QnnContext_CustomConfig_t)&options[i] };
         list[i] = &configs[i];
     }
     return q.contextCreate(env.backend, NULL, list, ret);
@@ -112,7 +113,7 @@ static void change_file(const char *path, long at, int flip)
     fclose(f);
 }
 
-/* ---- the repository ------------------------------------------------------------------------------------------------------------ */
+/* ---- the repository --------------------------------------------------------------------------------------------------- */
 
 static void test_repository(void **state)
 {
@@ -165,7 +166,8 @@ static void test_damaged_repository(void **state)
 static void test_refused_folder(void **state)
 {
     (void)state;
-    const QnnGpuContext_CustomConfig_t o = { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_KERNEL_REPO_DIR, .kernelRepoDir = "/nonexistent/folder" };
+    const QnnGpuContext_CustomConfig_t o = { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_KERNEL_REPO_DIR,
+                                             .kernelRepoDir = "/nonexistent/folder" };
     Qnn_ContextHandle_t c;
     hush(true);
     Qnn_ErrorHandle_t e = context_with(&o, 1, &c);
@@ -187,7 +189,7 @@ static void test_refused_bytes(void **state)
     unsetenv("OPENQNN_GPU_BINARIES");
 }
 
-/* ---- context binaries ---------------------------------------------------------------------------------------------------------- */
+/* ---- context binaries ------------------------------------------------------------------------------------------------- */
 
 static void *save(Qnn_ContextHandle_t c, uint64_t *size)
 {
@@ -258,7 +260,7 @@ static void test_context_binary(void **state)
     free(bytes);
 }
 
-/* ---- hints --------------------------------------------------------------------------------------------------------------------- */
+/* ---- hints ------------------------------------------------------------------------------------------------------------ */
 
 static void expect_hints(uint64_t priority, uint64_t throttle)
 {
@@ -269,7 +271,8 @@ static void expect_hints(uint64_t priority, uint64_t throttle)
 static void test_hints(void **state)
 {
     (void)state;
-    QnnGpuContext_CustomConfig_t hint = { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_PERF_HINT, .perfHint = QNN_GPU_CONTEXT_PERF_HINT_LOW };
+    QnnGpuContext_CustomConfig_t hint = { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_PERF_HINT,
+                                          .perfHint = QNN_GPU_CONTEXT_PERF_HINT_LOW };
     Qnn_ContextHandle_t c, again;
     struct net n;
     uint64_t size;
@@ -294,7 +297,8 @@ static void test_hints(void **state)
     expect_hints(CL_QUEUE_PRIORITY_MED_KHR, CL_QUEUE_THROTTLE_LOW_KHR);
     run_net(again, &n);
     OK(q.contextFree(again, NULL));
-    OK(q.contextCreateFromBinary(env.backend, NULL, (const QnnContext_Config_t *[]){ &changes[0], NULL }, bytes, size, &again, NULL));
+    OK(q.contextCreateFromBinary(env.backend, NULL, (const QnnContext_Config_t *[]){ &changes[0], NULL }, bytes, size,
+                                 &again, NULL));
     expect_hints(CL_QUEUE_PRIORITY_MED_KHR, CL_QUEUE_THROTTLE_MED_KHR);
     free(bytes);
 }

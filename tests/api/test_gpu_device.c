@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device objects of libQnnGpu.so: what there is, choosing one of several, and the life of handles. PoCL can show a CPU as two devices. */
+/* Device objects of libQnnGpu.so: what there is, choosing one of several, and the life of handles. PoCL can show a CPU as
+ * two devices. */
 #include <QNN/GPU/QnnGpuDevice.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,8 @@ static void test_platform(void **state)
 {
     (void)state;
     const QnnDevice_PlatformInfo_t *p;
-    OK(q.propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE) == QNN_PROPERTY_SUPPORTED ? QNN_SUCCESS : QNN_PROPERTY_ERROR_UNKNOWN_KEY);
+    OK(q.propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE) == QNN_PROPERTY_SUPPORTED ? QNN_SUCCESS
+                                                                                    : QNN_PROPERTY_ERROR_UNKNOWN_KEY);
     OK(q.deviceGetPlatformInfo(NULL, &p));
     assert_int_equal(p->version, QNN_DEVICE_PLATFORM_INFO_VERSION_1);
     assert_true(p->v1.numHwDevices > 0);
@@ -142,7 +144,8 @@ static void test_refused(void **state)
     QnnDevice_Config_t custom = { .option = QNN_DEVICE_CONFIG_OPTION_CUSTOM };
     hush(true);
     FAILS_SAYING(QNN_DEVICE_ERROR_INVALID_CONFIG, "device id 77", choose(77, &d));
-    FAILS_SAYING(QNN_DEVICE_ERROR_INVALID_CONFIG, "no custom options", q.deviceCreate(NULL, (const QnnDevice_Config_t *[]){ &custom, NULL }, &d));
+    FAILS_SAYING(QNN_DEVICE_ERROR_INVALID_CONFIG, "no custom options",
+                 q.deviceCreate(NULL, (const QnnDevice_Config_t *[]){ &custom, NULL }, &d));
     FAILS(QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE, q.deviceGetInfrastructure(&infrastructure));
     hush(false);
 }
@@ -150,8 +153,10 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_platform, setup, teardown),    cmocka_unit_test_setup_teardown(test_each_device, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_default, setup, teardown),     cmocka_unit_test_setup_teardown(test_environment, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_platform, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_each_device, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_default, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_environment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
     };
     setenv("POCL_DEVICES", "pthread basic", 1);

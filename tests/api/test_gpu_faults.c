@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnGpu.so when OpenCL fails: each call in turn, memory that runs out, a compiler that refuses, a device that goes away. Every failure is an error
- * with the right code, and what comes after works. */
+/* libQnnGpu.so when OpenCL fails: each call in turn, memory that runs out, a compiler that refuses, a device that goes away.
+ * Every failure is an error with the right code, and what comes after works. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,8 @@ static void fails_with(uint32_t code, const char *words, const char *function, i
 static void test_no_memory(void **state)
 {
     (void)state;
-    fails_with(QNN_COMMON_ERROR_MEM_ALLOC, "CL_MEM_OBJECT_ALLOCATION_FAILURE", "clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    fails_with(QNN_COMMON_ERROR_MEM_ALLOC, "CL_MEM_OBJECT_ALLOCATION_FAILURE", "clCreateBuffer",
+               CL_MEM_OBJECT_ALLOCATION_FAILURE);
     fails_with(QNN_COMMON_ERROR_MEM_ALLOC, "CL_OUT_OF_RESOURCES", "clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES);
 }
 

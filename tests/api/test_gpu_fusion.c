@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random graphs of convolutions and element-wise operators: what libQnnGpu.so joins must not change what libQnnCpu.so computes. Some tensors inside are read several times
- * and some are outputs, so that not everything can be joined and memory is reused in many ways. */
+/* Random graphs of convolutions and element-wise operators: what libQnnGpu.so joins must not change what libQnnCpu.so
+ * computes. Some tensors inside are read several times and some are outputs, so that not everything can be joined and memory
+ * is reused in many ways. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +13,11 @@ enum { NODES = 24, GRAPHS = 24, SIZE = 5, CHANNELS = 8, ELEMENTS = SIZE * SIZE *
 #define BOUND 1e-4f
 
 static const char *const unaries[] = { "Relu", "Relu6", "Sigmoid", "Tanh", "ElementWiseAbs", "ElementWiseNeg" };
-static const char *const binaries[] = { "ElementWiseAdd", "ElementWiseAdd", "ElementWiseMultiply", "ElementWiseSubtract", "ElementWiseMaximum" };
+static const char *const binaries[] = { "ElementWiseAdd", "ElementWiseAdd", "ElementWiseMultiply", "ElementWiseSubtract",
+                                        "ElementWiseMaximum" };
 
-/* One node: what it does and which tensors it reads; the numbers are those of the nodes before it, 0 is the graph's input. */
+/* One node: what it does and which tensors it reads; the numbers are those of the nodes before it, 0 is the graph's input.
+ */
 struct plan {
     int kind; /* 0: convolution, 1: function, 2: two tensors, 3: a tensor and one value per channel, 4: and one value */
     uint32_t op, a, b;
@@ -28,7 +31,11 @@ static void draw_graph(void)
 {
     for (uint32_t k = 1; k <= NODES; k++) {
         uint32_t near = k > 3 ? k - 3 : 0; /* mostly what was just made */
-        plans[k] = (struct plan){ .kind = (int)kit_random(5), .op = kit_random(30), .a = kit_between(near, k - 1), .b = kit_between(kit_random(3) ? near : 0, k - 1), .out = k > NODES - OUTPUTS };
+        plans[k] = (struct plan){ .kind = (int)kit_random(5),
+                                  .op = kit_random(30),
+                                  .a = kit_between(near, k - 1),
+                                  .b = kit_between(kit_random(3) ? near : 0, k - 1),
+                                  .out = k > NODES - OUTPUTS };
         for (uint32_t i = 0; i < CHANNELS * CHANNELS; i++)
             weights[k][i] = ((float)kit_random(200) - 100.0f) / 300.0f;
     }
@@ -41,7 +48,8 @@ static Qnn_Tensor_t constant(Qnn_GraphHandle_t g, uint32_t k, uint32_t rank, con
     uint32_t n = 1;
     for (uint32_t i = 0; i < rank; i++)
         n *= dims[i];
-    Qnn_Tensor_t t = tensor_make(QNN_TENSOR_VERSION_1, keep_name("w%u", k), QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_FLOAT_32, rank, dims);
+    Qnn_Tensor_t t =
+        tensor_make(QNN_TENSOR_VERSION_1, keep_name("w%u", k), QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_FLOAT_32, rank, dims);
     t = tensor_data(t, weights[k], n * sizeof(float));
     OK(q.tensorCreateGraphTensor(g, &t));
     return t;
@@ -49,7 +57,8 @@ static Qnn_Tensor_t constant(Qnn_GraphHandle_t g, uint32_t k, uint32_t rank, con
 
 static void add_node(Qnn_GraphHandle_t g, uint32_t k, const Qnn_Tensor_t *tensors)
 {
-    static const uint32_t filter[] = { 1, 1, CHANNELS, CHANNELS }, channels[] = { CHANNELS }, one[] = { 1 }, two[] = { 2 }, pads[] = { 2, 2 }, zeros[4], ones[] = { 1, 1 };
+    static const uint32_t filter[] = { 1, 1, CHANNELS, CHANNELS }, channels[] = { CHANNELS }, one[] = { 1 }, two[] = { 2 },
+                          pads[] = { 2, 2 }, zeros[4], ones[] = { 1, 1 };
     const struct plan *p = &plans[k];
     struct op o = { .name = keep_name("node%u", k), .ni = 1, .no = 1, .in = { tensors[p->a] }, .out = { tensors[k] } };
     if (p->kind == 0) {
@@ -78,7 +87,9 @@ static void run_graph(enum kit_lib which, uint32_t number)
     OK(q.contextCreate(backend, NULL, NULL, &context));
     OK(q.graphCreate(context, keep_name("graph%u", number), NULL, &g));
     for (uint32_t k = 0, n = 0; k <= NODES; k++) {
-        Qnn_TensorType_t kind = k == 0 ? QNN_TENSOR_TYPE_APP_WRITE : plans[k].out ? QNN_TENSOR_TYPE_APP_READ : QNN_TENSOR_TYPE_NATIVE;
+        Qnn_TensorType_t kind = k == 0         ? QNN_TENSOR_TYPE_APP_WRITE
+                                : plans[k].out ? QNN_TENSOR_TYPE_APP_READ
+                                               : QNN_TENSOR_TYPE_NATIVE;
         tensors[k] = tensor_make(QNN_TENSOR_VERSION_1, keep_name("t%u", k), kind, QNN_DATATYPE_FLOAT_32, 4, dims);
         OK(q.tensorCreateGraphTensor(g, &tensors[k]));
         if (k && plans[k].out) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's OpenCL buffers in libQnnGpu.so, in detail: which are refused and why, and that none of them is copied or left behind. */
+/* The client's OpenCL buffers in libQnnGpu.so, in detail: which are refused and why, and that none of them is copied or left
+ * behind. */
 #include <QNN/GPU/QnnGpuMem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@ static int setup(void **state)
 {
     (void)state;
     shim->reset();
-    return client_cl_open(&cl) || q.backendCreate(NULL, NULL, &env.backend) != QNN_SUCCESS || q.contextCreate(env.backend, NULL, NULL, &env.context) != QNN_SUCCESS;
+    return client_cl_open(&cl) || q.backendCreate(NULL, NULL, &env.backend) != QNN_SUCCESS ||
+           q.contextCreate(env.backend, NULL, NULL, &env.context) != QNN_SUCCESS;
 }
 
 static int teardown(void **state)
@@ -98,7 +100,7 @@ static cl_uint references(cl_mem m)
     return n;
 }
 
-/* ---- tests ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------------ */
 
 /* Both spellings of the initializer are the same. */
 static void test_initializers(void **state)
@@ -122,7 +124,8 @@ static void test_no_transfers(void **state)
 {
     (void)state;
     struct net n;
-    cl_mem x[2] = { buffer(CL_MEM_READ_WRITE), buffer(CL_MEM_READ_ONLY) }, y[2] = { buffer(CL_MEM_READ_WRITE), buffer(CL_MEM_WRITE_ONLY) };
+    cl_mem x[2] = { buffer(CL_MEM_READ_WRITE), buffer(CL_MEM_READ_ONLY) },
+           y[2] = { buffer(CL_MEM_READ_WRITE), buffer(CL_MEM_WRITE_ONLY) };
     Qnn_MemHandle_t hx[2], hy[2];
     make_net(env.context, &n);
     for (int i = 0; i < 2; i++) {
@@ -255,7 +258,8 @@ static void test_parts_and_images(void **state)
     release(y);
 }
 
-/* The client released the buffers while they are registered: they stay until they are deregistered, and handles are gone then. */
+/* The client released the buffers while they are registered: they stay until they are deregistered, and handles are gone
+ * then. */
 static void test_released(void **state)
 {
     (void)state;
@@ -287,7 +291,8 @@ static void test_deregister_in_use(void **state)
     enum { RUNS = 8, DEPTH = 40, WIDE = 1 << 16 };
     struct net n;
     int ended = 0;
-    cl_mem x = client_cl_buffer(&cl, CL_MEM_READ_WRITE, WIDE * sizeof(float)), y = client_cl_buffer(&cl, CL_MEM_READ_WRITE, WIDE * sizeof(float));
+    cl_mem x = client_cl_buffer(&cl, CL_MEM_READ_WRITE, WIDE * sizeof(float)),
+           y = client_cl_buffer(&cl, CL_MEM_READ_WRITE, WIDE * sizeof(float));
     OK(net_chain(env.context, "chain", DEPTH, WIDE, &n));
     OK(q.graphFinalize(n.graph, NULL, NULL));
     Qnn_MemHandle_t h[2] = { take(env.context, x, WIDE), take(env.context, y, WIDE) };
@@ -323,11 +328,16 @@ static void test_all_or_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_initializers, setup, teardown),    cmocka_unit_test_setup_teardown(test_no_transfers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_other_context, setup, teardown),   cmocka_unit_test_setup_teardown(test_one_buffer_twice, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wrong_flags, setup, teardown),     cmocka_unit_test_setup_teardown(test_small_registration, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_parts_and_images, setup, teardown), cmocka_unit_test_setup_teardown(test_released, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_deregister_in_use, setup, teardown), cmocka_unit_test_setup_teardown(test_all_or_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_initializers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_transfers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_context, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_buffer_twice, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_flags, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_small_registration, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_parts_and_images, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_released, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deregister_in_use, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_all_or_none, setup, teardown),
     };
     shim_open();
     return cmocka_run_group_tests(tests, NULL, shim_nothing_left);

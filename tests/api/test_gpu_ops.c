@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every operator of libQnnGpu.so against libQnnCpu.so: random shapes and parameters, float32 and float16 storage. The bound is relative to the largest
- * value of an output: sums are added up in another order, and functions are the device's. */
+/* Every operator of libQnnGpu.so against libQnnCpu.so: random shapes and parameters, float32 and float16 storage. The bound
+ * is relative to the largest value of an output: sums are added up in another order, and functions are the device's. */
 #include <string.h>
 
 #include "gpu_kit.h"
@@ -25,18 +25,36 @@ static struct kit_tensor random_tensor(float lo, float hi, uint32_t rank, uint32
     return kit_float(lo, hi, rank, dims);
 }
 
-/* ---- element by element --------------------------------------------------------------------------------------------------------- */
+/* ---- element by element ----------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *type;
     float lo, hi, bound;
 } unaries[] = {
-    { "ElementWiseAbs", -4, 4, EXACT }, { "ElementWiseAsin", -1, 1, FUNCTION }, { "ElementWiseAtan", -9, 9, FUNCTION }, { "ElementWiseCeil", -9, 9, EXACT },
-    { "ElementWiseCos", -9, 9, FUNCTION }, { "ElementWiseExp", -9, 5, FUNCTION }, { "ElementWiseFloor", -9, 9, EXACT }, { "ElementWiseLog", 0.1f, 9, FUNCTION },
-    { "ElementWiseNeg", -4, 4, EXACT }, { "ElementWiseRound", -9, 9, EXACT }, { "ElementWiseRsqrt", 0.1f, 9, FUNCTION }, { "ElementWiseSign", -1, 1, EXACT },
-    { "ElementWiseSin", -9, 9, FUNCTION }, { "ElementWiseSoftplus", -9, 9, FUNCTION }, { "ElementWiseSquareRoot", 0, 9, FUNCTION }, { "Elu", -9, 4, FUNCTION },
-    { "Gelu", -6, 6, FUNCTION }, { "HardSwish", -6, 6, FUNCTION }, { "Logit", 0.1f, 0.9f, SUMS }, { "Relu", -4, 4, EXACT }, { "Relu1", -4, 4, EXACT },
-    { "Relu6", -9, 9, EXACT }, { "Sigmoid", -9, 9, FUNCTION }, { "Tanh", -6, 6, FUNCTION },
+    { "ElementWiseAbs", -4, 4, EXACT },
+    { "ElementWiseAsin", -1, 1, FUNCTION },
+    { "ElementWiseAtan", -9, 9, FUNCTION },
+    { "ElementWiseCeil", -9, 9, EXACT },
+    { "ElementWiseCos", -9, 9, FUNCTION },
+    { "ElementWiseExp", -9, 5, FUNCTION },
+    { "ElementWiseFloor", -9, 9, EXACT },
+    { "ElementWiseLog", 0.1f, 9, FUNCTION },
+    { "ElementWiseNeg", -4, 4, EXACT },
+    { "ElementWiseRound", -9, 9, EXACT },
+    { "ElementWiseRsqrt", 0.1f, 9, FUNCTION },
+    { "ElementWiseSign", -1, 1, EXACT },
+    { "ElementWiseSin", -9, 9, FUNCTION },
+    { "ElementWiseSoftplus", -9, 9, FUNCTION },
+    { "ElementWiseSquareRoot", 0, 9, FUNCTION },
+    { "Elu", -9, 4, FUNCTION },
+    { "Gelu", -6, 6, FUNCTION },
+    { "HardSwish", -6, 6, FUNCTION },
+    { "Logit", 0.1f, 0.9f, SUMS },
+    { "Relu", -4, 4, EXACT },
+    { "Relu1", -4, 4, EXACT },
+    { "Relu6", -9, 9, EXACT },
+    { "Sigmoid", -9, 9, FUNCTION },
+    { "Tanh", -6, 6, FUNCTION },
 };
 
 static void test_unary(void **state)
@@ -92,12 +110,22 @@ static const struct {
     float lo, hi, bound;
     bool truth;
 } binaries[] = {
-    { "ElementWiseAdd", -4, 4, EXACT, false }, { "ElementWiseSubtract", -4, 4, EXACT, false }, { "ElementWiseMultiply", -4, 4, EXACT, false },
-    { "ElementWiseDivide", 0.5f, 4, FUNCTION, false }, { "ElementWiseMaximum", -4, 4, EXACT, false }, { "ElementWiseMinimum", -4, 4, EXACT, false },
-    { "ElementWisePower", 0.5f, 3, FUNCTION, false }, { "ElementWiseSquaredDifference", -4, 4, FUNCTION, false },
-    { "ElementWiseFmod", 0.5f, 4, FUNCTION, false }, { "Prelu", -4, 4, EXACT, false },
-    { "ElementWiseEqual", 0, 2, 0, true }, { "ElementWiseNotEqual", 0, 2, 0, true }, { "ElementWiseLess", -1, 1, 0, true },
-    { "ElementWiseLessEqual", -1, 1, 0, true }, { "ElementWiseGreater", -1, 1, 0, true }, { "ElementWiseGreaterEqual", -1, 1, 0, true },
+    { "ElementWiseAdd", -4, 4, EXACT, false },
+    { "ElementWiseSubtract", -4, 4, EXACT, false },
+    { "ElementWiseMultiply", -4, 4, EXACT, false },
+    { "ElementWiseDivide", 0.5f, 4, FUNCTION, false },
+    { "ElementWiseMaximum", -4, 4, EXACT, false },
+    { "ElementWiseMinimum", -4, 4, EXACT, false },
+    { "ElementWisePower", 0.5f, 3, FUNCTION, false },
+    { "ElementWiseSquaredDifference", -4, 4, FUNCTION, false },
+    { "ElementWiseFmod", 0.5f, 4, FUNCTION, false },
+    { "Prelu", -4, 4, EXACT, false },
+    { "ElementWiseEqual", 0, 2, 0, true },
+    { "ElementWiseNotEqual", 0, 2, 0, true },
+    { "ElementWiseLess", -1, 1, 0, true },
+    { "ElementWiseLessEqual", -1, 1, 0, true },
+    { "ElementWiseGreater", -1, 1, 0, true },
+    { "ElementWiseGreaterEqual", -1, 1, 0, true },
 };
 
 static void test_binary(void **state)
@@ -131,8 +159,8 @@ static void test_select(void **state)
 
 static void test_cast(void **state)
 {
-    static const Qnn_DataType_t types[] = { QNN_DATATYPE_FLOAT_32, QNN_DATATYPE_FLOAT_16, QNN_DATATYPE_INT_32, QNN_DATATYPE_UINT_32, QNN_DATATYPE_UINT_8,
-                                            QNN_DATATYPE_BOOL_8 };
+    static const Qnn_DataType_t types[] = { QNN_DATATYPE_FLOAT_32, QNN_DATATYPE_FLOAT_16, QNN_DATATYPE_INT_32,
+                                            QNN_DATATYPE_UINT_32,  QNN_DATATYPE_UINT_8,   QNN_DATATYPE_BOOL_8 };
     (void)state;
     for (size_t a = 0; a < COUNT(types); a++)
         for (size_t b = 0; b < COUNT(types); b++) {
@@ -146,8 +174,10 @@ static void test_cast(void **state)
 
 static void test_whole(void **state)
 {
-    static const char *const types[] = { "ElementWiseAdd", "ElementWiseSubtract", "ElementWiseMultiply", "ElementWiseMaximum", "ElementWiseMinimum", "ElementWiseDivide",
-                                         "ElementWiseMod", "ElementWiseFmod", "ElementWiseFloorDiv", "ElementWiseLess", "ElementWiseEqual", "ElementWiseGreaterEqual" };
+    static const char *const types[] = { "ElementWiseAdd",     "ElementWiseSubtract", "ElementWiseMultiply",
+                                         "ElementWiseMaximum", "ElementWiseMinimum",  "ElementWiseDivide",
+                                         "ElementWiseMod",     "ElementWiseFmod",     "ElementWiseFloorDiv",
+                                         "ElementWiseLess",    "ElementWiseEqual",    "ElementWiseGreaterEqual" };
     (void)state;
     for (size_t k = 0; k < COUNT(types); k++) {
         struct kit_case c = { .type = types[k], .ni = 2, .no = 1 };
@@ -158,7 +188,9 @@ static void test_whole(void **state)
         c.out[0].type = k >= 9 ? QNN_DATATYPE_BOOL_8 : QNN_DATATYPE_INT_32;
         kit_same(&c);
     }
-    static const char *const logic[] = { "ElementWiseAnd", "ElementWiseOr", "ElementWiseXor" }, *const one[] = { "ElementWiseNeg", "ElementWiseAbs", "ElementWiseSign" };
+    static const char *const logic[] = { "ElementWiseAnd", "ElementWiseOr", "ElementWiseXor" }, *const one[] = {
+        "ElementWiseNeg", "ElementWiseAbs", "ElementWiseSign"
+    };
     for (size_t k = 0; k < 3; k++) {
         struct kit_case c = { .type = logic[k], .ni = 2, .no = 1 }, u = { .type = one[k], .ni = 1, .no = 1 };
         c.in[0] = c.in[1] = c.out[0] = random_tensor(0, 1, 3, 6);
@@ -174,7 +206,7 @@ static void test_whole(void **state)
     kit_same(&n);
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------------- */
+/* ---- products --------------------------------------------------------------------------------------------------------- */
 
 struct window {
     uint32_t in[2], kernel[2], stride[2], dilation[2], pad[4], out[2];
@@ -217,7 +249,8 @@ static void test_conv(void **state)
     for (uint32_t k = 0; k < rounds(10); k++) {
         struct kit_case c = { .type = "Conv2d", .no = 1 };
         struct window w = random_window(true);
-        uint32_t batch = kit_between(1, 2), group = kit_random(2) ? 1 : kit_between(1, 3), ci = kit_between(1, 9), co = kit_between(1, 40 / group);
+        uint32_t batch = kit_between(1, 2), group = kit_random(2) ? 1 : kit_between(1, 3), ci = kit_between(1, 9),
+                 co = kit_between(1, 40 / group);
         c.in[0] = kit_float(-1, 1, D(batch, w.in[0], w.in[1], ci * group));
         c.out[0] = kit_float(0, 0, D(batch, w.out[0], w.out[1], co * group));
         filter_and_bias(&c, (uint32_t[]){ w.kernel[0], w.kernel[1], ci, co * group }, co * group);
@@ -289,7 +322,8 @@ static void test_matmul(void **state)
     (void)state;
     for (uint32_t k = 0; k < rounds(8); k++) {
         struct kit_case c = { .type = "MatMul", .no = 1, .ni = 2 };
-        uint32_t rows = kit_between(1, 40), depth = kit_between(1, 40), cols = kit_between(1, 40), a = kit_between(1, 3), b = kit_between(1, 3);
+        uint32_t rows = kit_between(1, 40), depth = kit_between(1, 40), cols = kit_between(1, 40), a = kit_between(1, 3),
+                 b = kit_between(1, 3);
         bool t0 = kit_random(2), t1 = kit_random(2), wide = kit_random(2);
         c.in[0] = kit_float(-1, 1, D(a, b, t0 ? depth : rows, t0 ? rows : depth));
         c.in[1] = kit_float(-1, 1, D(wide ? 1 : a, b, t1 ? cols : depth, t1 ? depth : cols));
@@ -313,7 +347,7 @@ static void test_other_floats(void **state)
     (void)state;
 }
 
-/* ---- windows -------------------------------------------------------------------------------------------------------------------- */
+/* ---- windows ---------------------------------------------------------------------------------------------------------- */
 
 static void test_pool(void **state)
 {
@@ -355,7 +389,7 @@ static void test_resize(void **state)
     }
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------------- */
 
 static void test_softmax(void **state)
 {
@@ -404,7 +438,9 @@ static void test_channel_norm(void **state)
 
 static void test_reduce(void **state)
 {
-    static const char *const types[] = { "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare" };
+    static const char *const types[] = {
+        "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare"
+    };
     (void)state;
     for (uint32_t k = 0; k < rounds(18); k++) {
         struct kit_case c = { .type = types[k % 6], .ni = 1, .no = 1 };
@@ -487,26 +523,44 @@ static void test_group_norm_and_lrn(void **state)
     }
 }
 
-/* ---- movement ------------------------------------------------------------------------------------------------------------------- */
+/* ---- movement --------------------------------------------------------------------------------------------------------- */
 
 static void test_shapes(void **state)
 {
     (void)state;
-    struct kit_case r = { .type = "Reshape", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(3, 4, 5)) }, .out = { kit_float(0, 0, D(12, 5)) } };
+    struct kit_case r = {
+        .type = "Reshape", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(3, 4, 5)) }, .out = { kit_float(0, 0, D(12, 5)) }
+    };
     kit_compare(&r, 0);
-    struct kit_case e = { .type = "ExpandDims", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(3, 4)) }, .out = { kit_float(0, 0, D(3, 1, 4)) } };
+    struct kit_case e = {
+        .type = "ExpandDims", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(3, 4)) }, .out = { kit_float(0, 0, D(3, 1, 4)) }
+    };
     kit_u32(&e, "axis", 1);
     kit_compare(&e, 0);
-    struct kit_case s = { .type = "Squeeze", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(3, 1, 4)) }, .out = { kit_float(0, 0, D(3, 4)) } };
+    struct kit_case s = {
+        .type = "Squeeze", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(3, 1, 4)) }, .out = { kit_float(0, 0, D(3, 4)) }
+    };
     kit_compare(&s, 0);
-    struct kit_case d = { .type = "DepthToSpace", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(2, 3, 4, 12)) }, .out = { kit_float(0, 0, D(2, 6, 8, 3)) } };
+    struct kit_case d = { .type = "DepthToSpace",
+                          .ni = 1,
+                          .no = 1,
+                          .in = { kit_float(-9, 9, D(2, 3, 4, 12)) },
+                          .out = { kit_float(0, 0, D(2, 6, 8, 3)) } };
     kit_list(&d, "block_size", 'u', 1, 2, 1, (int32_t[]){ 2, 2 });
     kit_u32(&d, "mode", (int32_t)kit_random(2));
     kit_compare(&d, 0);
-    struct kit_case p = { .type = "SpaceToDepth", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(2, 6, 8, 3)) }, .out = { kit_float(0, 0, D(2, 3, 4, 12)) } };
+    struct kit_case p = { .type = "SpaceToDepth",
+                          .ni = 1,
+                          .no = 1,
+                          .in = { kit_float(-9, 9, D(2, 6, 8, 3)) },
+                          .out = { kit_float(0, 0, D(2, 3, 4, 12)) } };
     kit_list(&p, "block_size", 'u', 1, 2, 1, (int32_t[]){ 2, 2 });
     kit_compare(&p, 0);
-    struct kit_case h = { .type = "ChannelShuffle", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(1, 3, 4, 12)) }, .out = { kit_float(0, 0, D(1, 3, 4, 12)) } };
+    struct kit_case h = { .type = "ChannelShuffle",
+                          .ni = 1,
+                          .no = 1,
+                          .in = { kit_float(-9, 9, D(1, 3, 4, 12)) },
+                          .out = { kit_float(0, 0, D(1, 3, 4, 12)) } };
     kit_u32(&h, "num_groups", 3);
     kit_compare(&h, 0);
 }
@@ -514,11 +568,19 @@ static void test_shapes(void **state)
 static void test_blocks(void **state)
 {
     (void)state;
-    struct kit_case s = { .type = "SpaceToBatch", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(2, 5, 6, 3)) }, .out = { kit_float(0, 0, D(12, 3, 3, 3)) } };
+    struct kit_case s = { .type = "SpaceToBatch",
+                          .ni = 1,
+                          .no = 1,
+                          .in = { kit_float(-9, 9, D(2, 5, 6, 3)) },
+                          .out = { kit_float(0, 0, D(12, 3, 3, 3)) } };
     kit_list(&s, "block_size", 'u', 1, 2, 1, (int32_t[]){ 2, 3 });
     kit_list(&s, "pad_amount", 'u', 2, 2, 2, (int32_t[]){ 1, 0, 2, 1 });
     kit_compare(&s, 0);
-    struct kit_case b = { .type = "BatchToSpace", .ni = 1, .no = 1, .in = { kit_float(-9, 9, D(12, 3, 3, 3)) }, .out = { kit_float(0, 0, D(2, 5, 6, 3)) } };
+    struct kit_case b = { .type = "BatchToSpace",
+                          .ni = 1,
+                          .no = 1,
+                          .in = { kit_float(-9, 9, D(12, 3, 3, 3)) },
+                          .out = { kit_float(0, 0, D(2, 5, 6, 3)) } };
     kit_list(&b, "block_size", 'u', 1, 2, 1, (int32_t[]){ 2, 3 });
     kit_list(&b, "crops", 'u', 2, 2, 2, (int32_t[]){ 1, 0, 2, 1 });
     kit_compare(&b, 0);
@@ -655,13 +717,36 @@ static void test_gather(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unary), cmocka_unit_test(test_numbered), cmocka_unit_test(test_binary), cmocka_unit_test(test_select), cmocka_unit_test(test_cast),
-        cmocka_unit_test(test_conv), cmocka_unit_test(test_depthwise), cmocka_unit_test(test_transposed), cmocka_unit_test(test_connected),
-        cmocka_unit_test(test_matmul), cmocka_unit_test(test_other_floats), cmocka_unit_test(test_pool), cmocka_unit_test(test_resize), cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_layer_norm), cmocka_unit_test(test_channel_norm), cmocka_unit_test(test_reduce), cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_transpose), cmocka_unit_test(test_slice_and_tile), cmocka_unit_test(test_concat_and_split), cmocka_unit_test(test_pack),
-        cmocka_unit_test(test_pad), cmocka_unit_test(test_gather), cmocka_unit_test(test_whole), cmocka_unit_test(test_arg), cmocka_unit_test(test_top_k), cmocka_unit_test(test_dequantize),
-        cmocka_unit_test(test_group_norm_and_lrn), cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_unary),
+        cmocka_unit_test(test_numbered),
+        cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_select),
+        cmocka_unit_test(test_cast),
+        cmocka_unit_test(test_conv),
+        cmocka_unit_test(test_depthwise),
+        cmocka_unit_test(test_transposed),
+        cmocka_unit_test(test_connected),
+        cmocka_unit_test(test_matmul),
+        cmocka_unit_test(test_other_floats),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_resize),
+        cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_layer_norm),
+        cmocka_unit_test(test_channel_norm),
+        cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_slice_and_tile),
+        cmocka_unit_test(test_concat_and_split),
+        cmocka_unit_test(test_pack),
+        cmocka_unit_test(test_pad),
+        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_arg),
+        cmocka_unit_test(test_top_k),
+        cmocka_unit_test(test_dequantize),
+        cmocka_unit_test(test_group_norm_and_lrn),
+        cmocka_unit_test(test_blocks),
     };
     kit_need_device();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every option of libQnnGpu.so has its effect, seen in what OpenCL is asked for, or is refused with a reason. Results are always the same. */
+/* Every option of libQnnGpu.so has its effect, seen in what OpenCL is asked for, or is refused with a reason. Results are
+ * always the same. */
 #include <QNN/GPU/QnnGpuBackend.h>
 #include <QNN/GPU/QnnGpuContext.h>
 #include <QNN/GPU/QnnGpuGraph.h>
@@ -16,7 +17,8 @@ static Qnn_ErrorHandle_t backend_with(const QnnGpuBackend_CustomConfig_t *option
     QnnBackend_Config_t configs[4];
     const QnnBackend_Config_t *list[5] = { NULL };
     for (uint32_t i = 0; i < n; i++) {
-        configs[i] = (QnnBackend_Config_t){ .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = (QnnBackend_CustomConfig_t)(uintptr_t)&options[i] };
+        configs[i] = (QnnBackend_Config_t){ .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM,
+                                            .customConfig = (QnnBackend_CustomConfig_t)(uintptr_t)&options[i] };
         list[i] = &configs[i];
     }
     return q.backendCreate(NULL, list, ret);
@@ -26,7 +28,8 @@ static int setup(void **state)
 {
     (void)state;
     shim->reset();
-    return q.backendCreate(NULL, NULL, &env.backend) != QNN_SUCCESS || q.contextCreate(env.backend, NULL, NULL, &env.context) != QNN_SUCCESS;
+    return q.backendCreate(NULL, NULL, &env.backend) != QNN_SUCCESS ||
+           q.contextCreate(env.backend, NULL, NULL, &env.context) != QNN_SUCCESS;
 }
 
 static int teardown(void **state)
@@ -42,7 +45,7 @@ static Qnn_ErrorHandle_t graph_with(const void *custom, const char *name, Qnn_Gr
     return q.graphCreate(env.context, name, list, ret);
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ----------------------------------------------------------------------------------------------------------- */
 
 enum { WIDE = 4096 };
 
@@ -55,12 +58,21 @@ static void make_chain(const QnnGpuGraph_CustomConfig_t *c, const char *name, st
     OK(graph_with(&as_made, name, &ret->graph));
     for (int i = 0; i < 5; i++) {
         const uint32_t dims[] = { i % 2 ? WIDE / 64 : 64, i % 2 ? 64 : WIDE / 64 };
-        t[i] = tensor_make(QNN_TENSOR_VERSION_1, keep_name("%s_%d", name, i), i == 0 ? QNN_TENSOR_TYPE_APP_WRITE : i == 4 ? QNN_TENSOR_TYPE_APP_READ : QNN_TENSOR_TYPE_NATIVE,
+        t[i] = tensor_make(QNN_TENSOR_VERSION_1, keep_name("%s_%d", name, i),
+                           i == 0   ? QNN_TENSOR_TYPE_APP_WRITE
+                           : i == 4 ? QNN_TENSOR_TYPE_APP_READ
+                                    : QNN_TENSOR_TYPE_NATIVE,
                            QNN_DATATYPE_FLOAT_32, 2, dims);
         OK(q.tensorCreateGraphTensor(ret->graph, &t[i]));
     }
     for (int i = 0; i < 4; i++) {
-        struct op o = { .name = keep_name("%s_op%d", name, i), .type = "Transpose", .ni = 1, .no = 1, .np = 1, .in = { t[i] }, .out = { t[i + 1] } };
+        struct op o = { .name = keep_name("%s_op%d", name, i),
+                        .type = "Transpose",
+                        .ni = 1,
+                        .no = 1,
+                        .np = 1,
+                        .in = { t[i] },
+                        .out = { t[i + 1] } };
         o.p[0] = param_u32s(ret->graph, "perm", 1, (uint32_t[]){ 2 }, (uint32_t[]){ 1, 0 });
         OK(op_add(ret->graph, &o));
     }
@@ -123,7 +135,8 @@ static void test_recording(void **state)
 static void test_recording_fails(void **state)
 {
     (void)state;
-    static const char *const functions[] = { "clCreateCommandBufferKHR", "clCommandNDRangeKernelKHR", "clFinalizeCommandBufferKHR" };
+    static const char *const functions[] = { "clCreateCommandBufferKHR", "clCommandNDRangeKernelKHR",
+                                             "clFinalizeCommandBufferKHR" };
     QnnGpuGraph_CustomConfig_t c = QNN_GPU_GRAPH_CUSTOM_CONFIG_INIT;
     for (size_t i = 0; i < COUNT(functions); i++) {
         struct net n;
@@ -176,7 +189,7 @@ static void test_alignment(void **state)
     free(bytes);
 }
 
-/* ---- the backend --------------------------------------------------------------------------------------------------------------- */
+/* ---- the backend ------------------------------------------------------------------------------------------------------ */
 
 enum { WEIGHTS = 64 * 64 };
 
@@ -187,7 +200,8 @@ static void make_product(Qnn_ContextHandle_t c, const char *name, struct net *re
     for (int i = 0; i < WEIGHTS; i++)
         w[i] = (float)(i % 7) - 3;
     OK(q.graphCreate(c, name, NULL, &ret->graph));
-    Qnn_Tensor_t x = TENSOR(keep_name("%s_x", name), APP_WRITE, FLOAT_32, 1, 64), k = WITH(TENSOR(keep_name("%s_w", name), STATIC, FLOAT_32, 64, 64), w),
+    Qnn_Tensor_t x = TENSOR(keep_name("%s_x", name), APP_WRITE, FLOAT_32, 1, 64),
+                 k = WITH(TENSOR(keep_name("%s_w", name), STATIC, FLOAT_32, 64, 64), w),
                  y = TENSOR(keep_name("%s_y", name), APP_READ, FLOAT_32, 1, 64);
     OK(q.tensorCreateGraphTensor(ret->graph, &x));
     OK(q.tensorCreateGraphTensor(ret->graph, &k));
@@ -214,7 +228,8 @@ static void run_product(const struct net *n)
 /* Two contexts with two graphs each; the bytes that were asked of the device for them. */
 static uint64_t four_graphs(bool share)
 {
-    const QnnGpuBackend_CustomConfig_t o = { .option = QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, .weightSharingEnabled = share };
+    const QnnGpuBackend_CustomConfig_t o = { .option = QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED,
+                                             .weightSharingEnabled = share };
     Qnn_BackendHandle_t b;
     Qnn_ContextHandle_t c[2];
     struct net n[4];
@@ -245,7 +260,8 @@ static void test_weight_sharing(void **state)
 static void test_kernel_profiling(void **state)
 {
     (void)state;
-    const QnnGpuBackend_CustomConfig_t o = { .option = QNN_GPU_BACKEND_CONFIG_OPTION_DISABLE_KERNEL_PROFILING, .disableKernelProfiling = 1 };
+    const QnnGpuBackend_CustomConfig_t o = { .option = QNN_GPU_BACKEND_CONFIG_OPTION_DISABLE_KERNEL_PROFILING,
+                                             .disableKernelProfiling = 1 };
     Qnn_BackendHandle_t b;
     Qnn_ContextHandle_t c;
     Qnn_ProfileHandle_t p;
@@ -261,7 +277,7 @@ static void test_kernel_profiling(void **state)
     OK(q.backendFree(b));
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------------------------ */
+/* ---- refusals --------------------------------------------------------------------------------------------------------- */
 
 static void says(Qnn_ErrorHandle_t e, const char *words)
 {
@@ -278,11 +294,16 @@ static void test_refused(void **state)
         const char *words;
     } backend[] = {
         { { .option = QNN_GPU_BACKEND_CONFIG_OPTION_ENABLE_TUNING_MODE, .enableTuningMode = 2 }, "ENABLE_TUNING_MODE is 2" },
-        { { .option = QNN_GPU_BACKEND_CONFIG_OPTION_PERFORMANCE_CACHE_DIR, .performanceCacheDir = NULL }, "PERFORMANCE_CACHE_DIR is NULL" },
-        { { .option = QNN_GPU_BACKEND_CONFIG_OPTION_PERFORMANCE_CACHE_DIR, .performanceCacheDir = "/nonexistent" }, "no folder" },
-        { { .option = QNN_GPU_BACKEND_CONFIG_OPTION_INVALIDATE_PERFORMANCE_CACHE, .invalidatePerformanceCache = 3 }, "INVALIDATE_PERFORMANCE_CACHE is 3" },
-        { { .option = QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, .weightSharingEnabled = 9 }, "WEIGHT_SHARING_ENABLED is 9" },
-        { { .option = QNN_GPU_BACKEND_CONFIG_OPTION_DISABLE_KERNEL_PROFILING, .disableKernelProfiling = 7 }, "DISABLE_KERNEL_PROFILING is 7" },
+        { { .option = QNN_GPU_BACKEND_CONFIG_OPTION_PERFORMANCE_CACHE_DIR, .performanceCacheDir = NULL },
+          "PERFORMANCE_CACHE_DIR is NULL" },
+        { { .option = QNN_GPU_BACKEND_CONFIG_OPTION_PERFORMANCE_CACHE_DIR, .performanceCacheDir = "/nonexistent" },
+          "no folder" },
+        { { .option = QNN_GPU_BACKEND_CONFIG_OPTION_INVALIDATE_PERFORMANCE_CACHE, .invalidatePerformanceCache = 3 },
+          "INVALIDATE_PERFORMANCE_CACHE is 3" },
+        { { .option = QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, .weightSharingEnabled = 9 },
+          "WEIGHT_SHARING_ENABLED is 9" },
+        { { .option = QNN_GPU_BACKEND_CONFIG_OPTION_DISABLE_KERNEL_PROFILING, .disableKernelProfiling = 7 },
+          "DISABLE_KERNEL_PROFILING is 7" },
         { { .option = (QnnGpuBackend_ConfigOption_t)5 }, "unknown option 5" },
     };
     static const struct {
@@ -304,7 +325,8 @@ static void test_refused(void **state)
         { { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_USE_GL_BUFFERS, .useGLBuffers = 2 }, "USE_GL_BUFFERS is 2" },
         { { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_USE_GL_BUFFERS, .useGLBuffers = 1 }, NULL },
         { { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_KERNEL_REPO_DIR, .kernelRepoDir = "" }, "KERNEL_REPO_DIR is empty" },
-        { { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_INVALIDATE_KERNEL_REPO, .invalidateKernelRepo = 4 }, "INVALIDATE_KERNEL_REPO is 4" },
+        { { .option = QNN_GPU_CONTEXT_CONFIG_OPTION_INVALIDATE_KERNEL_REPO, .invalidateKernelRepo = 4 },
+          "INVALIDATE_KERNEL_REPO is 4" },
         { { .option = (QnnGpuContext_ConfigOption_t)4 }, "unknown option 4" },
     };
     Qnn_BackendHandle_t b;
@@ -312,7 +334,8 @@ static void test_refused(void **state)
     Qnn_GraphHandle_t g;
     hush(true);
     for (size_t i = 0; i < COUNT(context); i++) {
-        QnnContext_Config_t c = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = (QnnContext_CustomConfig_t)&context[i].option };
+        QnnContext_Config_t c = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
+                                  .customConfig = (QnnContext_CustomConfig_t)&context[i].option };
         Qnn_ErrorHandle_t e = q.contextCreate(env.backend, NULL, (const QnnContext_Config_t *[]){ &c, NULL }, &made);
         if (context[i].words)
             says(e, context[i].words);

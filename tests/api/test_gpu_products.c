@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of libQnnGpu.so in every way that there is to compute them, on whatever device there is: OPENQNN_GPU_PRODUCTS names one, which is looked at
- * when a graph is finalized. Sizes lie around those of blocks and tiles. */
+/* Products of libQnnGpu.so in every way that there is to compute them, on whatever device there is: OPENQNN_GPU_PRODUCTS
+ * names one, which is looked at when a graph is finalized. Sizes lie around those of blocks and tiles. */
 #include <stdlib.h>
 
 #include "gpu_kit.h"
@@ -8,7 +8,8 @@
 #define SUMS 2e-5f
 #define D(...) (uint32_t)COUNT(((uint32_t[]){ __VA_ARGS__ })), (uint32_t[]){ __VA_ARGS__ }
 
-/* The last ones take the compilers of CPUs long and are the same text with other numbers: they are left out unless the program is given an argument. */
+/* The last ones take the compilers of CPUs long and are the same text with other numbers: they are left out unless the
+ * program is given an argument. */
 static const char *const ways[] = { "blocks_16", "blocks_8", "blocks_4", "tiles_32", "tiles_16", "tiles_64", "tiles_128" };
 enum { USUAL_WAYS = 5 };
 static size_t n_ways = USUAL_WAYS;
@@ -64,7 +65,8 @@ static void run_matmuls(void)
         uint32_t rows = 37, depth = 68, cols = 50, batch = is_static ? 1 : 3;
         struct kit_case c = { .type = "MatMul", .ni = 2, .no = 1 };
         c.in[0] = kit_float(-1, 1, D(3, tx ? depth : rows, tx ? rows : depth));
-        c.in[1] = is_static ? kit_float(-1, 1, D(ty ? cols : depth, ty ? depth : cols)) : kit_float(-1, 1, D(batch, ty ? cols : depth, ty ? depth : cols));
+        c.in[1] = is_static ? kit_float(-1, 1, D(ty ? cols : depth, ty ? depth : cols))
+                            : kit_float(-1, 1, D(batch, ty ? cols : depth, ty ? depth : cols));
         c.in[1].is_static = is_static;
         c.out[0] = kit_float(0, 0, D(3, rows, cols));
         kit_bool(&c, "transpose_in0", tx);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts of libQnnGpu.so in several threads: they share programs and constants, come and go at the same time, and each has its own results. */
+/* Contexts of libQnnGpu.so in several threads: they share programs and constants, come and go at the same time, and each has
+ * its own results. */
 #include <QNN/GPU/QnnGpuBackend.h>
 #include <pthread.h>
 
@@ -33,8 +34,10 @@ static void *live(void *arg)
 static void test_threads(void **state)
 {
     (void)state;
-    const QnnGpuBackend_CustomConfig_t share = { .option = QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, .weightSharingEnabled = 1 };
-    QnnBackend_Config_t config = { .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = (QnnBackend_CustomConfig_t)(uintptr_t)&share };
+    const QnnGpuBackend_CustomConfig_t share = { .option = QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED,
+                                                 .weightSharingEnabled = 1 };
+    QnnBackend_Config_t config = { .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM,
+                                   .customConfig = (QnnBackend_CustomConfig_t)(uintptr_t)&share };
     pthread_t threads[THREADS];
     OK(q.backendCreate(NULL, (const QnnBackend_Config_t *[]){ &config, NULL }, &backend));
     for (uintptr_t i = 0; i < THREADS; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tuning mode of libQnnGpu.so: kernels are tried once per device, what was found is kept in a folder and used again, and results stay what they are. */
+/* Tuning mode of libQnnGpu.so: kernels are tried once per device, what was found is kept in a folder and used again, and
+ * results stay what they are. */
 #include <QNN/GPU/QnnGpuBackend.h>
 #include <dirent.h>
 #include <string.h>
@@ -65,7 +66,8 @@ static uint32_t tried(struct wish w)
     QnnBackend_Config_t configs[3];
     const QnnBackend_Config_t *list[4] = { NULL };
     for (int i = 0; i < (w.keep ? 3 : 2); i++) {
-        configs[i] = (QnnBackend_Config_t){ .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = (QnnBackend_CustomConfig_t)(uintptr_t)&options[i] };
+        configs[i] = (QnnBackend_Config_t){ .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM,
+                                            .customConfig = (QnnBackend_CustomConfig_t)(uintptr_t)&options[i] };
         list[i] = &configs[i];
     }
     Qnn_LogHandle_t log;
@@ -140,8 +142,10 @@ enum { FRAMES = 5 };
 /* What a Buffer of three frames gives for five frames one after the other. */
 static void stream(bool tune, float y[FRAMES][6])
 {
-    const QnnGpuBackend_CustomConfig_t o = { .option = QNN_GPU_BACKEND_CONFIG_OPTION_ENABLE_TUNING_MODE, .enableTuningMode = tune };
-    QnnBackend_Config_t config = { .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = (QnnBackend_CustomConfig_t)(uintptr_t)&o };
+    const QnnGpuBackend_CustomConfig_t o = { .option = QNN_GPU_BACKEND_CONFIG_OPTION_ENABLE_TUNING_MODE,
+                                             .enableTuningMode = tune };
+    QnnBackend_Config_t config = { .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM,
+                                   .customConfig = (QnnBackend_CustomConfig_t)(uintptr_t)&o };
     Qnn_BackendHandle_t b;
     Qnn_ContextHandle_t c;
     Qnn_GraphHandle_t g;

@@ -10,7 +10,8 @@ static void create(Qnn_GraphHandle_t g, Qnn_Tensor_t *t)
     assert_int_not_equal(TV(*t).id, 0);
 }
 
-static void node(Qnn_GraphHandle_t g, const char *name, const char *type, const Qnn_Tensor_t *in, uint32_t ni, Qnn_Tensor_t out)
+static void node(Qnn_GraphHandle_t g, const char *name, const char *type, const Qnn_Tensor_t *in, uint32_t ni,
+                 Qnn_Tensor_t out)
 {
     struct op o = { .name = name, .type = type, .ni = ni, .no = 1, .out = { out } };
     memcpy(o.in, in, ni * sizeof *in);
@@ -19,7 +20,7 @@ static void node(Qnn_GraphHandle_t g, const char *name, const char *type, const 
 #define NODE(g, name, type, out, ...) \
     node((g), (name), (type), (Qnn_Tensor_t[]){ __VA_ARGS__ }, (uint32_t)COUNT(((Qnn_Tensor_t[]){ __VA_ARGS__ })), (out))
 
-/* ---- numbers -------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ---------------------------------------------------------------------------------------------------------- */
 
 static void test_float(void **state)
 {
@@ -36,8 +37,8 @@ static void test_float(void **state)
     }
 }
 
-/* Conv2d with steps of 1/2, 1/4 and 1/8 in the quantized tensors, so that every result is exact: for each position of the output
- * acc = sum (x - 2) * (w - 3), real = acc / 8 + bias, stored = real * 2 + 5. */
+/* Conv2d with steps of 1/2, 1/4 and 1/8 in the quantized tensors, so that every result is exact: for each position of the
+ * output acc = sum (x - 2) * (w - 3), real = acc / 8 + bias, stored = real * 2 + 5. */
 static void quantized_conv(Qnn_DataType_t bias_type, const char *name)
 {
     static const uint32_t ones[2] = { 1, 1 }, zeros[4];
@@ -49,14 +50,17 @@ static void quantized_conv(Qnn_DataType_t bias_type, const char *name)
     bool wide = bias_type == QNN_DATATYPE_SFIXED_POINT_32;
     Qnn_Tensor_t in = tensor_quant(TENSOR("x", APP_WRITE, UFIXED_POINT_8, 1, 3, 3, 1), 0.5f, -2);
     Qnn_Tensor_t filter = tensor_quant(WITH(TENSOR("w", STATIC, UFIXED_POINT_8, 2, 2, 1, 1), w), 0.25f, -3);
-    Qnn_Tensor_t bias = tensor_quant(tensor_make(QNN_TENSOR_VERSION_1, "b", QNN_TENSOR_TYPE_STATIC, bias_type, 1, (uint32_t[]){ 1 }), 0.125f, 0);
+    Qnn_Tensor_t bias = tensor_quant(
+        tensor_make(QNN_TENSOR_VERSION_1, "b", QNN_TENSOR_TYPE_STATIC, bias_type, 1, (uint32_t[]){ 1 }), 0.125f, 0);
     bias = wide ? WITH(bias, bias32) : WITH(bias, bias8);
     Qnn_Tensor_t out = tensor_quant(TENSOR("y", APP_READ, UFIXED_POINT_8, 1, 2, 2, 1), 0.5f, -5);
     create(g, &in);
     create(g, &filter);
     create(g, &bias);
     create(g, &out);
-    struct op o = { .name = "conv", .type = "Conv2d", .np = 2, .ni = 3, .in = { in, filter, bias }, .no = 1, .out = { out } };
+    struct op o = {
+        .name = "conv", .type = "Conv2d", .np = 2, .ni = 3, .in = { in, filter, bias }, .no = 1, .out = { out }
+    };
     o.p[0] = param_u32s(g, "stride", 1, (uint32_t[]){ 2 }, ones);
     o.p[1] = param_u32s(g, "pad_amount", 2, (uint32_t[]){ 2, 2 }, zeros);
     OK(op_validate(env.backend, &o));
@@ -97,7 +101,8 @@ static void test_versions_mixed_and_read_output(void **state)
     (void)state;
     Qnn_GraphHandle_t g;
     OK(q.graphCreate(env.context, "mixed", NULL, &g));
-    Qnn_Tensor_t x = TENSOR2("x", APP_WRITE, FLOAT_32, 4), mid = TENSOR("mid", APP_READ, FLOAT_32, 4), y = TENSOR2("y", APP_READ, FLOAT_32, 4);
+    Qnn_Tensor_t x = TENSOR2("x", APP_WRITE, FLOAT_32, 4), mid = TENSOR("mid", APP_READ, FLOAT_32, 4),
+                 y = TENSOR2("y", APP_READ, FLOAT_32, 4);
     create(g, &x);
     create(g, &mid);
     create(g, &y);
@@ -122,7 +127,8 @@ static void test_no_inputs(void **state)
     static const float a[3] = { 1, -2, 3 };
     Qnn_GraphHandle_t g;
     OK(q.graphCreate(env.context, "constant", NULL, &g));
-    Qnn_Tensor_t c = WITH(TENSOR("a", STATIC, FLOAT_32, 3), a), mid = TENSOR("mid", NATIVE, FLOAT_32, 3), y = TENSOR("y", APP_READ, FLOAT_32, 3);
+    Qnn_Tensor_t c = WITH(TENSOR("a", STATIC, FLOAT_32, 3), a), mid = TENSOR("mid", NATIVE, FLOAT_32, 3),
+                 y = TENSOR("y", APP_READ, FLOAT_32, 3);
     create(g, &c);
     create(g, &mid);
     create(g, &y);
@@ -139,7 +145,7 @@ static void test_no_inputs(void **state)
     FAILS(QNN_GRAPH_ERROR_INVALID_ARGUMENT, q.graphExecute(g, &out, 0, &out, 1, NULL, NULL));
 }
 
-/* ---- kinds of tensors ----------------------------------------------------------------------------------------------------- */
+/* ---- kinds of tensors ------------------------------------------------------------------------------------------------- */
 
 static void test_absent_optional_input(void **state)
 {
@@ -149,12 +155,18 @@ static void test_absent_optional_input(void **state)
     for (int with_null = 0; with_null < 2; with_null++) {
         Qnn_GraphHandle_t g;
         OK(q.graphCreate(env.context, with_null ? "null" : "short", NULL, &g));
-        Qnn_Tensor_t x = TENSOR(with_null ? "x1" : "x0", APP_WRITE, FLOAT_32, 1, 3), y = TENSOR(with_null ? "y1" : "y0", APP_READ, FLOAT_32, 1, 2);
+        Qnn_Tensor_t x = TENSOR(with_null ? "x1" : "x0", APP_WRITE, FLOAT_32, 1, 3),
+                     y = TENSOR(with_null ? "y1" : "y0", APP_READ, FLOAT_32, 1, 2);
         Qnn_Tensor_t wt = WITH(TENSOR(with_null ? "w1" : "w0", STATIC, FLOAT_32, 2, 3), w);
         create(g, &x);
         create(g, &wt);
         create(g, &y);
-        struct op o = { .name = "fc", .type = "FullyConnected", .ni = with_null ? 3u : 2u, .in = { x, wt, tensor_absent() }, .no = 1, .out = { y } };
+        struct op o = { .name = "fc",
+                        .type = "FullyConnected",
+                        .ni = with_null ? 3u : 2u,
+                        .in = { x, wt, tensor_absent() },
+                        .no = 1,
+                        .out = { y } };
         OK(op_validate(env.backend, &o));
         OK(op_add(g, &o));
         OK(q.graphFinalize(g, NULL, NULL));
@@ -173,7 +185,8 @@ static void test_prelu_of_dimension_1(void **state)
     Qnn_GraphHandle_t g;
     OK(q.graphCreate(env.context, "g", NULL, &g));
     Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 2, 5, 1, 3), y = TENSOR("y", APP_READ, FLOAT_32, 2, 5, 1, 3);
-    Qnn_Tensor_t five = WITH(TENSOR("five", STATIC, FLOAT_32, 5), slopes), four = WITH(TENSOR("four", STATIC, FLOAT_32, 4), slopes);
+    Qnn_Tensor_t five = WITH(TENSOR("five", STATIC, FLOAT_32, 5), slopes),
+                 four = WITH(TENSOR("four", STATIC, FLOAT_32, 4), slopes);
     create(g, &x);
     create(g, &y);
     create(g, &five);
@@ -210,7 +223,8 @@ static void test_optional_output(void **state)
     (void)state;
     Qnn_GraphHandle_t g;
     OK(q.graphCreate(env.context, "g", NULL, &g));
-    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 4), y = TENSOR("y", APP_READ, FLOAT_32, 4), extra = TENSOR("e", OPTIONAL_APP_READ, FLOAT_32, 4);
+    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 4), y = TENSOR("y", APP_READ, FLOAT_32, 4),
+                 extra = TENSOR("e", OPTIONAL_APP_READ, FLOAT_32, 4);
     create(g, &x);
     create(g, &y);
     create(g, &extra);
@@ -236,7 +250,8 @@ static void test_static_is_copied(void **state)
     char name[] = "constant";
     uint32_t dims[] = { 2 };
     OK(q.graphCreate(env.context, "g", NULL, &g));
-    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 2), y = TENSOR("y", APP_READ, FLOAT_32, 2), c = WITH(TENSOR(name, STATIC, FLOAT_32, 2), add);
+    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 2), y = TENSOR("y", APP_READ, FLOAT_32, 2),
+                 c = WITH(TENSOR(name, STATIC, FLOAT_32, 2), add);
     TV(c).dimensions = dims;
     create(g, &x);
     create(g, &y);
@@ -281,7 +296,8 @@ static void test_retrieved_data(void **state)
     Qnn_TensorRetrieveRaw_t callbacks = { give_raw, take_raw };
     memset(&raw, 0, sizeof raw);
     OK(q.graphCreate(env.context, "g", NULL, &g));
-    Qnn_Tensor_t x = TENSOR2("x", APP_WRITE, FLOAT_32, 2), y = TENSOR2("y", APP_READ, FLOAT_32, 2), c = TENSOR2("c", STATIC, FLOAT_32, 2);
+    Qnn_Tensor_t x = TENSOR2("x", APP_WRITE, FLOAT_32, 2), y = TENSOR2("y", APP_READ, FLOAT_32, 2),
+                 c = TENSOR2("c", STATIC, FLOAT_32, 2);
     c.v2.memType = QNN_TENSORMEMTYPE_RETRIEVE_RAW;
     c.v2.retrieveRaw = &callbacks;
     create(g, &x);
@@ -323,7 +339,7 @@ static void test_context_tensor(void **state)
     floats_are(got, (float[]){ 0, 4, 0, 8 }, 4, 0);
 }
 
-/* ---- shapes --------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ----------------------------------------------------------------------------------------------------------- */
 
 static void test_batch_multiple(void **state)
 {
@@ -338,7 +354,8 @@ static void test_batch_multiple(void **state)
     }
     for (uint32_t batch = 1; batch <= 4; batch++) {
         uint32_t dims[] = { batch, AFFINE_N }, bytes = batch * AFFINE_N * (uint32_t)sizeof(float);
-        Qnn_Tensor_t in = tensor_data(tensor_shaped(net.x, 2, dims), x, bytes), out = tensor_data(tensor_shaped(net.y, 2, dims), y, bytes);
+        Qnn_Tensor_t in = tensor_data(tensor_shaped(net.x, 2, dims), x, bytes),
+                     out = tensor_data(tensor_shaped(net.y, 2, dims), y, bytes);
         memset(y, 0, sizeof y);
         OK(q.graphExecute(net.graph, &in, 1, &out, 1, NULL, NULL));
         floats_are(y, want, batch * AFFINE_N, 0);
@@ -349,7 +366,8 @@ static void test_batch_multiple(void **state)
     Qnn_Tensor_t in = WITH(tensor_shaped(net.x, 2, two), x), out = WITH(tensor_shaped(net.y, 2, three), y);
     FAILS(QNN_GRAPH_ERROR_INVALID_TENSOR, q.graphExecute(net.graph, &in, 1, &out, 1, NULL, NULL)); /* not the same factor */
     out = tensor_data(tensor_shaped(net.y, 2, two), y, AFFINE_N * sizeof(float));
-    FAILS(QNN_GRAPH_ERROR_INVALID_TENSOR, q.graphExecute(net.graph, &in, 1, &out, 1, NULL, NULL)); /* a buffer for one only */
+    FAILS(QNN_GRAPH_ERROR_INVALID_TENSOR,
+          q.graphExecute(net.graph, &in, 1, &out, 1, NULL, NULL)); /* a buffer for one only */
 }
 
 static Qnn_Tensor_t dynamic(Qnn_Tensor_t t, uint8_t *flags)
@@ -364,7 +382,8 @@ static void test_dynamic_dimensions(void **state)
     static uint8_t flags[] = { 1, 0 };
     Qnn_GraphHandle_t g;
     OK(q.graphCreate(env.context, "dynamic", NULL, &g));
-    Qnn_Tensor_t x = dynamic(TENSOR2("x", APP_WRITE, FLOAT_32, 4, 2), flags), mid = dynamic(TENSOR2("mid", NATIVE, FLOAT_32, 4, 2), flags),
+    Qnn_Tensor_t x = dynamic(TENSOR2("x", APP_WRITE, FLOAT_32, 4, 2), flags),
+                 mid = dynamic(TENSOR2("mid", NATIVE, FLOAT_32, 4, 2), flags),
                  y = dynamic(TENSOR2("y", APP_READ, FLOAT_32, 4, 2), flags);
     create(g, &x);
     create(g, &mid);
@@ -378,7 +397,8 @@ static void test_dynamic_dimensions(void **state)
         uint32_t out_dims[] = { 4, 2 };
         for (int i = 0; i < 8; i++)
             got[i] = 777;
-        Qnn_Tensor_t ix = tensor_data(tensor_shaped(x, 2, (uint32_t[]){ rows, 2 }), in, rows * 2 * (uint32_t)sizeof(float)), oy = WITH(y, got);
+        Qnn_Tensor_t ix = tensor_data(tensor_shaped(x, 2, (uint32_t[]){ rows, 2 }), in, rows * 2 * (uint32_t)sizeof(float)),
+                     oy = WITH(y, got);
         TV(oy).dimensions = out_dims;
         OK(q.graphExecute(g, &ix, 1, &oy, 1, NULL, NULL));
         assert_int_equal(out_dims[0], rows);
@@ -388,7 +408,8 @@ static void test_dynamic_dimensions(void **state)
     }
     float got[16];
     Qnn_Tensor_t ix = WITH(tensor_shaped(x, 2, (uint32_t[]){ 5, 2 }), got), oy = WITH(y, got);
-    FAILS_SAYING(QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE, "\"x\"", q.graphExecute(g, &ix, 1, &oy, 1, NULL, NULL)); /* above the maximum */
+    FAILS_SAYING(QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE, "\"x\"",
+                 q.graphExecute(g, &ix, 1, &oy, 1, NULL, NULL)); /* above the maximum */
     ix = WITH(tensor_shaped(x, 2, (uint32_t[]){ 3, 1 }), got);
     FAILS(QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE, q.graphExecute(g, &ix, 1, &oy, 1, NULL, NULL)); /* a fixed dimension */
     Qnn_Tensor_t fixed = dynamic(WITH(TENSOR2("c", STATIC, FLOAT_32, 4, 2), in), flags);
@@ -415,7 +436,7 @@ static void test_scalar(void **state)
     assert_true(got[0] == 42);
 }
 
-/* ---- several graphs ------------------------------------------------------------------------------------------------------- */
+/* ---- several graphs --------------------------------------------------------------------------------------------------- */
 
 static void test_several_graphs(void **state)
 {
@@ -442,7 +463,8 @@ static void test_several_graphs(void **state)
 static void test_graph_config(void **state)
 {
     (void)state;
-    QnnGraph_Config_t priority = { .option = QNN_GRAPH_CONFIG_OPTION_PRIORITY, .priority = QNN_PRIORITY_HIGH }, bad = { .option = (QnnGraph_ConfigOption_t)55 };
+    QnnGraph_Config_t priority = { .option = QNN_GRAPH_CONFIG_OPTION_PRIORITY, .priority = QNN_PRIORITY_HIGH },
+                      bad = { .option = (QnnGraph_ConfigOption_t)55 };
     const QnnGraph_Config_t *good[] = { &priority, NULL }, *bads[] = { &bad, NULL }, *empty[] = { NULL };
     Qnn_GraphHandle_t g;
     OK(q.graphCreate(env.context, "a", good, &g));

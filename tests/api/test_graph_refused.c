@@ -11,7 +11,7 @@ static Qnn_GraphHandle_t new_graph(const char *name)
     return g;
 }
 
-/* ---- tensors -------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ---------------------------------------------------------------------------------------------------------- */
 
 static void test_tensors(void **state)
 {
@@ -27,14 +27,16 @@ static void test_tensors(void **state)
         const char *says;
         Qnn_Tensor_t t;
     } bad[] = {
-        { QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, "a0", TENSOR("a0", STATIC, FLOAT_32, 4) },                                   /* no data */
-        { QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, "a1", tensor_data(TENSOR("a1", STATIC, FLOAT_32, 4), data, 15) },            /* too little */
-        { QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, "a2", WITH(TENSOR("a2", APP_WRITE, FLOAT_32, 4), data) },                    /* too early */
-        { QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, "a3", TENSOR("a3", APP_READWRITE, FLOAT_32, 4) },                            /* of a context */
+        { QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, "a0", TENSOR("a0", STATIC, FLOAT_32, 4) }, /* no data */
+        { QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, "a1",
+          tensor_data(TENSOR("a1", STATIC, FLOAT_32, 4), data, 15) },                                      /* too little */
+        { QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, "a2", WITH(TENSOR("a2", APP_WRITE, FLOAT_32, 4), data) }, /* too early */
+        { QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, "a3", TENSOR("a3", APP_READWRITE, FLOAT_32, 4) },         /* of a context */
         { QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, "a4", TENSOR("a4", NATIVE, FLOAT_32, 4, 0) },
         { QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM, "a5", TENSOR("a5", NATIVE, STRING, 4) },
         { QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM, "a6", TENSOR("a6", NATIVE, UNDEFINED, 4) },
-        { QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM, "a7", TENSOR("a7", NATIVE, FLOAT_32, 1, 1, 1, 1, 1, 1, 1, 1, 1) },       /* rank 9 */
+        { QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM, "a7",
+          TENSOR("a7", NATIVE, FLOAT_32, 1, 1, 1, 1, 1, 1, 1, 1, 1) }, /* rank 9 */
         { QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, "a8", TENSOR("a8", UNDEFINED, FLOAT_32, 4) },
         { QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, "scale", tensor_quant(TENSOR("a9", NATIVE, UFIXED_POINT_8, 4), 0, 0) },
         { QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, "scale", tensor_quant(TENSOR("b0", NATIVE, UFIXED_POINT_8, 4), -1, 0) },
@@ -53,7 +55,8 @@ static void test_tensors(void **state)
     TV(t).dataFormat = QNN_TENSOR_DATA_FORMAT_UBWC_NV12;
     FAILS(QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM, q.tensorCreateGraphTensor(g, &t));
     t = TENSOR("c3", NATIVE, FLOAT_32, 4);
-    FAILS(QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, q.tensorCreateContextTensor(env.context, &t)); /* NATIVE belongs to a graph */
+    FAILS(QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM,
+          q.tensorCreateContextTensor(env.context, &t)); /* NATIVE belongs to a graph */
     t = TENSOR("huge", NATIVE, FLOAT_32, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF);
     assert_int_not_equal(CODE(q.tensorCreateGraphTensor(g, &t)), QNN_SUCCESS);
     for (unsigned i = 0; i < COUNT(bad); i++) { /* none of the refused names is taken */
@@ -72,15 +75,16 @@ static void test_context_tensor_names(void **state)
     FAILS(QNN_TENSOR_ERROR_ALREADY_EXISTS, q.tensorCreateContextTensor(env.context, &c));
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
 
 static void test_nodes(void **state)
 {
     (void)state;
     Qnn_GraphHandle_t g = new_graph("g");
     static const float data[4] = { 1, 2, 3, 4 };
-    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 4), y = TENSOR("y", APP_READ, FLOAT_32, 4), c = WITH(TENSOR("c", STATIC, FLOAT_32, 4), data),
-                 loose = TENSOR("loose", NATIVE, FLOAT_32, 4), never = TENSOR("never", NATIVE, FLOAT_32, 4);
+    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 4), y = TENSOR("y", APP_READ, FLOAT_32, 4),
+                 c = WITH(TENSOR("c", STATIC, FLOAT_32, 4), data), loose = TENSOR("loose", NATIVE, FLOAT_32, 4),
+                 never = TENSOR("never", NATIVE, FLOAT_32, 4);
     OK(q.tensorCreateGraphTensor(g, &x));
     OK(q.tensorCreateGraphTensor(g, &y));
     OK(q.tensorCreateGraphTensor(g, &c));
@@ -94,15 +98,43 @@ static void test_nodes(void **state)
         struct op o;
     } bad[] = {
         { 6005, "Reluu", { .name = "n", .type = "Reluu", .ni = 1, .in = { x }, .no = 1, .out = { y } } },
-        { 6005, "my.pkg", { .name = "n", .package = "my.pkg", .type = "Relu", .ni = 1, .in = { x }, .no = 1, .out = { y } } },
-        { 6005, "bogus", { .name = "n", .type = "Softmax", .np = 1, .p = { param_u32("bogus", 1) }, .ni = 1, .in = { x }, .no = 1, .out = { y } } },
-        { 6005, "beta", { .name = "n", .type = "Softmax", .np = 2, .p = { param_f32("beta", 1), param_f32("beta", 2) }, .ni = 1, .in = { x }, .no = 1, .out = { y } } },
-        { 6005, "stride", { .name = "n", .type = "Conv2d", .ni = 2, .in = { x, c }, .no = 1, .out = { y } } }, /* a mandatory parameter */
+        { 6005,
+          "my.pkg",
+          { .name = "n", .package = "my.pkg", .type = "Relu", .ni = 1, .in = { x }, .no = 1, .out = { y } } },
+        { 6005,
+          "bogus",
+          { .name = "n",
+            .type = "Softmax",
+            .np = 1,
+            .p = { param_u32("bogus", 1) },
+            .ni = 1,
+            .in = { x },
+            .no = 1,
+            .out = { y } } },
+        { 6005,
+          "beta",
+          { .name = "n",
+            .type = "Softmax",
+            .np = 2,
+            .p = { param_f32("beta", 1), param_f32("beta", 2) },
+            .ni = 1,
+            .in = { x },
+            .no = 1,
+            .out = { y } } },
+        { 6005,
+          "stride",
+          { .name = "n", .type = "Conv2d", .ni = 2, .in = { x, c }, .no = 1, .out = { y } } }, /* a mandatory parameter */
         { 6007, "loose", { .name = "n", .type = "Relu", .ni = 1, .in = { loose }, .no = 1, .out = { y } } },
         { 6004, "4242", { .name = "n", .type = "Relu", .ni = 1, .in = { strange }, .no = 1, .out = { y } } },
-        { 6004, "never", { .name = "n", .type = "Relu", .ni = 1, .in = { never }, .no = 1, .out = { y } } }, /* id 0: not created */
-        { 6004, "\"x\"", { .name = "n", .type = "Relu", .ni = 1, .in = { c }, .no = 1, .out = { x } } },     /* writes an input */
-        { 6004, "\"c\"", { .name = "n", .type = "Relu", .ni = 1, .in = { x }, .no = 1, .out = { c } } },     /* writes a constant */
+        { 6004,
+          "never",
+          { .name = "n", .type = "Relu", .ni = 1, .in = { never }, .no = 1, .out = { y } } }, /* id 0: not created */
+        { 6004,
+          "\"x\"",
+          { .name = "n", .type = "Relu", .ni = 1, .in = { c }, .no = 1, .out = { x } } }, /* writes an input */
+        { 6004,
+          "\"c\"",
+          { .name = "n", .type = "Relu", .ni = 1, .in = { x }, .no = 1, .out = { c } } }, /* writes a constant */
     };
     for (unsigned i = 0; i < COUNT(bad); i++)
         FAILS_SAYING(bad[i].code, bad[i].says, op_add(g, &bad[i].o));
@@ -123,7 +155,8 @@ static void test_parameter_must_be_static(void **state)
 {
     (void)state;
     Qnn_GraphHandle_t g = new_graph("g");
-    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 2, 3), y = TENSOR("y", APP_READ, FLOAT_32, 3, 2), perm = TENSOR("perm", APP_WRITE, UINT_32, 2);
+    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 2, 3), y = TENSOR("y", APP_READ, FLOAT_32, 3, 2),
+                 perm = TENSOR("perm", APP_WRITE, UINT_32, 2);
     OK(q.tensorCreateGraphTensor(g, &x));
     OK(q.tensorCreateGraphTensor(g, &y));
     OK(q.tensorCreateGraphTensor(g, &perm));
@@ -135,8 +168,9 @@ static void test_parameter_must_be_static(void **state)
 static void test_validation(void **state)
 {
     (void)state;
-    Qnn_Tensor_t x = TENSOR("x", NATIVE, FLOAT_32, 2, 3), y = TENSOR("y", NATIVE, FLOAT_32, 2, 3), wrong = TENSOR("y", NATIVE, FLOAT_32, 3, 2),
-                 other = TENSOR("y", NATIVE, INT_32, 2, 3), text = TENSOR("y", NATIVE, STRING, 2, 3);
+    Qnn_Tensor_t x = TENSOR("x", NATIVE, FLOAT_32, 2, 3), y = TENSOR("y", NATIVE, FLOAT_32, 2, 3),
+                 wrong = TENSOR("y", NATIVE, FLOAT_32, 3, 2), other = TENSOR("y", NATIVE, INT_32, 2, 3),
+                 text = TENSOR("y", NATIVE, STRING, 2, 3);
     struct op o = { .name = "r", .type = "Relu", .ni = 1, .in = { x }, .no = 1, .out = { y } };
     OK(op_validate(env.backend, &o)); /* ids do not exist yet */
     o.out[0] = wrong;
@@ -163,8 +197,8 @@ static void test_validation(void **state)
 static void test_validation_without_data(void **state)
 {
     (void)state;
-    Qnn_Tensor_t x = TENSOR("x", NATIVE, FLOAT_32, 1, 4, 4, 1), w = TENSOR("w", STATIC, FLOAT_32, 3, 3, 1, 2), b = TENSOR("b", STATIC, FLOAT_32, 2),
-                 y = TENSOR("y", NATIVE, FLOAT_32, 1, 2, 2, 2);
+    Qnn_Tensor_t x = TENSOR("x", NATIVE, FLOAT_32, 1, 4, 4, 1), w = TENSOR("w", STATIC, FLOAT_32, 3, 3, 1, 2),
+                 b = TENSOR("b", STATIC, FLOAT_32, 2), y = TENSOR("y", NATIVE, FLOAT_32, 1, 2, 2, 2);
     static const uint32_t ones[2] = { 1, 1 }, zeros[4];
     struct op o = { .name = "conv", .type = "Conv2d", .np = 2, .ni = 3, .in = { x, w, b }, .no = 1, .out = { y } };
     o.p[0] = param_u32s(NULL, "stride", 1, (uint32_t[]){ 2 }, ones);
@@ -172,7 +206,7 @@ static void test_validation_without_data(void **state)
     OK(op_validate(env.backend, &o));
 }
 
-/* ---- states --------------------------------------------------------------------------------------------------------------- */
+/* ---- states ----------------------------------------------------------------------------------------------------------- */
 
 static void test_states(void **state)
 {
@@ -233,7 +267,14 @@ static void test_counts_that_lie(void **state)
     OK(q.tensorCreateGraphTensor(g, &y));
     for (unsigned i = 0; i < COUNT(lies); i++)
         for (unsigned what = 0; what < 3; what++) {
-            struct op o = { .name = "n", .type = "Concat", .np = 1, .p = { param_u32("axis", 0) }, .ni = 1, .in = { x }, .no = 1, .out = { y } };
+            struct op o = { .name = "n",
+                            .type = "Concat",
+                            .np = 1,
+                            .p = { param_u32("axis", 0) },
+                            .ni = 1,
+                            .in = { x },
+                            .no = 1,
+                            .out = { y } };
             *(what == 0 ? &o.ni : what == 1 ? &o.no : &o.np) = lies[i];
             FAILS_SAYING(QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE, keep_name("%u", lies[i]), op_validate(env.backend, &o));
             FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_OP_CONFIG, keep_name("%u", lies[i]), op_add(g, &o));
@@ -246,11 +287,19 @@ static void test_parameter_of_another_shape(void **state)
     (void)state;
     static const uint32_t perm[] = { 1, 0 };
     Qnn_GraphHandle_t g = new_graph("param");
-    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 2, 3), y = TENSOR("y", APP_READ, FLOAT_32, 3, 2), p = WITH(TENSOR("p", STATIC, UINT_32, 2), perm);
+    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 2, 3), y = TENSOR("y", APP_READ, FLOAT_32, 3, 2),
+                 p = WITH(TENSOR("p", STATIC, UINT_32, 2), perm);
     OK(q.tensorCreateGraphTensor(g, &x));
     OK(q.tensorCreateGraphTensor(g, &y));
     OK(q.tensorCreateGraphTensor(g, &p));
-    struct op o = { .name = "n", .type = "Transpose", .np = 1, .p = { { .paramType = QNN_PARAMTYPE_TENSOR, .name = "perm" } }, .ni = 1, .in = { x }, .no = 1, .out = { y } };
+    struct op o = { .name = "n",
+                    .type = "Transpose",
+                    .np = 1,
+                    .p = { { .paramType = QNN_PARAMTYPE_TENSOR, .name = "perm" } },
+                    .ni = 1,
+                    .in = { x },
+                    .no = 1,
+                    .out = { y } };
     o.p[0].tensorParam = tensor_data(tensor_shaped(p, 1, (const uint32_t[]){ 1u << 20 }), NULL, 0);
     FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_OP_CONFIG, "4194304 bytes here; it was created with 8", op_add(g, &o));
     o.p[0].tensorParam = tensor_data(p, NULL, 0);
@@ -269,7 +318,7 @@ static void test_names(void **state)
     assert_ptr_equal(g, h);
 }
 
-/* ---- executions ----------------------------------------------------------------------------------------------------------- */
+/* ---- executions ------------------------------------------------------------------------------------------------------- */
 
 static void test_executions(void **state)
 {
@@ -278,8 +327,8 @@ static void test_executions(void **state)
     float x[AFFINE_N] = { 1, 2, 3, 4, 5, 6, 7, 8 }, y[AFFINE_N];
     OK(net_affine(env.context, "net", 2, 0, &net));
     OK(q.graphFinalize(net.graph, NULL, NULL));
-    Qnn_Tensor_t in = WITH(net.x, x), out = WITH(net.y, y), wrong = in, empty = net.x, small = tensor_data(net.x, x, 7), tiny = tensor_data(net.y, y, 7),
-                 no_out = net.y;
+    Qnn_Tensor_t in = WITH(net.x, x), out = WITH(net.y, y), wrong = in, empty = net.x, small = tensor_data(net.x, x, 7),
+                 tiny = tensor_data(net.y, y, 7), no_out = net.y;
     TV(wrong).id = 31337;
     Qnn_Tensor_t v9 = in;
     v9.version = (Qnn_TensorVersion_t)9;
@@ -295,15 +344,19 @@ static void test_executions(void **state)
         Qnn_Tensor_t *out;
         uint32_t n_out;
     } bad[] = {
-        { 6004, "31337", &wrong, 1, &out, 1 },       { 6004, "net_x", &empty, 1, &out, 1 },      { 6004, "net_x", &small, 1, &out, 1 },
-        { 6004, "net_y", &in, 1, &tiny, 1 },         { 6004, "net_y", &in, 1, &no_out, 1 },      { 6004, "net_x", NULL, 0, &out, 1 },
-        { 6004, "net_y", &in, 1, NULL, 0 },          { 6000, "numInputs", &in, 0, &out, 1 },     { 6000, "numOutputs", &in, 1, &out, 0 },
-        { 6000, "inputs", NULL, 1, &out, 1 },        { 6000, "outputs", &in, 1, NULL, 1 },       { 6004, "net_y", &out, 1, &out, 1 },
-        { 6004, "net_x", &in, 1, &in, 1 },           { 6004, "version", &v9, 1, &out, 1 },       { 6004, "net_x", &bad_mem, 1, &out, 1 },
-        { 6004, "twice", twice, 2, &out, 1 },        { 6004, "twice", &in, 1, twice_out, 2 },
+        { 6004, "31337", &wrong, 1, &out, 1 },   { 6004, "net_x", &empty, 1, &out, 1 },
+        { 6004, "net_x", &small, 1, &out, 1 },   { 6004, "net_y", &in, 1, &tiny, 1 },
+        { 6004, "net_y", &in, 1, &no_out, 1 },   { 6004, "net_x", NULL, 0, &out, 1 },
+        { 6004, "net_y", &in, 1, NULL, 0 },      { 6000, "numInputs", &in, 0, &out, 1 },
+        { 6000, "numOutputs", &in, 1, &out, 0 }, { 6000, "inputs", NULL, 1, &out, 1 },
+        { 6000, "outputs", &in, 1, NULL, 1 },    { 6004, "net_y", &out, 1, &out, 1 },
+        { 6004, "net_x", &in, 1, &in, 1 },       { 6004, "version", &v9, 1, &out, 1 },
+        { 6004, "net_x", &bad_mem, 1, &out, 1 }, { 6004, "twice", twice, 2, &out, 1 },
+        { 6004, "twice", &in, 1, twice_out, 2 },
     };
     for (unsigned i = 0; i < COUNT(bad); i++)
-        FAILS_SAYING(bad[i].code, bad[i].says, q.graphExecute(net.graph, bad[i].in, bad[i].n_in, bad[i].out, bad[i].n_out, NULL, NULL));
+        FAILS_SAYING(bad[i].code, bad[i].says,
+                     q.graphExecute(net.graph, bad[i].in, bad[i].n_in, bad[i].out, bad[i].n_out, NULL, NULL));
     OK(q.graphExecute(net.graph, &in, 1, &out, 1, NULL, NULL));
     for (int i = 0; i < AFFINE_N; i++)
         assert_true(y[i] == 2 * x[i]);

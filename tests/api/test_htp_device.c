@@ -68,7 +68,7 @@ static void test_platform_is_freed_once(void **state)
     OK(q.deviceGetPlatformInfo(NULL, &p)); /* left to the end of the library */
 }
 
-/* ---- choosing hardware ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing hardware ------------------------------------------------------------------------------------------------ */
 
 static Qnn_ErrorHandle_t create(const void *a, const void *b, Qnn_DeviceHandle_t *ret)
 {
@@ -97,8 +97,10 @@ static void test_soc_and_arch(void **state)
     (void)state;
     static const struct {
         uint32_t soc, arch;
-    } known[] = { { 30, 68 }, { 36, 69 }, { 43, 73 }, { 57, 75 }, { 60, 73 }, { 69, 79 }, { 87, 81 }, { 39, 68 }, { 52, 73 }, { 72, 81 } };
-    QnnHtpDevice_CustomConfig_t soc = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC }, arch = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_ARCH };
+    } known[] = { { 30, 68 }, { 36, 69 }, { 43, 73 }, { 57, 75 }, { 60, 73 },
+                  { 69, 79 }, { 87, 81 }, { 39, 68 }, { 52, 73 }, { 72, 81 } };
+    QnnHtpDevice_CustomConfig_t soc = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC },
+                                arch = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_ARCH };
     made_is(NULL, NULL, 43, 73);
     for (unsigned i = 0; i < COUNT(known); i++) {
         soc.socModel = known[i].soc;
@@ -114,12 +116,15 @@ static void test_soc_and_arch(void **state)
     made_is(&soc, NULL, 43, 73);
 }
 
-/* The layout of SDKs up to 2.43: values right behind the option. Guard words show that it was not taken for the other one. */
+/* The layout of SDKs up to 2.43: values right behind the option. Guard words show that it was not taken for the other one.
+ */
 static void test_old_layout(void **state)
 {
     (void)state;
-    const uint32_t soc[4] = { QNN_HTP_DEVICE_CONFIG_OPTION_SOC, 57, 0, 0xDEADBEEF }, soc_dirty[4] = { QNN_HTP_DEVICE_CONFIG_OPTION_SOC, 57, 0x7fff1234, 0 };
-    const uint32_t arch[4] = { QNN_HTP_DEVICE_CONFIG_OPTION_ARCH, 0, 79, 0xDEADBEEF }, pd[4] = { QNN_HTP_DEVICE_CONFIG_OPTION_SIGNEDPD, 0, 1, 0 };
+    const uint32_t soc[4] = { QNN_HTP_DEVICE_CONFIG_OPTION_SOC, 57, 0, 0xDEADBEEF },
+                   soc_dirty[4] = { QNN_HTP_DEVICE_CONFIG_OPTION_SOC, 57, 0x7fff1234, 0 };
+    const uint32_t arch[4] = { QNN_HTP_DEVICE_CONFIG_OPTION_ARCH, 0, 79, 0xDEADBEEF },
+                   pd[4] = { QNN_HTP_DEVICE_CONFIG_OPTION_SIGNEDPD, 0, 1, 0 };
     made_is(soc, NULL, 57, 75);
     made_is(soc_dirty, NULL, 57, 75);
     made_is(arch, NULL, 0, 79);
@@ -138,7 +143,8 @@ static void test_refused(void **state)
     FAILS_SAYING(QNN_DEVICE_ERROR_INVALID_CONFIG, "77", create(&c, NULL, &d));
     c = (QnnHtpDevice_CustomConfig_t){ .option = (QnnHtpDevice_ConfigOption_t)55 };
     FAILS_SAYING(QNN_DEVICE_ERROR_INVALID_CONFIG, "55", create(&c, NULL, &d));
-    QnnDevice_Config_t none = { .option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = NULL }, bad = { .option = (QnnDevice_ConfigOption_t)9 },
+    QnnDevice_Config_t none = { .option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = NULL },
+                       bad = { .option = (QnnDevice_ConfigOption_t)9 },
                        empty = { .option = QNN_DEVICE_CONFIG_OPTION_PLATFORM_INFO, .hardwareInfo = NULL };
     const QnnDevice_Config_t *lists[3][2] = { { &none, NULL }, { &bad, NULL }, { &empty, NULL } };
     for (int i = 0; i < 3; i++)
@@ -165,7 +171,8 @@ static void test_from_platform(void **state)
     setenv("OPENQNN_SOC", "SM8650", 1);
     OK(q.deviceGetPlatformInfo(NULL, &p));
     unsetenv("OPENQNN_SOC");
-    QnnDevice_Config_t c = { .option = QNN_DEVICE_CONFIG_OPTION_PLATFORM_INFO, .hardwareInfo = (QnnDevice_PlatformInfo_t *)(uintptr_t)p };
+    QnnDevice_Config_t c = { .option = QNN_DEVICE_CONFIG_OPTION_PLATFORM_INFO,
+                             .hardwareInfo = (QnnDevice_PlatformInfo_t *)(uintptr_t)p };
     const QnnDevice_Config_t *list[] = { &c, NULL };
     OK(q.deviceCreate(NULL, list, &d));
     OK(q.deviceGetInfo(d, &mine));
@@ -174,7 +181,7 @@ static void test_from_platform(void **state)
     OK(q.deviceFree(d));
 }
 
-/* ---- contexts on devices ----------------------------------------------------------------------------------------------------- */
+/* ---- contexts on devices ---------------------------------------------------------------------------------------------- */
 
 static void test_device_outlives_contexts(void **state)
 {
@@ -216,7 +223,8 @@ static void test_binary_of_newer_arch(void **state)
     OK(q.graphFinalize(net.graph, NULL, NULL));
     OK(q.contextGetBinary(c, bytes, sizeof bytes, &size));
     OK(q.contextFree(c, NULL));
-    FAILS_SAYING(QNN_CONTEXT_ERROR_BINARY_CONFIGURATION, "v79", q.contextCreateFromBinary(b, older, NULL, bytes, size, &c, NULL));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_BINARY_CONFIGURATION, "v79",
+                 q.contextCreateFromBinary(b, older, NULL, bytes, size, &c, NULL));
     FAILS(QNN_CONTEXT_ERROR_BINARY_CONFIGURATION, q.contextValidateBinary(b, older, NULL, bytes, size));
     OK(q.contextValidateBinary(b, newer, NULL, bytes, size));
     OK(q.contextCreateFromBinary(b, NULL, NULL, bytes, size, &c, NULL));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of contexts: one spill-fill buffer for all, of the size that the first one says, counted once and gone with the last one that uses it, in any order; what
- * does not fit or names no group is refused; a dead session takes nothing else along. */
+/* Groups of contexts: one spill-fill buffer for all, of the size that the first one says, counted once and gone with the
+ * last one that uses it, in any order; what does not fit or names no group is refused; a dead session takes nothing else
+ * along. */
 #include "api_test.h"
 
 #include <pthread.h>
@@ -49,7 +50,8 @@ static int setup(void **state)
             want[i * SIDE + k] = 2 * x[k * SIDE + i];
     lib_open();
     memset(&told, 0, sizeof told);
-    return q.logCreate(listen, QNN_LOG_LEVEL_INFO, &listener) != QNN_SUCCESS || q.backendCreate(listener, NULL, &backend) != QNN_SUCCESS;
+    return q.logCreate(listen, QNN_LOG_LEVEL_INFO, &listener) != QNN_SUCCESS ||
+           q.backendCreate(listener, NULL, &backend) != QNN_SUCCESS;
 }
 
 static int teardown(void **state)
@@ -62,7 +64,7 @@ static int teardown(void **state)
     return e != QNN_SUCCESS;
 }
 
-/* ---- contexts ---------------------------------------------------------------------------------------------------------------- */
+/* ---- contexts --------------------------------------------------------------------------------------------------------- */
 
 static QnnHtpContext_CustomConfig_t group_config(Qnn_ContextHandle_t first, uint64_t bytes)
 {
@@ -71,7 +73,8 @@ static QnnHtpContext_CustomConfig_t group_config(Qnn_ContextHandle_t first, uint
     return c;
 }
 
-static Qnn_ErrorHandle_t create_in_group(Qnn_ContextHandle_t first, uint64_t bytes, Qnn_Priority_t priority, Qnn_ContextHandle_t *ret)
+static Qnn_ErrorHandle_t create_in_group(Qnn_ContextHandle_t first, uint64_t bytes, Qnn_Priority_t priority,
+                                         Qnn_ContextHandle_t *ret)
 {
     QnnHtpContext_CustomConfig_t group = group_config(first, bytes);
     QnnContext_Config_t c[] = { { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &group },
@@ -82,7 +85,8 @@ static Qnn_ErrorHandle_t create_in_group(Qnn_ContextHandle_t first, uint64_t byt
 
 static struct net compose(Qnn_ContextHandle_t context)
 {
-    QnnHtpGraph_CustomConfig_t size = { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES, .vtcmSizeInBytes = 256 * KIB };
+    QnnHtpGraph_CustomConfig_t size = { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES,
+                                        .vtcmSizeInBytes = 256 * KIB };
     QnnGraph_Config_t custom = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &size };
     const QnnGraph_Config_t *list[] = { &custom, NULL };
     struct net n;
@@ -109,7 +113,8 @@ static bool right(const struct net *n)
 static uint64_t spill_of(Qnn_ContextHandle_t c)
 {
     QnnHtpContext_CustomProperty_t p = { .option = QNN_HTP_CONTEXT_GET_PROP_MAX_SPILLFILL_BUFFER_SIZE };
-    QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p }, *list[] = { &property, NULL };
+    QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p },
+                          *list[] = { &property, NULL };
     OK(q.contextGetProperty(c, list));
     return p.spillfillBufferSize;
 }
@@ -152,13 +157,19 @@ static struct size measure(void)
     return s;
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------------ */
 
 static void test_counted_once(void **state)
 {
     (void)state;
     /* which one is freed next */
-    static const int orders[][MOST] = { { 0, 1 }, { 1, 0 }, { 0, 2, 1 }, { 1, 2, 0 }, { 3, 0, 4, 1, 2 }, { 0, 1, 2, 3, 4, 5, 6, 7 }, { 7, 6, 5, 4, 3, 2, 1, 0 } };
+    static const int orders[][MOST] = { { 0, 1 },
+                                        { 1, 0 },
+                                        { 0, 2, 1 },
+                                        { 1, 2, 0 },
+                                        { 3, 0, 4, 1, 2 },
+                                        { 0, 1, 2, 3, 4, 5, 6, 7 },
+                                        { 7, 6, 5, 4, 3, 2, 1, 0 } };
     static const int counts[] = { 2, 2, 3, 3, 5, 8, 8 };
     Qnn_ContextHandle_t keep, c[MOST];
     struct net n[MOST];
@@ -187,7 +198,8 @@ static void test_counted_once(void **state)
     OK(q.contextFree(keep, NULL));
 }
 
-/* A graph that spills more is refused, built or from a file, and the context and its group go on; without a size the first one decides. */
+/* A graph that spills more is refused, built or from a file, and the context and its group go on; without a size the first
+ * one decides. */
 static void test_too_small(void **state)
 {
     (void)state;
@@ -200,8 +212,8 @@ static void test_too_small(void **state)
     struct net affine;
     OK(create_in_group(NULL, s.spill - 1, QNN_PRIORITY_NORMAL, &c));
     struct net n = compose(c);
-    snprintf(says, sizeof says, "graph \"turns\" spills %llu bytes; the buffer of its group of contexts has %llu", (unsigned long long)s.spill,
-             (unsigned long long)s.spill - 1);
+    snprintf(says, sizeof says, "graph \"turns\" spills %llu bytes; the buffer of its group of contexts has %llu",
+             (unsigned long long)s.spill, (unsigned long long)s.spill - 1);
     FAILS_SAYING(QNN_COMMON_ERROR_MEM_ALLOC, says, q.graphFinalize(n.graph, NULL, NULL));
     OK(net_affine(c, "small", 2, 1, &affine)); /* spills nothing */
     OK(q.graphFinalize(affine.graph, NULL, NULL));
@@ -237,8 +249,10 @@ static void test_too_large(void **state)
     (void)state;
     const uint64_t all = UINT64_C(15) << 28;
     Qnn_ContextHandle_t c;
-    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "18446744073709551615", create_in_group(NULL, UINT64_MAX, QNN_PRIORITY_NORMAL, &c));
-    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "a session has 4026531840 bytes", create_in_group(NULL, all + 1, QNN_PRIORITY_NORMAL, &c));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "18446744073709551615",
+                 create_in_group(NULL, UINT64_MAX, QNN_PRIORITY_NORMAL, &c));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "a session has 4026531840 bytes",
+                 create_in_group(NULL, all + 1, QNN_PRIORITY_NORMAL, &c));
     OK(create_in_group(NULL, all, QNN_PRIORITY_NORMAL, &c));
     struct net n = compose(c);
     FAILS_SAYING(QNN_COMMON_ERROR_MEM_ALLOC, "4026531840", q.graphFinalize(n.graph, NULL, NULL));
@@ -252,10 +266,13 @@ static void test_wrong_handles(void **state)
     OK(q.contextCreate(backend, NULL, NULL, &plain));
     OK(create_in_group(NULL, MIB, QNN_PRIORITY_NORMAL, &gone));
     OK(q.contextFree(gone, NULL));
-    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "is a context without a group", create_in_group(plain, MIB, QNN_PRIORITY_NORMAL, &c));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "is a context without a group",
+                 create_in_group(plain, MIB, QNN_PRIORITY_NORMAL, &c));
     FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "is not a context", create_in_group(gone, MIB, QNN_PRIORITY_NORMAL, &c));
-    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "is not a context", create_in_group(backend, MIB, QNN_PRIORITY_NORMAL, &c));
-    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "is not a context", create_in_group((void *)&c, MIB, QNN_PRIORITY_NORMAL, &c));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "is not a context",
+                 create_in_group(backend, MIB, QNN_PRIORITY_NORMAL, &c));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "is not a context",
+                 create_in_group((void *)&c, MIB, QNN_PRIORITY_NORMAL, &c));
 }
 
 static void test_no_buffer_of_the_client(void **state)
@@ -333,7 +350,8 @@ static void *repeat(void *arg)
 static void test_threads(void **state)
 {
     (void)state;
-    static const Qnn_Priority_t priorities[] = { QNN_PRIORITY_LOW, QNN_PRIORITY_NORMAL, QNN_PRIORITY_HIGH, QNN_PRIORITY_HIGH };
+    static const Qnn_Priority_t priorities[] = { QNN_PRIORITY_LOW, QNN_PRIORITY_NORMAL, QNN_PRIORITY_HIGH,
+                                                 QNN_PRIORITY_HIGH };
     Qnn_ContextHandle_t c[COUNT(priorities)];
     struct net n[COUNT(priorities)];
     pthread_t thread[COUNT(priorities)];
@@ -354,8 +372,14 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_counted_once), TEST(test_too_small), TEST(test_too_large), TEST(test_wrong_handles), TEST(test_no_buffer_of_the_client), TEST(test_another_session),
-        TEST(test_dead_session), TEST(test_threads),
+        TEST(test_counted_once),
+        TEST(test_too_small),
+        TEST(test_too_large),
+        TEST(test_wrong_handles),
+        TEST(test_no_buffer_of_the_client),
+        TEST(test_another_session),
+        TEST(test_dead_session),
+        TEST(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

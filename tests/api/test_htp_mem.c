@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared buffers of libQnnHtp.so: every kind, many tensors in one buffer, one buffer in several contexts, and what is refused; after every refusal
- * the session still computes. */
+/* Shared buffers of libQnnHtp.so: every kind, many tensors in one buffer, one buffer in several contexts, and what is
+ * refused; after every refusal the session still computes. */
 #include "api_test.h"
 
 #include <fcntl.h>
@@ -54,8 +54,10 @@ static QnnMemHtp_Descriptor_t custom(QnnHtpMem_Type_t type, int f, uint64_t offs
 
 static Qnn_MemDescriptor_t of_custom(QnnMemHtp_Descriptor_t *d)
 {
-    return (Qnn_MemDescriptor_t){ .memShape = { TV(net.x).rank, TV(net.x).dimensions, NULL }, .dataType = QNN_DATATYPE_FLOAT_32,
-                                  .memType = QNN_MEM_TYPE_CUSTOM, .customInfo = d };
+    return (Qnn_MemDescriptor_t){ .memShape = { TV(net.x).rank, TV(net.x).dimensions, NULL },
+                                  .dataType = QNN_DATATYPE_FLOAT_32,
+                                  .memType = QNN_MEM_TYPE_CUSTOM,
+                                  .customInfo = d };
 }
 
 static Qnn_MemDescriptor_t of_fd(Qnn_MemType_t type, int f)
@@ -101,12 +103,13 @@ static void run_in(Qnn_GraphHandle_t g, Qnn_MemHandle_t x, Qnn_MemHandle_t y)
     OK(q.graphExecute(g, &in, 1, &out, 1, NULL, NULL));
 }
 
-/* ---- kinds ------------------------------------------------------------------------------------------------------------------ */
+/* ---- kinds ------------------------------------------------------------------------------------------------------------ */
 
 static void test_many_tensors_in_one_buffer(void **state)
 {
     (void)state;
-    QnnMemHtp_Descriptor_t a = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 64, PAGE), b = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 1024, PAGE);
+    QnnMemHtp_Descriptor_t a = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 64, PAGE),
+                           b = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 1024, PAGE);
     Qnn_MemDescriptor_t d[2] = { of_custom(&a), of_custom(&b) };
     Qnn_MemHandle_t h[2];
     OK(q.memRegister(env.context, d, 2, h));
@@ -167,7 +170,8 @@ static void test_several_contexts(void **state)
     Qnn_ContextHandle_t c[CONTEXTS];
     Qnn_MemHandle_t h[CONTEXTS][2];
     struct net n[CONTEXTS];
-    QnnMemHtp_Descriptor_t a = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 0, PAGE), b = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 512, PAGE);
+    QnnMemHtp_Descriptor_t a = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 0, PAGE),
+                           b = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 512, PAGE);
     Qnn_MemDescriptor_t d[2] = { of_custom(&a), of_custom(&b) };
     for (int i = 0; i < CONTEXTS; i++) {
         OK(q.contextCreate(env.backend, NULL, NULL, &c[i]));
@@ -192,12 +196,15 @@ static void test_several_contexts(void **state)
 static void test_context_buffers(void **state)
 {
     (void)state;
-    static const QnnHtpMem_Type_t types[] = { QNN_HTP_MEM_WEIGHTS_BUFFER, QNN_HTP_MEM_SHARED_SPILLFILL_BUFFER, QNN_HTP_MEM_SHARED_VTCMBACKUP_BUFFER };
-    static const QnnHtpContext_GetPropertyOption_t sizes[] = { QNN_HTP_CONTEXT_GET_PROP_WEIGHTS_BUFFER_SIZE, QNN_HTP_CONTEXT_GET_PROP_MAX_SPILLFILL_BUFFER_SIZE,
+    static const QnnHtpMem_Type_t types[] = { QNN_HTP_MEM_WEIGHTS_BUFFER, QNN_HTP_MEM_SHARED_SPILLFILL_BUFFER,
+                                              QNN_HTP_MEM_SHARED_VTCMBACKUP_BUFFER };
+    static const QnnHtpContext_GetPropertyOption_t sizes[] = { QNN_HTP_CONTEXT_GET_PROP_WEIGHTS_BUFFER_SIZE,
+                                                               QNN_HTP_CONTEXT_GET_PROP_MAX_SPILLFILL_BUFFER_SIZE,
                                                                QNN_HTP_CONTEXT_GET_PROP_MAX_VTCMBACKUP_BUFFER_SIZE };
     for (unsigned i = 0; i < COUNT(types); i++) {
         QnnHtpContext_CustomProperty_t p = { .option = sizes[i] };
-        QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p }, *list[] = { &property, NULL };
+        QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p },
+                              *list[] = { &property, NULL };
         OK(q.contextGetProperty(env.context, list));
         uint64_t size = p.weightsBufferSize + PAGE;
         int f = new_fd(size + PAGE);
@@ -207,7 +214,8 @@ static void test_context_buffers(void **state)
         d.memShape = (Qnn_MemShape_t){ 0, NULL, NULL };
         OK(q.memRegister(env.context, &d, 1, &h));
         Qnn_Tensor_t in = in_mem(net.x, h), out = WITH(net.y, (float[AFFINE_N]){ 0 });
-        FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "whole context", q.graphExecute(net.graph, &in, 1, &out, 1, NULL, NULL));
+        FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "whole context",
+                     q.graphExecute(net.graph, &in, 1, &out, 1, NULL, NULL));
         still_works();
         OK(q.memDeRegister(&h, 1));
         close(f);
@@ -228,7 +236,8 @@ static void test_qmem_graph(void **state)
     struct op relu = { "relu", "Relu", NULL, 0, 1, 1, { QNN_PARAM_INIT }, { x }, { y } };
     OK(op_add(g, &relu));
     OK(q.graphFinalize(g, NULL, NULL));
-    QnnMemHtp_Descriptor_t a = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 0, PAGE), b = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 256, PAGE);
+    QnnMemHtp_Descriptor_t a = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 0, PAGE),
+                           b = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 256, PAGE);
     Qnn_MemDescriptor_t d[2] = { of_custom(&a), of_custom(&b) };
     Qnn_MemHandle_t h[2];
     OK(q.memRegister(env.context, d, 2, h));
@@ -264,7 +273,8 @@ static uint64_t copied(const Qnn_Tensor_t *in, Qnn_Tensor_t *out)
 static void test_nothing_is_copied(void **state)
 {
     (void)state;
-    QnnMemHtp_Descriptor_t a = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 0, PAGE), b = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 256, PAGE);
+    QnnMemHtp_Descriptor_t a = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 0, PAGE),
+                           b = custom(QNN_HTP_MEM_SHARED_BUFFER, fd, 256, PAGE);
     Qnn_MemDescriptor_t d[2] = { of_custom(&a), of_custom(&b) };
     Qnn_MemHandle_t h[2];
     float x[AFFINE_N] = { 0 }, y[AFFINE_N];
@@ -275,12 +285,13 @@ static void test_nothing_is_copied(void **state)
     assert_int_equal(copied(&in, &raw_out), BYTES);
 }
 
-/* ---- refused ------------------------------------------------------------------------------------------------------------------ */
+/* ---- refused ---------------------------------------------------------------------------------------------------------- */
 
 static void test_refused(void **state)
 {
     (void)state;
-    int pipes[2], dir = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), read_only = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), closed = dup(fd);
+    int pipes[2], dir = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                  read_only = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), closed = dup(fd);
     assert_int_equal(pipe(pipes), 0);
     close(closed);
     const struct {
@@ -347,8 +358,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(test_many_tensors_in_one_buffer), TEST(test_one_buffer_per_tensor), TEST(test_mixed), TEST(test_several_contexts),
-        TEST(test_context_buffers), TEST(test_qmem_graph), TEST(test_nothing_is_copied), TEST(test_refused), TEST(test_too_small),
+        TEST(test_many_tensors_in_one_buffer),
+        TEST(test_one_buffer_per_tensor),
+        TEST(test_mixed),
+        TEST(test_several_contexts),
+        TEST(test_context_buffers),
+        TEST(test_qmem_graph),
+        TEST(test_nothing_is_copied),
+        TEST(test_refused),
+        TEST(test_too_small),
         TEST(test_shrunk_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of libQnnHtp.so's contexts and graphs: every valid one is taken, what does not make sense is refused, and what belongs into the
- * description of a binary is found there. Float rules: float32 unless float16 is asked for. */
+/* Options of libQnnHtp.so's contexts and graphs: every valid one is taken, what does not make sense is refused, and what
+ * belongs into the description of a binary is found there. Float rules: float32 unless float16 is asked for. */
 #include "api_test.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 #undef COUNT
 #include "system_lib.h"
 
-/* ---- contexts ------------------------------------------------------------------------------------------------------------------ */
+/* ---- contexts --------------------------------------------------------------------------------------------------------- */
 
 static Qnn_ErrorHandle_t context_with(QnnHtpContext_CustomConfig_t *c, Qnn_ContextHandle_t *ret)
 {
@@ -33,19 +33,22 @@ static void test_context_options(void **state)
         memset(&c, 0, sizeof c);
         c.option = (QnnHtpContext_ConfigOption_t)o;
         OK(context_with(&c, &h));
-        memset((char *)&c + offsetof(QnnHtpContext_CustomConfig_t, weightSharingEnabled), 0, sizeof c - offsetof(QnnHtpContext_CustomConfig_t, weightSharingEnabled));
+        memset((char *)&c + offsetof(QnnHtpContext_CustomConfig_t, weightSharingEnabled), 0,
+               sizeof c - offsetof(QnnHtpContext_CustomConfig_t, weightSharingEnabled));
         if (o == QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_MULTI_CONTEXTS)
             c.groupRegistration.maxSpillFillBuffer = 1;
         else
             c.weightSharingEnabled = true;
         OK(context_with(&c, &h));
     }
-    QnnHtpContext_CustomConfig_t bad = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_SHARE_RESOURCES_OPTIMIZATION_TYPE, .shareResOptType = 3 };
+    QnnHtpContext_CustomConfig_t bad = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_SHARE_RESOURCES_OPTIMIZATION_TYPE,
+                                         .shareResOptType = 3 };
     QnnHtpContext_CustomConfig_t unknown = { .option = (QnnHtpContext_ConfigOption_t)4711 };
     Qnn_ContextHandle_t h;
     FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "SHARE_RESOURCES_OPTIMIZATION_TYPE", context_with(&bad, &h));
     OK(context_with(&unknown, &h)); /* clients send what newer backends know */
-    QnnHtpContext_CustomConfig_t mode = { .option = (QnnHtpContext_ConfigOption_t)25, .shareResOptType = 2 }; /* PARALLEL_WEIGHT_LOADING, its mode first */
+    QnnHtpContext_CustomConfig_t mode = { .option = (QnnHtpContext_ConfigOption_t)25,
+                                          .shareResOptType = 2 }; /* PARALLEL_WEIGHT_LOADING, its mode first */
     OK(context_with(&mode, &h));
     mode.shareResOptType = 3;
     FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "PARALLEL_WEIGHT_LOADING is 3; 0 to 2", context_with(&mode, &h));
@@ -86,10 +89,13 @@ static void test_prepare_only(void **state)
 static void test_context_properties(void **state)
 {
     (void)state;
-    static const QnnHtpContext_GetPropertyOption_t known[] = { QNN_HTP_CONTEXT_GET_PROP_BUFFER_START_ALIGNMENT, QNN_HTP_CONTEXT_GET_PROP_MAX_SPILLFILL_BUFFER_SIZE,
-                                                               QNN_HTP_CONTEXT_GET_PROP_WEIGHTS_BUFFER_SIZE, QNN_HTP_CONTEXT_GET_PROP_MAX_VTCMBACKUP_BUFFER_SIZE };
+    static const QnnHtpContext_GetPropertyOption_t known[] = { QNN_HTP_CONTEXT_GET_PROP_BUFFER_START_ALIGNMENT,
+                                                               QNN_HTP_CONTEXT_GET_PROP_MAX_SPILLFILL_BUFFER_SIZE,
+                                                               QNN_HTP_CONTEXT_GET_PROP_WEIGHTS_BUFFER_SIZE,
+                                                               QNN_HTP_CONTEXT_GET_PROP_MAX_VTCMBACKUP_BUFFER_SIZE };
     QnnHtpContext_CustomProperty_t p;
-    QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p }, *list[] = { &property, NULL };
+    QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p },
+                          *list[] = { &property, NULL };
     for (unsigned i = 0; i < COUNT(known); i++) {
         memset(&p, 0xEE, sizeof p);
         p.option = known[i];
@@ -102,14 +108,16 @@ static void test_context_properties(void **state)
     FAILS(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, q.contextGetProperty(env.context, list));
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ----------------------------------------------------------------------------------------------------------- */
 
-static Qnn_ErrorHandle_t graph_with(const QnnHtpGraph_CustomConfig_t *c, unsigned n, const char *name, Qnn_GraphHandle_t *ret)
+static Qnn_ErrorHandle_t graph_with(const QnnHtpGraph_CustomConfig_t *c, unsigned n, const char *name,
+                                    Qnn_GraphHandle_t *ret)
 {
     QnnGraph_Config_t configs[8];
     const QnnGraph_Config_t *list[9] = { NULL };
     for (unsigned i = 0; i < n; i++) {
-        configs[i] = (QnnGraph_Config_t){ .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = (void *)(uintptr_t)&c[i] };
+        configs[i] =
+            (QnnGraph_Config_t){ .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = (void *)(uintptr_t)&c[i] };
         list[i] = &configs[i];
     }
     return q.graphCreate(env.context, name, list, ret);
@@ -139,7 +147,9 @@ static void test_graph_options(void **state)
         QnnHtpGraph_CustomConfig_t c = optimization(t, 1);
         OK(graph_with(&c, 1, keep_name("optimization_%u", t), &g));
     }
-    QnnHtpGraph_CustomConfig_t unknown = { .option = (QnnHtpGraph_ConfigOption_t)1234 }; /* a client that never sets the option of its config */
+    QnnHtpGraph_CustomConfig_t unknown = {
+        .option = (QnnHtpGraph_ConfigOption_t)1234
+    }; /* a client that never sets the option of its config */
     OK(graph_with(&unknown, 1, "unknown", &g));
 }
 
@@ -168,7 +178,9 @@ static void test_graph_options_refused(void **state)
 /* y = x * x over 4 floats in the graph. */
 static struct net square(Qnn_GraphHandle_t g)
 {
-    struct net n = { .graph = g, .x = TENSOR("x", APP_WRITE, FLOAT_32, AFFINE_N), .y = TENSOR("y", APP_READ, FLOAT_32, AFFINE_N) };
+    struct net n = { .graph = g,
+                     .x = TENSOR("x", APP_WRITE, FLOAT_32, AFFINE_N),
+                     .y = TENSOR("y", APP_READ, FLOAT_32, AFFINE_N) };
     OK(q.tensorCreateGraphTensor(g, &n.x));
     OK(q.tensorCreateGraphTensor(g, &n.y));
     struct op mul = { "mul", "ElementWiseMultiply", NULL, 0, 2, 1, { QNN_PARAM_INIT }, { n.x, n.x }, { n.y } };
@@ -182,7 +194,8 @@ static const QnnHtpSystemContext_GraphBlobInfoV1_t *blob_of(const QnnSystemConte
     assert_int_equal(info->version, QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_3);
     const QnnSystemContext_BinaryInfoV3_t *v = &info->contextBinaryInfoV3;
     assert_int_equal(v->socModel, 43);
-    assert_int_equal(((const QnnHtpSystemContext_ContextBlobInfo_t *)v->contextMetadata)->contextBinaryContextBlobInfoV1.dspArch, 73);
+    assert_int_equal(
+        ((const QnnHtpSystemContext_ContextBlobInfo_t *)v->contextMetadata)->contextBinaryContextBlobInfoV1.dspArch, 73);
     assert_int_equal(v->graphs[0].version, QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_3);
     const QnnHtpSystemContext_GraphBlobInfo_t *b = v->graphs[0].graphInfoV3.graphBlobInfo;
     assert_int_equal(b->version, QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V1);
@@ -227,7 +240,7 @@ static void test_in_binary_info(void **state)
     dlclose(lib);
 }
 
-/* ---- precision ------------------------------------------------------------------------------------------------------------------ */
+/* ---- precision -------------------------------------------------------------------------------------------------------- */
 
 static void test_precision(void **state)
 {
@@ -247,7 +260,8 @@ static void test_precision(void **state)
         float want = x[i] * x[i];
         assert_true(full[i] == want);
         assert_true(fabsf(half[i] - want) <= 2e-3f * fabsf(want) + 1e-6f);
-        _Float16 r = (_Float16)((float)(_Float16)x[i] * (float)(_Float16)x[i]); /* one rounding of each input, one of the product */
+        _Float16 r =
+            (_Float16)((float)(_Float16)x[i] * (float)(_Float16)x[i]); /* one rounding of each input, one of the product */
         assert_true(half[i] == (float)r);
         differs |= half[i] != full[i];
     }
@@ -258,8 +272,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, env_setup, env_teardown)
-        TEST(test_context_options), TEST(test_async_depth), TEST(test_prepare_only), TEST(test_context_properties), TEST(test_graph_options),
-        TEST(test_graph_options_refused), TEST(test_in_binary_info), TEST(test_precision),
+        TEST(test_context_options),    TEST(test_async_depth),   TEST(test_prepare_only),
+        TEST(test_context_properties), TEST(test_graph_options), TEST(test_graph_options_refused),
+        TEST(test_in_binary_info),     TEST(test_precision),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

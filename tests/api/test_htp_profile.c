@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles of libQnnHtp.so: the events of each stage by type and name, times that nest, and no host time under the name of cycles. */
+/* Profiles of libQnnHtp.so: the events of each stage by type and name, times that nest, and no host time under the name of
+ * cycles. */
 #include "api_test.h"
 
 #include <string.h>
@@ -58,9 +59,12 @@ static void test_stages(void **state)
     OK(q.graphExecute(n.graph, &in, 1, &out, 1, profile, NULL));
     uint64_t whole = event(QNN_PROFILE_EVENTTYPE_EXECUTE, "QNN (execute) time", QNN_PROFILE_EVENTUNIT_MICROSEC);
     rpc = US(GRAPH_EXECUTE_HOST_RPC_TIME_MICROSEC, "RPC (execute) time");
-    uint64_t worker = US(GRAPH_EXECUTE_HTP_RPC_TIME_MICROSEC, "QNN accelerator (execute) time"), accel = US(GRAPH_EXECUTE_ACCEL_TIME_MICROSEC, "Accelerator (execute) time");
+    uint64_t worker = US(GRAPH_EXECUTE_HTP_RPC_TIME_MICROSEC, "QNN accelerator (execute) time"),
+             accel = US(GRAPH_EXECUTE_ACCEL_TIME_MICROSEC, "Accelerator (execute) time");
     assert_true(accel <= worker + 1 && worker <= rpc + 1 && rpc <= whole + 1); /* each rounded on its own */
-    assert_int_equal(event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_NUMBER_OF_HVX_THREADS, "Number of HVX threads used", QNN_PROFILE_EVENTUNIT_COUNT), 4);
+    assert_int_equal(event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_NUMBER_OF_HVX_THREADS, "Number of HVX threads used",
+                           QNN_PROFILE_EVENTUNIT_COUNT),
+                     4);
     event(QNN_PROFILE_EVENTTYPE_NODE, "net_times:OpId_0 (us)", QNN_PROFILE_EVENTUNIT_MICROSEC);
     OK(q.contextGetBinary(env.context, bytes, sizeof bytes, &size));
     OK(q.contextCreateFromBinary(env.backend, NULL, NULL, bytes, size, &c, profile));
@@ -70,7 +74,8 @@ static void test_stages(void **state)
     US(GRAPH_DEINIT_HOST_RPC_TIME_MICROSEC, "RPC (deinit) time");
 }
 
-/* Estimates are the same whenever they are asked for: those of operators sum up to that of the graph, at finalize as at execute, and bytes are those of the tensors. */
+/* Estimates are the same whenever they are asked for: those of operators sum up to that of the graph, at finalize as at
+ * execute, and bytes are those of the tensors. */
 static void test_estimates(void **state)
 {
     (void)state;
@@ -81,11 +86,17 @@ static void test_estimates(void **state)
     event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE, "Performance estimate", QNN_PROFILE_EVENTUNIT_NONE);
     uint64_t cycles = CYCLES(GRAPH_FINALIZE_PERF_ESTIMATE_SIM_EXEC_CYCLES, "Simulated execution (cycles, estimated)");
     assert_true(cycles > 0);
-    assert_true(CYCLES(GRAPH_FINALIZE_PERF_ESTIMATE_SIM_EXEC_LOWER_CYCLES, "Simulated execution, lower (cycles, estimated)") < cycles);
-    assert_true(CYCLES(GRAPH_FINALIZE_PERF_ESTIMATE_SIM_EXEC_UPPER_CYCLES, "Simulated execution, upper (cycles, estimated)") > cycles);
-    assert_true(event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE_INPUT_FILL, "Input fill (estimated)", QNN_PROFILE_EVENTUNIT_BYTES) >= sizeof x / 2); /* float16 */
-    assert_true(event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE_OUTPUT_SPILL, "Output spill (estimated)", QNN_PROFILE_EVENTUNIT_BYTES) >= sizeof y / 2);
-    assert_int_equal(event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE_INTERMEDIATE_SPILL, "Intermediate spill (estimated)", QNN_PROFILE_EVENTUNIT_BYTES), 0);
+    assert_true(CYCLES(GRAPH_FINALIZE_PERF_ESTIMATE_SIM_EXEC_LOWER_CYCLES,
+                       "Simulated execution, lower (cycles, estimated)") < cycles);
+    assert_true(CYCLES(GRAPH_FINALIZE_PERF_ESTIMATE_SIM_EXEC_UPPER_CYCLES,
+                       "Simulated execution, upper (cycles, estimated)") > cycles);
+    assert_true(event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE_INPUT_FILL, "Input fill (estimated)",
+                      QNN_PROFILE_EVENTUNIT_BYTES) >= sizeof x / 2); /* float16 */
+    assert_true(event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE_OUTPUT_SPILL, "Output spill (estimated)",
+                      QNN_PROFILE_EVENTUNIT_BYTES) >= sizeof y / 2);
+    assert_int_equal(event(QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE_INTERMEDIATE_SPILL,
+                           "Intermediate spill (estimated)", QNN_PROFILE_EVENTUNIT_BYTES),
+                     0);
     Qnn_Tensor_t in = WITH(n.x, x), out = WITH(n.y, y);
     OK(q.graphExecute(n.graph, &in, 1, &out, 1, profile, NULL));
     assert_int_equal(CYCLES(GRAPH_EXECUTE_ACCEL_TIME_CYCLE, "Accelerator (execute) time (cycles, estimated)"), cycles);
@@ -97,7 +108,8 @@ static void test_estimates(void **state)
     assert_true(us * 1330 <= cycles + 1330 && cycles <= us * 1330 + 1330);
 }
 
-/* Clients look for the cycles among the events that a profile lists, and for operators right below them; the level that they read is the first one. */
+/* Clients look for the cycles among the events that a profile lists, and for operators right below them; the level that they
+ * read is the first one. */
 static void test_nesting(void **state)
 {
     (void)state;
@@ -126,7 +138,8 @@ static void test_memory_profiling(void **state)
     uint64_t size;
     struct net n;
     Qnn_ContextHandle_t c;
-    QnnHtpContext_CustomConfig_t htp = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_DSP_MEMORY_PROFILING_ENABLED, .dspMemoryProfilingEnabled = true };
+    QnnHtpContext_CustomConfig_t htp = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_DSP_MEMORY_PROFILING_ENABLED,
+                                         .dspMemoryProfilingEnabled = true };
     QnnContext_Config_t custom = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &htp };
     const QnnContext_Config_t *list[] = { &custom, NULL };
     OK(net_affine(env.context, "net", 2, 1, &n));
@@ -158,7 +171,8 @@ static void test_optrace(void **state)
     assert_null(profile_find(profile, QNN_PROFILE_EVENTTYPE_TRACE));
     OK(q.profileSetConfig(profile, config));
     OK(q.graphExecute(n.graph, &in, 1, &out, 1, profile, NULL));
-    assert_int_equal(event(QNN_PROFILE_EVENTTYPE_TRACE, "net_times:OpId_0 (begin, us)", QNN_PROFILE_EVENTUNIT_MICROSEC), 0); /* the first one */
+    assert_int_equal(event(QNN_PROFILE_EVENTTYPE_TRACE, "net_times:OpId_0 (begin, us)", QNN_PROFILE_EVENTUNIT_MICROSEC),
+                     0); /* the first one */
     event(QNN_PROFILE_EVENTTYPE_NODE, "net_times:OpId_0 (us)", QNN_PROFILE_EVENTUNIT_MICROSEC);
 }
 

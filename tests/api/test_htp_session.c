@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions of libQnnHtp.so: where contexts are placed, what a dead session does to them, and that one copy of the library is allowed. */
+/* Sessions of libQnnHtp.so: where contexts are placed, what a dead session does to them, and that one copy of the library is
+ * allowed. */
 #include "api_test.h"
 
 #include <dirent.h>
@@ -16,7 +17,7 @@
 #include <QNN/HTP/QnnHtpContext.h>
 #include <QNN/HTP/QnnHtpDevice.h>
 
-/* ---- what the log tells ------------------------------------------------------------------------------------------------------ */
+/* ---- what the log tells ----------------------------------------------------------------------------------------------- */
 
 static struct {
     int session, pid; /* of the context placed last */
@@ -46,7 +47,8 @@ static int setup(void **state)
     (void)state;
     lib_open();
     memset(&told, 0, sizeof told);
-    return q.logCreate(listen, QNN_LOG_LEVEL_INFO, &listener) != QNN_SUCCESS || q.backendCreate(listener, NULL, &backend) != QNN_SUCCESS;
+    return q.logCreate(listen, QNN_LOG_LEVEL_INFO, &listener) != QNN_SUCCESS ||
+           q.backendCreate(listener, NULL, &backend) != QNN_SUCCESS;
 }
 
 static int teardown(void **state)
@@ -94,7 +96,7 @@ static Qnn_ErrorHandle_t run(const struct net *n)
     return e;
 }
 
-/* ---- restart ------------------------------------------------------------------------------------------------------------------ */
+/* ---- restart ---------------------------------------------------------------------------------------------------------- */
 
 #define LOST QNN_COMMON_ERROR_SYSTEM_COMMUNICATION
 
@@ -109,7 +111,9 @@ static void test_restart(void **state)
     uint32_t dims[1] = { AFFINE_N };
     int fd = memfd_create("io", MFD_CLOEXEC);
     assert_int_equal(ftruncate(fd, 4096), 0);
-    Qnn_MemDescriptor_t d = { .memShape = { 1, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_ION, .ionInfo = { fd } };
+    Qnn_MemDescriptor_t d = {
+        .memShape = { 1, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_ION, .ionInfo = { fd }
+    };
     OK(q.memRegister(c, &d, 1, &mem));
     OK(q.profileCreate(backend, QNN_PROFILE_LEVEL_BASIC, &profile));
     OK(run(&n));
@@ -161,7 +165,8 @@ static void *kill_soon(void *pid)
     return NULL;
 }
 
-/* Killed somewhere in the middle of calls, many times: every call ends, with success or with the code, and recovery works. */
+/* Killed somewhere in the middle of calls, many times: every call ends, with success or with the code, and recovery works.
+ */
 static void test_killed_in_flight(void **state)
 {
     (void)state;
@@ -186,7 +191,9 @@ static Qnn_ErrorHandle_t script(int fd, int runs)
 {
     static char bytes[65536];
     uint32_t dims[1] = { AFFINE_N };
-    Qnn_MemDescriptor_t d = { .memShape = { 1, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_ION, .ionInfo = { fd } };
+    Qnn_MemDescriptor_t d = {
+        .memShape = { 1, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_ION, .ionInfo = { fd }
+    };
     Qnn_ContextHandle_t c, loaded = NULL;
     Qnn_MemHandle_t mem = NULL;
     Qnn_ErrorHandle_t e;
@@ -213,7 +220,8 @@ static Qnn_ErrorHandle_t script(int fd, int runs)
     return e;
 }
 
-/* The session dies after its n-th message: the client gets the documented code, frees what it has, and the same way works again at once. True: the way had that many messages. */
+/* The session dies after its n-th message: the client gets the documented code, frees what it has, and the same way works
+ * again at once. True: the way had that many messages. */
 static bool killed_after(int fd, int n, int runs)
 {
     char fault[32];
@@ -261,15 +269,16 @@ static void test_fatal(void **state)
     OK(q.contextFree(c, NULL));
 }
 
-/* ---- placing ------------------------------------------------------------------------------------------------------------------ */
+/* ---- placing ---------------------------------------------------------------------------------------------------------- */
 
-/* A context whose graph has two live tensors in the session's memory, together `mib` large; inputs and outputs are promised to be registered, so
- * nothing else is reserved. The memory is never touched. */
+/* A context whose graph has two live tensors in the session's memory, together `mib` large; inputs and outputs are promised
+ * to be registered, so nothing else is reserved. The memory is never touched. */
 static Qnn_ErrorHandle_t sized(uint32_t mib, const QnnContext_Config_t **config, Qnn_ContextHandle_t *c)
 {
     Qnn_GraphHandle_t g;
     uint32_t n = mib << 18; /* floats of half of it, as bytes / 2 */
-    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 1), y = TENSOR("y", APP_READ, FLOAT_32, 1), a = TENSOR("a", NATIVE, FLOAT_32, n);
+    Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 1), y = TENSOR("y", APP_READ, FLOAT_32, 1),
+                 a = TENSOR("a", NATIVE, FLOAT_32, n);
     TV(x).memType = TV(y).memType = QNN_TENSORMEMTYPE_MEMHANDLE;
     TV(x).memHandle = TV(y).memHandle = NULL;
     OK(q.contextCreate(backend, NULL, config, c));
@@ -279,8 +288,12 @@ static Qnn_ErrorHandle_t sized(uint32_t mib, const QnnContext_Config_t **config,
         OK(q.tensorCreateGraphTensor(g, all[i]));
     static const uint32_t multiples_dims[1] = { 1 }, axes_dims[1] = { 1 }, axis[1] = { 0 };
     uint32_t multiples[1] = { n };
-    struct op tile = { "tile", "Tile", NULL, 1, 1, 1, { param_u32s(g, "multiples", 1, multiples_dims, multiples) }, { x }, { a } };
-    struct op sum = { "sum", "ReduceMax", NULL, 2, 1, 1, { param_u32s(g, "axes", 1, axes_dims, axis), param_bool("keep_dims", true) }, { a }, { y } };
+    struct op tile = { "tile", "Tile", NULL, 1, 1, 1, { param_u32s(g, "multiples", 1, multiples_dims, multiples) },
+                       { x },  { a } };
+    struct op sum = {
+        "sum", "ReduceMax", NULL, 2, 1, 1, { param_u32s(g, "axes", 1, axes_dims, axis), param_bool("keep_dims", true) },
+        { a }, { y }
+    };
     OK(op_add(g, &tile));
     OK(op_add(g, &sum));
     return q.graphFinalize(g, NULL, NULL);
@@ -339,7 +352,8 @@ static void test_io_estimation(void **state)
     uint64_t size;
     Qnn_ContextHandle_t c, full, with, without;
     Qnn_GraphHandle_t g;
-    QnnHtpContext_CustomConfig_t htp = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_IO_MEM_ESTIMATION, .ioMemEstimation = true };
+    QnnHtpContext_CustomConfig_t htp = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_IO_MEM_ESTIMATION,
+                                         .ioMemEstimation = true };
     QnnContext_Config_t custom = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &htp };
     const QnnContext_Config_t *config[] = { &custom, NULL };
     Qnn_Tensor_t x = TENSOR("x", APP_WRITE, FLOAT_32, 64 << 20), y = TENSOR("y", APP_READ, FLOAT_32, 64 << 20);
@@ -361,7 +375,7 @@ static void test_io_estimation(void **state)
     assert_int_equal(told.session, 1);
 }
 
-/* ---- libraries ----------------------------------------------------------------------------------------------------------------- */
+/* ---- libraries -------------------------------------------------------------------------------------------------------- */
 
 static void copy_file(const char *from, const char *to)
 {
@@ -392,7 +406,15 @@ static void test_two_copies(void **state)
     copy_file(from, to);
     void *other = dlopen(to, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(other);
-    struct op relu = { "relu", "Relu", NULL, 0, 1, 1, { QNN_PARAM_INIT }, { TENSOR("x", NATIVE, FLOAT_32, 4) }, { TENSOR("y", NATIVE, FLOAT_32, 4) } };
+    struct op relu = { "relu",
+                       "Relu",
+                       NULL,
+                       0,
+                       1,
+                       1,
+                       { QNN_PARAM_INIT },
+                       { TENSOR("x", NATIVE, FLOAT_32, 4) },
+                       { TENSOR("y", NATIVE, FLOAT_32, 4) } };
     FAILS_SAYING(LOADING, folder, q.contextCreate(backend, NULL, NULL, &c2));
     FAILS(LOADING, q.deviceCreate(NULL, NULL, &d));
     FAILS(LOADING, q.graphCreate(c, "g", NULL, &g));
@@ -405,8 +427,8 @@ static void test_two_copies(void **state)
     rmdir(folder);
 }
 
-/* The library alone in a folder: the others are found by name (LD_LIBRARY_PATH), the skel along ADSP_LIBRARY_PATH; without it the message says
- * where it was looked for. */
+/* The library alone in a folder: the others are found by name (LD_LIBRARY_PATH), the skel along ADSP_LIBRARY_PATH; without
+ * it the message says where it was looked for. */
 static void test_search_order(void **state)
 {
     char folder[] = "/tmp/qnn-alone-XXXXXX", from[4200], to[4096], home[4096];
@@ -441,8 +463,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(test_restart), TEST(test_restart_beside_stale_contexts), TEST(test_killed_in_flight), TEST(test_killed_after_every_message), TEST(test_fatal), TEST(test_five_models),
-        TEST(test_no_session_left), TEST(test_too_large), TEST(test_io_estimation), TEST(test_two_copies),
+        TEST(test_restart),
+        TEST(test_restart_beside_stale_contexts),
+        TEST(test_killed_in_flight),
+        TEST(test_killed_after_every_message),
+        TEST(test_fatal),
+        TEST(test_five_models),
+        TEST(test_no_session_left),
+        TEST(test_too_large),
+        TEST(test_io_estimation),
+        TEST(test_two_copies),
         TEST(test_search_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,10 +30,18 @@ static config dcvs(void)
 {
     config c = VOTE(DCVS_V3);
     c.dcvsV3Config = (QnnHtpPerfInfrastructure_DcvsV3_t){
-        .setDcvsEnable = 1, .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE, .setSleepLatency = 1, .sleepLatency = 40,
-        .setBusParams = 1, .busVoltageCornerMin = DCVS_VOLTAGE_VCORNER_TURBO, .busVoltageCornerTarget = DCVS_VOLTAGE_VCORNER_TURBO,
-        .busVoltageCornerMax = DCVS_VOLTAGE_VCORNER_TURBO, .setCoreParams = 1, .coreVoltageCornerMin = DCVS_VOLTAGE_VCORNER_SVS,
-        .coreVoltageCornerTarget = DCVS_VOLTAGE_VCORNER_NOM, .coreVoltageCornerMax = DCVS_VOLTAGE_VCORNER_TURBO,
+        .setDcvsEnable = 1,
+        .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE,
+        .setSleepLatency = 1,
+        .sleepLatency = 40,
+        .setBusParams = 1,
+        .busVoltageCornerMin = DCVS_VOLTAGE_VCORNER_TURBO,
+        .busVoltageCornerTarget = DCVS_VOLTAGE_VCORNER_TURBO,
+        .busVoltageCornerMax = DCVS_VOLTAGE_VCORNER_TURBO,
+        .setCoreParams = 1,
+        .coreVoltageCornerMin = DCVS_VOLTAGE_VCORNER_SVS,
+        .coreVoltageCornerTarget = DCVS_VOLTAGE_VCORNER_NOM,
+        .coreVoltageCornerMax = DCVS_VOLTAGE_VCORNER_TURBO,
     };
     return c;
 }
@@ -133,7 +141,8 @@ static void test_polling(void **state)
 {
     (void)state;
     uint32_t id = new_id();
-    config poll = VOTE(RPC_POLLING_TIME), adaptive = VOTE(ADAPTIVE_POLLING_TIME), latency = VOTE(RPC_CONTROL_LATENCY), timeout = VOTE(HMX_TIMEOUT_INTERVAL_US);
+    config poll = VOTE(RPC_POLLING_TIME), adaptive = VOTE(ADAPTIVE_POLLING_TIME), latency = VOTE(RPC_CONTROL_LATENCY),
+           timeout = VOTE(HMX_TIMEOUT_INTERVAL_US);
     adaptive.adaptivePollingTimeConfig = 1000;
     FAILS_SAYING(INVALID, "RPC polling", set(id, adaptive));
     poll.rpcPollingTimeConfig = 9999;
@@ -178,8 +187,10 @@ static void test_finer_corners(void **state)
         .setCoreParams = 1, .coreVoltageCornerMin = DCVS_EXP_VCORNER_SVS, .coreVoltageCornerTarget = DCVS_EXP_VCORNER_NOM,
         .coreVoltageCornerMax = DCVS_EXP_VCORNER_MAX,
     };
-    c.cengConfig = (QnnHtpPerfInfrastructure_Ceng_t){ DCVS_VOLTAGE_VCORNER_NOM, DCVS_VOLTAGE_VCORNER_NOM, DCVS_VOLTAGE_VCORNER_NOM, 0 };
-    x.cengExpConfig = (QnnHtpPerfInfrastructure_CengExp_t){ DCVS_EXP_VCORNER_NOM, DCVS_EXP_VCORNER_NOM, DCVS_EXP_VCORNER_NOM, 0 };
+    c.cengConfig =
+        (QnnHtpPerfInfrastructure_Ceng_t){ DCVS_VOLTAGE_VCORNER_NOM, DCVS_VOLTAGE_VCORNER_NOM, DCVS_VOLTAGE_VCORNER_NOM, 0 };
+    x.cengExpConfig =
+        (QnnHtpPerfInfrastructure_CengExp_t){ DCVS_EXP_VCORNER_NOM, DCVS_EXP_VCORNER_NOM, DCVS_EXP_VCORNER_NOM, 0 };
     FAILS_SAYING(UNSUPPORTED, "v85", set(id, e));
     FAILS_SAYING(INVALID, "clock vote", set(id, c));
     OK(set2(id, &d, &c));
@@ -200,7 +211,8 @@ static void test_all_or_nothing(void **state)
 static void test_memory_config(void **state)
 {
     (void)state;
-    QnnHtpPerfInfrastructure_MemoryConfig_t grow = { .option = QNN_HTP_PERF_INFRASTRUCTURE_MEMORY_CONFIGOPTION_GROW_SIZE, .memGrowSizeConfig = 1 << 20 },
+    QnnHtpPerfInfrastructure_MemoryConfig_t grow = { .option = QNN_HTP_PERF_INFRASTRUCTURE_MEMORY_CONFIGOPTION_GROW_SIZE,
+                                                     .memGrowSizeConfig = 1 << 20 },
                                             bad = { .option = (QnnHtpPerfInfrastructure_MemoryConfigOption_t)7 };
     const QnnHtpPerfInfrastructure_MemoryConfig_t *list[] = { &grow, NULL }, *bads[] = { &bad, NULL };
     OK(perf->setMemoryConfig(0, 0, list));
@@ -304,7 +316,8 @@ static void listen(const char *fmt, QnnLog_Level_t level, uint64_t when, va_list
     vsnprintf(heard + n, sizeof heard - n, fmt, ap);
 }
 
-/* ... and in the log, in the words that clients look for; every message begins with the name of the backend and a letter for its level. */
+/* ... and in the log, in the words that clients look for; every message begins with the name of the backend and a letter for
+ * its level. */
 static void test_in_log(void **state)
 {
     (void)state;
@@ -351,10 +364,15 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_id_without_asking), cmocka_unit_test(test_vote_makes_callers_poll), cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_clock_votes),             cmocka_unit_test(test_polling),
-        cmocka_unit_test(test_matrix_unit),             cmocka_unit_test(test_finer_corners),
-        cmocka_unit_test(test_all_or_nothing),          cmocka_unit_test(test_memory_config),
+        cmocka_unit_test(test_first_id_without_asking),
+        cmocka_unit_test(test_vote_makes_callers_poll),
+        cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_clock_votes),
+        cmocka_unit_test(test_polling),
+        cmocka_unit_test(test_matrix_unit),
+        cmocka_unit_test(test_finer_corners),
+        cmocka_unit_test(test_all_or_nothing),
+        cmocka_unit_test(test_memory_config),
         cmocka_unit_test(test_in_profile),
         cmocka_unit_test(test_in_log),
     };

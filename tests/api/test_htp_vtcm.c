@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* VTCM as clients see it: a graph that is too large for its window spills, says how much, and spills to the client's buffer when one is registered; operators that
- * cannot fit are refused as a device does it; what only the compiler adds cannot be added. */
+/* VTCM as clients see it: a graph that is too large for its window spills, says how much, and spills to the client's buffer
+ * when one is registered; operators that cannot fit are refused as a device does it; what only the compiler adds cannot be
+ * added. */
 #include "api_test.h"
 
 #include <stdlib.h>
@@ -23,7 +24,8 @@ static float x[N], y[N], want[N];
 
 static void graph_of(uint32_t vtcm_bytes, const char *name, Qnn_GraphHandle_t *ret)
 {
-    QnnHtpGraph_CustomConfig_t size = { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES, .vtcmSizeInBytes = vtcm_bytes };
+    QnnHtpGraph_CustomConfig_t size = { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES,
+                                        .vtcmSizeInBytes = vtcm_bytes };
     QnnGraph_Config_t custom = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &size };
     const QnnGraph_Config_t *list[] = { &custom, NULL };
     OK(q.graphCreate(env.context, name, list, ret));
@@ -59,7 +61,8 @@ static int setup(void **state)
 static uint64_t spill_size(void)
 {
     QnnHtpContext_CustomProperty_t p = { .option = QNN_HTP_CONTEXT_GET_PROP_MAX_SPILLFILL_BUFFER_SIZE };
-    QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p }, *list[] = { &property, NULL };
+    QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p },
+                          *list[] = { &property, NULL };
     OK(q.contextGetProperty(env.context, list));
     return p.spillfillBufferSize;
 }
@@ -167,29 +170,41 @@ static void test_operator_without_room(void **state)
 {
     (void)state;
     Qnn_GraphHandle_t g;
-    Qnn_Tensor_t a = TENSOR("a", APP_WRITE, FLOAT_32, 1, MANY), v = TENSOR("v", APP_READ, FLOAT_32, 1, 4), i = TENSOR("i", APP_READ, UINT_32, 1, 4);
+    Qnn_Tensor_t a = TENSOR("a", APP_WRITE, FLOAT_32, 1, MANY), v = TENSOR("v", APP_READ, FLOAT_32, 1, 4),
+                 i = TENSOR("i", APP_READ, UINT_32, 1, 4);
     graph_of(256 * KIB, "top", &g);
     OK(q.tensorCreateGraphTensor(g, &a));
     OK(q.tensorCreateGraphTensor(g, &v));
     OK(q.tensorCreateGraphTensor(g, &i));
-    struct op top = { .name = "top", .type = "TopK", .ni = 1, .in = { a }, .no = 2, .out = { v, i }, .np = 1, .p = { param_u32("k", 4) } };
+    struct op top = {
+        .name = "top", .type = "TopK", .ni = 1, .in = { a }, .no = 2, .out = { v, i }, .np = 1, .p = { param_u32("k", 4) }
+    };
     OK(op_add(g, &top));
-    FAILS_SAYING(QNN_COMMON_ERROR_MEM_ALLOC, "A single op, \"q::TopK\" (Op ID: 0), requires 0x", q.graphFinalize(g, NULL, NULL));
-    FAILS_SAYING(QNN_COMMON_ERROR_MEM_ALLOC, "bytes of TCM, which is greater than the TCM size of 0x40000!", q.graphFinalize(g, NULL, NULL));
+    FAILS_SAYING(QNN_COMMON_ERROR_MEM_ALLOC, "A single op, \"q::TopK\" (Op ID: 0), requires 0x",
+                 q.graphFinalize(g, NULL, NULL));
+    FAILS_SAYING(QNN_COMMON_ERROR_MEM_ALLOC, "bytes of TCM, which is greater than the TCM size of 0x40000!",
+                 q.graphFinalize(g, NULL, NULL));
 }
 
 static void test_transfers_are_not_for_clients(void **state)
 {
     (void)state;
-    struct op copy = { .name = "copy", .type = "DramToTcm", .ni = 1, .in = { TENSOR("a", APP_WRITE, FLOAT_32, 4) }, .no = 1, .out = { TENSOR("b", APP_READ, FLOAT_32, 4) } };
-    FAILS_SAYING(QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE, "there is no operator \"DramToTcm\"", op_validate(env.backend, &copy));
+    struct op copy = { .name = "copy",
+                       .type = "DramToTcm",
+                       .ni = 1,
+                       .in = { TENSOR("a", APP_WRITE, FLOAT_32, 4) },
+                       .no = 1,
+                       .out = { TENSOR("b", APP_READ, FLOAT_32, 4) } };
+    FAILS_SAYING(QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE, "there is no operator \"DramToTcm\"",
+                 op_validate(env.backend, &copy));
 }
 
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, env_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_size_is_told), TEST(test_buffer_of_the_client), TEST(test_buffer_comes_first), TEST(test_operator_without_room), TEST(test_transfers_are_not_for_clients),
+        TEST(test_size_is_told),          TEST(test_buffer_of_the_client),          TEST(test_buffer_comes_first),
+        TEST(test_operator_without_room), TEST(test_transfers_are_not_for_clients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

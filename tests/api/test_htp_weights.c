@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers for weights: constants of all graphs of a context lie in the client's memory and are read from there, also in contexts from a file whose graphs wait for
- * QnnContext_finalize; two contexts cannot use the same bytes. */
+/* Buffers for weights: constants of all graphs of a context lie in the client's memory and are read from there, also in
+ * contexts from a file whose graphs wait for QnnContext_finalize; two contexts cannot use the same bytes. */
 #include "api_test.h"
 
 #include <string.h>
@@ -20,7 +20,8 @@ static uint64_t need;
 static uint64_t weights_size(Qnn_ContextHandle_t c)
 {
     QnnHtpContext_CustomProperty_t p = { .option = QNN_HTP_CONTEXT_GET_PROP_WEIGHTS_BUFFER_SIZE };
-    QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p }, *list[] = { &property, NULL };
+    QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p },
+                          *list[] = { &property, NULL };
     OK(q.contextGetProperty(c, list));
     return p.weightsBufferSize;
 }
@@ -184,6 +185,7 @@ static void test_two_contexts(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = { TEST(test_read_from_there), TEST(test_later_graph), TEST(test_deferred), TEST(test_two_contexts) };
+    const struct CMUnitTest tests[] = { TEST(test_read_from_there), TEST(test_later_graph), TEST(test_deferred),
+                                        TEST(test_two_contexts) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

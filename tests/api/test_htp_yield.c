@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph of low priority gives way to one of high priority in the middle of its execution: both have right results, the profile tells of it, and what the first one
- * had in VTCM was in the client's backup buffer meanwhile, when there is one. */
+/* A graph of low priority gives way to one of high priority in the middle of its execution: both have right results, the
+ * profile tells of it, and what the first one had in VTCM was in the client's backup buffer meanwhile, when there is one. */
 #include "api_test.h"
 
 #include <pthread.h>
@@ -15,7 +15,17 @@
 #include <QNN/HTP/QnnHtpMem.h>
 #include <QNN/HTP/QnnHtpProfile.h>
 
-enum { SIDE = 96, N = SIDE * SIDE, BYTES = N * 4, TURNS = 6, STEP = 3, PAGE = 4096, FROM_GRAPH = 4, FROM_BUFFER = 1, FROM_BACKUP = 2 /* messages */ };
+enum {
+    SIDE = 96,
+    N = SIDE * SIDE,
+    BYTES = N * 4,
+    TURNS = 6,
+    STEP = 3,
+    PAGE = 4096,
+    FROM_GRAPH = 4,
+    FROM_BUFFER = 1,
+    FROM_BACKUP = 2 /* messages */
+};
 
 static Qnn_ContextHandle_t contexts[2]; /* low, high */
 static struct net nets[2];
@@ -43,21 +53,33 @@ static void turns(int who)
     OK(q.tensorCreateGraphTensor(n->graph, &n->y));
     Qnn_Tensor_t from = n->x;
     for (int i = 0; i < TURNS; i++) {
-        Qnn_Tensor_t to = i == 0 ? TENSOR("a", APP_READ, FLOAT_32, SIDE, SIDE) : TENSOR(keep_name("t%d", i), NATIVE, FLOAT_32, SIDE, SIDE);
+        Qnn_Tensor_t to =
+            i == 0 ? TENSOR("a", APP_READ, FLOAT_32, SIDE, SIDE) : TENSOR(keep_name("t%d", i), NATIVE, FLOAT_32, SIDE, SIDE);
         if (i + 1 < TURNS)
             OK(q.tensorCreateGraphTensor(n->graph, &to));
         else
             to = n->y;
         if (i == 0)
             first_turn[who] = to;
-        struct op turn = { .name = keep_name("turn%d", i), .type = "Transpose", .ni = 1, .in = { from }, .no = 1, .out = { to }, .np = 1,
+        struct op turn = { .name = keep_name("turn%d", i),
+                           .type = "Transpose",
+                           .ni = 1,
+                           .in = { from },
+                           .no = 1,
+                           .out = { to },
+                           .np = 1,
                            .p = { param_u32s(n->graph, "perm", 1, &two, perm) } };
         OK(op_add(n->graph, &turn));
         /* Something that is no mere view of what was there twice before. */
         if (i + 1 < TURNS) {
             Qnn_Tensor_t more = TENSOR(keep_name("m%d", i), NATIVE, FLOAT_32, SIDE, SIDE);
             OK(q.tensorCreateGraphTensor(n->graph, &more));
-            struct op add = { .name = keep_name("add%d", i), .type = "ElementWiseAdd", .ni = 2, .in = { to, i ? from : to }, .no = 1, .out = { more } };
+            struct op add = { .name = keep_name("add%d", i),
+                              .type = "ElementWiseAdd",
+                              .ni = 2,
+                              .in = { to, i ? from : to },
+                              .no = 1,
+                              .out = { more } };
             OK(op_add(n->graph, &add));
             from = more;
         }
@@ -90,7 +112,9 @@ static void make_context(int who, Qnn_Priority_t priority)
 static Qnn_MemHandle_t register_seen(void)
 {
     static uint32_t dims[] = { SIDE, SIDE };
-    Qnn_MemDescriptor_t d = { .memShape = { 2, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_ION, .ionInfo = { seen_fd } };
+    Qnn_MemDescriptor_t d = {
+        .memShape = { 2, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_ION, .ionInfo = { seen_fd }
+    };
     Qnn_MemHandle_t h;
     OK(q.memRegister(contexts[0], &d, 1, &h));
     return h;
@@ -108,7 +132,8 @@ static void execute(struct execution *e)
 {
     static float other[N];
     struct net *n = &nets[e->who];
-    Qnn_Tensor_t in = WITH(n->x, x[e->who]), out[2] = { WITH(n->y, y[e->who]), e->mem ? first_turn[e->who] : WITH(first_turn[e->who], other) };
+    Qnn_Tensor_t in = WITH(n->x, x[e->who]),
+                 out[2] = { WITH(n->y, y[e->who]), e->mem ? first_turn[e->who] : WITH(first_turn[e->who], other) };
     if (e->mem) {
         TV(out[1]).memType = QNN_TENSORMEMTYPE_MEMHANDLE;
         TV(out[1]).memHandle = e->mem;
@@ -123,7 +148,7 @@ static void *execute_thread(void *arg)
     return NULL;
 }
 
-/* ---- profiles ------------------------------------------------------------------------------------------------------------------- */
+/* ---- profiles --------------------------------------------------------------------------------------------------------- */
 
 static bool told(Qnn_ProfileHandle_t p, uint32_t type, uint64_t *ret)
 {
@@ -147,7 +172,7 @@ static void check_profile(Qnn_ProfileHandle_t p, bool gave_way)
     assert_true(release + restore <= without + 2);
 }
 
-/* ---- the test --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the test --------------------------------------------------------------------------------------------------------- */
 
 static Qnn_MemHandle_t register_backup(int fd, uint64_t bytes)
 {
@@ -165,7 +190,8 @@ static Qnn_MemHandle_t register_backup(int fd, uint64_t bytes)
 static uint64_t backup_size(void)
 {
     QnnHtpContext_CustomProperty_t p = { .option = QNN_HTP_CONTEXT_GET_PROP_MAX_VTCMBACKUP_BUFFER_SIZE };
-    QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p }, *list[] = { &property, NULL };
+    QnnContext_Property_t property = { .option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, .customProperty = &p },
+                          *list[] = { &property, NULL };
     OK(q.contextGetProperty(contexts[0], list));
     return p.vtcmBackupBufferSize;
 }

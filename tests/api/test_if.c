@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If and its subgraphs, in all libraries: the graph that the condition asks for runs and the other one does not, also inside each other, with tensors of
- * the graphs around them, and out of a context binary; what makes no sense is refused where it is added. */
+/* If and its subgraphs, in all libraries: the graph that the condition asks for runs and the other one does not, also inside
+ * each other, with tensors of the graphs around them, and out of a context binary; what makes no sense is refused where it
+ * is added. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,13 +64,15 @@ static Qnn_Tensor_t constant(Qnn_GraphHandle_t g, const char *name, uint8_t valu
 {
     uint8_t data[N];
     memset(data, value, N);
-    Qnn_Tensor_t t = tensor_make(QNN_TENSOR_VERSION_2, name, QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_UFIXED_POINT_8, 1, (uint32_t[]){ N });
+    Qnn_Tensor_t t =
+        tensor_make(QNN_TENSOR_VERSION_2, name, QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_UFIXED_POINT_8, 1, (uint32_t[]){ N });
     t = WITH(tensor_quant(t, 4.0f / 255, -128), data);
     OK(q.tensorCreateGraphTensor(g, &t));
     return t;
 }
 
-static void node(Qnn_GraphHandle_t g, const char *name, const char *type, Qnn_Tensor_t a, const Qnn_Tensor_t *b, Qnn_Tensor_t y)
+static void node(Qnn_GraphHandle_t g, const char *name, const char *type, Qnn_Tensor_t a, const Qnn_Tensor_t *b,
+                 Qnn_Tensor_t y)
 {
     struct op o = { .name = name, .type = type, .ni = b ? 2 : 1, .in = { a }, .no = 1, .out = { y } };
     if (b)
@@ -105,7 +108,7 @@ static struct op branch(const char *name, const char *yes, const char *no, Qnn_T
     return o;
 }
 
-/* ---- both ways -------------------------------------------------------------------------------------------------------------- */
+/* ---- both ways -------------------------------------------------------------------------------------------------------- */
 
 /* y = c ? x + 8 : min(x, 100); x is an input of one subgraph and taken from outside by the other. */
 static void build_simple(enum kit_lib lib, bool by_handle, Qnn_Tensor_t *x, Qnn_Tensor_t *c, Qnn_Tensor_t *y)
@@ -118,7 +121,8 @@ static void build_simple(enum kit_lib lib, bool by_handle, Qnn_Tensor_t *x, Qnn_
     Qnn_GraphHandle_t yes = sub(top, "yes"), no = sub(top, "no");
     Qnn_Tensor_t i = vec(yes, "yes_i", QNN_TENSOR_TYPE_APP_WRITE), o = vec(yes, "yes_o", QNN_TENSOR_TYPE_APP_READ);
     node(yes, "yes_add", "ElementWiseAdd", i, &eight, o);
-    Qnn_Tensor_t limit = constant(no, "no_limit", 100), t = vec(no, "no_t", QNN_TENSOR_TYPE_NATIVE), p = vec(no, "no_o", QNN_TENSOR_TYPE_APP_READ);
+    Qnn_Tensor_t limit = constant(no, "no_limit", 100), t = vec(no, "no_t", QNN_TENSOR_TYPE_NATIVE),
+                 p = vec(no, "no_o", QNN_TENSOR_TYPE_APP_READ);
     node(no, "no_min", "ElementWiseMinimum", *x, &limit, t);
     node(no, "no_max", "ElementWiseMaximum", t, &t, p);
     struct op o_if = branch("choice", "yes", "no", *c, result);
@@ -132,7 +136,8 @@ static void build_simple(enum kit_lib lib, bool by_handle, Qnn_Tensor_t *x, Qnn_
     node(top, "last", "ElementWiseMaximum", result, &result, *y);
     FAILS(QNN_GRAPH_ERROR_SUBGRAPH, q.graphFinalize(yes, NULL, NULL));
     FAILS(QNN_GRAPH_ERROR_SUBGRAPH, q.graphExecute(no, NULL, 0, NULL, 0, NULL, NULL));
-    FAILS_SAYING(QNN_GRAPH_ERROR_GRAPH_FINALIZED, "taken up", op_add(yes, &(struct op){ .name = "late", .type = "Relu", .ni = 1, .in = { i }, .no = 1, .out = { o } }));
+    FAILS_SAYING(QNN_GRAPH_ERROR_GRAPH_FINALIZED, "taken up",
+                 op_add(yes, &(struct op){ .name = "late", .type = "Relu", .ni = 1, .in = { i }, .no = 1, .out = { o } }));
 }
 
 static void run_simple(Qnn_Tensor_t x, Qnn_Tensor_t c, Qnn_Tensor_t y)
@@ -185,15 +190,15 @@ static void test_binary(void **state)
     }
 }
 
-/* ---- inside each other ------------------------------------------------------------------------------------------------------ */
+/* ---- inside each other ------------------------------------------------------------------------------------------------ */
 
 /* out = c ? (d ? x + 1 : x + 2) : (d ? x + 3 : x + 4), everything taken from outside, the inner condition too. */
 static void nested(enum kit_lib lib)
 {
     static _Alignas(64) uint8_t in[64], cond[2][64], out[64];
     begin(lib);
-    Qnn_Tensor_t x = vec(top, "x", QNN_TENSOR_TYPE_APP_WRITE), c = flag(top, "c", QNN_TENSOR_TYPE_APP_WRITE), d = flag(top, "d", QNN_TENSOR_TYPE_APP_WRITE),
-                 y = vec(top, "y", QNN_TENSOR_TYPE_APP_READ), plus[4];
+    Qnn_Tensor_t x = vec(top, "x", QNN_TENSOR_TYPE_APP_WRITE), c = flag(top, "c", QNN_TENSOR_TYPE_APP_WRITE),
+                 d = flag(top, "d", QNN_TENSOR_TYPE_APP_WRITE), y = vec(top, "y", QNN_TENSOR_TYPE_APP_READ), plus[4];
     for (uint8_t i = 0; i < 4; i++)
         plus[i] = constant(top, keep_name("plus%u", i), (uint8_t)(129 + i));
     for (int side = 0; side < 2; side++) {
@@ -216,7 +221,8 @@ static void nested(enum kit_lib lib)
             in[k] &= 127;
         cond[0][0] = round & 1;
         cond[1][0] = round >> 1 & 1;
-        Qnn_Tensor_t ins[] = { tensor_data(x, in, N), tensor_data(c, cond[0], 1), tensor_data(d, cond[1], 1) }, o = tensor_data(y, out, N);
+        Qnn_Tensor_t ins[] = { tensor_data(x, in, N), tensor_data(c, cond[0], 1), tensor_data(d, cond[1], 1) },
+                     o = tensor_data(y, out, N);
         OK(q.graphExecute(top, ins, 3, &o, 1, NULL, NULL));
         for (int k = 0; k < N; k++)
             assert_int_equal(out[k], in[k] + 1 + 2 * !cond[0][0] + !cond[1][0]);
@@ -239,7 +245,8 @@ static void test_state(void **state)
     for (size_t l = 0; l < COUNT(libs); l++) {
         begin(libs[l]);
         const uint32_t one[] = { 1, 1 }, two[] = { 1, 2 };
-        Qnn_Tensor_t x = stream_tensor(top, "x", QNN_TENSOR_TYPE_APP_WRITE, 8, 2, one), c = flag(top, "c", QNN_TENSOR_TYPE_APP_WRITE),
+        Qnn_Tensor_t x = stream_tensor(top, "x", QNN_TENSOR_TYPE_APP_WRITE, 8, 2, one),
+                     c = flag(top, "c", QNN_TENSOR_TYPE_APP_WRITE),
                      y = stream_tensor(top, "y", QNN_TENSOR_TYPE_APP_READ, 8, 2, two);
         for (int k = 0; k < 2; k++) {
             Qnn_GraphHandle_t s = sub(top, k ? "odd" : "even");
@@ -261,7 +268,7 @@ static void test_state(void **state)
     }
 }
 
-/* ---- refused ---------------------------------------------------------------------------------------------------------------- */
+/* ---- refused ---------------------------------------------------------------------------------------------------------- */
 
 static void test_refused(void **state)
 {
@@ -269,19 +276,28 @@ static void test_refused(void **state)
     Qnn_GraphHandle_t other, none = NULL;
     begin(KIT_CPU);
     OK(q.graphCreate(at.context, "other", NULL, &other));
-    Qnn_Tensor_t x = vec(top, "x", QNN_TENSOR_TYPE_APP_WRITE), c = flag(top, "c", QNN_TENSOR_TYPE_APP_WRITE), y = vec(top, "y", QNN_TENSOR_TYPE_APP_READ),
-                 wide = stream_tensor(top, "wide", QNN_TENSOR_TYPE_APP_READ, 16, 1, (uint32_t[]){ N }), strange = vec(other, "strange", QNN_TENSOR_TYPE_APP_WRITE);
-    Qnn_GraphHandle_t yes = sub(top, "yes"), no = sub(top, "no"), empty = sub(top, "empty"), long_one = sub(top, "long"), foreign = sub(other, "foreign");
+    Qnn_Tensor_t x = vec(top, "x", QNN_TENSOR_TYPE_APP_WRITE), c = flag(top, "c", QNN_TENSOR_TYPE_APP_WRITE),
+                 y = vec(top, "y", QNN_TENSOR_TYPE_APP_READ),
+                 wide = stream_tensor(top, "wide", QNN_TENSOR_TYPE_APP_READ, 16, 1, (uint32_t[]){ N }),
+                 strange = vec(other, "strange", QNN_TENSOR_TYPE_APP_WRITE);
+    Qnn_GraphHandle_t yes = sub(top, "yes"), no = sub(top, "no"), empty = sub(top, "empty"), long_one = sub(top, "long"),
+                      foreign = sub(other, "foreign");
     (void)empty, (void)foreign;
-    Qnn_Tensor_t o = vec(yes, "o", QNN_TENSOR_TYPE_APP_READ), p = vec(no, "p", QNN_TENSOR_TYPE_APP_READ), i = vec(no, "i", QNN_TENSOR_TYPE_APP_WRITE),
-                 l = stream_tensor(long_one, "l", QNN_TENSOR_TYPE_APP_READ, 8, 1, (uint32_t[]){ N }), missing = vec(empty, "missing", QNN_TENSOR_TYPE_APP_READ),
-                 m = vec(long_one, "m", QNN_TENSOR_TYPE_APP_READ);
+    Qnn_Tensor_t o = vec(yes, "o", QNN_TENSOR_TYPE_APP_READ), p = vec(no, "p", QNN_TENSOR_TYPE_APP_READ),
+                 i = vec(no, "i", QNN_TENSOR_TYPE_APP_WRITE),
+                 l = stream_tensor(long_one, "l", QNN_TENSOR_TYPE_APP_READ, 8, 1, (uint32_t[]){ N }),
+                 missing = vec(empty, "missing", QNN_TENSOR_TYPE_APP_READ), m = vec(long_one, "m", QNN_TENSOR_TYPE_APP_READ);
     (void)missing;
     node(yes, "relu_yes", "Relu", x, NULL, o);
     node(no, "relu_no", "Relu", i, NULL, p);
     node(long_one, "relu_l", "Relu", x, NULL, l);
     node(long_one, "relu_m", "Relu", x, NULL, m);
-    struct op bad = { .name = "far", .type = "Relu", .ni = 1, .in = { strange }, .no = 1, .out = { vec(yes, "far_o", QNN_TENSOR_TYPE_NATIVE) } };
+    struct op bad = { .name = "far",
+                      .type = "Relu",
+                      .ni = 1,
+                      .in = { strange },
+                      .no = 1,
+                      .out = { vec(yes, "far_o", QNN_TENSOR_TYPE_NATIVE) } };
     FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "another graph", op_add(yes, &bad));
 #define REFUSED(text, code, ...)                     \
     do {                                             \

@@ -38,7 +38,8 @@ static void test_no_leak(void **state)
             round_of(&scenarios[i]);
         int64_t more = alloc_live_bytes() - bytes, more_blocks = alloc_live_blocks() - blocks;
         if (more > 0 || more_blocks > 0)
-            fail_msg("%s: %lld bytes in %lld blocks are left after %d rounds", scenarios[i].name, (long long)more, (long long)more_blocks, ROUNDS);
+            fail_msg("%s: %lld bytes in %lld blocks are left after %d rounds", scenarios[i].name, (long long)more,
+                     (long long)more_blocks, ROUNDS);
         assert_int_equal(entries("/proc/self/fd"), fds);
         assert_int_equal(entries("/proc/self/task"), threads);
     }

@@ -11,7 +11,7 @@
 #include <QNN/HTP/QnnHtpCommon.h>
 #include <QNN/QnnSdkBuildId.h>
 
-/* ---- providers ------------------------------------------------------------------------------------------------------------ */
+/* ---- providers -------------------------------------------------------------------------------------------------------- */
 
 enum { SLOTS = 72 };
 _Static_assert(sizeof(QNN_INTERFACE_VER_TYPE) == SLOTS * sizeof(void (*)(void)), "the table has 72 slots");
@@ -31,8 +31,10 @@ static void test_providers(void **state)
     assert_non_null(list[0]->providerName);
     assert_int_equal(list[0]->apiVersion.coreApiVersion.major, QNN_API_VERSION_MAJOR);
     assert_true(list[0]->apiVersion.coreApiVersion.minor >= QNN_API_VERSION_MINOR); /* test_next.c says more */
-    assert_int_equal(list[0]->apiVersion.backendApiVersion.major, lib_is_htp() ? QNN_HTP_API_VERSION_MAJOR : QNN_CPU_API_VERSION_MAJOR);
-    assert_true(list[0]->apiVersion.backendApiVersion.minor >= (lib_is_htp() ? QNN_HTP_API_VERSION_MINOR : QNN_CPU_API_VERSION_MINOR));
+    assert_int_equal(list[0]->apiVersion.backendApiVersion.major,
+                     lib_is_htp() ? QNN_HTP_API_VERSION_MAJOR : QNN_CPU_API_VERSION_MAJOR);
+    assert_true(list[0]->apiVersion.backendApiVersion.minor >=
+                (lib_is_htp() ? QNN_HTP_API_VERSION_MINOR : QNN_CPU_API_VERSION_MINOR));
     void (*slots[SLOTS])(void);
     memcpy(slots, &list[0]->QNN_INTERFACE_VER_NAME, sizeof slots);
     for (int i = 0; i < SLOTS; i++)
@@ -87,7 +89,7 @@ static void test_reopen(void **state)
     lib_open();
 }
 
-/* ---- logs ----------------------------------------------------------------------------------------------------------------- */
+/* ---- logs ------------------------------------------------------------------------------------------------------------- */
 
 static struct {
     unsigned calls, by_level[6];
@@ -191,7 +193,7 @@ static void test_default_log(void **state)
     fclose(err);
 }
 
-/* ---- backends, contexts, graphs ------------------------------------------------------------------------------------------- */
+/* ---- backends, contexts, graphs --------------------------------------------------------------------------------------- */
 
 static void test_several_backends(void **state)
 {
@@ -259,9 +261,11 @@ static void test_context_config(void **state)
         { .option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY, .priority = QNN_PRIORITY_LOW }, /* the last one wins */
         { .option = QNN_CONTEXT_CONFIG_OPTION_ERROR_REPORTING, .errorConfig = { QNN_ERROR_REPORTING_LEVEL_BRIEF, 1 } },
         { .option = QNN_CONTEXT_CONFIG_OPTION_OEM_STRING, .oemString = "made for a test" },
-        { .option = QNN_CONTEXT_CONFIG_ASYNC_EXECUTION_QUEUE_DEPTH, .asyncExeQueueDepth = { QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC, { 4 } } },
+        { .option = QNN_CONTEXT_CONFIG_ASYNC_EXECUTION_QUEUE_DEPTH,
+          .asyncExeQueueDepth = { QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC, { 4 } } },
         { .option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT, .memoryLimitHint = 64 },
-        { .option = QNN_CONTEXT_CONFIG_BINARY_COMPATIBILITY, .binaryCompatibilityType = QNN_CONTEXT_BINARY_COMPATIBILITY_STRICT },
+        { .option = QNN_CONTEXT_CONFIG_BINARY_COMPATIBILITY,
+          .binaryCompatibilityType = QNN_CONTEXT_BINARY_COMPATIBILITY_STRICT },
         { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = custom }, /* unknown customs must not be fatal */
     };
     const QnnContext_Config_t *list[COUNT(ok) + 1] = { NULL }, *only_null[] = { NULL };
@@ -283,23 +287,45 @@ static void test_context_config(void **state)
     FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "12345", q.contextCreate(env.backend, NULL, bads, &c));
 }
 
-/* ---- properties ----------------------------------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------------------------------- */
 
 static void test_properties(void **state)
 {
     (void)state;
     static const uint32_t supported[] = {
-        QNN_PROPERTY_GROUP_BACKEND, QNN_PROPERTY_GROUP_CONTEXT, QNN_PROPERTY_GROUP_GRAPH, QNN_PROPERTY_GROUP_TENSOR, QNN_PROPERTY_GROUP_ERROR,
-        QNN_PROPERTY_GROUP_MEMORY, QNN_PROPERTY_GROUP_SIGNAL, QNN_PROPERTY_GROUP_LOG, QNN_PROPERTY_GROUP_PROFILE,
-        QNN_PROPERTY_CONTEXT_SUPPORT_CACHING, QNN_PROPERTY_CONTEXT_SUPPORT_CONFIGURATION, QNN_PROPERTY_CONTEXT_SUPPORT_CONFIG_ENABLE_GRAPHS,
-        QNN_PROPERTY_CONTEXT_SUPPORT_CONFIG_PERSISTENT_BINARY, QNN_PROPERTY_CONTEXT_SUPPORT_VALIDATE_BINARY,
-        QNN_PROPERTY_CONTEXT_SUPPORT_CREATE_FROM_BINARY_WITH_SIGNALS, QNN_PROPERTY_CONTEXT_SUPPORT_CREATE_FROM_BINARY_LIST_ASYNC,
-        QNN_PROPERTY_GRAPH_SUPPORT_NULL_INPUTS, QNN_PROPERTY_GRAPH_SUPPORT_ASYNC_EXECUTION, QNN_PROPERTY_GRAPH_SUPPORT_FINALIZE_SIGNAL,
-        QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE_SIGNAL, QNN_PROPERTY_GRAPH_SUPPORT_BATCH_MULTIPLE, QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE,
-        QNN_PROPERTY_TENSOR_SUPPORT_CONTEXT_TENSORS, QNN_PROPERTY_TENSOR_SUPPORT_DYNAMIC_DIMENSIONS, QNN_PROPERTY_TENSOR_SUPPORT_MEMHANDLE_TYPE,
-        QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_SCALE_OFFSET, QNN_PROPERTY_ERROR_GET_VERBOSE_MESSAGE,
-        QNN_PROPERTY_MEMORY_SUPPORT_MEM_TYPE_ION, QNN_PROPERTY_MEMORY_SUPPORT_MEM_TYPE_DMA_BUF, QNN_PROPERTY_SIGNAL_SUPPORT_ABORT,
-        QNN_PROPERTY_SIGNAL_SUPPORT_TIMEOUT, QNN_PROPERTY_LOG_SUPPORTS_DEFAULT_STREAM, QNN_PROPERTY_GRAPH_SUPPORT_EARLY_TERMINATION,
+        QNN_PROPERTY_GROUP_BACKEND,
+        QNN_PROPERTY_GROUP_CONTEXT,
+        QNN_PROPERTY_GROUP_GRAPH,
+        QNN_PROPERTY_GROUP_TENSOR,
+        QNN_PROPERTY_GROUP_ERROR,
+        QNN_PROPERTY_GROUP_MEMORY,
+        QNN_PROPERTY_GROUP_SIGNAL,
+        QNN_PROPERTY_GROUP_LOG,
+        QNN_PROPERTY_GROUP_PROFILE,
+        QNN_PROPERTY_CONTEXT_SUPPORT_CACHING,
+        QNN_PROPERTY_CONTEXT_SUPPORT_CONFIGURATION,
+        QNN_PROPERTY_CONTEXT_SUPPORT_CONFIG_ENABLE_GRAPHS,
+        QNN_PROPERTY_CONTEXT_SUPPORT_CONFIG_PERSISTENT_BINARY,
+        QNN_PROPERTY_CONTEXT_SUPPORT_VALIDATE_BINARY,
+        QNN_PROPERTY_CONTEXT_SUPPORT_CREATE_FROM_BINARY_WITH_SIGNALS,
+        QNN_PROPERTY_CONTEXT_SUPPORT_CREATE_FROM_BINARY_LIST_ASYNC,
+        QNN_PROPERTY_GRAPH_SUPPORT_NULL_INPUTS,
+        QNN_PROPERTY_GRAPH_SUPPORT_ASYNC_EXECUTION,
+        QNN_PROPERTY_GRAPH_SUPPORT_FINALIZE_SIGNAL,
+        QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE_SIGNAL,
+        QNN_PROPERTY_GRAPH_SUPPORT_BATCH_MULTIPLE,
+        QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE,
+        QNN_PROPERTY_TENSOR_SUPPORT_CONTEXT_TENSORS,
+        QNN_PROPERTY_TENSOR_SUPPORT_DYNAMIC_DIMENSIONS,
+        QNN_PROPERTY_TENSOR_SUPPORT_MEMHANDLE_TYPE,
+        QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_SCALE_OFFSET,
+        QNN_PROPERTY_ERROR_GET_VERBOSE_MESSAGE,
+        QNN_PROPERTY_MEMORY_SUPPORT_MEM_TYPE_ION,
+        QNN_PROPERTY_MEMORY_SUPPORT_MEM_TYPE_DMA_BUF,
+        QNN_PROPERTY_SIGNAL_SUPPORT_ABORT,
+        QNN_PROPERTY_SIGNAL_SUPPORT_TIMEOUT,
+        QNN_PROPERTY_LOG_SUPPORTS_DEFAULT_STREAM,
+        QNN_PROPERTY_GRAPH_SUPPORT_EARLY_TERMINATION,
     };
     static const uint32_t not_supported[] = {
         QNN_PROPERTY_CONTEXT_SUPPORT_BINARY_UPDATES,
@@ -335,8 +361,14 @@ static void test_global_config(void **state)
 static void test_supported_operations(void **state)
 {
     (void)state;
-    static const char *const wanted[] = { "Conv2d", "DepthWiseConv2d", "FullyConnected", "MatMul", "ElementWiseAdd", "ElementWiseBinary", "Relu",
-                                          "Softmax", "PoolMax2d", "Concat", "Reshape", "Transpose", "Lstm", "Gru", "Quantize", "Cast" };
+    static const char *const wanted[] = { "Conv2d",         "DepthWiseConv2d",
+                                          "FullyConnected", "MatMul",
+                                          "ElementWiseAdd", "ElementWiseBinary",
+                                          "Relu",           "Softmax",
+                                          "PoolMax2d",      "Concat",
+                                          "Reshape",        "Transpose",
+                                          "Lstm",           "Gru",
+                                          "Quantize",       "Cast" };
     for (int with = 0; with < 2; with++) {
         uint32_t n = 0;
         const QnnBackend_OperationName_t *ops = NULL;
@@ -353,17 +385,18 @@ static void test_supported_operations(void **state)
     }
 }
 
-/* ---- texts of errors ------------------------------------------------------------------------------------------------------ */
+/* ---- texts of errors -------------------------------------------------------------------------------------------------- */
 
 static void test_error_messages(void **state)
 {
     (void)state;
     static const uint16_t codes[] = {
-        0, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010, 1011, 1100, 10000, 10001, 2000, 3000, 3001, 3002, 3100, 3101, 3110, 3200,
-        4000, 4002, 4003, 4004, 4005, 4006, 4007, 4008, 4009, 4010, 4011, 4012, 5000, 5001, 5002, 5003, 5004, 5005, 5006, 5007, 5008, 5009,
-        5010, 5011, 5012, 5013, 5014, 6000, 6001, 6002, 6003, 6004, 6005, 6006, 6007, 6020, 6021, 6022, 6023, 6024, 6025, 6030, 6031, 6032,
-        6033, 6034, 6035, 6036, 6037, 6038, 6039, 7001, 7002, 7003, 7004, 7005, 7006, 7007, 14000, 14001, 14002, 14003, 11002, 11003, 11004,
-        8000, 8001, 8002, 8003, 8004, 8005, 12000, 12001, 12002, 9000, 9001, 9002, 9003, 9004, 9005, 15000,
+        0,    1000, 1002, 1003, 1004,  1005,  1006,  1007, 1008, 1009,  1010,  1011,  1100,  10000, 10001, 2000,  3000, 3001,
+        3002, 3100, 3101, 3110, 3200,  4000,  4002,  4003, 4004, 4005,  4006,  4007,  4008,  4009,  4010,  4011,  4012, 5000,
+        5001, 5002, 5003, 5004, 5005,  5006,  5007,  5008, 5009, 5010,  5011,  5012,  5013,  5014,  6000,  6001,  6002, 6003,
+        6004, 6005, 6006, 6007, 6020,  6021,  6022,  6023, 6024, 6025,  6030,  6031,  6032,  6033,  6034,  6035,  6036, 6037,
+        6038, 6039, 7001, 7002, 7003,  7004,  7005,  7006, 7007, 14000, 14001, 14002, 14003, 11002, 11003, 11004, 8000, 8001,
+        8002, 8003, 8004, 8005, 12000, 12001, 12002, 9000, 9001, 9002,  9003,  9004,  9005,  15000,
     };
     for (unsigned i = 0; i < COUNT(codes); i++) {
         const char *text = NULL, *verbose = NULL, *upper = NULL;
@@ -408,7 +441,8 @@ static void test_verbose_messages(void **state)
     explanation_has(QNN_GRAPH_ERROR_INVALID_OP_CONFIG, "Relu", __FILE__, __LINE__); /* what was probably meant */
 }
 
-/* A log's callback may call the library, and what it calls may fail and write to the log: that ends, and nothing waits for itself. */
+/* A log's callback may call the library, and what it calls may fail and write to the log: that ends, and nothing waits for
+ * itself. */
 static struct {
     Qnn_LogHandle_t log;
     Qnn_BackendHandle_t backend;
@@ -424,7 +458,8 @@ static void log_that_frees(const char *fmt, QnnLog_Level_t level, uint64_t time,
     inside.refused += CODE(q.logFree(inside.log)) == QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED;
     inside.refused += CODE(q.contextFree(inside.context, NULL)) == QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED;
     inside.refused += CODE(q.backendFree(inside.backend)) == QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED;
-    inside.refused += CODE(q.graphRetrieve(inside.context, "none", &g)) == QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED; /* the context is locked */
+    inside.refused += CODE(q.graphRetrieve(inside.context, "none", &g)) ==
+                      QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED; /* the context is locked */
 }
 
 static void test_log_callback_calls_back(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights of 2 and 4 bits, packed and in 8-bit containers, as LiteRT and ONNX Runtime give them; packed tensors as graph inputs; all of it also after a
- * trip through a context binary. Scales are powers of two, so that every result is exact. */
+/* Weights of 2 and 4 bits, packed and in 8-bit containers, as LiteRT and ONNX Runtime give them; packed tensors as graph
+ * inputs; all of it also after a trip through a context binary. Scales are powers of two, so that every result is exact. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +16,11 @@ struct form {
 };
 
 static const struct form forms[] = {
-    { "a8w2_container_axis", 2, false, true, false }, { "a8w2_container", 2, false, false, false },  { "a8w4_container_axis", 4, false, true, false },
-    { "a16w2_container_axis", 2, false, true, true }, { "a16w4_container", 4, false, false, true }, { "a8w2_packed_axis", 2, true, true, false },
-    { "a8w4_packed", 4, true, false, false },         { "a16w2_packed", 2, true, false, true },     { "a16w4_packed_axis", 4, true, true, true },
+    { "a8w2_container_axis", 2, false, true, false }, { "a8w2_container", 2, false, false, false },
+    { "a8w4_container_axis", 4, false, true, false }, { "a16w2_container_axis", 2, false, true, true },
+    { "a16w4_container", 4, false, false, true },     { "a8w2_packed_axis", 2, true, true, false },
+    { "a8w4_packed", 4, true, false, false },         { "a16w2_packed", 2, true, false, true },
+    { "a16w4_packed_axis", 4, true, true, true },
 };
 
 static int weight(const struct form *f, uint32_t row, uint32_t k)
@@ -84,18 +86,28 @@ static void build(Qnn_ContextHandle_t c, const struct form *f, struct layer *ret
     static float scales[WIDTH];
     static Qnn_ScaleOffset_t pairs[WIDTH];
     uint32_t size = store_weights(f, bytes);
-    Qnn_DataType_t wt = !f->packed ? QNN_DATATYPE_SFIXED_POINT_8 : f->bits == 2 ? QNN_DATATYPE_SFIXED_POINT_2 : QNN_DATATYPE_SFIXED_POINT_4;
+    Qnn_DataType_t wt = !f->packed     ? QNN_DATATYPE_SFIXED_POINT_8
+                        : f->bits == 2 ? QNN_DATATYPE_SFIXED_POINT_2
+                                       : QNN_DATATYPE_SFIXED_POINT_4;
     Qnn_DataType_t xt = f->wide ? QNN_DATATYPE_UFIXED_POINT_16 : QNN_DATATYPE_UFIXED_POINT_8;
     OK(q.graphCreate(c, f->name, NULL, &ret->graph));
-    ret->x = tensor_quant(tensor_make(QNN_TENSOR_VERSION_2, keep_name("%s_x", f->name), QNN_TENSOR_TYPE_APP_WRITE, xt, 2, (uint32_t[]){ ROWS, DEPTH }), 1, -3);
+    ret->x = tensor_quant(tensor_make(QNN_TENSOR_VERSION_2, keep_name("%s_x", f->name), QNN_TENSOR_TYPE_APP_WRITE, xt, 2,
+                                      (uint32_t[]){ ROWS, DEPTH }),
+                          1, -3);
     ret->y = tensor_quant(TENSOR2(keep_name("%s_y", f->name), APP_READ, SFIXED_POINT_16, ROWS, WIDTH), 1.0f / 64, 0);
-    Qnn_Tensor_t w = tensor_make(QNN_TENSOR_VERSION_2, keep_name("%s_w", f->name), QNN_TENSOR_TYPE_STATIC, wt, 2, (uint32_t[]){ WIDTH, DEPTH });
+    Qnn_Tensor_t w = tensor_make(QNN_TENSOR_VERSION_2, keep_name("%s_w", f->name), QNN_TENSOR_TYPE_STATIC, wt, 2,
+                                 (uint32_t[]){ WIDTH, DEPTH });
     w = tensor_data(w, bytes, size);
     encode(f, &w, scales, pairs);
     create(ret->graph, &ret->x);
     create(ret->graph, &w);
     create(ret->graph, &ret->y);
-    struct op o = { .name = keep_name("%s_fc", f->name), .type = "FullyConnected", .ni = 2, .in = { ret->x, w }, .no = 1, .out = { ret->y } };
+    struct op o = { .name = keep_name("%s_fc", f->name),
+                    .type = "FullyConnected",
+                    .ni = 2,
+                    .in = { ret->x, w },
+                    .no = 1,
+                    .out = { ret->y } };
     OK(op_validate(env.backend, &o));
     OK(op_add(ret->graph, &o));
     OK(q.graphFinalize(ret->graph, NULL, NULL));
@@ -157,7 +169,8 @@ static void test_packed_io(void **state)
     (void)state;
     Qnn_GraphHandle_t g;
     OK(q.graphCreate(env.context, "packed", NULL, &g));
-    Qnn_Tensor_t x = TENSOR2("x", APP_WRITE, INT_2, 2, 5), t = TENSOR2("t", APP_READ, INT_2, 5, 2), y = TENSOR2("y", APP_READ, INT_8, 5, 2);
+    Qnn_Tensor_t x = TENSOR2("x", APP_WRITE, INT_2, 2, 5), t = TENSOR2("t", APP_READ, INT_2, 5, 2),
+                 y = TENSOR2("y", APP_READ, INT_8, 5, 2);
     create(g, &x);
     create(g, &t);
     create(g, &y);

@@ -28,7 +28,8 @@ static void test_identity(void **state)
     assert_string_equal(provider->providerName, QNN_LPAI_INTERFACE_PROVIDER_NAME);
     assert_int_equal(provider->apiVersion.backendApiVersion.major, QNN_LPAI_API_VERSION_MAJOR);
     assert_true(provider->apiVersion.backendApiVersion.minor >= 34); /* LiteRT 2.3 wants it */
-    assert_int_equal(q.propertyHasCapability(QNN_PROPERTY_GRAPH_SUPPORT_FINALIZE_DESERIALIZED_GRAPH), QNN_PROPERTY_SUPPORTED);
+    assert_int_equal(q.propertyHasCapability(QNN_PROPERTY_GRAPH_SUPPORT_FINALIZE_DESERIALIZED_GRAPH),
+                     QNN_PROPERTY_SUPPORTED);
     Qnn_DeviceHandle_t device;
     assert_int_equal(CODE(q.deviceCreate(NULL, NULL, &device)), QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE);
     Qnn_BackendHandle_t b;
@@ -48,7 +49,8 @@ static void test_identity(void **state)
     assert_int_equal(info.version, QNN_LPAI_BACKEND_HW_VERSION_DEFAULT);
     assert_true(info.macCnt > 0);
     info.coreIndex = cores;
-    FAILS_SAYING(QNN_BACKEND_ERROR_INVALID_ARGUMENT, "core", backend_property(b, QNN_LPAI_BACKEND_GET_PROP_ENPU_CORE_INFO, &info));
+    FAILS_SAYING(QNN_BACKEND_ERROR_INVALID_ARGUMENT, "core",
+                 backend_property(b, QNN_LPAI_BACKEND_GET_PROP_ENPU_CORE_INFO, &info));
     FAILS(QNN_BACKEND_ERROR_INVALID_ARGUMENT, backend_property(b, 12345, &info));
     FAILS(QNN_BACKEND_ERROR_INVALID_ARGUMENT, backend_property(b, QNN_LPAI_BACKEND_GET_PROP_ALIGNMENT_REQ, NULL));
     OK(q.backendFree(b));
@@ -160,7 +162,8 @@ static void test_compiled_here(void **state)
     OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &backend));
     OK(q.contextCreate(backend, NULL, NULL, &c));
     OK(kit_build(c, "net", 8, list, &n));
-    FAILS_SAYING(QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED, "compiled", kit_property(n.graph, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE, &size));
+    FAILS_SAYING(QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED, "compiled",
+                 kit_property(n.graph, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE, &size));
     FAILS_SAYING(QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED, "size is not known", kit_pool(n.graph, SCRATCH, x, 64));
     FAILS(QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED, kit_run(&n, x, y));
     OK(q.graphFinalize(n.graph, NULL, NULL));
@@ -195,7 +198,8 @@ static void test_io_in_scratch(void **state)
     OK(kit_property(l.net.graph, OPENQNN_LPAI_GRAPH_GET_PROP_IO_ROOM, &out));
     FAILS(QNN_GRAPH_ERROR_GRAPH_DOES_NOT_EXIST, kit_property(l.net.graph, OPENQNN_LPAI_GRAPH_GET_PROP_IO_ROOM, &none));
     assert_int_equal(in.size, l.net.x_bytes);
-    assert_true(in.offset % 64 == 0 && in.offset + in.size <= l.scratch && out.offset % 64 == 0 && out.offset + out.size <= l.scratch);
+    assert_true(in.offset % 64 == 0 && in.offset + in.size <= l.scratch && out.offset % 64 == 0 &&
+                out.offset + out.size <= l.scratch);
     OK(kit_pool(l.net.graph, SCRATCH, s.data, l.scratch));
     OK(q.graphFinalize(l.net.graph, NULL, NULL));
     for (uint32_t seed = 30; seed < 40; seed++) {
@@ -236,7 +240,8 @@ static void test_exclude_io(void **state)
     OK(kit_build(c, "without", 8, list, &without));
     OK(q.graphFinalize(with.graph, NULL, NULL));
     OK(q.graphFinalize(without.graph, NULL, NULL));
-    uint32_t a = kit_size(with.graph, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE), e = kit_size(without.graph, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE);
+    uint32_t a = kit_size(with.graph, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE),
+             e = kit_size(without.graph, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE);
     assert_true(e < a);
     assert_true(a <= e + KIT_IN + 64); /* 256 bytes of input and 10 of output, rounded, at most */
     struct guarded s = guarded_new(e, true);
@@ -289,8 +294,9 @@ static void test_shared_scratch(void **state)
 static void test_hardware_versions(void **state)
 {
     (void)state;
-    static const uint32_t versions[] = { QNN_LPAI_BACKEND_HW_VERSION_V4, QNN_LPAI_BACKEND_HW_VERSION_V5, QNN_LPAI_BACKEND_HW_VERSION_V5_1,
-                                         QNN_LPAI_BACKEND_HW_VERSION_V6, QNN_LPAI_BACKEND_HW_VERSION_V7 };
+    static const uint32_t versions[] = { QNN_LPAI_BACKEND_HW_VERSION_V4, QNN_LPAI_BACKEND_HW_VERSION_V5,
+                                         QNN_LPAI_BACKEND_HW_VERSION_V5_1, QNN_LPAI_BACKEND_HW_VERSION_V6,
+                                         QNN_LPAI_BACKEND_HW_VERSION_V7 };
     static const char *const names[] = { "v4", "v5", "v5.1", "v6", "v7" };
     for (unsigned i = 0; i < COUNT(versions); i++) {
         struct kit_binary b = kit_binary(8, versions[i]);
@@ -325,7 +331,8 @@ static void test_persistent_binary(void **state)
     OK(kit_backend(QNN_LPAI_BACKEND_HW_VERSION_V6, QNN_LPAI_BACKEND_TARGET_ADSP, &backend));
     OK(backend_property(backend, QNN_LPAI_BACKEND_GET_PROP_REQUIRE_PERSISTENT_BINARY, &required));
     assert_int_equal(required, 1);
-    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "PERSISTENT_BINARY", q.contextCreateFromBinary(backend, NULL, NULL, b.data, b.size, &c, NULL));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "PERSISTENT_BINARY",
+                 q.contextCreateFromBinary(backend, NULL, NULL, b.data, b.size, &c, NULL));
     QnnContext_Config_t keep = { .option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY, .isPersistentBinary = 1 };
     const QnnContext_Config_t *list[] = { &keep, NULL };
     OK(q.contextCreateFromBinary(backend, NULL, list, b.data, b.size, &c, NULL));
@@ -370,7 +377,9 @@ static void test_batch_multiple(void **state)
 static Qnn_ErrorHandle_t register_part(Qnn_ContextHandle_t c, int fd, uint32_t offset, Qnn_Tensor_t *t)
 {
     QnnLpaiMem_MemInfoCustom_t part = { fd, offset };
-    Qnn_MemDescriptor_t d = { .memShape = { TV(*t).rank, TV(*t).dimensions, NULL }, .dataType = TV(*t).dataType, .memType = QNN_MEM_TYPE_CUSTOM };
+    Qnn_MemDescriptor_t d = { .memShape = { TV(*t).rank, TV(*t).dimensions, NULL },
+                              .dataType = TV(*t).dataType,
+                              .memType = QNN_MEM_TYPE_CUSTOM };
     d.customInfo = &part;
     TV(*t).memType = QNN_TENSORMEMTYPE_MEMHANDLE;
     return q.memRegister(c, &d, 1, &TV(*t).memHandle);
@@ -423,10 +432,18 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_identity),       cmocka_unit_test(test_guard_pages),       cmocka_unit_test(test_poisoned_neighbours),
-        cmocka_unit_test(test_scratch_swapped), cmocka_unit_test(test_compiled_here),    cmocka_unit_test(test_io_in_scratch),
-        cmocka_unit_test(test_exclude_io),     cmocka_unit_test(test_shared_scratch),    cmocka_unit_test(test_hardware_versions),
-        cmocka_unit_test(test_persistent_binary), cmocka_unit_test(test_batch_multiple), cmocka_unit_test(test_shared_buffer),
+        cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_guard_pages),
+        cmocka_unit_test(test_poisoned_neighbours),
+        cmocka_unit_test(test_scratch_swapped),
+        cmocka_unit_test(test_compiled_here),
+        cmocka_unit_test(test_io_in_scratch),
+        cmocka_unit_test(test_exclude_io),
+        cmocka_unit_test(test_shared_scratch),
+        cmocka_unit_test(test_hardware_versions),
+        cmocka_unit_test(test_persistent_binary),
+        cmocka_unit_test(test_batch_multiple),
+        cmocka_unit_test(test_shared_buffer),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -65,8 +65,8 @@ static void test_state_frames(void **state)
     kit_use(KIT_LPAI);
 }
 
-/* Memory that the backend keeps for a graph does not grow with its tensors: all of those are the client's. The allocator may give a block that is a
- * little larger than what was asked for, depending on what was freed before. */
+/* Memory that the backend keeps for a graph does not grow with its tensors: all of those are the client's. The allocator may
+ * give a block that is a little larger than what was asked for, depending on what was freed before. */
 enum { ROUNDING = 512 };
 static void test_nothing_kept(void **state)
 {
@@ -102,6 +102,7 @@ static int setup(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_frames), cmocka_unit_test(test_state_frames), cmocka_unit_test(test_nothing_kept) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_frames), cmocka_unit_test(test_state_frames),
+                                        cmocka_unit_test(test_nothing_kept) };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

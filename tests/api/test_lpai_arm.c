@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnLpai.so on the ARM target: graphs run in a session, another process. The state is the client's persistent memory all the same, shared pools are
- * used in place, a session that dies is an error to recover from, and without one graphs run here. */
+/* libQnnLpai.so on the ARM target: graphs run in a session, another process. The state is the client's persistent memory all
+ * the same, shared pools are used in place, a session that dies is an error to recover from, and without one graphs run
+ * here. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -89,7 +90,7 @@ static void test_save_state(void **state)
     stream_close(&s);
 }
 
-/* ---- shared pools --------------------------------------------------------------------------------------------------------------- */
+/* ---- shared pools ----------------------------------------------------------------------------------------------------- */
 
 struct shared {
     int fd;
@@ -161,12 +162,14 @@ static void test_shared_pools(void **state)
     shared_free(&persistent);
 }
 
-/* ---- registered memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- registered memory ------------------------------------------------------------------------------------------------ */
 
 static Qnn_MemHandle_t register_part(Qnn_ContextHandle_t c, int fd, uint32_t offset, const Qnn_Tensor_t *t)
 {
     QnnLpaiMem_MemInfoCustom_t part = { fd, offset };
-    Qnn_MemDescriptor_t d = { .memShape = { TV(*t).rank, TV(*t).dimensions, NULL }, .dataType = TV(*t).dataType, .memType = QNN_MEM_TYPE_CUSTOM };
+    Qnn_MemDescriptor_t d = { .memShape = { TV(*t).rank, TV(*t).dimensions, NULL },
+                              .dataType = TV(*t).dataType,
+                              .memType = QNN_MEM_TYPE_CUSTOM };
     Qnn_MemHandle_t m;
     d.customInfo = &part;
     OK(q.memRegister(c, &d, 1, &m));
@@ -240,7 +243,7 @@ static void test_registered(void **state)
     free(b.data);
 }
 
-/* ---- when it dies ---------------------------------------------------------------------------------------------------------------- */
+/* ---- when it dies ----------------------------------------------------------------------------------------------------- */
 
 static void test_killed(void **state)
 {
@@ -255,7 +258,8 @@ static void test_killed(void **state)
     FAILS_SAYING(LOST, "create them again", frame(&s, 1));
     FAILS(LOST, frame(&s, 1));
     FAILS(LOST, kit_pool(s.graph, QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM, s.scratch.data, (uint32_t)s.scratch.bytes));
-    assert_memory_equal(before, s.persistent.data, s.persistent.bytes); /* the state is that of the last frame that was done */
+    assert_memory_equal(before, s.persistent.data,
+                        s.persistent.bytes); /* the state is that of the last frame that was done */
     stream_open(&fresh, KIT_LPAI, 8, false); /* beside the dead one */
     frame_is_right(&fresh, 0);
     memcpy(fresh.persistent.data, before, s.persistent.bytes);
@@ -346,7 +350,7 @@ static void test_faults(void **state)
     free(b.data);
 }
 
-/* ---- without one ------------------------------------------------------------------------------------------------------------------ */
+/* ---- without one ------------------------------------------------------------------------------------------------------ */
 
 static void test_without_session(void **state)
 {
@@ -381,9 +385,10 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_session), cmocka_unit_test(test_save_state), cmocka_unit_test(test_shared_pools), cmocka_unit_test(test_registered),
-        cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_killed_while_running), cmocka_unit_test(test_faults), cmocka_unit_test(test_without_session),
+        cmocka_unit_test(test_session),      cmocka_unit_test(test_save_state),
+        cmocka_unit_test(test_shared_pools), cmocka_unit_test(test_registered),
+        cmocka_unit_test(test_killed),       cmocka_unit_test(test_killed_while_running),
+        cmocka_unit_test(test_faults),       cmocka_unit_test(test_without_session),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What LPAI says of cost, and what it saves: estimates in profiles, and rooms of inputs and outputs that share memory where an operator works in place. */
+/* What LPAI says of cost, and what it saves: estimates in profiles, and rooms of inputs and outputs that share memory where
+ * an operator works in place. */
 #include "lpai_kit.h"
 
 #include <stdlib.h>
@@ -66,11 +67,12 @@ static struct estimate run_profiled(uint32_t version, QnnProfile_Level_t level)
 static void test_estimates(void **state)
 {
     (void)state;
-    static const uint32_t versions[] = { QNN_LPAI_BACKEND_HW_VERSION_V4, QNN_LPAI_BACKEND_HW_VERSION_V5, QNN_LPAI_BACKEND_HW_VERSION_V6,
-                                         QNN_LPAI_BACKEND_HW_VERSION_V7 };
+    static const uint32_t versions[] = { QNN_LPAI_BACKEND_HW_VERSION_V4, QNN_LPAI_BACKEND_HW_VERSION_V5,
+                                         QNN_LPAI_BACKEND_HW_VERSION_V6, QNN_LPAI_BACKEND_HW_VERSION_V7 };
     uint64_t before = UINT64_MAX;
     for (size_t i = 0; i < COUNT(versions); i++) {
-        struct estimate e = run_profiled(versions[i], QNN_PROFILE_LEVEL_DETAILED), again = run_profiled(versions[i], QNN_PROFILE_LEVEL_DETAILED);
+        struct estimate e = run_profiled(versions[i], QNN_PROFILE_LEVEL_DETAILED),
+                        again = run_profiled(versions[i], QNN_PROFILE_LEVEL_DETAILED);
         assert_memory_equal(&e, &again, sizeof(e));
         assert_true(e.nodes > 0);
         assert_int_equal(e.cycles, e.node_cycles);

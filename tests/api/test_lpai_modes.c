@@ -15,7 +15,7 @@ enum { TCM_BYTES = 2035712, TCM_BUFFERS = 32, MORE = 4096 };
 
 static _Alignas(64) uint8_t x[KIT_IN], y[128];
 
-/* ---- a context on the ADSP -------------------------------------------------------------------------------------------------- */
+/* ---- a context on the ADSP -------------------------------------------------------------------------------------------- */
 
 struct adsp {
     struct kit_binary b;
@@ -30,7 +30,8 @@ struct adsp {
 static Qnn_ErrorHandle_t adsp_context(struct adsp *a, QnnLpaiMem_MemType_t model, const char *island)
 {
     QnnLpaiContext_CustomConfig_t type = { QNN_LPAI_CONTEXT_SET_CFG_MODEL_BUFFER_MEM_TYPE, &model },
-                                  isl = { QNN_LPAI_CONTEXT_SET_CFG_ENABLE_ISLAND, island && *island != '*' ? (void *)(uintptr_t)island : NULL };
+                                  isl = { QNN_LPAI_CONTEXT_SET_CFG_ENABLE_ISLAND,
+                                          island && *island != '*' ? (void *)(uintptr_t)island : NULL };
     QnnContext_Config_t keep = { .option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY, .isPersistentBinary = 1 },
                         of_type = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &type },
                         of_island = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &isl };
@@ -67,7 +68,7 @@ static Qnn_ErrorHandle_t give(const struct adsp *a, QnnLpaiMem_MemType_t type, u
     return kit_config(a->net.graph, SCRATCH, &m);
 }
 
-/* ---- TCM and island ----------------------------------------------------------------------------------------------------------- */
+/* ---- TCM and island --------------------------------------------------------------------------------------------------- */
 
 static void test_tcm_pools(void **state)
 {
@@ -188,7 +189,7 @@ static void test_island(void **state)
     adsp_close(&ddr);
 }
 
-/* ---- pause and resume -------------------------------------------------------------------------------------------------------- */
+/* ---- pause and resume ------------------------------------------------------------------------------------------------- */
 
 enum { BATCH = 400 };
 static _Alignas(64) uint8_t many_x[BATCH * KIT_IN], many_y[BATCH * KIT_OUT], other_y[BATCH * KIT_OUT];
@@ -220,7 +221,8 @@ static void *run_worker(void *arg)
     return NULL;
 }
 
-/* Stopped between two slices of the batch: nothing is in scratch, so it may lie elsewhere, but the batch still goes on where it stopped. */
+/* Stopped between two slices of the batch: nothing is in scratch, so it may lie elsewhere, but the batch still goes on where
+ * it stopped. */
 static void finish_between(const struct kit_loaded *l, void *scratch)
 {
     uint8_t produced = 0;
@@ -312,8 +314,10 @@ static void test_pause_refused(void **state)
     Qnn_BackendHandle_t backend;
     Qnn_ContextHandle_t c;
     struct kit_net n;
-    QnnLpaiGraph_CustomConfig_t pause = { QNN_LPAI_GRAPH_SET_CFG_PAUSE_EXECUTION, NULL }, resume = { QNN_LPAI_GRAPH_SET_CFG_RESUME_EXECUTION, NULL };
-    QnnGraph_Config_t a = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &pause }, b = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &resume };
+    QnnLpaiGraph_CustomConfig_t pause = { QNN_LPAI_GRAPH_SET_CFG_PAUSE_EXECUTION, NULL },
+                                resume = { QNN_LPAI_GRAPH_SET_CFG_RESUME_EXECUTION, NULL };
+    QnnGraph_Config_t a = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &pause },
+                      b = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &resume };
     const QnnGraph_Config_t *both[] = { &a, &b, NULL };
     OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &backend));
     OK(q.contextCreate(backend, NULL, NULL, &c));
@@ -326,7 +330,7 @@ static void test_pause_refused(void **state)
     OK(q.backendFree(backend));
 }
 
-/* ---- the time budget --------------------------------------------------------------------------------------------------------- */
+/* ---- the time budget -------------------------------------------------------------------------------------------------- */
 
 static const QnnProfile_EventData_t *find_event(Qnn_ProfileHandle_t p, const char *begin)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scratch that is shared and scratch that is replaced: graphs of one context take turns in one buffer, and another buffer may come at any time. */
+/* Scratch that is shared and scratch that is replaced: graphs of one context take turns in one buffer, and another buffer
+ * may come at any time. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -132,8 +133,8 @@ static void test_at_once(void **state)
     pair_close(&p);
 }
 
-/* Another scratch while the graph runs on another thread: the call waits for the execution that is going on, so the memory before is the client's
- * again when it returns. */
+/* Another scratch while the graph runs on another thread: the call waits for the execution that is going on, so the memory
+ * before is the client's again when it returns. */
 static void test_replaced_while_running(void **state)
 {
     (void)state;
@@ -164,7 +165,8 @@ static void right(const struct pair *p, int graph)
     assert_int_equal(l.right, 1);
 }
 
-/* A client that says how fast and where a graph runs, and nothing of memory, leaves that to the library; one that says less does not. */
+/* A client that says how fast and where a graph runs, and nothing of memory, leaves that to the library; one that says less
+ * does not. */
 static void test_left_to_the_library(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnLpai.so and what must not be believed: every wrong pool, buffer and option gets its error, a sentence that says what to do, and leaves the
- * graph as it was. Persistent memory is tested with a binary made here, whose one state adds up its inputs. */
+/* libQnnLpai.so and what must not be believed: every wrong pool, buffer and option gets its error, a sentence that says what
+ * to do, and leaves the graph as it was. Persistent memory is tested with a binary made here, whose one state adds up its
+ * inputs. */
 #include "lpai_kit.h"
 
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 
 static _Alignas(64) uint8_t x[KIT_IN * 2 + 64], y[128];
 
-/* ---- a graph with a state --------------------------------------------------------------------------------------------------- */
+/* ---- a graph with a state --------------------------------------------------------------------------------------------- */
 
 enum { STATE_N = 40, PAGE = 4096 };
 
@@ -29,23 +30,56 @@ static struct kit_binary sum_binary(uint64_t scratch_bytes)
     const struct quant e = { .kind = Q_TENSOR, .definition = 1, .scale = 1, .offset = 0 };
     const struct tensor_desc d = { .type = DT_UQ8, .rank = 1, .dims = { STATE_N }, .q = e };
     const struct binary_tensor tensors[] = {
-        { .name = "in", .desc = d, .place = PLACE_IO, .io = 1, .client_id = 1, .client_type = QNN_TENSOR_TYPE_APP_WRITE, .offset = 0, .bytes = STATE_N },
-        { .name = "out", .desc = d, .place = PLACE_IO, .io = 2, .client_id = 2, .client_type = QNN_TENSOR_TYPE_APP_READ, .offset = 1, .bytes = STATE_N },
+        { .name = "in",
+          .desc = d,
+          .place = PLACE_IO,
+          .io = 1,
+          .client_id = 1,
+          .client_type = QNN_TENSOR_TYPE_APP_WRITE,
+          .offset = 0,
+          .bytes = STATE_N },
+        { .name = "out",
+          .desc = d,
+          .place = PLACE_IO,
+          .io = 2,
+          .client_id = 2,
+          .client_type = QNN_TENSOR_TYPE_APP_READ,
+          .offset = 1,
+          .bytes = STATE_N },
         { .name = "state", .desc = d, .place = PLACE_PERSISTENT, .offset = 0, .bytes = STATE_N },
     };
     const void *data[3] = { NULL, NULL, NULL };
     const uint32_t add_in[] = { 0, 2 }, state = 2, out = 1;
     const struct binary_node nodes[] = {
-        { .name = "add", .op = op_find("ElementWiseAdd"), .n_in = 2, .n_out = 1, .in = add_in, .out = &state, .post = OP_POST_NONE },
+        { .name = "add",
+          .op = op_find("ElementWiseAdd"),
+          .n_in = 2,
+          .n_out = 1,
+          .in = add_in,
+          .out = &state,
+          .post = OP_POST_NONE },
         { .name = "copy", .op = op_find("Reshape"), .n_in = 1, .n_out = 1, .in = &state, .out = &out, .post = OP_POST_NONE },
     };
-    const struct binary_command commands[] = { { .node = 0, .end = UINT32_MAX, .step = 0 }, { .node = 1, .end = UINT32_MAX, .step = 1 } };
+    const struct binary_command commands[] = { { .node = 0, .end = UINT32_MAX, .step = 0 },
+                                               { .node = 1, .end = UINT32_MAX, .step = 1 } };
     const struct binary_source source = {
-        .info = { .name = "sum", .n_inputs = 1, .n_outputs = 1, .persistent_bytes = STATE_N, .scratch_bytes = scratch_bytes, .scratch_align = 64 },
-        .n_tensors = COUNT(tensors), .n_nodes = COUNT(nodes), .n_commands = COUNT(commands),
-        .tensors = tensors, .data = data, .nodes = nodes, .commands = commands,
+        .info = { .name = "sum",
+                  .n_inputs = 1,
+                  .n_outputs = 1,
+                  .persistent_bytes = STATE_N,
+                  .scratch_bytes = scratch_bytes,
+                  .scratch_align = 64 },
+        .n_tensors = COUNT(tensors),
+        .n_nodes = COUNT(nodes),
+        .n_commands = COUNT(commands),
+        .tensors = tensors,
+        .data = data,
+        .nodes = nodes,
+        .commands = commands,
     };
-    const struct binary_target target = { .backend_id = QNN_BACKEND_ID_LPAI, .arch = QNN_LPAI_BACKEND_HW_VERSION_V6, .build_id = "test" };
+    const struct binary_target target = { .backend_id = QNN_BACKEND_ID_LPAI,
+                                          .arch = QNN_LPAI_BACKEND_HW_VERSION_V6,
+                                          .build_id = "test" };
     struct binary_image im = { .data = NULL };
     if (binary_write(&target, &source, &im) != ST_OK)
         fail_msg("%s", status_text());
@@ -78,7 +112,8 @@ static void sum_close(struct summing *s)
 
 static Qnn_ErrorHandle_t sum_run(Qnn_GraphHandle_t g, uint8_t value)
 {
-    Qnn_Tensor_t in = TENSOR("in", APP_WRITE, UFIXED_POINT_8, STATE_N), out = TENSOR("out", APP_READ, UFIXED_POINT_8, STATE_N);
+    Qnn_Tensor_t in = TENSOR("in", APP_WRITE, UFIXED_POINT_8, STATE_N),
+                 out = TENSOR("out", APP_READ, UFIXED_POINT_8, STATE_N);
     TV(in).id = 1;
     TV(out).id = 2;
     memset(x, value, STATE_N);
@@ -124,7 +159,7 @@ static void test_state(void **state)
     free(b.data);
 }
 
-/* ---- pools ------------------------------------------------------------------------------------------------------------------- */
+/* ---- pools ------------------------------------------------------------------------------------------------------------ */
 
 struct fixture {
     struct kit_binary b;
@@ -303,7 +338,7 @@ static void test_persistent_until_free(void **state)
     free(b.data);
 }
 
-/* ---- buffers of tensors --------------------------------------------------------------------------------------------------------- */
+/* ---- buffers of tensors ----------------------------------------------------------------------------------------------- */
 
 static void test_io_refused(void **state)
 {
@@ -346,12 +381,14 @@ static void test_io_refused(void **state)
     close_fixture(&f);
 }
 
-/* ---- registered memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- registered memory ------------------------------------------------------------------------------------------------ */
 
 static Qnn_ErrorHandle_t register_part(Qnn_ContextHandle_t c, int fd, uint32_t offset, Qnn_Tensor_t *t)
 {
     QnnLpaiMem_MemInfoCustom_t part = { fd, offset };
-    Qnn_MemDescriptor_t d = { .memShape = { TV(*t).rank, TV(*t).dimensions, NULL }, .dataType = TV(*t).dataType, .memType = QNN_MEM_TYPE_CUSTOM };
+    Qnn_MemDescriptor_t d = { .memShape = { TV(*t).rank, TV(*t).dimensions, NULL },
+                              .dataType = TV(*t).dataType,
+                              .memType = QNN_MEM_TYPE_CUSTOM };
     d.customInfo = &part;
     TV(*t).memType = QNN_TENSORMEMTYPE_MEMHANDLE;
     return q.memRegister(c, &d, 1, &TV(*t).memHandle);
@@ -401,7 +438,7 @@ static void test_registered_memory(void **state)
     close_fixture(&f); /* frees what is still registered */
 }
 
-/* ---- sizes beyond 32 bits ---------------------------------------------------------------------------------------------------------- */
+/* ---- sizes beyond 32 bits --------------------------------------------------------------------------------------------- */
 
 static void test_beyond_32_bits(void **state)
 {
@@ -426,12 +463,13 @@ static void test_beyond_32_bits(void **state)
     FAILS_SAYING(QNN_GRAPH_ERROR_FINALIZE_FAILED, "scratch", q.graphFinalize(g, NULL, NULL));
     OK(q.contextFree(c, NULL));
     struct kit_binary large = sum_binary((uint64_t)1 << 33);
-    FAILS_SAYING(QNN_CONTEXT_ERROR_CREATE_FROM_BINARY, "32 bits", q.contextCreateFromBinary(b, NULL, NULL, large.data, large.size, &c, NULL));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_CREATE_FROM_BINARY, "32 bits",
+                 q.contextCreateFromBinary(b, NULL, NULL, large.data, large.size, &c, NULL));
     OK(q.backendFree(b));
     free(large.data);
 }
 
-/* ---- options -------------------------------------------------------------------------------------------------------------------- */
+/* ---- options ---------------------------------------------------------------------------------------------------------- */
 
 static void test_options(void **state)
 {
@@ -478,11 +516,15 @@ static void test_backend_options(void **state)
 {
     (void)state;
     Qnn_BackendHandle_t b;
-    static const uint32_t wrong[] = { QNN_LPAI_BACKEND_HW_VERSION_V1, QNN_LPAI_BACKEND_HW_VERSION_V3, 8, 0x10006, QNN_LPAI_BACKEND_HW_VERSION_UNKNOWN };
+    static const uint32_t wrong[] = { QNN_LPAI_BACKEND_HW_VERSION_V1, QNN_LPAI_BACKEND_HW_VERSION_V3, 8, 0x10006,
+                                      QNN_LPAI_BACKEND_HW_VERSION_UNKNOWN };
     for (unsigned i = 0; i < COUNT(wrong); i++)
-        FAILS_SAYING(QNN_BACKEND_ERROR_INVALID_CONFIG, "hardware version", kit_backend(wrong[i], QNN_LPAI_BACKEND_TARGET_X86, &b));
-    FAILS_SAYING(QNN_BACKEND_ERROR_INVALID_CONFIG, "target", kit_backend(QNN_LPAI_BACKEND_HW_VERSION_V6, QNN_LPAI_BACKEND_TARGET_TENSILICA, &b));
-    FAILS_SAYING(QNN_BACKEND_ERROR_INVALID_CONFIG, "target", kit_backend(QNN_LPAI_BACKEND_HW_VERSION_V6, QNN_LPAI_BACKEND_TARGET_UNKNOWN, &b));
+        FAILS_SAYING(QNN_BACKEND_ERROR_INVALID_CONFIG, "hardware version",
+                     kit_backend(wrong[i], QNN_LPAI_BACKEND_TARGET_X86, &b));
+    FAILS_SAYING(QNN_BACKEND_ERROR_INVALID_CONFIG, "target",
+                 kit_backend(QNN_LPAI_BACKEND_HW_VERSION_V6, QNN_LPAI_BACKEND_TARGET_TENSILICA, &b));
+    FAILS_SAYING(QNN_BACKEND_ERROR_INVALID_CONFIG, "target",
+                 kit_backend(QNN_LPAI_BACKEND_HW_VERSION_V6, QNN_LPAI_BACKEND_TARGET_UNKNOWN, &b));
     QnnLpaiBackend_CustomConfig_t custom = { QNN_LPAI_BACKEND_CUSTOM_CFG_HW_INFO, NULL };
     QnnBackend_Config_t config = { .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = &custom };
     const QnnBackend_Config_t *list[] = { &config, NULL };
@@ -518,7 +560,7 @@ static void test_context_options(void **state)
     OK(q.backendFree(b));
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------------------------------- */
+/* ---- operators -------------------------------------------------------------------------------------------------------- */
 
 static void test_float_refused(void **state)
 {
@@ -545,11 +587,12 @@ static void test_float_refused(void **state)
     OK(q.backendGetSupportedOperations(b, &n, &ops));
     assert_true(n > 50);
     for (uint32_t i = 0; i < n; i++)
-        assert_true(strcmp(ops[i].name, "Pack") != 0 && strcmp(ops[i].name, "UnPack") != 0 && strcmp(ops[i].name, "TransposeConv3d") != 0);
+        assert_true(strcmp(ops[i].name, "Pack") != 0 && strcmp(ops[i].name, "UnPack") != 0 &&
+                    strcmp(ops[i].name, "TransposeConv3d") != 0);
     OK(q.backendFree(b));
 }
 
-/* ---- binaries --------------------------------------------------------------------------------------------------------------------- */
+/* ---- binaries --------------------------------------------------------------------------------------------------------- */
 
 static void test_binaries_refused(void **state)
 {
@@ -559,7 +602,8 @@ static void test_binaries_refused(void **state)
     Qnn_ContextHandle_t c;
     kit_use(KIT_CPU);
     OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &cpu));
-    FAILS_SAYING(QNN_CONTEXT_ERROR_BINARY_CONFIGURATION, "backend 12", q.contextCreateFromBinary(cpu, NULL, NULL, b.data, b.size, &c, NULL));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_BINARY_CONFIGURATION, "backend 12",
+                 q.contextCreateFromBinary(cpu, NULL, NULL, b.data, b.size, &c, NULL));
     OK(q.backendFree(cpu));
     kit_use(KIT_LPAI);
     OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &lpai));
@@ -578,7 +622,7 @@ static void test_binaries_refused(void **state)
     free(b.data);
 }
 
-/* ---- graphs that run at the same time ---------------------------------------------------------------------------------------------- */
+/* ---- graphs that run at the same time --------------------------------------------------------------------------------- */
 
 static _Atomic int ended;
 
@@ -637,11 +681,21 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_state),         cmocka_unit_test(test_pools_refused),    cmocka_unit_test(test_list_is_atomic),
-        cmocka_unit_test(test_scratch_gone),  cmocka_unit_test(test_io_refused),       cmocka_unit_test(test_options),
-        cmocka_unit_test(test_backend_options), cmocka_unit_test(test_context_options), cmocka_unit_test(test_float_refused),
-        cmocka_unit_test(test_binaries_refused), cmocka_unit_test(test_running_together), cmocka_unit_test(test_registered_memory),
-        cmocka_unit_test(test_beyond_32_bits), cmocka_unit_test(test_pools_read_only), cmocka_unit_test(test_persistent_until_free),
+        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_pools_refused),
+        cmocka_unit_test(test_list_is_atomic),
+        cmocka_unit_test(test_scratch_gone),
+        cmocka_unit_test(test_io_refused),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_backend_options),
+        cmocka_unit_test(test_context_options),
+        cmocka_unit_test(test_float_refused),
+        cmocka_unit_test(test_binaries_refused),
+        cmocka_unit_test(test_running_together),
+        cmocka_unit_test(test_registered_memory),
+        cmocka_unit_test(test_beyond_32_bits),
+        cmocka_unit_test(test_pools_read_only),
+        cmocka_unit_test(test_persistent_until_free),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

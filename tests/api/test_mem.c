@@ -80,7 +80,7 @@ static void check_run(Qnn_Tensor_t in, Qnn_Tensor_t out, const float *x, const f
         assert_true(y[i] == x[i] * 2 + 1);
 }
 
-/* ---- what works ----------------------------------------------------------------------------------------------------------- */
+/* ---- what works ------------------------------------------------------------------------------------------------------- */
 
 static void test_zero_copy(void **state)
 {
@@ -130,7 +130,8 @@ static void test_hint_at_creation(void **state)
     (void)state;
     Qnn_GraphHandle_t g;
     OK(q.graphCreate(env.context, "hinted", NULL, &g));
-    Qnn_Tensor_t x = with_handle(TENSOR("hx", APP_WRITE, FLOAT_32, 1, AFFINE_N), NULL), y = with_handle(TENSOR("hy", APP_READ, FLOAT_32, 1, AFFINE_N), NULL);
+    Qnn_Tensor_t x = with_handle(TENSOR("hx", APP_WRITE, FLOAT_32, 1, AFFINE_N), NULL),
+                 y = with_handle(TENSOR("hy", APP_READ, FLOAT_32, 1, AFFINE_N), NULL);
     OK(q.tensorCreateGraphTensor(g, &x));
     OK(q.tensorCreateGraphTensor(g, &y));
     struct op o = { .name = "relu", .type = "Relu", .ni = 1, .in = { x }, .no = 1, .out = { y } };
@@ -145,12 +146,13 @@ static void test_hint_at_creation(void **state)
     assert_true(b.map[0] == 0 && b.map[1] == 4);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------------------------------ */
+/* ---- what is refused -------------------------------------------------------------------------------------------------- */
 
 static void test_all_or_nothing(void **state)
 {
     (void)state;
-    Qnn_MemDescriptor_t d[] = { describe(&a, QNN_MEM_TYPE_ION), describe(&b, QNN_MEM_TYPE_ION), describe(&b, QNN_MEM_TYPE_ION) };
+    Qnn_MemDescriptor_t d[] = { describe(&a, QNN_MEM_TYPE_ION), describe(&b, QNN_MEM_TYPE_ION),
+                                describe(&b, QNN_MEM_TYPE_ION) };
     d[2].ionInfo.fd = -1;
     Qnn_MemHandle_t h[3] = { &a, &b, &net };
     FAILS(QNN_MEM_ERROR_INVALID_ARGUMENT, q.memRegister(env.context, d, 3, h));
@@ -198,7 +200,8 @@ static void test_bad_descriptors(void **state)
     bad[2].code = QNN_MEM_ERROR_INVALID_SHAPE, bad[2].d.memShape.dimSize = zero;
     bad[3].code = QNN_MEM_ERROR_INVALID_SHAPE, bad[3].d.memShape.numDim = 0;
     bad[4].code = QNN_MEM_ERROR_INVALID_SHAPE, bad[4].d.memShape.dimSize = NULL;
-    bad[5].code = lib_is_htp() ? QNN_MEM_ERROR_INVALID_ARGUMENT : QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE, bad[5].d.memType = QNN_MEM_TYPE_CUSTOM;
+    bad[5].code = lib_is_htp() ? QNN_MEM_ERROR_INVALID_ARGUMENT : QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE,
+    bad[5].d.memType = QNN_MEM_TYPE_CUSTOM;
     bad[5].d.customInfo = NULL;
     bad[6].code = QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE, bad[6].d.memType = QNN_MEM_TYPE_UNDEFINED;
     bad[7].code = QNN_MEM_ERROR_MAPPING, bad[7].d.memShape.dimSize = large; /* more than the file has: no SIGBUS later */

@@ -8,9 +8,18 @@
 #include <QNN/System/QnnSystemInterface.h>
 
 /* Slots as the headers of SDK 2.50 have them, and some that nobody has seen. */
-enum { VALIDATE = 72, FREE_RESULT = 73, REGISTER_BINARY = 74, KNOWN = 75, COPIED = 96, SYSTEM_KNOWN = 89, SYSTEM_COPIED = 128 };
+enum {
+    VALIDATE = 72,
+    FREE_RESULT = 73,
+    REGISTER_BINARY = 74,
+    KNOWN = 75,
+    COPIED = 96,
+    SYSTEM_KNOWN = 89,
+    SYSTEM_COPIED = 128
+};
 
-typedef Qnn_ErrorHandle_t (*any_call)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+typedef Qnn_ErrorHandle_t (*any_call)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                                      uintptr_t);
 
 static void copy_slots(any_call *to, const void *table, size_t n, const char *library)
 {

@@ -36,7 +36,8 @@ static void look(const QnnProfile_EventId_t *ids, uint32_t n, unsigned level, st
         QnnProfile_EventData_t d = QNN_PROFILE_EVENT_DATA_INIT;
         OK(q.profileGetEventData(ids[i], &d));
         assert_non_null(d.identifier);
-        assert_true(d.unit >= QNN_PROFILE_EVENTUNIT_MICROSEC && (d.unit <= QNN_PROFILE_EVENTUNIT_NONE || d.unit >= QNN_PROFILE_EVENTUNIT_BACKEND));
+        assert_true(d.unit >= QNN_PROFILE_EVENTUNIT_MICROSEC &&
+                    (d.unit <= QNN_PROFILE_EVENTUNIT_NONE || d.unit >= QNN_PROFILE_EVENTUNIT_BACKEND));
         s->events++;
         s->by_type[d.type < 1200 ? d.type : 1199]++;
         if (d.type == QNN_PROFILE_EVENTTYPE_NODE) {
@@ -150,7 +151,8 @@ static void test_levels_and_configs(void **state)
     FAILS(QNN_PROFILE_ERROR_UNSUPPORTED, q.profileCreate(env.backend, 77, &p));
     FAILS(QNN_PROFILE_ERROR_UNSUPPORTED, q.profileCreate(env.backend, 0, &p));
     p = make(QNN_PROFILE_LEVEL_DETAILED);
-    QnnProfile_Config_t two = { .option = QNN_PROFILE_CONFIG_OPTION_MAX_EVENTS, .numMaxEvents = 2 }, bad = { .option = (QnnProfile_ConfigOption_t)66 };
+    QnnProfile_Config_t two = { .option = QNN_PROFILE_CONFIG_OPTION_MAX_EVENTS, .numMaxEvents = 2 },
+                        bad = { .option = (QnnProfile_ConfigOption_t)66 };
     const QnnProfile_Config_t *config[] = { &two, NULL }, *bads[] = { &bad, NULL };
     OK(q.profileSetConfig(p, config));
     OK(q.profileSetConfig(p, NULL));
@@ -170,10 +172,13 @@ static void test_continuous(void **state)
     (void)state;
     Qnn_ProfileHandle_t p = make(QNN_PROFILE_LEVEL_BASIC), other = make(QNN_PROFILE_LEVEL_BASIC);
     QnnGraph_Config_t with = { .option = QNN_GRAPH_CONFIG_OPTION_PROFILE_HANDLE, .profileHandle = p },
-                      off = { .option = QNN_GRAPH_CONFIG_OPTION_SET_PROFILING_STATE, .profilingState = QNN_GRAPH_PROFILING_STATE_DISABLED },
-                      on = { .option = QNN_GRAPH_CONFIG_OPTION_SET_PROFILING_STATE, .profilingState = QNN_GRAPH_PROFILING_STATE_ENABLED },
+                      off = { .option = QNN_GRAPH_CONFIG_OPTION_SET_PROFILING_STATE,
+                              .profilingState = QNN_GRAPH_PROFILING_STATE_DISABLED },
+                      on = { .option = QNN_GRAPH_CONFIG_OPTION_SET_PROFILING_STATE,
+                             .profilingState = QNN_GRAPH_PROFILING_STATE_ENABLED },
                       none = { .option = QNN_GRAPH_CONFIG_OPTION_PROFILE_HANDLE, .profileHandle = NULL };
-    const QnnGraph_Config_t *set[] = { &with, NULL }, *stop[] = { &off, NULL }, *go[] = { &on, NULL }, *unset[] = { &none, NULL };
+    const QnnGraph_Config_t *set[] = { &with, NULL }, *stop[] = { &off, NULL }, *go[] = { &on, NULL },
+                            *unset[] = { &none, NULL };
     OK(q.graphFinalize(net.graph, NULL, NULL));
     OK(q.graphSetConfig(net.graph, set));
     OK(run(NULL));

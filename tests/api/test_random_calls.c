@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls in any order with any arguments, first from one thread and then from four that share their objects: objects are freed while others use them, graphs
- * are built by two threads at once, freed handles come back. Nothing is expected of a single call but that it returns, and that a refusal is explained; a graph
- * that was left alone computes what it always did. The same seed gives the same calls:
+/* Calls in any order with any arguments, first from one thread and then from four that share their objects: objects are
+ * freed while others use them, graphs are built by two threads at once, freed handles come back. Nothing is expected of a
+ * single call but that it returns, and that a refusal is explained; a graph that was left alone computes what it always did.
+ * The same seed gives the same calls:
  *
  *     test_random_calls [CALLS [SEED]] */
 #include <pthread.h>
@@ -17,7 +18,8 @@
 enum kind { LOG, BACKEND, DEVICE, CONTEXT, GRAPH, PROFILE, SIGNAL, MEM, KINDS };
 enum { SLOTS = 3, THREADS = 4, KNOWN = 24, NETS = 4, BINARY_BYTES = 1 << 16, CALLS = 20000 };
 
-/* Handles of all threads. What falls out of a slot is freed; what is freed otherwise stays, as clients keep stale handles. */
+/* Handles of all threads. What falls out of a slot is freed; what is freed otherwise stays, as clients keep stale handles.
+ */
 static _Atomic(void *) slots[KINDS][SLOTS];
 static int shared_file;
 static unsigned calls = CALLS, first_seed = 1;
@@ -88,7 +90,7 @@ static void *pick_or_null(struct player *p, enum kind k)
     return dice_one_in(&p->dice, 2) ? NULL : pick(p, k);
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------------ */
 
 static Qnn_ErrorHandle_t made(struct player *p, enum kind k, Qnn_ErrorHandle_t e, void *const *h)
 {
@@ -112,7 +114,10 @@ static Qnn_ErrorHandle_t call_create(struct player *p)
     case 2: return made(p, DEVICE, q.deviceCreate(pick_or_null(p, LOG), NULL, &h), &h);
     case 3: return made(p, PROFILE, q.profileCreate(pick(p, BACKEND), (QnnProfile_Level_t)dice_draw(&p->dice, 5), &h), &h);
     case 4: return made(p, SIGNAL, q.signalCreate(pick(p, BACKEND), dice_one_in(&p->dice, 2) ? signals : NULL, &h), &h);
-    default: return made(p, CONTEXT, q.contextCreate(pick(p, BACKEND), pick_or_null(p, DEVICE), dice_one_in(&p->dice, 3) ? list : NULL, &h), &h);
+    default:
+        return made(p, CONTEXT,
+                    q.contextCreate(pick(p, BACKEND), pick_or_null(p, DEVICE), dice_one_in(&p->dice, 3) ? list : NULL, &h),
+                    &h);
     }
 }
 
@@ -142,7 +147,8 @@ static Qnn_ErrorHandle_t call_graph(struct player *p)
 static Qnn_ErrorHandle_t call_tensor(struct player *p)
 {
     Qnn_Tensor_t t = random_tensor(&p->dice);
-    Qnn_ErrorHandle_t e = dice_one_in(&p->dice, 16) ? q.tensorCreateContextTensor(pick(p, CONTEXT), &t) : q.tensorCreateGraphTensor(pick(p, GRAPH), &t);
+    Qnn_ErrorHandle_t e = dice_one_in(&p->dice, 16) ? q.tensorCreateContextTensor(pick(p, CONTEXT), &t)
+                                                    : q.tensorCreateGraphTensor(pick(p, GRAPH), &t);
     if (e == QNN_SUCCESS)
         known_keep(&p->known[dice_draw(&p->dice, KNOWN)], t);
     return e;
@@ -155,7 +161,8 @@ static Qnn_ErrorHandle_t call_node(struct player *p)
     uint32_t n_ops = 0;
     q.backendGetSupportedOperations(NULL, &n_ops, &ops);
     random_node(&p->dice, ops, n_ops, p->known, KNOWN, &n);
-    return dice_one_in(&p->dice, 2) ? q.backendValidateOpConfig(pick(p, BACKEND), n.config) : q.graphAddNode(pick(p, GRAPH), n.config);
+    return dice_one_in(&p->dice, 2) ? q.backendValidateOpConfig(pick(p, BACKEND), n.config)
+                                    : q.graphAddNode(pick(p, GRAPH), n.config);
 }
 
 /* A whole net in a graph of its own, so that something can run. */
@@ -183,7 +190,8 @@ static Qnn_ErrorHandle_t call_finalize(struct player *p)
 
 static Qnn_Tensor_t bound(struct player *p, Qnn_Tensor_t t, uint32_t bytes)
 {
-    t = tensor_data(t, p->dice.ground + 16 * dice_draw(&p->dice, 64), dice_one_in(&p->dice, 8) ? 4 * dice_draw(&p->dice, 64) : bytes);
+    t = tensor_data(t, p->dice.ground + 16 * dice_draw(&p->dice, 64),
+                    dice_one_in(&p->dice, 8) ? 4 * dice_draw(&p->dice, 64) : bytes);
     if (dice_one_in(&p->dice, 8)) {
         TV(t).memType = QNN_TENSORMEMTYPE_MEMHANDLE;
         TV(t).memHandle = pick(p, MEM);
@@ -201,15 +209,20 @@ static void notified(void *param, Qnn_NotifyStatus_t status)
 static Qnn_ErrorHandle_t call_execute(struct player *p)
 {
     unsigned at = dice_draw(&p->dice, NETS);
-    void *graph = dice_one_in(&p->dice, 4) ? pick(p, GRAPH) : p->nets[at].graph, *profile = pick_or_null(p, PROFILE), *signal = pick_or_null(p, SIGNAL);
+    void *graph = dice_one_in(&p->dice, 4) ? pick(p, GRAPH) : p->nets[at].graph, *profile = pick_or_null(p, PROFILE),
+         *signal = pick_or_null(p, SIGNAL);
     bool small = TV(p->nets[at].x.t).rank != 4; /* which of the two nets */
-    Qnn_Tensor_t in[2] = { bound(p, p->nets[at].x.t, small ? AFFINE_N * 4 : CONV_IN * 4), random_known(&p->dice, p->known, KNOWN) };
-    Qnn_Tensor_t out[2] = { bound(p, p->nets[at].y.t, small ? AFFINE_N * 4 : CONV_OUT * 4), random_known(&p->dice, p->known, KNOWN) };
+    Qnn_Tensor_t in[2] = { bound(p, p->nets[at].x.t, small ? AFFINE_N * 4 : CONV_IN * 4),
+                           random_known(&p->dice, p->known, KNOWN) };
+    Qnn_Tensor_t out[2] = { bound(p, p->nets[at].y.t, small ? AFFINE_N * 4 : CONV_OUT * 4),
+                            random_known(&p->dice, p->known, KNOWN) };
     in[1] = bound(p, in[1], 32);
     out[1] = bound(p, out[1], 32);
-    uint32_t n_in = dice_one_in(&p->dice, 16) ? dice_draw(&p->dice, 3) : 1, n_out = dice_one_in(&p->dice, 16) ? dice_draw(&p->dice, 3) : 1;
+    uint32_t n_in = dice_one_in(&p->dice, 16) ? dice_draw(&p->dice, 3) : 1,
+             n_out = dice_one_in(&p->dice, 16) ? dice_draw(&p->dice, 3) : 1;
     if (dice_one_in(&p->dice, 4))
-        return q.graphExecuteAsync(graph, in, n_in, out, n_out, profile, signal, dice_one_in(&p->dice, 2) ? notified : NULL, NULL);
+        return q.graphExecuteAsync(graph, in, n_in, out, n_out, profile, signal, dice_one_in(&p->dice, 2) ? notified : NULL,
+                                   NULL);
     return q.graphExecute(graph, dice_one_in(&p->dice, 32) ? NULL : in, n_in, out, n_out, profile, signal);
 }
 
@@ -228,7 +241,10 @@ static Qnn_ErrorHandle_t call_binary(struct player *p)
         p->binary[dice_draw(&p->dice, (uint32_t)size)] ^= (uint8_t)(1u << dice_draw(&p->dice, 8));
     if (dice_one_in(&p->dice, 4))
         return q.contextValidateBinary(pick(p, BACKEND), NULL, config, p->binary, size);
-    return made(p, CONTEXT, q.contextCreateFromBinary(pick(p, BACKEND), pick_or_null(p, DEVICE), config, p->binary, size, &h, pick_or_null(p, PROFILE)), &h);
+    return made(p, CONTEXT,
+                q.contextCreateFromBinary(pick(p, BACKEND), pick_or_null(p, DEVICE), config, p->binary, size, &h,
+                                          pick_or_null(p, PROFILE)),
+                &h);
 }
 
 static Qnn_ErrorHandle_t call_profile(struct player *p)
@@ -258,8 +274,9 @@ static Qnn_ErrorHandle_t call_rest(struct player *p)
 static const struct {
     unsigned share;
     Qnn_ErrorHandle_t (*make)(struct player *p);
-} choices[] = { { 3, call_create }, { 2, call_free },    { 3, call_graph },  { 8, call_tensor },  { 6, call_node }, { 4, call_net },
-                { 2, call_finalize }, { 10, call_execute }, { 3, call_binary }, { 2, call_profile }, { 3, call_rest } };
+} choices[] = { { 3, call_create }, { 2, call_free },    { 3, call_graph },    { 8, call_tensor },
+                { 6, call_node },   { 4, call_net },     { 2, call_finalize }, { 10, call_execute },
+                { 3, call_binary }, { 2, call_profile }, { 3, call_rest } };
 
 static Qnn_ErrorHandle_t random_call(struct player *p)
 {
@@ -272,7 +289,7 @@ static Qnn_ErrorHandle_t random_call(struct player *p)
             return choices[i].make(p);
 }
 
-/* ---- players -------------------------------------------------------------------------------------------------------------- */
+/* ---- players ---------------------------------------------------------------------------------------------------------- */
 
 static void *play(void *arg)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of libQnnLpai.so in any order, from one thread and from four that share their objects: pools are set, replaced and left out while graphs run, executions are
- * paused, contexts are freed under them, binaries have bits flipped. Nothing is expected of a single call but that it returns, and that a refusal is explained; a network
- * with memory of its own computes what it always did. The same seed gives the same calls:
+/* Calls of libQnnLpai.so in any order, from one thread and from four that share their objects: pools are set, replaced and
+ * left out while graphs run, executions are paused, contexts are freed under them, binaries have bits flipped. Nothing is
+ * expected of a single call but that it returns, and that a refusal is explained; a network with memory of its own computes
+ * what it always did. The same seed gives the same calls:
  *
  *     test_random_lpai [CALLS [SEED]] */
 #include <pthread.h>
@@ -60,7 +61,7 @@ static void *pick_graph(struct player *p)
     return dice_one_in(&p->dice, 4) ? pick(p, GRAPH) : p->nets[dice_draw(&p->dice, NETS)].graph;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------------ */
 
 static Qnn_ErrorHandle_t call_create(struct player *p)
 {
@@ -192,7 +193,7 @@ static void *play(void *arg)
     return NULL;
 }
 
-/* ---- before and after -------------------------------------------------------------------------------------------------------- */
+/* ---- before and after ------------------------------------------------------------------------------------------------- */
 
 /* A network of its own among all that. */
 static void play_around(unsigned n)

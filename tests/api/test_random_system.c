@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of libQnnSystem.so in any order with any arguments, from one thread and from four that share their objects: descriptions of context binaries, DLC files and their
- * records, profile logs and loggers are freed while others use them, files are cut short and have bits flipped. Nothing is expected of a single call but that it
- * returns, and that what was never touched is described afterwards as before. The same seed gives the same calls:
+/* Calls of libQnnSystem.so in any order with any arguments, from one thread and from four that share their objects:
+ * descriptions of context binaries, DLC files and their records, profile logs and loggers are freed while others use them,
+ * files are cut short and have bits flipped. Nothing is expected of a single call but that it returns, and that what was
+ * never touched is described afterwards as before. The same seed gives the same calls:
  *
  *     test_random_system [CALLS [SEED]] */
 #include <dlfcn.h>
@@ -77,7 +78,7 @@ static uint64_t some_file(struct player *p, unsigned which)
     return n;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------------ */
 
 static Qnn_ErrorHandle_t call_log(struct player *p)
 {
@@ -208,7 +209,7 @@ static void *play(void *arg)
     return NULL;
 }
 
-/* ---- before and after -------------------------------------------------------------------------------------------------------- */
+/* ---- before and after ------------------------------------------------------------------------------------------------- */
 
 static void describe(char *to, size_t size)
 {
@@ -267,7 +268,7 @@ static void test_four_threads(void **state)
     play_around(THREADS);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------------ */
 
 static void make_binary(void)
 {

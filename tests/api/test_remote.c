@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The FastRPC calls of libcdsprpc.so through dlopen, in the order in which clients probe a device, and with what they get wrong. */
+/* The FastRPC calls of libcdsprpc.so through dlopen, in the order in which clients probe a device, and with what they get
+ * wrong. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -71,12 +72,15 @@ static void test_sessions(void **state)
 {
     (void)state;
     LOOK_UP(remote_session_control);
-    char name[] = "cdsp", title[] = "test", module[] = "file:///libm_skel.so?m_skel_handle_invoke&_modver=1.0", uri[256], small[8];
+    char name[] = "cdsp", title[] = "test", module[] = "file:///libm_skel.so?m_skel_handle_invoke&_modver=1.0", uri[256],
+         small[8];
     struct remote_rpc_control_unsigned_module u = { CDSP_DOMAIN_ID, 1 };
     assert_int_equal(p_remote_session_control(DSPRPC_CONTROL_UNSIGNED_MODULE, &u, sizeof(u)), 0);
     u.domain = SDSP_DOMAIN_ID;
     assert_int_not_equal(p_remote_session_control(DSPRPC_CONTROL_UNSIGNED_MODULE, &u, sizeof(u)), 0);
-    remote_rpc_reserve_new_session_t r = { .domain_name = name, .domain_name_len = 4, .session_name = title, .session_name_len = 4 };
+    remote_rpc_reserve_new_session_t r = {
+        .domain_name = name, .domain_name_len = 4, .session_name = title, .session_name_len = 4
+    };
     assert_int_equal(p_remote_session_control(FASTRPC_RESERVE_NEW_SESSION, &r, sizeof(r)), 0);
     assert_int_not_equal(r.effective_domain_id, CDSP_DOMAIN_ID);
     remote_rpc_effective_domain_id_t e = { .domain_name = name, .domain_name_len = 4, .session_id = r.session_id };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcdsprpc.so through dlopen: what is written through the client's pointer is seen through another mapping of its descriptor; wrong pointers are
- * ignored; nothing stays behind. */
+/* libcdsprpc.so through dlopen: what is written through the client's pointer is seen through another mapping of its
+ * descriptor; wrong pointers are ignored; nothing stays behind. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -106,7 +106,8 @@ static void wrong_use_is_ignored(void **state)
     release(p); /* twice */
 }
 
-/* Shared memory is a file to the kernel; beyond the limit on file sizes it is refused, not answered with a signal that ends the process. */
+/* Shared memory is a file to the kernel; beyond the limit on file sizes it is refused, not answered with a signal that ends
+ * the process. */
 static void limit_on_file_sizes(void **state)
 {
     (void)state;

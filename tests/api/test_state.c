@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State between executions, in all libraries: streams give the bits of whole sequences, a reset is a new beginning, on LPAI all of it lives in the
- * client's persistent memory and nowhere else, and a buffer that waits for frames ends executions early. */
+/* State between executions, in all libraries: streams give the bits of whole sequences, a reset is a new beginning, on LPAI
+ * all of it lives in the client's persistent memory and nowhere else, and a buffer that waits for frames ends executions
+ * early. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,8 +166,10 @@ static void early(enum kit_lib lib)
     OK(kit_backend(0, QNN_LPAI_BACKEND_TARGET_X86, &s.backend));
     OK(q.contextCreate(s.backend, NULL, NULL, &s.context));
     OK(q.graphCreate(s.context, "early", NULL, &s.graph));
-    Qnn_Tensor_t tx = stream_tensor(s.graph, "x", QNN_TENSOR_TYPE_APP_WRITE, 8, 3, one), tw = stream_tensor(s.graph, "w", QNN_TENSOR_TYPE_NATIVE, 8, 3, three),
-                 ty = stream_tensor(s.graph, "y", QNN_TENSOR_TYPE_APP_READ, 8, 3, three), tz = stream_tensor(s.graph, "z", QNN_TENSOR_TYPE_APP_READ, 8, 3, one);
+    Qnn_Tensor_t tx = stream_tensor(s.graph, "x", QNN_TENSOR_TYPE_APP_WRITE, 8, 3, one),
+                 tw = stream_tensor(s.graph, "w", QNN_TENSOR_TYPE_NATIVE, 8, 3, three),
+                 ty = stream_tensor(s.graph, "y", QNN_TENSOR_TYPE_APP_READ, 8, 3, three),
+                 tz = stream_tensor(s.graph, "z", QNN_TENSOR_TYPE_APP_READ, 8, 3, one);
     OK(stream_buffer(s.graph, "window", 3, QNN_OP_BUFFER_MODE_BLOCKING, &tx, NULL, &tw));
     struct op a = { .name = "behind", .type = "Relu", .ni = 1, .in = { tw }, .no = 1, .out = { ty } },
               b = { .name = "beside", .type = "Relu", .ni = 1, .in = { tx }, .no = 1, .out = { tz } };
@@ -179,7 +182,8 @@ static void early(enum kit_lib lib)
         memset(x, (int)(200 + i), STREAM_IN);
         memset(y, 0x5C, sizeof y);
         memset(z, 0x5C, sizeof z);
-        Qnn_Tensor_t in = tensor_data(tx, x, STREAM_IN), out[2] = { tensor_data(ty, y, 3 * STREAM_IN), tensor_data(tz, z, STREAM_IN) };
+        Qnn_Tensor_t in = tensor_data(tx, x, STREAM_IN),
+                     out[2] = { tensor_data(ty, y, 3 * STREAM_IN), tensor_data(tz, z, STREAM_IN) };
         out[0].v2.isProduced = out[1].v2.isProduced = 7;
         Qnn_ErrorHandle_t e = q.graphExecute(s.graph, &in, 1, out, 2, NULL, NULL);
         if (i < 2)
@@ -234,8 +238,9 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stream_is_whole), cmocka_unit_test(test_long_stream), cmocka_unit_test(test_persistent_size), cmocka_unit_test(test_reset),
-        cmocka_unit_test(test_binary),          cmocka_unit_test(test_early_end),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_stream_is_whole), cmocka_unit_test(test_long_stream), cmocka_unit_test(test_persistent_size),
+        cmocka_unit_test(test_reset),           cmocka_unit_test(test_binary),      cmocka_unit_test(test_early_end),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

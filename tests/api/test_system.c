@@ -20,7 +20,7 @@ Qnn_ErrorHandle_t QnnSystemContext_create(QnnSystemContext_Handle_t *h)
     return 77;
 }
 
-/* ---- provider ----------------------------------------------------------------------------------------------------------------- */
+/* ---- provider --------------------------------------------------------------------------------------------------------- */
 
 static void provider(void **state)
 {
@@ -52,16 +52,19 @@ static void exports(void **state)
     (void)state;
     assert_ptr_equal(dlsym(library, "QnnSystemContext_create"), (void *)sys->systemContextCreate);
     assert_ptr_equal(dlsym(library, "QnnSystemContext_getMetadata"), (void *)sys->systemContextGetMetaData);
-    assert_ptr_equal(dlsym(library, "QnnSystemDlc_createWithDestinationDir"), (void *)sys->systemDlcCreateWithDestinationDir);
+    assert_ptr_equal(dlsym(library, "QnnSystemDlc_createWithDestinationDir"),
+                     (void *)sys->systemDlcCreateWithDestinationDir);
     assert_ptr_equal(dlsym(library, "QnnSystemLog_create"), (void *)sys->systemLogCreate);
     assert_ptr_equal(dlsym(library, "QnnSystemProfile_serializeEventData"), (void *)sys->systemProfileSerializeEventData);
     assert_ptr_equal(dlsym(library, "QnnSystemTensor_getMemoryFootprint"), (void *)sys->systemTensorGetMemoryFootprint);
-    static const char *const hidden[] = { "QnnLog_create", "QnnInterface_getProviders", "binary_open", "handle_open", "api_error", "log_create" };
+    static const char *const hidden[] = { "QnnLog_create", "QnnInterface_getProviders",
+                                          "binary_open",   "handle_open",
+                                          "api_error",     "log_create" };
     for (size_t i = 0; i < COUNT(hidden); i++)
         assert_null(dlsym(library, hidden[i]));
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ---------------------------------------------------------------------------------------------------------- */
 
 static Qnn_ErrorHandle_t footprint(Qnn_DataType_t type, uint32_t rank, uint32_t *dims, uint64_t *ret)
 {
@@ -76,7 +79,8 @@ static Qnn_ErrorHandle_t footprint(Qnn_DataType_t type, uint32_t rank, uint32_t 
 static void tensor_footprint(void **state)
 {
     (void)state;
-    static uint32_t d234[] = { 2, 3, 4 }, d3[] = { 3 }, huge[] = { UINT32_MAX, UINT32_MAX, UINT32_MAX }, wide[] = { UINT32_MAX, UINT32_MAX };
+    static uint32_t d234[] = { 2, 3, 4 }, d3[] = { 3 }, huge[] = { UINT32_MAX, UINT32_MAX, UINT32_MAX },
+                    wide[] = { UINT32_MAX, UINT32_MAX };
     static uint32_t zero[] = { 2, 0 };
     const struct {
         Qnn_DataType_t type;
@@ -112,7 +116,7 @@ static void tensor_footprint(void **state)
     assert_int_equal(bytes, 55);
 }
 
-/* ---- logs and DLC --------------------------------------------------------------------------------------------------------------- */
+/* ---- logs and DLC ----------------------------------------------------------------------------------------------------- */
 
 static _Thread_local char heard[2048];
 
@@ -136,7 +140,8 @@ static void logs(void **state)
     assert_int_equal(sys->systemLogSetLogLevel(log, QNN_LOG_LEVEL_WARN), QNN_LOG_ERROR_INVALID_HANDLE);
     assert_int_equal(sys->systemLogFree(log), QNN_LOG_ERROR_INVALID_HANDLE);
     for (size_t i = 0; i < COUNT(not_handles); i++) {
-        assert_int_equal(sys->systemLogSetLogLevel((void *)not_handles[i], QNN_LOG_LEVEL_WARN), QNN_LOG_ERROR_INVALID_HANDLE);
+        assert_int_equal(sys->systemLogSetLogLevel((void *)not_handles[i], QNN_LOG_LEVEL_WARN),
+                         QNN_LOG_ERROR_INVALID_HANDLE);
         assert_int_equal(sys->systemLogFree((void *)not_handles[i]), QNN_LOG_ERROR_INVALID_HANDLE);
     }
 }
@@ -179,7 +184,8 @@ static void dlc_handles(void **state)
     for (size_t i = 0; i < COUNT(not_handles); i++) {
         void *h = (void *)not_handles[i];
         const Qnn_ErrorHandle_t got[] = {
-            sys->systemDlcComposeGraphs(h, NULL, 0, NULL, NULL, backend, QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_3, NULL, NULL),
+            sys->systemDlcComposeGraphs(h, NULL, 0, NULL, NULL, backend, QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_3, NULL,
+                                        NULL),
             sys->systemDlcGetOpMappings(h, NULL, NULL),
             sys->systemDlcGetRecordByName(h, NULL, NULL),
             sys->systemDlcGetRecordsByType(h, QNN_SYSTEM_DLC_RECORD_TYPE_DLC_METADATA, 0, NULL, NULL),
@@ -196,7 +202,7 @@ static void dlc_handles(void **state)
     }
 }
 
-/* ---- profile targets ------------------------------------------------------------------------------------------------------------- */
+/* ---- profile targets -------------------------------------------------------------------------------------------------- */
 
 static char dir[256];
 
@@ -247,10 +253,12 @@ static QnnSystemProfile_ProfileEventV1_t event(uint32_t type, uint32_t unit, uin
     return e;
 }
 
-static QnnSystemProfile_ProfileData_t call_data(QnnSystemProfile_MethodType_t method, const char *graph, uint64_t start, uint64_t stop)
+static QnnSystemProfile_ProfileData_t call_data(QnnSystemProfile_MethodType_t method, const char *graph, uint64_t start,
+                                                uint64_t stop)
 {
     QnnSystemProfile_ProfileData_t d = { .version = QNN_SYSTEM_PROFILE_DATA_VERSION_1 };
-    d.v1.header = (QnnSystemProfile_HeaderV1_t){ .startTime = start, .stopTime = stop, .methodType = method, .graphName = graph };
+    d.v1.header =
+        (QnnSystemProfile_HeaderV1_t){ .startTime = start, .stopTime = stop, .methodType = method, .graphName = graph };
     return d;
 }
 
@@ -279,8 +287,10 @@ static void check_record(const struct prof_log_record *r)
 static void profile_round_trip(void **state)
 {
     (void)state;
-    QnnSystemProfile_SerializationTargetConfig_t configs[2] = { { .type = QNN_SYSTEM_PROFILE_SERIALIZATION_TARGET_CONFIG_SERIALIZATION_HEADER },
-                                                               { .type = QNN_SYSTEM_PROFILE_SERIALIZATION_TARGET_CONFIG_MAX_NUM_MESSAGES } };
+    QnnSystemProfile_SerializationTargetConfig_t configs[2] = {
+        { .type = QNN_SYSTEM_PROFILE_SERIALIZATION_TARGET_CONFIG_SERIALIZATION_HEADER },
+        { .type = QNN_SYSTEM_PROFILE_SERIALIZATION_TARGET_CONFIG_MAX_NUM_MESSAGES }
+    };
     configs[0].serializationHeader = (QnnSystemProfile_SerializationFileHeader_t){ "my app", "1.2", "backend 3" };
     configs[1].maxNumMessages = 3;
     QnnSystemProfile_SerializationTargetHandle_t h;
@@ -288,12 +298,15 @@ static void profile_round_trip(void **state)
 
     QnnSystemProfile_ProfileEventV1_t object = { .type = QNN_SYSTEM_PROFILE_EXTENDED_EVENT_DATA };
     object.extendedEventData.version = QNN_PROFILE_DATA_VERSION_1;
-    object.extendedEventData.v1 = (QnnProfile_ExtendedEventDataV1_t){ .type = 9, .unit = QNN_PROFILE_EVENTUNIT_OBJECT, .timestamp = 1235,
-                                                                      .identifier = "blob" };
+    object.extendedEventData.v1 = (QnnProfile_ExtendedEventDataV1_t){
+        .type = 9, .unit = QNN_PROFILE_EVENTUNIT_OBJECT, .timestamp = 1235, .identifier = "blob"
+    };
     object.extendedEventData.v1.backendOpaqueObject.opaqueObject.len = 40;
-    QnnSystemProfile_ProfileEventV1_t nodes[2] = { event(404, 3, 55, "node a"), { .type = QNN_SYSTEM_PROFILE_EXTENDED_EVENT_DATA } };
+    QnnSystemProfile_ProfileEventV1_t nodes[2] = { event(404, 3, 55, "node a"),
+                                                   { .type = QNN_SYSTEM_PROFILE_EXTENDED_EVENT_DATA } };
     nodes[1].extendedEventData.version = QNN_PROFILE_DATA_VERSION_1;
-    nodes[1].extendedEventData.v1 = (QnnProfile_ExtendedEventDataV1_t){ .type = 404, .unit = 3, .timestamp = 1234, .identifier = "node b" };
+    nodes[1].extendedEventData.v1 =
+        (QnnProfile_ExtendedEventDataV1_t){ .type = 404, .unit = 3, .timestamp = 1234, .identifier = "node b" };
     nodes[1].extendedEventData.v1.value = (Qnn_Scalar_t){ .dataType = QNN_DATATYPE_UINT_32, .uint32Value = 66 };
     nodes[1].profileSubEventData = &object;
     nodes[1].numSubEvents = 1;
@@ -333,15 +346,19 @@ static void profile_wrong_targets(void **state)
     QnnSystemProfile_SerializationTargetHandle_t h;
     QnnSystemProfile_SerializationTarget_t bad_type = target_in(dir, "p.log");
     bad_type.type = QNN_SYSTEM_PROFILE_SERIALIZATION_TARGET_UNDEFINED;
-    QnnSystemProfile_SerializationTargetConfig_t bad_config = { .type = QNN_SYSTEM_PROFILE_SERIALIZATION_TARGET_CONFIG_UNDEFINED };
+    QnnSystemProfile_SerializationTargetConfig_t bad_config = {
+        .type = QNN_SYSTEM_PROFILE_SERIALIZATION_TARGET_CONFIG_UNDEFINED
+    };
     assert_int_equal(sys->systemProfileCreateSerializationTarget(target_in(dir, "p.log"), NULL, 0, NULL), ARGUMENT);
     assert_int_equal(sys->systemProfileCreateSerializationTarget(target_in(dir, "p.log"), NULL, 1, &h), ARGUMENT);
     assert_int_equal(sys->systemProfileCreateSerializationTarget(target_in(dir, "p.log"), &bad_config, 1, &h), ARGUMENT);
     assert_int_equal(sys->systemProfileCreateSerializationTarget(bad_type, NULL, 0, &h), ARGUMENT);
     assert_int_equal(sys->systemProfileCreateSerializationTarget(target_in(dir, NULL), NULL, 0, &h), ARGUMENT);
     assert_int_equal(sys->systemProfileCreateSerializationTarget(target_in(dir, ""), NULL, 0, &h), ARGUMENT);
-    assert_int_equal(sys->systemProfileCreateSerializationTarget(target_in("no/such/folder", "p.log"), NULL, 0, &h), ARGUMENT);
-    assert_int_equal(sys->systemProfileCreateSerializationTarget(target_in(NULL, dir), NULL, 0, &h), ARGUMENT); /* a folder */
+    assert_int_equal(sys->systemProfileCreateSerializationTarget(target_in("no/such/folder", "p.log"), NULL, 0, &h),
+                     ARGUMENT);
+    assert_int_equal(sys->systemProfileCreateSerializationTarget(target_in(NULL, dir), NULL, 0, &h),
+                     ARGUMENT); /* a folder */
 }
 
 static void profile_wrong_events(void **state)
@@ -350,7 +367,8 @@ static void profile_wrong_events(void **state)
     enum { ARGUMENT = QNN_SYSTEM_PROFILE_ERROR_INVALID_ARGUMENT, HANDLE = QNN_SYSTEM_PROFILE_ERROR_INVALID_HANDLE };
     QnnSystemProfile_SerializationTargetHandle_t h;
     assert_int_equal(sys->systemProfileCreateSerializationTarget(target_in(dir, "p.log"), NULL, 0, &h), QNN_SUCCESS);
-    QnnSystemProfile_ProfileData_t d = call_data(QNN_SYSTEM_PROFILE_METHOD_TYPE_NONE, NULL, 0, 0), old = { .version = (QnnSystemProfile_ProfileDataVersion_t)2 };
+    QnnSystemProfile_ProfileData_t d = call_data(QNN_SYSTEM_PROFILE_METHOD_TYPE_NONE, NULL, 0, 0),
+                                   old = { .version = (QnnSystemProfile_ProfileDataVersion_t)2 };
     const QnnSystemProfile_ProfileData_t *list[] = { &d }, *none[] = { NULL }, *newer[] = { &old };
     assert_int_equal(sys->systemProfileSerializeEventData(h, NULL, 1), ARGUMENT);
     assert_int_equal(sys->systemProfileSerializeEventData(h, none, 1), ARGUMENT);
@@ -381,7 +399,7 @@ static void profile_wrong_events(void **state)
     }
 }
 
-/* ---- threads, and the library going and coming ------------------------------------------------------------------------------------ */
+/* ---- threads, and the library going and coming ------------------------------------------------------------------------ */
 
 static void *use_all(void *arg)
 {

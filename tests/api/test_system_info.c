@@ -13,7 +13,7 @@ enum { CPU = 3, GPU = 4, HTP = 6, LPAI = 12, LPAI_ISLAND = 16 };
 
 static const QnnSystemInterface_ImplementationV1_12_t *sys;
 
-/* ---- a binary whose every fact is known ------------------------------------------------------------------------------------ */
+/* ---- a binary whose every fact is known ------------------------------------------------------------------------------- */
 
 static const float axis_scales[3] = { 0.25f, 0.5f, 2.0f };
 static const int8_t weights[12] = { 1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12 };
@@ -23,14 +23,37 @@ static struct binary_image make_graph(uint32_t backend, const char *name)
     const struct quant q = { .kind = Q_TENSOR, .definition = 1, .scale = 0.5f, .offset = -3 };
     const struct quant qw = { .kind = Q_AXIS, .definition = 1, .axis = 1, .n = 3, .scales = axis_scales };
     const struct binary_tensor tensors[] = {
-        { .name = "in", .desc = { .type = DT_UQ8, .rank = 4, .dims = { 1, 2, 3, 4 }, .q = q }, .place = PLACE_IO, .io = 1,
-          .client_id = 7, .client_type = QNN_TENSOR_TYPE_APP_WRITE, .offset = 0, .bytes = 24 },
-        { .name = "out", .desc = { .type = DT_UQ8, .rank = 4, .dims = { 1, 2, 3, 4 }, .q = q }, .place = PLACE_IO, .io = 2,
-          .client_id = 9, .client_type = QNN_TENSOR_TYPE_APP_READ, .offset = 2, .bytes = 24 },
-        { .name = "w", .desc = { .type = DT_SQ8, .rank = 2, .dims = { 4, 3 }, .q = qw }, .place = PLACE_CONST, .updateable = 1,
-          .client_id = 8, .client_type = QNN_TENSOR_TYPE_UPDATEABLE_STATIC, .bytes = 12 },
-        { .name = "extra", .desc = { .type = DT_F32, .rank = 2, .dims = { 2, 5 }, .dynamic = 2 }, .place = PLACE_IO, .io = 1,
-          .client_id = 10, .client_type = QNN_TENSOR_TYPE_APP_WRITE, .offset = 1, .bytes = 40 },
+        { .name = "in",
+          .desc = { .type = DT_UQ8, .rank = 4, .dims = { 1, 2, 3, 4 }, .q = q },
+          .place = PLACE_IO,
+          .io = 1,
+          .client_id = 7,
+          .client_type = QNN_TENSOR_TYPE_APP_WRITE,
+          .offset = 0,
+          .bytes = 24 },
+        { .name = "out",
+          .desc = { .type = DT_UQ8, .rank = 4, .dims = { 1, 2, 3, 4 }, .q = q },
+          .place = PLACE_IO,
+          .io = 2,
+          .client_id = 9,
+          .client_type = QNN_TENSOR_TYPE_APP_READ,
+          .offset = 2,
+          .bytes = 24 },
+        { .name = "w",
+          .desc = { .type = DT_SQ8, .rank = 2, .dims = { 4, 3 }, .q = qw },
+          .place = PLACE_CONST,
+          .updateable = 1,
+          .client_id = 8,
+          .client_type = QNN_TENSOR_TYPE_UPDATEABLE_STATIC,
+          .bytes = 12 },
+        { .name = "extra",
+          .desc = { .type = DT_F32, .rank = 2, .dims = { 2, 5 }, .dynamic = 2 },
+          .place = PLACE_IO,
+          .io = 1,
+          .client_id = 10,
+          .client_type = QNN_TENSOR_TYPE_APP_WRITE,
+          .offset = 1,
+          .bytes = 40 },
     };
     const void *data[COUNT(tensors)] = { NULL, NULL, weights, NULL };
     const uint32_t in = 0, out = 1;
@@ -38,11 +61,27 @@ static struct binary_image make_graph(uint32_t backend, const char *name)
                                       .post = OP_POST_NONE };
     const struct binary_command command = { .node = 0, .begin = 0, .end = UINT32_MAX, .step = 0 };
     const struct binary_source source = {
-        .info = { .name = name, .n_inputs = 2, .n_outputs = 1, .scratch_bytes = 4096, .persistent_bytes = 64, .scratch_align = 64,
-                  .io_bytes = 88, .const_bytes = 12, .opt_level = 3, .vtcm_mb = 8, .hvx_threads = 4, .dlbc = 1,
-                  .spill_fill_bytes = 123456, .n_source_nodes = 5 },
-        .n_tensors = COUNT(tensors), .n_nodes = 1, .n_commands = 1,
-        .tensors = tensors, .data = data, .nodes = &node, .commands = &command,
+        .info = { .name = name,
+                  .n_inputs = 2,
+                  .n_outputs = 1,
+                  .scratch_bytes = 4096,
+                  .persistent_bytes = 64,
+                  .scratch_align = 64,
+                  .io_bytes = 88,
+                  .const_bytes = 12,
+                  .opt_level = 3,
+                  .vtcm_mb = 8,
+                  .hvx_threads = 4,
+                  .dlbc = 1,
+                  .spill_fill_bytes = 123456,
+                  .n_source_nodes = 5 },
+        .n_tensors = COUNT(tensors),
+        .n_nodes = 1,
+        .n_commands = 1,
+        .tensors = tensors,
+        .data = data,
+        .nodes = &node,
+        .commands = &command,
     };
     const struct binary_target target = { .backend_id = backend, .soc_model = 57, .arch = 73, .core_version = { 2, 37, 1 },
                                           .backend_version = { 5, 48, 2 }, .build_id = "v9.9.9.test" };
@@ -52,7 +91,7 @@ static struct binary_image make_graph(uint32_t backend, const char *name)
     return im;
 }
 
-/* ---- expectations ----------------------------------------------------------------------------------------------------------- */
+/* ---- expectations ----------------------------------------------------------------------------------------------------- */
 
 static void check_quantized(const Qnn_Tensor_t *t, uint32_t id, const char *name, Qnn_TensorType_t type)
 {
@@ -166,7 +205,7 @@ static void check_v1(const QnnSystemContext_BinaryInfo_t *info, uint32_t backend
     check_io(&v->graphs[0].graphInfoV1, "g");
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------------ */
 
 /* Both questions, and the answers are read only after the client's buffer is overwritten and freed. */
 static void ask(uint32_t backend, const QnnSystemContext_BinaryInfo_t *ret[2], QnnSystemContext_Handle_t h, uint64_t *size)
@@ -259,7 +298,8 @@ static void damaged(void **state)
     static const char *const others[] = { "\x7f" "ELF\2\1\1", "PK\3\4 a zip", "random text", "OQNB" };
     for (size_t i = 0; i < COUNT(others); i++) {
         const QnnSystemContext_BinaryInfo_t *info = mark;
-        assert_int_equal(sys->systemContextGetMetaData(h, others[i], strlen(others[i]), &info), QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY);
+        assert_int_equal(sys->systemContextGetMetaData(h, others[i], strlen(others[i]), &info),
+                         QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY);
     }
     unsigned bad = 0, n = test_scale(200);
     for (unsigned i = 0; i < n; i++) {
@@ -305,10 +345,14 @@ static void wrong_arguments(void **state)
     QnnSystemContext_Handle_t h, log;
     assert_int_equal(sys->systemContextCreate(NULL), QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT);
     assert_int_equal(sys->systemContextCreate(&h), QNN_SUCCESS);
-    assert_int_equal(sys->systemContextGetBinaryInfo(h, NULL, im.size, &info, &size), QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(sys->systemContextGetBinaryInfo(h, im.data, 0, &info, &size), QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(sys->systemContextGetBinaryInfo(h, im.data, im.size, NULL, &size), QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(sys->systemContextGetBinaryInfo(h, im.data, im.size, &info, NULL), QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(sys->systemContextGetBinaryInfo(h, NULL, im.size, &info, &size),
+                     QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(sys->systemContextGetBinaryInfo(h, im.data, 0, &info, &size),
+                     QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(sys->systemContextGetBinaryInfo(h, im.data, im.size, NULL, &size),
+                     QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(sys->systemContextGetBinaryInfo(h, im.data, im.size, &info, NULL),
+                     QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT);
     assert_int_equal(sys->systemContextGetMetaData(h, NULL, im.size, &info), QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT);
     assert_int_equal(sys->systemContextGetMetaData(h, im.data, 0, &info), QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT);
     assert_int_equal(sys->systemContextGetMetaData(h, im.data, im.size, NULL), QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT);
@@ -319,7 +363,8 @@ static void wrong_arguments(void **state)
     for (size_t i = 0; i < COUNT(wrong); i++) {
         assert_int_equal(sys->systemContextGetBinaryInfo(wrong[i], im.data, im.size, &info, &size),
                          QNN_SYSTEM_CONTEXT_ERROR_INVALID_HANDLE);
-        assert_int_equal(sys->systemContextGetMetaData(wrong[i], im.data, im.size, &info), QNN_SYSTEM_CONTEXT_ERROR_INVALID_HANDLE);
+        assert_int_equal(sys->systemContextGetMetaData(wrong[i], im.data, im.size, &info),
+                         QNN_SYSTEM_CONTEXT_ERROR_INVALID_HANDLE);
         assert_int_equal(sys->systemContextFree(wrong[i]), QNN_SYSTEM_CONTEXT_ERROR_INVALID_HANDLE);
     }
     assert_int_equal(sys->systemLogFree(log), QNN_SUCCESS);

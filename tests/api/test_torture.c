@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every scenario again with its first, second, third … allocation failing: an error comes back, nothing leaks, nothing crashes. */
+/* Every scenario again with its first, second, third … allocation failing: an error comes back, nothing leaks, nothing
+ * crashes. */
 #include "test_scale.h"
 #include "alloc_hook.h"
 #include "api_cycle.h"
@@ -33,17 +34,19 @@ static void run_with_failures(const struct scenario *s)
     for (uint64_t n = 0; n < total; n += step, runs++) {
         Qnn_ErrorHandle_t e = 0;
         int64_t left = run_failing(s, n, &e);
-        if (left > 0) /* each library makes room for explanations with the first failure of a thread in it; what leaks does so again */
+        if (left > 0) /* each library makes room for explanations with the first failure of a thread in it; what leaks does
+                         so again */
             left = run_failing(s, n, &e);
         if (left > 0)
-            fail_msg("%s: allocation %llu of %llu failed, result %u; %lld bytes are left, each time", s->name, (unsigned long long)n, (unsigned long long)total,
-                     CODE(e), (long long)left);
+            fail_msg("%s: allocation %llu of %llu failed, result %u; %lld bytes are left, each time", s->name,
+                     (unsigned long long)n, (unsigned long long)total, CODE(e), (long long)left);
         if (CODE(e) == WRONG_RESULT || CODE(e) == MUST_FAIL)
             fail_msg("%s: allocation %llu failed and the result is wrong (%u)", s->name, (unsigned long long)n, CODE(e));
         survived += alloc_failed() && e == QNN_SUCCESS; /* something that can do without */
     }
     OK(s->run());
-    print_message("%s: %llu allocations, %u of them failed in turn, %u runs succeeded all the same\n", s->name, (unsigned long long)total, runs, survived);
+    print_message("%s: %llu allocations, %u of them failed in turn, %u runs succeeded all the same\n", s->name,
+                  (unsigned long long)total, runs, survived);
 }
 
 static void test_failing_allocations(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Concat, Pack, Split and UnPack of more tensors than one operator has room for: values, requantization, the same from a context binary, and refusals that leave the
- * graph as it was. Outputs that are NULL tensors. */
+/* Concat, Pack, Split and UnPack of more tensors than one operator has room for: values, requantization, the same from a
+ * context binary, and refusals that leave the graph as it was. Outputs that are NULL tensors. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,15 +20,17 @@ struct wide_case {
 };
 
 static const struct wide_case cases[] = {
-    { "Concat", true, false, 65 }, { "Concat", true, false, 1000 }, { "Concat", true, false, 4096 }, { "Pack", true, true, 129 },     { "Pack", true, true, 4033 },
-    { "Split", false, false, 65 }, { "Split", false, false, 700 },  { "UnPack", false, true, 66 },   { "UnPack", false, true, 4096 },
+    { "Concat", true, false, 65 },  { "Concat", true, false, 1000 }, { "Concat", true, false, 4096 },
+    { "Pack", true, true, 129 },    { "Pack", true, true, 4033 },    { "Split", false, false, 65 },
+    { "Split", false, false, 700 }, { "UnPack", false, true, 66 },   { "UnPack", false, true, 4096 },
 };
 
 static void create(Qnn_GraphHandle_t g, uint32_t i, bool input, bool flat)
 {
     snprintf(names[i], sizeof names[i], "t%u", i);
     Qnn_Tensor_t *t = &tensors[i];
-    *t = tensor_make(QNN_TENSOR_VERSION_2, names[i], input ? QNN_TENSOR_TYPE_APP_WRITE : QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_UFIXED_POINT_8, 0, NULL);
+    *t = tensor_make(QNN_TENSOR_VERSION_2, names[i], input ? QNN_TENSOR_TYPE_APP_WRITE : QNN_TENSOR_TYPE_APP_READ,
+                     QNN_DATATYPE_UFIXED_POINT_8, 0, NULL);
     TV(*t).rank = flat ? 1 : 2;
     TV(*t).dimensions = i == MOST ? whole_dims : piece_dims + flat;
     *t = i == MOST ? tensor_quant(*t, 0.5f, -10) : tensor_quant(*t, i % 2 ? 0.5f : 1.0f, 0);
@@ -38,8 +40,14 @@ static void create(Qnn_GraphHandle_t g, uint32_t i, bool input, bool flat)
 static Qnn_OpConfig_t config(const struct wide_case *w, Qnn_Param_t *params, uint32_t n)
 {
     Qnn_OpConfig_t c = QNN_OPCONFIG_INIT;
-    c.v1 = (Qnn_OpConfigV1_t){ .name = "wide", .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW, .typeName = w->op, .numOfParams = w->joins || w->packs ? 1 : 2, .params = params,
-                               .numOfInputs = w->joins ? n : 1, .inputTensors = w->joins ? tensors : tensors + MOST, .numOfOutputs = w->joins ? 1 : n,
+    c.v1 = (Qnn_OpConfigV1_t){ .name = "wide",
+                               .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW,
+                               .typeName = w->op,
+                               .numOfParams = w->joins || w->packs ? 1 : 2,
+                               .params = params,
+                               .numOfInputs = w->joins ? n : 1,
+                               .inputTensors = w->joins ? tensors : tensors + MOST,
+                               .numOfOutputs = w->joins ? 1 : n,
                                .outputTensors = w->joins ? tensors + MOST : tensors };
     return c;
 }
@@ -88,7 +96,8 @@ static void run(const struct wide_case *w, Qnn_GraphHandle_t g)
     for (uint32_t i = 0; i < w->n; i++)
         for (uint32_t k = 0; k < EACH; k++) {
             int joined = stored_whole(i, k) * (i % 2 ? 1 : 2) + 10;
-            int want = w->joins ? (joined > 255 ? 255 : joined) : stored_piece(i, k), got = w->joins ? whole[i * EACH + k] : bytes[i][k];
+            int want = w->joins ? (joined > 255 ? 255 : joined) : stored_piece(i, k),
+                got = w->joins ? whole[i * EACH + k] : bytes[i][k];
             if (got != want)
                 fail_msg("%s of %u: [%u, %u] is %d, not %d", w->op, w->n, i, k, got, want);
         }
@@ -171,12 +180,19 @@ static void test_null_outputs(void **state)
     int32_t chosen[6] = { -1, -1, -1, -1, -1, -1 };
     Qnn_GraphHandle_t g;
     OK(q.graphCreate(env.context, "g", NULL, &g));
-    Qnn_Tensor_t boxes = TENSOR("boxes", APP_WRITE, FLOAT_32, 1, 3, 4), scores = TENSOR("scores", APP_WRITE, FLOAT_32, 1, 1, 3), at = TENSOR("at", APP_READ, INT_32, 2, 3);
+    Qnn_Tensor_t boxes = TENSOR("boxes", APP_WRITE, FLOAT_32, 1, 3, 4),
+                 scores = TENSOR("scores", APP_WRITE, FLOAT_32, 1, 1, 3), at = TENSOR("at", APP_READ, INT_32, 2, 3);
     OK(q.tensorCreateGraphTensor(g, &boxes));
     OK(q.tensorCreateGraphTensor(g, &scores));
     OK(q.tensorCreateGraphTensor(g, &at));
-    struct op o = { .name = "nms", .type = "NonMaxSuppression", .np = 2, .p = { param_f32("iou_threshold", 0.5f), param_u32("max_boxes_selected", 2) }, .ni = 2,
-                    .in = { boxes, scores }, .no = 2, .out = { tensor_absent(), at } };
+    struct op o = { .name = "nms",
+                    .type = "NonMaxSuppression",
+                    .np = 2,
+                    .p = { param_f32("iou_threshold", 0.5f), param_u32("max_boxes_selected", 2) },
+                    .ni = 2,
+                    .in = { boxes, scores },
+                    .no = 2,
+                    .out = { tensor_absent(), at } };
     hush(true);
     FAILS_SAYING(QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE, "out[0] is a NULL tensor", op_validate(env.backend, &o));
     FAILS(QNN_GRAPH_ERROR_INVALID_TENSOR, op_add(g, &o));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the manner of QAI AppBuilder: every inner tensor is an output that the next node reads, features are asked for one by one, members
- * are tested for NULL before use, the log level changes at run time, the context is freed with a live profile. */
+/* In the manner of QAI AppBuilder: every inner tensor is an output that the next node reads, features are asked for one by
+ * one, members are tested for NULL before use, the log level changes at run time, the context is freed with a live profile.
+ */
 #include <dlfcn.h>
 #include <stdarg.h>
 
@@ -81,7 +82,8 @@ static void load(Qnn_BackendHandle_t backend, struct client_binary b, Qnn_Profil
 
 int main(void)
 {
-    void *lib = client_open(client_library(), RTLD_NOW | RTLD_GLOBAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_GLOBAL),
+         *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
     Qnn_LogHandle_t log, system_log;
@@ -93,7 +95,8 @@ int main(void)
     MUST(sys.systemLogCreate(log_line, QNN_LOG_LEVEL_ERROR, &system_log));
     MUST(qnn.logSetLogLevel(log, QNN_LOG_LEVEL_DEBUG));
     MUST(qnn.backendCreate(log, NULL, &backend));
-    CHECK(qnn.propertyHasCapability && qnn.profileCreate && qnn.profileSetConfig && qnn.deviceCreate && qnn.backendRegisterOpPackage);
+    CHECK(qnn.propertyHasCapability && qnn.profileCreate && qnn.profileSetConfig && qnn.deviceCreate &&
+          qnn.backendRegisterOpPackage);
     CHECK(qnn.propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE) != QNN_PROPERTY_ERROR_UNKNOWN_KEY);
     MUST(qnn.backendGetBuildId(&id));
     htp_power_set(1, true); /* an id that it has never created */

@@ -19,7 +19,7 @@ void client_must(Qnn_ErrorHandle_t e, const char *call, const char *file, int li
     exit(1);
 }
 
-/* ---- libraries ------------------------------------------------------------------------------------------------------------ */
+/* ---- libraries -------------------------------------------------------------------------------------------------------- */
 
 void *client_open(const char *name, int flags)
 {
@@ -77,7 +77,7 @@ void client_system_provider(void *lib, enum choice how)
     sys = list[0]->QNN_SYSTEM_INTERFACE_VER_NAME;
 }
 
-/* ---- structs -------------------------------------------------------------------------------------------------------------- */
+/* ---- structs ---------------------------------------------------------------------------------------------------------- */
 
 Qnn_Tensor_t client_tensor(const struct tensor_spec *s)
 {
@@ -134,9 +134,12 @@ Qnn_Param_t client_bool(const char *name, bool value)
     return p;
 }
 
-Qnn_Param_t client_u32s(Qnn_GraphHandle_t g, int version, const char *name, uint32_t rank, const uint32_t *dims, const uint32_t *values)
+Qnn_Param_t client_u32s(Qnn_GraphHandle_t g, int version, const char *name, uint32_t rank, const uint32_t *dims,
+                        const uint32_t *values)
 {
-    struct tensor_spec s = { version, name, QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_UINT_32, rank, { 0 }, values, sizeof *values, 0, 0 };
+    struct tensor_spec s = {
+        version, name, QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_UINT_32, rank, { 0 }, values, sizeof *values, 0, 0
+    };
     for (uint32_t i = 0; i < rank; i++) {
         s.dims[i] = dims[i];
         s.bytes *= dims[i];
@@ -149,12 +152,19 @@ Qnn_Param_t client_u32s(Qnn_GraphHandle_t g, int version, const char *name, uint
 Qnn_OpConfig_t client_config(struct node_spec *n)
 {
     Qnn_OpConfig_t c = QNN_OPCONFIG_INIT;
-    c.v1 = (Qnn_OpConfigV1_t){ .name = n->name, .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW, .typeName = n->type, .numOfParams = n->np,
-                               .params = n->p, .numOfInputs = n->ni, .inputTensors = n->in, .numOfOutputs = n->no, .outputTensors = n->out };
+    c.v1 = (Qnn_OpConfigV1_t){ .name = n->name,
+                               .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW,
+                               .typeName = n->type,
+                               .numOfParams = n->np,
+                               .params = n->p,
+                               .numOfInputs = n->ni,
+                               .inputTensors = n->in,
+                               .numOfOutputs = n->no,
+                               .outputTensors = n->out };
     return c;
 }
 
-/* ---- numbers and binaries ------------------------------------------------------------------------------------------------- */
+/* ---- numbers and binaries --------------------------------------------------------------------------------------------- */
 
 void client_floats(const float *got, const float *want, uint32_t n, float tolerance)
 {
@@ -194,7 +204,9 @@ struct client_binary client_model(void)
     MUST(qnn.backendCreate(NULL, NULL, &b));
     MUST(qnn.contextCreate(b, NULL, NULL, &c));
     MUST(qnn.graphCreate(c, "model", NULL, &g));
-    struct tensor_spec s = { 1, "input", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 2, { 1, MODEL_N }, NULL, 0, 0, 0 };
+    struct tensor_spec s = {
+        1, "input", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 2, { 1, MODEL_N }, NULL, 0, 0, 0
+    };
     Qnn_Tensor_t in = client_create(g, s);
     s.name = "sum", s.type = QNN_TENSOR_TYPE_NATIVE;
     Qnn_Tensor_t sum = client_create(g, s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the small clients share: opening libraries the way asked for, checks that end the program, structs filled in. Each client makes
- * the calls of one kind of real program, in its order, with its configs and struct versions, and believes only what that program
- * believes. */
+/* What the small clients share: opening libraries the way asked for, checks that end the program, structs filled in. Each
+ * client makes the calls of one kind of real program, in its order, with its configs and struct versions, and believes only
+ * what that program believes. */
 #ifndef TESTS_CLIENT_H
 #define TESTS_CLIENT_H
 
@@ -32,7 +32,7 @@
 #define MUST(call) client_must((call), #call, __FILE__, __LINE__)
 void client_must(Qnn_ErrorHandle_t e, const char *call, const char *file, int line);
 
-/* ---- libraries ------------------------------------------------------------------------------------------------------------ */
+/* ---- libraries -------------------------------------------------------------------------------------------------------- */
 
 extern QNN_INTERFACE_VER_TYPE qnn;        /* by value, as most clients keep it */
 extern QNN_SYSTEM_INTERFACE_VER_TYPE sys;
@@ -46,7 +46,7 @@ enum choice { ONLY_ONE, FIRST_FITTING };
 const QnnInterface_t *client_provider(void *lib, enum choice how);
 void client_system_provider(void *lib, enum choice how);
 
-/* ---- structs -------------------------------------------------------------------------------------------------------------- */
+/* ---- structs ---------------------------------------------------------------------------------------------------------- */
 
 #define TV(t) ((t).v1) /* V1 is a prefix of V2 */
 
@@ -67,7 +67,8 @@ Qnn_Tensor_t client_bind(Qnn_Tensor_t t, const void *data, uint32_t bytes);
 
 Qnn_Param_t client_u32(const char *name, uint32_t value);
 Qnn_Param_t client_bool(const char *name, bool value);
-Qnn_Param_t client_u32s(Qnn_GraphHandle_t g, int version, const char *name, uint32_t rank, const uint32_t *dims, const uint32_t *values);
+Qnn_Param_t client_u32s(Qnn_GraphHandle_t g, int version, const char *name, uint32_t rank, const uint32_t *dims,
+                        const uint32_t *values);
 
 struct node_spec {
     const char *name, *type;
@@ -77,7 +78,7 @@ struct node_spec {
 };
 Qnn_OpConfig_t client_config(struct node_spec *n); /* points into n */
 
-/* ---- numbers and binaries ------------------------------------------------------------------------------------------------- */
+/* ---- numbers and binaries --------------------------------------------------------------------------------------------- */
 
 void client_floats(const float *got, const float *want, uint32_t n, float tolerance);
 

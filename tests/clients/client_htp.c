@@ -12,7 +12,8 @@ static Qnn_DeviceHandle_t create(Qnn_LogHandle_t log, const QnnDevice_Config_t *
 
 Qnn_DeviceHandle_t htp_device(Qnn_LogHandle_t log, uint32_t soc, QnnHtpDevice_Arch_t arch)
 {
-    QnnHtpDevice_CustomConfig_t s = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC }, a = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_ARCH },
+    QnnHtpDevice_CustomConfig_t s = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC },
+                                a = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_ARCH },
                                 pd = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_SIGNEDPD };
     QnnDevice_Config_t c[3] = { { .option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &s },
                                 { .option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &a },
@@ -35,7 +36,8 @@ Qnn_DeviceHandle_t htp_device(Qnn_LogHandle_t log, uint32_t soc, QnnHtpDevice_Ar
 Qnn_DeviceHandle_t htp_device_from_platform(Qnn_LogHandle_t log, uint32_t soc, QnnHtpDevice_Arch_t arch)
 {
     QnnHtpDevice_DeviceInfoExtension_t extension = {
-        .devType = QNN_HTP_DEVICE_TYPE_ON_CHIP, .onChipDevice = { .vtcmSize = 8, .socModel = soc, .dlbcSupport = true, .arch = arch }
+        .devType = QNN_HTP_DEVICE_TYPE_ON_CHIP,
+        .onChipDevice = { .vtcmSize = 8, .socModel = soc, .dlbcSupport = true, .arch = arch }
     };
     QnnDevice_CoreInfo_t core = { .version = QNN_DEVICE_CORE_INFO_VERSION_1, .v1 = { .coreId = 0, .coreType = 0 } };
     QnnDevice_HardwareDeviceInfo_t hardware = { .version = QNN_DEVICE_HARDWARE_DEVICE_INFO_VERSION_1,
@@ -52,7 +54,7 @@ void htp_device_free(Qnn_DeviceHandle_t device)
         MUST(qnn.deviceFree(device));
 }
 
-/* ---- votes ----------------------------------------------------------------------------------------------------------------- */
+/* ---- votes ------------------------------------------------------------------------------------------------------------ */
 
 static QnnHtpDevice_PerfInfrastructure_t *perf(void)
 {
@@ -74,17 +76,31 @@ uint32_t htp_power_on(void)
 
 void htp_power_set(uint32_t id, bool high)
 {
-    QnnHtpPerfInfrastructure_VoltageCorner_t corner = high ? DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER : DCVS_VOLTAGE_VCORNER_SVS;
-    QnnHtpPerfInfrastructure_PowerConfig_t latency = { .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_CONTROL_LATENCY,
-                                                       .rpcControlLatencyConfig = 100 },
-                                           polling = { .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_POLLING_TIME,
-                                                       .rpcPollingTimeConfig = high ? 9999 : 0 },
-                                           dcvs = { .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3 };
+    QnnHtpPerfInfrastructure_VoltageCorner_t corner =
+        high ? DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER : DCVS_VOLTAGE_VCORNER_SVS;
+    QnnHtpPerfInfrastructure_PowerConfig_t
+        latency = { .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_CONTROL_LATENCY,
+                    .rpcControlLatencyConfig = 100 },
+        polling = { .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_POLLING_TIME,
+                    .rpcPollingTimeConfig = high ? 9999 : 0 },
+        dcvs = { .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3 };
     dcvs.dcvsV3Config = (QnnHtpPerfInfrastructure_DcvsV3_t){
-        .contextId = id, .setDcvsEnable = 1, .dcvsEnable = !high, .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE,
-        .setSleepLatency = 1, .sleepLatency = high ? 40 : 1000, .setSleepDisable = 1, .sleepDisable = high, .setBusParams = 1,
-        .busVoltageCornerMin = corner, .busVoltageCornerTarget = corner, .busVoltageCornerMax = corner, .setCoreParams = 1,
-        .coreVoltageCornerMin = corner, .coreVoltageCornerTarget = corner, .coreVoltageCornerMax = corner,
+        .contextId = id,
+        .setDcvsEnable = 1,
+        .dcvsEnable = !high,
+        .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE,
+        .setSleepLatency = 1,
+        .sleepLatency = high ? 40 : 1000,
+        .setSleepDisable = 1,
+        .sleepDisable = high,
+        .setBusParams = 1,
+        .busVoltageCornerMin = corner,
+        .busVoltageCornerTarget = corner,
+        .busVoltageCornerMax = corner,
+        .setCoreParams = 1,
+        .coreVoltageCornerMin = corner,
+        .coreVoltageCornerTarget = corner,
+        .coreVoltageCornerMax = corner,
     };
     const QnnHtpPerfInfrastructure_PowerConfig_t *list[] = { &dcvs, &latency, &polling, NULL };
     if (client_on_htp())
@@ -97,7 +113,7 @@ void htp_power_off(uint32_t id)
         MUST(perf()->destroyPowerConfigId(id));
 }
 
-/* ---- configs and blobs ------------------------------------------------------------------------------------------------------ */
+/* ---- configs and blobs ------------------------------------------------------------------------------------------------ */
 
 const QnnGraph_Config_t **htp_graph_config(const QnnHtpGraph_CustomConfig_t *customs, uint32_t n)
 {
@@ -122,7 +138,8 @@ void htp_check_blobs(const QnnSystemContext_BinaryInfo_t *info)
     CHECK(info->version == QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_3);
     const QnnSystemContext_BinaryInfoV3_t *v = &info->contextBinaryInfoV3;
     const QnnHtpSystemContext_ContextBlobInfo_t *c = v->contextMetadata;
-    CHECK(c->version == QNN_SYSTEM_CONTEXT_HTP_CONTEXT_INFO_BLOB_VERSION_V1 && c->contextBinaryContextBlobInfoV1.dspArch >= 68);
+    CHECK(c->version == QNN_SYSTEM_CONTEXT_HTP_CONTEXT_INFO_BLOB_VERSION_V1 &&
+          c->contextBinaryContextBlobInfoV1.dspArch >= 68);
     for (uint32_t i = 0; i < v->numGraphs; i++) {
         const QnnHtpSystemContext_GraphBlobInfo_t *g = v->graphs[i].graphInfoV3.graphBlobInfo;
         CHECK(g->version == QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the manner of ExecuTorch's backend: looks first whether the library is loaded already, wants exactly one provider and a backend
- * version from getApiVersion, uses tensors of version 2 and getMetaData, and takes a binary that is refused for something else. */
+/* In the manner of ExecuTorch's backend: looks first whether the library is loaded already, wants exactly one provider and a
+ * backend version from getApiVersion, uses tensors of version 2 and getMetaData, and takes a binary that is refused for
+ * something else. */
 #include <dlfcn.h>
 
 #include "client_htp.h"
@@ -13,12 +14,19 @@ static void build(Qnn_ContextHandle_t c)
     Qnn_GraphHandle_t g;
     Qnn_DataType_t f = QNN_DATATYPE_FLOAT_32;
     MUST(qnn.graphCreate(c, "forward", NULL, &g));
-    Qnn_Tensor_t in = client_create(g, (struct tensor_spec){ 2, "input_0", QNN_TENSOR_TYPE_APP_WRITE, f, 2, { 2, 4 }, NULL, 0, 0, 0 });
-    Qnn_Tensor_t mid = client_create(g, (struct tensor_spec){ 2, "sig", QNN_TENSOR_TYPE_NATIVE, f, 2, { 2, 4 }, NULL, 0, 0, 0 });
-    Qnn_Tensor_t out = client_create(g, (struct tensor_spec){ 2, "output_0", QNN_TENSOR_TYPE_APP_READ, f, 2, { 2, 1 }, NULL, 0, 0, 0 });
+    Qnn_Tensor_t in =
+        client_create(g, (struct tensor_spec){ 2, "input_0", QNN_TENSOR_TYPE_APP_WRITE, f, 2, { 2, 4 }, NULL, 0, 0, 0 });
+    Qnn_Tensor_t mid =
+        client_create(g, (struct tensor_spec){ 2, "sig", QNN_TENSOR_TYPE_NATIVE, f, 2, { 2, 4 }, NULL, 0, 0, 0 });
+    Qnn_Tensor_t out =
+        client_create(g, (struct tensor_spec){ 2, "output_0", QNN_TENSOR_TYPE_APP_READ, f, 2, { 2, 1 }, NULL, 0, 0, 0 });
     struct node_spec relu = { "relu", "Relu", 0, 1, 1, { { 0 } }, { in }, { mid } };
-    struct node_spec mean = { "mean", "ReduceMean", 2, 1, 1, { client_u32s(g, 2, "axes", 1, (uint32_t[]){ 1 }, axes), client_bool("keep_dims", true) },
-                              { mid }, { out } };
+    struct node_spec mean = {
+        "mean",  "ReduceMean",
+        2,       1,
+        1,       { client_u32s(g, 2, "axes", 1, (uint32_t[]){ 1 }, axes), client_bool("keep_dims", true) },
+        { mid }, { out }
+    };
     MUST(qnn.backendValidateOpConfig(backend, client_config(&relu)));
     MUST(qnn.graphAddNode(g, client_config(&relu)));
     MUST(qnn.backendValidateOpConfig(backend, client_config(&mean)));
@@ -46,7 +54,8 @@ static void load(struct client_binary b, Qnn_ProfileHandle_t p)
     htp_check_blobs(info);
     struct client_graph_info i = client_first_graph(info);
     CHECK(i.binary_version >= 1 && i.binary_version <= 3 && i.graph_version >= 1 && i.graph_version <= 3);
-    CHECK(i.n_in == 1 && i.n_out == 1 && strcmp(TV(i.in[0]).name, "input_0") == 0 && strcmp(TV(i.out[0]).name, "output_0") == 0);
+    CHECK(i.n_in == 1 && i.n_out == 1 && strcmp(TV(i.in[0]).name, "input_0") == 0 &&
+          strcmp(TV(i.out[0]).name, "output_0") == 0);
     const QnnContext_Config_t *none[] = { NULL };
     MUST(qnn.contextCreateFromBinary(backend, NULL, none, b.data, b.size, &c, p));
     MUST(qnn.graphRetrieve(c, i.name, &g));
@@ -76,7 +85,8 @@ static void refuse(struct client_binary b)
 int main(void)
 {
     CHECK(!client_open(client_library(), RTLD_NOW | RTLD_NOLOAD));
-    void *lib = client_open(client_library(), RTLD_NOW | RTLD_GLOBAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_GLOBAL),
+         *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     void *again = client_open(client_library(), RTLD_NOW | RTLD_NOLOAD);
     CHECK(again == lib);
     CHECK(!dlsym(lib, "QnnSaver_initialize"));

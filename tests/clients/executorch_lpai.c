@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ExecuTorch's LPAI path: ENABLE_ISLAND in the context's config, PREPARE with graphSetConfig right after graphCreate, reflection through
- * getMetaData; after retrieving, performance and affinity in one list and no word about memory, then graphFinalize again. */
+/* ExecuTorch's LPAI path: ENABLE_ISLAND in the context's config, PREPARE with graphSetConfig right after graphCreate,
+ * reflection through getMetaData; after retrieving, performance and affinity in one list and no word about memory, then
+ * graphFinalize again. */
 #include <dlfcn.h>
 
 #include "lpai_model.h"
@@ -34,7 +35,8 @@ static void configure(Qnn_GraphHandle_t g)
 {
     QnnLpaiGraph_PerfCfg_t perf = { 30, 10, QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_REAL_TIME };
     QnnLpaiGraph_CoreAffinity_t affinity = { QNN_LPAI_GRAPH_CORE_AFFINITY_SOFT, 0 };
-    QnnLpaiGraph_CustomConfig_t customs[] = { { QNN_LPAI_GRAPH_SET_CFG_PERF_CFG, &perf }, { QNN_LPAI_GRAPH_SET_CFG_CORE_AFFINITY, &affinity } };
+    QnnLpaiGraph_CustomConfig_t customs[] = { { QNN_LPAI_GRAPH_SET_CFG_PERF_CFG, &perf },
+                                              { QNN_LPAI_GRAPH_SET_CFG_CORE_AFFINITY, &affinity } };
     QnnGraph_Config_t configs[COUNT(customs)];
     const QnnGraph_Config_t *list[COUNT(customs) + 1] = { NULL };
     for (unsigned i = 0; i < COUNT(customs); i++) {
@@ -48,7 +50,8 @@ int main(void)
 {
     static _Alignas(64) int8_t buffers[2][64 + 16];
     int8_t *x = buffers[0] + 16, *y = buffers[1] + 16; /* its planner aligns to 16 bytes */
-    void *lib = client_open("libQnnLpai.so", RTLD_NOW | RTLD_GLOBAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_GLOBAL);
+    void *lib = client_open("libQnnLpai.so", RTLD_NOW | RTLD_GLOBAL),
+         *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_GLOBAL);
     client_provider(lib, ONLY_ONE);
     client_system_provider(system_lib, ONLY_ONE);
     Qnn_ApiVersion_t v;

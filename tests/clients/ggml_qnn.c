@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the manner of ggml's backend: exactly one provider, a log it cannot do without, device questions on every backend with answers read
- * without a NULL check, matrix products of rank 2 to 4 with transposed inputs, batches repeated by Gather, no validation, graphs kept and
- * executed again and again. */
+/* In the manner of ggml's backend: exactly one provider, a log it cannot do without, device questions on every backend with
+ * answers read without a NULL check, matrix products of rank 2 to 4 with transposed inputs, batches repeated by Gather, no
+ * validation, graphs kept and executed again and again. */
 #include <dlfcn.h>
 #include <stdarg.h>
 
@@ -34,11 +34,15 @@ struct product {
 static struct product make_product(Qnn_ContextHandle_t c, const char *name, uint32_t rank)
 {
     struct product p;
-    struct tensor_spec s = { 1, "src0", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, rank, { 1, 1, 1, 1 }, NULL, 0, 0, 0 };
+    struct tensor_spec s = {
+        1, "src0", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, rank, { 1, 1, 1, 1 }, NULL, 0, 0, 0
+    };
     QnnHtpGraph_CustomConfig_t options[] = {
         { .option = QNN_HTP_GRAPH_CONFIG_OPTION_NUM_HVX_THREADS, .numHvxThreads = 8 },
-        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_DLBC, 1 } },
-        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, 1 } },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION,
+          .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_DLBC, 1 } },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION,
+          .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, 1 } },
         { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE, .vtcmSizeInMB = 8 },
     };
     MUST(qnn.graphCreate(c, name, htp_graph_config(options, COUNT(options)), &p.graph));
@@ -49,7 +53,10 @@ static struct product make_product(Qnn_ContextHandle_t c, const char *name, uint
     p.b = client_create(p.graph, s);
     s.name = "dst", s.type = QNN_TENSOR_TYPE_APP_READ, s.dims[rank - 1] = 2;
     p.out = client_create(p.graph, s);
-    struct node_spec n = { "mul_mat", "MatMul", 2, 2, 1, { client_bool("transpose_in0", false), client_bool("transpose_in1", true) }, { p.a, p.b }, { p.out } };
+    struct node_spec n = {
+        "mul_mat",    "MatMul", 2, 2, 1, { client_bool("transpose_in0", false), client_bool("transpose_in1", true) },
+        { p.a, p.b }, { p.out }
+    };
     MUST(qnn.graphAddNode(p.graph, client_config(&n)));
     MUST(qnn.graphFinalize(p.graph, NULL, NULL));
     return p;
@@ -70,7 +77,8 @@ static void run_product(const struct product *p, uint32_t batches)
             want[n * 4 + (uint32_t)i] = sum;
         }
     uint32_t bytes = batches * 6 * (uint32_t)sizeof(float), out_bytes = batches * 4 * (uint32_t)sizeof(float);
-    Qnn_Tensor_t ins[] = { client_bind(p->a, a, bytes), client_bind(p->b, b, bytes) }, out = client_bind(p->out, got, out_bytes);
+    Qnn_Tensor_t ins[] = { client_bind(p->a, a, bytes), client_bind(p->b, b, bytes) },
+                 out = client_bind(p->out, got, out_bytes);
     MUST(qnn.graphExecute(p->graph, ins, 2, &out, 1, NULL, NULL));
     client_floats(got, want, batches * 4, 1e-6f);
 }
@@ -82,10 +90,16 @@ static void run_gather(Qnn_ContextHandle_t c)
     static const float x[3] = { 1, 2, 3 };
     Qnn_GraphHandle_t g;
     MUST(qnn.graphCreate(c, "repeat", NULL, &g));
-    Qnn_Tensor_t in = client_create(g, (struct tensor_spec){ 1, "in", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 3, { 1, 1, 3 }, NULL, 0, 0, 0 });
-    Qnn_Tensor_t at = client_create(g, (struct tensor_spec){ 1, "at", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_UINT_32, 1, { 2 }, index, sizeof index, 0, 0 });
-    Qnn_Tensor_t out = client_create(g, (struct tensor_spec){ 1, "out", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_FLOAT_32, 3, { 2, 1, 3 }, NULL, 0, 0, 0 });
-    Qnn_Param_t axis = { .paramType = QNN_PARAMTYPE_SCALAR, .name = "axis", .scalarParam = { .dataType = QNN_DATATYPE_INT_32, .int32Value = 0 } };
+    Qnn_Tensor_t in = client_create(
+        g, (struct tensor_spec){ 1, "in", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 3, { 1, 1, 3 }, NULL, 0, 0, 0 });
+    Qnn_Tensor_t at = client_create(
+        g,
+        (struct tensor_spec){ 1, "at", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_UINT_32, 1, { 2 }, index, sizeof index, 0, 0 });
+    Qnn_Tensor_t out = client_create(
+        g, (struct tensor_spec){ 1, "out", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_FLOAT_32, 3, { 2, 1, 3 }, NULL, 0, 0, 0 });
+    Qnn_Param_t axis = { .paramType = QNN_PARAMTYPE_SCALAR,
+                         .name = "axis",
+                         .scalarParam = { .dataType = QNN_DATATYPE_INT_32, .int32Value = 0 } };
     struct node_spec n = { "gather", "Gather", 1, 2, 1, { axis }, { in, at }, { out } };
     MUST(qnn.graphAddNode(g, client_config(&n)));
     MUST(qnn.graphFinalize(g, NULL, NULL));

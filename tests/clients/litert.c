@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the manner of LiteRT's vendor code: exactly one provider, a build id that parses, tensors of version 2, the generic element-wise
- * operators, 8-bit weights with a scale per channel; every node must validate. */
+/* In the manner of LiteRT's vendor code: exactly one provider, a build id that parses, tensors of version 2, the generic
+ * element-wise operators, 8-bit weights with a scale per channel; every node must validate. */
 #include <dlfcn.h>
 
 #include "client_htp.h"
@@ -24,8 +24,10 @@ static void check_versions(const QnnInterface_t *p)
     const char *id = NULL;
     int major, minor, patch;
     Qnn_ApiVersion_t v;
-    CHECK(p->apiVersion.backendApiVersion.major == (client_on_htp() ? QNN_HTP_API_VERSION_MAJOR : QNN_CPU_API_VERSION_MAJOR));
-    CHECK(p->apiVersion.backendApiVersion.minor >= (client_on_htp() ? QNN_HTP_API_VERSION_MINOR : QNN_CPU_API_VERSION_MINOR));
+    CHECK(p->apiVersion.backendApiVersion.major ==
+          (client_on_htp() ? QNN_HTP_API_VERSION_MAJOR : QNN_CPU_API_VERSION_MAJOR));
+    CHECK(p->apiVersion.backendApiVersion.minor >=
+          (client_on_htp() ? QNN_HTP_API_VERSION_MINOR : QNN_CPU_API_VERSION_MINOR));
     MUST(qnn.backendGetApiVersion(&v));
     CHECK(v.backendApiVersion.minor == p->apiVersion.backendApiVersion.minor);
     MUST(qnn.backendGetBuildId(&id));
@@ -55,7 +57,8 @@ static void fully_connected(Qnn_Tensor_t in, Qnn_Tensor_t out)
 
 static void run(Qnn_GraphHandle_t g, Qnn_Tensor_t in, Qnn_Tensor_t out)
 {
-    /* x = 1, 2, 3 in steps of 1/4. Rows: 1*1 + 2*2 - 3*1 + 1 = 3 and 1*1 - 2*2 + 3*2 - 1 = 2; relu; then each plus itself. */
+    /* x = 1, 2, 3 in steps of 1/4. Rows: 1*1 + 2*2 - 3*1 + 1 = 3 and 1*1 - 2*2 + 3*2 - 1 = 2; relu; then each plus itself.
+     */
     static const int8_t x[3] = { 4, 8, 12 };
     int8_t y[2] = { 0 };
     Qnn_Tensor_t ix = client_bind(in, x, sizeof x), oy = client_bind(out, y, sizeof y);
@@ -74,7 +77,8 @@ int main(void)
     const QnnGraph_Config_t *no_graph_config[] = { NULL };
     QnnHtpGraph_CustomConfig_t options[] = {
         { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE, .vtcmSizeInMB = QNN_HTP_GRAPH_CONFIG_OPTION_MAX },
-        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, 3 } },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION,
+          .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, 3 } },
         { .option = QNN_HTP_GRAPH_CONFIG_OPTION_FINALIZE_CONFIG,
           .finalizeConfig = { "P", { .dataType = QNN_DATATYPE_UINT_32, .uint32Value = 4 } } },
         { .option = QNN_HTP_GRAPH_CONFIG_OPTION_SHORT_DEPTH_CONV_ON_HMX_OFF, .shortDepthConvOnHmxOff = true },
@@ -90,13 +94,26 @@ int main(void)
     Qnn_DeviceHandle_t device = htp_device(log, 69, QNN_HTP_DEVICE_ARCH_NONE);
     uint32_t power = htp_power_on();
     MUST(qnn.contextCreate(backend, device, no_context_config, &context));
-    MUST(qnn.graphCreate(context, "subgraph_0", client_on_htp() ? htp_graph_config(options, COUNT(options)) : no_graph_config, &graph));
+    MUST(qnn.graphCreate(context, "subgraph_0",
+                         client_on_htp() ? htp_graph_config(options, COUNT(options)) : no_graph_config, &graph));
     Qnn_DataType_t t = QNN_DATATYPE_SFIXED_POINT_8;
-    Qnn_Tensor_t in = make("in", QNN_TENSOR_TYPE_APP_WRITE, t, 3, 0.25f), fc = make("fc_out", QNN_TENSOR_TYPE_NATIVE, t, 2, 0.25f),
-                 act = make("act", QNN_TENSOR_TYPE_NATIVE, t, 2, 0.25f), out = make("out", QNN_TENSOR_TYPE_APP_READ, t, 2, 0.25f);
+    Qnn_Tensor_t in = make("in", QNN_TENSOR_TYPE_APP_WRITE, t, 3, 0.25f),
+                 fc = make("fc_out", QNN_TENSOR_TYPE_NATIVE, t, 2, 0.25f),
+                 act = make("act", QNN_TENSOR_TYPE_NATIVE, t, 2, 0.25f),
+                 out = make("out", QNN_TENSOR_TYPE_APP_READ, t, 2, 0.25f);
     fully_connected(in, fc);
-    struct node_spec relu = { "relu", "ElementWiseNeuron", 1, 1, 1, { client_u32("operation", QNN_OP_ELEMENT_WISE_NEURON_OPERATION_RELU) }, { fc }, { act } };
-    struct node_spec sum = { "sum", "ElementWiseBinary", 1, 2, 1, { client_u32("operation", QNN_OP_ELEMENT_WISE_BINARY_OPERATION_ADD) }, { act, act }, { out } };
+    struct node_spec relu = { "relu", "ElementWiseNeuron",
+                              1,      1,
+                              1,      { client_u32("operation", QNN_OP_ELEMENT_WISE_NEURON_OPERATION_RELU) },
+                              { fc }, { act } };
+    struct node_spec sum = { "sum",
+                             "ElementWiseBinary",
+                             1,
+                             2,
+                             1,
+                             { client_u32("operation", QNN_OP_ELEMENT_WISE_BINARY_OPERATION_ADD) },
+                             { act, act },
+                             { out } };
     add(&relu);
     add(&sum);
     MUST(qnn.graphFinalize(graph, NULL, NULL));

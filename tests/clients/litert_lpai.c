@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LiteRT's LPAI path: HW_INFO for every target, no device (creating one is refused), PREPARE given with graphCreate, tensors of version 2; then
- * the binary is loaded, performance and affinity are set on the retrieved graph, and it is finalized again. */
+/* LiteRT's LPAI path: HW_INFO for every target, no device (creating one is refused), PREPARE given with graphCreate, tensors
+ * of version 2; then the binary is loaded, performance and affinity are set on the retrieved graph, and it is finalized
+ * again. */
 #include <dlfcn.h>
 
 #include "lpai_model.h"
@@ -62,12 +63,14 @@ static void run(const struct client_binary *bin, QnnLpaiBackend_Target_t target,
 
 int main(void)
 {
-    static const QnnLpaiBackend_Target_t targets[] = { QNN_LPAI_BACKEND_TARGET_X86, QNN_LPAI_BACKEND_TARGET_ARM, QNN_LPAI_BACKEND_TARGET_ADSP };
+    static const QnnLpaiBackend_Target_t targets[] = { QNN_LPAI_BACKEND_TARGET_X86, QNN_LPAI_BACKEND_TARGET_ARM,
+                                                       QNN_LPAI_BACKEND_TARGET_ADSP };
     static const QnnLpaiBackend_HwVersion_t versions[] = { QNN_LPAI_BACKEND_HW_VERSION_V5, QNN_LPAI_BACKEND_HW_VERSION_V6 };
     void *lib = client_open("libQnnLpai.so", RTLD_LAZY), *system_lib = client_open("libQnnSystem.so", RTLD_LAZY);
     const QnnInterface_t *p = client_provider(lib, ONLY_ONE);
     client_system_provider(system_lib, ONLY_ONE);
-    CHECK(p->apiVersion.backendApiVersion.major == QNN_LPAI_API_VERSION_MAJOR && p->apiVersion.backendApiVersion.minor >= QNN_LPAI_API_VERSION_MINOR);
+    CHECK(p->apiVersion.backendApiVersion.major == QNN_LPAI_API_VERSION_MAJOR &&
+          p->apiVersion.backendApiVersion.minor >= QNN_LPAI_API_VERSION_MINOR);
     Qnn_DeviceHandle_t device = NULL;
     CHECK(qnn.deviceCreate(NULL, NULL, &device) != QNN_SUCCESS);
     for (unsigned v = 0; v < COUNT(versions); v++)

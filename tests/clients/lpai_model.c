@@ -4,7 +4,8 @@
 
 static Qnn_Tensor_t make(Qnn_GraphHandle_t g, int version, const char *name, Qnn_TensorType_t type)
 {
-    return client_create(g, (struct tensor_spec){ version, name, type, QNN_DATATYPE_SFIXED_POINT_8, 2, { 1, LPAI_N }, NULL, 0, 0.25f, 0 });
+    return client_create(
+        g, (struct tensor_spec){ version, name, type, QNN_DATATYPE_SFIXED_POINT_8, 2, { 1, LPAI_N }, NULL, 0, 0.25f, 0 });
 }
 
 void lpai_model_add(Qnn_GraphHandle_t g, int version, Qnn_BackendHandle_t backend)

@@ -12,7 +12,8 @@
 
 enum { LPAI_N = 48 };
 
-/* Adds to a graph that exists: y = relu(x) + x over LPAI_N bytes, real = q / 4. Every node is validated first when `backend` is not NULL. */
+/* Adds to a graph that exists: y = relu(x) + x over LPAI_N bytes, real = q / 4. Every node is validated first when `backend`
+ * is not NULL. */
 void lpai_model_add(Qnn_GraphHandle_t g, int version, Qnn_BackendHandle_t backend);
 void lpai_model_check(const int8_t *x, const int8_t *y);
 

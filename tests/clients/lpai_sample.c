@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the manner of the LPAI sample application: picks the provider by backend id, works from a binary only, asks for alignment and sizes, brings
- * all memory, configures performance, affinity and priority, finalizes the retrieved graph and executes while it is told to go on. The description
- * of the binary is read as version 1 and used after the binary's buffer is gone. */
+/* In the manner of the LPAI sample application: picks the provider by backend id, works from a binary only, asks for
+ * alignment and sizes, brings all memory, configures performance, affinity and priority, finalizes the retrieved graph and
+ * executes while it is told to go on. The description of the binary is read as version 1 and used after the binary's buffer
+ * is gone. */
 #include <dlfcn.h>
 
 #include "lpai_model.h"
@@ -53,7 +54,8 @@ static void execute(Qnn_GraphHandle_t g, QnnSystemContext_GraphInfoV1_t *info, u
         for (int i = 0; i < LPAI_N; i++)
             x[i] = (int8_t)(i * 5 - 100 + frame);
         do
-            e = qnn.graphExecute(g, info->graphInputs, info->numGraphInputs, info->graphOutputs, info->numGraphOutputs, NULL, NULL);
+            e = qnn.graphExecute(g, info->graphInputs, info->numGraphInputs, info->graphOutputs, info->numGraphOutputs, NULL,
+                                 NULL);
         while (e == QNN_GRAPH_ERROR_EARLY_TERMINATION);
         MUST(e);
         lpai_model_check(x, y);
@@ -64,7 +66,8 @@ static void execute(Qnn_GraphHandle_t g, QnnSystemContext_GraphInfoV1_t *info, u
 
 int main(void)
 {
-    void *lib = client_open("libQnnLpai.so", RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open("libQnnLpai.so", RTLD_NOW | RTLD_LOCAL),
+         *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     CHECK(client_provider(lib, FIRST_FITTING)->backendId == QNN_BACKEND_ID_LPAI);
     client_system_provider(system_lib, FIRST_FITTING);
     struct client_binary bin = make_binary();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the manner of mllm's backend: tensors of version 2, an op package that may be missing, many property questions, a small attention
- * step, and a binary that is loaded by a second context. */
+/* In the manner of mllm's backend: tensors of version 2, an op package that may be missing, many property questions, a small
+ * attention step, and a binary that is loaded by a second context. */
 #include <dlfcn.h>
 #include <math.h>
 
@@ -11,10 +11,15 @@ static Qnn_BackendHandle_t backend;
 static void ask_properties(void)
 {
     static const uint32_t keys[] = {
-        QNN_PROPERTY_GROUP_DEVICE, QNN_PROPERTY_TENSOR_SUPPORT_DYNAMIC_DIMENSIONS, QNN_PROPERTY_TENSOR_SUPPORT_SPARSITY,
-        QNN_PROPERTY_TENSOR_SUPPORT_UPDATEABLE_STATIC_TENSORS, QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_BLOCK,
-        QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION, QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_VECTOR,
-        QNN_PROPERTY_GRAPH_SUPPORT_BATCH_MULTIPLE, QNN_PROPERTY_GRAPH_SUPPORT_EARLY_TERMINATION,
+        QNN_PROPERTY_GROUP_DEVICE,
+        QNN_PROPERTY_TENSOR_SUPPORT_DYNAMIC_DIMENSIONS,
+        QNN_PROPERTY_TENSOR_SUPPORT_SPARSITY,
+        QNN_PROPERTY_TENSOR_SUPPORT_UPDATEABLE_STATIC_TENSORS,
+        QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_BLOCK,
+        QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION,
+        QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_VECTOR,
+        QNN_PROPERTY_GRAPH_SUPPORT_BATCH_MULTIPLE,
+        QNN_PROPERTY_GRAPH_SUPPORT_EARLY_TERMINATION,
         QNN_PROPERTY_CONTEXT_SUPPORT_CREATE_FROM_BINARY_LIST_ASYNC,
     };
     for (unsigned i = 0; i < COUNT(keys); i++) {
@@ -98,7 +103,8 @@ static void load_and_run(struct client_binary b)
 
 int main(void)
 {
-    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL),
+         *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
     Qnn_LogHandle_t log;
@@ -109,7 +115,8 @@ int main(void)
     MUST(qnn.backendCreate(log, NULL, &backend));
     MUST(qnn.backendGetBuildId(&id));
     ask_properties();
-    uint32_t code = CODE(qnn.backendRegisterOpPackage(backend, "libQnnMissingPackage_CPU.so", "MissingPackageInterfaceProvider", "CPU"));
+    uint32_t code =
+        CODE(qnn.backendRegisterOpPackage(backend, "libQnnMissingPackage_CPU.so", "MissingPackageInterfaceProvider", "CPU"));
     CHECK(code == QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND);
     code = CODE(qnn.deviceCreate(log, NULL, &device));
     CHECK(code == QNN_SUCCESS || code == QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the manner of MNN's backend: no log callback, platform info asked for and its absence tolerated, graphs whose inputs are all
- * constants, binaries validated before they are loaded. */
+/* In the manner of MNN's backend: no log callback, platform info asked for and its absence tolerated, graphs whose inputs
+ * are all constants, binaries validated before they are loaded. */
 #include <dlfcn.h>
 
 #include "client_htp.h"
@@ -24,16 +24,23 @@ static void constant_graph(Qnn_ContextHandle_t c)
     Qnn_DataType_t f = QNN_DATATYPE_FLOAT_32;
     QnnHtpGraph_CustomConfig_t options[] = {
         { .option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION, .precision = QNN_PRECISION_FLOAT16 },
-        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, 2 } },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION,
+          .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, 2 } },
     };
     MUST(qnn.graphCreate(c, "express", htp_graph_config(options, COUNT(options)), &g));
-    Qnn_Tensor_t ta = client_create(g, (struct tensor_spec){ 1, "a", QNN_TENSOR_TYPE_STATIC, f, 1, { 6 }, a, sizeof a, 0, 0 });
-    Qnn_Tensor_t tb = client_create(g, (struct tensor_spec){ 1, "b", QNN_TENSOR_TYPE_STATIC, f, 2, { 3, 2 }, b, sizeof b, 0, 0 });
-    Qnn_Tensor_t shaped = client_create(g, (struct tensor_spec){ 1, "shaped", QNN_TENSOR_TYPE_NATIVE, f, 2, { 2, 3 }, NULL, 0, 0, 0 });
-    Qnn_Tensor_t turned = client_create(g, (struct tensor_spec){ 1, "turned", QNN_TENSOR_TYPE_NATIVE, f, 2, { 3, 2 }, NULL, 0, 0, 0 });
-    Qnn_Tensor_t out = client_create(g, (struct tensor_spec){ 1, "out", QNN_TENSOR_TYPE_APP_READ, f, 2, { 3, 2 }, NULL, 0, 0, 0 });
+    Qnn_Tensor_t ta =
+        client_create(g, (struct tensor_spec){ 1, "a", QNN_TENSOR_TYPE_STATIC, f, 1, { 6 }, a, sizeof a, 0, 0 });
+    Qnn_Tensor_t tb =
+        client_create(g, (struct tensor_spec){ 1, "b", QNN_TENSOR_TYPE_STATIC, f, 2, { 3, 2 }, b, sizeof b, 0, 0 });
+    Qnn_Tensor_t shaped =
+        client_create(g, (struct tensor_spec){ 1, "shaped", QNN_TENSOR_TYPE_NATIVE, f, 2, { 2, 3 }, NULL, 0, 0, 0 });
+    Qnn_Tensor_t turned =
+        client_create(g, (struct tensor_spec){ 1, "turned", QNN_TENSOR_TYPE_NATIVE, f, 2, { 3, 2 }, NULL, 0, 0, 0 });
+    Qnn_Tensor_t out =
+        client_create(g, (struct tensor_spec){ 1, "out", QNN_TENSOR_TYPE_APP_READ, f, 2, { 3, 2 }, NULL, 0, 0, 0 });
     struct node_spec reshape = { "reshape", "Reshape", 0, 1, 1, { { 0 } }, { ta }, { shaped } };
-    struct node_spec turn = { "turn", "Transpose", 1, 1, 1, { client_u32s(g, 1, "perm", 1, (uint32_t[]){ 2 }, perm) }, { shaped }, { turned } };
+    struct node_spec turn = { "turn",     "Transpose", 1, 1, 1, { client_u32s(g, 1, "perm", 1, (uint32_t[]){ 2 }, perm) },
+                              { shaped }, { turned } };
     struct node_spec sum = { "sum", "ElementWiseAdd", 0, 2, 1, { { 0 } }, { turned, tb }, { out } };
     add(g, &reshape);
     add(g, &turn);
@@ -75,7 +82,8 @@ static void load(struct client_binary b)
 
 int main(void)
 {
-    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL),
+         *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
     Qnn_LogHandle_t log;
@@ -86,7 +94,8 @@ int main(void)
     CHECK(CODE(qnn.propertyHasCapability(QNN_PROPERTY_GROUP_DEVICE)) != QNN_PROPERTY_ERROR_UNKNOWN_KEY);
     CHECK(qnn.deviceGetPlatformInfo(log, &platform) != QNN_SUCCESS || platform); /* then there is no arch to read */
     if (client_on_htp()) { /* read without a look at versions, and never given back */
-        const QnnHtpDevice_OnChipDeviceInfoExtension_t *chip = &platform->v1.hwDevices[0].v1.deviceInfoExtension->onChipDevice;
+        const QnnHtpDevice_OnChipDeviceInfoExtension_t *chip =
+            &platform->v1.hwDevices[0].v1.deviceInfoExtension->onChipDevice;
         CHECK(chip->arch >= QNN_HTP_DEVICE_ARCH_V68 && chip->socModel);
         device = htp_device(log, chip->socModel, QNN_HTP_DEVICE_ARCH_NONE);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the manner of the ONNX Runtime execution provider: nodes are validated before their tensors exist and before their constants are
- * known; 64-bit integers come in through a Cast; layouts change by Transpose and Reshape; messages come from the error functions; the
- * library is opened again for every session. */
+/* In the manner of the ONNX Runtime execution provider: nodes are validated before their tensors exist and before their
+ * constants are known; 64-bit integers come in through a Cast; layouts change by Transpose and Reshape; messages come from
+ * the error functions; the library is opened again for every session. */
 #include <dlfcn.h>
 #include <stdarg.h>
 
@@ -42,12 +42,17 @@ static Qnn_Tensor_t loose(const char *name, Qnn_TensorType_t type, Qnn_DataType_
 static void partition(void)
 {
     static const uint32_t perm[2] = { 1, 0 };
-    Qnn_Tensor_t a = loose("a", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, 2, 3), w = loose("w", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_FLOAT_32, 3, 4),
-                 y = loose("y", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, 2, 4), t = loose("t", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, 3, 2);
-    struct node_spec matmul = { "m", "MatMul", 2, 2, 1, { client_bool("transpose_in0", false), client_bool("transpose_in1", false) }, { a, w }, { y } };
+    Qnn_Tensor_t a = loose("a", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, 2, 3),
+                 w = loose("w", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_FLOAT_32, 3, 4),
+                 y = loose("y", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, 2, 4),
+                 t = loose("t", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, 3, 2);
+    struct node_spec matmul = {
+        "m", "MatMul", 2, 2, 1, { client_bool("transpose_in0", false), client_bool("transpose_in1", false) }, { a, w }, { y }
+    };
     struct node_spec strange = { "s", "NotAnOp", 0, 1, 1, { { 0 } }, { a }, { y } };
     struct node_spec crooked = { "c", "Relu", 0, 1, 1, { { 0 } }, { a }, { y } };
-    struct node_spec turn = { "t", "Transpose", 1, 1, 1, { { .paramType = QNN_PARAMTYPE_TENSOR, .name = "perm" } }, { a }, { t } };
+    struct node_spec turn = { "t",   "Transpose", 1, 1, 1, { { .paramType = QNN_PARAMTYPE_TENSOR, .name = "perm" } },
+                              { a }, { t } };
     struct tensor_spec p = { 1, "perm", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_UINT_32, 1, { 2 }, perm, sizeof perm, 0, 0 };
     turn.p[0].tensorParam = client_tensor(&p);
     for (int twice = 0; twice < 2; twice++) {
@@ -70,25 +75,35 @@ static void build(struct session *s)
 {
     static const uint32_t perm[2] = { 1, 0 };
     QnnContext_Config_t priority = { .option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY, .priority = QNN_PRIORITY_NORMAL };
-    QnnHtpContext_CustomConfig_t sharing = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, .weightSharingEnabled = false };
+    QnnHtpContext_CustomConfig_t sharing = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED,
+                                             .weightSharingEnabled = false };
     QnnContext_Config_t custom = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &sharing };
     const QnnContext_Config_t *config[] = { &priority, client_on_htp() ? &custom : NULL, NULL };
     QnnHtpGraph_CustomConfig_t options[] = {
-        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, 3 } },
+        { .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION,
+          .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG, 3 } },
         { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE, .vtcmSizeInMB = 8 },
     };
     MUST(qnn.contextCreate(backend, device, config, &s->context));
     MUST(qnn.graphCreate(s->context, "session", htp_graph_config(options, COUNT(options)), &s->graph));
     Qnn_GraphHandle_t g = s->graph;
-    s->ids = client_create(g, (struct tensor_spec){ 1, "ids", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_INT_64, 1, { 3 }, NULL, 0, 0, 0 });
-    s->table = client_create(g, (struct tensor_spec){ 1, "table", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 2, { 4, 2 }, NULL, 0, 0, 0 });
-    Qnn_Tensor_t ids32 = client_create(g, (struct tensor_spec){ 1, "ids32", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_INT_32, 1, { 3 }, NULL, 0, 0, 0 });
-    Qnn_Tensor_t rows = client_create(g, (struct tensor_spec){ 1, "rows", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, 2, { 3, 2 }, NULL, 0, 0, 0 });
-    s->out = client_create(g, (struct tensor_spec){ 1, "out", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_FLOAT_32, 2, { 2, 3 }, NULL, 0, 0, 0 });
+    s->ids = client_create(
+        g, (struct tensor_spec){ 1, "ids", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_INT_64, 1, { 3 }, NULL, 0, 0, 0 });
+    s->table = client_create(
+        g, (struct tensor_spec){ 1, "table", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 2, { 4, 2 }, NULL, 0, 0, 0 });
+    Qnn_Tensor_t ids32 = client_create(
+        g, (struct tensor_spec){ 1, "ids32", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_INT_32, 1, { 3 }, NULL, 0, 0, 0 });
+    Qnn_Tensor_t rows = client_create(
+        g, (struct tensor_spec){ 1, "rows", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, 2, { 3, 2 }, NULL, 0, 0, 0 });
+    s->out = client_create(
+        g, (struct tensor_spec){ 1, "out", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_FLOAT_32, 2, { 2, 3 }, NULL, 0, 0, 0 });
     struct node_spec cast = { "cast", "Cast", 0, 1, 1, { { 0 } }, { s->ids }, { ids32 } };
-    Qnn_Param_t axis = { .paramType = QNN_PARAMTYPE_SCALAR, .name = "axis", .scalarParam = { .dataType = QNN_DATATYPE_INT_32, .int32Value = 0 } };
+    Qnn_Param_t axis = { .paramType = QNN_PARAMTYPE_SCALAR,
+                         .name = "axis",
+                         .scalarParam = { .dataType = QNN_DATATYPE_INT_32, .int32Value = 0 } };
     struct node_spec gather = { "gather", "Gather", 1, 2, 1, { axis }, { s->table, ids32 }, { rows } };
-    struct node_spec turn = { "turn", "Transpose", 1, 1, 1, { client_u32s(g, 1, "perm", 1, (uint32_t[]){ 2 }, perm) }, { rows }, { s->out } };
+    struct node_spec turn = { "turn",   "Transpose", 1, 1, 1, { client_u32s(g, 1, "perm", 1, (uint32_t[]){ 2 }, perm) },
+                              { rows }, { s->out } };
     MUST(qnn.graphAddNode(g, client_config(&cast)));
     MUST(qnn.graphAddNode(g, client_config(&gather)));
     MUST(qnn.graphAddNode(g, client_config(&turn)));
@@ -99,7 +114,8 @@ static void run(const struct session *s, Qnn_ProfileHandle_t p)
     static const int64_t ids[3] = { 2, 0, 3 };
     static const float table[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, want[6] = { 5, 1, 7, 6, 2, 8 };
     float got[6];
-    Qnn_Tensor_t ins[] = { client_bind(s->ids, ids, sizeof ids), client_bind(s->table, table, sizeof table) }, out = client_bind(s->out, got, sizeof got);
+    Qnn_Tensor_t ins[] = { client_bind(s->ids, ids, sizeof ids), client_bind(s->table, table, sizeof table) },
+                 out = client_bind(s->out, got, sizeof got);
     MUST(qnn.graphExecute(s->graph, ins, 2, &out, 1, p, NULL));
     client_floats(got, want, 6, 1e-5f);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the manner of PowerServe: context binaries with a context config that has a CUSTOM entry meant for other hardware, several contexts
- * from one backend, memory offered in a kind that only the HTP knows, and plain buffers when that is refused. */
+/* In the manner of PowerServe: context binaries with a context config that has a CUSTOM entry meant for other hardware,
+ * several contexts from one backend, memory offered in a kind that only the HTP knows, and plain buffers when that is
+ * refused. */
 #include <dlfcn.h>
 
 #include "client_htp.h"
@@ -11,7 +12,8 @@
 
 static Qnn_ContextHandle_t load(Qnn_BackendHandle_t backend, struct client_binary b)
 {
-    static QnnHtpContext_CustomConfig_t htp = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_IO_MEM_ESTIMATION, .ioMemEstimation = true };
+    static QnnHtpContext_CustomConfig_t htp = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_IO_MEM_ESTIMATION,
+                                                .ioMemEstimation = true };
     QnnContext_Config_t custom = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &htp },
                         priority = { .option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY, .priority = QNN_PRIORITY_HIGH };
     const QnnContext_Config_t *config[] = { &custom, &priority, NULL };
@@ -27,7 +29,9 @@ static bool shared_memory_works(Qnn_ContextHandle_t c)
     QnnMemHtp_Descriptor_t htp = { .type = QNN_HTP_MEM_SHARED_BUFFER, .size = 4096 };
     htp.sharedBufferConfig = (QnnHtpMem_SharedBufferConfig_t){ memfd_create("kv", MFD_CLOEXEC), 1024 };
     CHECK(ftruncate(htp.sharedBufferConfig.fd, 4096) == 0);
-    Qnn_MemDescriptor_t d = { .memShape = { 2, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_CUSTOM, .customInfo = &htp };
+    Qnn_MemDescriptor_t d = {
+        .memShape = { 2, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32, .memType = QNN_MEM_TYPE_CUSTOM, .customInfo = &htp
+    };
     Qnn_MemHandle_t h = &d;
     uint32_t code = CODE(qnn.memRegister(c, &d, 1, &h));
     close(htp.sharedBufferConfig.fd);
@@ -56,7 +60,8 @@ static void run(Qnn_ContextHandle_t c, const struct client_graph_info *i, float 
 int main(void)
 {
     enum { CONTEXTS = 4 };
-    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL),
+         *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
     struct client_binary b = client_model();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the manner of the SDK's sample applications: a convolution with its activation, in floats and in 8 bits, validated node by node,
- * saved, described by the system library, loaded again, executed, and executed in the background. */
+/* In the manner of the SDK's sample applications: a convolution with its activation, in floats and in 8 bits, validated node
+ * by node, saved, described by the system library, loaded again, executed, and executed in the background. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -37,12 +37,18 @@ static struct model compose(Qnn_ContextHandle_t c, bool quantized, const void *w
     uint32_t e = quantized ? 1 : 4;
     float scale = quantized ? 1 : 0;
     MUST(qnn.graphCreate(c, quantized ? "quantized" : "floats", NULL, &m.graph));
-    m.in = client_create(m.graph, (struct tensor_spec){ 1, "input", QNN_TENSOR_TYPE_APP_WRITE, t, 4, { 1, H, W, IN }, NULL, 0, scale, 0 });
-    Qnn_Tensor_t w = client_create(m.graph, (struct tensor_spec){ 1, "weights", QNN_TENSOR_TYPE_STATIC, t, 4, { K, K, IN, OUT }, weights,
-                                                                  K * K * IN * OUT * e, scale, 0 });
-    Qnn_Tensor_t b = client_create(m.graph, (struct tensor_spec){ 1, "bias", QNN_TENSOR_TYPE_STATIC, t, 1, { OUT }, bias, OUT * e, scale, 0 });
-    Qnn_Tensor_t mid = client_create(m.graph, (struct tensor_spec){ 1, "conv_out", QNN_TENSOR_TYPE_NATIVE, t, 4, { 1, OH, OW, OUT }, NULL, 0, scale, 0 });
-    m.out = client_create(m.graph, (struct tensor_spec){ 1, "output", QNN_TENSOR_TYPE_APP_READ, t, 4, { 1, OH, OW, OUT }, NULL, 0, scale, 0 });
+    m.in = client_create(
+        m.graph, (struct tensor_spec){ 1, "input", QNN_TENSOR_TYPE_APP_WRITE, t, 4, { 1, H, W, IN }, NULL, 0, scale, 0 });
+    Qnn_Tensor_t w = client_create(
+        m.graph,
+        (struct tensor_spec){
+            1, "weights", QNN_TENSOR_TYPE_STATIC, t, 4, { K, K, IN, OUT }, weights, K * K * IN * OUT * e, scale, 0 });
+    Qnn_Tensor_t b = client_create(
+        m.graph, (struct tensor_spec){ 1, "bias", QNN_TENSOR_TYPE_STATIC, t, 1, { OUT }, bias, OUT * e, scale, 0 });
+    Qnn_Tensor_t mid = client_create(
+        m.graph, (struct tensor_spec){ 1, "conv_out", QNN_TENSOR_TYPE_NATIVE, t, 4, { 1, OH, OW, OUT }, NULL, 0, scale, 0 });
+    m.out = client_create(
+        m.graph, (struct tensor_spec){ 1, "output", QNN_TENSOR_TYPE_APP_READ, t, 4, { 1, OH, OW, OUT }, NULL, 0, scale, 0 });
     struct node_spec conv = { "conv", "Conv2d", 3, 3, 1, { { 0 } }, { m.in, w, b }, { mid } };
     conv.p[0] = client_u32s(m.graph, 1, "stride", 1, (uint32_t[]){ 2 }, ones);
     conv.p[1] = client_u32s(m.graph, 1, "pad_amount", 2, (uint32_t[]){ 2, 2 }, zeros);
@@ -91,7 +97,7 @@ static void execute(const struct model *m, bool quantized, Qnn_ProfileHandle_t p
     client_floats(f, want, COUNT(want), 0);
 }
 
-/* ---- in the background ---------------------------------------------------------------------------------------------------- */
+/* ---- in the background ------------------------------------------------------------------------------------------------ */
 
 static struct {
     pthread_mutex_t lock;
@@ -182,7 +188,8 @@ static void one_build(bool quantized, Qnn_ProfileHandle_t p)
 
 int main(void)
 {
-    void *lib = client_open(client_library(), RTLD_NOW | RTLD_GLOBAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_GLOBAL),
+         *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
     Qnn_LogHandle_t log;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the manner of sherpa-onnx: models come as context binaries; only description version 3 with graphs of version 3 is understood; the
- * buffer of the binary is freed while the description is still read. */
+/* In the manner of sherpa-onnx: models come as context binaries; only description version 3 with graphs of version 3 is
+ * understood; the buffer of the binary is freed while the description is still read. */
 #include <dlfcn.h>
 #include <stdarg.h>
 
@@ -15,7 +15,8 @@ static void log_line(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, 
 
 int main(void)
 {
-    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL), *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
+    void *lib = client_open(client_library(), RTLD_NOW | RTLD_LOCAL),
+         *system_lib = client_open("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
     client_provider(lib, FIRST_FITTING);
     client_system_provider(system_lib, FIRST_FITTING);
     struct client_binary b = client_model();

@@ -9,7 +9,8 @@
 #include <QNN/HTP/QnnHtpGraph.h>
 #include <QNN/LPAI/QnnLpaiGraph.h>
 
-static const char *const names[DIFF_LIBS] = { [DIFF_CPU] = "libQnnCpu.so", [DIFF_HTP] = "libQnnHtp.so", [DIFF_LPAI] = "libQnnLpai.so" };
+static const char
+    *const names[DIFF_LIBS] = { [DIFF_CPU] = "libQnnCpu.so", [DIFF_HTP] = "libQnnHtp.so", [DIFF_LPAI] = "libQnnLpai.so" };
 
 bool diff_open(struct compose *libs, char *error, size_t n)
 {
@@ -40,7 +41,7 @@ void diff_text(const struct diff_way *w, char *to, size_t n)
                  w->process ? "session process" : "in process", w->fp16 ? ", float16" : "");
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------------------------- */
+/* ---- settings --------------------------------------------------------------------------------------------------------- */
 
 /* Threads and the kind of session are looked up when a context or its session begins. */
 static void set_environment(const struct diff_way *w)
@@ -56,7 +57,8 @@ static void set_environment(const struct diff_way *w)
 
 static bool compose_htp(struct compose *c, const struct diff_way *w, const struct ir_graph *g)
 {
-    QnnHtpGraph_CustomConfig_t custom[3] = { QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT, QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT, QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT };
+    QnnHtpGraph_CustomConfig_t custom[3] = { QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT, QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT,
+                                             QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT };
     custom[0].option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION;
     custom[0].optimizationOption.type = QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG;
     custom[0].optimizationOption.floatValue = (float)w->level;
@@ -74,7 +76,7 @@ static bool compose_htp(struct compose *c, const struct diff_way *w, const struc
     return ok;
 }
 
-/* ---- memory that LPAI computes in -------------------------------------------------------------------------------------------- */
+/* ---- memory that LPAI computes in ------------------------------------------------------------------------------------- */
 
 static bool give_pool(struct compose *c, uint32_t ask, uint32_t give, void **ret)
 {
@@ -91,7 +93,8 @@ static bool give_pool(struct compose *c, uint32_t ask, uint32_t give, void **ret
     QnnLpaiGraph_CustomConfig_t custom = { give, &mem };
     QnnGraph_Config_t config = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &custom };
     const QnnGraph_Config_t *list[] = { &config, NULL };
-    return !size || c->q.graphSetConfig(c->graph, list) == QNN_SUCCESS || (snprintf(c->error, sizeof c->error, "a pool of %u bytes", size), false);
+    return !size || c->q.graphSetConfig(c->graph, list) == QNN_SUCCESS ||
+           (snprintf(c->error, sizeof c->error, "a pool of %u bytes", size), false);
 }
 
 static bool attach(struct compose *c, void *pools[2])
@@ -99,10 +102,11 @@ static bool attach(struct compose *c, void *pools[2])
     if (!give_pool(c, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE, QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM, &pools[0]) ||
         !give_pool(c, QNN_LPAI_GRAPH_GET_PROP_PERSISTENT_MEM_SIZE, QNN_LPAI_GRAPH_SET_CFG_PERSISTENT_MEM, &pools[1]))
         return false;
-    return c->q.graphFinalize(c->graph, NULL, NULL) == QNN_SUCCESS || (snprintf(c->error, sizeof c->error, "the second graphFinalize"), false);
+    return c->q.graphFinalize(c->graph, NULL, NULL) == QNN_SUCCESS ||
+           (snprintf(c->error, sizeof c->error, "the second graphFinalize"), false);
 }
 
-/* ---- a run -------------------------------------------------------------------------------------------------------------------- */
+/* ---- a run ------------------------------------------------------------------------------------------------------------ */
 
 static void spoil_outputs(const struct ir_graph *g, void *const *data)
 {
@@ -111,7 +115,8 @@ static void spoil_outputs(const struct ir_graph *g, void *const *data)
             memset(data[i], 0x55, desc_bytes(&g->tensors.at[i].desc));
 }
 
-enum diff_result diff_run(struct compose *libs, const struct diff_way *w, const struct ir_graph *g, void *const *data, char *error, size_t n)
+enum diff_result diff_run(struct compose *libs, const struct diff_way *w, const struct ir_graph *g, void *const *data,
+                          char *error, size_t n)
 {
     struct compose *c = &libs[w->lib];
     void *pools[2] = { NULL, NULL };
@@ -119,7 +124,8 @@ enum diff_result diff_run(struct compose *libs, const struct diff_way *w, const 
     spoil_outputs(g, data);
     bool composed = w->lib == DIFF_HTP ? compose_htp(c, w, g) : compose_graph(c, g);
     bool no_room = !composed && w->lib == DIFF_HTP && w->vtcm && strstr(c->error, "bytes of TCM");
-    bool ok = composed && (!w->reload || compose_reload(c)) && (w->lib != DIFF_LPAI || attach(c, pools)) && compose_run(c, data) && compose_run(c, data);
+    bool ok = composed && (!w->reload || compose_reload(c)) && (w->lib != DIFF_LPAI || attach(c, pools)) &&
+              compose_run(c, data) && compose_run(c, data);
     if (!ok)
         snprintf(error, n, "%s", c->error);
     compose_drop(c);

@@ -24,6 +24,7 @@ void diff_close(struct compose *libs);
 
 void diff_text(const struct diff_way *w, char *to, size_t n);
 /* Twice, so that the second run finds memory as the first one left it. data: as for compose_run, aligned to 64 bytes. */
-enum diff_result diff_run(struct compose *libs, const struct diff_way *w, const struct ir_graph *g, void *const *data, char *error, size_t n);
+enum diff_result diff_run(struct compose *libs, const struct diff_way *w, const struct ir_graph *g, void *const *data,
+                          char *error, size_t n);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random graphs give the same bits however they are run: on every instruction set, with any number of threads, on every backend, at every optimization
- * level, with any size of VTCM, in the client's process and in a session's, freshly compiled and from a binary.
+/* Random graphs give the same bits however they are run: on every instruction set, with any number of threads, on every
+ * backend, at every optimization level, with any size of VTCM, in the client's process and in a session's, freshly compiled
+ * and from a binary.
  *
  *     test_differential [-runs=N] [-seed=S] [-large=PERCENT] [-ways=N] [-show=1] [-spoil=1]
  *
- * An instruction set is chosen once per process, so each has a process of its own, a lane, that runs all graphs in ways of its own drawing. Within a lane bytes are
- * compared with those of libQnnCpu.so on one thread; between lanes, their digests. What goes wrong is printed with its seed and the graph. */
+ * An instruction set is chosen once per process, so each has a process of its own, a lane, that runs all graphs in ways of
+ * its own drawing. Within a lane bytes are compared with those of libQnnCpu.so on one thread; between lanes, their digests.
+ * What goes wrong is printed with its seed and the graph. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +42,7 @@ struct lane {
 static struct lane *lanes;
 static struct report *reports; /* [lane][run] */
 
-/* ---- graphs and their memory ---------------------------------------------------------------------------------------------- */
+/* ---- graphs and their memory ------------------------------------------------------------------------------------------ */
 
 static bool is_large(const struct options *o, unsigned run)
 {
@@ -51,7 +53,8 @@ static bool is_large(const struct options *o, unsigned run)
 static enum status make_graph(const struct options *o, unsigned run, struct random_graph *ret)
 {
     uint64_t seed = o->seed + run;
-    return is_large(o, run) || seed % 3 ? random_graph_make_wide(ret, seed, is_large(o, run)) : random_graph_make_lines(ret, seed, 2 + seed % 13);
+    return is_large(o, run) || seed % 3 ? random_graph_make_wide(ret, seed, is_large(o, run))
+                                        : random_graph_make_lines(ret, seed, 2 + seed % 13);
 }
 
 static void print_graph(const struct options *o, unsigned run)
@@ -65,7 +68,8 @@ static void print_graph(const struct options *o, unsigned run)
         str_finish(&text);
     }
     random_graph_free(&r);
-    printf("again: test_differential -runs=1 -seed=%llu -large=%d\n", (unsigned long long)(o->seed + run), is_large(o, run) ? 100 : 0);
+    printf("again: test_differential -runs=1 -seed=%llu -large=%d\n", (unsigned long long)(o->seed + run),
+           is_large(o, run) ? 100 : 0);
     fflush(stdout);
 }
 
@@ -113,7 +117,7 @@ static uint64_t digest(const struct ir_graph *g, void *const *data)
     return h ? h : 1;
 }
 
-/* ---- one graph in one lane --------------------------------------------------------------------------------------------------- */
+/* ---- one graph in one lane -------------------------------------------------------------------------------------------- */
 
 struct bench {
     const struct options *o;
@@ -163,8 +167,8 @@ static bool compare(struct bench *b, const struct diff_way *w)
             at++;
         if (at == bytes)
             continue;
-        snprintf(text, sizeof text, "output \"%s\" differs at byte %llu of %llu: %02x instead of %02x", t->name, (unsigned long long)at,
-                 (unsigned long long)bytes, p[at], q[at]);
+        snprintf(text, sizeof text, "output \"%s\" differs at byte %llu of %llu: %02x instead of %02x", t->name,
+                 (unsigned long long)at, (unsigned long long)bytes, p[at], q[at]);
         complain(b, text, w);
         return false;
     }
@@ -194,7 +198,9 @@ static struct diff_way draw(struct random_graph *dice)
 {
     static const unsigned threads[] = { 1, 2, 3, 8 };
     static const uint32_t vtcm[] = { 256 << 10, 320 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 0 };
-    struct diff_way w = { .lib = random_below(dice, 4) ? DIFF_HTP : DIFF_CPU, .threads = threads[random_below(dice, 4)], .reload = random_below(dice, 2) };
+    struct diff_way w = { .lib = random_below(dice, 4) ? DIFF_HTP : DIFF_CPU,
+                          .threads = threads[random_below(dice, 4)],
+                          .reload = random_below(dice, 2) };
     w.level = 1 + random_below(dice, 3);
     w.vtcm = vtcm[random_below(dice, random_below(dice, 2) ? 2 : 7)];
     w.process = random_below(dice, 3) == 0;
@@ -263,7 +269,7 @@ static int run_lane(const struct options *o, unsigned lane)
     return lanes[lane].failed != 0;
 }
 
-/* ---- all lanes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- all lanes -------------------------------------------------------------------------------------------------------- */
 
 static unsigned compare_lanes(const struct options *o, unsigned n)
 {
@@ -274,8 +280,8 @@ static unsigned compare_lanes(const struct options *o, unsigned n)
             bool differs = a->digest && b->digest && a->digest != b->digest;
             if (!differs && !(a->fp16_digest && b->fp16_digest && a->fp16_digest != b->fp16_digest))
                 continue;
-            printf("seed %llu: %s and %s give different results%s\n", (unsigned long long)(o->seed + run), cpu_isa_name(ISA_REF),
-                   cpu_isa_name((enum isa)lane), differs ? "" : " in float16");
+            printf("seed %llu: %s and %s give different results%s\n", (unsigned long long)(o->seed + run),
+                   cpu_isa_name(ISA_REF), cpu_isa_name((enum isa)lane), differs ? "" : " in float16");
             if (wrong++ < 3)
                 print_graph(o, run);
         }
@@ -305,8 +311,8 @@ static int run_all(const struct options *o)
         if (child[i] < 0 || waitpid(child[i], &status, 0) != child[i] || status != 0) {
             failed++;
             if (status == -1 || WIFSIGNALED(status)) {
-                printf("seed %llu: the process of %s ended with signal %d\n", (unsigned long long)(o->seed + lanes[i].at), cpu_isa_name((enum isa)i),
-                       status == -1 ? 0 : WTERMSIG(status));
+                printf("seed %llu: the process of %s ended with signal %d\n", (unsigned long long)(o->seed + lanes[i].at),
+                       cpu_isa_name((enum isa)i), status == -1 ? 0 : WTERMSIG(status));
                 print_graph(o, lanes[i].at);
             }
         }
@@ -316,8 +322,9 @@ static int run_all(const struct options *o)
         lpai += lanes[i].lpai;
     }
     failed += compare_lanes(o, n);
-    printf("%u graphs from seed %llu, %u instruction sets: %u runs, %u of them on libQnnLpai.so; %u did not fit into VTCM; %s\n", o->runs,
-           (unsigned long long)o->seed, n, done, lpai, refused, failed ? "FAILED" : "all the same");
+    printf("%u graphs from seed %llu, %u instruction sets: %u runs, %u of them on libQnnLpai.so; %u did not fit into VTCM; "
+           "%s\n",
+           o->runs, (unsigned long long)o->seed, n, done, lpai, refused, failed ? "FAILED" : "all the same");
     return o->spoil ? noticed != n : failed != 0;
 }
 
@@ -325,8 +332,9 @@ static const struct {
     const char *name;
     size_t at;
 } keys[] = {
-    { "runs", offsetof(struct options, runs) }, { "large", offsetof(struct options, large) }, { "ways", offsetof(struct options, ways) },
-    { "show", offsetof(struct options, show) }, { "spoil", offsetof(struct options, spoil) },
+    { "runs", offsetof(struct options, runs) },   { "large", offsetof(struct options, large) },
+    { "ways", offsetof(struct options, ways) },   { "show", offsetof(struct options, show) },
+    { "spoil", offsetof(struct options, spoil) },
 };
 
 static bool take_option(struct options *o, const char *text)
@@ -348,7 +356,9 @@ int main(int argc, char **argv)
     struct options o = { .seed = 1, .runs = test_scale(RUNS), .large = LARGE_PERCENT, .ways = WAYS };
     for (int i = 1; i < argc; i++)
         if (!take_option(&o, argv[i]))
-            return fprintf(stderr, "usage: test_differential [-runs=N] [-seed=S] [-large=PERCENT] [-ways=N] [-show=1] [-spoil=1]\n"), 2;
+            return fprintf(stderr,
+                           "usage: test_differential [-runs=N] [-seed=S] [-large=PERCENT] [-ways=N] [-show=1] [-spoil=1]\n"),
+                   2;
     for (unsigned run = 0; o.show && run < o.runs; run++)
         print_graph(&o, run);
     return o.show ? 0 : run_all(&o);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: the reader of context binaries, and what runs behind it. Checksums would stop nearly every mutation at the door, so each
- * input is tried as it is, then with its checksums made right, then as a list of changes to a good file (offset in two bytes, new value in
- * one), since inserting a byte moves all that follows. A file that opens must dump, and load and run when it is small. */
+/* Fuzz target: the reader of context binaries, and what runs behind it. Checksums would stop nearly every mutation at the
+ * door, so each input is tried as it is, then with its checksums made right, then as a list of changes to a good file
+ * (offset in two bytes, new value in one), since inserting a byte moves all that follows. A file that opens must dump, and
+ * load and run when it is small. */
 #include <stdlib.h>
 #include <string.h>
 

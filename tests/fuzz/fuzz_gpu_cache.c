@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: caches of the GPU backend. Each input is tried as it is and once more with its maker and checksum made right; what is read and written again
- * reads the same. */
+/* Fuzz target: caches of the GPU backend. Each input is tried as it is and once more with its maker and checksum made right;
+ * what is read and written again reads the same. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: input lists. Whatever comes in, the answer is a list whose items keep the rules, or a sentence; and a list that is
- * written out again is read to the same items. */
+/* Fuzz target: input lists. Whatever comes in, the answer is a list whose items keep the rules, or a sentence; and a list
+ * that is written out again is read to the same items. */
 #include <stdlib.h>
 #include <string.h>
 

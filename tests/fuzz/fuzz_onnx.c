@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: the ONNX front end. A file that converts gives a graph that verifies, can be printed, and runs when it is small; one that is refused is explained. The bytes lie
- * in a block of exactly their size, so that a read past the end is seen. Options vary with the size of the input.
+/* Fuzz target: the ONNX front end. A file that converts gives a graph that verifies, can be printed, and runs when it is
+ * small; one that is refused is explained. The bytes lie in a block of exactly their size, so that a read past the end is
+ * seen. Options vary with the size of the input.
  *
- * Hardly a file survives inserted bytes, since every message says its length. So each input is also taken as changes of a good file of the corpus: the
- * first byte chooses the file, then groups of three bytes say where and what is replaced. Most changes go to bytes that are no part of the framing, found by
- * trying. FUZZ_DEPTH=1 tells at the end how far the inputs came. */
+ * Hardly a file survives inserted bytes, since every message says its length. So each input is also taken as changes of a
+ * good file of the corpus: the first byte chooses the file, then groups of three bytes say where and what is replaced. Most
+ * changes go to bytes that are no part of the framing, found by trying. FUZZ_DEPTH=1 tells at the end how far the inputs
+ * came. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +105,8 @@ static void find_loose(unsigned k)
 static void tell_depth(void)
 {
     for (int i = 0; i < 2; i++)
-        fprintf(stderr, "%s: %lu tried, %lu well-formed, %lu converted\n", i ? "changes of a good file" : "as they are", tried[i], read_whole[i], converted[i]);
+        fprintf(stderr, "%s: %lu tried, %lu well-formed, %lu converted\n", i ? "changes of a good file" : "as they are",
+                tried[i], read_whole[i], converted[i]);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

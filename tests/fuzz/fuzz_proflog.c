@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: the reader of profile logs. Each input is tried as it is and once more with the checksums of its frames made right. */
+/* Fuzz target: the reader of profile logs. Each input is tried as it is and once more with the checksums of its frames made
+ * right. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: what one side of a session reads from the other. An input is a list of steps, each a byte that says what comes and its bytes:
+/* Fuzz target: what one side of a session reads from the other. An input is a list of steps, each a byte that says what
+ * comes and its bytes:
  *
  *   request   to a worker, as it came, and again with a good head so that what it asks for is tried
  *   run       bytes over the area of the program loaded last, then the program runs
@@ -50,7 +51,7 @@ static size_t take(struct input *in, void *to, size_t n)
     return got;
 }
 
-/* ---- the session's side ---------------------------------------------------------------------------------------------------------- */
+/* ---- the session's side ----------------------------------------------------------------------------------------------- */
 
 static uint32_t real_id(const uint32_t *ids, uint32_t n, uint32_t id)
 {
@@ -135,11 +136,12 @@ static void step_run(struct server *s, struct input *in)
     }
 }
 
-/* ---- the client's side ----------------------------------------------------------------------------------------------------------- */
+/* ---- the client's side ------------------------------------------------------------------------------------------------ */
 
 static struct input answers;
 
-static enum status fake_exchange(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds, void *answer, size_t *ret_n)
+static enum status fake_exchange(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds,
+                                 void *answer, size_t *ret_n)
 {
     const struct rpc_request *q = bytes;
     struct rpc_reply r;
@@ -212,7 +214,7 @@ static void step_answer(struct server *s, struct input *in)
     require(link_read_answer(&session, &p, &r) < ST_COUNT && r.n_marks <= 4);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all -------------------------------------------------------------------------------------------------------------- */
 
 static void make_binary(void)
 {

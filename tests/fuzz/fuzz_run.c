@@ -67,10 +67,21 @@ void run_binary_graph(const struct binary_graph *g)
 
 void compile_and_run(struct ir_graph *g)
 {
-    static const struct cost_device device = { .clock_mhz = 1000, .matrix_macs = 1024, .vector_units = 1, .vector_percent = 100, .vtcm_rate = 64, .dram_mb_s = 1000,
+    static const struct cost_device device = { .clock_mhz = 1000,
+                                               .matrix_macs = 1024,
+                                               .vector_units = 1,
+                                               .vector_percent = 100,
+                                               .vtcm_rate = 64,
+                                               .dram_mb_s = 1000,
                                                .vtcm_bytes = 65536 };
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .scratch_limit = 16 * MAX_BYTES, .max_tiles = 3, .order_steps = 2000,
-                                .plan_nodes = 20000, .device = &device, .vtcm_bytes = 4096 };
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = 64,
+                                .scratch_limit = 16 * MAX_BYTES,
+                                .max_tiles = 3,
+                                .order_steps = 2000,
+                                .plan_nodes = 20000,
+                                .device = &device,
+                                .vtcm_bytes = 4096 };
     struct prepare_opts o = { .opt_level = 2 };
     struct binary_image im;
     struct binary b;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: the TFLite front end. A file that converts gives a graph that verifies, can be printed, and runs when it is small; one that is refused is explained, and an
- * unsupported one has a report. The bytes lie in a block of exactly their size, once aligned and once not.
+/* Fuzz target: the TFLite front end. A file that converts gives a graph that verifies, can be printed, and runs when it is
+ * small; one that is refused is explained, and an unsupported one has a report. The bytes lie in a block of exactly their
+ * size, once aligned and once not.
  *
- * Few files survive inserted bytes, so a short input is also taken as changes of a good file of the corpus: the first byte chooses the file, then
- * groups of four bytes say where, what, and how much of it is replaced. */
+ * Few files survive inserted bytes, so a short input is also taken as changes of a good file of the corpus: the first byte
+ * chooses the file, then groups of four bytes say where, what, and how much of it is replaced. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +86,33 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void try_changes(const uint8_t *data, size_t size)
 {
-    static const uint32_t values[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 64, 127, 128, 255, 256, 1000, 65535, 65536, 1u << 24, INT32_MAX, 1u << 31,
-                                      UINT32_MAX - 1, UINT32_MAX, 0x7f800000, 0x7fc00000, 0x3f800000};
+    static const uint32_t values[] = { 0,
+                                       1,
+                                       2,
+                                       3,
+                                       4,
+                                       5,
+                                       7,
+                                       8,
+                                       9,
+                                       16,
+                                       31,
+                                       64,
+                                       127,
+                                       128,
+                                       255,
+                                       256,
+                                       1000,
+                                       65535,
+                                       65536,
+                                       1u << 24,
+                                       INT32_MAX,
+                                       1u << 31,
+                                       UINT32_MAX - 1,
+                                       UINT32_MAX,
+                                       0x7f800000,
+                                       0x7fc00000,
+                                       0x3f800000 };
     unsigned file = data[0] % n_good;
     size_t n = good[file].n;
     uint8_t changed[MAX_BYTES];

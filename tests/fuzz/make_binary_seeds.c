@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the seeds of fuzz_binary and fuzz_proflog: make_binary_seeds FOLDER makes FOLDER/binary/… and FOLDER/proflog/… anew. The seeds
- * are committed; this is how they were made, and how new ones are added. */
+/* Writes the seeds of fuzz_binary and fuzz_proflog: make_binary_seeds FOLDER makes FOLDER/binary/… and FOLDER/proflog/…
+ * anew. The seeds are committed; this is how they were made, and how new ones are added. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -80,57 +80,76 @@ static const struct {
     const char *name, *text;
     uint64_t vtcm; /* a window of fast memory */
 } prepared[] = {
-    { "conv.bin", "graph \"conv\" {\n"
-                  "  in %x : uq8[1,5,5,3] scale=0.5 offset=-128\n"
-                  "  const %w : sq8[2,2,3,4] quant=2 axis=3 scales=(0.1,0.2,0.3,0.4) = x\"0102030405060708090a0b0c0d0e0f10fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0"
-                  "0102030405060708090a0b0c0d0e0f10\"\n"
-                  "  tmp %t : uq8[1,4,4,4] scale=2 offset=-100\n"
-                  "  tmp %s : uq8[1,4,4,4] scale=0.00390625 offset=0\n"
-                  "  out %y : uq8[16,4] scale=0.00390625 offset=0\n"
-                  "  %t = Conv2d \"conv\" (%x, %w) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) }\n"
-                  "  %s = Sigmoid \"sigmoid\" (%t)\n"
-                  "  %y = Reshape \"reshape\" (%s)\n"
-                  "}\n", 0 },
-    { "chain.bin", "graph \"chain\" {\n"
-                   "  in %x : f32[1,9,3,2]\n"
-                   "  const %w : f32[3,3,1,2] = (1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9)\n"
-                   "  tmp %s : f32[1,9,3,2]\n"
-                   "  tmp %t : f32[1,9,3,2]\n"
-                   "  tmp %u : f32[1,5,3,2]\n"
-                   "  out %y : f32[1,5,3,2]\n"
-                   "  %s = Sigmoid \"sigmoid\" (%x)\n"
-                   "  %t = ElementWiseAdd \"add\" (%s, %x)\n"
-                   "  %u = DepthWiseConv2d \"conv\" (%t, %w) { stride=u32[2](2,1), pad_amount=u32[2,2](1,1,1,1) }\n"
-                   "  %y = Tanh \"tanh\" (%u)\n"
-                   "}\n", 0 },
-    { "float.bin", "graph \"float\" {\n"
-                   "  in %x : f32[2,6]\n"
-                   "  in %w : f32[6,3]\n"
-                   "  tmp %m : f32[2,3]\n"
-                   "  out %y : f32[2,3]\n"
-                   "  %m = MatMul \"product\" (%x, %w)\n"
-                   "  %y = Softmax \"softmax\" (%m)\n"
-                   "}\n", 0 },
-    { "window.bin", "graph \"window\" {\n"
-                    "  in %x : uq8[1,16,16,32] scale=0.5 offset=-128\n"
-                    "  tmp %a : uq8[1,16,16,32] scale=0.5 offset=-128\n"
-                    "  tmp %b : uq8[1,16,16,32] scale=0.5 offset=-128\n"
-                    "  tmp %c : uq8[1,16,16,32] scale=0.5 offset=-128\n"
-                    "  tmp %d : uq8[1,16,16,32] scale=0.5 offset=-128\n"
-                    "  out %y : uq8[1,16,16,32] scale=0.5 offset=-128\n"
-                    "  %a = Transpose \"a\" (%x) { perm=u32[4](0,2,1,3) }\n"
-                    "  %b = PoolMax2d \"b\" (%a) { filter_size=u32[2](3,3), stride=u32[2](1,1), pad_amount=u32[2,2](1,1,1,1) }\n"
-                    "  %c = Sigmoid \"c\" (%b)\n"
-                    "  %d = Transpose \"d\" (%c) { perm=u32[4](0,2,1,3) }\n"
-                    "  %y = ElementWiseAdd \"y\" (%d, %a)\n"
-                    "}\n", 24576 },
+    { "conv.bin",
+      "graph \"conv\" {\n"
+      "  in %x : uq8[1,5,5,3] scale=0.5 offset=-128\n"
+      "  const %w : sq8[2,2,3,4] quant=2 axis=3 scales=(0.1,0.2,0.3,0.4) = "
+      "x\"0102030405060708090a0b0c0d0e0f10fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0"
+      "0102030405060708090a0b0c0d0e0f10\"\n"
+      "  tmp %t : uq8[1,4,4,4] scale=2 offset=-100\n"
+      "  tmp %s : uq8[1,4,4,4] scale=0.00390625 offset=0\n"
+      "  out %y : uq8[16,4] scale=0.00390625 offset=0\n"
+      "  %t = Conv2d \"conv\" (%x, %w) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) }\n"
+      "  %s = Sigmoid \"sigmoid\" (%t)\n"
+      "  %y = Reshape \"reshape\" (%s)\n"
+      "}\n",
+      0 },
+    { "chain.bin",
+      "graph \"chain\" {\n"
+      "  in %x : f32[1,9,3,2]\n"
+      "  const %w : f32[3,3,1,2] = (1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9)\n"
+      "  tmp %s : f32[1,9,3,2]\n"
+      "  tmp %t : f32[1,9,3,2]\n"
+      "  tmp %u : f32[1,5,3,2]\n"
+      "  out %y : f32[1,5,3,2]\n"
+      "  %s = Sigmoid \"sigmoid\" (%x)\n"
+      "  %t = ElementWiseAdd \"add\" (%s, %x)\n"
+      "  %u = DepthWiseConv2d \"conv\" (%t, %w) { stride=u32[2](2,1), pad_amount=u32[2,2](1,1,1,1) }\n"
+      "  %y = Tanh \"tanh\" (%u)\n"
+      "}\n",
+      0 },
+    { "float.bin",
+      "graph \"float\" {\n"
+      "  in %x : f32[2,6]\n"
+      "  in %w : f32[6,3]\n"
+      "  tmp %m : f32[2,3]\n"
+      "  out %y : f32[2,3]\n"
+      "  %m = MatMul \"product\" (%x, %w)\n"
+      "  %y = Softmax \"softmax\" (%m)\n"
+      "}\n",
+      0 },
+    { "window.bin",
+      "graph \"window\" {\n"
+      "  in %x : uq8[1,16,16,32] scale=0.5 offset=-128\n"
+      "  tmp %a : uq8[1,16,16,32] scale=0.5 offset=-128\n"
+      "  tmp %b : uq8[1,16,16,32] scale=0.5 offset=-128\n"
+      "  tmp %c : uq8[1,16,16,32] scale=0.5 offset=-128\n"
+      "  tmp %d : uq8[1,16,16,32] scale=0.5 offset=-128\n"
+      "  out %y : uq8[1,16,16,32] scale=0.5 offset=-128\n"
+      "  %a = Transpose \"a\" (%x) { perm=u32[4](0,2,1,3) }\n"
+      "  %b = PoolMax2d \"b\" (%a) { filter_size=u32[2](3,3), stride=u32[2](1,1), pad_amount=u32[2,2](1,1,1,1) }\n"
+      "  %c = Sigmoid \"c\" (%b)\n"
+      "  %d = Transpose \"d\" (%c) { perm=u32[4](0,2,1,3) }\n"
+      "  %y = ElementWiseAdd \"y\" (%d, %a)\n"
+      "}\n",
+      24576 },
 };
 
 static void put_prepared(void)
 {
-    static const struct cost_device device = { .clock_mhz = 1000, .matrix_macs = 1024, .vector_units = 2, .vector_percent = 400, .vtcm_rate = 200, .dram_mb_s = 4000, .launch = { 700, 30 },
+    static const struct cost_device device = { .clock_mhz = 1000,
+                                               .matrix_macs = 1024,
+                                               .vector_units = 2,
+                                               .vector_percent = 400,
+                                               .vtcm_rate = 200,
+                                               .dram_mb_s = 4000,
+                                               .launch = { 700, 30 },
                                                .vtcm_bytes = 24576 };
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 4, .plan_nodes = 20000, .chains = { .bytes = 1024, .lines = 1, .twice = 1000 } };
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = 64,
+                                .max_tiles = 4,
+                                .plan_nodes = 20000,
+                                .chains = { .bytes = 1024, .lines = 1, .twice = 1000 } };
     struct prepare_opts o = { .binary = { .backend_id = 3 }, .opt_level = 2 };
     for (size_t i = 0; i < sizeof(prepared) / sizeof(prepared[0]); i++) {
         struct ir_graph *g = NULL;
@@ -154,11 +173,23 @@ static void put_log(void)
     struct prof_log_writer *w;
     struct prof_log_header h = { .app_name = "qnn-net-run", .app_version = "1", .backend_version = "CPU 1.1.0" };
     struct prof_event events[3] = {
-        { .type = PROF_EXECUTE, .unit = PROF_UNIT_US, .value = 100, .timestamp_us = 5, .name = "QNN (execute) time", .parent = PROF_ROOT },
+        { .type = PROF_EXECUTE,
+          .unit = PROF_UNIT_US,
+          .value = 100,
+          .timestamp_us = 5,
+          .name = "QNN (execute) time",
+          .parent = PROF_ROOT },
         { .type = PROF_NODE, .unit = PROF_UNIT_US, .value = 40, .timestamp_us = 6, .name = "conv:OpId_0 (us)", .parent = 0 },
-        { .type = PROF_NODE, .unit = PROF_UNIT_CYCLES, .value = 60, .timestamp_us = 7, .name = "relu:OpId_1 (cycles)", .parent = 0 },
+        { .type = PROF_NODE,
+          .unit = PROF_UNIT_CYCLES,
+          .value = 60,
+          .timestamp_us = 7,
+          .name = "relu:OpId_1 (cycles)",
+          .parent = 0 },
     };
-    struct prof_log_record r = { .method = 1, .graph_name = "net", .start_us = 1, .stop_us = 200, .n_events = 3, .events = events };
+    struct prof_log_record r = {
+        .method = 1, .graph_name = "net", .start_us = 1, .stop_us = 200, .n_events = 3, .events = events
+    };
     struct prof_log_record init = { .method = 6, .start_us = 1, .stop_us = 2 };
     snprintf(path, sizeof(path), "%s/proflog/log.bin", folder);
     if (prof_log_create(path, &h, &w) != ST_OK || prof_log_append(w, &init) != ST_OK || prof_log_append(w, &r) != ST_OK ||

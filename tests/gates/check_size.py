@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files, functions and parameter lists stay small, #if stays rare, every file has its licence line and a name of its own.
+"""Files, functions, lines and parameter lists stay small, #if stays rare, every file has its licence line and a name of its own.
 
     check_size.py ROOT | --self-test
 """
@@ -12,6 +12,7 @@ import re
 import gate
 
 FILE_LINES = 800            # tables aside
+COLUMNS = 125               # as .clang-format has it
 FUNCTION_LINES_WARN = 60
 FUNCTION_LINES = 80
 PARAMETERS = 7              # functions of the public API have the parameters the ABI gives them
@@ -94,6 +95,9 @@ def check_code(path, text, failures, warnings):
     lines = text.count("\n")
     if lines > FILE_LINES and not gate.is_table(text):
         failures.append("%s: %d lines; at most %d, or /* table */ in the first lines of a pure table" % (path, lines, FILE_LINES))
+    for number, line in enumerate(text.splitlines() if not gate.is_table(text) else (), 1):
+        if len(line) > COLUMNS:
+            failures.append("%s:%d: %d columns; at most %d: make format shortens what was changed" % (path, number, len(line), COLUMNS))
     for f in functions(text) if not gate.is_table(text) else ():
         where = "%s:%d: %s" % (path, f.line, f.name)
         if f.lines > FUNCTION_LINES:
@@ -149,6 +153,7 @@ CASES = [
         "src/base/meson.build": "# %s\n" % SPDX,
         "src/ops/meson.build": "# %s\n" % SPDX}, None),
     ("long file", {"src/ir/ir.c": HEAD + "int x;\n" * FILE_LINES}, "801 lines"),
+    ("long line", {"src/ir/ir.c": HEAD + "/* " + "é" * (COLUMNS - 5) + " */\n"}, "126 columns"),
     ("long function", {"src/ir/ir.c": HEAD + "int ir_all(void)\n" + LONG_BODY}, "ir_all has 82 lines"),
     ("long function in a namespace", {"examples/x.cpp": HEAD + "namespace {\nint all()\n" + LONG_BODY + "}\n"}, "all has 82 lines"),
     ("long function after an initializer", {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Test-only shared library: the cases of the kernel probe (probe.h) on libQnnGpu.so, through its public table, so that the GPU backend walks what the other backends'
- * oracles walk. A case becomes a graph of one node; a clamp behind it becomes a second one. Nothing here knows any operator. */
+/* Test-only shared library: the cases of the kernel probe (probe.h) on libQnnGpu.so, through its public table, so that the
+ * GPU backend walks what the other backends' oracles walk. A case becomes a graph of one node; a clamp behind it becomes a
+ * second one. Nothing here knows any operator. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -51,13 +52,15 @@ static int say(struct probe_case *c, int result, Qnn_ErrorHandle_t e, const char
     return result;
 }
 
-/* ---- from the probe's structures to the API's -------------------------------------------------------------------------------- */
+/* ---- from the probe's structures to the API's ------------------------------------------------------------------------- */
 
 static Qnn_DataType_t client_type(uint32_t t)
 {
-    static const uint32_t kinds[] = { [DK_INT] = 0x0000, [DK_UINT] = 0x0100, [DK_FLOAT] = 0x0200, [DK_SFIXED] = 0x0300, [DK_UFIXED] = 0x0400, [DK_BOOL] = 0x0500 };
+    static const uint32_t kinds[] = { [DK_INT] = 0x0000,    [DK_UINT] = 0x0100,   [DK_FLOAT] = 0x0200,
+                                      [DK_SFIXED] = 0x0300, [DK_UFIXED] = 0x0400, [DK_BOOL] = 0x0500 };
     static const uint32_t widths[] = { [2] = 0x02, [4] = 0x04, [8] = 0x08, [16] = 0x16, [32] = 0x32, [64] = 0x64 };
-    return t == DT_BF16 ? QNN_DATATYPE_BFLOAT_16 : (Qnn_DataType_t)(kinds[dtype_kind((enum dtype)t)] | widths[dtype_bits((enum dtype)t)]);
+    return t == DT_BF16 ? QNN_DATATYPE_BFLOAT_16
+                        : (Qnn_DataType_t)(kinds[dtype_kind((enum dtype)t)] | widths[dtype_bits((enum dtype)t)]);
 }
 
 static const char *new_name(const char *stem, uint32_t i)
@@ -112,7 +115,9 @@ static Qnn_ErrorHandle_t make_params(const struct probe_case *c)
             memcpy(&r->scalarParam.uint64Value, p->data, dtype_bytes((enum dtype)p->type, 1));
             continue;
         }
-        struct probe_tensor t = { .type = p->type, .rank = p->rank, .data = (void *)p->data, .bytes = dtype_bytes((enum dtype)p->type, p->count) };
+        struct probe_tensor t = {
+            .type = p->type, .rank = p->rank, .data = (void *)p->data, .bytes = dtype_bytes((enum dtype)p->type, p->count)
+        };
         memcpy(t.dims, p->dims, sizeof t.dims);
         r->paramType = QNN_PARAMTYPE_TENSOR;
         r->tensorParam = tensor_of(&t, QNN_TENSOR_TYPE_STATIC, new_name("p", i));
@@ -133,7 +138,8 @@ static Qnn_TensorType_t kind_of(const struct probe_case *c, uint32_t i)
     for (uint32_t k = 0; k < c->n_in; k++)
         all &= c->in[k].absent || c->in[k].is_constant;
     const struct op_port *port = op_in_port(op_find(c->op), i);
-    return c->in[i].is_constant && (!all || (port && port->flags & PORT_STATIC)) ? QNN_TENSOR_TYPE_STATIC : QNN_TENSOR_TYPE_APP_WRITE;
+    return c->in[i].is_constant && (!all || (port && port->flags & PORT_STATIC)) ? QNN_TENSOR_TYPE_STATIC
+                                                                                 : QNN_TENSOR_TYPE_APP_WRITE;
 }
 
 static Qnn_ErrorHandle_t make_tensors(const struct probe_case *c, bool clamped)
@@ -166,8 +172,15 @@ static Qnn_ErrorHandle_t make_tensors(const struct probe_case *c, bool clamped)
 static Qnn_OpConfig_t config_of(const struct probe_case *c)
 {
     Qnn_OpConfig_t r = QNN_OPCONFIG_INIT;
-    r.v1 = (Qnn_OpConfigV1_t){ .name = "node", .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW, .typeName = c->op, .numOfParams = c->n_params, .params = made.params,
-                               .numOfInputs = c->n_in, .inputTensors = made.in, .numOfOutputs = c->n_out, .outputTensors = made.out };
+    r.v1 = (Qnn_OpConfigV1_t){ .name = "node",
+                               .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW,
+                               .typeName = c->op,
+                               .numOfParams = c->n_params,
+                               .params = made.params,
+                               .numOfInputs = c->n_in,
+                               .inputTensors = made.in,
+                               .numOfOutputs = c->n_out,
+                               .outputTensors = made.out };
     return r;
 }
 
@@ -179,12 +192,19 @@ static Qnn_ErrorHandle_t add_clamp(const struct probe_case *c)
         made.limits[i].scalarParam.dataType = QNN_DATATYPE_FLOAT_32;
         made.limits[i].scalarParam.floatValue = i ? c->post_hi : c->post_lo;
     }
-    r.v1 = (Qnn_OpConfigV1_t){ .name = "clamp", .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW, .typeName = "ReluMinMax", .numOfParams = 2, .params = made.limits,
-                               .numOfInputs = 1, .inputTensors = made.out, .numOfOutputs = 1, .outputTensors = made.outputs };
+    r.v1 = (Qnn_OpConfigV1_t){ .name = "clamp",
+                               .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW,
+                               .typeName = "ReluMinMax",
+                               .numOfParams = 2,
+                               .params = made.limits,
+                               .numOfInputs = 1,
+                               .inputTensors = made.out,
+                               .numOfOutputs = 1,
+                               .outputTensors = made.outputs };
     return q.graphAddNode(made.graph, r);
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------------------------ */
+/* ---- entries ---------------------------------------------------------------------------------------------------------- */
 
 static Qnn_ErrorHandle_t new_context(void)
 {
@@ -200,7 +220,8 @@ EXPORT int gpu_walk_open(const char *path, char *text)
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const QnnInterface_t **list = NULL;
     uint32_t n = 0;
-    Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = lib ? (Qnn_ErrorHandle_t(*)(const QnnInterface_t ***, uint32_t *))dlsym(lib, "QnnInterface_getProviders") : NULL;
+    Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) =
+        lib ? (Qnn_ErrorHandle_t(*)(const QnnInterface_t ***, uint32_t *))dlsym(lib, "QnnInterface_getProviders") : NULL;
     if (!get || get(&list, &n) != QNN_SUCCESS || !n) {
         snprintf(text, 1024, "%s", lib ? "no providers" : dlerror());
         return 1;

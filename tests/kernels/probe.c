@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Test-only shared library: run one operator from another language. It goes the way the engine goes (check, constants, bind, tiles), so an
- * oracle written in Python compares exactly what a graph would compute. Nothing here knows any operator. */
+/* Test-only shared library: run one operator from another language. It goes the way the engine goes (check, constants, bind,
+ * tiles), so an oracle written in Python compares exactly what a graph would compute. Nothing here knows any operator. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,9 @@ static void fill_desc(struct tensor_desc *d, const struct probe_tensor *t)
 {
     *d = (struct tensor_desc){ .type = (enum dtype)t->type, .rank = (uint8_t)t->rank };
     memcpy(d->dims, t->dims, sizeof d->dims);
-    d->q = (struct quant){ .kind = (uint8_t)t->quant_kind, .definition = 1, .bits = (uint8_t)t->bits, .axis = t->axis, .n = t->n };
+    d->q = (struct quant){
+        .kind = (uint8_t)t->quant_kind, .definition = 1, .bits = (uint8_t)t->bits, .axis = t->axis, .n = t->n
+    };
     if (t->quant_kind == Q_TENSOR) {
         d->q.n = 0;
         d->q.scale = t->scales[0];
@@ -112,7 +114,8 @@ static enum status run_tiles(struct probe_run *r, struct probe_case *c)
     r->work = exact_alloc(b.work_bytes);
     r->state = exact_alloc(b.state_bytes);
     c->state_bytes = b.state_bytes;
-    RETURN_IF(c->state && c->state_room < b.state_bytes, ST_INVALID_ARG, "a state of %llu bytes", (unsigned long long)b.state_bytes);
+    RETURN_IF(c->state && c->state_room < b.state_bytes, ST_INVALID_ARG, "a state of %llu bytes",
+              (unsigned long long)b.state_bytes);
     memset(r->state, 0, b.state_bytes);
     if (c->state)
         memcpy(r->state, c->state, b.state_bytes);
@@ -126,9 +129,16 @@ static enum status run_tiles(struct probe_run *r, struct probe_case *c)
         memset(shared, 0xee, b.work_bytes);
     for (uint32_t k = 0; k < phases; k++)
         for (uint32_t i = tiles; i-- > 0;) {
-            struct range t = { k * units + (uint32_t)((uint64_t)units * i / tiles), k * units + (uint32_t)((uint64_t)units * (i + 1) / tiles) };
+            struct range t = { k * units + (uint32_t)((uint64_t)units * i / tiles),
+                               k * units + (uint32_t)((uint64_t)units * (i + 1) / tiles) };
             memset(r->work, 0xee, b.work_bytes);
-            b.run(&(struct kernel_call){ .args = r->args, .data = r->data, .work = r->work, .shared = shared, .state = r->state, .ended = &ended }, t);
+            b.run(&(struct kernel_call){ .args = r->args,
+                                         .data = r->data,
+                                         .work = r->work,
+                                         .shared = shared,
+                                         .state = r->state,
+                                         .ended = &ended },
+                  t);
         }
     free(shared);
     if (c->state)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel probe gets from another language (probe.py has the same structures), and how it becomes a call of an operator. */
+/* What the kernel probe gets from another language (probe.py has the same structures), and how it becomes a call of an
+ * operator. */
 #ifndef TESTS_KERNELS_PROBE_H
 #define TESTS_KERNELS_PROBE_H
 

@@ -56,7 +56,8 @@ static bool is_transposed(enum op_id op)
     return op == OP_TransposeConv2d || op == OP_TransposeConv3d;
 }
 
-static uint32_t backward(uint32_t in, const uint32_t pad[2], uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t opad)
+static uint32_t backward(uint32_t in, const uint32_t pad[2], uint32_t kernel, uint32_t stride, uint32_t dilation,
+                         uint32_t opad)
 {
     int64_t n = (int64_t)stride * (in - 1) + (int64_t)(kernel - 1) * dilation + 1 + opad - pad[0] - pad[1];
     return n < 0 ? 0 : (uint32_t)n;
@@ -74,9 +75,14 @@ static void spatial_shapes(struct product_case *c)
     bool back = is_transposed(s->op), depthwise = s->op == OP_DepthWiseConv2d;
     uint32_t skip = has_depth(s->op) ? 0 : 1, rank = 5 - skip;
     uint32_t x[5] = { s->batch, s->z.in, s->h, s->wd, s->ci }, out[5] = { s->batch, 1, 1, 1, s->co };
-    uint32_t w[5] = { s->z.kernel, s->kh, s->kw, back ? s->ci : depthwise ? 1 : s->ci / s->group, back ? s->co / s->group : s->co };
+    uint32_t w[5] = { s->z.kernel, s->kh, s->kw,
+                      back        ? s->ci
+                      : depthwise ? 1
+                                  : s->ci / s->group,
+                      back ? s->co / s->group : s->co };
     const uint32_t stride[3] = { s->z.stride, s->stride[0], s->stride[1] }, opad[3] = { s->z.opad, s->opad[0], s->opad[1] };
-    const uint32_t dilation[3] = { s->z.dilation, s->dilation[0], s->dilation[1] }, *pads[3] = { s->z.pad, s->pad, s->pad + 2 };
+    const uint32_t dilation[3] = { s->z.dilation, s->dilation[0], s->dilation[1] },
+                   *pads[3] = { s->z.pad, s->pad, s->pad + 2 };
     for (uint32_t i = skip; i < 3; i++)
         out[1 + i] = back ? backward(x[1 + i], pads[i], w[i], stride[i], dilation[i], opad[i])
                           : forward(x[1 + i], pads[i][0], pads[i][1], w[i], stride[i], dilation[i]);
@@ -99,8 +105,10 @@ static void shapes(struct product_case *c)
         set_dims(&d[1], s->w, 2, (uint32_t[]){ s->co, s->ci });
         set_dims(&d[3], s->out, 2, (uint32_t[]){ s->h, s->co });
     } else if (s->op == OP_MatMul) {
-        set_dims(&d[0], s->x, 3, s->transpose_x ? (uint32_t[]){ s->batch, s->ci, s->h } : (uint32_t[]){ s->batch, s->h, s->ci });
-        set_dims(&d[1], s->w, 3, s->transpose_w ? (uint32_t[]){ s->w_batch, s->co, s->ci } : (uint32_t[]){ s->w_batch, s->ci, s->co });
+        set_dims(&d[0], s->x, 3,
+                 s->transpose_x ? (uint32_t[]){ s->batch, s->ci, s->h } : (uint32_t[]){ s->batch, s->h, s->ci });
+        set_dims(&d[1], s->w, 3,
+                 s->transpose_w ? (uint32_t[]){ s->w_batch, s->co, s->ci } : (uint32_t[]){ s->w_batch, s->ci, s->co });
         set_dims(&d[3], s->out, 3, (uint32_t[]){ s->batch, s->h, s->co });
     } else {
         spatial_shapes(c);
@@ -120,7 +128,11 @@ static void weight_encoding(struct product_case *c, uint32_t axis, struct rand *
     struct tensor_desc *w = &c->desc[1];
     uint32_t in = axis == w->rank - 1u ? axis - 1 : w->rank - 1u, block = s->block ? s->block : 1;
     bool blocks = s->w_kind == Q_BLOCK || s->w_kind == Q_FLOAT_BLOCK;
-    w->q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .bits = (uint8_t)s->bits, .mapping = (uint8_t)s->mapping, .scale = 0.003f,
+    w->q = (struct quant){ .kind = Q_TENSOR,
+                           .definition = 1,
+                           .bits = (uint8_t)s->bits,
+                           .mapping = (uint8_t)s->mapping,
+                           .scale = 0.003f,
                            .offset = -s->w_zero };
     if (!s->per_axis && s->w_kind == Q_NONE)
         return;
@@ -133,7 +145,8 @@ static void weight_encoding(struct product_case *c, uint32_t axis, struct rand *
     for (uint32_t i = 0; i < w->q.n; i++) {
         c->scales[i] = some_scale(r);
         c->float_offsets[i] = (float)(rand_unit(r) * 2 - 1) * c->scales[i];
-        c->offsets[i] = -(int32_t)(dtype_min(w->type) + rand_range(r, 0, (uint32_t)(dtype_max(w->type) - dtype_min(w->type))));
+        c->offsets[i] =
+            -(int32_t)(dtype_min(w->type) + rand_range(r, 0, (uint32_t)(dtype_max(w->type) - dtype_min(w->type))));
     }
     w->q.scales = c->scales;
     for (uint32_t i = 0; i < w->rank; i++)
@@ -165,14 +178,18 @@ static void encodings(struct product_case *c, struct rand *r)
     if (!dtype_is_fixed(s->x))
         return;
     double k = (double)desc_count(&d[1]) / d[1].dims[axis];
-    double typical = sqrt(k) * (double)(dtype_max(s->x) - dtype_min(s->x)) / 4 * (double)(dtype_max(s->w) - dtype_min(s->w)) / 4;
+    double typical =
+        sqrt(k) * (double)(dtype_max(s->x) - dtype_min(s->x)) / 4 * (double)(dtype_max(s->w) - dtype_min(s->w)) / 4;
     d[0].q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .scale = 0.01f, .offset = -s->x_zero };
     d[3].q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .offset = -s->out_zero };
-    d[3].q.scale = (float)(0.01 * 0.003 * typical * 4 / (double)(dtype_max(s->out) - dtype_min(s->out)) * pow(10, rand_unit(r) * 2 - 1));
+    d[3].q.scale = (float)(0.01 * 0.003 * typical * 4 / (double)(dtype_max(s->out) - dtype_min(s->out)) *
+                           pow(10, rand_unit(r) * 2 - 1));
     if (s->b == DT_SQ32)
         d[2].q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .scale = rand_next(r) & 1 ? 0.01f * 0.003f : 0.0004f };
     else if (s->b != DT_F32)
-        d[2].q = (struct quant){ .kind = Q_TENSOR, .definition = 1, .scale = (float)(0.01 * 0.003 * typical / 128), .offset = -3 };
+        d[2].q = (struct quant){
+            .kind = Q_TENSOR, .definition = 1, .scale = (float)(0.01 * 0.003 * typical / 128), .offset = -3
+        };
 }
 
 static void param(struct product_case *c, const char *name, enum dtype t, uint32_t rank, uint32_t count, const void *data)
@@ -192,9 +209,12 @@ static void params(struct product_case *c)
     const struct product_spec *s = &c->spec;
     c->flags[0] = s->transpose_x;
     c->flags[1] = s->transpose_w;
-    uint32_t n = has_depth(s->op) ? 3 : 2, *stride = c->numbers, *dilation = stride + 3, *opad = dilation + 3, *pad = opad + 3;
-    memcpy(c->numbers, (uint32_t[]){ s->z.stride, s->stride[0], s->stride[1], s->z.dilation, s->dilation[0], s->dilation[1], s->z.opad, s->opad[0],
-                                     s->opad[1], s->z.pad[0], s->z.pad[1], s->pad[0], s->pad[1], s->pad[2], s->pad[3] }, 15 * sizeof(uint32_t));
+    uint32_t n = has_depth(s->op) ? 3 : 2, *stride = c->numbers, *dilation = stride + 3, *opad = dilation + 3,
+             *pad = opad + 3;
+    memcpy(c->numbers,
+           (uint32_t[]){ s->z.stride, s->stride[0], s->stride[1], s->z.dilation, s->dilation[0], s->dilation[1], s->z.opad,
+                         s->opad[0], s->opad[1], s->z.pad[0], s->z.pad[1], s->pad[0], s->pad[1], s->pad[2], s->pad[3] },
+           15 * sizeof(uint32_t));
     param(c, "stride", DT_U32, 1, n, stride + 3 - n);
     param(c, "dilation", DT_U32, 1, n, dilation + 3 - n);
     param(c, "pad_amount", DT_U32, 2, 2 * n, pad + 2 * (3 - n));
@@ -329,8 +349,10 @@ static uint32_t some_channels(struct rand *r)
 static void random_types(struct product_spec *s, struct rand *r)
 {
     static const enum dtype acts[] = { DT_UQ8, DT_SQ8, DT_UQ8, DT_SQ8, DT_UQ16, DT_SQ16, DT_F32, DT_F32, DT_F16 };
-    static const enum dtype w8[] = { DT_SQ8, DT_SQ8, DT_UQ8, DT_SQ4, DT_UQ4 }, w16[] = { DT_SQ8, DT_SQ16, DT_UQ8, DT_UQ16, DT_SQ4 };
-    static const enum dtype outs[] = { DT_UQ8, DT_SQ8, DT_UQ16, DT_SQ16 }, bias[] = { DT_NONE, DT_SQ32, DT_SQ32, DT_UQ8, DT_SQ8, DT_F32 };
+    static const enum dtype w8[] = { DT_SQ8, DT_SQ8, DT_UQ8, DT_SQ4, DT_UQ4 },
+                            w16[] = { DT_SQ8, DT_SQ16, DT_UQ8, DT_UQ16, DT_SQ4 };
+    static const enum dtype outs[] = { DT_UQ8, DT_SQ8, DT_UQ16, DT_SQ16 },
+                            bias[] = { DT_NONE, DT_SQ32, DT_SQ32, DT_UQ8, DT_SQ8, DT_F32 };
     s->x = s->w = s->out = acts[rand_range(r, 0, 8)];
     s->b = rand_next(r) & 1 ? s->x : DT_NONE;
     if (!dtype_is_fixed(s->x)) {
@@ -388,8 +410,8 @@ static void random_depth(struct product_spec *s, struct rand *r)
 
 struct product_spec product_random(struct rand *r)
 {
-    static const enum op_id ops[] = { OP_Conv2d, OP_Conv2d, OP_DepthWiseConv2d, OP_TransposeConv2d, OP_FullyConnected, OP_MatMul, OP_Conv3d,
-                                      OP_TransposeConv3d };
+    static const enum op_id ops[] = { OP_Conv2d,         OP_Conv2d, OP_DepthWiseConv2d, OP_TransposeConv2d,
+                                      OP_FullyConnected, OP_MatMul, OP_Conv3d,          OP_TransposeConv3d };
     struct product_spec s = { .op = ops[rand_range(r, 0, 7)], .post_lo = -INFINITY, .post_hi = INFINITY };
     random_types(&s, r);
     s.constant = rand_range(r, 0, 3) > 0;
@@ -427,11 +449,15 @@ struct product_spec product_random(struct rand *r)
 
 const char *product_text(const struct product_spec *s, char *buf, size_t size)
 {
-    snprintf(buf, size, "%s %s x %s (bits %u, zero %d%s%s) + %s -> %s: %ux%ux%ux%u -> %u, kernel %ux%u stride %u,%u dilation %u,%u "
-             "pad %u,%u,%u,%u group %u opad %u,%u depth %u/%u stride %u dilation %u pad %u,%u wb %u t %d%d clamp %g..%g kind %u map %u block %u", op_get(s->op)->name, dtype_name(s->x), dtype_name(s->w), s->bits,
-             s->w_zero, s->per_axis ? ", per axis" : "", s->constant ? ", constant" : "", dtype_name(s->b), dtype_name(s->out), s->batch, s->h,
-             s->wd, s->ci, s->co, s->kh, s->kw, s->stride[0], s->stride[1], s->dilation[0], s->dilation[1], s->pad[0], s->pad[1], s->pad[2],
-             s->pad[3], s->group, s->opad[0], s->opad[1], s->z.in, s->z.kernel, s->z.stride, s->z.dilation, s->z.pad[0], s->z.pad[1], s->w_batch,
-             s->transpose_x, s->transpose_w, (double)s->post_lo, (double)s->post_hi, s->w_kind, s->mapping, s->block);
+    snprintf(buf, size,
+             "%s %s x %s (bits %u, zero %d%s%s) + %s -> %s: %ux%ux%ux%u -> %u, kernel %ux%u stride %u,%u dilation %u,%u "
+             "pad %u,%u,%u,%u group %u opad %u,%u depth %u/%u stride %u dilation %u pad %u,%u wb %u t %d%d clamp %g..%g "
+             "kind %u map %u block %u",
+             op_get(s->op)->name, dtype_name(s->x), dtype_name(s->w), s->bits, s->w_zero, s->per_axis ? ", per axis" : "",
+             s->constant ? ", constant" : "", dtype_name(s->b), dtype_name(s->out), s->batch, s->h, s->wd, s->ci, s->co,
+             s->kh, s->kw, s->stride[0], s->stride[1], s->dilation[0], s->dilation[1], s->pad[0], s->pad[1], s->pad[2],
+             s->pad[3], s->group, s->opad[0], s->opad[1], s->z.in, s->z.kernel, s->z.stride, s->z.dilation, s->z.pad[0],
+             s->z.pad[1], s->w_batch, s->transpose_x, s->transpose_w, (double)s->post_lo, (double)s->post_hi, s->w_kind,
+             s->mapping, s->block);
     return buf;
 }

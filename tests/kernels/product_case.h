@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cases for the kernel tests of sums of products: from a small description to a call with random contents, ready to bind and run. */
+/* Cases for the kernel tests of sums of products: from a small description to a call with random contents, ready to bind and
+ * run. */
 #ifndef TESTS_KERNELS_PRODUCT_CASE_H
 #define TESTS_KERNELS_PRODUCT_CASE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random descriptions of the layers that networks have: kernels are written for these, and product_random seldom meets all that they ask for
- * together. Multipliers are those of ordinary contents, so that the fast ends of sums are taken. */
+/* Random descriptions of the layers that networks have: kernels are written for these, and product_random seldom meets all
+ * that they ask for together. Multipliers are those of ordinary contents, so that the fast ends of sums are taken. */
 #include <math.h>
 #include <string.h>
 
@@ -79,7 +79,8 @@ static void first(struct product_spec *s, struct rand *r)
     square(s, PICK(r, 2, 3, 3, 4, 5, 7, 8), PICK(r, 1, 2, 2, 3, 4), 1);
 }
 
-/* Along one axis: steps or taps so far apart, with so much padding, that positions leave 32 bits. Clients may ask for it, and nothing else of the layer is large. */
+/* Along one axis: steps or taps so far apart, with so much padding, that positions leave 32 bits. Clients may ask for it,
+ * and nothing else of the layer is large. */
 static void go_far(struct product_spec *s, struct rand *r)
 {
     const uint32_t axis = rand_next(r) & 1, far = 1u << 31;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One promise for all operators: what op_check accepts, a kernel takes. Starting from a case that ran, the data types of its tensors are exchanged
- * (those that were equal together, each one alone, and in pairs), its fixed-point tensors get every kind of encoding, and its parameters
- * every value that the row allows; every call that op_check accepts must bind. Nothing is run. */
+/* One promise for all operators: what op_check accepts, a kernel takes. Starting from a case that ran, the data types of its
+ * tensors are exchanged (those that were equal together, each one alone, and in pairs), its fixed-point tensors get every
+ * kind of encoding, and its parameters every value that the row allows; every call that op_check accepts must bind. Nothing
+ * is run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +155,8 @@ struct arrays {
     uint8_t block_scales[MANY];
 };
 
-/* Encoding number k of a tensor: per axis, in blocks along each dimension, expansions, float blocks, fewer bits. False: there are no more. */
+/* Encoding number k of a tensor: per axis, in blocks along each dimension, expansions, float blocks, fewer bits. False:
+ * there are no more. */
 static bool encoding(const struct tensor_desc *d, const struct arrays *a, unsigned k, struct quant *q)
 {
     static const struct {
@@ -166,9 +168,18 @@ static bool encoding(const struct tensor_desc *d, const struct arrays *a, unsign
     unsigned n = sizeof(kinds) / sizeof(kinds[0]), axis = k / n;
     if (axis >= d->rank)
         return false;
-    *q = (struct quant){.kind = kinds[k % n].kind, .definition = 1, .bits = kinds[k % n].bits, .mapping = kinds[k % n].mapping,
-                        .axis = (int32_t)axis, .scale = 0.5f, .scales = a->scales, .n = d->dims[axis], .blocks_per_axis = 1,
-                        .block_scale_bits = 4, .block_scale_storage = 8, .block_scales = a->block_scales};
+    *q = (struct quant){ .kind = kinds[k % n].kind,
+                         .definition = 1,
+                         .bits = kinds[k % n].bits,
+                         .mapping = kinds[k % n].mapping,
+                         .axis = (int32_t)axis,
+                         .scale = 0.5f,
+                         .scales = a->scales,
+                         .n = d->dims[axis],
+                         .blocks_per_axis = 1,
+                         .block_scale_bits = 4,
+                         .block_scale_storage = 8,
+                         .block_scales = a->block_scales };
     for (unsigned i = 0; i < d->rank; i++)
         q->block[i] = i == axis ? 1 : d->dims[i];
     if (q->kind == Q_FLOAT_BLOCK)
@@ -206,15 +217,16 @@ static void sweep_params(struct sweep *s)
         uint32_t value, n = p->type == DT_B8 ? 2 : p->limit;
         for (value = 0; p->rank == 0 && value < n; value++) {
             uint8_t flag = (uint8_t)value;
-            s->r->params[i] = (struct op_value){.type = p->type, .count = 1, .data = p->type == DT_B8 ? (const void *)&flag : &value};
+            s->r->params[i] =
+                (struct op_value){ .type = p->type, .count = 1, .data = p->type == DT_B8 ? (const void *)&flag : &value };
             try_one(s);
         }
         s->r->params[i] = old;
     }
 }
 
-/* Lines "operator, types, what the kernel said" into text; *ret_accepted: how many calls op_check accepted. Returns the number of gaps, -1: the
- * case itself makes no sense. */
+/* Lines "operator, types, what the kernel said" into text; *ret_accepted: how many calls op_check accepted. Returns the
+ * number of gaps, -1: the case itself makes no sense. */
 EXPORT int probe_sweep(struct probe_case *c, char *text, uint32_t size, uint32_t *ret_accepted)
 {
     struct sweep s = {.r = calloc(1, sizeof(*s.r)), .text = text, .size = size};

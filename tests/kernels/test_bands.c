@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows read from bands (conv_bands.c), on any CPU: an engine that multiplies nothing, but looks whether each row of each panel finds the pixels of its window, and whether every
- * output gets its row once. */
+/* Windows read from bands (conv_bands.c), on any CPU: an engine that multiplies nothing, but looks whether each row of each
+ * panel finds the pixels of its window, and whether every output gets its row once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,8 @@ static bool in_place(const struct conv_args *a)
 static uint8_t expected(const struct conv_args *a, uint64_t position, uint32_t tap, uint32_t channel)
 {
     uint64_t plane = position / (a->y.out * a->x.out), y = position / a->x.out % a->y.out, x = position % a->x.out;
-    int64_t iy = (int64_t)y + (int64_t)(tap / a->x.kernel) * a->y.dilation - a->y.pad, ix = (int64_t)x + (int64_t)(tap % a->x.kernel) * a->x.dilation - a->x.pad;
+    int64_t iy = (int64_t)y + (int64_t)(tap / a->x.kernel) * a->y.dilation - a->y.pad,
+            ix = (int64_t)x + (int64_t)(tap % a->x.kernel) * a->x.dilation - a->x.pad;
     if (iy < 0 || iy >= a->y.in || ix < 0 || ix >= a->x.in)
         return ZERO;
     return image[((plane * a->y.in + (uint64_t)iy) * a->x.in + (uint64_t)ix) * a->ci + channel];
@@ -56,24 +57,62 @@ static void block(const struct conv_args *a, struct conv_panel *p, const struct 
         seen[p->out[r] / a->co]++;
         for (uint32_t s = 0; s < p->n_seg; s++)
             for (uint32_t k = 0; k < p->seg[s].n; k++)
-                assert_int_equal(((const uint8_t *)p->x[r])[p->seg_x[s] + k], expected(a, p->out[r] / a->co, (p->seg[s].k + k) / a->ci, (p->seg[s].k + k) % a->ci));
+                assert_int_equal(((const uint8_t *)p->x[r])[p->seg_x[s] + k],
+                                 expected(a, p->out[r] / a->co, (p->seg[s].k + k) / a->ci, (p->seg[s].k + k) % a->ci));
     }
 }
 
-static const struct conv_engine engine = { .elem = 1, .rows = 32, .in_place = in_place, .block = block, .band_step = CHANNELS, .load_band = load_band, .pad_band = pad_band };
+static const struct conv_engine engine = { .elem = 1,
+                                           .rows = 32,
+                                           .in_place = in_place,
+                                           .block = block,
+                                           .band_step = CHANNELS,
+                                           .load_band = load_band,
+                                           .pad_band = pad_band };
 
 static struct conv_axis axis(uint32_t in, uint32_t kernel, uint32_t dilation, uint32_t before, uint32_t after)
 {
-    return (struct conv_axis){ .in = in, .out = in + before + after - (kernel - 1) * dilation, .kernel = kernel, .stride = 1, .dilation = dilation, .pad = before };
+    return (struct conv_axis){ .in = in,
+                               .out = in + before + after - (kernel - 1) * dilation,
+                               .kernel = kernel,
+                               .stride = 1,
+                               .dilation = dilation,
+                               .pad = before };
 }
 
 static struct conv_args args_of(uint32_t batch, struct conv_axis y, struct conv_axis x)
 {
     static const struct conv_head head;
-    struct conv_args a = { .cls = CONV_Q8, .kind = CONV_WINDOW, .z = { 1, 1, 1, 1, 1, 0 }, .y = y, .x = x, .batch = batch, .n_in = 2, .ci = CHANNELS, .co = 16, .slices = 1,
-                           .w_slices = 1, .cig = CHANNELS, .cog = 16, .npad = 16, .taps = y.kernel * x.kernel, .tap_stride = CHANNELS, .kg = 4, .wsize = 1, .n_m = 1, .n_sums = 1,
-                           .x_type = DT_UQ8, .padded = true, .packed = &head, .head = &head, .unit_rows = x.out, .row_units = batch * y.out, .col_units = 1, .chunks = 1,
-                           .slice_chunks = 1, .rows = batch * y.out * x.out };
+    struct conv_args a = { .cls = CONV_Q8,
+                           .kind = CONV_WINDOW,
+                           .z = { 1, 1, 1, 1, 1, 0 },
+                           .y = y,
+                           .x = x,
+                           .batch = batch,
+                           .n_in = 2,
+                           .ci = CHANNELS,
+                           .co = 16,
+                           .slices = 1,
+                           .w_slices = 1,
+                           .cig = CHANNELS,
+                           .cog = 16,
+                           .npad = 16,
+                           .taps = y.kernel * x.kernel,
+                           .tap_stride = CHANNELS,
+                           .kg = 4,
+                           .wsize = 1,
+                           .n_m = 1,
+                           .n_sums = 1,
+                           .x_type = DT_UQ8,
+                           .padded = true,
+                           .packed = &head,
+                           .head = &head,
+                           .unit_rows = x.out,
+                           .row_units = batch * y.out,
+                           .col_units = 1,
+                           .chunks = 1,
+                           .slice_chunks = 1,
+                           .rows = batch * y.out * x.out };
     a.kpad = a.taps * CHANNELS;
     a.panel_stride = (uint64_t)a.kpad * 4;
     a.panel_rows = 48;
@@ -102,8 +141,9 @@ static void rows_find_their_windows(void **state)
 {
     (void)state;
     const struct conv_args nets[] = {
-        args_of(1, axis(14, 3, 1, 1, 1), axis(14, 3, 1, 1, 1)), args_of(2, axis(7, 3, 1, 1, 1), axis(7, 3, 1, 1, 1)),   args_of(1, axis(9, 3, 1, 0, 0), axis(13, 3, 1, 0, 0)),
-        args_of(1, axis(20, 3, 2, 2, 2), axis(20, 3, 2, 2, 2)), args_of(3, axis(5, 1, 1, 0, 0), axis(11, 3, 1, 2, 0)), args_of(1, axis(12, 5, 1, 0, 4), axis(31, 2, 1, 1, 0)),
+        args_of(1, axis(14, 3, 1, 1, 1), axis(14, 3, 1, 1, 1)), args_of(2, axis(7, 3, 1, 1, 1), axis(7, 3, 1, 1, 1)),
+        args_of(1, axis(9, 3, 1, 0, 0), axis(13, 3, 1, 0, 0)),  args_of(1, axis(20, 3, 2, 2, 2), axis(20, 3, 2, 2, 2)),
+        args_of(3, axis(5, 1, 1, 0, 0), axis(11, 3, 1, 2, 0)),  args_of(1, axis(12, 5, 1, 0, 4), axis(31, 2, 1, 1, 0)),
     };
     for (size_t i = 0; i < sizeof image; i++)
         image[i] = (uint8_t)(i * 2654435761u >> 13) & 0x7F; /* never what padding is */
@@ -112,7 +152,9 @@ static void rows_find_their_windows(void **state)
         assert_in_range(lines_of(&a), 1, a.y.out);
         walk(&a, 0, a.row_units);
         walk(&a, a.row_units / 3, a.row_units - 1);
-        a.panel_rows = (uint32_t)((a.x.out + (a.x.kernel - 1) * a.x.dilation) * CHANNELS * (uint64_t)((a.y.kernel - 1) * a.y.dilation + 1) / a.panel_stride + 1);
+        a.panel_rows = (uint32_t)((a.x.out + (a.x.kernel - 1) * a.x.dilation) * CHANNELS *
+                                      (uint64_t)((a.y.kernel - 1) * a.y.dilation + 1) / a.panel_stride +
+                                  1);
         assert_true(lines_of(&a) < a.y.out); /* several bands */
         walk(&a, 0, a.row_units);
     }
@@ -141,6 +183,7 @@ static void some_windows_have_no_band(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(rows_find_their_windows), cmocka_unit_test(some_windows_have_no_band) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(rows_find_their_windows),
+                                        cmocka_unit_test(some_windows_have_no_band) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

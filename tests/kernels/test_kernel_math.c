@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers that all kernels share: math_exp and the normal distribution against the C library in extended precision, functions in vectors against their definition, f16 against the compiler's own type, rounding
- * and clamping against their definitions. */
+/* The numbers that all kernels share: math_exp and the normal distribution against the C library in extended precision,
+ * functions in vectors against their definition, f16 against the compiler's own type, rounding and clamping against their
+ * definitions. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +78,8 @@ static void test_tail(void)
     EXPECT(isnan(math_normal_tail(math_normal_limit(NAN), NAN)), "NaN");
 }
 
-/* The vector versions of kernels/quick.h against the definition: all of f32 in steps, and what lies around the ends of its ways. */
+/* The vector versions of kernels/quick.h against the definition: all of f32 in steps, and what lies around the ends of its
+ * ways. */
 static void check_quick(void (*fn)(enum quick_fn, const float *, float *, uint32_t), enum quick_fn f, float *x, uint32_t n)
 {
     float want[256], got[256];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of products: every faster kernel against the reference, bit for bit, on random shapes, types and encodings; every third case is a layer of the kind that
- * networks have.
+/* Sums of products: every faster kernel against the reference, bit for bit, on random shapes, types and encodings; every
+ * third case is a layer of the kind that networks have.
  *
- * The instruction set is raised level by level; a level is run only when binding gives another function than the level below. Outputs are
- * pre-filled and guarded, work is cut into random tiles. bench/bench_kernels.c times the same kernels. */
+ * The instruction set is raised level by level; a level is run only when binding gives another function than the level
+ * below. Outputs are pre-filled and guarded, work is cut into random tiles. bench/bench_kernels.c times the same kernels. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Float networks on libQnnGpu.so against libQnnCpu.so, with the inputs of the references: as they are, and in the precision modes.
+/* Float networks on libQnnGpu.so against libQnnCpu.so, with the inputs of the references: as they are, and in the precision
+ * modes.
  *
  *     gpu_networks [--all] [--tsv] [--spoil] LIB_DIR MODELS BOUNDS
  *
- * A line of BOUNDS: model, "check" or "all", and for float32 and float16 the largest difference that is allowed, in parts of the largest value of the output; inf: float16
- * is too small for the network, and only has to run. Networks marked "all" run with --all only. --tsv prints the table of docs/models.md. With --spoil every result is changed a little, which has to be noticed. */
+ * A line of BOUNDS: model, "check" or "all", and for float32 and float16 the largest difference that is allowed, in parts of
+ * the largest value of the output; inf: float16 is too small for the network, and only has to run. Networks marked "all" run
+ * with --all only. --tsv prints the table of docs/models.md. With --spoil every result is changed a little, which has to be
+ * noticed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +21,8 @@
 enum { SKIP = 77, TIMED = 3 };
 enum mode { AS_GIVEN, FP16, HYBRID, FP32, MODES };
 static const char *const mode_names[MODES] = { "as given", "fp16", "hybrid", "fp32" };
-static const QnnGpu_Precision_t precisions[MODES] = { QNN_GPU_PRECISION_USER_PROVIDED, QNN_GPU_PRECISION_FP16, QNN_GPU_PRECISION_HYBRID, QNN_GPU_PRECISION_FP32 };
+static const QnnGpu_Precision_t precisions[MODES] = { QNN_GPU_PRECISION_USER_PROVIDED, QNN_GPU_PRECISION_FP16,
+                                                      QNN_GPU_PRECISION_HYBRID, QNN_GPU_PRECISION_FP32 };
 
 /* All outputs of all steps, one after the other; and the largest value. */
 struct outcome {
@@ -81,7 +85,9 @@ static bool run_on(struct compose *on, const char *name, enum mode mode, struct 
 {
     static const char *const symbols[] = { "height", "width" };
     static const uint32_t sizes[] = { 96, 96 };
-    static const struct convert_opts onnx = { .preserve_io = true, .symbols = symbols, .symbol_values = sizes, .n_symbols = 2 };
+    static const struct convert_opts onnx = {
+        .preserve_io = true, .symbols = symbols, .symbol_values = sizes, .n_symbols = 2
+    };
     QnnGpuGraph_CustomConfig_t custom = QNN_GPU_GRAPH_CUSTOM_CONFIG_INIT;
     QnnGraph_Config_t config = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &custom };
     const QnnGraph_Config_t *list[] = { &config, NULL };
@@ -129,14 +135,17 @@ static bool one(const char *name, double bound32, double bound16)
         off[mode] = ok ? difference(&want, &got[mode]) : INFINITY;
         double bound = mode == FP16 || mode == HYBRID ? bound16 : bound32;
         if (ok && !isinf(bound) && !(off[mode] <= bound)) {
-            printf("FAILED %s, %s: the largest difference is %.3g of the largest value; %.3g is allowed\n", name, mode_names[mode], off[mode], bound);
+            printf("FAILED %s, %s: the largest difference is %.3g of the largest value; %.3g is allowed\n", name,
+                   mode_names[mode], off[mode], bound);
             ok = false;
         }
     }
     if (tsv)
-        printf("| %s | %zu | %.1e | %.1e | %.2f | %.2f | %.2f |\n", name, want.n, off[AS_GIVEN], off[FP16], want.ms, got[AS_GIVEN].ms, got[FP16].ms);
+        printf("| %s | %zu | %.1e | %.1e | %.2f | %.2f | %.2f |\n", name, want.n, off[AS_GIVEN], off[FP16], want.ms,
+               got[AS_GIVEN].ms, got[FP16].ms);
     else if (ok)
-        printf("%s: %zu values, as given %.1e, fp16 %.1e, hybrid %.1e, fp32 %.1e\n", name, want.n, off[0], off[1], off[2], off[3]);
+        printf("%s: %zu values, as given %.1e, fp16 %.1e, hybrid %.1e, fp32 %.1e\n", name, want.n, off[0], off[1], off[2],
+               off[3]);
     free(want.at);
     for (int mode = 0; mode < MODES; mode++)
         free(got[mode].at);

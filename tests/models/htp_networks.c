@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All networks on libQnnHtp.so: the same bits as on libQnnCpu.so, whatever the size of the VTCM, and as accurate as the bounds say.
+/* All networks on libQnnHtp.so: the same bits as on libQnnCpu.so, whatever the size of the VTCM, and as accurate as the
+ * bounds say.
  *
  *     htp_networks [--tsv] [--spoil] LIB_DIR MODELS BOUNDS
  *
- * A network runs as it is; a float one also in float16 (the graph option), and quantized here to 8-bit weights with 8- and 16-bit activations. Accuracy is the
- * signal to noise ratio of the outputs, in decibel, against the reference outputs of refs/; quantized networks are calibrated on the same inputs, which are few. A line of
- * BOUNDS: model, form, least decibel. With --spoil a bit of every result is turned, which has to be noticed. --tsv adds what is estimated for the SoC (OPENQNN_SOC) and the time on this computer. */
+ * A network runs as it is; a float one also in float16 (the graph option), and quantized here to 8-bit weights with 8- and
+ * 16-bit activations. Accuracy is the signal to noise ratio of the outputs, in decibel, against the reference outputs of
+ * refs/; quantized networks are calibrated on the same inputs, which are few. A line of BOUNDS: model, form, least decibel.
+ * With --spoil a bit of every result is turned, which has to be noticed. --tsv adds what is estimated for the SoC
+ * (OPENQNN_SOC) and the time on this computer. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +57,7 @@ static struct refs refs;
 static struct compose cpu, htp;
 static bool tsv, spoil;
 
-/* ---- outcomes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- outcomes --------------------------------------------------------------------------------------------------------- */
 
 static double real_value(const struct tensor_desc *d, const void *p, uint64_t i)
 {
@@ -113,7 +116,7 @@ static double decibel(const struct outcome *o)
     return o->signal > 0 && o->noise == o->noise ? 10 * log10(o->signal / o->noise) : -EXACT;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------------------- */
+/* ---- running ---------------------------------------------------------------------------------------------------------- */
 
 /* Networks without reference: numbers from 0 to 1, all bytes. */
 static void ramp(struct model_run *m)
@@ -148,7 +151,8 @@ static bool feed(struct model_run *m, const char *name, struct outcome *o)
 
 static bool compose_htp(struct model_run *m, enum form form, uint32_t vtcm, unsigned level)
 {
-    QnnHtpGraph_CustomConfig_t custom[3] = {QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT, QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT, QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT};
+    QnnHtpGraph_CustomConfig_t custom[3] = { QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT, QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT,
+                                             QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT };
     QnnGraph_Config_t config[3];
     const QnnGraph_Config_t *list[4] = {&config[0], &config[1], &config[2], NULL};
     custom[0].option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION;
@@ -171,11 +175,13 @@ static bool load_source(struct model_run *m, const char *path)
 {
     static const char *const symbols[] = {"height", "width"};
     static const uint32_t sizes[] = {96, 96};
-    static const struct convert_opts onnx = {.preserve_io = true, .symbols = symbols, .symbol_values = sizes, .n_symbols = 2};
+    static const struct convert_opts onnx = {
+        .preserve_io = true, .symbols = symbols, .symbol_values = sizes, .n_symbols = 2
+    };
     return model_load(m, path, strstr(path, ".onnx") ? &onnx : NULL);
 }
 
-/* ---- quantizing ------------------------------------------------------------------------------------------------------------ */
+/* ---- quantizing ------------------------------------------------------------------------------------------------------- */
 
 static void observe_nothing(void *arg, const struct tensor_desc *d, void *got, const void *want, const char *engine)
 {
@@ -224,8 +230,14 @@ static bool quantize(struct model_run *m, const struct quantize_range *ranges, e
     struct quantize_report report;
     struct quantize_state states[32];
     struct ir_graph *g = NULL;
-    struct quantize_opts o = {.act = {.bits = form == W8A16 ? 16 : 8}, .param = {.bits = 8, .schema = QUANTIZE_SYMMETRIC}, .bias_bits = 32, .per_channel = true,
-                              .per_row = true, .stats = ranges, .preserve_io = true, .states = states};
+    struct quantize_opts o = { .act = { .bits = form == W8A16 ? 16 : 8 },
+                               .param = { .bits = 8, .schema = QUANTIZE_SYMMETRIC },
+                               .bias_bits = 32,
+                               .per_channel = true,
+                               .per_row = true,
+                               .stats = ranges,
+                               .preserve_io = true,
+                               .states = states };
     for (size_t i = 0; i < m->report.io.n && o.n_states < 32; i++)
         if (m->report.io.at[i].state)
             states[o.n_states++] = (struct quantize_state){m->report.io.at[i].state, m->report.io.at[i].graph_name};
@@ -241,7 +253,7 @@ static bool quantize(struct model_run *m, const struct quantize_range *ranges, e
     return true;
 }
 
-/* ---- one network in one form ------------------------------------------------------------------------------------------------ */
+/* ---- one network in one form ------------------------------------------------------------------------------------------ */
 
 static bool load(struct model_run *m, const char *path, const struct quantize_range *ranges, enum form form)
 {
@@ -270,7 +282,8 @@ static void look(struct model_run *m, bool small, struct facts *f)
     if (m->on->q.contextGetBinarySize(m->on->context, &size) != QNN_SUCCESS)
         return;
     void *data = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
-    if (data && m->on->q.contextGetBinary(m->on->context, data, size, &written) == QNN_SUCCESS && binary_open(data, written, &file) == ST_OK) {
+    if (data && m->on->q.contextGetBinary(m->on->context, data, size, &written) == QNN_SUCCESS &&
+        binary_open(data, written, &file) == ST_OK) {
         const struct binary_graph *g = &file.graphs[0];
         htp_cost_device(file.target.soc_model, file.target.arch, 0, 0, &device);
         *(small ? &f->small_spill : &f->spill) = g->info.spill_fill_bytes;
@@ -296,8 +309,10 @@ static bool compose_small(struct model_run *m, enum form form, uint32_t *vtcm)
     }
 }
 
-/* With all of the VTCM in a session process, and with little of it at another level; the last says why when something is wrong. */
-static const char *run_htp(const char *path, const char *name, const struct quantize_range *ranges, enum form form, struct outcome *first, struct facts *facts)
+/* With all of the VTCM in a session process, and with little of it at another level; the last says why when something is
+ * wrong. */
+static const char *run_htp(const char *path, const char *name, const struct quantize_range *ranges, enum form form,
+                           struct outcome *first, struct facts *facts)
 {
     static char text[1500];
     struct outcome second = {0};
@@ -305,7 +320,8 @@ static const char *run_htp(const char *path, const char *name, const struct quan
     for (int i = 0; i < 2 && !wrong; i++) {
         struct model_run m;
         struct outcome *o = i ? &second : first;
-        bool ok = load(&m, path, ranges, form) && (i ? compose_small(&m, form, &facts->small_vtcm) : compose_htp(&m, form, 0, 2)) && feed(&m, name, o);
+        bool ok = load(&m, path, ranges, form) &&
+                  (i ? compose_small(&m, form, &facts->small_vtcm) : compose_htp(&m, form, 0, 2)) && feed(&m, name, o);
         if (!ok) {
             snprintf(text, sizeof(text), "%s", m.error);
             wrong = text;
@@ -324,7 +340,8 @@ static const char *run_htp(const char *path, const char *name, const struct quan
     return wrong;
 }
 
-static const char *run_cpu(const char *path, const char *name, const struct quantize_range *ranges, enum form form, const struct outcome *htp_gave)
+static const char *run_cpu(const char *path, const char *name, const struct quantize_range *ranges, enum form form,
+                           const struct outcome *htp_gave)
 {
     static char text[1500];
     struct model_run m;
@@ -370,16 +387,19 @@ static bool run_form(const char *path, const char *name, const struct quantize_r
     if (o.top_all)
         snprintf(top, sizeof(top), "%u/%u", o.top_same, o.top_all);
     if (tsv)
-        printf("%s\t%s\t%s\t%u\t%s\t%s\t%llu\t%.3f\t%llu\t%llu\t%llu\t%u\t%.3f\t%s\n", name, form_names[form], o.type, o.steps, db, top, (unsigned long long)f.cycles,
-               f.mhz ? (double)f.cycles / f.mhz / 1e3 : 0.0, (unsigned long long)f.peak, (unsigned long long)f.spill, (unsigned long long)f.small_spill, f.small_vtcm >> 10, f.ms, wrong ? wrong : "ok");
+        printf("%s\t%s\t%s\t%u\t%s\t%s\t%llu\t%.3f\t%llu\t%llu\t%llu\t%u\t%.3f\t%s\n", name, form_names[form], o.type,
+               o.steps, db, top, (unsigned long long)f.cycles, f.mhz ? (double)f.cycles / f.mhz / 1e3 : 0.0,
+               (unsigned long long)f.peak, (unsigned long long)f.spill, (unsigned long long)f.small_spill,
+               f.small_vtcm >> 10, f.ms, wrong ? wrong : "ok");
     else
-        printf("%-48s %-9s %-5s %3u runs %8s dB  top-1 %-6s %s\n", name, form_names[form], o.type, o.steps, db, top, wrong ? wrong : "ok");
+        printf("%-48s %-9s %-5s %3u runs %8s dB  top-1 %-6s %s\n", name, form_names[form], o.type, o.steps, db, top,
+               wrong ? wrong : "ok");
     fflush(stdout);
     free(o.bytes);
     return !wrong == !spoil;
 }
 
-/* ---- all networks ----------------------------------------------------------------------------------------------------------- */
+/* ---- all networks ----------------------------------------------------------------------------------------------------- */
 
 /* Float between its operators, and fed with references to calibrate on. */
 static bool is_float(const char *path, const char *name)
@@ -440,7 +460,8 @@ static bool read_bounds(const char *path)
     if (!f)
         return false;
     while (n_bounds < MAX_BOUNDS && fgets(text, sizeof(text), f))
-        if (text[0] != '#' && sscanf(text, "%159[^\t]\t%15[^\t]\t%lf", bounds[n_bounds].model, bounds[n_bounds].form, &bounds[n_bounds].decibel) == 3)
+        if (text[0] != '#' && sscanf(text, "%159[^\t]\t%15[^\t]\t%lf", bounds[n_bounds].model, bounds[n_bounds].form,
+                                     &bounds[n_bounds].decibel) == 3)
             n_bounds++;
     fclose(f);
     return true;
@@ -448,7 +469,9 @@ static bool read_bounds(const char *path)
 
 int main(int argc, char **argv)
 {
-    static const char *const folders[] = {"dtln", "litert", "llm", "mlperf-tiny", "onnx", "onnx-light", "silero", "tflm", "tflm-seanet-int16", "vision", "wakeword"};
+    static const char *const folders[] = { "dtln",       "litert", "llm",  "mlperf-tiny",       "onnx",
+                                           "onnx-light", "silero", "tflm", "tflm-seanet-int16", "vision",
+                                           "wakeword" };
     const char *args[3] = {0};
     char path[4096];
     unsigned failed = 0, n_models = 0, n = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fixed-point networks on libQnnLpai.so: the same bits as on libQnnCpu.so, in a plan that is proven to be the smallest, in memory that ends where
- * pages begin that nobody may touch.
+/* Fixed-point networks on libQnnLpai.so: the same bits as on libQnnCpu.so, in a plan that is proven to be the smallest, in
+ * memory that ends where pages begin that nobody may touch.
  *
  *     lpai_networks LIBQNNCPU LIBQNNLPAI MODELS_DIR
  *
- * Prints one line per network: scratch with inputs and outputs in it, its lower bound, persistent memory. The layers of a 16-bit network, one file
- * each, are compared as well. */
+ * Prints one line per network: scratch with inputs and outputs in it, its lower bound, persistent memory. The layers of a
+ * 16-bit network, one file each, are compared as well. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +21,22 @@
 enum { STEPS = 4, ALIGN = 64, SKIP = 77 };
 
 static const char *const networks[] = {
-    "mlperf-tiny/ad_autoencoder_int8", "mlperf-tiny/ic_resnet8_int8",  "mlperf-tiny/kws_dscnn_int8",   "mlperf-tiny/vww_mobilenetv1_int8",
-    "tflm/hello_world_int8",           "tflm/micro_speech_int8",       "tflm/mnist_lstm_int8",         "tflm/person_detect_int8",
-    "vision/mobilenet_v1_0.25_128_u8", "vision/mobilenet_v2_1.0_224_int8_ptq", "wakeword/alexa_v2_stream_int8",
+    "mlperf-tiny/ad_autoencoder_int8",
+    "mlperf-tiny/ic_resnet8_int8",
+    "mlperf-tiny/kws_dscnn_int8",
+    "mlperf-tiny/vww_mobilenetv1_int8",
+    "tflm/hello_world_int8",
+    "tflm/micro_speech_int8",
+    "tflm/mnist_lstm_int8",
+    "tflm/person_detect_int8",
+    "vision/mobilenet_v1_0.25_128_u8",
+    "vision/mobilenet_v2_1.0_224_int8_ptq",
+    "wakeword/alexa_v2_stream_int8",
 };
 
 static const char *const layers = "tflm-seanet-int16";
 
-/* ---- memory between guard pages ------------------------------------------------------------------------------------------------ */
+/* ---- memory between guard pages --------------------------------------------------------------------------------------- */
 
 enum { MAX_GUARDED = 4096 };
 static struct {
@@ -41,7 +49,9 @@ static size_t n_guarded;
 static void *guarded_alloc(size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + page - 1) / page * page;
-    uint8_t *map = bytes && n_guarded < MAX_GUARDED ? mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+    uint8_t *map = bytes && n_guarded < MAX_GUARDED
+                       ? mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                       : MAP_FAILED;
     if (map == MAP_FAILED || mprotect(map + page, inner, PROT_READ | PROT_WRITE))
         return NULL;
     guarded[n_guarded].map = map;
@@ -58,7 +68,7 @@ static void guarded_free_all(void)
     }
 }
 
-/* ---- pools and buffers --------------------------------------------------------------------------------------------------------- */
+/* ---- pools and buffers ------------------------------------------------------------------------------------------------ */
 
 static uint32_t ask(struct compose *c, uint32_t option)
 {
@@ -137,12 +147,13 @@ static bool report(const char *name, struct compose *c, uint32_t scratch, uint32
     if (c->q.contextGetBinarySize(c->context, &size) != QNN_SUCCESS)
         return false;
     void *data = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
-    bool ok = data && c->q.contextGetBinary(c->context, data, size, &written) == QNN_SUCCESS && binary_open(data, size, &b) == ST_OK;
+    bool ok = data && c->q.contextGetBinary(c->context, data, size, &written) == QNN_SUCCESS &&
+              binary_open(data, size, &b) == ST_OK;
     if (ok) {
         const struct binary_graph_info *i = &b.graphs[0].info;
         if (!quiet)
-            printf("%-40s scratch %8u  lower bound %8llu  %s  persistent %u\n", name, scratch, (unsigned long long)i->live_bytes,
-               i->plan_optimal ? "proven optimal" : "NOT PROVEN", persistent);
+            printf("%-40s scratch %8u  lower bound %8llu  %s  persistent %u\n", name, scratch,
+                   (unsigned long long)i->live_bytes, i->plan_optimal ? "proven optimal" : "NOT PROVEN", persistent);
         ok = scratch - i->scratch_bytes < ALIGN && persistent - i->persistent_bytes < ALIGN && i->plan_optimal;
         binary_close(&b);
     }
@@ -168,13 +179,15 @@ static const char *compare(struct model_run *cpu, struct model_run *lpai)
 static const char *run_on(struct model_run *cpu, struct model_run *lpai, const char *name, bool quiet)
 {
     struct compose *c = lpai->on;
-    uint32_t scratch = ask(c, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE), persistent = ask(c, QNN_LPAI_GRAPH_GET_PROP_PERSISTENT_MEM_SIZE);
+    uint32_t scratch = ask(c, QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE),
+             persistent = ask(c, QNN_LPAI_GRAPH_GET_PROP_PERSISTENT_MEM_SIZE);
     void **own = guard_buffers(lpai);
     if (!own)
         return "no memory";
     give(c, QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM, scratch);
     give(c, QNN_LPAI_GRAPH_SET_CFG_PERSISTENT_MEM, persistent);
-    const char *wrong = c->q.graphFinalize(c->graph, NULL, NULL) != QNN_SUCCESS ? "it cannot be finalized with its pools" : compare(cpu, lpai);
+    const char *wrong = c->q.graphFinalize(c->graph, NULL, NULL) != QNN_SUCCESS ? "it cannot be finalized with its pools"
+                                                                                : compare(cpu, lpai);
     if (!report(name, c, scratch, persistent, quiet) && !wrong)
         wrong = "the plan is not proven optimal, or the sizes are not its own";
     compose_drop(c);

@@ -169,7 +169,8 @@ static bool make_node(struct compose *c, const struct ir_node *n)
     list_tensors(c, n->out, n->n_out, out);
     Qnn_OpConfig_t op = {.version = QNN_OPCONFIG_VERSION_1,
                          .v1 = {n->name, "qti.aisw", n->op->name, np, params, n->n_in, in, n->n_out, out}};
-    return done(c, c->q.backendValidateOpConfig(c->backend, op), n->name) && done(c, c->q.graphAddNode(c->graph, op), n->name);
+    return done(c, c->q.backendValidateOpConfig(c->backend, op), n->name) &&
+           done(c, c->q.graphAddNode(c->graph, op), n->name);
 }
 
 bool compose_graph(struct compose *c, const struct ir_graph *g)
@@ -203,7 +204,8 @@ bool compose_reload(struct compose *c)
         return false;
     c->q.contextFree(c->context, NULL);
     c->context = NULL;
-    return done(c, c->q.contextCreateFromBinary(c->backend, NULL, NULL, c->saved, written, &c->context, NULL), "contextCreateFromBinary") &&
+    return done(c, c->q.contextCreateFromBinary(c->backend, NULL, NULL, c->saved, written, &c->context, NULL),
+                "contextCreateFromBinary") &&
            done(c, c->q.graphRetrieve(c->context, c->g->name, &c->graph), "graphRetrieve");
 }
 
@@ -222,5 +224,6 @@ bool compose_run(struct compose *c, void *const *data)
         *to = c->tensors[i];
         to->v1.clientBuf = (Qnn_ClientBuffer_t){data[i], (uint32_t)desc_bytes(&t->desc)};
     }
-    return done(c, c->q.graphExecute(c->graph, n_in ? in : NULL, n_in, n_out ? out : NULL, n_out, NULL, NULL), "graphExecute");
+    return done(c, c->q.graphExecute(c->graph, n_in ? in : NULL, n_in, n_out ? out : NULL, n_out, NULL, NULL),
+                "graphExecute");
 }

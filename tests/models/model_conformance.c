@@ -3,10 +3,11 @@
  *
  *     model_conformance [--tsv] [--verbose] [--spoil] LIBRARY MODELS [BOUNDS]
  *
- * TFLite and ONNX networks. MODELS has refs/index.tsv (model, step, in|expected, index, type, shape, tensor, engine; the data in files beside it) and tflm-seanet-int16/
- * (single operators with CSV files). Integer outputs are compared in quanta, float ones relative to the largest expected value. BOUNDS is a table
- * of what each model may differ by; exit 1 when one differs by more, 77 when MODELS is not there. With --spoil results are changed before they are
- * compared, and every model with a reference must be noticed. */
+ * TFLite and ONNX networks. MODELS has refs/index.tsv (model, step, in|expected, index, type, shape, tensor, engine; the
+ * data in files beside it) and tflm-seanet-int16/ (single operators with CSV files). Integer outputs are compared in quanta,
+ * float ones relative to the largest expected value. BOUNDS is a table of what each model may differ by; exit 1 when one
+ * differs by more, 77 when MODELS is not there. With --spoil results are changed before they are compared, and every model
+ * with a reference must be noticed. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -196,7 +197,8 @@ static void run_csv_case(struct compose *on, const char *folder, const char *ste
     }
     r->cases++;
     if (!ok)
-        snprintf(r->error, sizeof(r->error), "%.100s: %.1200s", stem, m.error[0] ? m.error : "a CSV file is missing or too short");
+        snprintf(r->error, sizeof(r->error), "%.100s: %.1200s", stem,
+                 m.error[0] ? m.error : "a CSV file is missing or too short");
     model_close(&m);
 }
 
@@ -278,7 +280,8 @@ static const char *judge(const struct row *r)
         if (strcmp(b->name, r->name))
             continue;
         bool real = !strcmp(r->type, "f32");
-        bool ok = real ? r->relative <= b->relative : r->quanta <= b->quanta && (double)r->differing <= b->differing * (double)r->elements;
+        bool ok = real ? r->relative <= b->relative
+                       : r->quanta <= b->quanta && (double)r->differing <= b->differing * (double)r->elements;
         return ok ? "ok" : "out of bounds";
     }
     return n_bounds ? "no bound" : "ran";
@@ -295,8 +298,8 @@ static void print_row(const struct row *r, bool tsv)
     if (r->top_all)
         snprintf(top, sizeof(top), "%u/%u", r->top_same, r->top_all);
     if (tsv)
-        printf("%s\t%s\t%u\t%s\t%llu\t%s\t%s\t%s\t%s\n", r->name, r->engine, r->cases, r->type[0] ? r->type : "-", (unsigned long long)r->elements, diff,
-               top, judge(r), r->error[0] ? r->error : "-");
+        printf("%s\t%s\t%u\t%s\t%llu\t%s\t%s\t%s\t%s\n", r->name, r->engine, r->cases, r->type[0] ? r->type : "-",
+               (unsigned long long)r->elements, diff, top, judge(r), r->error[0] ? r->error : "-");
     else
         printf("%-52s %-20s %3u runs %-5s %8llu values  %-28s top-1 %-6s %s%s%s\n", r->name, r->engine, r->cases, r->type,
                (unsigned long long)r->elements, diff, top, judge(r), r->error[0] ? ": " : "", r->error);

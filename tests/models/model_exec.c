@@ -3,8 +3,9 @@
  *
  *     model_exec LIBRARY [OUTPUT]    then, per line of standard input:   MODEL INPUTS OUTPUTS [STEPS]
  *
- * INPUTS holds the inputs of all steps one behind the other, in the order of the file; OUTPUTS gets the outputs likewise. Each line is
- * answered by "ok" or by "refused: …" with every reason. States are carried from step to step. OUTPUT: a tensor that is the only output. */
+ * INPUTS holds the inputs of all steps one behind the other, in the order of the file; OUTPUTS gets the outputs likewise.
+ * Each line is answered by "ok" or by "refused: …" with every reason. States are carried from step to step. OUTPUT: a tensor
+ * that is the only output. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -70,7 +70,8 @@ static bool use_line(struct model_run *m, const char *models, const struct ref_l
     void *v = vector_file(models, l, &size);
     bool ok = t != IR_NONE && v && size == desc_bytes(&m->g->tensors.at[t].desc);
     if (!ok)
-        snprintf(m->error, sizeof(m->error), "step %u: %s \"%.200s\" of %zu bytes does not fit the model", l->step, l->kind, l->tensor, size);
+        snprintf(m->error, sizeof(m->error), "step %u: %s \"%.200s\" of %zu bytes does not fit the model", l->step, l->kind,
+                 l->tensor, size);
     else if (expected)
         output(arg, &m->g->tensors.at[t].desc, m->data[t], v, l->engine);
     else
@@ -94,7 +95,8 @@ static void carry_states(struct model_run *m, const struct ref_line *l, unsigned
     }
 }
 
-bool refs_feed(struct model_run *m, const char *models, const struct ref_line *l, unsigned n, refs_output_fn *output, void *arg)
+bool refs_feed(struct model_run *m, const char *models, const struct ref_line *l, unsigned n, refs_output_fn *output,
+               void *arg)
 {
     bool ran = false;
     for (unsigned i = 0; i < n; i++) {
@@ -113,7 +115,8 @@ bool refs_feed(struct model_run *m, const char *models, const struct ref_line *l
     return true;
 }
 
-bool refs_feed_all(struct model_run *m, const char *models, const struct refs *r, const char *name, struct refs_to to, bool *known)
+bool refs_feed_all(struct model_run *m, const char *models, const struct refs *r, const char *name, struct refs_to to,
+                   bool *known)
 {
     bool ok = true;
     *known = false;

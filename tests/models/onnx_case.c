@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Converts a case, runs it through the public API, and compares. A graph has fixed shapes: where an input decides a shape (axes, pads, sizes …), the
- * conversion is repeated with the contents of small inputs known, as if the model had them as constants. */
+/* Converts a case, runs it through the public API, and compares. A graph has fixed shapes: where an input decides a shape
+ * (axes, pads, sizes …), the conversion is repeated with the contents of small inputs known, as if the model had them as
+ * constants. */
 #include "onnx_case.h"
 
 #include <math.h>
@@ -122,7 +123,8 @@ static struct tensor_desc desc_of(const struct onnx_tensor *t)
 static bool is_known(const struct onnx_tensor *t, unsigned level)
 {
     struct tensor_desc d = desc_of(t);
-    bool whole = t->type == DT_I64 || t->type == DT_I32 || t->type == DT_B8, short_list = t->rank <= 1 && desc_count(&d) <= 64;
+    bool whole = t->type == DT_I64 || t->type == DT_I32 || t->type == DT_B8,
+         short_list = t->rank <= 1 && desc_count(&d) <= 64;
     return level == 1 ? whole && short_list : level == 2 ? short_list : level == 3 && desc_count(&d) <= KNOWN_MAX;
 }
 
@@ -174,7 +176,8 @@ static bool convert_case(struct run *r)
     for (unsigned level = 1; level <= 3; level++) {
         uint32_t set = 0;
         for (uint32_t i = 0; i < r->n_in; i++)
-            set |= (uint32_t)(r->in[i].t.type != DT_NONE && r->in[i].t.rank <= MAX_RANK && is_known(&r->in[i].t, level)) << i;
+            set |= (uint32_t)(r->in[i].t.type != DT_NONE && r->in[i].t.rank <= MAX_RANK && is_known(&r->in[i].t, level))
+                   << i;
         if (!set)
             continue;
         if (convert(r, set) == ST_OK)
@@ -214,7 +217,8 @@ static bool is_turned(const struct run *r, const char *source, bool output)
 }
 
 /* From the order of the graph to that of the source, or the other way. */
-static const void *turn(struct run *r, const struct tensor_desc *d, const void *data, bool to_source, struct tensor_desc *ret)
+static const void *turn(struct run *r, const struct tensor_desc *d, const void *data, bool to_source,
+                        struct tensor_desc *ret)
 {
     uint8_t last[MAX_RANK], perm[MAX_RANK];
     void *to = arena_alloc(&r->arena, desc_bytes(d));
@@ -240,7 +244,8 @@ static bool compare(struct run *r, uint32_t i, uint32_t t, const void *got)
     }
     char text[300], a[DESC_TEXT_MAX], b[DESC_TEXT_MAX];
     double relative, absolute;
-    if (d->rank != w.rank || memcmp(d->dims, w.dims, d->rank * sizeof(d->dims[0])) || dtype_bits(d->type) != dtype_bits(w.type)) {
+    if (d->rank != w.rank || memcmp(d->dims, w.dims, d->rank * sizeof(d->dims[0])) ||
+        dtype_bits(d->type) != dtype_bits(w.type)) {
         snprintf(text, sizeof(text), "output %u is %s, %s is expected", i, desc_text(d, a), desc_text(&w, b));
         return not_passed(r, CASE_FAILED, text);
     }
@@ -250,10 +255,12 @@ static bool compare(struct run *r, uint32_t i, uint32_t t, const void *got)
         if (r->how.spoil && k == 0)
             x = isfinite(y) ? y + 1000 + fabs(y) : 0;
         /* an infinite y would make the tolerance infinite, too */
-        bool same = x == y || (x != x && y != y) || (isfinite(x) && isfinite(y) && fabs(x - y) <= absolute + relative * fabs(y));
+        bool same =
+            x == y || (x != x && y != y) || (isfinite(x) && isfinite(y) && fabs(x - y) <= absolute + relative * fabs(y));
         if (same)
             continue;
-        snprintf(text, sizeof(text), "output %u, element %llu of %s: %.9g, %.9g is expected", i, (unsigned long long)k, desc_text(d, a), x, y);
+        snprintf(text, sizeof(text), "output %u, element %llu of %s: %.9g, %.9g is expected", i, (unsigned long long)k,
+                 desc_text(d, a), x, y);
         return not_passed(r, CASE_FAILED, text);
     }
     return true;

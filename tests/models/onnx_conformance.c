@@ -3,8 +3,9 @@
  *
  *     onnx_conformance FOLDER [--baseline FILE] [--document FILE] [--only TEXT] [--verbose] [--spoil] [--channel_last]
  *
- * The baseline holds the number of cases that must pass; wrong numbers always fail. With --spoil every result is changed before it is compared, and it
- * is a failure when anything passes. With --channel_last inputs and outputs have the order that the converter chooses. */
+ * The baseline holds the number of cases that must pass; wrong numbers always fail. With --spoil every result is changed
+ * before it is compared, and it is a failure when anything passes. With --channel_last inputs and outputs have the order
+ * that the converter chooses. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,8 +60,8 @@ static bool run_all(struct suite *s, const struct options *o, struct compose *on
         s->known += c->verdict == CASE_PASSED && c->fixed;
         s->computed += c->verdict == CASE_PASSED && c->fixed && !c->inputs;
         if (o->verbose || (!o->how.spoil && (c->verdict == CASE_FAILED || c->verdict == CASE_BROKEN)))
-            printf("%-8s %s [%s] known=%u inputs=%u nodes=%u compared=%llu %s\n", verdict_names[c->verdict], c->name, c->ops, c->fixed, c->inputs, c->nodes,
-                   (unsigned long long)c->compared, c->reason);
+            printf("%-8s %s [%s] known=%u inputs=%u nodes=%u compared=%llu %s\n", verdict_names[c->verdict], c->name, c->ops,
+                   c->fixed, c->inputs, c->nodes, (unsigned long long)c->compared, c->reason);
         free(list[i]);
     }
     if (n > 0)
@@ -84,7 +85,8 @@ static void print_table(const struct suite *s, FILE *to, const char *row)
         const char *ops = s->cases.at[i].ops;
         for (; i < s->cases.n && !strcmp(s->cases.at[i].ops, ops); i++)
             count[s->cases.at[i].verdict]++;
-        fprintf(to, row, ops[0] ? ops : "(none)", count[CASE_PASSED], count[CASE_FAILED] + count[CASE_BROKEN], count[CASE_REFUSED]);
+        fprintf(to, row, ops[0] ? ops : "(none)", count[CASE_PASSED], count[CASE_FAILED] + count[CASE_BROKEN],
+                count[CASE_REFUSED]);
     }
 }
 
@@ -93,12 +95,19 @@ static void write_document(const struct suite *s, const char *path)
     FILE *f = fopen(path, "w");
     if (!f)
         return;
-    fprintf(f, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n# ONNX operator cases\n\nMade by `onnx_conformance --document`; do not edit. Every case is converted, "
-               "composed and executed on libQnnCpu.so through the public API and compared with the outputs that come with it (relative 1e-3, absolute 1e-5; "
+    fprintf(f, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n# ONNX operator cases\n\nMade by `onnx_conformance "
+               "--document`; do not edit. Every case is converted, "
+               "composed and executed on libQnnCpu.so through the public API and compared with the outputs that come with "
+               "it (relative 1e-3, absolute 1e-5; "
                "16-bit floats 5e-3 and 2e-3).\n\n");
-    fprintf(f, "%u passed, %u failed, %u refused. A graph's shapes are fixed, so inputs that decide one (axes, pads, sizes) had to be given when converting for %u "
-               "of those that passed. %u of these were left with no input at all: their results were computed by the converter, not by the backend, and say nothing "
-               "about kernels.\n\n", s->count[CASE_PASSED], s->count[CASE_FAILED] + s->count[CASE_BROKEN], s->count[CASE_REFUSED], s->known, s->computed);
+    fprintf(f,
+            "%u passed, %u failed, %u refused. A graph's shapes are fixed, so inputs that decide one (axes, pads, sizes) "
+            "had to be given when converting for %u "
+            "of those that passed. %u of these were left with no input at all: their results were computed by the "
+            "converter, not by the backend, and say nothing "
+            "about kernels.\n\n",
+            s->count[CASE_PASSED], s->count[CASE_FAILED] + s->count[CASE_BROKEN], s->count[CASE_REFUSED], s->known,
+            s->computed);
     fprintf(f, "## Not passed\n\n| case | operators | | why |\n|---|---|---|---|\n");
     for (size_t i = 0; i < s->cases.n; i++) {
         const struct onnx_case *c = &s->cases.at[i];
@@ -168,8 +177,9 @@ int main(int argc, char **argv)
         qsort(s.cases.at, s.cases.n, sizeof(s.cases.at[0]), by_ops);
     print_table(&s, stdout, "%-60s %4u passed %4u failed %4u refused\n");
     unsigned wrong = s.count[CASE_FAILED] + s.count[CASE_BROKEN], least = read_baseline(o.baseline);
-    printf("%zu cases: %u passed (%u with inputs known when converting, %u of them with all), %u failed, %u refused; at least %u must pass\n", s.cases.n,
-           s.count[CASE_PASSED], s.known, s.computed, wrong, s.count[CASE_REFUSED], least);
+    printf("%zu cases: %u passed (%u with inputs known when converting, %u of them with all), %u failed, %u refused; at "
+           "least %u must pass\n",
+           s.cases.n, s.count[CASE_PASSED], s.known, s.computed, wrong, s.count[CASE_REFUSED], least);
     if (o.how.channel_last)
         printf("%u cases have inputs or outputs in another order than the source\n", s.turned);
     if (o.document)

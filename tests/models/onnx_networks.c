@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole ONNX networks on libQnnCpu.so, or the library that OPENQNN_TEST_LIB names, against the reference outputs beside them.
+/* Whole ONNX networks on libQnnCpu.so, or the library that OPENQNN_TEST_LIB names, against the reference outputs beside
+ * them.
  *
  *     onnx_networks MODELS_FOLDER BOUNDS_FILE [--spoil]
  *
- * A line of the bounds file: model, how it is fed ("refs", or "ramp": arange(n)/n against MODEL_output_0.pb), the largest error allowed, as a part
- * of the largest expected magnitude, and the part of the values that may differ by more than a millionth of it. With --spoil results are changed before they are compared, and every network must be noticed. */
+ * A line of the bounds file: model, how it is fed ("refs", or "ramp": arange(n)/n against MODEL_output_0.pb), the largest
+ * error allowed, as a part of the largest expected magnitude, and the part of the values that may differ by more than a
+ * millionth of it. With --spoil results are changed before they are compared, and every network must be noticed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +49,8 @@ static uint32_t find_io(struct network *w, uint32_t nth, const char *name, bool 
 static void *ref_file(const struct network *w, const char *what, unsigned step, unsigned index, size_t *size)
 {
     char path[4096];
-    snprintf(path, sizeof(path), "%s/refs/%.*s/%s_s%u_%u.bin", w->folder, (int)strlen(w->model) - 5, w->model, what, step, index);
+    snprintf(path, sizeof(path), "%s/refs/%.*s/%s_s%u_%u.bin", w->folder, (int)strlen(w->model) - 5, w->model, what, step,
+             index);
     return read_whole_file(path, size);
 }
 
@@ -194,8 +197,9 @@ static bool run_network(struct network *w)
     if (ok) {
         bool within = w->worst <= w->bound && (double)w->different <= w->share * (double)w->compared;
         ok = within != w->spoil;
-        printf("%s %-40s %4zu nodes, %7llu values, %llu differ, error %.3g of the largest, allowed %.3g\n", ok ? "ok  " : "FAIL", w->model,
-               w->g->nodes.n, (unsigned long long)w->compared, (unsigned long long)w->different, w->worst, w->bound);
+        printf("%s %-40s %4zu nodes, %7llu values, %llu differ, error %.3g of the largest, allowed %.3g\n",
+               ok ? "ok  " : "FAIL", w->model, w->g->nodes.n, (unsigned long long)w->compared,
+               (unsigned long long)w->different, w->worst, w->bound);
     }
     compose_drop(w->on);
     ir_graph_free(w->g);

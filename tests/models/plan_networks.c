@@ -3,9 +3,10 @@
  *
  *     plan_networks MODELS_DIR [--tsv]
  *
- * Every network is converted and prepared twice for memory as LPAI has it (inputs and outputs in scratch), in the order it was given and in the order
- * that plan_order chooses. Printed: operators, scratch; the lower bound of all orders; scratch in the order given; what the plain method needs there
- * (largest tensor first, nothing in place); persistent memory; milliseconds of prepare without and with the choice of an order. */
+ * Every network is converted and prepared twice for memory as LPAI has it (inputs and outputs in scratch), in the order it
+ * was given and in the order that plan_order chooses. Printed: operators, scratch; the lower bound of all orders; scratch in
+ * the order given; what the plain method needs there (largest tensor first, nothing in place); persistent memory;
+ * milliseconds of prepare without and with the choice of an order. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +55,13 @@ struct planned {
 
 static bool plan(const struct ir_graph *g, uint64_t order_steps, struct planned *ret)
 {
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .io_in_scratch = true, .work_budget = 1, .max_tiles = 1,
-                                .order_steps = order_steps, .plan_nodes = 2000000 };
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = ALIGN,
+                                .io_in_scratch = true,
+                                .work_budget = 1,
+                                .max_tiles = 1,
+                                .order_steps = order_steps,
+                                .plan_nodes = 2000000 };
     struct prepare_opts o = { .opt_level = 2 };
     struct ir_graph *copy = NULL;
     if (ir_clone(g, &copy) != ST_OK)
@@ -81,21 +87,27 @@ static bool known(const struct plan_buf *b, size_t n, const struct plan_buf *x)
     return false;
 }
 
-/* Each tensor with its own lifetime and nothing in place, largest first. Views of one memory are one: same place, same time. */
+/* Each tensor with its own lifetime and nothing in place, largest first. Views of one memory are one: same place, same time.
+ */
 static uint64_t plain_greedy(const struct binary_graph *g)
 {
     struct plan_buf *b = calloc(g->n_tensors + g->n_nodes, sizeof(*b));
     size_t n = 0;
     for (uint32_t i = 0; b && i < g->n_tensors; i++) {
         const struct binary_tensor *t = &g->tensors[i];
-        struct plan_buf x = { .size = (t->bytes + ALIGN - 1) / ALIGN * ALIGN, .align = ALIGN, .first = t->first, .last = t->last, .fixed = t->offset };
+        struct plan_buf x = { .size = (t->bytes + ALIGN - 1) / ALIGN * ALIGN,
+                              .align = ALIGN,
+                              .first = t->first,
+                              .last = t->last,
+                              .fixed = t->offset };
         if (t->place == PLACE_SCRATCH && !known(b, n, &x))
             b[n++] = x;
     }
     for (size_t i = 0; i < n; i++)
         b[i].fixed = PLAN_ANY;
     for (uint32_t k = 0; b && k < g->n_nodes; k++)
-        b[n++] = (struct plan_buf){ .size = g->nodes[k].work_bytes, .align = ALIGN, .first = k, .last = k, .fixed = PLAN_ANY };
+        b[n++] =
+            (struct plan_buf){ .size = g->nodes[k].work_bytes, .align = ALIGN, .first = k, .last = k, .fixed = PLAN_ANY };
     uint64_t total = b ? plan_greedy_by_size(b, n) : 0;
     free(b);
     return total;
@@ -106,10 +118,12 @@ static bool report(const char *name, const struct planned *given, const struct p
     const struct binary_graph *g = &chosen->b.graphs[0];
     const struct binary_graph_info *i = &g->info;
     uint64_t as_given = given->b.graphs[0].info.scratch_bytes, greedy = plain_greedy(&given->b.graphs[0]);
-    printf(tsv ? "%s\t%u\t%llu\t%llu\t%llu\t%llu\t%llu\t%.1f\t%.1f\n" : "%-44s %4u operators  scratch %9llu  bound %9llu  given %9llu  greedy %9llu  "
-                                                                         "persistent %llu  %.1f ms %.1f ms\n",
-           name, g->n_nodes, (unsigned long long)i->scratch_bytes, (unsigned long long)i->order_bytes, (unsigned long long)as_given,
-           (unsigned long long)greedy, (unsigned long long)i->persistent_bytes, given->ms, chosen->ms);
+    printf(tsv ? "%s\t%u\t%llu\t%llu\t%llu\t%llu\t%llu\t%.1f\t%.1f\n"
+               : "%-44s %4u operators  scratch %9llu  bound %9llu  given %9llu  greedy %9llu  "
+                 "persistent %llu  %.1f ms %.1f ms\n",
+           name, g->n_nodes, (unsigned long long)i->scratch_bytes, (unsigned long long)i->order_bytes,
+           (unsigned long long)as_given, (unsigned long long)greedy, (unsigned long long)i->persistent_bytes, given->ms,
+           chosen->ms);
     if (i->scratch_bytes != i->order_bytes)
         printf("%s: %llu bytes of scratch; the bound of all orders is %llu\n", name, (unsigned long long)i->scratch_bytes,
                (unsigned long long)i->order_bytes);

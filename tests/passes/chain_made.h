@@ -19,7 +19,12 @@ struct prepared {
 
 static inline void make(struct prepared *p, const struct ir_graph *g, struct chain_limits chains, uint64_t seed)
 {
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000, .plan_nodes = 20000, .chains = chains };
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = 64,
+                                .max_tiles = 8,
+                                .order_steps = 5000,
+                                .plan_nodes = 20000,
+                                .chains = chains };
     struct prepare_opts o = { .opt_level = 2 };
     check(ir_clone(g, &p->g), "clone", seed);
     check(prepare(&t, &o, p->g, &p->im), "prepare", seed);

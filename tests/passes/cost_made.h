@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph written as text, prepared with nothing but what gives addresses, for tests of estimates: the operators stay as they are written. */
+/* A graph written as text, prepared with nothing but what gives addresses, for tests of estimates: the operators stay as
+ * they are written. */
 #ifndef TESTS_PASSES_COST_MADE_H
 #define TESTS_PASSES_COST_MADE_H
 
@@ -29,15 +30,24 @@ static inline struct made made_by(const char *text, const struct prepare_target 
 static inline struct made made_of(const char *text, const struct cost_rates *rates, const struct cost_device *device)
 {
     static const struct pass passes[] = { { "order", plan_order }, { "plan", plan_memory }, { "emit", emit_commands }, {} };
-    struct prepare_target t = { .passes = passes, .tensor_align = 64, .max_tiles = 4, .plan_nodes = 1000, .cost = rates, .device = device };
+    struct prepare_target t = {
+        .passes = passes, .tensor_align = 64, .max_tiles = 4, .plan_nodes = 1000, .cost = rates, .device = device
+    };
     return made_by(text, &t);
 }
 
 /* In a window of the device's size, without chains. */
 static inline struct made made_in(const char *text, const struct cost_device *device)
 {
-    static const struct pass passes[] = { { "order", plan_order }, { "vtcm", tile_vtcm }, { "plan", plan_memory }, { "emit", emit_commands }, {} };
-    struct prepare_target t = { .passes = passes, .tensor_align = 64, .max_tiles = 16, .plan_nodes = 1000, .vtcm_bytes = device->vtcm_bytes, .device = device };
+    static const struct pass passes[] = {
+        { "order", plan_order }, { "vtcm", tile_vtcm }, { "plan", plan_memory }, { "emit", emit_commands }, {}
+    };
+    struct prepare_target t = { .passes = passes,
+                                .tensor_align = 64,
+                                .max_tiles = 16,
+                                .plan_nodes = 1000,
+                                .vtcm_bytes = device->vtcm_bytes,
+                                .device = device };
     return made_by(text, &t);
 }
 

@@ -3,7 +3,8 @@
  *
  *     x (input) --Add(c)--> t (scratch) --Relu--> r (in y's buffer) --Reshape--> y (output)
  *
- * with k (a Transpose of t, output z) beside it, so that there are parameters, constants, views and steps with several commands. */
+ * with k (a Transpose of t, output z) beside it, so that there are parameters, constants, views and steps with several
+ * commands. */
 #ifndef TESTS_HANDMADE_H
 #define TESTS_HANDMADE_H
 
@@ -15,7 +16,21 @@
 #include "binary/binary.h"
 #include "binary/binary_format.h"
 
-enum { HM_X, HM_C, HM_T, HM_R, HM_Y, HM_Z, HM_TENSORS, HM_ADD = 0, HM_RELU, HM_RESHAPE, HM_TRANSPOSE, HM_NODES, HM_COMMANDS = 64 };
+enum {
+    HM_X,
+    HM_C,
+    HM_T,
+    HM_R,
+    HM_Y,
+    HM_Z,
+    HM_TENSORS,
+    HM_ADD = 0,
+    HM_RELU,
+    HM_RESHAPE,
+    HM_TRANSPOSE,
+    HM_NODES,
+    HM_COMMANDS = 64
+};
 
 struct handmade {
     struct binary_source src;
@@ -24,7 +39,8 @@ struct handmade {
     const void *data[HM_TENSORS];
     struct binary_node nodes[HM_NODES];
     struct binary_command commands[HM_COMMANDS];
-    uint32_t add_in[2], add_out[1], relu_in[1], relu_out[1], reshape_in[1], reshape_out[1], transpose_in[1], transpose_out[1];
+    uint32_t add_in[2], add_out[1], relu_in[1], relu_out[1], reshape_in[1], reshape_out[1], transpose_in[1],
+        transpose_out[1];
     struct op_value add_params[16], relu_params[16], reshape_params[16], transpose_params[16];
     uint32_t perm[2];
     float constant[1 << 14];
@@ -37,11 +53,18 @@ static inline struct binary_tensor hm_tensor(const char *name, uint32_t rows, ui
     return t;
 }
 
-static inline struct binary_node hm_node(const char *name, const char *op, uint32_t n_in, const uint32_t *in, const uint32_t *out,
-                                         const struct op_value *params)
+static inline struct binary_node hm_node(const char *name, const char *op, uint32_t n_in, const uint32_t *in,
+                                         const uint32_t *out, const struct op_value *params)
 {
-    return (struct binary_node){ .name = name, .op = op_find(op), .n_in = n_in, .n_out = 1, .in = in, .out = out, .params = params,
-                                 .post = { -INFINITY, INFINITY }, .macs = 7 };
+    return (struct binary_node){ .name = name,
+                                 .op = op_find(op),
+                                 .n_in = n_in,
+                                 .n_out = 1,
+                                 .in = in,
+                                 .out = out,
+                                 .params = params,
+                                 .post = { -INFINITY, INFINITY },
+                                 .macs = 7 };
 }
 
 static inline void hm_io(struct binary_tensor *t, uint8_t io, uint32_t entry, uint32_t id)
@@ -101,10 +124,20 @@ static inline void hm_make(struct handmade *h, const char *name, uint32_t rows, 
     h->transpose_params[op_param_index(op_find("Transpose"), "perm")] =
         (struct op_value){ .type = DT_U32, .rank = 1, .dims = { 2 }, .count = 2, .data = h->perm };
     hm_commands(h, 1, 1);
-    h->target = (struct binary_target){ .backend_id = 3, .core_version = { 2, 37, 0 }, .backend_version = { 1, 1, 0 }, .build_id = "test" };
-    h->src.info = (struct binary_graph_info){ .name = name, .scratch_bytes = (bytes + 63) & ~UINT64_C(63), .scratch_align = 64,
-                                              .live_bytes = bytes, .io_bytes = 3 * bytes, .const_bytes = bytes, .macs = 28, .priority = 100,
-                                              .opt_level = 2, .plan_optimal = 1, .n_source_nodes = 4 };
+    h->target = (struct binary_target){
+        .backend_id = 3, .core_version = { 2, 37, 0 }, .backend_version = { 1, 1, 0 }, .build_id = "test"
+    };
+    h->src.info = (struct binary_graph_info){ .name = name,
+                                              .scratch_bytes = (bytes + 63) & ~UINT64_C(63),
+                                              .scratch_align = 64,
+                                              .live_bytes = bytes,
+                                              .io_bytes = 3 * bytes,
+                                              .const_bytes = bytes,
+                                              .macs = 28,
+                                              .priority = 100,
+                                              .opt_level = 2,
+                                              .plan_optimal = 1,
+                                              .n_source_nodes = 4 };
     h->src.n_tensors = HM_TENSORS;
     h->src.n_nodes = HM_NODES;
     h->src.tensors = h->tensors;
@@ -113,7 +146,8 @@ static inline void hm_make(struct handmade *h, const char *name, uint32_t rows, 
     h->src.commands = h->commands;
 }
 
-/* y = relu(2 x), z = transpose(2 x) with a dynamic number of rows; the constant and the Reshape go, since their shapes are fixed. */
+/* y = relu(2 x), z = transpose(2 x) with a dynamic number of rows; the constant and the Reshape go, since their shapes are
+ * fixed. */
 static inline void hm_make_dynamic(struct handmade *h, uint32_t rows, uint32_t columns)
 {
     hm_make(h, "net", rows, columns);
@@ -126,8 +160,8 @@ static inline void hm_make_dynamic(struct handmade *h, uint32_t rows, uint32_t c
     h->reshape_in[0] = HM_T, h->reshape_out[0] = HM_R;
 }
 
-/* Make the checksums right again, so that spoiled bytes get past them: the checks behind them are what is tested then. Leaves alone
- * what is too damaged to have checksums. */
+/* Make the checksums right again, so that spoiled bytes get past them: the checks behind them are what is tested then.
+ * Leaves alone what is too damaged to have checksums. */
 static inline void hm_repair(uint8_t *data, size_t size)
 {
     struct bin_header h;

@@ -19,7 +19,8 @@ static inline void check(enum status st, const char *what)
 }
 
 /* A copy of the graph is compiled. */
-static inline void prepared_make(struct prepared *p, const struct ir_graph *g, const struct prepare_target *t, const struct prepare_opts *o)
+static inline void prepared_make(struct prepared *p, const struct ir_graph *g, const struct prepare_target *t,
+                                 const struct prepare_opts *o)
 {
     check(ir_clone(g, &p->g), "clone");
     check(prepare(t, o, p->g, &p->im), "prepare");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the generator of random graphs: one operator being put together, and what the functions that draw operators share. */
+/* Inside the generator of random graphs: one operator being put together, and what the functions that draw operators share.
+ */
 #ifndef TESTS_PASSES_RANDOM_DRAFT_H
 #define TESTS_PASSES_RANDOM_DRAFT_H
 
@@ -23,7 +24,8 @@ typedef void draft_fn(struct draft *d);
 float random_real(struct random_graph *r);
 struct quant random_encoding(struct random_graph *r, enum dtype t);
 struct tensor_desc random_desc(struct random_graph *r, enum dtype t, uint8_t rank, const uint32_t *dims);
-struct tensor_desc random_desc_at(const struct random_graph *r, uint32_t tensor); /* by value: adding a tensor moves the others */
+struct tensor_desc random_desc_at(const struct random_graph *r,
+                                  uint32_t tensor); /* by value: adding a tensor moves the others */
 uint32_t random_tensor(struct random_graph *r, const struct tensor_desc *d, enum ir_role role);
 /* A tensor of the graph's type that holds values by now, often the newest; rank 0 stands for any. IR_NONE: there is none. */
 uint32_t random_pick(struct random_graph *r, uint8_t rank);
@@ -32,7 +34,8 @@ uint32_t random_weights(struct random_graph *r, uint8_t rank, const uint32_t *di
 
 void draft_take(struct draft *d, uint32_t tensor);
 void draft_bias(struct draft *d, uint32_t n); /* or none */
-void draft_param(struct draft *d, const char *name, enum dtype type, uint8_t rank, const uint32_t *dims, const uint32_t *values);
+void draft_param(struct draft *d, const char *name, enum dtype type, uint8_t rank, const uint32_t *dims,
+                 const uint32_t *values);
 void draft_u32(struct draft *d, const char *name, uint32_t value);
 void draft_f32(struct draft *d, const char *name, float value);
 void draft_bool(struct draft *d, const char *name, bool value);

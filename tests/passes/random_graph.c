@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws an operator, parameters and constants; asks the operator's rule for the shape of the result; keeps what the rule and the kernels
- * accept. Nothing here knows how an operator is computed. */
+/* Draws an operator, parameters and constants; asks the operator's rule for the shape of the result; keeps what the rule and
+ * the kernels accept. Nothing here knows how an operator is computed. */
 #include "random_graph.h"
 
 #include <math.h>
@@ -27,7 +27,8 @@ void random_fill(struct random_graph *r, const struct tensor_desc *d, void *data
     uint64_t n = desc_count(d);
     for (uint64_t i = 0; dtype_bits(d->type) < 8 && i < desc_bytes(d); i++) {
         int64_t high = (int64_t)random_below(r, 256);
-        ((uint8_t *)data)[i] = (uint8_t)(i + 1 == desc_bytes(d) && n % 2 ? high & 15 : high); /* nothing in places that hold no value */
+        ((uint8_t *)data)[i] =
+            (uint8_t)(i + 1 == desc_bytes(d) && n % 2 ? high & 15 : high); /* nothing in places that hold no value */
     }
     for (uint64_t i = 0; dtype_bits(d->type) >= 8 && i < n; i++) {
         uint32_t v = random_below(r, 1u << 16) ^ random_below(r, 1u << 16) << 15;
@@ -108,7 +109,8 @@ void draft_take(struct draft *d, uint32_t tensor)
     d->in[d->n_in++] = tensor;
 }
 
-void draft_param(struct draft *d, const char *name, enum dtype type, uint8_t rank, const uint32_t *dims, const uint32_t *values)
+void draft_param(struct draft *d, const char *name, enum dtype type, uint8_t rank, const uint32_t *dims,
+                 const uint32_t *values)
 {
     struct op_value *v = &d->values[d->n_params];
     *v = (struct op_value){ .type = type, .rank = rank, .count = 1, .data = d->data[d->n_params] };
@@ -172,7 +174,8 @@ uint32_t random_weights(struct random_graph *r, uint8_t rank, const uint32_t *di
     return w;
 }
 
-/* A number drawn evenly from a type of n values has a standard deviation of about 0.29 n; the result shall have a fifth of that. */
+/* A number drawn evenly from a type of n values has a standard deviation of about 0.29 n; the result shall have a fifth of
+ * that. */
 void draft_fit_product(struct draft *d, uint32_t terms)
 {
     if (!d->r->wide || !dtype_is_fixed(d->r->type) || d->in[1] == IR_NONE)
@@ -180,7 +183,8 @@ void draft_fit_product(struct draft *d, uint32_t terms)
     const struct quant *q = &d->r->g->tensors.at[d->in[1]].desc.q;
     enum dtype x = d->r->type, w = d->r->g->tensors.at[d->in[1]].desc.type;
     double s_x = d->r->g->tensors.at[d->in[0]].desc.q.scale, s_w = q->kind == Q_AXIS ? q->scales[q->n / 2] : q->scale;
-    double levels = (double)(dtype_max(x) - dtype_min(x) + 1), deviation = 0.29 * levels * s_x * 0.29 * (double)(dtype_max(w) - dtype_min(w) + 1) * s_w;
+    double levels = (double)(dtype_max(x) - dtype_min(x) + 1),
+           deviation = 0.29 * levels * s_x * 0.29 * (double)(dtype_max(w) - dtype_min(w) + 1) * s_w;
     d->out[0].q.scale = (float)(deviation * sqrt(terms) / (0.06 * levels));
 }
 
@@ -249,7 +253,8 @@ static void draft_matmul(struct draft *d)
 
 static void draft_clamp(struct draft *d)
 {
-    static const char *const ops[] = { "Relu", "Relu", "Relu1", "Relu6", "ReluMinMax", "ElementWiseNeuron", "Sigmoid", "Tanh", "ElementWiseAbs" };
+    static const char *const ops[] = { "Relu",    "Relu", "Relu1",         "Relu6", "ReluMinMax", "ElementWiseNeuron",
+                                       "Sigmoid", "Tanh", "ElementWiseAbs" };
     struct random_graph *r = d->r;
     uint32_t x = random_pick(r, 0);
     d->op = ops[random_below(r, 9)];
@@ -267,7 +272,8 @@ static void draft_clamp(struct draft *d)
 
 static void draft_binary(struct draft *d)
 {
-    static const char *const ops[] = { "ElementWiseAdd", "ElementWiseAdd", "ElementWiseMultiply", "ElementWiseSubtract", "ElementWiseMaximum" };
+    static const char *const ops[] = { "ElementWiseAdd", "ElementWiseAdd", "ElementWiseMultiply", "ElementWiseSubtract",
+                                       "ElementWiseMaximum" };
     struct random_graph *r = d->r;
     uint32_t a = random_pick(r, 0), b = random_pick(r, 0);
     struct tensor_desc da = random_desc_at(r, a), db = random_desc_at(r, b);
@@ -412,14 +418,47 @@ static void draft_resize(struct draft *d)
 
 /* As often as listed. */
 static draft_fn *const drafts[] = {
-    draft_conv, draft_conv, draft_conv, draft_conv, draft_clamp, draft_clamp, draft_clamp, draft_binary, draft_binary, draft_pool,
-    draft_fully_connected, draft_matmul, draft_concat, draft_view, draft_transpose, draft_pad, draft_mean, draft_batchnorm, draft_softmax,
+    draft_conv,
+    draft_conv,
+    draft_conv,
+    draft_conv,
+    draft_clamp,
+    draft_clamp,
+    draft_clamp,
+    draft_binary,
+    draft_binary,
+    draft_pool,
+    draft_fully_connected,
+    draft_matmul,
+    draft_concat,
+    draft_view,
+    draft_transpose,
+    draft_pad,
+    draft_mean,
+    draft_batchnorm,
+    draft_softmax,
     draft_resize,
 };
 
 static draft_fn *const by_lines[] = {
-    draft_conv, draft_conv, draft_conv, draft_conv, draft_clamp, draft_binary, draft_binary, draft_pool, draft_concat,
-    draft_fully_connected, draft_fully_connected, draft_matmul, draft_matmul, draft_clamp, draft_binary, draft_binary, draft_binary, draft_concat,
+    draft_conv,
+    draft_conv,
+    draft_conv,
+    draft_conv,
+    draft_clamp,
+    draft_binary,
+    draft_binary,
+    draft_pool,
+    draft_concat,
+    draft_fully_connected,
+    draft_fully_connected,
+    draft_matmul,
+    draft_matmul,
+    draft_clamp,
+    draft_binary,
+    draft_binary,
+    draft_binary,
+    draft_concat,
 };
 enum { BY_LINES = sizeof by_lines / sizeof by_lines[0] / 2 };
 
@@ -492,7 +531,8 @@ static enum status add_op(struct random_graph *r)
     if (d.turns)
         r->type = d.out[0].type;
     r->has_batchnorm |= op->id == OP_Batchnorm;
-    r->after_product = op->id == OP_Conv2d || op->id == OP_DepthWiseConv2d || op->id == OP_FullyConnected || op->id == OP_TransposeConv2d;
+    r->after_product =
+        op->id == OP_Conv2d || op->id == OP_DepthWiseConv2d || op->id == OP_FullyConnected || op->id == OP_TransposeConv2d;
     return ir_add_node(r->g, &node, &index);
 }
 
@@ -551,7 +591,9 @@ enum status random_graph_make(struct random_graph *r, uint64_t seed, unsigned no
 enum status random_graph_make_wide(struct random_graph *r, uint64_t seed, bool large)
 {
     static const enum dtype types[] = { DT_F32, DT_F16, DT_UQ8, DT_UQ8, DT_UQ8, DT_SQ8, DT_UQ16, DT_SQ16 };
-    *r = (struct random_graph){ .seed = seed * 0x9e3779b97f4a7c15u + 1, .wide = true, .large = large, .max_elements = 6000, .max_macs = 1000000 };
+    *r = (struct random_graph){
+        .seed = seed * 0x9e3779b97f4a7c15u + 1, .wide = true, .large = large, .max_elements = 6000, .max_macs = 1000000
+    };
     TRY(ir_graph_create("random", &r->g));
     random_below(r, 2);
     r->type = types[random_below(r, 8)];
@@ -565,7 +607,9 @@ enum status random_graph_make_wide(struct random_graph *r, uint64_t seed, bool l
 enum status random_graph_make_lines(struct random_graph *r, uint64_t seed, unsigned nodes)
 {
     static const enum dtype types[] = { DT_F32, DT_F16, DT_UQ8, DT_UQ8, DT_SQ8, DT_UQ16, DT_SQ16 };
-    *r = (struct random_graph){ .seed = seed * 0x9e3779b97f4a7c15u + 1, .lines = true, .max_elements = 12000, .max_macs = 2000000 };
+    *r = (struct random_graph){
+        .seed = seed * 0x9e3779b97f4a7c15u + 1, .lines = true, .max_elements = 12000, .max_macs = 2000000
+    };
     TRY(ir_graph_create("lines", &r->g));
     random_below(r, 2);
     r->type = types[random_below(r, 7)];

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What wide random graphs have besides: shapes of real networks (equal sizes, residuals, groups), operators with several results, norms, reductions,
- * movers, conditions, and changes of type. */
+/* What wide random graphs have besides: shapes of real networks (equal sizes, residuals, groups), operators with several
+ * results, norms, reductions, movers, conditions, and changes of type. */
 #include <string.h>
 
 #include "random_draft.h"
 
 #define COUNT(a) (uint32_t)(sizeof(a) / sizeof((a)[0]))
 
-/* ---- products ----------------------------------------------------------------------------------------------------------- */
+/* ---- products --------------------------------------------------------------------------------------------------------- */
 
 /* Stride 1 and as much padding as keeps the size, often with as many channels, so that a residual fits. */
 static void draft_same_conv(struct draft *d)
 {
     struct random_graph *r = d->r;
-    uint32_t x = random_pick(r, 4), half = random_below(r, 3), k = 2 * half + 1, dilation = half && random_below(r, 4) == 0 ? 2 : 1;
+    uint32_t x = random_pick(r, 4), half = random_below(r, 3), k = 2 * half + 1,
+             dilation = half && random_below(r, 4) == 0 ? 2 : 1;
     if (x == IR_NONE)
         return;
     uint32_t channels = random_desc_at(r, x).dims[3], out = random_below(r, 2) ? channels : 1 + random_below(r, 70);
@@ -67,7 +68,7 @@ static void draft_recurrent(struct draft *d)
     d->n_out = 2;
 }
 
-/* ---- element by element --------------------------------------------------------------------------------------------------- */
+/* ---- element by element ----------------------------------------------------------------------------------------------- */
 
 static uint32_t same_shape(struct random_graph *r, const struct tensor_desc *as, enum dtype type)
 {
@@ -82,8 +83,10 @@ static uint32_t same_shape(struct random_graph *r, const struct tensor_desc *as,
 
 static void draft_residual(struct draft *d)
 {
-    static const char *const ops[] = { "ElementWiseAdd", "ElementWiseAdd", "ElementWiseSubtract", "ElementWiseMultiply", "ElementWiseMinimum",
-                                       "ElementWiseDivide", "ElementWiseSquaredDifference" };
+    static const char *const ops[] = {
+        "ElementWiseAdd",     "ElementWiseAdd",    "ElementWiseSubtract",         "ElementWiseMultiply",
+        "ElementWiseMinimum", "ElementWiseDivide", "ElementWiseSquaredDifference"
+    };
     uint32_t a = random_pick(d->r, 0);
     struct tensor_desc t = random_desc_at(d->r, a);
     d->op = ops[random_below(d->r, COUNT(ops))];
@@ -95,8 +98,18 @@ static void draft_residual(struct draft *d)
 
 static void draft_unary(struct draft *d)
 {
-    static const char *const ops[] = { "Gelu", "HardSwish", "Elu", "ElementWiseExp", "ElementWiseNeg", "ElementWiseSquareRoot", "ElementWiseFloor",
-                                       "ElementWiseRound", "ElementWiseSign", "ElementWiseSoftplus", "Sigmoid", "Tanh" };
+    static const char *const ops[] = { "Gelu",
+                                       "HardSwish",
+                                       "Elu",
+                                       "ElementWiseExp",
+                                       "ElementWiseNeg",
+                                       "ElementWiseSquareRoot",
+                                       "ElementWiseFloor",
+                                       "ElementWiseRound",
+                                       "ElementWiseSign",
+                                       "ElementWiseSoftplus",
+                                       "Sigmoid",
+                                       "Tanh" };
     d->op = ops[random_below(d->r, COUNT(ops))];
     draft_take(d, random_pick(d->r, 0));
 }
@@ -163,7 +176,7 @@ static void draft_turn(struct draft *d)
     d->out[0] = (struct tensor_desc){ .type = to, .q = random_encoding(r, to) };
 }
 
-/* ---- over an axis --------------------------------------------------------------------------------------------------------- */
+/* ---- over an axis ----------------------------------------------------------------------------------------------------- */
 
 static void draft_norm(struct draft *d)
 {
@@ -230,7 +243,7 @@ static void draft_extreme(struct draft *d)
     }
 }
 
-/* ---- moving --------------------------------------------------------------------------------------------------------------- */
+/* ---- moving ----------------------------------------------------------------------------------------------------------- */
 
 static void draft_split(struct draft *d)
 {
@@ -343,9 +356,10 @@ static void draft_rescale(struct draft *d)
 }
 
 draft_fn *const random_more[] = {
-    draft_same_conv, draft_same_conv, draft_same_conv, draft_same_conv, draft_same_conv, draft_same_conv, draft_residual, draft_residual, draft_residual,
-    draft_residual, draft_unary, draft_attention, draft_unary, draft_prelu, draft_compare, draft_select, draft_turn, draft_norm, draft_norm,
-    draft_along, draft_recurrent, draft_recurrent, draft_reduce, draft_extreme, draft_split, draft_split, draft_slice, draft_gather, draft_blocks, draft_shuffle, draft_rescale,
-    draft_rows,
+    draft_same_conv, draft_same_conv, draft_same_conv, draft_same_conv, draft_same_conv, draft_same_conv, draft_residual,
+    draft_residual,  draft_residual,  draft_residual,  draft_unary,     draft_attention, draft_unary,     draft_prelu,
+    draft_compare,   draft_select,    draft_turn,      draft_norm,      draft_norm,      draft_along,     draft_recurrent,
+    draft_recurrent, draft_reduce,    draft_extreme,   draft_split,     draft_split,     draft_slice,     draft_gather,
+    draft_blocks,    draft_shuffle,   draft_rescale,   draft_rows,
 };
 const unsigned random_more_count = COUNT(random_more), random_more_keep = 11;

@@ -7,11 +7,11 @@
  *     == expect
  *     graph "g" { … }
  *
- * "== patterns" runs the converter's patterns instead, "== patterns approximate" also those that change numbers a little. A file holds any number of
- * cases. The expected text is compared letter by letter with what ir_print says after the pass; "== same"
- * instead of "== expect" says that the pass changes nothing. Constants longer than 64 bytes appear as their size and hash; "hash *" is any
- * hash, where the layout of the bytes is the kernels' own business. -p prints what the passes made of each case instead of comparing, for
- * writing new ones. */
+ * "== patterns" runs the converter's patterns instead, "== patterns approximate" also those that change numbers a little. A
+ * file holds any number of cases. The expected text is compared letter by letter with what ir_print says after the pass; "==
+ * same" instead of "== expect" says that the pass changes nothing. Constants longer than 64 bytes appear as their size and
+ * hash; "hash *" is any hash, where the layout of the bytes is the kernels' own business. -p prints what the passes made of
+ * each case instead of comparing, for writing new ones. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,9 @@ static void trim(const struct section *s, struct str *out)
 
 static const struct pass *find_pass(const char *name, size_t n)
 {
-    static const struct pass rare[] = { { "fp16", lower_fp16 }, { "weights", lower_weights }, {} }; /* in the list of one backend only */
+    static const struct pass rare[] = { { "fp16", lower_fp16 },
+                                        { "weights", lower_weights },
+                                        {} }; /* in the list of one backend only */
     const struct pass *const lists[] = { prepare_default_passes, rare };
     for (int i = 0; i < 2; i++)
         for (const struct pass *p = lists[i]; p->name; p++)
@@ -113,7 +115,12 @@ static enum status change(const struct pass *pass, const struct section *in, str
         return ir_verify(g, "patterns");
     }
     const struct pass list[] = { *pass, {} };
-    struct prepare_target t = { .passes = list, .tensor_align = 64, .fp16 = pass->run == lower_fp16, .max_tiles = 4, .order_steps = 100000, .plan_nodes = 20000,
+    struct prepare_target t = { .passes = list,
+                                .tensor_align = 64,
+                                .fp16 = pass->run == lower_fp16,
+                                .max_tiles = 4,
+                                .order_steps = 100000,
+                                .plan_nodes = 20000,
                                 .vtcm_bytes = pass->run == tile_vtcm ? VTCM : 0 };
     struct prepare_opts o = { .opt_level = 2 };
     return prepare_passes(&t, &o, g);
@@ -150,8 +157,8 @@ static bool compare(const char *path, const struct section *in, const char *want
         return true;
     for (const char *c = want; c < at; c++)
         line += *c == '\n';
-    printf("%s:%u: %.*s: line %u of the result is not what is expected\n--- expected\n%s--- got\n%s\n", path, in->line, (int)in->head_n,
-           in->head, line, want, got);
+    printf("%s:%u: %.*s: line %u of the result is not what is expected\n--- expected\n%s--- got\n%s\n", path, in->line,
+           (int)in->head_n, in->head, line, want, got);
     return false;
 }
 
@@ -162,7 +169,8 @@ static bool run_case(const char *path, const struct section *in, const struct se
     const struct pass *pass = in->head_n > 5 && strncmp(in->head, "pass ", 5) == 0 ? find_pass(name, in->head_n - 5) : NULL;
     bool same = head_is(expect, "same");
     if ((!pass && !is_patterns(in)) || (!same && !head_is(expect, "expect"))) {
-        printf("%s:%u: \"== pass NAME\" or \"== patterns\" followed by \"== expect\" or \"== same\" is expected\n", path, in->line);
+        printf("%s:%u: \"== pass NAME\" or \"== patterns\" followed by \"== expect\" or \"== same\" is expected\n", path,
+               in->line);
         return false;
     }
     str_init(&before);
@@ -172,8 +180,8 @@ static bool run_case(const char *path, const struct section *in, const struct se
     if (!ok)
         printf("%s:%u: %s\n", path, in->line, status_text());
     else if (print_only)
-        printf("== %.*s\n%s== %s\n%s\n", (int)in->head_n, in->head, str_text(&before), strcmp(str_text(&before), str_text(&after)) ? "expect" : "same",
-               str_text(&after));
+        printf("== %.*s\n%s== %s\n%s\n", (int)in->head_n, in->head, str_text(&before),
+               strcmp(str_text(&before), str_text(&after)) ? "expect" : "same", str_text(&after));
     else
         ok = compare(path, in, same ? str_text(&before) : str_text(&want), str_text(&after));
     str_finish(&before);

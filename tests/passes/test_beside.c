@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for branches: operators that wait for no result of each other do not wait for each other's memory either, as far as the target lets a plan grow; and graphs
- * give the same bits whatever it lets. */
+/* Memory for branches: operators that wait for no result of each other do not wait for each other's memory either, as far as
+ * the target lets a plan grow; and graphs give the same bits whatever it lets. */
 #include <assert.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,13 @@ ONE_TEAM(THREADS);
 
 static void make(struct prepared *p, const struct ir_graph *g, uint64_t beside, uint64_t window, uint32_t threads)
 {
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000, .plan_nodes = 20000, .beside_bytes = beside, .vtcm_bytes = window };
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = 64,
+                                .max_tiles = 8,
+                                .order_steps = 5000,
+                                .plan_nodes = 20000,
+                                .beside_bytes = beside,
+                                .vtcm_bytes = window };
     struct prepare_opts o = { .opt_level = 2, .hvx_threads = threads };
     prepared_make(p, g, &t, &o);
 }
@@ -36,13 +42,17 @@ static void make(struct prepared *p, const struct ir_graph *g, uint64_t beside, 
 static struct ir_graph *heads(void)
 {
     char text[4096];
-    size_t n = (size_t)snprintf(text, sizeof text, "graph \"heads\" { in %%x : f32[16,16] out %%y : f32[16,%d]\n", 16 * HEADS);
+    size_t n =
+        (size_t)snprintf(text, sizeof text, "graph \"heads\" { in %%x : f32[16,16] out %%y : f32[16,%d]\n", 16 * HEADS);
     for (int h = 0; h < HEADS; h++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "tmp %%q%d : f32[16,16] tmp %%s%d : f32[16,16] tmp %%p%d : f32[16,16] tmp %%o%d : f32[16,16]\n", h, h, h, h);
+        n += (size_t)snprintf(
+            text + n, sizeof text - n,
+            "tmp %%q%d : f32[16,16] tmp %%s%d : f32[16,16] tmp %%p%d : f32[16,16] tmp %%o%d : f32[16,16]\n", h, h, h, h);
     for (int h = 0; h < HEADS; h++)
         n += (size_t)snprintf(text + n, sizeof text - n,
-                              "%%q%d = Softmax \"%d\" (%%x) %%s%d = MatMul \"%d\" (%%q%d, %%q%d) %%p%d = Softmax \"%d\" (%%s%d) %%o%d = MatMul \"%d\" (%%p%d, %%q%d)\n", h, h, h, h, h, h, h, h,
-                              h, h, h, h, h);
+                              "%%q%d = Softmax \"%d\" (%%x) %%s%d = MatMul \"%d\" (%%q%d, %%q%d) %%p%d = Softmax \"%d\" "
+                              "(%%s%d) %%o%d = MatMul \"%d\" (%%p%d, %%q%d)\n",
+                              h, h, h, h, h, h, h, h, h, h, h, h, h);
     n += (size_t)snprintf(text + n, sizeof text - n, "%%y = Concat \"join\" (%%o0, %%o1, %%o2, %%o3) { axis=u32(1) } }\n");
     struct ir_graph *g;
     check(ir_parse(text, n, &g), "parse");
@@ -76,7 +86,8 @@ static void heads_do_not_wait_for_each_other(void **state)
         make(&more, g, 1 << 20, window, 0);
         make(&few, g, 1024, window, 0);
         make(&one, g, 1 << 20, window, 1);
-        const struct binary_graph_info *a = &least.b.graphs[0].info, *b = &more.b.graphs[0].info, *c = &few.b.graphs[0].info, *d = &one.b.graphs[0].info;
+        const struct binary_graph_info *a = &least.b.graphs[0].info, *b = &more.b.graphs[0].info, *c = &few.b.graphs[0].info,
+                                       *d = &one.b.graphs[0].info;
         assert_true(crossings(&least.b.graphs[0]) > 0);
         assert_int_equal(crossings(&more.b.graphs[0]), 0);
         assert_true(b->scratch_bytes <= 2 * a->scratch_bytes && b->vtcm_used <= 2 * a->vtcm_used && b->vtcm_used <= WINDOW);
@@ -147,6 +158,7 @@ static void the_same_bits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(heads_do_not_wait_for_each_other), cmocka_unit_test(the_same_bits) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(heads_do_not_wait_for_each_other),
+                                        cmocka_unit_test(the_same_bits) };
     return cmocka_run_group_tests(tests, make_team, free_team);
 }

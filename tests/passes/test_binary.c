@@ -120,13 +120,23 @@ static void test_encodings(void **state)
         { .kind = Q_AXIS, .definition = 1, .axis = 1, .n = 4, .scales = scales, .offsets = offsets },
         { .kind = Q_AXIS, .definition = 1, .bits = 4, .axis = 0, .n = 2, .scales = scales },
         { .kind = Q_BLOCK, .definition = 1, .n = 4, .block = { 1, 2 }, .scales = scales, .offsets = offsets },
-        { .kind = Q_EXPANSION, .definition = 1, .axis = 1, .n = 4, .blocks_per_axis = 2, .block_scale_bits = 4, .block_scale_storage = 8,
-          .scales = scales, .offsets = offsets, .block_scales = block_scales },
+        { .kind = Q_EXPANSION,
+          .definition = 1,
+          .axis = 1,
+          .n = 4,
+          .blocks_per_axis = 2,
+          .block_scale_bits = 4,
+          .block_scale_storage = 8,
+          .scales = scales,
+          .offsets = offsets,
+          .block_scales = block_scales },
     };
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct binary_image im;
         struct binary b;
-        struct binary_tensor t = { .name = "w", .desc = { .type = DT_SQ8, .rank = 2, .dims = { 2, 4 }, .q = kinds[i] }, .place = PLACE_CONST,
+        struct binary_tensor t = { .name = "w",
+                                   .desc = { .type = DT_SQ8, .rank = 2, .dims = { 2, 4 }, .q = kinds[i] },
+                                   .place = PLACE_CONST,
                                    .bytes = 8 };
         const void *data[1] = { bytes };
         struct binary_source s = { .info = { .name = "g" }, .n_tensors = 1, .tensors = &t, .data = data };
@@ -307,7 +317,8 @@ static void test_unknown_section(void **state)
     struct binary b;
     hm_make(&made, "net", 2, 3);
     write_and_open(&made, &im, &b);
-    assert_int_equal(binary_merge((const struct binary *[]){ &b }, 1, &(struct binary_extra){ .oem = "somebody" }, &merged), ST_OK);
+    assert_int_equal(binary_merge((const struct binary *[]){ &b }, 1, &(struct binary_extra){ .oem = "somebody" }, &merged),
+                     ST_OK);
     uint8_t *data = merged.data;
     uint32_t kind, n;
     memcpy(&n, data + 16, sizeof(n));
@@ -322,7 +333,7 @@ static void test_unknown_section(void **state)
     finish(&im, &b);
 }
 
-/* ---- sources that promise what does not hold ------------------------------------------------------------------------------ */
+/* ---- sources that promise what does not hold -------------------------------------------------------------------------- */
 
 static void spoil_scratch(struct handmade *h) { h->src.info.scratch_bytes = 64; }
 static void spoil_offset(struct handmade *h) { h->tensors[HM_T].offset = 2; }
@@ -334,14 +345,23 @@ static void spoil_type(struct handmade *h) { h->tensors[HM_X].desc.type = (enum 
 static void spoil_place(struct handmade *h) { h->tensors[HM_T].place = 77; }
 static void spoil_no_place(struct handmade *h) { h->tensors[HM_T].place = PLACE_NONE; }
 static void spoil_no_window(struct handmade *h) { h->tensors[HM_T].place = PLACE_VTCM; }
-static void spoil_small_window(struct handmade *h) { h->tensors[HM_T].place = PLACE_VTCM, h->src.info.vtcm_bytes = h->src.info.vtcm_used = 64; }
+static void spoil_small_window(struct handmade *h)
+{
+    h->tensors[HM_T].place = PLACE_VTCM, h->src.info.vtcm_bytes = h->src.info.vtcm_used = 64;
+}
 static void spoil_window_used(struct handmade *h) { h->src.info.vtcm_bytes = 64, h->src.info.vtcm_used = 128; }
 static void spoil_huge_window(struct handmade *h) { h->src.info.vtcm_bytes = UINT64_MAX; }
 static void spoil_no_spill(struct handmade *h) { h->tensors[HM_T].place = PLACE_SPILL; }
-static void spoil_small_spill(struct handmade *h) { h->tensors[HM_T].place = PLACE_SPILL, h->src.info.spill_fill_bytes = 64; }
+static void spoil_small_spill(struct handmade *h)
+{
+    h->tensors[HM_T].place = PLACE_SPILL, h->src.info.spill_fill_bytes = 64;
+}
 static void spoil_huge_spill(struct handmade *h) { h->src.info.spill_fill_bytes = UINT64_MAX; }
 static void spoil_output_in_input(struct handmade *h) { h->tensors[HM_R].offset = 0; }
-static void spoil_output_in_const(struct handmade *h) { h->tensors[HM_T].place = PLACE_CONST, h->data[HM_T] = h->constant + 64; }
+static void spoil_output_in_const(struct handmade *h)
+{
+    h->tensors[HM_T].place = PLACE_CONST, h->data[HM_T] = h->constant + 64;
+}
 static void spoil_operand(struct handmade *h) { h->add_in[1] = 1000; }
 static void spoil_absent(struct handmade *h) { h->add_in[1] = BINARY_NONE; }
 static void spoil_count(struct handmade *h) { h->nodes[HM_ADD].n_in = 1; }
@@ -349,7 +369,10 @@ static void spoil_perm(struct handmade *h) { h->perm[0] = 7; }
 static void spoil_clamp(struct handmade *h) { h->nodes[HM_RELU].post = (struct op_post){ 2, 1 }; }
 static void spoil_nan_clamp(struct handmade *h) { h->nodes[HM_RELU].post.lo = NAN; }
 static void spoil_work(struct handmade *h) { h->nodes[HM_ADD].work_bytes = 1 << 20; }
-static void spoil_work_offset(struct handmade *h) { h->nodes[HM_ADD].work_bytes = 64, h->nodes[HM_ADD].work_offset = UINT64_MAX - 63; }
+static void spoil_work_offset(struct handmade *h)
+{
+    h->nodes[HM_ADD].work_bytes = 64, h->nodes[HM_ADD].work_offset = UINT64_MAX - 63;
+}
 static void spoil_command_node(struct handmade *h) { h->commands[1].node = HM_NODES; }
 static void spoil_command_range(struct handmade *h) { h->commands[1].begin = h->commands[1].end = 5; }
 static void spoil_step(struct handmade *h) { h->commands[2].step = 0; }
@@ -358,7 +381,10 @@ static void spoil_align(struct handmade *h) { h->src.info.scratch_align = 48; }
 static void spoil_io_alias(struct handmade *h) { h->tensors[HM_R].offset = 17; }
 static void spoil_aux(struct handmade *h) { h->nodes[HM_RELU].n_aux = 1, h->nodes[HM_RELU].aux = h->relu_in; }
 static void spoil_work_over_output(struct handmade *h) { h->nodes[HM_ADD].work_bytes = 64; }
-static void spoil_half_in_place(struct handmade *h) { h->tensors[HM_R].place = PLACE_SCRATCH, h->tensors[HM_R].offset = 64, h->src.info.scratch_bytes += 64; }
+static void spoil_half_in_place(struct handmade *h)
+{
+    h->tensors[HM_R].place = PLACE_SCRATCH, h->tensors[HM_R].offset = 64, h->src.info.scratch_bytes += 64;
+}
 static void spoil_state_outside(struct handmade *h) { h->nodes[HM_ADD].state_bytes = 64; }
 static void spoil_state_far(struct handmade *h)
 {
@@ -409,15 +435,51 @@ static void test_spoiled(void **state)
         void (*spoil)(struct handmade *);
     } cases[] = {
 #define CASE(f) { #f, f }
-        CASE(spoil_scratch), CASE(spoil_offset), CASE(spoil_far_offset), CASE(spoil_bytes), CASE(spoil_shape), CASE(spoil_rank),
-        CASE(spoil_type), CASE(spoil_place), CASE(spoil_no_place), CASE(spoil_output_in_input), CASE(spoil_output_in_const),
-        CASE(spoil_operand), CASE(spoil_absent), CASE(spoil_count), CASE(spoil_perm), CASE(spoil_clamp), CASE(spoil_nan_clamp),
-        CASE(spoil_work), CASE(spoil_work_offset), CASE(spoil_command_node), CASE(spoil_command_range), CASE(spoil_step),
-        CASE(spoil_far_step), CASE(spoil_align), CASE(spoil_io_alias), CASE(spoil_aux), CASE(spoil_scale), CASE(spoil_work_over_output),
-        CASE(spoil_half_in_place), CASE(spoil_same_step), CASE(spoil_state_outside), CASE(spoil_state_far), CASE(spoil_state_align),
-        CASE(spoil_no_window), CASE(spoil_small_window), CASE(spoil_window_used), CASE(spoil_huge_window), CASE(spoil_no_spill), CASE(spoil_small_spill),
+        CASE(spoil_scratch),
+        CASE(spoil_offset),
+        CASE(spoil_far_offset),
+        CASE(spoil_bytes),
+        CASE(spoil_shape),
+        CASE(spoil_rank),
+        CASE(spoil_type),
+        CASE(spoil_place),
+        CASE(spoil_no_place),
+        CASE(spoil_output_in_input),
+        CASE(spoil_output_in_const),
+        CASE(spoil_operand),
+        CASE(spoil_absent),
+        CASE(spoil_count),
+        CASE(spoil_perm),
+        CASE(spoil_clamp),
+        CASE(spoil_nan_clamp),
+        CASE(spoil_work),
+        CASE(spoil_work_offset),
+        CASE(spoil_command_node),
+        CASE(spoil_command_range),
+        CASE(spoil_step),
+        CASE(spoil_far_step),
+        CASE(spoil_align),
+        CASE(spoil_io_alias),
+        CASE(spoil_aux),
+        CASE(spoil_scale),
+        CASE(spoil_work_over_output),
+        CASE(spoil_half_in_place),
+        CASE(spoil_same_step),
+        CASE(spoil_state_outside),
+        CASE(spoil_state_far),
+        CASE(spoil_state_align),
+        CASE(spoil_no_window),
+        CASE(spoil_small_window),
+        CASE(spoil_window_used),
+        CASE(spoil_huge_window),
+        CASE(spoil_no_spill),
+        CASE(spoil_small_spill),
         CASE(spoil_huge_spill),
-        CASE(spoil_states_overlap), CASE(spoil_state_over_tensor), CASE(spoil_guard_far), CASE(spoil_guard_type), CASE(spoil_guard_value),
+        CASE(spoil_states_overlap),
+        CASE(spoil_state_over_tensor),
+        CASE(spoil_guard_far),
+        CASE(spoil_guard_type),
+        CASE(spoil_guard_value),
 #undef CASE
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -435,7 +497,7 @@ static void test_spoiled(void **state)
     }
 }
 
-/* ---- merging ---------------------------------------------------------------------------------------------------------------- */
+/* ---- merging ---------------------------------------------------------------------------------------------------------- */
 
 static void test_merge(void **state)
 {

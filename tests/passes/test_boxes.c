@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boxes: what an operator needs in fast memory to compute a part of its result. The oracle goes over the elements of every box and looks which elements of the inputs they need; then
- * graphs are prepared with little fast memory, and what every command of the finished binary touches must fit. */
+/* Boxes: what an operator needs in fast memory to compute a part of its result. The oracle goes over the elements of every
+ * box and looks which elements of the inputs they need; then graphs are prepared with little fast memory, and what every
+ * command of the finished binary touches must fit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ static uint64_t up(uint64_t n, uint64_t to)
     return (n + to - 1) / to * to;
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------------ */
 
 /* A window over an image, with all that the oracle needs. */
 struct made {
@@ -55,14 +56,17 @@ static void make_call(struct random_graph *r, enum op_id op, struct made *m)
     static const enum dtype types[] = { DT_UQ8, DT_UQ16, DT_F16 };
     enum dtype type = types[random_below(r, 3)];
     *m = (struct made){ .groups = 1 };
-    m->call = (struct op_call){ .op = op_get(op), .n_in = op == OP_PoolMax2d ? 1 : 2, .n_out = 1, .in = m->in, .out = m->out, .params = m->params };
+    m->call = (struct op_call){
+        .op = op_get(op), .n_in = op == OP_PoolMax2d ? 1 : 2, .n_out = 1, .in = m->in, .out = m->out, .params = m->params
+    };
     for (int i = 0; i < 2; i++) {
         m->filter[i] = 1 + random_below(r, 5);
         m->stride[i] = 1 + random_below(r, 3);
         m->dilation[i] = op == OP_PoolMax2d ? 1 : 1 + random_below(r, 2);
         m->pad[2 * i] = random_below(r, m->filter[i]);
     }
-    uint32_t h = 12 + random_below(r, 40), w = 12 + random_below(r, 40), c = 1 + random_below(r, 80), columns = 1 + random_below(r, 90), depth = c;
+    uint32_t h = 12 + random_below(r, 40), w = 12 + random_below(r, 40), c = 1 + random_below(r, 80),
+             columns = 1 + random_below(r, 90), depth = c;
     if (op == OP_Conv2d && random_below(r, 3) == 0) {
         m->groups = 1 + random_below(r, 4);
         c = m->groups * (depth = 1 + random_below(r, 40));
@@ -73,7 +77,9 @@ static void make_call(struct random_graph *r, enum op_id op, struct made *m)
     for (int i = 0; i < 2; i++)
         side[i] = (from[i] + m->pad[2 * i] - (m->filter[i] - 1) * m->dilation[i] - 1) / m->stride[i] + 1;
     m->x = (struct tensor_desc){ .type = type, .rank = 4, .dims = { 1 + random_below(r, 2), h, w, c } };
-    m->w = (struct tensor_desc){ .type = DT_SQ8, .rank = 4, .dims = { m->filter[0], m->filter[1], op == OP_DepthWiseConv2d ? 1 : depth, columns } };
+    m->w = (struct tensor_desc){ .type = DT_SQ8,
+                                 .rank = 4,
+                                 .dims = { m->filter[0], m->filter[1], op == OP_DepthWiseConv2d ? 1 : depth, columns } };
     m->y = (struct tensor_desc){ .type = type, .rank = 4, .dims = { m->x.dims[0], side[0], side[1], columns } };
     m->in[0] = &m->x, m->in[1] = &m->w, m->out[0] = &m->y;
     set(m, "stride", m->stride, 2);
@@ -83,7 +89,7 @@ static void make_call(struct random_graph *r, enum op_id op, struct made *m)
         set(m, "dilation", m->dilation, 2);
 }
 
-/* ---- the oracle ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the oracle ------------------------------------------------------------------------------------------------------- */
 
 struct part {
     uint32_t begin[3], end[3]; /* lines, columns, channels */
@@ -92,7 +98,8 @@ struct part {
 static uint64_t tile_bytes(const struct tensor_desc *d, uint64_t lines, uint64_t columns, uint64_t channels)
 {
     bool image = d->dims[1] > 1, wide = d->type != DT_UQ8; /* float16 or 16 bits */
-    return (image ? up(lines, 8) : lines) * (image ? up(columns, wide ? 4 : 8) : columns) * up(channels, 32) * (wide ? 2 : 1);
+    return (image ? up(lines, 8) : lines) * (image ? up(columns, wide ? 4 : 8) : columns) * up(channels, 32) *
+           (wide ? 2 : 1);
 }
 
 /* From the first to the last line, or column, of the input that these of the result need. */
@@ -132,11 +139,13 @@ static void needed(const struct made *m, const struct part *p, uint32_t depth, u
     ret[0] = tile_bytes(&m->x, lines, columns, channels_reached(m, p, depth));
     ret[1] = 0;
     if (m->call.n_in > 1)
-        ret[1] = (uint64_t)m->filter[0] * m->filter[1] * (m->call.op->id == OP_Conv2d ? up(depth, 32) : 1) * up(p->end[2] - p->begin[2], 32);
+        ret[1] = (uint64_t)m->filter[0] * m->filter[1] * (m->call.op->id == OP_Conv2d ? up(depth, 32) : 1) *
+                 up(p->end[2] - p->begin[2], 32);
     ret[2] = tile_bytes(&m->y, p->end[0] - p->begin[0], p->end[1] - p->begin[1], p->end[2] - p->begin[2]);
 }
 
-static struct part part_at(const struct made *m, const struct binary_box *b, uint32_t line, uint32_t column, uint32_t channel)
+static struct part part_at(const struct made *m, const struct binary_box *b, uint32_t line, uint32_t column,
+                           uint32_t channel)
 {
     uint32_t n[3] = { m->y.dims[1], m->y.dims[2], m->y.dims[3] };
     struct part p = { { line, column, channel }, { line + b->lines, column + b->columns, channel + b->channels } };
@@ -165,8 +174,8 @@ static void boxes_hold_what_their_elements_need(void **state)
             continue;
         binary_box_op(&m.call, &o);
         assert_true(o.whole.lines == m.y.dims[1] && o.whole.columns == m.y.dims[2] && o.whole.channels == m.y.dims[3]);
-        struct binary_box b = { any_part(&r, o.whole.lines, o.step.lines), any_part(&r, o.whole.columns, o.step.columns), any_part(&r, o.whole.channels, o.step.channels),
-                                any_part(&r, o.whole.depth, o.step.depth) };
+        struct binary_box b = { any_part(&r, o.whole.lines, o.step.lines), any_part(&r, o.whole.columns, o.step.columns),
+                                any_part(&r, o.whole.channels, o.step.channels), any_part(&r, o.whole.depth, o.step.depth) };
         uint64_t boxes = 0;
         for (uint32_t l = 0; l < o.whole.lines; l += b.lines)
             for (uint32_t w = 0; w < o.whole.columns; w += b.columns)
@@ -182,13 +191,15 @@ static void boxes_hold_what_their_elements_need(void **state)
         for (uint32_t k = 0; k < m.call.n_in + 1; k++) {
             uint64_t said = binary_box_operand(&o, &b, k), want = most[k < m.call.n_in ? k : 2];
             if (said < want || said > 3 * want + 4 * 2048)
-                fail_msg("%s, call %u: operand %u of a box of %u x %u x %u, %u deep, takes %llu bytes; its elements need %llu", m.call.op->name, i, k, b.lines, b.columns, b.channels, b.depth,
-                         (unsigned long long)said, (unsigned long long)want);
+                fail_msg(
+                    "%s, call %u: operand %u of a box of %u x %u x %u, %u deep, takes %llu bytes; its elements need %llu",
+                    m.call.op->name, i, k, b.lines, b.columns, b.channels, b.depth, (unsigned long long)said,
+                    (unsigned long long)want);
         }
     }
 }
 
-/* ---- choices ------------------------------------------------------------------------------------------------------------------- */
+/* ---- choices ---------------------------------------------------------------------------------------------------------- */
 
 /* Every box in steps: is there one that fits, and what is the least that moves? */
 static bool cheapest(const struct tile_ask *a, uint64_t *ret)
@@ -225,7 +236,8 @@ static void the_choice_fits_and_moves_little(void **state)
         uint64_t least;
         make_call(&r, ops[i % 3], &m);
         binary_box_op(&m.call, &o);
-        uint8_t roles[3] = { random_below(&r, 2) ? ROLE_STREAMS : ROLE_STAYS, ROLE_CONSTANT, random_below(&r, 2) ? ROLE_STREAMS : ROLE_STAYS };
+        uint8_t roles[3] = { random_below(&r, 2) ? ROLE_STREAMS : ROLE_STAYS, ROLE_CONSTANT,
+                             random_below(&r, 2) ? ROLE_STREAMS : ROLE_STAYS };
         if (m.call.n_in == 1)
             roles[1] = roles[2];
         struct tile_ask a = { &o, roles, (uint64_t)KIB << random_below(&r, 9) };
@@ -246,14 +258,17 @@ static void the_choice_fits_and_moves_little(void **state)
     assert_true(worse <= n / 50); /* halves are not all there is */
 }
 
-/* A product whose weights do not fit together: with its input in the window they come once, part by part; with both in DRAM one of them comes again. */
+/* A product whose weights do not fit together: with its input in the window they come once, part by part; with both in DRAM
+ * one of them comes again. */
 static void weights_come_once_where_they_can(void **state)
 {
     (void)state;
     static const uint32_t one[] = { 1, 1 };
-    struct made m = { .x = { .type = DT_UQ8, .rank = 4, .dims = { 1, 16, 16, 512 } }, .w = { .type = DT_SQ8, .rank = 4, .dims = { 1, 1, 512, 512 } },
+    struct made m = { .x = { .type = DT_UQ8, .rank = 4, .dims = { 1, 16, 16, 512 } },
+                      .w = { .type = DT_SQ8, .rank = 4, .dims = { 1, 1, 512, 512 } },
                       .y = { .type = DT_UQ8, .rank = 4, .dims = { 1, 16, 16, 512 } } };
-    m.call = (struct op_call){ .op = op_get(OP_Conv2d), .n_in = 2, .n_out = 1, .in = m.in, .out = m.out, .params = m.params };
+    m.call =
+        (struct op_call){ .op = op_get(OP_Conv2d), .n_in = 2, .n_out = 1, .in = m.in, .out = m.out, .params = m.params };
     m.in[0] = &m.x, m.in[1] = &m.w, m.out[0] = &m.y;
     set(&m, "stride", one, 2);
     set(&m, "dilation", one, 2);
@@ -264,20 +279,24 @@ static void weights_come_once_where_they_can(void **state)
     binary_box_moves(&o, &b, (const uint8_t[]){ ROLE_STAYS, ROLE_CONSTANT, ROLE_STAYS }, &moves);
     assert_true(moves.fill == 0 && moves.spill == 0 && moves.weights == 512 * 512);
     binary_box_moves(&o, &b, (const uint8_t[]){ ROLE_CLIENT, ROLE_CONSTANT, ROLE_STREAMS }, &moves);
-    assert_true(moves.spill == 16 * 16 * 512 && moves.outputs == 0 && moves.fill == 0); /* weights for both halves of the lines, or the input for every quarter of the channels */
+    assert_true(moves.spill == 16 * 16 * 512 && moves.outputs == 0 &&
+                moves.fill == 0); /* weights for both halves of the lines, or the input for every quarter of the channels */
     assert_true(moves.inputs == 16 * 16 * 512 && moves.weights == 2 * 512 * 512);
-    assert_int_equal(binary_box_bytes(&o, &b, (const uint8_t[]){ ROLE_STREAMS, ROLE_CONSTANT, ROLE_STREAMS }), 8 * 16 * 512 + 512 * 128 + 8 * 16 * 128);
+    assert_int_equal(binary_box_bytes(&o, &b, (const uint8_t[]){ ROLE_STREAMS, ROLE_CONSTANT, ROLE_STREAMS }),
+                     8 * 16 * 512 + 512 * 128 + 8 * 16 * 128);
 }
 
-/* ---- finished binaries --------------------------------------------------------------------------------------------------------- */
+/* ---- finished binaries ------------------------------------------------------------------------------------------------ */
 
 /* What of the window's bytes a whole tensor takes. */
 static uint64_t whole_bytes(const struct tensor_desc *d)
 {
     uint64_t rows = 1, plain = desc_bytes(d), tiles;
     for (uint32_t i = 0; i + 1 < d->rank; i++)
-        rows *= i + 3 == d->rank && d->rank >= 4 && d->dims[d->rank - 3] > 1 ? up(d->dims[i], 8) :
-                i + 2 == d->rank && d->rank >= 4 && d->dims[d->rank - 3] > 1 ? up(d->dims[i], d->type == DT_UQ8 || d->type == DT_SQ8 ? 8 : 4) : d->dims[i];
+        rows *= i + 3 == d->rank && d->rank >= 4 && d->dims[d->rank - 3] > 1 ? up(d->dims[i], 8)
+                : i + 2 == d->rank && d->rank >= 4 && d->dims[d->rank - 3] > 1
+                    ? up(d->dims[i], d->type == DT_UQ8 || d->type == DT_SQ8 ? 8 : 4)
+                    : d->dims[i];
     tiles = rows * up(d->rank ? d->dims[d->rank - 1] : 1, 32) * (dtype_is_float(d->type) ? 2 : dtype_bits(d->type) / 8);
     return plain > tiles ? plain : tiles;
 }
@@ -300,7 +319,8 @@ static void check_node(const struct binary_graph *g, uint32_t k, uint64_t vtcm)
         fail_msg("node \"%s\" needs %llu bytes of %llu", n->name, (unsigned long long)sum, (unsigned long long)vtcm);
 }
 
-/* A command does not do more than one box, where its units are lines, and what it needs of operands in DRAM is no more than the room that the node has. */
+/* A command does not do more than one box, where its units are lines, and what it needs of operands in DRAM is no more than
+ * the room that the node has. */
 static unsigned check_commands(const struct binary_graph *g)
 {
     unsigned seen = 0;
@@ -316,7 +336,10 @@ static unsigned check_commands(const struct binary_graph *g)
             continue;
         if (c->end - c->begin > n->tile.box.lines)
             fail_msg("node \"%s\": a command of %u lines, in a box are %u", n->name, c->end - c->begin, n->tile.box.lines);
-        uint64_t made = g->tensors[n->out[0]].place == PLACE_VTCM ? 0 : up(c->end - c->begin, 8) * up(n->tile.box.columns, 4) * up(n->tile.box.channels, 32) * dtype_bits(y->type) / 8;
+        uint64_t made = g->tensors[n->out[0]].place == PLACE_VTCM
+                            ? 0
+                            : up(c->end - c->begin, 8) * up(n->tile.box.columns, 4) * up(n->tile.box.channels, 32) *
+                                  dtype_bits(y->type) / 8;
         assert_true(made == 0 || dtype_is_float(y->type) || made <= n->tile.bytes);
         seen++;
     }
@@ -333,7 +356,12 @@ static void commands_of_prepared_graphs_fit(void **state)
         struct random_graph r;
         check(i % 3 ? random_graph_make_lines(&r, i, 24) : random_graph_make_wide(&r, i, i % 2), "make");
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-            struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 4, .order_steps = 5000, .plan_nodes = 20000, .vtcm_bytes = sizes[s],
+            struct prepare_target t = { .passes = prepare_default_passes,
+                                        .tensor_align = ALIGN,
+                                        .max_tiles = 4,
+                                        .order_steps = 5000,
+                                        .plan_nodes = 20000,
+                                        .vtcm_bytes = sizes[s],
                                         .chains = chains[i % 2] };
             struct ir_graph *g;
             struct binary_image im;
@@ -345,7 +373,8 @@ static void commands_of_prepared_graphs_fit(void **state)
             for (uint32_t k = 0; k < p->n_nodes; k++) {
                 check_node(p, k, sizes[s]);
                 tiles += p->nodes[k].tile.box.lines > 0;
-                without += p->nodes[k].tile.box.lines == 0 && !(p->nodes[k].op->flags & OP_VIEW) && !binary_is_transfer(&p->nodes[k]) && !(p->chain_of && p->chain_of[k] != BINARY_NONE);
+                without += p->nodes[k].tile.box.lines == 0 && !(p->nodes[k].op->flags & OP_VIEW) &&
+                           !binary_is_transfer(&p->nodes[k]) && !(p->chain_of && p->chain_of[k] != BINARY_NONE);
             }
             for (uint32_t c = 0; c < p->n_chains; c++)
                 assert_true(p->nodes[p->chains[c].first + p->chains[c].n - 1].tile.box.lines > 0);
@@ -358,10 +387,11 @@ static void commands_of_prepared_graphs_fit(void **state)
         random_graph_free(&r);
     }
     print_message("%u tiles, %u nodes without, %u chains, %u commands by lines\n", tiles, without, chained, commands);
-    assert_true(chained > n && without * 50 < tiles && (n < GRAPHS || commands > n)); /* few graphs have operators of many boxes outside chains */
+    assert_true(chained > n && without * 50 < tiles &&
+                (n < GRAPHS || commands > n)); /* few graphs have operators of many boxes outside chains */
 }
 
-/* ---- files that lie about tiles ------------------------------------------------------------------------------------------------ */
+/* ---- files that lie about tiles --------------------------------------------------------------------------------------- */
 
 static void lie_none(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->box = (struct binary_box){ 0 }; }
 static void lie_no_lines(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->box.lines = 0; }
@@ -375,7 +405,10 @@ static void lie_far(struct binary_tile *t, const struct binary_graph *g) { t->of
 static void lie_farther(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->offset = UINT64_MAX; }
 
 static void lie_askew(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->offset += 32; }
-static void lie_over_result(struct binary_tile *t, const struct binary_graph *g) { t->offset = g->tensors[g->nodes[0].out[0]].offset; }
+static void lie_over_result(struct binary_tile *t, const struct binary_graph *g)
+{
+    t->offset = g->tensors[g->nodes[0].out[0]].offset;
+}
 
 typedef void lie_fn(struct binary_tile *, const struct binary_graph *);
 
@@ -393,8 +426,16 @@ static void tell(const struct binary *b, uint32_t node, lie_fn *lie, size_t numb
     memcpy(nodes, p->nodes, p->n_nodes * sizeof(nodes[0]));
     if (lie)
         lie(&nodes[node].tile, p);
-    struct binary_source s = { .info = p->info, .n_tensors = p->n_tensors, .n_nodes = p->n_nodes, .n_commands = p->n_commands, .tensors = p->tensors, .data = data, .nodes = nodes,
-                               .commands = p->commands, .n_chains = p->n_chains, .chains = p->chains };
+    struct binary_source s = { .info = p->info,
+                               .n_tensors = p->n_tensors,
+                               .n_nodes = p->n_nodes,
+                               .n_commands = p->n_commands,
+                               .tensors = p->tensors,
+                               .data = data,
+                               .nodes = nodes,
+                               .commands = p->commands,
+                               .n_chains = p->n_chains,
+                               .chains = p->chains };
     check(binary_write(&b->target, &s, &im), "write");
     enum status st = binary_open(im.data, im.size, &c);
     if ((st == ST_OK) != !lie)
@@ -408,7 +449,11 @@ static void tell(const struct binary *b, uint32_t node, lie_fn *lie, size_t numb
 
 static void tell_all(const char *text, uint32_t node, lie_fn *const *lies, size_t n)
 {
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 4, .plan_nodes = 1000, .vtcm_bytes = 64 * KIB,
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = ALIGN,
+                                .max_tiles = 4,
+                                .plan_nodes = 1000,
+                                .vtcm_bytes = 64 * KIB,
                                 .chains = { .bytes = 8 * KIB, .lines = 1, .twice = 200 } };
     struct ir_graph *g;
     struct binary_image im;
@@ -418,7 +463,9 @@ static void tell_all(const char *text, uint32_t node, lie_fn *const *lies, size_
     check(binary_open(im.data, im.size, &b), "open");
     const struct binary_graph *p = &b.graphs[0];
     bool member = p->chain_of && p->chain_of[node] != BINARY_NONE;
-    assert_true(p->nodes[node].tile.box.lines > 0 && (member || (p->nodes[node].tile.bytes > 0 && p->nodes[node].tile.box.channels < 64 && p->tensors[p->nodes[node].out[0]].place == PLACE_VTCM)));
+    assert_true(p->nodes[node].tile.box.lines > 0 &&
+                (member || (p->nodes[node].tile.bytes > 0 && p->nodes[node].tile.box.channels < 64 &&
+                            p->tensors[p->nodes[node].out[0]].place == PLACE_VTCM)));
     for (size_t i = 0; i < n; i++)
         tell(&b, node, lies[i], i);
     binary_close(&b);
@@ -429,9 +476,12 @@ static void tell_all(const char *text, uint32_t node, lie_fn *const *lies, size_
 static void lies_about_tiles_are_noticed(void **state)
 {
     (void)state;
-    static lie_fn *const lies[] = { NULL, lie_none, lie_no_lines, lie_many_lines, lie_columns, lie_channels, lie_depth, lie_more, lie_less, lie_far, lie_farther, lie_askew, lie_over_result };
-    tell_all("graph \"g\" { in %x : uq8[1,64,64,64] scale=0.5 offset=0 tmp %a : uq8[1,8,32,64] scale=0.5 offset=0 tmp %b : uq8[1,32,8,64] scale=0.5 offset=0 out %y : uq8[1,8,32,64] scale=0.5 offset=0\n"
-             " %a = PoolMax2d \"a\" (%x) { filter_size=u32[2](8,2), stride=u32[2](8,2), pad_amount=u32[2,2](0,0,0,0) } %b = Transpose \"b\" (%a) { perm=u32[4](0,2,1,3) }\n"
+    static lie_fn *const lies[] = { NULL,     lie_none, lie_no_lines, lie_many_lines, lie_columns, lie_channels,   lie_depth,
+                                    lie_more, lie_less, lie_far,      lie_farther,    lie_askew,   lie_over_result };
+    tell_all("graph \"g\" { in %x : uq8[1,64,64,64] scale=0.5 offset=0 tmp %a : uq8[1,8,32,64] scale=0.5 offset=0 tmp %b : "
+             "uq8[1,32,8,64] scale=0.5 offset=0 out %y : uq8[1,8,32,64] scale=0.5 offset=0\n"
+             " %a = PoolMax2d \"a\" (%x) { filter_size=u32[2](8,2), stride=u32[2](8,2), pad_amount=u32[2,2](0,0,0,0) } %b = "
+             "Transpose \"b\" (%a) { perm=u32[4](0,2,1,3) }\n"
              " %y = Transpose \"y\" (%b) { perm=u32[4](0,2,1,3) } }",
              0, lies, sizeof lies / sizeof lies[0]);
 }
@@ -440,23 +490,28 @@ static void lies_about_tiles_are_noticed(void **state)
 static void lies_about_tiles_of_chains_are_noticed(void **state)
 {
     (void)state;
-    static lie_fn *const inside[] = { NULL, lie_no_lines, lie_many_lines, lie_columns, lie_channels, lie_depth, lie_more, lie_askew };
-    static lie_fn *const last[] = { NULL, lie_none, lie_no_lines, lie_many_lines, lie_columns, lie_channels, lie_depth, lie_more, lie_less, lie_far, lie_farther, lie_askew };
-    static const char text[] = "graph \"g\" { in %x : uq8[1,64,16,32] scale=0.5 offset=-128 out %y : uq8[1,16,64,32] scale=0.5 offset=-128\n"
-                               " tmp %a : uq8[1,16,64,32] scale=0.5 offset=-128 tmp %b : uq8[1,16,64,32] scale=0.5 offset=-128\n"
-                               " %a = Transpose \"a\" (%x) { perm=u32[4](0,2,1,3) } %b = Sigmoid \"b\" (%a) %y = Tanh \"y\" (%b) }";
+    static lie_fn *const inside[] = { NULL,         lie_no_lines, lie_many_lines, lie_columns,
+                                      lie_channels, lie_depth,    lie_more,       lie_askew };
+    static lie_fn *const last[] = { NULL,      lie_none, lie_no_lines, lie_many_lines, lie_columns, lie_channels,
+                                    lie_depth, lie_more, lie_less,     lie_far,        lie_farther, lie_askew };
+    static const char text[] =
+        "graph \"g\" { in %x : uq8[1,64,16,32] scale=0.5 offset=-128 out %y : uq8[1,16,64,32] scale=0.5 offset=-128\n"
+        " tmp %a : uq8[1,16,64,32] scale=0.5 offset=-128 tmp %b : uq8[1,16,64,32] scale=0.5 offset=-128\n"
+        " %a = Transpose \"a\" (%x) { perm=u32[4](0,2,1,3) } %b = Sigmoid \"b\" (%a) %y = Tanh \"y\" (%b) }";
     tell_all(text, 1, inside, sizeof inside / sizeof inside[0]);
     tell_all(text, 2, last, sizeof last / sizeof last[0]);
 }
 
-/* ---- what commands move -------------------------------------------------------------------------------------------------------- */
+/* ---- what commands move ----------------------------------------------------------------------------------------------- */
 
 /* Commands of a node share out what it moves; of operands that do not fit, every byte moves at least once. */
 static void commands_share_out_what_moves(void **state)
 {
     (void)state;
     struct random_graph r;
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 4, .plan_nodes = 1000, .vtcm_bytes = 64 * KIB };
+    struct prepare_target t = {
+        .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 4, .plan_nodes = 1000, .vtcm_bytes = 64 * KIB
+    };
     struct binary_image im;
     struct binary b;
     check(random_graph_make_wide(&r, 3, true), "make");
@@ -468,7 +523,8 @@ static void commands_share_out_what_moves(void **state)
     binary_transfers(p, &moved);
     binary_command_moves(p, of);
     for (uint32_t i = 0; i < p->n_commands; i++)
-        sum.inputs += of[i].inputs, sum.outputs += of[i].outputs, sum.weights += of[i].weights, sum.fill += of[i].fill, sum.spill += of[i].spill;
+        sum.inputs += of[i].inputs, sum.outputs += of[i].outputs, sum.weights += of[i].weights, sum.fill += of[i].fill,
+            sum.spill += of[i].spill;
     for (uint32_t k = 0; k < p->n_nodes; k++) {
         binary_node_moves(p, k, &m);
         all.inputs += m.inputs, all.outputs += m.outputs, all.weights += m.weights, all.fill += m.fill, all.spill += m.spill;
@@ -476,7 +532,8 @@ static void commands_share_out_what_moves(void **state)
     assert_memory_equal(&sum, &all, sizeof sum);
     binary_graph_moves(p, &m);
     assert_memory_equal(&m, &all, sizeof sum);
-    assert_true(2 * all.fill >= moved.filled + moved.read && 2 * all.spill >= moved.spilled + moved.written && all.outputs > 0 && all.inputs > 0); /* float16 there */
+    assert_true(2 * all.fill >= moved.filled + moved.read && 2 * all.spill >= moved.spilled + moved.written &&
+                all.outputs > 0 && all.inputs > 0); /* float16 there */
     mem_free(of);
     binary_close(&b);
     binary_image_free(&im);

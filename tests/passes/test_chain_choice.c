@@ -15,7 +15,8 @@
 #define HEAD(h) "graph \"g\" { in %x : " IMAGE(h) " const %w : f32[3,3,1,2] = (1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9)\n"
 #define TMP(h, name) "tmp %" name " : " IMAGE(h) "\n"
 #define OUT(h, name) "out %" name " : " IMAGE(h) "\n"
-#define WINDOW(to, name, from) "%" to " = DepthWiseConv2d \"" name "\" (%" from ", %w) { stride=u32[2](1,1), pad_amount=u32[2,2](1,1,1,1) }\n"
+#define WINDOW(to, name, from) \
+    "%" to " = DepthWiseConv2d \"" name "\" (%" from ", %w) { stride=u32[2](1,1), pad_amount=u32[2,2](1,1,1,1) }\n"
 #define UNARY(to, name, from) "%" to " = Sigmoid \"" name "\" (%" from ")\n"
 #define ADD(to, name, a, b) "%" to " = ElementWiseAdd \"" name "\" (%" a ", %" b ")\n"
 #define FIVE(a) "%" a ",%" a ",%" a ",%" a ",%" a
@@ -25,48 +26,84 @@ static const struct {
     struct chain_limits limits;
 } choices[] = {
     { "a window at the head, then line by line, with the chain's own input at the end",
-      HEAD(32) TMP(32, "a") TMP(32, "b") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("b", "act", "a") ADD("y", "add", "b", "x") "}", "[conv act add]",
+      HEAD(32) TMP(32, "a") TMP(32, "b") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("b", "act", "a")
+          ADD("y", "add", "b", "x") "}",
+      "[conv act add]",
       { 65536, 8, 10 } },
     { "what the client reads is a tensor",
-      HEAD(32) OUT(32, "a") TMP(32, "b") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("b", "act", "a") ADD("y", "add", "b", "x") "}", "[act add]",
+      HEAD(32) OUT(32, "a") TMP(32, "b") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("b", "act", "a")
+          ADD("y", "add", "b", "x") "}",
+      "[act add]",
       { 65536, 8, 10 } },
     { "what is read behind the chain is a tensor",
-      HEAD(32) TMP(32, "a") TMP(32, "b") TMP(32, "c") "tmp %t : f32[1,64,32,2]\n" OUT(32, "y") "out %z : f32[1,64,32,2]\n" WINDOW("a", "conv", "x") UNARY("b", "act", "a")
-      ADD("y", "add", "b", "x") "%z = Transpose \"turn\" (%a) { perm=u32[4](0,2,1,3) }\n }", "[act add]", { 65536, 8, 10 } },
+      HEAD(32) TMP(32, "a") TMP(32, "b")
+          TMP(32, "c") "tmp %t : f32[1,64,32,2]\n" OUT(32, "y") "out %z : f32[1,64,32,2]\n" WINDOW("a", "conv", "x")
+              UNARY("b", "act", "a") ADD("y", "add", "b", "x") "%z = Transpose \"turn\" (%a) { perm=u32[4](0,2,1,3) }\n }",
+      "[act add]",
+      { 65536, 8, 10 } },
     { "windows inside: too much would be computed twice",
-      HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "one", "x") WINDOW("y", "two", "a") "}", "", { 65536, 8, 10 } },
+      HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "one", "x") WINDOW("y", "two", "a") "}",
+      "",
+      { 65536, 8, 10 } },
     { "windows inside: with many lines it is little",
-      HEAD(256) TMP(256, "a") OUT(256, "y") WINDOW("a", "one", "x") WINDOW("y", "two", "a") "}", "[one two]", { 65536, 8, 10 } },
+      HEAD(256) TMP(256, "a") OUT(256, "y") WINDOW("a", "one", "x") WINDOW("y", "two", "a") "}",
+      "[one two]",
+      { 65536, 8, 10 } },
     { "not even one line fits",
-      HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}", "", { 511, 8, 10 } },
+      HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}",
+      "",
+      { 511, 8, 10 } },
     { "a few lines fit",
-      HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}", "[conv act]", { 2048, 8, 10 } },
+      HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}",
+      "[conv act]",
+      { 2048, 8, 10 } },
     { "one line fits, but the kernels would be called too often",
-      HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}", "", { 512, 8, 10 } },
+      HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}",
+      "",
+      { 512, 8, 10 } },
     { "by itself the sum lies over an input that ends there",
-      HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s") OUT(256, "y") "%r = Softmax \"soft\" (%x)\n" WINDOW("a", "conv", "x") ADD("s", "add", "a", "r")
-      "%y = Softmax \"end\" (%s)\n }", "", { 65536, 8, 10 } },
+      HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s") OUT(256, "y") "%r = Softmax \"soft\" (%x)\n" WINDOW(
+          "a", "conv", "x") ADD("s", "add", "a", "r") "%y = Softmax \"end\" (%s)\n }",
+      "",
+      { 65536, 8, 10 } },
     { "an input that is read again keeps its memory in any case",
-      HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s") TMP(256, "t") OUT(256, "y") "%r = Softmax \"soft\" (%x)\n" WINDOW("a", "conv", "x") ADD("s", "add", "a", "r")
-      "%t = Softmax \"end\" (%s)\n" ADD("y", "again", "t", "r") "}", "[conv add]", { 65536, 8, 10 } },
+      HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s") TMP(256, "t") OUT(256, "y") "%r = Softmax \"soft\" (%x)\n" WINDOW(
+          "a", "conv", "x") ADD("s", "add", "a", "r") "%t = Softmax \"end\" (%s)\n" ADD("y", "again", "t", "r") "}",
+      "[conv add]",
+      { 65536, 8, 10 } },
     { "what lies beside each other in a line is joined there",
-      HEAD(32) TMP(32, "a") TMP(32, "b") "tmp %c : f32[1,32,64,6] out %y : f32[1,32,64,6]\n" WINDOW("a", "conv", "x") UNARY("b", "act", "a")
-      "%c = Concat \"join\" (%b, %x, %a) { axis=u32(3) }\n" UNARY("y", "end", "c") "}", "[conv act join end]", { 65536, 8, 10 } },
+      HEAD(32) TMP(32, "a") TMP(32, "b") "tmp %c : f32[1,32,64,6] out %y : f32[1,32,64,6]\n" WINDOW("a", "conv", "x")
+          UNARY("b", "act", "a") "%c = Concat \"join\" (%b, %x, %a) { axis=u32(3) }\n" UNARY("y", "end", "c") "}",
+      "[conv act join end]",
+      { 65536, 8, 10 } },
     { "lines behind lines are joined as tensors",
-      HEAD(32) TMP(32, "a") "tmp %c : f32[1,64,64,2] out %y : f32[1,64,64,2]\n" WINDOW("a", "conv", "x") "%c = Concat \"join\" (%a, %x) { axis=u32(1) }\n"
-      UNARY("y", "end", "c") "}", "", { 65536, 8, 10 } },
+      HEAD(32) TMP(32, "a") "tmp %c : f32[1,64,64,2] out %y : f32[1,64,64,2]\n" WINDOW(
+          "a", "conv", "x") "%c = Concat \"join\" (%a, %x) { axis=u32(1) }\n" UNARY("y", "end", "c") "}",
+      "",
+      { 65536, 8, 10 } },
     { "fifteen operands are the most of a member",
-      HEAD(32) TMP(32, "a") "out %y : f32[1,32,64,30]\n" WINDOW("a", "conv", "x") "%y = Concat \"join\" (" FIVE("a") "," FIVE("x") "," FIVE("a") ") { axis=u32(3) }\n }", "[conv join]",
+      HEAD(32) TMP(32, "a") "out %y : f32[1,32,64,30]\n" WINDOW("a", "conv", "x") "%y = Concat \"join\" (" FIVE(
+          "a") "," FIVE("x") "," FIVE("a") ") { axis=u32(3) }\n }",
+      "[conv join]",
       { 65536, 8, 10 } },
     { "with sixteen it is none",
-      HEAD(32) TMP(32, "a") "out %y : f32[1,32,64,32]\n" WINDOW("a", "conv", "x") "%y = Concat \"join\" (" FIVE("a") "," FIVE("x") "," FIVE("a") ",%x) { axis=u32(3) }\n }", "",
+      HEAD(32) TMP(32, "a") "out %y : f32[1,32,64,32]\n" WINDOW("a", "conv", "x") "%y = Concat \"join\" (" FIVE(
+          "a") "," FIVE("x") "," FIVE("a") ",%x) { axis=u32(3) }\n }",
+      "",
       { 65536, 8, 10 } },
     { "no chains for this target",
-      HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}", "", { 0 } },
-    { "two images", "graph \"g\" { in %x : f32[2,32,4,2] tmp %a : f32[2,32,4,2] out %y : f32[2,32,4,2]\n" UNARY("a", "act", "x") ADD("y", "add", "a", "x") "}", "",
+      HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}",
+      "",
+      { 0 } },
+    { "two images",
+      "graph \"g\" { in %x : f32[2,32,4,2] tmp %a : f32[2,32,4,2] out %y : f32[2,32,4,2]\n" UNARY("a", "act", "x")
+          ADD("y", "add", "a", "x") "}",
+      "",
       { 65536, 1, 10 } },
     { "a dimension that is known when it runs",
-      "graph \"g\" { in %x : f32[1,?32,4,2] tmp %a : f32[1,?32,4,2] out %y : f32[1,?32,4,2]\n" UNARY("a", "act", "x") ADD("y", "add", "a", "x") "}", "",
+      "graph \"g\" { in %x : f32[1,?32,4,2] tmp %a : f32[1,?32,4,2] out %y : f32[1,?32,4,2]\n" UNARY("a", "act", "x")
+          ADD("y", "add", "a", "x") "}",
+      "",
       { 65536, 1, 10 } },
 };
 
@@ -97,7 +134,7 @@ static void the_right_chains(void **state)
         expect_chains(i);
 }
 
-/* ---- files that lie about chains ---------------------------------------------------------------------------------------- */
+/* ---- files that lie about chains -------------------------------------------------------------------------------------- */
 
 /* A chain of three nodes in a file of its own making, with one thing changed. */
 struct lie {
@@ -130,9 +167,19 @@ static void lie_no_chain(struct lie *l) { l->src.n_chains = 0; }
 static void lie_twice(struct lie *l) { l->chains[1] = l->chains[0], l->src.n_chains = 2; }
 static void lie_slab(struct lie *l) { l->tensors[tensor_named(l, "a")].bytes -= 512; }
 static void lie_slab_end(struct lie *l) { l->tensors[tensor_named(l, "b")].offset = l->chains[0].work_bytes; }
-static void lie_slabs_overlap(struct lie *l) { l->tensors[tensor_named(l, "b")].offset = l->tensors[tensor_named(l, "a")].offset; }
-static void lie_whole(struct lie *l) { l->tensors[tensor_named(l, "a")].place = PLACE_SCRATCH, l->tensors[tensor_named(l, "a")].bytes = 32 * 512, l->src.info.scratch_bytes = 1 << 20; }
-static void lie_result(struct lie *l) { l->tensors[tensor_named(l, "y")].place = PLACE_LINES, l->tensors[tensor_named(l, "y")].io = 0; }
+static void lie_slabs_overlap(struct lie *l)
+{
+    l->tensors[tensor_named(l, "b")].offset = l->tensors[tensor_named(l, "a")].offset;
+}
+static void lie_whole(struct lie *l)
+{
+    l->tensors[tensor_named(l, "a")].place = PLACE_SCRATCH, l->tensors[tensor_named(l, "a")].bytes = 32 * 512,
+                               l->src.info.scratch_bytes = 1 << 20;
+}
+static void lie_result(struct lie *l)
+{
+    l->tensors[tensor_named(l, "y")].place = PLACE_LINES, l->tensors[tensor_named(l, "y")].io = 0;
+}
 static void lie_command(struct lie *l) { l->commands[1].node = 2; }
 static void lie_outside(struct lie *l) { ((uint32_t *)l->nodes[4].in)[0] = tensor_named(l, "a"); }
 static void lie_self(struct lie *l) { ((uint32_t *)l->nodes[2].in)[0] = tensor_named(l, "b"); }
@@ -142,12 +189,16 @@ static void lie_over_input(struct lie *l)
     t->offset = l->chains[0].work_offset; /* an input of the chain where its lines are */
 }
 
-/* Take a good file apart, change one thing, put it together again. The first node turns the client's image, so that the chain's input is in scratch. */
+/* Take a good file apart, change one thing, put it together again. The first node turns the client's image, so that the
+ * chain's input is in scratch. */
 static void tell_lie(const char *name, void (*tell)(struct lie *))
 {
-    static const char text[] = "graph \"g\" { in %x : f32[1,64,32,2] const %w : f32[3,3,1,2] = (1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9)\n"
-        TMP(32, "t") TMP(32, "a") TMP(32, "b") TMP(32, "y") "out %z : f32[1,64,32,2]\n%t = Transpose \"in\" (%x) { perm=u32[4](0,2,1,3) }\n"
-        WINDOW("a", "conv", "t") UNARY("b", "act", "a") ADD("y", "add", "b", "t") "%z = Transpose \"out\" (%y) { perm=u32[4](0,2,1,3) }\n }";
+    static const char text[] =
+        "graph \"g\" { in %x : f32[1,64,32,2] const %w : f32[3,3,1,2] = (1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9)\n" TMP(32, "t")
+            TMP(32, "a") TMP(32, "b")
+                TMP(32, "y") "out %z : f32[1,64,32,2]\n%t = Transpose \"in\" (%x) { perm=u32[4](0,2,1,3) }\n" WINDOW(
+                    "a", "conv", "t") UNARY("b", "act", "a")
+                    ADD("y", "add", "b", "t") "%z = Transpose \"out\" (%y) { perm=u32[4](0,2,1,3) }\n }";
     static struct lie l;
     const void *data[16] = { NULL };
     struct ir_graph *g;
@@ -158,8 +209,16 @@ static void tell_lie(const char *name, void (*tell)(struct lie *))
     make(&p, g, (struct chain_limits){ 65536, 8, 10 }, 0);
     const struct binary_graph *from = &p.b.graphs[0];
     assert_true(from->n_tensors <= 16 && from->n_nodes == 5 && from->n_commands <= 32 && from->n_chains == 1);
-    l = (struct lie){ .src = { .info = from->info, .n_tensors = from->n_tensors, .n_nodes = from->n_nodes, .n_commands = from->n_commands, .n_chains = 1,
-                               .tensors = l.tensors, .data = data, .nodes = l.nodes, .commands = l.commands, .chains = l.chains } };
+    l = (struct lie){ .src = { .info = from->info,
+                               .n_tensors = from->n_tensors,
+                               .n_nodes = from->n_nodes,
+                               .n_commands = from->n_commands,
+                               .n_chains = 1,
+                               .tensors = l.tensors,
+                               .data = data,
+                               .nodes = l.nodes,
+                               .commands = l.commands,
+                               .chains = l.chains } };
     memcpy(l.tensors, from->tensors, from->n_tensors * sizeof(l.tensors[0]));
     memcpy(l.nodes, from->nodes, from->n_nodes * sizeof(l.nodes[0]));
     memcpy(l.commands, from->commands, from->n_commands * sizeof(l.commands[0]));
@@ -189,9 +248,11 @@ static void lies_about_chains(void **state)
         void (*tell)(struct lie *);
     } lies[] = {
 #define LIE(f) { #f, f }
-        { "nothing", NULL }, LIE(lie_first), LIE(lie_far), LIE(lie_count), LIE(lie_long), LIE(lie_height), LIE(lie_high), LIE(lie_work), LIE(lie_work_end), LIE(lie_work_align),
-        LIE(lie_no_chain), LIE(lie_twice), LIE(lie_slab), LIE(lie_slab_end), LIE(lie_slabs_overlap), LIE(lie_whole), LIE(lie_result), LIE(lie_command), LIE(lie_outside),
-        LIE(lie_self), LIE(lie_over_input),
+        { "nothing", NULL }, LIE(lie_first),  LIE(lie_far),     LIE(lie_count),    LIE(lie_long),
+        LIE(lie_height),     LIE(lie_high),   LIE(lie_work),    LIE(lie_work_end), LIE(lie_work_align),
+        LIE(lie_no_chain),   LIE(lie_twice),  LIE(lie_slab),    LIE(lie_slab_end), LIE(lie_slabs_overlap),
+        LIE(lie_whole),      LIE(lie_result), LIE(lie_command), LIE(lie_outside),  LIE(lie_self),
+        LIE(lie_over_input),
 #undef LIE
     };
     for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains: which lines an operator needs, against looking at every tap; that slabs always hold what is wanted; and that graphs give the same bits with and
- * without chains, on every instruction set and any number of threads. */
+/* Chains: which lines an operator needs, against looking at every tap; that slabs always hold what is wanted; and that
+ * graphs give the same bits with and without chains, on every instruction set and any number of threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,19 +51,23 @@ static void brute_force(struct axis v, uint32_t begin, uint32_t end, uint32_t *l
 
 static void check_window(uint64_t *seed)
 {
-    uint32_t in = 1 + below(seed, 40), kernel = 1 + below(seed, 5), stride[2] = { 1 + below(seed, 4), 1 }, dilation[2] = { 1 + below(seed, 3), 1 };
+    uint32_t in = 1 + below(seed, 40), kernel = 1 + below(seed, 5), stride[2] = { 1 + below(seed, 4), 1 },
+             dilation[2] = { 1 + below(seed, 3), 1 };
     uint32_t pads[4] = { below(seed, 6), below(seed, 6), 0, 0 }, reach = (kernel - 1) * dilation[0] + 1;
     if (in + pads[0] + pads[1] < reach)
         return;
     uint32_t out = (in + pads[0] + pads[1] - reach) / stride[0] + 1;
-    struct tensor_desc x = { .type = DT_F32, .rank = 4, .dims = { 1, in, 3, 2 } }, w = { .type = DT_F32, .rank = 4, .dims = { kernel, 1, 2, 5 } };
+    struct tensor_desc x = { .type = DT_F32, .rank = 4, .dims = { 1, in, 3, 2 } },
+                       w = { .type = DT_F32, .rank = 4, .dims = { kernel, 1, 2, 5 } };
     struct tensor_desc y = { .type = DT_F32, .rank = 4, .dims = { 1, out, 3, 5 } };
     const struct tensor_desc *ins[2] = { &x, &w }, *outs[1] = { &y };
     struct op_value given[3] = { { .type = DT_U32, .rank = 1, .dims = { 2 }, .count = 2, .data = stride },
                                  { .type = DT_U32, .rank = 2, .dims = { 2, 2 }, .count = 4, .data = pads },
                                  { .type = DT_U32, .rank = 1, .dims = { 2 }, .count = 2, .data = dilation } }, params[16];
     const char *names[3] = { "stride", "pad_amount", "dilation" };
-    struct op_call c = { .op = op_find("Conv2d"), .n_in = 2, .n_out = 1, .in = ins, .out = outs, .params = params, .post = OP_POST_NONE };
+    struct op_call c = {
+        .op = op_find("Conv2d"), .n_in = 2, .n_out = 1, .in = ins, .out = outs, .params = params, .post = OP_POST_NONE
+    };
     check(op_params_bind(c.op, NULL, names, given, 3, params), "parameters", *seed);
     check(op_check(&c), "check", *seed);
     struct op_reach r;
@@ -75,7 +79,8 @@ static void check_window(uint64_t *seed)
             uint32_t lo, hi, a = begin, b = end;
             brute_force((struct axis){ in, kernel, stride[0], dilation[0], pads[0] }, begin, end, &lo, &hi);
             op_reach_lines(&r, &a, &b);
-            /* Where taps leave lines out, those at the border may be asked for although nobody needs them; never less than needed. */
+            /* Where taps leave lines out, those at the border may be asked for although nobody needs them; never less than
+             * needed. */
             if (hi && dilation[0] == 1 && stride[0] <= kernel)
                 assert_true(a == lo && b == hi);
             else
@@ -102,8 +107,10 @@ static void lines_of_tensors(void **state)
     assert_true(desc_lines(&(struct tensor_desc){ .type = DT_F32, .rank = 2, .dims = { 9, 4 } }, &l));
     assert_int_equal(l.n, 9);
     assert_int_equal(l.bytes, 16);
-    assert_false(desc_lines(&(struct tensor_desc){ .type = DT_F32, .rank = 4, .dims = { 2, 7, 5, 3 } }, &l)); /* two images */
-    assert_false(desc_lines(&(struct tensor_desc){ .type = DT_SQ4, .rank = 2, .dims = { 9, 3 } }, &l));       /* a line would begin inside a byte */
+    assert_false(
+        desc_lines(&(struct tensor_desc){ .type = DT_F32, .rank = 4, .dims = { 2, 7, 5, 3 } }, &l)); /* two images */
+    assert_false(desc_lines(&(struct tensor_desc){ .type = DT_SQ4, .rank = 2, .dims = { 9, 3 } },
+                            &l)); /* a line would begin inside a byte */
     assert_false(desc_lines(&(struct tensor_desc){ .type = DT_F32, .rank = 2, .dims = { 9, 4 }, .dynamic = 1 }, &l));
     assert_false(desc_lines(&(struct tensor_desc){ .type = DT_F32, .rank = 1, .dims = { 9 } }, &l));
 }
@@ -117,7 +124,10 @@ static void check_slabs(uint64_t *seed)
     for (uint32_t i = 1; i < n; i++) {
         for (uint32_t e = 0; e < (i > 1 ? 2u : 1u); e++) {
             uint32_t maker = e ? below(seed, i) : i - 1; /* the one before, and perhaps another one */
-            struct op_reach r = { .stride = e ? 1 : 1 + below(seed, 3), .before = below(seed, 4), .window = 1 + below(seed, 5), .lines = lines[maker] };
+            struct op_reach r = { .stride = e ? 1 : 1 + below(seed, 3),
+                                  .before = below(seed, 4),
+                                  .window = 1 + below(seed, 5),
+                                  .lines = lines[maker] };
             if (e && below(seed, 2))
                 continue;
             edges[n_edges++] = (struct op_chain_edge){ .maker = maker, .reach = r };
@@ -200,7 +210,8 @@ static void test_graph(uint64_t seed)
     struct exec_binding want[MAX_IO] = { { 0 } }, got[MAX_IO] = { { 0 } };
     check(random_graph_make_lines(&r, seed, 2 + (unsigned)(seed % 12)), "make", seed);
     make(&plain, r.g, (struct chain_limits){ 0 }, seed);
-    make(&chained, r.g, (struct chain_limits){ .bytes = 256u << seed % 10, .lines = 1, .twice = seed % 4 ? 100000 : 10 }, seed);
+    make(&chained, r.g, (struct chain_limits){ .bytes = 256u << seed % 10, .lines = 1, .twice = seed % 4 ? 100000 : 10 },
+         seed);
     const struct binary_graph *a = &plain.b.graphs[0], *b = &chained.b.graphs[0];
     count(b);
     assert_int_equal(a->n_io, b->n_io);
@@ -222,7 +233,8 @@ static void test_graph(uint64_t seed)
             run(b, isa, threads, got, seed);
             for (uint32_t i = a->info.n_inputs; i < a->n_io; i++)
                 if (memcmp(want[i].data, got[i].data, desc_bytes(&a->tensors[a->io[i]].desc)) != 0)
-                    fail_msg("seed %llu, %s with %u threads: tensor \"%s\" differs", (unsigned long long)seed, cpu_isa_name(isa), threads, a->tensors[a->io[i]].name);
+                    fail_msg("seed %llu, %s with %u threads: tensor \"%s\" differs", (unsigned long long)seed,
+                             cpu_isa_name(isa), threads, a->tensors[a->io[i]].name);
         }
     for (uint32_t i = 0; i < a->n_io; i++) {
         mem_free(want[i].data);
@@ -240,7 +252,8 @@ static void chains_keep_the_bits(void **state)
     unsigned n = test_scale(GRAPHS);
     for (unsigned i = 0; i < n; i++)
         test_graph(1 + i);
-    printf("%llu chains of %llu operators, %llu with more than four\n", (unsigned long long)n_chains, (unsigned long long)n_members, (unsigned long long)n_long);
+    printf("%llu chains of %llu operators, %llu with more than four\n", (unsigned long long)n_chains,
+           (unsigned long long)n_members, (unsigned long long)n_long);
     assert_true(n_chains > n / 2 && n_long > n / 20); /* or this test says nothing */
 }
 
@@ -269,7 +282,8 @@ int main(int argc, char **argv)
         test_graph(strtoull(argv[1], NULL, 10));
         return free_teams(NULL);
     }
-    const struct CMUnitTest tests[] = { cmocka_unit_test(lines_of_tensors), cmocka_unit_test(lines_of_windows), cmocka_unit_test(slabs_hold_what_is_wanted),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(lines_of_tensors), cmocka_unit_test(lines_of_windows),
+                                        cmocka_unit_test(slabs_hold_what_is_wanted),
                                         cmocka_unit_test(chains_keep_the_bits) };
     return cmocka_run_group_tests(tests, make_teams, free_teams);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cost of operators, worked out by hand from docs/cost.md: rates that are prime, so that a rate taken for another shows. */
+/* The cost of operators, worked out by hand from docs/cost.md: rates that are prime, so that a rate taken for another shows.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,14 +67,19 @@ static void products_by_width(void **state)
         const char *a, *b, *y;
         uint32_t rate;
     } cases[] = {
-        { "uq8", "sq8", "uq8", 7 }, { "uq16", "sq8", "uq16", 17 }, { "uq16", "sq16", "uq16", 19 }, { "f32", "f32", "f32", 37 },
+        { "uq8", "sq8", "uq8", 7 },
+        { "uq16", "sq8", "uq16", 17 },
+        { "uq16", "sq16", "uq16", 19 },
+        { "f32", "f32", "f32", 37 },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct str text;
         str_init(&text);
         const char *q = i < 3 ? " scale=0.5 offset=0" : "";
-        str_addf(&text, "graph \"g\" { in %%x : %s[50,60]%s\n in %%w : %s[60,70]%s\n out %%y : %s[50,70]%s\n %%y = MatMul \"m\" (%%x, %%w)\n }\n", cases[i].a, q,
-                 cases[i].b, q, cases[i].y, q);
+        str_addf(&text,
+                 "graph \"g\" { in %%x : %s[50,60]%s\n in %%w : %s[60,70]%s\n out %%y : %s[50,70]%s\n %%y = MatMul \"m\" "
+                 "(%%x, %%w)\n }\n",
+                 cases[i].a, q, cases[i].b, q, cases[i].y, q);
         struct made m = made_of(str_text(&text), &rates, NULL);
         const struct binary_node *n = m.g->nodes;
         assert_int_equal(n->macs, 50 * 60 * 70);
@@ -86,10 +92,13 @@ static void products_by_width(void **state)
 static void depth_wise(void **state)
 {
     (void)state;
-    struct made m = made_of("graph \"g\" { in %x : f32[1,8,8,16]\n in %w : f32[3,3,1,16]\n out %y : f32[1,6,6,16]\n"
-                         "  %y = DepthWiseConv2d \"d\" (%x, %w) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) }\n }\n", &rates, NULL);
+    struct made m =
+        made_of("graph \"g\" { in %x : f32[1,8,8,16]\n in %w : f32[3,3,1,16]\n out %y : f32[1,6,6,16]\n"
+                "  %y = DepthWiseConv2d \"d\" (%x, %w) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) }\n }\n",
+                &rates, NULL);
     assert_int_equal(m.g->nodes->macs, 6 * 6 * 16 * 9);
-    assert_int_equal(m.g->nodes->cycles, 1000 + most(up(6 * 6 * 16 * 9, 47), up(m.g->nodes->work_bytes * 2, 59) + up(4 * (1024 + 144 + 576), 67)));
+    assert_int_equal(m.g->nodes->cycles, 1000 + most(up(6 * 6 * 16 * 9, 47),
+                                                     up(m.g->nodes->work_bytes * 2, 59) + up(4 * (1024 + 144 + 576), 67)));
     unmake(&m);
 }
 

@@ -13,7 +13,13 @@
 
 /* Moving costs next to nothing unless a test says otherwise, so that one thing at a time is seen. */
 static const struct cost_device device = {
-    .clock_mhz = 1000, .matrix_macs = 1024, .vector_units = 2, .vector_percent = 400, .vtcm_rate = 1 << 30, .dram_mb_s = 1 << 30, .launch = { 700, 30 },
+    .clock_mhz = 1000,
+    .matrix_macs = 1024,
+    .vector_units = 2,
+    .vector_percent = 400,
+    .vtcm_rate = 1 << 30,
+    .dram_mb_s = 1 << 30,
+    .launch = { 700, 30 },
     .vtcm_bytes = 1 << 20,
 };
 
@@ -33,11 +39,15 @@ static void products_are_padded(void **state)
     static const struct {
         const char *a, *b;
         uint32_t times;
-    } cases[] = { { "uq8", "sq8", 1 }, { "uq16", "sq8", 2 }, { "uq16", "sq16", 4 }, { "f16", "f16", 4 }, { "f32", "f32", 4 } };
+    } cases[] = {
+        { "uq8", "sq8", 1 }, { "uq16", "sq8", 2 }, { "uq16", "sq16", 4 }, { "f16", "f16", 4 }, { "f32", "f32", 4 }
+    };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[512];
         const char *q = i < 3 ? " scale=0.5 offset=0" : "";
-        snprintf(text, sizeof text, "graph \"g\" { in %%x : %s[40,20]%s\n in %%w : %s[20,33]%s\n out %%y : %s[40,33]%s\n %%y = MatMul \"m\" (%%x, %%w)\n }\n",
+        snprintf(text, sizeof text,
+                 "graph \"g\" { in %%x : %s[40,20]%s\n in %%w : %s[20,33]%s\n out %%y : %s[40,33]%s\n %%y = MatMul \"m\" "
+                 "(%%x, %%w)\n }\n",
                  cases[i].a, q, cases[i].b, q, cases[i].a, q);
         struct cost_work w = work_of(text);
         assert_int_equal(w.matrix, 64 * 32 * 64 / 1024 * cases[i].times);
@@ -58,9 +68,11 @@ static void vectors_by_operator(void **state)
     assert_int_equal(work_of(text).vector, 100 * 4 * 102 / 10 / 2);
 }
 
-static const char chain[] = "graph \"g\" { in %x : uq8[1,64,64,32] scale=0.5 offset=0\n tmp %a : uq8[1,64,64,32] scale=0.5 offset=0\n"
-                            " tmp %b : uq8[1,64,64,32] scale=0.5 offset=0\n tmp %c : uq8[1,64,64,32] scale=0.5 offset=0\n out %y : uq8[1,64,64,32] scale=0.5 offset=0\n"
-                            " %a = Relu \"a\" (%x)\n %b = Sigmoid \"b\" (%a)\n %c = Tanh \"c\" (%b)\n %y = ElementWiseAdd \"y\" (%c, %a)\n }\n";
+static const char chain[] =
+    "graph \"g\" { in %x : uq8[1,64,64,32] scale=0.5 offset=0\n tmp %a : uq8[1,64,64,32] scale=0.5 offset=0\n"
+    " tmp %b : uq8[1,64,64,32] scale=0.5 offset=0\n tmp %c : uq8[1,64,64,32] scale=0.5 offset=0\n out %y : uq8[1,64,64,32] "
+    "scale=0.5 offset=0\n"
+    " %a = Relu \"a\" (%x)\n %b = Sigmoid \"b\" (%a)\n %c = Tanh \"c\" (%b)\n %y = ElementWiseAdd \"y\" (%c, %a)\n }\n";
 enum { TENSOR = 64 * 64 * 32 };
 
 /* Less room never makes a graph faster, nor does slower memory; the cycles of operators are those of the graph. */
@@ -83,13 +95,16 @@ static void less_is_slower(void **state)
     }
 }
 
-/* Matrix and vector work that does not wait for each other takes the time of the longer one; without room for both, one waits. */
+/* Matrix and vector work that does not wait for each other takes the time of the longer one; without room for both, one
+ * waits. */
 static void units_work_side_by_side(void **state)
 {
     (void)state;
-    const char *product = " in %p : uq8[512,512] scale=0.5 offset=0\n in %q : sq8[512,512] scale=0.5 offset=0\n out %r : uq8[512,512] scale=0.5 offset=0\n"
+    const char *product = " in %p : uq8[512,512] scale=0.5 offset=0\n in %q : sq8[512,512] scale=0.5 offset=0\n out %r : "
+                          "uq8[512,512] scale=0.5 offset=0\n"
                           " %r = MatMul \"r\" (%p, %q)\n";
-    const char *vector = " in %x : uq8[512,512] scale=0.5 offset=0\n out %y : uq8[512,512] scale=0.5 offset=0\n %y = Sigmoid \"y\" (%x)\n";
+    const char *vector =
+        " in %x : uq8[512,512] scale=0.5 offset=0\n out %y : uq8[512,512] scale=0.5 offset=0\n %y = Sigmoid \"y\" (%x)\n";
     char text[1024];
     uint64_t cycles[4];
     for (int i = 0; i < 4; i++) {

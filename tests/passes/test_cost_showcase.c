@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The showcase models of the vendor's profiling guide, rebuilt in sizes that fit its tables: the operator that takes most of the time there does so here, and
- * every optimization that the guide suggests wins here. The tables are printed beside the estimates. */
+/* The showcase models of the vendor's profiling guide, rebuilt in sizes that fit its tables: the operator that takes most of
+ * the time there does so here, and every optimization that the guide suggests wins here. The tables are printed beside the
+ * estimates. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +46,8 @@ static void add_conv(struct model *m, const char *name, const char *x, uint32_t 
     str_addf(&m->text, " const %%w%s : sq8[%u,%u,%u,%u] scale=0.25 offset=0", name, kernel, kernel, in, out);
     add_zeros(&m->text, kernel * kernel * in * out);
     add_tensor(m, "tmp", name, out);
-    str_addf(&m->text, " %%%s = Conv2d \"%s\" (%%%s, %%w%s) { stride=u32[2](1,1), pad_amount=u32[2,2](%u,%u,%u,%u) }\n", name, name, x, name, pad, pad, pad, pad);
+    str_addf(&m->text, " %%%s = Conv2d \"%s\" (%%%s, %%w%s) { stride=u32[2](1,1), pad_amount=u32[2,2](%u,%u,%u,%u) }\n",
+             name, name, x, name, pad, pad, pad, pad);
 }
 
 static void add_op(struct model *m, const char *op, const char *name, const char *x, const char *y)
@@ -63,14 +65,22 @@ static void begin(struct model *m)
     add_tensor(m, "out", "add", C);
     add_conv(m, "convStart", "x", 3, 3, C);
     add_tensor(m, "tmp", "stride", C);
-    str_addf(&m->text, " %%stride = StridedSlice \"stride\" (%%convStart) { ranges=i32[4,3](0,1,1,0,%d,1,0,%d,1,0,%d,1) }\n", H, W, C);
+    str_addf(&m->text, " %%stride = StridedSlice \"stride\" (%%convStart) { ranges=i32[4,3](0,1,1,0,%d,1,0,%d,1,0,%d,1) }\n",
+             H, W, C);
 }
 
 static void finish(struct model *m)
 {
     struct cost_device d;
     htp_cost_device(SM8550, V73, 8 << 20, 4, &d);
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 256, .chains = prepare_default_chains, .max_tiles = 64, .vtcm_bytes = 8 << 20, .order_steps = 200000, .plan_nodes = 200000, .device = &d };
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = 256,
+                                .chains = prepare_default_chains,
+                                .max_tiles = 64,
+                                .vtcm_bytes = 8 << 20,
+                                .order_steps = 200000,
+                                .plan_nodes = 200000,
+                                .device = &d };
     struct prepare_opts o = { .opt_level = 2 };
     struct ir_graph *g;
     str_addf(&m->text, "}\n");
@@ -146,26 +156,43 @@ static void check(const struct model *m, const char *title, const struct row *ta
     uint64_t sum = 0, all = 0;
     for (const struct row *r = table; r->name; r++)
         all += r->cycles;
-    print_message("%s: %llu cycles estimated, %llu in the table\n", title, (unsigned long long)m->g->info.cycles, (unsigned long long)all);
+    print_message("%s: %llu cycles estimated, %llu in the table\n", title, (unsigned long long)m->g->info.cycles,
+                  (unsigned long long)all);
     for (const struct row *r = table; r->name; r++)
         print_message("  %-16s %8llu %5.1f%%   table %8llu %5.1f%%\n", r->name, (unsigned long long)cycles_of(m, r->name),
-                      100.0 * (double)cycles_of(m, r->name) / (double)m->g->info.cycles, (unsigned long long)r->cycles, 100.0 * (double)r->cycles / (double)all);
+                      100.0 * (double)cycles_of(m, r->name) / (double)m->g->info.cycles, (unsigned long long)r->cycles,
+                      100.0 * (double)r->cycles / (double)all);
     for (uint32_t k = 0; k < m->g->n_nodes; k++)
         sum += m->g->nodes[k].cycles;
     assert_int_equal(sum, m->g->info.cycles);
 }
 
 /* The tables; what is written as the output there belongs to the addition here. */
-static const struct row model1[] = { { "convStart", 147075 }, { "stride", 146494 }, { "convLeft1", 288249 }, { "convRight1", 220391 }, { "convRight2", 181016 },
-                                     { "convLeft2", 233736 }, { "sub", 2165162 }, { "add", 525971 + 407091 }, { 0 } };
-static const struct row model1_optimized[] = { { "convStart", 487448 }, { "stride", 10422 }, { "convCombined1", 337711 }, { "convCombined2", 295022 },
-                                               { "subConv", 48720 }, { "add", 110698 + 77054 }, { 0 } };
-static const struct row model2[] = { { "convStart", 148293 }, { "stride", 145084 }, { "convLeft1", 285476 }, { "convRight1", 219298 }, { "convRight2", 181198 },
-                                     { "convLeft2", 233731 }, { "div", 5344081 }, { "add", 525199 + 771320 }, { 0 } };
-static const struct row model2_mul[] = { { "convStart", 147478 }, { "stride", 145396 }, { "convLeft1", 287130 }, { "convRight1", 219409 }, { "convRight2", 181465 },
-                                         { "convLeft2", 233619 }, { "mul", 737978 }, { "add", 527450 + 249264 }, { 0 } };
-static const struct row model3[] = { { "convStart", 589431 }, { "stride", 0 }, { "convCombined1", 165119 }, { "act1", 27315 }, { "convCombined2", 805490 },
-                                     { "act2", 0 }, { "subConv", 666721 }, { "add", 62806 + 465781 }, { 0 } };
+static const struct row model1[] = { { "convStart", 147075 },  { "stride", 146494 },       { "convLeft1", 288249 },
+                                     { "convRight1", 220391 }, { "convRight2", 181016 },   { "convLeft2", 233736 },
+                                     { "sub", 2165162 },       { "add", 525971 + 407091 }, { 0 } };
+static const struct row model1_optimized[] = { { "convStart", 487448 },
+                                               { "stride", 10422 },
+                                               { "convCombined1", 337711 },
+                                               { "convCombined2", 295022 },
+                                               { "subConv", 48720 },
+                                               { "add", 110698 + 77054 },
+                                               { 0 } };
+static const struct row model2[] = { { "convStart", 148293 },  { "stride", 145084 },       { "convLeft1", 285476 },
+                                     { "convRight1", 219298 }, { "convRight2", 181198 },   { "convLeft2", 233731 },
+                                     { "div", 5344081 },       { "add", 525199 + 771320 }, { 0 } };
+static const struct row model2_mul[] = { { "convStart", 147478 },  { "stride", 145396 },       { "convLeft1", 287130 },
+                                         { "convRight1", 219409 }, { "convRight2", 181465 },   { "convLeft2", 233619 },
+                                         { "mul", 737978 },        { "add", 527450 + 249264 }, { 0 } };
+static const struct row model3[] = { { "convStart", 589431 },
+                                     { "stride", 0 },
+                                     { "convCombined1", 165119 },
+                                     { "act1", 27315 },
+                                     { "convCombined2", 805490 },
+                                     { "act2", 0 },
+                                     { "subConv", 666721 },
+                                     { "add", 62806 + 465781 },
+                                     { 0 } };
 
 static void subtraction_becomes_convolution(void **state)
 {

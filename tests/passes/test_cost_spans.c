@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans of an estimate: no unit of the device does two things at once, commands wait for what they need, boxes are in fast memory together only where there is room for them, and a file
- * gives back what was put into it, whatever bytes it has. */
+/* Spans of an estimate: no unit of the device does two things at once, commands wait for what they need, boxes are in fast
+ * memory together only where there is room for them, and a file gives back what was put into it, whatever bytes it has. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,13 @@
 
 enum { GRAPHS = 60, NODES = 24, THREADS = 3, ALIGN = 64 };
 
-static const struct cost_device device = { .clock_mhz = 1000, .matrix_macs = 1024, .vector_units = THREADS, .vector_percent = 400, .vtcm_rate = 200, .dram_mb_s = 4000, .launch = { 700, 30 } };
+static const struct cost_device device = { .clock_mhz = 1000,
+                                           .matrix_macs = 1024,
+                                           .vector_units = THREADS,
+                                           .vector_percent = 400,
+                                           .vtcm_rate = 200,
+                                           .dram_mb_s = 4000,
+                                           .launch = { 700, 30 } };
 
 /* All spans of a graph, in the order of the file. */
 struct spans {
@@ -37,7 +43,7 @@ static struct spans spans_of(const struct binary_graph *g)
     return s;
 }
 
-/* ---- units ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- units ------------------------------------------------------------------------------------------------------------ */
 
 struct edge {
     uint64_t time;
@@ -110,7 +116,7 @@ static void check_cycles(const struct binary_graph *g, const struct spans *s)
     mem_free(node);
 }
 
-/* ---- random graphs -------------------------------------------------------------------------------------------------------------- */
+/* ---- random graphs ---------------------------------------------------------------------------------------------------- */
 
 static void nothing_is_in_two_places(void **state)
 {
@@ -123,12 +129,19 @@ static void nothing_is_in_two_places(void **state)
         check((i % 2 ? random_graph_make_lines : random_graph_make)(&r, 4001 + i, NODES), "make");
         struct cost_device d = device;
         d.vtcm_bytes = windows[i % 3];
-        struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 32, .plan_nodes = 1000, .order_steps = 1000, .vtcm_bytes = d.vtcm_bytes,
-                                    .chains = { .bytes = 4096, .lines = 1, .twice = 100 }, .device = &d };
+        struct prepare_target t = { .passes = prepare_default_passes,
+                                    .tensor_align = ALIGN,
+                                    .max_tiles = 32,
+                                    .plan_nodes = 1000,
+                                    .order_steps = 1000,
+                                    .vtcm_bytes = d.vtcm_bytes,
+                                    .chains = { .bytes = 4096, .lines = 1, .twice = 100 },
+                                    .device = &d };
         prepared_make(&p, r.g, &t, &(struct prepare_opts){ .opt_level = 2 });
         const struct binary_graph *g = &p.b.graphs[0];
         struct spans s = spans_of(g);
-        assert_true(peak(&s, UNIT_MATRIX) <= 1 && peak(&s, UNIT_VECTOR) <= THREADS && peak(&s, UNIT_FETCH) <= 1 && peak(&s, UNIT_STORE) <= 1);
+        assert_true(peak(&s, UNIT_MATRIX) <= 1 && peak(&s, UNIT_VECTOR) <= THREADS && peak(&s, UNIT_FETCH) <= 1 &&
+                    peak(&s, UNIT_STORE) <= 1);
         check_order(g, &s);
         check_cycles(g, &s);
         for (uint32_t k = 0; k < s.n; k++)
@@ -154,8 +167,14 @@ static void more_effort_is_never_slower(void **state)
             struct cost_device d = device;
             struct prepared p;
             d.vtcm_bytes = 24 << 10;
-            struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 32, .plan_nodes = 1000, .order_steps = 1000, .vtcm_bytes = d.vtcm_bytes,
-                                        .chains = { .bytes = 4096, .lines = 1, .twice = 100 }, .device = &d };
+            struct prepare_target t = { .passes = prepare_default_passes,
+                                        .tensor_align = ALIGN,
+                                        .max_tiles = 32,
+                                        .plan_nodes = 1000,
+                                        .order_steps = 1000,
+                                        .vtcm_bytes = d.vtcm_bytes,
+                                        .chains = { .bytes = 4096, .lines = 1, .twice = 100 },
+                                        .device = &d };
             prepared_make(&p, r.g, &t, &(struct prepare_opts){ .opt_level = level });
             cycles[level] = p.b.graphs[0].info.cycles;
             unmake(&p);
@@ -168,7 +187,7 @@ static void more_effort_is_never_slower(void **state)
     assert_true(faster > 0);
 }
 
-/* ---- two boxes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- two boxes -------------------------------------------------------------------------------------------------------- */
 
 /* When work on a node begins and ends, and its first transfer begins. */
 static void times_of(const struct spans *s, uint32_t node, uint64_t *fetch, uint64_t *end)
@@ -184,7 +203,8 @@ static void times_of(const struct spans *s, uint32_t node, uint64_t *fetch, uint
     }
 }
 
-/* Two products with 256 KiB of weights each, whole or in parts: the weights of the second one come while the first one is at work where there is room for both, and otherwise after it. */
+/* Two products with 256 KiB of weights each, whole or in parts: the weights of the second one come while the first one is at
+ * work where there is room for both, and otherwise after it. */
 static void weights_come_ahead_where_there_is_room(void **state)
 {
     (void)state;
@@ -192,7 +212,10 @@ static void weights_come_ahead_where_there_is_room(void **state)
     uint32_t ahead = 0, behind = 0;
     struct str text;
     str_init(&text);
-    str_addf(&text, "graph \"g\" { in %%x : uq8[64,%d] scale=0.5 offset=0 tmp %%t : uq8[64,%d] scale=0.5 offset=0 out %%y : uq8[64,%d] scale=0.5 offset=0\n", SIDE, SIDE, SIDE);
+    str_addf(&text,
+             "graph \"g\" { in %%x : uq8[64,%d] scale=0.5 offset=0 tmp %%t : uq8[64,%d] scale=0.5 offset=0 out %%y : "
+             "uq8[64,%d] scale=0.5 offset=0\n",
+             SIDE, SIDE, SIDE);
     for (int i = 0; i < 2; i++) {
         str_addf(&text, " const %%w%d : sq8[%d,%d] scale=0.25 offset=0 = x\"", i, SIDE, SIDE);
         for (int k = 0; k < SIDE * SIDE; k++)
@@ -201,14 +224,21 @@ static void weights_come_ahead_where_there_is_room(void **state)
     }
     str_add(&text, " %t = FullyConnected \"a\" (%x, %w0) %y = FullyConnected \"b\" (%t, %w1) }");
     for (uint64_t window = 96; window <= 1024; window += 32) {
-        static const struct pass passes[] = { { "order", plan_order }, { "vtcm", tile_vtcm }, { "plan", plan_memory }, { "emit", emit_commands }, {} };
+        static const struct pass passes[] = {
+            { "order", plan_order }, { "vtcm", tile_vtcm }, { "plan", plan_memory }, { "emit", emit_commands }, {}
+        };
         struct cost_device d = device;
         struct prepared p;
         struct ir_graph *g;
         uint64_t fetch, end, unused;
         d.vtcm_bytes = window * KIB;
         d.matrix_macs = 16; /* the first one takes longer than any transfer */
-        struct prepare_target t = { .passes = passes, .tensor_align = ALIGN, .max_tiles = 16, .plan_nodes = 1000, .vtcm_bytes = d.vtcm_bytes, .device = &d };
+        struct prepare_target t = { .passes = passes,
+                                    .tensor_align = ALIGN,
+                                    .max_tiles = 16,
+                                    .plan_nodes = 1000,
+                                    .vtcm_bytes = d.vtcm_bytes,
+                                    .device = &d };
         check(ir_parse(str_text(&text), text.n, &g), "parse");
         prepared_make(&p, g, &t, &(struct prepare_opts){ .opt_level = 2 });
         const struct binary_graph *b = &p.b.graphs[0];
@@ -216,10 +246,14 @@ static void weights_come_ahead_where_there_is_room(void **state)
         assert_int_equal(b->n_nodes, 2);
         times_of(&s, 1, &fetch, &unused);
         times_of(&s, 0, &unused, &end);
-        bool room = b->nodes[0].tile.bytes + b->nodes[1].tile.bytes + 64 * SIDE <= d.vtcm_bytes; /* and what the first one hands to the second */
+        bool room = b->nodes[0].tile.bytes + b->nodes[1].tile.bytes + 64 * SIDE <=
+                    d.vtcm_bytes; /* and what the first one hands to the second */
         if (room ? fetch >= end : fetch < end)
-            fail_msg("%llu KiB: tiles of %llu and %llu bytes, %s, and the second one comes at %llu, when the first one ends at %llu", (unsigned long long)window,
-                     (unsigned long long)b->nodes[0].tile.bytes, (unsigned long long)b->nodes[1].tile.bytes, room ? "both fit" : "not both", (unsigned long long)fetch, (unsigned long long)end);
+            fail_msg("%llu KiB: tiles of %llu and %llu bytes, %s, and the second one comes at %llu, when the first one ends "
+                     "at %llu",
+                     (unsigned long long)window, (unsigned long long)b->nodes[0].tile.bytes,
+                     (unsigned long long)b->nodes[1].tile.bytes, room ? "both fit" : "not both", (unsigned long long)fetch,
+                     (unsigned long long)end);
         *(room ? &ahead : &behind) += 1;
         mem_free(s.at);
         unmake(&p);
@@ -230,7 +264,7 @@ static void weights_come_ahead_where_there_is_room(void **state)
     str_finish(&text);
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------------ */
 
 static uint64_t next(uint64_t *seed)
 {
@@ -254,7 +288,12 @@ static void bytes_give_back_what_was_put_in(void **state)
         chain_of[c] = c < MEMBERS ? 0 : BINARY_NONE;
         for (uint32_t i = 0; i < next(&seed) % 5; i++) {
             uint32_t node = c < 100 ? (uint32_t)(next(&seed) % MEMBERS) : c, shift = (uint32_t)(next(&seed) % 50);
-            spans[n++] = (struct binary_span){ c, node, (uint8_t)(next(&seed) % UNIT_COUNT), next(&seed) % 2, next(&seed) << 31 >> shift, 1 + (next(&seed) << 20 >> shift) };
+            spans[n++] = (struct binary_span){ c,
+                                               node,
+                                               (uint8_t)(next(&seed) % UNIT_COUNT),
+                                               next(&seed) % 2,
+                                               next(&seed) << 31 >> shift,
+                                               1 + (next(&seed) << 20 >> shift) };
         }
     }
     memcpy(sorted, spans, sizeof spans);
@@ -266,7 +305,9 @@ static void bytes_give_back_what_was_put_in(void **state)
             spans[k + 1] = a;
         }
     }
-    struct binary_graph g = { .n_commands = COMMANDS, .commands = commands, .n_chains = 1, .chains = &chain, .chain_of = chain_of };
+    struct binary_graph g = {
+        .n_commands = COMMANDS, .commands = commands, .n_chains = 1, .chains = &chain, .chain_of = chain_of
+    };
     const struct binary_timeline line = { .clock_mhz = 1, .threads = 1, .n_spans = n };
     const uint8_t *bytes;
     check(binary_spans_encode(&g, &line, spans, &bytes, &g.span_bytes), "encode");
@@ -276,7 +317,8 @@ static void bytes_give_back_what_was_put_in(void **state)
     struct spans back = spans_of(&g);
     for (uint32_t i = 0; i < n; i++) {
         const struct binary_span *a = &back.at[i], *b = &sorted[i];
-        assert_true(a->command == b->command && a->node == b->node && a->unit == b->unit && a->all == b->all && a->start == b->start && a->cycles == b->cycles);
+        assert_true(a->command == b->command && a->node == b->node && a->unit == b->unit && a->all == b->all &&
+                    a->start == b->start && a->cycles == b->cycles);
     }
     mem_free(back.at);
     mem_free((void *)bytes);
@@ -291,8 +333,13 @@ static void damaged_spans_do_no_harm(void **state)
     struct cost_device d = device;
     d.vtcm_bytes = 64 << 10;
     check(random_graph_make_lines(&r, 4003, NODES), "make");
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 8, .plan_nodes = 1000, .vtcm_bytes = d.vtcm_bytes,
-                                .chains = { .bytes = 4096, .lines = 1, .twice = 100 }, .device = &d };
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = ALIGN,
+                                .max_tiles = 8,
+                                .plan_nodes = 1000,
+                                .vtcm_bytes = d.vtcm_bytes,
+                                .chains = { .bytes = 4096, .lines = 1, .twice = 100 },
+                                .device = &d };
     prepared_make(&p, r.g, &t, &(struct prepare_opts){ .opt_level = 2 });
     struct bin_header h;
     struct bin_section found = { 0 };

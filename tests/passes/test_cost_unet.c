@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A network whose tensors do not fit into fast memory: U-Net for images of 640 x 1280, as libQnnHtp.so would schedule it for 8 MB of VTCM, against latencies that were
- * published for a device (SM8550; QCS8550 in the list). Both inputs of its concatenations are in DRAM, so it says whether joining tiles is counted as moving them. */
+/* A network whose tensors do not fit into fast memory: U-Net for images of 640 x 1280, as libQnnHtp.so would schedule it for
+ * 8 MB of VTCM, against latencies that were published for a device (SM8550; QCS8550 in the list). Both inputs of its
+ * concatenations are in DRAM, so it says whether joining tiles is counted as moving them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,17 @@
 #include "backend/htp/htp_cost.h"
 #include "base/mem.h"
 
-enum { HEIGHT = 640, WIDTH = 1280, DEPTH = 4, FIRST = 64, CLASSES = 2, SM8550 = 43, V73 = 73, WINDOW = 8 << 20, MOST_BYTES = 1024 * 1024 * 9 * 2 };
+enum {
+    HEIGHT = 640,
+    WIDTH = 1280,
+    DEPTH = 4,
+    FIRST = 64,
+    CLASSES = 2,
+    SM8550 = 43,
+    V73 = 73,
+    WINDOW = 8 << 20,
+    MOST_BYTES = 1024 * 1024 * 9 * 2
+};
 
 struct unet {
     struct ir_graph *g;
@@ -33,7 +44,12 @@ static uint32_t add_tensor(struct unet *u, enum ir_role role, const uint32_t dim
     char name[16];
     uint32_t id;
     snprintf(name, sizeof name, "%u", u->n++);
-    struct ir_tensor t = { .name = name, .role = role, .desc = { .type = u->floats ? DT_F16 : role == IR_CONST ? DT_SQ8 : DT_UQ8, .rank = 4 } };
+    struct ir_tensor t = { .name = name,
+                           .role = role,
+                           .desc = { .type = u->floats          ? DT_F16
+                                             : role == IR_CONST ? DT_SQ8
+                                                                : DT_UQ8,
+                                     .rank = 4 } };
     memcpy(t.desc.dims, dims, 4 * sizeof(dims[0]));
     if (!u->floats)
         t.desc.q = (struct quant){ .definition = 1, .kind = Q_TENSOR, .scale = 0.5f };
@@ -64,7 +80,14 @@ static uint32_t add_node(struct unet *u, struct call c)
     uint32_t id;
     check(op_params_bind(op_find(c.op), NULL, c.names, c.values, c.n_params, params));
     snprintf(name, sizeof name, "%s %u", c.op, u->n++);
-    struct ir_node node = { .name = name, .op = op_find(c.op), .n_in = c.n_in, .n_out = 1, .in = c.in, .out = &c.out, .params = params, .post = OP_POST_NONE };
+    struct ir_node node = { .name = name,
+                            .op = op_find(c.op),
+                            .n_in = c.n_in,
+                            .n_out = 1,
+                            .in = c.in,
+                            .out = &c.out,
+                            .params = params,
+                            .post = OP_POST_NONE };
     check(ir_check_node(u->g, &node));
     check(ir_add_node(u->g, &node, &id));
     return c.out;
@@ -79,7 +102,9 @@ static uint32_t conv(struct unet *u, uint32_t x, uint32_t out, uint32_t kernel, 
     memcpy(d, dims_of(u, x), sizeof d);
     uint32_t w = add_tensor(u, IR_CONST, (uint32_t[]){ kernel, kernel, d[3], out });
     d[3] = out;
-    return add_node(u, (struct call){ "Conv2d", { x, w }, 2, add_tensor(u, role, d), { "stride", "pad_amount" }, { PAIR(one), PAIRS(pad) }, 2 });
+    return add_node(
+        u, (struct call){
+               "Conv2d", { x, w }, 2, add_tensor(u, role, d), { "stride", "pad_amount" }, { PAIR(one), PAIRS(pad) }, 2 });
 }
 
 static uint32_t twice(struct unet *u, uint32_t x, uint32_t out)
@@ -93,7 +118,13 @@ static uint32_t half(struct unet *u, uint32_t x)
     memcpy(d, dims_of(u, x), sizeof d);
     d[1] /= 2;
     d[2] /= 2;
-    return add_node(u, (struct call){ "PoolMax2d", { x }, 1, add_tensor(u, IR_NATIVE, d), { "stride", "filter_size", "pad_amount" }, { PAIR(two), PAIR(two), PAIRS(pad) }, 3 });
+    return add_node(u, (struct call){ "PoolMax2d",
+                                      { x },
+                                      1,
+                                      add_tensor(u, IR_NATIVE, d),
+                                      { "stride", "filter_size", "pad_amount" },
+                                      { PAIR(two), PAIR(two), PAIRS(pad) },
+                                      3 });
 }
 
 static uint32_t doubled(struct unet *u, uint32_t x, uint32_t out)
@@ -104,7 +135,13 @@ static uint32_t doubled(struct unet *u, uint32_t x, uint32_t out)
     d[1] *= 2;
     d[2] *= 2;
     d[3] = out;
-    return add_node(u, (struct call){ "TransposeConv2d", { x, w }, 2, add_tensor(u, IR_NATIVE, d), { "stride", "pad_amount" }, { PAIR(two), PAIRS(pad) }, 2 });
+    return add_node(u, (struct call){ "TransposeConv2d",
+                                      { x, w },
+                                      2,
+                                      add_tensor(u, IR_NATIVE, d),
+                                      { "stride", "pad_amount" },
+                                      { PAIR(two), PAIRS(pad) },
+                                      2 });
 }
 
 static uint32_t join(struct unet *u, uint32_t a, uint32_t b)
@@ -112,7 +149,13 @@ static uint32_t join(struct unet *u, uint32_t a, uint32_t b)
     uint32_t d[4], axis = 3;
     memcpy(d, dims_of(u, a), sizeof d);
     d[3] += dims_of(u, b)[3];
-    return add_node(u, (struct call){ "Concat", { a, b }, 2, add_tensor(u, IR_NATIVE, d), { "axis" }, { { .type = DT_U32, .count = 1, .data = &axis } }, 1 });
+    return add_node(u, (struct call){ "Concat",
+                                      { a, b },
+                                      2,
+                                      add_tensor(u, IR_NATIVE, d),
+                                      { "axis" },
+                                      { { .type = DT_U32, .count = 1, .data = &axis } },
+                                      1 });
 }
 
 static void build(struct unet *u)
@@ -134,8 +177,14 @@ static double estimate(bool floats)
     struct cost_device d;
     struct unet u = { .floats = floats, .zeros = mem_zalloc(MOST_BYTES) };
     htp_cost_device(SM8550, V73, WINDOW, 0, &d);
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = 256, .chains = prepare_default_chains, .max_tiles = 64, .vtcm_bytes = WINDOW, .order_steps = 200000,
-                                .plan_nodes = 20000, .device = &d };
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = 256,
+                                .chains = prepare_default_chains,
+                                .max_tiles = 64,
+                                .vtcm_bytes = WINDOW,
+                                .order_steps = 200000,
+                                .plan_nodes = 20000,
+                                .device = &d };
     struct prepare_opts o = { .opt_level = 2 };
     struct binary_image im;
     struct binary b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the CPU backend from a graph in text to results: prepare, load, run, batches, profiles, signals, memory of the client, and
- * executions from several threads at once. */
+/* The table of the CPU backend from a graph in text to results: prepare, load, run, batches, profiles, signals, memory of
+ * the client, and executions from several threads at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,24 +100,26 @@ static void test_run_and_batch(void **state)
     unmake(&n);
 }
 
-/* Tiles of several threads under a condition that the graph itself computes; the branch that is not asked for may not end the run early. */
+/* Tiles of several threads under a condition that the graph itself computes; the branch that is not asked for may not end
+ * the run early. */
 static void test_branches(void **state)
 {
     (void)state;
-    static const char branches[] = "graph \"net\" {\n"
-                                   "  graph \"neg\" { in %i : f32[8,65536] out %o : f32[8,65536] %o = ElementWiseNeg \"neg\" (%i) }\n"
-                                   "  graph \"window\" { in %i : f32[8,65536] tmp %w : f32[16,65536] tmp %s : f32[8,65536] out %o : f32[8,65536]\n"
-                                   "    %w = Buffer \"frames\" (%i) { buffer_size=u32(16), buffer_dim=u32(0), stride=u32(8) }\n"
-                                   "    %s = StridedSlice \"oldest\" (%w) { ranges=i32[2,3](0,8,1,0,65536,1) }\n"
-                                   "    %o = Relu \"relu\" (%s) }\n"
-                                   "  in %x : f32[8,65536]\n"
-                                   "  in %a : f32[1]\n"
-                                   "  in %b : f32[1]\n"
-                                   "  tmp %c : b8[1]\n"
-                                   "  out %y : f32[8,65536]\n"
-                                   "  %c = ElementWiseGreater \"greater\" (%a, %b)\n"
-                                   "  %y = If \"if\" (%c, %x, %x) { then_graph=\"neg\", else_graph=\"window\" }\n"
-                                   "}\n";
+    static const char branches[] =
+        "graph \"net\" {\n"
+        "  graph \"neg\" { in %i : f32[8,65536] out %o : f32[8,65536] %o = ElementWiseNeg \"neg\" (%i) }\n"
+        "  graph \"window\" { in %i : f32[8,65536] tmp %w : f32[16,65536] tmp %s : f32[8,65536] out %o : f32[8,65536]\n"
+        "    %w = Buffer \"frames\" (%i) { buffer_size=u32(16), buffer_dim=u32(0), stride=u32(8) }\n"
+        "    %s = StridedSlice \"oldest\" (%w) { ranges=i32[2,3](0,8,1,0,65536,1) }\n"
+        "    %o = Relu \"relu\" (%s) }\n"
+        "  in %x : f32[8,65536]\n"
+        "  in %a : f32[1]\n"
+        "  in %b : f32[1]\n"
+        "  tmp %c : b8[1]\n"
+        "  out %y : f32[8,65536]\n"
+        "  %c = ElementWiseGreater \"greater\" (%a, %b)\n"
+        "  %y = If \"if\" (%c, %x, %x) { then_graph=\"neg\", else_graph=\"window\" }\n"
+        "}\n";
     enum { M = 8 * 65536 };
     static float x[M], y[M];
     float a, b = 0.5f;

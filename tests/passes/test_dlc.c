@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* convert/dlc: a graph written and read again is the same text; the container as other programs see it; what is refused, and how. Damaged
- * containers are made here with the archive library itself. */
+/* convert/dlc: a graph written and read again is the same text; the container as other programs see it; what is refused, and
+ * how. Damaged containers are made here with the archive library itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,21 +79,24 @@ static void texts_equal(const struct ir_graph *a, const struct ir_graph *b)
     str_finish(&y);
 }
 
-/* ---- there and back --------------------------------------------------------------------------------------------------------- */
+/* ---- there and back --------------------------------------------------------------------------------------------------- */
 
-#define CONV                                                                                                                   \
-    "graph \"net\" { in %x : uq8[1,4,4,3] scale=0.5 offset=-128\n"                                                             \
-    "const %w : sq8[2,2,3,2] quant=2 axis=3 scales=(0.5,0.25) = (1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6)\n"           \
-    "const %b : sq32[2] scale=0.25 offset=0 = (100,5)\n"                                                                       \
-    "tmp %t : uq8[1,4,4,2] scale=1 offset=-3 out %y : uq8[1,4,4,2] scale=0.5 offset=-128\n"                                    \
-    "%t = Conv2d \"c\" (%x, %w, %b) { stride=u32[2](1,1), pad_amount=u32[2,2](0,1,1,0), group=u32(1), dilation=u32[2](1,1) }\n" \
+#define CONV                                                                                                         \
+    "graph \"net\" { in %x : uq8[1,4,4,3] scale=0.5 offset=-128\n"                                                   \
+    "const %w : sq8[2,2,3,2] quant=2 axis=3 scales=(0.5,0.25) = (1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6)\n" \
+    "const %b : sq32[2] scale=0.25 offset=0 = (100,5)\n"                                                             \
+    "tmp %t : uq8[1,4,4,2] scale=1 offset=-3 out %y : uq8[1,4,4,2] scale=0.5 offset=-128\n"                          \
+    "%t = Conv2d \"c\" (%x, %w, %b) { stride=u32[2](1,1), pad_amount=u32[2,2](0,1,1,0), group=u32(1), "              \
+    "dilation=u32[2](1,1) }\n"                                                                                       \
     "%y = Relu \"r\" (%t) }"
 static const char *const texts[] = {
     CONV,
     "graph \"empty\" { }",
     "graph \"scalars\" { in %x : f32[2,3] tmp %t : f32[2,3] out %y : f32[2,3]\n"
-    "%t = Softmax \"s\" (%x) { axis=u32(1), beta=f32(0.5) } %y = ReluMinMax \"m\" (%t) { min_value=f32(-1), max_value=f32(inf) } }",
-    "graph \"types\" { in %x : i64[2] const %a : i64[2] = (-9223372036854775808,9223372036854775807) const %h : f16[3] = x\"003c00c00001\"\n"
+    "%t = Softmax \"s\" (%x) { axis=u32(1), beta=f32(0.5) } %y = ReluMinMax \"m\" (%t) { min_value=f32(-1), "
+    "max_value=f32(inf) } }",
+    "graph \"types\" { in %x : i64[2] const %a : i64[2] = (-9223372036854775808,9223372036854775807) const %h : f16[3] = "
+    "x\"003c00c00001\"\n"
     "const %q : sq4[3] scale=1 offset=0 = x\"210f\" const %s : f32[] = (1.5) const %e : u8[3] = (1,2,3) out %y : i64[2]\n"
     "%y = ElementWiseAdd \"add\" (%x, %a) }",
     "graph \"encodings\" { in %a : uq16[?2,3,?4] scale=1 offset=-32768 bits=12 mapping=1 def=0 optional\n"
@@ -102,10 +105,13 @@ static const char *const texts[] = {
     "in %d : sq4[2,4] quant=4 axis=0 scales=(1,2) offsets=(0,0) blocks=2 block_bits=4 block_scales8=(1,2,3,4)\n"
     "in %e : sq4[2,4] quant=4 axis=0 scales=(1,2) blocks=2 block_bits=12 block_scales16=(1,2,3,4095)\n"
     "in %f : sq8[4,4] quant=6 axis=0 block=(2,4) scales=(1,2) foffsets=(0.5,-0.5)\n"
-    "in %g : uq8[2] scale=1 offset=0 def=2 in %h : uq8[2] scale=2 offset=1 bits=8 in %i : sq8[2,2] quant=2 axis=0 bits=4 scales=(1,2)\n"
+    "in %g : uq8[2] scale=1 offset=0 def=2 in %h : uq8[2] scale=2 offset=1 bits=8 in %i : sq8[2,2] quant=2 axis=0 bits=4 "
+    "scales=(1,2)\n"
     "inout %s : f32[2] absent %n : none[] const %u : f32[1] updateable = (7) in %j : sq32[1] scale=0 offset=0 def=2\n }",
-    "graph \"a \\\"b\\\\ ü\" { in %\"a b\" : f32[1,4] const %w : f32[3,4] = (1,2,3,4,5,6,7,8,9,10,11,12) out %y : f32[1,3] out %p : f32[1,1] out %q : f32[1,3]\n"
-    "%y = FullyConnected \"\" (%\"a b\", %w, _) %p, %q = Split \"split\" (%\"a b\") { axis=u32(1), split_index=u32[1](1) } }",
+    "graph \"a \\\"b\\\\ ü\" { in %\"a b\" : f32[1,4] const %w : f32[3,4] = (1,2,3,4,5,6,7,8,9,10,11,12) out %y : f32[1,3] "
+    "out %p : f32[1,1] out %q : f32[1,3]\n"
+    "%y = FullyConnected \"\" (%\"a b\", %w, _) %p, %q = Split \"split\" (%\"a b\") { axis=u32(1), split_index=u32[1](1) } "
+    "}",
 };
 
 static void come_back(uint64_t inline_max)
@@ -132,13 +138,17 @@ static void texts_come_back(void **state)
     come_back(0);
 }
 
-/* A limit that everything is above stands for the 2 GiB of a flatbuffer: constants lie in a record of their own, also when the container is copied. */
+/* A limit that everything is above stands for the 2 GiB of a flatbuffer: constants lie in a record of their own, also when
+ * the container is copied. */
 static void constants_outside(void **state)
 {
     (void)state;
     come_back(1);
     const uint32_t rows = 1000;
-    struct ir_graph *const *back, *g[2] = { parse(CONV), parse("graph \"other\" { const %k : i64[3] = (1,2,3) const %c : u8[1] = (7) const %f : f32[2] = (0.5,-1) }") };
+    struct ir_graph *const *back, *g[2] = {
+        parse(CONV),
+        parse("graph \"other\" { const %k : i64[3] = (1,2,3) const %c : u8[1] = (7) const %f : f32[2] = (0.5,-1) }")
+    };
     struct convert_write w = { .prefix = path_of("m"), .inline_max = rows };
     struct convert_dlc *d;
     uint32_t n;
@@ -218,7 +228,7 @@ static void containers(void **state)
         ir_graph_free(g[i]);
 }
 
-/* ---- refused ---------------------------------------------------------------------------------------------------------------- */
+/* ---- refused ---------------------------------------------------------------------------------------------------------- */
 
 /* bad.dlc: m.dlc with one record replaced; data NULL: left out. */
 static void replace(const char *name, const void *data, size_t size)
@@ -351,7 +361,8 @@ static void wrong_contents(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         uint8_t *m = record_of("model", &n);
         /* attribute names are terminated texts: not the end of "c_stride" */
-        for (uint8_t *at = find_bytes(m, n, cases[i].find); at; at = memmem(at + 1, n - (size_t)(at + 1 - m), cases[i].find, strlen(cases[i].find)))
+        for (uint8_t *at = find_bytes(m, n, cases[i].find); at;
+             at = memmem(at + 1, n - (size_t)(at + 1 - m), cases[i].find, strlen(cases[i].find)))
             if (cases[i].find[1] == '_' || at[-1] == 0)
                 memcpy(at, cases[i].put, strlen(cases[i].put));
         replace("model", m, n);
@@ -475,9 +486,11 @@ static void only_converted_graphs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_come_back),  cmocka_unit_test(constants_outside), cmocka_unit_test(random_graphs_come_back), cmocka_unit_test(containers),
-        cmocka_unit_test(versions_and_identifiers), cmocka_unit_test(wrong_contents), cmocka_unit_test(cuts_and_changes),
-        cmocka_unit_test(archives), cmocka_unit_test(weights_cut_off), cmocka_unit_test(only_converted_graphs),
+        cmocka_unit_test(texts_come_back),          cmocka_unit_test(constants_outside),
+        cmocka_unit_test(random_graphs_come_back),  cmocka_unit_test(containers),
+        cmocka_unit_test(versions_and_identifiers), cmocka_unit_test(wrong_contents),
+        cmocka_unit_test(cuts_and_changes),         cmocka_unit_test(archives),
+        cmocka_unit_test(weights_cut_off),          cmocka_unit_test(only_converted_graphs),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

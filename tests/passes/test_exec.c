@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exec/ on binaries made by hand: right results, the same bits for any number of threads and tiles, signals, dynamic dimensions, optional
- * tensors, marks, and files that promise what the kernels do not find. */
+/* exec/ on binaries made by hand: right results, the same bits for any number of threads and tiles, signals, dynamic
+ * dimensions, optional tensors, marks, and files that promise what the kernels do not find. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,8 +64,11 @@ static uint32_t extent_of_add(void)
 {
     static char args[65536];
     struct kernel_bound b;
-    const struct tensor_desc *in[2] = { &made.tensors[HM_X].desc, &made.tensors[HM_C].desc }, *out[1] = { &made.tensors[HM_T].desc };
-    struct op_call c = { .op = op_find("ElementWiseAdd"), .n_in = 2, .n_out = 1, .in = in, .out = out, .post = { -INFINITY, INFINITY } };
+    const struct tensor_desc *in[2] = { &made.tensors[HM_X].desc, &made.tensors[HM_C].desc },
+                             *out[1] = { &made.tensors[HM_T].desc };
+    struct op_call c = {
+        .op = op_find("ElementWiseAdd"), .n_in = 2, .n_out = 1, .in = in, .out = out, .post = { -INFINITY, INFINITY }
+    };
     assert_true(kernel_args_size(c.op->id) <= sizeof(args));
     if (kernel_bind(&c, ISA_REF, args, &b) != ST_OK)
         fail_msg("%s", status_text());
@@ -209,7 +212,9 @@ static void run_rows(struct loaded *l, uint32_t rows)
 {
     static float x[N], y[N + 1], z[N + 1];
     uint32_t dims[2] = { rows, COLUMNS }, y_dims[2] = { 0 }, z_dims[2] = { 0 };
-    struct exec_binding io[3] = { { .data = x, .dims = dims }, { .data = y, .out_dims = y_dims }, { .data = z, .out_dims = z_dims } };
+    struct exec_binding io[3] = { { .data = x, .dims = dims },
+                                  { .data = y, .out_dims = y_dims },
+                                  { .data = z, .out_dims = z_dims } };
     struct exec_run r = { .io = io };
     fill(x);
     for (uint32_t i = 0; i <= N; i++)
@@ -248,7 +253,8 @@ static void test_dynamic(void **state)
     unload(&l);
 }
 
-/* The file says that z has a fixed shape although it follows x: noticed when x shrinks, and forgotten when it has its size again. */
+/* The file says that z has a fixed shape although it follows x: noticed when x shrinks, and forgotten when it has its size
+ * again. */
 static void test_dynamic_refused(void **state)
 {
     (void)state;

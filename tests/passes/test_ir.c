@@ -157,7 +157,9 @@ static void random_graphs_come_back(void **state)
 {
     (void)state;
     unsigned n = test_scale(RANDOM_GRAPHS), nodes = 0;
-    struct prepare_target pack = { .passes = (const struct pass[]){ { "pack", lower_pack }, {} }, .tensor_align = 64, .max_tiles = 1 };
+    struct prepare_target pack = { .passes = (const struct pass[]){ { "pack", lower_pack }, {} },
+                                   .tensor_align = 64,
+                                   .max_tiles = 1 };
     struct prepare_opts o = { .opt_level = 2 };
     for (unsigned i = 0; i < n; i++) {
         struct random_graph r;
@@ -173,7 +175,8 @@ static void random_graphs_come_back(void **state)
         assert_int_equal(again->nodes.n, r.g->nodes.n);
         for (size_t k = 0; k < r.g->tensors.n; k++)
             if (r.g->tensors.at[k].data)
-                assert_memory_equal(r.g->tensors.at[k].data, again->tensors.at[k].data, desc_bytes(&r.g->tensors.at[k].desc));
+                assert_memory_equal(r.g->tensors.at[k].data, again->tensors.at[k].data,
+                                    desc_bytes(&r.g->tensors.at[k].desc));
         ir_graph_free(again);
         str_finish(&s);
         random_graph_free(&r);
@@ -246,9 +249,12 @@ static const struct {
     { G "in %x : uq8[2] quant=2 axis=0 scales=(1", 2, 39, "unfinished list" },
     { G "in %x : uq8[2] quant=3 block=(1,2) scales=(1) }", 2, 35, "block has 2 entries; the rank is 1" },
     { G "in %x : sq4[1,2] quant=4 axis=0 scales=(1) blocks=2 }", 2, 53, "block scales are missing" },
-    { G "in %x : sq4[1,2] quant=4 axis=0 scales=(1) blocks=2 block_bits=4 block_scales8=(1) }", 2, 84, "1 block scales; 1 scales times 2" },
-    { G "in %x : sq4[1,2] quant=4 axis=0 blocks=1 block_scales8=(1) blocks=1000 scales=(1) }", 2, 83, "1 block scales; 1 scales times 1000" },
-    { G "in %x : sq4[1,2] quant=4 axis=0 block_scales8=() blocks=9 scales=(1) }", 2, 70, "0 block scales; 1 scales times 9" },
+    { G "in %x : sq4[1,2] quant=4 axis=0 scales=(1) blocks=2 block_bits=4 block_scales8=(1) }", 2, 84,
+      "1 block scales; 1 scales times 2" },
+    { G "in %x : sq4[1,2] quant=4 axis=0 blocks=1 block_scales8=(1) blocks=1000 scales=(1) }", 2, 83,
+      "1 block scales; 1 scales times 1000" },
+    { G "in %x : sq4[1,2] quant=4 axis=0 block_scales8=() blocks=9 scales=(1) }", 2, 70,
+      "0 block scales; 1 scales times 9" },
     { G "const %c : f32[2] }", 2, 19, "a constant needs data" },
     { G "const %c : f32[2] = (1) }", 2, 24, "4 bytes of data; its type needs 8" },
     { G "const %c : f32[2] = (1,2,3) }", 2, 28, "12 bytes of data; its type needs 8" },
@@ -290,11 +296,14 @@ static const struct {
     { G "graph \"a\" { in %x : }", 2, 21, "type" },
     { G "graph \"a\" {} } graph", 2, 16, "nothing is expected after the graph" },
     { G "graph \"a\" { out %o : f32[3] const %k : f32[3] = (1,2,3) %o = Relu \"r\" (%k) }" XY
-        "in %c : b8[1] %y = If \"f\" (%c) { then_graph=\"a\", else_graph=\"a\" } }", 0, 0, "type, shape and encoding must be the same" },
+        "in %c : b8[1] %y = If \"f\" (%c) { then_graph=\"a\", else_graph=\"a\" } }",
+      0, 0, "type, shape and encoding must be the same" },
     { G "graph \"a\" { in %i : f32[2] out %o : f32[2] %o = Relu \"r\" (%i) }" XY
-        "in %c : b8[1] %y = If \"f\" (%c, %x) { then_graph=\"a\", else_graph=\"a\" } }", 0, 0, "more inputs than the node gives it" },
+        "in %c : b8[1] %y = If \"f\" (%c, %x) { then_graph=\"a\", else_graph=\"a\" } }",
+      0, 0, "more inputs than the node gives it" },
     { G "graph \"a\" { in %i : f32[2] out %o : f32[2] %o = Relu \"r\" (%i) }" XY
-        "in %c : b8[1] %y = If \"f\" (%c, %x, %x, %x) { then_graph=\"a\", else_graph=\"a\" } }", 0, 0, "its graphs take 2" },
+        "in %c : b8[1] %y = If \"f\" (%c, %x, %x, %x) { then_graph=\"a\", else_graph=\"a\" } }",
+      0, 0, "its graphs take 2" },
 };
 
 static void bad_texts_are_explained(void **state)

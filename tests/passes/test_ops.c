@@ -148,15 +148,15 @@ static void actual_sizes_are_inferred(void **state)
     static const struct {
         const char *op, *in, *params, *out, *actual_in, *actual_out;
     } cases[] = {
-        {"ElementWiseAdd", "f32[8?,4] f32[4]", "", "f32[8?,4]", "f32[3?,4] f32[4]", "f32[3?,4]"},
-        {"Reshape", "f32[8?,4,2]", "", "f32[8?,8]", "f32[3?,4,2]", "f32[3?,8]"},
-        {"Reshape", "f32[8?,6?,2]", "", "f32[48?,2]", "f32[3?,5?,2]", "f32[15?,2]"},
-        {"Reshape", "f32[8?,6?,2]", "", "f32[8?,12?]", "f32[3?,5?,2]", "f32[3?,10?]"},
-        {"MatMul", "f32[8?,4] f32[4,5]", "", "f32[8?,5]", "f32[2?,4] f32[4,5]", "f32[2?,5]"},
-        {"FullyConnected", "f32[8?,4] f32[5,4]", "", "f32[8?,5]", "f32[2?,4] f32[5,4]", "f32[2?,5]"},
-        {"Concat", "f32[8?,4] f32[2,4]", "axis=0", "f32[10?,4]", "f32[3?,4] f32[2,4]", "f32[5?,4]"},
-        {"Conv2d", "f32[8?,4,4,1] f32[1,1,1,2]", "stride=1,1 pad_amount=0,0,0,0", "f32[8?,4,4,2]", "f32[1?,4,4,1] f32[1,1,1,2]",
-         "f32[1?,4,4,2]"},
+        { "ElementWiseAdd", "f32[8?,4] f32[4]", "", "f32[8?,4]", "f32[3?,4] f32[4]", "f32[3?,4]" },
+        { "Reshape", "f32[8?,4,2]", "", "f32[8?,8]", "f32[3?,4,2]", "f32[3?,8]" },
+        { "Reshape", "f32[8?,6?,2]", "", "f32[48?,2]", "f32[3?,5?,2]", "f32[15?,2]" },
+        { "Reshape", "f32[8?,6?,2]", "", "f32[8?,12?]", "f32[3?,5?,2]", "f32[3?,10?]" },
+        { "MatMul", "f32[8?,4] f32[4,5]", "", "f32[8?,5]", "f32[2?,4] f32[4,5]", "f32[2?,5]" },
+        { "FullyConnected", "f32[8?,4] f32[5,4]", "", "f32[8?,5]", "f32[2?,4] f32[5,4]", "f32[2?,5]" },
+        { "Concat", "f32[8?,4] f32[2,4]", "axis=0", "f32[10?,4]", "f32[3?,4] f32[2,4]", "f32[5?,4]" },
+        { "Conv2d", "f32[8?,4,4,1] f32[1,1,1,2]", "stride=1,1 pad_amount=0,0,0,0", "f32[8?,4,4,2]",
+          "f32[1?,4,4,1] f32[1,1,1,2]", "f32[1?,4,4,2]" },
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct ops_text declared, actual;
@@ -176,7 +176,8 @@ static void slices_are_resolved(void **state)
     struct ops_text t;
     struct op_slice s[OP_SLICE_MAX];
     uint32_t n;
-    assert_int_equal(text_call(&t, "StridedSlice", "f32[10,8]", "ranges=9,-1,-4,0,0,1,2,100,3 new_axes_mask=2", "f32[3,1,2]"), ST_OK);
+    assert_int_equal(
+        text_call(&t, "StridedSlice", "f32[10,8]", "ranges=9,-1,-4,0,0,1,2,100,3 new_axes_mask=2", "f32[3,1,2]"), ST_OK);
     assert_int_equal(op_slice(&t.call, s, &n), ST_OK);
     assert_int_equal(n, 3);
     assert_true(s[0].axis == 0 && s[0].begin == 9 && s[0].stride == -4 && s[0].count == 3);
@@ -192,7 +193,8 @@ static void parameters_have_defaults(void **state)
     assert_false(op_has(&t.call, "axis"));
     assert_int_equal(op_int(&t.call, "axis", 0), 2);
     assert_true(op_real(&t.call, "beta", 0) == 1.0);
-    assert_int_equal(text_call(&t, "Conv2d", "f32[1,8,8,3] f32[3,3,3,4]", "stride=1,2 pad_amount:i64=0,0,0,1", "f32[1,6,4,4]"), ST_OK);
+    assert_int_equal(
+        text_call(&t, "Conv2d", "f32[1,8,8,3] f32[3,3,3,4]", "stride=1,2 pad_amount:i64=0,0,0,1", "f32[1,6,4,4]"), ST_OK);
     assert_int_equal(op_count(&t.call, "dilation"), 2);
     assert_int_equal(op_int(&t.call, "dilation", 1), 1);
     assert_int_equal(op_int(&t.call, "stride", 1), 2);
@@ -256,15 +258,29 @@ static void descriptors_are_checked(void **state)
         struct quant q;
         const char *text;
     } wrong[] = {
-        {{.kind = QUANT_KIND_COUNT}, "unknown encoding"},
-        {{.kind = Q_AXIS, .axis = 1, .n = 3}, "no array of scales; 3 are expected"},
-        {{.kind = Q_BLOCK, .n = 1, .scales = text_scales, .block = {2, 2, 4}}, "block size 2 of dimension 1"},
-        {{.kind = Q_BLOCK, .n = 5, .scales = text_scales, .block = {1, 3, 4}}, "has 5 scales; its blocks need 2"},
-        {{.kind = Q_FLOAT_BLOCK, .n = 1, .scales = text_scales}, "block size 0 of dimension 0"},
-        {{.kind = Q_EXPANSION, .axis = 1, .n = 3, .scales = text_scales}, "without blocks"},
-        {{.kind = Q_EXPANSION, .axis = 1, .n = 3, .scales = text_scales, .blocks_per_axis = 1, .block_scales = "abc", .block_scale_storage = 4}, "in 4 bits; 8 or 16"},
-        {{.kind = Q_EXPANSION, .axis = 1, .n = 3, .scales = text_scales, .blocks_per_axis = 1, .block_scales = "abc", .block_scale_storage = 8,
-          .block_scale_bits = 9}, "of 9 bits; 1 … 8"},
+        { { .kind = QUANT_KIND_COUNT }, "unknown encoding" },
+        { { .kind = Q_AXIS, .axis = 1, .n = 3 }, "no array of scales; 3 are expected" },
+        { { .kind = Q_BLOCK, .n = 1, .scales = text_scales, .block = { 2, 2, 4 } }, "block size 2 of dimension 1" },
+        { { .kind = Q_BLOCK, .n = 5, .scales = text_scales, .block = { 1, 3, 4 } }, "has 5 scales; its blocks need 2" },
+        { { .kind = Q_FLOAT_BLOCK, .n = 1, .scales = text_scales }, "block size 0 of dimension 0" },
+        { { .kind = Q_EXPANSION, .axis = 1, .n = 3, .scales = text_scales }, "without blocks" },
+        { { .kind = Q_EXPANSION,
+            .axis = 1,
+            .n = 3,
+            .scales = text_scales,
+            .blocks_per_axis = 1,
+            .block_scales = "abc",
+            .block_scale_storage = 4 },
+          "in 4 bits; 8 or 16" },
+        { { .kind = Q_EXPANSION,
+            .axis = 1,
+            .n = 3,
+            .scales = text_scales,
+            .blocks_per_axis = 1,
+            .block_scales = "abc",
+            .block_scale_storage = 8,
+            .block_scale_bits = 9 },
+          "of 9 bits; 1 … 8" },
     };
     text_tensor("uq8[2,3,4]", &d);
     for (size_t i = 0; i < COUNT(wrong); i++) {
@@ -308,7 +324,8 @@ static void encodings_compare(void **state)
 static void nothing_crashes_on_odd_calls(void **state)
 {
     (void)state;
-    static const char *const tensors[] = {"f32[]", "f32[1]", "uq8[4]!", "i32[2,3]", "b8[1,2,3,4,5,6,7,8]", "f32[1,2,2,4]", "sq8[3,3,4,4]/3"};
+    static const char *const tensors[] = { "f32[]",        "f32[1]",        "uq8[4]!", "i32[2,3]", "b8[1,2,3,4,5,6,7,8]",
+                                           "f32[1,2,2,4]", "sq8[3,3,4,4]/3" };
     for (unsigned id = OP_NONE + 1; id < OP_COUNT; id++) {
         const struct op_def *op = op_get((enum op_id)id);
         for (size_t k = 0; k < COUNT(tensors); k++) {
@@ -329,7 +346,9 @@ static void nothing_crashes_on_odd_calls(void **state)
                     params[i] = (struct op_value){.type = p->type == DT_F32 ? DT_F32 : DT_U32, .rank = p->rank,
                                                   .dims = {count, inner}, .count = count * inner, .data = ones};
                 }
-                struct op_call c = {.op = op, .n_in = n, .n_out = 1 + n % 4, .in = list, .out = list, .params = n % 7 ? params : NULL};
+                struct op_call c = {
+                    .op = op, .n_in = n, .n_out = 1 + n % 4, .in = list, .out = list, .params = n % 7 ? params : NULL
+                };
                 (void)op_check(&c);
                 c.out = NULL;
                 (void)op_infer(&c, want);
@@ -345,7 +364,8 @@ static void refused_with(enum status st, const char *text)
         fail_msg("\"%s\" is not in \"%s\"", text, status_text());
 }
 
-/* What text_call cannot say: values without names, contents or shape, far too many of anything, outputs that nobody declared. */
+/* What text_call cannot say: values without names, contents or shape, far too many of anything, outputs that nobody
+ * declared. */
 static void odd_values_are_refused(void **state)
 {
     (void)state;
@@ -363,7 +383,8 @@ static void odd_values_are_refused(void **state)
     ranges->rank = 1;
     refused_with(op_check(&t.call), "has rank 1; 2 is expected");
     int32_t many[3 * (OP_SLICE_MAX + 1)] = {0};
-    *ranges = (struct op_value){.type = DT_I32, .rank = 2, .dims = {OP_SLICE_MAX + 1, 3}, .count = COUNT(many), .data = many};
+    *ranges =
+        (struct op_value){ .type = DT_I32, .rank = 2, .dims = { OP_SLICE_MAX + 1, 3 }, .count = COUNT(many), .data = many };
     refused_with(op_check(&t.call), "17 rows; at most 16");
     assert_int_equal(text_call(&t, "Concat", "f32[4]", "", "f32[4]"), ST_OK);
     const struct tensor_desc *list[MAX_PORTS + 1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders of operators. The peak of an order is worked out here anew, step by step from the definition (first and last use of every cell, then a sum
- * over what is alive), and the optimum of small problems by trying every order there is. */
+/* Orders of operators. The peak of an order is worked out here anew, step by step from the definition (first and last use of
+ * every cell, then a sum over what is alive), and the optimum of small problems by trying every order there is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,8 @@ static uint32_t below(uint32_t n)
     return (uint32_t)((seed >> 33) % n);
 }
 
-/* Room for one problem: each job makes one cell and reads cells of earlier jobs, or cells that are there from the beginning. */
+/* Room for one problem: each job makes one cell and reads cells of earlier jobs, or cells that are there from the beginning.
+ */
 static struct plan_cell cells[MAX_CELLS];
 static struct plan_job jobs[MAX_JOBS];
 static uint32_t touch[MAX_JOBS][PORTS], after[MAX_JOBS][PORTS], over[MAX_JOBS][PORTS];
@@ -44,7 +45,10 @@ static void make_problem(uint32_t n, uint32_t inputs, uint32_t reach)
     for (uint32_t c = 0; c < problem.n_cells; c++)
         cells[c] = (struct plan_cell){ .bytes = 64 * (uint64_t)below(below(3) ? 6 : 40), .late = c < n && below(8) == 0 };
     for (uint32_t j = 0; j < n; j++) {
-        jobs[j] = (struct plan_job){ .work = below(3) ? 0 : 64 * (uint64_t)below(8), .touch = touch[j], .after = after[j], .over = over[j],
+        jobs[j] = (struct plan_job){ .work = below(3) ? 0 : 64 * (uint64_t)below(8),
+                                     .touch = touch[j],
+                                     .after = after[j],
+                                     .over = over[j],
                                      .makes = PLAN_NO_CELL };
         for (uint32_t i = 1 + below(3); i > 0; i--) {
             uint32_t back = 1 + below(reach), from = back > j ? n + below(inputs) : j - back;

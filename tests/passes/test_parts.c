@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Concat and Split in tile layout: which of them are a matter of addresses, against going over elements, and what they move. */
+/* Concat and Split in tile layout: which of them are a matter of addresses, against going over elements, and what they move.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,10 +49,15 @@ static void make(struct made *m)
         m->many[i] = &m->part[i];
     }
     m->one[0] = &m->whole;
-    m->call = (struct op_call){ .op = op_get(join ? OP_Concat : OP_Split), .n_in = join ? m->n : 1, .n_out = join ? 1 : m->n, .in = join ? m->many : m->one, .out = join ? m->one : m->many };
+    m->call = (struct op_call){ .op = op_get(join ? OP_Concat : OP_Split),
+                                .n_in = join ? m->n : 1,
+                                .n_out = join ? 1 : m->n,
+                                .in = join ? m->many : m->one,
+                                .out = join ? m->one : m->many };
 }
 
-/* Where in its tile an element is: 32 channels, 8 lines and 8 columns of an image, 4 columns of wide numbers; rows of one height lie flat. */
+/* Where in its tile an element is: 32 channels, 8 lines and 8 columns of an image, 4 columns of wide numbers; rows of one
+ * height lie flat. */
 static uint32_t in_tile(const struct tensor_desc *d, uint32_t axis, uint32_t at)
 {
     bool image = d->rank >= 4 && d->dims[d->rank - 3] > 1, wide = d->type != DT_UQ8;
@@ -62,7 +68,8 @@ static uint32_t in_tile(const struct tensor_desc *d, uint32_t axis, uint32_t at)
     return image && axis == d->rank - 3u ? at % 8 : 0;
 }
 
-/* Every element has the same place in its tile, and no tile of the whole has elements of two parts. A part of one line lies flat, beside images in tiles. */
+/* Every element has the same place in its tile, and no tile of the whole has elements of two parts. A part of one line lies
+ * flat, beside images in tiles. */
 static bool by_elements(const struct made *m)
 {
     bool height = m->whole.rank >= 4 && m->axis + 3 == m->whole.rank;
@@ -98,7 +105,11 @@ static void borders_of_tiles(void **state)
 static void other_numbers_are_computed(void **state)
 {
     (void)state;
-    struct tensor_desc whole = { .type = DT_UQ8, .rank = 2, .dims = { 3, 64 }, .q = { .definition = 1, .kind = Q_TENSOR, .scale = 1 } }, part = whole;
+    struct tensor_desc whole = { .type = DT_UQ8,
+                                 .rank = 2,
+                                 .dims = { 3, 64 },
+                                 .q = { .definition = 1, .kind = Q_TENSOR, .scale = 1 } },
+                       part = whole;
     const struct tensor_desc *in[2] = { &part, &part }, *out[1] = { &whole };
     struct op_call c = { .op = op_get(OP_Concat), .n_in = 2, .n_out = 1, .in = in, .out = out };
     part.dims[1] = 32;
@@ -113,7 +124,8 @@ static void other_numbers_are_computed(void **state)
     assert_false(binary_in_tiles(&c));
 }
 
-/* By where the parts and the whole lie. A tile that is in DRAM and is to be there does not move; all others go in and out as for any operator. */
+/* By where the parts and the whole lie. A tile that is in DRAM and is to be there does not move; all others go in and out as
+ * for any operator. */
 static void what_moves(void **state)
 {
     (void)state;
@@ -123,7 +135,8 @@ static void what_moves(void **state)
     a.dims[1] = 32;
     b.dims[1] = 64;
     for (uint32_t i = 0; i < 27; i++) {
-        const uint8_t from[2] = { roles[i % 3], roles[i / 3 % 3] }, at = roles[i / 9], join[3] = { from[0], from[1], at }, cut[3] = { at, from[0], from[1] };
+        const uint8_t from[2] = { roles[i % 3], roles[i / 3 % 3] }, at = roles[i / 9], join[3] = { from[0], from[1], at },
+                      cut[3] = { at, from[0], from[1] };
         const uint64_t bytes[2] = { 320, 640 };
         struct binary_moves want = { 0 }, back = { 0 }, got;
         for (int k = 0; k < 2; k++) {
@@ -132,7 +145,8 @@ static void what_moves(void **state)
             *(from[k] == ROLE_STREAMS ? &want.fill : from[k] == ROLE_CLIENT ? &want.inputs : &(uint64_t){ 0 }) += bytes[k];
             *(at == ROLE_STREAMS ? &want.spill : at == ROLE_CLIENT ? &want.outputs : &(uint64_t){ 0 }) += bytes[k];
         }
-        back = (struct binary_moves){ .fill = want.spill, .spill = want.fill, .inputs = want.outputs, .outputs = want.inputs };
+        back =
+            (struct binary_moves){ .fill = want.spill, .spill = want.fill, .inputs = want.outputs, .outputs = want.inputs };
         struct op_call c = { .op = op_get(OP_Concat), .n_in = 2, .n_out = 1, .in = parts, .out = one };
         struct binary_box_op o;
         binary_box_op(&c, &o);
@@ -147,6 +161,7 @@ static void what_moves(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(borders_of_tiles), cmocka_unit_test(other_numbers_are_computed), cmocka_unit_test(what_moves) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(borders_of_tiles), cmocka_unit_test(other_numbers_are_computed),
+                                        cmocka_unit_test(what_moves) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the passes do may not be seen in the results. Random graphs are computed node by node, each tensor in memory of its own; then prepared
- * with none but the two passes that every list needs, and with the default list, and run on every instruction set with one and four
- * threads: the same bits. The one exception is a Batchnorm of floats, which scales weights before the product instead of results after it. */
+/* What the passes do may not be seen in the results. Random graphs are computed node by node, each tensor in memory of its
+ * own; then prepared with none but the two passes that every list needs, and with the default list, and run on every
+ * instruction set with one and four threads: the same bits. The one exception is a Batchnorm of floats, which scales weights
+ * before the product instead of results after it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,9 +27,15 @@ enum { GRAPHS = 5000, MAX_IO = 64, THREADS = 4, FIRST_SEED = 1 };
 ONE_TEAM(THREADS);
 
 static const struct pass plain_passes[] = { { "plan", plan_memory }, { "emit", emit_commands }, {} };
-static const struct prepare_target optimised = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000,
-                                                 .plan_nodes = 20000};
-static const struct prepare_target plain = { .passes = plain_passes, .tensor_align = 64, .max_tiles = 1, .plan_nodes = 20000};
+static const struct prepare_target optimised = { .passes = prepare_default_passes,
+                                                 .tensor_align = 64,
+                                                 .max_tiles = 8,
+                                                 .order_steps = 5000,
+                                                 .plan_nodes = 20000 };
+static const struct prepare_target plain = { .passes = plain_passes,
+                                             .tensor_align = 64,
+                                             .max_tiles = 1,
+                                             .plan_nodes = 20000 };
 
 /* The client's side of one graph: named buffers. */
 struct buffers {
@@ -93,7 +100,8 @@ static void *buffer_named(const struct buffers *b, const char *name)
     return NULL;
 }
 
-static void run(const struct binary_graph *g, enum isa isa, struct team *with, const struct buffers *inputs, struct buffers *io)
+static void run(const struct binary_graph *g, enum isa isa, struct team *with, const struct buffers *inputs,
+                struct buffers *io)
 {
     struct exec_program *p;
     struct exec_opts o = { .team = with, .isa = isa };
@@ -113,7 +121,8 @@ static void run(const struct binary_graph *g, enum isa isa, struct team *with, c
     exec_unload(p);
 }
 
-/* No planner, no commands, no packed constants: the reference kernels one after the other. `data` has a block for each tensor. */
+/* No planner, no commands, no packed constants: the reference kernels one after the other. `data` has a block for each
+ * tensor. */
 static void compute_node(const struct ir_graph *g, const struct ir_node *n, void *const *data)
 {
     struct ir_call v;
@@ -141,7 +150,9 @@ static void compute(const struct ir_graph *g, struct buffers *io)
     for (size_t i = 0; i < g->tensors.n; i++) {
         const struct ir_tensor *t = &g->tensors.at[i];
         bool mine = t->role == IR_NATIVE;
-        data[i] = t->role == IR_CONST ? (void *)t->data : mine ? mem_alloc_aligned(64, desc_bytes(&t->desc)) : buffer_named(io, t->name);
+        data[i] = t->role == IR_CONST ? (void *)t->data
+                  : mine              ? mem_alloc_aligned(64, desc_bytes(&t->desc))
+                                      : buffer_named(io, t->name);
         assert_non_null(data[i]);
     }
     for (size_t k = 0; k < g->nodes.n; k++)
@@ -173,8 +184,8 @@ static void compare(const struct buffers *want, const struct buffers *got, bool 
             while (at < bytes && ((const uint8_t *)a)[at] == ((const uint8_t *)b)[at])
                 at++;
             if (at < bytes)
-                fail_msg("seed %llu, %s: tensor \"%s\" differs at byte %llu of %llu", (unsigned long long)seed, what, want->name[i],
-                         (unsigned long long)at, (unsigned long long)bytes);
+                fail_msg("seed %llu, %s: tensor \"%s\" differs at byte %llu of %llu", (unsigned long long)seed, what,
+                         want->name[i], (unsigned long long)at, (unsigned long long)bytes);
         } else if (distance(a, b, bytes / sizeof(float)) > 1e-3) {
             fail_msg("seed %llu, %s: tensor \"%s\" is off by %g", (unsigned long long)seed, what, want->name[i],
                      distance(a, b, bytes / sizeof(float)));
@@ -226,12 +237,14 @@ static void passes_keep_the_bits(void **state)
         test_graph(FIRST_SEED + i);
 }
 
-/* A declared maximum may be larger than what the inputs can give: nothing is read beyond them, even when nothing changes before the first run. */
+/* A declared maximum may be larger than what the inputs can give: nothing is read beyond them, even when nothing changes
+ * before the first run. */
 static void maxima_may_be_generous(void **state)
 {
     (void)state;
-    static const char text[] = "graph \"g\" { in %a : f32[?2,2] const %b : f32[2,2] = (1,2,3,4) tmp %m : f32[?9,2] out %y : f32[?9,2]\n"
-                               "%m = MatMul \"m\" (%a, %b) %y = Relu \"r\" (%m) }";
+    static const char text[] =
+        "graph \"g\" { in %a : f32[?2,2] const %b : f32[2,2] = (1,2,3,4) tmp %m : f32[?9,2] out %y : f32[?9,2]\n"
+        "%m = MatMul \"m\" (%a, %b) %y = Relu \"r\" (%m) }";
     struct ir_graph *g;
     struct prepared p;
     struct exec_program *program;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recurrent layers on many threads: their steps are cut into phases, and whoever computes them, with whatever else beside it, the bits are those of one thread. */
+/* Recurrent layers on many threads: their steps are cut into phases, and whoever computes them, with whatever else beside
+ * it, the bits are those of one thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,23 +20,31 @@ enum { MAX_IO = 24, RUNS = 6, THREADS = 3 };
 
 ONE_TEAM(THREADS);
 
-static const struct prepare_target target = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000, .plan_nodes = 20000 };
+static const struct prepare_target target = { .passes = prepare_default_passes,
+                                              .tensor_align = 64,
+                                              .max_tiles = 8,
+                                              .order_steps = 5000,
+                                              .plan_nodes = 20000 };
 
-/* Matrices are inputs: large ones do not fit into a text. Two layers of which none needs the other, so that their phases run beside each other. */
+/* Matrices are inputs: large ones do not fit into a text. Two layers of which none needs the other, so that their phases run
+ * beside each other. */
 static const struct layer {
     const char *name, *text;
     uint32_t phases; /* at least, of all layers */
 } layers[] = {
     { "Lstm both ways",
       "graph \"g\" { in %x : f32[1,7,128] in %w : f32[160,128] in %u : f32[160,160] in %b : f32[160]\n"
-      "out %y : f32[1,7,160] tmp %c : f32[1,160] tmp %h : f32[1,160] out %z : f32[1,7,160] out %d : f32[1,160] out %e : f32[1,160]\n"
+      "out %y : f32[1,7,160] tmp %c : f32[1,160] tmp %h : f32[1,160] out %z : f32[1,7,160] out %d : f32[1,160] out %e : "
+      "f32[1,160]\n"
       "%y, %c, %h = Lstm \"f\" (%x, %w, %w, %w, %u, %u, %u, %b, %b, %b, _, _, _, _, _, _, %w, %u, _, _, _, %b)\n"
-      "%z, %d, %e = Lstm \"r\" (%x, %w, %w, %w, %u, %u, %u, %b, %b, %b, _, _, _, _, _, _, %w, %u, %b, %b, %b, %b) { direction=u32(1) } }",
+      "%z, %d, %e = Lstm \"r\" (%x, %w, %w, %w, %u, %u, %u, %b, %b, %b, _, _, _, _, _, _, %w, %u, %b, %b, %b, %b) { "
+      "direction=u32(1) } }",
       14 },
     { "Lstm without an input gate, f16",
       "graph \"g\" { in %x : f16[5,1,128] in %w : f16[200,128] in %u : f16[200,200] in %b : f16[200] in %i : f16[1,200]\n"
       "out %y : f16[5,1,200] out %c : f16[1,200] out %h : f16[1,200]\n"
-      "%y, %c, %h = Lstm \"f\" (%x, %w, %w, %w, %u, %u, %u, %b, %b, %b, %i, %i) { time_major=b8(1), cell_clip_threshold=f32(0.5) } }",
+      "%y, %c, %h = Lstm \"f\" (%x, %w, %w, %w, %u, %u, %u, %b, %b, %b, %i, %i) { time_major=b8(1), "
+      "cell_clip_threshold=f32(0.5) } }",
       5 },
     { "Lstm that remembers",
       "graph \"g\" { in %x : f32[1,3,128] in %w : f32[170,128] in %u : f32[170,170] in %b : f32[170] in %r : b8[1]\n"
@@ -43,12 +52,15 @@ static const struct layer {
       "%y, %c, %h = Lstm \"f\" (%x, %w, %w, %w, %u, %u, %u, %b, %b, %b, _, _, _, _, _, _, %w, %u, _, _, _, %b, _, _, %r) }",
       4 },
     { "Gru that remembers, one frame",
-      "graph \"g\" { in %x : f32[1,1,128] in %w : f32[352,128] in %u : f32[352,352] in %b : f32[352] in %r : b8[1] out %y : f32[1,1,352] out %h : f32[1,1,352]\n"
+      "graph \"g\" { in %x : f32[1,1,128] in %w : f32[352,128] in %u : f32[352,352] in %b : f32[352] in %r : b8[1] out %y : "
+      "f32[1,1,352] out %h : f32[1,1,352]\n"
       "%y, %h = Gru \"f\" (%x, %w, %w, %w, %u, %u, %u, %b, %b, %b, %b, %b, %b, _, %r) }",
       3 },
     { "Gru, linear before the reset",
-      "graph \"g\" { in %x : f32[1,19,128] in %w : f32[200,128] in %u : f32[200,200] in %b : f32[200] out %y : f32[1,19,200] out %h : f32[1,1,200]\n"
-      "%y, %h = Gru \"f\" (%x, %w, %w, %w, %u, %u, %u, %b, %b, %b, %b, %b, %b) { linear_before_reset=u32(1), time_major=b8(0) } }",
+      "graph \"g\" { in %x : f32[1,19,128] in %w : f32[200,128] in %u : f32[200,200] in %b : f32[200] out %y : "
+      "f32[1,19,200] out %h : f32[1,1,200]\n"
+      "%y, %h = Gru \"f\" (%x, %w, %w, %w, %u, %u, %u, %b, %b, %b, %b, %b, %b) { linear_before_reset=u32(1), "
+      "time_major=b8(0) } }",
       19 },
 };
 

@@ -101,9 +101,17 @@ static void write_log(const char *path)
 {
     struct prof_log_writer *w;
     struct prof_log_header h = { .app_name = "app", .backend_version = "1.1.0" };
-    struct prof_event e[2] = { { .type = PROF_EXECUTE, .unit = PROF_UNIT_US, .value = UINT64_MAX, .timestamp_us = 9, .name = "total", .parent = PROF_ROOT },
+    struct prof_event e[2] = { { .type = PROF_EXECUTE,
+                                 .unit = PROF_UNIT_US,
+                                 .value = UINT64_MAX,
+                                 .timestamp_us = 9,
+                                 .name = "total",
+                                 .parent = PROF_ROOT },
                                { .type = PROF_NODE, .unit = PROF_UNIT_CYCLES, .value = 3, .name = "", .parent = 0 } };
-    struct prof_log_record r[2] = { { .method = 6 }, { .method = 1, .graph = 2, .graph_name = "net", .start_us = 5, .stop_us = 8, .n_events = 2, .events = e } };
+    struct prof_log_record r[2] = {
+        { .method = 6 },
+        { .method = 1, .graph = 2, .graph_name = "net", .start_us = 5, .stop_us = 8, .n_events = 2, .events = e }
+    };
     assert_int_equal(prof_log_create(path, &h, &w), ST_OK);
     assert_int_equal(prof_log_append(w, &r[0]), ST_OK);
     assert_int_equal(prof_log_append(w, &r[1]), ST_OK);
@@ -169,7 +177,8 @@ static void test_log_nowhere(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_tree), cmocka_unit_test(test_nodes), cmocka_unit_test(test_limit), cmocka_unit_test(test_log),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_tree), cmocka_unit_test(test_nodes),
+                                        cmocka_unit_test(test_limit), cmocka_unit_test(test_log),
                                         cmocka_unit_test(test_log_nowhere) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

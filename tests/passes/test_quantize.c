@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The quantizer: the worked example of the documented arithmetic, every calibration method against a search written here on the raw data, constants,
- * overrides, and whole graphs that must pass the checks of src/ops. */
+/* The quantizer: the worked example of the documented arithmetic, every calibration method against a search written here on
+ * the raw data, constants, overrides, and whole graphs that must pass the checks of src/ops. */
 #include "unit/unit.h"
 
 #include <math.h>
@@ -32,7 +32,9 @@ static void test_worked_example(void **state)
     assert_near(e.scale, 0.009020, 1e-6);
     assert_near(e.min, -1.803922, 1e-6);
     assert_near(e.max, 0.496078, 1e-6);
-    struct tensor_desc d = { .type = e.type, .rank = 1, .dims = { 4 }, .q = { .kind = Q_TENSOR, .scale = e.scale, .offset = e.offset } };
+    struct tensor_desc d = {
+        .type = e.type, .rank = 1, .dims = { 4 }, .q = { .kind = Q_TENSOR, .scale = e.scale, .offset = e.offset }
+    };
     quantize_data(&d, x, q);
     for (unsigned i = 0; i < COUNT(want); i++) {
         assert_int_equal(q[i], want[i]);
@@ -89,7 +91,9 @@ static void test_data(void **state)
     assert_memory_equal(q, want, sizeof(q));
     static const float scales[] = { 1, 0.5f }, y[] = { 3, 3, -2, -2 };
     static const int8_t per[] = { 3, 6, -2, -4 };
-    struct tensor_desc c = { .type = DT_SQ8, .rank = 2, .dims = { 2, 2 }, .q = { .kind = Q_AXIS, .axis = 1, .n = 2, .scales = scales } };
+    struct tensor_desc c = {
+        .type = DT_SQ8, .rank = 2, .dims = { 2, 2 }, .q = { .kind = Q_AXIS, .axis = 1, .n = 2, .scales = scales }
+    };
     assert_true(isinf(quantize_data(&c, y, q)));
     assert_memory_equal(q, per, 4);
     uint8_t packed[2] = { 0xff, 0xff };
@@ -155,7 +159,8 @@ static void test_histogram(void **state)
         for (unsigned b = 0; b < QUANTIZE_BINS; b++)
             total += r->bins[b];
         assert_int_equal(total + zeros, SAMPLES);
-        for (unsigned b = 0; b < QUANTIZE_BINS; b += 97) { /* counts of some bins, one bin of slack for rounding at the borders */
+        for (unsigned b = 0; b < QUANTIZE_BINS;
+             b += 97) { /* counts of some bins, one bin of slack for rounding at the borders */
             uint64_t few = 0, many = 0;
             for (unsigned i = 0; i < SAMPLES; i++) {
                 double at = (x[i] - r->lo) / width;
@@ -176,7 +181,8 @@ static double raw_error(const float *x, const struct quantize_encoding *e, doubl
 {
     double sum = 0, steps = dtype_max(e->type) - dtype_min(e->type), least = dtype_min(e->type);
     for (unsigned i = 0; i < SAMPLES; i++) {
-        double q = rint(x[i] / e->scale) - e->offset, cut = fmin(fmax(q, least), least + steps), back = (cut + e->offset) * e->scale;
+        double q = rint(x[i] / e->scale) - e->offset, cut = fmin(fmax(q, least), least + steps),
+               back = (cut + e->offset) * e->scale;
         sum += (back - x[i]) * (back - x[i]) * (cut != q ? clip_weight : 1);
     }
     return sum;
@@ -189,7 +195,8 @@ static void test_error_methods(void **state)
     quantize_range_init(s);
     quantize_range_add(s, x, SAMPLES);
     for (unsigned k = 0; k < 6; k++) {
-        struct quantize_rule r = { .bits = 8, .schema = (uint8_t)(k % 3), .method = k < 3 ? QUANTIZE_MSE : QUANTIZE_SQNR }, full = r;
+        struct quantize_rule r = { .bits = 8, .schema = (uint8_t)(k % 3), .method = k < 3 ? QUANTIZE_MSE : QUANTIZE_SQNR },
+                             full = r;
         struct quantize_encoding e, all;
         double lo, hi, weight = k < 3 ? 1 : 3, best = INFINITY;
         quantize_search(s, &r, &lo, &hi);
@@ -359,7 +366,9 @@ static void test_graph(void **state)
 {
     struct ir_graph *g = parse_net();
     struct quantize_range *s = stats_of(g);
-    struct quantize_opts o = { .act = { .bits = 8 }, .param = { .bits = 8 }, .bias_bits = 32, .per_channel = true, .stats = s };
+    struct quantize_opts o = {
+        .act = { .bits = 8 }, .param = { .bits = 8 }, .bias_bits = 32, .per_channel = true, .stats = s
+    };
     struct ir_graph *q = quantized(g, &o);
     assert_int_equal(tensor(q, "x")->desc.type, DT_UQ8);
     assert_int_equal(tensor(q, "n")->desc.type, DT_I32);
@@ -397,7 +406,9 @@ static void test_float_ends(void **state)
 {
     struct ir_graph *g = parse_net();
     struct quantize_range *s = stats_of(g);
-    struct quantize_opts o = { .act = { .bits = 16 }, .param = { .bits = 8 }, .bias_bits = 8, .stats = s, .preserve_io = true };
+    struct quantize_opts o = {
+        .act = { .bits = 16 }, .param = { .bits = 8 }, .bias_bits = 8, .stats = s, .preserve_io = true
+    };
     struct ir_graph *q = quantized(g, &o);
     assert_int_equal(tensor(q, "x")->desc.type, DT_F32);
     assert_int_equal(tensor(q, "x")->role, IR_INPUT);
@@ -425,7 +436,9 @@ static void test_refused_by_engine(void **state)
     struct quantize_range *s = stats_of(g);
     struct quantize_report report;
     unsigned asked = 0;
-    struct quantize_opts o = { .act = { .bits = 8 }, .param = { .bits = 8 }, .bias_bits = 8, .stats = s, .supported = no_softmax, .arg = &asked };
+    struct quantize_opts o = {
+        .act = { .bits = 8 }, .param = { .bits = 8 }, .bias_bits = 8, .stats = s, .supported = no_softmax, .arg = &asked
+    };
     quantize_report_init(&report);
     assert_int_equal(quantize_graph(g, &o, &report, &q), ST_OK);
     assert_true(asked >= 5);
@@ -446,7 +459,8 @@ static void test_fallback(void **state)
 {
     struct ir_graph *g = parse_net();
     bool used[4] = { false };
-    struct quantize_entry x = { .scale = 0.02, .offset = -103, .has_scale = true }, c = { .scale = 0.05, .offset = 100, .has_scale = true },
+    struct quantize_entry x = { .scale = 0.02, .offset = -103, .has_scale = true },
+                          c = { .scale = 0.05, .offset = 100, .has_scale = true },
                           w[3] = { { .min = -1.28, .max = 1.27, .has_range = true, .symmetric = true },
                                    { .min = -1.27, .max = 1.27, .has_range = true, .symmetric = true },
                                    { .scale = 0.02, .offset = -128, .has_scale = true, .symmetric = true } };
@@ -454,7 +468,9 @@ static void test_fallback(void **state)
                                         { .name = "c", .bits = 8, .n = 1, .entries = &c, .used = &used[1] },
                                         { .name = "w", .bits = 8, .n = 3, .entries = w, .used = &used[2] },
                                         { .name = "other", .bits = 8, .n = 1, .entries = &c, .used = &used[3] } };
-    struct quantize_opts o = { .act = { .bits = 8 }, .param = { .bits = 8 }, .bias_bits = 32, .overrides = list, .n_overrides = 4 };
+    struct quantize_opts o = {
+        .act = { .bits = 8 }, .param = { .bits = 8 }, .bias_bits = 32, .overrides = list, .n_overrides = 4
+    };
     struct ir_graph *q = quantized(g, &o);
     assert_true(used[0] && used[1] && used[2] && !used[3]);
     assert_int_equal(tensor(q, "x")->desc.type, DT_UQ8);
@@ -480,12 +496,15 @@ static void test_fallback(void **state)
 /* A bias that 32 bits of the products' scale do not hold makes the weights' steps larger. */
 static void test_large_bias(void **state)
 {
-    static const char text[] = "graph \"g\" {\n  in %x : f32[1,2]\n  const %w : f32[1,2] = (0.00001,0.00001)\n  const %b : f32[1] = (1000)\n  out %y : f32[1,1]\n"
+    static const char text[] = "graph \"g\" {\n  in %x : f32[1,2]\n  const %w : f32[1,2] = (0.00001,0.00001)\n  const %b : "
+                               "f32[1] = (1000)\n  out %y : f32[1,1]\n"
                                "  %y = FullyConnected \"fc\" (%x, %w, %b)\n}\n";
     struct ir_graph *g = NULL;
     assert_int_equal(ir_parse(text, sizeof(text) - 1, &g), ST_OK);
     struct quantize_range *s = stats_of(g);
-    struct quantize_opts o = { .act = { .bits = 16 }, .param = { .bits = 16 }, .bias_bits = 32, .per_row = true, .stats = s };
+    struct quantize_opts o = {
+        .act = { .bits = 16 }, .param = { .bits = 16 }, .bias_bits = 32, .per_row = true, .stats = s
+    };
     struct ir_graph *q = quantized(g, &o);
     int32_t bias;
     memcpy(&bias, tensor(q, "b")->data, 4);
@@ -500,8 +519,10 @@ static void test_large_bias(void **state)
 /* Scores behind a mask keep their steps, whatever stands for "never" in it. */
 static void test_mask(void **state)
 {
-    static const char text[] = "graph \"g\" {\n  in %s : f32[1,4]\n  in %may : b8[1,4]\n  const %zero : f32[1] = (0)\n  const %never : f32[1] = (-1e38)\n"
-                               "  tmp %m : f32[1,4]\n  tmp %t : f32[1,4]\n  out %y : f32[1,4]\n  %m = ElementWiseSelect \"mask\" (%may, %zero, %never)\n"
+    static const char text[] = "graph \"g\" {\n  in %s : f32[1,4]\n  in %may : b8[1,4]\n  const %zero : f32[1] = (0)\n  "
+                               "const %never : f32[1] = (-1e38)\n"
+                               "  tmp %m : f32[1,4]\n  tmp %t : f32[1,4]\n  out %y : f32[1,4]\n  %m = ElementWiseSelect "
+                               "\"mask\" (%may, %zero, %never)\n"
                                "  %t = ElementWiseAdd \"add\" (%s, %m)\n  %y = Softmax \"soft\" (%t)\n}\n";
     struct ir_graph *g = NULL;
     if (ir_parse(text, sizeof(text) - 1, &g) != ST_OK)
@@ -518,7 +539,9 @@ static void test_mask(void **state)
     assert_near(tensor(q, "t")->desc.q.scale, 25.0 / 255, 1e-3); /* [-2 - 20, 3] */
     assert_near(tensor(q, "m")->desc.q.scale, 25.0 / 255, 1e-3); /* [-(3 + 2) - 20, 0] */
     assert_int_equal(((const uint8_t *)tensor(q, "never")->data)[0], 0);
-    assert_near((((const uint8_t *)tensor(q, "zero")->data)[0] + tensor(q, "zero")->desc.q.offset) * tensor(q, "zero")->desc.q.scale, 0, 0);
+    assert_near((((const uint8_t *)tensor(q, "zero")->data)[0] + tensor(q, "zero")->desc.q.offset) *
+                    tensor(q, "zero")->desc.q.scale,
+                0, 0);
     ir_graph_free(q);
     free(s);
     ir_graph_free(g);
@@ -528,8 +551,10 @@ static void test_mask(void **state)
 /* A constant that one node reads in fixed point and a later one as float has two forms, with a name each. */
 static void test_two_forms(void **state)
 {
-    static const char text[] = "graph \"g\" {\n  in %x : f32[4]\n  in %z : f32[4]\n  const %k : f32[1] = (0.5)\n  tmp %a : f32[4]\n  out %y : f32[4]\n  out %w : f32[4]\n"
-                               "  %a = ElementWiseAdd \"first\" (%x, %k)\n  %y = Relu \"then\" (%a)\n  %w = ElementWiseAdd \"second\" (%z, %k)\n}\n";
+    static const char text[] = "graph \"g\" {\n  in %x : f32[4]\n  in %z : f32[4]\n  const %k : f32[1] = (0.5)\n  tmp %a : "
+                               "f32[4]\n  out %y : f32[4]\n  out %w : f32[4]\n"
+                               "  %a = ElementWiseAdd \"first\" (%x, %k)\n  %y = Relu \"then\" (%a)\n  %w = ElementWiseAdd "
+                               "\"second\" (%z, %k)\n}\n";
     struct ir_graph *g = NULL;
     if (ir_parse(text, sizeof(text) - 1, &g) != ST_OK)
         fail_msg("%s", status_text());

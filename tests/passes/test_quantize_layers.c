@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The algorithms that work on whole layers, against convolutions written here: equalized weights compute the same and have equal ranges, corrected means
- * are those of the results, rounding is never worse than to nearest on what it looked at, and the same every time. */
+/* The algorithms that work on whole layers, against convolutions written here: equalized weights compute the same and have
+ * equal ranges, corrected means are those of the results, rounding is never worse than to nearest on what it looked at, and
+ * the same every time. */
 #include "unit/unit.h"
 
 #include <math.h>
@@ -63,7 +64,8 @@ static double relu(double x)
 /* The chain for one pixel, its clamp taken for Relu. */
 static void evaluate(struct ir_graph *g, const float x[2], double y[2])
 {
-    const float *w1 = floats(g, "w1"), *b1 = floats(g, "b1"), *w2 = floats(g, "w2"), *b2 = floats(g, "b2"), *w3 = floats(g, "w3");
+    const float *w1 = floats(g, "w1"), *b1 = floats(g, "b1"), *w2 = floats(g, "w2"), *b2 = floats(g, "b2"),
+                *w3 = floats(g, "w3");
     y[0] = y[1] = 0;
     for (unsigned c = 0; c < 3; c++) {
         double a = relu((double)x[0] * w1[c] + (double)x[1] * w1[3 + c] + b1[c]), d = relu(a * w2[c] + b2[c]);
@@ -97,7 +99,8 @@ static void test_equalize(void **state)
             assert_true(fabs(got[k] - want[k]) <= 1e-4 * fabs(want[k]) + 1e-4);
     }
     for (unsigned c = 0; c < 3; c++) { /* all three layers have the same range in a channel */
-        double r1 = largest(floats(g, "w1") + c, 2, 3), r2 = largest(floats(g, "w2") + c, 1, 1), r3 = largest(floats(g, "w3") + 2 * c, 2, 1);
+        double r1 = largest(floats(g, "w1") + c, 2, 3), r2 = largest(floats(g, "w2") + c, 1, 1),
+               r3 = largest(floats(g, "w3") + 2 * c, 2, 1);
         assert_true(fabs(r1 / r2 - 1) < 0.02 && fabs(r2 / r3 - 1) < 0.02);
     }
     ir_graph_free(g);
@@ -123,7 +126,8 @@ static const char grouped[] =
     "  const %w : f32[3,2,2,6] = (0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
     "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0)\n"
     "  out %y : f32[1,4,4,6]\n"
-    "  %y = Conv2d \"conv\" (%x, %w) { stride=u32[2](2,1), pad_amount=u32[2,2](1,1,0,0), group=u32(2), dilation=u32[2](1,2) }\n"
+    "  %y = Conv2d \"conv\" (%x, %w) { stride=u32[2](2,1), pad_amount=u32[2,2](1,1,0,0), group=u32(2), dilation=u32[2](1,2) "
+    "}\n"
     "}\n";
 
 /* One result of that convolution with weights taken from `w`. */
@@ -253,6 +257,7 @@ static void test_round(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_equalize), cmocka_unit_test(test_shift), cmocka_unit_test(test_round) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_equalize), cmocka_unit_test(test_shift),
+                                        cmocka_unit_test(test_round) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

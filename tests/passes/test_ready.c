@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps that run beside each other: random programs in every order that their waits allow see what they would see one after the other; runs that are paused, that
- * end early, whose buffers lie over each other. */
+/* Steps that run beside each other: random programs in every order that their waits allow see what they would see one after
+ * the other; runs that are paused, that end early, whose buffers lie over each other. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,11 @@ enum { GRAPHS = 400, ORDERS = 6, THREADS = 3, N = 128 * 128, RUNS = 100 };
 
 ONE_TEAM(THREADS);
 
-static const struct prepare_target target = { .passes = prepare_default_passes, .tensor_align = 64, .max_tiles = 8, .order_steps = 5000, .plan_nodes = 20000 };
+static const struct prepare_target target = { .passes = prepare_default_passes,
+                                              .tensor_align = 64,
+                                              .max_tiles = 8,
+                                              .order_steps = 5000,
+                                              .plan_nodes = 20000 };
 
 static void make(struct prepared *p, const struct ir_graph *g)
 {
@@ -39,7 +43,7 @@ static void make_text(struct prepared *p, const char *text)
     ir_graph_free(g);
 }
 
-/* ---- any allowed order ------------------------------------------------------------------------------------------------- */
+/* ---- any allowed order ------------------------------------------------------------------------------------------------ */
 
 /* Memory in which every byte holds the step that wrote it last, by place and by entry of the I/O table. */
 struct shadow {
@@ -77,7 +81,8 @@ static void mix(uint64_t *hash, uint32_t v)
 static void shadow_node(const struct shadow *m, const struct binary_graph *g, uint32_t node, uint32_t step, uint64_t *seen)
 {
     const struct binary_node *n = &g->nodes[node];
-    if (n->op->flags & OP_VIEW && n->n_out == 1 && shadow_of(m, &g->tensors[n->in[0]]) == shadow_of(m, &g->tensors[n->out[0]]))
+    if (n->op->flags & OP_VIEW && n->n_out == 1 &&
+        shadow_of(m, &g->tensors[n->in[0]]) == shadow_of(m, &g->tensors[n->out[0]]))
         return;
     for (uint32_t i = 0; i < n->n_in; i++) {
         const struct binary_tensor *t = n->in[i] == BINARY_NONE ? NULL : &g->tensors[n->in[i]];
@@ -97,7 +102,8 @@ static void shadow_step(const struct shadow *m, const struct binary_graph *g, ui
 {
     uint32_t last = BINARY_NONE;
     for (uint32_t i = 0; i < g->n_commands; i++) {
-        uint32_t node = g->commands[i].node, first = g->chain_of && g->chain_of[node] != BINARY_NONE ? g->chains[g->chain_of[node]].first : node;
+        uint32_t node = g->commands[i].node,
+                 first = g->chain_of && g->chain_of[node] != BINARY_NONE ? g->chains[g->chain_of[node]].first : node;
         for (uint32_t k = first; g->commands[i].step == step && node != last && k <= node; k++)
             shadow_node(m, g, k, step, seen);
         last = g->commands[i].step == step ? node : last;
@@ -143,7 +149,8 @@ static void compare_orders(struct random_graph *r, const struct binary_graph *g)
             if (!order)
                 want[s] = seen;
             else if (want[s] != seen)
-                fail_msg("seed %llu: step %u sees other memory when steps run in another order", (unsigned long long)r->seed, s);
+                fail_msg("seed %llu: step %u sees other memory when steps run in another order", (unsigned long long)r->seed,
+                         s);
         }
         shadow_free(&m, g);
         mem_free(done);
@@ -159,7 +166,8 @@ static void every_order_sees_the_same(void **state)
     for (unsigned i = 1; i <= n; i++) {
         struct random_graph r;
         struct prepared p;
-        check(i % 4 ? random_graph_make(&r, 7000 + i, 10 + i % 50) : random_graph_make_lines(&r, 7000 + i, 10 + i % 20), "make");
+        check(i % 4 ? random_graph_make(&r, 7000 + i, 10 + i % 50) : random_graph_make_lines(&r, 7000 + i, 10 + i % 20),
+              "make");
         make(&p, r.g);
         compare_orders(&r, &p.b.graphs[0]);
         unmake(&p);
@@ -167,11 +175,13 @@ static void every_order_sees_the_same(void **state)
     }
 }
 
-/* ---- what waits for what ------------------------------------------------------------------------------------------------ */
+/* ---- what waits for what ---------------------------------------------------------------------------------------------- */
 
 /* Two ways from x to y, one of two operators: they need not wait for each other, the sum waits for both. */
-static const char two_ways[] = "graph \"g\" { in %x : f32[8,8] tmp %a : f32[8,8] tmp %b : f32[8,8] tmp %c : f32[8,8] out %y : f32[8,8]\n"
-                               "%a = Softmax \"a\" (%x) %b = Softmax \"b\" (%a) %c = LogSoftmax \"c\" (%x) { axis=u32(1) } %y = ElementWiseAdd \"y\" (%b, %c) }";
+static const char two_ways[] =
+    "graph \"g\" { in %x : f32[8,8] tmp %a : f32[8,8] tmp %b : f32[8,8] tmp %c : f32[8,8] out %y : f32[8,8]\n"
+    "%a = Softmax \"a\" (%x) %b = Softmax \"b\" (%a) %c = LogSoftmax \"c\" (%x) { axis=u32(1) } %y = ElementWiseAdd \"y\" "
+    "(%b, %c) }";
 
 static uint32_t step_of(const struct binary_graph *g, const char *node)
 {
@@ -203,13 +213,15 @@ static void ways_do_not_wait(void **state)
     unmake(&p);
 }
 
-/* ---- runs --------------------------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------------------------------- */
 
 /* Large enough for workers to be called. */
-static const char wide[] = "graph \"g\" { in %x : f32[128,128] tmp %a : f32[128,128] tmp %b : f32[128,128] tmp %c : f32[128,128] tmp %d : f32[128,128] tmp %e : f32[128,128]\n"
-                           "out %y : f32[128,128] out %z : f32[128,128]\n"
-                           "%a = Softmax \"a\" (%x) %b = LogSoftmax \"b\" (%x) { axis=u32(1) } %c = Tanh \"c\" (%x) %d = Softmax \"d\" (%b)\n"
-                           "%e = ElementWiseAdd \"e\" (%a, %d) %y = ElementWiseAdd \"y\" (%e, %c) %z = Transpose \"z\" (%x) { perm=u32[2](1,0) } }";
+static const char wide[] =
+    "graph \"g\" { in %x : f32[128,128] tmp %a : f32[128,128] tmp %b : f32[128,128] tmp %c : f32[128,128] tmp %d : "
+    "f32[128,128] tmp %e : f32[128,128]\n"
+    "out %y : f32[128,128] out %z : f32[128,128]\n"
+    "%a = Softmax \"a\" (%x) %b = LogSoftmax \"b\" (%x) { axis=u32(1) } %c = Tanh \"c\" (%x) %d = Softmax \"d\" (%b)\n"
+    "%e = ElementWiseAdd \"e\" (%a, %d) %y = ElementWiseAdd \"y\" (%e, %c) %z = Transpose \"z\" (%x) { perm=u32[2](1,0) } }";
 
 struct side {
     float x[N], y[N], z[N];
@@ -307,7 +319,8 @@ static void visit(void *arg, uint32_t step)
     *v->word = 0;
 }
 
-/* Before every step when nobody says otherwise; else when it is asked for, which a worker may do at any time: between any two commands. */
+/* Before every step when nobody says otherwise; else when it is asked for, which a worker may do at any time: between any
+ * two commands. */
 static void runs_give_way(void **state)
 {
     (void)state;
@@ -335,7 +348,8 @@ static void stay(void *arg, uint32_t step)
     v->calls++;
 }
 
-/* A word that stays set lets a run rest behind every command, and it gets on: one thread has as many commands as the step has, a team some of them at the same time. */
+/* A word that stays set lets a run rest behind every command, and it gets on: one thread has as many commands as the step
+ * has, a team some of them at the same time. */
 static void runs_rest_behind_every_command(void **state)
 {
     (void)state;
@@ -416,9 +430,10 @@ static void buffers_over_each_other(void **state)
 static void early_ends_beside_others(void **state)
 {
     (void)state;
-    static const char text[] = "graph \"g\" { in %x : f32[1,8] tmp %b : f32[3,8] out %y : f32[3,8] tmp %c : f32[1,8] out %z : f32[1,8]\n"
-                               "%b = Buffer \"b\" (%x) { buffer_size=u32(3), buffer_dim=u32(0), mode=u32(0) } %y = Relu \"y\" (%b)\n"
-                               "%c = Softmax \"c\" (%x) %z = Relu \"z\" (%c) }";
+    static const char text[] =
+        "graph \"g\" { in %x : f32[1,8] tmp %b : f32[3,8] out %y : f32[3,8] tmp %c : f32[1,8] out %z : f32[1,8]\n"
+        "%b = Buffer \"b\" (%x) { buffer_size=u32(3), buffer_dim=u32(0), mode=u32(0) } %y = Relu \"y\" (%b)\n"
+        "%c = Softmax \"c\" (%x) %z = Relu \"z\" (%c) }";
     struct prepared p;
     struct exec_program *program;
     struct exec_opts o = { .team = team, .isa = cpu_isa() };
@@ -427,7 +442,9 @@ static void early_ends_beside_others(void **state)
     check(exec_load(&p.b.graphs[0], &o, &program), "load");
     for (int i = 0; i < RUNS; i++) {
         uint8_t made[2] = { 7, 7 };
-        struct exec_binding io[3] = { { .data = x }, { .data = y, .produced = &made[0] }, { .data = z, .produced = &made[1] } };
+        struct exec_binding io[3] = { { .data = x },
+                                      { .data = y, .produced = &made[0] },
+                                      { .data = z, .produced = &made[1] } };
         struct exec_run r = { .io = io };
         int phase = i % 5;
         if (phase == 0)
@@ -449,8 +466,12 @@ static void early_ends_beside_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_order_sees_the_same), cmocka_unit_test(ways_do_not_wait),        cmocka_unit_test(paused_runs_go_on),
-        cmocka_unit_test(paused_runs_are_given_up),  cmocka_unit_test(buffers_over_each_other), cmocka_unit_test(early_ends_beside_others),
+        cmocka_unit_test(every_order_sees_the_same),
+        cmocka_unit_test(ways_do_not_wait),
+        cmocka_unit_test(paused_runs_go_on),
+        cmocka_unit_test(paused_runs_are_given_up),
+        cmocka_unit_test(buffers_over_each_other),
+        cmocka_unit_test(early_ends_beside_others),
         cmocka_unit_test(runs_give_way),
         cmocka_unit_test(runs_rest_behind_every_command),
     };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention whose scores do not fit into fast memory is computed some rows after the others: same bits, fewer bytes moved, and only where it is attention. */
+/* Attention whose scores do not fit into fast memory is computed some rows after the others: same bits, fewer bytes moved,
+ * and only where it is attention. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +73,13 @@ static void make(const struct ir_graph *g, uint64_t window, bool cut, struct pre
     for (const struct pass *p = prepare_default_passes; p->name; p++)
         if (cut || p->run != tile_rows)
             passes[n++] = *p;
-    struct prepare_target t = { .passes = passes, .tensor_align = ALIGN, .max_tiles = 8, .plan_nodes = 1000, .order_steps = 1000, .vtcm_bytes = window, .chains = prepare_default_chains };
+    struct prepare_target t = { .passes = passes,
+                                .tensor_align = ALIGN,
+                                .max_tiles = 8,
+                                .plan_nodes = 1000,
+                                .order_steps = 1000,
+                                .vtcm_bytes = window,
+                                .chains = prepare_default_chains };
     prepared_make(ret, g, &t, &(struct prepare_opts){ .opt_level = 2 });
 }
 
@@ -83,15 +90,21 @@ static void attention(struct str *text, const char *type, uint32_t heads, uint32
     char lead[32];
     snprintf(lead, sizeof lead, heads ? "1,%u," : "", heads);
     str_init(text);
-    str_addf(text, "graph \"g\" { in %%q : %s[%s%u,24]%s in %%a : %s[%s72,24]%s in %%b : %s[%s72,40]%s in %%m : %s[%u,72]%s in %%c : %s[72]%s\n", type, lead, rows, q, type, lead, q, type,
-             lead, q, type, rows, q, type, q);
+    str_addf(text,
+             "graph \"g\" { in %%q : %s[%s%u,24]%s in %%a : %s[%s72,24]%s in %%b : %s[%s72,40]%s in %%m : %s[%u,72]%s in "
+             "%%c : %s[72]%s\n",
+             type, lead, rows, q, type, lead, q, type, lead, q, type, rows, q, type, q);
     str_addf(text, " tmp %%k : %s[%s72,24]%s tmp %%v : %s[%s72,40]%s\n", type, lead, q, type, lead, q);
     for (const char *const *t = (const char *const[]){ "s", "t", "u", "p", NULL }; *t; t++)
         str_addf(text, " tmp %%%s : %s[%s%u,72]%s\n", *t, type, lead, rows, q);
-    str_addf(text, " out %%y : %s[%s%u,40]%s\n %%k = Tanh \"k\" (%%a)\n %%v = Tanh \"v\" (%%b)\n %%s = MatMul \"scores\" (%%q, %%k) { transpose_in1=b8(1) }\n%s\n %%y = MatMul \"values\" (%%p, %%v) }\n", type, lead, rows, q, between);
+    str_addf(text,
+             " out %%y : %s[%s%u,40]%s\n %%k = Tanh \"k\" (%%a)\n %%v = Tanh \"v\" (%%b)\n %%s = MatMul \"scores\" (%%q, "
+             "%%k) { transpose_in1=b8(1) }\n%s\n %%y = MatMul \"values\" (%%p, %%v) }\n",
+             type, lead, rows, q, between);
 }
 
-static const char masked[] = " %t = ElementWiseMultiply \"scale\" (%s, %c)\n %u = ElementWiseAdd \"mask\" (%m, %t)\n %p = Softmax \"p\" (%u)";
+static const char masked[] =
+    " %t = ElementWiseMultiply \"scale\" (%s, %c)\n %u = ElementWiseAdd \"mask\" (%m, %t)\n %p = Softmax \"p\" (%u)";
 
 static void rows_give_the_same_bits(void **state)
 {

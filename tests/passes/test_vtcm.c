@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fast memory of any size gives the same bits, and the plan keeps its promises: nothing lies beyond the window, and nobody's bytes are overwritten while somebody
- * will read them. That is checked on the finished binary, byte by byte, without looking at what the compiler thought. What is live between two steps is all that a
- * run needs of its window. */
+/* Fast memory of any size gives the same bits, and the plan keeps its promises: nothing lies beyond the window, and nobody's
+ * bytes are overwritten while somebody will read them. That is checked on the finished binary, byte by byte, without looking
+ * at what the compiler thought. What is live between two steps is all that a run needs of its window. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -30,16 +30,22 @@ static bool with_chains;
 static const struct binary_graph *make(struct prepared *p, const struct ir_graph *g, uint64_t vtcm, uint32_t level)
 {
     static const struct chain_limits chains[2] = { { 0 }, { .bytes = 4 * KIB, .lines = 1, .twice = 200 } };
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 4, .order_steps = level == 1 ? 0 : 5000, .plan_nodes = 20000,
-                                .vtcm_bytes = vtcm, .chains = chains[with_chains] };
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = ALIGN,
+                                .max_tiles = 4,
+                                .order_steps = level == 1 ? 0 : 5000,
+                                .plan_nodes = 20000,
+                                .vtcm_bytes = vtcm,
+                                .chains = chains[with_chains] };
     struct prepare_opts o = { .opt_level = level };
     prepared_make(p, g, &t, &o);
     return &p->b.graphs[0];
 }
 
-/* ---- the checker --------------------------------------------------------------------------------------------------------------- */
+/* ---- the checker ------------------------------------------------------------------------------------------------------ */
 
-/* Who wrote each byte last, of the two memories. A tensor is known by the number of the value that it holds, so that a view has the number of its input. */
+/* Who wrote each byte last, of the two memories. A tensor is known by the number of the value that it holds, so that a view
+ * has the number of its input. */
 struct memory {
     uint64_t bytes[2];
     uint32_t *owner[2];
@@ -67,7 +73,8 @@ static int which(const struct binary_tensor *t)
     return t->place == PLACE_VTCM ? 0 : t->place == PLACE_SPILL ? 1 : -1;
 }
 
-static void check_reads(const struct binary_graph *g, const struct memory *m, const uint32_t *value, const struct binary_node *n)
+static void check_reads(const struct binary_graph *g, const struct memory *m, const uint32_t *value,
+                        const struct binary_node *n)
 {
     for (uint32_t i = 0; i < n->n_in; i++) {
         const struct binary_tensor *x = n->in[i] == BINARY_NONE ? NULL : &g->tensors[n->in[i]];
@@ -77,7 +84,8 @@ static void check_reads(const struct binary_graph *g, const struct memory *m, co
     }
 }
 
-/* The room of a node's tile, or of its chain's, belongs to nobody else while it runs: it is overwritten before, and nothing is written over it. */
+/* The room of a node's tile, or of its chain's, belongs to nobody else while it runs: it is overwritten before, and nothing
+ * is written over it. */
 static void use_room(const struct binary_graph *g, struct memory *m, uint32_t k)
 {
     const struct binary_chain *c = g->chain_of && g->chain_of[k] != BINARY_NONE ? &g->chains[g->chain_of[k]] : NULL;
@@ -104,7 +112,8 @@ static void check_plan(const struct binary_graph *g, uint64_t vtcm)
         use_room(g, m, k);
         check_reads(g, m, value, n);
         for (uint32_t i = 0; i < n->n_out; i++) {
-            const struct binary_tensor *y = &g->tensors[n->out[i]], *x = n->n_in && n->in[0] != BINARY_NONE ? &g->tensors[n->in[0]] : NULL;
+            const struct binary_tensor *y = &g->tensors[n->out[i]],
+                                       *x = n->n_in && n->in[0] != BINARY_NONE ? &g->tensors[n->in[0]] : NULL;
             assert_int_not_equal(y->io == 0 && y->place == PLACE_SCRATCH, 1);
             if (which(y) < 0)
                 continue;
@@ -140,7 +149,7 @@ static void check_plan(const struct binary_graph *g, uint64_t vtcm)
     memory_free(m);
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------------------------- */
+/* ---- results ---------------------------------------------------------------------------------------------------------- */
 
 struct buffers {
     void *data[MAX_IO];
@@ -278,8 +287,8 @@ static void any_size_gives_the_same_bits(void **state)
                 with_streams += t.read + t.written > 0;
                 chained += h->n_chains > 0 && t.filled > 0;
                 if (moved(h) > before)
-                    fail_msg("graph %u, %llu bytes: level %u moves %llu bytes, the one below %llu", i, (unsigned long long)sizes[s], level,
-                             (unsigned long long)moved(h), (unsigned long long)before);
+                    fail_msg("graph %u, %llu bytes: level %u moves %llu bytes, the one below %llu", i,
+                             (unsigned long long)sizes[s], level, (unsigned long long)moved(h), (unsigned long long)before);
                 before = moved(h);
                 buffers_free(&got);
                 unmake(&small);
@@ -289,7 +298,8 @@ static void any_size_gives_the_same_bits(void **state)
         unmake(&plain);
         random_graph_free(&r);
     }
-    assert_true(with_transfers > n && with_streams > n && chained > n / 10 && saved > 0 && saved_less > n); /* the test has something to test */
+    assert_true(with_transfers > n && with_streams > n && chained > n / 10 && saved > 0 &&
+                saved_less > n); /* the test has something to test */
 }
 
 static void any_moment_gives_the_same_bits(void **state)
@@ -322,10 +332,13 @@ static const char unet[] =
     " tmp %a : uq8[1,64,64,64] scale=0.5 offset=-128\n tmp %pa : uq8[1,32,32,64] scale=0.5 offset=-128\n"
     " tmp %b : uq8[1,32,32,128] scale=0.5 offset=-128\n tmp %pb : uq8[1,16,16,128] scale=0.5 offset=-128\n"
     " tmp %c : uq8[1,16,16,256] scale=0.5 offset=-128\n tmp %c2 : uq8[1,16,16,256] scale=0.5 offset=-128\n"
-    " tmp %ub : uq8[1,32,32,256] scale=0.5 offset=-128\n tmp %jb : uq8[1,32,32,384] scale=0.5 offset=-128\n tmp %db : uq8[1,32,32,64] scale=0.5 offset=-128\n"
+    " tmp %ub : uq8[1,32,32,256] scale=0.5 offset=-128\n tmp %jb : uq8[1,32,32,384] scale=0.5 offset=-128\n tmp %db : "
+    "uq8[1,32,32,64] scale=0.5 offset=-128\n"
     " tmp %ua : uq8[1,64,64,64] scale=0.5 offset=-128\n tmp %ja : uq8[1,64,64,128] scale=0.5 offset=-128\n"
-    " %a = Concat \"a\" (%x, %x) { axis=u32(3) }\n %pa = PoolMax2d \"pa\" (%a) { filter_size=u32[2](2,2), stride=u32[2](2,2), pad_amount=u32[2,2](0,0,0,0) }\n"
-    " %b = Concat \"b\" (%pa, %pa) { axis=u32(3) }\n %pb = PoolMax2d \"pb\" (%b) { filter_size=u32[2](2,2), stride=u32[2](2,2), pad_amount=u32[2,2](0,0,0,0) }\n"
+    " %a = Concat \"a\" (%x, %x) { axis=u32(3) }\n %pa = PoolMax2d \"pa\" (%a) { filter_size=u32[2](2,2), "
+    "stride=u32[2](2,2), pad_amount=u32[2,2](0,0,0,0) }\n"
+    " %b = Concat \"b\" (%pa, %pa) { axis=u32(3) }\n %pb = PoolMax2d \"pb\" (%b) { filter_size=u32[2](2,2), "
+    "stride=u32[2](2,2), pad_amount=u32[2,2](0,0,0,0) }\n"
     " %c = Concat \"c\" (%pb, %pb) { axis=u32(3) }\n %c2 = Sigmoid \"c2\" (%c)\n"
     " %ub = ResizeNearestNeighbor \"ub\" (%c2)\n %jb = Concat \"jb\" (%ub, %b) { axis=u32(3) }\n"
     " %db = StridedSlice \"db\" (%jb) { ranges=i32[4,3](0,1,1,0,32,1,0,32,1,0,384,6) }\n"
@@ -353,7 +366,8 @@ static void more_room_moves_less(void **state)
             same(h, &want, &got);
             if (level == 2) {
                 if (moved(h) > before)
-                    fail_msg("%llu KiB move %llu bytes, less room %llu", (unsigned long long)sizes[s], (unsigned long long)moved(h), (unsigned long long)before);
+                    fail_msg("%llu KiB move %llu bytes, less room %llu", (unsigned long long)sizes[s],
+                             (unsigned long long)moved(h), (unsigned long long)before);
                 before = moved(h);
                 struct binary_transfers t;
                 binary_transfers(h, &t);
@@ -370,13 +384,15 @@ static void more_room_moves_less(void **state)
     team_free(team);
 }
 
-/* Lines that members of a chain hand to each other lie in the chain's room in the window, where one thread computes: its place in scratch is not touched. */
+/* Lines that members of a chain hand to each other lie in the chain's room in the window, where one thread computes: its
+ * place in scratch is not touched. */
 static void lines_lie_in_the_window(void **state)
 {
     (void)state;
-    static const char text[] = "graph \"g\" { in %x : uq8[1,64,16,32] scale=0.5 offset=-128 out %y : uq8[1,16,64,32] scale=0.5 offset=-128\n"
-                               " tmp %a : uq8[1,16,64,32] scale=0.5 offset=-128 tmp %b : uq8[1,16,64,32] scale=0.5 offset=-128\n"
-                               " %a = Transpose \"a\" (%x) { perm=u32[4](0,2,1,3) } %b = Sigmoid \"b\" (%a) %y = Tanh \"y\" (%b) }";
+    static const char text[] =
+        "graph \"g\" { in %x : uq8[1,64,16,32] scale=0.5 offset=-128 out %y : uq8[1,16,64,32] scale=0.5 offset=-128\n"
+        " tmp %a : uq8[1,16,64,32] scale=0.5 offset=-128 tmp %b : uq8[1,16,64,32] scale=0.5 offset=-128\n"
+        " %a = Transpose \"a\" (%x) { perm=u32[4](0,2,1,3) } %b = Sigmoid \"b\" (%a) %y = Tanh \"y\" (%b) }";
     struct ir_graph *g;
     struct prepared made;
     struct exec_program *p;
@@ -388,7 +404,8 @@ static void lines_lie_in_the_window(void **state)
     const struct binary_tensor *lines = &b->tensors[b->nodes[c->first].out[0]];
     const struct binary_tile *tile = &b->nodes[c->first + c->n - 1].tile;
     assert_true(lines->place == PLACE_LINES && lines->bytes > 0 && tile->bytes >= lines->offset + lines->bytes);
-    uint8_t *scratch = mem_alloc_aligned(64, b->info.scratch_bytes), *vtcm = mem_alloc_aligned(64, b->info.vtcm_used), *in = mem_alloc_aligned(64, 64 * 16 * 32), *out = mem_alloc_aligned(64, 64 * 16 * 32);
+    uint8_t *scratch = mem_alloc_aligned(64, b->info.scratch_bytes), *vtcm = mem_alloc_aligned(64, b->info.vtcm_used),
+            *in = mem_alloc_aligned(64, 64 * 16 * 32), *out = mem_alloc_aligned(64, 64 * 16 * 32);
     assert_true(scratch && vtcm && in && out);
     memset(scratch, 0xa5, b->info.scratch_bytes);
     memset(vtcm, 0xa5, b->info.vtcm_used);
@@ -411,21 +428,23 @@ static void lines_lie_in_the_window(void **state)
     ir_graph_free(g);
 }
 
-/* ---- the walk alone ------------------------------------------------------------------------------------------------------------ */
+/* ---- the walk alone --------------------------------------------------------------------------------------------------- */
 
-/* Four results of 10 bytes, read in the order they were made; room for three. The last one made drives out what is read last. */
+/* Four results of 10 bytes, read in the order they were made; room for three. The last one made drives out what is read
+ * last. */
 static void the_farthest_leaves_first(void **state)
 {
     (void)state;
     static const uint32_t v[] = { 0, 1, 2, 3 };
     const struct vtcm_job jobs[] = {
-        { .out = v, .n_out = 1 },     { .out = v + 1, .n_out = 1 },     { .out = v + 2, .n_out = 1 },     { .out = v + 3, .n_out = 1 },
-        { .in = v + 3, .n_in = 1 },   { .in = v, .n_in = 1 },           { .in = v + 1, .n_in = 1 },       { .in = v + 2, .n_in = 1 },
+        { .out = v, .n_out = 1 },   { .out = v + 1, .n_out = 1 }, { .out = v + 2, .n_out = 1 }, { .out = v + 3, .n_out = 1 },
+        { .in = v + 3, .n_in = 1 }, { .in = v, .n_in = 1 },       { .in = v + 1, .n_in = 1 },   { .in = v + 2, .n_in = 1 },
     };
     const uint64_t bytes[] = { 10, 10, 10, 10 };
     const struct vtcm_problem p = { .n_values = 4, .n_jobs = 8, .bytes = bytes, .moved = bytes, .jobs = jobs };
-    static const struct vtcm_act want[] = { { VTCM_RUN, 0 }, { VTCM_RUN, 1 }, { VTCM_RUN, 2 }, { VTCM_SPILL, 2 }, { VTCM_DROP, 2 }, { VTCM_RUN, 3 },
-                                            { VTCM_RUN, 4 }, { VTCM_RUN, 5 }, { VTCM_RUN, 6 }, { VTCM_FILL, 2 },  { VTCM_RUN, 7 } };
+    static const struct vtcm_act want[] = { { VTCM_RUN, 0 },  { VTCM_RUN, 1 },  { VTCM_RUN, 2 }, { VTCM_SPILL, 2 },
+                                            { VTCM_DROP, 2 }, { VTCM_RUN, 3 },  { VTCM_RUN, 4 }, { VTCM_RUN, 5 },
+                                            { VTCM_RUN, 6 },  { VTCM_FILL, 2 }, { VTCM_RUN, 7 } };
     struct vtcm_plan plan;
     check(vtcm_walk(&p, &(struct vtcm_policy){ .room = 30 }, &plan), "walk");
     assert_int_equal(plan.acts.n, sizeof want / sizeof want[0]);
@@ -447,8 +466,15 @@ static void too_many_constants_are_refused(void **state)
     struct ir_graph *g;
     struct binary_image im;
     uint32_t c;
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = 1, .plan_nodes = 1000, .vtcm_bytes = 64 * KIB, .const_kb = 3 };
-    struct ir_tensor weights = { .name = "w", .desc = { .type = DT_F32, .rank = 1, .dims = { KIB } }, .role = IR_CONST, .data = zeros };
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = ALIGN,
+                                .max_tiles = 1,
+                                .plan_nodes = 1000,
+                                .vtcm_bytes = 64 * KIB,
+                                .const_kb = 3 };
+    struct ir_tensor weights = {
+        .name = "w", .desc = { .type = DT_F32, .rank = 1, .dims = { KIB } }, .role = IR_CONST, .data = zeros
+    };
     check(ir_parse(text, sizeof text - 1, &g), "parse");
     check(ir_add_const(g, &weights, true, &c), "constant");
     struct ir_node *n = &g->nodes.at[0];
@@ -462,14 +488,26 @@ static void too_many_constants_are_refused(void **state)
     ir_graph_free(g);
 }
 
-/* Hundreds of thousands of commands: what a command takes of the file, with its share of everything else, and that the cycles of commands are those of nodes. */
+/* Hundreds of thousands of commands: what a command takes of the file, with its share of everything else, and that the
+ * cycles of commands are those of nodes. */
 static void large_graphs_stay_small(void **state)
 {
     (void)state;
     enum { LAYERS = 4700, TILES = 64 };
-    static const struct cost_device device = { .clock_mhz = 1000, .matrix_macs = 1024, .vector_units = 2, .vector_percent = 400, .vtcm_rate = 200, .dram_mb_s = 50000,
-                                               .launch = { 700, 30 }, .vtcm_bytes = 1 << 20 };
-    struct prepare_target t = { .passes = prepare_default_passes, .tensor_align = ALIGN, .max_tiles = TILES, .order_steps = 20000, .plan_nodes = 20000, .vtcm_bytes = 1 << 20,
+    static const struct cost_device device = { .clock_mhz = 1000,
+                                               .matrix_macs = 1024,
+                                               .vector_units = 2,
+                                               .vector_percent = 400,
+                                               .vtcm_rate = 200,
+                                               .dram_mb_s = 50000,
+                                               .launch = { 700, 30 },
+                                               .vtcm_bytes = 1 << 20 };
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = ALIGN,
+                                .max_tiles = TILES,
+                                .order_steps = 20000,
+                                .plan_nodes = 20000,
+                                .vtcm_bytes = 1 << 20,
                                 .device = &device };
     struct str text;
     struct ir_graph *g;
@@ -495,7 +533,9 @@ static void large_graphs_stay_small(void **state)
         sum += cycles[i];
     assert_int_equal(sum, p->info.cycles);
     assert_int_equal(p->nodes[0].resources, RESOURCE_VECTOR | RESOURCE_DMA);
-    assert_true(p->info.cycles + 2 * (uint64_t)p->n_commands >= moved(p) * device.clock_mhz / device.dram_mb_s); /* the DMA engine alone takes so long, each time rounded down */
+    assert_true(p->info.cycles + 2 * (uint64_t)p->n_commands >=
+                moved(p) * device.clock_mhz /
+                    device.dram_mb_s); /* the DMA engine alone takes so long, each time rounded down */
     mem_free(cycles);
     binary_close(&b);
     binary_image_free(&im);

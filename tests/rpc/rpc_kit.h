@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of sessions share: a link (in this process, or through a stub library), a small network in a context binary, and a client that
- * maps, loads, runs and checks it. */
+/* What the tests of sessions share: a link (in this process, or through a stub library), a small network in a context
+ * binary, and a client that maps, loads, runs and checks it. */
 #ifndef TESTS_RPC_KIT_H
 #define TESTS_RPC_KIT_H
 
@@ -17,7 +17,8 @@ extern uint32_t kit_arch;
 /* The link of the stub library of `arch`, or NULL when sessions cannot have a process in this build (it says so). */
 const struct rpc_link *kit_stub(uint32_t arch);
 
-/* A context binary in a memfd: y = relu(x + c), z = transpose(x + c). The descriptor is open until the end of the program. */
+/* A context binary in a memfd: y = relu(x + c), z = transpose(x + c). The descriptor is open until the end of the program.
+ */
 int kit_binary(uint64_t *ret_bytes);
 /* The same without c and twice x, for any number of rows up to KIT_ROWS. */
 int kit_dynamic_binary(uint64_t *ret_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions that die. A scripted client loses its session after each of its first messages; whatever was going on, it sees ST_COMMUNICATION, closes,
- * opens another, and nothing is left of the old one. Argument: inproc or process. */
+/* Sessions that die. A scripted client loses its session after each of its first messages; whatever was going on, it sees
+ * ST_COMMUNICATION, closes, opens another, and nothing is left of the old one. Argument: inproc or process. */
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -113,8 +113,8 @@ static void every_message(const char *format, unsigned step)
     assert_int_equal(kit_mappings(), mappings);
     assert_int_equal(kit_children(), children);
     assert_int_equal(rpc_live(), live);
-    /* setenv keeps every value that it was given, and the threads of a session in this process something for themselves; the address sanitizer
-     * knows better what is a leak. */
+    /* setenv keeps every value that it was given, and the threads of a session in this process something for themselves; the
+     * address sanitizer knows better what is a leak. */
     assert_in_range(mallinfo2().uordblks, 0, heap.uordblks + (own_process ? 16384 : 65536));
 }
 
@@ -143,7 +143,8 @@ static void test_faults(void **state)
     set_fault("delay@%u:1,delay@2:0", 1);
     assert_int_equal(kit_open(&c), ST_OK);
     kit_close(&c);
-    static const char *const wrong[] = { "kil@1", "kill", "kill@0", "kill@x", "delay@1", "kill@1:5", "delay@1:9999999", "@3", "kill@1;kill@2" };
+    static const char *const wrong[] = { "kil@1",           "kill", "kill@0",       "kill@x", "delay@1", "kill@1:5",
+                                         "delay@1:9999999", "@3",   "kill@1;kill@2" };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         setenv("OPENQNN_FAULT", wrong[i], 1);
         assert_int_equal(kit_open(&c), ST_INVALID_ARG);
@@ -153,7 +154,7 @@ static void test_faults(void **state)
     assert_works();
 }
 
-/* ---- from outside ------------------------------------------------------------------------------------------------------------ */
+/* ---- from outside ----------------------------------------------------------------------------------------------------- */
 
 static void *kill_it(void *arg)
 {

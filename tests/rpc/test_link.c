@@ -43,7 +43,8 @@ static void test_round_trip(void **state)
     kit_close(&c);
 }
 
-/* Nobody spins who was not asked to; who was does, sooner or later: not when the answer is there already, nor on the core that the session is on. */
+/* Nobody spins who was not asked to; who was does, sooner or later: not when the answer is there already, nor on the core
+ * that the session is on. */
 static void test_ways_to_wait(void **state)
 {
     (void)state;
@@ -73,7 +74,9 @@ static void test_times_and_marks(void **state)
     struct kit_client c;
     struct prof_mark marks[64];
     OK(kit_open(&c));
-    struct rpc_run r = { .program = c.program, .io = c.io, .n_io = KIT_IO, .profile_nodes = true, .marks = marks, .max_marks = 64 };
+    struct rpc_run r = {
+        .program = c.program, .io = c.io, .n_io = KIT_IO, .profile_nodes = true, .marks = marks, .max_marks = 64
+    };
     uint64_t before = clock_ns();
     OK(kit_link->run(c.s, &r));
     uint64_t after = clock_ns();
@@ -182,7 +185,8 @@ static void test_refused_loads(void **state)
 }
 
 /* Sparse files stand for gigabytes. What is refused leaves the session as it was. */
-/* Programs compute in memory of the client when it gives some; what does not fit is refused, and what is in use stays mapped. */
+/* Programs compute in memory of the client when it gives some; what does not fit is refused, and what is in use stays
+ * mapped. */
 static void test_pools(void **state)
 {
     (void)state;
@@ -221,7 +225,9 @@ static void test_pools(void **state)
         assert_true(kit_right(&c, i));
         const uint8_t *p = memory;
         for (uint32_t k = 0; k < 4; k++) /* in its part and nowhere else */
-            assert_int_equal(p[k * KIT_BYTES] == 0xA5 && memcmp(p + k * KIT_BYTES, p + k * KIT_BYTES + 1, KIT_BYTES - 1) == 0, k != (i < 2 ? 1 : 2));
+            assert_int_equal(p[k * KIT_BYTES] == 0xA5 &&
+                                 memcmp(p + k * KIT_BYTES, p + k * KIT_BYTES + 1, KIT_BYTES - 1) == 0,
+                             k != (i < 2 ? 1 : 2));
         memset(memory, 0xA5, 4 * KIT_BYTES);
         if (i == 1)
             OK(kit_link->set_scratch(c.s, c.program, (struct rpc_pool){ map, 2 * KIT_BYTES }));
@@ -378,7 +384,8 @@ static void test_dynamic(void **state)
     close(fd);
 }
 
-/* What the session writes is in the client's pages at once, and what the client writes in the session's: there is only one copy. */
+/* What the session writes is in the client's pages at once, and what the client writes in the session's: there is only one
+ * copy. */
 static void test_one_copy(void **state)
 {
     (void)state;

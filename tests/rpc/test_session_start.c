@@ -33,7 +33,7 @@
 static const char *other_skel;
 static char folder[] = "/tmp/openqnn-session-XXXXXX";
 
-/* ---- helpers ------------------------------------------------------------------------------------------------------------------ */
+/* ---- helpers ---------------------------------------------------------------------------------------------------------- */
 
 static void assert_says(const char *word)
 {
@@ -108,7 +108,7 @@ static void await_end(int pidfd)
     assert_int_equal(poll(&p, 1, 60000), 1);
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------------ */
 
 static void test_wrong_skels(void **state)
 {
@@ -280,7 +280,8 @@ static int try_all(void)
     missed |= (open("/etc/passwd", O_RDONLY) >= 0 || errno != EPERM) << 0;
     missed |= (socket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != EPERM) << 1;
     missed |= (execv("/bin/true", (char **)argv) == 0 || errno != EPERM) << 2;
-    missed |= (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED || errno != EPERM) << 3;
+    missed |= (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED || errno != EPERM)
+              << 3;
     missed |= (syscall(SYS_fork) >= 0 || errno != EPERM) << 4;
     missed |= (ptrace(PTRACE_TRACEME, 0, 0, 0) >= 0 || errno != EPERM) << 5;
     missed |= (kill(getppid(), 0) >= 0 || errno != EPERM) << 6;
@@ -303,7 +304,7 @@ static void test_filter(void **state)
     assert_int_equal(WEXITSTATUS(how), 0);
 }
 
-/* ---- a client that does not speak the language ----------------------------------------------------------------------------------- */
+/* ---- a client that does not speak the language ------------------------------------------------------------------------ */
 
 static struct rpc_reply talk(int sock, const void *bytes, size_t n, const int *fds, unsigned n_fds)
 {
@@ -362,7 +363,8 @@ static void test_bad_greeting(void **state)
         struct spawned child;
         struct rpc_request q = hello();
         int ring;
-        assert_int_equal(shared_create("ring", i == 3 ? 64 : sizeof(struct rpc_ring), &ring), ST_OK); /* 3: too small a ring */
+        assert_int_equal(shared_create("ring", i == 3 ? 64 : sizeof(struct rpc_ring), &ring),
+                         ST_OK); /* 3: too small a ring */
         q.type = i == 1 ? RPC_MAP : RPC_HELLO;
         q.magic ^= i == 2;
         assert_int_equal(spawn_session(skel_path(73), &child), ST_OK);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many threads on one session: right results for each, whatever the others do; runs are served by priority. Argument: inproc or process. */
+/* Many threads on one session: right results for each, whatever the others do; runs are served by priority. Argument: inproc
+ * or process. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,8 +54,12 @@ static void *work(void *arg)
         kit_io(c);
         kit_fill(c, i + j->index);
         struct rpc_cancel never = { .deadline_ns = 0 };
-        struct rpc_run r = { .program = j->own_program ? l.program : shared_program, .io = c->io, .n_io = KIT_IO, .priority = j->index,
-                             .wait = { j->index % 3 * 40, j->index % 2 }, .cancel = i % 2 ? &never : NULL };
+        struct rpc_run r = { .program = j->own_program ? l.program : shared_program,
+                             .io = c->io,
+                             .n_io = KIT_IO,
+                             .priority = j->index,
+                             .wait = { j->index % 3 * 40, j->index % 2 },
+                             .cancel = i % 2 ? &never : NULL };
         TRY_JOB(kit_link->run(c->s, &r) == ST_OK);
         TRY_JOB(kit_right(c, i + j->index));
         TRY_JOB(kit_link->unmap(c->s, map) == ST_OK);
@@ -101,7 +106,9 @@ static void test_abort_any_time(void **state)
     assert_int_equal(kit_open(&c), ST_OK);
     for (uint32_t i = 0; i < 50; i++) {
         struct rpc_cancel cancel = { .deadline_ns = i % 2 ? clock_ns() + i * 2000 : 0 };
-        struct rpc_run r = { .program = c.program, .io = c.io, .n_io = KIT_IO, .cancel = &cancel, .wait = { i % 4 * 30, false } };
+        struct rpc_run r = {
+            .program = c.program, .io = c.io, .n_io = KIT_IO, .cancel = &cancel, .wait = { i % 4 * 30, false }
+        };
         pthread_t t;
         pthread_create(&t, NULL, abort_it, &cancel);
         enum status st = kit_link->run(c.s, &r);
@@ -114,7 +121,7 @@ static void test_abort_any_time(void **state)
     kit_close(&c);
 }
 
-/* ---- order: the worker by itself, with everything queued before it looks ------------------------------------------------------ */
+/* ---- order: the worker by itself, with everything queued before it looks ---------------------------------------------- */
 
 static struct rpc_reply ask(struct worker *w, struct rpc_request q, int fd)
 {
@@ -163,7 +170,8 @@ static void test_priorities(void **state)
         uint32_t program;
         calls[i] = make_call(w, binary.map.id, bytes, &program);
         for (uint32_t k = 0; k < KIT_IO; k++)
-            rpc_area_io(calls[i])[k] = (struct rpc_call_io){ .map = buffer.map.id, .offset = k * KIT_BYTES, .bytes = KIT_BYTES };
+            rpc_area_io(calls[i])[k] =
+                (struct rpc_call_io){ .map = buffer.map.id, .offset = k * KIT_BYTES, .bytes = KIT_BYTES };
         calls[i]->n_io = KIT_IO, calls[i]->priority = priority[i], calls[i]->submit_ns = 1;
         atomic_store(&calls[i]->state, CALL_QUEUED);
         atomic_store(&ring->entries[i], program);

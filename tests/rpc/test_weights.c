@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants of programs in memory of the client: copied there, read from there and from nowhere else, shared only by graphs that have the same (argument: inproc or
- * process). */
+/* Constants of programs in memory of the client: copied there, read from there and from nowhere else, shared only by graphs
+ * that have the same (argument: inproc or process). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

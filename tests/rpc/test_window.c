@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fast memory of a session: one for all programs, charged for the largest, and no larger than a SoC has it (argument: inproc or process). */
+/* The fast memory of a session: one for all programs, charged for the largest, and no larger than a SoC has it (argument:
+ * inproc or process). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

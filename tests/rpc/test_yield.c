@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs that give way to others of higher priority, at known points (OPENQNN_FAULT=yield@N:STEP), in this process and in one of its own. Every program here has
- * x + c in the same bytes of the session's fast memory, needed until its last step, so whoever is not saved and put back has wrong results. */
+/* Runs that give way to others of higher priority, at known points (OPENQNN_FAULT=yield@N:STEP), in this process and in one
+ * of its own. Every program here has x + c in the same bytes of the session's fast memory, needed until its last step, so
+ * whoever is not saved and put back has wrong results. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -66,7 +67,8 @@ static struct actor *enter(uint32_t i, uint32_t priority, struct rpc_pool scratc
     a->c = (struct kit_client){ .s = stage.s, .program = l.program, .memory = memory };
     OK(kit_link->map(stage.s, rpc_fd(memory), 0, KIT_IO * KIT_BYTES, true, &a->c.buffer));
     kit_io(&a->c);
-    a->run = (struct rpc_run){ .program = l.program, .priority = priority, .io = a->c.io, .n_io = KIT_IO, .cancel = &a->cancel };
+    a->run =
+        (struct rpc_run){ .program = l.program, .priority = priority, .io = a->c.io, .n_io = KIT_IO, .cancel = &a->cancel };
     kit_fill(&a->c, a->seed);
     return a;
 }
@@ -149,7 +151,8 @@ static void test_gives_way(void **state)
         assert_int_equal(low->run.yields.saved_bytes, KIT_BYTES); /* x + c, and nothing else of the window */
         assert_int_equal(high->run.yields.count, 0);
         const struct rpc_yields *y = &low->run.yields;
-        assert_true(y->release_ns + y->wait_ns >= high->run.exec_ns && y->release_ns + y->wait_ns + y->restore_ns <= low->run.exec_ns);
+        assert_true(y->release_ns + y->wait_ns >= high->run.exec_ns &&
+                    y->release_ns + y->wait_ns + y->restore_ns <= low->run.exec_ns);
         kit_fill(&low->c, low->seed);
         run(low); /* as ever */
         assert_int_equal(low->run.yields.count, 0);
@@ -204,7 +207,8 @@ static void test_shared_memory_waits(void **state)
     open_stage(yield_at(3, 3, 1, 1));
     for (int i = 0; i < 2; i++) /* twice the same */
         OK(kit_link->map(stage.s, rpc_fd(memory), 0, 4096, true, &map[i]));
-    struct actor *low = enter(0, 50, (struct rpc_pool){ map[0], 0 }), *shares = enter(1, 200, (struct rpc_pool){ map[1], 0 }), *high = enter(2, 100, own);
+    struct actor *low = enter(0, 50, (struct rpc_pool){ map[0], 0 }),
+                 *shares = enter(1, 200, (struct rpc_pool){ map[1], 0 }), *high = enter(2, 100, own);
     share_results(shares, low);
     begin(low, CALL_RUNNING);
     begin(shares, CALL_QUEUED);
@@ -325,8 +329,9 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "process") == 0)
         kit_link = kit_stub(kit_arch);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gives_way),     cmocka_unit_test(test_three_deep),          cmocka_unit_test(test_equals_wait),
-        cmocka_unit_test(test_shared_memory_waits), cmocka_unit_test(test_backup_buffer), cmocka_unit_test(test_abort_while_waiting),
+        cmocka_unit_test(test_gives_way),           cmocka_unit_test(test_three_deep),
+        cmocka_unit_test(test_equals_wait),         cmocka_unit_test(test_shared_memory_waits),
+        cmocka_unit_test(test_backup_buffer),       cmocka_unit_test(test_abort_while_waiting),
         cmocka_unit_test(test_death_while_waiting), cmocka_unit_test(test_crowd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

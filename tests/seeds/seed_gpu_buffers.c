@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One OpenCL buffer per tensor, of the client's own context: registered as custom memory, read and written by the graph in place. The result, looked at through a
- * mapped buffer, is the one of plain pointers. */
+/* One OpenCL buffer per tensor, of the client's own context: registered as custom memory, read and written by the graph in
+ * place. The result, looked at through a mapped buffer, is the one of plain pointers. */
 #include <QNN/GPU/QnnGpuMem.h>
 #include <QNN/QnnInterface.h>
 #include <QNN/QnnOpDef.h>

@@ -31,7 +31,8 @@ static void open_interface(struct htp_seed *s)
     CHECK(s->rpcmem_alloc && s->rpcmem_free && s->rpcmem_to_fd);
 }
 
-static Qnn_Tensor_t tensor(struct htp_seed *s, const char *name, Qnn_TensorType_t type, uint32_t *dims, float scale, const void *data, uint32_t bytes)
+static Qnn_Tensor_t tensor(struct htp_seed *s, const char *name, Qnn_TensorType_t type, uint32_t *dims, float scale,
+                           const void *data, uint32_t bytes)
 {
     Qnn_Tensor_t t = QNN_TENSOR_INIT;
     t.v1.name = name;
@@ -67,14 +68,22 @@ static Qnn_Param_t pair(struct htp_seed *s, const char *name, uint32_t rank, uin
 static void add(struct htp_seed *s, const char *type, Qnn_Param_t *params, uint32_t n, Qnn_Tensor_t *in, Qnn_Tensor_t *out)
 {
     Qnn_OpConfig_t op = QNN_OPCONFIG_INIT;
-    op.v1 = (Qnn_OpConfigV1_t){ .name = type, .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW, .typeName = type, .numOfParams = n, .params = params,
-                                .numOfInputs = 2, .inputTensors = in, .numOfOutputs = 1, .outputTensors = out };
+    op.v1 = (Qnn_OpConfigV1_t){ .name = type,
+                                .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW,
+                                .typeName = type,
+                                .numOfParams = n,
+                                .params = params,
+                                .numOfInputs = 2,
+                                .inputTensors = in,
+                                .numOfOutputs = 1,
+                                .outputTensors = out };
     CHECK(s->qnn.graphAddNode(s->graph, op) == QNN_SUCCESS);
 }
 
 static void build(struct htp_seed *s)
 {
-    static uint32_t image[4] = { 1, SEED_SIDE, SEED_SIDE, SEED_CHANNELS }, filter[4] = { 3, 3, SEED_CHANNELS, SEED_CHANNELS };
+    static uint32_t image[4] = { 1, SEED_SIDE, SEED_SIDE, SEED_CHANNELS },
+                    filter[4] = { 3, 3, SEED_CHANNELS, SEED_CHANNELS };
     static uint32_t two[1] = { 2 }, square[2] = { 2, 2 }, stride[2] = { 1, 1 }, pad[4] = { 1, 1, 1, 1 };
     static uint8_t weights[9 * SEED_CHANNELS * SEED_CHANNELS];
     for (size_t i = 0; i < sizeof weights; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two shared-buffer programs need around the part they are about: the libraries opened by name, a quantized model with two inputs and one
- * output, and its result with plain pointers. */
+/* What the two shared-buffer programs need around the part they are about: the libraries opened by name, a quantized model
+ * with two inputs and one output, and its result with plain pointers. */
 #ifndef TESTS_SEED_HTP_KIT_H
 #define TESTS_SEED_HTP_KIT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inputs and outputs of a graph, read from its binary through the table of libQnnSystem.so; one graph, version 1 of the description. */
+/* The inputs and outputs of a graph, read from its binary through the table of libQnnSystem.so; one graph, version 1 of the
+ * description. */
 #include "seed_kit.h"
 
 #include <QNN/System/QnnSystemInterface.h>
@@ -17,9 +18,11 @@ int main(void)
 
     const QnnSystemContext_BinaryInfo_t *binaryInfo;
     Qnn_ContextBinarySize_t binaryInfoSize;
-    MUST(qnnSystemInterface->systemContextGetBinaryInfo(qnnSystemCtxHandle, s.binary, s.binary_size, &binaryInfo, &binaryInfoSize));
+    MUST(qnnSystemInterface->systemContextGetBinaryInfo(qnnSystemCtxHandle, s.binary, s.binary_size, &binaryInfo,
+                                                        &binaryInfoSize));
     CHECK(binaryInfo->version == QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_1);
-    CHECK(binaryInfo->contextBinaryInfoV1.numGraphs == 1 && binaryInfo->contextBinaryInfoV1.backendId == QNN_BACKEND_ID_LPAI);
+    CHECK(binaryInfo->contextBinaryInfoV1.numGraphs == 1 &&
+          binaryInfo->contextBinaryInfoV1.backendId == QNN_BACKEND_ID_LPAI);
     QnnSystemContext_GraphInfo_t *graphInfos = binaryInfo->contextBinaryInfoV1.graphs;
     QnnSystemContext_GraphInfo_t *graphInfo = &(graphInfos[0]);
 

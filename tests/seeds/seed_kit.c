@@ -89,7 +89,8 @@ static void build_sum(Qnn_GraphHandle_t g)
 static void build_window(Qnn_GraphHandle_t g)
 {
     static uint32_t one[3] = { 1, 1, SEED_IN }, all[3] = { 1, SEED_FRAMES, SEED_IN };
-    Qnn_Tensor_t in = shaped(g, "x", QNN_TENSOR_TYPE_APP_WRITE, 3, one), out = shaped(g, "y", QNN_TENSOR_TYPE_APP_READ, 3, all);
+    Qnn_Tensor_t in = shaped(g, "x", QNN_TENSOR_TYPE_APP_WRITE, 3, one),
+                 out = shaped(g, "y", QNN_TENSOR_TYPE_APP_READ, 3, all);
     Qnn_Param_t params[2] = { { .paramType = QNN_PARAMTYPE_SCALAR, .name = QNN_OP_BUFFER_PARAM_BUFFER_SIZE },
                               { .paramType = QNN_PARAMTYPE_SCALAR, .name = QNN_OP_BUFFER_PARAM_BUFFER_DIM } };
     params[0].scalarParam = (Qnn_Scalar_t){ .dataType = QNN_DATATYPE_UINT_32, .uint32Value = SEED_FRAMES };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the programs of this folder need around the part they are about: a small model, a context made from its binary, checks. The programs call
- * the functions of libQnnLpai.so by name, as the public LPAI pages do. */
+/* What the programs of this folder need around the part they are about: a small model, a context made from its binary,
+ * checks. The programs call the functions of libQnnLpai.so by name, as the public LPAI pages do. */
 #ifndef TESTS_SEED_KIT_H
 #define TESTS_SEED_KIT_H
 

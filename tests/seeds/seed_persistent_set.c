@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Persistent memory: given before the graph is finalized, kept until the context is freed, the same while scratch is replaced. */
+/* Persistent memory: given before the graph is finalized, kept until the context is freed, the same while scratch is
+ * replaced. */
 #include "seed_kit.h"
 
 int main(void)

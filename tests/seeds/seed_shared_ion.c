@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One shared buffer per tensor: allocated with rpcmem, registered as ION memory by its descriptor, used in place. The result has the same bits as
- * with plain pointers. */
+/* One shared buffer per tensor: allocated with rpcmem, registered as ION memory by its descriptor, used in place. The result
+ * has the same bits as with plain pointers. */
 #include "seed_htp_kit.h"
 
 static struct htp_seed seed;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recommended workflow from end to end: alignment, both sizes, aligned buffers, setConfig, finalize, buffers for inputs and outputs, execute. */
+/* The recommended workflow from end to end: alignment, both sizes, aligned buffers, setConfig, finalize, buffers for inputs
+ * and outputs, execute. */
 #include "seed_kit.h"
 
 static uint32_t start_align, size_align;
@@ -69,7 +70,8 @@ int main(void)
     uint8_t *x = graph->graphInputs[0].v1.clientBuf.data, *y = graph->graphOutputs[0].v1.clientBuf.data;
     for (int frame = 0; frame < 50; frame++) {
         memset(x, 10 + frame, SEED_IN);
-        MUST(QnnGraph_execute(s.graph, graph->graphInputs, graph->numGraphInputs, graph->graphOutputs, graph->numGraphOutputs, NULL, NULL));
+        MUST(QnnGraph_execute(s.graph, graph->graphInputs, graph->numGraphInputs, graph->graphOutputs,
+                              graph->numGraphOutputs, NULL, NULL));
         CHECK(y[0] == 10 + 2 * frame && y[SEED_OUT - 1] == y[0]);
     }
     MUST(QnnSystemContext_free(reader));

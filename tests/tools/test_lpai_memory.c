@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The TCM pool of libQnnLpaiNetRunExtensions.so: what it gives is aligned, its own and zeroed, what is freed can be had again, and a refusal takes
- * nothing away. */
+/* The TCM pool of libQnnLpaiNetRunExtensions.so: what it gives is aligned, its own and zeroed, what is freed can be had
+ * again, and a refusal takes nothing away. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -127,7 +127,8 @@ static void test_random(void **state)
             assert_true(LPAI_TCM_BYTES - used < (gaps + 1) * (have[i].bytes + 64) + 64 * gaps);
             continue;
         }
-        assert_true((uintptr_t)have[i].p % 64 == 0 && have[i].p >= m.pool && have[i].p + have[i].bytes <= m.pool + LPAI_TCM_BYTES);
+        assert_true((uintptr_t)have[i].p % 64 == 0 && have[i].p >= m.pool &&
+                    have[i].p + have[i].bytes <= m.pool + LPAI_TCM_BYTES);
         memset(have[i].p, (int)i, have[i].bytes);
     }
     lpai_memory_finish(&m);
@@ -135,7 +136,7 @@ static void test_random(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_whole_pool), cmocka_unit_test(test_buffers), cmocka_unit_test(test_other_types),
-                                        cmocka_unit_test(test_random) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_whole_pool), cmocka_unit_test(test_buffers),
+                                        cmocka_unit_test(test_other_types), cmocka_unit_test(test_random) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,8 +154,9 @@ static void test_file_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixed), cmocka_unit_test(test_axis), cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_plain), cmocka_unit_test(test_half), cmocka_unit_test(test_refused), cmocka_unit_test(test_file_names),
+        cmocka_unit_test(test_fixed),      cmocka_unit_test(test_axis), cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_plain),      cmocka_unit_test(test_half), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_file_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

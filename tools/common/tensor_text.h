@@ -28,13 +28,15 @@ const char *tensor_definition_name(Qnn_Definition_t definition);
 const char *tensor_format_name(Qnn_TensorDataFormat_t format);
 const char *tensor_memory_name(Qnn_TensorMemType_t type);
 
-/* Elements, and bytes in the type of the graph; packed types are rounded up to bytes. Refuses what overflows or is unknown. */
+/* Elements, and bytes in the type of the graph; packed types are rounded up to bytes. Refuses what overflows or is unknown.
+ */
 enum status tensor_sizes(const Qnn_Tensor_t *t, uint64_t *elements, uint64_t *bytes);
 
 /* `"x" uq8[1,224,224,3] scale 0.0078 offset -128` */
 void tensor_describe(const Qnn_Tensor_t *t, struct str *to);
 
-/* The name as a file name: what is not a letter, a digit or "_" becomes "_". The end of a name that is too long for a file becomes a hash. */
+/* The name as a file name: what is not a letter, a digit or "_" becomes "_". The end of a name that is too long for a file
+ * becomes a hash. */
 void tensor_file_name(const char *name, struct str *to);
 
 #endif

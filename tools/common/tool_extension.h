@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backend extensions: libraries such as libQnnLpaiNetRunExtensions.so that know the settings of one backend, so that the programs need not.
+/* Backend extensions: libraries such as libQnnLpaiNetRunExtensions.so that know the settings of one backend, so that the
+ * programs need not.
  *
- * A program opens the library named in its configuration file (backend_extensions/shared_library_path), takes the table behind EXTENSION_SYMBOL
- * and asks it at fixed moments:
+ * A program opens the library named in its configuration file (backend_extensions/shared_library_path), takes the table
+ * behind EXTENSION_SYMBOL and asks it at fixed moments:
  *
  *     open               reads backend_extensions/config_file_path; the backend's table is known, nothing is created
  *     backend_configs    for backendCreate
@@ -19,8 +20,9 @@
  *     context_freed      nothing uses the memory of graph_loaded any more
  *     close
  *
- * Every member may be NULL: nothing to do at that moment. Functions that return int return 0, or not 0 after a failure that explain() puts into
- * one sentence. Lists are NULL-terminated; they, and all they point at, stay valid until close. All calls come from one thread. */
+ * Every member may be NULL: nothing to do at that moment. Functions that return int return 0, or not 0 after a failure that
+ * explain() puts into one sentence. Lists are NULL-terminated; they, and all they point at, stay valid until close. All
+ * calls come from one thread. */
 #ifndef TOOLS_COMMON_TOOL_EXTENSION_H
 #define TOOLS_COMMON_TOOL_EXTENSION_H
 
@@ -59,7 +61,8 @@ struct extension {
     int (*device_created)(void *self, Qnn_DeviceHandle_t device); /* device NULL: the backend has none */
     int (*context_configs)(void *self, const QnnContext_Config_t ***ret);
     int (*graph_configs)(void *self, const char *graph, const QnnGraph_Config_t ***ret);
-    int (*graph_loaded)(void *self, const char *name, Qnn_GraphHandle_t graph, bool *finalize); /* *finalize: call graphFinalize (again) */
+    int (*graph_loaded)(void *self, const char *name, Qnn_GraphHandle_t graph,
+                        bool *finalize); /* *finalize: call graphFinalize (again) */
     int (*before_execute)(void *self, Qnn_GraphHandle_t graph);
     int (*after_execute)(void *self, Qnn_GraphHandle_t graph);
     void (*context_freed)(void *self);

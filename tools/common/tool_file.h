@@ -18,7 +18,8 @@ struct tool_file {
 
 enum status tool_file_read(const char *path, struct tool_file *ret);
 enum status tool_file_map(const char *path, struct tool_file *ret); /* private, writable copy on write */
-/* These bytes of it are not needed for now: pages of a mapped file go, and come back from the file when somebody reads them. Nothing may have been written there. */
+/* These bytes of it are not needed for now: pages of a mapped file go, and come back from the file when somebody reads them.
+ * Nothing may have been written there. */
 void tool_file_release(const struct tool_file *f, const void *bytes, size_t size);
 void tool_file_free(struct tool_file *f);                           /* takes a zeroed one */
 enum status tool_file_size(const char *path, uint64_t *ret);

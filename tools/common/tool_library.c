@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared libraries; see tool_library.h. dlopen's own text is kept, but the usual causes are told first: users meet a library of
- * the wrong machine or a search path that does not hold the file far more often than anything else. */
+/* Shared libraries; see tool_library.h. dlopen's own text is kept, but the usual causes are told first: users meet a library
+ * of the wrong machine or a search path that does not hold the file far more often than anything else. */
 #include "common/tool_library.h"
 
 #include <dlfcn.h>

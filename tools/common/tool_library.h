@@ -7,10 +7,11 @@
 #include "QNN/System/QnnSystemInterface.h"
 #include "base/status.h"
 
-/* Opens a library by path or by name. A name without "/" is also looked for in the current folder, next to the program and in
- * the SDK's lib folder. What fails says why: no such file and where it was looked for, wrong machine, not a library. */
+/* Opens a library by path or by name. A name without "/" is also looked for in the current folder, next to the program and
+ * in the SDK's lib folder. What fails says why: no such file and where it was looked for, wrong machine, not a library. */
 enum status library_open(const char *name, void **ret);
-/* The one in the folder of the library `beside`, where SDK and applications put them; else by name. `beside` may be a bare name or NULL. */
+/* The one in the folder of the library `beside`, where SDK and applications put them; else by name. `beside` may be a bare
+ * name or NULL. */
 enum status library_open_beside(const char *name, const char *beside, void **ret);
 enum status library_symbol(void *library, const char *library_name, const char *symbol, void **ret);
 void library_close(void *library); /* NULL allowed */

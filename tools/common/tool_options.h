@@ -2,12 +2,13 @@
 /* The command line, from one table per program: name, argument, help, and where the value goes.
  *
  *     static const struct tool_option options[] = {
- *         { "backend", OPT_STRING, offsetof(struct args, backend), .argument = "FILE", .help = "backend library", .required = true },
- *         { "log_level", OPT_CHOICE, offsetof(struct args, level), .choices = levels, .help = "how much is logged" },
+ *         { "backend", OPT_STRING, offsetof(struct args, backend), .argument = "FILE", .help = "backend library", .required
+ * = true }, { "log_level", OPT_CHOICE, offsetof(struct args, level), .choices = levels, .help = "how much is logged" },
  *         {} };
  *
- * `--name value` and `--name=value` are the same; `-x` when the row has a letter. --help and --version exist in every program.
- * Help is made from the table. What is refused names the option, the value seen, what is allowed and the nearest known name. */
+ * `--name value` and `--name=value` are the same; `-x` when the row has a letter. --help and --version exist in every
+ * program. Help is made from the table. What is refused names the option, the value seen, what is allowed and the nearest
+ * known name. */
 #ifndef TOOLS_COMMON_TOOL_OPTIONS_H
 #define TOOLS_COMMON_TOOL_OPTIONS_H
 

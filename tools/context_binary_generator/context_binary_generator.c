@@ -22,7 +22,8 @@ static const struct tool_option options[] = {
       .required = true, .section = "What is prepared" },
     { "model", OPT_LIST, AT(session.models), .argument = "FILE[,FILE...]",
       .help = "Model libraries of this machine's architecture; the graphs of all go into one context." },
-    { "dlc_path", OPT_LIST, AT(session.dlcs), .argument = "FILE[,FILE...]", .help = "DLC files; instead of --model, or with --model libQnnModelDlc.so." },
+    { "dlc_path", OPT_LIST, AT(session.dlcs), .argument = "FILE[,FILE...]",
+      .help = "DLC files; instead of --model, or with --model libQnnModelDlc.so." },
     { "model_prefix", OPT_STRING, AT(session.model_prefix), .argument = "PREFIX",
       .help = "Prefix of the functions of the model library; QnnModel when not given." },
     { "system_library", OPT_STRING, AT(session.system_library), .argument = "FILE",
@@ -46,10 +47,12 @@ static const struct tool_option options[] = {
       .help = "Folder for the results; ./output when not given." },
     { "backend_binary", OPT_STRING, AT(backend_binary), .argument = "NAME",
       .help = "Backend-specific file, on backends that have one." },
-    { "profiling_level", OPT_CHOICE, AT(session.profiling), .choices = session_profiling_levels, .seen = AT(session.profiling_given),
+    { "profiling_level", OPT_CHOICE, AT(session.profiling), .choices = session_profiling_levels,
+      .seen = AT(session.profiling_given),
       .help = "Measures compose and finalize; read <output_dir>/qnn-profiling-data.log with qnn-profile-viewer." },
     { "profiling_option", OPT_CHOICE, AT(session.profiling_option), .choices = session_profiling_options,
-      .help = "optrace: also writes <output_dir>/<graph>_schematic.bin, which readers of timelines want; on backends that have one." },
+      .help = "optrace: also writes <output_dir>/<graph>_schematic.bin, which readers of timelines want; on backends that "
+              "have one." },
     { "log_level", OPT_CHOICE, AT(session.log_level), .choices = tool_log_levels, .seen = AT(session.log_level_given),
       .help = "info shows the graphs with their inputs and outputs; warn when not given." },
     {}
@@ -70,13 +73,15 @@ static enum status check_options(const struct generator *o)
 {
     /* The older form: --model libQnnModelDlc.so --dlc_path FILE. */
     bool by_library = o->session.models.n == 1 && o->session.dlcs.n > 0;
-    RETURN_IF(!o->session.models.n == !o->session.dlcs.n && !by_library, ST_INVALID_ARG, "exactly one of --model and --dlc_path is needed");
+    RETURN_IF(!o->session.models.n == !o->session.dlcs.n && !by_library, ST_INVALID_ARG,
+              "exactly one of --model and --dlc_path is needed");
     RETURN_IF(o->data_format, ST_NOT_SUPPORTED,
               "--data_format_config needs a backend with camera formats, which this version does not have");
     return ST_OK;
 }
 
-/* What readers of timelines ask for: the estimate and the names of all commands are in the context binary, so it is that, once per graph. */
+/* What readers of timelines ask for: the estimate and the names of all commands are in the context binary, so it is that,
+ * once per graph. */
 static enum status save_schematics(struct session *s, const char *from)
 {
     CLEANUP(str_finish) struct str path;
@@ -87,7 +92,8 @@ static enum status save_schematics(struct session *s, const char *from)
     for (size_t i = 0; i < s->graphs.n && st == ST_OK; i++) {
         path.n = 0;
         str_addf(&path, "%s/%s_schematic.bin", s->opt.output_dir, s->graphs.at[i].name);
-        st = path.failed ? status_fail(ST_NO_MEMORY, "path of a schematic") : tool_file_write(str_text(&path), f.data, f.size);
+        st = path.failed ? status_fail(ST_NO_MEMORY, "path of a schematic")
+                         : tool_file_write(str_text(&path), f.data, f.size);
     }
     tool_file_free(&f);
     return st;

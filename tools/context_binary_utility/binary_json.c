@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The description of a context binary as JSON. Readers exist for two shapes, so both can be written: with objects inside "info"
- * (version 1) and flat (version 3). Key names are those that existing readers look for. */
+/* The description of a context binary as JSON. Readers exist for two shapes, so both can be written: with objects inside
+ * "info" (version 1) and flat (version 3). Key names are those that existing readers look for. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,8 @@
 #include "QNN/System/QnnSystemContext.h"
 #include "base/status.h"
 
-/* JSON. version 1: graphs, tensors and blobs sit inside "info" objects; 3: their fields are flat. Sizes are in bytes, VTCM in MB. */
+/* JSON. version 1: graphs, tensors and blobs sit inside "info" objects; 3: their fields are flat. Sizes are in bytes, VTCM
+ * in MB. */
 enum status report_json(const QnnSystemContext_BinaryInfo_t *info, int version, const char *path);
 
 /* Text for people on stdout, with the planned memory when the file is in the format of this SDK. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The description of a context binary for people, and the memory its graphs need. What the System API does not carry, the plan of
- * scratch memory above all, is read from the file itself. */
+/* The description of a context binary for people, and the memory its graphs need. What the System API does not carry, the
+ * plan of scratch memory above all, is read from the file itself. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -32,8 +32,8 @@ static void print_tensors(const char *title, const Qnn_Tensor_t *t, uint32_t n)
 static void print_row(const char *name, uint64_t bytes, const char *note)
 {
     char buf[32];
-    printf("    %-12s %12" PRIu64 " bytes  %10s%s%s\n", name, bytes, map_human(bytes, buf, sizeof(buf)), note[0] ? "   " : "",
-           note);
+    printf("    %-12s %12" PRIu64 " bytes  %10s%s%s\n", name, bytes, map_human(bytes, buf, sizeof(buf)),
+           note[0] ? "   " : "", note);
 }
 
 enum { MOST_EXPENSIVE = 5 };
@@ -51,8 +51,8 @@ static void print_expensive(const struct binary_graph *g)
             best = !seen && (best == BINARY_NONE || g->nodes[k].cycles > g->nodes[best].cycles) ? k : best;
         }
         shown[n] = best;
-        printf("    %12" PRIu64 "  %4.1f%%  %s (%s)\n", g->nodes[best].cycles, 100.0 * (double)g->nodes[best].cycles / (double)g->info.cycles,
-               g->nodes[best].name, g->nodes[best].op->name);
+        printf("    %12" PRIu64 "  %4.1f%%  %s (%s)\n", g->nodes[best].cycles,
+               100.0 * (double)g->nodes[best].cycles / (double)g->info.cycles, g->nodes[best].name, g->nodes[best].op->name);
     }
 }
 
@@ -65,8 +65,9 @@ static void print_dma(const struct binary_graph *g)
     for (uint32_t k = 0; k < g->n_nodes; k++)
         largest = g->nodes[k].tile.bytes > largest ? g->nodes[k].tile.bytes : largest;
     printf("  DMA of a device, by one execution; the largest tile takes %" PRIu64 " bytes of VTCM\n", largest);
-    printf("    %-12s %12" PRIu64 "\n    %-12s %12" PRIu64 " in    %12" PRIu64 " out\n    %-12s %12" PRIu64 " in    %12" PRIu64 " out\n", "weights", m.weights, "I/O", m.inputs, m.outputs,
-           "spill-fill", m.fill, m.spill);
+    printf("    %-12s %12" PRIu64 "\n    %-12s %12" PRIu64 " in    %12" PRIu64 " out\n    %-12s %12" PRIu64
+           " in    %12" PRIu64 " out\n",
+           "weights", m.weights, "I/O", m.inputs, m.outputs, "spill-fill", m.fill, m.spill);
 }
 
 static void print_work(const struct binary_graph *g)
@@ -74,19 +75,21 @@ static void print_work(const struct binary_graph *g)
     static const struct {
         int place;
         const char *name;
-    } pools[] = { { PLACE_SCRATCH, "scratch" }, { PLACE_PERSISTENT, "persistent" }, { PLACE_CONST, "constants" }, { PLACE_IO, "I/O" },
-                  { PLACE_LINES, "in chains" }, { PLACE_VTCM, "VTCM" }, { PLACE_SPILL, "spill-fill" } };
+    } pools[] = { { PLACE_SCRATCH, "scratch" }, { PLACE_PERSISTENT, "persistent" }, { PLACE_CONST, "constants" },
+                  { PLACE_IO, "I/O" },          { PLACE_LINES, "in chains" },       { PLACE_VTCM, "VTCM" },
+                  { PLACE_SPILL, "spill-fill" } };
     const struct binary_graph_info *i = &g->info;
     struct binary_traffic t;
-    printf("  work\n    %u nodes (%u before optimization), %u commands in %u steps, %" PRIu64 " multiply-adds\n", g->n_nodes, i->n_source_nodes,
-           g->n_commands, g->n_steps, i->macs);
+    printf("  work\n    %u nodes (%u before optimization), %u commands in %u steps, %" PRIu64 " multiply-adds\n", g->n_nodes,
+           i->n_source_nodes, g->n_commands, g->n_steps, i->macs);
     if (g->n_chains)
         printf("    %u chains: operators that hand lines to each other instead of tensors\n", g->n_chains);
     printf("  bytes moved by one execution\n");
     binary_graph_traffic(g, &t);
     for (size_t k = 0; k < sizeof(pools) / sizeof(pools[0]); k++)
         if (pools[k].place <= PLACE_LINES || i->vtcm_bytes)
-            printf("    %-12s %12" PRIu64 " read  %12" PRIu64 " written\n", pools[k].name, t.read[pools[k].place], t.written[pools[k].place]);
+            printf("    %-12s %12" PRIu64 " read  %12" PRIu64 " written\n", pools[k].name, t.read[pools[k].place],
+                   t.written[pools[k].place]);
     if (i->vtcm_bytes)
         print_dma(g);
     if (i->cycles) {

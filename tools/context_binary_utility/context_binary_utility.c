@@ -30,9 +30,11 @@ static const struct tool_option options[] = {
     { "summary", OPT_FLAG, AT(summary),
       .help = "Print a summary for people: graphs, inputs, outputs, planned memory. Also done without --json_file." },
     { "memory_map", OPT_CHOICE, AT(map_format), .choices = map_formats, .seen = AT(map),
-      .help = "Show which tensor lies where in scratch memory, and when, the peak and what it is made of: as text, as JSON, or as an HTML page with a "
+      .help = "Show which tensor lies where in scratch memory, and when, the peak and what it is made of: as text, as JSON, "
+              "or as an HTML page with a "
               "picture that needs nothing but a browser." },
-    { "memory_map_file", OPT_STRING, AT(map_file), .argument = "FILE", .help = "Where the memory map goes; standard output when not given." },
+    { "memory_map_file", OPT_STRING, AT(map_file), .argument = "FILE",
+      .help = "Where the memory map goes; standard output when not given." },
     { "system_library", OPT_STRING, AT(system_library), .argument = "FILE",
       .help = "libQnnSystem.so; looked for in the usual places when not given." },
     {}
@@ -43,9 +45,10 @@ static const struct tool_program program = {
     .summary = "tells what is in a context binary.",
     .usage = "--context_binary FILE [--json_file FILE] [--summary] [--memory_map text|json|html [--memory_map_file FILE]]",
     .options = options,
-    .examples = "  qnn-context-binary-utility --context_binary out/model.bin --summary\n"
-                "  qnn-context-binary-utility --context_binary out/model.bin --json_file model.json\n"
-                "  qnn-context-binary-utility --context_binary out/model.bin --memory_map html --memory_map_file memory.html\n",
+    .examples =
+        "  qnn-context-binary-utility --context_binary out/model.bin --summary\n"
+        "  qnn-context-binary-utility --context_binary out/model.bin --json_file model.json\n"
+        "  qnn-context-binary-utility --context_binary out/model.bin --memory_map html --memory_map_file memory.html\n",
 };
 
 static enum status describe(const struct utility *o, struct library_system *sys, const struct tool_file *f)

@@ -23,9 +23,9 @@ static void print_io(const struct convert_report *r, struct ir_graph *g)
             continue;
         const struct tensor_desc *d = &g->tensors.at[t].desc;
         bool moved = strcmp(io->source_layout, io->graph_layout) != 0;
-        tool_say("%-6s %s %s%s%s%s%s%s", io->output ? "output" : "input", io->graph_name, desc_text(d, text), io->graph_layout[0] ? " " : "",
-                 io->graph_layout, io->source_layout[0] && moved ? ", in the source " : "", moved ? io->source_layout : "",
-                 io->state ? ", goes to an input of the next run" : "");
+        tool_say("%-6s %s %s%s%s%s%s%s", io->output ? "output" : "input", io->graph_name, desc_text(d, text),
+                 io->graph_layout[0] ? " " : "", io->graph_layout, io->source_layout[0] && moved ? ", in the source " : "",
+                 moved ? io->source_layout : "", io->state ? ", goes to an input of the next run" : "");
         if (io->state)
             tool_say("       -> %s", io->state);
         if (dtype_is_fixed(d->type) && d->q.kind == Q_TENSOR)
@@ -37,8 +37,8 @@ void converter_print_issues(const struct convert_report *r)
 {
     for (size_t i = 0; i < r->issues.n; i++) {
         const struct convert_issue *s = &r->issues.at[i];
-        tool_log(TOOL_ERROR, "%s \"%s\": %s%s%s", s->op, s->node, s->reason, s->nearest ? "; the nearest that is supported: " : "",
-                 s->nearest ? s->nearest : "");
+        tool_log(TOOL_ERROR, "%s \"%s\": %s%s%s", s->op, s->node, s->reason,
+                 s->nearest ? "; the nearest that is supported: " : "", s->nearest ? s->nearest : "");
     }
 }
 
@@ -50,7 +50,8 @@ enum status converter_dump(const struct ir_graph *g, const char *path)
     struct str s;
     str_init(&s);
     ir_print(g, MOST, &s);
-    enum status st = s.failed ? status_fail(ST_NO_MEMORY, "no memory for the text of the graph") : tool_file_write(path, str_text(&s), s.n);
+    enum status st = s.failed ? status_fail(ST_NO_MEMORY, "no memory for the text of the graph")
+                              : tool_file_write(path, str_text(&s), s.n);
     str_finish(&s);
     return st;
 }
@@ -63,7 +64,8 @@ const char *converter_prefix(const struct converter *c, const char *suffix, stru
     return arena_printf(a, "%.*s", cut ? (int)(dot - path) : (int)strlen(path), path);
 }
 
-static enum status write_formats(const struct converter *c, const struct ir_graph *g, const struct convert_report *r, const struct convert_write *w)
+static enum status write_formats(const struct converter *c, const struct ir_graph *g, const struct convert_report *r,
+                                 const struct convert_write *w)
 {
     const char *slash = strrchr(w->prefix, '/');
     if (slash && slash > w->prefix) {
@@ -82,12 +84,15 @@ static enum status write_formats(const struct converter *c, const struct ir_grap
     return ST_OK;
 }
 
-static enum status write_files(const struct converter *c, const struct ir_graph *g, const struct convert_report *r, const char *command)
+static enum status write_files(const struct converter *c, const struct ir_graph *g, const struct convert_report *r,
+                               const char *command)
 {
     struct arena a;
     struct tool_file notice = { 0 };
     arena_init(&a);
-    struct convert_write w = { .prefix = converter_prefix(c, c->dlc ? ".dlc" : ".cpp", &a), .command = command, .version = c->version,
+    struct convert_write w = { .prefix = converter_prefix(c, c->dlc ? ".dlc" : ".cpp", &a),
+                               .command = command,
+                               .version = c->version,
                                .own_names = c->own_prefix };
     enum status st = w.prefix ? ST_OK : status_fail(ST_NO_MEMORY, "no memory for a path");
     if (st == ST_OK && c->copyright)
@@ -114,14 +119,25 @@ static void release(void *arg, const void *bytes, size_t size)
     tool_file_release(arg, bytes, size);
 }
 
-static enum status convert(const struct converter_front *front, const struct converter *c, const struct converter_words *w, const struct tool_file *file,
-                           struct convert_report *report, struct ir_graph **ret)
+static enum status convert(const struct converter_front *front, const struct converter *c, const struct converter_words *w,
+                           const struct tool_file *file, struct convert_report *report, struct ir_graph **ret)
 {
-    struct convert_opts o = { .inputs = w->inputs.at, .n_inputs = (uint32_t)w->inputs.n, .outputs = w->outputs.at, .n_outputs = (uint32_t)w->outputs.n,
-                              .symbols = w->symbols.at, .symbol_values = w->symbol_values.at, .n_symbols = (uint32_t)w->symbols.n,
-                              .batch = (uint32_t)c->batch, .preserve_io = w->preserve_layout, .float16 = c->float_bits == 1,
-                              .keep_batchnorm = c->keep_batchnorm, .reset_state = c->reset_state,
-                              .approximate = quantizer_wanted(&c->quant), .keep_patterns = c->keep_patterns, .release = release, .release_arg = (void *)file };
+    struct convert_opts o = { .inputs = w->inputs.at,
+                              .n_inputs = (uint32_t)w->inputs.n,
+                              .outputs = w->outputs.at,
+                              .n_outputs = (uint32_t)w->outputs.n,
+                              .symbols = w->symbols.at,
+                              .symbol_values = w->symbol_values.at,
+                              .n_symbols = (uint32_t)w->symbols.n,
+                              .batch = (uint32_t)c->batch,
+                              .preserve_io = w->preserve_layout,
+                              .float16 = c->float_bits == 1,
+                              .keep_batchnorm = c->keep_batchnorm,
+                              .reset_state = c->reset_state,
+                              .approximate = quantizer_wanted(&c->quant),
+                              .keep_patterns = c->keep_patterns,
+                              .release = release,
+                              .release_arg = (void *)file };
     enum status st = front->convert(file->data, file->size, folder_of(c->input, &report->arena), &o, report, ret);
     converter_print_issues(report);
     if (st == ST_OK && *ret)
@@ -154,8 +170,8 @@ static enum status number_names(struct ir_graph *g)
 }
 
 /* What happens to the graph between reading and writing. */
-static enum status improve(struct converter *c, const struct convert_report *report, const struct converter_words *w, struct ir_graph **g,
-                           struct ir_graph **keep)
+static enum status improve(struct converter *c, const struct convert_report *report, const struct converter_words *w,
+                           struct ir_graph **g, struct ir_graph **keep)
 {
     struct arena *a = (struct arena *)&report->arena;
     if (c->quant.ignore_model || c->export_format == 1)
@@ -182,11 +198,13 @@ static enum status check(const struct converter *c)
               "--ignore_encodings and --quantization_overrides contradict each other; give one of them");
     RETURN_IF(c->float_bias_given && c->float_bias_bits != c->float_bits, ST_NOT_SUPPORTED,
               "biases of %s bits beside float tensors of %s bits are not supported; give --float_bitwidth %s too",
-              converter_float_widths[c->float_bias_bits], converter_float_widths[c->float_bits], converter_float_widths[c->float_bias_bits]);
+              converter_float_widths[c->float_bias_bits], converter_float_widths[c->float_bits],
+              converter_float_widths[c->float_bias_bits]);
     return ST_OK;
 }
 
-static int run(const struct converter_front *front, struct converter *c, const struct converter_words *w, const char *command)
+static int run(const struct converter_front *front, struct converter *c, const struct converter_words *w,
+               const char *command)
 {
     struct tool_file file = { 0 };
     struct convert_report report;
@@ -231,9 +249,13 @@ void converter_words_apply(const struct converter_words *w, struct converter *c)
     c->quant.n_preserved = (uint32_t)w->preserved.n;
 }
 
-int converter_program(const struct converter_front *front, const struct tool_option *options, bool dlc, int argc, char **argv)
+int converter_program(const struct converter_front *front, const struct tool_option *options, bool dlc, int argc,
+                      char **argv)
 {
-    const struct tool_program program = { .name = front->program, .summary = front->summary, .usage = "-i MODEL [-o FILE] [options]", .options = options,
+    const struct tool_program program = { .name = front->program,
+                                          .summary = front->summary,
+                                          .usage = "-i MODEL [-o FILE] [options]",
+                                          .options = options,
                                           .examples = front->examples };
     struct converter c = { .dlc = dlc };
     struct converter_words w = { .letter_s_is_shape = dlc };

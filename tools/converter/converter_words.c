@@ -43,14 +43,17 @@ static enum status take_dims(struct converter_words *w, char **word)
         TRY(read_number("--input_dim", &p, &in->dims[in->rank++]));
         if (!*p)
             return ST_OK;
-        RETURN_IF(*p != ',', ST_INVALID_ARG, "--input_dim %s \"%s\": numbers separated by commas are expected", word[0], word[1]);
+        RETURN_IF(*p != ',', ST_INVALID_ARG, "--input_dim %s \"%s\": numbers separated by commas are expected", word[0],
+                  word[1]);
     }
-    return status_fail(ST_INVALID_ARG, "--input_dim %s \"%s\": at most %d dimensions are supported", word[0], word[1], MAX_RANK);
+    return status_fail(ST_INVALID_ARG, "--input_dim %s \"%s\": at most %d dimensions are supported", word[0], word[1],
+                       MAX_RANK);
 }
 
 static enum status take_layout(struct converter_words *w, char **word)
 {
-    static const char *const known[] = {"NCDHW", "NDHWC", "NCHW", "NHWC", "NFC", "NCF", "NTF", "TNF", "NF", "NC", "F", "NONTRIVIAL"};
+    static const char *const known[] = { "NCDHW", "NDHWC", "NCHW", "NHWC", "NFC", "NCF",
+                                         "NTF",   "TNF",   "NF",   "NC",   "F",   "NONTRIVIAL" };
     enum { N = sizeof(known) / sizeof(known[0]) };
     struct convert_input *in;
     TRY(input_named(w, word[0], &in));
@@ -59,8 +62,10 @@ static enum status take_layout(struct converter_words *w, char **word)
             in->layout = known[i];
             return ST_OK;
         }
-    return status_fail(ST_INVALID_ARG, "--input_layout %s \"%s\" is not known; NCDHW, NDHWC, NCHW, NHWC, NFC, NCF, NTF, TNF, NF, NC, F and NONTRIVIAL are",
-                       word[0], word[1]);
+    return status_fail(
+        ST_INVALID_ARG,
+        "--input_layout %s \"%s\" is not known; NCDHW, NDHWC, NCHW, NHWC, NFC, NCF, NTF, TNF, NF, NC, F and NONTRIVIAL are",
+        word[0], word[1]);
 }
 
 static enum status take_type(struct converter_words *w, char **word)
@@ -68,8 +73,9 @@ static enum status take_type(struct converter_words *w, char **word)
     static const struct {
         const char *name;
         enum dtype type;
-    } known[] = {{"float32", DT_F32}, {"float16", DT_F16}, {"int8", DT_I8}, {"uint8", DT_U8}, {"int16", DT_I16}, {"uint16", DT_U16},
-                 {"int32", DT_I32}, {"uint32", DT_U32}, {"int64", DT_I64}, {"uint64", DT_U64}, {"bool", DT_B8}};
+    } known[] = { { "float32", DT_F32 }, { "float16", DT_F16 }, { "int8", DT_I8 },   { "uint8", DT_U8 },
+                  { "int16", DT_I16 },   { "uint16", DT_U16 },  { "int32", DT_I32 }, { "uint32", DT_U32 },
+                  { "int64", DT_I64 },   { "uint64", DT_U64 },  { "bool", DT_B8 } };
     struct convert_input *in;
     TRY(input_named(w, word[0], &in));
     for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -77,7 +83,9 @@ static enum status take_type(struct converter_words *w, char **word)
             in->type = known[i].type;
             return ST_OK;
         }
-    return status_fail(ST_INVALID_ARG, "--input_dtype %s \"%s\" is not known; float32, float16, int8 … int64, uint8 … uint64 and bool are", word[0], word[1]);
+    return status_fail(ST_INVALID_ARG,
+                       "--input_dtype %s \"%s\" is not known; float32, float16, int8 … int64, uint8 … uint64 and bool are",
+                       word[0], word[1]);
 }
 
 static enum status take_symbol(struct converter_words *w, char **word)
@@ -104,7 +112,8 @@ static enum status take_output(struct converter_words *w, char **word)
     return ST_OK;
 }
 
-static enum status add_order(struct converter_words *w, const char *name, const char *from, const char *to, enum converter_order_kind kind)
+static enum status add_order(struct converter_words *w, const char *name, const char *from, const char *to,
+                             enum converter_order_kind kind)
 {
     struct converter_order *o = vec_push(&w->orders);
     RETURN_IF(!o, ST_NO_MEMORY, "no memory for the options of \"%s\"", name);
@@ -130,8 +139,11 @@ static enum status take_source_output(struct converter_words *w, char **word)
 static enum status refuse_packages(struct converter_words *w, char **word)
 {
     (void)w;
-    return status_fail(ST_NOT_SUPPORTED, "op packages (\"%s\") are not supported: operators of a package cannot be converted; express them in operators "
-                       "of the source format", word[0] ? word[0] : "");
+    return status_fail(
+        ST_NOT_SUPPORTED,
+        "op packages (\"%s\") are not supported: operators of a package cannot be converted; express them in operators "
+        "of the source format",
+        word[0] ? word[0] : "");
 }
 
 static enum status refuse_tensorflow(struct converter_words *w, char **word)
@@ -141,7 +153,7 @@ static enum status refuse_tensorflow(struct converter_words *w, char **word)
     return status_fail(ST_NOT_SUPPORTED, "TensorFlow graphs are not read; save the model as TFLite or ONNX");
 }
 
-/* ---- options with words that may be left out: the list ends at NULL or at the next option --------------------------------- */
+/* ---- options with words that may be left out: the list ends at NULL or at the next option ----------------------------- */
 
 static bool is_word(const char *text)
 {
@@ -151,7 +163,8 @@ static bool is_word(const char *text)
 /* What the client gives, and what the model expects. */
 static enum status take_color(struct converter_words *w, char **word)
 {
-    RETURN_IF(!is_word(word[0]) || !is_word(word[1]), ST_INVALID_ARG, "--input_encoding expects the name of an input and bgr, rgb, rgba, argb32, time_series or other");
+    RETURN_IF(!is_word(word[0]) || !is_word(word[1]), ST_INVALID_ARG,
+              "--input_encoding expects the name of an input and bgr, rgb, rgba, argb32, time_series or other");
     const char *out = is_word(word[2]) ? word[2] : "bgr";
     bool plain = str_eq(word[1], "time_series") || str_eq(word[1], "other");
     return plain ? ST_OK : add_order(w, word[0], word[1], out, ORDER_COLOR);
@@ -185,7 +198,8 @@ static enum status take_preserve_type(struct converter_words *w, char **word)
 static enum status take_kind(struct converter_words *w, char **word)
 {
     bool known = str_eq(word[1], "default") || str_eq(word[1], "image"), opaque = str_eq(word[1], "opaque");
-    RETURN_IF(!known && !opaque, ST_INVALID_ARG, "--input_type %s \"%s\" is not known; default, image and opaque are", word[0], word[1]);
+    RETURN_IF(!known && !opaque, ST_INVALID_ARG, "--input_type %s \"%s\" is not known; default, image and opaque are",
+              word[0], word[1]);
     if (known)
         tool_log(TOOL_WARN, "--input_type %s %s changes nothing: the graph takes what the client gives", word[0], word[1]);
     const char **name = opaque ? vec_push(&w->preserved) : NULL;
@@ -197,8 +211,10 @@ static enum status take_kind(struct converter_words *w, char **word)
 
 static enum status take_truth(const char *option, char **word, bool *ret)
 {
-    bool no = is_word(*word) && (str_eq(*word, "false") || str_eq(*word, "False")), yes = is_word(*word) && (str_eq(*word, "true") || str_eq(*word, "True"));
-    RETURN_IF(is_word(*word) && !no && !yes, ST_INVALID_ARG, "%s \"%s\": true or false is expected, or nothing", option, *word);
+    bool no = is_word(*word) && (str_eq(*word, "false") || str_eq(*word, "False")),
+         yes = is_word(*word) && (str_eq(*word, "true") || str_eq(*word, "True"));
+    RETURN_IF(is_word(*word) && !no && !yes, ST_INVALID_ARG, "%s \"%s\": true or false is expected, or nothing", option,
+              *word);
     *ret = !no;
     return ST_OK;
 }
@@ -215,8 +231,8 @@ static enum status take_rows(struct converter_words *w, char **word)
 
 static enum status take_dry_run(struct converter_words *w, char **word)
 {
-    RETURN_IF(is_word(*word) && !str_eq(*word, "info") && !str_eq(*word, "debug"), ST_INVALID_ARG, "--dry_run \"%s\": info or debug is expected, or nothing",
-              *word);
+    RETURN_IF(is_word(*word) && !str_eq(*word, "info") && !str_eq(*word, "debug"), ST_INVALID_ARG,
+              "--dry_run \"%s\": info or debug is expected, or nothing", *word);
     w->dry_run = true;
     return ST_OK;
 }
@@ -307,7 +323,8 @@ static enum status take_one(struct converter_words *w, int left, char **argv, in
         if (!str_eq(table[i].name, argv[0]) && !str_eq(table[i].letter, argv[0]))
             continue;
         int words = table[i].words;
-        RETURN_IF(left <= words, ST_INVALID_ARG, "%s is followed by %d word%s; %d are expected", argv[0], left - 1, left == 2 ? "" : "s", words);
+        RETURN_IF(left <= words, ST_INVALID_ARG, "%s is followed by %d word%s; %d are expected", argv[0], left - 1,
+                  left == 2 ? "" : "s", words);
         TRY(table[i].take(w, argv + 1));
         for (words = words == ANY_WORDS ? 0 : words; table[i].words == ANY_WORDS && is_word(argv[words + 1]);)
             words++;

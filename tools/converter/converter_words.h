@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of the converters that take several words or may be repeated: --input_dim NAME 1,224,224,3. They are taken out of the command line
- * before the ordinary options are read. */
+/* Options of the converters that take several words or may be repeated: --input_dim NAME 1,224,224,3. They are taken out of
+ * the command line before the ordinary options are read. */
 #ifndef TOOLS_CONVERTER_CONVERTER_WORDS_H
 #define TOOLS_CONVERTER_CONVERTER_WORDS_H
 

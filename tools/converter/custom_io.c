@@ -33,8 +33,10 @@ static enum status set_value(const char *path, unsigned line, const char *key, c
             *(const char **)((char *)to + keys[i].offset) = value;
         return ST_OK;
     }
-    return status_fail(ST_BAD_TEXT, "%s:%u: \"%s\" is not known; IOName, Layout (Model, Custom), Datatype and QuantParam (Type, Scale, Offset) are", path, line,
-                       key);
+    return status_fail(
+        ST_BAD_TEXT,
+        "%s:%u: \"%s\" is not known; IOName, Layout (Model, Custom), Datatype and QuantParam (Type, Scale, Offset) are",
+        path, line, key);
 }
 
 static char *trim(char *s)
@@ -99,13 +101,15 @@ static enum status encode(const char *path, const struct item *i, struct quantiz
     char *end = NULL, *end2 = NULL;
     double scale = strtod(i->scale, &end);
     long offset = i->offset ? strtol(i->offset, &end2, 10) : 0;
-    RETURN_IF(*end || !(scale > 0) || (end2 && *end2), ST_BAD_TEXT, "%s: \"%s\": Scale above 0 and a whole Offset are expected", path, i->name);
+    RETURN_IF(*end || !(scale > 0) || (end2 && *end2), ST_BAD_TEXT,
+              "%s: \"%s\": Scale above 0 and a whole Offset are expected", path, i->name);
     struct quantize_override *list = arena_array(a, struct quantize_override, q->n_io + 1);
     struct quantize_entry *e = arena_new(a, struct quantize_entry);
     RETURN_IF(!list || !e, ST_NO_MEMORY, "no memory for \"%s\"", i->name);
     if (q->n_io)
         memcpy(list, q->io, q->n_io * sizeof(*list));
-    *e = (struct quantize_entry){ .scale = scale, .offset = offset, .has_scale = true, .symmetric = str_eq(i->type, "int8") };
+    *e =
+        (struct quantize_entry){ .scale = scale, .offset = offset, .has_scale = true, .symmetric = str_eq(i->type, "int8") };
     list[q->n_io++] = (struct quantize_override){ .name = i->name, .bits = 8, .n = 1, .entries = e };
     q->io = list;
     return ST_OK;
@@ -133,8 +137,8 @@ static enum status apply(const struct target *to, const struct item *i)
     RETURN_IF(!i->name, ST_BAD_TEXT, "%s: an entry has no IOName", to->path);
     const char *name = convert_name(to->a, i->name);
     uint32_t t = name ? ir_find_tensor(to->g, name) : IR_NONE;
-    RETURN_IF(t == IR_NONE || (to->g->tensors.at[t].role != IR_INPUT && to->g->tensors.at[t].role != IR_OUTPUT), ST_NOT_FOUND,
-              "%s: the graph has no input or output \"%s\"", to->path, i->name);
+    RETURN_IF(t == IR_NONE || (to->g->tensors.at[t].role != IR_INPUT && to->g->tensors.at[t].role != IR_OUTPUT),
+              ST_NOT_FOUND, "%s: the graph has no input or output \"%s\"", to->path, i->name);
     const char *from = graph_layout(to->r, name, i->model);
     if (i->custom && i->custom[0] && from && !str_eq(from, i->custom)) {
         enum status st = custom_io_layout(to->g, t, from, i->custom, to->a);
@@ -150,7 +154,8 @@ static enum status apply(const struct target *to, const struct item *i)
     return ST_OK;
 }
 
-enum status custom_io_read(const char *path, const struct convert_report *r, struct ir_graph *g, struct arena *a, struct quantizer_args *q)
+enum status custom_io_read(const char *path, const struct convert_report *r, struct ir_graph *g, struct arena *a,
+                           struct quantizer_args *q)
 {
     struct target to = { path, r, g, a, q };
     struct tool_file f = { 0 };
@@ -171,24 +176,30 @@ enum status custom_io_read(const char *path, const struct convert_report *r, str
 
 static const char *type_name(enum dtype t)
 {
-    return t == DT_F16 ? "float16" : t == DT_UQ8 ? "uint8" : t == DT_SQ8 ? "int8" : dtype_is_float(t) ? "float32" : dtype_name(t);
+    return t == DT_F16         ? "float16"
+           : t == DT_UQ8       ? "uint8"
+           : t == DT_SQ8       ? "int8"
+           : dtype_is_float(t) ? "float32"
+                               : dtype_name(t);
 }
 
 enum status custom_io_template(const struct convert_report *r, struct ir_graph *g, const char *path)
 {
     struct str s;
     str_init(&s);
-    str_add(&s, "# Datatype: float32, float16, uint8 or int8. QuantParam/Type: QNN_DEFINITION_DEFINED with Scale and Offset, or QNN_DEFINITION_UNDEFINED.\n");
+    str_add(&s, "# Datatype: float32, float16, uint8 or int8. QuantParam/Type: QNN_DEFINITION_DEFINED with Scale and "
+                "Offset, or QNN_DEFINITION_UNDEFINED.\n");
     for (size_t i = 0; i < r->io.n; i++) {
         const struct convert_io *io = &r->io.at[i];
         uint32_t t = ir_find_tensor(g, io->graph_name);
         if (t == IR_NONE)
             continue;
-        str_addf(&s, "- IOName: %s\n  Layout:\n    Model: %s\n    Custom: %s\n  Datatype: %s\n", io->graph_name, io->source_layout, io->graph_layout,
-                 type_name(g->tensors.at[t].desc.type));
+        str_addf(&s, "- IOName: %s\n  Layout:\n    Model: %s\n    Custom: %s\n  Datatype: %s\n", io->graph_name,
+                 io->source_layout, io->graph_layout, type_name(g->tensors.at[t].desc.type));
         str_addf(&s, "  QuantParam:\n    Type: QNN_DEFINITION_UNDEFINED\n");
     }
-    enum status st = s.failed ? status_fail(ST_NO_MEMORY, "%s: out of memory", path) : tool_file_write(path, str_text(&s), s.n);
+    enum status st =
+        s.failed ? status_fail(ST_NO_MEMORY, "%s: out of memory", path) : tool_file_write(path, str_text(&s), s.n);
     str_finish(&s);
     return st;
 }

@@ -19,7 +19,8 @@ struct place {
 
 static enum status refuse(const struct place *p, const char *what)
 {
-    return status_fail(ST_BAD_TEXT, "%s: %s%s%s%s: %s", p->path, p->section, p->name ? "/\"" : "", p->name ? p->name : "", p->name ? "\"" : "", what);
+    return status_fail(ST_BAD_TEXT, "%s: %s%s%s%s: %s", p->path, p->section, p->name ? "/\"" : "", p->name ? p->name : "",
+                       p->name ? "\"" : "", what);
 }
 
 /* true, "true", "True" */
@@ -64,7 +65,8 @@ static enum status add(struct encodings *to, const struct quantize_override *o)
 
 /* ---- name: [ { bitwidth, min, max, scale, offset, is_symmetric, dtype } … ] ---------------------------------------- */
 
-static enum status read_entry(const struct place *p, const json_t *from, struct quantize_override *o, struct quantize_entry *e)
+static enum status read_entry(const struct place *p, const json_t *from, struct quantize_override *o,
+                              struct quantize_entry *e)
 {
     double bits = 8, offset = 0;
     if (!json_is_object(from))
@@ -110,7 +112,7 @@ static bool element(const json_t *v, size_t i, double *ret)
     return number(json_is_array(v) ? json_array_get(v, i) : v, ret);
 }
 
-/* ---- lists of lists ---------------------------------------------------------------------------------------------------- */
+/* ---- lists of lists --------------------------------------------------------------------------------------------------- */
 
 enum { DEEPEST = 6 };
 
@@ -186,7 +188,8 @@ static enum status read_output_type(const struct place *p, const char *text, str
     return check_bits(p, atoi(digits), o);
 }
 
-static enum status fill_entries(const struct place *p, const json_t *item, bool is_signed, struct arena *a, struct quantize_override *o)
+static enum status fill_entries(const struct place *p, const json_t *item, bool is_signed, struct arena *a,
+                                struct quantize_override *o)
 {
     double *scales, *zeros, half = o->is_float ? 0 : (double)(1ull << (o->bits - 1));
     uint32_t n_zeros;
@@ -230,7 +233,8 @@ static enum status read_onnx_like(struct place *p, const json_t *item, struct ar
 
 static enum status read_item(struct place *p, const json_t *item, struct arena *a, struct encodings *to)
 {
-    const char *name = json_string_value(json_object_get(item, "name")), *type = json_string_value(json_object_get(item, "enc_type"));
+    const char *name = json_string_value(json_object_get(item, "name")),
+               *type = json_string_value(json_object_get(item, "enc_type"));
     const char *dtype = json_string_value(json_object_get(item, "dtype"));
     const json_t *scale = json_object_get(item, "scale"), *offset = json_object_get(item, "offset");
     double bits = 8;
@@ -240,7 +244,9 @@ static enum status read_item(struct place *p, const json_t *item, struct arena *
     bool blocks = type && (!strcmp(type, "PER_BLOCK") || !strcmp(type, "LPBQ")), lpbq = type && !strcmp(type, "LPBQ");
     if (type && !blocks && strcmp(type, "PER_TENSOR") && strcmp(type, "PER_CHANNEL"))
         return refuse(p, "enc_type is not PER_TENSOR, PER_CHANNEL, PER_BLOCK or LPBQ");
-    struct quantize_override o = { .name = arena_strdup(a, name), .n = 1, .is_float = dtype && (!strcasecmp(dtype, "float") || !strcasecmp(dtype, "fp")) };
+    struct quantize_override o = { .name = arena_strdup(a, name),
+                                   .n = 1,
+                                   .is_float = dtype && (!strcasecmp(dtype, "float") || !strcasecmp(dtype, "fp")) };
     number(json_object_get(item, "bw"), &bits);
     if (lpbq)
         number(json_object_get(item, "compressed_bw"), &bits); /* bw is that of the products with block scales */
@@ -257,7 +263,8 @@ static enum status read_item(struct place *p, const json_t *item, struct arena *
     for (uint32_t i = 0; i < o.n; i++) {
         double at = 0;
         e[i].has_scale = element(scale, i, &e[i].scale);
-        e[i].has_range = element(json_object_get(item, "min"), i, &e[i].min) && element(json_object_get(item, "max"), i, &e[i].max);
+        e[i].has_range =
+            element(json_object_get(item, "min"), i, &e[i].min) && element(json_object_get(item, "max"), i, &e[i].max);
         element(offset, i, &at);
         e[i].offset = (int64_t)fmax(fmin(at, 1e12), -1e12);
         e[i].symmetric = truth(json_object_get(item, "is_sym"));
@@ -336,8 +343,9 @@ static json_t *entry_of(const struct quantize_row *r, uint32_t i)
         return json_pack("{s:s, s:i}", "dtype", "float", "bitwidth", bits);
     int64_t offset = (r->offsets ? r->offsets[i] : 0) + (is_signed ? -(1ll << (bits - 1)) : 0);
     double scale = r->scales[i], min = scale * (double)offset, max = min + scale * ((double)(1ull << bits) - 1);
-    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:I, s:s, s:s}", "dtype", "int", "bitwidth", bits, "min", min, "max", max, "scale", scale, "offset",
-                     (json_int_t)offset, "is_symmetric", is_signed ? "True" : "False", "origin", quantize_origin_names[r->origin]);
+    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:I, s:s, s:s}", "dtype", "int", "bitwidth", bits, "min", min, "max", max,
+                     "scale", scale, "offset", (json_int_t)offset, "is_symmetric", is_signed ? "True" : "False", "origin",
+                     quantize_origin_names[r->origin]);
 }
 
 enum status encodings_write(const struct quantize_report *r, const char *path)
@@ -349,7 +357,8 @@ enum status encodings_write(const struct quantize_report *r, const char *path)
         json_t *list = json_array();
         for (uint32_t i = 0; ok && i < row->n; i++)
             ok = json_array_append_new(list, entry_of(row, i)) == 0;
-        ok = ok && json_object_set_new(json_object_get(root, row->constant ? "param_encodings" : "activation_encodings"), row->name, list) == 0;
+        ok = ok && json_object_set_new(json_object_get(root, row->constant ? "param_encodings" : "activation_encodings"),
+                                       row->name, list) == 0;
     }
     char *text = ok ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(root);

@@ -43,14 +43,20 @@ static enum status op_config(const struct op_call *c, struct arena *a, Qnn_OpCon
             in[i] = qnn_view_absent();
             continue;
         }
-        TRY(qnn_view_tensor(arena_printf(a, "in%u", i), c->in[i], known ? QNN_TENSOR_TYPE_STATIC : QNN_TENSOR_TYPE_NATIVE, a, &in[i]));
+        TRY(qnn_view_tensor(arena_printf(a, "in%u", i), c->in[i], known ? QNN_TENSOR_TYPE_STATIC : QNN_TENSOR_TYPE_NATIVE, a,
+                            &in[i]));
         if (known)
             in[i].v1.clientBuf = (Qnn_ClientBuffer_t){ (void *)c->in_data[i], (uint32_t)desc_bytes(c->in[i]) };
     }
     for (uint32_t i = 0; i < c->n_out; i++)
         TRY(qnn_view_tensor(arena_printf(a, "out%u", i), c->out[i], QNN_TENSOR_TYPE_NATIVE, a, &out[i]));
-    ret->v1 = (Qnn_OpConfigV1_t){ .name = c->node, .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW, .typeName = c->op->name, .numOfInputs = c->n_in,
-                                  .inputTensors = in, .numOfOutputs = c->n_out, .outputTensors = out };
+    ret->v1 = (Qnn_OpConfigV1_t){ .name = c->node,
+                                  .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW,
+                                  .typeName = c->op->name,
+                                  .numOfInputs = c->n_in,
+                                  .inputTensors = in,
+                                  .numOfOutputs = c->n_out,
+                                  .outputTensors = out };
     return qnn_view_params(c->op, c->node, c->params, a, &ret->v1.params, &ret->v1.numOfParams);
 }
 
@@ -75,8 +81,9 @@ enum status runner_supports(void *engine, const struct op_call *c)
 static Qnn_TensorType_t role_type(const struct ir_tensor *t, bool all_outputs)
 {
     static const Qnn_TensorType_t types[IR_ROLE_COUNT] = {
-        [IR_INPUT] = QNN_TENSOR_TYPE_APP_WRITE, [IR_OUTPUT] = QNN_TENSOR_TYPE_APP_READ, [IR_INOUT] = QNN_TENSOR_TYPE_APP_READWRITE,
-        [IR_NATIVE] = QNN_TENSOR_TYPE_NATIVE,   [IR_CONST] = QNN_TENSOR_TYPE_STATIC,    [IR_ABSENT] = QNN_TENSOR_TYPE_NULL,
+        [IR_INPUT] = QNN_TENSOR_TYPE_APP_WRITE,     [IR_OUTPUT] = QNN_TENSOR_TYPE_APP_READ,
+        [IR_INOUT] = QNN_TENSOR_TYPE_APP_READWRITE, [IR_NATIVE] = QNN_TENSOR_TYPE_NATIVE,
+        [IR_CONST] = QNN_TENSOR_TYPE_STATIC,        [IR_ABSENT] = QNN_TENSOR_TYPE_NULL,
     };
     return t->role == IR_NATIVE && all_outputs ? QNN_TENSOR_TYPE_APP_READ : types[t->role];
 }
@@ -98,7 +105,8 @@ static enum status create_tensors(struct runner *r, bool all_outputs)
         }
         TRY(qnn_view_tensor(t->name, &t->desc, role_type(t, all_outputs), &r->arena, &r->tensors[i]));
         if (t->role == IR_CONST)
-            r->tensors[i].v1.clientBuf = (Qnn_ClientBuffer_t){ (void *)t->data, (uint32_t)(t->raw_bytes ? t->raw_bytes : desc_bytes(&t->desc)) };
+            r->tensors[i].v1.clientBuf =
+                (Qnn_ClientBuffer_t){ (void *)t->data, (uint32_t)(t->raw_bytes ? t->raw_bytes : desc_bytes(&t->desc)) };
         TRY(create_tensor(r, &r->tensors[i]));
     }
     return ST_OK;
@@ -113,8 +121,13 @@ static enum status add_node(struct runner *r, const struct ir_node *n)
         in[i] = n->in[i] == IR_NONE ? qnn_view_absent() : r->tensors[n->in[i]];
     for (uint32_t i = 0; i < n->n_out; i++)
         out[i] = r->tensors[n->out[i]];
-    c.v1 = (Qnn_OpConfigV1_t){ .name = n->name, .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW, .typeName = n->op->name, .numOfInputs = n->n_in,
-                               .inputTensors = in, .numOfOutputs = n->n_out, .outputTensors = out };
+    c.v1 = (Qnn_OpConfigV1_t){ .name = n->name,
+                               .packageName = QNN_OP_PACKAGE_NAME_QTI_AISW,
+                               .typeName = n->op->name,
+                               .numOfInputs = n->n_in,
+                               .inputTensors = in,
+                               .numOfOutputs = n->n_out,
+                               .outputTensors = out };
     TRY(qnn_view_params(n->op, n->name, n->params, &r->arena, &c.v1.params, &c.v1.numOfParams));
     for (uint32_t i = 0; i < c.v1.numOfParams; i++)
         if (c.v1.params[i].paramType == QNN_PARAMTYPE_TENSOR)
@@ -174,7 +187,8 @@ static enum status list_inputs(struct runner *r, const struct convert_report *re
         r->in[r->n_in] = *t;
         if (states) {
             const struct tensor_desc *d = &r->g->tensors.at[i].desc;
-            RETURN_IF(!own_memory(r, &r->in[r->n_in], desc_bytes(d)), ST_NO_MEMORY, "no memory for state \"%s\"", t->v1.name);
+            RETURN_IF(!own_memory(r, &r->in[r->n_in], desc_bytes(d)), ST_NO_MEMORY, "no memory for state \"%s\"",
+                      t->v1.name);
             first_value(io_of(report, t->v1.name), d, &r->in[r->n_in]);
         }
         r->n_in++;
@@ -203,11 +217,14 @@ static enum status list_io(struct runner *r, const struct convert_report *report
         void *memory = own_memory(r, &r->out[r->n_out++], desc_bytes(&r->g->tensors.at[i].desc));
         RETURN_IF(!memory, ST_NO_MEMORY, "no memory for the values of tensor \"%s\"", r->tensors[i].v1.name);
     }
-    r->view = (struct session_graph){ .handle = r->graph, .name = r->g->name, .n_inputs = fed, .inputs = r->in, .n_outputs = r->n_out, .outputs = r->out };
+    r->view = (struct session_graph){
+        .handle = r->graph, .name = r->g->name, .n_inputs = fed, .inputs = r->in, .n_outputs = r->n_out, .outputs = r->out
+    };
     return ST_OK;
 }
 
-enum status runner_open(struct runner *r, struct runner_engine *e, const struct ir_graph *g, const struct convert_report *report, bool all_outputs)
+enum status runner_open(struct runner *r, struct runner_engine *e, const struct ir_graph *g,
+                        const struct convert_report *report, bool all_outputs)
 {
     const QNN_INTERFACE_VER_TYPE *api = &e->backend.api;
     memset(r, 0, sizeof(*r));
@@ -246,7 +263,8 @@ static void keep_states(struct runner *r)
 {
     for (uint32_t i = r->view.n_inputs; i < r->n_in; i++)
         for (uint32_t k = 0; k < r->n_out; k++)
-            if (str_eq(r->out[k].v1.name, r->state[i]->graph_name) && r->out[k].v1.clientBuf.dataSize == r->in[i].v1.clientBuf.dataSize)
+            if (str_eq(r->out[k].v1.name, r->state[i]->graph_name) &&
+                r->out[k].v1.clientBuf.dataSize == r->in[i].v1.clientBuf.dataSize)
                 memcpy(r->in[i].v1.clientBuf.data, r->out[k].v1.clientBuf.data, r->in[i].v1.clientBuf.dataSize);
 }
 
@@ -265,7 +283,8 @@ enum status runner_execute(struct runner *r, const void *const *inputs)
     return ST_OK;
 }
 
-static enum status run_all(struct runner *r, struct graph_io *io, const struct runner_inputs *in, runner_each *each, void *arg)
+static enum status run_all(struct runner *r, struct graph_io *io, const struct runner_inputs *in, runner_each *each,
+                           void *arg)
 {
     uint64_t total = in->most && in->most < io->executions ? in->most : io->executions;
     void **buffers = arena_array(&io->arena, void *, r->n_in + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a converted graph on a backend library, through the public API like any client: for calibration, for comparison, and to ask whether an
- * operator runs in fixed point. */
+/* Runs a converted graph on a backend library, through the public API like any client: for calibration, for comparison, and
+ * to ask whether an operator runs in fixed point. */
 #ifndef TOOLS_CONVERTER_GRAPH_RUNNER_H
 #define TOOLS_CONVERTER_GRAPH_RUNNER_H
 
@@ -33,7 +33,8 @@ struct runner {
     struct session_graph view; /* the same for graph_io */
 };
 /* report: tells which outputs are inputs of the next run; NULL: none. */
-enum status runner_open(struct runner *r, struct runner_engine *e, const struct ir_graph *g, const struct convert_report *report, bool all_outputs);
+enum status runner_open(struct runner *r, struct runner_engine *e, const struct ir_graph *g,
+                        const struct convert_report *report, bool all_outputs);
 /* Feeds the inputs of r->view; results: r->out[i].v1.clientBuf.data. States go on from the last execution. */
 enum status runner_execute(struct runner *r, const void *const *inputs);
 void runner_close(struct runner *r);                                     /* takes a zeroed one */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Another layout for an input or output: a Transpose between what the client sees and what the graph has.
  *
- *     in %image : f32[1,16,16,3]  ->  in %image : f32[1,3,16,16];  %image_graph : f32[1,16,16,3] = Transpose(%image) { perm=(0,2,3,1) } */
+ *     in %image : f32[1,16,16,3]  ->  in %image : f32[1,3,16,16];  %image_graph : f32[1,16,16,3] = Transpose(%image) {
+ * perm=(0,2,3,1) } */
 #include <string.h>
 
 #include "base/str.h"
@@ -10,11 +11,12 @@
 /* perm[i]: where letter i of `to` stands in `from`. */
 static enum status find_perm(const char *name, const char *from, const char *to, uint32_t rank, uint32_t *perm)
 {
-    RETURN_IF(strlen(from) != rank || strlen(to) != rank, ST_INVALID_ARG, "\"%s\" has %u dimensions; layouts \"%s\" and \"%s\" do not fit", name, rank, from,
-              to);
+    RETURN_IF(strlen(from) != rank || strlen(to) != rank, ST_INVALID_ARG,
+              "\"%s\" has %u dimensions; layouts \"%s\" and \"%s\" do not fit", name, rank, from, to);
     for (uint32_t i = 0; i < rank; i++) {
         const char *at = strchr(from, to[i]);
-        RETURN_IF(!at || strchr(to, to[i]) != to + i, ST_INVALID_ARG, "\"%s\": layouts \"%s\" and \"%s\" are not orders of the same dimensions", name, from, to);
+        RETURN_IF(!at || strchr(to, to[i]) != to + i, ST_INVALID_ARG,
+                  "\"%s\": layouts \"%s\" and \"%s\" are not orders of the same dimensions", name, from, to);
         perm[i] = (uint32_t)(at - from);
     }
     return ST_OK;
@@ -32,12 +34,14 @@ static void redirect(struct ir_graph *g, uint32_t from, uint32_t to)
     }
 }
 
-static enum status add_transpose(struct ir_graph *g, const char *name, uint32_t in, uint32_t out, const uint32_t *perm, uint32_t rank)
+static enum status add_transpose(struct ir_graph *g, const char *name, uint32_t in, uint32_t out, const uint32_t *perm,
+                                 uint32_t rank)
 {
     const struct op_def *op = op_find("Transpose");
     struct op_value params[14] = { 0 };
     uint32_t at;
-    params[op_param_index(op, "perm")] = (struct op_value){ .type = DT_U32, .rank = 1, .dims = { rank }, .count = rank, .data = perm };
+    params[op_param_index(op, "perm")] =
+        (struct op_value){ .type = DT_U32, .rank = 1, .dims = { rank }, .count = rank, .data = perm };
     struct ir_node n = { .name = name, .op = op, .n_in = 1, .n_out = 1, .in = &in, .out = &out, .params = params };
     return ir_add_node(g, &n, &at);
 }
@@ -57,7 +61,8 @@ enum status custom_io_split(struct ir_graph *g, uint32_t t, struct arena *a, uin
     RETURN_IF(!copy.name, ST_NO_MEMORY, "no memory for a name");
     for (unsigned i = 2; ir_find_tensor(g, copy.name) != IR_NONE; i++) { /* color and layout of one input */
         copy.name = arena_printf(a, "%s_graph%u", outside, i);
-        RETURN_IF(!copy.name || i > 9, ST_EXISTS, "the order of \"%s\" needs the name \"%s_graph\", which is taken", outside, outside);
+        RETURN_IF(!copy.name || i > 9, ST_EXISTS, "the order of \"%s\" needs the name \"%s_graph\", which is taken", outside,
+                  outside);
     }
     copy.role = IR_NATIVE;
     TRY(ir_add_tensor(g, &copy, inner));

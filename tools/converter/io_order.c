@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the command line says about the order of an input's or output's values: layouts, and the channels of images.
  *
- *     in %image : f32[1,16,16,3]  ->  in %image : f32[1,16,16,4];  %image_graph : f32[1,16,16,3] = Gather(%image, (2,1,0)) { axis=3 }      rgba, bgr */
+ *     in %image : f32[1,16,16,3]  ->  in %image : f32[1,16,16,4];  %image_graph : f32[1,16,16,3] = Gather(%image, (2,1,0)) {
+ * axis=3 }      rgba, bgr */
 #include <string.h>
 
 #include "base/str.h"
@@ -14,7 +15,10 @@ static const struct color {
     const char *name;
     uint32_t channels;
     uint8_t place[3];
-} colors[] = { { "rgb", 3, { 0, 1, 2 } }, { "bgr", 3, { 2, 1, 0 } }, { "rgba", 4, { 0, 1, 2 } }, { "argb32", 4, { 1, 2, 3 } } };
+} colors[] = { { "rgb", 3, { 0, 1, 2 } },
+               { "bgr", 3, { 2, 1, 0 } },
+               { "rgba", 4, { 0, 1, 2 } },
+               { "argb32", 4, { 1, 2, 3 } } };
 
 static const struct color *find_color(const char *name)
 {
@@ -24,7 +28,8 @@ static const struct color *find_color(const char *name)
     return NULL;
 }
 
-static enum status add_gather(struct ir_graph *g, const char *name, uint32_t from, uint32_t to, const int32_t index[3], int32_t axis)
+static enum status add_gather(struct ir_graph *g, const char *name, uint32_t from, uint32_t to, const int32_t index[3],
+                              int32_t axis)
 {
     const struct op_def *op = op_find("Gather");
     struct op_value params[14] = { 0 };
@@ -42,7 +47,8 @@ enum status custom_io_color(struct ir_graph *g, uint32_t t, const char *from, co
     const char *name = g->tensors.at[t].name;
     struct tensor_desc *d = &g->tensors.at[t].desc;
     RETURN_IF(!x || !y || y->channels != 3, ST_NOT_SUPPORTED,
-              "input \"%s\": images of encoding %s for a model that expects %s are not supported; bgr, rgb, rgba and argb32 can be given, bgr and rgb expected",
+              "input \"%s\": images of encoding %s for a model that expects %s are not supported; bgr, rgb, rgba and argb32 "
+              "can be given, bgr and rgb expected",
               name, from, to);
     RETURN_IF(g->tensors.at[t].role != IR_INPUT || d->rank != 4 || d->dims[3] != 3, ST_INVALID_ARG,
               "\"%s\" is no image of three channels, so that its color encoding cannot be changed", name);
@@ -79,7 +85,8 @@ static const char *said_layout(const struct converter_words *w, const char *name
     return "";
 }
 
-static enum status apply(const struct converter_words *w, const struct converter_order *o, const struct convert_report *r, struct ir_graph *g, struct arena *a)
+static enum status apply(const struct converter_words *w, const struct converter_order *o, const struct convert_report *r,
+                         struct ir_graph *g, struct arena *a)
 {
     bool output = o->kind == ORDER_OUTPUT || o->kind == ORDER_SOURCE_OUTPUT;
     const struct convert_io *io = io_of(r, o->name, output);
@@ -95,7 +102,8 @@ static enum status apply(const struct converter_words *w, const struct converter
     return str_eq(from, o->to) ? ST_OK : custom_io_layout(g, t, from, o->to, a);
 }
 
-enum status converter_orders(const struct converter_words *w, const struct convert_report *r, struct ir_graph *g, struct arena *a)
+enum status converter_orders(const struct converter_words *w, const struct convert_report *r, struct ir_graph *g,
+                             struct arena *a)
 {
     for (int pass = 0; pass < 2; pass++) /* colors first: they are those of channels-last images */
         for (size_t i = 0; i < w->orders.n; i++)

@@ -9,7 +9,8 @@ int main(int argc, char **argv)
         .summary = "turns an ONNX model into a QNN model source, its weights and a description.",
         .examples = "  qnn-onnx-converter -i resnet50.onnx -o out/resnet50.cpp\n"
                     "  qnn-onnx-converter -i speech.onnx -d audio 1,512 -s frames 10 --dry_run\n"
-                    "Images become channel last; the order of every input and output is printed. --preserve_io keeps the order of the source.\n",
+                    "Images become channel last; the order of every input and output is printed. --preserve_io keeps the "
+                    "order of the source.\n",
         .convert = convert_onnx,
     };
     return converter_main(&front, argc, argv);

@@ -17,7 +17,8 @@ static enum status view_blocks(const char *name, const struct tensor_desc *d, st
 {
     const struct quant *q = &d->q;
     Qnn_ScaleOffset_t *list;
-    RETURN_IF(q->kind != Q_BLOCK && q->kind != Q_EXPANSION, ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has an encoding that cannot be run from here", name);
+    RETURN_IF(q->kind != Q_BLOCK && q->kind != Q_EXPANSION, ST_UNSUPPORTED_TENSOR,
+              "tensor \"%s\" has an encoding that cannot be run from here", name);
     TRY(view_pairs(q, a, &list));
     if (q->kind == Q_BLOCK) {
         ret->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCK;
@@ -27,10 +28,13 @@ static enum status view_blocks(const char *name, const struct tensor_desc *d, st
     Qnn_BlockwiseExpansion_t *e = arena_new(a, Qnn_BlockwiseExpansion_t);
     RETURN_IF(!e, ST_NO_MEMORY, "no memory for the encoding of \"%s\"", name);
     bool wide = q->block_scale_storage == 16;
-    *e = (Qnn_BlockwiseExpansion_t){
-        .axis = q->axis, .scaleOffsets = list, .numBlocksPerAxis = q->blocks_per_axis, .blockScaleBitwidth = q->block_scale_bits,
-        .blockScaleStorageType = wide ? QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16 : QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8,
-        .blocksScale8 = (uint8_t *)q->block_scales };
+    *e = (Qnn_BlockwiseExpansion_t){ .axis = q->axis,
+                                     .scaleOffsets = list,
+                                     .numBlocksPerAxis = q->blocks_per_axis,
+                                     .blockScaleBitwidth = q->block_scale_bits,
+                                     .blockScaleStorageType = wide ? QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16
+                                                                   : QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8,
+                                     .blocksScale8 = (uint8_t *)q->block_scales };
     ret->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION;
     ret->blockwiseExpansion = e;
     return ST_OK;
@@ -44,7 +48,8 @@ static enum status view_quant(const char *name, const struct tensor_desc *d, str
         return ST_OK;
     ret->encodingDefinition = QNN_DEFINITION_DEFINED;
     if (q->kind == Q_TENSOR) {
-        ret->quantizationEncoding = q->bits ? QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET : QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
+        ret->quantizationEncoding =
+            q->bits ? QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET : QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
         if (q->bits)
             ret->bwScaleOffsetEncoding = (Qnn_BwScaleOffset_t){ q->bits, q->scale, q->offset };
         else
@@ -55,7 +60,8 @@ static enum status view_quant(const char *name, const struct tensor_desc *d, str
         return view_blocks(name, d, a, ret);
     if (q->bits) {
         ret->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET;
-        ret->bwAxisScaleOffsetEncoding = (Qnn_BwAxisScaleOffset_t){ q->bits, q->axis, q->n, (float *)q->scales, (int32_t *)q->offsets };
+        ret->bwAxisScaleOffsetEncoding =
+            (Qnn_BwAxisScaleOffset_t){ q->bits, q->axis, q->n, (float *)q->scales, (int32_t *)q->offsets };
         return ST_OK;
     }
     Qnn_ScaleOffset_t *list;
@@ -65,7 +71,8 @@ static enum status view_quant(const char *name, const struct tensor_desc *d, str
     return ST_OK;
 }
 
-enum status qnn_view_tensor(const char *name, const struct tensor_desc *d, Qnn_TensorType_t type, struct arena *a, Qnn_Tensor_t *ret)
+enum status qnn_view_tensor(const char *name, const struct tensor_desc *d, Qnn_TensorType_t type, struct arena *a,
+                            Qnn_Tensor_t *ret)
 {
     *ret = (Qnn_Tensor_t)QNN_TENSOR_INIT;
     ret->v1.name = name;
@@ -96,7 +103,8 @@ static void view_scalar(const struct op_value *v, Qnn_Scalar_t *ret)
         memcpy(&ret->floatValue, v->data, dtype_bytes(v->type, 1)); /* all members begin at the same place */
 }
 
-static enum status view_array(const char *node, const char *name, const struct op_value *v, struct arena *a, Qnn_Tensor_t *ret)
+static enum status view_array(const char *node, const char *name, const struct op_value *v, struct arena *a,
+                              Qnn_Tensor_t *ret)
 {
     struct tensor_desc *d = arena_new(a, struct tensor_desc);
     const char *full = arena_printf(a, "%s_%s", node, name);
@@ -109,7 +117,8 @@ static enum status view_array(const char *node, const char *name, const struct o
     return ST_OK;
 }
 
-enum status qnn_view_params(const struct op_def *op, const char *node, const struct op_value *values, struct arena *a, Qnn_Param_t **ret, uint32_t *ret_n)
+enum status qnn_view_params(const struct op_def *op, const char *node, const struct op_value *values, struct arena *a,
+                            Qnn_Param_t **ret, uint32_t *ret_n)
 {
     uint32_t count = op_param_count(op), n = 0;
     Qnn_Param_t *p = arena_array(a, Qnn_Param_t, count);

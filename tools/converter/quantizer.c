@@ -59,8 +59,11 @@ static enum status read_steps(const char *text, struct quantize_rule *r)
     long lo = strtol(text, &end, 16);
     const char *second = end;
     long hi = strtol(second, &end, 16);
-    RETURN_IF(second == text || end == second || end[strspn(end, " ")] || lo >= 0 || hi <= 0 || lo < -0x8000 || hi > 0x7fff, ST_INVALID_ARG,
-              "--restrict_quantization_steps \"%s\": two hexadecimal numbers around zero are expected, such as \"-0x8000 0x7F7F\"", text);
+    RETURN_IF(
+        second == text || end == second || end[strspn(end, " ")] || lo >= 0 || hi <= 0 || lo < -0x8000 || hi > 0x7fff,
+        ST_INVALID_ARG,
+        "--restrict_quantization_steps \"%s\": two hexadecimal numbers around zero are expected, such as \"-0x8000 0x7F7F\"",
+        text);
     r->step_min = (int32_t)lo;
     r->step_max = (int32_t)hi;
     return ST_OK;
@@ -76,16 +79,23 @@ static enum status fill_opts(const struct quantizer_args *q, struct quantize_opt
 {
     double percentile;
     TRY(check_bits("activation bit width", q->act_bits, "8 and 16", q->act_bits == 8 || q->act_bits == 16));
-    TRY(check_bits("weight bit width", q->weight_bits, "4, 8 and 16", q->weight_bits == 4 || q->weight_bits == 8 || q->weight_bits == 16));
+    TRY(check_bits("weight bit width", q->weight_bits, "4, 8 and 16",
+                   q->weight_bits == 4 || q->weight_bits == 8 || q->weight_bits == 16));
     TRY(check_bits("bias bit width", q->bias_bits, "8 and 32", q->bias_bits == 8 || q->bias_bits == 32));
     RETURN_IF((q->cle || q->bc || q->adaround || q->amp) && !q->input_list, ST_INVALID_ARG,
               "algorithms work on what the float graph computes; --input_list is needed with them");
     RETURN_IF(q->amp && q->act_bits == 16 && q->weight_bits == 16, ST_INVALID_ARG,
-              "algorithm \"amp\" raises layers to 16 bits, and all of them have 16 bits already; choose narrower activations or weights");
-    RETURN_IF(q->weight_bits == 16 && q->act_bits == 8, ST_INVALID_ARG, "16-bit weights need 16-bit activations; choose 16 for both, or 8-bit weights");
+              "algorithm \"amp\" raises layers to 16 bits, and all of them have 16 bits already; choose narrower "
+              "activations or weights");
+    RETURN_IF(q->weight_bits == 16 && q->act_bits == 8, ST_INVALID_ARG,
+              "16-bit weights need 16-bit activations; choose 16 for both, or 8-bit weights");
     TRY(read_percentile(q->percentile, &percentile));
-    o->act = (struct quantize_rule){ .bits = (uint8_t)q->act_bits, .schema = (uint8_t)q->act_schema, .method = (uint8_t)q->act_method };
-    o->param = (struct quantize_rule){ .bits = (uint8_t)q->weight_bits, .schema = (uint8_t)q->param_schema, .method = (uint8_t)q->param_method };
+    o->act = (struct quantize_rule){ .bits = (uint8_t)q->act_bits,
+                                     .schema = (uint8_t)q->act_schema,
+                                     .method = (uint8_t)q->act_method };
+    o->param = (struct quantize_rule){ .bits = (uint8_t)q->weight_bits,
+                                       .schema = (uint8_t)q->param_schema,
+                                       .method = (uint8_t)q->param_method };
     if (q->act_old_given) {
         o->act.schema = q->act_schema_given ? o->act.schema : old_meaning[q->act_old].schema;
         o->act.method = q->act_method_given ? o->act.method : old_meaning[q->act_old].method;
@@ -149,11 +159,13 @@ static enum status observe(void *arg, struct runner *r, uint64_t done, uint64_t 
 }
 
 /* layers: NULL, or those to observe. ret: one per tensor, for mem_free. */
-static enum status calibrate(struct runner_engine *e, const struct quantizer_args *q, const struct convert_report *report, const struct ir_graph *g,
-                             struct quantize_layers *layers, struct quantize_range **ret)
+static enum status calibrate(struct runner_engine *e, const struct quantizer_args *q, const struct convert_report *report,
+                             const struct ir_graph *g, struct quantize_layers *layers, struct quantize_range **ret)
 {
     struct runner r = { 0 };
-    struct calibration c = { .stats = mem_array(struct quantize_range, g->tensors.n), .layers = layers, .samples = q->adaround };
+    struct calibration c = { .stats = mem_array(struct quantize_range, g->tensors.n),
+                             .layers = layers,
+                             .samples = q->adaround };
     uint64_t most = 1;
     for (size_t i = 0; i < g->tensors.n; i++) {
         if (c.stats && quantize_is_activation(&g->tensors.at[i]))
@@ -161,7 +173,8 @@ static enum status calibrate(struct runner_engine *e, const struct quantizer_arg
         most = desc_count(&g->tensors.at[i].desc) > most ? desc_count(&g->tensors.at[i].desc) : most;
     }
     c.values = mem_array(float, most);
-    enum status st = c.stats && c.values ? runner_open(&r, e, g, report, true) : status_fail(ST_NO_MEMORY, "no memory for statistics");
+    enum status st =
+        c.stats && c.values ? runner_open(&r, e, g, report, true) : status_fail(ST_NO_MEMORY, "no memory for statistics");
     if (st == ST_OK) {
         struct runner_inputs in = { .list = q->input_list, .native = q->native_inputs, .what = "Calibrating: input" };
         st = runner_run_list(&r, &in, observe, &c);
@@ -188,7 +201,8 @@ static void report_unused(const struct encodings *e)
         if (!e->used.at[i])
             str_addf(&names, "%s\"%s\"", n++ ? ", " : "", e->list.at[i].name);
     if (n)
-        tool_log(TOOL_WARN, "%u of %zu names in the overrides are no tensors of the graph: %s", n, e->list.n, str_text(&names));
+        tool_log(TOOL_WARN, "%u of %zu names in the overrides are no tensors of the graph: %s", n, e->list.n,
+                 str_text(&names));
     str_finish(&names);
 }
 
@@ -201,7 +215,8 @@ static void report_floats(const struct quantize_report *r, const struct ir_graph
         tool_say("  %s", r->float_nodes.at[i]);
 }
 
-static enum status quantize(const struct quantizer_args *q, const struct quantize_opts *o, struct ir_graph *g, struct ir_graph **ret)
+static enum status quantize(const struct quantizer_args *q, const struct quantize_opts *o, struct ir_graph *g,
+                            struct ir_graph **ret)
 {
     struct quantize_report report;
     quantize_report_init(&report);
@@ -281,7 +296,8 @@ static enum status prepare_graph(struct work *w, struct ir_graph *g)
     if (w->q->cle) {
         TRY(frozen_tensors(w, g, &frozen));
         TRY(quantize_equalize(g, frozen, &done));
-        tool_say("cle: %u pairs of layers equalized%s", done.pairs, done.pairs ? "" : "; none stand behind each other with nothing but Relu between them");
+        tool_say("cle: %u pairs of layers equalized%s", done.pairs,
+                 done.pairs ? "" : "; none stand behind each other with nothing but Relu between them");
         if (done.clamps)
             tool_say("cle: %u clamps with an upper limit (Relu6) between them became Relu", done.clamps);
     }
@@ -326,7 +342,8 @@ static enum status work_run(struct work *w, bool calibrated, struct ir_graph *g,
     return ST_OK;
 }
 
-enum status quantizer_run(const struct quantizer_args *q, const struct convert_report *report, struct ir_graph **g, struct ir_graph **keep)
+enum status quantizer_run(const struct quantizer_args *q, const struct convert_report *report, struct ir_graph **g,
+                          struct ir_graph **keep)
 {
     struct work w = { .q = q, .report = report };
     struct ir_graph *fixed = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights that a model computes from constants are constants: the float graph runs once, and what it computed takes the place of the nodes. Otherwise they would be quantized
- * like activations, every step on the way with an encoding of its own.
+/* Weights that a model computes from constants are constants: the float graph runs once, and what it computed takes the
+ * place of the nodes. Otherwise they would be quantized like activations, every step on the way with an encoding of its own.
  *
  *     %w = Sin(%k); %y = MatMul(%x, %w)   ->   const %w; %y = MatMul(%x, %w) */
 #include <string.h>
@@ -17,7 +17,9 @@ struct known {
 /* Weights that are stored in fixed point stay so: the quantizer looks through their Dequantize. */
 static bool can_be_known(const struct ir_graph *g, const struct ir_node *n)
 {
-    static const char *const never[] = { "Dequantize", "RandomUniformLike", "RandomNormalLike", "Multinomial", "Buffer", "If" };
+    static const char *const never[] = {
+        "Dequantize", "RandomUniformLike", "RandomNormalLike", "Multinomial", "Buffer", "If"
+    };
     for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
         if (!strcmp(n->op->name, never[i]))
             return false;
@@ -84,9 +86,12 @@ static enum status replace(struct known *k)
     return all ? ir_compact(k->g) : ST_OK;
 }
 
-enum status quantizer_known(const struct quantizer_args *q, struct runner_engine *e, const struct convert_report *report, struct ir_graph *g)
+enum status quantizer_known(const struct quantizer_args *q, struct runner_engine *e, const struct convert_report *report,
+                            struct ir_graph *g)
 {
-    CLEANUP(mem_freep) bool *nodes = mem_array(bool, g->nodes.n + 1), *tensors = mem_array(bool, g->tensors.n + 1), *wanted = mem_array(bool, g->tensors.n + 1);
+    CLEANUP(mem_freep)
+    bool *nodes = mem_array(bool, g->nodes.n + 1),
+         *tensors = mem_array(bool, g->tensors.n + 1), *wanted = mem_array(bool, g->tensors.n + 1);
     struct known k = { g, nodes, tensors, wanted };
     struct runner r = { 0 };
     RETURN_IF(!nodes || !tensors || !wanted, ST_NO_MEMORY, "no memory for %zu tensors", g->tensors.n);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is decided by looking at the outputs of the quantized graph.
  *
- * Automatic mixed precision: every layer is tried alone in the widths of the options, all others having 16 bits; what the outputs lose then is the
- * layer's cost. The most expensive layers are raised to 16 bits, as few of them as the target allows.
- * AdaRound and bias correction improve layers one by one: whether the outputs gain from it is measured. */
+ * Automatic mixed precision: every layer is tried alone in the widths of the options, all others having 16 bits; what the
+ * outputs lose then is the layer's cost. The most expensive layers are raised to 16 bits, as few of them as the target
+ * allows. AdaRound and bias correction improve layers one by one: whether the outputs gain from it is measured. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +140,8 @@ static enum status list_outputs(struct mix *m)
     m->signal = arena_array(&m->arena, double, n);
     m->noise = arena_array(&m->arena, double, n);
     m->layers = arena_array(&m->arena, struct layer, m->g->nodes.n);
-    RETURN_IF(!m->outputs || !m->real || !m->signal || !m->noise || !m->layers, ST_NO_MEMORY, "no memory for mixed precision");
+    RETURN_IF(!m->outputs || !m->real || !m->signal || !m->noise || !m->layers, ST_NO_MEMORY,
+              "no memory for mixed precision");
     for (uint32_t t = 0; t < n; t++) {
         const struct ir_tensor *x = &m->g->tensors.at[t];
         if ((x->role != IR_OUTPUT && x->role != IR_INOUT) || !quantize_is_activation(x))
@@ -252,16 +253,16 @@ static enum status run_mix(struct mix *m, const char *what, enum status (*decide
     return st == ST_OK ? st : status_prefix(st, "%s", what);
 }
 
-enum status quantizer_mix(const struct quantizer_args *q, struct runner_engine *e, const struct convert_report *report, struct ir_graph *g,
-                          const struct quantize_opts *o, uint8_t *bits)
+enum status quantizer_mix(const struct quantizer_args *q, struct runner_engine *e, const struct convert_report *report,
+                          struct ir_graph *g, const struct quantize_opts *o, uint8_t *bits)
 {
     struct mix m = { .q = q, .report = report, .engine = e, .g = g, .o = *o, .bits = bits };
     m.o.bits = bits;
     return run_mix(&m, "mixed precision", choose);
 }
 
-enum status quantizer_weigh(const struct quantizer_args *q, struct runner_engine *e, const struct convert_report *report, struct ir_graph *g,
-                            struct quantize_opts *o)
+enum status quantizer_weigh(const struct quantizer_args *q, struct runner_engine *e, const struct convert_report *report,
+                            struct ir_graph *g, struct quantize_opts *o)
 {
     struct mix m = { .q = q, .report = report, .engine = e, .g = g, .o = *o };
     TRY(run_mix(&m, "algorithms", weigh_all));

@@ -36,8 +36,8 @@ static void print_row(const struct quantize_row *x)
         snprintf(scale, sizeof(scale), "%.8g", (double)x->scales[0]);
     if (fixed && x->n == 1)
         snprintf(offset, sizeof(offset), "%d", x->offsets ? x->offsets[0] : 0);
-    tool_say("%-5s %12s %12s %14s %8s %8s  %-10s  %s", dtype_name(x->type), real_text(x->min, lo), real_text(x->max, hi), scale, offset,
-             decibel_text(x->sqnr, db), quantize_origin_names[x->origin], x->name);
+    tool_say("%-5s %12s %12s %14s %8s %8s  %-10s  %s", dtype_name(x->type), real_text(x->min, lo), real_text(x->max, hi),
+             scale, offset, decibel_text(x->sqnr, db), quantize_origin_names[x->origin], x->name);
 }
 
 void quantizer_print(const struct quantize_report *r)
@@ -114,7 +114,8 @@ static enum status compare_line(struct comparison *c, struct graph_io *real, str
         const void **data = arena_array(&a, const void *, r->n_in + 1);
         for (uint32_t i = 0; buffers && data && i < io->n_inputs; i++)
             buffers[i] = arena_alloc(&a, io->inputs[i].bytes);
-        st = buffers && data ? graph_io_load(io, k, buffers, false, data) : status_fail(ST_NO_MEMORY, "no memory for inputs");
+        st =
+            buffers && data ? graph_io_load(io, k, buffers, false, data) : status_fail(ST_NO_MEMORY, "no memory for inputs");
         if (st == ST_OK)
             st = runner_execute(r, data);
         for (uint32_t i = 0; i < c->n && st == ST_OK && !pass; i++)
@@ -143,7 +144,8 @@ static void print_differences(struct comparison *c)
     qsort(c->list, c->n, sizeof(*c->list), worse_first);
     tool_say("float against quantized, worst first:\n%8s %14s  %s", "SQNR dB", "largest error", "tensor");
     for (uint32_t i = 0; i < c->n; i++)
-        tool_say("%8s %14s  %s", decibel_text(ratio(&c->list[i]), db), real_text(c->list[i].worst, most), c->real.out[c->list[i].a].v1.name);
+        tool_say("%8s %14s  %s", decibel_text(ratio(&c->list[i]), db), real_text(c->list[i].worst, most),
+                 c->real.out[c->list[i].a].v1.name);
 }
 
 static enum status run_both(struct comparison *c, const struct quantizer_args *q)
@@ -162,8 +164,8 @@ static enum status run_both(struct comparison *c, const struct quantizer_args *q
     return st;
 }
 
-enum status quantizer_compare(const struct quantizer_args *q, const struct convert_report *report, const struct ir_graph *real,
-                              const struct ir_graph *fixed)
+enum status quantizer_compare(const struct quantizer_args *q, const struct convert_report *report,
+                              const struct ir_graph *real, const struct ir_graph *fixed)
 {
     struct runner_engine engine;
     struct comparison c = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnGpuNetRunExtensions.so: settings of the GPU backend for qnn-net-run and qnn-context-binary-generator. It is a client of the public API like
- * the programs that open it; see common/tool_extension.h for when each function is called. */
+/* libQnnGpuNetRunExtensions.so: settings of the GPU backend for qnn-net-run and qnn-context-binary-generator. It is a client
+ * of the public API like the programs that open it; see common/tool_extension.h for when each function is called. */
 #include <stdio.h>
 
 #include "QNN/GPU/QnnGpuBackend.h"
@@ -65,7 +65,8 @@ static enum status read_params(struct gpu_extension *e)
         return ST_OK;
     TRY(json_read_file(e->host.config_path, fields, p, &e->arena));
     RETURN_IF((p->precision.given || p->graph_given) && !p->names.n, ST_INVALID_CONFIG,
-              "%s: precision_mode and the disable_ settings are for the graphs of graph_names; name at least one", e->host.config_path);
+              "%s: precision_mode and the disable_ settings are for the graphs of graph_names; name at least one",
+              e->host.config_path);
     return ST_OK;
 }
 
@@ -75,8 +76,8 @@ static void close_extension(void *self)
     struct gpu_extension *e = self;
     char text[256];
     if (e->params.names.n && !e->used) {
-        snprintf(text, sizeof text, "graph_names: no graph was called \"%s\"%s; its settings were not used", *(const char **)e->params.names.items,
-                 e->params.names.n > 1 ? " or by the other names" : "");
+        snprintf(text, sizeof text, "graph_names: no graph was called \"%s\"%s; its settings were not used",
+                 *(const char **)e->params.names.items, e->params.names.n > 1 ? " or by the other names" : "");
         e->host.log(QNN_LOG_LEVEL_WARN, text);
     }
     arena_finish(&e->arena);
@@ -108,7 +109,8 @@ static int backend_configs(void *self, const QnnBackend_Config_t ***ret)
     const struct gpu_params *p = &e->params;
     const QnnGpuBackend_CustomConfig_t all[] = {
         { .option = QNN_GPU_BACKEND_CONFIG_OPTION_ENABLE_TUNING_MODE, .enableTuningMode = p->tuning },
-        { .option = QNN_GPU_BACKEND_CONFIG_OPTION_INVALIDATE_PERFORMANCE_CACHE, .invalidatePerformanceCache = p->fresh_cache },
+        { .option = QNN_GPU_BACKEND_CONFIG_OPTION_INVALIDATE_PERFORMANCE_CACHE,
+          .invalidatePerformanceCache = p->fresh_cache },
         { .option = QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, .weightSharingEnabled = p->share_weights },
         { .option = QNN_GPU_BACKEND_CONFIG_OPTION_DISABLE_KERNEL_PROFILING, .disableKernelProfiling = p->no_kernel_times },
         { .option = QNN_GPU_BACKEND_CONFIG_OPTION_PERFORMANCE_CACHE_DIR, .performanceCacheDir = p->performance_cache },
@@ -119,7 +121,8 @@ static int backend_configs(void *self, const QnnBackend_Config_t ***ret)
     const QnnBackend_Config_t **list = arena_array(&e->arena, const QnnBackend_Config_t *, ALL + 1);
     RETURN_IF(!custom || !configs || !list, ST_NO_MEMORY, "no memory for the settings of the backend");
     for (uint32_t i = 0; i < (p->performance_cache ? ALL : ALL - 1); i++) {
-        configs[i] = (QnnBackend_Config_t){ .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = (QnnBackend_CustomConfig_t)&custom[i] };
+        configs[i] = (QnnBackend_Config_t){ .option = QNN_BACKEND_CONFIG_OPTION_CUSTOM,
+                                            .customConfig = (QnnBackend_CustomConfig_t)&custom[i] };
         list[i] = &configs[i];
     }
     *ret = list;
@@ -175,8 +178,10 @@ static int graph_configs(void *self, const char *graph, const QnnGraph_Config_t 
     if (!is_for(p, graph))
         return ST_OK;
     e->used = true;
-    *custom = (QnnGpuGraph_CustomConfig_t){ .precision = p->precision.given ? (QnnGpu_Precision_t)p->precision.value : QNN_GPU_PRECISION_USER_PROVIDED,
-                                            .disableMemoryOptimizations = p->no_memory, .disableNodeOptimizations = p->no_nodes,
+    *custom = (QnnGpuGraph_CustomConfig_t){ .precision = p->precision.given ? (QnnGpu_Precision_t)p->precision.value
+                                                                            : QNN_GPU_PRECISION_USER_PROVIDED,
+                                            .disableMemoryOptimizations = p->no_memory,
+                                            .disableNodeOptimizations = p->no_nodes,
                                             .disableQueueRecording = p->no_recording };
     *config = (QnnGraph_Config_t){ .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = custom };
     list[0] = config;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnHtpNetRunExtensions.so: settings and power votes of the HTP backend for qnn-net-run and qnn-context-binary-generator. It is a client of the
- * public API like the programs that open it; see common/tool_extension.h for when each function is called. */
+/* libQnnHtpNetRunExtensions.so: settings and power votes of the HTP backend for qnn-net-run and
+ * qnn-context-binary-generator. It is a client of the public API like the programs that open it; see common/tool_extension.h
+ * for when each function is called. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +43,8 @@ static const struct htp_core_params *core_of(const struct htp_extension *e)
 static enum status check_device(const struct htp_extension *e, const struct htp_device_params *d)
 {
     const char *file = e->host.config_path;
-    RETURN_IF(d->arch && !htp_params_arch(d->arch), ST_INVALID_CONFIG, "%s: devices/0/dsp_arch is \"%s\"; \"v68\" to \"v89\" are known", file, d->arch);
+    RETURN_IF(d->arch && !htp_params_arch(d->arch), ST_INVALID_CONFIG,
+              "%s: devices/0/dsp_arch is \"%s\"; \"v68\" to \"v89\" are known", file, d->arch);
     RETURN_IF(d->pd_session && !str_eq(d->pd_session, "unsigned") && !str_eq(d->pd_session, "signed"), ST_INVALID_CONFIG,
               "%s: devices/0/pd_session is \"%s\"; \"unsigned\" and \"signed\" are known", file, d->pd_session);
     if (e->params.devices.n > 1)
@@ -54,12 +56,17 @@ static enum status check_device(const struct htp_extension *e, const struct htp_
 static enum status choose_profile(struct htp_extension *e)
 {
     const struct htp_core_params *c = core_of(e);
-    const char *name = e->host.perf_profile ? e->host.perf_profile : c && c->profile ? c->profile : c ? "high_performance" : NULL;
+    const char *name = e->host.perf_profile ? e->host.perf_profile
+                       : c && c->profile    ? c->profile
+                       : c                  ? "high_performance"
+                                            : NULL;
     if (!name)
         return ST_OK;
     e->profile = htp_profile_find(name);
-    RETURN_IF(!e->profile, ST_INVALID_CONFIG, "perf_profile is \"%s\"; burst, sustained_high_performance, high_performance, balanced, low_balanced, "
-              "high_power_saver, power_saver, low_power_saver, extreme_power_saver and system_settings are known", name);
+    RETURN_IF(!e->profile, ST_INVALID_CONFIG,
+              "perf_profile is \"%s\"; burst, sustained_high_performance, high_performance, balanced, low_balanced, "
+              "high_power_saver, power_saver, low_power_saver, extreme_power_saver and system_settings are known",
+              name);
     return ST_OK;
 }
 
@@ -67,7 +74,8 @@ static enum status open_patch(struct htp_extension *e)
 {
     const char *path = e->params.context.patch;
     e->patch_fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    RETURN_IF(path && e->patch_fd < 0, ST_IO, "%s: context/concurrent_deserialization_patch: \"%s\" cannot be opened: %m", e->host.config_path, path);
+    RETURN_IF(path && e->patch_fd < 0, ST_IO, "%s: context/concurrent_deserialization_patch: \"%s\" cannot be opened: %m",
+              e->host.config_path, path);
     return ST_OK;
 }
 
@@ -86,7 +94,8 @@ static void warn_of_names(const struct htp_extension *e)
     const struct htp_graph_params *g = e->params.graphs.items;
     for (size_t i = 0; e->asked && i < e->params.graphs.n; i++) {
         char text[256];
-        snprintf(text, sizeof(text), "graphs/%zu: no graph has one of its graph_names (\"%s\"%s); its settings were not used", i,
+        snprintf(text, sizeof(text),
+                 "graphs/%zu: no graph has one of its graph_names (\"%s\"%s); its settings were not used", i,
                  g[i].names.n ? *(const char **)g[i].names.items : "", g[i].names.n > 1 ? ", ..." : "");
         if (!g[i].used && g[i].names.n)
             e->host.log(QNN_LOG_LEVEL_WARN, text);
@@ -151,7 +160,7 @@ static int device_configs(void *self, const QnnDevice_Config_t ***ret)
     return ST_OK;
 }
 
-/* ---- contexts ---------------------------------------------------------------------------------------------------------- */
+/* ---- contexts --------------------------------------------------------------------------------------------------------- */
 
 static uint32_t context_customs(const struct htp_params *p, int patch_fd, QnnHtpContext_CustomConfig_t c[MAX_CUSTOM])
 {
@@ -199,7 +208,7 @@ static int context_configs(void *self, const QnnContext_Config_t ***ret)
     return ST_OK;
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------------ */
+/* ---- graphs ----------------------------------------------------------------------------------------------------------- */
 
 static bool is_for(const struct htp_graph_params *p, const char *graph)
 {
@@ -225,7 +234,8 @@ static uint32_t optimizations(const struct htp_graph_params *p, QnnHtpGraph_Cust
         if (!rows[i].from.given)
             continue;
         c[n].option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION;
-        c[n++].optimizationOption = (QnnHtpGraph_OptimizationOption_t){ (QnnHtpGraph_OptimizationType_t)rows[i].type, (float)rows[i].from.value };
+        c[n++].optimizationOption =
+            (QnnHtpGraph_OptimizationOption_t){ (QnnHtpGraph_OptimizationType_t)rows[i].type, (float)rows[i].from.value };
     }
     return n;
 }
@@ -251,7 +261,8 @@ static uint32_t graph_customs(const struct htp_graph_params *p, QnnHtpGraph_Cust
 #undef CUSTOM
     if (p->finalize.p.given) {
         c[n].option = QNN_HTP_GRAPH_CONFIG_OPTION_FINALIZE_CONFIG;
-        c[n++].finalizeConfig = (QnnHtpGraph_FinalizeConfig_t){ "P", { .dataType = QNN_DATATYPE_UINT_32, .uint32Value = p->finalize.p.value } };
+        c[n++].finalizeConfig =
+            (QnnHtpGraph_FinalizeConfig_t){ "P", { .dataType = QNN_DATATYPE_UINT_32, .uint32Value = p->finalize.p.value } };
     }
     if (p->fp16.given) {
         c[n].option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION;
@@ -284,13 +295,14 @@ static int graph_configs(void *self, const char *graph, const QnnGraph_Config_t 
     return ST_OK;
 }
 
-/* ---- power --------------------------------------------------------------------------------------------------------------- */
+/* ---- power ------------------------------------------------------------------------------------------------------------ */
 
 static enum status infrastructure(const struct htp_extension *e, const QnnHtpDevice_PerfInfrastructure_t **ret)
 {
     QnnDevice_Infrastructure_t infra = NULL;
     Qnn_ErrorHandle_t error = e->host.api->deviceGetInfrastructure(&infra);
-    RETURN_IF(error != QNN_SUCCESS || !infra, ST_STATE, "deviceGetInfrastructure: error %u", (unsigned)QNN_GET_ERROR_CODE(error));
+    RETURN_IF(error != QNN_SUCCESS || !infra, ST_STATE, "deviceGetInfrastructure: error %u",
+              (unsigned)QNN_GET_ERROR_CODE(error));
     *ret = &infra->perfInfra;
     return ST_OK;
 }
@@ -301,8 +313,10 @@ static QnnHtpPerfInfrastructure_PowerConfig_t clock_vote(const struct htp_extens
     return (QnnHtpPerfInfrastructure_PowerConfig_t){
         .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3,
         .dcvsV3Config = {
-            .contextId = e->power_id, .setDcvsEnable = 1, .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE, .setSleepLatency = 1,
-            .sleepLatency = e->profile->sleep_us, .setBusParams = 1, .busVoltageCornerMin = v, .busVoltageCornerTarget = v, .busVoltageCornerMax = v,
+            .contextId = e->power_id, .setDcvsEnable = 1,
+            .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE, .setSleepLatency = 1,
+            .sleepLatency = e->profile->sleep_us, .setBusParams = 1, .busVoltageCornerMin = v,
+            .busVoltageCornerTarget = v, .busVoltageCornerMax = v,
             .setCoreParams = 1, .coreVoltageCornerMin = v, .coreVoltageCornerTarget = v, .coreVoltageCornerMax = v,
         },
     };
@@ -346,7 +360,8 @@ static int before_execute(void *self, Qnn_GraphHandle_t graph)
         list[i] = &configs[i];
     if (error == QNN_SUCCESS)
         error = perf->setPowerConfig(e->power_id, list);
-    RETURN_IF(error != QNN_SUCCESS, ST_STATE, "performance profile \"%s\": error %u", e->profile->name, (unsigned)QNN_GET_ERROR_CODE(error));
+    RETURN_IF(error != QNN_SUCCESS, ST_STATE, "performance profile \"%s\": error %u", e->profile->name,
+              (unsigned)QNN_GET_ERROR_CODE(error));
     return ST_OK;
 }
 

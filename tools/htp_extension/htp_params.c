@@ -14,7 +14,9 @@
 #define P(member) offsetof(struct htp_params, member)
 #define X(member) (P(context.member) - P(context))
 
-static const struct json_field finalize_fields[] = { { "P", JSON_U32, offsetof(struct htp_u32, value), .seen = offsetof(struct htp_u32, given) }, {} };
+static const struct json_field finalize_fields[] = { { "P", JSON_U32, offsetof(struct htp_u32, value),
+                                                       .seen = offsetof(struct htp_u32, given) },
+                                                     {} };
 static const struct json_field graph_fields[] = {
     { "graph_names", JSON_STRINGS, .offset = G(names) },
     { "vtcm_mb", JSON_U32, G(vtcm_mb.value), .seen = G(vtcm_mb.given) },
@@ -39,7 +41,8 @@ static const struct json_field graph_fields[] = {
 static const struct json_field core_fields[] = {
     { "perf_profile", JSON_STRING, .offset = C(profile) },
     { "rpc_control_latency", JSON_U32, C(latency.value), .seen = C(latency.given) },
-    { "rpc_polling_time", JSON_U32, C(polling.value), .max = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIG_MAX_RPC_POLLING_TIME, .seen = C(polling.given) },
+    { "rpc_polling_time", JSON_U32, C(polling.value), .max = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIG_MAX_RPC_POLLING_TIME,
+      .seen = C(polling.given) },
     { "hmx_timeout_us", JSON_U32, C(hmx_timeout.value), .seen = C(hmx_timeout.given) },
     { "adaptive_polling_time", JSON_U32, C(adaptive.value), .seen = C(adaptive.given) },
     {}
@@ -71,11 +74,11 @@ static const struct json_field context_fields[] = {
     { "reused_io_limit_mb", JSON_U32, X(reused_io_mb.value), .seen = X(reused_io_mb.given) },
     {}
 };
-static const struct json_field group_fields[] = {
-    { "share_resources", JSON_BOOL, P(group.share_resources.value) - P(group), .seen = P(group.share_resources.given) - P(group) },
-    { "reused_io_limit_mb", JSON_U32, P(group.reused_io_mb.value) - P(group), .seen = P(group.reused_io_mb.given) - P(group) },
-    {}
-};
+static const struct json_field group_fields[] = { { "share_resources", JSON_BOOL, P(group.share_resources.value) - P(group),
+                                                    .seen = P(group.share_resources.given) - P(group) },
+                                                  { "reused_io_limit_mb", JSON_U32, P(group.reused_io_mb.value) - P(group),
+                                                    .seen = P(group.reused_io_mb.given) - P(group) },
+                                                  {} };
 static const char *const memory_types[] = { "shared_buffer", NULL };
 static const struct json_field memory_fields[] = {
     { "mem_type", JSON_ENUM, P(memory.type) - P(memory), .names = memory_types, .seen = P(memory.given) - P(memory) },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnLpaiNetRunExtensions.so: settings and memory of LPAI graphs for qnn-net-run and qnn-context-binary-generator. It is a client of the public
- * API like the programs that open it; see common/tool_extension.h for when each function is called. */
+/* libQnnLpaiNetRunExtensions.so: settings and memory of LPAI graphs for qnn-net-run and qnn-context-binary-generator. It is
+ * a client of the public API like the programs that open it; see common/tool_extension.h for when each function is called.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ static enum status backend_fail(const struct lpai_extension *e, Qnn_ErrorHandle_
     const QNN_INTERFACE_VER_TYPE *api = e->host.api;
     if (!api->errorGetVerboseMessage || api->errorGetVerboseMessage(error, &text) != QNN_SUCCESS)
         text = NULL;
-    enum status st = status_fail(ST_STATE, "%s: error %u: %s", what, (unsigned)QNN_GET_ERROR_CODE(error), text ? text : "no explanation");
+    enum status st =
+        status_fail(ST_STATE, "%s: error %u: %s", what, (unsigned)QNN_GET_ERROR_CODE(error), text ? text : "no explanation");
     if (text && api->errorFreeVerboseMessage)
         api->errorFreeVerboseMessage(text);
     return st;
@@ -65,7 +67,9 @@ static enum status check_params(struct lpai_extension *e)
     RETURN_IF(e->direct && p->backend.has_target && p->backend.target != QNN_LPAI_BACKEND_TARGET_ADSP, ST_INVALID_CONFIG,
               "%s: lpai_backend/target_env is not \"adsp\", but --direct_mode adsp was given; remove one of them", file);
     RETURN_IF(e->host.executes && !e->direct && type == QNN_LPAI_MEM_TYPE_TCM, ST_INVALID_CONFIG,
-              "%s: lpai_graph/execute/mem_type \"tcm\" is there in ADSP direct mode only; run with --direct_mode adsp, or set it to \"ddr\"", file);
+              "%s: lpai_graph/execute/mem_type \"tcm\" is there in ADSP direct mode only; run with --direct_mode adsp, or "
+              "set it to \"ddr\"",
+              file);
     if (p->has_debug)
         e->host.log(QNN_LOG_LEVEL_WARN, "lpai_debug has no effect: this backend has no such settings");
     return ST_OK;
@@ -155,7 +159,8 @@ static int graph_configs(void *self, const char *graph, const QnnGraph_Config_t 
 {
     (void)graph; /* one section for all graphs */
     struct lpai_extension *e = self;
-    e->prepare = (QnnLpaiGraph_CustomConfigPrepare_t){ e->params.graph.prepare.per_layer, (char *)e->params.graph.prepare.core_selection };
+    e->prepare = (QnnLpaiGraph_CustomConfigPrepare_t){ e->params.graph.prepare.per_layer,
+                                                       (char *)e->params.graph.prepare.core_selection };
     e->exclude_io = e->params.graph.prepare.exclude_io;
     e->keep_batchnorm = !e->params.graph.prepare.batchnorm_fold;
     const QnnLpaiGraph_CustomConfig_t customs[] = { { QNN_LPAI_GRAPH_SET_CFG_PREPARE, &e->prepare },
@@ -163,7 +168,8 @@ static int graph_configs(void *self, const char *graph, const QnnGraph_Config_t 
                                                     { OPENQNN_LPAI_GRAPH_SET_CFG_KEEP_BATCHNORM, &e->keep_batchnorm } };
     for (size_t i = 0; i < sizeof(customs) / sizeof(customs[0]); i++) {
         e->prepare_customs[i] = customs[i];
-        e->graph[i] = (QnnGraph_Config_t){ .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &e->prepare_customs[i] };
+        e->graph[i] =
+            (QnnGraph_Config_t){ .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &e->prepare_customs[i] };
         e->graph_list[i] = &e->graph[i];
     }
     *ret = e->graph_list;
@@ -217,7 +223,8 @@ static int graph_loaded(void *self, const char *name, Qnn_GraphHandle_t graph, b
     };
     TRY(set_all(e, graph, customs, MAX_CUSTOM));
     char text[256];
-    snprintf(text, sizeof(text), "graph \"%s\": %u bytes of scratch, %u bytes of persistent memory", name, scratch.size, persistent.size);
+    snprintf(text, sizeof(text), "graph \"%s\": %u bytes of scratch, %u bytes of persistent memory", name, scratch.size,
+             persistent.size);
     e->host.log(QNN_LOG_LEVEL_INFO, text);
     *finalize = true;
     return ST_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See lpai_memory.h. The TCM pool hands out the first gap that is large enough; with 32 buffers a sorted array is all it needs. */
+/* See lpai_memory.h. The TCM pool hands out the first gap that is large enough; with 32 buffers a sorted array is all it
+ * needs. */
 #include "lpai_extension/lpai_memory.h"
 
 #include <stdarg.h>
@@ -10,7 +11,8 @@
 
 enum { POOL_ALIGN = 4096 };
 
-__attribute__((format(printf, 3, 4))) static void say(const struct lpai_memory *m, QnnLog_Level_t level, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void say(const struct lpai_memory *m, QnnLog_Level_t level, const char *fmt,
+                                                      ...)
 {
     char text[256];
     va_list ap;
@@ -78,11 +80,13 @@ static enum status take_tcm(struct lpai_memory *m, size_t bytes, void **ret)
 {
     uint32_t index, offset;
     RETURN_IF(m->n == LPAI_TCM_BUFFERS, ST_NO_MEMORY,
-              "the TCM pool has all of its %d buffers in use; one more is a fatal error of the system on a device: use fewer tensors, or set mem_type to "
+              "the TCM pool has all of its %d buffers in use; one more is a fatal error of the system on a device: use "
+              "fewer tensors, or set mem_type to "
               "\"ddr\"",
               LPAI_TCM_BUFFERS);
     RETURN_IF(!find_gap(m, bytes, &index, &offset), ST_NO_MEMORY,
-              "the TCM pool has %u of %d bytes in use and no %zu in one piece; there is no fallback: make model or tensors smaller, or set mem_type to "
+              "the TCM pool has %u of %d bytes in use and no %zu in one piece; there is no fallback: make model or tensors "
+              "smaller, or set mem_type to "
               "\"ddr\"",
               bytes_used(m), LPAI_TCM_BYTES, bytes);
     memmove(&m->used[index + 1], &m->used[index], (m->n - index) * sizeof(m->used[0]));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for models, inputs and outputs: DDR is the heap; TCM is a fixed pool that serves at most 32 buffers, never grows and is never replaced by
- * DDR. Scratch and persistent memory is DDR whatever the configuration says. */
+/* Memory for models, inputs and outputs: DDR is the heap; TCM is a fixed pool that serves at most 32 buffers, never grows
+ * and is never replaced by DDR. Scratch and persistent memory is DDR whatever the configuration says. */
 #ifndef TOOLS_LPAI_EXTENSION_LPAI_MEMORY_H
 #define TOOLS_LPAI_EXTENSION_LPAI_MEMORY_H
 

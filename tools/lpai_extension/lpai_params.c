@@ -18,7 +18,8 @@ static const char *const levels[] = { "basic", "detailed", NULL };
 
 static const char *const versions[] = { "v4", "v5", "v5_1", "v6", "v7", NULL };
 static const QnnLpaiBackend_HwVersion_t version_values[] = { QNN_LPAI_BACKEND_HW_VERSION_V4, QNN_LPAI_BACKEND_HW_VERSION_V5,
-                                                             QNN_LPAI_BACKEND_HW_VERSION_V5_1, QNN_LPAI_BACKEND_HW_VERSION_V6,
+                                                             QNN_LPAI_BACKEND_HW_VERSION_V5_1,
+                                                             QNN_LPAI_BACKEND_HW_VERSION_V6,
                                                              QNN_LPAI_BACKEND_HW_VERSION_V7 };
 
 static const struct json_field backend_fields[] = {
@@ -45,7 +46,9 @@ static const struct json_field execute_fields[] = {
 static const struct json_field graph_fields[] = { { "prepare", JSON_OBJECT, IN(graph, prepare), .sub = prepare_fields },
                                                   { "execute", JSON_OBJECT, IN(graph, execute), .sub = execute_fields },
                                                   {} };
-static const struct json_field profile_fields[] = { { "level", JSON_ENUM, IN(profile, level), .names = levels, .seen = IN(profile, has_level) }, {} };
+static const struct json_field profile_fields[] = { { "level", JSON_ENUM, IN(profile, level), .names = levels,
+                                                      .seen = IN(profile, has_level) },
+                                                    {} };
 static const struct json_field fields[] = { { "lpai_backend", JSON_OBJECT, AT(backend), .sub = backend_fields },
                                             { "lpai_graph", JSON_OBJECT, AT(graph), .sub = graph_fields },
                                             { "lpai_profile", JSON_OBJECT, AT(profile), .sub = profile_fields },
@@ -76,7 +79,8 @@ QnnLpaiGraph_PerfCfg_t lpai_params_perf(const struct lpai_params *p)
     return (QnnLpaiGraph_PerfCfg_t){
         .fps = p->graph.execute.fps,
         .ftrtRatio = p->graph.execute.ftrt_ratio,
-        .clientType = (QnnLpaiGraph_ClientPerfType_t)(QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_REAL_TIME + p->graph.execute.client_type),
+        .clientType =
+            (QnnLpaiGraph_ClientPerfType_t)(QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_REAL_TIME + p->graph.execute.client_type),
     };
 }
 
@@ -91,7 +95,9 @@ QnnLpaiGraph_CoreAffinity_t lpai_params_affinity(const struct lpai_params *p)
 QnnLpaiMem_MemType_t lpai_params_mem_type(const struct lpai_params *p)
 {
     const char *name = p->graph.execute.mem_type;
-    return str_eq(name, "ddr") ? QNN_LPAI_MEM_TYPE_DDR : str_eq(name, "tcm") ? QNN_LPAI_MEM_TYPE_TCM : QNN_LPAI_MEM_TYPE_UNDEFINED;
+    return str_eq(name, "ddr")   ? QNN_LPAI_MEM_TYPE_DDR
+           : str_eq(name, "tcm") ? QNN_LPAI_MEM_TYPE_TCM
+                                 : QNN_LPAI_MEM_TYPE_UNDEFINED;
 }
 
 const char *lpai_params_profiling(const struct lpai_params *p)

@@ -37,7 +37,8 @@ struct lpai_params {
 /* Defaults, then what the file says; path NULL: defaults only. */
 enum status lpai_params_read(const char *path, struct lpai_params *ret, struct arena *arena);
 
-QnnLpaiBackend_CustomConfigHwInfo_t lpai_params_hardware(const struct lpai_params *p); /* a version that is not given is NA */
+QnnLpaiBackend_CustomConfigHwInfo_t lpai_params_hardware(
+    const struct lpai_params *p); /* a version that is not given is NA */
 QnnLpaiGraph_PerfCfg_t lpai_params_perf(const struct lpai_params *p);
 QnnLpaiGraph_CoreAffinity_t lpai_params_affinity(const struct lpai_params *p);
 QnnLpaiMem_MemType_t lpai_params_mem_type(const struct lpai_params *p); /* UNDEFINED for a name that is not known */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory map as a page with a picture: steps to the right, addresses upwards, one rectangle per tensor; above it the bytes in use in every step.
- * The picture is SVG written here, so it is there without script, too; the script adds what the mouse points at. Names come from the file and are
- * escaped wherever they stand. */
+/* The memory map as a page with a picture: steps to the right, addresses upwards, one rectangle per tensor; above it the
+ * bytes in use in every step. The picture is SVG written here, so it is there without script, too; the script adds what the
+ * mouse points at. Names come from the file and are escaped wherever they stand. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,13 +26,18 @@ struct picture {
     uint32_t n_ops;
 };
 
-/* ---- text --------------------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------------------------------- */
 
 static void put_escaped(struct str *out, const char *text, size_t most)
 {
     for (size_t i = 0; text[i] && i < most; i++) {
         unsigned char c = (unsigned char)text[i];
-        const char *as = c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : c == '\'' ? "&#39;" : NULL;
+        const char *as = c == '&'    ? "&amp;"
+                         : c == '<'  ? "&lt;"
+                         : c == '>'  ? "&gt;"
+                         : c == '"'  ? "&quot;"
+                         : c == '\'' ? "&#39;"
+                                     : NULL;
         if (as)
             str_add(out, as);
         else
@@ -54,10 +59,11 @@ static void put_number(struct str *out, const char *name, uint64_t value)
 
 static void put_card(struct str *out, const char *label, const char *value, const char *note)
 {
-    str_addf(out, "<div class=card><small>%s</small><b>%s</b>%s%s%s</div>\n", label, value, note[0] ? "<i>" : "", note, note[0] ? "</i>" : "");
+    str_addf(out, "<div class=card><small>%s</small><b>%s</b>%s%s%s</div>\n", label, value, note[0] ? "<i>" : "", note,
+             note[0] ? "</i>" : "");
 }
 
-/* ---- colours ------------------------------------------------------------------------------------------------------------ */
+/* ---- colours ---------------------------------------------------------------------------------------------------------- */
 
 static bool has_op(const struct picture *p, const char *op)
 {
@@ -108,7 +114,7 @@ static void put_class(const struct picture *p, const struct map_item *x)
         str_addf(p->out, "t %s", map_kind_name(x->kind));
 }
 
-/* ---- the picture -------------------------------------------------------------------------------------------------------- */
+/* ---- the picture ------------------------------------------------------------------------------------------------------ */
 
 static double at_step(const struct picture *p, double step)
 {
@@ -129,11 +135,11 @@ static void put_address_axis(const struct picture *p)
     for (uint64_t i = 0; i <= p->scratch / tick; i++) { /* a file may say any size: sums could wrap */
         uint64_t a = i * tick;
         double y = at_address(p, (double)a);
-        str_addf(p->out, "<line class=grid x1=%d x2=%.1f y1=%.1f y2=%.1f /><text x=%d y=%.1f text-anchor=end>%s</text>\n", LEFT, LEFT + p->width, y, y,
-                 LEFT - 8, y + 4, a ? map_human(a, buf, sizeof(buf)) : "0");
+        str_addf(p->out, "<line class=grid x1=%d x2=%.1f y1=%.1f y2=%.1f /><text x=%d y=%.1f text-anchor=end>%s</text>\n",
+                 LEFT, LEFT + p->width, y, y, LEFT - 8, y + 4, a ? map_human(a, buf, sizeof(buf)) : "0");
     }
-    str_addf(p->out, "<text x=14 y=%.1f transform=\"rotate(-90 14 %.1f)\" text-anchor=middle>address in %s</text>\n", TOP + CURVE + GAP + PLOT / 2.0,
-             TOP + CURVE + GAP + PLOT / 2.0, p->m->pool);
+    str_addf(p->out, "<text x=14 y=%.1f transform=\"rotate(-90 14 %.1f)\" text-anchor=middle>address in %s</text>\n",
+             TOP + CURVE + GAP + PLOT / 2.0, TOP + CURVE + GAP + PLOT / 2.0, p->m->pool);
 }
 
 static void put_step_axis(const struct picture *p)
@@ -146,20 +152,21 @@ static void put_step_axis(const struct picture *p)
     str_addf(p->out, "<line class=axis x1=%d x2=%.1f y1=%.1f y2=%.1f />\n", LEFT, LEFT + p->width, y, y);
     for (uint32_t s = 0; s < p->m->n_steps; s += nice[k])
         str_addf(p->out, "<text x=%.1f y=%.1f text-anchor=middle>%u</text>\n", at_step(p, s + 0.5), y + 16, s);
-    str_addf(p->out, "<text x=%.1f y=%.1f text-anchor=middle>step (order in which operators run)</text>\n", LEFT + p->width / 2, y + 34);
+    str_addf(p->out, "<text x=%.1f y=%.1f text-anchor=middle>step (order in which operators run)</text>\n",
+             LEFT + p->width / 2, y + 34);
 }
 
 static void put_curve(const struct picture *p)
 {
     char buf[32];
-    str_addf(p->out, "<text x=%d y=%d text-anchor=end>%s</text><text x=%d y=%d text-anchor=end>in use</text>\n", LEFT - 8, TOP + 10,
-             map_human(p->scratch, buf, sizeof(buf)), LEFT - 8, TOP + CURVE);
+    str_addf(p->out, "<text x=%d y=%d text-anchor=end>%s</text><text x=%d y=%d text-anchor=end>in use</text>\n", LEFT - 8,
+             TOP + 10, map_human(p->scratch, buf, sizeof(buf)), LEFT - 8, TOP + CURVE);
     str_addf(p->out, "<line class=axis x1=%d x2=%.1f y1=%d y2=%d />\n", LEFT, LEFT + p->width, TOP + CURVE, TOP + CURVE);
     for (uint32_t s = 0; s < p->m->n_steps; s++) {
         const struct map_step *st = &p->m->steps[s];
         double h = p->scratch ? CURVE * (double)st->live / (double)p->scratch : 0, w = p->width / p->m->n_steps;
-        str_addf(p->out, "<rect class=\"s%s\" x=%.2f y=%.2f width=%.2f height=%.2f", s == p->m->peak ? " peak" : "", at_step(p, s), TOP + CURVE - h,
-                 w > 4 ? w - 1 : w, h);
+        str_addf(p->out, "<rect class=\"s%s\" x=%.2f y=%.2f width=%.2f height=%.2f", s == p->m->peak ? " peak" : "",
+                 at_step(p, s), TOP + CURVE - h, w > 4 ? w - 1 : w, h);
         put_number(p->out, "s", s);
         put_number(p->out, "b", st->live);
         put_number(p->out, "c", st->cycles);
@@ -172,12 +179,14 @@ static void put_curve(const struct picture *p)
 /* Where one tensor is written over another, both are there in the same step: each gets half of it. */
 static void put_item(const struct picture *p, const struct map_item *x)
 {
-    double x1 = at_step(p, x->in_place_of == BINARY_NONE ? x->first : x->first + 0.5), x2 = at_step(p, x->taken_by == BINARY_NONE ? x->last + 1 : x->last + 0.5);
+    double x1 = at_step(p, x->in_place_of == BINARY_NONE ? x->first : x->first + 0.5),
+           x2 = at_step(p, x->taken_by == BINARY_NONE ? x->last + 1 : x->last + 0.5);
     double y1 = at_address(p, (double)(x->offset + x->bytes)), h = at_address(p, (double)x->offset) - y1;
     size_t letters = x2 - x1 > 3 * LETTER ? (size_t)((x2 - x1 - 10) / LETTER) : 0;
     str_add(p->out, "<rect class=\"");
     put_class(p, x);
-    str_addf(p->out, "\" rx=%d x=%.2f y=%.2f width=%.2f height=%.2f", h > 8 && x2 - x1 > 8 ? 3 : 0, x1, y1, x2 - x1, h > 1 ? h : 1);
+    str_addf(p->out, "\" rx=%d x=%.2f y=%.2f width=%.2f height=%.2f", h > 8 && x2 - x1 > 8 ? 3 : 0, x1, y1, x2 - x1,
+             h > 1 ? h : 1);
     put_number(p->out, "f", x->first);
     put_number(p->out, "l", x->last);
     put_number(p->out, "a", x->offset);
@@ -189,7 +198,8 @@ static void put_item(const struct picture *p, const struct map_item *x)
     put_attribute(p->out, "p", x->in_place_of == BINARY_NONE ? "" : p->m->items[x->in_place_of].name);
     str_add(p->out, "><title>");
     put_escaped(p->out, x->name, SIZE_MAX);
-    str_addf(p->out, ": %" PRIu64 " bytes at %" PRIu64 ", steps %u to %u</title></rect>\n", x->bytes, x->offset, x->first, x->last);
+    str_addf(p->out, ": %" PRIu64 " bytes at %" PRIu64 ", steps %u to %u</title></rect>\n", x->bytes, x->offset, x->first,
+             x->last);
     if (h < 14 || letters < 3)
         return;
     str_addf(p->out, "<text class=name x=%.1f y=%.1f>", x1 + 5, y1 + (h < 20 ? h / 2 + 4 : 14));
@@ -202,12 +212,16 @@ static void put_marks(const struct picture *p)
     const struct binary_graph_info *i = &p->m->g->info;
     double y = at_address(p, (double)p->scratch), right = LEFT + p->width;
     char buf[32];
-    str_addf(p->out, "<line class=total x1=%d x2=%.1f y1=%.1f y2=%.1f /><text class=mark x=%.1f y=%.1f text-anchor=end>%s %s</text>\n", LEFT, right, y, y,
-             right, y - 4, p->m->pool, map_human(p->scratch, buf, sizeof(buf)));
+    str_addf(
+        p->out,
+        "<line class=total x1=%d x2=%.1f y1=%.1f y2=%.1f /><text class=mark x=%.1f y=%.1f text-anchor=end>%s %s</text>\n",
+        LEFT, right, y, y, right, y - 4, p->m->pool, map_human(p->scratch, buf, sizeof(buf)));
     if (p->m->place == PLACE_SCRATCH && i->live_bytes && i->live_bytes < p->scratch) {
         y = at_address(p, (double)i->live_bytes);
-        str_addf(p->out, "<line class=bound x1=%d x2=%.1f y1=%.1f y2=%.1f /><text class=markb x=%.1f y=%.1f text-anchor=end>lower bound</text>\n", LEFT, right, y, y,
-                 right, y + 13);
+        str_addf(p->out,
+                 "<line class=bound x1=%d x2=%.1f y1=%.1f y2=%.1f /><text class=markb x=%.1f y=%.1f text-anchor=end>lower "
+                 "bound</text>\n",
+                 LEFT, right, y, y, right, y + 13);
     }
 }
 
@@ -217,12 +231,14 @@ static void put_svg(struct picture *p)
     double least = LEAST_WIDTH - LEFT - RIGHT, wanted = (double)m->n_steps * STEP_WIDTH;
     p->width = wanted < least ? least : wanted > MOST_WIDTH ? MOST_WIDTH : wanted;
     int w = (int)(p->width + LEFT + RIGHT), h = TOP + CURVE + GAP + PLOT + BOTTOM;
-    str_addf(p->out, "<div class=plot><svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" style=\"min-width:%dpx\" data-x=\"%d\" data-w=\"%.2f\" data-peak=\"%u\">\n",
+    str_addf(p->out,
+             "<div class=plot><svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" style=\"min-width:%dpx\" "
+             "data-x=\"%d\" data-w=\"%.2f\" data-peak=\"%u\">\n",
              w, h, w, LEFT, p->width, m->peak);
     put_address_axis(p);
     put_step_axis(p);
-    str_addf(p->out, "<rect class=peakband pointer-events=none x=%.2f y=%d width=%.2f height=%d />\n", at_step(p, m->peak), TOP, p->width / m->n_steps,
-             CURVE + GAP + PLOT);
+    str_addf(p->out, "<rect class=peakband pointer-events=none x=%.2f y=%d width=%.2f height=%d />\n", at_step(p, m->peak),
+             TOP, p->width / m->n_steps, CURVE + GAP + PLOT);
     put_curve(p);
     for (uint32_t i = 0; i < m->n_items; i++)
         put_item(p, &m->items[i]);
@@ -230,7 +246,7 @@ static void put_svg(struct picture *p)
     str_addf(p->out, "<line class=cursor y1=%d y2=%d x1=0 x2=0 />\n</svg></div>\n", TOP, TOP + CURVE + GAP + PLOT);
 }
 
-/* ---- around it ---------------------------------------------------------------------------------------------------------- */
+/* ---- around it -------------------------------------------------------------------------------------------------------- */
 
 static void put_cards(const struct memory_map *m, struct str *out)
 {
@@ -238,9 +254,13 @@ static void put_cards(const struct memory_map *m, struct str *out)
     char buf[32], note[96] = "";
     bool best = i->order_bytes && i->scratch_bytes == i->order_bytes;
     if (!best && i->live_bytes && i->scratch_bytes > i->live_bytes)
-        snprintf(note, sizeof(note), "%.1f%% above the lower bound", 100.0 * (double)(i->scratch_bytes - i->live_bytes) / (double)i->live_bytes);
+        snprintf(note, sizeof(note), "%.1f%% above the lower bound",
+                 100.0 * (double)(i->scratch_bytes - i->live_bytes) / (double)i->live_bytes);
     put_card(out, "scratch", map_human(i->scratch_bytes, buf, sizeof(buf)),
-             best ? "the least that any order needs" : i->scratch_bytes == i->live_bytes ? "exactly the lower bound" : i->plan_optimal ? "proven optimal" : note);
+             best                                ? "the least that any order needs"
+             : i->scratch_bytes == i->live_bytes ? "exactly the lower bound"
+             : i->plan_optimal                   ? "proven optimal"
+                                                 : note);
     if (i->vtcm_bytes) {
         char of[32];
         snprintf(note, sizeof(note), "of %s", map_human(i->vtcm_bytes, of, sizeof(of)));
@@ -264,17 +284,20 @@ static void put_pools(const struct memory_map *m, struct str *out)
     const struct {
         const char *name, *colour;
         uint64_t bytes;
-    } pools[] = { { "scratch", "c0", i->scratch_bytes }, { "persistent", "c4", i->persistent_bytes }, { "constants", "c7", i->const_bytes },
-                  { "inputs and outputs", "output", i->io_bytes }, { "VTCM", "c2", i->vtcm_used }, { "spill-fill buffer", "c5", i->spill_fill_bytes } };
+    } pools[] = { { "scratch", "c0", i->scratch_bytes }, { "persistent", "c4", i->persistent_bytes },
+                  { "constants", "c7", i->const_bytes }, { "inputs and outputs", "output", i->io_bytes },
+                  { "VTCM", "c2", i->vtcm_used },        { "spill-fill buffer", "c5", i->spill_fill_bytes } };
     const int n = i->vtcm_bytes ? 6 : 4;
     char buf[32];
     str_add(out, "<div class=panel><div class=bar>");
     for (int k = 0; k < n; k++)
         if (pools[k].bytes)
-            str_addf(out, "<div class=%s style=\"flex:%" PRIu64 "\" title=\"%s\"></div>", pools[k].colour, pools[k].bytes, pools[k].name);
+            str_addf(out, "<div class=%s style=\"flex:%" PRIu64 "\" title=\"%s\"></div>", pools[k].colour, pools[k].bytes,
+                     pools[k].name);
     str_add(out, "</div><div class=legend>");
     for (int k = 0; k < n; k++)
-        str_addf(out, "<span><i class=%s></i>%s %s</span>", pools[k].colour, pools[k].name, map_human(pools[k].bytes, buf, sizeof(buf)));
+        str_addf(out, "<span><i class=%s></i>%s %s</span>", pools[k].colour, pools[k].name,
+                 map_human(pools[k].bytes, buf, sizeof(buf)));
     str_add(out, "</div></div>\n");
 }
 
@@ -295,7 +318,8 @@ static void put_legend(const struct picture *p)
         str_addf(p->out, "<span><i class=c%d></i>other operators</span>", OTHERS);
     for (int k = MAP_INPUT; k < MAP_KINDS; k++)
         if (kinds[k])
-            str_addf(p->out, "<span><i class=%s></i>%s</span>", map_kind_name((enum map_kind)k), map_kind_name((enum map_kind)k));
+            str_addf(p->out, "<span><i class=%s></i>%s</span>", map_kind_name((enum map_kind)k),
+                     map_kind_name((enum map_kind)k));
     str_add(p->out, "<input placeholder=\"find a tensor\" aria-label=\"find a tensor\"></div>\n");
 }
 
@@ -306,14 +330,18 @@ static void put_peak(const struct memory_map *m, struct str *out)
     put_escaped(out, m->steps[m->peak].op ? m->steps[m->peak].op : "", 60);
     str_add(out, " &quot;");
     put_escaped(out, m->steps[m->peak].node ? m->steps[m->peak].node : "", SIZE_MAX);
-    str_addf(out, "&quot; (the peak), %s in use</h2><table><thead><tr><th class=n>bytes</th><th class=n>address</th><th class=n>steps</th><th>kind</th><th>made by</th>"
-                  "<th>name</th></tr></thead><tbody>\n", map_human(m->peak_bytes, buf, sizeof(buf)));
+    str_addf(out,
+             "&quot; (the peak), %s in use</h2><table><thead><tr><th class=n>bytes</th><th class=n>address</th><th "
+             "class=n>steps</th><th>kind</th><th>made by</th>"
+             "<th>name</th></tr></thead><tbody>\n",
+             map_human(m->peak_bytes, buf, sizeof(buf)));
     for (uint32_t i = 0; i < m->n_items; i++) {
         const struct map_item *x = &m->items[i];
         if (!map_alive(x, m->peak))
             continue;
-        str_addf(out, "<tr><td class=n>%" PRIu64 "</td><td class=n>%" PRIu64 "</td><td class=n>%u&ndash;%u</td><td>%s</td><td>", x->bytes, x->offset, x->first,
-                 x->last, map_kind_name(x->kind));
+        str_addf(out,
+                 "<tr><td class=n>%" PRIu64 "</td><td class=n>%" PRIu64 "</td><td class=n>%u&ndash;%u</td><td>%s</td><td>",
+                 x->bytes, x->offset, x->first, x->last, map_kind_name(x->kind));
         put_escaped(out, x->op, 60);
         str_add(out, "</td><td>");
         put_escaped(out, x->name, SIZE_MAX);
@@ -336,7 +364,8 @@ static void put_states(const struct binary_graph *g, struct str *out)
 {
     if (!g->info.persistent_bytes)
         return;
-    str_add(out, "<div class=panel><h2>Persistent memory</h2><table><thead><tr><th class=n>bytes</th><th class=n>address</th><th>state of</th><th>name</th></tr></thead>"
+    str_add(out, "<div class=panel><h2>Persistent memory</h2><table><thead><tr><th class=n>bytes</th><th "
+                 "class=n>address</th><th>state of</th><th>name</th></tr></thead>"
                  "<tbody class=states>\n");
     for (uint32_t k = 0; k < g->n_nodes; k++)
         if (g->nodes[k].state_bytes)
@@ -358,7 +387,8 @@ static void put_graph(const struct memory_map *m, struct str *out)
     put_pools(m, out);
     if (m->n_items) {
         choose_colours(&p);
-        str_add(out, "<div class=panel><div class=read data-idle=\"Point at a step or a tensor; click to see all that is alive.\">Point at a step or a tensor; click to "
+        str_add(out, "<div class=panel><div class=read data-idle=\"Point at a step or a tensor; click to see all that is "
+                     "alive.\">Point at a step or a tensor; click to "
                      "see all that is alive.</div>\n");
         put_svg(&p);
         put_legend(&p);
@@ -371,13 +401,16 @@ static void put_graph(const struct memory_map *m, struct str *out)
 
 void map_html(const struct memory_map *const *maps, uint32_t n, const char *title, struct str *out)
 {
-    str_add(out, "<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport content=\"width=device-width,initial-scale=1\">\n<title>Memory of ");
+    str_add(out, "<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport "
+                 "content=\"width=device-width,initial-scale=1\">\n<title>Memory of ");
     put_escaped(out, title, SIZE_MAX);
     str_add(out, "</title>\n<style>\n");
     str_add(out, map_style);
     str_add(out, "</style></head><body>\n<header><h1>");
     put_escaped(out, title, SIZE_MAX);
-    str_add(out, "</h1><span>which tensor lies where in memory, and when</span><button id=theme>light / dark</button></header>\n");
+    str_add(
+        out,
+        "</h1><span>which tensor lies where in memory, and when</span><button id=theme>light / dark</button></header>\n");
     for (uint32_t i = 0; i < n; i++)
         put_graph(maps[i], out);
     str_add(out, "<div id=tip></div>\n<script>\n");

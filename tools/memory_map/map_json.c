@@ -43,7 +43,8 @@ static json_t *moved_json(const struct binary_traffic *t)
     json_t *o = json_object();
     for (int p = 1; p < PLACE_COUNT; p++)
         if (names[p])
-            json_object_set_new(o, names[p], json_pack("{s:I,s:I}", "read", (json_int_t)t->read[p], "written", (json_int_t)t->written[p]));
+            json_object_set_new(
+                o, names[p], json_pack("{s:I,s:I}", "read", (json_int_t)t->read[p], "written", (json_int_t)t->written[p]));
     return o;
 }
 
@@ -116,7 +117,8 @@ static json_t *states_json(const struct binary_graph *g)
     json_t *list = json_array();
     for (uint32_t k = 0; k < g->n_nodes; k++)
         if (g->nodes[k].state_bytes)
-            json_array_append_new(list, state_json(g->nodes[k].name, g->nodes[k].op->name, g->nodes[k].state_offset, g->nodes[k].state_bytes));
+            json_array_append_new(
+                list, state_json(g->nodes[k].name, g->nodes[k].op->name, g->nodes[k].state_offset, g->nodes[k].state_bytes));
     for (uint32_t i = 0; i < g->n_tensors; i++)
         if (g->tensors[i].place == PLACE_PERSISTENT)
             json_array_append_new(list, state_json(g->tensors[i].name, "", g->tensors[i].offset, g->tensors[i].bytes));

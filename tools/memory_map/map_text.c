@@ -39,8 +39,8 @@ static void put_items(const struct memory_map *m, struct str *out)
         const struct map_item *x = &m->items[i];
         char steps[32];
         snprintf(steps, sizeof(steps), x->first == x->last ? "%u" : "%u-%u", x->first, x->last);
-        str_addf(out, "   %10" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %-13s  %-9s  %s", x->offset, x->offset + x->bytes, x->bytes, steps,
-                 map_kind_name(x->kind), x->name);
+        str_addf(out, "   %10" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %-13s  %-9s  %s", x->offset, x->offset + x->bytes,
+                 x->bytes, steps, map_kind_name(x->kind), x->name);
         if (x->views)
             str_addf(out, " = %s", x->view_names);
         if (x->in_place_of != BINARY_NONE)
@@ -54,17 +54,21 @@ static void put_dma(const struct memory_map *m, struct str *out)
 {
     if (!m->g->info.vtcm_bytes)
         return;
-    str_add(out, "\n  DMA of a device, bytes; its units\n   step   commands       weights        inputs       outputs          fill         spill  units        operator\n");
+    str_add(out, "\n  DMA of a device, bytes; its units\n   step   commands       weights        inputs       outputs       "
+                 "   fill         spill  units        operator\n");
     for (uint32_t s = 0; s < m->n_steps; s++) {
         const struct map_step *x = &m->steps[s];
         const struct binary_moves *d = &x->dma;
         char units[32] = "";
         for (uint32_t r = RESOURCE_MATRIX; r <= RESOURCE_DMA; r *= 2)
             if (x->resources & r)
-                snprintf(units + strlen(units), sizeof(units) - strlen(units), "%s%s", units[0] ? " " : "", map_resource_name((enum binary_resource)r));
+                snprintf(units + strlen(units), sizeof(units) - strlen(units), "%s%s", units[0] ? " " : "",
+                         map_resource_name((enum binary_resource)r));
         if (binary_moves_in(d) + binary_moves_out(d))
-            str_addf(out, "  %5u  %9u  %12" PRIu64 "  %12" PRIu64 "  %12" PRIu64 "  %12" PRIu64 "  %12" PRIu64 "  %-11s  %s \"%s\"\n", s, x->commands, d->weights, d->inputs, d->outputs, d->fill,
-                     d->spill, units, x->op, x->node);
+            str_addf(out,
+                     "  %5u  %9u  %12" PRIu64 "  %12" PRIu64 "  %12" PRIu64 "  %12" PRIu64 "  %12" PRIu64
+                     "  %-11s  %s \"%s\"\n",
+                     s, x->commands, d->weights, d->inputs, d->outputs, d->fill, d->spill, units, x->op, x->node);
     }
 }
 
@@ -86,18 +90,21 @@ static void put_states(const struct memory_map *m, struct str *out)
         str_add(out, "\n  persistent memory\n");
     for (uint32_t k = 0; k < g->n_nodes; k++)
         if (g->nodes[k].state_bytes)
-            str_addf(out, "    %10" PRIu64 "  at %10" PRIu64 "  state of %s \"%s\"\n", g->nodes[k].state_bytes, g->nodes[k].state_offset, g->nodes[k].op->name,
-                     g->nodes[k].name);
+            str_addf(out, "    %10" PRIu64 "  at %10" PRIu64 "  state of %s \"%s\"\n", g->nodes[k].state_bytes,
+                     g->nodes[k].state_offset, g->nodes[k].op->name, g->nodes[k].name);
     for (uint32_t i = 0; i < g->n_tensors; i++)
         if (g->tensors[i].place == PLACE_PERSISTENT)
-            str_addf(out, "    %10" PRIu64 "  at %10" PRIu64 "  %s\n", g->tensors[i].bytes, g->tensors[i].offset, g->tensors[i].name);
+            str_addf(out, "    %10" PRIu64 "  at %10" PRIu64 "  %s\n", g->tensors[i].bytes, g->tensors[i].offset,
+                     g->tensors[i].name);
 }
 
 void map_text(const struct memory_map *m, struct str *out)
 {
     const struct binary_graph_info *i = &m->g->info;
-    str_addf(out, "graph \"%s\": %" PRIu64 " bytes of scratch, %" PRIu64 " persistent, %" PRIu64 " of constants, %" PRIu64 " of inputs and outputs\n", i->name,
-             i->scratch_bytes, i->persistent_bytes, i->const_bytes, i->io_bytes);
+    str_addf(out,
+             "graph \"%s\": %" PRIu64 " bytes of scratch, %" PRIu64 " persistent, %" PRIu64 " of constants, %" PRIu64
+             " of inputs and outputs\n",
+             i->name, i->scratch_bytes, i->persistent_bytes, i->const_bytes, i->io_bytes);
     str_addf(out, "  lower bound %" PRIu64 " for this order of operators", i->live_bytes);
     if (i->order_bytes)
         str_addf(out, ", %" PRIu64 " for any order", i->order_bytes);
@@ -105,7 +112,9 @@ void map_text(const struct memory_map *m, struct str *out)
     struct binary_transfers t;
     binary_transfers(m->g, &t);
     if (i->vtcm_bytes)
-        str_addf(out, "  VTCM: %" PRIu64 " of %" PRIu64 " bytes; spill-fill buffer %" PRIu64 ", an execution spills %" PRIu64 ", fills %" PRIu64 " and streams %" PRIu64 "\n",
+        str_addf(out,
+                 "  VTCM: %" PRIu64 " of %" PRIu64 " bytes; spill-fill buffer %" PRIu64 ", an execution spills %" PRIu64
+                 ", fills %" PRIu64 " and streams %" PRIu64 "\n",
                  i->vtcm_used, i->vtcm_bytes, i->spill_fill_bytes, t.spilled, t.filled, t.read + t.written);
     put_dma(m, out);
     put_states(m, out);

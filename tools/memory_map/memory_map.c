@@ -34,11 +34,12 @@ const char *map_human(uint64_t bytes, char *buf, size_t size)
     if (bytes < 1024)
         snprintf(buf, size, "%" PRIu64 " B", bytes);
     else
-        snprintf(buf, size, bytes % unit ? "%.2f %s" : "%.0f %s", (double)bytes / (double)unit, unit == 1024 ? "KiB" : "MiB");
+        snprintf(buf, size, bytes % unit ? "%.2f %s" : "%.0f %s", (double)bytes / (double)unit,
+                 unit == 1024 ? "KiB" : "MiB");
     return buf;
 }
 
-/* ---- items -------------------------------------------------------------------------------------------------------------- */
+/* ---- items ------------------------------------------------------------------------------------------------------------ */
 
 struct builder {
     struct memory_map *m;
@@ -83,19 +84,34 @@ static void add_tensor(struct builder *b, uint32_t i)
     const struct binary_tensor *t = &m->g->tensors[i];
     uint32_t end = m->n_steps - 1, first = t->first < end ? t->first : end, last = t->last < end ? t->last : end;
     const char *op = b->maker[i] == BINARY_NONE ? "" : m->g->nodes[b->maker[i]].op->name;
-    m->items[m->n_items++] = (struct map_item){ .name = t->name, .op = op, .kind = kind_of(b, i), .offset = t->offset, .bytes = t->bytes,
-                                                .first = first, .last = last > first ? last : first, .in_place_of = BINARY_NONE,
-                                                .taken_by = BINARY_NONE, .order = i, .view_names = "" };
+    m->items[m->n_items++] = (struct map_item){ .name = t->name,
+                                                .op = op,
+                                                .kind = kind_of(b, i),
+                                                .offset = t->offset,
+                                                .bytes = t->bytes,
+                                                .first = first,
+                                                .last = last > first ? last : first,
+                                                .in_place_of = BINARY_NONE,
+                                                .taken_by = BINARY_NONE,
+                                                .order = i,
+                                                .view_names = "" };
 }
 
 static bool add_workspace(struct builder *b, uint32_t node)
 {
     const struct binary_node *n = &b->m->g->nodes[node];
     const char *name = arena_printf(b->a, "workspace of %s", n->name);
-    b->m->items[b->m->n_items++] = (struct map_item){ .name = name, .op = n->op->name, .kind = MAP_WORKSPACE, .offset = n->work_offset,
-                                                      .bytes = n->work_bytes, .first = b->step_of[node], .last = b->last_step[node],
-                                                      .in_place_of = BINARY_NONE, .taken_by = BINARY_NONE,
-                                                      .order = b->m->g->n_tensors + node, .view_names = "" };
+    b->m->items[b->m->n_items++] = (struct map_item){ .name = name,
+                                                      .op = n->op->name,
+                                                      .kind = MAP_WORKSPACE,
+                                                      .offset = n->work_offset,
+                                                      .bytes = n->work_bytes,
+                                                      .first = b->step_of[node],
+                                                      .last = b->last_step[node],
+                                                      .in_place_of = BINARY_NONE,
+                                                      .taken_by = BINARY_NONE,
+                                                      .order = b->m->g->n_tensors + node,
+                                                      .view_names = "" };
     return name != NULL;
 }
 
@@ -103,10 +119,19 @@ static bool add_workspace(struct builder *b, uint32_t node)
 static bool add_chain(struct builder *b, const struct binary_chain *c)
 {
     const struct binary_graph *g = b->m->g;
-    const char *name = arena_printf(b->a, "workspace of %s … %s", g->nodes[c->first].name, g->nodes[c->first + c->n - 1].name);
-    b->m->items[b->m->n_items++] = (struct map_item){ .name = name, .op = g->nodes[c->first].op->name, .kind = MAP_WORKSPACE, .offset = c->work_offset,
-                                                      .bytes = c->work_bytes, .first = b->step_of[c->first], .last = b->step_of[c->first],
-                                                      .in_place_of = BINARY_NONE, .taken_by = BINARY_NONE, .order = g->n_tensors + c->first, .view_names = "" };
+    const char *name =
+        arena_printf(b->a, "workspace of %s … %s", g->nodes[c->first].name, g->nodes[c->first + c->n - 1].name);
+    b->m->items[b->m->n_items++] = (struct map_item){ .name = name,
+                                                      .op = g->nodes[c->first].op->name,
+                                                      .kind = MAP_WORKSPACE,
+                                                      .offset = c->work_offset,
+                                                      .bytes = c->work_bytes,
+                                                      .first = b->step_of[c->first],
+                                                      .last = b->step_of[c->first],
+                                                      .in_place_of = BINARY_NONE,
+                                                      .taken_by = BINARY_NONE,
+                                                      .order = g->n_tensors + c->first,
+                                                      .view_names = "" };
     return name != NULL;
 }
 
@@ -129,16 +154,25 @@ static bool add_tile(struct builder *b, uint32_t node)
     if (!n->tile.bytes || b->step_of[node] == BINARY_NONE)
         return true;
     const char *name = arena_printf(b->a, "tile of %s", n->name);
-    b->m->items[b->m->n_items++] = (struct map_item){ .name = name, .op = n->op->name, .kind = MAP_TILE, .offset = n->tile.offset, .bytes = n->tile.bytes,
-                                                      .first = b->step_of[node], .last = b->step_of[node], .in_place_of = BINARY_NONE, .taken_by = BINARY_NONE,
-                                                      .order = g->n_tensors + node, .view_names = "" };
+    b->m->items[b->m->n_items++] = (struct map_item){ .name = name,
+                                                      .op = n->op->name,
+                                                      .kind = MAP_TILE,
+                                                      .offset = n->tile.offset,
+                                                      .bytes = n->tile.bytes,
+                                                      .first = b->step_of[node],
+                                                      .last = b->step_of[node],
+                                                      .in_place_of = BINARY_NONE,
+                                                      .taken_by = BINARY_NONE,
+                                                      .order = g->n_tensors + node,
+                                                      .view_names = "" };
     return name != NULL;
 }
 
 static int by_time(const void *pa, const void *pb)
 {
     const struct map_item *a = pa, *b = pb;
-    const uint64_t x[] = { a->first, a->offset, a->last, a->bytes, a->order }, y[] = { b->first, b->offset, b->last, b->bytes, b->order };
+    const uint64_t x[] = { a->first, a->offset, a->last, a->bytes, a->order },
+                   y[] = { b->first, b->offset, b->last, b->bytes, b->order };
     for (int i = 0; i < 5; i++)
         if (x[i] != y[i])
             return x[i] < y[i] ? -1 : 1;
@@ -151,7 +185,8 @@ static bool merge_views(struct memory_map *m, struct arena *a)
     uint32_t n = 0;
     for (uint32_t i = 0; i < m->n_items; i++) {
         struct map_item *x = &m->items[i], *last = n ? &m->items[n - 1] : NULL;
-        bool same = last && last->first == x->first && last->last == x->last && last->offset == x->offset && last->bytes == x->bytes;
+        bool same =
+            last && last->first == x->first && last->last == x->last && last->offset == x->offset && last->bytes == x->bytes;
         if (!same) {
             m->items[n++] = *x;
             continue;
@@ -165,7 +200,7 @@ static bool merge_views(struct memory_map *m, struct arena *a)
     return true;
 }
 
-/* ---- steps -------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------------ */
 
 static void add_to_step(struct builder *b, uint32_t node, uint32_t step)
 {
@@ -222,7 +257,8 @@ static uint64_t live_bytes(const struct memory_map *m, struct map_item *const *l
 {
     uint64_t align = m->g->info.scratch_align ? m->g->info.scratch_align : 1, sum = 0, end = 0;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t from = list[i]->offset > end ? list[i]->offset : end, to = (list[i]->offset + list[i]->bytes + align - 1) / align * align;
+        uint64_t from = list[i]->offset > end ? list[i]->offset : end,
+                 to = (list[i]->offset + list[i]->bytes + align - 1) / align * align;
         sum += to > from ? to - from : 0;
         end = to > end ? to : end;
     }
@@ -268,10 +304,17 @@ static void sweep(struct memory_map *m, struct map_item **list)
 enum status map_build(const struct binary_graph *g, struct arena *a, struct memory_map *ret)
 {
     bool window = g->info.vtcm_bytes != 0;
-    *ret = (struct memory_map){ .g = g, .n_steps = g->n_steps, .place = window ? PLACE_VTCM : PLACE_SCRATCH, .pool = window ? "VTCM" : "scratch",
+    *ret = (struct memory_map){ .g = g,
+                                .n_steps = g->n_steps,
+                                .place = window ? PLACE_VTCM : PLACE_SCRATCH,
+                                .pool = window ? "VTCM" : "scratch",
                                 .total = window ? g->info.vtcm_used : g->info.scratch_bytes };
-    struct builder b = { .m = ret, .a = a, .maker = arena_array(a, uint32_t, g->n_tensors), .named = arena_array(a, bool, g->n_tensors),
-                         .step_of = arena_array(a, uint32_t, g->n_nodes), .last_step = arena_array(a, uint32_t, g->n_nodes) };
+    struct builder b = { .m = ret,
+                         .a = a,
+                         .maker = arena_array(a, uint32_t, g->n_tensors),
+                         .named = arena_array(a, bool, g->n_tensors),
+                         .step_of = arena_array(a, uint32_t, g->n_nodes),
+                         .last_step = arena_array(a, uint32_t, g->n_nodes) };
     struct map_item **list = arena_array(a, struct map_item *, g->n_tensors + g->n_nodes);
     ret->items = arena_array(a, struct map_item, g->n_tensors + g->n_nodes);
     ret->steps = arena_array(a, struct map_step, g->n_steps);
@@ -293,7 +336,7 @@ enum status map_build(const struct binary_graph *g, struct arena *a, struct memo
     return ST_OK;
 }
 
-/* ---- showing ------------------------------------------------------------------------------------------------------------ */
+/* ---- showing ---------------------------------------------------------------------------------------------------------- */
 
 static enum status write_maps(const struct binary *b, const char *title, uint32_t format, struct arena *a, struct str *out)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of one graph of a context binary: which tensor lies where in scratch, or in the window of fast memory where the graph has one, and when. Built once, shown in three ways.
+/* The memory of one graph of a context binary: which tensor lies where in scratch, or in the window of fast memory where the
+ * graph has one, and when. Built once, shown in three ways.
  *
  *     address ^   +-----+
  *             |   |  b  +-----+       a step is what runs at once, usually one operator; the busiest step

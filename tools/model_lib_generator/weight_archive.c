@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tar archives as .incbin lines; see weight_archive.h. The archive is not unpacked: the assembler takes each member from its place. */
+/* Tar archives as .incbin lines; see weight_archive.h. The archive is not unpacked: the assembler takes each member from its
+ * place. */
 #include "model_lib_generator/weight_archive.h"
 
 #include <ctype.h>

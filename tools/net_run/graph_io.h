@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inputs and outputs of one graph as files: what every line of the input list means, the bytes of each execution, and where
- * results go.
+/* The inputs and outputs of one graph as files: what every line of the input list means, the bytes of each execution, and
+ * where results go.
  *
- * Batches. A tensor holds B elements of its first dimension. A file with all B feeds one execution; a file with one of them is
- * combined with those of the next B - 1 lines, and the outputs are taken apart again; a file with k times B feeds k executions
- * whose outputs follow each other in one file. */
+ * Batches. A tensor holds B elements of its first dimension. A file with all B feeds one execution; a file with one of them
+ * is combined with those of the next B - 1 lines, and the outputs are taken apart again; a file with k times B feeds k
+ * executions whose outputs follow each other in one file. */
 #ifndef TOOLS_NET_RUN_GRAPH_IO_H
 #define TOOLS_NET_RUN_GRAPH_IO_H
 
@@ -67,8 +67,8 @@ void graph_io_finish(struct graph_io *io); /* takes a zeroed one */
 /* The job and chunk of an execution of the pass. */
 const struct io_job *graph_io_job(const struct graph_io *io, uint64_t execution, uint32_t *chunk);
 
-/* Native bytes of every input into buffers[input], which hold io->inputs[i].bytes; data[input] tells where they are: there, or in
- * the cache. `keep` fills the cache. */
+/* Native bytes of every input into buffers[input], which hold io->inputs[i].bytes; data[input] tells where they are: there,
+ * or in the cache. `keep` fills the cache. */
 enum status graph_io_load(struct graph_io *io, uint64_t execution, void *const *buffers, bool keep, const void **data);
 
 /* Writes the outputs of an execution as Result_<result>... */

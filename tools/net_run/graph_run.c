@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The execution loop. A slot is everything one execution needs: buffers, tensors, profile, signal. Synchronous runs have one slot;
- * asynchronous ones a ring of them, which are waited for and stored in the order they were started, so that files do not depend on
- * the order in which executions end. */
+/* The execution loop. A slot is everything one execution needs: buffers, tensors, profile, signal. Synchronous runs have one
+ * slot; asynchronous ones a ring of them, which are waited for and stored in the order they were started, so that files do
+ * not depend on the order in which executions end. */
 #include "net_run/graph_run.h"
 
 #include <inttypes.h>
@@ -39,7 +39,8 @@ struct run {
 
 /* ---- slots ----------------------------------------------------------------------------------------------------------- */
 
-static enum status make_buffers(struct run *r, const struct io_tensor *from, uint32_t n, void ***buffers, Qnn_Tensor_t **tensors)
+static enum status make_buffers(struct run *r, const struct io_tensor *from, uint32_t n, void ***buffers,
+                                Qnn_Tensor_t **tensors)
 {
     *buffers = arena_alloc_array(&r->io->arena, n + 1u, sizeof(**buffers));
     *tensors = arena_array(&r->io->arena, Qnn_Tensor_t, n);
@@ -123,7 +124,8 @@ static enum status start(struct run *r, struct slot *s, uint64_t number)
     const void *data[io->n_inputs + 1];
     bool again = r->opt->inferences > (int64_t)io->executions || r->opt->duration_s;
     TRY(graph_io_load(io, number % io->executions, s->inputs, again, data));
-    for (uint32_t i = 0; i < io->n_inputs; i++) /* the backend may insist on the kind of memory, so what was cached is copied there */
+    for (uint32_t i = 0; i < io->n_inputs;
+         i++) /* the backend may insist on the kind of memory, so what was cached is copied there */
         if (data[i] != s->inputs[i])
             memcpy(s->inputs[i], data[i], (size_t)io->inputs[i].bytes);
     s->number = number;
@@ -183,7 +185,9 @@ static enum status complete(struct run *r, struct slot *s)
     if (s->profiled)
         TRY(session_measured(r->s, &m));
     if (ended_early(s)) {
-        tool_log(TOOL_INFO, "graph \"%s\", inference %" PRIu64 ": it ended early and waits for more input; there is no result", io->graph->name, s->number);
+        tool_log(TOOL_INFO,
+                 "graph \"%s\", inference %" PRIu64 ": it ended early and waits for more input; there is no result",
+                 io->graph->name, s->number);
         return ST_OK;
     }
     struct io_result result = { .execution = s->number % io->executions,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executes one graph over its inputs: once per input, a number of times, or for a time; one after the other or several at once. */
+/* Executes one graph over its inputs: once per input, a number of times, or for a time; one after the other or several at
+ * once. */
 #ifndef TOOLS_NET_RUN_GRAPH_RUN_H
 #define TOOLS_NET_RUN_GRAPH_RUN_H
 

@@ -36,7 +36,8 @@ static const struct tool_option options[] = {
       .help = "Model libraries, made by qnn-model-lib-generator; their graphs are composed and finalized here." },
     { "retrieve_context", OPT_STRING, AT(retrieve_context), .argument = "FILE",
       .help = "Context binary, made by qnn-context-binary-generator; instead of --model." },
-    { "dlc_path", OPT_LIST, AT(session.dlcs), .argument = "FILE[,FILE...]", .help = "DLC files; instead of --model, or with --model libQnnModelDlc.so." },
+    { "dlc_path", OPT_LIST, AT(session.dlcs), .argument = "FILE[,FILE...]",
+      .help = "DLC files; instead of --model, or with --model libQnnModelDlc.so." },
     { "model_prefix", OPT_STRING, AT(session.model_prefix), .argument = "PREFIX",
       .help = "Prefix of the functions of the model library; QnnModel when not given." },
     { "system_library", OPT_STRING, AT(session.system_library), .argument = "FILE",
@@ -68,14 +69,16 @@ static const struct tool_option options[] = {
       .help = "Tensors inside the graphs that become outputs too; not with --retrieve_context." },
     { "debug", OPT_FLAG, AT(session.all_outputs), .help = "Every tensor becomes an output; not with --retrieve_context." },
     { "compare", OPT_STRING, AT(compare), .argument = "DIR",
-      .help = "Compare the results with those of an earlier run of the same inputs (its --output_dir), float against quantized for example, and print the "
+      .help = "Compare the results with those of an earlier run of the same inputs (its --output_dir), float against "
+              "quantized for example, and print the "
               "error of every tensor that both have, worst first. With --debug in both runs: of every layer." },
     { "batch_multiplier", OPT_NUMBER, AT(batch_multiplier), .argument = "N", .min = 1, .max = 1 << 20,
       .help = "Inputs and outputs have N times the batch the model was composed with." },
     { "keep_num_outputs", OPT_NUMBER, AT(keep), .argument = "N", .max = -1,
       .help = "Save the first N results only, 0 none. When not given: those of one pass through the input list." },
     { "shared_buffer", OPT_FLAG, AT(session.shared_buffer),
-      .help = "Inputs and outputs in memory of libcdsprpc.so, registered with the backend once, so that nothing is copied." },
+      .help =
+          "Inputs and outputs in memory of libcdsprpc.so, registered with the backend once, so that nothing is copied." },
 
     { "num_inferences", OPT_NUMBER, AT(inferences), .argument = "N", .min = 1, .max = -1, .section = "How it runs",
       .help = "Go through the input list until N inferences are done." },
@@ -97,8 +100,10 @@ static const struct tool_option options[] = {
     { "direct_mode", OPT_STRING, AT(session.direct_mode), .argument = "adsp",
       .help = "As inside the ADSP, without RPC (LPAI backend, with --retrieve_context)." },
 
-    { "profiling_level", OPT_CHOICE, AT(session.profiling), .choices = session_profiling_levels, .seen = AT(session.profiling_given), .section = "What it tells",
-      .help = "basic: time of every call; detailed: also of every node; linting (HTP): also what nodes wait for; backend: as the settings of the backend say. Written to <output_dir>/qnn-profiling-data.log for "
+    { "profiling_level", OPT_CHOICE, AT(session.profiling), .choices = session_profiling_levels,
+      .seen = AT(session.profiling_given), .section = "What it tells",
+      .help = "basic: time of every call; detailed: also of every node; linting (HTP): also what nodes wait for; backend: "
+              "as the settings of the backend say. Written to <output_dir>/qnn-profiling-data.log for "
               "qnn-profile-viewer." },
     { "profiling_option", OPT_CHOICE, AT(session.profiling_option), .choices = session_profiling_options,
       .help = "optrace: a timeline of the accelerator, on backends that have one." },
@@ -142,8 +147,9 @@ static enum status check_options(const struct net_run *o)
     RETURN_IF(o->retrieve_context && o->session.output_tensors, ST_INVALID_ARG,
               "--set_output_tensors needs the graph itself, --retrieve_context has a finished one; build the binary with "
               "qnn-context-binary-generator --set_output_tensors");
-    RETURN_IF(o->compare && (o->native_outputs || (o->output_type_given && o->output_type == OUTPUT_NATIVE)), ST_INVALID_ARG,
-              "--compare needs float results; leave out --use_native_output_files, or use --output_data_type float_and_native");
+    RETURN_IF(
+        o->compare && (o->native_outputs || (o->output_type_given && o->output_type == OUTPUT_NATIVE)), ST_INVALID_ARG,
+        "--compare needs float results; leave out --use_native_output_files, or use --output_data_type float_and_native");
     RETURN_IF(o->validate && !o->retrieve_context, ST_INVALID_ARG, "--validate_binary needs --retrieve_context FILE");
     RETURN_IF(o->native_inputs && o->native_names, ST_INVALID_ARG,
               "--use_native_input_files and --native_input_tensor_names exclude each other");
@@ -156,7 +162,8 @@ static enum status check_options(const struct net_run *o)
     const char *mode = o->session.direct_mode;
     RETURN_IF(mode && !str_eq(mode, DIRECT_ADSP), ST_INVALID_ARG, "--direct_mode %s: the only mode is " DIRECT_ADSP, mode);
     RETURN_IF(mode && !o->retrieve_context, ST_INVALID_ARG,
-              "--direct_mode " DIRECT_ADSP " runs graphs that were prepared before: save them with qnn-context-binary-generator and give the file with "
+              "--direct_mode " DIRECT_ADSP
+              " runs graphs that were prepared before: save them with qnn-context-binary-generator and give the file with "
               "--retrieve_context");
     return ST_OK;
 }
@@ -247,7 +254,8 @@ static enum status check_native_names(const struct net_run *o, struct session *s
 }
 
 /* Several graphs have a folder each, in the other run too. */
-static enum status compare_graph(const struct net_run *o, const struct session *s, const struct session_graph *g, const char *folder)
+static enum status compare_graph(const struct net_run *o, const struct session *s, const struct session_graph *g,
+                                 const char *folder)
 {
     CLEANUP(str_finish) struct str other;
     str_init(&other);
@@ -320,8 +328,9 @@ static enum status run_session(const struct net_run *o, struct session *s, const
     so.executes = !o->validate;
     so.perf_profile = o->perf_given ? session_perf_profiles[o->perf_profile] : NULL;
     TRY(session_open(s, &so));
-    RETURN_IF(so.direct_mode && s->backend.id != QNN_BACKEND_ID_LPAI, ST_NOT_SUPPORTED, "--direct_mode %s is for the LPAI backend; \"%s\" has id %u, not %d",
-              so.direct_mode, so.backend, s->backend.id, QNN_BACKEND_ID_LPAI);
+    RETURN_IF(so.direct_mode && s->backend.id != QNN_BACKEND_ID_LPAI, ST_NOT_SUPPORTED,
+              "--direct_mode %s is for the LPAI backend; \"%s\" has id %u, not %d", so.direct_mode, so.backend,
+              s->backend.id, QNN_BACKEND_ID_LPAI);
     ask_for_performance(o, s);
     if (o->validate) {
         *stage = "Validating the binary";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where two runs differ: the float results of this run against those in another folder, tensor by tensor, worst first. With --debug in both runs
- * (or binaries made with --enable_intermediate_outputs) every tensor between nodes takes part, so that a quantized model shows where it loses. */
+/* Where two runs differ: the float results of this run against those in another folder, tensor by tensor, worst first. With
+ * --debug in both runs (or binaries made with --enable_intermediate_outputs) every tensor between nodes takes part, so that
+ * a quantized model shows where it loses. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -127,7 +128,10 @@ enum status result_compare(const char *folder, const char *other)
         closedir(d);
     status_clear();
     if (st == ST_OK && !r.list.n)
-        st = status_fail(ST_NOT_FOUND, "--compare %s: it has no result of a tensor that this run has; give the --output_dir of a run of the same inputs", other);
+        st = status_fail(ST_NOT_FOUND,
+                         "--compare %s: it has no result of a tensor that this run has; give the --output_dir of a run of "
+                         "the same inputs",
+                         other);
     if (st == ST_OK)
         print_rows(&r, other);
     for (size_t i = 0; i < r.list.n; i++)

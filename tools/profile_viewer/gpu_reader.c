@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnGpuProfilingReader.so: profiling logs of the GPU backend as JSON. Per graph and method every event with its average, least and most over all calls;
- * events of nodes also with their share of the time of all nodes. */
+/* libQnnGpuProfilingReader.so: profiling logs of the GPU backend as JSON. Per graph and method every event with its average,
+ * least and most over all calls; events of nodes also with their share of the time of all nodes. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static enum status add_record(struct groups *all, const struct prof_log_record *
     return ST_OK;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------------------------------- */
 
 static void set_text(json_t *to, const char *key, const char *value)
 {

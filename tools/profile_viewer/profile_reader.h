@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reader libraries: other views of a profiling log than text and CSV, opened by qnn-profile-viewer --reader. A library has a table behind READER_SYMBOL. */
+/* Reader libraries: other views of a profiling log than text and CSV, opened by qnn-profile-viewer --reader. A library has a
+ * table behind READER_SYMBOL. */
 #ifndef TOOLS_PROFILE_VIEWER_PROFILE_READER_H
 #define TOOLS_PROFILE_VIEWER_PROFILE_READER_H
 

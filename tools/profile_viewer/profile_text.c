@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profiling log as text: the sections and words of the usual report, each event once per graph with average, minimum and maximum
- * over its executions. */
+/* A profiling log as text: the sections and words of the usual report, each event once per graph with average, minimum and
+ * maximum over its executions. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -32,12 +32,16 @@ static const struct tool_option options[] = {
       .help = "The context binary that ran; with it the memory map follows the times." },
     { "memory_map", OPT_CHOICE, AT(map_format), .choices = map_formats, .seen = AT(map),
       .help = "How the memory of --context_binary is shown: text (default), json or html." },
-    { "memory_map_file", OPT_STRING, AT(map_file), .argument = "FILE", .help = "Where the memory map goes; standard output when not given." },
-    { "reader", OPT_STRING, AT(reader), .argument = "LIB", .help = "Another view of the log instead, by a reader library, to --output or to standard output: libQnnGpuProfilingReader.so writes JSON, libQnnHtpOptraceProfilingReader.so a timeline." },
+    { "memory_map_file", OPT_STRING, AT(map_file), .argument = "FILE",
+      .help = "Where the memory map goes; standard output when not given." },
+    { "reader", OPT_STRING, AT(reader), .argument = "LIB",
+      .help = "Another view of the log instead, by a reader library, to --output or to standard output: "
+              "libQnnGpuProfilingReader.so writes JSON, libQnnHtpOptraceProfilingReader.so a timeline." },
     { "config", OPT_STRING, AT(config), .argument = "JSON", .help = "Settings of the reader library." },
     { "schematic", OPT_STRING, AT(schematic), .argument = "FILE",
       .help = "Schematic of the graph, or the context binary that ran, for readers of accelerator timelines." },
-    { "dlc", OPT_STRING, AT(dlc), .argument = "FILE", .help = "The model, for readers of accelerator timelines; names come from the schematic here." },
+    { "dlc", OPT_STRING, AT(dlc), .argument = "FILE",
+      .help = "The model, for readers of accelerator timelines; names come from the schematic here." },
     { "zoom_start", OPT_STRING, AT(zoom_start), .argument = "NODE", .help = "The first node of the timeline, for readers." },
     { "zoom_end", OPT_STRING, AT(zoom_end), .argument = "NODE", .help = "The last node of the timeline, for readers." },
     { "gzip", OPT_FLAG, AT(gzip), .help = "Compress the output of a reader; so does an output whose name ends with .gz." },
@@ -55,9 +59,11 @@ static const struct tool_program program = {
 
 static enum status check_options(const struct viewer *o)
 {
-    RETURN_IF((o->map || o->map_file) && !o->binary, ST_INVALID_ARG, "--memory_map needs the context binary that ran; give it with --context_binary FILE");
+    RETURN_IF((o->map || o->map_file) && !o->binary, ST_INVALID_ARG,
+              "--memory_map needs the context binary that ran; give it with --context_binary FILE");
     RETURN_IF(!o->reader && (o->config || o->schematic || o->dlc || o->zoom_start || o->zoom_end || o->gzip), ST_INVALID_ARG,
-              "--config, --schematic, --dlc, --zoom_start, --zoom_end and --gzip belong to readers; give one with --reader, for instance libQnnHtpOptraceProfilingReader.so");
+              "--config, --schematic, --dlc, --zoom_start, --zoom_end and --gzip belong to readers; give one with --reader, "
+              "for instance libQnnHtpOptraceProfilingReader.so");
     RETURN_IF(o->gzip && !o->output, ST_INVALID_ARG, "--gzip needs a file; give it with --output FILE.json.gz");
     return ST_OK;
 }
@@ -104,7 +110,8 @@ static enum status run_reader(const struct viewer *o, const struct profile_reade
     bool failed = r->write(job) != 0;
     bool written = fflush(job->to) == 0 && !ferror(job->to);
     written &= job->to == stdout || fclose(job->to) == 0;
-    enum status st = failed ? status_fail(ST_IO, "--reader %s: %s", o->reader, r->explain()) : ST_OK; /* it keeps its sentence in memory of its own */
+    enum status st = failed ? status_fail(ST_IO, "--reader %s: %s", o->reader, r->explain())
+                            : ST_OK; /* it keeps its sentence in memory of its own */
     if (st == ST_OK && !written)
         st = status_fail(ST_IO, "cannot write \"%s\": %s", o->output ? o->output : "the standard output", strerror(errno));
     if (st == ST_OK && zip)
@@ -118,10 +125,13 @@ static enum status find_reader(const struct viewer *o, void *library, const stru
     void *found;
     TRY(library_symbol(library, o->reader, READER_SYMBOL, &found));
     const struct profile_reader *r = *ret = found;
-    RETURN_IF(r->version != READER_VERSION, ST_NOT_SUPPORTED, "--reader %s has version %u; %d is needed: take both from one installation", o->reader, r->version,
+    RETURN_IF(r->version != READER_VERSION, ST_NOT_SUPPORTED,
+              "--reader %s has version %u; %d is needed: take both from one installation", o->reader, r->version,
               (int)READER_VERSION);
     RETURN_IF(!r->timeline && (o->config || o->schematic || o->zoom_start || o->zoom_end), ST_NOT_SUPPORTED,
-              "--config, --schematic, --zoom_start and --zoom_end belong to readers of accelerator timelines; --reader %s (%s) is none", o->reader, r->name);
+              "--config, --schematic, --zoom_start and --zoom_end belong to readers of accelerator timelines; --reader %s "
+              "(%s) is none",
+              o->reader, r->name);
     return ST_OK;
 }
 
@@ -143,8 +153,14 @@ static enum status view_with_reader(const struct viewer *o, const struct prof_lo
 {
     void *library;
     const struct profile_reader *r;
-    struct profile_job job = { .logs = list, .names = o->logs.items, .n = o->logs.n, .output = o->output, .schematic = o->schematic ? o->schematic : o->binary, .config = o->config,
-                               .zoom_start = o->zoom_start, .zoom_end = o->zoom_end };
+    struct profile_job job = { .logs = list,
+                               .names = o->logs.items,
+                               .n = o->logs.n,
+                               .output = o->output,
+                               .schematic = o->schematic ? o->schematic : o->binary,
+                               .config = o->config,
+                               .zoom_start = o->zoom_start,
+                               .zoom_end = o->zoom_end };
     TRY(library_open(o->reader, &library));
     enum status st = find_reader(o, library, &r);
     if (st == ST_OK)

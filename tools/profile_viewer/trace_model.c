@@ -21,7 +21,8 @@ static int by_start(const void *a, const void *b)
     const struct binary_span *x = &((const struct trace_span *)a)->span, *y = &((const struct trace_span *)b)->span;
     if (x->start != y->start)
         return x->start < y->start ? -1 : 1;
-    return x->command != y->command ? (x->command > y->command) - (x->command < y->command) : (x->node > y->node) - (x->node < y->node);
+    return x->command != y->command ? (x->command > y->command) - (x->command < y->command)
+                                    : (x->node > y->node) - (x->node < y->node);
 }
 
 /* The estimate had a thread for each, so there is one. */
@@ -42,7 +43,8 @@ static void choose_threads(struct trace_graph *t)
     }
 }
 
-static enum status find(const struct binary_graph *g, const char *option, const char *name, uint32_t otherwise, uint32_t *ret)
+static enum status find(const struct binary_graph *g, const char *option, const char *name, uint32_t otherwise,
+                        uint32_t *ret)
 {
     *ret = otherwise;
     for (uint32_t k = 0; name && k < g->n_nodes; k++)
@@ -50,7 +52,8 @@ static enum status find(const struct binary_graph *g, const char *option, const 
             *ret = k;
             return ST_OK;
         }
-    RETURN_IF(name, ST_INVALID_ARG, "%s: graph \"%s\" has no node \"%s\"; its first one is \"%s\"", option, g->info.name, name, g->n_nodes ? g->nodes[0].name : "");
+    RETURN_IF(name, ST_INVALID_ARG, "%s: graph \"%s\" has no node \"%s\"; its first one is \"%s\"", option, g->info.name,
+              name, g->n_nodes ? g->nodes[0].name : "");
     return ST_OK;
 }
 
@@ -61,7 +64,8 @@ enum status trace_graph_open(const struct binary_graph *g, const char *start, co
     struct binary_span s;
     TRY(find(g, "--zoom_start", start, 0, &t.first));
     TRY(find(g, "--zoom_end", end, g->n_nodes - 1, &t.last));
-    RETURN_IF(t.first > t.last, ST_INVALID_ARG, "--zoom_start \"%s\" is computed after --zoom_end \"%s\"; swap them", start ? start : "", end ? end : "");
+    RETURN_IF(t.first > t.last, ST_INVALID_ARG, "--zoom_start \"%s\" is computed after --zoom_end \"%s\"; swap them",
+              start ? start : "", end ? end : "");
     t.spans = mem_array(struct trace_span, (size_t)g->timeline.n_spans + 1);
     RETURN_IF(!t.spans, ST_NO_MEMORY, "no memory for %u spans of graph \"%s\"", g->timeline.n_spans, g->info.name);
     for (binary_span_first(g, &r); binary_span_next(&r, &s);)

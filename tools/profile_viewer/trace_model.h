@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a timeline is made of: the spans of a context binary's graphs, on lanes (trace_model.c), shown as a Chrome trace (trace_reader.c) and as a report (trace_report.c). */
+/* What a timeline is made of: the spans of a context binary's graphs, on lanes (trace_model.c), shown as a Chrome trace
+ * (trace_reader.c) and as a report (trace_report.c). */
 #ifndef TOOLS_PROFILE_VIEWER_TRACE_MODEL_H
 #define TOOLS_PROFILE_VIEWER_TRACE_MODEL_H
 
@@ -21,7 +22,8 @@ struct trace_graph {
 };
 
 extern const char *const trace_units[UNIT_COUNT];
-/* Nodes by the names of the command line; NULL: from the first, to the last one. ST_INVALID_ARG: the graph has no such node. */
+/* Nodes by the names of the command line; NULL: from the first, to the last one. ST_INVALID_ARG: the graph has no such node.
+ */
 enum status trace_graph_open(const struct binary_graph *g, const char *start, const char *end, struct trace_graph *ret);
 void trace_graph_close(struct trace_graph *t);
 double trace_us(const struct trace_graph *t, uint64_t cycles);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnHtpOptraceProfilingReader.so and libQnnChrometraceProfilingReader.so: a timeline in the format of chrome://tracing and Perfetto.
+/* libQnnHtpOptraceProfilingReader.so and libQnnChrometraceProfilingReader.so: a timeline in the format of chrome://tracing
+ * and Perfetto.
  *
- * Of the context binary (--schematic): what every command keeps busy of the device, as estimated, with a lane for HMX, one per HVX thread, and two for DMA. Of the log: when each node ran on this
- * computer, where the profile was asked for that (optrace). A report lies beside the output. */
+ * Of the context binary (--schematic): what every command keeps busy of the device, as estimated, with a lane for HMX, one
+ * per HVX thread, and two for DMA. Of the log: when each node ran on this computer, where the profile was asked for that
+ * (optrace). A report lies beside the output. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,7 @@ struct writer {
     bool report_json;  /* features of the settings */
 };
 
-/* ---- JSON, one event at a time: there may be a million of them -------------------------------------------------------------------- */
+/* ---- JSON, one event at a time: there may be a million of them -------------------------------------------------------- */
 
 static void put_text(FILE *to, const char *s)
 {
@@ -58,15 +60,18 @@ static void put_lanes(struct writer *w, const struct trace_graph *t, uint32_t pr
     put_name(w, "thread_name", process, LANE_WRITE, trace_units[UNIT_STORE]);
 }
 
-static void put_span(struct writer *w, const struct trace_graph *t, const struct binary_span *s, uint32_t process, uint32_t lane)
+static void put_span(struct writer *w, const struct trace_graph *t, const struct binary_span *s, uint32_t process,
+                     uint32_t lane)
 {
     const struct binary_node *n = &t->g->nodes[s->node];
     begin(w);
-    fprintf(w->to, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"name\":", process, lane, trace_us(t, s->start), trace_us(t, s->cycles));
+    fprintf(w->to, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"name\":", process, lane,
+            trace_us(t, s->start), trace_us(t, s->cycles));
     put_text(w->to, n->name);
     fputs(",\"cat\":", w->to);
     put_text(w->to, n->op->name);
-    fprintf(w->to, ",\"args\":{\"command\":%u,\"start_cycle\":%llu,\"cycles\":%llu}}", s->command, (unsigned long long)s->start, (unsigned long long)s->cycles);
+    fprintf(w->to, ",\"args\":{\"command\":%u,\"start_cycle\":%llu,\"cycles\":%llu}}", s->command,
+            (unsigned long long)s->start, (unsigned long long)s->cycles);
 }
 
 static void put_graph(struct writer *w, const struct trace_graph *t, uint32_t process)
@@ -81,7 +86,7 @@ static void put_graph(struct writer *w, const struct trace_graph *t, uint32_t pr
     }
 }
 
-/* ---- this computer -------------------------------------------------------------------------------------------------------------- */
+/* ---- this computer ---------------------------------------------------------------------------------------------------- */
 
 /* How long the node took whose beginning event e is: "name:OpId_3 (begin, us)" goes with "name:OpId_3 (us)". */
 static uint64_t length_of(const struct prof_log_record *r, uint32_t e)
@@ -89,7 +94,8 @@ static uint64_t length_of(const struct prof_log_record *r, uint32_t e)
     const char *name = r->events[e].name, *end = strstr(name, " (begin, us)");
     for (uint32_t i = 0; end && i < r->n_events; i++) {
         const struct prof_event *p = &r->events[i];
-        if (p->type == PROF_NODE && p->unit == PROF_UNIT_US && p->name && strncmp(p->name, name, (size_t)(end - name)) == 0 && str_eq(p->name + (end - name), " (us)"))
+        if (p->type == PROF_NODE && p->unit == PROF_UNIT_US && p->name &&
+            strncmp(p->name, name, (size_t)(end - name)) == 0 && str_eq(p->name + (end - name), " (us)"))
             return p->value;
     }
     return 0;
@@ -107,7 +113,8 @@ static uint32_t put_log(struct writer *w, const struct prof_log *log, const char
                 continue;
             any = true;
             begin(w);
-            fprintf(w->to, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%llu,\"dur\":%llu,\"name\":", process, runs + 1, (unsigned long long)e->value, (unsigned long long)length_of(r, i));
+            fprintf(w->to, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%llu,\"dur\":%llu,\"name\":", process, runs + 1,
+                    (unsigned long long)e->value, (unsigned long long)length_of(r, i));
             put_text(w->to, e->name);
             fputs("}", w->to);
         }
@@ -118,7 +125,7 @@ static uint32_t put_log(struct writer *w, const struct prof_log *log, const char
     return runs;
 }
 
-/* ---- the files ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the files -------------------------------------------------------------------------------------------------------- */
 
 static enum status read_config(const char *path, struct writer *w)
 {
@@ -149,7 +156,8 @@ static enum status write_report(const struct profile_job *job, const struct writ
         str_addf(&path, "%.*s_qnn_htp_analysis_summary.%s", (int)n, job->output, html ? "html" : "json");
         RETURN_IF(path.failed, ST_NO_MEMORY, "no memory for the name of the report");
         FILE *f = fopen(str_text(&path), "w");
-        bool ok = f && (html ? trace_report_html(reports, f) == 0 : json_dumpf(reports, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0);
+        bool ok = f && (html ? trace_report_html(reports, f) == 0
+                             : json_dumpf(reports, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0);
         ok &= !f || fclose(f) == 0;
         RETURN_IF(!ok, ST_IO, "cannot write \"%s\": %s", str_text(&path), strerror(errno));
     }
@@ -179,7 +187,8 @@ static enum status put_binary(const struct profile_job *job, struct writer *w, c
         trace_graph_close(&t);
     }
     if (st == ST_OK && !shown)
-        st = status_fail(ST_INVALID_ARG, "\"%s\" has no estimate for these nodes; a context binary of libQnnHtp.so has one", job->schematic);
+        st = status_fail(ST_INVALID_ARG, "\"%s\" has no estimate for these nodes; a context binary of libQnnHtp.so has one",
+                         job->schematic);
     if (st == ST_OK)
         st = write_report(job, w, reports);
     json_decref(reports);
@@ -213,7 +222,9 @@ static enum status write_all(const struct profile_job *job)
     for (size_t i = 0; i < job->n; i++)
         runs += put_log(&w, job->logs[i], job->names[i], THIS_COMPUTER + (uint32_t)i);
     fputs("\n]}\n", w.to);
-    RETURN_IF(!runs && !job->schematic, ST_INVALID_ARG, "the log has no timeline; run with --profiling_level detailed --profiling_option optrace, or give the context binary that ran with --schematic FILE");
+    RETURN_IF(!runs && !job->schematic, ST_INVALID_ARG,
+              "the log has no timeline; run with --profiling_level detailed --profiling_option optrace, or give the context "
+              "binary that ran with --schematic FILE");
     return ST_OK;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the estimated time of a graph goes. Of everything that works at a moment, the first of matrix unit, vector units, DMA from and to DRAM is what the time is spent on: the dominant path. */
+/* Where the estimated time of a graph goes. Of everything that works at a moment, the first of matrix unit, vector units,
+ * DMA from and to DRAM is what the time is spent on: the dominant path. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static double percent(uint64_t part, uint64_t all)
     return all ? (double)(part * 10000 / all) / 100 : 0;
 }
 
-/* ---- totals --------------------------------------------------------------------------------------------------------------------- */
+/* ---- totals ----------------------------------------------------------------------------------------------------------- */
 
 /* Cycles of one lane, of all threads together. */
 static uint64_t busy(const struct trace_graph *t, uint32_t unit)
@@ -66,7 +67,7 @@ static json_t *summary(const struct trace_graph *t)
     return o;
 }
 
-/* ---- what the time is spent on -------------------------------------------------------------------------------------------------- */
+/* ---- what the time is spent on ---------------------------------------------------------------------------------------- */
 
 struct stretch {
     uint64_t start, end;
@@ -74,8 +75,10 @@ struct stretch {
     uint8_t unit;
 };
 
-/* Spans of one unit, one behind the other: those of vectors may overlap, and the earlier one counts. What is left of each goes where no unit before it works. */
-static uint32_t lay(const struct trace_graph *t, uint32_t unit, const struct stretch *over, uint32_t n_over, struct stretch *ret)
+/* Spans of one unit, one behind the other: those of vectors may overlap, and the earlier one counts. What is left of each
+ * goes where no unit before it works. */
+static uint32_t lay(const struct trace_graph *t, uint32_t unit, const struct stretch *over, uint32_t n_over,
+                    struct stretch *ret)
 {
     uint32_t n = 0, k = 0;
     uint64_t end = 0;
@@ -143,7 +146,7 @@ static json_t *path_json(const struct trace_graph *t, const struct stretch *list
     return all;
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------------------------------ */
+/* ---- operators -------------------------------------------------------------------------------------------------------- */
 
 static json_t *ops_json(const struct trace_graph *t, const struct stretch *list, uint32_t n)
 {
@@ -206,7 +209,7 @@ json_t *trace_report(const struct trace_graph *t)
     return o;
 }
 
-/* ---- HTML ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- HTML ------------------------------------------------------------------------------------------------------------- */
 
 static void put_text(FILE *to, const char *s)
 {
@@ -258,8 +261,10 @@ int trace_report_html(json_t *reports, FILE *to)
     json_t *report, *value;
     const char *key;
     size_t i;
-    fputs("<!DOCTYPE html><meta charset=\"utf-8\"><title>HTP analysis summary</title><style>body{font:14px sans-serif}td,th{padding:2px 8px;text-align:left;border-bottom:1px solid #ddd}"
-          "summary{font-size:17px;margin:8px 0;cursor:pointer}</style>\n<h1>HTP analysis summary (estimated)</h1>\n", to);
+    fputs("<!DOCTYPE html><meta charset=\"utf-8\"><title>HTP analysis summary</title><style>body{font:14px "
+          "sans-serif}td,th{padding:2px 8px;text-align:left;border-bottom:1px solid #ddd}"
+          "summary{font-size:17px;margin:8px 0;cursor:pointer}</style>\n<h1>HTP analysis summary (estimated)</h1>\n",
+          to);
     json_array_foreach(reports, i, report) {
         json_t *all = json_object_get(report, "htp_overall_summary");
         fputs("<h2>", to);

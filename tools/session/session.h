@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What qnn-net-run, qnn-throughput-net-run and qnn-context-binary-generator share: everything between opening a backend and having graphs that can run.
+/* What qnn-net-run, qnn-throughput-net-run and qnn-context-binary-generator share: everything between opening a backend and
+ * having graphs that can run.
  *
  *     session_open       config file, libraries, extension, log, backend, op packages, device, profile
  *     session_compose    context, graphs of model libraries or DLCs       or  session_retrieve: context of a binary
@@ -157,8 +158,9 @@ enum status session_validate(struct session *s, const char *path, bool map); /* 
 enum status session_update(struct session *s, const char *path);             /* --binary_updates */
 void session_close(struct session *s);
 
-/* Memory for an input or output, aligned and zeroed, that `t` then points at: shared with the backend and registered in the context when the session
- * does that; else from the extension library, if it has any. `t` belongs to this memory until session_free. */
+/* Memory for an input or output, aligned and zeroed, that `t` then points at: shared with the backend and registered in the
+ * context when the session does that; else from the extension library, if it has any. `t` belongs to this memory until
+ * session_free. */
 enum status session_alloc(struct session *s, size_t bytes, Qnn_Tensor_t *t, void **ret);
 void session_free(struct session *s, Qnn_Tensor_t *t, void *memory); /* NULL allowed */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program's side of backend extensions: which library, when it is asked, and how its answers are joined with the program's own settings; see
- * common/tool_extension.h. */
+/* The program's side of backend extensions: which library, when it is asked, and how its answers are joined with the
+ * program's own settings; see common/tool_extension.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -47,16 +47,20 @@ static const char *default_library(const struct session *s)
 static enum status open_library(struct session *s)
 {
     const char *named = s->config.extensions.library, *name = named ? named : default_library(s);
-    RETURN_IF(!name && s->config.extensions.config, ST_INVALID_CONFIG,
-              "backend_extensions/config_file_path \"%s\" needs backend_extensions/shared_library_path, the library that reads it", s->config.extensions.config);
+    RETURN_IF(
+        !name && s->config.extensions.config, ST_INVALID_CONFIG,
+        "backend_extensions/config_file_path \"%s\" needs backend_extensions/shared_library_path, the library that reads it",
+        s->config.extensions.config);
     if (!name)
         return ST_OK;
     s->extension.path = name;
-    enum status st = named ? library_open(named, &s->extension.library) : library_open_beside(name, s->opt.backend, &s->extension.library);
+    enum status st = named ? library_open(named, &s->extension.library)
+                           : library_open_beside(name, s->opt.backend, &s->extension.library);
     if (st == ST_OK || (!named && !s->config.extensions.config && !s->opt.executes))
         return ST_OK; /* who only prepares graphs with the defaults does without */
     if (named)
-        return status_prefix(st, "backend_extensions/shared_library_path (such a library carries the settings of one backend; the CPU backend has none, "
+        return status_prefix(st, "backend_extensions/shared_library_path (such a library carries the settings of one "
+                                 "backend; the CPU backend has none, "
                                  "remove the section)");
     return status_prefix(st, "graphs of this backend are executed with the help of its extension library");
 }
@@ -65,10 +69,11 @@ static enum status check_table(const struct session *s)
 {
     const struct extension *t = s->extension.table;
     RETURN_IF(t->version != EXTENSION_VERSION, ST_NOT_SUPPORTED,
-              "extension library \"%s\" has interface version %u; this program has %d: use the library of the same build", s->extension.path, t->version,
-              EXTENSION_VERSION);
+              "extension library \"%s\" has interface version %u; this program has %d: use the library of the same build",
+              s->extension.path, t->version, EXTENSION_VERSION);
     RETURN_IF(t->backend_id != s->backend.id, ST_INVALID_CONFIG,
-              "extension library \"%s\" is for the backend with id %u (%s); \"%s\" has id %u: name the library of that backend, or remove the section",
+              "extension library \"%s\" is for the backend with id %u (%s); \"%s\" has id %u: name the library of that "
+              "backend, or remove the section",
               s->extension.path, t->backend_id, t->name, s->opt.backend, s->backend.id);
     return ST_OK;
 }
@@ -109,7 +114,8 @@ enum status extension_open(struct session *s)
         e->table = NULL;
         return st;
     }
-    tool_log(TOOL_INFO, "extension library \"%s\" for %s, settings of %s", e->path, t->name, e->host.config_path ? e->host.config_path : "its defaults");
+    tool_log(TOOL_INFO, "extension library \"%s\" for %s, settings of %s", e->path, t->name,
+             e->host.config_path ? e->host.config_path : "its defaults");
     take_profiling_level(s);
     return ST_OK;
 }
@@ -125,8 +131,10 @@ void extension_close(struct session *s)
 /* ---- settings -------------------------------------------------------------------------------------------------------- */
 
 /* Asks for a list when the library has the function. */
-#define ASK(s, function, ...) \
-    ((s)->extension.table && (s)->extension.table->function ? answer(s, (s)->extension.table->function((s)->extension.self, ##__VA_ARGS__)) : ST_OK)
+#define ASK(s, function, ...)                                                            \
+    ((s)->extension.table && (s)->extension.table->function                              \
+         ? answer(s, (s)->extension.table->function((s)->extension.self, ##__VA_ARGS__)) \
+         : ST_OK)
 
 enum status extension_backend_created(struct session *s)
 {
@@ -193,7 +201,8 @@ enum status extension_context_configs(struct session *s)
     return ST_OK;
 }
 
-enum status extension_graph_configs(struct session *s, const char *graph, const QnnGraph_Config_t **own, const QnnGraph_Config_t ***ret)
+enum status extension_graph_configs(struct session *s, const char *graph, const QnnGraph_Config_t **own,
+                                    const QnnGraph_Config_t ***ret)
 {
     const QnnGraph_Config_t **more = NULL;
     TRY(ASK(s, graph_configs, graph, &more));
@@ -207,12 +216,15 @@ enum status extension_graph_configs(struct session *s, const char *graph, const 
 
 static enum status finalize_loaded(struct session *s, const struct session_graph *g)
 {
-    struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_FINALIZE, .graph = g->name, .profile = s->profile };
+    struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_FINALIZE,
+                                 .graph = g->name,
+                                 .profile = s->profile };
     m.start_ns = clock_ns();
     Qnn_ErrorHandle_t error = s->backend.api.graphFinalize(g->handle, s->profile, NULL);
     m.stop_ns = clock_ns();
     if (error != QNN_SUCCESS)
-        return library_fail(&s->backend.api, error, "Graph Finalize failure: graph \"%s\" with the memory of its extension library", g->name);
+        return library_fail(&s->backend.api, error,
+                            "Graph Finalize failure: graph \"%s\" with the memory of its extension library", g->name);
     return session_measured(s, &m);
 }
 

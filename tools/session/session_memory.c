@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of inputs and outputs: the program's own, the extension library's, or shared buffers of libcdsprpc.so, in which every tensor is registered with the context
- * when it is made, so that executions name it by a handle and copy nothing. A backend that finds tensors by offset (HTP) has many of them in one allocation, and so
- * in one descriptor and one mapping; for others each tensor is an allocation.
+/* Memory of inputs and outputs: the program's own, the extension library's, or shared buffers of libcdsprpc.so, in which
+ * every tensor is registered with the context when it is made, so that executions name it by a handle and copy nothing. A
+ * backend that finds tensors by offset (HTP) has many of them in one allocation, and so in one descriptor and one mapping;
+ * for others each tensor is an allocation.
  *
  *     slab   | x0 | x1 | x2 | y |        |    one descriptor, a handle per tensor; freed with the last of them */
 #include <QNN/HTP/QnnHtpMem.h>
@@ -39,7 +40,9 @@ static enum status open_rpc(struct session *s)
     const struct {
         const char *name;
         void **to;
-    } functions[] = { { "rpcmem_alloc2", (void **)&m->alloc }, { "rpcmem_free", (void **)&m->free }, { "rpcmem_to_fd", (void **)&m->to_fd } };
+    } functions[] = { { "rpcmem_alloc2", (void **)&m->alloc },
+                      { "rpcmem_free", (void **)&m->free },
+                      { "rpcmem_to_fd", (void **)&m->to_fd } };
     TRY(library_open_beside(RPC_LIBRARY, s->opt.backend, &m->library));
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
         TRY(library_symbol(m->library, RPC_LIBRARY, functions[i].name, functions[i].to));
@@ -52,16 +55,19 @@ enum status memory_open(struct session *s)
     const char *who = asked_by(s);
     if (!who || !s->opt.executes)
         return ST_OK;
-    RETURN_IF(s->opt.direct_mode, ST_INVALID_ARG, "%s is for programs outside the DSP; with --direct_mode there is nobody to share with: leave one out", who);
+    RETURN_IF(s->opt.direct_mode, ST_INVALID_ARG,
+              "%s is for programs outside the DSP; with --direct_mode there is nobody to share with: leave one out", who);
     bool can = api->memRegister && api->memDeRegister && api->propertyHasCapability &&
                api->propertyHasCapability(QNN_PROPERTY_MEMORY_SUPPORT_MEM_TYPE_ION) == QNN_PROPERTY_SUPPORTED;
-    RETURN_IF(!can, ST_NOT_SUPPORTED, "%s: backend \"%s\" does not take shared buffers (property MEMORY_SUPPORT_MEM_TYPE_ION); run without it", who,
+    RETURN_IF(!can, ST_NOT_SUPPORTED,
+              "%s: backend \"%s\" does not take shared buffers (property MEMORY_SUPPORT_MEM_TYPE_ION); run without it", who,
               s->opt.backend);
     pthread_mutex_init(&s->memory.lock, NULL);
     enum status st = open_rpc(s);
     if (st != ST_OK)
         return status_prefix(st, "%s needs " RPC_LIBRARY ", which allocates the memory", who);
-    s->memory.offsets = s->backend.id == QNN_BACKEND_ID_HTP && api->propertyHasCapability(QNN_PROPERTY_MEMORY_SUPPORT_MEM_TYPE_CUSTOM) == QNN_PROPERTY_SUPPORTED;
+    s->memory.offsets = s->backend.id == QNN_BACKEND_ID_HTP &&
+                        api->propertyHasCapability(QNN_PROPERTY_MEMORY_SUPPORT_MEM_TYPE_CUSTOM) == QNN_PROPERTY_SUPPORTED;
     tool_log(TOOL_INFO, "inputs and outputs are in shared buffers of " RPC_LIBRARY);
     return ST_OK;
 }
@@ -77,10 +83,14 @@ void memory_close(struct session *s)
 /* ---- shared buffers -------------------------------------------------------------------------------------------------- */
 
 /* At `offset` in the slab, NULL: the whole of what is behind the descriptor. */
-static enum status register_buffer(struct session *s, Qnn_Tensor_t *t, int fd, const struct session_slab *slab, uint64_t offset)
+static enum status register_buffer(struct session *s, Qnn_Tensor_t *t, int fd, const struct session_slab *slab,
+                                   uint64_t offset)
 {
     uint32_t one = 1; /* a scalar has no dimensions, a buffer has */
-    Qnn_MemDescriptor_t d = { .memShape = { t->v1.rank, t->v1.dimensions, NULL }, .dataType = t->v1.dataType, .memType = QNN_MEM_TYPE_ION, .ionInfo = { fd } };
+    Qnn_MemDescriptor_t d = { .memShape = { t->v1.rank, t->v1.dimensions, NULL },
+                              .dataType = t->v1.dataType,
+                              .memType = QNN_MEM_TYPE_ION,
+                              .ionInfo = { fd } };
     QnnMemHtp_Descriptor_t part = { .type = QNN_HTP_MEM_SHARED_BUFFER, .size = slab ? slab->bytes : 0 };
     part.sharedBufferConfig = (QnnHtpMem_SharedBufferConfig_t){ fd, offset };
     if (!t->v1.rank)
@@ -134,7 +144,8 @@ static enum status alloc_part(struct session *s, size_t bytes, Qnn_Tensor_t *t, 
     slab->tensors++;
     *ret = slab->at + offset;
     TRY(register_buffer(s, t, slab->fd, slab, offset));
-    tool_log(TOOL_DEBUG, "tensor \"%s\": %zu bytes in shared memory, file descriptor %d, offset %zu", t->v1.name, bytes, slab->fd, offset);
+    tool_log(TOOL_DEBUG, "tensor \"%s\": %zu bytes in shared memory, file descriptor %d, offset %zu", t->v1.name, bytes,
+             slab->fd, offset);
     return ST_OK;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Model libraries and DLCs: their graphs become graphs of the session.
  *
- * A model library builds its graphs through the interface table it is given. The table is a copy, so two of its functions can be
- * replaced by ours: they turn the tensors that the user wants to see into outputs while the library creates them. That way
- * --debug and --set_output_tensors work with every model library, whatever it makes of its own debug switch. The API passes no
- * context through these functions, so what they need is kept in `hook`. */
+ * A model library builds its graphs through the interface table it is given. The table is a copy, so two of its functions
+ * can be replaced by ours: they turn the tensors that the user wants to see into outputs while the library creates them.
+ * That way
+ * --debug and --set_output_tensors work with every model library, whatever it makes of its own debug switch. The API passes
+ * no context through these functions, so what they need is kept in `hook`. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -194,11 +195,13 @@ static enum status compose_library(struct session *s, const struct model_source 
     TRY(model_symbol(s, m, "freeGraphsInfo", &free_infos));
     m->free_infos = (__typeof__(m->free_infos))free_infos;
     if (from->dlc)
-        error = ((__typeof__(&QnnModel_composeGraphsFromDlc))compose)(s->handle, hooked(s), s->context, from->configs, from->dlc, from->n_configs,
-                                                                      &m->infos, &m->n, s->opt.all_outputs, log_callback, level);
+        error = ((__typeof__(&QnnModel_composeGraphsFromDlc))compose)(s->handle, hooked(s), s->context, from->configs,
+                                                                      from->dlc, from->n_configs, &m->infos, &m->n,
+                                                                      s->opt.all_outputs, log_callback, level);
     else
-        error = ((__typeof__(&QnnModel_composeGraphs))compose)(s->handle, hooked(s), s->context, from->configs, from->n_configs, &m->infos, &m->n,
-                                                               s->opt.all_outputs, log_callback, level);
+        error =
+            ((__typeof__(&QnnModel_composeGraphs))compose)(s->handle, hooked(s), s->context, from->configs, from->n_configs,
+                                                           &m->infos, &m->n, s->opt.all_outputs, log_callback, level);
     RETURN_IF(hook.failed, ST_NO_MEMORY, "out of memory while composing \"%s\"", path);
     RETURN_IF(error != MODEL_NO_ERROR, ST_PREPARE_FAILED,
               "\"%s\" could not compose its graphs: %s %d; the messages above tell which "
@@ -211,7 +214,8 @@ static enum status compose_library(struct session *s, const struct model_source 
 }
 
 /* The settings of the graphs as the System library wants them. */
-static enum status dlc_configs(struct session *s, const struct model_source *from, const QnnSystemDlc_GraphConfigInfo_t ***ret)
+static enum status dlc_configs(struct session *s, const struct model_source *from,
+                               const QnnSystemDlc_GraphConfigInfo_t ***ret)
 {
     QnnSystemDlc_GraphConfigInfo_t *infos = arena_array(&s->arena, QnnSystemDlc_GraphConfigInfo_t, from->n_configs);
     *ret = arena_array(&s->arena, const QnnSystemDlc_GraphConfigInfo_t *, from->n_configs + 1u);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiling: events of the backend, read through QnnProfile and written through QnnSystemProfile, which qnn-profile-viewer reads. */
+/* Profiling: events of the backend, read through QnnProfile and written through QnnSystemProfile, which qnn-profile-viewer
+ * reads. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,9 @@ enum status session_new_profile(struct session *s, Qnn_ProfileHandle_t *ret)
     *ret = NULL;
     if (s->opt.profiling == PROFILING_OFF || s->opt.profiling == PROFILING_CLIENT)
         return ST_OK;
-    QnnProfile_Level_t level = s->opt.profiling == PROFILING_BASIC ? QNN_PROFILE_LEVEL_BASIC : s->opt.profiling == PROFILING_LINTING ? HTP_LINTING : QNN_PROFILE_LEVEL_DETAILED;
+    QnnProfile_Level_t level = s->opt.profiling == PROFILING_BASIC     ? QNN_PROFILE_LEVEL_BASIC
+                               : s->opt.profiling == PROFILING_LINTING ? HTP_LINTING
+                                                                       : QNN_PROFILE_LEVEL_DETAILED;
     Qnn_ErrorHandle_t error = api->profileCreate(s->handle, level, ret);
     if (error != QNN_SUCCESS)
         return library_fail(api, error, "--profiling_level %s", session_profiling_levels[s->opt.profiling]);
@@ -71,7 +74,8 @@ enum status session_open_profile_log(struct session *s)
     return ST_OK;
 }
 
-/* Reads events and, for each, what is below it; everything in `arena`. Backends have few levels; deeper ones are left out. */
+/* Reads events and, for each, what is below it; everything in `arena`. Backends have few levels; deeper ones are left out.
+ */
 static enum status read_events(struct session *s, struct arena *arena, const QnnProfile_EventId_t *ids, uint32_t n,
                                int depth, QnnSystemProfile_ProfileEventV1_t **ret)
 {

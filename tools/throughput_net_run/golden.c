@@ -48,7 +48,9 @@ static enum status read_file(struct golden *g, uint32_t output, const char *path
     uint64_t want = g->post == POST_MSE_FLOAT32 ? t->elements * sizeof(float) : t->bytes;
     struct tool_file f = { 0 };
     TRY(tool_file_read(path, &f));
-    enum status st = f.size == want ? ST_OK : status_fail(ST_INVALID_ARG, "\"%s\" has %zu bytes; output \"%s\" needs %" PRIu64, path, f.size, t->tensor.v1.name, want);
+    enum status st = f.size == want ? ST_OK
+                                    : status_fail(ST_INVALID_ARG, "\"%s\" has %zu bytes; output \"%s\" needs %" PRIu64, path,
+                                                  f.size, t->tensor.v1.name, want);
     if (st == ST_OK && g->post == POST_MSE_FLOAT32) {
         *ret = mem_dup(f.data, f.size);
         st = *ret ? ST_OK : status_fail(ST_NO_MEMORY, "no memory for \"%s\"", path);
@@ -62,11 +64,13 @@ static enum status read_file(struct golden *g, uint32_t output, const char *path
 static enum status read_lines(struct golden *g, const struct input_list *list, const char *path)
 {
     uint32_t n = g->io->n_outputs;
-    RETURN_IF(list->lines.n != g->io->executions, ST_INVALID_ARG, "%s has %zu lines; graph \"%s\" runs on %" PRIu64 " sets of inputs", path, list->lines.n,
-              g->io->graph->name, g->io->executions);
+    RETURN_IF(list->lines.n != g->io->executions, ST_INVALID_ARG,
+              "%s has %zu lines; graph \"%s\" runs on %" PRIu64 " sets of inputs", path, list->lines.n, g->io->graph->name,
+              g->io->executions);
     for (size_t i = 0; i < list->lines.n; i++) {
         const struct input_line *line = &list->lines.at[i];
-        RETURN_IF(line->n != n, ST_INVALID_ARG, "%s:%u: %zu files on the line; graph \"%s\" has %u outputs", path, line->number, line->n, g->io->graph->name, n);
+        RETURN_IF(line->n != n, ST_INVALID_ARG, "%s:%u: %zu files on the line; graph \"%s\" has %u outputs", path,
+                  line->number, line->n, g->io->graph->name, n);
         for (uint32_t k = 0; k < n; k++)
             TRY(read_file(g, k, line->items[k].path, &g->at[i * n + k]));
     }
@@ -99,7 +103,8 @@ enum status golden_open(struct golden *g, const struct graph_io *io, const struc
         uint32_t want = m->post == POST_MSE_INT8 ? 8 : 16;
         TRY(tensor_convertible(t));
         RETURN_IF(of_integers(g) && (type->bits != want || type->kind == CLASS_FLOAT), ST_INVALID_CONFIG,
-                  "model \"%s\": postProcessor MSE_INT%u, but output \"%s\" is %s; use MSE", m->name, want, t->v1.name, type->brief);
+                  "model \"%s\": postProcessor MSE_INT%u, but output \"%s\" is %s; use MSE", m->name, want, t->v1.name,
+                  type->brief);
     }
     g->at = mem_alloc_array(io->executions * io->n_outputs + 1, sizeof(*g->at));
     RETURN_IF(!g->at, ST_NO_MEMORY, "expected outputs");

@@ -61,12 +61,12 @@ static const struct json_field thread_fields[] = {
     { "loop", JSON_U32, T(loop), .min = 1 },
     {}
 };
-static const struct json_field test_fields[] = {
-    { "iteration", JSON_I64, IN_TEST(iteration), .required = true },
-    { "logLevel", JSON_ENUM, IN_TEST(log_level), .names = tool_log_levels, .seen = IN_TEST(has_log_level) },
-    { "threads", JSON_LIST, IN_TEST(threads), .sub = thread_fields, .item_size = sizeof(struct tp_thread_config), .required = true },
-    {}
-};
+static const struct json_field test_fields[] = { { "iteration", JSON_I64, IN_TEST(iteration), .required = true },
+                                                 { "logLevel", JSON_ENUM, IN_TEST(log_level), .names = tool_log_levels,
+                                                   .seen = IN_TEST(has_log_level) },
+                                                 { "threads", JSON_LIST, IN_TEST(threads), .sub = thread_fields,
+                                                   .item_size = sizeof(struct tp_thread_config), .required = true },
+                                                 {} };
 static const struct json_field fields[] = {
     { "backends", JSON_LIST, P(backends), .sub = backend_fields, .item_size = sizeof(struct tp_backend), .required = true },
     { "models", JSON_LIST, P(models), .sub = model_fields, .item_size = sizeof(struct tp_model), .required = true },
@@ -76,7 +76,8 @@ static const struct json_field fields[] = {
 };
 
 /* The item whose first member, its name, is `name`; says which there are. */
-static enum status find(const struct json_list *l, size_t size, const char *kind, const char *name, const struct tp_thread_config *t, const void **ret)
+static enum status find(const struct json_list *l, size_t size, const char *kind, const char *name,
+                        const struct tp_thread_config *t, const void **ret)
 {
     CLEANUP(str_finish) struct str known;
     str_init(&known);
@@ -90,7 +91,8 @@ static enum status find(const struct json_list *l, size_t size, const char *kind
         }
         str_addf(&known, "%s\"%s\"", i ? ", " : "", its);
     }
-    return status_fail(ST_NOT_FOUND, "thread \"%s\" names %s \"%s\", but the file has: %s", t->name, kind, name, l->n ? str_text(&known) : "none");
+    return status_fail(ST_NOT_FOUND, "thread \"%s\" names %s \"%s\", but the file has: %s", t->name, kind, name,
+                       l->n ? str_text(&known) : "none");
 }
 
 static enum status check_model(const struct tp_model *m)
@@ -98,8 +100,10 @@ static enum status check_model(const struct tp_model *m)
     size_t n = strlen(m->path);
     RETURN_IF(!m->cached && n > 4 && str_eq(m->path + n - 4, ".bin"), ST_INVALID_CONFIG,
               "model \"%s\" is \"%s\", a context binary by its name; add \"loadFromCachedBinary\": true", m->name, m->path);
-    RETURN_IF(m->golden_path && m->post == POST_NONE, ST_INVALID_CONFIG,
-              "model \"%s\" has a groundTruthPath, but no postProcessor that compares with it; add \"postProcessor\": \"MSE\"", m->name);
+    RETURN_IF(
+        m->golden_path && m->post == POST_NONE, ST_INVALID_CONFIG,
+        "model \"%s\" has a groundTruthPath, but no postProcessor that compares with it; add \"postProcessor\": \"MSE\"",
+        m->name);
     return ST_OK;
 }
 
@@ -114,10 +118,12 @@ static enum status check_thread(const struct tp_config *c, struct tp_thread_conf
     t->model = model;
     t->loop = t->loop ? t->loop : 1;
     RETURN_IF(t->init_in_loop && t->model->cached, ST_INVALID_CONFIG,
-              "thread \"%s\": initModelInLoop composes the model again in every loop; model \"%s\" has loadFromCachedBinary, leave one out", t->name,
-              t->model->name);
+              "thread \"%s\": initModelInLoop composes the model again in every loop; model \"%s\" has "
+              "loadFromCachedBinary, leave one out",
+              t->name, t->model->name);
     RETURN_IF(t->backend_config && !t->backend->extensions, ST_INVALID_CONFIG,
-              "thread \"%s\": backendConfig is read by the extension library, but backend \"%s\" has no backendExtensions", t->name, t->backend->name);
+              "thread \"%s\": backendConfig is read by the extension library, but backend \"%s\" has no backendExtensions",
+              t->name, t->backend->name);
     return check_model(t->model);
 }
 
@@ -128,8 +134,8 @@ static enum status check(struct tp_config *c)
     for (size_t i = 0; i < c->test.threads.n; i++) {
         TRY(check_thread(c, &threads[i]));
         for (size_t k = 0; k < i; k++)
-            RETURN_IF(str_eq(threads[k].name, threads[i].name), ST_INVALID_CONFIG, "two threads are named \"%s\"; results are told apart by name",
-                      threads[i].name);
+            RETURN_IF(str_eq(threads[k].name, threads[i].name), ST_INVALID_CONFIG,
+                      "two threads are named \"%s\"; results are told apart by name", threads[i].name);
     }
     return ST_OK;
 }

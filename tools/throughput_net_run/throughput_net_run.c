@@ -17,7 +17,8 @@ struct throughput {
 static const struct tool_option options[] = {
     { "config", OPT_STRING, .offset = AT(config), .argument = "JSON", .required = true,
       .help = "Backends, models and contexts with names, and the threads that use them." },
-    { "output", OPT_STRING, AT(output), .argument = "JSON", .help = "Where the results go, besides the lines that are printed." },
+    { "output", OPT_STRING, AT(output), .argument = "JSON",
+      .help = "Where the results go, besides the lines that are printed." },
     {}
 };
 
@@ -31,8 +32,10 @@ static const struct tool_program program = {
                 "      \"models\":   [ { \"modelName\": \"digits\", \"modelPath\": \"libdigits.so\" } ],\n"
                 "      \"contexts\": [ { \"contextName\": \"main\" } ],\n"
                 "      \"testCase\": { \"iteration\": 1, \"threads\": [\n"
-                "        { \"threadName\": \"a\", \"backend\": \"cpu\", \"context\": \"main\", \"model\": \"digits\", \"loop\": 1000 },\n"
-                "        { \"threadName\": \"b\", \"backend\": \"cpu\", \"context\": \"main\", \"model\": \"digits\", \"loop\": 1000 } ] } }\n",
+                "        { \"threadName\": \"a\", \"backend\": \"cpu\", \"context\": \"main\", \"model\": \"digits\", "
+                "\"loop\": 1000 },\n"
+                "        { \"threadName\": \"b\", \"backend\": \"cpu\", \"context\": \"main\", \"model\": \"digits\", "
+                "\"loop\": 1000 } ] } }\n",
 };
 
 static void interrupted(int number)
@@ -126,7 +129,8 @@ static enum status run_threads(struct tp_run *r)
     r->total_ns += clock_ns() - start;
     pthread_barrier_destroy(&r->start);
     for (uint32_t i = 0; i < r->n_threads; i++)
-        RETURN_IF(r->threads[i].status != ST_OK, r->threads[i].status, "thread \"%s\": %s", r->threads[i].config->name, r->threads[i].why);
+        RETURN_IF(r->threads[i].status != ST_OK, r->threads[i].status, "thread \"%s\": %s", r->threads[i].config->name,
+                  r->threads[i].why);
     return ST_OK;
 }
 

@@ -29,9 +29,10 @@ void tp_result_print(const struct tp_run *r)
 {
     for (uint32_t i = 0; i < r->n_threads; i++) {
         const struct tp_thread *t = &r->threads[i];
-        tool_say("%s: TotalTime %.0f us, %" PRIu64 " loops, %" PRIu64 " inferences, %.1f per second, %.1f us each (%.1f to %.1f)", t->config->name,
-                 (double)t->total_ns / 1e3, t->loops, t->latency.n, per_second(t->latency.n, t->total_ns), average_us(&t->latency),
-                 (double)t->latency.min_ns / 1e3, (double)t->latency.max_ns / 1e3);
+        tool_say("%s: TotalTime %.0f us, %" PRIu64 " loops, %" PRIu64
+                 " inferences, %.1f per second, %.1f us each (%.1f to %.1f)",
+                 t->config->name, (double)t->total_ns / 1e3, t->loops, t->latency.n, per_second(t->latency.n, t->total_ns),
+                 average_us(&t->latency), (double)t->latency.min_ns / 1e3, (double)t->latency.max_ns / 1e3);
         if (t->n_squares)
             tool_say("%s: mean squared error %g", t->config->name, t->squares / (double)t->n_squares);
     }

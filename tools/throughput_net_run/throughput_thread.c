@@ -44,14 +44,16 @@ static enum status list_of(const char *lists, uint32_t index, uint32_t n_graphs,
     if (!lists)
         return ST_OK;
     TRY(tool_split(lists, ',', arena, &items));
-    RETURN_IF(items.n != n_graphs, ST_INVALID_CONFIG, "\"%s\" has %zu lists for %u graphs; give one for each, separated by commas", lists, items.n, n_graphs);
+    RETURN_IF(items.n != n_graphs, ST_INVALID_CONFIG,
+              "\"%s\" has %zu lists for %u graphs; give one for each, separated by commas", lists, items.n, n_graphs);
     *ret = items.items[index];
     return ST_OK;
 }
 
 static enum status open_graph(struct tp_thread *t, uint32_t index)
 {
-    static const uint32_t output_types[] = { OUTPUT_NATIVE, OUTPUT_FLOAT, OUTPUT_BOTH }; /* in the order of the configuration's names */
+    static const uint32_t output_types[] = { OUTPUT_NATIVE, OUTPUT_FLOAT,
+                                             OUTPUT_BOTH }; /* in the order of the configuration's names */
     const struct tp_model *m = t->config->model;
     struct session *s = &t->target->session;
     struct tp_graph *g = &t->graphs[index];
@@ -68,7 +70,10 @@ static enum status open_graph(struct tp_thread *t, uint32_t index)
         str_add(&folder, "/");
         tensor_file_name(graph->name, &folder);
     }
-    struct io_options options = { .native_inputs = m->input_type == 0, .output_type = output_types[m->output_type], .batch_multiplier = 1, .cache_sets = -1,
+    struct io_options options = { .native_inputs = m->input_type == 0,
+                                  .output_type = output_types[m->output_type],
+                                  .batch_multiplier = 1,
+                                  .cache_sets = -1,
                                   .cache_bytes = -1 };
     TRY(graph_io_open(&g->io, graph, inputs, &options));
     g->io.opt.output_dir = arena_strdup(&g->io.arena, str_text(&folder));
@@ -174,7 +179,8 @@ static Qnn_ErrorHandle_t call(struct tp_thread *t, const struct tp_graph *g)
     if (!t->config->async)
         return api->graphExecute(graph, g->in, g->io.n_inputs, g->out, g->io.n_outputs, t->profile, NULL);
     t->done = false;
-    Qnn_ErrorHandle_t error = api->graphExecuteAsync(graph, g->in, g->io.n_inputs, g->out, g->io.n_outputs, t->profile, NULL, notify, t);
+    Qnn_ErrorHandle_t error =
+        api->graphExecuteAsync(graph, g->in, g->io.n_inputs, g->out, g->io.n_outputs, t->profile, NULL, notify, t);
     if (error != QNN_SUCCESS)
         return error;
     pthread_mutex_lock(&t->lock);
@@ -186,7 +192,10 @@ static Qnn_ErrorHandle_t call(struct tp_thread *t, const struct tp_graph *g)
 
 static enum status measured(struct tp_thread *t, const struct tp_graph *g, uint64_t start, uint64_t stop)
 {
-    struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE, .graph = g->io.graph->name, .start_ns = start, .stop_ns = stop,
+    struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE,
+                                 .graph = g->io.graph->name,
+                                 .start_ns = start,
+                                 .stop_ns = stop,
                                  .profile = t->profile };
     latency_add(&t->latency, stop - start);
     if (!t->profile)
@@ -199,7 +208,9 @@ static enum status measured(struct tp_thread *t, const struct tp_graph *g, uint6
 
 static enum status store(struct tp_graph *g, uint64_t execution, uint64_t pass)
 {
-    struct io_result r = { .execution = execution, .first = pass * g->io.n_lines, .limit = UINT64_MAX, .data = (const void *const *)g->outputs };
+    struct io_result r = {
+        .execution = execution, .first = pass * g->io.n_lines, .limit = UINT64_MAX, .data = (const void *const *)g->outputs
+    };
     return graph_io_store(&g->io, &r);
 }
 
@@ -213,7 +224,8 @@ static enum status execute(struct tp_thread *t, struct tp_graph *g, uint64_t num
     if (QNN_GET_ERROR_CODE(error) == QNN_GRAPH_ERROR_EARLY_TERMINATION) /* waits for more frames; there is no output */
         return measured(t, g, start, stop);
     if (error != QNN_SUCCESS)
-        return library_fail(&t->target->session.backend.api, error, "graph \"%s\", loop %" PRIu64, g->io.graph->name, number);
+        return library_fail(&t->target->session.backend.api, error, "graph \"%s\", loop %" PRIu64, g->io.graph->name,
+                            number);
     TRY(measured(t, g, start, stop));
     TRY(golden_compare(&g->golden, execution, g->outputs));
     return t->config->model->save == SAVE_ALL ? store(g, execution, number / g->io.executions) : ST_OK;

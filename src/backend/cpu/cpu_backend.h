@@ -8,7 +8,8 @@
 #include "backend/backend.h"
 #include "base/thread.h"
 
-/* One run at a time per context; among those that wait the one with the highest priority goes first, then the one that came first. */
+/* One run at a time per context; among those that wait the one with the highest priority goes first, then the one that came
+ * first. */
 struct cpu_gate {
     pthread_mutex_t lock;
     pthread_cond_t turn;
@@ -29,8 +30,8 @@ struct backend_context {
 /* cpu_run.c */
 enum status cpu_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void cpu_close(struct backend_context *c);
-enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
-                        struct binary_image *ret);
+enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
+                        struct backend_cancel *cancel, struct binary_image *ret);
 enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
 enum status cpu_run(struct backend_graph *g, const struct backend_run *r);
 void cpu_unload(struct backend_graph *g);

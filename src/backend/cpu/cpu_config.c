@@ -12,15 +12,17 @@
 enum status cpu_graph_config(const void *custom, struct backend_graph_cfg *cfg)
 {
     (void)cfg;
-    RETURN_IF(!custom, ST_INVALID_CONFIG, "CPU graph config: customConfig is NULL; a QnnCpuGraph_CustomConfig_t is expected");
+    RETURN_IF(!custom, ST_INVALID_CONFIG,
+              "CPU graph config: customConfig is NULL; a QnnCpuGraph_CustomConfig_t is expected");
     const QnnCpuGraph_CustomConfig_t *c = custom;
     /* QMX is a matrix unit of other CPUs. Asking for it changes speed only, so here it changes nothing. */
     if (c->option == QNN_CPU_GRAPH_CONFIG_OPTION_USE_QMX)
         return ST_OK;
     RETURN_IF(c->option == QNN_CPU_GRAPH_CONFIG_OPTION_OP_DEBUG_CALLBACK, ST_NOT_SUPPORTED,
               "CPU graph config: OP_DEBUG_CALLBACK is not supported; use a profile of level DETAILED to see operators");
-    return status_fail(ST_INVALID_CONFIG, "CPU graph config: unknown option %u; %d (OP_DEBUG_CALLBACK) and %d (USE_QMX) are known",
-                       (unsigned)c->option, QNN_CPU_GRAPH_CONFIG_OPTION_OP_DEBUG_CALLBACK, QNN_CPU_GRAPH_CONFIG_OPTION_USE_QMX);
+    return status_fail(
+        ST_INVALID_CONFIG, "CPU graph config: unknown option %u; %d (OP_DEBUG_CALLBACK) and %d (USE_QMX) are known",
+        (unsigned)c->option, QNN_CPU_GRAPH_CONFIG_OPTION_OP_DEBUG_CALLBACK, QNN_CPU_GRAPH_CONFIG_OPTION_USE_QMX);
 }
 
 struct binary_target cpu_target(void)

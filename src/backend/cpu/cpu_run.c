@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts and graphs of the CPU backend: the shared compiler, then exec in this process on a team of threads per context. */
+/* Contexts and graphs of the CPU backend: the shared compiler, then exec in this process on a team of threads per context.
+ */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,11 @@
 #include "prepare/prepare.h"
 
 enum {
-    TENSOR_ALIGN = 64,          /* a cache line and the widest vector */
+    TENSOR_ALIGN = 64, /* a cache line and the widest vector */
     MAX_THREADS = 256,
-    MAX_TILES = 64,             /* enough for 32 threads; exec joins them for smaller teams, so a binary is the same everywhere */
-    ORDER_STEPS = 200000,       /* milliseconds */
-    PLAN_NODES = 200000,        /* well under a second */
+    MAX_TILES = 64,       /* enough for 32 threads; exec joins them for smaller teams, so a binary is the same everywhere */
+    ORDER_STEPS = 200000, /* milliseconds */
+    PLAN_NODES = 200000,  /* well under a second */
 };
 
 /* Names of events. Times are measured on this host. */
@@ -41,9 +42,10 @@ struct backend_graph {
 /* A signal of the client is looked at by exec itself, so both must see the same words. */
 static_assert(sizeof(struct exec_cancel) == sizeof(struct backend_cancel), "one signal, two names");
 static_assert(offsetof(struct exec_cancel, abort) == offsetof(struct backend_cancel, abort), "one signal, two names");
-static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct backend_cancel, deadline_ns), "one signal, two names");
+static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct backend_cancel, deadline_ns),
+              "one signal, two names");
 
-/* ---- contexts ----------------------------------------------------------------------------------------------------------- */
+/* ---- contexts --------------------------------------------------------------------------------------------------------- */
 
 static unsigned threads_wanted(const struct backend_context_cfg *cfg)
 {
@@ -79,8 +81,8 @@ void cpu_close(struct backend_context *c)
     mem_free(c);
 }
 
-enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
-                        struct binary_image *ret)
+enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
+                        struct backend_cancel *cancel, struct binary_image *ret)
 {
     (void)c; /* a binary does not depend on the context or the machine it was made in */
     struct prepare_target t = {
@@ -102,7 +104,7 @@ enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cf
     return prepare(&t, &o, g, ret);
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ----------------------------------------------------------------------------------------------------------- */
 
 void cpu_unload(struct backend_graph *g)
 {
@@ -145,7 +147,8 @@ enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t
 {
     struct binary_target own = cpu_target();
     RETURN_IF(b->target.backend_id != own.backend_id, ST_BINARY_CONFIG,
-              "the context binary was made for backend %u; this is the CPU backend (%u)", b->target.backend_id, own.backend_id);
+              "the context binary was made for backend %u; this is the CPU backend (%u)", b->target.backend_id,
+              own.backend_id);
     RETURN_IF(graph >= b->n_graphs, ST_INVALID_ARG, "graph %u of a context binary that has %u", graph, b->n_graphs);
     struct backend_graph *g = mem_new(struct backend_graph);
     RETURN_IF(!g, ST_NO_MEMORY, "no memory to load a graph");
@@ -160,7 +163,7 @@ enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t
     return ST_OK;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------------ */
+/* ---- running ---------------------------------------------------------------------------------------------------------- */
 
 /* Slice k of a batch is k times the tensor's size further on. */
 static void bind_slice(struct backend_graph *g, const struct backend_run *r, uint32_t k)
@@ -168,7 +171,9 @@ static void bind_slice(struct backend_graph *g, const struct backend_run *r, uin
     for (uint32_t i = 0; i < g->g->n_io; i++) {
         const struct backend_io *io = &r->io[i];
         uint64_t bytes = desc_bytes(&g->g->tensors[g->g->io[i]].desc);
-        g->io[i] = (struct exec_binding){ .data = io->data ? (uint8_t *)io->data + k * bytes : NULL, .dims = io->dims, .out_dims = io->out_dims,
+        g->io[i] = (struct exec_binding){ .data = io->data ? (uint8_t *)io->data + k * bytes : NULL,
+                                          .dims = io->dims,
+                                          .out_dims = io->out_dims,
                                           .produced = io->produced };
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels are told, one struct per kernel. This text is compiled twice: by the C compiler, and by the device's as the beginning of every
- * OpenCL program; so it holds nothing but int, float and arrays of them. Strides count elements. */
+/* What kernels are told, one struct per kernel. This text is compiled twice: by the C compiler, and by the device's as the
+ * beginning of every OpenCL program; so it holds nothing but int, float and arrays of them. Strides count elements. */
 #ifndef BACKEND_GPU_GPU_ARGS_H
 #define BACKEND_GPU_GPU_ARGS_H
 
@@ -17,13 +17,15 @@ struct gpu_unary {
     float alpha, beta, threshold, lo, hi;
 };
 
-/* Element i of the output is at the index of `dims` that i stands for; each operand has its own strides, 0 where it is broadcast. */
+/* Element i of the output is at the index of `dims` that i stands for; each operand has its own strides, 0 where it is
+ * broadcast. */
 struct gpu_broadcast {
     int n, op, rank;
     int dims[GPU_RANK], a[GPU_RANK], b[GPU_RANK], c[GPU_RANK];
 };
 
-/* Functions one after the other. Those of two operands take the value so far and element i / div % mod of another operand, in the other order where `swapped`. */
+/* Functions one after the other. Those of two operands take the value so far and element i / div % mod of another operand,
+ * in the other order where `swapped`. */
 struct gpu_link {
     struct gpu_unary f;
     int binary, operand, swapped, div, mod;
@@ -73,7 +75,8 @@ struct gpu_lrn {
     float alpha, beta, bias;
 };
 
-/* What happens to a sum: bias, limits, and then, where `more` is set, another tensor of the output's shape and its limits. */
+/* What happens to a sum: bias, limits, and then, where `more` is set, another tensor of the output's shape and its limits.
+ */
 struct gpu_end {
     int bias, more;
     float lo, hi, more_lo, more_hi;

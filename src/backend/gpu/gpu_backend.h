@@ -79,7 +79,8 @@ struct backend_graph {
     VEC(struct gpu_patch) patches;
     struct gpu_world *world;        /* where it is built */
     cl_mem scratch, *tensors;       /* per tensor: a part of scratch or a constant; NULL: I/O or nothing */
-    cl_mem room, *kept;             /* memory besides the tensors: for all launches in turn, and per node what stays from execution to execution */
+    cl_mem room, *kept; /* memory besides the tensors: for all launches in turn, and per node what stays from execution to
+                           execution */
     cl_mem *io_own, *io_now;        /* per I/O entry: room for data that comes from the host; what the kernels have now */
     uint64_t *node_ns;
     bool built;                     /* there is something to run */
@@ -101,8 +102,8 @@ void gpu_mem_release(struct backend_mem *m);
 
 /* gpu_prepare.c */
 enum status gpu_supports(const struct op_call *c);
-enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
-                        struct binary_image *ret);
+enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
+                        struct backend_cancel *cancel, struct binary_image *ret);
 
 /* gpu_graph.c */
 enum status gpu_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);

@@ -184,7 +184,8 @@ enum status gpu_float_storage(const struct op_call *c, enum gpu_storage *ret)
     for (uint32_t i = 0; i < c->n_in + c->n_out; i++) {
         const struct tensor_desc *d = i < c->n_in ? c->in[i] : c->out[i - c->n_in];
         if (d && (d->type != t || !(T_(t) & T_FLOAT)))
-            return gpu_refuse(c, "operand %u is %s and output 0 %s; all must be f32 or all f16: put a Cast between", i, dtype_name(d->type), dtype_name(t));
+            return gpu_refuse(c, "operand %u is %s and output 0 %s; all must be f32 or all f16: put a Cast between", i,
+                              dtype_name(d->type), dtype_name(t));
     }
     *ret = t == DT_F32 ? GPU_F32 : GPU_F16;
     return ST_OK;
@@ -211,7 +212,8 @@ enum status gpu_type(const struct op_call *c, uint32_t operand, uint32_t allowed
     for (int t = 0, n = 0; t < DT_COUNT; t++)
         if (allowed >> t & 1 && gpu_scalar((enum dtype)t) >= 0)
             n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", n ? ", " : "", dtype_name((enum dtype)t));
-    return gpu_refuse(c, "%s %u is %s; supported: %s", input ? "input" : "output", input ? operand : operand - c->n_in, d ? dtype_name(d->type) : "missing", names);
+    return gpu_refuse(c, "%s %u is %s; supported: %s", input ? "input" : "output", input ? operand : operand - c->n_in,
+                      d ? dtype_name(d->type) : "missing", names);
 }
 
 enum status gpu_add(const struct op_call *c, struct gpu_work *w, const struct gpu_launch *l)
@@ -219,14 +221,15 @@ enum status gpu_add(const struct op_call *c, struct gpu_work *w, const struct gp
     if (l->items == 0)
         return ST_OK;
     if (l->items > INT_MAX - GPU_LANES)
-        return gpu_refuse(c, "it takes %llu work items; at most %d are supported", (unsigned long long)l->items, INT_MAX - GPU_LANES);
+        return gpu_refuse(c, "it takes %llu work items; at most %d are supported", (unsigned long long)l->items,
+                          INT_MAX - GPU_LANES);
     struct gpu_launch *slot = vec_push(&w->launches);
     RETURN_IF(!slot, ST_NO_MEMORY, "no memory for node \"%s\"", c->node ? c->node : "");
     *slot = *l;
     return ST_OK;
 }
 
-/* ---- views ------------------------------------------------------------------------------------------------------------------ */
+/* ---- views ------------------------------------------------------------------------------------------------------------ */
 
 void gpu_view_add(struct gpu_view *v, uint32_t size, int64_t a, int64_t b, int64_t c)
 {
@@ -285,7 +288,7 @@ void gpu_broadcast_strides(const struct tensor_desc *t, const struct tensor_desc
     }
 }
 
-/* ---- entries ---------------------------------------------------------------------------------------------------------------- */
+/* ---- entries ---------------------------------------------------------------------------------------------------------- */
 
 bool gpu_has_op(enum op_id op)
 {
@@ -298,7 +301,8 @@ static enum status check_sizes(const struct op_call *c)
     for (uint32_t i = 0; i < c->n_in + c->n_out; i++) {
         const struct tensor_desc *d = i < c->n_in ? c->in[i] : c->out[i - c->n_in];
         if (d && desc_count(d) > INT_MAX - GPU_LANES)
-            return gpu_refuse(c, "operand %u has %llu elements; at most %d are supported", i, (unsigned long long)desc_count(d), INT_MAX - GPU_LANES);
+            return gpu_refuse(c, "operand %u has %llu elements; at most %d are supported", i,
+                              (unsigned long long)desc_count(d), INT_MAX - GPU_LANES);
     }
     return ST_OK;
 }

@@ -25,7 +25,8 @@ static int at_most(uint64_t v)
     return v > INT_MAX ? INT_MAX : (int)v;
 }
 
-/* The operands of a launch: these inputs, then outputs 0 … n_out - 1; what is not there is never written, and out[0] takes its place. */
+/* The operands of a launch: these inputs, then outputs 0 … n_out - 1; what is not there is never written, and out[0] takes
+ * its place. */
 static void operands(const struct op_call *c, struct gpu_launch *l, uint32_t n_in, const uint8_t *in, uint32_t n_out)
 {
     for (uint32_t i = 0; i < n_in; i++)
@@ -46,7 +47,9 @@ static enum status out_types(const struct op_call *c, uint32_t n_out, struct gpu
 
 static void hard_nms(const struct op_call *c, struct gpu_suppress *a)
 {
-    a->nms = (struct gpu_nms){ .kind = NMS_HARD, .iou = (float)op_real(c, "iou_threshold", 0), .eta = 1.0f, .most = INT_MAX, .stride = 4 };
+    a->nms = (struct gpu_nms){
+        .kind = NMS_HARD, .iou = (float)op_real(c, "iou_threshold", 0), .eta = 1.0f, .most = INT_MAX, .stride = 4
+    };
     a->candidates = a->held = a->boxes;
 }
 
@@ -57,7 +60,8 @@ static enum status add(const struct op_call *c, struct gpu_work *w, struct gpu_l
     uint64_t best = (uint64_t)(a->boxes > a->classes ? a->boxes : a->classes);
     uint64_t unit = 1 + (uint64_t)a->held * 4 + (uint64_t)a->candidates * 2 + (uint64_t)a->room * 3 + best;
     if (unit * units > INT_MAX)
-        return gpu_refuse(c, "it takes %llu numbers of room; at most %d are supported", (unsigned long long)(unit * units), INT_MAX);
+        return gpu_refuse(c, "it takes %llu numbers of room; at most %d are supported", (unsigned long long)(unit * units),
+                          INT_MAX);
     a->unit = (int)unit;
     l->room = unit * units * sizeof(float);
     l->items = units;
@@ -223,16 +227,22 @@ enum status gpu_bind_proposals(const struct op_call *c, struct gpu_work *w)
     return add(c, w, &l, 1);
 }
 
-/* ---- boxes ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- boxes ------------------------------------------------------------------------------------------------------------ */
 
-/* AxisAlignedBboxTransform: rois, deltas, batch index, sizes. BboxTransform: rois, deltas, sizes, and perhaps a batch index. */
+/* AxisAlignedBboxTransform: rois, deltas, batch index, sizes. BboxTransform: rois, deltas, sizes, and perhaps a batch index.
+ */
 enum status gpu_bind_move_boxes(const struct op_call *c, struct gpu_work *w)
 {
     bool rotated = c->op->id == OP_BboxTransform;
     uint32_t size = rotated ? 5 : 4, images = rotated ? 3 : 2, sizes = rotated ? 2 : 3;
-    struct gpu_launch l = { .kernel = rotated ? K_MOVE_ROTATED : K_MOVE_BOXES, GPU_ARGS(boxes), .items = desc_count(c->out[0]) / size };
+    struct gpu_launch l = { .kernel = rotated ? K_MOVE_ROTATED : K_MOVE_BOXES,
+                            GPU_ARGS(boxes),
+                            .items = desc_count(c->out[0]) / size };
     struct gpu_boxes *a = &l.args.boxes;
-    *a = (struct gpu_boxes){ .n = (int)l.items, .rois = (int)c->in[0]->dims[0], .classes = (int)(c->in[1]->dims[1] / size), .batch = (int)c->in[sizes]->dims[0],
+    *a = (struct gpu_boxes){ .n = (int)l.items,
+                             .rois = (int)c->in[0]->dims[0],
+                             .classes = (int)(c->in[1]->dims[1] / size),
+                             .batch = (int)c->in[sizes]->dims[0],
                              .has_images = has_in(c, images) };
     for (uint32_t k = 0; k < 4; k++)
         a->weights[k] = (float)op_real(c, "weights", k);
@@ -266,8 +276,11 @@ enum status gpu_bind_deal_rois(const struct op_call *c, struct gpu_work *w)
 {
     struct gpu_launch l = { .kernel = K_DEAL_ROIS, GPU_ARGS(deal), .items = 1, .lanes = 1 };
     struct gpu_deal *a = &l.args.deal;
-    *a = (struct gpu_deal){ .rois = (int)c->in[0]->dims[0], .min_level = (int)op_int(c, "roi_min_level", 0), .max_level = (int)op_int(c, "roi_max_level", 0),
-                            .canonical_level = (int)op_int(c, "roi_canonical_level", 0), .scale = (float)op_int(c, "roi_canonical_scale", 0) };
+    *a = (struct gpu_deal){ .rois = (int)c->in[0]->dims[0],
+                            .min_level = (int)op_int(c, "roi_min_level", 0),
+                            .max_level = (int)op_int(c, "roi_max_level", 0),
+                            .canonical_level = (int)op_int(c, "roi_canonical_level", 0),
+                            .scale = (float)op_int(c, "roi_canonical_scale", 0) };
     TRY(gpu_type(c, 0, T_FLOAT, &a->roi_type));
     TRY(gpu_type(c, c->n_in, T_NUMBER, &a->restore_type));
     for (uint32_t i = 1; i < c->n_out && i < LEVELS; i++) {
@@ -286,7 +299,11 @@ enum status gpu_bind_collect(const struct op_call *c, struct gpu_work *w)
 {
     int64_t levels = op_int(c, "rpn_max_level", 0) - op_int(c, "rpn_min_level", 0) + 1;
     struct gpu_collect a = { 0 };
-    struct gpu_launch clear = { .kernel = K_CLEAR_ROIS, GPU_ARGS(collect), .n_operands = 1, .operand = { (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
+    struct gpu_launch clear = { .kernel = K_CLEAR_ROIS,
+                                GPU_ARGS(collect),
+                                .n_operands = 1,
+                                .operand = { (uint8_t)c->n_in },
+                                .items = desc_count(c->out[0]) };
     uint32_t first[LEVELS + 1] = { 0 }, top = (uint32_t)op_int(c, "post_nms_top", 0), room = c->out[0]->dims[0];
     if (levels < 1)
         return gpu_refuse(c, "\"rpn_max_level\" is below \"rpn_min_level\"; at least one level is expected");
@@ -301,7 +318,9 @@ enum status gpu_bind_collect(const struct op_call *c, struct gpu_work *w)
     TRY(gpu_add(c, w, &clear));
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; i < levels; i++) {
-            struct gpu_launch l = { .kernel = pass ? K_COLLECT_ROIS : K_COLLECT_SCORES, GPU_ARGS(collect), .room = (uint64_t)a.all * sizeof(float),
+            struct gpu_launch l = { .kernel = pass ? K_COLLECT_ROIS : K_COLLECT_SCORES,
+                                    GPU_ARGS(collect),
+                                    .room = (uint64_t)a.all * sizeof(float),
                                     .items = first[i + 1] - first[i] };
             l.args.collect = a;
             l.args.collect.n = (int)l.items;

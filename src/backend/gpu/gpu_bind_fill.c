@@ -9,7 +9,11 @@
 
 static struct gpu_launch fill_launch(const struct op_call *c)
 {
-    return (struct gpu_launch){ .kernel = K_FILL, GPU_ARGS(fill), .n_operands = 1, .operand = { (uint8_t)c->n_in }, .items = desc_count(c->out[0]),
+    return (struct gpu_launch){ .kernel = K_FILL,
+                                GPU_ARGS(fill),
+                                .n_operands = 1,
+                                .operand = { (uint8_t)c->n_in },
+                                .items = desc_count(c->out[0]),
                                 .args.fill = { .n = (int)desc_count(c->out[0]), .count = 1 } };
 }
 
@@ -32,7 +36,8 @@ enum status gpu_bind_constant(const struct op_call *c, struct gpu_work *w)
     enum dtype t = c->out[0]->type, given = c->params[op_param_index(c->op, "value")].type;
     int bits[2];
     TRY(gpu_bits_storage(c, c->out[0], &l.storage));
-    if (!dtype_is_float(t) && t != DT_B8 && op_has(c, "value") && !dtype_is_float(given)) { /* 64-bit integers have more digits than a double */
+    if (!dtype_is_float(t) && t != DT_B8 && op_has(c, "value") &&
+        !dtype_is_float(given)) { /* 64-bit integers have more digits than a double */
         int64_t v = op_int(c, "value", 0);
         v = v < dtype_min(t) ? dtype_min(t) : v > dtype_max(t) ? dtype_max(t) : v;
         memcpy(bits, &v, sizeof v);
@@ -59,10 +64,16 @@ enum status gpu_bind_shape(const struct op_call *c, struct gpu_work *w)
 enum status gpu_bind_random(const struct op_call *c, struct gpu_work *w)
 {
     bool seeded = c->n_in > 1 && c->in[1], normal = c->op->id == OP_RandomNormalLike;
-    struct gpu_launch l = { .kernel = K_RANDOM, GPU_ARGS(random), .n_operands = 2, .operand = { seeded ? 1 : (uint8_t)c->n_in, (uint8_t)c->n_in },
+    struct gpu_launch l = { .kernel = K_RANDOM,
+                            GPU_ARGS(random),
+                            .n_operands = 2,
+                            .operand = { seeded ? 1 : (uint8_t)c->n_in, (uint8_t)c->n_in },
                             .items = desc_count(c->out[0]) };
     struct gpu_random *a = &l.args.random;
-    *a = (struct gpu_random){ .n = (int)l.items, .normal = normal, .seeded = seeded, .a = (float)op_real(c, normal ? "mean" : "low", 0),
+    *a = (struct gpu_random){ .n = (int)l.items,
+                              .normal = normal,
+                              .seeded = seeded,
+                              .a = (float)op_real(c, normal ? "mean" : "low", 0),
                               .b = (float)op_real(c, normal ? "scale" : "high", 0) };
     if (seeded)
         TRY(gpu_type(c, 1, T_FLOAT, &a->seed_type));
@@ -72,7 +83,11 @@ enum status gpu_bind_random(const struct op_call *c, struct gpu_work *w)
 
 enum status gpu_bind_flags(const struct op_call *c, struct gpu_work *w)
 {
-    struct gpu_launch l = { .kernel = K_FLAGS, GPU_ARGS(flags), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
+    struct gpu_launch l = { .kernel = K_FLAGS,
+                            GPU_ARGS(flags),
+                            .n_operands = 2,
+                            .operand = { 0, (uint8_t)c->n_in },
+                            .items = desc_count(c->out[0]) };
     struct gpu_flags *a = &l.args.flags;
     bool inf = c->op->id == OP_IsInf;
     *a = (struct gpu_flags){ .n = (int)l.items, .kind = inf ? FLAG_INF : c->op->id == OP_IsNan ? FLAG_NAN : FLAG_NOT };
@@ -90,12 +105,17 @@ enum status gpu_bind_mux(const struct op_call *c, struct gpu_work *w)
     int64_t selector[MAX_RANK] = { 0 }, strides[MAX_RANK] = { 0 };
     gpu_broadcast_strides(c->in[0], y, selector);
     for (uint32_t k = 1; k < c->n_in; k++) {
-        struct gpu_launch l = { .kernel = K_MUX, GPU_ARGS(mux), .n_operands = 3, .operand = { 0, (uint8_t)k, (uint8_t)c->n_in }, .items = desc_count(y) };
+        struct gpu_launch l = { .kernel = K_MUX,
+                                GPU_ARGS(mux),
+                                .n_operands = 3,
+                                .operand = { 0, (uint8_t)k, (uint8_t)c->n_in },
+                                .items = desc_count(y) };
         struct gpu_mux *a = &l.args.mux;
         struct gpu_view v = { 0 };
         *a = (struct gpu_mux){ .n = (int)l.items, .which = (int)k - 1, .inputs = (int)c->n_in - 1 };
         if (c->in[k]->type != y->type)
-            return gpu_refuse(c, "input %u is %s and the output %s; both must be the same: put a Cast between", k, dtype_name(c->in[k]->type), dtype_name(y->type));
+            return gpu_refuse(c, "input %u is %s and the output %s; both must be the same: put a Cast between", k,
+                              dtype_name(c->in[k]->type), dtype_name(y->type));
         TRY(gpu_type(c, 0, T_SMALL, &a->selector_type));
         TRY(gpu_bits_storage(c, y, &l.storage));
         gpu_broadcast_strides(c->in[k], y, strides);

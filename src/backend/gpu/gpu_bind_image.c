@@ -8,11 +8,23 @@
 enum status gpu_bind_sample(const struct op_call *c, struct gpu_work *w)
 {
     bool crop = c->op->id == OP_CropAndResize, grid = c->op->id == OP_GridSample;
-    struct gpu_launch l = { .kernel = K_SAMPLE, GPU_ARGS(sample), .n_operands = 4, .operand = { 0, 1, crop ? 2 : 1, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
+    struct gpu_launch l = { .kernel = K_SAMPLE,
+                            GPU_ARGS(sample),
+                            .n_operands = 4,
+                            .operand = { 0, 1, crop ? 2 : 1, (uint8_t)c->n_in },
+                            .items = desc_count(c->out[0]) };
     const struct tensor_desc *x = c->in[0], *y = c->out[0];
     struct gpu_sample *a = &l.args.sample;
-    *a = (struct gpu_sample){ .n = (int)l.items, .kind = grid ? SAMPLE_GRID : crop ? SAMPLE_CROP : SAMPLE_PROJECTION, .batch = (int)x->dims[0],
-                              .channels = (int)x->dims[x->rank - 1], .first = 5 - x->rank, .in = { 1, 1, 1 }, .out = { 1, 1, 1 }, .half_away = !grid };
+    *a = (struct gpu_sample){ .n = (int)l.items,
+                              .kind = grid   ? SAMPLE_GRID
+                                      : crop ? SAMPLE_CROP
+                                             : SAMPLE_PROJECTION,
+                              .batch = (int)x->dims[0],
+                              .channels = (int)x->dims[x->rank - 1],
+                              .first = 5 - x->rank,
+                              .in = { 1, 1, 1 },
+                              .out = { 1, 1, 1 },
+                              .half_away = !grid };
     for (int d = a->first; d < 3; d++) {
         a->in[d] = (int)x->dims[1 + d - a->first];
         a->out[d] = (int)y->dims[1 + d - a->first];
@@ -36,27 +48,40 @@ enum status gpu_bind_sample(const struct op_call *c, struct gpu_work *w)
 
 enum status gpu_bind_nv(const struct op_call *c, struct gpu_work *w)
 {
-    struct gpu_launch l = { .kernel = K_NV, GPU_ARGS(nv), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) / 3 };
+    struct gpu_launch l = {
+        .kernel = K_NV, GPU_ARGS(nv), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) / 3
+    };
     const uint32_t *y = c->out[0]->dims;
     bool swapped = c->op->id == OP_Nv21ToRgb, bgr = op_int(c, "output_order", 0) == 1;
     struct gpu_nv *a = &l.args.nv;
-    *a = (struct gpu_nv){ .n = (int)l.items, .height = (int)y[1], .width = (int)y[2], .u = swapped, .v = !swapped, .red = bgr ? 2 : 0, .blue = bgr ? 0 : 2 };
+    *a = (struct gpu_nv){ .n = (int)l.items,
+                          .height = (int)y[1],
+                          .width = (int)y[2],
+                          .u = swapped,
+                          .v = !swapped,
+                          .red = bgr ? 2 : 0,
+                          .blue = bgr ? 0 : 2 };
     TRY(gpu_type(c, 0, T_COLOUR, &a->x_type));
     TRY(gpu_type(c, c->n_in, T_COLOUR, &a->y_type));
     return gpu_add(c, w, &l);
 }
 
-/* ---- windows ------------------------------------------------------------------------------------------------------------------ */
+/* ---- windows ---------------------------------------------------------------------------------------------------------- */
 
 static struct gpu_launch patch_launch(const struct op_call *c, enum gpu_kernel kernel)
 {
-    return (struct gpu_launch){ .kernel = kernel, GPU_ARGS(windows), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
+    return (struct gpu_launch){ .kernel = kernel,
+                                GPU_ARGS(windows),
+                                .n_operands = 2,
+                                .operand = { 0, (uint8_t)c->n_in },
+                                .items = desc_count(c->out[0]) };
 }
 
 static enum status same_type(const struct op_call *c)
 {
     if (c->in[0]->type != c->out[0]->type)
-        return gpu_refuse(c, "%s to %s; both must be the same: put a Cast between", dtype_name(c->in[0]->type), dtype_name(c->out[0]->type));
+        return gpu_refuse(c, "%s to %s; both must be the same: put a Cast between", dtype_name(c->in[0]->type),
+                          dtype_name(c->out[0]->type));
     return ST_OK;
 }
 
@@ -115,10 +140,17 @@ enum status gpu_bind_col2im(const struct op_call *c, struct gpu_work *w)
 
 enum status gpu_bind_correlation(const struct op_call *c, struct gpu_work *w)
 {
-    struct gpu_launch l = { .kernel = K_CORRELATION, GPU_ARGS(correlation), .n_operands = 3, .operand = { 0, 1, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
+    struct gpu_launch l = { .kernel = K_CORRELATION,
+                            GPU_ARGS(correlation),
+                            .n_operands = 3,
+                            .operand = { 0, 1, (uint8_t)c->n_in },
+                            .items = desc_count(c->out[0]) };
     struct gpu_correlation *a = &l.args.correlation;
     int displacement = (int)op_int(c, "displacement", 0);
-    *a = (struct gpu_correlation){ .n = (int)l.items, .width = (int)c->in[0]->dims[2], .depth = (int)c->in[0]->dims[3], .shifts = 2 * displacement + 1,
+    *a = (struct gpu_correlation){ .n = (int)l.items,
+                                   .width = (int)c->in[0]->dims[2],
+                                   .depth = (int)c->in[0]->dims[3],
+                                   .shifts = 2 * displacement + 1,
                                    .first = (int)op_int(c, "shift", 0) - displacement };
     TRY(gpu_type(c, 0, T_FLOAT, &a->a_type));
     TRY(gpu_type(c, 1, T_FLOAT, &a->b_type));
@@ -130,11 +162,20 @@ enum status gpu_bind_correlation(const struct op_call *c, struct gpu_work *w)
 enum status gpu_bind_glimpse(const struct op_call *c, struct gpu_work *w)
 {
     const uint32_t *x = c->in[0]->dims;
-    struct gpu_launch l = { .kernel = K_GLIMPSE_NOISE, GPU_ARGS(glimpse), .n_operands = 1, .room = (uint64_t)x[0] * x[3] * 2 * sizeof(float), .items = (uint64_t)x[0] * x[3] };
+    struct gpu_launch l = { .kernel = K_GLIMPSE_NOISE,
+                            GPU_ARGS(glimpse),
+                            .n_operands = 1,
+                            .room = (uint64_t)x[0] * x[3] * 2 * sizeof(float),
+                            .items = (uint64_t)x[0] * x[3] };
     struct gpu_glimpse *a = &l.args.glimpse;
-    *a = (struct gpu_glimpse){ .n = (int)desc_count(c->out[0]), .batch = (int)x[0], .channels = (int)x[3], .in = { (int)x[1], (int)x[2] },
-                               .size = { (int)op_int(c, "size", 0), (int)op_int(c, "size", 1) }, .centered = (int)op_int(c, "centered", 0),
-                               .normalized = (int)op_int(c, "normalized", 0), .noise = (int)op_int(c, "noise", 0) };
+    *a = (struct gpu_glimpse){ .n = (int)desc_count(c->out[0]),
+                               .batch = (int)x[0],
+                               .channels = (int)x[3],
+                               .in = { (int)x[1], (int)x[2] },
+                               .size = { (int)op_int(c, "size", 0), (int)op_int(c, "size", 1) },
+                               .centered = (int)op_int(c, "centered", 0),
+                               .normalized = (int)op_int(c, "normalized", 0),
+                               .noise = (int)op_int(c, "noise", 0) };
     TRY(gpu_type(c, 0, T_FLOAT, &a->x_type));
     TRY(gpu_type(c, 1, T_FLOAT, &a->offset_type));
     TRY(gpu_type(c, c->n_in, T_FLOAT, &a->y_type));

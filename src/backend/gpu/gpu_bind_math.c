@@ -45,7 +45,9 @@ static float real_or(const struct op_call *c, const char *name, float otherwise)
 
 static void describe(const struct op_call *c, struct gpu_unary *a)
 {
-    *a = (struct gpu_unary){ .n = (int)desc_count(c->out[0]), .alpha = 1, .beta = 1, .threshold = -1, .lo = -INFINITY, .hi = INFINITY };
+    *a = (struct gpu_unary){
+        .n = (int)desc_count(c->out[0]), .alpha = 1, .beta = 1, .threshold = -1, .lo = -INFINITY, .hi = INFINITY
+    };
     if (c->op->id == OP_ElementWiseUnary || c->op->id == OP_ElementWiseNeuron)
         a->op = (int)op_int(c, "operation", 0) + (c->op->id == OP_ElementWiseNeuron ? UN_ELU : 0);
     for (size_t i = 0; i < sizeof unary_names / sizeof unary_names[0]; i++)
@@ -78,13 +80,17 @@ enum status gpu_bind_unary(const struct op_call *c, struct gpu_work *w)
         return gpu_bind_flags(c, w);
     if (gpu_is_whole(c->in[0]->type))
         return gpu_bind_whole_unary(c, w);
-    struct gpu_launch l = { .kernel = K_UNARY, GPU_ARGS(unary), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
+    struct gpu_launch l = { .kernel = K_UNARY,
+                            GPU_ARGS(unary),
+                            .n_operands = 2,
+                            .operand = { 0, (uint8_t)c->n_in },
+                            .items = desc_count(c->out[0]) };
     TRY(gpu_float_storage(c, &l.storage));
     describe(c, &l.args.unary);
     return gpu_add(c, w, &l);
 }
 
-/* ---- two operands ----------------------------------------------------------------------------------------------------------- */
+/* ---- two operands ----------------------------------------------------------------------------------------------------- */
 
 static const struct {
     uint16_t op, bin;
@@ -124,8 +130,8 @@ int gpu_binary_op(const struct op_call *c)
 
 static bool gives_truth(int op)
 {
-    const uint32_t mask = 1u << BIN_AND | 1u << BIN_EQUAL | 1u << BIN_GREATER | 1u << BIN_GREATER_EQUAL | 1u << BIN_LESS | 1u << BIN_LESS_EQUAL |
-                          1u << BIN_NOT_EQUAL | 1u << BIN_OR | 1u << BIN_XOR;
+    const uint32_t mask = 1u << BIN_AND | 1u << BIN_EQUAL | 1u << BIN_GREATER | 1u << BIN_GREATER_EQUAL | 1u << BIN_LESS |
+                          1u << BIN_LESS_EQUAL | 1u << BIN_NOT_EQUAL | 1u << BIN_OR | 1u << BIN_XOR;
     return mask >> op & 1;
 }
 
@@ -146,7 +152,8 @@ static enum status truth_storage(const struct op_call *c, enum gpu_storage *ret)
 {
     enum dtype t = c->in[0]->type, out = c->out[0]->type;
     if (c->in[1]->type != t || !(T_(t) & T_FLOAT))
-        return gpu_refuse(c, "the operands are %s and %s; both must be f32 or both f16", dtype_name(t), dtype_name(c->in[1]->type));
+        return gpu_refuse(c, "the operands are %s and %s; both must be f32 or both f16", dtype_name(t),
+                          dtype_name(c->in[1]->type));
     if (out != DT_B8 && out != DT_U8)
         return gpu_refuse(c, "the output is %s; b8 and u8 are supported", dtype_name(out));
     *ret = t == DT_F32 ? GPU_F32 : GPU_F16;
@@ -158,7 +165,10 @@ enum status gpu_bind_binary(const struct op_call *c, struct gpu_work *w)
     if (gpu_is_whole(c->in[0]->type) && gpu_is_whole(c->in[1]->type))
         return gpu_bind_whole(c, w);
     int op = gpu_binary_op(c);
-    struct gpu_launch l = { .kernel = gives_truth(op) ? K_TRUTH : K_BINARY, GPU_ARGS(broadcast), .n_operands = 3, .operand = { 0, 1, (uint8_t)c->n_in },
+    struct gpu_launch l = { .kernel = gives_truth(op) ? K_TRUTH : K_BINARY,
+                            GPU_ARGS(broadcast),
+                            .n_operands = 3,
+                            .operand = { 0, 1, (uint8_t)c->n_in },
                             .items = desc_count(c->out[0]) };
     l.args.broadcast.op = op;
     TRY(gives_truth(op) ? truth_storage(c, &l.storage) : gpu_float_storage(c, &l.storage));
@@ -168,33 +178,47 @@ enum status gpu_bind_binary(const struct op_call *c, struct gpu_work *w)
 
 enum status gpu_bind_select(const struct op_call *c, struct gpu_work *w)
 {
-    struct gpu_launch l = { .kernel = K_CHOOSE, GPU_ARGS(broadcast), .n_operands = 4, .operand = { 0, 1, 2, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
+    struct gpu_launch l = { .kernel = K_CHOOSE,
+                            GPU_ARGS(broadcast),
+                            .n_operands = 4,
+                            .operand = { 0, 1, 2, (uint8_t)c->n_in },
+                            .items = desc_count(c->out[0]) };
     enum dtype t = c->out[0]->type;
     if (c->in[0]->type != DT_B8 && c->in[0]->type != DT_U8)
         return gpu_refuse(c, "the condition is %s; b8 and u8 are supported", dtype_name(c->in[0]->type));
     if (c->in[1]->type != t || c->in[2]->type != t)
-        return gpu_refuse(c, "the choices are %s and %s, the output %s; all must be the same", dtype_name(c->in[1]->type), dtype_name(c->in[2]->type), dtype_name(t));
+        return gpu_refuse(c, "the choices are %s and %s, the output %s; all must be the same", dtype_name(c->in[1]->type),
+                          dtype_name(c->in[2]->type), dtype_name(t));
     TRY(gpu_bits_storage(c, c->out[0], &l.storage));
     TRY(broadcast(c, &l.args.broadcast));
     return gpu_add(c, w, &l);
 }
 
-/* ---- conversions ------------------------------------------------------------------------------------------------------------ */
+/* ---- conversions ------------------------------------------------------------------------------------------------------ */
 
 int gpu_scalar(enum dtype t)
 {
-    static const uint8_t scalars[DT_COUNT] = { [DT_F32] = SCALAR_F32 + 1, [DT_F16] = SCALAR_F16 + 1, [DT_I32] = SCALAR_I32 + 1, [DT_U32] = SCALAR_U32 + 1,
-                                               [DT_U8] = SCALAR_U8 + 1,   [DT_B8] = SCALAR_B8 + 1,   [DT_I64] = SCALAR_I64 + 1, [DT_I8] = SCALAR_I8 + 1,
-                                               [DT_I16] = SCALAR_I16 + 1, [DT_U16] = SCALAR_U16 + 1 };
+    static const uint8_t scalars[DT_COUNT] = {
+        [DT_F32] = SCALAR_F32 + 1, [DT_F16] = SCALAR_F16 + 1, [DT_I32] = SCALAR_I32 + 1, [DT_U32] = SCALAR_U32 + 1,
+        [DT_U8] = SCALAR_U8 + 1,   [DT_B8] = SCALAR_B8 + 1,   [DT_I64] = SCALAR_I64 + 1, [DT_I8] = SCALAR_I8 + 1,
+        [DT_I16] = SCALAR_I16 + 1, [DT_U16] = SCALAR_U16 + 1
+    };
     return scalars[t] - 1;
 }
 
 enum status gpu_bind_cast(const struct op_call *c, struct gpu_work *w)
 {
-    struct gpu_launch l = { .kernel = K_CAST, .storage = GPU_F32, GPU_ARGS(cast), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
-    l.args.cast = (struct gpu_cast){ .n = (int)l.items, .from = gpu_scalar(c->in[0]->type), .to = gpu_scalar(c->out[0]->type) };
+    struct gpu_launch l = { .kernel = K_CAST,
+                            .storage = GPU_F32,
+                            GPU_ARGS(cast),
+                            .n_operands = 2,
+                            .operand = { 0, (uint8_t)c->n_in },
+                            .items = desc_count(c->out[0]) };
+    l.args.cast =
+        (struct gpu_cast){ .n = (int)l.items, .from = gpu_scalar(c->in[0]->type), .to = gpu_scalar(c->out[0]->type) };
     if (l.args.cast.from < 0 || l.args.cast.to < 0)
-        return gpu_refuse(c, "%s to %s; f32, f16, i64, i32, u32, i16, u16, i8, u8 and b8 are supported", dtype_name(c->in[0]->type), dtype_name(c->out[0]->type));
+        return gpu_refuse(c, "%s to %s; f32, f16, i64, i32, u32, i16, u16, i8, u8 and b8 are supported",
+                          dtype_name(c->in[0]->type), dtype_name(c->out[0]->type));
     return gpu_add(c, w, &l);
 }
 
@@ -204,7 +228,8 @@ enum status gpu_bind_convert(const struct op_call *c, struct gpu_work *w)
     if (dtype_is_fixed(c->in[0]->type))
         return gpu_bind_dequantize(c, w);
     if (!dtype_is_float(c->out[0]->type))
-        return gpu_refuse(c, "%s to %s; results in f32 and f16 are supported", dtype_name(c->in[0]->type), dtype_name(c->out[0]->type));
+        return gpu_refuse(c, "%s to %s; results in f32 and f16 are supported", dtype_name(c->in[0]->type),
+                          dtype_name(c->out[0]->type));
     return gpu_bind_cast(c, w);
 }
 
@@ -215,11 +240,18 @@ static int stored_as(enum dtype t)
 
 enum status gpu_bind_dequantize(const struct op_call *c, struct gpu_work *w)
 {
-    struct gpu_launch l = { .kernel = K_DEQUANTIZE, .storage = GPU_F32, GPU_ARGS(cast), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in },
+    struct gpu_launch l = { .kernel = K_DEQUANTIZE,
+                            .storage = GPU_F32,
+                            GPU_ARGS(cast),
+                            .n_operands = 2,
+                            .operand = { 0, (uint8_t)c->n_in },
                             .items = desc_count(c->out[0]) };
     const struct tensor_desc *x = c->in[0];
     if (stored_as(x->type) < 0 || x->q.kind != Q_TENSOR || x->q.bits)
-        return gpu_refuse(c, "%s in this encoding; 8- and 16-bit fixed point with one scale and offset per tensor is supported", dtype_name(x->type));
-    l.args.cast = (struct gpu_cast){ (int)l.items, stored_as(x->type), gpu_scalar(c->out[0]->type), x->q.offset, x->q.scale };
+        return gpu_refuse(c,
+                          "%s in this encoding; 8- and 16-bit fixed point with one scale and offset per tensor is supported",
+                          dtype_name(x->type));
+    l.args.cast =
+        (struct gpu_cast){ (int)l.items, stored_as(x->type), gpu_scalar(c->out[0]->type), x->q.offset, x->q.scale };
     return gpu_add(c, w, &l);
 }

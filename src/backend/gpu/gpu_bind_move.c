@@ -12,11 +12,16 @@ struct move {
 
 static enum status add_copy(const struct op_call *c, struct gpu_work *w, struct move *m)
 {
-    struct gpu_launch l = { .kernel = K_COPY, GPU_ARGS(copy), .n_operands = 2, .operand = { (uint8_t)m->in, (uint8_t)(c->n_in + m->out) },
-                            .view = c->op->flags & OP_VIEW, .items = 1 };
+    struct gpu_launch l = { .kernel = K_COPY,
+                            GPU_ARGS(copy),
+                            .n_operands = 2,
+                            .operand = { (uint8_t)m->in, (uint8_t)(c->n_in + m->out) },
+                            .view = c->op->flags & OP_VIEW,
+                            .items = 1 };
     struct gpu_copy *a = &l.args.copy;
     if (c->in[m->in]->type != c->out[m->out]->type)
-        return gpu_refuse(c, "%s to %s; both must be the same: put a Cast between", dtype_name(c->in[m->in]->type), dtype_name(c->out[m->out]->type));
+        return gpu_refuse(c, "%s to %s; both must be the same: put a Cast between", dtype_name(c->in[m->in]->type),
+                          dtype_name(c->out[m->out]->type));
     TRY(gpu_bits_storage(c, c->in[m->in], &l.storage));
     for (uint32_t i = 0; i < m->view.n; i++)
         l.items *= m->view.at[i].size;
@@ -152,7 +157,7 @@ enum status gpu_bind_argb(const struct op_call *c, struct gpu_work *w)
     return add_dense(c, w, &m);
 }
 
-/* ---- several inputs or outputs: parts of one long tensor along an axis -------------------------------------------------------- */
+/* ---- several inputs or outputs: parts of one long tensor along an axis ------------------------------------------------ */
 
 struct parts {
     uint32_t axis;   /* of the long tensor */
@@ -171,7 +176,8 @@ static enum status copy_parts(const struct op_call *c, struct gpu_work *w, const
         struct move m = { .in = p->joined ? k : 0, .out = p->joined ? 0 : k };
         uint64_t each = (p->flat ? 1 : part->dims[p->axis]) * inner, outer = desc_count(part) / each;
         uint64_t long_step = inner * whole->dims[p->axis];
-        gpu_view_add(&m.view, (uint32_t)outer, (int64_t)(p->joined ? each : long_step), (int64_t)(p->joined ? long_step : each), 0);
+        gpu_view_add(&m.view, (uint32_t)outer, (int64_t)(p->joined ? each : long_step),
+                     (int64_t)(p->joined ? long_step : each), 0);
         gpu_view_add(&m.view, (uint32_t)each, 1, 1, 0);
         *(p->joined ? &m.to : &m.from) = (int64_t)at;
         at += each;

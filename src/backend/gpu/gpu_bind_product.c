@@ -54,15 +54,31 @@ static struct gpu_taps taps_of(const struct op_call *c)
 /* Rows of `depth` elements that lie one behind the other. */
 static struct gpu_conv plain_rows(const struct op_call *c, uint64_t rows, uint32_t cols, uint32_t depth)
 {
-    return (struct gpu_conv){ .groups = 1, .rows = (int)rows, .cols = (int)cols, .depth = (int)depth, .in_h = 1, .in_w = 1, .in_c = (int)depth, .out_h = 1,
-                              .out_w = 1, .out_c = (int)cols, .k_h = 1, .k_w = 1, .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1,
-                              .group_in = (int)depth, .end = end_of(c) };
+    return (struct gpu_conv){ .groups = 1,
+                              .rows = (int)rows,
+                              .cols = (int)cols,
+                              .depth = (int)depth,
+                              .in_h = 1,
+                              .in_w = 1,
+                              .in_c = (int)depth,
+                              .out_h = 1,
+                              .out_w = 1,
+                              .out_c = (int)cols,
+                              .k_h = 1,
+                              .k_w = 1,
+                              .stride_h = 1,
+                              .stride_w = 1,
+                              .dilation_h = 1,
+                              .dilation_w = 1,
+                              .group_in = (int)depth,
+                              .end = end_of(c) };
 }
 
 /* A filter of one pixel that meets every pixel. */
 static bool is_pointwise(const struct gpu_taps *t)
 {
-    return t->k_h == 1 && t->k_w == 1 && t->stride_h == 1 && t->stride_w == 1 && t->in_h == t->out_h && t->in_w == t->out_w && !t->pad_h && !t->pad_w;
+    return t->k_h == 1 && t->k_w == 1 && t->stride_h == 1 && t->stride_w == 1 && t->in_h == t->out_h &&
+           t->in_w == t->out_w && !t->pad_h && !t->pad_w;
 }
 
 static enum status add_packed_conv(const struct op_call *c, struct gpu_work *w, struct gpu_launch *l, int group)
@@ -72,10 +88,26 @@ static enum status add_packed_conv(const struct op_call *c, struct gpu_work *w, 
     l->args_bytes = sizeof l->args.conv;
     operands(c, packed(c), l);
     l->args.conv = (struct gpu_conv){
-        .groups = group, .rows = t->n / t->out_c, .cols = t->out_c / group, .depth = t->k_h * t->k_w * t->group_in,
-        .in_h = t->in_h, .in_w = t->in_w, .in_c = t->in_c, .out_h = t->out_h, .out_w = t->out_w, .out_c = t->out_c, .k_h = t->k_h, .k_w = t->k_w,
-        .stride_h = t->stride_h, .stride_w = t->stride_w, .dilation_h = t->dilation_h, .dilation_w = t->dilation_w, .pad_h = t->pad_h, .pad_w = t->pad_w,
-        .group_in = t->group_in, .end = t->end,
+        .groups = group,
+        .rows = t->n / t->out_c,
+        .cols = t->out_c / group,
+        .depth = t->k_h * t->k_w * t->group_in,
+        .in_h = t->in_h,
+        .in_w = t->in_w,
+        .in_c = t->in_c,
+        .out_h = t->out_h,
+        .out_w = t->out_w,
+        .out_c = t->out_c,
+        .k_h = t->k_h,
+        .k_w = t->k_w,
+        .stride_h = t->stride_h,
+        .stride_w = t->stride_w,
+        .dilation_h = t->dilation_h,
+        .dilation_w = t->dilation_w,
+        .pad_h = t->pad_h,
+        .pad_w = t->pad_w,
+        .group_in = t->group_in,
+        .end = t->end,
     };
     if (group == 1 && is_pointwise(t))
         l->args.conv = plain_rows(c, (uint64_t)(t->n / t->out_c), (uint32_t)t->out_c, (uint32_t)t->in_c);
@@ -124,7 +156,8 @@ enum status gpu_bind_transposed(const struct op_call *c, struct gpu_work *w)
     return gpu_add(c, w, &l);
 }
 
-static enum status add_packed_rows(const struct op_call *c, struct gpu_work *w, struct gpu_launch *l, uint64_t rows, uint32_t cols, uint32_t depth)
+static enum status add_packed_rows(const struct op_call *c, struct gpu_work *w, struct gpu_launch *l, uint64_t rows,
+                                   uint32_t cols, uint32_t depth)
 {
     l->kernel = K_PRODUCT;
     l->args_bytes = sizeof l->args.conv;
@@ -136,14 +169,22 @@ static enum status add_packed_rows(const struct op_call *c, struct gpu_work *w, 
 
 enum status gpu_bind_connected(const struct op_call *c, struct gpu_work *w)
 {
-    uint32_t cols = c->in[1]->dims[0], depth = c->in[1]->dims[1], rows = depth ? (uint32_t)(desc_count(c->in[0]) / depth) : 0;
+    uint32_t cols = c->in[1]->dims[0], depth = c->in[1]->dims[1],
+             rows = depth ? (uint32_t)(desc_count(c->in[0]) / depth) : 0;
     struct gpu_launch l = { .kernel = K_PRODUCT_ANY, GPU_ARGS(matmul), .items = (uint64_t)rows * cols };
     TRY(gpu_float_storage(c, &l.storage));
     if (is_packed(c))
         return add_packed_rows(c, w, &l, rows, cols, depth);
     operands(c, 1, &l);
-    l.args.matmul = (struct gpu_matmul){ .slices = 1, .rows = (int)rows, .cols = (int)cols, .depth = (int)depth, .a_row = (int)depth, .a_k = 1,
-                                         .b_k = 1, .b_col = (int)depth, .end = end_of(c) };
+    l.args.matmul = (struct gpu_matmul){ .slices = 1,
+                                         .rows = (int)rows,
+                                         .cols = (int)cols,
+                                         .depth = (int)depth,
+                                         .a_row = (int)depth,
+                                         .a_k = 1,
+                                         .b_k = 1,
+                                         .b_col = (int)depth,
+                                         .end = end_of(c) };
     return gpu_add(c, w, &l);
 }
 
@@ -165,15 +206,23 @@ enum status gpu_bind_matmul(const struct op_call *c, struct gpu_work *w)
     if (x->rank < 2 || y->rank < 2 || out->rank < 2)
         return gpu_refuse(c, "ranks %u and %u; at least 2 is supported", x->rank, y->rank);
     bool tx = op_int(c, "transpose_in0", 0), ty = op_int(c, "transpose_in1", 0);
-    int rows = (int)out->dims[out->rank - 2], cols = (int)out->dims[out->rank - 1], depth = (int)x->dims[x->rank - (tx ? 2 : 1)];
+    int rows = (int)out->dims[out->rank - 2], cols = (int)out->dims[out->rank - 1],
+        depth = (int)x->dims[x->rank - (tx ? 2 : 1)];
     struct gpu_launch l = { .kernel = K_PRODUCT_ANY, GPU_ARGS(matmul), .items = desc_count(out) };
     TRY(gpu_float_storage(c, &l.storage));
     if (is_packed(c))
         return add_packed_rows(c, w, &l, desc_count(out) / (uint64_t)(cols ? cols : 1), (uint32_t)cols, (uint32_t)depth);
     operands(c, 1, &l);
     struct gpu_matmul *a = &l.args.matmul;
-    *a = (struct gpu_matmul){ .slices = 1, .rows = rows, .cols = cols, .depth = depth, .a_row = tx ? 1 : depth, .a_k = tx ? rows : 1, .b_k = ty ? 1 : cols,
-                              .b_col = ty ? depth : 1, .end = end_of(c) };
+    *a = (struct gpu_matmul){ .slices = 1,
+                              .rows = rows,
+                              .cols = cols,
+                              .depth = depth,
+                              .a_row = tx ? 1 : depth,
+                              .a_k = tx ? rows : 1,
+                              .b_k = ty ? 1 : cols,
+                              .b_col = ty ? depth : 1,
+                              .end = end_of(c) };
     int64_t sx[MAX_RANK], sy[MAX_RANK];
     struct gpu_view v = { 0 };
     batch_strides(x, out, sx);

@@ -3,7 +3,8 @@
 #include "backend/gpu/gpu_kernels.h"
 #include "backend/gpu/gpu_launch.h"
 
-_Static_assert(ROW_CENTER - ROW_AFFINE == NORM_CENTER && ROW_L2 - ROW_AFFINE == NORM_L2, "normalizations in the order of enum op_norm");
+_Static_assert(ROW_CENTER - ROW_AFFINE == NORM_CENTER && ROW_L2 - ROW_AFFINE == NORM_L2,
+               "normalizations in the order of enum op_norm");
 
 static uint64_t count(const struct gpu_view *v)
 {
@@ -44,7 +45,9 @@ enum status gpu_bind_softmax(const struct op_call *c, struct gpu_work *w)
 enum status gpu_bind_norm(const struct op_call *c, struct gpu_work *w)
 {
     bool gamma = c->n_in > 1 && c->in[1], beta = c->n_in > 2 && c->in[2];
-    struct gpu_launch l = { .kernel = K_NORM, .n_operands = 4, .operand = { 0, gamma ? 1 : 0, beta ? 2 : 0, (uint8_t)c->n_in } };
+    struct gpu_launch l = { .kernel = K_NORM,
+                            .n_operands = 4,
+                            .operand = { 0, gamma ? 1 : 0, beta ? 2 : 0, (uint8_t)c->n_in } };
     struct op_runs r;
     TRY(gpu_float_storage(c, &l.storage));
     l.args.rows.kind = ROW_AFFINE + (int)op_norm_runs(c, &r);
@@ -56,8 +59,10 @@ enum status gpu_bind_norm(const struct op_call *c, struct gpu_work *w)
 
 enum status gpu_bind_reduce(const struct op_call *c, struct gpu_work *w)
 {
-    static const uint8_t kinds[OP_COUNT] = { [OP_ReduceSum] = ROW_SUM, [OP_ReduceMean] = ROW_MEAN, [OP_ReduceSumSquare] = ROW_SUM_SQUARE,
-                                             [OP_ReduceMax] = ROW_MAX, [OP_ReduceMin] = ROW_MIN, [OP_ReduceProd] = ROW_PROD };
+    static const uint8_t kinds[OP_COUNT] = {
+        [OP_ReduceSum] = ROW_SUM, [OP_ReduceMean] = ROW_MEAN, [OP_ReduceSumSquare] = ROW_SUM_SQUARE,
+        [OP_ReduceMax] = ROW_MAX, [OP_ReduceMin] = ROW_MIN,   [OP_ReduceProd] = ROW_PROD
+    };
     struct gpu_launch l = { .kernel = K_REDUCE, .n_operands = 2, .operand = { 0, (uint8_t)c->n_in } };
     struct op_runs r;
     if (gpu_is_whole(c->in[0]->type))
@@ -94,7 +99,8 @@ enum status gpu_bind_top_k(const struct op_call *c, struct gpu_work *w)
     if (gpu_is_whole(x->type))
         return gpu_bind_whole_top_k(c, w);
     if (!(T_(x->type) & T_FLOAT) || c->out[0]->type != x->type)
-        return gpu_refuse(c, "%s to %s; f32 and f16 are supported, the same on both sides", dtype_name(x->type), dtype_name(c->out[0]->type));
+        return gpu_refuse(c, "%s to %s; f32 and f16 are supported, the same on both sides", dtype_name(x->type),
+                          dtype_name(c->out[0]->type));
     if (c->n_out < 2 || !c->out[1] || (c->out[1]->type != DT_I32 && c->out[1]->type != DT_U32))
         return gpu_refuse(c, "output 1 must be there, and be i32 or u32");
     l.storage = x->type == DT_F32 ? GPU_F32 : GPU_F16;

@@ -7,14 +7,19 @@
 
 enum status gpu_bind_running_sum(const struct op_call *c, struct gpu_work *w)
 {
-    struct gpu_launch l = { .kernel = K_RUNNING_SUM, GPU_ARGS(scan), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = 1 };
+    struct gpu_launch l = {
+        .kernel = K_RUNNING_SUM, GPU_ARGS(scan), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = 1
+    };
     const struct tensor_desc *x = c->in[0];
     uint32_t axis = op_axis(c, "axis", 0, x->rank), types = dtype_is_float(x->type) ? T_FLOAT : T_WHOLE;
     uint64_t strides[MAX_RANK] = { 0 };
     struct gpu_view v = { 0 };
     struct gpu_scan *a = &l.args.scan;
     desc_strides(x, strides);
-    *a = (struct gpu_scan){ .count = (int)x->dims[axis], .step = (int)strides[axis], .exclusive = (int)op_int(c, "exclusive", 0), .reverse = (int)op_int(c, "reverse", 0) };
+    *a = (struct gpu_scan){ .count = (int)x->dims[axis],
+                            .step = (int)strides[axis],
+                            .exclusive = (int)op_int(c, "exclusive", 0),
+                            .reverse = (int)op_int(c, "reverse", 0) };
     for (uint32_t d = 0; d < x->rank; d++)
         if (d != axis) {
             gpu_view_add(&v, x->dims[d], (int64_t)strides[d], 0, 0);
@@ -43,11 +48,15 @@ enum status gpu_bind_moments(const struct op_call *c, struct gpu_work *w)
 
 enum status gpu_bind_masked_softmax(const struct op_call *c, struct gpu_work *w)
 {
-    struct gpu_launch l = { .kernel = K_MASKED_SOFTMAX, GPU_ARGS(masked), .n_operands = 3, .operand = { 0, 1, (uint8_t)c->n_in } };
+    struct gpu_launch l = {
+        .kernel = K_MASKED_SOFTMAX, GPU_ARGS(masked), .n_operands = 3, .operand = { 0, 1, (uint8_t)c->n_in }
+    };
     const struct tensor_desc *x = c->in[0], *mask = c->in[1], *y = c->out[0];
     struct gpu_masked *a = &l.args.masked;
     struct gpu_view v = { 0 };
-    *a = (struct gpu_masked){ .count = y->rank ? (int)y->dims[y->rank - 1] : 1, .compressed = op_int(c, "mode", 0) != 0, .rows = 1 };
+    *a = (struct gpu_masked){ .count = y->rank ? (int)y->dims[y->rank - 1] : 1,
+                              .compressed = op_int(c, "mode", 0) != 0,
+                              .rows = 1 };
     l.items = a->count ? desc_count(y) / (uint64_t)a->count * GPU_LANES : 0;
     if (a->compressed) {
         a->rows = (int)x->dims[x->rank - 2];
@@ -65,7 +74,7 @@ enum status gpu_bind_masked_softmax(const struct op_call *c, struct gpu_work *w)
     return gpu_add(c, w, &l);
 }
 
-/* ---- integers ------------------------------------------------------------------------------------------------------------------- */
+/* ---- integers --------------------------------------------------------------------------------------------------------- */
 
 enum status gpu_bind_whole_reduce(const struct op_call *c, struct gpu_work *w, int kind, const char *axes)
 {

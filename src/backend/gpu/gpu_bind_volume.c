@@ -10,8 +10,16 @@ static enum status geometry(const struct op_call *c, struct gpu_volume *a)
     uint32_t n = x->rank - 2u;
     if (x->rank < 3 || x->rank > 5)
         return gpu_refuse(c, "rank %u; 3 to 5 are supported", x->rank);
-    *a = (struct gpu_volume){ .n = (int)desc_count(y), .in = { 1, 1, 1 }, .out = { 1, 1, 1 }, .in_c = (int)x->dims[x->rank - 1], .out_c = (int)y->dims[y->rank - 1],
-                              .k = { 1, 1, 1 }, .stride = { 1, 1, 1 }, .dilation = { 1, 1, 1 }, .lo = c->post.lo, .hi = c->post.hi };
+    *a = (struct gpu_volume){ .n = (int)desc_count(y),
+                              .in = { 1, 1, 1 },
+                              .out = { 1, 1, 1 },
+                              .in_c = (int)x->dims[x->rank - 1],
+                              .out_c = (int)y->dims[y->rank - 1],
+                              .k = { 1, 1, 1 },
+                              .stride = { 1, 1, 1 },
+                              .dilation = { 1, 1, 1 },
+                              .lo = c->post.lo,
+                              .hi = c->post.hi };
     bool dilated = op_param_index(c->op, "dilation") >= 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t d = 3 - n + i;
@@ -28,7 +36,10 @@ static enum status geometry(const struct op_call *c, struct gpu_volume *a)
 static enum status bind_filter(const struct op_call *c, struct gpu_work *w, bool transposed, bool depthwise)
 {
     bool bias = c->n_in > 2 && c->in[2];
-    struct gpu_launch l = { .kernel = transposed ? K_VOLUME_TRANSPOSED : K_VOLUME, GPU_ARGS(volume), .n_operands = 4, .operand = { 0, 1, bias ? 2 : 1, (uint8_t)c->n_in },
+    struct gpu_launch l = { .kernel = transposed ? K_VOLUME_TRANSPOSED : K_VOLUME,
+                            GPU_ARGS(volume),
+                            .n_operands = 4,
+                            .operand = { 0, 1, bias ? 2 : 1, (uint8_t)c->n_in },
                             .items = desc_count(c->out[0]) };
     struct gpu_volume *a = &l.args.volume;
     TRY(geometry(c, a));
@@ -74,8 +85,16 @@ enum status gpu_bind_transposed_any(const struct op_call *c, struct gpu_work *w)
 
 enum status gpu_bind_pool_any(const struct op_call *c, struct gpu_work *w)
 {
-    static const uint8_t kinds[OP_COUNT] = { [OP_PoolAvg2d] = POOL_AVG, [OP_PoolAvg3d] = POOL_AVG, [OP_L2Pool2d] = POOL_L2, [OP_PoolMax2d] = POOL_MAX, [OP_PoolMax3d] = POOL_MAX };
-    struct gpu_launch l = { .kernel = K_VOLUME_POOL, GPU_ARGS(volume), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in }, .items = desc_count(c->out[0]) };
+    static const uint8_t kinds[OP_COUNT] = { [OP_PoolAvg2d] = POOL_AVG,
+                                             [OP_PoolAvg3d] = POOL_AVG,
+                                             [OP_L2Pool2d] = POOL_L2,
+                                             [OP_PoolMax2d] = POOL_MAX,
+                                             [OP_PoolMax3d] = POOL_MAX };
+    struct gpu_launch l = { .kernel = K_VOLUME_POOL,
+                            GPU_ARGS(volume),
+                            .n_operands = 2,
+                            .operand = { 0, (uint8_t)c->n_in },
+                            .items = desc_count(c->out[0]) };
     struct gpu_volume *a = &l.args.volume;
     if (is_plain(c))
         return gpu_bind_pool(c, w);

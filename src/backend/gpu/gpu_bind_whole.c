@@ -14,7 +14,9 @@ static enum status describe(const struct op_call *c, struct gpu_whole *a)
     int64_t strides[2][MAX_RANK] = { { 0 } };
     struct gpu_view v = { 0 };
     if (!gpu_is_whole(out->type))
-        return gpu_refuse(c, "operands are integers and the output is %s; i64, i32, u32, i16, u16, i8, u8 and b8 are supported", dtype_name(out->type));
+        return gpu_refuse(c,
+                          "operands are integers and the output is %s; i64, i32, u32, i16, u16, i8, u8 and b8 are supported",
+                          dtype_name(out->type));
     for (uint32_t i = 0; i < c->n_in && i < 2; i++)
         gpu_broadcast_strides(c->in[i], out, strides[i]);
     for (uint32_t d = 0; d < out->rank; d++)
@@ -28,7 +30,11 @@ static enum status describe(const struct op_call *c, struct gpu_whole *a)
 
 enum status gpu_bind_whole(const struct op_call *c, struct gpu_work *w)
 {
-    struct gpu_launch l = { .kernel = K_WHOLE, .storage = GPU_F32, GPU_ARGS(whole), .n_operands = 3, .operand = { 0, 1, (uint8_t)c->n_in },
+    struct gpu_launch l = { .kernel = K_WHOLE,
+                            .storage = GPU_F32,
+                            GPU_ARGS(whole),
+                            .n_operands = 3,
+                            .operand = { 0, 1, (uint8_t)c->n_in },
                             .items = desc_count(c->out[0]) };
     int op = gpu_binary_op(c);
     if (op == BIN_POWER || op == BIN_PRELU)
@@ -40,7 +46,11 @@ enum status gpu_bind_whole(const struct op_call *c, struct gpu_work *w)
 
 enum status gpu_bind_whole_unary(const struct op_call *c, struct gpu_work *w)
 {
-    struct gpu_launch l = { .kernel = K_WHOLE_UNARY, .storage = GPU_F32, GPU_ARGS(whole), .n_operands = 2, .operand = { 0, (uint8_t)c->n_in },
+    struct gpu_launch l = { .kernel = K_WHOLE_UNARY,
+                            .storage = GPU_F32,
+                            GPU_ARGS(whole),
+                            .n_operands = 2,
+                            .operand = { 0, (uint8_t)c->n_in },
                             .items = desc_count(c->out[0]) };
     int op = gpu_unary_op(c);
     if (op != UN_ABS && op != UN_NEG && op != UN_SIGN && op != UN_RELU && op != UN_NOT)

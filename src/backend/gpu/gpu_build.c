@@ -3,27 +3,30 @@
  *
  *     scratch     one buffer, cut into parts as the planner said
  *     constants   a buffer each, filled when the graph is built, or shared
- *     room        one buffer for what launches need besides their tensors; one per node for what a node keeps between executions
- *     I/O         the client's registered buffers, or buffers of our own that are filled from and read to the host */
+ *     room        one buffer for what launches need besides their tensors; one per node for what a node keeps between
+ * executions I/O         the client's registered buffers, or buffers of our own that are filled from and read to the host */
 #include "backend/gpu/gpu_fit.h"
 #include "backend/gpu/gpu_record.h"
 
 #include "base/clock.h"
 
-/* ---- buffers ------------------------------------------------------------------------------------------------------------------- */
+/* ---- buffers ---------------------------------------------------------------------------------------------------------- */
 
 static enum status new_buffer(struct gpu_world *w, uint64_t bytes, const void *data, cl_mem *ret)
 {
     cl_int code;
-    *ret = gpu_cl.CreateBuffer(w->home->context, data ? CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR : CL_MEM_READ_WRITE, bytes ? bytes : 1, (void *)data, &code);
+    *ret = gpu_cl.CreateBuffer(w->home->context, data ? CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR : CL_MEM_READ_WRITE,
+                               bytes ? bytes : 1, (void *)data, &code);
     return gpu_cl_check(code, "making a buffer");
 }
 
-static enum status new_part(const struct backend_graph *g, const struct gpu_world *w, const struct binary_tensor *t, cl_mem *ret)
+static enum status new_part(const struct backend_graph *g, const struct gpu_world *w, const struct binary_tensor *t,
+                            cl_mem *ret)
 {
     cl_int code;
     cl_buffer_region region = { t->offset, t->bytes };
-    RETURN_IF(t->offset % w->home->align, ST_BINARY_CONFIG, "tensor \"%s\" begins at %llu in its memory; device \"%s\" wants multiples of %u", t->name,
+    RETURN_IF(t->offset % w->home->align, ST_BINARY_CONFIG,
+              "tensor \"%s\" begins at %llu in its memory; device \"%s\" wants multiples of %u", t->name,
               (unsigned long long)t->offset, w->home->name, w->home->align);
     *ret = gpu_cl.CreateSubBuffer(g->scratch, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     return gpu_cl_check(code, "cutting the scratch memory");
@@ -61,12 +64,14 @@ static enum status build_buffers(struct backend_graph *g, struct gpu_world *w)
     return ST_OK;
 }
 
-/* ---- memory besides the tensors --------------------------------------------------------------------------------------------------- */
+/* ---- memory besides the tensors --------------------------------------------------------------------------------------- */
 
 static enum status clear(const struct gpu_world *w, cl_mem buffer, uint64_t bytes)
 {
     static const cl_uint zero;
-    return bytes ? gpu_cl_check(gpu_cl.EnqueueFillBuffer(w->queue, buffer, &zero, 1, 0, bytes, 0, NULL, NULL), "clearing a buffer") : ST_OK;
+    return bytes ? gpu_cl_check(gpu_cl.EnqueueFillBuffer(w->queue, buffer, &zero, 1, 0, bytes, 0, NULL, NULL),
+                                "clearing a buffer")
+                 : ST_OK;
 }
 
 static enum status build_rooms(struct backend_graph *g, struct gpu_world *w)
@@ -83,7 +88,7 @@ static enum status build_rooms(struct backend_graph *g, struct gpu_world *w)
     return most ? new_buffer(w, most, NULL, &g->room) : ST_OK;
 }
 
-/* ---- steps --------------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------------ */
 
 static bool same_memory(const struct binary_tensor *a, const struct binary_tensor *b)
 {
@@ -100,7 +105,8 @@ static enum status set_args(struct backend_graph *g, const struct gpu_launch *l,
         CL_TRY("setting an operand of a kernel", gpu_cl.SetKernelArg(kernel, i + 1, sizeof(cl_mem), buffer));
     }
     if (l->room)
-        CL_TRY("giving a kernel its room", gpu_cl.SetKernelArg(kernel, l->n_operands + 1u, sizeof(cl_mem), l->kept ? &g->kept[l->node] : &g->room));
+        CL_TRY("giving a kernel its room",
+               gpu_cl.SetKernelArg(kernel, l->n_operands + 1u, sizeof(cl_mem), l->kept ? &g->kept[l->node] : &g->room));
     return ST_OK;
 }
 
@@ -139,7 +145,8 @@ static enum status time_step(void *arg, const struct gpu_launch *l, uint64_t *ns
     for (int i = 0; i < TRIALS && st == ST_OK; i++) { /* the first one is for getting ready */
         uint64_t t0 = clock_ns();
         for (int k = 0; k < TOGETHER && st == ST_OK; k++)
-            st = gpu_cl_check(gpu_cl.EnqueueNDRangeKernel(queue, s.kernel, 1, NULL, &s.items, &s.group, 0, NULL, NULL), "trying a kernel");
+            st = gpu_cl_check(gpu_cl.EnqueueNDRangeKernel(queue, s.kernel, 1, NULL, &s.items, &s.group, 0, NULL, NULL),
+                              "trying a kernel");
         enum status done = gpu_cl_check(gpu_cl.Finish(queue), "waiting for a kernel that is tried");
         st = st == ST_OK ? done : st;
         uint64_t t = (clock_ns() - t0) / TOGETHER;
@@ -160,7 +167,8 @@ static enum status build_step(struct backend_graph *g, const struct gpu_traits *
     if (!gpu_tuned(tuner, g->world->home, bound, traits, &l) && tuner->search && !bound->kept) {
         TRY(gpu_tune(tuner, g->world->home, bound, traits, time_step, g));
         gpu_tuned(tuner, g->world->home, bound, traits, &l);
-        backend_log(BACKEND_INFO, "GPU tuning: graph \"%s\", %zu of %zu kernels", g->g->info.name, at + 1, g->work.launches.n);
+        backend_log(BACKEND_INFO, "GPU tuning: graph \"%s\", %zu of %zu kernels", g->g->info.name, at + 1,
+                    g->work.launches.n);
     }
     struct gpu_step *s = &g->steps[g->n_steps];
     enum status st = make_step(g, &l, s);

@@ -25,7 +25,7 @@ struct record {
 };
 static_assert(sizeof(struct record) == 24, "as gpu_cache.h says");
 
-/* ---- keys ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------------------------------- */
 
 static void mix(struct gpu_key *k, uint64_t v)
 {
@@ -52,7 +52,7 @@ void gpu_key_text(struct gpu_key *k, const char *text)
     gpu_key_add(k, text, strlen(text));
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------------------------- */
+/* ---- entries ---------------------------------------------------------------------------------------------------------- */
 
 void gpu_cache_finish(struct gpu_cache *c)
 {
@@ -96,7 +96,7 @@ enum status gpu_cache_put(struct gpu_cache *c, const struct gpu_key *key, const 
     return ST_OK;
 }
 
-/* ---- bytes --------------------------------------------------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------------ */
 
 static uint64_t padded(uint64_t bytes)
 {
@@ -107,12 +107,13 @@ static enum status check_header(const struct gpu_cache *c, const void *data, uin
 {
     RETURN_IF(bytes < sizeof *h || memcmp(data, MAGIC, 4), ST_BAD_BINARY, "it is no cache of the GPU backend");
     memcpy(h, data, sizeof *h);
-    RETURN_IF(h->version != VERSION || h->kind != (uint32_t)c->kind, ST_BINARY_CONFIG, "it has version %u and kind %u; %d and %d are expected", h->version, h->kind,
-              (int)VERSION, (int)c->kind);
+    RETURN_IF(h->version != VERSION || h->kind != (uint32_t)c->kind, ST_BINARY_CONFIG,
+              "it has version %u and kind %u; %d and %d are expected", h->version, h->kind, (int)VERSION, (int)c->kind);
     uint32_t crc = (uint32_t)crc32_z(0, (const Bytef *)data + sizeof *h, bytes - sizeof *h);
     RETURN_IF(crc != h->crc, ST_BAD_BINARY, "it is damaged: checksum %08x, expected %08x", crc, h->crc);
     RETURN_IF(h->n > MAX_ENTRIES, ST_BAD_BINARY, "it has %u entries; at most %d are kept", h->n, (int)MAX_ENTRIES);
-    RETURN_IF(memcmp(&h->maker, &c->maker, sizeof h->maker), ST_BINARY_CONFIG, "it was made by another version of the kernels");
+    RETURN_IF(memcmp(&h->maker, &c->maker, sizeof h->maker), ST_BINARY_CONFIG,
+              "it was made by another version of the kernels");
     return ST_OK;
 }
 
@@ -122,7 +123,8 @@ static enum status next_record(const uint8_t *data, uint64_t bytes, uint64_t *at
     RETURN_IF(bytes - *at < sizeof *r, ST_BAD_BINARY, "it ends inside an entry");
     memcpy(r, data + *at, sizeof *r);
     *at += sizeof *r;
-    RETURN_IF(r->bytes > bytes - *at || padded(r->bytes) > bytes - *at, ST_BAD_BINARY, "an entry of %llu bytes reaches behind its end", (unsigned long long)r->bytes);
+    RETURN_IF(r->bytes > bytes - *at || padded(r->bytes) > bytes - *at, ST_BAD_BINARY,
+              "an entry of %llu bytes reaches behind its end", (unsigned long long)r->bytes);
     *at += padded(r->bytes);
     return ST_OK;
 }
@@ -148,7 +150,12 @@ enum status gpu_cache_read(struct gpu_cache *c, const void *data, uint64_t bytes
 
 enum status gpu_cache_write(const struct gpu_cache *c, void **ret, uint64_t *bytes)
 {
-    struct header h = { .magic = MAGIC, .version = VERSION, .kind = c->kind, .n = (uint32_t)c->entries.n, .maker = c->maker, .settings = c->settings };
+    struct header h = { .magic = MAGIC,
+                        .version = VERSION,
+                        .kind = c->kind,
+                        .n = (uint32_t)c->entries.n,
+                        .maker = c->maker,
+                        .settings = c->settings };
     uint64_t total = sizeof h, at = sizeof h;
     for (size_t i = 0; i < c->entries.n; i++)
         total += sizeof(struct record) + padded(c->entries.at[i].bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was dear to come by and may be used again: device binaries of programs, and sizes of work groups that tuning found. A cache is a list of byte strings
- * under 128-bit keys; keys are hashes of everything that a result depends on, so that an entry that does not fit any more is simply never found. In memory,
- * in files and in context binaries it has one form:
+/* What was dear to come by and may be used again: device binaries of programs, and sizes of work groups that tuning found. A
+ * cache is a list of byte strings under 128-bit keys; keys are hashes of everything that a result depends on, so that an
+ * entry that does not fit any more is simply never found. In memory, in files and in context binaries it has one form:
  *
  *     OFFSET  SIZE  FIELD
  *          0     4  magic "OQNC"
@@ -52,11 +52,13 @@ const struct gpu_entry *gpu_cache_find(const struct gpu_cache *c, const struct g
 /* A copy of the bytes under a key that is not there yet, or in place of what is there. */
 enum status gpu_cache_put(struct gpu_cache *c, const struct gpu_key *key, const void *data, uint64_t bytes);
 
-/* Adds the entries of these bytes that are not there yet. ST_BAD_BINARY: damaged; ST_BINARY_CONFIG: of another maker, kind or version. Nothing is added then. */
+/* Adds the entries of these bytes that are not there yet. ST_BAD_BINARY: damaged; ST_BINARY_CONFIG: of another maker, kind
+ * or version. Nothing is added then. */
 enum status gpu_cache_read(struct gpu_cache *c, const void *data, uint64_t bytes);
 enum status gpu_cache_write(const struct gpu_cache *c, void **ret, uint64_t *bytes); /* free with mem_free */
 
-/* The same with files. A file that is not there is an empty cache. Saving replaces the file at once: readers see the old one or the new one. */
+/* The same with files. A file that is not there is an empty cache. Saving replaces the file at once: readers see the old one
+ * or the new one. */
 enum status gpu_cache_load(struct gpu_cache *c, const char *path);
 enum status gpu_cache_save(const struct gpu_cache *c, const char *path);
 

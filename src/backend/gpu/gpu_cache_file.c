@@ -17,7 +17,8 @@ static enum status read_all(int fd, const char *path, void *data, size_t bytes)
 {
     for (size_t at = 0; at < bytes;) {
         ssize_t n = read(fd, (char *)data + at, bytes - at);
-        RETURN_IF(n <= 0 && errno != EINTR, ST_IO, "\"%s\" cannot be read: %s", path, n ? strerror(errno) : "it became shorter");
+        RETURN_IF(n <= 0 && errno != EINTR, ST_IO, "\"%s\" cannot be read: %s", path,
+                  n ? strerror(errno) : "it became shorter");
         at += n > 0 ? (size_t)n : 0;
     }
     return ST_OK;
@@ -27,7 +28,8 @@ static enum status load_fd(struct gpu_cache *c, int fd, const char *path)
 {
     struct stat s;
     RETURN_IF(fstat(fd, &s) != 0 || !S_ISREG(s.st_mode), ST_IO, "\"%s\" is no ordinary file", path);
-    RETURN_IF(s.st_size > MAX_FILE, ST_BAD_BINARY, "\"%s\" has %lld bytes; caches have at most %d", path, (long long)s.st_size, (int)MAX_FILE);
+    RETURN_IF(s.st_size > MAX_FILE, ST_BAD_BINARY, "\"%s\" has %lld bytes; caches have at most %d", path,
+              (long long)s.st_size, (int)MAX_FILE);
     CLEANUP(mem_freep) void *data = mem_alloc((size_t)s.st_size + 1);
     RETURN_IF(!data, ST_NO_MEMORY, "no memory to read \"%s\"", path);
     TRY(read_all(fd, path, data, (size_t)s.st_size));

@@ -23,14 +23,17 @@ static enum status flag(const char *name, uint8_t v)
 static enum status folder(const char *name, const char *path, char ret[BACKEND_FOLDER])
 {
     struct stat s;
-    RETURN_IF(!path || !path[0], ST_INVALID_CONFIG, "GPU config: %s is %s; a folder is expected", name, path ? "empty" : "NULL");
-    RETURN_IF(strlen(path) >= BACKEND_FOLDER, ST_INVALID_CONFIG, "GPU config: %s has %zu characters; at most %d are taken", name, strlen(path), BACKEND_FOLDER - 1);
-    RETURN_IF(stat(path, &s) != 0 || !S_ISDIR(s.st_mode), ST_INVALID_CONFIG, "GPU config: %s is \"%s\", which is no folder; make it first", name, path);
+    RETURN_IF(!path || !path[0], ST_INVALID_CONFIG, "GPU config: %s is %s; a folder is expected", name,
+              path ? "empty" : "NULL");
+    RETURN_IF(strlen(path) >= BACKEND_FOLDER, ST_INVALID_CONFIG, "GPU config: %s has %zu characters; at most %d are taken",
+              name, strlen(path), BACKEND_FOLDER - 1);
+    RETURN_IF(stat(path, &s) != 0 || !S_ISDIR(s.st_mode), ST_INVALID_CONFIG,
+              "GPU config: %s is \"%s\", which is no folder; make it first", name, path);
     memcpy(ret, path, strlen(path) + 1);
     return ST_OK;
 }
 
-/* ---- backend and context -------------------------------------------------------------------------------------------------------- */
+/* ---- backend and context ---------------------------------------------------------------------------------------------- */
 
 /* Invalidations get numbers, so that each is followed once. */
 static uint32_t next_number(void)
@@ -65,7 +68,10 @@ enum status gpu_backend_config(const void *custom, struct backend_cfg *cfg)
             cfg->arch = c->invalidatePerformanceCache ? next_number() : 0;
         return ST_OK;
     }
-    return status_fail(ST_INVALID_CONFIG, "GPU backend config: unknown option %u; 0 (ENABLE_TUNING_MODE) to 4 (DISABLE_KERNEL_PROFILING) are known", (unsigned)c->option);
+    return status_fail(
+        ST_INVALID_CONFIG,
+        "GPU backend config: unknown option %u; 0 (ENABLE_TUNING_MODE) to 4 (DISABLE_KERNEL_PROFILING) are known",
+        (unsigned)c->option);
 }
 
 enum status gpu_context_config(const void *custom, struct backend_context_cfg *cfg)
@@ -74,13 +80,14 @@ enum status gpu_context_config(const void *custom, struct backend_context_cfg *c
     RETURN_IF(!c, ST_INVALID_CONFIG, "GPU context config: customConfig is NULL; a QnnGpuContext_CustomConfig_t is expected");
     switch ((uint32_t)c->option) {
     case QNN_GPU_CONTEXT_CONFIG_OPTION_PERF_HINT:
-        RETURN_IF((uint32_t)c->perfHint >= GPU_PERF_COUNT, ST_INVALID_CONFIG, "GPU context config: perf hint %u; 0 (HIGH), 1 (NORMAL) and 2 (LOW) are allowed",
-                  (unsigned)c->perfHint);
+        RETURN_IF((uint32_t)c->perfHint >= GPU_PERF_COUNT, ST_INVALID_CONFIG,
+                  "GPU context config: perf hint %u; 0 (HIGH), 1 (NORMAL) and 2 (LOW) are allowed", (unsigned)c->perfHint);
         cfg->own[GPU_OWN_PERF_HINT] = 1 + (uint64_t)c->perfHint;
         return ST_OK;
     case QNN_GPU_CONTEXT_CONFIG_OPTION_USE_GL_BUFFERS:
         TRY(flag("USE_GL_BUFFERS", c->useGLBuffers));
-        RETURN_IF(c->useGLBuffers, ST_NOT_SUPPORTED, "GPU context config: USE_GL_BUFFERS is not supported; register OpenCL buffers");
+        RETURN_IF(c->useGLBuffers, ST_NOT_SUPPORTED,
+                  "GPU context config: USE_GL_BUFFERS is not supported; register OpenCL buffers");
         return ST_OK;
     case QNN_GPU_CONTEXT_CONFIG_OPTION_KERNEL_REPO_DIR:
         TRY(folder("KERNEL_REPO_DIR", c->kernelRepoDir, cfg->folder));
@@ -91,15 +98,18 @@ enum status gpu_context_config(const void *custom, struct backend_context_cfg *c
         cfg->own[GPU_OWN_FRESH_REPO] = c->invalidateKernelRepo;
         return ST_OK;
     default:
-        return status_fail(ST_INVALID_CONFIG, "GPU context config: unknown option %u; 0 (PERF_HINT) to 3 (INVALIDATE_KERNEL_REPO) are known", (unsigned)c->option);
+        return status_fail(ST_INVALID_CONFIG,
+                           "GPU context config: unknown option %u; 0 (PERF_HINT) to 3 (INVALIDATE_KERNEL_REPO) are known",
+                           (unsigned)c->option);
     }
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ----------------------------------------------------------------------------------------------------------- */
 
 static enum status precision(uint32_t v, struct gpu_graph_cfg *s)
 {
-    RETURN_IF(v >= GPU_PRECISION_COUNT, ST_INVALID_CONFIG, "GPU graph config: precision %u; 0 (FP32), 1 (FP16), 2 (HYBRID) and 3 (USER_PROVIDED) are allowed", v);
+    RETURN_IF(v >= GPU_PRECISION_COUNT, ST_INVALID_CONFIG,
+              "GPU graph config: precision %u; 0 (FP32), 1 (FP16), 2 (HYBRID) and 3 (USER_PROVIDED) are allowed", v);
     s->precision = v;
     return ST_OK;
 }
@@ -122,8 +132,10 @@ static enum status take_one(const QnnGpuGraph_CustomConfigV2_t *c, struct gpu_gr
     uint32_t option = (uint32_t)c->option;
     if (option == QNN_GPU_GRAPH_CONFIG_OPTION_PRECISION)
         return precision((uint32_t)c->precision, s);
-    RETURN_IF(option == QNN_GPU_GRAPH_CONFIG_OPTION_FENCE_CONFIG, ST_NOT_SUPPORTED, "GPU graph config: fences are not supported; an execution is complete when it returns");
-    RETURN_IF(option >= sizeof flags / sizeof flags[0], ST_INVALID_CONFIG, "GPU graph config: unknown option %u; 0 (PRECISION) to 4 (FENCE_CONFIG) are known", option);
+    RETURN_IF(option == QNN_GPU_GRAPH_CONFIG_OPTION_FENCE_CONFIG, ST_NOT_SUPPORTED,
+              "GPU graph config: fences are not supported; an execution is complete when it returns");
+    RETURN_IF(option >= sizeof flags / sizeof flags[0], ST_INVALID_CONFIG,
+              "GPU graph config: unknown option %u; 0 (PRECISION) to 4 (FENCE_CONFIG) are known", option);
     TRY(flag("a disable option", c->disableMemoryOptimizations));
     *flags[option] = c->disableMemoryOptimizations;
     return ST_OK;
@@ -131,7 +143,8 @@ static enum status take_one(const QnnGpuGraph_CustomConfigV2_t *c, struct gpu_gr
 
 enum status gpu_graph_config(const void *custom, struct backend_graph_cfg *cfg)
 {
-    RETURN_IF(!custom, ST_INVALID_CONFIG, "GPU graph config: customConfig is NULL; a QnnGpuGraph_CustomConfig_t is expected");
+    RETURN_IF(!custom, ST_INVALID_CONFIG,
+              "GPU graph config: customConfig is NULL; a QnnGpuGraph_CustomConfig_t is expected");
     struct gpu_graph_cfg *s = cfg->custom;
     if (!s) {
         s = mem_new(struct gpu_graph_cfg);
@@ -150,14 +163,16 @@ void gpu_graph_config_free(struct backend_graph_cfg *cfg)
     cfg->custom = NULL;
 }
 
-/* ---- memory and identity --------------------------------------------------------------------------------------------------------- */
+/* ---- memory and identity ---------------------------------------------------------------------------------------------- */
 
 enum status gpu_mem_custom(const void *info, struct backend_mem_spec *ret)
 {
     const QnnGpu_MemInfoCustom_t *m = info;
     /* A descriptor that was filled for ION has a small number here. */
-    RETURN_IF((uintptr_t)info < 4096, ST_INVALID_ARG, "custom memory: customInfo is %p; a QnnGpu_MemInfoCustom_t is expected", info);
-    RETURN_IF(m->memType != QNN_GPU_MEM_OPENCL, ST_MEM_TYPE, "custom memory: type 0x%x; 0 (QNN_GPU_MEM_OPENCL) is supported", (unsigned)m->memType);
+    RETURN_IF((uintptr_t)info < 4096, ST_INVALID_ARG,
+              "custom memory: customInfo is %p; a QnnGpu_MemInfoCustom_t is expected", info);
+    RETURN_IF(m->memType != QNN_GPU_MEM_OPENCL, ST_MEM_TYPE, "custom memory: type 0x%x; 0 (QNN_GPU_MEM_OPENCL) is supported",
+              (unsigned)m->memType);
     RETURN_IF(!m->buffer, ST_INVALID_ARG, "custom memory: the buffer is NULL; a cl_mem is expected");
     ret->fd = -1;
     ret->object = m->buffer;

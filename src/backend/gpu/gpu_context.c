@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts, and the client's OpenCL buffers in them.
  *
- * A buffer belongs to an OpenCL context of the client, and kernels can only use buffers of their own context. So with the first buffer the backend
- * moves into the client's context: graphs that are loaded already are built again there, once, and run there from then on. */
+ * A buffer belongs to an OpenCL context of the client, and kernels can only use buffers of their own context. So with the
+ * first buffer the backend moves into the client's context: graphs that are loaded already are built again there, once, and
+ * run there from then on. */
 #include "backend/gpu/gpu_record.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ enum status gpu_check_machine(void)
     return gpu_devices(devices, &n);
 }
 
-/* ---- contexts ------------------------------------------------------------------------------------------------------------------ */
+/* ---- contexts --------------------------------------------------------------------------------------------------------- */
 
 /* QNN_PRIORITY_LOW is 0, NORMAL 100, HIGH 200. */
 static enum gpu_level priority_level(uint32_t priority)
@@ -28,7 +29,9 @@ static enum gpu_level priority_level(uint32_t priority)
 static struct gpu_queue_wish wish_of(const struct backend_context *c)
 {
     uint64_t hint = c->own[GPU_OWN_PERF_HINT] ? c->own[GPU_OWN_PERF_HINT] : c->registry.cache.settings;
-    return (struct gpu_queue_wish){ .perf = hint ? (enum gpu_level)(hint - 1) : GPU_HIGH, .priority = priority_level(c->priority), .times = c->kernel_times };
+    return (struct gpu_queue_wish){ .perf = hint ? (enum gpu_level)(hint - 1) : GPU_HIGH,
+                                    .priority = priority_level(c->priority),
+                                    .times = c->kernel_times };
 }
 
 /* Invalidating the performance cache is done once per time that the backend is told to, not once per context. */
@@ -39,7 +42,8 @@ static void init_tuner(struct backend_context *c, const struct backend_context_c
     pthread_mutex_lock(&lock);
     bool fresh = cfg && cfg->backend.arch > done;
     done = fresh ? cfg->backend.arch : done;
-    gpu_tuner_init(&c->tuner, c->world->home, cfg ? cfg->backend.folder : "", cfg && cfg->backend.target & GPU_BACKEND_TUNING, fresh);
+    gpu_tuner_init(&c->tuner, c->world->home, cfg ? cfg->backend.folder : "",
+                   cfg && cfg->backend.target & GPU_BACKEND_TUNING, fresh);
     pthread_mutex_unlock(&lock);
 }
 
@@ -90,7 +94,8 @@ void gpu_update(struct backend_context *c, const struct backend_context_cfg *cfg
 {
     pthread_mutex_lock(&c->lock);
     if (cfg->own[GPU_OWN_REPO_GIVEN] != c->own[GPU_OWN_REPO_GIVEN])
-        backend_log(BACKEND_WARN, "GPU context config: KERNEL_REPO_DIR is for contexts that are created; this one stays as it was");
+        backend_log(BACKEND_WARN,
+                    "GPU context config: KERNEL_REPO_DIR is for contexts that are created; this one stays as it was");
     memcpy(c->own, cfg->own, sizeof c->own);
     c->priority = cfg->priority;
     follow_wish(c);
@@ -127,7 +132,7 @@ void gpu_take_bytes(struct backend_context *c, const struct binary *b)
     follow_wish(c);
 }
 
-/* ---- registered buffers ------------------------------------------------------------------------------------------------------- */
+/* ---- registered buffers ----------------------------------------------------------------------------------------------- */
 
 static enum status move_graphs(struct backend_context *c, struct gpu_world *to)
 {
@@ -161,15 +166,24 @@ static enum status check_buffer(const struct backend_mem_spec *s, struct backend
 {
     cl_mem_object_type type = 0;
     size_t bytes = 0;
-    RETURN_IF(!s->object, ST_MEM_TYPE, "the GPU backend registers OpenCL buffers: memory type CUSTOM with a QnnGpu_MemInfoCustom_t of type OPENCL");
+    RETURN_IF(!s->object, ST_MEM_TYPE,
+              "the GPU backend registers OpenCL buffers: memory type CUSTOM with a QnnGpu_MemInfoCustom_t of type OPENCL");
     RETURN_IF(!gpu_cl_alive(s->object), ST_INVALID_ARG,
-              "%p is not an OpenCL buffer of this process; give a cl_mem that is not released, made through the same libOpenCL.so.1", s->object);
-    CL_TRY("asking for the type of the client's buffer", gpu_cl.GetMemObjectInfo(m->buffer, CL_MEM_TYPE, sizeof type, &type, NULL));
-    RETURN_IF(type != CL_MEM_OBJECT_BUFFER, ST_INVALID_ARG, "the OpenCL memory object %p is an image; a buffer is expected", s->object);
-    CL_TRY("asking for the size of the client's buffer", gpu_cl.GetMemObjectInfo(m->buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
-    RETURN_IF(bytes < s->bytes, ST_INVALID_ARG, "the OpenCL buffer %p has %zu bytes; the tensor needs %llu", s->object, bytes, (unsigned long long)s->bytes);
-    CL_TRY("asking for the flags of the client's buffer", gpu_cl.GetMemObjectInfo(m->buffer, CL_MEM_FLAGS, sizeof m->flags, &m->flags, NULL));
-    return gpu_cl_check(gpu_cl.GetMemObjectInfo(m->buffer, CL_MEM_CONTEXT, sizeof *context, context, NULL), "asking for the context of the client's buffer");
+              "%p is not an OpenCL buffer of this process; give a cl_mem that is not released, made through the same "
+              "libOpenCL.so.1",
+              s->object);
+    CL_TRY("asking for the type of the client's buffer",
+           gpu_cl.GetMemObjectInfo(m->buffer, CL_MEM_TYPE, sizeof type, &type, NULL));
+    RETURN_IF(type != CL_MEM_OBJECT_BUFFER, ST_INVALID_ARG, "the OpenCL memory object %p is an image; a buffer is expected",
+              s->object);
+    CL_TRY("asking for the size of the client's buffer",
+           gpu_cl.GetMemObjectInfo(m->buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    RETURN_IF(bytes < s->bytes, ST_INVALID_ARG, "the OpenCL buffer %p has %zu bytes; the tensor needs %llu", s->object,
+              bytes, (unsigned long long)s->bytes);
+    CL_TRY("asking for the flags of the client's buffer",
+           gpu_cl.GetMemObjectInfo(m->buffer, CL_MEM_FLAGS, sizeof m->flags, &m->flags, NULL));
+    return gpu_cl_check(gpu_cl.GetMemObjectInfo(m->buffer, CL_MEM_CONTEXT, sizeof *context, context, NULL),
+                        "asking for the context of the client's buffer");
 }
 
 static enum status register_locked(struct backend_context *c, const struct backend_mem_spec *s, struct backend_mem *m)
@@ -177,7 +191,8 @@ static enum status register_locked(struct backend_context *c, const struct backe
     cl_context context = NULL;
     TRY(check_buffer(s, m, &context));
     RETURN_IF(context != c->world->home->context && c->n_mems, ST_INVALID_ARG,
-              "the OpenCL buffer %p belongs to another OpenCL context than the %u buffers registered before it; a QNN context works in one of them at a time",
+              "the OpenCL buffer %p belongs to another OpenCL context than the %u buffers registered before it; a QNN "
+              "context works in one of them at a time",
               s->object, c->n_mems);
     if (context != c->world->home->context)
         TRY(adopt(c, context));

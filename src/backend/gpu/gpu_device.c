@@ -61,10 +61,13 @@ enum status gpu_devices(cl_device_id ret[GPU_MAX_DEVICES], uint32_t *n)
             if (usable(found[k]) && (!wanted || named(platforms[i], found[k], wanted)))
                 insert(ret, n, &gpus, found[k]);
     }
-    RETURN_IF(!*n && wanted && np, ST_LOADING, "no OpenCL device has \"%s\" in its name or its platform's, as OPENQNN_GPU_DEVICE asks; clinfo -l lists what there is",
+    RETURN_IF(!*n && wanted && np, ST_LOADING,
+              "no OpenCL device has \"%s\" in its name or its platform's, as OPENQNN_GPU_DEVICE asks; clinfo -l lists what "
+              "there is",
               wanted);
     RETURN_IF(!*n, ST_LOADING,
-              "OpenCL has no device that can be used (%u drivers are installed); install the driver of the GPU, or the package pocl-opencl-icd, which runs on any CPU",
+              "OpenCL has no device that can be used (%u drivers are installed); install the driver of the GPU, or the "
+              "package pocl-opencl-icd, which runs on any CPU",
               (unsigned)np);
     return ST_OK;
 }

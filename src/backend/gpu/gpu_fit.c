@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernel computes a product on which device: on CPUs the blocks of the widest vectors, elsewhere the tiles that an estimate says are done first. */
+/* Which kernel computes a product on which device: on CPUs the blocks of the widest vectors, elsewhere the tiles that an
+ * estimate says are done first. */
 #include "backend/gpu/gpu_fit.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ struct way {
     uint32_t vector;                /* blocks: floats of a register that it is made for; tiles: 0 */
     uint32_t rows, cols, any_rows;  /* of one group of work items */
     uint32_t lanes, teams;
-    uint32_t percent, together;     /* tiles: of the multiplications that a unit could do; groups that a unit holds at once */
+    uint32_t percent, together; /* tiles: of the multiplications that a unit could do; groups that a unit holds at once */
     uint64_t local_bytes;
 };
 
@@ -48,8 +49,14 @@ void gpu_traits_read(cl_device_id device, struct gpu_traits *ret)
     gpu_cl.GetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_TYPE, sizeof local, &local, NULL);
     gpu_cl.GetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     gpu_cl.GetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof lanes, &lanes, NULL);
-    *ret = (struct gpu_traits){ .tiles = local == CL_LOCAL && !(type & CL_DEVICE_TYPE_CPU), .vector = width >= 16 ? 16 : width >= 8 ? 8 : 4,
-                                .units = units ? units : 1, .local_bytes = bytes, .max_lanes = lanes, .only = only && *only ? only : NULL };
+    *ret = (struct gpu_traits){ .tiles = local == CL_LOCAL && !(type & CL_DEVICE_TYPE_CPU),
+                                .vector = width >= 16  ? 16
+                                          : width >= 8 ? 8
+                                                       : 4,
+                                .units = units ? units : 1,
+                                .local_bytes = bytes,
+                                .max_lanes = lanes,
+                                .only = only && *only ? only : NULL };
 }
 
 static uint64_t parts(uint64_t n, uint64_t of)
@@ -60,8 +67,10 @@ static uint64_t parts(uint64_t n, uint64_t of)
 static uint64_t groups_of(const struct gpu_launch *l, const struct way *w)
 {
     if (l->kernel == K_PRODUCT)
-        return (uint64_t)l->args.conv.groups * parts((uint64_t)l->args.conv.rows, w->rows) * parts((uint64_t)l->args.conv.cols, w->cols);
-    return (uint64_t)l->args.matmul.slices * parts((uint64_t)l->args.matmul.rows, w->any_rows) * parts((uint64_t)l->args.matmul.cols, w->cols);
+        return (uint64_t)l->args.conv.groups * parts((uint64_t)l->args.conv.rows, w->rows) *
+               parts((uint64_t)l->args.conv.cols, w->cols);
+    return (uint64_t)l->args.matmul.slices * parts((uint64_t)l->args.matmul.rows, w->any_rows) *
+           parts((uint64_t)l->args.matmul.cols, w->cols);
 }
 
 /* Whether the device can run it at all. */
@@ -101,7 +110,8 @@ static const struct way *choose(const struct gpu_launch *l, const struct gpu_tra
     }
 }
 
-/* Several channels at once, and several pixels beside each other: the device's vectors, or a narrower one that divides the channels. */
+/* Several channels at once, and several pixels beside each other: the device's vectors, or a narrower one that divides the
+ * channels. */
 static void fit_depthwise(const struct gpu_traits *t, struct gpu_launch *l)
 {
     static const enum gpu_kernel kernels[] = { K_CHANNELS_16, K_CHANNELS_8, K_CHANNELS_4 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From products to the kernels of one device: binding does not know the device, so it says what is to be computed; here is said how. */
+/* From products to the kernels of one device: binding does not know the device, so it says what is to be computed; here is
+ * said how. */
 #ifndef BACKEND_GPU_GPU_FIT_H
 #define BACKEND_GPU_GPU_FIT_H
 
@@ -16,8 +17,8 @@ struct gpu_traits {
 };
 void gpu_traits_read(cl_device_id device, struct gpu_traits *ret);
 
-/* The launch as this device should run it: kernel, lanes and items. Choice 0 is the best guess, the others compute the same in another way; false: there
- * is no such choice. Results of choices differ by the order of sums at most. */
+/* The launch as this device should run it: kernel, lanes and items. Choice 0 is the best guess, the others compute the same
+ * in another way; false: there is no such choice. Results of choices differ by the order of sums at most. */
 bool gpu_fit(const struct gpu_launch *l, const struct gpu_traits *t, uint32_t choice, struct gpu_launch *ret);
 
 #endif

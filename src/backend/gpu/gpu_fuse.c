@@ -3,8 +3,9 @@
  *
  *     t = Conv2d(x, w); u = Add(t, r); y = Relu(u)     ->     y = max(Conv2d(x, w) + r, 0)
  *
- * This is done when a graph is loaded: nodes in the binary stay what they are, and memory is planned for all of them. The output of the later launch is written earlier than the plan says, so
- * nobody in between may use its memory. Usually that is the first one's own output, which an element-wise operator writes over. */
+ * This is done when a graph is loaded: nodes in the binary stay what they are, and memory is planned for all of them. The
+ * output of the later launch is written earlier than the plan says, so nobody in between may use its memory. Usually that is
+ * the first one's own output, which an element-wise operator writes over. */
 #include <math.h>
 
 #include "backend/gpu/gpu_fuse_parts.h"
@@ -23,7 +24,7 @@ uint32_t fuse_out(const struct gpu_launch *l)
     return l->tensors[l->n_operands - 1];
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------------------------------------- */
 
 bool fuse_overlap(const struct binary_graph *g, uint32_t a, uint32_t b)
 {
@@ -55,7 +56,7 @@ static bool may_write(const struct fuse *f, uint32_t first, uint32_t then, uint3
     return beside == BINARY_NONE || !fuse_overlap(f->g, out, beside) || fuse_same_place(f->g, out, beside);
 }
 
-/* ---- products -------------------------------------------------------------------------------------------------------------------- */
+/* ---- products --------------------------------------------------------------------------------------------------------- */
 
 static struct gpu_end *end_of(struct gpu_launch *l)
 {
@@ -78,7 +79,8 @@ uint32_t fuse_only_producer(const struct fuse *f, uint32_t t)
 static bool is_plain_add(const struct gpu_launch *l)
 {
     const struct gpu_broadcast *a = &l->args.broadcast;
-    return l->kernel == K_BINARY && a->op == BIN_ADD && (a->rank == 0 || (a->rank == 1 && a->a[0] == 1 && a->b[0] == 1)) && l->tensors[0] != l->tensors[1];
+    return l->kernel == K_BINARY && a->op == BIN_ADD && (a->rank == 0 || (a->rank == 1 && a->a[0] == 1 && a->b[0] == 1)) &&
+           l->tensors[0] != l->tensors[1];
 }
 
 void fuse_move_output(struct fuse *f, uint32_t first, uint32_t then)
@@ -98,9 +100,12 @@ static void fuse_add(struct fuse *f, uint32_t k)
     for (int i = 0; i < 2; i++) {
         uint32_t p = fuse_only_producer(f, add->tensors[i]), other = add->tensors[1 - i], q = f->producer[other];
         struct gpu_end *e = p == BINARY_NONE ? NULL : end_of(&f->at[p]);
-        if (!e || e->more || f->at[p].storage != add->storage || (q != BINARY_NONE && q >= p) || !may_write(f, p, k, fuse_out(add), other))
+        if (!e || e->more || f->at[p].storage != add->storage || (q != BINARY_NONE && q >= p) ||
+            !may_write(f, p, k, fuse_out(add), other))
             continue;
-        *e = (struct gpu_end){ .bias = e->bias, .more = 1, .lo = e->lo, .hi = e->hi, .more_lo = -INFINITY, .more_hi = INFINITY };
+        *e = (struct gpu_end){
+            .bias = e->bias, .more = 1, .lo = e->lo, .hi = e->hi, .more_lo = -INFINITY, .more_hi = INFINITY
+        };
         f->at[p].tensors[PRODUCT_MORE] = other;
         fuse_move_output(f, p, k);
         return;
@@ -118,7 +123,8 @@ static void fuse_limits(struct fuse *f, uint32_t k)
     if (!e || f->at[p].storage != u->storage || !may_write(f, p, k, fuse_out(u), BINARY_NONE))
         return;
     float *lo = e->more ? &e->more_lo : &e->lo, *hi = e->more ? &e->more_hi : &e->hi;
-    float to_lo = fmaxf(*lo, u->args.unary.op == UN_RELU ? 0.0f : u->args.unary.lo), to_hi = fminf(*hi, u->args.unary.op == UN_RELU ? INFINITY : u->args.unary.hi);
+    float to_lo = fmaxf(*lo, u->args.unary.op == UN_RELU ? 0.0f : u->args.unary.lo),
+          to_hi = fminf(*hi, u->args.unary.op == UN_RELU ? INFINITY : u->args.unary.hi);
     if (!(to_lo <= to_hi))
         return;
     *lo = to_lo;
@@ -126,7 +132,7 @@ static void fuse_limits(struct fuse *f, uint32_t k)
     fuse_move_output(f, p, k);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------------- */
+/* ---- all of it -------------------------------------------------------------------------------------------------------- */
 
 static void count_uses(struct fuse *f, const uint32_t *nodes)
 {
@@ -147,7 +153,10 @@ static void count_uses(struct fuse *f, const uint32_t *nodes)
 
 enum status gpu_fuse(const struct binary_graph *g, struct arena *a, struct gpu_work *w, uint32_t *nodes)
 {
-    struct fuse f = { .g = g, .at = w->launches.at, .n = (uint32_t)w->launches.n, .uses = arena_array(a, uint32_t, g->n_tensors),
+    struct fuse f = { .g = g,
+                      .at = w->launches.at,
+                      .n = (uint32_t)w->launches.n,
+                      .uses = arena_array(a, uint32_t, g->n_tensors),
                       .producer = arena_array(a, uint32_t, g->n_tensors) };
     RETURN_IF(!f.uses || !f.producer, ST_NO_MEMORY, "no memory to join %u launches", f.n);
     count_uses(&f, nodes);

@@ -7,7 +7,8 @@
 #include "base/arena.h"
 #include "binary/binary.h"
 
-/* Launches of a loaded graph, operands known as tensors; `nodes` says which node each is of. Both lists become shorter. `a` is for working memory. */
+/* Launches of a loaded graph, operands known as tensors; `nodes` says which node each is of. Both lists become shorter. `a`
+ * is for working memory. */
 enum status gpu_fuse(const struct binary_graph *g, struct arena *a, struct gpu_work *w, uint32_t *nodes);
 
 #endif

@@ -25,7 +25,8 @@ static bool period(const struct gpu_broadcast *a, const int *strides, struct gpu
     }
     if (a->rank != 2)
         return false;
-    bool row = strides[0] == 0 && strides[1] == 1, column = strides[0] == 1 && strides[1] == 0, all = strides[0] == a->dims[1] && strides[1] == 1;
+    bool row = strides[0] == 0 && strides[1] == 1, column = strides[0] == 1 && strides[1] == 0,
+         all = strides[0] == a->dims[1] && strides[1] == 1;
     l->div = column ? a->dims[1] : 1;
     l->mod = row ? a->dims[1] : column ? a->dims[0] : a->n;
     return row || column || all;
@@ -145,8 +146,8 @@ static bool join(struct fuse *f, uint32_t first, uint32_t then, uint32_t value)
     const struct gpu_launch *l = &f->at[then];
     struct links c;
     bool other = l->kernel == K_BINARY;
-    if (p->storage != l->storage || !as_links(p, &c) || (other && !known_before(f, first, l->tensors[1 - value])) || !append(&c, l, value) ||
-        !may_write(f, first, then, &c))
+    if (p->storage != l->storage || !as_links(p, &c) || (other && !known_before(f, first, l->tensors[1 - value])) ||
+        !append(&c, l, value) || !may_write(f, first, then, &c))
         return false;
     p->kernel = K_CHAIN;
     p->args_bytes = sizeof p->args.chain;

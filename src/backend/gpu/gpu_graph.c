@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/* ---- launches ------------------------------------------------------------------------------------------------------------------ */
+/* ---- launches --------------------------------------------------------------------------------------------------------- */
 
 struct node_call {
     struct op_call call;
@@ -22,8 +22,16 @@ static void view_node(const struct binary_graph *g, const struct binary_node *n,
     }
     for (uint32_t i = 0; i < n->n_out; i++)
         v->out[i] = n->out[i] == BINARY_NONE ? NULL : &g->tensors[n->out[i]].desc;
-    v->call = (struct op_call){ .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .n_aux = n->n_aux, .in = v->in, .out = v->out,
-                                .params = n->params, .in_data = v->in_data, .post = n->post };
+    v->call = (struct op_call){ .op = n->op,
+                                .node = n->name,
+                                .n_in = n->n_in,
+                                .n_out = n->n_out,
+                                .n_aux = n->n_aux,
+                                .in = v->in,
+                                .out = v->out,
+                                .params = n->params,
+                                .in_data = v->in_data,
+                                .post = n->post };
 }
 
 static uint32_t tensor_of(const struct binary_node *n, uint32_t operand)
@@ -35,12 +43,13 @@ static uint32_t tensor_of(const struct binary_node *n, uint32_t operand)
 }
 
 /* A binary may come from elsewhere: what a launch uses must be there. */
-static enum status find_operands(const struct binary_graph *g, const struct binary_node *n, uint64_t packed_bytes, struct gpu_launch *l)
+static enum status find_operands(const struct binary_graph *g, const struct binary_node *n, uint64_t packed_bytes,
+                                 struct gpu_launch *l)
 {
     for (uint32_t i = 0; i < l->n_operands; i++) {
         uint32_t t = l->tensors[i] = tensor_of(n, l->operand[i]);
-        RETURN_IF(t == BINARY_NONE || g->tensors[t].place == PLACE_NONE || g->tensors[t].place == PLACE_PERSISTENT, ST_BAD_BINARY,
-                  "node \"%s\": operand %u has no memory; prepare the model again", n->name, l->operand[i]);
+        RETURN_IF(t == BINARY_NONE || g->tensors[t].place == PLACE_NONE || g->tensors[t].place == PLACE_PERSISTENT,
+                  ST_BAD_BINARY, "node \"%s\": operand %u has no memory; prepare the model again", n->name, l->operand[i]);
         RETURN_IF(l->operand[i] >= n->n_in + n->n_out && g->tensors[t].bytes != packed_bytes, ST_BAD_BINARY,
                   "node \"%s\": its packed weights are %llu bytes and should be %llu; prepare the model again", n->name,
                   (unsigned long long)g->tensors[t].bytes, (unsigned long long)packed_bytes);
@@ -74,7 +83,7 @@ static enum status bind_nodes(struct backend_graph *g)
     return ST_OK;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------------------------- */
+/* ---- entries ---------------------------------------------------------------------------------------------------------- */
 
 static void graph_free(struct backend_graph *g)
 {
@@ -113,7 +122,8 @@ static enum status load(struct backend_graph *g)
     g->io_own = mem_array(cl_mem, g->g->n_io);
     g->io_now = mem_array(cl_mem, g->g->n_io);
     g->node_ns = mem_array(uint64_t, g->g->n_nodes);
-    RETURN_IF(!g->steps || !g->tensors || !g->kept || !g->io_own || !g->io_now || !g->node_ns, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
+    RETURN_IF(!g->steps || !g->tensors || !g->kept || !g->io_own || !g->io_now || !g->node_ns, ST_NO_MEMORY,
+              "graph \"%s\": no memory to load it", g->g->info.name);
     return gpu_graph_build(g, g->context->world);
 }
 
@@ -121,7 +131,8 @@ enum status gpu_load(struct backend_context *c, const struct binary *b, uint32_t
 {
     struct binary_target own = gpu_target();
     RETURN_IF(b->target.backend_id != own.backend_id, ST_BINARY_CONFIG,
-              "the context binary was made for backend %u; this is the GPU backend (%u)", b->target.backend_id, own.backend_id);
+              "the context binary was made for backend %u; this is the GPU backend (%u)", b->target.backend_id,
+              own.backend_id);
     RETURN_IF(graph >= b->n_graphs, ST_INVALID_ARG, "graph %u of a context binary that has %u", graph, b->n_graphs);
     struct backend_graph *g = mem_new(struct backend_graph);
     RETURN_IF(!g, ST_NO_MEMORY, "no memory to load a graph");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Homes: one per device in an OpenCL context of our own, one per OpenCL context that clients brought. Programs belong to OpenCL contexts, so sharing
- * them between QNN contexts means sharing the OpenCL context. */
+/* Homes: one per device in an OpenCL context of our own, one per OpenCL context that clients brought. Programs belong to
+ * OpenCL contexts, so sharing them between QNN contexts means sharing the OpenCL context. */
 #include "backend/gpu/gpu_world.h"
 #include "base/mem.h"
 
@@ -28,12 +28,14 @@ static enum status look_at_device(struct gpu_home *h)
     gpu_cl.GetDeviceInfo(h->device, CL_DEVICE_NAME, sizeof h->name - 1, h->name, NULL);
     gpu_cl.GetDeviceInfo(h->device, CL_DRIVER_VERSION, sizeof h->driver - 1, h->driver, NULL);
     gpu_cl.GetDeviceInfo(h->device, CL_DEVICE_VERSION, sizeof h->version - 1, h->version, NULL);
-    CL_TRY("asking for the alignment of buffers", gpu_cl.GetDeviceInfo(h->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, NULL));
+    CL_TRY("asking for the alignment of buffers",
+           gpu_cl.GetDeviceInfo(h->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, NULL));
     h->align = bits / 8 ? bits / 8 : 1;
     gpu_cl.GetDeviceInfo(h->device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single, NULL);
     h->exact_division = single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     gpu_cl.GetDeviceInfo(h->device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof items, &items, NULL);
-    RETURN_IF(items < GPU_LANES, ST_NOT_SUPPORTED, "OpenCL device \"%s\" runs %zu work items in a group; at least %d are needed", h->name, items, GPU_LANES);
+    RETURN_IF(items < GPU_LANES, ST_NOT_SUPPORTED,
+              "OpenCL device \"%s\" runs %zu work items in a group; at least %d are needed", h->name, items, GPU_LANES);
     return ST_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From operators to kernels. Binding looks at shapes, types and parameters alone: it needs no device, and what it refuses is what the backend does
- * not support. An operator becomes one or more launches, run in their order. */
+/* From operators to kernels. Binding looks at shapes, types and parameters alone: it needs no device, and what it refuses is
+ * what the backend does not support. An operator becomes one or more launches, run in their order. */
 #ifndef BACKEND_GPU_GPU_LAUNCH_H
 #define BACKEND_GPU_GPU_LAUNCH_H
 
@@ -181,7 +181,8 @@ struct gpu_launch {
     uint8_t operand[GPU_OPERANDS]; /* inputs from 0, then outputs from c->n_in on, then constants that gpu_pack.c made */
     uint32_t node;                /* of the graph; known, like the tensors, when it is loaded */
     uint32_t tensors[GPU_OPERANDS]; /* the same as tensors of the graph; known when it is loaded */
-    /* Memory besides the tensors: one more argument behind the operands. Launches of a node that follow each other see what the one before left there. */
+    /* Memory besides the tensors: one more argument behind the operands. Launches of a node that follow each other see what
+     * the one before left there. */
     uint64_t room;                /* bytes; 0: none */
     bool kept;                    /* it is the node's own, stays from execution to execution, and begins as zeros */
     uint32_t args_bytes;
@@ -248,35 +249,44 @@ enum status gpu_aux(const struct op_call *c, struct kernel_aux *ret);
 enum status gpu_aux_fill(const struct op_call *c, uint32_t which, void *dst);
 uint64_t gpu_packed_bytes(const struct op_call *c); /* of such weights, constant or not; 0: the operator has none */
 
-/* ---- for binders ------------------------------------------------------------------------------------------------------------ */
+/* ---- for binders ------------------------------------------------------------------------------------------------------ */
 
 typedef enum status gpu_bind_fn(const struct op_call *c, struct gpu_work *w);
-gpu_bind_fn gpu_bind_unary, gpu_bind_binary, gpu_bind_select, gpu_bind_cast, gpu_bind_dequantize, gpu_bind_convert;                /* gpu_bind_math.c */
-gpu_bind_fn gpu_bind_whole, gpu_bind_whole_unary;                                                               /* gpu_bind_whole.c */
+gpu_bind_fn gpu_bind_unary, gpu_bind_binary, gpu_bind_select, gpu_bind_cast, gpu_bind_dequantize,
+    gpu_bind_convert;                             /* gpu_bind_math.c */
+gpu_bind_fn gpu_bind_whole, gpu_bind_whole_unary; /* gpu_bind_whole.c */
 /* The number that kernels have for a type, -1: none. */
 int gpu_scalar(enum dtype t);
 bool gpu_is_whole(enum dtype t);
 int gpu_unary_op(const struct op_call *c);  /* enum gpu_unary_op */
 int gpu_binary_op(const struct op_call *c); /* enum gpu_binary_op */
-gpu_bind_fn gpu_bind_conv, gpu_bind_depthwise, gpu_bind_transposed, gpu_bind_connected, gpu_bind_matmul;        /* gpu_bind_product.c */
-gpu_bind_fn gpu_bind_view, gpu_bind_transpose, gpu_bind_slice, gpu_bind_tile, gpu_bind_concat, gpu_bind_split;  /* gpu_bind_move.c */
-gpu_bind_fn gpu_bind_pack, gpu_bind_unpack, gpu_bind_depth_to_space, gpu_bind_space_to_depth, gpu_bind_shuffle, gpu_bind_argb;
-gpu_bind_fn gpu_bind_pad, gpu_bind_gather, gpu_bind_block;                                                      /* gpu_bind_pick.c */
-gpu_bind_fn gpu_bind_pool, gpu_bind_resize, gpu_bind_lrn;                                                       /* gpu_bind_window.c */
-gpu_bind_fn gpu_bind_softmax, gpu_bind_norm, gpu_bind_reduce, gpu_bind_arg, gpu_bind_top_k;                     /* gpu_bind_rows.c */
-gpu_bind_fn gpu_bind_sample, gpu_bind_nv, gpu_bind_patches, gpu_bind_im2col, gpu_bind_col2im, gpu_bind_correlation, gpu_bind_glimpse; /* gpu_bind_image.c */
-gpu_bind_fn gpu_bind_roi, gpu_bind_heat_map;                                                                    /* gpu_bind_roi.c */
-gpu_bind_fn gpu_bind_hadamard, gpu_bind_rotary, gpu_bind_stft;                                                  /* gpu_bind_signal.c */
-gpu_bind_fn gpu_bind_conv_any, gpu_bind_depthwise_any, gpu_bind_transposed_any, gpu_bind_pool_any;               /* gpu_bind_volume.c */
-gpu_bind_fn gpu_bind_gather_nd, gpu_bind_scatter_nd, gpu_bind_elements, gpu_bind_scatter_elements, gpu_bind_one_hot; /* gpu_bind_index.c */
+gpu_bind_fn gpu_bind_conv, gpu_bind_depthwise, gpu_bind_transposed, gpu_bind_connected,
+    gpu_bind_matmul; /* gpu_bind_product.c */
+gpu_bind_fn gpu_bind_view, gpu_bind_transpose, gpu_bind_slice, gpu_bind_tile, gpu_bind_concat,
+    gpu_bind_split; /* gpu_bind_move.c */
+gpu_bind_fn gpu_bind_pack, gpu_bind_unpack, gpu_bind_depth_to_space, gpu_bind_space_to_depth, gpu_bind_shuffle,
+    gpu_bind_argb;
+gpu_bind_fn gpu_bind_pad, gpu_bind_gather, gpu_bind_block;                                  /* gpu_bind_pick.c */
+gpu_bind_fn gpu_bind_pool, gpu_bind_resize, gpu_bind_lrn;                                   /* gpu_bind_window.c */
+gpu_bind_fn gpu_bind_softmax, gpu_bind_norm, gpu_bind_reduce, gpu_bind_arg, gpu_bind_top_k; /* gpu_bind_rows.c */
+gpu_bind_fn gpu_bind_sample, gpu_bind_nv, gpu_bind_patches, gpu_bind_im2col, gpu_bind_col2im, gpu_bind_correlation,
+    gpu_bind_glimpse;                                                                              /* gpu_bind_image.c */
+gpu_bind_fn gpu_bind_roi, gpu_bind_heat_map;                                                       /* gpu_bind_roi.c */
+gpu_bind_fn gpu_bind_hadamard, gpu_bind_rotary, gpu_bind_stft;                                     /* gpu_bind_signal.c */
+gpu_bind_fn gpu_bind_conv_any, gpu_bind_depthwise_any, gpu_bind_transposed_any, gpu_bind_pool_any; /* gpu_bind_volume.c */
+gpu_bind_fn gpu_bind_gather_nd, gpu_bind_scatter_nd, gpu_bind_elements, gpu_bind_scatter_elements,
+    gpu_bind_one_hot; /* gpu_bind_index.c */
 gpu_bind_fn gpu_bind_find_places, gpu_bind_find_values, gpu_bind_create_sparse;
-gpu_bind_fn gpu_bind_zeros, gpu_bind_constant, gpu_bind_shape, gpu_bind_random, gpu_bind_flags, gpu_bind_mux;   /* gpu_bind_fill.c */
-gpu_bind_fn gpu_bind_running_sum, gpu_bind_moments, gpu_bind_masked_softmax, gpu_bind_whole_top_k;              /* gpu_bind_runs.c */
-enum status gpu_bind_whole_reduce(const struct op_call *c, struct gpu_work *w, int kind, const char *axes);     /* kind: enum gpu_row_kind */
-gpu_bind_fn gpu_bind_recurrent, gpu_bind_attention, gpu_bind_buffer;                                            /* gpu_bind_recurrent.c */
-gpu_bind_fn gpu_bind_non_max, gpu_bind_classes_nms, gpu_bind_detection, gpu_bind_box_limit, gpu_bind_proposals; /* gpu_bind_detect.c */
+gpu_bind_fn gpu_bind_zeros, gpu_bind_constant, gpu_bind_shape, gpu_bind_random, gpu_bind_flags,
+    gpu_bind_mux;                                                                                  /* gpu_bind_fill.c */
+gpu_bind_fn gpu_bind_running_sum, gpu_bind_moments, gpu_bind_masked_softmax, gpu_bind_whole_top_k; /* gpu_bind_runs.c */
+enum status gpu_bind_whole_reduce(const struct op_call *c, struct gpu_work *w, int kind,
+                                  const char *axes);                 /* kind: enum gpu_row_kind */
+gpu_bind_fn gpu_bind_recurrent, gpu_bind_attention, gpu_bind_buffer; /* gpu_bind_recurrent.c */
+gpu_bind_fn gpu_bind_non_max, gpu_bind_classes_nms, gpu_bind_detection, gpu_bind_box_limit,
+    gpu_bind_proposals; /* gpu_bind_detect.c */
 gpu_bind_fn gpu_bind_move_boxes, gpu_bind_deal_rois, gpu_bind_collect;
-gpu_bind_fn gpu_bind_resize_any;                                                                                /* gpu_bind_resize.c */
+gpu_bind_fn gpu_bind_resize_any; /* gpu_bind_resize.c */
 /* The launch of a kernel that works on runs: args.rows gets where they lie. */
 enum status gpu_add_rows(const struct op_call *c, struct gpu_work *w, const struct op_runs *r, struct gpu_launch *l);
 /* The bits that a number has in a type. */

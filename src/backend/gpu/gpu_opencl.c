@@ -62,7 +62,9 @@ enum status gpu_cl_load(void)
 {
     pthread_once(&once, load);
     RETURN_IF(!loaded, ST_LOADING,
-              "OpenCL cannot be used: %s. Install the packages ocl-icd-libopencl1 and a driver: that of the GPU, or pocl-opencl-icd, which runs on any CPU", missing);
+              "OpenCL cannot be used: %s. Install the packages ocl-icd-libopencl1 and a driver: that of the GPU, or "
+              "pocl-opencl-icd, which runs on any CPU",
+              missing);
     return ST_OK;
 }
 
@@ -71,13 +73,33 @@ static const struct {
     const char *name;
 } error_names[] = {
 #define NAME(code) { code, #code }
-    NAME(CL_DEVICE_NOT_FOUND), NAME(CL_DEVICE_NOT_AVAILABLE), NAME(CL_COMPILER_NOT_AVAILABLE), NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE),
-    NAME(CL_OUT_OF_RESOURCES), NAME(CL_OUT_OF_HOST_MEMORY), NAME(CL_PROFILING_INFO_NOT_AVAILABLE), NAME(CL_BUILD_PROGRAM_FAILURE),
-    NAME(CL_MISALIGNED_SUB_BUFFER_OFFSET), NAME(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST), NAME(CL_INVALID_VALUE),
-    NAME(CL_INVALID_PLATFORM), NAME(CL_INVALID_DEVICE), NAME(CL_INVALID_CONTEXT), NAME(CL_INVALID_COMMAND_QUEUE), NAME(CL_INVALID_MEM_OBJECT),
-    NAME(CL_INVALID_BUILD_OPTIONS), NAME(CL_INVALID_PROGRAM_EXECUTABLE), NAME(CL_INVALID_KERNEL_NAME), NAME(CL_INVALID_KERNEL_ARGS),
-    NAME(CL_INVALID_ARG_INDEX), NAME(CL_INVALID_ARG_VALUE), NAME(CL_INVALID_ARG_SIZE), NAME(CL_INVALID_WORK_GROUP_SIZE),
-    NAME(CL_INVALID_WORK_ITEM_SIZE), NAME(CL_INVALID_BUFFER_SIZE), NAME(CL_INVALID_GLOBAL_WORK_SIZE),
+    NAME(CL_DEVICE_NOT_FOUND),
+    NAME(CL_DEVICE_NOT_AVAILABLE),
+    NAME(CL_COMPILER_NOT_AVAILABLE),
+    NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE),
+    NAME(CL_OUT_OF_RESOURCES),
+    NAME(CL_OUT_OF_HOST_MEMORY),
+    NAME(CL_PROFILING_INFO_NOT_AVAILABLE),
+    NAME(CL_BUILD_PROGRAM_FAILURE),
+    NAME(CL_MISALIGNED_SUB_BUFFER_OFFSET),
+    NAME(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
+    NAME(CL_INVALID_VALUE),
+    NAME(CL_INVALID_PLATFORM),
+    NAME(CL_INVALID_DEVICE),
+    NAME(CL_INVALID_CONTEXT),
+    NAME(CL_INVALID_COMMAND_QUEUE),
+    NAME(CL_INVALID_MEM_OBJECT),
+    NAME(CL_INVALID_BUILD_OPTIONS),
+    NAME(CL_INVALID_PROGRAM_EXECUTABLE),
+    NAME(CL_INVALID_KERNEL_NAME),
+    NAME(CL_INVALID_KERNEL_ARGS),
+    NAME(CL_INVALID_ARG_INDEX),
+    NAME(CL_INVALID_ARG_VALUE),
+    NAME(CL_INVALID_ARG_SIZE),
+    NAME(CL_INVALID_WORK_GROUP_SIZE),
+    NAME(CL_INVALID_WORK_ITEM_SIZE),
+    NAME(CL_INVALID_BUFFER_SIZE),
+    NAME(CL_INVALID_GLOBAL_WORK_SIZE),
     { -1001, "CL_PLATFORM_NOT_FOUND_KHR" },
 #undef NAME
 };
@@ -92,10 +114,14 @@ const char *gpu_cl_error(cl_int code)
 
 enum status gpu_cl_check(cl_int code, const char *what)
 {
-    bool memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE;
+    bool memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY ||
+                  code == CL_INVALID_BUFFER_SIZE;
     bool gone = code == CL_DEVICE_NOT_AVAILABLE || code == CL_INVALID_COMMAND_QUEUE;
-    RETURN_IF(gone, ST_COMMUNICATION, "OpenCL: %s failed with %s (%d): the device is gone; free the context and create another", what, gpu_cl_error(code), (int)code);
-    RETURN_IF(code != CL_SUCCESS, memory ? ST_NO_MEMORY : ST_SYSTEM, "OpenCL: %s failed with %s (%d)", what, gpu_cl_error(code), (int)code);
+    RETURN_IF(gone, ST_COMMUNICATION,
+              "OpenCL: %s failed with %s (%d): the device is gone; free the context and create another", what,
+              gpu_cl_error(code), (int)code);
+    RETURN_IF(code != CL_SUCCESS, memory ? ST_NO_MEMORY : ST_SYSTEM, "OpenCL: %s failed with %s (%d)", what,
+              gpu_cl_error(code), (int)code);
     return ST_OK;
 }
 
@@ -103,7 +129,8 @@ enum status gpu_cl_check(cl_int code, const char *what)
 static bool first_word(const void *p, void **ret)
 {
     struct iovec to = { ret, sizeof *ret }, from = { (void *)p, sizeof *ret };
-    return p && (uintptr_t)p % sizeof(void *) == 0 && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof *ret;
+    return p && (uintptr_t)p % sizeof(void *) == 0 &&
+           process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof *ret;
 }
 
 /* Every object of an installable driver begins with the address of its driver's function table, platforms included. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights of products, laid out once at prepare so that every device reads them in a line: panels of GPU_PANEL columns, a product's row of them after the other.
+/* Weights of products, laid out once at prepare so that every device reads them in a line: panels of GPU_PANEL columns, a
+ * product's row of them after the other.
  *
  *     group 0  panel 0   k = 0: columns 0 … 31    k = 1: columns 0 … 31    …
  *              panel 1   k = 0: columns 32 … 63   …            (zeros where columns end)
@@ -27,7 +28,8 @@ static bool weights_of(const struct op_call *c, struct weights *ret)
 {
     const struct tensor_desc *w = c->n_in > 1 ? c->in[1] : NULL;
     const struct tensor_desc *bias = c->n_in > 2 ? c->in[2] : NULL;
-    if (!w || w->type != c->in[0]->type || w->type != c->out[0]->type || (bias && bias->type != w->type) || (w->type != DT_F32 && w->type != DT_F16))
+    if (!w || w->type != c->in[0]->type || w->type != c->out[0]->type || (bias && bias->type != w->type) ||
+        (w->type != DT_F32 && w->type != DT_F16))
         return false;
     uint32_t bytes = dtype_bits(w->type) / 8, g;
     switch (c->op->id) {
@@ -35,7 +37,8 @@ static bool weights_of(const struct op_call *c, struct weights *ret)
         g = (uint32_t)group_of(c);
         if (g > 1 && c->in[0]->dims[3] == g) /* depthwise */
             return false;
-        *ret = (struct weights){ g, w->dims[3] / g, w->dims[0] * w->dims[1] * w->dims[2], bytes, w->dims[3] / g, w->dims[3], 1 };
+        *ret = (struct weights){ g, w->dims[3] / g, w->dims[0] * w->dims[1] * w->dims[2], bytes, w->dims[3] / g, w->dims[3],
+                                 1 };
         return true;
     case OP_FullyConnected:
         *ret = (struct weights){ 1, w->dims[0], w->dims[1], bytes, 0, 1, w->dims[1] };
@@ -44,7 +47,8 @@ static bool weights_of(const struct op_call *c, struct weights *ret)
         if (w->rank != 2 || c->in[0]->rank < 2 || op_int(c, "transpose_in0", 0))
             return false;
         bool t = op_int(c, "transpose_in1", 0);
-        *ret = (struct weights){ 1, w->dims[t ? 0 : 1], w->dims[t ? 1 : 0], bytes, 0, t ? 1 : w->dims[1], t ? w->dims[1] : 1 };
+        *ret =
+            (struct weights){ 1, w->dims[t ? 0 : 1], w->dims[t ? 1 : 0], bytes, 0, t ? 1 : w->dims[1], t ? w->dims[1] : 1 };
         return true;
     default: return false;
     }

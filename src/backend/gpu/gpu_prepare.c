@@ -4,7 +4,8 @@
 #include "prepare/prepare.h"
 
 enum {
-    TENSOR_ALIGN = 512,   /* parts of a buffer begin at multiples of this, or of more where the device wants it; load checks the one at hand */
+    TENSOR_ALIGN = 512,   /* parts of a buffer begin at multiples of this, or of more where the device wants it; load checks
+                             the one at hand */
     ORDER_STEPS = 200000, /* milliseconds */
     PLAN_NODES = 200000,
 };
@@ -74,8 +75,8 @@ static bool can_run(const struct op_call *c)
     return gpu_supports(c) == ST_OK;
 }
 
-enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
-                        struct binary_image *ret)
+enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
+                        struct backend_cancel *cancel, struct binary_image *ret)
 {
     uint32_t align = c ? c->world->home->align : 0; /* nothing else depends on the device */
     const struct gpu_graph_cfg *own = cfg ? cfg->custom : NULL;
@@ -98,7 +99,8 @@ enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cf
         .binary = gpu_target(),
         .priority = cfg ? cfg->priority : 0,
         .opt_level = cfg && cfg->opt_level ? cfg->opt_level : 2,
-        .options = own ? (own->disable_recording ? GPU_GRAPH_NO_RECORDING : 0) | (own->disable_nodes ? GPU_GRAPH_NO_FUSION : 0) : 0,
+        .options =
+            own ? (own->disable_recording ? GPU_GRAPH_NO_RECORDING : 0) | (own->disable_nodes ? GPU_GRAPH_NO_FUSION : 0) : 0,
         .abort = cancel ? &cancel->abort : NULL,
         .deadline_ns = cancel ? cancel->deadline_ns : 0,
     };

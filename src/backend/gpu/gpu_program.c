@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs: the text of a .cl file behind the shared beginning, built for one device and one kind of storage, once per home; from a device binary where
- * there is one that fits. */
+/* Programs: the text of a .cl file behind the shared beginning, built for one device and one kind of storage, once per home;
+ * from a device binary where there is one that fits. */
 #include <stdio.h>
 
 #include "backend/backend.h"
@@ -44,8 +44,9 @@ static enum status build_failed(const struct gpu_home *h, cl_program p, enum gpu
     CLEANUP(mem_freep) char *log = mem_zalloc(n + 1);
     if (log)
         gpu_cl.GetProgramBuildInfo(p, h->device, CL_PROGRAM_BUILD_LOG, n, log, NULL);
-    return status_fail(code == CL_OUT_OF_HOST_MEMORY ? ST_NO_MEMORY : ST_PREPARE_FAILED, "OpenCL device \"%s\" could not build %s (%s): %s", h->name,
-                       source_names[source], gpu_cl_error(code), log ? log + (n > SHOWN ? n - SHOWN : 0) : "");
+    return status_fail(code == CL_OUT_OF_HOST_MEMORY ? ST_NO_MEMORY : ST_PREPARE_FAILED,
+                       "OpenCL device \"%s\" could not build %s (%s): %s", h->name, source_names[source], gpu_cl_error(code),
+                       log ? log + (n > SHOWN ? n - SHOWN : 0) : "");
 }
 
 static void texts_of(enum gpu_source source, const char *text[4])
@@ -58,7 +59,8 @@ static void texts_of(enum gpu_source source, const char *text[4])
 
 static void options_of(const struct gpu_home *h, enum gpu_storage storage, char ret[OPTIONS])
 {
-    snprintf(ret, OPTIONS, "-cl-std=CL1.2 -DSTORAGE=%d%s", (int)storage, h->exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    snprintf(ret, OPTIONS, "-cl-std=CL1.2 -DSTORAGE=%d%s", (int)storage,
+             h->exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
 }
 
 struct gpu_key gpu_program_key(const struct gpu_home *h, enum gpu_source source, enum gpu_storage storage)
@@ -114,7 +116,8 @@ static enum status build_text(struct gpu_home *h, enum gpu_source source, enum g
 }
 
 /* NULL: there are no bytes, or the driver does not want them. */
-static cl_program build_bytes(struct gpu_home *h, const struct gpu_registry *r, enum gpu_source source, enum gpu_storage storage)
+static cl_program build_bytes(struct gpu_home *h, const struct gpu_registry *r, enum gpu_source source,
+                              enum gpu_storage storage)
 {
     struct gpu_key key = gpu_program_key(h, source, storage);
     const struct gpu_entry *e = gpu_registry_find(r, &key);
@@ -132,11 +135,13 @@ static cl_program build_bytes(struct gpu_home *h, const struct gpu_registry *r, 
         return p;
     if (p)
         gpu_cl.ReleaseProgram(p);
-    backend_log(BACKEND_WARN, "GPU: device \"%s\" refuses the stored form of %s (%s); it is compiled again", h->name, source_names[source], gpu_cl_error(code));
+    backend_log(BACKEND_WARN, "GPU: device \"%s\" refuses the stored form of %s (%s); it is compiled again", h->name,
+                source_names[source], gpu_cl_error(code));
     return NULL;
 }
 
-static enum status build(struct gpu_home *h, struct gpu_registry *r, enum gpu_source source, enum gpu_storage storage, cl_program *ret)
+static enum status build(struct gpu_home *h, struct gpu_registry *r, enum gpu_source source, enum gpu_storage storage,
+                         cl_program *ret)
 {
     uint64_t t0 = clock_ns();
     enum status st = ST_OK;
@@ -149,7 +154,8 @@ static enum status build(struct gpu_home *h, struct gpu_registry *r, enum gpu_so
     return st;
 }
 
-static enum status get_program(struct gpu_home *h, struct gpu_registry *r, enum gpu_source source, enum gpu_storage storage, cl_program *ret)
+static enum status get_program(struct gpu_home *h, struct gpu_registry *r, enum gpu_source source, enum gpu_storage storage,
+                               cl_program *ret)
 {
     cl_program *at = &h->programs[source][storage];
     pthread_mutex_lock(&h->lock);
@@ -159,7 +165,8 @@ static enum status get_program(struct gpu_home *h, struct gpu_registry *r, enum 
     return st;
 }
 
-enum status gpu_home_kernel(struct gpu_home *h, struct gpu_registry *r, enum gpu_kernel kernel, enum gpu_storage storage, cl_kernel *ret)
+enum status gpu_home_kernel(struct gpu_home *h, struct gpu_registry *r, enum gpu_kernel kernel, enum gpu_storage storage,
+                            cl_kernel *ret)
 {
     enum gpu_source source = kernels[kernel].source;
     cl_program p;
@@ -170,7 +177,8 @@ enum status gpu_home_kernel(struct gpu_home *h, struct gpu_registry *r, enum gpu
     return gpu_cl_check(code, kernels[kernel].name);
 }
 
-enum status gpu_program_bytes(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, void **ret, uint64_t *bytes)
+enum status gpu_program_bytes(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, void **ret,
+                              uint64_t *bytes)
 {
     size_t n = 0;
     cl_program p = h->programs[source][storage];

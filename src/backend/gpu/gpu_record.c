@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recordings of graphs. The functions are the extension's, which no loader exports: they are asked for by name, per platform. Their types are written out
- * here, because headers of different years disagree about them. */
+/* Recordings of graphs. The functions are the extension's, which no loader exports: they are asked for by name, per
+ * platform. Their types are written out here, because headers of different years disagree about them. */
 #include "backend/gpu/gpu_record.h"
 
 #include "base/mem.h"
 
 typedef void *(CL_API_CALL *create_fn)(cl_uint n, const cl_command_queue *queues, const cl_ulong *properties, cl_int *code);
-typedef cl_int(CL_API_CALL *command_fn)(void *buffer, cl_command_queue queue, const cl_ulong *properties, cl_kernel kernel, cl_uint rank, const size_t *offset,
-                                        const size_t *global, const size_t *local, cl_uint n_wait, const cl_uint *wait, cl_uint *point, void **handle);
+typedef cl_int(CL_API_CALL *command_fn)(void *buffer, cl_command_queue queue, const cl_ulong *properties, cl_kernel kernel,
+                                        cl_uint rank, const size_t *offset, const size_t *global, const size_t *local,
+                                        cl_uint n_wait, const cl_uint *wait, cl_uint *point, void **handle);
 typedef cl_int(CL_API_CALL *one_fn)(void *buffer);
-typedef cl_int(CL_API_CALL *enqueue_fn)(cl_uint n, cl_command_queue *queues, void *buffer, cl_uint n_wait, const cl_event *wait, cl_event *event);
+typedef cl_int(CL_API_CALL *enqueue_fn)(cl_uint n, cl_command_queue *queues, void *buffer, cl_uint n_wait,
+                                        const cl_event *wait, cl_event *event);
 
 struct gpu_recorder {
     create_fn create;
@@ -47,7 +49,8 @@ static enum status record(struct backend_graph *g, const struct gpu_recorder *r)
     CL_TRY("beginning a recording", code);
     for (uint32_t i = 0; i < g->n_steps; i++) {
         const struct gpu_step *s = &g->steps[i];
-        CL_TRY("recording a kernel", r->command(g->recording, NULL, NULL, s->kernel, 1, NULL, &s->items, &s->group, 0, NULL, NULL, NULL));
+        CL_TRY("recording a kernel",
+               r->command(g->recording, NULL, NULL, s->kernel, 1, NULL, &s->items, &s->group, 0, NULL, NULL, NULL));
     }
     return gpu_cl_check(r->finalize(g->recording), "ending a recording");
 }

@@ -108,7 +108,8 @@ static enum status write_used(struct gpu_registry *r, struct gpu_home *h, struct
 
 enum status gpu_registry_write(struct gpu_registry *r, struct gpu_home *h, const void **ret, uint64_t *bytes)
 {
-    CLEANUP(gpu_cache_finish) struct gpu_cache out = { .kind = GPU_CACHE_PROGRAMS, .maker = r->cache.maker, .settings = r->cache.settings };
+    CLEANUP(gpu_cache_finish)
+    struct gpu_cache out = { .kind = GPU_CACHE_PROGRAMS, .maker = r->cache.maker, .settings = r->cache.settings };
     add_programs(r, h);
     TRY(write_used(r, h, &out));
     mem_free(TAKE(r->bytes));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One execution: what comes from the host is written, all kernels are put into the queue, what goes to the host is read, and then there is one wait.
- * Registered buffers are used where they are: nothing is written or read for them. */
+/* One execution: what comes from the host is written, all kernels are put into the queue, what goes to the host is read, and
+ * then there is one wait. Registered buffers are used where they are: nothing is written or read for them. */
 #include "backend/gpu/gpu_record.h"
 
 #include <stdio.h>
@@ -34,18 +34,20 @@ static const struct binary_tensor *io_tensor(const struct run *run, uint32_t k)
     return &run->g->g->tensors[run->g->g->io[k]];
 }
 
-/* ---- the client's buffers ------------------------------------------------------------------------------------------------------ */
+/* ---- the client's buffers --------------------------------------------------------------------------------------------- */
 
 static enum status check_mem(const struct run *run, uint32_t k)
 {
     const struct binary_tensor *t = io_tensor(run, k);
     const struct backend_mem *m = run->r->io[k].mem;
-    RETURN_IF(run->r->batch > 1, ST_INVALID_TENSOR, "tensor \"%s\": a batch of %u graphs cannot use registered buffers", t->name, run->r->batch);
-    RETURN_IF(m->context != run->g->context, ST_INVALID_TENSOR, "tensor \"%s\": its buffer is registered with another context", t->name);
-    RETURN_IF(is_output(t) && m->flags & CL_MEM_READ_ONLY, ST_INVALID_TENSOR, "tensor \"%s\" is an output, and its OpenCL buffer is read-only; make it with CL_MEM_READ_WRITE",
-              t->name);
-    RETURN_IF(is_input(t) && m->flags & CL_MEM_WRITE_ONLY, ST_INVALID_TENSOR, "tensor \"%s\" is an input, and its OpenCL buffer is write-only; make it with CL_MEM_READ_WRITE",
-              t->name);
+    RETURN_IF(run->r->batch > 1, ST_INVALID_TENSOR, "tensor \"%s\": a batch of %u graphs cannot use registered buffers",
+              t->name, run->r->batch);
+    RETURN_IF(m->context != run->g->context, ST_INVALID_TENSOR,
+              "tensor \"%s\": its buffer is registered with another context", t->name);
+    RETURN_IF(is_output(t) && m->flags & CL_MEM_READ_ONLY, ST_INVALID_TENSOR,
+              "tensor \"%s\" is an output, and its OpenCL buffer is read-only; make it with CL_MEM_READ_WRITE", t->name);
+    RETURN_IF(is_input(t) && m->flags & CL_MEM_WRITE_ONLY, ST_INVALID_TENSOR,
+              "tensor \"%s\" is an input, and its OpenCL buffer is write-only; make it with CL_MEM_READ_WRITE", t->name);
     return ST_OK;
 }
 
@@ -53,8 +55,10 @@ static enum status check_mem(const struct run *run, uint32_t k)
 static enum status check_apart(const struct run *run, uint32_t k)
 {
     for (uint32_t i = 0; i < k; i++)
-        RETURN_IF(run->r->io[i].mem == run->r->io[k].mem && (is_output(io_tensor(run, i)) || is_output(io_tensor(run, k))), ST_INVALID_TENSOR,
-                  "tensors \"%s\" and \"%s\" have the same OpenCL buffer, and one is an output; give each tensor its own", io_tensor(run, i)->name, io_tensor(run, k)->name);
+        RETURN_IF(run->r->io[i].mem == run->r->io[k].mem && (is_output(io_tensor(run, i)) || is_output(io_tensor(run, k))),
+                  ST_INVALID_TENSOR,
+                  "tensors \"%s\" and \"%s\" have the same OpenCL buffer, and one is an output; give each tensor its own",
+                  io_tensor(run, i)->name, io_tensor(run, k)->name);
     return ST_OK;
 }
 
@@ -68,7 +72,8 @@ static enum status use_buffer(const struct run *run, uint32_t k, cl_mem buffer)
     for (size_t i = 0; i < g->patches.n; i++) {
         const struct gpu_patch *p = &g->patches.at[i];
         if (p->io == k)
-            CL_TRY("giving a kernel the client's buffer", gpu_cl.SetKernelArg(g->steps[p->step].kernel, p->arg, sizeof(cl_mem), &buffer));
+            CL_TRY("giving a kernel the client's buffer",
+                   gpu_cl.SetKernelArg(g->steps[p->step].kernel, p->arg, sizeof(cl_mem), &buffer));
     }
     g->io_now[k] = buffer;
     return ST_OK;
@@ -78,8 +83,9 @@ static enum status bind_io(const struct run *run)
 {
     for (uint32_t k = 0; k < run->g->g->n_io; k++) {
         const struct backend_io *io = &run->r->io[k];
-        RETURN_IF(!io->data && !io->mem && !io_tensor(run, k)->optional, ST_INVALID_ARG, "graph \"%s\": tensor \"%s\" has no data; only optional tensors may be left out",
-                  run->g->g->info.name, io_tensor(run, k)->name);
+        RETURN_IF(!io->data && !io->mem && !io_tensor(run, k)->optional, ST_INVALID_ARG,
+                  "graph \"%s\": tensor \"%s\" has no data; only optional tensors may be left out", run->g->g->info.name,
+                  io_tensor(run, k)->name);
         if (io->mem)
             TRY(check_mem(run, k));
         if (io->mem)
@@ -89,7 +95,7 @@ static enum status bind_io(const struct run *run)
     return ST_OK;
 }
 
-/* ---- the queue ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the queue -------------------------------------------------------------------------------------------------------- */
 
 static enum status write_input(struct run *run, uint32_t k)
 {
@@ -99,10 +105,12 @@ static enum status write_input(struct run *run, uint32_t k)
     if (io->mem || !is_input(io_tensor(run, k)))
         return ST_OK;
     if (!io->data) /* left out: reads as zero */
-        return gpu_cl_check(gpu_cl.EnqueueFillBuffer(run->queue, run->g->io_own[k], &zero, 1, 0, bytes, 0, NULL, NULL), "clearing an input");
+        return gpu_cl_check(gpu_cl.EnqueueFillBuffer(run->queue, run->g->io_own[k], &zero, 1, 0, bytes, 0, NULL, NULL),
+                            "clearing an input");
     run->to_device++;
     const char *from = (const char *)io->data + run->slice * bytes;
-    return gpu_cl_check(gpu_cl.EnqueueWriteBuffer(run->queue, run->g->io_own[k], CL_FALSE, 0, bytes, from, 0, NULL, NULL), "writing an input");
+    return gpu_cl_check(gpu_cl.EnqueueWriteBuffer(run->queue, run->g->io_own[k], CL_FALSE, 0, bytes, from, 0, NULL, NULL),
+                        "writing an input");
 }
 
 static enum status read_output(struct run *run, uint32_t k)
@@ -117,13 +125,16 @@ static enum status read_output(struct run *run, uint32_t k)
         return ST_OK;
     run->to_host++;
     char *to = (char *)io->data + run->slice * bytes;
-    return gpu_cl_check(gpu_cl.EnqueueReadBuffer(run->queue, run->g->io_own[k], CL_FALSE, 0, bytes, to, 0, NULL, NULL), "reading an output");
+    return gpu_cl_check(gpu_cl.EnqueueReadBuffer(run->queue, run->g->io_own[k], CL_FALSE, 0, bytes, to, 0, NULL, NULL),
+                        "reading an output");
 }
 
 static enum status interrupted(const struct backend_cancel *c)
 {
-    RETURN_IF(c && atomic_load_explicit(&c->abort, memory_order_relaxed), ST_ABORTED, "the execution was aborted by its signal");
-    RETURN_IF(c && c->deadline_ns && clock_ns() >= c->deadline_ns, ST_TIMED_OUT, "the execution ran past the time of its signal");
+    RETURN_IF(c && atomic_load_explicit(&c->abort, memory_order_relaxed), ST_ABORTED,
+              "the execution was aborted by its signal");
+    RETURN_IF(c && c->deadline_ns && clock_ns() >= c->deadline_ns, ST_TIMED_OUT,
+              "the execution ran past the time of its signal");
     return ST_OK;
 }
 
@@ -135,7 +146,8 @@ static enum status enqueue_steps(struct run *run)
     for (uint32_t i = 0; i < run->g->n_steps; i++) {
         struct gpu_step *s = &run->g->steps[i];
         TRY(interrupted(run->r->cancel));
-        cl_int code = gpu_cl.EnqueueNDRangeKernel(run->queue, s->kernel, 1, NULL, &s->items, &s->group, 0, NULL, run->times ? &s->event : NULL);
+        cl_int code = gpu_cl.EnqueueNDRangeKernel(run->queue, s->kernel, 1, NULL, &s->items, &s->group, 0, NULL,
+                                                  run->times ? &s->event : NULL);
         if (code != CL_SUCCESS)
             return status_prefix(gpu_cl_check(code, "starting a kernel"), "node \"%s\"", run->g->g->nodes[s->node].name);
     }
@@ -161,7 +173,8 @@ static void take_times(struct run *run)
         if (!s->event)
             continue;
         if (gpu_cl.GetEventProfilingInfo(s->event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL) == CL_SUCCESS &&
-            gpu_cl.GetEventProfilingInfo(s->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) == CL_SUCCESS && end > begin)
+            gpu_cl.GetEventProfilingInfo(s->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) == CL_SUCCESS &&
+            end > begin)
             run->g->node_ns[s->node] += end - begin;
         gpu_cl.ReleaseEvent(s->event);
         s->event = NULL;
@@ -170,7 +183,9 @@ static void take_times(struct run *run)
 
 static enum status run_slices(struct run *run)
 {
-    RETURN_IF(!run->g->built, ST_STATE, "graph \"%s\" lost its kernels when it was moved to the client's OpenCL context; create the context again", run->g->g->info.name);
+    RETURN_IF(!run->g->built, ST_STATE,
+              "graph \"%s\" lost its kernels when it was moved to the client's OpenCL context; create the context again",
+              run->g->g->info.name);
     TRY(bind_io(run));
     for (run->slice = 0; run->slice < (run->r->batch ? run->r->batch : 1); run->slice++) {
         enum status st = enqueue(run);
@@ -183,7 +198,7 @@ static enum status run_slices(struct run *run)
     return ST_OK;
 }
 
-/* ---- profile -------------------------------------------------------------------------------------------------------------------- */
+/* ---- profile ---------------------------------------------------------------------------------------------------------- */
 
 static uint64_t to_us(uint64_t ns)
 {
@@ -207,7 +222,9 @@ static void add_events(const struct run *run, uint64_t waited, uint64_t ran)
 
 enum status gpu_run(struct backend_graph *g, const struct backend_run *r)
 {
-    struct run run = { .g = g, .r = r, .times = r->prof && g->context->kernel_times && prof_level(r->prof) >= PROF_DETAILED };
+    struct run run = { .g = g,
+                       .r = r,
+                       .times = r->prof && g->context->kernel_times && prof_level(r->prof) >= PROF_DETAILED };
     uint64_t t0 = r->prof ? clock_ns() : 0;
     pthread_mutex_lock(&g->context->lock);
     run.queue = g->context->world->queue;

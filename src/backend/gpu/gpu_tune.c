@@ -79,7 +79,8 @@ static bool take(const struct gpu_launch *l, const struct gpu_traits *traits, st
     return true;
 }
 
-bool gpu_tuned(const struct gpu_tuner *t, const struct gpu_home *h, const struct gpu_launch *l, const struct gpu_traits *traits, struct gpu_launch *ret)
+bool gpu_tuned(const struct gpu_tuner *t, const struct gpu_home *h, const struct gpu_launch *l,
+               const struct gpu_traits *traits, struct gpu_launch *ret)
 {
     const struct gpu_entry *e = NULL;
     struct found f;
@@ -124,7 +125,8 @@ static enum status try_way(struct search *s, struct gpu_way way)
     return ST_OK;
 }
 
-enum status gpu_tune(struct gpu_tuner *t, const struct gpu_home *h, const struct gpu_launch *l, const struct gpu_traits *traits, gpu_time_fn *time, void *arg)
+enum status gpu_tune(struct gpu_tuner *t, const struct gpu_home *h, const struct gpu_launch *l,
+                     const struct gpu_traits *traits, gpu_time_fn *time, void *arg)
 {
     struct search s = { .l = l, .traits = traits, .time = time, .arg = arg };
     struct gpu_launch fit;
@@ -135,8 +137,8 @@ enum status gpu_tune(struct gpu_tuner *t, const struct gpu_home *h, const struct
             TRY(try_way(&s, (struct gpu_way){ .lanes = group_sizes[i] }));
     if (!s.best.ns) /* the first choice will fail again, and explain itself */
         return ST_OK;
-    backend_log(BACKEND_INFO, "GPU tuning: kernel %s: choice %u with %u work items in a group, %.1f us (%.1f us before)", gpu_kernel_name(l->kernel), s.best.way.choice,
-                s.lanes, (double)s.best.ns / 1e3, (double)s.first / 1e3);
+    backend_log(BACKEND_INFO, "GPU tuning: kernel %s: choice %u with %u work items in a group, %.1f us (%.1f us before)",
+                gpu_kernel_name(l->kernel), s.best.way.choice, s.lanes, (double)s.best.ns / 1e3, (double)s.first / 1e3);
     struct gpu_key key = key_of(h, l);
     return gpu_cache_put(&t->cache, &key, &s.best, sizeof s.best);
 }

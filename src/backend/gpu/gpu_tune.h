@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tuning mode: for every kernel with its parameters, the ways to run it on this device are tried once and the fastest is kept, in the performance cache of
- * the device. Ways compute the same; products may sum in another order. */
+/* Tuning mode: for every kernel with its parameters, the ways to run it on this device are tried once and the fastest is
+ * kept, in the performance cache of the device. Ways compute the same; products may sum in another order. */
 #ifndef BACKEND_GPU_GPU_TUNE_H
 #define BACKEND_GPU_GPU_TUNE_H
 
@@ -23,10 +23,12 @@ void gpu_tuner_init(struct gpu_tuner *t, const struct gpu_home *h, const char *f
 void gpu_tuner_finish(struct gpu_tuner *t); /* writes the cache if there is something new */
 
 /* The launch as it shall run here: the best way known. false: none is, and this is gpu_fit's first choice. */
-bool gpu_tuned(const struct gpu_tuner *t, const struct gpu_home *h, const struct gpu_launch *l, const struct gpu_traits *traits, struct gpu_launch *ret);
+bool gpu_tuned(const struct gpu_tuner *t, const struct gpu_home *h, const struct gpu_launch *l,
+               const struct gpu_traits *traits, struct gpu_launch *ret);
 
 /* Searches: `time` runs a launch and says what it takes; ST_COMMUNICATION ends the search, other failures rule a way out. */
 typedef enum status gpu_time_fn(void *arg, const struct gpu_launch *l, uint64_t *ns);
-enum status gpu_tune(struct gpu_tuner *t, const struct gpu_home *h, const struct gpu_launch *l, const struct gpu_traits *traits, gpu_time_fn *time, void *arg);
+enum status gpu_tune(struct gpu_tuner *t, const struct gpu_home *h, const struct gpu_launch *l,
+                     const struct gpu_traits *traits, gpu_time_fn *time, void *arg);
 
 #endif

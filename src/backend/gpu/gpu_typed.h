@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels are told whose operands have types of their own (SCALAR_ numbers), one struct per kernel. Compiled by both compilers, like gpu_args.h. */
+/* What kernels are told whose operands have types of their own (SCALAR_ numbers), one struct per kernel. Compiled by both
+ * compilers, like gpu_args.h. */
 #ifndef BACKEND_GPU_GPU_TYPED_H
 #define BACKEND_GPU_GPU_TYPED_H
 
@@ -63,7 +64,8 @@ struct gpu_volume {
     float lo, hi;
 };
 
-/* Tuples of `depth` indices name slices; `part` elements belong to one set of tuples. plain: indices do not count from the end. */
+/* Tuples of `depth` indices name slices; `part` elements belong to one set of tuples. plain: indices do not count from the
+ * end. */
 struct gpu_tuples {
     int n, index_type, type, update_type, reduction, plain;
     int tuples, depth, slice, part, dims[GPU_RANK], strides[GPU_RANK];
@@ -119,7 +121,8 @@ struct gpu_smooth {
     float cubic;
 };
 
-/* Lstm and Gru; rows of x and of sequences are b * x_batch + t * x_time. Bit sets: given inputs, wanted outputs, outputs with a row per time step. */
+/* Lstm and Gru; rows of x and of sequences are b * x_batch + t * x_time. Bit sets: given inputs, wanted outputs, outputs
+ * with a row per time step. */
 struct gpu_recurrent {
     int batch, time, step, in, units, out, x_batch, x_time, reverse, linear_before_reset, stateful, stride;
     int first_h, first_c, reset; /* places of the initial states and of the reset flag */
@@ -144,7 +147,8 @@ struct gpu_nms {
 
 /* One struct for all that suppress boxes: what an operator does not have is 0. */
 struct gpu_suppress {
-    int batch, boxes, classes, width, room, limit, before, splits; /* room: rows of the outputs; limit: how many of them may be used */
+    int batch, boxes, classes, width, room, limit, before,
+        splits; /* room: rows of the outputs; limit: how many of them may be used */
     int unit, held, candidates;                                    /* floats of a unit's room; boxes and candidates in it */
     int own_boxes, own_anchors, center, clip, fast, background, background_in, background_out;
     int given, box_type, score_type, anchor_type, size_type, out_type[7];

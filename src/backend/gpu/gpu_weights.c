@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants on the device. With weight sharing, equal constants of all graphs and QNN contexts in a home are one buffer: kernels only read them. Equal means
- * the same 128-bit hash and size; looking at the bytes again would mean to keep a copy of them on the host. */
+/* Constants on the device. With weight sharing, equal constants of all graphs and QNN contexts in a home are one buffer:
+ * kernels only read them. Equal means the same 128-bit hash and size; looking at the bytes again would mean to keep a copy
+ * of them on the host. */
 #include <string.h>
 
 #include "backend/gpu/gpu_world.h"
@@ -13,13 +14,15 @@ struct gpu_weight {
     uint32_t refs;
 };
 
-static enum status new_weight(struct gpu_home *h, const struct gpu_key *key, const void *data, uint64_t bytes, struct gpu_weight **ret)
+static enum status new_weight(struct gpu_home *h, const struct gpu_key *key, const void *data, uint64_t bytes,
+                              struct gpu_weight **ret)
 {
     struct gpu_weight *w = mem_new(struct gpu_weight);
     cl_int code;
     RETURN_IF(!w, ST_NO_MEMORY, "no memory for a constant");
     w->key = *key;
-    w->buffer = gpu_cl.CreateBuffer(h->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, (void *)(uintptr_t)data, &code);
+    w->buffer =
+        gpu_cl.CreateBuffer(h->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, (void *)(uintptr_t)data, &code);
     if (code != CL_SUCCESS) {
         mem_free(w);
         return gpu_cl_check(code, "making a buffer for a constant");

@@ -84,7 +84,8 @@ enum status gpu_world_adopt(cl_context context, cl_device_id device, struct gpu_
 {
     cl_device_id devices[GPU_MAX_DEVICES], best;
     size_t bytes = 0;
-    CL_TRY("asking for the devices of the client's context", gpu_cl.GetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, &bytes));
+    CL_TRY("asking for the devices of the client's context",
+           gpu_cl.GetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, &bytes));
     best = devices[0];
     for (size_t i = 0; i < bytes / sizeof *devices; i++)
         best = devices[i] == device ? device : best;

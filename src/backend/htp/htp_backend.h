@@ -5,7 +5,8 @@
  *   context     settings, and the session it is placed on when its first graph or buffer needs one (htp_context.c)
  *   session     one DSP process, reached through a link; 3.75 GiB of addresses (htp_session.c)
  *   buffer      a client's file descriptor mapped into a session, once, however many tensors lie in it (htp_buffers.c)
- *   graph       a program in the session, and staging memory for the tensors that come as plain pointers (htp_graph.c, htp_run.c)
+ *   graph       a program in the session, and staging memory for the tensors that come as plain pointers (htp_graph.c,
+ * htp_run.c)
  *
  * Only htp_*_config.c see the structures of the API. */
 #ifndef BACKEND_HTP_HTP_BACKEND_H
@@ -31,7 +32,7 @@ enum {
 };
 #define HTP_SESSION_BYTES ((uint64_t)15 << 28) /* 3.75 GiB of a 32-bit address space */
 
-/* ---- hardware (htp_soc.c) ------------------------------------------------------------------------------------------------ */
+/* ---- hardware (htp_soc.c) --------------------------------------------------------------------------------------------- */
 
 bool htp_arch_known(uint32_t arch);
 const struct rpc_soc *htp_soc_default(void);              /* QnnGlobalConfig, then OPENQNN_SOC, then SM8550 */
@@ -40,7 +41,7 @@ enum status htp_soc_model(uint32_t model);
 uint32_t htp_soc_arch(void);                              /* of the device that was created last, or of the default SoC */
 void htp_soc_use(uint32_t arch);
 
-/* ---- devices (htp_device_config.c) ----------------------------------------------------------------------------------------- */
+/* ---- devices (htp_device_config.c) ------------------------------------------------------------------------------------ */
 
 enum { DEVICE_SIGNED = 1, DEVICE_SECURE = 2, DEVICE_ASYNC = 4, DEVICE_PARTITIONED = 8, DEVICE_ARCH_GIVEN = 16 };
 enum status htp_device_config(const void *custom, struct backend_device_cfg *cfg);
@@ -50,12 +51,13 @@ enum status htp_platform_info(const struct backend_device_cfg *cfg, void **ret);
 void htp_platform_info_free(void *platform);
 void *htp_infrastructure(void); /* htp_perf_config.c */
 
-/* ---- settings ---------------------------------------------------------------------------------------------------------------- */
+/* ---- settings --------------------------------------------------------------------------------------------------------- */
 
 /* Everything a client can say about a context (htp_context_config.c); in backend_context_cfg.own. */
 struct htp_context_cfg {
-    uint8_t weight_sharing, memory_profiling, share_resources, io_estimation, prepare_only, init_acceleration, skip_section_check,
-        extended_udma, lora_sharing, lora_preload, reference_sharing, graph_splitting, grouped, concurrent_group;
+    uint8_t weight_sharing, memory_profiling, share_resources, io_estimation, prepare_only, init_acceleration,
+        skip_section_check, extended_udma, lora_sharing, lora_preload, reference_sharing, graph_splitting, grouped,
+        concurrent_group;
     uint32_t share_type, deserialization_extra_kb, parallel_loading;
     int32_t patch_fd;
     uint64_t file_budget_mb, reused_io_limit_mb, max_spill_fill;
@@ -67,8 +69,8 @@ enum status htp_context_property(struct backend_context *c, void *custom);
 
 /* Everything a client can say about a graph (htp_graph_config.c). */
 struct htp_graph_cfg {
-    uint8_t fold_relu_off, short_depth_off, weights_packing, assume_same_quant, share_io, activation_fusion, high_precision_sigmoid,
-        monolithic_lstm, precision_compensation, fp16;
+    uint8_t fold_relu_off, short_depth_off, weights_packing, assume_same_quant, share_io, activation_fusion,
+        high_precision_sigmoid, monolithic_lstm, precision_compensation, fp16;
     uint8_t dlbc, dlbc_weights, sparse_weights, slc, vtcm_retention, cached_weights;
     uint32_t opt_level, vtcm_mb, vtcm_bytes, cores, concurrency, finalize_p;
     uint32_t vtcm_part[3]; /* size, offset, total */
@@ -85,7 +87,7 @@ enum status htp_mem_custom(const void *info, struct backend_mem_spec *ret); /* h
 struct binary_target htp_binary_target(uint32_t soc_model, uint32_t arch);   /* htp_context_config.c */
 extern const char htp_build_id[];
 
-/* ---- votes (htp_votes.c) ------------------------------------------------------------------------------------------------------- */
+/* ---- votes (htp_votes.c) ---------------------------------------------------------------------------------------------- */
 
 /* Corners are those of the API; the finer ones of EXP votes are above 0xff. */
 struct htp_corners {
@@ -114,10 +116,10 @@ enum status htp_vote_drop(uint32_t id);
 enum status htp_vote_memory(uint32_t device, uint32_t core, uint32_t grow_bytes);
 void htp_votes_lost(void);                                          /* a session died: votes are gone, ids stay */
 struct rpc_wait htp_votes_wait(uint64_t last_run_ns);               /* how to wait for a run that took so long last time */
-uint32_t htp_votes_core(void);                                      /* the highest corner that is voted for the core's clock; 0: none */
+uint32_t htp_votes_core(void); /* the highest corner that is voted for the core's clock; 0: none */
 void htp_votes_events(struct prof *prof, int32_t parent);
 
-/* ---- libraries (htp_libraries.c) ------------------------------------------------------------------------------------------------ */
+/* ---- libraries (htp_libraries.c) -------------------------------------------------------------------------------------- */
 
 enum status htp_check_process(void);                                    /* one copy of the backend only */
 enum status htp_find_link(uint32_t arch, const struct rpc_link **ret);  /* stub of the architecture, or in process */
@@ -141,7 +143,7 @@ struct htp_prepare_link {
 };
 enum status htp_find_prepare(const struct htp_prepare_link **ret);
 
-/* ---- sessions (htp_session.c) -------------------------------------------------------------------------------------------------- */
+/* ---- sessions (htp_session.c) ----------------------------------------------------------------------------------------- */
 
 struct htp_session {
     const struct rpc_link *link;
@@ -152,7 +154,8 @@ struct htp_session {
     struct htp_buffer *buffers; /* htp_buffers.c */
     pthread_mutex_t lock;    /* of buffers */
 };
-/* The session in place `index`, started when there is none; ST_NOT_FOUND: the SoC has no more; ST_IN_USE: another architecture has the place. */
+/* The session in place `index`, started when there is none; ST_NOT_FOUND: the SoC has no more; ST_IN_USE: another
+ * architecture has the place. */
 enum status htp_session_get(uint32_t index, uint32_t arch, uint32_t limit, struct htp_session **ret);
 void htp_session_put(struct htp_session *s); /* NULL allowed; the last one ends the process */
 /* The result of a call on the link: brings its explanation over, and notices when the process has died. */
@@ -160,7 +163,7 @@ enum status htp_session_result(struct htp_session *s, enum status st);
 enum status htp_session_check(struct htp_session *s);
 uint64_t htp_sessions_heap(uint32_t *contexts); /* bytes in all sessions, and how many contexts are on them */
 
-/* ---- buffers (htp_buffers.c) ----------------------------------------------------------------------------------------------------- */
+/* ---- buffers (htp_buffers.c) ------------------------------------------------------------------------------------------ */
 
 /* One mapping of a session; several registrations share it. */
 struct htp_buffer {
@@ -190,12 +193,13 @@ struct htp_shared {
     bool borrowed;  /* `at` belongs to somebody else */
 };
 enum status htp_shared_alloc(struct htp_session *s, uint64_t bytes, struct htp_shared *ret);
-enum status htp_shared_adopt(struct htp_session *s, const void *bytes, uint64_t size, struct htp_shared *ret); /* read only; copied unless it is shared already */
+enum status htp_shared_adopt(struct htp_session *s, const void *bytes, uint64_t size,
+                             struct htp_shared *ret); /* read only; copied unless it is shared already */
 void htp_shared_free(struct htp_session *s, struct htp_shared *m);
 enum status htp_bytes_alloc(uint64_t size, void **ret);
 void htp_bytes_free(void *bytes);
 
-/* ---- contexts and graphs ---------------------------------------------------------------------------------------------------------- */
+/* ---- contexts and graphs ---------------------------------------------------------------------------------------------- */
 
 /* Times of a stage, summed over its calls. */
 struct htp_times {
@@ -259,33 +263,40 @@ struct backend_graph {
 enum status htp_group_join(struct backend_context *c);
 void htp_group_leave(struct backend_context *c);   /* while it still holds its session */
 void htp_group_unplace(struct backend_context *c); /* it does not stay on the session that it was tried on */
-enum status htp_group_check(const struct backend_context *c, const struct binary_graph_info *i); /* ST_NO_MEMORY: the graph spills more than there is */
+enum status htp_group_check(const struct backend_context *c,
+                            const struct binary_graph_info *i); /* ST_NO_MEMORY: the graph spills more than there is */
 /* What a file whose graphs spill `sum` bytes, the largest `most`, needs of a session for that. */
 uint64_t htp_group_need(const struct backend_context *c, const struct htp_session *s, uint64_t sum, uint64_t most);
-enum status htp_group_pool(struct backend_context *c, struct htp_session *s, const struct binary *b, uint32_t graph, struct rpc_pool *ret); /* map 0: its own */
+enum status htp_group_pool(struct backend_context *c, struct htp_session *s, const struct binary *b, uint32_t graph,
+                           struct rpc_pool *ret); /* map 0: its own */
 
 enum status htp_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void htp_close(struct backend_context *c);
 void htp_context_update(struct backend_context *c, const struct backend_context_cfg *cfg);
 enum status htp_check_context(struct backend_context *c);
 enum status htp_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t);
-enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
-                        struct binary_image *ret);
+enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
+                        struct backend_cancel *cancel, struct binary_image *ret);
 uint32_t htp_profile_level(uint32_t level);
 /* htp_estimate.c: what a profile says of the simulated device */
 void htp_estimate_finalize(const struct binary_graph *g, struct prof *prof);
 void htp_estimate_execute(const struct backend_graph *g, const struct backend_run *r);
-void htp_lint(const struct binary_graph *g, struct prof *prof, int32_t parent); /* htp_lint.c: level linting, operator by operator */
+void htp_lint(const struct binary_graph *g, struct prof *prof,
+              int32_t parent); /* htp_lint.c: level linting, operator by operator */
 void htp_stage_events(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
-/* Does work on the context's session; while it has none, on the first session where the work does not answer ST_NO_MEMORY, which becomes its own. */
+/* Does work on the context's session; while it has none, on the first session where the work does not answer ST_NO_MEMORY,
+ * which becomes its own. */
 typedef enum status htp_work_fn(struct backend_context *c, struct htp_session *s, void *arg);
 enum status htp_place(struct backend_context *c, htp_work_fn *work, void *arg);
 
-enum status htp_announce(struct backend_context *c, const struct binary_graph *g); /* it will be loaded: counts for the sizes of buffers */
+enum status htp_announce(struct backend_context *c,
+                         const struct binary_graph *g); /* it will be loaded: counts for the sizes of buffers */
 enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
 void htp_unload(struct backend_graph *g);
-enum status htp_graph_reserve(struct backend_graph *g, bool all); /* staging; all: also for tensors that promised registered memory */
-enum status htp_graph_pool(struct backend_graph *g, enum htp_pool pool, const struct backend_mem *m); /* under the context's lock; NULL: memory of its own */
+enum status htp_graph_reserve(struct backend_graph *g,
+                              bool all); /* staging; all: also for tensors that promised registered memory */
+enum status htp_graph_pool(struct backend_graph *g, enum htp_pool pool,
+                           const struct backend_mem *m); /* under the context's lock; NULL: memory of its own */
 enum status htp_run(struct backend_graph *g, const struct backend_run *r);
 
 #endif

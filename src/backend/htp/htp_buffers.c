@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that a session sees: buffers of the client, known by the file behind the descriptor, and our own.
  *
- * A client that puts many tensors into one buffer registers it many times with different offsets, and often with several contexts. The buffer is
- * mapped into a session once, as a whole, and charged once. Descriptors of the client may be closed as soon as it is registered. */
+ * A client that puts many tensors into one buffer registers it many times with different offsets, and often with several
+ * contexts. The buffer is mapped into a session once, as a whole, and charged once. Descriptors of the client may be closed
+ * as soon as it is registered. */
 #include "backend/htp/htp_backend.h"
 
 #include <errno.h>
@@ -27,11 +28,14 @@ static enum status measure(const struct backend_mem_spec *s, struct extent *ret)
     off_t end = st.st_size > 0 || S_ISREG(st.st_mode) ? st.st_size : lseek(s->fd, 0, SEEK_END);
     bool known = end > 0 || S_ISREG(st.st_mode);
     uint64_t size = known ? (uint64_t)end : s->total ? s->total : s->offset + s->bytes;
-    RETURN_IF(s->total > size, ST_MAPPING, "file descriptor %d has %llu bytes; its descriptor says %llu", s->fd, (unsigned long long)size,
-              (unsigned long long)s->total);
-    RETURN_IF(s->offset > size || s->bytes > size - s->offset, ST_MAPPING, "file descriptor %d has %llu bytes; %llu bytes at offset %llu do not fit",
-              s->fd, (unsigned long long)size, (unsigned long long)s->bytes, (unsigned long long)s->offset);
-    *ret = (struct extent){ .device = st.st_dev, .inode = st.st_ino, .offset = 0, .bytes = s->total ? s->total : s->offset + s->bytes };
+    RETURN_IF(s->total > size, ST_MAPPING, "file descriptor %d has %llu bytes; its descriptor says %llu", s->fd,
+              (unsigned long long)size, (unsigned long long)s->total);
+    RETURN_IF(s->offset > size || s->bytes > size - s->offset, ST_MAPPING,
+              "file descriptor %d has %llu bytes; %llu bytes at offset %llu do not fit", s->fd, (unsigned long long)size,
+              (unsigned long long)s->bytes, (unsigned long long)s->offset);
+    *ret = (struct extent){
+        .device = st.st_dev, .inode = st.st_ino, .offset = 0, .bytes = s->total ? s->total : s->offset + s->bytes
+    };
     return ST_OK;
 }
 
@@ -94,23 +98,32 @@ static enum status fits_anywhere(struct backend_context *c, struct htp_session *
 
 static enum status check_use(const struct backend_context *c, const struct backend_mem_spec *s)
 {
-    uint64_t need = s->use == MEM_WEIGHTS ? c->weights : s->use == MEM_SPILL_FILL ? c->spill_fill : s->use == MEM_VTCM_BACKUP ? (uint64_t)c->vtcm_mb << 20 : 0;
+    uint64_t need = s->use == MEM_WEIGHTS       ? c->weights
+                    : s->use == MEM_SPILL_FILL  ? c->spill_fill
+                    : s->use == MEM_VTCM_BACKUP ? (uint64_t)c->vtcm_mb << 20
+                                                : 0;
     static const char *const names[] = { "", "weights", "spill-fill", "VTCM backup" };
-    RETURN_IF(s->bytes < need, ST_INVALID_ARG, "a %s buffer of %llu bytes; the context needs %llu (context properties)", names[s->use],
-              (unsigned long long)s->bytes, (unsigned long long)need);
+    RETURN_IF(s->bytes < need, ST_INVALID_ARG, "a %s buffer of %llu bytes; the context needs %llu (context properties)",
+              names[s->use], (unsigned long long)s->bytes, (unsigned long long)need);
     RETURN_IF(s->use == MEM_SPILL_FILL && c->group, ST_INVALID_ARG,
-              "a spill-fill buffer for a context whose group shares one already (REGISTER_MULTI_CONTEXTS); only one of the two is possible");
-    RETURN_IF(s->use != MEM_TENSOR && s->offset % HTP_BUFFER_ALIGN, ST_INVALID_ARG, "a %s buffer at offset %llu; a multiple of %d is needed",
-              names[s->use], (unsigned long long)s->offset, HTP_BUFFER_ALIGN);
+              "a spill-fill buffer for a context whose group shares one already (REGISTER_MULTI_CONTEXTS); only one of the "
+              "two is possible");
+    RETURN_IF(s->use != MEM_TENSOR && s->offset % HTP_BUFFER_ALIGN, ST_INVALID_ARG,
+              "a %s buffer at offset %llu; a multiple of %d is needed", names[s->use], (unsigned long long)s->offset,
+              HTP_BUFFER_ALIGN);
     return ST_OK;
 }
 
 static enum htp_pool pool_of(const struct backend_mem *m)
 {
-    return m->use == MEM_SPILL_FILL ? HTP_SPILL : m->use == MEM_VTCM_BACKUP ? HTP_BACKUP : m->use == MEM_WEIGHTS ? HTP_WEIGHTS : HTP_POOLS;
+    return m->use == MEM_SPILL_FILL    ? HTP_SPILL
+           : m->use == MEM_VTCM_BACKUP ? HTP_BACKUP
+           : m->use == MEM_WEIGHTS     ? HTP_WEIGHTS
+                                       : HTP_POOLS;
 }
 
-/* All graphs of the context use the newest buffer that was registered for a purpose; they run one after the other, so one is enough. */
+/* All graphs of the context use the newest buffer that was registered for a purpose; they run one after the other, so one is
+ * enough. */
 static enum status use_pool(struct backend_context *c, struct backend_mem *m)
 {
     enum status st = ST_OK;
@@ -137,7 +150,8 @@ static void leave_pool(struct backend_context *c, const struct backend_mem *m)
     bool used = c->pools[pool] == m;
     for (struct backend_graph *g = c->graphs; g && used; g = g->next)
         if (htp_graph_pool(g, pool, NULL) != ST_OK)
-            backend_log(BACKEND_WARN, "graph \"%s\" has no memory of its own in place of a buffer that is gone: %s", g->g->info.name, status_text());
+            backend_log(BACKEND_WARN, "graph \"%s\" has no memory of its own in place of a buffer that is gone: %s",
+                        g->g->info.name, status_text());
     c->pools[pool] = used ? NULL : c->pools[pool];
     pthread_mutex_unlock(&c->lock);
 }
@@ -172,7 +186,7 @@ void htp_mem_release(struct backend_mem *m)
     mem_free(m);
 }
 
-/* ---- our own memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- our own memory --------------------------------------------------------------------------------------------------- */
 
 static enum status map_own(struct htp_session *s, bool writable, struct htp_shared *m)
 {

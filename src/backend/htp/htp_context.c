@@ -6,14 +6,16 @@
 
 #include "base/mem.h"
 
-/* ---- life ------------------------------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------------------------------- */
 
 enum status htp_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t)
 {
     const struct backend_device_cfg *d = &cfg->device;
-    RETURN_IF(!htp_arch_known(t->arch), ST_BINARY_CONFIG, "the context binary was made for HTP architecture v%u, which is not known here", t->arch);
+    RETURN_IF(!htp_arch_known(t->arch), ST_BINARY_CONFIG,
+              "the context binary was made for HTP architecture v%u, which is not known here", t->arch);
     RETURN_IF(d->given && t->arch > d->arch, ST_BINARY_CONFIG,
-              "the context binary was made for HTP architecture v%u; the device is v%u: prepare the model for v%u, or create the device for a newer SoC",
+              "the context binary was made for HTP architecture v%u; the device is v%u: prepare the model for v%u, or "
+              "create the device for a newer SoC",
               t->arch, d->arch, d->arch);
     return ST_OK;
 }
@@ -22,7 +24,8 @@ enum status htp_open(const struct backend_context_cfg *cfg, struct backend_conte
 {
     struct backend_context *c = mem_new(struct backend_context);
     RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
-    const struct rpc_soc *s = cfg->device.soc_model ? rpc_soc_find(cfg->device.soc_model) : rpc_soc_of_arch(cfg->device.arch);
+    const struct rpc_soc *s =
+        cfg->device.soc_model ? rpc_soc_find(cfg->device.soc_model) : rpc_soc_of_arch(cfg->device.arch);
     if (!s)
         s = htp_soc_default();
     c->cfg = *cfg;
@@ -55,7 +58,8 @@ void htp_context_update(struct backend_context *c, const struct backend_context_
     c->own = *htp_context_settings(&c->cfg);
     c->own.prepare_only = prepare_only;
     if (c->own.grouped && !c->group)
-        backend_log(BACKEND_WARN, "a context joins a group when it is created; REGISTER_MULTI_CONTEXTS changes nothing later");
+        backend_log(BACKEND_WARN,
+                    "a context joins a group when it is created; REGISTER_MULTI_CONTEXTS changes nothing later");
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -76,14 +80,14 @@ enum status htp_check_context(struct backend_context *c)
     return s ? htp_session_check(s) : ST_OK;
 }
 
-/* ---- placing --------------------------------------------------------------------------------------------------------------- */
+/* ---- placing ---------------------------------------------------------------------------------------------------------- */
 
 static void say_where(const struct htp_session *s)
 {
     struct rpc_usage u = { 0 };
     s->link->usage(s->s, &u);
-    backend_log(BACKEND_INFO, "the context is on session %u (process %d): %llu of %llu bytes of addresses in use", s->index, u.pid,
-                (unsigned long long)(u.mapped_bytes + u.heap_bytes), (unsigned long long)u.budget);
+    backend_log(BACKEND_INFO, "the context is on session %u (process %d): %llu of %llu bytes of addresses in use", s->index,
+                u.pid, (unsigned long long)(u.mapped_bytes + u.heap_bytes), (unsigned long long)u.budget);
 }
 
 /* One session after the other, the next one only when the work did not fit. What the last one said has the numbers. */
@@ -94,7 +98,9 @@ static enum status search(struct backend_context *c, htp_work_fn *work, void *ar
         struct htp_session *s;
         enum status st = htp_session_get(i, c->arch, c->sessions, &s);
         if (st == ST_NOT_FOUND)
-            return status_fail(ST_NO_MEMORY, "the context does not fit into any session of the %u that the SoC has for one process: %s", c->sessions, why);
+            return status_fail(ST_NO_MEMORY,
+                               "the context does not fit into any session of the %u that the SoC has for one process: %s",
+                               c->sessions, why);
         if (st == ST_IN_USE)
             continue; /* by another architecture */
         TRY(st);
@@ -123,13 +129,15 @@ enum status htp_place(struct backend_context *c, htp_work_fn *work, void *arg)
     return st;
 }
 
-/* ---- preparing --------------------------------------------------------------------------------------------------------------- */
+/* ---- preparing -------------------------------------------------------------------------------------------------------- */
 
-enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
-                        struct binary_image *ret)
+enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
+                        struct backend_cancel *cancel, struct binary_image *ret)
 {
     const struct htp_prepare_link *p;
-    struct htp_prepare_args a = { .target = htp_binary_target(c->soc_model, c->arch), .cfg = htp_graph_settings(cfg), .priority = cfg->priority,
+    struct htp_prepare_args a = { .target = htp_binary_target(c->soc_model, c->arch),
+                                  .cfg = htp_graph_settings(cfg),
+                                  .priority = cfg->priority,
                                   .cancel = cancel };
     a.vtcm_mb = a.cfg.vtcm_max || a.cfg.vtcm_mb > c->vtcm_mb ? c->vtcm_mb : a.cfg.vtcm_mb;
     uint64_t most = (uint64_t)a.vtcm_mb << 20;
@@ -140,7 +148,7 @@ enum status htp_prepare(struct backend_context *c, const struct backend_graph_cf
     return st == ST_OK ? ST_OK : status_fail(st, "%s", p->explain());
 }
 
-/* ---- profiles ----------------------------------------------------------------------------------------------------------------- */
+/* ---- profiles --------------------------------------------------------------------------------------------------------- */
 
 static const struct {
     uint32_t type[2];
@@ -173,9 +181,11 @@ void htp_stage_events(struct backend_context *c, enum backend_stage stage, struc
 {
     struct htp_times *t = stage == STAGE_DEINIT ? &c->unloading : &c->loading;
     if (prof && t->calls) {
-        prof_add(prof, parent, stage_names[stage].type[0], PROF_UNIT_US, (t->rpc_ns + 500) / 1000, stage_names[stage].name[0]);
+        prof_add(prof, parent, stage_names[stage].type[0], PROF_UNIT_US, (t->rpc_ns + 500) / 1000,
+                 stage_names[stage].name[0]);
         if (stage_names[stage].name[1])
-            prof_add(prof, parent, stage_names[stage].type[1], PROF_UNIT_US, (t->worker_ns + 500) / 1000, stage_names[stage].name[1]);
+            prof_add(prof, parent, stage_names[stage].type[1], PROF_UNIT_US, (t->worker_ns + 500) / 1000,
+                     stage_names[stage].name[1]);
     }
     if (prof && c->own.memory_profiling && stage != STAGE_FINALIZE)
         add_heap(c, stage, prof, parent);

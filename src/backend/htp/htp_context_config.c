@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client's HTP context options and properties mean: one table row per option. Options that change nothing here yet are kept and said so in
- * the log; no valid option fails. */
+/* What a client's HTP context options and properties mean: one table row per option. Options that change nothing here yet
+ * are kept and said so in the log; no valid option fails. */
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 
 #include "backend/htp/htp_backend.h"
 
-static_assert(sizeof(struct htp_context_cfg) <= sizeof((struct backend_context_cfg){ 0 }.own), "settings fit into the room that api/ carries");
+static_assert(sizeof(struct htp_context_cfg) <= sizeof((struct backend_context_cfg){ 0 }.own),
+              "settings fit into the room that api/ carries");
 static_assert(HTP_BACKEND_ID == QNN_BACKEND_ID_HTP, "the number of the API");
 
 /* Options of newer headers than include/QNN. */
@@ -31,22 +32,31 @@ static const struct option {
     { QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, "WEIGHT_SHARING_ENABLED", FLAG, AT(weight_sharing), 0, false },
     { QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_MULTI_CONTEXTS, "REGISTER_MULTI_CONTEXTS", GROUP, AT(grouped), 0, false },
     { QNN_HTP_CONTEXT_CONFIG_OPTION_FILE_READ_MEMORY_BUDGET, "FILE_READ_MEMORY_BUDGET", U64, AT(file_budget_mb), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_DSP_MEMORY_PROFILING_ENABLED, "DSP_MEMORY_PROFILING_ENABLED", FLAG, AT(memory_profiling), 0, false },
+    { QNN_HTP_CONTEXT_CONFIG_OPTION_DSP_MEMORY_PROFILING_ENABLED, "DSP_MEMORY_PROFILING_ENABLED", FLAG, AT(memory_profiling),
+      0, false },
     { QNN_HTP_CONTEXT_CONFIG_OPTION_SHARE_RESOURCES, "SHARE_RESOURCES", FLAG, AT(share_resources), 0, true },
     { QNN_HTP_CONTEXT_CONFIG_OPTION_IO_MEM_ESTIMATION, "IO_MEM_ESTIMATION", FLAG, AT(io_estimation), 0, false },
     { QNN_HTP_CONTEXT_CONFIG_OPTION_PREPARE_ONLY, "PREPARE_ONLY", FLAG, AT(prepare_only), 0, false },
     { QNN_HTP_CONTEXT_CONFIG_OPTION_INIT_ACCELERATION, "INIT_ACCELERATION", FLAG, AT(init_acceleration), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_SKIP_VALIDATION_ON_BINARY_SECTION, "SKIP_VALIDATION_ON_BINARY_SECTION", FLAG, AT(skip_section_check), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_SHARE_RESOURCES_OPTIMIZATION_TYPE, "SHARE_RESOURCES_OPTIMIZATION_TYPE", U32, AT(share_type), 2, true },
+    { QNN_HTP_CONTEXT_CONFIG_OPTION_SKIP_VALIDATION_ON_BINARY_SECTION, "SKIP_VALIDATION_ON_BINARY_SECTION", FLAG,
+      AT(skip_section_check), 0, true },
+    { QNN_HTP_CONTEXT_CONFIG_OPTION_SHARE_RESOURCES_OPTIMIZATION_TYPE, "SHARE_RESOURCES_OPTIMIZATION_TYPE", U32,
+      AT(share_type), 2, true },
     { QNN_HTP_CONTEXT_CONFIG_OPTION_USE_EXTENDED_UDMA, "USE_EXTENDED_UDMA", FLAG, AT(extended_udma), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_CONCURRENT_RESOURCE_SHARING, "REGISTER_CONCURRENT_RESOURCE_SHARING", GROUP, AT(concurrent_group), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_LORA_WEIGHT_SHARING_ENABLED, "LORA_WEIGHT_SHARING_ENABLED", FLAG, AT(lora_sharing), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED, "LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", FLAG, AT(lora_preload), 0, true },
+    { QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_CONCURRENT_RESOURCE_SHARING, "REGISTER_CONCURRENT_RESOURCE_SHARING", GROUP,
+      AT(concurrent_group), 0, true },
+    { QNN_HTP_CONTEXT_CONFIG_OPTION_LORA_WEIGHT_SHARING_ENABLED, "LORA_WEIGHT_SHARING_ENABLED", FLAG, AT(lora_sharing), 0,
+      true },
+    { QNN_HTP_CONTEXT_CONFIG_OPTION_LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED, "LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", FLAG,
+      AT(lora_preload), 0, true },
     { QNN_HTP_CONTEXT_CONFIG_OPTION_REUSED_IO_LIMIT, "REUSED_IO_LIMIT", U64, AT(reused_io_limit_mb), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_REFERENCE_WEIGHT_SHARING_ENABLED, "REFERENCE_WEIGHT_SHARING_ENABLED", FLAG, AT(reference_sharing), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_CONCURRENT_DESERIALIZATION_EXTRA_SIZE, "CONCURRENT_DESERIALIZATION_EXTRA_SIZE", U32, AT(deserialization_extra_kb), 0, true },
+    { QNN_HTP_CONTEXT_CONFIG_OPTION_REFERENCE_WEIGHT_SHARING_ENABLED, "REFERENCE_WEIGHT_SHARING_ENABLED", FLAG,
+      AT(reference_sharing), 0, true },
+    { QNN_HTP_CONTEXT_CONFIG_OPTION_CONCURRENT_DESERIALIZATION_EXTRA_SIZE, "CONCURRENT_DESERIALIZATION_EXTRA_SIZE", U32,
+      AT(deserialization_extra_kb), 0, true },
     { QNN_HTP_CONTEXT_CONFIG_OPTION_GRAPH_SPLITTING_ENABLED, "GRAPH_SPLITTING_ENABLED", FLAG, AT(graph_splitting), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_CONCURRENT_DESERIALIZATION_PATCH, "CONCURRENT_DESERIALIZATION_PATCH", FD, AT(patch_fd), 0, true },
+    { QNN_HTP_CONTEXT_CONFIG_OPTION_CONCURRENT_DESERIALIZATION_PATCH, "CONCURRENT_DESERIALIZATION_PATCH", FD, AT(patch_fd),
+      0, true },
     { GRAPH_SPLITTING_CONFIGS, "GRAPH_SPLITTING_CONFIGS", FLAG, AT(graph_splitting), 0, true },
     { LORA_PRELOAD_BUFFER_GROUPS, "LORA_PRELOAD_BUFFER_GROUPS", LIST, AT(lora_preload), 0, true },
     { PARALLEL_WEIGHT_LOADING, "PARALLEL_WEIGHT_LOADING", U32, AT(parallel_loading), 2, true },
@@ -71,8 +81,8 @@ static enum status take_number(const struct option *o, const char *from, struct 
     size_t bytes = o->kind == U64 ? sizeof wide : sizeof narrow;
     memcpy(o->kind == U64 ? (void *)&wide : (void *)&narrow, from, bytes);
     uint64_t value = o->kind == U64 ? wide : narrow;
-    RETURN_IF(o->max && value > o->max, ST_INVALID_CONFIG, "HTP context config: %s is %llu; 0 to %llu are allowed", o->name, (unsigned long long)value,
-              (unsigned long long)o->max);
+    RETURN_IF(o->max && value > o->max, ST_INVALID_CONFIG, "HTP context config: %s is %llu; 0 to %llu are allowed", o->name,
+              (unsigned long long)value, (unsigned long long)o->max);
     memcpy((char *)s + o->at, from, bytes);
     return ST_OK;
 }
@@ -80,7 +90,9 @@ static enum status take_number(const struct option *o, const char *from, struct 
 static void take_group(const struct option *o, const QnnHtpContext_GroupRegistration_t *g, struct htp_context_cfg *s)
 {
     *((uint8_t *)s + o->at) = 1;
-    *(o->option == QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_MULTI_CONTEXTS ? &s->first_of_group : &s->first_of_concurrent_group) = g->firstGroupHandle;
+    *(o->option == QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_MULTI_CONTEXTS ? &s->first_of_group
+                                                                         : &s->first_of_concurrent_group) =
+        g->firstGroupHandle;
     if (!g->firstGroupHandle)
         s->max_spill_fill = g->maxSpillFillBuffer;
 }
@@ -114,13 +126,15 @@ enum status htp_context_config(const void *custom, struct backend_context_cfg *c
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         if (options[i].option == (uint32_t)c->option)
             return take(&options[i], c, htp_context_settings(cfg));
-    return status_fail(ST_NOT_SUPPORTED, "HTP context config: option %u is unknown; 1 to 13, 16 to 23 and 25 are known", (unsigned)c->option);
+    return status_fail(ST_NOT_SUPPORTED, "HTP context config: option %u is unknown; 1 to 13, 16 to 23 and 25 are known",
+                       (unsigned)c->option);
 }
 
 enum status htp_context_property(struct backend_context *c, void *custom)
 {
     QnnHtpContext_CustomProperty_t *p = custom;
-    RETURN_IF(!p, ST_INVALID_ARG, "HTP context property: customProperty is NULL; a QnnHtpContext_CustomProperty_t is expected");
+    RETURN_IF(!p, ST_INVALID_ARG,
+              "HTP context property: customProperty is NULL; a QnnHtpContext_CustomProperty_t is expected");
     switch (p->option) {
     case QNN_HTP_CONTEXT_GET_PROP_BUFFER_START_ALIGNMENT:
         p->bufferStartAlignment = HTP_BUFFER_ALIGN;
@@ -135,7 +149,8 @@ enum status htp_context_property(struct backend_context *c, void *custom)
         p->vtcmBackupBufferSize = (uint64_t)c->vtcm_mb << 20;
         return ST_OK;
     default:
-        return status_fail(ST_INVALID_ARG, "HTP context property %u is unknown; 1, 2, 3 and 6 are known", (unsigned)p->option);
+        return status_fail(ST_INVALID_ARG, "HTP context property %u is unknown; 1, 2, 3 and 6 are known",
+                           (unsigned)p->option);
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an HTP does per cycle, for estimates (docs/cost.md). Apart from htp_backend.h since only the compiler and bench/cost_hub.c need it. */
+/* What an HTP does per cycle, for estimates (docs/cost.md). Apart from htp_backend.h since only the compiler and
+ * bench/cost_hub.c need it. */
 #ifndef BACKEND_HTP_HTP_COST_H
 #define BACKEND_HTP_HTP_COST_H
 

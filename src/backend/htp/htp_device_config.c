@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices: what a client's HTP device options mean, and the description of the virtual SoC.
  *
- * QnnHtpDevice_CustomConfig_t has had two layouts without a version field: values at byte 4 (12 bytes, SDKs up to 2.43) and at byte 8 (16 bytes).
- * Both are read from a client's memory as words; which one it is shows by where a value lies that makes sense. */
+ * QnnHtpDevice_CustomConfig_t has had two layouts without a version field: values at byte 4 (12 bytes, SDKs up to 2.43) and
+ * at byte 8 (16 bytes). Both are read from a client's memory as words; which one it is shows by where a value lies that
+ * makes sense. */
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -27,27 +28,33 @@ static bool soc_known(uint32_t model)
     return rpc_soc_find(model) != NULL;
 }
 
-/* Old: [option, model]; new: [option, padding, model]. In the old layout word 2 is what the client left in the rest of the union. */
+/* Old: [option, model]; new: [option, padding, model]. In the old layout word 2 is what the client left in the rest of the
+ * union. */
 static enum status take_soc(const void *c, struct backend_device_cfg *cfg)
 {
     uint32_t old = word(c, 1), model = word(c, 2);
     if (!soc_known(model) && soc_known(old))
         model = old;
     const struct rpc_soc *s = model ? rpc_soc_find(model) : htp_soc_default();
-    RETURN_IF(!s, ST_INVALID_CONFIG, "HTP device config: SoC model %u is not known; 43 (SM8550), 57 (SM8650), 69 (SM8750) and 87 (SM8850) are some that are",
+    RETURN_IF(!s, ST_INVALID_CONFIG,
+              "HTP device config: SoC model %u is not known; 43 (SM8550), 57 (SM8650), 69 (SM8750) and 87 (SM8850) are some "
+              "that are",
               model);
-    RETURN_IF(!s->has_htp, ST_INVALID_CONFIG, "HTP device config: SoC model %u (%s) has an older DSP without an HTP", model, s->name);
+    RETURN_IF(!s->has_htp, ST_INVALID_CONFIG, "HTP device config: SoC model %u (%s) has an older DSP without an HTP", model,
+              s->name);
     cfg->soc_model = s->model;
     return ST_OK;
 }
 
-/* Old: [option, device, value]; new: [option, padding, device, value]. Devices have small numbers, so an architecture in word 2 is a value. */
+/* Old: [option, device, value]; new: [option, padding, device, value]. Devices have small numbers, so an architecture in
+ * word 2 is a value. */
 static enum status take_arch(const void *c, struct backend_device_cfg *cfg)
 {
     uint32_t arch = htp_arch_known(word(c, 2)) ? word(c, 2) : word(c, 3);
     if (arch == QNN_HTP_DEVICE_ARCH_NONE)
         return ST_OK;
-    RETURN_IF(!htp_arch_known(arch), ST_INVALID_CONFIG, "HTP device config: architecture %u; 68, 69, 73, 75, 79, 81, 85 and 89 are known", arch);
+    RETURN_IF(!htp_arch_known(arch), ST_INVALID_CONFIG,
+              "HTP device config: architecture %u; 68, 69, 73, 75, 79, 81, 85 and 89 are known", arch);
     cfg->arch = arch;
     cfg->flags |= DEVICE_ARCH_GIVEN;
     return ST_OK;
@@ -61,7 +68,8 @@ static void take_flag(const void *c, uint32_t flag, struct backend_device_cfg *c
 
 enum status htp_device_config(const void *custom, struct backend_device_cfg *cfg)
 {
-    RETURN_IF(!custom, ST_INVALID_CONFIG, "HTP device config: customConfig is NULL; a QnnHtpDevice_CustomConfig_t is expected");
+    RETURN_IF(!custom, ST_INVALID_CONFIG,
+              "HTP device config: customConfig is NULL; a QnnHtpDevice_CustomConfig_t is expected");
     uint32_t option = word(custom, 0);
     switch (option) {
     case QNN_HTP_DEVICE_CONFIG_OPTION_SOC:
@@ -86,7 +94,8 @@ enum status htp_device_config(const void *custom, struct backend_device_cfg *cfg
     case QNN_HTP_DEVICE_CONFIG_OPTION_HTP_EXTENSION:
         return ST_OK;
     default:
-        return status_fail(ST_INVALID_CONFIG, "HTP device config: option %u is unknown; 0 (SOC) to 6 (APP_UID) are known", option);
+        return status_fail(ST_INVALID_CONFIG, "HTP device config: option %u is unknown; 0 (SOC) to 6 (APP_UID) are known",
+                           option);
     }
 }
 
@@ -94,20 +103,21 @@ enum status htp_device_config(const void *custom, struct backend_device_cfg *cfg
 enum status htp_device_platform(const void *platform, struct backend_device_cfg *cfg)
 {
     const QnnDevice_PlatformInfo_t *p = platform;
-    RETURN_IF(!p || p->version != QNN_DEVICE_PLATFORM_INFO_VERSION_1, ST_INVALID_CONFIG, "platform info is NULL or of version %u; 1 is known",
-              p ? (unsigned)p->version : 0);
+    RETURN_IF(!p || p->version != QNN_DEVICE_PLATFORM_INFO_VERSION_1, ST_INVALID_CONFIG,
+              "platform info is NULL or of version %u; 1 is known", p ? (unsigned)p->version : 0);
     RETURN_IF(!p->v1.numHwDevices || !p->v1.hwDevices, ST_INVALID_CONFIG, "platform info names no hardware device");
     const QnnDevice_HardwareDeviceInfo_t *h = p->v1.hwDevices;
-    RETURN_IF(h->version != QNN_DEVICE_HARDWARE_DEVICE_INFO_VERSION_1, ST_INVALID_CONFIG, "hardware device info of version %u; 1 is known",
-              (unsigned)h->version);
+    RETURN_IF(h->version != QNN_DEVICE_HARDWARE_DEVICE_INFO_VERSION_1, ST_INVALID_CONFIG,
+              "hardware device info of version %u; 1 is known", (unsigned)h->version);
     const QnnHtpDevice_DeviceInfoExtension_t *x = h->v1.deviceInfoExtension;
     if (!x)
         return ST_OK; /* some of the cores of the default device */
-    RETURN_IF(x->devType != QNN_HTP_DEVICE_TYPE_ON_CHIP, ST_INVALID_CONFIG, "platform info: device type %u; 0 (on chip) is supported",
-              (unsigned)x->devType);
+    RETURN_IF(x->devType != QNN_HTP_DEVICE_TYPE_ON_CHIP, ST_INVALID_CONFIG,
+              "platform info: device type %u; 0 (on chip) is supported", (unsigned)x->devType);
     const QnnHtpDevice_OnChipDeviceInfoExtension_t *chip = &x->onChipDevice;
     if (chip->arch != QNN_HTP_DEVICE_ARCH_NONE && chip->arch != QNN_HTP_DEVICE_ARCH_UNKNOWN) {
-        RETURN_IF(!htp_arch_known((uint32_t)chip->arch), ST_INVALID_CONFIG, "platform info: architecture %u is unknown", (unsigned)chip->arch);
+        RETURN_IF(!htp_arch_known((uint32_t)chip->arch), ST_INVALID_CONFIG, "platform info: architecture %u is unknown",
+                  (unsigned)chip->arch);
         cfg->arch = (uint32_t)chip->arch;
         cfg->flags |= DEVICE_ARCH_GIVEN;
     }
@@ -131,10 +141,12 @@ enum status htp_device_check(struct backend_device_cfg *cfg)
     if (!s)
         s = rpc_soc_of_arch(cfg->arch);
     RETURN_IF(s && !s->arch && !(cfg->flags & DEVICE_ARCH_GIVEN), ST_INVALID_CONFIG,
-              "HTP device config: the architecture of SoC model %u (%s) is not public; give option ARCH, too", s->model, s->name);
+              "HTP device config: the architecture of SoC model %u (%s) is not public; give option ARCH, too", s->model,
+              s->name);
     if (s && s->arch) {
         if (cfg->flags & DEVICE_ARCH_GIVEN && cfg->arch != s->arch && cfg->soc_model)
-            backend_log(BACKEND_WARN, "HTP device config: SoC %s has architecture v%u; the option ARCH v%u is ignored", s->name, s->arch, cfg->arch);
+            backend_log(BACKEND_WARN, "HTP device config: SoC %s has architecture v%u; the option ARCH v%u is ignored",
+                        s->name, s->arch, cfg->arch);
         if (cfg->soc_model || !(cfg->flags & DEVICE_ARCH_GIVEN))
             cfg->arch = s->arch;
     }
@@ -143,7 +155,7 @@ enum status htp_device_check(struct backend_device_cfg *cfg)
     return ST_OK;
 }
 
-/* ---- the description ---------------------------------------------------------------------------------------------------- */
+/* ---- the description -------------------------------------------------------------------------------------------------- */
 
 enum { MAX_CORES = 8 };
 
@@ -160,21 +172,32 @@ enum status htp_platform_info(const struct backend_device_cfg *cfg, void **ret)
 {
     struct platform *p = mem_new(struct platform);
     RETURN_IF(!p, ST_NO_MEMORY, "no memory to describe the platform");
-    const struct rpc_soc *def = htp_soc_default(), *s = cfg && cfg->soc_model ? rpc_soc_find(cfg->soc_model) : cfg ? rpc_soc_of_arch(cfg->arch) : def;
+    const struct rpc_soc *def = htp_soc_default(), *s = cfg && cfg->soc_model ? rpc_soc_find(cfg->soc_model)
+                                                        : cfg                 ? rpc_soc_of_arch(cfg->arch)
+                                                                              : def;
     if (!s)
         s = def;
     p->extension = (QnnHtpDevice_DeviceInfoExtension_t){
         .devType = QNN_HTP_DEVICE_TYPE_ON_CHIP,
-        .onChipDevice = { .vtcmSize = s->vtcm_mb, .socModel = cfg ? cfg->soc_model : s->model, .signedPdSupport = true, .dlbcSupport = s->arch >= 69,
+        .onChipDevice = { .vtcmSize = s->vtcm_mb,
+                          .socModel = cfg ? cfg->soc_model : s->model,
+                          .signedPdSupport = true,
+                          .dlbcSupport = s->arch >= 69,
                           .arch = (QnnHtpDevice_Arch_t)(cfg ? cfg->arch : s->arch) },
     };
     for (uint32_t i = 0; i < s->cores && i < MAX_CORES; i++)
-        p->cores[i] = (QnnDevice_CoreInfo_t){ .version = QNN_DEVICE_CORE_INFO_VERSION_1, .v1 = { .coreId = i, .coreType = QNN_HTP_CORE_TYPE_NSP } };
+        p->cores[i] = (QnnDevice_CoreInfo_t){ .version = QNN_DEVICE_CORE_INFO_VERSION_1,
+                                              .v1 = { .coreId = i, .coreType = QNN_HTP_CORE_TYPE_NSP } };
     p->device = (QnnDevice_HardwareDeviceInfo_t){
         .version = QNN_DEVICE_HARDWARE_DEVICE_INFO_VERSION_1,
-        .v1 = { .deviceId = 0, .deviceType = 0, .numCores = s->cores, .cores = p->cores, .deviceInfoExtension = &p->extension },
+        .v1 = { .deviceId = 0,
+                .deviceType = 0,
+                .numCores = s->cores,
+                .cores = p->cores,
+                .deviceInfoExtension = &p->extension },
     };
-    p->info = (QnnDevice_PlatformInfo_t){ .version = QNN_DEVICE_PLATFORM_INFO_VERSION_1, .v1 = { .numHwDevices = 1, .hwDevices = &p->device } };
+    p->info = (QnnDevice_PlatformInfo_t){ .version = QNN_DEVICE_PLATFORM_INFO_VERSION_1,
+                                          .v1 = { .numHwDevices = 1, .hwDevices = &p->device } };
     if (cfg)
         htp_soc_use(cfg->arch); /* votes know no device */
     *ret = p;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What profiles say of the device that is simulated: cycles and bytes of the plan, the same in every run and on every computer, and the time that these cycles
- * take at the clock that is voted for. Their names say "estimated", and no time of this computer is among them (docs/cost.md). */
+/* What profiles say of the device that is simulated: cycles and bytes of the plan, the same in every run and on every
+ * computer, and the time that these cycles take at the clock that is voted for. Their names say "estimated", and no time of
+ * this computer is among them (docs/cost.md). */
 #include <stdio.h>
 
 #include "backend/htp/htp_backend.h"
@@ -26,7 +27,8 @@ static const struct estimate_row {
 };
 enum { CYCLE_ROWS = 3, ROWS = sizeof rows / sizeof rows[0] };
 
-/* Share of the clock at a corner of the performance infrastructure, a choice of the simulation; a vote for none, and the finer EXP ones, leave the full clock. */
+/* Share of the clock at a corner of the performance infrastructure, a choice of the simulation; a vote for none, and the
+ * finer EXP ones, leave the full clock. */
 static const struct {
     uint32_t corner, percent;
 } corners[] = { { 0x20, 30 }, { 0x30, 40 }, { 0x40, 55 }, { 0x50, 65 }, { 0x60, 75 }, { 0x70, 85 }, { 0x80, 92 } };
@@ -48,7 +50,16 @@ void htp_estimate_finalize(const struct binary_graph *g, struct prof *prof)
     if (!cycles)
         return;
     binary_graph_moves(g, &m);
-    const uint64_t values[ROWS] = { cycles, cycles - cycles * SPREAD / PERCENT, cycles + cycles * SPREAD / PERCENT, 0, m.inputs + m.weights, m.fill, m.spill, 0, 0, m.outputs };
+    const uint64_t values[ROWS] = { cycles,
+                                    cycles - cycles * SPREAD / PERCENT,
+                                    cycles + cycles * SPREAD / PERCENT,
+                                    0,
+                                    m.inputs + m.weights,
+                                    m.fill,
+                                    m.spill,
+                                    0,
+                                    0,
+                                    m.outputs };
     int32_t top = prof_add(prof, PROF_ROOT, 2004, PROF_UNIT_NONE, 0, "Performance estimate"), bytes = PROF_ROOT;
     prof_add(prof, top, 2005, PROF_UNIT_NONE, 0, "Mode: simulation of one HTP");
     for (uint32_t i = 0; i < ROWS; i++) {
@@ -67,8 +78,11 @@ static void add_moves(const struct binary_graph *g, const struct backend_run *r,
     const struct {
         const char *name;
         uint64_t bytes;
-    } all[] = { { "Bytes moved by DMA (weights, estimated)", m.weights }, { "Bytes moved by DMA (inputs, estimated)", m.inputs }, { "Bytes moved by DMA (outputs, estimated)", m.outputs },
-                { "Bytes moved by DMA (fill, estimated)", m.fill },       { "Bytes moved by DMA (spill, estimated)", m.spill } };
+    } all[] = { { "Bytes moved by DMA (weights, estimated)", m.weights },
+                { "Bytes moved by DMA (inputs, estimated)", m.inputs },
+                { "Bytes moved by DMA (outputs, estimated)", m.outputs },
+                { "Bytes moved by DMA (fill, estimated)", m.fill },
+                { "Bytes moved by DMA (spill, estimated)", m.spill } };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         prof_add(r->prof, r->prof_parent, DMA_EVENT + (uint32_t)i, PROF_UNIT_BYTES, all[i].bytes * times, all[i].name);
 }
@@ -84,7 +98,8 @@ void htp_estimate_execute(const struct backend_graph *graph, const struct backen
     snprintf(name, sizeof name, "Accelerator (execute) time (estimated, at %u MHz)", mhz);
     prof_add(r->prof, r->prof_parent, 30005, PROF_UNIT_US, (g->info.cycles * times + mhz / 2) / mhz, name);
     add_moves(g, r, times);
-    int32_t top = prof_add(r->prof, r->prof_parent, 3003, PROF_UNIT_CYCLES, g->info.cycles * times, "Accelerator (execute) time (cycles, estimated)");
+    int32_t top = prof_add(r->prof, r->prof_parent, 3003, PROF_UNIT_CYCLES, g->info.cycles * times,
+                           "Accelerator (execute) time (cycles, estimated)");
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         snprintf(name, sizeof name, "%s:OpId_%u (cycles, estimated)", g->nodes[i].name, i);
         prof_add(r->prof, top, PROF_NODE, PROF_UNIT_CYCLES, g->nodes[i].cycles * times, name);

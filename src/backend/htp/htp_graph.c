@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs in a session: the binary mapped there once per context, a program loaded from it, and staging memory for tensors that will come as plain
- * pointers. Tensors declared with a memory handle get none (Qmem graphs). */
+/* Graphs in a session: the binary mapped there once per context, a program loaded from it, and staging memory for tensors
+ * that will come as plain pointers. Tensors declared with a memory handle get none (Qmem graphs). */
 #include "backend/htp/htp_backend.h"
 
 #include <inttypes.h>
@@ -10,9 +10,10 @@
 
 #define NO_PLACE UINT64_MAX
 
-/* ---- the binary -------------------------------------------------------------------------------------------------------------- */
+/* ---- the binary ------------------------------------------------------------------------------------------------------- */
 
-static enum status binary_get(struct backend_context *c, struct htp_session *s, const struct binary *b, struct htp_binary **ret)
+static enum status binary_get(struct backend_context *c, struct htp_session *s, const struct binary *b,
+                              struct htp_binary **ret)
 {
     for (struct htp_binary *h = c->binaries; h; h = h->next)
         if (h->binary == b) {
@@ -45,7 +46,7 @@ static void binary_put(struct backend_context *c, struct htp_session *s, struct 
     mem_free(b);
 }
 
-/* ---- staging ------------------------------------------------------------------------------------------------------------------ */
+/* ---- staging ---------------------------------------------------------------------------------------------------------- */
 
 static uint64_t align_up(uint64_t n)
 {
@@ -77,7 +78,7 @@ enum status htp_graph_reserve(struct backend_graph *g, bool all)
     return reserve(g, g->context->session, all);
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------------------ */
+/* ---- loading ---------------------------------------------------------------------------------------------------------- */
 
 struct request {
     const struct binary *binary;
@@ -105,7 +106,8 @@ static enum status check_room(const struct backend_context *c, const struct htp_
     uint64_t need = sum_need(c, s, b);
     s->link->usage(s->s, &u);
     uint64_t used = u.mapped_bytes + u.heap_bytes, room = used < u.budget ? u.budget - used : 0;
-    RETURN_IF(u.budget && need > room, ST_NO_MEMORY, "%" PRIu64 " bytes are needed%s; session %u has %" PRIu64 " of %" PRIu64 " left", need,
+    RETURN_IF(u.budget && need > room, ST_NO_MEMORY,
+              "%" PRIu64 " bytes are needed%s; session %u has %" PRIu64 " of %" PRIu64 " left", need,
               c->own.io_estimation ? " with inputs and outputs" : "", s->index, room, u.budget);
     return ST_OK;
 }
@@ -168,7 +170,8 @@ static enum status make_tables(struct backend_graph *g)
     g->io = mem_array(struct rpc_io, n);
     g->dims = mem_array(uint32_t, (size_t)n * MAX_RANK);
     g->made = mem_array(uint8_t, n);
-    RETURN_IF(!g->place || !g->io || !g->dims || !g->made, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
+    RETURN_IF(!g->place || !g->io || !g->dims || !g->made, ST_NO_MEMORY, "graph \"%s\": no memory to load it",
+              g->g->info.name);
     return ST_OK;
 }
 
@@ -225,7 +228,9 @@ static enum status load(struct backend_graph *g, const struct binary *b, uint32_
 
 static uint64_t pool_bytes(const struct backend_graph *g, enum htp_pool pool)
 {
-    const uint64_t bytes[HTP_POOLS] = { [HTP_SPILL] = g->g->info.spill_fill_bytes, [HTP_BACKUP] = g->g->info.vtcm_used, [HTP_WEIGHTS] = g->g->constant_bytes };
+    const uint64_t bytes[HTP_POOLS] = {
+        [HTP_SPILL] = g->g->info.spill_fill_bytes, [HTP_BACKUP] = g->g->info.vtcm_used, [HTP_WEIGHTS] = g->g->constant_bytes
+    };
     return bytes[pool];
 }
 
@@ -253,8 +258,9 @@ static enum status join_pool(struct backend_graph *g, enum htp_pool pool)
     const struct backend_mem *m = g->context->pools[pool];
     if (!m || m->bytes >= begin_in(g, pool) + pool_bytes(g, pool))
         return m ? htp_graph_pool(g, pool, m) : ST_OK;
-    backend_log(BACKEND_INFO, "graph \"%s\" %s %" PRIu64 " bytes, more than the registered buffer has; it uses memory of its own", g->g->info.name, does[pool],
-                pool_bytes(g, pool));
+    backend_log(BACKEND_INFO,
+                "graph \"%s\" %s %" PRIu64 " bytes, more than the registered buffer has; it uses memory of its own",
+                g->g->info.name, does[pool], pool_bytes(g, pool));
     return ST_OK;
 }
 
@@ -282,8 +288,9 @@ static void leave_context(struct backend_graph *g)
 
 enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret)
 {
-    RETURN_IF(b->target.backend_id != HTP_BACKEND_ID, ST_BINARY_CONFIG, "the context binary was made for backend %u; this is the HTP backend (%d)",
-              b->target.backend_id, HTP_BACKEND_ID);
+    RETURN_IF(b->target.backend_id != HTP_BACKEND_ID, ST_BINARY_CONFIG,
+              "the context binary was made for backend %u; this is the HTP backend (%d)", b->target.backend_id,
+              HTP_BACKEND_ID);
     RETURN_IF(graph >= b->n_graphs, ST_INVALID_ARG, "graph %u of a context binary that has %u", graph, b->n_graphs);
     struct backend_graph *g = mem_new(struct backend_graph);
     RETURN_IF(!g, ST_NO_MEMORY, "no memory to load a graph");
@@ -297,7 +304,8 @@ enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t
         htp_unload(g);
         return st;
     }
-    backend_log(BACKEND_VERBOSE, "graph \"%s\" is loaded: %u nodes, %u tensors of the client", g->g->info.name, g->g->n_nodes, g->g->n_io);
+    backend_log(BACKEND_VERBOSE, "graph \"%s\" is loaded: %u nodes, %u tensors of the client", g->g->info.name,
+                g->g->n_nodes, g->g->n_io);
     *ret = g;
     return ST_OK;
 }

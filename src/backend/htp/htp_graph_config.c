@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client's HTP graph options mean: one table row per option. Options that change nothing here yet are kept and said so in the log; no valid
- * option fails. */
+/* What a client's HTP graph options mean: one table row per option. Options that change nothing here yet are kept and said
+ * so in the log; no valid option fails. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define AT(field) offsetof(struct htp_graph_cfg, field)
 
-/* ---- optimizations: a type and a float -------------------------------------------------------------------------------------- */
+/* ---- optimizations: a type and a float -------------------------------------------------------------------------------- */
 
 static const struct {
     uint32_t type;
@@ -25,7 +25,8 @@ static const struct {
     { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_RETRIES, "FINALIZE_RETRIES", false, AT(finalize_retries), true },
     { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_DLBC, "ENABLE_DLBC", true, AT(dlbc), false },
     { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_DLBC_WEIGHTS, "ENABLE_DLBC_WEIGHTS", true, AT(dlbc_weights), true },
-    { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_SPARSE_WEIGHTS_COMPRESSION, "ENABLE_SPARSE_WEIGHTS_COMPRESSION", true, AT(sparse_weights), true },
+    { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_SPARSE_WEIGHTS_COMPRESSION, "ENABLE_SPARSE_WEIGHTS_COMPRESSION", true,
+      AT(sparse_weights), true },
     { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_SLC_ALLOCATOR, "ENABLE_SLC_ALLOCATOR", true, AT(slc), true },
     { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_VTCM_RETENTION, "ENABLE_VTCM_RETENTION", true, AT(vtcm_retention), true },
     { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_CACHED_WEIGHTS, "ENABLE_CACHED_WEIGHTS", true, AT(cached_weights), true },
@@ -41,14 +42,16 @@ static enum status take_optimization(const QnnHtpGraph_CustomConfig_t *c, struct
     uint32_t type = (uint32_t)c->optimizationOption.type;
     float v = c->optimizationOption.floatValue;
     if (type == QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG) {
-        RETURN_IF(!(v >= 1.0f && v <= 3.0f) || v != rintf(v), ST_INVALID_CONFIG, "HTP graph config: optimization level %g; 1, 2 and 3 are allowed", (double)v);
+        RETURN_IF(!(v >= 1.0f && v <= 3.0f) || v != rintf(v), ST_INVALID_CONFIG,
+                  "HTP graph config: optimization level %g; 1, 2 and 3 are allowed", (double)v);
         s->opt_level = (uint32_t)v;
         return ST_OK;
     }
     for (size_t i = 0; i < sizeof optimizations / sizeof optimizations[0]; i++) {
         if (optimizations[i].type != type)
             continue;
-        RETURN_IF(!isfinite(v) || v < 0, ST_INVALID_CONFIG, "HTP graph config: %s is %g; 0 and more are allowed", optimizations[i].name, (double)v);
+        RETURN_IF(!isfinite(v) || v < 0, ST_INVALID_CONFIG, "HTP graph config: %s is %g; 0 and more are allowed",
+                  optimizations[i].name, (double)v);
         if (optimizations[i].flag)
             *((uint8_t *)s + optimizations[i].at) = v != 0;
         else
@@ -60,7 +63,7 @@ static enum status take_optimization(const QnnHtpGraph_CustomConfig_t *c, struct
     return status_fail(ST_INVALID_CONFIG, "HTP graph config: optimization type %u is unknown; 1 to 9 are known", type);
 }
 
-/* ---- options with rules of their own ---------------------------------------------------------------------------------------- */
+/* ---- options with rules of their own ---------------------------------------------------------------------------------- */
 
 static enum status take_precision(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s)
 {
@@ -118,8 +121,8 @@ static enum status take_parallel(const QnnHtpGraph_CustomConfig_t *c, struct htp
 static enum status take_bounding(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s)
 {
     float hmx = c->hmxBoundingInfo.targetHmxFreqHz, core = c->hmxBoundingInfo.targetDspCoreFreq;
-    RETURN_IF(!isfinite(hmx) || !isfinite(core) || hmx < 0 || core < 0, ST_INVALID_CONFIG, "HTP graph config: HMX_BOUNDING of %g and %g Hz",
-              (double)hmx, (double)core);
+    RETURN_IF(!isfinite(hmx) || !isfinite(core) || hmx < 0 || core < 0, ST_INVALID_CONFIG,
+              "HTP graph config: HMX_BOUNDING of %g and %g Hz", (double)hmx, (double)core);
     s->hmx_hz = hmx;
     s->core_hz = core;
     without_effect("HMX_BOUNDING");
@@ -145,7 +148,7 @@ static enum status take_reserved(const QnnHtpGraph_CustomConfig_t *c, struct htp
     return ST_OK;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the table -------------------------------------------------------------------------------------------------------- */
 
 static const struct {
     uint32_t option;
@@ -157,18 +160,22 @@ static const struct {
     { QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, "OPTIMIZATION", take_optimization, 0, false },
     { QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION, "PRECISION", take_precision, 0, false },
     { QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_MB, "VTCM_SIZE_IN_MB", take_vtcm_mb, 0, false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_FOLD_RELU_ACTIVATION_INTO_CONV_OFF, "FOLD_RELU_ACTIVATION_INTO_CONV_OFF", NULL, AT(fold_relu_off), false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_SHORT_DEPTH_CONV_ON_HMX_OFF, "SHORT_DEPTH_CONV_ON_HMX_OFF", NULL, AT(short_depth_off), true },
+    { QNN_HTP_GRAPH_CONFIG_OPTION_FOLD_RELU_ACTIVATION_INTO_CONV_OFF, "FOLD_RELU_ACTIVATION_INTO_CONV_OFF", NULL,
+      AT(fold_relu_off), false },
+    { QNN_HTP_GRAPH_CONFIG_OPTION_SHORT_DEPTH_CONV_ON_HMX_OFF, "SHORT_DEPTH_CONV_ON_HMX_OFF", NULL, AT(short_depth_off),
+      true },
     { QNN_HTP_GRAPH_CONFIG_OPTION_NUM_HVX_THREADS, "NUM_HVX_THREADS", take_threads, 0, false },
     { QNN_HTP_GRAPH_CONFIG_OPTION_FINALIZE_CONFIG, "FINALIZE_CONFIG", take_finalize, 0, false },
     { QNN_HTP_GRAPH_CONFIG_OPTION_NUM_CORES, "NUM_CORES", take_cores, 0, false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_PARALLEL_GRAPH_EXECUTION_CONFIG, "PARALLEL_GRAPH_EXECUTION_CONFIG", take_parallel, 0, false },
+    { QNN_HTP_GRAPH_CONFIG_OPTION_PARALLEL_GRAPH_EXECUTION_CONFIG, "PARALLEL_GRAPH_EXECUTION_CONFIG", take_parallel, 0,
+      false },
     { QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES, "VTCM_SIZE_IN_BYTES", take_vtcm_bytes, 0, false },
     { QNN_HTP_GRAPH_CONFIG_OPTION_HMX_BOUNDING, "HMX_BOUNDING", take_bounding, 0, false },
     { QNN_HTP_GRAPH_CONFIG_OPTION_WEIGHTS_PACKING, "WEIGHTS_PACKING", NULL, AT(weights_packing), true },
     { QNN_HTP_GRAPH_CONFIG_OPTION_ASSUME_SAME_QUANT, "ASSUME_SAME_QUANT", NULL, AT(assume_same_quant), true },
     { QNN_HTP_GRAPH_CONFIG_OPTION_SHARE_IO_BUFFER, "SHARE_IO_BUFFER", NULL, AT(share_io), true },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_ADVANCED_ACTIVATION_FUSION, "ADVANCED_ACTIVATION_FUSION", NULL, AT(activation_fusion), true },
+    { QNN_HTP_GRAPH_CONFIG_OPTION_ADVANCED_ACTIVATION_FUSION, "ADVANCED_ACTIVATION_FUSION", NULL, AT(activation_fusion),
+      true },
     { QNN_HTP_GRAPH_CONFIG_OPTION_HIGH_PRECISION_SIGMOID, "HIGH_PRECISION_SIGMOID", NULL, AT(high_precision_sigmoid), true },
     { QNN_HTP_GRAPH_CONFIG_OPTION_MONOLITHIC_LSTM, "MONOLITHIC_LSTM", NULL, AT(monolithic_lstm), true },
     { QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION_COMPENSATION, "PRECISION_COMPENSATION", NULL, AT(precision_compensation), true },
@@ -190,7 +197,10 @@ static enum status take_option(const void *custom, struct htp_graph_cfg *s)
         return ST_OK;
     }
     /* ggml's backend never sets the option of one of its configs: whatever is there must not keep it from making graphs. */
-    backend_log(BACKEND_WARN, "HTP graph config: option %u is unknown and ignored; 1 (OPTIMIZATION) to 18 (PRECISION_COMPENSATION) are known", (unsigned)c->option);
+    backend_log(
+        BACKEND_WARN,
+        "HTP graph config: option %u is unknown and ignored; 1 (OPTIMIZATION) to 18 (PRECISION_COMPENSATION) are known",
+        (unsigned)c->option);
     return ST_OK;
 }
 
@@ -198,7 +208,9 @@ struct htp_graph_cfg htp_graph_settings(const struct backend_graph_cfg *cfg)
 {
     if (cfg && cfg->custom)
         return *(const struct htp_graph_cfg *)cfg->custom;
-    return (struct htp_graph_cfg){ .opt_level = 2, .vtcm_mb = HTP_DEFAULT_VTCM_MB, .hvx_threads = HTP_DEFAULT_HVX, .cores = 1, .activation_fusion = 1 };
+    return (struct htp_graph_cfg){
+        .opt_level = 2, .vtcm_mb = HTP_DEFAULT_VTCM_MB, .hvx_threads = HTP_DEFAULT_HVX, .cores = 1, .activation_fusion = 1
+    };
 }
 
 static enum status store(struct backend_graph_cfg *cfg, const struct htp_graph_cfg *s)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of contexts that share one spill-fill buffer (REGISTER_MULTI_CONTEXTS). The first context says how large it is; the others name the first one.
+/* Groups of contexts that share one spill-fill buffer (REGISTER_MULTI_CONTEXTS). The first context says how large it is; the
+ * others name the first one.
  *
  *     group ── buffer, mapped into one session, charged there once
  *       contexts on that session      all their graphs spill to it, one after the other
@@ -34,7 +35,9 @@ static void take_group(struct backend_context *first, void *arg)
 
 static enum status found(uint64_t bytes, struct htp_group **ret)
 {
-    RETURN_IF(bytes > HTP_SESSION_BYTES, ST_INVALID_CONFIG, "HTP context config: REGISTER_MULTI_CONTEXTS: maxSpillFillBuffer is %" PRIu64 "; a session has %" PRIu64 " bytes of addresses",
+    RETURN_IF(bytes > HTP_SESSION_BYTES, ST_INVALID_CONFIG,
+              "HTP context config: REGISTER_MULTI_CONTEXTS: maxSpillFillBuffer is %" PRIu64 "; a session has %" PRIu64
+              " bytes of addresses",
               bytes, HTP_SESSION_BYTES);
     struct htp_group *g = mem_new(struct htp_group);
     RETURN_IF(!g, ST_NO_MEMORY, "no memory for a group of contexts");
@@ -53,8 +56,11 @@ enum status htp_group_join(struct backend_context *c)
     if (!first)
         return found(c->own.max_spill_fill, &c->group);
     bool there = backend_host.with_context && backend_host.with_context(first, take_group, &c->group);
-    RETURN_IF(!there, ST_INVALID_CONFIG, "HTP context config: REGISTER_MULTI_CONTEXTS: firstGroupHandle %p is not a context", first);
-    RETURN_IF(!c->group, ST_INVALID_CONFIG, "HTP context config: REGISTER_MULTI_CONTEXTS: firstGroupHandle %p is a context without a group; create it with the same option",
+    RETURN_IF(!there, ST_INVALID_CONFIG, "HTP context config: REGISTER_MULTI_CONTEXTS: firstGroupHandle %p is not a context",
+              first);
+    RETURN_IF(!c->group, ST_INVALID_CONFIG,
+              "HTP context config: REGISTER_MULTI_CONTEXTS: firstGroupHandle %p is a context without a group; create it "
+              "with the same option",
               first);
     return ST_OK;
 }
@@ -104,8 +110,9 @@ enum status htp_group_check(const struct backend_context *c, const struct binary
     uint64_t bytes = g->bytes;
     pthread_mutex_unlock(&g->lock);
     RETURN_IF(bytes && i->spill_fill_bytes > bytes, ST_NO_MEMORY,
-              "graph \"%s\" spills %" PRIu64 " bytes; the buffer of its group of contexts has %" PRIu64 ", the maxSpillFillBuffer of the first context", i->name,
-              i->spill_fill_bytes, bytes);
+              "graph \"%s\" spills %" PRIu64 " bytes; the buffer of its group of contexts has %" PRIu64
+              ", the maxSpillFillBuffer of the first context",
+              i->name, i->spill_fill_bytes, bytes);
     return ST_OK;
 }
 
@@ -131,7 +138,8 @@ static enum status make_buffer(struct htp_group *g, struct htp_session *s, const
     return ST_OK;
 }
 
-enum status htp_group_pool(struct backend_context *c, struct htp_session *s, const struct binary *b, uint32_t graph, struct rpc_pool *ret)
+enum status htp_group_pool(struct backend_context *c, struct htp_session *s, const struct binary *b, uint32_t graph,
+                           struct rpc_pool *ret)
 {
     struct htp_group *g = c->group;
     const struct binary_graph_info *i = &b->graphs[graph].info;
@@ -148,6 +156,7 @@ enum status htp_group_pool(struct backend_context *c, struct htp_session *s, con
     }
     pthread_mutex_unlock(&g->lock);
     if (st == ST_OK && !here)
-        backend_log(BACKEND_INFO, "graph \"%s\" is not on the session of its group of contexts; it spills to memory of its own", i->name);
+        backend_log(BACKEND_INFO,
+                    "graph \"%s\" is not on the session of its group of contexts; it spills to memory of its own", i->name);
     return st;
 }

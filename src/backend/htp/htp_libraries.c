@@ -2,7 +2,8 @@
 /* The libraries that belong to the backend, and the rule that there is one set of them in a process.
  *
  *   libQnnHtpPrepare.so, libQnnHtpV<arch>Stub.so   beside libQnnHtp.so, then by name (LD_LIBRARY_PATH)
- *   libQnnHtpV<arch>Skel.so                        along ADSP_LIBRARY_PATH, beside libQnnHtp.so, then where an SDK tree has it
+ *   libQnnHtpV<arch>Skel.so                        along ADSP_LIBRARY_PATH, beside libQnnHtp.so, then where an SDK tree has
+ * it
  *
  * Opened once and kept: sessions and compiled graphs hold code of theirs. */
 #include "backend/htp/htp_backend.h"
@@ -13,10 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Held while libraries are opened, and while their names are read: the dynamic linker has a lock of its own, which thread sanitizers do not see. */
+/* Held while libraries are opened, and while their names are read: the dynamic linker has a lock of its own, which thread
+ * sanitizers do not see. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- one copy ------------------------------------------------------------------------------------------------------------------ */
+/* ---- one copy --------------------------------------------------------------------------------------------------------- */
 
 struct copies {
     const void *own;
@@ -25,7 +27,8 @@ struct copies {
     bool found;
 };
 
-/* A library is a copy of this one when it has the file name, whatever its folder; renamed ones do not count on being found. */
+/* A library is a copy of this one when it has the file name, whatever its folder; renamed ones do not count on being found.
+ */
 static int look_at_object(struct dl_phdr_info *i, size_t size, void *arg)
 {
     struct copies *c = arg;
@@ -55,7 +58,8 @@ static int count_adds(struct dl_phdr_info *i, size_t size, void *arg)
 
 enum status htp_check_process(void)
 {
-    static _Atomic unsigned long long clean_at; /* objects opened when there was no other copy, so that most calls ask one question */
+    static _Atomic unsigned long long
+        clean_at; /* objects opened when there was no other copy, so that most calls ask one question */
     unsigned long long adds = 0;
     dl_iterate_phdr(count_adds, &adds);
     if (adds && adds == clean_at)
@@ -64,18 +68,19 @@ enum status htp_check_process(void)
     pthread_mutex_lock(&lock);
     dl_iterate_phdr(look_at_object, &c);
     pthread_mutex_unlock(&lock);
-    RETURN_IF(c.found, ST_LOADING, "two copies of the HTP backend are loaded, %s and %s; one set of libraries per process is supported", backend_own_path(),
-              c.other);
+    RETURN_IF(c.found, ST_LOADING,
+              "two copies of the HTP backend are loaded, %s and %s; one set of libraries per process is supported",
+              backend_own_path(), c.other);
     clean_at = c.adds;
     return ST_OK;
 }
 
-/* ---- opening -------------------------------------------------------------------------------------------------------------------- */
+/* ---- opening ---------------------------------------------------------------------------------------------------------- */
 
 static enum status same_build(const char *name, const char *build_id)
 {
-    RETURN_IF(strcmp(build_id, htp_build_id) != 0, ST_LOADING, "%s is of build %s, libQnnHtp.so of build %s; use libraries of one build", name, build_id,
-              htp_build_id);
+    RETURN_IF(strcmp(build_id, htp_build_id) != 0, ST_LOADING,
+              "%s is of build %s, libQnnHtp.so of build %s; use libraries of one build", name, build_id, htp_build_id);
     return ST_OK;
 }
 
@@ -92,7 +97,8 @@ static enum status open_prepare(void)
         return ST_OK;
     TRY(backend_open_symbol(name, HTP_PREPARE_SYMBOL, &prepare_lib, &symbol));
     const struct htp_prepare_link *p = symbol;
-    RETURN_IF(p->version != HTP_PREPARE_VERSION, ST_LOADING, "%s has interface version %u; libQnnHtp.so needs %d", name, p->version, HTP_PREPARE_VERSION);
+    RETURN_IF(p->version != HTP_PREPARE_VERSION, ST_LOADING, "%s has interface version %u; libQnnHtp.so needs %d", name,
+              p->version, HTP_PREPARE_VERSION);
     TRY(same_build(name, p->build_id));
     prepare_link = p;
     return ST_OK;
@@ -113,7 +119,8 @@ static enum status open_stub(uint32_t arch)
     void *symbol;
     if (stub_link && stub_arch == arch)
         return ST_OK;
-    RETURN_IF(stub_link, ST_LOADING, "the process uses sessions of architecture v%u already; v%u needs another process", stub_arch, arch);
+    RETURN_IF(stub_link, ST_LOADING, "the process uses sessions of architecture v%u already; v%u needs another process",
+              stub_arch, arch);
     snprintf(name, sizeof name, "libQnnHtpV%uStub.so", arch);
     TRY(backend_open_symbol(name, RPC_STUB_SYMBOL, &stub_lib, &symbol));
     const struct rpc_link *l = ((rpc_stub_fn *)symbol)(RPC_LINK_VERSION);
@@ -147,7 +154,7 @@ __attribute__((destructor)) static void close_libraries(void)
         dlclose(stub_lib);
 }
 
-/* ---- the skel -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the skel --------------------------------------------------------------------------------------------------------- */
 
 enum status htp_find_skel(uint32_t arch, char path[RPC_PATH_MAX])
 {

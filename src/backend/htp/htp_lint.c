@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles of level linting: what the estimated time of each operator is made of. The time of the graph is divided among operators in their order; of its part, an operator first waits until its work
- * begins, and then works. Both may be overlapped by others: by weights that come for a later operator, by vectors of an earlier one. */
+/* Profiles of level linting: what the estimated time of each operator is made of. The time of the graph is divided among
+ * operators in their order; of its part, an operator first waits until its work begins, and then works. Both may be
+ * overlapped by others: by weights that come for a later operator, by vectors of an earlier one. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -102,7 +103,8 @@ static void walk(struct sweep *s)
     for (uint32_t i = 0; i < s->n_edges; i++) {
         while (k < s->g->n_nodes && at < s->edges[i].time) {
             const struct lint *l = &s->lints[k];
-            uint64_t end = l->begin + l->length[WAIT] + (part == WORK ? l->length[WORK] : 0), to = end < s->edges[i].time ? end : s->edges[i].time;
+            uint64_t end = l->begin + l->length[WAIT] + (part == WORK ? l->length[WORK] : 0),
+                     to = end < s->edges[i].time ? end : s->edges[i].time;
             if (to > at)
                 count(s, k, part, at, to);
             at = to > at ? to : at;
@@ -115,13 +117,14 @@ static void walk(struct sweep *s)
     }
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------------------- */
+/* ---- events ----------------------------------------------------------------------------------------------------------- */
 
 static void add_part(struct prof *prof, const struct sweep *s, uint32_t k, int part, int32_t parent)
 {
     char name[512];
     const struct lint *l = &s->lints[k];
-    int32_t top = prof_add(prof, parent, part == WORK ? 5002 : 5003, PROF_UNIT_CYCLES, l->overlapped[part], part == WORK ? "Overlap time" : "Overlap (wait) time");
+    int32_t top = prof_add(prof, parent, part == WORK ? 5002 : 5003, PROF_UNIT_CYCLES, l->overlapped[part],
+                           part == WORK ? "Overlap time" : "Overlap (wait) time");
     for (uint32_t i = 0; i < l->n_others[part]; i++) {
         snprintf(name, sizeof name, "%s:OpId_%u", s->g->nodes[l->others[part][i]].name, l->others[part][i]);
         prof_add(prof, top, part == WORK ? 5005 : 5006, PROF_UNIT_NONE, l->others[part][i], name);
@@ -131,7 +134,8 @@ static void add_part(struct prof *prof, const struct sweep *s, uint32_t k, int p
 static void add_events(struct prof *prof, int32_t parent, const struct sweep *s)
 {
     char name[512];
-    int32_t top = prof_add(prof, parent, 6001, PROF_UNIT_CYCLES, s->g->info.cycles, "Accelerator (critical path execute) time (cycles, estimated)");
+    int32_t top = prof_add(prof, parent, 6001, PROF_UNIT_CYCLES, s->g->info.cycles,
+                           "Accelerator (critical path execute) time (cycles, estimated)");
     for (uint32_t k = 0; k < s->g->n_nodes; k++) {
         const struct lint *l = &s->lints[k];
         uint32_t r = s->g->nodes[k].resources;
@@ -140,18 +144,23 @@ static void add_events(struct prof *prof, int32_t parent, const struct sweep *s)
         prof_add(prof, node, 5001, PROF_UNIT_CYCLES, l->length[WAIT], "Wait (Scheduler) time");
         add_part(prof, s, k, WORK, node);
         add_part(prof, s, k, WAIT, node);
-        snprintf(name, sizeof name, "Resources:%s%s%s%s%s", r & RESOURCE_VECTOR ? " HVX" : "", (r & RESOURCE_VECTOR) && (r & ~(uint32_t)RESOURCE_VECTOR) ? "," : "",
-                 r & RESOURCE_MATRIX ? " HMX" : "", (r & RESOURCE_MATRIX) && (r & RESOURCE_DMA) ? "," : "", r & RESOURCE_DMA ? " DMA" : "");
+        snprintf(name, sizeof name, "Resources:%s%s%s%s%s", r & RESOURCE_VECTOR ? " HVX" : "",
+                 (r & RESOURCE_VECTOR) && (r & ~(uint32_t)RESOURCE_VECTOR) ? "," : "", r & RESOURCE_MATRIX ? " HMX" : "",
+                 (r & RESOURCE_MATRIX) && (r & RESOURCE_DMA) ? "," : "", r & RESOURCE_DMA ? " DMA" : "");
         prof_add(prof, node, 5004, PROF_UNIT_NONE, r, name);
     }
 }
 
 void htp_lint(const struct binary_graph *g, struct prof *prof, int32_t parent)
 {
-    struct sweep s = { .g = g, .lints = mem_array(struct lint, g->n_nodes), .edges = mem_array(struct edge, 2 * (size_t)g->timeline.n_spans + 1), .busy = mem_array(uint32_t, g->n_nodes),
+    struct sweep s = { .g = g,
+                       .lints = mem_array(struct lint, g->n_nodes),
+                       .edges = mem_array(struct edge, 2 * (size_t)g->timeline.n_spans + 1),
+                       .busy = mem_array(uint32_t, g->n_nodes),
                        .now = mem_array(uint32_t, g->n_nodes) };
     uint64_t *first = mem_array(uint64_t, g->n_nodes);
-    if (s.lints && s.edges && s.busy && s.now && first && g->timeline.n_spans) { /* a profile without memory has fewer events, as ever */
+    if (s.lints && s.edges && s.busy && s.now && first &&
+        g->timeline.n_spans) { /* a profile without memory has fewer events, as ever */
         list_edges(&s, first);
         list_parts(&s, first);
         walk(&s);

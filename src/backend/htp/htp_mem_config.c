@@ -14,13 +14,17 @@ enum status htp_mem_custom(const void *info, struct backend_mem_spec *ret)
         [QNN_HTP_MEM_SHARED_VTCMBACKUP_BUFFER] = MEM_VTCM_BACKUP,
     };
     /* A descriptor that was filled for ION has a small number here. */
-    RETURN_IF((uintptr_t)info < 4096, ST_INVALID_ARG, "custom memory: customInfo is %p; a QnnMemHtp_Descriptor_t is expected", info);
+    RETURN_IF((uintptr_t)info < 4096, ST_INVALID_ARG,
+              "custom memory: customInfo is %p; a QnnMemHtp_Descriptor_t is expected", info);
     RETURN_IF(d->type == QNN_HTP_MEM_QURT, ST_MEM_TYPE,
-              "custom memory: type 0 (QURT) names an address inside the DSP process, where no client can allocate here; register a file descriptor "
+              "custom memory: type 0 (QURT) names an address inside the DSP process, where no client can allocate here; "
+              "register a file descriptor "
               "with type 1 (SHARED_BUFFER)");
     RETURN_IF((uint32_t)d->type >= sizeof uses / sizeof uses[0], ST_MEM_TYPE,
-              "custom memory: type %u is unknown; 1 (SHARED_BUFFER) to 4 (SHARED_VTCMBACKUP_BUFFER) are known", (unsigned)d->type);
-    RETURN_IF(d->sharedBufferConfig.fd < 0, ST_INVALID_ARG, "custom memory: the file descriptor is %d", d->sharedBufferConfig.fd);
+              "custom memory: type %u is unknown; 1 (SHARED_BUFFER) to 4 (SHARED_VTCMBACKUP_BUFFER) are known",
+              (unsigned)d->type);
+    RETURN_IF(d->sharedBufferConfig.fd < 0, ST_INVALID_ARG, "custom memory: the file descriptor is %d",
+              d->sharedBufferConfig.fd);
     RETURN_IF(!d->size, ST_INVALID_ARG, "custom memory: size is 0; give that of the whole buffer");
     ret->use = uses[d->type];
     ret->fd = d->sharedBufferConfig.fd;

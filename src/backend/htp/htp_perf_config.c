@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The performance infrastructure: the functions clients call through QnnDevice_getInfrastructure, and what their structures mean. They do not
- * pass api/, so they tell it themselves what they return. */
+/* The performance infrastructure: the functions clients call through QnnDevice_getInfrastructure, and what their structures
+ * mean. They do not pass api/, so they tell it themselves what they return. */
 #include <QNN/HTP/QnnHtpDevice.h>
 #include <QNN/HTP/QnnHtpPerfInfrastructure.h>
 
@@ -24,18 +24,25 @@ static Qnn_ErrorHandle_t result(enum status st)
     return code;
 }
 
-/* ---- one function per kind of vote ------------------------------------------------------------------------------------------ */
+/* ---- one function per kind of vote ------------------------------------------------------------------------------------ */
 
 static void take_dcvs(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struct htp_votes *v)
 {
     const QnnHtpPerfInfrastructure_DcvsV3_t *d = &c->dcvsV3Config;
     v->clock = (struct htp_clock_vote){
         .active = d->setDcvsEnable || d->setSleepLatency || d->setSleepDisable || d->setBusParams || d->setCoreParams,
-        .set_dcvs = d->setDcvsEnable, .dcvs = d->dcvsEnable, .mode = (uint32_t)d->powerMode, .set_latency = d->setSleepLatency,
-        .latency_us = d->sleepLatency, .set_sleep_disable = d->setSleepDisable, .sleep_disable = d->sleepDisable, .set_bus = d->setBusParams,
+        .set_dcvs = d->setDcvsEnable,
+        .dcvs = d->dcvsEnable,
+        .mode = (uint32_t)d->powerMode,
+        .set_latency = d->setSleepLatency,
+        .latency_us = d->sleepLatency,
+        .set_sleep_disable = d->setSleepDisable,
+        .sleep_disable = d->sleepDisable,
+        .set_bus = d->setBusParams,
         .bus = { (uint32_t)d->busVoltageCornerMin, (uint32_t)d->busVoltageCornerTarget, (uint32_t)d->busVoltageCornerMax },
         .set_core = d->setCoreParams,
-        .core = { (uint32_t)d->coreVoltageCornerMin, (uint32_t)d->coreVoltageCornerTarget, (uint32_t)d->coreVoltageCornerMax },
+        .core = { (uint32_t)d->coreVoltageCornerMin, (uint32_t)d->coreVoltageCornerTarget,
+                  (uint32_t)d->coreVoltageCornerMax },
     };
 }
 
@@ -43,12 +50,20 @@ static void take_dcvs_exp(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struc
 {
     const QnnHtpPerfInfrastructure_DcvsV3Exp_t *d = &c->dcvsV3ExpConfig;
     v->clock = (struct htp_clock_vote){
-        .active = true, .exp = true, .mode = (uint32_t)d->powerMode, .set_latency = d->setSleepLatency, .latency_us = d->sleepLatency,
-        .set_sleep_disable = d->setSleepDisable, .sleep_disable = d->sleepDisable, .set_bus = d->setBusParams,
+        .active = true,
+        .exp = true,
+        .mode = (uint32_t)d->powerMode,
+        .set_latency = d->setSleepLatency,
+        .latency_us = d->sleepLatency,
+        .set_sleep_disable = d->setSleepDisable,
+        .sleep_disable = d->sleepDisable,
+        .set_bus = d->setBusParams,
         .bus = { (uint32_t)d->busVoltageCornerMin, (uint32_t)d->busVoltageCornerTarget, (uint32_t)d->busVoltageCornerMax },
         .set_core = d->setCoreParams,
-        .core = { (uint32_t)d->coreVoltageCornerMin, (uint32_t)d->coreVoltageCornerTarget, (uint32_t)d->coreVoltageCornerMax },
-        .core_mode = (uint32_t)d->corePerfMode, .bus_mode = (uint32_t)d->busPerfMode,
+        .core = { (uint32_t)d->coreVoltageCornerMin, (uint32_t)d->coreVoltageCornerTarget,
+                  (uint32_t)d->coreVoltageCornerMax },
+        .core_mode = (uint32_t)d->corePerfMode,
+        .bus_mode = (uint32_t)d->busPerfMode,
     };
 }
 
@@ -122,7 +137,7 @@ static void (*const takers[])(const QnnHtpPerfInfrastructure_PowerConfig_t *, st
     [QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_CENG_EXP] = take_ceng_exp,
 };
 
-/* ---- the functions ------------------------------------------------------------------------------------------------------------ */
+/* ---- the functions ---------------------------------------------------------------------------------------------------- */
 
 static Qnn_ErrorHandle_t create_id(uint32_t deviceId, uint32_t coreId, uint32_t *powerConfigId)
 {
@@ -166,7 +181,8 @@ static enum status set_memory(uint32_t device, uint32_t core, const QnnHtpPerfIn
     return ST_OK;
 }
 
-static Qnn_ErrorHandle_t set_memory_config(uint32_t deviceId, uint32_t coreId, const QnnHtpPerfInfrastructure_MemoryConfig_t **config)
+static Qnn_ErrorHandle_t set_memory_config(uint32_t deviceId, uint32_t coreId,
+                                           const QnnHtpPerfInfrastructure_MemoryConfig_t **config)
 {
     return result(set_memory(deviceId, coreId, config));
 }
@@ -175,7 +191,9 @@ void *htp_infrastructure(void)
 {
     static QnnHtpDevice_Infrastructure_t infrastructure = {
         .infraType = QNN_HTP_DEVICE_INFRASTRUCTURE_TYPE_PERF,
-        .perfInfra = { .createPowerConfigId = create_id, .destroyPowerConfigId = destroy_id, .setPowerConfig = set_power_config,
+        .perfInfra = { .createPowerConfigId = create_id,
+                       .destroyPowerConfigId = destroy_id,
+                       .setPowerConfig = set_power_config,
                        .setMemoryConfig = set_memory_config },
     };
     return &infrastructure;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnHtpPrepare.so: the compiler for HTP, apart from the backend so that applications which only run prepared models need not ship it. */
+/* libQnnHtpPrepare.so: the compiler for HTP, apart from the backend so that applications which only run prepared models need
+ * not ship it. */
 #include "backend/htp/htp_backend.h"
 #include "backend/htp/htp_cost.h"
 #include "prepare/prepare.h"
@@ -13,7 +14,8 @@ enum {
 
 enum { MAX_PASSES = 32 };
 
-/* The passes that all backends run, with float16 before constants are folded, and what a device refuses; FOLD_RELU_ACTIVATION_INTO_CONV_OFF leaves one out. */
+/* The passes that all backends run, with float16 before constants are folded, and what a device refuses;
+ * FOLD_RELU_ACTIVATION_INTO_CONV_OFF leaves one out. */
 static void list_passes(bool fold_relu_off, struct pass ret[MAX_PASSES])
 {
     size_t n = 0;

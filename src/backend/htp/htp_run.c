@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One execution: tensors in registered memory go to the session by map and offset, plain pointers are copied to and from the graph's staging
- * memory, a slice of the batch at a time. Nothing is allocated, but for graphs that promised registered memory and then get pointers. */
+/* One execution: tensors in registered memory go to the session by map and offset, plain pointers are copied to and from the
+ * graph's staging memory, a slice of the batch at a time. Nothing is allocated, but for graphs that promised registered
+ * memory and then get pointers. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 /* A signal of the client is looked at by the session's link, so both must see the same words. */
 static_assert(sizeof(struct rpc_cancel) == sizeof(struct backend_cancel), "one signal, two names");
 static_assert(offsetof(struct rpc_cancel, abort) == offsetof(struct backend_cancel, abort), "one signal, two names");
-static_assert(offsetof(struct rpc_cancel, deadline_ns) == offsetof(struct backend_cancel, deadline_ns), "one signal, two names");
+static_assert(offsetof(struct rpc_cancel, deadline_ns) == offsetof(struct backend_cancel, deadline_ns),
+              "one signal, two names");
 
 /* What a run took, over all slices of its batch. */
 struct total {
@@ -37,14 +39,14 @@ static uint64_t bytes_with(const struct binary_tensor *t, const uint32_t *dims)
     return desc_bytes(&d);
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ---------------------------------------------------------------------------------------------------------- */
 
 static enum status check_places(struct backend_graph *g, const struct backend_run *r)
 {
     for (uint32_t i = 0; i < g->g->n_io; i++) {
         if (r->io[i].mem)
-            RETURN_IF(r->io[i].mem->buffer->session != g->context->session, ST_INVALID_TENSOR, "tensor \"%s\": its memory is registered in another session",
-                      tensor_of(g, i)->name);
+            RETURN_IF(r->io[i].mem->buffer->session != g->context->session, ST_INVALID_TENSOR,
+                      "tensor \"%s\": its memory is registered in another session", tensor_of(g, i)->name);
         if (r->io[i].data && !r->io[i].mem && g->place[i] == NO_PLACE)
             return htp_graph_reserve(g, true);
     }
@@ -113,7 +115,7 @@ static void report_dims(struct backend_graph *g, const struct backend_run *r)
             memcpy(r->io[i].out_dims, g->io[i].out_dims, tensor_of(g, i)->desc.rank * sizeof(uint32_t));
 }
 
-/* ---- profiles ----------------------------------------------------------------------------------------------------------------- */
+/* ---- profiles --------------------------------------------------------------------------------------------------------- */
 
 static enum status room_for_marks(struct backend_graph *g)
 {
@@ -146,7 +148,8 @@ static void add_nodes(const struct backend_graph *g, const struct backend_run *r
     }
 }
 
-/* A timeline: when each node began, counted from the first one. How long it took is said by its own event. Of a batch, the last slice. */
+/* A timeline: when each node began, counted from the first one. How long it took is said by its own event. Of a batch, the
+ * last slice. */
 static void add_trace(const struct backend_graph *g, const struct backend_run *r, int32_t parent)
 {
     char name[512];
@@ -214,7 +217,7 @@ static void add_times(struct total *t, const struct rpc_run *run)
     t->yields.saved_bytes += y->saved_bytes;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------------------ */
+/* ---- running ---------------------------------------------------------------------------------------------------------- */
 
 static enum status run_slice(struct backend_graph *g, const struct backend_run *r, uint32_t slice, struct total *t)
 {
@@ -242,7 +245,8 @@ enum status htp_run(struct backend_graph *g, const struct backend_run *r)
 {
     struct total t = { 0 };
     bool detailed = r->prof && prof_level(r->prof) >= PROF_DETAILED;
-    RETURN_IF(g->prepare_only, ST_NOT_PERMITTED, "graph \"%s\" is in a context with the option PREPARE_ONLY; save the context and load it to execute",
+    RETURN_IF(g->prepare_only, ST_NOT_PERMITTED,
+              "graph \"%s\" is in a context with the option PREPARE_ONLY; save the context and load it to execute",
               g->g->info.name);
     TRY(htp_session_check(g->context->session));
     TRY(check_places(g, r));

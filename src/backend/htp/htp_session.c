@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions of this process. A place in the list holds one living session; contexts hold it as long as they exist, and the last one ends its
- * process. When the process dies, the place is filled with a new one at once, so that whoever comes next finds it; the dead one stays with its
- * contexts and answers every call with the reason until they are freed. */
+/* Sessions of this process. A place in the list holds one living session; contexts hold it as long as they exist, and the
+ * last one ends its process. When the process dies, the place is filled with a new one at once, so that whoever comes next
+ * finds it; the dead one stays with its contexts and answers every call with the reason until they are freed. */
 #include "backend/htp/htp_backend.h"
 
 #include <stdlib.h>
@@ -49,7 +49,9 @@ static enum status start(struct htp_session *s)
     TRY(htp_find_link(s->arch, &s->link));
     if (s->link != &rpc_link_inproc)
         TRY(htp_find_skel(s->arch, skel));
-    struct rpc_session_opts o = { .skel = skel, .build_id = htp_build_id, .arch = s->arch, .threads = threads(), .budget = budget() };
+    struct rpc_session_opts o = {
+        .skel = skel, .build_id = htp_build_id, .arch = s->arch, .threads = threads(), .budget = budget()
+    };
     return bring_over(s->link, s->link->open(&o, &s->s));
 }
 
@@ -79,12 +81,15 @@ static void replace(struct htp_session *s)
         sessions[s->index] = fresh; /* NULL: the next context tries again */
     s->lost = st == ST_OK ? ST_COMMUNICATION : ST_COMMUNICATION_FATAL;
     htp_votes_lost();
-    backend_log(BACKEND_WARN, st == ST_OK ? "session %u died and was started again" : "session %u died and could not be started again", s->index);
+    backend_log(BACKEND_WARN,
+                st == ST_OK ? "session %u died and was started again" : "session %u died and could not be started again",
+                s->index);
 }
 
 static enum status lost(const struct htp_session *s)
 {
-    return status_fail((enum status)s->lost, "session %u has died%s; free the contexts that were on it and create them again", s->index,
+    return status_fail((enum status)s->lost,
+                       "session %u has died%s; free the contexts that were on it and create them again", s->index,
                        s->lost == ST_COMMUNICATION_FATAL ? " and could not be started again" : "");
 }
 

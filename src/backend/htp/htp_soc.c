@@ -19,8 +19,9 @@ bool htp_arch_known(uint32_t arch)
 enum status htp_soc_model(uint32_t model)
 {
     const struct rpc_soc *s = rpc_soc_find(model);
-    RETURN_IF(model && (!s || !s->has_htp), ST_INVALID_CONFIG, "SoC model %u is %s; give the number of one that has an HTP, for instance 43 (SM8550)",
-              model, s ? "one without an HTP" : "not known");
+    RETURN_IF(model && (!s || !s->has_htp), ST_INVALID_CONFIG,
+              "SoC model %u is %s; give the number of one that has an HTP, for instance 43 (SM8550)", model,
+              s ? "one without an HTP" : "not known");
     global_model = model;
     return ST_OK;
 }

@@ -99,7 +99,7 @@ enum status htp_vote_get(uint32_t id, struct htp_votes *ret)
     return st;
 }
 
-/* ---- rules ---------------------------------------------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------------------------------------------ */
 
 static bool corner_ok(uint32_t c, bool exp)
 {
@@ -125,8 +125,8 @@ static enum status check_clock(const struct htp_clock_vote *v)
 {
     bool mode_ok = v->mode == 1 || v->mode == 2 || v->mode == 4 || v->mode == 8 || v->mode == 16 || v->mode == 32;
     RETURN_IF(v->set_dcvs && v->dcvs && !mode_ok, ST_INVALID_ARG, "power mode %u; 1, 2, 4, 8, 16 and 32 are known", v->mode);
-    RETURN_IF(v->set_latency && (v->latency_us < 10 || v->latency_us > 65535), ST_INVALID_ARG, "sleep latency of %u us; 10 to 65535 are allowed",
-              v->latency_us);
+    RETURN_IF(v->set_latency && (v->latency_us < 10 || v->latency_us > 65535), ST_INVALID_ARG,
+              "sleep latency of %u us; 10 to 65535 are allowed", v->latency_us);
     if (v->set_bus)
         TRY(check_corners(&v->bus, v->exp, "bus"));
     if (v->set_core)
@@ -138,7 +138,8 @@ static enum status check_unit(const struct htp_votes *v, const struct htp_unit_v
 {
     if (!u->active)
         return ST_OK;
-    RETURN_IF(!v->clock.active, ST_INVALID_ARG, "a vote for the %s without a clock vote (DCVS_V3) of the same id; vote for clocks first", what);
+    RETURN_IF(!v->clock.active, ST_INVALID_ARG,
+              "a vote for the %s without a clock vote (DCVS_V3) of the same id; vote for clocks first", what);
     RETURN_IF(u->mode > 16 && u->mode != 255, ST_INVALID_ARG, "%s: clock mode %u; 0 to 16 and 255 are known", what, u->mode);
     return u->pick_default ? ST_OK : check_corners(&u->v, u->exp, what);
 }
@@ -149,16 +150,19 @@ static enum status check_votes(const struct htp_votes *v)
     bool exp = (v->clock.active && v->clock.exp) || (v->ceng.active && v->ceng.exp);
     bool legacy = (v->clock.active && !v->clock.exp) || (v->ceng.active && !v->ceng.exp);
     RETURN_IF(exp && legacy, ST_INVALID_ARG, "EXP votes and votes of the older kind on one id; use one kind");
-    RETURN_IF(exp && arch < ARCH_EXP, ST_NOT_SUPPORTED, "EXP votes need architecture v%d; the device has v%u", ARCH_EXP, arch);
-    RETURN_IF(v->hmx.active && arch < ARCH_HMX, ST_NOT_SUPPORTED, "votes for the matrix unit need architecture v%d; the device has v%u (device option SOC, or OPENQNN_SOC)",
+    RETURN_IF(exp && arch < ARCH_EXP, ST_NOT_SUPPORTED, "EXP votes need architecture v%d; the device has v%u", ARCH_EXP,
+              arch);
+    RETURN_IF(v->hmx.active && arch < ARCH_HMX, ST_NOT_SUPPORTED,
+              "votes for the matrix unit need architecture v%d; the device has v%u (device option SOC, or OPENQNN_SOC)",
               ARCH_HMX, arch);
     if (v->clock.active)
         TRY(check_clock(&v->clock));
     TRY(check_unit(v, &v->hmx, "matrix unit"));
     TRY(check_unit(v, &v->ceng, "compute engine"));
-    RETURN_IF(v->ddr_set && !v->clock.active, ST_INVALID_ARG, "a DDR mode without a clock vote (DCVS_V3) of the same id; vote for clocks first");
-    RETURN_IF(v->polling_set && v->polling_us > HTP_MAX_POLLING_US + 1, ST_INVALID_ARG, "RPC polling time of %u us; 0 to %d are allowed", v->polling_us,
-              HTP_MAX_POLLING_US);
+    RETURN_IF(v->ddr_set && !v->clock.active, ST_INVALID_ARG,
+              "a DDR mode without a clock vote (DCVS_V3) of the same id; vote for clocks first");
+    RETURN_IF(v->polling_set && v->polling_us > HTP_MAX_POLLING_US + 1, ST_INVALID_ARG,
+              "RPC polling time of %u us; 0 to %d are allowed", v->polling_us, HTP_MAX_POLLING_US);
     RETURN_IF(v->adaptive_set && v->adaptive_us && !(v->polling_set && v->polling_us), ST_INVALID_ARG,
               "adaptive polling without RPC polling; vote for an RPC polling time first");
     return ST_OK;
@@ -177,9 +181,11 @@ static void tell(uint32_t id, const struct htp_clock_vote *c)
 {
     if (c->active)
         backend_log(BACKEND_VERBOSE,
-                    "power config %u: dcvsEnable %u, powerMode %u, sleepLatency %u, busVoltageCornerMin %u, busVoltageCornerTarget %u, busVoltageCornerMax %u, "
+                    "power config %u: dcvsEnable %u, powerMode %u, sleepLatency %u, busVoltageCornerMin %u, "
+                    "busVoltageCornerTarget %u, busVoltageCornerMax %u, "
                     "coreVoltageCornerMin %u, coreVoltageCornerTarget %u, coreVoltageCornerMax %u",
-                    id, c->dcvs, c->mode, c->latency_us, c->bus.min, c->bus.target, c->bus.max, c->core.min, c->core.target, c->core.max);
+                    id, c->dcvs, c->mode, c->latency_us, c->bus.min, c->bus.target, c->bus.max, c->core.min, c->core.target,
+                    c->core.max);
 }
 
 enum status htp_vote_set(uint32_t id, const struct htp_votes *want)
@@ -239,7 +245,7 @@ void htp_votes_lost(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- what follows from them -------------------------------------------------------------------------------------------------- */
+/* ---- what follows from them ------------------------------------------------------------------------------------------- */
 
 struct rpc_wait htp_votes_wait(uint64_t last_run_ns)
 {
@@ -263,9 +269,12 @@ static void add_event(const struct power_config *c, struct prof *prof, int32_t p
 {
     char name[256];
     const struct htp_votes *v = &c->v;
-    int n = snprintf(name, sizeof name, "Power config %u: core 0x%x, bus 0x%x, sleep latency %u us, RPC latency %u us, polling %u us, adaptive %u us", c->id,
-                     v->clock.active && v->clock.set_core ? v->clock.core.target : 0, v->clock.active && v->clock.set_bus ? v->clock.bus.target : 0,
-                     v->clock.set_latency ? v->clock.latency_us : 0, v->rpc_latency_us, v->polling_us, v->adaptive_us);
+    int n = snprintf(
+        name, sizeof name,
+        "Power config %u: core 0x%x, bus 0x%x, sleep latency %u us, RPC latency %u us, polling %u us, adaptive %u us", c->id,
+        v->clock.active && v->clock.set_core ? v->clock.core.target : 0,
+        v->clock.active && v->clock.set_bus ? v->clock.bus.target : 0, v->clock.set_latency ? v->clock.latency_us : 0,
+        v->rpc_latency_us, v->polling_us, v->adaptive_us);
     if (v->hmx.active && n > 0 && (size_t)n < sizeof name)
         snprintf(name + n, sizeof name - (size_t)n, v->hmx.pick_default ? ", HMX default" : ", HMX 0x%x", v->hmx.v.target);
     prof_add(prof, parent, 30001, PROF_UNIT_NONE, c->id, name);

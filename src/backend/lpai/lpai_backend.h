@@ -6,8 +6,8 @@
  *   compiled (QnnGraph_finalize) or loaded (createFromBinary)   sizes are known, nothing is bound
  *     QnnGraph_setConfig SCRATCH_MEM, PERSISTENT_MEM            checked and remembered (lpai_pools.c)
  *     QnnGraph_finalize                                         attach: kernels are bound to the client's memory
- *     QnnGraph_execute …                                        computes in scratch, persistent and the I/O buffers, nowhere else
- *     QnnGraph_setConfig SCRATCH_MEM                            another scratch, between executions */
+ *     QnnGraph_execute …                                        computes in scratch, persistent and the I/O buffers, nowhere
+ * else QnnGraph_setConfig SCRATCH_MEM                            another scratch, between executions */
 #ifndef BACKEND_LPAI_LPAI_BACKEND_H
 #define BACKEND_LPAI_LPAI_BACKEND_H
 
@@ -162,13 +162,16 @@ const struct cost_rates *lpai_cost_rates(uint32_t arch);
 uint64_t lpai_pool_bytes(const struct backend_graph *g, enum lpai_pool k);
 enum status lpai_pools_check(const struct backend_graph *g, const struct lpai_settings *s);    /* those that are given */
 enum status lpai_pools_complete(const struct backend_graph *g, const struct lpai_settings *s); /* none is missing */
-enum status lpai_claim_model(struct backend_context *c, const struct binary *b); /* counts a model in TCM, all graphs of a binary once */
+enum status lpai_claim_model(struct backend_context *c,
+                             const struct binary *b); /* counts a model in TCM, all graphs of a binary once */
 void lpai_claim_model_drop(struct backend_context *c);
-enum status lpai_check_islands(const struct backend_context *c, const struct binary *b); /* every name is a graph of the binary */
+enum status lpai_check_islands(const struct backend_context *c,
+                               const struct binary *b); /* every name is a graph of the binary */
 bool lpai_is_island(const struct backend_graph *g);
 enum status lpai_claim_pools(struct backend_graph *g, const struct lpai_settings *s);
 void lpai_claim_drop(struct backend_graph *g);
-enum status lpai_run_enter(struct backend_graph *g); /* refuses when a running graph has the same scratch, or memory is gone */
+enum status lpai_run_enter(
+    struct backend_graph *g); /* refuses when a running graph has the same scratch, or memory is gone */
 void lpai_run_leave(struct backend_graph *g);
 bool lpai_overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes);
 
@@ -180,7 +183,8 @@ void lpai_own_free(struct backend_graph *g);
 /* lpai_probe.c: questions to the kernel about the client's memory, so that a bad pointer is an error and not a signal. */
 bool lpai_mapped(const void *p, uint64_t bytes);   /* cheap, for every execution */
 bool lpai_writable(const void *p, uint64_t bytes); /* thorough, for configuration */
-/* A descriptor of the shared memory that the range lies in, and where in it; -1: it is not shared memory, or no descriptor is open. Close it. */
+/* A descriptor of the shared memory that the range lies in, and where in it; -1: it is not shared memory, or no descriptor
+ * is open. Close it. */
 int lpai_shared_fd(const void *p, uint64_t bytes, uint64_t *ret_offset);
 /* Readable, or writable: every page, for buffers that are new; and only the ends, for every execution. */
 bool lpai_usable(const void *p, uint64_t bytes, bool write);
@@ -192,14 +196,17 @@ enum status lpai_bind_io(struct backend_graph *g, const struct backend_run *r);
 /* lpai_profile.c */
 void lpai_add_events(const struct backend_graph *g, const struct backend_run *r, uint64_t ns, bool detailed);
 
-/* lpai_session.c: one session for all contexts of the process that want one. ST_OK with c->session NULL: there is none, run here. */
+/* lpai_session.c: one session for all contexts of the process that want one. ST_OK with c->session NULL: there is none, run
+ * here. */
 extern const char lpai_build_id[];
 enum status lpai_session_join(struct backend_context *c);
 void lpai_session_leave(struct backend_context *c);
 enum status lpai_check_context(struct backend_context *c);
-enum status lpai_session_result(struct lpai_session *s, enum status st); /* of a call on its link: explains it, and notices when the process has died */
+enum status lpai_session_result(
+    struct lpai_session *s, enum status st); /* of a call on its link: explains it, and notices when the process has died */
 enum status lpai_share(struct lpai_session *s, uint64_t bytes, struct lpai_shared *ret);   /* zeroed memory of ours */
-enum status lpai_share_pool(struct lpai_session *s, const void *pool, uint64_t bytes, struct lpai_shared *ret); /* in place, or ours */
+enum status lpai_share_pool(struct lpai_session *s, const void *pool, uint64_t bytes,
+                            struct lpai_shared *ret); /* in place, or ours */
 void lpai_unshare(struct lpai_session *s, struct lpai_shared *m);
 enum status lpai_binary_get(struct backend_context *c, const struct binary *b, struct lpai_binary **ret);
 void lpai_binary_put(struct backend_context *c, struct lpai_binary *b); /* NULL allowed */
@@ -208,7 +215,8 @@ void lpai_binary_put(struct backend_context *c, struct lpai_binary *b); /* NULL 
 enum status lpai_mem_map(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
 void lpai_mem_unmap(struct backend_context *c, void *address, uint64_t bytes);
 void lpai_mem_join(struct backend_context *c); /* its session is there */
-bool lpai_mem_find(struct backend_context *c, const uint8_t *data, uint64_t bytes, struct rpc_io *io); /* fills map and offset when the session has it */
+bool lpai_mem_find(struct backend_context *c, const uint8_t *data, uint64_t bytes,
+                   struct rpc_io *io); /* fills map and offset when the session has it */
 
 /* lpai_remote.c: a graph that runs in the context's session. Pools are in g->claim. */
 enum status lpai_remote_attach(struct backend_graph *g);
@@ -221,11 +229,12 @@ void lpai_pause(struct backend_graph *g, bool pause);
 enum status lpai_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t);
 enum status lpai_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void lpai_close(struct backend_context *c);
-enum status lpai_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
-                         struct binary_image *ret);
+enum status lpai_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
+                         struct backend_cancel *cancel, struct binary_image *ret);
 enum status lpai_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
 enum status lpai_attach(struct backend_graph *g, const struct backend_graph_cfg *cfg);
-enum status lpai_change(struct backend_graph *g, const struct lpai_settings *s); /* new settings for a loaded graph: all or nothing */
+enum status lpai_change(struct backend_graph *g,
+                        const struct lpai_settings *s); /* new settings for a loaded graph: all or nothing */
 bool lpai_has_room(const struct backend_graph *g, uint32_t io);
 enum status lpai_run(struct backend_graph *g, const struct backend_run *r);
 void lpai_unload(struct backend_graph *g);

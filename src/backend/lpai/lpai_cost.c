@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the eNPU of each hardware version does in a cycle, for estimates (docs/cost.md). No data sheet is public: the size of the array of multipliers
- * is the one that the core's properties name, the other rates follow from it by the rules of that page. */
+/* What the eNPU of each hardware version does in a cycle, for estimates (docs/cost.md). No data sheet is public: the size of
+ * the array of multipliers is the one that the core's properties name, the other rates follow from it by the rules of that
+ * page. */
 #include "backend/lpai/lpai_backend.h"
 #include "prepare/prepare.h"
 
-/* 8-bit products per cycle M, bytes per cycle of scratch and persistent memory S, of constants and I/O buffers C. Products of 16-bit activations and
- * 8-bit weights take two, of 16 by 16 bits four; wide types run on the vector unit, M / 4 bytes across. */
-#define RATES(M, S, C)                                                                                                                    \
-    {                                                                                                                                     \
-        .products = { { M, (M) / 2, (M) / 16 }, { (M) / 2, (M) / 4, (M) / 16 }, { (M) / 16, (M) / 16, (M) / 16 } },                       \
-        .per_channel = { (M) / 4, (M) / 8, (M) / 16 }, .elements = { (M) / 4, (M) / 8, (M) / 16 },                                        \
-        .bytes = { [PLACE_CONST] = C, [PLACE_SCRATCH] = S, [PLACE_PERSISTENT] = S, [PLACE_IO] = C }, .start = 64,                         \
+/* 8-bit products per cycle M, bytes per cycle of scratch and persistent memory S, of constants and I/O buffers C. Products
+ * of 16-bit activations and 8-bit weights take two, of 16 by 16 bits four; wide types run on the vector unit, M / 4 bytes
+ * across. */
+#define RATES(M, S, C)                                                                                              \
+    {                                                                                                               \
+        .products = { { M, (M) / 2, (M) / 16 }, { (M) / 2, (M) / 4, (M) / 16 }, { (M) / 16, (M) / 16, (M) / 16 } }, \
+        .per_channel = { (M) / 4, (M) / 8, (M) / 16 }, .elements = { (M) / 4, (M) / 8, (M) / 16 },                  \
+        .bytes = { [PLACE_CONST] = C, [PLACE_SCRATCH] = S, [PLACE_PERSISTENT] = S, [PLACE_IO] = C }, .start = 64,   \
     }
 
 static const struct {

@@ -2,7 +2,8 @@
 /* The buffers of one execution: each tensor is in the client's buffer, or in its room in scratch when there is none. */
 #include "backend/lpai/lpai_backend.h"
 
-/* DDR is off in island mode, and the only TCM that is known is that of the pools: what a pool has beyond the graph's need. */
+/* DDR is off in island mode, and the only TCM that is known is that of the pools: what a pool has beyond the graph's need.
+ */
 static bool in_tcm(const struct backend_graph *g, const uint8_t *data, uint64_t bytes)
 {
     for (int k = 0; k < POOL_COUNT; k++) {
@@ -30,24 +31,29 @@ static enum status check_usable(const struct backend_graph *g, uint32_t io, void
     const struct lpai_buffer *before = &g->buffers[io];
     bool write = is_output(t), known = before->data == data && before->bytes >= bytes;
     bool ok = known ? lpai_ends_usable(data, bytes, write) : lpai_usable(data, bytes, write);
-    RETURN_IF(!ok, ST_INVALID_TENSOR, "tensor \"%s\": there is no memory for %llu bytes at %p that can be %s; it must stay allocated during the execution",
-              t->name, (unsigned long long)bytes, data, write ? "written" : "read");
+    RETURN_IF(
+        !ok, ST_INVALID_TENSOR,
+        "tensor \"%s\": there is no memory for %llu bytes at %p that can be %s; it must stay allocated during the execution",
+        t->name, (unsigned long long)bytes, data, write ? "written" : "read");
     return ST_OK;
 }
 
 static enum status check_buffer(const struct backend_graph *g, uint32_t io, uint8_t *data, uint64_t bytes)
 {
     const struct binary_tensor *t = tensor_of(g, io);
-    RETURN_IF(!g->left_to_us && (uintptr_t)data % LPAI_ALIGN, ST_INVALID_TENSOR,
-              "tensor \"%s\": its buffer starts at %p; the address must be a multiple of %d (backend property ALIGNMENT_REQ)", t->name, (void *)data,
-              LPAI_ALIGN);
+    RETURN_IF(
+        !g->left_to_us && (uintptr_t)data % LPAI_ALIGN, ST_INVALID_TENSOR,
+        "tensor \"%s\": its buffer starts at %p; the address must be a multiple of %d (backend property ALIGNMENT_REQ)",
+        t->name, (void *)data, LPAI_ALIGN);
     for (int k = 0; k < POOL_COUNT; k++)
         RETURN_IF(lpai_overlap(data, bytes, g->claim.pool[k].addr, lpai_pool_bytes(g, (enum lpai_pool)k)), ST_INVALID_TENSOR,
-                  "tensor \"%s\": its buffer at %p lies in the graph's own %s memory; leave the buffer out to have the tensor there", t->name,
-                  (void *)data, k == POOL_SCRATCH ? "scratch" : "persistent");
+                  "tensor \"%s\": its buffer at %p lies in the graph's own %s memory; leave the buffer out to have the "
+                  "tensor there",
+                  t->name, (void *)data, k == POOL_SCRATCH ? "scratch" : "persistent");
     TRY(check_usable(g, io, data, bytes));
     RETURN_IF(lpai_is_island(g) && !in_tcm(g, data, bytes), ST_INVALID_TENSOR,
-              "tensor \"%s\": graph \"%s\" is enabled for island mode, where DDR is off; leave its buffer out to have it in scratch, or take it from memory "
+              "tensor \"%s\": graph \"%s\" is enabled for island mode, where DDR is off; leave its buffer out to have it in "
+              "scratch, or take it from memory "
               "that was given as TCM",
               t->name, g->g->info.name);
     return ST_OK;
@@ -58,9 +64,11 @@ static enum status check_separate(const struct backend_graph *g, uint32_t io)
 {
     const struct lpai_buffer *b = &g->buffers[io];
     for (uint32_t k = 0; k < io; k++)
-        RETURN_IF((is_output(tensor_of(g, io)) || is_output(tensor_of(g, k))) && lpai_overlap(b->data, b->bytes, g->buffers[k].data, g->buffers[k].bytes),
-                  ST_INVALID_TENSOR, "tensors \"%s\" and \"%s\": their buffers at %p and %p overlap; give each one of its own", tensor_of(g, k)->name,
-                  tensor_of(g, io)->name, g->buffers[k].data, b->data);
+        RETURN_IF((is_output(tensor_of(g, io)) || is_output(tensor_of(g, k))) &&
+                      lpai_overlap(b->data, b->bytes, g->buffers[k].data, g->buffers[k].bytes),
+                  ST_INVALID_TENSOR,
+                  "tensors \"%s\" and \"%s\": their buffers at %p and %p overlap; give each one of its own",
+                  tensor_of(g, k)->name, tensor_of(g, io)->name, g->buffers[k].data, b->data);
     return ST_OK;
 }
 
@@ -72,7 +80,8 @@ static enum status bind_one(struct backend_graph *g, const struct backend_run *r
     bool own = data && data != room;
     if (own)
         TRY(check_buffer(g, i, data, bytes));
-    RETURN_IF(!own && r->batch > 1, ST_INVALID_TENSOR, "tensor \"%s\" has room for one batch in scratch; give a buffer for %u", t->name, r->batch);
+    RETURN_IF(!own && r->batch > 1, ST_INVALID_TENSOR,
+              "tensor \"%s\" has room for one batch in scratch; give a buffer for %u", t->name, r->batch);
     g->buffers[i] = own ? (struct lpai_buffer){ data, bytes } : (struct lpai_buffer){ NULL, 0 };
     TRY(check_separate(g, i));
     g->io[i] = (struct exec_binding){ .data = own ? data : room, .produced = r->io[i].produced };
@@ -84,11 +93,14 @@ static enum status check_same(struct backend_graph *g, const struct backend_run 
 {
     bool same = r->batch == g->paused.batch;
     for (uint32_t i = 0; i < g->g->n_io; i++) {
-        uint8_t *room = g->home[i] == LPAI_NO_HOME ? NULL : g->claim.pool[POOL_SCRATCH].addr + g->home[i], *data = r->io[i].data;
+        uint8_t *room = g->home[i] == LPAI_NO_HOME ? NULL : g->claim.pool[POOL_SCRATCH].addr + g->home[i],
+                *data = r->io[i].data;
         same &= (data == room ? NULL : data) == g->buffers[i].data;
     }
-    RETURN_IF(!same, ST_INVALID_TENSOR, "graph \"%s\" is paused in the middle of an execution; continue it with the same tensors before another begins",
-              g->g->info.name);
+    RETURN_IF(
+        !same, ST_INVALID_TENSOR,
+        "graph \"%s\" is paused in the middle of an execution; continue it with the same tensors before another begins",
+        g->g->info.name);
     for (uint32_t i = 0; i < g->g->n_io; i++) {
         g->io[i].produced = r->io[i].produced;
         if (g->buffers[i].data)
@@ -100,7 +112,8 @@ static enum status check_same(struct backend_graph *g, const struct backend_run 
 enum status lpai_bind_io(struct backend_graph *g, const struct backend_run *r)
 {
     RETURN_IF(r->batch > 1 && !g->batch_multiple, ST_INVALID_TENSOR,
-              "graph \"%s\" is given %u times its batch; set the graph option BATCH_MULTIPLE_SUPPORT to allow that", g->g->info.name, r->batch);
+              "graph \"%s\" is given %u times its batch; set the graph option BATCH_MULTIPLE_SUPPORT to allow that",
+              g->g->info.name, r->batch);
     if (g->paused.halfway)
         return check_same(g, r);
     for (uint32_t i = 0; i < g->g->n_io; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registered memory. It is mapped in this process, and on the ARM target also in the session, so that tensors in it are computed in place there too. What
- * the session cannot map is copied like other buffers. */
+/* Registered memory. It is mapped in this process, and on the ARM target also in the session, so that tensors in it are
+ * computed in place there too. What the session cannot map is copied like other buffers. */
 #include <fcntl.h>
 #include <unistd.h>
 

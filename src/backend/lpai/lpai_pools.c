@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scratch and persistent memory: is it what the plan needs, and does nobody else compute in it?
  *
- * Scratch may be shared by graphs that do not run at the same time; persistent memory belongs to one graph. All attached graphs of the process are
- * in one list, because clients share buffers between contexts. */
+ * Scratch may be shared by graphs that do not run at the same time; persistent memory belongs to one graph. All attached
+ * graphs of the process are in one list, because clients share buffers between contexts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,9 @@ static const struct {
 
 uint64_t lpai_pool_bytes(const struct backend_graph *g, enum lpai_pool k)
 {
-    const uint64_t bytes[POOL_COUNT] = { [POOL_SCRATCH] = g->g->info.scratch_bytes, [POOL_PERSISTENT] = g->g->info.persistent_bytes };
+    const uint64_t bytes[POOL_COUNT] = {
+        [POOL_SCRATCH] = g->g->info.scratch_bytes, [POOL_PERSISTENT] = g->g->info.persistent_bytes
+    };
     return (bytes[k] + LPAI_ALIGN - 1) / LPAI_ALIGN * LPAI_ALIGN;
 }
 
@@ -55,7 +57,8 @@ enum status lpai_check_islands(const struct backend_context *c, const struct bin
         bool found = false;
         for (uint32_t k = 0; k < b->n_graphs; k++)
             found |= strcmp(c->island_graphs[i], b->graphs[k].info.name) == 0;
-        RETURN_IF(!found, ST_INVALID_CONFIG, "ENABLE_ISLAND names graph \"%s\"; the context binary has %s", c->island_graphs[i], names);
+        RETURN_IF(!found, ST_INVALID_CONFIG, "ENABLE_ISLAND names graph \"%s\"; the context binary has %s",
+                  c->island_graphs[i], names);
     }
     return ST_OK;
 }
@@ -64,11 +67,13 @@ enum status lpai_check_islands(const struct backend_context *c, const struct bin
 static enum status check_type(const struct backend_graph *g, enum lpai_pool k, const struct lpai_mem *m)
 {
     RETURN_IF(m->tcm && !on_adsp(g), ST_INVALID_ARG,
-              "graph \"%s\": the %s memory is said to be in TCM, which only the ADSP has; create the backend with HW_INFO for the ADSP, or give memory "
+              "graph \"%s\": the %s memory is said to be in TCM, which only the ADSP has; create the backend with HW_INFO "
+              "for the ADSP, or give memory "
               "type 1 (DDR)",
               g->g->info.name, words[k].name);
     RETURN_IF(!m->tcm && m->size && lpai_is_island(g), ST_INVALID_ARG,
-              "graph \"%s\" is enabled for island mode, where DDR is off; its %s memory must be in TCM (memory type 3)", g->g->info.name, words[k].name);
+              "graph \"%s\" is enabled for island mode, where DDR is off; its %s memory must be in TCM (memory type 3)",
+              g->g->info.name, words[k].name);
     return ST_OK;
 }
 
@@ -77,22 +82,27 @@ static enum status check_pool(const struct backend_graph *g, enum lpai_pool k, c
     const char *graph = g->g->info.name, *what = words[k].name;
     uint64_t need = lpai_pool_bytes(g, k);
     TRY(check_type(g, k, m));
-    RETURN_IF(!m->addr && (need || m->size), ST_INVALID_ARG, "graph \"%s\": the %s memory is NULL; %llu bytes are needed", graph, what,
-              (unsigned long long)need);
+    RETURN_IF(!m->addr && (need || m->size), ST_INVALID_ARG, "graph \"%s\": the %s memory is NULL; %llu bytes are needed",
+              graph, what, (unsigned long long)need);
     if (!m->addr)
         return ST_OK;
-    RETURN_IF((uintptr_t)m->addr % LPAI_ALIGN, ST_INVALID_ARG,
-              "graph \"%s\": the %s memory starts at %p; the address must be a multiple of %d (backend property ALIGNMENT_REQ)", graph, what,
-              (void *)m->addr, LPAI_ALIGN);
-    RETURN_IF(m->size < need, ST_INVALID_ARG, "graph \"%s\": the %s memory has %llu bytes; %llu are needed (graph property %s)", graph, what,
+    RETURN_IF(
+        (uintptr_t)m->addr % LPAI_ALIGN, ST_INVALID_ARG,
+        "graph \"%s\": the %s memory starts at %p; the address must be a multiple of %d (backend property ALIGNMENT_REQ)",
+        graph, what, (void *)m->addr, LPAI_ALIGN);
+    RETURN_IF(m->size < need, ST_INVALID_ARG,
+              "graph \"%s\": the %s memory has %llu bytes; %llu are needed (graph property %s)", graph, what,
               (unsigned long long)m->size, (unsigned long long)need, words[k].size);
-    RETURN_IF(m->size % LPAI_ALIGN, ST_INVALID_ARG,
-              "graph \"%s\": the %s memory has %llu bytes; the size must be a multiple of %d (backend property ALIGNMENT_REQ)", graph, what,
-              (unsigned long long)m->size, LPAI_ALIGN);
-    RETURN_IF((uintptr_t)m->addr + m->size < (uintptr_t)m->addr, ST_INVALID_ARG, "graph \"%s\": the %s memory ends beyond the address space", graph, what);
+    RETURN_IF(
+        m->size % LPAI_ALIGN, ST_INVALID_ARG,
+        "graph \"%s\": the %s memory has %llu bytes; the size must be a multiple of %d (backend property ALIGNMENT_REQ)",
+        graph, what, (unsigned long long)m->size, LPAI_ALIGN);
+    RETURN_IF((uintptr_t)m->addr + m->size < (uintptr_t)m->addr, ST_INVALID_ARG,
+              "graph \"%s\": the %s memory ends beyond the address space", graph, what);
     RETURN_IF(!lpai_writable(m->addr, need), ST_INVALID_ARG,
-              "graph \"%s\": the %s memory at %p (%llu bytes) is not readable and writable; it must stay allocated until QnnContext_free", graph, what,
-              (void *)m->addr, (unsigned long long)need);
+              "graph \"%s\": the %s memory at %p (%llu bytes) is not readable and writable; it must stay allocated until "
+              "QnnContext_free",
+              graph, what, (void *)m->addr, (unsigned long long)need);
     RETURN_IF(lpai_overlap(m->addr, m->size, g->binary->map, g->binary->size), ST_INVALID_ARG,
               "graph \"%s\": the %s memory overlaps the context binary, which is used in place", graph, what);
     return ST_OK;
@@ -103,29 +113,32 @@ enum status lpai_pools_check(const struct backend_graph *g, const struct lpai_se
     for (int k = 0; k < POOL_COUNT; k++)
         if (s->pool[k].given)
             TRY(check_pool(g, (enum lpai_pool)k, &s->pool[k]));
-    RETURN_IF(pools_overlap(&s->pool[POOL_SCRATCH], &s->pool[POOL_PERSISTENT]), ST_INVALID_ARG,
-              "graph \"%s\": scratch (%p, %llu bytes) and persistent memory (%p, %llu bytes) overlap; give two separate buffers", g->g->info.name,
-              (void *)s->pool[POOL_SCRATCH].addr, (unsigned long long)s->pool[POOL_SCRATCH].size, (void *)s->pool[POOL_PERSISTENT].addr,
-              (unsigned long long)s->pool[POOL_PERSISTENT].size);
+    RETURN_IF(
+        pools_overlap(&s->pool[POOL_SCRATCH], &s->pool[POOL_PERSISTENT]), ST_INVALID_ARG,
+        "graph \"%s\": scratch (%p, %llu bytes) and persistent memory (%p, %llu bytes) overlap; give two separate buffers",
+        g->g->info.name, (void *)s->pool[POOL_SCRATCH].addr, (unsigned long long)s->pool[POOL_SCRATCH].size,
+        (void *)s->pool[POOL_PERSISTENT].addr, (unsigned long long)s->pool[POOL_PERSISTENT].size);
     return ST_OK;
 }
 
 enum status lpai_pools_complete(const struct backend_graph *g, const struct lpai_settings *s)
 {
     RETURN_IF(lpai_is_island(g) && !g->context->model_tcm, ST_PREPARE_FAILED,
-              "graph \"%s\" is enabled for island mode, where DDR is off; its model must be in TCM too: load it into TCM and say so with the context option "
+              "graph \"%s\" is enabled for island mode, where DDR is off; its model must be in TCM too: load it into TCM "
+              "and say so with the context option "
               "MODEL_BUFFER_MEM_TYPE 3",
               g->g->info.name);
     for (int k = 0; k < POOL_COUNT; k++) {
         uint64_t need = lpai_pool_bytes(g, (enum lpai_pool)k);
         RETURN_IF(need && !s->pool[k].given, ST_PREPARE_FAILED,
-                  "graph \"%s\" needs %llu bytes of %s memory and has none; give them with QnnGraph_setConfig, option %s, before QnnGraph_finalize",
+                  "graph \"%s\" needs %llu bytes of %s memory and has none; give them with QnnGraph_setConfig, option %s, "
+                  "before QnnGraph_finalize",
                   g->g->info.name, (unsigned long long)need, words[k].name, words[k].option);
     }
     return ST_OK;
 }
 
-/* ---- the graphs of the process ---------------------------------------------------------------------------------------------- */
+/* ---- the graphs of the process ---------------------------------------------------------------------------------------- */
 
 static pthread_mutex_t claims_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lpai_claim *claims;
@@ -141,9 +154,10 @@ static enum status check_others(const struct backend_graph *g, const struct lpai
             continue;
         for (int k = 0; k < POOL_COUNT; k++)
             for (int j = 0; j < POOL_COUNT; j++)
-                RETURN_IF((k == POOL_PERSISTENT || j == POOL_PERSISTENT) && pools_overlap(&s->pool[k], &c->pool[j]), ST_INVALID_ARG,
-                          "graph \"%s\": its %s memory overlaps the %s memory of graph \"%s\"; only scratch may be shared", g->g->info.name,
-                          words[k].name, words[j].name, c->graph);
+                RETURN_IF((k == POOL_PERSISTENT || j == POOL_PERSISTENT) && pools_overlap(&s->pool[k], &c->pool[j]),
+                          ST_INVALID_ARG,
+                          "graph \"%s\": its %s memory overlaps the %s memory of graph \"%s\"; only scratch may be shared",
+                          g->g->info.name, words[k].name, words[j].name, c->graph);
     }
     return ST_OK;
 }
@@ -165,8 +179,9 @@ static enum status check_tcm(const struct backend_graph *g, const struct lpai_se
         }
     }
     RETURN_IF(bytes > LPAI_TCM_BYTES || buffers > LPAI_TCM_BUFFERS, ST_INVALID_ARG,
-              "graph \"%s\": with its memory %u buffers of %llu bytes would be in TCM; there is room for %d buffers of %d bytes together", g->g->info.name,
-              buffers, (unsigned long long)bytes, LPAI_TCM_BUFFERS, LPAI_TCM_BYTES);
+              "graph \"%s\": with its memory %u buffers of %llu bytes would be in TCM; there is room for %d buffers of %d "
+              "bytes together",
+              g->g->info.name, buffers, (unsigned long long)bytes, LPAI_TCM_BUFFERS, LPAI_TCM_BYTES);
     return ST_OK;
 }
 
@@ -186,7 +201,9 @@ enum status lpai_claim_model(struct backend_context *c, const struct binary *b)
         c->tcm_binary = b;
     }
     pthread_mutex_unlock(&claims_lock);
-    RETURN_IF(!fits, ST_INVALID_CONFIG, "the model has %llu bytes; with it %u models of %llu bytes would be in TCM, which holds %d buffers of %d bytes together",
+    RETURN_IF(!fits, ST_INVALID_CONFIG,
+              "the model has %llu bytes; with it %u models of %llu bytes would be in TCM, which holds %d buffers of %d "
+              "bytes together",
               (unsigned long long)b->size, buffers, (unsigned long long)total, LPAI_TCM_BUFFERS, LPAI_TCM_BYTES);
     return ST_OK;
 }
@@ -234,8 +251,10 @@ void lpai_claim_drop(struct backend_graph *g)
 static enum status check_running(const struct backend_graph *g)
 {
     for (const struct lpai_claim *c = claims; c; c = c->next)
-        RETURN_IF(c != &g->claim && c->running && pools_overlap(&c->pool[POOL_SCRATCH], &g->claim.pool[POOL_SCRATCH]), ST_NOT_PERMITTED,
-                  "graph \"%s\" has the same scratch memory as graph \"%s\", which is running; graphs that run at the same time need scratch of their own",
+        RETURN_IF(c != &g->claim && c->running && pools_overlap(&c->pool[POOL_SCRATCH], &g->claim.pool[POOL_SCRATCH]),
+                  ST_NOT_PERMITTED,
+                  "graph \"%s\" has the same scratch memory as graph \"%s\", which is running; graphs that run at the same "
+                  "time need scratch of their own",
                   g->g->info.name, c->graph);
     return ST_OK;
 }
@@ -246,11 +265,13 @@ static enum status check_still_there(const struct backend_graph *g, enum lpai_po
     const struct lpai_mem *m = &g->claim.pool[k];
     uint64_t bytes = lpai_pool_bytes(g, k);
     const char *until = k == POOL_SCRATCH ? " or until another one is set" : "";
-    RETURN_IF(!lpai_mapped(m->addr, bytes), ST_INVALID_ARG, "graph \"%s\": its %s memory at %p is not there any more; it must stay until QnnContext_free%s",
+    RETURN_IF(!lpai_mapped(m->addr, bytes), ST_INVALID_ARG,
+              "graph \"%s\": its %s memory at %p is not there any more; it must stay until QnnContext_free%s",
               g->g->info.name, words[k].name, (void *)m->addr, until);
     RETURN_IF(!lpai_ends_usable(m->addr, bytes, true), ST_INVALID_ARG,
-              "graph \"%s\": its %s memory at %p (%llu bytes) cannot be written any more; it must stay writable until QnnContext_free%s", g->g->info.name,
-              words[k].name, (void *)m->addr, (unsigned long long)bytes, until);
+              "graph \"%s\": its %s memory at %p (%llu bytes) cannot be written any more; it must stay writable until "
+              "QnnContext_free%s",
+              g->g->info.name, words[k].name, (void *)m->addr, (unsigned long long)bytes, until);
     return ST_OK;
 }
 

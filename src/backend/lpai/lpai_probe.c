@@ -27,9 +27,9 @@ bool lpai_mapped(const void *p, uint64_t bytes)
     return mapped;
 }
 
-/* The kernel answers with an error where the process would get a signal, so it is asked to read or to write there in calls that change nothing: a
- * signal mask to be used in a way that does not exist, and an atomic addition of 0 beside a wait queue. Where a sandbox forbids these calls the client
- * is believed. */
+/* The kernel answers with an error where the process would get a signal, so it is asked to read or to write there in calls
+ * that change nothing: a signal mask to be used in a way that does not exist, and an atomic addition of 0 beside a wait
+ * queue. Where a sandbox forbids these calls the client is believed. */
 static bool can_read(uintptr_t at)
 {
     return syscall(SYS_rt_sigprocmask, -1, at & ~(uintptr_t)7, NULL, 8) == 0 || errno != EFAULT;
@@ -99,7 +99,8 @@ static bool shared_mapping(uintptr_t begin, uint64_t bytes, dev_t *device, ino_t
     while (f && !found && fgets(line, sizeof line, f)) {
         bool first = whole;
         whole = strchr(line, '\n') != NULL;
-        if (!first || sscanf(line, "%lx-%lx %7s %lx %x:%x %lu", &low, &high, rights, &from, &major, &minor, &file) != 7 || begin < low || begin >= high)
+        if (!first || sscanf(line, "%lx-%lx %7s %lx %x:%x %lu", &low, &high, rights, &from, &major, &minor, &file) != 7 ||
+            begin < low || begin >= high)
             continue;
         found = rights[3] == 's' && file && bytes <= high - begin;
         *device = makedev(major, minor);
@@ -124,7 +125,8 @@ int lpai_shared_fd(const void *p, uint64_t bytes, uint64_t *ret_offset)
     for (struct dirent *d; open_ones && ret < 0 && (d = readdir(open_ones));) {
         struct stat st;
         int fd = atoi(d->d_name);
-        bool same = d->d_name[0] != '.' && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == device && st.st_ino == inode;
+        bool same =
+            d->d_name[0] != '.' && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == device && st.st_ino == inode;
         if (same && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR)
             ret = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     }

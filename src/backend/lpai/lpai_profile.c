@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a profile says of an execution: times, the time that the client allows, estimates. Times of this computer and estimates of the device are never
- * mixed: an event says in its name which of the two it is. */
+/* What a profile says of an execution: times, the time that the client allows, estimates. Times of this computer and
+ * estimates of the device are never mixed: an event says in its name which of the two it is. */
 #include <stdio.h>
 
 #include "backend/lpai/lpai_backend.h"
@@ -37,8 +37,8 @@ static void add_budget(const struct backend_graph *g, const struct backend_run *
     char name[128];
     uint64_t times = r->batch ? r->batch : 1, budget_ns = budget_of(g);
     uint32_t mhz = clock_mhz(g->binary->target.arch);
-    snprintf(name, sizeof name, "Time budget per inference (%u fps, %u.%u x real time, %s)", g->fps, g->ftrt_ratio / 10, g->ftrt_ratio % 10,
-             g->client_type == REAL_TIME ? "real time" : "not real time");
+    snprintf(name, sizeof name, "Time budget per inference (%u fps, %u.%u x real time, %s)", g->fps, g->ftrt_ratio / 10,
+             g->ftrt_ratio % 10, g->client_type == REAL_TIME ? "real time" : "not real time");
     prof_add(r->prof, r->prof_parent, PROF_DEVICE, PROF_UNIT_US, (budget_ns + 500) / 1000, name);
     budget_ns = budget_ns ? budget_ns : 1;
     add_share(r, ns / times, budget_ns, "Time budget used on this host (percent, measured)");
@@ -62,9 +62,11 @@ static void add_estimates(const struct backend_graph *g, const struct backend_ru
     struct binary_traffic t;
     binary_graph_traffic(g->g, &t);
     if (g->g->info.cycles)
-        prof_add(r->prof, r->prof_parent, PROF_DEVICE, PROF_UNIT_CYCLES, g->g->info.cycles * times, "Accelerator (execute) cycles (estimated)");
+        prof_add(r->prof, r->prof_parent, PROF_DEVICE, PROF_UNIT_CYCLES, g->g->info.cycles * times,
+                 "Accelerator (execute) cycles (estimated)");
     for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++)
-        prof_add(r->prof, r->prof_parent, PROF_BACKEND, PROF_UNIT_BYTES, (t.read[pools[i].place] + t.written[pools[i].place]) * times, pools[i].name);
+        prof_add(r->prof, r->prof_parent, PROF_BACKEND, PROF_UNIT_BYTES,
+                 (t.read[pools[i].place] + t.written[pools[i].place]) * times, pools[i].name);
 }
 
 void lpai_add_events(const struct backend_graph *g, const struct backend_run *r, uint64_t ns, bool detailed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph that runs in the session of the low-power domain. Its program computes in the client's pools where these are shared memory, else in a mirror
- * of them:
+/* A graph that runs in the session of the low-power domain. Its program computes in the client's pools where these are
+ * shared memory, else in a mirror of them:
  *
  *   persistent   copied there before each execution and back after it, so that what the client sees and changes is the state
  *   scratch      only the rooms of inputs and outputs are copied
@@ -15,7 +15,8 @@
 
 static_assert(sizeof(struct rpc_cancel) == sizeof(struct exec_cancel), "one signal, two names");
 static_assert(offsetof(struct rpc_cancel, abort) == offsetof(struct exec_cancel, abort), "one signal, two names");
-static_assert(offsetof(struct rpc_cancel, deadline_ns) == offsetof(struct exec_cancel, deadline_ns), "one signal, two names");
+static_assert(offsetof(struct rpc_cancel, deadline_ns) == offsetof(struct exec_cancel, deadline_ns),
+              "one signal, two names");
 
 struct lpai_remote {
     struct lpai_binary *binary;
@@ -33,7 +34,7 @@ static const struct binary_tensor *tensor_of(const struct backend_graph *g, uint
     return &g->g->tensors[g->g->io[io]];
 }
 
-/* ---- attaching ----------------------------------------------------------------------------------------------------------------- */
+/* ---- attaching -------------------------------------------------------------------------------------------------------- */
 
 static enum status make_tables(const struct backend_graph *g, struct lpai_remote *r)
 {
@@ -43,7 +44,8 @@ static enum status make_tables(const struct backend_graph *g, struct lpai_remote
     r->made = mem_array(uint8_t, n);
     r->marks.cap = g->g->n_marks;
     r->marks.marks = mem_array(struct prof_mark, r->marks.cap);
-    RETURN_IF(!r->place || !r->io || !r->made || !r->marks.marks, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
+    RETURN_IF(!r->place || !r->io || !r->made || !r->marks.marks, ST_NO_MEMORY, "graph \"%s\": no memory to load it",
+              g->g->info.name);
     return ST_OK;
 }
 
@@ -65,8 +67,11 @@ static enum status attach(struct backend_graph *g, struct lpai_remote *r)
     TRY(make_staging(g, r));
     for (int k = 0; k < POOL_COUNT; k++)
         TRY(lpai_share_pool(c->session, g->claim.pool[k].addr, lpai_pool_bytes(g, (enum lpai_pool)k), &r->pool[k]));
-    struct rpc_load l = { .map = r->binary->bytes.map, .bytes = g->binary->size, .graph = (uint32_t)(g->g - g->binary->graphs),
-                          .scratch = { .map = r->pool[POOL_SCRATCH].map }, .persistent = { .map = r->pool[POOL_PERSISTENT].map } };
+    struct rpc_load l = { .map = r->binary->bytes.map,
+                          .bytes = g->binary->size,
+                          .graph = (uint32_t)(g->g - g->binary->graphs),
+                          .scratch = { .map = r->pool[POOL_SCRATCH].map },
+                          .persistent = { .map = r->pool[POOL_PERSISTENT].map } };
     TRY(lpai_session_result(c->session, c->session->link->load(c->session->s, &l)));
     r->program = l.program;
     r->loaded = true;
@@ -121,7 +126,7 @@ void lpai_remote_free(struct backend_graph *g)
     g->remote = NULL;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------------------- */
+/* ---- running ---------------------------------------------------------------------------------------------------------- */
 
 /* Where entry `i` has to be copied to for the session to see it; NULL: it sees the client's memory. */
 static uint8_t *copy_of(const struct backend_graph *g, uint32_t i)
@@ -141,8 +146,10 @@ static void bind(struct backend_graph *g, const struct exec_run *e)
         bool staged = g->buffers[i].data != NULL;
         uint64_t bytes = desc_bytes(&t->desc);
         r->made[i] = t->io == 3; /* read and written: there in any case */
-        r->io[i] = (struct rpc_io){ .map = staged ? r->staging.map : r->pool[POOL_SCRATCH].map, .offset = staged ? r->place[i] : g->home[i],
-                                    .bytes = bytes, .produced = t->io == 2 ? &r->made[i] : NULL };
+        r->io[i] = (struct rpc_io){ .map = staged ? r->staging.map : r->pool[POOL_SCRATCH].map,
+                                    .offset = staged ? r->place[i] : g->home[i],
+                                    .bytes = bytes,
+                                    .produced = t->io == 2 ? &r->made[i] : NULL };
         if (staged)
             lpai_mem_find(g->context, e->io[i].data, bytes, &r->io[i]);
         if (t->io != 2 && !e->step && copy_of(g, i))
@@ -173,8 +180,15 @@ enum status lpai_remote_run(struct backend_graph *g, struct exec_run *e, uint32_
     bind(g, e);
     if (mirror)
         memcpy(mirror, state, g->g->info.persistent_bytes);
-    struct rpc_run run = { .program = r->program, .priority = priority, .io = r->io, .n_io = g->g->n_io, .profile_nodes = e->profile_nodes,
-                           .cancel = (struct rpc_cancel *)e->cancel, .pause = e->pause, .step = e->step, .marks = r->marks.marks,
+    struct rpc_run run = { .program = r->program,
+                           .priority = priority,
+                           .io = r->io,
+                           .n_io = g->g->n_io,
+                           .profile_nodes = e->profile_nodes,
+                           .cancel = (struct rpc_cancel *)e->cancel,
+                           .pause = e->pause,
+                           .step = e->step,
+                           .marks = r->marks.marks,
                            .max_marks = e->profile_nodes ? r->marks.cap : 0 };
     enum status st = lpai_session_result(s, s->link->run(s->s, &run));
     if (st == ST_COMMUNICATION)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts and graphs of the LPAI backend: the shared compiler with one tile per node, then exec in this process, on the calling thread, in the
- * client's memory. */
+/* Contexts and graphs of the LPAI backend: the shared compiler with one tile per node, then exec in this process, on the
+ * calling thread, in the client's memory. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -19,20 +19,24 @@ enum {
 /* A signal of the client is looked at by exec itself, so both must see the same words. */
 static_assert(sizeof(struct exec_cancel) == sizeof(struct backend_cancel), "one signal, two names");
 static_assert(offsetof(struct exec_cancel, abort) == offsetof(struct backend_cancel, abort), "one signal, two names");
-static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct backend_cancel, deadline_ns), "one signal, two names");
+static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct backend_cancel, deadline_ns),
+              "one signal, two names");
 
-/* ---- contexts ----------------------------------------------------------------------------------------------------------- */
+/* ---- contexts --------------------------------------------------------------------------------------------------------- */
 
 enum status lpai_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t)
 {
     const char *made_for = lpai_hw_name(t->arch);
-    RETURN_IF(!made_for, ST_BINARY_CONFIG, "the context binary was made for LPAI hardware version 0x%x, which is not known here", t->arch);
+    RETURN_IF(!made_for, ST_BINARY_CONFIG,
+              "the context binary was made for LPAI hardware version 0x%x, which is not known here", t->arch);
     RETURN_IF(cfg->backend.given && cfg->backend.arch && cfg->backend.arch != t->arch, ST_BINARY_CONFIG,
-              "the context binary was made for LPAI hardware %s; this backend is configured for %s: prepare the model for %s, or create the backend with "
+              "the context binary was made for LPAI hardware %s; this backend is configured for %s: prepare the model for "
+              "%s, or create the backend with "
               "HW_INFO for %s",
               made_for, lpai_hw_name(cfg->backend.arch), lpai_hw_name(cfg->backend.arch), made_for);
     RETURN_IF(cfg->backend.given && cfg->backend.target == LPAI_ADSP && !cfg->persistent_binary, ST_INVALID_CONFIG,
-              "this backend is configured for the ADSP, which uses the binary in place; give the context option PERSISTENT_BINARY (in the configuration file "
+              "this backend is configured for the ADSP, which uses the binary in place; give the context option "
+              "PERSISTENT_BINARY (in the configuration file "
               "of a tool: context_configs/is_persistent_binary) and keep the buffer");
     return ST_OK;
 }
@@ -50,7 +54,8 @@ enum status lpai_open(const struct backend_context_cfg *cfg, struct backend_cont
 {
     bool adsp = cfg->backend.given && cfg->backend.target == LPAI_ADSP;
     RETURN_IF(cfg->own[LPAI_OWN_MODEL_TCM] && !adsp, ST_INVALID_CONFIG,
-              "the model buffer is said to be in TCM, which only the ADSP has; create the backend with HW_INFO for the ADSP, or give memory type 1 (DDR)");
+              "the model buffer is said to be in TCM, which only the ADSP has; create the backend with HW_INFO for the "
+              "ADSP, or give memory type 1 (DDR)");
     struct backend_context *c = mem_new(struct backend_context);
     RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
     pthread_mutex_init(&c->lock, NULL);
@@ -81,8 +86,8 @@ void lpai_close(struct backend_context *c)
 static enum status check_tensors(const struct ir_graph *g)
 {
     for (uint32_t i = 0; i < g->tensors.n; i++)
-        RETURN_IF(g->tensors.at[i].optional, ST_UNSUPPORTED_TENSOR, "tensor \"%s\" is optional; LPAI graphs have a fixed set of inputs and outputs",
-                  g->tensors.at[i].name);
+        RETURN_IF(g->tensors.at[i].optional, ST_UNSUPPORTED_TENSOR,
+                  "tensor \"%s\" is optional; LPAI graphs have a fixed set of inputs and outputs", g->tensors.at[i].name);
     return ST_OK;
 }
 
@@ -98,8 +103,8 @@ static void choose_passes(const struct lpai_settings *s, struct pass to[MAX_PASS
     to[n] = (struct pass){ 0 };
 }
 
-enum status lpai_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g, struct backend_cancel *cancel,
-                         struct binary_image *ret)
+enum status lpai_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
+                         struct backend_cancel *cancel, struct binary_image *ret)
 {
     struct lpai_settings s = lpai_settings_of(cfg);
     struct pass passes[MAX_PASSES];
@@ -127,7 +132,7 @@ enum status lpai_prepare(struct backend_context *c, const struct backend_graph_c
     return prepare(&t, &o, g, ret);
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------------ */
+/* ---- loading ---------------------------------------------------------------------------------------------------------- */
 
 /* Rooms of I/O tensors are tensors in scratch that carry the client's id and that no node names. */
 static enum status find_homes(struct backend_graph *g)
@@ -144,8 +149,9 @@ static enum status find_homes(struct backend_graph *g)
             if (io->client_id != t->client_id)
                 continue;
             RETURN_IF(t->bytes < desc_bytes(&io->desc) || t->offset % LPAI_ALIGN, ST_BAD_BINARY,
-                      "graph \"%s\": the room of tensor \"%s\" has %llu bytes at %llu; %llu at a multiple of %d are needed", b->info.name, io->name,
-                      (unsigned long long)t->bytes, (unsigned long long)t->offset, (unsigned long long)desc_bytes(&io->desc), LPAI_ALIGN);
+                      "graph \"%s\": the room of tensor \"%s\" has %llu bytes at %llu; %llu at a multiple of %d are needed",
+                      b->info.name, io->name, (unsigned long long)t->bytes, (unsigned long long)t->offset,
+                      (unsigned long long)desc_bytes(&io->desc), LPAI_ALIGN);
             g->home[k] = t->offset;
         }
     }
@@ -169,8 +175,8 @@ static bool in_place(const struct binary_node *n, uint32_t a, uint32_t b, bool s
     return n->op->flags & OP_ELEMENTWISE && n->n_out == 1 && (a < n->n_in) != (b < n->n_in) && same_span;
 }
 
-/* The reader of binaries has checked the plan as if I/O tensors were elsewhere. A room must not lie over what a node that uses it needs besides:
- * kernels keep positions in workspaces and trust them. */
+/* The reader of binaries has checked the plan as if I/O tensors were elsewhere. A room must not lie over what a node that
+ * uses it needs besides: kernels keep positions in workspaces and trust them. */
 static enum status check_homes(const struct backend_graph *g)
 {
     for (uint32_t i = 0; i < g->g->n_nodes; i++) {
@@ -184,12 +190,14 @@ static enum status check_homes(const struct backend_graph *g)
             bool bad = n->work_bytes && from < n->work_offset + n->work_bytes && n->work_offset < to;
             for (uint32_t b = 0; b < ports; b++) {
                 uint32_t tb = b < n->n_in ? n->in[b] : n->out[b - n->n_in];
-                bool same = tb != BINARY_NONE && g->g->tensors[tb].place == PLACE_IO && g->g->tensors[tb].offset == g->g->tensors[ta].offset;
+                bool same = tb != BINARY_NONE && g->g->tensors[tb].place == PLACE_IO &&
+                            g->g->tensors[tb].offset == g->g->tensors[ta].offset;
                 bad |= !same && (a >= n->n_in || b >= n->n_in) && scratch_span(g, tb, &x, &y) && from < y && x < to &&
                        !in_place(n, a, b, from == x && to == y);
             }
-            RETURN_IF(bad, ST_BAD_BINARY, "graph \"%s\", node \"%s\": the room of tensor \"%s\" lies over other memory of the node", g->g->info.name,
-                      n->name, g->g->tensors[ta].name);
+            RETURN_IF(bad, ST_BAD_BINARY,
+                      "graph \"%s\", node \"%s\": the room of tensor \"%s\" lies over other memory of the node",
+                      g->g->info.name, n->name, g->g->tensors[ta].name);
         }
     }
     return ST_OK;
@@ -247,7 +255,7 @@ void lpai_unload(struct backend_graph *g)
     mem_free(g);
 }
 
-/* ---- the client's memory -------------------------------------------------------------------------------------------------- */
+/* ---- the client's memory ---------------------------------------------------------------------------------------------- */
 
 static void take_settings(struct backend_graph *g, const struct lpai_settings *s)
 {
@@ -260,7 +268,9 @@ static void take_settings(struct backend_graph *g, const struct lpai_settings *s
 /* On the ARM target in a session where there is one, else here. */
 static enum status attach(struct backend_graph *g)
 {
-    struct exec_opts o = { .isa = cpu_isa(), .scratch = g->claim.pool[POOL_SCRATCH].addr, .persistent = g->claim.pool[POOL_PERSISTENT].addr };
+    struct exec_opts o = { .isa = cpu_isa(),
+                           .scratch = g->claim.pool[POOL_SCRATCH].addr,
+                           .persistent = g->claim.pool[POOL_PERSISTENT].addr };
     if (g->context->cfg.given && g->context->cfg.target == LPAI_ARM)
         TRY(lpai_session_join(g->context));
     return g->context->session ? lpai_remote_attach(g) : exec_load(g->g, &o, &g->program);
@@ -299,9 +309,11 @@ static bool same_mem(const struct lpai_mem *a, const struct lpai_mem *b)
 static enum status change_attached(struct backend_graph *g, const struct lpai_settings *s)
 {
     RETURN_IF(!same_mem(&s->pool[POOL_PERSISTENT], &g->claim.pool[POOL_PERSISTENT]), ST_FINALIZED,
-              "graph \"%s\" is finalized; its persistent memory keeps state and cannot be replaced. Scratch memory can", g->g->info.name);
+              "graph \"%s\" is finalized; its persistent memory keeps state and cannot be replaced. Scratch memory can",
+              g->g->info.name);
     RETURN_IF(g->paused.halfway && !same_mem(&s->pool[POOL_SCRATCH], &g->claim.pool[POOL_SCRATCH]), ST_NOT_PERMITTED,
-              "graph \"%s\" is paused in the middle of an execution; its scratch memory can be replaced when that is done", g->g->info.name);
+              "graph \"%s\" is paused in the middle of an execution; its scratch memory can be replaced when that is done",
+              g->g->info.name);
     struct lpai_settings before = *s;
     before.pool[POOL_SCRATCH] = g->claim.pool[POOL_SCRATCH];
     TRY(lpai_claim_pools(g, s));
@@ -334,7 +346,7 @@ bool lpai_has_room(const struct backend_graph *g, uint32_t io)
     return g->home[io] != LPAI_NO_HOME;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------------ */
+/* ---- running ---------------------------------------------------------------------------------------------------------- */
 
 static void next_slice(struct backend_graph *g)
 {
@@ -345,7 +357,11 @@ static void next_slice(struct backend_graph *g)
 /* From where a paused execution stopped, or from the beginning. */
 static enum status run_slices(struct backend_graph *g, const struct backend_run *r, bool detailed)
 {
-    struct exec_run e = { .io = g->io, .cancel = (struct exec_cancel *)r->cancel, .profile_nodes = detailed, .pause = &g->pause, .step = g->paused.step };
+    struct exec_run e = { .io = g->io,
+                          .cancel = (struct exec_cancel *)r->cancel,
+                          .profile_nodes = detailed,
+                          .pause = &g->pause,
+                          .step = g->paused.step };
     enum status st = g->paused.early ? ST_ENDED_EARLY : ST_OK;
     for (uint32_t i = 0; detailed && !g->paused.halfway && i < g->g->n_nodes; i++)
         g->node_ns[i] = 0;
@@ -356,7 +372,9 @@ static enum status run_slices(struct backend_graph *g, const struct backend_run 
         for (uint32_t i = 0; detailed && i < e.marks->n; i++)
             g->node_ns[e.marks->marks[i].node] += e.marks->marks[i].end_ns - e.marks->marks[i].begin_ns;
         if (now == ST_PAUSED)
-            g->paused = (struct lpai_paused){ .halfway = k || e.step, .slice = k, .step = e.step, .batch = r->batch, .early = st != ST_OK };
+            g->paused = (struct lpai_paused){
+                .halfway = k || e.step, .slice = k, .step = e.step, .batch = r->batch, .early = st != ST_OK
+            };
         if (now != ST_OK && now != ST_ENDED_EARLY)
             return now;
         st = now == ST_OK ? st : now;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session of the low-power domain, for backends whose target is ARM: one process that computes for all their contexts, started by the first graph
- * that gets its memory and ended by the last context. When it dies, contexts that were on it answer with the reason until they are freed, and the next
- * one gets a new process. */
+/* The session of the low-power domain, for backends whose target is ARM: one process that computes for all their contexts,
+ * started by the first graph that gets its memory and ended by the last context. When it dies, contexts that were on it
+ * answer with the reason until they are freed, and the next one gets a new process. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static struct lpai_session *current;     /* the one that new contexts join; NULL
 static void *stub_lib;                   /* kept: a session holds code of it */
 static const struct rpc_link *stub_link;
 
-/* ---- starting ------------------------------------------------------------------------------------------------------------------ */
+/* ---- starting --------------------------------------------------------------------------------------------------------- */
 
 static enum status open_stub(void)
 {
@@ -27,8 +27,9 @@ static enum status open_stub(void)
         return ST_OK;
     TRY(backend_open_symbol(name, RPC_STUB_SYMBOL, &stub_lib, &symbol));
     const struct rpc_link *l = ((rpc_stub_fn *)symbol)(RPC_LINK_VERSION);
-    RETURN_IF(!l || strcmp(l->build_id, lpai_build_id) != 0, ST_LOADING, "%s is of build %s, libQnnLpai.so of build %s; use libraries of one build", name,
-              l ? l->build_id : "another", lpai_build_id);
+    RETURN_IF(!l || strcmp(l->build_id, lpai_build_id) != 0, ST_LOADING,
+              "%s is of build %s, libQnnLpai.so of build %s; use libraries of one build", name, l ? l->build_id : "another",
+              lpai_build_id);
     stub_link = l;
     return ST_OK;
 }
@@ -48,7 +49,9 @@ static enum status start(struct lpai_session *s)
     if (*note)
         backend_log(BACKEND_WARN, "%s", note);
     s->link = stub_link;
-    struct rpc_session_opts o = { .skel = skel, .build_id = lpai_build_id, .arch = RPC_ARCH_LPAI, .threads = 1, .budget = SESSION_BYTES };
+    struct rpc_session_opts o = {
+        .skel = skel, .build_id = lpai_build_id, .arch = RPC_ARCH_LPAI, .threads = 1, .budget = SESSION_BYTES
+    };
     return bring_over(s->link, s->link->open(&o, &s->s));
 }
 
@@ -58,12 +61,13 @@ static struct lpai_session *session_new(void)
     struct lpai_session *s = mem_new(struct lpai_session);
     if (s && start(s) == ST_OK)
         return s;
-    backend_log(BACKEND_WARN, "no session for the ARM target, so graphs run in this process: %s", s ? status_text() : "no memory");
+    backend_log(BACKEND_WARN, "no session for the ARM target, so graphs run in this process: %s",
+                s ? status_text() : "no memory");
     mem_free(s);
     return NULL;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------------------------------- */
 
 static void forget(struct lpai_session *s)
 {
@@ -119,11 +123,13 @@ __attribute__((destructor)) static void close_library(void)
         dlclose(stub_lib);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------------ */
 
 static enum status lost(void)
 {
-    return status_fail(ST_COMMUNICATION, "the session of the low-power domain has died; free the contexts that were on it and create them again");
+    return status_fail(
+        ST_COMMUNICATION,
+        "the session of the low-power domain has died; free the contexts that were on it and create them again");
 }
 
 enum status lpai_check_context(struct backend_context *c)
@@ -145,9 +151,10 @@ enum status lpai_session_result(struct lpai_session *s, enum status st)
     return lost();
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------------------------------------- */
 
-static enum status share_fd(struct lpai_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable, struct lpai_shared *ret)
+static enum status share_fd(struct lpai_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable,
+                            struct lpai_shared *ret)
 {
     return lpai_session_result(s, s->link->map(s->s, fd, offset, bytes, writable, &ret->map));
 }
@@ -196,7 +203,7 @@ void lpai_unshare(struct lpai_session *s, struct lpai_shared *m)
     *m = (struct lpai_shared){ 0 };
 }
 
-/* ---- binaries ------------------------------------------------------------------------------------------------------------------ */
+/* ---- binaries --------------------------------------------------------------------------------------------------------- */
 
 static enum status binary_new(struct lpai_session *s, const struct binary *b, struct lpai_binary **ret)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The zip archive around a DLC: its records, read when asked for, and new archives.
  *
- * The archive stays open, so a record that nobody asks for costs nothing. What an archive claims about sizes is not believed beyond what its own
- * size makes likely: a few bytes must not become gigabytes. Records are stored uncompressed, as other writers do, with a fixed date: the same
- * model gives the same file. */
+ * The archive stays open, so a record that nobody asks for costs nothing. What an archive claims about sizes is not believed
+ * beyond what its own size makes likely: a few bytes must not become gigabytes. Records are stored uncompressed, as other
+ * writers do, with a fixed date: the same model gives the same file. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,19 +45,22 @@ static enum status zip_failed(zip_error_t *e, const char *what)
     return st;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------------------------- */
+/* ---- opening ---------------------------------------------------------------------------------------------------------- */
 
 static enum status list_records(struct convert_dlc *d, uint64_t archive_bytes, const char *what)
 {
     zip_int64_t n = zip_get_num_entries(d->zip, 0);
-    RETURN_IF(n < 0 || n > RECORDS_MAX, ST_BAD_BINARY, "%s has %lld records; at most %d are expected", what, (long long)n, RECORDS_MAX);
+    RETURN_IF(n < 0 || n > RECORDS_MAX, ST_BAD_BINARY, "%s has %lld records; at most %d are expected", what, (long long)n,
+              RECORDS_MAX);
     uint64_t total = 0, most = archive_bytes > small_record / EXPANSION_MAX ? archive_bytes * EXPANSION_MAX : small_record;
     for (zip_int64_t i = 0; i < n; i++) {
         zip_stat_t s;
         zip_stat_init(&s);
-        bool ok = zip_stat_index(d->zip, (zip_uint64_t)i, 0, &s) == 0 && (s.valid & ZIP_STAT_SIZE) && (s.valid & ZIP_STAT_NAME);
+        bool ok =
+            zip_stat_index(d->zip, (zip_uint64_t)i, 0, &s) == 0 && (s.valid & ZIP_STAT_SIZE) && (s.valid & ZIP_STAT_NAME);
         RETURN_IF(!ok, ST_BAD_BINARY, "%s: record %lld has no name or size", what, (long long)i);
-        RETURN_IF(s.size > most - total, ST_BAD_BINARY, "%s has %llu bytes and claims to hold more than %llu with record \"%s\"; this is not a model", what,
+        RETURN_IF(s.size > most - total, ST_BAD_BINARY,
+                  "%s has %llu bytes and claims to hold more than %llu with record \"%s\"; this is not a model", what,
                   (unsigned long long)archive_bytes, (unsigned long long)most, s.name);
         total += s.size;
         struct record *r = vec_push(&d->records);
@@ -97,7 +100,8 @@ static enum status open_zip(zip_source_t *source, const char *what, struct conve
     uint32_t at;
     enum status st = sized ? list_records(d, s.size, what) : status_fail(ST_IO, "the size of %s is not known", what);
     if (st == ST_OK && !find_record(d, DLC_MODEL, &at) && !find_record(d, DLC_METADATA, &at))
-        st = status_fail(ST_BAD_BINARY, "%s is a zip archive, but has neither a record \"%s\" nor \"%s\"; this is not a DLC", what, DLC_MODEL, DLC_METADATA);
+        st = status_fail(ST_BAD_BINARY, "%s is a zip archive, but has neither a record \"%s\" nor \"%s\"; this is not a DLC",
+                         what, DLC_MODEL, DLC_METADATA);
     if (st != ST_OK) {
         convert_dlc_close(d);
         return st;
@@ -166,7 +170,7 @@ void convert_dlc_close(struct convert_dlc *d)
     mem_free(d);
 }
 
-/* ---- records ---------------------------------------------------------------------------------------------------------------- */
+/* ---- records ---------------------------------------------------------------------------------------------------------- */
 
 uint32_t convert_dlc_count(const struct convert_dlc *d)
 {
@@ -189,11 +193,14 @@ static enum status read_record(zip_file_t *f, struct record *r, char *into)
     uint64_t have = 0;
     while (have < r->size) {
         zip_int64_t got = zip_fread(f, into + have, r->size - have);
-        RETURN_IF(got <= 0, zip_status(zip_file_get_error(f), ST_BAD_BINARY), "record \"%s\" of the DLC breaks off after %llu of %llu bytes: %s", r->name, (unsigned long long)have,
-                  (unsigned long long)r->size, got < 0 ? zip_error_strerror(zip_file_get_error(f)) : "it is shorter than it says");
+        RETURN_IF(got <= 0, zip_status(zip_file_get_error(f), ST_BAD_BINARY),
+                  "record \"%s\" of the DLC breaks off after %llu of %llu bytes: %s", r->name, (unsigned long long)have,
+                  (unsigned long long)r->size,
+                  got < 0 ? zip_error_strerror(zip_file_get_error(f)) : "it is shorter than it says");
         have += (uint64_t)got;
     }
-    RETURN_IF(zip_fread(f, &(char){ 0 }, 1) != 0, ST_BAD_BINARY, "record \"%s\" of the DLC is damaged: its checksum or size is wrong", r->name);
+    RETURN_IF(zip_fread(f, &(char){ 0 }, 1) != 0, ST_BAD_BINARY,
+              "record \"%s\" of the DLC is damaged: its checksum or size is wrong", r->name);
     return ST_OK;
 }
 
@@ -202,10 +209,12 @@ enum status convert_dlc_record(struct convert_dlc *d, uint32_t record, const voi
     struct record *r = &d->records.at[record];
     if (!r->data) {
         zip_file_t *f = zip_fopen_index(d->zip, record, 0);
-        RETURN_IF(!f, zip_status(zip_get_error(d->zip), ST_BAD_BINARY), "record \"%s\" of the DLC cannot be read: %s", r->name, zip_strerror(d->zip));
+        RETURN_IF(!f, zip_status(zip_get_error(d->zip), ST_BAD_BINARY), "record \"%s\" of the DLC cannot be read: %s",
+                  r->name, zip_strerror(d->zip));
         char *data = mem_alloc(r->size + 1);
         enum status st = data ? read_record(f, r, data)
-                              : status_fail(ST_NO_MEMORY, "no memory for record \"%s\" of %llu bytes", r->name, (unsigned long long)r->size);
+                              : status_fail(ST_NO_MEMORY, "no memory for record \"%s\" of %llu bytes", r->name,
+                                            (unsigned long long)r->size);
         zip_fclose(f);
         if (st != ST_OK) {
             mem_free(data);
@@ -227,7 +236,8 @@ static enum status part(struct convert_dlc *d, const char *name, struct dlc_part
     return convert_dlc_record(d, at, (const void **)&ret->at);
 }
 
-enum status convert_dlc_graphs(struct convert_dlc *d, struct convert_report *r, struct ir_graph *const **ret, uint32_t *ret_n)
+enum status convert_dlc_graphs(struct convert_dlc *d, struct convert_report *r, struct ir_graph *const **ret,
+                               uint32_t *ret_n)
 {
     struct dlc_parts parts = { 0 };
     if (!d->has_graphs) {
@@ -245,7 +255,7 @@ enum status convert_dlc_graphs(struct convert_dlc *d, struct convert_report *r, 
     return ST_OK;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ---------------------------------------------------------------------------------------------------------- */
 
 static zip_source_t *source_of(zip_t *z, const struct dlc_record *r)
 {
@@ -269,7 +279,8 @@ static enum status fill_zip(zip_t *z, const struct dlc_record *records, uint32_t
             zip_source_free(s);
         RETURN_IF(at < 0 || zip_set_file_compression(z, (zip_uint64_t)at, ZIP_CM_STORE, 0) != 0 ||
                       zip_file_set_dostime(z, (zip_uint64_t)at, 0, DATE_1980_01_01, 0) != 0,
-                  zip_status(zip_get_error(z), ST_IO), "record \"%s\" cannot be written: %s", records[i].name, zip_strerror(z));
+                  zip_status(zip_get_error(z), ST_IO), "record \"%s\" cannot be written: %s", records[i].name,
+                  zip_strerror(z));
     }
     return ST_OK;
 }
@@ -299,7 +310,8 @@ static enum status take_image(zip_source_t *s, void **ret, size_t *ret_size)
 {
     zip_stat_t stat;
     zip_stat_init(&stat);
-    RETURN_IF(zip_source_open(s) != 0, ST_IO, "the image of a DLC cannot be read back: %s", zip_error_strerror(zip_source_error(s)));
+    RETURN_IF(zip_source_open(s) != 0, ST_IO, "the image of a DLC cannot be read back: %s",
+              zip_error_strerror(zip_source_error(s)));
     bool ok = zip_source_stat(s, &stat) == 0;
     void *data = ok ? mem_alloc(stat.size) : NULL;
     ok = data && zip_source_read(s, data, stat.size) == (zip_int64_t)stat.size;

@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Encodings and tensor types between our descriptors and the tables of a DLC.
  *
- * Plain per-tensor and per-channel encodings go into NETD. Everything else (blocks, mappings, dynamic dimensions, undefined encodings) is
- * repeated whole in OQNX, which then counts. */
+ * Plain per-tensor and per-channel encodings go into NETD. Everything else (blocks, mappings, dynamic dimensions, undefined
+ * encodings) is repeated whole in OQNX, which then counts. */
 #include <math.h>
 #include <string.h>
 
 #include "convert/dlc/dlc.h"
 
 enum { DEFINED = 1, UNDEFINED = 2 };
-enum { ENCODING_SCALE_OFFSET = 0, ENCODING_AXIS = 1, ENCODING_BW_SCALE_OFFSET = 2, ENCODING_BW_AXIS = 3 }; /* the client's numbers */
+enum {
+    ENCODING_SCALE_OFFSET = 0,
+    ENCODING_AXIS = 1,
+    ENCODING_BW_SCALE_OFFSET = 2,
+    ENCODING_BW_AXIS = 3
+}; /* the client's numbers */
 
 /* By the client's tensor type number. */
 static const struct {
     enum ir_role role;
     bool updateable, optional;
 } types[] = {
-    { IR_INPUT, false, false }, { IR_OUTPUT, false, false }, { IR_INOUT, false, false }, { IR_NATIVE, false, false }, { IR_CONST, false, false },
-    { IR_ABSENT, false, false }, { IR_CONST, true, false }, { IR_NATIVE, true, false }, { IR_INPUT, true, false }, { IR_OUTPUT, true, false },
-    { IR_INOUT, true, false }, { IR_INPUT, false, true }, { IR_OUTPUT, false, true }, { IR_INOUT, false, true },
+    { IR_INPUT, false, false }, { IR_OUTPUT, false, false }, { IR_INOUT, false, false }, { IR_NATIVE, false, false },
+    { IR_CONST, false, false }, { IR_ABSENT, false, false }, { IR_CONST, true, false },  { IR_NATIVE, true, false },
+    { IR_INPUT, true, false },  { IR_OUTPUT, true, false },  { IR_INOUT, true, false },  { IR_INPUT, false, true },
+    { IR_OUTPUT, false, true }, { IR_INOUT, false, true },
 };
 enum { N_TYPES = sizeof types / sizeof types[0] };
 
@@ -48,7 +54,7 @@ enum dtype dlc_dtype(uint32_t number)
     return DT_NONE;
 }
 
-/* ---- NETD ------------------------------------------------------------------------------------------------------------------- */
+/* ---- NETD ------------------------------------------------------------------------------------------------------------- */
 
 static bool is_plain(const struct quant *q)
 {
@@ -106,7 +112,9 @@ uint32_t dlc_put_info(struct fbw *w, const struct tensor_desc *d)
         return 0;
     bool axis = d->q.kind == Q_AXIS;
     uint32_t at = axis ? put_axis(w, d) : put_range(w, d, 0);
-    int32_t encoding = d->q.bits ? (axis ? ENCODING_BW_AXIS : ENCODING_BW_SCALE_OFFSET) : axis ? ENCODING_AXIS : ENCODING_SCALE_OFFSET;
+    int32_t encoding = d->q.bits ? (axis ? ENCODING_BW_AXIS : ENCODING_BW_SCALE_OFFSET)
+                       : axis    ? ENCODING_AXIS
+                                 : ENCODING_SCALE_OFFSET;
     fbw_begin(w);
     fbw_ref(w, axis ? DLC_INFO_AXIS : DLC_INFO_TENSOR, at);
     fbw_i32(w, DLC_INFO_ENCODING, encoding, 0);
@@ -115,11 +123,13 @@ uint32_t dlc_put_info(struct fbw *w, const struct tensor_desc *d)
 }
 
 /* The bit width of one range; 0 when it is the type's own and not said on purpose. */
-static enum status get_bits(struct fb_table range, int32_t encoding, const char *name, const struct tensor_desc *d, uint8_t *ret)
+static enum status get_bits(struct fb_table range, int32_t encoding, const char *name, const struct tensor_desc *d,
+                            uint8_t *ret)
 {
     int64_t width = dtype_bits(d->type), bits = fb_int(range, DLC_RANGE_BITS, 4, width);
-    RETURN_IF(bits < 1 || bits > width, ST_BAD_BINARY, "tensor \"%s\": the encoding's field \"bit width\" is %lld; its type %s has %lld bits", name,
-              (long long)bits, dtype_name(d->type), (long long)width);
+    RETURN_IF(bits < 1 || bits > width, ST_BAD_BINARY,
+              "tensor \"%s\": the encoding's field \"bit width\" is %lld; its type %s has %lld bits", name, (long long)bits,
+              dtype_name(d->type), (long long)width);
     bool said = encoding == ENCODING_BW_SCALE_OFFSET || encoding == ENCODING_BW_AXIS;
     *ret = bits == width && !said ? 0 : (uint8_t)bits;
     return ST_OK;
@@ -133,7 +143,11 @@ static enum status get_axis(struct fb_table axis, int32_t encoding, const char *
     int32_t *offsets = arena_array(a, int32_t, ranges.n);
     RETURN_IF(!scales || !offsets, ST_NO_MEMORY, "no memory for %u scales of tensor \"%s\"", ranges.n, name);
     bool any = false;
-    d->q = (struct quant){ .kind = Q_AXIS, .definition = DEFINED, .axis = (int32_t)fb_int(axis, DLC_AXIS_AXIS, 4, 0), .n = ranges.n, .scales = scales };
+    d->q = (struct quant){ .kind = Q_AXIS,
+                           .definition = DEFINED,
+                           .axis = (int32_t)fb_int(axis, DLC_AXIS_AXIS, 4, 0),
+                           .n = ranges.n,
+                           .scales = scales };
     for (uint32_t i = 0; i < ranges.n; i++) {
         struct fb_table range = fb_at_table(ranges, i);
         scales[i] = fb_float(range, DLC_RANGE_SCALE, 0);
@@ -150,22 +164,27 @@ enum status dlc_get_info(struct fb_table tensor, const char *name, struct arena 
 {
     if (!dtype_is_fixed(d->type))
         return ST_OK;
-    struct fb_table info = fb_sub(tensor, DLC_TENSOR_INFO), range = fb_sub(info, DLC_INFO_TENSOR), axis = fb_sub(info, DLC_INFO_AXIS);
+    struct fb_table info = fb_sub(tensor, DLC_TENSOR_INFO), range = fb_sub(info, DLC_INFO_TENSOR),
+                    axis = fb_sub(info, DLC_INFO_AXIS);
     int32_t encoding = (int32_t)fb_int(info, DLC_INFO_ENCODING, 4, 0);
     d->q = unsaid(d->type);
     if (axis.b && (fb_has(axis, DLC_AXIS_RANGES) || !range.b))
         return get_axis(axis, encoding, name, a, d);
     if (!range.b)
         return ST_OK;
-    RETURN_IF(!fb_has(range, DLC_RANGE_SCALE) && d->type != DT_SQ32, ST_BAD_BINARY, "tensor \"%s\": the encoding has no field \"scale\"", name);
+    RETURN_IF(!fb_has(range, DLC_RANGE_SCALE) && d->type != DT_SQ32, ST_BAD_BINARY,
+              "tensor \"%s\": the encoding has no field \"scale\"", name);
     uint8_t bits;
     TRY(get_bits(range, encoding, name, d, &bits));
-    d->q = (struct quant){ .kind = Q_TENSOR, .definition = DEFINED, .bits = bits, .scale = fb_float(range, DLC_RANGE_SCALE, 0),
+    d->q = (struct quant){ .kind = Q_TENSOR,
+                           .definition = DEFINED,
+                           .bits = bits,
+                           .scale = fb_float(range, DLC_RANGE_SCALE, 0),
                            .offset = (int32_t)fb_int(range, DLC_RANGE_OFFSET, 4, 0) };
     return ST_OK;
 }
 
-/* ---- OQNX ------------------------------------------------------------------------------------------------------------------- */
+/* ---- OQNX ------------------------------------------------------------------------------------------------------------- */
 
 static uint64_t block_scale_bytes(const struct quant *q)
 {
@@ -179,7 +198,8 @@ uint32_t dlc_put_extra(struct fbw *w, const struct ir_tensor *t)
     bool expansion = q->kind == Q_EXPANSION, block = q->kind == Q_BLOCK || q->kind == Q_FLOAT_BLOCK;
     uint32_t numbers[] = { q->blocks_per_axis, q->block_scale_bits, q->block_scale_storage };
     uint32_t name = fbw_string(w, t->name), scales = q->scales ? fbw_words(w, q->scales, q->n) : 0,
-             offsets = q->offsets ? fbw_words(w, q->offsets, q->n) : 0, floats = q->float_offsets ? fbw_words(w, q->float_offsets, q->n) : 0,
+             offsets = q->offsets ? fbw_words(w, q->offsets, q->n) : 0,
+             floats = q->float_offsets ? fbw_words(w, q->float_offsets, q->n) : 0,
              blocks = block ? fbw_words(w, q->block, d->rank) : 0, shape = expansion ? fbw_words(w, numbers, 3) : 0,
              block_scales = expansion ? fbw_bytes(w, q->block_scales, block_scale_bytes(q)) : 0;
     fbw_begin(w);
@@ -203,13 +223,15 @@ uint32_t dlc_put_extra(struct fbw *w, const struct ir_tensor *t)
 }
 
 /* A list of 32-bit numbers copied into the arena, so that it is aligned; NULL when it is absent. */
-static enum status get_words(struct fb_table t, unsigned field, uint32_t want, const char *name, struct arena *a, const void **ret)
+static enum status get_words(struct fb_table t, unsigned field, uint32_t want, const char *name, struct arena *a,
+                             const void **ret)
 {
     struct fb_vec v = fb_vector(t, field, 4);
     *ret = NULL;
     if (!v.n)
         return ST_OK;
-    RETURN_IF(v.n != want, ST_BAD_BINARY, "tensor \"%s\": list %u of its encoding in %s has %u entries; %u are expected", name, field, DLC_EXTRA, v.n, want);
+    RETURN_IF(v.n != want, ST_BAD_BINARY, "tensor \"%s\": list %u of its encoding in %s has %u entries; %u are expected",
+              name, field, DLC_EXTRA, v.n, want);
     *ret = arena_dup(a, fb_bytes(v), 4 * (size_t)v.n);
     RETURN_IF(!*ret, ST_NO_MEMORY, "no memory for the encoding of tensor \"%s\"", name);
     return ST_OK;
@@ -220,12 +242,14 @@ static enum status get_expansion(struct fb_table t, const char *name, struct are
     const uint32_t *numbers;
     TRY(get_words(t, EXTRA_EXPANSION, 3, name, a, (const void **)&numbers));
     struct fb_vec v = fb_vector(t, EXTRA_BLOCK_SCALES, 1);
-    RETURN_IF(!numbers || !v.n, ST_BAD_BINARY, "tensor \"%s\": a block expansion without block scales in %s", name, DLC_EXTRA);
+    RETURN_IF(!numbers || !v.n, ST_BAD_BINARY, "tensor \"%s\": a block expansion without block scales in %s", name,
+              DLC_EXTRA);
     q->blocks_per_axis = numbers[0];
     q->block_scale_bits = (uint8_t)numbers[1];
     q->block_scale_storage = (uint8_t)numbers[2];
     uint64_t want = block_scale_bytes(q);
-    RETURN_IF(v.n != want || !fb_charge(v.b, v.n), ST_BAD_BINARY, "tensor \"%s\": %u bytes of block scales in %s; %llu are expected", name, v.n, DLC_EXTRA,
+    RETURN_IF(v.n != want || !fb_charge(v.b, v.n), ST_BAD_BINARY,
+              "tensor \"%s\": %u bytes of block scales in %s; %llu are expected", name, v.n, DLC_EXTRA,
               (unsigned long long)want);
     q->block_scales = arena_dup(a, fb_bytes(v), v.n);
     RETURN_IF(!q->block_scales, ST_NO_MEMORY, "no memory for the encoding of tensor \"%s\"", name);
@@ -236,16 +260,22 @@ enum status dlc_get_extra(struct fb_table t, const char *name, struct arena *a, 
 {
     const uint32_t *block;
     struct quant q = {
-        .kind = (uint8_t)fb_int(t, EXTRA_KIND, 1, 0), .definition = (uint8_t)fb_int(t, EXTRA_DEFINITION, 1, 0), .bits = (uint8_t)fb_int(t, EXTRA_BITS, 1, 0),
-        .mapping = (uint8_t)fb_int(t, EXTRA_MAPPING, 1, 0), .axis = (int32_t)fb_int(t, EXTRA_AXIS, 4, 0), .scale = fb_float(t, EXTRA_SCALE, 0),
-        .offset = (int32_t)fb_int(t, EXTRA_OFFSET, 4, 0), .n = fb_vector(t, EXTRA_SCALES, 4).n,
+        .kind = (uint8_t)fb_int(t, EXTRA_KIND, 1, 0),
+        .definition = (uint8_t)fb_int(t, EXTRA_DEFINITION, 1, 0),
+        .bits = (uint8_t)fb_int(t, EXTRA_BITS, 1, 0),
+        .mapping = (uint8_t)fb_int(t, EXTRA_MAPPING, 1, 0),
+        .axis = (int32_t)fb_int(t, EXTRA_AXIS, 4, 0),
+        .scale = fb_float(t, EXTRA_SCALE, 0),
+        .offset = (int32_t)fb_int(t, EXTRA_OFFSET, 4, 0),
+        .n = fb_vector(t, EXTRA_SCALES, 4).n,
     };
     d->dynamic = (uint8_t)(fb_int(t, EXTRA_DYNAMIC, 1, 0) & ((1 << d->rank) - 1));
     d->format = (uint16_t)fb_int(t, EXTRA_FORMAT, 4, 0);
     if (!dtype_is_fixed(d->type))
         return ST_OK;
     RETURN_IF(q.kind >= QUANT_KIND_COUNT || q.kind == Q_VECTOR || q.definition > UNDEFINED, ST_BAD_BINARY,
-              "tensor \"%s\" has encoding %u, definition %u in %s, which is not known", name, q.kind, q.definition, DLC_EXTRA);
+              "tensor \"%s\" has encoding %u, definition %u in %s, which is not known", name, q.kind, q.definition,
+              DLC_EXTRA);
     TRY(get_words(t, EXTRA_SCALES, q.n, name, a, (const void **)&q.scales));
     TRY(get_words(t, EXTRA_OFFSETS, q.n, name, a, (const void **)&q.offsets));
     TRY(get_words(t, EXTRA_FLOAT_OFFSETS, q.n, name, a, (const void **)&q.float_offsets));

@@ -5,8 +5,9 @@
  *                        │ by name                               │ same position in the list
  *     params  Graph ── bytes of constants                        bytes of tensor attributes
  *
- * Nothing here trusts the file: positions are checked by the flatbuffer reader, names are looked up in sorted lists (no time that grows with the
- * square of the file), and the finished graph passes ir_verify. Operators that we do not have are all reported. */
+ * Nothing here trusts the file: positions are checked by the flatbuffer reader, names are looked up in sorted lists (no time
+ * that grows with the square of the file), and the finished graph passes ir_verify. Operators that we do not have are all
+ * reported. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,12 +46,14 @@ struct reader {
 
 enum status dlc_layout(const struct fb *b, const char *part)
 {
-    RETURN_IF(b->bad, ST_BAD_BINARY, "record \"%s\" of the DLC is malformed: %s at byte %llu of %llu; the file is cut off or damaged, make it again", part,
-              b->bad, (unsigned long long)b->bad_at, (unsigned long long)b->n);
+    RETURN_IF(
+        b->bad, ST_BAD_BINARY,
+        "record \"%s\" of the DLC is malformed: %s at byte %llu of %llu; the file is cut off or damaged, make it again",
+        part, b->bad, (unsigned long long)b->bad_at, (unsigned long long)b->n);
     return ST_OK;
 }
 
-/* ---- lists by name ---------------------------------------------------------------------------------------------------------- */
+/* ---- lists by name ---------------------------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -89,11 +92,12 @@ static struct fb_table find_table(struct fb_vec v, unsigned name_field, const ch
     return (struct fb_table){ 0 };
 }
 
-/* ---- tensors ---------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ---------------------------------------------------------------------------------------------------------- */
 
 static enum status take_buffer(struct reader *r, const char *name, struct fb_vec *ret)
 {
-    RETURN_IF(r->next_buffer >= r->buffers.n, ST_BAD_BINARY, "the DLC has %u buffers of constants; tensor \"%s\" would need one more", r->buffers.n, name);
+    RETURN_IF(r->next_buffer >= r->buffers.n, ST_BAD_BINARY,
+              "the DLC has %u buffers of constants; tensor \"%s\" would need one more", r->buffers.n, name);
     *ret = fb_vector(fb_at_table(r->buffers, r->next_buffer++), DLC_BUFFER_BYTES, 1);
     return ST_OK;
 }
@@ -101,19 +105,21 @@ static enum status take_buffer(struct reader *r, const char *name, struct fb_vec
 static enum status check_size(struct fb_vec bytes, const struct tensor_desc *d, const char *name)
 {
     char text[DESC_TEXT_MAX];
-    RETURN_IF(bytes.n != desc_bytes(d), ST_BAD_BINARY, "tensor \"%s\" is %s and has %u bytes in \"%s\"; %llu are expected", name, desc_text(d, text), bytes.n,
-              DLC_PARAMS, (unsigned long long)desc_bytes(d));
+    RETURN_IF(bytes.n != desc_bytes(d), ST_BAD_BINARY, "tensor \"%s\" is %s and has %u bytes in \"%s\"; %llu are expected",
+              name, desc_text(d, text), bytes.n, DLC_PARAMS, (unsigned long long)desc_bytes(d));
     return ST_OK;
 }
 
 static enum status read_shape(struct fb_table t, const char *name, struct tensor_desc *d)
 {
     struct fb_vec shape = fb_vector(t, DLC_TENSOR_SHAPE, 4);
-    RETURN_IF(shape.n > MAX_RANK, ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has %u dimensions; at most %d are supported", name, shape.n, MAX_RANK);
+    RETURN_IF(shape.n > MAX_RANK, ST_UNSUPPORTED_TENSOR, "tensor \"%s\" has %u dimensions; at most %d are supported", name,
+              shape.n, MAX_RANK);
     d->rank = (uint8_t)shape.n;
     for (uint32_t i = 0; i < shape.n; i++) {
         int64_t size = fb_at_int(shape, i, 4);
-        RETURN_IF(size < 1, ST_BAD_BINARY, "tensor \"%s\": dimension %u is %lld; at least 1 is expected", name, i, (long long)size);
+        RETURN_IF(size < 1, ST_BAD_BINARY, "tensor \"%s\": dimension %u is %lld; at least 1 is expected", name, i,
+                  (long long)size);
         d->dims[i] = (uint32_t)size;
     }
     return ST_OK;
@@ -124,7 +130,8 @@ static enum status read_desc(struct reader *r, struct fb_table t, const char *na
     uint32_t number = (uint32_t)fb_int(t, DLC_TENSOR_DTYPE, 4, 0);
     d->type = fb_has(t, DLC_TENSOR_DTYPE) ? dlc_dtype(number) : DT_NONE;
     TRY(dlc_layout(&r->model, DLC_MODEL));
-    RETURN_IF(d->type == DT_NONE || d->type == DT_STR, ST_UNSUPPORTED_TENSOR, "tensor \"%s\": the field \"data type\" is %s0x%04x, which is not supported", name,
+    RETURN_IF(d->type == DT_NONE || d->type == DT_STR, ST_UNSUPPORTED_TENSOR,
+              "tensor \"%s\": the field \"data type\" is %s0x%04x, which is not supported", name,
               fb_has(t, DLC_TENSOR_DTYPE) ? "" : "absent, taken as ", number);
     TRY(read_shape(t, name, d));
     return dlc_get_info(t, name, &r->scratch, d);
@@ -139,8 +146,10 @@ static bool aligned(const void *p, enum dtype t)
 /* Every constant has a range of its own, so all of them together are not more than the record. */
 static enum status read_outside(struct reader *r, struct ir_tensor *t, uint32_t *ret)
 {
-    uint64_t bytes = desc_bytes(&t->desc), at = (r->next_weight + DLC_WEIGHTS_ALIGN - 1) / DLC_WEIGHTS_ALIGN * DLC_WEIGHTS_ALIGN;
-    RETURN_IF(at > r->weights.n || bytes > r->weights.n - at, ST_BAD_BINARY, "tensor \"%s\" has %llu bytes from byte %llu of record \"%s\" on, which has %llu", t->name,
+    uint64_t bytes = desc_bytes(&t->desc),
+             at = (r->next_weight + DLC_WEIGHTS_ALIGN - 1) / DLC_WEIGHTS_ALIGN * DLC_WEIGHTS_ALIGN;
+    RETURN_IF(at > r->weights.n || bytes > r->weights.n - at, ST_BAD_BINARY,
+              "tensor \"%s\" has %llu bytes from byte %llu of record \"%s\" on, which has %llu", t->name,
               (unsigned long long)bytes, (unsigned long long)at, DLC_WEIGHTS, (unsigned long long)r->weights.n);
     r->next_weight = at + bytes;
     t->data = r->weights.at + at;
@@ -161,7 +170,8 @@ static enum status read_constant(struct reader *r, struct ir_tensor *t, uint32_t
     TRY(check_size(bytes, &t->desc, t->name));
     t->data = fb_bytes(bytes);
     bool borrow = aligned(t->data, t->desc.type);
-    RETURN_IF(!borrow && !fb_charge(bytes.b, bytes.n), ST_BAD_BINARY, "the constants of the DLC describe more data than there is");
+    RETURN_IF(!borrow && !fb_charge(bytes.b, bytes.n), ST_BAD_BINARY,
+              "the constants of the DLC describe more data than there is");
     return ir_add_const(r->g, t, borrow, ret);
 }
 
@@ -171,8 +181,10 @@ static enum status read_tensor(struct reader *r, struct fb_table t, uint32_t i)
     uint32_t type = (uint32_t)fb_int(t, DLC_TENSOR_TYPE, 4, 0), at;
     TRY(dlc_layout(&r->model, DLC_MODEL));
     RETURN_IF(!c.name, ST_BAD_BINARY, "tensor %u of graph \"%s\" has no field \"name\"", i, r->g->name);
-    RETURN_IF(ir_find_tensor(r->g, c.name) != IR_NONE, ST_BAD_BINARY, "graph \"%s\" has two tensors named \"%s\"", r->g->name, c.name);
-    RETURN_IF(!dlc_type_to_role(type, &c), ST_BAD_BINARY, "tensor \"%s\": the field \"type\" is %u, which is not known", c.name, type);
+    RETURN_IF(ir_find_tensor(r->g, c.name) != IR_NONE, ST_BAD_BINARY, "graph \"%s\" has two tensors named \"%s\"",
+              r->g->name, c.name);
+    RETURN_IF(!dlc_type_to_role(type, &c), ST_BAD_BINARY, "tensor \"%s\": the field \"type\" is %u, which is not known",
+              c.name, type);
     if (c.role == IR_ABSENT)
         return ir_add_tensor(r->g, &c, &at);
     TRY(read_desc(r, t, c.name, &c.desc));
@@ -185,7 +197,7 @@ static enum status read_tensor(struct reader *r, struct fb_table t, uint32_t i)
     return c.role == IR_CONST ? read_constant(r, &c, &at) : ir_add_tensor(r->g, &c, &at);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
 
 static enum status read_scalar(struct reader *r, struct fb_table value, const char *name, struct op_value *ret)
 {
@@ -195,14 +207,18 @@ static enum status read_scalar(struct reader *r, struct fb_table value, const ch
     float real = fb_float(value, DLC_VALUE_FLOAT, 0);
     enum dtype_kind is = dtype_kind(t);
     RETURN_IF(!value.b || (t != DT_F32 && is != DK_INT && is != DK_UINT && is != DK_BOOL), ST_BAD_BINARY,
-              "attribute \"%s\": the field \"%s\" is %s0x%04x; a number or bool is expected", name, value.b ? "value kind" : "value", value.b ? "" : "absent, ",
-              kind);
-    *ret = (struct op_value){ .type = t, .count = 1, .data = t == DT_F32 ? arena_dup(&r->scratch, &real, sizeof real) : arena_dup(&r->scratch, &number, sizeof number) };
+              "attribute \"%s\": the field \"%s\" is %s0x%04x; a number or bool is expected", name,
+              value.b ? "value kind" : "value", value.b ? "" : "absent, ", kind);
+    *ret = (struct op_value){ .type = t,
+                              .count = 1,
+                              .data = t == DT_F32 ? arena_dup(&r->scratch, &real, sizeof real)
+                                                  : arena_dup(&r->scratch, &number, sizeof number) };
     RETURN_IF(!ret->data, ST_NO_MEMORY, "no memory for attribute \"%s\"", name);
     return ST_OK;
 }
 
-static enum status read_array(struct reader *r, struct fb_table t, struct fb_vec data, const char *name, struct op_value *ret)
+static enum status read_array(struct reader *r, struct fb_table t, struct fb_vec data, const char *name,
+                              struct op_value *ret)
 {
     struct tensor_desc d = { 0 };
     RETURN_IF(!t.b, ST_BAD_BINARY, "attribute \"%s\" has no field \"tensor\"", name);
@@ -214,13 +230,17 @@ static enum status read_array(struct reader *r, struct fb_table t, struct fb_vec
         TRY(take_buffer(r, name, &bytes));
     } else {
         struct fb_table entry = find_table(data, DLC_DATA_NAME, tensor ? tensor : "");
-        RETURN_IF(!entry.b, ST_BAD_BINARY, "attribute \"%s\" is a tensor; record \"%s\" has no data for it under the name \"%s\"", name, DLC_PARAMS,
+        RETURN_IF(!entry.b, ST_BAD_BINARY,
+                  "attribute \"%s\" is a tensor; record \"%s\" has no data for it under the name \"%s\"", name, DLC_PARAMS,
                   tensor ? tensor : "");
         bytes = fb_vector(entry, DLC_DATA_BYTES, 1);
     }
     TRY(check_size(bytes, &d, name));
     RETURN_IF(!fb_charge(bytes.b, bytes.n), ST_BAD_BINARY, "the attributes of the DLC describe more data than there is");
-    *ret = (struct op_value){ .type = d.type, .rank = d.rank, .count = bytes.n ? (uint32_t)desc_count(&d) : 0, .data = arena_dup(&r->scratch, fb_bytes(bytes), bytes.n) };
+    *ret = (struct op_value){ .type = d.type,
+                              .rank = d.rank,
+                              .count = bytes.n ? (uint32_t)desc_count(&d) : 0,
+                              .data = arena_dup(&r->scratch, fb_bytes(bytes), bytes.n) };
     memcpy(ret->dims, d.dims, sizeof ret->dims);
     RETURN_IF(!ret->data, ST_NO_MEMORY, "no memory for attribute \"%s\"", name);
     return ST_OK;
@@ -248,12 +268,14 @@ static enum status read_params(struct reader *r, struct fb_table node, uint32_t 
         const char *name = fb_string(a, DLC_ATTR_NAME);
         TRY(dlc_layout(&r->model, DLC_MODEL));
         RETURN_IF(!name, ST_BAD_BINARY, "attribute %u has no field \"name\"", k);
-        RETURN_IF(kind != DLC_ATTR_SCALAR && kind != DLC_ATTR_IS_TENSOR, ST_BAD_BINARY, "attribute \"%s\": the field \"kind\" is %lld; 0 (scalar) and 1 (tensor) are known",
-                  name, (long long)kind);
+        RETURN_IF(kind != DLC_ATTR_SCALAR && kind != DLC_ATTR_IS_TENSOR, ST_BAD_BINARY,
+                  "attribute \"%s\": the field \"kind\" is %lld; 0 (scalar) and 1 (tensor) are known", name,
+                  (long long)kind);
         if (kind == DLC_ATTR_SCALAR && is_text(value))
             continue;
         names[count] = name;
-        TRY(kind == DLC_ATTR_SCALAR ? read_scalar(r, value, name, &values[count]) : read_array(r, fb_sub(a, DLC_ATTR_TENSOR), data, name, &values[count]));
+        TRY(kind == DLC_ATTR_SCALAR ? read_scalar(r, value, name, &values[count])
+                                    : read_array(r, fb_sub(a, DLC_ATTR_TENSOR), data, name, &values[count]));
         count++;
     }
     TRY(dlc_layout(&r->params, DLC_PARAMS));
@@ -261,7 +283,8 @@ static enum status read_params(struct reader *r, struct fb_table node, uint32_t 
     return op_params_bind(n->op, n->name, names, values, count, n->params);
 }
 
-static enum status read_ports(struct reader *r, struct fb_table node, unsigned field, const char *what, uint32_t **ret, uint32_t *ret_n)
+static enum status read_ports(struct reader *r, struct fb_table node, unsigned field, const char *what, uint32_t **ret,
+                              uint32_t *ret_n)
 {
     struct fb_vec list = fb_vector(node, field, 4);
     RETURN_IF(list.n > MAX_PORTS, ST_BAD_BINARY, "%u %s; at most %d are possible", list.n, what, MAX_PORTS);
@@ -309,7 +332,7 @@ static enum status read_node(struct reader *r, struct fb_table t, uint32_t i)
     return st == ST_OK ? ST_OK : status_prefix(st, "node \"%s\" (%s)", n.name, type);
 }
 
-/* ---- graphs ----------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ----------------------------------------------------------------------------------------------------------- */
 
 /* NR64: the buffers of a graph's constants follow the order of their names. */
 static enum status order_constants(struct reader *r, struct fb_vec tensors)
@@ -320,8 +343,8 @@ static enum status order_constants(struct reader *r, struct fb_vec tensors)
     for (uint32_t i = 0; i < all.n; i++) {
         if (fb_int(all.at[i].t, DLC_TENSOR_TYPE, 4, 0) != TYPE_STATIC)
             continue;
-        RETURN_IF(r->next_buffer >= r->buffers.n, ST_BAD_BINARY, "the DLC has %u buffers of constants; tensor \"%s\" would need one more", r->buffers.n,
-                  all.at[i].name);
+        RETURN_IF(r->next_buffer >= r->buffers.n, ST_BAD_BINARY,
+                  "the DLC has %u buffers of constants; tensor \"%s\" would need one more", r->buffers.n, all.at[i].name);
         r->data.at[r->data.n++] = (struct named){ all.at[i].name, fb_at_table(r->buffers, r->next_buffer++) };
     }
     return ST_OK;
@@ -362,18 +385,22 @@ static enum status read_graph(struct reader *r, struct fb_table t)
     return r->unsupported == unsupported ? ir_verify(r->g, "reading the DLC") : ST_OK;
 }
 
-/* ---- records ---------------------------------------------------------------------------------------------------------------- */
+/* ---- records ---------------------------------------------------------------------------------------------------------- */
 
 /* The eight bytes in front and the identifier, then the flatbuffer. */
 static enum status open_part(struct dlc_part p, const char *name, const char *identifiers, struct fb *ret)
 {
-    RETURN_IF(p.n < DLC_PREFIX_BYTES + 8, ST_BAD_BINARY, "record \"%s\" of the DLC has %llu bytes; at least 16 are expected", name, (unsigned long long)p.n);
+    RETURN_IF(p.n < DLC_PREFIX_BYTES + 8, ST_BAD_BINARY, "record \"%s\" of the DLC has %llu bytes; at least 16 are expected",
+              name, (unsigned long long)p.n);
     RETURN_IF(!memcmp(p.at + 4, "NETD", 4) || !memcmp(p.at + 4, "NETP", 4), ST_BINARY_VERSION,
-              "record \"%s\" has the form of SNPE 1 (DLC version 3 without a prefix); version 4 is read: convert the model with a newer tool", name);
-    RETURN_IF(p.at[0] != dlc_prefix[0] || p.at[1] != dlc_prefix[1], ST_BAD_BINARY, "record \"%s\" begins with %02x %02x; D5 0A is expected: this is no DLC", name, p.at[0],
-              p.at[1]);
+              "record \"%s\" has the form of SNPE 1 (DLC version 3 without a prefix); version 4 is read: convert the model "
+              "with a newer tool",
+              name);
+    RETURN_IF(p.at[0] != dlc_prefix[0] || p.at[1] != dlc_prefix[1], ST_BAD_BINARY,
+              "record \"%s\" begins with %02x %02x; D5 0A is expected: this is no DLC", name, p.at[0], p.at[1]);
     unsigned version = p.at[2] | (unsigned)p.at[3] << 8;
-    RETURN_IF(version != dlc_prefix[2], ST_BINARY_VERSION, "record \"%s\" is of DLC version %u; version 4 is read: convert the model with %s tool", name, version,
+    RETURN_IF(version != dlc_prefix[2], ST_BINARY_VERSION,
+              "record \"%s\" is of DLC version %u; version 4 is read: convert the model with %s tool", name, version,
               version < 4 ? "a newer" : "an older");
     const char *seen = (const char *)p.at + DLC_PREFIX_BYTES + 4;
     for (const char *s = identifiers; *s; s += 4)
@@ -424,12 +451,14 @@ static enum status read_all(struct reader *r, const struct dlc_parts *parts, str
             return status_prefix(st == ST_NO_MEMORY ? st : ST_BAD_BINARY, "graph \"%s\" of the DLC", name);
     }
     TRY(dlc_layout(&r->model, DLC_MODEL));
-    RETURN_IF(r->unsupported, ST_NOT_SUPPORTED, "the DLC has %u nodes of operators that do not exist here; the first is \"%s\"", r->unsupported,
+    RETURN_IF(r->unsupported, ST_NOT_SUPPORTED,
+              "the DLC has %u nodes of operators that do not exist here; the first is \"%s\"", r->unsupported,
               r->first_unsupported);
     return ST_OK;
 }
 
-enum status dlc_read_graphs(const struct dlc_parts *parts, struct convert_report *report, struct ir_graph ***ret, uint32_t *ret_n)
+enum status dlc_read_graphs(const struct dlc_parts *parts, struct convert_report *report, struct ir_graph ***ret,
+                            uint32_t *ret_n)
 {
     struct reader r = { .report = report, .weights = parts->weights };
     TRY(open_part(parts->model, DLC_MODEL, "NETD", &r.model));

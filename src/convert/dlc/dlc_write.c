@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From graphs to a DLC. The bytes of constants are copied once, into the flatbuffer of "model.params", which is allocated at its full size. */
+/* From graphs to a DLC. The bytes of constants are copied once, into the flatbuffer of "model.params", which is allocated at
+ * its full size. */
 #include <math.h>
 #include <string.h>
 
@@ -32,12 +33,13 @@ static enum status places_init(struct writer *w, struct places *p, size_t n)
     return ST_OK;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------------------------------- */
 
 /* Scalars of the types that every reader knows; others are written as tensors without dimensions. */
 static bool is_plain_scalar(const struct op_value *v)
 {
-    return v->rank == 0 && (v->type == DT_I32 || v->type == DT_U32 || v->type == DT_U8 || v->type == DT_B8 || v->type == DT_F32);
+    return v->rank == 0 &&
+           (v->type == DT_I32 || v->type == DT_U32 || v->type == DT_U8 || v->type == DT_B8 || v->type == DT_F32);
 }
 
 static uint32_t put_value(struct fbw *w, const struct op_value *v)
@@ -79,7 +81,8 @@ static uint32_t put_bytes(struct fbw *w, const char *name, const void *data, uin
     return fbw_end(w);
 }
 
-static enum status put_param(struct writer *w, const struct ir_node *n, uint32_t i, struct places *attributes, struct places *data)
+static enum status put_param(struct writer *w, const struct ir_node *n, uint32_t i, struct places *attributes,
+                             struct places *data)
 {
     const struct op_value *v = &n->params[i];
     const char *name = n->op->params[i].name;
@@ -104,7 +107,7 @@ static enum status put_param(struct writer *w, const struct ir_node *n, uint32_t
     return ST_OK;
 }
 
-/* ---- nodes and tensors ------------------------------------------------------------------------------------------------------ */
+/* ---- nodes and tensors ------------------------------------------------------------------------------------------------ */
 
 static enum status put_ports(struct writer *w, const struct ir_graph *g, const uint32_t *list, uint32_t n, uint32_t *ret)
 {
@@ -116,7 +119,8 @@ static enum status put_ports(struct writer *w, const struct ir_graph *g, const u
     return ST_OK;
 }
 
-static enum status put_node(struct writer *w, const struct ir_graph *g, const struct ir_node *n, struct places *nodes, struct places *data)
+static enum status put_node(struct writer *w, const struct ir_graph *g, const struct ir_node *n, struct places *nodes,
+                            struct places *data)
 {
     struct places attributes, bytes;
     uint32_t in, out, count = op_param_count(n->op);
@@ -129,7 +133,8 @@ static enum status put_node(struct writer *w, const struct ir_graph *g, const st
             TRY(put_param(w, n, i, &attributes, &bytes));
     TRY(put_ports(w, g, n->in, n->n_in, &in));
     TRY(put_ports(w, g, n->out, n->n_out, &out));
-    uint32_t list = fbw_refs(&w->model, attributes.at, attributes.n), type = fbw_string(&w->model, n->op->name), name = fbw_string(&w->model, n->name);
+    uint32_t list = fbw_refs(&w->model, attributes.at, attributes.n), type = fbw_string(&w->model, n->op->name),
+             name = fbw_string(&w->model, n->name);
     fbw_begin(&w->model);
     fbw_ref(&w->model, DLC_NODE_ATTRIBUTES, list);
     fbw_ref(&w->model, DLC_NODE_OUTPUTS, out);
@@ -161,13 +166,15 @@ static enum status put_outside(struct writer *w, const struct ir_tensor *t)
     return ST_OK;
 }
 
-static enum status put_tensor(struct writer *w, const struct ir_tensor *t, struct places *tensors, struct places *data, struct places *extras)
+static enum status put_tensor(struct writer *w, const struct ir_tensor *t, struct places *tensors, struct places *data,
+                              struct places *extras)
 {
     uint32_t type;
     bool constant = t->role == IR_CONST;
     RETURN_IF(t->stripped || t->raw_bytes || (constant && !t->data), ST_INVALID_ARG,
               "tensor \"%s\" was rewritten for execution; a DLC holds graphs as they were converted", t->name);
-    RETURN_IF(!dlc_type_from_role(t, &type), ST_UNSUPPORTED_TENSOR, "tensor \"%s\" is updateable or optional in a way that no tensor type says", t->name);
+    RETURN_IF(!dlc_type_from_role(t, &type), ST_UNSUPPORTED_TENSOR,
+              "tensor \"%s\" is updateable or optional in a way that no tensor type says", t->name);
     tensors->at[tensors->n] = put_tensor_table(&w->model, tensors->n + 1, t->name, type, &t->desc);
     tensors->n++;
     if (constant && w->outside)
@@ -183,7 +190,8 @@ static enum status put_tensor(struct writer *w, const struct ir_tensor *t, struc
 static enum status put_input(struct writer *w, const struct ir_tensor *t, struct places *nodes, struct places *data)
 {
     struct fbw *m = &w->model;
-    uint32_t name = fbw_string(m, t->name), list = fbw_refs(m, &name, 1), none = fbw_refs(m, NULL, 0), type = fbw_string(m, "Input");
+    uint32_t name = fbw_string(m, t->name), list = fbw_refs(m, &name, 1), none = fbw_refs(m, NULL, 0),
+             type = fbw_string(m, "Input");
     fbw_begin(m);
     fbw_ref(m, DLC_NODE_ATTRIBUTES, none);
     fbw_ref(m, DLC_NODE_OUTPUTS, none);
@@ -281,9 +289,10 @@ static enum status put_graph(struct writer *w, const struct ir_graph *g, uint32_
     return ST_OK;
 }
 
-/* ---- the file --------------------------------------------------------------------------------------------------------------- */
+/* ---- the file --------------------------------------------------------------------------------------------------------- */
 
-static enum status close_part(struct fbw *w, const uint32_t *graphs, uint32_t n, const char *identifier, struct dlc_record *ret)
+static enum status close_part(struct fbw *w, const uint32_t *graphs, uint32_t n, const char *identifier,
+                              struct dlc_record *ret)
 {
     size_t size;
     uint32_t list = fbw_refs(w, graphs, n);
@@ -304,7 +313,8 @@ static void put_line(struct str *s, const char *key, const char *value)
     str_add(s, "\n");
 }
 
-static enum status put_records(struct writer *w, const struct ir_graph *const *graphs, uint32_t n, const struct convert_write *o)
+static enum status put_records(struct writer *w, const struct ir_graph *const *graphs, uint32_t n,
+                               const struct convert_write *o)
 {
     struct dlc_record records[PARTS + 2] = { { .name = DLC_METADATA }, { .name = DLC_MODEL }, { .name = DLC_PARAMS } };
     uint32_t count = 3, *places = arena_array(&w->names, uint32_t, PARTS * (size_t)n);
@@ -326,7 +336,8 @@ static enum status put_records(struct writer *w, const struct ir_graph *const *g
         TRY(close_part(&w->sources, places + 3 * n, n, "OQNS", &records[count++]));
     }
     if (w->weights.n)
-        records[count++] = (struct dlc_record){ .name = DLC_WEIGHTS, .pieces = w->weights.at, .n_pieces = (uint32_t)w->weights.n };
+        records[count++] =
+            (struct dlc_record){ .name = DLC_WEIGHTS, .pieces = w->weights.at, .n_pieces = (uint32_t)w->weights.n };
 
     struct str metadata, path;
     str_init(&metadata);

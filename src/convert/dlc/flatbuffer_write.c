@@ -120,7 +120,7 @@ uint32_t fbw_refs(struct fbw *w, const uint32_t *places, uint32_t n)
     return place(w);
 }
 
-/* ---- tables --------------------------------------------------------------------------------------------------------------- */
+/* ---- tables ----------------------------------------------------------------------------------------------------------- */
 
 void fbw_begin(struct fbw *w)
 {
@@ -202,7 +202,8 @@ uint32_t fbw_end(struct fbw *w)
     return table;
 }
 
-enum status fbw_finish(struct fbw *w, uint32_t root, const char identifier[4], const uint8_t prefix[8], const uint8_t **ret, size_t *ret_size)
+enum status fbw_finish(struct fbw *w, uint32_t root, const char identifier[4], const uint8_t prefix[8], const uint8_t **ret,
+                       size_t *ret_size)
 {
     pad(w, 8, ALIGN_MAX);
     put(w, identifier, 4);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a flatbuffer without generated code. Private to convert/.
  *
- * A flatbuffer is built from its end to its beginning, so that everything referred to exists before what refers to it. A place is the distance
- * from the end; 0 is no place. After a failed allocation, or past 2 GiB, `failed` stays set and further calls do nothing: check once, with
- * fbw_finish.
+ * A flatbuffer is built from its end to its beginning, so that everything referred to exists before what refers to it. A
+ * place is the distance from the end; 0 is no place. After a failed allocation, or past 2 GiB, `failed` stays set and
+ * further calls do nothing: check once, with fbw_finish.
  *
  *     uint32_t name = fbw_string(&w, "conv1");
  *     fbw_begin(&w);
@@ -48,6 +48,7 @@ void fbw_ref(struct fbw *w, unsigned field, uint32_t place); /* 0: left out */
 uint32_t fbw_end(struct fbw *w);
 
 /* Puts header and `prefix` (8 bytes, or NULL) in front. The bytes belong to the writer. */
-enum status fbw_finish(struct fbw *w, uint32_t root, const char identifier[4], const uint8_t prefix[8], const uint8_t **ret, size_t *ret_size);
+enum status fbw_finish(struct fbw *w, uint32_t root, const char identifier[4], const uint8_t prefix[8], const uint8_t **ret,
+                       size_t *ret_size);
 
 #endif

@@ -136,7 +136,8 @@ static enum status note_needed(struct onnx_cx *cx)
         TRY(need(cx, name));
         struct onnx_entry *e = onnx_entry(cx, "", name, true);
         if (!e->value)
-            RETURN_IF(!(e->value = arena_new(&cx->arena, struct onnx_value)), ST_NO_MEMORY, "no memory for output \"%s\"", name);
+            RETURN_IF(!(e->value = arena_new(&cx->arena, struct onnx_value)), ST_NO_MEMORY, "no memory for output \"%s\"",
+                      name);
         e->value->output = true;
     }
     for (size_t i = 0; i < g->n_nodes; i++)
@@ -192,8 +193,8 @@ static enum status align_constants(struct onnx_cx *cx)
 static enum status check_model(const struct onnx_cx *cx)
 {
     RETURN_IF(cx->model.graph.sparse, ST_NOT_SUPPORTED, "the model has sparse initializers; store them dense");
-    RETURN_IF(cx->model.opset < 1 || cx->model.opset > 100, ST_BAD_TEXT, "the model asks for operator set %lld; 7 … 22 are supported, others tried",
-              (long long)cx->model.opset);
+    RETURN_IF(cx->model.opset < 1 || cx->model.opset > 100, ST_BAD_TEXT,
+              "the model asks for operator set %lld; 7 … 22 are supported, others tried", (long long)cx->model.opset);
     return ST_OK;
 }
 
@@ -207,9 +208,9 @@ static enum status run(struct onnx_cx *cx)
     TRY(onnx_inputs(cx));
     TRY(onnx_nodes(cx, cx->model.graph.nodes, cx->model.graph.n_nodes));
     TRY(onnx_outputs(cx));
-    RETURN_IF(cx->r->issues.n, ST_NOT_SUPPORTED, "%zu part%s of the model %s not supported, the first: %s \"%s\": %s", cx->r->issues.n,
-              cx->r->issues.n == 1 ? "" : "s", cx->r->issues.n == 1 ? "is" : "are", cx->r->issues.at[0].op, cx->r->issues.at[0].node,
-              cx->r->issues.at[0].reason);
+    RETURN_IF(cx->r->issues.n, ST_NOT_SUPPORTED, "%zu part%s of the model %s not supported, the first: %s \"%s\": %s",
+              cx->r->issues.n, cx->r->issues.n == 1 ? "" : "s", cx->r->issues.n == 1 ? "is" : "are", cx->r->issues.at[0].op,
+              cx->r->issues.at[0].node, cx->r->issues.at[0].reason);
     TRY(drop_unused(cx));
     if (!cx->o->keep_patterns)
         TRY(convert_fuse(cx->b.g, cx->o->approximate));
@@ -219,15 +220,21 @@ static enum status run(struct onnx_cx *cx)
     return ir_verify(cx->b.g, "conversion");
 }
 
-/* What the converter makes itself (masks, positions, weights of an interpolation): a network of some size describes itself in many bytes. */
+/* What the converter makes itself (masks, positions, weights of an interpolation): a network of some size describes itself
+ * in many bytes. */
 enum { MADE_BASE = 256 << 20, MADE_PER_BYTE = 4096 };
 
-enum status convert_onnx(const void *data, size_t size, const char *folder, const struct convert_opts *o, struct convert_report *r,
-                         struct ir_graph **ret)
+enum status convert_onnx(const void *data, size_t size, const char *folder, const struct convert_opts *o,
+                         struct convert_report *r, struct ir_graph **ret)
 {
     static const struct convert_opts none;
     struct onnx_scope root = {.prefix = ""};
-    struct onnx_cx cx = {.o = o ? o : &none, .r = r, .folder = folder, .scope = &root, .label = "", .made_limit = MADE_BASE + MADE_PER_BYTE * (uint64_t)size};
+    struct onnx_cx cx = { .o = o ? o : &none,
+                          .r = r,
+                          .folder = folder,
+                          .scope = &root,
+                          .label = "",
+                          .made_limit = MADE_BASE + MADE_PER_BYTE * (uint64_t)size };
     arena_init(&cx.arena);
     enum status st = onnx_parse_model(&cx.arena, data, size, &cx.model);
     if (st == ST_OK)

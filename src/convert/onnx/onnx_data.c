@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contents of a tensor of the file: raw bytes are borrowed; typed lists are borrowed when they are packed in the tensor's own type and decoded
- * otherwise; external files are read. */
+/* The contents of a tensor of the file: raw bytes are borrowed; typed lists are borrowed when they are packed in the
+ * tensor's own type and decoded otherwise; external files are read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,10 +27,13 @@ static enum status open_beside(const struct onnx_tensor *t, const char *folder, 
 {
     const char *l = t->location;
     RETURN_IF(!l || !l[0], ST_BAD_TEXT, "tensor \"%s\" is stored in another file, but does not say which", t->name);
-    RETURN_IF(!folder, ST_IO, "tensor \"%s\" is stored in file \"%s\"; the folder of the model is not known here", t->name, l);
-    RETURN_IF(l[0] == '/' || strstr(l, ".."), ST_IO, "tensor \"%s\" is stored in file \"%s\"; only files beside the model are read", t->name, l);
+    RETURN_IF(!folder, ST_IO, "tensor \"%s\" is stored in file \"%s\"; the folder of the model is not known here", t->name,
+              l);
+    RETURN_IF(l[0] == '/' || strstr(l, ".."), ST_IO,
+              "tensor \"%s\" is stored in file \"%s\"; only files beside the model are read", t->name, l);
     char path[4096];
-    RETURN_IF(snprintf(path, sizeof(path), "%s/%s", folder[0] ? folder : ".", l) >= (int)sizeof(path), ST_IO, "the path of file \"%s\" is too long", l);
+    RETURN_IF(snprintf(path, sizeof(path), "%s/%s", folder[0] ? folder : ".", l) >= (int)sizeof(path), ST_IO,
+              "the path of file \"%s\" is too long", l);
     *ret = open(path, O_RDONLY | O_CLOEXEC);
     RETURN_IF(*ret < 0, ST_IO, "file \"%s\" with tensor \"%s\" cannot be opened: %s", path, t->name, strerror(errno));
     return ST_OK;
@@ -48,17 +51,19 @@ static enum status read_all(int fd, char *to, uint64_t n, uint64_t offset, const
     return ST_OK;
 }
 
-static enum status external_bytes(struct arena *a, const struct onnx_tensor *t, const char *folder, uint64_t bytes, const void **ret)
+static enum status external_bytes(struct arena *a, const struct onnx_tensor *t, const char *folder, uint64_t bytes,
+                                  const void **ret)
 {
     int fd;
     struct stat st;
-    RETURN_IF(t->length && t->length != bytes, ST_BAD_TEXT, "tensor \"%s\" needs %llu bytes; file \"%s\" is said to have %llu for it", t->name,
-              (unsigned long long)bytes, t->location, (unsigned long long)t->length);
+    RETURN_IF(t->length && t->length != bytes, ST_BAD_TEXT,
+              "tensor \"%s\" needs %llu bytes; file \"%s\" is said to have %llu for it", t->name, (unsigned long long)bytes,
+              t->location, (unsigned long long)t->length);
     TRY(open_beside(t, folder, &fd));
     bool fits = fstat(fd, &st) == 0 && (uint64_t)st.st_size >= bytes && (uint64_t)st.st_size - bytes >= t->offset;
     char *to = fits ? arena_alloc(a, bytes) : NULL;
-    enum status s = !fits ? status_fail(ST_IO, "file \"%s\" is too short for tensor \"%s\": %llu bytes at offset %llu", t->location, t->name,
-                                        (unsigned long long)bytes, (unsigned long long)t->offset)
+    enum status s = !fits ? status_fail(ST_IO, "file \"%s\" is too short for tensor \"%s\": %llu bytes at offset %llu",
+                                        t->location, t->name, (unsigned long long)bytes, (unsigned long long)t->offset)
                     : !to ? status_fail(ST_NO_MEMORY, "no memory for tensor \"%s\"", t->name)
                           : read_all(fd, to, bytes, t->offset, t);
     close(fd);
@@ -105,7 +110,8 @@ static enum status decode(struct arena *a, const struct onnx_tensor *t, struct l
     /* 4-bit types: an entry holds a byte, that is two elements */
     unsigned size = dtype_bits(t->type) < 8 ? 1 : dtype_bits(t->type) / 8;
     uint64_t n = bytes / size, k = 0, v;
-    RETURN_IF(n > wire_size(t->message), ST_BAD_TEXT, "tensor \"%s\" should have %llu elements; the file has fewer", t->name, (unsigned long long)n);
+    RETURN_IF(n > wire_size(t->message), ST_BAD_TEXT, "tensor \"%s\" should have %llu elements; the file has fewer", t->name,
+              (unsigned long long)n);
     uint8_t *to = arena_alloc(a, bytes);
     RETURN_IF(!to, ST_NO_MEMORY, "no memory for tensor \"%s\"", t->name);
     struct wire_numbers w;
@@ -118,7 +124,8 @@ static enum status decode(struct arena *a, const struct onnx_tensor *t, struct l
         if (k < n)
             memcpy(to + k * size, &v, size);
     }
-    RETURN_IF(k != n, ST_BAD_TEXT, "tensor \"%s\" should have %llu elements; the file has %llu", t->name, (unsigned long long)n, (unsigned long long)k);
+    RETURN_IF(k != n, ST_BAD_TEXT, "tensor \"%s\" should have %llu elements; the file has %llu", t->name,
+              (unsigned long long)n, (unsigned long long)k);
     *ret = to;
     return ST_OK;
 }
@@ -127,7 +134,8 @@ enum status onnx_tensor_bytes(struct arena *a, const struct onnx_tensor *t, cons
 {
     static const char empty[16];
     uint64_t count, bytes;
-    RETURN_IF(t->type == DT_NONE, ST_NOT_SUPPORTED, "tensor \"%s\" has elements of type %s; no tensor of the graph can have that", t->name,
+    RETURN_IF(t->type == DT_NONE, ST_NOT_SUPPORTED,
+              "tensor \"%s\" has elements of type %s; no tensor of the graph can have that", t->name,
               onnx_elem_name(t->elem));
     TRY(count_of(t, &count, &bytes));
     *ret = empty;
@@ -136,8 +144,8 @@ enum status onnx_tensor_bytes(struct arena *a, const struct onnx_tensor *t, cons
     if (t->external)
         return external_bytes(a, t, folder, bytes, ret);
     if (t->has_raw) {
-        RETURN_IF(wire_size(t->raw) != bytes, ST_BAD_TEXT, "tensor \"%s\" needs %llu bytes; the file has %zu", t->name, (unsigned long long)bytes,
-                  wire_size(t->raw));
+        RETURN_IF(wire_size(t->raw) != bytes, ST_BAD_TEXT, "tensor \"%s\" needs %llu bytes; the file has %zu", t->name,
+                  (unsigned long long)bytes, wire_size(t->raw));
         *ret = t->raw.p;
         return ST_OK;
     }

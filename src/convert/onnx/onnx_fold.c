@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be known while converting is computed here: shapes and everything that exporters compute from them, and other small constants. Larger
- * ones stay nodes; the compiler folds them. Integers are exact, floats are computed in double and rounded to their type after every node. */
+/* What can be known while converting is computed here: shapes and everything that exporters compute from them, and other
+ * small constants. Larger ones stay nodes; the compiler folds them. Integers are exact, floats are computed in double and
+ * rounded to their type after every node. */
 #include <math.h>
 #include <string.h>
 
@@ -9,12 +10,14 @@
 
 enum { SMALL = 1 << 18, TOTAL = 1 << 25 };
 
-enum status fold_out(struct onnx_cx *cx, const struct onnx_node *n, enum dtype type, uint32_t rank, const uint32_t *dims, void **ret)
+enum status fold_out(struct onnx_cx *cx, const struct onnx_node *n, enum dtype type, uint32_t rank, const uint32_t *dims,
+                     void **ret)
 {
     uint64_t count = 1;
     REFUSE_WHEN(rank > MAX_RANK, "the output has rank %u; at most %d is supported", rank, MAX_RANK);
     for (uint32_t i = 0; i < rank; i++)
-        REFUSE_WHEN(__builtin_mul_overflow(count, (uint64_t)dims[i], &count) || count > TOTAL, "the output has more than %d elements", TOTAL);
+        REFUSE_WHEN(__builtin_mul_overflow(count, (uint64_t)dims[i], &count) || count > TOTAL,
+                    "the output has more than %d elements", TOTAL);
     cx->folded += count;
     REFUSE_WHEN(cx->folded > 4ull * TOTAL, "more than %llu elements would be computed while converting", 4ull * TOTAL);
     TRY(onnx_charge(cx, "a constant", dtype_bytes(type, count), 1));
@@ -41,17 +44,42 @@ static int64_t floor_mod(int64_t a, int64_t b)
 static bool op_add(struct numbers v, double *f, int64_t *i) { *f = v.x + v.y; *i = WRAP(+); return false; }
 static bool op_sub(struct numbers v, double *f, int64_t *i) { *f = v.x - v.y; *i = WRAP(-); return false; }
 static bool op_mul(struct numbers v, double *f, int64_t *i) { *f = v.x * v.y; *i = WRAP(*); return false; }
-static bool op_div(struct numbers v, double *f, int64_t *i) { *f = v.x / v.y; *i = v.b == 0 ? 0 : v.b == -1 ? (int64_t)-(uint64_t)v.a : v.a / v.b; return false; }
+static bool op_div(struct numbers v, double *f, int64_t *i)
+{
+    *f = v.x / v.y;
+    *i = v.b == 0 ? 0 : v.b == -1 ? (int64_t) - (uint64_t)v.a : v.a / v.b;
+    return false;
+}
 static double floor_fmod(double x, double y)
 {
     double r = fmod(x, y);
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
-static bool op_mod(struct numbers v, double *f, int64_t *i) { *f = floor_fmod(v.x, v.y); *i = floor_mod(v.a, v.b); return false; }
-static bool op_min(struct numbers v, double *f, int64_t *i) { *f = v.x < v.y ? v.x : v.y; *i = v.a < v.b ? v.a : v.b; return false; }
-static bool op_max(struct numbers v, double *f, int64_t *i) { *f = v.x > v.y ? v.x : v.y; *i = v.a > v.b ? v.a : v.b; return false; }
-static bool op_pow(struct numbers v, double *f, int64_t *i) { *f = pow(v.x, v.y); *i = (int64_t)pow((double)v.a, v.y); return false; }
+static bool op_mod(struct numbers v, double *f, int64_t *i)
+{
+    *f = floor_fmod(v.x, v.y);
+    *i = floor_mod(v.a, v.b);
+    return false;
+}
+static bool op_min(struct numbers v, double *f, int64_t *i)
+{
+    *f = v.x < v.y ? v.x : v.y;
+    *i = v.a < v.b ? v.a : v.b;
+    return false;
+}
+static bool op_max(struct numbers v, double *f, int64_t *i)
+{
+    *f = v.x > v.y ? v.x : v.y;
+    *i = v.a > v.b ? v.a : v.b;
+    return false;
+}
+static bool op_pow(struct numbers v, double *f, int64_t *i)
+{
+    *f = pow(v.x, v.y);
+    *i = (int64_t)pow((double)v.a, v.y);
+    return false;
+}
 static bool op_eq(struct numbers v, double *f, int64_t *i) { (void)f; *i = v.ints ? v.a == v.b : v.x == v.y; return true; }
 static bool op_lt(struct numbers v, double *f, int64_t *i) { (void)f; *i = v.ints ? v.a < v.b : v.x < v.y; return true; }
 static bool op_gt(struct numbers v, double *f, int64_t *i) { (void)f; *i = v.ints ? v.a > v.b : v.x > v.y; return true; }
@@ -62,8 +90,18 @@ static bool op_or(struct numbers v, double *f, int64_t *i) { (void)f; *i = v.a |
 static bool op_xor(struct numbers v, double *f, int64_t *i) { (void)f; *i = !v.a != !v.b; return true; }
 static bool op_not(struct numbers v, double *f, int64_t *i) { (void)f; *i = !v.a; return true; }
 static bool op_neg(struct numbers v, double *f, int64_t *i) { *f = -v.x; *i = (int64_t)-(uint64_t)v.a; return false; }
-static bool op_abs(struct numbers v, double *f, int64_t *i) { *f = fabs(v.x); *i = v.a < 0 ? (int64_t)-(uint64_t)v.a : v.a; return false; }
-static bool op_relu(struct numbers v, double *f, int64_t *i) { *f = v.x < 0 ? 0 : v.x; *i = v.a < 0 ? 0 : v.a; return false; }
+static bool op_abs(struct numbers v, double *f, int64_t *i)
+{
+    *f = fabs(v.x);
+    *i = v.a < 0 ? (int64_t) - (uint64_t)v.a : v.a;
+    return false;
+}
+static bool op_relu(struct numbers v, double *f, int64_t *i)
+{
+    *f = v.x < 0 ? 0 : v.x;
+    *i = v.a < 0 ? 0 : v.a;
+    return false;
+}
 static bool op_floor(struct numbers v, double *f, int64_t *i) { *f = floor(v.x); *i = v.a; return false; }
 static bool op_ceil(struct numbers v, double *f, int64_t *i) { *f = ceil(v.x); *i = v.a; return false; }
 static bool op_round(struct numbers v, double *f, int64_t *i) { *f = rint(v.x); *i = v.a; return false; }
@@ -77,10 +115,15 @@ static const struct {
     bool (*fn)(struct numbers v, double *f, int64_t *i); /* true: the result is a truth value */
     unsigned inputs;
 } element_ops[] = {
-    {"Add", op_add, 2}, {"Sub", op_sub, 2}, {"Mul", op_mul, 2}, {"Div", op_div, 2}, {"Mod", op_mod, 2}, {"Min", op_min, 2}, {"Max", op_max, 2},
-    {"Pow", op_pow, 2}, {"Equal", op_eq, 2}, {"Less", op_lt, 2}, {"Greater", op_gt, 2}, {"LessOrEqual", op_le, 2}, {"GreaterOrEqual", op_ge, 2},
-    {"And", op_and, 2}, {"Or", op_or, 2}, {"Xor", op_xor, 2}, {"Not", op_not, 1}, {"Neg", op_neg, 1}, {"Abs", op_abs, 1}, {"Relu", op_relu, 1}, {"Floor", op_floor, 1},
-    {"Ceil", op_ceil, 1}, {"Round", op_round, 1}, {"Sqrt", op_sqrt, 1}, {"Exp", op_exp, 1}, {"Log", op_log, 1}, {"Reciprocal", op_reciprocal, 1},
+    { "Add", op_add, 2 },           { "Sub", op_sub, 2 },     { "Mul", op_mul, 2 },
+    { "Div", op_div, 2 },           { "Mod", op_mod, 2 },     { "Min", op_min, 2 },
+    { "Max", op_max, 2 },           { "Pow", op_pow, 2 },     { "Equal", op_eq, 2 },
+    { "Less", op_lt, 2 },           { "Greater", op_gt, 2 },  { "LessOrEqual", op_le, 2 },
+    { "GreaterOrEqual", op_ge, 2 }, { "And", op_and, 2 },     { "Or", op_or, 2 },
+    { "Xor", op_xor, 2 },           { "Not", op_not, 1 },     { "Neg", op_neg, 1 },
+    { "Abs", op_abs, 1 },           { "Relu", op_relu, 1 },   { "Floor", op_floor, 1 },
+    { "Ceil", op_ceil, 1 },         { "Round", op_round, 1 }, { "Sqrt", op_sqrt, 1 },
+    { "Exp", op_exp, 1 },           { "Log", op_log, 1 },     { "Reciprocal", op_reciprocal, 1 },
 };
 
 static bool broadcast_dims(struct onnx_value *const *v, uint32_t n, uint32_t *rank, uint32_t *dims)
@@ -169,7 +212,8 @@ static enum status fold_where(struct onnx_cx *cx, const struct onnx_node *n, str
     for (uint32_t k = 0; k < rank; k++)
         count *= dims[k];
     for (uint64_t i = 0; i < count; i++) {
-        const struct onnx_value *from = number_get(v[0]->stored, v[0]->data, broadcast_index(v[0], rank, dims, i)) != 0 ? v[1] : v[2];
+        const struct onnx_value *from =
+            number_get(v[0]->stored, v[0]->data, broadcast_index(v[0], rank, dims, i)) != 0 ? v[1] : v[2];
         copy_element(from->stored, out, i, from->data, broadcast_index(from, rank, dims, i));
     }
     return ST_OK;
@@ -197,7 +241,8 @@ static enum status fold_expand(struct onnx_cx *cx, const struct onnx_node *n, st
 
 static enum status fold_range(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v)
 {
-    double start = number_get(v[0]->stored, v[0]->data, 0), limit = number_get(v[1]->stored, v[1]->data, 0), delta = number_get(v[2]->stored, v[2]->data, 0);
+    double start = number_get(v[0]->stored, v[0]->data, 0), limit = number_get(v[1]->stored, v[1]->data, 0),
+           delta = number_get(v[2]->stored, v[2]->data, 0);
     double count = delta == 0 ? 0 : ceil((limit - start) / delta);
     REFUSE_WHEN(!(count <= SMALL), "a range of %g elements; at most %d are computed while converting", count, SMALL);
     uint32_t dims[1] = {count > 0 ? (uint32_t)count : 0};
@@ -209,15 +254,32 @@ static enum status fold_range(struct onnx_cx *cx, const struct onnx_node *n, str
 }
 
 /* How a reduction of numbers begins, takes one more, and ends. The extreme of nothing is what any element would replace. */
-enum reduce_kind { REDUCE_SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_MEAN, REDUCE_L1, REDUCE_L2, REDUCE_SQUARES, REDUCE_LOG, REDUCE_LOG_EXP, REDUCE_NONE };
-static const char *const reduce_names[] = {"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare",
-                                           "ReduceLogSum", "ReduceLogSumExp"};
+enum reduce_kind {
+    REDUCE_SUM,
+    REDUCE_PROD,
+    REDUCE_MAX,
+    REDUCE_MIN,
+    REDUCE_MEAN,
+    REDUCE_L1,
+    REDUCE_L2,
+    REDUCE_SQUARES,
+    REDUCE_LOG,
+    REDUCE_LOG_EXP,
+    REDUCE_NONE
+};
+static const char *const reduce_names[] = {
+    "ReduceSum", "ReduceProd", "ReduceMax",       "ReduceMin",    "ReduceMean",
+    "ReduceL1",  "ReduceL2",   "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"
+};
 
 static double reduce_start(enum reduce_kind k, enum dtype t)
 {
     if (k == REDUCE_MAX || k == REDUCE_MIN) {
         bool max = k == REDUCE_MAX;
-        return is_float(t) ? (max ? -INFINITY : INFINITY) : t == DT_B8 ? !max : max ? (double)dtype_min(t) : (double)dtype_max(t);
+        return is_float(t)  ? (max ? -INFINITY : INFINITY)
+               : t == DT_B8 ? !max
+               : max        ? (double)dtype_min(t)
+                            : (double)dtype_max(t);
     }
     return k == REDUCE_PROD;
 }
@@ -238,7 +300,10 @@ static double reduce_step(enum reduce_kind k, double sum, double x)
 
 static double reduce_end(enum reduce_kind k, double sum, double count)
 {
-    return k == REDUCE_MEAN ? sum / count : k == REDUCE_L2 ? sqrt(sum) : k == REDUCE_LOG || k == REDUCE_LOG_EXP ? log(sum) : sum;
+    return k == REDUCE_MEAN                         ? sum / count
+           : k == REDUCE_L2                         ? sqrt(sum)
+           : k == REDUCE_LOG || k == REDUCE_LOG_EXP ? log(sum)
+                                                    : sum;
 }
 
 static enum reduce_kind reduce_kind(const struct onnx_node *n)
@@ -351,7 +416,8 @@ static enum status fold_constant(struct onnx_cx *cx, const struct onnx_node *n)
     if ((a = onnx_attr(cx, n, "value_floats")))
         return out_floats(cx, n, 1, a->n_floats, a->floats);
     a = onnx_attr(cx, n, "value");
-    REFUSE_WHEN(!a || !a->t, "the constant has no tensor, number or list of numbers; strings and sparse tensors are not supported");
+    REFUSE_WHEN(!a || !a->t,
+                "the constant has no tensor, number or list of numbers; strings and sparse tensors are not supported");
     REFUSE_WHEN(a->t->rank > MAX_RANK, "the constant has rank %u; at most %d is supported", a->t->rank, MAX_RANK);
     TRY(onnx_tensor_bytes(&cx->b.g->arena, a->t, cx->folder, &data));
     for (uint32_t i = 0; i < a->t->rank; i++)
@@ -361,7 +427,8 @@ static enum status fold_constant(struct onnx_cx *cx, const struct onnx_node *n)
 
 static enum status fold_shape(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *v)
 {
-    int64_t list[MAX_RANK], rank = v->rank, start = onnx_attr_int(cx, n, "start", 0), end = onnx_attr_int(cx, n, "end", rank);
+    int64_t list[MAX_RANK], rank = v->rank, start = onnx_attr_int(cx, n, "start", 0),
+                            end = onnx_attr_int(cx, n, "end", rank);
     start = start < 0 ? start + rank : start;
     end = end < 0 ? end + rank : end;
     start = start < 0 ? 0 : start > rank ? rank : start;
@@ -422,8 +489,8 @@ static enum status fold_known(struct onnx_cx *cx, const struct onnx_node *n, str
 {
     *done = true;
     for (size_t k = 0; k < sizeof(element_ops) / sizeof(element_ops[0]); k++)
-        if (!strcmp(element_ops[k].op, n->op) && element_ops[k].inputs == n->n_in && !(k < 8 && onnx_attr_int(cx, n, "fmod", 0)) &&
-            !onnx_attr(cx, n, "broadcast"))
+        if (!strcmp(element_ops[k].op, n->op) && element_ops[k].inputs == n->n_in &&
+            !(k < 8 && onnx_attr_int(cx, n, "fmod", 0)) && !onnx_attr(cx, n, "broadcast"))
             return fold_element(cx, n, v, k);
     if (!strcmp(n->op, "Where") && n->n_in == 3)
         return fold_where(cx, n, v);
@@ -434,7 +501,9 @@ static enum status fold_known(struct onnx_cx *cx, const struct onnx_node *n, str
     enum reduce_kind reduction = reduce_kind(n);
     if (reduction != REDUCE_NONE)
         return fold_reduce(cx, n, v, reduction);
-    enum dtype to = !strcmp(n->op, "Cast") ? onnx_dtype((int32_t)onnx_attr_int(cx, n, "to", 0)) : !strcmp(n->op, "CastLike") && n->n_in == 2 ? v[1]->type : DT_NONE;
+    enum dtype to = !strcmp(n->op, "Cast")                       ? onnx_dtype((int32_t)onnx_attr_int(cx, n, "to", 0))
+                    : !strcmp(n->op, "CastLike") && n->n_in == 2 ? v[1]->type
+                                                                 : DT_NONE;
     if (to != DT_NONE && dtype_bits(to) >= 8)
         return fold_cast(cx, n, v, to);
     return fold_move(cx, n, v, done);
@@ -449,7 +518,9 @@ enum status onnx_fold(struct onnx_cx *cx, const struct onnx_node *n, bool *done)
     if (!strcmp(n->op, "Shape") || !strcmp(n->op, "Size") || !strcmp(n->op, "ConstantOfShape")) {
         TRY(onnx_in(cx, n, 0, &v[0]));
         int64_t size = (int64_t)onnx_count(v[0]);
-        return n->op[0] == 'C' ? fold_fill(cx, n, v[0]) : !strcmp(n->op, "Size") ? out_ints(cx, n, 0, 1, &size) : fold_shape(cx, n, v[0]);
+        return n->op[0] == 'C'          ? fold_fill(cx, n, v[0])
+               : !strcmp(n->op, "Size") ? out_ints(cx, n, 0, 1, &size)
+                                        : fold_shape(cx, n, v[0]);
     }
     *done = false;
     if (!all_small_constants(cx, n, v, SMALL)) {
@@ -458,7 +529,8 @@ enum status onnx_fold(struct onnx_cx *cx, const struct onnx_node *n, bool *done)
         /* CastLike needs only the type of its second input */
         v[0] = onnx_find(cx, n->in[0]);
         v[1] = onnx_find(cx, n->in[1]);
-        if (!v[0] || !v[1] || v[1]->type == DT_NONE || !onnx_is_const(v[0]) || v[0]->view || dtype_bits(v[0]->stored) < 8 || dtype_bits(v[1]->type) < 8)
+        if (!v[0] || !v[1] || v[1]->type == DT_NONE || !onnx_is_const(v[0]) || v[0]->view || dtype_bits(v[0]->stored) < 8 ||
+            dtype_bits(v[1]->type) < 8)
             return ST_OK;
         *done = true;
         return fold_cast(cx, n, v, v[1]->type);

@@ -6,7 +6,8 @@
 #include "convert/onnx/onnx.h"
 
 /* Output 0 is a constant whose zeroed bytes are at *ret. */
-enum status fold_out(struct onnx_cx *cx, const struct onnx_node *n, enum dtype type, uint32_t rank, const uint32_t *dims, void **ret);
+enum status fold_out(struct onnx_cx *cx, const struct onnx_node *n, enum dtype type, uint32_t rank, const uint32_t *dims,
+                     void **ret);
 /* Gather, Slice, Concat, Transpose of constants; *done false when it is none of them. */
 enum status fold_move(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, bool *done);
 
@@ -15,6 +16,7 @@ struct onnx_range {
     int64_t begin, step;
     uint32_t count;
 };
-enum status onnx_slice_ranges(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *x, struct onnx_range *ret);
+enum status onnx_slice_ranges(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *x,
+                              struct onnx_range *ret);
 
 #endif

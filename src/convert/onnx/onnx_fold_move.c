@@ -24,14 +24,16 @@ static enum status fold_gather(struct onnx_cx *cx, const struct onnx_node *n, st
     for (uint32_t i = axis + 1; i < v[0]->rank; i++)
         dims[rank++] = v[0]->dims[i];
     TRY(fold_out(cx, n, v[0]->stored, rank, dims, &out));
-    uint64_t outer = product(v[0]->dims, 0, axis), inner = product(v[0]->dims, axis + 1, v[0]->rank) * (dtype_bits(v[0]->stored) / 8);
+    uint64_t outer = product(v[0]->dims, 0, axis),
+             inner = product(v[0]->dims, axis + 1, v[0]->rank) * (dtype_bits(v[0]->stored) / 8);
     uint64_t many = onnx_count(v[1]), size = v[0]->dims[axis];
     char *to = out;
     for (uint64_t o = 0; o < outer; o++)
         for (uint64_t i = 0; i < many; i++, to += inner) {
             int64_t at = number_get_int(v[1]->stored, v[1]->data, i);
             at = at < 0 ? at + (int64_t)size : at;
-            RETURN_IF(at < 0 || (uint64_t)at >= size, ST_INVALID_OP, "index %lld of an axis of %llu elements", (long long)at, (unsigned long long)size);
+            RETURN_IF(at < 0 || (uint64_t)at >= size, ST_INVALID_OP, "index %lld of an axis of %llu elements", (long long)at,
+                      (unsigned long long)size);
             memcpy(to, (const char *)v[0]->data + (o * size + (uint64_t)at) * inner, inner);
         }
     return ST_OK;
@@ -44,9 +46,11 @@ static enum status fold_concat(struct onnx_cx *cx, const struct onnx_node *n, st
     void *out;
     TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", 0), v[0]->rank, &axis));
     for (uint32_t i = 0; i < n->n_in; i++) {
-        RETURN_IF(!v[i] || v[i]->rank != v[0]->rank || v[i]->stored != v[0]->stored, ST_SHAPE, "input %u has another rank or type than input 0", i);
+        RETURN_IF(!v[i] || v[i]->rank != v[0]->rank || v[i]->stored != v[0]->stored, ST_SHAPE,
+                  "input %u has another rank or type than input 0", i);
         for (uint32_t k = 0; k < v[0]->rank; k++)
-            RETURN_IF(k != axis && v[i]->dims[k] != v[0]->dims[k], ST_SHAPE, "input %u has another size than input 0 in dimension %u", i, k);
+            RETURN_IF(k != axis && v[i]->dims[k] != v[0]->dims[k], ST_SHAPE,
+                      "input %u has another size than input 0 in dimension %u", i, k);
         sum += v[i]->dims[axis];
     }
     memcpy(dims, v[0]->dims, sizeof(dims));
@@ -117,7 +121,10 @@ enum status fold_move(struct onnx_cx *cx, const struct onnx_node *n, struct onnx
         const char *op;
         enum status (*fn)(struct onnx_cx *, const struct onnx_node *, struct onnx_value **);
         uint32_t least;
-    } ops[] = {{"Gather", fold_gather, 2}, {"Concat", fold_concat, 1}, {"Slice", fold_slice, 1}, {"Transpose", fold_transpose, 1}};
+    } ops[] = { { "Gather", fold_gather, 2 },
+                { "Concat", fold_concat, 1 },
+                { "Slice", fold_slice, 1 },
+                { "Transpose", fold_transpose, 1 } };
     for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
         if (!strcmp(ops[i].op, n->op) && n->n_in >= ops[i].least)
             return ops[i].fn(cx, n, v);

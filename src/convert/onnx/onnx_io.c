@@ -36,7 +36,8 @@ static int64_t symbol_value(const struct onnx_cx *cx, const char *symbol)
     return -1;
 }
 
-static enum status input_dims(struct onnx_cx *cx, const struct onnx_info *in, const struct convert_input *said, struct tensor_desc *d)
+static enum status input_dims(struct onnx_cx *cx, const struct onnx_info *in, const struct convert_input *said,
+                              struct tensor_desc *d)
 {
     if (said && said->rank) {
         REFUSE_WHEN(said->rank > MAX_RANK, "rank %u is given; at most %d is supported", said->rank, MAX_RANK);
@@ -53,8 +54,8 @@ static enum status input_dims(struct onnx_cx *cx, const struct onnx_info *in, co
             v = symbol;
         if (k == 0 && (v < 0 || cx->o->batch))
             v = cx->o->batch ? cx->o->batch : 1;
-        REFUSE_WHEN(v < 0, "dimension %u is not fixed%s%s; give it with --input_dim or --define_symbol", k, in->symbols[k] ? ": " : "",
-                    in->symbols[k] ? in->symbols[k] : "");
+        REFUSE_WHEN(v < 0, "dimension %u is not fixed%s%s; give it with --input_dim or --define_symbol", k,
+                    in->symbols[k] ? ": " : "", in->symbols[k] ? in->symbols[k] : "");
         REFUSE_WHEN(v > UINT32_MAX, "dimension %u has %lld elements; 1 … %u are possible", k, (long long)v, UINT32_MAX);
         d->dims[k] = (uint32_t)v;
     }
@@ -87,9 +88,12 @@ static bool feeds_spatial(struct onnx_cx *cx, const char *name, unsigned depth)
     return false;
 }
 
-static const char *const channel_first[] = {"", "", "", "NCF", "NCHW", "NCDHW"}, *const channel_last[] = {"", "", "", "NFC", "NHWC", "NDHWC"};
+static const char *const channel_first[] = { "", "", "", "NCF", "NCHW", "NCDHW" }, *const channel_last[] = {
+    "", "", "", "NFC", "NHWC", "NDHWC"
+};
 
-static bool wants_channel_last(struct onnx_cx *cx, const struct onnx_info *in, const struct convert_input *said, uint32_t rank)
+static bool wants_channel_last(struct onnx_cx *cx, const struct onnx_info *in, const struct convert_input *said,
+                               uint32_t rank)
 {
     if (cx->o->preserve_io || rank < 3 || rank > 5)
         return false;
@@ -99,15 +103,18 @@ static bool wants_channel_last(struct onnx_cx *cx, const struct onnx_info *in, c
 }
 
 /* The only thing that reads it is DequantizeLinear with constant parameters: the input itself becomes fixed point. */
-static bool dequantized_input(struct onnx_cx *cx, const struct onnx_info *in, const struct tensor_desc *plain, struct tensor_desc *d)
+static bool dequantized_input(struct onnx_cx *cx, const struct onnx_info *in, const struct tensor_desc *plain,
+                              struct tensor_desc *d)
 {
     struct onnx_entry *e = onnx_entry(cx, "", in->name, false);
     if (!e || !e->uses || e->uses->next || strcmp(e->uses->node->op, "DequantizeLinear") != 0 || e->uses->port != 0)
         return false;
     const struct onnx_node *n = e->uses->node;
-    const struct onnx_value *s = onnx_has(n, 1) ? onnx_find(cx, n->in[1]) : NULL, *z = onnx_has(n, 2) ? onnx_find(cx, n->in[2]) : NULL;
+    const struct onnx_value *s = onnx_has(n, 1) ? onnx_find(cx, n->in[1]) : NULL,
+                            *z = onnx_has(n, 2) ? onnx_find(cx, n->in[2]) : NULL;
     static const enum dtype fixed[DT_COUNT] = {[DT_U8] = DT_UQ8, [DT_I8] = DT_SQ8, [DT_U16] = DT_UQ16, [DT_I16] = DT_SQ16};
-    if (!fixed[plain->type] || !s || !s->data || onnx_count(s) != 1 || (onnx_has(n, 2) && (!z || !z->data || onnx_count(z) != 1)))
+    if (!fixed[plain->type] || !s || !s->data || onnx_count(s) != 1 ||
+        (onnx_has(n, 2) && (!z || !z->data || onnx_count(z) != 1)))
         return false;
     *d = *plain;
     d->type = fixed[plain->type];
@@ -119,8 +126,10 @@ static bool dequantized_input(struct onnx_cx *cx, const struct onnx_info *in, co
 static enum status note_input(struct onnx_cx *cx, const struct onnx_value *v, const struct convert_input *said, bool last)
 {
     const char *source = said && said->layout ? said->layout : last ? channel_first[v->rank] : "";
-    struct convert_io io = {.source_name = v->name, .graph_name = cx->b.g->tensors.at[v->tensor].name, .source_layout = source,
-                            .graph_layout = last ? channel_last[v->rank] : source};
+    struct convert_io io = { .source_name = v->name,
+                             .graph_name = cx->b.g->tensors.at[v->tensor].name,
+                             .source_layout = source,
+                             .graph_layout = last ? channel_last[v->rank] : source };
     return report_io(cx->r, &io);
 }
 
@@ -152,10 +161,13 @@ static enum status add_input(struct onnx_cx *cx, const struct onnx_info *in)
     uint8_t perm[MAX_RANK];
     uint32_t t;
     uint64_t count;
-    REFUSE_WHEN(d.type == DT_NONE, "its elements are of type %s; no tensor of the graph can have that", onnx_elem_name(in->elem));
+    REFUSE_WHEN(d.type == DT_NONE, "its elements are of type %s; no tensor of the graph can have that",
+                onnx_elem_name(in->elem));
     TRY(input_dims(cx, in, said, &d));
-    REFUSE_WHEN(d.type == DT_F64 && !only_cast(cx, in->name), "its elements are float64, which is computed in float32 and may not fit; say that this is wanted with "
-                "--input_dtype %s float32", in->name);
+    REFUSE_WHEN(d.type == DT_F64 && !only_cast(cx, in->name),
+                "its elements are float64, which is computed in float32 and may not fit; say that this is wanted with "
+                "--input_dtype %s float32",
+                in->name);
     TRY(count_elements(&d, in->name, &count));
     if (count == 0)
         return empty_input(cx, in, &d);
@@ -208,8 +220,11 @@ enum status onnx_inputs(struct onnx_cx *cx)
 
 static enum status note_output(struct onnx_cx *cx, const struct onnx_value *v, uint32_t t, bool last)
 {
-    struct convert_io io = {.source_name = v->name, .graph_name = cx->b.g->tensors.at[t].name, .output = true,
-                            .source_layout = last ? channel_first[v->rank] : "", .graph_layout = last ? channel_last[v->rank] : ""};
+    struct convert_io io = { .source_name = v->name,
+                             .graph_name = cx->b.g->tensors.at[t].name,
+                             .output = true,
+                             .source_layout = last ? channel_first[v->rank] : "",
+                             .graph_layout = last ? channel_last[v->rank] : "" };
     return report_io(cx->r, &io);
 }
 
@@ -224,7 +239,8 @@ static enum status add_output(struct onnx_cx *cx, const char *name)
     cx->label = name;
     cx->fixed = false;
     perm_channel_last(last, v->rank);
-    bool keep_last = !cx->o->preserve_io && !onnx_is_const(v) && v->rank >= 3 && v->rank <= 5 && !memcmp(last, v->perm, v->rank);
+    bool keep_last =
+        !cx->o->preserve_io && !onnx_is_const(v) && v->rank >= 3 && v->rank <= 5 && !memcmp(last, v->perm, v->rank);
     if (dtype_is_fixed(v->stored) && !v->view)
         TRY(onnx_stored(cx, v, keep_last ? last : NULL, &t));
     else

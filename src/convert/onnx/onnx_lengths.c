@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sequences of different lengths around a recurrent layer that knows of none.
  *
- *     forward    a layer over all steps; what lies behind the end of a sequence is replaced by zero, and the last state is that of its last step
- *     backward   the steps of every sequence turned around, a layer that runs forward, its steps turned back
+ *     forward    a layer over all steps; what lies behind the end of a sequence is replaced by zero, and the last state is
+ * that of its last step backward   the steps of every sequence turned around, a layer that runs forward, its steps turned
+ * back
  *
  * Steps behind the end see nothing that counts, since a layer never looks ahead. */
 #include "convert/onnx/onnx.h"
@@ -21,14 +22,16 @@ static enum status counting(struct onnx_cx *cx, uint32_t steps, uint32_t first, 
 
 static enum status select_where(struct onnx_cx *cx, uint32_t when, uint32_t a, uint32_t b, uint32_t *ret)
 {
-    return build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "inside"), BUILD_IN(when, a, b)}, ret);
+    return build_node(
+        B, &(struct build_spec){ .op = "ElementWiseSelect", .name = onnx_name(cx, "inside"), BUILD_IN(when, a, b) }, ret);
 }
 
 enum status onnx_lengths(struct onnx_cx *cx, struct onnx_value *v, uint32_t steps, uint32_t batch, struct onnx_lengths *ret)
 {
     uint32_t dims[3] = {1, batch, 1}, now, next, back, zero, one, t;
     *ret = (struct onnx_lengths){.steps = steps, .batch = batch};
-    RETURN_IF(onnx_count(v) != batch, ST_INVALID_OP, "\"sequence_lens\" has %llu entries for a batch of %u", (unsigned long long)onnx_count(v), batch);
+    RETURN_IF(onnx_count(v) != batch, ST_INVALID_OP, "\"sequence_lens\" has %llu entries for a batch of %u",
+              (unsigned long long)onnx_count(v), batch);
     TRY(onnx_tensor(cx, v, NULL, &t));
     TRY(onnx_cast(cx, "lengths", t, DT_I32, &t));
     TRY(build_reshape(B, onnx_name(cx, "lengths"), t, 3, dims, &t));
@@ -53,7 +56,11 @@ static enum status rows_at(struct onnx_cx *cx, uint32_t x, uint32_t at, uint32_t
     uint32_t zeros;
     if (d->dims[1] == 1) {
         TRY(build_reshape(B, onnx_name(cx, "rows"), at, 1, flat, &at));
-        return build_node(B, &(struct build_spec){.op = "Gather", .name = onnx_name(cx, "rows"), BUILD_IN(x, at), .params = {BUILD_I32("axis", 0)}}, ret);
+        return build_node(
+            B,
+            &(struct build_spec){
+                .op = "Gather", .name = onnx_name(cx, "rows"), BUILD_IN(x, at), .params = { BUILD_I32("axis", 0) } },
+            ret);
     }
     TRY(desc_check(&wide, "rows"));
     TRY(onnx_charge(cx, "rows", desc_bytes(&wide), 1));
@@ -61,7 +68,11 @@ static enum status rows_at(struct onnx_cx *cx, uint32_t x, uint32_t at, uint32_t
     RETURN_IF(!data, ST_NO_MEMORY, "no memory for the numbers of steps");
     TRY(build_const(B, onnx_name(cx, "wide"), &wide, data, true, &zeros));
     TRY(build_binary(B, "ElementWiseAdd", onnx_name(cx, "rows"), at, zeros, &at));
-    return build_node(B, &(struct build_spec){.op = "GatherElements", .name = onnx_name(cx, "rows"), BUILD_IN(x, at), .params = {BUILD_U32("axis", 0)}}, ret);
+    return build_node(
+        B,
+        &(struct build_spec){
+            .op = "GatherElements", .name = onnx_name(cx, "rows"), BUILD_IN(x, at), .params = { BUILD_U32("axis", 0) } },
+        ret);
 }
 
 enum status onnx_lengths_turn(struct onnx_cx *cx, const struct onnx_lengths *l, uint32_t x, uint32_t *ret)

@@ -93,10 +93,11 @@ static enum status tensor_dims(struct onnx_tensor *t)
         TRY(wire_numbers_next(&n, &v, &more));
         if (!more)
             return ST_OK;
-        RETURN_IF(t->rank == ONNX_RANK_MAX, ST_NOT_SUPPORTED, "tensor \"%s\" has more than %d dimensions; at most %d are supported",
-                  t->name, ONNX_RANK_MAX, MAX_RANK);
-        RETURN_IF((int64_t)v < 0 || v > UINT32_MAX, ST_BAD_TEXT, "tensor \"%s\" has %lld elements in dimension %u; 0 … %u are possible", t->name,
-                  (long long)v, t->rank, UINT32_MAX);
+        RETURN_IF(t->rank == ONNX_RANK_MAX, ST_NOT_SUPPORTED,
+                  "tensor \"%s\" has more than %d dimensions; at most %d are supported", t->name, ONNX_RANK_MAX, MAX_RANK);
+        RETURN_IF((int64_t)v < 0 || v > UINT32_MAX, ST_BAD_TEXT,
+                  "tensor \"%s\" has %lld elements in dimension %u; 0 … %u are possible", t->name, (long long)v, t->rank,
+                  UINT32_MAX);
         t->dims[t->rank++] = (int64_t)v;
     }
 }
@@ -266,8 +267,8 @@ static enum status parse_dim(struct arena *a, struct wire w, struct onnx_info *i
 {
     struct wire_field f;
     bool more;
-    RETURN_IF(info->rank == ONNX_RANK_MAX, ST_NOT_SUPPORTED, "\"%s\" has more than %d dimensions; at most %d are supported", info->name,
-              ONNX_RANK_MAX, MAX_RANK);
+    RETURN_IF(info->rank == ONNX_RANK_MAX, ST_NOT_SUPPORTED, "\"%s\" has more than %d dimensions; at most %d are supported",
+              info->name, ONNX_RANK_MAX, MAX_RANK);
     uint32_t k = info->rank++;
     info->dims[k] = -1;
     for (;;) {

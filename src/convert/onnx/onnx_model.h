@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An ONNX file as structs: what the schema says, no meaning yet. Everything is in the arena or points into the file. Private to convert/onnx. */
+/* An ONNX file as structs: what the schema says, no meaning yet. Everything is in the arena or points into the file. Private
+ * to convert/onnx. */
 #ifndef CONVERT_ONNX_MODEL_H
 #define CONVERT_ONNX_MODEL_H
 

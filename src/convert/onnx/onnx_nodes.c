@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes one after the other: functions of the model are put in place, what is known is computed, everything else goes to the handler of its row. A node that cannot be
- * converted is written into the report and its outputs are poisoned, so that the rest is still looked at and everything unsupported is told at once. */
+/* Nodes one after the other: functions of the model are put in place, what is known is computed, everything else goes to the
+ * handler of its row. A node that cannot be converted is written into the report and its outputs are poisoned, so that the
+ * rest is still looked at and everything unsupported is told at once. */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
@@ -144,7 +145,8 @@ static enum status try_node(struct onnx_cx *cx, const struct onnx_node *n, size_
     cx->node = n;
     cx->poisoned = false;
     cx->fixed = false;
-    cx->label = n->name[0] ? arena_printf(&cx->arena, "%s%s", prefix, n->name) : arena_printf(&cx->arena, "%s%s_%zu", prefix, n->op, number);
+    cx->label = n->name[0] ? arena_printf(&cx->arena, "%s%s", prefix, n->name)
+                           : arena_printf(&cx->arena, "%s%s_%zu", prefix, n->op, number);
     RETURN_IF(!cx->label, ST_NO_MEMORY, "no memory for the name of a node");
     size_t built = cx->b.g->nodes.n;
     build_source(&cx->b, n->op, cx->label);

@@ -74,7 +74,12 @@ static enum status convert_elu(struct onnx_cx *cx, const struct onnx_node *n)
     struct steps s;
     uint32_t y;
     TRY(begin(cx, n, &s));
-    TRY(onnx_emit(cx, (struct build_spec){.op = "Elu", .name = cx->label, BUILD_IN(s.x), .params = {BUILD_F32("alpha", onnx_attr_float(cx, n, "alpha", 1))}}, &y));
+    TRY(onnx_emit(cx,
+                  (struct build_spec){ .op = "Elu",
+                                       .name = cx->label,
+                                       BUILD_IN(s.x),
+                                       .params = { BUILD_F32("alpha", onnx_attr_float(cx, n, "alpha", 1)) } },
+                  &y));
     return end(&s, n, y);
 }
 
@@ -125,9 +130,14 @@ static enum status convert_hard_sigmoid(struct onnx_cx *cx, const struct onnx_no
     uint32_t y;
     enum { HARD_SIGMOID = 2 };
     TRY(begin(cx, n, &s));
-    TRY(onnx_emit(cx, (struct build_spec){.op = "ElementWiseNeuron", .name = cx->label, BUILD_IN(s.x),
-                                          .params = {BUILD_U32("operation", HARD_SIGMOID), BUILD_F32("alpha", onnx_attr_float(cx, n, "alpha", 0.2f)),
-                                                     BUILD_F32("beta", onnx_attr_float(cx, n, "beta", 0.5f))}}, &y));
+    TRY(onnx_emit(cx,
+                  (struct build_spec){ .op = "ElementWiseNeuron",
+                                       .name = cx->label,
+                                       BUILD_IN(s.x),
+                                       .params = { BUILD_U32("operation", HARD_SIGMOID),
+                                                   BUILD_F32("alpha", onnx_attr_float(cx, n, "alpha", 0.2f)),
+                                                   BUILD_F32("beta", onnx_attr_float(cx, n, "beta", 0.5f)) } },
+                  &y));
     return end(&s, n, y);
 }
 
@@ -142,7 +152,8 @@ static enum status convert_softplus(struct onnx_cx *cx, const struct onnx_node *
 
 /* ---- clip --------------------------------------------------------------------------------------------------------- */
 
-static enum status clip_bound(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, const char *name, struct onnx_value **v, double *ret, bool *given)
+static enum status clip_bound(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, const char *name,
+                              struct onnx_value **v, double *ret, bool *given)
 {
     const struct onnx_attr *a = onnx_attr(cx, n, name);
     *v = NULL;
@@ -172,9 +183,13 @@ static enum status convert_clip(struct onnx_cx *cx, const struct onnx_node *n)
     if (known && (dtype_is_float(s.type) || cx->fixed) && lo <= hi) {
         if (!has_lo && !has_hi)
             return onnx_out_view(cx, n, 0, s.v, NULL);
-        TRY(onnx_emit(cx, (struct build_spec){.op = "ReluMinMax", .name = cx->label, BUILD_IN(s.x),
-                                              .params = {BUILD_F32("min_value", lo < -3.402823466e38 ? -3.402823466e38 : lo),
-                                                         BUILD_F32("max_value", hi > 3.402823466e38 ? 3.402823466e38 : hi)}}, &y));
+        TRY(onnx_emit(cx,
+                      (struct build_spec){ .op = "ReluMinMax",
+                                           .name = cx->label,
+                                           BUILD_IN(s.x),
+                                           .params = { BUILD_F32("min_value", lo < -3.402823466e38 ? -3.402823466e38 : lo),
+                                                       BUILD_F32("max_value", hi > 3.402823466e38 ? 3.402823466e38 : hi) } },
+                      &y));
         return end(&s, n, y);
     }
     REFUSE_WHEN(cx->fixed, "bounds are computed at run time");
@@ -198,7 +213,10 @@ static enum status convert_selu(struct onnx_cx *cx, const struct onnx_node *n)
     uint32_t y;
     float alpha = onnx_attr_float(cx, n, "alpha", cx->model.opset < 6 ? 1.6732f : 1.67326319217681884765625f);
     TRY(begin(cx, n, &s));
-    TRY(build_node(B, &(struct build_spec){.op = "Elu", .name = onnx_name(cx, "elu"), BUILD_IN(s.x), .params = {BUILD_F32("alpha", alpha)}}, &y));
+    TRY(build_node(B,
+                   &(struct build_spec){
+                       .op = "Elu", .name = onnx_name(cx, "elu"), BUILD_IN(s.x), .params = { BUILD_F32("alpha", alpha) } },
+                   &y));
     TRY(with(&s, MUL, y, onnx_attr_float(cx, n, "gamma", cx->model.opset < 6 ? 1.0507f : 1.05070102214813232421875f), &y));
     return end(&s, n, y);
 }
@@ -238,7 +256,9 @@ static enum status convert_shrink(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(with(&s, SUB, s.x, bias, &minus));
     TRY(with(&s, "ElementWiseLess", s.x, -lambd, &below));
     TRY(with(&s, "ElementWiseGreater", s.x, lambd, &above));
-    TRY(build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "above"), BUILD_IN(above, minus, zero)}, &y));
+    TRY(build_node(
+        B, &(struct build_spec){ .op = "ElementWiseSelect", .name = onnx_name(cx, "above"), BUILD_IN(above, minus, zero) },
+        &y));
     TRY(build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = cx->label, BUILD_IN(below, plus, y)}, &y));
     return end(&s, n, y);
 }
@@ -402,7 +422,10 @@ static enum status convert_atanh(struct onnx_cx *cx, const struct onnx_node *n)
 
 static enum status emit_softmax(struct onnx_cx *cx, const struct onnx_node *n, uint32_t x, uint32_t axis, uint32_t *ret)
 {
-    return onnx_emit(cx, (struct build_spec){.op = onnx_row_arg(n), .name = cx->label, BUILD_IN(x), .params = {BUILD_U32("axis", axis)}}, ret);
+    return onnx_emit(
+        cx,
+        (struct build_spec){ .op = onnx_row_arg(n), .name = cx->label, BUILD_IN(x), .params = { BUILD_U32("axis", axis) } },
+        ret);
 }
 
 /* Before opset 13 everything from `axis` on was one dimension. */
@@ -457,7 +480,10 @@ static enum status convert_hardmax(struct onnx_cx *cx, const struct onnx_node *n
         axis = 1;
         depth = flat[1];
     }
-    TRY(build_node(B, &(struct build_spec){.op = "Argmax", .name = onnx_name(cx, "argmax"), BUILD_IN(x), .params = {BUILD_U32("axis", axis)}}, &y));
+    TRY(build_node(B,
+                   &(struct build_spec){
+                       .op = "Argmax", .name = onnx_name(cx, "argmax"), BUILD_IN(x), .params = { BUILD_U32("axis", axis) } },
+                   &y));
     struct tensor_desc d = {.type = v->type == DT_F16 ? DT_F16 : DT_F32};
     TRY(build_node(B, &(struct build_spec){.op = "OneHot", .name = cx->label, BUILD_IN(y), .out = &d,
                                            .params = {BUILD_U32("depth", depth), BUILD_U32("axis", axis)}}, &y));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention, written out: scaled product of queries and keys, masks, softmax, product with the values. Tensors are [batch, heads, sequence, size]
- * inside. */
+/* Attention, written out: scaled product of queries and keys, masks, softmax, product with the values. Tensors are [batch,
+ * heads, sequence, size] inside. */
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +29,8 @@ static enum status heads(struct onnx_cx *cx, struct onnx_value *v, uint32_t coun
     TRY(onnx_tensor(cx, v, NULL, ret));
     if (v->rank == 4)
         return ST_OK;
-    RETURN_IF(v->rank != 3 || count == 0 || v->dims[2] % count, ST_INVALID_OP, "an operand of rank %u cannot be divided into %u heads", v->rank, count);
+    RETURN_IF(v->rank != 3 || count == 0 || v->dims[2] % count, ST_INVALID_OP,
+              "an operand of rank %u cannot be divided into %u heads", v->rank, count);
     uint32_t dims[4] = {v->dims[0], v->dims[1], count, v->dims[2] / count};
     TRY(build_reshape(B, onnx_name(cx, "heads"), *ret, 4, dims, ret));
     return build_transpose(B, onnx_name(cx, "per_head"), *ret, swap, ret);
@@ -41,7 +42,11 @@ static enum status with_past(struct onnx_cx *cx, const struct onnx_node *n, uint
     uint32_t past;
     TRY(onnx_in_tensor_opt(cx, n, past_at, &past));
     if (past != IR_NONE)
-        TRY(build_node(B, &(struct build_spec){.op = "Concat", .name = onnx_name(cx, "with_past"), BUILD_IN(past, *t), .params = {BUILD_U32("axis", 2)}}, t));
+        TRY(build_node(
+            B,
+            &(struct build_spec){
+                .op = "Concat", .name = onnx_name(cx, "with_past"), BUILD_IN(past, *t), .params = { BUILD_U32("axis", 2) } },
+            t));
     return onnx_out(cx, n, out_at, *t, NULL);
 }
 
@@ -51,16 +56,22 @@ static enum status repeat_heads(struct onnx_cx *cx, uint32_t times, uint32_t *t)
     struct tensor_desc d = *build_desc(B, *t);
     if (times == 1)
         return ST_OK;
-    uint32_t wide[5] = {d.dims[0], d.dims[1], 1, d.dims[2], d.dims[3]}, repeat[5] = {1, 1, times, 1, 1}, dims[4] = {d.dims[0], d.dims[1] * times, d.dims[2], d.dims[3]};
+    uint32_t wide[5] = { d.dims[0], d.dims[1], 1, d.dims[2], d.dims[3] }, repeat[5] = { 1, 1, times, 1, 1 },
+             dims[4] = { d.dims[0], d.dims[1] * times, d.dims[2], d.dims[3] };
     TRY(build_reshape(B, onnx_name(cx, "group"), *t, 5, wide, t));
-    TRY(build_node(B, &(struct build_spec){.op = "Tile", .name = onnx_name(cx, "repeat"), BUILD_IN(*t), .params = {BUILD_U32S("multiples", 5, repeat)}}, t));
+    TRY(build_node(
+        B,
+        &(struct build_spec){
+            .op = "Tile", .name = onnx_name(cx, "repeat"), BUILD_IN(*t), .params = { BUILD_U32S("multiples", 5, repeat) } },
+        t));
     return build_reshape(B, onnx_name(cx, "repeated"), *t, 4, dims, t);
 }
 
 static enum status operands(struct onnx_cx *cx, const struct onnx_node *n, struct attention *a)
 {
     struct onnx_value *q, *k, *v;
-    uint32_t q_heads = (uint32_t)onnx_attr_int(cx, n, "q_num_heads", 0), kv_heads = (uint32_t)onnx_attr_int(cx, n, "kv_num_heads", 0);
+    uint32_t q_heads = (uint32_t)onnx_attr_int(cx, n, "q_num_heads", 0),
+             kv_heads = (uint32_t)onnx_attr_int(cx, n, "kv_num_heads", 0);
     TRY(onnx_in(cx, n, 0, &q));
     TRY(onnx_in(cx, n, 1, &k));
     TRY(onnx_in(cx, n, 2, &v));
@@ -77,7 +88,8 @@ static enum status operands(struct onnx_cx *cx, const struct onnx_node *n, struc
     a->v_size = dv->dims[3];
     a->past = dk->dims[2];
     a->type = dq->type;
-    RETURN_IF(a->kv_heads == 0 || a->q_heads % a->kv_heads, ST_INVALID_OP, "%u query heads for %u key heads", a->q_heads, a->kv_heads);
+    RETURN_IF(a->kv_heads == 0 || a->q_heads % a->kv_heads, ST_INVALID_OP, "%u query heads for %u key heads", a->q_heads,
+              a->kv_heads);
     TRY(with_past(cx, n, 4, 1, &a->k));
     TRY(with_past(cx, n, 5, 2, &a->v));
     a->k_len = build_desc(B, a->k)->dims[2];
@@ -107,7 +119,9 @@ static enum status allow(struct onnx_cx *cx, const struct attention *a, uint32_t
     uint32_t zero, low;
     TRY(number(cx, a->type, 0, &zero));
     TRY(number(cx, a->type, -INFINITY, &low));
-    return build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "mask"), BUILD_IN(allowed, zero, low)}, ret);
+    return build_node(
+        B, &(struct build_spec){ .op = "ElementWiseSelect", .name = onnx_name(cx, "mask"), BUILD_IN(allowed, zero, low) },
+        ret);
 }
 
 static enum status add_bias(struct onnx_cx *cx, uint32_t *bias, uint32_t more)
@@ -116,7 +130,8 @@ static enum status add_bias(struct onnx_cx *cx, uint32_t *bias, uint32_t more)
         *bias = more;
         return ST_OK;
     }
-    return build_binary(B, "ElementWiseMinimum", onnx_name(cx, "masks"), *bias, more, bias); /* both are 0 or minus infinity */
+    return build_binary(B, "ElementWiseMinimum", onnx_name(cx, "masks"), *bias, more,
+                        bias); /* both are 0 or minus infinity */
 }
 
 /* Which keys a query may see besides what masks say; -1: no limit on that side. */
@@ -142,7 +157,8 @@ static enum status visible(struct onnx_cx *cx, const struct attention *a, const 
     RETURN_IF(!keep, ST_NO_MEMORY, "no memory for the mask");
     for (uint32_t i = 0; i < a->q_len; i++)
         for (uint32_t j = 0; j < a->k_len; j++)
-            keep[(size_t)i * a->k_len + j] = (!w->causal || j <= i + a->past) && (w->left < 0 || (int64_t)j + w->left >= (int64_t)i + a->past) &&
+            keep[(size_t)i * a->k_len + j] = (!w->causal || j <= i + a->past) &&
+                                             (w->left < 0 || (int64_t)j + w->left >= (int64_t)i + a->past) &&
                                              (w->right < 0 || (int64_t)j <= (int64_t)i + a->past + w->right);
     TRY(build_const(B, onnx_name(cx, "causal"), &d, keep, true, ret));
     return allow(cx, a, *ret, ret);
@@ -168,7 +184,8 @@ static enum status positions(struct onnx_cx *cx, const struct attention *a, cons
 }
 
 /* Keys behind nonpad_kv_seqlen[batch] are padding. */
-static enum status padding(struct onnx_cx *cx, const struct attention *a, uint32_t lengths, const struct window *w, uint32_t *ret)
+static enum status padding(struct onnx_cx *cx, const struct attention *a, uint32_t lengths, const struct window *w,
+                           uint32_t *ret)
 {
     uint32_t position, dims[4] = {a->batch, 1, 1, 1}, more;
     TRY(onnx_cast(cx, "lengths", lengths, DT_I64, &lengths));
@@ -187,11 +204,13 @@ static enum status padding(struct onnx_cx *cx, const struct attention *a, uint32
 static enum status mask_bias(struct onnx_cx *cx, const struct onnx_node *n, const struct attention *a, uint32_t *ret)
 {
     uint32_t mask, more, lengths;
-    struct window w = {onnx_attr_int(cx, n, "is_causal", 0), window_side(cx, n, "left_window_size"), window_side(cx, n, "right_window_size")};
+    struct window w = { onnx_attr_int(cx, n, "is_causal", 0), window_side(cx, n, "left_window_size"),
+                        window_side(cx, n, "right_window_size") };
     *ret = IR_NONE;
     TRY(onnx_in_tensor_opt(cx, n, 6, &lengths));
     bool made = lengths != IR_NONE || w.causal || w.left >= 0 || w.right >= 0;
-    REFUSE_WHEN(made && (uint64_t)a->q_len * a->k_len > MASK_MAX, "a mask for %u queries and %u keys; at most %d entries are made while converting", a->q_len, a->k_len,
+    REFUSE_WHEN(made && (uint64_t)a->q_len * a->k_len > MASK_MAX,
+                "a mask for %u queries and %u keys; at most %d entries are made while converting", a->q_len, a->k_len,
                 MASK_MAX);
     if (lengths != IR_NONE) {
         TRY(padding(cx, a, lengths, &w, &more));
@@ -236,12 +255,18 @@ static enum status zero_empty_rows(struct onnx_cx *cx, uint32_t masked, uint32_t
     const struct tensor_desc *d = build_desc(B, masked);
     enum dtype type = d->type;
     uint32_t axis = d->rank - 1u, most, nothing, empty, zero;
-    TRY(build_node(B, &(struct build_spec){.op = "ReduceMax", .name = onnx_name(cx, "most"), BUILD_IN(masked), .params = {BUILD_U32S("axes", 1, &axis), BUILD_B8("keep_dims", 1)}},
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "ReduceMax",
+                                         .name = onnx_name(cx, "most"),
+                                         BUILD_IN(masked),
+                                         .params = { BUILD_U32S("axes", 1, &axis), BUILD_B8("keep_dims", 1) } },
                    &most));
     TRY(number(cx, type, -INFINITY, &nothing));
     TRY(number(cx, type, 0, &zero));
     TRY(build_binary(B, "ElementWiseEqual", onnx_name(cx, "empty"), most, nothing, &empty));
-    return build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "defined"), BUILD_IN(empty, zero, *x)}, x);
+    return build_node(
+        B, &(struct build_spec){ .op = "ElementWiseSelect", .name = onnx_name(cx, "defined"), BUILD_IN(empty, zero, *x) },
+        x);
 }
 
 static enum status scores(struct onnx_cx *cx, const struct onnx_node *n, const struct attention *a, uint32_t *ret)
@@ -252,7 +277,11 @@ static enum status scores(struct onnx_cx *cx, const struct onnx_node *n, const s
     int64_t mode = onnx_attr_int(cx, n, "qk_matmul_output_mode", 0);
     TRY(number(cx, a->type, scale != 0 ? scale : 1 / sqrt(a->size), &k));
     TRY(build_binary(B, MUL, onnx_name(cx, "scaled"), a->q, k, &x));
-    TRY(build_node(B, &(struct build_spec){.op = "MatMul", .name = onnx_name(cx, "scores"), BUILD_IN(x, a->k), .params = {BUILD_B8("transpose_in1", 1)}}, &x));
+    TRY(build_node(
+        B,
+        &(struct build_spec){
+            .op = "MatMul", .name = onnx_name(cx, "scores"), BUILD_IN(x, a->k), .params = { BUILD_B8("transpose_in1", 1) } },
+        &x));
     stage[0] = x;
     TRY(mask_bias(cx, n, a, &bias));
     may_be_empty = onnx_has(n, 3) || onnx_has(n, 6) || onnx_attr_int(cx, n, "left_window_size", -1) >= 0;
@@ -310,9 +339,14 @@ static enum status convert_rotary(struct onnx_cx *cx, const struct onnx_node *n)
     bool packed = v->rank == 3 && count > 0;
     if (packed)
         TRY(heads(cx, v, (uint32_t)count, &x));
-    TRY(build_node(B, &(struct build_spec){.op = "RotaryEmbedding", .name = cx->label, BUILD_IN(x, cosine, sine, ids),
-                                           .params = {BUILD_B8("interleaved", onnx_attr_int(cx, n, "interleaved", 0)),
-                                                      BUILD_U32("rotary_embedding_dim", onnx_attr_int(cx, n, "rotary_embedding_dim", 0))}}, &y));
+    TRY(build_node(B,
+                   &(struct build_spec){
+                       .op = "RotaryEmbedding",
+                       .name = cx->label,
+                       BUILD_IN(x, cosine, sine, ids),
+                       .params = { BUILD_B8("interleaved", onnx_attr_int(cx, n, "interleaved", 0)),
+                                   BUILD_U32("rotary_embedding_dim", onnx_attr_int(cx, n, "rotary_embedding_dim", 0)) } },
+                   &y));
     if (packed) {
         TRY(build_transpose(B, onnx_name(cx, "sequence"), y, swap, &y));
         TRY(build_reshape(B, onnx_name(cx, "packed"), y, 3, v->dims, &y));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shifts and bitwise logic. QNN has neither: a shift is a product or quotient with a power of two, and logic is arithmetic on the single bits, which stand in a
- * dimension of their own for a while:
+/* Shifts and bitwise logic. QNN has neither: a shift is a product or quotient with a power of two, and logic is arithmetic
+ * on the single bits, which stand in a dimension of their own for a while:
  *
- *     a -> [.., 1] -> floor(a / [1, 2, 4, …]) mod 2 = bits of a        and: product, or: larger one, xor: difference        sum of bits times [1, 2, 4, …]
+ *     a -> [.., 1] -> floor(a / [1, 2, 4, …]) mod 2 = bits of a        and: product, or: larger one, xor: difference sum of
+ * bits times [1, 2, 4, …]
  */
 #include <string.h>
 
@@ -51,7 +52,9 @@ static enum status distance(struct onnx_cx *cx, uint32_t by, uint32_t bits, uint
     TRY(build_scalar(B, onnx_name(cx, "most"), DT_I32, bits, &most));
     TRY(step(cx, "ElementWiseMinimum", "limited", by, most, &by));
     TRY(step(cx, "ElementWiseGreaterEqual", "forward", by, zero, &inside));
-    return build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "index"), BUILD_IN(inside, by, most)}, ret);
+    return build_node(
+        B, &(struct build_spec){ .op = "ElementWiseSelect", .name = onnx_name(cx, "index"), BUILD_IN(inside, by, most) },
+        ret);
 }
 
 /* In two steps: the factor of one could be too large for a type with a sign. */
@@ -69,7 +72,11 @@ static enum status convert_shift(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(distance(cx, by, dtype_bits(type), &by));
     for (unsigned i = 0; i < 2; i++) {
         TRY(halves(cx, type, left, i, &table));
-        TRY(build_node(B, &(struct build_spec){.op = "Gather", .name = onnx_name(cx, "factor"), BUILD_IN(table, by), .params = {BUILD_I32("axis", 0)}}, &factor));
+        TRY(build_node(
+            B,
+            &(struct build_spec){
+                .op = "Gather", .name = onnx_name(cx, "factor"), BUILD_IN(table, by), .params = { BUILD_I32("axis", 0) } },
+            &factor));
         TRY(step(cx, left ? "ElementWiseMultiply" : "ElementWiseFloorDiv", "shifted", y, factor, &y));
     }
     return onnx_out(cx, n, 0, y, NULL);
@@ -97,7 +104,8 @@ static enum status convert_logic(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(onnx_in(cx, n, 0, &v[0]));
     TRY(onnx_in(cx, n, 1, &v[1]));
     enum dtype type = onnx_inner_type(v[0]->type), wide = type == DT_U64 ? DT_U64 : DT_I64;
-    REFUSE_WHEN(type == DT_I64, "the inputs are of 64 bits with a sign; up to 32 bits, and 64 without a sign, are supported");
+    REFUSE_WHEN(type == DT_I64,
+                "the inputs are of 64 bits with a sign; up to 32 bits, and 64 without a sign, are supported");
     TRY(powers(cx, wide, dtype_bits(type), false, &divisors));
     TRY(powers(cx, wide, dtype_bits(type), dtype_is_signed(type), &weights));
     TRY(bits_of(cx, v[0], wide, divisors, &a));
@@ -113,7 +121,11 @@ static enum status convert_logic(struct onnx_cx *cx, const struct onnx_node *n)
     }
     TRY(step(cx, "ElementWiseMultiply", "weighted", y, weights, &y));
     axis = build_desc(B, y)->rank - 1u;
-    TRY(build_node(B, &(struct build_spec){.op = "ReduceSum", .name = onnx_name(cx, "sum"), BUILD_IN(y), .params = {BUILD_U32S("axes", 1, &axis)}}, &y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){
+            .op = "ReduceSum", .name = onnx_name(cx, "sum"), BUILD_IN(y), .params = { BUILD_U32S("axes", 1, &axis) } },
+        &y));
     TRY(onnx_cast(cx, "narrow", y, type, &y));
     return onnx_out(cx, n, 0, y, NULL);
 }

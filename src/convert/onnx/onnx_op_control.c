@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control flow. A branch whose condition is known while converting takes the place of its If; otherwise both are put in place and the condition picks.
- * Loop and Scan are in onnx_op_loop.c, everything else is refused by name.
- * Operators that only make sense on constants are here, too: they get this far when an input is not one. */
+/* Control flow. A branch whose condition is known while converting takes the place of its If; otherwise both are put in
+ * place and the condition picks. Loop and Scan are in onnx_op_loop.c, everything else is refused by name. Operators that
+ * only make sense on constants are here, too: they get this far when an input is not one. */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
 
 /* The nodes of a branch become nodes of this graph; ret: what it gives. */
-static enum status open_branch(struct onnx_cx *cx, const struct onnx_node *n, const char *which, struct onnx_value *ret[MAX_PORTS])
+static enum status open_branch(struct onnx_cx *cx, const struct onnx_node *n, const char *which,
+                               struct onnx_value *ret[MAX_PORTS])
 {
     struct onnx_graph g;
     const struct onnx_attr *a = onnx_attr(cx, n, which);
@@ -44,28 +45,36 @@ static enum status open_branch(struct onnx_cx *cx, const struct onnx_node *n, co
 }
 
 /* One output: what both branches give has one shape, and the condition picks. */
-static enum status pick_output(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, uint32_t when, struct onnx_value *const side[2])
+static enum status pick_output(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, uint32_t when,
+                               struct onnx_value *const side[2])
 {
     uint32_t t[2], y;
     for (uint32_t k = 0; k < 2; k++)
         TRY(onnx_tensor(cx, side[k], NULL, &t[k]));
     const struct tensor_desc *a = build_desc(B, t[0]), *b = build_desc(B, t[1]);
     char of_a[DESC_TEXT_MAX], of_b[DESC_TEXT_MAX];
-    REFUSE_WHEN(a->type != b->type || !desc_same_shape(a, b), "output %u is %s in one branch and %s in the other; the condition is computed at run time, and a graph needs one "
-                "type and shape", i, desc_text(a, of_a), desc_text(b, of_b));
-    TRY(build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "picked"), BUILD_IN(when, t[0], t[1])}, &y));
+    REFUSE_WHEN(
+        a->type != b->type || !desc_same_shape(a, b),
+        "output %u is %s in one branch and %s in the other; the condition is computed at run time, and a graph needs one "
+        "type and shape",
+        i, desc_text(a, of_a), desc_text(b, of_b));
+    TRY(build_node(
+        B, &(struct build_spec){ .op = "ElementWiseSelect", .name = onnx_name(cx, "picked"), BUILD_IN(when, t[0], t[1]) },
+        &y));
     TRY(onnx_out(cx, n, i, y, NULL));
     onnx_out_type(cx, n, i, side[0]->type);
     return ST_OK;
 }
 
-/* Nodes have no effect but their outputs, so both branches and a choice give the numbers of one. Every form of a converted model can carry that, and every backend
- * runs it; the compiler leaves out the branch that is not picked (prepare/opt_guard.c). */
+/* Nodes have no effect but their outputs, so both branches and a choice give the numbers of one. Every form of a converted
+ * model can carry that, and every backend runs it; the compiler leaves out the branch that is not picked
+ * (prepare/opt_guard.c). */
 static enum status convert_both(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *cond)
 {
     struct onnx_value *yes[MAX_PORTS] = {0}, *no[MAX_PORTS] = {0};
     uint32_t when;
-    REFUSE_WHEN(onnx_count(cond) != 1, "the condition has %llu elements; 1 is expected", (unsigned long long)onnx_count(cond));
+    REFUSE_WHEN(onnx_count(cond) != 1, "the condition has %llu elements; 1 is expected",
+                (unsigned long long)onnx_count(cond));
     TRY(onnx_tensor(cx, cond, NULL, &when));
     TRY(open_branch(cx, n, "then_branch", yes));
     TRY(open_branch(cx, n, "else_branch", no));
@@ -120,7 +129,8 @@ static enum status convert_refused(struct onnx_cx *cx, const struct onnx_node *n
 }
 
 static const char control[] = "control flow; a graph runs every node once. Unroll it when the model is exported";
-static const char sized[] = "its inputs are computed at run time and decide the size of the output; they must be constants of the model";
+static const char sized[] =
+    "its inputs are computed at run time and decide the size of the output; they must be constants of the model";
 static const char listed[] = "optionals and strings have no counterpart in a graph";
 static const char decoded[] = "a compressed image has no fixed size; decode it before the model";
 static const char drawn[] = "random numbers differ from run to run; give them as an input";

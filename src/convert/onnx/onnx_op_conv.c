@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions. The source has channels second and filters [out, in, spatial…]; the graph has channels last and filters [spatial…, in, out].
- * One spatial dimension becomes two with a height of 1: every backend has that. */
+/* Convolutions. The source has channels second and filters [out, in, spatial…]; the graph has channels last and filters
+ * [spatial…, in, out]. One spatial dimension becomes two with a height of 1: every backend has that. */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
@@ -56,23 +56,30 @@ static enum status bias_tensor(struct onnx_cx *cx, struct onnx_value *bias, uint
     return onnx_tensor(cx, bias, NULL, ret);
 }
 
-static enum status emit_conv(struct onnx_cx *cx, const struct onnx_window *w, uint32_t group, bool depthwise, const struct operands *o, uint32_t *ret)
+static enum status emit_conv(struct onnx_cx *cx, const struct onnx_window *w, uint32_t group, bool depthwise,
+                             const struct operands *o, uint32_t *ret)
 {
-    struct build_spec s = {.op = depthwise ? "DepthWiseConv2d" : w->n == 3 ? "Conv3d" : "Conv2d", .name = cx->label, BUILD_IN(o->x, o->w, o->bias),
-                           .params = {BUILD_U32S("stride", w->n, w->stride), BUILD_PAIRS("pad_amount", w->n, w->pads),
-                                      BUILD_U32S("dilation", w->n, w->dilation), BUILD_U32("group", group)}};
+    struct build_spec s = { .op = depthwise   ? "DepthWiseConv2d"
+                                  : w->n == 3 ? "Conv3d"
+                                              : "Conv2d",
+                            .name = cx->label,
+                            BUILD_IN(o->x, o->w, o->bias),
+                            .params = { BUILD_U32S("stride", w->n, w->stride), BUILD_PAIRS("pad_amount", w->n, w->pads),
+                                        BUILD_U32S("dilation", w->n, w->dilation), BUILD_U32("group", group) } };
     if (depthwise)
         s.params[3].name = NULL;
     return onnx_emit(cx, s, ret);
 }
 
-enum status onnx_conv(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *x, struct onnx_value *f, struct onnx_value *bias, uint32_t *ret)
+enum status onnx_conv(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *x, struct onnx_value *f,
+                      struct onnx_value *bias, uint32_t *ret)
 {
     uint8_t last[MAX_RANK], filter[MAX_RANK];
     struct onnx_window win, w;
     struct operands o;
     int64_t group = onnx_attr_int(cx, n, "group", 1);
-    RETURN_IF(f->rank != x->rank || x->rank < 3, ST_INVALID_OP, "the input has rank %u and the weights %u; both are equal and at least 3", x->rank, f->rank);
+    RETURN_IF(f->rank != x->rank || x->rank < 3, ST_INVALID_OP,
+              "the input has rank %u and the weights %u; both are equal and at least 3", x->rank, f->rank);
     RETURN_IF(group < 1 || group > UINT32_MAX, ST_INVALID_OP, "\"group\" is %lld", (long long)group);
     TRY(onnx_window(cx, n, x, f->dims + 2, &win));
     perm_channel_last(last, x->rank);
@@ -121,8 +128,8 @@ static void pads_for(const struct onnx_value *x, bool upper, const int64_t *want
     }
 }
 
-static enum status transposed_window(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *x, const struct onnx_value *f,
-                                     struct onnx_window *w, uint32_t *extra)
+static enum status transposed_window(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *x,
+                                     const struct onnx_value *f, struct onnx_window *w, uint32_t *extra)
 {
     const struct onnx_attr *shape = onnx_attr(cx, n, "output_shape");
     const char *mode = onnx_attr_text(cx, n, "auto_pad", "NOTSET");
@@ -132,7 +139,8 @@ static enum status transposed_window(struct onnx_cx *cx, const struct onnx_node 
     TRY(onnx_attr_list(cx, n, "output_padding", w->n, 0, extra));
     if (!shape && !same)
         return ST_OK;
-    RETURN_IF(shape && shape->n_ints != w->n && shape->n_ints != x->rank, ST_INVALID_OP, "\"output_shape\" has %u entries; %u are expected", shape->n_ints, w->n);
+    RETURN_IF(shape && shape->n_ints != w->n && shape->n_ints != x->rank, ST_INVALID_OP,
+              "\"output_shape\" has %u entries; %u are expected", shape->n_ints, w->n);
     for (uint32_t k = 0; k < w->n; k++) {
         want[k] = shape ? shape->ints[shape->n_ints - w->n + k] : (int64_t)x->dims[2 + k] * w->stride[k];
         RETURN_IF(want[k] < 1 || want[k] > UINT32_MAX, ST_INVALID_OP, "\"output_shape\" has entry %lld", (long long)want[k]);
@@ -152,7 +160,8 @@ static enum status convert_conv_transpose(struct onnx_cx *cx, const struct onnx_
     TRY(onnx_in(cx, n, 0, &x));
     TRY(onnx_in(cx, n, 1, &f));
     TRY(onnx_in_opt(cx, n, 2, &bias));
-    RETURN_IF(f->rank != x->rank || x->rank < 3 || group < 1, ST_INVALID_OP, "the input has rank %u, the weights %u", x->rank, f->rank);
+    RETURN_IF(f->rank != x->rank || x->rank < 3 || group < 1, ST_INVALID_OP, "the input has rank %u, the weights %u",
+              x->rank, f->rank);
     TRY(transposed_window(cx, n, x, f, &win, extra));
     bool dilated = false;
     for (uint32_t k = 0; k < win.n; k++)
@@ -168,9 +177,12 @@ static enum status convert_conv_transpose(struct onnx_cx *cx, const struct onnx_
     widen_window(&win, spatial, &w);
     TRY(widen(cx, &o.x, 1, win.n, spatial));
     TRY(widen(cx, &o.w, 0, win.n, spatial));
-    struct build_spec s = {.op = spatial == 3 ? "TransposeConv3d" : "TransposeConv2d", .name = cx->label, BUILD_IN(o.x, o.w, o.bias),
-                           .params = {BUILD_U32S("stride", spatial, w.stride), BUILD_PAIRS("pad_amount", spatial, w.pads), BUILD_U32("group", group),
-                                      BUILD_U32S("output_padding", spatial, more), BUILD_U32S("dilation", spatial, w.dilation)}};
+    struct build_spec s = { .op = spatial == 3 ? "TransposeConv3d" : "TransposeConv2d",
+                            .name = cx->label,
+                            BUILD_IN(o.x, o.w, o.bias),
+                            .params = { BUILD_U32S("stride", spatial, w.stride), BUILD_PAIRS("pad_amount", spatial, w.pads),
+                                        BUILD_U32("group", group), BUILD_U32S("output_padding", spatial, more),
+                                        BUILD_U32S("dilation", spatial, w.dilation) } };
     if (spatial != 3)
         s.params[4].name = NULL;
     TRY(onnx_emit(cx, s, &y));

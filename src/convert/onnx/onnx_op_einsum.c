@@ -3,7 +3,8 @@
  *
  *     "bij,bjk->bik":  a -> [b, i, j], b -> [b, j, k], MatMul, -> [b, i, k]
  *
- * Letters of both operands that are needed later are the batch, those of both that are not are contracted, the others stay. */
+ * Letters of both operands that are needed later are the batch, those of both that are not are contracted, the others stay.
+ */
 #include <ctype.h>
 #include <string.h>
 
@@ -52,7 +53,11 @@ static enum status sum_unneeded(struct onnx_cx *cx, struct term *x, const char *
     if (k == 0)
         return ST_OK;
     strcpy(x->letters, left);
-    return build_node(B, &(struct build_spec){.op = "ReduceSum", .name = onnx_name(cx, "sum"), BUILD_IN(x->t), .params = {BUILD_U32S("axes", k, axes)}}, &x->t);
+    return build_node(
+        B,
+        &(struct build_spec){
+            .op = "ReduceSum", .name = onnx_name(cx, "sum"), BUILD_IN(x->t), .params = { BUILD_U32S("axes", k, axes) } },
+        &x->t);
 }
 
 /* An index that appears twice: elements i of both dimensions, which lie n + 1 apart. */
@@ -66,7 +71,8 @@ static enum status diagonals(struct onnx_cx *cx, struct term *x)
         struct tensor_desc d = *build_desc(B, x->t);
         uint8_t perm[MAX_RANK];
         char letters[MAX_RANK + 1] = "";
-        RETURN_IF(d.dims[i] != d.dims[j], ST_INVALID_OP, "index '%c' has %u and %u elements", x->letters[i], d.dims[i], d.dims[j]);
+        RETURN_IF(d.dims[i] != d.dims[j], ST_INVALID_OP, "index '%c' has %u and %u elements", x->letters[i], d.dims[i],
+                  d.dims[j]);
         for (uint32_t m = 0; m < rank; m++)
             if (m != i && m != j) {
                 append(letters, x->letters[m]);
@@ -81,7 +87,12 @@ static enum status diagonals(struct onnx_cx *cx, struct term *x)
         dims[k] = n;
         TRY(build_transpose(B, onnx_name(cx, "pair"), x->t, perm, &x->t));
         TRY(build_reshape(B, onnx_name(cx, "flat"), x->t, 2, flat, &x->t));
-        TRY(build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "diagonal"), BUILD_IN(x->t), .params = {BUILD_RANGES("ranges", 2, ranges)}}, &x->t));
+        TRY(build_node(B,
+                       &(struct build_spec){ .op = "StridedSlice",
+                                             .name = onnx_name(cx, "diagonal"),
+                                             BUILD_IN(x->t),
+                                             .params = { BUILD_RANGES("ranges", 2, ranges) } },
+                       &x->t));
         TRY(build_reshape(B, onnx_name(cx, "shape"), x->t, k + 1, dims, &x->t));
         append(x->twice, x->letters[i]);
         strcpy(x->letters, letters);
@@ -103,14 +114,15 @@ static enum status flatten(struct onnx_cx *cx, struct term *x, uint32_t batch, u
 
 static enum status product(struct onnx_cx *cx, struct term *a, struct term *b, const char *later, struct term *ret)
 {
-    char batch[MAX_RANK + 1] = "", inner[MAX_RANK + 1] = "", left[MAX_RANK + 1] = "", right[MAX_RANK + 1] = "", want[2 * MAX_RANK + 1];
+    char batch[MAX_RANK + 1] = "", inner[MAX_RANK + 1] = "", left[MAX_RANK + 1] = "", right[MAX_RANK + 1] = "",
+                          want[2 * MAX_RANK + 1];
     uint32_t nb = 1, ni = 1, nl = 1, nr = 1, dims[MAX_RANK], k = 0;
     for (uint32_t i = 0; a->letters[i]; i++) {
         char c = a->letters[i];
         bool both = has(b->letters, c);
         char *to = !both ? left : has(later, c) ? batch : inner;
-        RETURN_IF(both && size_of(cx, a, c) != size_of(cx, b, c), ST_NOT_SUPPORTED, "index '%c' has %u and %u elements; equal sizes are supported", c,
-                  size_of(cx, a, c), size_of(cx, b, c));
+        RETURN_IF(both && size_of(cx, a, c) != size_of(cx, b, c), ST_NOT_SUPPORTED,
+                  "index '%c' has %u and %u elements; equal sizes are supported", c, size_of(cx, a, c), size_of(cx, b, c));
         *(!both ? &nl : has(later, c) ? &nb : &ni) *= size_of(cx, a, c);
         append(to, c);
     }
@@ -119,7 +131,8 @@ static enum status product(struct onnx_cx *cx, struct term *a, struct term *b, c
             append(right, b->letters[i]);
             nr *= size_of(cx, b, b->letters[i]);
         }
-    REFUSE_WHEN(strlen(batch) + strlen(left) + strlen(right) > MAX_RANK, "an intermediate result has more than %d dimensions", MAX_RANK);
+    REFUSE_WHEN(strlen(batch) + strlen(left) + strlen(right) > MAX_RANK,
+                "an intermediate result has more than %d dimensions", MAX_RANK);
     for (const char *p = batch; *p; p++)
         dims[k++] = size_of(cx, a, *p);
     for (const char *p = left; *p; p++)
@@ -132,14 +145,16 @@ static enum status product(struct onnx_cx *cx, struct term *a, struct term *b, c
     TRY(reorder(cx, b, want));
     TRY(flatten(cx, a, nb, nl, ni));
     TRY(flatten(cx, b, nb, ni, nr));
-    TRY(build_node(B, &(struct build_spec){.op = "MatMul", .name = onnx_name(cx, "product"), BUILD_IN(a->t, b->t)}, &ret->t));
+    TRY(build_node(B, &(struct build_spec){ .op = "MatMul", .name = onnx_name(cx, "product"), BUILD_IN(a->t, b->t) },
+                   &ret->t));
     strcat(strcat(strcpy(ret->letters, batch), left), right);
     return build_reshape(B, onnx_name(cx, "shape"), ret->t, k, dims, &ret->t);
 }
 
 /* ---- the equation ------------------------------------------------------------------------------------------------- */
 
-/* "..." stands for as many dimensions as the rank leaves; they are called by digits, so that the last ones of two operands have the same names. */
+/* "..." stands for as many dimensions as the rank leaves; they are called by digits, so that the last ones of two operands
+ * have the same names. */
 static enum status read_term(const char **p, uint32_t rank, char *ret)
 {
     char text[2 * MAX_RANK + 1] = "";
@@ -158,7 +173,8 @@ static enum status read_term(const char **p, uint32_t rank, char *ret)
         }
         ++*p;
     }
-    RETURN_IF(rank != UINT32_MAX && (dots_at == UINT32_MAX ? k != rank : k > rank), ST_INVALID_OP, "an operand of rank %u has %u indices", rank, k);
+    RETURN_IF(rank != UINT32_MAX && (dots_at == UINT32_MAX ? k != rank : k > rank), ST_INVALID_OP,
+              "an operand of rank %u has %u indices", rank, k);
     uint32_t more = dots_at == UINT32_MAX ? 0 : rank - k, j = 0;
     for (uint32_t i = 0; i <= k; i++) {
         for (uint32_t d = 0; i == dots_at && d < more; d++)
@@ -232,9 +248,11 @@ enum status onnx_convert_einsum(struct onnx_cx *cx, const struct onnx_node *n)
         x[i] = next;
     }
     struct term *y = &x[n->n_in - 1];
-    RETURN_IF(strlen(y->letters) != strlen(out), ST_INVALID_OP, "the output of the equation has an index that no operand has");
+    RETURN_IF(strlen(y->letters) != strlen(out), ST_INVALID_OP,
+              "the output of the equation has an index that no operand has");
     for (const char *q = out; *q; q++)
-        RETURN_IF(!has(y->letters, *q), ST_INVALID_OP, "the output of the equation has index '%c', which no operand has", *q);
+        RETURN_IF(!has(y->letters, *q), ST_INVALID_OP, "the output of the equation has index '%c', which no operand has",
+                  *q);
     TRY(reorder(cx, y, out));
     return onnx_out(cx, n, 0, y->t, NULL);
 }

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise operators of one, two or more inputs, and casts. They keep whatever order of dimensions their inputs are in. */
+/* Element-wise operators of one, two or more inputs, and casts. They keep whatever order of dimensions their inputs are in.
+ */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
 
 /* Before opset 7 the second input broadcast along `axis` only when "broadcast" said so. */
-static enum status old_broadcast(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, struct onnx_value *store)
+static enum status old_broadcast(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v,
+                                 struct onnx_value *store)
 {
     const struct onnx_attr *axis = onnx_attr(cx, n, "axis");
     if (!onnx_attr_int(cx, n, "broadcast", 0) || !axis || v[1]->rank >= v[0]->rank)
         return ST_OK;
     uint32_t at, t, dims[MAX_RANK];
     TRY(onnx_axis(cx, axis->i, v[0]->rank, &at));
-    REFUSE_WHEN(at + v[1]->rank > v[0]->rank, "\"axis\" %u does not fit inputs of rank %u and %u", at, v[0]->rank, v[1]->rank);
+    REFUSE_WHEN(at + v[1]->rank > v[0]->rank, "\"axis\" %u does not fit inputs of rank %u and %u", at, v[0]->rank,
+                v[1]->rank);
     uint32_t rank = v[0]->rank - at;
     for (uint32_t i = 0; i < rank; i++)
         dims[i] = i < v[1]->rank ? v[1]->dims[i] : 1;
     TRY(onnx_tensor(cx, v[1], NULL, &t));
     TRY(build_reshape(B, onnx_name(cx, "rank"), t, rank, dims, &t));
-    *store = (struct onnx_value){.name = v[1]->name, .type = v[1]->type, .stored = v[1]->stored, .tensor = t, .real = IR_NONE, .rank = (uint8_t)rank};
+    *store = (struct onnx_value){
+        .name = v[1]->name, .type = v[1]->type, .stored = v[1]->stored, .tensor = t, .real = IR_NONE, .rank = (uint8_t)rank
+    };
     memcpy(store->dims, dims, sizeof(dims));
     perm_identity(store->perm, MAX_RANK);
     v[1] = store;
@@ -118,7 +123,11 @@ static enum status convert_reciprocal(struct onnx_cx *cx, const struct onnx_node
     enum { RECIPROCAL = 10 };
     TRY(onnx_in(cx, n, 0, &v));
     TRY(onnx_tensor(cx, v, v->perm, &x));
-    TRY(onnx_emit(cx, (struct build_spec){.op = "ElementWiseUnary", .name = cx->label, BUILD_IN(x), .params = {BUILD_U32("operation", RECIPROCAL)}}, &y));
+    TRY(onnx_emit(
+        cx,
+        (struct build_spec){
+            .op = "ElementWiseUnary", .name = cx->label, BUILD_IN(x), .params = { BUILD_U32("operation", RECIPROCAL) } },
+        &y));
     return onnx_out(cx, n, 0, y, v->perm);
 }
 
@@ -128,9 +137,14 @@ static enum status convert_is_inf(struct onnx_cx *cx, const struct onnx_node *n)
     uint32_t x, y;
     TRY(onnx_in(cx, n, 0, &v));
     TRY(onnx_tensor(cx, v, v->perm, &x));
-    TRY(build_node(B, &(struct build_spec){.op = "IsInf", .name = cx->label, BUILD_IN(x),
-                                           .params = {BUILD_B8("detect_negative", onnx_attr_int(cx, n, "detect_negative", 1)),
-                                                      BUILD_B8("detect_positive", onnx_attr_int(cx, n, "detect_positive", 1))}}, &y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){ .op = "IsInf",
+                              .name = cx->label,
+                              BUILD_IN(x),
+                              .params = { BUILD_B8("detect_negative", onnx_attr_int(cx, n, "detect_negative", 1)),
+                                          BUILD_B8("detect_positive", onnx_attr_int(cx, n, "detect_positive", 1)) } },
+        &y));
     return onnx_out(cx, n, 0, y, v->perm);
 }
 
@@ -189,7 +203,8 @@ static enum status cast_to(struct onnx_cx *cx, const struct onnx_node *n, struct
         return onnx_out_view(cx, n, 0, v, NULL);
     TRY(onnx_tensor(cx, v, v->perm, &x));
     enum dtype inner = onnx_inner_type(to), from = build_desc(B, x)->type;
-    if (dtype_bits(to) < 8 && dtype_is_float(from)) /* a float cannot be packed at once; the lowest bits of the whole number stay */
+    if (dtype_bits(to) < 8 &&
+        dtype_is_float(from)) /* a float cannot be packed at once; the lowest bits of the whole number stay */
         TRY(onnx_cast(cx, "whole", x, DT_I32, &x));
     if (to == DT_BF16 && from != DT_BF16) {
         TRY(onnx_cast(cx, "rounded", x, DT_BF16, &x));
@@ -212,8 +227,12 @@ static enum status convert_cast(struct onnx_cx *cx, const struct onnx_node *n)
     const struct onnx_attr *a = onnx_attr(cx, n, "to");
     enum dtype to = onnx_dtype(elem);
     if (a && a->s[0] && !elem) /* opset 1 spelled it */
-        to = !strcmp(a->s, "FLOAT") ? DT_F32 : !strcmp(a->s, "FLOAT16") ? DT_F16 : !strcmp(a->s, "INT64") ? DT_I64 : !strcmp(a->s, "INT32") ? DT_I32
-             : !strcmp(a->s, "BOOL") ? DT_B8 : DT_NONE;
+        to = !strcmp(a->s, "FLOAT")     ? DT_F32
+             : !strcmp(a->s, "FLOAT16") ? DT_F16
+             : !strcmp(a->s, "INT64")   ? DT_I64
+             : !strcmp(a->s, "INT32")   ? DT_I32
+             : !strcmp(a->s, "BOOL")    ? DT_B8
+                                        : DT_NONE;
     TRY(onnx_in(cx, n, 0, &v));
     REFUSE_WHEN(to == DT_NONE, "to elements of type %s; no tensor of the graph can have that", onnx_elem_name(elem));
     return cast_to(cx, n, v, to);
@@ -235,11 +254,14 @@ static enum status convert_bit_cast(struct onnx_cx *cx, const struct onnx_node *
     enum dtype to = onnx_dtype(elem);
     TRY(onnx_in(cx, n, 0, &v));
     REFUSE_WHEN(to == DT_NONE, "to elements of type %s; no tensor of the graph can have that", onnx_elem_name(elem));
-    RETURN_IF(dtype_bits(to) != dtype_bits(v->type), ST_INVALID_OP, "from %s to %s, which have different sizes", dtype_name(v->type), dtype_name(to));
+    RETURN_IF(dtype_bits(to) != dtype_bits(v->type), ST_INVALID_OP, "from %s to %s, which have different sizes",
+              dtype_name(v->type), dtype_name(to));
     if (onnx_is_const(v) && !v->view && v->type == v->stored)
         return onnx_out_const(cx, n, 0, to, v->rank, v->dims, v->data);
-    REFUSE_WHEN(to != v->type && (dtype_is_float(to) || dtype_is_float(v->type) || to == DT_B8),
-                "from %s to %s, and no operator of a graph sees the bits of a float; constants and whole numbers can be converted", dtype_name(v->type), dtype_name(to));
+    REFUSE_WHEN(
+        to != v->type && (dtype_is_float(to) || dtype_is_float(v->type) || to == DT_B8),
+        "from %s to %s, and no operator of a graph sees the bits of a float; constants and whole numbers can be converted",
+        dtype_name(v->type), dtype_name(to));
     return cast_to(cx, n, v, to);
 }
 

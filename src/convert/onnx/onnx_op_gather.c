@@ -12,7 +12,8 @@ static enum status index_tensor(struct onnx_cx *cx, const struct onnx_node *n, u
     return t == DT_I32 || t == DT_I64 || t == DT_U32 ? ST_OK : onnx_cast(cx, "index", *ret, DT_I32, ret);
 }
 
-static enum status data_tensor(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, struct onnx_value **v, uint32_t *ret)
+static enum status data_tensor(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, struct onnx_value **v,
+                               uint32_t *ret)
 {
     TRY(onnx_in(cx, n, i, v));
     return onnx_stored(cx, *v, NULL, ret);
@@ -25,7 +26,10 @@ static enum status convert_gather(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(data_tensor(cx, n, 0, &v, &x));
     TRY(index_tensor(cx, n, 1, &index));
     TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", 0), v->rank, &axis));
-    TRY(build_node(B, &(struct build_spec){.op = "Gather", .name = cx->label, BUILD_IN(x, index), .params = {BUILD_I32("axis", axis)}}, &y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){ .op = "Gather", .name = cx->label, BUILD_IN(x, index), .params = { BUILD_I32("axis", axis) } },
+        &y));
     return onnx_out_like(cx, n, 0, y, NULL, v);
 }
 
@@ -36,7 +40,11 @@ static enum status convert_gather_elements(struct onnx_cx *cx, const struct onnx
     TRY(data_tensor(cx, n, 0, &v, &x));
     TRY(index_tensor(cx, n, 1, &index));
     TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", 0), v->rank, &axis));
-    TRY(build_node(B, &(struct build_spec){.op = "GatherElements", .name = cx->label, BUILD_IN(x, index), .params = {BUILD_U32("axis", axis)}}, &y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){
+            .op = "GatherElements", .name = cx->label, BUILD_IN(x, index), .params = { BUILD_U32("axis", axis) } },
+        &y));
     return onnx_out_like(cx, n, 0, y, NULL, v);
 }
 
@@ -88,9 +96,11 @@ static enum status convert_scatter_elements(struct onnx_cx *cx, const struct onn
 static enum status flat_positions(struct onnx_cx *cx, const struct onnx_value *x, uint32_t index, uint32_t *ret)
 {
     struct tensor_desc d = *build_desc(B, index);
-    uint32_t depth = d.dims[d.rank - 1], last = d.rank - 1u, strides, sizes, zero, below, moved, offsets, inner = 1, flat[1], rows[2];
+    uint32_t depth = d.dims[d.rank - 1], last = d.rank - 1u, strides, sizes, zero, below, moved, offsets, inner = 1, flat[1],
+             rows[2];
     int32_t step[MAX_RANK], size[MAX_RANK];
-    REFUSE_WHEN(depth > x->rank || onnx_count(x) > INT32_MAX, "indices of %u dimensions into a tensor of rank %u", depth, x->rank);
+    REFUSE_WHEN(depth > x->rank || onnx_count(x) > INT32_MAX, "indices of %u dimensions into a tensor of rank %u", depth,
+                x->rank);
     for (uint32_t i = depth; i < x->rank; i++)
         inner *= x->dims[i];
     for (uint32_t i = depth; i-- > 0;) {
@@ -103,9 +113,16 @@ static enum status flat_positions(struct onnx_cx *cx, const struct onnx_value *x
     TRY(build_scalar(B, onnx_name(cx, "zero"), DT_I32, 0, &zero));
     TRY(build_binary(B, "ElementWiseLess", onnx_name(cx, "negative"), index, zero, &below));
     TRY(build_binary(B, "ElementWiseAdd", onnx_name(cx, "wrapped"), index, sizes, &moved));
-    TRY(build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "inside"), BUILD_IN(below, moved, index)}, &index));
+    TRY(build_node(
+        B, &(struct build_spec){ .op = "ElementWiseSelect", .name = onnx_name(cx, "inside"), BUILD_IN(below, moved, index) },
+        &index));
     TRY(build_binary(B, "ElementWiseMultiply", onnx_name(cx, "scaled"), index, strides, &index));
-    TRY(build_node(B, &(struct build_spec){.op = "ReduceSum", .name = onnx_name(cx, "position"), BUILD_IN(index), .params = {BUILD_U32S("axes", 1, &last)}}, &index));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "ReduceSum",
+                                         .name = onnx_name(cx, "position"),
+                                         BUILD_IN(index),
+                                         .params = { BUILD_U32S("axes", 1, &last) } },
+                   &index));
     rows[0] = (uint32_t)(desc_count(&d) / depth);
     rows[1] = 1;
     int32_t *each = arena_array(&cx->arena, int32_t, inner);
@@ -157,7 +174,11 @@ static enum status convert_scatter_nd(struct onnx_cx *cx, const struct onnx_node
     TRY(onnx_in_tensor(cx, n, 0, &x));
     TRY(index_tensor(cx, n, 1, &index));
     TRY(onnx_in_tensor(cx, n, 2, &updates));
-    TRY(build_node(B, &(struct build_spec){.op = "ScatterNd", .name = cx->label, BUILD_IN(x, index, updates), .params = {BUILD_U32("reduction", kind)}}, &y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){
+            .op = "ScatterNd", .name = cx->label, BUILD_IN(x, index, updates), .params = { BUILD_U32("reduction", kind) } },
+        &y));
     return onnx_out(cx, n, 0, y, NULL);
 }
 
@@ -172,7 +193,9 @@ static enum status wrap_index(struct onnx_cx *cx, uint32_t *index, int64_t depth
     TRY(build_scalar(B, onnx_name(cx, "depth"), type, (double)depth, &size));
     TRY(build_binary(B, "ElementWiseLess", onnx_name(cx, "negative"), *index, zero, &below));
     TRY(build_binary(B, "ElementWiseAdd", onnx_name(cx, "wrapped"), *index, size, &moved));
-    return build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "index"), BUILD_IN(below, moved, *index)}, index);
+    return build_node(
+        B, &(struct build_spec){ .op = "ElementWiseSelect", .name = onnx_name(cx, "index"), BUILD_IN(below, moved, *index) },
+        index);
 }
 
 static enum status convert_one_hot(struct onnx_cx *cx, const struct onnx_node *n)
@@ -193,9 +216,18 @@ static enum status convert_one_hot(struct onnx_cx *cx, const struct onnx_node *n
     TRY(build_node(B, &(struct build_spec){.op = "OneHot", .name = cx->label, BUILD_IN(index), .out = &truth,
                                            .params = {BUILD_U32("depth", depth_list[0]), BUILD_U32("axis", axis)}}, &y));
     TRY(onnx_tensor(cx, values, NULL, &t));
-    TRY(build_node(B, &(struct build_spec){.op = "Split", .name = onnx_name(cx, "values"), BUILD_IN(t), .n_out = 2,
-                                           .params = {BUILD_U32("axis", 0), BUILD_U32S("split_index", 1, ((uint32_t[]){1}))}}, on_off));
-    TRY(build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "select"), BUILD_IN(y, on_off[1], on_off[0])}, &y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){ .op = "Split",
+                              .name = onnx_name(cx, "values"),
+                              BUILD_IN(t),
+                              .n_out = 2,
+                              .params = { BUILD_U32("axis", 0), BUILD_U32S("split_index", 1, ((uint32_t[]){ 1 })) } },
+        on_off));
+    TRY(build_node(B,
+                   &(struct build_spec){
+                       .op = "ElementWiseSelect", .name = onnx_name(cx, "select"), BUILD_IN(y, on_off[1], on_off[0]) },
+                   &y));
     TRY(onnx_out(cx, n, 0, y, NULL));
     onnx_out_type(cx, n, 0, values->type);
     return ST_OK;
@@ -264,8 +296,17 @@ static enum status convert_tensor_scatter(struct onnx_cx *cx, const struct onnx_
             TRY(build_binary(B, "ElementWiseMod", onnx_name(cx, "around"), index, size, &index));
         }
     }
-    TRY(build_node(B, &(struct build_spec){.op = "Tile", .name = onnx_name(cx, "everywhere"), BUILD_IN(index), .params = {BUILD_U32S("multiples", v->rank, times)}}, &index));
-    TRY(build_node(B, &(struct build_spec){.op = "ScatterElements", .name = cx->label, BUILD_IN(x, index, updates), .params = {BUILD_U32("axis", axis)}}, &y));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "Tile",
+                                         .name = onnx_name(cx, "everywhere"),
+                                         BUILD_IN(index),
+                                         .params = { BUILD_U32S("multiples", v->rank, times) } },
+                   &index));
+    TRY(build_node(
+        B,
+        &(struct build_spec){
+            .op = "ScatterElements", .name = cx->label, BUILD_IN(x, index, updates), .params = { BUILD_U32("axis", axis) } },
+        &y));
     return onnx_out(cx, n, 0, y, NULL);
 }
 
@@ -293,7 +334,10 @@ static enum status convert_compress(struct onnx_cx *cx, const struct onnx_node *
             at[found++] = (int32_t)i;
     REFUSE_WHEN(found == 0, "the condition keeps nothing");
     TRY(build_const_i32(B, onnx_name(cx, "kept"), found, at, &index));
-    TRY(build_node(B, &(struct build_spec){.op = "Gather", .name = cx->label, BUILD_IN(x, index), .params = {BUILD_I32("axis", axis)}}, &y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){ .op = "Gather", .name = cx->label, BUILD_IN(x, index), .params = { BUILD_I32("axis", axis) } },
+        &y));
     return onnx_out_like(cx, n, 0, y, NULL, v);
 }
 

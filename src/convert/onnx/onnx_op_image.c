@@ -10,7 +10,8 @@ static enum status convert_grid_sample(struct onnx_cx *cx, const struct onnx_nod
     const char *mode = onnx_attr_text(cx, n, "mode", "bilinear"), *pad = onnx_attr_text(cx, n, "padding_mode", "zeros");
     uint32_t x, grid, y, m, p = 0;
     m = !strcmp(mode, modes[0]) || !strcmp(mode, "linear") ? 0 : !strcmp(mode, modes[1]) ? 1 : 2;
-    REFUSE_WHEN(m == 2 && strcmp(mode, "bicubic") != 0 && strcmp(mode, "cubic") != 0, "\"mode\" is %s; bilinear, bicubic and nearest are known", mode);
+    REFUSE_WHEN(m == 2 && strcmp(mode, "bicubic") != 0 && strcmp(mode, "cubic") != 0,
+                "\"mode\" is %s; bilinear, bicubic and nearest are known", mode);
     while (p < 3 && strcmp(pads[p], pad) != 0)
         p++;
     REFUSE_WHEN(p == 3, "\"padding_mode\" is %s; zeros, border and reflection are known", pad);
@@ -20,16 +21,21 @@ static enum status convert_grid_sample(struct onnx_cx *cx, const struct onnx_nod
         TRY(onnx_cubic_sample(cx, x, grid, onnx_attr_int(cx, n, "align_corners", 0), p, &y));
         return onnx_out_last(cx, n, 0, y);
     }
-    TRY(build_node(B, &(struct build_spec){.op = "GridSample", .name = cx->label, BUILD_IN(x, grid),
-                                           .params = {BUILD_B8("align_corners", onnx_attr_int(cx, n, "align_corners", 0)), BUILD_U32("mode", m),
-                                                      BUILD_U32("padding_mode", p)}}, &y));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "GridSample",
+                                         .name = cx->label,
+                                         BUILD_IN(x, grid),
+                                         .params = { BUILD_B8("align_corners", onnx_attr_int(cx, n, "align_corners", 0)),
+                                                     BUILD_U32("mode", m), BUILD_U32("padding_mode", p) } },
+                   &y));
     return onnx_out_last(cx, n, 0, y);
 }
 
 static enum status convert_roi_align(struct onnx_cx *cx, const struct onnx_node *n)
 {
     const char *mode = onnx_attr_text(cx, n, "mode", "avg");
-    const char *where = onnx_attr_text(cx, n, "coordinate_transformation_mode", cx->model.opset < 16 ? "output_half_pixel" : "half_pixel");
+    const char *where =
+        onnx_attr_text(cx, n, "coordinate_transformation_mode", cx->model.opset < 16 ? "output_half_pixel" : "half_pixel");
     float scale = onnx_attr_float(cx, n, "spatial_scale", 1);
     int64_t samples = onnx_attr_int(cx, n, "sampling_ratio", 0);
     uint32_t x, rois, index, y;
@@ -44,10 +50,17 @@ static enum status convert_roi_align(struct onnx_cx *cx, const struct onnx_node 
     d.dims[1] = (uint32_t)onnx_attr_int(cx, n, "output_height", 1);
     d.dims[2] = (uint32_t)onnx_attr_int(cx, n, "output_width", 1);
     float ratio[2] = {1 / scale, 1 / scale};
-    TRY(build_node(B, &(struct build_spec){.op = "RoiAlign", .name = cx->label, BUILD_IN(x, rois, index), .out = &d,
-                                           .params = {BUILD_F32S("img_size_ratio", 2, ratio), BUILD_I32("num_samples_y", samples ? samples : -1),
-                                                      BUILD_I32("num_samples_x", samples ? samples : -1), BUILD_B8("aligned", !strcmp(where, "half_pixel")),
-                                                      BUILD_B8("allow_invalid_roi", 1)}}, &y));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "RoiAlign",
+                                         .name = cx->label,
+                                         BUILD_IN(x, rois, index),
+                                         .out = &d,
+                                         .params = { BUILD_F32S("img_size_ratio", 2, ratio),
+                                                     BUILD_I32("num_samples_y", samples ? samples : -1),
+                                                     BUILD_I32("num_samples_x", samples ? samples : -1),
+                                                     BUILD_B8("aligned", !strcmp(where, "half_pixel")),
+                                                     BUILD_B8("allow_invalid_roi", 1) } },
+                   &y));
     return onnx_out_last(cx, n, 0, y);
 }
 
@@ -66,8 +79,10 @@ static enum status two_numbers(struct onnx_cx *cx, const struct onnx_node *n, ui
     return ST_OK;
 }
 
-/* In three dimensions: every column is spread by a transposed convolution whose filter for entry t of the block is 1 at t. */
-static enum status col2im_3d(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, const int64_t *image, const int64_t *block)
+/* In three dimensions: every column is spread by a transposed convolution whose filter for entry t of the block is 1 at t.
+ */
+static enum status col2im_3d(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, const int64_t *image,
+                             const int64_t *block)
 {
     static const uint8_t last[3] = {0, 2, 1};
     uint32_t dilation[3], stride[3], pads[6], around[6], x, w, y, count = 1, taps = 1, dims[5] = {v->dims[0]};
@@ -76,7 +91,8 @@ static enum status col2im_3d(struct onnx_cx *cx, const struct onnx_node *n, stru
     TRY(onnx_attr_list(cx, n, "pads", 6, 0, pads));
     for (uint32_t k = 0; k < 3; k++) {
         int64_t span = (block[k] - 1) * dilation[k] + 1, room = image[k] + pads[k] + pads[3 + k] - span;
-        RETURN_IF(image[k] < 1 || image[k] > INT32_MAX || block[k] < 1 || block[k] > 256 || room < 0, ST_INVALID_OP, "blocks do not fit the image");
+        RETURN_IF(image[k] < 1 || image[k] > INT32_MAX || block[k] < 1 || block[k] > 256 || room < 0, ST_INVALID_OP,
+                  "blocks do not fit the image");
         REFUSE_WHEN(room % stride[k], "dimension %u of the image is not covered by whole steps", k);
         around[2 * k] = pads[k];
         around[2 * k + 1] = pads[3 + k];
@@ -84,10 +100,13 @@ static enum status col2im_3d(struct onnx_cx *cx, const struct onnx_node *n, stru
         count *= dims[1 + k];
         taps *= (uint32_t)block[k];
     }
-    RETURN_IF(v->rank != 3 || v->dims[2] != count || v->dims[1] % taps, ST_INVALID_OP, "%u columns; %u are expected", v->rank == 3 ? v->dims[2] : 0, count);
+    RETURN_IF(v->rank != 3 || v->dims[2] != count || v->dims[1] % taps, ST_INVALID_OP, "%u columns; %u are expected",
+              v->rank == 3 ? v->dims[2] : 0, count);
     uint32_t channels = v->dims[1] / taps;
     REFUSE_WHEN((uint64_t)taps * taps * channels > 1u << 26, "blocks of %u elements", taps);
-    struct tensor_desc d = {.type = DT_F32, .rank = 5, .dims = {(uint32_t)block[0], (uint32_t)block[1], (uint32_t)block[2], channels * taps, 1}};
+    struct tensor_desc d = { .type = DT_F32,
+                             .rank = 5,
+                             .dims = { (uint32_t)block[0], (uint32_t)block[1], (uint32_t)block[2], channels * taps, 1 } };
     TRY(onnx_charge(cx, "filters", desc_count(&d), sizeof(float)));
     float *one = arena_array(&cx->b.g->arena, float, desc_count(&d));
     RETURN_IF(!one, ST_NO_MEMORY, "no memory for filters");
@@ -98,9 +117,13 @@ static enum status col2im_3d(struct onnx_cx *cx, const struct onnx_node *n, stru
     TRY(onnx_tensor(cx, v, last, &x));
     TRY(build_reshape(B, onnx_name(cx, "columns"), x, 5, dims, &x));
     TRY(build_const(B, onnx_name(cx, "spread"), &d, one, true, &w));
-    TRY(build_node(B, &(struct build_spec){.op = "TransposeConv3d", .name = cx->label, BUILD_IN(x, w),
-                                           .params = {BUILD_U32S("stride", 3, stride), BUILD_PAIRS("pad_amount", 3, around), BUILD_U32("group", channels),
-                                                      BUILD_U32S("dilation", 3, dilation)}}, &y));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "TransposeConv3d",
+                                         .name = cx->label,
+                                         BUILD_IN(x, w),
+                                         .params = { BUILD_U32S("stride", 3, stride), BUILD_PAIRS("pad_amount", 3, around),
+                                                     BUILD_U32("group", channels), BUILD_U32S("dilation", 3, dilation) } },
+                   &y));
     return onnx_out_last(cx, n, 0, y);
 }
 
@@ -128,10 +151,18 @@ static enum status convert_col2im(struct onnx_cx *cx, const struct onnx_node *n)
     around[2] = pads[1];
     around[3] = pads[3];
     TRY(onnx_tensor(cx, v, NULL, &x));
-    struct tensor_desc d = {.type = build_desc(B, x)->type, .rank = 4, .dims = {v->dims[0], image[0], image[1], v->dims[1] / ((uint64_t)block[0] * block[1])}};
-    TRY(build_node(B, &(struct build_spec){.op = "Col2Im", .name = cx->label, BUILD_IN(x), .out = &d,
-                                           .params = {BUILD_U32S("kernel_size", 2, block), BUILD_U32S("stride", 2, stride), BUILD_PAIRS("pad_amount", 2, around),
-                                                      BUILD_U32S("dilation", 2, dilation)}}, &y));
+    struct tensor_desc d = { .type = build_desc(B, x)->type,
+                             .rank = 4,
+                             .dims = { v->dims[0], image[0], image[1], v->dims[1] / ((uint64_t)block[0] * block[1]) } };
+    TRY(build_node(
+        B,
+        &(struct build_spec){ .op = "Col2Im",
+                              .name = cx->label,
+                              BUILD_IN(x),
+                              .out = &d,
+                              .params = { BUILD_U32S("kernel_size", 2, block), BUILD_U32S("stride", 2, stride),
+                                          BUILD_PAIRS("pad_amount", 2, around), BUILD_U32S("dilation", 2, dilation) } },
+        &y));
     return onnx_out_last(cx, n, 0, y);
 }
 
@@ -149,7 +180,8 @@ static enum status convert_affine_grid(struct onnx_cx *cx, const struct onnx_nod
     d = k - 2;
     uint64_t count = 1;
     for (uint32_t i = 0; i < k; i++)
-        REFUSE_WHEN(size[i] < 1 || size[i] > 1 << 16 || (i >= 2 && (count *= (uint64_t)size[i]) > 1u << 24), "\"size\" has entry %lld", (long long)size[i]);
+        REFUSE_WHEN(size[i] < 1 || size[i] > 1 << 16 || (i >= 2 && (count *= (uint64_t)size[i]) > 1u << 24),
+                    "\"size\" has entry %lld", (long long)size[i]);
     TRY(onnx_charge(cx, "positions", count * (d + 1), sizeof(float)));
     float *at = arena_array(&cx->b.g->arena, float, count * (d + 1));
     RETURN_IF(!at, ST_NO_MEMORY, "no memory for positions");
@@ -166,7 +198,11 @@ static enum status convert_affine_grid(struct onnx_cx *cx, const struct onnx_nod
     TRY(onnx_tensor(cx, v, NULL, &theta));
     TRY(build_const_f32(B, onnx_name(cx, "base"), 3, base_dims, at, &base));
     TRY(onnx_cast(cx, "base_type", base, build_desc(B, theta)->type, &base));
-    TRY(build_node(B, &(struct build_spec){.op = "MatMul", .name = cx->label, BUILD_IN(base, theta), .params = {BUILD_B8("transpose_in1", 1)}}, &y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){
+            .op = "MatMul", .name = cx->label, BUILD_IN(base, theta), .params = { BUILD_B8("transpose_in1", 1) } },
+        &y));
     for (uint32_t i = 0; i < d; i++)
         dims[1 + i] = (uint32_t)size[2 + i];
     dims[1 + d] = d;
@@ -196,15 +232,20 @@ static enum status convert_stft(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(one_number(cx, n, 1, "frame_step", &step));
     TRY(onnx_in_tensor_opt(cx, n, 2, &window));
     TRY(one_number(cx, n, 3, "frame_length", &length));
-    struct build_spec s = {.op = "Stft", .name = cx->label, BUILD_IN(x, window),
-                           .params = {BUILD_U32("frame_step", step), BUILD_B8("onesided", onnx_attr_int(cx, n, "onesided", 1)), BUILD_U32("frame_length", length)}};
+    struct build_spec s = { .op = "Stft",
+                            .name = cx->label,
+                            BUILD_IN(x, window),
+                            .params = { BUILD_U32("frame_step", step),
+                                        BUILD_B8("onesided", onnx_attr_int(cx, n, "onesided", 1)),
+                                        BUILD_U32("frame_length", length) } };
     if (!length)
         s.params[2].name = NULL;
     TRY(build_node(B, &s, &y));
     return onnx_out(cx, n, 0, y, NULL);
 }
 
-/* Batch, class and box of what is selected. How many there are depends on the data: the graph has room for the most that can be, and fills up with -1. */
+/* Batch, class and box of what is selected. How many there are depends on the data: the graph has room for the most that can
+ * be, and fills up with -1. */
 static enum status convert_nms(struct onnx_cx *cx, const struct onnx_node *n)
 {
     static const char *const names[] = {"max_output_boxes_per_class", "iou_threshold", "score_threshold"};
@@ -221,15 +262,24 @@ static enum status convert_nms(struct onnx_cx *cx, const struct onnx_node *n)
         RETURN_IF(k != 1, ST_INVALID_OP, "\"%s\" has %u entries; one is expected", names[i], k);
         p[i] = list[0];
     }
-    RETURN_IF(boxes->rank != 3 || scores->rank != 3, ST_INVALID_OP, "boxes of rank %u and scores of rank %u; 3 is expected", boxes->rank, scores->rank);
+    RETURN_IF(boxes->rank != 3 || scores->rank != 3, ST_INVALID_OP, "boxes of rank %u and scores of rank %u; 3 is expected",
+              boxes->rank, scores->rank);
     double each = p[0] < boxes->dims[1] ? p[0] : boxes->dims[1], rows = each * scores->dims[0] * scores->dims[1];
-    REFUSE_WHEN(!(rows >= 1 && rows <= 1 << 24), "\"max_output_boxes_per_class\" is %g: nothing can be selected, or too much", p[0]);
+    REFUSE_WHEN(!(rows >= 1 && rows <= 1 << 24),
+                "\"max_output_boxes_per_class\" is %g: nothing can be selected, or too much", p[0]);
     TRY(onnx_tensor(cx, boxes, NULL, &b));
     TRY(onnx_tensor(cx, scores, NULL, &s));
     struct tensor_desc d = {.type = DT_I32, .rank = 2, .dims = {(uint32_t)rows, 3}};
-    TRY(build_node(B, &(struct build_spec){.op = "NonMaxSuppression", .name = cx->label, BUILD_IN(b, s), .out = &d,
-                                           .params = {BUILD_F32("iou_threshold", p[1]), BUILD_F32("score_threshold", p[2]), BUILD_U32("max_boxes_selected", each),
-                                                      BUILD_U32("center_point_box", onnx_attr_int(cx, n, "center_point_box", 0) != 0)}}, &y));
+    TRY(build_node(B,
+                   &(struct build_spec){
+                       .op = "NonMaxSuppression",
+                       .name = cx->label,
+                       BUILD_IN(b, s),
+                       .out = &d,
+                       .params = { BUILD_F32("iou_threshold", p[1]), BUILD_F32("score_threshold", p[2]),
+                                   BUILD_U32("max_boxes_selected", each),
+                                   BUILD_U32("center_point_box", onnx_attr_int(cx, n, "center_point_box", 0) != 0) } },
+                   &y));
     TRY(onnx_cast(cx, "index", y, DT_I64, &y));
     return onnx_out(cx, n, 0, y, NULL);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loop and Scan whose number of turns can be known while converting, as a number or because every condition is: the body is put in place once per turn, in a scope of its own, so that what is known in a turn (its number,
- * shapes, conditions) is folded as anywhere else.
+/* Loop and Scan whose number of turns can be known while converting, as a number or because every condition is: the body is
+ * put in place once per turn, in a scope of its own, so that what is known in a turn (its number, shapes, conditions) is
+ * folded as anywhere else.
  *
- *     Loop(3, true, v) { w = Add(v, x); yield true, w, w }   ->   w0 = Add(v, x)  w1 = Add(w0, x)  w2 = Add(w1, x)  Concat(w0, w1, w2)
+ *     Loop(3, true, v) { w = Add(v, x); yield true, w, w }   ->   w0 = Add(v, x)  w1 = Add(w0, x)  w2 = Add(w1, x)
+ * Concat(w0, w1, w2)
  *
- * Moving between turns is written as nodes of the source: Gather takes a turn's part of a sequence, Reshape and Concat put sequences together. */
+ * Moving between turns is written as nodes of the source: Gather takes a turn's part of a sequence, Reshape and Concat put
+ * sequences together. */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
@@ -34,8 +37,9 @@ static enum status open_body(struct onnx_cx *cx, const struct onnx_node *n, stru
     l->node = n;
     TRY(onnx_parse_graph(&cx->arena, a->graph, &l->body));
     TRY(onnx_expand(cx, &l->body.nodes, &l->body.n_nodes));
-    REFUSE_WHEN(l->body.n_inputs > MAX_PORTS || l->body.n_outputs > MAX_PORTS, "the body has %zu inputs and %zu outputs; at most %d are supported", l->body.n_inputs,
-                l->body.n_outputs, MAX_PORTS);
+    REFUSE_WHEN(l->body.n_inputs > MAX_PORTS || l->body.n_outputs > MAX_PORTS,
+                "the body has %zu inputs and %zu outputs; at most %d are supported", l->body.n_inputs, l->body.n_outputs,
+                MAX_PORTS);
     return ST_OK;
 }
 
@@ -43,7 +47,8 @@ static enum status charge(struct onnx_cx *cx, const struct loop *l, uint64_t tur
 {
     if (turns <= MAX_TURNS)
         cx->unrolled += turns * (l->body.n_nodes + 1);
-    REFUSE_WHEN(turns > MAX_TURNS || cx->unrolled > MAX_UNROLLED, "%llu turns of %zu nodes; at most %d turns, and %d nodes in all loops, are written out",
+    REFUSE_WHEN(turns > MAX_TURNS || cx->unrolled > MAX_UNROLLED,
+                "%llu turns of %zu nodes; at most %d turns, and %d nodes in all loops, are written out",
                 (unsigned long long)turns, l->body.n_nodes, MAX_TURNS, MAX_UNROLLED);
     return ST_OK;
 }
@@ -63,7 +68,8 @@ static enum status room(struct onnx_cx *cx, struct loop *l)
 static enum status bind_ints(struct onnx_cx *cx, const char *name, enum dtype type, uint32_t count, const int64_t *values)
 {
     struct onnx_value *v = onnx_value_new(cx, name);
-    int64_t *data = arena_dup(&cx->b.g->arena, values, (count ? count : 1) * sizeof(*data)); /* it may become part of the graph */
+    int64_t *data =
+        arena_dup(&cx->b.g->arena, values, (count ? count : 1) * sizeof(*data)); /* it may become part of the graph */
     RETURN_IF(!v || !data, ST_NO_MEMORY, "no memory for value \"%s\"", name);
     v->type = v->stored = type; /* a truth value is the first byte of its number */
     v->rank = count ? 1 : 0;
@@ -73,14 +79,24 @@ static enum status bind_ints(struct onnx_cx *cx, const char *name, enum dtype ty
 }
 
 /* A node as the source would have it. */
-static enum status run_node(struct onnx_cx *cx, const char *op, const char *const *in, uint32_t n_in, const char *out, int64_t axis)
+static enum status run_node(struct onnx_cx *cx, const char *op, const char *const *in, uint32_t n_in, const char *out,
+                            int64_t axis)
 {
     struct onnx_attr *a = arena_new(&cx->arena, struct onnx_attr);
     struct onnx_node *n = arena_new(&cx->arena, struct onnx_node);
-    const char **names = arena_dup(&cx->arena, in, n_in * sizeof(*names)), **results = arena_dup(&cx->arena, &out, sizeof(out));
+    const char **names = arena_dup(&cx->arena, in, n_in * sizeof(*names)),
+               **results = arena_dup(&cx->arena, &out, sizeof(out));
     RETURN_IF(!a || !n || !names || !results, ST_NO_MEMORY, "no memory for a node");
     *a = (struct onnx_attr){.name = "axis", .type = 2, .i = axis};
-    *n = (struct onnx_node){.name = out, .op = op, .domain = "", .in = names, .n_in = n_in, .out = results, .n_out = 1, .attrs = a, .n_attrs = strcmp(op, "Reshape") ? 1 : 0};
+    *n = (struct onnx_node){ .name = out,
+                             .op = op,
+                             .domain = "",
+                             .in = names,
+                             .n_in = n_in,
+                             .out = results,
+                             .n_out = 1,
+                             .attrs = a,
+                             .n_attrs = strcmp(op, "Reshape") ? 1 : 0 };
     return onnx_nodes(cx, n, 1);
 }
 
@@ -102,7 +118,7 @@ static enum status usable(struct onnx_cx *cx, const struct onnx_value *v)
     REFUSE("a node of the body is not supported");
 }
 
-/* ---- nodes that do the same in every turn -------------------------------------------------------------------------------------- */
+/* ---- nodes that do the same in every turn ----------------------------------------------------------------------------- */
 
 static bool has_graph(const struct onnx_node *n)
 {
@@ -186,7 +202,7 @@ static enum status run_body(struct onnx_cx *cx, const struct loop *l, struct onn
     return ST_OK;
 }
 
-/* ---- sequences -------------------------------------------------------------------------------------------------------------- */
+/* ---- sequences -------------------------------------------------------------------------------------------------------- */
 
 /* `count` values s0, s1, … of the current scope along an axis that they have; they may be more than one Concat takes. */
 static enum status join(struct onnx_cx *cx, const char *const *names, uint32_t count, uint32_t axis, const char *result)
@@ -205,7 +221,8 @@ static enum status join(struct onnx_cx *cx, const char *const *names, uint32_t c
 }
 
 /* What output `which` gave in every turn, side by side along a new axis. */
-static enum status collect(struct onnx_cx *cx, const struct loop *l, uint32_t which, int64_t axis, bool backward, struct onnx_value **ret)
+static enum status collect(struct onnx_cx *cx, const struct loop *l, uint32_t which, int64_t axis, bool backward,
+                           struct onnx_value **ret)
 {
     struct onnx_value *const *each = &l->collected[(size_t)which * l->turns];
     uint32_t rank = each[0]->rank + 1u, at;
@@ -216,7 +233,8 @@ static enum status collect(struct onnx_cx *cx, const struct loop *l, uint32_t wh
     for (uint32_t t = 0; t < l->turns; t++) {
         struct onnx_value *v = each[backward ? l->turns - 1 - t : t];
         int64_t dims[MAX_RANK];
-        REFUSE_WHEN(v->rank != each[0]->rank || memcmp(v->dims, each[0]->dims, v->rank * sizeof(v->dims[0])), "a turn gives another shape than the first; a sequence has one");
+        REFUSE_WHEN(v->rank != each[0]->rank || memcmp(v->dims, each[0]->dims, v->rank * sizeof(v->dims[0])),
+                    "a turn gives another shape than the first; a sequence has one");
         for (uint32_t i = 0; i < rank; i++)
             dims[i] = i == at ? 1 : v->dims[i - (i > at)];
         const char *part = arena_printf(&cx->arena, "part%u", t), *shape = arena_printf(&cx->arena, "shape%u", t);
@@ -255,9 +273,10 @@ static enum status give_carried(struct onnx_cx *cx, const struct loop *l)
     return ST_OK;
 }
 
-/* ---- Loop --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Loop ------------------------------------------------------------------------------------------------------------- */
 
-static enum status known_number(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, const char *what, int64_t dflt, int64_t *ret)
+static enum status known_number(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, const char *what, int64_t dflt,
+                                int64_t *ret)
 {
     struct onnx_value *v;
     int64_t *k;
@@ -266,7 +285,9 @@ static enum status known_number(struct onnx_cx *cx, const struct onnx_node *n, u
     *ret = dflt;
     if (!v)
         return ST_OK;
-    REFUSE_WHEN(!onnx_is_const(v), "%s is computed at run time; a graph has every turn written out, so it must be a constant of the model", what);
+    REFUSE_WHEN(!onnx_is_const(v),
+                "%s is computed at run time; a graph has every turn written out, so it must be a constant of the model",
+                what);
     TRY(onnx_ints(cx, v, what, &k, &count));
     *ret = count ? k[0] : 0;
     return ST_OK;
@@ -304,8 +325,9 @@ static enum status convert_loop(struct onnx_cx *cx, const struct onnx_node *n)
     most = !first || most < 0 ? 0 : most;
     l.turns = (uint32_t)(most <= MAX_TURNS ? most : MAX_TURNS); /* a larger number may stand for a condition that ends it */
     l.n_carried = n->n_in > 2 ? n->n_in - 2 : 0;
-    RETURN_IF(l.body.n_inputs != 2 + l.n_carried || l.body.n_outputs < 1 + l.n_carried, ST_BAD_TEXT, "the body has %zu inputs and %zu outputs beside %u carried values",
-              l.body.n_inputs, l.body.n_outputs, l.n_carried);
+    RETURN_IF(l.body.n_inputs != 2 + l.n_carried || l.body.n_outputs < 1 + l.n_carried, ST_BAD_TEXT,
+              "the body has %zu inputs and %zu outputs beside %u carried values", l.body.n_inputs, l.body.n_outputs,
+              l.n_carried);
     l.n_collected = (uint32_t)l.body.n_outputs - 1 - l.n_carried;
     TRY(room(cx, &l));
     for (uint32_t i = 0; i < l.n_carried; i++)
@@ -333,7 +355,7 @@ static enum status convert_loop(struct onnx_cx *cx, const struct onnx_node *n)
     return ST_OK;
 }
 
-/* ---- Scan --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Scan ------------------------------------------------------------------------------------------------------------- */
 
 static int64_t listed(struct onnx_cx *cx, const struct onnx_node *n, const char *name, uint32_t i)
 {
@@ -350,7 +372,8 @@ static enum status scan_turn(struct onnx_cx *cx, struct loop *l, uint32_t n_sequ
         RETURN_IF(!of || !at, ST_NO_MEMORY, "no memory for a turn");
         TRY(onnx_bind(cx, of, l->sequences[i]));
         TRY(bind_ints(cx, at, DT_I64, 0, &(int64_t){backward ? l->turns - 1 - t : t}));
-        TRY(run_node(cx, "Gather", (const char *[]){of, at}, 2, l->body.inputs[l->n_carried + i].name, listed(cx, l->node, "scan_input_axes", i)));
+        TRY(run_node(cx, "Gather", (const char *[]){ of, at }, 2, l->body.inputs[l->n_carried + i].name,
+                     listed(cx, l->node, "scan_input_axes", i)));
     }
     for (uint32_t i = 0; i < l->n_carried; i++)
         TRY(onnx_bind(cx, l->body.inputs[i].name, l->carried[i]));
@@ -368,8 +391,10 @@ static enum status convert_scan(struct onnx_cx *cx, const struct onnx_node *n)
     uint32_t axis;
     REFUSE_WHEN(cx->model.opset < 9, "a Scan of opset %lld; 9 and later are supported", (long long)cx->model.opset);
     TRY(open_body(cx, n, &l));
-    RETURN_IF(sequences < 1 || sequences > n->n_in || l.body.n_inputs != n->n_in || l.body.n_outputs < n->n_in - (uint64_t)sequences, ST_BAD_TEXT,
-              "%lld sequences of %u inputs, a body of %zu inputs and %zu outputs", (long long)sequences, n->n_in, l.body.n_inputs, l.body.n_outputs);
+    RETURN_IF(sequences < 1 || sequences > n->n_in || l.body.n_inputs != n->n_in ||
+                  l.body.n_outputs < n->n_in - (uint64_t)sequences,
+              ST_BAD_TEXT, "%lld sequences of %u inputs, a body of %zu inputs and %zu outputs", (long long)sequences,
+              n->n_in, l.body.n_inputs, l.body.n_outputs);
     l.n_carried = n->n_in - (uint32_t)sequences;
     l.n_collected = (uint32_t)l.body.n_outputs - l.n_carried;
     for (uint32_t i = 0; i < n->n_in; i++)

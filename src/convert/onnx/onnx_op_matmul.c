@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products. Constant weights of two dimensions make a FullyConnected, anything else a MatMul, whose transpose flags take the place of
- * swapping the last two dimensions. */
+/* Matrix products. Constant weights of two dimensions make a FullyConnected, anything else a MatMul, whose transpose flags
+ * take the place of swapping the last two dimensions. */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
@@ -88,7 +88,8 @@ static bool is_row(const struct onnx_value *c, uint32_t n)
     return c && onnx_count(c) == n && c->rank >= 1 && c->dims[c->rank - 1] == n;
 }
 
-static enum status gemm_connected(struct onnx_cx *cx, struct onnx_value *a, struct onnx_value *b, struct onnx_value *c, bool trans_b, uint32_t *ret)
+static enum status gemm_connected(struct onnx_cx *cx, struct onnx_value *a, struct onnx_value *b, struct onnx_value *c,
+                                  bool trans_b, uint32_t *ret)
 {
     static const uint8_t swap[2] = {1, 0};
     uint32_t x, w, bias = IR_NONE;
@@ -111,7 +112,8 @@ static enum status convert_gemm(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(onnx_in(cx, n, 0, &a));
     TRY(onnx_in(cx, n, 1, &b));
     TRY(onnx_in_opt(cx, n, 2, &c));
-    RETURN_IF(a->rank != 2 || b->rank != 2, ST_INVALID_OP, "the operands have rank %u and %u; 2 is expected", a->rank, b->rank);
+    RETURN_IF(a->rank != 2 || b->rank != 2, ST_INVALID_OP, "the operands have rank %u and %u; 2 is expected", a->rank,
+              b->rank);
     uint32_t columns = b->dims[tb ? 0 : 1];
     if (!ta && alpha == 1 && beta == 1 && (!c || is_row(c, columns)) && build_type(B, a->type) != DT_I32) {
         TRY(gemm_connected(cx, a, b, c, tb, &y));

@@ -13,7 +13,8 @@ static enum status convert_eye(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(onnx_in(cx, n, 0, &v));
     enum dtype type = elem ? onnx_dtype(elem) : v->type;
     RETURN_IF(v->rank != 2, ST_INVALID_OP, "the input has rank %u; 2 is expected", v->rank);
-    REFUSE_WHEN(type == DT_NONE || dtype_bits(type) < 8, "\"dtype\" is %s; no tensor of the graph can have that", onnx_elem_name(elem));
+    REFUSE_WHEN(type == DT_NONE || dtype_bits(type) < 8, "\"dtype\" is %s; no tensor of the graph can have that",
+                onnx_elem_name(elem));
     TRY(onnx_charge(cx, "a matrix", onnx_count(v), dtype_bits(type) / 8));
     void *out = arena_alloc(&cx->b.g->arena, dtype_bytes(type, onnx_count(v)));
     RETURN_IF(!out, ST_NO_MEMORY, "no memory for a matrix");
@@ -29,7 +30,12 @@ static enum status entry(struct onnx_cx *cx, uint32_t x, uint32_t at, uint32_t *
 {
     struct tensor_desc d = *build_desc(B, x); /* [matrices, entries] */
     int32_t ranges[6] = {0, (int32_t)d.dims[0], 1, (int32_t)at, (int32_t)at + 1, 1};
-    return build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "entry"), BUILD_IN(x), .params = {BUILD_RANGES("ranges", 2, ranges)}}, ret);
+    return build_node(B,
+                      &(struct build_spec){ .op = "StridedSlice",
+                                            .name = onnx_name(cx, "entry"),
+                                            BUILD_IN(x),
+                                            .params = { BUILD_RANGES("ranges", 2, ranges) } },
+                      ret);
 }
 
 /* a b - c d of entries */
@@ -81,7 +87,12 @@ static enum status swapped(struct onnx_cx *cx, struct onnx_value **v)
     RETURN_IF(!r, ST_NO_MEMORY, "no memory for a value");
     RETURN_IF((*v)->rank < 2, ST_INVALID_OP, "an operand of rank %u cannot be transposed", (*v)->rank);
     TRY(onnx_tensor(cx, *v, NULL, &t));
-    *r = (struct onnx_value){.name = (*v)->name, .type = (*v)->type, .stored = build_desc(B, t)->type, .tensor = t, .real = IR_NONE, .rank = (*v)->rank};
+    *r = (struct onnx_value){ .name = (*v)->name,
+                              .type = (*v)->type,
+                              .stored = build_desc(B, t)->type,
+                              .tensor = t,
+                              .real = IR_NONE,
+                              .rank = (*v)->rank };
     memcpy(r->dims, (*v)->dims, sizeof(r->dims));
     perm_identity(r->perm, MAX_RANK);
     r->dims[a] = (*v)->dims[b];
@@ -97,7 +108,8 @@ static enum status convert_fused_matmul(struct onnx_cx *cx, const struct onnx_no
     struct onnx_value *a, *b;
     uint32_t y, k;
     float alpha = onnx_attr_float(cx, n, "alpha", 1);
-    REFUSE_WHEN(onnx_attr_int(cx, n, "transBatchA", 0) || onnx_attr_int(cx, n, "transBatchB", 0), "batch dimensions are transposed, too");
+    REFUSE_WHEN(onnx_attr_int(cx, n, "transBatchA", 0) || onnx_attr_int(cx, n, "transBatchB", 0),
+                "batch dimensions are transposed, too");
     TRY(onnx_in(cx, n, 0, &a));
     TRY(onnx_in(cx, n, 1, &b));
     if (onnx_attr_int(cx, n, "transA", 0))
@@ -134,14 +146,17 @@ static enum status unpack(struct onnx_cx *cx, const struct packed *p, uint32_t *
     bool real = p->zero && dtype_is_float(p->zero->stored);
     for (uint64_t i = 0; i < desc_count(&d); i++) {
         uint64_t row = i / p->k, at = i % p->k, block = row * p->blocks + at / p->block;
-        double zero = !p->zero ? 1u << (p->bits - 1) : real ? number_get(p->zero->stored, p->zero->data, block) : bits_at(p->zero, row * zero_bytes, at / p->block, p->bits);
-        w[i] = (float)((bits_at(p->b, row * row_bytes, at, p->bits) - zero) * number_get(p->scale->stored, p->scale->data, block));
+        double zero = !p->zero ? 1u << (p->bits - 1)
+                      : real   ? number_get(p->zero->stored, p->zero->data, block)
+                               : bits_at(p->zero, row * zero_bytes, at / p->block, p->bits);
+        w[i] = (float)((bits_at(p->b, row * row_bytes, at, p->bits) - zero) *
+                       number_get(p->scale->stored, p->scale->data, block));
     }
     return build_const(B, onnx_name(cx, "weights"), &d, w, true, ret);
 }
 
-/* One encoding entry per block, when that says the same: whole blocks, scales above 0, zero points that are integers. The offset is that of signed
- * values, 2^(bits - 1) below the unsigned ones of the file. */
+/* One encoding entry per block, when that says the same: whole blocks, scales above 0, zero points that are integers. The
+ * offset is that of signed values, 2^(bits - 1) below the unsigned ones of the file. */
 static bool block_entries(const struct packed *p, float *scales, int32_t *offsets)
 {
     int32_t half = 1 << (p->bits - 1);
@@ -161,7 +176,10 @@ static enum status keep_packed(struct onnx_cx *cx, const struct packed *p, uint3
     static const enum dtype types[] = {[2] = DT_SQ2, [4] = DT_SQ4, [8] = DT_SQ8};
     static const uint8_t high[] = {[2] = 0xaa, [4] = 0x88, [8] = 0x80};
     uint64_t n = (uint64_t)p->n * p->blocks, bytes = onnx_count(p->b);
-    struct tensor_desc d = {.type = types[p->bits], .rank = 2, .dims = {p->n, p->k}, .q = {.kind = Q_BLOCK, .definition = 1, .n = (uint32_t)n, .block = {1, p->block}}};
+    struct tensor_desc d = { .type = types[p->bits],
+                             .rank = 2,
+                             .dims = { p->n, p->k },
+                             .q = { .kind = Q_BLOCK, .definition = 1, .n = (uint32_t)n, .block = { 1, p->block } } };
     *ret = IR_NONE;
     if (p->k % p->block || (p->zero && dtype_is_float(p->zero->stored)) || n > UINT32_MAX)
         return ST_OK;
@@ -182,16 +200,20 @@ static enum status keep_packed(struct onnx_cx *cx, const struct packed *p, uint3
 static enum status check_packed(const struct packed *p)
 {
     uint64_t row_bytes = (uint64_t)p->blocks * p->block * p->bits / 8, zero_bytes = ((uint64_t)p->blocks * p->bits + 7) / 8;
-    RETURN_IF(onnx_count(p->b) != row_bytes * p->n || onnx_count(p->scale) != (uint64_t)p->blocks * p->n, ST_INVALID_OP, "the packed weights or scales have the wrong size");
+    RETURN_IF(onnx_count(p->b) != row_bytes * p->n || onnx_count(p->scale) != (uint64_t)p->blocks * p->n, ST_INVALID_OP,
+              "the packed weights or scales have the wrong size");
     bool real = p->zero && dtype_is_float(p->zero->stored);
-    RETURN_IF(p->zero && onnx_count(p->zero) != (real ? (uint64_t)p->blocks : zero_bytes) * p->n, ST_INVALID_OP, "the zero points have the wrong size");
+    RETURN_IF(p->zero && onnx_count(p->zero) != (real ? (uint64_t)p->blocks : zero_bytes) * p->n, ST_INVALID_OP,
+              "the zero points have the wrong size");
     return ST_OK;
 }
 
 static enum status convert_packed(struct onnx_cx *cx, const struct onnx_node *n)
 {
-    struct packed p = {.k = (uint32_t)onnx_attr_int(cx, n, "K", 0), .n = (uint32_t)onnx_attr_int(cx, n, "N", 0), .bits = (uint32_t)onnx_attr_int(cx, n, "bits", 4),
-                       .block = (uint32_t)onnx_attr_int(cx, n, "block_size", 0)};
+    struct packed p = { .k = (uint32_t)onnx_attr_int(cx, n, "K", 0),
+                        .n = (uint32_t)onnx_attr_int(cx, n, "N", 0),
+                        .bits = (uint32_t)onnx_attr_int(cx, n, "bits", 4),
+                        .block = (uint32_t)onnx_attr_int(cx, n, "block_size", 0) };
     struct onnx_value *v;
     uint32_t x, w, bias, y, dims[MAX_RANK];
     TRY(onnx_in(cx, n, 0, &v));
@@ -199,10 +221,13 @@ static enum status convert_packed(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(onnx_in(cx, n, 2, &p.scale));
     TRY(onnx_in_opt(cx, n, 3, &p.zero));
     REFUSE_WHEN(onnx_has(n, 4), "weights in another order (\"g_idx\") are not supported");
-    REFUSE_WHEN(!onnx_is_const(p.b) || !onnx_is_const(p.scale) || (p.zero && !onnx_is_const(p.zero)), "weights are computed at run time; they must be constants of the model");
-    REFUSE_WHEN(p.b->stored != DT_U8 || (p.zero && p.zero->stored != DT_U8 && !dtype_is_float(p.zero->stored)), "weights are packed in other types than uint8");
-    RETURN_IF(!p.k || !p.n || p.k > 1u << 24 || p.n > 1u << 24 || p.block < 8 || p.block > 1u << 16 || (p.bits != 2 && p.bits != 4 && p.bits != 8) || v->rank < 1 || v->dims[v->rank - 1] != p.k, ST_INVALID_OP,
-              "%u x %u weights of %u bits in blocks of %u", p.n, p.k, p.bits, p.block);
+    REFUSE_WHEN(!onnx_is_const(p.b) || !onnx_is_const(p.scale) || (p.zero && !onnx_is_const(p.zero)),
+                "weights are computed at run time; they must be constants of the model");
+    REFUSE_WHEN(p.b->stored != DT_U8 || (p.zero && p.zero->stored != DT_U8 && !dtype_is_float(p.zero->stored)),
+                "weights are packed in other types than uint8");
+    RETURN_IF(!p.k || !p.n || p.k > 1u << 24 || p.n > 1u << 24 || p.block < 8 || p.block > 1u << 16 ||
+                  (p.bits != 2 && p.bits != 4 && p.bits != 8) || v->rank < 1 || v->dims[v->rank - 1] != p.k,
+              ST_INVALID_OP, "%u x %u weights of %u bits in blocks of %u", p.n, p.k, p.bits, p.block);
     p.blocks = (p.k + p.block - 1) / p.block;
     TRY(check_packed(&p));
     TRY(keep_packed(cx, &p, &w));
@@ -222,6 +247,7 @@ static enum status convert_packed(struct onnx_cx *cx, const struct onnx_node *n)
 }
 
 const struct onnx_row onnx_rows_matrix[] = {
-    {"EyeLike", ONNX_RETYPES, convert_eye, NULL},          {"Det", 0, convert_det, NULL}, {"FusedMatMul", 0, convert_fused_matmul, NULL},
-    {"TransposeMatMul", 0, convert_fused_matmul, NULL}, {"MatMulNBits", 0, convert_packed, NULL}, {0},
+    { "EyeLike", ONNX_RETYPES, convert_eye, NULL },   { "Det", 0, convert_det, NULL },
+    { "FusedMatMul", 0, convert_fused_matmul, NULL }, { "TransposeMatMul", 0, convert_fused_matmul, NULL },
+    { "MatMulNBits", 0, convert_packed, NULL },       { 0 },
 };

@@ -24,7 +24,8 @@ static enum status step(struct onnx_cx *cx, const char *op, uint32_t a, uint32_t
 
 /* ---- batch -------------------------------------------------------------------------------------------------------- */
 
-static enum status constant_factors(struct onnx_cx *cx, struct onnx_value *const *p, double epsilon, uint32_t *gamma, uint32_t *beta)
+static enum status constant_factors(struct onnx_cx *cx, struct onnx_value *const *p, double epsilon, uint32_t *gamma,
+                                    uint32_t *beta)
 {
     double *scale, *bias, *mean, *var;
     uint32_t n[4];
@@ -32,7 +33,8 @@ static enum status constant_factors(struct onnx_cx *cx, struct onnx_value *const
     TRY(onnx_numbers(cx, p[1], "B", &bias, &n[1]));
     TRY(onnx_numbers(cx, p[2], "mean", &mean, &n[2]));
     TRY(onnx_numbers(cx, p[3], "var", &var, &n[3]));
-    RETURN_IF(n[0] != n[1] || n[0] != n[2] || n[0] != n[3] || n[0] == 0, ST_INVALID_OP, "scale, B, mean and var have %u, %u, %u and %u elements", n[0], n[1], n[2], n[3]);
+    RETURN_IF(n[0] != n[1] || n[0] != n[2] || n[0] != n[3] || n[0] == 0, ST_INVALID_OP,
+              "scale, B, mean and var have %u, %u, %u and %u elements", n[0], n[1], n[2], n[3]);
     float *f = arena_array(&cx->arena, float, n[0]), *t = arena_array(&cx->arena, float, n[0]);
     RETURN_IF(!f || !t, ST_NO_MEMORY, "no memory for factors");
     for (uint32_t i = 0; i < n[0]; i++) {
@@ -44,7 +46,8 @@ static enum status constant_factors(struct onnx_cx *cx, struct onnx_value *const
     return build_const_f32(B, onnx_name(cx, "beta"), 1, n, t, beta);
 }
 
-static enum status computed_factors(struct onnx_cx *cx, struct onnx_value *const *p, double epsilon, uint32_t *gamma, uint32_t *beta)
+static enum status computed_factors(struct onnx_cx *cx, struct onnx_value *const *p, double epsilon, uint32_t *gamma,
+                                    uint32_t *beta)
 {
     uint32_t t[4], k;
     for (uint32_t i = 0; i < 4; i++)
@@ -69,9 +72,11 @@ static enum status batch_statistics(struct onnx_cx *cx, const struct onnx_node *
         strcat(shape, ",1");
     }
     snprintf(text, sizeof(text),
-             "m = ReduceMean[axes=(%s),keepdims=1](#0); d = Sub(#0, m); q = Mul(d, d); v = ReduceMean[axes=(%s),keepdims=1](q); e = Add(v, %.12f); r = Sqrt(e); u = Div(d, r); "
+             "m = ReduceMean[axes=(%s),keepdims=1](#0); d = Sub(#0, m); q = Mul(d, d); v = "
+             "ReduceMean[axes=(%s),keepdims=1](q); e = Add(v, %.12f); r = Sqrt(e); u = Div(d, r); "
              "s = Reshape(#1, {%s}); b = Reshape(#2, {%s}); y = Mul(u, s); @0 = Add(y, b); "
-             "mm = Reshape(m, {-1}); a0 = Mul(#3, %.12f); a1 = Mul(mm, %.12f); @1 = Add(a0, a1); vv = Reshape(v, {-1}); c0 = Mul(#4, %.12f); c1 = Mul(vv, %.12f); @2 = Add(c0, c1)",
+             "mm = Reshape(m, {-1}); a0 = Mul(#3, %.12f); a1 = Mul(mm, %.12f); @1 = Add(a0, a1); vv = Reshape(v, {-1}); c0 "
+             "= Mul(#4, %.12f); c1 = Mul(vv, %.12f); @2 = Add(c0, c1)",
              axes, axes, epsilon, shape, shape, momentum, 1 - momentum, momentum, 1 - momentum);
     return onnx_write_out(cx, n, text);
 }
@@ -118,14 +123,20 @@ static enum status convert_instance_norm(struct onnx_cx *cx, const struct onnx_n
 }
 
 /* One value per group becomes one per channel. */
-static enum status per_channel(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, uint32_t groups, uint32_t channels, uint32_t *ret)
+static enum status per_channel(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, uint32_t groups, uint32_t channels,
+                               uint32_t *ret)
 {
     TRY(onnx_in_tensor(cx, n, i, ret));
     if (desc_count(build_desc(B, *ret)) == channels)
         return ST_OK;
     uint32_t wide[2] = {groups, 1}, times[2] = {1, channels / groups}, flat[1] = {channels};
     TRY(build_reshape(B, onnx_name(cx, "groups"), *ret, 2, wide, ret));
-    TRY(build_node(B, &(struct build_spec){.op = "Tile", .name = onnx_name(cx, "channels"), BUILD_IN(*ret), .params = {BUILD_U32S("multiples", 2, times)}}, ret));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "Tile",
+                                         .name = onnx_name(cx, "channels"),
+                                         BUILD_IN(*ret),
+                                         .params = { BUILD_U32S("multiples", 2, times) } },
+                   ret));
     return build_reshape(B, onnx_name(cx, "per_channel"), *ret, 1, flat, ret);
 }
 
@@ -135,12 +146,18 @@ static enum status convert_group_norm(struct onnx_cx *cx, const struct onnx_node
     uint32_t x, gamma, beta, y;
     TRY(onnx_in(cx, n, 0, &v));
     int64_t groups = onnx_attr_int(cx, n, "num_groups", 1);
-    RETURN_IF(v->rank < 2 || groups < 1 || v->dims[1] % groups, ST_INVALID_OP, "%lld groups of %u channels", (long long)groups, v->rank > 1 ? v->dims[1] : 0);
+    RETURN_IF(v->rank < 2 || groups < 1 || v->dims[1] % groups, ST_INVALID_OP, "%lld groups of %u channels",
+              (long long)groups, v->rank > 1 ? v->dims[1] : 0);
     TRY(onnx_in_last(cx, n, 0, &x));
     TRY(per_channel(cx, n, 1, (uint32_t)groups, v->dims[1], &gamma));
     TRY(per_channel(cx, n, 2, (uint32_t)groups, v->dims[1], &beta));
-    TRY(build_node(B, &(struct build_spec){.op = "GroupNorm", .name = cx->label, BUILD_IN(x, gamma, beta),
-                                           .params = {BUILD_F32("epsilon", onnx_attr_float(cx, n, "epsilon", 1e-5f)), BUILD_U32("group", groups)}}, &y));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "GroupNorm",
+                                         .name = cx->label,
+                                         BUILD_IN(x, gamma, beta),
+                                         .params = { BUILD_F32("epsilon", onnx_attr_float(cx, n, "epsilon", 1e-5f)),
+                                                     BUILD_U32("group", groups) } },
+                   &y));
     return onnx_out_last(cx, n, 0, y);
 }
 
@@ -184,8 +201,13 @@ static enum status layer_nodes(struct onnx_cx *cx, const char *op, const struct 
         TRY(onnx_tensor(cx, l->gamma, NULL, &gamma));
     if (l->beta)
         TRY(onnx_tensor(cx, l->beta, NULL, &beta));
-    TRY(onnx_emit(cx, (struct build_spec){.op = op, .name = cx->label, BUILD_IN(l->x, inside ? gamma : IR_NONE, inside ? beta : IR_NONE),
-                                          .params = {BUILD_F32("epsilon", l->epsilon), BUILD_U32S("axes", l->n_axes, l->axes)}}, ret));
+    TRY(onnx_emit(
+        cx,
+        (struct build_spec){ .op = op,
+                             .name = cx->label,
+                             BUILD_IN(l->x, inside ? gamma : IR_NONE, inside ? beta : IR_NONE),
+                             .params = { BUILD_F32("epsilon", l->epsilon), BUILD_U32S("axes", l->n_axes, l->axes) } },
+        ret));
     if (!inside && gamma != IR_NONE)
         TRY(step(cx, MUL, *ret, gamma, ret));
     if (!inside && beta != IR_NONE)
@@ -199,7 +221,10 @@ static enum status layer_statistics(struct onnx_cx *cx, const struct onnx_node *
     uint32_t mean, d, k;
     if (!onnx_wants(n, 1) && !onnx_wants(n, 2))
         return ST_OK;
-    struct build_spec s = {.op = "ReduceMean", .name = onnx_name(cx, "mean"), BUILD_IN(l->x), .params = {BUILD_U32S("axes", l->n_axes, l->axes), BUILD_B8("keep_dims", 1)}};
+    struct build_spec s = { .op = "ReduceMean",
+                            .name = onnx_name(cx, "mean"),
+                            BUILD_IN(l->x),
+                            .params = { BUILD_U32S("axes", l->n_axes, l->axes), BUILD_B8("keep_dims", 1) } };
     TRY(build_node(B, &s, &mean));
     TRY(onnx_out(cx, n, 1, mean, NULL));
     TRY(step(cx, SUB, l->x, mean, &d));
@@ -291,12 +316,19 @@ static enum status convert_lrn(struct onnx_cx *cx, const struct onnx_node *n)
     uint32_t x, y;
     int64_t size = onnx_attr_int(cx, n, "size", 1);
     TRY(onnx_in(cx, n, 0, &v));
-    REFUSE_WHEN(size < 1 || size % 2 == 0, "\"size\" is %lld; odd sizes, the same to both sides, are supported", (long long)size);
+    REFUSE_WHEN(size < 1 || size % 2 == 0, "\"size\" is %lld; odd sizes, the same to both sides, are supported",
+                (long long)size);
     TRY(onnx_in_last(cx, n, 0, &x));
-    TRY(build_node(B, &(struct build_spec){.op = "Lrn", .name = cx->label, BUILD_IN(x),
-                                           .params = {BUILD_F32("alpha", onnx_attr_float(cx, n, "alpha", 1e-4f) / (float)size),
-                                                      BUILD_F32("beta", onnx_attr_float(cx, n, "beta", 0.75f)), BUILD_F32("bias", onnx_attr_float(cx, n, "bias", 1)),
-                                                      BUILD_I32("radius", (size - 1) / 2)}}, &y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){ .op = "Lrn",
+                              .name = cx->label,
+                              BUILD_IN(x),
+                              .params = { BUILD_F32("alpha", onnx_attr_float(cx, n, "alpha", 1e-4f) / (float)size),
+                                          BUILD_F32("beta", onnx_attr_float(cx, n, "beta", 0.75f)),
+                                          BUILD_F32("bias", onnx_attr_float(cx, n, "bias", 1)),
+                                          BUILD_I32("radius", (size - 1) / 2) } },
+        &y));
     return onnx_out_last(cx, n, 0, y);
 }
 
@@ -310,7 +342,9 @@ static enum status convert_lp_norm(struct onnx_cx *cx, const struct onnx_node *n
     TRY(onnx_tensor(cx, v, v->perm, &x));
     at = onnx_at(v->perm, v->rank, axis);
     if (p == 2) {
-        TRY(build_node(B, &(struct build_spec){.op = "L2Norm", .name = cx->label, BUILD_IN(x), .params = {BUILD_U32("axis", at)}}, &y));
+        TRY(build_node(
+            B, &(struct build_spec){ .op = "L2Norm", .name = cx->label, BUILD_IN(x), .params = { BUILD_U32("axis", at) } },
+            &y));
         return onnx_out(cx, n, 0, y, v->perm);
     }
     REFUSE_WHEN(p != 1, "\"p\" is %lld; 1 and 2 are supported", (long long)p);

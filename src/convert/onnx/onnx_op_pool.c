@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pooling. What QNN's pools do not have (dilation, padding as wide as the window) is made of slices of the padded input, one per tap. */
+/* Pooling. What QNN's pools do not have (dilation, padding as wide as the window) is made of slices of the padded input, one
+ * per tap. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 enum { TAPS_MAX = 256, TAPS_FEW = 16 };
 
 /* Channels last, with at least two spatial dimensions. */
-static enum status pool_input(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, struct onnx_window *w, uint32_t *x)
+static enum status pool_input(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, struct onnx_window *w,
+                              uint32_t *x)
 {
     uint8_t last[MAX_RANK];
     TRY(onnx_window(cx, n, v, NULL, w));
@@ -20,8 +22,12 @@ static enum status pool_input(struct onnx_cx *cx, const struct onnx_node *n, str
     if (w->n > 1)
         return ST_OK;
     uint32_t dims[4] = {v->dims[0], 1, v->dims[2], v->dims[1]};
-    *w = (struct onnx_window){.n = 2, .kernel = {1, w->kernel[0]}, .stride = {1, w->stride[0]}, .dilation = {1, w->dilation[0]},
-                              .pads = {0, 0, w->pads[0], w->pads[1]}, .ceil = w->ceil};
+    *w = (struct onnx_window){ .n = 2,
+                               .kernel = { 1, w->kernel[0] },
+                               .stride = { 1, w->stride[0] },
+                               .dilation = { 1, w->dilation[0] },
+                               .pads = { 0, 0, w->pads[0], w->pads[1] },
+                               .ceil = w->ceil };
     return build_reshape(B, onnx_name(cx, "spatial"), *x, 4, dims, x);
 }
 
@@ -54,7 +60,8 @@ static bool fits_pool(const struct onnx_window *w)
 
 static uint32_t out_size(const struct onnx_window *w, uint32_t k, uint32_t size)
 {
-    uint64_t span = (uint64_t)(w->kernel[k] - 1) * w->dilation[k] + 1, padded = (uint64_t)size + w->pads[2 * k] + w->pads[2 * k + 1];
+    uint64_t span = (uint64_t)(w->kernel[k] - 1) * w->dilation[k] + 1,
+             padded = (uint64_t)size + w->pads[2 * k] + w->pads[2 * k + 1];
     if (span > padded)
         return 0;
     uint64_t room = padded - span, out = room / w->stride[k] + 1;
@@ -67,12 +74,18 @@ static enum status pad_constant(struct onnx_cx *cx, uint32_t x, const uint32_t *
 {
     uint32_t rank = build_desc(B, x)->rank;
     float f = (float)value;
-    return build_node(B, &(struct build_spec){.op = "Pad", .name = onnx_name(cx, "pad"), BUILD_IN(x),
-                                              .params = {BUILD_U32("scheme", 0), BUILD_PAIRS("pad_amount", rank, pads), BUILD_F32("pad_constant_value", f)}}, ret);
+    return build_node(B,
+                      &(struct build_spec){ .op = "Pad",
+                                            .name = onnx_name(cx, "pad"),
+                                            BUILD_IN(x),
+                                            .params = { BUILD_U32("scheme", 0), BUILD_PAIRS("pad_amount", rank, pads),
+                                                        BUILD_F32("pad_constant_value", f) } },
+                      ret);
 }
 
 /* All taps of the window, combined by `op`. */
-static enum status by_slices(struct onnx_cx *cx, uint32_t x, const struct onnx_window *w, const char *op, double padding, uint32_t *ret)
+static enum status by_slices(struct onnx_cx *cx, uint32_t x, const struct onnx_window *w, const char *op, double padding,
+                             uint32_t *ret)
 {
     struct tensor_desc d = *build_desc(B, x);
     uint32_t pads[2 * MAX_RANK] = {0}, out[3], taps = 1, y = IR_NONE, t;
@@ -110,21 +123,29 @@ static enum status by_slices(struct onnx_cx *cx, uint32_t x, const struct onnx_w
 
 /* ---- one dimension after the other ---------------------------------------------------------------------------------- */
 
-/* The maximum along spatial dimension k of x, which is padded already. Positions that are `dilation` apart stand below each other when the dimension is seen as rows of that
- * length, so a plain window over rows finds all maxima, of which those at multiples of the stride are wanted. */
-static enum status max_along(struct onnx_cx *cx, uint32_t x, const struct onnx_window *w, uint32_t k, uint32_t out, uint32_t *ret)
+/* The maximum along spatial dimension k of x, which is padded already. Positions that are `dilation` apart stand below each
+ * other when the dimension is seen as rows of that length, so a plain window over rows finds all maxima, of which those at
+ * multiples of the stride are wanted. */
+static enum status max_along(struct onnx_cx *cx, uint32_t x, const struct onnx_window *w, uint32_t k, uint32_t out,
+                             uint32_t *ret)
 {
     struct tensor_desc d = *build_desc(B, x);
-    uint32_t step = w->dilation[k], rows = d.dims[1 + k] / step, left = rows - w->kernel[k] + 1, before = 1, behind = step, channels = d.dims[d.rank - 1];
+    uint32_t step = w->dilation[k], rows = d.dims[1 + k] / step, left = rows - w->kernel[k] + 1, before = 1, behind = step,
+             channels = d.dims[d.rank - 1];
     int32_t ranges[3 * MAX_RANK];
     for (uint32_t i = 0; i + 1 < d.rank; i++) {
         before *= i < 1 + k ? d.dims[i] : 1;
         behind *= i > 1 + k ? d.dims[i] : 1;
     }
     TRY(build_reshape(B, onnx_name(cx, "rows"), x, 4, (const uint32_t[]){before, rows, behind, channels}, &x));
-    TRY(build_node(B, &(struct build_spec){.op = "PoolMax2d", .name = onnx_name(cx, "along"), BUILD_IN(x),
-                                           .params = {BUILD_U32S("filter_size", 2, ((uint32_t[]){w->kernel[k], 1})), BUILD_U32S("stride", 2, ((uint32_t[]){1, 1})),
-                                                      BUILD_PAIRS("pad_amount", 2, ((uint32_t[4]){0}))}}, &x));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "PoolMax2d",
+                                         .name = onnx_name(cx, "along"),
+                                         BUILD_IN(x),
+                                         .params = { BUILD_U32S("filter_size", 2, ((uint32_t[]){ w->kernel[k], 1 })),
+                                                     BUILD_U32S("stride", 2, ((uint32_t[]){ 1, 1 })),
+                                                     BUILD_PAIRS("pad_amount", 2, ((uint32_t[4]){ 0 })) } },
+                   &x));
     d.dims[1 + k] = left * step;
     TRY(build_reshape(B, onnx_name(cx, "starts"), x, d.rank, d.dims, &x));
     for (uint32_t i = 0; i < d.rank; i++) {
@@ -132,10 +153,16 @@ static enum status max_along(struct onnx_cx *cx, uint32_t x, const struct onnx_w
         ranges[3 * i + 1] = (int32_t)(i == 1 + k ? (out - 1) * w->stride[k] + 1 : d.dims[i]);
         ranges[3 * i + 2] = (int32_t)(i == 1 + k ? w->stride[k] : 1);
     }
-    return build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "strided"), BUILD_IN(x), .params = {BUILD_RANGES("ranges", d.rank, ranges)}}, ret);
+    return build_node(B,
+                      &(struct build_spec){ .op = "StridedSlice",
+                                            .name = onnx_name(cx, "strided"),
+                                            BUILD_IN(x),
+                                            .params = { BUILD_RANGES("ranges", d.rank, ranges) } },
+                      ret);
 }
 
-static enum status max_by_dimension(struct onnx_cx *cx, uint32_t x, const struct onnx_window *w, double padding, uint32_t *ret)
+static enum status max_by_dimension(struct onnx_cx *cx, uint32_t x, const struct onnx_window *w, double padding,
+                                    uint32_t *ret)
 {
     struct tensor_desc d = *build_desc(B, x);
     uint32_t pads[2 * MAX_RANK] = {0}, out[3], cut = 0;
@@ -149,7 +176,8 @@ static enum status max_by_dimension(struct onnx_cx *cx, uint32_t x, const struct
         out[k] = out_size(w, k, d.dims[1 + k]);
         RETURN_IF(!out[k], ST_INVALID_OP, "the window is larger than the padded input");
         uint64_t reach = (uint64_t)(out[k] - 1) * w->stride[k] + (uint64_t)(w->kernel[k] - 1) * w->dilation[k] + 1;
-        uint64_t whole = (reach + w->dilation[k] - 1) / w->dilation[k] * w->dilation[k], have = (uint64_t)d.dims[1 + k] + w->pads[2 * k];
+        uint64_t whole = (reach + w->dilation[k] - 1) / w->dilation[k] * w->dilation[k],
+                 have = (uint64_t)d.dims[1 + k] + w->pads[2 * k];
         REFUSE_WHEN(whole > INT32_MAX, "a window that reaches over %llu elements", (unsigned long long)whole);
         pads[2 + 2 * k] = w->pads[2 * k];
         pads[3 + 2 * k] = whole > have ? (uint32_t)(whole - have) : 0;
@@ -158,7 +186,12 @@ static enum status max_by_dimension(struct onnx_cx *cx, uint32_t x, const struct
         REFUSE_WHEN(whole <= w->pads[2 * k], "a window that sees only padding");
     }
     if (cut)
-        TRY(build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "seen"), BUILD_IN(x), .params = {BUILD_RANGES("ranges", d.rank, ranges)}}, &x));
+        TRY(build_node(B,
+                       &(struct build_spec){ .op = "StridedSlice",
+                                             .name = onnx_name(cx, "seen"),
+                                             BUILD_IN(x),
+                                             .params = { BUILD_RANGES("ranges", d.rank, ranges) } },
+                       &x));
     TRY(pad_constant(cx, x, pads, padding, &x));
     for (uint32_t k = 0; k < w->n; k++)
         TRY(max_along(cx, x, w, k, out[k], &x));
@@ -193,23 +226,31 @@ static enum status convert_max_pool(struct onnx_cx *cx, const struct onnx_node *
     if (!fits_pool(&w)) {
         REFUSE_WHEN(cx->fixed, "the window has dilation");
         double padding = lowest(build_desc(B, x)->type);
-        TRY(tap_count(&w) > TAPS_FEW ? max_by_dimension(cx, x, &w, padding, &y) : by_slices(cx, x, &w, "ElementWiseMaximum", padding, &y));
+        TRY(tap_count(&w) > TAPS_FEW ? max_by_dimension(cx, x, &w, padding, &y)
+                                     : by_slices(cx, x, &w, "ElementWiseMaximum", padding, &y));
         return pool_output(cx, n, v, y);
     }
-    TRY(onnx_emit(cx, (struct build_spec){.op = w.n == 3 ? "PoolMax3d" : "PoolMax2d", .name = cx->label, BUILD_IN(x),
-                                          .params = {BUILD_U32S("filter_size", w.n, w.kernel), BUILD_U32S("stride", w.n, w.stride),
-                                                     BUILD_PAIRS("pad_amount", w.n, w.pads), BUILD_U32("rounding_mode", w.ceil)}}, &y));
+    TRY(onnx_emit(
+        cx,
+        (struct build_spec){ .op = w.n == 3 ? "PoolMax3d" : "PoolMax2d",
+                             .name = cx->label,
+                             BUILD_IN(x),
+                             .params = { BUILD_U32S("filter_size", w.n, w.kernel), BUILD_U32S("stride", w.n, w.stride),
+                                         BUILD_PAIRS("pad_amount", w.n, w.pads), BUILD_U32("rounding_mode", w.ceil) } },
+        &y));
     return pool_output(cx, n, v, y);
 }
 
 /* How many taps of each window count, as a constant of shape [1, spatial…, 1]. */
-static enum status tap_counts(struct onnx_cx *cx, const struct onnx_window *w, const uint32_t *size, bool with_pad, const uint32_t *out, uint32_t *ret)
+static enum status tap_counts(struct onnx_cx *cx, const struct onnx_window *w, const uint32_t *size, bool with_pad,
+                              const uint32_t *out, uint32_t *ret)
 {
     uint32_t dims[MAX_RANK] = {1}, rank = w->n + 2;
     uint64_t n = 1;
     dims[rank - 1] = 1;
     for (uint32_t k = 0; k < w->n; k++)
-        REFUSE_WHEN(__builtin_mul_overflow(n, (uint64_t)(dims[1 + k] = out[k]), &n), "the output has more elements than can be counted");
+        REFUSE_WHEN(__builtin_mul_overflow(n, (uint64_t)(dims[1 + k] = out[k]), &n),
+                    "the output has more elements than can be counted");
     TRY(onnx_charge(cx, "the sizes of windows", n, 2 * sizeof(float)));
     float *counts = arena_array(&cx->arena, float, n);
     RETURN_IF(!counts, ST_NO_MEMORY, "no memory for the sizes of windows");
@@ -229,7 +270,8 @@ static enum status tap_counts(struct onnx_cx *cx, const struct onnx_window *w, c
     return build_const_f32(B, onnx_name(cx, "counts"), rank, dims, counts, ret);
 }
 
-static enum status average_by_slices(struct onnx_cx *cx, uint32_t x, const struct onnx_window *w, bool with_pad, uint32_t *ret)
+static enum status average_by_slices(struct onnx_cx *cx, uint32_t x, const struct onnx_window *w, bool with_pad,
+                                     uint32_t *ret)
 {
     struct tensor_desc d = *build_desc(B, x);
     uint32_t y, counts;
@@ -244,10 +286,15 @@ static enum status average_by_slices(struct onnx_cx *cx, uint32_t x, const struc
 
 static enum status emit_average(struct onnx_cx *cx, uint32_t x, const struct onnx_window *w, bool with_pad, uint32_t *ret)
 {
-    return onnx_emit(cx, (struct build_spec){.op = w->n == 3 ? "PoolAvg3d" : "PoolAvg2d", .name = cx->label, BUILD_IN(x),
-                                             .params = {BUILD_U32S("filter_size", w->n, w->kernel), BUILD_U32S("stride", w->n, w->stride),
-                                                        BUILD_PAIRS("pad_amount", w->n, w->pads), BUILD_B8("count_pad_for_edges", with_pad),
-                                                        BUILD_U32("rounding_mode", w->ceil)}}, ret);
+    return onnx_emit(
+        cx,
+        (struct build_spec){ .op = w->n == 3 ? "PoolAvg3d" : "PoolAvg2d",
+                             .name = cx->label,
+                             BUILD_IN(x),
+                             .params = { BUILD_U32S("filter_size", w->n, w->kernel), BUILD_U32S("stride", w->n, w->stride),
+                                         BUILD_PAIRS("pad_amount", w->n, w->pads), BUILD_B8("count_pad_for_edges", with_pad),
+                                         BUILD_U32("rounding_mode", w->ceil) } },
+        ret);
 }
 
 static enum status convert_average_pool(struct onnx_cx *cx, const struct onnx_node *n)
@@ -280,9 +327,14 @@ static enum status convert_lp_pool(struct onnx_cx *cx, const struct onnx_node *n
     TRY(pool_input(cx, n, v, &w, &x));
     RETURN_IF(!(p > 0), ST_INVALID_OP, "\"p\" is %g; more than 0 is expected", p);
     if (p == 2 && fits_pool(&w) && w.n == 2 && !w.ceil) {
-        TRY(build_node(B, &(struct build_spec){.op = "L2Pool2d", .name = cx->label, BUILD_IN(x),
-                                               .params = {BUILD_U32S("filter_size", 2, w.kernel), BUILD_U32S("stride", 2, w.stride),
-                                                          BUILD_PAIRS("pad_amount", 2, w.pads)}}, &y));
+        TRY(build_node(
+            B,
+            &(struct build_spec){ .op = "L2Pool2d",
+                                  .name = cx->label,
+                                  BUILD_IN(x),
+                                  .params = { BUILD_U32S("filter_size", 2, w.kernel), BUILD_U32S("stride", 2, w.stride),
+                                              BUILD_PAIRS("pad_amount", 2, w.pads) } },
+            &y));
         return pool_output(cx, n, v, y);
     }
     enum dtype type = build_desc(B, x)->type;
@@ -313,8 +365,12 @@ static enum status convert_global(struct onnx_cx *cx, const struct onnx_node *n)
         TRY(build_scalar(B, onnx_name(cx, "p"), type, p, &k));
         TRY(build_binary(B, "ElementWisePower", onnx_name(cx, "power"), x, k, &x));
     }
-    TRY(onnx_emit(cx, (struct build_spec){.op = onnx_row_arg(n), .name = cx->label, BUILD_IN(x),
-                                          .params = {BUILD_U32S("axes", v->rank - 2u, axes), BUILD_B8("keep_dims", 1)}}, &y));
+    TRY(onnx_emit(cx,
+                  (struct build_spec){ .op = onnx_row_arg(n),
+                                       .name = cx->label,
+                                       BUILD_IN(x),
+                                       .params = { BUILD_U32S("axes", v->rank - 2u, axes), BUILD_B8("keep_dims", 1) } },
+                  &y));
     if (lp) {
         TRY(build_scalar(B, onnx_name(cx, "root"), type, 1 / p, &k));
         TRY(build_binary(B, "ElementWisePower", onnx_name(cx, "rooted"), y, k, &y));

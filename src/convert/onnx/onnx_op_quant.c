@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantization. Constant scales and zero points become encodings of tensors; where they are computed at run time the arithmetic is written out.
+/* Quantization. Constant scales and zero points become encodings of tensors; where they are computed at run time the
+ * arithmetic is written out.
  *
- *     x -> QuantizeLinear -> DequantizeLinear -> Conv -> QuantizeLinear        becomes        x -> Quantize -> Conv2d (fixed point)
+ *     x -> QuantizeLinear -> DequantizeLinear -> Conv -> QuantizeLinear        becomes        x -> Quantize -> Conv2d (fixed
+ * point)
  */
 #include <math.h>
 #include <string.h>
@@ -9,8 +11,8 @@
 #include "convert/onnx/onnx.h"
 
 static const enum dtype fixed_of[DT_COUNT] = {
-    [DT_U8] = DT_UQ8, [DT_I8] = DT_SQ8, [DT_U16] = DT_UQ16, [DT_I16] = DT_SQ16, [DT_I32] = DT_SQ32, [DT_U32] = DT_UQ32, [DT_SQ4] = DT_SQ4, [DT_UQ4] = DT_UQ4,
-    [DT_SQ2] = DT_SQ2, [DT_UQ2] = DT_UQ2,
+    [DT_U8] = DT_UQ8,   [DT_I8] = DT_SQ8,  [DT_U16] = DT_UQ16, [DT_I16] = DT_SQ16, [DT_I32] = DT_SQ32,
+    [DT_U32] = DT_UQ32, [DT_SQ4] = DT_SQ4, [DT_UQ4] = DT_UQ4,  [DT_SQ2] = DT_SQ2,  [DT_UQ2] = DT_UQ2,
 };
 
 /* Scale, zero point and axis of a node, as far as they are constants. */
@@ -26,17 +28,21 @@ static bool plain_const(const struct onnx_value *v)
 }
 
 /* The encoding for a tensor of `rank` dimensions; false when it cannot be one. */
-static bool encoding(struct onnx_cx *cx, const struct params *p, uint32_t rank, const uint32_t *dims, struct tensor_desc *ret)
+static bool encoding(struct onnx_cx *cx, const struct params *p, uint32_t rank, const uint32_t *dims,
+                     struct tensor_desc *ret)
 {
     if (!plain_const(p->scale) || (p->zero && !plain_const(p->zero)) || p->block || !fixed_of[p->type])
         return false;
     uint64_t n = onnx_count(p->scale);
     int64_t axis = p->axis < 0 ? p->axis + rank : p->axis;
-    if (n == 0 || n > UINT32_MAX || (p->zero && onnx_count(p->zero) != n) || (n > 1 && (axis < 0 || axis >= rank || dims[axis] != n)))
+    if (n == 0 || n > UINT32_MAX || (p->zero && onnx_count(p->zero) != n) ||
+        (n > 1 && (axis < 0 || axis >= rank || dims[axis] != n)))
         return false;
     ret->type = fixed_of[p->type];
-    ret->q = (struct quant){.kind = Q_TENSOR, .definition = 1, .scale = (float)number_get(p->scale->stored, p->scale->data, 0),
-                            .offset = p->zero ? (int32_t)-number_get_int(p->zero->stored, p->zero->data, 0) : 0};
+    ret->q = (struct quant){ .kind = Q_TENSOR,
+                             .definition = 1,
+                             .scale = (float)number_get(p->scale->stored, p->scale->data, 0),
+                             .offset = p->zero ? (int32_t)-number_get_int(p->zero->stored, p->zero->data, 0) : 0 };
     if (n == 1)
         return ret->q.scale > 0;
     float *scales = arena_array(&cx->arena, float, n);
@@ -49,14 +55,17 @@ static bool encoding(struct onnx_cx *cx, const struct params *p, uint32_t rank, 
         if (!(scales[i] > 0))
             return false;
     }
-    ret->q = (struct quant){.kind = Q_AXIS, .definition = 1, .axis = (int32_t)axis, .n = (uint32_t)n, .scales = scales, .offsets = offsets};
+    ret->q = (struct quant){
+        .kind = Q_AXIS, .definition = 1, .axis = (int32_t)axis, .n = (uint32_t)n, .scales = scales, .offsets = offsets
+    };
     return true;
 }
 
 /* ---- arithmetic written out --------------------------------------------------------------------------------------- */
 
 /* Scale or zero point in a shape that broadcasts with x. Blocks are repeated along their axis. */
-static enum status spread(struct onnx_cx *cx, struct onnx_value *v, const struct onnx_value *x, const struct params *p, uint32_t *ret)
+static enum status spread(struct onnx_cx *cx, struct onnx_value *v, const struct onnx_value *x, const struct params *p,
+                          uint32_t *ret)
 {
     uint32_t dims[MAX_RANK], axis, t;
     TRY(onnx_tensor(cx, v, NULL, &t));
@@ -69,7 +78,8 @@ static enum status spread(struct onnx_cx *cx, struct onnx_value *v, const struct
             dims[i] = i == axis ? v->dims[0] : 1;
         return build_reshape(B, onnx_name(cx, "channels"), *ret, x->rank, dims, ret);
     }
-    RETURN_IF(v->rank != x->rank || p->block < 1, ST_INVALID_OP, "a scale of rank %u for an input of rank %u", v->rank, x->rank);
+    RETURN_IF(v->rank != x->rank || p->block < 1, ST_INVALID_OP, "a scale of rank %u for an input of rank %u", v->rank,
+              x->rank);
     uint32_t wide[MAX_RANK + 1], times[MAX_RANK + 1], k = 0;
     REFUSE_WHEN(x->rank == MAX_RANK, "block scales of rank %d", MAX_RANK);
     for (uint32_t i = 0; i < x->rank; i++) {
@@ -81,10 +91,15 @@ static enum status spread(struct onnx_cx *cx, struct onnx_value *v, const struct
             wide[k++] = 1;
         }
     }
-    RETURN_IF(dims[axis] != x->dims[axis], ST_NOT_SUPPORTED, "%u blocks of %lld do not make the %u elements of the axis", v->dims[axis], (long long)p->block,
-              x->dims[axis]);
+    RETURN_IF(dims[axis] != x->dims[axis], ST_NOT_SUPPORTED, "%u blocks of %lld do not make the %u elements of the axis",
+              v->dims[axis], (long long)p->block, x->dims[axis]);
     TRY(build_reshape(B, onnx_name(cx, "blocks"), *ret, k, wide, ret));
-    TRY(build_node(B, &(struct build_spec){.op = "Tile", .name = onnx_name(cx, "repeated"), BUILD_IN(*ret), .params = {BUILD_U32S("multiples", k, times)}}, ret));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "Tile",
+                                         .name = onnx_name(cx, "repeated"),
+                                         BUILD_IN(*ret),
+                                         .params = { BUILD_U32S("multiples", k, times) } },
+                   ret));
     return build_reshape(B, onnx_name(cx, "spread"), *ret, x->rank, dims, ret);
 }
 
@@ -117,8 +132,13 @@ static enum status quantize_written(struct onnx_cx *cx, struct onnx_value *v, co
         TRY(spread(cx, p->zero, v, p, &z));
         TRY(build_binary(B, "ElementWiseAdd", onnx_name(cx, "shifted"), x, z, &x));
     }
-    TRY(build_node(B, &(struct build_spec){.op = "ReluMinMax", .name = onnx_name(cx, "clamped"), BUILD_IN(x),
-                                           .params = {BUILD_F32("min_value", dtype_min(p->type)), BUILD_F32("max_value", dtype_max(p->type))}}, &x));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "ReluMinMax",
+                                         .name = onnx_name(cx, "clamped"),
+                                         BUILD_IN(x),
+                                         .params = { BUILD_F32("min_value", dtype_min(p->type)),
+                                                     BUILD_F32("max_value", dtype_max(p->type)) } },
+                   &x));
     if (dtype_bits(p->type) < 8) /* a float cannot be packed at once */
         TRY(onnx_cast(cx, "byte", x, dtype_kind(p->type) == DK_SFIXED ? DT_I8 : DT_U8, &x));
     return onnx_cast(cx, "stored", x, p->type, ret);
@@ -126,7 +146,8 @@ static enum status quantize_written(struct onnx_cx *cx, struct onnx_value *v, co
 
 /* ---- views -------------------------------------------------------------------------------------------------------- */
 
-/* v, seen as real numbers. Constants and tensors that carry the encoding already cost nothing; anything else goes through one node or is written out. */
+/* v, seen as real numbers. Constants and tensors that carry the encoding already cost nothing; anything else goes through
+ * one node or is written out. */
 static enum status dequantized(struct onnx_cx *cx, struct onnx_value *v, const struct params *p, struct onnx_value **ret)
 {
     struct tensor_desc d = {0};
@@ -157,7 +178,9 @@ static enum status dequantized(struct onnx_cx *cx, struct onnx_value *v, const s
             d.q = want;
             struct tensor_desc out = {.type = d.type, .q = d.q};
             TRY(onnx_stored(cx, v, v->perm, &t));
-            TRY(build_node(B, &(struct build_spec){.op = "Cast", .name = onnx_name(cx, "encoded"), BUILD_IN(t), .out = &out}, &r->tensor));
+            TRY(build_node(B,
+                           &(struct build_spec){ .op = "Cast", .name = onnx_name(cx, "encoded"), BUILD_IN(t), .out = &out },
+                           &r->tensor));
             return ST_OK;
         }
     }
@@ -219,9 +242,11 @@ static enum status convert_quantize(struct onnx_cx *cx, const struct onnx_node *
         struct onnx_value *r = onnx_find(cx, n->out[0]);
         r->view = false;
     } else {
-        bool fixed = v->view && v->tensor != IR_NONE && have->q.kind == Q_TENSOR && d.q.kind == Q_TENSOR && dtype_bits(have->type) <= 16 && dtype_bits(have->type) >= 8;
+        bool fixed = v->view && v->tensor != IR_NONE && have->q.kind == Q_TENSOR && d.q.kind == Q_TENSOR &&
+                     dtype_bits(have->type) <= 16 && dtype_bits(have->type) >= 8;
         TRY(fixed ? onnx_stored(cx, v, v->perm, &x) : onnx_tensor(cx, v, v->perm, &x));
-        TRY(build_node(B, &(struct build_spec){.op = fixed ? "Convert" : "Quantize", .name = cx->label, BUILD_IN(x), .out = &d}, &y));
+        TRY(build_node(
+            B, &(struct build_spec){ .op = fixed ? "Convert" : "Quantize", .name = cx->label, BUILD_IN(x), .out = &d }, &y));
         TRY(onnx_out(cx, n, 0, y, v->perm));
     }
     onnx_out_type(cx, n, 0, p.type);
@@ -241,7 +266,8 @@ static bool quantize_encoding(struct onnx_cx *cx, const struct onnx_node *n, str
         return false;
     p.type = quantized_type(cx, n, &p);
     *ret = (struct tensor_desc){0};
-    return onnx_count(p.scale) == 1 && encoding(cx, &p, 0, NULL, ret) && dtype_bits(ret->type) >= 8 && dtype_bits(ret->type) <= 16;
+    return onnx_count(p.scale) == 1 && encoding(cx, &p, 0, NULL, ret) && dtype_bits(ret->type) >= 8 &&
+           dtype_bits(ret->type) <= 16;
 }
 
 /* The only reader of a value at the top of the model, or NULL. */
@@ -291,7 +317,8 @@ bool onnx_fixed_inputs(struct onnx_cx *cx, const struct onnx_node *n)
 
 /* ---- QLinear and Integer ------------------------------------------------------------------------------------------ */
 
-static enum status quantized_operand(struct onnx_cx *cx, const struct onnx_node *n, uint32_t at, int64_t axis, struct onnx_value **ret, struct params *p)
+static enum status quantized_operand(struct onnx_cx *cx, const struct onnx_node *n, uint32_t at, int64_t axis,
+                                     struct onnx_value **ret, struct params *p)
 {
     struct onnx_value *v;
     TRY(onnx_in(cx, n, at, &v));
@@ -303,19 +330,22 @@ static enum status quantized_operand(struct onnx_cx *cx, const struct onnx_node 
 }
 
 /* The int32 bias of QLinearConv has the scale of the products. */
-static enum status quantized_bias(struct onnx_cx *cx, const struct onnx_node *n, const struct params *x, const struct params *w, struct onnx_value **ret)
+static enum status quantized_bias(struct onnx_cx *cx, const struct onnx_node *n, const struct params *x,
+                                  const struct params *w, struct onnx_value **ret)
 {
     struct onnx_value *b;
     *ret = NULL;
     TRY(onnx_in_opt(cx, n, 8, &b));
     if (!b)
         return ST_OK;
-    REFUSE_WHEN(!plain_const(x->scale) || !plain_const(w->scale), "scales are computed at run time; with a bias they must be constants of the model");
+    REFUSE_WHEN(!plain_const(x->scale) || !plain_const(w->scale),
+                "scales are computed at run time; with a bias they must be constants of the model");
     uint64_t k = onnx_count(w->scale);
     float *scales = arena_array(&cx->b.g->arena, float, k);
     RETURN_IF(!scales, ST_NO_MEMORY, "no memory for an encoding");
     for (uint64_t i = 0; i < k; i++)
-        scales[i] = (float)(number_get(x->scale->stored, x->scale->data, 0) * number_get(w->scale->stored, w->scale->data, i));
+        scales[i] =
+            (float)(number_get(x->scale->stored, x->scale->data, 0) * number_get(w->scale->stored, w->scale->data, i));
     struct onnx_value *s = arena_new(&cx->arena, struct onnx_value);
     RETURN_IF(!s, ST_NO_MEMORY, "no memory for a value");
     *s = *w->scale;
@@ -379,7 +409,8 @@ static enum status convert_qlinear_matmul(struct onnx_cx *cx, const struct onnx_
 }
 
 /* x less its zero point, as float: exact for 8 bits. */
-static enum status centered(struct onnx_cx *cx, const struct onnx_node *n, uint32_t at, uint32_t zero_at, int64_t axis, struct onnx_value **ret)
+static enum status centered(struct onnx_cx *cx, const struct onnx_node *n, uint32_t at, uint32_t zero_at, int64_t axis,
+                            struct onnx_value **ret)
 {
     struct onnx_value *v, *z, *r = arena_new(&cx->arena, struct onnx_value), one = {.type = DT_F32};
     uint32_t x, t;
@@ -393,7 +424,9 @@ static enum status centered(struct onnx_cx *cx, const struct onnx_node *n, uint3
         TRY(spread(cx, z, v, &p, &t));
         TRY(build_binary(B, "ElementWiseSubtract", onnx_name(cx, "centered"), x, t, &x));
     }
-    *r = (struct onnx_value){.name = v->name, .type = DT_F32, .stored = DT_F32, .tensor = x, .real = IR_NONE, .rank = v->rank};
+    *r = (struct onnx_value){
+        .name = v->name, .type = DT_F32, .stored = DT_F32, .tensor = x, .real = IR_NONE, .rank = v->rank
+    };
     memcpy(r->dims, v->dims, sizeof(r->dims));
     perm_identity(r->perm, MAX_RANK);
     *ret = r;
@@ -422,7 +455,9 @@ static enum status convert_dynamic_quantize(struct onnx_cx *cx, const struct onn
     TRY(onnx_tensor(cx, v, NULL, &x));
     for (uint32_t i = 0; i < v->rank; i++)
         axes[i] = i;
-    struct build_spec s = {.op = "ReduceMin", .name = onnx_name(cx, "least"), BUILD_IN(x), .params = {BUILD_U32S("axes", v->rank, axes)}};
+    struct build_spec s = {
+        .op = "ReduceMin", .name = onnx_name(cx, "least"), BUILD_IN(x), .params = { BUILD_U32S("axes", v->rank, axes) }
+    };
     TRY(build_node(B, &s, &lo));
     s.op = "ReduceMax";
     s.name = onnx_name(cx, "most");
@@ -435,7 +470,12 @@ static enum status convert_dynamic_quantize(struct onnx_cx *cx, const struct onn
     TRY(build_binary(B, "ElementWiseDivide", onnx_name(cx, "scale"), scale, k, &scale));
     TRY(build_unary(B, "ElementWiseNeg", onnx_name(cx, "minus"), lo, &z));
     TRY(build_binary(B, "ElementWiseDivide", onnx_name(cx, "position"), z, scale, &z));
-    TRY(build_node(B, &(struct build_spec){.op = "ReluMinMax", .name = onnx_name(cx, "limited"), BUILD_IN(z), .params = {BUILD_F32("min_value", 0), BUILD_F32("max_value", 255)}}, &z));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "ReluMinMax",
+                                         .name = onnx_name(cx, "limited"),
+                                         BUILD_IN(z),
+                                         .params = { BUILD_F32("min_value", 0), BUILD_F32("max_value", 255) } },
+                   &z));
     TRY(build_unary(B, "ElementWiseRound", onnx_name(cx, "zero_point"), z, &z));
     TRY(onnx_cast(cx, "zero_type", z, DT_U8, &z));
     sv = (struct onnx_value){.name = "scale", .type = DT_F32, .stored = DT_F32, .tensor = scale, .real = IR_NONE};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LSTM, GRU and RNN, one QNN layer per direction. Weights of a direction and gate are rows of the source's tensors: constants are cut in place,
- * others by slices. A plain RNN is a GRU whose update gate is held shut and whose reset gate is held open. */
+/* LSTM, GRU and RNN, one QNN layer per direction. Weights of a direction and gate are rows of the source's tensors:
+ * constants are cut in place, others by slices. A plain RNN is a GRU whose update gate is held shut and whose reset gate is
+ * held open. */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
@@ -17,7 +18,8 @@ struct layer {
 static enum status rows(struct onnx_cx *cx, struct onnx_value *v, uint32_t d, uint32_t from, uint32_t count, uint32_t *ret)
 {
     uint32_t columns = v->rank == 3 ? v->dims[2] : 1, dims[2] = {count, columns}, rank = v->rank - 1u, t;
-    RETURN_IF(v->rank < 2 || d >= v->dims[0] || from + count > v->dims[1], ST_INVALID_OP, "weights or biases have the wrong shape");
+    RETURN_IF(v->rank < 2 || d >= v->dims[0] || from + count > v->dims[1], ST_INVALID_OP,
+              "weights or biases have the wrong shape");
     if (onnx_is_const(v) && !v->view && onnx_inner_type(v->stored) == v->stored) {
         struct tensor_desc desc = {.type = v->stored, .rank = (uint8_t)rank, .dims = {count, columns}};
         const char *data = (const char *)v->data + ((uint64_t)d * v->dims[1] + from) * columns * (dtype_bits(v->stored) / 8);
@@ -25,7 +27,12 @@ static enum status rows(struct onnx_cx *cx, struct onnx_value *v, uint32_t d, ui
     }
     TRY(onnx_tensor(cx, v, NULL, &t));
     int32_t ranges[9] = {(int32_t)d, (int32_t)d + 1, 1, (int32_t)from, (int32_t)(from + count), 1, 0, (int32_t)columns, 1};
-    TRY(build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "part"), BUILD_IN(t), .params = {BUILD_RANGES("ranges", v->rank, ranges)}}, &t));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "StridedSlice",
+                                         .name = onnx_name(cx, "part"),
+                                         BUILD_IN(t),
+                                         .params = { BUILD_RANGES("ranges", v->rank, ranges) } },
+                   &t));
     return build_reshape(B, onnx_name(cx, "gate"), t, rank, dims, ret);
 }
 
@@ -47,11 +54,17 @@ static enum status state(struct onnx_cx *cx, const struct layer *l, struct onnx_
     static const uint8_t swap[3] = {1, 0, 2};
     if (!v)
         return zeros(cx, l, 2, dims, ret);
-    RETURN_IF(v->rank != 3 || onnx_count(v) != (uint64_t)l->directions * l->batch * l->hidden, ST_INVALID_OP, "an initial state has the wrong shape");
+    RETURN_IF(v->rank != 3 || onnx_count(v) != (uint64_t)l->directions * l->batch * l->hidden, ST_INVALID_OP,
+              "an initial state has the wrong shape");
     TRY(onnx_tensor(cx, v, l->batch_first ? swap : NULL, &t));
     int32_t ranges[9] = {(int32_t)d, (int32_t)d + 1, 1, 0, (int32_t)l->batch, 1, 0, (int32_t)l->hidden, 1};
     if (l->directions > 1)
-        TRY(build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "state"), BUILD_IN(t), .params = {BUILD_RANGES("ranges", 3, ranges)}}, &t));
+        TRY(build_node(B,
+                       &(struct build_spec){ .op = "StridedSlice",
+                                             .name = onnx_name(cx, "state"),
+                                             BUILD_IN(t),
+                                             .params = { BUILD_RANGES("ranges", 3, ranges) } },
+                       &t));
     return build_reshape(B, onnx_name(cx, "initial"), t, 2, dims, ret);
 }
 
@@ -92,13 +105,15 @@ static enum status begin(struct onnx_cx *cx, const struct onnx_node *n, uint32_t
     TRY(onnx_in(cx, n, 2, &l->r));
     TRY(onnx_in_opt(cx, n, 3, &l->b));
     TRY(onnx_in_opt(cx, n, 5, &l->h));
-    RETURN_IF(l->x->rank != 3 || l->w->rank != 3 || l->r->rank != 3, ST_INVALID_OP, "the input and the weights must have rank 3");
+    RETURN_IF(l->x->rank != 3 || l->w->rank != 3 || l->r->rank != 3, ST_INVALID_OP,
+              "the input and the weights must have rank 3");
     l->directions = l->w->dims[0];
     l->hidden = l->r->dims[2];
     l->input = l->x->dims[2];
     l->steps = l->x->dims[l->batch_first ? 1 : 0];
     l->batch = l->x->dims[l->batch_first ? 0 : 1];
-    RETURN_IF(l->directions < 1 || l->directions > 2 || l->w->dims[1] != gates * l->hidden, ST_INVALID_OP, "the weights have the wrong shape");
+    RETURN_IF(l->directions < 1 || l->directions > 2 || l->w->dims[1] != gates * l->hidden, ST_INVALID_OP,
+              "the weights have the wrong shape");
     TRY(onnx_tensor(cx, l->x, l->batch_first ? swap : NULL, &l->in));
     l->type = onnx_inner_type(l->x->type);
     l->varied = is_varied(cx, n, l->steps);
@@ -127,7 +142,8 @@ static enum status input_of(struct onnx_cx *cx, const struct onnx_node *n, const
 }
 
 /* From what a layer gave for all steps to what lies inside the sequences. */
-static enum status keep_lengths(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d, uint32_t *all, uint32_t *h)
+static enum status keep_lengths(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d,
+                                uint32_t *all, uint32_t *h)
 {
     uint32_t first;
     if (!l->varied)
@@ -142,7 +158,8 @@ static enum status keep_lengths(struct onnx_cx *cx, const struct onnx_node *n, c
 }
 
 /* Per direction [batch, size]; joined [directions, batch, size], or with the batch first. */
-static enum status out_state(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t i, const uint32_t *t)
+static enum status out_state(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t i,
+                             const uint32_t *t)
 {
     static const uint8_t swap[3] = {1, 0, 2};
     uint32_t part[2], y, dims[3] = {1, l->batch, l->hidden};
@@ -152,7 +169,12 @@ static enum status out_state(struct onnx_cx *cx, const struct onnx_node *n, cons
         TRY(build_reshape(B, onnx_name(cx, "last"), t[d], 3, dims, &part[d]));
     y = part[0];
     if (l->directions == 2)
-        TRY(build_node(B, &(struct build_spec){.op = "Concat", .name = onnx_name(cx, "directions"), BUILD_IN(part[0], part[1]), .params = {BUILD_U32("axis", 0)}}, &y));
+        TRY(build_node(B,
+                       &(struct build_spec){ .op = "Concat",
+                                             .name = onnx_name(cx, "directions"),
+                                             BUILD_IN(part[0], part[1]),
+                                             .params = { BUILD_U32("axis", 0) } },
+                       &y));
     return onnx_out(cx, n, i, y, l->batch_first ? swap : NULL);
 }
 
@@ -167,7 +189,12 @@ static enum status out_sequence(struct onnx_cx *cx, const struct onnx_node *n, c
         TRY(build_reshape(B, onnx_name(cx, "sequence"), t[d], 4, dims, &part[d]));
     y = part[0];
     if (l->directions == 2)
-        TRY(build_node(B, &(struct build_spec){.op = "Concat", .name = onnx_name(cx, "directions"), BUILD_IN(part[0], part[1]), .params = {BUILD_U32("axis", 1)}}, &y));
+        TRY(build_node(B,
+                       &(struct build_spec){ .op = "Concat",
+                                             .name = onnx_name(cx, "directions"),
+                                             BUILD_IN(part[0], part[1]),
+                                             .params = { BUILD_U32("axis", 1) } },
+                       &y));
     return onnx_out(cx, n, 0, y, l->batch_first ? batch_first : NULL);
 }
 
@@ -182,13 +209,16 @@ static enum status gate_bias(struct onnx_cx *cx, const struct layer *l, uint32_t
     if (!l->b)
         return zeros(cx, l, 1, dims, ret);
     if (onnx_is_const(l->b) && !l->b->view) {
-        RETURN_IF(l->b->rank != 2 || l->b->dims[1] != 2 * l->gates * l->hidden || d >= l->b->dims[0], ST_INVALID_OP, "the bias has the wrong shape");
+        RETURN_IF(l->b->rank != 2 || l->b->dims[1] != 2 * l->gates * l->hidden || d >= l->b->dims[0], ST_INVALID_OP,
+                  "the bias has the wrong shape");
         struct tensor_desc desc = {.type = l->type, .rank = 1, .dims = {l->hidden}};
         void *sum = arena_alloc(&cx->b.g->arena, desc_bytes(&desc));
         RETURN_IF(!sum, ST_NO_MEMORY, "no memory for a bias");
         for (uint64_t i = 0; i < l->hidden; i++) {
-            uint64_t at = (uint64_t)d * l->b->dims[1] + (uint64_t)gate * l->hidden + i, second = at + (uint64_t)l->gates * l->hidden;
-            number_put(l->type, sum, i, number_get(l->b->stored, l->b->data, at) + number_get(l->b->stored, l->b->data, second));
+            uint64_t at = (uint64_t)d * l->b->dims[1] + (uint64_t)gate * l->hidden + i,
+                     second = at + (uint64_t)l->gates * l->hidden;
+            number_put(l->type, sum, i,
+                       number_get(l->b->stored, l->b->data, at) + number_get(l->b->stored, l->b->data, second));
         }
         return build_const(B, onnx_name(cx, "bias"), &desc, sum, true, ret);
     }
@@ -197,7 +227,8 @@ static enum status gate_bias(struct onnx_cx *cx, const struct layer *l, uint32_t
     return build_binary(B, "ElementWiseAdd", onnx_name(cx, "bias"), a, b, ret);
 }
 
-static enum status lstm_direction(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d, uint32_t *ret)
+static enum status lstm_direction(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d,
+                                  uint32_t *ret)
 {
     static const uint8_t gate_order[4] = {GATE_F, GATE_C, GATE_O, GATE_I}; /* of the ports */
     static const uint8_t wx[4] = {1, 2, 3, 16}, wh[4] = {4, 5, 6, 17}, bias[4] = {7, 8, 9, 21};
@@ -218,8 +249,15 @@ static enum status lstm_direction(struct onnx_cx *cx, const struct onnx_node *n,
         TRY(rows(cx, l->p, d, 2 * l->hidden, l->hidden, &in[19]));
         TRY(rows(cx, l->p, d, l->hidden, l->hidden, &in[20]));
     }
-    return build_node(B, &(struct build_spec){.op = "Lstm", .name = cx->label, .in = in, .n_in = 25, .n_out = 3,
-                                              .params = {BUILD_U32("direction", runs_back(cx, n, l, d)), BUILD_B8("time_major", 1)}}, ret);
+    return build_node(
+        B,
+        &(struct build_spec){ .op = "Lstm",
+                              .name = cx->label,
+                              .in = in,
+                              .n_in = 25,
+                              .n_out = 3,
+                              .params = { BUILD_U32("direction", runs_back(cx, n, l, d)), BUILD_B8("time_major", 1) } },
+        ret);
 }
 
 static enum status convert_lstm(struct onnx_cx *cx, const struct onnx_node *n)
@@ -246,7 +284,8 @@ static enum status convert_lstm(struct onnx_cx *cx, const struct onnx_node *n)
 
 /* ---- GRU and RNN -------------------------------------------------------------------------------------------------- */
 
-static enum status gru_direction(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d, uint32_t *ret)
+static enum status gru_direction(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d,
+                                 uint32_t *ret)
 {
     uint32_t in[14];
     TRY(input_of(cx, n, l, d, &in[0]));
@@ -261,9 +300,18 @@ static enum status gru_direction(struct onnx_cx *cx, const struct onnx_node *n, 
     }
     TRY(state(cx, l, l->h, d, &in[13]));
     struct tensor_desc out[2] = {{.type = DT_NONE}, {.rank = 2}};
-    return build_node(B, &(struct build_spec){.op = "Gru", .name = cx->label, .in = in, .n_in = 14, .n_out = 2, .out = out,
-                                              .params = {BUILD_U32("direction", runs_back(cx, n, l, d)), BUILD_B8("time_major", 1),
-                                                         BUILD_U32("linear_before_reset", onnx_attr_int(cx, n, "linear_before_reset", 0) != 0)}}, ret);
+    return build_node(
+        B,
+        &(struct build_spec){
+            .op = "Gru",
+            .name = cx->label,
+            .in = in,
+            .n_in = 14,
+            .n_out = 2,
+            .out = out,
+            .params = { BUILD_U32("direction", runs_back(cx, n, l, d)), BUILD_B8("time_major", 1),
+                        BUILD_U32("linear_before_reset", onnx_attr_int(cx, n, "linear_before_reset", 0) != 0) } },
+        ret);
 }
 
 static enum status filled(struct onnx_cx *cx, const struct layer *l, double value, uint32_t *ret)
@@ -277,7 +325,8 @@ static enum status filled(struct onnx_cx *cx, const struct layer *l, double valu
 }
 
 /* h = tanh(W x + R h + b): z = sigmoid(-1000) = 0, r = sigmoid(1000) = 1 */
-static enum status rnn_direction(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d, uint32_t *ret)
+static enum status rnn_direction(struct onnx_cx *cx, const struct onnx_node *n, const struct layer *l, uint32_t d,
+                                 uint32_t *ret)
 {
     uint32_t in[14], shape_w[2] = {l->hidden, l->input}, shape_r[2] = {l->hidden, l->hidden};
     TRY(input_of(cx, n, l, d, &in[0]));
@@ -294,8 +343,16 @@ static enum status rnn_direction(struct onnx_cx *cx, const struct onnx_node *n, 
     TRY(gate_bias(cx, l, d, 0, &in[9]));
     TRY(state(cx, l, l->h, d, &in[13]));
     struct tensor_desc out[2] = {{.type = DT_NONE}, {.rank = 2}};
-    return build_node(B, &(struct build_spec){.op = "Gru", .name = cx->label, .in = in, .n_in = 14, .n_out = 2, .out = out,
-                                              .params = {BUILD_U32("direction", runs_back(cx, n, l, d)), BUILD_B8("time_major", 1)}}, ret);
+    return build_node(
+        B,
+        &(struct build_spec){ .op = "Gru",
+                              .name = cx->label,
+                              .in = in,
+                              .n_in = 14,
+                              .n_out = 2,
+                              .out = out,
+                              .params = { BUILD_U32("direction", runs_back(cx, n, l, d)), BUILD_B8("time_major", 1) } },
+        ret);
 }
 
 static enum status convert_gru_rnn(struct onnx_cx *cx, const struct onnx_node *n)

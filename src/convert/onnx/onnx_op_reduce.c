@@ -48,13 +48,19 @@ static enum status begin(struct onnx_cx *cx, const struct onnx_node *n, struct r
     return ST_OK;
 }
 
-static enum status emit(struct onnx_cx *cx, const struct reduction *r, const char *op, const char *name, bool keep, uint32_t x, uint32_t *ret)
+static enum status emit(struct onnx_cx *cx, const struct reduction *r, const char *op, const char *name, bool keep,
+                        uint32_t x, uint32_t *ret)
 {
     *ret = x;
     if (r->n_axes == 0)
         return ST_OK;
-    return onnx_emit(cx, (struct build_spec){.op = op, .name = name, BUILD_IN(x),
-                                             .params = {BUILD_U32S("axes", r->n_axes, r->axes), BUILD_B8("keep_dims", keep)}}, ret);
+    return onnx_emit(
+        cx,
+        (struct build_spec){ .op = op,
+                             .name = name,
+                             BUILD_IN(x),
+                             .params = { BUILD_U32S("axes", r->n_axes, r->axes), BUILD_B8("keep_dims", keep) } },
+        ret);
 }
 
 static enum status end(struct onnx_cx *cx, const struct onnx_node *n, const struct reduction *r, uint32_t y)
@@ -152,7 +158,12 @@ static enum status reverse(struct onnx_cx *cx, uint32_t x, uint32_t axis, uint32
         ranges[3 * i + 1] = i == axis ? -1 : (int32_t)d.dims[i];
         ranges[3 * i + 2] = i == axis ? -1 : 1;
     }
-    return build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "reversed"), BUILD_IN(x), .params = {BUILD_RANGES("ranges", d.rank, ranges)}}, ret);
+    return build_node(B,
+                      &(struct build_spec){ .op = "StridedSlice",
+                                            .name = onnx_name(cx, "reversed"),
+                                            BUILD_IN(x),
+                                            .params = { BUILD_RANGES("ranges", d.rank, ranges) } },
+                      ret);
 }
 
 static enum status convert_arg(struct onnx_cx *cx, const struct onnx_node *n)
@@ -198,8 +209,15 @@ static enum status convert_top_k(struct onnx_cx *cx, const struct onnx_node *n)
         perm[i] = (uint8_t)(i + 1 == v->rank ? axis : i < axis ? i : i + 1);
     TRY(onnx_tensor(cx, v, perm, &x));
     struct tensor_desc d[2] = {{.type = DT_NONE}, {.type = DT_I64}};
-    TRY(build_node(B, &(struct build_spec){.op = "TopK", .name = cx->label, BUILD_IN(x), .n_out = 2, .out = d,
-                                           .params = {BUILD_U32("k", k), BUILD_B8("largest", onnx_attr_int(cx, n, "largest", 1))}}, y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){ .op = "TopK",
+                              .name = cx->label,
+                              BUILD_IN(x),
+                              .n_out = 2,
+                              .out = d,
+                              .params = { BUILD_U32("k", k), BUILD_B8("largest", onnx_attr_int(cx, n, "largest", 1)) } },
+        y));
     TRY(onnx_out(cx, n, 0, y[0], perm));
     onnx_out_type(cx, n, 0, v->type);
     return onnx_out(cx, n, 1, y[1], perm);
@@ -237,9 +255,19 @@ static enum status moved(struct onnx_cx *cx, uint32_t x, uint32_t axis, uint32_t
         ranges[3 * i + 2] = 1;
     }
     pads[2 * axis] = by;
-    TRY(build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "front"), BUILD_IN(x), .params = {BUILD_RANGES("ranges", d.rank, ranges)}}, ret));
-    return build_node(B, &(struct build_spec){.op = "Pad", .name = onnx_name(cx, "moved"), BUILD_IN(*ret),
-                                              .params = {BUILD_U32("scheme", 0), BUILD_PAIRS("pad_amount", d.rank, pads), BUILD_F32("pad_constant_value", 1)}}, ret);
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "StridedSlice",
+                                         .name = onnx_name(cx, "front"),
+                                         BUILD_IN(x),
+                                         .params = { BUILD_RANGES("ranges", d.rank, ranges) } },
+                   ret));
+    return build_node(B,
+                      &(struct build_spec){ .op = "Pad",
+                                            .name = onnx_name(cx, "moved"),
+                                            BUILD_IN(*ret),
+                                            .params = { BUILD_U32("scheme", 0), BUILD_PAIRS("pad_amount", d.rank, pads),
+                                                        BUILD_F32("pad_constant_value", 1) } },
+                      ret);
 }
 
 /* Every round multiplies with what lies twice as far back: after log2(n) of them all that is before is in the product. */

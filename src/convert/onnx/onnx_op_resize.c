@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize and Upsample. Where QNN's Resize means the same, that is used; otherwise every resized axis is a product with a constant matrix of
- * interpolation weights, which is what resizing is. Rows of the matrix follow the text of the ONNX operator. */
+/* Resize and Upsample. Where QNN's Resize means the same, that is used; otherwise every resized axis is a product with a
+ * constant matrix of interpolation weights, which is what resizing is. Rows of the matrix follow the text of the ONNX
+ * operator. */
 #include <math.h>
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
 
 enum mode { NEAREST, LINEAR, CUBIC };
-enum coordinates { HALF_PIXEL, PYTORCH_HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, HALF_PIXEL_SYMMETRIC, TF_CROP_AND_RESIZE, COORDINATES_COUNT };
-static const char *const coordinate_names[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric", "tf_crop_and_resize"};
+enum coordinates {
+    HALF_PIXEL,
+    PYTORCH_HALF_PIXEL,
+    ALIGN_CORNERS,
+    ASYMMETRIC,
+    HALF_PIXEL_SYMMETRIC,
+    TF_CROP_AND_RESIZE,
+    COORDINATES_COUNT
+};
+static const char *const coordinate_names[] = { "half_pixel", "pytorch_half_pixel",   "align_corners",
+                                                "asymmetric", "half_pixel_symmetric", "tf_crop_and_resize" };
 enum rounding { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL, ROUNDING_COUNT };
 static const char *const rounding_names[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
 
@@ -41,7 +51,8 @@ static enum status read_modes(struct onnx_cx *cx, const struct onnx_node *n, str
     r->mode = !strcmp(mode, "nearest") ? NEAREST : !strcmp(mode, "cubic") ? CUBIC : LINEAR;
     r->coordinates = find(coordinate_names, COORDINATES_COUNT, coordinates);
     r->rounding = find(rounding_names, ROUNDING_COUNT, rounding);
-    REFUSE_WHEN(strcmp(mode, "nearest") && strcmp(mode, "linear") && strcmp(mode, "bilinear") && strcmp(mode, "cubic"), "\"mode\" is %s", mode);
+    REFUSE_WHEN(strcmp(mode, "nearest") && strcmp(mode, "linear") && strcmp(mode, "bilinear") && strcmp(mode, "cubic"),
+                "\"mode\" is %s", mode);
     REFUSE_WHEN(r->coordinates == COORDINATES_COUNT, "\"coordinate_transformation_mode\" is %s", coordinates);
     REFUSE_WHEN(r->rounding == ROUNDING_COUNT, "\"nearest_mode\" is %s", rounding);
     r->cubic = onnx_attr_float(cx, n, "cubic_coeff_a", -0.75f);
@@ -52,7 +63,8 @@ static enum status read_modes(struct onnx_cx *cx, const struct onnx_node *n, str
 }
 
 /* One number per named axis. */
-static enum status read_list(struct onnx_cx *cx, const struct onnx_node *n, uint32_t input, const char *name, double **ret, uint32_t *count)
+static enum status read_list(struct onnx_cx *cx, const struct onnx_node *n, uint32_t input, const char *name, double **ret,
+                             uint32_t *count)
 {
     struct onnx_value *v;
     *count = 0;
@@ -94,8 +106,9 @@ static enum status read_sizes(struct onnx_cx *cx, const struct onnx_node *n, con
         TRY(read_list(cx, n, 1, "roi", &roi, &n_roi));
     if (old)
         n_scales = old->n_floats;
-    RETURN_IF((n_scales && n_scales != named) || (n_sizes && n_sizes != named) || (!n_scales && !n_sizes) || (n_roi && n_roi != 2 * named), ST_INVALID_OP,
-              "%u scales and %u sizes for %u axes", n_scales, n_sizes, named);
+    RETURN_IF((n_scales && n_scales != named) || (n_sizes && n_sizes != named) || (!n_scales && !n_sizes) ||
+                  (n_roi && n_roi != 2 * named),
+              ST_INVALID_OP, "%u scales and %u sizes for %u axes", n_scales, n_sizes, named);
     for (uint32_t i = 0; i < v->rank; i++) {
         r->scale[i] = 1;
         r->start[i] = 0;
@@ -105,7 +118,8 @@ static enum status read_sizes(struct onnx_cx *cx, const struct onnx_node *n, con
     for (uint32_t i = 0; i < named; i++) {
         uint32_t k = axes[i];
         double scale = n_sizes ? sizes[i] / v->dims[k] : old ? old->floats[i] : scales[i];
-        double size = n_sizes ? sizes[i] : floor(scale * v->dims[k] * (roi ? roi[named + i] - roi[i] : 1) + (n_scales ? 1e-9 : 0));
+        double size =
+            n_sizes ? sizes[i] : floor(scale * v->dims[k] * (roi ? roi[named + i] - roi[i] : 1) + (n_scales ? 1e-9 : 0));
         REFUSE_WHEN(!(size >= 1) || size > (1 << 24), "dimension %u of the output would have %g elements", k, size);
         r->scale[k] = scale;
         r->size[k] = (uint32_t)size;
@@ -121,7 +135,8 @@ static enum status read_sizes(struct onnx_cx *cx, const struct onnx_node *n, con
 
 static bool qnn_has_it(const struct onnx_value *v, const struct resize *r)
 {
-    if (v->rank < 3 || v->rank > 5 || r->antialias || r->coordinates > ASYMMETRIC || r->size[0] != v->dims[0] || r->size[1] != v->dims[1])
+    if (v->rank < 3 || v->rank > 5 || r->antialias || r->coordinates > ASYMMETRIC || r->size[0] != v->dims[0] ||
+        r->size[1] != v->dims[1])
         return false;
     for (uint32_t i = 2; i < v->rank; i++)
         if (r->scale[i] * v->dims[i] != r->size[i])
@@ -143,10 +158,16 @@ static enum status resize_node(struct onnx_cx *cx, const struct onnx_node *n, st
     }
     for (uint32_t i = 2; i < v->rank; i++)
         d.dims[i - 1] = r->size[i];
-    TRY(onnx_emit(cx, (struct build_spec){.op = "Resize", .name = cx->label, BUILD_IN(x), .out = &d,
-                                          .params = {BUILD_B8("exclude_outside", r->exclude_outside), BUILD_U32("transformation_mode", r->coordinates),
-                                                     BUILD_U32("interpolation_mode", r->mode), BUILD_U32("nearest_mode", r->rounding),
-                                                     BUILD_F32("cubic_coeff", r->cubic)}}, &y));
+    TRY(onnx_emit(cx,
+                  (struct build_spec){
+                      .op = "Resize",
+                      .name = cx->label,
+                      BUILD_IN(x),
+                      .out = &d,
+                      .params = { BUILD_B8("exclude_outside", r->exclude_outside),
+                                  BUILD_U32("transformation_mode", r->coordinates), BUILD_U32("interpolation_mode", r->mode),
+                                  BUILD_U32("nearest_mode", r->rounding), BUILD_F32("cubic_coeff", r->cubic) } },
+                  &y));
     TRY(onnx_out(cx, n, 0, y, last));
     if (!cx->fixed)
         onnx_out_type(cx, n, 0, v->type);
@@ -164,7 +185,8 @@ static double source_position(const struct resize *r, uint32_t axis, uint32_t in
     case ASYMMETRIC: return i / scale;
     case HALF_PIXEL_SYMMETRIC: return in / 2.0 * (1 - out / whole) + (i + 0.5) / scale - 0.5;
     case TF_CROP_AND_RESIZE:
-        return out > 1 ? r->start[axis] * (in - 1) + i * (r->end[axis] - r->start[axis]) * (in - 1) / (out - 1) : 0.5 * (r->start[axis] + r->end[axis]) * (in - 1);
+        return out > 1 ? r->start[axis] * (in - 1) + i * (r->end[axis] - r->start[axis]) * (in - 1) / (out - 1)
+                       : 0.5 * (r->start[axis] + r->end[axis]) * (in - 1);
     default: return (i + 0.5) / scale - 0.5;
     }
 }
@@ -188,7 +210,8 @@ static int64_t nearest(const struct resize *r, double x)
 /* Weights of one output position. Antialiasing stretches the filter when shrinking. */
 static void weights(const struct resize *r, uint32_t axis, uint32_t in, uint32_t i, double *row)
 {
-    double x = source_position(r, axis, in, i), stretch = r->antialias && r->scale[axis] < 1 ? 1 / r->scale[axis] : 1, sum = 0;
+    double x = source_position(r, axis, in, i), stretch = r->antialias && r->scale[axis] < 1 ? 1 / r->scale[axis] : 1,
+           sum = 0;
     if (r->mode == NEAREST) {
         int64_t at = nearest(r, x);
         row[at < 0 ? 0 : at >= in ? in - 1 : at] = 1;
@@ -233,7 +256,12 @@ static enum status resize_axis(struct onnx_cx *cx, const struct resize *r, uint3
     uint32_t row_shape[2] = {1, in}, flat_shape[1] = {out};
     if (flat)
         TRY(build_reshape(B, onnx_name(cx, "row"), *x, 2, row_shape, x));
-    TRY(build_node(B, &(struct build_spec){.op = "MatMul", .name = onnx_name(cx, "interpolate"), BUILD_IN(*x, w), .params = {BUILD_B8("transpose_in1", 1)}}, x));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "MatMul",
+                                         .name = onnx_name(cx, "interpolate"),
+                                         BUILD_IN(*x, w),
+                                         .params = { BUILD_B8("transpose_in1", 1) } },
+                   x));
     if (flat)
         TRY(build_reshape(B, onnx_name(cx, "flat"), *x, 1, flat_shape, x));
     return build_transpose(B, onnx_name(cx, "axis_back"), *x, back, x);
@@ -249,7 +277,11 @@ static enum status gather_axis(struct onnx_cx *cx, const struct resize *r, uint3
         at[i] = (int32_t)(k < 0 ? 0 : k >= in ? in - 1 : k);
     }
     TRY(build_const_i32(B, onnx_name(cx, "positions"), out, at, &index));
-    return build_node(B, &(struct build_spec){.op = "Gather", .name = onnx_name(cx, "nearest"), BUILD_IN(*x, index), .params = {BUILD_I32("axis", axis)}}, x);
+    return build_node(
+        B,
+        &(struct build_spec){
+            .op = "Gather", .name = onnx_name(cx, "nearest"), BUILD_IN(*x, index), .params = { BUILD_I32("axis", axis) } },
+        x);
 }
 
 /* tf_crop_and_resize: what lies outside the image is one constant. */
@@ -273,7 +305,9 @@ static enum status outside(struct onnx_cx *cx, const struct resize *r, const str
         memcpy(d.dims, dims, sizeof(dims));
         TRY(build_const(B, onnx_name(cx, "outside"), &d, out, true, &mask));
         TRY(build_scalar(B, onnx_name(cx, "value"), onnx_inner_type(v->type), r->extrapolation, &value));
-        TRY(build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "crop"), BUILD_IN(mask, value, *x)}, x));
+        TRY(build_node(
+            B, &(struct build_spec){ .op = "ElementWiseSelect", .name = onnx_name(cx, "crop"), BUILD_IN(mask, value, *x) },
+            x));
     }
     return ST_OK;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sampling between pixels that QNN has no operator for, made of its GridSample. Positions in pixels become those of a grid, -1 … 1 from edge to edge, by
- * (2 p + 1) / size - 1, which holds for every size.
+/* Sampling between pixels that QNN has no operator for, made of its GridSample. Positions in pixels become those of a grid,
+ * -1 … 1 from edge to edge, by (2 p + 1) / size - 1, which holds for every size.
  *
- *     cubic GridSample     16 pixels around the position, each fetched by a nearest GridSample, times weights that are polynomials of the fraction
- *     DeformConv           one bilinear GridSample per tap of the window, times the mask; then a convolution of 1 x 1 with the weights of all taps */
+ *     cubic GridSample     16 pixels around the position, each fetched by a nearest GridSample, times weights that are
+ * polynomials of the fraction DeformConv           one bilinear GridSample per tap of the window, times the mask; then a
+ * convolution of 1 x 1 with the weights of all taps */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ static enum status step(struct onnx_cx *cx, const char *op, const char *suffix, 
 }
 
 /* a (op) vector, along the last dimension */
-static enum status with_vector(struct onnx_cx *cx, const char *op, const char *suffix, uint32_t a, uint32_t n, const float *v, uint32_t *ret)
+static enum status with_vector(struct onnx_cx *cx, const char *op, const char *suffix, uint32_t a, uint32_t n,
+                               const float *v, uint32_t *ret)
 {
     uint32_t k, dims[1] = {n};
     TRY(build_const_f32(B, onnx_name(cx, "vector"), 1, dims, v, &k));
@@ -36,19 +38,32 @@ static enum status last_slice(struct onnx_cx *cx, uint32_t x, uint32_t from, uin
         ranges[3 * i + 1] = last ? (int32_t)(from + count) : (int32_t)d->dims[i];
         ranges[3 * i + 2] = 1;
     }
-    return build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "part"), BUILD_IN(x), .params = {BUILD_RANGES("ranges", d->rank, ranges)}}, ret);
+    return build_node(B,
+                      &(struct build_spec){ .op = "StridedSlice",
+                                            .name = onnx_name(cx, "part"),
+                                            BUILD_IN(x),
+                                            .params = { BUILD_RANGES("ranges", d->rank, ranges) } },
+                      ret);
 }
 
 static enum status sample(struct onnx_cx *cx, uint32_t x, uint32_t grid, bool nearest, uint32_t padding, uint32_t *ret)
 {
-    return build_node(B, &(struct build_spec){.op = "GridSample", .name = onnx_name(cx, "sample"), BUILD_IN(x, grid),
-                                              .params = {BUILD_B8("align_corners", 0), BUILD_U32("mode", nearest), BUILD_U32("padding_mode", padding)}}, ret);
+    return build_node(B,
+                      &(struct build_spec){ .op = "GridSample",
+                                            .name = onnx_name(cx, "sample"),
+                                            BUILD_IN(x, grid),
+                                            .params = { BUILD_B8("align_corners", 0), BUILD_U32("mode", nearest),
+                                                        BUILD_U32("padding_mode", padding) } },
+                      ret);
 }
 
 /* ---- cubic -------------------------------------------------------------------------------------------------------- */
 
 /* The weight of tap i = 0 … 3 as a polynomial of the fraction, with the usual a = -0.75. */
-static const float cubic[4][4] = {{0, -0.75f, 1.5f, -0.75f}, {1, 0, -2.25f, 1.25f}, {0, 0.75f, 1.5f, -1.25f}, {0, 0, -0.75f, 0.75f}};
+static const float cubic[4][4] = { { 0, -0.75f, 1.5f, -0.75f },
+                                   { 1, 0, -2.25f, 1.25f },
+                                   { 0, 0.75f, 1.5f, -1.25f },
+                                   { 0, 0, -0.75f, 0.75f } };
 
 static enum status tap_weight(struct onnx_cx *cx, uint32_t t, const float *c, uint32_t *ret)
 {
@@ -78,7 +93,8 @@ static enum status pixels(struct onnx_cx *cx, uint32_t grid, const uint32_t *siz
 enum status onnx_cubic_sample(struct onnx_cx *cx, uint32_t x, uint32_t grid, bool corners, uint32_t padding, uint32_t *ret)
 {
     const struct tensor_desc *d = build_desc(B, x);
-    REFUSE_WHEN(d->rank != 4 || d->type != DT_F32, "\"mode\" is cubic for rank %u; float images of rank 4 are supported", d->rank);
+    REFUSE_WHEN(d->rank != 4 || d->type != DT_F32, "\"mode\" is cubic for rank %u; float images of rank 4 are supported",
+                d->rank);
     REFUSE_WHEN(padding > 1, "\"padding_mode\" is reflection with cubic sampling; zeros and border are supported");
     uint32_t size[2] = {d->dims[2], d->dims[1]}, at, whole, t, weight[2][4], y = IR_NONE;
     float scale[2] = {2.0f / (float)size[0], 2.0f / (float)size[1]};
@@ -125,21 +141,27 @@ static enum status deform_read(struct onnx_cx *cx, const struct onnx_node *n, st
     TRY(onnx_in(cx, n, 2, &f->offset));
     TRY(onnx_in_opt(cx, n, 3, &f->bias));
     TRY(onnx_in_opt(cx, n, 4, &f->mask));
-    REFUSE_WHEN(f->x->rank != 4 || f->w->rank != 4 || f->offset->rank != 4 || onnx_inner_type(f->x->type) != DT_F32, "float images of rank 4 are supported");
-    REFUSE_WHEN(!onnx_is_const(f->w) || f->w->view, "the weights are computed at run time; they must be constants of the model");
+    REFUSE_WHEN(f->x->rank != 4 || f->w->rank != 4 || f->offset->rank != 4 || onnx_inner_type(f->x->type) != DT_F32,
+                "float images of rank 4 are supported");
+    REFUSE_WHEN(!onnx_is_const(f->w) || f->w->view,
+                "the weights are computed at run time; they must be constants of the model");
     TRY(onnx_window(cx, n, f->x, f->w->dims + 2, &f->win));
     int64_t groups = onnx_attr_int(cx, n, "group", 1), parts = onnx_attr_int(cx, n, "offset_group", 1);
     f->taps = f->win.kernel[0] * f->win.kernel[1];
-    REFUSE_WHEN(parts < 1 || groups < 1 || f->x->dims[1] % parts || f->w->dims[0] % groups || f->w->dims[1] * (uint64_t)groups != f->x->dims[1],
-                "%lld groups and %lld groups of offsets for %u channels", (long long)groups, (long long)parts, f->x->dims[1]);
-    REFUSE_WHEN(f->win.kernel[0] > 512 || f->win.kernel[1] > 512 || f->taps == 0 || f->taps * (uint64_t)parts > 512, "%llu taps; at most 512 are supported", (unsigned long long)(f->taps * (uint64_t)parts));
+    REFUSE_WHEN(parts < 1 || groups < 1 || f->x->dims[1] % parts || f->w->dims[0] % groups ||
+                    f->w->dims[1] * (uint64_t)groups != f->x->dims[1],
+                "%lld groups and %lld groups of offsets for %u channels", (long long)groups, (long long)parts,
+                f->x->dims[1]);
+    REFUSE_WHEN(f->win.kernel[0] > 512 || f->win.kernel[1] > 512 || f->taps == 0 || f->taps * (uint64_t)parts > 512,
+                "%llu taps; at most 512 are supported", (unsigned long long)(f->taps * (uint64_t)parts));
     f->groups = (uint32_t)groups;
     f->parts = (uint32_t)parts;
     f->channels = f->x->dims[1] / f->parts;
     f->height = f->offset->dims[2];
     f->width = f->offset->dims[3];
     REFUSE_WHEN(onnx_count(f->offset) > 1u << 28, "%llu offsets", (unsigned long long)onnx_count(f->offset));
-    RETURN_IF(f->offset->dims[1] != 2 * f->taps * f->parts, ST_INVALID_OP, "the offsets have %u channels; %u are expected", f->offset->dims[1], 2 * f->taps * f->parts);
+    RETURN_IF(f->offset->dims[1] != 2 * f->taps * f->parts, ST_INVALID_OP, "the offsets have %u channels; %u are expected",
+              f->offset->dims[1], 2 * f->taps * f->parts);
     return ST_OK;
 }
 
@@ -155,17 +177,23 @@ static enum status deform_grid(struct onnx_cx *cx, const struct deform *f, uint3
     static const uint8_t last[4] = {0, 2, 3, 1};
     RETURN_IF(!swap || !scale || !at, ST_NO_MEMORY, "no memory for positions");
     for (uint64_t i = 0; i < desc_count(&d); i++) {
-        uint32_t c = (uint32_t)(i % n), y = (uint32_t)(i / n / f->width), x = (uint32_t)(i / n % f->width), tap = c / 2 % f->taps;
+        uint32_t c = (uint32_t)(i % n), y = (uint32_t)(i / n / f->width), x = (uint32_t)(i / n % f->width),
+                 tap = c / 2 % f->taps;
         bool vertical = c & 1;
         uint32_t k = vertical ? tap / f->win.kernel[1] : tap % f->win.kernel[1], axis = !vertical;
-        double p = (double)(vertical ? y : x) * f->win.stride[axis] - f->win.pads[2 * axis] + (double)k * f->win.dilation[axis];
+        double p =
+            (double)(vertical ? y : x) * f->win.stride[axis] - f->win.pads[2 * axis] + (double)k * f->win.dilation[axis];
         at[i] = (float)((2 * p + 1) / f->x->dims[2 + axis] - 1);
         swap[c] = (int32_t)(c ^ 1);
         scale[c] = 2.0f / (float)f->x->dims[2 + axis];
     }
     TRY(onnx_tensor(cx, f->offset, last, ret));
     TRY(build_const_i32(B, onnx_name(cx, "order"), n, swap, &order));
-    TRY(build_node(B, &(struct build_spec){.op = "Gather", .name = onnx_name(cx, "pairs"), BUILD_IN(*ret, order), .params = {BUILD_I32("axis", 3)}}, ret));
+    TRY(build_node(
+        B,
+        &(struct build_spec){
+            .op = "Gather", .name = onnx_name(cx, "pairs"), BUILD_IN(*ret, order), .params = { BUILD_I32("axis", 3) } },
+        ret));
     TRY(with_vector(cx, MUL, "scaled", *ret, n, scale, ret));
     TRY(build_const(B, onnx_name(cx, "base"), &d, at, true, &base));
     return step(cx, ADD, "grid", *ret, base, ret);
@@ -213,14 +241,25 @@ static enum status convert_deform(struct onnx_cx *cx, const struct onnx_node *n)
         uint32_t in[MAX_PORTS] = {y}, count = f.parts * f.taps - from;
         count = count < MAX_PORTS - 1 ? count : MAX_PORTS - 1;
         memcpy(in + 1, t + from, count * sizeof(*t));
-        TRY(build_node(B, &(struct build_spec){.op = "Concat", .name = onnx_name(cx, "taps"), .in = in, .n_in = count + 1, .params = {BUILD_U32("axis", 3)}}, &y));
+        TRY(build_node(B,
+                       &(struct build_spec){ .op = "Concat",
+                                             .name = onnx_name(cx, "taps"),
+                                             .in = in,
+                                             .n_in = count + 1,
+                                             .params = { BUILD_U32("axis", 3) } },
+                       &y));
     }
     TRY(deform_weights(cx, &f, &w));
     if (f.bias)
         TRY(onnx_tensor(cx, f.bias, NULL, &bias));
     static const uint32_t one[2] = {1, 1}, none[4];
-    TRY(build_node(B, &(struct build_spec){.op = "Conv2d", .name = cx->label, BUILD_IN(y, w, bias),
-                                           .params = {BUILD_U32S("stride", 2, one), BUILD_PAIRS("pad_amount", 2, none), BUILD_U32("group", 1)}}, &y));
+    TRY(build_node(B,
+                   &(struct build_spec){ .op = "Conv2d",
+                                         .name = cx->label,
+                                         BUILD_IN(y, w, bias),
+                                         .params = { BUILD_U32S("stride", 2, one), BUILD_PAIRS("pad_amount", 2, none),
+                                                     BUILD_U32("group", 1) } },
+                   &y));
     return onnx_out_last(cx, n, 0, y);
 }
 

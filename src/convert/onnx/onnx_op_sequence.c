@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sequences whose length and positions are known while converting: a list of values that never becomes part of the graph. Exporters use them for what was a list of tensors in the
- * program: parts of a split, results of turns that are joined in the end.
+/* Sequences whose length and positions are known while converting: a list of values that never becomes part of the graph.
+ * Exporters use them for what was a list of tensors in the program: parts of a split, results of turns that are joined in
+ * the end.
  *
  *     s = SplitToSequence(x); a = SequenceAt(s, 0)   ->   a = StridedSlice(x) */
 #include <string.h>
@@ -38,7 +39,8 @@ static enum status in_list(struct onnx_cx *cx, const struct onnx_node *n, struct
 }
 
 /* Input `port` as a place among `n`; not given: behind the last of them. */
-static enum status position(struct onnx_cx *cx, const struct onnx_node *n, uint32_t port, uint32_t count, uint32_t missing, uint32_t *ret)
+static enum status position(struct onnx_cx *cx, const struct onnx_node *n, uint32_t port, uint32_t count, uint32_t missing,
+                            uint32_t *ret)
 {
     struct onnx_value *v;
     int64_t *at;
@@ -49,7 +51,8 @@ static enum status position(struct onnx_cx *cx, const struct onnx_node *n, uint3
         return ST_OK;
     TRY(onnx_ints(cx, v, "position", &at, &k));
     int64_t p = k ? at[0] < 0 ? at[0] + count : at[0] : -1;
-    RETURN_IF(p < 0 || p > missing, ST_INVALID_OP, "position %lld of a sequence of %u tensors", k ? (long long)at[0] : 0, count);
+    RETURN_IF(p < 0 || p > missing, ST_INVALID_OP, "position %lld of a sequence of %u tensors", k ? (long long)at[0] : 0,
+              count);
     *ret = (uint32_t)p;
     return ST_OK;
 }
@@ -121,12 +124,14 @@ static enum status convert_erase(struct onnx_cx *cx, const struct onnx_node *n)
 
 static enum status finish(struct onnx_cx *cx, const struct onnx_node *n, struct str *s)
 {
-    enum status st = s->failed ? status_fail(ST_NO_MEMORY, "no memory to write out \"%s\"", cx->label) : onnx_write_out(cx, n, str_text(s));
+    enum status st = s->failed ? status_fail(ST_NO_MEMORY, "no memory to write out \"%s\"", cx->label)
+                               : onnx_write_out(cx, n, str_text(s));
     str_finish(s);
     return st;
 }
 
-/* The end of each part: `split` is one size for all, the last being smaller, or one size per part; without it parts have one element. */
+/* The end of each part: `split` is one size for all, the last being smaller, or one size per part; without it parts have one
+ * element. */
 static enum status part_ends(struct onnx_cx *cx, const struct onnx_node *n, uint32_t size, uint32_t **ret, uint32_t *count)
 {
     struct onnx_value *v;
@@ -145,7 +150,8 @@ static enum status part_ends(struct onnx_cx *cx, const struct onnx_node *n, uint
         done = step > size - done ? size : done + (uint32_t)step;
         (*ret)[parts++] = done;
     }
-    RETURN_IF(done != size || (!equal && parts != k), ST_INVALID_OP, "the parts do not add up to the %u elements that there are", size);
+    RETURN_IF(done != size || (!equal && parts != k), ST_INVALID_OP,
+              "the parts do not add up to the %u elements that there are", size);
     *count = parts;
     return ST_OK;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that move values: reshapes, joins, splits, repeats. Constants are reshaped without leaving the file's bytes; transposes only note the
- * order. */
+/* Operators that move values: reshapes, joins, splits, repeats. Constants are reshaped without leaving the file's bytes;
+ * transposes only note the order. */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
 
 /* v in another shape, same order of elements. */
-static enum status reshaped(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, uint32_t rank, const uint32_t *dims)
+static enum status reshaped(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, uint32_t rank,
+                            const uint32_t *dims)
 {
     uint32_t t;
     if (onnx_is_const(v) && !v->view)
@@ -31,7 +32,8 @@ static enum status convert_reshape(struct onnx_cx *cx, const struct onnx_node *n
     REFUSE_WHEN(rank > MAX_RANK, "the output has rank %u; at most %d is supported", rank, MAX_RANK);
     for (uint32_t i = 0; i < rank; i++) {
         bool copy = shape[i] == 0 && !onnx_attr_int(cx, n, "allowzero", 0);
-        RETURN_IF(shape[i] < -1 || shape[i] > UINT32_MAX || (copy && i >= v->rank), ST_INVALID_OP, "\"shape\" has entry %lld", (long long)shape[i]);
+        RETURN_IF(shape[i] < -1 || shape[i] > UINT32_MAX || (copy && i >= v->rank), ST_INVALID_OP,
+                  "\"shape\" has entry %lld", (long long)shape[i]);
         dims[i] = copy ? v->dims[i] : shape[i] < 0 ? 1 : (uint32_t)shape[i];
         if (shape[i] < 0)
             open = i;
@@ -40,7 +42,8 @@ static enum status convert_reshape(struct onnx_cx *cx, const struct onnx_node *n
     if (open != UINT32_MAX && known)
         dims[open] = (uint32_t)(onnx_count(v) / known);
     known *= open != UINT32_MAX ? dims[open] : 1;
-    RETURN_IF(known != onnx_count(v), ST_INVALID_OP, "%llu elements do not fit the new shape", (unsigned long long)onnx_count(v));
+    RETURN_IF(known != onnx_count(v), ST_INVALID_OP, "%llu elements do not fit the new shape",
+              (unsigned long long)onnx_count(v));
     return reshaped(cx, n, v, rank, dims);
 }
 
@@ -87,7 +90,8 @@ static enum status convert_squeeze(struct onnx_cx *cx, const struct onnx_node *n
     for (uint32_t i = 0; i < v->rank; i++) {
         if (!given && v->dims[i] == 1)
             mask |= 1u << i;
-        RETURN_IF(mask >> i & 1 && v->dims[i] != 1, ST_INVALID_OP, "dimension %u has %u elements; only those of 1 can go", i, v->dims[i]);
+        RETURN_IF(mask >> i & 1 && v->dims[i] != 1, ST_INVALID_OP, "dimension %u has %u elements; only those of 1 can go", i,
+                  v->dims[i]);
     }
     if (onnx_is_const(v) && !v->view) {
         for (uint32_t i = 0; i < v->rank; i++)
@@ -143,13 +147,18 @@ static enum status convert_transpose(struct onnx_cx *cx, const struct onnx_node 
 
 /* ---- repeats ------------------------------------------------------------------------------------------------------ */
 
-static enum status emit_tile(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, uint32_t t, uint32_t rank, const uint32_t *times)
+static enum status emit_tile(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, uint32_t t, uint32_t rank,
+                             const uint32_t *times)
 {
     bool any = false;
     for (uint32_t i = 0; i < rank; i++)
         any |= times[i] != 1;
     if (any)
-        TRY(build_node(B, &(struct build_spec){.op = "Tile", .name = cx->label, BUILD_IN(t), .params = {BUILD_U32S("multiples", rank, times)}}, &t));
+        TRY(build_node(
+            B,
+            &(struct build_spec){
+                .op = "Tile", .name = cx->label, BUILD_IN(t), .params = { BUILD_U32S("multiples", rank, times) } },
+            &t));
     return onnx_out_like(cx, n, 0, t, NULL, v);
 }
 
@@ -166,8 +175,8 @@ static enum status convert_expand(struct onnx_cx *cx, const struct onnx_node *n)
     for (uint32_t i = 0; i < rank; i++) {
         int64_t want = i + k >= rank ? shape[i + k - rank] : 1;
         dims[i] = i + v->rank >= rank ? v->dims[i + v->rank - rank] : 1;
-        RETURN_IF(want < 0 || want > UINT32_MAX || (want != 1 && dims[i] != 1 && want != dims[i]), ST_INVALID_OP, "dimension %u of %u cannot become %lld", i,
-                  dims[i], (long long)want);
+        RETURN_IF(want < 0 || want > UINT32_MAX || (want != 1 && dims[i] != 1 && want != dims[i]), ST_INVALID_OP,
+                  "dimension %u of %u cannot become %lld", i, dims[i], (long long)want);
         REFUSE_WHEN(want == 0, "dimension %u of the output is empty", i);
         times[i] = dims[i] == 1 ? (uint32_t)want : 1;
     }
@@ -186,7 +195,8 @@ static enum status convert_tile(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(onnx_ints(cx, r, "repeats", &repeats, &k));
     RETURN_IF(k != v->rank, ST_INVALID_OP, "\"repeats\" has %u entries for rank %u", k, v->rank);
     for (uint32_t i = 0; i < k; i++) {
-        REFUSE_WHEN(repeats[i] < 1 || repeats[i] > UINT32_MAX, "\"repeats\" has entry %lld; at least 1 is supported", (long long)repeats[i]);
+        REFUSE_WHEN(repeats[i] < 1 || repeats[i] > UINT32_MAX, "\"repeats\" has entry %lld; at least 1 is supported",
+                    (long long)repeats[i]);
         times[i] = (uint32_t)repeats[i];
     }
     TRY(onnx_stored(cx, v, NULL, &t));
@@ -249,7 +259,8 @@ static enum status split_sizes(struct onnx_cx *cx, const struct onnx_node *n, ui
 }
 
 /* Parts of a constant, most often of a shape, are constants again. */
-static enum status split_constant(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *v, uint32_t axis, const int64_t *sizes)
+static enum status split_constant(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *v, uint32_t axis,
+                                  const int64_t *sizes)
 {
     uint64_t outer = 1, inner = dtype_bits(v->stored) / 8, at = 0;
     uint32_t dims[MAX_RANK];
@@ -273,14 +284,16 @@ static enum status convert_split(struct onnx_cx *cx, const struct onnx_node *n)
 {
     struct onnx_value *v;
     int64_t *sizes;
-    uint32_t axis, count, x, *y = arena_array(&cx->arena, uint32_t, n->n_out + 1), *at = arena_array(&cx->arena, uint32_t, n->n_out + 1), sum = 0, parts = 0;
+    uint32_t axis, count, x, *y = arena_array(&cx->arena, uint32_t, n->n_out + 1),
+                             *at = arena_array(&cx->arena, uint32_t, n->n_out + 1), sum = 0, parts = 0;
     RETURN_IF(!y || !at, ST_NO_MEMORY, "no memory to split into %u tensors", n->n_out);
     TRY(onnx_in(cx, n, 0, &v));
     TRY(onnx_axis(cx, onnx_attr_int(cx, n, "axis", 0), v->rank, &axis));
     TRY(split_sizes(cx, n, v->dims[axis], &sizes, &count));
     RETURN_IF(count != n->n_out, ST_INVALID_OP, "%u parts for %u outputs", count, n->n_out);
     for (uint32_t i = 0; i < count; i++) {
-        RETURN_IF(sizes[i] < 0 || sizes[i] > v->dims[axis], ST_INVALID_OP, "part %u has %lld elements", i, (long long)sizes[i]);
+        RETURN_IF(sizes[i] < 0 || sizes[i] > v->dims[axis], ST_INVALID_OP, "part %u has %lld elements", i,
+                  (long long)sizes[i]);
         sum += (uint32_t)sizes[i];
         if (sizes[i])
             at[parts++] = sum;
@@ -290,8 +303,14 @@ static enum status convert_split(struct onnx_cx *cx, const struct onnx_node *n)
         return split_constant(cx, n, v, axis, sizes);
     TRY(onnx_stored(cx, v, v->perm, &x));
     if (parts > 1)
-        TRY(build_node(B, &(struct build_spec){.op = "Split", .name = cx->label, BUILD_IN(x), .n_out = parts,
-                                               .params = {BUILD_U32("axis", onnx_at(v->perm, v->rank, axis)), BUILD_U32S("split_index", parts - 1, at)}}, y));
+        TRY(build_node(B,
+                       &(struct build_spec){ .op = "Split",
+                                             .name = cx->label,
+                                             BUILD_IN(x),
+                                             .n_out = parts,
+                                             .params = { BUILD_U32("axis", onnx_at(v->perm, v->rank, axis)),
+                                                         BUILD_U32S("split_index", parts - 1, at) } },
+                       y));
     for (uint32_t i = 0, k = 0; i < count; i++) {
         uint32_t dims[MAX_RANK];
         memcpy(dims, v->dims, sizeof(dims));
@@ -315,9 +334,14 @@ static enum status convert_blocks(struct onnx_cx *cx, const struct onnx_node *n)
     REFUSE_WHEN(v->rank != 4, "the input has rank %u; 4 is supported", v->rank);
     perm_channel_last(last, 4);
     TRY(onnx_stored(cx, v, last, &x));
-    TRY(build_node(B, &(struct build_spec){.op = n->op, .name = cx->label, BUILD_IN(x),
-                                           .params = {BUILD_U32S("block_size", 2, ((uint32_t[]){size, size})),
-                                                      BUILD_U32("mode", !strcmp(onnx_attr_text(cx, n, "mode", "DCR"), "CRD"))}}, &y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){ .op = n->op,
+                              .name = cx->label,
+                              BUILD_IN(x),
+                              .params = { BUILD_U32S("block_size", 2, ((uint32_t[]){ size, size })),
+                                          BUILD_U32("mode", !strcmp(onnx_attr_text(cx, n, "mode", "DCR"), "CRD")) } },
+        &y));
     return onnx_out_like(cx, n, 0, y, last, v);
 }
 

@@ -34,7 +34,8 @@ static double coefficient(const struct dft *d, uint32_t i, uint32_t p, uint32_t 
 {
     if (i >= d->length)
         return 0;
-    double angle = 2 * M_PI * (double)((uint64_t)i * k % d->length) / d->length * (d->inverse ? 1 : -1), scale = d->inverse ? 1.0 / d->length : 1;
+    double angle = 2 * M_PI * (double)((uint64_t)i * k % d->length) / d->length * (d->inverse ? 1 : -1),
+           scale = d->inverse ? 1.0 / d->length : 1;
     if (d->inverse && d->onesided && i != 0 && 2 * i != d->length)
         scale *= 2; /* the half that is not there is the mirror image */
     double re = cos(angle), im = sin(angle);
@@ -44,7 +45,8 @@ static double coefficient(const struct dft *d, uint32_t i, uint32_t p, uint32_t 
 static enum status dft_matrix(struct onnx_cx *cx, const struct dft *d, uint32_t *ret)
 {
     uint64_t rows = (uint64_t)d->out * d->out_parts, columns = (uint64_t)d->n * d->parts;
-    REFUSE_WHEN(rows * columns > 1u << 26, "a transform of %u elements; its matrix would have %llu entries, at most %u are supported", d->length,
+    REFUSE_WHEN(rows * columns > 1u << 26,
+                "a transform of %u elements; its matrix would have %llu entries, at most %u are supported", d->length,
                 (unsigned long long)(rows * columns), 1u << 26);
     TRY(onnx_charge(cx, "the matrix of a transform", rows * columns, sizeof(float)));
     float *m = arena_array(&cx->b.g->arena, float, rows * columns), *to = m;
@@ -58,14 +60,16 @@ static enum status dft_matrix(struct onnx_cx *cx, const struct dft *d, uint32_t 
     return build_const(B, onnx_name(cx, "matrix"), &desc, m, true, ret);
 }
 
-static enum status dft_sizes(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *v, uint32_t axis, struct dft *d)
+static enum status dft_sizes(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *v, uint32_t axis,
+                             struct dft *d)
 {
     double length = 0;
     d->inverse = onnx_attr_int(cx, n, "inverse", 0);
     d->onesided = onnx_attr_int(cx, n, "onesided", 0);
     d->n = v->dims[axis];
     d->parts = v->dims[v->rank - 1];
-    RETURN_IF(d->parts != 1 && d->parts != 2, ST_INVALID_OP, "the last dimension has %u elements; 1 (real) or 2 (complex) are expected", d->parts);
+    RETURN_IF(d->parts != 1 && d->parts != 2, ST_INVALID_OP,
+              "the last dimension has %u elements; 1 (real) or 2 (complex) are expected", d->parts);
     length = d->inverse && d->onesided ? 2.0 * (d->n - 1) : d->n;
     TRY(one(cx, n, 1, "dft_length", &length));
     RETURN_IF(!(length >= 1 && length <= 1 << 20), ST_INVALID_OP, "\"dft_length\" is %g", length);
@@ -108,13 +112,15 @@ static enum status convert_dft(struct onnx_cx *cx, const struct onnx_node *n)
 
 /* ---- constants ---------------------------------------------------------------------------------------------------- */
 
-static enum status out_numbers(struct onnx_cx *cx, const struct onnx_node *n, uint32_t rank, const uint32_t *dims, const double *v)
+static enum status out_numbers(struct onnx_cx *cx, const struct onnx_node *n, uint32_t rank, const uint32_t *dims,
+                               const double *v)
 {
     enum dtype type = onnx_dtype((int32_t)onnx_attr_int(cx, n, "output_datatype", 1));
     uint64_t count = 1;
     for (uint32_t i = 0; i < rank; i++)
         count *= dims[i];
-    REFUSE_WHEN(type == DT_NONE || dtype_bits(type) < 8, "\"output_datatype\" is a type that no tensor of the graph can have");
+    REFUSE_WHEN(type == DT_NONE || dtype_bits(type) < 8,
+                "\"output_datatype\" is a type that no tensor of the graph can have");
     char *out = arena_alloc(&cx->b.g->arena, dtype_bytes(type, count));
     RETURN_IF(!out, ST_NO_MEMORY, "no memory for a constant");
     for (uint64_t i = 0; i < count; i++)
@@ -128,7 +134,9 @@ static enum status convert_window(struct onnx_cx *cx, const struct onnx_node *n)
     static const struct {
         const char *op;
         double a[3];
-    } kinds[] = {{"HannWindow", {0.5, 0.5, 0}}, {"HammingWindow", {25.0 / 46, 21.0 / 46, 0}}, {"BlackmanWindow", {0.42, 0.5, 0.08}}};
+    } kinds[] = { { "HannWindow", { 0.5, 0.5, 0 } },
+                  { "HammingWindow", { 25.0 / 46, 21.0 / 46, 0 } },
+                  { "BlackmanWindow", { 0.42, 0.5, 0.08 } } };
     double size = 0;
     unsigned k = 0;
     while (k < 2 && strcmp(kinds[k].op, n->op) != 0)
@@ -168,11 +176,13 @@ static enum status convert_mel(struct onnx_cx *cx, const struct onnx_node *n)
     double p[5] = {0};
     for (uint32_t i = 0; i < 5; i++)
         TRY(one(cx, n, i, names[i], &p[i]));
-    REFUSE_WHEN(!(p[0] >= 1 && p[0] <= 1 << 14 && p[1] >= 1 && p[1] <= 1 << 20 && p[2] > 0), "%g filters of %g bins at a rate of %g", p[0], p[1], p[2]);
+    REFUSE_WHEN(!(p[0] >= 1 && p[0] <= 1 << 14 && p[1] >= 1 && p[1] <= 1 << 20 && p[2] > 0),
+                "%g filters of %g bins at a rate of %g", p[0], p[1], p[2]);
     uint32_t dims[2] = {(uint32_t)p[1] / 2 + 1, (uint32_t)p[0]};
     REFUSE_WHEN((uint64_t)dims[0] * dims[1] > 1u << 26, "a matrix of %u x %u entries", dims[0], dims[1]);
     int64_t *corner = arena_array(&cx->arena, int64_t, dims[1] + 2u);
-    double *w = arena_array(&cx->arena, double, (uint64_t)dims[0] * dims[1]), low = mel(p[3]), step = (mel(p[4]) - low) / (dims[1] + 2.0);
+    double *w = arena_array(&cx->arena, double, (uint64_t)dims[0] * dims[1]), low = mel(p[3]),
+           step = (mel(p[4]) - low) / (dims[1] + 2.0);
     RETURN_IF(!corner || !w, ST_NO_MEMORY, "no memory for mel filters");
     for (uint32_t i = 0; i < dims[1] + 2; i++)
         corner[i] = (int64_t)floor((p[1] + 1) * (700 * (pow(10, (i * step + low) / 2595) - 1)) / p[2]);

@@ -7,7 +7,8 @@
 /* ---- slice -------------------------------------------------------------------------------------------------------- */
 
 /* A list that was an attribute before opset 10 and is an input since. */
-static enum status list(struct onnx_cx *cx, const struct onnx_node *n, const char *name, uint32_t input, int64_t **ret, uint32_t *count)
+static enum status list(struct onnx_cx *cx, const struct onnx_node *n, const char *name, uint32_t input, int64_t **ret,
+                        uint32_t *count)
 {
     const struct onnx_attr *a = onnx_attr(cx, n, name);
     struct onnx_value *v;
@@ -39,7 +40,8 @@ static void resolve(int64_t start, int64_t end, int64_t step, int64_t size, stru
     r->step = step;
 }
 
-enum status onnx_slice_ranges(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *x, struct onnx_range *ret)
+enum status onnx_slice_ranges(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *x,
+                              struct onnx_range *ret)
 {
     int64_t *starts, *ends, *axes, *steps;
     uint32_t k, m, n_axes, n_steps, at;
@@ -77,7 +79,11 @@ static enum status emit_slice(struct onnx_cx *cx, const char *name, uint32_t x, 
     *ret = x;
     if (all)
         return ST_OK;
-    return build_node(B, &(struct build_spec){.op = "StridedSlice", .name = name, BUILD_IN(x), .params = {BUILD_RANGES("ranges", d.rank, ranges)}}, ret);
+    return build_node(
+        B,
+        &(struct build_spec){
+            .op = "StridedSlice", .name = name, BUILD_IN(x), .params = { BUILD_RANGES("ranges", d.rank, ranges) } },
+        ret);
 }
 
 static void in_order(const struct onnx_value *v, const struct onnx_range *source, struct onnx_range *ret)
@@ -107,7 +113,8 @@ static enum status convert_slice(struct onnx_cx *cx, const struct onnx_node *n)
 /* ---- pad ---------------------------------------------------------------------------------------------------------- */
 
 /* [before…, after…] per named axis into [before, after] per dimension. */
-static enum status pad_amounts(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *v, int64_t *before, int64_t *after)
+static enum status pad_amounts(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *v, int64_t *before,
+                               int64_t *after)
 {
     int64_t *pads, *axes;
     uint32_t k, n_axes, at;
@@ -124,8 +131,8 @@ static enum status pad_amounts(struct onnx_cx *cx, const struct onnx_node *n, co
         before[i] = after[i] = 0;
     for (uint32_t i = 0; i < named; i++) {
         TRY(onnx_axis(cx, axes ? axes[i] : i, v->rank, &at));
-        RETURN_IF(pads[i] > INT32_MAX || pads[named + i] > INT32_MAX || pads[i] < -INT32_MAX || pads[named + i] < -INT32_MAX, ST_INVALID_OP,
-                  "\"pads\" has entry %lld", (long long)pads[i]);
+        RETURN_IF(pads[i] > INT32_MAX || pads[named + i] > INT32_MAX || pads[i] < -INT32_MAX || pads[named + i] < -INT32_MAX,
+                  ST_INVALID_OP, "\"pads\" has entry %lld", (long long)pads[i]);
         before[at] = pads[i];
         after[at] = pads[named + i];
     }
@@ -164,18 +171,28 @@ static enum status wrap(struct onnx_cx *cx, uint32_t *x, const uint32_t *pads)
                 TRY(emit_slice(cx, onnx_name(cx, "wrap"), *x, r, &part[k++]));
         }
         if (k > 1)
-            TRY(build_node(B, &(struct build_spec){.op = "Concat", .name = onnx_name(cx, "wrapped"), .in = part, .n_in = k, .params = {BUILD_U32("axis", i)}}, x));
+            TRY(build_node(B,
+                           &(struct build_spec){ .op = "Concat",
+                                                 .name = onnx_name(cx, "wrapped"),
+                                                 .in = part,
+                                                 .n_in = k,
+                                                 .params = { BUILD_U32("axis", i) } },
+                           x));
     }
     return ST_OK;
 }
 
-static enum status emit_pad(struct onnx_cx *cx, uint32_t x, unsigned scheme, const uint32_t *pads, double value, uint32_t *ret)
+static enum status emit_pad(struct onnx_cx *cx, uint32_t x, unsigned scheme, const uint32_t *pads, double value,
+                            uint32_t *ret)
 {
     uint32_t rank = build_desc(B, x)->rank;
     enum dtype type = build_desc(B, x)->type;
     bool whole = !dtype_is_float(type) && !dtype_is_fixed(type) && value >= INT32_MIN && value <= INT32_MAX;
-    struct build_spec s = {.op = "Pad", .name = cx->label, BUILD_IN(x),
-                           .params = {BUILD_U32("scheme", scheme), BUILD_PAIRS("pad_amount", rank, pads), BUILD_F32("pad_constant_value", value)}};
+    struct build_spec s = { .op = "Pad",
+                            .name = cx->label,
+                            BUILD_IN(x),
+                            .params = { BUILD_U32("scheme", scheme), BUILD_PAIRS("pad_amount", rank, pads),
+                                        BUILD_F32("pad_constant_value", value) } };
     int32_t number = whole ? (int32_t)value : 0;
     if (whole) {
         s.params[2].v.type = DT_I32;
@@ -197,7 +214,8 @@ static enum status convert_pad(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(pad_amounts(cx, n, v, before, after));
     TRY(pad_value(cx, n, &value));
     for (uint32_t i = 0; i < v->rank; i++) { /* negative amounts cut */
-        int64_t first = before[i] < 0 ? -before[i] : 0, last = after[i] < 0 ? -after[i] : 0, left = v->dims[i] - first - last;
+        int64_t first = before[i] < 0 ? -before[i] : 0, last = after[i] < 0 ? -after[i] : 0,
+                left = v->dims[i] - first - last;
         r[i] = (struct onnx_range){first, 1, left > 0 ? (uint32_t)left : 0};
     }
     for (uint32_t i = 0; i < v->rank; i++) {
@@ -266,9 +284,11 @@ static enum status convert_reverse_sequence(struct onnx_cx *cx, const struct onn
     TRY(onnx_ints(cx, lens, "sequence_lens", &list_n, &k));
     TRY(onnx_axis(cx, onnx_attr_int(cx, n, "time_axis", 0), v->rank, &time));
     TRY(onnx_axis(cx, onnx_attr_int(cx, n, "batch_axis", 1), v->rank, &batch));
-    RETURN_IF(k != v->dims[batch] || time == batch, ST_INVALID_OP, "\"sequence_lens\" has %u entries for %u sequences", k, v->dims[batch]);
+    RETURN_IF(k != v->dims[batch] || time == batch, ST_INVALID_OP, "\"sequence_lens\" has %u entries for %u sequences", k,
+              v->dims[batch]);
     uint64_t count = onnx_count(v);
-    REFUSE_WHEN(count > 1u << 24, "the input has %llu elements; at most %u are supported", (unsigned long long)count, 1u << 24);
+    REFUSE_WHEN(count > 1u << 24, "the input has %llu elements; at most %u are supported", (unsigned long long)count,
+                1u << 24);
     TRY(onnx_charge(cx, "positions", count, 4));
     int32_t *at = arena_array(&cx->b.g->arena, int32_t, count);
     RETURN_IF(!at, ST_NO_MEMORY, "no memory for positions");
@@ -286,7 +306,11 @@ static enum status convert_reverse_sequence(struct onnx_cx *cx, const struct onn
     memcpy(d.dims, v->dims, sizeof(d.dims));
     TRY(onnx_stored(cx, v, NULL, &x));
     TRY(build_const(B, onnx_name(cx, "positions"), &d, at, true, &index));
-    TRY(build_node(B, &(struct build_spec){.op = "GatherElements", .name = cx->label, BUILD_IN(x, index), .params = {BUILD_U32("axis", time)}}, &y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){
+            .op = "GatherElements", .name = cx->label, BUILD_IN(x, index), .params = { BUILD_U32("axis", time) } },
+        &y));
     return onnx_out_like(cx, n, 0, y, NULL, v);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Positions of what a max pool chose, and putting values back there. QNN's pools give no positions: every tap of the window is a slice that replaces what
- * was largest so far, and its position with it. */
+/* Positions of what a max pool chose, and putting values back there. QNN's pools give no positions: every tap of the window
+ * is a slice that replaces what was largest so far, and its position with it. */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
@@ -24,7 +24,8 @@ static enum status begin(struct onnx_cx *cx, const struct onnx_node *n, struct c
     TRY(onnx_window(cx, n, c->v, NULL, &c->w));
     TRY(onnx_in_last(cx, n, 0, &c->x));
     for (uint32_t k = 0; k < c->w.n; k++) {
-        uint64_t span = (uint64_t)(c->w.kernel[k] - 1) * c->w.dilation[k] + 1, size = c->v->dims[2 + k], padded = size + c->w.pads[2 * k] + c->w.pads[2 * k + 1];
+        uint64_t span = (uint64_t)(c->w.kernel[k] - 1) * c->w.dilation[k] + 1, size = c->v->dims[2 + k],
+                 padded = size + c->w.pads[2 * k] + c->w.pads[2 * k + 1];
         RETURN_IF(span > padded, ST_INVALID_OP, "the window is larger than the padded input");
         uint64_t room = padded - span, count = room / c->w.stride[k] + 1;
         if (c->w.ceil && room % c->w.stride[k] && count * c->w.stride[k] < size + c->w.pads[2 * k])
@@ -34,12 +35,18 @@ static enum status begin(struct onnx_cx *cx, const struct onnx_node *n, struct c
         pads[2 + 2 * k] = c->w.pads[2 * k];
         pads[3 + 2 * k] = reach > size + c->w.pads[2 * k] ? (uint32_t)(reach - size - c->w.pads[2 * k]) : 0;
         REFUSE_WHEN((positions *= count) > POSITIONS_MAX, "\"Indices\" of more than %d positions", POSITIONS_MAX);
-        REFUSE_WHEN(c->w.kernel[k] > TAPS_MAX || (c->taps *= c->w.kernel[k]) > TAPS_MAX, "\"Indices\" of a window of more than %d taps", TAPS_MAX);
+        REFUSE_WHEN(c->w.kernel[k] > TAPS_MAX || (c->taps *= c->w.kernel[k]) > TAPS_MAX,
+                    "\"Indices\" of a window of more than %d taps", TAPS_MAX);
     }
     enum dtype type = build_desc(B, c->x)->type;
     float lowest = dtype_is_float(type) ? (type == DT_F16 ? -65504.0f : -3.402823466e38f) : (float)dtype_min(type);
-    return build_node(B, &(struct build_spec){.op = "Pad", .name = onnx_name(cx, "pad"), BUILD_IN(c->x),
-                                              .params = {BUILD_U32("scheme", 0), BUILD_PAIRS("pad_amount", c->v->rank, pads), BUILD_F32("pad_constant_value", lowest)}}, &c->x);
+    return build_node(B,
+                      &(struct build_spec){ .op = "Pad",
+                                            .name = onnx_name(cx, "pad"),
+                                            BUILD_IN(c->x),
+                                            .params = { BUILD_U32("scheme", 0), BUILD_PAIRS("pad_amount", c->v->rank, pads),
+                                                        BUILD_F32("pad_constant_value", lowest) } },
+                      &c->x);
 }
 
 static uint32_t tap_at(const struct choice *c, uint32_t tap, uint32_t k)
@@ -60,7 +67,12 @@ static enum status tap_values(struct onnx_cx *cx, const struct choice *c, uint32
         ranges[3 * i + 1] = (int32_t)(spatial ? at + (c->out[i - 1] - 1) * c->w.stride[i - 1] + 1 : d->dims[i]);
         ranges[3 * i + 2] = (int32_t)(spatial ? c->w.stride[i - 1] : 1);
     }
-    return build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "tap"), BUILD_IN(c->x), .params = {BUILD_RANGES("ranges", d->rank, ranges)}}, ret);
+    return build_node(B,
+                      &(struct build_spec){ .op = "StridedSlice",
+                                            .name = onnx_name(cx, "tap"),
+                                            BUILD_IN(c->x),
+                                            .params = { BUILD_RANGES("ranges", d->rank, ranges) } },
+                      ret);
 }
 
 /* Where the tap lies inside one channel, for every position of the output: [1, spatial…, 1]. */
@@ -111,7 +123,8 @@ enum status onnx_max_positions(struct onnx_cx *cx, const struct onnx_node *n)
     struct choice c;
     uint32_t y = IR_NONE, at = IR_NONE, t, p, larger;
     TRY(begin(cx, n, &c));
-    REFUSE_WHEN(onnx_count(c.v) > INT32_MAX, "\"Indices\" of an input of %llu elements", (unsigned long long)onnx_count(c.v));
+    REFUSE_WHEN(onnx_count(c.v) > INT32_MAX, "\"Indices\" of an input of %llu elements",
+                (unsigned long long)onnx_count(c.v));
     for (uint32_t tap = 0; tap < c.taps; tap++) {
         TRY(tap_values(cx, &c, tap, &t));
         TRY(tap_positions(cx, &c, tap, &p));
@@ -122,7 +135,9 @@ enum status onnx_max_positions(struct onnx_cx *cx, const struct onnx_node *n)
         }
         TRY(build_binary(B, "ElementWiseGreater", onnx_name(cx, "larger"), t, y, &larger));
         TRY(build_binary(B, "ElementWiseMaximum", onnx_name(cx, "most"), t, y, &y));
-        TRY(build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "where"), BUILD_IN(larger, p, at)}, &at));
+        TRY(build_node(
+            B, &(struct build_spec){ .op = "ElementWiseSelect", .name = onnx_name(cx, "where"), BUILD_IN(larger, p, at) },
+            &at));
     }
     TRY(add_channels(cx, &c, &at));
     TRY(onnx_out_last(cx, n, 0, y));
@@ -146,7 +161,8 @@ static enum status convert_unpool(struct onnx_cx *cx, const struct onnx_node *n)
     memcpy(dims, v->dims, sizeof(dims));
     for (k = 0; k < w.n; k++) {
         int64_t size = ((int64_t)v->dims[2 + k] - 1) * w.stride[k] + w.kernel[k] - w.pads[2 * k] - w.pads[2 * k + 1];
-        RETURN_IF(size < 1 || size > INT32_MAX, ST_INVALID_OP, "dimension %u of the output has %lld elements", 2 + k, (long long)size);
+        RETURN_IF(size < 1 || size > INT32_MAX, ST_INVALID_OP, "dimension %u of the output has %lld elements", 2 + k,
+                  (long long)size);
         dims[2 + k] = (uint32_t)size;
         REFUSE_WHEN((total *= (uint64_t)size) > UNPOOLED_MAX, "the output has more than %d elements", UNPOOLED_MAX);
     }
@@ -161,16 +177,26 @@ static enum status convert_unpool(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(build_reshape(B, onnx_name(cx, "values"), x, 1, flat, &x));
     TRY(build_reshape(B, onnx_name(cx, "indices"), index, 1, flat, &index));
     TRY(onnx_cast(cx, "index", index, DT_I32, &index));
-    TRY(build_node(B, &(struct build_spec){.op = "ScatterElements", .name = cx->label, BUILD_IN(zeros, index, x), .params = {BUILD_U32("axis", 0)}}, &y));
+    TRY(build_node(
+        B,
+        &(struct build_spec){
+            .op = "ScatterElements", .name = cx->label, BUILD_IN(zeros, index, x), .params = { BUILD_U32("axis", 0) } },
+        &y));
     TRY(build_reshape(B, onnx_name(cx, "shape"), y, v->rank, dims, &y));
     if (s) {
         TRY(onnx_ints(cx, s, "output_shape", &want, &k));
         RETURN_IF(k != v->rank, ST_INVALID_OP, "\"output_shape\" has %u entries for rank %u", k, v->rank);
         for (uint32_t j = 0; j < k; j++) {
-            RETURN_IF(want[j] < dims[j] || want[j] > INT32_MAX, ST_NOT_SUPPORTED, "\"output_shape\" has entry %lld; at least %u is supported", (long long)want[j], dims[j]);
+            RETURN_IF(want[j] < dims[j] || want[j] > INT32_MAX, ST_NOT_SUPPORTED,
+                      "\"output_shape\" has entry %lld; at least %u is supported", (long long)want[j], dims[j]);
             pads[2 * j + 1] = (uint32_t)want[j] - dims[j];
         }
-        TRY(build_node(B, &(struct build_spec){.op = "Pad", .name = onnx_name(cx, "grown"), BUILD_IN(y), .params = {BUILD_U32("scheme", 0), BUILD_PAIRS("pad_amount", k, pads)}}, &y));
+        TRY(build_node(B,
+                       &(struct build_spec){ .op = "Pad",
+                                             .name = onnx_name(cx, "grown"),
+                                             BUILD_IN(y),
+                                             .params = { BUILD_U32("scheme", 0), BUILD_PAIRS("pad_amount", k, pads) } },
+                       &y));
     }
     return onnx_out(cx, n, 0, y, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between values of the source and tensors of the graph: what an operator reads is placed when it is asked for, in the order of dimensions and in the type that it
- * wants; what it makes gets the source's name. */
+/* Between values of the source and tensors of the graph: what an operator reads is placed when it is asked for, in the order
+ * of dimensions and in the type that it wants; what it makes gets the source's name. */
 #include <math.h>
 #include <string.h>
 
@@ -12,8 +12,12 @@ enum status onnx_charge(struct onnx_cx *cx, const char *what, uint64_t count, un
 {
     uint64_t bytes;
     bool fits = !__builtin_mul_overflow(count, (uint64_t)size, &bytes) && bytes <= cx->made_limit - cx->made;
-    REFUSE_WHEN(!fits, "%s needs %llu x %u bytes, which the file does not hold; %llu are left of the %llu bytes that may be made while converting a file of this size. Use smaller "
-                "dimensions", what, (unsigned long long)count, size, (unsigned long long)(cx->made_limit - cx->made), (unsigned long long)cx->made_limit);
+    REFUSE_WHEN(!fits,
+                "%s needs %llu x %u bytes, which the file does not hold; %llu are left of the %llu bytes that may be made "
+                "while converting a file of this size. Use smaller "
+                "dimensions",
+                what, (unsigned long long)count, size, (unsigned long long)(cx->made_limit - cx->made),
+                (unsigned long long)cx->made_limit);
     cx->made += bytes;
     return ST_OK;
 }
@@ -26,7 +30,8 @@ static enum status const_to_f32(struct onnx_cx *cx, const struct onnx_value *v, 
     for (uint64_t i = 0; i < n; i++) {
         double x = number_get(v->stored, v->data, i);
         f[i] = (float)x;
-        REFUSE_WHEN(isfinite(x) && !isfinite(f[i]), "constant \"%s\" has the value %g, which float32 cannot hold", v->name, x);
+        REFUSE_WHEN(isfinite(x) && !isfinite(f[i]), "constant \"%s\" has the value %g, which float32 cannot hold", v->name,
+                    x);
     }
     build_release(B, v->data, dtype_bytes(v->stored, n));
     *ret = f;
@@ -52,7 +57,8 @@ static enum status place_const(struct onnx_cx *cx, struct onnx_value *v)
         d.q = *v->q;
     if (d.type != v->stored)
         TRY(const_to_f32(cx, v, &data));
-    /* Rules look into small constants, and the file does not align them. Large ones are left where they are until it is known which of them stay. */
+    /* Rules look into small constants, and the file does not align them. Large ones are left where they are until it is
+     * known which of them stay. */
     bool borrow = onnx_aligned(&d, data) || desc_bytes(&d) > SMALL_BYTES;
     TRY(build_const(B, v->name, &d, data, borrow, &v->tensor));
     perm_identity(v->perm, MAX_RANK);
@@ -61,7 +67,10 @@ static enum status place_const(struct onnx_cx *cx, struct onnx_value *v)
 
 static enum status place(struct onnx_cx *cx, struct onnx_value *v, uint32_t *ret)
 {
-    REFUSE_WHEN(v->list, "\"%s\" is a sequence of %u tensors, and a graph has tensors only; take them out with SequenceAt, or join them", v->name, v->list->n);
+    REFUSE_WHEN(
+        v->list,
+        "\"%s\" is a sequence of %u tensors, and a graph has tensors only; take them out with SequenceAt, or join them",
+        v->name, v->list->n);
     if (v->tensor == IR_NONE)
         TRY(place_const(cx, v));
     *ret = v->tensor;
@@ -105,16 +114,20 @@ static enum status as_numbers(struct onnx_cx *cx, struct onnx_value *v, uint32_t
     }
     if (v->real == IR_NONE) {
         struct tensor_desc d = {.type = v->type};
-        TRY(onnx_is_const(v) ? dequantize_const(cx, v)
-                             : build_node(B, &(struct build_spec){.op = "Dequantize", .name = onnx_name(cx, "dequantize"), BUILD_IN(*t), .out = &d},
-                                          &v->real));
+        TRY(onnx_is_const(v)
+                ? dequantize_const(cx, v)
+                : build_node(B,
+                             &(struct build_spec){
+                                 .op = "Dequantize", .name = onnx_name(cx, "dequantize"), BUILD_IN(*t), .out = &d },
+                             &v->real));
     }
     *source_order = onnx_is_const(v);
     *t = v->real;
     return ST_OK;
 }
 
-static enum status order(struct onnx_cx *cx, const struct onnx_value *v, bool source_order, const uint8_t *perm, uint32_t t, uint32_t *ret)
+static enum status order(struct onnx_cx *cx, const struct onnx_value *v, bool source_order, const uint8_t *perm, uint32_t t,
+                         uint32_t *ret)
 {
     uint8_t inverse[MAX_RANK], rel[MAX_RANK];
     for (uint32_t i = 0; i < v->rank; i++)
@@ -217,7 +230,8 @@ enum status onnx_emit(struct onnx_cx *cx, struct build_spec spec, uint32_t *ret)
     return build_node(B, &spec, ret);
 }
 
-static enum status bind_tensor(struct onnx_cx *cx, const char *name, uint32_t t, const uint8_t *perm, struct onnx_value **ret)
+static enum status bind_tensor(struct onnx_cx *cx, const char *name, uint32_t t, const uint8_t *perm,
+                               struct onnx_value **ret)
 {
     const struct tensor_desc *d = build_desc(B, t);
     struct onnx_value *v = onnx_value_new(cx, name);
@@ -256,7 +270,8 @@ enum status onnx_out_last(struct onnx_cx *cx, const struct onnx_node *n, uint32_
     return onnx_out(cx, n, i, t, perm);
 }
 
-enum status onnx_out_like(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, uint32_t t, const uint8_t *perm, const struct onnx_value *like)
+enum status onnx_out_like(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, uint32_t t, const uint8_t *perm,
+                          const struct onnx_value *like)
 {
     struct onnx_value *v;
     if (!onnx_wants(n, i))
@@ -267,8 +282,8 @@ enum status onnx_out_like(struct onnx_cx *cx, const struct onnx_node *n, uint32_
     return ST_OK;
 }
 
-enum status onnx_out_const(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, enum dtype type, uint32_t rank, const uint32_t *dims,
-                           const void *data)
+enum status onnx_out_const(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, enum dtype type, uint32_t rank,
+                           const uint32_t *dims, const void *data)
 {
     if (!onnx_wants(n, i))
         return ST_OK;
@@ -282,7 +297,8 @@ enum status onnx_out_const(struct onnx_cx *cx, const struct onnx_node *n, uint32
     return ST_OK;
 }
 
-enum status onnx_out_view(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, const struct onnx_value *from, const uint8_t *perm)
+enum status onnx_out_view(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, const struct onnx_value *from,
+                          const uint8_t *perm)
 {
     if (!onnx_wants(n, i))
         return ST_OK;

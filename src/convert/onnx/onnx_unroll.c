@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LSTM, GRU and RNN step by step, for what QNN's layers do not have: other activations, clipped inputs, coupled gates, sequences of different lengths.
- * The products with the input are one FullyConnected for all steps; each step adds the product with the last hidden state.
+/* LSTM, GRU and RNN step by step, for what QNN's layers do not have: other activations, clipped inputs, coupled gates,
+ * sequences of different lengths. The products with the input are one FullyConnected for all steps; each step adds the
+ * product with the last hidden state.
  *
  *     gates of x   [steps * batch, gates * hidden] = x W' + Wb          gates of h   [batch, gates * hidden] = h R' + Rb
  */
@@ -75,7 +76,8 @@ static enum status unary(struct unroll *u, const char *op, uint32_t a, uint32_t 
 static enum status select_where(struct unroll *u, uint32_t when, uint32_t a, uint32_t b, uint32_t *ret)
 {
     struct onnx_cx *cx = u->cx;
-    return build_node(B, &(struct build_spec){.op = "ElementWiseSelect", .name = onnx_name(cx, "step"), BUILD_IN(when, a, b)}, ret);
+    return build_node(
+        B, &(struct build_spec){ .op = "ElementWiseSelect", .name = onnx_name(cx, "step"), BUILD_IN(when, a, b) }, ret);
 }
 
 static enum status slice(struct unroll *u, uint32_t x, uint32_t axis, uint32_t from, uint32_t count, uint32_t *ret)
@@ -88,13 +90,19 @@ static enum status slice(struct unroll *u, uint32_t x, uint32_t axis, uint32_t f
         ranges[3 * i + 1] = i == axis ? (int32_t)(from + count) : (int32_t)d->dims[i];
         ranges[3 * i + 2] = 1;
     }
-    return build_node(B, &(struct build_spec){.op = "StridedSlice", .name = onnx_name(cx, "part"), BUILD_IN(x), .params = {BUILD_RANGES("ranges", d->rank, ranges)}}, ret);
+    return build_node(B,
+                      &(struct build_spec){ .op = "StridedSlice",
+                                            .name = onnx_name(cx, "part"),
+                                            BUILD_IN(x),
+                                            .params = { BUILD_RANGES("ranges", d->rank, ranges) } },
+                      ret);
 }
 
 static enum status connected(struct unroll *u, uint32_t x, uint32_t w, uint32_t b, uint32_t *ret)
 {
     struct onnx_cx *cx = u->cx;
-    return build_node(B, &(struct build_spec){.op = "FullyConnected", .name = onnx_name(cx, "gates"), BUILD_IN(x, w, b)}, ret);
+    return build_node(B, &(struct build_spec){ .op = "FullyConnected", .name = onnx_name(cx, "gates"), BUILD_IN(x, w, b) },
+                      ret);
 }
 
 static enum status activate_by_parts(struct unroll *u, const struct function *f, uint32_t x, uint32_t *ret)
@@ -103,10 +111,19 @@ static enum status activate_by_parts(struct unroll *u, const struct function *f,
     enum { HARD_SIGMOID = 2 };
     uint32_t t, y;
     if (!strcmp(f->name, "Elu"))
-        return build_node(B, &(struct build_spec){.op = "Elu", .name = onnx_name(cx, "step"), BUILD_IN(x), .params = {BUILD_F32("alpha", f->alpha)}}, ret);
+        return build_node(
+            B,
+            &(struct build_spec){
+                .op = "Elu", .name = onnx_name(cx, "step"), BUILD_IN(x), .params = { BUILD_F32("alpha", f->alpha) } },
+            ret);
     if (!strcmp(f->name, "HardSigmoid"))
-        return build_node(B, &(struct build_spec){.op = "ElementWiseNeuron", .name = onnx_name(cx, "step"), BUILD_IN(x),
-                                                  .params = {BUILD_U32("operation", HARD_SIGMOID), BUILD_F32("alpha", f->alpha), BUILD_F32("beta", f->beta)}}, ret);
+        return build_node(B,
+                          &(struct build_spec){ .op = "ElementWiseNeuron",
+                                                .name = onnx_name(cx, "step"),
+                                                BUILD_IN(x),
+                                                .params = { BUILD_U32("operation", HARD_SIGMOID),
+                                                            BUILD_F32("alpha", f->alpha), BUILD_F32("beta", f->beta) } },
+                          ret);
     if (!strcmp(f->name, "Affine")) {
         TRY(with(u, MUL, x, f->alpha, false, &y));
         return with(u, ADD, y, f->beta, false, ret);
@@ -131,8 +148,13 @@ static enum status activate(struct unroll *u, const struct function *f, uint32_t
 {
     struct onnx_cx *cx = u->cx;
     if (u->clip > 0)
-        TRY(build_node(B, &(struct build_spec){.op = "ReluMinMax", .name = onnx_name(cx, "clip"), BUILD_IN(x),
-                                               .params = {BUILD_F32("min_value", -u->clip), BUILD_F32("max_value", u->clip)}}, &x));
+        TRY(build_node(
+            B,
+            &(struct build_spec){ .op = "ReluMinMax",
+                                  .name = onnx_name(cx, "clip"),
+                                  BUILD_IN(x),
+                                  .params = { BUILD_F32("min_value", -u->clip), BUILD_F32("max_value", u->clip) } },
+            &x));
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
         if (!strcmp(functions[i].name, f->name))
             return functions[i].op ? unary(u, functions[i].op, x, ret) : activate_by_parts(u, f, x, ret);
@@ -143,7 +165,8 @@ static enum status activate(struct unroll *u, const struct function *f, uint32_t
 
 static enum status read_functions(struct unroll *u)
 {
-    static const char *const usual_lstm[] = {"Sigmoid", "Tanh", "Tanh"}, *const usual_gru[] = {"Sigmoid", "Tanh"}, *const usual_rnn[] = {"Tanh"};
+    static const char *const usual_lstm[] = { "Sigmoid", "Tanh", "Tanh" }, *const usual_gru[] = { "Sigmoid", "Tanh" },
+                             *const usual_rnn[] = { "Tanh" };
     const char *const *usual = u->lstm ? usual_lstm : u->gru ? usual_gru : usual_rnn;
     struct onnx_cx *cx = u->cx;
     const struct onnx_attr *list = onnx_attr(cx, u->n, "activations"), *alpha = onnx_attr(cx, u->n, "activation_alpha"),
@@ -188,12 +211,14 @@ static enum status read_layer(struct unroll *u)
         TRY(onnx_in_opt(cx, n, 6, &u->c0));
         TRY(onnx_in_opt(cx, n, 7, &u->p));
     }
-    RETURN_IF(u->x->rank != 3 || u->w->rank != 3 || u->r->rank != 3, ST_INVALID_OP, "the input and the weights must have rank 3");
+    RETURN_IF(u->x->rank != 3 || u->w->rank != 3 || u->r->rank != 3, ST_INVALID_OP,
+              "the input and the weights must have rank 3");
     u->directions = u->w->dims[0];
     u->hidden = u->r->dims[2];
     u->steps = u->x->dims[u->batch_first];
     u->batch = u->x->dims[!u->batch_first];
-    RETURN_IF(u->directions < 1 || u->directions > 2 || u->w->dims[1] != u->gates * u->hidden || u->r->dims[1] != u->w->dims[1] || u->r->dims[0] != u->directions,
+    RETURN_IF(u->directions < 1 || u->directions > 2 || u->w->dims[1] != u->gates * u->hidden ||
+                  u->r->dims[1] != u->w->dims[1] || u->r->dims[0] != u->directions,
               ST_INVALID_OP, "the weights have the wrong shape");
     REFUSE_WHEN(u->steps > STEPS_MAX, "%u steps, one by one; at most %d are supported", u->steps, STEPS_MAX);
     TRY(onnx_tensor(cx, u->x, u->batch_first ? swap : NULL, &u->in));
@@ -224,7 +249,8 @@ static enum status initial(struct unroll *u, struct onnx_value *v, uint32_t d, u
         RETURN_IF(!zeros, ST_NO_MEMORY, "no memory for a state");
         return build_const(B, onnx_name(cx, "zero"), &z, zeros, true, ret);
     }
-    RETURN_IF(v->rank != 3 || onnx_count(v) != (uint64_t)u->directions * u->batch * u->hidden, ST_INVALID_OP, "an initial state has the wrong shape");
+    RETURN_IF(v->rank != 3 || onnx_count(v) != (uint64_t)u->directions * u->batch * u->hidden, ST_INVALID_OP,
+              "an initial state has the wrong shape");
     TRY(onnx_tensor(cx, v, u->batch_first ? swap : NULL, &t));
     if (u->directions > 1)
         TRY(slice(u, t, 0, d, 1, &t));
@@ -235,11 +261,14 @@ static enum status open_lane(struct unroll *u, uint32_t d, struct lane *l)
 {
     struct onnx_cx *cx = u->cx;
     uint32_t w, wb = IR_NONE, b, x, all = u->gates * u->hidden, flat[2] = {u->steps * u->batch, u->x->dims[2]};
-    *l = (struct lane){.rb = IR_NONE, .rb_last = IR_NONE, .p = {IR_NONE, IR_NONE, IR_NONE}, .f = &u->f[d * u->per_direction]};
+    *l = (struct lane){
+        .rb = IR_NONE, .rb_last = IR_NONE, .p = { IR_NONE, IR_NONE, IR_NONE }, .f = &u->f[d * u->per_direction]
+    };
     TRY(direction_of(u, u->w, d, 2, &w));
     TRY(direction_of(u, u->r, d, 2, &l->r));
     if (u->b) {
-        RETURN_IF(u->b->rank != 2 || u->b->dims[1] != 2 * all || u->b->dims[0] != u->directions, ST_INVALID_OP, "the bias has the wrong shape");
+        RETURN_IF(u->b->rank != 2 || u->b->dims[1] != 2 * all || u->b->dims[0] != u->directions, ST_INVALID_OP,
+                  "the bias has the wrong shape");
         TRY(direction_of(u, u->b, d, 1, &b));
         TRY(slice(u, b, 0, 0, all, &wb));
         TRY(slice(u, b, 0, all, all, &l->rb));
@@ -338,7 +367,8 @@ static enum status inside(struct unroll *u, uint32_t t, uint32_t *ret)
     *ret = IR_NONE;
     if (!u->lens)
         return ST_OK;
-    RETURN_IF(onnx_count(u->lens) != u->batch, ST_INVALID_OP, "\"sequence_lens\" has %llu entries for a batch of %u", (unsigned long long)onnx_count(u->lens), u->batch);
+    RETURN_IF(onnx_count(u->lens) != u->batch, ST_INVALID_OP, "\"sequence_lens\" has %llu entries for a batch of %u",
+              (unsigned long long)onnx_count(u->lens), u->batch);
     TRY(onnx_tensor(cx, u->lens, NULL, &lens));
     TRY(onnx_cast(cx, "lengths", lens, DT_I32, &lens));
     TRY(build_reshape(B, onnx_name(cx, "column"), lens, 2, dims, &lens));
@@ -384,7 +414,13 @@ static enum status join(struct unroll *u, uint32_t *t, uint32_t n, uint32_t axis
         for (uint32_t from = 0; from < n; from += MAX_PORTS) {
             uint32_t count = n - from < MAX_PORTS ? n - from : MAX_PORTS, y = t[from];
             if (count > 1)
-                TRY(build_node(B, &(struct build_spec){.op = "Concat", .name = onnx_name(cx, "join"), .in = t + from, .n_in = count, .params = {BUILD_U32("axis", axis)}}, &y));
+                TRY(build_node(B,
+                               &(struct build_spec){ .op = "Concat",
+                                                     .name = onnx_name(cx, "join"),
+                                                     .in = t + from,
+                                                     .n_in = count,
+                                                     .params = { BUILD_U32("axis", axis) } },
+                               &y));
             t[k++] = y;
         }
         n = k;
@@ -398,7 +434,8 @@ static enum status run_lane(struct unroll *u, uint32_t d, uint32_t *all, uint32_
     struct onnx_cx *cx = u->cx;
     struct lane l;
     bool reverse = d == 1 || !strcmp(onnx_attr_text(cx, u->n, "direction", "forward"), "reverse");
-    uint32_t *y = arena_array(&cx->arena, uint32_t, u->steps), dims[4] = {1, 1, u->batch, u->hidden}, last[3] = {1, u->batch, u->hidden};
+    uint32_t *y = arena_array(&cx->arena, uint32_t, u->steps), dims[4] = { 1, 1, u->batch, u->hidden },
+             last[3] = { 1, u->batch, u->hidden };
     RETURN_IF(!y, ST_NO_MEMORY, "no memory for steps");
     TRY(open_lane(u, d, &l));
     for (uint32_t i = 0; i < u->steps; i++) {
@@ -413,7 +450,8 @@ static enum status run_lane(struct unroll *u, uint32_t d, uint32_t *all, uint32_
 
 enum status onnx_unroll(struct onnx_cx *cx, const struct onnx_node *n)
 {
-    static const uint8_t swap3[3] = {1, 0, 2}, swap4[4] = {1, 2, 0, 3}; /* how the tensor lies against the source with the batch first */
+    static const uint8_t swap3[3] = { 1, 0, 2 },
+                         swap4[4] = { 1, 2, 0, 3 }; /* how the tensor lies against the source with the batch first */
     struct unroll u = {.cx = cx, .n = n};
     uint32_t all[2], h[2], c[2], y;
     TRY(read_layer(&u));

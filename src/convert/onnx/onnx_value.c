@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of an ONNX conversion, and what an operator of the source says of itself: attributes, inputs, constants as numbers. */
+/* Names of an ONNX conversion, and what an operator of the source says of itself: attributes, inputs, constants as numbers.
+ */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
@@ -79,7 +80,8 @@ enum status onnx_bind(struct onnx_cx *cx, const char *name, struct onnx_value *v
 {
     struct onnx_entry *e = onnx_entry(cx, cx->scope->prefix, name, true);
     RETURN_IF(!e, ST_NO_MEMORY, "no memory for the names of the model");
-    RETURN_IF(e->value && e->value->name && e->value->type != DT_NONE, ST_BAD_TEXT, "the ONNX file is malformed: \"%s\" is made twice", name);
+    RETURN_IF(e->value && e->value->name && e->value->type != DT_NONE, ST_BAD_TEXT,
+              "the ONNX file is malformed: \"%s\" is made twice", name);
     if (e->value && e->value->output)
         v->output = true;
     e->value = v;
@@ -174,8 +176,8 @@ enum status onnx_axis(const struct onnx_cx *cx, int64_t axis, uint32_t rank, uin
 {
     (void)cx;
     int64_t at = axis < 0 ? axis + rank : axis;
-    RETURN_IF(at < 0 || at >= rank, ST_INVALID_OP, "axis %lld of a tensor of rank %u; %d … %d are possible", (long long)axis, rank, -(int)rank,
-              (int)rank - 1);
+    RETURN_IF(at < 0 || at >= rank, ST_INVALID_OP, "axis %lld of a tensor of rank %u; %d … %d are possible", (long long)axis,
+              rank, -(int)rank, (int)rank - 1);
     *ret = (uint32_t)at;
     return ST_OK;
 }
@@ -210,7 +212,8 @@ enum status onnx_in_opt(struct onnx_cx *cx, const struct onnx_node *n, uint32_t 
         REFUSE("input %u comes from a node that is not supported", i);
     }
     const struct onnx_row *row = v->list ? onnx_row_find(n->op) : NULL;
-    REFUSE_WHEN(v->list && !(row && row->flags & ONNX_LISTS), "input %u is a sequence of %u tensors; a tensor is expected", i, v->list->n);
+    REFUSE_WHEN(v->list && !(row && row->flags & ONNX_LISTS), "input %u is a sequence of %u tensors; a tensor is expected",
+                i, v->list->n);
     *ret = v;
     return ST_OK;
 }

@@ -4,13 +4,14 @@
 
 #include "convert/onnx/onnx.h"
 
-enum status onnx_attr_list(struct onnx_cx *cx, const struct onnx_node *n, const char *name, uint32_t count, uint32_t dflt, uint32_t *ret)
+enum status onnx_attr_list(struct onnx_cx *cx, const struct onnx_node *n, const char *name, uint32_t count, uint32_t dflt,
+                           uint32_t *ret)
 {
     const struct onnx_attr *a = onnx_attr(cx, n, name);
     RETURN_IF(a && a->n_ints != count, ST_INVALID_OP, "\"%s\" has %u entries; %u are expected", name, a->n_ints, count);
     for (uint32_t i = 0; i < count; i++) {
-        RETURN_IF(a && (a->ints[i] < 0 || a->ints[i] > INT32_MAX), ST_NOT_SUPPORTED, "\"%s\" has entry %lld; 0 or more is supported", name,
-                  (long long)a->ints[i]);
+        RETURN_IF(a && (a->ints[i] < 0 || a->ints[i] > INT32_MAX), ST_NOT_SUPPORTED,
+                  "\"%s\" has entry %lld; 0 or more is supported", name, (long long)a->ints[i]);
         ret[i] = a ? (uint32_t)a->ints[i] : dflt;
     }
     return ST_OK;
@@ -39,11 +40,13 @@ static void same_pads(const struct onnx_value *x, bool upper, struct onnx_window
     }
 }
 
-enum status onnx_window(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *x, const uint32_t *kernel, struct onnx_window *w)
+enum status onnx_window(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_value *x, const uint32_t *kernel,
+                        struct onnx_window *w)
 {
     const char *mode = onnx_attr_text(cx, n, "auto_pad", "NOTSET");
     *w = (struct onnx_window){.n = x->rank - 2u, .ceil = onnx_attr_int(cx, n, "ceil_mode", 0)};
-    REFUSE_WHEN(x->rank < 3 || x->rank > 5, "the input has rank %u; 3, 4 and 5 (one to three spatial dimensions) are supported", x->rank);
+    REFUSE_WHEN(x->rank < 3 || x->rank > 5,
+                "the input has rank %u; 3, 4 and 5 (one to three spatial dimensions) are supported", x->rank);
     RETURN_IF(!kernel && !onnx_attr(cx, n, "kernel_shape"), ST_INVALID_OP, "\"kernel_shape\" is missing");
     if (kernel)
         memcpy(w->kernel, kernel, w->n * sizeof(*kernel));

@@ -28,7 +28,8 @@ static enum status varint(struct wire *w, uint64_t *ret)
 static enum status fixed(struct wire *w, unsigned size, uint64_t *ret)
 {
     *ret = 0;
-    RETURN_IF(wire_size(*w) < size, ST_BAD_TEXT, "the ONNX file is cut off: %zu bytes are left of a number of %u", wire_size(*w), size);
+    RETURN_IF(wire_size(*w) < size, ST_BAD_TEXT, "the ONNX file is cut off: %zu bytes are left of a number of %u",
+              wire_size(*w), size);
     memcpy(ret, w->p, size);
     w->p += size;
     return ST_OK;
@@ -38,8 +39,9 @@ static enum status bytes(struct wire *w, struct wire *ret)
 {
     uint64_t n;
     TRY(varint(w, &n));
-    RETURN_IF(n > wire_size(*w), ST_BAD_TEXT, "the ONNX file is malformed: a field says that it has %llu bytes, %zu are left",
-              (unsigned long long)n, wire_size(*w));
+    RETURN_IF(n > wire_size(*w), ST_BAD_TEXT,
+              "the ONNX file is malformed: a field says that it has %llu bytes, %zu are left", (unsigned long long)n,
+              wire_size(*w));
     *ret = (struct wire){w->p, w->p + n};
     w->p += n;
     return ST_OK;
@@ -65,7 +67,8 @@ enum status wire_next(struct wire *w, struct wire_field *f, bool *more)
     case WIRE_FIXED32:
     case WIRE_FIXED64: return scalar(w, f->type, &f->value);
     }
-    return status_fail(ST_BAD_TEXT, "the ONNX file is malformed: field %u has wire type %u; 0, 1, 2 and 5 exist", f->number, (unsigned)(key & 7));
+    return status_fail(ST_BAD_TEXT, "the ONNX file is malformed: field %u has wire type %u; 0, 1, 2 and 5 exist", f->number,
+                       (unsigned)(key & 7));
 }
 
 enum status wire_count(struct wire w, uint32_t number, size_t *ret)

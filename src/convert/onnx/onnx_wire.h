@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The protobuf wire format, read in place: a message is a range of bytes, a field a number and a value in that range. Nothing is copied, so that
- * the weights of a large model stay where the file is mapped; nothing outside the range is ever read. Private to convert/onnx. */
+/* The protobuf wire format, read in place: a message is a range of bytes, a field a number and a value in that range.
+ * Nothing is copied, so that the weights of a large model stay where the file is mapped; nothing outside the range is ever
+ * read. Private to convert/onnx. */
 #ifndef CONVERT_ONNX_WIRE_H
 #define CONVERT_ONNX_WIRE_H
 

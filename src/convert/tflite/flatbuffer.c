@@ -19,7 +19,8 @@ static void violated(struct fb *b, const char *what, uint64_t at)
 
 enum status fb_status(const struct fb *b)
 {
-    RETURN_IF(b->bad, ST_INVALID_ARG, "the TFLite file is malformed: %s at byte %llu of %llu; it is cut off or damaged, fetch it again", b->bad,
+    RETURN_IF(b->bad, ST_INVALID_ARG,
+              "the TFLite file is malformed: %s at byte %llu of %llu; it is cut off or damaged, fetch it again", b->bad,
               (unsigned long long)b->bad_at, (unsigned long long)b->n);
     return ST_OK;
 }
@@ -74,7 +75,8 @@ static struct fb_table table_at(struct fb *b, uint64_t pos)
     t.vtable = (uint64_t)vtable;
     t.vtable_bytes = (uint16_t)load(b, t.vtable, 2);
     t.bytes = (uint16_t)load(b, t.vtable + 2, 2);
-    if (t.vtable_bytes < 4 || t.bytes < 4 || !inside(b, t.vtable, t.vtable_bytes, "the description of a table lies outside the file") ||
+    if (t.vtable_bytes < 4 || t.bytes < 4 ||
+        !inside(b, t.vtable, t.vtable_bytes, "the description of a table lies outside the file") ||
         !inside(b, pos, t.bytes, "a table reaches over the end of the file")) {
         violated(b, "the description of a table is too short", t.vtable);
         return none;

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of a map that custom operators keep their options in, without trust.
  *
- *     … key strings … keys: count, offset back to each string … map: offset back to keys, width of the keys' entries, count, values, one type per value … root: value, type, width
+ *     … key strings … keys: count, offset back to each string … map: offset back to keys, width of the keys' entries, count,
+ * values, one type per value … root: value, type, width
  *
- * Offsets count backwards from where they stand. A type has its kind in the upper six bits; kinds 6 to 8 are an offset to a number whose width is in the lower two. */
+ * Offsets count backwards from where they stand. A type has its kind in the upper six bits; kinds 6 to 8 are an offset to a
+ * number whose width is in the lower two. */
 #include "convert/tflite/flexbuffer.h"
 
 #include <string.h>
 
-enum { KIND_INT = 1, KIND_UINT = 2, KIND_FLOAT = 3, KIND_OFFSET_INT = 6, KIND_OFFSET_FLOAT = 8, KIND_MAP = 9, KIND_BOOL = 26 };
+enum {
+    KIND_INT = 1,
+    KIND_UINT = 2,
+    KIND_FLOAT = 3,
+    KIND_OFFSET_INT = 6,
+    KIND_OFFSET_FLOAT = 8,
+    KIND_MAP = 9,
+    KIND_BOOL = 26
+};
 
 struct flex {
     const uint8_t *at;
@@ -75,13 +85,15 @@ bool flex_number(const void *data, uint64_t size, const char *key, double *ret)
     if (size < 3)
         return false;
     uint64_t root_width = read_uint(&f, size - 1, 1), type = read_uint(&f, size - 2, 1);
-    if (type >> 2 != KIND_MAP || (root_width != 1 && root_width != 2 && root_width != 4 && root_width != 8) || size < 2 + root_width)
+    if (type >> 2 != KIND_MAP || (root_width != 1 && root_width != 2 && root_width != 4 && root_width != 8) ||
+        size < 2 + root_width)
         return false;
     unsigned width = 1u << (type & 3);
     uint64_t map = back(&f, size - 2 - root_width, (unsigned)root_width);
     if (f.bad || map < 3u * width)
         return false;
-    uint64_t n = read_uint(&f, map - width, width), keys_width = read_uint(&f, map - 2u * width, width), keys = back(&f, map - 3u * width, width);
+    uint64_t n = read_uint(&f, map - width, width), keys_width = read_uint(&f, map - 2u * width, width),
+             keys = back(&f, map - 3u * width, width);
     if (f.bad || n > size || (keys_width != 1 && keys_width != 2 && keys_width != 4 && keys_width != 8))
         return false;
     for (uint64_t i = 0; i < n && !f.bad; i++)

@@ -11,7 +11,8 @@ static enum status step(struct tfl_cx *cx, const char *op, const char *part, uin
 
 static enum status choose(struct tfl_cx *cx, const char *part, uint32_t when, uint32_t a, uint32_t b, uint32_t *ret)
 {
-    return build_node(&cx->b, &(struct build_spec){.op = "ElementWiseSelect", .name = tfl_name(cx, part), BUILD_IN(when, a, b)}, ret);
+    return build_node(
+        &cx->b, &(struct build_spec){ .op = "ElementWiseSelect", .name = tfl_name(cx, part), BUILD_IN(when, a, b) }, ret);
 }
 
 /* ---- diagonals ------------------------------------------------------------------------------------------------------ */
@@ -114,8 +115,8 @@ TFL_LOWER(right_shift)
     TRY(tfl_in(cx, 0, &x));
     TRY(tfl_int(cx, 1, &distance));
     struct tensor_desc like = {.type = tfl_desc(cx, x)->type};
-    TFL_REFUSE_IF(distance < 0 || distance > (int64_t)dtype_bits(like.type) - 2 || dtype_is_float(like.type), "a shift by %lld; 0 … %u are supported",
-                  (long long)distance, dtype_bits(like.type) - 2);
+    TFL_REFUSE_IF(distance < 0 || distance > (int64_t)dtype_bits(like.type) - 2 || dtype_is_float(like.type),
+                  "a shift by %lld; 0 … %u are supported", (long long)distance, dtype_bits(like.type) - 2);
     TRY(build_scalar(&cx->b, tfl_name(cx, "power"), like.type, (double)(UINT64_C(1) << distance), &by));
     return tfl_emit(cx, &(struct build_spec){.op = "ElementWiseFloorDiv", BUILD_IN(x, by)});
 }
@@ -143,12 +144,24 @@ static enum status suppress(struct tfl_cx *cx, struct boxes *r)
     r->rows = (uint32_t)most;
     TRY(build_reshape(&cx->b, tfl_name(cx, "boxes"), boxes, 3, as_boxes, &boxes));
     TRY(build_reshape(&cx->b, tfl_name(cx, "classes"), r->scores, 3, as_scores, &scores));
-    struct tensor_desc out[2] = {{.type = DT_I32, .rank = 2, .dims = {r->rows, 3}}, {.type = DT_U32, .rank = 1, .dims = {1}}};
-    TRY(build_node(&cx->b, &(struct build_spec){.op = "NonMaxSuppression", .name = cx->node, BUILD_IN(boxes, scores), .n_out = 2, .out = out,
-                                                .params = {BUILD_F32("iou_threshold", iou), BUILD_F32("score_threshold", least),
-                                                           BUILD_U32("max_boxes_selected", r->rows)}}, y));
+    struct tensor_desc out[2] = { { .type = DT_I32, .rank = 2, .dims = { r->rows, 3 } },
+                                  { .type = DT_U32, .rank = 1, .dims = { 1 } } };
+    TRY(build_node(&cx->b,
+                   &(struct build_spec){ .op = "NonMaxSuppression",
+                                         .name = cx->node,
+                                         BUILD_IN(boxes, scores),
+                                         .n_out = 2,
+                                         .out = out,
+                                         .params = { BUILD_F32("iou_threshold", iou), BUILD_F32("score_threshold", least),
+                                                     BUILD_U32("max_boxes_selected", r->rows) } },
+                   y));
     int32_t ranges[6] = {0, (int32_t)r->rows, 1, 2, 3, 1};
-    TRY(build_node(&cx->b, &(struct build_spec){.op = "StridedSlice", .name = tfl_name(cx, "column"), BUILD_IN(y[0]), .params = {BUILD_RANGES("ranges", 2, ranges)}}, &y[0]));
+    TRY(build_node(&cx->b,
+                   &(struct build_spec){ .op = "StridedSlice",
+                                         .name = tfl_name(cx, "column"),
+                                         BUILD_IN(y[0]),
+                                         .params = { BUILD_RANGES("ranges", 2, ranges) } },
+                   &y[0]));
     TRY(build_reshape(&cx->b, tfl_name(cx, "list"), y[0], 1, &r->rows, &y[0]));
     TRY(build_scalar(&cx->b, tfl_name(cx, "zero"), DT_I32, 0, &zero));
     TRY(step(cx, "ElementWiseMaximum", "selected", y[0], zero, &r->selected)); /* what is not used is -1 */
@@ -180,7 +193,12 @@ TFL_LOWER(nms_v5)
     TRY(build_const_i32(&cx->b, tfl_name(cx, "positions"), r.rows, list, &at));
     TRY(step(cx, "ElementWiseLess", "inside", at, r.count, &inside));
     TRY(tfl_scalar(cx, "none", &like, 0, &zero));
-    TRY(build_node(&cx->b, &(struct build_spec){.op = "Gather", .name = tfl_name(cx, "scores"), BUILD_IN(r.scores, r.selected), .params = {BUILD_I32("axis", 0)}}, &y));
+    TRY(build_node(&cx->b,
+                   &(struct build_spec){ .op = "Gather",
+                                         .name = tfl_name(cx, "scores"),
+                                         BUILD_IN(r.scores, r.selected),
+                                         .params = { BUILD_I32("axis", 0) } },
+                   &y));
     TRY(choose(cx, "kept", inside, y, zero, &y));
     TRY(tfl_bind(cx, 0, r.selected));
     TRY(tfl_bind(cx, 1, y));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subgraphs that are put in place: composites, calls, the two sides of an IF, and every turn of a WHILE whose conditions are known while converting.
+/* Subgraphs that are put in place: composites, calls, the two sides of an IF, and every turn of a WHILE whose conditions are
+ * known while converting.
  *
  *     IF(c, x) { then: NEG(x), else: EXP(x) }   ->   ElementWiseSelect(c, ElementWiseNeg(x), ElementWiseExp(x))
  *     WHILE(0, x) { i < 2 } { i + 1, NEG(x) }   ->   ElementWiseNeg(ElementWiseNeg(x))
  *
- * Operators have no effect but their outputs, so both sides and a choice give the numbers of one; the compiler leaves out the side that is not picked
- * (prepare/opt_guard.c). Where the condition is a constant only its side is there. */
+ * Operators have no effect but their outputs, so both sides and a choice give the numbers of one; the compiler leaves out
+ * the side that is not picked (prepare/opt_guard.c). Where the condition is a constant only its side is there. */
 #include <string.h>
 
 #include "convert/tflite/tfl_lower.h"
@@ -39,7 +40,9 @@ static enum status put_in_place(struct tfl_cx *cx, int64_t index, struct ports p
     const char *node = cx->node;
     TFL_REFUSE_IF(cx->depth >= MAX_DEPTH, "subgraphs are nested more than %d deep", MAX_DEPTH);
     TRY(tfl_scope_open(cx, (uint32_t)index, &scope));
-    TFL_REFUSE_IF(scope.g.in.n != p.n_in || scope.g.out.n != p.n_out, "the subgraph has %u inputs and %u outputs; %u and %u are given", scope.g.in.n, scope.g.out.n, p.n_in, p.n_out);
+    TFL_REFUSE_IF(scope.g.in.n != p.n_in || scope.g.out.n != p.n_out,
+                  "the subgraph has %u inputs and %u outputs; %u and %u are given", scope.g.in.n, scope.g.out.n, p.n_in,
+                  p.n_out);
     for (uint32_t k = 0; k < p.n_in; k++)
         scope.map[tfl_number(scope.g.in, k)] = p.in[k];
     cx->scope = &scope;
@@ -110,7 +113,8 @@ static enum status put_side(struct tfl_cx *cx, int64_t index, uint32_t *ret)
     RETURN_IF(!before && n, ST_NO_MEMORY, "no memory for %zu variables", n);
     TRY(put_subgraph(cx, index, 1, ret));
     for (size_t i = 0; i < cx->states.n; i++)
-        TFL_REFUSE_IF(cx->states.at[i].value != (i < n ? before[i].value : IR_NONE), "variable \"%s\" is assigned only on one side of a condition that comes at run time",
+        TFL_REFUSE_IF(cx->states.at[i].value != (i < n ? before[i].value : IR_NONE),
+                      "variable \"%s\" is assigned only on one side of a condition that comes at run time",
                       cx->states.at[i].name);
     return ST_OK;
 }
@@ -120,7 +124,8 @@ TFL_LOWER(if)
     int64_t sides[2] = {tfl_option(cx, IF_ELSE, 0), tfl_option(cx, IF_THEN, 0)};
     uint32_t cond, *yes, *no, y;
     TRY(tfl_in(cx, 0, &cond));
-    TFL_REFUSE_IF(tfl_desc(cx, cond)->type != DT_B8 || desc_count(tfl_desc(cx, cond)) != 1, "the condition is not one truth value");
+    TFL_REFUSE_IF(tfl_desc(cx, cond)->type != DT_B8 || desc_count(tfl_desc(cx, cond)) != 1,
+                  "the condition is not one truth value");
     if (build_data(&cx->b, cond))
         return bind_subgraph(cx, sides[*(const uint8_t *)build_data(&cx->b, cond) != 0], 1);
     TRY(results(cx, &yes));
@@ -133,8 +138,9 @@ TFL_LOWER(if)
         const struct tensor_desc *a = tfl_desc(cx, yes[k]), *b = tfl_desc(cx, no[k]);
         char one[DESC_TEXT_MAX], other[DESC_TEXT_MAX];
         TFL_REFUSE_IF(a->type != b->type || !desc_same_shape(a, b) || !quant_same(&a->q, &b->q),
-                      "output %u is %s on one side and %s on the other; a condition that comes at run time needs one type, shape and encoding", k, desc_text(a, one),
-                      desc_text(b, other));
+                      "output %u is %s on one side and %s on the other; a condition that comes at run time needs one type, "
+                      "shape and encoding",
+                      k, desc_text(a, one), desc_text(b, other));
         TRY(tfl_part(cx, "picked", &(struct build_spec){.op = "ElementWiseSelect", BUILD_IN(cond, yes[k], no[k])}, a, &y));
         TRY(tfl_bind(cx, k, y));
     }
@@ -149,7 +155,8 @@ static enum status next_turn(struct tfl_cx *cx, const uint32_t *carried, bool *r
     const struct tensor_desc *d = tfl_desc(cx, cond);
     TFL_REFUSE_IF(d->type != DT_B8 || desc_count(d) != 1, "the condition is not one truth value");
     const uint8_t *known = build_data(&cx->b, cond);
-    TFL_REFUSE_IF(!known, "its condition depends on the inputs of the model, and a graph has every turn written out; count turns with a constant, or let the client run the loop");
+    TFL_REFUSE_IF(!known, "its condition depends on the inputs of the model, and a graph has every turn written out; count "
+                          "turns with a constant, or let the client run the loop");
     *ret = *known != 0;
     return ST_OK;
 }
@@ -158,14 +165,17 @@ TFL_LOWER(while)
 {
     uint32_t *carried, *made, turns = 0;
     bool more;
-    TFL_REFUSE_IF(cx->op->in.n != cx->op->out.n, "the loop has %u inputs and %u outputs; as many are expected", cx->op->in.n, cx->op->out.n);
+    TFL_REFUSE_IF(cx->op->in.n != cx->op->out.n, "the loop has %u inputs and %u outputs; as many are expected", cx->op->in.n,
+                  cx->op->out.n);
     TRY(arguments(cx, 0, &carried));
     TRY(results(cx, &made));
     for (;; turns++) {
         TRY(next_turn(cx, carried, &more));
         if (!more)
             break;
-        TFL_REFUSE_IF(turns == MAX_TURNS || cx->b.g->nodes.n > MAX_NODES, "it has more than %d turns, or makes more than %d nodes; shorter loops are written out", MAX_TURNS, MAX_NODES);
+        TFL_REFUSE_IF(turns == MAX_TURNS || cx->b.g->nodes.n > MAX_NODES,
+                      "it has more than %d turns, or makes more than %d nodes; shorter loops are written out", MAX_TURNS,
+                      MAX_NODES);
         TRY(put_in_place(cx, tfl_option(cx, WHILE_BODY, 0), (struct ports){carried, cx->op->in.n, cx->op->out.n, made}));
         memcpy(carried, made, cx->op->out.n * sizeof(*carried));
     }

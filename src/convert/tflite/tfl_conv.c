@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions, dense layers, matrix products and pooling.
  *
- * Filters change their order once, here: [out, h, w, in] becomes [h, w, in, out], depthwise [1, h, w, out] becomes [h, w, 1, out]; the axis of a
- * per-channel encoding goes with it. Padding SAME becomes numbers. An integer bias is in the scale of its products, whatever the file says:
- * that is how every TFLite kernel adds it. Weights of 8 bits beside float activations are dequantized. */
+ * Filters change their order once, here: [out, h, w, in] becomes [h, w, in, out], depthwise [1, h, w, out] becomes [h, w, 1,
+ * out]; the axis of a per-channel encoding goes with it. Padding SAME becomes numbers. An integer bias is in the scale of
+ * its products, whatever the file says: that is how every TFLite kernel adds it. Weights of 8 bits beside float activations
+ * are dequantized. */
 #include <string.h>
 
 #include "convert/tflite/tfl_lower.h"
@@ -14,7 +15,8 @@ static enum status weights(struct tfl_cx *cx, uint32_t k, uint32_t rank, const u
 {
     uint32_t w;
     TRY(tfl_in(cx, k, &w));
-    TFL_REFUSE_IF(tfl_desc(cx, w)->rank != rank, "the weights have rank %u; rank %u is expected", tfl_desc(cx, w)->rank, rank);
+    TFL_REFUSE_IF(tfl_desc(cx, w)->rank != rank, "the weights have rank %u; rank %u is expected", tfl_desc(cx, w)->rank,
+                  rank);
     if (perm && build_data(&cx->b, w))
         TRY(tfl_charge(cx, desc_bytes(tfl_desc(cx, w))));
     if (perm)
@@ -29,7 +31,9 @@ static enum status weights(struct tfl_cx *cx, uint32_t k, uint32_t rank, const u
 static enum status product_quant(struct tfl_cx *cx, uint32_t x, uint32_t w, struct quant *ret)
 {
     const struct quant *qx = &tfl_desc(cx, x)->q, *qw = &tfl_desc(cx, w)->q;
-    *ret = (struct quant){.kind = Q_TENSOR, .definition = 1, .scale = (float)((double)quant_scale(qx, 0) * (double)quant_scale(qw, 0))};
+    *ret = (struct quant){ .kind = Q_TENSOR,
+                           .definition = 1,
+                           .scale = (float)((double)quant_scale(qx, 0) * (double)quant_scale(qw, 0)) };
     if (qw->kind != Q_AXIS)
         return ST_OK;
     float *scales = arena_array(&cx->m.arena, float, qw->n);
@@ -51,7 +55,8 @@ static enum status narrow(struct tfl_cx *cx, const struct tfl_tensor *s, const s
     RETURN_IF(!v, ST_NO_MEMORY, "no memory for bias \"%s\"", s->name);
     for (uint64_t i = 0; i < n; i++) {
         int64_t b = number_get_int(s->type == TFL_INT64 ? DT_I64 : DT_I32, s->data, i);
-        TFL_REFUSE_IF(b < INT32_MIN || b > INT32_MAX, "bias %llu is %lld; QNN adds 32-bit biases", (unsigned long long)i, (long long)b);
+        TFL_REFUSE_IF(b < INT32_MIN || b > INT32_MAX, "bias %llu is %lld; QNN adds 32-bit biases", (unsigned long long)i,
+                      (long long)b);
         v[i] = (int32_t)b;
     }
     *ret = v;
@@ -75,7 +80,8 @@ static enum status bias(struct tfl_cx *cx, uint32_t k, uint32_t x, uint32_t w, u
     TRY(product_quant(cx, x, w, &d.q));
     d.rank = 1;
     d.dims[0] = (uint32_t)desc_count(&s->desc);
-    TFL_REFUSE_IF(d.q.kind == Q_AXIS && d.q.n != d.dims[0], "there are %u biases and %u channels of weights", d.dims[0], d.q.n);
+    TFL_REFUSE_IF(d.q.kind == Q_AXIS && d.q.n != d.dims[0], "there are %u biases and %u channels of weights", d.dims[0],
+                  d.q.n);
     TRY(narrow(cx, s, &s->desc, &values));
     return build_const(&cx->b, s->name, &d, values, true, ret);
 }
@@ -89,9 +95,10 @@ struct window {
 /* SAME: as many outputs as strides begin in the input; the smaller half of the padding is in front. */
 static enum status same_pads(const struct window *w, bool same, uint32_t ret[2])
 {
-    TFL_REFUSE_IF(w->stride < 1 || w->dilation < 1 || w->kernel < 1 || w->kernel > UINT16_MAX * 16 || w->dilation > UINT16_MAX || w->stride > INT32_MAX,
-                  "stride %lld, dilation %lld and kernel %lld; each must be positive and of moderate size", (long long)w->stride,
-                  (long long)w->dilation, (long long)w->kernel);
+    TFL_REFUSE_IF(w->stride < 1 || w->dilation < 1 || w->kernel < 1 || w->kernel > UINT16_MAX * 16 ||
+                      w->dilation > UINT16_MAX || w->stride > INT32_MAX,
+                  "stride %lld, dilation %lld and kernel %lld; each must be positive and of moderate size",
+                  (long long)w->stride, (long long)w->dilation, (long long)w->kernel);
     int64_t out = (w->in + w->stride - 1) / w->stride, span = (w->kernel - 1) * w->dilation + 1;
     int64_t total = (out - 1) * w->stride + span - w->in;
     total = same && total > 0 ? total : 0;
@@ -103,7 +110,8 @@ static enum status same_pads(const struct window *w, bool same, uint32_t ret[2])
 static enum status rank_is(struct tfl_cx *cx, uint32_t t, uint32_t rank)
 {
     char text[DESC_TEXT_MAX];
-    TFL_REFUSE_IF(tfl_desc(cx, t)->rank != rank, "the input is %s; rank %u is expected", desc_text(tfl_desc(cx, t), text), rank);
+    TFL_REFUSE_IF(tfl_desc(cx, t)->rank != rank, "the input is %s; rank %u is expected", desc_text(tfl_desc(cx, t), text),
+                  rank);
     return ST_OK;
 }
 
@@ -135,10 +143,16 @@ static enum status conv_shape(struct tfl_cx *cx, const struct conv_fields *f, ui
 
 static const struct conv_fields conv2d_fields = {CONV2D_PADDING, CONV2D_ACTIVATION, 2, {CONV2D_STRIDE_H, CONV2D_STRIDE_W},
                                                  {CONV2D_DILATION_H, CONV2D_DILATION_W}};
-static const struct conv_fields depthwise_fields = {DEPTHWISE_PADDING, DEPTHWISE_ACTIVATION, 2, {DEPTHWISE_STRIDE_H, DEPTHWISE_STRIDE_W},
-                                                    {DEPTHWISE_DILATION_H, DEPTHWISE_DILATION_W}};
-static const struct conv_fields conv3d_fields = {CONV3D_PADDING, CONV3D_ACTIVATION, 3, {CONV3D_STRIDE_D, CONV3D_STRIDE_H, CONV3D_STRIDE_W},
-                                                 {CONV3D_DILATION_D, CONV3D_DILATION_H, CONV3D_DILATION_W}};
+static const struct conv_fields depthwise_fields = { DEPTHWISE_PADDING,
+                                                     DEPTHWISE_ACTIVATION,
+                                                     2,
+                                                     { DEPTHWISE_STRIDE_H, DEPTHWISE_STRIDE_W },
+                                                     { DEPTHWISE_DILATION_H, DEPTHWISE_DILATION_W } };
+static const struct conv_fields conv3d_fields = { CONV3D_PADDING,
+                                                  CONV3D_ACTIVATION,
+                                                  3,
+                                                  { CONV3D_STRIDE_D, CONV3D_STRIDE_H, CONV3D_STRIDE_W },
+                                                  { CONV3D_DILATION_D, CONV3D_DILATION_H, CONV3D_DILATION_W } };
 static const struct conv_fields transpose_fields = {TRANSPOSE_CONV_PADDING, TRANSPOSE_CONV_ACTIVATION, 2,
                                                     {TRANSPOSE_CONV_STRIDE_H, TRANSPOSE_CONV_STRIDE_W}, {0}};
 
@@ -160,9 +174,11 @@ static enum status conv(struct tfl_cx *cx, const struct conv_fields *f, const ui
     TRY(bias(cx, 2, x, w, &b));
     TRY(conv_shape(cx, f, x, w, &s));
     bool grouped = op[0] != 'D';
-    struct build_spec spec = {.op = op, BUILD_IN(x, w, b),
-                              .params = {BUILD_U32S("stride", f->n, s.stride), BUILD_PAIRS("pad_amount", f->n, s.pads),
-                                         BUILD_U32S("dilation", f->n, s.dilation), BUILD_U32(grouped ? "group" : "", groups(cx, x, w))}};
+    struct build_spec spec = { .op = op,
+                               BUILD_IN(x, w, b),
+                               .params = { BUILD_U32S("stride", f->n, s.stride), BUILD_PAIRS("pad_amount", f->n, s.pads),
+                                           BUILD_U32S("dilation", f->n, s.dilation),
+                                           BUILD_U32(grouped ? "group" : "", groups(cx, x, w)) } };
     return tfl_emit_act(cx, &spec, tfl_activation(cx, f->activation));
 }
 
@@ -190,8 +206,8 @@ struct transposed {
     enum tfl_activation act;
 };
 
-/* What a transposed convolution gives before cropping is cropped like the padding of the convolution it reverses; what it gives too little is
- * output padding. */
+/* What a transposed convolution gives before cropping is cropped like the padding of the convolution it reverses; what it
+ * gives too little is output padding. */
 static enum status emit_transposed(struct tfl_cx *cx, const struct transposed *c, const uint32_t stride[3])
 {
     uint32_t x, w, b, pads[6], more[3];
@@ -210,23 +226,32 @@ static enum status emit_transposed(struct tfl_cx *cx, const struct transposed *c
     TRY(bias(cx, c->b, x, w, &b));
     TFL_REFUSE_IF(out.rank != c->n + 2, "the output has rank %u; rank %u is expected", out.rank, c->n + 2);
     for (unsigned i = 0; i < c->n; i++) {
-        int64_t full = (int64_t)stride[i] * (tfl_desc(cx, x)->dims[1 + i] - 1) + tfl_desc(cx, w)->dims[i], cut = full - out.dims[1 + i];
-        TFL_REFUSE_IF(cut < -(int64_t)INT32_MAX || cut > INT32_MAX, "output dimension %u is %u, far from the %lld that follow", i + 1,
-                      out.dims[1 + i], (long long)full);
+        int64_t full = (int64_t)stride[i] * (tfl_desc(cx, x)->dims[1 + i] - 1) + tfl_desc(cx, w)->dims[i],
+                cut = full - out.dims[1 + i];
+        TFL_REFUSE_IF(cut < -(int64_t)INT32_MAX || cut > INT32_MAX,
+                      "output dimension %u is %u, far from the %lld that follow", i + 1, out.dims[1 + i], (long long)full);
         int64_t before = cut > 0 && c->same ? cut / 2 : 0;
         pads[2 * i] = (uint32_t)before;
         pads[2 * i + 1] = cut > 0 ? (uint32_t)(cut - before) : 0;
         more[i] = cut < 0 ? (uint32_t)-cut : 0;
     }
-    struct build_spec spec = {.op = c->op, BUILD_IN(x, w, b),
-                              .params = {BUILD_U32S("stride", c->n, stride), BUILD_PAIRS("pad_amount", c->n, pads), BUILD_U32S("output_padding", c->n, more)}};
+    struct build_spec spec = { .op = c->op,
+                               BUILD_IN(x, w, b),
+                               .params = { BUILD_U32S("stride", c->n, stride), BUILD_PAIRS("pad_amount", c->n, pads),
+                                           BUILD_U32S("output_padding", c->n, more) } };
     return tfl_emit_act(cx, &spec, c->act);
 }
 
 static enum status transposed(struct tfl_cx *cx, const struct conv_fields *f, const uint8_t *perm, const char *op)
 {
-    struct transposed c = {.op = op, .perm = perm, .x = 2, .w = 1, .b = 3, .n = f->n, .act = tfl_activation(cx, f->activation),
-                           .same = fb_int(cx->op->options, f->padding, 1, 0) == PADDING_SAME};
+    struct transposed c = { .op = op,
+                            .perm = perm,
+                            .x = 2,
+                            .w = 1,
+                            .b = 3,
+                            .n = f->n,
+                            .act = tfl_activation(cx, f->activation),
+                            .same = fb_int(cx->op->options, f->padding, 1, 0) == PADDING_SAME };
     uint32_t stride[3];
     for (unsigned i = 0; i < f->n; i++) {
         int64_t step = tfl_option(cx, f->stride[i], 0), dilation = f->dilation[i] ? tfl_option(cx, f->dilation[i], 1) : 1;
@@ -247,12 +272,15 @@ TFL_LOWER(conv3d_transpose)
     return transposed(cx, &conv3d_fields, (const uint8_t[]){0, 1, 2, 4, 3}, "TransposeConv3d");
 }
 
-/* A custom operator of MediaPipe: input, weights, bias; its options are three plain integers: padding (1 is SAME), stride along the width and along the height. */
+/* A custom operator of MediaPipe: input, weights, bias; its options are three plain integers: padding (1 is SAME), stride
+ * along the width and along the height. */
 TFL_LOWER(transpose_conv_bias)
 {
     struct transposed c = {.op = "TransposeConv2d", .perm = (const uint8_t[]){1, 2, 3, 0}, .x = 0, .w = 1, .b = 2, .n = 2};
     uint32_t stride[3];
-    TFL_REFUSE_IF(cx->op->custom_options.n < 12, "its options have %u bytes; padding and two strides of 4 bytes each are expected", cx->op->custom_options.n);
+    TFL_REFUSE_IF(cx->op->custom_options.n < 12,
+                  "its options have %u bytes; padding and two strides of 4 bytes each are expected",
+                  cx->op->custom_options.n);
     c.same = number_get_int(DT_I32, fb_bytes(cx->op->custom_options), 0) == 1;
     for (unsigned i = 0; i < 2; i++) {
         int64_t step = number_get_int(DT_I32, fb_bytes(cx->op->custom_options), 2 - i);
@@ -268,11 +296,14 @@ TFL_LOWER(dense)
 {
     uint32_t x, w, b;
     int64_t format = fb_int(cx->op->options, DENSE_WEIGHTS_FORMAT, 1, 0);
-    TFL_REFUSE_IF(format != 0, "the weights are shuffled (format %lld); write the model with plain weights", (long long)format);
+    TFL_REFUSE_IF(format != 0, "the weights are shuffled (format %lld); write the model with plain weights",
+                  (long long)format);
     TRY(tfl_in(cx, 0, &x));
     TRY(weights(cx, 1, 2, NULL, x, &w));
     TRY(bias(cx, 2, x, w, &b));
-    struct build_spec spec = {.op = "FullyConnected", BUILD_IN(x, w, b), .params = {BUILD_B8("keep_dims", tfl_flag(cx, DENSE_KEEP_DIMS))}};
+    struct build_spec spec = { .op = "FullyConnected",
+                               BUILD_IN(x, w, b),
+                               .params = { BUILD_B8("keep_dims", tfl_flag(cx, DENSE_KEEP_DIMS)) } };
     return tfl_emit_act(cx, &spec, tfl_activation(cx, DENSE_ACTIVATION));
 }
 
@@ -283,8 +314,10 @@ TFL_LOWER(matmul)
     TRY(tfl_in(cx, 1, &y));
     if (dtype_is_float(tfl_desc(cx, x)->type))
         TRY(tfl_float(cx, "dequantized", y, &y));
-    struct build_spec spec = {.op = "MatMul", BUILD_IN(x, y),
-                              .params = {BUILD_B8("transpose_in0", tfl_flag(cx, MATMUL_ADJ_X)), BUILD_B8("transpose_in1", tfl_flag(cx, MATMUL_ADJ_Y))}};
+    struct build_spec spec = { .op = "MatMul",
+                               BUILD_IN(x, y),
+                               .params = { BUILD_B8("transpose_in0", tfl_flag(cx, MATMUL_ADJ_X)),
+                                           BUILD_B8("transpose_in1", tfl_flag(cx, MATMUL_ADJ_Y)) } };
     return tfl_emit(cx, &spec);
 }
 
@@ -328,7 +361,8 @@ TFL_LOWER(l2_pool)
     TRY(pool_shape(cx, &s));
     TFL_REFUSE_IF(!dtype_is_float(tfl_desc(cx, s.x)->type), "the input is fixed point; float is expected");
     TRY(build_binary(&cx->b, "ElementWiseMultiply", tfl_name(cx, "square"), s.x, s.x, &square));
-    TRY(tfl_part(cx, "mean", &(struct build_spec){.op = "PoolAvg2d", BUILD_IN(square), .params = POOL_PARAMS(s)}, NULL, &mean));
+    TRY(tfl_part(cx, "mean", &(struct build_spec){ .op = "PoolAvg2d", BUILD_IN(square), .params = POOL_PARAMS(s) }, NULL,
+                 &mean));
     struct build_spec spec = {.op = "ElementWiseSquareRoot", BUILD_IN(mean)};
     return tfl_emit_act(cx, &spec, tfl_activation(cx, POOL_ACTIVATION));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The TFLite front end: subgraph 0 of the file becomes a graph. All operators are tried, so that the report names everything that is refused. */
+/* The TFLite front end: subgraph 0 of the file becomes a graph. All operators are tried, so that the report names everything
+ * that is refused. */
 #include <stdio.h>
 #include <string.h>
 
@@ -98,7 +99,9 @@ static const char *layout_of(const struct tensor_desc *d)
     return d->rank == 4 ? "NHWC" : d->rank == 5 ? "NDHWC" : "";
 }
 
-static const char *const channel_first[] = {"", "", "", "NCF", "NCHW", "NCDHW"}, *const channel_last[] = {"", "", "", "NFC", "NHWC", "NDHWC"};
+static const char *const channel_first[] = { "", "", "", "NCF", "NCHW", "NCDHW" }, *const channel_last[] = {
+    "", "", "", "NFC", "NHWC", "NDHWC"
+};
 
 /* How the user says that the file has it; NULL: not a word. */
 static enum status said_layout(struct tfl_cx *cx, const struct tfl_tensor *x, uint32_t rank, const char **ret)
@@ -107,8 +110,8 @@ static enum status said_layout(struct tfl_cx *cx, const struct tfl_tensor *x, ui
     for (uint32_t i = 0; i < cx->opts->n_inputs; i++)
         if (same_name(cx, cx->opts->inputs[i].name, x->name))
             *ret = cx->opts->inputs[i].layout;
-    RETURN_IF(*ret && strcmp(*ret, "NONTRIVIAL") != 0 && strlen(*ret) != rank, ST_INVALID_ARG, "input \"%s\" has rank %u; layout %s is for rank %zu", x->name, rank,
-              *ret, strlen(*ret));
+    RETURN_IF(*ret && strcmp(*ret, "NONTRIVIAL") != 0 && strlen(*ret) != rank, ST_INVALID_ARG,
+              "input \"%s\" has rank %u; layout %s is for rank %zu", x->name, rank, *ret, strlen(*ret));
     return ST_OK;
 }
 
@@ -122,12 +125,15 @@ static enum status apply_options(struct tfl_cx *cx, const struct tfl_tensor *x, 
         const struct convert_input *in = &o->inputs[i];
         if (!same_name(cx, in->name, x->name))
             continue;
-        RETURN_IF(in->rank && in->rank != d->rank, ST_INVALID_ARG, "input \"%s\" has rank %u; %u dimensions are given", x->name, d->rank, in->rank);
+        RETURN_IF(in->rank && in->rank != d->rank, ST_INVALID_ARG, "input \"%s\" has rank %u; %u dimensions are given",
+                  x->name, d->rank, in->rank);
         if (in->rank)
             memcpy(d->dims, in->dims, sizeof(d->dims));
         bool fits = in->type == DT_NONE || in->type == d->type || (in->type == DT_F32 && (T_(d->type) & T_Q)) ||
-                    (dtype_is_fixed(d->type) && dtype_bits(in->type) == dtype_bits(d->type) && dtype_is_signed(in->type) == dtype_is_signed(d->type));
-        RETURN_IF(!fits, ST_NOT_SUPPORTED, "input \"%s\" is %s in the file; it cannot be made %s", x->name, dtype_name(d->type), dtype_name(in->type));
+                    (dtype_is_fixed(d->type) && dtype_bits(in->type) == dtype_bits(d->type) &&
+                     dtype_is_signed(in->type) == dtype_is_signed(d->type));
+        RETURN_IF(!fits, ST_NOT_SUPPORTED, "input \"%s\" is %s in the file; it cannot be made %s", x->name,
+                  dtype_name(d->type), dtype_name(in->type));
         *ret_float = in->type == DT_F32 && dtype_is_fixed(d->type);
     }
     cx->resized = cx->resized || !desc_same_shape(&before, d);
@@ -147,9 +153,11 @@ static enum status check_option_names(struct tfl_cx *cx)
     return ST_OK;
 }
 
-/* The tensor that the client writes, and, in *at, the one that the operators read: a float input of a fixed-point model is quantized, a graph in f16 that
- * keeps its inputs has them cast, and what the file has with channels first the client gives with channels last. */
-static enum status add_input(struct tfl_cx *cx, const struct tfl_tensor *x, const struct tensor_desc *source, bool quantize, uint32_t *at)
+/* The tensor that the client writes, and, in *at, the one that the operators read: a float input of a fixed-point model is
+ * quantized, a graph in f16 that keeps its inputs has them cast, and what the file has with channels first the client gives
+ * with channels last. */
+static enum status add_input(struct tfl_cx *cx, const struct tfl_tensor *x, const struct tensor_desc *source, bool quantize,
+                             uint32_t *at)
 {
     struct tensor_desc turned = *source, *d = &turned, outside;
     bool half = cx->b.float16, keep = half && cx->opts->preserve_io;
@@ -157,7 +165,8 @@ static enum status add_input(struct tfl_cx *cx, const struct tfl_tensor *x, cons
     const char *layout;
     uint32_t t;
     TRY(said_layout(cx, x, source->rank, &layout));
-    bool turn = layout && !cx->opts->preserve_io && source->rank >= 3 && source->rank <= 5 && !strcmp(layout, channel_first[source->rank]);
+    bool turn = layout && !cx->opts->preserve_io && source->rank >= 3 && source->rank <= 5 &&
+                !strcmp(layout, channel_first[source->rank]);
     perm_channel_last(last, source->rank);
     perm_invert(last, source->rank, back);
     for (uint32_t i = 0; turn && i < source->rank; i++)
@@ -170,8 +179,12 @@ static enum status add_input(struct tfl_cx *cx, const struct tfl_tensor *x, cons
     enum status st = build_input(&cx->b, x->name, &outside, &t);
     cx->b.float16 = half;
     TRY(st);
-    TRY(report_io(cx->report, &(struct convert_io){.source_name = x->name, .graph_name = cx->b.g->tensors.at[t].name, .source_layout = layout ? layout : layout_of(d),
-                                                   .graph_layout = turn ? channel_last[d->rank] : layout ? layout : layout_of(d)}));
+    TRY(report_io(cx->report, &(struct convert_io){ .source_name = x->name,
+                                                    .graph_name = cx->b.g->tensors.at[t].name,
+                                                    .source_layout = layout ? layout : layout_of(d),
+                                                    .graph_layout = turn     ? channel_last[d->rank]
+                                                                    : layout ? layout
+                                                                             : layout_of(d) }));
     *at = t;
     if (quantize)
         TRY(build_node(&cx->b, &(struct build_spec){.op = "Quantize", .name = x->name, BUILD_IN(t), .out = d}, at));
@@ -190,7 +203,8 @@ static enum status add_inputs(struct tfl_cx *cx)
         if (*at != IR_NONE)
             continue;
         if (x->why || x->complex) {
-            TRY(report_issue(cx->report, x->name, "input", x->why ? x->why : "its type is complex64; no tensor of the graph can have that", NULL));
+            TRY(report_issue(cx->report, x->name, "input",
+                             x->why ? x->why : "its type is complex64; no tensor of the graph can have that", NULL));
             continue;
         }
         struct tensor_desc d = x->desc;
@@ -232,15 +246,19 @@ static enum status add_output(struct tfl_cx *cx, uint32_t t)
     if (*at == IR_NONE && x->data && !x->why)
         TRY(build_const(&cx->b, x->name, &x->desc, x->data, false, at));
     if (x->complex)
-        return report_issue(cx->report, x->name, "output", "its type is complex64; no tensor of the graph can have that", NULL);
+        return report_issue(cx->report, x->name, "output", "its type is complex64; no tensor of the graph can have that",
+                            NULL);
     if (*at == IR_NONE)
         return report_issue(cx->report, x->name, "output", "no operator gives this output", NULL);
     if (cx->b.float16 && cx->opts->preserve_io && x->desc.type == DT_F32)
         TRY(keep_float(cx, at, x->name));
     TRY(name_output(cx, *at, x->name, &out));
     struct ir_tensor *y = &cx->b.g->tensors.at[out];
-    return report_io(cx->report, &(struct convert_io){.source_name = x->name, .graph_name = y->name, .source_layout = layout_of(&y->desc),
-                                                      .graph_layout = layout_of(&y->desc), .output = true});
+    return report_io(cx->report, &(struct convert_io){ .source_name = x->name,
+                                                       .graph_name = y->name,
+                                                       .source_layout = layout_of(&y->desc),
+                                                       .graph_layout = layout_of(&y->desc),
+                                                       .output = true });
 }
 
 static enum status named_output(struct tfl_cx *cx, const char *name)
@@ -298,8 +316,9 @@ static enum status convert_graph(struct tfl_cx *cx)
     TRY(add_outputs(cx));
     TRY(fb_status(&cx->m.fb));
     size_t n = cx->report->issues.n;
-    RETURN_IF(n, ST_NOT_SUPPORTED, "%zu operator%s of the model cannot be converted, the first is %s \"%s\": %s", n, n == 1 ? "" : "s",
-              cx->report->issues.at[0].op, cx->report->issues.at[0].node, cx->report->issues.at[0].reason);
+    RETURN_IF(n, ST_NOT_SUPPORTED, "%zu operator%s of the model cannot be converted, the first is %s \"%s\": %s", n,
+              n == 1 ? "" : "s", cx->report->issues.at[0].op, cx->report->issues.at[0].node,
+              cx->report->issues.at[0].reason);
     TRY(sweep(cx->b.g));
     if (!cx->opts->keep_patterns)
         TRY(convert_fuse(cx->b.g, cx->opts->approximate));
@@ -308,7 +327,8 @@ static enum status convert_graph(struct tfl_cx *cx)
     return ir_verify(cx->b.g, "the TFLite front end");
 }
 
-enum status convert_tflite(const void *data, size_t size, const struct convert_opts *o, struct convert_report *r, struct ir_graph **ret)
+enum status convert_tflite(const void *data, size_t size, const struct convert_opts *o, struct convert_report *r,
+                           struct ir_graph **ret)
 {
     static const struct convert_opts defaults;
     struct tfl_cx cx = {.opts = o ? o : &defaults, .report = r};

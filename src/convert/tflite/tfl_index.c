@@ -14,9 +14,11 @@ struct slices {
 
 static enum status emit_slices(struct tfl_cx *cx, uint32_t x, const struct slices *s)
 {
-    return tfl_emit(cx, &(struct build_spec){.op = "StridedSlice", BUILD_IN(x),
-                                             .params = {BUILD_RANGES("ranges", s->n, s->rows), BUILD_U32(s->shrink ? "shrink_axes" : "", s->shrink),
-                                                        BUILD_U32(s->fresh ? "new_axes_mask" : "", s->fresh)}});
+    return tfl_emit(cx, &(struct build_spec){ .op = "StridedSlice",
+                                              BUILD_IN(x),
+                                              .params = { BUILD_RANGES("ranges", s->n, s->rows),
+                                                          BUILD_U32(s->shrink ? "shrink_axes" : "", s->shrink),
+                                                          BUILD_U32(s->fresh ? "new_axes_mask" : "", s->fresh) } });
 }
 
 TFL_LOWER(slice)
@@ -31,8 +33,9 @@ TFL_LOWER(slice)
     TFL_REFUSE_IF(n != d->rank || m != n, "%u begins and %u sizes for rank %u", n, m, d->rank);
     for (; s.n < n; s.n++) {
         int64_t b = begin[s.n], e = size[s.n] < 0 ? d->dims[s.n] : b + size[s.n];
-        TFL_REFUSE_IF(b < 0 || b > INT32_MAX || size[s.n] > INT32_MAX || e > d->dims[s.n], "dimension %u has %u elements; [%lld, %lld) is taken of it",
-                      s.n, d->dims[s.n], (long long)b, (long long)e);
+        TFL_REFUSE_IF(b < 0 || b > INT32_MAX || size[s.n] > INT32_MAX || e > d->dims[s.n],
+                      "dimension %u has %u elements; [%lld, %lld) is taken of it", s.n, d->dims[s.n], (long long)b,
+                      (long long)e);
         s.rows[s.n][0] = (int32_t)b;
         s.rows[s.n][1] = (int32_t)e;
         s.rows[s.n][2] = 1;
@@ -58,7 +61,8 @@ static enum status resolve(const struct slice_spec *p, int64_t size, int32_t row
     int64_t begin = p->begin < 0 ? p->begin + size : p->begin;
     int64_t end = p->offset ? begin + p->end : p->end < 0 ? p->end + size : p->end;
     if (p->shrink) {
-        TFL_REFUSE_IF(begin < 0 || begin >= size, "element %lld of a dimension of %lld is taken", (long long)p->begin, (long long)size);
+        TFL_REFUSE_IF(begin < 0 || begin >= size, "element %lld of a dimension of %lld is taken", (long long)p->begin,
+                      (long long)size);
         row[0] = (int32_t)begin;
         row[1] = (int32_t)begin + 1;
         row[2] = 1;
@@ -85,10 +89,12 @@ static void whole_row(struct slices *s, uint32_t size)
 }
 
 /* The entries against the dimensions: an ellipsis stands for all that the others leave, and one is implied at the end. */
-static enum status spread(struct tfl_cx *cx, const struct tensor_desc *d, const int64_t *const v[3], uint32_t n, struct slices *s)
+static enum status spread(struct tfl_cx *cx, const struct tensor_desc *d, const int64_t *const v[3], uint32_t n,
+                          struct slices *s)
 {
     int64_t fresh = tfl_option(cx, SLICE_NEW_AXIS_MASK, 0), ellipsis = tfl_option(cx, SLICE_ELLIPSIS_MASK, 0);
-    int64_t shrink = tfl_option(cx, SLICE_SHRINK_MASK, 0), begins = tfl_option(cx, SLICE_BEGIN_MASK, 0), ends = tfl_option(cx, SLICE_END_MASK, 0);
+    int64_t shrink = tfl_option(cx, SLICE_SHRINK_MASK, 0), begins = tfl_option(cx, SLICE_BEGIN_MASK, 0),
+            ends = tfl_option(cx, SLICE_END_MASK, 0);
     uint32_t axis = 0, taken = 0;
     for (uint32_t i = 0; i < n; i++)
         taken += !bit(ellipsis, i) && !bit(fresh, i);
@@ -105,7 +111,9 @@ static enum status spread(struct tfl_cx *cx, const struct tensor_desc *d, const 
         } else {
             TFL_REFUSE_IF(axis >= d->rank, "more dimensions are sliced than the input's %u", d->rank);
             s->shrink |= bit(shrink, i) << s->n;
-            struct slice_spec p = {v[0][i], v[1][i], v[2][i], bit(begins, i), bit(ends, i), bit(shrink, i), tfl_flag(cx, SLICE_OFFSET)};
+            struct slice_spec p = {
+                v[0][i], v[1][i], v[2][i], bit(begins, i), bit(ends, i), bit(shrink, i), tfl_flag(cx, SLICE_OFFSET)
+            };
             TRY(resolve(&p, d->dims[axis++], s->rows[s->n++]));
         }
     }
@@ -161,7 +169,8 @@ TFL_LOWER(gather)
     batch = batch < 0 ? batch + d.rank : batch;
     if (batch == 0)
         return tfl_emit(cx, &(struct build_spec){.op = "Gather", BUILD_IN(x, at), .params = {BUILD_I32("axis", axis)}});
-    TFL_REFUSE_IF(batch != axis || d.rank >= MAX_RANK, "batch_dims is %lld and axis %u; they must be equal, or batch_dims 0", (long long)batch, axis);
+    TFL_REFUSE_IF(batch != axis || d.rank >= MAX_RANK, "batch_dims is %lld and axis %u; they must be equal, or batch_dims 0",
+                  (long long)batch, axis);
     memcpy(dims, d.dims, sizeof(dims));
     dims[d.rank] = 1;
     TRY(build_reshape(&cx->b, tfl_name(cx, "indices"), at, d.rank + 1u, dims, &at));
@@ -194,12 +203,14 @@ TFL_LOWER(scatter_nd)
     struct tensor_desc d = *tfl_out_desc(cx, 0);
     TRY(tfl_in(cx, 0, &at));
     TRY(tfl_in(cx, 1, &updates));
-    TFL_REFUSE_IF(d.type == DT_NONE || dtype_is_fixed(d.type) || cx->resized, "the output is not float or integer of a fixed shape, as is expected");
+    TFL_REFUSE_IF(d.type == DT_NONE || dtype_is_fixed(d.type) || cx->resized,
+                  "the output is not float or integer of a fixed shape, as is expected");
     TRY(tfl_charge(cx, desc_bytes(&d)));
     void *data = arena_alloc(&cx->b.g->arena, desc_bytes(&d));
     RETURN_IF(!data, ST_NO_MEMORY, "no memory for the output's zeros");
     TRY(build_const(&cx->b, tfl_name(cx, "zeros"), &d, data, true, &zeros));
-    return tfl_emit(cx, &(struct build_spec){.op = "ScatterNd", BUILD_IN(zeros, at, updates), .params = {BUILD_U32("reduction", ADD)}});
+    return tfl_emit(cx, &(struct build_spec){
+                            .op = "ScatterNd", BUILD_IN(zeros, at, updates), .params = { BUILD_U32("reduction", ADD) } });
 }
 
 /* ---- updates -------------------------------------------------------------------------------------------------------- */
@@ -208,10 +219,12 @@ TFL_LOWER(scatter_nd)
 static enum status update_axis(const struct tensor_desc *x, const struct tensor_desc *u, uint32_t *ret)
 {
     uint32_t n = 0;
-    TFL_REFUSE_IF(x->rank != u->rank || x->rank == 0, "an update of rank %u into rank %u; the same rank is expected", u->rank, x->rank);
+    TFL_REFUSE_IF(x->rank != u->rank || x->rank == 0, "an update of rank %u into rank %u; the same rank is expected",
+                  u->rank, x->rank);
     *ret = 0;
     for (uint32_t i = 0; i < x->rank; i++) {
-        TFL_REFUSE_IF(u->dims[i] > x->dims[i], "the update has %u elements in dimension %u of %u", u->dims[i], i, x->dims[i]);
+        TFL_REFUSE_IF(u->dims[i] > x->dims[i], "the update has %u elements in dimension %u of %u", u->dims[i], i,
+                      x->dims[i]);
         if (u->dims[i] != x->dims[i])
             *ret = i;
         n += u->dims[i] != x->dims[i];
@@ -221,7 +234,8 @@ static enum status update_axis(const struct tensor_desc *x, const struct tensor_
 }
 
 /* Where each element of the update goes along the axis: the start, moved so that the update fits, and its own position. */
-static enum status update_places(struct tfl_cx *cx, uint32_t start, uint32_t axis, const struct tensor_desc *u, uint32_t room, uint32_t *ret)
+static enum status update_places(struct tfl_cx *cx, uint32_t start, uint32_t axis, const struct tensor_desc *u,
+                                 uint32_t room, uint32_t *ret)
 {
     uint32_t zero, last, iota, n = u->dims[axis], dims[MAX_RANK], multiples[MAX_RANK];
     int32_t row[3] = {(int32_t)axis, (int32_t)axis + 1, 1};
@@ -231,7 +245,9 @@ static enum status update_places(struct tfl_cx *cx, uint32_t start, uint32_t axi
     RETURN_IF(!steps, ST_NO_MEMORY, "no memory for %u positions", n);
     for (uint32_t i = 0; i < n; i++)
         steps[i] = (int32_t)i;
-    TRY(tfl_part(cx, "at", &(struct build_spec){.op = "StridedSlice", BUILD_IN(start), .params = {BUILD_RANGES("ranges", 1, row)}}, NULL, &start));
+    TRY(tfl_part(cx, "at",
+                 &(struct build_spec){ .op = "StridedSlice", BUILD_IN(start), .params = { BUILD_RANGES("ranges", 1, row) } },
+                 NULL, &start));
     TRY(build_const_i32(&cx->b, tfl_name(cx, "zero"), 1, (int32_t[]){0}, &zero));
     TRY(build_const_i32(&cx->b, tfl_name(cx, "last"), 1, (int32_t[]){(int32_t)room}, &last));
     TRY(build_const_i32(&cx->b, tfl_name(cx, "steps"), n, steps, &iota));
@@ -243,7 +259,10 @@ static enum status update_places(struct tfl_cx *cx, uint32_t start, uint32_t axi
         multiples[i] = i == axis ? 1 : u->dims[i];
     }
     TRY(build_reshape(&cx->b, tfl_name(cx, "column"), *ret, u->rank, dims, ret));
-    return tfl_part(cx, "indices", &(struct build_spec){.op = "Tile", BUILD_IN(*ret), .params = {BUILD_U32S("multiples", u->rank, multiples)}}, NULL, ret);
+    return tfl_part(
+        cx, "indices",
+        &(struct build_spec){ .op = "Tile", BUILD_IN(*ret), .params = { BUILD_U32S("multiples", u->rank, multiples) } },
+        NULL, ret);
 }
 
 TFL_LOWER(update_slice)
@@ -254,10 +273,11 @@ TFL_LOWER(update_slice)
     TRY(tfl_in(cx, 2, &start));
     struct tensor_desc dx = *tfl_desc(cx, x), du = *tfl_desc(cx, u);
     TRY(update_axis(&dx, &du, &axis));
-    TFL_REFUSE_IF(desc_count(tfl_desc(cx, start)) != dx.rank, "the start has %llu values for rank %u", (unsigned long long)desc_count(tfl_desc(cx, start)),
-                  dx.rank);
+    TFL_REFUSE_IF(desc_count(tfl_desc(cx, start)) != dx.rank, "the start has %llu values for rank %u",
+                  (unsigned long long)desc_count(tfl_desc(cx, start)), dx.rank);
     TRY(update_places(cx, start, axis, &du, dx.dims[axis] - du.dims[axis], &at));
-    return tfl_emit(cx, &(struct build_spec){.op = "ScatterElements", BUILD_IN(x, at, u), .params = {BUILD_U32("axis", axis)}});
+    return tfl_emit(
+        cx, &(struct build_spec){ .op = "ScatterElements", BUILD_IN(x, at, u), .params = { BUILD_U32("axis", axis) } });
 }
 
 TFL_LOWER(one_hot)
@@ -271,8 +291,10 @@ TFL_LOWER(one_hot)
     TRY(tfl_real(cx, 3, &off));
     TFL_REFUSE_IF(depth < 1 || depth > INT32_MAX, "the depth is %lld; at least 1 is expected", (long long)depth);
     TRY(tfl_axis(cx, given, tfl_desc(cx, x)->rank + 1u, &axis));
-    return tfl_emit(cx, &(struct build_spec){.op = "OneHot", BUILD_IN(x),
-                                             .params = {BUILD_U32("depth", depth), BUILD_U32("axis", axis), BUILD_F32("on_value", on), BUILD_F32("off_value", off)}});
+    return tfl_emit(cx, &(struct build_spec){ .op = "OneHot",
+                                              BUILD_IN(x),
+                                              .params = { BUILD_U32("depth", depth), BUILD_U32("axis", axis),
+                                                          BUILD_F32("on_value", on), BUILD_F32("off_value", off) } });
 }
 
 /* ---- images --------------------------------------------------------------------------------------------------------- */
@@ -283,16 +305,22 @@ TFL_LOWER(resize)
     int64_t size[2];
     struct tensor_desc out = *tfl_out_desc(cx, 0);
     bool bilinear = !strcmp(cx->row->arg, "ResizeBilinear");
-    bool align = tfl_flag(cx, bilinear ? BILINEAR_ALIGN : NEAREST_ALIGN), half = tfl_flag(cx, bilinear ? BILINEAR_HALF_PIXEL : NEAREST_HALF_PIXEL);
+    bool align = tfl_flag(cx, bilinear ? BILINEAR_ALIGN : NEAREST_ALIGN),
+         half = tfl_flag(cx, bilinear ? BILINEAR_HALF_PIXEL : NEAREST_HALF_PIXEL);
     TRY(tfl_in(cx, 0, &x));
     TRY(tfl_ints(cx, 1, size, 2, &n));
     const struct tensor_desc *d = tfl_desc(cx, x);
-    TFL_REFUSE_IF(d->rank != 4 || n != 2 || size[0] < 1 || size[1] < 1 || size[0] > INT32_MAX || size[1] > INT32_MAX,
-                  "an input of rank %u and %u sizes; [batch, height, width, channels] and a positive height and width are expected", d->rank, n);
+    TFL_REFUSE_IF(
+        d->rank != 4 || n != 2 || size[0] < 1 || size[1] < 1 || size[0] > INT32_MAX || size[1] > INT32_MAX,
+        "an input of rank %u and %u sizes; [batch, height, width, channels] and a positive height and width are expected",
+        d->rank, n);
     out.rank = 4;
     memcpy(out.dims, (uint32_t[]){d->dims[0], (uint32_t)size[0], (uint32_t)size[1], d->dims[3]}, 4 * sizeof(uint32_t));
-    return tfl_emit(cx, &(struct build_spec){.op = cx->row->arg, BUILD_IN(x), .out = &out,
-                                             .params = {BUILD_B8("align_corners", align), BUILD_B8("half_pixel_centers", half)}});
+    return tfl_emit(
+        cx, &(struct build_spec){ .op = cx->row->arg,
+                                  BUILD_IN(x),
+                                  .out = &out,
+                                  .params = { BUILD_B8("align_corners", align), BUILD_B8("half_pixel_centers", half) } });
 }
 
 TFL_LOWER(depth_space)
@@ -302,7 +330,8 @@ TFL_LOWER(depth_space)
     TRY(tfl_in(cx, 0, &x));
     TFL_REFUSE_IF(size < 1 || size > INT32_MAX, "the block size is %lld; at least 1 is expected", (long long)size);
     block[0] = block[1] = (uint32_t)size;
-    return tfl_emit(cx, &(struct build_spec){.op = cx->row->arg, BUILD_IN(x), .params = {BUILD_U32S("block_size", 2, block)}});
+    return tfl_emit(
+        cx, &(struct build_spec){ .op = cx->row->arg, BUILD_IN(x), .params = { BUILD_U32S("block_size", 2, block) } });
 }
 
 static enum status small_numbers(const int64_t *v, uint32_t n, uint32_t *ret)
@@ -325,15 +354,21 @@ TFL_LOWER(space_batch)
     TRY(tfl_ints(cx, 1, blocks, 2, &n));
     TRY(tfl_ints(cx, 2, edges, 4, &m));
     const struct tensor_desc *d = tfl_desc(cx, x);
-    TFL_REFUSE_IF(d->rank != n + 2 || m != 2 * n || n == 0, "rank %u with %u block sizes and %u edges; rank 4 with 2 and 4, or rank 3 with 1 and 2 are "
-                  "expected", d->rank, n, m);
+    TFL_REFUSE_IF(d->rank != n + 2 || m != 2 * n || n == 0,
+                  "rank %u with %u block sizes and %u edges; rank 4 with 2 and 4, or rank 3 with 1 and 2 are "
+                  "expected",
+                  d->rank, n, m);
     TRY(small_numbers(blocks, n, block));
     TRY(small_numbers(edges, m, pads));
     if (n == 2)
-        return tfl_emit(cx, &(struct build_spec){.op = op, BUILD_IN(x), .params = {BUILD_U32S("block_size", 2, block), BUILD_PAIRS(edge, 2, pads)}});
+        return tfl_emit(
+            cx, &(struct build_spec){
+                    .op = op, BUILD_IN(x), .params = { BUILD_U32S("block_size", 2, block), BUILD_PAIRS(edge, 2, pads) } });
     memcpy(dims, (uint32_t[]){d->dims[0], d->dims[1], 1, d->dims[2]}, sizeof(dims));
     TRY(build_reshape(&cx->b, tfl_name(cx, "wide"), x, 4, dims, &x));
-    TRY(tfl_part(cx, "blocks", &(struct build_spec){.op = op, BUILD_IN(x), .params = {BUILD_U32S("block_size", 2, block), BUILD_PAIRS(edge, 2, pads)}},
+    TRY(tfl_part(cx, "blocks",
+                 &(struct build_spec){
+                     .op = op, BUILD_IN(x), .params = { BUILD_U32S("block_size", 2, block), BUILD_PAIRS(edge, 2, pads) } },
                  NULL, &y));
     d = tfl_desc(cx, y);
     out.rank = 3;

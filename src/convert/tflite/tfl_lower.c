@@ -60,7 +60,8 @@ enum status tfl_opt(struct tfl_cx *cx, uint32_t k, uint32_t *ret)
         return tfl_state_read(cx, k, ret);
     if (*at == IR_NONE && x->sparsity.b)
         TRY(tfl_dense_const(cx, x, at));
-    TFL_REFUSE_IF(*at == IR_NONE && !x->data, "input %u (\"%s\") is made by no operator before this one, or by one that is refused", k, x->name);
+    TFL_REFUSE_IF(*at == IR_NONE && !x->data,
+                  "input %u (\"%s\") is made by no operator before this one, or by one that is refused", k, x->name);
     if (*at == IR_NONE)
         TRY(add_const(cx, x, at));
     *ret = *at;
@@ -93,8 +94,8 @@ enum status tfl_ints(struct tfl_cx *cx, uint32_t k, int64_t *ret, uint32_t max, 
     const void *data = build_data(&cx->b, t);
     uint64_t n = desc_count(d);
     TFL_REFUSE_IF(!data, "input %u (\"%s\") is computed at run time; a constant is expected", k, tfl_source(cx, k)->name);
-    TFL_REFUSE_IF(dtype_kind(d->type) != DK_INT && dtype_kind(d->type) != DK_UINT, "input %u is of type %s; an integer type is expected", k,
-                  dtype_name(d->type));
+    TFL_REFUSE_IF(dtype_kind(d->type) != DK_INT && dtype_kind(d->type) != DK_UINT,
+                  "input %u is of type %s; an integer type is expected", k, dtype_name(d->type));
     TFL_REFUSE_IF(n > max, "input %u has %llu values; at most %u are expected", k, (unsigned long long)n, max);
     for (uint32_t i = 0; i < n; i++)
         ret[i] = number_get_int(d->type, data, i);
@@ -121,8 +122,11 @@ enum status tfl_real(struct tfl_cx *cx, uint32_t k, double *ret)
     TRY(tfl_in(cx, k, &t));
     const struct tensor_desc *d = tfl_desc(cx, t);
     const void *data = build_data(&cx->b, t);
-    TFL_REFUSE_IF(!data || desc_count(d) != 1, "input %u (\"%s\") is not a constant of one value, as is expected", k, tfl_source(cx, k)->name);
-    static const enum dtype stored[DT_COUNT] = {[DT_SQ8] = DT_I8, [DT_UQ8] = DT_U8, [DT_SQ16] = DT_I16, [DT_UQ16] = DT_U16, [DT_SQ32] = DT_I32};
+    TFL_REFUSE_IF(!data || desc_count(d) != 1, "input %u (\"%s\") is not a constant of one value, as is expected", k,
+                  tfl_source(cx, k)->name);
+    static const enum dtype stored[DT_COUNT] = {
+        [DT_SQ8] = DT_I8, [DT_UQ8] = DT_U8, [DT_SQ16] = DT_I16, [DT_UQ16] = DT_U16, [DT_SQ32] = DT_I32
+    };
     enum dtype as = stored[d->type] ? stored[d->type] : d->type;
     *ret = number_get(as, data, 0);
     if (dtype_is_fixed(d->type))
@@ -133,8 +137,8 @@ enum status tfl_real(struct tfl_cx *cx, uint32_t k, double *ret)
 enum status tfl_axis(struct tfl_cx *cx, int64_t axis, uint32_t rank, uint32_t *ret)
 {
     (void)cx;
-    TFL_REFUSE_IF(axis < -(int64_t)rank || axis >= rank, "axis %lld of a tensor of rank %u; %d … %d are possible", (long long)axis, rank,
-                  -(int)rank, (int)rank - 1);
+    TFL_REFUSE_IF(axis < -(int64_t)rank || axis >= rank, "axis %lld of a tensor of rank %u; %d … %d are possible",
+                  (long long)axis, rank, -(int)rank, (int)rank - 1);
     *ret = (uint32_t)(axis < 0 ? axis + rank : axis);
     return ST_OK;
 }
@@ -197,11 +201,14 @@ enum status tfl_bind(struct tfl_cx *cx, uint32_t k, uint32_t t)
         return ST_OK;
     const struct tfl_tensor *x = &cx->scope->g.tensors[at];
     TFL_REFUSE_IF(x->why, "output %u (\"%s\") cannot be expressed: %s", k, x->name, x->why);
-    TFL_REFUSE_IF(cx->scope->map[at] != IR_NONE || x->data, "output %u (\"%s\") is written twice; the file is damaged", k, x->name);
+    TFL_REFUSE_IF(cx->scope->map[at] != IR_NONE || x->data, "output %u (\"%s\") is written twice; the file is damaged", k,
+                  x->name);
     const struct tensor_desc *d = tfl_desc(cx, t);
-    TFL_REFUSE_IF(d->type != build_type(&cx->b, x->desc.type), "output %u (\"%s\") is %s in the file, but %s follows from the inputs", k, x->name,
+    TFL_REFUSE_IF(d->type != build_type(&cx->b, x->desc.type),
+                  "output %u (\"%s\") is %s in the file, but %s follows from the inputs", k, x->name,
                   desc_text(&x->desc, want), desc_text(d, got));
-    TFL_REFUSE_IF(!cx->resized && !x->open && !same_shape(d, &x->desc), "output %u (\"%s\") is %s in the file, but %s follows from the inputs", k, x->name,
+    TFL_REFUSE_IF(!cx->resized && !x->open && !same_shape(d, &x->desc),
+                  "output %u (\"%s\") is %s in the file, but %s follows from the inputs", k, x->name,
                   desc_text(&x->desc, want), desc_text(d, got));
     cx->scope->map[at] = t;
     return ST_OK;
@@ -244,7 +251,8 @@ enum status tfl_emit(struct tfl_cx *cx, struct build_spec *spec)
     return ST_OK;
 }
 
-enum status tfl_part(struct tfl_cx *cx, const char *part, struct build_spec *spec, const struct tensor_desc *out, uint32_t *ret)
+enum status tfl_part(struct tfl_cx *cx, const char *part, struct build_spec *spec, const struct tensor_desc *out,
+                     uint32_t *ret)
 {
     spec->name = tfl_name(cx, part);
     spec->out = out;
@@ -280,7 +288,8 @@ static const struct build_spec activations[] = {
 
 static enum status activation_spec(enum tfl_activation act, struct build_spec *ret)
 {
-    TFL_REFUSE_IF(act > ACT_TANH, "the fused activation %d is not supported; none, Relu, Relu -1 to 1, Relu6 and Tanh are", (int)act);
+    TFL_REFUSE_IF(act > ACT_TANH, "the fused activation %d is not supported; none, Relu, Relu -1 to 1, Relu6 and Tanh are",
+                  (int)act);
     *ret = activations[act];
     return ST_OK;
 }
@@ -317,7 +326,8 @@ enum status tfl_emit_act(struct tfl_cx *cx, struct build_spec *spec, enum tfl_ac
     uint32_t t, at = tfl_number(cx->op->out, 0);
     if (does_nothing(out, act))
         return tfl_emit(cx, spec);
-    /* Tanh of what another encoding would have cut: without one of its own the sum keeps the output's, as the reference does. */
+    /* Tanh of what another encoding would have cut: without one of its own the sum keeps the output's, as the reference
+     * does. */
     TRY(tfl_part(cx, "linear", spec, spec->out ? spec->out : out, &t));
     TRY(tfl_bind_act(cx, 0, t, act));
     if (at != IR_NONE)
@@ -334,7 +344,8 @@ enum status tfl_float(struct tfl_cx *cx, const char *part, uint32_t x, uint32_t 
     *ret = x;
     if (type == build_type(&cx->b, DT_F32))
         return ST_OK;
-    return tfl_part(cx, part, &(struct build_spec){.op = dtype_is_fixed(type) ? "Dequantize" : "Cast", BUILD_IN(x)}, &d, ret);
+    return tfl_part(cx, part, &(struct build_spec){ .op = dtype_is_fixed(type) ? "Dequantize" : "Cast", BUILD_IN(x) }, &d,
+                    ret);
 }
 
 /* One value that can stand beside a tensor like `like`: of its type, or in an encoding that holds the value exactly. */

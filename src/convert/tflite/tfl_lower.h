@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the operators of a TFLite file are lowered with. Private to convert/tflite/.
  *
- * A lowering reads the inputs, options and outputs of cx->op and emits QNN nodes. TFLite is channel last as QNN is, so a tensor of the file is a
- * tensor of the graph with the same shape and, exactly, the same encoding (zero point z is offset -z). */
+ * A lowering reads the inputs, options and outputs of cx->op and emits QNN nodes. TFLite is channel last as QNN is, so a
+ * tensor of the file is a tensor of the graph with the same shape and, exactly, the same encoding (zero point z is offset
+ * -z). */
 #ifndef CONVERT_TFLITE_TFL_LOWER_H
 #define CONVERT_TFLITE_TFL_LOWER_H
 
 #include "convert/tflite/tfl_model.h"
 #include "convert/tflite/tfl_schema.h"
 
-/* A variable: a tensor of the file that keeps its value between runs, or a resource. It becomes a graph input, and, once something is assigned, a
- * graph output whose value the client hands to the input of the next run. */
+/* A variable: a tensor of the file that keeps its value between runs, or a resource. It becomes a graph input, and, once
+ * something is assigned, a graph output whose value the client hands to the input of the next run. */
 struct tfl_state {
     const char *name;        /* of a resource, or of the tensor */
     const void *initial;     /* in the file; NULL: real zero */
@@ -48,7 +49,8 @@ struct tfl_row {
     bool fused; /* the first option is an activation */
     bool complex; /* takes or gives complex numbers, which are pairs along a last dimension */
 };
-const struct tfl_row *tfl_row(int32_t code, const char *custom); /* NULL when unknown; custom: name of a custom operator, or NULL */
+const struct tfl_row *tfl_row(int32_t code,
+                              const char *custom); /* NULL when unknown; custom: name of a custom operator, or NULL */
 
 /* Refuse the operator, with a reason that the report shows. */
 #define TFL_REFUSE_IF(cond, ...) RETURN_IF(cond, ST_NOT_SUPPORTED, __VA_ARGS__)
@@ -60,7 +62,8 @@ bool tfl_has(const struct tfl_cx *cx, uint32_t k); /* input k is given */
 const struct tfl_tensor *tfl_source(const struct tfl_cx *cx, uint32_t k); /* as in the file; NULL when absent */
 enum status tfl_in(struct tfl_cx *cx, uint32_t k, uint32_t *ret);         /* in the graph */
 enum status tfl_opt(struct tfl_cx *cx, uint32_t k, uint32_t *ret);        /* IR_NONE when absent */
-enum status tfl_result(struct tfl_cx *cx, uint32_t t, uint32_t *ret);     /* tensor t of the subgraph: made by an operator, given, or a constant */
+enum status tfl_result(struct tfl_cx *cx, uint32_t t,
+                       uint32_t *ret); /* tensor t of the subgraph: made by an operator, given, or a constant */
 struct tensor_desc *tfl_desc(struct tfl_cx *cx, uint32_t t);              /* of a tensor of the graph */
 /* The integers of a constant input; refused when it is not constant or has more than `max`. */
 enum status tfl_ints(struct tfl_cx *cx, uint32_t k, int64_t *ret, uint32_t max, uint32_t *ret_n);
@@ -81,11 +84,13 @@ enum tfl_activation tfl_activation(const struct tfl_cx *cx, unsigned field);
 enum status tfl_emit(struct tfl_cx *cx, struct build_spec *spec);
 enum status tfl_emit_act(struct tfl_cx *cx, struct build_spec *spec, enum tfl_activation act);
 /* A node in front of the last one: named after cx->op and `part`; `out` NULL: everything follows from the rule. */
-enum status tfl_part(struct tfl_cx *cx, const char *part, struct build_spec *spec, const struct tensor_desc *out, uint32_t *ret);
+enum status tfl_part(struct tfl_cx *cx, const char *part, struct build_spec *spec, const struct tensor_desc *out,
+                     uint32_t *ret);
 /* Output k of cx->op is tensor t of the graph. */
 enum status tfl_bind(struct tfl_cx *cx, uint32_t k, uint32_t t);
 const struct tensor_desc *tfl_out_desc(const struct tfl_cx *cx, uint32_t k); /* of the file; DT_NONE when it has none */
-bool tfl_out_open(const struct tfl_cx *cx); /* the shape of output 0 follows from the inputs only: the user changed one, or the file leaves it open */
+bool tfl_out_open(const struct tfl_cx *cx); /* the shape of output 0 follows from the inputs only: the user changed one, or
+                                               the file leaves it open */
 bool tfl_complex_out(const struct tfl_cx *cx); /* output 0 is complex */
 /* x behind a clamp or tanh, in its own type; x itself where there is none. */
 enum status tfl_act(struct tfl_cx *cx, uint32_t x, enum tfl_activation act, uint32_t *ret);
@@ -103,7 +108,7 @@ enum status tfl_dense_const(struct tfl_cx *cx, const struct tfl_tensor *x, uint3
 
 /* ---- states and subgraphs ------------------------------------------------------------------------------------------- */
 
-enum status tfl_state_read(struct tfl_cx *cx, uint32_t k, uint32_t *ret);   /* the variable tensor at input k, as it is now */
+enum status tfl_state_read(struct tfl_cx *cx, uint32_t k, uint32_t *ret); /* the variable tensor at input k, as it is now */
 enum status tfl_state_write(struct tfl_cx *cx, uint32_t k, uint32_t value); /* its new value */
 enum status tfl_states_output(struct tfl_cx *cx);                           /* the assigned ones become graph outputs */
 
@@ -202,7 +207,8 @@ TFL_LOWER(detection);
 TFL_LOWER(rfft2d);
 TFL_LOWER(complex_part);
 TFL_LOWER(complex_abs);
-enum status tfl_complex_part(struct tfl_cx *cx, const char *part, uint32_t x, uint32_t which, uint32_t *ret); /* 0: real, 1: imaginary */
+enum status tfl_complex_part(struct tfl_cx *cx, const char *part, uint32_t x, uint32_t which,
+                             uint32_t *ret); /* 0: real, 1: imaginary */
 
 /* tfl_sparse.c */
 TFL_LOWER(densify);

@@ -24,7 +24,9 @@ TFL_LOWER(clamp01)
 {
     uint32_t x;
     TRY(tfl_in(cx, 0, &x));
-    return tfl_emit(cx, &(struct build_spec){.op = "ReluMinMax", BUILD_IN(x), .params = {BUILD_F32("min_value", 0), BUILD_F32("max_value", 1)}});
+    return tfl_emit(cx, &(struct build_spec){ .op = "ReluMinMax",
+                                              BUILD_IN(x),
+                                              .params = { BUILD_F32("min_value", 0), BUILD_F32("max_value", 1) } });
 }
 
 static enum status times(struct tfl_cx *cx, const char *part, uint32_t x, double by, uint32_t *ret)
@@ -69,8 +71,10 @@ TFL_LOWER(softmax)
     TRY(tfl_in(cx, 0, &x));
     uint32_t rank = tfl_desc(cx, x)->rank;
     TFL_REFUSE_IF(rank == 0, "the input is a scalar; rank 1 or more is expected");
-    return tfl_emit(cx, &(struct build_spec){.op = "Softmax", BUILD_IN(x),
-                                             .params = {BUILD_U32("axis", rank - 1), BUILD_F32("beta", fb_float(cx->op->options, OPTION_FIRST, 0))}});
+    return tfl_emit(cx, &(struct build_spec){ .op = "Softmax",
+                                              BUILD_IN(x),
+                                              .params = { BUILD_U32("axis", rank - 1),
+                                                          BUILD_F32("beta", fb_float(cx->op->options, OPTION_FIRST, 0)) } });
 }
 
 TFL_LOWER(log_softmax)
@@ -88,7 +92,9 @@ TFL_LOWER(l2_norm)
     TRY(tfl_in(cx, 0, &x));
     uint32_t rank = tfl_desc(cx, x)->rank;
     TFL_REFUSE_IF(rank == 0, "the input is a scalar; rank 1 or more is expected");
-    struct build_spec spec = {.op = "L2Norm", BUILD_IN(x), .params = {BUILD_U32("axis", rank - 1), BUILD_F32("epsilon", 1e-6)}};
+    struct build_spec spec = { .op = "L2Norm",
+                               BUILD_IN(x),
+                               .params = { BUILD_U32("axis", rank - 1), BUILD_F32("epsilon", 1e-6) } };
     return tfl_emit_act(cx, &spec, tfl_activation(cx, OPTION_FIRST));
 }
 
@@ -97,9 +103,12 @@ TFL_LOWER(lrn)
     uint32_t x;
     struct fb_table o = cx->op->options;
     TRY(tfl_in(cx, 0, &x));
-    return tfl_emit(cx, &(struct build_spec){.op = "Lrn", BUILD_IN(x),
-                                             .params = {BUILD_I32("radius", tfl_option(cx, LRN_RADIUS, 0)), BUILD_F32("bias", fb_float(o, LRN_BIAS, 0)),
-                                                        BUILD_F32("alpha", fb_float(o, LRN_ALPHA, 0)), BUILD_F32("beta", fb_float(o, LRN_BETA, 0))}});
+    return tfl_emit(cx, &(struct build_spec){ .op = "Lrn",
+                                              BUILD_IN(x),
+                                              .params = { BUILD_I32("radius", tfl_option(cx, LRN_RADIUS, 0)),
+                                                          BUILD_F32("bias", fb_float(o, LRN_BIAS, 0)),
+                                                          BUILD_F32("alpha", fb_float(o, LRN_ALPHA, 0)),
+                                                          BUILD_F32("beta", fb_float(o, LRN_BETA, 0)) } });
 }
 
 /* ---- two and more operands ------------------------------------------------------------------------------------------ */
@@ -167,8 +176,10 @@ TFL_LOWER(reduce)
     }
     if (count == 0) /* over nothing: the input itself */
         return tfl_emit(cx, &(struct build_spec){.op = "Reshape", BUILD_IN(x)});
-    return tfl_emit(cx, &(struct build_spec){.op = cx->row->arg, BUILD_IN(x),
-                                             .params = {BUILD_U32S("axes", count, axes), BUILD_B8("keep_dims", tfl_flag(cx, OPTION_FIRST))}});
+    return tfl_emit(cx, &(struct build_spec){ .op = cx->row->arg,
+                                              BUILD_IN(x),
+                                              .params = { BUILD_U32S("axes", count, axes),
+                                                          BUILD_B8("keep_dims", tfl_flag(cx, OPTION_FIRST)) } });
 }
 
 TFL_LOWER(arg)
@@ -178,7 +189,9 @@ TFL_LOWER(arg)
     TRY(tfl_in(cx, 0, &x));
     TRY(tfl_int(cx, 1, &given));
     TRY(tfl_axis(cx, given, tfl_desc(cx, x)->rank, &axis));
-    return tfl_emit(cx, &(struct build_spec){.op = cx->row->arg, BUILD_IN(x), .params = {BUILD_U32("axis", axis), BUILD_B8("keep_dims", false)}});
+    return tfl_emit(cx, &(struct build_spec){ .op = cx->row->arg,
+                                              BUILD_IN(x),
+                                              .params = { BUILD_U32("axis", axis), BUILD_B8("keep_dims", false) } });
 }
 
 TFL_LOWER(cumsum)
@@ -188,9 +201,11 @@ TFL_LOWER(cumsum)
     TRY(tfl_in(cx, 0, &x));
     TRY(tfl_int(cx, 1, &given));
     TRY(tfl_axis(cx, given, tfl_desc(cx, x)->rank, &axis));
-    return tfl_emit(cx, &(struct build_spec){.op = "CumulativeSum", BUILD_IN(x),
-                                             .params = {BUILD_U32("axis", axis), BUILD_B8("exclusive", tfl_flag(cx, CUMSUM_EXCLUSIVE)),
-                                                        BUILD_B8("reverse", tfl_flag(cx, CUMSUM_REVERSE))}});
+    return tfl_emit(
+        cx, &(struct build_spec){ .op = "CumulativeSum",
+                                  BUILD_IN(x),
+                                  .params = { BUILD_U32("axis", axis), BUILD_B8("exclusive", tfl_flag(cx, CUMSUM_EXCLUSIVE)),
+                                              BUILD_B8("reverse", tfl_flag(cx, CUMSUM_REVERSE)) } });
 }
 
 TFL_LOWER(top_k)
@@ -211,7 +226,8 @@ TFL_LOWER(cast)
     uint32_t x, real;
     TRY(tfl_in(cx, 0, &x));
     if (tfl_source(cx, 0)->complex) { /* the imaginary part is dropped */
-        TFL_REFUSE_IF(tfl_out_desc(cx, 0)->type != DT_F32 || tfl_complex_out(cx), "complex numbers become another type than float32");
+        TFL_REFUSE_IF(tfl_out_desc(cx, 0)->type != DT_F32 || tfl_complex_out(cx),
+                      "complex numbers become another type than float32");
         TRY(tfl_complex_part(cx, "real", x, 0, &real));
         return tfl_bind(cx, 0, real);
     }
@@ -223,7 +239,8 @@ TFL_LOWER(quantize)
 {
     uint32_t x;
     TRY(tfl_in(cx, 0, &x));
-    return tfl_emit(cx, &(struct build_spec){.op = dtype_is_float(tfl_desc(cx, x)->type) ? "Quantize" : "Convert", BUILD_IN(x)});
+    return tfl_emit(
+        cx, &(struct build_spec){ .op = dtype_is_float(tfl_desc(cx, x)->type) ? "Quantize" : "Convert", BUILD_IN(x) });
 }
 
 TFL_LOWER(dequantize)
@@ -240,18 +257,26 @@ TFL_LOWER(dequantize)
 TFL_LOWER(fake_quant)
 {
     uint32_t x, q;
-    double lo = (double)fb_float(cx->op->options, FAKE_QUANT_MIN, 0), hi = (double)fb_float(cx->op->options, FAKE_QUANT_MAX, 0);
+    double lo = (double)fb_float(cx->op->options, FAKE_QUANT_MIN, 0),
+           hi = (double)fb_float(cx->op->options, FAKE_QUANT_MAX, 0);
     int64_t bits = tfl_option(cx, FAKE_QUANT_BITS, 0), first = tfl_flag(cx, FAKE_QUANT_NARROW) ? 1 : 0;
     TRY(tfl_in(cx, 0, &x));
-    TFL_REFUSE_IF(bits < 2 || bits > 16 || !(lo <= 0) || !(hi >= 0) || !(hi > lo), "range [%g, %g] in %lld bits; a range around 0 in 2 … 16 bits is "
-                  "expected", lo, hi, (long long)bits);
+    TFL_REFUSE_IF(bits < 2 || bits > 16 || !(lo <= 0) || !(hi >= 0) || !(hi > lo),
+                  "range [%g, %g] in %lld bits; a range around 0 in 2 … 16 bits is "
+                  "expected",
+                  lo, hi, (long long)bits);
     int64_t last = (INT64_C(1) << bits) - 1;
-    struct tensor_desc d = {.type = bits > 8 ? DT_UQ16 : DT_UQ8, .q = {.kind = Q_TENSOR, .definition = 1, .scale = (float)((hi - lo) / (double)(last - first))}};
+    struct tensor_desc d = { .type = bits > 8 ? DT_UQ16 : DT_UQ8,
+                             .q = {
+                                 .kind = Q_TENSOR, .definition = 1, .scale = (float)((hi - lo) / (double)(last - first)) } };
     double zero = (double)first - lo / (double)d.q.scale;
     d.q.offset = -(int32_t)lrint(zero < (double)first ? (double)first : zero > (double)last ? (double)last : zero);
     float least = (float)(first + d.q.offset) * d.q.scale, most = (float)(last + d.q.offset) * d.q.scale;
-    TRY(tfl_part(cx, "range", &(struct build_spec){.op = "ReluMinMax", BUILD_IN(x),
-                                                   .params = {BUILD_F32("min_value", least), BUILD_F32("max_value", most)}}, NULL, &x));
+    TRY(tfl_part(cx, "range",
+                 &(struct build_spec){ .op = "ReluMinMax",
+                                       BUILD_IN(x),
+                                       .params = { BUILD_F32("min_value", least), BUILD_F32("max_value", most) } },
+                 NULL, &x));
     TRY(tfl_part(cx, "steps", &(struct build_spec){.op = "Quantize", BUILD_IN(x)}, &d, &q));
     return tfl_emit(cx, &(struct build_spec){.op = "Dequantize", BUILD_IN(q)});
 }

@@ -12,7 +12,8 @@ static const struct {
     const char *refused;
     enum dtype plain, encoded;
 } types[] = {
-#define TFL_TYPE_ROW(number, text, plain_type, encoded_type) [number] = {"its type is " text ", which no operator takes", plain_type, encoded_type},
+#define TFL_TYPE_ROW(number, text, plain_type, encoded_type) \
+    [number] = { "its type is " text ", which no operator takes", plain_type, encoded_type },
     TFL_TYPE_LIST(TFL_TYPE_ROW)
 #undef TFL_TYPE_ROW
 };
@@ -28,16 +29,17 @@ enum status tfl_model_open(struct tfl_model *m, const void *data, size_t size)
     *m = (struct tfl_model){0};
     arena_init(&m->arena);
     fb_init(&m->fb, data, size);
-    RETURN_IF(size < 8 || memcmp((const char *)data + 4, "TFL3", 4) != 0, ST_INVALID_ARG,
-              "the file is not a TFLite model: bytes 4 … 7 are not \"TFL3\"; give the .tflite file itself, not an archive of it");
+    RETURN_IF(
+        size < 8 || memcmp((const char *)data + 4, "TFL3", 4) != 0, ST_INVALID_ARG,
+        "the file is not a TFLite model: bytes 4 … 7 are not \"TFL3\"; give the .tflite file itself, not an archive of it");
     m->root = fb_root(&m->fb);
     int64_t version = fb_int(m->root, MODEL_VERSION, 4, 0);
     m->codes = fb_vector(m->root, MODEL_OPERATOR_CODES, 4);
     m->graphs = fb_vector(m->root, MODEL_SUBGRAPHS, 4);
     m->buffers = fb_vector(m->root, MODEL_BUFFERS, 4);
     TRY(fb_status(&m->fb));
-    RETURN_IF(version != FILE_VERSION, ST_INVALID_ARG, "the TFLite file has schema version %lld; version %d is supported", (long long)version,
-              FILE_VERSION);
+    RETURN_IF(version != FILE_VERSION, ST_INVALID_ARG, "the TFLite file has schema version %lld; version %d is supported",
+              (long long)version, FILE_VERSION);
     RETURN_IF(m->graphs.n == 0, ST_INVALID_ARG, "the TFLite file has no subgraph; nothing can be converted");
     return ST_OK;
 }
@@ -87,7 +89,8 @@ static const char *read_quant(struct tfl_model *m, struct fb_table q, struct ten
     }
     d->q.kind = Q_AXIS;
     d->q.n = scale.n;
-    d->q.axis = d->rank == 1 ? 0 : (int32_t)fb_int(q, QUANT_DIMENSION, 4, 0); /* biases often name the axis of their weights */
+    d->q.axis =
+        d->rank == 1 ? 0 : (int32_t)fb_int(q, QUANT_DIMENSION, 4, 0); /* biases often name the axis of their weights */
     float *scales = arena_array(&m->arena, float, scale.n);
     int32_t *offsets = zeros ? NULL : arena_array(&m->arena, int32_t, scale.n);
     if (!scales || (!zeros && !offsets))
@@ -196,21 +199,25 @@ static enum status check_numbers(const struct tfl_graph *g)
     for (uint32_t i = 0; i < g->n_ops; i++)
         ok = ok && numbers_fit(g->ops[i].in, g->n_tensors, true) && numbers_fit(g->ops[i].out, g->n_tensors, true) &&
              numbers_fit(g->ops[i].inner, g->n_tensors, true);
-    RETURN_IF(!ok, ST_INVALID_ARG, "the TFLite file is malformed: subgraph \"%s\" has %u tensors and names one outside of them", g->name,
+    RETURN_IF(!ok, ST_INVALID_ARG,
+              "the TFLite file is malformed: subgraph \"%s\" has %u tensors and names one outside of them", g->name,
               g->n_tensors);
     return ST_OK;
 }
 
 enum status tfl_model_graph(struct tfl_model *m, uint32_t index, struct tfl_graph *ret)
 {
-    RETURN_IF(index >= m->graphs.n, ST_INVALID_ARG, "the TFLite file is malformed: subgraph %u is wanted, it has %u", index, m->graphs.n);
+    RETURN_IF(index >= m->graphs.n, ST_INVALID_ARG, "the TFLite file is malformed: subgraph %u is wanted, it has %u", index,
+              m->graphs.n);
     struct fb_table t = fb_at_table(m->graphs, index);
     struct fb_vec tensors = fb_vector(t, SUBGRAPH_TENSORS, 4), ops = fb_vector(t, SUBGRAPH_OPERATORS, 4);
     const char *name = fb_string(t, SUBGRAPH_NAME);
-    *ret = (struct tfl_graph){.name = name ? name : "", .in = fb_vector(t, SUBGRAPH_INPUTS, 4), .out = fb_vector(t, SUBGRAPH_OUTPUTS, 4)};
+    *ret = (struct tfl_graph){ .name = name ? name : "",
+                               .in = fb_vector(t, SUBGRAPH_INPUTS, 4),
+                               .out = fb_vector(t, SUBGRAPH_OUTPUTS, 4) };
     TRY(fb_status(&m->fb));
-    RETURN_IF(tensors.n > MAX_ITEMS || ops.n > MAX_ITEMS, ST_NOT_SUPPORTED, "subgraph \"%s\" has %u tensors and %u operators; at most %d of each",
-              ret->name, tensors.n, ops.n, MAX_ITEMS);
+    RETURN_IF(tensors.n > MAX_ITEMS || ops.n > MAX_ITEMS, ST_NOT_SUPPORTED,
+              "subgraph \"%s\" has %u tensors and %u operators; at most %d of each", ret->name, tensors.n, ops.n, MAX_ITEMS);
     ret->tensors = arena_array(&m->arena, struct tfl_tensor, tensors.n);
     ret->ops = arena_array(&m->arena, struct tfl_op, ops.n);
     RETURN_IF(!ret->tensors || !ret->ops, ST_NO_MEMORY, "no memory for subgraph \"%s\"", ret->name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers that remember: LSTM maps onto one node, RNN and SVDF onto a few. What they remember are variables of the file (tfl_state.c). */
+/* Layers that remember: LSTM maps onto one node, RNN and SVDF onto a few. What they remember are variables of the file
+ * (tfl_state.c). */
 #include <string.h>
 
 #include "convert/tflite/tfl_lower.h"
@@ -50,7 +51,8 @@ static enum status lstm_inputs(struct tfl_cx *cx, const struct lstm *l, uint32_t
 }
 
 /* ret: the sequence; the states are written. */
-static enum status lstm_node(struct tfl_cx *cx, const char *part, const struct lstm *l, const struct tensor_desc *out, uint32_t *ret)
+static enum status lstm_node(struct tfl_cx *cx, const char *part, const struct lstm *l, const struct tensor_desc *out,
+                             uint32_t *ret)
 {
     uint32_t in[NODE_INPUTS], made[3];
     struct fb_table o = cx->op->options;
@@ -78,12 +80,18 @@ static enum status only_tanh(struct tfl_cx *cx)
 TFL_LOWER(lstm)
 {
     bool sequence = cx->row->fused;
-    struct lstm l = {.base = 1, .h = 18, .c = 19, .norm = cx->op->in.n > 20 ? 20 : 0, .cell_clip = LSTM_CELL_CLIP, .projection_clip = LSTM_PROJECTION_CLIP};
+    struct lstm l = { .base = 1,
+                      .h = 18,
+                      .c = 19,
+                      .norm = cx->op->in.n > 20 ? 20 : 0,
+                      .cell_clip = LSTM_CELL_CLIP,
+                      .projection_clip = LSTM_PROJECTION_CLIP };
     uint32_t y;
     if (sequence)
         l.time_major = tfl_flag(cx, LSTM_TIME_MAJOR_OR_KERNEL);
     else
-        TFL_REFUSE_IF(tfl_flag(cx, LSTM_TIME_MAJOR_OR_KERNEL), "the basic kernel with joined weights; the full kernel is supported");
+        TFL_REFUSE_IF(tfl_flag(cx, LSTM_TIME_MAJOR_OR_KERNEL),
+                      "the basic kernel with joined weights; the full kernel is supported");
     TRY(only_tanh(cx));
     struct tensor_desc out = *tfl_out_desc(cx, 0);
     TRY(lstm_node(cx, "lstm", &l, &out, &y));
@@ -94,7 +102,12 @@ TFL_LOWER(bilstm)
 {
     uint32_t y[2], both;
     bool merge = tfl_flag(cx, BILSTM_MERGE), major = fb_int(cx->op->options, BILSTM_TIME_MAJOR, 1, 1) != 0;
-    struct lstm l = {.base = 1, .h = 35, .c = 36, .time_major = major, .cell_clip = BILSTM_CELL_CLIP, .projection_clip = BILSTM_PROJECTION_CLIP};
+    struct lstm l = { .base = 1,
+                      .h = 35,
+                      .c = 36,
+                      .time_major = major,
+                      .cell_clip = BILSTM_CELL_CLIP,
+                      .projection_clip = BILSTM_PROJECTION_CLIP };
     struct tensor_desc out = *tfl_out_desc(cx, 0);
     TFL_REFUSE_IF(tfl_has(cx, 39), "an auxiliary input is given; layers without one are supported");
     TRY(only_tanh(cx));
@@ -110,7 +123,9 @@ TFL_LOWER(bilstm)
         return tfl_bind(cx, 1, y[1]);
     }
     uint32_t axis = tfl_desc(cx, y[0])->rank - 1u;
-    TRY(tfl_part(cx, "both", &(struct build_spec){.op = "Concat", BUILD_IN(y[0], y[1]), .params = {BUILD_U32("axis", axis)}}, tfl_out_desc(cx, 0), &both));
+    TRY(tfl_part(cx, "both",
+                 &(struct build_spec){ .op = "Concat", BUILD_IN(y[0], y[1]), .params = { BUILD_U32("axis", axis) } },
+                 tfl_out_desc(cx, 0), &both));
     return tfl_bind(cx, 0, both);
 }
 
@@ -149,14 +164,18 @@ static enum status rnn_inputs(struct tfl_cx *cx, uint32_t first, struct rnn *s)
         TRY(tfl_in(cx, first + k, to[k]));
         TRY(tfl_float(cx, "real", *to[k], to[k]));
     }
-    const struct tensor_desc *x = tfl_desc(cx, s->x), *w = tfl_desc(cx, s->w), *r = tfl_desc(cx, s->r), *h = tfl_desc(cx, s->h);
-    TFL_REFUSE_IF(x->rank != 3 || w->rank != 2 || r->rank != 2 || w->dims[1] != x->dims[2] || r->dims[0] != w->dims[0] || r->dims[1] != w->dims[0],
-                  "the input has rank %u, weights and recurrent weights have %u and %u; [batch, time, size], [units, size] and [units, units] are expected", x->rank,
-                  w->rank, r->rank);
+    const struct tensor_desc *x = tfl_desc(cx, s->x), *w = tfl_desc(cx, s->w), *r = tfl_desc(cx, s->r),
+                             *h = tfl_desc(cx, s->h);
+    TFL_REFUSE_IF(x->rank != 3 || w->rank != 2 || r->rank != 2 || w->dims[1] != x->dims[2] || r->dims[0] != w->dims[0] ||
+                      r->dims[1] != w->dims[0],
+                  "the input has rank %u, weights and recurrent weights have %u and %u; [batch, time, size], [units, size] "
+                  "and [units, units] are expected",
+                  x->rank, w->rank, r->rank);
     s->time = x->dims[!s->time_major];
     s->batch = x->dims[s->time_major];
     s->units = w->dims[0];
-    TFL_REFUSE_IF(desc_count(h) != (uint64_t)s->batch * s->units, "the state has %llu values; %u · %u are expected", (unsigned long long)desc_count(h), s->batch, s->units);
+    TFL_REFUSE_IF(desc_count(h) != (uint64_t)s->batch * s->units, "the state has %llu values; %u · %u are expected",
+                  (unsigned long long)desc_count(h), s->batch, s->units);
     return ST_OK;
 }
 
@@ -167,7 +186,10 @@ static enum status rnn_step_of(struct tfl_cx *cx, const struct rnn *s, uint32_t 
     int32_t rows[3][3] = {{0, (int32_t)s->batch, 1}, {0, (int32_t)s->batch, 1}, {0, (int32_t)s->units, 1}};
     rows[!s->time_major][0] = (int32_t)t;
     rows[!s->time_major][1] = (int32_t)t + 1;
-    TRY(tfl_part(cx, "step", &(struct build_spec){.op = "StridedSlice", BUILD_IN(products), .params = {BUILD_RANGES("ranges", 3, rows)}}, NULL, ret));
+    TRY(tfl_part(
+        cx, "step",
+        &(struct build_spec){ .op = "StridedSlice", BUILD_IN(products), .params = { BUILD_RANGES("ranges", 3, rows) } },
+        NULL, ret));
     return build_reshape(&cx->b, tfl_name(cx, "now"), *ret, 2, dims, ret);
 }
 
@@ -179,10 +201,17 @@ static enum status rnn_join(struct tfl_cx *cx, const struct rnn *s, const uint32
     uint32_t parts[STEPS_EACH], n = 0, axis = !s->time_major;
     for (uint32_t at = 0; at < s->time; at += STEPS_EACH) {
         uint32_t count = s->time - at < STEPS_EACH ? s->time - at : STEPS_EACH;
-        TRY(tfl_part(cx, "steps", &(struct build_spec){.op = "Pack", .in = each + at, .n_in = count, .params = {BUILD_U32("axis", axis)}}, NULL, &parts[n++]));
+        TRY(tfl_part(
+            cx, "steps",
+            &(struct build_spec){ .op = "Pack", .in = each + at, .n_in = count, .params = { BUILD_U32("axis", axis) } },
+            NULL, &parts[n++]));
     }
     *ret = parts[0];
-    return n == 1 ? ST_OK : tfl_part(cx, "all", &(struct build_spec){.op = "Concat", .in = parts, .n_in = n, .params = {BUILD_U32("axis", axis)}}, NULL, ret);
+    return n == 1 ? ST_OK
+                  : tfl_part(cx, "all",
+                             &(struct build_spec){
+                                 .op = "Concat", .in = parts, .n_in = n, .params = { BUILD_U32("axis", axis) } },
+                             NULL, ret);
 }
 
 /* One direction; the state is input number `state` of the operator. */
@@ -190,7 +219,8 @@ static enum status rnn_direction(struct tfl_cx *cx, struct rnn *s, uint32_t stat
 {
     uint32_t products, now, before, h = s->h, *each;
     uint32_t shape[3] = {s->time_major ? s->time : s->batch, s->time_major ? s->batch : s->time, s->units};
-    TFL_REFUSE_IF(s->time > STEPS_MAX, "%u steps; they are computed one by one, and at most %d are supported", s->time, STEPS_MAX);
+    TFL_REFUSE_IF(s->time > STEPS_MAX, "%u steps; they are computed one by one, and at most %d are supported", s->time,
+                  STEPS_MAX);
     each = arena_array(&cx->m.arena, uint32_t, s->time);
     RETURN_IF(!each, ST_NO_MEMORY, "no memory for %u steps", s->time);
     TRY(tfl_part(cx, "input", &(struct build_spec){.op = "FullyConnected", BUILD_IN(s->x, s->w, s->b)}, NULL, &products));
@@ -213,7 +243,8 @@ TFL_LOWER(sequence_rnn)
     bool both = cx->row->arg != NULL;
     struct rnn s = {.time_major = tfl_flag(cx, SEQUENCE_RNN_TIME_MAJOR), .act = tfl_activation(cx, SEQUENCE_RNN_ACTIVATION)};
     uint32_t y[2];
-    TFL_REFUSE_IF(both && (tfl_has(cx, 9) || tfl_has(cx, 10) || tfl_has(cx, 11)), "an auxiliary input is given; layers without one are supported");
+    TFL_REFUSE_IF(both && (tfl_has(cx, 9) || tfl_has(cx, 10) || tfl_has(cx, 11)),
+                  "an auxiliary input is given; layers without one are supported");
     TFL_REFUSE_IF(!dtype_is_float(tfl_out_desc(cx, 0)->type), "the output is fixed point; float is expected");
     TRY(tfl_in(cx, 0, &s.x));
     for (uint32_t k = 0; k <= both; k++) {
@@ -224,7 +255,9 @@ TFL_LOWER(sequence_rnn)
     if (!both)
         return tfl_bind(cx, 0, y[0]);
     if (tfl_flag(cx, BIRNN_MERGE)) {
-        TRY(tfl_part(cx, "both", &(struct build_spec){.op = "Concat", BUILD_IN(y[0], y[1]), .params = {BUILD_U32("axis", 2)}}, NULL, &y[0]));
+        TRY(tfl_part(cx, "both",
+                     &(struct build_spec){ .op = "Concat", BUILD_IN(y[0], y[1]), .params = { BUILD_U32("axis", 2) } }, NULL,
+                     &y[0]));
         return tfl_bind(cx, 0, y[0]);
     }
     TRY(tfl_bind(cx, 0, y[0]));
@@ -249,15 +282,18 @@ static enum status svdf_inputs(struct tfl_cx *cx, struct svdf *s)
     }
     const struct tensor_desc *x = tfl_desc(cx, s->x), *t = tfl_desc(cx, s->time), *st = tfl_desc(cx, s->state);
     int64_t rank = tfl_option(cx, SVDF_RANK, 0);
-    TFL_REFUSE_IF(x->rank != 2 || t->rank != 2, "an input of rank %u and time weights of rank %u; rank 2 is expected", x->rank, t->rank);
+    TFL_REFUSE_IF(x->rank != 2 || t->rank != 2, "an input of rank %u and time weights of rank %u; rank 2 is expected",
+                  x->rank, t->rank);
     s->batch = x->dims[0];
     s->filters = t->dims[0];
     s->memory = t->dims[1];
-    TFL_REFUSE_IF(rank < 1 || s->filters % rank, "%u filters of rank %lld; a divisor of them is expected", s->filters, (long long)rank);
+    TFL_REFUSE_IF(rank < 1 || s->filters % rank, "%u filters of rank %lld; a divisor of them is expected", s->filters,
+                  (long long)rank);
     s->rank = (uint32_t)rank;
     s->units = s->filters / s->rank;
-    TFL_REFUSE_IF(desc_count(st) != (uint64_t)s->batch * s->filters * s->memory, "the state has %llu values; %u · %u · %u are expected",
-                  (unsigned long long)desc_count(st), s->batch, s->filters, s->memory);
+    TFL_REFUSE_IF(desc_count(st) != (uint64_t)s->batch * s->filters * s->memory,
+                  "the state has %llu values; %u · %u · %u are expected", (unsigned long long)desc_count(st), s->batch,
+                  s->filters, s->memory);
     return ST_OK;
 }
 
@@ -273,8 +309,12 @@ static enum status svdf_memory(struct tfl_cx *cx, const struct svdf *s, uint32_t
         return ST_OK;
     dims[2] = s->memory;
     TRY(build_reshape(&cx->b, tfl_name(cx, "memory"), s->state, 3, dims, &old));
-    TRY(tfl_part(cx, "older", &(struct build_spec){.op = "StridedSlice", BUILD_IN(old), .params = {BUILD_RANGES("ranges", 3, rows)}}, NULL, &old));
-    return tfl_part(cx, "moved", &(struct build_spec){.op = "Concat", BUILD_IN(old, now), .params = {BUILD_U32("axis", 2)}}, NULL, ret);
+    TRY(tfl_part(cx, "older",
+                 &(struct build_spec){ .op = "StridedSlice", BUILD_IN(old), .params = { BUILD_RANGES("ranges", 3, rows) } },
+                 NULL, &old));
+    return tfl_part(cx, "moved",
+                    &(struct build_spec){ .op = "Concat", BUILD_IN(old, now), .params = { BUILD_U32("axis", 2) } }, NULL,
+                    ret);
 }
 
 /* A fixed-point state is rounded before anything reads it: *memory becomes what the next run will see. */
@@ -302,7 +342,8 @@ static enum status svdf_bias(struct tfl_cx *cx, const struct svdf *s, uint32_t *
     if (!b || b->desc.type != DT_I32 || !dtype_is_fixed(w->desc.type) || !dtype_is_fixed(st->desc.type))
         return ST_OK;
     struct tensor_desc real = {.type = DT_F32};
-    TRY(tfl_scalar(cx, "bias_scale", &real, (double)quant_scale(&w->desc.q, 0) * (double)quant_scale(&st->desc.q, 0), &scale));
+    TRY(tfl_scalar(cx, "bias_scale", &real, (double)quant_scale(&w->desc.q, 0) * (double)quant_scale(&st->desc.q, 0),
+                   &scale));
     return build_binary(&cx->b, "ElementWiseMultiply", tfl_name(cx, "bias"), s->bias, scale, ret);
 }
 
@@ -321,7 +362,10 @@ TFL_LOWER(svdf)
     TRY(build_binary(&cx->b, "ElementWiseMultiply", tfl_name(cx, "weighted"), memory, time, &y));
     memcpy(dims, (uint32_t[]){s.batch, s.units, s.rank * s.memory}, sizeof(dims));
     TRY(build_reshape(&cx->b, tfl_name(cx, "rows"), y, 3, dims, &y));
-    TRY(tfl_part(cx, "sum", &(struct build_spec){.op = "ReduceSum", BUILD_IN(y), .params = {BUILD_U32S("axes", 1, (&(uint32_t){2}))}}, NULL, &y));
+    TRY(tfl_part(
+        cx, "sum",
+        &(struct build_spec){ .op = "ReduceSum", BUILD_IN(y), .params = { BUILD_U32S("axes", 1, (&(uint32_t){ 2 })) } },
+        NULL, &y));
     if (s.bias != IR_NONE)
         TRY(build_binary(&cx->b, "ElementWiseAdd", tfl_name(cx, "biased"), y, s.bias, &y));
     if (!dtype_is_fixed(tfl_out_desc(cx, 0)->type))

@@ -23,7 +23,8 @@ static enum status index_rows(struct tfl_cx *cx, uint32_t at, uint32_t rank, uin
     struct tensor_desc d = *tfl_desc(cx, at);
     uint64_t n = desc_count(&d);
     uint32_t depth = d.rank == 2 ? d.dims[1] : d.rank == 1 && rank == 1 ? 1 : d.rank <= 1 ? (uint32_t)n : 0;
-    TFL_REFUSE_IF(depth != rank, "indices of rank %u with %llu values for an output of rank %u", d.rank, (unsigned long long)n, rank);
+    TFL_REFUSE_IF(depth != rank, "indices of rank %u with %llu values for an output of rank %u", d.rank,
+                  (unsigned long long)n, rank);
     *rows = (uint32_t)(n / depth);
     return build_reshape(&cx->b, tfl_name(cx, "rows"), at, 2, (const uint32_t[]){*rows, depth}, ret);
 }
@@ -42,7 +43,10 @@ TFL_LOWER(sparse_to_dense)
     if (desc_count(tfl_desc(cx, values)) == 1) {
         TRY(build_reshape(&cx->b, tfl_name(cx, "value"), values, 1, (const uint32_t[]){1}, &values));
         if (rows > 1)
-            TRY(tfl_part(cx, "values", &(struct build_spec){.op = "Tile", BUILD_IN(values), .params = {BUILD_U32S("multiples", 1, (&rows))}}, NULL, &values));
+            TRY(tfl_part(
+                cx, "values",
+                &(struct build_spec){ .op = "Tile", BUILD_IN(values), .params = { BUILD_U32S("multiples", 1, (&rows)) } },
+                NULL, &values));
     }
     return tfl_emit(cx, &(struct build_spec){.op = "ScatterNd", BUILD_IN(base, at, values)});
 }
@@ -58,7 +62,8 @@ static enum status segment_ids(struct tfl_cx *cx, uint32_t *ret)
     TFL_REFUSE_IF(!data || d->rank != 1 || out->rank == 0, "ids of rank %u; a constant list is expected", d->rank);
     for (uint64_t i = 0; i < desc_count(d); i++) {
         int64_t id = number_get_int(d->type, data, i);
-        TFL_REFUSE_IF(id < 0 || id >= out->dims[0], "row %llu belongs to segment %lld; 0 … %u are expected", (unsigned long long)i, (long long)id, out->dims[0] - 1);
+        TFL_REFUSE_IF(id < 0 || id >= out->dims[0], "row %llu belongs to segment %lld; 0 … %u are expected",
+                      (unsigned long long)i, (long long)id, out->dims[0] - 1);
     }
     return build_reshape(&cx->b, tfl_name(cx, "rows"), *ret, 2, (const uint32_t[]){d->dims[0], 1}, ret);
 }
@@ -73,7 +78,9 @@ TFL_LOWER(segment)
     TRY(tfl_in(cx, 0, &x));
     TRY(segment_ids(cx, &at));
     TRY(ground(cx, &out, product, &base));
-    return tfl_emit(cx, &(struct build_spec){.op = "ScatterNd", BUILD_IN(base, at, x), .params = {BUILD_U32("reduction", product ? MUL : ADD)}});
+    return tfl_emit(cx, &(struct build_spec){ .op = "ScatterNd",
+                                              BUILD_IN(base, at, x),
+                                              .params = { BUILD_U32("reduction", product ? MUL : ADD) } });
 }
 
 /* ---- sequences ------------------------------------------------------------------------------------------------------ */
@@ -112,7 +119,8 @@ TFL_LOWER(reverse_sequence)
     struct tensor_desc d = *tfl_desc(cx, x);
     TRY(tfl_axis(cx, tfl_option(cx, REVERSE_SEQUENCE_AXIS, 0), d.rank, &axis));
     TRY(tfl_axis(cx, tfl_option(cx, REVERSE_SEQUENCE_BATCH, 0), d.rank, &batch));
-    TFL_REFUSE_IF(axis == batch || desc_count(tfl_desc(cx, lengths)) != d.dims[batch], "%llu lengths for axis %u of %u sequences along axis %u",
+    TFL_REFUSE_IF(axis == batch || desc_count(tfl_desc(cx, lengths)) != d.dims[batch],
+                  "%llu lengths for axis %u of %u sequences along axis %u",
                   (unsigned long long)desc_count(tfl_desc(cx, lengths)), batch, d.dims[batch], axis);
     for (uint32_t i = 0; i < d.rank; i++) {
         dims[i] = i == batch ? d.dims[i] : 1;
@@ -122,6 +130,10 @@ TFL_LOWER(reverse_sequence)
     TRY(build_reshape(&cx->b, tfl_name(cx, "per_sequence"), lengths, d.rank, dims, &lengths));
     TRY(positions(cx, d.rank, axis, d.dims[axis], &t));
     TRY(turned(cx, t, lengths, &from));
-    TRY(tfl_part(cx, "indices", &(struct build_spec){.op = "Tile", BUILD_IN(from), .params = {BUILD_U32S("multiples", d.rank, multiples)}}, NULL, &from));
-    return tfl_emit(cx, &(struct build_spec){.op = "GatherElements", BUILD_IN(x, from), .params = {BUILD_U32("axis", axis)}});
+    TRY(tfl_part(
+        cx, "indices",
+        &(struct build_spec){ .op = "Tile", BUILD_IN(from), .params = { BUILD_U32S("multiples", d.rank, multiples) } }, NULL,
+        &from));
+    return tfl_emit(
+        cx, &(struct build_spec){ .op = "GatherElements", BUILD_IN(x, from), .params = { BUILD_U32("axis", axis) } });
 }

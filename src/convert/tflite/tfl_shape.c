@@ -6,8 +6,8 @@
 
 /* ---- views ---------------------------------------------------------------------------------------------------------- */
 
-/* With shapes changed by the user the file's output shape is wrong; the constant shape may leave one dimension open, else the first one
- * follows the batch. */
+/* With shapes changed by the user the file's output shape is wrong; the constant shape may leave one dimension open, else
+ * the first one follows the batch. */
 static enum status resized_shape(struct tfl_cx *cx, uint32_t x, struct tensor_desc *out)
 {
     int64_t want[MAX_RANK];
@@ -33,7 +33,8 @@ static enum status resized_shape(struct tfl_cx *cx, uint32_t x, struct tensor_de
         out->dims[i] = (uint32_t)want[i];
         rest = i == open ? rest : rest * out->dims[i];
     }
-    TFL_REFUSE_IF(rest == 0 || count % rest || (n == 0 && count != 1), "%llu values do not fit the shape of the file; give shapes that do", (unsigned long long)count);
+    TFL_REFUSE_IF(rest == 0 || count % rest || (n == 0 && count != 1),
+                  "%llu values do not fit the shape of the file; give shapes that do", (unsigned long long)count);
     if (n)
         out->dims[open] = (uint32_t)(count / rest);
     return ST_OK;
@@ -138,7 +139,8 @@ TFL_LOWER(unpack)
     uint32_t x, axis;
     TRY(tfl_in(cx, 0, &x));
     TRY(tfl_axis(cx, tfl_option(cx, PACK_AXIS, 0), tfl_desc(cx, x)->rank, &axis));
-    return tfl_emit(cx, &(struct build_spec){.op = "UnPack", BUILD_IN(x), .n_out = cx->op->out.n, .params = {BUILD_U32("axis", axis)}});
+    return tfl_emit(cx, &(struct build_spec){
+                            .op = "UnPack", BUILD_IN(x), .n_out = cx->op->out.n, .params = { BUILD_U32("axis", axis) } });
 }
 
 /* Slices begin at `at`, n of them behind the first; an only slice is the input. */
@@ -179,8 +181,14 @@ static enum status split_sizes(struct tfl_cx *cx, uint32_t x, uint32_t axis, con
         return emit_split(cx, x, axis, at, n - 1);
     made[0] = x;
     if (parts > 1)
-        TRY(build_node(&cx->b, &(struct build_spec){.op = "Split", .name = cx->node, BUILD_IN(x), .n_out = parts,
-                                                    .params = {BUILD_U32("axis", axis), BUILD_U32S("split_index", parts - 1, at)}}, made));
+        TRY(build_node(
+            &cx->b,
+            &(struct build_spec){ .op = "Split",
+                                  .name = cx->node,
+                                  BUILD_IN(x),
+                                  .n_out = parts,
+                                  .params = { BUILD_U32("axis", axis), BUILD_U32S("split_index", parts - 1, at) } },
+            made));
     for (uint32_t i = 0, k = 0; i < n; i++)
         if (sizes[i] > 0)
             TRY(tfl_bind(cx, i, made[k++]));
@@ -221,7 +229,8 @@ static enum status pad_amounts(struct tfl_cx *cx, uint32_t x, uint32_t ret[2 * M
     TRY(tfl_ints(cx, 1, given, 2 * MAX_RANK, &n));
     TFL_REFUSE_IF(n != 2 * rank, "%u paddings for rank %u; two per dimension are expected", n, rank);
     for (uint32_t i = 0; i < n; i++) {
-        TFL_REFUSE_IF(given[i] < 0 || given[i] > INT32_MAX, "padding %u is %lld; 0 or more is expected", i, (long long)given[i]);
+        TFL_REFUSE_IF(given[i] < 0 || given[i] > INT32_MAX, "padding %u is %lld; 0 or more is expected", i,
+                      (long long)given[i]);
         ret[i] = (uint32_t)given[i];
     }
     return ST_OK;
@@ -239,9 +248,13 @@ TFL_LOWER(pad)
     uint32_t rank = d->rank;
     bool whole = dtype_kind(d->type) == DK_INT || dtype_kind(d->type) == DK_UINT;
     TFL_REFUSE_IF(whole && (value > INT32_MAX || value < INT32_MIN), "the padding value %g has more than 32 bits", value);
-    struct build_param constant = BUILD_F32("pad_constant_value", value), integer = BUILD_I32("pad_constant_value", whole ? value : 0);
-    return tfl_emit(cx, &(struct build_spec){.op = "Pad", BUILD_IN(x),
-                                             .params = {BUILD_U32("scheme", PAD_CONSTANT), BUILD_PAIRS("pad_amount", rank, pads), whole ? integer : constant}});
+    struct build_param constant = BUILD_F32("pad_constant_value", value),
+                       integer = BUILD_I32("pad_constant_value", whole ? value : 0);
+    return tfl_emit(cx,
+                    &(struct build_spec){ .op = "Pad",
+                                          BUILD_IN(x),
+                                          .params = { BUILD_U32("scheme", PAD_CONSTANT),
+                                                      BUILD_PAIRS("pad_amount", rank, pads), whole ? integer : constant } });
 }
 
 TFL_LOWER(mirror_pad)
@@ -251,8 +264,10 @@ TFL_LOWER(mirror_pad)
     TRY(tfl_in(cx, 0, &x));
     TRY(pad_amounts(cx, x, pads));
     uint32_t rank = tfl_desc(cx, x)->rank;
-    return tfl_emit(cx, &(struct build_spec){.op = "Pad", BUILD_IN(x),
-                                             .params = {BUILD_U32("scheme", symmetric ? PAD_SYMMETRIC : PAD_REFLECT), BUILD_PAIRS("pad_amount", rank, pads)}});
+    return tfl_emit(cx, &(struct build_spec){ .op = "Pad",
+                                              BUILD_IN(x),
+                                              .params = { BUILD_U32("scheme", symmetric ? PAD_SYMMETRIC : PAD_REFLECT),
+                                                          BUILD_PAIRS("pad_amount", rank, pads) } });
 }
 
 /* ---- repeats and constants ------------------------------------------------------------------------------------------ */
@@ -265,7 +280,8 @@ static enum status tile_by_shape(struct tfl_cx *cx, uint32_t x)
     TFL_REFUSE_IF(cx->resized || out->rank != rank, "the repetitions are computed at run time; a constant is expected");
     for (uint32_t i = 0; i < rank; i++)
         multiples[i] = out->dims[i] / in->dims[i];
-    return tfl_emit(cx, &(struct build_spec){.op = "Tile", BUILD_IN(x), .params = {BUILD_U32S("multiples", rank, multiples)}});
+    return tfl_emit(
+        cx, &(struct build_spec){ .op = "Tile", BUILD_IN(x), .params = { BUILD_U32S("multiples", rank, multiples) } });
 }
 
 TFL_LOWER(tile)
@@ -277,7 +293,8 @@ TFL_LOWER(tile)
         return tile_by_shape(cx, x);
     TRY(tfl_ints(cx, 1, given, MAX_RANK, &n));
     for (uint32_t i = 0; i < n; i++) {
-        TFL_REFUSE_IF(given[i] < 1 || given[i] > INT32_MAX, "dimension %u is repeated %lld times; at least once is expected", i, (long long)given[i]);
+        TFL_REFUSE_IF(given[i] < 1 || given[i] > INT32_MAX, "dimension %u is repeated %lld times; at least once is expected",
+                      i, (long long)given[i]);
         multiples[i] = (uint32_t)given[i];
     }
     return tfl_emit(cx, &(struct build_spec){.op = "Tile", BUILD_IN(x), .params = {BUILD_U32S("multiples", n, multiples)}});
@@ -294,7 +311,8 @@ static enum status wanted_shape(struct tfl_cx *cx, uint32_t shape, struct tensor
     TRY(tfl_ints(cx, shape, dims, MAX_RANK, &n));
     out->rank = (uint8_t)n;
     for (uint32_t i = 0; i < n; i++) {
-        TFL_REFUSE_IF(dims[i] < 1 || dims[i] > INT32_MAX, "dimension %u is %lld; 1 or more is expected", i, (long long)dims[i]);
+        TFL_REFUSE_IF(dims[i] < 1 || dims[i] > INT32_MAX, "dimension %u is %lld; 1 or more is expected", i,
+                      (long long)dims[i]);
         out->dims[i] = (uint32_t)dims[i];
     }
     return ST_OK;
@@ -308,14 +326,15 @@ static enum status emit_stretched(struct tfl_cx *cx, uint32_t x, struct tensor_d
     TFL_REFUSE_IF(in.rank > out.rank, "rank %u is stretched to rank %u", in.rank, out.rank);
     for (uint32_t i = 0; i < out.rank; i++) {
         dims[i] = i < lead ? 1 : in.dims[i - lead];
-        TFL_REFUSE_IF(dims[i] != 1 && dims[i] != out.dims[i], "dimension %u has %u elements and is stretched to %u; 1 can be stretched", i, dims[i],
-                      out.dims[i]);
+        TFL_REFUSE_IF(dims[i] != 1 && dims[i] != out.dims[i],
+                      "dimension %u has %u elements and is stretched to %u; 1 can be stretched", i, dims[i], out.dims[i]);
         multiples[i] = out.dims[i] / dims[i];
     }
     if (out.rank == 0)
         return tfl_emit(cx, &(struct build_spec){.op = "Reshape", BUILD_IN(x)});
     TRY(build_reshape(&cx->b, tfl_name(cx, "lead"), x, out.rank, dims, &x));
-    return tfl_emit(cx, &(struct build_spec){.op = "Tile", BUILD_IN(x), .params = {BUILD_U32S("multiples", out.rank, multiples)}});
+    return tfl_emit(
+        cx, &(struct build_spec){ .op = "Tile", BUILD_IN(x), .params = { BUILD_U32S("multiples", out.rank, multiples) } });
 }
 
 TFL_LOWER(broadcast_to)
@@ -405,7 +424,9 @@ TFL_LOWER(broadcast_args)
     }
     for (uint32_t i = 0; i < m; i++) {
         int64_t *x = &wide[n - m + i], y = narrow[i];
-        TFL_REFUSE_IF(*x != y && *x != 1 && y != 1, "the shapes have %lld and %lld elements in one dimension; equal sizes, or 1, are expected", (long long)*x, (long long)y);
+        TFL_REFUSE_IF(*x != y && *x != 1 && y != 1,
+                      "the shapes have %lld and %lld elements in one dimension; equal sizes, or 1, are expected",
+                      (long long)*x, (long long)y);
         *x = *x == 1 ? y : *x;
     }
     return bind_ints(cx, wide, n, false);
@@ -419,10 +440,11 @@ TFL_LOWER(range)
     TRY(tfl_int(cx, 0, &start));
     TRY(tfl_int(cx, 1, &end));
     TRY(tfl_int(cx, 2, &step));
-    bool sane = step && start > -INT32_MAX && start < INT32_MAX && end > -INT32_MAX && end < INT32_MAX && step > -INT32_MAX && step < INT32_MAX;
+    bool sane = step && start > -INT32_MAX && start < INT32_MAX && end > -INT32_MAX && end < INT32_MAX &&
+                step > -INT32_MAX && step < INT32_MAX;
     int64_t n = !sane ? 0 : step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
-    TFL_REFUSE_IF(n < 1 || n > RANGE_MAX, "the range [%lld, %lld) in steps of %lld has no elements or more than %d", (long long)start, (long long)end,
-                  (long long)step, RANGE_MAX);
+    TFL_REFUSE_IF(n < 1 || n > RANGE_MAX, "the range [%lld, %lld) in steps of %lld has no elements or more than %d",
+                  (long long)start, (long long)end, (long long)step, RANGE_MAX);
     int64_t *v = arena_array(&cx->m.arena, int64_t, (size_t)n);
     RETURN_IF(!v, ST_NO_MEMORY, "no memory for a range");
     for (int64_t i = 0; i < n; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fourier transforms of real signals. QNN has no complex numbers: a complex tensor is a float tensor with a last dimension of 2, and a transform is a product with
- * the matrix of cosines and sines. */
+/* Fourier transforms of real signals. QNN has no complex numbers: a complex tensor is a float tensor with a last dimension
+ * of 2, and a transform is a product with the matrix of cosines and sines. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 
 enum { MAX_LENGTH = 4096 };
 
-/* [n, 2 * bins]: what sample i adds to the real and the imaginary part of every bin; samples behind the length do not count. */
+/* [n, 2 * bins]: what sample i adds to the real and the imaginary part of every bin; samples behind the length do not count.
+ */
 static enum status transform(struct tfl_cx *cx, uint32_t n, uint32_t length, uint32_t *ret)
 {
     uint32_t bins = length / 2 + 1;
@@ -31,14 +32,17 @@ TFL_LOWER(rfft2d)
     TRY(tfl_in(cx, 0, &x));
     TRY(tfl_ints(cx, 1, length, 2, &n));
     struct tensor_desc d = *tfl_desc(cx, x);
-    TFL_REFUSE_IF(n != 2 || d.rank < 2 || d.rank >= MAX_RANK || d.type != build_type(&cx->b, DT_F32), "%u lengths for a %s of rank %u; two for floats of rank 2 … %d are expected", n,
-                  dtype_name(d.type), d.rank, MAX_RANK - 1);
+    TFL_REFUSE_IF(n != 2 || d.rank < 2 || d.rank >= MAX_RANK || d.type != build_type(&cx->b, DT_F32),
+                  "%u lengths for a %s of rank %u; two for floats of rank 2 … %d are expected", n, dtype_name(d.type),
+                  d.rank, MAX_RANK - 1);
     uint32_t samples = d.dims[d.rank - 1];
-    TFL_REFUSE_IF(length[0] != 1 || d.dims[d.rank - 2] != 1, "a transform over %lld lines; one line is supported", (long long)length[0]);
-    TFL_REFUSE_IF(length[1] < 1 || length[1] > MAX_LENGTH || samples > 2 * MAX_LENGTH, "a transform of %lld of %u samples; at most %d are supported", (long long)length[1],
-                  samples, MAX_LENGTH);
+    TFL_REFUSE_IF(length[0] != 1 || d.dims[d.rank - 2] != 1, "a transform over %lld lines; one line is supported",
+                  (long long)length[0]);
+    TFL_REFUSE_IF(length[1] < 1 || length[1] > MAX_LENGTH || samples > 2 * MAX_LENGTH,
+                  "a transform of %lld of %u samples; at most %d are supported", (long long)length[1], samples, MAX_LENGTH);
     TRY(transform(cx, samples, (uint32_t)length[1], &m));
-    TRY(build_reshape(&cx->b, tfl_name(cx, "lines"), x, 2, (const uint32_t[]){(uint32_t)(desc_count(&d) / samples), samples}, &x));
+    TRY(build_reshape(&cx->b, tfl_name(cx, "lines"), x, 2,
+                      (const uint32_t[]){ (uint32_t)(desc_count(&d) / samples), samples }, &x));
     TRY(tfl_part(cx, "product", &(struct build_spec){.op = "MatMul", BUILD_IN(x, m)}, NULL, &y));
     d.dims[d.rank - 1] = (uint32_t)length[1] / 2 + 1;
     d.dims[d.rank] = 2;
@@ -56,8 +60,12 @@ enum status tfl_complex_part(struct tfl_cx *cx, const char *part, uint32_t x, ui
         rows[i][1] = (int32_t)(i + 1 == rank ? which + 1 : d->dims[i]);
         rows[i][2] = 1;
     }
-    return tfl_part(cx, part, &(struct build_spec){.op = "StridedSlice", BUILD_IN(x), .params = {BUILD_RANGES("ranges", rank, rows), BUILD_U32("shrink_axes", 1u << (rank - 1))}},
-                    NULL, ret);
+    return tfl_part(
+        cx, part,
+        &(struct build_spec){ .op = "StridedSlice",
+                              BUILD_IN(x),
+                              .params = { BUILD_RANGES("ranges", rank, rows), BUILD_U32("shrink_axes", 1u << (rank - 1)) } },
+        NULL, ret);
 }
 
 TFL_LOWER(complex_part)

@@ -49,7 +49,8 @@ static enum status zero_data(struct tfl_cx *cx, const struct tensor_desc *d, voi
 
 static enum status check_initial(const struct tfl_state *s, const struct tensor_desc *d)
 {
-    TFL_REFUSE_IF(s->initial && s->initial_bytes != desc_bytes(d), "variable \"%s\" begins with %llu bytes and is read as %llu", s->name,
+    TFL_REFUSE_IF(s->initial && s->initial_bytes != desc_bytes(d),
+                  "variable \"%s\" begins with %llu bytes and is read as %llu", s->name,
                   (unsigned long long)s->initial_bytes, (unsigned long long)desc_bytes(d));
     return ST_OK;
 }
@@ -99,8 +100,12 @@ enum status tfl_state_write(struct tfl_cx *cx, uint32_t k, uint32_t value)
 static enum status report_state(struct tfl_cx *cx, const struct tfl_state *s, uint32_t output)
 {
     const struct ir_tensor *t = cx->b.g->tensors.at;
-    struct convert_io in = {.source_name = s->name, .graph_name = t[s->input].name, .initial = s->initial, .initial_bytes = s->initial_bytes};
-    struct convert_io out = {.source_name = s->name, .graph_name = t[output].name, .output = true, .state = t[s->input].name};
+    struct convert_io in = {
+        .source_name = s->name, .graph_name = t[s->input].name, .initial = s->initial, .initial_bytes = s->initial_bytes
+    };
+    struct convert_io out = {
+        .source_name = s->name, .graph_name = t[output].name, .output = true, .state = t[s->input].name
+    };
     TRY(report_io(cx->report, &in));
     return report_io(cx->report, &out);
 }
@@ -191,11 +196,12 @@ TFL_LOWER(call_once)
             TRY(name_handle(cx, &scope, op));
             continue;
         }
-        TFL_REFUSE_IF(op->code != CODE_ASSIGN_VARIABLE, "the initialization runs %s; assignments of constants are supported", row ? row->name : "?");
+        TFL_REFUSE_IF(op->code != CODE_ASSIGN_VARIABLE, "the initialization runs %s; assignments of constants are supported",
+                      row ? row->name : "?");
         TRY(handle_at(&scope, op, &at));
         uint32_t t = tfl_number(op->in, 1);
-        TFL_REFUSE_IF(t == IR_NONE || !scope.g.tensors[t].data, "variable \"%s\" begins with a computed value; a constant is supported",
-                      cx->states.at[at].name);
+        TFL_REFUSE_IF(t == IR_NONE || !scope.g.tensors[t].data,
+                      "variable \"%s\" begins with a computed value; a constant is supported", cx->states.at[at].name);
         cx->states.at[at].initial = scope.g.tensors[t].data;
         cx->states.at[at].initial_bytes = scope.g.tensors[t].bytes;
     }

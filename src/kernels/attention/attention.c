@@ -27,7 +27,8 @@ static enum status read_operands(const struct op_call *c, struct attention_args 
     return ST_OK;
 }
 
-static enum status attention_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status attention_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                                  const struct kernel_variant **variants)
 {
     struct attention_args *a = args;
     const struct tensor_desc *q = c->in[GQA_QUERY];
@@ -38,7 +39,8 @@ static enum status attention_bind(const struct op_call *c, void *args, struct ke
     a->size = q->dims[2] / (a->heads + (a->packed ? 2 * a->kv_heads : 0));
     a->past = a->given >> GQA_PAST_KEY & 1 ? c->in[GQA_PAST_KEY]->dims[2] : 0;
     a->present = a->wanted >> GQA_PRESENT_KEY & 1 ? c->out[GQA_PRESENT_KEY]->dims[2] : 0;
-    a->scale = op_has(c, "scale") && op_real(c, "scale", 0) != 0.0 ? (float)op_real(c, "scale", 0) : (float)(1.0 / sqrt((double)a->size));
+    a->scale = op_has(c, "scale") && op_real(c, "scale", 0) != 0.0 ? (float)op_real(c, "scale", 0)
+                                                                   : (float)(1.0 / sqrt((double)a->size));
     a->seqlens = a->given >> GQA_SEQLENS & 1 ? c->in[GQA_SEQLENS]->type : DT_NONE;
     a->positions = a->given >> GQA_POSITIONS & 1 ? c->in[GQA_POSITIONS]->type : DT_NONE;
     if (op_int(c, "do_rotary", 0)) {

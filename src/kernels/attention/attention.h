@@ -6,7 +6,19 @@
 #include "kernels/kernels.h"
 #include "kernels/span.h"
 
-enum { GQA_QUERY, GQA_SEQLENS, GQA_TOTAL, GQA_KEY, GQA_VALUE, GQA_PAST_KEY, GQA_PAST_VALUE, GQA_COS, GQA_SIN, GQA_POSITIONS, GQA_INPUTS };
+enum {
+    GQA_QUERY,
+    GQA_SEQLENS,
+    GQA_TOTAL,
+    GQA_KEY,
+    GQA_VALUE,
+    GQA_PAST_KEY,
+    GQA_PAST_VALUE,
+    GQA_COS,
+    GQA_SIN,
+    GQA_POSITIONS,
+    GQA_INPUTS
+};
 enum { GQA_OUT, GQA_PRESENT_KEY, GQA_PRESENT_VALUE, GQA_OUTPUTS };
 
 struct attention_args {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grouped attention, compiled once per instruction set. A unit of work is one key-value head of one batch entry with all its queries. */
+/* Grouped attention, compiled once per instruction set. A unit of work is one key-value head of one batch entry with all its
+ * queries. */
 #include <math.h>
 #include <string.h>
 
@@ -60,7 +61,8 @@ static void turn(const struct head *h, uint32_t i, float *x)
     }
 }
 
-/* Where the head `head` of `of` starts in row `position` of a packed or plain tensor; `before` heads precede it in a packed row. */
+/* Where the head `head` of `of` starts in row `position` of a packed or plain tensor; `before` heads precede it in a packed
+ * row. */
 static uint64_t row_at(const struct head *h, uint64_t position, uint64_t head, uint64_t of, uint64_t before)
 {
     const struct attention_args *a = h->a;
@@ -80,7 +82,8 @@ static void gather(const struct head *h)
     for (uint32_t i = 0; i < a->sequence; i++) {
         uint64_t to = (uint64_t)(h->past + i) * a->size;
         load(h, a->packed ? GQA_QUERY : GQA_KEY, row_at(h, i, h->kv, a->kv_heads, a->heads), a->size, h->keys + to);
-        load(h, a->packed ? GQA_QUERY : GQA_VALUE, row_at(h, i, h->kv, a->kv_heads, (uint64_t)a->heads + a->kv_heads), a->size, h->values + to);
+        load(h, a->packed ? GQA_QUERY : GQA_VALUE, row_at(h, i, h->kv, a->kv_heads, (uint64_t)a->heads + a->kv_heads),
+             a->size, h->values + to);
         turn(h, i, h->keys + to);
     }
 }
@@ -156,8 +159,9 @@ void K(attention)(const struct kernel_call *call, struct range tile)
                 load(&h, GQA_QUERY, row_at(&h, i, head, a->heads, 0), a->size, h.query);
                 turn(&h, i, h.query);
                 attend(&h, h.past + i + 1);
-                K(span_store)(&a->out[GQA_OUT], call->data[a->n_in], (int64_t)(((h.batch * a->sequence + i) * a->heads + head) * a->size), 1,
-                              a->size, h.out);
+                K(span_store)
+                (&a->out[GQA_OUT], call->data[a->n_in], (int64_t)(((h.batch * a->sequence + i) * a->heads + head) * a->size),
+                 1, a->size, h.out);
             }
     }
 }

@@ -10,11 +10,13 @@ static const struct kernel_variant branch_variants[] = {
 };
 #undef KERNEL
 
-static enum status branch_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status branch_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                               const struct kernel_variant **variants)
 {
     struct branch_args *a = args;
     uint64_t most = 0;
-    RETURN_IF(op_has(c, "then_graph"), ST_NOT_SUPPORTED, "If \"%s\": its graphs are not in place; only a prepared graph can run", c->node ? c->node : "");
+    RETURN_IF(op_has(c, "then_graph"), ST_NOT_SUPPORTED,
+              "If \"%s\": its graphs are not in place; only a prepared graph can run", c->node ? c->node : "");
     *a = (struct branch_args){.n_out = c->n_out};
     for (uint32_t i = 0; i < c->n_out; i++) {
         a->bytes[i] = desc_bytes(c->out[i]);

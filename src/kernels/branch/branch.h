@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is left of If when its graphs are in place: the results of the side that ran become the outputs, whole tensors at a time. Those of the other side
- * are not looked at. docs/numerics.md section 17. */
+/* What is left of If when its graphs are in place: the results of the side that ran become the outputs, whole tensors at a
+ * time. Those of the other side are not looked at. docs/numerics.md section 17. */
 #ifndef KERNELS_BRANCH_BRANCH_H
 #define KERNELS_BRANCH_BRANCH_H
 

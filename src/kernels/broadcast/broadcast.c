@@ -19,8 +19,8 @@ static bool accept_fixed(const void *args)
     const struct broadcast_args *a = args;
     enum dtype t = a->out.type;
     bool type = t == DT_UQ8 || t == DT_SQ8 || t == DT_UQ16 || t == DT_SQ16, sum = a->op == BIN_ADD || a->op == BIN_SUBTRACT;
-    return type && sum && a->in[0].type == t && a->in[1].type == t && a->view[0].linear && a->view[1].linear && plain(&a->in[0]) && plain(&a->in[1]) &&
-           plain(&a->out) && a->out.scale == 1.0f;
+    return type && sum && a->in[0].type == t && a->in[1].type == t && a->view[0].linear && a->view[1].linear &&
+           plain(&a->in[0]) && plain(&a->in[1]) && plain(&a->out) && a->out.scale == 1.0f;
 }
 
 /* In broadcast_bytes_avx512.c sums stay within 31 bits, and numbers with their offset are exact in f32. */
@@ -33,7 +33,8 @@ static bool accept_bytes(const void *args)
     const struct codec *all[] = { &a->in[0], &a->in[1], &a->out };
     for (int i = 0; i < 3; i++)
         near &= all[i]->offset >= -far && all[i]->offset <= far;
-    return bytes && near && accept_fixed(args) && fabsf(a->in[0].scale) <= most / (float)far && fabsf(a->in[1].scale) <= most / (float)far;
+    return bytes && near && accept_fixed(args) && fabsf(a->in[0].scale) <= most / (float)far &&
+           fabsf(a->in[1].scale) <= most / (float)far;
 }
 
 static bool by_table(const void *args)
@@ -128,7 +129,9 @@ static void fold_scales(struct broadcast_args *a)
 static void choose_mode(struct broadcast_args *a)
 {
     enum dtype x = a->in[0].type, y = a->in[1].type;
-    bool compares = a->op >= BIN_COUNT ? false : a->op == BIN_EQUAL || a->op == BIN_NOT_EQUAL || (a->op >= BIN_GREATER && a->op <= BIN_LESS_EQUAL);
+    bool compares = a->op >= BIN_COUNT
+                        ? false
+                        : a->op == BIN_EQUAL || a->op == BIN_NOT_EQUAL || (a->op >= BIN_GREATER && a->op <= BIN_LESS_EQUAL);
     bool logic = a->op == BIN_AND || a->op == BIN_OR || a->op == BIN_XOR;
     a->mode = BIN_MODE_F32;
     if (is_int(x) && is_int(y) && (is_int(a->out.type) || compares || logic))
@@ -155,14 +158,16 @@ static void bind_select(const struct op_call *c, struct broadcast_args *a)
     codec_rescale(&a->out, 1.0);
 }
 
-/* Bytes of one operand beside one constant number (scales and shifts, slopes of LeakyRelu): the result is a table of 256 bytes. -1: no such operator, else the operand. */
+/* Bytes of one operand beside one constant number (scales and shifts, slopes of LeakyRelu): the result is a table of 256
+ * bytes. -1: no such operator, else the operand. */
 static int table_operand(const struct op_call *c)
 {
     bool bytes_out = dtype_bits(c->out[0]->type) == 8;
     for (int k = 0; k < 2 && bytes_out && which(c) != BIN_SELECT && c->n_in >= 2; k++) {
         const struct tensor_desc *x = c->in[k], *one = c->in[1 - k];
         bool bytes = x->type == DT_UQ8 || x->type == DT_SQ8, per_axis = x->q.kind == Q_AXIS && x->q.n > 1;
-        if (bytes && !per_axis && desc_count(one) == 1 && desc_count(x) == desc_count(c->out[0]) && c->in_data && c->in_data[1 - k])
+        if (bytes && !per_axis && desc_count(one) == 1 && desc_count(x) == desc_count(c->out[0]) && c->in_data &&
+            c->in_data[1 - k])
             return k;
     }
     return -1;
@@ -175,7 +180,8 @@ static enum status broadcast_aux(const struct op_call *c, struct kernel_aux *ret
     return ST_OK;
 }
 
-static enum status broadcast_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants);
+static enum status broadcast_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                                  const struct kernel_variant **variants);
 
 /* The reference computes all bytes. */
 static enum status broadcast_aux_fill(const struct op_call *c, uint32_t number, void *dst)
@@ -212,13 +218,15 @@ static enum status broadcast_aux_fill(const struct op_call *c, uint32_t number, 
     return ST_OK;
 }
 
-static enum status broadcast_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status broadcast_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                                  const struct kernel_variant **variants)
 {
     struct broadcast_args *a = args;
     *a = (struct broadcast_args){.op = which(c), .n_in = c->n_in, .total = desc_count(c->out[0])};
     uint32_t operands = a->op == BIN_SELECT ? 3 : 2;
     RETURN_IF(a->op >= BIN_COUNT || (c->op->id == OP_ElementWiseBinary && a->op >= BIN_OPERATIONS), ST_NOT_SUPPORTED,
-              "%s \"%s\": operation %u is not known; 0 to %u are", c->op->name, c->node ? c->node : "", (unsigned)a->op, BIN_OPERATIONS - 1u);
+              "%s \"%s\": operation %u is not known; 0 to %u are", c->op->name, c->node ? c->node : "", (unsigned)a->op,
+              BIN_OPERATIONS - 1u);
     for (uint32_t k = 0; k < operands; k++) {
         TRY(codec_init(&a->in[k], c->in[k], c));
         view_broadcast(&a->view[k], c->in[k], c->out[0]);

@@ -57,8 +57,8 @@ static bool all_are(const float *b, uint32_t n, float y)
     return !other;
 }
 
-/* Cubes, where their f64 value decides how they round to f32: not within some last bits of the middle between two f32 numbers, nor where those have fewer bits. False: nothing
- * was stored. n <= SPAN. */
+/* Cubes, where their f64 value decides how they round to f32: not within some last bits of the middle between two f32
+ * numbers, nor where those have fewer bits. False: nothing was stored. n <= SPAN. */
 static bool cubes(const float *a, float *o, uint32_t n)
 {
     double cube[SPAN];
@@ -313,8 +313,8 @@ void K(broadcast)(const struct kernel_call *call, struct range tile)
 }
 
 /* Two of the three operands are read per span, whichever value the condition takes: no branches, and never out of bounds. */
-static void select_f32(const struct kernel_call *call, const struct broadcast_args *a, uint64_t at, uint32_t n, const float *cond,
-                       struct view_walk w[3])
+static void select_f32(const struct kernel_call *call, const struct broadcast_args *a, uint64_t at, uint32_t n,
+                       const float *cond, struct view_walk w[3])
 {
     float x[SPAN], y[SPAN], r[SPAN];
     const float *p = view_next(&w[1], &a->in[1], call->data[1], n, x);
@@ -324,8 +324,8 @@ static void select_f32(const struct kernel_call *call, const struct broadcast_ar
     K(span_store)(&a->out, call->data[a->n_in], (int64_t)at, 1, n, r);
 }
 
-static void select_raw(const struct kernel_call *call, const struct broadcast_args *a, uint64_t at, uint32_t n, const float *cond,
-                       struct view_walk w[3])
+static void select_raw(const struct kernel_call *call, const struct broadcast_args *a, uint64_t at, uint32_t n,
+                       const float *cond, struct view_walk w[3])
 {
     int64_t x[SPAN], y[SPAN];
     view_next_i64(&w[1], a->out.type, call->data[1], n, x);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums and differences of 8-bit tensors of one shape, 64 elements at a time. broadcast.c says when this is what the family computes: with multipliers and offsets that small every
- * step on the way stays within 32, then 16 bits, and narrowing saturates where the definition clamps.
+/* Sums and differences of 8-bit tensors of one shape, 64 elements at a time. broadcast.c says when this is what the family
+ * computes: with multipliers and offsets that small every step on the way stays within 32, then 16 bits, and narrowing
+ * saturates where the definition clamps.
  *
- * A byte becomes a float without a conversion: put below the bits of 2^23 it is 2^23 + q, and what is subtracted then leaves q + offset. Bytes 4 * j … 4 * j + 3 of each
- * quarter go to vector j, which is the order that narrowing undoes. */
+ * A byte becomes a float without a conversion: put below the bits of 2^23 it is 2^23 + q, and what is subtracted then leaves
+ * q + offset. Bytes 4 * j … 4 * j + 3 of each quarter go to vector j, which is the order that narrowing undoes. */
 #include <immintrin.h>
 
 #include "kernels/broadcast/broadcast.h"
@@ -24,7 +25,8 @@ struct bytes_sum {
 static struct operand operand_of(const struct codec *c, bool negative)
 {
     const int32_t first = c->type == DT_SQ8 ? 128 : 0;
-    return (struct operand){ _mm512_set1_ps((float)((1 << 23) - c->offset + first)), _mm512_set1_ps(negative ? -c->scale : c->scale) };
+    return (struct operand){ _mm512_set1_ps((float)((1 << 23) - c->offset + first)),
+                             _mm512_set1_ps(negative ? -c->scale : c->scale) };
 }
 
 static inline __attribute__((always_inline)) __m512 part_of(const struct operand *o, __m512i bytes, int j)
@@ -50,7 +52,8 @@ static inline __attribute__((always_inline)) __m512i sum_of(const struct bytes_s
     return _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(a, b), s->lo), s->hi);
 }
 
-static inline __attribute__((always_inline)) void sum_run(const struct bytes_sum *all, const uint8_t *x, const uint8_t *y, uint8_t *out, uint64_t n)
+static inline __attribute__((always_inline)) void sum_run(const struct bytes_sum *all, const uint8_t *x, const uint8_t *y,
+                                                          uint8_t *out, uint64_t n)
 {
     const struct bytes_sum s = *all; /* a copy that stores cannot change */
     uint64_t i = 0;
@@ -58,7 +61,8 @@ static inline __attribute__((always_inline)) void sum_run(const struct bytes_sum
         _mm512_storeu_si512(out + i, sum_of(&s, _mm512_loadu_si512(x + i), _mm512_loadu_si512(y + i)));
     if (i < n) {
         const __mmask64 some = ~(__mmask64)0 >> (BYTES - (n - i));
-        _mm512_mask_storeu_epi8(out + i, some, sum_of(&s, _mm512_maskz_loadu_epi8(some, x + i), _mm512_maskz_loadu_epi8(some, y + i)));
+        _mm512_mask_storeu_epi8(out + i, some,
+                                sum_of(&s, _mm512_maskz_loadu_epi8(some, x + i), _mm512_maskz_loadu_epi8(some, y + i)));
     }
 }
 
@@ -67,8 +71,12 @@ void broadcast_bytes_avx512(const struct kernel_call *call, struct range tile)
     const struct broadcast_args *a = call->args;
     const uint64_t at = tile.begin * a->unit, end = tile.end * a->unit < a->total ? tile.end * a->unit : a->total;
     struct bytes_sum s = {
-        .x = operand_of(&a->in[0], false), .y = operand_of(&a->in[1], a->op == BIN_SUBTRACT), .flip = _mm512_setzero_si512(),
-        .offset = _mm512_set1_epi16((short)a->out.offset), .lo = _mm512_set1_epi8((char)a->out.lo), .hi = _mm512_set1_epi8((char)a->out.hi),
+        .x = operand_of(&a->in[0], false),
+        .y = operand_of(&a->in[1], a->op == BIN_SUBTRACT),
+        .flip = _mm512_setzero_si512(),
+        .offset = _mm512_set1_epi16((short)a->out.offset),
+        .lo = _mm512_set1_epi8((char)a->out.lo),
+        .hi = _mm512_set1_epi8((char)a->out.hi),
     };
     const uint8_t *x = (const uint8_t *)call->data[0] + at, *y = (const uint8_t *)call->data[1] + at;
     uint8_t *out = (uint8_t *)call->data[a->n_in] + at;

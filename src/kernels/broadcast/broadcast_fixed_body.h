@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums and differences of fixed-point tensors of one type and shape, in registers from load to store; include vec_<isa>.h first. broadcast_accept_fixed says when this
- * is what the family computes (docs/numerics.md section 4): values and multipliers are small enough that nothing is infinite. */
+/* Sums and differences of fixed-point tensors of one type and shape, in registers from load to store; include vec_<isa>.h
+ * first. broadcast_accept_fixed says when this is what the family computes (docs/numerics.md section 4): values and
+ * multipliers are small enough that nothing is infinite. */
 #include "kernels/broadcast/broadcast.h"
 
 /* n elements from p + at, as numbers. The type is a constant where this is used. */
@@ -30,7 +31,8 @@ static inline __attribute__((always_inline)) void sum_at(const struct fixed_sum 
     vi_store_n(s->out + at * bytes, vi_sub(q, s->out_offset), n, bytes);
 }
 
-static inline __attribute__((always_inline)) void sum_run(const struct fixed_sum *all, enum dtype t, uint64_t at, uint64_t end)
+static inline __attribute__((always_inline)) void sum_run(const struct fixed_sum *all, enum dtype t, uint64_t at,
+                                                          uint64_t end)
 {
     const struct fixed_sum s = *all; /* a copy that stores cannot change */
     for (; at + VEC_LANES <= end; at += VEC_LANES)

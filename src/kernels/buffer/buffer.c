@@ -10,7 +10,8 @@ static const struct kernel_variant buffer_variants[] = {
 };
 #undef KERNEL
 
-static enum status buffer_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status buffer_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                               const struct kernel_variant **variants)
 {
     struct buffer_args *a = args;
     const struct tensor_desc *x = c->in[0], *y = c->out[0];

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffer: frames of several executions side by side. docs/numerics.md section 16.
  *
- * The state holds what the next execution still needs of the frames before it, never the newest: a frame is in the input when it comes, and
- * when the buffer is full at least as many places as one frame takes are given up. So `size - frame` places are enough.
+ * The state holds what the next execution still needs of the frames before it, never the newest: a frame is in the input
+ * when it comes, and when the buffer is full at least as many places as one frame takes are given up. So `size - frame`
+ * places are enough.
  *
- *     state    header | outer x [ oldest … newest, `fill` of `room` places ] x inner elements, stored as the output stores them   */
+ *     state    header | outer x [ oldest … newest, `fill` of `room` places ] x inner elements, stored as the output stores
+ * them   */
 #ifndef KERNELS_BUFFER_BUFFER_H
 #define KERNELS_BUFFER_BUFFER_H
 

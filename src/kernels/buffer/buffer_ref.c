@@ -4,7 +4,8 @@
 #include "kernels/buffer/buffer.h"
 #include "kernels/mover_body.h"
 
-/* `n` places of every outer row: from place `from` of a row of `src_row` places to place `to` of a row of `dst_row` places. */
+/* `n` places of every outer row: from place `from` of a row of `src_row` places to place `to` of a row of `dst_row` places.
+ */
 struct piece {
     uint32_t n, to, dst_row, from, src_row;
 };
@@ -12,7 +13,8 @@ struct piece {
 static void move_places(const struct buffer_args *a, const struct mover *m, void *dst, const void *src, struct piece p)
 {
     for (uint64_t o = 0; o < a->outer; o++)
-        move_run(m, dst, (int64_t)((o * p.dst_row + p.to) * a->inner), src, (int64_t)((o * p.src_row + p.from) * a->inner), 1, p.n * a->inner);
+        move_run(m, dst, (int64_t)((o * p.dst_row + p.to) * a->inner), src, (int64_t)((o * p.src_row + p.from) * a->inner),
+                 1, p.n * a->inner);
 }
 
 static void fill_places(const struct buffer_args *a, void *dst, uint32_t n, uint32_t to, uint32_t row)
@@ -29,14 +31,16 @@ static bool wants_reset(const struct buffer_args *a, const void *flag)
     return v != 0.0f;
 }
 
-/* How many places of the state hold something. The state may be in memory that others can write to: any number there is made one that fits. */
+/* How many places of the state hold something. The state may be in memory that others can write to: any number there is made
+ * one that fits. */
 static uint32_t filled(const struct buffer_args *a, const struct buffer_state *s)
 {
     uint32_t fill = s->fill < a->room ? s->fill : a->room;
     return fill - fill % a->frame;
 }
 
-/* A new beginning: nothing but padding. A buffer that is full of padding gives up `stride` places at once, as any full one does. */
+/* A new beginning: nothing but padding. A buffer that is full of padding gives up `stride` places at once, as any full one
+ * does. */
 static uint32_t begin(const struct buffer_args *a, void *kept)
 {
     uint32_t fill = a->padding > a->room ? a->padding - a->stride : a->padding;

@@ -3,26 +3,24 @@
  *
  *     out[row, c] = end(bias[c] + sum over k of x[row, k] * w[k, c])
  *
- * A row is an output pixel (or a matrix row); k runs over kernel depth, height, width, input channel. A slice is what shares no weights
- * with its neighbours: a group of a convolution, a batch of a MatMul. A chunk is up to 64 output channels of one slice. The driver
- * (conv_drive.c) walks rows and chunks, gathers up to CONV_ROWS rows of x at a time into the workspace, in the form that an instruction
- * set wants, and calls the engine's block function for each chunk.
+ * A row is an output pixel (or a matrix row); k runs over kernel depth, height, width, input channel. A slice is what shares
+ * no weights with its neighbours: a group of a convolution, a batch of a MatMul. A chunk is up to 64 output channels of one
+ * slice. The driver (conv_drive.c) walks rows and chunks, gathers up to CONV_ROWS rows of x at a time into the workspace, in
+ * the form that an instruction set wants, and calls the engine's block function for each chunk.
  *
  * Constants (the same for every CPU):
  *   aux[0]  packed weights. Per slice, blocks of 16 output channels, a block contiguous:  [slice][block][k / kg][16][kg]
  *           class   element  kg      k is padded with zero weights to a multiple of kg, channels to a multiple of 16.
  *           Q8      s8       4       TransposeConv pads each tap's channels to kg, so any subset of taps can be addressed.
- *           Q16     s8       4       With block scales kg is 2. Stored is w + shift, so that it fits the element; what is left of the encoding's offset is
- *           Q16W16  s16      2       in the channel record. 2- and 4-bit weights are widened. Weights with block scales or a mapping are
- *                                    stored as the effective integers of docs/numerics.md section 3, in the class that holds them.
- *           F32     f32      1
- *           F16     f16      1       Depthwise: [tap][channel], channels padded to a multiple of 16, elements as above.
- *   aux[1]  struct conv_head, then arrays over N = slices * padded channels:
- *           float m[n_m][N]   multiplier m_c of docs/numerics.md section 3; float classes: the bias, -0 where there is none.
- *                             Block encodings: a row per run of k, then a row per run for its offsets (float blocks), then the bias.
- *           int64_t b[N]      bias in units of the accumulator
- *           int64_t wsum[n_sums][N]   sums of stored weights over all k; TransposeConv: over the channels of one tap, a row per tap;
- *                             block encodings: over a run, a row per run */
+ *           Q16     s8       4       With block scales kg is 2. Stored is w + shift, so that it fits the element; what is
+ * left of the encoding's offset is Q16W16  s16      2       in the channel record. 2- and 4-bit weights are widened. Weights
+ * with block scales or a mapping are stored as the effective integers of docs/numerics.md section 3, in the class that holds
+ * them. F32     f32      1 F16     f16      1       Depthwise: [tap][channel], channels padded to a multiple of 16, elements
+ * as above. aux[1]  struct conv_head, then arrays over N = slices * padded channels: float m[n_m][N]   multiplier m_c of
+ * docs/numerics.md section 3; float classes: the bias, -0 where there is none. Block encodings: a row per run of k, then a
+ * row per run for its offsets (float blocks), then the bias. int64_t b[N]      bias in units of the accumulator int64_t
+ * wsum[n_sums][N]   sums of stored weights over all k; TransposeConv: over the channels of one tap, a row per tap; block
+ * encodings: over a run, a row per run */
 #ifndef KERNELS_CONV_CONV_H
 #define KERNELS_CONV_CONV_H
 
@@ -36,14 +34,15 @@ enum conv_class { CONV_Q8, CONV_Q16, CONV_Q16W16, CONV_F32, CONV_F16, CONV_CLASS
 enum conv_kind { CONV_WINDOW, CONV_TRANSPOSED, CONV_MATRIX, CONV_DEPTHWISE };
 
 enum {
-    CONV_BLOCK = 16,                    /* channels of a packed block */
-    CONV_CHUNK = 64,                    /* channels of a chunk */
-    CONV_ROWS = 64,                     /* rows of a panel, at most */
-    CONV_MR = 6,                        /* rows that vector engines compute at a time */
-    CONV_VECTOR_ROWS = 8 * CONV_MR,     /* rows of a vector engine's panel */
-    CONV_LONG = 192,                    /* bytes of a row: 64 longer ones and their weights are more than a first-level cache */
-    CONV_FAR = 1536 << 10,              /* bytes of weights that come from further away than a second-level cache: better once than once for each of two panels */
-    CONV_TOGETHER_TAPS = 64,            /* of groups that are gathered together */
+    CONV_BLOCK = 16,                /* channels of a packed block */
+    CONV_CHUNK = 64,                /* channels of a chunk */
+    CONV_ROWS = 64,                 /* rows of a panel, at most */
+    CONV_MR = 6,                    /* rows that vector engines compute at a time */
+    CONV_VECTOR_ROWS = 8 * CONV_MR, /* rows of a vector engine's panel */
+    CONV_LONG = 192,                /* bytes of a row: 64 longer ones and their weights are more than a first-level cache */
+    CONV_FAR = 1536 << 10,   /* bytes of weights that come from further away than a second-level cache: better once than once
+                                for each of two panels */
+    CONV_TOGETHER_TAPS = 64, /* of groups that are gathered together */
     CONV_BATCH_DIMS = MAX_RANK - 2,
 };
 
@@ -80,7 +79,8 @@ struct conv_args {
     uint64_t x_batch[CONV_BATCH_DIMS], w_batch[CONV_BATCH_DIMS]; /* matrices per step, 0 where broadcast */
     uint32_t w_slices;              /* slices that weights have: as slices, or fewer where they are broadcast */
 
-    /* Where weights lie before packing: element = slice * w_slice + tap * w_tap + channel_in * w_in + channel_out * w_out. */
+    /* Where weights lie before packing: element = slice * w_slice + tap * w_tap + channel_in * w_in + channel_out * w_out.
+     */
     uint64_t w_slice, w_tap, w_in, w_out;
     enum dtype x_type, w_type, b_type, out_type;
     struct encoding w_enc;          /* of the weights as the client has them; dim_in is the input channel */
@@ -88,7 +88,7 @@ struct conv_args {
     bool effective;                 /* stored are effective integers (conv_weight.c) */
     bool dequantized;               /* fixed-point weights of a float sum: stored as f32 */
     bool mixed;                     /* fixed-point activations in a float sum: dequantized, and the result quantized */
-    bool blocks;                    /* the sum is made of runs of k, each with a multiplier of its own: Q_BLOCK, Q_FLOAT_BLOCK */
+    bool blocks; /* the sum is made of runs of k, each with a multiplier of its own: Q_BLOCK, Q_FLOAT_BLOCK */
     uint32_t run, n_runs;           /* blocks: input channels of a run; runs of all taps */
     int64_t w_max;                  /* no stored weight is larger in magnitude */
     int32_t w_shift, w_offset;      /* stored = w + shift; w + encoding's offset = stored + w_offset */
@@ -119,7 +119,7 @@ struct conv_chunk {
     const int64_t *b, *wsum; /* wsum: first row; rows are sum_stride apart */
     uint64_t m_stride, sum_stride;
     uint32_t slice, c0, n;   /* channels c0 … c0 + n of the slice */
-    bool plain;              /* the fast end is exact: 32-bit sums with bias cannot overflow, multipliers are finite, offset small */
+    bool plain; /* the fast end is exact: 32-bit sums with bias cannot overflow, multipliers are finite, offset small */
 };
 
 #define CONV_NOWHERE UINT64_MAX
@@ -133,9 +133,10 @@ struct conv_seg {
 struct conv_panel {
     uint32_t rows, n_seg, k_total;
     struct conv_seg *seg;
-    const uint64_t *seg_x;      /* bands (conv_bands.c), groups gathered together, windows in place (conv_place.c): bytes from a row to what each segment is multiplied with; NULL: segments
-                                 * follow each other in a row */
-    uint64_t stride;            /* bytes from one row to the next, where they are equally far apart: always but for strided windows in place */
+    const uint64_t *seg_x; /* bands (conv_bands.c), groups gathered together, windows in place (conv_place.c): bytes from a
+                            * row to what each segment is multiplied with; NULL: segments follow each other in a row */
+    uint64_t stride; /* bytes from one row to the next, where they are equally far apart: always but for strided windows in
+                        place */
     uint32_t engine_state;      /* whatever the engine likes to remember; 0 when a kernel starts */
     void *engine_data;          /* conv_engine.data */
     const void *x[CONV_ROWS];
@@ -166,11 +167,12 @@ struct conv_engine {
     void (*pad)(const struct conv_args *a, void *dst, uint32_t n);
     int64_t (*sum)(const struct conv_args *a, const void *row, uint32_t n);
     void (*block)(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out);
-    void (*gathered)(const struct conv_args *a, struct conv_panel *p); /* all rows are there; not called when they are in place; NULL: nothing to do */
+    void (*gathered)(const struct conv_args *a,
+                     struct conv_panel *p); /* all rows are there; not called when they are in place; NULL: nothing to do */
     conv_sum_fours *sum_weights;                    /* for weights that are packed while running; NULL: as at prepare */
-    uint32_t planes;                                /* of bytes, where elem is 1 and elements are kept in parts, one behind the other; 0: one */
+    uint32_t planes; /* of bytes, where elem is 1 and elements are kept in parts, one behind the other; 0: one */
     void *data;                                     /* of one call of the kernel, for block */
-    uint32_t band_step;                             /* block takes rows from bands when a tap is whole steps of so many channels; 0: never */
+    uint32_t band_step; /* block takes rows from bands when a tap is whole steps of so many channels; 0: never */
     /* Some pixels, with all their channels, to a band: the planes of a pixel one behind the other. */
     void (*load_band)(const struct conv_args *a, char *dst, const char *src, uint32_t pixels);
     void (*pad_band)(const struct conv_args *a, char *dst, uint32_t pixels);
@@ -204,8 +206,8 @@ struct conv_record {
     bool plain;
     conv_sum_fours *sum;     /* NULL: none of its own */
 };
-void conv_record_fill(const struct conv_args *a, const void *packed, const void *bias, uint32_t slice, uint32_t c0, uint32_t n,
-                      struct conv_record *r);
+void conv_record_fill(const struct conv_args *a, const void *packed, const void *bias, uint32_t slice, uint32_t c0,
+                      uint32_t n, struct conv_record *r);
 /* A depthwise operator's weights as [tap][channel]. */
 void conv_pack_depthwise(const struct conv_args *a, const void *w, void *dst);
 
@@ -243,7 +245,8 @@ static inline uint64_t conv_seg_at(const struct conv_panel *p, uint32_t s, uint6
     return p->seg_x ? p->seg_x[s] / elem : at;
 }
 
-/* Outputs are bytes, and with multipliers of at most CONV_SMALL_M every step on the way there stays within 32, then 16 bits. */
+/* Outputs are bytes, and with multipliers of at most CONV_SMALL_M every step on the way there stays within 32, then 16 bits.
+ */
 #define CONV_SMALL_M 0.5f
 static inline bool conv_ends_in_bytes(const struct conv_args *a)
 {

@@ -4,8 +4,8 @@
  *     tiles  0 1 = sums of the first x by blocks v, v + 1       4 5 = first x, second x: 16 rows of 64 bytes each
  *            2 3 = sums of the second x                          6 7 = weights of blocks v, v + 1: as packed, [k / 4][16][4]
  *
- * The second x are the next 16 rows (8 bits), or the low bytes of the same rows (16 bits). Sums are exact modulo 2^32. The unit works beside the
- * vector units: the sums of one square are ended piece by piece between the steps of the next one. */
+ * The second x are the next 16 rows (8 bits), or the low bytes of the same rows (16 bits). Sums are exact modulo 2^32. The
+ * unit works beside the vector units: the sums of one square are ended piece by piece between the steps of the next one. */
 #ifndef KERNELS_CONV_CONV_AMX_H
 #define KERNELS_CONV_CONV_AMX_H
 
@@ -16,14 +16,16 @@
 
 enum { BLOCK_STEP = STEP * CONV_BLOCK };
 
-/* Shapes of the tiles: rows of both x and k of a step. What is loaded now is kept in the panel, which lives as long as one call of the kernel. */
+/* Shapes of the tiles: rows of both x and k of a step. What is loaded now is kept in the panel, which lives as long as one
+ * call of the kernel. */
 static void set_shape(struct conv_panel *p, uint32_t m0, uint32_t m1, uint32_t k)
 {
     uint32_t shape = m0 | m1 << 8 | k << 16;
     if (p->engine_state == shape)
         return;
     struct tile_config t = { .palette = 1 };
-    const uint8_t rows[8] = { (uint8_t)m0, (uint8_t)m0, (uint8_t)m1, (uint8_t)m1, (uint8_t)m0, (uint8_t)m1, (uint8_t)(k / 4), (uint8_t)(k / 4) };
+    const uint8_t rows[8] = { (uint8_t)m0, (uint8_t)m0, (uint8_t)m1,      (uint8_t)m1,
+                              (uint8_t)m0, (uint8_t)m1, (uint8_t)(k / 4), (uint8_t)(k / 4) };
     for (int i = 0; i < 8; i++) {
         t.rows[i] = rows[i];
         t.row_bytes[i] = rows[i] ? (i == 4 || i == 5 ? (uint16_t)k : STEP) : 0;
@@ -60,8 +62,10 @@ struct form {
     bool passing;
 };
 
-/* 64 k. Only registers and constants are named here: whatever the compiler keeps in memory it would read again after each tile. */
-static inline __attribute__((always_inline)) void multiply(const struct form f, const uint8_t *x, uint64_t stride, uint64_t second, const uint8_t *w0, const uint8_t *w1)
+/* 64 k. Only registers and constants are named here: whatever the compiler keeps in memory it would read again after each
+ * tile. */
+static inline __attribute__((always_inline)) void multiply(const struct form f, const uint8_t *x, uint64_t stride,
+                                                           uint64_t second, const uint8_t *w0, const uint8_t *w1)
 {
     if (f.passing)
         TILE_PASS(6, w0, STEP);
@@ -84,14 +88,16 @@ static inline __attribute__((always_inline)) void multiply(const struct form f, 
     }
 }
 
-/* k that do not fill a step: weights are brought to where their x lie in a whole step that ends with the row at the latest, zeros around them. The answer is
- * where in the row that step begins. */
-static __attribute__((noinline)) uint32_t bring_rest(const struct square *q, uint8_t w[2][BLOCK_STEP], uint32_t blocks, uint32_t at, uint32_t k, uint32_t n)
+/* k that do not fill a step: weights are brought to where their x lie in a whole step that ends with the row at the latest,
+ * zeros around them. The answer is where in the row that step begins. */
+static __attribute__((noinline)) uint32_t bring_rest(const struct square *q, uint8_t w[2][BLOCK_STEP], uint32_t blocks,
+                                                     uint32_t at, uint32_t k, uint32_t n)
 {
     const uint32_t from = at + STEP <= q->p->k_total ? at : q->p->k_total - STEP;
     for (uint32_t b = 0; b < blocks; b++) {
         memset(w[b], 0, BLOCK_STEP);
-        memcpy(w[b] + (at - from) * CONV_BLOCK, q->w + b * q->block_bytes + (uint64_t)k * CONV_BLOCK, (size_t)n * CONV_BLOCK);
+        memcpy(w[b] + (at - from) * CONV_BLOCK, q->w + b * q->block_bytes + (uint64_t)k * CONV_BLOCK,
+               (size_t)n * CONV_BLOCK);
     }
     return from;
 }
@@ -102,7 +108,8 @@ static __attribute__((noinline)) void bring_short(const struct square *q, uint8_
     const struct conv_panel *p = q->p;
     for (uint32_t b = 0; b < blocks; b++)
         for (uint32_t s = 0, at = 0; s < p->n_seg; at += p->seg[s].n, s++)
-            memcpy(w[b] + at * CONV_BLOCK, q->w + b * q->block_bytes + (uint64_t)p->seg[s].k * CONV_BLOCK, (size_t)p->seg[s].n * CONV_BLOCK);
+            memcpy(w[b] + at * CONV_BLOCK, q->w + b * q->block_bytes + (uint64_t)p->seg[s].k * CONV_BLOCK,
+                   (size_t)p->seg[s].n * CONV_BLOCK);
 }
 
 static inline __attribute__((always_inline)) void run_square(const struct square *q, const struct form f)
@@ -177,7 +184,8 @@ static void store_tiles(int32_t tile[4][TILE * TILE], bool two_x, bool two_block
         TILE_STORE(3, tile[3]);
 }
 
-/* Gathered rows of bytes have room up to a whole step; what is there is made zero, so that it does not matter which weights it meets. */
+/* Gathered rows of bytes have room up to a whole step; what is there is made zero, so that it does not matter which weights
+ * it meets. */
 static void pad_rows(const struct conv_panel *p, uint32_t planes, uint64_t plane)
 {
     const uint32_t rest = p->k_total % STEP;
@@ -186,11 +194,12 @@ static void pad_rows(const struct conv_panel *p, uint32_t planes, uint64_t plane
     const __mmask64 tail = ~(__mmask64)0 << rest;
     for (uint32_t r = 0; r < p->rows; r++)
         for (uint32_t i = 0; i < planes; i++)
-            _mm512_mask_storeu_epi8((uint8_t *)(uintptr_t)p->x[r] + i * plane + p->k_total - rest, tail, _mm512_setzero_si512());
+            _mm512_mask_storeu_epi8((uint8_t *)(uintptr_t)p->x[r] + i * plane + p->k_total - rest, tail,
+                                    _mm512_setzero_si512());
 }
 
-/* Reading a whole step at the end of the last of `blocks` blocks stays within the weights of this operator. Weights that are packed while running have a
- * record behind them that is longer than that. */
+/* Reading a whole step at the end of the last of `blocks` blocks stays within the weights of this operator. Weights that are
+ * packed while running have a record behind them that is longer than that. */
 static bool weights_go_on(const struct conv_args *a, const struct conv_chunk *c, uint32_t blocks)
 {
     const char *end = (const char *)c->w + blocks * conv_block_bytes(a) + BLOCK_STEP;

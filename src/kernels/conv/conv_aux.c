@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants of the conv family: packed weights and channel records (layouts in conv.h). At prepare they are made once; for weights
- * that are not constant the driver makes them chunk by chunk with the same functions. */
+/* Constants of the conv family: packed weights and channel records (layouts in conv.h). At prepare they are made once; for
+ * weights that are not constant the driver makes them chunk by chunk with the same functions. */
 #include <math.h>
 #include <string.h>
 
@@ -49,7 +49,8 @@ PACK_LOOP(f32, uint32_t, uint32_t, v)
 static bool as_stored(const struct conv_args *a)
 {
     const int32_t half = a->w_type == DT_UQ8 ? 128 : a->w_type == DT_UQ16 ? 32768 : 0;
-    return a->taps == 1 && a->w_shift == -half && (T_(a->w_type) & (T_(DT_SQ8) | T_(DT_SQ16) | T_(DT_UQ8) | T_(DT_UQ16) | T_FLOAT)) &&
+    return a->taps == 1 && a->w_shift == -half &&
+           (T_(a->w_type) & (T_(DT_SQ8) | T_(DT_SQ16) | T_(DT_UQ8) | T_(DT_UQ16) | T_FLOAT)) &&
            dtype_bits(a->w_type) == 8 * a->wsize;
 }
 
@@ -70,8 +71,8 @@ static void turn_quads(char *d, const char *s, uint64_t step, quad flip)
             memcpy(&x[i], s + i * step, 16);
         const quad a = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5), b = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
         const quad e = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7), f = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
-        const quad y[4] = { __builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7), __builtin_shufflevector(e, f, 0, 1, 4, 5),
-                            __builtin_shufflevector(e, f, 2, 3, 6, 7) };
+        const quad y[4] = { __builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
+                            __builtin_shufflevector(e, f, 0, 1, 4, 5), __builtin_shufflevector(e, f, 2, 3, 6, 7) };
         for (uint32_t i = 0; i < 4; i++) {
             const quad v = y[i] ^ flip;
             memcpy(d + i * 4 * CONV_BLOCK, &v, 16);
@@ -86,7 +87,8 @@ static void pack_copied(const struct pack_block *p)
     const uint32_t group = a->kg * a->wsize, whole = a->cig / a->kg, rest = a->cig % a->kg * a->wsize, bits = sign_bits(a);
     if (group == 4 && p->n == CONV_BLOCK && a->cig % (4 * a->kg) == 0) {
         for (uint32_t g = 0; g < whole; g += 4)
-            turn_quads((char *)p->dst + (uint64_t)g * 4 * CONV_BLOCK, (const char *)p->src + p->first * a->wsize + (uint64_t)g * 4, a->w_out * a->wsize,
+            turn_quads((char *)p->dst + (uint64_t)g * 4 * CONV_BLOCK,
+                       (const char *)p->src + p->first * a->wsize + (uint64_t)g * 4, a->w_out * a->wsize,
                        (quad){ bits, bits, bits, bits });
         return;
     }
@@ -122,7 +124,8 @@ static void pair_lines(char *d, const char *s, uint64_t line, uint32_t flip)
         eight a, b;
         memcpy(&a, s, 16);
         memcpy(&b, s + line, 16);
-        const eight lo = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11) ^ bits, hi = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15) ^ bits;
+        const eight lo = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11) ^ bits,
+                    hi = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15) ^ bits;
         memcpy(d, &lo, 16);
         memcpy(d + 16, &hi, 16);
     }
@@ -158,7 +161,8 @@ static bool has_lines(const struct conv_args *a, uint32_t n)
 static inline void pack_one(const struct conv_args *a, const void *w, uint64_t at, void *dst, uint64_t to)
 {
     if (a->wsize == 4)
-        ((float *)dst)[to] = a->w_type == DT_F16 ? ku_f16_to_f32(((const uint16_t *)w)[at]) : encoding_real(&a->w_enc, w, at);
+        ((float *)dst)[to] =
+            a->w_type == DT_F16 ? ku_f16_to_f32(((const uint16_t *)w)[at]) : encoding_real(&a->w_enc, w, at);
     else if (a->wsize == 2)
         ((int16_t *)dst)[to] = (int16_t)conv_weight(a, w, at);
     else
@@ -172,19 +176,22 @@ static void pack_any(const struct pack_block *p)
     for (uint32_t tap = 0; tap < a->taps; tap++)
         for (uint32_t i = 0; i < a->cig; i++) {
             uint32_t k = tap * a->tap_stride + i;
-            uint64_t from = p->first + tap * a->w_tap + i * a->w_in, to = (uint64_t)(k / a->kg) * CONV_BLOCK * a->kg + k % a->kg;
+            uint64_t from = p->first + tap * a->w_tap + i * a->w_in,
+                     to = (uint64_t)(k / a->kg) * CONV_BLOCK * a->kg + k % a->kg;
             for (uint32_t c = 0; c < p->n; c++)
                 pack_one(a, p->src, from + c * a->w_out, p->dst, to + c * a->kg);
         }
 }
 
 static void (*const pack_of_type[DT_COUNT])(const struct pack_block *) = {
-    [DT_SQ8] = pack_s8, [DT_UQ8] = pack_u8, [DT_SQ16] = pack_s16, [DT_UQ16] = pack_u16, [DT_F16] = pack_f16, [DT_F32] = pack_f32,
+    [DT_SQ8] = pack_s8,   [DT_UQ8] = pack_u8,  [DT_SQ16] = pack_s16,
+    [DT_UQ16] = pack_u16, [DT_F16] = pack_f16, [DT_F32] = pack_f32,
 };
 
 void conv_pack(const struct conv_args *a, const void *w, uint32_t slice, uint32_t c0, uint32_t n, void *dst)
 {
-    bool any = a->wsize == 4 ? a->w_type != DT_F32 : dtype_is_fixed(a->w_type) && (a->effective || a->w_enc.bits < (a->wsize == 1 ? 8u : 16u));
+    bool any = a->wsize == 4 ? a->w_type != DT_F32
+                             : dtype_is_fixed(a->w_type) && (a->effective || a->w_enc.bits < (a->wsize == 1 ? 8u : 16u));
     uint64_t bytes = conv_block_bytes(a);
     for (uint32_t c = 0; c < n; c += CONV_BLOCK) {
         struct pack_block p = { a, w, slice * a->w_slice + (c0 + c) * a->w_out, n - c < CONV_BLOCK ? n - c : CONV_BLOCK,
@@ -239,7 +246,8 @@ static int64_t bias_fixed(const struct conv_args *a, const void *bias, uint32_t 
     int64_t q = ku_load_int(bias, a->b_type, at);
     double scale = quant_scale(&a->bq, at);
     int64_t offset = quant_offset(&a->bq, at);
-    bool as_it_is = a->b_type == DT_I64 || a->bq.kind == Q_NONE || scale == 0 || (offset == 0 && fabs(scale - unit) <= unit / 65536);
+    bool as_it_is =
+        a->b_type == DT_I64 || a->bq.kind == Q_NONE || scale == 0 || (offset == 0 && fabs(scale - unit) <= unit / 65536);
     if (in_units(a->b_type) && as_it_is)
         return q > INT32_MAX ? INT32_MAX : q < INT32_MIN ? INT32_MIN : q;
     return saturate32(scale * (double)(q + offset) / unit);
@@ -261,25 +269,25 @@ static int64_t half_range(const struct conv_args *a)
 }
 
 /* Sums of stored weights and of magnitudes over groups of 16 channels; in 32 bits for as many groups as cannot overflow. */
-#define SUM_LOOP(name, T)                                                                                                     \
-    static void sum_##name(const T *w, uint32_t groups, uint32_t kg, int32_t offset, int64_t *sum, int64_t *magnitude)        \
-    {                                                                                                                         \
-        while (groups) {                                                                                                      \
-            int32_t s[CONV_BLOCK] = { 0 }, m[CONV_BLOCK] = { 0 };                                                             \
-            uint32_t some = groups < 4096 ? groups : 4096;                                                                    \
-            for (uint32_t g = 0; g < some; g++, w += CONV_BLOCK * kg)                                                         \
-                for (uint32_t j = 0; j < kg; j++)                                                                             \
-                    for (uint32_t c = 0; c < CONV_BLOCK; c++) {                                                               \
-                        int32_t v = w[c * kg + j], full = v + offset;                                                         \
-                        s[c] += v;                                                                                            \
-                        m[c] += full < 0 ? -full : full;                                                                      \
-                    }                                                                                                         \
-            for (uint32_t c = 0; c < CONV_BLOCK; c++) {                                                                       \
-                sum[c] += s[c];                                                                                               \
-                magnitude[c] += m[c];                                                                                         \
-            }                                                                                                                 \
-            groups -= some;                                                                                                   \
-        }                                                                                                                     \
+#define SUM_LOOP(name, T)                                                                                              \
+    static void sum_##name(const T *w, uint32_t groups, uint32_t kg, int32_t offset, int64_t *sum, int64_t *magnitude) \
+    {                                                                                                                  \
+        while (groups) {                                                                                               \
+            int32_t s[CONV_BLOCK] = { 0 }, m[CONV_BLOCK] = { 0 };                                                      \
+            uint32_t some = groups < 4096 ? groups : 4096;                                                             \
+            for (uint32_t g = 0; g < some; g++, w += CONV_BLOCK * kg)                                                  \
+                for (uint32_t j = 0; j < kg; j++)                                                                      \
+                    for (uint32_t c = 0; c < CONV_BLOCK; c++) {                                                        \
+                        int32_t v = w[c * kg + j], full = v + offset;                                                  \
+                        s[c] += v;                                                                                     \
+                        m[c] += full < 0 ? -full : full;                                                               \
+                    }                                                                                                  \
+            for (uint32_t c = 0; c < CONV_BLOCK; c++) {                                                                \
+                sum[c] += s[c];                                                                                        \
+                magnitude[c] += m[c];                                                                                  \
+            }                                                                                                          \
+            groups -= some;                                                                                            \
+        }                                                                                                              \
     }
 
 SUM_LOOP(s8, int8_t)
@@ -328,14 +336,16 @@ static int64_t all_sums(const struct conv_args *a, const void *packed, uint32_t 
     if (only_sums(a, r))
         return a->bound;
     for (uint32_t c = 0; c < n; c += CONV_BLOCK) {
-        int64_t v = block_sums(a, (const char *)packed + c / CONV_BLOCK * conv_block_bytes(a), n - c < CONV_BLOCK ? n - c : CONV_BLOCK, r, c);
+        int64_t v = block_sums(a, (const char *)packed + c / CONV_BLOCK * conv_block_bytes(a),
+                               n - c < CONV_BLOCK ? n - c : CONV_BLOCK, r, c);
         largest = v > largest ? v : largest;
     }
     return largest;
 }
 
 /* Multipliers of runs, and the bias in steps of the output. */
-static void fill_runs(const struct conv_args *a, const void *bias, uint32_t slice, uint32_t c0, uint32_t n, struct conv_record *r)
+static void fill_runs(const struct conv_args *a, const void *bias, uint32_t slice, uint32_t c0, uint32_t n,
+                      struct conv_record *r)
 {
     const uint32_t per_tap = a->cig / a->run;
     const bool offsets = a->n_m > a->n_runs + 1;
@@ -353,16 +363,19 @@ static void fill_runs(const struct conv_args *a, const void *bias, uint32_t slic
         }
     for (uint32_t c = 0; c < n; c++) {
         uint32_t at = a->kind == CONV_MATRIX ? c0 + c : slice * a->cog + c0 + c;
-        double real = !a->has_bias ? -0.0 : dtype_is_float(a->b_type) ? (double)ku_load_real(bias, a->b_type, at, 0, 0)
-                    : (double)quant_scale(&a->bq, at) * (double)(ku_load_int(bias, a->b_type, at) + quant_offset(&a->bq, at));
+        double real =
+            !a->has_bias ? -0.0
+            : dtype_is_float(a->b_type)
+                ? (double)ku_load_real(bias, a->b_type, at, 0, 0)
+                : (double)quant_scale(&a->bq, at) * (double)(ku_load_int(bias, a->b_type, at) + quant_offset(&a->bq, at));
         float b = (float)(real / a->out_scale);
         r->m[(a->n_m - 1) * r->m_stride + c] = b;
         r->plain = r->plain && fabsf(b) < limit;
     }
 }
 
-void conv_record_fill(const struct conv_args *a, const void *packed, const void *bias, uint32_t slice, uint32_t c0, uint32_t n,
-                      struct conv_record *r)
+void conv_record_fill(const struct conv_args *a, const void *packed, const void *bias, uint32_t slice, uint32_t c0,
+                      uint32_t n, struct conv_record *r)
 {
     const int64_t half = half_range(a);
     bool is_float = a->cls == CONV_F32 || a->cls == CONV_F16;
@@ -390,7 +403,8 @@ void conv_record_fill(const struct conv_args *a, const void *packed, const void 
 
 uint64_t conv_record_bytes(const struct conv_args *a, uint64_t channels)
 {
-    return sizeof(struct conv_head) + a->n_m * conv_m_stride(channels) * sizeof(float) + channels * (1 + a->n_sums) * sizeof(int64_t);
+    return sizeof(struct conv_head) + a->n_m * conv_m_stride(channels) * sizeof(float) +
+           channels * (1 + a->n_sums) * sizeof(int64_t);
 }
 
 /* ---- at prepare ------------------------------------------------------------------------------------------------- */
@@ -440,8 +454,14 @@ static enum status fill_records(const struct conv_args *a, const struct op_call 
                 conv_pack_depthwise(a, c->in_data[1], packed);
             else
                 conv_pack(a, c->in_data[1], s, c0, some, packed);
-            struct conv_record r = { (float *)conv_m(h) + at, (int64_t *)conv_b(a, h, n) + at, (int64_t *)conv_wsum(a, h, n) + at,
-                                     conv_m_stride(n), n, 0, false, NULL };
+            struct conv_record r = { (float *)conv_m(h) + at,
+                                     (int64_t *)conv_b(a, h, n) + at,
+                                     (int64_t *)conv_wsum(a, h, n) + at,
+                                     conv_m_stride(n),
+                                     n,
+                                     0,
+                                     false,
+                                     NULL };
             conv_record_fill(a, packed, a->has_bias ? c->in_data[2] : NULL, s, c0, some, &r);
             h->bound = r.bound > h->bound ? r.bound : h->bound;
             h->plain = h->plain && r.plain;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows without gathering. A band is some lines of x, copied once with their padding in place:
  *
- *     padding | x x x x x x | padding          A row is a position of the band; what it meets of tap (y, x) lies (y * width + x) pixels behind it.
- *     padding | x x x x x x | padding          Positions follow each other, also from one line to the next, so an engine whose rows are equally far
- *     padding | x x x x x x | padding          apart needs no copy of each window. The positions at the end of a line are computed for nothing.
+ *     padding | x x x x x x | padding          A row is a position of the band; what it meets of tap (y, x) lies (y * width
+ * + x) pixels behind it. padding | x x x x x x | padding          Positions follow each other, also from one line to the
+ * next, so an engine whose rows are equally far padding | x x x x x x | padding          apart needs no copy of each window.
+ * The positions at the end of a line are computed for nothing.
  *
  * A window of 3 by 3 is read from a ninth of the memory, which a first-level cache holds where gathered rows do not fit. */
 #include "kernels/conv/conv_walk.h"
 
-/* From the first tap of an axis to the last one. A client may choose any dilation: only after conv_band_lines is this known to be small. */
+/* From the first tap of an axis to the last one. A client may choose any dilation: only after conv_band_lines is this known
+ * to be small. */
 static uint64_t reach_of(const struct conv_axis *v)
 {
     return (uint64_t)(v->kernel - 1) * v->dilation;
@@ -30,8 +32,9 @@ uint32_t conv_band_lines(const struct conv_walk *w)
 {
     const struct conv_args *a = w->a;
     const uint32_t step = w->e->band_step, useless = 4; /* at most a quarter of the positions */
-    if (!step || a->kind != CONV_WINDOW || a->taps == 1 || a->taps > CONV_BAND_TAPS || a->slices > 1 || a->ci % step || a->w_offset || !a->packed ||
-        a->x.stride > 1 || a->y.stride > 1 || a->z.in != 1 || a->z.kernel != 1 || a->z.out != 1 || a->z.pad)
+    if (!step || a->kind != CONV_WINDOW || a->taps == 1 || a->taps > CONV_BAND_TAPS || a->slices > 1 || a->ci % step ||
+        a->w_offset || !a->packed || a->x.stride > 1 || a->y.stride > 1 || a->z.in != 1 || a->z.kernel != 1 ||
+        a->z.out != 1 || a->z.pad)
         return 0;
     if (reach_of(&a->x) > band_width(a) / useless)
         return 0;
@@ -58,7 +61,8 @@ static void set_taps(struct conv_walk *w)
     struct conv_panel *p = &w->p;
     for (uint32_t t = 0; t < a->taps; t++) {
         p->seg[t] = (struct conv_seg){ t * a->ci, a->ci };
-        w->seg_x[t] = ((uint64_t)(t / a->x.kernel) * a->y.dilation * band_width(a) + t % a->x.kernel * a->x.dilation) * pixel_bytes(w);
+        w->seg_x[t] =
+            ((uint64_t)(t / a->x.kernel) * a->y.dilation * band_width(a) + t % a->x.kernel * a->x.dilation) * pixel_bytes(w);
     }
     p->n_seg = a->taps;
     p->k_total = a->kpad;
@@ -94,7 +98,8 @@ void conv_walk_bands(struct conv_walk *w, uint32_t line0, uint32_t line1)
         const uint32_t plane = line / a->y.out, y = line % a->y.out, left = a->y.out - y;
         n = line1 - line < left ? line1 - line : left;
         n = n < w->band_lines ? n : w->band_lines;
-        const char *image = (const char *)w->data[0] + (uint64_t)plane * a->y.in * a->x.in * a->ci * (dtype_bits(a->x_type) / 8);
+        const char *image =
+            (const char *)w->data[0] + (uint64_t)plane * a->y.in * a->x.in * a->ci * (dtype_bits(a->x_type) / 8);
         for (uint32_t i = 0; i < n + reach_of(&a->y); i++)
             fill_line(w, w->rows + i * band_width(a) * pixel_bytes(w), image, (int64_t)y + i - a->y.pad);
         run_band(w, plane, y, n);

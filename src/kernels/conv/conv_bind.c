@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From an operator's description to the args of the conv family: class of arithmetic, how the work is cut, which variants there are. */
+/* From an operator's description to the args of the conv family: class of arithmetic, how the work is cut, which variants
+ * there are. */
 #include <math.h>
 
 #include "kernels/conv/conv_stage.h"
@@ -38,9 +39,12 @@ static bool conv_accept_first(const void *args)
 {
     const struct conv_args *a = args;
     const uint64_t steps = (uint64_t)(a->x.kernel * a->ci + 3) / 4 * a->y.kernel * (a->w_offset ? 2 : 1);
-    const bool byte = a->w_offset == 0 || (a->w_offset >= -128 && a->w_offset <= 127 && steps <= CONV_FIRST_STEPS / 2); /* else gathering is faster */
-    const bool few = a->kind == CONV_WINDOW && a->slices == 1 && a->ci <= 4 && a->co % 8 == 0, line = a->x.dilation == 1 && a->x.pad < a->x.kernel && a->x.out >= 12;
-    return few && line && steps >= 3 && steps <= CONV_FIRST_STEPS && conv_first_line(a) * a->y.kernel <= CONV_FIRST_BYTES && byte && conv_stage_suits(a);
+    const bool byte = a->w_offset == 0 || (a->w_offset >= -128 && a->w_offset <= 127 &&
+                                           steps <= CONV_FIRST_STEPS / 2); /* else gathering is faster */
+    const bool few = a->kind == CONV_WINDOW && a->slices == 1 && a->ci <= 4 && a->co % 8 == 0,
+               line = a->x.dilation == 1 && a->x.pad < a->x.kernel && a->x.out >= 12;
+    return few && line && steps >= 3 && steps <= CONV_FIRST_STEPS && conv_first_line(a) * a->y.kernel <= CONV_FIRST_BYTES &&
+           byte && conv_stage_suits(a);
 }
 
 /* The same in tiles of 16 pixels (conv_first_amx.c); one product would not be worth them. */
@@ -52,15 +56,18 @@ static bool conv_accept_first_tiles(const void *args)
     return conv_first_staged(a) && conv_first_tiles(a).groups > 1;
 }
 
-/* Few channels per group: whole fours of them in, and some groups side by side, or whole blocks, out (conv_groups_avx512.c). 3x3 has code of its own there; other
- * kernels are worth it where a vector is full of groups. */
+/* Few channels per group: whole fours of them in, and some groups side by side, or whole blocks, out (conv_groups_avx512.c).
+ * 3x3 has code of its own there; other kernels are worth it where a vector is full of groups. */
 static bool conv_accept_groups(const void *args)
 {
     const struct conv_args *a = args;
-    const bool few = a->cig % 4 == 0 && a->cig * conv_groups_side(a) <= STAGE_CHANNELS && a->cog <= 2 * CONV_BLOCK && a->taps <= CONV_GROUPS_TAPS;
-    const bool whole = a->cog % CONV_BLOCK == 0 || (a->cog < CONV_BLOCK && CONV_BLOCK % a->cog == 0), byte = a->w_offset >= -128 && a->w_offset <= 127;
+    const bool few = a->cig % 4 == 0 && a->cig * conv_groups_side(a) <= STAGE_CHANNELS && a->cog <= 2 * CONV_BLOCK &&
+                     a->taps <= CONV_GROUPS_TAPS;
+    const bool whole = a->cog % CONV_BLOCK == 0 || (a->cog < CONV_BLOCK && CONV_BLOCK % a->cog == 0),
+               byte = a->w_offset >= -128 && a->w_offset <= 127;
     const bool offset = a->w_offset == 0 || (byte && a->slices > 1); /* twice the products: alone, gathering is faster */
-    const bool three = a->x.kernel == 3 && a->y.kernel == 3 && a->x.stride <= 2, worth = three || (a->slices > 1 && a->cog <= (a->taps == 1 ? 8 : 4));
+    const bool three = a->x.kernel == 3 && a->y.kernel == 3 && a->x.stride <= 2,
+               worth = three || (a->slices > 1 && a->cog <= (a->taps == 1 ? 8 : 4));
     return a->kind == CONV_WINDOW && few && whole && worth && offset && conv_stage_suits(a);
 }
 
@@ -91,20 +98,25 @@ static bool conv_accept_bytes(const void *args)
     return dtype_bits(a->x_type) == 16 && a->kpad < 65536 && (fills_tiles(a) || fills_ends(a));
 }
 
-/* First layers in tiles (conv_first_q16_amx.c): sums fit 32 bits with all that belongs to them, and steps of the output do. */
+/* First layers in tiles (conv_first_q16_amx.c): sums fit 32 bits with all that belongs to them, and steps of the output do.
+ */
 static bool conv_accept_first_q16(const void *args)
 {
     const struct conv_args *a = args;
-    const bool few = a->kind == CONV_WINDOW && a->slices == 1 && a->ci <= 4 && a->co % (2 * CONV_BLOCK) == 0 && !a->w_offset && a->packed && a->wsize == 1;
-    const bool flat = a->z.in == 1 && a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0 && a->y.kernel <= STAGE_LINES && a->x.kernel <= STAGE_TAPS;
+    const bool few = a->kind == CONV_WINDOW && a->slices == 1 && a->ci <= 4 && a->co % (2 * CONV_BLOCK) == 0 &&
+                     !a->w_offset && a->packed && a->wsize == 1;
+    const bool flat = a->z.in == 1 && a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0 && a->y.kernel <= STAGE_LINES &&
+                      a->x.kernel <= STAGE_TAPS;
     const bool line = a->x.dilation == 1 && a->y.dilation == 1 && a->x.pad < a->x.kernel && a->x.out >= CONV_BLOCK;
-    const bool end = dtype_bits(a->x_type) == 16 && dtype_bits(a->out_type) == 16 && a->out_offset >= -(1 << 20) && a->out_offset <= 1 << 20;
+    const bool end = dtype_bits(a->x_type) == 16 && dtype_bits(a->out_type) == 16 && a->out_offset >= -(1 << 20) &&
+                     a->out_offset <= 1 << 20;
     const bool zero = -a->x_offset >= dtype_min(a->x_type) && -a->x_offset <= dtype_max(a->x_type);
     if (!few || !flat || !line || !end || !zero || !a->head->plain || !conv_first_staged(a))
         return false;
     for (uint32_t c = 0; c < a->co; c++) {
         const int64_t b = conv_b(a, a->head, a->npad)[c];
-        if (!(conv_m(a->head)[c] <= CONV_SMALL_M) || a->bound < 0 || a->bound > INT32_MAX || b > INT32_MAX - a->bound || b < a->bound - INT32_MAX)
+        if (!(conv_m(a->head)[c] <= CONV_SMALL_M) || a->bound < 0 || a->bound > INT32_MAX || b > INT32_MAX - a->bound ||
+            b < a->bound - INT32_MAX)
             return false;
     }
     return true;
@@ -147,8 +159,9 @@ static const struct {
 static enum status choose_class(const struct op_call *c, struct conv_args *a)
 {
     uint32_t x = T_(a->x_type), w = T_(a->w_type), out = T_(a->out_type);
-    const char *text = "f32 or f16, with weights of any type; uq8 or sq8 with 8-, 4- or 2-bit weights; uq16 or sq16 with 16-, 8-, 4- "
-                       "or 2-bit weights; fixed-point outputs of 8 or 16 bits";
+    const char *text =
+        "f32 or f16, with weights of any type; uq8 or sq8 with 8-, 4- or 2-bit weights; uq16 or sq16 with 16-, 8-, 4- "
+        "or 2-bit weights; fixed-point outputs of 8 or 16 bits";
     int cls = -1;
     a->dequantized = (x & T_FLOAT) && (w & (T_Q | T_QLOW)) && x == out;
     a->mixed = (x & T_Q) && (w & T_FLOAT) && (out & T_Q);
@@ -164,8 +177,9 @@ static enum status choose_class(const struct op_call *c, struct conv_args *a)
         cls = CONV_Q16;
     else if ((x & T_Q16) && (w & T_Q16))
         cls = CONV_Q16W16;
-    RETURN_IF(cls < 0, ST_NOT_SUPPORTED, "%s \"%s\": no kernel takes %s with weights %s and output %s; there are kernels for %s",
-              c->op->name, c->node ? c->node : "", dtype_name(a->x_type), dtype_name(a->w_type), dtype_name(a->out_type), text);
+    RETURN_IF(cls < 0, ST_NOT_SUPPORTED,
+              "%s \"%s\": no kernel takes %s with weights %s and output %s; there are kernels for %s", c->op->name,
+              c->node ? c->node : "", dtype_name(a->x_type), dtype_name(a->w_type), dtype_name(a->out_type), text);
     a->cls = (enum conv_class)cls;
     return ST_OK;
 }
@@ -174,9 +188,10 @@ static enum status choose_class(const struct op_call *c, struct conv_args *a)
 static enum status check_bias(const struct op_call *c, const struct conv_args *a)
 {
     bool own = !a->has_bias || dtype_is_float(a->b_type) || (a->bq.kind != Q_NONE && quant_scale(&a->bq, 0) != 0);
-    RETURN_IF((a->blocks || (a->mixed && !a->effective)) && !own, ST_NOT_SUPPORTED,
-              "%s \"%s\": the bias is %s without a scale beside weights with block scales; give it a scale, or use an f32 bias", c->op->name,
-              c->node ? c->node : "", dtype_name(a->b_type));
+    RETURN_IF(
+        (a->blocks || (a->mixed && !a->effective)) && !own, ST_NOT_SUPPORTED,
+        "%s \"%s\": the bias is %s without a scale beside weights with block scales; give it a scale, or use an f32 bias",
+        c->op->name, c->node ? c->node : "", dtype_name(a->b_type));
     return ST_OK;
 }
 
@@ -195,7 +210,8 @@ static enum status describe_quant(const struct op_call *c, struct conv_args *a)
     TRY(choose_class(c, a));
     if (dtype_is_fixed(a->w_type))
         TRY(conv_weight_describe(c, a));
-    a->kg = a->blocks && a->cls == CONV_Q16 ? 2 : class_layout[a->cls].kg; /* runs are whole pairs more often than whole fours */
+    a->kg =
+        a->blocks && a->cls == CONV_Q16 ? 2 : class_layout[a->cls].kg; /* runs are whole pairs more often than whole fours */
     a->wsize = class_layout[a->cls].wsize;
     if (!dtype_is_fixed(a->x_type))
         return ST_OK;
@@ -260,24 +276,30 @@ static void cut_depthwise(struct conv_args *a, struct kernel_bound *ret)
 static void fit_panel(struct conv_args *a, uint64_t work_budget, struct kernel_bound *ret)
 {
     uint64_t other = a->seg_bytes + a->pack_bytes, least = a->rows < CONV_MR ? a->rows : CONV_MR;
-    uint64_t most = a->rows < CONV_VECTOR_ROWS ? a->rows : CONV_VECTOR_ROWS, rows = work_budget > other ? (work_budget - other) / a->panel_stride : 0;
+    uint64_t most = a->rows < CONV_VECTOR_ROWS ? a->rows : CONV_VECTOR_ROWS,
+             rows = work_budget > other ? (work_budget - other) / a->panel_stride : 0;
     rows = rows >= most ? most : rows / CONV_MR * CONV_MR;
     a->panel_rows = (uint32_t)(rows > least ? rows : least);
     ret->work_bytes = other + a->panel_rows * a->panel_stride;
 }
 
-/* Groups of few channels are gathered together, if there is room for the rows of a vector engine: else every tap of every group would be copied by itself. */
+/* Groups of few channels are gathered together, if there is room for the rows of a vector engine: else every tap of every
+ * group would be copied by itself. */
 static void choose_rows(struct conv_args *a, uint64_t work_budget)
 {
-    const uint64_t together = align64((uint64_t)a->taps * a->ci * 4), least = (a->rows < CONV_MR ? a->rows : CONV_MR) * together + a->seg_bytes;
-    const bool few = a->slices > 1 && a->taps > 1 && a->taps <= CONV_TOGETHER_TAPS && a->cig <= 2 * CONV_BLOCK && a->cig % a->kg == 0;
-    a->together = a->kind == CONV_WINDOW && few && a->packed && a->cls != CONV_Q16W16 && !a->blocks && !a->w_offset && (!work_budget || least <= work_budget);
+    const uint64_t together = align64((uint64_t)a->taps * a->ci * 4),
+                   least = (a->rows < CONV_MR ? a->rows : CONV_MR) * together + a->seg_bytes;
+    const bool few =
+        a->slices > 1 && a->taps > 1 && a->taps <= CONV_TOGETHER_TAPS && a->cig <= 2 * CONV_BLOCK && a->cig % a->kg == 0;
+    a->together = a->kind == CONV_WINDOW && few && a->packed && a->cls != CONV_Q16W16 && !a->blocks && !a->w_offset &&
+                  (!work_budget || least <= work_budget);
     a->panel_stride = a->together ? together : align64((uint64_t)a->kpad * 4);
     if (a->panel_stride % 4096 == 0)
         a->panel_stride += 64;
 }
 
-/* Few rows are cut along channels too, so that a thread pool has something to share; packing while running wants many rows per unit. */
+/* Few rows are cut along channels too, so that a thread pool has something to share; packing while running wants many rows
+ * per unit. */
 static void cut_work(struct conv_args *a, bool by_lines, uint64_t work_budget, struct kernel_bound *ret)
 {
     const uint32_t enough = 64, rows_per_pack = 128;
@@ -300,10 +322,13 @@ static void cut_work(struct conv_args *a, bool by_lines, uint64_t work_budget, s
     a->panel_rows = rows < CONV_MR ? CONV_MR : rows > CONV_VECTOR_ROWS ? CONV_VECTOR_ROWS : (uint32_t)rows;
     if (a->panel_rows > a->rows)
         a->panel_rows = a->rows;
-    a->pack_bytes = a->packed ? 0 : align64(conv_block_bytes(a) * (CONV_CHUNK / CONV_BLOCK)) + conv_record_bytes(a, CONV_CHUNK);
+    a->pack_bytes =
+        a->packed ? 0 : align64(conv_block_bytes(a) * (CONV_CHUNK / CONV_BLOCK)) + conv_record_bytes(a, CONV_CHUNK);
     ret->extent = a->row_units * a->col_units;
-    /* Not panel_rows * panel_stride, which may grow when k shrinks: binding again with smaller dimensions must not need more. */
-    uint64_t least = CONV_MR * a->panel_stride, most = CONV_VECTOR_ROWS * a->panel_stride, budget = least > panel_bytes ? least : panel_bytes;
+    /* Not panel_rows * panel_stride, which may grow when k shrinks: binding again with smaller dimensions must not need
+     * more. */
+    uint64_t least = CONV_MR * a->panel_stride, most = CONV_VECTOR_ROWS * a->panel_stride,
+             budget = least > panel_bytes ? least : panel_bytes;
     uint64_t panel = most < budget ? most : budget;
     if (panel > a->rows * a->panel_stride)
         panel = a->rows * a->panel_stride;
@@ -315,7 +340,8 @@ static void cut_work(struct conv_args *a, bool by_lines, uint64_t work_budget, s
     ret->macs = positions * a->slices * a->cog * a->cig * a->taps;
 }
 
-static enum status conv_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **list)
+static enum status conv_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                             const struct kernel_variant **list)
 {
     struct conv_args *a = args;
     TRY(conv_describe(c, a));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products with block scales, vectors of any length; include vec_<isa>.h first. A run is a whole number of pairs of k and its sum is exact in
- * 32 bits (modulo 2^32 on the way); it becomes f32 and is multiplied by the scale of its block. */
+/* Products with block scales, vectors of any length; include vec_<isa>.h first. A run is a whole number of pairs of k and
+ * its sum is exact in 32 bits (modulo 2^32 on the way); it becomes f32 and is multiplied by the scale of its block. */
 #include <string.h>
 
 #include "kernels/conv/conv_end.h"
@@ -27,7 +27,8 @@ static inline vi runs_pair(const int16_t *x)
 }
 
 /* Sums of one run: k elements on in the rows, `w` its weights. */
-static inline __attribute__((always_inline)) void run_sums(const struct runs_tile *t, const int mr, uint64_t k, const int8_t *w, vi acc[RUNS_MR])
+static inline __attribute__((always_inline)) void run_sums(const struct runs_tile *t, const int mr, uint64_t k,
+                                                           const int8_t *w, vi acc[RUNS_MR])
 {
     const int16_t *x[RUNS_MR];
     const uint32_t part = t->at % CONV_BLOCK / VEC_LANES;
@@ -51,7 +52,8 @@ static inline void runs_end(const struct runs_tile *t, uint32_t row, vf v, uint3
     if (t->c->plain) {
         vf lo = vf_set1((float)(a->q_lo + a->out_offset)), hi = vf_set1((float)(a->q_hi + a->out_offset));
         uint32_t bytes = dtype_bits(a->out_type) / 8;
-        vi_store_n((char *)t->out + to * bytes, vi_sub(vi_round(vf_min(vf_max(v, lo), hi)), vi_set1(a->out_offset)), n, bytes);
+        vi_store_n((char *)t->out + to * bytes, vi_sub(vi_round(vf_min(vf_max(v, lo), hi)), vi_set1(a->out_offset)), n,
+                   bytes);
         return;
     }
     float steps[VEC_LANES];
@@ -106,8 +108,15 @@ static void runs_tile_4(const struct runs_tile *t)
 static void block_run(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     for (uint32_t at = 0; at < c->n; at += VEC_LANES) {
-        struct runs_tile t = { a, p, c, (const char *)c->w + at / CONV_BLOCK * conv_block_bytes(a), 0, at, (int32_t)left_over(a),
-                               a->n_m > a->n_runs + 1, out };
+        struct runs_tile t = { a,
+                               p,
+                               c,
+                               (const char *)c->w + at / CONV_BLOCK * conv_block_bytes(a),
+                               0,
+                               at,
+                               (int32_t)left_over(a),
+                               a->n_m > a->n_runs + 1,
+                               out };
         for (; p->rows - t.row >= RUNS_MR; t.row += RUNS_MR)
             runs_tile_4(&t);
         for (; t.row < p->rows; t.row++)
@@ -115,4 +124,11 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     }
 }
 
-static const struct conv_engine engine = { .elem = 2, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run };
+static const struct conv_engine engine = { .elem = 2,
+                                           .rows = CONV_VECTOR_ROWS,
+                                           .in_place = in_place,
+                                           .load = load_row,
+                                           .load_windows = load_windows,
+                                           .pad = pad_row,
+                                           .sum = sum_row,
+                                           .block = block_run };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the 8-bit kernels of AVX-512 and AMX share: lines of bytes copied, and sums that end as bytes. Include vec_avx512.h first. */
+/* What the 8-bit kernels of AVX-512 and AMX share: lines of bytes copied, and sums that end as bytes. Include vec_avx512.h
+ * first. */
 #ifndef KERNELS_CONV_CONV_BYTES_AVX512_H
 #define KERNELS_CONV_CONV_BYTES_AVX512_H
 
@@ -85,8 +86,12 @@ struct bytes_end {
 static inline struct bytes_end bytes_end(const struct conv_args *a)
 {
     const bool is_signed = a->out_type == DT_SQ8;
-    return (struct bytes_end){ _mm512_set1_epi8((char)a->q_lo), _mm512_set1_epi8((char)a->q_hi), _mm512_set1_epi16((short)a->out_offset), is_signed,
-                               a->out_offset != 0, a->q_lo > (is_signed ? INT8_MIN : 0) || a->q_hi < (is_signed ? INT8_MAX : UINT8_MAX) };
+    return (struct bytes_end){ _mm512_set1_epi8((char)a->q_lo),
+                               _mm512_set1_epi8((char)a->q_hi),
+                               _mm512_set1_epi16((short)a->out_offset),
+                               is_signed,
+                               a->out_offset != 0,
+                               a->q_lo > (is_signed ? INT8_MIN : 0) || a->q_hi < (is_signed ? INT8_MAX : UINT8_MAX) };
 }
 
 /* Plain channels end in bytes without leaving 32 bits on the way. */
@@ -100,8 +105,8 @@ static inline bool bytes_suit(const struct fixed_end *e)
     return _mm512_reduce_max_ps(most) <= CONV_SMALL_M;
 }
 
-/* 64 steps of the output as bytes, clamped: narrowing saturates. conv_ends_in_bytes says when that is exact. Quarters come out interleaved: bytes 0 … 3 of a
- * quarter are from v0, 4 … 7 from v1, and so on. */
+/* 64 steps of the output as bytes, clamped: narrowing saturates. conv_ends_in_bytes says when that is exact. Quarters come
+ * out interleaved: bytes 0 … 3 of a quarter are from v0, 4 … 7 from v1, and so on. */
 static inline __attribute__((always_inline)) vi bytes_narrow(const struct bytes_end *e, vi v0, vi v1, vi v2, vi v3)
 {
     vi a = _mm512_packs_epi32(v0, v1), b = _mm512_packs_epi32(v2, v3);
@@ -112,7 +117,8 @@ static inline __attribute__((always_inline)) vi bytes_narrow(const struct bytes_
     vi q = e->is_signed ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);
     if (!e->limited)
         return q;
-    return e->is_signed ? _mm512_min_epi8(_mm512_max_epi8(q, e->lo), e->hi) : _mm512_min_epu8(_mm512_max_epu8(q, e->lo), e->hi);
+    return e->is_signed ? _mm512_min_epi8(_mm512_max_epi8(q, e->lo), e->hi)
+                        : _mm512_min_epu8(_mm512_max_epu8(q, e->lo), e->hi);
 }
 
 /* The same with the bytes of v[0] first, then those of v[1], and so on. */

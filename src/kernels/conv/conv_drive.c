@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The walk of the conv family: which rows meet which chunks of channels, and when rows are gathered.
  *
- * Rows that use the same taps form a class and are computed together. Without classes a row of a float convolution at the border could
- * not skip its taps outside the input (docs/numerics.md: padding is skipped, not multiplied by zero), and TransposeConv would multiply
- * by the zeros between its strides.
+ * Rows that use the same taps form a class and are computed together. Without classes a row of a float convolution at the
+ * border could not skip its taps outside the input (docs/numerics.md: padding is skipped, not multiplied by zero), and
+ * TransposeConv would multiply by the zeros between its strides.
  *
  *     Conv            fixed point: one class, padding is gathered as real zero     float: one class per set of valid taps
  *     TransposeConv   one class per phase of the stride, divided as above */
@@ -59,9 +59,15 @@ static void constant_chunk(const struct conv_args *a, uint32_t at, struct conv_c
     uint32_t ws = a->kind == CONV_MATRIX ? (uint32_t)conv_matrix_of(a, a->w_batch, slice) : slice;
     uint64_t n = (uint64_t)a->w_slices * a->npad, first = (uint64_t)ws * a->npad + c0;
     *c = (struct conv_chunk){ .w = (const char *)a->packed + first / CONV_BLOCK * conv_block_bytes(a),
-                              .m = conv_m(a->head) + first, .b = conv_b(a, a->head, n) + first, .wsum = conv_wsum(a, a->head, n) + first,
-                              .m_stride = conv_m_stride(n), .sum_stride = n, .slice = slice, .c0 = c0,
-                              .n = a->cog - c0 < CONV_CHUNK ? a->cog - c0 : CONV_CHUNK, .plain = a->head->plain };
+                              .m = conv_m(a->head) + first,
+                              .b = conv_b(a, a->head, n) + first,
+                              .wsum = conv_wsum(a, a->head, n) + first,
+                              .m_stride = conv_m_stride(n),
+                              .sum_stride = n,
+                              .slice = slice,
+                              .c0 = c0,
+                              .n = a->cog - c0 < CONV_CHUNK ? a->cog - c0 : CONV_CHUNK,
+                              .plain = a->head->plain };
 }
 
 void conv_flush(struct conv_walk *w)
@@ -118,7 +124,8 @@ static void walk_columns(struct conv_walk *w, uint32_t line, uint32_t last, uint
         uint64_t x1;
         for (uint64_t x0 = phase; x0 < a->x.out; x0 = x1) {
             w->tx = conv_taps_of(w, &a->x, (uint32_t)x0);
-            for (x1 = x0 + phases; x1 < a->x.out && (!w->skip || same_taps(conv_taps_of(w, &a->x, (uint32_t)x1), w->tx)); x1 += phases)
+            for (x1 = x0 + phases; x1 < a->x.out && (!w->skip || same_taps(conv_taps_of(w, &a->x, (uint32_t)x1), w->tx));
+                 x1 += phases)
                 ;
             set_segments(w);
             for (uint32_t l = line; l <= last; l = next_line(a, l + 1, last + 1, phase_y, phases_y)) {
@@ -169,7 +176,8 @@ static void walk_pixels(struct conv_walk *w, uint32_t line0, uint32_t line1)
 static void walk_rows(struct conv_walk *w, uint32_t unit0, uint32_t unit1)
 {
     const struct conv_args *a = w->a;
-    const uint64_t first = (uint64_t)unit0 * a->unit_rows, end = (uint64_t)unit1 * a->unit_rows < a->rows ? (uint64_t)unit1 * a->unit_rows : a->rows;
+    const uint64_t first = (uint64_t)unit0 * a->unit_rows,
+                   end = (uint64_t)unit1 * a->unit_rows < a->rows ? (uint64_t)unit1 * a->unit_rows : a->rows;
     if (w->band_lines) {
         conv_walk_bands(w, (uint32_t)(first / a->x.out), (uint32_t)(end / a->x.out));
         return;
@@ -209,7 +217,8 @@ static void make_chunk(struct conv_walk *w, uint32_t at, char *dst)
 static void run_part(struct conv_walk *w, uint32_t c0, uint32_t c1, uint32_t r0, uint32_t r1)
 {
     const struct conv_args *a = w->a;
-    uint32_t first = (uint32_t)((uint64_t)a->chunks * c0 / a->col_units), end = (uint32_t)((uint64_t)a->chunks * c1 / a->col_units);
+    uint32_t first = (uint32_t)((uint64_t)a->chunks * c0 / a->col_units),
+             end = (uint32_t)((uint64_t)a->chunks * c1 / a->col_units);
     if (a->packed) {
         w->chunk0 = first;
         w->chunk1 = end;
@@ -231,7 +240,8 @@ static void set_panel(struct conv_walk *w)
     const uint64_t plane = w->together ? (uint64_t)a->taps * a->ci : conv_plane_bytes(a);
     const uint64_t xs = dtype_bits(a->x_type) / 8, bytes = (plane * (w->e->planes ? w->e->planes : 1) + 63) / 64 * 64;
     w->stride = w->e->elem > 1 ? a->panel_stride : bytes % 4096 ? bytes : bytes + 64;
-    uint64_t room = a->panel_rows * a->panel_stride / w->stride, rows = w->e->long_rows && bytes > CONV_LONG ? w->e->long_rows : w->e->rows;
+    uint64_t room = a->panel_rows * a->panel_stride / w->stride,
+             rows = w->e->long_rows && bytes > CONV_LONG ? w->e->long_rows : w->e->rows;
     if (a->rows <= CONV_ROWS && conv_slice_bytes(a) > CONV_FAR)
         rows = CONV_ROWS;
     w->panel_rows = (uint32_t)(w->in_place || room > rows ? rows : room);
@@ -251,15 +261,16 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
     w.rows = (char *)call->work + a->seg_bytes;
     w.skip = a->padded && (a->cls == CONV_F32 || a->cls == CONV_F16);
     w.in_place = a->direct && e->in_place(a);
-    w.flat = a->kind == CONV_MATRIX || (a->kind == CONV_WINDOW && a->direct && a->x.stride == 1 && a->y.stride == 1 && a->z.stride == 1);
+    w.flat = a->kind == CONV_MATRIX ||
+             (a->kind == CONV_WINDOW && a->direct && a->x.stride == 1 && a->y.stride == 1 && a->z.stride == 1);
     w.placed = conv_placed(&w);
     w.together = a->together && e->apart && !w.placed;
     if (w.together) {
         w.all = *a;
         w.all.cig = w.all.tap_stride = a->ci;
     }
-    w.lines = a->kind == CONV_WINDOW && (a->cig == a->ci || w.together) && a->x.dilation == 1 && e->load_windows && a->z.in == 1 &&
-              a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
+    w.lines = a->kind == CONV_WINDOW && (a->cig == a->ci || w.together) && a->x.dilation == 1 && e->load_windows &&
+              a->z.in == 1 && a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
     w.p.rows = 0;
     w.p.seg = call->work;
     w.p.seg_x = w.together || w.placed ? w.seg_x : NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scalar end of a sum of products: from an accumulator to a stored output. Vector engines use it where their own end does not hold. */
+/* The scalar end of a sum of products: from an accumulator to a stored output. Vector engines use it where their own end
+ * does not hold. */
 #ifndef KERNELS_CONV_CONV_END_H
 #define KERNELS_CONV_CONV_END_H
 
@@ -36,7 +37,8 @@ static inline void conv_store_float(const struct conv_args *a, void *out, uint64
 
 /* What belongs to a channel whatever the row is: bias and the part of the sum that an engine left out by storing x shifted:
  * the engine's element is x + x_offset - left. */
-static inline int64_t conv_fold(const struct conv_panel *p, const struct conv_chunk *c, uint32_t at, uint32_t tap_stride, int64_t left)
+static inline int64_t conv_fold(const struct conv_panel *p, const struct conv_chunk *c, uint32_t at, uint32_t tap_stride,
+                                int64_t left)
 {
     uint64_t sum = 0; /* unsigned: a damaged file may hold any number here, and a wrong result is all it may get for it */
     if (left == 0)
@@ -50,7 +52,8 @@ static inline int64_t conv_fold(const struct conv_panel *p, const struct conv_ch
     return (int64_t)((uint64_t)c->b[at] + (uint64_t)left * sum);
 }
 
-/* Sums of products with bias fit 32 bits, for all channels of the chunk: then it does not matter what overflows on the way. */
+/* Sums of products with bias fit 32 bits, for all channels of the chunk: then it does not matter what overflows on the way.
+ */
 static inline bool conv_fits_32(const struct conv_args *a, const struct conv_chunk *c)
 {
     uint64_t most = 0;

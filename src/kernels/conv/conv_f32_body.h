@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* f32 and f16 blocks of the conv family with vectors of any length. A file includes vec_<isa>.h and includes this. Each
- * output has one accumulator and k ascends, as docs/numerics.md wants; vectors run over channels, so all lengths give the same bits. */
+ * output has one accumulator and k ascends, as docs/numerics.md wants; vectors run over channels, so all lengths give the
+ * same bits. */
 #include <string.h>
 
 #include "kernels/conv/conv_end.h"
@@ -34,7 +35,8 @@ static void load_windows(const struct conv_args *a, const struct conv_windows *w
 {
     for (uint32_t k = 0; k < w->windows; k++)
         for (uint32_t i = 0; i < w->lines; i++)
-            load_row(a, (float *)(w->dst + k * w->row_step) + (uint64_t)i * w->n, w->src + k * w->window_step + i * w->line_step, w->n, 1);
+            load_row(a, (float *)(w->dst + k * w->row_step) + (uint64_t)i * w->n,
+                     w->src + k * w->window_step + i * w->line_step, w->n, 1);
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
@@ -54,12 +56,14 @@ struct tile {
 };
 
 /* Vector v of the tile at element k of packed weights. */
-static inline __attribute__((always_inline)) vf weights_at(const struct tile *t, const char *const *block, uint64_t k, int v, bool half)
+static inline __attribute__((always_inline)) vf weights_at(const struct tile *t, const char *const *block, uint64_t k, int v,
+                                                           bool half)
 {
     const int per_block = CONV_BLOCK / VEC_LANES;
     uint64_t at = k * CONV_BLOCK + (uint64_t)(v % per_block) * VEC_LANES;
     (void)t;
-    return half ? vf_load_half((const uint16_t *)block[v / per_block] + at) : vf_load((const float *)block[v / per_block] + at);
+    return half ? vf_load_half((const uint16_t *)block[v / per_block] + at)
+                : vf_load((const float *)block[v / per_block] + at);
 }
 
 static inline __attribute__((always_inline)) void store_at(const struct tile *t, uint64_t to, vf v, uint32_t n)
@@ -70,8 +74,10 @@ static inline __attribute__((always_inline)) void store_at(const struct tile *t,
         vf_store_half_n((uint16_t *)t->out + to, v, n);
 }
 
-/* Records are padded to whole blocks, so biases are always whole vectors. Only the last vector of a chunk may be not full. */
-static inline __attribute__((always_inline)) void tile_end(const struct tile *t, const int mr, const int nr, vf acc[CONV_MR][VEC_F32_NR])
+/* Records are padded to whole blocks, so biases are always whole vectors. Only the last vector of a chunk may be not full.
+ */
+static inline __attribute__((always_inline)) void tile_end(const struct tile *t, const int mr, const int nr,
+                                                           vf acc[CONV_MR][VEC_F32_NR])
 {
     const vf lo = vf_set1(t->a->f_lo), hi = vf_set1(t->a->f_hi);
     const uint64_t *out = t->p->out + t->row, at = t->c->c0 + t->at;
@@ -101,7 +107,8 @@ static inline __attribute__((always_inline)) void tile_end(const struct tile *t,
 }
 
 /* narrow: of the last vector only the lower half is there, so half a vector is multiplied. */
-static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr, const bool half, const bool narrow)
+static inline __attribute__((always_inline)) void tile_run(const struct tile *t, const int mr, const int nr, const bool half,
+                                                           const bool narrow)
 {
     const int whole = narrow ? nr - 1 : nr;
     vf acc[CONV_MR][VEC_F32_NR];
@@ -130,7 +137,8 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
             for (int v = 0; v < whole; v++)
                 w[v] = weights_at(t, block, k, v, half);
             if (narrow)
-                few = half ? vh_load_half((const uint16_t *)block[nr - 1] + k * CONV_BLOCK) : vh_load((const float *)block[nr - 1] + k * CONV_BLOCK);
+                few = half ? vh_load_half((const uint16_t *)block[nr - 1] + k * CONV_BLOCK)
+                           : vh_load((const float *)block[nr - 1] + k * CONV_BLOCK);
 #pragma GCC unroll 8
             for (int r = 0; r < mr; r++) {
                 vf xv = vf_set1(x[r][at]);
@@ -162,9 +170,10 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
 typedef void tile_fn(const struct tile *t);
 static const uint32_t tile_rows[4] = { 1, 2, 4, CONV_MR };
 
-/* Rows in sixes, fours, twos and ones; channels in tiles of VEC_F32_NR vectors, the last one narrower. `narrow`: the same tiles with half a vector at the end; NULL: there
- * are none. */
-static void block_run(tile_fn *const (*table)[4], tile_fn *const (*narrow)[4], const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
+/* Rows in sixes, fours, twos and ones; channels in tiles of VEC_F32_NR vectors, the last one narrower. `narrow`: the same
+ * tiles with half a vector at the end; NULL: there are none. */
+static void block_run(tile_fn *const (*table)[4], tile_fn *const (*narrow)[4], const struct conv_args *a,
+                      struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
     const uint32_t step = VEC_F32_NR * VEC_LANES;
     uint64_t bytes = conv_block_bytes(a);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the first layers of AVX-512 and AMX share: input lines on a stage, weights out of a packed block, and the end of their sums. Include vec_avx512.h first. */
+/* What the first layers of AVX-512 and AMX share: input lines on a stage, weights out of a packed block, and the end of
+ * their sums. Include vec_avx512.h first. */
 #ifndef KERNELS_CONV_CONV_FIRST_H
 #define KERNELS_CONV_CONV_FIRST_H
 
@@ -49,7 +50,8 @@ static inline __attribute__((always_inline)) void first_store_block(const struct
         _mm_storeu_si128((__m128i *)to, v);
 }
 
-/* Sums i … i + 3, counted from block to block and then from pixel to pixel, become bytes together. Pixels lie out_step bytes apart. */
+/* Sums i … i + 3, counted from block to block and then from pixel to pixel, become bytes together. Pixels lie out_step bytes
+ * apart. */
 static inline __attribute__((always_inline)) void first_end_four(const struct first_chunk *c, const int nr, const int i,
                                                                  const vi acc[4], uint8_t *out, uint64_t out_step)
 {
@@ -105,7 +107,8 @@ struct first_part {
 static struct first_part first_part(const struct conv_args *a, struct range tile, uint32_t at)
 {
     const uint32_t col = at / a->row_units, row = at % a->row_units, left = tile.end - at, lines = a->row_units - row;
-    return (struct first_part){ (uint32_t)((uint64_t)a->chunks * col / a->col_units), (uint32_t)((uint64_t)a->chunks * (col + 1) / a->col_units),
+    return (struct first_part){ (uint32_t)((uint64_t)a->chunks * col / a->col_units),
+                                (uint32_t)((uint64_t)a->chunks * (col + 1) / a->col_units),
                                 { row, row + (left < lines ? left : lines) } };
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 8-bit convolutions of one to four input channels, AMX: the first layer of a network for images or sounds, from a stage whose
- * windows are tiles (conv_first_tiles.h). 16 pixels by up to four blocks of channels are multiplied (tiles 0 … 3: sums; 4: x;
- * 5 6 7: weights) while the sums of the 16 before are ended. */
+/* 8-bit convolutions of one to four input channels, AMX: the first layer of a network for images or sounds, from a stage
+ * whose windows are tiles (conv_first_tiles.h). 16 pixels by up to four blocks of channels are multiplied (tiles 0 … 3:
+ * sums; 4: x; 5 6 7: weights) while the sums of the 16 before are ended. */
 #include "kernels/conv/vec_avx512.h"
 
 #include "kernels/conv/conv_first_tiles.h"
@@ -9,13 +9,13 @@
 struct first {
     const struct conv_args *a;
     struct first_chunk chunk;
-    uint8_t *waiting;                         /* where the first of 16 pixels goes whose sums wait for their end; NULL: none do */
+    uint8_t *waiting; /* where the first of 16 pixels goes whose sums wait for their end; NULL: none do */
     uint32_t half;                            /* which of the sums are theirs */
     int32_t sums[2][MAX_NR][TILE * TILE] __attribute__((aligned(64)));
     struct first_stage stage;
 };
 
-/* ---- sums ----------------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------------------------------- */
 
 /* All that wait of four pixels. */
 static inline __attribute__((always_inline)) void end_pixels(const struct first *f, const int nr, uint32_t four)
@@ -31,8 +31,10 @@ static inline __attribute__((always_inline)) void end_pixels(const struct first 
     }
 }
 
-/* The part of one group. Only registers and constants are named here: whatever the compiler keeps in memory it would read again after each tile. */
-static inline __attribute__((always_inline)) void multiply(const int nr, const bool sx, const uint8_t *x, uint64_t row, const uint8_t *w)
+/* The part of one group. Only registers and constants are named here: whatever the compiler keeps in memory it would read
+ * again after each tile. */
+static inline __attribute__((always_inline)) void multiply(const int nr, const bool sx, const uint8_t *x, uint64_t row,
+                                                           const uint8_t *w)
 {
     TILE_LOAD(4, x, row);
     TILE_LOAD(5, w, STEP);
@@ -73,7 +75,8 @@ static inline __attribute__((always_inline)) void store_sums(const int nr, int32
         TILE_STORE(3, to[3]);
 }
 
-/* Tiles of a line; the last one begins where it ends with the line, some of it a second time. Between groups, pixels of the tile before are ended. */
+/* Tiles of a line; the last one begins where it ends with the line, some of it a second time. Between groups, pixels of the
+ * tile before are ended. */
 static inline __attribute__((always_inline)) void line_run(struct first *f, uint8_t *out, const int nr, const bool sx)
 {
     const uint32_t pixels = f->a->x.out, groups = f->stage.t.groups, per = (TILE / 4 + groups - 1) / groups;
@@ -121,7 +124,7 @@ static void (*const line_of[2][MAX_NR])(struct first *, uint8_t *) = { { line_u_
                                                                        { line_s_1, line_s_2, line_s_3, line_s_4 } };
 static void (*const end_of[MAX_NR])(struct first *) = { end_last_1, end_last_2, end_last_3, end_last_4 };
 
-/* ---- lines ---------------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------------ */
 
 static void run_lines(struct first *f, const struct kernel_call *call, struct range lines)
 {
@@ -131,7 +134,8 @@ static void run_lines(struct first *f, const struct kernel_call *call, struct ra
         if (at / a->y.out != of)
             first_stage_clear(&f->stage);
         of = at / a->y.out;
-        first_stage_groups(&f->stage, (const uint8_t *)call->data[0] + (uint64_t)of * a->y.in * a->x.in * a->ci, at % a->y.out);
+        first_stage_groups(&f->stage, (const uint8_t *)call->data[0] + (uint64_t)of * a->y.in * a->x.in * a->ci,
+                           at % a->y.out);
         line_of[a->x_type == DT_SQ8][f->chunk.nr - 1](f, (uint8_t *)call->data[a->n_in] + (uint64_t)at * a->x.out * a->co);
     }
     end_of[f->chunk.nr - 1](f);

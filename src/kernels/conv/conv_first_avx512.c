@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 8-bit convolutions of one to four input channels, AVX-512 VNNI: the first layer of a network for images or sounds.
  *
- * The taps of a kernel line lie side by side in an input line, so their bytes are multiplied four by four from where they are; the last four of a line meet
- * zero weights where they reach over its end. Input lines are copied to a stage, with real zero around them, and weights, which are packed without
- * room between lines, are moved so that every line begins with a whole four.
+ * The taps of a kernel line lie side by side in an input line, so their bytes are multiplied four by four from where they
+ * are; the last four of a line meet zero weights where they reach over its end. Input lines are copied to a stage, with real
+ * zero around them, and weights, which are packed without room between lines, are moved so that every line begins with a
+ * whole four.
  *
- * Where weights have an offset the bytes of every four are multiplied with that, too: steps of their own, behind those of the weights.
+ * Where weights have an offset the bytes of every four are multiplied with that, too: steps of their own, behind those of
+ * the weights.
  *
  * Two tiles of 12 sums take turns: one is ended while the other is multiplied. */
 #include "kernels/conv/vec_avx512.h"
@@ -26,7 +28,7 @@ struct first {
     uint8_t stage[CONV_FIRST_BYTES + BLOCK_BYTES];
 };
 
-/* ---- what belongs to channels ------------------------------------------------------------------------------------------- */
+/* ---- what belongs to channels ----------------------------------------------------------------------------------------- */
 
 /* Four k from k0 on of the 16 channels of a packed block; `n` of them count. */
 static vi weights_at(const uint8_t *block, uint32_t k0, uint32_t n)
@@ -63,7 +65,7 @@ static void set_chunk(struct first *f, uint32_t c0)
     }
 }
 
-/* ---- sums ----------------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------------------------------- */
 
 /* A tile: where its pixels are read and written. Steps in bytes. */
 struct tile {
@@ -168,7 +170,7 @@ LINE(3)
 LINE(4)
 static void (*const line_of[MAX_NR])(const struct first *, uint8_t *) = { line_1, line_2, line_3, line_4 };
 
-/* ---- lines ---------------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------------ */
 
 /* What output line `oy` needs; lines of the one before stay where they are. */
 static void stage_lines(struct first *f, const uint8_t *image, uint32_t oy)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 16-bit convolutions of one to four input channels by 8-bit weights, AMX: the first layer of a network for images or sounds,
- * from a stage whose windows are tiles (conv_first_tiles.h). x = 256 * high + low, and each byte is multiplied on its own, as in
- * conv_q16_amx.c: 16 pixels by two blocks of channels (tiles 0 1: sums of high bytes, 2 3: of low bytes; 4 5: x; 6 7: weights)
- * while the sums of the 16 pixels and two blocks before are ended. */
+/* 16-bit convolutions of one to four input channels by 8-bit weights, AMX: the first layer of a network for images or
+ * sounds, from a stage whose windows are tiles (conv_first_tiles.h). x = 256 * high + low, and each byte is multiplied on
+ * its own, as in conv_q16_amx.c: 16 pixels by two blocks of channels (tiles 0 1: sums of high bytes, 2 3: of low bytes; 4 5:
+ * x; 6 7: weights) while the sums of the 16 pixels and two blocks before are ended. */
 #include "kernels/conv/vec_avx512.h"
 
 #include "kernels/conv/conv_first_tiles.h"
@@ -14,14 +14,14 @@ struct first {
     struct first_chunk chunk;
     vi offset, lo, hi;                        /* of the output: in 32, 16 and 16 bits */
     bool is_signed, limited;                  /* the output; its range is not that of the type */
-    uint8_t *waiting;                         /* where the first of 16 pixels goes whose sums wait for their end; NULL: none do */
+    uint8_t *waiting; /* where the first of 16 pixels goes whose sums wait for their end; NULL: none do */
     const vf *m;                              /* theirs */
     uint32_t half;                            /* which of the sums are theirs */
     int32_t sums[2][4][TILE * TILE] __attribute__((aligned(64)));
     struct first_stage stage;
 };
 
-/* ---- ends ----------------------------------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) vi steps_of(const struct first *f, uint32_t pixel, int block)
 {
@@ -35,7 +35,8 @@ static inline __attribute__((always_inline)) void end_pixels(const struct first 
 {
     const vi order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
     for (uint32_t i = four * 4; i < four * 4 + 4; i++) {
-        vi a = steps_of(f, i, 0), b = steps_of(f, i, 1), q = f->is_signed ? _mm512_packs_epi32(a, b) : _mm512_packus_epi32(a, b);
+        vi a = steps_of(f, i, 0), b = steps_of(f, i, 1),
+           q = f->is_signed ? _mm512_packs_epi32(a, b) : _mm512_packus_epi32(a, b);
         if (f->limited)
             q = f->is_signed ? _mm512_min_epi16(_mm512_max_epi16(q, f->lo), f->hi) :
                                _mm512_min_epu16(_mm512_max_epu16(q, f->lo), f->hi);
@@ -43,10 +44,11 @@ static inline __attribute__((always_inline)) void end_pixels(const struct first 
     }
 }
 
-/* ---- sums ----------------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------------------------------- */
 
 /* The part of one group; high bytes are signed as x is. */
-static inline __attribute__((always_inline)) void multiply(const bool sx, const uint8_t *x, uint64_t plane, uint64_t row, const uint8_t *w)
+static inline __attribute__((always_inline)) void multiply(const bool sx, const uint8_t *x, uint64_t plane, uint64_t row,
+                                                           const uint8_t *w)
 {
     TILE_LOAD(6, w, STEP);
     TILE_LOAD(4, x, row);
@@ -104,7 +106,7 @@ static void line_signed(struct first *f, uint8_t *out)
     line_run(f, out, true);
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------------ */
 
 static void run_lines(struct first *f, const struct kernel_call *call, struct range lines)
 {
@@ -114,7 +116,8 @@ static void run_lines(struct first *f, const struct kernel_call *call, struct ra
         if (at / a->y.out != of)
             first_stage_clear(&f->stage);
         of = at / a->y.out;
-        first_stage_groups(&f->stage, (const uint16_t *)call->data[0] + (uint64_t)of * a->y.in * a->x.in * a->ci, at % a->y.out);
+        first_stage_groups(&f->stage, (const uint16_t *)call->data[0] + (uint64_t)of * a->y.in * a->x.in * a->ci,
+                           at % a->y.out);
         uint8_t *out = (uint8_t *)call->data[a->n_in] + (uint64_t)at * a->x.out * a->co * OUT_BYTES;
         (a->x_type == DT_SQ16 ? line_signed : line_unsigned)(f, out);
     }

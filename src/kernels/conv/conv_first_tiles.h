@@ -2,14 +2,14 @@
 /* The stage of first layers in tiles (conv_first_amx.c, conv_first_q16_amx.c). Include vec_avx512.h first.
  *
  * From one output pixel to the next a window moves on by `step` bytes of each of its input lines. Some lines are staged
- * together, a step of each in turn, so that their part of a window is one run of bytes and the windows of 16 pixels are a tile
- * whose rows overlap:
+ * together, a step of each in turn, so that their part of a window is one run of bytes and the windows of 16 pixels are a
+ * tile whose rows overlap:
  *
  *     lines    a0 a1 a2 a3 …  b0 b1 b2 b3 …       one step each, of stride * channels bytes
  *     stage    a0 b0 a1 b1 a2 b2 a3 b3 …          pixel 0 reads a0 b0 a1 b1, pixel 1 reads a1 b1 a2 b2
  *
- * Weights are brought into the same order, with zeros where a last step or a last group reaches over the kernel. Elements of 16
- * bits are staged as two planes, their high bytes and their low bytes. */
+ * Weights are brought into the same order, with zeros where a last step or a last group reaches over the kernel. Elements of
+ * 16 bits are staged as two planes, their high bytes and their low bytes. */
 #ifndef KERNELS_CONV_CONV_FIRST_TILES_H
 #define KERNELS_CONV_CONV_FIRST_TILES_H
 
@@ -58,7 +58,7 @@ static void first_shapes(const struct first_stage *s)
     TILE_SHAPES(t);
 }
 
-/* ---- weights -------------------------------------------------------------------------------------------------------------- */
+/* ---- weights ---------------------------------------------------------------------------------------------------------- */
 
 /* Which k of the packed weights every byte of a window in group g meets; UINT32_MAX: none. */
 static void first_find_k(const struct first_stage *s, uint32_t g, uint32_t k[STEP])
@@ -99,7 +99,7 @@ static void first_weights(struct first_stage *s, const struct first_chunk *c)
     }
 }
 
-/* ---- the stage ------------------------------------------------------------------------------------------------------------ */
+/* ---- the stage -------------------------------------------------------------------------------------------------------- */
 
 /* Input line y as two planes, or real zero all along. */
 static void first_line_planes(const struct first_stage *s, const uint16_t *image, int64_t y, uint8_t *high, uint8_t *low)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vector end of 32-bit sums of products; include vec_<isa>.h first. `left` is what engines leave out of their elements (conv_end.h). */
+/* The vector end of 32-bit sums of products; include vec_<isa>.h first. `left` is what engines leave out of their elements
+ * (conv_end.h). */
 #ifndef KERNELS_CONV_CONV_FIXED_END_H
 #define KERNELS_CONV_CONV_FIXED_END_H
 
@@ -29,7 +30,8 @@ static inline void fixed_end_range(struct fixed_end *e, const struct conv_args *
 }
 
 /* All but the base, which fixed_end_base computes into e->own. */
-static inline void fixed_end_start(struct fixed_end *e, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, void *out)
+static inline void fixed_end_start(struct fixed_end *e, const struct conv_args *a, const struct conv_panel *p,
+                                   const struct conv_chunk *c, void *out)
 {
     e->a = a;
     e->p = p;
@@ -59,8 +61,8 @@ static inline void fixed_end_base(struct fixed_end *e, int64_t left)
         e->own[i] = (int32_t)(((uint32_t)(uint64_t)c->b[i] & bias) + left32 * (uint32_t)(uint64_t)c->wsum[i]);
 }
 
-static inline void fixed_end_init(struct fixed_end *e, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c,
-                                  int64_t left, void *out)
+static inline void fixed_end_init(struct fixed_end *e, const struct conv_args *a, const struct conv_panel *p,
+                                  const struct conv_chunk *c, int64_t left, void *out)
 {
     fixed_end_start(e, a, p, c, out);
     fixed_end_base(e, left);
@@ -80,7 +82,8 @@ static __attribute__((noinline)) void fixed_end_rest(const struct fixed_end *e, 
     if (a->w_offset)
         acc = vi_add(acc, vi_set1((int32_t)(uint32_t)(uint64_t)(a->w_offset * p->xsum[row])));
     if (c->plain) {
-        vi_store_n((char *)e->out + to * e->bytes, vi_requant(acc, vf_load_n(c->m + at, n), e->lo, e->hi, e->offset), n, e->bytes);
+        vi_store_n((char *)e->out + to * e->bytes, vi_requant(acc, vf_load_n(c->m + at, n), e->lo, e->hi, e->offset), n,
+                   e->bytes);
         return;
     }
     int32_t sum[VEC_LANES];
@@ -90,7 +93,8 @@ static __attribute__((noinline)) void fixed_end_rest(const struct fixed_end *e, 
 }
 
 /* One vector of channels of one row, channel `at` of the chunk first. */
-static inline __attribute__((always_inline)) void fixed_end_store(const struct fixed_end *e, uint32_t row, uint32_t at, vi acc)
+static inline __attribute__((always_inline)) void fixed_end_store(const struct fixed_end *e, uint32_t row, uint32_t at,
+                                                                  vi acc)
 {
     if (at + VEC_LANES > e->simple) {
         fixed_end_rest(e, row, at, acc);

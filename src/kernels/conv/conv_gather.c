@@ -53,7 +53,8 @@ struct conv_taps conv_taps_of(const struct conv_walk *w, const struct conv_axis 
 
 /* ---- pixels ----------------------------------------------------------------------------------------------------- */
 
-/* The taps of one kernel row: runs inside the input are loaded, the rest is padding. `line`: element of the line's first pixel. */
+/* The taps of one kernel row: runs inside the input are loaded, the rest is padding. `line`: element of the line's first
+ * pixel. */
 static char *gather_taps(const struct conv_walk *w, uint32_t i, uint64_t line, uint64_t channel, char *dst)
 {
     const struct conv_args *a = w->a;
@@ -190,8 +191,8 @@ static void gather_windows(struct conv_walk *w)
     }
 }
 
-/* TransposeConv whose rows have one tap each (a kernel as large as the stride): the row is a pixel of x, and rows of a class that follow each other are neighbours.
- * False: the engine wants another form, or a row lies outside. */
+/* TransposeConv whose rows have one tap each (a kernel as large as the stride): the row is a pixel of x, and rows of a class
+ * that follow each other are neighbours. False: the engine wants another form, or a row lies outside. */
 static bool point_taps(struct conv_walk *w, uint32_t slice)
 {
     const struct conv_args *a = w->a;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 8-bit convolutions in groups of few channels, or of few channels alone, AVX-512 VNNI.
  *
- * A vector holds 16 output channels, of one group or of several small ones. Lanes of different groups multiply different input channels: 64 input
- * channels of a pixel are loaded together, and a permutation gives each lane the four that it is to multiply. Weights of small groups, of which
- * each has a packed block of its own that it does not fill, are put side by side once for all lines of a tile.
+ * A vector holds 16 output channels, of one group or of several small ones. Lanes of different groups multiply different
+ * input channels: 64 input channels of a pixel are loaded together, and a permutation gives each lane the four that it is to
+ * multiply. Weights of small groups, of which each has a packed block of its own that it does not fill, are put side by side
+ * once for all lines of a tile.
  *
  * A part is as many groups as have 64 input channels; its input lines are staged (conv_stage_walk.h). */
 #include "kernels/conv/vec_avx512.h"
@@ -13,9 +14,16 @@
 #include "kernels/conv/conv_bytes_avx512.h"
 #include "kernels/conv/conv_stage_avx512.h"
 
-enum { PIXELS = 8, FOURS = STAGE_CHANNELS / 4, BLOCK_BYTES = 64, MAX_BLOCKS = 2 * FOURS, MAX_WEIGHTS = 8 * STAGE_CHANNELS * CONV_GROUPS_TAPS };
+enum {
+    PIXELS = 8,
+    FOURS = STAGE_CHANNELS / 4,
+    BLOCK_BYTES = 64,
+    MAX_BLOCKS = 2 * FOURS,
+    MAX_WEIGHTS = 8 * STAGE_CHANNELS * CONV_GROUPS_TAPS
+};
 
-/* Columns from one output pixel to the next, taps of a line, lines. Constants where loops are compiled for the usual kernels. */
+/* Columns from one output pixel to the next, taps of a line, lines. Constants where loops are compiled for the usual
+ * kernels. */
 struct form {
     uint32_t apart, taps, lines;
     uint32_t bytes;                 /* of a pixel that a vector of output channels needs: 16, 32 or 64 */
@@ -53,7 +61,7 @@ struct groups {
     uint8_t w[MAX_WEIGHTS] __attribute__((aligned(64)));
 };
 
-/* ---- what belongs to channels ------------------------------------------------------------------------------------------- */
+/* ---- what belongs to channels ----------------------------------------------------------------------------------------- */
 
 /* Weights of `n` groups from `slice` on, of each its one packed block. */
 static void join_weights(const struct groups *g, uint32_t slice, uint32_t n, uint8_t *to)
@@ -64,7 +72,8 @@ static void join_weights(const struct groups *g, uint32_t slice, uint32_t n, uin
         memset(to, 0, conv_block_bytes(a));
     for (uint32_t k = 0; k < a->kpad / 4; k++, to += BLOCK_BYTES)
         for (uint32_t i = 0; i < n; i++)
-            memcpy(to + i * bytes, (const uint8_t *)a->packed + (slice + i) * conv_block_bytes(a) + (uint64_t)k * BLOCK_BYTES, bytes);
+            memcpy(to + i * bytes,
+                   (const uint8_t *)a->packed + (slice + i) * conv_block_bytes(a) + (uint64_t)k * BLOCK_BYTES, bytes);
 }
 
 /* Records of the groups from `slice` on, whose channels begin with `first`. */
@@ -72,13 +81,15 @@ static void set_records(const struct groups *g, uint32_t slice, uint32_t first, 
 {
     const struct conv_args *a = g->a;
     const uint64_t all = (uint64_t)a->slices * a->npad;
-    const int64_t left = a->x_type == DT_SQ8 ? a->x_offset - 128 : a->x_offset, offsets = (int64_t)a->w_offset * a->taps * a->cig;
+    const int64_t left = a->x_type == DT_SQ8 ? a->x_offset - 128 : a->x_offset,
+                  offsets = (int64_t)a->w_offset * a->taps * a->cig;
     int32_t base[CONV_BLOCK] = { 0 };
     float m[CONV_BLOCK] = { 0 };
     for (uint32_t i = 0; i < b->n; i++) {
         uint64_t at = (slice + (first + i) / a->cog) * (uint64_t)a->npad + (first + i) % a->cog;
         m[i] = conv_m(a->head)[at];
-        base[i] = (int32_t)(uint32_t)((uint64_t)conv_b(a, a->head, all)[at] + (uint64_t)left * (uint64_t)(conv_wsum(a, a->head, all)[at] + offsets));
+        base[i] = (int32_t)(uint32_t)((uint64_t)conv_b(a, a->head, all)[at] +
+                                      (uint64_t)left * (uint64_t)(conv_wsum(a, a->head, all)[at] + offsets));
     }
     b->base = vi_load(base);
     b->m = vf_load(m);
@@ -101,23 +112,26 @@ static void set_part(struct groups *g, uint32_t slice, uint32_t n)
             if (a->cog < CONV_BLOCK)
                 join_weights(g, slice + i, joined, w);
             else
-                b->w = (const uint8_t *)a->packed + ((slice + i) * (a->npad / CONV_BLOCK) + c / CONV_BLOCK) * conv_block_bytes(a);
+                b->w = (const uint8_t *)a->packed +
+                       ((slice + i) * (a->npad / CONV_BLOCK) + c / CONV_BLOCK) * conv_block_bytes(a);
             w += a->cog < CONV_BLOCK ? conv_block_bytes(a) : 0;
             set_records(g, slice + i, c, b);
         }
 }
 
-/* ---- sums ----------------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------------------------------- */
 
 /* Four pixels of a block to bytes. */
-static inline __attribute__((always_inline)) void end_four(const struct groups *g, const struct block *b, const vi *acc, uint8_t *out, uint64_t step)
+static inline __attribute__((always_inline)) void end_four(const struct groups *g, const struct block *b, const vi *acc,
+                                                           uint8_t *out, uint64_t step)
 {
     vi v[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++)
         v[i] = vi_round(vf_mul(vf_from_int(acc[i]), b->m));
     vi q = bytes_in_order(&g->end, v);
-    const __m128i quarter[4] = { _mm512_castsi512_si128(q), _mm512_extracti32x4_epi32(q, 1), _mm512_extracti32x4_epi32(q, 2), _mm512_extracti32x4_epi32(q, 3) };
+    const __m128i quarter[4] = { _mm512_castsi512_si128(q), _mm512_extracti32x4_epi32(q, 1), _mm512_extracti32x4_epi32(q, 2),
+                                 _mm512_extracti32x4_epi32(q, 3) };
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
         if (b->n == CONV_BLOCK)
@@ -127,7 +141,8 @@ static inline __attribute__((always_inline)) void end_four(const struct groups *
     }
 }
 
-/* Input channels of a vector, from its first lanes on; short ones are loaded as such, so that they do not cross lines of the cache. */
+/* Input channels of a vector, from its first lanes on; short ones are loaded as such, so that they do not cross lines of the
+ * cache. */
 static inline __attribute__((always_inline)) vi channels_at(const uint8_t *from, uint32_t bytes)
 {
     if (bytes == 16)
@@ -138,7 +153,8 @@ static inline __attribute__((always_inline)) vi channels_at(const uint8_t *from,
 }
 
 /* p output pixels of a block; single ones are ended as four, of which three are not there. */
-static inline __attribute__((always_inline)) void sums(const struct groups *g, const struct block *b, const struct group *at, const struct form f, const int p)
+static inline __attribute__((always_inline)) void sums(const struct groups *g, const struct block *b, const struct group *at,
+                                                       const struct form f, const int p)
 {
     const uint32_t columns = ((uint32_t)p - 1) * f.apart + f.taps, fours = g->fours;
     const uint8_t *w = b->w;
@@ -194,19 +210,24 @@ static void sums_of_any(const struct groups *g, const struct block *b, const str
     sums(g, b, at, g->form, PIXELS);
 }
 
-#define USUAL(p, size, apart, bytes, shift)                                                                                             \
-    static void sums_##p##_##size##_##apart##_##bytes##_##shift(const struct groups *g, const struct block *b, const struct group *at)  \
-    {                                                                                                                                   \
-        sums(g, b, at, (struct form){ apart, size, size, bytes, shift }, p);                                                            \
+#define USUAL(p, size, apart, bytes, shift)                                                                    \
+    static void sums_##p##_##size##_##apart##_##bytes##_##shift(const struct groups *g, const struct block *b, \
+                                                                const struct group *at)                        \
+    {                                                                                                          \
+        sums(g, b, at, (struct form){ apart, size, size, bytes, shift }, p);                                   \
     }
-#define BYTES(p, size, apart, shift) USUAL(p, size, apart, 16, shift) USUAL(p, size, apart, 32, shift) USUAL(p, size, apart, 64, shift)
+#define BYTES(p, size, apart, shift) \
+    USUAL(p, size, apart, 16, shift) USUAL(p, size, apart, 32, shift) USUAL(p, size, apart, 64, shift)
 #define SIZES(p, shift) BYTES(p, 1, 1, shift) BYTES(p, 3, 1, shift) BYTES(p, 3, 2, shift)
 SIZES(8, 0)
 SIZES(8, 1)
 SIZES(4, 0)
 SIZES(4, 1)
-#define ROW(p, size, apart, shift) \
-    { sums_##p##_##size##_##apart##_16_##shift, sums_##p##_##size##_##apart##_32_##shift, sums_##p##_##size##_##apart##_64_##shift }
+#define ROW(p, size, apart, shift)                                                          \
+    {                                                                                       \
+        sums_##p##_##size##_##apart##_16_##shift, sums_##p##_##size##_##apart##_32_##shift, \
+            sums_##p##_##size##_##apart##_64_##shift                                        \
+    }
 #define ROWS(p, shift) { ROW(p, 1, 1, shift), ROW(p, 3, 1, shift), ROW(p, 3, 2, shift) }
 
 /* How n pixels of a line are computed: `*ret` of them at a time. */
@@ -215,10 +236,12 @@ static sums_fn *choose_sums(const struct form *f, uint32_t n, uint32_t *ret)
     static sums_fn *const usual[2][2][3][3] = { { ROWS(4, 0), ROWS(8, 0) }, { ROWS(4, 1), ROWS(8, 1) } };
     const bool has = f->taps == f->lines && ((f->taps == 3 && f->apart <= 2) || (f->taps == 1 && f->apart == 1));
     *ret = n >= PIXELS ? PIXELS : has && n >= 4 ? 4 : 1;
-    return *ret == 1 ? sums_of_one : has ? usual[f->shift][*ret == PIXELS][f->taps == 1 ? 0 : f->apart][f->bytes / 32] : sums_of_any;
+    return *ret == 1 ? sums_of_one
+           : has     ? usual[f->shift][*ret == PIXELS][f->taps == 1 ? 0 : f->apart][f->bytes / 32]
+                     : sums_of_any;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------------ */
 
 /* Groups of pixels; the last one begins where it ends with the strip, some of it a second time. */
 static void run_line(void *ctx, const struct stage *s, const struct stage_line *line)
@@ -247,7 +270,11 @@ static void groups_init(struct groups *g, const struct kernel_call *call)
     g->fours = a->cig / 4;
     g->side = conv_groups_side(a);
     const uint32_t bytes = g->side * a->cig;
-    g->form = (struct form){ a->x.stride, a->x.kernel, a->y.kernel, bytes <= 16 ? 16 : bytes <= 32 ? 32 : 64, a->w_offset != 0 };
+    g->form = (struct form){ a->x.stride, a->x.kernel, a->y.kernel,
+                             bytes <= 16   ? 16
+                             : bytes <= 32 ? 32
+                                           : 64,
+                             a->w_offset != 0 };
     g->shift = _mm512_set1_epi8((char)a->w_offset);
     for (uint32_t k = 0; k < g->fours; k++) {
         int32_t lane[CONV_BLOCK];
@@ -282,7 +309,8 @@ void conv_q8_groups_avx512(const struct kernel_call *call, struct range tile)
     for (uint32_t at = tile.begin, end; at < tile.end; at = end) {
         const uint32_t col = at / a->row_units, row = at % a->row_units;
         end = tile.end - at < a->row_units - row ? tile.end : at + a->row_units - row;
-        struct range groups = { (uint32_t)((uint64_t)a->chunks * col / a->col_units), (uint32_t)((uint64_t)a->chunks * (col + 1) / a->col_units) };
+        struct range groups = { (uint32_t)((uint64_t)a->chunks * col / a->col_units),
+                                (uint32_t)((uint64_t)a->chunks * (col + 1) / a->col_units) };
         run_groups(&g, &s, call->data[0], groups, (struct range){ row, row + (end - at) });
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows that are multiplied where they lie in x: nothing is gathered. Rows of a class use the same taps, all of them inside the input, so every tap is as far
- * from a row's first element of x as it is for the next row:
+/* Windows that are multiplied where they lie in x: nothing is gathered. Rows of a class use the same taps, all of them
+ * inside the input, so every tap is as far from a row's first element of x as it is for the next row:
  *
  *     x x x[x x x]x x      a row is the least position that its taps touch; kernel lines of whole pixels are one segment,
  *     x x x[x x x]x x      others (dilation, groups, TransposeConv) a segment per tap
@@ -15,7 +15,8 @@ bool conv_placed(const struct conv_walk *w)
            w->e->in_place(a);
 }
 
-/* From the least position of a class to that of its u-th tap. TransposeConv: taps go the other way, and a class is whole strides. */
+/* From the least position of a class to that of its u-th tap. TransposeConv: taps go the other way, and a class is whole
+ * strides. */
 static uint64_t distance(const struct conv_args *a, const struct conv_axis *v, struct conv_taps t, uint32_t u)
 {
     if (a->kind == CONV_TRANSPOSED)

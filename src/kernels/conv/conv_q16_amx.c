@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 16-bit activations by 8-bit weights, AMX (conv_amx.h): x = 256 * high + low, and each byte is multiplied on its own. A gathered row is the plane of high bytes, then the
- * plane of low bytes. Squares are 16 rows by 32 channels: tiles 0 1 hold the sums of high bytes, 2 3 those of low bytes.
+/* 16-bit activations by 8-bit weights, AMX (conv_amx.h): x = 256 * high + low, and each byte is multiplied on its own. A
+ * gathered row is the plane of high bytes, then the plane of low bytes. Squares are 16 rows by 32 channels: tiles 0 1 hold
+ * the sums of high bytes, 2 3 those of low bytes.
  *
  * |byte * w| < 2^15, so up to 2^16 products fit 32 bits; conv_accept_bytes (conv_bind.c) asks for that. */
 #include "kernels/conv/vec_avx512.h"
@@ -21,8 +22,10 @@ static inline __attribute__((always_inline)) void split_64(const char *from, uin
 {
     const vi order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), byte = _mm512_set1_epi16(255);
     const vi a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + 64);
-    _mm512_storeu_si512(high, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(_mm512_srli_epi16(a, 8), _mm512_srli_epi16(b, 8))));
-    _mm512_storeu_si512(low, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(_mm512_and_si512(a, byte), _mm512_and_si512(b, byte))));
+    _mm512_storeu_si512(
+        high, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(_mm512_srli_epi16(a, 8), _mm512_srli_epi16(b, 8))));
+    _mm512_storeu_si512(
+        low, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(_mm512_and_si512(a, byte), _mm512_and_si512(b, byte))));
 }
 
 static void load_row(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
@@ -54,7 +57,8 @@ static void load_windows(const struct conv_args *a, const struct conv_windows *w
 {
     for (uint32_t k = 0; k < w->windows; k++)
         for (uint32_t i = 0; i < w->lines; i++)
-            load_row(a, w->dst + k * w->row_step + (uint64_t)i * w->n, w->src + k * w->window_step + i * w->line_step, w->n, 1);
+            load_row(a, w->dst + k * w->row_step + (uint64_t)i * w->n, w->src + k * w->window_step + i * w->line_step, w->n,
+                     1);
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
@@ -100,7 +104,7 @@ enum { PIECE = 4 }; /* rows */
 struct chunk_end {
     const void *w;             /* which chunk; NULL: none */
     bool narrow;               /* sums with all that belongs to them fit 32 bits */
-    bool fast;                 /* so do steps of the output, whose range is left to narrowing; low sums begin with fold32 then */
+    bool fast; /* so do steps of the output, whose range is left to narrowing; low sums begin with fold32 then */
     int64_t fold[CONV_CHUNK] __attribute__((aligned(64)));
     int32_t fold32[CONV_CHUNK] __attribute__((aligned(64)));
 };
@@ -109,7 +113,8 @@ enum { KEPT = 16 };            /* chunks that one call of the kernel remembers *
 /* The last square, which waits for its end until the next one is multiplied. */
 struct sums {
     uint32_t left;             /* pieces without an end */
-    bool full;                 /* two whole blocks of plain channels, whole pieces, no terms of rows: then it may wait longer than its panel and chunk live */
+    bool full; /* two whole blocks of plain channels, whole pieces, no terms of rows: then it may wait longer than its panel
+                  and chunk live */
     struct fixed_end end;      /* its range */
     vi lo, hi;                 /* in 16 bits */
     bool limited;              /* the range is not that of the type */
@@ -139,7 +144,8 @@ static float largest(const float *m, uint32_t n)
     return _mm512_reduce_max_ps(most);
 }
 
-static void chunk_init(struct chunk_end *e, const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c)
+static void chunk_init(struct chunk_end *e, const struct conv_args *a, const struct conv_panel *p,
+                       const struct conv_chunk *c)
 {
     memset(e->fold, 0, sizeof e->fold);
     memset(e->fold32, 0, sizeof e->fold32);
@@ -150,7 +156,8 @@ static void chunk_init(struct chunk_end *e, const struct conv_args *a, const str
     e->narrow = c->plain && conv_fits_32(a, c);
     /* Chunks that are packed while running, and those of TransposeConv's classes, only look the same. */
     e->w = a->packed && a->kind != CONV_TRANSPOSED ? c->w : NULL;
-    e->fast = e->w && e->narrow && dtype_bits(a->out_type) == 16 && largest(c->m, c->n) <= CONV_SMALL_M && a->out_offset >= -(1 << 20) && a->out_offset <= 1 << 20;
+    e->fast = e->w && e->narrow && dtype_bits(a->out_type) == 16 && largest(c->m, c->n) <= CONV_SMALL_M &&
+              a->out_offset >= -(1 << 20) && a->out_offset <= 1 << 20;
 }
 
 /* Eight sums in 64 bits. */
@@ -163,7 +170,8 @@ static inline __attribute__((always_inline)) vi wide_sums(vi high, vi low, const
 }
 
 /* 16 sums as floats, rounded once. */
-static inline __attribute__((always_inline)) vf real_sums(const struct chunk_end *e, uint32_t at, vi high, vi low, int64_t term)
+static inline __attribute__((always_inline)) vf real_sums(const struct chunk_end *e, uint32_t at, vi high, vi low,
+                                                          int64_t term)
 {
     if (e->narrow) {
         vi sum = vi_add(_mm512_slli_epi32(high, 8), low);
@@ -172,7 +180,8 @@ static inline __attribute__((always_inline)) vf real_sums(const struct chunk_end
         return vf_from_int(vi_add(sum, vi_set1((int32_t)(uint32_t)(uint64_t)term)));
     }
     __m256 first = _mm512_cvtepi64_ps(wide_sums(high, low, e->fold + at, term, 0));
-    return _mm512_insertf32x8(_mm512_castps256_ps512(first), _mm512_cvtepi64_ps(wide_sums(high, low, e->fold + at + 8, term, 1)), 1);
+    return _mm512_insertf32x8(_mm512_castps256_ps512(first),
+                              _mm512_cvtepi64_ps(wide_sums(high, low, e->fold + at + 8, term, 1)), 1);
 }
 
 /* 16 channels of one row, `at` the first of them. */
@@ -204,7 +213,9 @@ static __attribute__((noinline)) void end_rows(const struct sums *s, uint32_t fi
 
 static inline __attribute__((always_inline)) vi steps_of(const struct sums *s, uint32_t row, uint32_t block)
 {
-    vf v = vf_mul(real_sums(s->own, s->at + block * TILE, vi_load(s->tile[block] + row * TILE), vi_load(s->tile[2 + block] + row * TILE), 0), vf_load(s->m + block * TILE));
+    vf v = vf_mul(real_sums(s->own, s->at + block * TILE, vi_load(s->tile[block] + row * TILE),
+                            vi_load(s->tile[2 + block] + row * TILE), 0),
+                  vf_load(s->m + block * TILE));
     return vi_sub(vi_round(vf_min(vf_max(v, s->end.lo), s->end.hi)), s->end.offset);
 }
 
@@ -214,7 +225,8 @@ static __attribute__((noinline)) void end_full(const struct sums *s, uint32_t fi
     const vi order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
     for (uint32_t r = first; r < first + PIECE; r++) {
         vi a = steps_of(s, r, 0), b = steps_of(s, r, 1);
-        _mm512_storeu_si512(s->to[r], _mm512_permutexvar_epi64(order, is_signed ? _mm512_packs_epi32(a, b) : _mm512_packus_epi32(a, b)));
+        _mm512_storeu_si512(
+            s->to[r], _mm512_permutexvar_epi64(order, is_signed ? _mm512_packs_epi32(a, b) : _mm512_packus_epi32(a, b)));
     }
 }
 
@@ -229,9 +241,11 @@ static __attribute__((noinline)) void end_fast(const struct sums *s, uint32_t fi
 {
     const vi order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
     for (uint32_t r = first; r < first + PIECE; r++) {
-        vi a = fast_steps_of(s, r, 0), b = fast_steps_of(s, r, 1), q = is_signed ? _mm512_packs_epi32(a, b) : _mm512_packus_epi32(a, b);
+        vi a = fast_steps_of(s, r, 0), b = fast_steps_of(s, r, 1),
+           q = is_signed ? _mm512_packs_epi32(a, b) : _mm512_packus_epi32(a, b);
         if (s->limited)
-            q = is_signed ? _mm512_min_epi16(_mm512_max_epi16(q, s->lo), s->hi) : _mm512_min_epu16(_mm512_max_epu16(q, s->lo), s->hi);
+            q = is_signed ? _mm512_min_epi16(_mm512_max_epi16(q, s->lo), s->hi)
+                          : _mm512_min_epu16(_mm512_max_epu16(q, s->lo), s->hi);
         _mm512_storeu_si512(s->to[r], _mm512_permutexvar_epi64(order, q));
     }
 }
@@ -252,7 +266,8 @@ static void wait_for_end(struct sums *s, uint32_t row, uint32_t at)
 {
     const struct conv_panel *p = s->p;
     s->row = row, s->at = at, s->left = (s->rows + PIECE - 1) / PIECE;
-    s->full = s->blocks == 2 && at + 2 * TILE <= s->c->n && s->c->plain && s->end.bytes == 2 && s->rows % PIECE == 0 && !s->a->w_offset;
+    s->full = s->blocks == 2 && at + 2 * TILE <= s->c->n && s->c->plain && s->end.bytes == 2 && s->rows % PIECE == 0 &&
+              !s->a->w_offset;
     s->m = s->c->m + at;
     for (uint32_t r = 0; s->full && r < s->rows; r++)
         s->to[r] = p->out[row + r] == CONV_NOWHERE ? s->nowhere : (char *)s->out + 2 * (p->out[row + r] + s->c->c0 + at);
@@ -278,7 +293,12 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     struct sums *sums = &state->sums;
     struct chunk_end *kept = &state->kept[(c->slice + c->c0 / CONV_CHUNK) % KEPT];
     const uint32_t blocks = (c->n + CONV_BLOCK - 1) / CONV_BLOCK, k = p->k_total < STEP ? p->k_total : STEP;
-    struct square q = { .p = p, .second = p->seg_x ? a->ci : conv_plane_bytes(a), .block_bytes = conv_block_bytes(a), .passing = weights_pass(a), .waiting = sums, .left = &sums->left };
+    struct square q = { .p = p,
+                        .second = p->seg_x ? a->ci : conv_plane_bytes(a),
+                        .block_bytes = conv_block_bytes(a),
+                        .passing = weights_pass(a),
+                        .waiting = sums,
+                        .left = &sums->left };
     if (!kept->w || kept->w != c->w) {
         end_waiting(&q); /* it may belong to what is replaced */
         chunk_init(kept, a, p, c);
@@ -300,7 +320,8 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
             q.w = (const uint8_t *)c->w + v * q.block_bytes;
             TILE_ZERO(0);
             TILE_ZERO(1);
-            second_tiles(kept->fast ? kept->fold32 + v * CONV_BLOCK : zeros, kept->fast && two ? kept->fold32 + (v + 1) * CONV_BLOCK : zeros);
+            second_tiles(kept->fast ? kept->fold32 + v * CONV_BLOCK : zeros,
+                         kept->fast && two ? kept->fold32 + (v + 1) * CONV_BLOCK : zeros);
             squares[a->x_type == DT_SQ16][two](&q);
             end_waiting(&q);
             store_tiles(sums->tile, true, two);
@@ -313,9 +334,21 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
 }
 
 /* Long rows: one square of them stays in the first-level cache while all weights go by. */
-static const struct conv_engine engine = { .elem = 1, .planes = 2, .rows = 4 * TILE, .long_rows = TILE, .in_place = in_place, .load = load_row,
-                                           .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours,
-                                           .gathered = fill_rows, .band_step = STEP, .load_band = load_band, .pad_band = pad_band };
+static const struct conv_engine engine = { .elem = 1,
+                                           .planes = 2,
+                                           .rows = 4 * TILE,
+                                           .long_rows = TILE,
+                                           .in_place = in_place,
+                                           .load = load_row,
+                                           .load_windows = load_windows,
+                                           .pad = pad_row,
+                                           .sum = sum_row,
+                                           .block = block_run,
+                                           .sum_weights = vec_sum_fours,
+                                           .gathered = fill_rows,
+                                           .band_step = STEP,
+                                           .load_band = load_band,
+                                           .pad_band = pad_band };
 
 kernel_fn conv_q16_amx;
 

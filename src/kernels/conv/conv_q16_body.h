@@ -4,8 +4,8 @@
  * Rows are gathered as signed 16 bits (conv_q16_rows.h), and pairs of products are added in 32 bits for as many k as
  * cannot overflow, then moved to 64-bit sums.
  *   8-bit weights    |x| <= 2^15, |w| <= 2^7:  508 products stay below 2^31
- *   16-bit weights   x = 256 * high + low, each part multiplied on its own: |part| <= 2^8, |w| <= 2^15: 252 products stay below 2^31.
- *                    A row is the plane of high parts, then, kpad elements on, the plane of low parts. */
+ *   16-bit weights   x = 256 * high + low, each part multiplied on its own: |part| <= 2^8, |w| <= 2^15: 252 products stay
+ * below 2^31. A row is the plane of high parts, then, kpad elements on, the plane of low parts. */
 #include <string.h>
 
 #include "kernels/conv/conv_q16_rows.h"
@@ -32,7 +32,8 @@ struct part {
 };
 
 /* Weights of vector v of a tile, `per_block` vectors of them in a block. */
-static inline __attribute__((always_inline)) const char *weights_at(const struct tile *t, const char *w, int v, int per_block)
+static inline __attribute__((always_inline)) const char *weights_at(const struct tile *t, const char *w, int v,
+                                                                    int per_block)
 {
     return w + (uint64_t)(v / per_block) * conv_block_bytes(t->a);
 }
@@ -45,8 +46,8 @@ static inline vi four_at(const int16_t *x)
 }
 
 /* 8-bit weights: fours of k, so a vector has half as many channels as lanes, and two neighbouring sums make one. */
-static inline __attribute__((always_inline)) void add_fours(const struct tile *t, const int mr, const int nr, struct part part,
-                                                            vi acc[Q16_MR][2 * Q16_NR])
+static inline __attribute__((always_inline)) void add_fours(const struct tile *t, const int mr, const int nr,
+                                                            struct part part, vi acc[Q16_MR][2 * Q16_NR])
 {
     enum { PER_BLOCK = 2 * CONV_BLOCK / VEC_LANES };
     const char *w = part.w;
@@ -78,8 +79,8 @@ static inline __attribute__((always_inline)) void clear_fours(const int mr, cons
             acc[r][v] = vi_zero();
 }
 
-static inline __attribute__((always_inline)) void part_bytes(const struct tile *t, const int mr, const int nr, struct part part,
-                                                             int64_t sum[Q16_MR][Q16_WIDTH])
+static inline __attribute__((always_inline)) void part_bytes(const struct tile *t, const int mr, const int nr,
+                                                             struct part part, int64_t sum[Q16_MR][Q16_WIDTH])
 {
     vi acc[Q16_MR][2 * Q16_NR];
     clear_fours(mr, nr, acc);
@@ -97,12 +98,14 @@ static __attribute__((noinline)) void narrow_rest(const struct tile *t, uint32_t
     for (uint32_t r = 0; r < mr; r++)
         for (uint32_t v = 0; v < nr; v++) {
             const uint32_t first = t->at + v * VEC_LANES;
-            vi_store_n((char *)t->out + (t->p->out[t->row + r] + t->c->c0 + first) * t->end->bytes, q[r * nr + v], t->c->n - first, t->end->bytes);
+            vi_store_n((char *)t->out + (t->p->out[t->row + r] + t->c->c0 + first) * t->end->bytes, q[r * nr + v],
+                       t->c->n - first, t->end->bytes);
         }
 }
 
 /* What belongs to channels is read once for all rows; records are padded to whole blocks. */
-static inline __attribute__((always_inline)) void narrow_end(const struct tile *t, const int mr, const int nr, vi acc[Q16_MR][2 * Q16_NR])
+static inline __attribute__((always_inline)) void narrow_end(const struct tile *t, const int mr, const int nr,
+                                                             vi acc[Q16_MR][2 * Q16_NR])
 {
     const struct fixed_end *e = t->end;
     const vf lo = e->lo, hi = e->hi;
@@ -118,7 +121,8 @@ static inline __attribute__((always_inline)) void narrow_end(const struct tile *
         for (int r = 0; r < mr; r++) {
             vi sum = vi_add(vi_join_pairs(acc[r][2 * v], acc[r][2 * v + 1]), fold);
             if (t->a->w_offset)
-                sum = vi_add(sum, vi_set1((int32_t)((uint32_t)t->a->w_offset * (uint32_t)(uint64_t)t->p->xsum[t->row + (uint32_t)r])));
+                sum = vi_add(sum, vi_set1((int32_t)((uint32_t)t->a->w_offset *
+                                                    (uint32_t)(uint64_t)t->p->xsum[t->row + (uint32_t)r])));
             q[r][v] = vi_requant(sum, m, lo, hi, offset);
         }
     }
@@ -165,8 +169,8 @@ static inline vi pair_at(const int16_t *x)
 }
 
 /* 16-bit weights: pairs of k, and a sum for each part of x. */
-static inline __attribute__((always_inline)) void part_words(const struct tile *t, const int mr, const int nr, struct part part,
-                                                             int64_t sum[Q16_MR][Q16_WIDTH])
+static inline __attribute__((always_inline)) void part_words(const struct tile *t, const int mr, const int nr,
+                                                             struct part part, int64_t sum[Q16_MR][Q16_WIDTH])
 {
     enum { PER_BLOCK = CONV_BLOCK / VEC_LANES };
     const char *w = part.w;
@@ -297,4 +301,13 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     }
 }
 
-static const struct conv_engine engine = { .elem = 2, .apart = true, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };
+static const struct conv_engine engine = { .elem = 2,
+                                           .apart = true,
+                                           .rows = CONV_VECTOR_ROWS,
+                                           .in_place = in_place,
+                                           .load = load_row,
+                                           .load_windows = load_windows,
+                                           .pad = pad_row,
+                                           .sum = sum_row,
+                                           .block = block_run,
+                                           .sum_weights = vec_sum_fours };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of 16-bit elements: 16-bit x as signed numbers (unsigned ones moved down by 32768, what is left of the offset is folded into the
- * channels), 8-bit x as x + x_offset. Beside 16-bit weights (Q16W16) a row is two planes, kpad elements apart: high parts and low bytes.
- * Include vec_<isa>.h first. */
+/* Rows of 16-bit elements: 16-bit x as signed numbers (unsigned ones moved down by 32768, what is left of the offset is
+ * folded into the channels), 8-bit x as x + x_offset. Beside 16-bit weights (Q16W16) a row is two planes, kpad elements
+ * apart: high parts and low bytes. Include vec_<isa>.h first. */
 #ifndef KERNELS_CONV_CONV_Q16_ROWS_H
 #define KERNELS_CONV_CONV_Q16_ROWS_H
 
@@ -63,12 +63,14 @@ static void load_windows(const struct conv_args *a, const struct conv_windows *w
         const uint16_t flip = a->x_type == DT_UQ16 ? 0x8000 : 0;
         for (uint32_t k = 0; k < w->windows; k++)
             for (uint32_t i = 0; i < w->lines; i++)
-                vec_flip_words((uint16_t *)(w->dst + k * w->row_step) + (uint64_t)i * w->n, (const uint16_t *)(w->src + k * w->window_step + i * w->line_step), w->n, flip);
+                vec_flip_words((uint16_t *)(w->dst + k * w->row_step) + (uint64_t)i * w->n,
+                               (const uint16_t *)(w->src + k * w->window_step + i * w->line_step), w->n, flip);
         return;
     }
     for (uint32_t k = 0; k < w->windows; k++)
         for (uint32_t i = 0; i < w->lines; i++)
-            load_row(a, (int16_t *)(w->dst + k * w->row_step) + (uint64_t)i * w->n, w->src + k * w->window_step + i * w->line_step, w->n, 1);
+            load_row(a, (int16_t *)(w->dst + k * w->row_step) + (uint64_t)i * w->n,
+                     w->src + k * w->window_step + i * w->line_step, w->n, 1);
 }
 
 #undef LOAD_ROW

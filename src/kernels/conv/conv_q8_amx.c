@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 8-bit products, AMX (conv_amx.h): squares of 32 rows by 32 channels. The unit multiplies signed and unsigned bytes as they are, so rows
- * keep their values and only the encoding's offset is folded into the channels. */
+/* 8-bit products, AMX (conv_amx.h): squares of 32 rows by 32 channels. The unit multiplies signed and unsigned bytes as they
+ * are, so rows keep their values and only the encoding's offset is folded into the channels. */
 #include "kernels/conv/vec_avx512.h"
 
 #include "kernels/conv/conv_amx.h"
@@ -8,11 +8,12 @@
 
 /* ---- rows ----------------------------------------------------------------------------------------------------------- */
 
-/* A tile is rows at equal distances, so rows stay where they lie only when they follow each other. Those that are no whole steps are better
- * copied and filled up than multiplied with weights that are filled up again and again. */
+/* A tile is rows at equal distances, so rows stay where they lie only when they follow each other. Those that are no whole
+ * steps are better copied and filled up than multiplied with weights that are filled up again and again. */
 static bool in_place(const struct conv_args *a)
 {
-    return (a->cig % STEP == 0 || (a->cig < STEP && a->cig % 4 == 0)) && (a->kind == CONV_MATRIX || (a->x.stride == 1 && a->y.stride == 1 && a->z.stride == 1 && a->slices == 1));
+    return (a->cig % STEP == 0 || (a->cig < STEP && a->cig % 4 == 0)) &&
+           (a->kind == CONV_MATRIX || (a->x.stride == 1 && a->y.stride == 1 && a->z.stride == 1 && a->slices == 1));
 }
 
 static void load_row(const struct conv_args *a, void *dst, const void *src, uint32_t n, uint64_t stride)
@@ -82,7 +83,11 @@ enum { KEPT = 32 };               /* chunks that one call of the kernel remember
 /* The last square, which waits for its end until the next one is multiplied. */
 struct sums {
     uint32_t left;                /* pieces without an end */
-    enum { ODD, WIDE, WIDE_SOME } kind; /* WIDE: four rows by two blocks that end fast; then it may wait longer than its panel and chunk live */
+    enum {
+        ODD,
+        WIDE,
+        WIDE_SOME
+    } kind; /* WIDE: four rows by two blocks that end fast; then it may wait longer than its panel and chunk live */
     bool terms;                   /* WIDE_SOME: rows have terms */
     __mmask32 some;               /* WIDE_SOME: channels that there are */
     const float *m;               /* WIDE: of its channels */
@@ -118,7 +123,8 @@ static __mmask16 block_mask(const struct fixed_end *e, uint32_t at)
     return e->simple - at < TILE ? (__mmask16)((1u << (e->simple - at)) - 1) : (__mmask16)-1;
 }
 
-/* Panels come back to the same chunks; chunks that are packed while running, and those of TransposeConv's classes, only look the same. */
+/* Panels come back to the same chunks; chunks that are packed while running, and those of TransposeConv's classes, only look
+ * the same. */
 static bool end_init(struct fixed_end *e, struct chunk_end *kept)
 {
     const bool same = e->a->packed && e->a->kind != CONV_TRANSPOSED;
@@ -151,13 +157,16 @@ static inline __attribute__((always_inline)) vi steps_of(const int32_t *acc, uin
 }
 
 /* Four rows by 16 channels: 64 bytes; those of row r are the bytes 4 * r … 4 * r + 3 of every quarter. */
-static inline __attribute__((always_inline)) vi four_rows(const struct sums *s, const int32_t *acc, vf m, const int32_t *term)
+static inline __attribute__((always_inline)) vi four_rows(const struct sums *s, const int32_t *acc, vf m,
+                                                          const int32_t *term)
 {
-    return bytes_narrow(&s->bytes, steps_of(acc, 0, m, term), steps_of(acc, 1, m, term), steps_of(acc, 2, m, term), steps_of(acc, 3, m, term));
+    return bytes_narrow(&s->bytes, steps_of(acc, 0, m, term), steps_of(acc, 1, m, term), steps_of(acc, 2, m, term),
+                        steps_of(acc, 3, m, term));
 }
 
 /* Four rows by both blocks, 32 bytes of each row. */
-static inline __attribute__((always_inline)) void wide_rows(const struct sums *s, uint32_t first, const int32_t *term, vi *r01, vi *r23)
+static inline __attribute__((always_inline)) void wide_rows(const struct sums *s, uint32_t first, const int32_t *term,
+                                                            vi *r01, vi *r23)
 {
     const vi low = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
     const vi high = _mm512_setr_epi32(2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31);
@@ -258,7 +267,8 @@ static void wait_for_end(struct sums *s, const struct fixed_end *e, uint32_t row
         return;
     s->m = e->m + at;
     s->some = (__mmask32)block_mask(e, at + TILE) << TILE | (__mmask16)-1;
-    const vi first = _mm512_set1_epi64((long long)(uintptr_t)((char *)e->out + e->c0 + at)), nowhere = _mm512_set1_epi64((long long)(uintptr_t)s->nowhere);
+    const vi first = _mm512_set1_epi64((long long)(uintptr_t)((char *)e->out + e->c0 + at)),
+             nowhere = _mm512_set1_epi64((long long)(uintptr_t)s->nowhere);
     for (uint32_t r = 0; r < s->rows; r += 8) {
         vi to = _mm512_loadu_si512(p->out + row + r);
         __mmask8 none = _mm512_cmpeq_epi64_mask(to, _mm512_set1_epi64(-1));
@@ -299,7 +309,12 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     fixed_end_start(&end, a, p, c, out);
     sums->fast = end_init(&end, &state->kept[(c->slice + c->c0 / CONV_CHUNK) % KEPT]);
     const uint32_t blocks = (c->n + CONV_BLOCK - 1) / CONV_BLOCK, k = p->k_total < STEP ? p->k_total : STEP;
-    struct square q = { .p = p, .second = TILE * p->stride, .block_bytes = conv_block_bytes(a), .passing = weights_pass(a), .waiting = sums, .left = &sums->left };
+    struct square q = { .p = p,
+                        .second = TILE * p->stride,
+                        .block_bytes = conv_block_bytes(a),
+                        .passing = weights_pass(a),
+                        .waiting = sums,
+                        .left = &sums->left };
     const bool gathered = !(a->direct && in_place(a));
     for (uint32_t row = 0; row < p->rows && !k; row++) /* no tap of TransposeConv meets these rows */
         for (uint32_t v = 0; v < blocks; v++)
@@ -328,10 +343,22 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
         end_waiting(&q);
 }
 
-/* 32 rows stay in the first-level cache while all weights go by; of short rows there may be more, so that weights go by less often. */
-static const struct conv_engine engine = { .elem = 1, .rows = 4 * TILE, .long_rows = 2 * TILE, .in_place = in_place, .load = load_row, .load_windows = load_windows,
-                                           .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours, .gathered = fill_rows, .band_step = STEP,
-                                           .load_band = load_band, .pad_band = pad_band };
+/* 32 rows stay in the first-level cache while all weights go by; of short rows there may be more, so that weights go by less
+ * often. */
+static const struct conv_engine engine = { .elem = 1,
+                                           .rows = 4 * TILE,
+                                           .long_rows = 2 * TILE,
+                                           .in_place = in_place,
+                                           .load = load_row,
+                                           .load_windows = load_windows,
+                                           .pad = pad_row,
+                                           .sum = sum_row,
+                                           .block = block_run,
+                                           .sum_weights = vec_sum_fours,
+                                           .gathered = fill_rows,
+                                           .band_step = STEP,
+                                           .load_band = load_band,
+                                           .pad_band = pad_band };
 
 kernel_fn conv_q8_amx;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 8-bit products, AVX2. vpmaddubsw saturates, so both sides are widened to 16 bits and vpmaddwd adds exact pairs: rows are gathered as 16-bit
- * x + x_offset, weights are widened as they are loaded, or once for many rows. A vector holds 4 channels by 2 half sums; halves are joined at the end. */
+/* 8-bit products, AVX2. vpmaddubsw saturates, so both sides are widened to 16 bits and vpmaddwd adds exact pairs: rows are
+ * gathered as 16-bit x + x_offset, weights are widened as they are loaded, or once for many rows. A vector holds 4 channels
+ * by 2 half sums; halves are joined at the end. */
 #include "kernels/conv/vec_avx2.h"
 
 #include <string.h>
@@ -10,9 +11,10 @@
 enum {
     MR = 3,
     QUARTERS = 4,
-    KEPT = 2, /* rows whose elements stay in registers: with those of the third, a sum would have to go to memory */
-    WIDENED = 1024, /* k of weights that are widened once for all rows of a panel: 16 channels of them stay in a first-level cache */
-    WORTH = 4,     /* tiles that it takes to be worth that */
+    KEPT = 2,       /* rows whose elements stay in registers: with those of the third, a sum would have to go to memory */
+    WIDENED = 1024, /* k of weights that are widened once for all rows of a panel: 16 channels of them stay in a first-level
+                       cache */
+    WORTH = 4,      /* tiles that it takes to be worth that */
 };
 
 static bool in_place(const struct conv_args *a)
@@ -59,7 +61,8 @@ static void load_windows(const struct conv_args *a, const struct conv_windows *w
 {
     for (uint32_t k = 0; k < w->windows; k++)
         for (uint32_t i = 0; i < w->lines; i++)
-            load_run(a, (int16_t *)(w->dst + k * w->row_step) + (uint64_t)i * w->n, (const uint8_t *)w->src + k * w->window_step + i * w->line_step, w->n);
+            load_run(a, (int16_t *)(w->dst + k * w->row_step) + (uint64_t)i * w->n,
+                     (const uint8_t *)w->src + k * w->window_step + i * w->line_step, w->n);
 }
 
 static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
@@ -129,7 +132,8 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
                 xv[r] = four_of(x[r] + at);
 #pragma GCC unroll 8
             for (int q = 0; q < QUARTERS; q++) {
-                vi wv = wide ? _mm256_load_si256((const __m256i *)w + q) : _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w + q));
+                vi wv = wide ? _mm256_load_si256((const __m256i *)w + q)
+                             : _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w + q));
 #pragma GCC unroll 8
                 for (int r = 0; r < mr; r++)
                     acc[r][q] = vi_dot16(acc[r][q], r < KEPT ? xv[r] : four_of(x[r] + at), wv);
@@ -188,7 +192,16 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
     }
 }
 
-static const struct conv_engine engine = { .elem = 2, .apart = true, .rows = CONV_VECTOR_ROWS, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };
+static const struct conv_engine engine = { .elem = 2,
+                                           .apart = true,
+                                           .rows = CONV_VECTOR_ROWS,
+                                           .in_place = in_place,
+                                           .load = load_row,
+                                           .load_windows = load_windows,
+                                           .pad = pad_row,
+                                           .sum = sum_row,
+                                           .block = block_run,
+                                           .sum_weights = vec_sum_fours };
 
 kernel_fn conv_q8_avx2;
 

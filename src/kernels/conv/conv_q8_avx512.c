@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 8-bit products, AVX-512 VNNI: vpdpbusd multiplies unsigned by signed bytes, so rows are gathered as unsigned bytes (signed ones moved
- * up by 128) and the offset that is left over is folded into the channels. Sums are exact modulo 2^32. Up to 6 rows by 64 channels,
- * or for short sums two tiles in turn, of which one is ended while the other is multiplied. */
+/* 8-bit products, AVX-512 VNNI: vpdpbusd multiplies unsigned by signed bytes, so rows are gathered as unsigned bytes (signed
+ * ones moved up by 128) and the offset that is left over is folded into the channels. Sums are exact modulo 2^32. Up to 6
+ * rows by 64 channels, or for short sums two tiles in turn, of which one is ended while the other is multiplied. */
 #include "kernels/conv/vec_avx512.h"
 
 #include <string.h>
@@ -67,8 +67,9 @@ static int64_t sum_row(const struct conv_args *a, const void *row, uint32_t n)
     return (int64_t)(uint32_t)_mm512_reduce_add_epi32(sum) + (int64_t)all * left_over(a);
 }
 
-/* Rows and blocks of channels of a tile, whether x is signed where it lies, and whether the last block has 8 channels or fewer, which half a vector multiplies (half of the
- * time on processors that take 512 bits in two halves); constants where loops are compiled. */
+/* Rows and blocks of channels of a tile, whether x is signed where it lies, and whether the last block has 8 channels or
+ * fewer, which half a vector multiplies (half of the time on processors that take 512 bits in two halves); constants where
+ * loops are compiled. */
 struct shape {
     int mr, nr;
     bool flip, narrow;
@@ -96,7 +97,8 @@ static inline __attribute__((always_inline)) __m512i steps_of(const struct tile 
 }
 
 /* 16 channels, or those that are left of them. */
-static inline __attribute__((always_inline)) void store_block(const struct tile *t, const int nr, int at, char *to, __m128i v)
+static inline __attribute__((always_inline)) void store_block(const struct tile *t, const int nr, int at, char *to,
+                                                              __m128i v)
 {
     if (t->half && at % nr == nr - 1)
         _mm_storel_epi64((__m128i *)to, v);
@@ -104,8 +106,10 @@ static inline __attribute__((always_inline)) void store_block(const struct tile 
         _mm_storeu_si128((__m128i *)to, v);
 }
 
-/* Vectors i … i + 3 of the sums of rows `row`, … become bytes together: a row of 64 channels, two of 32, and so on. At the end the last one is repeated. */
-static inline __attribute__((always_inline)) void end_four(const struct tile *t, uint32_t row, const int mr, const int nr, const int i, __m512i acc[CONV_MR][NR])
+/* Vectors i … i + 3 of the sums of rows `row`, … become bytes together: a row of 64 channels, two of 32, and so on. At the
+ * end the last one is repeated. */
+static inline __attribute__((always_inline)) void end_four(const struct tile *t, uint32_t row, const int mr, const int nr,
+                                                           const int i, __m512i acc[CONV_MR][NR])
 {
     char *const out = (char *)t->end->out + t->end->c0;
     const uint64_t *to = t->p->out + row;
@@ -122,9 +126,9 @@ static inline __attribute__((always_inline)) void end_four(const struct tile *t,
         _mm256_storeu_si256((__m256i *)(out + to[i / 2]), _mm512_castsi512_si256(q));
         _mm256_storeu_si256((__m256i *)(out + to[i / 2 + 1]), _mm512_extracti64x4_epi64(q, 1));
     } else {
-#define STORE(j) \
-        if (i + (j) < mr * nr) \
-            store_block(t, nr, i + (j), out + to[(i + (j)) / nr] + (i + (j)) % nr * CONV_BLOCK, _mm512_extracti32x4_epi32(q, j))
+#define STORE(j)           \
+    if (i + (j) < mr * nr) \
+    store_block(t, nr, i + (j), out + to[(i + (j)) / nr] + (i + (j)) % nr * CONV_BLOCK, _mm512_extracti32x4_epi32(q, j))
         STORE(0);
         STORE(1);
         STORE(2);
@@ -133,7 +137,8 @@ static inline __attribute__((always_inline)) void end_four(const struct tile *t,
     }
 }
 
-static inline __attribute__((always_inline)) void end_all(const struct tile *t, uint32_t row, const struct shape s, __m512i acc[CONV_MR][NR])
+static inline __attribute__((always_inline)) void end_all(const struct tile *t, uint32_t row, const struct shape s,
+                                                          __m512i acc[CONV_MR][NR])
 {
 #pragma GCC unroll 8
     for (int i = 0; i < s.mr * s.nr; i += 4)
@@ -141,7 +146,8 @@ static inline __attribute__((always_inline)) void end_all(const struct tile *t, 
 }
 
 /* Where rows begin, and what their sums begin with. */
-static inline __attribute__((always_inline)) void begin_sums(const struct tile *t, uint32_t row, const int mr, const int nr, const uint8_t *x[CONV_MR], __m512i acc[CONV_MR][NR])
+static inline __attribute__((always_inline)) void begin_sums(const struct tile *t, uint32_t row, const int mr, const int nr,
+                                                             const uint8_t *x[CONV_MR], __m512i acc[CONV_MR][NR])
 {
 #pragma GCC unroll 8
     for (int r = 0; r < mr; r++) {
@@ -153,7 +159,8 @@ static inline __attribute__((always_inline)) void begin_sums(const struct tile *
 }
 
 /* Four k of all rows and channels of a tile; `w` has them for the first block, others are `bytes` further. */
-static inline __attribute__((always_inline)) void add_products(const uint8_t *const x[CONV_MR], uint64_t at, const uint8_t *w, uint64_t bytes, const struct shape s,
+static inline __attribute__((always_inline)) void add_products(const uint8_t *const x[CONV_MR], uint64_t at,
+                                                               const uint8_t *w, uint64_t bytes, const struct shape s,
                                                                __m512i acc[CONV_MR][NR])
 {
     __m512i wv[NR];
@@ -172,7 +179,8 @@ static inline __attribute__((always_inline)) void add_products(const uint8_t *co
 #pragma GCC unroll 8
         for (int v = 0; v < s.nr; v++)
             if (s.narrow && v == s.nr - 1)
-                acc[r][v] = _mm512_castsi256_si512(_mm256_dpbusd_epi32(_mm512_castsi512_si256(acc[r][v]), _mm512_castsi512_si256(xv), _mm512_castsi512_si256(wv[v])));
+                acc[r][v] = _mm512_castsi256_si512(_mm256_dpbusd_epi32(
+                    _mm512_castsi512_si256(acc[r][v]), _mm512_castsi512_si256(xv), _mm512_castsi512_si256(wv[v])));
             else
                 acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], xv, wv[v]);
     }
@@ -201,10 +209,11 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
             fixed_end_store(t->end, t->row + (uint32_t)r, (uint32_t)v * CONV_BLOCK, acc[r][v]);
 }
 
-/* ---- short sums ------------------------------------------------------------------------------------------------------------ */
+/* ---- short sums ------------------------------------------------------------------------------------------------------- */
 
 /* Sums of rows from t->row on; between their first steps those of the rows before them, if there are such, are ended. */
-static inline __attribute__((always_inline)) void short_sums(struct tile *t, const struct shape s, __m512i acc[CONV_MR][NR], __m512i (*last)[NR])
+static inline __attribute__((always_inline)) void short_sums(struct tile *t, const struct shape s, __m512i acc[CONV_MR][NR],
+                                                             __m512i (*last)[NR])
 {
     const uint8_t *x[CONV_MR], *w = t->c->w;
     const uint64_t bytes = conv_block_bytes(t->a), end = t->p->k_total;
@@ -244,25 +253,40 @@ static inline __attribute__((always_inline)) void short_run(struct tile *t, cons
     {                                                               \
         short_run(t, (struct shape){ mr, nr, flip, narrow });       \
     }
-#define SHORTS(narrow) SHORT(6, 1, 0, narrow) SHORT(6, 2, 0, narrow) SHORT(4, 3, 0, narrow) SHORT(3, 4, 0, narrow) SHORT(6, 1, 1, narrow) SHORT(6, 2, 1, narrow)
-#define SHORT_ROW(narrow) { short_1_0_##narrow, short_2_0_##narrow, short_3_0_##narrow, short_4_0_##narrow, short_1_1_##narrow, short_2_1_##narrow }
+#define SHORTS(narrow)     \
+    SHORT(6, 1, 0, narrow) \
+    SHORT(6, 2, 0, narrow) SHORT(4, 3, 0, narrow) SHORT(3, 4, 0, narrow) SHORT(6, 1, 1, narrow) SHORT(6, 2, 1, narrow)
+#define SHORT_ROW(narrow)                                                                                   \
+    {                                                                                                       \
+        short_1_0_##narrow, short_2_0_##narrow, short_3_0_##narrow, short_4_0_##narrow, short_1_1_##narrow, \
+            short_2_1_##narrow                                                                              \
+    }
 SHORTS(0)
 SHORTS(1)
 static void (*const shorts[2][NR + 2])(struct tile *) = { SHORT_ROW(0), SHORT_ROW(1) };
 
-/* ---- blocks ---------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ----------------------------------------------------------------------------------------------------------- */
 
 #define TILE(mr, nr, flip, narrow)                                          \
     static void tile_##mr##_##nr##_##flip##_##narrow(const struct tile *t)  \
     {                                                                       \
         tile_run(t, (struct shape){ mr, nr, flip, narrow });                \
     }
-#define TILES(nr, flip, narrow) TILE(1, nr, flip, narrow) TILE(2, nr, flip, narrow) TILE(4, nr, flip, narrow) TILE(6, nr, flip, narrow)
-#define ALL_TILES(narrow) TILES(1, 0, narrow) TILES(2, 0, narrow) TILES(3, 0, narrow) TILES(4, 0, narrow) TILES(1, 1, narrow) TILES(2, 1, narrow)
+#define TILES(nr, flip, narrow) \
+    TILE(1, nr, flip, narrow) TILE(2, nr, flip, narrow) TILE(4, nr, flip, narrow) TILE(6, nr, flip, narrow)
+#define ALL_TILES(narrow) \
+    TILES(1, 0, narrow) TILES(2, 0, narrow) TILES(3, 0, narrow) TILES(4, 0, narrow) TILES(1, 1, narrow) TILES(2, 1, narrow)
 ALL_TILES(0)
 ALL_TILES(1)
-#define ROW(nr, flip, narrow) { tile_1_##nr##_##flip##_##narrow, tile_2_##nr##_##flip##_##narrow, tile_4_##nr##_##flip##_##narrow, tile_6_##nr##_##flip##_##narrow }
-#define TABLE(narrow) { ROW(1, 0, narrow), ROW(2, 0, narrow), ROW(3, 0, narrow), ROW(4, 0, narrow), ROW(1, 1, narrow), ROW(2, 1, narrow) }
+#define ROW(nr, flip, narrow)                                                                              \
+    {                                                                                                      \
+        tile_1_##nr##_##flip##_##narrow, tile_2_##nr##_##flip##_##narrow, tile_4_##nr##_##flip##_##narrow, \
+            tile_6_##nr##_##flip##_##narrow                                                                \
+    }
+#define TABLE(narrow)                                                                                                    \
+    {                                                                                                                    \
+        ROW(1, 0, narrow), ROW(2, 0, narrow), ROW(3, 0, narrow), ROW(4, 0, narrow), ROW(1, 1, narrow), ROW(2, 1, narrow) \
+    }
 static void (*const tiles[2][NR + 2][4])(const struct tile *) = { TABLE(0), TABLE(1) };
 static const uint32_t tile_rows[4] = { 1, 2, 4, CONV_MR };
 
@@ -284,7 +308,16 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
             tiles[narrow][which][m](&t);
 }
 
-static const struct conv_engine engine = { .elem = 1, .apart = true, .rows = PANEL, .in_place = in_place, .load = load_row, .load_windows = load_windows, .pad = pad_row, .sum = sum_row, .block = block_run, .sum_weights = vec_sum_fours };
+static const struct conv_engine engine = { .elem = 1,
+                                           .apart = true,
+                                           .rows = PANEL,
+                                           .in_place = in_place,
+                                           .load = load_row,
+                                           .load_windows = load_windows,
+                                           .pad = pad_row,
+                                           .sum = sum_row,
+                                           .block = block_run,
+                                           .sum_weights = vec_sum_fours };
 
 kernel_fn conv_q8_avx512;
 

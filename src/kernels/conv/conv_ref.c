@@ -115,7 +115,8 @@ static int64_t dot_run(const struct conv_args *a, const int32_t *x, const void *
 }
 
 /* One row, channel `at` of the chunk: runs in ascending order, each with its multiplier. */
-static float sum_runs(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, uint32_t row, uint32_t at)
+static float sum_runs(const struct conv_args *a, const struct conv_panel *p, const struct conv_chunk *c, uint32_t row,
+                      uint32_t at)
 {
     const char *block = (const char *)c->w + at / CONV_BLOCK * conv_block_bytes(a);
     const int32_t *x = p->x[row];
@@ -192,9 +193,26 @@ static void block_float(const struct conv_args *a, struct conv_panel *p, const s
 
 /* ---- entries ---------------------------------------------------------------------------------------------------- */
 
-static const struct conv_engine fixed_engine = { .elem = 4, .rows = CONV_VECTOR_ROWS, .in_place = never_in_place, .load = load_fixed, .pad = pad_zero, .sum = sum_fixed, .block = block_fixed };
-static const struct conv_engine runs_engine = { .elem = 4, .rows = CONV_VECTOR_ROWS, .in_place = never_in_place, .load = load_fixed, .pad = pad_zero, .sum = sum_fixed, .block = block_runs };
-static const struct conv_engine float_engine = { .elem = 4, .rows = CONV_VECTOR_ROWS, .in_place = never_in_place, .load = load_float, .pad = pad_zero, .block = block_float };
+static const struct conv_engine fixed_engine = { .elem = 4,
+                                                 .rows = CONV_VECTOR_ROWS,
+                                                 .in_place = never_in_place,
+                                                 .load = load_fixed,
+                                                 .pad = pad_zero,
+                                                 .sum = sum_fixed,
+                                                 .block = block_fixed };
+static const struct conv_engine runs_engine = { .elem = 4,
+                                                .rows = CONV_VECTOR_ROWS,
+                                                .in_place = never_in_place,
+                                                .load = load_fixed,
+                                                .pad = pad_zero,
+                                                .sum = sum_fixed,
+                                                .block = block_runs };
+static const struct conv_engine float_engine = { .elem = 4,
+                                                 .rows = CONV_VECTOR_ROWS,
+                                                 .in_place = never_in_place,
+                                                 .load = load_float,
+                                                 .pad = pad_zero,
+                                                 .block = block_float };
 
 #define ENTRY(name, engine)                                           \
     kernel_fn name;                                                   \

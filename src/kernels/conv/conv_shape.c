@@ -25,7 +25,8 @@ static bool axis_padded(const struct conv_axis *v)
     return v->pad > 0 || (uint64_t)(v->out - 1) * v->stride + (uint64_t)(v->kernel - 1) * v->dilation >= v->in;
 }
 
-/* Block scales differ along k, which the depthwise kernels do not know: such weights take the general way, a slice per channel. */
+/* Block scales differ along k, which the depthwise kernels do not know: such weights take the general way, a slice per
+ * channel. */
 static bool has_blocks(const struct op_call *c)
 {
     const struct tensor_desc *w = c->in[1];
@@ -152,7 +153,7 @@ enum status conv_shape(const struct op_call *c, struct conv_args *a)
     a->w_enc.dim_in = dim_in;
     uint64_t rows = a->kind == CONV_MATRIX ? a->rows : (uint64_t)a->batch * a->z.out * a->y.out * a->x.out;
     RETURN_IF(rows * a->slices > INT32_MAX || desc_count(w) > INT32_MAX, ST_NOT_SUPPORTED,
-              "%s \"%s\": %llu output positions and %llu weights; at most %d of each are supported", c->op->name, c->node ? c->node : "",
-              (unsigned long long)rows, (unsigned long long)desc_count(w), INT32_MAX);
+              "%s \"%s\": %llu output positions and %llu weights; at most %d of each are supported", c->op->name,
+              c->node ? c->node : "", (unsigned long long)rows, (unsigned long long)desc_count(w), INT32_MAX);
     return ST_OK;
 }

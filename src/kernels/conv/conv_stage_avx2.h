@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage of AVX2 (conv_stage_walk.h): 16 channels of a pixel as 16-bit x + offset, so that real zero is 0. Include vec_avx2.h first. */
+/* The stage of AVX2 (conv_stage_walk.h): 16 channels of a pixel as 16-bit x + offset, so that real zero is 0. Include
+ * vec_avx2.h first. */
 #ifndef KERNELS_CONV_CONV_STAGE_AVX2_H
 #define KERNELS_CONV_CONV_STAGE_AVX2_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage of AVX-512 (conv_stage_walk.h): 64 channels of a pixel as unsigned bytes, signed ones moved up by 128. Include vec_avx512.h first. */
+/* The stage of AVX-512 (conv_stage_walk.h): 64 channels of a pixel as unsigned bytes, signed ones moved up by 128. Include
+ * vec_avx512.h first. */
 #ifndef KERNELS_CONV_CONV_STAGE_AVX512_H
 #define KERNELS_CONV_CONV_STAGE_AVX512_H
 
@@ -36,7 +37,8 @@ static inline void stage_pixels(const struct stage_form *f, uint8_t *to, const u
     const uint8_t *const end = to + (uint64_t)n * stage_pixel_bytes(f);
     if (f->per == 2)
         for (; to < end; to += 32, from += step)
-            _mm256_storeu_si256((__m256i *)to, _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)from), _mm512_castsi512_si256(flip)));
+            _mm256_storeu_si256((__m256i *)to,
+                                _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)from), _mm512_castsi512_si256(flip)));
     else
         for (; to < end; to += STAGE_CHANNELS, from += step)
             _mm512_storeu_si512(to, _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, from), flip));

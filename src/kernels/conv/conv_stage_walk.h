@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stage for convolutions of bytes that keep channels apart: some channels of the input lines that an output line needs, copied side by side with real zero
- * around the image. So every pixel has all taps, and a line that several output lines need is copied once.
+/* A stage for convolutions of bytes that keep channels apart: some channels of the input lines that an output line needs,
+ * copied side by side with real zero around the image. So every pixel has all taps, and a line that several output lines
+ * need is copied once.
  *
- * A tile is cut into strips of columns that find room on the stage; all lines of a tile are done for one strip before the next.
+ * A tile is cut into strips of columns that find room on the stage; all lines of a tile are done for one strip before the
+ * next.
  *
- * conv_stage_<isa>.h includes this. It says before how pixels are staged: struct stage_form, stage_pixel_bytes, stage_zeros, stage_pixels. */
+ * conv_stage_<isa>.h includes this. It says before how pixels are staged: struct stage_form, stage_pixel_bytes, stage_zeros,
+ * stage_pixels. */
 #ifndef KERNELS_CONV_CONV_STAGE_WALK_H
 #define KERNELS_CONV_CONV_STAGE_WALK_H
 
@@ -16,12 +19,14 @@ struct stage {
     const struct conv_args *a;
     struct stage_form form;
     uint32_t c0;                    /* first input channel */
-    /* The strip: every out_step-th output pixel from ox on, n of them; every in_step-th input pixel from x on, n_in of them. */
+    /* The strip: every out_step-th output pixel from ox on, n of them; every in_step-th input pixel from x on, n_in of them.
+     */
     uint32_t ox, out_step, n;
     int64_t x;
     uint32_t in_step, n_in;
     int64_t staged[STAGE_LINES];    /* which input lines are there */
-    uint8_t bytes[STAGE_BYTES + STAGE_CHANNELS] __attribute__((aligned(64))); /* the last pixel may be read with its channels behind it */
+    uint8_t bytes[STAGE_BYTES + STAGE_CHANNELS]
+        __attribute__((aligned(64))); /* the last pixel may be read with its channels behind it */
 };
 
 /* An output line of a strip: the staged input line of every kernel line; pixels are `column` bytes apart. */
@@ -36,14 +41,16 @@ typedef void stage_fn(void *ctx, const struct stage *s, const struct stage_line 
 static void stage_input(const struct stage *s, const uint8_t *image, int64_t y, uint8_t *to)
 {
     const struct conv_args *a = s->a;
-    const int64_t step = s->in_step, first = s->x < 0 ? (-s->x + step - 1) / step : 0, last = s->x >= a->x.in ? 0 : (a->x.in - s->x + step - 1) / step;
+    const int64_t step = s->in_step, first = s->x < 0 ? (-s->x + step - 1) / step : 0,
+                  last = s->x >= a->x.in ? 0 : (a->x.in - s->x + step - 1) / step;
     uint32_t end = last < s->n_in ? (uint32_t)last : s->n_in, begin = first < end ? (uint32_t)first : end;
     if (y < 0 || y >= a->y.in)
         begin = end = 0;
     stage_zeros(&s->form, to, begin);
     if (begin < end)
-        stage_pixels(&s->form, to + (uint64_t)begin * stage_pixel_bytes(&s->form), image + (uint64_t)((y * a->x.in + s->x + begin * step) * a->ci) + s->c0,
-                     (uint64_t)step * a->ci, end - begin);
+        stage_pixels(&s->form, to + (uint64_t)begin * stage_pixel_bytes(&s->form),
+                     image + (uint64_t)((y * a->x.in + s->x + begin * step) * a->ci) + s->c0, (uint64_t)step * a->ci,
+                     end - begin);
     stage_zeros(&s->form, to + (uint64_t)end * stage_pixel_bytes(&s->form), s->n_in - end);
 }
 
@@ -81,11 +88,13 @@ static void stage_strip(struct stage *s, const void *input, struct range lines, 
     }
 }
 
-/* Calls fn for every strip and output line. With dilation, every so manieth pixel is one convolution without; with a stride, too, pixels are single. */
+/* Calls fn for every strip and output line. With dilation, every so manieth pixel is one convolution without; with a stride,
+ * too, pixels are single. */
 static void stage_run(struct stage *s, const void *input, struct range lines, stage_fn *fn, void *ctx)
 {
     const struct conv_args *a = s->a;
-    const uint32_t stride = a->x.stride, dilation = a->x.dilation, room = STAGE_BYTES / stage_pixel_bytes(&s->form) / a->y.kernel;
+    const uint32_t stride = a->x.stride, dilation = a->x.dilation,
+                   room = STAGE_BYTES / stage_pixel_bytes(&s->form) / a->y.kernel;
     const bool single = stride > 1 && dilation > 1;
     const uint32_t phases = single ? a->x.out : dilation < a->x.out ? dilation : a->x.out;
     const uint32_t most = single || room < a->x.kernel + stride ? 1 : (room - a->x.kernel) / stride + 1;

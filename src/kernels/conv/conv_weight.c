@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodings of weights: which integers are stored for them, and what a step of a stored integer is worth (docs/numerics.md section 3).
+/* Encodings of weights: which integers are stored for them, and what a step of a stored integer is worth (docs/numerics.md
+ * section 3).
  *
  *     per tensor, per axis     q + shift: the offset, as much of it as fits the element
  *     per axis with offsets    q + offset of the channel
@@ -77,10 +78,13 @@ static enum status refuse_vector(const struct op_call *c, const struct quant *q)
 {
     const char *node = c->node ? c->node : "";
     RETURN_IF(q->kind == Q_VECTOR, ST_NOT_SUPPORTED,
-              "%s \"%s\": weights have a vector (code book) encoding; what its indices mean is not public, so no kernel takes them; use "
-              "scales per tensor, per axis, per block or blockwise expansion", c->op->name, node);
+              "%s \"%s\": weights have a vector (code book) encoding; what its indices mean is not public, so no kernel "
+              "takes them; use "
+              "scales per tensor, per axis, per block or blockwise expansion",
+              c->op->name, node);
     RETURN_IF(q->kind == Q_NONE || q->kind >= QUANT_KIND_COUNT || q->mapping > 2, ST_NOT_SUPPORTED,
-              "%s \"%s\": weights have an encoding of kind %u with mapping %u; a scale per tensor, axis or block and mapping 0, 1 or 2 are expected",
+              "%s \"%s\": weights have an encoding of kind %u with mapping %u; a scale per tensor, axis or block and "
+              "mapping 0, 1 or 2 are expected",
               c->op->name, node, q->kind, q->mapping);
     return ST_OK;
 }
@@ -112,9 +116,10 @@ static void describe_runs(struct conv_args *a)
 enum status conv_weight_describe(const struct op_call *c, struct conv_args *a)
 {
     TRY(refuse_vector(c, &a->w_enc.q));
-    RETURN_IF(a->w_enc.q.kind == Q_EXPANSION && a->w_enc.dims[a->w_enc.dim_in] % a->w_enc.q.blocks_per_axis, ST_NOT_SUPPORTED,
-              "%s \"%s\": weights have %u blocks per output channel; a divisor of the %u input channels is expected", c->op->name,
-              c->node ? c->node : "", a->w_enc.q.blocks_per_axis, a->w_enc.dims[a->w_enc.dim_in]);
+    RETURN_IF(a->w_enc.q.kind == Q_EXPANSION && a->w_enc.dims[a->w_enc.dim_in] % a->w_enc.q.blocks_per_axis,
+              ST_NOT_SUPPORTED,
+              "%s \"%s\": weights have %u blocks per output channel; a divisor of the %u input channels is expected",
+              c->op->name, c->node ? c->node : "", a->w_enc.q.blocks_per_axis, a->w_enc.dims[a->w_enc.dim_in]);
     if (a->dequantized) {
         a->effective = true;
         return ST_OK;

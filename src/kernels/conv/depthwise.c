@@ -65,9 +65,12 @@ static void make_constants(const struct conv_args *a, const struct kernel_call *
 void depthwise_run(const struct kernel_call *call, struct range tile, dw_fn *fn)
 {
     const struct conv_args *a = call->args;
-    struct dw_run r = { .a = a, .x_pixel = (uint64_t)a->x.stride * a->ci,
-                        .x_plane = (uint64_t)a->z.dilation * a->y.in * a->x.in * a->ci, .x_line = (uint64_t)a->y.dilation * a->x.in * a->ci,
-                        .x_tap = (uint64_t)a->x.dilation * a->ci, .out = call->data[a->n_in] };
+    struct dw_run r = { .a = a,
+                        .x_pixel = (uint64_t)a->x.stride * a->ci,
+                        .x_plane = (uint64_t)a->z.dilation * a->y.in * a->x.in * a->ci,
+                        .x_line = (uint64_t)a->y.dilation * a->x.in * a->ci,
+                        .x_tap = (uint64_t)a->x.dilation * a->ci,
+                        .out = call->data[a->n_in] };
     if (a->packed) {
         r.w = a->packed;
         r.m = conv_m(a->head);
@@ -97,8 +100,11 @@ bool depthwise_accept_lines(const void *args)
 {
     const struct conv_args *a = args;
     const bool flat = a->z.in == 1 && a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
-    const bool own = a->multiplier == 1 && a->packed && (a->cls == CONV_Q16 ? dtype_bits(a->x_type) == 16 : a->x_type == (a->wsize == 4 ? DT_F32 : DT_F16));
-    const bool size = (a->x.kernel == 3 || a->x.kernel == 5 || a->x.kernel == DEPTHWISE_TAPS) && a->y.kernel <= DEPTHWISE_TAPS && a->x.stride <= 2 && a->x.dilation == 1;
-    const bool fixed = a->cls != CONV_Q16 || (a->packed && a->narrow && a->head->plain && a->w_offset >= -1024 && a->w_offset <= 1024);
+    const bool own = a->multiplier == 1 && a->packed &&
+                     (a->cls == CONV_Q16 ? dtype_bits(a->x_type) == 16 : a->x_type == (a->wsize == 4 ? DT_F32 : DT_F16));
+    const bool size = (a->x.kernel == 3 || a->x.kernel == 5 || a->x.kernel == DEPTHWISE_TAPS) &&
+                      a->y.kernel <= DEPTHWISE_TAPS && a->x.stride <= 2 && a->x.dilation == 1;
+    const bool fixed =
+        a->cls != CONV_Q16 || (a->packed && a->narrow && a->head->plain && a->w_offset >= -1024 && a->w_offset <= 1024);
     return flat && size && own && fixed;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The walk of depthwise convolutions: one output line at a time, columns in runs that use the same taps. Private to conv/.
  *
- * Taps outside the input are skipped for all types, which is the same as real zero. (Faster kernels for usual sizes have walks of their own: depthwise_quads_avx512.c, depthwise_lines_body.h.) */
+ * Taps outside the input are skipped for all types, which is the same as real zero. (Faster kernels for usual sizes have
+ * walks of their own: depthwise_quads_avx512.c, depthwise_lines_body.h.) */
 #ifndef KERNELS_CONV_DEPTHWISE_H
 #define KERNELS_CONV_DEPTHWISE_H
 
@@ -15,7 +16,8 @@ struct dw_run {
     const int64_t *b;
     bool plain;
     const void *x;                 /* first tap of the first pixel, channel 0 */
-    uint64_t x_pixel, x_plane, x_line, x_tap; /* element steps: next output pixel, next kernel plane, next line of it, next tap of that */
+    uint64_t x_pixel, x_plane, x_line,
+        x_tap; /* element steps: next output pixel, next kernel plane, next line of it, next tap of that */
     uint32_t tap, planes, lines, taps;     /* first tap; kernel planes, lines of a plane and taps of a line in use */
     void *out;
     uint64_t out_at;               /* element of the first pixel, channel 0 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Depthwise runs with vectors of any length; include vec_<isa>.h first. A vector holds neighbouring channels, four output pixels share each
- * weight that is loaded. Fixed point sums in 32 bits: these variants are chosen only where that is exact. Where an input channel has several
- * outputs, a vector of input channels is loaded and its lanes are repeated. */
+/* Depthwise runs with vectors of any length; include vec_<isa>.h first. A vector holds neighbouring channels, four output
+ * pixels share each weight that is loaded. Fixed point sums in 32 bits: these variants are chosen only where that is exact.
+ * Where an input channel has several outputs, a vector of input channels is loaded and its lanes are repeated. */
 #include <string.h>
 
 #include "kernels/conv/conv_fixed_end.h"
@@ -100,7 +100,8 @@ static inline void fixed_pixel_end(const struct dw_run *r, const struct dw_lanes
 {
     const struct fixed_end *e = &l->e;
     if (r->plain) {
-        vi_store_n((char *)r->out + to * e->bytes, vi_requant(vi_add(acc, l->b), l->m, e->lo, e->hi, e->offset), l->n, e->bytes);
+        vi_store_n((char *)r->out + to * e->bytes, vi_requant(vi_add(acc, l->b), l->m, e->lo, e->hi, e->offset), l->n,
+                   e->bytes);
         return;
     }
     int32_t t[VEC_LANES];
@@ -131,8 +132,8 @@ static inline __attribute__((always_inline)) vi fixed_mac(bool small, vi acc, vi
 }
 
 /* Pixels i … i + p of the run. n: input channels to load. */
-static inline __attribute__((always_inline)) void fixed_pixels(const struct dw_run *r, const struct dw_lanes *l, struct dw_form f, uint32_t i,
-                                                               const int p, uint32_t n)
+static inline __attribute__((always_inline)) void fixed_pixels(const struct dw_run *r, const struct dw_lanes *l,
+                                                               struct dw_form f, uint32_t i, const int p, uint32_t n)
 {
     const struct conv_args *a = r->a;
     const bool small = f.wide || f.x == DT_UQ8 || f.x == DT_SQ8;
@@ -142,7 +143,8 @@ static inline __attribute__((always_inline)) void fixed_pixels(const struct dw_r
         acc[j] = part[j] = vi_zero();
     for (struct dw_taps t = dw_first(r, i * r->x_pixel + l->x0, l->c0); dw_line(r, &t);)
         for (uint32_t tap = 0; tap < r->taps; tap++, t.x += r->x_tap, t.w += a->npad) {
-            vi wv = f.wide ? vi_from_s16((const int16_t *)r->w + t.w, VEC_LANES) : vi_add(vi_from_s8((const int8_t *)r->w + t.w, VEC_LANES), wo);
+            vi wv = f.wide ? vi_from_s16((const int16_t *)r->w + t.w, VEC_LANES)
+                           : vi_add(vi_from_s8((const int8_t *)r->w + t.w, VEC_LANES), wo);
             if (small)
                 wv = vi_and(wv, low);
 #pragma GCC unroll 4
@@ -166,7 +168,8 @@ static inline __attribute__((always_inline)) void fixed_pixels(const struct dw_r
 }
 
 /* n is a constant where vectors are full, so that loads need no masks. */
-static inline __attribute__((always_inline)) void fixed_column(const struct dw_run *r, const struct dw_lanes *l, struct dw_form f, uint32_t n)
+static inline __attribute__((always_inline)) void fixed_column(const struct dw_run *r, const struct dw_lanes *l,
+                                                               struct dw_form f, uint32_t n)
 {
     uint32_t i = 0;
     for (; i + DW_PIXELS <= r->n; i += DW_PIXELS)
@@ -194,8 +197,8 @@ struct dw_size {
     uint32_t load, store, taps;
 };
 
-static inline __attribute__((always_inline)) void float_pixels(const struct dw_run *r, const struct dw_lanes *l, struct dw_form f, uint32_t i,
-                                                               const int p, struct dw_size s)
+static inline __attribute__((always_inline)) void float_pixels(const struct dw_run *r, const struct dw_lanes *l,
+                                                               struct dw_form f, uint32_t i, const int p, struct dw_size s)
 {
     const struct conv_args *a = r->a;
     const uint64_t x_pixel = r->x_pixel, x_tap = r->x_tap, npad = a->npad;
@@ -225,7 +228,8 @@ static inline __attribute__((always_inline)) void float_pixels(const struct dw_r
     }
 }
 
-static inline __attribute__((always_inline)) void float_column(const struct dw_run *r, const struct dw_lanes *l, struct dw_form f, struct dw_size s)
+static inline __attribute__((always_inline)) void float_column(const struct dw_run *r, const struct dw_lanes *l,
+                                                               struct dw_form f, struct dw_size s)
 {
     uint32_t i = 0;
     for (; i + DW_PIXELS <= r->n; i += DW_PIXELS)

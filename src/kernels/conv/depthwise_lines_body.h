@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Depthwise convolution of f32, f16 and 16-bit activations with vectors of any length; include vec_<isa>.h first.
  *
- * A vector holds neighbouring channels. Four output pixels are computed at a time, column by column of the input, so that a column is loaded once for all the
- * pixels and taps that meet it; the weights of a vector of channels are prepared once for many lines. Sums are in the order of docs/numerics.md: lines of the kernel,
- * then taps. Pixels at the left and right border, which lack taps, are computed one by one.
+ * A vector holds neighbouring channels. Four output pixels are computed at a time, column by column of the input, so that a
+ * column is loaded once for all the pixels and taps that meet it; the weights of a vector of channels are prepared once for
+ * many lines. Sums are in the order of docs/numerics.md: lines of the kernel, then taps. Pixels at the left and right
+ * border, which lack taps, are computed one by one.
  *
- * 16-bit x is multiplied as signed numbers, unsigned ones moved down by 32768, as half a pair product: the upper half of every weight is zero. What that leaves out of
- * a sum is the sum of its weights times a constant. */
+ * 16-bit x is multiplied as signed numbers, unsigned ones moved down by 32768, as half a pair product: the upper half of
+ * every weight is zero. What that leaves out of a sum is the sum of its weights times a constant. */
 #include "kernels/conv/conv_fixed_end.h"
 #include "kernels/conv/depthwise.h"
 
@@ -72,8 +73,9 @@ static inline __attribute__((always_inline)) void dl_end(const struct dl_lanes *
 }
 
 /* Four pixels, or one, that have all taps. x: the first column of the first pixel. */
-static inline __attribute__((always_inline)) void dl_pixels(const struct dl_lanes *l, const struct dl_line *line, struct dl_form f, const vi *w, const char *x,
-                                                            uint64_t to, const uint32_t p)
+static inline __attribute__((always_inline)) void dl_pixels(const struct dl_lanes *l, const struct dl_line *line,
+                                                            struct dl_form f, const vi *w, const char *x, uint64_t to,
+                                                            const uint32_t p)
 {
     const uint32_t lines = f.lines ? f.lines : line->lines, columns = (p - 1) * f.stride + f.taps;
     const uint64_t co = l->a->co;
@@ -100,8 +102,9 @@ static inline __attribute__((always_inline)) void dl_pixels(const struct dl_lane
 }
 
 /* A pixel with some taps of each line; x: what the first of them meets. */
-static inline __attribute__((always_inline)) void dl_border(const struct dl_lanes *l, const struct dl_line *line, struct dl_form f, const vi *w, const char *x,
-                                                            uint64_t to, const struct range taps)
+static inline __attribute__((always_inline)) void dl_border(const struct dl_lanes *l, const struct dl_line *line,
+                                                            struct dl_form f, const vi *w, const char *x, uint64_t to,
+                                                            const struct range taps)
 {
     const uint32_t lines = f.lines ? f.lines : line->lines;
     vi acc = vi_zero(), sum = vi_zero();
@@ -119,11 +122,17 @@ static inline __attribute__((always_inline)) void dl_border(const struct dl_lane
 }
 
 /* The usual borders lack one tap of three: their loops are compiled with that. */
-static inline __attribute__((always_inline)) void dl_border_at(const struct dl_lanes *l, const struct dl_line *line, struct dl_form f, const vi *w, uint32_t ox)
+static inline __attribute__((always_inline)) void dl_border_at(const struct dl_lanes *l, const struct dl_line *line,
+                                                               struct dl_form f, const vi *w, uint32_t ox)
 {
     const struct conv_axis *v = &l->a->x;
     const int64_t from = (int64_t)ox * f.stride - v->pad, left = v->in - from;
-    const uint32_t t0 = from >= 0 ? 0 : -from < f.taps ? (uint32_t)-from : f.taps, t1 = left >= f.taps ? f.taps : left > t0 ? (uint32_t)left : t0;
+    const uint32_t t0 = from >= 0        ? 0
+                        : -from < f.taps ? (uint32_t)-from
+                                         : f.taps,
+                   t1 = left >= f.taps ? f.taps
+                        : left > t0    ? (uint32_t)left
+                                       : t0;
     const int64_t at = t1 > t0 ? from + t0 : 0;
     const char *x = line->x + (uint64_t)at * line->x_pixel;
     const uint64_t to = line->out + (uint64_t)ox * l->a->co;
@@ -136,7 +145,8 @@ static inline __attribute__((always_inline)) void dl_border_at(const struct dl_l
 }
 
 /* Output pixels [begin, end) of a line have all taps. */
-static inline __attribute__((always_inline)) void dl_line_run(const struct dl_lanes *l, const struct dl_line *line, struct dl_form f, struct range inner)
+static inline __attribute__((always_inline)) void dl_line_run(const struct dl_lanes *l, const struct dl_line *line,
+                                                              struct dl_form f, struct range inner)
 {
     const uint32_t taps = f.lines * f.taps, out = l->a->x.out;
     const uint64_t co = l->a->co, step = f.stride * line->x_pixel;
@@ -160,18 +170,28 @@ static inline __attribute__((always_inline)) void dl_line_run(const struct dl_la
 
 typedef void dl_fn(const struct dl_lanes *l, const struct dl_line *line, struct range inner);
 
-#define DL_FN(type, taps, stride, lines, full)                                                                                       \
-    static void dl_##type##_##taps##_##stride##_##lines##_##full(const struct dl_lanes *l, const struct dl_line *line, struct range inner) \
-    {                                                                                                                                \
-        dl_line_run(l, line, (struct dl_form){ DT_##type, taps, stride, lines, full }, inner);                                       \
+#define DL_FN(type, taps, stride, lines, full)                                                                         \
+    static void dl_##type##_##taps##_##stride##_##lines##_##full(const struct dl_lanes *l, const struct dl_line *line, \
+                                                                 struct range inner)                                   \
+    {                                                                                                                  \
+        dl_line_run(l, line, (struct dl_form){ DT_##type, taps, stride, lines, full }, inner);                         \
     }
-#define DL_SIZES(type, stride) \
-    DL_FN(type, 3, stride, 3, 1) DL_FN(type, 3, stride, 2, 1) DL_FN(type, 3, stride, 0, 0)                                       \
-    DL_FN(type, 5, stride, 0, 1) DL_FN(type, 5, stride, 0, 0) DL_FN(type, 7, stride, 0, 1) DL_FN(type, 7, stride, 0, 0)
-#define DL_ROW(type, taps, stride, lines, fewer) \
-    { dl_##type##_##taps##_##stride##_0_0, dl_##type##_##taps##_##stride##_##fewer##_1, dl_##type##_##taps##_##stride##_##lines##_1 }
-#define DL_TABLE(type) \
-    { { DL_ROW(type, 3, 1, 3, 2), DL_ROW(type, 5, 1, 0, 0), DL_ROW(type, 7, 1, 0, 0) }, { DL_ROW(type, 3, 2, 3, 2), DL_ROW(type, 5, 2, 0, 0), DL_ROW(type, 7, 2, 0, 0) } }
+#define DL_SIZES(type, stride)                                                                                          \
+    DL_FN(type, 3, stride, 3, 1)                                                                                        \
+    DL_FN(type, 3, stride, 2, 1) DL_FN(type, 3, stride, 0, 0) DL_FN(type, 5, stride, 0, 1) DL_FN(type, 5, stride, 0, 0) \
+        DL_FN(type, 7, stride, 0, 1) DL_FN(type, 7, stride, 0, 0)
+#define DL_ROW(type, taps, stride, lines, fewer)                                          \
+    {                                                                                     \
+        dl_##type##_##taps##_##stride##_0_0, dl_##type##_##taps##_##stride##_##fewer##_1, \
+            dl_##type##_##taps##_##stride##_##lines##_1                                   \
+    }
+#define DL_TABLE(type)                                                                    \
+    {                                                                                     \
+        { DL_ROW(type, 3, 1, 3, 2), DL_ROW(type, 5, 1, 0, 0), DL_ROW(type, 7, 1, 0, 0) }, \
+        {                                                                                 \
+            DL_ROW(type, 3, 2, 3, 2), DL_ROW(type, 5, 2, 0, 0), DL_ROW(type, 7, 2, 0, 0)  \
+        }                                                                                 \
+    }
 
 DL_SIZES(F32, 1)
 DL_SIZES(F32, 2)
@@ -181,11 +201,12 @@ DL_SIZES(UQ16, 1)
 DL_SIZES(UQ16, 2)
 DL_SIZES(SQ16, 1)
 DL_SIZES(SQ16, 2)
-/* By stride, by taps of a line: channels that do not fill a vector, two lines, three lines. Those of more than three taps take any number of lines. */
-static dl_fn *const dl_f32[2][3][3] = DL_TABLE(F32), *const dl_f16[2][3][3] = DL_TABLE(F16), *const dl_uq16[2][3][3] = DL_TABLE(UQ16),
-             *const dl_sq16[2][3][3] = DL_TABLE(SQ16);
+/* By stride, by taps of a line: channels that do not fill a vector, two lines, three lines. Those of more than three taps
+ * take any number of lines. */
+static dl_fn *const dl_f32[2][3][3] = DL_TABLE(F32), *const dl_f16[2][3][3] = DL_TABLE(F16),
+                    *const dl_uq16[2][3][3] = DL_TABLE(UQ16), *const dl_sq16[2][3][3] = DL_TABLE(SQ16);
 
-/* ---- vectors of channels ------------------------------------------------------------------------------------------------------ */
+/* ---- vectors of channels ---------------------------------------------------------------------------------------------- */
 
 static void dl_lanes_at(struct dl_lanes *l, uint32_t c0)
 {
@@ -200,7 +221,8 @@ static void dl_lanes_at(struct dl_lanes *l, uint32_t c0)
         else if (a->cls == CONV_F16)
             l->w[t] = (vi)vf_load_half((const uint16_t *)a->packed + at);
         else
-            l->w[t] = vi_and(vi_add(vi_from_s8((const int8_t *)a->packed + at, VEC_LANES), vi_set1(a->w_offset)), vi_set1(0xffff));
+            l->w[t] =
+                vi_and(vi_add(vi_from_s8((const int8_t *)a->packed + at, VEC_LANES), vi_set1(a->w_offset)), vi_set1(0xffff));
     }
     if (a->cls != CONV_Q16)
         return;
@@ -264,6 +286,7 @@ static void dl_run(const struct kernel_call *call, struct range tile, dl_fn *con
     for (uint32_t at = tile.begin; at < tile.end; at += step)
         for (uint32_t c0 = 0; c0 < a->co; c0 += VEC_LANES) {
             dl_lanes_at(&l, c0);
-            dl_lines(&l, call->data[0], (struct range){ at, tile.end - at < step ? tile.end : at + step }, table[a->x.stride - 1][a->x.kernel / 2 - 1], inner);
+            dl_lines(&l, call->data[0], (struct range){ at, tile.end - at < step ? tile.end : at + step },
+                     table[a->x.stride - 1][a->x.kernel / 2 - 1], inner);
         }
 }

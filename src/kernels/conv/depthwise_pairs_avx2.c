@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 8-bit depthwise convolution, AVX2: vpmaddwd adds two products of one channel, so two kernel lines are multiplied at a time.
+/* 8-bit depthwise convolution, AVX2: vpmaddwd adds two products of one channel, so two kernel lines are multiplied at a
+ * time.
  *
- * The 16-bit elements of two staged lines at one column, 16 channels of each, are interleaved until every pair belongs to one channel; weights likewise.
- * Interleaving leaves channels 0 … 3 and 8 … 11 in one vector, the others in the second; narrowing the sums of both brings them back into order. A column
- * that is interleaved once serves all output pixels that it belongs to. */
+ * The 16-bit elements of two staged lines at one column, 16 channels of each, are interleaved until every pair belongs to
+ * one channel; weights likewise. Interleaving leaves channels 0 … 3 and 8 … 11 in one vector, the others in the second;
+ * narrowing the sums of both brings them back into order. A column that is interleaved once serves all output pixels that it
+ * belongs to. */
 #include "kernels/conv/vec_avx2.h"
 
 #include "kernels/conv/conv_stage_avx2.h"
 
 enum { PIXELS = 4, HALVES = 2, PAIRS = STAGE_LINES / 2 };
 
-/* Columns from one output pixel to the next, taps of a line, lines. Where loops are compiled for the usual kernels these are constants. */
+/* Columns from one output pixel to the next, taps of a line, lines. Where loops are compiled for the usual kernels these are
+ * constants. */
 struct form {
     uint32_t apart, taps, lines;
 };
@@ -43,7 +46,8 @@ static vi weights_at(const struct pairs *q, uint32_t line, uint32_t tap)
     if (line >= a->y.kernel)
         return vi_zero();
     const int8_t *w = (const int8_t *)a->packed + ((uint64_t)line * a->x.kernel + tap) * a->npad + q->c0;
-    return _mm256_add_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w)), _mm256_set1_epi16((short)a->w_offset));
+    return _mm256_add_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w)),
+                            _mm256_set1_epi16((short)a->w_offset));
 }
 
 /* Numbers of 16 channels in the order of interleaved pairs. */
@@ -90,10 +94,13 @@ static inline __attribute__((always_inline)) void end_pixel(const struct pairs *
 
 static inline __attribute__((always_inline)) vi line_at(const struct group *g, struct form f, uint32_t line, uint64_t column)
 {
-    return line < f.lines ? _mm256_loadu_si256((const vi *)(g->line->x[line] + g->first + column * (CONV_BLOCK * sizeof(int16_t)))) : vi_zero();
+    return line < f.lines
+               ? _mm256_loadu_si256((const vi *)(g->line->x[line] + g->first + column * (CONV_BLOCK * sizeof(int16_t))))
+               : vi_zero();
 }
 
-static inline __attribute__((always_inline)) void sums(const struct pairs *q, const struct group *g, const struct form f, const int p)
+static inline __attribute__((always_inline)) void sums(const struct pairs *q, const struct group *g, const struct form f,
+                                                       const int p)
 {
     const uint32_t columns = ((uint32_t)p - 1) * f.apart + f.taps;
     vi acc[PIXELS][HALVES];
@@ -174,8 +181,13 @@ void depthwise_q8_pairs_avx2(const struct kernel_call *call, struct range tile)
     const struct conv_args *a = call->args;
     const uint64_t cached = 128 * 1024, line = (uint64_t)a->y.stride * a->x.in * a->ci, fit = cached / line;
     const uint32_t step = fit < 1 ? 1 : fit < tile.end - tile.begin ? (uint32_t)fit : tile.end - tile.begin;
-    struct pairs q = { .a = a, .out = call->data[a->n_in], .form = { a->x.stride, a->x.kernel, a->y.kernel }, .is_signed = a->out_type == DT_SQ8,
-                       .lo = _mm_set1_epi8((char)a->q_lo), .hi = _mm_set1_epi8((char)a->q_hi), .offset = _mm256_set1_epi16((short)a->out_offset) };
+    struct pairs q = { .a = a,
+                       .out = call->data[a->n_in],
+                       .form = { a->x.stride, a->x.kernel, a->y.kernel },
+                       .is_signed = a->out_type == DT_SQ8,
+                       .lo = _mm_set1_epi8((char)a->q_lo),
+                       .hi = _mm_set1_epi8((char)a->q_hi),
+                       .offset = _mm256_set1_epi16((short)a->out_offset) };
     struct stage s;
     stage_init(&s, a);
     for (uint32_t at = tile.begin; at < tile.end; at += step)

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 8-bit depthwise convolution, AVX-512 VNNI: vpdpbusd adds four products of one channel, so four kernel lines are multiplied at a time.
+/* 8-bit depthwise convolution, AVX-512 VNNI: vpdpbusd adds four products of one channel, so four kernel lines are multiplied
+ * at a time.
  *
- * The bytes of four input lines at one column, 64 channels of each, are interleaved until every group of four bytes belongs to one channel;
- * weights likewise. Interleaving leaves channels 0 … 3, 16 … 19, … in one vector, 4 … 7, 20 … 23, … in the next; narrowing the sums of four
- * vectors to bytes brings them back into order. A column that is interleaved once serves all output pixels that it belongs to.
+ * The bytes of four input lines at one column, 64 channels of each, are interleaved until every group of four bytes belongs
+ * to one channel; weights likewise. Interleaving leaves channels 0 … 3, 16 … 19, … in one vector, 4 … 7, 20 … 23, … in the
+ * next; narrowing the sums of four vectors to bytes brings them back into order. A column that is interleaved once serves
+ * all output pixels that it belongs to.
  *
- * Weights and what belongs to channels are made ready once for all lines of a tile; input lines are staged (conv_stage_walk.h).
+ * Weights and what belongs to channels are made ready once for all lines of a tile; input lines are staged
+ * (conv_stage_walk.h).
  *
- * Two pixels of 32 channels lie side by side as one of 64: then a vector holds both, and the next vector is two pixels further.
+ * Two pixels of 32 channels lie side by side as one of 64: then a vector holds both, and the next vector is two pixels
+ * further.
  *
- * The unit wants unsigned x: signed ones are moved up by 128, and what is left of the offset is multiplied by the sum of the weights. */
+ * The unit wants unsigned x: signed ones are moved up by 128, and what is left of the offset is multiplied by the sum of the
+ * weights. */
 #include "kernels/conv/vec_avx512.h"
 
 #include "kernels/conv/conv_bytes_avx512.h"
@@ -17,8 +22,8 @@
 
 enum { PIXELS = 4, CHANNELS = STAGE_CHANNELS, PARTS = 4, QUADS = STAGE_LINES / 4 };
 
-/* Columns from one output vector of a group to the next, taps of a line, lines; whether all 64 channels are stored, and weights have an offset.
- * Where loops are compiled for the usual kernels these are constants. */
+/* Columns from one output vector of a group to the next, taps of a line, lines; whether all 64 channels are stored, and
+ * weights have an offset. Where loops are compiled for the usual kernels these are constants. */
 struct form {
     uint32_t apart, taps, lines;
     bool full, shift;
@@ -61,7 +66,7 @@ static inline __attribute__((always_inline)) void interleave(const vi line[4], v
     ret[3] = _mm512_unpackhi_epi16(hi01, hi23);
 }
 
-/* ---- what belongs to channels ------------------------------------------------------------------------------------------- */
+/* ---- what belongs to channels ----------------------------------------------------------------------------------------- */
 
 /* From 64 numbers in the order of channels to the order of interleaved bytes: a transposition of quarters. */
 static inline void transpose_quarters(const vi v[PARTS], vi ret[PARTS])
@@ -132,7 +137,7 @@ static void quads_at(struct quads *q, uint32_t c0)
     set_channels(q, wsum);
 }
 
-/* ---- sums ----------------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------------------------------- */
 
 /* Channels that do not fill a vector, mostly whole quarters of it: masks are slow where they store. */
 static inline void store_some(const struct quads *q, uint8_t *out, vi v)
@@ -150,7 +155,8 @@ static inline void store_some(const struct quads *q, uint8_t *out, vi v)
 }
 
 /* Sums to bytes in the order of channels. Saturation clamps: see depthwise_accept_quads. */
-static inline __attribute__((always_inline)) void end_pixel(const struct quads *q, uint8_t *out, const vi acc[PARTS], bool full)
+static inline __attribute__((always_inline)) void end_pixel(const struct quads *q, uint8_t *out, const vi acc[PARTS],
+                                                            bool full)
 {
     vi v[PARTS];
 #pragma GCC unroll 4
@@ -164,16 +170,19 @@ static inline __attribute__((always_inline)) void end_pixel(const struct quads *
 }
 
 /* Lines 4 s … 4 s + 3 of one column. */
-static inline __attribute__((always_inline)) void column_at(const struct group *g, struct form f, uint64_t column, uint32_t s, vi ret[PARTS])
+static inline __attribute__((always_inline)) void column_at(const struct group *g, struct form f, uint64_t column,
+                                                            uint32_t s, vi ret[PARTS])
 {
     vi line[4];
 #pragma GCC unroll 4
     for (uint32_t i = 0; i < 4; i++)
-        line[i] = 4 * s + i < f.lines ? _mm512_loadu_si512(g->line->x[4 * s + i] + g->first + column * g->line->column) : vi_zero();
+        line[i] = 4 * s + i < f.lines ? _mm512_loadu_si512(g->line->x[4 * s + i] + g->first + column * g->line->column)
+                                      : vi_zero();
     interleave(line, ret);
 }
 
-static inline __attribute__((always_inline)) void sums(const struct quads *q, const struct group *g, struct form f, const int p)
+static inline __attribute__((always_inline)) void sums(const struct quads *q, const struct group *g, struct form f,
+                                                       const int p)
 {
     const uint32_t columns = ((uint32_t)p - 1) * f.apart + f.taps;
     vi acc[PIXELS][PARTS], column[PARTS];
@@ -226,8 +235,13 @@ FOURS(3, 1)
 FOURS(3, 2)
 FOURS(5, 1)
 FOURS(5, 2)
-#define ROW(size, apart) \
-    { { four_##size##_##apart##_0_0, four_##size##_##apart##_0_1 }, { four_##size##_##apart##_1_0, four_##size##_##apart##_1_1 } }
+#define ROW(size, apart)                                              \
+    {                                                                 \
+        { four_##size##_##apart##_0_0, four_##size##_##apart##_0_1 }, \
+        {                                                             \
+            four_##size##_##apart##_1_0, four_##size##_##apart##_1_1  \
+        }                                                             \
+    }
 
 static group_fn *choose_four(const struct form *f)
 {
@@ -236,7 +250,7 @@ static group_fn *choose_four(const struct form *f)
     return has ? usual[f->taps == 5][f->apart - 1][f->full][f->shift] : four_of_any;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------------ */
 
 /* Groups of four output vectors; the last one begins where it ends with the strip, some of it a second time. */
 static void run_line(void *ctx, const struct stage *s, const struct stage_line *line)
@@ -261,7 +275,8 @@ static void quads_init(struct quads *q, const struct kernel_call *call)
     q->out = call->data[a->n_in];
     q->per = a->co == 32 && a->x.stride == 1 && a->x.dilation == 1 && a->x.out >= PIXELS * 2 ? 2 : 1;
     q->n_quads = (a->y.kernel + 3) / 4;
-    q->form = (struct form){ .apart = a->x.stride * q->per, .taps = a->x.kernel, .lines = a->y.kernel, .shift = a->w_offset != 0 };
+    q->form =
+        (struct form){ .apart = a->x.stride * q->per, .taps = a->x.kernel, .lines = a->y.kernel, .shift = a->w_offset != 0 };
     q->end = bytes_end(a);
     for (uint32_t s = 0; s < q->n_quads; s++) {
         uint32_t lines = a->y.kernel - 4 * s, bytes = lines >= 4 ? UINT32_MAX : (1u << 8 * lines) - 1;

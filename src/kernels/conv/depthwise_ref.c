@@ -32,9 +32,11 @@ static void fixed_run(const struct dw_run *r)
             uint32_t n = a->co - c0 < LANES ? a->co - c0 : LANES;
             for (uint32_t t = 0; t < r->planes * r->lines * r->taps; t++) {
                 uint32_t tap = t % r->taps, line = t / r->taps % r->lines, plane = t / r->taps / r->lines;
-                uint64_t x = i * r->x_pixel + dw_x_at(r, plane, line, tap), w = dw_tap_at(r, plane, line, tap) * a->npad + c0;
+                uint64_t x = i * r->x_pixel + dw_x_at(r, plane, line, tap),
+                         w = dw_tap_at(r, plane, line, tap) * a->npad + c0;
                 for (uint32_t c = 0; c < n; c++)
-                    acc[c] += (ku_load_int(r->x, a->x_type, x + (c0 + c) / a->multiplier) + a->x_offset) * weight(a, r->w, w + c);
+                    acc[c] +=
+                        (ku_load_int(r->x, a->x_type, x + (c0 + c) / a->multiplier) + a->x_offset) * weight(a, r->w, w + c);
             }
             for (uint32_t c = 0; c < n; c++)
                 conv_store_fixed(a, r->out, r->out_at + (uint64_t)i * a->co + c0 + c, acc[c] + r->b[c0 + c], r->m[c0 + c]);
@@ -50,7 +52,8 @@ static void float_run(const struct dw_run *r)
             uint32_t n = a->co - c0 < LANES ? a->co - c0 : LANES;
             for (uint32_t t = 0; t < r->planes * r->lines * r->taps; t++) {
                 uint32_t tap = t % r->taps, line = t / r->taps % r->lines, plane = t / r->taps / r->lines;
-                uint64_t x = i * r->x_pixel + dw_x_at(r, plane, line, tap), w = dw_tap_at(r, plane, line, tap) * a->npad + c0;
+                uint64_t x = i * r->x_pixel + dw_x_at(r, plane, line, tap),
+                         w = dw_tap_at(r, plane, line, tap) * a->npad + c0;
                 for (uint32_t c = 0; c < n; c++)
                     acc[c] = fmaf(real(a, r->x, x + (c0 + c) / a->multiplier), real_weight(a, r->w, w + c), acc[c]);
             }

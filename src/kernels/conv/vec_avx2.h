@@ -149,7 +149,8 @@ static inline void vec_split_words(int16_t *high, int16_t *low, const uint16_t *
 /* 64-bit sums += v << shift. */
 static inline void vi_widen(int64_t *sum, vi v, int shift)
 {
-    __m256i *s = (__m256i *)sum, lo = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(v)), hi = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(v, 1));
+    __m256i *s = (__m256i *)sum, lo = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(v)),
+            hi = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(v, 1));
     _mm256_storeu_si256(s, _mm256_add_epi64(_mm256_loadu_si256(s), _mm256_slli_epi64(lo, shift)));
     _mm256_storeu_si256(s + 1, _mm256_add_epi64(_mm256_loadu_si256(s + 1), _mm256_slli_epi64(hi, shift)));
 }

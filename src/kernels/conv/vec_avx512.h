@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vectors of 16 lanes for the conv family's shared bodies (conv_f32_body.h and others). The same names exist in vec_avx2.h with 8 lanes. */
+/* Vectors of 16 lanes for the conv family's shared bodies (conv_f32_body.h and others). The same names exist in vec_avx2.h
+ * with 8 lanes. */
 #ifndef KERNELS_CONV_VEC_AVX512_H
 #define KERNELS_CONV_VEC_AVX512_H
 
@@ -76,8 +77,14 @@ static inline vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
 /* Narrow elements, n of them, to 32 bits. */
 static inline vi vi_from_s8(const void *p, uint32_t n) { return _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(vec_mask(n), p)); }
 static inline vi vi_from_u8(const void *p, uint32_t n) { return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(vec_mask(n), p)); }
-static inline vi vi_from_s16(const void *p, uint32_t n) { return _mm512_cvtepi16_epi32(_mm256_maskz_loadu_epi16(vec_mask(n), p)); }
-static inline vi vi_from_u16(const void *p, uint32_t n) { return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(vec_mask(n), p)); }
+static inline vi vi_from_s16(const void *p, uint32_t n)
+{
+    return _mm512_cvtepi16_epi32(_mm256_maskz_loadu_epi16(vec_mask(n), p));
+}
+static inline vi vi_from_u16(const void *p, uint32_t n)
+{
+    return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(vec_mask(n), p));
+}
 
 /* rne(clamp((float)acc * m, lo, hi)) - offset; the bounds are whole numbers, so rounding after the clamp changes nothing. */
 static inline vi vi_requant(vi acc, vf m, vf lo, vf hi, vi offset)
@@ -102,7 +109,8 @@ static inline void vi_store_n(void *p, vi v, uint32_t n, uint32_t bytes)
 /* The low 16 bits of all lanes of a, then of b. */
 static inline void vi_store_words(uint16_t *p, vi a, vi b)
 {
-    const vi low = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const vi low = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26, 24, 22, 20,
+                                    18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     _mm512_storeu_si512(p, _mm512_permutex2var_epi16(a, low, b));
 }
 
@@ -132,7 +140,8 @@ static inline void vec_split_words(int16_t *high, int16_t *low, const uint16_t *
 /* 64-bit sums += v << shift. */
 static inline void vi_widen(int64_t *sum, vi v, int shift)
 {
-    __m512i lo = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(v)), hi = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(v, 1));
+    __m512i lo = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(v)),
+            hi = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(v, 1));
     _mm512_storeu_si512(sum, _mm512_add_epi64(_mm512_loadu_si512(sum), _mm512_slli_epi64(lo, (unsigned)shift)));
     _mm512_storeu_si512(sum + 8, _mm512_add_epi64(_mm512_loadu_si512(sum + 8), _mm512_slli_epi64(hi, (unsigned)shift)));
 }
@@ -140,7 +149,8 @@ static inline void vi_widen(int64_t *sum, vi v, int shift)
 /* Sums of two neighbours: those of a, then those of b. */
 static inline vi vi_join_pairs(vi a, vi b)
 {
-    const vi even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+    const vi even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
+             odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
     return _mm512_add_epi32(_mm512_permutex2var_epi32(a, even, b), _mm512_permutex2var_epi32(a, odd, b));
 }
 /* In a register at this point: compilers copy sums to and fro where many of them are alive. */
@@ -153,7 +163,8 @@ static inline vi vi_set1_long(int64_t v) { return _mm512_set1_epi64(v); }
 
 /* Pairs of 16-bit products added to 32-bit sums. */
 static inline vi vi_dot16(vi acc, vi a, vi b) { return _mm512_dpwssd_epi32(acc, a, b); }
-/* Stored weights as 16 bits, a vector of them; `part` counts vectors inside a block: 16 channels by two k of pairs, 8 channels by four k of fours. */
+/* Stored weights as 16 bits, a vector of them; `part` counts vectors inside a block: 16 channels by two k of pairs, 8
+ * channels by four k of fours. */
 static inline vi vi_pairs_s8(const int8_t *w, uint32_t part)
 {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)w + part));

@@ -127,10 +127,12 @@ void rotated_transform_ref(const struct kernel_call *call, struct range tile)
 /* ---- proposals --------------------------------------------------------------------------------------------------- */
 
 /* Box of candidate `index` of an image: its anchor at its place, moved. */
-static void propose(const struct kernel_call *call, const struct proposals_args *a, uint64_t image, uint32_t index, float ret[4])
+static void propose(const struct kernel_call *call, const struct proposals_args *a, uint64_t image, uint32_t index,
+                    float ret[4])
 {
     uint32_t pixel = index / a->anchors, anchor = index % a->anchors;
-    float box[4], d[4], size[2], shift[2] = {(float)(pixel % a->width) * a->ratio[1], (float)(pixel / a->width) * a->ratio[0]};
+    float box[4], d[4], size[2],
+        shift[2] = { (float)(pixel % a->width) * a->ratio[1], (float)(pixel / a->width) * a->ratio[0] };
     port_load(&a->in[2], call->data[2], (uint64_t)anchor * 4, 4, box);
     port_load(&a->in[1], call->data[1], (image * a->height * a->width * a->anchors + index) * 4, 4, d);
     port_load(&a->in[3], call->data[3], image * 2, 2, size); /* height, width */

@@ -43,7 +43,9 @@ static uint64_t bench_bytes(uint64_t boxes, uint64_t candidates, uint64_t hits)
 
 static void hard_nms(struct nms *n, const struct op_call *c)
 {
-    *n = (struct nms){.kind = NMS_HARD, .iou = (float)op_real(c, "iou_threshold", 0), .eta = 1.0f, .most = UINT32_MAX, .stride = 4};
+    *n = (struct nms){
+        .kind = NMS_HARD, .iou = (float)op_real(c, "iou_threshold", 0), .eta = 1.0f, .most = UINT32_MAX, .stride = 4
+    };
 }
 
 /* ---- suppression ------------------------------------------------------------------------------------------------- */
@@ -78,14 +80,16 @@ static enum status bind_multi_class(const struct op_call *c, union detect_args *
         a->nms.drop = true;
     }
     a->n_features = c->n_out > 4 ? c->n_out - 4 : 0;
-    RETURN_IF(a->n_features > DETECT_FEATURES, ST_NOT_SUPPORTED, "MultiClassNms \"%s\": %u feature tensors are given; at most %d are supported",
-              c->node ? c->node : "", a->n_features, DETECT_FEATURES);
+    RETURN_IF(a->n_features > DETECT_FEATURES, ST_NOT_SUPPORTED,
+              "MultiClassNms \"%s\": %u feature tensors are given; at most %d are supported", c->node ? c->node : "",
+              a->n_features, DETECT_FEATURES);
     for (uint32_t i = 0; i < a->n_features; i++) {
         const struct tensor_desc *f = c->in[2 + i];
-        RETURN_IF(!f || !c->out[4 + i], ST_INVALID_OP, "MultiClassNms \"%s\": feature tensor %u is missing", c->node ? c->node : "", i);
+        RETURN_IF(!f || !c->out[4 + i], ST_INVALID_OP, "MultiClassNms \"%s\": feature tensor %u is missing",
+                  c->node ? c->node : "", i);
         RETURN_IF(f->dims[0] != a->batch || f->dims[1] != a->boxes, ST_INVALID_OP,
-                  "MultiClassNms \"%s\": feature tensor %u has %u images of %u boxes; %u of %u are expected", c->node ? c->node : "", i,
-                  f->dims[0], f->dims[1], a->batch, a->boxes);
+                  "MultiClassNms \"%s\": feature tensor %u has %u images of %u boxes; %u of %u are expected",
+                  c->node ? c->node : "", i, f->dims[0], f->dims[1], a->batch, a->boxes);
         TRY(mover_init(&a->features[i].mover, f, c->out[4 + i], c));
         a->features[i].row = desc_count(f) / ((uint64_t)a->batch * a->boxes);
         a->serial |= a->features[i].mover.bytes == 0;
@@ -120,8 +124,10 @@ static enum status bind_detection(const struct op_call *c, union detect_args *u,
 {
     struct detection_args *d = &u->detection;
     struct suppress_args *a = &d->s;
-    *d = (struct detection_args){.fast = op_int(c, "nms_type", 0) == 0, .background = (uint32_t)op_int(c, "background_class_idx", 0),
-                                 .background_in = op_int(c, "use_bg_in_nms", 0), .background_out = op_int(c, "output_background", 0)};
+    *d = (struct detection_args){ .fast = op_int(c, "nms_type", 0) == 0,
+                                  .background = (uint32_t)op_int(c, "background_class_idx", 0),
+                                  .background_in = op_int(c, "use_bg_in_nms", 0),
+                                  .background_out = op_int(c, "output_background", 0) };
     *a = (struct suppress_args){.batch = c->in[0]->dims[0], .boxes = c->in[0]->dims[1], .classes = c->in[0]->dims[2],
                                 .room = c->out[0]->dims[1], .n_in = c->n_in};
     TRY(port_in(c, 0, &a->in[1]));
@@ -147,7 +153,9 @@ static enum status bind_detection(const struct op_call *c, union detect_args *u,
 static enum status bind_box_with_nms_limit(const struct op_call *c, union detect_args *u, struct kernel_bound *ret)
 {
     struct suppress_args *a = &u->suppress;
-    *a = (struct suppress_args){.boxes = c->in[1]->dims[0], .classes = c->in[1]->dims[1], .room = c->out[0]->dims[0], .n_in = c->n_in};
+    *a = (struct suppress_args){
+        .boxes = c->in[1]->dims[0], .classes = c->in[1]->dims[1], .room = c->out[0]->dims[0], .n_in = c->n_in
+    };
     TRY(ports(c, a->in, 4, a->out, DETECT_OUTPUTS));
     hard_nms(&a->nms, c);
     a->nms.kind = (enum nms_kind)op_int(c, "nms_kernel_method", 0);
@@ -169,8 +177,10 @@ static enum status bind_transform(const struct op_call *c, union detect_args *u,
     struct transform_args *a = &u->transform;
     bool rotated = c->op->id == OP_BboxTransform;
     uint32_t size = rotated ? 5 : 4;
-    *a = (struct transform_args){.rois = c->in[0]->dims[0], .classes = c->in[1]->dims[1] / size, .batch = c->in[rotated ? 2 : 3]->dims[0],
-                                 .n_in = c->n_in};
+    *a = (struct transform_args){ .rois = c->in[0]->dims[0],
+                                  .classes = c->in[1]->dims[1] / size,
+                                  .batch = c->in[rotated ? 2 : 3]->dims[0],
+                                  .n_in = c->n_in };
     TRY(ports(c, a->in, 4, a->out, 2));
     for (uint32_t k = 0; k < 4; k++)
         a->weights[k] = (float)op_real(c, "weights", k);
@@ -189,9 +199,12 @@ static enum status bind_proposals(const struct op_call *c, union detect_args *u,
 {
     struct proposals_args *a = &u->proposals;
     const struct tensor_desc *s = c->in[0];
-    *a = (struct proposals_args){.batch = s->dims[0], .height = s->dims[1], .width = s->dims[2], .anchors = s->dims[3], .room = c->out[0]->dims[0]};
+    *a = (struct proposals_args){
+        .batch = s->dims[0], .height = s->dims[1], .width = s->dims[2], .anchors = s->dims[3], .room = c->out[0]->dims[0]
+    };
     uint64_t all = (uint64_t)a->height * a->width * a->anchors;
-    RETURN_IF(all > UINT32_MAX, ST_NOT_SUPPORTED, "GenerateProposals \"%s\": an image has %llu anchors; at most 4294967295 are supported",
+    RETURN_IF(all > UINT32_MAX, ST_NOT_SUPPORTED,
+              "GenerateProposals \"%s\": an image has %llu anchors; at most 4294967295 are supported",
               c->node ? c->node : "", (unsigned long long)all);
     TRY(ports(c, a->in, 4, a->out, 3));
     hard_nms(&a->nms, c);
@@ -211,7 +224,8 @@ static enum status bind_collect(const struct op_call *c, union detect_args *u, s
     struct collect_args *a = &u->collect;
     uint64_t all = 0;
     int64_t levels = op_int(c, "rpn_max_level", 0) - op_int(c, "rpn_min_level", 0) + 1;
-    RETURN_IF(levels < 1, ST_INVALID_OP, "CollectRpnProposals \"%s\": \"rpn_max_level\" is below \"rpn_min_level\"; at least one level is expected",
+    RETURN_IF(levels < 1, ST_INVALID_OP,
+              "CollectRpnProposals \"%s\": \"rpn_max_level\" is below \"rpn_min_level\"; at least one level is expected",
               c->node ? c->node : "");
     *a = (struct collect_args){.levels = levels < DETECT_LEVELS ? (uint32_t)levels : DETECT_LEVELS, .n_in = c->n_in,
                                .room = c->out[0]->dims[0], .top = (uint32_t)op_int(c, "post_nms_top", 0)};
@@ -220,8 +234,9 @@ static enum status bind_collect(const struct op_call *c, union detect_args *u, s
         a->rois[l] = a->in[l].given && a->in[DETECT_LEVELS + l].given ? c->in[l]->dims[0] : 0;
         all += a->rois[l];
     }
-    RETURN_IF(all > UINT32_MAX, ST_NOT_SUPPORTED, "CollectRpnProposals \"%s\": %llu rois are given; at most 4294967295 are supported",
-              c->node ? c->node : "", (unsigned long long)all);
+    RETURN_IF(all > UINT32_MAX, ST_NOT_SUPPORTED,
+              "CollectRpnProposals \"%s\": %llu rois are given; at most 4294967295 are supported", c->node ? c->node : "",
+              (unsigned long long)all);
     kernel_units(ret, 1, all * 16);
     ret->work_bytes = all * sizeof(struct candidate);
     return ST_OK;
@@ -260,7 +275,8 @@ static const struct {
 #undef DETECT
 };
 
-static enum status detect_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status detect_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                               const struct kernel_variant **variants)
 {
     for (size_t i = 0; i < sizeof(binders) / sizeof(binders[0]); i++)
         if (binders[i].op == c->op->id) {

@@ -90,7 +90,8 @@ struct distribute_args {
 };
 
 kernel_fn non_max_suppression_ref, multi_class_nms_ref, combined_nms_ref, detection_output_ref, box_with_nms_limit_ref;
-kernel_fn axis_aligned_transform_ref, rotated_transform_ref, generate_proposals_ref, collect_proposals_ref, distribute_proposals_ref;
+kernel_fn axis_aligned_transform_ref, rotated_transform_ref, generate_proposals_ref, collect_proposals_ref,
+    distribute_proposals_ref;
 
 /* detect_nms.c */
 
@@ -108,7 +109,8 @@ struct hit {
 void nms_sort(struct candidate *c, uint32_t n);
 /* The overlap of two boxes given by opposite corners, 0 when one of them is empty. */
 float nms_overlap(const float a[4], const float b[4]);
-/* Sorted candidates in, kept ones in front in the order in which they were chosen (soft: with their new scores); returns how many. */
+/* Sorted candidates in, kept ones in front in the order in which they were chosen (soft: with their new scores); returns how
+ * many. */
 uint32_t nms_run(const struct nms *n, struct candidate *c, uint32_t count);
 /* Insert behind everything that is at least as good; returns false when it is worse than all of a full list. */
 bool nms_insert(struct hit *hits, uint32_t *n, uint32_t most, struct hit h);

@@ -49,7 +49,8 @@ float nms_overlap(const float a[4], const float b[4])
 {
     float area_a = 1.0f, area_b = 1.0f, both = 1.0f;
     for (int d = 0; d < 2; d++) {
-        float a0 = min_of(a[d], a[d + 2]), a1 = max_of(a[d], a[d + 2]), b0 = min_of(b[d], b[d + 2]), b1 = max_of(b[d], b[d + 2]);
+        float a0 = min_of(a[d], a[d + 2]), a1 = max_of(a[d], a[d + 2]), b0 = min_of(b[d], b[d + 2]),
+              b1 = max_of(b[d], b[d + 2]);
         area_a = area_a * (a1 - a0);
         area_b = area_b * (b1 - b0);
         both = both * max_of(min_of(a1, b1) - max_of(a0, b0), 0.0f);

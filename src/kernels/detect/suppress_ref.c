@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operators that suppress boxes. A unit of work is one image, where its results have a place of their own; else there is one unit. */
+/* The operators that suppress boxes. A unit of work is one image, where its results have a place of their own; else there is
+ * one unit. */
 #define KERNEL_ISA ref
 #include <math.h>
 
@@ -23,7 +24,8 @@ static struct bench lay_out(const struct kernel_call *call, uint64_t boxes, uint
 }
 
 /* Candidates: scores above the threshold of `boxes` boxes whose scores start at `at`, `step` apart. Sorted. */
-static uint32_t candidates(const struct kernel_call *call, const struct suppress_args *a, uint64_t at, uint64_t step, struct candidate *c)
+static uint32_t candidates(const struct kernel_call *call, const struct suppress_args *a, uint64_t at, uint64_t step,
+                           struct candidate *c)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < a->boxes; i++) {
@@ -76,7 +78,8 @@ void non_max_suppression_ref(const struct kernel_call *call, struct range tile)
 }
 
 /* The results of one image: boxes, scores, classes, count. */
-static void put_hits(const struct kernel_call *call, const struct suppress_args *a, uint64_t image, const struct bench *w, uint32_t n)
+static void put_hits(const struct kernel_call *call, const struct suppress_args *a, uint64_t image, const struct bench *w,
+                     uint32_t n)
 {
     static const float nothing[4];
     void *const *out = call->data + a->n_in;
@@ -84,7 +87,8 @@ static void put_hits(const struct kernel_call *call, const struct suppress_args 
         uint64_t at = image * a->room + i;
         const struct hit none = {0}, *h = i < n ? &w->hits[i] : &none;
         float b[4];
-        memcpy(b, i < n ? w->boxes + ((uint64_t)h->index * a->nms.stride + (a->own_boxes ? h->class_id * 4u : 0)) : nothing, sizeof(b));
+        memcpy(b, i < n ? w->boxes + ((uint64_t)h->index * a->nms.stride + (a->own_boxes ? h->class_id * 4u : 0)) : nothing,
+               sizeof(b));
         for (int k = 0; k < 4 && a->clip; k++)
             b[k] = b[k] > 0.0f ? (b[k] < 1.0f ? b[k] : 1.0f) : 0.0f;
         port_store(&a->out[0], out[0], at * 4, 4, b);
@@ -95,7 +99,8 @@ static void put_hits(const struct kernel_call *call, const struct suppress_args 
 }
 
 /* Class by class, then the best of all: scores [image, box, class]. Returns the number of hits. */
-static uint32_t all_classes(const struct kernel_call *call, const struct suppress_args *a, uint64_t image, const struct bench *w)
+static uint32_t all_classes(const struct kernel_call *call, const struct suppress_args *a, uint64_t image,
+                            const struct bench *w)
 {
     uint64_t stride = a->nms.stride;
     uint32_t found = 0;
@@ -143,7 +148,8 @@ void combined_nms_ref(const struct kernel_call *call, struct range tile)
 /* ---- DetectionOutput --------------------------------------------------------------------------------------------- */
 
 /* The box of an anchor for a class, as y1, x1, y2, x2. */
-static void decode(const struct kernel_call *call, const struct detection_args *a, uint64_t image, uint64_t anchor, uint32_t c)
+static void decode(const struct kernel_call *call, const struct detection_args *a, uint64_t image, uint64_t anchor,
+                   uint32_t c)
 {
     const struct suppress_args *s = &a->s;
     float p[4], d[4], *b = (float *)call->work + (s->own_boxes && !a->fast ? anchor * s->classes + c : anchor) * 4;
@@ -158,7 +164,8 @@ static void decode(const struct kernel_call *call, const struct detection_args *
     }
 }
 
-static uint32_t detect_fast(const struct kernel_call *call, const struct detection_args *a, uint64_t image, const struct bench *w)
+static uint32_t detect_fast(const struct kernel_call *call, const struct detection_args *a, uint64_t image,
+                            const struct bench *w)
 {
     const struct suppress_args *s = &a->s;
     uint32_t *best = (uint32_t *)(w->hits + s->room), n = 0, found = 0;
@@ -190,7 +197,8 @@ static uint32_t detect_fast(const struct kernel_call *call, const struct detecti
     return found;
 }
 
-static uint32_t detect_regular(const struct kernel_call *call, const struct detection_args *a, uint64_t image, const struct bench *w)
+static uint32_t detect_regular(const struct kernel_call *call, const struct detection_args *a, uint64_t image,
+                               const struct bench *w)
 {
     const struct suppress_args *s = &a->s;
     struct nms nms = s->nms;
@@ -227,7 +235,8 @@ void detection_output_ref(const struct kernel_call *call, struct range tile)
         for (uint32_t i = 0; i < s->room; i++) {
             static const float nothing[4];
             const struct hit none = {0}, *h = i < n ? &w.hits[i] : &none;
-            uint64_t at = image * s->room + i, box = h->index * s->nms.stride + (s->own_boxes && !a->fast ? h->class_id * 4u : 0);
+            uint64_t at = image * s->room + i,
+                     box = h->index * s->nms.stride + (s->own_boxes && !a->fast ? h->class_id * 4u : 0);
             port_store(&s->out[0], call->data[3], at, 1, &h->score);
             port_store(&s->out[1], call->data[4], at * 4, 4, i < n ? w.boxes + box : nothing);
             port_store_index(&s->out[2], call->data[5], at, h->class_id);
@@ -238,7 +247,8 @@ void detection_output_ref(const struct kernel_call *call, struct range tile)
 
 /* ---- BoxWithNmsLimit --------------------------------------------------------------------------------------------- */
 
-static uint32_t limit_class(const struct kernel_call *call, const struct suppress_args *a, int64_t image, uint32_t c, const struct bench *w)
+static uint32_t limit_class(const struct kernel_call *call, const struct suppress_args *a, int64_t image, uint32_t c,
+                            const struct bench *w)
 {
     uint32_t n = 0;
     struct nms nms = a->nms;

@@ -56,7 +56,8 @@ static const struct {
 #undef FILL
 };
 
-static enum status fill_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status fill_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                             const struct kernel_variant **variants)
 {
     struct fill_args *a = args;
     *a = (struct fill_args){.total = desc_count(c->out[0]), .n_in = c->n_in};

@@ -154,7 +154,8 @@ static enum status bind_top_k(const struct op_call *c, struct top_k_args *a, str
 {
     const struct tensor_desc *x = c->in[0];
     *a = (struct top_k_args){.n_in = c->n_in, .n = x->dims[x->rank - 1], .k = (uint32_t)op_int(c, "k", 0)};
-    RETURN_IF(a->k > a->n, ST_DYNAMIC_SHAPE, "TopK \"%s\": k is %u, the last dimension only %u", c->node ? c->node : "", a->k, a->n);
+    RETURN_IF(a->k > a->n, ST_DYNAMIC_SHAPE, "TopK \"%s\": k is %u, the last dimension only %u", c->node ? c->node : "",
+              a->k, a->n);
     TRY(mover_init(&a->mover, x, c->out[0], c));
     a->smallest = op_has(c, "largest") && !op_int(c, "largest", 0);
     a->rows = a->n ? desc_count(x) / a->n : 0;
@@ -169,7 +170,9 @@ static enum status bind_top_k(const struct op_call *c, struct top_k_args *a, str
 static enum status bind_non_zero(const struct op_call *c, struct non_zero_args *a, struct kernel_bound *ret)
 {
     const struct tensor_desc *x = c->in[0];
-    *a = (struct non_zero_args){.rank = c->out[0]->dims[1], .total = desc_count(x), .rows = c->out[0]->dims[0], .index_type = c->out[0]->type};
+    *a = (struct non_zero_args){
+        .rank = c->out[0]->dims[1], .total = desc_count(x), .rows = c->out[0]->dims[0], .index_type = c->out[0]->type
+    };
     TRY(codec_init(&a->in, x, c));
     for (uint32_t d = 0; d < MAX_RANK; d++)
         a->dims[d] = d < x->rank ? x->dims[d] : 1;
@@ -177,7 +180,8 @@ static enum status bind_non_zero(const struct op_call *c, struct non_zero_args *
     return ST_OK;
 }
 
-static enum status gather_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status gather_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                               const struct kernel_variant **variants)
 {
     union any_args *a = args;
     switch (c->op->id) {

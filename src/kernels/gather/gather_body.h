@@ -32,7 +32,8 @@ static int64_t tuple_offset(const struct gather_args *a, const void *indices, ui
     return at;
 }
 
-/* n single elements by their indices in a dimension of `size`, from places that are `step` apart (0: all from one), each index `axis` apart. */
+/* n single elements by their indices in a dimension of `size`, from places that are `step` apart (0: all from one), each
+ * index `axis` apart. */
 #define PICK(T)                                                                                           \
     for (uint32_t i = 0; i < n; i++) {                                                                    \
         int64_t k = index[i] + (index[i] < 0 ? (int64_t)p->size : 0);                                     \
@@ -44,7 +45,8 @@ struct pick {
     int64_t base, step, axis;
 };
 
-static void pick(const struct mover *m, void *dst, uint64_t to, const void *src, const struct pick *p, const int64_t *index, uint32_t n)
+static void pick(const struct mover *m, void *dst, uint64_t to, const void *src, const struct pick *p, const int64_t *index,
+                 uint32_t n)
 {
     switch (m->bytes) {
     case 1:
@@ -70,7 +72,8 @@ static void gather_singles(const struct kernel_call *call, const struct gather_a
         n = left < end - unit ? left : end - unit;
         n = n < SPAN ? n : SPAN;
         struct pick p = {.size = a->dims[0], .base = (int64_t)(part * a->part), .axis = (int64_t)a->strides[0]};
-        K(span_load_i64)(a->index_type, call->data[1], (int64_t)(a->own_indices ? unit : unit % a->tuples), 1, (uint32_t)n, index);
+        K(span_load_i64)
+        (a->index_type, call->data[1], (int64_t)(a->own_indices ? unit : unit % a->tuples), 1, (uint32_t)n, index);
         pick(&a->mover, call->data[a->n_in], unit, call->data[0], &p, index, (uint32_t)n);
     }
 }
@@ -91,7 +94,8 @@ void K(gather)(const struct kernel_call *call, struct range tile)
         if (from < 0)
             move_fill(&a->mover, out, (int64_t)(unit * a->slice), a->slice);
         else
-            move_run(&a->mover, out, (int64_t)(unit * a->slice), call->data[0], (int64_t)(part * a->part) + from, 1, a->slice);
+            move_run(&a->mover, out, (int64_t)(unit * a->slice), call->data[0], (int64_t)(part * a->part) + from, 1,
+                     a->slice);
     }
 }
 
@@ -209,7 +213,8 @@ void K(one_hot)(const struct kernel_call *call, struct range tile)
         int64_t index = load_index(a->index_type, call->data[0], unit);
         uint64_t first = unit / a->inner * a->depth * a->inner + unit % a->inner;
         for (uint32_t d = 0; d < a->depth; d++)
-            move_fill_with(&a->mover, call->data[1], (int64_t)(first + d * a->inner), 1, index == (int64_t)d ? a->on : a->off);
+            move_fill_with(&a->mover, call->data[1], (int64_t)(first + d * a->inner), 1,
+                           index == (int64_t)d ? a->on : a->off);
     }
 }
 

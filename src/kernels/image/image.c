@@ -31,7 +31,9 @@ typedef enum status image_bind_fn(const struct op_call *c, union image_args *a, 
 static enum status make_sampler(const struct op_call *c, struct sampler *s)
 {
     const struct tensor_desc *x = c->in[0], *y = c->out[0];
-    *s = (struct sampler){.first = 5u - x->rank, .channels = x->dims[x->rank - 1], .batch = x->dims[0], .in = {1, 1, 1}, .out = {1, 1, 1}};
+    *s = (struct sampler){
+        .first = 5u - x->rank, .channels = x->dims[x->rank - 1], .batch = x->dims[0], .in = { 1, 1, 1 }, .out = { 1, 1, 1 }
+    };
     for (uint32_t d = s->first; d < 3; d++) {
         s->in[d] = x->dims[1 + d - s->first];
         s->out[d] = y->dims[1 + d - s->first];
@@ -49,7 +51,8 @@ static void sampler_work(const struct sampler *s, uint64_t rows, struct kernel_b
 static enum status bind_grid(const struct op_call *c, union image_args *u, struct kernel_bound *ret)
 {
     struct grid_sample_args *a = &u->grid;
-    *a = (struct grid_sample_args){.align_corners = op_int(c, "align_corners", 0), .padding = (enum grid_padding)op_int(c, "padding_mode", 0)};
+    *a = (struct grid_sample_args){ .align_corners = op_int(c, "align_corners", 0),
+                                    .padding = (enum grid_padding)op_int(c, "padding_mode", 0) };
     TRY(make_sampler(c, &a->s));
     TRY(codec_init(&a->grid, c->in[1], c));
     a->s.nearest = op_int(c, "mode", 0) == 1;
@@ -228,7 +231,8 @@ static const struct {
     {OP_Correlation1D, bind_correlation, image_correlation_list},
 };
 
-static enum status image_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status image_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                              const struct kernel_variant **variants)
 {
     for (size_t i = 0; i < sizeof(binders) / sizeof(binders[0]); i++)
         if (binders[i].op == c->op->id) {

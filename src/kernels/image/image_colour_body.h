@@ -59,7 +59,8 @@ void K(image_nv)(const struct kernel_call *call, struct range tile)
     uint64_t plane = (uint64_t)a->height * a->width, frame = plane / 2 * 3;
     for (uint64_t row = tile.begin; row < tile.end; row++) {
         uint64_t image = row / a->height, line = row % a->height;
-        int64_t luma = (int64_t)(image * frame + line * a->width), chroma = (int64_t)(image * frame + plane + line / 2 * a->width);
+        int64_t luma = (int64_t)(image * frame + line * a->width),
+                chroma = (int64_t)(image * frame + plane + line / 2 * a->width);
         for (uint32_t x = 0; x < a->width; x += SPAN) {
             uint32_t n = a->width - x < SPAN ? a->width - x : SPAN;
             int64_t to = (int64_t)(row * a->width + x) * 3;

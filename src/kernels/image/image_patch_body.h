@@ -33,7 +33,8 @@ void K(image_patches)(const struct kernel_call *call, struct range tile)
                     move_fill(&a->mover, call->data[1], to, a->channels);
                 else
                     move_run(&a->mover, call->data[1], to, call->data[0],
-                             (int64_t)(flat(a->in, row / a->out[0], (uint64_t)py, (uint64_t)px) * a->channels), 1, a->channels);
+                             (int64_t)(flat(a->in, row / a->out[0], (uint64_t)py, (uint64_t)px) * a->channels), 1,
+                             a->channels);
             }
 }
 
@@ -46,7 +47,8 @@ void K(image_im2col)(const struct kernel_call *call, struct range tile)
         uint64_t c = unit % rows / taps, k = unit % taps;
         for (uint64_t y = 0; y < a->out[0]; y++)
             for (uint64_t x = 0; x < a->out[1]; x++) {
-                int64_t py = tap_at(a, 0, y, k / a->size[1]), px = tap_at(a, 1, x, k % a->size[1]), to = (int64_t)flat(a->out, unit, y, x);
+                int64_t py = tap_at(a, 0, y, k / a->size[1]), px = tap_at(a, 1, x, k % a->size[1]),
+                        to = (int64_t)flat(a->out, unit, y, x);
                 if (py < 0 || px < 0)
                     move_fill(&a->mover, call->data[1], to, 1);
                 else
@@ -76,7 +78,8 @@ void K(image_col2im)(const struct kernel_call *call, struct range tile)
                 float *o = &sum[e - at];
                 *o = 0.0f;
                 for (uint64_t k = 0; k < taps; k++) {
-                    int64_t y = window_of(a, 0, row % a->in[0], k / a->size[1]), x = window_of(a, 1, e / a->channels, k % a->size[1]);
+                    int64_t y = window_of(a, 0, row % a->in[0], k / a->size[1]),
+                            x = window_of(a, 1, e / a->channels, k % a->size[1]);
                     if (y < 0 || x < 0)
                         continue;
                     uint64_t line = (row / a->in[0] * a->channels + e % a->channels) * taps + k;
@@ -84,14 +87,15 @@ void K(image_col2im)(const struct kernel_call *call, struct range tile)
                     *o += v;
                 }
             }
-            K(span_store)(&a->dst, call->data[1], (int64_t)(row * a->in[1] * a->channels + at), 1, (uint32_t)(end - at), sum);
+            K(span_store)
+            (&a->dst, call->data[1], (int64_t)(row * a->in[1] * a->channels + at), 1, (uint32_t)(end - at), sum);
         }
 }
 
 /* ---- ExtractGlimpse ---------------------------------------------------------------------------------------------- */
 
-/* What the noise of an image is made of: for UNIFORM the smallest value and the way to the largest, for GAUSSIAN the mean and the
- * deviation of channel c. */
+/* What the noise of an image is made of: for UNIFORM the smallest value and the way to the largest, for GAUSSIAN the mean
+ * and the deviation of channel c. */
 static void noise_of(const struct glimpse_args *a, const void *src, uint64_t image, uint32_t c, double ret[2])
 {
     uint64_t pixels = (uint64_t)a->in[0] * a->in[1], n = a->noise == GLIMPSE_UNIFORM ? pixels * a->channels : pixels;
@@ -156,9 +160,9 @@ void K(image_glimpse)(const struct kernel_call *call, struct range tile)
         int64_t left = x < 0 ? -x : 0, right = (int64_t)a->in[1] - x < a->size[1] ? (int64_t)a->in[1] - x : a->size[1];
         for (uint32_t i = 0; i < a->size[0] && left < right; i++)
             if (y + i >= 0 && y + i < a->in[0])
-                move_run(&a->mover, call->data[2], (int64_t)((flat(a->size, image, i, 0) + (uint64_t)left) * a->channels), call->data[0],
-                         (int64_t)(flat(a->in, image, (uint64_t)(y + i), (uint64_t)(x + left)) * a->channels), 1,
-                         (uint64_t)(right - left) * a->channels);
+                move_run(&a->mover, call->data[2], (int64_t)((flat(a->size, image, i, 0) + (uint64_t)left) * a->channels),
+                         call->data[0], (int64_t)(flat(a->in, image, (uint64_t)(y + i), (uint64_t)(x + left)) * a->channels),
+                         1, (uint64_t)(right - left) * a->channels);
     }
 }
 

@@ -5,7 +5,8 @@
 #include "kernels/image/image.h"
 #include "kernels/mover_body.h"
 
-/* Where one output pixel reads: the pixel before the place, and the way to the next one, per dimension (depth, height, width). */
+/* Where one output pixel reads: the pixel before the place, and the way to the next one, per dimension (depth, height,
+ * width). */
 struct place {
     uint64_t image;
     int64_t lo[3];
@@ -79,7 +80,8 @@ static void sample_pixel(const struct sampler *s, const struct place *p, const v
 {
     float o[SPAN];
     if (s->nearest) {
-        uint64_t pixel = ((p->image * s->in[0] + (uint64_t)p->lo[0]) * s->in[1] + (uint64_t)p->lo[1]) * s->in[2] + (uint64_t)p->lo[2];
+        uint64_t pixel =
+            ((p->image * s->in[0] + (uint64_t)p->lo[0]) * s->in[1] + (uint64_t)p->lo[1]) * s->in[2] + (uint64_t)p->lo[2];
         move_run(&s->mover, dst, to, src, (int64_t)(pixel * s->channels), 1, s->channels);
         return;
     }

@@ -19,7 +19,8 @@ static const struct kernel_variant block_variants[] = {
 #undef KERNEL
 
 /* A row of the whole is everything from the axis on. */
-static enum status join_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status join_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                             const struct kernel_variant **variants)
 {
     struct join_args *a = args;
     enum op_id id = c->op->id;
@@ -27,8 +28,8 @@ static enum status join_bind(const struct op_call *c, void *args, struct kernel_
     const struct tensor_desc *whole = split ? c->in[0] : c->out[0];
     uint32_t axis = op_axis(c, "axis", 0, whole->rank);
     *a = (struct join_args){.split = split, .pieces = split ? c->n_out : c->n_in, .n_in = c->n_in, .rows = 1, .row = 1};
-    RETURN_IF(a->pieces > KERNEL_MAX_OPERANDS, ST_NOT_SUPPORTED, "%s \"%s\": %u tensors; at most %u", c->op->name, c->node ? c->node : "",
-              a->pieces, KERNEL_MAX_OPERANDS);
+    RETURN_IF(a->pieces > KERNEL_MAX_OPERANDS, ST_NOT_SUPPORTED, "%s \"%s\": %u tensors; at most %u", c->op->name,
+              c->node ? c->node : "", a->pieces, KERNEL_MAX_OPERANDS);
     for (uint32_t d = 0; d < whole->rank; d++) {
         a->rows *= d < axis ? whole->dims[d] : 1;
         a->row *= d < axis ? 1 : whole->dims[d];
@@ -54,7 +55,8 @@ static enum status join_bind(const struct op_call *c, void *args, struct kernel_
     return ST_OK;
 }
 
-static enum status pad_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status pad_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                            const struct kernel_variant **variants)
 {
     struct pad_args *a = args;
     const struct tensor_desc *x = c->in[0];
@@ -79,7 +81,8 @@ static enum status pad_bind(const struct op_call *c, void *args, struct kernel_b
     return ST_OK;
 }
 
-static enum status block_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status block_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                              const struct kernel_variant **variants)
 {
     struct block_args *a = args;
     const char *edges = c->op->id == OP_SpaceToBatch ? "pad_amount" : "crops";

@@ -9,7 +9,8 @@ static bool turns(const void *args)
     const struct move_args *a = args;
     const struct view *v = &a->view;
     const uint32_t d = v->rank - 1, bytes = a->mover.bytes;
-    if (v->rank < 2 || !a->mover.copy || (bytes != 1 && bytes != 2 && bytes != 4) || v->strides[d - 1] != 1 || v->strides[d] < 2)
+    if (v->rank < 2 || !a->mover.copy || (bytes != 1 && bytes != 2 && bytes != 4) || v->strides[d - 1] != 1 ||
+        v->strides[d] < 2)
         return false;
     return v->dims[d - 1] >= 16 / bytes || v->strides[d] == v->dims[d - 1];
 }
@@ -137,15 +138,16 @@ static const struct {
     {OP_ChannelShuffle, view_shuffle},
 };
 
-static enum status move_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status move_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                             const struct kernel_variant **variants)
 {
     struct move_args *a = args;
     *a = (struct move_args){.n_in = c->n_in, .total = desc_count(c->out[0]), .unit = 4096};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i].op == c->op->id)
             TRY(rows[i].view(c, a));
-    RETURN_IF(view_count(&a->view) != a->total, ST_INVALID_OP, "%s \"%s\": %llu elements would go to an output of %llu", c->op->name,
-              c->node ? c->node : "", (unsigned long long)view_count(&a->view), (unsigned long long)a->total);
+    RETURN_IF(view_count(&a->view) != a->total, ST_INVALID_OP, "%s \"%s\": %llu elements would go to an output of %llu",
+              c->op->name, c->node ? c->node : "", (unsigned long long)view_count(&a->view), (unsigned long long)a->total);
     view_finish(&a->view);
     TRY(mover_init(&a->mover, c->in[0], c->out[0], c));
     kernel_units(ret, (a->total + a->unit - 1) / a->unit, a->unit);

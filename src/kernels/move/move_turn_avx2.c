@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data movement whose rows are columns of the input: the transpositions between layouts of images, and of matrices. 16 by 16 bytes, 8 by 8 words or 4 by 4 double
- * words at a time are read along the input's rows, turned in registers and written along the output's. */
+/* Data movement whose rows are columns of the input: the transpositions between layouts of images, and of matrices. 16 by 16
+ * bytes, 8 by 8 words or 4 by 4 double words at a time are read along the input's rows, turned in registers and written
+ * along the output's. */
 #include <immintrin.h>
 
 #include "kernels/families.h"
@@ -14,7 +15,8 @@ struct turn {
     int64_t stride;
 };
 
-/* Images of two to four channels: planes are put together, or taken apart. With the number written out, compilers do it by shuffles. */
+/* Images of two to four channels: planes are put together, or taken apart. With the number written out, compilers do it by
+ * shuffles. */
 #define FEW_CHANNELS(T, UNIT, C)                                                                               \
     static void join_##C##_##UNIT(T *restrict dst, const T *restrict src, uint64_t pixels, int64_t plane)      \
     {                                                                                                          \
@@ -96,7 +98,8 @@ static void turn_rows(const struct kernel_call *call, const struct move_args *a,
         struct view_walk w;
         k = of - row % of < end - row ? of - row % of : end - row;
         view_seek(&w, &a->view, row * n);
-        struct turn t = { (char *)call->data[a->n_in] + row * n * bytes, (const char *)call->data[0] + (a->first + w.at) * bytes, k, n, a->view.strides[d] };
+        struct turn t = { (char *)call->data[a->n_in] + row * n * bytes,
+                          (const char *)call->data[0] + (a->first + w.at) * bytes, k, n, a->view.strides[d] };
         (bytes == 1 ? turn_epi8 : bytes == 2 ? turn_epi16 : turn_epi32)(&t);
     }
 }

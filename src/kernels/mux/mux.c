@@ -10,13 +10,15 @@ static const struct kernel_variant mux_variants[] = {
 };
 #undef KERNEL
 
-static enum status mux_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status mux_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                            const struct kernel_variant **variants)
 {
     struct mux_args *a = args;
     const struct tensor_desc *y = c->out[0];
     *a = (struct mux_args){.total = desc_count(y), .inputs = c->n_in - 1};
-    RETURN_IF(a->inputs > MUX_INPUTS, ST_NOT_SUPPORTED, "ElementWiseMux \"%s\": %u inputs to choose from are given; at most %d are supported",
-              c->node ? c->node : "", a->inputs, MUX_INPUTS);
+    RETURN_IF(a->inputs > MUX_INPUTS, ST_NOT_SUPPORTED,
+              "ElementWiseMux \"%s\": %u inputs to choose from are given; at most %d are supported", c->node ? c->node : "",
+              a->inputs, MUX_INPUTS);
     TRY(codec_init(&a->selector, c->in[0], c));
     for (uint32_t i = 0; i <= a->inputs; i++) {
         view_broadcast(&a->view[i], c->in[i], y);

@@ -48,7 +48,9 @@ static void choose_runs(const struct op_call *c, struct norm_args *a)
 static enum status bind_lrn(const struct op_call *c, struct lrn_args *a, struct kernel_bound *ret)
 {
     const struct tensor_desc *x = c->in[0];
-    *a = (struct lrn_args){.dims = {1, 1, 1, 1}, .radius = (uint32_t)op_int(c, "radius", 0), .spatial = op_int(c, "region", 0) == 1};
+    *a = (struct lrn_args){ .dims = { 1, 1, 1, 1 },
+                            .radius = (uint32_t)op_int(c, "radius", 0),
+                            .spatial = op_int(c, "region", 0) == 1 };
     a->alpha = (float)op_real(c, "alpha", 0);
     a->beta = (float)op_real(c, "beta", 0);
     a->bias = (float)op_real(c, "bias", 0);
@@ -66,7 +68,8 @@ static enum status bind_lrn(const struct op_call *c, struct lrn_args *a, struct 
     return ST_OK;
 }
 
-static enum status norm_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status norm_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                             const struct kernel_variant **variants)
 {
     struct norm_args *a = args;
     if (c->op->id == OP_Lrn) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normalizations: docs/numerics.md section 6. A run is the set of elements that share statistics; both the runs and the elements of
- * one are views of the input, and gamma and beta are views along them. */
+/* Normalizations: docs/numerics.md section 6. A run is the set of elements that share statistics; both the runs and the
+ * elements of one are views of the input, and gamma and beta are views along them. */
 #ifndef KERNELS_NORM_NORM_H
 #define KERNELS_NORM_NORM_H
 

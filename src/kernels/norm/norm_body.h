@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normalizations, compiled once per instruction set. Runs are read span by span as often as needed; nothing is kept in between. */
+/* Normalizations, compiled once per instruction set. Runs are read span by span as often as needed; nothing is kept in
+ * between. */
 #include <math.h>
 
 #include "kernels/norm/norm.h"
@@ -49,8 +50,8 @@ static struct stats statistics(const struct norm_args *a, const void *data, int6
     return s;
 }
 
-static void apply(const struct norm_args *a, const struct stats *s, const float *x, const float *gamma, const float *beta, float *r,
-                  uint32_t n)
+static void apply(const struct norm_args *a, const struct stats *s, const float *x, const float *gamma, const float *beta,
+                  float *r, uint32_t n)
 {
     if (s->div != 0.0f || a->kind == NORM_L2)
         for (uint32_t i = 0; i < n; i++)
@@ -132,7 +133,8 @@ static float lrn_scale(const struct lrn_args *a, float x, float sum)
     return x / (float)pow((double)(a->bias + a->alpha * sum), (double)a->beta);
 }
 
-/* Squares of the window, in ascending order of height, width, channel. Element (y, x, c) of an image that begins at `base`. */
+/* Squares of the window, in ascending order of height, width, channel. Element (y, x, c) of an image that begins at `base`.
+ */
 static float lrn_one(const struct lrn_args *a, const void *data, int64_t base, uint32_t y, uint32_t x, uint32_t c)
 {
     uint32_t h = a->dims[1], w = a->dims[2], n = a->dims[3];

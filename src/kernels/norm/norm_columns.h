@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics of many neighbouring runs at once, compiled once per instruction set: InstanceNorm, and GroupNorm where a group is 1, 2, 4, 8 or 16 channels.
+/* Statistics of many neighbouring runs at once, compiled once per instruction set: InstanceNorm, and GroupNorm where a group
+ * is 1, 2, 4, 8 or 16 channels.
  *
- * Element i of a run goes to lane i mod 16 (docs/numerics.md section 6). Where a group of g channels divides 16, the channel c of pixel p always has lane
- * (p mod 16/g) · g + c mod g: a lane is a column of the image, and all channels of a pixel are added by whole vectors. */
+ * Element i of a run goes to lane i mod 16 (docs/numerics.md section 6). Where a group of g channels divides 16, the channel
+ * c of pixel p always has lane (p mod 16/g) · g + c mod g: a lane is a column of the image, and all channels of a pixel are
+ * added by whole vectors. */
 #ifndef KERNELS_NORM_NORM_COLUMNS_H
 #define KERNELS_NORM_NORM_COLUMNS_H
 
@@ -89,7 +91,8 @@ static void columns_statistics(struct columns *c)
     columns_sum(c, true);
     for (uint32_t i = 0; i < c->n; i += a->group)
         for (uint32_t k = 0; k < a->group; k++)
-            c->mul[i + k] = k ? c->mul[i] : 1.0f / sqrtf((a->kind == NORM_RMS_SUM ? columns_end(c, i) : columns_end(c, i) / n) + a->eps);
+            c->mul[i + k] =
+                k ? c->mul[i] : 1.0f / sqrtf((a->kind == NORM_RMS_SUM ? columns_end(c, i) : columns_end(c, i) / n) + a->eps);
 }
 
 static void columns_apply(const struct columns *c)

@@ -38,12 +38,14 @@ static void fixed_point(const struct op_call *c, struct pool_args *a, uint64_t t
     a->s_in = (double)a->src.scale;
     a->s_out = (double)a->dst.scale;
     a->exact = (uint64_t)most <= (1u << 24) / (taps ? taps : 1);
-    a->raw = a->kind == POOL_MAX && dtype_bits(a->src.type) <= 16 && dtype_bits(a->src.type) >= 8 && !a->src.bits && codec_copies(&a->dst, c->in[0], c->out[0]);
+    a->raw = a->kind == POOL_MAX && dtype_bits(a->src.type) <= 16 && dtype_bits(a->src.type) >= 8 && !a->src.bits &&
+             codec_copies(&a->dst, c->in[0], c->out[0]);
     codec_rescale(&a->src, 1.0);
     codec_rescale(&a->dst, 1.0);
 }
 
-static enum status pool_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status pool_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                             const struct kernel_variant **variants)
 {
     struct pool_args *a = args;
     enum op_id id = c->op->id;
@@ -51,12 +53,13 @@ static enum status pool_bind(const struct op_call *c, void *args, struct kernel_
     a->kind = id == OP_PoolAvg2d || id == OP_PoolAvg3d ? POOL_AVG : id == OP_L2Pool2d ? POOL_L2 : POOL_MAX;
     a->whole = !dtype_is_fixed(c->in[0]->type) && !dtype_is_float(c->in[0]->type);
     RETURN_IF(a->whole && (a->kind != POOL_MAX || c->out[0]->type != c->in[0]->type), ST_NOT_SUPPORTED,
-              "%s \"%s\": no kernel for %s; floats and fixed point have one, integers a maximum of the same type", c->op->name,
-              c->node ? c->node : "", dtype_name(c->in[0]->type));
+              "%s \"%s\": no kernel for %s; floats and fixed point have one, integers a maximum of the same type",
+              c->op->name, c->node ? c->node : "", dtype_name(c->in[0]->type));
     TRY(codec_init(&a->src, c->in[0], c));
     TRY(codec_init_out(&a->dst, c->out[0], c));
-    RETURN_IF(a->src.scales || a->dst.scales, ST_NOT_SUPPORTED, "%s \"%s\": per-axis encodings have no kernel here; per-tensor ones have",
-              c->op->name, c->node ? c->node : "");
+    RETURN_IF(a->src.scales || a->dst.scales, ST_NOT_SUPPORTED,
+              "%s \"%s\": per-axis encodings have no kernel here; per-tensor ones have", c->op->name,
+              c->node ? c->node : "");
     geometry(c, a);
     uint64_t taps = (uint64_t)a->size[0] * a->size[1] * a->size[2];
     if (a->kind == POOL_AVG)

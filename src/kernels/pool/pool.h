@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pooling windows over [batch, depth, height, width, channels]; two-dimensional pools have depth 1. docs/numerics.md section 6. */
+/* Pooling windows over [batch, depth, height, width, channels]; two-dimensional pools have depth 1. docs/numerics.md
+ * section 6. */
 #ifndef KERNELS_POOL_POOL_H
 #define KERNELS_POOL_POOL_H
 

@@ -58,7 +58,8 @@ static inline void take_squares(float *restrict acc, const float *restrict v, ui
 static void finish(const struct pool_args *a, float *acc, uint32_t n, uint64_t taps, uint64_t divisor)
 {
     bool fixed = dtype_is_fixed(a->src.type) && dtype_is_fixed(a->dst.type) && a->kind != POOL_L2;
-    float count = (float)divisor, m = fixed ? (float)(a->s_in / (a->kind == POOL_AVG ? a->s_out * (double)divisor : a->s_out)) : 0.0f;
+    float count = (float)divisor,
+          m = fixed ? (float)(a->s_in / (a->kind == POOL_AVG ? a->s_out * (double)divisor : a->s_out)) : 0.0f;
     if (!taps)
         for (uint32_t i = 0; i < n; i++)
             acc[i] = 0.0f;
@@ -73,8 +74,8 @@ static void finish(const struct pool_args *a, float *acc, uint32_t n, uint64_t t
             acc[i] = acc[i] / count;
 }
 
-static void sum_wide(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t c,
-                     uint32_t n, float *acc)
+static void sum_wide(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w,
+                     uint32_t c, uint32_t n, float *acc)
 {
     int64_t sum[SPAN] = {0}, v[SPAN];
     FOR_EACH_TAP(a, w, image, at)
@@ -104,7 +105,8 @@ static inline __attribute__((always_inline)) void take_floats(const enum pool_ki
     }
 }
 
-static inline __attribute__((always_inline)) void taps_of(const enum pool_kind kind, const float *from, const struct pool_args *a, uint32_t image, const struct window *w,
+static inline __attribute__((always_inline)) void taps_of(const enum pool_kind kind, const float *from,
+                                                          const struct pool_args *a, uint32_t image, const struct window *w,
                                                           uint32_t n, float *acc)
 {
     typedef void take_fn(float *acc, const float *v, uint32_t n);
@@ -132,7 +134,8 @@ static inline __attribute__((always_inline)) void taps_of(const enum pool_kind k
             take(acc + i, from + at + i, n - i);
 }
 
-static void taps_f32(const float *x, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t n, float *acc)
+static void taps_f32(const float *x, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t n,
+                     float *acc)
 {
     if (a->kind == POOL_MAX)
         taps_of(POOL_MAX, x, a, image, w, n, acc);
@@ -142,8 +145,10 @@ static void taps_f32(const float *x, const struct pool_args *a, uint32_t image, 
         taps_of(POOL_L2, x, a, image, w, n, acc);
 }
 
-/* Tap by tap: other types, and many taps of many channels, which lie too far apart to come back to each of them for every few channels. */
-static void taps_loaded(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t c, uint32_t n, float *acc)
+/* Tap by tap: other types, and many taps of many channels, which lie too far apart to come back to each of them for every
+ * few channels. */
+static void taps_loaded(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w,
+                        uint32_t c, uint32_t n, float *acc)
 {
     typedef void take_fn(float *acc, const float *v, uint32_t n);
     static take_fn *const takes[] = {[POOL_AVG] = take_sum, [POOL_MAX] = take_max, [POOL_L2] = take_squares};
@@ -161,12 +166,13 @@ static void taps_loaded(const struct kernel_call *call, const struct pool_args *
     }
 }
 
-static void pixel_f32(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t c,
-                      uint32_t n, int64_t to)
+static void pixel_f32(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w,
+                      uint32_t c, uint32_t n, int64_t to)
 {
     enum { FEW_TAPS = 25, FEW_CHANNELS = 128 };
     const uint64_t taps = window_taps(w);
-    const bool wide = a->kind == POOL_AVG && !a->exact, few = !wide && a->src.type == DT_F32 && (taps <= FEW_TAPS || n <= FEW_CHANNELS);
+    const bool wide = a->kind == POOL_AVG && !a->exact,
+               few = !wide && a->src.type == DT_F32 && (taps <= FEW_TAPS || n <= FEW_CHANNELS);
     const bool direct = few && a->dst.type == DT_F32 && !a->dst.limited;
     _Alignas(64) float buf[SPAN];
     float *acc = direct ? (float *)call->data[1] + to : buf;
@@ -182,37 +188,37 @@ static void pixel_f32(const struct kernel_call *call, const struct pool_args *a,
 }
 
 /* 64 bytes at a time stay in registers over all taps. */
-#define PIXEL_RAW(name, T, LOWEST)                                                                                            \
-    typedef T name##_bytes __attribute__((vector_size(64)));                                                                  \
-    static void name(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w,       \
-                     uint32_t c, uint32_t n, int64_t to)                                                                      \
-    {                                                                                                                         \
-        T *o = (T *)call->data[1] + to;                                                                                       \
-        const uint32_t step = 64 / sizeof(T);                                                                                 \
-        uint32_t i = 0;                                                                                                       \
-        for (; i + step <= n; i += step) {                                                                                    \
-            name##_bytes acc = (name##_bytes){0} + LOWEST;                                                                    \
-            FOR_EACH_TAP(a, w, image, at)                                                                                     \
-            {                                                                                                                 \
-                name##_bytes v, more;                                                                                         \
-                memcpy(&v, (const T *)call->data[0] + at + c + i, sizeof(v));                                                 \
-                more = (name##_bytes)(v > acc);                                                                               \
-                acc = (v & more) | (acc & ~more);                                                                             \
-            }                                                                                                                 \
-            memcpy(o + i, &acc, sizeof(acc));                                                                                 \
-        }                                                                                                                     \
-        T acc[64];                                                                                                            \
-        for (uint32_t k = i; k < n; k++)                                                                                      \
-            acc[k - i] = LOWEST;                                                                                              \
-        if (i < n)                                                                                                            \
-            FOR_EACH_TAP(a, w, image, at)                                                                                     \
-            {                                                                                                                 \
-                const T *v = (const T *)call->data[0] + at + c;                                                               \
-                for (uint32_t k = i; k < n; k++)                                                                              \
-                    acc[k - i] = v[k] > acc[k - i] ? v[k] : acc[k - i];                                                       \
-            }                                                                                                                 \
-        for (uint32_t k = i; k < n; k++)                                                                                      \
-            o[k] = acc[k - i];                                                                                                \
+#define PIXEL_RAW(name, T, LOWEST)                                                                                      \
+    typedef T name##_bytes __attribute__((vector_size(64)));                                                            \
+    static void name(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w, \
+                     uint32_t c, uint32_t n, int64_t to)                                                                \
+    {                                                                                                                   \
+        T *o = (T *)call->data[1] + to;                                                                                 \
+        const uint32_t step = 64 / sizeof(T);                                                                           \
+        uint32_t i = 0;                                                                                                 \
+        for (; i + step <= n; i += step) {                                                                              \
+            name##_bytes acc = (name##_bytes){ 0 } + LOWEST;                                                            \
+            FOR_EACH_TAP(a, w, image, at)                                                                               \
+            {                                                                                                           \
+                name##_bytes v, more;                                                                                   \
+                memcpy(&v, (const T *)call->data[0] + at + c + i, sizeof(v));                                           \
+                more = (name##_bytes)(v > acc);                                                                         \
+                acc = (v & more) | (acc & ~more);                                                                       \
+            }                                                                                                           \
+            memcpy(o + i, &acc, sizeof(acc));                                                                           \
+        }                                                                                                               \
+        T acc[64];                                                                                                      \
+        for (uint32_t k = i; k < n; k++)                                                                                \
+            acc[k - i] = LOWEST;                                                                                        \
+        if (i < n)                                                                                                      \
+            FOR_EACH_TAP(a, w, image, at)                                                                               \
+            {                                                                                                           \
+                const T *v = (const T *)call->data[0] + at + c;                                                         \
+                for (uint32_t k = i; k < n; k++)                                                                        \
+                    acc[k - i] = v[k] > acc[k - i] ? v[k] : acc[k - i];                                                 \
+            }                                                                                                           \
+        for (uint32_t k = i; k < n; k++)                                                                                \
+            o[k] = acc[k - i];                                                                                          \
     }
 PIXEL_RAW(pixel_u8, uint8_t, 0)
 PIXEL_RAW(pixel_s8, int8_t, INT8_MIN)
@@ -220,7 +226,8 @@ PIXEL_RAW(pixel_u16, uint16_t, 0)
 PIXEL_RAW(pixel_s16, int16_t, INT16_MIN)
 #undef PIXEL_RAW
 
-typedef void pixel_fn(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t c, uint32_t n, int64_t to);
+typedef void pixel_fn(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w,
+                      uint32_t c, uint32_t n, int64_t to);
 
 static pixel_fn *raw_of(enum dtype t)
 {
@@ -229,8 +236,8 @@ static pixel_fn *raw_of(enum dtype t)
 }
 
 /* Plain integers of any width; u64 is compared with its top bit turned. */
-static void pixel_whole(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w, uint32_t c,
-                        uint32_t n, int64_t to)
+static void pixel_whole(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w,
+                        uint32_t c, uint32_t n, int64_t to)
 {
     int64_t acc[SPAN], v[SPAN], turn = a->src.type == DT_U64 ? INT64_MIN : 0;
     bool first = true;
@@ -279,7 +286,8 @@ static void next_place(const struct pool_args *a, struct place *p)
 void K(pool)(const struct kernel_call *call, struct range tile)
 {
     const struct pool_args *a = call->args;
-    const uint64_t units = (uint64_t)a->batch * a->out[0] * a->out[1] * a->out[2] * a->blocks, first = (uint64_t)tile.begin * a->parts;
+    const uint64_t units = (uint64_t)a->batch * a->out[0] * a->out[1] * a->out[2] * a->blocks,
+                   first = (uint64_t)tile.begin * a->parts;
     const uint64_t last = (uint64_t)tile.end * a->parts, end = last < units ? last : units;
     if (first >= end)
         return;

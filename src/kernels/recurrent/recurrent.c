@@ -119,12 +119,14 @@ static bool bytes_apart(const struct rnn_args *a)
 static bool can_share(const struct rnn_args *a, bool lstm)
 {
     const uint32_t whole = 1u << LSTM_NI | 1u << LSTM_NF | 1u << LSTM_NC | 1u << LSTM_NO | 1u << LSTM_WP;
-    return a->batch == 1 && a->time && a->units > RNN_ROWS && a->out == a->units && bytes_apart(a) && !(lstm && a->given & whole);
+    return a->batch == 1 && a->time && a->units > RNN_ROWS && a->out == a->units && bytes_apart(a) &&
+           !(lstm && a->given & whole);
 }
 
 static void plan_phases(struct rnn_args *a, bool lstm, struct kernel_bound *ret)
 {
-    const uint64_t macs = (uint64_t)a->units * (a->in + a->out) * (lstm ? 4 : 3), blocks = (a->units + RNN_ROWS - 1) / RNN_ROWS;
+    const uint64_t macs = (uint64_t)a->units * (a->in + a->out) * (lstm ? 4 : 3),
+                   blocks = (a->units + RNN_ROWS - 1) / RNN_ROWS;
     a->step_phases = lstm || a->linear_before_reset ? 1 : 2;
     const uint64_t phases = (uint64_t)a->time * a->step_phases + (a->stateful && a->time);
     a->phases = (uint32_t)phases;
@@ -145,7 +147,8 @@ static void plan_work(struct rnn_args *a, struct kernel_bound *ret)
     ret->work_bytes = 4 * (shared + own);
 }
 
-static enum status recurrent_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status recurrent_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                                  const struct kernel_variant **variants)
 {
     struct rnn_args *a = args;
     bool lstm = c->op->id == OP_Lstm;
@@ -157,8 +160,10 @@ static enum status recurrent_bind(const struct op_call *c, void *args, struct ke
     if (lstm) {
         a->cell_clip = (float)op_real(c, "cell_clip_threshold", 0);
         a->out_clip = (float)op_real(c, "output_clip_threshold", 0);
-        RETURN_IF(c->n_out > 6 && c->out[6] && c->out[6]->rank && c->out[6]->dims[c->out[6]->rank - 1] != a->units, ST_NOT_SUPPORTED,
-                  "Lstm \"%s\": the output gate has %u values per batch; an output of that size is expected", c->node ? c->node : "", a->units);
+        RETURN_IF(c->n_out > 6 && c->out[6] && c->out[6]->rank && c->out[6]->dims[c->out[6]->rank - 1] != a->units,
+                  ST_NOT_SUPPORTED,
+                  "Lstm \"%s\": the output gate has %u values per batch; an output of that size is expected",
+                  c->node ? c->node : "", a->units);
         for (size_t i = 0; i < sizeof(lstm_biases) / sizeof(lstm_biases[0]); i++)
             bias_scale(c, a, lstm_biases[i].bias, lstm_biases[i].matrix, lstm_biases[i].vector);
     } else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lstm and Gru: docs/numerics.md section 9. Elements of a batch are independent and are the units of work; time runs inside. A batch of one is cut otherwise: into
- * phases, one or two per time step, and the units of work are blocks of a phase, each RNN_ROWS units of the layer. What a block needs of others is h of the phase
- * before, which lies in the shared workspace. */
+/* Lstm and Gru: docs/numerics.md section 9. Elements of a batch are independent and are the units of work; time runs inside.
+ * A batch of one is cut otherwise: into phases, one or two per time step, and the units of work are blocks of a phase, each
+ * RNN_ROWS units of the layer. What a block needs of others is h of the phase before, which lies in the shared workspace. */
 #ifndef KERNELS_RECURRENT_RECURRENT_H
 #define KERNELS_RECURRENT_RECURRENT_H
 
@@ -17,8 +17,31 @@ enum {
 
 /* Operands by their place in the operator. */
 enum lstm_in {
-    LSTM_X, LSTM_WXF, LSTM_WXC, LSTM_WXO, LSTM_WHF, LSTM_WHC, LSTM_WHO, LSTM_BF, LSTM_BC, LSTM_BO, LSTM_H, LSTM_C,
-    LSTM_NI, LSTM_NF, LSTM_NC, LSTM_NO, LSTM_WXI, LSTM_WHI, LSTM_WCI, LSTM_WCF, LSTM_WCO, LSTM_BI, LSTM_WP, LSTM_BP, LSTM_RESET
+    LSTM_X,
+    LSTM_WXF,
+    LSTM_WXC,
+    LSTM_WXO,
+    LSTM_WHF,
+    LSTM_WHC,
+    LSTM_WHO,
+    LSTM_BF,
+    LSTM_BC,
+    LSTM_BO,
+    LSTM_H,
+    LSTM_C,
+    LSTM_NI,
+    LSTM_NF,
+    LSTM_NC,
+    LSTM_NO,
+    LSTM_WXI,
+    LSTM_WHI,
+    LSTM_WCI,
+    LSTM_WCF,
+    LSTM_WCO,
+    LSTM_BI,
+    LSTM_WP,
+    LSTM_BP,
+    LSTM_RESET
 };
 enum gru_in {
     GRU_X, GRU_WXZ, GRU_WXR, GRU_WXN, GRU_WHZ, GRU_WHR, GRU_WHN, GRU_BXZ, GRU_BXR, GRU_BXN, GRU_BHZ, GRU_BHR, GRU_BHN, GRU_H,
@@ -33,8 +56,8 @@ struct rnn_args {
     bool sequence[RNN_OUTPUTS];            /* the output has a row per time step, the others keep the last */
     uint32_t given, wanted;                /* bit i: in[i], out[i] is there */
     float cell_clip, out_clip;
-    /* With a reset input: a flag per batch element that says its state is there, then h and C of all of them, stored as out[0] and
-     * out[1] store them, since that is how they go from step to step. */
+    /* With a reset input: a flag per batch element that says its state is there, then h and C of all of them, stored as
+     * out[0] and out[1] store them, since that is how they go from step to step. */
     bool stateful;
     uint64_t state_at[2];
     struct codec state[2];
@@ -49,8 +72,8 @@ struct rnn_args {
     uint32_t steps;                        /* of one multiplication by input matrices */
 };
 
-/* acc[s][u] = fma over k ascending of v[s][k] * W[u, k], continuing acc, for all steps s and rows u of a turned matrix. acc has room for whole
- * blocks of rows. */
+/* acc[s][u] = fma over k ascending of v[s][k] * W[u, k], continuing acc, for all steps s and rows u of a turned matrix. acc
+ * has room for whole blocks of rows. */
 struct rnn_product {
     const struct codec *codec;
     const void *w;

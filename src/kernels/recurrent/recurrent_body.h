@@ -4,7 +4,7 @@
 
 #include "kernels/recurrent/recurrent_cell.h"
 
-/* ---- Lstm: a phase per step ------------------------------------------------------------------------------------------------ */
+/* ---- Lstm: a phase per step ------------------------------------------------------------------------------------------- */
 
 enum gate { GATE_I, GATE_F, GATE_C, GATE_O };
 
@@ -32,7 +32,8 @@ static void normalize(const struct cell *s, int weights, float *z)
         z[i] = z[i] * inv * w[i];
 }
 
-/* All that is multiplied with h, every other step from the other end: of weights that are more than a cache holds, those that a step read last are still there. */
+/* All that is multiplied with h, every other step from the other end: of weights that are more than a cache holds, those
+ * that a step read last are still there. */
 static void lstm_products(const struct cell *s)
 {
     for (int i = 0; i < 4; i++) {
@@ -65,7 +66,9 @@ static void lstm_output(struct cell *s)
     product(hidden, s->gate[GATE_O], hidden, s->rows);
     if (has(s, LSTM_WP)) {
         memset(s->h_next, 0, a->out * sizeof(*s->h_next));
-        multiply_steps(s, LSTM_WP, 0, &(struct rnn_product){.rows = a->out, .columns = a->units, .steps = 1, .v = hidden, .acc = s->h_next});
+        multiply_steps(
+            s, LSTM_WP, 0,
+            &(struct rnn_product){ .rows = a->out, .columns = a->units, .steps = 1, .v = hidden, .acc = s->h_next });
         if (has(s, LSTM_BP)) {
             load_vector(s, LSTM_BP, 0, a->out, s->tmp);
             for (uint32_t i = 0; i < a->out; i++)
@@ -103,7 +106,9 @@ static void lstm_store(const struct cell *s)
         const bool is_h = k == 0 || k == 2 || k == 7;
         const float *v = is_h ? s->h_next : k == 1 ? s->c_now : s->gate[k - 3];
         if (a->wanted >> k & 1 && (last || a->sequence[k] || k == 0))
-            store_vector(s, k, (a->sequence[k] ? row_of_step(s) : (int64_t)s->b) * (is_h ? a->out : a->units) + (is_h ? h.begin : s->row),
+            store_vector(s, k,
+                         (a->sequence[k] ? row_of_step(s) : (int64_t)s->b) * (is_h ? a->out : a->units) +
+                             (is_h ? h.begin : s->row),
                          is_h ? h.end - h.begin : s->rows, v);
     }
     round_vector(&a->dst[0], h.end - h.begin, s->h_next);
@@ -126,7 +131,7 @@ void K(lstm)(const struct kernel_call *call, struct range tile)
     run_tile(call, tile, lstm_phase);
 }
 
-/* ---- Gru: a phase per step, or two when the reset gate is multiplied into h, all of which the candidate needs ----------------- */
+/* ---- Gru: a phase per step, or two when the reset gate is multiplied into h, all of which the candidate needs --------- */
 
 enum { GRU_Z_GATE, GRU_R_GATE, GRU_N_GATE, GRU_N_HIDDEN };
 

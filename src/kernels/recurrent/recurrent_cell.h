@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Lstm and Gru have in common, compiled once per instruction set: where vectors are, states, products, and the walk over phases. */
+/* What Lstm and Gru have in common, compiled once per instruction set: where vectors are, states, products, and the walk
+ * over phases. */
 #include <string.h>
 
 #include "kernels/recurrent/recurrent.h"
@@ -11,7 +12,8 @@ struct cell {
     const struct rnn_args *a;
     void *const *data;
     uint8_t *state;
-    /* Shared by the tiles of a layer; gates have a row for each of the next steps, h is written where the step does not read it. */
+    /* Shared by the tiles of a layer; gates have a row for each of the next steps, h is written where the step does not read
+     * it. */
     float *gates, *h_of[2], *c, *hidden;
     /* Of this tile: inputs of the next steps, the first h, something in between. */
     float *x, *h_first, *tmp;
@@ -36,10 +38,11 @@ static void load_vector(const struct cell *s, int operand, int64_t at, uint32_t 
 static void store_vector(const struct cell *s, int output, int64_t at, uint32_t n, const float *src)
 {
     for (uint32_t i = 0; i < n; i += SPAN)
-        K(span_store)(&s->a->dst[output], s->data[s->a->n_in + (uint32_t)output], at + i, 1, n - i < SPAN ? n - i : SPAN, src + i);
+        K(span_store)
+        (&s->a->dst[output], s->data[s->a->n_in + (uint32_t)output], at + i, 1, n - i < SPAN ? n - i : SPAN, src + i);
 }
 
-/* ---- states --------------------------------------------------------------------------------------------------------------- */
+/* ---- states ----------------------------------------------------------------------------------------------------------- */
 
 /* What the layer remembers counts, unless nothing is remembered yet or the client wants a new beginning. */
 static bool remembers(const struct cell *s)
@@ -71,7 +74,9 @@ static void keep_state(const struct cell *s, int which, uint32_t size, struct ra
 {
     const struct rnn_args *a = s->a;
     for (uint32_t i = part.begin; i < part.end; i += SPAN)
-        K(span_store)(&a->state[which], s->state + a->state_at[which], (int64_t)s->b * size + i, 1, part.end - i < SPAN ? part.end - i : SPAN, src + i);
+        K(span_store)
+        (&a->state[which], s->state + a->state_at[which], (int64_t)s->b * size + i, 1,
+         part.end - i < SPAN ? part.end - i : SPAN, src + i);
 }
 
 /* The part of h that goes with the units of this tile. Where h is a projection one tile has all of both. */
@@ -91,10 +96,12 @@ static void keep_states(const struct cell *s)
         s->state[s->b] = 1;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------- */
+/* ---- products --------------------------------------------------------------------------------------------------------- */
 
-/* acc[u] = fma over k ascending of v[k] * W[u, k], continuing acc. Sixteen rows at a time, turned so that they are vectors. */
-static void multiply_block(const struct cell *s, int w, uint32_t row, uint32_t rows, uint32_t columns, const float *v, float *acc)
+/* acc[u] = fma over k ascending of v[k] * W[u, k], continuing acc. Sixteen rows at a time, turned so that they are vectors.
+ */
+static void multiply_block(const struct cell *s, int w, uint32_t row, uint32_t rows, uint32_t columns, const float *v,
+                           float *acc)
 {
     float turned[COLUMNS * ROWS], line[COLUMNS], sum[ROWS] = {0};
     memcpy(sum, acc, rows * sizeof(*acc));
@@ -126,12 +133,15 @@ static void multiply_steps(const struct cell *s, int w, uint32_t first, const st
     }
     for (uint32_t t = 0; t < p.steps; t++)
         for (uint32_t row = 0; row < p.rows; row += ROWS)
-            multiply_block(s, w, first + row, p.rows - row < ROWS ? p.rows - row : ROWS, p.columns, p.v + t * p.v_step, p.acc + t * p.acc_step + row);
+            multiply_block(s, w, first + row, p.rows - row < ROWS ? p.rows - row : ROWS, p.columns, p.v + t * p.v_step,
+                           p.acc + t * p.acc_step + row);
 }
 
 static void multiply(const struct cell *s, int w, uint32_t columns, const float *v, float *acc)
 {
-    multiply_steps(s, w, s->row, &(struct rnn_product){.rows = s->rows, .columns = columns, .steps = 1, .v = v, .acc = acc, .backward = s->step & 1});
+    multiply_steps(s, w, s->row,
+                   &(struct rnn_product){
+                       .rows = s->rows, .columns = columns, .steps = 1, .v = v, .acc = acc, .backward = s->step & 1 });
 }
 
 /* Values of an operand that has one per unit. */
@@ -150,7 +160,7 @@ static void add_vector(const struct cell *s, int operand, float *acc)
     }
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------------ */
 
 static uint32_t time_of(const struct rnn_args *a, uint32_t step)
 {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant matrices of recurrent layers, turned once at prepare: every step multiplies all of them, and vectors run over units.
+/* Constant matrices of recurrent layers, turned once at prepare: every step multiplies all of them, and vectors run over
+ * units.
  *
- *     aux[0]   a matrix after the other, each from a multiple of 64 bytes on:  [rows / 16][columns][16], rows padded with zero bits
+ *     aux[0]   a matrix after the other, each from a multiple of 64 bytes on:  [rows / 16][columns][16], rows padded with
+ * zero bits
  *
- * Elements stay in the type and encoding of the tensor. Layers with matrices that are not constant, or have a scale per axis or
- * less than 8 bits, use them as they are. */
+ * Elements stay in the type and encoding of the tensor. Layers with matrices that are not constant, or have a scale per axis
+ * or less than 8 bits, use them as they are. */
 #include <string.h>
 
 #include "kernels/recurrent/recurrent.h"
 
-static const uint8_t lstm_matrices[] = { LSTM_WXF, LSTM_WXC, LSTM_WXO, LSTM_WHF, LSTM_WHC, LSTM_WHO, LSTM_WXI, LSTM_WHI, LSTM_WP };
+static const uint8_t lstm_matrices[] = { LSTM_WXF, LSTM_WXC, LSTM_WXO, LSTM_WHF, LSTM_WHC,
+                                         LSTM_WHO, LSTM_WXI, LSTM_WHI, LSTM_WP };
 static const uint8_t gru_matrices[] = { GRU_WXZ, GRU_WXR, GRU_WXN, GRU_WHZ, GRU_WHR, GRU_WHN };
 
 static const struct tensor_desc *matrix(const struct op_call *c, uint32_t i, uint8_t *ret_operand)
@@ -40,7 +43,8 @@ enum status recurrent_aux(const struct op_call *c, struct kernel_aux *ret)
         struct codec codec;
         if (!d)
             continue;
-        if (!c->in_data || !c->in_data[operand] || dtype_bits(d->type) < 8 || codec_init(&codec, d, c) != ST_OK || codec.scales)
+        if (!c->in_data || !c->in_data[operand] || dtype_bits(d->type) < 8 || codec_init(&codec, d, c) != ST_OK ||
+            codec.scales)
             return ST_OK;
         bytes += bytes_of(d);
         replaces |= 1u << operand;
@@ -57,7 +61,8 @@ static void turn(const struct tensor_desc *d, const char *from, char *to)
     memset(to, 0, bytes_of(d));
     for (uint64_t r = 0; r < rows; r++)
         for (uint64_t k = 0; k < columns; k++)
-            memcpy(to + ((r / RNN_ROWS * columns + k) * RNN_ROWS + r % RNN_ROWS) * size, from + (r * columns + k) * size, size);
+            memcpy(to + ((r / RNN_ROWS * columns + k) * RNN_ROWS + r % RNN_ROWS) * size, from + (r * columns + k) * size,
+                   size);
 }
 
 enum status recurrent_aux_fill(const struct op_call *c, uint32_t which, void *dst)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products with turned matrices (recurrent_pack.c) in vectors. A file includes vec_<isa>.h and this; recurrent_ref.c has the same in plain C.
- * Each sum is one accumulator and k ascends, as docs/numerics.md section 9 wants. Sums that run side by side hide the latency of the
- * multiplier: up to eight blocks of units for one step, or one block for four steps. */
+/* Products with turned matrices (recurrent_pack.c) in vectors. A file includes vec_<isa>.h and this; recurrent_ref.c has the
+ * same in plain C. Each sum is one accumulator and k ascends, as docs/numerics.md section 9 wants. Sums that run side by
+ * side hide the latency of the multiplier: up to eight blocks of units for one step, or one block for four steps. */
 #include "kernels/kernel_util.h"
 #include "kernels/recurrent/recurrent.h"
 
 enum { PER_BLOCK = RNN_ROWS / VEC_LANES, BLOCKS = 8, STEPS = 4, COLUMNS_AT_ONCE = SPAN / RNN_ROWS };
 enum kind { KIND_F32, KIND_F16, KIND_SQ8, KIND_UQ8, KIND_SQ16, KIND_UQ16, KINDS };
 
-static inline __attribute__((always_inline)) vf weights_at(const enum kind kind, const void *w, uint64_t at, vf scale, vi offset)
+static inline __attribute__((always_inline)) vf weights_at(const enum kind kind, const void *w, uint64_t at, vf scale,
+                                                           vi offset)
 {
     const char *p = w;
     vi q;
@@ -21,7 +22,8 @@ static inline __attribute__((always_inline)) vf weights_at(const enum kind kind,
     return vf_mul(vf_from_int(vi_add(q, offset)), scale);
 }
 
-static inline __attribute__((always_inline)) void run(const struct rnn_product *p, const enum kind kind, const int blocks, const int steps)
+static inline __attribute__((always_inline)) void run(const struct rnn_product *p, const enum kind kind, const int blocks,
+                                                      const int steps)
 {
     vf acc[STEPS][BLOCKS * PER_BLOCK];
     const vf scale = vf_set1(p->codec->scale);
@@ -34,7 +36,8 @@ static inline __attribute__((always_inline)) void run(const struct rnn_product *
     for (uint32_t k = 0; k < p->columns; k++)
 #pragma GCC unroll 16
         for (int v = 0; v < blocks * PER_BLOCK; v++) {
-            uint64_t at = ((uint64_t)(v / PER_BLOCK) * p->block_columns + k) * RNN_ROWS + (uint32_t)(v % PER_BLOCK) * VEC_LANES;
+            uint64_t at =
+                ((uint64_t)(v / PER_BLOCK) * p->block_columns + k) * RNN_ROWS + (uint32_t)(v % PER_BLOCK) * VEC_LANES;
             vf w = weights_at(kind, p->w, at, scale, offset);
 #pragma GCC unroll 16
             for (int s = 0; s < steps; s++)
@@ -49,23 +52,32 @@ static inline __attribute__((always_inline)) void run(const struct rnn_product *
 
 /* runs[kind][n]: n blocks for one step; [0]: one block for STEPS. */
 #define RUN(kind, n) static void run_##kind##_##n(const struct rnn_product *p) { run(p, kind, n ? n : 1, n ? 1 : STEPS); }
-#define RUNS(kind) RUN(kind, 0) RUN(kind, 1) RUN(kind, 2) RUN(kind, 3) RUN(kind, 4) RUN(kind, 5) RUN(kind, 6) RUN(kind, 7) RUN(kind, 8)
-#define ROW(kind) [kind] = { run_##kind##_0, run_##kind##_1, run_##kind##_2, run_##kind##_3, run_##kind##_4, run_##kind##_5, run_##kind##_6, run_##kind##_7, run_##kind##_8 }
+#define RUNS(kind) \
+    RUN(kind, 0) RUN(kind, 1) RUN(kind, 2) RUN(kind, 3) RUN(kind, 4) RUN(kind, 5) RUN(kind, 6) RUN(kind, 7) RUN(kind, 8)
+#define ROW(kind)                                                                              \
+    [kind] = { run_##kind##_0, run_##kind##_1, run_##kind##_2, run_##kind##_3, run_##kind##_4, \
+               run_##kind##_5, run_##kind##_6, run_##kind##_7, run_##kind##_8 }
 RUNS(KIND_F32)
 RUNS(KIND_F16)
 RUNS(KIND_SQ8)
 RUNS(KIND_UQ8)
 RUNS(KIND_SQ16)
 RUNS(KIND_UQ16)
-static void (*const runs[KINDS][BLOCKS + 1])(const struct rnn_product *p) = { ROW(KIND_F32), ROW(KIND_F16), ROW(KIND_SQ8),
-                                                                              ROW(KIND_UQ8), ROW(KIND_SQ16), ROW(KIND_UQ16) };
+static void (*const runs[KINDS][BLOCKS + 1])(const struct rnn_product *p) = {
+    ROW(KIND_F32), ROW(KIND_F16), ROW(KIND_SQ8), ROW(KIND_UQ8), ROW(KIND_SQ16), ROW(KIND_UQ16)
+};
 
 static enum kind kind_of(const struct codec *c)
 {
     if (c->wide || c->bits)
         return KINDS;
-    return c->type == DT_F32 ? KIND_F32 : c->type == DT_F16 ? KIND_F16 : c->type == DT_SQ8 ? KIND_SQ8 : c->type == DT_UQ8 ? KIND_UQ8
-         : c->type == DT_SQ16 ? KIND_SQ16 : c->type == DT_UQ16 ? KIND_UQ16 : KINDS;
+    return c->type == DT_F32    ? KIND_F32
+           : c->type == DT_F16  ? KIND_F16
+           : c->type == DT_SQ8  ? KIND_SQ8
+           : c->type == DT_UQ8  ? KIND_UQ8
+           : c->type == DT_SQ16 ? KIND_SQ16
+           : c->type == DT_UQ16 ? KIND_UQ16
+                                : KINDS;
 }
 
 /* One block by way of f32, some columns at a time. */
@@ -107,7 +119,8 @@ static void multiply_blocks(struct rnn_product p, enum kind kind, uint32_t b, ui
 static void multiply_turned(const struct rnn_product *p)
 {
     const enum kind kind = kind_of(p->codec);
-    const uint32_t blocks = (p->rows + RNN_ROWS - 1) / RNN_ROWS, most = kind < KINDS && p->steps < STEPS ? BLOCKS : 1, parts = (blocks + most - 1) / most;
+    const uint32_t blocks = (p->rows + RNN_ROWS - 1) / RNN_ROWS, most = kind < KINDS && p->steps < STEPS ? BLOCKS : 1,
+                   parts = (blocks + most - 1) / most;
     for (uint32_t i = 0; i < parts; i++) {
         const uint32_t at = (p->backward ? parts - 1 - i : i) * most;
         multiply_blocks(*p, kind, at, blocks - at < most ? blocks - at : most);

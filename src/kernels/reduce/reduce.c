@@ -69,26 +69,28 @@ static void fixed_point(const struct op_call *c, struct reduce_args *a)
         codec_rescale(&a->out[0], 1.0);
 }
 
-/* Whether runs of neighbours in the output are reduced side by side. A mean of plain integers divides in its own way, squares of stored integers are summed
- * run by run, and u64 has an order of its own. */
+/* Whether runs of neighbours in the output are reduced side by side. A mean of plain integers divides in its own way,
+ * squares of stored integers are summed run by run, and u64 has an order of its own. */
 static bool by_columns(const struct reduce_args *a)
 {
     enum { SHORT = 16 };
     bool sums = a->kind == RED_SUM || (a->kind == RED_MEAN && !a->raw) || (a->kind == RED_SUM_SQUARE && !a->whole);
-    bool extremes = (a->kind == RED_MAX || a->kind == RED_MIN || a->kind == RED_ARGMAX || a->kind == RED_ARGMIN) && a->in.type != DT_U64 && a->n <= UINT32_MAX;
+    bool extremes = (a->kind == RED_MAX || a->kind == RED_MIN || a->kind == RED_ARGMAX || a->kind == RED_ARGMIN) &&
+                    a->in.type != DT_U64 && a->n <= UINT32_MAX;
     uint32_t last = a->outer.rank - 1;
     if ((!sums && !extremes) || a->outer.dims[last] <= 3)
         return false;
     return a->n <= SHORT || (a->outer.strides[last] == 1 && a->run.strides[a->run.rank - 1] != 1);
 }
 
-static enum status reduce_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status reduce_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                               const struct kernel_variant **variants)
 {
     struct reduce_args *a = args;
     *a = (struct reduce_args){0};
     TRY(codec_init(&a->in, c->in[0], c));
-    RETURN_IF(a->in.scales, ST_NOT_SUPPORTED, "%s \"%s\": a per-axis encoding has no kernel here; a per-tensor one has", c->op->name,
-              c->node ? c->node : "");
+    RETURN_IF(a->in.scales, ST_NOT_SUPPORTED, "%s \"%s\": a per-axis encoding has no kernel here; a per-tensor one has",
+              c->op->name, c->node ? c->node : "");
     for (uint32_t i = 0; i < c->n_out && i < 2; i++)
         if (c->out[i])
             TRY(codec_init_out(&a->out[i], c->out[i], c));

@@ -7,7 +7,18 @@
 #include "kernels/span.h"
 #include "kernels/view.h"
 
-enum reduce_kind { RED_SUM, RED_MEAN, RED_SUM_SQUARE, RED_MAX, RED_MIN, RED_PROD, RED_ARGMAX, RED_ARGMIN, RED_MOMENTS, RED_CUMULATIVE };
+enum reduce_kind {
+    RED_SUM,
+    RED_MEAN,
+    RED_SUM_SQUARE,
+    RED_MAX,
+    RED_MIN,
+    RED_PROD,
+    RED_ARGMAX,
+    RED_ARGMIN,
+    RED_MOMENTS,
+    RED_CUMULATIVE
+};
 
 struct reduce_args {
     enum reduce_kind kind;

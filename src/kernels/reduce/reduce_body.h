@@ -47,7 +47,8 @@ struct walk_f32 {
     float buf[SPAN];
 };
 
-static const float *next_f32(const struct kernel_call *call, const struct reduce_args *a, struct walk_f32 *w, uint64_t at, uint32_t *n)
+static const float *next_f32(const struct kernel_call *call, const struct reduce_args *a, struct walk_f32 *w, uint64_t at,
+                             uint32_t *n)
 {
     *n = a->n - at < SPAN ? (uint32_t)(a->n - at) : SPAN;
     return view_next(&w->w, &a->in, call->data[0], *n, w->buf);
@@ -209,7 +210,10 @@ static int64_t mean_int(const struct reduce_args *a, uint64_t sum)
 static void store_i64(const struct kernel_call *call, const struct reduce_args *a, uint64_t unit, const struct totals *t)
 {
     bool extreme = a->kind == RED_MAX || a->kind == RED_MIN;
-    int64_t v = extreme ? t->best : (int64_t)(a->kind == RED_SUM_SQUARE ? t->squares : a->kind == RED_PROD ? t->product : t->sum);
+    int64_t v = extreme ? t->best
+                        : (int64_t)(a->kind == RED_SUM_SQUARE ? t->squares
+                                    : a->kind == RED_PROD     ? t->product
+                                                              : t->sum);
     if (a->kind == RED_ARGMAX || a->kind == RED_ARGMIN) {
         store_index(call, a, unit, t->where);
     } else if (a->raw) {

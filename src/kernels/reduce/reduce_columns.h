@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many runs at once, for reductions that keep the innermost dimension (the mean over height and width, say): neighbours in the
- * output are neighbours in the input, so a step of all their runs is one contiguous load. Short runs that lie behind each other are taken alike, with a
- * stride. The order of additions is that of section 6. */
+/* Many runs at once, for reductions that keep the innermost dimension (the mean over height and width, say): neighbours in
+ * the output are neighbours in the input, so a step of all their runs is one contiguous load. Short runs that lie behind
+ * each other are taken alike, with a stride. The order of additions is that of section 6. */
 #ifndef KERNELS_REDUCE_REDUCE_COLUMNS_H
 #define KERNELS_REDUCE_REDUCE_COLUMNS_H
 
@@ -51,7 +51,8 @@ static void columns_i64(const struct kernel_call *call, const struct reduce_args
     }
 }
 
-/* The largest of every column, of the negated numbers for a minimum, and where it was first; a NaN wins over everything, the first one over later ones. */
+/* The largest of every column, of the negated numbers for a minimum, and where it was first; a NaN wins over everything, the
+ * first one over later ones. */
 static void extremes_f32(const struct kernel_call *call, const struct reduce_args *a, int64_t base, uint32_t n, float *best,
                          uint32_t *where)
 {

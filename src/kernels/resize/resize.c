@@ -31,20 +31,23 @@ static void read_modes(const struct op_call *c, struct resize_args *a)
     }
 }
 
-static enum status resize_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status resize_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                               const struct kernel_variant **variants)
 {
     struct resize_args *a = args;
     const struct tensor_desc *x = c->in[0], *y = c->out[0];
     *a = (struct resize_args){.batch = x->dims[0], .channels = x->dims[x->rank - 1], .in = {1, 1, 1}, .out = {1, 1, 1}};
-    RETURN_IF(x->rank < 3 || x->rank > 5, ST_NOT_SUPPORTED, "%s \"%s\": rank %u has no kernel; 3 to 5 (one to three resized dimensions) have",
-              c->op->name, c->node ? c->node : "", x->rank);
+    RETURN_IF(x->rank < 3 || x->rank > 5, ST_NOT_SUPPORTED,
+              "%s \"%s\": rank %u has no kernel; 3 to 5 (one to three resized dimensions) have", c->op->name,
+              c->node ? c->node : "", x->rank);
     read_modes(c, a);
     a->first = 5u - x->rank;
     for (uint32_t d = a->first; d < 3; d++) {
         a->in[d] = x->dims[1 + d - a->first];
         a->out[d] = y->dims[1 + d - a->first];
     }
-    kernel_units(ret, (uint64_t)a->batch * a->out[0] * a->out[1], (uint64_t)a->out[2] * a->channels * (a->kind == RESIZE_NEAREST ? 1 : 8));
+    kernel_units(ret, (uint64_t)a->batch * a->out[0] * a->out[1],
+                 (uint64_t)a->out[2] * a->channels * (a->kind == RESIZE_NEAREST ? 1 : 8));
     if (a->kind == RESIZE_NEAREST) {
         TRY(mover_init(&a->mover, x, y, c));
         mover_serial(&a->mover, ret);

@@ -6,7 +6,12 @@
 #include "kernels/kernels.h"
 #include "kernels/mover.h"
 
-enum resize_kind { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC, RESIZE_SMOOTH }; /* Resize's interpolation_mode; linear with antialias */
+enum resize_kind {
+    RESIZE_NEAREST,
+    RESIZE_LINEAR,
+    RESIZE_CUBIC,
+    RESIZE_SMOOTH
+}; /* Resize's interpolation_mode; linear with antialias */
 
 /* Resize's transformation_mode; then what ResizeNearestNeighbor does with half_pixel_centers. */
 enum resize_coord { COORD_HALF_PIXEL, COORD_PYTORCH_HALF_PIXEL, COORD_ALIGN_CORNERS, COORD_ASYMMETRIC, COORD_CENTER };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resizing, compiled once per instruction set. A unit of work is one output row: all pixels with the same batch, depth and height. */
+/* Resizing, compiled once per instruction set. A unit of work is one output row: all pixels with the same batch, depth and
+ * height. */
 #include <math.h>
 
 #include "kernels/mover_body.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linear resizing of images, compiled once per instruction set (resize_body.h includes this). What columns read is worked out once for all lines of a tile; as many
- * neighbouring pixels as fill a span are blended between one load and one store. The arithmetic is that of resize_body.h: width first, then height. */
+/* Linear resizing of images, compiled once per instruction set (resize_body.h includes this). What columns read is worked
+ * out once for all lines of a tile; as many neighbouring pixels as fill a span are blended between one load and one store.
+ * The arithmetic is that of resize_body.h: width first, then height. */
 #ifndef KERNELS_RESIZE_RESIZE_LINEAR_H
 #define KERNELS_RESIZE_RESIZE_LINEAR_H
 
@@ -22,11 +23,13 @@ struct linear_piece {
     float f;
 };
 
-static inline __attribute__((always_inline)) void linear_blend(const struct linear *l, const struct linear_piece *p, const uint32_t channels, float *restrict o)
+static inline __attribute__((always_inline)) void linear_blend(const struct linear *l, const struct linear_piece *p,
+                                                               const uint32_t channels, float *restrict o)
 {
     const float fy = p->f;
     for (uint32_t j = p->column; j < p->column + p->n; j++, o += channels) {
-        const uint64_t left = (uint64_t)(l->at[0][j] - p->first) * channels, right = (uint64_t)(l->at[1][j] - p->first) * channels;
+        const uint64_t left = (uint64_t)(l->at[0][j] - p->first) * channels,
+                       right = (uint64_t)(l->at[1][j] - p->first) * channels;
         const float *tl = p->top + left, *tr = p->top + right, *bl = p->bottom + left, *br = p->bottom + right, fx = l->f[j];
         for (uint32_t i = 0; i < channels; i++) {
             const float top = tl[i] + (tr[i] - tl[i]) * fx, bottom = bl[i] + (br[i] - bl[i]) * fx;
@@ -83,7 +86,8 @@ static void linear_row(const struct linear *l, uint64_t row)
         p.top = linear_load(l, ((image + y.at[0]) * a->in[2] + p.first) * a->channels, n, top);
         p.bottom = linear_load(l, ((image + y.at[1]) * a->in[2] + p.first) * a->channels, n, bottom);
         linear_pixels(l, &p, o);
-        K(span_store)(&a->dst, l->dst, (int64_t)((row * a->out[2] + l->x + p.column) * a->channels), 1, p.n * a->channels, o);
+        K(span_store)
+        (&a->dst, l->dst, (int64_t)((row * a->out[2] + l->x + p.column) * a->channels), 1, p.n * a->channels, o);
     }
 }
 

@@ -70,7 +70,8 @@ static void per_tensor(struct tensor_desc *d)
 }
 
 /* Codecs do the simple side, and the limits of the output. */
-static enum status bind_slow(const struct op_call *c, struct retype_args *a, const struct tensor_desc *in, const struct tensor_desc *out)
+static enum status bind_slow(const struct op_call *c, struct retype_args *a, const struct tensor_desc *in,
+                             const struct tensor_desc *out)
 {
     struct tensor_desc plain_in = *in, plain_out = *out;
     encoding_init(&a->from, in);
@@ -105,7 +106,8 @@ static enum status bind_real(const struct op_call *c, struct retype_args *a)
     return ST_OK;
 }
 
-static enum status retype_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status retype_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                               const struct kernel_variant **variants)
 {
     struct retype_args *a = args;
     *a = (struct retype_args){.total = desc_count(c->out[0])};

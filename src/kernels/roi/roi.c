@@ -28,8 +28,9 @@ static enum status read_samples(const struct op_call *c, struct roi_args *a)
     static const char *const names[] = {"num_samples_y", "num_samples_x"};
     for (uint32_t d = 0; d < 2; d++) {
         int64_t n = op_int(c, names[d], 0);
-        RETURN_IF(n > ROI_MAX_SAMPLES, ST_NOT_SUPPORTED, "RoiAlign \"%s\": parameter \"%s\" is %lld; at most %d are supported",
-                  c->node ? c->node : "", names[d], (long long)n, ROI_MAX_SAMPLES);
+        RETURN_IF(n > ROI_MAX_SAMPLES, ST_NOT_SUPPORTED,
+                  "RoiAlign \"%s\": parameter \"%s\" is %lld; at most %d are supported", c->node ? c->node : "", names[d],
+                  (long long)n, ROI_MAX_SAMPLES);
         a->samples[d] = n > 0 ? (int32_t)n : 0;
     }
     a->aligned = op_int(c, "aligned", 0);
@@ -41,12 +42,17 @@ static enum status bind_roi(const struct op_call *c, struct roi_args *a, struct 
 {
     const struct tensor_desc *x = c->in[0], *y = c->out[0];
     bool align = c->op->id == OP_RoiAlign;
-    *a = (struct roi_args){.batch = x->dims[0], .rois = c->in[1]->dims[0], .channels = x->dims[3], .in = {x->dims[1], x->dims[2]},
-                           .out = {y->dims[1], y->dims[2]}, .index_type = c->in[2]->type};
+    *a = (struct roi_args){ .batch = x->dims[0],
+                            .rois = c->in[1]->dims[0],
+                            .channels = x->dims[3],
+                            .in = { x->dims[1], x->dims[2] },
+                            .out = { y->dims[1], y->dims[2] },
+                            .index_type = c->in[2]->type };
     for (uint32_t d = 0; d < 2; d++) {
         a->ratio[d] = (float)op_real(c, "img_size_ratio", d);
-        RETURN_IF(!(a->ratio[d] > 0.0f), ST_INVALID_OP, "%s \"%s\": parameter \"img_size_ratio\" holds %g; numbers above 0 are expected",
-                  c->op->name, c->node ? c->node : "", (double)a->ratio[d]);
+        RETURN_IF(!(a->ratio[d] > 0.0f), ST_INVALID_OP,
+                  "%s \"%s\": parameter \"img_size_ratio\" holds %g; numbers above 0 are expected", c->op->name,
+                  c->node ? c->node : "", (double)a->ratio[d]);
     }
     TRY(codec_init(&a->src, x, c));
     TRY(codec_init_out(&a->dst, y, c));
@@ -71,7 +77,8 @@ static enum status bind_heat_map(const struct op_call *c, struct heat_map_args *
     return ST_OK;
 }
 
-static enum status roi_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status roi_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                            const struct kernel_variant **variants)
 {
     union roi_any *a = args;
     if (c->op->id == OP_HeatMapMaxKeyPoint) {

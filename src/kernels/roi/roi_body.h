@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions of interest, compiled once per instruction set. A unit of RoiAlign and RoiPooling is one row of bins of one roi. */
+/* Regions of interest, compiled once per instruction set. A unit of RoiAlign and RoiPooling is one row of bins of one roi.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -53,7 +54,9 @@ static void make_bins(const struct roi_args *a, const struct region *r, uint32_t
     b->start = a->aligned ? r->lo[d] - 0.5f : r->lo[d];
     b->step = size / (float)a->out[d];
     float n = ceilf(b->step);
-    b->n = a->samples[d] ? (uint32_t)a->samples[d] : n > 0.0f ? (n < (float)ROI_MAX_SAMPLES ? (uint32_t)n : ROI_MAX_SAMPLES) : 0;
+    b->n = a->samples[d] ? (uint32_t)a->samples[d]
+           : n > 0.0f    ? (n < (float)ROI_MAX_SAMPLES ? (uint32_t)n : ROI_MAX_SAMPLES)
+                         : 0;
 }
 
 /* One sample of one direction: two pixels and the way between them; false when it is outside of the map. */
@@ -91,7 +94,8 @@ static void add_sample(const struct align_bin *t, const struct between *y, const
     const struct roi_args *a = t->a;
     float p[4][SPAN];
     for (uint32_t k = 0; k < 4; k++)
-        K(span_load)(&a->src, t->call->data[0], pixel_at(a, t->r, k & 2 ? y->hi : y->lo, k & 1 ? x->hi : x->lo) + t->c, 1, t->n, p[k]);
+        K(span_load)
+        (&a->src, t->call->data[0], pixel_at(a, t->r, k & 2 ? y->hi : y->lo, k & 1 ? x->hi : x->lo) + t->c, 1, t->n, p[k]);
     for (uint32_t i = 0; i < t->n; i++) {
         float top = p[0][i] + (p[1][i] - p[0][i]) * x->f, bottom = p[2][i] + (p[3][i] - p[2][i]) * x->f;
         acc[i] += top + (bottom - top) * y->f;
@@ -132,8 +136,14 @@ void K(roi_align)(const struct kernel_call *call, struct range tile)
         make_bins(a, &r, 1, &b[1]);
         for (uint32_t x = 0; x < a->out[1]; x++)
             for (uint32_t c = 0; c < a->channels; c += SPAN) {
-                struct align_bin t = {.call = call, .a = a, .r = &r, .b = b, .y = (uint32_t)(row % a->out[0]), .x = x, .c = c,
-                                      .n = a->channels - c < SPAN ? a->channels - c : SPAN};
+                struct align_bin t = { .call = call,
+                                       .a = a,
+                                       .r = &r,
+                                       .b = b,
+                                       .y = (uint32_t)(row % a->out[0]),
+                                       .x = x,
+                                       .c = c,
+                                       .n = a->channels - c < SPAN ? a->channels - c : SPAN };
                 align_channels(&t, acc);
                 K(span_store)(&a->dst, call->data[3], to + (int64_t)((uint64_t)x * a->channels + c), 1, t.n, acc);
             }
@@ -199,7 +209,8 @@ static uint32_t mirrored(uint32_t at, int step, uint32_t size)
     return i < 0 || i >= (int64_t)size ? 0 : (uint32_t)i;
 }
 
-/* The top of the parabola through the 3 x 3 values around the maximum: its place relative to the middle (x, y), and its height. */
+/* The top of the parabola through the 3 x 3 values around the maximum: its place relative to the middle (x, y), and its
+ * height. */
 static float refine(const float g[3][3], float delta[2])
 {
     float bx = -0.5f * (g[1][2] - g[1][0]), by = -0.5f * (g[2][1] - g[0][1]);

@@ -64,8 +64,13 @@ static enum status bind_rotary(const struct op_call *c, struct rotary_args *a, s
 static enum status bind_stft(const struct op_call *c, struct stft_args *a, struct kernel_bound *ret)
 {
     const struct tensor_desc *x = c->in[0], *y = c->out[0];
-    *a = (struct stft_args){.batch = x->dims[0], .samples = x->dims[1], .frames = y->dims[1], .step = (uint32_t)op_int(c, "frame_step", 0),
-                            .bins = y->dims[2], .windowed = c->n_in > 1 && c->in[1], .n_in = c->n_in};
+    *a = (struct stft_args){ .batch = x->dims[0],
+                             .samples = x->dims[1],
+                             .frames = y->dims[1],
+                             .step = (uint32_t)op_int(c, "frame_step", 0),
+                             .bins = y->dims[2],
+                             .windowed = c->n_in > 1 && c->in[1],
+                             .n_in = c->n_in };
     a->length = op_has(c, "frame_length") ? (uint32_t)op_int(c, "frame_length", 0) : (uint32_t)desc_count(c->in[1]);
     TRY(codec_init(&a->src, x, c));
     TRY(codec_init_out(&a->dst, y, c));
@@ -76,7 +81,8 @@ static enum status bind_stft(const struct op_call *c, struct stft_args *a, struc
     return ST_OK;
 }
 
-static enum status signal_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status signal_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                               const struct kernel_variant **variants)
 {
     union signal_args *a = args;
     switch (c->op->id) {

@@ -50,7 +50,8 @@ void K(rotary)(const struct kernel_call *call, struct range tile)
     float *x = call->work, *c = x + a->size, *s = c + half, *y = c + a->rotated;
     uint64_t step = a->interleaved ? 2 : 1, other = a->interleaved ? 1 : half;
     for (uint64_t unit = tile.begin; unit < tile.end; unit++) {
-        uint64_t outer = unit / (a->heads_first ? a->sequence : a->heads), image = a->heads_first ? outer / a->heads : outer / a->sequence;
+        uint64_t outer = unit / (a->heads_first ? a->sequence : a->heads),
+                 image = a->heads_first ? outer / a->heads : outer / a->sequence;
         uint64_t position = a->heads_first ? unit % a->sequence : outer % a->sequence;
         uint64_t row = table_row(call, a, image * a->sequence + position);
         load_row(&a->src, call->data[0], unit * a->size, a->size, x);
@@ -97,7 +98,9 @@ void K(stft)(const struct kernel_call *call, struct range tile)
                 im -= x[i] * s[turn];
                 turn = n - turn > k ? turn + k : turn + k - n;
             }
-            K(span_store)(&a->dst, call->data[a->n_in], (int64_t)((unit * a->bins + k) * 2), 1, 2, (const float[]){(float)re, (float)im});
+            K(span_store)
+            (&a->dst, call->data[a->n_in], (int64_t)((unit * a->bins + k) * 2), 1, 2,
+             (const float[]){ (float)re, (float)im });
         }
     }
 }

@@ -37,12 +37,15 @@ static void bind_compressed(const struct op_call *c, struct softmax_args *a)
         a->batch_runs = desc_count(x) / x->dims[0] / x->dims[x->rank - 1];
 }
 
-static enum status softmax_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status softmax_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                                const struct kernel_variant **variants)
 {
     struct softmax_args *a = args;
     const struct tensor_desc *out = c->out[0];
     bool masked = c->op->id == OP_MaskedSoftmax;
-    *a = (struct softmax_args){.n_in = c->n_in, .log = c->op->id == OP_LogSoftmax, .masked = masked, .n = 1, .inner = 1, .beta = 1.0f};
+    *a = (struct softmax_args){
+        .n_in = c->n_in, .log = c->op->id == OP_LogSoftmax, .masked = masked, .n = 1, .inner = 1, .beta = 1.0f
+    };
     TRY(codec_init(&a->in, c->in[0], c));
     TRY(codec_init_out(&a->out, out, c));
     uint32_t axis = out->rank ? out->rank - 1u : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax between 8-bit tensors, compiled once per instruction set: a run has at most 256 different numbers, and so do its exponentials and results. Both are
- * tables; elements are only looked up. Exponentials depend on the largest number of a run, so tables of several such are kept.
+/* Softmax between 8-bit tensors, compiled once per instruction set: a run has at most 256 different numbers, and so do its
+ * exponentials and results. Both are tables; elements are only looked up. Exponentials depend on the largest number of a
+ * run, so tables of several such are kept.
  *
  * Include softmax_body.h first, and a file that looks up: tables_made, sum_of, look_up. */
 #include "kernels/softmax/softmax.h"

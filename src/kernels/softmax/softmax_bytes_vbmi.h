@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking up the bytes of a run, 64 at a time (softmax_bytes_body.h). A table of floats is four tables of bytes, whose results are put together again. */
+/* Looking up the bytes of a run, 64 at a time (softmax_bytes_body.h). A table of floats is four tables of bytes, whose
+ * results are put together again. */
 #include "kernels/byte_table_avx512.h"
 #include "kernels/softmax/softmax.h"
 
@@ -17,8 +18,8 @@ static inline __attribute__((always_inline)) void join_parts(const __m512i part[
 {
     __m512i lo01 = _mm512_unpacklo_epi8(part[0], part[1]), hi01 = _mm512_unpackhi_epi8(part[0], part[1]);
     __m512i lo23 = _mm512_unpacklo_epi8(part[2], part[3]), hi23 = _mm512_unpackhi_epi8(part[2], part[3]);
-    __m512i v0 = _mm512_unpacklo_epi16(lo01, lo23), v1 = _mm512_unpackhi_epi16(lo01, lo23), v2 = _mm512_unpacklo_epi16(hi01, hi23),
-            v3 = _mm512_unpackhi_epi16(hi01, hi23);
+    __m512i v0 = _mm512_unpacklo_epi16(lo01, lo23), v1 = _mm512_unpackhi_epi16(lo01, lo23),
+            v2 = _mm512_unpacklo_epi16(hi01, hi23), v3 = _mm512_unpackhi_epi16(hi01, hi23);
     __m512i a = _mm512_shuffle_i32x4(v0, v1, 0x44), b = _mm512_shuffle_i32x4(v2, v3, 0x44);
     __m512i c = _mm512_shuffle_i32x4(v0, v1, 0xee), d = _mm512_shuffle_i32x4(v2, v3, 0xee);
     ret[0] = _mm512_castsi512_ps(_mm512_shuffle_i32x4(a, b, 0x88));
@@ -63,6 +64,7 @@ VBMI static void look_up(const uint8_t result[256], const uint8_t *x, uint32_t n
         _mm512_storeu_si512(out + at, byte_table_look(&t, _mm512_xor_si512(_mm512_loadu_si512(x + at), f)));
     if (at < n) {
         const __mmask64 rest = first_bytes(n - at);
-        _mm512_mask_storeu_epi8(out + at, rest, byte_table_look(&t, _mm512_xor_si512(_mm512_maskz_loadu_epi8(rest, x + at), f)));
+        _mm512_mask_storeu_epi8(out + at, rest,
+                                byte_table_look(&t, _mm512_xor_si512(_mm512_maskz_loadu_epi8(rest, x + at), f)));
     }
 }

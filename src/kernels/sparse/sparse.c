@@ -58,7 +58,8 @@ static const struct {
 #undef SPARSE
 };
 
-static enum status sparse_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status sparse_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                               const struct kernel_variant **variants)
 {
     struct sparse_args *a = args;
     for (size_t i = 0; i < sizeof(binders) / sizeof(binders[0]); i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sparse tensors are kept dense, with zeros where nothing is: docs/numerics.md section 14. Rows of indices name places in the first
- * `depth` dimensions; what lies behind is a run of `row` values. */
+/* Sparse tensors are kept dense, with zeros where nothing is: docs/numerics.md section 14. Rows of indices name places in
+ * the first `depth` dimensions; what lies behind is a run of `row` values. */
 #ifndef KERNELS_SPARSE_SPARSE_H
 #define KERNELS_SPARSE_SPARSE_H
 

@@ -10,7 +10,8 @@ static const struct kernel_variant transfer_variants[] = {
 };
 #undef KERNEL
 
-static enum status transfer_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status transfer_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                                 const struct kernel_variant **variants)
 {
     struct transfer_args *a = args;
     *a = (struct transfer_args){.bytes = desc_bytes(c->out[0])};

@@ -77,7 +77,8 @@ static enum status describe(const struct op_call *c, struct unary_fn *f)
             f->lo = names[i].lo;
             f->hi = names[i].hi;
         }
-    RETURN_IF((unsigned)f->op >= UN_COUNT || (id == OP_ElementWiseUnary && f->op > UN_SQRT) || (id == OP_ElementWiseNeuron && f->op > UN_TANH),
+    RETURN_IF((unsigned)f->op >= UN_COUNT || (id == OP_ElementWiseUnary && f->op > UN_SQRT) ||
+                  (id == OP_ElementWiseNeuron && f->op > UN_TANH),
               ST_NOT_SUPPORTED, "%s \"%s\": the operation is not known", c->op->name, c->node ? c->node : "");
     if (f->op == UN_HARD_SIGMOID) {
         f->alpha = 0.2f; /* the defaults are f32 numbers, like given values */
@@ -104,8 +105,11 @@ static bool is_short_float(enum dtype t)
 
 int unary_quick(enum unary_op op)
 {
-    static const uint8_t quick[UN_COUNT] = {[UN_EXP] = 1 + QUICK_EXP, [UN_SIGMOID] = 1 + QUICK_SIGMOID, [UN_TANH] = 1 + QUICK_TANH, [UN_GELU] = 1 + QUICK_GELU,
-                                            [UN_HARD_SWISH] = 1 + QUICK_HARD_SWISH};
+    static const uint8_t quick[UN_COUNT] = { [UN_EXP] = 1 + QUICK_EXP,
+                                             [UN_SIGMOID] = 1 + QUICK_SIGMOID,
+                                             [UN_TANH] = 1 + QUICK_TANH,
+                                             [UN_GELU] = 1 + QUICK_GELU,
+                                             [UN_HARD_SWISH] = 1 + QUICK_HARD_SWISH };
     return quick[op] - 1;
 }
 
@@ -114,7 +118,8 @@ static uint32_t table_entries(const struct op_call *c)
 {
     const struct tensor_desc *in = c->in[0], *out = c->out[0];
     unsigned bits = dtype_bits(in->type);
-    if (!dtype_is_fixed(in->type) || (in->q.kind == Q_AXIS && in->q.n > 1) || dtype_bits(out->type) < 8 || dtype_bits(out->type) > 32)
+    if (!dtype_is_fixed(in->type) || (in->q.kind == Q_AXIS && in->q.n > 1) || dtype_bits(out->type) < 8 ||
+        dtype_bits(out->type) > 32)
         return 0;
     if (bits == 8)
         return 256;
@@ -127,8 +132,9 @@ static enum status fill_args(const struct op_call *c, struct unary_args *a)
     TRY(describe(c, &a->fn));
     TRY(codec_init(&a->in, c->in[0], c));
     TRY(codec_init_out(&a->out, c->out[0], c));
-    RETURN_IF(a->in.scales || a->out.scales, ST_NOT_SUPPORTED, "%s \"%s\": per-axis encodings have no kernel here; per-tensor ones have",
-              c->op->name, c->node ? c->node : "");
+    RETURN_IF(a->in.scales || a->out.scales, ST_NOT_SUPPORTED,
+              "%s \"%s\": per-axis encodings have no kernel here; per-tensor ones have", c->op->name,
+              c->node ? c->node : "");
     if (is_int(a->in.type) && is_int(a->out.type) && unary_has_i64(a->fn.op))
         a->mode = UN_MODE_I64;
     else if (dtype_is_float(a->in.type) && a->in.type != DT_F64 && !dtype_is_fixed(a->out.type) && unary_has_f32(a->fn.op))
@@ -175,16 +181,17 @@ static bool plain(const struct codec *c)
     return !c->wide && !c->bits && c->scale > 0.0f && isfinite(c->scale);
 }
 
-/* A clamp between equal encodings of 8 or 16 bits: scale times an integer, divided by the scale, is exact in f64, so what is not clamped stays as it is, and
- * what is becomes the stored form of the bound. */
+/* A clamp between equal encodings of 8 or 16 bits: scale times an integer, divided by the scale, is exact in f64, so what is
+ * not clamped stays as it is, and what is becomes the stored form of the bound. */
 static bool only_limits(const struct op_call *c, struct unary_args *a)
 {
     double bound[2] = {-INFINITY, INFINITY};
     int32_t stored[2];
     struct codec wide = a->out;
     unsigned bits = dtype_bits(a->in.type);
-    if ((a->fn.op != UN_RELU && a->fn.op != UN_CLAMP) || !(a->fn.lo <= a->fn.hi) || !dtype_is_fixed(a->in.type) || a->in.type != a->out.type ||
-        (bits != 8 && bits != 16) || !plain(&a->in) || !plain(&a->out) || !codec_same_bits(c->in[0], c->out[0]))
+    if ((a->fn.op != UN_RELU && a->fn.op != UN_CLAMP) || !(a->fn.lo <= a->fn.hi) || !dtype_is_fixed(a->in.type) ||
+        a->in.type != a->out.type || (bits != 8 && bits != 16) || !plain(&a->in) || !plain(&a->out) ||
+        !codec_same_bits(c->in[0], c->out[0]))
         return false;
     unary_f64_ref(&a->fn, bound, 2);
     wide.type = DT_SQ32;
@@ -194,7 +201,8 @@ static bool only_limits(const struct op_call *c, struct unary_args *a)
     return true;
 }
 
-static enum status unary_bind(const struct op_call *c, void *args, struct kernel_bound *ret, const struct kernel_variant **variants)
+static enum status unary_bind(const struct op_call *c, void *args, struct kernel_bound *ret,
+                              const struct kernel_variant **variants)
 {
     struct unary_args *a = args;
     TRY(fill_args(c, a));

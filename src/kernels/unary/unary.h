@@ -8,10 +8,34 @@
 
 /* ElementWiseUnary's operations in their order, ElementWiseNeuron's in theirs, then the rest. */
 enum unary_op {
-    UN_ABS, UN_ASIN, UN_ATAN, UN_CEIL, UN_COS, UN_EXP, UN_FLOOR, UN_LOG, UN_NEG, UN_NOT, UN_RECIPROCAL, UN_ROUND, UN_RSQRT, UN_SIGN,
-    UN_SIN, UN_SQRT,
-    UN_ELU, UN_GELU, UN_HARD_SIGMOID, UN_HARD_SWISH, UN_RELU, UN_CLAMP, UN_SIGMOID, UN_SOFTPLUS, UN_TANH,
-    UN_LOGIT, UN_IS_NAN, UN_IS_INF,
+    UN_ABS,
+    UN_ASIN,
+    UN_ATAN,
+    UN_CEIL,
+    UN_COS,
+    UN_EXP,
+    UN_FLOOR,
+    UN_LOG,
+    UN_NEG,
+    UN_NOT,
+    UN_RECIPROCAL,
+    UN_ROUND,
+    UN_RSQRT,
+    UN_SIGN,
+    UN_SIN,
+    UN_SQRT,
+    UN_ELU,
+    UN_GELU,
+    UN_HARD_SIGMOID,
+    UN_HARD_SWISH,
+    UN_RELU,
+    UN_CLAMP,
+    UN_SIGMOID,
+    UN_SOFTPLUS,
+    UN_TANH,
+    UN_LOGIT,
+    UN_IS_NAN,
+    UN_IS_INF,
     UN_COUNT
 };
 

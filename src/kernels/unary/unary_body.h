@@ -238,11 +238,15 @@ static void span_f64(const struct kernel_call *call, const struct unary_args *a,
 /* Whether an f32 lies in the middle between two f16 numbers. */
 static inline bool between_halves(float r)
 {
-    uint32_t u = ku_bits_f32(r) & 0x7fffffff, e = u >> 23, s = e > 112 ? 0 : e < 101 ? 12 : 113 - e; /* subnormals have fewer bits */
+    uint32_t u = ku_bits_f32(r) & 0x7fffffff, e = u >> 23,
+             s = e > 112   ? 0
+                 : e < 101 ? 12
+                           : 113 - e; /* subnormals have fewer bits */
     return (((u & 0x7fffff) | 0x800000) & ((0x2000u << s) - 1)) == 0x1000u << s;
 }
 
-/* Results that were rounded to f32 are rounded again to f16. That is wrong where the first rounding ended in a middle: those keep the side they came from. */
+/* Results that were rounded to f32 are rounded again to f16. That is wrong where the first rounding ended in a middle: those
+ * keep the side they came from. */
 static void keep_sides(const struct unary_fn *f, const float *x, float *r, uint32_t n)
 {
     uint32_t any = 0;
@@ -352,7 +356,11 @@ void K(unary)(const struct kernel_call *call, struct range tile)
         {[1] = table_8_8, [2] = table_8_16, [4] = table_8_32},
         {[1] = table_16_8, [2] = table_16_16, [4] = table_16_32},
     };
-    static span_fn *const modes[] = {[UN_MODE_F64] = span_f64, [UN_MODE_F32] = span_f32, [UN_MODE_QUICK] = span_quick, [UN_MODE_I64] = span_i64, [UN_MODE_LIMIT] = span_limit};
+    static span_fn *const modes[] = { [UN_MODE_F64] = span_f64,
+                                      [UN_MODE_F32] = span_f32,
+                                      [UN_MODE_QUICK] = span_quick,
+                                      [UN_MODE_I64] = span_i64,
+                                      [UN_MODE_LIMIT] = span_limit };
     const struct unary_args *a = call->args;
     span_fn *fn = a->mode >= UN_MODE_TABLE8 ? tables[a->mode - UN_MODE_TABLE8][a->out_bytes] : modes[a->mode];
     uint64_t at = tile.begin * a->unit, end = tile.end * a->unit;
