@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of protocol buffers, built in memory: fields are appended, messages in messages are built first and then put in.
- */
+/* Messages of protocol buffers, built in memory: fields are appended, messages in messages are built first and then
+ * put in. */
 #ifndef BENCH_ONNX_MESSAGE_H
 #define BENCH_ONNX_MESSAGE_H
 

@@ -18,8 +18,8 @@
 
 #include "features.h"
 
-/* An alarm: so many frames in a row above one half; then that many frames of silence. Probabilities are in steps of 1/256.
- */
+/* An alarm: so many frames in a row above one half; then that many frames of silence. Probabilities are in steps
+ * of 1/256. */
 enum { ALARM = 128, NEED = 4, REST = 40 };
 
 #define MUST(call)                                                                  \

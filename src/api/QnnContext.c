@@ -109,8 +109,8 @@ static struct api_graph *graph_at(struct api_context *c, size_t i)
     return i < c->graphs.n ? c->graphs.at[i] : NULL;
 }
 
-/* Calls with a graph's handle may still look at the other graphs, and add one: all of them end before the first graph goes.
- */
+/* Calls with a graph's handle may still look at the other graphs, and add one: all of them end before the first
+ * graph goes. */
 static void free_graphs(struct api_context *c)
 {
     struct api_graph *g;

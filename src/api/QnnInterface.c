@@ -107,8 +107,8 @@ static void log_for_backend(uint32_t level, const char *text)
     api_log((enum log_level)level, "%s", text);
 }
 
-/* The identity comes from the backend's table when the library is loaded, so that the table is complete before anybody asks.
- */
+/* The identity comes from the backend's table when the library is loaded, so that the table is complete before
+ * anybody asks. */
 __attribute__((constructor)) static void identify(void)
 {
     backend_host =

@@ -121,8 +121,8 @@ static enum status check_enabled(const struct api_context *c)
     return ST_OK;
 }
 
-/* The client may free its buffer after the call, unless it promised to keep it; then it is used in place when it is aligned.
- */
+/* The client may free its buffer after the call, unless it promised to keep it; then it is used in place when it
+ * is aligned. */
 static enum status take_bytes(struct api_context *c, const void *data, uint64_t size)
 {
     bool in_place = c->cfg.persistent_binary && (uintptr_t)data % CONST_ALIGN == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One table maps our status to the codes of each component; what a component does not name falls back to the common codes.
- */
+/* One table maps our status to the codes of each component; what a component does not name falls back to the
+ * common codes. */
 #include "api/errors.h"
 
 #include <stdarg.h>

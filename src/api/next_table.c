@@ -35,8 +35,8 @@ static unsigned count_slots(const uintptr_t *slots)
     if (!maps)
         return HEADER_SLOTS;
     unsigned n = FEWEST_SLOTS;
-    /* A table may have empty slots; an argument that is NULL is a mistake, which gets its error as one behind our own table.
-     */
+    /* A table may have empty slots; an argument that is NULL is a mistake, which gets its error as one behind our
+     * own table. */
     while (n < MOST_SLOTS && (slots[n] ? is_code(maps, slots[n]) : n < HEADER_SLOTS))
         n++;
     (void)fclose(maps);

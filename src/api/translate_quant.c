@@ -41,8 +41,8 @@ static enum status axis_size(const struct tensor_desc *d, int32_t axis, const ch
     return ST_OK;
 }
 
-/* Clients name axis 0 for output channels, wherever those are: the scales of a matrix belong to the dimension that they fit.
- */
+/* Clients name axis 0 for output channels, wherever those are: the scales of a matrix belong to the dimension that
+ * they fit. */
 static int32_t fitting_axis(const struct tensor_desc *d, int32_t axis, uint32_t n)
 {
     bool other = d->rank == 2 && (axis == 0 || axis == 1) && d->dims[axis] != n && d->dims[1 - axis] == n;

@@ -13,8 +13,8 @@
 
 enum { WIDE_PORTS = MAX_PORTS * MAX_PORTS };
 
-/* An operand below WIDE_BETWEEN is the tensor of the whole node's list with this number; WIDE_BETWEEN + i is `between[i]`.
- */
+/* An operand below WIDE_BETWEEN is the tensor of the whole node's list with this number; WIDE_BETWEEN + i
+ * is `between[i]`. */
 enum { WIDE_BETWEEN = 1 << 30 };
 
 #define WIDE_PART_TEXT "node %u of the %u that it is built as" /* numbers in an error text are those of the part */

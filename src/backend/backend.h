@@ -175,8 +175,8 @@ struct backend {
     /* QnnGraph_finalize on a loaded graph, whether from a binary or compiled here: what it still needs before it may run.
      * NULL: a loaded graph is ready, and finalizing it again is refused. */
     enum status (*attach)(struct backend_graph *g, const struct backend_graph_cfg *cfg);
-    /* I/O table entry `io` has room inside the backend's memory, so the client may leave its buffer out. NULL: it may not.
-     */
+    /* I/O table entry `io` has room inside the backend's memory, so the client may leave its buffer out. NULL: it
+     * may not. */
     bool (*has_room)(const struct backend_graph *g, uint32_t io);
 
     /* Registered memory: NULL means QNN_MEM is not supported. Maps a descriptor and gives the host address of the data. */
@@ -196,8 +196,8 @@ struct backend {
     void (*stage_events)(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
 };
 
-/* What api/ does for backends; set when the library is loaded. Without api/ (tests of a backend alone) the members are NULL.
- */
+/* What api/ does for backends; set when the library is loaded. Without api/ (tests of a backend alone) the members
+ * are NULL. */
 struct backend_host {
     void (*log)(uint32_t level, const char *text); /* 1 error, 2 warning, 3 info, 4 verbose */
     /* Calls fn with the state of the context behind a client's handle, which stays meanwhile. False: it is not the handle of

@@ -3,8 +3,8 @@
  *
  *     a->chunks -> [ head | used ....... | free ... ] -> [ head | used | rest ] -> NULL
  *
- * A request too large for the usual chunk gets one of its own, put second in the list, so the newest keeps its free space.
- */
+ * A request too large for the usual chunk gets one of its own, put second in the list, so the newest keeps its
+ * free space. */
 #include "base/arena.h"
 
 #include <stdarg.h>

@@ -142,8 +142,8 @@ struct binary_timeline {
 /* ---- writing --------------------------------------------------------------------------------------------------------- */
 
 /* A graph ready to be written. Pointers are borrowed until binary_write returns. The writer numbers the I/O table itself:
- * tensors with io 1 or 3 in tensor order, then those with io 2; a tensor with io 0 in PLACE_IO names an entry of that table.
- */
+ * tensors with io 1 or 3 in tensor order, then those with io 2; a tensor with io 0 in PLACE_IO names an entry of
+ * that table. */
 struct binary_source {
     struct binary_graph_info info;
     uint32_t n_tensors, n_nodes, n_commands;
@@ -214,8 +214,8 @@ struct binary {
 
 /* Checks everything, copies only metadata: names and tables live in b->memory, constants stay in `data`, which must stay
  * mapped as long as the binary is in use. Says what the bytes are when they are something else (ELF, ONNX, zip, …). A buffer
- * that is not 16-byte aligned is copied as a whole; constants are aligned to 64 bytes relative to the start of the buffer.
- */
+ * that is not 16-byte aligned is copied as a whole; constants are aligned to 64 bytes relative to the start of
+ * the buffer. */
 enum status binary_open(const void *data, size_t size, struct binary *ret);
 void binary_close(struct binary *b);
 enum status binary_verify_constants(const struct binary *b); /* checksums of constant sections */

@@ -4,8 +4,8 @@
  *
  *     | 64 channels | 32 channels |      three tiles deep; the tiles of either input are tiles of the result as they are
  *
- * Parts are found by shapes alone: all of them agree with the whole in every dimension but one, in which they add up to it.
- */
+ * Parts are found by shapes alone: all of them agree with the whole in every dimension but one, in which they add up
+ * to it. */
 #include "binary/binary_format.h"
 
 enum { DEPTH = 32, SIDE = 8 };

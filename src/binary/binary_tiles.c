@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Taking a graph apart: tiles. A node's box is one of its operator, the room that it has in the window is what that box
- * needs (binary_box.c), and it lies inside the window. A chain's room is that of all its members, and its last node has it.
- */
+ * needs (binary_box.c), and it lies inside the window. A chain's room is that of all its members, and its last node
+ * has it. */
 #include <inttypes.h>
 #include <string.h>
 

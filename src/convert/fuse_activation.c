@@ -161,8 +161,8 @@ static bool inside_fits(struct fuse *f, const struct row *r, const struct inner 
     return fuse_same_poly(&p, &r->u, tolerance);
 }
 
-/* The difference between the two forms of Gelu is below half a step of 8 bits, and below what f16 keeps of numbers near 1.
- */
+/* The difference between the two forms of Gelu is below half a step of 8 bits, and below what f16 keeps of numbers
+ * near 1. */
 static bool may_approximate(const struct fuse *f, uint32_t y)
 {
     const struct tensor_desc *d = &f->g->tensors.at[y].desc;

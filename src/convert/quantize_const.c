@@ -346,8 +346,8 @@ static enum status fill_row(const struct plan *p, const char *name, uint8_t orig
     return ST_OK;
 }
 
-/* A bias less what the quantized weights add to the mean of the results. *data becomes *copy, which is the caller's to free.
- */
+/* A bias less what the quantized weights add to the mean of the results. *data becomes *copy, which is the caller's
+ * to free. */
 static enum status take_shift(const struct plan_port *port, uint64_t n, const float **data, float **copy)
 {
     float *x = *copy;

@@ -434,8 +434,8 @@ static bool wanted_fixed(const struct rewrite *w, uint32_t t)
     return false;
 }
 
-/* Graph inputs come first, in their order. One is fixed point when it has an encoding and the caller did not want it float.
- */
+/* Graph inputs come first, in their order. One is fixed point when it has an encoding and the caller did not want
+ * it float. */
 static enum status put_graph_inputs(struct rewrite *w)
 {
     for (uint32_t x = 0; x < w->plan.g->tensors.n; x++) {

@@ -45,8 +45,8 @@ void codec_f32(struct codec *c);
 void codec_rescale(struct codec *c, double scale);
 /* True when values of both tensors mean the same number bit for bit. */
 bool codec_same_bits(const struct tensor_desc *a, const struct tensor_desc *b);
-/* True when moving a value from din to dout, which `out` belongs to, is a copy of its bits (no conversion, no fused clamp).
- */
+/* True when moving a value from din to dout, which `out` belongs to, is a copy of its bits (no conversion, no
+ * fused clamp). */
 bool codec_copies(const struct codec *out, const struct tensor_desc *din, const struct tensor_desc *dout);
 /* codec_copies; when it is false the pair gets the multiplier of section 2, fixed -> fixed. */
 bool codec_pair(struct codec *in, struct codec *out, const struct tensor_desc *din, const struct tensor_desc *dout);
@@ -74,8 +74,8 @@ static inline void span_narrow(const struct codec *c, int64_t *q, uint32_t n)
 }
 
 /* f64 to f32 rounded to odd: cut to the bits of an f32, the last one set when something was lost. That keeps enough for a
- * second rounding to f16 to be the only one that counts. (What an f32 can only hold as a subnormal is zero in f16 anyway.)
- */
+ * second rounding to f16 to be the only one that counts. (What an f32 can only hold as a subnormal is zero in
+ * f16 anyway.) */
 static inline float span_f64_to_odd(double d)
 {
     const uint64_t lost = ((uint64_t)1 << 29) - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views: a tensor seen through dimensions and strides, walked in row-major order as runs along the innermost dimension.
- * Broadcasting is a stride of 0, a transpose permuted strides, a reversed slice a negative stride. Strides count elements.
- */
+ * Broadcasting is a stride of 0, a transpose permuted strides, a reversed slice a negative stride. Strides
+ * count elements. */
 #ifndef KERNELS_VIEW_H
 #define KERNELS_VIEW_H
 

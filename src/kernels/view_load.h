@@ -9,8 +9,8 @@
 #include "kernels/span.h"
 #include "kernels/view.h"
 
-/* A short row repeated over and over (one value per channel, say): load it once, double it. Returns false for other views.
- */
+/* A short row repeated over and over (one value per channel, say): load it once, double it. Returns false for
+ * other views. */
 static inline bool view_repeat(struct view_walk *w, const struct codec *c, const void *base, uint32_t n, float *buf)
 {
     const struct view *v = w->v;

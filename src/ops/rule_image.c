@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images, channels last: resizing, sampling, colour and patches. Where the output size is free, the client's tensor says it.
- */
+/* Images, channels last: resizing, sampling, colour and patches. Where the output size is free, the client's tensor
+ * says it. */
 #include "ops/op_rules.h"
 
 static const char nhwc[] = "[batch, height, width, channels]";

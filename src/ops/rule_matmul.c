@@ -2,8 +2,8 @@
 /* Matrix products: FullyConnected and MatMul, and attention, which is made of them. */
 #include "ops/op_rules.h"
 
-/* Without keep_dims the page speaks of [batch, m]; clients also declare [m] for one row, or leading dimensions of their own.
- */
+/* Without keep_dims the page speaks of [batch, m]; clients also declare [m] for one row, or leading dimensions of
+ * their own. */
 static bool rows_as_declared(struct tensor_desc *got, const struct tensor_desc *in, uint64_t rows, uint32_t m)
 {
     return got->rank >= 1 && got->dims[got->rank - 1] == m && rule_fill(got, in, rows * m);

@@ -59,8 +59,8 @@ static bool same_params(const struct op_def *op, const struct op_value *a, const
     return true;
 }
 
-/* Whatever constants are made of: operator, parameters, descriptors and the contents of constant inputs, which are one copy.
- */
+/* Whatever constants are made of: operator, parameters, descriptors and the contents of constant inputs, which are
+ * one copy. */
 static bool same_call(const struct op_call *a, const struct op_call *b)
 {
     if (a->op != b->op || a->n_in != b->n_in || a->n_out != b->n_out || memcmp(&a->post, &b->post, sizeof(a->post)) ||

@@ -79,8 +79,8 @@ struct prepare_target {
                      * Graphs with more than 128 buffers get fewer in proportion, because each step takes longer there */
     const struct cost_rates *cost; /* NULL: no estimate of cycles by rates */
     const struct cost_device *device; /* NULL: no estimate of cycles by events */
-    bool own_kernels; /* the target has kernels of its own, without workspaces; lower_pack asks it which constants they want
-                       */
+    bool own_kernels; /* the target has kernels of its own, without workspaces; lower_pack asks it which constants
+                       * they want */
     enum status (*aux)(const struct op_call *c, struct kernel_aux *ret); /* as kernel_aux and kernel_aux_fill of kernels.h */
     enum status (*aux_fill)(const struct op_call *c, uint32_t which, void *dst);
     bool (*supports)(

@@ -88,8 +88,8 @@ static uint64_t twice_percent(const struct prepare_cx *cx, const struct chain_sh
     return m.macs * 100 / (m.all_macs + 1);
 }
 
-/* Slabs in the cache of a core, and on a device all that the chain needs in its window, with some room for what passes by.
- */
+/* Slabs in the cache of a core, and on a device all that the chain needs in its window, with some room for what
+ * passes by. */
 static bool fits(const struct chain_graph *g, const struct chain_shape *s, uint32_t height)
 {
     const struct prepare_target *t = g->cx->target;

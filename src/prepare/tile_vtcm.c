@@ -117,8 +117,8 @@ static enum status add_orders(struct tiling *t, uint32_t level)
 
 /* ---- attempts --------------------------------------------------------------------------------------------------------- */
 
-/* How every job goes through its result, now that it is known what streams and what room there is; and all that moves then.
- */
+/* How every job goes through its result, now that it is known what streams and what room there is; and all that
+ * moves then. */
 static enum status list_tiles(struct prepare_cx *cx, struct attempt *a)
 {
     const struct vtcm_problem *p = a->problem;

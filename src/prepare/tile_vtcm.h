@@ -83,8 +83,8 @@ struct tile_choice {
 };
 struct tile_choice tile_box(const struct tile_ask *a);
 
-/* Shares of the window, 1 / n each: a box before it is known what room there is, and the weights of one member of a chain.
- */
+/* Shares of the window, 1 / n each: a box before it is known what room there is, and the weights of one member of
+ * a chain. */
 struct vtcm_shares {
     uint32_t box, weights;
 };

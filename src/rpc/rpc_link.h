@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The client's side of a session; private to rpc/. What the calls mean is the same whether the worker is in another process
- * or in this one: only how a control message gets there differs, and that is a transport. Runs go through the ring in both.
- */
+ * or in this one: only how a control message gets there differs, and that is a transport. Runs go through the ring
+ * in both. */
 #ifndef RPC_RPC_LINK_H
 #define RPC_RPC_LINK_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that compute in memory of the client: scratch, persistent memory, spill-fill and backup buffers, copies of
- * weights inside mappings of the session. A mapping that holds an open binary is none, since programs trust their binaries.
- */
+ * weights inside mappings of the session. A mapping that holds an open binary is none, since programs trust
+ * their binaries. */
 #include <string.h>
 
 #include "rpc/rpc.h"

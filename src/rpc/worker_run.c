@@ -16,8 +16,8 @@ static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct rpc_c
               "one signal, two names");
 static_assert((int)RPC_MAX_RANK >= (int)MAX_RANK, "dimensions fit a message");
 
-/* Bytes that a run may touch: with smaller dimensions an input has fewer; an output is only known to stay below its largest.
- */
+/* Bytes that a run may touch: with smaller dimensions an input has fewer; an output is only known to stay below
+ * its largest. */
 static uint64_t bytes_touched(const struct binary_tensor *t, const struct rpc_call_io *a)
 {
     struct tensor_desc d = t->desc;

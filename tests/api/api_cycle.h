@@ -8,8 +8,8 @@
 
 struct scenario {
     const char *name;
-    /* Does its work, frees what it created whatever happens, returns the first error. A wrong number is an error of its own.
-     */
+    /* Does its work, frees what it created whatever happens, returns the first error. A wrong number is an error of
+     * its own. */
     Qnn_ErrorHandle_t (*run)(void);
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tests can ask of gpu_shim.so, a libOpenCL.so.1 that hands every call on to the real one, counts it, and fails where
- * it is told to. Tests name it in OPENQNN_OPENCL_LIBRARY, open it themselves, too, and find this table behind SHIM_SYMBOL.
- */
+ * it is told to. Tests name it in OPENQNN_OPENCL_LIBRARY, open it themselves, too, and find this table
+ * behind SHIM_SYMBOL. */
 #ifndef TESTS_GPU_SHIM_H
 #define TESTS_GPU_SHIM_H
 

@@ -354,8 +354,8 @@ static void *pull(void *arg)
     return NULL;
 }
 
-/* The thread that triggers races with the call; whoever wins, the answers fit together. Repeated until the trigger has won.
- */
+/* The thread that triggers races with the call; whoever wins, the answers fit together. Repeated until the trigger
+ * has won. */
 static void abort_until_won(struct net *chain, bool finalize)
 {
     struct trigger t = { .signal = make_signal(QNN_SIGNAL_CONFIG_OPTION_ABORT, 0) };

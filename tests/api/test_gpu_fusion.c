@@ -16,8 +16,8 @@ static const char *const unaries[] = { "Relu", "Relu6", "Sigmoid", "Tanh", "Elem
 static const char *const binaries[] = { "ElementWiseAdd", "ElementWiseAdd", "ElementWiseMultiply", "ElementWiseSubtract",
                                         "ElementWiseMaximum" };
 
-/* One node: what it does and which tensors it reads; the numbers are those of the nodes before it, 0 is the graph's input.
- */
+/* One node: what it does and which tensors it reads; the numbers are those of the nodes before it, 0 is the
+ * graph's input. */
 struct plan {
     int kind; /* 0: convolution, 1: function, 2: two tensors, 3: a tensor and one value per channel, 4: and one value */
     uint32_t op, a, b;

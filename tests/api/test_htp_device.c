@@ -116,8 +116,8 @@ static void test_soc_and_arch(void **state)
     made_is(&soc, NULL, 43, 73);
 }
 
-/* The layout of SDKs up to 2.43: values right behind the option. Guard words show that it was not taken for the other one.
- */
+/* The layout of SDKs up to 2.43: values right behind the option. Guard words show that it was not taken for the
+ * other one. */
 static void test_old_layout(void **state)
 {
     (void)state;

@@ -165,8 +165,8 @@ static void *kill_soon(void *pid)
     return NULL;
 }
 
-/* Killed somewhere in the middle of calls, many times: every call ends, with success or with the code, and recovery works.
- */
+/* Killed somewhere in the middle of calls, many times: every call ends, with success or with the code, and
+ * recovery works. */
 static void test_killed_in_flight(void **state)
 {
     (void)state;

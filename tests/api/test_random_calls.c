@@ -18,8 +18,8 @@
 enum kind { LOG, BACKEND, DEVICE, CONTEXT, GRAPH, PROFILE, SIGNAL, MEM, KINDS };
 enum { SLOTS = 3, THREADS = 4, KNOWN = 24, NETS = 4, BINARY_BYTES = 1 << 16, CALLS = 20000 };
 
-/* Handles of all threads. What falls out of a slot is freed; what is freed otherwise stays, as clients keep stale handles.
- */
+/* Handles of all threads. What falls out of a slot is freed; what is freed otherwise stays, as clients keep
+ * stale handles. */
 static _Atomic(void *) slots[KINDS][SLOTS];
 static int shared_file;
 static unsigned calls = CALLS, first_seed = 1;

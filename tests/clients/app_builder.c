@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In the manner of QAI AppBuilder: every inner tensor is an output that the next node reads, features are asked for one by
- * one, members are tested for NULL before use, the log level changes at run time, the context is freed with a live profile.
- */
+ * one, members are tested for NULL before use, the log level changes at run time, the context is freed with a
+ * live profile. */
 #include <dlfcn.h>
 #include <stdarg.h>
 

@@ -57,8 +57,8 @@ static void fully_connected(Qnn_Tensor_t in, Qnn_Tensor_t out)
 
 static void run(Qnn_GraphHandle_t g, Qnn_Tensor_t in, Qnn_Tensor_t out)
 {
-    /* x = 1, 2, 3 in steps of 1/4. Rows: 1*1 + 2*2 - 3*1 + 1 = 3 and 1*1 - 2*2 + 3*2 - 1 = 2; relu; then each plus itself.
-     */
+    /* x = 1, 2, 3 in steps of 1/4. Rows: 1*1 + 2*2 - 3*1 + 1 = 3 and 1*1 - 2*2 + 3*2 - 1 = 2; relu; then each
+     * plus itself. */
     static const int8_t x[3] = { 4, 8, 12 };
     int8_t y[2] = { 0 };
     Qnn_Tensor_t ix = client_bind(in, x, sizeof x), oy = client_bind(out, y, sizeof y);

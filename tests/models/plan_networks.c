@@ -87,8 +87,8 @@ static bool known(const struct plan_buf *b, size_t n, const struct plan_buf *x)
     return false;
 }
 
-/* Each tensor with its own lifetime and nothing in place, largest first. Views of one memory are one: same place, same time.
- */
+/* Each tensor with its own lifetime and nothing in place, largest first. Views of one memory are one: same place,
+ * same time. */
 static uint64_t plain_greedy(const struct binary_graph *g)
 {
     struct plan_buf *b = calloc(g->n_tensors + g->n_nodes, sizeof(*b));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the generator of random graphs: one operator being put together, and what the functions that draw operators share.
- */
+/* Inside the generator of random graphs: one operator being put together, and what the functions that draw
+ * operators share. */
 #ifndef TESTS_PASSES_RANDOM_DRAFT_H
 #define TESTS_PASSES_RANDOM_DRAFT_H
 

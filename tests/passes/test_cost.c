@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cost of operators, worked out by hand from docs/cost.md: rates that are prime, so that a rate taken for another shows.
- */
+/* The cost of operators, worked out by hand from docs/cost.md: rates that are prime, so that a rate taken for
+ * another shows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

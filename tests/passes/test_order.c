@@ -22,8 +22,8 @@ static uint32_t below(uint32_t n)
     return (uint32_t)((seed >> 33) % n);
 }
 
-/* Room for one problem: each job makes one cell and reads cells of earlier jobs, or cells that are there from the beginning.
- */
+/* Room for one problem: each job makes one cell and reads cells of earlier jobs, or cells that are there from
+ * the beginning. */
 static struct plan_cell cells[MAX_CELLS];
 static struct plan_job jobs[MAX_JOBS];
 static uint32_t touch[MAX_JOBS][PORTS], after[MAX_JOBS][PORTS], over[MAX_JOBS][PORTS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Concat and Split in tile layout: which of them are a matter of addresses, against going over elements, and what they move.
- */
+/* Concat and Split in tile layout: which of them are a matter of addresses, against going over elements, and what
+ * they move. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

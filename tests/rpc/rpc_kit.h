@@ -17,8 +17,8 @@ extern uint32_t kit_arch;
 /* The link of the stub library of `arch`, or NULL when sessions cannot have a process in this build (it says so). */
 const struct rpc_link *kit_stub(uint32_t arch);
 
-/* A context binary in a memfd: y = relu(x + c), z = transpose(x + c). The descriptor is open until the end of the program.
- */
+/* A context binary in a memfd: y = relu(x + c), z = transpose(x + c). The descriptor is open until the end of
+ * the program. */
 int kit_binary(uint64_t *ret_bytes);
 /* The same without c and twice x, for any number of rows up to KIT_ROWS. */
 int kit_dynamic_binary(uint64_t *ret_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several tensors in one shared buffer: one descriptor, an offset each. The result has the same bits as with plain pointers.
- */
+/* Several tensors in one shared buffer: one descriptor, an offset each. The result has the same bits as with
+ * plain pointers. */
 #include "seed_htp_kit.h"
 
 #include <QNN/HTP/QnnHtpMem.h>

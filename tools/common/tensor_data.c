@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conversion between the type of a graph tensor and float32; see tensor_data.h. Written from the definition of the
- * encodings, element by element: a tool converts each number once, and shares no code with the kernels it is used to check.
- */
+ * encodings, element by element: a tool converts each number once, and shares no code with the kernels it is used
+ * to check. */
 #include "common/tensor_data.h"
 
 #include <inttypes.h>

@@ -28,8 +28,8 @@ const char *tensor_definition_name(Qnn_Definition_t definition);
 const char *tensor_format_name(Qnn_TensorDataFormat_t format);
 const char *tensor_memory_name(Qnn_TensorMemType_t type);
 
-/* Elements, and bytes in the type of the graph; packed types are rounded up to bytes. Refuses what overflows or is unknown.
- */
+/* Elements, and bytes in the type of the graph; packed types are rounded up to bytes. Refuses what overflows or
+ * is unknown. */
 enum status tensor_sizes(const Qnn_Tensor_t *t, uint64_t *elements, uint64_t *bytes);
 
 /* `"x" uq8[1,224,224,3] scale 0.0078 offset -128` */

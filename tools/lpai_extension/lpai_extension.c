@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libQnnLpaiNetRunExtensions.so: settings and memory of LPAI graphs for qnn-net-run and qnn-context-binary-generator. It is
- * a client of the public API like the programs that open it; see common/tool_extension.h for when each function is called.
- */
+ * a client of the public API like the programs that open it; see common/tool_extension.h for when each function
+ * is called. */
 #include <stdio.h>
 #include <string.h>
 

@@ -22,8 +22,8 @@ struct trace_graph {
 };
 
 extern const char *const trace_units[UNIT_COUNT];
-/* Nodes by the names of the command line; NULL: from the first, to the last one. ST_INVALID_ARG: the graph has no such node.
- */
+/* Nodes by the names of the command line; NULL: from the first, to the last one. ST_INVALID_ARG: the graph has no
+ * such node. */
 enum status trace_graph_open(const struct binary_graph *g, const char *start, const char *end, struct trace_graph *ret);
 void trace_graph_close(struct trace_graph *t);
 double trace_us(const struct trace_graph *t, uint64_t cycles);

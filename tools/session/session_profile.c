@@ -74,8 +74,8 @@ enum status session_open_profile_log(struct session *s)
     return ST_OK;
 }
 
-/* Reads events and, for each, what is below it; everything in `arena`. Backends have few levels; deeper ones are left out.
- */
+/* Reads events and, for each, what is below it; everything in `arena`. Backends have few levels; deeper ones are
+ * left out. */
 static enum status read_events(struct session *s, struct arena *arena, const QnnProfile_EventId_t *ids, uint32_t n,
                                int depth, QnnSystemProfile_ProfileEventV1_t **ret)
 {

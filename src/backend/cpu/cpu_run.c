@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts and graphs of the CPU backend: the shared compiler, then exec in this process on a team of threads per context.
- */
+/* Contexts and graphs of the CPU backend: the shared compiler, then exec in this process on a team of threads
+ * per context. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -75,8 +75,8 @@ struct gpu_lrn {
     float alpha, beta, bias;
 };
 
-/* What happens to a sum: bias, limits, and then, where `more` is set, another tensor of the output's shape and its limits.
- */
+/* What happens to a sum: bias, limits, and then, where `more` is set, another tensor of the output's shape and
+ * its limits. */
 struct gpu_end {
     int bias, more;
     float lo, hi, more_lo, more_hi;

@@ -229,8 +229,8 @@ enum status gpu_bind_proposals(const struct op_call *c, struct gpu_work *w)
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------------ */
 
-/* AxisAlignedBboxTransform: rois, deltas, batch index, sizes. BboxTransform: rois, deltas, sizes, and perhaps a batch index.
- */
+/* AxisAlignedBboxTransform: rois, deltas, batch index, sizes. BboxTransform: rois, deltas, sizes, and perhaps a
+ * batch index. */
 enum status gpu_bind_move_boxes(const struct op_call *c, struct gpu_work *w)
 {
     bool rotated = c->op->id == OP_BboxTransform;

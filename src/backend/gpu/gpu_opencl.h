@@ -56,8 +56,8 @@ struct gpu_cl {
 };
 extern struct gpu_cl gpu_cl; /* filled by gpu_cl_load */
 
-/* The loader (libOpenCL.so.1, or what OPENQNN_OPENCL_LIBRARY names) and all its functions; again and again the same answer.
- */
+/* The loader (libOpenCL.so.1, or what OPENQNN_OPENCL_LIBRARY names) and all its functions; again and again the
+ * same answer. */
 enum status gpu_cl_load(void);
 
 /* "CL_OUT_OF_RESOURCES", or the number. */

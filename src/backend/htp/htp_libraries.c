@@ -27,8 +27,8 @@ struct copies {
     bool found;
 };
 
-/* A library is a copy of this one when it has the file name, whatever its folder; renamed ones do not count on being found.
- */
+/* A library is a copy of this one when it has the file name, whatever its folder; renamed ones do not count on
+ * being found. */
 static int look_at_object(struct dl_phdr_info *i, size_t size, void *arg)
 {
     struct copies *c = arg;

@@ -2,8 +2,8 @@
 /* The buffers of one execution: each tensor is in the client's buffer, or in its room in scratch when there is none. */
 #include "backend/lpai/lpai_backend.h"
 
-/* DDR is off in island mode, and the only TCM that is known is that of the pools: what a pool has beyond the graph's need.
- */
+/* DDR is off in island mode, and the only TCM that is known is that of the pools: what a pool has beyond the
+ * graph's need. */
 static bool in_tcm(const struct backend_graph *g, const uint8_t *data, uint64_t bytes)
 {
     for (int k = 0; k < POOL_COUNT; k++) {

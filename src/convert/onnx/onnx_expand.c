@@ -31,8 +31,8 @@ struct row {
 #define ONE_IN "a = " DQ "(#0, #1, #2); "
 #define Q_OUT(s, z) "; @0 = QuantizeLinear(y, #" #s ", #" #z ")"
 /* log of the softmax over dimension 1, which the operator of that name means otherwise before operator set 13 */
-/* weights [directions, in, out] with a scale and a zero point per direction, or per direction and output, as LSTM wants them
- */
+/* weights [directions, in, out] with a scale and a zero point per direction, or per direction and output, as LSTM
+ * wants them */
 #define LSTM_WEIGHTS(to, w, s, z)                                                                                      \
     "a" to " = Cast[to=1](#" #w "); b" to " = Cast[to=1](#" #z "); c" to " = Flatten[axis=1](b" to "); d" to           \
     " = Unsqueeze[axes=(1)](c" to "); e" to " = Sub(a" to ", d" to "); "                                               \

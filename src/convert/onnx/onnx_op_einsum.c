@@ -3,8 +3,8 @@
  *
  *     "bij,bjk->bik":  a -> [b, i, j], b -> [b, j, k], MatMul, -> [b, i, k]
  *
- * Letters of both operands that are needed later are the batch, those of both that are not are contracted, the others stay.
- */
+ * Letters of both operands that are needed later are the batch, those of both that are not are contracted, the
+ * others stay. */
 #include <ctype.h>
 #include <string.h>
 

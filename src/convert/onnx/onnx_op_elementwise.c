@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise operators of one, two or more inputs, and casts. They keep whatever order of dimensions their inputs are in.
- */
+/* Element-wise operators of one, two or more inputs, and casts. They keep whatever order of dimensions their inputs
+ * are in. */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"

@@ -79,8 +79,8 @@ static enum status two_numbers(struct onnx_cx *cx, const struct onnx_node *n, ui
     return ST_OK;
 }
 
-/* In three dimensions: every column is spread by a transposed convolution whose filter for entry t of the block is 1 at t.
- */
+/* In three dimensions: every column is spread by a transposed convolution whose filter for entry t of the block is 1
+ * at t. */
 static enum status col2im_3d(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *v, const int64_t *image,
                              const int64_t *block)
 {

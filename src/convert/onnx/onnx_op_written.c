@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators whose meaning the standard gives as other operators, with shapes in it: they are written out as text once the
- * shapes are known (onnx_expand.c says how the text is read), and each piece is converted as if the exporter had written it.
- */
+ * shapes are known (onnx_expand.c says how the text is read), and each piece is converted as if the exporter had
+ * written it. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of an ONNX conversion, and what an operator of the source says of itself: attributes, inputs, constants as numbers.
- */
+/* Names of an ONNX conversion, and what an operator of the source says of itself: attributes, inputs, constants
+ * as numbers. */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"

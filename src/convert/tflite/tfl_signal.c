@@ -8,8 +8,8 @@
 
 enum { MAX_LENGTH = 4096 };
 
-/* [n, 2 * bins]: what sample i adds to the real and the imaginary part of every bin; samples behind the length do not count.
- */
+/* [n, 2 * bins]: what sample i adds to the real and the imaginary part of every bin; samples behind the length do
+ * not count. */
 static enum status transform(struct tfl_cx *cx, uint32_t n, uint32_t length, uint32_t *ret)
 {
     uint32_t bins = length / 2 + 1;

@@ -4,8 +4,8 @@
 #include "kernels/buffer/buffer.h"
 #include "kernels/mover_body.h"
 
-/* `n` places of every outer row: from place `from` of a row of `src_row` places to place `to` of a row of `dst_row` places.
- */
+/* `n` places of every outer row: from place `from` of a row of `src_row` places to place `to` of a row of
+ * `dst_row` places. */
 struct piece {
     uint32_t n, to, dst_row, from, src_row;
 };

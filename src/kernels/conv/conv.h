@@ -79,8 +79,8 @@ struct conv_args {
     uint64_t x_batch[CONV_BATCH_DIMS], w_batch[CONV_BATCH_DIMS]; /* matrices per step, 0 where broadcast */
     uint32_t w_slices;              /* slices that weights have: as slices, or fewer where they are broadcast */
 
-    /* Where weights lie before packing: element = slice * w_slice + tap * w_tap + channel_in * w_in + channel_out * w_out.
-     */
+    /* Where weights lie before packing: element = slice * w_slice + tap * w_tap + channel_in * w_in + channel_out
+     * * w_out. */
     uint64_t w_slice, w_tap, w_in, w_out;
     enum dtype x_type, w_type, b_type, out_type;
     struct encoding w_enc;          /* of the weights as the client has them; dim_in is the input channel */
@@ -245,8 +245,8 @@ static inline uint64_t conv_seg_at(const struct conv_panel *p, uint32_t s, uint6
     return p->seg_x ? p->seg_x[s] / elem : at;
 }
 
-/* Outputs are bytes, and with multipliers of at most CONV_SMALL_M every step on the way there stays within 32, then 16 bits.
- */
+/* Outputs are bytes, and with multipliers of at most CONV_SMALL_M every step on the way there stays within 32, then
+ * 16 bits. */
 #define CONV_SMALL_M 0.5f
 static inline bool conv_ends_in_bytes(const struct conv_args *a)
 {

@@ -98,8 +98,8 @@ static bool conv_accept_bytes(const void *args)
     return dtype_bits(a->x_type) == 16 && a->kpad < 65536 && (fills_tiles(a) || fills_ends(a));
 }
 
-/* First layers in tiles (conv_first_q16_amx.c): sums fit 32 bits with all that belongs to them, and steps of the output do.
- */
+/* First layers in tiles (conv_first_q16_amx.c): sums fit 32 bits with all that belongs to them, and steps of the
+ * output do. */
 static bool conv_accept_first_q16(const void *args)
 {
     const struct conv_args *a = args;

@@ -52,8 +52,8 @@ static inline int64_t conv_fold(const struct conv_panel *p, const struct conv_ch
     return (int64_t)((uint64_t)c->b[at] + (uint64_t)left * sum);
 }
 
-/* Sums of products with bias fit 32 bits, for all channels of the chunk: then it does not matter what overflows on the way.
- */
+/* Sums of products with bias fit 32 bits, for all channels of the chunk: then it does not matter what overflows on
+ * the way. */
 static inline bool conv_fits_32(const struct conv_args *a, const struct conv_chunk *c)
 {
     uint64_t most = 0;

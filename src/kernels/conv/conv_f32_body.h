@@ -74,8 +74,8 @@ static inline __attribute__((always_inline)) void store_at(const struct tile *t,
         vf_store_half_n((uint16_t *)t->out + to, v, n);
 }
 
-/* Records are padded to whole blocks, so biases are always whole vectors. Only the last vector of a chunk may be not full.
- */
+/* Records are padded to whole blocks, so biases are always whole vectors. Only the last vector of a chunk may be
+ * not full. */
 static inline __attribute__((always_inline)) void tile_end(const struct tile *t, const int mr, const int nr,
                                                            vf acc[CONV_MR][VEC_F32_NR])
 {

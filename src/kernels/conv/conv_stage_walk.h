@@ -19,8 +19,8 @@ struct stage {
     const struct conv_args *a;
     struct stage_form form;
     uint32_t c0;                    /* first input channel */
-    /* The strip: every out_step-th output pixel from ox on, n of them; every in_step-th input pixel from x on, n_in of them.
-     */
+    /* The strip: every out_step-th output pixel from ox on, n of them; every in_step-th input pixel from x on, n_in
+     * of them. */
     uint32_t ox, out_step, n;
     int64_t x;
     uint32_t in_step, n_in;

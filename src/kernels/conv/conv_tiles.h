@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tiles of AMX: their shapes, and the instructions that load, multiply and store them. Private to kernels of that set.
- */
+/* The tiles of AMX: their shapes, and the instructions that load, multiply and store them. Private to kernels of
+ * that set. */
 #ifndef KERNELS_CONV_CONV_TILES_H
 #define KERNELS_CONV_CONV_TILES_H
 

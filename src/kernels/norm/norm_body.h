@@ -133,8 +133,8 @@ static float lrn_scale(const struct lrn_args *a, float x, float sum)
     return x / (float)pow((double)(a->bias + a->alpha * sum), (double)a->beta);
 }
 
-/* Squares of the window, in ascending order of height, width, channel. Element (y, x, c) of an image that begins at `base`.
- */
+/* Squares of the window, in ascending order of height, width, channel. Element (y, x, c) of an image that begins
+ * at `base`. */
 static float lrn_one(const struct lrn_args *a, const void *data, int64_t base, uint32_t y, uint32_t x, uint32_t c)
 {
     uint32_t h = a->dims[1], w = a->dims[2], n = a->dims[3];

@@ -98,8 +98,8 @@ static void keep_states(const struct cell *s)
 
 /* ---- products --------------------------------------------------------------------------------------------------------- */
 
-/* acc[u] = fma over k ascending of v[k] * W[u, k], continuing acc. Sixteen rows at a time, turned so that they are vectors.
- */
+/* acc[u] = fma over k ascending of v[k] * W[u, k], continuing acc. Sixteen rows at a time, turned so that they
+ * are vectors. */
 static void multiply_block(const struct cell *s, int w, uint32_t row, uint32_t rows, uint32_t columns, const float *v,
                            float *acc)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions of interest, compiled once per instruction set. A unit of RoiAlign and RoiPooling is one row of bins of one roi.
- */
+/* Regions of interest, compiled once per instruction set. A unit of RoiAlign and RoiPooling is one row of bins of
+ * one roi. */
 #include <math.h>
 #include <string.h>
 
