@@ -19,9 +19,8 @@ struct cost_act {
     uint32_t t, h, w, c;
 };
 
-void cost_graph_start(
-    struct cost_graph *g, const char *name,
-    enum cost_type type); /* fills g->g, to be freed with ir_graph_free; what goes wrong ends the program */
+/* Fills g->g, to be freed with ir_graph_free; what goes wrong ends the program. */
+void cost_graph_start(struct cost_graph *g, const char *name, enum cost_type type);
 struct cost_act cost_input(struct cost_graph *g, uint32_t h, uint32_t w, uint32_t c);
 struct cost_act cost_constant(struct cost_graph *g, uint32_t h, uint32_t w, uint32_t c);
 void cost_output(struct cost_graph *g, struct cost_act x); /* the last thing that is done with it */
@@ -32,10 +31,10 @@ struct cost_act cost_conv_wide(struct cost_graph *g, struct cost_act x, uint32_t
 struct cost_act cost_dilated(struct cost_graph *g, struct cost_act x, uint32_t out, uint32_t kernel, uint32_t dilation);
 struct cost_act cost_depthwise(struct cost_graph *g, struct cost_act x, uint32_t kernel, uint32_t stride);
 struct cost_act cost_up_conv(struct cost_graph *g, struct cost_act x, uint32_t out); /* 2 x 2, stride 2 */
-struct cost_act cost_pool(struct cost_graph *g, struct cost_act x, const char *op, uint32_t kernel,
-                          uint32_t stride); /* kernel 0: all of the image */
-struct cost_act cost_unary(struct cost_graph *g, struct cost_act x,
-                           const char *op); /* element-wise, or over the last dimension */
+/* kernel 0: all of the image. */
+struct cost_act cost_pool(struct cost_graph *g, struct cost_act x, const char *op, uint32_t kernel, uint32_t stride);
+/* Element-wise, or over the last dimension. */
+struct cost_act cost_unary(struct cost_graph *g, struct cost_act x, const char *op);
 struct cost_act cost_binary(struct cost_graph *g, struct cost_act x, struct cost_act y, const char *op);
 struct cost_act cost_silu(struct cost_graph *g, struct cost_act x);
 struct cost_act cost_concat(struct cost_graph *g, const struct cost_act *x, uint32_t n); /* channels */
@@ -43,13 +42,13 @@ struct cost_act cost_rows(struct cost_graph *g, const struct cost_act *x, uint32
 struct cost_act cost_part(struct cost_graph *g, struct cost_act x, uint32_t first, uint32_t channels); /* a slice */
 struct cost_act cost_tokens(struct cost_graph *g, struct cost_act x, uint32_t first, uint32_t n); /* some rows */
 struct cost_act cost_dense(struct cost_graph *g, struct cost_act x, uint32_t out);
-struct cost_act cost_matmul(struct cost_graph *g, struct cost_act x, struct cost_act y,
-                            bool transposed); /* per image row: h matrices of w x c */
+/* Per image row: h matrices of w x c. */
+struct cost_act cost_matmul(struct cost_graph *g, struct cost_act x, struct cost_act y, bool transposed);
 struct cost_act cost_view(struct cost_graph *g, struct cost_act x, uint32_t h, uint32_t w, uint32_t c);    /* Reshape */
 struct cost_act cost_swap(struct cost_graph *g, struct cost_act x); /* Transpose of height and width */
 struct cost_act cost_resize(struct cost_graph *g, struct cost_act x, const char *op, uint32_t h, uint32_t w);
-struct cost_act cost_blocks(struct cost_graph *g, struct cost_act x, const char *op,
-                            uint32_t size); /* DepthToSpace, SpaceToDepth */
+/* DepthToSpace, SpaceToDepth. */
+struct cost_act cost_blocks(struct cost_graph *g, struct cost_act x, const char *op, uint32_t size);
 
 /* 4 stages of residual blocks: 1 x 1 to `inner`, 3 x 3 in groups, 1 x 1 to four times 64 … 512 (cost_nets.c). */
 struct cost_act cost_residual(struct cost_graph *g, struct cost_act image, const uint32_t blocks[4], uint32_t inner,

@@ -148,8 +148,8 @@ struct api_context {
 
 bool context_destroy(void *handle);
 struct api_graph *context_find_graph(struct api_context *c, const char *name);
-bool context_with_state(const void *handle, void (*fn)(struct backend_context *c, void *arg),
-                        void *arg); /* for backends; false: no context */
+/* For backends; false: no context. */
+bool context_with_state(const void *handle, void (*fn)(struct backend_context *c, void *arg), void *arg);
 
 /* Configuration of a context from the client's list. */
 struct context_options {
@@ -162,8 +162,8 @@ struct context_options {
 void context_options_init(struct context_options *o);
 enum status context_options_read(const QnnContext_Config_t **config, struct context_options *o); /* adds to what is there */
 enum status context_alive(struct api_context *c); /* what it runs on is still there */
-void context_stage_events(struct api_context *c, enum backend_stage stage,
-                          struct api_profile *p); /* the backend's own events; p NULL: dropped */
+/* The backend's own events; p NULL: dropped. */
+void context_stage_events(struct api_context *c, enum backend_stage stage, struct api_profile *p);
 
 /* ---- graph ------------------------------------------------------------------------------------------------------------ */
 
@@ -206,12 +206,12 @@ struct api_graph {
 enum status graph_create(struct api_context *c, const char *name, struct api_graph **ret); /* context locked */
 enum status graph_check_open(const struct api_graph *g); /* tensors and nodes can be added */
 void graph_free(struct api_graph *g);   /* its handle is closed */
-enum status graph_configure(struct api_graph *g,
-                            const QnnGraph_Config_t **config); /* NULL allowed; context locked, here and below */
-enum status graph_finalize(struct api_graph *g,
-                           struct backend_cancel *cancel); /* an open one; it is still open when that fails */
-enum status graph_attach(
-    struct api_graph *g); /* a loaded one: the backend may want to be told that everything has been given to it */
+/* NULL allowed; context locked, here and below. */
+enum status graph_configure(struct api_graph *g, const QnnGraph_Config_t **config);
+/* An open one; it is still open when that fails. */
+enum status graph_finalize(struct api_graph *g, struct backend_cancel *cancel);
+/* A loaded one: the backend may want to be told that everything has been given to it. */
+enum status graph_attach(struct api_graph *g);
 /* Make a graph executable from a binary. */
 enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t index);
 void graph_unload(struct api_graph *g);

@@ -265,8 +265,8 @@ bool binary_in_tiles(const struct op_call *c); /* Concat or Split of whole tiles
                                                   looks at shapes alone */
 uint64_t binary_tile_bytes(const struct tensor_desc *d); /* with the last dimension padded to 32, height and width of images
                                                             to 8 by 8 (4 for 16 bits) */
-uint64_t binary_vtcm_bytes(
-    const struct tensor_desc *d); /* the same, or what this computer needs where its numbers are wider than the device's */
+/* The same, or what this computer needs where its numbers are wider than the device's. */
+uint64_t binary_vtcm_bytes(const struct tensor_desc *d);
 
 /* ---- boxes: what operators need in fast memory at a time (binary_box.c, binary_moves.c) ------------------------------- */
 
@@ -285,10 +285,10 @@ struct binary_box_op {
 };
 void binary_box_op(const struct op_call *c, struct binary_box_op *ret); /* the call is borrowed */
 bool binary_box_fits(const struct binary_box_op *o, const struct binary_box *b); /* it is one of this operator */
-uint64_t binary_box_operand(const struct binary_box_op *o, const struct binary_box *b,
-                            uint32_t i); /* bytes of operand i (inputs, then outputs) that one box needs */
-uint64_t binary_box_count(const struct binary_box_op *o, const struct binary_box *b,
-                          struct binary_box *ret); /* boxes of the result; *ret: along each side */
+/* Bytes of operand i (inputs, then outputs) that one box needs. */
+uint64_t binary_box_operand(const struct binary_box_op *o, const struct binary_box *b, uint32_t i);
+/* Boxes of the result; *ret: along each side. */
+uint64_t binary_box_count(const struct binary_box_op *o, const struct binary_box *b, struct binary_box *ret);
 
 /* Where an operand is while a node runs. */
 enum binary_role {
@@ -313,8 +313,8 @@ static inline uint64_t binary_moves_out(const struct binary_moves *m)
 {
     return m->outputs + m->spill;
 }
-uint64_t binary_box_bytes(const struct binary_box_op *o, const struct binary_box *b,
-                          const uint8_t *roles); /* of the window, for what does not stay there */
+/* Of the window, for what does not stay there. */
+uint64_t binary_box_bytes(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles);
 void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles,
                       struct binary_moves *ret);
 /* The same for a member of a chain, which has so many slabs. */

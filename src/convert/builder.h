@@ -83,8 +83,8 @@ void build_absorbed(struct builder *b, uint32_t t);
 /* Frequent forms. `type` of build_cast, build_reshape's dims: the output's. */
 enum status build_unary(struct builder *b, const char *op, const char *name, uint32_t x, uint32_t *ret);
 enum status build_binary(struct builder *b, const char *op, const char *name, uint32_t x, uint32_t y, uint32_t *ret);
-enum status build_cast(struct builder *b, const char *name, uint32_t x, enum dtype type,
-                       uint32_t *ret); /* x itself when it has the type */
+/* x itself when it has the type. */
+enum status build_cast(struct builder *b, const char *name, uint32_t x, enum dtype type, uint32_t *ret);
 enum status build_reshape(struct builder *b, const char *name, uint32_t x, uint32_t rank, const uint32_t *dims,
                           uint32_t *ret); /* x itself when the
                                            * shape is the same */
@@ -124,8 +124,8 @@ bool perm_is_identity(const uint8_t *perm, uint32_t rank);
 void perm_identity(uint8_t *perm, uint32_t rank);
 void perm_channel_last(uint8_t *perm, uint32_t rank); /* source [n, c, spatial…] -> [n, spatial…, c]: 0, 2, …, rank - 1, 1 */
 void perm_invert(const uint8_t *perm, uint32_t rank, uint8_t *ret);
-void perm_compose(const uint8_t *first, const uint8_t *second, uint32_t rank,
-                  uint8_t *ret); /* second applied to the result of first */
+/* second applied to the result of first. */
+void perm_compose(const uint8_t *first, const uint8_t *second, uint32_t rank, uint8_t *ret);
 
 /* Constant bytes moved; dims are those of src. 4-bit types are packed. */
 void transpose_bytes(const struct tensor_desc *src, const void *from, const uint8_t *perm, void *to);

@@ -127,8 +127,8 @@ void convert_dlc_close(struct convert_dlc *d);            /* NULL allowed; frees
 uint32_t convert_dlc_count(const struct convert_dlc *d);
 const char *convert_dlc_name(const struct convert_dlc *d, uint32_t record);
 uint64_t convert_dlc_size(const struct convert_dlc *d, uint32_t record);
-enum status convert_dlc_record(struct convert_dlc *d, uint32_t record,
-                               const void **ret); /* its bytes; read once, valid until close */
+/* Its bytes; read once, valid until close. */
+enum status convert_dlc_record(struct convert_dlc *d, uint32_t record, const void **ret);
 
 /* The graphs of the model, read at the first call; they belong to the container. No model: none. Operators that we do not
  * have: ST_NOT_SUPPORTED, and the report (NULL allowed) lists all of them. */

@@ -28,8 +28,8 @@ fuse_pattern fuse_activation, fuse_norm, fuse_softmax;
 
 const struct ir_node *fuse_maker(struct fuse *f, uint32_t t);  /* not marked; NULL: none */
 const struct ir_node *fuse_follow(struct fuse *f, uint32_t t); /* the maker, marked, past nodes that only change the type */
-const struct ir_node *fuse_reader(struct fuse *f,
-                                  uint32_t t); /* the only node that reads t; NULL: none, several, or t leaves the graph */
+/* The only node that reads t; NULL: none, several, or t leaves the graph. */
+const struct ir_node *fuse_reader(struct fuse *f, uint32_t t);
 uint32_t fuse_index(const struct fuse *f, const struct ir_node *n);
 void fuse_mark(struct fuse *f, const struct ir_node *n);
 bool fuse_retypes(const struct ir_node *n); /* Quantize, Dequantize, Convert, Cast: the same number in another type */

@@ -188,8 +188,8 @@ enum status early_load(struct exec_program *p);
 void early_begin(struct exec_program *p);                    /* of a run */
 bool early_skips(struct exec_program *p, uint32_t node);     /* it misses an input */
 void early_after(struct exec_program *p, uint32_t node);     /* it may have had nothing to say */
-enum status early_end(const struct exec_program *p,
-                      const struct exec_binding *io); /* ST_ENDED_EARLY when anything is missing */
+/* ST_ENDED_EARLY when anything is missing. */
+enum status early_end(const struct exec_program *p, const struct exec_binding *io);
 
 static inline bool early_any(const struct exec_program *p)   /* something is missing in this run */
 {

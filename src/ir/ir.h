@@ -91,8 +91,8 @@ void ir_graph_free(struct ir_graph *g); /* NULL allowed */
  * unless `borrow` is set in ir_add_const. On failure the graph is unchanged. */
 enum status ir_add_tensor(struct ir_graph *g, const struct ir_tensor *t, uint32_t *ret);
 enum status ir_add_const(struct ir_graph *g, const struct ir_tensor *t, bool borrow, uint32_t *ret);
-enum status ir_add_node(struct ir_graph *g, const struct ir_node *n,
-                        uint32_t *ret); /* no operator check: see ir_check_node */
+/* No operator check: see ir_check_node. */
+enum status ir_add_node(struct ir_graph *g, const struct ir_node *n, uint32_t *ret);
 
 /* A copy that borrows constant data, so that passes can rewrite it while the original stays as the client built it. */
 enum status ir_clone(const struct ir_graph *g, struct ir_graph **ret);
@@ -100,10 +100,10 @@ enum status ir_clone(const struct ir_graph *g, struct ir_graph **ret);
 /* If runs one of two graphs of its own graph's children. A child takes nothing from around it: its inputs are inputs of the
  * If node (behind the condition first those of then_graph in tensor order, then those of else_graph), its outputs are the
  * node's outputs. */
-enum status ir_add_child(struct ir_graph *g,
-                         const struct ir_graph *child); /* copies, borrowing constants; names are unique among children */
-enum status ir_take_child(struct ir_graph *g,
-                          struct ir_graph *child); /* the same without a copy; on failure the caller keeps it */
+/* Copies, borrowing constants; names are unique among children. */
+enum status ir_add_child(struct ir_graph *g, const struct ir_graph *child);
+/* The same without a copy; on failure the caller keeps it. */
+enum status ir_take_child(struct ir_graph *g, struct ir_graph *child);
 struct ir_graph *ir_find_child(const struct ir_graph *g, const char *name);  /* NULL when there is none */
 bool ir_is_if(const struct ir_node *n);                                      /* an If that names graphs */
 /* The two graphs of such a node, [1] for true; checked against its inputs and outputs. */

@@ -258,8 +258,8 @@ struct op_def {
 const struct op_def *op_find(const char *name); /* of the public list; NULL when there is no such operator */
 const struct op_def *op_find_any(const char *name); /* also those that only the compiler adds */
 const struct op_def *op_get(enum op_id id);     /* valid ids only */
-const struct op_port *op_in_port(const struct op_def *op,
-                                 uint32_t i); /* variadic and trailing ports resolved, NULL past the end */
+/* Variadic and trailing ports resolved, NULL past the end. */
+const struct op_port *op_in_port(const struct op_def *op, uint32_t i);
 const struct op_port *op_out_port(const struct op_def *op, uint32_t i);
 uint32_t op_port_count(const struct op_port *ports);                    /* named ports of a row's list */
 uint32_t op_param_count(const struct op_def *op);

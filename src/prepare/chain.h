@@ -41,8 +41,8 @@ struct chain_shape {
 };
 
 enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret);
-bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n,
-                 struct chain_shape *ret); /* false: these nodes are no chain */
+/* False: these nodes are no chain. */
+bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n, struct chain_shape *ret);
 /* Of the window, while so many lines of the last result are computed: slabs in tile layout, weights, lines of what the chain
  * reads and of what it makes. */
 uint64_t chain_window_bytes(const struct chain_graph *g, const struct chain_shape *s, uint32_t height);

@@ -17,8 +17,8 @@ struct cost_work {
 };
 void cost_work(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n,
                struct cost_work *ret);
-uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g,
-                    const struct binary_node *n);  /* vector units, for a product with its own sigmoid */
+/* Vector units, for a product with its own sigmoid. */
+uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n);
 bool cost_is_product(const struct binary_node *n); /* work of the matrix unit */
 bool cost_follows(const struct binary_node *n);    /* an activation that a product does with its results */
 

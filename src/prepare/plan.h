@@ -112,7 +112,7 @@ void plan_exact_free(struct plan_exact *x);
 uint64_t plan_exact_unit(const struct plan_exact *x);
 const struct plan_sections *plan_exact_sections(const struct plan_exact *x);
 enum plan_answer plan_exact_try(struct plan_exact *x, const struct plan_try *t, struct plan_budget *budget);
-uint64_t plan_exact_read(const struct plan_exact *x,
-                         struct plan_buf *b); /* after PLAN_FOUND: offsets out, returns the total */
+/* After PLAN_FOUND: offsets out, returns the total. */
+uint64_t plan_exact_read(const struct plan_exact *x, struct plan_buf *b);
 
 #endif

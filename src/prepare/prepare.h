@@ -111,23 +111,22 @@ enum status opt_fold(struct prepare_cx *cx, bool *progress);        /* nodes wit
 enum status opt_fuse_batchnorm(struct prepare_cx *cx, bool *progress); /* float Batchnorm into the product before it */
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress); /* clamps into the operator before them, same bits */
 enum status opt_dead(struct prepare_cx *cx, bool *progress);        /* nodes that nobody needs */
-enum status opt_guard(struct prepare_cx *cx,
-                      bool *progress); /* nodes that only one side of a choice needs run under its condition */
-enum status lower_fp16(struct prepare_cx *cx,
-                       bool *progress); /* float32 inside the graph becomes float16, or back, where the target says so */
+/* Nodes that only one side of a choice needs run under its condition. */
+enum status opt_guard(struct prepare_cx *cx, bool *progress);
+/* Float32 inside the graph becomes float16, or back, where the target says so. */
+enum status lower_fp16(struct prepare_cx *cx, bool *progress);
 enum status lower_pack(struct prepare_cx *cx, bool *progress);      /* constants of the kernels: packed weights, tables */
-enum status lower_weights(struct prepare_cx *cx,
-                          bool *progress); /* constant weights in fixed point beside floats become floats */
+/* Constant weights in fixed point beside floats become floats. */
+enum status lower_weights(struct prepare_cx *cx, bool *progress);
 bool lower_decodes(const struct op_call *c, uint32_t i);            /* whether it would take this input */
 enum status tile_rows(struct prepare_cx *cx, bool *progress);       /* attention in parts whose scores stay in fast memory */
 enum status plan_order(struct prepare_cx *cx, bool *progress);      /* the order of operators that needs the least memory */
-enum status tile_chain(struct prepare_cx *cx,
-                       bool *progress); /* runs of operators that are computed a few lines at a time */
-enum status tile_vtcm_least(
-    struct prepare_cx *cx,
-    bool *progress); /* refuses operators that do not fit into fast memory even when cut as small as they can be */
-enum status tile_vtcm(struct prepare_cx *cx,
-                      bool *progress); /* what lies in fast memory when, and transfers from and to DRAM */
+/* Runs of operators that are computed a few lines at a time. */
+enum status tile_chain(struct prepare_cx *cx, bool *progress);
+/* Refuses operators that do not fit into fast memory even when cut as small as they can be. */
+enum status tile_vtcm_least(struct prepare_cx *cx, bool *progress);
+/* What lies in fast memory when, and transfers from and to DRAM. */
+enum status tile_vtcm(struct prepare_cx *cx, bool *progress);
 enum status plan_memory(struct prepare_cx *cx, bool *progress);     /* an address for everything */
 enum status emit_commands(struct prepare_cx *cx, bool *progress);   /* tiles and steps */
 

@@ -98,8 +98,8 @@ struct vtcm_unit {
     const uint8_t *streams; /* per operand of the job */
     uint64_t budget;
 };
-uint64_t vtcm_unit_tiles(const struct prepare_cx *cx, const struct vtcm_unit *u,
-                         struct binary_tile *ret); /* one tile per node */
+/* One tile per node. */
+uint64_t vtcm_unit_tiles(const struct prepare_cx *cx, const struct vtcm_unit *u, struct binary_tile *ret);
 
 /* An order of nodes with all that was found out about it, to go back to. */
 struct vtcm_state {

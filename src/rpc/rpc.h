@@ -24,8 +24,8 @@
 /* Zeroed, page aligned, mapped shared. The registry remembers address, size and descriptor. */
 enum status rpc_alloc(size_t size, void **ret);
 enum status rpc_free(void *address);  /* ST_NOT_FOUND: not the start of an allocation; nothing happens then */
-int rpc_fd(
-    const void *address); /* the descriptor of the allocation that holds this address, or -1; it belongs to the allocation */
+/* The descriptor of the allocation that holds this address, or -1; it belongs to the allocation. */
+int rpc_fd(const void *address);
 size_t rpc_size(const void *address); /* of the allocation that holds this address, 0: none */
 unsigned rpc_live(void);              /* allocations not freed yet, for leak tests */
 

@@ -87,8 +87,8 @@ enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const in
                           struct rpc_reply *ret);
 enum status link_lost(struct rpc_session *s, const char *why); /* mark the session as dead; returns ST_COMMUNICATION */
 enum status link_check(struct rpc_session *s);                 /* alive, and of this process */
-enum status link_read_answer(struct rpc_session *s, struct link_program *p,
-                             struct rpc_run *r);                            /* what the session wrote into the area */
+/* What the session wrote into the area. */
+enum status link_read_answer(struct rpc_session *s, struct link_program *p, struct rpc_run *r);
 struct link_program *link_program_find(struct rpc_session *s, uint32_t id); /* under lock */
 
 #endif

@@ -107,8 +107,8 @@ struct worker_map *worker_map_find(struct worker *w, uint32_t id);         /* un
 struct worker_program *worker_program_find(struct worker *w, uint32_t id); /* the same for programs */
 uint32_t worker_generation(struct worker *w);                              /* under lock: for the next id */
 enum status worker_charge(struct worker *w, uint64_t bytes, const char *what); /* under lock: would `bytes` more fit? */
-uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g,
-                              uint64_t pools);                          /* heap that it will be charged; pools: of its own */
+/* Heap that it will be charged; pools: of its own. */
+uint64_t worker_program_bytes(const struct worker *w, const struct binary_graph *g, uint64_t pools);
 void worker_program_free(struct worker_program *p);                     /* NULL allowed */
 enum status worker_load(struct worker *w, const struct rpc_request *q, struct rpc_reply *r);
 enum status worker_area(struct worker *w, const struct rpc_request *q, int fd);
@@ -125,8 +125,8 @@ void worker_window_close(struct worker *w);
 uint8_t *worker_window_backup(struct worker *w);       /* room for the fast memory of one more run that waits */
 void worker_pool_hold(struct worker *w, uint32_t map); /* under lock, like drop; 0: nothing */
 void worker_pool_drop(struct worker *w, uint32_t map);
-struct worker_program *worker_find_idle(struct worker *w,
-                                        uint32_t id); /* under lock: when no run uses it any more; NULL: no such program */
+/* Under lock: when no run uses it any more; NULL: no such program. */
+struct worker_program *worker_find_idle(struct worker *w, uint32_t id);
 enum status worker_set_scratch(struct worker *w, const struct rpc_request *q);
 enum status worker_set_spill(struct worker *w, const struct rpc_request *q);
 enum status worker_set_backup(struct worker *w, const struct rpc_request *q);
@@ -144,8 +144,8 @@ bool worker_is_late(const struct worker_program *p); /* its signal says that it 
  * that waits still needs, fast memory aside. */
 bool worker_may_interrupt(struct worker *w, const struct worker_program *p, uint32_t program);
 void worker_yield(struct worker *w, struct worker_program *p, uint32_t step); /* p waits, its fast memory may be needed */
-void worker_resume(struct worker *w,
-                   struct worker_program *p); /* those that ran meanwhile are done; the last one that waits goes on */
+/* Those that ran meanwhile are done; the last one that waits goes on. */
+void worker_resume(struct worker *w, struct worker_program *p);
 void worker_window_claim(struct worker *w, struct worker_program *p);         /* p is about to run */
 void worker_window_leave(struct worker *w, const struct worker_program *p);   /* and is done */
 

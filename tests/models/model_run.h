@@ -22,8 +22,8 @@ struct model_run {
 
 void *read_whole_file(const char *path, size_t *ret_size); /* NULL when it cannot be read */
 
-bool model_open(struct model_run *m, struct compose *on, const char *path,
-                const struct convert_opts *o); /* o may be NULL; close it in any case */
+/* o may be NULL; close it in any case. */
+bool model_open(struct model_run *m, struct compose *on, const char *path, const struct convert_opts *o);
 /* The same in two steps, between which g may be rewritten or replaced; names of inputs and outputs stay. */
 bool model_load(struct model_run *m, const char *path, const struct convert_opts *o);
 bool model_compose(struct model_run *m, struct compose *on);

@@ -24,8 +24,8 @@ typedef void draft_fn(struct draft *d);
 float random_real(struct random_graph *r);
 struct quant random_encoding(struct random_graph *r, enum dtype t);
 struct tensor_desc random_desc(struct random_graph *r, enum dtype t, uint8_t rank, const uint32_t *dims);
-struct tensor_desc random_desc_at(const struct random_graph *r,
-                                  uint32_t tensor); /* by value: adding a tensor moves the others */
+/* By value: adding a tensor moves the others. */
+struct tensor_desc random_desc_at(const struct random_graph *r, uint32_t tensor);
 uint32_t random_tensor(struct random_graph *r, const struct tensor_desc *d, enum ir_role role);
 /* A tensor of the graph's type that holds values by now, often the newest; rank 0 stands for any. IR_NONE: there is none. */
 uint32_t random_pick(struct random_graph *r, uint8_t rank);

@@ -51,8 +51,8 @@ int converter_program(const struct converter_front *front, const struct tool_opt
                       char **argv);
 
 /* Parts that qairt-quantizer uses too. */
-const char *converter_prefix(const struct converter *c, const char *suffix,
-                             struct arena *a); /* "a/model" of -o a/model.cpp, or beside the input */
+/* "a/model" of -o a/model.cpp, or beside the input. */
+const char *converter_prefix(const struct converter *c, const char *suffix, struct arena *a);
 enum status converter_dump(const struct ir_graph *g, const char *path);
 void converter_command(struct str *s, int argc, char **argv);
 void converter_print_issues(const struct convert_report *r);

@@ -16,8 +16,8 @@ const struct session_graph_config *config_of_graph(const struct session *s, cons
 /* session_extension.c. Without an extension library all of them succeed and give nothing. */
 enum status extension_open(struct session *s); /* the backend's library is open, nothing is created */
 void extension_close(struct session *s);
-enum status extension_backend_configs(struct session *s,
-                                      const QnnBackend_Config_t ***ret); /* with the program's own; NULL: none */
+/* With the program's own; NULL: none. */
+enum status extension_backend_configs(struct session *s, const QnnBackend_Config_t ***ret);
 enum status extension_backend_created(struct session *s);
 enum status extension_device_configs(struct session *s, const QnnDevice_Config_t ***ret);
 enum status extension_device_created(struct session *s);
@@ -25,8 +25,8 @@ enum status extension_context_configs(struct session *s); /* joins them with s->
 /* `own` and those of the extension in one list that the caller frees with mem_free. */
 enum status extension_graph_configs(struct session *s, const char *graph, const QnnGraph_Config_t **own,
                                     const QnnGraph_Config_t ***ret);
-enum status extension_graphs_loaded(
-    struct session *s); /* each graph: settings, and finalizing when the backend wants that */
+/* Each graph: settings, and finalizing when the backend wants that. */
+enum status extension_graphs_loaded(struct session *s);
 void extension_context_freed(struct session *s);
 enum status extension_model_memory(struct session *s, size_t bytes, void **ret); /* NULL: the program's own */
 enum status extension_io_memory(struct session *s, size_t bytes, void **ret);    /* NULL: the program's own */

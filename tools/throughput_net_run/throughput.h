@@ -95,8 +95,8 @@ struct golden {
     double sum;
     uint64_t n;
 };
-enum status golden_open(struct golden *g, const struct graph_io *io, const struct tp_model *m,
-                        const char *list); /* list NULL: the first execution */
+/* list NULL: the first execution. */
+enum status golden_open(struct golden *g, const struct graph_io *io, const struct tp_model *m, const char *list);
 void golden_finish(struct golden *g); /* takes a zeroed one */
 enum status golden_compare(struct golden *g, uint64_t execution, void *const *outputs);
 

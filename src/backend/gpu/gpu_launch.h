@@ -280,8 +280,8 @@ gpu_bind_fn gpu_bind_find_places, gpu_bind_find_values, gpu_bind_create_sparse;
 gpu_bind_fn gpu_bind_zeros, gpu_bind_constant, gpu_bind_shape, gpu_bind_random, gpu_bind_flags,
     gpu_bind_mux;                                                                                  /* gpu_bind_fill.c */
 gpu_bind_fn gpu_bind_running_sum, gpu_bind_moments, gpu_bind_masked_softmax, gpu_bind_whole_top_k; /* gpu_bind_runs.c */
-enum status gpu_bind_whole_reduce(const struct op_call *c, struct gpu_work *w, int kind,
-                                  const char *axes);                 /* kind: enum gpu_row_kind */
+/* kind: enum gpu_row_kind. */
+enum status gpu_bind_whole_reduce(const struct op_call *c, struct gpu_work *w, int kind, const char *axes);
 gpu_bind_fn gpu_bind_recurrent, gpu_bind_attention, gpu_bind_buffer; /* gpu_bind_recurrent.c */
 gpu_bind_fn gpu_bind_non_max, gpu_bind_classes_nms, gpu_bind_detection, gpu_bind_box_limit,
     gpu_bind_proposals; /* gpu_bind_detect.c */

@@ -81,8 +81,8 @@ struct gpu_world {
     struct gpu_queue_wish wish;
 };
 
-enum status gpu_world_create(uint32_t device, struct gpu_queue_wish wish,
-                             struct gpu_world **ret); /* a number of gpu_devices */
+/* A number of gpu_devices. */
+enum status gpu_world_create(uint32_t device, struct gpu_queue_wish wish, struct gpu_world **ret);
 /* The same in a context of the client: on `device` if the context has it, otherwise on its first one. */
 enum status gpu_world_adopt(cl_context context, cl_device_id device, struct gpu_queue_wish wish, struct gpu_world **ret);
 /* Another queue. The old one must be empty and in nobody's hands. On failure it stays. */

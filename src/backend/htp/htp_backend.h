@@ -193,8 +193,8 @@ struct htp_shared {
     bool borrowed;  /* `at` belongs to somebody else */
 };
 enum status htp_shared_alloc(struct htp_session *s, uint64_t bytes, struct htp_shared *ret);
-enum status htp_shared_adopt(struct htp_session *s, const void *bytes, uint64_t size,
-                             struct htp_shared *ret); /* read only; copied unless it is shared already */
+/* Read only; copied unless it is shared already. */
+enum status htp_shared_adopt(struct htp_session *s, const void *bytes, uint64_t size, struct htp_shared *ret);
 void htp_shared_free(struct htp_session *s, struct htp_shared *m);
 enum status htp_bytes_alloc(uint64_t size, void **ret);
 void htp_bytes_free(void *bytes);
@@ -263,8 +263,8 @@ struct backend_graph {
 enum status htp_group_join(struct backend_context *c);
 void htp_group_leave(struct backend_context *c);   /* while it still holds its session */
 void htp_group_unplace(struct backend_context *c); /* it does not stay on the session that it was tried on */
-enum status htp_group_check(const struct backend_context *c,
-                            const struct binary_graph_info *i); /* ST_NO_MEMORY: the graph spills more than there is */
+/* ST_NO_MEMORY: the graph spills more than there is. */
+enum status htp_group_check(const struct backend_context *c, const struct binary_graph_info *i);
 /* What a file whose graphs spill `sum` bytes, the largest `most`, needs of a session for that. */
 uint64_t htp_group_need(const struct backend_context *c, const struct htp_session *s, uint64_t sum, uint64_t most);
 enum status htp_group_pool(struct backend_context *c, struct htp_session *s, const struct binary *b, uint32_t graph,
@@ -281,22 +281,22 @@ uint32_t htp_profile_level(uint32_t level);
 /* htp_estimate.c: what a profile says of the simulated device */
 void htp_estimate_finalize(const struct binary_graph *g, struct prof *prof);
 void htp_estimate_execute(const struct backend_graph *g, const struct backend_run *r);
-void htp_lint(const struct binary_graph *g, struct prof *prof,
-              int32_t parent); /* htp_lint.c: level linting, operator by operator */
+/* htp_lint.c: level linting, operator by operator. */
+void htp_lint(const struct binary_graph *g, struct prof *prof, int32_t parent);
 void htp_stage_events(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent);
 /* Does work on the context's session; while it has none, on the first session where the work does not answer ST_NO_MEMORY,
  * which becomes its own. */
 typedef enum status htp_work_fn(struct backend_context *c, struct htp_session *s, void *arg);
 enum status htp_place(struct backend_context *c, htp_work_fn *work, void *arg);
 
-enum status htp_announce(struct backend_context *c,
-                         const struct binary_graph *g); /* it will be loaded: counts for the sizes of buffers */
+/* It will be loaded: counts for the sizes of buffers. */
+enum status htp_announce(struct backend_context *c, const struct binary_graph *g);
 enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
 void htp_unload(struct backend_graph *g);
-enum status htp_graph_reserve(struct backend_graph *g,
-                              bool all); /* staging; all: also for tensors that promised registered memory */
-enum status htp_graph_pool(struct backend_graph *g, enum htp_pool pool,
-                           const struct backend_mem *m); /* under the context's lock; NULL: memory of its own */
+/* Staging; all: also for tensors that promised registered memory. */
+enum status htp_graph_reserve(struct backend_graph *g, bool all);
+/* Under the context's lock; NULL: memory of its own. */
+enum status htp_graph_pool(struct backend_graph *g, enum htp_pool pool, const struct backend_mem *m);
 enum status htp_run(struct backend_graph *g, const struct backend_run *r);
 
 #endif

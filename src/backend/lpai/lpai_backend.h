@@ -162,16 +162,16 @@ const struct cost_rates *lpai_cost_rates(uint32_t arch);
 uint64_t lpai_pool_bytes(const struct backend_graph *g, enum lpai_pool k);
 enum status lpai_pools_check(const struct backend_graph *g, const struct lpai_settings *s);    /* those that are given */
 enum status lpai_pools_complete(const struct backend_graph *g, const struct lpai_settings *s); /* none is missing */
-enum status lpai_claim_model(struct backend_context *c,
-                             const struct binary *b); /* counts a model in TCM, all graphs of a binary once */
+/* Counts a model in TCM, all graphs of a binary once. */
+enum status lpai_claim_model(struct backend_context *c, const struct binary *b);
 void lpai_claim_model_drop(struct backend_context *c);
-enum status lpai_check_islands(const struct backend_context *c,
-                               const struct binary *b); /* every name is a graph of the binary */
+/* Every name is a graph of the binary. */
+enum status lpai_check_islands(const struct backend_context *c, const struct binary *b);
 bool lpai_is_island(const struct backend_graph *g);
 enum status lpai_claim_pools(struct backend_graph *g, const struct lpai_settings *s);
 void lpai_claim_drop(struct backend_graph *g);
-enum status lpai_run_enter(
-    struct backend_graph *g); /* refuses when a running graph has the same scratch, or memory is gone */
+/* Refuses when a running graph has the same scratch, or memory is gone. */
+enum status lpai_run_enter(struct backend_graph *g);
 void lpai_run_leave(struct backend_graph *g);
 bool lpai_overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes);
 
@@ -202,11 +202,11 @@ extern const char lpai_build_id[];
 enum status lpai_session_join(struct backend_context *c);
 void lpai_session_leave(struct backend_context *c);
 enum status lpai_check_context(struct backend_context *c);
-enum status lpai_session_result(
-    struct lpai_session *s, enum status st); /* of a call on its link: explains it, and notices when the process has died */
+/* Of a call on its link: explains it, and notices when the process has died. */
+enum status lpai_session_result(struct lpai_session *s, enum status st);
 enum status lpai_share(struct lpai_session *s, uint64_t bytes, struct lpai_shared *ret);   /* zeroed memory of ours */
-enum status lpai_share_pool(struct lpai_session *s, const void *pool, uint64_t bytes,
-                            struct lpai_shared *ret); /* in place, or ours */
+/* In place, or ours. */
+enum status lpai_share_pool(struct lpai_session *s, const void *pool, uint64_t bytes, struct lpai_shared *ret);
 void lpai_unshare(struct lpai_session *s, struct lpai_shared *m);
 enum status lpai_binary_get(struct backend_context *c, const struct binary *b, struct lpai_binary **ret);
 void lpai_binary_put(struct backend_context *c, struct lpai_binary *b); /* NULL allowed */
@@ -215,8 +215,8 @@ void lpai_binary_put(struct backend_context *c, struct lpai_binary *b); /* NULL 
 enum status lpai_mem_map(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
 void lpai_mem_unmap(struct backend_context *c, void *address, uint64_t bytes);
 void lpai_mem_join(struct backend_context *c); /* its session is there */
-bool lpai_mem_find(struct backend_context *c, const uint8_t *data, uint64_t bytes,
-                   struct rpc_io *io); /* fills map and offset when the session has it */
+/* Fills map and offset when the session has it. */
+bool lpai_mem_find(struct backend_context *c, const uint8_t *data, uint64_t bytes, struct rpc_io *io);
 
 /* lpai_remote.c: a graph that runs in the context's session. Pools are in g->claim. */
 enum status lpai_remote_attach(struct backend_graph *g);
@@ -233,8 +233,8 @@ enum status lpai_prepare(struct backend_context *c, const struct backend_graph_c
                          struct backend_cancel *cancel, struct binary_image *ret);
 enum status lpai_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
 enum status lpai_attach(struct backend_graph *g, const struct backend_graph_cfg *cfg);
-enum status lpai_change(struct backend_graph *g,
-                        const struct lpai_settings *s); /* new settings for a loaded graph: all or nothing */
+/* New settings for a loaded graph: all or nothing. */
+enum status lpai_change(struct backend_graph *g, const struct lpai_settings *s);
 bool lpai_has_room(const struct backend_graph *g, uint32_t io);
 enum status lpai_run(struct backend_graph *g, const struct backend_run *r);
 void lpai_unload(struct backend_graph *g);

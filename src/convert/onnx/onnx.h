@@ -111,8 +111,8 @@ const char *onnx_row_arg(const struct onnx_node *n); /* of the operator's row */
 
 /* ---- names and values (onnx_value.c) ------------------------------------------------------------------------------ */
 
-struct onnx_entry *onnx_entry(struct onnx_cx *cx, const char *prefix, const char *name,
-                              bool create);                                        /* NULL: not there, or no memory */
+/* NULL: not there, or no memory. */
+struct onnx_entry *onnx_entry(struct onnx_cx *cx, const char *prefix, const char *name, bool create);
 struct onnx_value *onnx_find(struct onnx_cx *cx, const char *name);                /* through the scopes */
 enum status onnx_bind(struct onnx_cx *cx, const char *name, struct onnx_value *v); /* in the current scope */
 struct onnx_value *onnx_value_new(struct onnx_cx *cx, const char *name); /* bound in the current scope; NULL: no memory */
@@ -129,10 +129,10 @@ const char *onnx_name(struct onnx_cx *cx, const char *suffix);
 
 bool onnx_has(const struct onnx_node *n, uint32_t i);                                                  /* input i is given */
 bool onnx_wants(const struct onnx_node *n, uint32_t i); /* output i is named */
-enum status onnx_in(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i,
-                    struct onnx_value **ret); /* refused when absent or poisoned */
-enum status onnx_in_opt(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i,
-                        struct onnx_value **ret); /* NULL when absent */
+/* Refused when absent or poisoned. */
+enum status onnx_in(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, struct onnx_value **ret);
+/* NULL when absent. */
+enum status onnx_in_opt(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, struct onnx_value **ret);
 
 extern const char onnx_nothing[16]; /* the bytes of a constant without elements */
 bool onnx_is_const(const struct onnx_value *v);
@@ -173,8 +173,8 @@ enum status onnx_out_view(struct onnx_cx *cx, const struct onnx_node *n, uint32_
 /* The source says another type than the graph (float64, bfloat16): kept for CastLike and outputs. */
 void onnx_out_type(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, enum dtype type);
 
-enum status onnx_axis(const struct onnx_cx *cx, int64_t axis, uint32_t rank,
-                      uint32_t *ret); /* negative ones count from the end */
+/* Negative ones count from the end. */
+enum status onnx_axis(const struct onnx_cx *cx, int64_t axis, uint32_t rank, uint32_t *ret);
 /* Where source dimension `axis` is in a tensor kept in perm. */
 uint32_t onnx_at(const uint8_t *perm, uint32_t rank, uint32_t axis);
 /* The permutation of what is left when the dimensions of mask go. */
@@ -206,8 +206,8 @@ bool onnx_is_needed(struct onnx_cx *cx, const struct onnx_node *n); /* some outp
 enum status onnx_charge(struct onnx_cx *cx, const char *what, uint64_t count, unsigned size);
 /* Convert a list of nodes in the current scope (onnx_nodes.c). */
 enum status onnx_nodes(struct onnx_cx *cx, const struct onnx_node *nodes, size_t n);
-enum status onnx_node_at(struct onnx_cx *cx, const struct onnx_node *nodes,
-                         size_t number); /* one of them; unnamed nodes are told apart by their number */
+/* One of them; unnamed nodes are told apart by their number. */
+enum status onnx_node_at(struct onnx_cx *cx, const struct onnx_node *nodes, size_t number);
 enum status onnx_initializers(struct onnx_cx *cx, const struct onnx_graph *g);
 
 /* Convolution and matrix product of values, for the operators that are made of them (onnx_op_conv.c, onnx_op_matmul.c). The
@@ -228,10 +228,10 @@ struct onnx_lengths {
     uint32_t steps, batch, inside, turned, last, any;
 };
 enum status onnx_lengths(struct onnx_cx *cx, struct onnx_value *v, uint32_t steps, uint32_t batch, struct onnx_lengths *ret);
-enum status onnx_lengths_turn(struct onnx_cx *cx, const struct onnx_lengths *l, uint32_t x,
-                              uint32_t *ret); /* [steps, batch, n] */
-enum status onnx_lengths_cut(struct onnx_cx *cx, const struct onnx_lengths *l, uint32_t y,
-                             uint32_t *ret); /* zero behind the end */
+/* [steps, batch, n]. */
+enum status onnx_lengths_turn(struct onnx_cx *cx, const struct onnx_lengths *l, uint32_t x, uint32_t *ret);
+/* Zero behind the end. */
+enum status onnx_lengths_cut(struct onnx_cx *cx, const struct onnx_lengths *l, uint32_t y, uint32_t *ret);
 /* The row of y at the end of each sequence, [batch, n]; that of `first` where it has no steps. */
 enum status onnx_lengths_last(struct onnx_cx *cx, const struct onnx_lengths *l, uint32_t y, uint32_t first, uint32_t *ret);
 

@@ -49,8 +49,8 @@ struct tfl_row {
     bool fused; /* the first option is an activation */
     bool complex; /* takes or gives complex numbers, which are pairs along a last dimension */
 };
-const struct tfl_row *tfl_row(int32_t code,
-                              const char *custom); /* NULL when unknown; custom: name of a custom operator, or NULL */
+/* NULL when unknown; custom: name of a custom operator, or NULL. */
+const struct tfl_row *tfl_row(int32_t code, const char *custom);
 
 /* Refuse the operator, with a reason that the report shows. */
 #define TFL_REFUSE_IF(cond, ...) RETURN_IF(cond, ST_NOT_SUPPORTED, __VA_ARGS__)
@@ -62,8 +62,8 @@ bool tfl_has(const struct tfl_cx *cx, uint32_t k); /* input k is given */
 const struct tfl_tensor *tfl_source(const struct tfl_cx *cx, uint32_t k); /* as in the file; NULL when absent */
 enum status tfl_in(struct tfl_cx *cx, uint32_t k, uint32_t *ret);         /* in the graph */
 enum status tfl_opt(struct tfl_cx *cx, uint32_t k, uint32_t *ret);        /* IR_NONE when absent */
-enum status tfl_result(struct tfl_cx *cx, uint32_t t,
-                       uint32_t *ret); /* tensor t of the subgraph: made by an operator, given, or a constant */
+/* Tensor t of the subgraph: made by an operator, given, or a constant. */
+enum status tfl_result(struct tfl_cx *cx, uint32_t t, uint32_t *ret);
 struct tensor_desc *tfl_desc(struct tfl_cx *cx, uint32_t t);              /* of a tensor of the graph */
 /* The integers of a constant input; refused when it is not constant or has more than `max`. */
 enum status tfl_ints(struct tfl_cx *cx, uint32_t k, int64_t *ret, uint32_t max, uint32_t *ret_n);
@@ -207,8 +207,8 @@ TFL_LOWER(detection);
 TFL_LOWER(rfft2d);
 TFL_LOWER(complex_part);
 TFL_LOWER(complex_abs);
-enum status tfl_complex_part(struct tfl_cx *cx, const char *part, uint32_t x, uint32_t which,
-                             uint32_t *ret); /* 0: real, 1: imaginary */
+/* 0: real, 1: imaginary. */
+enum status tfl_complex_part(struct tfl_cx *cx, const char *part, uint32_t x, uint32_t which, uint32_t *ret);
 
 /* tfl_sparse.c */
 TFL_LOWER(densify);
