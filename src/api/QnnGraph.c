@@ -158,12 +158,7 @@ static enum status check_executable(const struct api_graph *g)
     RETURN_IF(g->subgraph, ST_SUBGRAPH, "graph \"%s\" is a subgraph; execute the graph it belongs to", g->name);
     RETURN_IF(g->state == GRAPH_OPEN, ST_NOT_FINALIZED, "graph \"%s\" is not finalized; call QnnGraph_finalize first",
               g->name);
-    RETURN_IF(g->state == GRAPH_DEFERRED, ST_NOT_FINALIZED, "graph \"%s\" is deferred; call QnnContext_finalize first",
-              g->name);
-    RETURN_IF(g->state == GRAPH_NOT_ENABLED, ST_DISABLED,
-              "graph \"%s\" was not in the list of enabled graphs of its context; create the context with it among "
-              "ENABLE_GRAPHS, or without that option",
-              g->name);
+    TRY(graph_present(g));
     RETURN_IF(backend_this->attach && !g->attached, ST_NOT_FINALIZED,
               "graph \"%s\" is %s, but not ready: give it the memory it needs, then call QnnGraph_finalize%s", g->name,
               g->context->from_binary ? "loaded" : "compiled", g->context->from_binary ? "" : " again");

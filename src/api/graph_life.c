@@ -142,7 +142,7 @@ enum status graph_finalize(struct api_graph *g, struct backend_cancel *cancel)
     return ST_OK;
 }
 
-enum status graph_attach(struct api_graph *g)
+enum status graph_present(const struct api_graph *g)
 {
     RETURN_IF(g->state == GRAPH_DEFERRED, ST_NOT_FINALIZED, "graph \"%s\" is deferred; call QnnContext_finalize first",
               g->name);
@@ -150,6 +150,12 @@ enum status graph_attach(struct api_graph *g)
               "graph \"%s\" was not in the list of enabled graphs of its context; create the context with it among "
               "ENABLE_GRAPHS, or without that option",
               g->name);
+    return ST_OK;
+}
+
+enum status graph_attach(struct api_graph *g)
+{
+    TRY(graph_present(g));
     RETURN_IF(g->context->from_binary && !backend_this->attach, ST_NOT_SUPPORTED,
               "graph \"%s\" comes from a binary and is ready to execute", g->name);
     RETURN_IF(!backend_this->attach || g->attached, ST_FINALIZED, "graph \"%s\" is finalized already", g->name);

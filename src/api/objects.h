@@ -210,6 +210,8 @@ void graph_free(struct api_graph *g);   /* its handle is closed */
 enum status graph_configure(struct api_graph *g, const QnnGraph_Config_t **config);
 /* An open one; it is still open when that fails. */
 enum status graph_finalize(struct api_graph *g, struct backend_cancel *cancel);
+/* It is neither deferred nor left out by its context. */
+enum status graph_present(const struct api_graph *g);
 /* A loaded one: the backend may want to be told that everything has been given to it. */
 enum status graph_attach(struct api_graph *g);
 /* Make a graph executable from a binary. */
