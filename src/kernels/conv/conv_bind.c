@@ -105,13 +105,10 @@ static bool conv_accept_first_q16(const void *args)
     const struct conv_args *a = args;
     const bool few = a->kind == CONV_WINDOW && a->slices == 1 && a->ci <= 4 && a->co % (2 * CONV_BLOCK) == 0 &&
                      !a->w_offset && a->packed && a->wsize == 1;
-    const bool flat = a->z.in == 1 && a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0 && a->y.kernel <= STAGE_LINES &&
-                      a->x.kernel <= STAGE_TAPS;
     const bool line = a->x.dilation == 1 && a->y.dilation == 1 && a->x.pad < a->x.kernel && a->x.out >= CONV_BLOCK;
     const bool end = dtype_bits(a->x_type) == 16 && dtype_bits(a->out_type) == 16 && a->out_offset >= -(1 << 20) &&
                      a->out_offset <= 1 << 20;
-    const bool zero = -a->x_offset >= dtype_min(a->x_type) && -a->x_offset <= dtype_max(a->x_type);
-    if (!few || !flat || !line || !end || !zero || !a->head->plain || !conv_first_staged(a))
+    if (!few || !line || !end || !conv_stage_shape(a) || !a->head->plain || !conv_first_staged(a))
         return false;
     for (uint32_t c = 0; c < a->co; c++) {
         const int64_t b = conv_b(a, a->head, a->npad)[c];

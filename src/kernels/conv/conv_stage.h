@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which convolutions of bytes are computed from a stage (conv_stage_walk.h), and what kernels that do so share. Private to
+/* Which convolutions are computed from a stage (conv_stage_walk.h), and what kernels that do so share. Private to
  * conv/. */
 #ifndef KERNELS_CONV_CONV_STAGE_H
 #define KERNELS_CONV_CONV_STAGE_H
@@ -17,14 +17,18 @@ enum {
     CONV_FIRST_BYTES = 24 * 1024
 };
 
-/* The image is flat, the kernel small, real zero is a byte, and all sums end in bytes by the short way
- * (conv_bytes_avx512.h). */
+/* The image is flat, the kernel small, and real zero can be staged. */
+static inline bool conv_stage_shape(const struct conv_args *a)
+{
+    const bool flat = a->z.in == 1 && a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
+    const bool small = a->y.kernel <= STAGE_LINES && a->x.kernel <= STAGE_TAPS;
+    return flat && small && -a->x_offset >= dtype_min(a->x_type) && -a->x_offset <= dtype_max(a->x_type);
+}
+
+/* And all sums end in bytes by the short way (conv_bytes_avx512.h). */
 static inline bool conv_stage_suits(const struct conv_args *a)
 {
-    const bool flat = a->z.in == 1 && a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0,
-               small = a->y.kernel <= STAGE_LINES && a->x.kernel <= STAGE_TAPS;
-    const bool zero = -a->x_offset >= dtype_min(a->x_type) && -a->x_offset <= dtype_max(a->x_type);
-    if (!flat || !small || !zero || dtype_bits(a->x_type) != 8 || !conv_ends_in_bytes(a) || !a->narrow || !a->packed ||
+    if (!conv_stage_shape(a) || dtype_bits(a->x_type) != 8 || !conv_ends_in_bytes(a) || !a->narrow || !a->packed ||
         !a->head->plain)
         return false;
     for (uint32_t c = 0; c < a->slices * a->npad; c++)
