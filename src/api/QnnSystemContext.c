@@ -84,13 +84,26 @@ static enum status fill_updateable(const struct binary_graph *g, struct arena *a
     return ST_OK;
 }
 
-/* Whether another graph of the file uses the same constants. */
-static bool is_shared(const struct binary *b, const struct binary_graph *g)
+/* Bytes of a graph's constants that other graphs of the file use, too: those that begin where one of theirs does. */
+static enum status shared_bytes(const struct binary *b, const struct binary_graph *g, uint64_t *ret)
 {
-    for (uint32_t i = 0; i < b->n_graphs; i++)
-        if (&b->graphs[i] != g && g->constants && b->graphs[i].constants == g->constants)
-            return true;
-    return false;
+    enum { UNIT = 64 }; /* alignment of constants */
+    *ret = 0;
+    CLEANUP(mem_freep) bool *used = NULL;
+    for (uint32_t i = 0; i < b->n_graphs; i++) {
+        const struct binary_graph *o = &b->graphs[i];
+        if (o == g || !g->constants || o->constants != g->constants)
+            continue;
+        if (!used && !(used = mem_array(bool, g->constant_bytes / UNIT + 1)))
+            return no_memory(g->info.name);
+        for (uint32_t k = 0; k < o->n_tensors; k++)
+            if (o->tensors[k].place == PLACE_CONST)
+                used[o->tensors[k].offset / UNIT] = true;
+    }
+    for (uint32_t i = 0; used && i < g->n_tensors; i++)
+        if (g->tensors[i].place == PLACE_CONST && used[g->tensors[i].offset / UNIT])
+            *ret += g->tensors[i].bytes;
+    return ST_OK;
 }
 
 static enum status fill_htp_blob(const struct binary *b, const struct binary_graph *g, struct arena *a,
@@ -100,7 +113,8 @@ static enum status fill_htp_blob(const struct binary *b, const struct binary_gra
     struct htp_graph_blob *blob = arena_new(a, struct htp_graph_blob);
     if (!blob)
         return no_memory(i->name);
-    bool shared = is_shared(b, g);
+    uint64_t shared;
+    TRY(shared_bytes(b, g, &shared));
     blob->v1.version = QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V1;
     blob->v1.contextBinaryGraphBlobInfoV1 = (QnnHtpSystemContext_GraphBlobInfoV1_t){
         .spillFillBufferSize = i->spill_fill_bytes,
@@ -114,9 +128,9 @@ static enum status fill_htp_blob(const struct binary *b, const struct binary_gra
         .ioTensorSize = i->io_bytes,
         .opDataSize =
             g->n_tensors * sizeof(g->tensors[0]) + g->n_nodes * sizeof(g->nodes[0]) + g->n_commands * sizeof(g->commands[0]),
-        .constSize = shared ? 0 : i->const_bytes,
+        .constSize = shared < i->const_bytes ? i->const_bytes - shared : 0,
         .ddrTensorSize = i->scratch_bytes + i->persistent_bytes,
-        .sharedWeightsSize = shared ? i->const_bytes : 0,
+        .sharedWeightsSize = shared,
     };
     ret->graphBlobInfo = blob;
     ret->graphBlobInfoSize = sizeof(*blob);

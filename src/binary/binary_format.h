@@ -182,6 +182,33 @@ enum status bin_layout(struct bin_pieces *p, uint64_t *ret_size); /* gives every
 enum status bin_image_build(const struct bin_pieces *p, uint64_t size, struct binary_image *ret);
 void bin_image_seal(const struct bin_pieces *p, const struct binary_target *t, uint32_t n_graphs, struct binary_image *im);
 
+/* ---- constants of several graphs: binary_share.c -----------------------------------------------------------------------
+ */
+
+struct bin_shared {
+    const uint8_t *data;
+    uint64_t bytes, offset; /* offset: in the section */
+    uint32_t section, hash, next;
+};
+struct bin_shared_section {
+    const uint8_t *data;  /* those of its first graph, as they were */
+    uint64_t bytes, size; /* size: with what later graphs added */
+    uint32_t crc;         /* of data */
+};
+struct bin_share {
+    VEC(struct bin_shared) consts, added;
+    VEC(struct bin_shared_section) sections;
+    VEC(uint32_t) slots;
+};
+
+/* The section that the constants of a graph are in, or are put into; `records` are its tensors, whose offsets change. `crc`:
+ * of its constants as they are. */
+enum status bin_share_graph(struct bin_share *s, const struct binary_graph *g, uint32_t crc, struct bin_tensor *records,
+                            uint32_t *ret);
+enum status bin_share_pieces(const struct bin_share *s, struct bin_pieces *p);
+void bin_share_fill(const struct bin_share *s, const struct bin_pieces *p, uint8_t *file); /* after bin_image_build */
+void bin_share_finish(struct bin_share *s);
+
 /* ---- taking a file apart: binary_sections.c, binary_tensors.c, binary_nodes.c, binary_overlap.c, binary_spans.c,
  * binary_states.c, binary_tiles.c  */
 

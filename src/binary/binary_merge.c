@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several files into one. Sections travel as they are; only the section table is new: graphs and constant sections get new
- * numbers, and constant sections with equal contents are stored once, which is how graphs share weights. */
+/* Several files into one. Sections travel as they are; only the section table is new: graphs get new numbers. Constants that
+ * several graphs have are stored once (binary_share.c), which is how graphs share weights. */
 #include <string.h>
 
 #include "binary/binary_format.h"
 
 struct merge {
-    struct bin_pieces pieces, consts;
+    struct bin_pieces pieces;
+    struct bin_share share;
+    struct arena arena; /* tensors of graphs */
     uint32_t n_graphs;
 };
 
 static void merge_finish(struct merge *m)
 {
     vec_finish(&m->pieces);
-    vec_finish(&m->consts);
+    bin_share_finish(&m->share);
+    arena_finish(&m->arena);
 }
 
 static struct bin_header header_of(const struct binary *b)
@@ -41,30 +44,35 @@ static struct bin_piece piece_of(const struct binary *b, const struct bin_sectio
                                .data = (const uint8_t *)b->map + s->offset };
 }
 
-/* The number of these constants in the merged file; new ones are added. */
-static enum status add_constants(struct merge *m, struct bin_piece piece, uint32_t *ret)
+static bool find_section(const struct binary *b, enum bin_section_kind kind, uint32_t index, struct bin_section *ret)
 {
-    for (size_t i = 0; i < m->consts.n; i++) {
-        const struct bin_piece *old = &m->consts.at[i];
-        if (old->size == piece.size && old->crc == piece.crc && memcmp(old->data, piece.data, piece.size) == 0) {
-            *ret = old->index;
-            return ST_OK;
-        }
+    uint32_t n = header_of(b).n_sections;
+    for (uint32_t i = 0; i < n; i++) {
+        *ret = section_at(b, i);
+        if (ret->kind == kind && ret->index == index)
+            return true;
     }
-    *ret = piece.index = (uint32_t)m->consts.n;
-    return bin_add(&m->consts, piece);
+    return false;
 }
 
-static enum status find_constants(struct merge *m, const struct binary *b, uint32_t number, uint32_t *ret)
+/* Tensors of a graph, which say where its constants are, and the number of the section with those in the merged file. */
+static enum status add_tensors(struct merge *m, const struct binary *b, uint32_t graph, uint32_t *ret_link)
 {
-    *ret = BINARY_NONE;
-    uint32_t n = header_of(b).n_sections;
-    for (uint32_t i = 0; number != BINARY_NONE && i < n; i++) {
-        struct bin_section s = section_at(b, i);
-        if (s.kind == SEC_CONSTANTS && s.index == number)
-            return add_constants(m, piece_of(b, &s), ret);
+    struct bin_section tensors, own, consts;
+    *ret_link = BINARY_NONE;
+    if (!find_section(b, SEC_TENSORS, graph, &tensors) || !find_section(b, SEC_GRAPH, graph, &own))
+        return status_fail(ST_INTERNAL, "context binary: graph %u has no tensors", graph);
+    struct bin_piece piece = piece_of(b, &tensors);
+    if (own.link != BINARY_NONE && find_section(b, SEC_CONSTANTS, own.link, &consts)) {
+        struct bin_tensor *records = arena_dup(&m->arena, piece.data, piece.size);
+        RETURN_IF(!records, ST_NO_MEMORY, "context binary: no memory for %llu bytes of tensors",
+                  (unsigned long long)piece.size);
+        TRY(bin_share_graph(&m->share, &b->graphs[graph], consts.crc, records, ret_link));
+        piece.data = records;
+        piece.has_crc = false;
     }
-    return ST_OK;
+    piece.index += m->n_graphs;
+    return bin_add(&m->pieces, piece);
 }
 
 static enum status add_part(struct merge *m, const struct binary *b)
@@ -72,11 +80,12 @@ static enum status add_part(struct merge *m, const struct binary *b)
     uint32_t n = header_of(b).n_sections;
     for (uint32_t i = 0; i < n; i++) {
         struct bin_section s = section_at(b, i);
-        if (s.kind == 0 || s.kind >= SEC_COUNT || s.kind == SEC_CONSTANTS || s.kind == SEC_OEM || s.kind == SEC_OWN)
-            continue; /* constants follow their graphs; the others are the merged file's own */
+        if (s.kind == 0 || s.kind >= SEC_COUNT || s.kind == SEC_CONSTANTS || s.kind == SEC_OEM || s.kind == SEC_OWN ||
+            s.kind == SEC_TENSORS)
+            continue; /* constants and tensors follow their graphs; the others are the merged file's own */
         struct bin_piece piece = piece_of(b, &s);
         if (s.kind == SEC_GRAPH)
-            TRY(find_constants(m, b, s.link, &piece.link));
+            TRY(add_tensors(m, b, s.index, &piece.link));
         piece.index += m->n_graphs;
         TRY(bin_add(&m->pieces, piece));
     }
@@ -125,9 +134,7 @@ static enum status gather(const struct binary *const *parts, uint32_t n, const s
     if (extra && extra->own_bytes)
         TRY(bin_add(&m->pieces, (struct bin_piece){
                                     .kind = SEC_OWN, .data = extra->own, .size = extra->own_bytes, .link = BINARY_NONE }));
-    for (size_t i = 0; i < m->consts.n; i++)
-        TRY(bin_add(&m->pieces, m->consts.at[i]));
-    return ST_OK;
+    return bin_share_pieces(&m->share, &m->pieces);
 }
 
 static enum status merge_sized(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra,
@@ -154,8 +161,10 @@ enum status binary_merge(const struct binary *const *parts, uint32_t n, const st
     enum status st = merge_sized(parts, n, extra, &m, &size);
     if (st == ST_OK)
         st = bin_image_build(&m.pieces, size, ret);
-    if (st == ST_OK)
+    if (st == ST_OK) {
+        bin_share_fill(&m.share, &m.pieces, ret->data);
         bin_image_seal(&m.pieces, &parts[0]->target, m.n_graphs, ret);
+    }
     merge_finish(&m);
     return st;
 }

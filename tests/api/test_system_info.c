@@ -18,6 +18,14 @@ static const QnnSystemInterface_ImplementationV1_12_t *sys;
 static const float axis_scales[3] = { 0.25f, 0.5f, 2.0f };
 static const int8_t weights[12] = { 1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12 };
 
+static struct binary_tensor constant(const char *name, enum dtype type, uint32_t n)
+{
+    struct binary_tensor t = { .name = name, .desc = { .type = type, .rank = 1, .dims = { n } }, .place = PLACE_CONST };
+    t.bytes = desc_bytes(&t.desc);
+    t.client_type = QNN_TENSOR_TYPE_STATIC;
+    return t;
+}
+
 static struct binary_image make_graph(uint32_t backend, const char *name)
 {
     const struct quant q = { .kind = Q_TENSOR, .definition = 1, .scale = 0.5f, .offset = -3 };
@@ -54,8 +62,10 @@ static struct binary_image make_graph(uint32_t backend, const char *name)
           .client_type = QNN_TENSOR_TYPE_APP_WRITE,
           .offset = 1,
           .bytes = 40 },
+        constant("k", DT_F32, 3),
+        constant("own", DT_I8, 1),
     };
-    const void *data[COUNT(tensors)] = { NULL, NULL, weights, NULL };
+    const void *data[COUNT(tensors)] = { NULL, NULL, weights, NULL, axis_scales, name };
     const uint32_t in = 0, out = 1;
     const struct binary_node node = { .name = "relu", .op = op_find("Relu"), .n_in = 1, .n_out = 1, .in = &in, .out = &out,
                                       .post = OP_POST_NONE };
@@ -68,7 +78,7 @@ static struct binary_image make_graph(uint32_t backend, const char *name)
                   .persistent_bytes = 64,
                   .scratch_align = 64,
                   .io_bytes = 88,
-                  .const_bytes = 12,
+                  .const_bytes = 12 + sizeof axis_scales + 1,
                   .opt_level = 3,
                   .vtcm_mb = 8,
                   .hvx_threads = 4,
@@ -242,7 +252,7 @@ static void versions_by_backend(void **state)
         const QnnSystemContext_GraphInfo_t *g = &b->contextBinaryInfoV3.graphs[0];
         check_graph_v3(g, "g");
         if (backends[i / 2] == HTP) {
-            check_htp_blob(&g->graphInfoV3, 12, 0);
+            check_htp_blob(&g->graphInfoV3, 25, 0);
         } else {
             assert_null(g->graphInfoV3.graphBlobInfo);
             assert_int_equal(g->graphInfoV3.graphBlobInfoSize, 0);
@@ -270,8 +280,8 @@ static void several_graphs(void **state)
     const QnnSystemContext_GraphInfo_t *g = info->contextBinaryInfoV3.graphs;
     check_graph_v3(&g[0], "first");
     check_graph_v3(&g[1], "second");
-    check_htp_blob(&g[0].graphInfoV3, 0, 12); /* the merge stores equal weights once */
-    check_htp_blob(&g[1].graphInfoV3, 0, 12);
+    check_htp_blob(&g[0].graphInfoV3, 13, 12); /* the merge stores equal weights once, unless they can change */
+    check_htp_blob(&g[1].graphInfoV3, 13, 12);
     assert_int_equal(sys->systemContextFree(h), QNN_SUCCESS);
     binary_image_free(&one);
     binary_image_free(&two);

@@ -545,6 +545,41 @@ static void test_merge(void **state)
         finish(&im[i], &b[i]);
 }
 
+/* Files that were merged are merged with others: what they have is found, and stays where it was. */
+static void test_merge_again(void **state)
+{
+    (void)state;
+    static const char *const names[4] = { "one", "two", "three", "four" };
+    struct binary_image im[4], pairs[2], merged;
+    struct binary b[4], pair[2], all;
+    for (int i = 0; i < 4; i++) {
+        hm_make(&made, names[i], 16, 32);
+        made.constant[5] = i % 2 ? 99 : 1; /* two pairs, each with two kinds */
+        write_and_open(&made, &im[i], &b[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        const struct binary *parts[2] = { &b[2 * i], &b[2 * i + 1] };
+        assert_int_equal(binary_merge(parts, 2, NULL, &pairs[i]), ST_OK);
+        assert_int_equal(binary_open(pairs[i].data, pairs[i].size, &pair[i]), ST_OK);
+    }
+    const struct binary *parts[2] = { &pair[0], &pair[1] };
+    assert_int_equal(binary_merge(parts, 2, NULL, &merged), ST_OK);
+    assert_int_equal(binary_open(merged.data, merged.size, &all), ST_OK);
+    assert_int_equal(binary_verify_constants(&all), ST_OK);
+    assert_int_equal(all.n_graphs, 4);
+    for (int i = 0; i < 4; i++) {
+        const struct binary_graph *g = &all.graphs[i], *was = &b[i].graphs[0];
+        assert_ptr_equal(g->constants + g->tensors[HM_C].offset, all.graphs[i % 2].constants + g->tensors[HM_C].offset);
+        assert_memory_equal(g->constants + g->tensors[HM_C].offset, was->constants + was->tensors[HM_C].offset,
+                            g->tensors[HM_C].bytes);
+    }
+    finish(&merged, &all);
+    for (int i = 0; i < 2; i++)
+        finish(&pairs[i], &pair[i]);
+    for (int i = 0; i < 4; i++)
+        finish(&im[i], &b[i]);
+}
+
 static void test_compact(void **state)
 {
     (void)state;
@@ -568,10 +603,11 @@ static void test_compact(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_encodings),  cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_every_length), cmocka_unit_test(test_unaligned),  cmocka_unit_test(test_damaged_constants),
-        cmocka_unit_test(test_foreign),      cmocka_unit_test(test_version),    cmocka_unit_test(test_unknown_section),
-        cmocka_unit_test(test_spoiled),      cmocka_unit_test(test_merge),      cmocka_unit_test(test_compact),
+        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_encodings), cmocka_unit_test(test_every_byte),
+        cmocka_unit_test(test_every_length), cmocka_unit_test(test_unaligned), cmocka_unit_test(test_damaged_constants),
+        cmocka_unit_test(test_foreign),      cmocka_unit_test(test_version),   cmocka_unit_test(test_unknown_section),
+        cmocka_unit_test(test_spoiled),      cmocka_unit_test(test_merge),     cmocka_unit_test(test_merge_again),
+        cmocka_unit_test(test_compact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs of one context that have weights in common, as the two halves of a language model have: prompts of many rows, then
+ * one row at a time, with constants of their own beside. A file has such weights once, and gives the same numbers. */
+#include "api_test.h"
+
+#include <stdlib.h>
+
+enum { SIDE = 256, ROWS = 32, WEIGHTS = SIDE * SIDE };
+
+static float weights[WEIGHTS], rows_add[ROWS * SIDE];
+
+static void fill(void)
+{
+    for (int i = 0; i < WEIGHTS; i++)
+        weights[i] = (float)(i * 7 % 15 - 7);
+    for (int i = 0; i < ROWS * SIDE; i++)
+        rows_add[i] = (float)(i % 11);
+}
+
+/* y = x W + add, where add has as many rows as x; `seed` makes other weights. */
+static void product(Qnn_ContextHandle_t c, const char *name, uint32_t rows, int seed, struct net *ret)
+{
+    static float w[WEIGHTS];
+    for (int i = 0; i < WEIGHTS; i++)
+        w[i] = weights[i] + (float)seed;
+    OK(q.graphCreate(c, name, NULL, &ret->graph));
+    ret->x = TENSOR(keep_name("%s_x", name), APP_WRITE, FLOAT_32, rows, SIDE);
+    ret->y = TENSOR(keep_name("%s_y", name), APP_READ, FLOAT_32, rows, SIDE);
+    Qnn_Tensor_t mid = TENSOR(keep_name("%s_mid", name), NATIVE, FLOAT_32, rows, SIDE),
+                 wt = WITH(TENSOR(keep_name("%s_w", name), STATIC, FLOAT_32, SIDE, SIDE), w),
+                 at = tensor_data(TENSOR(keep_name("%s_add", name), STATIC, FLOAT_32, rows, SIDE), rows_add,
+                                  rows * SIDE * (uint32_t)sizeof(float));
+    Qnn_Tensor_t *all[] = { &ret->x, &ret->y, &mid, &wt, &at };
+    for (unsigned i = 0; i < COUNT(all); i++)
+        OK(q.tensorCreateGraphTensor(ret->graph, all[i]));
+    struct op times = { .name = "times", .type = "MatMul", .ni = 2, .in = { ret->x, wt }, .no = 1, .out = { mid } },
+              plus = { .name = "plus", .type = "ElementWiseAdd", .ni = 2, .in = { mid, at }, .no = 1, .out = { ret->y } };
+    OK(op_add(ret->graph, &times));
+    OK(op_add(ret->graph, &plus));
+    OK(q.graphFinalize(ret->graph, NULL, NULL));
+}
+
+static void gives(const struct net *n, uint32_t rows, int seed)
+{
+    static float x[ROWS * SIDE], y[ROWS * SIDE];
+    for (uint32_t i = 0; i < rows * SIDE; i++)
+        x[i] = (float)(i % 5) - 2;
+    OK(net_run(n, x, y, rows * SIDE, rows * SIDE));
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t k = 0; k < SIDE; k++) {
+            float sum = rows_add[r * SIDE + k]; /* small integers: exact in any order */
+            for (uint32_t i = 0; i < SIDE; i++)
+                sum += x[r * SIDE + i] * (weights[i * SIDE + k] + (float)seed);
+            assert_true(y[r * SIDE + k] == sum);
+        }
+}
+
+struct saved {
+    void *data;
+    uint64_t size;
+};
+
+static struct saved save(Qnn_ContextHandle_t c)
+{
+    struct saved s;
+    uint64_t written;
+    OK(q.contextGetBinarySize(c, &s.size));
+    s.data = malloc(s.size);
+    assert_non_null(s.data);
+    OK(q.contextGetBinary(c, s.data, s.size, &written));
+    assert_int_equal(written, s.size);
+    return s;
+}
+
+static void test_prompts_and_steps(void **state)
+{
+    (void)state;
+    struct net prompt, step, other;
+    Qnn_ContextHandle_t loaded;
+    product(env.context, "prompt", ROWS, 0, &prompt);
+    struct saved one = save(env.context);
+    product(env.context, "step", 1, 0, &step);
+    struct saved two = save(env.context);
+    assert_in_range(one.size, sizeof weights, 2 * sizeof weights);
+    assert_in_range(two.size, one.size, one.size + sizeof weights / 8);
+    product(env.context, "other", 1, 1, &other); /* nothing of it is there */
+    struct saved three = save(env.context);
+    assert_in_range(three.size, two.size + sizeof weights, two.size + sizeof weights * 9 / 8);
+    OK(q.contextValidateBinary(env.backend, NULL, NULL, three.data, three.size));
+    OK(q.contextCreateFromBinary(env.backend, NULL, NULL, three.data, three.size, &loaded, NULL));
+    OK(q.graphRetrieve(loaded, "prompt", &prompt.graph));
+    OK(q.graphRetrieve(loaded, "step", &step.graph));
+    OK(q.graphRetrieve(loaded, "other", &other.graph));
+    gives(&prompt, ROWS, 0);
+    gives(&step, 1, 0);
+    gives(&other, 1, 1);
+    OK(q.contextFree(loaded, NULL));
+    free(one.data);
+    free(two.data);
+    free(three.data);
+}
+
+static int setup(void **state)
+{
+    fill();
+    return env_setup(state);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_prompts_and_steps),
+    };
+    return cmocka_run_group_tests_name("shared weights", tests, setup, env_teardown);
+}
