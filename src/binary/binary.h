@@ -112,7 +112,7 @@ enum binary_resource { RESOURCE_MATRIX = 1, RESOURCE_VECTOR = 2, RESOURCE_DMA = 
 struct binary_chain {
     uint32_t first, n;
     uint32_t height;
-    uint32_t lines;                   /* of the last result; the reader's answer, not stored */
+    uint32_t lines, images;           /* of the last result, all lines of so many images (op_chain_images); not stored */
     uint64_t work_offset, work_bytes; /* in scratch, for one thread; further threads bring their own */
 };
 

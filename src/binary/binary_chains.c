@@ -15,6 +15,7 @@ struct check {
     uint32_t *maker; /* per tensor: the member that makes it, BINARY_NONE: none */
     const struct binary_chain *c;
     uint32_t first[OP_CHAIN_MAX + 1];
+    struct op_lines lines[OP_CHAIN_MAX]; /* of every member's result */
     struct op_chain_edge edges[MAX_EDGES];
 };
 
@@ -50,11 +51,10 @@ static enum status check_member(struct check *k, uint32_t i)
     const struct binary_node *n = &g->nodes[k->c->first + i];
     const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
     struct op_call call;
-    struct op_lines lines;
     bin_call(g, n, in, out, &call);
     bool can = n->n_out == 1 && out[0] && !n->n_guards && !n->state_bytes && !dynamic(&call) && op_by_lines(&call) &&
-               desc_lines(out[0], &lines);
-    RETURN_IF(!can || lines.n > OP_CHAIN_LINES, ST_BAD_BINARY,
+               desc_lines(out[0], &k->lines[i]);
+    RETURN_IF(!can || k->lines[i].n > OP_CHAIN_LINES, ST_BAD_BINARY,
               "context binary, node \"%s\": it cannot be computed line by line in a chain", n->name);
     bool last = i + 1 == k->c->n;
     RETURN_IF((g->tensors[n->out[0]].place == PLACE_LINES) == last, ST_BAD_BINARY,
@@ -91,17 +91,18 @@ static enum status check_slabs(const struct check *k, struct binary_chain *c)
     for (uint32_t i = 0; i + 1 < c->n; i++)
         RETURN_IF(!readers[i], ST_BAD_BINARY, "context binary, node \"%s\": nobody in its chain reads its lines",
                   g->nodes[c->first + i].name);
-    op_chain_heights(&chain, c->lines, c->height, heights);
+    c->images = op_chain_images(&chain, k->lines);
+    RETURN_IF(!c->images, ST_BAD_BINARY, "context binary, node \"%s\": its chain has results of several numbers of images",
+              g->nodes[c->first + c->n - 1].name);
+    op_chain_heights(&chain, c->lines / c->images, c->height, heights);
     for (uint32_t i = 0; i + 1 < c->n; i++) {
         const struct binary_tensor *t = &g->tensors[g->nodes[c->first + i].out[0]];
-        struct op_lines lines;
-        desc_lines(&t->desc, &lines);
-        RETURN_IF(t->bytes / lines.bytes < heights[i] || t->offset < end || t->offset % BIN_ALIGN ||
+        RETURN_IF(t->bytes / k->lines[i].bytes < heights[i] || t->offset < end || t->offset % BIN_ALIGN ||
                       t->offset > c->work_bytes || t->bytes > c->work_bytes - t->offset,
                   ST_BAD_BINARY,
                   "context binary, tensor \"%s\": %" PRIu64 " bytes at %" PRIu64 " of a chain's workspace of %" PRIu64
                   "; %u lines of %" PRIu64 " bytes are needed",
-                  t->name, t->bytes, t->offset, c->work_bytes, heights[i], lines.bytes);
+                  t->name, t->bytes, t->offset, c->work_bytes, heights[i], k->lines[i].bytes);
         end = t->offset + t->bytes;
     }
     for (uint32_t i = 0; i < c->n; i++) {
@@ -135,9 +136,7 @@ static enum status check_chain(struct check *k, uint32_t i, uint32_t from)
         TRY(check_member(k, m));
         ((uint32_t *)g->chain_of)[c->first + m] = i;
     }
-    struct op_lines lines;
-    desc_lines(&g->tensors[g->nodes[c->first + c->n - 1].out[0]].desc, &lines);
-    c->lines = lines.n;
+    c->lines = k->lines[c->n - 1].n;
     return check_slabs(k, c);
 }
 

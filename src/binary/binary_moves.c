@@ -207,7 +207,8 @@ void binary_node_moves(const struct binary_graph *g, uint32_t node, struct binar
     see(g, node, &s);
     if (g->chain_of && g->chain_of[node] != BINARY_NONE) {
         const struct binary_chain *c = &g->chains[g->chain_of[node]];
-        binary_box_slab_moves(&s.op, &s.box, s.roles, (c->lines + c->height - 1) / c->height, ret);
+        uint32_t per = c->lines / c->images;
+        binary_box_slab_moves(&s.op, &s.box, s.roles, c->images * ((per + c->height - 1) / c->height), ret);
         return;
     }
     binary_box_moves(&s.op, &s.box, s.roles, ret);

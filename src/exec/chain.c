@@ -21,6 +21,7 @@ struct run {
     const struct exec_chain *c;
     uint8_t *work, *slabs;
     uint64_t *ns;                /* per member: time spent, NULL: nobody asks */
+    uint32_t image;              /* lines below are counted in this one */
     uint32_t at[OP_CHAIN_MAX];   /* the line that each slab begins with */
     struct op_chain_span spans[OP_CHAIN_MAX];
 };
@@ -29,7 +30,7 @@ struct run {
 static void *line_zero(const struct run *r, uint32_t member)
 {
     const struct exec_member *m = &r->c->members[member];
-    return (void *)((uintptr_t)r->slabs + m->slab - r->at[member] * m->line_bytes);
+    return (void *)((uintptr_t)r->slabs + m->slab - ((uint64_t)r->image * m->lines + r->at[member]) * m->line_bytes);
 }
 
 /* Room for the lines to come, at the expense of those that nobody wants any more. */
@@ -60,7 +61,8 @@ static void run_member(struct run *r, uint32_t i)
     struct kernel_call call = {
         .args = n->args, .data = data, .work = r->work + m->work, .ended = &r->p->ended[c->node + i]
     };
-    n->run(&call, (struct range){ r->spans[i].from, r->spans[i].end });
+    uint32_t first = r->image * m->lines;
+    n->run(&call, (struct range){ first + r->spans[i].from, first + r->spans[i].end });
 }
 
 static void run_slab(struct run *r)
@@ -77,18 +79,31 @@ static void run_slab(struct run *r)
     }
 }
 
-void chain_run(const struct exec_program *p, const struct exec_chain *c, struct range lines, unsigned worker, uint64_t *ns)
+/* Lines of one image. */
+static void run_image(struct run *r, struct range lines)
 {
-    struct run r = { .p = p, .c = c, .work = program_work(p, c->work, worker), .ns = ns };
-    r.slabs = r.work == c->work ? c->slabs : r.work;
+    const struct exec_chain *c = r->c;
     uint32_t total = lines.end - lines.begin, slabs = (total + c->height - 1) / c->height;
+    memset(r->spans, 0, c->shape.n * sizeof(r->spans[0]));
     for (uint32_t s = 0; s < slabs; s++) {
         uint32_t begin = lines.begin + (uint32_t)((uint64_t)total * s / slabs),
                  end = lines.begin + (uint32_t)((uint64_t)total * (s + 1) / slabs);
-        op_chain_next(&c->shape, begin, end, r.spans);
+        op_chain_next(&c->shape, begin, end, r->spans);
         for (uint32_t i = 0; s == 0 && i < c->shape.n; i++)
-            r.at[i] = r.spans[i].begin;
-        run_slab(&r);
+            r->at[i] = r->spans[i].begin;
+        run_slab(r);
+    }
+}
+
+void chain_run(const struct exec_program *p, const struct exec_chain *c, struct range lines, unsigned worker, uint64_t *ns)
+{
+    struct run r = { .p = p, .c = c, .work = program_work(p, c->work, worker), .ns = ns };
+    uint32_t per = c->members[c->shape.n - 1].lines;
+    r.slabs = r.work == c->work ? c->slabs : r.work;
+    for (uint32_t at = lines.begin, end; at < lines.end; at = end) {
+        r.image = at / per;
+        end = lines.end - at < per - at % per ? lines.end : at + (per - at % per);
+        run_image(&r, (struct range){ at % per, at % per + (end - at) });
     }
 }
 
@@ -122,6 +137,7 @@ static enum status load_member(struct exec_program *p, struct exec_chain *c, uin
     *m = (struct exec_member){ .slab = out->offset,
                                .line_bytes = lines.bytes,
                                .capacity = (uint32_t)(out->bytes / lines.bytes),
+                               .lines = lines.n / b->images,
                                .n_operands = n->n_in + n->n_out,
                                .work = n->work_bytes ? n->work_offset - b->work_offset : 0 };
     first[i + 1] = first[i];

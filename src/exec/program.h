@@ -50,6 +50,7 @@ struct exec_member {
     uint64_t slab, line_bytes;
     uint64_t work;       /* workspace of the kernel, from the beginning of the chain's */
     uint32_t capacity;   /* lines of the slab */
+    uint32_t lines;      /* of the result, in one image */
     uint32_t n_operands; /* the result is the last one */
 };
 

@@ -8,6 +8,17 @@
  * Lines are only ever dropped at the lower end, so what is kept is one run of lines that moves up. */
 #include "ops/ops.h"
 
+uint32_t op_chain_images(const struct op_chain *c, const struct op_lines *lines)
+{
+    bool plain = true;
+    for (uint32_t e = 0; e < c->first[c->n]; e++)
+        plain &= c->edges[e].reach.plain;
+    for (uint32_t i = 0; i < c->n && !plain; i++)
+        if (lines[i].images != lines[0].images)
+            return 0;
+    return plain ? 1 : lines[0].images;
+}
+
 static uint32_t first_line(const struct op_reach *r, uint32_t line)
 {
     int64_t at = (int64_t)line * r->stride - r->before;

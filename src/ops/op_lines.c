@@ -40,13 +40,28 @@ static uint32_t line_axis(const struct tensor_desc *d)
 bool desc_lines(const struct tensor_desc *d, struct op_lines *ret)
 {
     uint32_t axis = line_axis(d);
-    uint64_t elements = 1;
-    if (d->rank < 2 || d->rank > 4 || (axis && d->dims[0] != 1) || d->dynamic || dtype_bits(d->type) < 8)
+    uint64_t elements = 1, images = 1, n;
+    if (d->rank < 2 || d->rank > 4 || d->dynamic || dtype_bits(d->type) < 8)
         return false;
+    for (uint32_t i = 0; i < axis; i++)
+        images *= d->dims[i];
     for (uint32_t i = axis + 1; i < d->rank; i++)
         elements *= d->dims[i];
-    *ret = (struct op_lines){ .n = d->dims[axis], .elements = elements, .bytes = elements * (dtype_bits(d->type) / 8) };
-    return ret->n > 0 && ret->bytes > 0;
+    n = images * d->dims[axis];
+    *ret = (struct op_lines){ .n = (uint32_t)n,
+                              .images = (uint32_t)images,
+                              .elements = elements,
+                              .bytes = elements * (dtype_bits(d->type) / 8) };
+    return n > 0 && n <= UINT32_MAX && ret->bytes > 0;
+}
+
+/* Line o of one is at the place of line o of the other. */
+static bool same_lines(const struct tensor_desc *a, const struct tensor_desc *b)
+{
+    bool same = a->rank == b->rank;
+    for (uint32_t i = 0; same && i <= line_axis(a); i++)
+        same = a->dims[i] == b->dims[i];
+    return same;
 }
 
 /* All inputs have the lines of the result. */
@@ -67,7 +82,7 @@ bool op_by_lines(const struct op_call *c)
     if (kind == NONE || c->n_out != 1 || !c->n_in || !c->in[0] || !desc_lines(c->out[0], &out))
         return false;
     if (kind == WINDOW || kind == POOL)
-        return c->in[0]->rank == 4 && c->in[0]->dims[0] == 1;
+        return c->in[0]->rank == 4;
     if (kind == ROWS)
         return c->in[0]->rank == c->out[0]->rank && c->in[1] && c->in[1]->rank <= 3 && c->out[0]->rank <= 3 &&
                (c->op->id == OP_FullyConnected ? c->out[0]->rank == 2 : !op_int(c, "transpose_in0", 0));
@@ -78,10 +93,10 @@ bool op_reach(const struct op_call *c, uint32_t i, struct op_reach *ret)
 {
     struct op_lines in, out;
     enum kind kind = kind_of(c->op);
-    if (i >= c->n_in || !c->in[i] || (kind != SAME && kind != ALONG && i != 0) || !desc_lines(c->in[i], &in) ||
+    if (i >= c->n_in || !c->in[i] || kind == NONE || (kind != SAME && kind != ALONG && i != 0) || !desc_lines(c->in[i], &in) ||
         !desc_lines(c->out[0], &out))
         return false;
-    *ret = (struct op_reach){ .stride = 1, .window = 1, .lines = in.n };
+    *ret = (struct op_reach){ .stride = 1, .window = 1 };
     if (kind == WINDOW) {
         ret->stride = (uint32_t)op_int(c, "stride", 0);
         ret->before = (uint32_t)op_int(c, "pad_amount", 0);
@@ -90,10 +105,10 @@ bool op_reach(const struct op_call *c, uint32_t i, struct op_reach *ret)
         ret->stride = (uint32_t)op_int(c, "stride", 0);
         ret->before = (uint32_t)op_int(c, "pad_amount", 0);
         ret->window = (uint64_t)op_int(c, "filter_size", 0);
-    } else {
-        return kind != NONE && c->in[i]->rank == c->out[0]->rank && in.n == out.n;
     }
-    return true;
+    ret->plain = ret->stride == 1 && ret->window == 1 && !ret->before && same_lines(c->in[i], c->out[0]);
+    ret->lines = ret->plain ? in.n : in.n / in.images;
+    return ret->plain || ((kind == WINDOW || kind == POOL) && in.images == out.images);
 }
 
 static uint32_t limit(int64_t v, uint32_t lines)

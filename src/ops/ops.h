@@ -336,20 +336,21 @@ struct op_runs {
     } at[MAX_RANK + 1];
 };
 
-/* Lines of a tensor: rows of a matrix, lines of an image; whatever stands at one position of dimension 0 (rank 2) or 1 (rank
- * 3 and 4, of a batch of one). False: it has none, or they do not begin at bytes. */
+/* Lines of a tensor: rows of a matrix, lines of all images; whatever stands at one position of dimension 0 (rank 2) or of
+ * dimensions 0 and 1 (rank 3 and 4). False: it has none, or they do not begin at bytes. */
 struct op_lines {
-    uint32_t n;
+    uint32_t n, images; /* lines of all images; images that they belong to, each with as many */
     uint64_t elements, bytes; /* of one line */
 };
 bool desc_lines(const struct tensor_desc *d, struct op_lines *ret);
 
 /* Which lines of an input one line of the result needs (op_lines.c): `window` lines from line o * stride - before, as far as
- * there are such. */
+ * there are such. Both are counted in one image. */
 struct op_reach {
     uint32_t stride, before;
     uint64_t window;
-    uint32_t lines; /* that the input has */
+    uint32_t lines; /* that the input has, in one image */
+    bool plain;     /* line o needs line o, so images do not matter: `lines` are those of all of them */
 };
 bool op_by_lines(const struct op_call *c);                                /* the one result can be computed line by line */
 bool op_reach(const struct op_call *c, uint32_t i, struct op_reach *ret); /* false: input i is needed whole */
@@ -372,6 +373,10 @@ struct op_chain_span {
     uint32_t begin;     /* first line that is still wanted */
     uint32_t from, end; /* lines to compute now; those below `from` are there */
 };
+/* Images that the chain goes through one after the other, whose borders its windows see: lines of members and of `height`
+ * below are those of one of them. One where no member has a window: all lines are alike. 0: members disagree, so it is no
+ * chain. lines: of every member's result. */
+uint32_t op_chain_images(const struct op_chain *c, const struct op_lines *lines);
 /* What every member computes so that the last one can compute lines [begin, end). spans: as the call before left them, or
  * zero at the beginning; begin never goes back. */
 void op_chain_next(const struct op_chain *c, uint32_t begin, uint32_t end, struct op_chain_span *spans);

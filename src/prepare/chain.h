@@ -32,7 +32,7 @@ struct chain_graph {
 struct chain_shape {
     struct op_chain chain;
     uint32_t node;
-    uint32_t lines;                     /* of the last result */
+    uint32_t lines, images;             /* of the last result, in one of the images (op_chain_images) */
     struct op_lines line[OP_CHAIN_MAX]; /* per member: lines of its result */
     uint32_t pixels[OP_CHAIN_MAX];      /* of a line */
     uint64_t weights[OP_CHAIN_MAX];

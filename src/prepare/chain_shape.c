@@ -152,9 +152,10 @@ bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n, struct 
         ret->weights[i] = g->weights[node + i];
         ret->pixels[i] = ir->tensors.at[t].desc.rank == 4 ? ir->tensors.at[t].desc.dims[2] : 1;
     }
-    ret->lines = ret->line[n - 1].n;
     ret->chain = (struct op_chain){ .n = n, .first = ret->first, .edges = ret->edges };
-    return true;
+    ret->images = op_chain_images(&ret->chain, ret->line);
+    ret->lines = ret->images ? ret->line[n - 1].n / ret->images : 0;
+    return ret->images > 0;
 }
 
 uint64_t chain_slab_bytes(const struct chain_shape *s, uint32_t height)

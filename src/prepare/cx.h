@@ -39,6 +39,7 @@ struct node_plan {
 struct chain {
     uint32_t first, n;
     uint32_t lines;       /* of the last result: units of the chain's commands */
+    uint32_t images;      /* that they belong to (op_chain_images) */
     uint32_t height;      /* of them that are computed at a time */
     uint32_t tiles;       /* commands that the lines are cut into */
     uint64_t slab_bytes;  /* lines of all results but the last */

@@ -147,6 +147,7 @@ enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
                                            .n = c->n,
                                            .height = c->height,
                                            .lines = c->lines,
+                                           .images = c->images,
                                            .work_offset = c->work_offset,
                                            .work_bytes = c->work_bytes };
     }

@@ -35,13 +35,15 @@ struct more {
     uint64_t turns;          /* calls of kernels */
 };
 
-/* Lines and panels of every member in one command. The first slab has all lines to compute, those behind it are alike. */
-static void follow(const struct chain_shape *s, uint32_t begin, uint32_t n, uint32_t height, struct sums *sums)
+/* Lines and panels of every member in lines of one image. The first slab has all of them to compute, those behind it are
+ * alike. */
+static void follow_image(const struct chain_shape *s, uint32_t begin, uint32_t n, uint32_t height, uint32_t images,
+                         struct sums *sums)
 {
     struct op_chain_span spans[OP_CHAIN_MAX] = { { 0 } };
     uint32_t slabs = (n + height - 1) / height;
     for (uint32_t k = 0; k < slabs && k < ALIKE; k++) {
-        uint64_t times = k + 1 == ALIKE ? slabs - k : 1;
+        uint64_t times = images * (uint64_t)(k + 1 == ALIKE ? slabs - k : 1);
         op_chain_next(&s->chain, begin + (uint32_t)((uint64_t)n * k / slabs),
                       begin + (uint32_t)((uint64_t)n * (k + 1) / slabs), spans);
         for (uint32_t i = 0; i < s->chain.n; i++) {
@@ -50,7 +52,18 @@ static void follow(const struct chain_shape *s, uint32_t begin, uint32_t n, uint
             sums->panels[i] += times * (((uint64_t)fresh * s->pixels[i] + PANEL - 1) / PANEL);
         }
     }
-    sums->slabs += slabs;
+    sums->slabs += (uint64_t)images * slabs;
+}
+
+/* One command: lines of one image, or of several. Whole images are alike. */
+static void follow(const struct chain_shape *s, uint32_t begin, uint32_t n, uint32_t height, struct sums *sums)
+{
+    uint32_t at = begin % s->lines, first = n < s->lines - at ? n : s->lines - at, whole = (n - first) / s->lines;
+    follow_image(s, at, first, height, 1, sums);
+    if (whole)
+        follow_image(s, 0, s->lines, height, whole, sums);
+    if ((n - first) % s->lines)
+        follow_image(s, 0, (n - first) % s->lines, height, 1, sums);
 }
 
 /* Two commands side by side stand for all `parts`; at the ends of the image a little less is computed. */
@@ -59,21 +72,21 @@ static struct more measure(const struct prepare_cx *cx, const struct chain_shape
     struct more m = { 0 };
     struct sums sums = { 0 };
     uint32_t p = parts > 2 ? parts / 2 : 0, two = parts - p < 2 ? 1 : 2;
-    uint64_t at[3];
+    uint64_t at[3], all = (uint64_t)s->lines * s->images;
     for (uint32_t k = 0; k <= two; k++)
-        at[k] = (uint64_t)s->lines * (p + k) / parts;
+        at[k] = all * (p + k) / parts;
     for (uint32_t k = 0; k < two; k++)
         if (at[k] < at[k + 1])
             follow(s, (uint32_t)at[k], (uint32_t)(at[k + 1] - at[k]), height, &sums);
     uint64_t part = at[two] - at[0] ? at[two] - at[0] : 1;
     for (uint32_t i = 0; i < s->chain.n; i++) {
         uint64_t macs = cx->nodes[s->node + i].macs, n = s->line[i].n, least = (n * s->pixels[i] + PANEL - 1) / PANEL;
-        uint64_t lines = sums.lines[i] * s->lines / part, panels = sums.panels[i] * s->lines / part;
+        uint64_t lines = sums.lines[i] * all / part, panels = sums.panels[i] * all / part;
         m.all_macs += macs;
         m.macs += lines > n ? macs / n * (lines - n) / parts * (parts - 1) : 0;
         m.weights += panels > least ? (panels - least) * s->weights[i] : 0;
     }
-    m.turns = sums.slabs * s->lines / part * s->chain.n;
+    m.turns = sums.slabs * all / part * s->chain.n;
     return m;
 }
 
@@ -103,7 +116,16 @@ static uint64_t again(const struct chain_graph *g, const struct chain_shape *s, 
     uint64_t bytes = 0;
     for (uint32_t i = 0; g->box && i < s->chain.n; i++)
         bytes += g->again[s->node + i];
-    return bytes * ((s->lines - 1) / height);
+    return bytes * ((uint64_t)s->images * ((s->lines + height - 1) / height) - 1);
+}
+
+/* Of a slab: those of a command, in one image. Where images follow each other without borders, a slab may be of several, but
+ * boxes are not. */
+static uint32_t most_lines(const struct chain_graph *g, const struct chain_shape *s)
+{
+    uint32_t last = s->chain.n - 1, image = s->line[last].n / s->line[last].images,
+             part = (s->images * s->lines + USUAL_PARTS - 1) / USUAL_PARTS, most = g->box && g->box[s->node + last].image ? image : s->lines;
+    return part < most ? part : most;
 }
 
 /* The height of slabs that fit and cost the least, 0: not even one line fits. Few slabs are tried one by one, many in
@@ -111,7 +133,7 @@ static uint64_t again(const struct chain_graph *g, const struct chain_shape *s, 
 static uint32_t best_height(const struct chain_graph *g, const struct chain_shape *s, uint64_t *cost)
 {
     const struct prepare_cx *cx = g->cx;
-    uint32_t part = (s->lines + USUAL_PARTS - 1) / USUAL_PARTS, best = 0;
+    uint32_t part = most_lines(g, s), best = 0;
     for (uint32_t slabs = 1, height = 0; slabs <= part; slabs += 1 + slabs / 4) {
         uint32_t next = (part + slabs - 1) / slabs;
         if (next == height || !fits(g, s, next))
@@ -161,8 +183,9 @@ static uint64_t worth(const struct chain_graph *g, const struct chain_shape *s)
         gain += i + 1 < s->chain.n ? 2 * s->line[i].n * s->line[i].bytes : 0;
         macs += cx->nodes[s->node + i].macs;
     }
-    if (s->lines < lines_wanted(cx, macs) ||
-        twice_percent(cx, s, s->lines < PARTS ? s->lines : PARTS) > cx->target->chains.twice || !best_height(g, s, &cost))
+    uint32_t lines = s->lines * s->images;
+    if (lines < lines_wanted(cx, macs) || twice_percent(cx, s, lines < PARTS ? lines : PARTS) > cx->target->chains.twice ||
+        !best_height(g, s, &cost))
         return 0;
     cost += lost_place(g, s);
     return gain > cost ? gain - cost : 0;
@@ -197,7 +220,7 @@ static uint32_t tiles_of(const struct prepare_cx *cx, const struct chain_shape *
     uint64_t macs = 0, n = cx->target->max_tiles;
     for (uint32_t i = 0; i < s->chain.n; i++)
         macs += cx->nodes[s->node + i].macs;
-    n = s->lines < n ? s->lines : n;
+    n = (uint64_t)s->lines * s->images < n ? s->lines * s->images : n;
     n = macs / MACS_PER_TILE < n ? macs / MACS_PER_TILE : n;
     while (n > PARTS && twice_percent(cx, s, (uint32_t)n) > cx->target->chains.twice)
         n--;
@@ -211,9 +234,12 @@ static void add_chain(struct prepare_cx *cx, const struct chain_graph *g, uint32
     struct chain *c = &cx->chains[cx->n_chains];
     uint32_t heights[OP_CHAIN_MAX];
     uint64_t work = 0, cost;
-    *c = (struct chain){
-        .first = first, .n = n, .lines = s.lines, .height = best_height(g, &s, &cost), .tiles = tiles_of(cx, &s)
-    };
+    *c = (struct chain){ .first = first,
+                         .n = n,
+                         .lines = s.lines * s.images,
+                         .images = s.images,
+                         .height = best_height(g, &s, &cost),
+                         .tiles = tiles_of(cx, &s) };
     op_chain_heights(&s.chain, s.lines, c->height, heights);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t t = cx->g->nodes.at[first + i].out[0];

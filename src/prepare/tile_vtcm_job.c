@@ -190,7 +190,8 @@ static uint64_t chain_tiles(const struct prepare_cx *cx, const struct vtcm_unit 
         struct binary_moves m;
         look_at(cx, u->k + i, u->job, u->streams, &l);
         struct tile_choice box = member_box(cx, u->k + i, &l, weights);
-        binary_box_slab_moves(&l.op, &box.box, l.roles, (c->lines + c->height - 1) / c->height, &m);
+        binary_box_slab_moves(&l.op, &box.box, l.roles, c->images * ((c->lines / c->images + c->height - 1) / c->height),
+                              &m);
         moved += sum_of(&m);
         room += box.bytes;
         ret[i] = (struct binary_tile){ .box = box.box };

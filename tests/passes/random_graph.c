@@ -565,6 +565,8 @@ static enum status fill_graph(struct random_graph *r, unsigned nodes, const uint
             dims[k] = 1 + random_below(r, limit[k]);
         for (int k = 1; k < 3 && r->large; k++)
             dims[k] = limit[k] / 3 + dims[k] * 2 / 3;
+        if (r->lines) /* batches that differ would go separate ways */
+            dims[0] = limit[0];
         struct tensor_desc d = random_desc(r, r->type, 4, dims);
         RETURN_IF(random_tensor(r, &d, IR_INPUT) == IR_NONE, ST_NO_MEMORY, "no memory for a random graph");
     }
@@ -614,7 +616,7 @@ enum status random_graph_make_lines(struct random_graph *r, uint64_t seed, unsig
     random_below(r, 2);
     r->type = types[random_below(r, 7)];
     if (random_below(r, 5))
-        return fill_graph(r, nodes, (uint32_t[]){ 1, 48, 9, 20 });
+        return fill_graph(r, nodes, (uint32_t[]){ random_below(r, 2) ? 1 : 2 + random_below(r, 4), 48, 9, 20 });
     struct tensor_desc d = random_desc(r, r->type, 2, (uint32_t[]){ 1 + random_below(r, 100), 1 + random_below(r, 40) });
     RETURN_IF(random_tensor(r, &d, IR_INPUT) == IR_NONE, ST_NO_MEMORY, "no memory for a random graph");
     return fill_graph(r, nodes, NULL);

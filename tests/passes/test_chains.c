@@ -21,7 +21,7 @@
 enum { GRAPHS = 1500, MAX_IO = 64, MAX_THREADS = 8, SHAPES = 20000 };
 
 static struct team *teams[MAX_THREADS + 1];
-static uint64_t n_chains, n_members, n_long; /* what the random graphs led to */
+static uint64_t n_chains, n_members, n_long, n_batch; /* what the random graphs led to; the last: of several images */
 
 /* ---- lines ------------------------------------------------------------------------------------------------------------ */
 
@@ -102,13 +102,16 @@ static void lines_of_tensors(void **state)
     struct op_lines l;
     assert_true(desc_lines(&(struct tensor_desc){ .type = DT_UQ16, .rank = 4, .dims = { 1, 7, 5, 3 } }, &l));
     assert_int_equal(l.n, 7);
+    assert_int_equal(l.images, 1);
     assert_int_equal(l.elements, 15);
     assert_int_equal(l.bytes, 30);
     assert_true(desc_lines(&(struct tensor_desc){ .type = DT_F32, .rank = 2, .dims = { 9, 4 } }, &l));
     assert_int_equal(l.n, 9);
     assert_int_equal(l.bytes, 16);
-    assert_false(
-        desc_lines(&(struct tensor_desc){ .type = DT_F32, .rank = 4, .dims = { 2, 7, 5, 3 } }, &l)); /* two images */
+    assert_true(desc_lines(&(struct tensor_desc){ .type = DT_F32, .rank = 4, .dims = { 2, 7, 5, 3 } }, &l));
+    assert_int_equal(l.n, 14);
+    assert_int_equal(l.images, 2);
+    assert_int_equal(l.bytes, 60);
     assert_false(desc_lines(&(struct tensor_desc){ .type = DT_SQ4, .rank = 2, .dims = { 9, 3 } },
                             &l)); /* a line would begin inside a byte */
     assert_false(desc_lines(&(struct tensor_desc){ .type = DT_F32, .rank = 2, .dims = { 9, 4 }, .dynamic = 1 }, &l));
@@ -200,6 +203,7 @@ static void count(const struct binary_graph *g)
     for (uint32_t i = 0; i < g->n_chains; i++) {
         n_members += g->chains[i].n;
         n_long += g->chains[i].n > 4;
+        n_batch += g->chains[i].images > 1;
     }
 }
 
@@ -252,9 +256,9 @@ static void chains_keep_the_bits(void **state)
     unsigned n = test_scale(GRAPHS);
     for (unsigned i = 0; i < n; i++)
         test_graph(1 + i);
-    printf("%llu chains of %llu operators, %llu with more than four\n", (unsigned long long)n_chains,
-           (unsigned long long)n_members, (unsigned long long)n_long);
-    assert_true(n_chains > n / 2 && n_long > n / 20); /* or this test says nothing */
+    printf("%llu chains of %llu operators, %llu with more than four, %llu of several images\n", (unsigned long long)n_chains,
+           (unsigned long long)n_members, (unsigned long long)n_long, (unsigned long long)n_batch);
+    assert_true(n_chains > n / 2 && n_long > n / 20 && n_batch > n / 10); /* or this test says nothing */
 }
 
 static int make_teams(void **state)

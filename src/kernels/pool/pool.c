@@ -71,7 +71,7 @@ static enum status pool_bind(const struct op_call *c, void *args, struct kernel_
     a->parts = 1;
     if (c->by_lines && op_by_lines(c)) {
         a->parts = a->out[2] * a->blocks;
-        ret->extent = a->out[1];
+        ret->extent = a->batch * a->out[1];
         ret->grain = 1;
         ret->by_lines = true;
     }
