@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that can be computed line by line: which lines of an input the lines of a result need.
  *
- *     window   Conv2d, DepthWiseConv2d, pools: line o needs o * stride - before and `window` lines from there, as far as
- * there are such same     element-wise operators: line o needs line o; what is broadcast over lines is needed whole rows
- * FullyConnected, MatMul: a row of the result needs that row of the first operand along    Concat of what lies inside a
- * line: line o needs line o of all inputs
+ *     window   convolutions and pools: line o needs `window` lines from o * stride - before on, as far as there are such
+ *     same     element-wise operators: line o needs line o; what is broadcast over lines is needed whole
+ *     rows     FullyConnected, MatMul: a row of the result needs that row of the first operand
+ *     along    Concat of what lies inside a line: line o needs line o of all inputs
+ *
+ * Images of one line (clients hand over sequences so) have their positions for lines, as tensors of rank 3 have.
  *
  * Everything else of an operator (weights, slopes, …) is needed whole. */
 #include "ops/ops.h"
@@ -14,7 +16,9 @@ enum kind { NONE, WINDOW, POOL, SAME, ROWS, ALONG };
 static enum kind kind_of(const struct op_def *op)
 {
     switch (op->id) {
+    case OP_Conv1d:
     case OP_Conv2d:
+    case OP_DepthWiseConv1d:
     case OP_DepthWiseConv2d:
         return WINDOW;
     case OP_PoolAvg2d:
@@ -34,7 +38,8 @@ static enum kind kind_of(const struct op_def *op)
 /* The dimension that lines are counted in. */
 static uint32_t line_axis(const struct tensor_desc *d)
 {
-    return d->rank == 2 ? 0 : 1;
+    bool flat = d->rank == 4 && d->dims[1] == 1 && d->dims[2] > 1;
+    return d->rank == 2 ? 0 : flat ? 2 : 1;
 }
 
 bool desc_lines(const struct tensor_desc *d, struct op_lines *ret)
@@ -48,20 +53,30 @@ bool desc_lines(const struct tensor_desc *d, struct op_lines *ret)
     for (uint32_t i = axis + 1; i < d->rank; i++)
         elements *= d->dims[i];
     n = images * d->dims[axis];
-    *ret = (struct op_lines){ .n = (uint32_t)n,
-                              .images = (uint32_t)images,
-                              .elements = elements,
-                              .bytes = elements * (dtype_bits(d->type) / 8) };
+    *ret = (struct op_lines){
+        .n = (uint32_t)n, .images = (uint32_t)images, .elements = elements, .bytes = elements * (dtype_bits(d->type) / 8)
+    };
     return n > 0 && n <= UINT32_MAX && ret->bytes > 0;
 }
 
 /* Line o of one is at the place of line o of the other. */
 static bool same_lines(const struct tensor_desc *a, const struct tensor_desc *b)
 {
-    bool same = a->rank == b->rank;
+    bool same = a->rank == b->rank && line_axis(a) == line_axis(b);
     for (uint32_t i = 0; same && i <= line_axis(a); i++)
         same = a->dims[i] == b->dims[i];
     return same;
+}
+
+/* Lines of a product are as many rows of both operands; what dimensions lie before rows does not matter. */
+static bool rows_alike(const struct op_call *c)
+{
+    const struct tensor_desc *x = c->in[0], *y = c->out[0];
+    struct op_lines in, out;
+    if (!c->in[1] || x->rank < 2 || !desc_lines(x, &in) || !desc_lines(y, &out) || in.n != out.n)
+        return false;
+    uint64_t k = x->dims[x->rank - 1], n = y->dims[y->rank - 1];
+    return in.elements / k == out.elements / n;
 }
 
 /* All inputs have the lines of the result. */
@@ -82,31 +97,36 @@ bool op_by_lines(const struct op_call *c)
     if (kind == NONE || c->n_out != 1 || !c->n_in || !c->in[0] || !desc_lines(c->out[0], &out))
         return false;
     if (kind == WINDOW || kind == POOL)
-        return c->in[0]->rank == 4;
+        return line_axis(c->in[0]) == line_axis(c->out[0]);
     if (kind == ROWS)
-        return c->in[0]->rank == c->out[0]->rank && c->in[1] && c->in[1]->rank <= 3 && c->out[0]->rank <= 3 &&
-               (c->op->id == OP_FullyConnected ? c->out[0]->rank == 2 : !op_int(c, "transpose_in0", 0));
+        return rows_alike(c) && (c->op->id == OP_FullyConnected || !op_int(c, "transpose_in0", 0));
     return kind != ALONG || joins_inside(c);
+}
+
+/* A window along the axis that lines are counted in. */
+static void window_reach(const struct op_call *c, enum kind kind, struct op_reach *ret)
+{
+    uint32_t at = line_axis(c->out[0]) - 1;
+    ret->stride = (uint32_t)op_int(c, "stride", at);
+    ret->before = (uint32_t)op_int(c, "pad_amount", 2 * at);
+    if (kind == POOL)
+        ret->window = (uint64_t)op_int(c, "filter_size", at);
+    else
+        ret->window = (uint64_t)(c->in[1]->dims[at] - 1) * (uint64_t)op_int(c, "dilation", at) + 1;
 }
 
 bool op_reach(const struct op_call *c, uint32_t i, struct op_reach *ret)
 {
     struct op_lines in, out;
     enum kind kind = kind_of(c->op);
-    if (i >= c->n_in || !c->in[i] || kind == NONE || (kind != SAME && kind != ALONG && i != 0) || !desc_lines(c->in[i], &in) ||
-        !desc_lines(c->out[0], &out))
+    if (i >= c->n_in || !c->in[i] || kind == NONE || (kind != SAME && kind != ALONG && i != 0) ||
+        !desc_lines(c->in[i], &in) || !desc_lines(c->out[0], &out))
         return false;
     *ret = (struct op_reach){ .stride = 1, .window = 1 };
-    if (kind == WINDOW) {
-        ret->stride = (uint32_t)op_int(c, "stride", 0);
-        ret->before = (uint32_t)op_int(c, "pad_amount", 0);
-        ret->window = (uint64_t)(c->in[1]->dims[0] - 1) * (uint64_t)op_int(c, "dilation", 0) + 1;
-    } else if (kind == POOL) {
-        ret->stride = (uint32_t)op_int(c, "stride", 0);
-        ret->before = (uint32_t)op_int(c, "pad_amount", 0);
-        ret->window = (uint64_t)op_int(c, "filter_size", 0);
-    }
-    ret->plain = ret->stride == 1 && ret->window == 1 && !ret->before && same_lines(c->in[i], c->out[0]);
+    if (kind == WINDOW || kind == POOL)
+        window_reach(c, kind, ret);
+    bool same = kind == ROWS ? rows_alike(c) : same_lines(c->in[i], c->out[0]);
+    ret->plain = ret->stride == 1 && ret->window == 1 && !ret->before && same;
     ret->lines = ret->plain ? in.n : in.n / in.images;
     return ret->plain || ((kind == WINDOW || kind == POOL) && in.images == out.images);
 }

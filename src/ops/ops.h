@@ -336,10 +336,10 @@ struct op_runs {
     } at[MAX_RANK + 1];
 };
 
-/* Lines of a tensor: rows of a matrix, lines of all images; whatever stands at one position of dimension 0 (rank 2) or of
- * dimensions 0 and 1 (rank 3 and 4). False: it has none, or they do not begin at bytes. */
+/* Lines of a tensor: rows of a matrix, positions of sequences (rank 3, or images of one line each), else lines of images.
+ * False: it has none, or they do not begin at bytes. */
 struct op_lines {
-    uint32_t n, images; /* lines of all images; images that they belong to, each with as many */
+    uint32_t n, images;       /* lines of all images; images that they belong to, each with as many */
     uint64_t elements, bytes; /* of one line */
 };
 bool desc_lines(const struct tensor_desc *d, struct op_lines *ret);

@@ -150,7 +150,7 @@ bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n, struct 
         if (!desc_lines(&ir->tensors.at[t].desc, &ret->line[i]) || !add_edges(g, ret, i))
             return false;
         ret->weights[i] = g->weights[node + i];
-        ret->pixels[i] = ir->tensors.at[t].desc.rank == 4 ? ir->tensors.at[t].desc.dims[2] : 1;
+        ret->pixels[i] = (uint32_t)(ret->line[i].elements / ir->tensors.at[t].desc.dims[ir->tensors.at[t].desc.rank - 1]);
     }
     ret->chain = (struct op_chain){ .n = n, .first = ret->first, .edges = ret->edges };
     ret->images = op_chain_images(&ret->chain, ret->line);

@@ -124,7 +124,8 @@ static uint64_t again(const struct chain_graph *g, const struct chain_shape *s, 
 static uint32_t most_lines(const struct chain_graph *g, const struct chain_shape *s)
 {
     uint32_t last = s->chain.n - 1, image = s->line[last].n / s->line[last].images,
-             part = (s->images * s->lines + USUAL_PARTS - 1) / USUAL_PARTS, most = g->box && g->box[s->node + last].image ? image : s->lines;
+             part = (s->images * s->lines + USUAL_PARTS - 1) / USUAL_PARTS,
+             most = g->box && g->box[s->node + last].image ? image : s->lines;
     return part < most ? part : most;
 }
 
@@ -247,7 +248,8 @@ static void add_chain(struct prepare_cx *cx, const struct chain_graph *g, uint32
         work = cx->nodes[first + i].work_bytes > work ? cx->nodes[first + i].work_bytes : work;
         if (i + 1 == n)
             continue;
-        cx->slabs[t] = (struct chain_slab){ c->slab_bytes, heights[i] * s.line[i].bytes };
+        /* Windows that reach nothing but padding want no line at all. */
+        cx->slabs[t] = (struct chain_slab){ c->slab_bytes, (heights[i] ? heights[i] : 1) * s.line[i].bytes };
         c->slab_bytes += plan_round(cx, cx->slabs[t].bytes);
         cx->cells[cx->cell_of[t]].place = PLACE_LINES;
         cx->cells[cx->cell_of[t]].room = false;

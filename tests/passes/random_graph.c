@@ -223,6 +223,29 @@ static void draft_conv(struct draft *d)
     param_window(d, kernel);
 }
 
+/* Convolutions over positions: of tensors of rank 3. */
+static void draft_sequence(struct draft *d)
+{
+    struct random_graph *r = d->r;
+    uint32_t x = random_pick(r, 3), kernel = 1 + random_below(r, 5);
+    if (x == IR_NONE)
+        return;
+    bool depthwise = random_below(r, 3) == 0;
+    uint32_t channels = random_desc_at(r, x).dims[2], out = depthwise            ? channels * (1 + random_below(r, 2))
+                                                            : random_below(r, 4) ? 1 + random_below(r, 24)
+                                                                                 : 64; /* whole tiles */
+    uint32_t pads[2] = { random_below(r, kernel + 1), random_below(r, kernel + 1) };
+    d->op = depthwise ? "DepthWiseConv1d" : "Conv1d";
+    draft_take(d, x);
+    draft_take(d, random_weights(r, 3, (uint32_t[]){ kernel, depthwise ? 1 : channels, out }, 2, kernel * channels));
+    draft_bias(d, out);
+    draft_fit_product(d, kernel * (depthwise ? 1 : channels));
+    draft_u32(d, "stride", 1 + random_below(r, 3));
+    draft_param(d, "pad_amount", DT_U32, 1, (uint32_t[]){ 2 }, pads);
+    if (random_below(r, 2))
+        draft_u32(d, "dilation", 1 + random_below(r, 4));
+}
+
 static void draft_fully_connected(struct draft *d)
 {
     struct random_graph *r = d->r;
@@ -440,27 +463,15 @@ static draft_fn *const drafts[] = {
     draft_resize,
 };
 
-static draft_fn *const by_lines[] = {
-    draft_conv,
-    draft_conv,
-    draft_conv,
-    draft_conv,
-    draft_clamp,
-    draft_binary,
-    draft_binary,
-    draft_pool,
-    draft_concat,
-    draft_fully_connected,
-    draft_fully_connected,
-    draft_matmul,
-    draft_matmul,
-    draft_clamp,
-    draft_binary,
-    draft_binary,
-    draft_binary,
-    draft_concat,
+/* Graphs of lines: images, sequences, matrices. */
+enum { BY_LINES = 9 };
+static draft_fn *const by_lines[3][BY_LINES] = {
+    { draft_conv, draft_conv, draft_conv, draft_conv, draft_clamp, draft_binary, draft_binary, draft_pool, draft_concat },
+    { draft_sequence, draft_sequence, draft_sequence, draft_sequence, draft_clamp, draft_binary, draft_binary, draft_matmul,
+      draft_concat },
+    { draft_fully_connected, draft_fully_connected, draft_matmul, draft_matmul, draft_clamp, draft_binary, draft_binary,
+      draft_binary, draft_concat },
 };
-enum { BY_LINES = sizeof by_lines / sizeof by_lines[0] / 2 };
 
 /* What the rule makes of the draft; false when it, a backend's facts or the kernels refuse. */
 static bool settle(struct draft *d, const struct op_def *op, struct op_value *params, struct ir_node *node)
@@ -497,8 +508,8 @@ static draft_fn *choose(struct random_graph *r)
 {
     if (r->after_product)
         return random_below(r, 3) ? draft_clamp : draft_batchnorm;
-    if (r->lines) /* images, or matrices */
-        return by_lines[random_below(r, BY_LINES) + (random_pick(r, 4) == IR_NONE ? BY_LINES : 0)];
+    if (r->lines)
+        return by_lines[random_pick(r, 4) != IR_NONE ? 0 : random_pick(r, 3) != IR_NONE ? 1 : 2][random_below(r, BY_LINES)];
     if (r->choose && random_below(r, 6) == 0)
         return random_choice;
     if (r->large && random_below(r, 2)) /* layers that keep the size come first in the list */
@@ -615,9 +626,12 @@ enum status random_graph_make_lines(struct random_graph *r, uint64_t seed, unsig
     TRY(ir_graph_create("lines", &r->g));
     random_below(r, 2);
     r->type = types[random_below(r, 7)];
-    if (random_below(r, 5))
-        return fill_graph(r, nodes, (uint32_t[]){ random_below(r, 2) ? 1 : 2 + random_below(r, 4), 48, 9, 20 });
+    uint32_t batch = random_below(r, 2) ? 1 : 2 + random_below(r, 4), kind = random_below(r, 8);
+    if (kind < 5) /* a sequence may be an image of one line */
+        return fill_graph(r, nodes, kind ? (uint32_t[]){ batch, 48, 9, 20 } : (uint32_t[]){ batch, 1, 100, 20 });
     struct tensor_desc d = random_desc(r, r->type, 2, (uint32_t[]){ 1 + random_below(r, 100), 1 + random_below(r, 40) });
+    if (kind > 5)
+        d = random_desc(r, r->type, 3, (uint32_t[]){ batch, 1 + random_below(r, 100), 1 + random_below(r, 20) });
     RETURN_IF(random_tensor(r, &d, IR_INPUT) == IR_NONE, ST_NO_MEMORY, "no memory for a random graph");
     return fill_graph(r, nodes, NULL);
 }

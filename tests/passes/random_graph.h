@@ -24,7 +24,8 @@ enum status random_graph_make(struct random_graph *r, uint64_t seed, unsigned no
 /* With more operators, float16 and changes of type; large: tensors of up to a few megabytes. What libQnnHtp.so refuses is
  * left out. */
 enum status random_graph_make_wide(struct random_graph *r, uint64_t seed, bool large);
-/* Images with many lines, one or a few, and operators that can be computed line by line: what chains are made of. */
+/* Images with many lines, sequences or matrices, one or a few, and operators that can be computed line by line: what chains
+ * are made of. */
 enum status random_graph_make_lines(struct random_graph *r, uint64_t seed, unsigned nodes);
 void random_graph_free(struct random_graph *r);
 

@@ -19,6 +19,13 @@
     "%" to " = DepthWiseConv2d \"" name "\" (%" from ", %w) { stride=u32[2](1,1), pad_amount=u32[2,2](1,1,1,1) }\n"
 #define UNARY(to, name, from) "%" to " = Sigmoid \"" name "\" (%" from ")\n"
 #define ADD(to, name, a, b) "%" to " = ElementWiseAdd \"" name "\" (%" a ", %" b ")\n"
+#define EIGHT(a) a "," a "," a "," a "," a "," a "," a "," a
+#define SEQUENCE(type, kernel)                                                                                   \
+    "graph \"g\" { in %x : " type " const %w : " kernel " = (" EIGHT("1,2,3") ")\n"                              \
+                                                                              "tmp %a : " type " tmp %b : " type \
+                                                                              " out %y : " type "\n"
+#define FLAT(to, name, from) \
+    "%" to " = DepthWiseConv2d \"" name "\" (%" from ", %w) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,1,1) }\n"
 #define FIVE(a) "%" a ",%" a ",%" a ",%" a ",%" a
 
 static const struct {
@@ -98,8 +105,35 @@ static const struct {
     { "two images",
       "graph \"g\" { in %x : f32[2,32,4,2] tmp %a : f32[2,32,4,2] out %y : f32[2,32,4,2]\n" UNARY("a", "act", "x")
           ADD("y", "add", "a", "x") "}",
-      "",
+      "[act add]",
       { 65536, 1, 10 } },
+    { "windows inside: with many images it is little",
+      "graph \"g\" { in %x : f32[8,32,64,2] const %w : f32[3,3,1,2] = (1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9)\n"
+      "tmp %a : f32[8,32,64,2] out %y : f32[8,32,64,2]\n" WINDOW("a", "one", "x") WINDOW("y", "two", "a") "}",
+      "[one two]",
+      { 65536, 8, 10 } },
+    { "what is broadcast over images is needed whole",
+      "graph \"g\" { in %x : f32[4,32,64,2] in %z : f32[1,32,64,2] tmp %a : f32[1,32,64,2] tmp %b : f32[4,32,64,2]\n"
+      "out %y : f32[4,32,64,2]\n" UNARY("a", "one", "z") ADD("b", "add", "x", "a") UNARY("y", "act", "b") "}",
+      "[add act]",
+      { 65536, 8, 10 } },
+    { "positions of a sequence are lines",
+      SEQUENCE("f32[1,4096,8]", "f32[3,1,8]") "%a = DepthWiseConv1d \"one\" (%x, %w) { stride=u32(1), "
+                                              "pad_amount=u32[2](1,1) }\n%b = DepthWiseConv1d \"two\" (%a, %w) { "
+                                              "stride=u32(1), pad_amount=u32[2](1,1) }\n" UNARY("y", "act", "b") "}",
+      "[one two act]",
+      { 65536, 8, 10 } },
+    { "and so are those of an image of one line",
+      SEQUENCE("f32[1,1,4096,8]", "f32[1,3,1,8]") FLAT("a", "one", "x") FLAT("b", "two", "a") UNARY("y", "act", "b") "}",
+      "[one two act]",
+      { 65536, 8, 10 } },
+    { "rows of a product, whatever stands before them",
+      "graph \"g\" { in %x : f32[1,512,8] const %w : f32[8,8] = (" EIGHT(
+          "1,2,3,4,5,6,7,8") ")\n"
+                             "tmp %a : f32[1,512,8] tmp %b : f32[512,8] out %y : f32[512,8]\n" UNARY(
+                                 "a", "act", "x") "%b = FullyConnected \"full\" (%a, %w)\n" UNARY("y", "end", "b") "}",
+      "[act full end]",
+      { 65536, 8, 10 } },
     { "a dimension that is known when it runs",
       "graph \"g\" { in %x : f32[1,?32,4,2] tmp %a : f32[1,?32,4,2] out %y : f32[1,?32,4,2]\n" UNARY("a", "act", "x")
           ADD("y", "add", "a", "x") "}",

@@ -2,6 +2,7 @@
 /* From an operator's description to the args of the conv family: class of arithmetic, how the work is cut, which variants
  * there are. */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/conv/conv_stage.h"
 #include "kernels/kernel_util.h"
@@ -11,6 +12,12 @@
 #include "kernels/conv/conv.def"
 #undef V
 #undef KERNELS
+
+/* Sequences in chains: a unit is a position, not a line of them (conv_positions). */
+static bool by_positions(const struct conv_args *a)
+{
+    return a->kind != CONV_MATRIX && a->unit_rows < a->x.out;
+}
 
 static bool conv_accept_float(const void *args)
 {
@@ -43,8 +50,8 @@ static bool conv_accept_first(const void *args)
                                            steps <= CONV_FIRST_STEPS / 2); /* else gathering is faster */
     const bool few = a->kind == CONV_WINDOW && a->slices == 1 && a->ci <= 4 && a->co % 8 == 0,
                line = a->x.dilation == 1 && a->x.pad < a->x.kernel && a->x.out >= 12;
-    return few && line && steps >= 3 && steps <= CONV_FIRST_STEPS && conv_first_line(a) * a->y.kernel <= CONV_FIRST_BYTES &&
-           byte && conv_stage_suits(a);
+    return few && line && !by_positions(a) && steps >= 3 && steps <= CONV_FIRST_STEPS &&
+           conv_first_line(a) * a->y.kernel <= CONV_FIRST_BYTES && byte && conv_stage_suits(a);
 }
 
 /* The same in tiles of 16 pixels (conv_first_amx.c); one product would not be worth them. */
@@ -108,7 +115,7 @@ static bool conv_accept_first_q16(const void *args)
     const bool line = a->x.dilation == 1 && a->y.dilation == 1 && a->x.pad < a->x.kernel && a->x.out >= CONV_BLOCK;
     const bool end = dtype_bits(a->x_type) == 16 && dtype_bits(a->out_type) == 16 && a->out_offset >= -(1 << 20) &&
                      a->out_offset <= 1 << 20;
-    if (!few || !line || !end || !conv_stage_shape(a) || !a->head->plain || !conv_first_staged(a))
+    if (!few || !line || !end || by_positions(a) || !conv_stage_shape(a) || !a->head->plain || !conv_first_staged(a))
         return false;
     for (uint32_t c = 0; c < a->co; c++) {
         const int64_t b = conv_b(a, a->head, a->npad)[c];
@@ -126,10 +133,56 @@ static bool conv_accept_runs(const void *args)
     return a->narrow && a->run % a->kg == 0;
 }
 
-enum { MAX_VARIANTS = 7 };
+enum { MAX_VARIANTS = 7, CONV_MAX_OPERANDS = 4 };
 static const struct kernel_variant variants[3 * CONV_CLASSES][MAX_VARIANTS] = {
 #define KERNELS(cls, list) [cls] = { list },
 #define V(name, isa, accept) { #name, isa, name, accept },
+#include "kernels/conv/conv.def"
+#undef V
+#undef KERNELS
+};
+
+/* Positions [tile.begin, tile.end) of sequences: each run of them is a convolution of its own, from the positions that its
+ * windows reach to as many results, so that every kernel can do it. */
+static void conv_positions(const struct kernel_call *call, struct range tile, kernel_fn *run)
+{
+    const struct conv_args *a = call->args;
+    const uint32_t xs = dtype_bits(a->x_type) / 8, ys = dtype_bits(a->out_type) / 8;
+    void *data[CONV_MAX_OPERANDS];
+    struct conv_args part = *a;
+    struct kernel_call one = *call;
+    memcpy(data, call->data, (a->n_in + 1) * sizeof(data[0]));
+    one.args = &part;
+    one.data = data;
+    part.batch = part.row_units = 1;
+    for (uint32_t at = tile.begin; at < tile.end; at += part.x.out) {
+        const uint32_t o = at % a->x.out, left = a->x.out - o;
+        const uint64_t image = at / a->x.out;
+        part.x.out = part.rows = part.unit_rows = tile.end - at < left ? tile.end - at : left;
+        const int64_t first = (int64_t)o * a->x.stride - a->x.pad, lo = first > 0 ? first : 0,
+                      last = first + (int64_t)(part.x.out - 1) * a->x.stride + (int64_t)(a->x.kernel - 1) * a->x.dilation,
+                      hi = last < a->x.in ? last + 1 : a->x.in;
+        part.x.in = (uint32_t)(hi - lo);
+        part.x.pad = (uint32_t)(lo - first);
+        data[0] = (char *)call->data[0] + (image * a->x.in + (uint64_t)lo) * a->ci * xs;
+        data[a->n_in] = (char *)call->data[a->n_in] + (uint64_t)at * a->co * ys;
+        run(&one, (struct range){ 0, 1 });
+    }
+}
+
+#define KERNELS(cls, list) list
+#define V(name, isa, accept)                                                        \
+    static void name##_positions(const struct kernel_call *call, struct range tile) \
+    {                                                                               \
+        conv_positions(call, tile, name);                                           \
+    }
+#include "kernels/conv/conv.def"
+#undef V
+#undef KERNELS
+
+static const struct kernel_variant position_variants[3 * CONV_CLASSES][MAX_VARIANTS] = {
+#define KERNELS(cls, list) [cls] = { list },
+#define V(name, isa, accept) { #name, isa, name##_positions, accept },
 #include "kernels/conv/conv.def"
 #undef V
 #undef KERNELS
@@ -258,10 +311,25 @@ static uint64_t align64(uint64_t v)
     return (v + 63) / 64 * 64;
 }
 
-static void cut_depthwise(struct conv_args *a, struct kernel_bound *ret)
+/* Rows of a line of the result: pixels, rows of matrices, or one position of a sequence. 0: it is not computed by lines. */
+static uint32_t line_rows(const struct op_call *c, const struct conv_args *a)
 {
-    a->unit_rows = a->x.out;
-    a->row_units = a->batch * a->z.out * a->y.out;
+    struct op_lines lines;
+    /* Weights that are packed while running would be packed again for every few lines. */
+    if (!c->by_lines || !a->packed || !op_by_lines(c) || !desc_lines(c->out[0], &lines))
+        return 0;
+    const uint64_t rows = lines.elements / a->co;
+    if (a->kind == CONV_MATRIX || rows == a->x.out)
+        return (uint32_t)rows;
+    const uint64_t reach = (uint64_t)(a->x.kernel - 1) * a->x.dilation + 1;
+    /* Windows that reach nothing but padding have no positions of x. */
+    return a->x.pad < reach && (uint64_t)(a->x.out - 1) * a->x.stride < (uint64_t)a->x.in + a->x.pad ? 1 : 0;
+}
+
+static void cut_depthwise(struct conv_args *a, uint32_t line_rows, struct kernel_bound *ret)
+{
+    a->unit_rows = line_rows ? line_rows : a->x.out;
+    a->row_units = a->rows / a->unit_rows;
     a->col_units = 1;
     a->pack_bytes = a->packed ? 0 : align64((uint64_t)a->taps * a->npad * a->wsize) + conv_record_bytes(a, a->npad);
     ret->extent = a->row_units;
@@ -297,19 +365,19 @@ static void choose_rows(struct conv_args *a, uint64_t work_budget)
 
 /* Few rows are cut along channels too, so that a thread pool has something to share; packing while running wants many rows
  * per unit. */
-static void cut_work(struct conv_args *a, bool by_lines, uint64_t work_budget, struct kernel_bound *ret)
+static void cut_work(struct conv_args *a, uint32_t line_rows, uint64_t work_budget, struct kernel_bound *ret)
 {
     const uint32_t enough = 64, rows_per_pack = 128;
     a->slice_chunks = ceil_div(a->cog, CONV_CHUNK);
     a->chunks = a->slices * a->slice_chunks;
-    a->unit_rows = a->kind == CONV_MATRIX ? 1 : a->x.out;
+    a->unit_rows = line_rows ? line_rows : a->kind == CONV_MATRIX ? 1 : a->x.out;
     if (!a->packed)
         a->unit_rows *= ceil_div(rows_per_pack, a->unit_rows);
     a->row_units = ceil_div(a->rows, a->unit_rows);
     a->col_units = a->packed ? ceil_div(enough, a->row_units) : a->chunks;
     if (a->col_units > a->chunks)
         a->col_units = a->chunks;
-    if (by_lines || (a->row_units >= enough / 2 && a->packed && a->kind != CONV_MATRIX))
+    if (line_rows || (a->row_units >= enough / 2 && a->packed && a->kind != CONV_MATRIX))
         a->col_units = 1;
 
     const uint64_t panel_bytes = 768 * 1024;
@@ -343,19 +411,21 @@ static enum status conv_bind(const struct op_call *c, void *args, struct kernel_
     struct conv_args *a = args;
     TRY(conv_describe(c, a));
     bool depthwise = a->kind == CONV_DEPTHWISE;
-    /* Weights that are packed while running would be packed again for every few lines. */
-    ret->by_lines = c->by_lines && a->packed && op_by_lines(c);
+    uint32_t rows = line_rows(c, a);
+    ret->by_lines = rows > 0;
     if (depthwise)
-        cut_depthwise(a, ret);
+        cut_depthwise(a, rows, ret);
     else
-        cut_work(a, ret->by_lines, c->work_budget, ret);
+        cut_work(a, rows, c->work_budget, ret);
     /* A few µs of work. Depthwise sums and those of few rows wait for memory. */
     const uint64_t rate = depthwise ? 20 : a->rows < CONV_BLOCK ? 50 : 200, worth = 3000 * rate;
     uint64_t per_unit = ret->macs / ret->extent + 1;
     ret->grain = per_unit >= worth ? 1 : (uint32_t)(worth / per_unit);
     if (ret->grain > ret->extent)
         ret->grain = ret->extent;
-    *list = variants[a->cls + (depthwise ? CONV_CLASSES : a->blocks ? 2 * CONV_CLASSES : 0)];
+    *list = (by_positions(a) ? position_variants : variants)[a->cls + (depthwise   ? CONV_CLASSES
+                                                                       : a->blocks ? 2 * CONV_CLASSES
+                                                                                   : 0)];
     return ST_OK;
 }
 

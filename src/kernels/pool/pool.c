@@ -69,9 +69,10 @@ static enum status pool_bind(const struct op_call *c, void *args, struct kernel_
     kernel_units(ret, (uint64_t)a->batch * a->out[0] * a->out[1] * a->out[2] * a->blocks,
                  taps * (a->channels < SPAN ? a->channels : SPAN));
     a->parts = 1;
-    if (c->by_lines && op_by_lines(c)) {
-        a->parts = a->out[2] * a->blocks;
-        ret->extent = a->batch * a->out[1];
+    struct op_lines lines;
+    if (c->by_lines && op_by_lines(c) && desc_lines(c->out[0], &lines)) {
+        a->parts = (uint32_t)(lines.elements / a->channels) * a->blocks;
+        ret->extent = lines.n;
         ret->grain = 1;
         ret->by_lines = true;
     }
