@@ -4,7 +4,8 @@
  *     bench_calls LIB_DIR JSONL_FILE
  *
  *   load       time to create a context from a binary, copied and mapped: networks, and one network with few and with many
- * weights overhead   time of an execute of one operator on one element */
+ *              weights
+ *   overhead   time of an execute of one operator on one element */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

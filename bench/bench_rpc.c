@@ -4,10 +4,11 @@
  *     bench_rpc LIB_DIR JSONL_FILE
  *
  *   round trip   of a run of one operator on one element: polling, adaptive, futex, and futex after both sides went to
- * sleep, against two processes that do nothing but wake each other buffers      raw ones, which have to be copied in and
- * out, against shared ones: time, bytes copied, and the growth of the session's private memory, which shows that there is no
- * copy on the other side either threads      runs per second of 1, 2 and 4 client threads with a program each start of a
- * session, and mapping and loading a binary */
+ *                sleep, against two processes that do nothing but wake each other
+ *   buffers      raw ones, which have to be copied in and out, against shared ones: time, bytes copied, and the growth of
+ *                the session's private memory, which shows that there is no copy on the other side either
+ *   threads      runs per second of 1, 2 and 4 client threads with a program each
+ *   start        of a session, and mapping and loading a binary */
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 /* The digit recogniser as a model library, written by hand to be read:
  *
  *     x uq8[1,16,16,1] -> conv1 3x3 -> relu1 -> pool1 2x2 -> conv2 3x3 -> relu2 -> pool2 2x2 -> fc -> logits -> softmax ->
- * probabilities
+ *     probabilities
  *
  * Weights come from model.bin, which qnn-model-lib-generator embeds; encodings from digits_params.h. Both are written by
  * train.py. */

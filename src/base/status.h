@@ -5,8 +5,9 @@
  * the value allowed and what to do; the sentence is kept per thread until api/ hands it to the log and to
  * QnnError_getVerboseMessage. Callers further up only pass the status on.
  *
- *     RETURN_IF(rank > MAX_RANK, ST_UNSUPPORTED_TENSOR, "tensor \"%s\": rank %u; at most %u is supported", name, rank,
- * MAX_RANK); TRY(graph_check(g));
+ *     RETURN_IF(rank > MAX_RANK, ST_UNSUPPORTED_TENSOR, "tensor \"%s\": rank %u; at most %u is supported",
+ *               name, rank, MAX_RANK);
+ *     TRY(graph_check(g));
  */
 #ifndef BASE_STATUS_H
 #define BASE_STATUS_H

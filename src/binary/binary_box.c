@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Boxes: what of its operands an operator needs in fast memory to compute a part of its first result.
  *
- *     result  +--------+      a box is some lines, columns and channels of one image, and for products how many terms of the
- * sums are added at a time;
- *             |####    |      where there is no height, lines are rows and there is one column
+ *     result  +--------+      a box is some lines, columns and channels of one image, and for
+ *             |####    |      products how many terms of the sums are added at a time; where there is no height, lines are
+ *             |####    |      rows and there is one column
  *             |####    |
  *             +--------+
  *

@@ -182,8 +182,7 @@ enum status bin_layout(struct bin_pieces *p, uint64_t *ret_size); /* gives every
 enum status bin_image_build(const struct bin_pieces *p, uint64_t size, struct binary_image *ret);
 void bin_image_seal(const struct bin_pieces *p, const struct binary_target *t, uint32_t n_graphs, struct binary_image *im);
 
-/* ---- constants of several graphs: binary_share.c -----------------------------------------------------------------------
- */
+/* ---- constants of several graphs: binary_share.c --------------------------------------------------------------------- */
 
 struct bin_shared {
     const uint8_t *data;

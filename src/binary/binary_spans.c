@@ -4,9 +4,10 @@
  * its unit:
  *
  *     what       bits 0-1 unit, bit 2 on all threads, bit 3 the same command has another span; bits 4-6: which of the
- * following are there member     of the chain, a byte; otherwise 0 later      when it begins, less when the last one began;
- * otherwise as much later as that began after the one before it cycles     less those of the last span on that unit;
- * otherwise as many
+ *                following are there
+ *     member     of the chain, a byte; otherwise 0
+ *     later      when it begins, less when the last one began; otherwise as much later as that began after the one before it
+ *     cycles     less those of the last span on that unit; otherwise as many
  *
  * Differences have seven bits per byte, lowest first. A command that keeps nothing busy has one span of no cycles, which
  * nobody sees. */

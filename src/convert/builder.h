@@ -4,8 +4,8 @@
  *
  *     uint32_t y;
  *     TRY(build_node(b, &(struct build_spec){ .op = "Conv2d", .name = "conv1", BUILD_IN(x, w, bias),
- *                       .params = { BUILD_U32S("stride", 2, stride), BUILD_PAIRS("pad_amount", 2, pads), BUILD_U32("group",
- * 1) } }, &y));
+ *                       .params = { BUILD_U32S("stride", 2, stride), BUILD_PAIRS("pad_amount", 2, pads),
+ *                                   BUILD_U32("group", 1) } }, &y));
  *
  * Everything refused leaves the graph as it was and its explanation in status_text(). */
 #ifndef CONVERT_BUILDER_H

@@ -3,7 +3,7 @@
  *
  *   exec_load    bind every node to a kernel for this CPU, resolve every address that is known
  *   exec_run     patch the client's pointers in, then run the commands of every step that need not wait any more on the
- * worker team
+ *                worker team
  *
  * exec_run allocates nothing, copies nothing and takes no lock; one run at a time per program (the caller serialises).
  * Results do not depend on the number of threads. */

@@ -221,8 +221,10 @@ static inline void ku_broadcast_strides(const struct tensor_desc *d, const struc
 }
 
 /* Walks the rows of a shape: all dimensions but the last, row-major. `at[k]` is operand k's offset of the row's first
- * element. struct ku_iter it; ku_iter_start(&it, rank, dims, n_operands, strides, first_row); for (row = first_row; row <
- * end; row++, ku_iter_next(&it)) …                                                  */
+ * element.
+ *     struct ku_iter it;
+ *     ku_iter_start(&it, rank, dims, n_operands, strides, first_row);
+ *     for (row = first_row; row < end; row++, ku_iter_next(&it)) … */
 enum { KU_ITER_OPERANDS = 4 };
 struct ku_iter {
     uint32_t rank, n;

@@ -3,7 +3,7 @@
  * must be kept.
  *
  *     conv 3x3 -> t -> conv 3x3 -> y      lines 4, 5 of y want lines 3 … 6 of t; lines 3 and 4 are there from the slab
- * before
+ *                                         before
  *
  * Lines are only ever dropped at the lower end, so what is kept is one run of lines that moves up. */
 #include "ops/ops.h"

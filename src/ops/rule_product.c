@@ -2,9 +2,11 @@
 /* Which types and encodings may meet in a sum of products (Conv, FullyConnected, MatMul).
  *
  *     float         activations of one float type; weights of any float or fixed-point type; bias in float or with a scale
- * of its own fixed point   activations of 8 or 16 bits; weights of 2, 4 or 8 bits, or of 16 bits beside 16-bit activations,
- * or float; bias in the accumulator's scale (sq32, i32, i64) or in its own (8 and 16 bits, float) encodings     activations
- * per tensor; weights per tensor, per output channel, per block, or blockwise expansion; bias per tensor or axis */
+ *                   of its own
+ *     fixed point   activations of 8 or 16 bits; weights of 2, 4 or 8 bits, or of 16 bits beside 16-bit activations, or
+ *                   float; bias in the accumulator's scale (sq32, i32, i64) or in its own (8 and 16 bits, float)
+ *     encodings     activations per tensor; weights per tensor, per output channel, per block, or blockwise expansion; bias
+ *                   per tensor or axis */
 #include "ops/op_rules.h"
 
 static enum status weight_type(const struct op_call *c)

@@ -2,10 +2,13 @@
 /* Puts the commands of one group after the other on the lanes of a device: the matrix unit, the threads of the vector units,
  * the DMA engine.
  *
- *   DMA        |f0|f1|   |s0|f2|s1|      a command's part of weights and other operands comes before it begins, and its
- * results go when it is done; transfers of one direction keep matrix        |c0  |c1  |c2  |       their order, and what
- * comes waits for room in fast memory (cost_held) vectors            |c0|  |c1|        a chain's command goes from member to
- * member, one command behind the other
+ *   DMA        |f0|f1|   |s0|f2|s1|
+ *   matrix        |c0  |c1  |c2  |
+ *   vectors            |c0|  |c1|
+ *
+ * A command's part of weights and other operands comes before it begins, and its results go when it is done; transfers of
+ * one direction keep their order, and what comes waits for room in fast memory (cost_held). A chain's command goes from
+ * member to member, one command behind the other.
  *
  * A command begins when its own part has come and as much of its operands is there as it is of its operator: the first half
  * of the commands needs the first half of what is read. */

@@ -2,8 +2,8 @@
 /* How long an operator keeps the matrix unit and the vector units of a device busy.
  *
  *   matrix    products with everything padded as the unit reads it: 32 input channels, 32 output channels, 8 x 8 positions
- * (4 x 8 for 16 bits) vector    operations * bytes of an element / 128, times the instructions of the operator, on
- * all units */
+ *             (4 x 8 for 16 bits)
+ *   vector    operations * bytes of an element / 128, times the instructions of the operator, on all units */
 #include "prepare/cost.h"
 
 enum { DEPTH = 32, ROWS = 32, VECTOR_BYTES = 128, ADDITION = 10, RELAYOUT = 8, PERCENT = 100 };

@@ -2,9 +2,10 @@
 /* Constant weights in fixed point beside float activations become floats, for targets whose kernels read no encodings;
  * constants of the other float type become those of the activations, where kernels read one type.
  *
- *     const %w : sq4[6,64] blocks; %y : f16 = FullyConnected(%x, %w)   ->   const %w.f16 : f16[6,64]; %y : f16 =
- * FullyConnected(%x, %w.f16) const %w : f16[4,8]; %y : f32 = MatMul(%x, %w)                   ->   const %w.f32 : f32[4,8];
- * %y : f32 = MatMul(%x, %w.f32)
+ *     const %w : sq4[6,64] blocks;  %y : f16 = FullyConnected(%x, %w)
+ *       -> const %w.f16 : f16[6,64];  %y : f16 = FullyConnected(%x, %w.f16)
+ *     const %w : f16[4,8];  %y : f32 = MatMul(%x, %w)
+ *       -> const %w.f32 : f32[4,8];  %y : f32 = MatMul(%x, %w.f32)
  *
  * They take the room of floats from then on. */
 #include "prepare/cx.h"

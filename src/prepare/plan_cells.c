@@ -3,7 +3,7 @@
  *
  *     %b = Reshape(%a)            a and b are one cell
  *     %y = Reshape(%b), y output  what a last view hands to the client is written into the client's buffer in the first
- * place
+ *                                 place
  *
  * plan_order.c chooses an order of operators for these cells, plan_memory.c lets element-wise operators take the place of
  * what ends with them, and gives addresses. */

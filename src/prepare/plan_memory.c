@@ -4,8 +4,8 @@
  *     graph inputs, outputs   the client's buffers (PLACE_IO); where the target wants it, they also have room in scratch
  *     constants               the constant section (PLACE_CONST)
  *     everything between      one scratch arena, shared over time by the planner (plan_*.c); on targets with fast memory
- * instead the window of it and the spill-fill buffer, as tile_vtcm has decided: two more arenas states of nodes persistent
- * memory, one behind the other: they all live for ever (plan_cells.c)
+ *                             instead the window of it and the spill-fill buffer, as tile_vtcm has decided: two more arenas
+ *     states of nodes         persistent memory, one behind the other: they all live for ever (plan_cells.c)
  *
  * Tensors that are one memory in any order are cells (plan_cells.c). In the order that operators have now, an element-wise
  * operator writes over an input of equal size that dies there: cells that follow each other so are one block, and blocks are

@@ -7,8 +7,8 @@
  * earlier, it only takes memory away from whatever comes between, in any order. That leaves choices only where memory must
  * grow.
  *
- *     bound |----x---------x--------| given       a refuted aim raises the bound, a found order lowers the best; where the
- * search gives up, first aim    next aims                 the next aim is halfway up to the best
+ *     bound |----x---------x--------| given       a refuted aim raises the bound, a found order lowers the best; where
+ *          first aim    next aims                 the search gives up, the next aim is halfway up to the best
  *
  * Each aim is tried with several rules of which job to try first. */
 #include "prepare/plan_schedule.h"

@@ -4,9 +4,11 @@
  * done head by head, and where that is not enough some rows after the others, and the scores of one part stay in fast
  * memory:
  *
- *     s = MatMul(q, k)  p = Softmax(s)  y = MatMul(p, v)     ->     q0, q1, … = Split(q)
- *                                                                    s0 = MatMul(q0, k)  p0 = Softmax(s0)  y0 = MatMul(p0,
- * v)    s1 = … y = Concat(y0, y1, …)
+ *     s = MatMul(q, k)  p = Softmax(s)  y = MatMul(p, v)
+ *       -> q0, q1, … = Split(q)
+ *          s0 = MatMul(q0, k)  p0 = Softmax(s0)  y0 = MatMul(p0, v)
+ *          s1 = …
+ *          y = Concat(y0, y1, …)
  *
  * Element-wise operators (scales, masks) may stand between them; an operand that has the rows, too, is split like q, and
  * with heads keys and values are. Every row is computed as before, so the bits are the same. */

@@ -3,7 +3,7 @@
  * about graphs.
  *
  *     room   |aaaaaaaaaaaa|      |aaa|       a is wanted last of all, so it leaves when c comes (spill) and is back for its
- * last reader (fill) |bbbbbbb|ccccccccccc|
+ *            |bbbbbbb|ccccccccccc|           last reader (fill)
  *            +------------------------> jobs
  *
  * A job has its operands in fast memory when all of them fit there together, beside what it needs for itself. Otherwise as

@@ -6,7 +6,9 @@
  *   truncate@N      the N-th message arrives cut in half
  *   delay@N:MS      the N-th message is sent MS milliseconds late
  *   yield@N:STEP    the N-th message, a run, waits before its STEP-th step until a run of higher priority is there to give
- * way to refuse_map@N    the N-th mapping is refused refuse_open@N   the N-th session does not start
+ *                   way to
+ *   refuse_map@N    the N-th mapping is refused
+ *   refuse_open@N   the N-th session does not start
  *
  * Several are separated by commas. Messages, mappings and starts are counted from 1, over all sessions of the process. */
 #ifndef RPC_RPC_FAULT_H

@@ -3,7 +3,7 @@
  *
  *   control   one request, one reply, each a packet of fixed size on the socket; descriptors come along by SCM_RIGHTS
  *   runs      a ring of program ids in shared memory says which programs have something to do; what exactly stands in the
- * program's own area, also shared, which the answer is written to
+ *             program's own area, also shared, which the answer is written to
  *
  * Both sides look at what the other one wrote as at bytes from outside: rpc_request_check and rpc_reply_check for packets;
  * what is read from shared memory is copied first and checked then. Numbers are those of this machine: both sides always run

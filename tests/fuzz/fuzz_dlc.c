@@ -3,7 +3,7 @@
  *
  *     'Z'  a zip archive, opened as a client's buffer; few changes survive its checksums
  *     else the records themselves: u16 bytes of "model", u16 bytes of "model.params", then both, the rest is
- * "openqnn.extra", or after a 'W' "openqnn.weights"
+ *     "openqnn.extra", or after a 'W' "openqnn.weights"
  *
  * Graphs that are read must print and pass the verifier, and run when they are small; what is refused is explained. */
 #include <stdbool.h>

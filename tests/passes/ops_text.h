@@ -3,7 +3,8 @@
  *
  *     inputs   "uq8[1,8,8,3] sq8[3,3,3,16]/3 -"   "-": absent; "/3": one scale per element of axis 3; "/3z": with an offset;
  *                                                  "[4?]": a dynamic dimension; "!": a fixed-point tensor without an
- * encoding params   "stride=2,2 group:i32=1"             values in the row's type, or in the one after ":" */
+ *                                                  encoding
+ *     params   "stride=2,2 group:i32=1"             values in the row's type, or in the one after ":" */
 #ifndef TESTS_PASSES_OPS_TEXT_H
 #define TESTS_PASSES_OPS_TEXT_H
 

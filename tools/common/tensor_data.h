@@ -2,8 +2,10 @@
 /* Elements of tensors as float32: what the float files of the tools hold.
  *
  *     fixed point   real = (q + offset) * scale, the scale of the tensor, of the index of an axis, or with a narrower bit
- * width integers      the number; from float toward zero, saturating bool          0 or 1; from float "is not zero" floats
- * rounded to nearest even */
+ *                   width
+ *     integers      the number; from float toward zero, saturating
+ *     bool          0 or 1; from float "is not zero"
+ *     floats        rounded to nearest even */
 #ifndef TOOLS_COMMON_TENSOR_DATA_H
 #define TOOLS_COMMON_TENSOR_DATA_H
 

@@ -2,8 +2,9 @@
 /* The command line, from one table per program: name, argument, help, and where the value goes.
  *
  *     static const struct tool_option options[] = {
- *         { "backend", OPT_STRING, offsetof(struct args, backend), .argument = "FILE", .help = "backend library", .required
- * = true }, { "log_level", OPT_CHOICE, offsetof(struct args, level), .choices = levels, .help = "how much is logged" },
+ *         { "backend", OPT_STRING, offsetof(struct args, backend), .argument = "FILE", .help = "backend library",
+ *           .required = true },
+ *         { "log_level", OPT_CHOICE, offsetof(struct args, level), .choices = levels, .help = "how much is logged" },
  *         {} };
  *
  * `--name value` and `--name=value` are the same; `-x` when the row has a letter. --help and --version exist in every

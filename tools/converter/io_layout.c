@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Another layout for an input or output: a Transpose between what the client sees and what the graph has.
  *
- *     in %image : f32[1,16,16,3]  ->  in %image : f32[1,3,16,16];  %image_graph : f32[1,16,16,3] = Transpose(%image) {
- * perm=(0,2,3,1) } */
+ *     in %image : f32[1,16,16,3]
+ *       -> in %image : f32[1,3,16,16];  %image_graph : f32[1,16,16,3] = Transpose(%image) { perm=(0,2,3,1) } */
 #include <string.h>
 
 #include "base/str.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the command line says about the order of an input's or output's values: layouts, and the channels of images.
  *
- *     in %image : f32[1,16,16,3]  ->  in %image : f32[1,16,16,4];  %image_graph : f32[1,16,16,3] = Gather(%image, (2,1,0)) {
- * axis=3 }      rgba, bgr */
+ *     in %image : f32[1,16,16,3]                               rgba, bgr
+ *       -> in %image : f32[1,16,16,4];  %image_graph : f32[1,16,16,3] = Gather(%image, (2,1,0)) { axis=3 } */
 #include <string.h>
 
 #include "base/str.h"

@@ -4,7 +4,8 @@
  *     scratch     one buffer, cut into parts as the planner said
  *     constants   a buffer each, filled when the graph is built, or shared
  *     room        one buffer for what launches need besides their tensors; one per node for what a node keeps between
- * executions I/O         the client's registered buffers, or buffers of our own that are filled from and read to the host */
+ *                 executions
+ *     I/O         the client's registered buffers, or buffers of our own that are filled from and read to the host */
 #include "backend/gpu/gpu_fit.h"
 #include "backend/gpu/gpu_record.h"
 

@@ -3,7 +3,8 @@
  *
  *     device   what OpenCL has, in a fixed order
  *     home     an OpenCL context on one device, and what is made once in it: programs. Shared by all QNN contexts of the
- * process that compute there world    a home and a queue: one per QNN context */
+ *              process that compute there
+ *     world    a home and a queue: one per QNN context */
 #ifndef BACKEND_GPU_GPU_WORLD_H
 #define BACKEND_GPU_GPU_WORLD_H
 

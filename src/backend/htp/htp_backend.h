@@ -6,7 +6,7 @@
  *   session     one DSP process, reached through a link; 3.75 GiB of addresses (htp_session.c)
  *   buffer      a client's file descriptor mapped into a session, once, however many tensors lie in it (htp_buffers.c)
  *   graph       a program in the session, and staging memory for the tensors that come as plain pointers (htp_graph.c,
- * htp_run.c)
+ *               htp_run.c)
  *
  * Only htp_*_config.c see the structures of the API. */
 #ifndef BACKEND_HTP_HTP_BACKEND_H

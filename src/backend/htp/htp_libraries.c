@@ -3,7 +3,7 @@
  *
  *   libQnnHtpPrepare.so, libQnnHtpV<arch>Stub.so   beside libQnnHtp.so, then by name (LD_LIBRARY_PATH)
  *   libQnnHtpV<arch>Skel.so                        along ADSP_LIBRARY_PATH, beside libQnnHtp.so, then where an SDK tree has
- * it
+ *                                                  it
  *
  * Opened once and kept: sessions and compiled graphs hold code of theirs. */
 #include "backend/htp/htp_backend.h"

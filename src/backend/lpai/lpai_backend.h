@@ -7,7 +7,8 @@
  *     QnnGraph_setConfig SCRATCH_MEM, PERSISTENT_MEM            checked and remembered (lpai_pools.c)
  *     QnnGraph_finalize                                         attach: kernels are bound to the client's memory
  *     QnnGraph_execute …                                        computes in scratch, persistent and the I/O buffers, nowhere
- * else QnnGraph_setConfig SCRATCH_MEM                            another scratch, between executions */
+ *                                                               else
+ *     QnnGraph_setConfig SCRATCH_MEM                            another scratch, between executions */
 #ifndef BACKEND_LPAI_LPAI_BACKEND_H
 #define BACKEND_LPAI_LPAI_BACKEND_H
 

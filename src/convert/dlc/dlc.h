@@ -4,10 +4,11 @@
  *     zip ─┬─ model          D5 0A 04 00 00 00 00 00, then a flatbuffer NETD: graphs, nodes, tensors, encodings
  *          ├─ model.params   the same eight bytes, then a flatbuffer NETP: bytes of constants and of tensor parameters
  *          ├─ dlc.metadata   lines of key=value
- *          ├─ openqnn.extra  only where needed, flatbuffer OQNX: what the tables of NETD have no place for; other readers
- * pass it by ├─ openqnn.weights  only where the constants do not fit a flatbuffer (2 GiB): their bytes, in the order of
- * graphs and tensors, each at a │                 multiple of 64; model.params has none then └─ openqnn.sources  flatbuffer
- * OQNS: which operators of the source model every node was made from
+ *          ├─ openqnn.extra    only where needed, flatbuffer OQNX: what the tables of NETD have no place for; other readers
+ *          │                   pass it by
+ *          ├─ openqnn.weights  only where the constants do not fit a flatbuffer (2 GiB): their bytes, in the order of graphs
+ *          │                   and tensors, each at a multiple of 64; model.params has none then
+ *          └─ openqnn.sources  flatbuffer OQNS: which operators of the source model every node was made from
  *
  * Nobody has published the layout. The tables below are what can be seen in files; of the encoding we take the fields to be
  * bit width, minimum, maximum, scale and offset, with real = scale * (q + offset). */

@@ -10,10 +10,13 @@
  *     #0 @0        input and output of the operator; an input that is not there stays away
  *     t            a value in between
  *     [k=1]        attributes: integers, numbers with a point, (lists) of integers, words; k=$name: that of the operator; *:
- * all of the operator's {1,-1}       a list of 64-bit integers 0.5 $name    constants of the first input's type: a number,
- * an attribute, or $name.1, an element of a list of numbers; 3i: an integer of the second input's type ?2 !2        only
- * with input 2, only without; ?name !name: an attribute; ?name=word: an attribute that is this (the first word listed: or
- * missing) ^…           the row is for operators with that; more rows of a name are tried in order */
+ *                  all of the operator's
+ *     {1,-1}       a list of 64-bit integers
+ *     0.5 $name    constants of the first input's type: a number, an attribute, or $name.1, an element of a list of numbers;
+ *                  3i: an integer of the second input's type
+ *     ?2 !2        only with input 2, only without; ?name !name: an attribute; ?name=word: an attribute that is this (the
+ *                  first word listed: or missing)
+ *     ^…           the row is for operators with that; more rows of a name are tried in order */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +33,6 @@ struct row {
 #define DQ "DequantizeLinear"
 #define ONE_IN "a = " DQ "(#0, #1, #2); "
 #define Q_OUT(s, z) "; @0 = QuantizeLinear(y, #" #s ", #" #z ")"
-/* log of the softmax over dimension 1, which the operator of that name means otherwise before operator set 13 */
 /* weights [directions, in, out] with a scale and a zero point per direction, or per direction and output, as LSTM
  * wants them */
 #define LSTM_WEIGHTS(to, w, s, z)                                                                                      \
@@ -38,6 +40,7 @@ struct row {
     " = Unsqueeze[axes=(1)](c" to "); e" to " = Sub(a" to ", d" to "); "                                               \
     "f" to " = Flatten[axis=1](#" #s "); g" to " = Unsqueeze[axes=(1)](f" to "); h" to " = Mul(e" to ", g" to "); " to \
     " = Transpose[perm=(0,2,1)](h" to "); "
+/* log of the softmax over dimension 1, which the operator of that name means otherwise before operator set 13 */
 #define LOG_SOFTMAX                                                                                                   \
     "m = ReduceMax[axes=(1),keepdims=1](#0); d = Sub(#0, m); e = Exp(d); s = ReduceSum[axes=(1),keepdims=1](e); g = " \
     "Log(s); p = Sub(d, g); "

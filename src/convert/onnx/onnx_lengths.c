@@ -2,8 +2,8 @@
 /* Sequences of different lengths around a recurrent layer that knows of none.
  *
  *     forward    a layer over all steps; what lies behind the end of a sequence is replaced by zero, and the last state is
- * that of its last step backward   the steps of every sequence turned around, a layer that runs forward, its steps turned
- * back
+ *                that of its last step
+ *     backward   the steps of every sequence turned around, a layer that runs forward, its steps turned back
  *
  * Steps behind the end see nothing that counts, since a layer never looks ahead. */
 #include "convert/onnx/onnx.h"

@@ -2,8 +2,9 @@
 /* Shifts and bitwise logic. QNN has neither: a shift is a product or quotient with a power of two, and logic is arithmetic
  * on the single bits, which stand in a dimension of their own for a while:
  *
- *     a -> [.., 1] -> floor(a / [1, 2, 4, …]) mod 2 = bits of a        and: product, or: larger one, xor: difference sum of
- * bits times [1, 2, 4, …]
+ *     a -> [.., 1] -> floor(a / [1, 2, 4, …]) mod 2 = bits of a
+ *     and: product, or: larger one, xor: difference
+ *     sum of bits times [1, 2, 4, …]
  */
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * folded as anywhere else.
  *
  *     Loop(3, true, v) { w = Add(v, x); yield true, w, w }   ->   w0 = Add(v, x)  w1 = Add(w0, x)  w2 = Add(w1, x)
- * Concat(w0, w1, w2)
+ *                                                            Concat(w0, w1, w2)
  *
  * Moving between turns is written as nodes of the source: Gather takes a turn's part of a sequence, Reshape and Concat put
  * sequences together. */

@@ -2,8 +2,9 @@
 /* Quantization. Constant scales and zero points become encodings of tensors; where they are computed at run time the
  * arithmetic is written out.
  *
- *     x -> QuantizeLinear -> DequantizeLinear -> Conv -> QuantizeLinear        becomes        x -> Quantize -> Conv2d (fixed
- * point)
+ *     x -> QuantizeLinear -> DequantizeLinear -> Conv -> QuantizeLinear
+ * becomes
+ *     x -> Quantize -> Conv2d (fixed point)
  */
 #include <math.h>
 #include <string.h>

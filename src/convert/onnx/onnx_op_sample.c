@@ -3,8 +3,9 @@
  * -1 … 1 from edge to edge, by (2 p + 1) / size - 1, which holds for every size.
  *
  *     cubic GridSample     16 pixels around the position, each fetched by a nearest GridSample, times weights that are
- * polynomials of the fraction DeformConv           one bilinear GridSample per tap of the window, times the mask; then a
- * convolution of 1 x 1 with the weights of all taps */
+ *                          polynomials of the fraction
+ *     DeformConv           one bilinear GridSample per tap of the window, times the mask; then a convolution of 1 x 1 with
+ *                          the weights of all taps */
 #include <math.h>
 #include <string.h>
 

@@ -3,8 +3,9 @@
  * sequences of different lengths. The products with the input are one FullyConnected for all steps; each step adds the
  * product with the last hidden state.
  *
- *     gates of x   [steps * batch, gates * hidden] = x W' + Wb          gates of h   [batch, gates * hidden] = h R'
- * + Rb */
+ *     gates of x   [steps * batch, gates * hidden] = x W' + Wb
+ *     gates of h   [batch, gates * hidden] = h R' + Rb
+ */
 #include <math.h>
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a flatbuffer without generated code and without trust. Private to convert/.
  *
- *     root offset ─> table: i32 back to its vtable, then fields      vtable: u16 bytes of vtable, u16 bytes of table, u16
- * per field: offset in the table field of a table, vector or string type: u32 forward to it     vector: u32 count, then
- * elements; a vector of tables holds u32 offsets
+ *     root offset   to a table: i32 back to its vtable, then fields
+ *     vtable        u16 bytes of vtable, u16 bytes of table, u16 per field: offset in the table
+ *     field         of a table, vector or string type: u32 forward to it
+ *     vector        u32 count, then elements; a vector of tables holds u32 offsets
  *
  * Every read is checked against the buffer. The first violation is remembered and every later read gives zero, so callers
  * check once, with fb_status(). Tables and vectors may be shared by many references, so a small file can describe an

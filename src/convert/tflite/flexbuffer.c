@@ -2,7 +2,7 @@
 /* Numbers of a map that custom operators keep their options in, without trust.
  *
  *     … key strings … keys: count, offset back to each string … map: offset back to keys, width of the keys' entries, count,
- * values, one type per value … root: value, type, width
+ *     values, one type per value … root: value, type, width
  *
  * Offsets count backwards from where they stand. A type has its kind in the upper six bits; kinds 6 to 8 are an offset to a
  * number whose width is in the lower two. */

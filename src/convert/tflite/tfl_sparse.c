@@ -3,7 +3,8 @@
  *
  *     levels, outermost first          level of format 0: every index 0 … size-1, entry = parent * size + index
  *     order[level] < rank: dimension   level of format 1: indices[segments[parent]] … indices[segments[parent + 1] - 1],
- * entry = place in that list otherwise: part of a block of the dimension block_map[order[level] - rank]
+ *                                      entry = place in that list
+ *     otherwise: part of a block of the dimension block_map[order[level] - rank]
  *
  * The entry of the last level is the number of a value. Nothing is trusted: every list is checked against its length, so the
  * walk is as long as the file. */

@@ -6,7 +6,7 @@
  * places are enough.
  *
  *     state    header | outer x [ oldest … newest, `fill` of `room` places ] x inner elements, stored as the output stores
- * them   */
+ *              them */
 #ifndef KERNELS_BUFFER_BUFFER_H
 #define KERNELS_BUFFER_BUFFER_H
 

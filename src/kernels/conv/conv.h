@@ -10,17 +10,24 @@
  *
  * Constants (the same for every CPU):
  *   aux[0]  packed weights. Per slice, blocks of 16 output channels, a block contiguous:  [slice][block][k / kg][16][kg]
- *           class   element  kg      k is padded with zero weights to a multiple of kg, channels to a multiple of 16.
- *           Q8      s8       4       TransposeConv pads each tap's channels to kg, so any subset of taps can be addressed.
- *           Q16     s8       4       With block scales kg is 2. Stored is w + shift, so that it fits the element; what is
- * left of the encoding's offset is Q16W16  s16      2       in the channel record. 2- and 4-bit weights are widened. Weights
- * with block scales or a mapping are stored as the effective integers of docs/numerics.md section 3, in the class that holds
- * them. F32     f32      1 F16     f16      1       Depthwise: [tap][channel], channels padded to a multiple of 16, elements
- * as above. aux[1]  struct conv_head, then arrays over N = slices * padded channels: float m[n_m][N]   multiplier m_c of
- * docs/numerics.md section 3; float classes: the bias, -0 where there is none. Block encodings: a row per run of k, then a
- * row per run for its offsets (float blocks), then the bias. int64_t b[N]      bias in units of the accumulator int64_t
- * wsum[n_sums][N]   sums of stored weights over all k; TransposeConv: over the channels of one tap, a row per tap; block
- * encodings: over a run, a row per run */
+ *           class   element  kg
+ *           Q8      s8       4
+ *           Q16     s8       4       2 with block scales
+ *           Q16W16  s16      2
+ *           F32     f32      1
+ *           F16     f16      1
+ *           k is padded with zero weights to a multiple of kg, channels to a multiple of 16; TransposeConv pads each tap's
+ *           channels to kg, so any subset of taps can be addressed. Stored is w + shift, so that it fits the element; what
+ *           is left of the encoding's offset is in the channel record. 2- and 4-bit weights are widened. Weights with block
+ *           scales or a mapping are stored as the effective integers of docs/numerics.md section 3, in the class that holds
+ *           them. Depthwise: [tap][channel], channels padded to a multiple of 16, elements as above.
+ *   aux[1]  struct conv_head, then arrays over N = slices * padded channels:
+ *           float m[n_m][N]           multiplier m_c of docs/numerics.md section 3; float classes: the bias, -0 where there
+ *                                     is none. Block encodings: a row per run of k, then a row per run for its offsets
+ *                                     (float blocks), then the bias.
+ *           int64_t b[N]              bias in units of the accumulator
+ *           int64_t wsum[n_sums][N]   sums of stored weights over all k; TransposeConv: over the channels of one tap, a row
+ *                                     per tap; block encodings: over a run, a row per run */
 #ifndef KERNELS_CONV_CONV_H
 #define KERNELS_CONV_CONV_H
 
@@ -79,8 +86,8 @@ struct conv_args {
     uint64_t x_batch[CONV_BATCH_DIMS], w_batch[CONV_BATCH_DIMS]; /* matrices per step, 0 where broadcast */
     uint32_t w_slices;              /* slices that weights have: as slices, or fewer where they are broadcast */
 
-    /* Where weights lie before packing: element = slice * w_slice + tap * w_tap + channel_in * w_in + channel_out
-     * * w_out. */
+    /* Where weights lie before packing:
+     * element = slice * w_slice + tap * w_tap + channel_in * w_in + channel_out * w_out. */
     uint64_t w_slice, w_tap, w_in, w_out;
     enum dtype x_type, w_type, b_type, out_type;
     struct encoding w_enc;          /* of the weights as the client has them; dim_in is the input channel */

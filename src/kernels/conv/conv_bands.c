@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows without gathering. A band is some lines of x, copied once with their padding in place:
  *
- *     padding | x x x x x x | padding          A row is a position of the band; what it meets of tap (y, x) lies (y * width
- * + x) pixels behind it. padding | x x x x x x | padding          Positions follow each other, also from one line to the
- * next, so an engine whose rows are equally far padding | x x x x x x | padding          apart needs no copy of each window.
- * The positions at the end of a line are computed for nothing.
+ *     padding | x x x x x x | padding     A row is a position of the band; what it meets of tap (y, x) lies (y * width + x)
+ *     padding | x x x x x x | padding     pixels behind it. Positions follow each other, also from one line to the next, so
+ *     padding | x x x x x x | padding     an engine whose rows are equally far apart needs no copy of each window. The
+ *                                         positions at the end of a line are computed for nothing.
  *
  * A window of 3 by 3 is read from a ninth of the memory, which a first-level cache holds where gathered rows do not fit. */
 #include "kernels/conv/conv_walk.h"

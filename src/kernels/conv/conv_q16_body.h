@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 16-bit products with vectors of any length; include vec_<isa>.h first.
  *
- * Rows are gathered as signed 16 bits (conv_q16_rows.h), and pairs of products are added in 32 bits for as many k as
- * cannot overflow, then moved to 64-bit sums.
+ * Rows are gathered as signed 16 bits (conv_q16_rows.h), and pairs of products are added in 32 bits for as many k as cannot
+ * overflow, then moved to 64-bit sums.
  *   8-bit weights    |x| <= 2^15, |w| <= 2^7:  508 products stay below 2^31
  *   16-bit weights   x = 256 * high + low, each part multiplied on its own: |part| <= 2^8, |w| <= 2^15: 252 products stay
- * below 2^31. A row is the plane of high parts, then, kpad elements on, the plane of low parts. */
+ *                    below 2^31. A row is the plane of high parts, then, kpad elements on, the plane of low parts. */
 #include <string.h>
 
 #include "kernels/conv/conv_q16_rows.h"

@@ -2,7 +2,8 @@
 /* Data movement: values go to other places, unchanged (docs/numerics.md section 7).
  *
  *   move   the output in order, the input through a view: Reshape, Transpose, StridedSlice, Tile, DepthToSpace,
- * ChannelShuffle … join   rows of several tensors side by side in one, or the other way round: Concat, Pack, Split, UnPack
+ *          ChannelShuffle …
+ *   join   rows of several tensors side by side in one, or the other way round: Concat, Pack, Split, UnPack
  *   pad    rows that grow at both ends
  *   block  BatchToSpace and SpaceToBatch, where cropping and padding cut through blocks */
 #ifndef KERNELS_MOVE_MOVE_H

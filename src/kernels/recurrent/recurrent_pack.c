@@ -3,7 +3,7 @@
  * units.
  *
  *     aux[0]   a matrix after the other, each from a multiple of 64 bytes on:  [rows / 16][columns][16], rows padded with
- * zero bits
+ *              zero bits
  *
  * Elements stay in the type and encoding of the tensor. Layers with matrices that are not constant, or have a scale per axis
  * or less than 8 bits, use them as they are. */
