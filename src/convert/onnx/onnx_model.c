@@ -240,7 +240,7 @@ static enum status parse_node(struct arena *a, struct wire message, struct onnx_
     return texts(a, message, 2, &n->out, &n->n_out);
 }
 
-enum status onnx_parse_nodes(struct arena *a, struct wire message, uint32_t field, struct onnx_node **ret, size_t *ret_n)
+enum status onnx_parse_list(struct arena *a, struct wire message, uint32_t field, struct onnx_node **ret, size_t *ret_n)
 {
     struct wire_field f;
     bool more;
@@ -259,6 +259,12 @@ enum status onnx_parse_nodes(struct arena *a, struct wire message, uint32_t fiel
     }
     *ret_n = k;
     return ST_OK;
+}
+
+enum status onnx_parse_nodes(struct arena *a, struct wire message, uint32_t field, struct onnx_node **ret, size_t *ret_n)
+{
+    TRY(onnx_parse_list(a, message, field, ret, ret_n));
+    return onnx_order(a, ret, *ret_n);
 }
 
 /* ---- inputs and outputs ------------------------------------------------------------------------------------------- */

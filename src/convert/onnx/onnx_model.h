@@ -42,7 +42,7 @@ struct onnx_node {
     const char **in, **out; /* "": absent */
     uint32_t n_in, n_out, n_attrs;
     struct onnx_attr *attrs;
-    uint32_t at; /* position in its graph */
+    uint32_t at; /* position in the file's list */
 };
 
 struct onnx_info {
@@ -82,7 +82,10 @@ struct onnx_model {
 enum status onnx_parse_model(struct arena *a, const void *data, size_t size, struct onnx_model *ret);
 enum status onnx_parse_graph(struct arena *a, struct wire message, struct onnx_graph *ret);
 enum status onnx_parse_tensor(struct arena *a, struct wire message, struct onnx_tensor *ret);
+/* Nodes as the file lists them, and behind those whose outputs they read (onnx_order.c). */
+enum status onnx_parse_list(struct arena *a, struct wire message, uint32_t field, struct onnx_node **ret, size_t *ret_n);
 enum status onnx_parse_nodes(struct arena *a, struct wire message, uint32_t field, struct onnx_node **ret, size_t *ret_n);
+enum status onnx_order(struct arena *a, struct onnx_node **nodes, size_t n);
 
 enum dtype onnx_dtype(int32_t elem);
 const char *onnx_elem_name(int32_t elem);
