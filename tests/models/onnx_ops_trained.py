@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from onnx_ops import FLOAT, branch, case, choice, f, judge, node
+from onnx_ops import FLOAT, branch, case, choice, f, i64, judge, node, one
 
 
 def unsorted():
@@ -22,5 +22,19 @@ def unsorted():
         case('unsorted_branch_%d' % sign, nodes, {'x': v}, {'y': np.maximum(v, 0) + v if sign > 0 else -v - np.maximum(v, 0)}, {'zero': np.array(0, 'f4')})
 
 
+def resizes():
+    """Positions of pixels as TensorFlow once had them, in opsets 11 and 12."""
+    x = f(1, 2, 3, 4)
+
+    def want(oh, ow, rounding):
+        y, z = ((rounding((np.arange(n) + 0.5) * m / n)).clip(0, m - 1).astype(int) for n, m in ((oh, 3), (ow, 4)))
+        return x[:, :, y][:, :, :, z]
+
+    for name, mode, rounding in (('floor', 'floor', np.floor), ('ceil', 'ceil', np.ceil)):
+        for oh, ow in ((6, 8), (5, 3)):
+            one('resize_old_half_pixel_%s_%d' % (name, oh), 'Resize', x, want(oh, ow, rounding), 11, {'n': np.zeros(0, 'f4'), 's': i64(1, 2, oh, ow)}, ['x', 'n', 'n', 's'],
+                mode='nearest', nearest_mode=mode, coordinate_transformation_mode='tf_half_pixel_for_nn')
+
+
 if __name__ == '__main__':
-    sys.exit(judge((unsorted,), 'unsorted', ' known=0 '))
+    sys.exit(judge((unsorted, resizes), 'unsorted', ' known=0 '))

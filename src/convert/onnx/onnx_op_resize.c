@@ -15,10 +15,12 @@ enum coordinates {
     ASYMMETRIC,
     HALF_PIXEL_SYMMETRIC,
     TF_CROP_AND_RESIZE,
+    TF_HALF_PIXEL, /* of opsets 11 and 12: pixels lie half a step further on */
     COORDINATES_COUNT
 };
-static const char *const coordinate_names[] = { "half_pixel", "pytorch_half_pixel",   "align_corners",
-                                                "asymmetric", "half_pixel_symmetric", "tf_crop_and_resize" };
+static const char *const coordinate_names[] = { "half_pixel",          "pytorch_half_pixel",   "align_corners",
+                                                "asymmetric",          "half_pixel_symmetric", "tf_crop_and_resize",
+                                                "tf_half_pixel_for_nn" };
 enum rounding { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL, ROUNDING_COUNT };
 static const char *const rounding_names[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
 
@@ -55,6 +57,10 @@ static enum status read_modes(struct onnx_cx *cx, const struct onnx_node *n, str
                 "\"mode\" is %s", mode);
     REFUSE_WHEN(r->coordinates == COORDINATES_COUNT, "\"coordinate_transformation_mode\" is %s", coordinates);
     REFUSE_WHEN(r->rounding == ROUNDING_COUNT, "\"nearest_mode\" is %s", rounding);
+    if (r->coordinates == TF_HALF_PIXEL && r->mode == NEAREST && r->rounding == FLOOR) {
+        r->coordinates = HALF_PIXEL; /* floor(x + 0.5) either way, and this one QNN has */
+        r->rounding = ROUND_PREFER_CEIL;
+    }
     r->cubic = onnx_attr_float(cx, n, "cubic_coeff_a", -0.75f);
     r->exclude_outside = onnx_attr_int(cx, n, "exclude_outside", 0);
     r->antialias = onnx_attr_int(cx, n, "antialias", 0);
@@ -183,6 +189,7 @@ static double source_position(const struct resize *r, uint32_t axis, uint32_t in
     case PYTORCH_HALF_PIXEL: return out > 1 ? (i + 0.5) / scale - 0.5 : 0;
     case ALIGN_CORNERS: return whole > 1 ? i * (in - 1.0) / (whole - 1) : 0;
     case ASYMMETRIC: return i / scale;
+    case TF_HALF_PIXEL: return (i + 0.5) / scale;
     case HALF_PIXEL_SYMMETRIC: return in / 2.0 * (1 - out / whole) + (i + 0.5) / scale - 0.5;
     case TF_CROP_AND_RESIZE:
         return out > 1 ? r->start[axis] * (in - 1) + i * (r->end[axis] - r->start[axis]) * (in - 1) / (out - 1)
