@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from onnx_ops import FLOAT, branch, case, choice, f, i64, judge, node, one
+from onnx_ops import FLOAT, branch, case, choice, f, i64, judge, node, one, pb, sigmoid
 
 
 def unsorted():
@@ -22,6 +22,28 @@ def unsorted():
         case('unsorted_branch_%d' % sign, nodes, {'x': v}, {'y': np.maximum(v, 0) + v if sign > 0 else -v - np.maximum(v, 0)}, {'zero': np.array(0, 'f4')})
 
 
+def rates():
+    """A model for two rates: the branch that the length of the input does not fit is never taken, whatever the condition says."""
+    x, w, b, h = f(1, 6), f(1, 8, 3), f(1, 16), f(1, 1, 2)
+    r = f(1, 8, 2)
+
+    def side(size):
+        """Steps of `size` samples; without a step dimension of 1 to leave out, the input of the layer has rank 4."""
+        nodes = [node('Reshape', ['x', 'shape'], ['p']), node('Shape', ['p'], ['s']), node('Gather', ['s', 'one'], ['count'], axis=0), node('Equal', ['count', 'unit'], ['is_one']),
+                 choice('is_one', ['q'], branch([node('Squeeze', ['p', 'axes'], ['z'])], [('z', FLOAT, (1, 1, 3))]), branch([node('Identity', ['p'], ['z'])], [('z', FLOAT, (1, 2, 1, 3))])),
+                 node('LSTM', ['q', 'w', 'r', 'b', '', 'h', 'h'], ['', 'o'], hidden_size=2)]
+        return branch(nodes, [('o', FLOAT, (1, 1, 2))], [pb('shape', i64(1, -1, 1, size)), pb('one', np.array(1, 'i8')), pb('unit', np.array(1, 'i8')), pb('axes', i64(1))])
+
+    gates = np.split(x[:, :3].astype('f8') @ w[0].T + h[0] @ r[0].T + b[:, :8] + b[:, 8:], 4, 1)
+    cell = sigmoid(gates[2]) * h[0] + sigmoid(gates[0]) * np.tanh(gates[3])
+    want = (sigmoid(gates[1]) * np.tanh(cell)).reshape(1, 1, 2)
+    for first in (True, False):
+        nodes = [node('Equal', ['rate', 'high'], ['c']), node('Slice', ['x6', 'from', 'to', 'axis'], ['x']),
+                 choice('c', ['y'], side(3) if first else side(1), side(1) if first else side(3))]
+        case('branch_that_does_not_fit_%d' % first, nodes, {'x6': x, 'rate': np.array(16000 if first else 8000, 'i8')}, {'y': want},
+             {'high': np.array(16000, 'i8'), 'w': w, 'r': r, 'b': b, 'h': h, 'from': i64(0), 'to': i64(3), 'axis': i64(1)})
+
+
 def resizes():
     """Positions of pixels as TensorFlow once had them, in opsets 11 and 12."""
     x = f(1, 2, 3, 4)
@@ -37,4 +59,4 @@ def resizes():
 
 
 if __name__ == '__main__':
-    sys.exit(judge((unsorted, resizes), 'unsorted', ' known=0 '))
+    sys.exit(judge((unsorted, rates, resizes), 'branch_that', ' known=0 '))

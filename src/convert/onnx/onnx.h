@@ -78,6 +78,7 @@ struct onnx_cx {
     uint64_t made, made_limit;    /* bytes of constants that the file does not hold */
     uint64_t unrolled;            /* nodes of loops, turn by turn */
     unsigned depth;               /* of functions and branches */
+    unsigned n_refused;           /* nodes that ONNX allows and we do not */
 };
 
 enum { ONNX_MAX_TURNS = 1024, ONNX_MAX_UNROLLED = 200000 }; /* of one loop; nodes of all loops, turn by turn */
@@ -254,5 +255,7 @@ enum status onnx_attr_list(struct onnx_cx *cx, const struct onnx_node *n, const 
 #define B (&cx->b)
 #define REFUSE(...) return status_fail(ST_NOT_SUPPORTED, __VA_ARGS__)
 #define REFUSE_WHEN(cond, ...) RETURN_IF(cond, ST_NOT_SUPPORTED, __VA_ARGS__)
+/* Shapes with which ONNX has no result either: a branch that needs them is never taken (onnx_op_control.c). */
+#define IMPOSSIBLE_WHEN(cond, ...) RETURN_IF(cond, ST_SHAPE, __VA_ARGS__)
 
 #endif

@@ -105,9 +105,10 @@ static enum status convert_node(struct onnx_cx *cx, const struct onnx_node *n)
     return ST_OK;
 }
 
-static enum status node_issue(struct onnx_cx *cx, const struct onnx_node *n)
+static enum status node_issue(struct onnx_cx *cx, const struct onnx_node *n, enum status why)
 {
     if (!cx->poisoned) {
+        cx->n_refused += why != ST_SHAPE;
         const char *nearest = onnx_row_find(n->op) ? NULL : onnx_row_nearest(n->op);
         TRY(report_issue(cx->r, cx->label, n->op, status_text(), nearest));
     }
@@ -153,7 +154,7 @@ static enum status try_node(struct onnx_cx *cx, const struct onnx_node *n, size_
     enum status st = convert_node(cx, n);
     if (st == ST_OK && built == cx->b.g->nodes.n)
         note_absorbed(cx, n);
-    return st == ST_OK || st == ST_NO_MEMORY ? st : node_issue(cx, n);
+    return st == ST_OK || st == ST_NO_MEMORY ? st : node_issue(cx, n, st);
 }
 
 enum status onnx_node_at(struct onnx_cx *cx, const struct onnx_node *nodes, size_t number)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Control flow. A branch whose condition is known while converting takes the place of its If; otherwise both are put in
- * place and the condition picks. Loop and Scan are in onnx_op_loop.c, everything else is refused by name. Operators that
- * only make sense on constants are here, too: they get this far when an input is not one. */
+ * place and the condition picks, unless the shapes at hand allow only one. Loop and Scan are in onnx_op_loop.c, everything
+ * else is refused by name. Operators that only make sense on constants are here, too: they get this far when an input is
+ * not one. */
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
@@ -44,6 +45,22 @@ static enum status open_branch(struct onnx_cx *cx, const struct onnx_node *n, co
     return ST_OK;
 }
 
+/* The same for a branch that may not fit the shapes at hand: models for several rates or lengths have a branch for each, and
+ * ONNX, too, would fail in the wrong one. Its issues are no issues of the graph, as long as all of them are of that kind. */
+static enum status open_if_possible(struct onnx_cx *cx, const struct onnx_node *n, const char *which,
+                                    struct onnx_value *ret[MAX_PORTS], bool *possible)
+{
+    size_t issues = cx->r->issues.n;
+    unsigned refused = cx->n_refused;
+    enum status st = open_branch(cx, n, which, ret);
+    *possible = st == ST_OK;
+    if (st == ST_OK || st == ST_NO_MEMORY || refused != cx->n_refused || issues == cx->r->issues.n)
+        return st;
+    cx->r->issues.n = issues;
+    cx->poisoned = false;
+    return ST_OK;
+}
+
 /* One output: what both branches give has one shape, and the condition picks. */
 static enum status pick_output(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, uint32_t when,
                                struct onnx_value *const side[2])
@@ -66,19 +83,31 @@ static enum status pick_output(struct onnx_cx *cx, const struct onnx_node *n, ui
     return ST_OK;
 }
 
+static enum status give_branch(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *const out[MAX_PORTS])
+{
+    for (uint32_t i = 0; i < n->n_out && i < MAX_PORTS; i++)
+        if (onnx_wants(n, i))
+            TRY(onnx_out_view(cx, n, i, out[i], NULL));
+    return ST_OK;
+}
+
 /* Nodes have no effect but their outputs, so both branches and a choice give the numbers of one. Every form of a converted
  * model can carry that, and every backend runs it; the compiler leaves out the branch that is not picked
  * (prepare/opt_guard.c). */
 static enum status convert_both(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value *cond)
 {
     struct onnx_value *yes[MAX_PORTS] = {0}, *no[MAX_PORTS] = {0};
+    bool yes_fits, no_fits;
     uint32_t when;
     REFUSE_WHEN(onnx_count(cond) != 1, "the condition has %llu elements; 1 is expected",
                 (unsigned long long)onnx_count(cond));
     TRY(onnx_tensor(cx, cond, NULL, &when));
-    TRY(open_branch(cx, n, "then_branch", yes));
-    TRY(open_branch(cx, n, "else_branch", no));
+    TRY(open_if_possible(cx, n, "then_branch", yes, &yes_fits));
+    TRY(open_if_possible(cx, n, "else_branch", no, &no_fits));
+    IMPOSSIBLE_WHEN(!yes_fits && !no_fits, "neither branch is possible with the shapes of its inputs");
     build_source(B, n->op, cx->label);
+    if (!yes_fits || !no_fits)
+        return give_branch(cx, n, yes_fits ? yes : no);
     TRY(build_reshape(B, onnx_name(cx, "condition"), when, 1, (const uint32_t[]){1}, &when));
     for (uint32_t i = 0; i < n->n_out && i < MAX_PORTS; i++) {
         if (!onnx_wants(n, i))
@@ -99,10 +128,7 @@ static enum status convert_if(struct onnx_cx *cx, const struct onnx_node *n)
         return convert_both(cx, n, v);
     TRY(onnx_ints(cx, v, "cond", &truth, &k));
     TRY(open_branch(cx, n, k && truth[0] ? "then_branch" : "else_branch", out));
-    for (uint32_t i = 0; i < n->n_out && i < MAX_PORTS; i++)
-        if (onnx_wants(n, i))
-            TRY(onnx_out_view(cx, n, i, out[i], NULL));
-    return ST_OK;
+    return give_branch(cx, n, out);
 }
 
 /* A graph that an operator takes as an attribute, called with the inputs of this node (onnx_op_written.c). */

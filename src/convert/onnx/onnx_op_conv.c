@@ -78,8 +78,8 @@ enum status onnx_conv(struct onnx_cx *cx, const struct onnx_node *n, struct onnx
     struct onnx_window win, w;
     struct operands o;
     int64_t group = onnx_attr_int(cx, n, "group", 1);
-    RETURN_IF(f->rank != x->rank || x->rank < 3, ST_INVALID_OP,
-              "the input has rank %u and the weights %u; both are equal and at least 3", x->rank, f->rank);
+    IMPOSSIBLE_WHEN(f->rank != x->rank || x->rank < 3,
+                    "the input has rank %u and the weights %u; both are equal and at least 3", x->rank, f->rank);
     RETURN_IF(group < 1 || group > UINT32_MAX, ST_INVALID_OP, "\"group\" is %lld", (long long)group);
     TRY(onnx_window(cx, n, x, f->dims + 2, &win));
     perm_channel_last(last, x->rank);

@@ -105,8 +105,8 @@ static enum status begin(struct onnx_cx *cx, const struct onnx_node *n, uint32_t
     TRY(onnx_in(cx, n, 2, &l->r));
     TRY(onnx_in_opt(cx, n, 3, &l->b));
     TRY(onnx_in_opt(cx, n, 5, &l->h));
-    RETURN_IF(l->x->rank != 3 || l->w->rank != 3 || l->r->rank != 3, ST_INVALID_OP,
-              "the input and the weights must have rank 3");
+    IMPOSSIBLE_WHEN(l->x->rank != 3 || l->w->rank != 3 || l->r->rank != 3,
+                    "the input has rank %u, the weights %u and %u; 3 is expected", l->x->rank, l->w->rank, l->r->rank);
     l->directions = l->w->dims[0];
     l->hidden = l->r->dims[2];
     l->input = l->x->dims[2];

@@ -212,8 +212,8 @@ static enum status read_layer(struct unroll *u)
         TRY(onnx_in_opt(cx, n, 6, &u->c0));
         TRY(onnx_in_opt(cx, n, 7, &u->p));
     }
-    RETURN_IF(u->x->rank != 3 || u->w->rank != 3 || u->r->rank != 3, ST_INVALID_OP,
-              "the input and the weights must have rank 3");
+    IMPOSSIBLE_WHEN(u->x->rank != 3 || u->w->rank != 3 || u->r->rank != 3,
+                    "the input has rank %u, the weights %u and %u; 3 is expected", u->x->rank, u->w->rank, u->r->rank);
     u->directions = u->w->dims[0];
     u->hidden = u->r->dims[2];
     u->steps = u->x->dims[u->batch_first];

@@ -176,8 +176,8 @@ enum status onnx_axis(const struct onnx_cx *cx, int64_t axis, uint32_t rank, uin
 {
     (void)cx;
     int64_t at = axis < 0 ? axis + rank : axis;
-    RETURN_IF(at < 0 || at >= rank, ST_INVALID_OP, "axis %lld of a tensor of rank %u; %d … %d are possible", (long long)axis,
-              rank, -(int)rank, (int)rank - 1);
+    IMPOSSIBLE_WHEN(at < 0 || at >= rank, "axis %lld of a tensor of rank %u; %d … %d are possible", (long long)axis, rank,
+                    -(int)rank, (int)rank - 1);
     *ret = (uint32_t)at;
     return ST_OK;
 }
