@@ -16,6 +16,7 @@ enum kind { NONE, WINDOW, POOL, SAME, ROWS, ALONG };
 static enum kind kind_of(const struct op_def *op)
 {
     switch (op->id) {
+    case OP_BytesConv2d:
     case OP_Conv1d:
     case OP_Conv2d:
     case OP_DepthWiseConv1d:
@@ -25,6 +26,7 @@ static enum kind kind_of(const struct op_def *op)
     case OP_PoolMax2d:
     case OP_L2Pool2d:
         return POOL;
+    case OP_BytesMatMul:
     case OP_FullyConnected:
     case OP_MatMul:
         return ROWS;

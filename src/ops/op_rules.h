@@ -117,6 +117,11 @@ RULE(fully_connected);
 RULE(matmul);
 RULE(group_query_attention);
 
+/* rule_bytes.c */
+RULE(bytes_conv2d);
+RULE(bytes_matmul);
+RULE(bytes_quantize);
+
 /* rule_pool.c */
 RULE(pool2d);
 RULE(pool3d);

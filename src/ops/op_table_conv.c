@@ -44,6 +44,19 @@ OP_ROW(FullyConnected, .in = {IN("in", T_REAL), WEIGHT("weight", T_WEIGHT), OPT_
        .params = {P_B8("keep_dims", DEFAULT(0))}, .infer = rule_fully_connected)
 OP_ROW(MatMul, .in = {IN("a", T_REAL), WEIGHT("b", T_WEIGHT), OPT_ENCODED("bias", T_SUM)}, .out = {OUT("out", T_REAL)},
        .params = {P_B8("transpose_in0", DEFAULT(0)), P_B8("transpose_in1", DEFAULT(0))}, .infer = rule_matmul)
+/* Of floats that are known to be bytes less a zero point (opt_fuse_bytes.c); parameters as those of the operator it was made
+ * from. */
+#define BYTES_PORTS(x, w)                                                                                                \
+    .in = {IN(x, T_(DT_U8)), WEIGHT(w, T_(DT_SQ8)), OPT("zero", T_(DT_U8)), OPT("whole", T_(DT_I32)), OPT("scale", T_(DT_F32)), \
+           OPT("bias", T_(DT_F32))},                                                                                     \
+    .out = {OUT("out", T_(DT_F32))}
+OP_ROW(BytesConv2d, BYTES_PORTS("in", "filter"),
+       .params = {STRIDE(2, HW), PADS(2, HW_PADS), GROUP, DILATION(2, HW), P_B8("reuse_sparse_indices", DEFAULT(0))},
+       .infer = rule_bytes_conv2d)
+OP_ROW(BytesMatMul, BYTES_PORTS("a", "b"), .params = {P_B8("transpose_in0", DEFAULT(0)), P_B8("transpose_in1", DEFAULT(0))},
+       .infer = rule_bytes_matmul)
+OP_ROW(BytesQuantize, .in = {IN("in", T_(DT_F32)), IN("scale", T_(DT_F32)), IN("zero", T_(DT_U8))}, .out = {OUT("out", T_(DT_U8))},
+       .flags = OP_ELEMENTWISE, .infer = rule_bytes_quantize)
 /* Inputs of the operator of the same name in ONNX Runtime, in the order that its QNN provider gives them. */
 OP_ROW(GroupQueryAttention,
        .in = {IN("query", T_REAL), OPT("seqlens_k", T_INDEX), OPT("total_sequence_length", T_INDEX), OPT("key", T_REAL), OPT("value", T_REAL),

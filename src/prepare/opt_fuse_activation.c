@@ -18,7 +18,7 @@ static bool takes_clamp(const struct prepare_target *t, enum op_id op, const str
     if (op == OP_ElementWiseAdd || op == OP_ElementWiseSubtract)
         return !t->own_kernels && (out->type == DT_F32 || (dtype_is_fixed(out->type) && out->q.kind == Q_TENSOR));
     return op == OP_Conv2d || op == OP_DepthWiseConv2d || op == OP_TransposeConv2d || op == OP_FullyConnected ||
-           op == OP_MatMul;
+           op == OP_MatMul || op == OP_BytesConv2d || op == OP_BytesMatMul;
 }
 
 enum { NEURON_RELU = 4, NEURON_RELU_MIN_MAX = 5 };

@@ -7,19 +7,20 @@
 #include "prepare/cx.h"
 
 const struct pass prepare_default_passes[] = {
-    { "if", lower_if },                           /* one list of nodes, some of them with guards */
-    { "dead", opt_dead },                         /* drop what no output needs, before work is spent on it */
-    { "rows", tile_rows },                        /* attention, some rows after the others, where there is fast memory */
-    { "fold", opt_fold },                         /* constants of constants */
-    { "guard", opt_guard },                       /* of what one truth value picks from, only what it picks */
-    { "fuse-batchnorm", opt_fuse_batchnorm },     /* float: scale the weights instead of the result */
-    { "fuse-activation", opt_fuse_activation },   /* clamp in the product, same bits */
-    { "pack", lower_pack },                       /* weights and tables as the kernels read them */
-    { "order", plan_order },                      /* operators so that little is alive at once */
-    { "chain", tile_chain },                      /* operators that hand lines to each other instead of tensors */
-    { "vtcm", tile_vtcm },                        /* where there is fast memory: who lies in it when, and transfers */
-    { "plan", plan_memory },                      /* an address for every tensor */
-    { "emit", emit_commands },                    /* tiles in the order they run */
+    { "if", lower_if },                         /* one list of nodes, some of them with guards */
+    { "dead", opt_dead },                       /* drop what no output needs, before work is spent on it */
+    { "rows", tile_rows },                      /* attention, some rows after the others, where there is fast memory */
+    { "fold", opt_fold },                       /* constants of constants */
+    { "guard", opt_guard },                     /* of what one truth value picks from, only what it picks */
+    { "fuse-batchnorm", opt_fuse_batchnorm },   /* float: scale the weights instead of the result */
+    { "fuse-bytes", opt_fuse_bytes },           /* whole numbers in floats, from the bytes that they were */
+    { "fuse-activation", opt_fuse_activation }, /* clamp in the product, same bits */
+    { "pack", lower_pack },                     /* weights and tables as the kernels read them */
+    { "order", plan_order },                    /* operators so that little is alive at once */
+    { "chain", tile_chain },                    /* operators that hand lines to each other instead of tensors */
+    { "vtcm", tile_vtcm },                      /* where there is fast memory: who lies in it when, and transfers */
+    { "plan", plan_memory },                    /* an address for every tensor */
+    { "emit", emit_commands },                  /* tiles in the order they run */
     {},
 };
 

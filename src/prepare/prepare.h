@@ -62,6 +62,7 @@ struct prepare_target {
     const struct pass *passes;   /* ends with a NULL name */
     uint32_t tensor_align;       /* bytes, power of two */
     bool fp16;                   /* compute float32 graphs in float16 (lower_fp16) */
+    bool bytes;                  /* has kernels for the operators that opt_fuse_bytes makes */
     bool fp32;                   /* compute float16 graphs in float32; not both */
     uint64_t scratch_limit;      /* 0: none */
     bool no_sharing;             /* every tensor has memory of its own, which no other one uses at another time */
@@ -109,6 +110,8 @@ enum status prepare(const struct prepare_target *t, const struct prepare_opts *o
 enum status lower_if(struct prepare_cx *cx, bool *progress);        /* graphs inside If become guarded nodes */
 enum status opt_fold(struct prepare_cx *cx, bool *progress);        /* nodes with constant inputs only become constants */
 enum status opt_fuse_batchnorm(struct prepare_cx *cx, bool *progress); /* float Batchnorm into the product before it */
+/* Float products of what was bytes become products of bytes, same bits. */
+enum status opt_fuse_bytes(struct prepare_cx *cx, bool *progress);
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress); /* clamps into the operator before them, same bits */
 enum status opt_dead(struct prepare_cx *cx, bool *progress);        /* nodes that nobody needs */
 /* Nodes that only one side of a choice needs run under its condition. */

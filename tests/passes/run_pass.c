@@ -118,6 +118,7 @@ static enum status change(const struct pass *pass, const struct section *in, str
     struct prepare_target t = { .passes = list,
                                 .tensor_align = 64,
                                 .fp16 = pass->run == lower_fp16,
+                                .bytes = true,
                                 .max_tiles = 4,
                                 .order_steps = 100000,
                                 .plan_nodes = 20000,

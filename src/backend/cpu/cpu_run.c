@@ -88,6 +88,7 @@ enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cf
     struct prepare_target t = {
         .passes = prepare_default_passes,
         .tensor_align = TENSOR_ALIGN,
+        .bytes = true,
         .chains = prepare_default_chains,
         .max_tiles = MAX_TILES,
         .beside_bytes = PREPARE_BESIDE,

@@ -119,12 +119,13 @@ static enum status dequantize_written(struct onnx_cx *cx, struct onnx_value *v, 
     return build_binary(B, "ElementWiseMultiply", cx->label, x, s, ret);
 }
 
-/* clamp(round(x / scale) + zero) */
-static enum status quantize_written(struct onnx_cx *cx, struct onnx_value *v, const struct params *p, uint32_t *ret)
+/* clamp(round(x / scale) + zero), kept in perm; in another order than the source's for one scale only */
+static enum status quantize_written(struct onnx_cx *cx, struct onnx_value *v, const struct params *p, const uint8_t *perm,
+                                    uint32_t *ret)
 {
     uint32_t x, s, z;
     REFUSE_WHEN(p->type == DT_NONE, "to a type that no tensor of the graph can have");
-    TRY(onnx_tensor(cx, v, NULL, &x));
+    TRY(onnx_tensor(cx, v, perm, &x));
     TRY(onnx_cast(cx, "float", x, p->scale->type == DT_F16 ? DT_F16 : DT_F32, &x));
     TRY(spread(cx, p->scale, v, p, &s));
     TRY(build_binary(B, "ElementWiseDivide", onnx_name(cx, "steps"), x, s, &x));
@@ -230,7 +231,7 @@ static enum status convert_quantize(struct onnx_cx *cx, const struct onnx_node *
     p.type = quantized_type(cx, n, &p);
     if (!encoding(cx, &p, v->rank, v->dims, &d) || dtype_bits(d.type) < 8 || dtype_bits(d.type) > 16 ||
         (v->type != DT_F32 && v->type != DT_F16)) {
-        TRY(quantize_written(cx, v, &p, &y));
+        TRY(quantize_written(cx, v, &p, NULL, &y));
         TRY(onnx_out(cx, n, 0, y, NULL));
         onnx_out_type(cx, n, 0, p.type);
         return ST_OK;
@@ -391,7 +392,7 @@ static enum status qlinear(struct onnx_cx *cx, const struct onnx_node *n, bool c
             perm_channel_last(r.perm, r.rank);
         for (uint32_t i = 0; i < r.rank; i++)
             r.dims[r.perm[i]] = o->dims[i];
-        TRY(quantize_written(cx, &r, &py, &y));
+        TRY(quantize_written(cx, &r, &py, NULL, &y));
         conv = false; /* written out in the source's order */
     }
     TRY(conv ? onnx_out_last(cx, n, 0, y) : onnx_out(cx, n, 0, y, NULL));
@@ -409,27 +410,29 @@ static enum status convert_qlinear_matmul(struct onnx_cx *cx, const struct onnx_
     return qlinear(cx, n, false);
 }
 
-/* x less its zero point, as float: exact for 8 bits. */
-static enum status centered(struct onnx_cx *cx, const struct onnx_node *n, uint32_t at, uint32_t zero_at, int64_t axis,
+/* x less its zero point, as float: exact for 8 bits. With `last` the channels are brought to the end while they are bytes.
+ */
+static enum status centered(struct onnx_cx *cx, const struct onnx_node *n, uint32_t at, int64_t axis, bool last,
                             struct onnx_value **ret)
 {
     struct onnx_value *v, *z, *r = arena_new(&cx->arena, struct onnx_value), one = {.type = DT_F32};
     uint32_t x, t;
     RETURN_IF(!r, ST_NO_MEMORY, "no memory for a value");
     TRY(onnx_in(cx, n, at, &v));
-    TRY(onnx_in_opt(cx, n, zero_at, &z));
-    TRY(onnx_tensor(cx, v, NULL, &x));
+    TRY(onnx_in_opt(cx, n, at + 2, &z));
+    *r = (struct onnx_value){ .name = v->name, .type = DT_F32, .stored = DT_F32, .real = IR_NONE, .rank = v->rank };
+    memcpy(r->dims, v->dims, sizeof(r->dims));
+    perm_identity(r->perm, MAX_RANK);
+    if (last && !onnx_is_const(v) && (!z || onnx_count(z) == 1))
+        perm_channel_last(r->perm, v->rank);
+    TRY(onnx_tensor(cx, v, r->perm, &x));
     TRY(onnx_cast(cx, "float", x, DT_F32, &x));
     if (z) {
         struct params p = {.scale = &one, .axis = axis};
         TRY(spread(cx, z, v, &p, &t));
         TRY(build_binary(B, "ElementWiseSubtract", onnx_name(cx, "centered"), x, t, &x));
     }
-    *r = (struct onnx_value){
-        .name = v->name, .type = DT_F32, .stored = DT_F32, .tensor = x, .real = IR_NONE, .rank = v->rank
-    };
-    memcpy(r->dims, v->dims, sizeof(r->dims));
-    perm_identity(r->perm, MAX_RANK);
+    r->tensor = x;
     *ret = r;
     return ST_OK;
 }
@@ -440,8 +443,8 @@ static enum status convert_integer(struct onnx_cx *cx, const struct onnx_node *n
     struct onnx_value *a, *b, *first;
     uint32_t y;
     TRY(onnx_in(cx, n, 0, &first));
-    TRY(centered(cx, n, 0, 2, conv ? 1 : (int64_t)first->rank - 2, &a));
-    TRY(centered(cx, n, 1, 3, conv ? 0 : -1, &b));
+    TRY(centered(cx, n, 0, conv ? 1 : (int64_t)first->rank - 2, conv, &a));
+    TRY(centered(cx, n, 1, conv ? 0 : -1, false, &b));
     TRY(conv ? onnx_conv(cx, n, a, b, NULL, &y) : onnx_matmul(cx, a, b, &y));
     TRY(onnx_cast(cx, "whole", y, DT_I32, &y));
     return conv ? onnx_out_last(cx, n, 0, y) : onnx_out(cx, n, 0, y, NULL);
@@ -453,7 +456,7 @@ static enum status convert_dynamic_quantize(struct onnx_cx *cx, const struct onn
     struct onnx_value *v, sv, zv;
     uint32_t x, lo, hi, zero, k, scale, z, axes[MAX_RANK], y;
     TRY(onnx_in(cx, n, 0, &v));
-    TRY(onnx_tensor(cx, v, NULL, &x));
+    TRY(onnx_tensor(cx, v, v->perm, &x));
     for (uint32_t i = 0; i < v->rank; i++)
         axes[i] = i;
     struct build_spec s = {
@@ -482,8 +485,8 @@ static enum status convert_dynamic_quantize(struct onnx_cx *cx, const struct onn
     sv = (struct onnx_value){.name = "scale", .type = DT_F32, .stored = DT_F32, .tensor = scale, .real = IR_NONE};
     zv = (struct onnx_value){.name = "zero", .type = DT_U8, .stored = DT_U8, .tensor = z, .real = IR_NONE};
     struct params p = {.scale = &sv, .zero = &zv, .axis = 0, .type = DT_U8};
-    TRY(quantize_written(cx, v, &p, &y));
-    TRY(onnx_out(cx, n, 0, y, NULL));
+    TRY(quantize_written(cx, v, &p, v->perm, &y));
+    TRY(onnx_out(cx, n, 0, y, v->perm));
     TRY(onnx_out(cx, n, 1, scale, NULL));
     return onnx_out(cx, n, 2, z, NULL);
 }

@@ -53,9 +53,19 @@ enum {
     CONV_BATCH_DIMS = MAX_RANK - 2,
 };
 
+/* Inputs of products of bytes behind x and the weights. */
+enum { CONV_IN_ZERO = 2, CONV_IN_WHOLE, CONV_IN_SCALE, CONV_IN_BIAS };
+
 /* One spatial axis. */
 struct conv_axis {
     uint32_t in, out, kernel, stride, dilation, pad;
+};
+
+/* What a product of bytes gets while running (BytesConv2d, BytesMatMul); NULL: absent. */
+struct conv_whole {
+    const int32_t *sum;        /* per channel: added to the sum */
+    const float *scale, *bias; /* then the float of it is multiplied, then added to */
+    bool scales;               /* scale: one per channel */
 };
 
 struct conv_head {
@@ -107,6 +117,9 @@ struct conv_args {
     int64_t bound;                  /* no sum of products without bias is larger in magnitude */
     bool narrow;                    /* sums of products without bias fit 32 bits */
     bool direct;                    /* rows lie in x as they are needed, k in one run */
+
+    bool bytes;              /* x has a zero point that is known while running, the result is f32 */
+    struct conv_whole whole; /* then, of this run */
 
     /* Constants, or NULL: weights are packed while running. */
     const void *packed;

@@ -133,8 +133,8 @@ static bool conv_accept_runs(const void *args)
     return a->narrow && a->run % a->kg == 0;
 }
 
-enum { MAX_VARIANTS = 7, CONV_MAX_OPERANDS = 4 };
-static const struct kernel_variant variants[3 * CONV_CLASSES][MAX_VARIANTS] = {
+enum { MAX_VARIANTS = 7, CONV_MAX_OPERANDS = CONV_IN_BIAS + 2 };
+static const struct kernel_variant variants[4 * CONV_CLASSES][MAX_VARIANTS] = {
 #define KERNELS(cls, list) [cls] = { list },
 #define V(name, isa, accept) { #name, isa, name, accept },
 #include "kernels/conv/conv.def"
@@ -180,7 +180,7 @@ static void conv_positions(const struct kernel_call *call, struct range tile, ke
 #undef V
 #undef KERNELS
 
-static const struct kernel_variant position_variants[3 * CONV_CLASSES][MAX_VARIANTS] = {
+static const struct kernel_variant position_variants[4 * CONV_CLASSES][MAX_VARIANTS] = {
 #define KERNELS(cls, list) [cls] = { list },
 #define V(name, isa, accept) { #name, isa, name##_positions, accept },
 #include "kernels/conv/conv.def"
@@ -213,6 +213,10 @@ static enum status choose_class(const struct op_call *c, struct conv_args *a)
         "f32 or f16, with weights of any type; uq8 or sq8 with 8-, 4- or 2-bit weights; uq16 or sq16 with 16-, 8-, 4- "
         "or 2-bit weights; fixed-point outputs of 8 or 16 bits";
     int cls = -1;
+    if (a->bytes) {
+        a->cls = CONV_Q8;
+        return ST_OK;
+    }
     a->dequantized = (x & T_FLOAT) && (w & (T_Q | T_QLOW)) && x == out;
     a->mixed = (x & T_Q) && (w & T_FLOAT) && (out & T_Q);
     if (a->dequantized || a->mixed)
@@ -245,9 +249,22 @@ static enum status check_bias(const struct op_call *c, const struct conv_args *a
     return ST_OK;
 }
 
+/* Numbers as they are: scales of one, and a zero point that conv_run learns. */
+static enum status describe_bytes(const struct op_call *c, struct conv_args *a)
+{
+    a->x_type = DT_UQ8;
+    a->x_scale = a->out_scale = 1;
+    a->whole.scales = c->n_in > CONV_IN_SCALE && c->in[CONV_IN_SCALE] && desc_count(c->in[CONV_IN_SCALE]) > 1;
+    RETURN_IF(a->kind == CONV_DEPTHWISE, ST_NOT_SUPPORTED, "%s \"%s\": no kernel takes one input channel per group",
+              c->op->name, c->node ? c->node : "");
+    return ST_OK;
+}
+
 static enum status describe_quant(const struct op_call *c, struct conv_args *a)
 {
-    const struct tensor_desc *b = c->n_in > 2 ? c->in[2] : NULL, *out = c->out[0];
+    const bool bytes = c->op->id == OP_BytesConv2d || c->op->id == OP_BytesMatMul;
+    const struct tensor_desc *b = c->n_in > 2 && !bytes ? c->in[2] : NULL, *out = c->out[0];
+    a->bytes = bytes;
     a->x_type = c->in[0]->type;
     a->w_type = c->in[1]->type;
     a->out_type = out->type;
@@ -263,6 +280,8 @@ static enum status describe_quant(const struct op_call *c, struct conv_args *a)
     a->kg =
         a->blocks && a->cls == CONV_Q16 ? 2 : class_layout[a->cls].kg; /* runs are whole pairs more often than whole fours */
     a->wsize = class_layout[a->cls].wsize;
+    if (a->bytes)
+        return describe_bytes(c, a);
     if (!dtype_is_fixed(a->x_type))
         return ST_OK;
     TRY(check_bias(c, a));
@@ -423,9 +442,8 @@ static enum status conv_bind(const struct op_call *c, void *args, struct kernel_
     ret->grain = per_unit >= worth ? 1 : (uint32_t)(worth / per_unit);
     if (ret->grain > ret->extent)
         ret->grain = ret->extent;
-    *list = (by_positions(a) ? position_variants : variants)[a->cls + (depthwise   ? CONV_CLASSES
-                                                                       : a->blocks ? 2 * CONV_CLASSES
-                                                                                   : 0)];
+    const uint32_t row = depthwise ? CONV_CLASSES : a->blocks ? 2 * CONV_CLASSES : a->bytes ? 3 * CONV_CLASSES : 0;
+    *list = (by_positions(a) ? position_variants : variants)[a->cls + row];
     return ST_OK;
 }
 

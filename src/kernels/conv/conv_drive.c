@@ -250,9 +250,26 @@ static void set_panel(struct conv_walk *w)
     w->p.engine_data = w->e->data;
 }
 
+/* Engines read the zero point of bytes as any other offset of x, so each call has args of its own. */
+static void learn_whole(const struct conv_args *a, void *const *data, struct conv_args *ret)
+{
+    const uint32_t n = a->n_in;
+    const uint8_t *zero = n > CONV_IN_ZERO ? data[CONV_IN_ZERO] : NULL;
+    *ret = *a;
+    ret->x_offset = zero ? -(int32_t)*zero : 0;
+    ret->whole.sum = n > CONV_IN_WHOLE ? data[CONV_IN_WHOLE] : NULL;
+    ret->whole.scale = n > CONV_IN_SCALE ? data[CONV_IN_SCALE] : NULL;
+    ret->whole.bias = n > CONV_IN_BIAS ? data[CONV_IN_BIAS] : NULL;
+}
+
 void conv_run(const struct kernel_call *call, struct range tile, const struct conv_engine *e)
 {
     const struct conv_args *a = call->args;
+    struct conv_args own;
+    if (a->bytes) {
+        learn_whole(a, call->data, &own);
+        a = &own;
+    }
     struct conv_walk w;
     w.a = a;
     w.e = e;

@@ -23,6 +23,24 @@ static inline void conv_store_fixed(const struct conv_args *a, void *out, uint64
     conv_store_steps(a, out, at, (float)acc * m);
 }
 
+/* Where the per-channel inputs of products of bytes begin for a chunk. */
+static inline uint32_t conv_first_channel(const struct conv_args *a, const struct conv_chunk *c)
+{
+    return a->kind == CONV_MATRIX ? c->c0 : c->slice * a->cog + c->c0;
+}
+
+/* acc: the sum of products of bytes; c: output channel. */
+static inline void conv_store_whole(const struct conv_args *a, float *out, uint64_t at, int64_t acc, uint32_t c)
+{
+    const struct conv_whole *w = &a->whole;
+    float v = (float)(int32_t)((uint32_t)(uint64_t)acc + (w->sum ? (uint32_t)w->sum[c] : 0));
+    if (w->scale)
+        v *= w->scale[w->scales ? c : 0];
+    if (w->bias)
+        v += w->bias[c];
+    out[at] = ku_post(v, a->f_lo, a->f_hi);
+}
+
 /* acc: the sum without bias. */
 static inline void conv_store_float(const struct conv_args *a, void *out, uint64_t at, float acc, float bias)
 {

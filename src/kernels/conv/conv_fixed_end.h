@@ -39,7 +39,7 @@ static inline void fixed_end_start(struct fixed_end *e, const struct conv_args *
     e->out = out;
     e->c0 = c->c0;
     e->m = c->m;
-    e->simple = c->plain ? c->n : 0;
+    e->simple = c->plain && !a->bytes ? c->n : 0;
     e->w_offset = a->w_offset;
     fixed_end_range(e, a);
 }
@@ -68,6 +68,20 @@ static inline void fixed_end_init(struct fixed_end *e, const struct conv_args *a
     fixed_end_base(e, left);
 }
 
+/* Of products of bytes: floats. */
+static inline void fixed_end_whole(const struct fixed_end *e, uint64_t to, uint32_t at, uint32_t n, vi acc)
+{
+    const struct conv_args *a = e->a;
+    const struct conv_whole *w = &a->whole;
+    const uint32_t c = conv_first_channel(a, e->c) + at;
+    vf v = vf_from_int(w->sum ? vi_add(acc, vi_load_n(w->sum + c, n)) : acc);
+    if (w->scale)
+        v = vf_mul(v, w->scales ? vf_load_n(w->scale + c, n) : vf_set1(*w->scale));
+    if (w->bias)
+        v = vf_add(v, vf_load_n(w->bias + c, n));
+    vf_store_n((float *)e->out + to, vf_min(vf_set1(a->f_hi), vf_max(vf_set1(a->f_lo), v)), n);
+}
+
 /* The end of a vector that is not full or not plain. */
 static __attribute__((noinline)) void fixed_end_rest(const struct fixed_end *e, uint32_t row, uint32_t at, vi acc)
 {
@@ -81,6 +95,10 @@ static __attribute__((noinline)) void fixed_end_rest(const struct fixed_end *e, 
     acc = vi_add(acc, vi_load_n(e->base + at, n));
     if (a->w_offset)
         acc = vi_add(acc, vi_set1((int32_t)(uint32_t)(uint64_t)(a->w_offset * p->xsum[row])));
+    if (a->bytes) {
+        fixed_end_whole(e, to, at, n, acc);
+        return;
+    }
     if (c->plain) {
         vi_store_n((char *)e->out + to * e->bytes, vi_requant(acc, vf_load_n(c->m + at, n), e->lo, e->hi, e->offset), n,
                    e->bytes);

@@ -203,9 +203,14 @@ static const struct conv_engine engine = { .elem = 2,
                                            .block = block_run,
                                            .sum_weights = vec_sum_fours };
 
-kernel_fn conv_q8_avx2;
+kernel_fn conv_q8_avx2, conv_bytes_avx2;
 
 void conv_q8_avx2(const struct kernel_call *call, struct range tile)
+{
+    conv_run(call, tile, &engine);
+}
+
+void conv_bytes_avx2(const struct kernel_call *call, struct range tile)
 {
     conv_run(call, tile, &engine);
 }

@@ -319,9 +319,14 @@ static const struct conv_engine engine = { .elem = 1,
                                            .block = block_run,
                                            .sum_weights = vec_sum_fours };
 
-kernel_fn conv_q8_avx512;
+kernel_fn conv_q8_avx512, conv_bytes_avx512;
 
 void conv_q8_avx512(const struct kernel_call *call, struct range tile)
+{
+    conv_run(call, tile, &engine);
+}
+
+void conv_bytes_avx512(const struct kernel_call *call, struct range tile)
 {
     conv_run(call, tile, &engine);
 }

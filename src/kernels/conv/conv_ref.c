@@ -97,7 +97,10 @@ static void block_fixed(const struct conv_args *a, struct conv_panel *p, const s
             dot(a, p, p->x[r], block, acc);
             for (uint32_t i = 0; i < some; i++) {
                 int64_t sum = acc[i] + (a->w_offset ? a->w_offset * p->xsum[r] : 0) + c->b[at + i];
-                conv_store_fixed(a, out, p->out[r] + c->c0 + at + i, sum, c->m[at + i]);
+                if (a->bytes)
+                    conv_store_whole(a, out, p->out[r] + c->c0 + at + i, sum, conv_first_channel(a, c) + at + i);
+                else
+                    conv_store_fixed(a, out, p->out[r] + c->c0 + at + i, sum, c->m[at + i]);
             }
         }
     }
@@ -222,6 +225,7 @@ static const struct conv_engine float_engine = { .elem = 4,
     }
 
 ENTRY(conv_q8_ref, fixed_engine)
+ENTRY(conv_bytes_ref, fixed_engine)
 ENTRY(conv_q16_ref, fixed_engine)
 ENTRY(conv_q16w16_ref, fixed_engine)
 ENTRY(conv_blocks_ref, runs_engine)

@@ -140,6 +140,7 @@ enum status conv_shape(const struct op_call *c, struct conv_args *a)
     a->multiplier = 1;
     switch (c->op->id) {
     case OP_FullyConnected: describe_fully_connected(c, a); break;
+    case OP_BytesMatMul:
     case OP_MatMul: describe_matmul(c, a); break;
     case OP_DepthWiseConv1d:
     case OP_DepthWiseConv2d: describe_spatial(c, a, CONV_DEPTHWISE); break;
