@@ -26,20 +26,25 @@ static void extreme_f32(const float *x, uint32_t n, uint64_t at, bool max, float
 /* The same without the position, in lanes that the compiler turns into vectors. */
 static void extreme_lanes(const float *x, uint32_t n, bool max, float lane[16], bool *nan)
 {
-    uint32_t odd = 0, i = 0;
-    float sign = max ? 1.0f : -1.0f; /* negation is exact: a minimum is the maximum of the negated */
-    for (; i + 16 <= n; i += 16)
-        for (uint32_t j = 0; j < 16; j++) {
-            float v = x[i + j] * sign;
-            odd |= v != v;
-            lane[j] = v > lane[j] ? v : lane[j];
+    uint32_t odd[16] = { 0 }, any = 0;
+    const float sign = max ? 1.0f : -1.0f; /* negation is exact: a minimum is the maximum of the negated */
+    for (; n >= 64; n -= 64, x += 64)      /* a lane waits for itself, so it is asked once for four */
+        for (int j = 0; j < 16; j++) {
+            float p = x[j] * sign, q = x[j + 16] * sign, r = x[j + 32] * sign, s = x[j + 48] * sign;
+            odd[j] |= (uint32_t)(p != p) | (uint32_t)(q != q) | (uint32_t)(r != r) | (uint32_t)(s != s);
+            p = p > q ? p : q;
+            r = r > s ? r : s;
+            p = p > r ? p : r;
+            lane[j] = p > lane[j] ? p : lane[j];
         }
-    for (uint32_t j = 0; i + j < n; j++) {
-        float v = x[i + j] * sign;
-        odd |= v != v;
-        lane[j] = v > lane[j] ? v : lane[j];
+    for (uint32_t j = 0; j < n; j++) {
+        float v = x[j] * sign;
+        any |= v != v;
+        lane[j % 16] = v > lane[j % 16] ? v : lane[j % 16];
     }
-    *nan |= odd;
+    for (int j = 0; j < 16; j++)
+        any |= odd[j];
+    *nan |= any;
 }
 
 struct walk_f32 {
