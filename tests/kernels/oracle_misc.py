@@ -148,7 +148,7 @@ def stft_case(c, i):
     e = c.enc(TYPES, span=1.0)
     o = c.enc(FIXED, span=8.0) if e.fixed else Enc(e.dtype)
     we = c.enc(("f32", "f16", "uq8"), span=1.0)
-    n = int(c.pick(1, 2, 7, 16, 60))
+    n = int(c.pick(1, 2, 7, 16, 97, 400))
     samples, step, batch = n + int(c.r.integers(0, 40)), int(c.r.integers(1, 9)), int(c.r.integers(1, 3))
     x = c.array(e, (batch, samples, 1) if i % 2 else (batch, samples), span=1.0)
     w = c.array(we, (n,), special=False)

@@ -61,6 +61,34 @@ static enum status bind_rotary(const struct op_call *c, struct rotary_args *a, s
     return ST_OK;
 }
 
+void stft_turns(double *turns, uint32_t length)
+{
+    for (uint64_t i = 0; i < length; i++) {
+        double angle = 6.283185307179586477 * (double)i / (double)length;
+        turns[2 * i] = cos(angle);
+        turns[2 * i + 1] = sin(angle);
+    }
+}
+
+static uint32_t frame_length(const struct op_call *c)
+{
+    return op_has(c, "frame_length") ? (uint32_t)op_int(c, "frame_length", 0) : (uint32_t)desc_count(c->in[1]);
+}
+
+static void find_primes(struct stft_args *a)
+{
+    uint32_t found[STFT_PRIMES], n = 0, rest = a->length;
+    for (uint32_t p = 2; rest > 1; p++) {
+        if ((uint64_t)p * p > rest)
+            p = rest;
+        for (; rest % p == 0; rest /= p)
+            found[n++] = p;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        a->primes[i] = found[n - 1 - i];
+    a->n_primes = n;
+}
+
 static enum status bind_stft(const struct op_call *c, struct stft_args *a, struct kernel_bound *ret)
 {
     const struct tensor_desc *x = c->in[0], *y = c->out[0];
@@ -71,13 +99,22 @@ static enum status bind_stft(const struct op_call *c, struct stft_args *a, struc
                              .bins = y->dims[2],
                              .windowed = c->n_in > 1 && c->in[1],
                              .n_in = c->n_in };
-    a->length = op_has(c, "frame_length") ? (uint32_t)op_int(c, "frame_length", 0) : (uint32_t)desc_count(c->in[1]);
+    a->length = frame_length(c);
+    a->lanes = a->length <= STFT_FEW ? STFT_LANES : 1;
+    a->turns = c->n_aux && c->aux ? c->aux[0] : NULL;
+    find_primes(a);
     TRY(codec_init(&a->src, x, c));
     TRY(codec_init_out(&a->dst, y, c));
     if (a->windowed)
         TRY(codec_init(&a->window, c->in[1], c));
-    kernel_units(ret, (uint64_t)a->batch * a->frames, 2 * (uint64_t)a->bins * a->length);
-    ret->work_bytes = 3 * (uint64_t)a->length * sizeof(double) + (uint64_t)a->length * sizeof(float);
+    uint64_t steps = 4;
+    for (uint32_t i = 0; i < a->n_primes; i++)
+        steps += a->primes[i];
+    kernel_units(ret, (uint64_t)a->batch * a->frames, steps * a->length);
+    if (ret->grain < a->lanes)
+        ret->grain = a->lanes < ret->extent ? a->lanes : ret->extent;
+    /* Two sets of numbers, the window, a frame of floats, and turns where they are made here. */
+    ret->work_bytes = (4 * (uint64_t)a->lanes + 1 + 1 + 2) * a->length * sizeof(double);
     return ST_OK;
 }
 
@@ -98,8 +135,27 @@ static enum status signal_bind(const struct op_call *c, void *args, struct kerne
     }
 }
 
+/* Turns take longer to make than a frame to transform. */
+static enum status signal_aux(const struct op_call *c, struct kernel_aux *ret)
+{
+    if (c->op->id == OP_Stft) {
+        ret->n = 1;
+        ret->bytes[0] = 2 * (uint64_t)frame_length(c) * sizeof(double);
+    }
+    return ST_OK;
+}
+
+static enum status signal_aux_fill(const struct op_call *c, uint32_t which, void *dst)
+{
+    (void)which;
+    stft_turns(dst, frame_length(c));
+    return ST_OK;
+}
+
 const struct kernel_family family_signal = {
     .name = "signal",
     .args_size = sizeof(union signal_args),
     .bind = signal_bind,
+    .aux = signal_aux,
+    .aux_fill = signal_aux_fill,
 };

@@ -24,12 +24,22 @@ struct rotary_args {
     struct codec src, dst, cos, sin;
 };
 
+enum {
+    STFT_PRIMES = 32,   /* of a length, at most */
+    STFT_LANES = 8,     /* frames that are transformed side by side */
+    STFT_FEW = 1 << 13, /* samples of longer ones fill a cache by themselves */
+};
+
 struct stft_args {
     uint32_t batch, samples, frames, step, length, bins;
     bool windowed;
-    uint32_t n_in;
+    uint32_t n_in, lanes;
+    uint32_t n_primes, primes[STFT_PRIMES]; /* of the length, from the largest down */
+    const double *turns;                    /* cos and sin of 2 pi i / length for all i; NULL: they are made while running */
     struct codec src, window, dst;
 };
+
+void stft_turns(double *turns, uint32_t length);
 
 kernel_fn hadamard_ref, hadamard_avx2, hadamard_avx512;
 kernel_fn rotary_ref, rotary_avx2, rotary_avx512;

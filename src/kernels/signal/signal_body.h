@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transforms along an axis, compiled once per instruction set. */
-#include <math.h>
+#include <string.h>
 
 #include "kernels/signal/signal.h"
 
@@ -70,37 +70,4 @@ void K(rotary)(const struct kernel_call *call, struct range tile)
 
 /* ---- Stft: a unit is one frame ----------------------------------------------------------------------------------- */
 
-void K(stft)(const struct kernel_call *call, struct range tile)
-{
-    const struct stft_args *a = call->args;
-    uint32_t n = a->length;
-    double *c = call->work, *s = c + n, *x = s + n;
-    float *v = (float *)(x + n);
-    for (uint32_t i = 0; i < n; i++) {
-        double angle = 6.283185307179586477 * (double)i / (double)n;
-        c[i] = cos(angle);
-        s[i] = sin(angle);
-    }
-    for (uint64_t unit = tile.begin; unit < tile.end; unit++) {
-        load_row(&a->src, call->data[0], unit / a->frames * a->samples + unit % a->frames * a->step, n, v);
-        for (uint32_t i = 0; i < n; i++)
-            x[i] = (double)v[i];
-        if (a->windowed) {
-            load_row(&a->window, call->data[1], 0, n, v);
-            for (uint32_t i = 0; i < n; i++)
-                x[i] = x[i] * (double)v[i];
-        }
-        for (uint32_t k = 0; k < a->bins; k++) {
-            double re = 0.0, im = 0.0;
-            uint32_t turn = 0;
-            for (uint32_t i = 0; i < n; i++) {
-                re += x[i] * c[turn];
-                im -= x[i] * s[turn];
-                turn = n - turn > k ? turn + k : turn + k - n;
-            }
-            K(span_store)
-            (&a->dst, call->data[a->n_in], (int64_t)((unit * a->bins + k) * 2), 1, 2,
-             (const float[]){ (float)re, (float)im });
-        }
-    }
-}
+#include "kernels/signal/stft_body.h"
