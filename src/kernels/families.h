@@ -32,6 +32,18 @@ static inline void kernel_lines_or_spans(const struct op_call *c, struct kernel_
     ret->by_lines = true;
 }
 
+/* Kernels of `all` runs that may be asked for lines: how many runs a unit has, one or those of a line. */
+static inline uint64_t kernel_line_runs(const struct op_call *c, uint64_t all, struct kernel_bound *ret)
+{
+    struct op_lines lines;
+    if (!c->by_lines || !all || !op_by_lines(c) || !desc_lines(c->out[0], &lines) || all % lines.n)
+        return 1;
+    ret->extent = lines.n;
+    ret->grain = 1;
+    ret->by_lines = true;
+    return all / lines.n;
+}
+
 /* Parallel work of kernels that go unit by unit (rows, runs, images), each of `cost` element operations. */
 static inline void kernel_units(struct kernel_bound *ret, uint64_t units, uint64_t cost)
 {

@@ -4,6 +4,7 @@
  *     window   convolutions and pools: line o needs `window` lines from o * stride - before on, as far as there are such
  *     same     element-wise operators: line o needs line o; what is broadcast over lines is needed whole
  *     rows     FullyConnected, MatMul: a row of the result needs that row of the first operand
+ *     inside   normalizations and Softmax whose runs lie inside a line: line o needs line o
  *     along    Concat of what lies inside a line: line o needs line o of all inputs
  *
  * Images of one line (clients hand over sequences so) have their positions for lines, as tensors of rank 3 have.
@@ -11,7 +12,7 @@
  * Everything else of an operator (weights, slopes, …) is needed whole. */
 #include "ops/ops.h"
 
-enum kind { NONE, WINDOW, POOL, SAME, ROWS, ALONG };
+enum kind { NONE, WINDOW, POOL, SAME, ROWS, INSIDE, ALONG };
 
 static enum kind kind_of(const struct op_def *op)
 {
@@ -30,6 +31,13 @@ static enum kind kind_of(const struct op_def *op)
     case OP_FullyConnected:
     case OP_MatMul:
         return ROWS;
+    case OP_LayerNorm:
+    case OP_RmsNorm:
+    case OP_InstanceNorm:
+    case OP_GroupNorm:
+    case OP_L2Norm:
+    case OP_Softmax:
+    case OP_LogSoftmax: return INSIDE;
     case OP_Concat:
         return ALONG;
     default:
@@ -81,6 +89,24 @@ static bool rows_alike(const struct op_call *c)
     return in.elements / k == out.elements / n;
 }
 
+/* No statistics reach over lines. */
+static bool runs_inside(const struct op_call *c)
+{
+    const struct tensor_desc *x = c->in[0];
+    bool soft = c->op->id == OP_Softmax || c->op->id == OP_LogSoftmax, inside = same_lines(x, c->out[0]);
+    struct op_lines lines;
+    struct op_runs r;
+    if (!inside || !desc_lines(x, &lines))
+        return false;
+    if (soft)
+        op_runs_over(x, 1u << op_axis(c, "axis", 0, x->rank), &r);
+    else
+        op_norm_runs(c, &r);
+    for (uint32_t i = 0; i < r.n; i++)
+        inside &= !r.at[i].in_run || r.at[i].size == 1 || (uint64_t)r.at[i].stride < lines.elements;
+    return inside;
+}
+
 /* All inputs have the lines of the result. */
 static bool joins_inside(const struct op_call *c)
 {
@@ -102,7 +128,7 @@ bool op_by_lines(const struct op_call *c)
         return line_axis(c->in[0]) == line_axis(c->out[0]);
     if (kind == ROWS)
         return rows_alike(c) && (c->op->id == OP_FullyConnected || !op_int(c, "transpose_in0", 0));
-    return kind != ALONG || joins_inside(c);
+    return kind == ALONG ? joins_inside(c) : kind != INSIDE || runs_inside(c);
 }
 
 /* A window along the axis that lines are counted in. */

@@ -66,10 +66,14 @@ static enum op_norm instance_runs(const struct op_call *c, struct op_runs *ret)
 enum op_norm op_norm_runs(const struct op_call *c, struct op_runs *ret)
 {
     const struct tensor_desc *x = c->in[0];
+    struct op_lines lines;
     ret->n = 0;
     switch (c->op->id) {
-    case OP_Batchnorm: /* no statistics: a run may be as long as is handy */
-        per_channel(x, x->rank > 1 ? 3u << (x->rank - 2) : 1, ret);
+    case OP_Batchnorm: /* no statistics: a run may be as long as is handy, but not longer than a line */
+        if (c->by_lines && desc_lines(x, &lines) && lines.elements == x->dims[x->rank - 1])
+            per_channel(x, 1u << (x->rank - 1), ret);
+        else
+            per_channel(x, x->rank > 1 ? 3u << (x->rank - 2) : 1, ret);
         return NORM_AFFINE;
     case OP_GroupNorm: in_groups(x, (uint32_t)op_int(c, "group", 0), ret); return NORM_VARIANCE;
     case OP_InstanceNorm: return instance_runs(c, ret);

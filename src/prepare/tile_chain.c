@@ -124,8 +124,9 @@ static uint64_t again(const struct chain_graph *g, const struct chain_shape *s, 
 static uint32_t most_lines(const struct chain_graph *g, const struct chain_shape *s)
 {
     uint32_t last = s->chain.n - 1, image = s->line[last].n / s->line[last].images,
-             part = (s->images * s->lines + USUAL_PARTS - 1) / USUAL_PARTS,
-             most = g->box && g->box[s->node + last].image ? image : s->lines;
+             part = (s->images * s->lines + USUAL_PARTS - 1) / USUAL_PARTS, most = s->lines;
+    for (uint32_t i = 0; g->box && i <= last; i++)
+        most = g->box[s->node + i].image ? image : most;
     return part < most ? part : most;
 }
 

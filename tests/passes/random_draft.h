@@ -43,6 +43,7 @@ void draft_bool(struct draft *d, const char *name, bool value);
 void draft_fit_product(struct draft *d, uint32_t terms);
 
 draft_fn random_choice; /* one of two tensors, by one truth value */
+draft_fn random_norm, random_along;   /* normalizations; what works along one axis */
 extern draft_fn *const random_more[]; /* operators of wide graphs, as often as listed */
 extern const unsigned random_more_count, random_more_keep; /* the first ones keep the size of their input */
 

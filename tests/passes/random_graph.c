@@ -464,13 +464,14 @@ static draft_fn *const drafts[] = {
 };
 
 /* Graphs of lines: images, sequences, matrices. */
-enum { BY_LINES = 9 };
+enum { BY_LINES = 12 };
 static draft_fn *const by_lines[3][BY_LINES] = {
-    { draft_conv, draft_conv, draft_conv, draft_conv, draft_clamp, draft_binary, draft_binary, draft_pool, draft_concat },
+    { draft_conv, draft_conv, draft_conv, draft_conv, draft_clamp, draft_binary, draft_binary, draft_pool, draft_concat,
+      draft_conv, random_norm, random_along },
     { draft_sequence, draft_sequence, draft_sequence, draft_sequence, draft_clamp, draft_binary, draft_binary, draft_matmul,
-      draft_concat },
+      draft_concat, draft_batchnorm, random_norm, random_along },
     { draft_fully_connected, draft_fully_connected, draft_matmul, draft_matmul, draft_clamp, draft_binary, draft_binary,
-      draft_binary, draft_concat },
+      draft_binary, draft_concat, draft_batchnorm, random_norm, random_along },
 };
 
 /* What the rule makes of the draft; false when it, a backend's facts or the kernels refuse. */

@@ -178,7 +178,7 @@ static void draft_turn(struct draft *d)
 
 /* ---- over an axis ----------------------------------------------------------------------------------------------------- */
 
-static void draft_norm(struct draft *d)
+void random_norm(struct draft *d)
 {
     static const char *const ops[] = { "LayerNorm", "RmsNorm", "InstanceNorm", "GroupNorm" };
     struct random_graph *r = d->r;
@@ -198,7 +198,7 @@ static void draft_norm(struct draft *d)
         draft_u32(d, "group", channels % 2 == 0 ? 2 : 1);
 }
 
-static void draft_along(struct draft *d)
+void random_along(struct draft *d)
 {
     static const char *const ops[] = { "L2Norm", "LogSoftmax", "Softmax", "CumulativeSum" };
     uint32_t x = random_pick(d->r, 0);
@@ -358,7 +358,7 @@ static void draft_rescale(struct draft *d)
 draft_fn *const random_more[] = {
     draft_same_conv, draft_same_conv, draft_same_conv, draft_same_conv, draft_same_conv, draft_same_conv, draft_residual,
     draft_residual,  draft_residual,  draft_residual,  draft_unary,     draft_attention, draft_unary,     draft_prelu,
-    draft_compare,   draft_select,    draft_turn,      draft_norm,      draft_norm,      draft_along,     draft_recurrent,
+    draft_compare,   draft_select,    draft_turn,      random_norm,     random_norm,     random_along,    draft_recurrent,
     draft_recurrent, draft_reduce,    draft_extreme,   draft_split,     draft_split,     draft_slice,     draft_gather,
     draft_blocks,    draft_shuffle,   draft_rescale,   draft_rows,
 };

@@ -69,13 +69,15 @@ static const struct {
       "",
       { 512, 8, 10 } },
     { "by itself the sum lies over an input that ends there",
-      HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s") OUT(256, "y") "%r = Softmax \"soft\" (%x)\n" WINDOW(
-          "a", "conv", "x") ADD("s", "add", "a", "r") "%y = Softmax \"end\" (%s)\n }",
+      HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s")
+          OUT(256, "y") "%r = Softmax \"soft\" (%x) { axis=u32(1) }\n" WINDOW("a", "conv", "x")
+              ADD("s", "add", "a", "r") "%y = Softmax \"end\" (%s) { axis=u32(1) }\n }",
       "",
       { 65536, 8, 10 } },
     { "an input that is read again keeps its memory in any case",
-      HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s") TMP(256, "t") OUT(256, "y") "%r = Softmax \"soft\" (%x)\n" WINDOW(
-          "a", "conv", "x") ADD("s", "add", "a", "r") "%t = Softmax \"end\" (%s)\n" ADD("y", "again", "t", "r") "}",
+      HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s") TMP(256, "t")
+          OUT(256, "y") "%r = Softmax \"soft\" (%x) { axis=u32(1) }\n" WINDOW("a", "conv", "x")
+              ADD("s", "add", "a", "r") "%t = Softmax \"end\" (%s) { axis=u32(1) }\n" ADD("y", "again", "t", "r") "}",
       "[conv add]",
       { 65536, 8, 10 } },
     { "what lies beside each other in a line is joined there",
@@ -133,6 +135,18 @@ static const struct {
                              "tmp %a : f32[1,512,8] tmp %b : f32[512,8] out %y : f32[512,8]\n" UNARY(
                                  "a", "act", "x") "%b = FullyConnected \"full\" (%a, %w)\n" UNARY("y", "end", "b") "}",
       "[act full end]",
+      { 65536, 8, 10 } },
+    { "a normalization inside lines, and Softmax behind it",
+      HEAD(32) TMP(32, "a") TMP(32, "b") OUT(32, "y")
+          WINDOW("a", "conv", "x") "%b = LayerNorm \"norm\" (%a) { epsilon=f32(0.001), axes=u32[2](2,3) }\n%y = Softmax "
+                                   "\"soft\" (%b) { axis=u32(2) }\n }",
+      "[conv norm soft]",
+      { 65536, 8, 10 } },
+    { "one over lines",
+      HEAD(32) TMP(32, "a") TMP(32, "b") OUT(32, "y")
+          WINDOW("a", "conv", "x") "%b = LayerNorm \"norm\" (%a) { epsilon=f32(0.001), axes=u32[2](1,2) }\n%y = Softmax "
+                                   "\"soft\" (%b) { axis=u32(2) }\n }",
+      "",
       { 65536, 8, 10 } },
     { "a dimension that is known when it runs",
       "graph \"g\" { in %x : f32[1,?32,4,2] tmp %a : f32[1,?32,4,2] out %y : f32[1,?32,4,2]\n" UNARY("a", "act", "x")

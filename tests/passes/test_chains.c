@@ -21,8 +21,8 @@
 enum { GRAPHS = 1500, MAX_IO = 64, MAX_THREADS = 8, SHAPES = 20000 };
 
 static struct team *teams[MAX_THREADS + 1];
-static uint64_t n_chains, n_members, n_long, n_batch, n_flat; /* what the random graphs led to; of several images, of
-                                                                  sequences */
+/* What the random graphs led to: chains, of several images, of sequences, with normalizations inside. */
+static uint64_t n_chains, n_members, n_long, n_batch, n_flat, n_norms;
 
 /* ---- lines ------------------------------------------------------------------------------------------------------------ */
 
@@ -223,6 +223,8 @@ static void count(const struct binary_graph *g)
         n_long += g->chains[i].n > 4;
         n_batch += g->chains[i].images > 1;
         const struct tensor_desc *d = &g->tensors[g->nodes[g->chains[i].first].out[0]].desc;
+        for (uint32_t k = 0; k < g->chains[i].n; k++)
+            n_norms += kernel_family_of(g->nodes[g->chains[i].first + k].op->id) == kernel_family_of(OP_LayerNorm);
         n_flat += d->rank == 3 || (d->rank == 4 && d->dims[1] == 1 && d->dims[2] > 1);
     }
 }
@@ -276,10 +278,12 @@ static void chains_keep_the_bits(void **state)
     unsigned n = test_scale(GRAPHS);
     for (unsigned i = 0; i < n; i++)
         test_graph(1 + i);
-    printf("%llu chains of %llu operators, %llu with more than four, %llu of several images, %llu of sequences\n",
+    printf("%llu chains of %llu operators, %llu with more than four, %llu of several images, %llu of sequences, %llu "
+           "normalizations\n",
            (unsigned long long)n_chains, (unsigned long long)n_members, (unsigned long long)n_long,
-           (unsigned long long)n_batch, (unsigned long long)n_flat);
-    assert_true(n_chains > n / 2 && n_long > n / 20 && n_batch > n / 10 && n_flat > n / 10); /* or this test says nothing */
+           (unsigned long long)n_batch, (unsigned long long)n_flat, (unsigned long long)n_norms);
+    assert_true(n_chains > n / 2 && n_long > n / 20 && n_batch > n / 10 && n_flat > n / 10 &&
+                n_norms > n / 20); /* or this test says nothing */
 }
 
 static int make_teams(void **state)

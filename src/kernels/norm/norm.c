@@ -92,12 +92,15 @@ static enum status norm_bind(const struct op_call *c, void *args, struct kernel_
     view_finish(&a->run);
     view_finish(&a->outer_affine);
     view_finish(&a->run_affine);
+    if (c->by_lines)
+        a->columns = 0;
     if (a->columns) {
         const uint64_t images = a->runs / (a->channels / a->group), blocks = (a->channels + a->columns - 1) / a->columns;
         kernel_units(ret, images * blocks, 4 * a->pixels * a->columns);
     } else {
         kernel_units(ret, a->n ? a->runs : 0, 4 * a->n);
     }
+    a->unit_runs = kernel_line_runs(c, a->n ? a->runs : 0, ret);
     *variants = norm_variants;
     return ST_OK;
 }

@@ -15,6 +15,7 @@ struct norm_args {
     enum op_norm kind;
     bool gamma_given, beta_given;
     uint64_t runs, n;
+    uint64_t unit_runs; /* runs of a unit of work: one, or those of a line */
     float eps;
     struct view outer, run;             /* elements of the input */
     struct view outer_affine, run_affine; /* elements of gamma and beta */

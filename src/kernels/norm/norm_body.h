@@ -103,12 +103,12 @@ static void norm_run(const struct kernel_call *call, const struct norm_args *a, 
 void K(norm)(const struct kernel_call *call, struct range tile)
 {
     const struct norm_args *a = call->args;
-    uint64_t end = tile.end < a->runs ? tile.end : a->runs;
+    const uint64_t last = tile.end * a->unit_runs, end = last < a->runs ? last : a->runs;
     for (uint64_t unit = tile.begin; a->columns && unit < tile.end; unit++)
         columns_run(call, a, unit);
     if (a->columns)
         return;
-    for (uint64_t run = tile.begin; run < end; run++) {
+    for (uint64_t run = tile.begin * a->unit_runs; run < end; run++) {
         struct view_walk w, wa;
         view_seek(&w, &a->outer, run);
         view_seek(&wa, &a->outer_affine, run);

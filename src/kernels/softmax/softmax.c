@@ -65,6 +65,7 @@ static enum status softmax_bind(const struct op_call *c, void *args, struct kern
         a->inner *= out->dims[d];
     a->runs = a->n ? desc_count(out) / a->n : 0;
     kernel_units(ret, a->runs, 8 * (uint64_t)a->n);
+    a->unit_runs = kernel_line_runs(c, a->runs, ret);
     ret->work_bytes = ((uint64_t)a->n * sizeof(float) + 63) / 64 * 64;
     if (softmax_accept_bytes(a) && ret->work_bytes < SOFTMAX_BYTE_TABLES * sizeof(struct softmax_bytes))
         ret->work_bytes = SOFTMAX_BYTE_TABLES * sizeof(struct softmax_bytes);

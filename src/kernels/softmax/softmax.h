@@ -13,6 +13,7 @@ struct softmax_args {
     uint32_t n;     /* length of a run */
     uint64_t inner; /* distance between its elements */
     uint64_t runs;
+    uint64_t unit_runs; /* runs of a unit of work: one, or those of a line */
     float beta;
     struct codec in, mask, out;
     struct view mask_view; /* over the output's elements; masked runs are along the last axis */

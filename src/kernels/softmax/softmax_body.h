@@ -95,8 +95,8 @@ void K(softmax)(const struct kernel_call *call, struct range tile)
 {
     const struct softmax_args *a = call->args;
     float *x = call->work;
-    uint64_t end = tile.end < a->runs ? tile.end : a->runs;
-    for (uint64_t run = tile.begin; run < end; run++) {
+    const uint64_t last = tile.end * a->unit_runs, end = last < a->runs ? last : a->runs;
+    for (uint64_t run = tile.begin * a->unit_runs; run < end; run++) {
         int64_t first = (int64_t)(run / a->inner * a->n * a->inner + run % a->inner);
         load_run(call, a, run, first, x);
         if (!a->compressed || hide_others(call, a, run, x))

@@ -42,13 +42,13 @@ void K(softmax_bytes)(const struct kernel_call *call, struct range tile)
 {
     const struct softmax_args *a = call->args;
     const uint8_t flip = a->in.type == DT_SQ8 ? 0x80 : 0;
-    const uint64_t end = tile.end < a->runs ? tile.end : a->runs;
+    const uint64_t last = tile.end * a->unit_runs, end = last < a->runs ? last : a->runs;
     float real[256];
     int largest[SOFTMAX_BYTE_TABLES];
     real_numbers(a, flip, real);
     for (int i = 0; i < SOFTMAX_BYTE_TABLES; i++)
         largest[i] = -1;
-    for (uint64_t run = tile.begin; run < end; run++) {
+    for (uint64_t run = tile.begin * a->unit_runs; run < end; run++) {
         const uint8_t *x = (const uint8_t *)call->data[0] + run * a->n;
         uint8_t range[2], result[256];
         extremes(x, a->n, flip, range);
