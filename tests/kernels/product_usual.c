@@ -79,6 +79,29 @@ static void first(struct product_spec *s, struct rand *r)
     square(s, PICK(r, 2, 3, 3, 4, 5, 7, 8), PICK(r, 1, 2, 2, 3, 4), 1);
 }
 
+/* Windows of one pixel: most of the work of many networks. After a Relu zero is the smallest value. */
+static void points(struct product_spec *s, struct rand *r)
+{
+    s->op = OP_Conv2d;
+    s->group = 1;
+    s->wd = rand_range(r, 1, 40);
+    s->h = rand_range(r, 1, 5);
+    s->ci = PICK(r, 16, 20, 24, 32, 48, 64, 64, 68, 72, 96, 128, 144, 160, 200, 256, 384, 576);
+    s->co = PICK(r, 16, 17, 24, 32, 32, 40, 48, 64, 72, 96, 144, 200);
+    square(s, 1, 1, 1);
+    if (s->out == DT_UQ8 && rand_next(r) & 1)
+        s->out_zero = 0;
+}
+
+/* Windows over whole steps of channels. */
+static void windows(struct product_spec *s, struct rand *r)
+{
+    points(s, r);
+    s->ci = PICK(r, 64, 64, 128);
+    s->wd = rand_range(r, 4, 20);
+    square(s, 3, 1, PICK(r, 1, 1, 1, 2));
+}
+
 /* Along one axis: steps or taps so far apart, with so much padding, that positions leave 32 bits. Clients may ask for it,
  * and nothing else of the layer is large. */
 static void go_far(struct product_spec *s, struct rand *r)
@@ -97,10 +120,11 @@ static void go_far(struct product_spec *s, struct rand *r)
 
 struct product_spec product_usual(struct rand *r)
 {
-    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, grouped, grouped, first, first };
+    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, grouped, grouped, first,
+                                                                           first,     points,  points,  windows };
     struct product_spec s = { .batch = 1 + (rand_range(r, 0, 4) == 0) };
     usual_types(&s, r);
-    kinds[rand_range(r, 0, 4)](&s, r);
+    kinds[rand_range(r, 0, 7)](&s, r);
     if (rand_range(r, 0, 3) == 0)
         memset(s.pad, 0, sizeof s.pad);
     if (rand_range(r, 0, 15) == 0)

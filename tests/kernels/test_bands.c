@@ -122,7 +122,7 @@ static struct conv_args args_of(uint32_t batch, struct conv_axis y, struct conv_
 
 static uint32_t lines_of(const struct conv_args *a)
 {
-    return conv_band_lines(&(struct conv_walk){ .a = a, .e = &engine });
+    return conv_band_lines(a, engine.band_step, engine.planes);
 }
 
 /* Every output of lines [begin, end) has its row, and no other one. */

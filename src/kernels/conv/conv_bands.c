@@ -9,36 +9,23 @@
  * A window of 3 by 3 is read from a ninth of the memory, which a first-level cache holds where gathered rows do not fit. */
 #include "kernels/conv/conv_walk.h"
 
-/* From the first tap of an axis to the last one. A client may choose any dilation: only after conv_band_lines is this known
- * to be small. */
-static uint64_t reach_of(const struct conv_axis *v)
-{
-    return (uint64_t)(v->kernel - 1) * v->dilation;
-}
-
-/* Pixels of a line of the band: as many as the windows of one output line touch. */
-static uint64_t band_width(const struct conv_args *a)
-{
-    return a->x.out + reach_of(&a->x);
-}
-
 /* Of the band: an engine's elements are bytes, in one plane or more. */
 static uint64_t pixel_bytes(const struct conv_walk *w)
 {
     return (uint64_t)w->a->ci * (w->e->planes ? w->e->planes : 1);
 }
 
-uint32_t conv_band_lines(const struct conv_walk *w)
+uint32_t conv_band_lines(const struct conv_args *a, uint32_t step, uint32_t planes)
 {
-    const struct conv_args *a = w->a;
-    const uint32_t step = w->e->band_step, useless = 4; /* at most a quarter of the positions */
+    const uint32_t useless = 4; /* at most a quarter of the positions */
     if (!step || a->kind != CONV_WINDOW || a->taps == 1 || a->taps > CONV_BAND_TAPS || a->slices > 1 || a->ci % step ||
         a->w_offset || !a->packed || a->x.stride > 1 || a->y.stride > 1 || a->z.in != 1 || a->z.kernel != 1 ||
         a->z.out != 1 || a->z.pad)
         return 0;
-    if (reach_of(&a->x) > band_width(a) / useless)
+    if (conv_band_reach(&a->x) > conv_band_width(a) / useless)
         return 0;
-    const uint64_t room = a->panel_rows * a->panel_stride / (band_width(a) * pixel_bytes(w)), above = reach_of(&a->y);
+    const uint64_t line = conv_band_width(a) * a->ci * (planes ? planes : 1), room = a->panel_rows * a->panel_stride / line,
+                   above = conv_band_reach(&a->y);
     return room <= above ? 0 : room - above < a->y.out ? (uint32_t)(room - above) : a->y.out;
 }
 
@@ -46,7 +33,7 @@ uint32_t conv_band_lines(const struct conv_walk *w)
 static void fill_line(const struct conv_walk *w, char *dst, const char *src, int64_t iy)
 {
     const struct conv_args *a = w->a;
-    const uint32_t width = (uint32_t)band_width(a), left = a->x.pad < width ? a->x.pad : width;
+    const uint32_t width = (uint32_t)conv_band_width(a), left = a->x.pad < width ? a->x.pad : width;
     const uint32_t inside = iy < 0 || iy >= a->y.in ? 0 : a->x.in < width - left ? a->x.in : width - left;
     const uint64_t line = (uint64_t)a->x.in * a->ci * (dtype_bits(a->x_type) / 8), pixel = pixel_bytes(w);
     w->e->pad_band(a, dst, left);
@@ -61,8 +48,8 @@ static void set_taps(struct conv_walk *w)
     struct conv_panel *p = &w->p;
     for (uint32_t t = 0; t < a->taps; t++) {
         p->seg[t] = (struct conv_seg){ t * a->ci, a->ci };
-        w->seg_x[t] =
-            ((uint64_t)(t / a->x.kernel) * a->y.dilation * band_width(a) + t % a->x.kernel * a->x.dilation) * pixel_bytes(w);
+        w->seg_x[t] = ((uint64_t)(t / a->x.kernel) * a->y.dilation * conv_band_width(a) + t % a->x.kernel * a->x.dilation) *
+                      pixel_bytes(w);
     }
     p->n_seg = a->taps;
     p->k_total = a->kpad;
@@ -75,7 +62,7 @@ static void run_band(struct conv_walk *w, uint32_t plane, uint32_t y, uint32_t l
 {
     const struct conv_args *a = w->a;
     struct conv_panel *p = &w->p;
-    const uint32_t width = (uint32_t)band_width(a), all = (lines - 1) * width + a->x.out;
+    const uint32_t width = (uint32_t)conv_band_width(a), all = (lines - 1) * width + a->x.out;
     const uint64_t first = ((uint64_t)plane * a->y.out + y) * a->x.out;
     for (uint32_t at = 0, rows, line = 0, x = 0; at < all; at += rows) {
         rows = all - at < w->panel_rows ? all - at : w->panel_rows;
@@ -100,8 +87,8 @@ void conv_walk_bands(struct conv_walk *w, uint32_t line0, uint32_t line1)
         n = n < w->band_lines ? n : w->band_lines;
         const char *image =
             (const char *)w->data[0] + (uint64_t)plane * a->y.in * a->x.in * a->ci * (dtype_bits(a->x_type) / 8);
-        for (uint32_t i = 0; i < n + reach_of(&a->y); i++)
-            fill_line(w, w->rows + i * band_width(a) * pixel_bytes(w), image, (int64_t)y + i - a->y.pad);
+        for (uint32_t i = 0; i < n + conv_band_reach(&a->y); i++)
+            fill_line(w, w->rows + i * conv_band_width(a) * pixel_bytes(w), image, (int64_t)y + i - a->y.pad);
         run_band(w, plane, y, n);
     }
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/conv/conv_stage.h"
+#include "kernels/conv/conv_flat.h"
 #include "kernels/kernel_util.h"
 
 #define KERNELS(cls, list) list
@@ -39,6 +39,18 @@ static bool conv_accept_tiles(const void *args)
 {
     const struct conv_args *a = args;
     return a->narrow && fills_tiles(a);
+}
+
+/* Rows as they lie, in tiles of whole rows (conv_flat_amx.c). */
+static bool conv_accept_flat(const void *args)
+{
+    return conv_flat_suits(args);
+}
+
+/* Windows of whole steps (conv_bands_amx.c). */
+static bool conv_accept_bands(const void *args)
+{
+    return conv_bands_suit(args);
 }
 
 /* Few input channels: the taps of a line are multiplied where they lie (conv_first_avx512.c). */
@@ -133,7 +145,7 @@ static bool conv_accept_runs(const void *args)
     return a->narrow && a->run % a->kg == 0;
 }
 
-enum { MAX_VARIANTS = 7, CONV_MAX_OPERANDS = CONV_IN_BIAS + 2 };
+enum { MAX_VARIANTS = 9, CONV_MAX_OPERANDS = CONV_IN_BIAS + 2 };
 static const struct kernel_variant variants[4 * CONV_CLASSES][MAX_VARIANTS] = {
 #define KERNELS(cls, list) [cls] = { list },
 #define V(name, isa, accept) { #name, isa, name, accept },

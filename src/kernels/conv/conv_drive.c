@@ -292,7 +292,7 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
     w.p.seg = call->work;
     w.p.seg_x = w.together || w.placed ? w.seg_x : NULL;
     set_panel(&w);
-    w.band_lines = conv_band_lines(&w);
+    w.band_lines = conv_band_lines(a, e->band_step, e->planes);
     for (uint32_t at = tile.begin; at < tile.end;) {
         uint32_t col = at / a->row_units, row = at % a->row_units, left = tile.end - at;
         if (row == 0 && left >= a->row_units) {

@@ -25,16 +25,20 @@ static inline bool conv_stage_shape(const struct conv_args *a)
     return flat && small && -a->x_offset >= dtype_min(a->x_type) && -a->x_offset <= dtype_max(a->x_type);
 }
 
-/* And all sums end in bytes by the short way (conv_bytes_avx512.h). */
-static inline bool conv_stage_suits(const struct conv_args *a)
+/* Bytes all through: all sums end by the short way (conv_bytes_avx512.h). */
+static inline bool conv_all_bytes(const struct conv_args *a)
 {
-    if (!conv_stage_shape(a) || dtype_bits(a->x_type) != 8 || !conv_ends_in_bytes(a) || !a->narrow || !a->packed ||
-        !a->head->plain)
+    if (dtype_bits(a->x_type) != 8 || !conv_ends_in_bytes(a) || !a->narrow || !a->packed || !a->head->plain)
         return false;
     for (uint32_t c = 0; c < a->slices * a->npad; c++)
         if (c % a->npad < a->cog && !(conv_m(a->head)[c] <= CONV_SMALL_M))
             return false;
     return true;
+}
+
+static inline bool conv_stage_suits(const struct conv_args *a)
+{
+    return conv_stage_shape(a) && conv_all_bytes(a);
 }
 
 /* Groups whose 64 input channels are staged together: whole vectors of output channels. */

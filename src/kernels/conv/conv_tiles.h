@@ -25,7 +25,9 @@ _Static_assert(sizeof(struct tile_config) == 64, "the shape that LDTILECFG reads
 #define TILE_PASS(t, from, stride) \
     __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm" #t ::"r"(from), "r"((uint64_t)(stride)) : "memory")
 #define TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t ::)
-#define TILE_STORE(t, to) __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(to), "r"((uint64_t)STEP) : "memory")
+#define TILE_STORE(t, to) TILE_STORE_ROWS(t, to, STEP)
+#define TILE_STORE_ROWS(t, to, stride) \
+    __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(to), "r"((uint64_t)(stride)) : "memory")
 /* c += x * w; w is signed, x as `sx` says. */
 #define TILE_MULTIPLY(sx, c, x, w)                                             \
     do {                                                                       \

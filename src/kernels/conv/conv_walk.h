@@ -36,11 +36,25 @@ struct conv_walk {
     struct conv_panel p;
 };
 
+/* From the first tap of an axis to the last one. A client may choose any dilation: only after conv_band_lines is this known
+ * to be small. */
+static inline uint64_t conv_band_reach(const struct conv_axis *v)
+{
+    return (uint64_t)(v->kernel - 1) * v->dilation;
+}
+
+/* Pixels of a line of a band: as many as the windows of one output line touch. */
+static inline uint64_t conv_band_width(const struct conv_args *a)
+{
+    return a->x.out + conv_band_reach(&a->x);
+}
+
 /* conv_drive.c: the rows of the panel meet all chunks. */
 void conv_flush(struct conv_walk *w);
 
-/* conv_bands.c: output lines of a band, 0 where bands do not suit; walk over lines of planes * output height. */
-uint32_t conv_band_lines(const struct conv_walk *w);
+/* conv_bands.c: output lines of a band whose engine takes steps of so many channels, 0 where bands do not suit; walk over
+ * lines of planes * output height. */
+uint32_t conv_band_lines(const struct conv_args *a, uint32_t step, uint32_t planes);
 void conv_walk_bands(struct conv_walk *w, uint32_t line0, uint32_t line1);
 
 /* conv_place.c: whether windows can be read where they lie; segments of the walk's class; rows of the panel. */
