@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnSaver.so and libQnnIr.so: libraries that other programs name when they are linked, so that without these files they
- * would not start, and use only when they are asked to. What would record calls or write DLC files is not here: they have no
- * provider, and say so. */
+/* libQnnSaver.so: a library that other programs name when they are linked, so that without this file they would not start,
+ * and use only when they are asked to. What would record calls is not here: it has no provider, and says so. */
 #include <stddef.h>
 
 #include "QNN/QnnInterface.h"

@@ -24,6 +24,7 @@ static enum status list_parts(struct api_context *c, const struct binary ***ret,
             continue;
         if (c->graphs.at[i]->state != GRAPH_FINAL) {
             mem_free(parts);
+            TRY(graph_present(c->graphs.at[i]));
             return status_fail(ST_NOT_FINALIZED,
                                "graph \"%s\" is not finalized; finalize every graph before saving the context",
                                c->graphs.at[i]->name);

@@ -104,6 +104,10 @@ static enum status compile(struct api_graph *g, struct backend_cancel *cancel)
     enum status st = backend_this->prepare(g->context->state, &g->cfg, copy, cancel, &g->image);
     ir_graph_free(copy);
     TRY(st);
+    if (!g->image.data) {
+        g->state = GRAPH_WRITTEN;
+        return ST_OK;
+    }
     TRY(binary_open(g->image.data, g->image.size, &g->own));
     return graph_load(g, &g->own, 0);
 }
@@ -135,6 +139,8 @@ enum status graph_finalize(struct api_graph *g, struct backend_cancel *cancel)
     g->ir = NULL;
     vec_finish(&g->produced);
     subgraphs_done(g);
+    if (g->state == GRAPH_WRITTEN)
+        return ST_OK;
     const struct binary_graph_info *i = &g->own.graphs[0].info;
     api_log(LOG_INFO, "graph \"%s\": %u nodes, %llu bytes of scratch (lower bound %llu), %llu bytes of constants", g->name,
             i->n_source_nodes, (unsigned long long)i->scratch_bytes, (unsigned long long)i->live_bytes,
@@ -150,6 +156,10 @@ enum status graph_present(const struct api_graph *g)
               "graph \"%s\" was not in the list of enabled graphs of its context; create the context with it among "
               "ENABLE_GRAPHS, or without that option",
               g->name);
+    RETURN_IF(g->state == GRAPH_WRITTEN, ST_NOT_SUPPORTED,
+              "graph \"%s\" was written to a file; the %s backend does nothing else with it: use the file with another "
+              "backend",
+              g->name, backend_this->name);
     return ST_OK;
 }
 

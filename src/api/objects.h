@@ -167,7 +167,7 @@ void context_stage_events(struct api_context *c, enum backend_stage stage, struc
 
 /* ---- graph ------------------------------------------------------------------------------------------------------------ */
 
-enum graph_state { GRAPH_OPEN, GRAPH_FINAL, GRAPH_LOADED, GRAPH_NOT_ENABLED, GRAPH_DEFERRED };
+enum graph_state { GRAPH_OPEN, GRAPH_FINAL, GRAPH_LOADED, GRAPH_NOT_ENABLED, GRAPH_DEFERRED, GRAPH_WRITTEN };
 
 /* An I/O tensor as execute needs it, one per entry of the binary's I/O table. */
 struct graph_io {
@@ -210,7 +210,7 @@ void graph_free(struct api_graph *g);   /* its handle is closed */
 enum status graph_configure(struct api_graph *g, const QnnGraph_Config_t **config);
 /* An open one; it is still open when that fails. */
 enum status graph_finalize(struct api_graph *g, struct backend_cancel *cancel);
-/* It is neither deferred nor left out by its context. */
+/* It is neither deferred nor left out by its context, nor did the backend only write it down. */
 enum status graph_present(const struct api_graph *g);
 /* A loaded one: the backend may want to be told that everything has been given to it. */
 enum status graph_attach(struct api_graph *g);

@@ -86,7 +86,7 @@ struct backend_run {
 };
 
 /* The backends, as columns of capabilities.def. */
-enum { COLUMN_CPU = 1, COLUMN_HTP = 2, COLUMN_LPAI = 4, COLUMN_GPU = 8, COLUMN_ALL = 15 };
+enum { COLUMN_CPU = 1, COLUMN_HTP = 2, COLUMN_LPAI = 4, COLUMN_GPU = 8, COLUMN_ALL = 15 /* that execute */, COLUMN_IR = 16 };
 
 /* Limits of memory and types that api/ checks on the backend's behalf. */
 struct backend_limits {
@@ -161,7 +161,7 @@ struct backend {
      * the next call; two calls in a row give the same. NULL: none. */
     enum status (*context_bytes)(struct backend_context *c, const void **ret, uint64_t *bytes);
 
-    /* The compiler: consumes the graph. */
+    /* The compiler: consumes the graph. An image that stays empty: the graph went elsewhere and is not executed here. */
     enum status (*prepare)(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
                            struct backend_cancel *cancel, struct binary_image *ret);
 

@@ -106,6 +106,7 @@ enum status convert_fold_batchnorm(struct ir_graph *g);
  * constants. */
 struct convert_write {
     const char *prefix;  /* path without suffix: "out/model" */
+    const char *path;    /* of a DLC, in place of PREFIX.dlc; may be NULL */
     const char *command; /* how the converter was called, for the records; may be NULL */
     const char *copyright;
     const char *version; /* of the model, kept in a DLC; may be NULL */
@@ -139,7 +140,8 @@ enum status convert_dlc_graphs(struct convert_dlc *d, struct convert_report *r, 
 enum status convert_dlc_save(struct convert_dlc *d, const char *path);
 enum status convert_dlc_image(struct convert_dlc *d, void **ret, size_t *ret_size);
 
-/* PREFIX.dlc. The graphs are as front ends make them: after prepare they hold what a DLC has no place for. */
+/* PREFIX.dlc, or the path given. The graphs are as front ends make them: after prepare they hold what a DLC has no
+ * place for. */
 enum status convert_write_dlc(const struct ir_graph *const *graphs, uint32_t n, const struct convert_write *w);
 
 /* The client's number of a data type (QNN_DATATYPE_…), by name in source files and as a number in JSON. */

@@ -17,7 +17,7 @@ typedef Qnn_ErrorHandle_t providers_fn(const QnnInterface_t ***list, uint32_t *n
 static void test_no_provider(void **state)
 {
     (void)state;
-    static const char *const names[] = { "libQnnSaver.so", "libQnnIr.so" };
+    static const char *const names[] = { "libQnnSaver.so" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[4096];
         const QnnInterface_t *none, **list = &none;

@@ -346,7 +346,7 @@ static enum status put_records(struct writer *w, const struct ir_graph *const *g
     put_line(&metadata, "converter-command", o->command);
     if (o->copyright)
         put_line(&metadata, "model-copyright", o->copyright);
-    str_addf(&path, "%s.dlc", o->prefix);
+    str_addf(&path, "%s%s", o->path ? o->path : o->prefix, o->path ? "" : ".dlc");
     records[0].data = metadata.at;
     records[0].size = metadata.n;
     enum status st = metadata.failed || path.failed ? status_fail(ST_NO_MEMORY, "no memory for the path of a DLC")
