@@ -242,6 +242,18 @@ def sparse_case(name, w, values, sparsity, shape=None, densify=True, refused=Non
     CASES.append(dict(name=name, file=m.file(t[:1], t[3:]), inputs=[x], expected=[(x @ w.T).astype(np.float32)], tol=1e-5, steps=1, refused=refused))
 
 
+def half_constants():
+    """Constants that were turned into 16-bit floats and back, where an operator wants to know the number."""
+    x = f32(2, 3)
+    m = tflite_file.Model()
+    t = [m.tensor(x.shape, "float32", "x"), m.tensor([2, 2], "int32", "pads", data=[1, 0, 0, 2]), m.tensor([], "float16", "h", data=np.float16(0.7).tobytes()),
+         m.tensor([], "float32", "value"), m.tensor([3, 5], "float32", "y")]
+    m.op(6, [t[2]], [t[3]], {})
+    m.op(60, [t[0], t[1], t[3]], [t[4]], {})
+    CASES.append(dict(name="padv2 with a 16-bit value", file=m.file(t[:1], t[4:]), inputs=[x], steps=1, refused=None, tol=1e-6,
+                      expected=[np.pad(x, ((1, 0), (0, 2)), constant_values=np.float32(np.float16(0.7)))]))
+
+
 def sparse_cases():
     w = f32(5, 8) * (rng.random((5, 8)) < 0.4)
     w[3] = 0
@@ -342,6 +354,9 @@ def unary_cases():
         case(name, code, [p], f(p.astype(np.float64)).astype(np.float32), {})
     case("gelu", 150, [x], (0.5 * d * (1 + erf(d / np.sqrt(2)))).astype(np.float32), {})
     case("gelu by tanh", 150, [x], (0.5 * d * (1 + np.tanh(np.sqrt(2 / np.pi) * (d + 0.044715 * d ** 3)))).astype(np.float32), {0: ("i8", 1)})
+    q, o = Quant("int16", 0.0001), Quant("int16", 0.00009)
+    g = q.real(q.store(d))
+    case("gelu by tanh int16", 150, [q.store(d)], o.store(0.5 * g * (1 + np.tanh(np.sqrt(2 / np.pi) * (g + 0.044715 * g ** 3)))), {0: ("i8", 1)}, tol=1, quants={0: q, 1: o})
     case("leaky_relu", 98, [x], np.where(x > 0, x, x * np.float32(0.2)), {0: ("f32", 0.2)})
     e = np.exp(d * 0.7)
     case("softmax", 25, [x], (e / e.sum(-1, keepdims=True)).astype(np.float32), {0: ("f32", 0.7)})
@@ -454,6 +469,11 @@ def slice_cases():
     up = f32(3, 3)
     np.add.at(ground, [4, 1, 4], up)
     case("scatter_nd", 122, [i32([[4], [1], [4]]), up], ground, {}, consts=[i32([6, 3])])
+    for name, q, o in (("int8", Quant("int8", 0.03, 7), Quant("int8", 0.03, 7)), ("uint8", Quant("uint8", 0.02, 90), Quant("uint8", 0.04, 120)),
+                       ("int16", Quant("int16", 0.0002), Quant("int16", 0.0002))):
+        real = np.zeros((6, 3))
+        np.add.at(real, [4, 1, 4], q.real(q.store(up)))
+        case("scatter_nd " + name, 122, [i32([[4], [1], [4]]), q.store(up)], o.store(real), {}, tol=1, consts=[i32([6, 3])], quants={1: q, 3: o})
     case("embedding_lookup", 7, [i32([3, 0, 1])], x[[3, 0, 1]], {}, consts=[x], order=[0, 1])
     cache, new = f32(2, 8, 3), f32(2, 2, 3)
     for start, place in ((3, 3), (7, 6), (-2, 0)):
@@ -946,7 +966,7 @@ def judge(c, answer, path):
 def main():
     runner, library = sys.argv[1:3]
     for make in (conv_cases, dense_cases, unary_cases, binary_cases, shape_cases, slice_cases, image_cases, memory_cases, segment_cases, svdf_fixed, resource_case, composed_cases,
-                 refusal_cases, custom_transpose_case, sparse_cases, control_cases, loop_cases, wide_cases, shape_case, complex_cases, detection_cases):
+                 refusal_cases, custom_transpose_case, half_constants, sparse_cases, control_cases, loop_cases, wide_cases, shape_case, complex_cases, detection_cases):
         make()
     failed = skipped = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -195,7 +195,8 @@ TFL_LOWER(embedding)
     return tfl_emit(cx, &(struct build_spec){.op = "Gather", BUILD_IN(table, at), .params = {BUILD_I32("axis", 0)}});
 }
 
-/* Updates that meet are added, on a ground of zeros. */
+/* Updates that meet are added, on a ground of zeros: in fixed point the step that stands for 0, where TFLite's own kernel
+ * leaves bytes of 0 whatever they mean. */
 TFL_LOWER(scatter_nd)
 {
     enum { ADD = 1 };
@@ -203,11 +204,15 @@ TFL_LOWER(scatter_nd)
     struct tensor_desc d = *tfl_out_desc(cx, 0);
     TRY(tfl_in(cx, 0, &at));
     TRY(tfl_in(cx, 1, &updates));
-    TFL_REFUSE_IF(d.type == DT_NONE || dtype_is_fixed(d.type) || cx->resized,
-                  "the output is not float or integer of a fixed shape, as is expected");
+    int32_t zero = dtype_is_fixed(d.type) ? -quant_offset(&d.q, 0) : 0;
+    TFL_REFUSE_IF(d.type == DT_NONE || cx->resized, "the output is not of a known type and a fixed shape, as is expected");
+    TFL_REFUSE_IF(zero && dtype_bits(d.type) != 8, "the output has zero point %d in %u bits; 0 is expected there", zero,
+                  dtype_bits(d.type));
     TRY(tfl_charge(cx, desc_bytes(&d)));
     void *data = arena_alloc(&cx->b.g->arena, desc_bytes(&d));
     RETURN_IF(!data, ST_NO_MEMORY, "no memory for the output's zeros");
+    if (zero)
+        memset(data, zero, desc_bytes(&d));
     TRY(build_const(&cx->b, tfl_name(cx, "zeros"), &d, data, true, &zeros));
     return tfl_emit(cx, &(struct build_spec){
                             .op = "ScatterNd", BUILD_IN(zeros, at, updates), .params = { BUILD_U32("reduction", ADD) } });
