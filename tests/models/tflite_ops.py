@@ -762,7 +762,44 @@ def while_case(name, turns, known=True, refused=None):
                       expected=[y], tol=1e-4, steps=1, refused=refused))
 
 
+def list_case(steps):
+    """A list that gets one row per turn, as TensorFlow writes recurrent layers: what is before the row, the row, what is behind; one is empty at either end."""
+    x = f32(steps, 2)
+    m = tflite_file.Model()
+    t = [m.tensor([], "int32", "i", data=[0]), m.tensor(x.shape, "float32", "list", data=np.zeros_like(x).tobytes()), m.tensor(x.shape, "float32", "x"), m.tensor([], "int32", "n"),
+         m.tensor(x.shape, "float32", "y"), m.tensor(x.shape, "float32", "same")]
+    cond, body = m.graph("cond"), m.graph("body")
+    c = [cond.tensor([], "int32", "i"), cond.tensor(x.shape, "float32", "l"), cond.tensor(x.shape, "float32", "x"), cond.tensor([], "int32", "most", data=[steps]), cond.tensor([], "bool", "more")]
+    cond.op(58, [c[0], c[3]], [c[4]], {})
+
+    def ints(name, values):
+        return body.tensor([len(values)], "int32", name, data=values)
+
+    def part(name, rows=None):
+        return body.tensor([1 if rows is None else rows, 2], "float32", name, signature=[-1 if rows is None else rows, 2])
+    i, old, src = body.tensor([], "int32", "i"), body.tensor(x.shape, "float32", "l"), body.tensor(x.shape, "float32", "x")
+    j, at, behind, left = body.tensor([], "int32", "j"), body.tensor([2], "int32", "at"), body.tensor([2], "int32", "behind"), body.tensor([2], "int32", "left")
+    zero = body.tensor([], "int32", "zero", data=[0])
+    head, row, tail, twice, new = part("head"), part("row", 1), part("tail"), part("twice", 1), body.tensor(x.shape, "float32", "new")
+    body.op(0, [i, body.tensor([], "int32", "one", data=[1])], [j], {})
+    body.op(83, [i, zero], [at], {0: ("i32", 2)})
+    body.op(0, [at, ints("next", [1, 0])], [behind], {})
+    before = body.tensor([2], "int32", "before")
+    body.op(0, [at, ints("wide", [0, 2])], [before], {})
+    body.op(41, [ints("all", [steps, 2]), behind], [left], {})
+    body.op(65, [old, ints("from", [0, 0]), before], [head], {})
+    body.op(65, [src, at, ints("one row", [1, 2])], [row], {})
+    body.op(65, [old, behind, left], [tail], {})
+    body.op(0, [row, row], [twice], {})
+    body.op(2, [head, twice, tail], [new], {0: ("i32", 0)})
+    m.op(119, t[:3], t[3:], {0: ("i32", 1), 1: ("i32", 2)})
+    CASES.append(dict(name="list of %d in a loop" % steps, file=m.file(t[2:3], t[4:5], [(cond, c[:3], c[4:]), (body, [i, old, src], [j, new, src])]), inputs=[x], expected=[2 * x],
+                      tol=1e-6, steps=1, refused=None))
+
+
 def loop_cases():
+    list_case(3)
+    list_case(1)
     while_case("while, four turns", 4)
     while_case("while, no turn", 0)
     while_case("while, endless", 1 << 30, refused="more than 1024 turns")

@@ -26,6 +26,7 @@ TFL_LOWER(slice)
     uint32_t x, n, m;
     int64_t begin[MAX_RANK], size[MAX_RANK];
     struct slices s = {0};
+    bool empty = false;
     TRY(tfl_in(cx, 0, &x));
     TRY(tfl_ints(cx, 1, begin, MAX_RANK, &n));
     TRY(tfl_ints(cx, 2, size, MAX_RANK, &m));
@@ -39,8 +40,10 @@ TFL_LOWER(slice)
         s.rows[s.n][0] = (int32_t)b;
         s.rows[s.n][1] = (int32_t)e;
         s.rows[s.n][2] = 1;
+        empty |= b == e;
     }
-    return emit_slices(cx, x, &s);
+    tfl_set_empty(cx, empty);
+    return empty ? ST_OK : emit_slices(cx, x, &s);
 }
 
 /* One entry of begin, end and strides, and its bits of the masks. */

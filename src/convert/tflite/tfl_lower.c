@@ -181,6 +181,13 @@ bool tfl_out_open(const struct tfl_cx *cx)
     return cx->resized || (t != IR_NONE && cx->scope->g.tensors[t].open);
 }
 
+void tfl_set_empty(struct tfl_cx *cx, bool empty)
+{
+    uint32_t t = tfl_number(cx->op->out, 0);
+    if (t != IR_NONE)
+        cx->scope->g.tensors[t].empty = empty;
+}
+
 bool tfl_complex_out(const struct tfl_cx *cx)
 {
     uint32_t t = tfl_number(cx->op->out, 0);

@@ -91,6 +91,8 @@ enum status tfl_bind(struct tfl_cx *cx, uint32_t k, uint32_t t);
 const struct tensor_desc *tfl_out_desc(const struct tfl_cx *cx, uint32_t k); /* of the file; DT_NONE when it has none */
 bool tfl_out_open(const struct tfl_cx *cx); /* the shape of output 0 follows from the inputs only: the user changed one, or
                                                the file leaves it open */
+/* Output 0 has elements in this turn of a loop, or none: then nothing is made, and joins do without it. */
+void tfl_set_empty(struct tfl_cx *cx, bool empty);
 bool tfl_complex_out(const struct tfl_cx *cx); /* output 0 is complex */
 /* x behind a clamp or tanh, in its own type; x itself where there is none. */
 enum status tfl_act(struct tfl_cx *cx, uint32_t x, enum tfl_activation act, uint32_t *ret);
