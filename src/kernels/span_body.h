@@ -335,6 +335,12 @@ void K(span_store)(const struct codec *c, void *base, int64_t at, int64_t stride
 void K(span_load_i64)(enum dtype t, const void *base, int64_t at, int64_t stride, uint32_t n, int64_t *dst)
 {
 #define I64_STEP(T) dst[i] = (int64_t)((const T *)base)[at + i * stride];
+    if (stride == 0 && n > 1) { /* one number for a row of them */
+        K(span_load_i64)(t, base, at, 1, 1, dst);
+        for (uint32_t i = 1; i < n; i++)
+            dst[i] = dst[0];
+        return;
+    }
     switch (t) {
         I64_CASES
     default:
