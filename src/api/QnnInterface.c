@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QnnInterface.h: the one provider of this library, every slot filled. Clients copy the table by value. */
+/* QnnInterface.h: the one provider of this library, every slot filled. Clients copy the table by value. Whose it is says
+ * interface_identify. */
 #include "QNN/QnnInterface.h"
 
 #include "api/errors.h"
 #include "api/interface_next.h"
 #include "api/log.h"
-#include "api/objects.h"
-#include "backend/backend.h"
 
 static struct next_interface provider = {
     .known = {
@@ -102,22 +101,11 @@ static Qnn_ErrorHandle_t unknown_call(void)
                     QNN_API_VERSION_MAJOR, NEXT_CORE_MINOR);
 }
 
-static void log_for_backend(uint32_t level, const char *text)
+void interface_identify(uint32_t id, const char *name, const uint32_t version[3])
 {
-    api_log((enum log_level)level, "%s", text);
-}
-
-/* The identity comes from the backend's table when the library is loaded, so that the table is complete before
- * anybody asks. */
-__attribute__((constructor)) static void identify(void)
-{
-    backend_host =
-        (struct backend_host){ .log = log_for_backend, .failed = error_returned, .with_context = context_with_state };
-    log_set_tag(backend_this->log_tag);
-    provider.known.backendId = backend_this->id;
-    provider.known.providerName = backend_this->name;
-    provider.known.apiVersion.backendApiVersion =
-        (Qnn_Version_t){ backend_this->version[0], backend_this->version[1], backend_this->version[2] };
+    provider.known.backendId = id;
+    provider.known.providerName = name;
+    provider.known.apiVersion.backendApiVersion = (Qnn_Version_t){ version[0], version[1], version[2] };
     for (size_t i = 0; i < sizeof provider.unknown / sizeof provider.unknown[0]; i++)
         provider.unknown[i] = unknown_call;
 }

@@ -35,6 +35,8 @@ const struct error_row error_table[] = {
     { 4010, "QNN_BACKEND_ERROR_INCONSISTENT_CONFIG", "the configuration contradicts that of another backend handle" },
     { 4011, "QNN_BACKEND_ERROR_INVALID_HANDLE", "the handle is not valid: null, freed, of another kind, or of another library" },
     { 4012, "QNN_BACKEND_ERROR_INVALID_CONFIG", "a configuration entry is not known, not supported or out of range" },
+    { 4950, "QNN_SAVER_ERROR_DUMMY_RETVALUE", "the call was recorded; what it asks for is known only where the recording is replayed" },
+    { 4951, "QNN_SAVER_ERROR_ALREADY_INSTANTIATED", "a backend exists already; free it before QnnSaver_initialize" },
     { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "an argument is not valid: a null pointer, a count of zero, or a value out of range" },
     { 5001, "QNN_CONTEXT_ERROR_CTX_DOES_NOT_EXIST", "the context does not exist" },
     { 5002, "QNN_CONTEXT_ERROR_INVALID_HANDLE", "the handle is not valid: null, freed, of another kind, or of another library" },

@@ -43,6 +43,9 @@ _Static_assert(offsetof(struct next_system_interface, dlc_info) ==
                    offsetof(QnnSystemInterface_t, QNN_SYSTEM_INTERFACE_VER_NAME) + 27 * sizeof(next_slot),
                "slot 27 follows slot 26");
 
+/* Completes the table of this library; called once, when it is loaded. */
+void interface_identify(uint32_t id, const char *name, const uint32_t version[3]);
+
 Qnn_ErrorHandle_t next_graph_validate(Qnn_GraphHandle_t graph, const struct next_validate_config **config,
                                       struct next_validation_result **result);
 Qnn_ErrorHandle_t next_graph_free_validation(struct next_validation_result *result);
