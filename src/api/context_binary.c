@@ -39,6 +39,7 @@ static enum status list_parts(struct api_context *c, const struct binary ***ret,
 static enum status extra_of(struct api_context *c, struct binary_extra *ret)
 {
     *ret = (struct binary_extra){ .oem = c->oem };
+    ret->apart = backend_this->constants_apart && backend_this->constants_apart(c->state);
     return backend_this->context_bytes ? backend_this->context_bytes(c->state, &ret->own, &ret->own_bytes) : ST_OK;
 }
 

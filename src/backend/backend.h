@@ -161,6 +161,9 @@ struct backend {
      * the next call; two calls in a row give the same. NULL: none. */
     enum status (*context_bytes)(struct backend_context *c, const void **ret, uint64_t *bytes);
 
+    /* Whether graphs of a saved context keep constants apart that they have in common. NULL: they do not. */
+    bool (*constants_apart)(const struct backend_context *c);
+
     /* The compiler: consumes the graph. An image that stays empty: the graph went elsewhere and is not executed here. */
     enum status (*prepare)(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
                            struct backend_cancel *cancel, struct binary_image *ret);

@@ -172,9 +172,10 @@ struct binary_extra {
     const char *oem;    /* NULL: none */
     const void *own;    /* bytes of the backend that made it */
     uint64_t own_bytes; /* 0: none */
+    bool apart;         /* graphs keep constants of their own, unless all are equal to another's */
 };
 
-/* Several one-graph files into one; equal constant sections are stored once. `extra` may be NULL. */
+/* Several one-graph files into one; constants that graphs have in common are stored once. `extra` may be NULL. */
 enum status binary_merge(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra,
                          struct binary_image *ret);
 /* The exact size binary_merge will give. */

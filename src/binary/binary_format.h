@@ -198,6 +198,7 @@ struct bin_share {
     VEC(struct bin_shared) consts, added;
     VEC(struct bin_shared_section) sections;
     VEC(uint32_t) slots;
+    bool apart; /* only graphs all of whose constants are equal share them */
 };
 
 /* The section that the constants of a graph are in, or are put into; `records` are its tensors, whose offsets change. `crc`:

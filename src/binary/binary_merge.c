@@ -125,6 +125,7 @@ static enum status check_parts(const struct binary *const *parts, uint32_t n)
 static enum status gather(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, struct merge *m)
 {
     TRY(check_parts(parts, n));
+    m->share.apart = extra && extra->apart;
     for (uint32_t i = 0; i < n; i++)
         TRY(add_part(m, parts[i]));
     if (extra && extra->oem)

@@ -275,6 +275,7 @@ void htp_close(struct backend_context *c);
 void htp_context_update(struct backend_context *c, const struct backend_context_cfg *cfg);
 enum status htp_check_context(struct backend_context *c);
 enum status htp_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t);
+bool htp_constants_apart(const struct backend_context *c);
 enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
                         struct backend_cancel *cancel, struct binary_image *ret);
 uint32_t htp_profile_level(uint32_t level);

@@ -131,6 +131,12 @@ enum status htp_place(struct backend_context *c, htp_work_fn *work, void *arg)
 
 /* ---- preparing -------------------------------------------------------------------------------------------------------- */
 
+/* Clients compare files made with and without the option, and expect the latter to be larger. */
+bool htp_constants_apart(const struct backend_context *c)
+{
+    return !c->own.weight_sharing;
+}
+
 enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
                         struct backend_cancel *cancel, struct binary_image *ret)
 {
