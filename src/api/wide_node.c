@@ -25,9 +25,20 @@ static bool slopes_before_the_end(const struct op_call *c)
     return slopes != 1 && slopes != last && slopes == c->in[0]->dims[1];
 }
 
+/* ExecuTorch reshapes between operators in fixed point and operators in float, and leaves the conversion to the Reshape. */
+static bool converts(const struct op_call *c)
+{
+    if (c->op->id != OP_Reshape || c->n_in != 1 || c->n_out != 1 || !c->in[0] || !c->out[0])
+        return false;
+    const struct tensor_desc *x = c->in[0], *y = c->out[0];
+    bool to_float = dtype_is_fixed(x->type) && dtype_is_float(y->type),
+         to_fixed = dtype_is_float(x->type) && dtype_is_fixed(y->type);
+    return (to_float && x->q.kind == Q_TENSOR) || (to_fixed && y->q.kind == Q_TENSOR);
+}
+
 bool wide_is(const struct op_call *c)
 {
-    return slopes_before_the_end(c) ||
+    return slopes_before_the_end(c) || converts(c) ||
            ((c->n_in > MAX_PORTS || c->n_out > MAX_PORTS) && c->n_in <= wide_limit(c->op) && c->n_out <= wide_limit(c->op));
 }
 
@@ -208,8 +219,28 @@ static enum status plan_slopes(const struct op_call *c, struct arena *a, struct 
     return ST_OK;
 }
 
+/* Moved as it is, then converted. */
+static enum status plan_conversion(const struct op_call *c, struct arena *a, struct wide_plan *ret)
+{
+    const struct wide w = { .call = c, .arena = a, .n = c->n_in };
+    enum op_id convert = dtype_is_float(c->out[0]->type) ? OP_Dequantize : OP_Quantize;
+    const struct run between = { WIDE_BETWEEN, 1 }, only = { 0, 1 };
+    ret->n_parts = 2;
+    ret->n_between = 1;
+    ret->parts = arena_array(a, struct wide_part, 2);
+    ret->between = arena_dup(a, c->out[0], sizeof *ret->between);
+    if (!ret->parts || !ret->between || !start_part(&w, OP_Reshape, only, between, &ret->parts[0]) ||
+        !start_part(&w, convert, between, only, &ret->parts[1]))
+        return out_of_memory(&w);
+    ret->between->type = c->in[0]->type;
+    ret->between->q = c->in[0]->q;
+    return ST_OK;
+}
+
 enum status wide_plan(const struct op_call *c, struct arena *a, struct wide_plan *ret)
 {
+    if (converts(c))
+        return plan_conversion(c, a, ret);
     if (slopes_before_the_end(c))
         return plan_slopes(c, a, ret);
     struct wide w = { .call = c, .arena = a, .n = joins(c) ? c->n_in : c->n_out };

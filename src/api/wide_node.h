@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is built as several nodes (private to api/): Concat, Pack, Split and UnPack of more tensors than an operator has
- * ports, and Prelu with a slope for each channel where channels are dimension 1, which does not broadcast as it is.
+ * ports, Prelu with a slope for each channel where channels are dimension 1, which does not broadcast as it is, and Reshape
+ * between fixed point and float.
  *
- *     Concat of 100     two Concats of 50, a Concat of the two
- *     Split into 100    a Split into two, two Splits into 50
- *     Pack of 100       two Packs of 50, a Concat of the two
- *     UnPack into 100   a Split into two, two UnPacks into 50
- *     Prelu of [2,5,8,8] with slopes [5]   a Reshape of the slopes to [5,1,1], a Prelu */
+ *     Concat of 100                           two Concats of 50, a Concat of the two
+ *     Pack of 100                             two Packs of 50, a Concat of the two
+ *     Split into 100                          a Split into two, two Splits into 50
+ *     UnPack into 100                         a Split into two, two UnPacks into 50
+ *     Prelu of [2,5,8,8] with slopes [5]      a Reshape of the slopes to [5,1,1], a Prelu
+ *     Reshape of uq8[6] to f32[2,3]           a Reshape to uq8[2,3], a Dequantize */
 #ifndef API_WIDE_NODE_H
 #define API_WIDE_NODE_H
 

@@ -27,6 +27,19 @@ def flip(g):
     equal(g.run()[0], x[:, ::-1, ::-1])
 
 
+@case("uq8", "uq16")
+def reshape_that_converts(g, kind):
+    """AdaptiveAvgPool1d: the pool computes in float, the reshapes around it come from and go to fixed point."""
+    scale, offset = (0.02, -100) if kind == "uq8" else (1e-4, -30000)
+    x = quantized(random("reshape", kind).normal(0, 1, (1, 2, 3)), kind, scale, offset)
+    wide, mean, y = g.native((1, 1, 3, 2), "f32"), g.native((1, 1, 1, 2), "f32"), g.output((1, 2, 1), kind, scale=scale / 2, offset=offset)
+    g.node("Reshape", [g.input(x, kind, scale=scale, offset=offset)], [wide], name=b"unsqueeze")
+    g.node("PoolAvg2d", [wide], [mean], {"filter_size": [1, 3], "stride": [1, 3], "pad_amount": np.zeros((2, 2), int)})
+    g.node("Reshape", [mean], [y], name=b"squeeze")
+    want = real(x, scale, offset).reshape(3, 2).mean(0).reshape(1, 2, 1)
+    near(real(g.run()[0], scale / 2, offset), np.clip(want, scale / 2 * offset, None), scale / 2 * 0.51)
+
+
 @case
 def linear_of_rank_3(g):
     """FullyConnected keeps the dimensions of its input when the output has them, without keep_dims."""
