@@ -11,9 +11,11 @@ Folders are those of its tests/rework: htp/op, htp/feature, passes, utils, ...; 
 Those tests start a program qnn_executor_runner, which wheels do not contain: the program is loaded in this process instead, by the
 runtime of the wheel. Every test runs in a process of its own, so that none can take others with it. Ends with 1 when a test failed."""
 import argparse
+import importlib
 import importlib.machinery
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,6 +51,8 @@ def read_inputs(meta, line, folder):
     types_of = {0: torch.uint8, 1: torch.int8, 2: torch.int16, 3: torch.int32, 4: torch.int64, 5: torch.float16, 6: torch.float32, 7: torch.float64,
                 11: torch.bool, 28: torch.uint16}
     tensors = []
+    if line is None:
+        return tuple(torch.ones(tuple(t.sizes()), dtype=types_of[int(t.dtype())]) for t in map(meta.input_tensor_meta, range(meta.num_inputs())))
     for i, name in enumerate(line.split()):
         t = meta.input_tensor_meta(i)
         with open(os.path.join(folder, name), "rb") as f:
@@ -104,8 +108,10 @@ def run_program(command, folder):
     program = runtime.load_program(os.path.join(folder, option["--model_path"]), enable_etdump=True, debug_buffer_size=room)
     names = sorted(program.method_names)
     method = program.load_method("forward" if "forward" in names else names[int(option.get("--method_index", 0))])
-    with open(option["--input_list_path"], encoding="utf-8") as f:
-        lines = f.read().splitlines()
+    lines = [None]
+    if "--input_list_path" in option:
+        with open(os.path.join(folder, option["--input_list_path"]), encoding="utf-8") as f:
+            lines = f.read().splitlines()
     begin = time.monotonic()
     for at, line in enumerate(lines):
         for i, out in enumerate(method.execute(read_inputs(method.metadata, line, folder))):
@@ -134,10 +140,39 @@ def captured(run):
     return text.decode(errors="replace")
 
 
+def on_phone(command, base):
+    """What adb is asked for, in a folder here: files are copied, and the program that would run there runs in this process."""
+    here = lambda path: base + path if path.startswith("/data/") else path
+    verb, *rest = command[3:]
+    if verb in ("push", "pull"):
+        source, to = (here(path) for path in rest if path != "-a")
+        if os.path.isdir(to):
+            to = os.path.join(to, os.path.basename(source))
+        if os.path.isdir(source):
+            shutil.copytree(source, to, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(source, to)
+        return ""
+    words = rest[0].split()
+    if "--model_path" not in words:
+        path = here(words[-1])
+        if words[0] == "mkdir":
+            os.makedirs(path, exist_ok=True)
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+        return ""
+    folder = here(words[1])
+    if not os.path.exists(os.path.join(folder, "input_list.txt")):  # the runner then makes inputs up
+        words = [w for w in words if w != "--input_list_path"]
+    return captured(lambda: run_program([here(w) for w in words], folder))
+
+
 def replace_runner():
-    real = subprocess.run
+    real, base = subprocess.run, tempfile.mkdtemp()
 
     def run(command, *rest, **options):
+        if isinstance(command, list) and command[0] == "adb":
+            return types.SimpleNamespace(returncode=0, stdout=on_phone(command, base))
         if not (isinstance(command, list) and (command[0] == RUNNER or str(command[0]).endswith("/qnn_executor_runner"))):
             return real(command, *rest, **options)
         done = types.SimpleNamespace(returncode=0, stdout="")
@@ -214,7 +249,27 @@ def run_rework(a, take):
     from executorch.backends import qualcomm
     folder = os.path.join(list(qualcomm.__path__)[0], "tests", "rework")
     files = [os.path.join(at, "test.py") for at, _, names in os.walk(os.path.join(folder, a.rework)) if "test.py" in names]
-    pytest.main(sorted(files) + ["-v", "-p", "no:cacheprovider", "--rootdir", folder, "--import-mode=importlib"], plugins=[Items(take)])
+    options = ["-v", "-p", "no:cacheprovider", "--rootdir", folder, "--import-mode=importlib"]
+    if "feature" in a.rework:  # these insist on a phone
+        options += ["--soc_model", a.soc, "--build_folder", phone_build(a), "--device", "none", "--backend", a.backend]
+    pytest.main(sorted(files) + options, plugins=[Items(take)])
+
+
+def phone_build(a):
+    """A folder with the program that is copied to a phone; libraries stay where they are."""
+    from executorch.backends.qualcomm.export_utils import SimpleADB
+    begin = SimpleADB.__init__
+
+    def without_libraries(self, *rest, **options):
+        begin(self, *rest, **options)
+        self.backend_library_paths = {backend: [] for backend in self.backend_library_paths}
+    SimpleADB.__init__ = without_libraries
+    folder = os.path.join(a.logs, "build")
+    program = os.path.join(folder, "examples/qualcomm/executor_runner/qnn_executor_runner")
+    os.makedirs(os.path.dirname(program), exist_ok=True)
+    with open(program, "wb"):
+        pass
+    return folder
 
 
 # ---- one process per test ------------------------------------------------------------------------------------------------------------
@@ -251,7 +306,17 @@ def run_one(run, log):
     return state, why.strip()
 
 
+def warm_up():
+    """What the first export loads and collects, so that not every process does it again. One thread: others would not be there in a child."""
+    import torch
+    torch.set_num_threads(1)
+    for name in ("torch._export.passes", "executorch.runtime", "executorch.extension.flat_tensor.serialize.serialize"):
+        importlib.import_module(name)
+    torch.export.export(torch.nn.ReLU(), (torch.zeros(1),), strict=True).run_decompositions()
+
+
 def run_all(tests, a, count):
+    warm_up()
     part, parts = (int(v) for v in a.part.split("/"))
     for name, run in [t for t in tests if a.match in t[0]][part::parts]:
         begin = time.monotonic()
