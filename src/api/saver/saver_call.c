@@ -104,17 +104,33 @@ void saver_list_arg(struct saver_call *c, const struct saver_type *type, const v
     saver_write_list(c, &c->args, type, at, n);
 }
 
+/* A setting of a backend that the recorder was not told about. */
+static bool is_unknown(const struct saver_type *type, const void *object)
+{
+    for (size_t i = 0; i < type->n; i++) {
+        const struct saver_field *f = &type->fields[i];
+        if (f->kind == SAVER_CUSTOM && f->when == type->select(object))
+            return *(const void *const *)((const char *)object + f->offset) &&
+                   !saver_custom(saver_settings()->backend, type);
+    }
+    return false;
+}
+
+/* Unknown settings are left out: with nothing in their place backends refuse the call. */
 void saver_configs(struct saver_call *c, const struct saver_type *type, const void *list)
 {
     enum { CONFIGS_MAX = 1024 };
-    const void *const *at = list;
-    uint64_t n = 0;
-    while (at && n < CONFIGS_MAX && at[n])
-        n++;
-    if (n == CONFIGS_MAX)
+    const void *const *at = list, *known[CONFIGS_MAX];
+    uint64_t all = 0, n = 0;
+    for (; at && all < CONFIGS_MAX && at[all]; all++)
+        if (is_unknown(type, at[all]))
+            str_add(&c->before, "    /* a custom setting is left out; say whose they are with BACKEND_ID */\n");
+        else
+            known[n++] = at[all];
+    if (all == CONFIGS_MAX)
         saver_fail(c, ST_INVALID_CONFIG, "a list of %d settings without an end; NULL stands behind the last", CONFIGS_MAX);
     saver_arg(c, "%s", "");
-    saver_write_list(c, &c->args, type, list, n);
+    saver_write_list(c, &c->args, type, list ? known : NULL, n);
 }
 
 void saver_bytes(struct saver_call *c, const void *bytes, uint64_t size)

@@ -238,13 +238,14 @@ static void write_data(struct saver_call *c, struct str *out, const Qnn_ClientBu
     }
 }
 
+/* Unknown ones do not get here: see saver_configs. */
 static void write_custom(struct saver_call *c, struct str *out, const void *object)
 {
-    const struct saver_type *t = object ? saver_custom(saver_settings()->backend, c->owner) : NULL;
+    const struct saver_type *t = saver_custom(saver_settings()->backend, c->owner);
     if (t)
         saver_write_array(c, out, t, object, 1);
     else
-        str_addf(out, "NULL%s", object ? " /* a custom setting that is not known; say whose it is with BACKEND_ID */" : "");
+        str_add(out, "NULL");
 }
 
 static void write_id(struct saver_call *c, struct str *out, uint32_t id)
