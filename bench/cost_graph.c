@@ -57,17 +57,22 @@ static uint32_t add_weights(struct cost_graph *g, uint32_t kh, uint32_t kw, uint
 
 static struct cost_act add_act(struct cost_graph *g, uint32_t h, uint32_t w, uint32_t c)
 {
-    return (struct cost_act){ add_tensor(g, IR_NATIVE, 4, (uint32_t[]){ 1, h, w, c }), h, w, c };
+    return (struct cost_act){ add_tensor(g, IR_NATIVE, 4, (uint32_t[]){ 1, h, w, c }), h, w, c, 0 };
 }
 
 struct cost_act cost_input(struct cost_graph *g, uint32_t h, uint32_t w, uint32_t c)
 {
-    return (struct cost_act){ add_tensor(g, IR_INPUT, 4, (uint32_t[]){ 1, h, w, c }), h, w, c };
+    return (struct cost_act){ add_tensor(g, IR_INPUT, 4, (uint32_t[]){ 1, h, w, c }), h, w, c, 0 };
+}
+
+struct cost_act cost_video(struct cost_graph *g, uint32_t frames, uint32_t h, uint32_t w, uint32_t c)
+{
+    return (struct cost_act){ add_tensor(g, IR_INPUT, 5, (uint32_t[]){ 1, frames, h, w, c }), h, w, c, frames };
 }
 
 struct cost_act cost_constant(struct cost_graph *g, uint32_t h, uint32_t w, uint32_t c)
 {
-    struct cost_act x = { add_tensor(g, IR_CONST, 4, (uint32_t[]){ 1, h, w, c }), h, w, c };
+    struct cost_act x = { add_tensor(g, IR_CONST, 4, (uint32_t[]){ 1, h, w, c }), h, w, c, 0 };
     g->g->tensors.at[x.t].desc.type = g->type == COST_FLOAT ? DT_F16 : g->type == COST_W8A8 ? DT_UQ8 : DT_UQ16;
     return x;
 }
@@ -132,7 +137,7 @@ static uint32_t as_rank(struct cost_graph *g, struct cost_act x, uint32_t rank)
     if (g->g->tensors.at[x.t].desc.rank == rank)
         return x.t;
     uint32_t flat[2] = { rows, x.c };
-    struct cost_act y = { add_tensor(g, IR_NATIVE, rank, rank == 2 ? flat : dims), x.h, x.w, x.c };
+    struct cost_act y = { add_tensor(g, IR_NATIVE, rank, rank == 2 ? flat : dims), x.h, x.w, x.c, 0 };
     return add_node(g, "Reshape", &x.t, 1, NULL, y).t;
 }
 
@@ -143,7 +148,8 @@ static uint32_t rank_of(const struct cost_graph *g, struct cost_act x)
 
 static struct cost_act like(struct cost_graph *g, struct cost_act x)
 {
-    return (struct cost_act){ add_tensor(g, IR_NATIVE, rank_of(g, x), g->g->tensors.at[x.t].desc.dims), x.h, x.w, x.c };
+    x.t = add_tensor(g, IR_NATIVE, rank_of(g, x), g->g->tensors.at[x.t].desc.dims);
+    return x;
 }
 
 /* ---- windows ---------------------------------------------------------------------------------------------------------- */
@@ -209,6 +215,25 @@ struct cost_act cost_depthwise(struct cost_graph *g, struct cost_act x, uint32_t
     return cost_conv(g, x, x.c, kernel, stride, x.c);
 }
 
+struct cost_act cost_dilated_depthwise(struct cost_graph *g, struct cost_act x, uint32_t kernel, uint32_t dilation)
+{
+    return convolve(g, x, x.c, &(struct window){ { kernel, kernel }, 1, dilation, x.c });
+}
+
+struct cost_act cost_conv3d(struct cost_graph *g, struct cost_act x, uint32_t out, const uint32_t kernel[3], uint32_t stride)
+{
+    uint32_t pads[6], steps[3] = { 1, stride, stride }, h = sized(x.h, stride), w = sized(x.w, stride);
+    struct params p = { .n = 0 };
+    set_pads(x.frames, kernel[0], 1, pads);
+    set_pads(x.h, kernel[1], stride, pads + 2);
+    set_pads(x.w, kernel[2], stride, pads + 4);
+    set_list(&p, "stride", steps, 3);
+    set(&p, "pad_amount", (struct op_value){ .type = DT_U32, .rank = 2, .dims = { 3, 2 }, .count = 6, .data = pads });
+    uint32_t in[] = { x.t, add_tensor(g, IR_CONST, 5, (uint32_t[]){ kernel[0], kernel[1], kernel[2], x.c, out }) };
+    struct cost_act y = { add_tensor(g, IR_NATIVE, 5, (uint32_t[]){ 1, x.frames, h, w, out }), h, w, out, x.frames };
+    return add_node(g, "Conv3d", in, 2, &p, y);
+}
+
 struct cost_act cost_up_conv(struct cost_graph *g, struct cost_act x, uint32_t out)
 {
     uint32_t in[] = { as_rank(g, x, 4), add_weights(g, 2, 2, x.c, out) }, two[2] = { 2, 2 }, pads[4] = { 0 };
@@ -242,12 +267,17 @@ struct cost_act cost_pool(struct cost_graph *g, struct cost_act x, const char *o
 struct cost_act cost_unary(struct cost_graph *g, struct cost_act x, const char *op)
 {
     struct params p = { .n = 0 };
-    uint32_t last = rank_of(g, x) - 1, halves = 2, hard_swish = 3, in[2] = { x.t };
-    bool norm = strcmp(op, "LayerNorm") == 0;
-    if (norm) {
+    uint32_t last = rank_of(g, x) - 1, halves = 2, hard_swish = 3, parts = 32, in[2] = { x.t };
+    float epsilon = 1e-5f;
+    bool layers = strcmp(op, "LayerNorm") == 0, groups = strcmp(op, "GroupNorm") == 0, norm = layers || groups;
+    if (layers)
         set_list(&p, "axes", &last, 1);
-        in[1] = add_tensor(g, IR_CONST, 1, &x.c);
+    if (groups) {
+        set_number(&p, "group", &parts);
+        set(&p, "epsilon", (struct op_value){ .type = DT_F32, .count = 1, .data = &epsilon });
     }
+    if (norm)
+        in[1] = add_tensor(g, IR_CONST, 1, &x.c);
     if (strcmp(op, "ChannelShuffle") == 0)
         set_number(&p, "num_groups", &halves);
     if (strcmp(op, "ElementWiseNeuron") == 0)
@@ -320,7 +350,7 @@ struct cost_act cost_tokens(struct cost_graph *g, struct cost_act x, uint32_t fi
 struct cost_act cost_dense(struct cost_graph *g, struct cost_act x, uint32_t out)
 {
     uint32_t in[] = { as_rank(g, x, 2), add_tensor(g, IR_CONST, 2, (uint32_t[]){ out, x.c }) };
-    struct cost_act y = { add_tensor(g, IR_NATIVE, 2, (uint32_t[]){ x.h * x.w, out }), x.h, x.w, out };
+    struct cost_act y = { add_tensor(g, IR_NATIVE, 2, (uint32_t[]){ x.h * x.w, out }), x.h, x.w, out, 0 };
     return add_node(g, "FullyConnected", in, 2, NULL, y);
 }
 
@@ -340,13 +370,23 @@ struct cost_act cost_view(struct cost_graph *g, struct cost_act x, uint32_t h, u
     return add_node(g, "Reshape", &x.t, 1, NULL, add_act(g, h, w, c));
 }
 
+static struct cost_act transpose(struct cost_graph *g, struct cost_act x, const uint32_t perm[4], struct cost_act out)
+{
+    struct params p = { .n = 0 };
+    set_list(&p, "perm", perm, 4);
+    return add_node(g, "Transpose", &x.t, 1, &p, out);
+}
+
 struct cost_act cost_swap(struct cost_graph *g, struct cost_act x)
 {
-    static const uint32_t perm[4] = { 0, 2, 1, 3 };
-    struct params p = { .n = 0 };
     x.t = as_rank(g, x, 4);
-    set_list(&p, "perm", perm, 4);
-    return add_node(g, "Transpose", &x.t, 1, &p, add_act(g, x.w, x.h, x.c));
+    return transpose(g, x, (const uint32_t[]){ 0, 2, 1, 3 }, add_act(g, x.w, x.h, x.c));
+}
+
+struct cost_act cost_turn(struct cost_graph *g, struct cost_act x)
+{
+    x.t = as_rank(g, x, 4);
+    return transpose(g, x, (const uint32_t[]){ 0, 1, 3, 2 }, add_act(g, x.h, x.c, x.w));
 }
 
 struct cost_act cost_resize(struct cost_graph *g, struct cost_act x, const char *op, uint32_t h, uint32_t w)

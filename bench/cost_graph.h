@@ -17,6 +17,7 @@ struct cost_graph {
 /* One activation: its tensor and what is needed to go on. */
 struct cost_act {
     uint32_t t, h, w, c;
+    uint32_t frames; /* of a video, in five dimensions; 0: an image in four */
 };
 
 /* Fills g->g, to be freed with ir_graph_free; what goes wrong ends the program. */
@@ -30,6 +31,11 @@ struct cost_act cost_conv_wide(struct cost_graph *g, struct cost_act x, uint32_t
                                uint32_t stride); /* height and width of the kernel */
 struct cost_act cost_dilated(struct cost_graph *g, struct cost_act x, uint32_t out, uint32_t kernel, uint32_t dilation);
 struct cost_act cost_depthwise(struct cost_graph *g, struct cost_act x, uint32_t kernel, uint32_t stride);
+struct cost_act cost_dilated_depthwise(struct cost_graph *g, struct cost_act x, uint32_t kernel, uint32_t dilation);
+struct cost_act cost_video(struct cost_graph *g, uint32_t frames, uint32_t h, uint32_t w, uint32_t c); /* an input */
+/* kernel: frames, height and width; as many frames come out. */
+struct cost_act cost_conv3d(struct cost_graph *g, struct cost_act x, uint32_t out, const uint32_t kernel[3],
+                            uint32_t stride);
 struct cost_act cost_up_conv(struct cost_graph *g, struct cost_act x, uint32_t out); /* 2 x 2, stride 2 */
 /* kernel 0: all of the image. */
 struct cost_act cost_pool(struct cost_graph *g, struct cost_act x, const char *op, uint32_t kernel, uint32_t stride);
@@ -46,6 +52,7 @@ struct cost_act cost_dense(struct cost_graph *g, struct cost_act x, uint32_t out
 struct cost_act cost_matmul(struct cost_graph *g, struct cost_act x, struct cost_act y, bool transposed);
 struct cost_act cost_view(struct cost_graph *g, struct cost_act x, uint32_t h, uint32_t w, uint32_t c);    /* Reshape */
 struct cost_act cost_swap(struct cost_graph *g, struct cost_act x); /* Transpose of height and width */
+struct cost_act cost_turn(struct cost_graph *g, struct cost_act x); /* of width and channels */
 struct cost_act cost_resize(struct cost_graph *g, struct cost_act x, const char *op, uint32_t h, uint32_t w);
 /* DepthToSpace, SpaceToDepth. */
 struct cost_act cost_blocks(struct cost_graph *g, struct cost_act x, const char *op, uint32_t size);
@@ -53,6 +60,10 @@ struct cost_act cost_blocks(struct cost_graph *g, struct cost_act x, const char 
 /* 4 stages of residual blocks: 1 x 1 to `inner`, 3 x 3 in groups, 1 x 1 to four times 64 … 512 (cost_nets.c). */
 struct cost_act cost_residual(struct cost_graph *g, struct cost_act image, const uint32_t blocks[4], uint32_t inner,
                               uint32_t groups);
+
+/* The same behind a stem, with windows of 1 x 1 and 3 x 3, that are further apart instead of smaller images from stage
+ * `dilated` on (cost_nets_pixels.c). */
+struct cost_act cost_residual_dilated(struct cost_graph *g, struct cost_act x, const uint32_t blocks[4], uint32_t dilated);
 
 /* cost_nets_more.c */
 void cost_aotgan(struct cost_graph *g);
@@ -67,10 +78,38 @@ void cost_video_mae(struct cost_graph *g);
 void cost_yolov5m(struct cost_graph *g);
 void cost_yolov7_tiny(struct cost_graph *g);
 
+/* cost_nets_pixels.c: large images */
+void cost_bisenet(struct cost_graph *g);
+void cost_blaze_face(struct cost_graph *g);
+void cost_ddrnet23_slim(struct cost_graph *g);
+void cost_deeplab_xception(struct cost_graph *g);
+void cost_ffnet54s(struct cost_graph *g);
+void cost_ffnet78s(struct cost_graph *g);
+void cost_mc3_18(struct cost_graph *g);
+void cost_pspnet(struct cost_graph *g);
+void cost_vae_decoder(struct cost_graph *g);
+void cost_xlsr(struct cost_graph *g);
+
+/* cost_nets_tokens.c: attention, and steps of decoders */
+void cost_act_policy(struct cost_graph *g);
+void cost_conditional_detr(struct cost_graph *g);
+void cost_detr50_dc5(struct cost_graph *g);
+void cost_efficientvit_b2(struct cost_graph *g);
+void cost_opus_decoder(struct cost_graph *g);
+void cost_trocr_decoder(struct cost_graph *g);
+void cost_whisper_tiny_decoder(struct cost_graph *g);
+void cost_whisper_small_decoder(struct cost_graph *g);
+void cost_whisper_large_decoder(struct cost_graph *g);
+void cost_yolov11n(struct cost_graph *g);
+
+/* What a network was used for: numbers were fitted on it, its errors were looked at when rules were made, or it was built
+ * and estimated before any of its errors was known. */
+enum cost_use { COST_FITTED, COST_SEEN, COST_BLIND, COST_USES };
+
 /* The networks of the list that are rebuilt; NULL name ends it. */
 struct cost_net {
     const char *model, *component; /* as the list has them; component NULL: any */
-    bool fitted;                   /* the parameters were fitted on it; others are a check */
+    enum cost_use use;
     void (*build)(struct cost_graph *g);
 };
 extern const struct cost_net cost_nets[];

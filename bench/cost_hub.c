@@ -220,7 +220,7 @@ static void predict(const double *p, bool all)
         struct row *r = &rows[i];
         struct cost_device d;
         struct cost_result c = { 0 };
-        if (!all && !cost_nets[r->net].fitted)
+        if (!all && cost_nets[r->net].use != COST_FITTED)
             continue;
         const struct binary_graph *g = compile(r->net, r->type, LEVEL);
         device_of(r->device, p, &d);
@@ -244,7 +244,7 @@ static double error_of(const double *p)
     double sum = 0;
     predict(p, false);
     for (uint32_t i = 0; i < n_rows; i++)
-        sum += cost_nets[rows[i].net].fitted ? fabs(log(rows[i].predicted / rows[i].measured)) : 0;
+        sum += cost_nets[rows[i].net].use == COST_FITTED ? fabs(log(rows[i].predicted / rows[i].measured)) : 0;
     return sum;
 }
 
@@ -283,36 +283,39 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of |predicted / measured - 1| over rows of a device, a type, or of fitted (1) or other (0) networks; -1: of
- * all. */
-static double print_median(const char *title, int device, int type, int fitted)
+/* The median, and what 9 of 10 stay below, of |predicted / measured - 1| over rows of a device, a type, or a use of
+ * networks; -1: of all. */
+static double print_median(const char *title, int device, int type, int use)
 {
     double e[MAX_ROWS];
     uint32_t n = 0;
     for (uint32_t i = 0; i < n_rows; i++) {
         const struct row *r = &rows[i];
         if ((device >= 0 && r->device != (uint32_t)device) || (type >= 0 && r->type != (uint32_t)type) ||
-            (fitted >= 0 && cost_nets[r->net].fitted != fitted))
+            (use >= 0 && cost_nets[r->net].use != (enum cost_use)use))
             continue;
         e[n++] = fabs(r->predicted / r->measured - 1);
     }
     qsort(e, n, sizeof *e, by_size);
     double median = !n ? 0 : 100 * (n % 2 ? e[n / 2] : (e[n / 2 - 1] + e[n / 2]) / 2);
-    printf("median error %-28s %5.1f%%  (%u rows)\n", title, median, n);
+    printf("median error %-28s %5.1f%%, 9 of 10 below %5.1f%%  (%u rows)\n", title, median,
+           n ? 100 * e[(n - 1) * 9 / 10] : 0, n);
     return median;
 }
 
 static double print_rows(void)
 {
+    static const char *const uses[COST_USES] = { "fitted", "seen", "blind" };
     printf("%-30s %-6s %-26s %10s %10s %7s\n", "network", "type", "device", "measured", "predicted", "ratio");
     for (uint32_t i = 0; i < n_rows; i++) {
         const struct row *r = &rows[i];
-        printf("%-30s %-6s %-26s %7.3f ms %7.3f ms %7.2f%s\n", cost_nets[r->net].model, type_names[r->type],
+        printf("%-30s %-6s %-26s %7.3f ms %7.3f ms %7.2f  %s\n", cost_nets[r->net].model, type_names[r->type],
                devices[r->device].device, r->measured, r->predicted, r->predicted / r->measured,
-               cost_nets[r->net].fitted ? "" : "  check");
+               uses[cost_nets[r->net].use]);
     }
-    print_median("of networks fitted on", -1, -1, 1);
-    print_median("of networks not fitted on", -1, -1, 0);
+    print_median("of networks fitted on", -1, -1, COST_FITTED);
+    print_median("of networks seen", -1, -1, COST_SEEN);
+    print_median("of networks not seen", -1, -1, COST_BLIND);
     for (int i = 0; i < COST_TYPES; i++)
         print_median(type_names[i], -1, i, -1);
     for (int i = 0; i < DEVICES; i++)

@@ -1,50 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* More networks of the published list, none of which any number was fitted on: detectors, poses, depth, text, video,
  * painting. */
-#include "cost_graph.h"
+#include "cost_parts.h"
 
 #define NET(name) void cost_##name(struct cost_graph *g)
-typedef struct cost_act act;
-
-static act conv_silu(struct cost_graph *g, act x, uint32_t out, uint32_t kernel, uint32_t stride)
-{
-    return cost_silu(g, cost_conv(g, x, out, kernel, stride, 1));
-}
-
-static act leaky(struct cost_graph *g, act x, uint32_t out, uint32_t kernel, uint32_t stride)
-{
-    return cost_unary(g, cost_conv(g, x, out, kernel, stride, 1), "ElementWiseNeuron");
-}
-
-static act join2(struct cost_graph *g, act a, act b)
-{
-    act both[] = { a, b };
-    return cost_concat(g, both, 2);
-}
-
-static act twice_as_large(struct cost_graph *g, act x, const char *op)
-{
-    return cost_resize(g, x, op, 2 * x.h, 2 * x.w);
-}
 
 /* ---- YOLO v5, medium, 640 x 640 --------------------------------------------------------------------------------------- */
 
 static act c3(struct cost_graph *g, act x, uint32_t out, uint32_t n, bool shortcut)
 {
-    act a = conv_silu(g, x, out / 2, 1, 1), b = conv_silu(g, x, out / 2, 1, 1);
+    act a = part_silu(g, x, out / 2, 1, 1), b = part_silu(g, x, out / 2, 1, 1);
     for (uint32_t i = 0; i < n; i++) {
-        act t = conv_silu(g, conv_silu(g, a, out / 2, 1, 1), out / 2, 3, 1);
+        act t = part_silu(g, part_silu(g, a, out / 2, 1, 1), out / 2, 3, 1);
         a = shortcut ? cost_binary(g, a, t, "ElementWiseAdd") : t;
     }
-    return conv_silu(g, join2(g, a, b), out, 1, 1);
-}
-
-static act sppf(struct cost_graph *g, act x)
-{
-    act p[4] = { conv_silu(g, x, x.c / 2, 1, 1) };
-    for (int i = 1; i < 4; i++)
-        p[i] = cost_pool(g, p[i - 1], "PoolMax2d", 5, 1);
-    return conv_silu(g, cost_concat(g, p, 4), x.c, 1, 1);
+    return part_silu(g, part_join(g, a, b), out, 1, 1);
 }
 
 /* Three scales of three boxes with 85 numbers each, as boxes in pixels and scores of classes. */
@@ -66,16 +36,16 @@ static void detect(struct cost_graph *g, const act *scales)
 
 NET(yolov5m)
 {
-    act x = conv_silu(g, conv_silu(g, cost_input(g, 640, 640, 3), 48, 6, 2), 96, 3, 2);
-    x = conv_silu(g, c3(g, x, 96, 2, true), 192, 3, 2);
-    act p3 = c3(g, x, 192, 4, true), p4 = c3(g, conv_silu(g, p3, 384, 3, 2), 384, 6, true);
-    act p5 = sppf(g, c3(g, conv_silu(g, p4, 768, 3, 2), 768, 2, true));
-    act h5 = conv_silu(g, p5, 384, 1, 1);
-    act t = c3(g, join2(g, twice_as_large(g, h5, "ResizeNearestNeighbor"), p4), 384, 2, false);
-    act h4 = conv_silu(g, t, 192, 1, 1);
-    act o3 = c3(g, join2(g, twice_as_large(g, h4, "ResizeNearestNeighbor"), p3), 192, 2, false);
-    act o4 = c3(g, join2(g, conv_silu(g, o3, 192, 3, 2), h4), 384, 2, false);
-    act o5 = c3(g, join2(g, conv_silu(g, o4, 384, 3, 2), h5), 768, 2, false);
+    act x = part_silu(g, part_silu(g, cost_input(g, 640, 640, 3), 48, 6, 2), 96, 3, 2);
+    x = part_silu(g, c3(g, x, 96, 2, true), 192, 3, 2);
+    act p3 = c3(g, x, 192, 4, true), p4 = c3(g, part_silu(g, p3, 384, 3, 2), 384, 6, true);
+    act p5 = part_sppf(g, c3(g, part_silu(g, p4, 768, 3, 2), 768, 2, true));
+    act h5 = part_silu(g, p5, 384, 1, 1);
+    act t = c3(g, part_join(g, part_double(g, h5, "ResizeNearestNeighbor"), p4), 384, 2, false);
+    act h4 = part_silu(g, t, 192, 1, 1);
+    act o3 = c3(g, part_join(g, part_double(g, h4, "ResizeNearestNeighbor"), p3), 192, 2, false);
+    act o4 = c3(g, part_join(g, part_silu(g, o3, 192, 3, 2), h4), 384, 2, false);
+    act o5 = c3(g, part_join(g, part_silu(g, o4, 384, 3, 2), h5), 768, 2, false);
     detect(g, (const act[]){ o3, o4, o5 });
 }
 
@@ -84,39 +54,35 @@ NET(yolov5m)
 static act elan(struct cost_graph *g, act x, uint32_t inner, uint32_t out)
 {
     act p[4];
-    p[0] = leaky(g, x, inner, 1, 1);
-    p[1] = leaky(g, x, inner, 1, 1);
-    p[2] = leaky(g, p[1], inner, 3, 1);
-    p[3] = leaky(g, p[2], inner, 3, 1);
-    return leaky(g, cost_concat(g, p, 4), out, 1, 1);
+    p[0] = part_leaky(g, x, inner, 1, 1);
+    p[1] = part_leaky(g, x, inner, 1, 1);
+    p[2] = part_leaky(g, p[1], inner, 3, 1);
+    p[3] = part_leaky(g, p[2], inner, 3, 1);
+    return part_leaky(g, cost_concat(g, p, 4), out, 1, 1);
 }
 
 NET(yolov7_tiny)
 {
-    act x = leaky(g, leaky(g, cost_input(g, 640, 640, 3), 32, 3, 2), 64, 3, 2);
+    act x = part_leaky(g, part_leaky(g, cost_input(g, 640, 640, 3), 32, 3, 2), 64, 3, 2);
     x = cost_pool(g, elan(g, x, 32, 64), "PoolMax2d", 2, 2);
     act p3 = elan(g, x, 64, 128), p4 = elan(g, cost_pool(g, p3, "PoolMax2d", 2, 2), 128, 256),
         p5 = elan(g, cost_pool(g, p4, "PoolMax2d", 2, 2), 256, 512);
-    act other = leaky(g, p5, 256, 1, 1), s = leaky(g, p5, 256, 1, 1);
+    act other = part_leaky(g, p5, 256, 1, 1), s = part_leaky(g, p5, 256, 1, 1);
     act pools[4] = { cost_pool(g, s, "PoolMax2d", 5, 1), cost_pool(g, s, "PoolMax2d", 9, 1),
                      cost_pool(g, s, "PoolMax2d", 13, 1), s };
-    act h5 = leaky(g, join2(g, leaky(g, cost_concat(g, pools, 4), 256, 1, 1), other), 256, 1, 1);
-    act h4 = elan(g, join2(g, leaky(g, p4, 128, 1, 1), twice_as_large(g, leaky(g, h5, 128, 1, 1), "ResizeNearestNeighbor")),
-                  64, 128);
-    act o3 = elan(g, join2(g, leaky(g, p3, 64, 1, 1), twice_as_large(g, leaky(g, h4, 64, 1, 1), "ResizeNearestNeighbor")),
-                  32, 64);
-    act o4 = elan(g, join2(g, leaky(g, o3, 128, 3, 2), h4), 64, 128);
-    act o5 = elan(g, join2(g, leaky(g, o4, 256, 3, 2), h5), 128, 256);
-    detect(g, (const act[]){ leaky(g, o3, 128, 3, 1), leaky(g, o4, 256, 3, 1), leaky(g, o5, 512, 3, 1) });
+    act h5 = part_leaky(g, part_join(g, part_leaky(g, cost_concat(g, pools, 4), 256, 1, 1), other), 256, 1, 1);
+    act h4 = elan(
+        g, part_join(g, part_leaky(g, p4, 128, 1, 1), part_double(g, part_leaky(g, h5, 128, 1, 1), "ResizeNearestNeighbor")),
+        64, 128);
+    act o3 = elan(
+        g, part_join(g, part_leaky(g, p3, 64, 1, 1), part_double(g, part_leaky(g, h4, 64, 1, 1), "ResizeNearestNeighbor")),
+        32, 64);
+    act o4 = elan(g, part_join(g, part_leaky(g, o3, 128, 3, 2), h4), 64, 128);
+    act o5 = elan(g, part_join(g, part_leaky(g, o4, 256, 3, 2), h5), 128, 256);
+    detect(g, (const act[]){ part_leaky(g, o3, 128, 3, 1), part_leaky(g, o4, 256, 3, 1), part_leaky(g, o5, 512, 3, 1) });
 }
 
 /* ---- HRNet W32 for poses, 256 x 192 ----------------------------------------------------------------------------------- */
-
-static act basic(struct cost_graph *g, act x)
-{
-    act t = cost_conv(g, cost_conv(g, x, x.c, 3, 1, 1), x.c, 3, 1, 1);
-    return cost_unary(g, cost_binary(g, x, t, "ElementWiseAdd"), "Relu");
-}
 
 /* Every branch gets the sum of all, brought to its size. */
 static void exchange(struct cost_graph *g, act *x, uint32_t n)
@@ -156,7 +122,7 @@ NET(hrnet_w32)
         for (uint32_t m = 0; m < modules[stage]; m++) {
             for (uint32_t b = 0; b < stage; b++)
                 for (int k = 0; k < 4; k++)
-                    x[b] = basic(g, x[b]);
+                    x[b] = part_basic(g, x[b], x[b].c, 1);
             exchange(g, x, stage);
         }
     }
@@ -165,49 +131,19 @@ NET(hrnet_w32)
 
 /* ---- transformers ----------------------------------------------------------------------------------------------------- */
 
-static act heads_of(struct cost_graph *g, act x, uint32_t heads)
-{
-    return cost_swap(g, cost_view(g, x, x.h * x.w, heads, x.c / heads));
-}
-
-static act attend(struct cost_graph *g, act from, act to, uint32_t heads)
-{
-    act q = heads_of(g, cost_dense(g, from, from.c), heads), k = heads_of(g, cost_dense(g, to, from.c), heads),
-        v = heads_of(g, cost_dense(g, to, from.c), heads);
-    act s = cost_matmul(g, cost_unary(g, cost_matmul(g, q, k, true), "Softmax"), v, false);
-    return cost_dense(g, cost_view(g, cost_swap(g, s), 1, from.h * from.w, from.c), from.c);
-}
-
-static act feed(struct cost_graph *g, act x, uint32_t inner, const char *op)
-{
-    return cost_dense(g, cost_unary(g, cost_dense(g, x, inner), op), x.c);
-}
-
-static act add(struct cost_graph *g, act a, act b)
-{
-    return cost_binary(g, a, b, "ElementWiseAdd");
-}
-
-static act vit_block(struct cost_graph *g, act x, uint32_t heads)
-{
-    act n = cost_unary(g, x, "LayerNorm");
-    x = add(g, x, attend(g, n, n, heads));
-    return add(g, x, feed(g, cost_unary(g, x, "LayerNorm"), 4 * x.c, "Gelu"));
-}
-
 /* Tubes of 2 frames and 16 x 16 pixels. */
 NET(video_mae)
 {
     act x = cost_dense(g, cost_input(g, 1, 1568, 1536), 768);
     for (int i = 0; i < 12; i++)
-        x = vit_block(g, x, 12);
+        x = part_vit(g, x, 12);
     cost_output(g, cost_dense(g, cost_pool(g, x, "PoolAvg2d", 0, 1), 400));
 }
 
 /* A residual unit of the depth head. */
 static act refine(struct cost_graph *g, act x)
 {
-    return add(g, x, cost_conv(g, cost_conv(g, x, x.c, 3, 1, 1), x.c, 3, 1, 1));
+    return part_add(g, x, cost_conv(g, cost_conv(g, x, x.c, 3, 1, 1), x.c, 3, 1, 1));
 }
 
 /* The small vision transformer at 518 x 518, and a head that joins four of its layers. */
@@ -218,7 +154,7 @@ NET(depth_anything)
                             cost_view(g, cost_conv(g, cost_input(g, 518, 518, 3), 384, 14, 14, 1), 1, 1369, 384) };
     act x = cost_rows(g, both, 2);
     for (uint32_t i = 0; i < 12; i++) {
-        x = vit_block(g, x, 6);
+        x = part_vit(g, x, 6);
         if (i % 3 == 2)
             taps[i / 3] = x;
     }
@@ -232,18 +168,13 @@ NET(depth_anything)
     }
     act d = refine(g, taps[3]);
     for (int i = 2; i >= 0; i--)
-        d = refine(g, add(g, refine(g, taps[i]),
-                          cost_conv(g, cost_resize(g, d, "ResizeBilinear", taps[i].h, taps[i].w), 64, 1, 1, 1)));
-    d = cost_conv(g, twice_as_large(g, d, "ResizeBilinear"), 32, 3, 1, 1);
+        d = refine(g, part_add(g, refine(g, taps[i]),
+                               cost_conv(g, cost_resize(g, d, "ResizeBilinear", taps[i].h, taps[i].w), 64, 1, 1, 1)));
+    d = cost_conv(g, part_double(g, d, "ResizeBilinear"), 32, 3, 1, 1);
     cost_output(g, cost_conv(g, cost_conv(g, cost_resize(g, d, "ResizeBilinear", 518, 518), 32, 3, 1, 1), 1, 1, 1, 1));
 }
 
 /* ---- DETR, 480 x 480 -------------------------------------------------------------------------------------------------- */
-
-static act norm(struct cost_graph *g, act x)
-{
-    return cost_unary(g, x, "LayerNorm");
-}
 
 static void detr(struct cost_graph *g, const uint32_t blocks[4])
 {
@@ -251,15 +182,15 @@ static void detr(struct cost_graph *g, const uint32_t blocks[4])
     act x = cost_view(g, f, 1, f.h * f.w, 256), y = cost_constant(g, 1, 100, 256),
         place = cost_constant(g, 1, f.h * f.w, 256), query = cost_constant(g, 1, 100, 256);
     for (int i = 0; i < 6; i++) {
-        act p = add(g, x, place);
-        x = norm(g, add(g, x, attend(g, p, p, 8)));
-        x = norm(g, add(g, x, feed(g, x, 2048, "Relu")));
+        act p = part_add(g, x, place);
+        x = part_norm(g, part_add(g, x, part_attend(g, p, p, 8)));
+        x = part_norm(g, part_add(g, x, part_feed(g, x, 2048, "Relu")));
     }
     for (int i = 0; i < 6; i++) {
-        act p = add(g, y, query);
-        y = norm(g, add(g, y, attend(g, p, p, 8)));
-        y = norm(g, add(g, y, attend(g, add(g, y, query), add(g, x, place), 8)));
-        y = norm(g, add(g, y, feed(g, y, 2048, "Relu")));
+        act p = part_add(g, y, query);
+        y = part_norm(g, part_add(g, y, part_attend(g, p, p, 8)));
+        y = part_norm(g, part_add(g, y, part_attend(g, part_add(g, y, query), part_add(g, x, place), 8)));
+        y = part_norm(g, part_add(g, y, part_feed(g, y, 2048, "Relu")));
     }
     cost_output(g, cost_dense(g, y, 92));
     act box = cost_unary(g, cost_dense(g, cost_unary(g, cost_dense(g, y, 256), "Relu"), 256), "Relu");
@@ -279,14 +210,14 @@ NET(efficientformer)
         x = s ? cost_conv(g, x, widths[s], 3, 2, 1) : x;
         for (uint32_t k = 0; k < layers[s]; k++) {
             if (s == 3 && k + 1 == layers[s]) {
-                x = vit_block(g, cost_view(g, x, 1, 49, 448), 8);
+                x = part_vit(g, cost_view(g, x, 1, 49, 448), 8);
                 continue;
             }
-            x = add(g, x, cost_pool(g, x, "PoolAvg2d", 3, 1));
-            x = add(g, x, cost_conv(g, cost_unary(g, cost_conv(g, x, 4 * x.c, 1, 1, 1), "Gelu"), x.c, 1, 1, 1));
+            x = part_add(g, x, cost_pool(g, x, "PoolAvg2d", 3, 1));
+            x = part_add(g, x, cost_conv(g, cost_unary(g, cost_conv(g, x, 4 * x.c, 1, 1, 1), "Gelu"), x.c, 1, 1, 1));
         }
     }
-    cost_output(g, cost_dense(g, cost_pool(g, norm(g, x), "PoolAvg2d", 0, 1), 1000));
+    cost_output(g, cost_dense(g, cost_pool(g, part_norm(g, x), "PoolAvg2d", 0, 1), 1000));
 }
 
 /* ---- painting: AOT-GAN, 512 x 512 ------------------------------------------------------------------------------------- */
@@ -295,17 +226,17 @@ NET(aotgan)
 {
     static const uint32_t apart[4] = { 1, 2, 4, 8 };
     act image = cost_input(g, 512, 512, 3), mask = cost_input(g, 512, 512, 1);
-    act x = cost_conv(g, cost_conv(g, cost_conv(g, join2(g, image, mask), 64, 7, 1, 1), 128, 4, 2, 1), 256, 4, 2, 1);
+    act x = cost_conv(g, cost_conv(g, cost_conv(g, part_join(g, image, mask), 64, 7, 1, 1), 128, 4, 2, 1), 256, 4, 2, 1);
     for (int i = 0; i < 8; i++) {
         act p[4];
         for (int k = 0; k < 4; k++)
             p[k] = cost_dilated(g, x, 64, 3, apart[k]);
         act y = cost_conv(g, cost_concat(g, p, 4), 256, 3, 1, 1),
-            gate = cost_unary(g, norm(g, cost_conv(g, x, 256, 3, 1, 1)), "Sigmoid");
-        x = add(g, cost_binary(g, x, gate, "ElementWiseMultiply"), cost_binary(g, y, gate, "ElementWiseMultiply"));
+            gate = cost_unary(g, part_norm(g, cost_conv(g, x, 256, 3, 1, 1)), "Sigmoid");
+        x = part_add(g, cost_binary(g, x, gate, "ElementWiseMultiply"), cost_binary(g, y, gate, "ElementWiseMultiply"));
     }
-    x = cost_conv(g, twice_as_large(g, x, "ResizeBilinear"), 128, 3, 1, 1);
-    x = cost_conv(g, twice_as_large(g, x, "ResizeBilinear"), 64, 3, 1, 1);
+    x = cost_conv(g, part_double(g, x, "ResizeBilinear"), 128, 3, 1, 1);
+    x = cost_conv(g, part_double(g, x, "ResizeBilinear"), 64, 3, 1, 1);
     cost_output(g, cost_unary(g, cost_conv(g, x, 3, 3, 1, 1), "Tanh"));
 }
 
@@ -334,7 +265,7 @@ NET(vgg_boxes)
 static act up(struct cost_graph *g, act x, act with, uint32_t middle, uint32_t out)
 {
     x = cost_resize(g, x, "ResizeBilinear", with.h, with.w);
-    return cost_conv(g, cost_conv(g, join2(g, x, with), middle, 1, 1, 1), out, 3, 1, 1);
+    return cost_conv(g, cost_conv(g, part_join(g, x, with), middle, 1, 1, 1), out, 3, 1, 1);
 }
 
 NET(craft)
@@ -344,7 +275,7 @@ NET(craft)
         s4 = stack(g, cost_pool(g, s3, "PoolMax2d", 2, 2), 512, 3);
     act s5 = stack(g, cost_pool(g, s4, "PoolMax2d", 2, 2), 512, 2);
     act top = cost_conv(g, cost_dilated(g, cost_pool(g, s5, "PoolMax2d", 3, 1), 1024, 3, 6), 1024, 1, 1, 1);
-    act x = cost_conv(g, cost_conv(g, join2(g, top, s5), 512, 1, 1, 1), 256, 3, 1, 1);
+    act x = cost_conv(g, cost_conv(g, part_join(g, top, s5), 512, 1, 1, 1), 256, 3, 1, 1);
     x = up(g, up(g, up(g, x, s4, 256, 128), s3, 128, 64), s2, 64, 32);
     x = cost_conv(g, stack(g, x, 32, 2), 16, 3, 1, 1);
     cost_output(g, cost_conv(g, cost_conv(g, x, 16, 1, 1, 1), 2, 1, 1, 1));

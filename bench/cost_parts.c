@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost_parts.h"
+
+act part_silu(struct cost_graph *g, act x, uint32_t out, uint32_t kernel, uint32_t stride)
+{
+    return cost_silu(g, cost_conv(g, x, out, kernel, stride, 1));
+}
+
+act part_leaky(struct cost_graph *g, act x, uint32_t out, uint32_t kernel, uint32_t stride)
+{
+    return cost_unary(g, cost_conv(g, x, out, kernel, stride, 1), "ElementWiseNeuron");
+}
+
+act part_join(struct cost_graph *g, act a, act b)
+{
+    act both[] = { a, b };
+    return cost_concat(g, both, 2);
+}
+
+act part_double(struct cost_graph *g, act x, const char *op)
+{
+    return cost_resize(g, x, op, 2 * x.h, 2 * x.w);
+}
+
+act part_basic(struct cost_graph *g, act x, uint32_t out, uint32_t stride)
+{
+    act t = cost_conv(g, cost_conv(g, x, out, 3, stride, 1), out, 3, 1, 1);
+    x = stride > 1 || x.c != out ? cost_conv(g, x, out, 1, stride, 1) : x;
+    return cost_unary(g, cost_binary(g, t, x, "ElementWiseAdd"), "Relu");
+}
+
+act part_basics(struct cost_graph *g, act x, uint32_t out, uint32_t stride, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        x = part_basic(g, x, out, i ? 1 : stride);
+    return x;
+}
+
+void part_resnet18(struct cost_graph *g, act image, act stages[4])
+{
+    act x = cost_pool(g, cost_conv(g, image, 64, 7, 2, 1), "PoolMax2d", 3, 2);
+    for (uint32_t i = 0; i < 4; i++)
+        x = stages[i] = part_basics(g, x, 64u << i, i ? 2 : 1, 2);
+}
+
+act part_heads(struct cost_graph *g, act x, uint32_t heads)
+{
+    return cost_swap(g, cost_view(g, x, x.h * x.w, heads, x.c / heads));
+}
+
+act part_scores(struct cost_graph *g, act q, act k, act v, uint32_t heads)
+{
+    uint32_t tokens = q.h * q.w, width = v.c;
+    q = part_heads(g, q, heads);
+    k = part_heads(g, k, heads);
+    v = part_heads(g, v, heads);
+    act s = cost_matmul(g, cost_unary(g, cost_matmul(g, q, k, true), "Softmax"), v, false);
+    return cost_view(g, cost_swap(g, s), 1, tokens, width);
+}
+
+act part_attend(struct cost_graph *g, act from, act to, uint32_t heads)
+{
+    act q = cost_dense(g, from, from.c), k = cost_dense(g, to, from.c), v = cost_dense(g, to, from.c);
+    return cost_dense(g, part_scores(g, q, k, v, heads), from.c);
+}
+
+act part_feed(struct cost_graph *g, act x, uint32_t inner, const char *op)
+{
+    return cost_dense(g, cost_unary(g, cost_dense(g, x, inner), op), x.c);
+}
+
+act part_add(struct cost_graph *g, act a, act b)
+{
+    return cost_binary(g, a, b, "ElementWiseAdd");
+}
+
+act part_vit(struct cost_graph *g, act x, uint32_t heads)
+{
+    act n = cost_unary(g, x, "LayerNorm");
+    x = part_add(g, x, part_attend(g, n, n, heads));
+    return part_add(g, x, part_feed(g, cost_unary(g, x, "LayerNorm"), 4 * x.c, "Gelu"));
+}
+
+act part_norm(struct cost_graph *g, act x)
+{
+    return cost_unary(g, x, "LayerNorm");
+}
+
+act part_sppf(struct cost_graph *g, act x)
+{
+    act p[4] = { part_silu(g, x, x.c / 2, 1, 1) };
+    for (int i = 1; i < 4; i++)
+        p[i] = cost_pool(g, p[i - 1], "PoolMax2d", 5, 1);
+    return part_silu(g, cost_concat(g, p, 4), x.c, 1, 1);
+}

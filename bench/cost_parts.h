@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks that several networks of cost_nets*.c are made of. */
+#ifndef BENCH_COST_PARTS_H
+#define BENCH_COST_PARTS_H
+
+#include "cost_graph.h"
+
+typedef struct cost_act act;
+
+act part_silu(struct cost_graph *g, act x, uint32_t out, uint32_t kernel, uint32_t stride); /* convolution, x * Sigmoid(x) */
+act part_leaky(struct cost_graph *g, act x, uint32_t out, uint32_t kernel, uint32_t stride); /* with another activation */
+act part_join(struct cost_graph *g, act a, act b);                                           /* channels */
+act part_add(struct cost_graph *g, act a, act b);
+act part_norm(struct cost_graph *g, act x);
+act part_double(struct cost_graph *g, act x, const char *op); /* twice as large by a resize */
+act part_sppf(struct cost_graph *g, act x);                   /* three pools behind each other, all joined */
+/* Two 3 x 3 convolutions and a way past them. */
+act part_basic(struct cost_graph *g, act x, uint32_t out, uint32_t stride);
+act part_basics(struct cost_graph *g, act x, uint32_t out, uint32_t stride, uint32_t n); /* the first has the stride */
+void part_resnet18(struct cost_graph *g, act image, act stages[4]);
+/* Attention: rows of all heads in and out. */
+act part_scores(struct cost_graph *g, act q, act k, act v, uint32_t heads);
+act part_attend(struct cost_graph *g, act from, act to, uint32_t heads); /* with its four products */
+act part_heads(struct cost_graph *g, act x, uint32_t heads);             /* rows of all heads to rows of each */
+act part_feed(struct cost_graph *g, act x, uint32_t inner, const char *op);
+act part_vit(struct cost_graph *g, act x, uint32_t heads); /* a layer of a vision transformer */
+
+#endif
