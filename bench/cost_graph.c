@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-enum { MOST_WEIGHTS = 256 << 20, MOST_PARAMS = 4, MOST_INPUTS = 16, NAME = 32 };
+enum { MOST_WEIGHTS = 256 << 20, MOST_PARAMS = 4, MOST_INPUTS = 32, NAME = 32 };
 
 static void check(enum status st)
 {

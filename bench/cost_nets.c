@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Networks of the published list of latencies, layer by layer, in the shapes of their papers. */
-#include "cost_graph.h"
+#include "cost_parts.h"
 
 #define NET(name) static void name(struct cost_graph *g)
-typedef struct cost_act act;
 
 static void classify(struct cost_graph *g, act x, uint32_t hidden)
 {
@@ -32,7 +31,7 @@ act cost_residual(struct cost_graph *g, act image, const uint32_t blocks[4], uin
 
 static void residual(struct cost_graph *g, const uint32_t blocks[4], uint32_t inner, uint32_t groups)
 {
-    classify(g, cost_residual(g, cost_input(g, 224, 224, 3), blocks, inner, groups), 0);
+    classify(g, cost_residual(g, part_image(g, 224, 224), blocks, inner, groups), 0);
 }
 
 static const uint32_t blocks50[] = { 3, 4, 6, 3 }, blocks101[] = { 3, 4, 23, 3 };
@@ -49,7 +48,7 @@ NET(mobilenet_v2)
         uint32_t expand, out, repeat, stride;
     } stages[] = { { 1, 16, 1, 1 }, { 6, 24, 2, 2 },  { 6, 32, 3, 2 }, { 6, 64, 4, 2 },
                    { 6, 96, 3, 1 }, { 6, 160, 3, 2 }, { 6, 320, 1, 1 } };
-    act x = cost_conv(g, cost_input(g, 224, 224, 3), 32, 3, 2, 1);
+    act x = cost_conv(g, part_image(g, 224, 224), 32, 3, 2, 1);
     for (uint32_t s = 0; s < 7; s++)
         for (uint32_t k = 0; k < stages[s].repeat; k++) {
             act t = stages[s].expand > 1 ? cost_conv(g, x, x.c * stages[s].expand, 1, 1, 1) : x;
@@ -64,7 +63,7 @@ NET(squeezenet)
 {
     static const uint32_t fires[8][2] = { { 16, 64 },  { 16, 64 },  { 32, 128 }, { 32, 128 },
                                           { 48, 192 }, { 48, 192 }, { 64, 256 }, { 64, 256 } };
-    act x = cost_conv(g, cost_input(g, 224, 224, 3), 64, 3, 2, 1);
+    act x = cost_conv(g, part_image(g, 224, 224), 64, 3, 2, 1);
     for (uint32_t i = 0; i < 8; i++) {
         x = i == 0 || i == 2 || i == 4 ? cost_pool(g, x, "PoolMax2d", 3, 2) : x;
         act s = cost_conv(g, x, fires[i][0], 1, 1, 1);
@@ -85,7 +84,7 @@ static act shuffle(struct cost_graph *g, act a, act b)
 NET(shufflenet_v2)
 {
     static const uint32_t stages[3][2] = { { 48, 4 }, { 96, 8 }, { 192, 4 } };
-    act x = cost_conv(g, cost_input(g, 224, 224, 3), 24, 3, 2, 1);
+    act x = cost_conv(g, part_image(g, 224, 224), 24, 3, 2, 1);
     x = cost_pool(g, x, "PoolMax2d", 3, 2);
     for (uint32_t s = 0; s < 3; s++)
         for (uint32_t k = 0; k < stages[s][1]; k++) {
@@ -128,7 +127,7 @@ static act mb_block(struct cost_graph *g, act x, const struct mb *m, uint32_t st
 static void efficientnet(struct cost_graph *g, uint32_t size, uint32_t first, const struct mb *stages, uint32_t n,
                          uint32_t head)
 {
-    act x = cost_silu(g, cost_conv(g, cost_input(g, size, size, 3), first, 3, 2, 1));
+    act x = cost_silu(g, cost_conv(g, part_image(g, size, size), first, 3, 2, 1));
     for (uint32_t s = 0; s < n; s++)
         for (uint32_t k = 0; k < stages[s].repeat; k++)
             x = mb_block(g, x, &stages[s], k ? 1 : stages[s].stride);
@@ -206,11 +205,28 @@ static act transformer(struct cost_graph *g, act x, const struct former *f)
     return x;
 }
 
+/* As its export script has it: products are 1 x 1 convolutions, and every head is computed by itself. */
+static act heads_alone(struct cost_graph *g, act x, const struct former *f)
+{
+    act heads[32];
+    uint32_t each = f->width / f->heads;
+    for (uint32_t i = 0; i < f->heads; i++) {
+        act q = cost_conv(g, x, each, 1, 1, 1), k = cost_conv(g, x, each, 1, 1, 1), v = cost_conv(g, x, each, 1, 1, 1);
+        heads[i] = cost_matmul(g, cost_unary(g, cost_matmul(g, q, k, true), "Softmax"), v, false);
+    }
+    return cost_conv(g, cost_concat(g, heads, f->heads), f->width, 1, 1, 1);
+}
+
 static void whisper(struct cost_graph *g, uint32_t mels, const struct former *f)
 {
     act x = cost_unary(g, cost_conv(g, cost_input(g, 1, 3000, mels), f->width, 3, 1, 1), "Gelu");
     x = cost_unary(g, cost_conv(g, x, f->width, 3, 2, 1), "Gelu");
-    cost_output(g, cost_unary(g, transformer(g, x, f), "LayerNorm"));
+    for (uint32_t i = 0; i < f->layers; i++) {
+        x = part_add(g, x, heads_alone(g, part_norm(g, x), f));
+        act t = cost_unary(g, cost_conv(g, part_norm(g, x), f->inner, 1, 1, 1), "Gelu");
+        x = part_add(g, x, cost_conv(g, t, f->width, 1, 1, 1));
+    }
+    cost_output(g, part_norm(g, x));
 }
 
 NET(whisper_tiny) { whisper(g, 80, &(struct former){ 1500, 384, 6, 4, 1536, false }); }
@@ -229,7 +245,7 @@ NET(albert) { language(g, &(struct former){ 384, 768, 12, 12, 3072, true }, 3000
 
 NET(beit)
 {
-    act x = cost_conv(g, cost_input(g, 224, 224, 3), 768, 16, 16, 1);
+    act x = cost_conv(g, part_image(g, 224, 224), 768, 16, 16, 1);
     act both[] = { cost_constant(g, 1, 1, 768), cost_view(g, x, 1, 196, 768) };
     x = transformer(g, cost_rows(g, both, 2), &(struct former){ 197, 768, 12, 12, 3072, true });
     cost_output(g, cost_dense(g, x, 1000));

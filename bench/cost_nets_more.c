@@ -109,7 +109,7 @@ static void exchange(struct cost_graph *g, act *x, uint32_t n)
 NET(hrnet_w32)
 {
     static const uint32_t modules[] = { 0, 0, 1, 4, 3 };
-    act x[4], s = cost_conv(g, cost_conv(g, cost_input(g, 256, 192, 3), 64, 3, 2, 1), 64, 3, 2, 1);
+    act x[4], s = cost_conv(g, cost_conv(g, part_image(g, 256, 192), 64, 3, 2, 1), 64, 3, 2, 1);
     for (int i = 0; i < 4; i++) {
         act t = cost_conv(g, cost_conv(g, cost_conv(g, s, 64, 1, 1, 1), 64, 3, 1, 1), 256, 1, 1, 1);
         s = cost_unary(g, cost_binary(g, t, i ? s : cost_conv(g, s, 256, 1, 1, 1), "ElementWiseAdd"), "Relu");
@@ -151,7 +151,7 @@ NET(depth_anything)
 {
     static const uint32_t widths[4] = { 48, 96, 192, 384 };
     act taps[4], both[] = { cost_constant(g, 1, 1, 384),
-                            cost_view(g, cost_conv(g, cost_input(g, 518, 518, 3), 384, 14, 14, 1), 1, 1369, 384) };
+                            cost_view(g, cost_conv(g, part_image(g, 518, 518), 384, 14, 14, 1), 1, 1369, 384) };
     act x = cost_rows(g, both, 2);
     for (uint32_t i = 0; i < 12; i++) {
         x = part_vit(g, x, 6);
@@ -174,11 +174,11 @@ NET(depth_anything)
     cost_output(g, cost_conv(g, cost_conv(g, cost_resize(g, d, "ResizeBilinear", 518, 518), 32, 3, 1, 1), 1, 1, 1, 1));
 }
 
-/* ---- DETR, 480 x 480 -------------------------------------------------------------------------------------------------- */
+/* ---- DETR, 640 x 640 -------------------------------------------------------------------------------------------------- */
 
 static void detr(struct cost_graph *g, const uint32_t blocks[4])
 {
-    act f = cost_conv(g, cost_residual(g, cost_input(g, 480, 480, 3), blocks, 64, 1), 256, 1, 1, 1);
+    act f = cost_conv(g, cost_residual(g, part_image(g, 640, 640), blocks, 64, 1), 256, 1, 1, 1);
     act x = cost_view(g, f, 1, f.h * f.w, 256), y = cost_constant(g, 1, 100, 256),
         place = cost_constant(g, 1, f.h * f.w, 256), query = cost_constant(g, 1, 100, 256);
     for (int i = 0; i < 6; i++) {
@@ -205,7 +205,7 @@ NET(detr101) { detr(g, (const uint32_t[]){ 3, 4, 23, 3 }); }
 NET(efficientformer)
 {
     static const uint32_t widths[4] = { 48, 96, 224, 448 }, layers[4] = { 3, 2, 6, 4 };
-    act x = cost_conv(g, cost_conv(g, cost_input(g, 224, 224, 3), 24, 3, 2, 1), 48, 3, 2, 1);
+    act x = cost_conv(g, cost_conv(g, part_image(g, 224, 224), 24, 3, 2, 1), 48, 3, 2, 1);
     for (uint32_t s = 0; s < 4; s++) {
         x = s ? cost_conv(g, x, widths[s], 3, 2, 1) : x;
         for (uint32_t k = 0; k < layers[s]; k++) {

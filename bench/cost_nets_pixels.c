@@ -35,7 +35,7 @@ static act weighed(struct cost_graph *g, act x)
 
 NET(bisenet)
 {
-    act image = cost_input(g, 720, 960, 3), deep[4];
+    act image = part_image(g, 720, 960), deep[4];
     act near = cost_conv(g, cost_conv(g, cost_conv(g, image, 64, 3, 2, 1), 128, 3, 2, 1), 256, 3, 2, 1);
     part_resnet18(g, image, deep);
     act all = cost_pool(g, deep[3], "PoolAvg2d", 0, 1), far = weighed(g, deep[2]);
@@ -69,7 +69,7 @@ static act pyramid(struct cost_graph *g, act x)
 
 NET(ddrnet23_slim)
 {
-    act x = cost_conv(g, cost_conv(g, cost_input(g, 1024, 2048, 3), 32, 3, 2, 1), 32, 3, 2, 1);
+    act x = cost_conv(g, cost_conv(g, part_image(g, 1024, 2048), 32, 3, 2, 1), 32, 3, 2, 1);
     x = part_basics(g, part_basics(g, x, 32, 1, 2), 64, 2, 2);
     act low = part_basics(g, x, 128, 2, 2), high = part_basics(g, x, 64, 1, 2);
     act to_low = cost_conv(g, high, 128, 3, 2, 1), to_high = cost_conv(g, low, 64, 1, 1, 1);
@@ -109,7 +109,7 @@ static act at_rates(struct cost_graph *g, act x)
 NET(deeplab_xception)
 {
     static const uint32_t middle[3] = { 728, 728, 728 }, last[3] = { 728, 1024, 1024 };
-    act image = cost_input(g, 480, 520, 3);
+    act image = part_image(g, 480, 520);
     act x = cost_conv(g, cost_conv(g, image, 32, 3, 2, 1), 64, 3, 1, 1);
     act near = xception(g, x, (const uint32_t[]){ 128, 128, 128 }, 2);
     x = xception(g, xception(g, near, (const uint32_t[]){ 256, 256, 256 }, 2), middle, 2);
@@ -123,17 +123,21 @@ NET(deeplab_xception)
 
 /* ---- FFNet, slim, 1024 x 2048 ----------------------------------------------------------------------------------------- */
 
+/* The first stage has 128 x 256 places; the way up has widths of its own. */
 static void ffnet(struct cost_graph *g, const uint32_t blocks[4])
 {
-    static const uint32_t widths[4] = { 64, 128, 192, 320 };
-    act s[4], x = cost_conv(g, cost_conv(g, cost_input(g, 1024, 2048, 3), 32, 3, 2, 1), 64, 3, 2, 1);
+    static const uint32_t widths[4] = { 64, 128, 192, 320 }, inner[4] = { 64, 128, 128, 256 }, outs[4] = { 96, 96, 64, 32 };
+    act s[4], x = cost_conv(g, cost_conv(g, part_image(g, 1024, 2048), 32, 3, 2, 1), 64, 3, 2, 1);
     for (int i = 0; i < 4; i++)
-        x = s[i] = part_basics(g, x, widths[i], i ? 2 : 1, blocks[i]);
-    s[3] = cost_conv(g, s[3], 128, 3, 1, 1);
-    for (int i = 2; i >= 1; i--)
-        s[i] = cost_conv(g, part_add(g, bilinear(g, s[i + 1], s[i]), cost_conv(g, s[i], 128, 1, 1, 1)), 128, 3, 1, 1);
-    act p[] = { s[1], bilinear(g, s[2], s[1]), bilinear(g, s[3], s[1]), cost_conv(g, s[0], 64, 3, 2, 1) };
-    cost_output(g, cost_conv(g, cost_conv(g, cost_concat(g, p, 4), 128, 1, 1, 1), 19, 1, 1, 1));
+        x = s[i] = part_basics(g, x, widths[i], 2, blocks[i]);
+    for (int i = 3; i >= 0; i--) {
+        act t = cost_conv(g, s[i], inner[i], 1, 1, 1);
+        x = i == 3 ? t : part_add(g, part_double(g, cost_conv(g, x, inner[i], 1, 1, 1), "ResizeNearestNeighbor"), t);
+        s[i] = cost_conv(g, x, outs[i], 3, 1, 1);
+    }
+    for (int i = 1; i < 4; i++)
+        s[i] = cost_resize(g, s[i], "ResizeNearestNeighbor", s[0].h, s[0].w);
+    cost_output(g, cost_conv(g, cost_conv(g, cost_concat(g, s, 4), 256, 3, 1, 1), 19, 3, 1, 1));
 }
 
 NET(ffnet54s)
@@ -160,7 +164,7 @@ act cost_residual_dilated(struct cost_graph *g, act x, const uint32_t blocks[4],
     return x;
 }
 
-NET(pspnet)
+static void pyramid_scenes(struct cost_graph *g)
 {
     static const uint32_t cells[4] = { 60, 30, 20, 10 }, blocks[4] = { 3, 4, 23, 3 };
     act image = cost_input(g, 473, 473, 3), p[5];
@@ -170,6 +174,13 @@ NET(pspnet)
         p[i + 1] = bilinear(g, cost_conv(g, cost_pool(g, x, "PoolAvg2d", cells[i], cells[i]), 512, 1, 1, 1), x);
     x = cost_conv(g, cost_conv(g, cost_concat(g, p, 5), 512, 3, 1, 1), 150, 1, 1, 1);
     cost_output(g, bilinear(g, x, image));
+}
+
+/* The export script looks at the image and at its mirror image. */
+NET(pspnet)
+{
+    pyramid_scenes(g);
+    pyramid_scenes(g);
 }
 
 /* ---- the decoder of Stable Diffusion: 64 x 64 codes to 512 x 512 pixels ------------------------------------------------

@@ -108,7 +108,7 @@ static void boxes(struct cost_graph *g, act y)
 
 static act stem(struct cost_graph *g)
 {
-    return cost_pool(g, cost_conv(g, cost_input(g, 480, 480, 3), 64, 7, 2, 1), "PoolMax2d", 3, 2);
+    return cost_pool(g, cost_conv(g, part_image(g, 640, 640), 64, 7, 2, 1), "PoolMax2d", 3, 2);
 }
 
 NET(detr50_dc5)
@@ -154,7 +154,7 @@ NET(conditional_detr)
 NET(act_policy)
 {
     act deep[4], tokens[2] = { cost_input(g, 1, 2, 512) };
-    part_resnet18(g, cost_input(g, 480, 640, 3), deep);
+    part_resnet18(g, part_image(g, 480, 640), deep);
     act f = cost_conv(g, deep[3], 512, 1, 1, 1), place = cost_constant(g, 1, f.h * f.w + 2, 512);
     tokens[1] = cost_view(g, f, 1, f.h * f.w, 512);
     act x = encode(g, cost_rows(g, tokens, 2), place, 4, 3200);
@@ -193,7 +193,7 @@ static act linear_attend(struct cost_graph *g, act x)
 NET(efficientvit_b2)
 {
     static const uint32_t widths[4] = { 48, 96, 192, 384 }, depths[4] = { 3, 4, 4, 6 };
-    act x = swish(g, cost_conv(g, cost_input(g, 224, 224, 3), 24, 3, 2, 1));
+    act x = swish(g, cost_conv(g, part_image(g, 224, 224), 24, 3, 2, 1));
     x = part_add(g, x, cost_conv(g, swish(g, cost_depthwise(g, x, 3, 1)), 24, 1, 1, 1));
     for (int s = 0; s < 4; s++) {
         x = inverted(g, x, widths[s], 2);

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost_parts.h"
 
+act part_image(struct cost_graph *g, uint32_t h, uint32_t w)
+{
+    act mean = cost_constant(g, 1, 1, 3), deviation = cost_constant(g, 1, 1, 3);
+    act x = cost_binary(g, cost_input(g, h, w, 3), mean, "ElementWiseSubtract");
+    return cost_binary(g, x, deviation, "ElementWiseDivide");
+}
+
 act part_silu(struct cost_graph *g, act x, uint32_t out, uint32_t kernel, uint32_t stride)
 {
     return cost_silu(g, cost_conv(g, x, out, kernel, stride, 1));

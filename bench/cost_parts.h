@@ -7,6 +7,8 @@
 
 typedef struct cost_act act;
 
+/* A colour image whose mean and deviation the graph takes away, as most export scripts have it. */
+act part_image(struct cost_graph *g, uint32_t h, uint32_t w);
 act part_silu(struct cost_graph *g, act x, uint32_t out, uint32_t kernel, uint32_t stride); /* convolution, x * Sigmoid(x) */
 act part_leaky(struct cost_graph *g, act x, uint32_t out, uint32_t kernel, uint32_t stride); /* with another activation */
 act part_join(struct cost_graph *g, act a, act b);                                           /* channels */
