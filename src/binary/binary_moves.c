@@ -50,12 +50,18 @@ static bool repeated(const struct op_call *c, uint32_t i)
     return false;
 }
 
+/* The client's tensors have the layout of the API in DRAM, all others that of tiles. */
+static uint64_t bytes_as(const struct tensor_desc *d, uint8_t role)
+{
+    return role == ROLE_CONSTANT || role == ROLE_CLIENT ? dense(d) : binary_tile_bytes(d);
+}
+
 static uint64_t input_bytes(const struct binary_box_op *o, const uint8_t *roles, uint32_t i)
 {
     const struct tensor_desc *x = i < o->call->n_in ? o->call->in[i] : NULL;
     if (!x || repeated(o->call, i) || roles[i] == ROLE_STAYS || roles[i] == ROLE_LINES)
         return 0;
-    return roles[i] == ROLE_CONSTANT ? dense(x) : binary_tile_bytes(x);
+    return bytes_as(x, roles[i]);
 }
 
 /* How often the operands of a product come: the first one, the others. */
@@ -83,14 +89,14 @@ static void parts_moves(const struct op_call *c, const uint8_t *roles, struct bi
     bool join = c->op->id == OP_Concat;
     for (uint32_t i = 0; i < (join ? c->n_in : c->n_out); i++) {
         uint8_t from = roles[join ? i : 0], to = roles[c->n_in + (join ? 0 : i)];
-        uint64_t bytes = binary_tile_bytes(join ? c->in[i] : c->out[i]), *in = sum_of(ret, from, false),
-                 *out = sum_of(ret, to, true);
+        const struct tensor_desc *part = join ? c->in[i] : c->out[i];
+        uint64_t *in = sum_of(ret, from, false), *out = sum_of(ret, to, true);
         if (from == ROLE_STREAMS && to == ROLE_STREAMS)
             continue;
         if (in && !(join && repeated(c, i)))
-            *in += bytes;
+            *in += bytes_as(part, from);
         if (out && to != ROLE_CONSTANT)
-            *out += bytes;
+            *out += bytes_as(part, to);
     }
 }
 
@@ -115,7 +121,7 @@ void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b,
     for (uint32_t i = 0; i < c->n_out; i++) {
         uint64_t *sum = c->out[i] ? sum_of(ret, roles[c->n_in + i], true) : NULL;
         if (sum && roles[c->n_in + i] != ROLE_CONSTANT)
-            *sum += binary_tile_bytes(c->out[i]);
+            *sum += bytes_as(c->out[i], roles[c->n_in + i]);
     }
 }
 

@@ -97,6 +97,26 @@ static enum status list_work(struct events *e, struct arena *a)
     return ST_OK;
 }
 
+/* What is mostly padding in tile layout, as an image of three channels is, does not go from operator to operator in lines on
+ * a device: it lies whole, in DRAM unless half of the fast memory is enough for it. */
+static bool lies_whole(const struct events *e, const struct binary_tensor *t)
+{
+    uint64_t bytes = binary_tile_bytes(&t->desc), dense = desc_count(&t->desc) * binary_tile_bits(t->desc.type) / 8;
+    return t->place == PLACE_LINES && bytes > 2 * dense && bytes > e->sim.d->vtcm_bytes / 2;
+}
+
+static void hand_over(struct events *e, uint32_t k)
+{
+    const struct binary_graph *g = e->sim.g;
+    const struct binary_node *n = &g->nodes[k];
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (n->in[i] != BINARY_NONE && lies_whole(e, &g->tensors[n->in[i]]))
+            e->moves[k].read += binary_tile_bytes(&g->tensors[n->in[i]].desc);
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != BINARY_NONE && lies_whole(e, &g->tensors[n->out[i]]))
+            e->moves[k].written += binary_tile_bytes(&g->tensors[n->out[i]].desc);
+}
+
 static void list_moves(struct events *e)
 {
     for (uint32_t k = 0; k < e->sim.g->n_nodes; k++) {
@@ -104,6 +124,8 @@ static void list_moves(struct events *e)
         binary_node_moves(e->sim.g, k, &m);
         e->moves[k] = (struct moves){ m.weights, m.inputs + m.fill, m.outputs + m.spill };
     }
+    for (uint32_t k = 0; k < e->sim.g->n_nodes; k++)
+        hand_over(e, k);
 }
 
 /* ---- commands --------------------------------------------------------------------------------------------------------- */

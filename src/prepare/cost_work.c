@@ -6,49 +6,50 @@
  *   vector    operations * bytes of an element / 128, times the instructions of the operator, on all units */
 #include "prepare/cost.h"
 
-enum { DEPTH = 32, ROWS = 32, VECTOR_BYTES = 128, ADDITION = 10, RELAYOUT = 8, PERCENT = 100 };
+enum { DEPTH = 32, ROWS = 32, VECTOR_BYTES = 128, ADDITION = 100, WINDOW = 18, RELAYOUT = 80, PERCENT = 100 };
 
-/* Instructions per vector and operation, in tenths of those of an addition. Addition, multiplication, subtraction and
- * division stand to each other as they do in the profiles of the vendor's showcase models; the others are counts of what the
- * arithmetic needs. */
+/* Instructions per vector and operation, in hundredths of those of an addition. Addition, multiplication, subtraction and
+ * division of integers stand to each other as they do in the profiles of the vendor's showcase models; floats need no new
+ * encoding for a difference or a quotient. Operations of a window and of softmax are so many parts of one result, and were
+ * fitted; the others are counts of what the arithmetic needs. */
 static const struct {
     enum op_id op;
-    uint16_t tenths;
+    uint16_t all, floats; /* floats 0: as all */
 } vectors[] = {
-    { OP_ElementWiseAdd, ADDITION },
-    { OP_ElementWiseMultiply, 14 },
-    { OP_ElementWiseSubtract, 41 },
-    { OP_ElementWiseDivide, 102 },
-    { OP_Relu, 5 },
-    { OP_ReluMinMax, 5 },
-    { OP_Relu6, 5 },
-    { OP_Prelu, 7 },
-    { OP_DepthWiseConv2d, 3 },
-    { OP_DepthWiseConv1d, 3 },
-    { OP_PoolMax2d, 3 },
-    { OP_PoolAvg2d, 3 },
-    { OP_Concat, 5 },
-    { OP_Split, 5 },
-    { OP_StridedSlice, 5 },
-    { OP_Pad, 5 },
-    { OP_Reshape, 5 },
-    { OP_Transpose, 10 },
-    { OP_DepthToSpace, 10 },
-    { OP_SpaceToDepth, 10 },
-    { OP_ChannelShuffle, 10 },
-    { OP_Quantize, 10 },
-    { OP_Dequantize, 10 },
-    { OP_Convert, 10 },
-    { OP_Softmax, 5 },
-    { OP_LogSoftmax, 5 },
-    { OP_LayerNorm, 10 },
-    { OP_Gelu, 20 },
-    { OP_Sigmoid, 20 },
-    { OP_Tanh, 20 },
-    { OP_ElementWiseNeuron, 5 },
-    { OP_ResizeBilinear, 20 },
-    { OP_Resize, 20 },
-    { OP_ResizeNearestNeighbor, 10 },
+    { OP_ElementWiseAdd, ADDITION, 0 },
+    { OP_ElementWiseMultiply, 140, 0 },
+    { OP_ElementWiseSubtract, 410, ADDITION },
+    { OP_ElementWiseDivide, 1020, 300 },
+    { OP_Relu, 50, 0 },
+    { OP_ReluMinMax, 50, 0 },
+    { OP_Relu6, 50, 0 },
+    { OP_Prelu, 70, 0 },
+    { OP_DepthWiseConv2d, WINDOW, 0 },
+    { OP_DepthWiseConv1d, WINDOW, 0 },
+    { OP_PoolMax2d, WINDOW, 0 },
+    { OP_PoolAvg2d, WINDOW, 0 },
+    { OP_ResizeBilinear, WINDOW, 0 },
+    { OP_Resize, WINDOW, 0 },
+    { OP_ResizeNearestNeighbor, 100, 0 },
+    { OP_Concat, 50, 0 },
+    { OP_Split, 50, 0 },
+    { OP_StridedSlice, 50, 0 },
+    { OP_Pad, 50, 0 },
+    { OP_Reshape, 50, 0 },
+    { OP_Transpose, 100, 0 },
+    { OP_DepthToSpace, 100, 0 },
+    { OP_SpaceToDepth, 100, 0 },
+    { OP_ChannelShuffle, 100, 0 },
+    { OP_Quantize, 100, 0 },
+    { OP_Dequantize, 100, 0 },
+    { OP_Convert, 100, 0 },
+    { OP_Softmax, 34, 0 },
+    { OP_LogSoftmax, 34, 0 },
+    { OP_LayerNorm, 100, 0 },
+    { OP_Gelu, 200, 0 },
+    { OP_Sigmoid, 200, 0 },
+    { OP_Tanh, 200, 0 },
+    { OP_ElementWiseNeuron, 50, 0 },
 };
 
 /* Products, and where in their inputs the channels are: dims of in[1], counted from its end. */
@@ -97,13 +98,18 @@ bool cost_follows(const struct binary_node *n)
     return false;
 }
 
+static bool is_float(const struct tensor_desc *d)
+{
+    return d && dtype_is_float(d->type);
+}
+
 /* How many 8-bit products one of these takes the time of. */
 static uint32_t product_weight(const struct cost_device *d, const struct binary_node *n, const struct tensor_desc *a,
                                const struct tensor_desc *b)
 {
     unsigned wa = a ? dtype_bits(a->type) : 8, wb = b ? dtype_bits(b->type) : 8;
     bool dense = n->op->id == OP_FullyConnected || n->op->id == OP_MatMul;
-    if ((a && dtype_is_float(a->type)) || (b && dtype_is_float(b->type)))
+    if (is_float(a) || is_float(b))
         return dense && d->dense_float ? d->dense_float : 4;
     return (wa > 8 ? 2 : 1) * (wb > 8 ? 2 : 1);
 }
@@ -130,17 +136,29 @@ static uint64_t padded_macs(const struct binary_graph *g, const struct binary_no
     return (uint64_t)((double)n->macs * grow);
 }
 
+/* Work on floats, which older devices are slower at. */
+static uint64_t with_floats(const struct cost_device *d, bool floats, uint64_t work)
+{
+    return floats && d->float_percent ? divide_up(work * d->float_percent, PERCENT) : work;
+}
+
+static uint64_t instructions(enum op_id op, bool floats)
+{
+    for (uint32_t i = 0; i < VECTORS; i++)
+        if (vectors[i].op == op)
+            return floats && vectors[i].floats ? vectors[i].floats : vectors[i].all;
+    return ADDITION;
+}
+
 static uint64_t vector_cycles(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n,
                               enum op_id as)
 {
     const struct tensor_desc *x = operand(g, n->in, n->n_in, 0), *y = operand(g, n->out, n->n_out, 0);
-    uint64_t tenths = ADDITION, bits = 8;
-    for (uint32_t i = 0; i < VECTORS; i++)
-        tenths = vectors[i].op == as ? vectors[i].tenths : tenths;
+    uint64_t bits = 8;
     bits = x && binary_tile_bits(x->type) > bits ? binary_tile_bits(x->type) : bits;
     bits = y && binary_tile_bits(y->type) > bits ? binary_tile_bits(y->type) : bits;
-    uint64_t count = divide_up(n->macs * bits / 8, VECTOR_BYTES);
-    return divide_up(count * tenths * d->vector_percent, (uint64_t)ADDITION * PERCENT * d->vector_units);
+    uint64_t work = divide_up(n->macs * bits / 8, VECTOR_BYTES) * instructions(as, is_float(x)) * d->vector_percent;
+    return divide_up(with_floats(d, is_float(x), work), (uint64_t)ADDITION * PERCENT * d->vector_units);
 }
 
 uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n)
@@ -159,6 +177,16 @@ static uint64_t moved(const struct binary_graph *g, const uint32_t *list, uint32
     return sum;
 }
 
+/* Only the first operator that reads a tensor of the client lays it out anew. */
+static bool read_before(const struct binary_graph *g, const struct binary_node *n, uint32_t t)
+{
+    for (uint32_t k = 0; k < g->n_nodes && g->nodes[k].out[0] != n->out[0]; k++)
+        for (uint32_t i = 0; i < g->nodes[k].n_in; i++)
+            if (g->nodes[k].in[i] == t)
+                return true;
+    return false;
+}
+
 /* The matrix unit knows tiles only, and the client's tensors have the layout of the API: vectors that change it. Vector
  * operators do that as they load and store. */
 static uint64_t relayout(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n)
@@ -166,7 +194,8 @@ static uint64_t relayout(const struct cost_device *d, const struct binary_graph 
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
         uint32_t t = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
-        bytes += t != BINARY_NONE && g->tensors[t].io ? binary_tile_bytes(&g->tensors[t].desc) : 0;
+        bool io = t != BINARY_NONE && g->tensors[t].io;
+        bytes += io && !(i < n->n_in && read_before(g, n, t)) ? binary_tile_bytes(&g->tensors[t].desc) : 0;
     }
     return divide_up(divide_up(bytes, VECTOR_BYTES) * RELAYOUT * d->vector_percent,
                      (uint64_t)ADDITION * PERCENT * d->vector_units);
@@ -180,8 +209,9 @@ void cost_work(const struct cost_device *d, const struct binary_graph *g, const 
         return;
     *ret = (struct cost_work){ .move = divide_up(moved(g, n->in, n->n_in) + moved(g, n->out, n->n_out), d->vtcm_rate) };
     ret->vector = row == PRODUCTS ? vector_cycles(d, g, n, n->op->id) : relayout(d, g, n);
-    if (row < PRODUCTS)
-        ret->matrix = divide_up(padded_macs(g, n, row) *
-                                    product_weight(d, n, operand(g, n->in, n->n_in, 0), operand(g, n->in, n->n_in, 1)),
-                                d->matrix_macs);
+    if (row == PRODUCTS)
+        return;
+    const struct tensor_desc *a = operand(g, n->in, n->n_in, 0), *b = operand(g, n->in, n->n_in, 1);
+    uint64_t products = padded_macs(g, n, row) * product_weight(d, n, a, b);
+    ret->matrix = divide_up(with_floats(d, is_float(a) || is_float(b), products), d->matrix_macs);
 }

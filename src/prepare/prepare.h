@@ -44,6 +44,7 @@ struct cost_device {
     uint32_t dram_mb_s;      /* what the DMA engine gets out of DRAM */
     uint32_t
         dense_float; /* 8-bit products that one of floats takes the time of, where there is no window; 0: 4, as in windows */
+    uint32_t float_percent;  /* what work on floats takes, of what it takes on other devices; 0: as much */
     uint32_t launch[2];      /* cycles before an operator begins: on the matrix unit, on vector units alone */
     uint64_t vtcm_bytes;
 };

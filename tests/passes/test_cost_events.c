@@ -68,6 +68,86 @@ static void vectors_by_operator(void **state)
     assert_int_equal(work_of(text).vector, 100 * 4 * 102 / 10 / 2);
 }
 
+/* A difference and a quotient of floats need no new encoding; a device that is slow at floats is so at all of them. */
+static void floats_have_their_own_vectors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op;
+        uint32_t additions; /* that it takes the time of */
+    } cases[] = { { "ElementWiseAdd", 1 }, { "ElementWiseSubtract", 1 }, { "ElementWiseDivide", 3 } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[512];
+        struct cost_device slow = device;
+        struct cost_work w;
+        slow.float_percent = 150;
+        snprintf(text, sizeof text,
+                 "graph \"g\" { in %%a : f16[64,100]\n in %%b : f16[64,100]\n out %%y : f16[64,100]\n %%y = %s \"n\" (%%a, "
+                 "%%b)\n }\n",
+                 cases[i].op);
+        assert_int_equal(work_of(text).vector, 100 * 4 / 2 * cases[i].additions);
+        struct made m = made_of(text, NULL, NULL);
+        cost_work(&slow, m.g, &m.g->nodes[0], &w);
+        assert_int_equal(w.vector, 100 * 4 / 2 * cases[i].additions * 3 / 2);
+        unmake(&m);
+    }
+}
+
+/* Two convolutions of an image of 3 channels, 40 x 24: it comes from the client's memory without padding, and only the first
+ * one lays it out in tiles, 40 x 24 x 32 bytes by 0.8 of an addition each. */
+static void images_of_the_client(void **state)
+{
+    (void)state;
+    const char *text =
+        "graph \"g\" { in %x : uq8[1,40,24,3] scale=0.5 offset=0\n const %w : sq8[1,1,3,1] scale=0.5 offset=0 = (1,2,3)\n"
+        " tmp %a : uq8[1,40,24,1] scale=0.5 offset=0\n tmp %b : uq8[1,40,24,1] scale=0.5 offset=0\n"
+        " out %y : uq8[1,40,24,1] scale=0.5 offset=0\n"
+        " %a = Conv2d \"a\" (%x, %w) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) }\n"
+        " %b = Conv2d \"b\" (%x, %w) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) }\n"
+        " %y = ElementWiseAdd \"y\" (%a, %b)\n }\n";
+    struct made m = made_in(text, &device);
+    struct cost_work first, second;
+    struct binary_moves moves;
+    binary_node_moves(m.g, 0, &moves);
+    assert_int_equal(moves.inputs, 40 * 24 * 3);
+    cost_work(&device, m.g, &m.g->nodes[0], &first);
+    cost_work(&device, m.g, &m.g->nodes[1], &second);
+    assert_int_equal(first.vector, 40 * 24 * 32 / 128 * 4 * 8 / 10 / 2);
+    assert_int_equal(second.vector, 0);
+    unmake(&m);
+}
+
+/* An image of 3 channels is handed on in lines here. In tiles it takes 32, more than there is room for, and a device writes
+ * it and reads it again; one of 32 channels stays in lines. */
+static void padding_goes_through_memory(void **state)
+{
+    (void)state;
+    enum { SIDE = 128, PADDED = SIDE * SIDE * 32 };
+    for (uint32_t channels = 3; channels <= 32; channels += 29) {
+        char text[512];
+        struct cost_device d = device;
+        d.dram_mb_s = d.clock_mhz; /* a byte per cycle */
+        d.vtcm_bytes = PADDED;
+        struct prepare_target t = { .passes = prepare_default_passes,
+                                    .tensor_align = 64,
+                                    .chains = prepare_default_chains,
+                                    .max_tiles = 16,
+                                    .plan_nodes = 1000,
+                                    .vtcm_bytes = d.vtcm_bytes,
+                                    .device = &d };
+        snprintf(text, sizeof text,
+                 "graph \"g\" { in %%x : f16[1,%d,%d,%u]\n tmp %%a : f16[1,%d,%d,%u]\n out %%y : f16[1,%d,%d,%u]\n"
+                 " %%a = Sigmoid \"a\" (%%x)\n %%y = Tanh \"y\" (%%a)\n }\n",
+                 SIDE, SIDE, channels, SIDE, SIDE, channels, SIDE, SIDE, channels);
+        struct made m = made_by(text, &t);
+        uint64_t own = 2ull * SIDE * SIDE * channels * 2, again = 2 * 2 * PADDED;
+        assert_true(m.g->chain_of && m.g->chain_of[0] != BINARY_NONE);
+        assert_true(m.g->info.cycles >= own + (channels == 3 ? again : 0));
+        assert_true(m.g->info.cycles < own + again / 2 + (channels == 3 ? again : 0));
+        unmake(&m);
+    }
+}
+
 static const char chain[] =
     "graph \"g\" { in %x : uq8[1,64,64,32] scale=0.5 offset=0\n tmp %a : uq8[1,64,64,32] scale=0.5 offset=0\n"
     " tmp %b : uq8[1,64,64,32] scale=0.5 offset=0\n tmp %c : uq8[1,64,64,32] scale=0.5 offset=0\n out %y : uq8[1,64,64,32] "
@@ -126,6 +206,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_padded),
         cmocka_unit_test(vectors_by_operator),
+        cmocka_unit_test(floats_have_their_own_vectors),
+        cmocka_unit_test(images_of_the_client),
+        cmocka_unit_test(padding_goes_through_memory),
         cmocka_unit_test(less_is_slower),
         cmocka_unit_test(units_work_side_by_side),
     };

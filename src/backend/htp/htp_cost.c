@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table: the rates of the HTP, by SoC. The array of multipliers and the vector width are those of the architecture; clock and memory bandwidth are fitted to
- * published latencies of networks on devices (docs/cost.md says how and how well), and so are three of the numbers that all of them share. */
+ * published latencies of networks on devices (docs/cost.md says how and how well), and so are the numbers that all of them share and what floats take on v69. */
 #include "backend/htp/htp_cost.h"
 
-enum { LAUNCH = 5900, VECTOR_LAUNCH = 10, VECTOR_PERCENT = 2030, VTCM_RATE = 1000, DENSE_FLOAT = 10, DEFAULT_SOC = 43 };
+enum { LAUNCH = 6600, VECTOR_LAUNCH = 10, VECTOR_PERCENT = 3200, VTCM_RATE = 1000, DENSE_FLOAT = 9, DEFAULT_SOC = 43 };
 
 static const struct {
     uint32_t model, arch;
     uint32_t clock_mhz, macs, units, dram_mb_s; /* units: vector units that a larger number of contexts shares */
+    uint32_t float_percent;
 } socs[] = {
-    { 39, 68, 1400, 8192, 4, 19700 }, /* SA8295 */
-    { 36, 69, 670, 16384, 4, 31700 }, /* SM8450 */
-    { 43, 73, 1330, 16384, 4, 37100 }, /* SM8550 */
-    { 57, 75, 1840, 16384, 4, 50000 }, /* SM8650 */
-    { 69, 79, 2090, 16384, 6, 62900 }, /* SM8750 */
-    { 87, 81, 2770, 16384, 6, 69700 }, /* SM8850 */
+    { 39, 68, 1130, 8192, 4, 34400, 100 }, /* SA8295 */
+    { 36, 69, 1010, 16384, 4, 25400, 169 }, /* SM8450 */
+    { 43, 73, 1260, 16384, 4, 39900, 100 }, /* SM8550 */
+    { 57, 75, 1810, 16384, 4, 48100, 100 }, /* SM8650 */
+    { 69, 79, 1950, 16384, 6, 64700, 100 }, /* SM8750 */
+    { 87, 81, 2580, 16384, 6, 71200, 100 }, /* SM8850 */
 };
 enum { SOCS = sizeof socs / sizeof socs[0] };
 
@@ -34,6 +35,6 @@ static uint32_t find(uint32_t model, uint32_t arch)
 void htp_cost_device(uint32_t soc_model, uint32_t arch, uint64_t vtcm_bytes, uint32_t hvx_threads, struct cost_device *ret)
 {
     uint32_t i = find(soc_model, arch), units = hvx_threads && hvx_threads < socs[i].units ? hvx_threads : socs[i].units;
-    *ret = (struct cost_device){ .clock_mhz = socs[i].clock_mhz, .matrix_macs = socs[i].macs, .dram_mb_s = socs[i].dram_mb_s, .launch = { LAUNCH, VECTOR_LAUNCH }, .vtcm_rate = VTCM_RATE, .dense_float = DENSE_FLOAT,
+    *ret = (struct cost_device){ .clock_mhz = socs[i].clock_mhz, .matrix_macs = socs[i].macs, .dram_mb_s = socs[i].dram_mb_s, .launch = { LAUNCH, VECTOR_LAUNCH }, .vtcm_rate = VTCM_RATE, .dense_float = DENSE_FLOAT, .float_percent = socs[i].float_percent,
                                  .vector_percent = VECTOR_PERCENT, .vector_units = units, .vtcm_bytes = vtcm_bytes };
 }
