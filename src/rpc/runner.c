@@ -104,7 +104,7 @@ static void between_steps(void *arg, struct worker_program *p, uint32_t step)
     struct runner *r = arg;
     if (p->hold > step) /* there and nowhere else */
         return;
-    if (p->hold == step)
+    if (p->hold && p->hold == step) /* 0: no fault was asked for, and steps begin with 0 */
         hold(r, p);
     else
         take_in(r);
