@@ -280,11 +280,78 @@ static void test_buffer_of_the_client(void **state)
     interrupt_once(true);
 }
 
+/* Clients of the same priority take turns; none waits for a fault that nobody asked for (which took a minute). */
+enum { CLIENTS = 2, RUNS = 400, WIDE = 256, WIDE_N = WIDE * WIDE, BRANCHES = 4 };
+static struct net wide[CLIENTS];
+
+/* y: the sum of branches that need not wait for each other. */
+static void branches(struct net *n)
+{
+    n->x = TENSOR("x", APP_WRITE, FLOAT_32, WIDE, WIDE);
+    n->y = TENSOR("y", APP_READ, FLOAT_32, WIDE, WIDE);
+    OK(q.tensorCreateGraphTensor(n->graph, &n->x));
+    OK(q.tensorCreateGraphTensor(n->graph, &n->y));
+    Qnn_Tensor_t soft[BRANCHES], sum;
+    for (int i = 0; i < BRANCHES; i++) {
+        soft[i] = TENSOR(keep_name("s%d", i), NATIVE, FLOAT_32, WIDE, WIDE);
+        OK(q.tensorCreateGraphTensor(n->graph, &soft[i]));
+        struct op o = { .name = keep_name("soft%d", i), .type = "Softmax", .np = 1, .ni = 1, .no = 1 };
+        o.p[0] = param_f32("beta", 1.0f + (float)i); /* not the same operator twice */
+        o.in[0] = n->x;
+        o.out[0] = soft[i];
+        OK(op_add(n->graph, &o));
+    }
+    for (int i = 1; i < BRANCHES; i++) {
+        Qnn_Tensor_t to = i + 1 < BRANCHES ? TENSOR(keep_name("sum%d", i), NATIVE, FLOAT_32, WIDE, WIDE) : n->y;
+        if (i + 1 < BRANCHES)
+            OK(q.tensorCreateGraphTensor(n->graph, &to));
+        struct op o = { .name = keep_name("add%d", i), .type = "ElementWiseAdd", .ni = 2, .no = 1 };
+        o.in[0] = i == 1 ? soft[0] : sum;
+        o.in[1] = soft[i];
+        o.out[0] = sum = to;
+        OK(op_add(n->graph, &o));
+    }
+}
+
+static void *client_thread(void *arg)
+{
+    static float in[WIDE_N], out[CLIENTS][WIDE_N];
+    struct net *n = arg;
+    float *mine = out[n - wide];
+    for (int i = 0; i < RUNS; i++) {
+        mine[WIDE_N - 1] = 0;
+        if (net_run(n, in, mine, WIDE_N, WIDE_N) != QNN_SUCCESS || mine[WIDE_N - 1] != (float)BRANCHES / WIDE)
+            return n;
+    }
+    return NULL;
+}
+
+static void test_two_clients(void **state)
+{
+    (void)state;
+    pthread_t threads[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+        Qnn_ContextHandle_t c;
+        OK(q.contextCreate(env.backend, NULL, NULL, &c));
+        OK(q.graphCreate(c, "wide", NULL, &wide[i].graph));
+        branches(&wide[i]);
+        OK(q.graphFinalize(wide[i].graph, NULL, NULL));
+    }
+    for (int i = 0; i < CLIENTS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, client_thread, &wide[i]), 0);
+    for (int i = 0; i < CLIENTS; i++) {
+        void *wrong;
+        assert_int_equal(pthread_join(threads[i], &wrong), 0);
+        assert_null(wrong);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_memory_of_the_session, setup, teardown),
         cmocka_unit_test_setup_teardown(test_buffer_of_the_client, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_two_clients, env_setup, env_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
