@@ -3,7 +3,6 @@
  * results; paths as clients give them; what cannot be done with such a graph is refused. */
 #include "api_test.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,8 @@
 #include <unistd.h>
 
 #include <QNN/IR/QnnIrGraph.h>
-#include <QNN/System/QnnSystemInterface.h>
+
+#include "system_lib.h"
 
 static char folder[200], came_from[4096];
 static void *system_library;
@@ -23,14 +23,8 @@ static int setup(void **state)
     (void)state;
     const char *tmp = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%s/openqnn-ir-XXXXXX", tmp ? tmp : "/tmp");
-    system_library = lib_dlopen("libQnnSystem.so", RTLD_NOW | RTLD_LOCAL);
-    Qnn_ErrorHandle_t (*get)(const QnnSystemInterface_t ***, uint32_t *) =
-        dlsym(system_library, "QnnSystemInterface_getProviders");
-    const QnnSystemInterface_t **list;
-    uint32_t n;
-    if (!get || get(&list, &n) != QNN_SUCCESS)
-        return -1;
-    sys = list[0]->QNN_SYSTEM_INTERFACE_VER_NAME;
+    system_library = system_open();
+    sys = system_provider(system_library)->QNN_SYSTEM_INTERFACE_VER_NAME;
     return !getcwd(came_from, sizeof came_from) || !mkdtemp(folder) || chdir(folder);
 }
 
