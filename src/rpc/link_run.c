@@ -14,10 +14,10 @@
 #include "rpc/rpc_shared.h"
 
 enum {
-    LOOK_NS = 20 * 1000000,        /* is the session still there? */
-    LOOK_SIGNAL_NS = 1000000,      /* signals are flags that wake nobody */
-    ADAPT_EARLY_NS = 60 * 1000,    /* waking up takes this long at worst */
-    SPIN_PART_NS = 20 * 1000,      /* while spinning, look at signals and cores this often */
+    LOOK_NS = 20 * 1000000,     /* is the session still there? */
+    LOOK_SIGNAL_NS = 1000000,   /* signals are flags that wake nobody */
+    ADAPT_EARLY_NS = 60 * 1000, /* waking up takes this long at worst */
+    SPIN_PART_NS = 20 * 1000,   /* while spinning, look at signals and cores this often */
     MAX_POLL_US = 10000,
 };
 
@@ -108,7 +108,9 @@ static void submit(struct rpc_session *s, struct link_program *p)
     }
     pthread_mutex_unlock(&s->lock);
     atomic_store_explicit(&ring->client_cpu, (uint32_t)sched_getcpu(), memory_order_relaxed);
-    atomic_store(&ring->rang, 1);
+    if (p->area->priority >
+        atomic_load(&ring->running)) /* behind the tail: whoever begins a run looks there after it said so */
+        atomic_store(&ring->rang, 1);
     atomic_fetch_add(&ring->bell, 1);
     if (atomic_load(&ring->session_sleeps))
         shared_wake(&ring->bell);

@@ -94,7 +94,7 @@ enum status rpc_reply_check(const void *bytes, size_t n, const struct rpc_reques
 /* ---- runs ------------------------------------------------------------------------------------------------------------- */
 
 /* Program ids on their way to the session. A program is in it at most once, so that it never overflows. The client writes
- * entries, tail and bell, the session head; what rang is set by the client and reset by the session. */
+ * entries, tail and bell, the session head and running; rang is set by both and reset by the session. */
 struct rpc_ring {
     _Alignas(64) _Atomic uint32_t bell; /* grows with each submission; the session sleeps on this word */
     _Atomic uint32_t tail;
@@ -105,6 +105,8 @@ struct rpc_ring {
     _Alignas(64) _Atomic uint32_t head;
     _Atomic uint32_t session_sleeps;
     _Atomic uint32_t session_cpu;       /* where runs are done, the same for the client */
+    _Atomic uint32_t running;           /* the priority of the run that is being done: others need not disturb it unless
+                                           theirs is higher */
     _Alignas(64) _Atomic uint32_t entries[RPC_MAX_PROGRAMS];
 };
 

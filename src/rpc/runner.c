@@ -57,20 +57,30 @@ static void take_in(struct runner *r)
     atomic_store(&r->ring->head, head);
 }
 
-static uint32_t take(struct runner *r, uint32_t i)
-{
-    uint32_t program = r->queue[i].program;
-    memmove(&r->queue[i], &r->queue[i + 1], (--r->n - i) * sizeof(r->queue[0]));
-    return program;
-}
-
-static uint32_t take_best(struct runner *r)
+static uint32_t best_of_all(const struct runner *r)
 {
     uint32_t best = 0;
     for (uint32_t i = 1; i < r->n; i++)
         if (r->queue[i].priority > r->queue[best].priority)
             best = i;
-    return take(r, best);
+    return best;
+}
+
+/* Clients leave a run alone that theirs could not interrupt. What came before they could see whose turn it is has not rung:
+ * it is in the ring, and the run looks there at once. */
+static void tell_running(struct runner *r, uint32_t priority)
+{
+    atomic_store(&r->ring->running, priority);
+    if (atomic_load(&r->ring->tail) != atomic_load_explicit(&r->ring->head, memory_order_relaxed))
+        atomic_store(&r->ring->rang, 1);
+}
+
+static void run_one(struct runner *r, uint32_t i)
+{
+    struct entry e = r->queue[i];
+    memmove(&r->queue[i], &r->queue[i + 1], (--r->n - i) * sizeof(r->queue[0]));
+    tell_running(r, e.priority);
+    worker_run(r->w, e.program, &r->hook);
 }
 
 /* ---- giving way ------------------------------------------------------------------------------------------------------- */
@@ -113,7 +123,8 @@ static void between_steps(void *arg, struct worker_program *p, uint32_t step)
         return;
     worker_yield(r->w, p, step);
     do {
-        worker_run(r->w, take(r, next), &r->hook);
+        run_one(r, next);
+        tell_running(r, p->priority);
         take_in(r);
     } while ((next = above(r, p)) < r->n);
     worker_resume(r->w, p);
@@ -131,7 +142,7 @@ static void *runner_main(void *arg)
         atomic_store_explicit(&ring->session_cpu, cpu, memory_order_relaxed);
         take_in(r);
         if (r->n) {
-            worker_run(r->w, take_best(r), &r->hook);
+            run_one(r, best_of_all(r));
         } else if (!shared_spin(&ring->bell, r->bell, atomic_load(&ring->client_cpu) == cpu ? 0 : spin_ns)) {
             atomic_store(&ring->session_sleeps, 1);
             /* Who stops it rings behind that: it may have been the ringing that take_in has just seen. */

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "rpc/rpc_link.h"
+#include "rpc/worker.h"
 #include "rpc_kit.h"
 
 enum { WINDOW = 1 << 20, STEPS = 3, ACTORS = 4, OPENING = 4 /* messages of kit_open */, LOADING = 4 /* of an actor */ };
@@ -324,6 +325,36 @@ static void test_crowd(void **state)
     close_stage();
 }
 
+/* A run that may not be interrupted is not disturbed either: it would have to call its threads together to look. Nobody takes
+ * the calls here. */
+static void test_equals_do_not_ring(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t running, priority, rings;
+    } cases[] = { { 100, 100, 0 }, { 100, 50, 0 }, { 100, 101, 1 }, { 0, 1, 1 } };
+    if (kit_link != &rpc_link_inproc)
+        skip(); /* the thread of another process cannot be stopped from here */
+    open_stage("");
+    struct rpc_ring *ring = stage.s->ring;
+    runner_stop(stage.s->runner);
+    stage.s->runner = NULL;
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        struct actor *a = enter(i, cases[i].priority, own);
+        uint32_t bell = atomic_load(&ring->bell);
+        atomic_store(&ring->running, cases[i].running);
+        atomic_store(&ring->rang, 0);
+        begin(a, CALL_QUEUED);
+        while (atomic_load(&ring->bell) == bell)
+            sched_yield();
+        assert_int_equal(atomic_load(&ring->rang), cases[i].rings);
+        atomic_store(&a->cancel.abort, 1);
+        pthread_join(a->thread, NULL);
+        assert_int_equal(a->st, ST_ABORTED);
+    }
+    close_stage();
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "process") == 0)
@@ -333,6 +364,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_equals_wait),         cmocka_unit_test(test_shared_memory_waits),
         cmocka_unit_test(test_backup_buffer),       cmocka_unit_test(test_abort_while_waiting),
         cmocka_unit_test(test_death_while_waiting), cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_equals_do_not_ring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
