@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <QNN/Saver/QnnSaverCommon.h>
+
 #include "random_args.h"
 #include "test_scale.h"
 
@@ -347,9 +349,11 @@ static void play_around(unsigned n)
     print_message("%u threads: %u calls accepted, %u refused\n", n, accepted, refused);
     assert_int_equal(silent, 0);
     assert_true(accepted > refused / 100); /* else the calls say nothing */
+    free(p);
+    if (provider->backendId == QNN_BACKEND_ID_SAVER) /* which computes nothing */
+        return;
     OK(net_run(&net, x, y, AFFINE_N, AFFINE_N));
     floats_are(y, want, AFFINE_N, 0);
-    free(p);
 }
 
 static void test_one_thread(void **state)

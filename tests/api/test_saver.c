@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnSaver.so: calls are recorded as a C program, and the program repeats them. The oracle is libQnnCpu.so: the
- * same calls made on it directly give the same outputs as the compiled recording.
+/* libQnnSaver.so: calls are recorded as a C program, and the program repeats them. The oracle are the other
+ * libraries: the same calls made on them directly give the same outputs as the compiled recording.
  *
  *     test_saver COMPILER INCLUDE_FOLDER      without arguments nothing is compiled */
 #include <dlfcn.h>
@@ -9,102 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <QNN/HTP/QnnHtpContext.h>
 #include <QNN/HTP/QnnHtpDeviceConfigShared.h>
 #include <QNN/HTP/QnnHtpGraph.h>
-#include <QNN/Saver/QnnSaver.h>
 
-#include "api_test.h"
-
-typedef Qnn_ErrorHandle_t initialize_fn(const QnnSaver_Config_t **config);
-typedef Qnn_ErrorHandle_t providers_fn(const QnnInterface_t ***list, uint32_t *n);
-
-static const char *compiler, *include_folder;
-static char folder[] = "/tmp/test_saver_XXXXXX";
-static initialize_fn *initialize;
-
-static void *open_table(const char *name)
-{
-    void *lib = lib_dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    const QnnInterface_t **list = NULL;
-    uint32_t n = 0;
-    providers_fn *get = (providers_fn *)dlsym(lib, "QnnInterface_getProviders");
-    assert_non_null(get);
-    assert_int_equal(get(&list, &n), QNN_SUCCESS);
-    assert_int_equal(n, 1);
-    provider = list[0];
-    q = provider->QNN_INTERFACE_VER_NAME;
-    return lib;
-}
-
-static void *open_saver(void)
-{
-    void *lib = open_table("libQnnSaver.so");
-    initialize = (initialize_fn *)dlsym(lib, "QnnSaver_initialize");
-    assert_non_null(initialize);
-    return lib;
-}
-
-static const char *path_of(const char *below)
-{
-    static char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", folder, below);
-    return path;
-}
-
-static Qnn_ErrorHandle_t record_to(const char *below, uint32_t backend)
-{
-    char out[PATH_MAX];
-    snprintf(out, sizeof out, "%s", path_of(below));
-    QnnSaver_Config_t where = { .option = QNN_SAVER_CONFIG_OPTION_OUTPUT_DIRECTORY, .outputDirectory = out };
-    QnnSaver_Config_t whose = { .option = QNN_SAVER_CONFIG_OPTION_BACKEND_ID, .backendId = backend };
-    const QnnSaver_Config_t *config[] = { &where, &whose, NULL };
-    return initialize(config);
-}
-
-static size_t read_file(const char *below, void *bytes, size_t room)
-{
-    FILE *f = fopen(path_of(below), "rb");
-    assert_non_null(f);
-    size_t n = fread(bytes, 1, room, f);
-    fclose(f);
-    return n;
-}
-
-static char *text_of(const char *below)
-{
-    enum { ROOM = 1 << 20 };
-    char *text = calloc(1, ROOM);
-    assert_non_null(text);
-    assert_in_range(read_file(below, text, ROOM - 1), 1, ROOM - 2);
-    return text;
-}
-
-/* Compiles the recording; false when there is no compiler. */
-static bool compile(const char *below)
-{
-    char command[PATH_MAX * 2];
-    if (!compiler) {
-        printf("SKIP: no compiler for recordings in this build\n");
-        return false;
-    }
-    snprintf(command, sizeof command, "%s -std=gnu11 -Wall -Werror -I %s %s/%s/saver_output.c -o %s/%s/replay -ldl",
-             compiler, include_folder, folder, below, folder, below);
-    assert_int_equal(system(command), 0);
-    return true;
-}
-
-/* Repeats the recording on libQnnCpu.so, outputs beside it. */
-static int replay(const char *below)
-{
-    char command[PATH_MAX * 2];
-    snprintf(command, sizeof command, "%s/%s/replay %s/libQnnCpu.so %s/%s > %s/%s/results", folder, below,
-             getenv("OPENQNN_LIB_DIR"), folder, below, folder, below);
-    return system(command);
-}
+#include "saver_kit.h"
 
 /* ---- a net ------------------------------------------------------------------------------------------------------------ */
 
@@ -196,43 +107,45 @@ static void end(struct quantized *n)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------------ */
 
-static void test_replay(void **state)
+/* What the replay on a library kept is what the library gives directly. */
+static void same_outputs(const char *library)
 {
-    (void)state;
     static uint8_t wanted[2][OUT], got[OUT + 1];
     struct quantized n;
-    fill();
-    void *lib = open_saver();
-    OK(record_to("net", 0));
-    build(&n);
-    run(&n, 7, wanted[0]);
-    run(&n, 31, wanted[1]);
-    end(&n);
-    dlclose(lib);
-    lib = open_table("libQnnCpu.so");
+    void *lib = open_table(library);
     build(&n);
     run(&n, 7, wanted[0]);
     run(&n, 31, wanted[1]);
     end(&n);
     dlclose(lib);
     assert_memory_not_equal(wanted[0], wanted[1], OUT);
+    assert_int_equal(replay("net", library), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "net/execute_%u_0.raw", replayed_call("net", "QnnGraph_execute", i));
+        assert_int_equal(read_file(name, got, sizeof got), OUT);
+        assert_memory_equal(got, wanted[i], OUT);
+    }
+    assert_int_equal(replayed_call("net", "QnnGraph_execute", 2), 0);
+}
+
+static void test_replay(void **state)
+{
+    (void)state;
+    static uint8_t out[OUT];
+    struct quantized n;
+    fill();
+    void *lib = open_saver();
+    OK(record_to("net", 0));
+    build(&n);
+    run(&n, 7, out);
+    run(&n, 31, out);
+    end(&n);
+    dlclose(lib);
     if (!compile("net"))
         skip();
-    assert_int_equal(replay("net"), 0);
-    char *results = text_of("net/results");
-    int seen = 0;
-    for (char *p = results; (p = strstr(p, "QnnGraph_execute 0")); p++, seen++) {
-        while (p > results && p[-1] != '\n')
-            p--;
-        char name[64];
-        snprintf(name, sizeof name, "net/execute_%d_0.raw", atoi(p));
-        assert_int_equal(read_file(name, got, sizeof got), OUT);
-        assert_true(seen < 2);
-        assert_memory_equal(got, wanted[seen], OUT);
-        p = strchr(p, '\n');
-    }
-    assert_int_equal(seen, 2);
-    free(results);
+    for (size_t i = 0; i < COUNT(replay_libraries); i++)
+        same_outputs(replay_libraries[i]);
 }
 
 static void test_identity(void **state)
@@ -279,7 +192,7 @@ static void test_dummies(void **state)
     assert_non_null(strstr(text, "q.contextGetBinary(contexts[1]"));
     free(text);
     if (compile("dummies"))
-        replay("dummies");
+        assert_in_range(replay("dummies", "libQnnCpu.so"), 0, 1);
     dlclose(lib);
 }
 
@@ -333,17 +246,17 @@ static void test_files(void **state)
     QnnSaver_Config_t where = { .option = QNN_SAVER_CONFIG_OPTION_OUTPUT_DIRECTORY, .outputDirectory = "a/b" };
     QnnSaver_Config_t stamp = { .option = QNN_SAVER_CONFIG_OPTION_APPEND_TIMESTAMP, .appendTimestamp = 1 };
     assert_non_null(getcwd(here, sizeof here));
-    assert_int_equal(chdir(folder), 0);
-    OK(initialize((const QnnSaver_Config_t *[]){ &where, &names, NULL }));
+    assert_int_equal(chdir(path_of("")), 0);
+    OK(saver_initialize((const QnnSaver_Config_t *[]){ &where, &names, NULL }));
     assert_int_equal(access("a/b/calls.c", F_OK), 0);
     assert_int_equal(access("a/b/bytes.bin", F_OK), 0);
-    FAILS(QNN_COMMON_ERROR_INVALID_ARGUMENT, initialize((const QnnSaver_Config_t *[]){ &names, &stamp, NULL }));
-    OK(initialize(NULL));
+    FAILS(QNN_COMMON_ERROR_INVALID_ARGUMENT, saver_initialize((const QnnSaver_Config_t *[]){ &names, &stamp, NULL }));
+    OK(saver_initialize(NULL));
     assert_int_equal(access("saver_output/saver_output.c", F_OK), 0);
     assert_int_equal(access("saver_output/params.bin", F_OK), 0);
     OK(q.backendCreate(NULL, NULL, &b));
-    FAILS_SAYING(QNN_SAVER_ERROR_ALREADY_INSTANTIATED, "free it first", initialize(NULL));
-    OK(initialize((const QnnSaver_Config_t *[]){ &names, NULL })); /* the recording goes on there */
+    FAILS_SAYING(QNN_SAVER_ERROR_ALREADY_INSTANTIATED, "free it first", saver_initialize(NULL));
+    OK(saver_initialize((const QnnSaver_Config_t *[]){ &names, NULL })); /* the recording goes on there */
     OK(q.backendFree(b));
     char *text = text_of("saver_output/calls.c");
     assert_non_null(strstr(text, "q.backendFree(backends[1])"));
@@ -363,11 +276,13 @@ static void test_misuse(void **state)
     QnnSaver_Config_t unknown = { .option = (QnnSaver_ConfigOption_t)77 };
     QnnSaver_Config_t no_folder = { .option = QNN_SAVER_CONFIG_OPTION_OUTPUT_DIRECTORY };
     hush(true);
-    FAILS_SAYING(QNN_COMMON_ERROR_INVALID_ARGUMENT, "without /", initialize((const QnnSaver_Config_t *[]){ &bad, NULL }));
-    FAILS(QNN_COMMON_ERROR_INVALID_ARGUMENT, initialize((const QnnSaver_Config_t *[]){ &unknown, NULL }));
-    FAILS(QNN_COMMON_ERROR_INVALID_ARGUMENT, initialize((const QnnSaver_Config_t *[]){ &no_folder, NULL }));
+    FAILS_SAYING(QNN_COMMON_ERROR_INVALID_ARGUMENT, "without /",
+                 saver_initialize((const QnnSaver_Config_t *[]){ &bad, NULL }));
+    FAILS(QNN_COMMON_ERROR_INVALID_ARGUMENT, saver_initialize((const QnnSaver_Config_t *[]){ &unknown, NULL }));
+    FAILS(QNN_COMMON_ERROR_INVALID_ARGUMENT, saver_initialize((const QnnSaver_Config_t *[]){ &no_folder, NULL }));
     no_folder.outputDirectory = "/proc/no/such";
-    FAILS_SAYING(QNN_COMMON_ERROR_SYSTEM, "/proc/no/such", initialize((const QnnSaver_Config_t *[]){ &no_folder, NULL }));
+    FAILS_SAYING(QNN_COMMON_ERROR_SYSTEM, "/proc/no/such",
+                 saver_initialize((const QnnSaver_Config_t *[]){ &no_folder, NULL }));
     FAILS(QNN_COMMON_ERROR_SYSTEM, q.backendCreate(NULL, NULL, &b)); /* still there: not recorded, not done */
     OK(record_to("misuse", 0));
     FAILS(QNN_BACKEND_ERROR_INVALID_ARGUMENT, q.backendCreate(NULL, NULL, NULL));
@@ -420,16 +335,8 @@ static void test_threads(void **state)
     }
     OK(q.backendFree(b));
     if (compile("threads"))
-        assert_int_equal(replay("threads"), 0);
+        assert_int_equal(replay("threads", "libQnnCpu.so"), 0);
     dlclose(lib);
-}
-
-static int remove_folder(void **state)
-{
-    char command[PATH_MAX];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
 }
 
 int main(int argc, char **argv)
@@ -439,9 +346,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_custom),  cmocka_unit_test(test_files),    cmocka_unit_test(test_misuse),
         cmocka_unit_test(test_threads),
     };
-    compiler = argc > 2 ? argv[1] : NULL;
-    include_folder = argc > 2 ? argv[2] : NULL;
-    if (!mkdtemp(folder))
+    if (saver_kit_begin(argc, argv))
         return 1;
-    return cmocka_run_group_tests(tests, NULL, remove_folder);
+    return cmocka_run_group_tests(tests, NULL, saver_kit_end);
 }

@@ -23,37 +23,60 @@ struct saver_settings {
     uint32_t backend; /* whose custom settings are meant */
 };
 
+/* Numbers of what the program has, for its arrays. */
+struct saver_numbers {
+    unsigned calls, recording, tensors, buffers, objects[HANDLE_TYPE_COUNT];
+};
+extern struct saver_numbers saver_numbers;
+
 void saver_default_settings(struct saver_settings *s);
 const struct saver_settings *saver_settings(void);
 enum status saver_open(const struct saver_settings *s); /* new files; a recording in progress goes on in them */
 enum status saver_ready(void);                          /* opens the files with default settings unless there are some */
 void saver_forget(void);                                /* the next recording begins anew */
 void saver_close(void);
-enum status saver_add_call(const char *text);
+/* `former`: the numbers of the program without the call, which it has again when the call cannot be written. */
+enum status saver_add_call(const char *text, const struct saver_numbers *former);
 /* Where in the data file these bytes are; they are stored once. */
 enum status saver_blob(const void *bytes, uint64_t size, uint64_t *offset);
 
-/* Numbers of what the program has, for its arrays. */
-struct saver_numbers {
-    unsigned calls, recording, tensors, objects[HANDLE_TYPE_COUNT];
-};
-extern struct saver_numbers saver_numbers;
 void saver_program_head(struct str *s, const struct saver_settings *settings);
 void saver_program_foot(struct str *s);
 const char *saver_array(enum handle_type type); /* the array of the program that has these handles */
 
 /* ---- objects (saver_objects.c) ---------------------------------------------------------------------------------------- */
 
+/* What registered memory stands for: a part of one of the program's buffers. */
+struct saver_memory {
+    int fd; /* of the recorder, since clients may close theirs */
+    unsigned buffer;
+    uint64_t size;          /* of the buffer */
+    uint64_t offset, bytes; /* the part */
+    uint64_t device, file;  /* by which a buffer that is registered again is known */
+};
+
+/* Memory that a client asked the library for. */
+struct saver_room {
+    struct saver_room *next;
+    max_align_t bytes[];
+};
+
 struct saver_object {
     enum handle_type type;
     unsigned number, recording;
     bool from_binary; /* ids of its tensors are those in the binary */
-    void *handle;
+    bool fresh;       /* made by a call that is not recorded yet */
+    void *handle, *log;
+    struct saver_memory memory; /* HANDLE_MEM */
+    struct saver_room *rooms;   /* HANDLE_GRAPH */
     struct saver_object *parent, *next;
 };
 
-struct saver_object *saver_object_new(enum handle_type type, struct saver_object *parent);
+/* `handle`: one that is there already, NULL to make one. */
+struct saver_object *saver_object_new(enum handle_type type, struct saver_object *parent, void *handle);
+void saver_objects_settle(bool recorded);                                          /* what is fresh stays, or goes */
 struct saver_object *saver_object_find(const void *handle, enum handle_type type); /* NULL: none */
+struct saver_object *saver_object_in_file(const struct saver_memory *m);           /* registered memory in the same file */
 void saver_object_free(struct saver_object *o); /* and what was made from it */
 bool saver_has_backends(void);
 
@@ -67,12 +90,16 @@ struct saver_call {
     enum status status;
     unsigned number, names, depth;
     struct str before, args, after;
+    struct saver_numbers former; /* for a call that is not recorded */
+    void *log, **ret, *ret_handle;
     bool question; /* its answer may be an error */
+    unsigned wait; /* for so many contexts */
     /* of the tensors that are being written */
     enum saver_role role;
     bool foreign_ids;
     const Qnn_TensorV1_t *tensor;
     const struct saver_type *owner; /* of a custom config */
+    const struct saver_memory *memory; /* of the next descriptor */
     Qnn_ContextHandle_t context;
     Qnn_GraphHandle_t graph;
 };
@@ -90,11 +117,18 @@ void saver_configs(struct saver_call *c, const struct saver_type *type, const vo
 void saver_bytes(struct saver_call *c, const void *bytes, uint64_t size);
 /* A new object, whose handle goes to *handle when the call succeeds; the program gets its own. */
 struct saver_object *saver_new(struct saver_call *c, enum handle_type type, struct saver_object *parent, void **handle);
+struct saver_object *saver_add(struct saver_call *c, enum handle_type type, struct saver_object *parent, void *handle);
 void saver_need(struct saver_call *c, const void *pointer, const char *name); /* an argument that cannot be NULL */
 void saver_fail(struct saver_call *c, enum status st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 Qnn_ErrorHandle_t saver_end(struct saver_call *c);
 Qnn_ErrorHandle_t saver_end_free(struct saver_call *c, struct saver_object *o);
 Qnn_ErrorHandle_t saver_end_dummy(struct saver_call *c); /* what was asked for is not known */
+
+/* ---- memory (saver_memory.c) ------------------------------------------------------------------------------------------ */
+
+/* The program's memory gets what is in the client's now. */
+void saver_memory_in(struct saver_call *c, const struct saver_memory *m);
+void saver_memory_close(struct saver_memory *m);
 
 /* ---- text (saver_text.c) ---------------------------------------------------------------------------------------------- */
 
@@ -104,7 +138,14 @@ void saver_write_array(struct saver_call *c, struct str *out, const struct saver
 void saver_write_list(struct saver_call *c, struct str *out, const struct saver_type *type, const void *list, uint64_t n);
 void saver_write_string(struct str *out, const char *text);
 void saver_write_handle(struct str *out, const void *handle);
-uint64_t saver_count_of(const struct saver_call *c, const struct saver_field *f, const void *object);
+void saver_write_blob(struct saver_call *c, struct str *out, const void *bytes, uint64_t size);
+
+/* ---- sizes (saver_sizes.c) -------------------------------------------------------------------------------------------- */
+
+enum { SAVER_RANK_MAX = 64 };
+
+uint64_t saver_count_of(struct saver_call *c, const struct saver_field *f, const void *object);
+uint64_t saver_bytes_of(uint32_t rank, const uint32_t *dims, Qnn_DataType_t type); /* 0: no such shape */
 uint64_t saver_tensor_bytes(const Qnn_TensorV1_t *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backends, devices, logs, profiles, signals and memory, as they are recorded. */
+/* Backends, devices, profiles and signals, as they are recorded. */
 #include "QNN/QnnSdkBuildId.h"
 #include "api/interface_next.h"
 #include "api/log.h"
@@ -21,6 +21,8 @@ Qnn_ErrorHandle_t QnnBackend_create(Qnn_LogHandle_t logger, const QnnBackend_Con
     saver_maybe(&c, HANDLE_LOG, logger);
     saver_configs(&c, &saver_backend_config, config);
     saver_new(&c, HANDLE_BACKEND, NULL, backend);
+    if (c.status == ST_OK)
+        api_log(LOG_INFO, "calls are recorded in \"%s\"", saver_settings()->folder);
     return saver_end(&c);
 }
 
@@ -119,44 +121,6 @@ Qnn_ErrorHandle_t QnnGlobalConfig_Set(const QnnGlobalConfig_t **config)
     saver_begin(&c, "QnnGlobalConfig_Set", COMP_GLOBAL);
     saver_configs(&c, &saver_global_config, config);
     return saver_end(&c);
-}
-
-/* ---- logs: the replay has none of the client's functions, and writes to the default stream ---------------------------- */
-
-static bool level_ok(QnnLog_Level_t level)
-{
-    return (level >= QNN_LOG_LEVEL_ERROR && level <= QNN_LOG_LEVEL_DEBUG) || level == QNN_LOG_LEVEL_MAX;
-}
-
-Qnn_ErrorHandle_t QnnLog_create(QnnLog_Callback_t callback, QnnLog_Level_t maxLogLevel, Qnn_LogHandle_t *logger)
-{
-    struct saver_call c;
-    (void)callback;
-    saver_begin(&c, "QnnLog_create", COMP_LOG);
-    if (!level_ok(maxLogLevel))
-        saver_fail(&c, ST_INVALID_ARG, "maxLogLevel is %u; 1 (error) to 5 (debug) are allowed", (unsigned)maxLogLevel);
-    saver_arg(&c, "NULL, %u", (unsigned)maxLogLevel);
-    saver_new(&c, HANDLE_LOG, NULL, logger);
-    return saver_end(&c);
-}
-
-Qnn_ErrorHandle_t QnnLog_setLogLevel(Qnn_LogHandle_t logger, QnnLog_Level_t maxLogLevel)
-{
-    struct saver_call c;
-    saver_begin(&c, "QnnLog_setLogLevel", COMP_LOG);
-    saver_on(&c, HANDLE_LOG, logger);
-    if (!level_ok(maxLogLevel))
-        saver_fail(&c, ST_INVALID_ARG, "maxLogLevel is %u; 1 (error) to 5 (debug) are allowed", (unsigned)maxLogLevel);
-    saver_arg(&c, "%u", (unsigned)maxLogLevel);
-    return saver_end(&c);
-}
-
-Qnn_ErrorHandle_t QnnLog_free(Qnn_LogHandle_t logger)
-{
-    struct saver_call c;
-    saver_begin(&c, "QnnLog_free", COMP_LOG);
-    struct saver_object *o = saver_on(&c, HANDLE_LOG, logger);
-    return saver_end_free(&c, o);
 }
 
 /* ---- devices ---------------------------------------------------------------------------------------------------------- */
@@ -344,23 +308,6 @@ Qnn_ErrorHandle_t QnnSignal_free(Qnn_SignalHandle_t signal)
     saver_begin(&c, "QnnSignal_free", COMP_SIGNAL);
     struct saver_object *o = saver_on(&c, HANDLE_SIGNAL, signal);
     return saver_end_free(&c, o);
-}
-
-/* ---- memory: what other processes made cannot be made again, so clients are sent back to plain buffers ---------------- */
-
-Qnn_ErrorHandle_t QnnMem_register(Qnn_ContextHandle_t context, const Qnn_MemDescriptor_t *memDescriptors,
-                                  uint32_t numDescriptors, Qnn_MemHandle_t *memHandles)
-{
-    (void)context, (void)memDescriptors, (void)numDescriptors, (void)memHandles;
-    log_enter(NULL);
-    return api_fail(COMP_MEM, ST_NOT_SUPPORTED, "shared memory cannot be recorded; use plain buffers");
-}
-
-Qnn_ErrorHandle_t QnnMem_deRegister(const Qnn_MemHandle_t *memHandles, uint32_t numHandles)
-{
-    (void)memHandles, (void)numHandles;
-    log_enter(NULL);
-    return api_fail(COMP_MEM, ST_INVALID_HANDLE, "there is no registered memory, since it cannot be recorded");
 }
 
 /* ---- newer calls ------------------------------------------------------------------------------------------------------ */

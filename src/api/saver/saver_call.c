@@ -35,6 +35,7 @@ void saver_begin(struct saver_call *c, const char *name, enum component componen
         return;
     }
     pthread_mutex_lock(&lock);
+    c->former = saver_numbers;
     c->number = saver_numbers.calls + 1;
     c->status = saver_ready();
     if (c->status != ST_OK) /* the lock is given back by saver_end */
@@ -52,11 +53,13 @@ void saver_arg(struct saver_call *c, const char *fmt, ...)
 
 struct saver_object *saver_maybe(struct saver_call *c, enum handle_type type, const void *handle)
 {
-    struct saver_object *o = handle ? saver_object_find(handle, type) : NULL;
+    struct saver_object *o = handle && c->number ? saver_object_find(handle, type) : NULL; /* without a number: no lock */
     if (handle && !o)
         saver_fail(c, ST_INVALID_HANDLE, "the %s handle is %s", handle_type_name(type), handle_describe(handle, type));
     str_add(&c->args, c->args.n ? ", " : "");
     saver_write_handle(&c->args, handle);
+    if (o && o->log && !c->log)
+        log_enter(c->log = o->log);
     if (o && type == HANDLE_CONTEXT)
         c->context = o->handle;
     if (o && type == HANDLE_GRAPH)
@@ -139,19 +142,29 @@ void saver_bytes(struct saver_call *c, const void *bytes, uint64_t size)
     saver_arg(c, "%lluu", (unsigned long long)size);
 }
 
-struct saver_object *saver_new(struct saver_call *c, enum handle_type type, struct saver_object *parent, void **handle)
+struct saver_object *saver_add(struct saver_call *c, enum handle_type type, struct saver_object *parent, void *handle)
 {
-    if (!handle)
-        saver_fail(c, ST_INVALID_ARG, "the pointer that receives the %s handle is NULL", handle_type_name(type));
     if (c->status != ST_OK)
         return NULL;
-    struct saver_object *o = saver_object_new(type, parent);
+    struct saver_object *o = saver_object_new(type, parent, handle);
     if (!o) {
         saver_fail(c, ST_NO_MEMORY, "no memory for a %s", handle_type_name(type));
         return NULL;
     }
+    o->log = type == HANDLE_LOG ? o->handle : c->log;
+    return o;
+}
+
+struct saver_object *saver_new(struct saver_call *c, enum handle_type type, struct saver_object *parent, void **handle)
+{
+    if (!handle)
+        saver_fail(c, ST_INVALID_ARG, "the pointer that receives the %s handle is NULL", handle_type_name(type));
+    struct saver_object *o = saver_add(c, type, parent, NULL);
+    if (!o)
+        return NULL;
     saver_arg(c, "&%s[%u]", saver_array(type), o->number);
-    *handle = o->handle;
+    c->ret = handle;
+    c->ret_handle = o->handle;
     return o;
 }
 
@@ -177,10 +190,13 @@ static enum status record(struct saver_call *c)
 {
     struct str s;
     str_init(&s);
-    str_addf(&s, "\nstatic void call_%u(void)\n{\n%s    %s(%u, \"%s\", q.", c->number, str_text(&c->before),
-             c->question ? "answer" : "result", c->number, c->name);
+    str_addf(&s, "\nstatic void call_%u(void)\n{\n%s    %s(%u, \"%s\", %sq.", c->number, str_text(&c->before),
+             c->question ? "answer" : "result", c->number, c->name, c->wait ? "wait_for_contexts(" : "");
     add_slot(&s, c->name);
-    str_addf(&s, "(%s));\n%s}\n", str_text(&c->args), str_text(&c->after));
+    str_addf(&s, "(%s)", str_text(&c->args));
+    if (c->wait)
+        str_addf(&s, ", %u)", c->wait);
+    str_addf(&s, ");\n%s}\n", str_text(&c->after));
     if (c->number % SAVER_GROUP == 0) {
         str_addf(&s, "\nstatic void calls_to_%u(void)\n{\n", c->number);
         for (unsigned i = c->number - SAVER_GROUP + 1; i <= c->number; i++)
@@ -192,17 +208,20 @@ static enum status record(struct saver_call *c)
         st = status_fail(ST_NO_MEMORY, "%s: no memory for the text of the call", c->name);
     saver_numbers.calls = c->number;
     if (st == ST_OK)
-        st = saver_add_call(s.at);
-    if (st != ST_OK)
-        saver_numbers.calls--;
+        st = saver_add_call(s.at, &c->former);
     str_finish(&s);
     return st;
 }
 
+/* What was made by a call that is not recorded is not there. */
 static void finish(struct saver_call *c)
 {
-    if (c->number)
+    if (c->number) {
+        saver_objects_settle(c->status == ST_OK);
+        if (c->status != ST_OK)
+            saver_numbers = c->former;
         pthread_mutex_unlock(&lock);
+    }
     str_finish(&c->before);
     str_finish(&c->args);
     str_finish(&c->after);
@@ -212,9 +231,13 @@ Qnn_ErrorHandle_t saver_end_free(struct saver_call *c, struct saver_object *o)
 {
     if (c->status == ST_OK)
         c->status = record(c);
+    if (c->status == ST_OK && c->ret)
+        *c->ret = c->ret_handle;
     if (o)
         saver_object_free(o);
     finish(c);
+    if (c->status == ST_OK)
+        api_log(LOG_DEBUG, "call %u: %s", c->number, c->name);
     return api_error(c->component, c->status);
 }
 

@@ -7,6 +7,7 @@
 #include "QNN/HTP/QnnHtpDeviceConfigShared.h"
 #include "QNN/HTP/QnnHtpGraph.h"
 #include "QNN/IR/QnnIrGraph.h"
+#include "QNN/LPAI/QnnLpaiCommon.h"
 
 static uint32_t option_of(const void *object)
 {
@@ -161,6 +162,8 @@ static const struct {
     { QNN_BACKEND_ID_HTP, &saver_graph_config, &htp_graph },
     { QNN_BACKEND_ID_HTP, &saver_context_config, &htp_context },
     { QNN_BACKEND_ID_HTP, &saver_device_config, &htp_device },
+    { QNN_BACKEND_ID_HTP, &saver_mem_descriptor, &saver_htp_memory },
+    { QNN_BACKEND_ID_LPAI, &saver_mem_descriptor, &saver_lpai_memory },
     { QNN_BACKEND_ID_IR, &saver_graph_config, &ir_graph },
 };
 
@@ -174,7 +177,12 @@ const struct saver_type *saver_custom(uint32_t backend, const struct saver_type 
 
 const char *const *saver_headers(uint32_t backend)
 {
-    static const char *const htp[] = { "HTP/QnnHtpContext.h", "HTP/QnnHtpDeviceConfigShared.h", "HTP/QnnHtpGraph.h", NULL };
+    static const char *const htp[] = { "HTP/QnnHtpContext.h", "HTP/QnnHtpDeviceConfigShared.h", "HTP/QnnHtpGraph.h",
+                                       "HTP/QnnHtpMem.h", NULL };
+    static const char *const lpai[] = { "LPAI/QnnLpaiMem.h", NULL };
     static const char *const ir[] = { "IR/QnnIrGraph.h", NULL };
-    return backend == QNN_BACKEND_ID_HTP ? htp : backend == QNN_BACKEND_ID_IR ? ir : NULL;
+    return backend == QNN_BACKEND_ID_HTP    ? htp
+           : backend == QNN_BACKEND_ID_LPAI ? lpai
+           : backend == QNN_BACKEND_ID_IR   ? ir
+                                            : NULL;
 }

@@ -4,6 +4,7 @@
 #include "QNN/QnnTensor.h"
 #include "api/log.h"
 #include "api/saver/saver.h"
+#include "base/mem.h"
 
 static void same_ids(const struct saver_object *parent, struct saver_object *graph)
 {
@@ -91,25 +92,93 @@ Qnn_ErrorHandle_t QnnGraph_retrieve(Qnn_ContextHandle_t contextHandle, const cha
     return saver_end(&c);
 }
 
-/* Nothing is prepared: clients go on with buffers of their own. */
-static Qnn_ErrorHandle_t no_environment(const char *name)
+/* ---- environments ----------------------------------------------------------------------------------------------------- */
+
+/* Memory for a tensor, which the client then has. What is not known to have a size stays without. */
+static void give_room(struct saver_call *c, struct saver_object *graph, Qnn_Tensor_t *t)
 {
-    log_enter(NULL);
-    return api_fail(COMP_GRAPH, ST_NOT_SUPPORTED, "%s cannot be recorded; give buffers when the graph is executed", name);
+    uint64_t bytes = saver_tensor_bytes(&t->v1);
+    if (!bytes || bytes > UINT32_MAX)
+        return;
+    struct saver_room *r = mem_zalloc(sizeof *r + bytes);
+    if (!r) {
+        saver_fail(c, ST_NO_MEMORY, "no memory for the %llu bytes of tensor \"%s\"", (unsigned long long)bytes,
+                   t->v1.name ? t->v1.name : "");
+        return;
+    }
+    r->next = graph->rooms;
+    graph->rooms = r;
+    t->v1.memType = QNN_TENSORMEMTYPE_RAW;
+    t->v1.clientBuf = (Qnn_ClientBuffer_t){ r->bytes, (uint32_t)bytes };
+}
+
+static void take_room(struct saver_object *graph, const Qnn_Tensor_t *t)
+{
+    for (struct saver_room **p = &graph->rooms; *p; p = &(*p)->next)
+        if (t->v1.memType == QNN_TENSORMEMTYPE_RAW && t->v1.clientBuf.data == (*p)->bytes) {
+            struct saver_room *r = *p;
+            *p = r->next;
+            mem_free(r);
+            return;
+        }
+}
+
+static void each_tensor(struct saver_call *c, struct saver_object *graph, const QnnGraph_ExecuteEnvironment_t *env,
+                        bool give)
+{
+    const Qnn_TensorSetV1_t *s = &env->tensorSet.v1;
+    if (env->option != QNN_GRAPH_EXECUTE_ENVIRONMENT_OPTION_POPULATE_CLIENT_BUFS)
+        return;
+    for (uint32_t i = 0; i < s->numInputs + s->numOutputs && c->status == ST_OK; i++) {
+        Qnn_Tensor_t *t = i < s->numInputs ? &s->inputs[i] : &s->outputs[i - s->numInputs];
+        if (give)
+            give_room(c, graph, t);
+        else
+            take_room(graph, t);
+    }
+}
+
+/* Whether a backend can do it is known when the program runs. */
+static Qnn_ErrorHandle_t environments(const char *name, Qnn_GraphHandle_t graphHandle, const void *envs, uint32_t n,
+                                      bool give)
+{
+    struct saver_call c;
+    const QnnGraph_ExecuteEnvironment_t *const *at = envs;
+    saver_begin(&c, name, COMP_GRAPH);
+    struct saver_object *o = saver_on(&c, HANDLE_GRAPH, graphHandle);
+    use_ids(&c, o);
+    saver_list_arg(&c, &saver_environment, envs, n);
+    saver_arg(&c, "%uu", n);
+    for (uint32_t i = 0; i < n && c.status == ST_OK; i++)
+        if (at[i] && at[i]->tensorSet.version == QNN_TENSOR_SET_VERSION_1)
+            each_tensor(&c, o, at[i], give);
+    c.question = true;
+    return saver_end(&c);
 }
 
 Qnn_ErrorHandle_t QnnGraph_prepareExecutionEnvironment(Qnn_GraphHandle_t graphHandle, QnnGraph_ExecuteEnvironment_t **envs,
                                                        uint32_t envSize)
 {
-    (void)graphHandle, (void)envs, (void)envSize;
-    return no_environment("QnnGraph_prepareExecutionEnvironment");
+    return environments("QnnGraph_prepareExecutionEnvironment", graphHandle, envs, envSize, true);
 }
 
 Qnn_ErrorHandle_t QnnGraph_releaseExecutionEnvironment(Qnn_GraphHandle_t graphHandle,
                                                        const QnnGraph_ExecuteEnvironment_t **envs, uint32_t envSize)
 {
-    (void)graphHandle, (void)envs, (void)envSize;
-    return no_environment("QnnGraph_releaseExecutionEnvironment");
+    return environments("QnnGraph_releaseExecutionEnvironment", graphHandle, envs, envSize, false);
+}
+
+/* ---- executions ------------------------------------------------------------------------------------------------------- */
+
+static void keep_registered(struct saver_call *c, const Qnn_Tensor_t *outputs, uint32_t n)
+{
+    for (uint32_t i = 0; i < n && c->status == ST_OK; i++) {
+        bool registered = outputs[i].v1.memType == QNN_TENSORMEMTYPE_MEMHANDLE;
+        const struct saver_object *o = registered ? saver_object_find(outputs[i].v1.memHandle, HANDLE_MEM) : NULL;
+        if (o)
+            str_addf(&c->after, "    keep_shared(%u, %u, %u, %lluu, %lluu);\n", c->number, i, o->memory.buffer,
+                     (unsigned long long)o->memory.offset, (unsigned long long)o->memory.bytes);
+    }
 }
 
 /* Outputs are an array of the program even when it is empty, for keep_outputs. An asynchronous execution is repeated as one
@@ -128,6 +197,7 @@ Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tens
     saver_array_arg(&c, &saver_tensor, outputs, numOutputs);
     if (numOutputs && c.status == ST_OK)
         str_addf(&c.after, "    keep_outputs(%u, a%u, %uu);\n", c.number, c.names, numOutputs);
+    keep_registered(&c, outputs, numOutputs);
     saver_arg(&c, "%uu", numOutputs);
     saver_maybe(&c, HANDLE_PROFILE, profileHandle);
     saver_maybe(&c, HANDLE_SIGNAL, signalHandle);
@@ -163,9 +233,11 @@ static Qnn_ErrorHandle_t create_tensor(const char *name, enum handle_type type, 
         str_addf(&c.after, "    tensor_ids[%u] = a%u[0].v1.id;\n", saver_numbers.tensors + 1, c.names);
         saver_numbers.tensors += c.status == ST_OK;
     }
-    if (c.status == ST_OK)
-        tensor->v1.id = saver_numbers.tensors;
-    return saver_end(&c);
+    uint32_t id = saver_numbers.tensors;
+    Qnn_ErrorHandle_t e = saver_end(&c);
+    if (e == QNN_SUCCESS)
+        tensor->v1.id = id;
+    return e;
 }
 
 Qnn_ErrorHandle_t QnnTensor_createContextTensor(Qnn_ContextHandle_t context, Qnn_Tensor_t *tensor)

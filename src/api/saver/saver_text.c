@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "QNN/QnnContext.h"
 #include "api/log.h"
 #include "api/saver/saver.h"
 
-enum { INLINE_BYTES = 1024, DEPTH_MAX = 12, RANK_MAX = 64 };
+enum { INLINE_BYTES = 1024, DEPTH_MAX = 12 };
 #define COUNT_MAX (UINT64_C(1) << 32)
 #define STRUCTS_MAX 65536u
 
@@ -84,66 +85,9 @@ void saver_write_handle(struct str *out, const void *handle)
         str_addf(out, "NULL%s", handle ? " /* no handle of this recording */" : "");
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------------ */
-
-static uint64_t times(uint64_t a, uint64_t b)
-{
-    uint64_t r;
-    return __builtin_mul_overflow(a, b, &r) ? UINT64_MAX : r;
-}
-
-/* The low byte of a data type is its bits in decimal digits. */
-static unsigned bits_of(uint32_t type)
-{
-    return (type >> 4 & 15) * 10 + (type & 15);
-}
-
-uint64_t saver_tensor_bytes(const Qnn_TensorV1_t *t)
-{
-    uint64_t n = 1;
-    if (t->rank > RANK_MAX || (t->rank && !t->dimensions))
-        return 0;
-    for (uint32_t i = 0; i < t->rank; i++)
-        n = times(n, t->dimensions[i]);
-    unsigned bits = t->dataType == QNN_DATATYPE_BFLOAT_16 ? 16 : bits_of((uint32_t)t->dataType);
-    n = times(n, bits);
-    return n == UINT64_MAX ? UINT64_MAX : n / 8 + (n % 8 != 0);
-}
-
-static uint64_t count_blocks(const Qnn_TensorV1_t *t, const uint32_t *block)
-{
-    uint64_t n = 1;
-    for (uint32_t i = 0; i < t->rank; i++)
-        n = times(n, block[i] ? (t->dimensions[i] + (uint64_t)block[i] - 1) / block[i] : 0);
-    return n;
-}
-
-uint64_t saver_count_of(const struct saver_call *c, const struct saver_field *f, const void *object)
-{
-    const char *at = (const char *)object + f->count_at;
-    const Qnn_TensorV1_t *t = c->tensor;
-    int32_t axis = *(const int32_t *)at;
-    bool shaped = t && t->rank <= RANK_MAX && (!t->rank || t->dimensions);
-    uint64_t channels = shaped && axis >= 0 && (uint32_t)axis < t->rank ? t->dimensions[axis] : 0;
-    switch (f->count) {
-    case COUNT_FIELD: return *(const uint32_t *)at;
-    case COUNT_RANK: return t ? t->rank : 0;
-    case COUNT_CHANNELS: return channels;
-    case COUNT_BLOCKS: {
-        const uint32_t *block = *(const uint32_t *const *)at;
-        return shaped && block ? count_blocks(t, block) : 0;
-    }
-    case COUNT_AXIS_BLOCKS: { /* see EXPANSION in saver_types.c */
-        size_t way = offsetof(Qnn_BlockwiseExpansion_t, numBlocksPerAxis) - offsetof(Qnn_BlockwiseExpansion_t, axis);
-        return times(channels, *(const uint32_t *)(at + way));
-    }
-    default: return 1;
-    }
-}
-
 /* ---- arrays ----------------------------------------------------------------------------------------------------------- */
 
-static void write_blob(struct saver_call *c, struct str *out, const void *bytes, uint64_t size)
+void saver_write_blob(struct saver_call *c, struct str *out, const void *bytes, uint64_t size)
 {
     uint64_t offset = 0;
     if (c->status == ST_OK)
@@ -163,7 +107,7 @@ void saver_write_array(struct saver_call *c, struct str *out, const struct saver
         return;
     }
     if (type->plain && n * type->size > INLINE_BYTES) {
-        write_blob(c, out, objects, n * type->size);
+        saver_write_blob(c, out, objects, n * type->size);
         return;
     }
     struct str list;
@@ -231,11 +175,39 @@ static void write_data(struct saver_call *c, struct str *out, const Qnn_ClientBu
         if (constant && size > most) /* no more than the tensor has: the rest may not be there */
             size = most;
         str_add(out, "{ ");
-        write_blob(c, out, b->data, size);
+        saver_write_blob(c, out, b->data, size);
         str_addf(out, ", %lluu }", (unsigned long long)size);
     } else {
         str_add(out, "{ 0 }");
     }
+}
+
+/* Memory that a binary is in, or is written to; how much that is knows only the replay. */
+static void write_bytes(struct saver_call *c, struct str *out, const Qnn_BinaryBuffer_t *b)
+{
+    if (c->role == ROLE_OUTPUT) {
+        str_add(out, "{ buffer((size_t)section_size), section_size }");
+        return;
+    }
+    if (b->dataSize && !b->data)
+        saver_fail(c, ST_INVALID_ARG, "a buffer of %llu bytes at NULL; give what is there", (unsigned long long)b->dataSize);
+    str_add(out, "{ ");
+    saver_write_array(c, out, &saver_u8, b->data, b->dataSize);
+    str_addf(out, ", %lluu }", (unsigned long long)b->dataSize);
+}
+
+/* What is read from registered memory is what it holds now. */
+static void write_handle(struct saver_call *c, struct str *out, const void *handle)
+{
+    struct saver_object *m = c->role == ROLE_INPUT ? saver_object_find(handle, HANDLE_MEM) : NULL;
+    if (m)
+        saver_memory_in(c, &m->memory);
+    saver_write_handle(out, handle);
+}
+
+static void write_memory(const struct saver_call *c, struct str *out, const char *member)
+{
+    str_addf(out, "shared(%u, %lluu)->%s", c->memory->buffer, (unsigned long long)c->memory->size, member);
 }
 
 /* Unknown ones do not get here: see saver_configs. */
@@ -260,15 +232,17 @@ static void write_id(struct saver_call *c, struct str *out, uint32_t id)
 static bool write_pointer(struct saver_call *c, struct str *out, const struct saver_field *f, const void *object)
 {
     const void *p = *(const void *const *)((const char *)object + f->offset);
-    if (!p)
+    uint64_t n = p && (f->kind == SAVER_ARRAY || f->kind == SAVER_LIST) ? saver_count_of(c, f, object) : 1;
+    if (!p || !n)
         return false;
     str_addf(out, " .%s = ", f->name);
     switch (f->kind) {
     case SAVER_TEXT: saver_write_string(out, p); break;
     case SAVER_TEXTS: write_texts(c, out, p); break;
-    case SAVER_ARRAY: saver_write_array(c, out, f->type, p, saver_count_of(c, f, object)); break;
-    case SAVER_LIST: saver_write_list(c, out, f->type, p, saver_count_of(c, f, object)); break;
-    case SAVER_HANDLE: saver_write_handle(out, p); break;
+    case SAVER_ARRAY: saver_write_array(c, out, f->type, p, n); break;
+    case SAVER_LIST: saver_write_list(c, out, f->type, p, n); break;
+    case SAVER_HANDLE: write_handle(c, out, p); break;
+    case SAVER_MAPPED: write_memory(c, out, "at"); break;
     case SAVER_CUSTOM: write_custom(c, out, p); break;
     default: str_add(out, "NULL /* cannot be recorded */");
     }
@@ -290,6 +264,14 @@ static bool write_field(struct saver_call *c, struct str *out, const struct save
     case SAVER_DATA:
         str_addf(out, " .%s = ", f->name);
         write_data(c, out, (const Qnn_ClientBuffer_t *)at);
+        return true;
+    case SAVER_BYTES:
+        str_addf(out, " .%s = ", f->name);
+        write_bytes(c, out, (const Qnn_BinaryBuffer_t *)at);
+        return true;
+    case SAVER_FD:
+        str_addf(out, " .%s = ", f->name);
+        write_memory(c, out, "fd");
         return true;
     case SAVER_U8:
     case SAVER_U16:
@@ -325,7 +307,9 @@ static void write_struct(struct saver_call *c, struct str *out, const struct sav
         else
             out->n = before;
     }
-    str_add(out, first ? " 0 }" : " }");
+    if (first) /* by name: compilers warn of members that are not there otherwise */
+        str_addf(out, " .%s = 0", type->fields[0].name);
+    str_add(out, " }");
     c->owner = owner;
 }
 
@@ -365,9 +349,9 @@ static void write_tensor(struct saver_call *c, struct str *out, const Qnn_Tensor
         enum status st = c->status == ST_OK ? fetch(c, &t) : c->status;
         c->status = st;
     }
-    if (t.v1.rank > RANK_MAX)
+    if (t.v1.rank > SAVER_RANK_MAX)
         saver_fail(c, ST_INVALID_TENSOR, "tensor \"%s\": rank %u; at most %u is recorded", t.v1.name ? t.v1.name : "",
-                   t.v1.rank, (unsigned)RANK_MAX);
+                   t.v1.rank, (unsigned)SAVER_RANK_MAX);
     c->tensor = &t.v1;
     if (c->status == ST_OK)
         write_struct(c, out, &saver_tensor, &t);
@@ -391,5 +375,6 @@ void saver_write(struct saver_call *c, struct str *out, const struct saver_type 
         write_tensor(c, out, object);
     else
         write_struct(c, out, type, object);
+    c->memory += type == &saver_mem_descriptor;
     c->depth--;
 }

@@ -40,7 +40,7 @@ TYPE(float_scale_offset, float_scale_offset_f, .name = "Qnn_FloatScaleOffset_t",
 #undef S
 #define S Qnn_AxisScaleOffset_t
 static const struct saver_field axis_f[] = {
-    F(axis, SAVER_I32), F(numScaleOffsets, SAVER_U32), ARRAY(scaleOffset, scale_offset, COUNT_FIELD, numScaleOffsets)
+    F(axis, SAVER_I32), F(numScaleOffsets, SAVER_U32), ARRAY(scaleOffset, scale_offset, COUNT_ENCODED, numScaleOffsets)
 };
 TYPE(axis, axis_f, .name = "Qnn_AxisScaleOffset_t", .size = sizeof(S));
 #undef S
@@ -50,15 +50,15 @@ TYPE(bw, bw_f, .name = "Qnn_BwScaleOffset_t", .size = sizeof(S), .plain = true);
 #undef S
 #define S Qnn_BwAxisScaleOffset_t
 static const struct saver_field bw_axis_f[] = {
-    F(bitwidth, SAVER_U32), F(axis, SAVER_I32), F(numElements, SAVER_U32), ARRAY(scales, saver_f32, COUNT_FIELD, numElements),
-    ARRAY(offsets, saver_i32, COUNT_FIELD, numElements)
+    F(bitwidth, SAVER_U32), F(axis, SAVER_I32), F(numElements, SAVER_U32), ARRAY(scales, saver_f32, COUNT_ENCODED, numElements),
+    ARRAY(offsets, saver_i32, COUNT_ENCODED, numElements)
 };
 TYPE(bw_axis, bw_axis_f, .name = "Qnn_BwAxisScaleOffset_t", .size = sizeof(S));
 #undef S
 #define S Qnn_BwAxisScaleOffsetMapped_t
 static const struct saver_field bw_axis_mapped_f[] = {
     F(bitwidth, SAVER_U32), F(axis, SAVER_I32), F(mapping, SAVER_I32), F(numElements, SAVER_U32),
-    ARRAY(scales, saver_f32, COUNT_FIELD, numElements), ARRAY(offsets, saver_i32, COUNT_FIELD, numElements)
+    ARRAY(scales, saver_f32, COUNT_ENCODED, numElements), ARRAY(offsets, saver_i32, COUNT_ENCODED, numElements)
 };
 TYPE(bw_axis_mapped, bw_axis_mapped_f, .name = "Qnn_BwAxisScaleOffsetMapped_t", .size = sizeof(S));
 #undef S
@@ -128,11 +128,11 @@ static uint32_t scale_type(const void *o)
     return ((const S *)o)->scaleDataType == QNN_DATATYPE_FLOAT_32;
 }
 static const struct saver_field microscaling_f[] = {
-    F(valueEncoding, SAVER_I32), F(blockRank, SAVER_U32), ARRAY(blockDimensions, saver_u32, COUNT_FIELD, blockRank),
+    F(valueEncoding, SAVER_I32), F(blockRank, SAVER_U32), ARRAY(blockDimensions, saver_u32, COUNT_ENCODED, blockRank),
     F(blockCount, SAVER_U32), F(scaleDataType, SAVER_I32),
-    { FIELD_OF(S, blockScales8, SAVER_ARRAY), .type = &saver_u8, .count = COUNT_FIELD, .count_at = offsetof(S, blockCount),
+    { FIELD_OF(S, blockScales8, SAVER_ARRAY), .type = &saver_u8, .count = COUNT_ENCODED, .count_at = offsetof(S, blockCount),
       WHEN(0) },
-    { FIELD_OF(S, blockScalesFloat, SAVER_ARRAY), .type = &saver_f32, .count = COUNT_FIELD,
+    { FIELD_OF(S, blockScalesFloat, SAVER_ARRAY), .type = &saver_f32, .count = COUNT_ENCODED,
       .count_at = offsetof(S, blockCount), WHEN(1) }
 };
 TYPE(microscaling, microscaling_f, .name = "Qnn_MicroscalingEncoding_t", .size = sizeof(S), .select = scale_type);

@@ -25,6 +25,9 @@ enum saver_kind {
     SAVER_HANDLE,
     SAVER_DATA,   /* the client's buffer of a tensor */
     SAVER_CUSTOM, /* a struct of the backend */
+    SAVER_BYTES,  /* a Qnn_BinaryBuffer_t */
+    SAVER_FD,     /* of the buffer that is registered */
+    SAVER_MAPPED, /* where that buffer is */
     SAVER_LOST,   /* cannot be recorded, such as a function of the client */
 };
 
@@ -33,6 +36,7 @@ enum saver_count {
     COUNT_ONE,
     COUNT_FIELD,       /* a uint32_t at count_at */
     COUNT_RANK,        /* one per dimension of the tensor */
+    COUNT_ENCODED,     /* as COUNT_FIELD; this and the rest: no more than the tensor has elements */
     COUNT_CHANNELS,    /* one per index of the axis at count_at */
     COUNT_BLOCKS,      /* one per block; sizes of blocks are pointed at from count_at */
     COUNT_AXIS_BLOCKS, /* blocks per axis, for each index of it: see saver_count_of */
@@ -62,8 +66,11 @@ extern const struct saver_type saver_u8, saver_u16, saver_u32, saver_i32, saver_
 extern const struct saver_type saver_tensor, saver_tensor_v1, saver_op_config, saver_quantize, saver_scalar;
 extern const struct saver_type saver_backend_config, saver_context_config, saver_graph_config, saver_device_config,
     saver_profile_config, saver_signal_config, saver_global_config;
+extern const struct saver_type saver_mem_descriptor, saver_htp_memory, saver_lpai_memory, saver_context_buffer,
+    saver_environment;
 
-/* The struct behind a custom config of `owner` (one of the configs above) for a backend; NULL when it is not known. */
+/* The struct behind a custom config of `owner` (one of the configs above, or a memory descriptor) for a backend; NULL when
+ * it is not known. */
 const struct saver_type *saver_custom(uint32_t backend, const struct saver_type *owner);
 
 /* The public headers of a backend's own structs, NULL behind the last. */
