@@ -125,12 +125,26 @@ void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b,
     }
 }
 
-/* Lines go by once; weights that are not there whole come again for every slab. */
+/* Of the second operand of MatMul, each for some of the lines. */
+static uint64_t matrices(const struct binary_box_op *o)
+{
+    uint64_t one = (uint64_t)o->whole.depth * o->whole.channels, all = 1;
+    if (o->call->op->id == OP_MatMul && o->call->n_in > 1 && o->call->in[1] && one)
+        all = desc_count(o->call->in[1]) / one;
+    return all ? all : 1;
+}
+
+/* Lines go by once; weights that are not there whole come again for every slab, and so does a result that takes their
+ * place. */
 void binary_box_slab_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, uint32_t slabs,
                            struct binary_moves *ret)
 {
+    uint64_t times = b->channels == o->whole.channels ? 1 : (slabs + matrices(o) - 1) / matrices(o);
+    bool weights = o->whole.depth > 1 && o->call->n_in > 1 && (roles[1] == ROLE_STREAMS || roles[1] == ROLE_CLIENT);
     binary_box_moves(o, &o->whole, roles, ret);
-    ret->weights *= b->channels == o->whole.channels ? 1 : slabs;
+    ret->weights *= times;
+    if (weights)
+        *sum_of(ret, roles[1], false) += input_bytes(o, roles, 1) * (times - 1);
 }
 
 struct binary_box binary_box_lines(const struct binary_box_op *o, uint32_t lines, uint64_t weights)

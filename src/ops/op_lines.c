@@ -3,7 +3,7 @@
  *
  *     window   convolutions and pools: line o needs `window` lines from o * stride - before on, as far as there are such
  *     same     element-wise operators: line o needs line o; what is broadcast over lines is needed whole
- *     rows     FullyConnected, MatMul: a row of the result needs that row of the first operand
+ *     rows     FullyConnected, MatMul: a row of the result needs that row of the first operand, and all of the second one
  *     inside   normalizations and Softmax whose runs lie inside a line: line o needs line o
  *     along    Concat of what lies inside a line: line o needs line o of all inputs
  *

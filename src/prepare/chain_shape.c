@@ -2,7 +2,7 @@
 /* Which runs of nodes can be a chain: members work line by line, and what they hand to each other nobody else sees. */
 #include "prepare/chain.h"
 
-enum { MAX_OPERANDS = 16, USUAL_SHARE = 8 };
+enum { MAX_OPERANDS = 16, USUAL_SHARE = 8, MATRIX_SHARE = 4 };
 
 /* What a member reads of other nodes. */
 static void add_inputs(struct chain_graph *g, uint32_t k)
@@ -47,6 +47,33 @@ static enum status is_member(struct prepare_cx *cx, uint32_t k, bool *ret)
     return ST_OK;
 }
 
+uint32_t chain_matrices(const struct chain_graph *g, uint32_t node)
+{
+    struct op_lines lines = { 0 };
+    desc_lines(&g->cx->g->tensors.at[g->cx->g->nodes.at[node].out[0]].desc, &lines);
+    return g->packs[node].bytes ? lines.n / g->packs[node].lines : 1;
+}
+
+/* Keys and values of attention: kernels pack a matrix for every call. */
+static struct chain_pack pack_of(const struct ir_graph *g, const struct ir_node *n)
+{
+    const struct tensor_desc *w = n->op->id == OP_MatMul && !n->n_aux ? &g->tensors.at[n->in[1]].desc : NULL;
+    struct op_lines lines;
+    if (!w || !desc_lines(&g->tensors.at[n->out[0]].desc, &lines))
+        return (struct chain_pack){ 0 };
+    uint64_t one = (uint64_t)w->dims[w->rank - 1] * w->dims[w->rank - 2], matrices = one ? desc_count(w) / one : 1;
+    return (struct chain_pack){ one * dtype_bits(w->type) / 8, matrices < lines.n ? (uint32_t)(lines.n / matrices) : 1 };
+}
+
+/* On a device, products of two results are better off by themselves while scores stay in its window: they are shared out
+ * among its parts, and nothing has to move. */
+static bool stays(const struct prepare_cx *cx, const struct ir_node *n)
+{
+    const struct ir_tensor *t = cx->g->tensors.at;
+    uint64_t x = binary_vtcm_bytes(&t[n->in[0]].desc), y = binary_vtcm_bytes(&t[n->out[0]].desc);
+    return cx->target->vtcm_bytes && 2 * (x > y ? x : y) + binary_vtcm_bytes(&t[n->in[1]].desc) <= cx->target->vtcm_bytes;
+}
+
 /* Members as boxes see them; their calls live as long as the run. */
 static enum status list_boxes(struct prepare_cx *cx, struct chain_graph *g)
 {
@@ -69,8 +96,9 @@ static enum status list_boxes(struct prepare_cx *cx, struct chain_graph *g)
             break;
         binary_box_op(call, &g->box[k]);
         uint64_t weights = g->box[k].whole.depth > 1 ? binary_box_operand(&g->box[k], &g->box[k].whole, 1) : 0;
-        g->again[k] =
-            weights > cx->target->vtcm_bytes / (cx->chain_taste.share ? cx->chain_taste.share : USUAL_SHARE) ? weights : 0;
+        weights /= chain_matrices(g, k);
+        uint32_t share = cx->chain_taste.share ? cx->chain_taste.share : g->packs[k].bytes ? MATRIX_SHARE : USUAL_SHARE;
+        g->again[k] = weights > cx->target->vtcm_bytes / share ? weights : 0;
     }
     RETURN_IF(!ok, ST_NO_MEMORY, "no memory to find chains among %zu nodes", ir->nodes.n);
     return ST_OK;
@@ -87,14 +115,15 @@ enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret)
                                  .last_reader = arena_array(a, uint32_t, nt),
                                  .whole = arena_array(a, bool, nt),
                                  .weights = arena_array(a, uint64_t, nn),
+                                 .packs = arena_array(a, struct chain_pack, nn),
                                  .first_input = arena_array(a, uint32_t, (size_t)nn + 1) };
     uint32_t n_inputs = 0;
     for (uint32_t k = 0; k < nn; k++)
         n_inputs += g->nodes.at[k].n_in;
     ret->inputs = arena_array(a, struct chain_input, n_inputs);
     uint32_t *tensors_of = arena_array(a, uint32_t, cx->n_cells);
-    RETURN_IF(!ret->member || !ret->maker || !ret->last_reader || !ret->whole || !ret->weights || !ret->first_input ||
-                  !ret->inputs || !tensors_of,
+    RETURN_IF(!ret->member || !ret->maker || !ret->last_reader || !ret->whole || !ret->weights || !ret->packs ||
+                  !ret->first_input || !ret->inputs || !tensors_of,
               ST_NO_MEMORY, "no memory to find chains among %u nodes", nn);
     for (uint32_t t = 0; t < nt; t++) {
         ret->maker[t] = ret->last_reader[t] = IR_NONE;
@@ -107,6 +136,12 @@ enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret)
     for (uint32_t k = 0; k < nn; k++) {
         const struct ir_node *n = &g->nodes.at[k];
         TRY(is_member(cx, k, &ret->member[k]));
+        if (ret->member[k])
+            ret->packs[k] = pack_of(g, n);
+        if (ret->packs[k].bytes && stays(cx, n)) {
+            ret->member[k] = false;
+            ret->packs[k] = (struct chain_pack){ 0 };
+        }
         add_inputs(ret, k);
         for (uint32_t i = 0; i < n->n_in; i++)
             if (n->in[i] != IR_NONE)
@@ -150,6 +185,7 @@ bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n, struct 
         if (!desc_lines(&ir->tensors.at[t].desc, &ret->line[i]) || !add_edges(g, ret, i))
             return false;
         ret->weights[i] = g->weights[node + i];
+        ret->packs[i] = g->packs[node + i];
         ret->pixels[i] = (uint32_t)(ret->line[i].elements / ir->tensors.at[t].desc.dims[ir->tensors.at[t].desc.rank - 1]);
     }
     ret->chain = (struct op_chain){ .n = n, .first = ret->first, .edges = ret->edges };

@@ -16,16 +16,17 @@ enum {
     PANEL = 48,            /* pixels for which products walk over their weights once */
     STEP_WORTH = 32 << 10, /* a step less, in bytes that need not be moved */
     TURN_COST = 2 << 10,   /* one more call of a kernel, likewise */
+    PACK_COST = 1,         /* one byte of a matrix that is packed once more, likewise */
     PLACE_COST = 3,        /* bytes that are moved for each byte of a result that cannot lie over an input, likewise */
     MACS_PER_BYTE = 32,    /* that are computed while a byte is moved */
     MACS_PER_TILE = 1 << 16,
-    LONGEST = 16,          /* nodes of a chain; the time that this pass takes grows with its square */
-    ALIKE = 3,             /* slabs that are followed, the last one for all behind it */
+    LONGEST = 16, /* nodes of a chain; the time that this pass takes grows with its square */
+    ALIKE = 3,    /* slabs that are followed, the last one for all behind it */
 };
 
 /* Of some commands. */
 struct sums {
-    uint64_t lines[OP_CHAIN_MAX], panels[OP_CHAIN_MAX], slabs;
+    uint64_t lines[OP_CHAIN_MAX], panels[OP_CHAIN_MAX], packed[OP_CHAIN_MAX], slabs;
 };
 
 /* What a chain does beyond what its operators would do one after the other. */
@@ -50,6 +51,8 @@ static void follow_image(const struct chain_shape *s, uint32_t begin, uint32_t n
             uint32_t fresh = spans[i].end - spans[i].from;
             sums->lines[i] += times * fresh;
             sums->panels[i] += times * (((uint64_t)fresh * s->pixels[i] + PANEL - 1) / PANEL);
+            if (s->packs[i].bytes)
+                sums->packed[i] += times * s->packs[i].bytes * ((fresh + s->packs[i].lines - 1) / s->packs[i].lines);
         }
     }
     sums->slabs += (uint64_t)images * slabs;
@@ -85,6 +88,7 @@ static struct more measure(const struct prepare_cx *cx, const struct chain_shape
         m.all_macs += macs;
         m.macs += lines > n ? macs / n * (lines - n) / parts * (parts - 1) : 0;
         m.weights += panels > least ? (panels - least) * s->weights[i] : 0;
+        m.weights += sums.packed[i] * all / part * PACK_COST;
     }
     m.turns = sums.slabs * all / part * s->chain.n;
     return m;
@@ -113,10 +117,12 @@ static bool fits(const struct chain_graph *g, const struct chain_shape *s, uint3
 /* Weights that a device brings again, slab by slab. */
 static uint64_t again(const struct chain_graph *g, const struct chain_shape *s, uint32_t height)
 {
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; g->box && i < s->chain.n; i++)
-        bytes += g->again[s->node + i];
-    return bytes * ((uint64_t)s->images * ((s->lines + height - 1) / height) - 1);
+    uint64_t bytes = 0, slabs = (uint64_t)s->images * ((s->lines + height - 1) / height);
+    for (uint32_t i = 0; g->box && i < s->chain.n; i++) {
+        uint64_t once = g->again[s->node + i] ? chain_matrices(g, s->node + i) : slabs;
+        bytes += slabs > once ? g->again[s->node + i] * (slabs - once) : 0;
+    }
+    return bytes;
 }
 
 /* Of a slab: those of a command, in one image. Where images follow each other without borders, a slab may be of several, but
@@ -180,11 +186,14 @@ static uint64_t lost_place(const struct chain_graph *g, const struct chain_shape
 static uint64_t worth(const struct chain_graph *g, const struct chain_shape *s)
 {
     const struct prepare_cx *cx = g->cx;
-    uint64_t gain = (s->chain.n - 1) * (uint64_t)STEP_WORTH, macs = 0, cost = 0;
+    uint64_t moved = 0, macs = 0, cost = 0;
+    bool scores = false; /* on a device, of more bytes than stay there (chain_shape.c): they would go to DRAM and back */
     for (uint32_t i = 0; i < s->chain.n; i++) {
-        gain += i + 1 < s->chain.n ? 2 * s->line[i].n * s->line[i].bytes : 0;
+        moved += i + 1 < s->chain.n ? 2 * s->line[i].n * s->line[i].bytes : 0;
         macs += cx->nodes[s->node + i].macs;
+        scores |= g->box && s->packs[i].bytes;
     }
+    uint64_t gain = (s->chain.n - 1) * (uint64_t)STEP_WORTH + (scores ? 2 : 1) * moved;
     uint32_t lines = s->lines * s->images;
     if (lines < lines_wanted(cx, macs) || twice_percent(cx, s, lines < PARTS ? lines : PARTS) > cx->target->chains.twice ||
         !best_height(g, s, &cost))
@@ -259,30 +268,96 @@ static void add_chain(struct prepare_cx *cx, const struct chain_graph *g, uint32
     cx->n_chains++;
 }
 
+/* ---- the order -------------------------------------------------------------------------------------------------------- */
+
+/* A division of the order that there is now. */
+struct division {
+    struct chain_graph g;
+    struct choice *best;
+    uint32_t *begin; /* per node: where its chain begins */
+};
+
+static enum status divide(struct prepare_cx *cx, struct division *d)
+{
+    uint32_t nn = (uint32_t)cx->g->nodes.n;
+    TRY(choose(cx, &d->g, d->best));
+    for (uint32_t k = nn; k > 0; k -= d->best[k - 1].n)
+        for (uint32_t i = 0; i < d->best[k - 1].n; i++)
+            d->begin[k - 1 - i] = k - d->best[k - 1].n;
+    return ST_OK;
+}
+
+/* Operators into the order of the runs; `back` is the way back. */
+static enum status gather(struct prepare_cx *cx, const struct chain_runs *runs, uint32_t *back, struct division *d)
+{
+    for (uint32_t k = 0; k < cx->g->nodes.n; k++)
+        back[runs->order[k]] = k;
+    TRY(plan_reorder(cx, runs->order));
+    TRY(chain_graph(cx, &d->g));
+    return divide(cx, d);
+}
+
+/* Runs that were brought together for nothing are refused. */
+static bool all_chained(const struct chain_runs *runs, const uint32_t *back, const struct division *d, uint32_t nn)
+{
+    bool all = true;
+    for (uint32_t k = 0; k < nn; k++) {
+        bool lost = runs->first_of[k] != IR_NONE && d->begin[back[k]] > back[runs->first_of[k]];
+        runs->refused[k] |= lost;
+        all &= !lost;
+    }
+    return all;
+}
+
+/* Attention is brought together where that gives a chain. */
+static enum status order_runs(struct prepare_cx *cx, struct division *d)
+{
+    uint32_t nn = (uint32_t)cx->g->nodes.n, *back = arena_array(&cx->arena, uint32_t, nn), *given = cx->given_order,
+             *then = given ? arena_array(&cx->arena, uint32_t, nn) : NULL;
+    struct chain_runs runs = { arena_array(&cx->arena, bool, nn), arena_array(&cx->arena, uint32_t, nn),
+                               arena_array(&cx->arena, uint32_t, nn), false };
+    RETURN_IF(!back || (given && !then) || !runs.refused || !runs.first_of || !runs.order, ST_NO_MEMORY,
+              "no memory to order %u operators", nn);
+    TRY(chain_gather(cx, &d->g, &runs));
+    if (!runs.any)
+        return divide(cx, d);
+    TRY(gather(cx, &runs, back, d));
+    if (!all_chained(&runs, back, d, nn)) {
+        TRY(plan_reorder(cx, back));
+        TRY(chain_graph(cx, &d->g));
+        TRY(chain_gather(cx, &d->g, &runs));
+        TRY(gather(cx, &runs, back, d));
+    }
+    for (uint32_t k = 0; given && k < nn; k++)
+        then[k] = back[given[k]];
+    cx->given_order = then;
+    return ST_OK;
+}
+
 enum status tile_chain(struct prepare_cx *cx, bool *progress)
 {
     (void)progress;
     uint32_t nn = (uint32_t)cx->g->nodes.n;
-    struct chain_graph g;
     if (!cx->target->chains.bytes || cx->target->own_kernels || nn < 2)
         return ST_OK;
     if (!cx->cells)
         TRY(plan_cells(cx));
-    TRY(chain_graph(cx, &g));
-    struct choice *best = arena_array(&cx->arena, struct choice, nn);
-    uint32_t *ends = arena_array(&cx->arena, uint32_t, nn), n = 0;
+    struct division d = { .best = arena_array(&cx->arena, struct choice, nn),
+                          .begin = arena_array(&cx->arena, uint32_t, nn) };
+    TRY(chain_graph(cx, &d.g));
     cx->chains = arena_array(&cx->arena, struct chain, nn / 2);
     cx->chain_of = arena_array(&cx->arena, uint32_t, nn);
     cx->slabs = arena_array(&cx->arena, struct chain_slab, cx->g->tensors.n);
-    RETURN_IF(!best || !ends || !cx->chains || !cx->chain_of || !cx->slabs, ST_NO_MEMORY,
+    RETURN_IF(!d.best || !d.begin || !cx->chains || !cx->chain_of || !cx->slabs, ST_NO_MEMORY,
               "no memory to find chains among %u nodes", nn);
-    TRY(choose(cx, &g, best));
-    for (uint32_t k = nn; k > 0; k -= best[k - 1].n)
-        ends[n++] = k;
+    TRY(order_runs(cx, &d));
     for (uint32_t k = 0; k < nn; k++)
         cx->chain_of[k] = IR_NONE;
-    while (n-- > 0)
-        if (best[ends[n] - 1].n > 1)
-            add_chain(cx, &g, ends[n] - best[ends[n] - 1].n, best[ends[n] - 1].n);
+    for (uint32_t k = 0, n; k < nn; k += n) {
+        for (n = 1; k + n < nn && d.begin[k + n] == k; n++)
+            ;
+        if (n > 1)
+            add_chain(cx, &d.g, k, n);
+    }
     return ST_OK;
 }

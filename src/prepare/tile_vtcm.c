@@ -95,13 +95,16 @@ static enum status add_order(struct tiling *t, uint32_t n_shares)
 static enum status chain_again(struct prepare_cx *cx, struct chain_taste taste)
 {
     bool progress;
+    uint32_t *given = cx->given_order; /* counts from the order of the first attempt */
     cx->chains = NULL;
     cx->chain_of = NULL;
     cx->slabs = NULL;
     cx->n_chains = 0;
     cx->chain_taste = taste;
     TRY(plan_cells_again(cx));
-    return tile_chain(cx, &progress);
+    TRY(tile_chain(cx, &progress));
+    cx->given_order = given;
+    return ST_OK;
 }
 
 /* The order that operators have now: with its chains, and at level 3 with others. */

@@ -346,11 +346,15 @@ static uint64_t align64(uint64_t v)
 static uint32_t line_rows(const struct op_call *c, const struct conv_args *a)
 {
     struct op_lines lines;
-    /* Weights that are packed while running would be packed again for every few lines. */
-    if (!c->by_lines || !a->packed || !op_by_lines(c) || !desc_lines(c->out[0], &lines))
+    if (!c->by_lines || !op_by_lines(c) || !desc_lines(c->out[0], &lines))
         return 0;
     const uint64_t rows = lines.elements / a->co;
-    if (a->kind == CONV_MATRIX || rows == a->x.out)
+    /* What is packed while running is packed again for every few lines, which only many rows of a product are worth. */
+    if (a->kind == CONV_MATRIX)
+        return a->rows % rows == 0 && (a->packed || c->op->id == OP_MatMul) ? (uint32_t)rows : 0;
+    if (!a->packed)
+        return 0;
+    if (rows == a->x.out)
         return (uint32_t)rows;
     const uint64_t reach = (uint64_t)(a->x.kernel - 1) * a->x.dilation + 1;
     /* Windows that reach nothing but padding have no positions of x. */
@@ -402,14 +406,14 @@ static void cut_work(struct conv_args *a, uint32_t line_rows, uint64_t work_budg
     a->slice_chunks = ceil_div(a->cog, CONV_CHUNK);
     a->chunks = a->slices * a->slice_chunks;
     a->unit_rows = line_rows ? line_rows : a->kind == CONV_MATRIX ? 1 : a->x.out;
-    if (!a->packed)
+    if (!a->packed && !line_rows)
         a->unit_rows *= ceil_div(rows_per_pack, a->unit_rows);
     a->row_units = ceil_div(a->rows, a->unit_rows);
     a->col_units = a->packed ? ceil_div(enough, a->row_units) : a->chunks;
     if (a->col_units > a->chunks)
         a->col_units = a->chunks;
     if (line_rows || (a->row_units >= enough / 2 && a->packed && a->kind != CONV_MATRIX))
-        a->col_units = 1;
+        a->col_units = line_rows && a->kind == CONV_MATRIX ? a->slices : 1; /* lines of one matrix, then of the next one */
 
     const uint64_t panel_bytes = 768 * 1024;
     a->seg_bytes = align64((uint64_t)a->taps * sizeof(struct conv_seg));
