@@ -11,15 +11,18 @@
  *          y = Concat(y0, y1, …)
  *
  * Element-wise operators (scales, masks) may stand between them; an operand that has the rows, too, is split like q, and
- * with heads keys and values are. Every row is computed as before, so the bits are the same. */
+ * with heads keys and values are. Every row is computed as before, so the bits are the same. Rows that a chain can go
+ * through (tile_chain.c) are not cut into many parts: a chain holds fewer of them at a time, and nothing has to be split. */
 #include "prepare/cx.h"
 
 enum {
     LONGEST = 8,
     ROW_STEP = 32,
     MOST_PARTS = MAX_PORTS,
-    SCORES = 2
-}; /* SCORES: how many tensors of scores are there at once */
+    SCORES = 2,       /* how many tensors of scores are there at once */
+    FEW_PARTS = 2,    /* large parts whose operators a device works on side by side, unlike those of a chain */
+    CHAIN_LINES = 16, /* a chain of fewer lines at a time would go over keys and values too often */
+};
 enum { ROWS = 2, HEADS = 3 };                                            /* dimensions, counted from the last one */
 
 struct run {
@@ -128,6 +131,24 @@ static uint64_t shared_bytes(const struct rows *r, const struct run *run)
     return sum;
 }
 
+/* Rows are lines, and enough of them fit into the cache of a core and into the window. */
+static bool chained(const struct rows *r, const struct run *run)
+{
+    const struct prepare_target *t = r->cx->target;
+    uint64_t line = 0, tiles = 0;
+    for (uint32_t i = 0; i < run->n; i++) {
+        struct ir_call v;
+        struct op_lines lines;
+        ir_call(r->g, &r->g->nodes.at[run->node[i]], &v);
+        if (!op_by_lines(&v.call) || !desc_lines(v.out[0], &lines) || lines.n > OP_CHAIN_LINES ||
+            lines.elements != v.out[0]->dims[v.out[0]->rank - 1])
+            return false;
+        line += i + 1 < run->n ? lines.bytes : 0;
+        tiles += (binary_vtcm_bytes(v.out[0]) + (i ? 0 : binary_vtcm_bytes(v.in[0]))) / lines.n;
+    }
+    return CHAIN_LINES * line <= t->chains.bytes && CHAIN_LINES * tiles <= t->vtcm_bytes / 2;
+}
+
 /* How many heads or rows a part has, at most: two tensors of its scores, keys and values take three quarters of the window.
  * 0: everything fits, or not even the smallest part does. */
 static uint32_t part_of(const struct rows *r, const struct run *run)
@@ -144,6 +165,8 @@ static uint32_t part_of(const struct rows *r, const struct run *run)
         return (uint32_t)((n + MOST_PARTS - 1) / MOST_PARTS);
     uint64_t part = room > shared ? (room - shared) * n / (SCORES * bytes) / ROW_STEP * ROW_STEP : 0,
              parts = part ? (n + part - 1) / part : MOST_PARTS + 1;
+    if (parts > FEW_PARTS && chained(r, run))
+        return 0;
     part = parts > MOST_PARTS ? 0 : ((n + parts - 1) / parts + ROW_STEP - 1) / ROW_STEP * ROW_STEP; /* alike */
     return part < n ? (uint32_t)part : 0;
 }
