@@ -325,8 +325,8 @@ static void test_crowd(void **state)
     close_stage();
 }
 
-/* A run that may not be interrupted is not disturbed either: it would have to call its threads together to look. Nobody takes
- * the calls here. */
+/* A run that may not be interrupted is not disturbed either: it would have to call its threads together to look. Nobody
+ * takes the calls here. */
 static void test_equals_do_not_ring(void **state)
 {
     (void)state;

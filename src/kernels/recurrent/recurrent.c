@@ -8,11 +8,11 @@
 #define KERNEL KERNEL_VARIANT
 static const struct kernel_variant lstm_variants[] = {
 #include "kernels/recurrent/lstm.def"
-    {0},
+    { 0 },
 };
 static const struct kernel_variant gru_variants[] = {
 #include "kernels/recurrent/gru.def"
-    {0},
+    { 0 },
 };
 #undef KERNEL
 
@@ -56,6 +56,18 @@ static enum status read_operands(const struct op_call *c, struct rnn_args *a)
     return ST_OK;
 }
 
+static void find_whole(const struct op_call *c, struct rnn_args *a)
+{
+    for (uint32_t i = 0; i < c->n_in && i < RNN_INPUTS; i++)
+        if (recurrent_whole(c, i)) {
+            bool x = memchr(a->wx, (int)i, sizeof a->wx) != NULL;
+            a->whole |= 1u << i;
+            a->whole_x |= x;
+            a->whole_h |= !x;
+        }
+    a->whole_first = a->given >> a->first[0] & 1 && recurrent_whole_vector(c, c->in[a->first[0]]);
+}
+
 static void read_shape(const struct op_call *c, struct rnn_args *a)
 {
     const struct tensor_desc *x = c->in[0];
@@ -85,7 +97,7 @@ static uint64_t bytes_of(const struct codec *c, uint64_t n)
 
 static void plan_state(struct rnn_args *a, bool lstm, struct kernel_bound *ret)
 {
-    const uint32_t size[2] = {a->out, lstm ? a->units : 0};
+    const uint32_t size[2] = { a->out, lstm ? a->units : 0 };
     a->stateful = a->given >> (lstm ? LSTM_RESET : GRU_RESET) & 1;
     if (!a->stateful)
         return;
@@ -103,8 +115,8 @@ static void plan_state(struct rnn_args *a, bool lstm, struct kernel_bound *ret)
 static const struct {
     uint8_t wx[4], first[2], reset;
 } operands[2] = {
-    {{LSTM_WXI, LSTM_WXF, LSTM_WXC, LSTM_WXO}, {LSTM_H, LSTM_C}, LSTM_RESET},
-    {{GRU_WXZ, GRU_WXR, GRU_WXN, 0}, {GRU_H, GRU_H}, GRU_RESET},
+    { { LSTM_WXI, LSTM_WXF, LSTM_WXC, LSTM_WXO }, { LSTM_H, LSTM_C }, LSTM_RESET },
+    { { GRU_WXZ, GRU_WXR, GRU_WXN, 0 }, { GRU_H, GRU_H }, GRU_RESET },
 };
 
 static bool bytes_apart(const struct rnn_args *a)
@@ -143,6 +155,7 @@ static void plan_work(struct rnn_args *a, struct kernel_bound *ret)
     a->steps = a->time == 0 ? 1 : a->time < RNN_STEPS ? a->time : RNN_STEPS;
     uint64_t shared = a->steps * 4 * padded(a->units) + 2 * padded(a->out) + 2 * padded(a->units);
     uint64_t own = a->steps * padded(a->in) + padded(a->out) + padded(a->units > a->out ? a->units : a->out);
+    own += (a->whole_x ? a->steps * padded(a->in) : 0) + (a->whole_h ? padded(a->out) : 0); /* two words for a number */
     a->shared_floats = (uint32_t)shared;
     ret->work_bytes = 4 * (shared + own);
 }
@@ -152,11 +165,12 @@ static enum status recurrent_bind(const struct op_call *c, void *args, struct ke
 {
     struct rnn_args *a = args;
     bool lstm = c->op->id == OP_Lstm;
-    *a = (struct rnn_args){.n_in = c->n_in, .has_c = lstm, .reset = operands[!lstm].reset};
+    *a = (struct rnn_args){ .n_in = c->n_in, .has_c = lstm, .reset = operands[!lstm].reset };
     memcpy(a->wx, operands[!lstm].wx, sizeof a->wx);
     memcpy(a->first, operands[!lstm].first, sizeof a->first);
     TRY(read_operands(c, a));
     read_shape(c, a);
+    find_whole(c, a);
     if (lstm) {
         a->cell_clip = (float)op_real(c, "cell_clip_threshold", 0);
         a->out_clip = (float)op_real(c, "output_clip_threshold", 0);

@@ -4,5 +4,6 @@
 #include "kernels/conv/vec_avx512.h"
 
 #include "kernels/recurrent/recurrent_turned.h"
+#include "kernels/recurrent/recurrent_whole.h"
 
 #include "kernels/recurrent/recurrent_body.h"

@@ -5,6 +5,8 @@
 
 #include "kernels/recurrent/recurrent.h"
 
+#include "kernels/recurrent/recurrent_numbers.h"
+
 enum { ROWS = RNN_ROWS, COLUMNS = 128 };
 
 /* One batch element at work. A tile computes units row … row + rows - 1 of one phase. */
@@ -17,6 +19,8 @@ struct cell {
     float *gates, *h_of[2], *c, *hidden;
     /* Of this tile: inputs of the next steps, the first h, something in between. */
     float *x, *h_first, *tmp;
+    struct rnn_whole x_whole, h_whole; /* the same x and h, where products are of whole numbers */
+    int64_t x_sum[RNN_STEPS], h_sum;
     uint32_t x_row, gate_row;
     uint32_t b, step, row, rows;
     const float *h; /* all of it, from the step before */
@@ -124,11 +128,19 @@ static void multiply_block(const struct cell *s, int w, uint32_t row, uint32_t r
 static void multiply_steps(const struct cell *s, int w, uint32_t first, const struct rnn_product *what)
 {
     struct rnn_product p = *what;
+    const bool pairs = s->a->whole >> w & 1;
     p.codec = &s->a->src[w];
     p.block_columns = p.columns;
+    p.whole = pairs && !what->whole->floats ? what->whole : NULL;
     if (s->a->turned[w]) {
-        p.w = (const char *)s->a->turned[w] + (uint64_t)first * p.columns * (dtype_bits(p.codec->type) / 8);
-        multiply_turned(&p);
+        p.w = (const char *)s->a->turned[w] +
+              (uint64_t)first * (pairs ? p.columns + (p.columns & 1) : p.columns) * (dtype_bits(p.codec->type) / 8);
+        (p.whole ? multiply_whole : pairs ? multiply_pairs : multiply_turned)(&p);
+        return;
+    }
+    if (p.whole) {
+        p.w = (const char *)s->data[w] + (uint64_t)first * p.columns;
+        multiply_rows(&p);
         return;
     }
     for (uint32_t t = 0; t < p.steps; t++)
@@ -140,8 +152,8 @@ static void multiply_steps(const struct cell *s, int w, uint32_t first, const st
 static void multiply(const struct cell *s, int w, uint32_t columns, const float *v, float *acc)
 {
     multiply_steps(s, w, s->row,
-                   &(struct rnn_product){
-                       .rows = s->rows, .columns = columns, .steps = 1, .v = v, .acc = acc, .backward = s->step & 1 });
+                   &(struct rnn_product){ .rows = s->rows, .columns = columns, .whole = &s->h_whole, .steps = 1, .v = v,
+                                          .acc = acc, .backward = s->step & 1 });
 }
 
 /* Values of an operand that has one per unit. */
@@ -174,20 +186,38 @@ static int64_t row_of_step(const struct cell *s)
 }
 
 /* The sums of the inputs' products of the next steps, in the rows of the gates. */
-static void begin_gates(const struct cell *s)
+static void begin_gates(struct cell *s)
 {
     const struct rnn_args *a = s->a;
     uint32_t steps = a->time - s->step < a->steps ? a->time - s->step : a->steps;
     for (uint32_t i = 0; i < steps; i++)
         load_vector(s, 0, (s->b * a->x_batch + time_of(a, s->step + i) * a->x_time) * a->in, a->in, s->x + i * s->x_row);
+    if (a->whole_x)
+        make_whole(&a->src[0], s->x, steps, a->in, &s->x_whole);
     for (int g = 0; g < 4; g++) {
-        struct rnn_product p = {.rows = s->rows, .columns = a->in, .steps = steps, .v = s->x, .v_step = s->x_row,
+        struct rnn_product p = {.rows = s->rows, .columns = a->in, .whole = &s->x_whole,
+                                .steps = steps, .v = s->x, .v_step = s->x_row,
                                 .acc = s->gates + (uint32_t)g * (s->gate_row / 4) + s->row, .acc_step = s->gate_row};
         for (uint32_t t = 0; t < steps; t++)
             memset(p.acc + t * p.acc_step, 0, s->rows * sizeof(*p.acc));
         if (a->wx[g] && has(s, a->wx[g]))
             multiply_steps(s, a->wx[g], s->row, &p);
     }
+}
+
+/* h as whole numbers: in the encoding of out[0] between steps, at first in its own, which may have none; one that is not
+ * given is 0. */
+static void make_h_whole(struct cell *s)
+{
+    const struct rnn_args *a = s->a;
+    const bool own = s->step == 0 && !remembers(s), given = has(s, a->first[0]);
+    s->h_whole.floats = own && given && !a->whole_first;
+    if (s->h_whole.floats)
+        return;
+    if (own && !given)
+        make_zeros(a->out, &s->h_whole);
+    else
+        make_whole(own ? &a->src[a->first[0]] : &a->dst[0], s->h, 1, a->out, &s->h_whole);
 }
 
 /* Before the phases of a step: where everything is. */
@@ -204,6 +234,8 @@ static void go_to_step(struct cell *s, uint32_t step)
         first_state(s, 0, a->out, (struct range){0, a->out}, s->h_first);
         s->h = s->h_first;
     }
+    if (a->whole_h)
+        make_h_whole(s);
 }
 
 static float *take(float **at, uint32_t n)
@@ -229,6 +261,9 @@ static void cell_init(struct cell *s, const struct kernel_call *call)
     s->x = take(&w, s->x_row * a->steps);
     s->h_first = take(&w, a->out);
     s->tmp = take(&w, a->units > a->out ? a->units : a->out);
+    s->x_whole = (struct rnn_whole){ .low = (int16_t *)w, .sum = s->x_sum, .step = 2 * s->x_row };
+    take(&w, a->whole_x ? s->x_row * a->steps : 0);
+    s->h_whole = (struct rnn_whole){ .low = (int16_t *)w, .sum = &s->h_sum };
 }
 
 typedef void phase_fn(struct cell *s, uint32_t phase);

@@ -3,10 +3,10 @@
  * units.
  *
  *     aux[0]   a matrix after the other, each from a multiple of 64 bytes on:  [rows / 16][columns][16], rows padded with
- *              zero bits
+ *              zero bits; of whole numbers, signed bytes:  [rows / 16][columns / 2][16][2], rows and columns padded with 0
  *
- * Elements stay in the type and encoding of the tensor. Layers with matrices that are not constant, or have a scale per axis
- * or less than 8 bits, use them as they are. */
+ * Elements stay in the type and encoding of the tensor; of whole numbers unsigned ones are 128 less. Layers with matrices
+ * that are not constant, or have a scale per axis or less than 8 bits, use them as they are. */
 #include <string.h>
 
 #include "kernels/recurrent/recurrent.h"
@@ -27,10 +27,44 @@ static uint32_t matrices(const struct op_call *c)
     return c->op->id == OP_Lstm ? sizeof(lstm_matrices) : sizeof(gru_matrices);
 }
 
-static uint64_t bytes_of(const struct tensor_desc *d)
+/* A vector that is stored as 8 or 16 bits, with one encoding. */
+bool recurrent_whole_vector(const struct op_call *c, const struct tensor_desc *d)
 {
-    uint64_t rows = ((uint64_t)d->dims[0] + RNN_ROWS - 1) / RNN_ROWS * RNN_ROWS;
-    return (rows * d->dims[1] * (dtype_bits(d->type) / 8) + 63) / 64 * 64;
+    struct codec codec;
+    return d && dtype_is_fixed(d->type) && dtype_bits(d->type) >= 8 && codec_init(&codec, d, c) == ST_OK && !codec.wide &&
+           !codec.scales;
+}
+
+static bool whole_matrix(const struct op_call *c, const struct tensor_desc *d)
+{
+    struct codec codec;
+    bool bytes = d && (d->type == DT_SQ8 || d->type == DT_UQ8);
+    return bytes && codec_init(&codec, d, c) == ST_OK && !codec.wide && !codec.bits && !codec.scales;
+}
+
+static const uint32_t of_x[2] = { 1u << LSTM_WXF | 1u << LSTM_WXC | 1u << LSTM_WXO | 1u << LSTM_WXI,
+                                  1u << GRU_WXZ | 1u << GRU_WXR | 1u << GRU_WXN },
+                      of_h[2] = { 1u << LSTM_WHF | 1u << LSTM_WHC | 1u << LSTM_WHO | 1u << LSTM_WHI,
+                                  1u << GRU_WHZ | 1u << GRU_WHR | 1u << GRU_WHN };
+
+bool recurrent_whole(const struct op_call *c, uint32_t operand)
+{
+    const bool gru = c->op->id == OP_Gru;
+    if (operand >= c->n_in || !whole_matrix(c, c->in[operand]))
+        return false;
+    if (of_x[gru] >> operand & 1)
+        return recurrent_whole_vector(c, c->in[0]);
+    if (gru && operand == GRU_WHN && !op_int(c, "linear_before_reset", 0)) /* multiplied with r h, which nobody stores */
+        return false;
+    return of_h[gru] >> operand & 1 && c->n_out && recurrent_whole_vector(c, c->out[0]);
+}
+
+static uint64_t bytes_of(const struct op_call *c, uint8_t operand)
+{
+    const struct tensor_desc *d = c->in[operand];
+    const uint64_t rows = ((uint64_t)d->dims[0] + RNN_ROWS - 1) / RNN_ROWS * RNN_ROWS,
+                   columns = recurrent_whole(c, operand) ? (d->dims[1] + UINT64_C(1)) / 2 * 2 : d->dims[1];
+    return (rows * columns * (dtype_bits(d->type) / 8) + 63) / 64 * 64;
 }
 
 enum status recurrent_aux(const struct op_call *c, struct kernel_aux *ret)
@@ -46,7 +80,7 @@ enum status recurrent_aux(const struct op_call *c, struct kernel_aux *ret)
         if (!c->in_data || !c->in_data[operand] || dtype_bits(d->type) < 8 || codec_init(&codec, d, c) != ST_OK ||
             codec.scales)
             return ST_OK;
-        bytes += bytes_of(d);
+        bytes += bytes_of(c, operand);
         replaces |= 1u << operand;
     }
     ret->n = 1;
@@ -58,11 +92,19 @@ enum status recurrent_aux(const struct op_call *c, struct kernel_aux *ret)
 static void turn(const struct tensor_desc *d, const char *from, char *to)
 {
     const uint64_t size = dtype_bits(d->type) / 8, rows = d->dims[0], columns = d->dims[1];
-    memset(to, 0, bytes_of(d));
     for (uint64_t r = 0; r < rows; r++)
         for (uint64_t k = 0; k < columns; k++)
             memcpy(to + ((r / RNN_ROWS * columns + k) * RNN_ROWS + r % RNN_ROWS) * size, from + (r * columns + k) * size,
                    size);
+}
+
+static void turn_pairs(const struct tensor_desc *d, const uint8_t *from, uint8_t *to)
+{
+    const uint64_t rows = d->dims[0], columns = d->dims[1], pairs = (columns + 1) / 2;
+    const uint8_t flip = d->type == DT_UQ8 ? 0x80 : 0;
+    for (uint64_t r = 0; r < rows; r++)
+        for (uint64_t k = 0; k < columns; k++)
+            to[((r / RNN_ROWS * pairs + k / 2) * RNN_ROWS + r % RNN_ROWS) * 2 + k % 2] = from[r * columns + k] ^ flip;
 }
 
 enum status recurrent_aux_fill(const struct op_call *c, uint32_t which, void *dst)
@@ -74,8 +116,12 @@ enum status recurrent_aux_fill(const struct op_call *c, uint32_t which, void *ds
         const struct tensor_desc *d = matrix(c, i, &operand);
         if (!d)
             continue;
-        turn(d, c->in_data[operand], to);
-        to += bytes_of(d);
+        memset(to, 0, bytes_of(c, operand));
+        if (recurrent_whole(c, operand))
+            turn_pairs(d, c->in_data[operand], (uint8_t *)to);
+        else
+            turn(d, c->in_data[operand], to);
+        to += bytes_of(c, operand);
     }
     return ST_OK;
 }
@@ -89,6 +135,6 @@ void recurrent_find_turned(const struct op_call *c, struct rnn_args *a)
         if (!d)
             continue;
         a->turned[operand] = at;
-        at += bytes_of(d);
+        at += bytes_of(c, operand);
     }
 }
