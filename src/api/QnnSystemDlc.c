@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* QnnSystemDlc.h: DLC containers.
  *
- * The container itself is convert/'s; here it gets a handle, a lock, and children: the handles of its records, which end
- * with it. The model is read when a container is opened, so that a damaged one is refused at once; a model with operators
- * that we do not have still gives its records, and composing it says which operators they are. Directories for temporary
- * data are not needed: nothing is unpacked to disk. */
+ * The container itself is convert/'s; here it gets a handle, a lock, and children: the handles of its records
+ * (dlc_records.c) and of what is told about it (dlc_info.c), which end with it. The model is read when a container is
+ * opened, so that a damaged one is refused at once; a model with operators that we do not have still gives its records, and
+ * composing it says which operators they are. Directories for temporary data are not needed: nothing is unpacked to disk. */
 #include "QNN/System/QnnSystemDlc.h"
 
 #include <string.h>
@@ -13,23 +13,8 @@
 #include "api/interface_next.h"
 #include "api/objects.h"
 #include "api/op_mapping.h"
+#include "api/system_dlc.h"
 #include "convert/convert.h"
-
-struct system_dlc {
-    void *log;
-    pthread_mutex_t lock;
-    struct convert_dlc *dlc;
-    struct children records;
-    struct arena mappings_arena;
-    Qnn_OpMapping_t *mappings; /* NULL: nobody has asked */
-    void *image;               /* NULL: nobody has asked */
-    size_t image_size;
-};
-
-struct dlc_record_handle {
-    void *dlc; /* handle */
-    uint32_t index;
-};
 
 /* ---- opening ---------------------------------------------------------------------------------------------------------- */
 
@@ -38,6 +23,7 @@ static void dlc_destroy(struct system_dlc *d)
     for (void *h; (h = children_take(&d->records));)
         mem_free(handle_close(h, HANDLE_SYSTEM_DLC_RECORD, 0));
     children_finish(&d->records);
+    dlc_facts_finish(&d->facts);
     convert_dlc_close(d->dlc);
     arena_finish(&d->mappings_arena);
     mem_free(d->image);
@@ -75,6 +61,7 @@ static enum status publish(Qnn_LogHandle_t logger, struct convert_dlc *dlc, QnnS
     *d = (struct system_dlc){ .log = logger, .dlc = dlc };
     pthread_mutex_init(&d->lock, NULL);
     arena_init(&d->mappings_arena);
+    dlc_facts_init(&d->facts);
     void *h = handle_open(HANDLE_SYSTEM_DLC, d);
     if (!h) {
         dlc_destroy(d);
@@ -150,87 +137,7 @@ static enum status map_all(struct system_dlc *d, const Qnn_OpMapping_t **ret, ui
     return ST_OK;
 }
 
-/* ---- records ---------------------------------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *name;
-    QnnSystemDlc_RecordType_t type;
-} record_types[] = {
-    { "dlc.metadata", QNN_SYSTEM_DLC_RECORD_TYPE_DLC_METADATA },
-    { "model", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_TOPOLOGY },
-    { "model.params", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_PARAMS },
-    { "openqnn.extra", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_ENCODINGS },
-    { "openqnn.sources", QNN_SYSTEM_DLC_RECORD_TYPE_SOURCE_MAPPING },
-    { "openqnn.weights", QNN_SYSTEM_DLC_RECORD_TYPE_MODEL_RAW_WIEGHTS },
-};
-
-static QnnSystemDlc_RecordType_t type_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof record_types / sizeof record_types[0]; i++)
-        if (strcmp(record_types[i].name, name) == 0)
-            return record_types[i].type;
-    return QNN_SYSTEM_DLC_RECORD_NAME_UNKNOWN;
-}
-
-static enum status record_open(struct system_dlc *d, void *dlc, uint32_t index, void **ret)
-{
-    struct dlc_record_handle *r = mem_new(struct dlc_record_handle);
-    RETURN_IF(!r, ST_NO_MEMORY, "no memory for a DLC record");
-    *r = (struct dlc_record_handle){ .dlc = dlc, .index = index };
-    void *h = handle_open(HANDLE_SYSTEM_DLC_RECORD, r);
-    if (h && children_add(&d->records, h) == ST_OK) {
-        *ret = h;
-        return ST_OK;
-    }
-    if (h)
-        handle_close(h, HANDLE_SYSTEM_DLC_RECORD, 0);
-    mem_free(r);
-    return status_fail(ST_NO_MEMORY, "no memory for a DLC record");
-}
-
-static void record_close(struct system_dlc *d, void *h)
-{
-    children_remove(&d->records, h);
-    mem_free(handle_close(h, HANDLE_SYSTEM_DLC_RECORD, 0));
-}
-
-static enum status record_by_name(struct system_dlc *d, void *dlc, const char *name, QnnSystemDlc_RecordHandle_t *ret)
-{
-    RETURN_IF(!name || !ret, ST_INVALID_ARG, "%s is NULL", name ? "recordHandle" : "recordName");
-    for (uint32_t i = 0; i < convert_dlc_count(d->dlc); i++)
-        if (strcmp(convert_dlc_name(d->dlc, i), name) == 0)
-            return record_open(d, dlc, i, ret);
-    return status_fail(ST_NOT_FOUND, "the DLC has no record \"%s\"", name);
-}
-
-static enum status records_by_type(struct system_dlc *d, void *dlc, QnnSystemDlc_RecordType_t type,
-                                   QnnSystemDlc_RecordHandle_t **ret, uint32_t *ret_n)
-{
-    RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result",
-              ret ? "numRecordHandles" : "recordHandles");
-    uint32_t n = 0;
-    void **list = mem_array(void *, (size_t)convert_dlc_count(d->dlc) + 1);
-    RETURN_IF(!list, ST_NO_MEMORY, "no memory for a list of DLC records");
-    for (uint32_t i = 0; i < convert_dlc_count(d->dlc); i++) {
-        if (type_of(convert_dlc_name(d->dlc, i)) != type)
-            continue;
-        enum status st = record_open(d, dlc, i, &list[n]);
-        if (st != ST_OK) {
-            while (n > 0)
-                record_close(d, list[--n]);
-            mem_free(list);
-            return st;
-        }
-        n++;
-    }
-    if (n == 0) {
-        mem_free(list);
-        list = NULL;
-    }
-    *ret = list;
-    *ret_n = n;
-    return ST_OK;
-}
+/* ---- files ------------------------------------------------------------------------------------------------------------ */
 
 static enum status image_of(struct system_dlc *d)
 {
@@ -238,16 +145,6 @@ static enum status image_of(struct system_dlc *d)
 }
 
 /* ---- entry points ----------------------------------------------------------------------------------------------------- */
-
-#define DLC_FROM_HANDLE(d, handle)                                                \
-    API_OBJECT(struct system_dlc, d, handle, HANDLE_SYSTEM_DLC, COMP_SYSTEM);     \
-    log_enter((d)->log);                                                          \
-    LOCKED(&(d)->lock)
-
-/* A record and the container it is in. */
-#define RECORD_FROM_HANDLE(r, d, handle)                                                       \
-    API_OBJECT(struct dlc_record_handle, r, handle, HANDLE_SYSTEM_DLC_RECORD, COMP_SYSTEM);    \
-    DLC_FROM_HANDLE(d, (r)->dlc)
 
 Qnn_ErrorHandle_t QnnSystemDlc_createFromFile(Qnn_LogHandle_t logger, const char *dlcPath, QnnSystemDlc_Handle_t *dlcHandle)
 {
@@ -312,60 +209,6 @@ Qnn_ErrorHandle_t QnnSystemDlc_getOpMappings(QnnSystemDlc_Handle_t dlcHandle, co
 {
     DLC_FROM_HANDLE(d, dlcHandle);
     return api_error(COMP_SYSTEM, map_all(d, opMappings, numOpMappings));
-}
-
-Qnn_ErrorHandle_t QnnSystemDlc_getRecordByName(QnnSystemDlc_Handle_t dlcHandle, const char *recordName,
-                                               QnnSystemDlc_RecordHandle_t *recordHandle)
-{
-    DLC_FROM_HANDLE(d, dlcHandle);
-    return api_error(COMP_SYSTEM, record_by_name(d, dlcHandle, recordName, recordHandle));
-}
-
-Qnn_ErrorHandle_t QnnSystemDlc_getRecordsByType(QnnSystemDlc_Handle_t dlcHandle, QnnSystemDlc_RecordType_t recordType,
-                                                uint8_t getMostOptimalContextBinary,
-                                                QnnSystemDlc_RecordHandle_t **recordHandles, uint32_t *numRecordHandles)
-{
-    (void)getMostOptimalContextBinary; /* no record that we know is a context binary */
-    DLC_FROM_HANDLE(d, dlcHandle);
-    return api_error(COMP_SYSTEM, records_by_type(d, dlcHandle, recordType, recordHandles, numRecordHandles));
-}
-
-Qnn_ErrorHandle_t QnnSystemDlc_getRecordDataSize(QnnSystemDlc_RecordHandle_t recordHandle, uint64_t *dataSize)
-{
-    RECORD_FROM_HANDLE(r, d, recordHandle);
-    API_CHECK(dataSize, COMP_SYSTEM, ST_INVALID_ARG, "dataSize is NULL; give a pointer that receives the size");
-    *dataSize = convert_dlc_size(d->dlc, r->index);
-    return QNN_SUCCESS;
-}
-
-Qnn_ErrorHandle_t QnnSystemDlc_readRecordDataMemoryMapped(QnnSystemDlc_RecordHandle_t recordHandle, const uint8_t **data,
-                                                          uint64_t *dataSize)
-{
-    RECORD_FROM_HANDLE(r, d, recordHandle);
-    API_CHECK(data && dataSize, COMP_SYSTEM, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result",
-              data ? "dataSize" : "data");
-    const void *bytes;
-    enum status st = convert_dlc_record(d->dlc, r->index, &bytes);
-    if (st != ST_OK)
-        return api_error(COMP_SYSTEM, st);
-    *data = bytes;
-    *dataSize = convert_dlc_size(d->dlc, r->index);
-    return QNN_SUCCESS;
-}
-
-Qnn_ErrorHandle_t QnnSystemDlc_freeRecord(QnnSystemDlc_RecordHandle_t recordHandle)
-{
-    log_enter(NULL);
-    struct dlc_record_handle *r = handle_close(recordHandle, HANDLE_SYSTEM_DLC_RECORD, 0);
-    API_CHECK(r, COMP_SYSTEM, ST_INVALID_HANDLE, "the %s handle is %s", handle_type_name(HANDLE_SYSTEM_DLC_RECORD),
-              handle_describe(recordHandle, HANDLE_SYSTEM_DLC_RECORD));
-    struct system_dlc *d = handle_get(r->dlc, HANDLE_SYSTEM_DLC);
-    if (d) {
-        children_remove(&d->records, recordHandle);
-        handle_put(r->dlc);
-    }
-    mem_free(r);
-    return QNN_SUCCESS;
 }
 
 Qnn_ErrorHandle_t QnnSystemDlc_free(QnnSystemDlc_Handle_t dlcHandle)

@@ -43,7 +43,7 @@ static struct next_system_interface provider = {
     },
 };
 
-/* A slot of newer headers, the same for all that do nothing yet. */
+/* A slot of headers that nobody has seen. */
 static Qnn_ErrorHandle_t unknown_call(void)
 {
     log_enter(NULL);
@@ -55,7 +55,7 @@ static Qnn_ErrorHandle_t unknown_call(void)
 __attribute__((constructor)) static void fill(void)
 {
     for (size_t i = 0; i < sizeof provider.dlc_info / sizeof provider.dlc_info[0]; i++)
-        provider.dlc_info[i] = unknown_call;
+        provider.dlc_info[i] = next_dlc_info[i];
     for (size_t i = 0; i < sizeof provider.unknown / sizeof provider.unknown[0]; i++)
         provider.unknown[i] = unknown_call;
 }

@@ -13,7 +13,7 @@
 #include "QNN/QnnInterface.h"
 #include "QNN/System/QnnSystemInterface.h"
 
-enum { NEXT_CORE_MINOR = 40, NEXT_SYSTEM_MINOR = 15 };
+enum { NEXT_CORE_MINOR = 40, NEXT_SYSTEM_MINOR = 15, NEXT_DLC_INFO = 62 };
 
 typedef Qnn_ErrorHandle_t (*next_slot)(void);
 
@@ -36,7 +36,7 @@ _Static_assert(offsetof(struct next_interface, graphValidate) ==
 
 struct next_system_interface {
     QnnSystemInterface_t known;
-    next_slot dlc_info[62]; /* what a DLC holds, one call per fact */
+    next_slot dlc_info[NEXT_DLC_INFO]; /* what a DLC holds, one call per fact */
     next_slot unknown[39];
 };
 _Static_assert(offsetof(struct next_system_interface, dlc_info) ==
@@ -51,6 +51,10 @@ Qnn_ErrorHandle_t next_graph_validate(Qnn_GraphHandle_t graph, const struct next
 Qnn_ErrorHandle_t next_graph_free_validation(struct next_validation_result *result);
 Qnn_ErrorHandle_t next_register_package_from_binary(Qnn_BackendHandle_t backend, const void *binary, uint64_t size,
                                                     const char *interfaceProvider, const char *target);
+
+/* Slots of libQnnSystem.so (next_dlc.c). */
+extern const next_slot next_dlc_info[NEXT_DLC_INFO];
+Qnn_ErrorHandle_t next_free_record_range(void *recordHandle, uint64_t offset, uint64_t size);
 
 /* The words behind a table that a caller handed over by value, as its headers have it: on x86_64 they are the arguments that
  * follow on the stack. `slots` is the first slot of the table as it arrived. The struct is the first argument on the stack

@@ -60,6 +60,7 @@ static const char *const type_names[HANDLE_TYPE_COUNT] = {
     [HANDLE_SYSTEM_DLC] = "DLC",
     [HANDLE_SYSTEM_PROFILE] = "system profile",
     [HANDLE_SYSTEM_DLC_RECORD] = "DLC record",
+    [HANDLE_SYSTEM_DLC_INFO] = "DLC info",
 };
 
 static const char *const live_texts[HANDLE_TYPE_COUNT] = {
@@ -76,6 +77,7 @@ static const char *const live_texts[HANDLE_TYPE_COUNT] = {
     [HANDLE_SYSTEM_DLC] = "a DLC handle",
     [HANDLE_SYSTEM_PROFILE] = "a system profile handle",
     [HANDLE_SYSTEM_DLC_RECORD] = "a DLC record handle",
+    [HANDLE_SYSTEM_DLC_INFO] = "a DLC info handle",
 };
 
 /* With handles left the client may still be running threads through us (destructors also run at exit): then the chunks
