@@ -35,6 +35,27 @@ struct quantize_range {
 void quantize_range_init(struct quantize_range *r);
 void quantize_range_add(struct quantize_range *r, const float *x, uint64_t n);
 
+/* What an Lstm keeps between its steps is stored in the encoding of its last cells, so all steps belong to the statistics of
+ * that tensor. */
+enum { QUANTIZE_GATES = 3 };
+struct quantize_cell {
+    uint32_t out, first;            /* the last cells; those before the first step, IR_NONE: zeros */
+    uint32_t gates[QUANTIZE_GATES]; /* input, forget, cell: tensors of the graph below, a row per step */
+    uint32_t time, batch, units;
+    bool time_major, backwards;
+    double clip; /* 0: none */
+};
+struct quantize_cells {
+    struct ir_graph *graph; /* to run in place of the one given: the same, gates are results too. NULL: no such layers */
+    VEC(struct quantize_cell) list;
+};
+enum status quantize_cells_find(const struct ir_graph *g, struct quantize_cells *ret);
+void quantize_cells_finish(struct quantize_cells *c); /* frees the graph; takes a zeroed one */
+/* After a run: value() gives the values of a tensor of that graph, false when it has none. stats: one per tensor. */
+typedef bool quantize_value(void *arg, uint32_t tensor, float *to);
+enum status quantize_cells_observe(const struct quantize_cells *c, quantize_value *value, void *arg,
+                                   struct quantize_range *stats);
+
 /* ---- encodings ---------------------------------------------------------------------------------------------------- */
 
 enum quantize_schema {

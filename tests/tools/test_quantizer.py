@@ -74,6 +74,53 @@ class ComputedWeights(support.ToolTest):
         self.assertNotIn("ElementWiseSin", text)
 
 
+class Cells(support.ToolTest):
+    """An LSTM whose cells fill for twelve steps and are emptied in the last four: what is left at the end says nothing about what they held."""
+    STEPS, WIDTH, UNITS = 16, 5, 6
+
+    def setUp(self):
+        super().setUp()
+        rng = np.random.default_rng(17)
+        self.w = rng.normal(0, .3, (4, self.UNITS, self.WIDTH))  # input, output, forget, cell
+        self.w[:, :, -1] = np.array([0, 0, 6, 0])[:, None]       # the last input keeps or empties
+        self.r = rng.normal(0, .2, (4, self.UNITS, self.UNITS))
+        self.b = np.zeros((8, self.UNITS))
+        self.x = rng.uniform(-1, 2.6, (24, self.STEPS, 1, self.WIDTH))
+        self.x[:, :12, :, -1], self.x[:, 12:, :, -1] = 1, -1
+        self.x = self.x.astype("f4")
+        node = make_onnx.node("LSTM", "lstm", ["x", "w", "r", "b"], "y", hidden_size=self.UNITS)
+        constants = [("w", self.w.reshape(1, -1, self.WIDTH)), ("r", self.r.reshape(1, -1, self.UNITS)), ("b", self.b.reshape(1, -1))]
+        self.write("lstm.onnx", make_onnx.model([node], constants, [("x", (self.STEPS, 1, self.WIDTH))], [("y", (self.STEPS, 1, 1, self.UNITS))]))
+        self.write("list.txt", "".join(self.write("x/%d.raw" % i, v.tobytes()) + "\n" for i, v in enumerate(self.x)))
+
+    def run_numpy(self, x):
+        """Results of all steps, and the largest magnitude of a cell in any step and in the last."""
+        h, c, all_h, most = np.zeros(self.UNITS), np.zeros(self.UNITS), [], 0
+        for step in x.astype("f8"):
+            i, o, f, g = (self.w[k] @ step[0] + self.r[k] @ h for k in range(4))
+            i, o, f = (1 / (1 + np.exp(-z)) for z in (i, o, f))
+            c = f * c + i * np.tanh(g)
+            h = o * np.tanh(c)
+            all_h.append(h)
+            most = max(most, np.abs(c).max())
+        return np.array(all_h), most, np.abs(c).max()
+
+    def test_range_of_all_steps(self):
+        want, most, last = zip(*(self.run_numpy(x) for x in self.x))
+        self.assertGreater(min(most), 1.5 * max(last))
+        self.succeeds("qairt-converter", "-i", "lstm.onnx", "-o", "lstm.dlc")
+        for bits, least in (("8", 35), ("16", 70)):
+            out = self.succeeds("qairt-quantizer", "--input_dlc", "lstm.dlc", "--output_dlc", "q.dlc", "--input_list", "list.txt", "--bias_bitwidth", "32", "--act_bitwidth", bits,
+                                "--weights_bitwidth", bits)
+            self.assertNotIn("stay float", out)
+            self.assertNotIn("gate_", out)
+            self.succeeds("qnn-net-run", "--backend", support.CPU, "--dlc_path", "q.dlc", "--input_list", "list.txt", "--output_dir", "r")
+            got = np.stack([np.frombuffer(self.read("r", "Result_%d" % i, "y.raw"), np.float32) for i in range(len(want))]).reshape(np.shape(want))
+            ratio = 10 * np.log10(np.square(want).sum() / np.square(got - want).sum())
+            print("lstm of %s bits: %.1f dB" % (bits, ratio))
+            self.assertGreater(ratio, least)
+
+
 class Algorithms(support.ToolTest):
     def setUp(self):
         super().setUp()

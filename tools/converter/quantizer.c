@@ -125,6 +125,7 @@ struct calibration {
     float *values;                /* room for the largest output */
     struct quantize_layers *layers;
     bool samples;                 /* of patches are wanted, not just their means */
+    struct quantize_cells cells;
 };
 
 /* c->values are those of tensor t. */
@@ -134,6 +135,22 @@ static void observe_tensor(struct calibration *c, uint32_t t, uint64_t n)
     for (size_t i = 0; c->layers && i < c->layers->list.n; i++)
         if (c->layers->list.at[i].in == t)
             quantize_layer_observe(&c->layers->list.at[i], c->values);
+}
+
+static bool result_values(void *arg, uint32_t t, float *to)
+{
+    const struct runner *r = arg;
+    for (uint32_t i = 0; i < r->n_out; i++)
+        if (r->out_of[i] == t) {
+            runner_floats(r, i, to);
+            return true;
+        }
+    for (uint32_t i = 0; i < r->n_in; i++)
+        if (r->in_of[i] == t) {
+            tensor_to_float(&r->in[i], r->in[i].v1.clientBuf.data, 0, desc_count(&r->g->tensors.at[t].desc), to);
+            return true;
+        }
+    return false;
 }
 
 static enum status observe(void *arg, struct runner *r, uint64_t done, uint64_t total)
@@ -155,32 +172,41 @@ static enum status observe(void *arg, struct runner *r, uint64_t done, uint64_t 
         tensor_to_float(&r->in[i], r->in[i].v1.clientBuf.data, 0, n, c->values);
         observe_tensor(c, r->in_of[i], n);
     }
-    return ST_OK;
+    return quantize_cells_observe(&c->cells, result_values, r, c->stats);
+}
+
+static enum status run_list(struct runner_engine *e, const struct quantizer_args *q, const struct convert_report *report,
+                            const struct ir_graph *g, struct calibration *c)
+{
+    struct runner r = { 0 };
+    uint64_t most = 1;
+    c->stats = mem_array(struct quantize_range, g->tensors.n);
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        if (c->stats && quantize_is_activation(&g->tensors.at[i]))
+            quantize_range_init(&c->stats[i]);
+        most = desc_count(&g->tensors.at[i].desc) > most ? desc_count(&g->tensors.at[i].desc) : most;
+    }
+    c->values = mem_array(float, most);
+    RETURN_IF(!c->stats || !c->values, ST_NO_MEMORY, "no memory for statistics");
+    enum status st = runner_open(&r, e, g, report, true);
+    if (st == ST_OK) {
+        struct runner_inputs in = { .list = q->input_list, .native = q->native_inputs, .what = "Calibrating: input" };
+        st = runner_run_list(&r, &in, observe, c);
+    }
+    if (r.engine)
+        runner_close(&r);
+    return st;
 }
 
 /* layers: NULL, or those to observe. ret: one per tensor, for mem_free. */
 static enum status calibrate(struct runner_engine *e, const struct quantizer_args *q, const struct convert_report *report,
                              const struct ir_graph *g, struct quantize_layers *layers, struct quantize_range **ret)
 {
-    struct runner r = { 0 };
-    struct calibration c = { .stats = mem_array(struct quantize_range, g->tensors.n),
-                             .layers = layers,
-                             .samples = q->adaround };
-    uint64_t most = 1;
-    for (size_t i = 0; i < g->tensors.n; i++) {
-        if (c.stats && quantize_is_activation(&g->tensors.at[i]))
-            quantize_range_init(&c.stats[i]);
-        most = desc_count(&g->tensors.at[i].desc) > most ? desc_count(&g->tensors.at[i].desc) : most;
-    }
-    c.values = mem_array(float, most);
-    enum status st =
-        c.stats && c.values ? runner_open(&r, e, g, report, true) : status_fail(ST_NO_MEMORY, "no memory for statistics");
-    if (st == ST_OK) {
-        struct runner_inputs in = { .list = q->input_list, .native = q->native_inputs, .what = "Calibrating: input" };
-        st = runner_run_list(&r, &in, observe, &c);
-    }
-    if (r.engine)
-        runner_close(&r);
+    struct calibration c = { .layers = layers, .samples = q->adaround };
+    enum status st = quantize_cells_find(g, &c.cells);
+    if (st == ST_OK)
+        st = run_list(e, q, report, c.cells.graph ? c.cells.graph : g, &c);
+    quantize_cells_finish(&c.cells);
     mem_free(c.values);
     if (st != ST_OK)
         mem_free(c.stats);
