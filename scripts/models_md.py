@@ -57,12 +57,13 @@ HTP = """## HTP
 The same networks on libQnnHtp.so, in a session process, with all of the VTCM. **As given** is what libQnnCpu.so gives, bit for bit; so are **w8a8** and **w8a16**, the float networks quantized
 by our quantizer (weights per channel, inputs and outputs float), calibrated on the very inputs that they are scored on, of which there are between one and forty: read these rows as what the arithmetic
 loses, not as what a calibrated product would reach. **float16** is the graph option. Every row gives the same bits with little VTCM and another optimization level. **dB** is the signal to noise ratio of the outputs against
-the reference engine's; the test `htp-networks` holds it (`tests/models/htp_bounds.tsv`). Cycles and the milliseconds of the three SoCs are estimates at full clock, without the call ([cost.md](cost.md)); VTCM is what the plan takes of the window, and
+the reference engine's, and **weights alone** that of the float network with the quantized constants of w8a16: what 8-bit weights cost in any engine ([quantization.md](quantization.md)); the test `htp-networks` holds
+both (`tests/models/htp_bounds.tsv`). Cycles and the milliseconds of the three SoCs are estimates at full clock, without the call ([cost.md](cost.md)); VTCM is what the plan takes of the window, and
 spill-fill the buffer for what does not fit, with 8 MiB of VTCM, and with 256 KiB or the next power of two that every operator fits into. llm/stories260K is a Llama of 260,000 parameters, 64 tokens at once (`tests/models/llm_model.py`
 makes a graph of the checkpoint and computes it in float64); its top-1 are the 64 tokens of a story. The last column is this computer: best of 30 executions, {cpu};
 other work was running at the same time, so it is an upper bound (docs/bench.md has figures to compare).
 """
-HTP_COLUMNS = ("model", "form", "output", "dB", "top-1", "cycles, SM8550", "ms", "ms, SM8650", "ms, SM8750", "VTCM bytes", "spill-fill bytes", "with VTCM of", "spill-fill bytes", "ms here")
+HTP_COLUMNS = ("model", "form", "output", "dB", "weights alone", "top-1", "cycles, SM8550", "ms", "ms, SM8650", "ms, SM8750", "VTCM bytes", "spill-fill bytes", "with VTCM of", "spill-fill bytes", "ms here")
 SOCS = ("SM8550", "SM8650", "SM8750")
 
 
@@ -95,10 +96,12 @@ def htp_table(build, models, root):
     tables = [htp_rows(build, models, root, soc) for soc in SOCS]
     lines = [HTP.format(cpu=cpu_name()), "| " + " | ".join(HTP_COLUMNS) + " |", "|---" * len(HTP_COLUMNS) + "|"]
     layers = [r for r in tables[0] if r[0].startswith("tflm-seanet-int16/")]
+    weights = {r[0]: r[4] for r in tables[0] if r[1] == "w8"}
     for first, second, third in zip(*tables):
-        if first in layers:
+        if first in layers or first[1] == "w8":
             continue
-        lines.append("| " + " | ".join([first[0].replace(".tflite", "").replace(".onnx", ""), first[1], first[2], first[4], first[5], format(int(first[6]), ","), first[7], second[7],
+        alone = weights[first[0]] if first[1].startswith("w8a") else "-"
+        lines.append("| " + " | ".join([first[0].replace(".tflite", "").replace(".onnx", ""), first[1], first[2], first[4], alone, first[5], format(int(first[6]), ","), first[7], second[7],
                                         third[7], format(int(first[8]), ","), format(int(first[9]), ","), first[11] + " KiB", format(int(first[10]), ","), first[12]]) + " |")
     return lines + ["", "%d single layers of tflm-seanet-int16 (16-bit activations) give the bits of libQnnCpu.so, too." % len(layers), ""]
 
