@@ -269,20 +269,21 @@ static enum status infer(struct builder *b, const struct op_call *c, const struc
     return op_check(&call);
 }
 
-static void count_work(struct builder *b, const struct op_call *c, const struct tensor_desc *out)
+uint64_t convert_macs(const struct op_call *c, const struct tensor_desc *out)
 {
     const char *op = c->op->name;
-    if (!b->report || c->n_in < 2 || !c->in[1])
-        return;
+    if (c->n_in < 2 || !c->in[1])
+        return 0;
     const struct tensor_desc *x = c->in[0], *w = c->in[1];
     if (!strncmp(op, "TransposeConv", 13))
-        b->report->macs += desc_count(x) * (desc_count(w) / w->dims[w->rank - 2]);
-    else if (!strncmp(op, "Conv", 4) || !strncmp(op, "DepthWiseConv", 13))
-        b->report->macs += desc_count(out) * (desc_count(w) / w->dims[w->rank - 1]);
-    else if (!strcmp(op, "FullyConnected"))
-        b->report->macs += desc_count(out) * w->dims[1];
-    else if (!strcmp(op, "MatMul"))
-        b->report->macs += desc_count(out) * x->dims[x->rank - (op_int(c, "transpose_in0", 0) ? 2 : 1)];
+        return desc_count(x) * (desc_count(w) / w->dims[w->rank - 2]);
+    if (!strncmp(op, "Conv", 4) || !strncmp(op, "DepthWiseConv", 13))
+        return desc_count(out) * (desc_count(w) / w->dims[w->rank - 1]);
+    if (!strcmp(op, "FullyConnected"))
+        return desc_count(out) * w->dims[1];
+    if (!strcmp(op, "MatMul"))
+        return desc_count(out) * x->dims[x->rank - (op_int(c, "transpose_in0", 0) ? 2 : 1)];
+    return 0;
 }
 
 static enum status add_outputs(struct builder *b, const char *name, const struct tensor_desc *want, uint32_t n,
@@ -328,7 +329,8 @@ enum status build_node(struct builder *b, const struct build_spec *s, uint32_t *
         if (done)
             return ST_OK;
     }
-    count_work(b, &c, &want[0]);
+    if (b->report)
+        b->report->macs += convert_macs(&c, &want[0]);
     TRY(add_outputs(b, s->name, want, n_out, out));
     struct ir_node n = { .name = unique(b, 'n', s->name),
                          .op = op,

@@ -85,6 +85,9 @@ struct convert_report {
 void convert_report_init(struct convert_report *r);
 void convert_report_finish(struct convert_report *r);
 
+/* Multiplications of a node for one result `out`; 0 for operators that are not products. */
+uint64_t convert_macs(const struct op_call *c, const struct tensor_desc *out);
+
 /* Front ends. `data` must stay valid as long as the graph (large constants are borrowed from it). With issues:
  * ST_NOT_SUPPORTED, and the report lists all of them. */
 enum status convert_onnx(const void *data, size_t size, const char *folder, const struct convert_opts *o,

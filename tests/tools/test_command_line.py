@@ -8,7 +8,7 @@ import os
 import support
 
 PROGRAMS = ("qnn-net-run", "qnn-context-binary-generator", "qnn-context-binary-utility", "qnn-model-lib-generator", "qnn-profile-viewer",
-            "qnn-platform-validator")
+            "qnn-platform-validator", "qairt-dlc-info")
 
 
 class CommandLine(support.ToolTest):

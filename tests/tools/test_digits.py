@@ -124,6 +124,11 @@ class Digits(support.ToolTest):
         self.assertEqual(len(own), 7)
         self.assertTrue(any(r["Event Level"] == "SUB-EVENT" for r in rows))
         self.assertTrue(any(r["Unit of Measurement"] == "INFERENCES/SECOND" for r in rows))
+        shown = json.loads(self.succeeds("qnn-profile-viewer", "--input_log", "p/qnn-profiling-data.log", "--reader",
+                                         os.path.join(support.BIN, "libQnnJsonProfilingReader.so")))
+        executed = [r for r in shown["logs"][0]["records"] if (r["graph"], r["method"].lower()) == ("digits", "execute")]
+        self.assertEqual([r["calls"] for r in executed], [7])
+        self.assertTrue(any(n["name"].startswith("conv1") for n in executed[0]["nodes"]))
 
     def test_description(self):
         self.succeeds("qnn-context-binary-generator", "--backend", self.backend, "--model", self.library, "--binary_file", "digits", "--output_dir", ".")

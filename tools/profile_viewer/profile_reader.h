@@ -26,7 +26,7 @@ struct profile_job {
 
 struct profile_reader {
     uint32_t version;  /* READER_VERSION */
-    const char *name;  /* "GPU" */
+    const char *name;  /* "JSON" */
     bool plain;        /* the viewer's own text and CSV are what it shows; it has no functions */
     bool timeline;     /* it knows schematics, settings and zooming */
     int (*write)(const struct profile_job *job); /* 0, or not 0 after a failure that explain() puts into one sentence */

@@ -36,7 +36,7 @@ static const struct tool_option options[] = {
       .help = "Where the memory map goes; standard output when not given." },
     { "reader", OPT_STRING, AT(reader), .argument = "LIB",
       .help = "Another view of the log instead, by a reader library, to --output or to standard output: "
-              "libQnnGpuProfilingReader.so writes JSON, libQnnHtpOptraceProfilingReader.so a timeline." },
+              "libQnnJsonProfilingReader.so writes JSON, libQnnHtpOptraceProfilingReader.so a timeline." },
     { "config", OPT_STRING, AT(config), .argument = "JSON", .help = "Settings of the reader library." },
     { "schematic", OPT_STRING, AT(schematic), .argument = "FILE",
       .help = "Schematic of the graph, or the context binary that ran, for readers of accelerator timelines." },

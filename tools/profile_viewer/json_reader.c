@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnGpuProfilingReader.so: profiling logs of the GPU backend as JSON. Per graph and method every event with its average,
- * least and most over all calls; events of nodes also with their share of the time of all nodes. */
+/* libQnnGpuProfilingReader.so and libQnnJsonProfilingReader.so: profiling logs as JSON. Per graph and method every event with
+ * its average, least and most over all calls; events of nodes also with their share of the time of all nodes. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +155,7 @@ static int write_logs(const struct profile_job *job)
 extern const struct profile_reader openqnn_profile_reader;
 __attribute__((visibility("default"))) const struct profile_reader openqnn_profile_reader = {
     .version = READER_VERSION,
-    .name = "GPU",
+    .name = "JSON",
     .write = write_logs,
     .explain = status_text,
 };
