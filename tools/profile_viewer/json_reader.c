@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnGpuProfilingReader.so and libQnnJsonProfilingReader.so: profiling logs as JSON. Per graph and method every event with
- * its average, least and most over all calls; events of nodes also with their share of the time of all nodes. */
+/* libQnnGpuProfilingReader.so and libQnnJsonProfilingReader.so: profiling logs as JSON. Per graph and method every event
+ * with its average, least and most over all calls; events of nodes also with their share of the time of all nodes. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
