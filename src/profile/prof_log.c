@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #include "base/arena.h"
+#include "base/file_guard.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -64,6 +65,7 @@ static enum status write_frame(struct prof_log_writer *w, uint32_t kind)
     RETURN_IF(s->n > UINT32_MAX, ST_IO, "profile log: a record of %zu bytes; at most %u bytes fit one record", s->n,
               UINT32_MAX);
     uint32_t head[4] = { kind, (uint32_t)s->n, (uint32_t)crc32_z(0, (const Bytef *)s->at, s->n), 0 };
+    FILE_GUARD(guard);
     RETURN_IF(fwrite(head, sizeof(head), 1, w->file) != 1 || fwrite(s->at, s->n, 1, w->file) != 1 || fflush(w->file) != 0,
               ST_IO, "profile log: a record of %zu bytes could not be written: %s", s->n, strerror(errno));
     return ST_OK;
@@ -110,6 +112,7 @@ enum status prof_log_close(struct prof_log_writer *w)
 {
     if (!w)
         return ST_OK;
+    FILE_GUARD(guard); /* what could not be written is tried once more */
     bool failed = w->file && fclose(w->file) != 0;
     str_finish(&w->payload);
     mem_free(w);
@@ -122,6 +125,7 @@ enum status prof_log_create(const char *path, const struct prof_log_header *h, s
     struct prof_log_writer *w = mem_new(struct prof_log_writer);
     RETURN_IF(!w, ST_NO_MEMORY, "profile log: no memory for the writer");
     w->file = fopen(path, "wbe");
+    FILE_GUARD(guard);
     enum status st = w->file ? write_start(w, h)
                              : status_fail(ST_IO, "profile log: \"%s\" could not be created: %s", path, strerror(errno));
     if (st != ST_OK) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -146,12 +147,37 @@ static void wrong_settings_are_refused(void **state)
     file_computes("net.dlc");
 }
 
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit l;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &l), 0);
+    l.rlim_cur = bytes < l.rlim_max ? bytes : l.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
+}
+
+/* A file that cannot be written whole is an error, leaves nothing behind, and can be written later. */
+static void full_disks_are_errors(void **state)
+{
+    (void)state;
+    struct net n;
+    use("libQnnIr.so");
+    OK(net_conv(env.context, "net", &n));
+    limit_files(100);
+    Qnn_ErrorHandle_t e = q.graphFinalize(n.graph, NULL, NULL);
+    limit_files(RLIM_INFINITY);
+    assert_int_not_equal(e, QNN_SUCCESS);
+    assert_non_null(strstr(explain(e), "net.dlc"));
+    assert_int_not_equal(access("net.dlc", F_OK), 0);
+    OK(q.graphFinalize(n.graph, NULL, NULL));
+    done();
+    file_computes("net.dlc");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_have_the_graph),
-        cmocka_unit_test(folders_get_the_file),
-        cmocka_unit_test(written_graphs_do_not_run),
+        cmocka_unit_test(full_disks_are_errors),      cmocka_unit_test(files_have_the_graph),
+        cmocka_unit_test(folders_get_the_file),       cmocka_unit_test(written_graphs_do_not_run),
         cmocka_unit_test(wrong_settings_are_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

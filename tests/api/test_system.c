@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -339,6 +340,28 @@ static void profile_round_trip(void **state)
     prof_log_free(&log);
 }
 
+/* A log that cannot grow any more is an error of the call that would make it grow. */
+static void profile_full_disk(void **state)
+{
+    (void)state;
+    struct rlimit former, tight;
+    QnnSystemProfile_SerializationTargetHandle_t h;
+    QnnSystemProfile_ProfileData_t execute = call_data(QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE, "two", 1000, 1100);
+    const QnnSystemProfile_ProfileData_t *list[] = { &execute };
+    unsigned written = 0;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &former), 0);
+    tight = (struct rlimit){ 1000, former.rlim_max };
+    assert_int_equal(sys->systemProfileCreateSerializationTarget(target_in(dir, "p.log"), NULL, 0, &h), QNN_SUCCESS);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    while (written < 1000 && sys->systemProfileSerializeEventData(h, list, 1) == QNN_SUCCESS)
+        written++;
+    Qnn_ErrorHandle_t again = sys->systemProfileSerializeEventData(h, list, 1);
+    sys->systemProfileFreeSerializationTarget(h);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &former), 0);
+    assert_in_range(written, 1, 100);
+    assert_int_not_equal(again, QNN_SUCCESS);
+}
+
 static void profile_wrong_targets(void **state)
 {
     (void)state;
@@ -458,6 +481,7 @@ int main(void)
         cmocka_unit_test(dlc_create),
         cmocka_unit_test(dlc_handles),
         cmocka_unit_test_setup_teardown(profile_round_trip, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(profile_full_disk, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(profile_wrong_targets, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(profile_wrong_events, make_dir, remove_dir),
         cmocka_unit_test(threads),

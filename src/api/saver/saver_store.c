@@ -2,8 +2,6 @@
 /* The two files of a recording. The program's last lines are written again after every call, over the former ones. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/saver/saver.h"
+#include "base/file_guard.h"
 #include "base/vec.h"
 
 struct blob {
@@ -41,28 +40,12 @@ const struct saver_settings *saver_settings(void)
     return &store.settings;
 }
 
-/* A file that may not grow any more is an error, not the signal that ends the process unless the client caught it. */
-static ssize_t write_at(int fd, const void *bytes, size_t size, uint64_t at)
-{
-    sigset_t too_large, former, waiting;
-    sigemptyset(&too_large);
-    sigaddset(&too_large, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &too_large, &former);
-    sigpending(&waiting);
-    ssize_t n = pwrite(fd, bytes, size, (off_t)at);
-    int error = errno;
-    if (n < 0 && error == EFBIG && !sigismember(&waiting, SIGXFSZ))
-        sigtimedwait(&too_large, NULL, &(struct timespec){ 0 });
-    pthread_sigmask(SIG_SETMASK, &former, NULL);
-    errno = error;
-    return n;
-}
-
 static enum status put(int fd, const void *bytes, uint64_t size, uint64_t at)
 {
+    FILE_GUARD(guard);
     for (uint64_t done = 0; done < size;) {
         uint64_t left = size - done;
-        ssize_t n = write_at(fd, (const char *)bytes + done, left < 1 << 30 ? left : 1 << 30, at + done);
+        ssize_t n = pwrite(fd, (const char *)bytes + done, left < 1 << 30 ? left : 1 << 30, (off_t)(at + done));
         if (n < 0 && errno == EINTR)
             continue;
         RETURN_IF(n <= 0, ST_IO, "the recording in \"%s\" cannot be written: %s; free space there, or name another folder",

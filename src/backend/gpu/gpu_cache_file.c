@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backend/gpu/gpu_cache.h"
+#include "base/file_guard.h"
 #include "base/mem.h"
 
 enum { MAX_FILE = 1 << 30 }; /* bytes; more is no cache of ours */
@@ -50,6 +51,7 @@ enum status gpu_cache_load(struct gpu_cache *c, const char *path)
 
 static enum status write_all(int fd, const char *path, const void *data, uint64_t bytes)
 {
+    FILE_GUARD(guard);
     for (uint64_t at = 0; at < bytes;) {
         ssize_t n = write(fd, (const char *)data + at, bytes - at);
         RETURN_IF(n < 0 && errno != EINTR, ST_IO, "\"%s\" cannot be written: %s", path, strerror(errno));

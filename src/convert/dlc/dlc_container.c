@@ -9,6 +9,7 @@
 #include <string.h>
 #include <zip.h>
 
+#include "base/file_guard.h"
 #include "convert/dlc/dlc.h"
 #include "convert/dlc/dlc_container.h"
 
@@ -287,6 +288,7 @@ static enum status fill_zip(zip_t *z, const struct dlc_record *records, uint32_t
 
 enum status dlc_write_file(const char *path, const struct dlc_record *records, uint32_t n)
 {
+    FILE_GUARD(guard);
     int code = 0;
     zip_t *z = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &code);
     if (!z) {
