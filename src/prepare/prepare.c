@@ -15,6 +15,7 @@ const struct pass prepare_default_passes[] = {
     { "fuse-batchnorm", opt_fuse_batchnorm },   /* float: scale the weights instead of the result */
     { "fuse-bytes", opt_fuse_bytes },           /* whole numbers in floats, from the bytes that they were */
     { "fuse-activation", opt_fuse_activation }, /* clamp in the product, same bits */
+    { "heads", tile_heads },                    /* attention by rows of all heads, for chains in a cache */
     { "pack", lower_pack },                     /* weights and tables as the kernels read them */
     { "order", plan_order },                    /* operators so that little is alive at once */
     { "chain", tile_chain },                    /* operators that hand lines to each other instead of tensors */

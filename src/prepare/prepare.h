@@ -123,6 +123,7 @@ enum status lower_pack(struct prepare_cx *cx, bool *progress);      /* constants
 /* Constant weights in fixed point beside floats become floats. */
 enum status lower_weights(struct prepare_cx *cx, bool *progress);
 bool lower_decodes(const struct op_call *c, uint32_t i);            /* whether it would take this input */
+enum status tile_heads(struct prepare_cx *cx, bool *progress);      /* attention by rows of all heads, for chains */
 enum status tile_rows(struct prepare_cx *cx, bool *progress);       /* attention in parts whose scores stay in fast memory */
 enum status plan_order(struct prepare_cx *cx, bool *progress);      /* the order of operators that needs the least memory */
 /* Runs of operators that are computed a few lines at a time. */

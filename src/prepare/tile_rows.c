@@ -13,23 +13,20 @@
  * Element-wise operators (scales, masks) may stand between them; an operand that has the rows, too, is split like q, and
  * with heads keys and values are. Every row is computed as before, so the bits are the same. Rows that a chain can go
  * through (tile_chain.c) are not cut into many parts: a chain holds fewer of them at a time, and nothing has to be split. */
-#include "prepare/cx.h"
+#include "prepare/tile_run.h"
 
 enum {
-    LONGEST = 8,
     ROW_STEP = 32,
     MOST_PARTS = MAX_PORTS,
     SCORES = 2,       /* how many tensors of scores are there at once */
     FEW_PARTS = 2,    /* large parts whose operators a device works on side by side, unlike those of a chain */
     CHAIN_LINES = 16, /* a chain of fewer lines at a time would go over keys and values too often */
 };
-enum { ROWS = 2, HEADS = 3 };                                            /* dimensions, counted from the last one */
 
 struct run {
-    uint32_t node[LONGEST], n; /* in their order */
-    uint8_t from[LONGEST];     /* which input is the result of the one before */
-    uint32_t side;             /* ROWS or HEADS */
-    uint32_t extent, part;     /* of that dimension; of a part at most, 0: it is not cut */
+    struct tile_run is;
+    uint32_t side;         /* ROWS or HEADS */
+    uint32_t extent, part; /* of that dimension; of a part at most, 0: it is not cut */
 };
 
 struct rows {
@@ -44,88 +41,14 @@ static const struct tensor_desc *desc_of(const struct rows *r, uint32_t t)
     return &r->g->tensors.at[t].desc;
 }
 
-static uint32_t extent_of(const struct tensor_desc *d, uint32_t side)
-{
-    return d->rank < side ? 1 : d->dims[d->rank - side];
-}
-
-/* ---- which runs ------------------------------------------------------------------------------------------------------- */
-
-static bool plain(const struct tensor_desc *d)
-{
-    return !d->dynamic && (d->q.kind == Q_NONE || d->q.kind == Q_TENSOR);
-}
-
-/* A result that only the next operator of the run sees. */
-static bool inside(const struct rows *r, uint32_t t)
-{
-    return r->g->tensors.at[t].role == IR_NATIVE && r->uses.n_consumers[t] == 1;
-}
-
-static bool usable(const struct rows *r, const struct ir_node *n)
-{
-    struct ir_call v;
-    ir_call(r->g, n, &v);
-    bool ok = n->n_out == 1 && !n->n_guards && n->n_in && n->in[0] != IR_NONE && plain(v.out[0]) && v.out[0]->rank >= 2 &&
-              v.out[0]->rank <= 4;
-    for (uint32_t i = 0; i < n->n_in && ok; i++)
-        ok = !v.in[i] || (!v.in[i]->dynamic && (v.in[i]->rank < 2 || plain(v.in[i])));
-    if (ok && n->op->id == OP_MatMul)
-        return !op_int(&v.call, "transpose_in0", 0) && v.in[0]->rank == v.out[0]->rank &&
-               extent_of(v.in[0], ROWS) == extent_of(v.out[0], ROWS);
-    if (ok && n->op->id == OP_Softmax)
-        return op_axis(&v.call, "axis", 0, v.out[0]->rank) == v.out[0]->rank - 1u;
-    return ok && n->op->flags & OP_ELEMENTWISE;
-}
-
-/* The operator before node k: the one whose result has as many rows as that of k, and is seen by k alone. */
-static uint32_t before(const struct rows *r, uint32_t k, uint8_t *from)
-{
-    const struct ir_node *n = &r->g->nodes.at[k];
-    for (uint32_t i = 0; i < (n->op->flags & OP_ELEMENTWISE ? n->n_in : 1); i++) {
-        uint32_t t = n->in[i], maker = t == IR_NONE ? IR_NONE : r->uses.producer[t];
-        if (maker == IR_NONE || !inside(r, t) ||
-            !desc_same_shape(desc_of(r, t), n->op->id == OP_MatMul ? desc_of(r, t) : desc_of(r, n->out[0])))
-            continue;
-        *from = (uint8_t)i;
-        return maker;
-    }
-    return IR_NONE;
-}
-
-/* From the second product back to the first one, over one Softmax. */
-static bool find_run(const struct rows *r, uint32_t last, struct run *ret)
-{
-    uint32_t list[LONGEST], n = 0, softmaxes = 0;
-    uint8_t from[LONGEST];
-    if (r->g->nodes.at[last].op->id != OP_MatMul)
-        return false;
-    for (uint32_t k = last; n < LONGEST && usable(r, &r->g->nodes.at[k]);) {
-        enum op_id op = r->g->nodes.at[k].op->id;
-        list[n++] = k;
-        softmaxes += op == OP_Softmax;
-        if (op == OP_MatMul && k != last)
-            break;
-        k = before(r, k, &from[n - 1]);
-        if (k == IR_NONE)
-            return false;
-    }
-    if (softmaxes != 1 || n < 3 || r->g->nodes.at[list[n - 1]].op->id != OP_MatMul || list[n - 1] == last)
-        return false;
-    *ret = (struct run){ .n = n };
-    for (uint32_t i = 0; i < n; i++) {
-        ret->node[i] = list[n - 1 - i];
-        ret->from[i] = i ? from[n - 1 - i] : 0;
-    }
-    return true;
-}
+/* ---- how much of them ------------------------------------------------------------------------------------------------ */
 
 /* What products read besides the rows: keys and values, which all parts want. */
 static uint64_t shared_bytes(const struct rows *r, const struct run *run)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < run->n; i++) {
-        const struct ir_node *n = &r->g->nodes.at[run->node[i]];
+    for (uint32_t i = 0; i < run->is.n; i++) {
+        const struct ir_node *n = &r->g->nodes.at[run->is.node[i]];
         sum += n->op->id == OP_MatMul && n->n_in > 1 && n->in[1] != IR_NONE ? binary_vtcm_bytes(desc_of(r, n->in[1])) : 0;
     }
     return sum;
@@ -136,14 +59,14 @@ static bool chained(const struct rows *r, const struct run *run)
 {
     const struct prepare_target *t = r->cx->target;
     uint64_t line = 0, tiles = 0;
-    for (uint32_t i = 0; i < run->n; i++) {
+    for (uint32_t i = 0; i < run->is.n; i++) {
         struct ir_call v;
         struct op_lines lines;
-        ir_call(r->g, &r->g->nodes.at[run->node[i]], &v);
+        ir_call(r->g, &r->g->nodes.at[run->is.node[i]], &v);
         if (!op_by_lines(&v.call) || !desc_lines(v.out[0], &lines) || lines.n > OP_CHAIN_LINES ||
             lines.elements != v.out[0]->dims[v.out[0]->rank - 1])
             return false;
-        line += i + 1 < run->n ? lines.bytes : 0;
+        line += i + 1 < run->is.n ? lines.bytes : 0;
         tiles += (binary_vtcm_bytes(v.out[0]) + (i ? 0 : binary_vtcm_bytes(v.in[0]))) / lines.n;
     }
     return CHAIN_LINES * line <= t->chains.bytes && CHAIN_LINES * tiles <= t->vtcm_bytes / 2;
@@ -155,8 +78,8 @@ static uint32_t part_of(const struct rows *r, const struct run *run)
 {
     uint64_t bytes = 0, window = r->cx->target->vtcm_bytes, shared = shared_bytes(r, run), room = window / 4 * 3,
              n = run->extent;
-    for (uint32_t i = 0; i + 1 < run->n; i++) {
-        uint64_t b = binary_vtcm_bytes(desc_of(r, r->g->nodes.at[run->node[i]].out[0]));
+    for (uint32_t i = 0; i + 1 < run->is.n; i++) {
+        uint64_t b = binary_vtcm_bytes(desc_of(r, r->g->nodes.at[run->is.node[i]].out[0]));
         bytes = b > bytes ? b : bytes;
     }
     if (SCORES * bytes + shared <= window || n < 2)
@@ -240,19 +163,19 @@ static enum status push_move(struct rows *r, const struct run *run, const struct
 static enum status split_operands(struct rows *r, const struct run *run, uint32_t **parts)
 {
     uint32_t n = (run->extent + run->part - 1) / run->part;
-    for (uint32_t i = 0; i < run->n; i++) {
-        const struct ir_node *node = &r->g->nodes.at[run->node[i]];
+    for (uint32_t i = 0; i < run->is.n; i++) {
+        const struct ir_node *node = &r->g->nodes.at[run->is.node[i]];
         for (uint32_t p = 0; p < node->n_in; p++) {
             uint32_t t = node->in[p];
-            bool own = i && p == run->from[i], second = node->op->id == OP_MatMul && p;
+            bool own = i && p == run->is.from[i], second = node->op->id == OP_MatMul && p;
             if (t == IR_NONE || own || (second && (run->side == ROWS || p > 1)) ||
-                extent_of(desc_of(r, t), run->side) != run->extent)
+                tile_run_extent(desc_of(r, t), run->side) != run->extent)
                 continue;
             uint32_t *list = parts[i * MAX_PORTS + p] = arena_array(&r->cx->arena, uint32_t, n);
             RETURN_IF(!list, ST_NO_MEMORY, "no memory for the parts of node \"%s\"", node->name);
             for (uint32_t k = 0; k < n; k++)
                 TRY(new_part(r, run, t, k, &list[k]));
-            TRY(push_move(r, run, &r->g->nodes.at[run->node[i]], true, t, list));
+            TRY(push_move(r, run, &r->g->nodes.at[run->is.node[i]], true, t, list));
         }
     }
     return ST_OK;
@@ -263,14 +186,16 @@ static enum status push_part(struct rows *r, const struct run *run, uint32_t *co
 {
     struct arena *a = &r->g->arena;
     uint32_t made = IR_NONE;
-    for (uint32_t i = 0; i < run->n; i++) {
-        struct ir_node node = r->g->nodes.at[run->node[i]];
+    for (uint32_t i = 0; i < run->is.n; i++) {
+        struct ir_node node = r->g->nodes.at[run->is.node[i]];
         node.name = arena_printf(a, "%s.%s%u", node.name, word_of(run), k);
         node.in = arena_dup(a, node.in, node.n_in * sizeof node.in[0]);
         RETURN_IF(!node.name || !node.in, ST_NO_MEMORY, "no memory for the parts of node \"%s\"",
-                  r->g->nodes.at[run->node[i]].name);
+                  r->g->nodes.at[run->is.node[i]].name);
         for (uint32_t p = 0; p < node.n_in; p++)
-            node.in[p] = i && p == run->from[i] ? made : parts[i * MAX_PORTS + p] ? parts[i * MAX_PORTS + p][k] : node.in[p];
+            node.in[p] = i && p == run->is.from[i]  ? made
+                         : parts[i * MAX_PORTS + p] ? parts[i * MAX_PORTS + p][k]
+                                                    : node.in[p];
         TRY(new_part(r, run, node.out[0], k, &made));
         node.out = arena_dup(a, &made, sizeof made);
         RETURN_IF(!node.out, ST_NO_MEMORY, "no memory for node \"%s\"", node.name);
@@ -283,12 +208,12 @@ static enum status push_part(struct rows *r, const struct run *run, uint32_t *co
 static enum status push_run(struct rows *r, const struct run *run)
 {
     uint32_t n = (run->extent + run->part - 1) / run->part, made[MOST_PARTS];
-    uint32_t **parts = arena_array(&r->cx->arena, uint32_t *, (size_t)LONGEST * MAX_PORTS);
+    uint32_t **parts = arena_array(&r->cx->arena, uint32_t *, (size_t)TILE_RUN_MAX * MAX_PORTS);
     RETURN_IF(!parts, ST_NO_MEMORY, "no memory to cut %u rows", run->extent);
     TRY(split_operands(r, run, parts));
     for (uint32_t k = 0; k < n; k++)
         TRY(push_part(r, run, parts, k, &made[k]));
-    const struct ir_node *last = &r->g->nodes.at[run->node[run->n - 1]];
+    const struct ir_node *last = &r->g->nodes.at[run->is.node[run->is.n - 1]];
     return push_move(r, run, last, false, last->out[0], made);
 }
 
@@ -297,10 +222,10 @@ static enum status push_run(struct rows *r, const struct run *run)
 /* A run with heads is one whose operands all have them, or are the same for all. */
 static bool same_heads(const struct rows *r, const struct run *run)
 {
-    for (uint32_t i = 0; i < run->n; i++) {
-        const struct ir_node *n = &r->g->nodes.at[run->node[i]];
+    for (uint32_t i = 0; i < run->is.n; i++) {
+        const struct ir_node *n = &r->g->nodes.at[run->is.node[i]];
         for (uint32_t p = 0; p < n->n_in; p++) {
-            uint32_t heads = n->in[p] == IR_NONE ? 1 : extent_of(desc_of(r, n->in[p]), HEADS);
+            uint32_t heads = n->in[p] == IR_NONE ? 1 : tile_run_extent(desc_of(r, n->in[p]), HEADS);
             if (heads != 1 && heads != run->extent)
                 return false;
         }
@@ -316,13 +241,13 @@ static enum status cut_all(struct rows *r, uint32_t side, bool *any)
     RETURN_IF(!gone || !runs, ST_NO_MEMORY, "no memory to look through %zu nodes", g->nodes.n);
     for (uint32_t k = 0; k < g->nodes.n; k++) {
         struct run *run = &runs[k];
-        if (!find_run(r, k, run))
+        if (!tile_run_find(g, &r->uses, k, &run->is))
             continue;
         run->side = side;
-        run->extent = extent_of(desc_of(r, g->nodes.at[k].out[0]), side);
+        run->extent = tile_run_extent(desc_of(r, g->nodes.at[k].out[0]), side);
         run->part = side == HEADS && !same_heads(r, run) ? 0 : part_of(r, run);
-        for (uint32_t i = 0; run->part && i < run->n; i++)
-            gone[run->node[i]] = true;
+        for (uint32_t i = 0; run->part && i < run->is.n; i++)
+            gone[run->is.node[i]] = true;
         *any |= run->part > 0;
     }
     for (uint32_t k = 0; *any && k < g->nodes.n; k++) {

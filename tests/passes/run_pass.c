@@ -115,6 +115,7 @@ static enum status change(const struct pass *pass, const struct section *in, str
         return ir_verify(g, "patterns");
     }
     const struct pass list[] = { *pass, {} };
+    const struct chain_limits small = { .bytes = 1024, .lines = 4, .twice = 10 };
     struct prepare_target t = { .passes = list,
                                 .tensor_align = 64,
                                 .fp16 = pass->run == lower_fp16,
@@ -122,7 +123,8 @@ static enum status change(const struct pass *pass, const struct section *in, str
                                 .max_tiles = 4,
                                 .order_steps = 100000,
                                 .plan_nodes = 20000,
-                                .vtcm_bytes = pass->run == tile_vtcm ? VTCM : 0 };
+                                .vtcm_bytes = pass->run == tile_vtcm ? VTCM : 0,
+                                .chains = pass->run == tile_heads ? small : (struct chain_limits){ 0 } };
     struct prepare_opts o = { .opt_level = 2 };
     return prepare_passes(&t, &o, g);
 }
