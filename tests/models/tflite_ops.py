@@ -619,7 +619,18 @@ def segment_cases():
     np.add.at(unsorted, mixed, x)
     case("unsorted_segment_sum", 155, [x], unsorted, {}, consts=[mixed, i32(5)])
     case("unsorted_segment_prod", 153, [x], product, {}, consts=[ids, i32(5)])
-    case("unsorted_segment_sum, negative id", 155, [x], unsorted, {}, consts=[i32([3, 0, 3, 1, 0, -1]), i32(5)], refused="segment -1")
+    case("segment_sum, negative id", 125, [x], total, {}, consts=[i32([-1, 0, 2, 2, 2, 3])], order=[0, 1], refused="segment -1")
+    some = i32([3, 0, -1, 1, 0, -2])  # rows that take part in nothing
+    for name, number, ids in (("mixed", 5, mixed), ("negative", 5, some), ("high", 7, ids)):
+        for values in (x, i32([[-2147483648, 4, -7], [2147483647, -9, 2], [5, 5, 0], [-1, -2, -3], [8, 2147483647, -2147483648], [0, 1, 2]])):
+            kind, limit = values.dtype, np.finfo("f4") if values.dtype.kind == "f" else np.iinfo("i4")
+            for what, code, base, join in (("sum", 155, 0, np.add), ("prod", 153, 1, np.multiply), ("max", 154, limit.min, np.maximum), ("min", 157, limit.max, np.minimum)):
+                if kind.kind == "i" and code in (153, 155):
+                    continue  # sums and products of these would not fit
+                want = np.full((number, 3), base, kind)
+                join.at(want, ids[ids >= 0], values[ids >= 0])
+                case("unsorted_segment_%s of %s, ids %s" % (what, kind, name), code, [values], want, {}, consts=[ids, i32(number)], tol=0 if code in (154, 157) else 1e-5)
+    case("unsorted_segment_max, no row", 154, [x], unsorted, {}, consts=[i32([-1] * 6), i32(5)], refused="no row belongs to a segment")
     dense = np.full((4, 5), 7, np.float32)
     at, v = i32([[0, 1], [2, 4], [3, 0]]), f32(3)
     dense[tuple(at.T)] = v

@@ -200,6 +200,7 @@ TFL_LOWER(svdf);
 /* tfl_segment.c */
 TFL_LOWER(sparse_to_dense);
 TFL_LOWER(segment);
+TFL_LOWER(segment_extreme);
 TFL_LOWER(reverse_sequence);
 
 /* tfl_detect.c */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that put values where a list says: sparse to dense, sums of segments, sequences that turn around. */
+#include <float.h>
 #include <string.h>
 
 #include "convert/tflite/tfl_lower.h"
@@ -51,21 +52,48 @@ TFL_LOWER(sparse_to_dense)
     return tfl_emit(cx, &(struct build_spec){.op = "ScatterNd", BUILD_IN(base, at, values)});
 }
 
-/* The ids say how large the output is, so they are constants; one that is negative would drop its row. */
-static enum status segment_ids(struct tfl_cx *cx, uint32_t *ret)
+/* ---- segments ----------------------------------------------------------------------------------------------------- */
+
+/* Rows and the segment of each. */
+struct segments {
+    uint32_t x, n;
+    int32_t *of;
+};
+
+/* The ids are constants: a row with a negative one takes part in nothing, so it has to be known when converting. */
+static enum status read_segments(struct tfl_cx *cx, bool sorted, struct segments *ret)
 {
     const struct tfl_tensor *ids = tfl_source(cx, 1);
+    uint32_t at, rows = 0;
     TFL_REFUSE_IF(!ids || !ids->data, "the segment of each row is computed at run time; a constant is expected");
-    TRY(tfl_in(cx, 1, ret));
-    const struct tensor_desc *d = tfl_desc(cx, *ret), *out = tfl_out_desc(cx, 0);
-    const void *data = build_data(&cx->b, *ret);
-    TFL_REFUSE_IF(!data || d->rank != 1 || out->rank == 0, "ids of rank %u; a constant list is expected", d->rank);
-    for (uint64_t i = 0; i < desc_count(d); i++) {
+    TRY(tfl_in(cx, 0, &ret->x));
+    TRY(tfl_in(cx, 1, &at));
+    const struct tensor_desc *d = tfl_desc(cx, at), *x = tfl_desc(cx, ret->x), *out = tfl_out_desc(cx, 0);
+    const void *data = build_data(&cx->b, at);
+    TFL_REFUSE_IF(!data || d->rank != 1 || out->rank == 0 || x->rank != out->rank || x->dims[0] != d->dims[0],
+                  "%llu ids of rank %u; a constant list with one per row is expected", (unsigned long long)desc_count(d),
+                  d->rank);
+    TRY(tfl_charge(cx, 8 * (uint64_t)d->dims[0]));
+    ret->of = arena_array(&cx->m.arena, int32_t, d->dims[0]);
+    int32_t *kept = arena_array(&cx->m.arena, int32_t, d->dims[0]);
+    RETURN_IF(!ret->of || !kept, ST_NO_MEMORY, "no memory for %u ids", d->dims[0]);
+    rows = d->dims[0];
+    for (uint32_t i = 0; i < rows; i++) {
         int64_t id = number_get_int(d->type, data, i);
-        TFL_REFUSE_IF(id < 0 || id >= out->dims[0], "row %llu belongs to segment %lld; 0 … %u are expected",
-                      (unsigned long long)i, (long long)id, out->dims[0] - 1);
+        TFL_REFUSE_IF((sorted && id < 0) || id >= out->dims[0], "row %u belongs to segment %lld; 0 … %u are expected", i,
+                      (long long)id, out->dims[0] - 1);
+        if (id >= 0) {
+            kept[ret->n] = (int32_t)i;
+            ret->of[ret->n++] = (int32_t)id;
+        }
     }
-    return build_reshape(&cx->b, tfl_name(cx, "rows"), *ret, 2, (const uint32_t[]){d->dims[0], 1}, ret);
+    TFL_REFUSE_IF(!ret->n, "no row belongs to a segment");
+    if (ret->n == rows)
+        return ST_OK;
+    TRY(build_const_i32(&cx->b, tfl_name(cx, "kept"), ret->n, kept, &at));
+    return tfl_part(cx, "rows",
+                    &(struct build_spec){ .op = "Gather", BUILD_IN(ret->x, at), .params = { BUILD_I32("axis", 0) } }, NULL,
+                    &ret->x);
 }
 
 /* Rows of a segment meet on a ground of zeros, or of ones for a product. */
@@ -73,14 +101,66 @@ TFL_LOWER(segment)
 {
     enum { ADD = 1, MUL = 2 };
     bool product = cx->row->arg && !strcmp(cx->row->arg, "product");
-    uint32_t x, at, base;
+    struct segments s = { 0 };
+    uint32_t at, base;
     struct tensor_desc out = *tfl_out_desc(cx, 0);
-    TRY(tfl_in(cx, 0, &x));
-    TRY(segment_ids(cx, &at));
+    TRY(read_segments(cx, !cx->row->arg, &s));
+    TRY(build_const_i32(&cx->b, tfl_name(cx, "ids"), s.n, s.of, &at));
+    TRY(build_reshape(&cx->b, tfl_name(cx, "rows"), at, 2, (const uint32_t[]){ s.n, 1 }, &at));
     TRY(ground(cx, &out, product, &base));
     return tfl_emit(cx, &(struct build_spec){ .op = "ScatterNd",
-                                              BUILD_IN(base, at, x),
+                                              BUILD_IN(base, at, s.x),
                                               .params = { BUILD_U32("reduction", product ? MUL : ADD) } });
+}
+
+/* The segment of every element. */
+static enum status element_ids(struct tfl_cx *cx, const struct segments *s, uint32_t *ret)
+{
+    struct tensor_desc d = *tfl_desc(cx, s->x);
+    d.type = DT_I32;
+    d.q = (struct quant){ .kind = Q_NONE };
+    TRY(tfl_charge(cx, desc_bytes(&d)));
+    int32_t *list = arena_alloc(&cx->b.g->arena, desc_bytes(&d));
+    RETURN_IF(!list, ST_NO_MEMORY, "no memory for %llu ids", (unsigned long long)desc_count(&d));
+    uint64_t n = desc_count(&d), row = n / s->n;
+    for (uint64_t i = 0; i < n; i++)
+        list[i] = s->of[i / row];
+    return build_const(&cx->b, tfl_name(cx, "ids"), &d, list, true, ret);
+}
+
+/* Numbers in the opposite order: -x, and -1 - x of integers, where the least has no negative. */
+static enum status mirror(struct tfl_cx *cx, uint32_t x, uint32_t *ret)
+{
+    uint32_t one;
+    if (dtype_is_float(tfl_desc(cx, x)->type))
+        return build_unary(&cx->b, "ElementWiseNeg", tfl_name(cx, "mirrored"), x, ret);
+    TRY(build_const_i32(&cx->b, tfl_name(cx, "minus_one"), 1, (int32_t[]){ -1 }, &one));
+    return build_binary(&cx->b, "ElementWiseSubtract", tfl_name(cx, "mirrored"), one, x, ret);
+}
+
+/* The largest of a segment, on a ground of the least number; the smallest is the largest of mirrored numbers. */
+TFL_LOWER(segment_extreme)
+{
+    enum { MAX = 3 };
+    bool min = !strcmp(cx->row->arg, "min");
+    struct segments s = { 0 };
+    uint32_t at, base, y;
+    struct tensor_desc out = *tfl_out_desc(cx, 0);
+    TFL_REFUSE_IF(out.type != DT_F32 && out.type != DT_I32, "values of type %s; f32 and i32 are supported",
+                  dtype_name(out.type));
+    TRY(read_segments(cx, false, &s));
+    TRY(element_ids(cx, &s, &at));
+    TRY(ground(cx, &out, out.type == DT_F32 ? -FLT_MAX : INT32_MIN, &base));
+    if (min)
+        TRY(mirror(cx, s.x, &s.x));
+    struct build_spec most = { .op = "ScatterElements",
+                               BUILD_IN(base, at, s.x),
+                               .params = { BUILD_U32("axis", 0), BUILD_U32("reduction", MAX) } };
+    if (!min)
+        return tfl_emit(cx, &most);
+    TRY(tfl_part(cx, "most", &most, NULL, &y));
+    TRY(mirror(cx, y, &y));
+    return tfl_bind(cx, 0, y);
 }
 
 /* ---- sequences ------------------------------------------------------------------------------------------------------ */
