@@ -14,10 +14,13 @@ enum { SPIN_US = 20 };
 
 static enum status inproc_start(struct rpc_session *s, const struct rpc_session_opts *o)
 {
-    struct rpc_hello h = { .version = RPC_LINK_VERSION, .arch = o->arch, .threads = o->threads, .budget = o->budget };
+    struct rpc_hello h = { .version = RPC_LINK_VERSION, .arch = o->arch, .threads = o->threads, .lanes = s->lanes,
+                                .budget = o->budget };
     h.spin_us = s->cores > 1 ? SPIN_US : 0;
     TRY(worker_create(&h, &s->worker));
-    return runner_start(s->worker, s->ring, &s->runner);
+    for (uint32_t i = 0; i < s->lanes; i++)
+        TRY(runner_start(s->worker, i, &s->rings[i], &s->runners[i]));
+    return ST_OK;
 }
 
 static enum status inproc_exchange(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds,
@@ -46,7 +49,8 @@ static void inproc_stop(struct rpc_session *s)
 {
     if (s->owner != getpid()) /* a forked child has a copy of the memory, but not the thread */
         return;
-    runner_stop(s->runner);
+    for (uint32_t i = 0; i < s->lanes; i++)
+        runner_stop(s->runners[i]);
     worker_free(s->worker);
 }
 

@@ -78,7 +78,8 @@ static enum status say_hello(struct rpc_session *s, const struct rpc_session_opt
     struct rpc_request q = { .magic = RPC_MAGIC, .type = RPC_HELLO };
     struct rpc_reply raw, r;
     struct packet p = { .bytes = &raw, .size = sizeof(raw) };
-    q.hello = (struct rpc_hello){ .version = RPC_LINK_VERSION, .arch = o->arch, .threads = o->threads, .budget = o->budget };
+    q.hello = (struct rpc_hello){ .version = RPC_LINK_VERSION, .arch = o->arch, .threads = o->threads, .lanes = s->lanes,
+                                 .budget = o->budget };
     q.hello.spin_us = s->cores > 1 ? SPIN_US : 0;
     snprintf(q.hello.build_id, sizeof(q.hello.build_id), "%s", s->build_id);
     /* The session ends with the client also where a forked child of the client keeps the socket open. */

@@ -94,7 +94,7 @@ static void write_call(struct link_program *p, const struct rpc_run *r)
 /* The area is complete before its state says so, and the state before the ring does. */
 static void submit(struct rpc_session *s, struct link_program *p)
 {
-    struct rpc_ring *ring = s->ring;
+    struct rpc_ring *ring = p->ring;
     atomic_store(&p->area->client_sleeps, 0);
     atomic_store(&p->area->state, CALL_QUEUED);
     pthread_mutex_lock(&s->lock);
@@ -150,9 +150,9 @@ static uint64_t at_most(uint64_t ns, uint64_t most)
 }
 
 /* Spinning would keep the session from running. */
-static bool same_core(const struct rpc_session *s)
+static bool same_core(const struct link_program *p)
 {
-    return atomic_load_explicit(&s->ring->session_cpu, memory_order_relaxed) == (uint32_t)sched_getcpu();
+    return atomic_load_explicit(&p->ring->session_cpu, memory_order_relaxed) == (uint32_t)sched_getcpu();
 }
 
 static enum status await(struct rpc_session *s, struct link_program *p, struct rpc_run *r)
@@ -172,7 +172,7 @@ static enum status await(struct rpc_session *s, struct link_program *p, struct r
             if (!link_alive(s))
                 return link_lost(s, "it ended during a run");
         }
-        bool poll = now >= begin && now < end && !same_core(s);
+        bool poll = now >= begin && now < end && !same_core(p);
         r->polls += poll;
         r->sleeps += !poll;
         if (poll)

@@ -47,7 +47,7 @@ const struct rpc_soc *rpc_soc_of_arch(uint32_t arch);      /* the first of that 
 
 /* ---- sessions --------------------------------------------------------------------------------------------------------- */
 
-enum { RPC_LINK_VERSION = 6, RPC_NONE = UINT32_MAX };
+enum { RPC_LINK_VERSION = 7, RPC_NONE = UINT32_MAX };
 enum { RPC_ARCH_LPAI = 1 }; /* sessions of the low-power domain, beside the architectures of HTP (68, 73, …) */
 
 struct rpc_session;
@@ -56,7 +56,8 @@ struct rpc_session_opts {
     const char *skel;      /* path of the skel to run, NULL: rpc_find_skel beside the stub library; ignored in process */
     const char *build_id;  /* of the caller; a skel of another build is refused with both named */
     uint32_t arch;         /* 68, 73, … or RPC_ARCH_LPAI; the skel must be of this one */
-    uint32_t threads;      /* worker threads for graphs, at least 1 */
+    uint32_t threads;      /* worker threads for a graph, at least 1 */
+    uint32_t lanes;        /* graphs that run at the same time, each with that many threads; 0: one */
     uint64_t budget;       /* address space in bytes that mappings and heap are charged to; 0: no limit */
 };
 

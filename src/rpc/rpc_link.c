@@ -147,6 +147,7 @@ static enum status add_program(struct rpc_session *s, const struct rpc_reply *r)
     p->id = r->load.program;
     p->n_io = r->load.n_io;
     p->max_marks = r->load.max_marks;
+    p->ring = &s->rings[r->load.lane];
     p->area_bytes = rpc_area_bytes(p->n_io, p->max_marks);
     enum status st = give_area(s, p);
     if (st == ST_OK) {
@@ -178,6 +179,8 @@ enum status link_load(struct rpc_session *s, struct rpc_load *l)
     q.load.spill_map = l->spill.map;
     q.load.spill_offset = l->spill.offset;
     TRY(link_exchange(s, &q, NULL, 0, &r));
+    if (r.load.lane >= s->lanes)
+        return link_lost(s, "it loaded a graph for a lane that there is not");
     enum status st = add_program(s, &r);
     if (st != ST_OK) {
         char why[STATUS_TEXT_MAX];
@@ -274,7 +277,7 @@ void link_close(struct rpc_session *s)
     for (size_t i = 0; i < s->programs.n; i++)
         program_free(s->programs.at[i]);
     vec_finish(&s->programs);
-    shared_unmap(s->ring, sizeof(*s->ring));
+    shared_unmap(s->rings, s->lanes * sizeof(*s->rings));
     if (s->ring_fd >= 0)
         close(s->ring_fd);
     pthread_cond_destroy(&s->turn);
@@ -296,12 +299,12 @@ static enum status init_turn(struct rpc_session *s)
 
 static enum status start(struct rpc_session *s, const struct rpc_session_opts *o)
 {
-    void *ring;
+    void *rings;
     TRY(fault_read());
     RETURN_IF(fault_refuse(FAULT_REFUSE_OPEN), ST_LOADING, "the session was not started: refused by OPENQNN_FAULT");
-    TRY(shared_create("qnn-ring", sizeof(*s->ring), &s->ring_fd));
-    TRY(shared_map(s->ring_fd, 0, sizeof(*s->ring), true, &ring));
-    s->ring = ring;
+    TRY(shared_create("qnn-ring", s->lanes * sizeof(*s->rings), &s->ring_fd));
+    TRY(shared_map(s->ring_fd, 0, s->lanes * sizeof(*s->rings), true, &rings));
+    s->rings = rings;
     return s->t->start(s, o);
 }
 
@@ -315,6 +318,7 @@ enum status link_open(const struct rpc_transport *t, const char *build_id, const
     s->ring_fd = s->sock = s->pidfd = -1;
     s->owner = getpid();
     s->cores = cpu_cores();
+    s->lanes = !o->lanes ? 1 : o->lanes < RPC_MAX_LANES ? o->lanes : RPC_MAX_LANES;
     s->usage.budget = o->budget;
     enum status st = init_turn(s);
     if (st != ST_OK) {

@@ -28,6 +28,7 @@ struct rpc_transport {
 /* A loaded program as the client sees it. */
 struct link_program {
     uint32_t id, n_io, max_marks;
+    struct rpc_ring *ring; /* of its lane */
     struct rpc_call *area;
     uint64_t area_bytes;
     bool busy;             /* some thread's run is on its way */
@@ -48,14 +49,15 @@ struct rpc_session {
     uint32_t seq;
     struct rpc_usage usage;
     int ring_fd;
-    struct rpc_ring *ring;
+    struct rpc_ring *rings; /* one per lane */
+    uint32_t lanes;
     unsigned cores;
     /* a process */
     int sock, pidfd;
     pid_t pid;
     /* in this process */
     struct worker *worker;
-    struct runner *runner;
+    struct runner *runners[RPC_MAX_LANES];
 };
 
 enum status link_open(const struct rpc_transport *t, const char *build_id, const struct rpc_session_opts *o,

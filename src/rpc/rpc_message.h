@@ -28,6 +28,7 @@ enum {
     RPC_MAX_IO = 1 << 20,
     RPC_MAX_MARKS = 1 << 26,
     RPC_BUILD_ID_MAX = 64,
+    RPC_MAX_LANES = 16,
     RPC_INDEX_BITS = 16, /* ids are generation << 16 | index, so that stale ones are noticed */
 };
 
@@ -49,7 +50,8 @@ enum rpc_type {
 };
 
 struct rpc_hello {
-    uint32_t version, arch, threads, spin_us; /* spin_us: how long an idle session looks for the next run before it sleeps */
+    uint32_t version, arch, threads, lanes;
+    uint32_t spin_us; /* how long an idle session looks for the next run before it sleeps */
     uint64_t budget;
     char build_id[RPC_BUILD_ID_MAX];
 };
@@ -80,7 +82,7 @@ struct rpc_reply {
     union {
         struct rpc_hello hello;
         struct { uint32_t id; } map;
-        struct { uint64_t heap_bytes, worker_ns; uint32_t program, n_io, max_marks; } load;
+        struct { uint64_t heap_bytes, worker_ns; uint32_t program, lane, n_io, max_marks; } load;
     };
     char text[STATUS_TEXT_MAX]; /* why, when status is not ST_OK */
 };
@@ -93,8 +95,9 @@ enum status rpc_reply_check(const void *bytes, size_t n, const struct rpc_reques
 
 /* ---- runs ------------------------------------------------------------------------------------------------------------- */
 
-/* Program ids on their way to the session. A program is in it at most once, so that it never overflows. The client writes
- * entries, tail and bell, the session head and running; rang is set by both and reset by the session. */
+/* Program ids on their way to one lane of the session; lanes have their rings behind each other. A program is in it at most
+ * once, so that it never overflows. The client writes entries, tail and bell, the session head and running; rang is set by
+ * both and reset by the session. */
 struct rpc_ring {
     _Alignas(64) _Atomic uint32_t bell; /* grows with each submission; the session sleeps on this word */
     _Atomic uint32_t tail;

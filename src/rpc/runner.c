@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread of a session that runs programs. It takes ids from the ring into a list of its own, does the one of highest
+/* The thread of a lane that runs programs. It takes ids from the ring into a list of its own, does the one of highest
  * priority (the oldest of equals), and looks at the ring again. With nothing to do it spins for a while, because the next
  * run often follows at once, and then sleeps. It does not spin on the core that the client needs to ask for the next run.
  *
@@ -26,6 +26,7 @@ struct entry {
 
 struct runner {
     struct worker *w;
+    uint32_t lane;
     struct rpc_ring *ring;
     pthread_t thread;
     struct worker_hook hook;
@@ -51,7 +52,7 @@ static void take_in(struct runner *r)
         head = tail;
     for (; head != tail; head++) {
         uint32_t priority, program = atomic_load(&r->ring->entries[head % RPC_MAX_PROGRAMS]);
-        if (r->n < RPC_MAX_PROGRAMS && !waiting(r, program) && worker_queued(r->w, program, &priority))
+        if (r->n < RPC_MAX_PROGRAMS && !waiting(r, program) && worker_queued(r->w, r->lane, program, &priority))
             r->queue[r->n++] = (struct entry){ program, priority };
     }
     atomic_store(&r->ring->head, head);
@@ -75,12 +76,22 @@ static void tell_running(struct runner *r, uint32_t priority)
         atomic_store(&r->ring->rang, 1);
 }
 
-static void run_one(struct runner *r, uint32_t i)
+static struct entry take(struct runner *r, uint32_t i)
 {
     struct entry e = r->queue[i];
     memmove(&r->queue[i], &r->queue[i + 1], (--r->n - i) * sizeof(r->queue[0]));
     tell_running(r, e.priority);
-    worker_run(r->w, e.program, &r->hook);
+    return e;
+}
+
+/* Inside of another run, which others may be waiting for: nothing is waited for here. False: it is in the queue again. */
+static bool run_inside(struct runner *r, uint32_t i)
+{
+    struct entry e = take(r, i);
+    if (worker_run_now(r->w, e.program, &r->hook))
+        return true;
+    r->queue[r->n++] = e;
+    return false;
 }
 
 /* ---- giving way ------------------------------------------------------------------------------------------------------- */
@@ -122,11 +133,12 @@ static void between_steps(void *arg, struct worker_program *p, uint32_t step)
     if (next == r->n)
         return;
     worker_yield(r->w, p, step);
+    bool did;
     do {
-        run_one(r, next);
+        did = run_inside(r, next);
         tell_running(r, p->priority);
         take_in(r);
-    } while ((next = above(r, p)) < r->n);
+    } while (did && (next = above(r, p)) < r->n);
     worker_resume(r->w, p);
 }
 
@@ -142,7 +154,7 @@ static void *runner_main(void *arg)
         atomic_store_explicit(&ring->session_cpu, cpu, memory_order_relaxed);
         take_in(r);
         if (r->n) {
-            run_one(r, best_of_all(r));
+            worker_run(r->w, take(r, best_of_all(r)).program, &r->hook);
         } else if (!shared_spin(&ring->bell, r->bell, atomic_load(&ring->client_cpu) == cpu ? 0 : spin_ns)) {
             atomic_store(&ring->session_sleeps, 1);
             /* Who stops it rings behind that: it may have been the ringing that take_in has just seen. */
@@ -154,11 +166,12 @@ static void *runner_main(void *arg)
     return NULL;
 }
 
-enum status runner_start(struct worker *w, struct rpc_ring *ring, struct runner **ret)
+enum status runner_start(struct worker *w, uint32_t lane, struct rpc_ring *ring, struct runner **ret)
 {
     struct runner *r = mem_new(struct runner);
     RETURN_IF(!r, ST_NO_MEMORY, "no memory for a session");
     r->w = w;
+    r->lane = lane;
     r->ring = ring;
     r->hook = (struct worker_hook){ between_steps, r, &ring->rang };
     enum status st = thread_start(&r->thread, "qnn-session", runner_main, r);

@@ -4,7 +4,7 @@
  * of the file's name, so that one file serves all.
  *
  *   main thread   requests → worker_handle → replies, until the client is gone
- *   qnn-session   runs, from the ring (runner.c)
+ *   qnn-session   runs, from the ring of its lane (runner.c)
  *   qnn-worker-N  help with the steps of a program
  *
  * It lives as long as its client: it ends with the socket, or with the client's pidfd when somebody else keeps the socket
@@ -30,7 +30,7 @@ struct skel {
     uint32_t arch;
     int client; /* pidfd, -1: none */
     struct worker *worker;
-    struct runner *runner;
+    struct runner *runners[RPC_MAX_LANES];
 };
 
 static uint32_t arch_of(const char *path)
@@ -62,14 +62,18 @@ static bool next_packet(const struct skel *k, struct packet *p)
 
 static enum status open_session(struct skel *k, const struct rpc_hello *h, int ring_fd)
 {
-    void *ring;
+    void *at;
+    const uint32_t lanes = h->lanes ? h->lanes : 1;
     RETURN_IF(h->version != RPC_LINK_VERSION || strcmp(h->build_id, RPC_BUILD_ID) != 0, ST_LOADING,
               "the skel is of build \"%s\" (link %d), the client of build \"%s\" (link %u)", RPC_BUILD_ID, RPC_LINK_VERSION,
               h->build_id, h->version);
     RETURN_IF(h->arch != k->arch, ST_LOADING, "the skel is for arch %u, the client asks for arch %u", k->arch, h->arch);
-    TRY(shared_map(ring_fd, 0, sizeof(struct rpc_ring), true, &ring));
+    TRY(shared_map(ring_fd, 0, lanes * sizeof(struct rpc_ring), true, &at));
     TRY(worker_create(h, &k->worker));
-    return runner_start(k->worker, ring, &k->runner);
+    struct rpc_ring *rings = at;
+    for (uint32_t i = 0; i < lanes; i++)
+        TRY(runner_start(k->worker, i, &rings[i], &k->runners[i]));
+    return ST_OK;
 }
 
 static void answer_hello(const struct skel *k, const struct rpc_request *q, enum status st, bool sandboxed)
@@ -101,7 +105,9 @@ static bool say_hello(struct skel *k)
     packet_close_fds(&p);
     cpu_isa(); /* asks the kernel for matrix registers */
     cpu_cores();
-    bool sandboxed = st == ST_OK && RPC_SANDBOX && skel_sandbox(q.hello.budget, q.hello.threads + 2);
+    const uint32_t lanes = q.hello.lanes ? q.hello.lanes : 1;
+    bool sandboxed = st == ST_OK && RPC_SANDBOX &&
+                     skel_sandbox(q.hello.budget, lanes * WORKER_WINDOW_BYTES, lanes * q.hello.threads + 2);
     answer_hello(k, &q, st, sandboxed);
     return st == ST_OK;
 }

@@ -143,10 +143,10 @@ static void limit(int which, uint64_t value)
     setrlimit((__rlimit_resource_t)which, &l);
 }
 
-bool skel_sandbox(uint64_t budget, unsigned threads)
+bool skel_sandbox(uint64_t budget, uint64_t windows, unsigned threads)
 {
     if (budget && budget < UINT64_MAX / 2)
-        limit(RLIMIT_AS, address_space_now() + budget + threads * ARENA_RESERVE + SLACK);
+        limit(RLIMIT_AS, address_space_now() + budget + windows + threads * ARENA_RESERVE + SLACK);
     limit(RLIMIT_CORE, 0); /* it would hold the client's tensors */
     limit(RLIMIT_NOFILE, NOFILE);
     limit(RLIMIT_NPROC, 0);

@@ -163,7 +163,7 @@ void worker_free(struct worker *w)
         return;
     for (size_t i = 0; i < w->programs.n; i++)
         worker_program_free(w->programs.at[i]);
-    w->window.charged = 0;
+    w->window_charged = 0;
     worker_window_close(w);
     for (size_t i = 0; i < w->maps.n; i++)
         if (w->maps.at[i].used) {
@@ -173,7 +173,8 @@ void worker_free(struct worker *w)
         }
     vec_finish(&w->programs);
     vec_finish(&w->maps);
-    team_free(w->team);
+    for (uint32_t i = 0; i < w->n_lanes; i++)
+        team_free(w->lanes[i].team);
     pthread_cond_destroy(&w->changed);
     pthread_mutex_destroy(&w->lock);
     pthread_mutex_destroy(&w->control);
@@ -184,6 +185,8 @@ enum status worker_create(const struct rpc_hello *h, struct worker **ret)
 {
     RETURN_IF(h->threads < 1 || h->threads > TEAM_MAX, ST_INVALID_ARG, "a session of %u threads; 1 to %d are allowed",
               h->threads, TEAM_MAX);
+    RETURN_IF(h->lanes > RPC_MAX_LANES, ST_INVALID_ARG, "a session of %u lanes; at most %d are possible", h->lanes,
+              RPC_MAX_LANES);
     struct worker *w = mem_new(struct worker);
     RETURN_IF(!w, ST_NO_MEMORY, "no memory for a session");
     w->hello = *h;
@@ -191,7 +194,10 @@ enum status worker_create(const struct rpc_hello *h, struct worker **ret)
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
     /* Threads are started now: a session may not start any once it is locked in. */
-    enum status st = h->threads > 1 ? team_create(h->threads, &w->team) : ST_OK;
+    enum status st = ST_OK;
+    w->n_lanes = h->lanes ? h->lanes : 1;
+    for (uint32_t i = 0; h->threads > 1 && st == ST_OK && i < w->n_lanes; i++)
+        st = team_create(h->threads, &w->lanes[i].team);
     if (st != ST_OK) {
         worker_free(w);
         return st;

@@ -3,7 +3,10 @@
  * process of its own and in the client's.
  *
  *   worker_handle   control messages, from any thread; they take turns
- *   runner_*        a thread that takes runs from the ring, the highest priority first, one at a time */
+ *   runner_*        a thread that takes runs from the ring of its lane, the highest priority first, one at a time
+ *
+ * A lane is what one run at a time needs: that thread, its helpers, fast memory. A session has several where the machine has
+ * more cores than one run uses. A program stays in the lane that it was loaded for. */
 #ifndef RPC_WORKER_H
 #define RPC_WORKER_H
 
@@ -49,7 +52,8 @@ struct worker_away {
 };
 
 struct worker_program {
-    uint32_t id, map;        /* of the binary */
+    uint32_t id, lane;
+    uint32_t map;            /* of the binary */
     uint32_t scratch, persistent, spill, backup, weights; /* mappings that it computes in, 0: memory of its own */
     uint64_t weights_offset; /* in the file behind that mapping */
     uint8_t *backup_at;      /* for fast memory when it gives way; NULL: memory of the session */
@@ -71,19 +75,27 @@ struct worker_program {
 
 enum { WORKER_MAX_WAITING = 7 }; /* as many as there are priorities below the highest */
 
-/* Fast memory, which programs share (worker_window.c). Opened and closed by control messages only. */
+/* Fast memory, which programs of a lane share (worker_window.c). Opened and closed by control messages only. */
 struct worker_window {
     uint8_t *at;             /* NULL: no program wants it */
-    uint64_t charged;        /* for the largest of the programs; part of worker.heap_bytes */
-    /* the thread that runs programs: */
-    struct worker_program *owner; /* whose tensors are in it, NULL: nobody's */
-    struct worker_program *waiting[WORKER_MAX_WAITING]; /* runs that gave way, the first one first */
+    struct worker_program *owner; /* whose tensors are in it, NULL: nobody's; only for the thread that runs programs */
+    struct worker_program *waiting[WORKER_MAX_WAITING]; /* under lock: runs that gave way, the first one first */
     uint32_t n_waiting, n_backups;
+};
+
+enum { WORKER_WINDOW_MOST = 16 << 20 };
+/* Addresses of a lane's fast memory and of what was saved of it. */
+#define WORKER_WINDOW_BYTES ((uint64_t)WORKER_WINDOW_MOST * (1 + WORKER_MAX_WAITING))
+
+struct worker_lane {
+    struct team *team;       /* NULL: one thread */
+    struct worker_window window;
 };
 
 struct worker {
     struct rpc_hello hello;
-    struct team *team;
+    uint32_t n_lanes;
+    struct worker_lane lanes[RPC_MAX_LANES];
     pthread_mutex_t control;  /* one control message at a time */
     pthread_mutex_t lock;     /* for what follows; never held while something is loaded or runs */
     pthread_cond_t changed;   /* a run ended */
@@ -91,8 +103,8 @@ struct worker {
     VEC(struct worker_program *) programs; /* NULL: free */
     uint32_t generation;
     uint64_t mapped_bytes, heap_bytes;
+    uint64_t window_charged; /* fast memory: for the largest of the programs, once; part of heap_bytes */
     uint32_t n_maps, n_programs;
-    struct worker_window window;
 };
 
 enum status worker_create(const struct rpc_hello *h, struct worker **ret);
@@ -116,13 +128,13 @@ enum status worker_unload(struct worker *w, uint32_t id);
 /* Where the load request says that a program of the binary in `binary_map` computes; NULL: in memory of its own. */
 enum status worker_pools_find(struct worker *w, const struct rpc_request *q, uint32_t binary_map,
                               const struct binary_graph_info *i, struct exec_opts *o);
-/* The session's fast memory for a program of this graph, NULL: it needs none; what more it would be charged; and, under
+/* Fast memory of a lane for a program of this graph, NULL: it needs none; what more it would be charged; and, under
  * lock, the charge for the programs that are loaded now. Close gives it back when none of them needs it. */
-enum status worker_window_open(struct worker *w, const struct binary_graph *g, void **ret);
+enum status worker_window_open(struct worker *w, uint32_t lane, const struct binary_graph *g, void **ret);
 uint64_t worker_window_growth(const struct worker *w, const struct binary_graph *g);
 void worker_window_fit(struct worker *w);
 void worker_window_close(struct worker *w);
-uint8_t *worker_window_backup(struct worker *w);       /* room for the fast memory of one more run that waits */
+uint8_t *worker_window_backup(struct worker_window *v); /* room for the fast memory of one more run that waits */
 void worker_pool_hold(struct worker *w, uint32_t map); /* under lock, like drop; 0: nothing */
 void worker_pool_drop(struct worker *w, uint32_t map);
 /* Under lock: when no run uses it any more; NULL: no such program. */
@@ -135,13 +147,18 @@ enum status worker_reset(struct worker *w, uint32_t id);
 
 /* ---- runs ------------------------------------------------------------------------------------------------------------- */
 
-/* The priority of a queued call, or false when the id names no program or there is nothing to do. */
-bool worker_queued(struct worker *w, uint32_t program, uint32_t *ret_priority);
-void worker_run(struct worker *w, uint32_t program, const struct worker_hook *hook); /* hook: NULL allowed */
+/* The priority of a queued call, or false when the id names no program of the lane or there is nothing to do. */
+bool worker_queued(struct worker *w, uint32_t lane, uint32_t program, uint32_t *ret_priority);
+/* hook: NULL allowed. Waits for a run in another lane that computes in the same memory; worker_run_now returns false
+ * instead, and has done nothing. */
+void worker_run(struct worker *w, uint32_t program, const struct worker_hook *hook);
+bool worker_run_now(struct worker *w, uint32_t program, const struct worker_hook *hook);
 bool worker_is_late(const struct worker_program *p); /* its signal says that it should end */
 
-/* Runs that give way (worker_yield.c). A program may run between two steps of p when it needs nothing that p or another one
- * that waits still needs, fast memory aside. */
+/* Under lock: a program that is running, or gave way, and computes in memory that p computes in, too. */
+bool worker_shares(struct worker *w, const struct worker_program *p);
+/* Runs that give way (worker_yield.c). A program may run between two steps of p when it needs nothing that p or any other
+ * one that is not done still needs, fast memory aside. */
 bool worker_may_interrupt(struct worker *w, const struct worker_program *p, uint32_t program);
 void worker_yield(struct worker *w, struct worker_program *p, uint32_t step); /* p waits, its fast memory may be needed */
 /* Those that ran meanwhile are done; the last one that waits goes on. */
@@ -150,7 +167,7 @@ void worker_window_claim(struct worker *w, struct worker_program *p);         /*
 void worker_window_leave(struct worker *w, const struct worker_program *p);   /* and is done */
 
 struct runner;
-enum status runner_start(struct worker *w, struct rpc_ring *ring, struct runner **ret);
+enum status runner_start(struct worker *w, uint32_t lane, struct rpc_ring *ring, struct runner **ret);
 void runner_stop(struct runner *r); /* after the run that is being done; NULL allowed */
 
 #endif

@@ -95,6 +95,19 @@ static enum status make_program(const struct binary_graph *g, const struct exec_
     return ST_OK;
 }
 
+/* Under lock: the lane with the fewest programs. */
+static uint32_t pick_lane(const struct worker *w)
+{
+    uint32_t programs[RPC_MAX_LANES] = { 0 }, best = 0;
+    for (size_t i = 0; i < w->programs.n; i++)
+        if (w->programs.at[i])
+            programs[w->programs.at[i]->lane]++;
+    for (uint32_t i = 1; i < w->n_lanes; i++)
+        if (programs[i] < programs[best])
+            best = i;
+    return best;
+}
+
 static enum status load_graph(struct worker *w, struct worker_map *m, const struct rpc_request *q,
                               struct worker_program **ret)
 {
@@ -107,7 +120,7 @@ static enum status load_graph(struct worker *w, struct worker_map *m, const stru
               g->n_io, g->n_marks, RPC_MAX_IO, RPC_MAX_MARKS);
     char what[128];
     snprintf(what, sizeof(what), "graph \"%.100s\"", g->info.name);
-    struct exec_opts o = { .team = w->team, .isa = cpu_isa() };
+    struct exec_opts o = { .isa = cpu_isa() };
     TRY(worker_pools_find(w, q, q->load.map, &g->info, &o));
     uint64_t pools =
         plus(o.scratch ? 0 : shared_pages(g->info.scratch_bytes), o.persistent ? 0 : shared_pages(g->info.persistent_bytes));
@@ -115,10 +128,13 @@ static enum status load_graph(struct worker *w, struct worker_map *m, const stru
     uint64_t heap = worker_program_bytes(w, g, pools);
     pthread_mutex_lock(&w->lock);
     enum status st = worker_charge(w, plus(heap, worker_window_growth(w, g)), what);
+    uint32_t lane = pick_lane(w);
     pthread_mutex_unlock(&w->lock);
     TRY(st);
-    TRY(worker_window_open(w, g, &o.vtcm));
+    o.team = w->lanes[lane].team;
+    TRY(worker_window_open(w, lane, g, &o.vtcm));
     TRY(make_program(g, &o, ret));
+    (*ret)->lane = lane;
     (*ret)->heap_bytes = heap;
     return ST_OK;
 }
@@ -159,6 +175,7 @@ enum status worker_load(struct worker *w, const struct rpc_request *q, struct rp
     worker_window_fit(w);
     pthread_mutex_unlock(&w->lock);
     r->load.program = p->id;
+    r->load.lane = p->lane;
     r->load.n_io = p->g->n_io;
     r->load.max_marks = p->g->n_marks;
     r->load.heap_bytes = p->heap_bytes;

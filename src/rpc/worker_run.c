@@ -149,35 +149,25 @@ static void answer(struct rpc_call *c, enum status st)
         shared_wake(&c->state);
 }
 
-bool worker_queued(struct worker *w, uint32_t program, uint32_t *ret_priority)
+bool worker_queued(struct worker *w, uint32_t lane, uint32_t program, uint32_t *ret_priority)
 {
     pthread_mutex_lock(&w->lock);
     struct worker_program *p = worker_program_find(w, program);
-    bool queued = p && p->area && !p->running && atomic_load(&p->area->state) == CALL_QUEUED;
+    bool queued = p && p->lane == lane && p->area && !p->running && atomic_load(&p->area->state) == CALL_QUEUED;
     if (queued)
         *ret_priority = p->area->priority;
     pthread_mutex_unlock(&w->lock);
     return queued;
 }
 
-void worker_run(struct worker *w, uint32_t program, const struct worker_hook *hook)
+/* Whether p has to wait: it is being reset, or another lane computes in the same memory. */
+static bool has_to_wait(struct worker *w, const struct worker_program *p)
 {
-    uint64_t begin = clock_ns();
-    uint32_t queued = CALL_QUEUED;
-    pthread_mutex_lock(&w->lock);
-    struct worker_program *p = worker_program_find(w, program);
-    while (p && p->runs && !p->running) { /* being reset */
-        pthread_cond_wait(&w->changed, &w->lock);
-        p = worker_program_find(w, program);
-    }
-    bool go = p && p->area && !p->running && atomic_compare_exchange_strong(&p->area->state, &queued, CALL_RUNNING);
-    if (go) {
-        p->runs++;
-        p->running = true;
-    }
-    pthread_mutex_unlock(&w->lock);
-    if (!go)
-        return;
+    return p && !p->running && (p->runs || worker_shares(w, p));
+}
+
+static void do_run(struct worker *w, struct worker_program *p, const struct worker_hook *hook, uint64_t begin)
+{
     struct rpc_call *c = p->area;
     p->hook = hook;
     p->priority = c->priority;
@@ -196,4 +186,36 @@ void worker_run(struct worker *w, uint32_t program, const struct worker_hook *ho
     p->running = false;
     pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->lock);
+}
+
+static bool run_when(struct worker *w, uint32_t program, const struct worker_hook *hook, bool wait)
+{
+    uint64_t begin = clock_ns();
+    uint32_t queued = CALL_QUEUED;
+    pthread_mutex_lock(&w->lock);
+    struct worker_program *p = worker_program_find(w, program);
+    while (wait && has_to_wait(w, p)) {
+        pthread_cond_wait(&w->changed, &w->lock);
+        p = worker_program_find(w, program);
+    }
+    bool later = has_to_wait(w, p), could = !later && p && p->area && !p->running;
+    bool go = could && atomic_compare_exchange_strong(&p->area->state, &queued, CALL_RUNNING);
+    if (go) {
+        p->runs++;
+        p->running = true;
+    }
+    pthread_mutex_unlock(&w->lock);
+    if (go)
+        do_run(w, p, hook, begin);
+    return !later;
+}
+
+void worker_run(struct worker *w, uint32_t program, const struct worker_hook *hook)
+{
+    run_when(w, program, hook, true);
+}
+
+bool worker_run_now(struct worker *w, uint32_t program, const struct worker_hook *hook)
+{
+    return run_when(w, program, hook, false);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fast memory of a session. A DSP has one VTCM, and the graphs of a session run one after the other, so all of them
+/* The fast memory of a session. A DSP has one VTCM, and the graphs of a lane run one after the other, so all of them
  * compute in the same window, each from its beginning. It is as many addresses as the largest SoC has; memory stands behind
  * what graphs have touched. Behind it is room for what graphs have there that had to give way, as many as can wait at once
- * (worker_yield.c). */
+ * (worker_yield.c). It is charged once, as on a device, however many lanes there are. */
 #include <sys/mman.h>
 
 #include "rpc/rpc_shared.h"
 #include "rpc/worker.h"
-
-enum { WINDOW_MOST = 16 << 20 };
-#define ALL_BYTES ((size_t)WINDOW_MOST * (1 + WORKER_MAX_WAITING))
 
 static uint64_t need_of(const struct binary_graph *g)
 {
@@ -29,42 +26,46 @@ static uint64_t largest(const struct worker *w)
 uint64_t worker_window_growth(const struct worker *w, const struct binary_graph *g)
 {
     uint64_t need = need_of(g);
-    return need > w->window.charged ? need - w->window.charged : 0;
+    return need > w->window_charged ? need - w->window_charged : 0;
 }
 
-enum status worker_window_open(struct worker *w, const struct binary_graph *g, void **ret)
+enum status worker_window_open(struct worker *w, uint32_t lane, const struct binary_graph *g, void **ret)
 {
+    struct worker_window *v = &w->lanes[lane].window;
     *ret = NULL;
     if (!g->info.vtcm_used)
         return ST_OK;
-    RETURN_IF(g->info.vtcm_used > WINDOW_MOST, ST_NOT_SUPPORTED,
+    RETURN_IF(g->info.vtcm_used > WORKER_WINDOW_MOST, ST_NOT_SUPPORTED,
               "graph \"%s\" computes in %llu bytes of VTCM; no SoC has more than %d", g->info.name,
-              (unsigned long long)g->info.vtcm_used, WINDOW_MOST);
-    if (!w->window.at) {
-        void *at = mmap(NULL, ALL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+              (unsigned long long)g->info.vtcm_used, WORKER_WINDOW_MOST);
+    if (!v->at) {
+        const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        void *at = mmap(NULL, WORKER_WINDOW_BYTES, PROT_READ | PROT_WRITE, how, -1, 0);
         RETURN_IF(at == MAP_FAILED, ST_NO_MEMORY, "graph \"%s\": no memory for the session's VTCM", g->info.name);
-        w->window.at = at;
+        v->at = at;
     }
-    *ret = w->window.at;
+    *ret = v->at;
     return ST_OK;
 }
 
-uint8_t *worker_window_backup(struct worker *w)
+uint8_t *worker_window_backup(struct worker_window *v)
 {
-    return w->window.at + (size_t)WINDOW_MOST * ++w->window.n_backups;
+    return v->at + (size_t)WORKER_WINDOW_MOST * ++v->n_backups;
 }
 
 void worker_window_fit(struct worker *w)
 {
     uint64_t need = largest(w);
-    w->heap_bytes = w->heap_bytes - w->window.charged + need;
-    w->window.charged = need;
+    w->heap_bytes = w->heap_bytes - w->window_charged + need;
+    w->window_charged = need;
 }
 
 void worker_window_close(struct worker *w)
 {
-    if (!w->window.at || w->window.charged)
-        return;
-    munmap(w->window.at, ALL_BYTES);
-    w->window.at = NULL;
+    for (uint32_t i = 0; !w->window_charged && i < w->n_lanes; i++) {
+        struct worker_window *v = &w->lanes[i].window;
+        if (v->at)
+            munmap(v->at, WORKER_WINDOW_BYTES);
+        v->at = NULL;
+    }
 }

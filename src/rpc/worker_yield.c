@@ -6,7 +6,7 @@
  *     window     low computes | saved … | high computes | restored | low computes
  *     waiting                   low       low
  *
- * All of this happens on the thread that runs programs. */
+ * All of this happens on the threads that run programs, each for its lane. */
 #include "base/clock.h"
 #include "rpc/worker.h"
 
@@ -30,74 +30,95 @@ static bool share(struct worker *w, const struct worker_program *p, const struct
     return false;
 }
 
+bool worker_shares(struct worker *w, const struct worker_program *p)
+{
+    for (size_t i = 0; i < w->programs.n; i++) {
+        const struct worker_program *q = w->programs.at[i];
+        if (q && q != p && q->running && share(w, q, p))
+            return true;
+    }
+    return false;
+}
+
 bool worker_may_interrupt(struct worker *w, const struct worker_program *p, uint32_t program)
 {
-    const struct worker_window *v = &w->window;
     pthread_mutex_lock(&w->lock);
     const struct worker_program *q = worker_program_find(w, program);
-    bool may = q && v->n_waiting < WORKER_MAX_WAITING && !share(w, p, q);
-    for (uint32_t i = 0; may && i < v->n_waiting; i++)
-        may = !share(w, v->waiting[i], q);
+    bool may = q && w->lanes[p->lane].window.n_waiting < WORKER_MAX_WAITING && !worker_shares(w, q);
     pthread_mutex_unlock(&w->lock);
     return may;
 }
 
 /* ---- fast memory ------------------------------------------------------------------------------------------------------ */
 
-/* The client may have given the same buffer to several contexts; the second one that has to wait is saved in memory of the
- * session. */
-static uint8_t *backup_for(struct worker *w, const struct worker_program *p)
+/* Under lock. The client may have given the same buffer to several contexts; the second one that has to wait is saved in
+ * memory of the session. */
+static bool backup_is_taken(struct worker *w, const struct worker_program *p)
 {
-    bool taken = !p->backup;
+    for (uint32_t lane = 0; lane < w->n_lanes; lane++)
+        for (uint32_t i = 0; i < w->lanes[lane].window.n_waiting; i++) {
+            const struct worker_program *q = w->lanes[lane].window.waiting[i];
+            if (q != p && q->away.saved && q->away.saved == q->backup_at && same_memory(w, p->backup, q->backup))
+                return true;
+        }
+    return false;
+}
+
+static void find_backup(struct worker *w, struct worker_program *p)
+{
     pthread_mutex_lock(&w->lock);
-    for (uint32_t i = 0; !taken && i < w->window.n_waiting; i++) {
-        const struct worker_program *q = w->window.waiting[i];
-        taken = q != p && q->away.saved && q->away.saved == q->backup_at && same_memory(w, p->backup, q->backup);
-    }
+    p->away.saved = p->backup && !backup_is_taken(w, p) ? p->backup_at : worker_window_backup(&w->lanes[p->lane].window);
     pthread_mutex_unlock(&w->lock);
-    return taken ? worker_window_backup(w) : p->backup_at;
 }
 
 void worker_window_claim(struct worker *w, struct worker_program *p)
 {
-    struct worker_program *o = w->window.owner;
+    struct worker_window *v = &w->lanes[p->lane].window;
+    struct worker_program *o = v->owner;
     if (!p->g->info.vtcm_used || o == p)
         return;
     if (o) {
         uint64_t begin = clock_ns();
-        o->away.saved = backup_for(w, o);
+        find_backup(w, o);
         o->yields.saved_bytes += exec_save_window(o->exec, o->away.step, o->away.saved);
         o->away.release_ns = clock_ns() - begin;
     }
-    w->window.owner = p;
+    v->owner = p;
 }
 
 void worker_window_leave(struct worker *w, const struct worker_program *p)
 {
-    if (w->window.owner == p)
-        w->window.owner = NULL;
+    struct worker_window *v = &w->lanes[p->lane].window;
+    if (v->owner == p)
+        v->owner = NULL;
 }
 
 /* ---- waiting and going on --------------------------------------------------------------------------------------------- */
 
 void worker_yield(struct worker *w, struct worker_program *p, uint32_t step)
 {
+    struct worker_window *v = &w->lanes[p->lane].window;
+    pthread_mutex_lock(&w->lock);
     p->away = (struct worker_away){ .step = step, .since_ns = clock_ns() };
     p->yields.count++;
-    w->window.waiting[w->window.n_waiting++] = p;
+    v->waiting[v->n_waiting++] = p;
+    pthread_mutex_unlock(&w->lock);
 }
 
 void worker_resume(struct worker *w, struct worker_program *p)
 {
     uint64_t begin = clock_ns();
-    w->window.n_waiting--;
+    struct worker_window *v = &w->lanes[p->lane].window;
     if (p->away.saved) {
         exec_restore_window(p->exec, p->away.step, p->away.saved);
-        w->window.owner = p;
-        if (p->away.saved != p->backup_at)
-            w->window.n_backups--; /* the last one: who waited first goes on last */
-        p->away.saved = NULL;
+        v->owner = p;
     }
+    pthread_mutex_lock(&w->lock);
+    v->n_waiting--;
+    if (p->away.saved && p->away.saved != p->backup_at)
+        v->n_backups--; /* the last one: who waited first goes on last */
+    p->away.saved = NULL;
+    pthread_mutex_unlock(&w->lock);
     p->yields.release_ns += p->away.release_ns;
     p->yields.wait_ns += begin - p->away.since_ns - p->away.release_ns;
     p->yields.restore_ns += clock_ns() - begin;

@@ -129,7 +129,7 @@ static void step_run(struct server *s, struct input *in)
     uint32_t priority;
     for (uint32_t i = 0; i < s->n_programs; i++) {
         atomic_store(&s->area->state, CALL_QUEUED);
-        if (worker_queued(s->w, s->programs[i], &priority)) {
+        if (worker_queued(s->w, 0, s->programs[i], &priority)) {
             worker_run(s->w, s->programs[i], NULL);
             require(atomic_load(&s->area->state) == CALL_DONE && s->area->status < ST_COUNT);
         }

@@ -13,6 +13,7 @@
 
 const struct rpc_link *kit_link = &rpc_link_inproc;
 uint32_t kit_arch = 73;
+uint32_t kit_lanes = 1;
 
 const struct rpc_link *kit_stub(uint32_t arch)
 {
@@ -72,7 +73,7 @@ int kit_window_binary(uint64_t window, uint64_t *ret_bytes)
 
 struct rpc_session_opts kit_opts(void)
 {
-    return (struct rpc_session_opts){ .arch = kit_arch, .threads = 2, .build_id = kit_link->build_id };
+    return (struct rpc_session_opts){ .arch = kit_arch, .threads = 2, .lanes = kit_lanes, .build_id = kit_link->build_id };
 }
 
 void kit_io(struct kit_client *c)

@@ -13,6 +13,7 @@ enum { KIT_ROWS = 64, KIT_COLUMNS = 48, KIT_N = KIT_ROWS * KIT_COLUMNS, KIT_BYTE
 
 extern const struct rpc_link *kit_link; /* what the client below uses */
 extern uint32_t kit_arch;
+extern uint32_t kit_lanes; /* of sessions that are opened from now on */
 
 /* The link of the stub library of `arch`, or NULL when sessions cannot have a process in this build (it says so). */
 const struct rpc_link *kit_stub(uint32_t arch);

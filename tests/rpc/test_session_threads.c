@@ -177,7 +177,7 @@ static void test_priorities(void **state)
         atomic_store(&ring->entries[i], program);
         atomic_store(&ring->tail, i + 1);
     }
-    assert_int_equal(runner_start(w, ring, &r), ST_OK);
+    assert_int_equal(runner_start(w, 0, ring, &r), ST_OK);
     for (uint32_t i = 0; i < CALLS; i++) {
         for (uint32_t now; (now = atomic_load(&calls[i]->state)) != CALL_DONE;) {
             atomic_store(&calls[i]->client_sleeps, 1);
@@ -207,7 +207,7 @@ static void test_stop_any_time(void **state)
     for (uint32_t i = 0; i < STOPS; i++) {
         struct runner *r;
         atomic_store(&ring->stop, 0);
-        assert_int_equal(runner_start(w, ring, &r), ST_OK);
+        assert_int_equal(runner_start(w, 0, ring, &r), ST_OK);
         for (uint32_t spin = i % 128 * 64; spin > 0; spin--) /* a thread takes some microseconds to start */
             __builtin_ia32_pause();
         runner_stop(r);

@@ -1,143 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs that give way to others of higher priority, at known points (OPENQNN_FAULT=yield@N:STEP), in this process and in one
- * of its own. Every program here has x + c in the same bytes of the session's fast memory, needed until its last step, so
- * whoever is not saved and put back has wrong results. */
-#include <pthread.h>
+/* Runs that give way to others of higher priority, at known points, in this process and in one of its own. */
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "rpc/rpc_link.h"
 #include "rpc/worker.h"
-#include "rpc_kit.h"
-
-enum { WINDOW = 1 << 20, STEPS = 3, ACTORS = 4, OPENING = 4 /* messages of kit_open */, LOADING = 4 /* of an actor */ };
-
-#define OK(expr) check((expr), #expr, __LINE__)
-static void check(enum status st, const char *what, int line)
-{
-    if (st != ST_OK)
-        fail_msg("line %d: %s: %s: %s", line, what, status_name(st), kit_link->explain());
-}
-
-/* One program with memory of its own, and the thread that runs it. */
-struct actor {
-    struct kit_client c; /* its session is the stage's */
-    struct rpc_run run;
-    struct rpc_cancel cancel;
-    const struct actor *writes_to; /* whose memory has the results, NULL: its own */
-    uint32_t seed;
-    enum status st;
-    pthread_t thread;
-};
-
-static struct kit_client stage;
-static struct actor actors[ACTORS];
-
-/* Messages are counted from here: a text that was not there before, by a fault that never comes. */
-static void open_stage(const char *faults)
-{
-    static unsigned stages;
-    char text[512];
-    snprintf(text, sizeof text, "%sdelay@%u:0", faults, 1000000 + stages++);
-    setenv("OPENQNN_FAULT", text, 1);
-    OK(kit_open(&stage));
-}
-
-/* scratch: of the program, map 0: its own. */
-static struct actor *enter(uint32_t i, uint32_t priority, struct rpc_pool scratch)
-{
-    struct actor *a = &actors[i];
-    struct rpc_load l = { .scratch = scratch };
-    void *memory;
-    *a = (struct actor){ .seed = 10 + i };
-    int fd = kit_window_binary(WINDOW, &l.bytes);
-    OK(kit_link->map(stage.s, fd, 0, l.bytes, false, &l.map));
-    close(fd);
-    OK(kit_link->load(stage.s, &l));
-    OK(rpc_alloc(KIT_IO * KIT_BYTES, &memory));
-    a->c = (struct kit_client){ .s = stage.s, .program = l.program, .memory = memory };
-    OK(kit_link->map(stage.s, rpc_fd(memory), 0, KIT_IO * KIT_BYTES, true, &a->c.buffer));
-    kit_io(&a->c);
-    a->run =
-        (struct rpc_run){ .program = l.program, .priority = priority, .io = a->c.io, .n_io = KIT_IO, .cancel = &a->cancel };
-    kit_fill(&a->c, a->seed);
-    return a;
-}
-
-static void close_stage(void)
-{
-    kit_close(&stage);
-    for (uint32_t i = 0; i < ACTORS; i++)
-        if (actors[i].c.memory)
-            OK(rpc_free(actors[i].c.memory));
-    memset(actors, 0, sizeof actors);
-    unsetenv("OPENQNN_FAULT");
-}
-
-static void *act(void *arg)
-{
-    struct actor *a = arg;
-    a->st = kit_link->run(a->c.s, &a->run);
-    return NULL;
-}
-
-/* Run it on a thread and wait until the call is that far. */
-static void begin(struct actor *a, enum rpc_call_state state)
-{
-    struct rpc_session *s = stage.s;
-    pthread_mutex_lock(&s->lock);
-    struct rpc_call *call = NULL;
-    for (size_t i = 0; i < s->programs.n; i++)
-        call = s->programs.at[i]->id == a->c.program ? s->programs.at[i]->area : call;
-    pthread_mutex_unlock(&s->lock);
-    assert_non_null(call);
-    assert_int_equal(pthread_create(&a->thread, NULL, act, a), 0);
-    while (atomic_load(&call->state) < (uint32_t)state)
-        sched_yield();
-}
-
-/* What is in memory that two write to is of the one that ran last. */
-static void share_results(struct actor *a, const struct actor *with)
-{
-    a->writes_to = with;
-    a->c.io[1].map = a->c.io[2].map = with->c.buffer;
-}
-
-static void end(struct actor *a)
-{
-    pthread_join(a->thread, NULL);
-    OK(a->st);
-    if (a->writes_to)
-        memcpy(a->c.memory + KIT_N, a->writes_to->c.memory + KIT_N, 2 * KIT_BYTES);
-    assert_true(kit_right(&a->c, a->seed));
-}
-
-static void run(struct actor *a)
-{
-    OK(kit_link->run(a->c.s, &a->run));
-    assert_true(kit_right(&a->c, a->seed));
-}
-
-static const char *yield_at(uint32_t n_actors, uint32_t first, uint32_t n, uint32_t step)
-{
-    static char text[256];
-    int at = 0;
-    for (uint32_t i = 0; i < n; i++)
-        at += snprintf(text + at, sizeof text - (size_t)at, "yield@%u:%u,", OPENING + LOADING * n_actors + first + i, step);
-    return text;
-}
-
-static const struct rpc_pool own = { 0 };
+#include "stage.h"
 
 static void test_gives_way(void **state)
 {
@@ -336,9 +204,9 @@ static void test_equals_do_not_ring(void **state)
     if (kit_link != &rpc_link_inproc)
         skip(); /* the thread of another process cannot be stopped from here */
     open_stage("");
-    struct rpc_ring *ring = stage.s->ring;
-    runner_stop(stage.s->runner);
-    stage.s->runner = NULL;
+    struct rpc_ring *ring = stage.s->rings;
+    runner_stop(stage.s->runners[0]);
+    stage.s->runners[0] = NULL;
     for (uint32_t i = 0; i < ACTORS; i++) {
         struct actor *a = enter(i, cases[i].priority, own);
         uint32_t bell = atomic_load(&ring->bell);

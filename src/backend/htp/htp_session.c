@@ -12,6 +12,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct htp_session *sessions[HTP_MAX_SESSIONS];
 
+enum { MOST_LANES = 16 };
+
 /* OPENQNN_SESSION_BYTES: another size of address space, for tests of placing. */
 static uint64_t budget(void)
 {
@@ -26,6 +28,14 @@ static uint32_t threads(void)
     unsigned long n = text ? strtoul(text, NULL, 10) : 0;
     uint32_t cores = cpu_cores();
     return n && n < 256 ? (uint32_t)n : cores < 8 ? cores : 8;
+}
+
+/* Graphs that run at the same time: where there are cores that one of them does not use. */
+static uint32_t lanes(void)
+{
+    const char *text = getenv("OPENQNN_LANES");
+    unsigned long n = text ? strtoul(text, NULL, 10) : cpu_cores() / threads();
+    return n < 1 ? 1 : n < MOST_LANES ? (uint32_t)n : MOST_LANES;
 }
 
 static enum status bring_over(const struct rpc_link *link, enum status st)
@@ -50,7 +60,8 @@ static enum status start(struct htp_session *s)
     if (s->link != &rpc_link_inproc)
         TRY(htp_find_skel(s->arch, skel));
     struct rpc_session_opts o = {
-        .skel = skel, .build_id = htp_build_id, .arch = s->arch, .threads = threads(), .budget = budget()
+        .skel = skel, .build_id = htp_build_id, .arch = s->arch, .threads = threads(), .lanes = lanes(),
+        .budget = budget()
     };
     return bring_over(s->link, s->link->open(&o, &s->s));
 }
