@@ -49,9 +49,9 @@ static void depthwise(struct product_spec *s, struct rand *r)
 {
     s->op = OP_DepthWiseConv2d;
     s->group = 1;
-    s->wd = PICK(r, 1, 3, 4, 7, 8, 9, 14, 15, 31, 112, 140, 300);
+    s->wd = PICK(r, 1, 3, 4, 7, 8, 9, 14, 15, 28, 31, 56, 112, 140, 300);
     s->h = s->wd > 40 ? rand_range(r, 1, 4) : rand_range(r, 1, 15);
-    s->ci = s->co = PICK(r, 1, 16, 24, 32, 32, 32, 64, 72, 96, 144);
+    s->ci = s->co = PICK(r, 1, 16, 24, 32, 32, 40, 64, 72, 80, 96, 144);
     square(s, PICK(r, 3, 3, 3, 5, 5, 7), PICK(r, 1, 1, 2, 2, 3), PICK(r, 1, 1, 1, 2, 3));
 }
 
@@ -120,13 +120,14 @@ static void go_far(struct product_spec *s, struct rand *r)
 
 struct product_spec product_usual(struct rand *r)
 {
-    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, grouped, grouped, first,
-                                                                           first,     points,  points,  windows };
+    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, depthwise, grouped, first,
+                                                                           first,     points,    points,  windows };
     struct product_spec s = { .batch = 1 + (rand_range(r, 0, 4) == 0) };
     usual_types(&s, r);
     kinds[rand_range(r, 0, 7)](&s, r);
     if (rand_range(r, 0, 3) == 0)
-        memset(s.pad, 0, sizeof s.pad);
+        for (int i = 0; i < 4; i++)
+            s.pad[i] = s.op == OP_DepthWiseConv2d ? rand_range(r, 0, 1) : 0;
     if (rand_range(r, 0, 15) == 0)
         go_far(&s, r);
     return s;

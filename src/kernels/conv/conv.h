@@ -116,6 +116,7 @@ struct conv_args {
     bool has_bias, padded;          /* padded: some tap of some row falls outside the input */
     int64_t bound;                  /* no sum of products without bias is larger in magnitude */
     bool narrow;                    /* sums of products without bias fit 32 bits */
+    bool lifted;                    /* sums may start with CONV_LIFT_BITS: conv_lift.c */
     bool direct;                    /* rows lie in x as they are needed, k in one run */
 
     bool bytes;              /* x has a zero point that is known while running, the result is f32 */
@@ -207,6 +208,11 @@ enum status conv_shape(const struct op_call *c, struct conv_args *a);
 /* conv_bind.c: args from a call, without choosing variants. */
 enum status conv_describe(const struct op_call *c, struct conv_args *a);
 
+/* conv_lift.c: sums of bytes as floats without a conversion: CONV_LIFT, whose bits they start with, is exact to one. */
+#define CONV_LIFT 0x1p23f
+#define CONV_LIFT_BITS 0x4b000000
+bool conv_lifts(const struct conv_args *a);
+
 /* conv_weight.c: what the encoding of the weights means for how they are stored. */
 enum status conv_weight_describe(const struct op_call *c, struct conv_args *a);
 int64_t conv_weight(const struct conv_args *a, const void *w, uint64_t at);     /* the stored integer of element `at` */
@@ -232,6 +238,7 @@ void conv_record_fill(const struct conv_args *a, const void *packed, const void 
 void conv_pack_depthwise(const struct conv_args *a, const void *w, void *dst);
 
 /* depthwise.c: bytes all through, in the form that four or two lines at a time want. */
+bool depthwise_accept_columns(const void *args);
 bool depthwise_accept_quads(const void *args);
 bool depthwise_accept_pairs(const void *args);
 /* Floats and 16 bits in kernels of usual sizes, up to DEPTHWISE_TAPS by DEPTHWISE_TAPS (depthwise_lines_body.h). */

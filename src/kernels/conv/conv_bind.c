@@ -332,6 +332,7 @@ enum status conv_describe(const struct op_call *c, struct conv_args *a)
         a->head = c->aux[1];
     }
     choose_width(a);
+    a->lifted = conv_lifts(a);
     return ST_OK;
 }
 

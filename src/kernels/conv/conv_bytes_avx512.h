@@ -105,11 +105,26 @@ static inline bool bytes_suit(const struct fixed_end *e)
     return _mm512_reduce_max_ps(most) <= CONV_SMALL_M;
 }
 
-/* 64 steps of the output as bytes, clamped: narrowing saturates. conv_ends_in_bytes says when that is exact. Quarters come
- * out interleaved: bytes 0 … 3 of a quarter are from v0, 4 … 7 from v1, and so on. */
-static inline __attribute__((always_inline)) vi bytes_narrow(const struct bytes_end *e, vi v0, vi v1, vi v2, vi v3)
+/* A sum in steps of the output. Lifted ones (conv_lift.c) are floats already: `lift` takes away what they began with. */
+static inline __attribute__((always_inline)) vi bytes_steps(vi sum, vf m)
 {
-    vi a = _mm512_packs_epi32(v0, v1), b = _mm512_packs_epi32(v2, v3);
+    return vi_round(vf_mul(vf_from_int(sum), m));
+}
+
+static inline __attribute__((always_inline)) vi bytes_lifted(vi sum, vf m, vf lift)
+{
+    return vi_round(vf_fma(_mm512_castsi512_ps(sum), m, lift));
+}
+
+static inline vf bytes_lift(vf m)
+{
+    return vf_mul(m, vf_set1(-CONV_LIFT));
+}
+
+/* 64 steps of the output, narrowed to words, as bytes, clamped: narrowing saturates. conv_ends_in_bytes says when that is
+ * exact. */
+static inline __attribute__((always_inline)) vi bytes_from_words(const struct bytes_end *e, vi a, vi b)
+{
     if (e->moved) {
         a = _mm512_subs_epi16(a, e->offset);
         b = _mm512_subs_epi16(b, e->offset);
@@ -119,6 +134,12 @@ static inline __attribute__((always_inline)) vi bytes_narrow(const struct bytes_
         return q;
     return e->is_signed ? _mm512_min_epi8(_mm512_max_epi8(q, e->lo), e->hi)
                         : _mm512_min_epu8(_mm512_max_epu8(q, e->lo), e->hi);
+}
+
+/* Quarters come out interleaved: bytes 0 … 3 of a quarter are from v0, 4 … 7 from v1, and so on. */
+static inline __attribute__((always_inline)) vi bytes_narrow(const struct bytes_end *e, vi v0, vi v1, vi v2, vi v3)
+{
+    return bytes_from_words(e, _mm512_packs_epi32(v0, v1), _mm512_packs_epi32(v2, v3));
 }
 
 /* The same with the bytes of v[0] first, then those of v[1], and so on. */

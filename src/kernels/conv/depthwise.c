@@ -89,6 +89,13 @@ bool depthwise_accept_quads(const void *args)
     return a->multiplier == 1 && a->w_offset >= -128 && a->w_offset <= 127 && conv_stage_suits(a);
 }
 
+bool depthwise_accept_columns(const void *args)
+{
+    const struct conv_args *a = args;
+    const bool three = a->y.kernel == 3 && a->x.kernel == 3 && a->y.dilation == 1 && a->x.dilation == 1;
+    return three && a->y.stride == a->x.stride && a->x.stride <= 2 && a->w_offset == 0 && depthwise_accept_quads(a);
+}
+
 /* Offsets leave weights and x in 16 bits. */
 bool depthwise_accept_pairs(const void *args)
 {
