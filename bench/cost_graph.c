@@ -267,22 +267,23 @@ struct cost_act cost_pool(struct cost_graph *g, struct cost_act x, const char *o
 struct cost_act cost_unary(struct cost_graph *g, struct cost_act x, const char *op)
 {
     struct params p = { .n = 0 };
-    uint32_t last = rank_of(g, x) - 1, halves = 2, hard_swish = 3, parts = 32, in[2] = { x.t };
+    uint32_t last = rank_of(g, x) - 1, halves = 2, hard_swish = 3, parts = 32, in[3] = { x.t };
     float epsilon = 1e-5f;
     bool layers = strcmp(op, "LayerNorm") == 0, groups = strcmp(op, "GroupNorm") == 0, norm = layers || groups;
+    bool batch = strcmp(op, "Batchnorm") == 0;
     if (layers)
         set_list(&p, "axes", &last, 1);
     if (groups) {
         set_number(&p, "group", &parts);
         set(&p, "epsilon", (struct op_value){ .type = DT_F32, .count = 1, .data = &epsilon });
     }
-    if (norm)
-        in[1] = add_tensor(g, IR_CONST, 1, &x.c);
+    if (norm || batch)
+        in[1] = in[2] = add_tensor(g, IR_CONST, 1, &x.c);
     if (strcmp(op, "ChannelShuffle") == 0)
         set_number(&p, "num_groups", &halves);
     if (strcmp(op, "ElementWiseNeuron") == 0)
         set_number(&p, "operation", &hard_swish);
-    return add_node(g, op, in, norm ? 2 : 1, &p, like(g, x));
+    return add_node(g, op, in, batch ? 3 : norm ? 2 : 1, &p, like(g, x));
 }
 
 struct cost_act cost_binary(struct cost_graph *g, struct cost_act x, struct cost_act y, const char *op)

@@ -65,6 +65,24 @@ struct cost_act cost_residual(struct cost_graph *g, struct cost_act image, const
  * `dilated` on (cost_nets_pixels.c). */
 struct cost_act cost_residual_dilated(struct cost_graph *g, struct cost_act x, const uint32_t blocks[4], uint32_t dilated);
 
+/* cost_nets_faces.c: faces and hands */
+void cost_face_attributes(struct cost_graph *g);
+void cost_face_det_lite(struct cost_graph *g);
+void cost_face_landmarks(struct cost_graph *g);
+void cost_gestures(struct cost_graph *g);
+void cost_palms(struct cost_graph *g);
+
+/* cost_nets_light.c: light networks for cameras, and a large detector */
+void cost_gear_guard(struct cost_graph *g);
+void cost_selfie(struct cost_graph *g);
+void cost_sinet(struct cost_graph *g);
+void cost_yolor(struct cost_graph *g);
+
+/* cost_nets_windows.c: attention in windows, and answers from codes */
+void cost_mobile_sam(struct cost_graph *g);
+void cost_sam2_encoder(struct cost_graph *g);
+void cost_zipformer_joiner(struct cost_graph *g);
+
 /* cost_nets_more.c */
 void cost_aotgan(struct cost_graph *g);
 void cost_craft(struct cost_graph *g);

@@ -21,7 +21,7 @@
 enum {
     VTCM_BYTES = 8 << 20,
     LEVEL = 2,
-    MAX_NETS = 64,
+    MAX_NETS = 96,
     MAX_ROWS = 1024,
     SHARED = 6,
     FLOATS = 0,

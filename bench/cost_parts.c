@@ -93,6 +93,11 @@ act part_norm(struct cost_graph *g, act x)
     return cost_unary(g, x, "LayerNorm");
 }
 
+act part_prelu(struct cost_graph *g, act x)
+{
+    return cost_binary(g, x, cost_constant(g, 1, 1, x.c), "Prelu");
+}
+
 act part_sppf(struct cost_graph *g, act x)
 {
     act p[4] = { part_silu(g, x, x.c / 2, 1, 1) };
