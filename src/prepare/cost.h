@@ -21,6 +21,8 @@ void cost_work(const struct cost_device *d, const struct binary_graph *g, const 
 uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n);
 bool cost_is_product(const struct binary_node *n); /* work of the matrix unit */
 bool cost_follows(const struct binary_node *n);    /* an activation that a product does with its results */
+bool cost_clamps(const struct binary_node *n);     /* one that many operators do as they store */
+bool cost_stores_clamped(const struct binary_node *n);
 
 /* The same by events, command by command: matrix unit, threads of the vector units and DMA side by side. Cycles of a node
  * are what it adds to the time of all, so that they sum up to the time of the graph. */

@@ -47,7 +47,18 @@ static uint32_t activated(struct events *e, const uint32_t *readers, uint32_t k,
     return x;
 }
 
-/* A view over its own memory is no work; an activation behind a product that nobody else reads is work of that product. */
+/* What is between two operators that are computed as one is nowhere. */
+static void not_stored(struct events *e, uint32_t from, uint32_t to, uint32_t t)
+{
+    const struct binary_tensor *between = &e->sim.g->tensors[t];
+    uint64_t bytes = between->place == PLACE_SPILL ? binary_tile_bytes(&between->desc) : 0,
+             *sums[2] = { &e->moves[from].written, &e->moves[to].read };
+    for (int i = 0; i < 2; i++)
+        *sums[i] -= bytes < *sums[i] ? bytes : *sums[i];
+}
+
+/* A view over its own memory is no work; an activation behind a product that nobody else reads is work of that product; a
+ * clamp behind many others is none. */
 static void settle(struct events *e, const uint32_t *readers, uint32_t k)
 {
     const struct binary_graph *g = e->sim.g;
@@ -69,9 +80,15 @@ static void settle(struct events *e, const uint32_t *readers, uint32_t k)
     }
     uint32_t most_readers, x = activated(e, readers, k, &most_readers),
                            from = x == BINARY_NONE ? BINARY_NONE : e->sim.producer[x];
-    if (from == BINARY_NONE || !cost_is_product(&g->nodes[from]) || readers[x] > most_readers)
+    if (from == BINARY_NONE || readers[x] > most_readers)
         return;
-    e->work[from].vector += e->work[k].vector;
+    bool clamped = readers[x] == 1 && cost_clamps(n) && cost_stores_clamped(&g->nodes[from]);
+    if (clamped)
+        not_stored(e, from, k, x);
+    else if (cost_is_product(&g->nodes[from]))
+        e->work[from].vector += e->work[k].vector;
+    else
+        return;
     e->work[k] = (struct cost_work){ .none = true };
 }
 
@@ -97,26 +114,6 @@ static enum status list_work(struct events *e, struct arena *a)
     return ST_OK;
 }
 
-/* What is mostly padding in tile layout, as an image of three channels is, does not go from operator to operator in lines on
- * a device: it lies whole, in DRAM unless half of the fast memory is enough for it. */
-static bool lies_whole(const struct events *e, const struct binary_tensor *t)
-{
-    uint64_t bytes = binary_tile_bytes(&t->desc), dense = desc_count(&t->desc) * binary_tile_bits(t->desc.type) / 8;
-    return t->place == PLACE_LINES && bytes > 2 * dense && bytes > e->sim.d->vtcm_bytes / 2;
-}
-
-static void hand_over(struct events *e, uint32_t k)
-{
-    const struct binary_graph *g = e->sim.g;
-    const struct binary_node *n = &g->nodes[k];
-    for (uint32_t i = 0; i < n->n_in; i++)
-        if (n->in[i] != BINARY_NONE && lies_whole(e, &g->tensors[n->in[i]]))
-            e->moves[k].read += binary_tile_bytes(&g->tensors[n->in[i]].desc);
-    for (uint32_t i = 0; i < n->n_out; i++)
-        if (n->out[i] != BINARY_NONE && lies_whole(e, &g->tensors[n->out[i]]))
-            e->moves[k].written += binary_tile_bytes(&g->tensors[n->out[i]].desc);
-}
-
 static void list_moves(struct events *e)
 {
     for (uint32_t k = 0; k < e->sim.g->n_nodes; k++) {
@@ -124,8 +121,6 @@ static void list_moves(struct events *e)
         binary_node_moves(e->sim.g, k, &m);
         e->moves[k] = (struct moves){ m.weights, m.inputs + m.fill, m.outputs + m.spill };
     }
-    for (uint32_t k = 0; k < e->sim.g->n_nodes; k++)
-        hand_over(e, k);
 }
 
 /* ---- commands --------------------------------------------------------------------------------------------------------- */

@@ -3,53 +3,58 @@
  *
  *   matrix    products with everything padded as the unit reads it: 32 input channels, 32 output channels, 8 x 8 positions
  *             (4 x 8 for 16 bits)
- *   vector    operations * bytes of an element / 128, times the instructions of the operator, on all units */
+ *   vector    operations * bytes of an element / 128, with the padding of tiles, times the instructions of the operator, on
+ *             all units */
 #include "prepare/cost.h"
 
-enum { DEPTH = 32, ROWS = 32, VECTOR_BYTES = 128, ADDITION = 100, WINDOW = 18, RELAYOUT = 80, PERCENT = 100 };
+enum { DEPTH = 32, ROWS = 32, VECTOR_BYTES = 128, ADDITION = 100, RELAYOUT = 270, PERCENT = 100 };
+enum { TURN = 200 };                /* of a second operand of a product that is no constant */
+enum { WIDE = 140 };                /* percent, for a vector whose elements have more than a byte */
+enum { NORMALIZE = 630, FEW = 16 }; /* a constant per channel on an image that has less than FEW of them */
 
-/* Instructions per vector and operation, in hundredths of those of an addition. Addition, multiplication, subtraction and
- * division of integers stand to each other as they do in the profiles of the vendor's showcase models; floats need no new
- * encoding for a difference or a quotient. Operations of a window and of softmax are so many parts of one result, and were
- * fitted; the others are counts of what the arithmetic needs. */
+/* Instructions per vector and operation, in hundredths of those of an addition. What integers need for a difference or a
+ * quotient of two tensors is what it takes in the profiles of the vendor's showcase models; floats need no new encoding. The
+ * others were fitted in groups: windows, pooling, resizing, what only moves, exponentials, softmax, norms. */
 static const struct {
     enum op_id op;
     uint16_t all, floats; /* floats 0: as all */
 } vectors[] = {
     { OP_ElementWiseAdd, ADDITION, 0 },
-    { OP_ElementWiseMultiply, 140, 0 },
-    { OP_ElementWiseSubtract, 410, ADDITION },
-    { OP_ElementWiseDivide, 1020, 300 },
+    { OP_ElementWiseMultiply, 400, 250 },
+    { OP_ElementWiseSubtract, 1600, ADDITION },
+    { OP_ElementWiseDivide, 4000, 300 },
     { OP_Relu, 50, 0 },
     { OP_ReluMinMax, 50, 0 },
     { OP_Relu6, 50, 0 },
-    { OP_Prelu, 70, 0 },
-    { OP_DepthWiseConv2d, WINDOW, 0 },
-    { OP_DepthWiseConv1d, WINDOW, 0 },
-    { OP_PoolMax2d, WINDOW, 0 },
-    { OP_PoolAvg2d, WINDOW, 0 },
-    { OP_ResizeBilinear, WINDOW, 0 },
-    { OP_Resize, WINDOW, 0 },
-    { OP_ResizeNearestNeighbor, 100, 0 },
-    { OP_Concat, 50, 0 },
-    { OP_Split, 50, 0 },
-    { OP_StridedSlice, 50, 0 },
-    { OP_Pad, 50, 0 },
-    { OP_Reshape, 50, 0 },
-    { OP_Transpose, 100, 0 },
-    { OP_DepthToSpace, 100, 0 },
-    { OP_SpaceToDepth, 100, 0 },
-    { OP_ChannelShuffle, 100, 0 },
+    { OP_Prelu, 200, 100 },
+    { OP_DepthWiseConv2d, 25, 0 },
+    { OP_DepthWiseConv1d, 25, 0 },
+    { OP_PoolMax2d, 47, 0 },
+    { OP_PoolAvg2d, 47, 0 },
+    { OP_ResizeBilinear, 60, 0 },
+    { OP_Resize, 60, 0 },
+    { OP_ResizeNearestNeighbor, 340, 0 },
+    { OP_Concat, 130, 0 },
+    { OP_Split, 130, 0 },
+    { OP_StridedSlice, 130, 0 },
+    { OP_Pad, 130, 0 },
+    { OP_Reshape, 130, 0 },
+    { OP_Transpose, 260, 0 },
+    { OP_DepthToSpace, 260, 0 },
+    { OP_SpaceToDepth, 260, 0 },
+    { OP_ChannelShuffle, 260, 0 },
     { OP_Quantize, 100, 0 },
     { OP_Dequantize, 100, 0 },
     { OP_Convert, 100, 0 },
-    { OP_Softmax, 34, 0 },
-    { OP_LogSoftmax, 34, 0 },
-    { OP_LayerNorm, 100, 0 },
-    { OP_Gelu, 200, 0 },
-    { OP_Sigmoid, 200, 0 },
-    { OP_Tanh, 200, 0 },
-    { OP_ElementWiseNeuron, 50, 0 },
+    { OP_Softmax, 115, 100 },
+    { OP_LogSoftmax, 115, 100 },
+    { OP_LayerNorm, 280, 500 },
+    { OP_GroupNorm, 280, 500 },
+    { OP_Batchnorm, 280, 0 },
+    { OP_Gelu, 380, 0 },
+    { OP_Sigmoid, 380, 0 },
+    { OP_Tanh, 380, 0 },
+    { OP_ElementWiseNeuron, 200, 0 },
 };
 
 /* Products, and where in their inputs the channels are: dims of in[1], counted from its end. */
@@ -87,15 +92,31 @@ bool cost_is_product(const struct binary_node *n)
     return product_row(n) < PRODUCTS;
 }
 
-bool cost_follows(const struct binary_node *n)
+static bool is_one_of(const struct binary_node *n, const enum op_id *ops, size_t count)
 {
-    static const enum op_id ops[] = {
-        OP_Relu, OP_Relu1, OP_Relu6, OP_ReluMinMax, OP_Prelu, OP_HardSwish, OP_ElementWiseNeuron
-    };
-    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+    for (size_t i = 0; i < count; i++)
         if (ops[i] == n->op->id)
             return true;
     return false;
+}
+
+bool cost_follows(const struct binary_node *n)
+{
+    static const enum op_id ops[] = { OP_Prelu, OP_HardSwish, OP_ElementWiseNeuron };
+    return cost_clamps(n) || is_one_of(n, ops, sizeof ops / sizeof ops[0]);
+}
+
+bool cost_clamps(const struct binary_node *n)
+{
+    static const enum op_id ops[] = { OP_Relu, OP_Relu1, OP_Relu6, OP_ReluMinMax };
+    return is_one_of(n, ops, sizeof ops / sizeof ops[0]);
+}
+
+bool cost_stores_clamped(const struct binary_node *n)
+{
+    static const enum op_id ops[] = { OP_ElementWiseAdd,  OP_ElementWiseSubtract, OP_ElementWiseMultiply, OP_DepthWiseConv2d,
+                                      OP_DepthWiseConv1d, OP_Batchnorm,           OP_DepthToSpace };
+    return is_one_of(n, ops, sizeof ops / sizeof ops[0]);
 }
 
 static bool is_float(const struct tensor_desc *d)
@@ -150,14 +171,47 @@ static uint64_t instructions(enum op_id op, bool floats)
     return ADDITION;
 }
 
+/* How much larger the larger of two tensors is in tiles. */
+static double padding(const struct tensor_desc *x, const struct tensor_desc *y)
+{
+    const struct tensor_desc *t = !y || (x && desc_count(x) > desc_count(y)) ? x : y;
+    uint64_t dense = t ? desc_count(t) : 0, padded = t ? binary_tile_bytes(t) * 8 / binary_tile_bits(t->type) : 0;
+    return dense && padded > dense ? (double)padded / (double)dense : 1;
+}
+
+static const struct tensor_desc *constant_operand(const struct binary_graph *g, const struct binary_node *n)
+{
+    uint32_t t = n->n_in == 2 ? n->in[1] : BINARY_NONE;
+    return t != BINARY_NONE && g->tensors[t].place == PLACE_CONST ? &g->tensors[t].desc : NULL;
+}
+
+/* What is taken away, or divided by, is made part of the encoding where it is a constant. */
+static enum op_id with_constant(enum op_id op)
+{
+    return op == OP_ElementWiseSubtract ? OP_ElementWiseAdd : op == OP_ElementWiseDivide ? OP_ElementWiseMultiply : op;
+}
+
+/* A number for each of few channels, as images are normalized: it does not lie in a vector as the image does. */
+static bool normalizes(const struct tensor_desc *x, const struct tensor_desc *constant, enum op_id op)
+{
+    return constant && desc_count(constant) > 1 && x && x->rank == 4 && x->dims[3] < FEW &&
+           (op == OP_ElementWiseAdd || op == OP_ElementWiseMultiply);
+}
+
+/* Tensors lie in tiles, and vectors go over the padding, too; those of the client have none. */
 static uint64_t vector_cycles(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n,
                               enum op_id as)
 {
-    const struct tensor_desc *x = operand(g, n->in, n->n_in, 0), *y = operand(g, n->out, n->n_out, 0);
-    uint64_t bits = 8;
+    const struct tensor_desc *x = operand(g, n->in, n->n_in, 0), *y = operand(g, n->out, n->n_out, 0),
+                             *constant = constant_operand(g, n);
+    bool client = n->n_out && n->out[0] != BINARY_NONE && g->tensors[n->out[0]].io;
+    uint64_t bits = 8, operations = client ? n->macs : (uint64_t)((double)n->macs * padding(x, y));
     bits = x && binary_tile_bits(x->type) > bits ? binary_tile_bits(x->type) : bits;
     bits = y && binary_tile_bits(y->type) > bits ? binary_tile_bits(y->type) : bits;
-    uint64_t work = divide_up(n->macs * bits / 8, VECTOR_BYTES) * instructions(as, is_float(x)) * d->vector_percent;
+    as = constant ? with_constant(as) : as;
+    bool image = normalizes(x, constant, as);
+    uint64_t each = image ? NORMALIZE : instructions(as, is_float(x)) * (bits > 8 ? WIDE : PERCENT) / PERCENT;
+    uint64_t work = divide_up(operations * bits / 8, VECTOR_BYTES) * each * d->vector_percent;
     return divide_up(with_floats(d, is_float(x), work), (uint64_t)ADDITION * PERCENT * d->vector_units);
 }
 
@@ -187,6 +241,12 @@ static bool read_before(const struct binary_graph *g, const struct binary_node *
     return false;
 }
 
+static uint64_t laid_out(const struct cost_device *d, uint64_t bytes, uint64_t each)
+{
+    return divide_up(divide_up(bytes, VECTOR_BYTES) * each * d->vector_percent,
+                     (uint64_t)ADDITION * PERCENT * d->vector_units);
+}
+
 /* The matrix unit knows tiles only, and the client's tensors have the layout of the API: vectors that change it. Vector
  * operators do that as they load and store. */
 static uint64_t relayout(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n)
@@ -197,8 +257,17 @@ static uint64_t relayout(const struct cost_device *d, const struct binary_graph 
         bool io = t != BINARY_NONE && g->tensors[t].io;
         bytes += io && !(i < n->n_in && read_before(g, n, t)) ? binary_tile_bytes(&g->tensors[t].desc) : 0;
     }
-    return divide_up(divide_up(bytes, VECTOR_BYTES) * RELAYOUT * d->vector_percent,
-                     (uint64_t)ADDITION * PERCENT * d->vector_units);
+    return laid_out(d, bytes, RELAYOUT);
+}
+
+/* Weights have a layout of their own, which constants are given when a graph is compiled: another second operand is brought
+ * into it by vectors. */
+static uint64_t as_weights(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n)
+{
+    const struct tensor_desc *b = operand(g, n->in, n->n_in, 1);
+    if (n->op->id != OP_MatMul || !b || g->tensors[n->in[1]].place == PLACE_CONST || g->tensors[n->in[1]].io)
+        return 0;
+    return with_floats(d, is_float(b), laid_out(d, binary_tile_bytes(b), TURN));
 }
 
 void cost_work(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n, struct cost_work *ret)
@@ -208,7 +277,7 @@ void cost_work(const struct cost_device *d, const struct binary_graph *g, const 
     if (binary_node_in_tiles(g, n))
         return;
     *ret = (struct cost_work){ .move = divide_up(moved(g, n->in, n->n_in) + moved(g, n->out, n->n_out), d->vtcm_rate) };
-    ret->vector = row == PRODUCTS ? vector_cycles(d, g, n, n->op->id) : relayout(d, g, n);
+    ret->vector = row == PRODUCTS ? vector_cycles(d, g, n, n->op->id) : relayout(d, g, n) + as_weights(d, g, n);
     if (row == PRODUCTS)
         return;
     const struct tensor_desc *a = operand(g, n->in, n->n_in, 0), *b = operand(g, n->in, n->n_in, 1);

@@ -3,19 +3,19 @@
  * published latencies of networks on devices (docs/cost.md says how and how well), and so are the numbers that all of them share and what floats take on v69. */
 #include "backend/htp/htp_cost.h"
 
-enum { LAUNCH = 6600, VECTOR_LAUNCH = 10, VECTOR_PERCENT = 3200, VTCM_RATE = 1000, DENSE_FLOAT = 9, DEFAULT_SOC = 43 };
+enum { LAUNCH = 500, VECTOR_LAUNCH = 200, VECTOR_PERCENT = 760, VTCM_RATE = 1000, DENSE_FLOAT = 7, DEFAULT_SOC = 43 };
 
 static const struct {
     uint32_t model, arch;
     uint32_t clock_mhz, macs, units, dram_mb_s; /* units: vector units that a larger number of contexts shares */
     uint32_t float_percent;
 } socs[] = {
-    { 39, 68, 1130, 8192, 4, 34400, 100 }, /* SA8295 */
-    { 36, 69, 1010, 16384, 4, 25400, 169 }, /* SM8450 */
-    { 43, 73, 1260, 16384, 4, 39900, 100 }, /* SM8550 */
-    { 57, 75, 1810, 16384, 4, 48100, 100 }, /* SM8650 */
-    { 69, 79, 1950, 16384, 6, 64700, 100 }, /* SM8750 */
-    { 87, 81, 2580, 16384, 6, 71200, 100 }, /* SM8850 */
+    { 39, 68, 1050, 8192, 4, 29600, 100 }, /* SA8295 */
+    { 36, 69, 960, 16384, 4, 25500, 162 }, /* SM8450 */
+    { 43, 73, 1220, 16384, 4, 38700, 100 }, /* SM8550 */
+    { 57, 75, 1770, 16384, 4, 48800, 100 }, /* SM8650 */
+    { 69, 79, 1860, 16384, 6, 58400, 100 }, /* SM8750 */
+    { 87, 81, 2490, 16384, 6, 68200, 100 }, /* SM8850 */
 };
 enum { SOCS = sizeof socs / sizeof socs[0] };
 
