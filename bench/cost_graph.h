@@ -65,6 +65,12 @@ struct cost_act cost_residual(struct cost_graph *g, struct cost_act image, const
  * `dilated` on (cost_nets_pixels.c). */
 struct cost_act cost_residual_dilated(struct cost_graph *g, struct cost_act x, const uint32_t blocks[4], uint32_t dilated);
 
+/* cost_nets_cells.c: networks that came after the rules */
+void cost_diffusion_step(struct cost_graph *g);
+void cost_hand_landmarks(struct cost_graph *g);
+void cost_nasnet(struct cost_graph *g);
+void cost_yolov3_tiny(struct cost_graph *g);
+
 /* cost_nets_faces.c: faces and hands */
 void cost_face_attributes(struct cost_graph *g);
 void cost_face_det_lite(struct cost_graph *g);
@@ -80,6 +86,8 @@ void cost_yolor(struct cost_graph *g);
 
 /* cost_nets_windows.c: attention in windows, and answers from codes */
 void cost_mobile_sam(struct cost_graph *g);
+void cost_mobile_sam_decoder(struct cost_graph *g);
+void cost_sam2_decoder(struct cost_graph *g);
 void cost_sam2_encoder(struct cost_graph *g);
 void cost_zipformer_joiner(struct cost_graph *g);
 
@@ -127,6 +135,7 @@ enum cost_use { COST_FITTED, COST_SEEN, COST_BLIND, COST_USES };
 /* The networks of the list that are rebuilt; NULL name ends it. */
 struct cost_net {
     const char *model, *component; /* as the list has them; component NULL: any */
+    const char *family;            /* networks that resemble each other */
     enum cost_use use;
     void (*build)(struct cost_graph *g);
 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Estimates of the HTP against latencies that were published for devices: cost_hub PERF.csv [--fit | --layers NET | --limit
- * PERCENT], or cost_hub --levels.
+/* Estimates of the HTP against latencies that were published for devices: cost_hub PERF.csv [--fit | --leave | --layers
+ * NET | --limit PERCENT], or cost_hub --levels.
  *
  * Every network of cost_nets.c is estimated for every device and data type that the list has a row for; the estimate becomes
  * a time by the clock of the table in htp_cost.c, plus what a call takes on the device. --fit searches clock and memory
  * bandwidth of each device and the numbers that all share, on the networks marked for it, and prints the table to be written
- * there; the others stay a check. --layers prints what the estimate is made of. --limit fails when the median error of all
- * rows is larger. --levels compares optimization levels. */
+ * there; the others stay a check. --leave estimates every family of networks by what was fitted on the others. --layers
+ * prints what the estimate is made of. --limit fails when the median error of all rows is larger. --levels compares
+ * optimization levels. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "backend/htp/htp_cost.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cost_fit.h"
 #include "cost_graph.h"
 #include "prepare/cost.h"
 
@@ -242,14 +244,48 @@ static int by_net(const void *a, const void *b)
 
 /* ---- fitting ---------------------------------------------------------------------------------------------------------- */
 
-/* Of all rows fitted on; only those of a device have changed, or all (-1). */
-static double error_of(const double *p, int device)
+/* Slopes of all rows: how the logarithm of an estimate changes with that of a number. Clocks, and memories, of all devices
+ * change at once, since a row depends on those of its own only. */
+static double slopes[MAX_ROWS * PARAMS], missing[MAX_ROWS], weights[MAX_ROWS];
+
+static void slope_of(const double *p, const double *base, double step, int first, int by)
 {
-    double sum = 0;
-    predict(p, false, device);
-    for (uint32_t i = 0; i < n_rows; i++)
-        sum += cost_nets[rows[i].net].use == COST_FITTED ? fabs(log(rows[i].predicted / rows[i].measured)) : 0;
-    return sum;
+    predict(p, true, -1);
+    for (uint32_t i = 0; i < n_rows; i++) {
+        int param = first + by * (int)rows[i].device;
+        slopes[i * PARAMS + (uint32_t)param] = log(rows[i].predicted / base[i]) / log(step);
+    }
+}
+
+static void list_slopes(double *p)
+{
+    static double base[MAX_ROWS];
+    const double step = 1.15;
+    memset(slopes, 0, sizeof slopes);
+    predict(p, true, -1);
+    for (uint32_t i = 0; i < n_rows; i++) {
+        uint32_t same = 0;
+        for (uint32_t k = 0; k < n_rows; k++)
+            same += rows[k].net == rows[i].net && rows[k].type == rows[i].type;
+        base[i] = rows[i].predicted;
+        missing[i] = log(rows[i].measured / base[i]);
+        weights[i] = cost_nets[rows[i].net].use == COST_FITTED ? 1.0 / same : 0; /* a network in a type counts once */
+    }
+    for (int i = 0; i < SHARED; i++) {
+        double old = p[i];
+        p[i] = i == DENSE ? old + 1 : old * step; /* a small whole number */
+        slope_of(p, base, p[i] / old, i, 0);
+        p[i] = old;
+    }
+    for (int k = 0; k < 2; k++) {
+        double old[PARAMS];
+        memcpy(old, p, sizeof old);
+        for (int i = SHARED + k; i < PARAMS; i += 2)
+            p[i] *= step;
+        slope_of(p, base, step, SHARED + k, 2);
+        memcpy(p, old, sizeof old);
+    }
+    predict(p, true, -1);
 }
 
 static double within(int param, double v)
@@ -258,30 +294,45 @@ static double within(int param, double v)
     return dram && v > devices[(param - SHARED) / 2].peak_mb_s ? devices[(param - SHARED) / 2].peak_mb_s : v;
 }
 
-/* One number after the other, up or down by a step that shrinks. */
 static void fit(double *p)
 {
-    static struct row kept[MAX_ROWS]; /* estimates of the best so far */
-    double best = error_of(p, -1);
-    memcpy(kept, rows, sizeof rows);
-    for (double step = 1.5; step > 1.02; step = sqrt(step))
-        for (int round = 0; round < 4; round++)
-            for (int i = 0; i < PARAMS; i++)
-                for (int up = 0; up < 2 && i != VTCM && i != VECTOR_LAUNCH; up++) { /* these two hardly matter */
-                    int device = i < SHARED ? -1 : (i - SHARED) / 2;
-                    double old = p[i];
-                    p[i] = within(i, up ? old * step : old / step);
-                    double e = error_of(p, device);
-                    bool better = e < best;
-                    p[i] = better ? p[i] : old;
-                    best = better ? e : best;
-                    memcpy(better ? kept : rows, better ? rows : kept, sizeof rows);
-                }
-    printf("launch %.0f and %.0f cycles, vector %.0f, VTCM %.0f bytes per cycle, dense floats %.0f, v69's floats %.0f %%\n",
+    double x[PARAMS];
+    for (int round = 0; round < 3; round++) {
+        list_slopes(p);
+        cost_fit(slopes, missing, weights, n_rows, PARAMS, x);
+        for (int i = 0; i < PARAMS; i++)
+            p[i] = within(i, p[i] * exp(fmin(fmax(x[i], -0.5), 0.5))); /* slopes are good for small steps */
+    }
+    printf("launch %.0f and %.0f cycles, vector %.0f, VTCM %.0f bytes per cycle, dense floats %.1f, v69's floats %.0f %%\n",
            p[LAUNCH], p[VECTOR_LAUNCH], p[VECTOR], p[VTCM], p[DENSE], p[FLOATS]);
     for (int i = 0; i < DEVICES; i++)
         printf("soc %u v%u: %.0f MHz, %.0f MB/s\n", devices[i].soc, devices[i].arch, p[SHARED + 2 * i],
                p[SHARED + 2 * i + 1]);
+}
+
+/* Every family of networks is estimated with numbers that were fitted on all others, by slopes. */
+static void leave_families(double *p)
+{
+    static double others[MAX_ROWS], estimate[MAX_ROWS];
+    double x[PARAMS];
+    list_slopes(p);
+    for (uint32_t i = 0; i < n_rows; i++)
+        estimate[i] = rows[i].predicted;
+    for (uint32_t first = 0; first < n_rows; first++) {
+        const char *family = cost_nets[rows[first].net].family;
+        bool done = false;
+        for (uint32_t i = 0; i < first; i++)
+            done |= strcmp(cost_nets[rows[i].net].family, family) == 0;
+        for (uint32_t i = 0; i < n_rows && !done; i++)
+            others[i] = strcmp(cost_nets[rows[i].net].family, family) == 0 ? 0 : weights[i];
+        if (!done)
+            cost_fit(slopes, missing, others, n_rows, PARAMS, x);
+        for (uint32_t i = first; i < n_rows && !done; i++)
+            for (int k = 0; k < PARAMS && strcmp(cost_nets[rows[i].net].family, family) == 0; k++)
+                estimate[i] *= exp(slopes[i * PARAMS + (uint32_t)k] * x[k]);
+    }
+    for (uint32_t i = 0; i < n_rows; i++)
+        rows[i].predicted = estimate[i];
 }
 
 /* ---- reports ---------------------------------------------------------------------------------------------------------- */
@@ -378,6 +429,8 @@ int main(int argc, char **argv)
     if (argc > 2 && strcmp(argv[2], "--fit") == 0)
         fit(p);
     predict(p, true, -1);
+    if (argc > 2 && strcmp(argv[2], "--leave") == 0)
+        leave_families(p);
     double median = print_rows(), limit = argc > 3 && strcmp(argv[2], "--limit") == 0 ? atof(argv[3]) : 100;
     return median > limit;
 }

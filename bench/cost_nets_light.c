@@ -190,7 +190,8 @@ NET(yolor)
     act pools[4] = { cost_pool(g, x, "PoolMax2d", 13, 1), cost_pool(g, x, "PoolMax2d", 9, 1),
                      cost_pool(g, x, "PoolMax2d", 5, 1), x };
     x = part_silu(g, part_silu(g, cost_concat(g, pools, 4), 320, 1, 1), 320, 3, 1);
-    act h6 = part_silu(g, part_join(g, x, past), 320, 1, 1), h5 = yolor_down(g, h6, p5, 256), h4 = yolor_down(g, h5, p4, 192);
+    act h6 = part_silu(g, part_join(g, x, past), 320, 1, 1), h5 = yolor_down(g, h6, p5, 256),
+        h4 = yolor_down(g, h5, p4, 192);
     act s[4] = { yolor_down(g, h4, p3, 128) };
     s[1] = yolor_plain(g, part_silu(g, s[0], 192, 3, 2), h4, 192);
     s[2] = yolor_plain(g, part_silu(g, s[1], 256, 3, 2), h5, 256);

@@ -150,7 +150,8 @@ NET(conditional_detr)
     boxes(g, y);
 }
 
-/* A robot's next 100 steps from a camera of 480 x 640: ResNet 18, 4 layers of an encoder, 7 of a decoder. */
+/* A robot's next 100 steps from a camera of 480 x 640: ResNet 18, 4 layers of an encoder, and the first of a decoder's 7,
+ * which is the one whose result is used. */
 NET(act_policy)
 {
     act deep[4], tokens[2] = { cost_input(g, 1, 2, 512) };
@@ -158,7 +159,7 @@ NET(act_policy)
     act f = cost_conv(g, deep[3], 512, 1, 1, 1), place = cost_constant(g, 1, f.h * f.w + 2, 512);
     tokens[1] = cost_view(g, f, 1, f.h * f.w, 512);
     act x = encode(g, cost_rows(g, tokens, 2), place, 4, 3200);
-    cost_output(g, cost_dense(g, decode(g, x, place, cost_constant(g, 1, 100, 512), 7, 3200), 14));
+    cost_output(g, cost_dense(g, decode(g, x, place, cost_constant(g, 1, 100, 512), 1, 3200), 14));
 }
 
 /* ---- EfficientViT B2, 224 x 224 --------------------------------------------------------------------------------------- */

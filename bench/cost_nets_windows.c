@@ -133,7 +133,7 @@ NET(sam2_encoder)
 {
     static const struct {
         uint32_t out, heads, window;
-    } blocks[12] = { { 96, 1, 8 },   { 192, 2, 8 },  { 192, 2, 4 },  { 384, 4, 4 }, { 384, 4, 14 },  { 384, 4, 0 },
+    } blocks[12] = { { 96, 1, 8 },   { 192, 2, 8 }, { 192, 2, 4 },  { 384, 4, 4 }, { 384, 4, 14 }, { 384, 4, 0 },
                      { 384, 4, 14 }, { 384, 4, 0 }, { 384, 4, 14 }, { 384, 4, 0 }, { 768, 8, 14 }, { 768, 8, 7 } };
     act x = cost_conv(g, part_image(g, 1024, 1024), 96, 7, 4, 1), stages[4];
     x = part_add(g, x, cost_constant(g, x.h, x.w, 96));
@@ -147,6 +147,64 @@ NET(sam2_encoder)
     cost_output(g, part_add(g, deep, cost_constant(g, 1, 1, 256)));
     cost_output(g, cost_conv(g, cost_conv(g, stages[1], 256, 1, 1, 1), 64, 1, 1, 1));
     cost_output(g, cost_conv(g, cost_conv(g, stages[0], 256, 1, 1, 1), 32, 1, 1, 1));
+}
+
+/* ---- masks from codes and points -------------------------------------------------------------------------------------- */
+
+enum { MASK_HEADS = 8, MASKS = 4 };
+
+/* Every head by itself; inner: channels of all heads. */
+static act mask_attend(struct cost_graph *g, act q, act k, act v, uint32_t inner)
+{
+    act heads[MASK_HEADS];
+    uint32_t each = inner / MASK_HEADS;
+    for (int i = 0; i < MASK_HEADS; i++) {
+        act a = cost_conv(g, q, each, 1, 1, 1), b = cost_conv(g, k, each, 1, 1, 1), c = cost_conv(g, v, each, 1, 1, 1);
+        act s = cost_binary(g, cost_matmul(g, a, b, true), cost_constant(g, 1, 1, 1), "ElementWiseMultiply");
+        heads[i] = cost_matmul(g, cost_unary(g, s, "Softmax"), c, false);
+    }
+    return cost_dense(g, cost_concat(g, heads, MASK_HEADS), q.c);
+}
+
+static act mask_perceptron(struct cost_graph *g, act x, uint32_t out)
+{
+    x = cost_conv(g, cost_conv(g, x, 256, 1, 1, 1), 256, 1, 1, 1);
+    return cost_conv(g, x, out, 1, 1, 1);
+}
+
+/* Tokens look at the image, and the image at them, twice; masks are products of tokens and the image, enlarged. */
+static void masks(struct cost_graph *g, uint32_t n_tokens, bool features)
+{
+    act image = cost_input(g, 64, 64, 256), place = cost_constant(g, 1, 4096, 256), point = cost_input(g, 1, 3, 256);
+    act start[] = { cost_constant(g, 1, n_tokens - 3, 256), point }, first = cost_rows(g, start, 2), y = first;
+    act x = cost_view(g, part_add(g, image, cost_constant(g, 1, 1, 256)), 1, 4096, 256);
+    for (int i = 0; i < 2; i++) {
+        act q = i ? part_add(g, y, first) : y, t = mask_attend(g, q, q, y, 256);
+        y = part_norm(g, i ? part_add(g, y, t) : t);
+        act k = part_add(g, x, place);
+        y = part_norm(g, part_add(g, y, mask_attend(g, part_add(g, y, first), k, x, 128)));
+        t = cost_conv(g, cost_unary(g, cost_conv(g, y, 2048, 1, 1, 1), "Relu"), 256, 1, 1, 1);
+        y = part_norm(g, part_add(g, y, t));
+        x = part_norm(g, part_add(g, x, mask_attend(g, k, part_add(g, y, first), y, 128)));
+    }
+    y = part_norm(g, part_add(g, y, mask_attend(g, part_add(g, y, first), part_add(g, x, place), x, 128)));
+    act u = cost_up_conv(g, cost_view(g, x, 64, 64, 256), 64), tokens[MASKS];
+    u = gelu(g, features ? part_add(g, u, cost_input(g, 128, 128, 64)) : part_norm(g, u));
+    u = cost_up_conv(g, u, 32);
+    u = gelu(g, features ? part_add(g, u, cost_input(g, 256, 256, 32)) : u);
+    for (uint32_t i = 0; i < MASKS; i++)
+        tokens[i] = mask_perceptron(g, cost_tokens(g, y, n_tokens - 3 - MASKS + i, 1), 32);
+    cost_output(g, cost_matmul(g, cost_rows(g, tokens, MASKS), cost_view(g, u, 1, 65536, 32), true));
+    cost_output(g, mask_perceptron(g, cost_tokens(g, y, 0, 1), MASKS));
+}
+
+NET(sam2_decoder)
+{
+    masks(g, 9, true);
+}
+NET(mobile_sam_decoder)
+{
+    masks(g, 8, false);
 }
 
 /* ---- words from codes of speech --------------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ act part_leaky(struct cost_graph *g, act x, uint32_t out, uint32_t kernel, uint3
 act part_join(struct cost_graph *g, act a, act b);                                           /* channels */
 act part_add(struct cost_graph *g, act a, act b);
 act part_norm(struct cost_graph *g, act x);
-act part_prelu(struct cost_graph *g, act x); /* a slope per channel */
+act part_prelu(struct cost_graph *g, act x);                  /* a slope per channel */
 act part_double(struct cost_graph *g, act x, const char *op); /* twice as large by a resize */
 act part_sppf(struct cost_graph *g, act x);                   /* three pools behind each other, all joined */
 /* Two 3 x 3 convolutions and a way past them. */
