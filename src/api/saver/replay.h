@@ -77,12 +77,13 @@ static void *data(const char *file, size_t offset, size_t size)
     return at + offset;
 }
 
+/* Zeros, aligned as any backend wants it. */
 static void *buffer(size_t size)
 {
-    void *p = calloc(1, size ? size : 1);
-    if (!p)
+    void *p = NULL;
+    if (posix_memalign(&p, 256, size ? size : 1) != 0)
         give_up("buffer", "out of memory");
-    return p;
+    return memset(p, 0, size);
 }
 
 /* ---- memory that can be registered: that of libcdsprpc.so where there is one, else files in memory ---- */

@@ -112,9 +112,10 @@ static bool is_unknown(const struct saver_type *type, const void *object)
 {
     for (size_t i = 0; i < type->n; i++) {
         const struct saver_field *f = &type->fields[i];
-        if (f->kind == SAVER_CUSTOM && f->when == type->select(object))
-            return *(const void *const *)((const char *)object + f->offset) &&
-                   !saver_custom(saver_settings()->backend, type);
+        if (f->kind == SAVER_CUSTOM && f->when == type->select(object)) {
+            const void *custom = *(const void *const *)((const char *)object + f->offset);
+            return custom && !saver_custom(saver_settings()->backend, type, custom);
+        }
     }
     return false;
 }

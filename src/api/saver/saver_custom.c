@@ -6,6 +6,8 @@
 #include "QNN/HTP/QnnHtpContext.h"
 #include "QNN/HTP/QnnHtpDeviceConfigShared.h"
 #include "QNN/HTP/QnnHtpGraph.h"
+#include "QNN/GPU/QnnGpuCommon.h"
+#include "QNN/GPU/QnnGpuGraph.h"
 #include "QNN/IR/QnnIrGraph.h"
 #include "QNN/LPAI/QnnLpaiCommon.h"
 
@@ -164,11 +166,19 @@ static const struct {
     { QNN_BACKEND_ID_HTP, &saver_device_config, &htp_device },
     { QNN_BACKEND_ID_HTP, &saver_mem_descriptor, &saver_htp_memory },
     { QNN_BACKEND_ID_LPAI, &saver_mem_descriptor, &saver_lpai_memory },
+    { QNN_BACKEND_ID_LPAI, &saver_backend_config, &saver_lpai_backend },
+    { QNN_BACKEND_ID_LPAI, &saver_context_config, &saver_lpai_context },
+    { QNN_BACKEND_ID_LPAI, &saver_graph_config, &saver_lpai_graph },
+    { QNN_BACKEND_ID_GPU, &saver_backend_config, &saver_gpu_backend },
+    { QNN_BACKEND_ID_GPU, &saver_context_config, &saver_gpu_context },
+    { QNN_BACKEND_ID_GPU, &saver_graph_config, &saver_gpu_graph },
     { QNN_BACKEND_ID_IR, &saver_graph_config, &ir_graph },
 };
 
-const struct saver_type *saver_custom(uint32_t backend, const struct saver_type *owner)
+const struct saver_type *saver_custom(uint32_t backend, const struct saver_type *owner, const void *object)
 {
+    if (backend == QNN_BACKEND_ID_GPU && owner == &saver_graph_config && option_of(object) == QNN_GPU_GRAPH_V2_HANDSHAKE_FLAG)
+        return &saver_gpu_graph_v2;
     for (size_t i = 0; i < sizeof customs / sizeof customs[0]; i++)
         if (customs[i].backend == backend && customs[i].owner == owner)
             return customs[i].type;
@@ -179,10 +189,15 @@ const char *const *saver_headers(uint32_t backend)
 {
     static const char *const htp[] = { "HTP/QnnHtpContext.h", "HTP/QnnHtpDeviceConfigShared.h", "HTP/QnnHtpGraph.h",
                                        "HTP/QnnHtpMem.h", NULL };
-    static const char *const lpai[] = { "LPAI/QnnLpaiMem.h", NULL };
+    static const char *const gpu[] = { "GPU/QnnGpuBackend.h", "GPU/QnnGpuContext.h", "GPU/QnnGpuGraph.h", NULL };
+    static const char *const lpai[] = { "LPAI/QnnLpaiBackend.h", "LPAI/QnnLpaiContext.h", "LPAI/QnnLpaiGraph.h",
+                                        "LPAI/QnnLpaiGraphPrepare.h", "LPAI/QnnLpaiMem.h", NULL };
     static const char *const ir[] = { "IR/QnnIrGraph.h", NULL };
-    return backend == QNN_BACKEND_ID_HTP    ? htp
-           : backend == QNN_BACKEND_ID_LPAI ? lpai
-           : backend == QNN_BACKEND_ID_IR   ? ir
-                                            : NULL;
+    switch (backend) {
+    case QNN_BACKEND_ID_HTP: return htp;
+    case QNN_BACKEND_ID_GPU: return gpu;
+    case QNN_BACKEND_ID_LPAI: return lpai;
+    case QNN_BACKEND_ID_IR: return ir;
+    default: return NULL;
+    }
 }

@@ -74,7 +74,7 @@ static void from_htp(struct saver_call *c, const QnnMemHtp_Descriptor_t *d, stru
 
 static void from_custom(struct saver_call *c, const void *info, struct source *s)
 {
-    const struct saver_type *type = saver_custom(saver_settings()->backend, &saver_mem_descriptor);
+    const struct saver_type *type = saver_custom(saver_settings()->backend, &saver_mem_descriptor, info);
     if ((uintptr_t)info < 4096) { /* a small number is a file descriptor in the wrong place */
         saver_fail(c, ST_INVALID_ARG, "custom memory: customInfo is %p; give the backend's descriptor", info);
     } else if (type == &saver_htp_memory) {

@@ -213,7 +213,7 @@ static void write_memory(const struct saver_call *c, struct str *out, const char
 /* Unknown ones do not get here: see saver_configs. */
 static void write_custom(struct saver_call *c, struct str *out, const void *object)
 {
-    const struct saver_type *t = saver_custom(saver_settings()->backend, c->owner);
+    const struct saver_type *t = saver_custom(saver_settings()->backend, c->owner, object);
     if (t)
         saver_write_array(c, out, t, object, 1);
     else
@@ -243,6 +243,7 @@ static bool write_pointer(struct saver_call *c, struct str *out, const struct sa
     case SAVER_LIST: saver_write_list(c, out, f->type, p, n); break;
     case SAVER_HANDLE: write_handle(c, out, p); break;
     case SAVER_MAPPED: write_memory(c, out, "at"); break;
+    case SAVER_ROOM: str_addf(out, "buffer(%uu)", *(const uint32_t *)((const char *)object + f->count_at)); break;
     case SAVER_CUSTOM: write_custom(c, out, p); break;
     default: str_add(out, "NULL /* cannot be recorded */");
     }

@@ -28,6 +28,7 @@ enum saver_kind {
     SAVER_BYTES,  /* a Qnn_BinaryBuffer_t */
     SAVER_FD,     /* of the buffer that is registered */
     SAVER_MAPPED, /* where that buffer is */
+    SAVER_ROOM,   /* memory for the backend, as large as the uint32_t at count_at says */
     SAVER_LOST,   /* cannot be recorded, such as a function of the client */
 };
 
@@ -68,10 +69,12 @@ extern const struct saver_type saver_backend_config, saver_context_config, saver
     saver_profile_config, saver_signal_config, saver_global_config;
 extern const struct saver_type saver_mem_descriptor, saver_htp_memory, saver_lpai_memory, saver_context_buffer,
     saver_environment;
+extern const struct saver_type saver_gpu_backend, saver_gpu_context, saver_gpu_graph, saver_gpu_graph_v2;
+extern const struct saver_type saver_lpai_backend, saver_lpai_context, saver_lpai_graph;
 
-/* The struct behind a custom config of `owner` (one of the configs above, or a memory descriptor) for a backend; NULL when
- * it is not known. */
-const struct saver_type *saver_custom(uint32_t backend, const struct saver_type *owner);
+/* The struct behind a custom config `object` of `owner` (one of the configs above, or a memory descriptor) for a backend;
+ * NULL when it is not known. */
+const struct saver_type *saver_custom(uint32_t backend, const struct saver_type *owner, const void *object);
 
 /* The public headers of a backend's own structs, NULL behind the last. */
 const char *const *saver_headers(uint32_t backend);
