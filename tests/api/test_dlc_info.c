@@ -14,6 +14,7 @@
 #include <QNN/System/QnnSystemInterface.h>
 
 #include "convert/convert.h"
+#include "dlc_slots.h"
 
 enum {
     HANDLE = QNN_SYSTEM_DLC_ERROR_INVALID_HANDLE,
@@ -21,80 +22,7 @@ enum {
     UNSUPPORTED = QNN_SYSTEM_DLC_ERROR_UNSUPPORTED_FEATURE,
 };
 
-/* Slots by number, in the order of the table. */
-enum slot {
-    GRAPH_HANDLES = 27,
-    BINARY_HANDLES,
-    GRAPH_ALL,
-    BINARY_ALL,
-    GRAPH_NAME,
-    GRAPH_INPUTS,
-    GRAPH_OUTPUTS,
-    GRAPH_INPUT,
-    GRAPH_OUTPUT,
-    TENSOR_NAME,
-    TENSOR_ID,
-    TENSOR_TYPE,
-    TENSOR_FORMAT,
-    TENSOR_DATA_TYPE,
-    TENSOR_RANK,
-    TENSOR_DIMENSIONS,
-    TENSOR_ENCODING,
-    ENCODING_DEFINED,
-    ENCODING_KIND,
-    SCALE,
-    OFFSET,
-    BW_BITS,
-    BW_SCALE,
-    BW_OFFSET,
-    AXIS_AXIS,
-    AXIS_COUNT,
-    AXIS_SCALE,
-    AXIS_OFFSET,
-    BW_AXIS_BITS,
-    BW_AXIS_AXIS,
-    BW_AXIS_COUNT,
-    BW_AXIS_SCALE,
-    BW_AXIS_OFFSET,
-    BINARY_BACKEND,
-    BINARY_BUILD,
-    CORE_VERSION,
-    BACKEND_VERSION,
-    BINARY_SOC,
-    HARDWARE_VERSION,
-    BLOB_VERSION,
-    HARDWARE_SIZE,
-    HARDWARE,
-    BINARY_SIZE,
-    BINARY_TENSORS,
-    BINARY_TENSOR,
-    BINARY_GRAPHS,
-    BINARY_GRAPH,
-    SOC_MODEL,
-    METADATA_SIZE,
-    METADATA,
-    IN_NAME,
-    IN_INPUTS,
-    IN_OUTPUTS,
-    IN_UPDATEABLES,
-    IN_BLOB_SIZE,
-    IN_BLOB,
-    IN_START,
-    IN_END,
-    IN_INPUT,
-    IN_OUTPUT,
-    IN_UPDATEABLE,
-    FREE_RANGE,
-    SLOTS
-};
-
-typedef Qnn_ErrorHandle_t fact_fn(void *handle, void *answer);
-typedef Qnn_ErrorHandle_t part_fn(void *handle, uint32_t index, void *answer);
-typedef Qnn_ErrorHandle_t version_fn(void *handle, uint32_t *major, uint32_t *minor, uint32_t *patch);
-typedef Qnn_ErrorHandle_t handles_fn(void *dlc, void ***list, uint32_t *n);
-typedef Qnn_ErrorHandle_t range_fn(void *record, uint64_t offset, uint64_t size);
-
-static void *slots[SLOTS];
+static void *slots[DLC_SLOTS_END];
 static QNN_SYSTEM_INTERFACE_VER_TYPE sys;
 static void *system_library;
 static char file[] = "/tmp/test_dlc_info_XXXXXX.dlc";
@@ -203,7 +131,7 @@ static QnnSystemDlc_Handle_t open_file(void)
     return d;
 }
 
-static void *handle_of(QnnSystemDlc_Handle_t d, enum slot slot, uint32_t index)
+static void *handle_of(QnnSystemDlc_Handle_t d, enum dlc_slot slot, uint32_t index)
 {
     void **list = NULL;
     uint32_t n = 0;
@@ -212,14 +140,14 @@ static void *handle_of(QnnSystemDlc_Handle_t d, enum slot slot, uint32_t index)
     return list[index];
 }
 
-static uint32_t number(enum slot slot, void *handle)
+static uint32_t number(enum dlc_slot slot, void *handle)
 {
     uint32_t n = 0xabcdef;
     OK(FACT(slot, handle, &n));
     return n;
 }
 
-static void says(enum slot slot, void *handle, const char *wanted)
+static void says(enum dlc_slot slot, void *handle, const char *wanted)
 {
     const char *text = NULL;
     OK(FACT(slot, handle, &text));
@@ -337,7 +265,7 @@ static void test_encodings(void **state)
     OK(sys.systemDlcFree(d));
 }
 
-static void same_version(enum slot slot, void *handle, Qnn_Version_t v)
+static void same_version(enum dlc_slot slot, void *handle, Qnn_Version_t v)
 {
     uint32_t got[3] = { 77, 77, 77 };
     OK(((version_fn *)slots[slot])(handle, &got[0], &got[1], &got[2]));
@@ -432,7 +360,7 @@ static void test_misuse(void **state)
     void *g = handle_of(d, GRAPH_HANDLES, 0), *t = NULL, *room[4] = { 0 };
     OK(PART(GRAPH_INPUT, g, 0, &t));
     hush(true);
-    for (int s = GRAPH_HANDLES; s < SLOTS; s++) {
+    for (int s = GRAPH_HANDLES; s < DLC_SLOTS_END; s++) {
         typedef Qnn_ErrorHandle_t any_fn(void *, void *, void *, void *);
         any_fn *call = (any_fn *)slots[s];
         FAILS(HANDLE, call(NULL, room, room, room));

@@ -16,13 +16,15 @@
 #include <QNN/System/QnnSystemInterface.h>
 
 #include "convert/convert.h"
+#include "dlc_slots.h"
 #include "random_args.h"
 #include "test_scale.h"
 
-enum kind { LOG, CONTEXT, DLC, RECORD, TARGET, KINDS };
+enum kind { LOG, CONTEXT, DLC, RECORD, TARGET, INFO, KINDS };
 enum { SLOTS = 3, THREADS = 4, CALLS = 20000, FILE_BYTES = 1 << 16 };
 
 static QNN_SYSTEM_INTERFACE_VER_TYPE sys;
+static void *table[DLC_SLOTS_END]; /* the same, as newer clients have it */
 static char dir[200];
 static _Atomic(void *) slots[KINDS][SLOTS];
 static unsigned calls = CALLS, first_seed = 1;
@@ -34,6 +36,7 @@ static struct {
 struct player {
     struct dice dice;
     uint8_t file[FILE_BYTES]; /* one of the originals, spoilt or not */
+    void *own;                /* a DLC that nobody else frees: lists of handles are its memory */
     unsigned accepted, refused, number;
 };
 
@@ -44,6 +47,7 @@ static Qnn_ErrorHandle_t free_object(enum kind k, void *h)
     case CONTEXT: return sys.systemContextFree(h);
     case DLC: return sys.systemDlcFree(h);
     case RECORD: return sys.systemDlcFreeRecord(h);
+    case INFO: return QNN_SUCCESS; /* goes with its DLC */
     default: return sys.systemProfileFreeSerializationTarget(h);
     }
 }
@@ -188,11 +192,39 @@ static Qnn_ErrorHandle_t call_rest(struct player *p)
     return sys.systemTensorGetMemoryFootprint(random_tensor(&p->dice), dice_one_in(&p->dice, 16) ? NULL : &bytes);
 }
 
+/* What a DLC says about itself. Handles are shared, and stay when their DLC is gone. */
+static Qnn_ErrorHandle_t call_info(struct player *p)
+{
+    uint64_t room[8];
+    void **list = NULL;
+    uint32_t n = 0;
+    if (!p->own || dice_one_in(&p->dice, 16)) {
+        if (p->own)
+            sys.systemDlcFree(p->own);
+        p->own = NULL;
+        return sys.systemDlcCreateFromBinary(NULL, p->file, some_file(p, 1), &p->own);
+    }
+    if (dice_one_in(&p->dice, 4)) {
+        enum dlc_slot s = dice_one_in(&p->dice, 4) ? BINARY_HANDLES : GRAPH_HANDLES;
+        Qnn_ErrorHandle_t e = ((handles_fn *)table[s])(p->own, &list, &n);
+        return n ? made(p, INFO, e, &list[dice_draw(&p->dice, n)]) : e;
+    }
+    enum dlc_slot s = (enum dlc_slot)(GRAPH_ALL + dice_draw(&p->dice, FREE_RANGE - GRAPH_ALL));
+    void *h = pick(p, INFO), *got = dice_one_in(&p->dice, 16) ? NULL : room;
+    if (s == FREE_RANGE)
+        return ((range_fn *)table[s])(pick(p, RECORD), dice_draw(&p->dice, 999), dice_draw(&p->dice, 999));
+    if (s == CORE_VERSION || s == BACKEND_VERSION || s == HARDWARE_VERSION || s == BLOB_VERSION)
+        return ((version_fn *)table[s])(h, got, (uint32_t *)room + 1, (uint32_t *)room + 2);
+    Qnn_ErrorHandle_t e =
+        dlc_slot_indexed(s) ? ((part_fn *)table[s])(h, dice_draw(&p->dice, 4), got) : ((fact_fn *)table[s])(h, got);
+    return e == QNN_SUCCESS && dlc_slot_gives_handle(s) ? made(p, INFO, e, (void **)room) : e;
+}
+
 static const struct {
     unsigned share;
     Qnn_ErrorHandle_t (*make)(struct player *p);
-} choices[] = { { 1, call_log },    { 5, call_context }, { 5, call_dlc }, { 4, call_dlc_read },
-                { 5, call_record }, { 3, call_profile }, { 3, call_rest } };
+} choices[] = { { 1, call_log },    { 5, call_context }, { 5, call_dlc },  { 4, call_dlc_read },
+                { 5, call_record }, { 3, call_profile }, { 3, call_rest }, { 6, call_info } };
 
 static void *play(void *arg)
 {
@@ -206,6 +238,8 @@ static void *play(void *arg)
             at -= choices[k].share;
         *(choices[k].make(p) == QNN_SUCCESS ? &p->accepted : &p->refused) += 1;
     }
+    if (p->own)
+        sys.systemDlcFree(p->own);
     return NULL;
 }
 
@@ -319,6 +353,7 @@ static int setup(void **state)
     if (!get || get(&list, &n) != QNN_SUCCESS || env_setup(state))
         return -1;
     sys = list[0]->QNN_SYSTEM_INTERFACE_VER_NAME;
+    memcpy(table, &list[0]->QNN_SYSTEM_INTERFACE_VER_NAME, sizeof table);
     make_binary();
     make_dlc();
     return 0;
