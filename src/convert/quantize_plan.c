@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "convert/builder.h"
 #include "convert/quantize_plan.h"
 
 bool quantize_is_activation(const struct ir_tensor *t)
@@ -261,6 +262,51 @@ static void share_state(const struct plan *p, const struct quantize_state *s)
     p->tensors[in].origin = QUANTIZE_PROPAGATED;
 }
 
+/* ---- factors ------------------------------------------------------------------------------------------------------ */
+
+/* Where the values of a tensor come from that operators only moved. */
+static uint32_t moved_from(const struct plan *p, uint32_t t)
+{
+    for (size_t left = p->g->nodes.n; left > 0 && p->uses.producer[t] != IR_NONE; left--) {
+        const struct ir_node *n = &p->g->nodes.at[p->uses.producer[t]];
+        if (!plan_moves_values(n->op->id) || n->in[0] == IR_NONE || has_data(p, n->in[0]))
+            break;
+        t = n->in[0];
+    }
+    return t;
+}
+
+/* How many times too fine the steps of a product of two results are for its bias, which is added in 32 bits of them. */
+static double too_fine(const struct plan *p, const struct ir_node *n)
+{
+    const double most = 2147483647.0 * 0.98;
+    struct plan_port port = plan_port(p, n, 2);
+    const struct ir_tensor *b = &p->g->tensors.at[n->in[2]];
+    double step = (double)p->tensors[n->in[0]].e.scale * p->tensors[n->in[1]].e.scale, largest = 0;
+    if (port.use != PLAN_BIAS || !port.product || !has_data(p, n->in[2]) || !b->data || !(step > 0))
+        return 1;
+    for (uint64_t i = 0; i < desc_count(&b->desc); i++)
+        largest = fmax(largest, fabs(number_get(b->desc.type, b->data, i)));
+    return isfinite(largest) ? largest / (most * step) : 1;
+}
+
+/* The second factor gets larger steps where a bias would not fit; constant ones do so when they are made. Whether something
+ * changed. */
+static bool coarsen(const struct plan *p, const struct ir_node *n)
+{
+    if (n->n_in < 3 || n->in[0] == IR_NONE || n->in[1] == IR_NONE || n->in[2] == IR_NONE ||
+        !quantize_is_activation(&p->g->tensors.at[n->in[0]]) || !quantize_is_activation(&p->g->tensors.at[n->in[1]]))
+        return false;
+    uint32_t root = moved_from(p, n->in[1]);
+    struct plan_tensor *w = &p->tensors[root];
+    double times = too_fine(p, n);
+    if (times <= 1 || (w->origin != QUANTIZE_CALIBRATED && w->origin != QUANTIZE_OPERATOR))
+        return false;
+    struct quantize_rule r = plan_act_rule(p, root);
+    quantize_encode(&r, w->e.min * times, w->e.max * times, &w->e);
+    return true;
+}
+
 /* Clipping of values that a clamp cuts anyway is no noise. */
 static void estimate(const struct plan *p, uint32_t t)
 {
@@ -330,6 +376,12 @@ enum status plan_activations(struct plan *p)
         if (g->nodes.at[k].n_in && g->nodes.at[k].n_out)
             share_clamp(p, &g->nodes.at[k]);
     for (size_t k = 0; k < g->nodes.n; k++)
+        if (g->nodes.at[k].n_in)
+            share_moved(p, &g->nodes.at[k]);
+    bool changed = false;
+    for (size_t k = 0; k < g->nodes.n; k++)
+        changed |= coarsen(p, &g->nodes.at[k]);
+    for (size_t k = 0; changed && k < g->nodes.n; k++)
         if (g->nodes.at[k].n_in)
             share_moved(p, &g->nodes.at[k]);
     for (uint32_t t = 0; t < g->tensors.n; t++)

@@ -74,6 +74,23 @@ class ComputedWeights(support.ToolTest):
         self.assertNotIn("ElementWiseSin", text)
 
 
+class ComputedFactors(support.ToolTest):
+    def test_bias_beside_two_activations(self):
+        """y = x @ w + b with a w of the client's: steps of 16 bits on both sides make products too fine for the bias in 32 bits."""
+        rng = np.random.default_rng(23)
+        x, w, b = rng.uniform(-1, 1, (8, 3, 16)), rng.uniform(-.05, .05, (8, 6, 16)), rng.uniform(-4, 4, 6)
+        node = make_onnx.node("Gemm", "product", ["x", "w", "b"], "y", transB=1)
+        self.write("net.onnx", make_onnx.model([node], [("b", b)], [("x", x.shape[1:]), ("w", w.shape[1:])], [("y", (3, 6))]))
+        parts = [["%s:=%s" % (n, self.write("%s/%d.raw" % (n, i), v[i].astype("f4").tobytes())) for n, v in (("x", x), ("w", w))] for i in range(8)]
+        self.write("list.txt", "".join(" ".join(p) + "\n" for p in parts))
+        self.succeeds("qairt-converter", "-i", "net.onnx", "-o", "net.dlc")
+        self.succeeds("qairt-quantizer", "--input_dlc", "net.dlc", "--output_dlc", "q.dlc", "--input_list", "list.txt", "--act_bitwidth", "16", "--bias_bitwidth", "32")
+        self.succeeds("qnn-net-run", "--backend", support.CPU, "--dlc_path", "q.dlc", "--input_list", "list.txt", "--output_dir", "r")
+        got = np.stack([np.frombuffer(self.read("r", "Result_%d" % i, "y.raw"), np.float32).reshape(3, 6) for i in range(8)])
+        want = x @ w.swapaxes(1, 2) + b
+        self.assertLess(np.abs(got - want).max(), 1e-3)
+
+
 class Cells(support.ToolTest):
     """An LSTM whose cells fill for twelve steps and are emptied in the last four: what is left at the end says nothing about what they held."""
     STEPS, WIDTH, UNITS = 16, 5, 6
