@@ -88,13 +88,7 @@ NET(yolov3_tiny)
         sides[i] = cost_view(g, b, 1, n, 64);
         scores[i] = cost_view(g, s, 1, n, 80);
     }
-    act all = cost_rows(g, sides, 2), place = cost_constant(g, 1, all.w, 2);
-    act d = cost_conv(g, cost_unary(g, cost_view(g, all, all.w, 4, 16), "Softmax"), 1, 1, 1, 1);
-    d = cost_view(g, d, 1, all.w, 4);
-    act from = cost_binary(g, place, cost_part(g, d, 0, 2), "ElementWiseSubtract"),
-        to = part_add(g, place, cost_part(g, d, 2, 2));
-    cost_output(g, cost_binary(g, part_join(g, from, to), cost_constant(g, 1, all.w, 1), "ElementWiseMultiply"));
-    cost_output(g, cost_unary(g, cost_rows(g, scores, 2), "Sigmoid"));
+    part_boxes(g, sides, scores, 2);
 }
 
 /* ---- 21 points of a hand, 224 x 224 ----------------------------------------------------------------------------------- */
@@ -148,16 +142,11 @@ static act transformer(struct cost_graph *g, act x, act words)
     return part_add(g, x, cost_conv(g, cost_view(g, t, h, w, x.c), x.c, 1, 1, 1));
 }
 
-static act norm_silu(struct cost_graph *g, act x)
-{
-    return cost_silu(g, cost_unary(g, x, "GroupNorm"));
-}
-
 static act block(struct cost_graph *g, act x, uint32_t out, act time)
 {
-    act t = cost_conv(g, norm_silu(g, x), out, 3, 1, 1);
+    act t = cost_conv(g, part_norm_silu(g, x), out, 3, 1, 1);
     t = part_add(g, t, cost_dense(g, cost_silu(g, time), out));
-    t = cost_conv(g, norm_silu(g, t), out, 3, 1, 1);
+    t = cost_conv(g, part_norm_silu(g, t), out, 3, 1, 1);
     return part_add(g, t, x.c == out ? x : cost_conv(g, x, out, 1, 1, 1));
 }
 
@@ -184,5 +173,5 @@ NET(diffusion_step)
         }
         x = s ? cost_conv(g, part_double(g, x, "ResizeNearestNeighbor"), x.c, 3, 1, 1) : x;
     }
-    cost_output(g, cost_conv(g, norm_silu(g, x), 4, 3, 1, 1));
+    cost_output(g, cost_conv(g, part_norm_silu(g, x), 4, 3, 1, 1));
 }

@@ -186,14 +186,9 @@ NET(pspnet)
 /* ---- the decoder of Stable Diffusion: 64 x 64 codes to 512 x 512 pixels ------------------------------------------------
  */
 
-static act norm_silu(struct cost_graph *g, act x)
-{
-    return cost_silu(g, cost_unary(g, x, "GroupNorm"));
-}
-
 static act norm_block(struct cost_graph *g, act x, uint32_t out)
 {
-    act t = cost_conv(g, norm_silu(g, cost_conv(g, norm_silu(g, x), out, 3, 1, 1)), out, 3, 1, 1);
+    act t = cost_conv(g, part_norm_silu(g, cost_conv(g, part_norm_silu(g, x), out, 3, 1, 1)), out, 3, 1, 1);
     return part_add(g, t, x.c == out ? x : cost_conv(g, x, out, 1, 1, 1));
 }
 
@@ -209,7 +204,7 @@ NET(vae_decoder)
             x = norm_block(g, x, widths[s]);
         x = s < 3 ? cost_conv(g, part_double(g, x, "ResizeNearestNeighbor"), x.c, 3, 1, 1) : x;
     }
-    cost_output(g, cost_conv(g, norm_silu(g, x), 3, 3, 1, 1));
+    cost_output(g, cost_conv(g, part_norm_silu(g, x), 3, 3, 1, 1));
 }
 
 /* ---- ResNet 18 with mixed convolutions, 16 frames of 112 x 112 ---------------------------------------------------------

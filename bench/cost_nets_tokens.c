@@ -246,7 +246,6 @@ static act light(struct cost_graph *g, act x)
     return part_silu(g, cost_silu(g, cost_depthwise(g, x, 3, 1)), 80, 1, 1);
 }
 
-/* Sides of boxes are means over 16 places; scores of classes. */
 static void detect(struct cost_graph *g, const act *scales)
 {
     act sides[3], scores[3];
@@ -257,13 +256,7 @@ static void detect(struct cost_graph *g, const act *scales)
         sides[i] = cost_view(g, b, 1, n, 64);
         scores[i] = cost_view(g, cost_conv(g, light(g, light(g, x)), 80, 1, 1, 1), 1, n, 80);
     }
-    act all = cost_rows(g, sides, 3), place = cost_constant(g, 1, all.w, 2);
-    act d = cost_conv(g, cost_unary(g, cost_view(g, all, all.w, 4, 16), "Softmax"), 1, 1, 1, 1);
-    d = cost_view(g, d, 1, all.w, 4);
-    act from = cost_binary(g, place, cost_part(g, d, 0, 2), "ElementWiseSubtract"),
-        to = part_add(g, place, cost_part(g, d, 2, 2));
-    cost_output(g, cost_binary(g, part_join(g, from, to), cost_constant(g, 1, all.w, 1), "ElementWiseMultiply"));
-    cost_output(g, cost_unary(g, cost_rows(g, scores, 3), "Sigmoid"));
+    part_boxes(g, sides, scores, 3);
 }
 
 NET(yolov11n)

@@ -93,6 +93,22 @@ act part_norm(struct cost_graph *g, act x)
     return cost_unary(g, x, "LayerNorm");
 }
 
+void part_boxes(struct cost_graph *g, const act *sides, const act *scores, uint32_t n)
+{
+    act all = cost_rows(g, sides, n), place = cost_constant(g, 1, all.w, 2);
+    act d = cost_conv(g, cost_unary(g, cost_view(g, all, all.w, 4, 16), "Softmax"), 1, 1, 1, 1);
+    d = cost_view(g, d, 1, all.w, 4);
+    act from = cost_binary(g, place, cost_part(g, d, 0, 2), "ElementWiseSubtract"),
+        to = part_add(g, place, cost_part(g, d, 2, 2));
+    cost_output(g, cost_binary(g, part_join(g, from, to), cost_constant(g, 1, all.w, 1), "ElementWiseMultiply"));
+    cost_output(g, cost_unary(g, cost_rows(g, scores, n), "Sigmoid"));
+}
+
+act part_norm_silu(struct cost_graph *g, act x)
+{
+    return cost_silu(g, cost_unary(g, x, "GroupNorm"));
+}
+
 act part_prelu(struct cost_graph *g, act x)
 {
     return cost_binary(g, x, cost_constant(g, 1, 1, x.c), "Prelu");

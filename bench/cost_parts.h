@@ -14,6 +14,9 @@ act part_leaky(struct cost_graph *g, act x, uint32_t out, uint32_t kernel, uint3
 act part_join(struct cost_graph *g, act a, act b);                                           /* channels */
 act part_add(struct cost_graph *g, act a, act b);
 act part_norm(struct cost_graph *g, act x);
+act part_norm_silu(struct cost_graph *g, act x); /* of groups */
+/* Scales of a detector: sides of boxes, which are means over 16 places, and scores of classes. */
+void part_boxes(struct cost_graph *g, const act *sides, const act *scores, uint32_t n);
 act part_prelu(struct cost_graph *g, act x);                  /* a slope per channel */
 act part_double(struct cost_graph *g, act x, const char *op); /* twice as large by a resize */
 act part_sppf(struct cost_graph *g, act x);                   /* three pools behind each other, all joined */
