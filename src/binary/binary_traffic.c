@@ -2,9 +2,10 @@
 /* The bytes that operators move, by where they lie: every operand once, workspaces and states once in and once out. */
 #include "binary/binary.h"
 
+/* Lines of a chain are where they are, whatever their shape. */
 static bool same_memory(const struct binary_tensor *a, const struct binary_tensor *b)
 {
-    return a->place == b->place && a->offset == b->offset;
+    return a->place == b->place && (a->offset == b->offset || a->place == PLACE_LINES);
 }
 
 /* A view over its own memory moves nothing. */

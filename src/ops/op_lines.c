@@ -6,13 +6,14 @@
  *     rows     FullyConnected, MatMul: a row of the result needs that row of the first operand, and all of the second one
  *     inside   normalizations and Softmax whose runs lie inside a line: line o needs line o
  *     along    Concat of what lies inside a line: line o needs line o of all inputs
+ *     shape    Reshape: lines as they are, or several of them as one
  *
  * Images of one line (clients hand over sequences so) have their positions for lines, as tensors of rank 3 have.
  *
  * Everything else of an operator (weights, slopes, …) is needed whole. */
 #include "ops/ops.h"
 
-enum kind { NONE, WINDOW, POOL, SAME, ROWS, INSIDE, ALONG };
+enum kind { NONE, WINDOW, POOL, SAME, ROWS, INSIDE, ALONG, SHAPE };
 
 static enum kind kind_of(const struct op_def *op)
 {
@@ -40,6 +41,7 @@ static enum kind kind_of(const struct op_def *op)
     case OP_LogSoftmax: return INSIDE;
     case OP_Concat:
         return ALONG;
+    case OP_Reshape: return SHAPE;
     default:
         return op->flags & OP_ELEMENTWISE ? SAME : NONE;
     }
@@ -118,9 +120,27 @@ static bool joins_inside(const struct op_call *c)
     return op_axis(c, "axis", 0, y->rank) > line_axis(y);
 }
 
+/* Bytes as they are, in whole lines. */
+static bool shape_reach(const struct op_call *c, struct op_reach *ret)
+{
+    const struct tensor_desc *x = c->in[0], *y = c->out[0];
+    struct op_lines in, out;
+    if (x->type != y->type || !quant_same(&x->q, &y->q) || !desc_lines(x, &in) || !desc_lines(y, &out) ||
+        in.n * in.bytes != out.n * out.bytes)
+        return false;
+    uint32_t from = in.n / in.images, to = out.n / out.images;
+    *ret = (struct op_reach){ .stride = 1, .window = 1, .plain = in.n == out.n, .lines = in.n };
+    if (ret->plain)
+        return true;
+    ret->lines = from;
+    ret->window = ret->stride = from / to;
+    return in.images == out.images && from % to == 0;
+}
+
 bool op_by_lines(const struct op_call *c)
 {
     struct op_lines out;
+    struct op_reach reach;
     enum kind kind = kind_of(c->op);
     if (kind == NONE || c->n_out != 1 || !c->n_in || !c->in[0] || !desc_lines(c->out[0], &out))
         return false;
@@ -128,6 +148,8 @@ bool op_by_lines(const struct op_call *c)
         return line_axis(c->in[0]) == line_axis(c->out[0]);
     if (kind == ROWS)
         return rows_alike(c) && (c->op->id == OP_FullyConnected || !op_int(c, "transpose_in0", 0));
+    if (kind == SHAPE)
+        return shape_reach(c, &reach);
     return kind == ALONG ? joins_inside(c) : kind != INSIDE || runs_inside(c);
 }
 
@@ -150,6 +172,8 @@ bool op_reach(const struct op_call *c, uint32_t i, struct op_reach *ret)
     if (i >= c->n_in || !c->in[i] || kind == NONE || (kind != SAME && kind != ALONG && i != 0) ||
         !desc_lines(c->in[i], &in) || !desc_lines(c->out[0], &out))
         return false;
+    if (kind == SHAPE)
+        return shape_reach(c, ret);
     *ret = (struct op_reach){ .stride = 1, .window = 1 };
     if (kind == WINDOW || kind == POOL)
         window_reach(c, kind, ret);

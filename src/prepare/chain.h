@@ -26,6 +26,7 @@ struct chain_graph {
     uint32_t *maker;       /* per tensor, IR_NONE: not a node */
     uint32_t *last_reader; /* per tensor, IR_NONE: none */
     bool *whole;           /* per tensor: it must exist as a tensor */
+    uint32_t *mates;       /* per tensor: tensors that are the same memory, with it; more than 1 where there are views */
     uint64_t *weights;     /* per node: bytes of its constants */
     struct chain_pack *packs;  /* per node: what its kernel brings into form while running */
     struct binary_box_op *box; /* per member; NULL: the target has no window */
@@ -44,6 +45,8 @@ struct chain_shape {
     uint32_t pixels[OP_CHAIN_MAX];      /* of a line */
     uint64_t weights[OP_CHAIN_MAX];
     struct chain_pack packs[OP_CHAIN_MAX];
+    bool view[OP_CHAIN_MAX]; /* by itself it would do nothing */
+    bool open;               /* views of one memory are inside and outside: with more nodes it may become a chain */
     uint32_t first[OP_CHAIN_MAX + 1];
     struct op_chain_edge edges[4 * OP_CHAIN_MAX];
 };

@@ -42,7 +42,8 @@ static uint32_t before(const struct gather *a, uint32_t k)
     for (uint32_t i = g->first_input[k]; i < g->first_input[k + 1]; i++) {
         const struct chain_input *in = &g->inputs[i];
         uint32_t t = g->cx->g->nodes.at[k].in[in->input];
-        if (!in->whole && g->member[in->maker] && !g->whole[t] && a->readers[t] == 1 && (ret == IR_NONE || in->maker > ret))
+        if (!in->whole && g->member[in->maker] && !g->whole[t] && g->mates[t] == 1 && a->readers[t] == 1 &&
+            (ret == IR_NONE || in->maker > ret))
             ret = in->maker;
     }
     return ret;

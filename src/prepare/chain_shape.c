@@ -114,6 +114,7 @@ enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret)
                                  .maker = arena_array(a, uint32_t, nt),
                                  .last_reader = arena_array(a, uint32_t, nt),
                                  .whole = arena_array(a, bool, nt),
+                                 .mates = arena_array(a, uint32_t, nt),
                                  .weights = arena_array(a, uint64_t, nn),
                                  .packs = arena_array(a, struct chain_pack, nn),
                                  .first_input = arena_array(a, uint32_t, (size_t)nn + 1) };
@@ -122,17 +123,19 @@ enum status chain_graph(struct prepare_cx *cx, struct chain_graph *ret)
         n_inputs += g->nodes.at[k].n_in;
     ret->inputs = arena_array(a, struct chain_input, n_inputs);
     uint32_t *tensors_of = arena_array(a, uint32_t, cx->n_cells);
-    RETURN_IF(!ret->member || !ret->maker || !ret->last_reader || !ret->whole || !ret->weights || !ret->packs ||
-                  !ret->first_input || !ret->inputs || !tensors_of,
+    RETURN_IF(!ret->member || !ret->maker || !ret->last_reader || !ret->whole || !ret->mates || !ret->weights ||
+                  !ret->packs || !ret->first_input || !ret->inputs || !tensors_of,
               ST_NO_MEMORY, "no memory to find chains among %u nodes", nn);
     for (uint32_t t = 0; t < nt; t++) {
         ret->maker[t] = ret->last_reader[t] = IR_NONE;
         if (cx->cell_of[t] != IR_NONE)
             tensors_of[cx->cell_of[t]]++;
     }
-    for (uint32_t t = 0; t < nt; t++)
+    for (uint32_t t = 0; t < nt; t++) {
         ret->whole[t] = g->tensors.at[t].role != IR_NATIVE || cx->cell_of[t] == IR_NONE ||
-                        cx->cells[cx->cell_of[t]].place != PLACE_SCRATCH || tensors_of[cx->cell_of[t]] > 1;
+                        cx->cells[cx->cell_of[t]].place != PLACE_SCRATCH;
+        ret->mates[t] = ret->whole[t] ? 1 : tensors_of[cx->cell_of[t]];
+    }
     for (uint32_t k = 0; k < nn; k++) {
         const struct ir_node *n = &g->nodes.at[k];
         TRY(is_member(cx, k, &ret->member[k]));
@@ -172,6 +175,20 @@ static bool add_edges(const struct chain_graph *g, struct chain_shape *s, uint32
     return true;
 }
 
+/* Some views of one memory are results inside, others are not. */
+static bool is_open(const struct chain_graph *g, uint32_t node, uint32_t n)
+{
+    const struct ir_node *nodes = g->cx->g->nodes.at + node;
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        uint32_t t = nodes[i].out[0], mates = 0;
+        for (uint32_t k = 0; k + 1 < n && g->mates[t] > 1; k++)
+            mates += g->cx->cell_of[nodes[k].out[0]] == g->cx->cell_of[t];
+        if (g->mates[t] > 1 && mates < g->mates[t])
+            return true;
+    }
+    return false;
+}
+
 bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n, struct chain_shape *ret)
 {
     const struct ir_graph *ir = g->cx->g;
@@ -186,8 +203,10 @@ bool chain_shape(const struct chain_graph *g, uint32_t node, uint32_t n, struct 
             return false;
         ret->weights[i] = g->weights[node + i];
         ret->packs[i] = g->packs[node + i];
+        ret->view[i] = g->mates[t] > 1 && plan_is_view(ir, &ir->nodes.at[node + i]);
         ret->pixels[i] = (uint32_t)(ret->line[i].elements / ir->tensors.at[t].desc.dims[ir->tensors.at[t].desc.rank - 1]);
     }
+    ret->open = is_open(g, node, n);
     ret->chain = (struct op_chain){ .n = n, .first = ret->first, .edges = ret->edges };
     ret->images = op_chain_images(&ret->chain, ret->line);
     ret->lines = ret->images ? ret->line[n - 1].n / ret->images : 0;

@@ -186,17 +186,18 @@ static uint64_t lost_place(const struct chain_graph *g, const struct chain_shape
 static uint64_t worth(const struct chain_graph *g, const struct chain_shape *s)
 {
     const struct prepare_cx *cx = g->cx;
-    uint64_t moved = 0, macs = 0, cost = 0;
+    uint64_t moved = 0, macs = 0, cost = 0, steps = 0;
     bool scores = false; /* on a device, of more bytes than stay there (chain_shape.c): they would go to DRAM and back */
     for (uint32_t i = 0; i < s->chain.n; i++) {
-        moved += i + 1 < s->chain.n ? 2 * s->line[i].n * s->line[i].bytes : 0;
+        moved += i + 1 < s->chain.n && !s->view[i] ? 2 * s->line[i].n * s->line[i].bytes : 0;
+        steps += !s->view[i];
         macs += cx->nodes[s->node + i].macs;
         scores |= g->box && s->packs[i].bytes;
     }
-    uint64_t gain = (s->chain.n - 1) * (uint64_t)STEP_WORTH + (scores ? 2 : 1) * moved;
+    uint64_t gain = (steps ? steps - 1 : 0) * STEP_WORTH + (scores ? 2 : 1) * moved;
     uint32_t lines = s->lines * s->images;
-    if (lines < lines_wanted(cx, macs) || twice_percent(cx, s, lines < PARTS ? lines : PARTS) > cx->target->chains.twice ||
-        !best_height(g, s, &cost))
+    if (s->open || lines < lines_wanted(cx, macs) ||
+        twice_percent(cx, s, lines < PARTS ? lines : PARTS) > cx->target->chains.twice || !best_height(g, s, &cost))
         return 0;
     cost += lost_place(g, s);
     return gain > cost ? gain - cost : 0;

@@ -152,6 +152,13 @@ static enum status move_bind(const struct op_call *c, void *args, struct kernel_
     TRY(mover_init(&a->mover, c->in[0], c->out[0], c));
     kernel_units(ret, (a->total + a->unit - 1) / a->unit, a->unit);
     ret->grain = 8;
+    struct op_lines lines;
+    if (c->by_lines && a->mover.copy && op_by_lines(c) && desc_lines(c->out[0], &lines)) {
+        a->unit = lines.elements;
+        ret->extent = lines.n;
+        ret->grain = 1;
+        ret->by_lines = true;
+    }
     *variants = move_variants;
     return ST_OK;
 }
