@@ -4,7 +4,7 @@
 
     pip install executorch torchvision ...        (a virtual environment; the tests import what they need, and say what is missing)
     make install PREFIX=DIR && . DIR/bin/envsetup.sh
-    executorch_suite.py [--class NAME | --rework FOLDER] [--match TEXT] [--backend htp|gpu|lpai] [--soc NAME] [--part I/N] [--logs DIR] [--random-weights]
+    executorch_suite.py [--class NAME | --rework FOLDER] [--match TEXT] [--backend htp|gpu|lpai] [--soc NAME] [--first N] [--part I/N] [--limit S] [--logs DIR] [--random-weights]
 
 Classes are those of executorch.backends.qualcomm.tests.test_qnn_delegate: TestQNNFloatingPointOperator, TestQNNQuantizedOperator, ...
 Folders are those of its tests/rework: htp/op, htp/feature, passes, utils, ...; these need pytest and pytest-subtests.
@@ -25,7 +25,6 @@ import traceback
 import types
 import unittest
 
-LIMIT_S = 600
 RUNNER = "/bin/true"  # the tests insist on a file
 
 
@@ -289,14 +288,14 @@ def child(run, log, answer):
     os._exit(0)
 
 
-def run_one(run, log):
+def run_one(run, log, limit):
     """ok, skipped, failed, ended by a signal, or out of time; and the last line of a failure, behind the share of the tolerance that was used."""
     come, go = os.pipe()
     pid = os.fork()
     if not pid:
         child(run, log, go)
     os.close(go)
-    ready = select.select([come], [], [], LIMIT_S)[0]
+    ready = select.select([come], [], [], limit)[0]
     text = os.read(come, 65536).decode(errors="replace") if ready else "out of time\n"
     os.close(come)
     if not ready:
@@ -318,10 +317,10 @@ def warm_up():
 def run_all(tests, a, count):
     warm_up()
     part, parts = (int(v) for v in a.part.split("/"))
-    for name, run in [t for t in tests if a.match in t[0]][part::parts]:
+    for name, run in [t for t in tests if a.match in t[0]][a.first:][part::parts]:
         begin = time.monotonic()
         file = "".join(c if c.isalnum() or c in "_-" else "." for c in name)
-        state, why = run_one(run, os.path.join(a.logs, f"{(a.rework or a.group).replace('/', '.')}.{file}.log"))
+        state, why = run_one(run, os.path.join(a.logs, f"{(a.rework or a.group).replace('/', '.')}.{file}.log"), a.limit)
         count[state] = count.get(state, 0) + 1
         print(f"{state:8} {time.monotonic() - begin:6.1f} s {name} {why[:200]}", file=a.report, flush=True)
 
@@ -333,7 +332,9 @@ def main():
     p.add_argument("--match", default="")
     p.add_argument("--backend", default="htp")
     p.add_argument("--soc", default="SM8650")
-    p.add_argument("--part", default="0/1", help="tests I, I + N, I + 2 N, ... of those that match")
+    p.add_argument("--first", type=int, default=0, help="leave out so many of those that match")
+    p.add_argument("--part", default="0/1", help="tests I, I + N, I + 2 N, ... of the rest")
+    p.add_argument("--limit", type=int, default=600, help="seconds that one test may take")
     p.add_argument("--logs", default=tempfile.gettempdir())
     p.add_argument("--random-weights", action="store_true", help="networks are not fetched, where a test asks for trained ones")
     a = p.parse_args()

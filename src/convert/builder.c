@@ -103,6 +103,15 @@ enum dtype build_type(const struct builder *b, enum dtype t)
     return b->float16 && t == DT_F32 ? DT_F16 : t;
 }
 
+enum dtype build_plain(enum dtype t)
+{
+    static const enum dtype plain[DT_COUNT] = {
+        [DT_SQ8] = DT_I8, [DT_SQ16] = DT_I16, [DT_SQ32] = DT_I32, [DT_SQ4] = DT_I4, [DT_SQ2] = DT_I2,
+        [DT_UQ8] = DT_U8, [DT_UQ16] = DT_U16, [DT_UQ32] = DT_U32, [DT_UQ4] = DT_U4, [DT_UQ2] = DT_U2,
+    };
+    return plain[t] ? plain[t] : t;
+}
+
 /* The per-tensor arrays grow with the graph's. */
 static enum status note_tensor(struct builder *b, uint32_t t, uint32_t node_plus_one)
 {
@@ -359,13 +368,16 @@ enum status build_binary(struct builder *b, const char *op, const char *name, ui
     return build_node(b, &(struct build_spec){.op = op, .name = name, BUILD_IN(x, y)}, ret);
 }
 
+/* Models mean what is stored; a Cast from or to fixed point would look at the encoding, so plain integers stand between. */
 enum status build_cast(struct builder *b, const char *name, uint32_t x, enum dtype type, uint32_t *ret)
 {
-    struct tensor_desc d = {.type = build_type(b, type)};
+    enum dtype from = build_desc(b, x)->type, to = build_type(b, type);
+    struct tensor_desc way[] = { { .type = build_plain(from) }, { .type = build_plain(to) }, { .type = to } };
     *ret = x;
-    if (build_desc(b, x)->type == d.type)
-        return ST_OK;
-    return build_node(b, &(struct build_spec){.op = "Cast", .name = name, BUILD_IN(x), .out = &d}, ret);
+    for (uint32_t i = 0; i < 3 && from != to; i++)
+        if (build_desc(b, *ret)->type != way[i].type)
+            TRY(build_node(b, &(struct build_spec){ .op = "Cast", .name = name, BUILD_IN(*ret), .out = &way[i] }, ret));
+    return ST_OK;
 }
 
 enum status build_reshape(struct builder *b, const char *name, uint32_t x, uint32_t rank, const uint32_t *dims,

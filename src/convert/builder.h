@@ -112,6 +112,7 @@ struct tensor_desc *build_desc(struct builder *b, uint32_t t);
 /* The bytes of a constant are not needed in the file any more (convert_opts.release). */
 void build_release(const struct builder *b, const void *data, uint64_t size);
 const void *build_data(const struct builder *b, uint32_t t); /* NULL: not a constant */
+enum dtype build_plain(enum dtype t); /* the integer of the same storage for fixed point, others as they are */
 enum dtype build_type(const struct builder *b, enum dtype t); /* f32 -> f16 when the graph is made in f16 */
 
 /* ---- layout ------------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of data type: Cast takes the stored number, the others the real value. */
+/* Changes of data type: Cast cuts to integers and takes the stored number where there is no encoding; the others round. */
 #include "ops/op_rules.h"
 
 RULE(cast)

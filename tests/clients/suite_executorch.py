@@ -119,5 +119,35 @@ def reduced_to_one(g):
     equal(g.run()[0], [15])
 
 
+@case("uq8", "uq16")
+def to_integers(g, dtype):
+    """to(int64) of a quantized value: Cast to 32 bits, which carry the encoding of the input, and on to 64. Integers are cut."""
+    scale, offset = (.05, -100) if dtype == "uq8" else (.0002, -30000)
+    x = np.array([-4.9, -1.5, -.99, -.3, 0, .7, 1.02, 2.55, 5.1])
+    stored, whole, y = quantized(x, dtype, scale, offset), g.native(x.shape, "i32", scale=scale, offset=offset), g.output(x.shape, "i64")
+    g.node("Cast", [g.input(stored, dtype, scale=scale, offset=offset)], [whole])
+    g.node("Cast", [whole], [y])
+    equal(g.run()[0], np.trunc(real(stored, scale, offset)))
+
+
+@case("uq8", "uq16")
+def to_float(g, dtype):
+    """to(float) of integers, the result quantized: Cast to 32 bits, and on to fixed point."""
+    scale, offset = (.08, -126) if dtype == "uq8" else (.0003, -32768)
+    x = np.arange(-10, 10)
+    whole, y = g.native(x.shape, "i32"), g.output(x.shape, dtype, scale=scale, offset=offset)
+    g.node("Cast", [g.input(x, "i64")], [whole])
+    g.node("Cast", [whole], [y])
+    near(real(g.run()[0], scale, offset), np.clip(x, scale * offset, None), scale / 2 + 1e-6)
+
+
+@case("uq8", "uq16")
+def truth_to_float(g, dtype):
+    scale = 1 / 255
+    y = g.output((4,), dtype, scale=scale, offset=0)
+    g.node("Cast", [g.input([0, 1, 1, 0], "b8")], [y])
+    near(real(g.run()[0], scale), [0, 1, 1, 0], scale / 2)
+
+
 if __name__ == "__main__":
     main(on_gpu=12)

@@ -63,6 +63,18 @@ def embedding_lookup(g):
     near(real(g.run()[0], .003), table[[1, 5, 0]][None] * .01, .0016)
 
 
+@case(*[(a, b, scale) for a, b in (("sq8", "uq8"), ("uq8", "sq8"), ("sq16", "uq16"), ("uq16", "sq16")) for scale in (.05, 1)])
+def quantize_to_the_other_sign(g, kind):
+    """Quantize between signed and unsigned numbers that differ by their sign alone is a Cast on HTP: the real value stays."""
+    a, b, scale = kind
+    half = 128 if a.endswith("8") else 32768
+    stored = np.array([-half, 1 - half, -1, 0, 1, 17, half - 1]) + (half if a[0] == "u" else 0)
+    offset = {"s": 3, "u": 3 - half}
+    y = g.output(stored.shape, b, scale=scale, offset=offset[b[0]])
+    g.node("Cast", [g.input(stored, a, scale=scale, offset=offset[a[0]])], [y])
+    equal(real(g.run()[0], scale, offset[b[0]]), real(stored, scale, offset[a[0]]))
+
+
 @case(0, 1)
 def rotary_embedding(g, interleaved):
     r = random("rotary", interleaved)
@@ -74,5 +86,66 @@ def rotary_embedding(g, interleaved):
     near(g.run()[0], np.stack(pair, -1).reshape(x.shape) if interleaved else np.concatenate(pair, -1))
 
 
+@case
+def multiply_of_signed_bytes(g):
+    """Zero points far from 0 on every side: what a device answered."""
+    x = [-100, -50, 0, 50]
+    y = g.output((1, 1, 1, 4), "sq8", scale=.06, offset=68)
+    g.node("ElementWiseMultiply", [g.input([[[x]]], "sq8", scale=.005, offset=97), g.input([[[x]]], "sq8", scale=.09, offset=-8)], [y])
+    equal(g.run()[0].ravel(), [-66, -88, -74, -22])
+
+
+@case
+def floor_mod(g):
+    """The sign is that of the divisor."""
+    y = g.output((1, 2, 2, 1), "i32")
+    g.node("ElementWiseMod", [g.input(np.reshape(v, (1, 2, 2, 1)), "i32") for v in ([10, -9, -11, 7], [2, 2, -3, -4])], [y])
+    equal(g.run()[0].ravel(), [0, 1, -2, -1])
+
+
+@case
+def local_response_norm(g):
+    """A radius beyond all channels and no bias: each pixel has the length 1. alpha is not divided by the size of the window."""
+    x = [-1.1, .6, .7, 1.2, -.7, .1]
+    y = g.output((1, 1, 1, 6), "f32")
+    g.node("Lrn", [g.input([[[x]]], "f32")], [y], {"radius": (20, "i32"), "bias": (0, "f32"), "alpha": (1, "f32"), "beta": (.5, "f32")})
+    near(g.run()[0].ravel(), np.array(x) / 2)
+
+
+@case
+def hadamard_transform(g):
+    """Of ones, in 16 bits: the square root of the length, and zeros."""
+    y = g.output((1, 1, 1, 256), "sq16", scale=1)
+    g.node("HadamardTransform", [g.input(np.ones((1, 1, 1, 256)), "sq16", scale=1)], [y], {"scale": (1, "f32")})
+    equal(g.run()[0].ravel(), [16] + [0] * 255)
+
+
+@case("BatchToSpace", "SpaceToBatch")
+def spatial_transform_nd(g, op):
+    """A block of one line."""
+    there, here = (2, 2, 1, 1), (1, 2, 2, 1)
+    x, shape = (there, here) if op == "BatchToSpace" else (here, there)
+    y = g.output(shape, "uq8", scale=1)
+    g.node(op, [g.input(np.reshape([1, 2, 3, 4], x), "uq8", scale=1)], [y],
+           {"block_size": [1, 2], "crops" if op == "BatchToSpace" else "pad_amount": (np.zeros((2, 2)), "u32")})
+    equal(g.run()[0].ravel(), [1, 3, 2, 4])
+
+
+@case(True, False)
+def transpose_conv3d(g, bias):
+    """Stride 2, padding on one side: every input pixel writes the filter at its place, in the layout DHWIO."""
+    r = random("transpose3d", bias)
+    x, w, b = (r.integers(-4, 5, s).astype(np.float32) for s in ((1, 2, 3, 2, 2), (3, 2, 2, 2, 3), 3))
+    pads = np.array([[1, 0], [0, 0], [0, 1]])
+    want = np.zeros((1, 5, 6, 4, 3), np.float32) + (b if bias else 0)
+    for d, h, v in np.ndindex(2, 3, 2):
+        want[0, 2 * d:2 * d + 3, 2 * h:2 * h + 2, 2 * v:2 * v + 2] += np.einsum("i,dhwio->dhwo", x[0, d, h, v], w)
+    want = want[:, 1:, :, :3]
+    y = g.output(want.shape, "f32")
+    ins = [g.input(x, "f32"), g.const(w, "f32")] + [g.const(b, "f32")] * bias
+    g.node("TransposeConv3d", ins, [y], {"stride": [2, 2, 2], "pad_amount": (pads, "u32"), "dilation": [1, 1, 1]})
+    equal(g.run()[0], want)
+
+
 if __name__ == "__main__":
-    main(on_gpu=11)
+    main(on_gpu=15)

@@ -143,6 +143,9 @@ def quantized():
     qlinear_conv('qlinear_conv_bias', False, True)
     qlinear_conv('qlinear_conv_dynamic', True, False)
     x = f(3, 4) * 3
+    q = np.clip(np.rint(x / np.float32(.1)) + 120, 0, 255)
+    case('seen_with_other_scales', [node('QuantizeLinear', ['x', 's', 'z'], ['q']), node('DequantizeLinear', ['q', 't', 'v'], ['y'])], {'x': x},
+         {'y': ((q - 100) * np.float32(.3)).astype('f4')}, {'s': np.float32(.1), 'z': np.uint8(120), 't': np.float32(.3), 'v': np.uint8(100)})
     lo, hi = min(x.min(), 0), max(x.max(), 0)
     s = np.float32((hi - lo) / 255)
     z = np.uint8(np.clip(np.rint(-lo / s), 0, 255))

@@ -442,6 +442,9 @@ def shape_cases():
     case("rank", 110, [x], i32(3), {})
     case("cast", 53, [x], x.astype(np.int32), {})
     case("cast bool", 53, [x > 0], (x > 0).astype(np.float32), {})
+    stored = np.arange(24, dtype=np.uint8).reshape(2, 3, 4) * 10
+    case("cast of what is stored", 53, [stored], stored.astype(np.float32), {}, quants={0: Quant("uint8", 0.1, 7)})
+    case("cast to what is stored", 53, [stored], stored.view(np.int8), {}, quants={0: Quant("uint8", 0.1, 7), 1: Quant("int8", 0.3, -2)})
 
 
 def slice_cases():

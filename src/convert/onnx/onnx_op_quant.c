@@ -180,6 +180,7 @@ static enum status dequantized(struct onnx_cx *cx, struct onnx_value *v, const s
             d.q = want;
             struct tensor_desc out = {.type = d.type, .q = d.q};
             TRY(onnx_stored(cx, v, v->perm, &t));
+            TRY(build_cast(B, onnx_name(cx, "stored"), t, build_plain(build_desc(B, t)->type), &t));
             TRY(build_node(B,
                            &(struct build_spec){ .op = "Cast", .name = onnx_name(cx, "encoded"), BUILD_IN(t), .out = &out },
                            &r->tensor));

@@ -124,11 +124,7 @@ enum status tfl_real(struct tfl_cx *cx, uint32_t k, double *ret)
     const void *data = build_data(&cx->b, t);
     TFL_REFUSE_IF(!data || desc_count(d) != 1, "input %u (\"%s\") is not a constant of one value, as is expected", k,
                   tfl_source(cx, k)->name);
-    static const enum dtype stored[DT_COUNT] = {
-        [DT_SQ8] = DT_I8, [DT_UQ8] = DT_U8, [DT_SQ16] = DT_I16, [DT_UQ16] = DT_U16, [DT_SQ32] = DT_I32
-    };
-    enum dtype as = stored[d->type] ? stored[d->type] : d->type;
-    *ret = number_get(as, data, 0);
+    *ret = number_get(build_plain(d->type), data, 0);
     if (dtype_is_fixed(d->type))
         *ret = (*ret + quant_offset(&d->q, 0)) * (double)quant_scale(&d->q, 0);
     return ST_OK;

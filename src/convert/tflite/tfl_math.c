@@ -226,7 +226,7 @@ TFL_LOWER(top_k)
 
 /* ---- types ---------------------------------------------------------------------------------------------------------- */
 
-/* The stored numbers: an encoding on the way does not count. */
+/* The stored numbers: an encoding on the way does not count, as it would in a Cast, so plain integers stand between. */
 TFL_LOWER(cast)
 {
     uint32_t x, real;
@@ -238,6 +238,9 @@ TFL_LOWER(cast)
         return tfl_bind(cx, 0, real);
     }
     TFL_REFUSE_IF(tfl_complex_out(cx), "real numbers become complex ones");
+    enum dtype from = tfl_desc(cx, x)->type, to = tfl_out_desc(cx, 0)->type;
+    if (dtype_is_fixed(from) || dtype_is_fixed(to))
+        TRY(build_cast(&cx->b, tfl_name(cx, "cast"), x, dtype_is_fixed(to) ? build_plain(to) : build_plain(from), &x));
     return tfl_emit(cx, &(struct build_spec){.op = "Cast", BUILD_IN(x)});
 }
 

@@ -39,24 +39,6 @@ static bool whole(enum dtype t)
     return !dtype_is_float(t);
 }
 
-/* Cast: the stored number, so fixed point counts as the plain integer. */
-static enum status bind_cast(const struct op_call *c, struct retype_args *a)
-{
-    struct tensor_desc in = *c->in[0], out = *c->out[0];
-    in.q = out.q = (struct quant){0};
-    in.type = plain_of(in.type);
-    out.type = plain_of(out.type);
-    TRY(codec_init(&a->in, &in, c));
-    TRY(codec_init(&a->out, &out, c));
-    if (in.type == out.type)
-        a->mode = RETYPE_COPY;
-    else if (whole(in.type) && whole(out.type))
-        a->mode = RETYPE_I64;
-    else
-        a->mode = in.type == DT_F64 || out.type == DT_F64 ? RETYPE_F64 : RETYPE_F32;
-    return ST_OK;
-}
-
 /* What counts as one encoding for the whole tensor: no encoding at all and an axis of one channel too. */
 static void per_tensor(struct tensor_desc *d)
 {
@@ -103,6 +85,40 @@ static enum status bind_real(const struct op_call *c, struct retype_args *a)
         a->mode = RETYPE_F64;
     else
         a->mode = codec_pair(&a->in, &a->out, &in, &out) ? RETYPE_COPY : RETYPE_F32;
+    return ST_OK;
+}
+
+/* Whether Cast sees a real number in what is stored. */
+static bool counts_real(const struct tensor_desc *d)
+{
+    return dtype_is_fixed(d->type) && d->q.kind != Q_NONE && encoding_is_simple(&d->q);
+}
+
+/* Cast: fixed point without an encoding counts as the plain integer of its storage, and beside that integer any is what is
+ * stored. */
+static enum status bind_cast(const struct op_call *c, struct retype_args *a)
+{
+    struct tensor_desc in = *c->in[0], out = *c->out[0];
+    bool from = counts_real(&in), to = counts_real(&out);
+    if (from && to)
+        return bind_real(c, a);
+    bool stored = plain_of(in.type) == plain_of(out.type);
+    if (stored || !from) {
+        in.q = (struct quant){ 0 };
+        in.type = plain_of(in.type);
+    }
+    if (stored || !to) {
+        out.q = (struct quant){ 0 };
+        out.type = plain_of(out.type);
+    }
+    TRY(codec_init(&a->in, &in, c));
+    TRY(codec_init(&a->out, &out, c));
+    if (in.type == out.type)
+        a->mode = RETYPE_COPY;
+    else if (in.type == DT_F64 || out.type == DT_F64)
+        a->mode = RETYPE_F64;
+    else
+        a->mode = from || to || !whole(in.type) || !whole(out.type) ? RETYPE_F32 : RETYPE_I64;
     return ST_OK;
 }
 
