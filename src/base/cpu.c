@@ -31,6 +31,7 @@ static const struct feature {
     { ISA_AVX512, 7, EBX, 30 }, /* BW */
     { ISA_AVX512, 7, EBX, 31 }, /* VL */
     { ISA_AVX512, 7, ECX, 11 }, /* VNNI */
+    { ISA_AMX, 7, ECX, 1 },     /* VBMI: no CPU with AMX lacks it */
     { ISA_AMX, 7, EDX, 24 },    /* AMX-TILE */
     { ISA_AMX, 7, EDX, 25 },    /* AMX-INT8 */
 };

@@ -88,7 +88,7 @@ static void points(struct product_spec *s, struct rand *r)
     s->h = rand_range(r, 1, 5);
     s->ci = PICK(r, 16, 20, 24, 32, 48, 64, 64, 68, 72, 96, 128, 144, 160, 200, 256, 384, 576);
     s->co = PICK(r, 16, 17, 24, 32, 32, 40, 48, 64, 72, 96, 144, 200);
-    square(s, 1, 1, 1);
+    square(s, 1, PICK(r, 1, 1, 1, 2), 1);
     if (s->out == DT_UQ8 && rand_next(r) & 1)
         s->out_zero = 0;
 }
@@ -98,8 +98,11 @@ static void windows(struct product_spec *s, struct rand *r)
 {
     points(s, r);
     s->ci = PICK(r, 64, 64, 128);
-    s->wd = rand_range(r, 4, 20);
-    square(s, 3, 1, PICK(r, 1, 1, 1, 2));
+    s->wd = rand_range(r, 4, 30);
+    if (rand_next(r) & 1)
+        square(s, 3, 1, PICK(r, 1, 1, 1, 2));
+    else
+        square(s, PICK(r, 2, 3, 3, 5), PICK(r, 2, 2, 2, 3), 1);
 }
 
 /* Along one axis: steps or taps so far apart, with so much padding, that positions leave 32 bits. Clients may ask for it,

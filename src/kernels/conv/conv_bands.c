@@ -15,18 +15,24 @@ static uint64_t pixel_bytes(const struct conv_walk *w)
     return (uint64_t)w->a->ci * (w->e->planes ? w->e->planes : 1);
 }
 
-uint32_t conv_band_lines(const struct conv_args *a, uint32_t step, uint32_t planes)
+uint32_t conv_phase_lines(const struct conv_args *a, uint32_t step, uint32_t planes)
 {
     const uint32_t useless = 4; /* at most a quarter of the positions */
     if (!step || a->kind != CONV_WINDOW || a->taps == 1 || a->taps > CONV_BAND_TAPS || a->slices > 1 || a->ci % step ||
-        a->w_offset || !a->packed || a->x.stride > 1 || a->y.stride > 1 || a->z.in != 1 || a->z.kernel != 1 ||
-        a->z.out != 1 || a->z.pad)
+        a->w_offset || !a->packed || (a->x.stride > 1 && a->x.dilation > 1) || (a->y.stride > 1 && a->y.dilation > 1) ||
+        a->z.in != 1 || a->z.kernel != 1 || a->z.out != 1 || a->z.pad)
         return 0;
     if (conv_band_reach(&a->x) > conv_band_width(a) / useless)
         return 0;
-    const uint64_t line = conv_band_width(a) * a->ci * (planes ? planes : 1), room = a->panel_rows * a->panel_stride / line,
-                   above = conv_band_reach(&a->y);
+    const uint64_t phases = (uint64_t)conv_band_phases(&a->x) * conv_band_phases(&a->y),
+                   line = conv_band_width(a) * a->ci * (planes ? planes : 1) * phases,
+                   room = a->panel_rows * a->panel_stride / line, above = conv_band_reach(&a->y);
     return room <= above ? 0 : room - above < a->y.out ? (uint32_t)(room - above) : a->y.out;
+}
+
+uint32_t conv_band_lines(const struct conv_args *a, uint32_t step, uint32_t planes)
+{
+    return a->x.stride > 1 || a->y.stride > 1 ? 0 : conv_phase_lines(a, step, planes);
 }
 
 /* Line `iy` of an image, from `src` on; outside of the image it is all padding. */

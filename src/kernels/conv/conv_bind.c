@@ -50,7 +50,18 @@ static bool conv_accept_flat(const void *args)
 /* Windows of whole steps (conv_bands_amx.c). */
 static bool conv_accept_bands(const void *args)
 {
-    return conv_bands_suit(args);
+    return conv_bands_suit(args, 1);
+}
+
+/* The same for 16 bits (conv_flat_q16_amx.c, conv_bands_q16_amx.c). */
+static bool conv_accept_flat_words(const void *args)
+{
+    return conv_flat_words_suit(args);
+}
+
+static bool conv_accept_band_words(const void *args)
+{
+    return conv_bands_suit(args, 2);
 }
 
 /* Few input channels: the taps of a line are multiplied where they lie (conv_first_avx512.c). */
@@ -122,20 +133,10 @@ static bool conv_accept_bytes(const void *args)
 static bool conv_accept_first_q16(const void *args)
 {
     const struct conv_args *a = args;
-    const bool few = a->kind == CONV_WINDOW && a->slices == 1 && a->ci <= 4 && a->co % (2 * CONV_BLOCK) == 0 &&
-                     !a->w_offset && a->packed && a->wsize == 1;
+    const bool few = a->kind == CONV_WINDOW && a->ci <= 4 && a->co % (2 * CONV_BLOCK) == 0;
     const bool line = a->x.dilation == 1 && a->y.dilation == 1 && a->x.pad < a->x.kernel && a->x.out >= CONV_BLOCK;
-    const bool end = dtype_bits(a->x_type) == 16 && dtype_bits(a->out_type) == 16 && a->out_offset >= -(1 << 20) &&
-                     a->out_offset <= 1 << 20;
-    if (!few || !line || !end || by_positions(a) || !conv_stage_shape(a) || !a->head->plain || !conv_first_staged(a))
-        return false;
-    for (uint32_t c = 0; c < a->co; c++) {
-        const int64_t b = conv_b(a, a->head, a->npad)[c];
-        if (!(conv_m(a->head)[c] <= CONV_SMALL_M) || a->bound < 0 || a->bound > INT32_MAX || b > INT32_MAX - a->bound ||
-            b < a->bound - INT32_MAX)
-            return false;
-    }
-    return true;
+    return few && line && conv_words_suit(a) && !conv_words_long(a) && !by_positions(a) && conv_stage_shape(a) &&
+           conv_first_staged(a);
 }
 
 /* A run is whole groups of k, and its sum fits 32 bits. */

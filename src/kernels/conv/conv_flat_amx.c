@@ -5,29 +5,22 @@
 
 #include "kernels/conv/conv_flat.h"
 enum { ROWS_APART = false };
+#include "kernels/conv/conv_squares_bytes.h"
+
 #include "kernels/conv/conv_squares.h"
+#include "kernels/conv/conv_squares_flat.h"
 
 kernel_fn conv_q8_flat_amx, conv_q8_amx;
 
 void conv_q8_flat_amx(const struct kernel_call *call, struct range tile)
 {
     const struct conv_args *a = call->args;
+    const uint64_t step = a->kind == CONV_MATRIX ? a->x_row : a->ci;
     struct squares f;
     squares_init(&f, call, conv_flat_step(a));
-    if (a->kind == CONV_MATRIX)
-        f.x_step = a->x_row;
-    choose_form(&f);
-    for (uint32_t at = tile.begin, units; at < tile.end; at += units) {
-        const uint32_t col = at / a->row_units, unit = at % a->row_units, left = tile.end - at;
-        units = left < a->row_units - unit ? left : a->row_units - unit;
-        const uint64_t row = (uint64_t)unit * a->unit_rows, end = row + (uint64_t)units * a->unit_rows,
-                       last = end < a->rows ? end : a->rows;
-        if (last - row >= PIECE) {
-            run_columns(&f, col, row, last);
-        } else {
-            conv_q8_amx(call, (struct range){ at, at + units });
-            f.shape = 0;
-        }
-    }
-    squares_end(&f);
+    if (conv_strided(a))
+        squares_brought(&f, call);
+    else
+        squares_steps(&f, step, TILE * step);
+    run_flat(&f, call, tile, conv_q8_amx);
 }

@@ -36,11 +36,17 @@ struct conv_walk {
     struct conv_panel p;
 };
 
-/* From the first tap of an axis to the last one. A client may choose any dilation: only after conv_band_lines is this known
- * to be small. */
+/* From the first tap of an axis to the last one, in steps of its stride. A client may choose any dilation: only after
+ * conv_band_lines is this known to be small. */
 static inline uint64_t conv_band_reach(const struct conv_axis *v)
 {
-    return (uint64_t)(v->kernel - 1) * v->dilation;
+    return (uint64_t)(v->kernel - 1) * v->dilation / v->stride;
+}
+
+/* Positions that a stride keeps apart are apart in the band: with a stride of 2 the even and the odd ones. */
+static inline uint32_t conv_band_phases(const struct conv_axis *v)
+{
+    return v->stride < v->kernel ? v->stride : v->kernel;
 }
 
 /* Pixels of a line of a band: as many as the windows of one output line touch. */
@@ -53,8 +59,9 @@ static inline uint64_t conv_band_width(const struct conv_args *a)
 void conv_flush(struct conv_walk *w);
 
 /* conv_bands.c: output lines of a band whose engine takes steps of so many channels, 0 where bands do not suit; walk over
- * lines of planes * output height. */
+ * lines of planes * output height. conv_phase_lines: the same for bands with phases. */
 uint32_t conv_band_lines(const struct conv_args *a, uint32_t step, uint32_t planes);
+uint32_t conv_phase_lines(const struct conv_args *a, uint32_t step, uint32_t planes);
 void conv_walk_bands(struct conv_walk *w, uint32_t line0, uint32_t line1);
 
 /* conv_place.c: whether windows can be read where they lie; segments of the walk's class; rows of the panel. */

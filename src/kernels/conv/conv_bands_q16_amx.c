@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 16-bit activations by 8-bit weights, AMX: convolutions whose windows are read from bands of lines
+ * (conv_squares_bands.h). */
+#include "kernels/conv/vec_avx512.h"
+
+#include "kernels/conv/conv_flat.h"
+enum { ROWS_APART = true };
+#include "kernels/conv/conv_squares_words.h"
+
+#include "kernels/conv/conv_squares_bands.h"
+
+kernel_fn conv_q16_bands_amx, conv_q16_amx;
+
+void conv_q16_bands_amx(const struct kernel_call *call, struct range tile)
+{
+    run_bands(call, tile, conv_q16_amx);
+}

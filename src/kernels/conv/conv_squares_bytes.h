@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ends of squares of bytes (conv_squares.h): 32 rows by 32 channels, four rows at a time. Include vec_avx512.h first. */
+#ifndef KERNELS_CONV_CONV_SQUARES_BYTES_H
+#define KERNELS_CONV_CONV_SQUARES_BYTES_H
+
+#include "kernels/conv/conv_bytes_avx512.h"
+#include "kernels/conv/conv_tiles.h"
+
+enum {
+    PLANES = 1,      /* of x; with one the second x are the next 16 rows */
+    ROWS = 2 * TILE, /* of a square */
+    PIECE = 4,       /* rows */
+    OUT_BYTES = 1,
+};
+
+/* What is known of an end where the loop is compiled. */
+enum end_kind {
+    END_PLAIN, /* unsigned, offset 0, the range of the type */
+    END_MORE,  /* the same with an offset */
+    END_ANY,
+    END_KINDS
+};
+
+struct squares_end {
+    struct bytes_end bytes;
+};
+
+#include "kernels/conv/conv_squares_state.h"
+
+static void end_init(struct squares *f)
+{
+    f->end.bytes = bytes_end(f->a);
+}
+
+static enum end_kind end_kind(const struct squares *f)
+{
+    const struct bytes_end *e = &f->end.bytes;
+    return f->sx || e->is_signed || e->limited ? END_ANY : e->moved ? END_MORE : END_PLAIN;
+}
+
+/* What belongs to channel c. */
+static void end_base(struct squares *f, uint32_t at, int64_t base)
+{
+    f->base[0][at] = (int32_t)(uint32_t)(uint64_t)base;
+}
+
+static inline __attribute__((always_inline)) vi steps_of(const int32_t *sums, uint32_t row, vf m)
+{
+    return vi_round(vf_mul(vf_from_int(vi_load(sums + row * SIDE)), m));
+}
+
+/* Four rows of a block. */
+static inline __attribute__((always_inline)) vi four_rows(const struct squares *f, const enum end_kind kind,
+                                                          const int32_t *sums, vf m)
+{
+    const vi v0 = steps_of(sums, 0, m), v1 = steps_of(sums, 1, m), v2 = steps_of(sums, 2, m), v3 = steps_of(sums, 3, m);
+    if (kind == END_ANY)
+        return bytes_narrow(&f->end.bytes, v0, v1, v2, v3);
+    vi a = _mm512_packs_epi32(v0, v1), b = _mm512_packs_epi32(v2, v3);
+    if (kind == END_MORE) {
+        a = _mm512_subs_epi16(a, f->end.bytes.offset);
+        b = _mm512_subs_epi16(b, f->end.bytes.offset);
+    }
+    return _mm512_packus_epi16(a, b);
+}
+
+/* Four rows of a square with one block: there are no sums beside it, and whatever is there might be slow to multiply. */
+static __attribute__((noinline)) void end_one_block(const struct squares *f, uint32_t row)
+{
+    const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const struct waiting *w = &f->waiting;
+    const __mmask16 some = (__mmask16)w->some;
+    const vi v = _mm512_permutexvar_epi32(order, four_rows(f, END_ANY, w->sums + row * SIDE, vf_load(w->m)));
+    _mm_mask_storeu_epi8(place_of(f, w, row), some, _mm512_castsi512_si128(v));
+    _mm_mask_storeu_epi8(place_of(f, w, row + 1), some, _mm512_extracti32x4_epi32(v, 1));
+    _mm_mask_storeu_epi8(place_of(f, w, row + 2), some, _mm512_extracti32x4_epi32(v, 2));
+    _mm_mask_storeu_epi8(place_of(f, w, row + 3), some, _mm512_extracti32x4_epi32(v, 3));
+}
+
+/* Piece i of the square that waits; `w` is a copy of it. */
+static inline __attribute__((always_inline)) void end_piece(const struct squares *f, const struct waiting *w,
+                                                            const struct form o, uint32_t i)
+{
+    const vi low = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
+    const vi high = _mm512_setr_epi32(2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31);
+    uint32_t row = i * PIECE;
+    if (!o.whole) {
+        if (row >= w->rows)
+            return;
+        row = row + PIECE <= w->rows ? row : w->rows - PIECE;
+        if (w->some <= UINT16_MAX) {
+            end_one_block(f, row);
+            return;
+        }
+    }
+    const int32_t *sums = w->sums + row * SIDE;
+    const vi a = four_rows(f, o.kind, sums, vf_load(w->m)), b = four_rows(f, o.kind, sums + TILE, vf_load(w->m + TILE));
+    const vi r01 = _mm512_permutex2var_epi32(a, low, b), r23 = _mm512_permutex2var_epi32(a, high, b);
+    if (o.whole) {
+        _mm256_storeu_si256((__m256i *)place_of(f, w, row), _mm512_castsi512_si256(r01));
+        _mm256_storeu_si256((__m256i *)place_of(f, w, row + 1), _mm512_extracti64x4_epi64(r01, 1));
+        _mm256_storeu_si256((__m256i *)place_of(f, w, row + 2), _mm512_castsi512_si256(r23));
+        _mm256_storeu_si256((__m256i *)place_of(f, w, row + 3), _mm512_extracti64x4_epi64(r23, 1));
+    } else {
+        _mm256_mask_storeu_epi8(place_of(f, w, row), w->some, _mm512_castsi512_si256(r01));
+        _mm256_mask_storeu_epi8(place_of(f, w, row + 1), w->some, _mm512_extracti64x4_epi64(r01, 1));
+        _mm256_mask_storeu_epi8(place_of(f, w, row + 2), w->some, _mm512_castsi512_si256(r23));
+        _mm256_mask_storeu_epi8(place_of(f, w, row + 3), w->some, _mm512_extracti64x4_epi64(r23, 1));
+    }
+}
+
+#endif
