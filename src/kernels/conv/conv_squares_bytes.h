@@ -15,8 +15,8 @@ enum {
 
 /* What is known of an end where the loop is compiled. */
 enum end_kind {
-    END_PLAIN, /* unsigned, offset 0, the range of the type */
-    END_MORE,  /* the same with an offset */
+    END_PLAIN, /* unsigned, offset 0, the range of the type; lifted (conv_lift.c) */
+    END_MORE,  /* unsigned, any offset, the range of the type; not lifted */
     END_ANY,
     END_KINDS
 };
@@ -35,25 +35,30 @@ static void end_init(struct squares *f)
 static enum end_kind end_kind(const struct squares *f)
 {
     const struct bytes_end *e = &f->end.bytes;
-    return f->sx || e->is_signed || e->limited ? END_ANY : e->moved ? END_MORE : END_PLAIN;
+    if (f->sx || e->is_signed || e->limited || (e->moved && f->a->lifted))
+        return END_ANY;
+    return f->a->lifted ? END_PLAIN : END_MORE;
 }
 
 /* What belongs to channel c. */
 static void end_base(struct squares *f, uint32_t at, int64_t base)
 {
-    f->base[0][at] = (int32_t)(uint32_t)(uint64_t)base;
+    f->base[0][at] = (int32_t)((uint32_t)(uint64_t)base + (f->a->lifted ? CONV_LIFT_BITS : 0));
 }
 
-static inline __attribute__((always_inline)) vi steps_of(const int32_t *sums, uint32_t row, vf m)
+static inline __attribute__((always_inline)) vi steps_of(const int32_t *sums, uint32_t row, vf m, const bool lifted)
 {
-    return vi_round(vf_mul(vf_from_int(vi_load(sums + row * SIDE)), m));
+    const vi sum = vi_load(sums + row * SIDE);
+    return lifted ? bytes_lifted(sum, m, bytes_lift(m)) : bytes_steps(sum, m);
 }
 
 /* Four rows of a block. */
 static inline __attribute__((always_inline)) vi four_rows(const struct squares *f, const enum end_kind kind,
                                                           const int32_t *sums, vf m)
 {
-    const vi v0 = steps_of(sums, 0, m), v1 = steps_of(sums, 1, m), v2 = steps_of(sums, 2, m), v3 = steps_of(sums, 3, m);
+    const bool lifted = kind == END_ANY ? f->a->lifted : kind == END_PLAIN;
+    const vi v0 = steps_of(sums, 0, m, lifted), v1 = steps_of(sums, 1, m, lifted), v2 = steps_of(sums, 2, m, lifted),
+             v3 = steps_of(sums, 3, m, lifted);
     if (kind == END_ANY)
         return bytes_narrow(&f->end.bytes, v0, v1, v2, v3);
     vi a = _mm512_packs_epi32(v0, v1), b = _mm512_packs_epi32(v2, v3);
