@@ -30,7 +30,7 @@ static inline bool conv_all_bytes(const struct conv_args *a)
 {
     if (dtype_bits(a->x_type) != 8 || !conv_ends_in_bytes(a) || !a->narrow || !a->packed || !a->head->plain)
         return false;
-    for (uint32_t c = 0; c < a->slices * a->npad; c++)
+    for (uint32_t c = 0; c < a->w_slices * a->npad; c++)
         if (c % a->npad < a->cog && !(conv_m(a->head)[c] <= CONV_SMALL_M))
             return false;
     return true;
