@@ -16,6 +16,7 @@ struct tile_config {
 };
 _Static_assert(sizeof(struct tile_config) == 64, "the shape that LDTILECFG reads");
 
+#ifndef TILE_LOAD /* a test brings its own (tests/kernels/tiles_in_c.h) */
 /* The compiler's own intrinsic says that it reads 8 bytes of the configuration; all 64 are. */
 #define TILE_SHAPES(config) __asm__ volatile("ldtilecfg %0" ::"m"(config))
 #define TILE_RELEASE() __asm__ volatile("tilerelease" ::)
@@ -25,7 +26,6 @@ _Static_assert(sizeof(struct tile_config) == 64, "the shape that LDTILECFG reads
 #define TILE_PASS(t, from, stride) \
     __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm" #t ::"r"(from), "r"((uint64_t)(stride)) : "memory")
 #define TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t ::)
-#define TILE_STORE(t, to) TILE_STORE_ROWS(t, to, STEP)
 #define TILE_STORE_ROWS(t, to, stride) \
     __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(to), "r"((uint64_t)(stride)) : "memory")
 /* c += x * w; w is signed, x as `sx` says. */
@@ -36,5 +36,7 @@ _Static_assert(sizeof(struct tile_config) == 64, "the shape that LDTILECFG reads
         else                                                                   \
             __asm__ volatile("tdpbusd %%tmm" #w ", %%tmm" #x ", %%tmm" #c ::); \
     } while (0)
+#endif
+#define TILE_STORE(t, to) TILE_STORE_ROWS(t, to, STEP)
 
 #endif
