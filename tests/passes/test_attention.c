@@ -123,9 +123,9 @@ static void test_graph(uint64_t seed)
 static void attention_keeps_its_bits(void **state)
 {
     (void)state;
-    uint32_t n = test_scale(GRAPHS);
-    for (uint32_t i = 0; i < n; i++)
-        test_graph(1 + i);
+    uint32_t n = 0, least = test_scale(GRAPHS);
+    for (; n < least || (n < GRAPHS && n_heads <= n / 15); n++) /* of a few graphs none may have heads */
+        test_graph(1 + n);
     print_message("%u chains with a product of two results, %u with two, %u with heads as matrices\n", n_products, n_both,
                   n_heads);
     assert_true(n_products > n / 3 && n_both > n / 4 && n_heads > n / 15); /* or this test says nothing */
