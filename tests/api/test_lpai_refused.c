@@ -168,6 +168,15 @@ struct fixture {
     uint8_t want[KIT_OUT];
 };
 
+/* Addresses with nothing behind them, between pages that stay: the next mapping that somebody makes is not put there. */
+static uint8_t *hole(size_t bytes)
+{
+    uint8_t *at = mmap(NULL, bytes + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(at != MAP_FAILED);
+    munmap(at + PAGE, bytes);
+    return at + PAGE;
+}
+
 static void open_fixture(struct fixture *f)
 {
     f->b = kit_binary(8, 0);
@@ -193,8 +202,7 @@ static void close_fixture(struct fixture *f)
 static void refused_pools(Qnn_GraphHandle_t g, uint8_t *good, uint32_t size)
 {
     uint8_t *read_only = mmap(NULL, size + 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    uint8_t *gone = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    munmap(gone, size + 4096);
+    uint8_t *gone = hole(4 * PAGE);
     FAILS_SAYING(BAD, "multiple of 64", kit_pool(g, SCRATCH, good + 1, size));
     FAILS_SAYING(BAD, "multiple of 64", kit_pool(g, SCRATCH, good + 32, size));
     FAILS_SAYING(BAD, "SCRATCH_MEM_SIZE", kit_pool(g, SCRATCH, good, size - 64));
@@ -348,8 +356,7 @@ static void test_io_refused(void **state)
     const struct kit_net *n = &f.l.net;
     OK(kit_pool(n->graph, SCRATCH, f.s.data, f.l.scratch));
     OK(q.graphFinalize(n->graph, NULL, NULL));
-    uint8_t *gone = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    munmap(gone, 4096);
+    uint8_t *gone = hole(PAGE);
     OpenQnnLpaiGraph_IoRoom_t room = { "net_x", 0, 0 };
     OK(kit_property(n->graph, OPENQNN_LPAI_GRAPH_GET_PROP_IO_ROOM, &room));
     FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "ALIGNMENT_REQ", kit_run(n, x + 1, y));
@@ -361,7 +368,7 @@ static void test_io_refused(void **state)
     FAILS(QNN_GRAPH_ERROR_INVALID_TENSOR, q.graphExecute(n->graph, &in, 1, &out, 1, NULL, NULL));
     still_right(&f);
     /* Rights of pages: an output must be writable, an input readable, whatever was there before. */
-    uint8_t *page = mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *page = mmap(hole(2 * PAGE), 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "can be written", kit_run(n, x, page));
     kit_fill(x, KIT_IN, 11);
     OK(kit_run(n, page, y)); /* an input may be read-only */
