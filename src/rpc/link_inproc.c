@@ -15,7 +15,7 @@ enum { SPIN_US = 20 };
 static enum status inproc_start(struct rpc_session *s, const struct rpc_session_opts *o)
 {
     struct rpc_hello h = { .version = RPC_LINK_VERSION, .arch = o->arch, .threads = o->threads, .lanes = s->lanes,
-                                .budget = o->budget };
+                           .budget = o->budget };
     h.spin_us = s->cores > 1 ? SPIN_US : 0;
     TRY(worker_create(&h, &s->worker));
     for (uint32_t i = 0; i < s->lanes; i++)

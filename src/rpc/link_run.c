@@ -108,8 +108,8 @@ static void submit(struct rpc_session *s, struct link_program *p)
     }
     pthread_mutex_unlock(&s->lock);
     atomic_store_explicit(&ring->client_cpu, (uint32_t)sched_getcpu(), memory_order_relaxed);
-    if (p->area->priority >
-        atomic_load(&ring->running)) /* behind the tail: whoever begins a run looks there after it said so */
+    /* Behind the tail: whoever begins a run says so first, and looks there then. */
+    if (p->area->priority > atomic_load(&ring->running))
         atomic_store(&ring->rang, 1);
     atomic_fetch_add(&ring->bell, 1);
     if (atomic_load(&ring->session_sleeps))
