@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table: settings that only one backend has, behind customConfig. Which backend is meant says BACKEND_ID of
  * QnnSaver_initialize. */
-#include "api/saver/saver_types.h"
+#include "api/saver/saver_table.h"
 
 #include "QNN/HTP/QnnHtpContext.h"
 #include "QNN/HTP/QnnHtpDeviceConfigShared.h"
@@ -11,46 +11,35 @@
 #include "QNN/IR/QnnIrGraph.h"
 #include "QNN/LPAI/QnnLpaiCommon.h"
 
-static uint32_t option_of(const void *object)
-{
-    return *(const uint32_t *)object;
-}
-
-#define F(m, k) { FIELD_OF(S, m, k) }
-#define OPTION(m, k, v) { FIELD_OF(S, m, k), WHEN(v) }
 #define OPTION_STRUCT(m, t, v) { FIELD_OF(S, m, SAVER_STRUCT), .type = &(t), WHEN(v) }
-#define NAME_OF(s) NAME_OF_(s)
-#define NAME_OF_(s) #s
-#define TYPE(var, f, ...) \
-    static const struct saver_type var = { .name = NAME_OF(S), .size = sizeof(S), FIELDS(f), __VA_ARGS__ }
 
 /* ---- HTP -------------------------------------------------------------------------------------------------------------- */
 
 #define S QnnHtpGraph_OptimizationOption_t
 static const struct saver_field optimization_f[] = { F(type, SAVER_I32), F(floatValue, SAVER_F32) };
-TYPE(optimization, optimization_f, .plain = true);
+static TYPE(optimization, optimization_f, .plain = true);
 #undef S
 #define S QnnHtpGraph_VtcmConfig_t
 static const struct saver_field vtcm_f[] = {
     F(sizeInBytes, SAVER_U32), F(offsetInBytes, SAVER_U32), F(sizeTotalInBytes, SAVER_U32)
 };
-TYPE(vtcm, vtcm_f, .plain = true);
+static TYPE(vtcm, vtcm_f, .plain = true);
 #undef S
 #define S QnnHtpGraph_ParallelGraphExecutionConfig_t
 static const struct saver_field parallel_f[] = {
     F(concurrency, SAVER_I32), { FIELD_OF(S, vtcmConfig, SAVER_STRUCT), .type = &vtcm }
 };
-TYPE(parallel, parallel_f, .plain = true);
+static TYPE(parallel, parallel_f, .plain = true);
 #undef S
 #define S QnnHtp_HmxBoundingInfo_t
 static const struct saver_field hmx_f[] = { F(targetHmxFreqHz, SAVER_F32), F(targetDspCoreFreq, SAVER_F32) };
-TYPE(hmx, hmx_f, .plain = true);
+static TYPE(hmx, hmx_f, .plain = true);
 #undef S
 #define S QnnHtpGraph_FinalizeConfig_t
 static const struct saver_field finalize_f[] = {
     F(key, SAVER_TEXT), { FIELD_OF(S, value, SAVER_STRUCT), .type = &saver_scalar }
 };
-TYPE(finalize, finalize_f, );
+static TYPE(finalize, finalize_f, );
 #undef S
 #define S QnnHtpGraph_CustomConfig_t
 #define HTP(m, k, v) OPTION(m, k, QNN_HTP_GRAPH_CONFIG_OPTION_##v)
@@ -75,12 +64,12 @@ static const struct saver_field htp_graph_f[] = {
     HTP(monolithicLstm, SAVER_U8, MONOLITHIC_LSTM),
     HTP(precisionCompensation, SAVER_U8, PRECISION_COMPENSATION),
 };
-TYPE(htp_graph, htp_graph_f, .select = option_of);
+static TYPE(htp_graph, htp_graph_f, .select = first_word);
 #undef HTP
 #undef S
 #define S QnnHtpContext_GroupRegistration_t
 static const struct saver_field group_f[] = { F(firstGroupHandle, SAVER_HANDLE), F(maxSpillFillBuffer, SAVER_U64) };
-TYPE(group, group_f, );
+static TYPE(group, group_f, );
 #undef S
 #define S QnnHtpContext_CustomConfig_t
 #define HTP(m, k, v) OPTION(m, k, QNN_HTP_CONTEXT_CONFIG_OPTION_##v)
@@ -105,7 +94,7 @@ static const struct saver_field htp_context_f[] = {
     HTP(concurrentDeserializationExtraSizeKB, SAVER_U32, CONCURRENT_DESERIALIZATION_EXTRA_SIZE),
     HTP(graphSplittingEnabled, SAVER_U8, GRAPH_SPLITTING_ENABLED),
 };
-TYPE(htp_context, htp_context_f, .select = option_of);
+static TYPE(htp_context, htp_context_f, .select = first_word);
 #undef HTP
 #undef S
 
@@ -114,7 +103,7 @@ TYPE(htp_context, htp_context_f, .select = option_of);
     TYPE(var, var##_f, .plain = true)
 #define S QnnHtpDevice_Minimum_Arch_t
 static const struct saver_field arch_f[] = { F(deviceId, SAVER_U32), F(arch, SAVER_I32) };
-TYPE(arch, arch_f, .plain = true);
+static TYPE(arch, arch_f, .plain = true);
 #undef S
 #define S QnnHtpDevice_UseSignedProcessDomain_t
 DEVICE_FLAG(signed_pd, useSignedProcessDomain);
@@ -139,20 +128,20 @@ static const struct saver_field htp_device_f[] = {
     OPTION_STRUCT(useDynamicPartitioning, partitioning, QNN_HTP_DEVICE_CONFIG_OPTION_DYNAMIC_PARTITIONING),
     OPTION(appUid, SAVER_U32, QNN_HTP_DEVICE_CONFIG_OPTION_APP_UID),
 };
-TYPE(htp_device, htp_device_f, .select = option_of);
+static TYPE(htp_device, htp_device_f, .select = first_word);
 #undef S
 
 /* ---- IR --------------------------------------------------------------------------------------------------------------- */
 
 #define S QnnIrGraph_SerializationOption_t
 static const struct saver_field serialization_f[] = { F(serializationType, SAVER_I32), F(outputPath, SAVER_TEXT) };
-TYPE(serialization, serialization_f, );
+static TYPE(serialization, serialization_f, );
 #undef S
 #define S QnnIrGraph_CustomConfig_t
 static const struct saver_field ir_graph_f[] = {
     F(option, SAVER_I32), OPTION_STRUCT(serializationOption, serialization, QNN_IR_GRAPH_CONFIG_OPTION_SERIALIZATION)
 };
-TYPE(ir_graph, ir_graph_f, .select = option_of);
+static TYPE(ir_graph, ir_graph_f, .select = first_word);
 #undef S
 
 /* ---- which is whose --------------------------------------------------------------------------------------------------- */
@@ -177,7 +166,7 @@ static const struct {
 
 const struct saver_type *saver_custom(uint32_t backend, const struct saver_type *owner, const void *object)
 {
-    if (backend == QNN_BACKEND_ID_GPU && owner == &saver_graph_config && option_of(object) == QNN_GPU_GRAPH_V2_HANDSHAKE_FLAG)
+    if (backend == QNN_BACKEND_ID_GPU && owner == &saver_graph_config && first_word(object) == QNN_GPU_GRAPH_V2_HANDSHAKE_FLAG)
         return &saver_gpu_graph_v2;
     for (size_t i = 0; i < sizeof customs / sizeof customs[0]; i++)
         if (customs[i].backend == backend && customs[i].owner == owner)

@@ -3,18 +3,7 @@
 #include "QNN/GPU/QnnGpuBackend.h"
 #include "QNN/GPU/QnnGpuContext.h"
 #include "QNN/GPU/QnnGpuGraph.h"
-#include "api/saver/saver_types.h"
-
-static uint32_t first_word(const void *object)
-{
-    return *(const uint32_t *)object;
-}
-
-#define F(m, k) { FIELD_OF(S, m, k) }
-#define OPTION(m, k, v) { FIELD_OF(S, m, k), WHEN(v) }
-#define NAME_OF(s) NAME_OF_(s)
-#define NAME_OF_(s) #s
-#define TYPE(var, f, ...) const struct saver_type var = { .name = NAME_OF(S), .size = sizeof(S), FIELDS(f), __VA_ARGS__ }
+#include "api/saver/saver_table.h"
 
 #define S QnnGpuBackend_CustomConfig_t
 #define GPU(m, k, v) OPTION(m, k, QNN_GPU_BACKEND_CONFIG_OPTION_##v)

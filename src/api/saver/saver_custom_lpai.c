@@ -4,18 +4,9 @@
 #include "QNN/LPAI/QnnLpaiContext.h"
 #include "QNN/LPAI/QnnLpaiGraph.h"
 #include "QNN/LPAI/QnnLpaiGraphPrepare.h"
-#include "api/saver/saver_types.h"
+#include "api/saver/saver_table.h"
 
-static uint32_t first_word(const void *object)
-{
-    return *(const uint32_t *)object;
-}
-
-#define F(m, k) { FIELD_OF(S, m, k) }
 #define POINTS_AT(t, v) { FIELD_OF(S, config, SAVER_ARRAY), .type = &(t), .count = COUNT_ONE, WHEN(v) }
-#define NAME_OF(s) NAME_OF_(s)
-#define NAME_OF_(s) #s
-#define TYPE(var, f, ...) const struct saver_type var = { .name = NAME_OF(S), .size = sizeof(S), FIELDS(f), __VA_ARGS__ }
 
 #define S QnnLpaiBackend_CustomConfigHwInfo_t
 static const struct saver_field hardware_f[] = { F(lpaiTarget, SAVER_I32), F(hwVersion, SAVER_I32) };

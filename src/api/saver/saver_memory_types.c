@@ -5,20 +5,11 @@
 #include "QNN/QnnContext.h"
 #include "QNN/QnnGraph.h"
 #include "QNN/QnnMem.h"
-#include "api/saver/saver_types.h"
+#include "api/saver/saver_table.h"
 
-static uint32_t first_word(const void *object)
-{
-    return *(const uint32_t *)object;
-}
-
-#define F(m, k) { FIELD_OF(S, m, k) }
 #define SUB(m, t) { FIELD_OF(S, m, SAVER_STRUCT), .type = &(t) }
 #define SUB_WHEN(m, t, v) { FIELD_OF(S, m, SAVER_STRUCT), .type = &(t), WHEN(v) }
 #define ARRAY(m, t, at) { FIELD_OF(S, m, SAVER_ARRAY), .type = &(t), .count = COUNT_FIELD, .count_at = offsetof(S, at) }
-#define NAME_OF(s) NAME_OF_(s)
-#define NAME_OF_(s) #s
-#define TYPE(var, f, ...) const struct saver_type var = { .name = NAME_OF(S), .size = sizeof(S), FIELDS(f), __VA_ARGS__ }
 
 /* ---- registered memory: file descriptors become those of the program's buffers ---------------------------------------- */
 
