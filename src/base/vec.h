@@ -4,6 +4,7 @@
  *     VEC(struct ir_node) nodes;             a struct { struct ir_node *at; size_t n, cap; }
  *     struct ir_node *p = vec_push(&nodes);  zeroed slot at the end, or NULL when out of memory
  *     vec_finish(&nodes);
+ *     vec_move(&nodes, &others);             what others has, in the place of what was there; others is empty then
  */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
@@ -30,6 +31,15 @@ void *vec_push_raw(void **at, size_t *n, size_t *cap, size_t size);
         mem_free((v)->at);     \
         (v)->at = NULL;        \
         (v)->n = (v)->cap = 0; \
+    } while (0)
+#define vec_move(to, from)                \
+    do {                                  \
+        mem_free((to)->at);               \
+        (to)->at = (from)->at;            \
+        (to)->n = (from)->n;              \
+        (to)->cap = (from)->cap;          \
+        (from)->at = NULL;                \
+        (from)->n = (from)->cap = 0;      \
     } while (0)
 
 #endif

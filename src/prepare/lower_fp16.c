@@ -226,10 +226,7 @@ enum status lower_fp16(struct prepare_cx *cx, bool *progress)
     };
     enum status st = wanted ? lower_all(&l) : ST_OK;
     if (st == ST_OK && wanted) {
-        vec_finish(&cx->g->nodes);
-        cx->g->nodes.at = l.nodes.at;
-        cx->g->nodes.n = l.nodes.n;
-        cx->g->nodes.cap = l.nodes.cap;
+        vec_move(&cx->g->nodes, &l.nodes);
         *progress = true;
         st = ir_compact(cx->g);
     } else {

@@ -196,9 +196,6 @@ enum status tile_heads(struct prepare_cx *cx, bool *progress)
         return st;
     }
     *progress = true;
-    vec_finish(&cx->g->nodes);
-    cx->g->nodes.at = h.nodes.at;
-    cx->g->nodes.n = h.nodes.n;
-    cx->g->nodes.cap = h.nodes.cap;
+    vec_move(&cx->g->nodes, &h.nodes);
     return ir_compact(cx->g);
 }

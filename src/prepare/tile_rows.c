@@ -270,10 +270,7 @@ static enum status cut(struct prepare_cx *cx, uint32_t side, bool *progress)
         return st;
     }
     *progress = true;
-    vec_finish(&cx->g->nodes);
-    cx->g->nodes.at = r.nodes.at;
-    cx->g->nodes.n = r.nodes.n;
-    cx->g->nodes.cap = r.nodes.cap;
+    vec_move(&cx->g->nodes, &r.nodes);
     return ir_compact(cx->g);
 }
 
