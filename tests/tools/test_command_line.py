@@ -4,6 +4,7 @@
 
 import ctypes
 import os
+import unittest.mock
 
 import support
 
@@ -76,6 +77,16 @@ class CommandLine(support.ToolTest):
         self.fails("qnn-model-lib-generator", "-c", source, "-t", "aarch64-android", says="no target this SDK can build")
         self.fails("qnn-model-lib-generator", "-c", self.write("bad.c", "int x = ;\n"), says="the compiler refused the source")
         self.fails("qnn-model-lib-generator", "-c", "none.cpp", says="cannot open the source")
+
+    def test_compiler_of_several_words(self):
+        """CC="ccache gcc" and the like: a program and its arguments, as make and meson understand it."""
+        with unittest.mock.patch.dict(os.environ, CC="  env OF_THIS_TEST=1  gcc ", CXX="env -u"):
+            self.succeeds("qnn-model-lib-generator", "-c", self.write("some.c", "int nothing;\n"), "-l", "some", "-o", ".")
+            self.fails("qnn-model-lib-generator", "-c", self.write("some.cpp", "int nothing;\n"), "-l", "some", says="the compiler refused")
+        with unittest.mock.patch.dict(os.environ, CC="/none/gcc -m64"):
+            self.fails("qnn-model-lib-generator", "-c", "some.c", says=['the compiler "/none/gcc" could not be started', "set CC"])
+        with unittest.mock.patch.dict(os.environ, CC=" "):
+            self.succeeds("qnn-model-lib-generator", "-c", "some.c", "-l", "some", "-o", ".")
 
     def test_weights(self):
         """A file that is no archive has symbols of its own, and C++ sources are compiled as C++."""

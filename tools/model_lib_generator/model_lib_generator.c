@@ -151,17 +151,28 @@ static enum status write_weights(const char *weights, const char *path)
     return st;
 }
 
-static enum status compile(const struct generator *o, const char *assembler, const char *library)
+/* What to start: a variable of the environment may say more than a name, as in CC="ccache gcc". */
+static enum status compiler_words(const char *variable, const char *usual, struct arena *arena, struct opt_list *ret)
+{
+    const char *said = getenv(variable);
+    TRY(tool_split(said ? said : "", ' ', arena, ret));
+    return ret->n ? ST_OK : tool_split(usual, ' ', arena, ret);
+}
+
+static enum status compile(const struct generator *o, const char *assembler, const char *library, struct arena *arena)
 {
     char include[PATH_MAX + 64] = "-I";
-    const char *dot = strrchr(o->source, '.'), *cc = getenv("CC"), *cxx = getenv("CXX");
-    bool plain_c = dot && str_eq(dot, ".c");
+    const char *dot = strrchr(o->source, '.');
+    struct opt_list words;
     RETURN_IF(access(o->source, R_OK), ST_IO, "cannot open the source \"%s\": %s", o->source, strerror(errno));
     TRY(find_headers(include + 2, sizeof(include) - 2));
-    const char *compiler = plain_c ? (cc && cc[0] ? cc : "gcc") : (cxx && cxx[0] ? cxx : "g++");
-    const char *argv[] = { compiler, "-shared", "-fPIC", "-O2",     "-fvisibility=hidden",
-                           include,  "-o",      library, o->source, o->weights ? assembler : NULL,
-                           NULL };
+    TRY(dot && str_eq(dot, ".c") ? compiler_words("CC", "gcc", arena, &words) : compiler_words("CXX", "g++", arena, &words));
+    const char *rest[] = { "-shared", "-fPIC", "-O2",     "-fvisibility=hidden",         include,
+                           "-o",      library, o->source, o->weights ? assembler : NULL, NULL };
+    const char **argv = arena_alloc_array(arena, words.n + sizeof(rest) / sizeof(rest[0]), sizeof(*argv));
+    RETURN_IF(!argv, ST_NO_MEMORY, "command line of the compiler");
+    memcpy(argv, words.items, words.n * sizeof(*argv));
+    memcpy(argv + words.n, rest, sizeof(rest));
     return run_compiler((char *const *)argv, o->verbose);
 }
 
@@ -182,7 +193,7 @@ static enum status build(const struct generator *o, struct arena *arena)
     snprintf(assembler, sizeof(assembler), "%s/weights.s", folder);
     enum status st = o->weights ? write_weights(o->weights, assembler) : ST_OK;
     if (st == ST_OK)
-        st = compile(o, assembler, str_text(&path));
+        st = compile(o, assembler, str_text(&path), arena);
     unlink(assembler);
     rmdir(folder);
     if (st == ST_OK)
