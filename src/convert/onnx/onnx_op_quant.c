@@ -9,30 +9,23 @@
 #include <math.h>
 #include <string.h>
 
-#include "convert/onnx/onnx.h"
+#include "convert/onnx/onnx_quant.h"
 
 static const enum dtype fixed_of[DT_COUNT] = {
     [DT_U8] = DT_UQ8,   [DT_I8] = DT_SQ8,  [DT_U16] = DT_UQ16, [DT_I16] = DT_SQ16, [DT_I32] = DT_SQ32,
     [DT_U32] = DT_UQ32, [DT_SQ4] = DT_SQ4, [DT_UQ4] = DT_UQ4,  [DT_SQ2] = DT_SQ2,  [DT_UQ2] = DT_UQ2,
 };
 
-/* Scale, zero point and axis of a node, as far as they are constants. */
-struct params {
-    struct onnx_value *scale, *zero;
-    int64_t axis, block;
-    enum dtype type; /* of the quantized side */
-};
-
-static bool plain_const(const struct onnx_value *v)
+bool onnx_plain_const(const struct onnx_value *v)
 {
     return v && onnx_is_const(v) && !v->view;
 }
 
 /* The encoding for a tensor of `rank` dimensions; false when it cannot be one. */
-static bool encoding(struct onnx_cx *cx, const struct params *p, uint32_t rank, const uint32_t *dims,
-                     struct tensor_desc *ret)
+bool onnx_encoding(struct onnx_cx *cx, const struct onnx_quant *p, uint32_t rank, const uint32_t *dims,
+                   struct tensor_desc *ret)
 {
-    if (!plain_const(p->scale) || (p->zero && !plain_const(p->zero)) || p->block || !fixed_of[p->type])
+    if (!onnx_plain_const(p->scale) || (p->zero && !onnx_plain_const(p->zero)) || p->block || !fixed_of[p->type])
         return false;
     uint64_t n = onnx_count(p->scale);
     int64_t axis = p->axis < 0 ? p->axis + rank : p->axis;
@@ -65,8 +58,8 @@ static bool encoding(struct onnx_cx *cx, const struct params *p, uint32_t rank, 
 /* ---- arithmetic written out --------------------------------------------------------------------------------------- */
 
 /* Scale or zero point in a shape that broadcasts with x. Blocks are repeated along their axis. */
-static enum status spread(struct onnx_cx *cx, struct onnx_value *v, const struct onnx_value *x, const struct params *p,
-                          uint32_t *ret)
+enum status onnx_spread(struct onnx_cx *cx, struct onnx_value *v, const struct onnx_value *x, const struct onnx_quant *p,
+                        uint32_t *ret)
 {
     uint32_t dims[MAX_RANK], axis, t;
     TRY(onnx_tensor(cx, v, NULL, &t));
@@ -105,33 +98,33 @@ static enum status spread(struct onnx_cx *cx, struct onnx_value *v, const struct
 }
 
 /* (x - zero) * scale */
-static enum status dequantize_written(struct onnx_cx *cx, struct onnx_value *v, const struct params *p, uint32_t *ret)
+static enum status dequantize_written(struct onnx_cx *cx, struct onnx_value *v, const struct onnx_quant *p, uint32_t *ret)
 {
     uint32_t x, s, z;
     enum dtype real = p->scale->type == DT_F16 ? DT_F16 : DT_F32;
     TRY(onnx_tensor(cx, v, NULL, &x));
     TRY(onnx_cast(cx, "float", x, real, &x));
-    TRY(spread(cx, p->scale, v, p, &s));
+    TRY(onnx_spread(cx, p->scale, v, p, &s));
     if (p->zero) {
-        TRY(spread(cx, p->zero, v, p, &z));
+        TRY(onnx_spread(cx, p->zero, v, p, &z));
         TRY(build_binary(B, "ElementWiseSubtract", onnx_name(cx, "centered"), x, z, &x));
     }
     return build_binary(B, "ElementWiseMultiply", cx->label, x, s, ret);
 }
 
 /* clamp(round(x / scale) + zero), kept in perm; in another order than the source's for one scale only */
-static enum status quantize_written(struct onnx_cx *cx, struct onnx_value *v, const struct params *p, const uint8_t *perm,
-                                    uint32_t *ret)
+enum status onnx_quantize_written(struct onnx_cx *cx, struct onnx_value *v, const struct onnx_quant *p, const uint8_t *perm,
+                                  uint32_t *ret)
 {
     uint32_t x, s, z;
     REFUSE_WHEN(p->type == DT_NONE, "to a type that no tensor of the graph can have");
     TRY(onnx_tensor(cx, v, perm, &x));
     TRY(onnx_cast(cx, "float", x, p->scale->type == DT_F16 ? DT_F16 : DT_F32, &x));
-    TRY(spread(cx, p->scale, v, p, &s));
+    TRY(onnx_spread(cx, p->scale, v, p, &s));
     TRY(build_binary(B, "ElementWiseDivide", onnx_name(cx, "steps"), x, s, &x));
     TRY(build_unary(B, "ElementWiseRound", onnx_name(cx, "rounded"), x, &x));
     if (p->zero) {
-        TRY(spread(cx, p->zero, v, p, &z));
+        TRY(onnx_spread(cx, p->zero, v, p, &z));
         TRY(build_binary(B, "ElementWiseAdd", onnx_name(cx, "shifted"), x, z, &x));
     }
     TRY(build_node(B,
@@ -150,7 +143,7 @@ static enum status quantize_written(struct onnx_cx *cx, struct onnx_value *v, co
 
 /* v, seen as real numbers. Constants and tensors that carry the encoding already cost nothing; anything else goes through
  * one node or is written out. */
-static enum status dequantized(struct onnx_cx *cx, struct onnx_value *v, const struct params *p, struct onnx_value **ret)
+enum status onnx_dequantized(struct onnx_cx *cx, struct onnx_value *v, const struct onnx_quant *p, struct onnx_value **ret)
 {
     struct tensor_desc d = {0};
     struct onnx_value *r = arena_new(&cx->arena, struct onnx_value);
@@ -159,7 +152,7 @@ static enum status dequantized(struct onnx_cx *cx, struct onnx_value *v, const s
     r->type = p->scale->type == DT_F16 ? DT_F16 : DT_F32;
     r->real = IR_NONE;
     *ret = r;
-    if (!v->view && encoding(cx, p, v->rank, v->dims, &d)) {
+    if (!v->view && onnx_encoding(cx, p, v->rank, v->dims, &d)) {
         r->view = true;
         r->stored = d.type;
         if (onnx_is_const(v)) {
@@ -196,9 +189,9 @@ static enum status dequantized(struct onnx_cx *cx, struct onnx_value *v, const s
     return ST_OK;
 }
 
-static enum status read_params(struct onnx_cx *cx, const struct onnx_node *n, uint32_t first, struct params *p)
+enum status onnx_quant_params(struct onnx_cx *cx, const struct onnx_node *n, uint32_t first, struct onnx_quant *p)
 {
-    *p = (struct params){.axis = onnx_attr_int(cx, n, "axis", 1), .block = onnx_attr_int(cx, n, "block_size", 0)};
+    *p = (struct onnx_quant){ .axis = onnx_attr_int(cx, n, "axis", 1), .block = onnx_attr_int(cx, n, "block_size", 0) };
     TRY(onnx_in(cx, n, first, &p->scale));
     return onnx_in_opt(cx, n, first + 1, &p->zero);
 }
@@ -206,16 +199,16 @@ static enum status read_params(struct onnx_cx *cx, const struct onnx_node *n, ui
 static enum status convert_dequantize(struct onnx_cx *cx, const struct onnx_node *n)
 {
     struct onnx_value *v, *r;
-    struct params p;
+    struct onnx_quant p;
     TRY(onnx_in(cx, n, 0, &v));
-    TRY(read_params(cx, n, 1, &p));
+    TRY(onnx_quant_params(cx, n, 1, &p));
     p.type = v->type;
-    TRY(dequantized(cx, v, &p, &r));
+    TRY(onnx_dequantized(cx, v, &p, &r));
     return onnx_out_view(cx, n, 0, r, NULL);
 }
 
 /* The type that a QuantizeLinear gives. */
-static enum dtype quantized_type(struct onnx_cx *cx, const struct onnx_node *n, const struct params *p)
+static enum dtype quantized_type(struct onnx_cx *cx, const struct onnx_node *n, const struct onnx_quant *p)
 {
     int32_t elem = (int32_t)onnx_attr_int(cx, n, "output_dtype", 0);
     return p->zero ? p->zero->type : elem ? onnx_dtype(elem) : DT_U8;
@@ -224,15 +217,15 @@ static enum dtype quantized_type(struct onnx_cx *cx, const struct onnx_node *n, 
 static enum status convert_quantize(struct onnx_cx *cx, const struct onnx_node *n)
 {
     struct onnx_value *v;
-    struct params p;
+    struct onnx_quant p;
     struct tensor_desc d = {0};
     uint32_t x, y;
     TRY(onnx_in(cx, n, 0, &v));
-    TRY(read_params(cx, n, 1, &p));
+    TRY(onnx_quant_params(cx, n, 1, &p));
     p.type = quantized_type(cx, n, &p);
-    if (!encoding(cx, &p, v->rank, v->dims, &d) || dtype_bits(d.type) < 8 || dtype_bits(d.type) > 16 ||
+    if (!onnx_encoding(cx, &p, v->rank, v->dims, &d) || dtype_bits(d.type) < 8 || dtype_bits(d.type) > 16 ||
         (v->type != DT_F32 && v->type != DT_F16)) {
-        TRY(quantize_written(cx, v, &p, NULL, &y));
+        TRY(onnx_quantize_written(cx, v, &p, NULL, &y));
         TRY(onnx_out(cx, n, 0, y, NULL));
         onnx_out_type(cx, n, 0, p.type);
         return ST_OK;
@@ -260,7 +253,7 @@ static enum status convert_quantize(struct onnx_cx *cx, const struct onnx_node *
 
 static bool quantize_encoding(struct onnx_cx *cx, const struct onnx_node *n, struct tensor_desc *ret)
 {
-    struct params p = {.axis = 1};
+    struct onnx_quant p = { .axis = 1 };
     if (!onnx_has(n, 1))
         return false;
     p.scale = onnx_find(cx, n->in[1]);
@@ -269,7 +262,7 @@ static bool quantize_encoding(struct onnx_cx *cx, const struct onnx_node *n, str
         return false;
     p.type = quantized_type(cx, n, &p);
     *ret = (struct tensor_desc){0};
-    return onnx_count(p.scale) == 1 && encoding(cx, &p, 0, NULL, ret) && dtype_bits(ret->type) >= 8 &&
+    return onnx_count(p.scale) == 1 && onnx_encoding(cx, &p, 0, NULL, ret) && dtype_bits(ret->type) >= 8 &&
            dtype_bits(ret->type) <= 16;
 }
 
@@ -318,187 +311,8 @@ bool onnx_fixed_inputs(struct onnx_cx *cx, const struct onnx_node *n)
     return any;
 }
 
-/* ---- QLinear and Integer ------------------------------------------------------------------------------------------ */
-
-static enum status quantized_operand(struct onnx_cx *cx, const struct onnx_node *n, uint32_t at, int64_t axis,
-                                     struct onnx_value **ret, struct params *p)
-{
-    struct onnx_value *v;
-    TRY(onnx_in(cx, n, at, &v));
-    TRY(read_params(cx, n, at + 1, p));
-    p->axis = axis;
-    p->block = 0;
-    p->type = v->type;
-    return dequantized(cx, v, p, ret);
-}
-
-/* The int32 bias of QLinearConv has the scale of the products. */
-static enum status quantized_bias(struct onnx_cx *cx, const struct onnx_node *n, const struct params *x,
-                                  const struct params *w, struct onnx_value **ret)
-{
-    struct onnx_value *b;
-    *ret = NULL;
-    TRY(onnx_in_opt(cx, n, 8, &b));
-    if (!b)
-        return ST_OK;
-    REFUSE_WHEN(!plain_const(x->scale) || !plain_const(w->scale),
-                "scales are computed at run time; with a bias they must be constants of the model");
-    uint64_t k = onnx_count(w->scale);
-    float *scales = arena_array(&cx->b.g->arena, float, k);
-    RETURN_IF(!scales, ST_NO_MEMORY, "no memory for an encoding");
-    for (uint64_t i = 0; i < k; i++)
-        scales[i] =
-            (float)(number_get(x->scale->stored, x->scale->data, 0) * number_get(w->scale->stored, w->scale->data, i));
-    struct onnx_value *s = arena_new(&cx->arena, struct onnx_value);
-    RETURN_IF(!s, ST_NO_MEMORY, "no memory for a value");
-    *s = *w->scale;
-    s->data = scales;
-    s->stored = s->type = DT_F32;
-    return dequantized(cx, b, &(struct params){.scale = s, .axis = 0, .type = DT_I32}, ret);
-}
-
-/* Built in fixed point when everything about the encodings is known, else between written-out arithmetic. */
-static enum status qlinear(struct onnx_cx *cx, const struct onnx_node *n, bool conv)
-{
-    struct onnx_value *a, *b, *bias = NULL, *scale;
-    struct params pa, pb, py;
-    struct tensor_desc d = {0};
-    uint32_t y;
-    TRY(quantized_operand(cx, n, 0, 1, &a, &pa));
-    struct onnx_value *second;
-    TRY(onnx_in(cx, n, 3, &second));
-    TRY(quantized_operand(cx, n, 3, conv ? 0 : second->rank - 1, &b, &pb));
-    TRY(onnx_in(cx, n, 6, &scale));
-    TRY(read_params(cx, n, 6, &py));
-    py.type = py.zero ? py.zero->type : DT_U8;
-    py.block = 0;
-    if (conv)
-        TRY(quantized_bias(cx, n, &pa, &pb, &bias));
-    cx->fixed = onnx_count(scale) == 1 && encoding(cx, &py, 0, NULL, &d) && a->view && b->view && (!bias || bias->view);
-    cx->fixed_out = d;
-    enum status st = ST_INVALID_OP;
-    if (cx->fixed)
-        st = conv ? onnx_conv(cx, n, a, b, bias, &y) : onnx_matmul(cx, a, b, &y);
-    if (st == ST_NO_MEMORY)
-        return st;
-    bool done = st == ST_OK;
-    cx->fixed = false;
-    if (!done) {
-        struct onnx_value r = {.name = n->out[0], .type = DT_F32, .stored = DT_F32, .real = IR_NONE};
-        TRY(conv ? onnx_conv(cx, n, a, b, bias, &r.tensor) : onnx_matmul(cx, a, b, &r.tensor));
-        const struct tensor_desc *o = build_desc(B, r.tensor);
-        r.rank = o->rank;
-        perm_identity(r.perm, MAX_RANK);
-        if (conv)
-            perm_channel_last(r.perm, r.rank);
-        for (uint32_t i = 0; i < r.rank; i++)
-            r.dims[r.perm[i]] = o->dims[i];
-        TRY(quantize_written(cx, &r, &py, NULL, &y));
-        conv = false; /* written out in the source's order */
-    }
-    TRY(conv ? onnx_out_last(cx, n, 0, y) : onnx_out(cx, n, 0, y, NULL));
-    onnx_out_type(cx, n, 0, py.type);
-    return ST_OK;
-}
-
-static enum status convert_qlinear_conv(struct onnx_cx *cx, const struct onnx_node *n)
-{
-    return qlinear(cx, n, true);
-}
-
-static enum status convert_qlinear_matmul(struct onnx_cx *cx, const struct onnx_node *n)
-{
-    return qlinear(cx, n, false);
-}
-
-/* x less its zero point, as float: exact for 8 bits. With `last` the channels are brought to the end while they are bytes.
- */
-static enum status centered(struct onnx_cx *cx, const struct onnx_node *n, uint32_t at, int64_t axis, bool last,
-                            struct onnx_value **ret)
-{
-    struct onnx_value *v, *z, *r = arena_new(&cx->arena, struct onnx_value), one = {.type = DT_F32};
-    uint32_t x, t;
-    RETURN_IF(!r, ST_NO_MEMORY, "no memory for a value");
-    TRY(onnx_in(cx, n, at, &v));
-    TRY(onnx_in_opt(cx, n, at + 2, &z));
-    *r = (struct onnx_value){ .name = v->name, .type = DT_F32, .stored = DT_F32, .real = IR_NONE, .rank = v->rank };
-    memcpy(r->dims, v->dims, sizeof(r->dims));
-    perm_identity(r->perm, MAX_RANK);
-    if (last && !onnx_is_const(v) && (!z || onnx_count(z) == 1))
-        perm_channel_last(r->perm, v->rank);
-    TRY(onnx_tensor(cx, v, r->perm, &x));
-    TRY(onnx_cast(cx, "float", x, DT_F32, &x));
-    if (z) {
-        struct params p = {.scale = &one, .axis = axis};
-        TRY(spread(cx, z, v, &p, &t));
-        TRY(build_binary(B, "ElementWiseSubtract", onnx_name(cx, "centered"), x, t, &x));
-    }
-    r->tensor = x;
-    *ret = r;
-    return ST_OK;
-}
-
-static enum status convert_integer(struct onnx_cx *cx, const struct onnx_node *n)
-{
-    bool conv = !strcmp(n->op, "ConvInteger");
-    struct onnx_value *a, *b, *first;
-    uint32_t y;
-    TRY(onnx_in(cx, n, 0, &first));
-    TRY(centered(cx, n, 0, conv ? 1 : (int64_t)first->rank - 2, conv, &a));
-    TRY(centered(cx, n, 1, conv ? 0 : -1, false, &b));
-    TRY(conv ? onnx_conv(cx, n, a, b, NULL, &y) : onnx_matmul(cx, a, b, &y));
-    TRY(onnx_cast(cx, "whole", y, DT_I32, &y));
-    return conv ? onnx_out_last(cx, n, 0, y) : onnx_out(cx, n, 0, y, NULL);
-}
-
-/* scale = (max(x, 0) - min(x, 0)) / 255, zero = clamp(round(-min / scale)) */
-static enum status convert_dynamic_quantize(struct onnx_cx *cx, const struct onnx_node *n)
-{
-    struct onnx_value *v, sv, zv;
-    uint32_t x, lo, hi, zero, k, scale, z, axes[MAX_RANK], y;
-    TRY(onnx_in(cx, n, 0, &v));
-    TRY(onnx_tensor(cx, v, v->perm, &x));
-    for (uint32_t i = 0; i < v->rank; i++)
-        axes[i] = i;
-    struct build_spec s = {
-        .op = "ReduceMin", .name = onnx_name(cx, "least"), BUILD_IN(x), .params = { BUILD_U32S("axes", v->rank, axes) }
-    };
-    TRY(build_node(B, &s, &lo));
-    s.op = "ReduceMax";
-    s.name = onnx_name(cx, "most");
-    TRY(build_node(B, &s, &hi));
-    TRY(build_scalar(B, onnx_name(cx, "zero"), DT_F32, 0, &zero));
-    TRY(build_scalar(B, onnx_name(cx, "steps"), DT_F32, 255, &k));
-    TRY(build_binary(B, "ElementWiseMinimum", onnx_name(cx, "low"), lo, zero, &lo));
-    TRY(build_binary(B, "ElementWiseMaximum", onnx_name(cx, "high"), hi, zero, &hi));
-    TRY(build_binary(B, "ElementWiseSubtract", onnx_name(cx, "range"), hi, lo, &scale));
-    TRY(build_binary(B, "ElementWiseDivide", onnx_name(cx, "scale"), scale, k, &scale));
-    TRY(build_unary(B, "ElementWiseNeg", onnx_name(cx, "minus"), lo, &z));
-    TRY(build_binary(B, "ElementWiseDivide", onnx_name(cx, "position"), z, scale, &z));
-    TRY(build_node(B,
-                   &(struct build_spec){ .op = "ReluMinMax",
-                                         .name = onnx_name(cx, "limited"),
-                                         BUILD_IN(z),
-                                         .params = { BUILD_F32("min_value", 0), BUILD_F32("max_value", 255) } },
-                   &z));
-    TRY(build_unary(B, "ElementWiseRound", onnx_name(cx, "zero_point"), z, &z));
-    TRY(onnx_cast(cx, "zero_type", z, DT_U8, &z));
-    sv = (struct onnx_value){.name = "scale", .type = DT_F32, .stored = DT_F32, .tensor = scale, .real = IR_NONE};
-    zv = (struct onnx_value){.name = "zero", .type = DT_U8, .stored = DT_U8, .tensor = z, .real = IR_NONE};
-    struct params p = {.scale = &sv, .zero = &zv, .axis = 0, .type = DT_U8};
-    TRY(quantize_written(cx, v, &p, v->perm, &y));
-    TRY(onnx_out(cx, n, 0, y, v->perm));
-    TRY(onnx_out(cx, n, 1, scale, NULL));
-    return onnx_out(cx, n, 2, z, NULL);
-}
-
 const struct onnx_row onnx_rows_quant[] = {
-    {"QuantizeLinear", ONNX_FREE | ONNX_RETYPES, convert_quantize, NULL},
-    {"DequantizeLinear", ONNX_FREE | ONNX_RETYPES, convert_dequantize, NULL},
-    {"QLinearConv", ONNX_SPATIAL, convert_qlinear_conv, NULL},
-    {"QLinearMatMul", 0, convert_qlinear_matmul, NULL},
-    {"ConvInteger", ONNX_SPATIAL, convert_integer, NULL},
-    {"MatMulInteger", 0, convert_integer, NULL},
-    {"DynamicQuantizeLinear", 0, convert_dynamic_quantize, NULL},
-    {0},
+    { "QuantizeLinear", ONNX_FREE | ONNX_RETYPES, convert_quantize, NULL },
+    { "DequantizeLinear", ONNX_FREE | ONNX_RETYPES, convert_dequantize, NULL },
+    { 0 },
 };
