@@ -153,6 +153,17 @@ static enum status validate_wide(const struct op_call *c, struct arena *a)
     return ST_OK;
 }
 
+/* ONNX Runtime asks whether it may have one HardSwish in place of two nodes, and leaves all parameters out of its question.
+ * That can only be about the tensors, which every operation allows alike, so any operation will do. The node that is added
+ * must have its own. */
+static void complete_question(struct op_view *view)
+{
+    static const uint32_t relu = QNN_OP_ELEMENT_WISE_NEURON_OPERATION_RELU;
+    int at = op_param_index(view->call.op, QNN_OP_ELEMENT_WISE_NEURON_PARAM_OPERATION);
+    if (view->call.op->id == OP_ElementWiseNeuron && at >= 0 && !view->params[at].data)
+        view->params[at] = (struct op_value){ .type = DT_U32, .count = 1, .data = &relu };
+}
+
 static enum status validate(const Qnn_OpConfig_t *config)
 {
     if (backend_this->check_process)
@@ -161,6 +172,7 @@ static enum status validate(const Qnn_OpConfig_t *config)
     arena_init(&a);
     struct op_view view;
     TRY(op_config_view(config, &a, &view));
+    complete_question(&view);
     if (wide_is(&view.call))
         return validate_wide(&view.call, &a);
     TRY(op_check(&view.call));

@@ -49,6 +49,9 @@ static void partition(void)
     struct node_spec matmul = {
         "m", "MatMul", 2, 2, 1, { client_bool("transpose_in0", false), client_bool("transpose_in1", false) }, { a, w }, { y }
     };
+    /* HardSwish in place of two nodes: it asks without the operation, which only the node that it adds has. */
+    struct node_spec neuron = { "n", "ElementWiseNeuron", 0, 1, 1, { { 0 } }, { a }, { a } };
+    struct node_spec bent = { "b", "ElementWiseNeuron", 0, 1, 1, { { 0 } }, { a }, { y } };
     struct node_spec strange = { "s", "NotAnOp", 0, 1, 1, { { 0 } }, { a }, { y } };
     struct node_spec crooked = { "c", "Relu", 0, 1, 1, { { 0 } }, { a }, { y } };
     struct node_spec turn = { "t",   "Transpose", 1, 1, 1, { { .paramType = QNN_PARAMTYPE_TENSOR, .name = "perm" } },
@@ -58,6 +61,8 @@ static void partition(void)
     for (int twice = 0; twice < 2; twice++) {
         CHECK(taken(&matmul));
         CHECK(taken(&turn));
+        CHECK(taken(&neuron));
+        CHECK(!taken(&bent));
         CHECK(!taken(&strange));
         CHECK(!taken(&crooked));
     }
