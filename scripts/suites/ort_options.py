@@ -446,14 +446,85 @@ def op_package(r):
         print(str(e)[:200])
 
 
-@scenario
-def saver(r):
-    """libQnnSaver.so computes nothing: a session, or an error; never a crash."""
+@each("Cpu", "Htp", "Saver")
+def saver(r, checks):
+    """libQnnSaver.so computes nothing, so running may fail; but what was asked of it is on the disk. One library is asked what it supports, the Saver gets the graph."""
     model = network()
     try:
-        r.open(model, {"qnn_saver_path": r.path("Saver")}, strict=False)
+        r.open(model, {"qnn_saver_path": r.path("Saver")}, backend=checks, strict=False).run(None, feeds())
     except Exception as e:  # pylint: disable=broad-except
         print(str(e)[:200])
+    assert files("saver_output.c") and files("params.bin"), f"nothing was recorded: {files('')}"
+
+
+@each("Cpu", "Htp", "Ir")
+def dlc(r, checks):
+    """The graph as a DLC, for a library that runs it or for none."""
+    try:
+        r.open(network(), {"dump_qnn_ir_dlc": "1", "dump_qnn_ir_dlc_dir": "./dlc", "qnn_ir_backend_path": r.path("Ir")}, backend=checks, strict=False)
+    except Exception as e:  # pylint: disable=broad-except
+        print(str(e)[:200])
+    assert len(files(".dlc")) == 1, files("")
+
+
+@each("0", "1")
+def one_input_twice(r, offload):
+    """A graph input that is quantized twice."""
+    import numpy as np
+    from onnx import helper, numpy_helper
+    constants = [numpy_helper.from_array(np.float32(1 / 255), "s"), numpy_helper.from_array(np.uint8(0), "z")]
+    nodes = []
+    for name in "ab":
+        nodes.append(helper.make_node("QuantizeLinear", ["x", "s", "z"], [name + "_q"], name="q" + name))
+        nodes.append(helper.make_node("DequantizeLinear", [name + "_q", "s", "z"], [name], name="d" + name))
+    nodes += [helper.make_node("Add", ["a", "b"], ["t"], name="add"), helper.make_node("QuantizeLinear", ["t", "s", "z"], ["t_q"], name="qt"),
+              helper.make_node("DequantizeLinear", ["t_q", "s", "z"], ["y"], name="dt")]
+    graph = helper.make_graph(nodes, "twice", [helper.make_tensor_value_info("x", 1, (1, 3))], [helper.make_tensor_value_info("y", 1, (1, 3))], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10).SerializeToString()
+    given = {"x": np.array([[0.1, 0.2, 0.3]], np.float32)}
+    for backend in ("Cpu", "Htp"):
+        r.same(r.open(model, {"offload_graph_io_quantization": offload}, backend=backend, strict=False), model, given, 0.02)
+
+
+@scenario
+def order_of_tensors(r):
+    """Inputs and outputs are created in the order of the model, whatever the order of the nodes."""
+    import json
+    from onnx import helper
+    nodes = [helper.make_node("Relu", ["i" + n], ["o" + n], name="relu" + n) for n in "132"]
+    sizes = {"1": 3, "2": 5, "3": 7}
+    graph = helper.make_graph(nodes, "order", [helper.make_tensor_value_info("i" + n, 1, (1, sizes[n])) for n in "213"],
+                              [helper.make_tensor_value_info("o" + n, 1, (1, sizes[n])) for n in "213"])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString()
+    r.open(model, {"dump_json_qnn_graph": "1", "json_qnn_graph_dir": "."}, backend="Cpu")
+    with open(next(f for f in files(".json") if "_tensor_log" not in f), encoding="utf-8") as f:
+        tensors = json.load(f)["graph"]["tensors"]
+    for kind, want in ((0, ["i2", "i1", "i3"]), (1, ["o2", "o1", "o3"])):
+        assert sorted((n for n, t in tensors.items() if t["type"] == kind), key=lambda n: tensors[n]["id"]) == want
+
+
+@scenario
+def input_without_elements(r):
+    """Resize with a region of interest that is an input of the graph and has no elements."""
+    import numpy as np
+    from onnx import helper, numpy_helper
+    graph = helper.make_graph([helper.make_node("Resize", ["x", "roi", "scales"], ["y"], mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor", name="resize")],
+                              "resize", [helper.make_tensor_value_info("x", 1, (1, 3, 10, 10)), helper.make_tensor_value_info("roi", 1, (0,))],
+                              [helper.make_tensor_value_info("y", 1, (1, 3, 20, 20))], [numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "scales")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8).SerializeToString()
+    r.same(r.open(model), model, {"x": np.random.default_rng(1).uniform(-10, 10, (1, 3, 10, 10)).astype(np.float32), "roi": np.zeros(0, np.float32)})
+
+
+@scenario
+def input_from_another_part(r):
+    """What comes from a node of the CPU provider is an input of the graph beside the model's own."""
+    import numpy as np
+    from onnx import helper, numpy_helper
+    nodes = [helper.make_node("Relu", ["x"], ["a"], name="a"), helper.make_node("Erf", ["a"], ["b"], name="b"), helper.make_node("Add", ["x", "b"], ["y"], name="y")]
+    graph = helper.make_graph(nodes, "parts", [helper.make_tensor_value_info("x", 1, (1, 3))], [helper.make_tensor_value_info("y", 1, (1, 3))], [])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString()
+    for backend in ("Cpu", "Htp"):
+        r.same(r.open(model, backend=backend, strict=False), model, {"x": np.array([[1, -2, 3]], np.float32)})
 
 
 # ---- one process per scenario ------------------------------------------------------------------------------------------------------
