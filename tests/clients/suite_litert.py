@@ -104,6 +104,29 @@ def floor_mod(g):
 
 
 @case
+def atan2(g):
+    """A quotient and an arc tangent, then five times a choice by quadrant; two of them are between constants of one element, and 0 / 0 is among what is not chosen."""
+    y = np.array([0, 3 ** .5, 1, -1, 1, -1, 1, -1], np.float32).reshape(1, 2, 2, 2)
+    x = np.array([0, 1, 1, 1, -1, -1, 0, 0], np.float32).reshape(y.shape)
+    ins, zero, pi, half, minus = [g.input(y, "f32"), g.input(x, "f32")], *(g.const(np.float32([v]), "f32") for v in (0, np.pi, np.pi / 2, -np.pi / 2))
+
+    def step(op, inputs, dtype="f32", operation=None, out=None):
+        out = out or g.native(y.shape, dtype)
+        g.node(op, inputs, [out], {} if operation is None else {"operation": (operation, "u32")})
+        return out
+    right, left, between = (step("ElementWise" + op, [ins[1], zero], "b8") for op in ("Greater", "Less", "Equal"))
+    above, upper, below = (step("ElementWise" + op, [ins[0], zero], "b8") for op in ("Greater", "GreaterEqual", "Less"))
+    angle = step("ElementWiseUnary", [step("ElementWiseBinary", ins, operation=2)], operation=2)
+    plus, less = step("ElementWiseBinary", [angle, pi], operation=0), step("ElementWiseBinary", [angle, pi], operation=18)
+    t = step("ElementWiseSelect", [step("ElementWiseAnd", [between, below], "b8"), minus, zero])
+    t = step("ElementWiseSelect", [step("ElementWiseAnd", [between, above], "b8"), half, t])
+    t = step("ElementWiseSelect", [step("ElementWiseAnd", [left, below], "b8"), less, t])
+    t = step("ElementWiseSelect", [step("ElementWiseAnd", [left, upper], "b8"), plus, t])
+    step("ElementWiseSelect", [right, angle, t], out=g.output(y.shape, "f32"))
+    near(g.run()[0], np.arctan2(y, x))
+
+
+@case
 def local_response_norm(g):
     """A radius beyond all channels and no bias: each pixel has the length 1. alpha is not divided by the size of the window."""
     x = [-1.1, .6, .7, 1.2, -.7, .1]
@@ -148,4 +171,4 @@ def transpose_conv3d(g, bias):
 
 
 if __name__ == "__main__":
-    main(on_gpu=15)
+    main(on_gpu=16)
