@@ -3,8 +3,9 @@
  * short, ending a sum takes longer than multiplying; so nothing is asked or looked up here that the walk of conv_drive.c
  * would have to ask, and the unit is never waited for:
  *
- *     multiply a square of two x by 32 channels into the tiles       | between its tiles, pieces of the square before are
- *     store its sums, [row][channel]                                 | ended; its sums are in the other half
+ *     multiply a square of two x by 32 channels into the tiles, | between its tiles, pieces of an earlier square
+ *     each of which first stores what it holds of the square    | are ended: where k has many steps the one just
+ *     before, [row][channel]                                    | stored, else the one before that
  *
  * The second x are the next 16 rows of bytes, or the other plane of the same 16 rows. A piece that would reach over the last
  * row begins where it ends with it, some of it a second time. Include what ends sums first: conv_squares_bytes.h or
@@ -14,11 +15,36 @@
 
 #include "kernels/conv/conv_squares_rows.h"
 
-static void end_last(struct squares *f)
+/* A tile's part of the sums that tiles hold. */
+#define STORE_HELD(t, at) TILE_STORE_ROWS(t, held + (at), SIDE * 4)
+
+static void end_waiting(struct squares *f)
 {
     for (uint32_t i = 0; i < PIECES; i++)
         end_piece(f, &f->waiting, (struct form){ .kind = END_ANY }, i);
     f->waiting.rows = 0;
+}
+
+static int32_t *other_half(struct squares *f, const int32_t *sums)
+{
+    return sums == f->sums[0] ? f->sums[1] : f->sums[0];
+}
+
+/* The sums that tiles hold are stored, and wait like others: the tiles are about to change. */
+static void let_go(struct squares *f)
+{
+    if (!f->held.rows)
+        return;
+    end_waiting(f);
+    int32_t *const held = f->held.sums;
+    STORE_HELD(0, 0);
+    STORE_HELD(1, TILE);
+    if (PLANES == 2 || f->held.rows > TILE) {
+        STORE_HELD(2, TILE * SIDE);
+        STORE_HELD(3, TILE * SIDE + TILE);
+    }
+    f->waiting = f->held;
+    f->held = (struct waiting){ .sums = other_half(f, held) };
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------------- */
@@ -45,80 +71,61 @@ static void end_last(struct squares *f)
         else                                    \
             TILE_LOAD(t, from, 0);              \
     } while (0)
-#define END_PIECE() end_piece(f, &w, o, ended++)
+/* So many of the pieces that wait. */
+#define END_PIECES(n)                                        \
+    do {                                                     \
+        for (uint32_t i = 0; i < (n) && ended < PIECES; i++) \
+            end_piece(f, &w, o, ended++);                    \
+    } while (0)
 
-/* One step of k: all of a square. Each tile of sums starts with what belongs to its channels. */
-static inline __attribute__((always_inline)) void run_short(struct squares *f, const struct square *q, const struct form o)
-{
-    const struct waiting w = f->waiting;
-    const uint64_t step = f->x_step, second = f->second;
-    const bool two_x = PLANES == 2 || q->two_x, two_blocks = q->two_blocks, s0 = o.kind == END_ANY && f->sx,
-               s1 = PLANES == 1 && s0; /* low bytes have no sign */
-    const uint8_t *const x = q->x, *const w0 = q->w, *const w1 = w0 + f->block;
-    const int32_t *const base0 = q->base[0], *const base1 = q->base[1];
-    int32_t *const sums = f->sums[f->half];
-    uint32_t ended = 0;
-    START_FIRST(0, base0);
-    LOAD_WEIGHTS(6, w0);
-    TILE_LOAD(4, x, step);
-    MULTIPLY(s0, 0, 4, 6);
-    END_PIECE();
-    if (two_blocks) {
-        START_FIRST(1, base0 + TILE);
-        LOAD_WEIGHTS(7, w1);
-        MULTIPLY(s0, 1, 4, 7);
-    }
-    END_PIECE();
-    if (two_x) {
-        TILE_LOAD(2, base1, 0);
-        TILE_LOAD(5, x + second, step);
-        MULTIPLY(s1, 2, 5, 6);
-    }
-    END_PIECE();
-    if (two_x && two_blocks) {
-        TILE_LOAD(3, base1 + TILE, 0);
-        MULTIPLY(s1, 3, 5, 7);
-    }
-    END_PIECE();
-    TILE_STORE_ROWS(0, sums, SIDE * 4);
-    END_PIECE();
-    if (two_blocks)
-        TILE_STORE_ROWS(1, sums + TILE, SIDE * 4);
-    END_PIECE();
-    if (two_x)
-        TILE_STORE_ROWS(2, sums + TILE * SIDE, SIDE * 4);
-    END_PIECE();
-    if (two_x && two_blocks)
-        TILE_STORE_ROWS(3, sums + TILE * SIDE + TILE, SIDE * 4);
-    END_PIECE();
-}
-
-/* More steps: pieces are ended between them, and those that are left while sums are stored. */
-static inline __attribute__((always_inline)) void run_long(struct squares *f, const struct square *q, const struct form o)
+/* In the first step of k each tile is stored right before it is loaded again: its sums are finished by then, and the unit
+ * does not wait for them. Each tile of sums starts with what belongs to its channels. */
+static inline __attribute__((always_inline)) void multiply(struct squares *f, const struct square *q, const struct form o)
 {
     const struct waiting w = f->waiting;
     const uint64_t step = f->x_step, second = f->second, block = f->block, k = f->step, w_step = k * CONV_BLOCK;
     const bool two_x = PLANES == 2 || q->two_x, two_blocks = q->two_blocks, s0 = o.kind == END_ANY && f->sx,
                s1 = PLANES == 1 && s0; /* low bytes have no sign */
-    const uint8_t *w0 = q->w;
-    const uint32_t taps = f->taps, steps = f->steps;
     const int32_t *const base0 = q->base[0], *const base1 = q->base[1];
-    int32_t *const sums = f->sums[f->half];
-    uint32_t ended = 0, tap = 0, left = 0;
-    const uint8_t *x = NULL;
+    int32_t *const held = f->held.sums;
+    const uint8_t *x = q->x + f->tap_x[0], *w0 = q->w;
+    uint32_t ended = 0;
+    STORE_HELD(0, 0);
     START_FIRST(0, base0);
-    if (two_blocks)
+    LOAD_WEIGHTS(6, w0);
+    TILE_LOAD(4, x, step);
+    MULTIPLY(s0, 0, 4, 6);
+    END_PIECES(o.first);
+    STORE_HELD(1, TILE);
+    if (two_blocks) {
         START_FIRST(1, base0 + TILE);
-    if (two_x)
+        LOAD_WEIGHTS(7, w0 + block);
+        MULTIPLY(s0, 1, 4, 7);
+    }
+    END_PIECES(o.first);
+    if (two_x) {
+        STORE_HELD(2, TILE * SIDE);
         TILE_LOAD(2, base1, 0);
-    if (two_x && two_blocks)
+        TILE_LOAD(5, x + second, step);
+        MULTIPLY(s1, 2, 5, 6);
+    }
+    END_PIECES(o.first);
+    if (two_x)
+        STORE_HELD(3, TILE * SIDE + TILE);
+    if (two_x && two_blocks) {
         TILE_LOAD(3, base1 + TILE, 0);
-    for (;; left--, x += k, w0 += w_step) {
+        MULTIPLY(s1, 3, 5, 7);
+    }
+    END_PIECES(o.first);
+    if (o.one_step)
+        return;
+    for (uint32_t tap = 1, left = f->steps - 1;; left--) {
+        x += k, w0 += w_step;
         if (!left) {
-            if (tap == taps)
+            if (tap == f->taps)
                 break;
             x = q->x + f->tap_x[tap++];
-            left = steps;
+            left = f->steps;
         }
         LOAD_WEIGHTS(6, w0);
         TILE_LOAD(4, x, step);
@@ -127,56 +134,40 @@ static inline __attribute__((always_inline)) void run_long(struct squares *f, co
             LOAD_WEIGHTS(7, w0 + block);
             MULTIPLY(s0, 1, 4, 7);
         }
-        if (o.pieces > 1 && ended < PIECES)
-            END_PIECE();
+        END_PIECES(o.pieces / 2);
         if (two_x) {
             TILE_LOAD(5, x + second, step);
             MULTIPLY(s1, 2, 5, 6);
             if (two_blocks)
                 MULTIPLY(s1, 3, 5, 7);
         }
-        if (ended < PIECES)
-            END_PIECE();
+        END_PIECES(o.pieces - o.pieces / 2);
     }
-    TILE_STORE_ROWS(0, sums, SIDE * 4);
-    if (o.pieces > 1 && ended < PIECES)
-        END_PIECE();
-    if (two_blocks)
-        TILE_STORE_ROWS(1, sums + TILE, SIDE * 4);
-    if (o.pieces > 1 && ended < PIECES)
-        END_PIECE();
-    if (two_x)
-        TILE_STORE_ROWS(2, sums + TILE * SIDE, SIDE * 4);
-    if (o.pieces > 1 && ended < PIECES)
-        END_PIECE();
-    if (two_x && two_blocks)
-        TILE_STORE_ROWS(3, sums + TILE * SIDE + TILE, SIDE * 4);
-    if (o.pieces > 1 && ended < PIECES)
-        END_PIECE();
+    END_PIECES(PIECES);
 }
 
 /* A function per form, so that nothing is asked inside the loop. */
-#define SQUARES(name, kind, whole)                                        \
-    static void short_##name(struct squares *f, const struct square *q)   \
-    {                                                                     \
-        run_short(f, q, (struct form){ kind, whole, 4, false });          \
-    }                                                                     \
-    static void some_##name(struct squares *f, const struct square *q)    \
-    {                                                                     \
-        run_long(f, q, (struct form){ kind, whole, 2, false });           \
-    }                                                                     \
-    static void passing_##name(struct squares *f, const struct square *q) \
-    {                                                                     \
-        run_long(f, q, (struct form){ kind, whole, 2, true });            \
-    }                                                                     \
-    static void long_##name(struct squares *f, const struct square *q)    \
-    {                                                                     \
-        run_long(f, q, (struct form){ kind, whole, 1, true });            \
+#define SQUARES(name, ...)                                                                      \
+    static void short_##name(struct squares *f, const struct square *q)                         \
+    {                                                                                           \
+        multiply(f, q, (struct form){ __VA_ARGS__, .one_step = true, .first = 2 });             \
+    }                                                                                           \
+    static void some_##name(struct squares *f, const struct square *q)                          \
+    {                                                                                           \
+        multiply(f, q, (struct form){ __VA_ARGS__, .first = 1, .pieces = 2 });                  \
+    }                                                                                           \
+    static void passing_##name(struct squares *f, const struct square *q)                       \
+    {                                                                                           \
+        multiply(f, q, (struct form){ __VA_ARGS__, .first = 1, .pieces = 2, .passing = true }); \
+    }                                                                                           \
+    static void long_##name(struct squares *f, const struct square *q)                          \
+    {                                                                                           \
+        multiply(f, q, (struct form){ __VA_ARGS__, .pieces = 1, .passing = true });             \
     }
-SQUARES(plain, END_PLAIN, true)
-SQUARES(more, END_MORE, true)
-SQUARES(any, END_ANY, true)
-SQUARES(odd, END_ANY, false)
+SQUARES(plain, .kind = END_PLAIN, .whole = true)
+SQUARES(more, .kind = END_MORE, .whole = true)
+SQUARES(any, .kind = END_ANY, .whole = true)
+SQUARES(odd, .kind = END_ANY)
 typedef void square_fn(struct squares *, const struct square *);
 static square_fn *const forms[][4] = {
     [END_PLAIN] = { short_plain, some_plain, passing_plain, long_plain },
@@ -191,7 +182,7 @@ static void choose_form(struct squares *f)
     const bool passing = conv_slice_bytes(f->a) > STAY;
     const uint32_t steps = f->taps * f->steps;
     const uint32_t length = steps == 1 ? 0 : steps >= PIECES ? 3 : passing ? 2 : 1;
-    f->one_half = steps >= PIECES;
+    f->at_once = steps >= PIECES;
     f->run[true] = forms[kind][length];
     f->run[false] = forms[END_KINDS][length];
 }
@@ -203,6 +194,7 @@ static void set_shape(struct squares *f, uint32_t rows)
     const uint32_t m0 = rows < TILE ? rows : TILE, m1 = PLANES == 2 ? m0 : rows - m0;
     if (f->shape == rows)
         return;
+    let_go(f);
     struct tile_config t = { .palette = 1 };
     for (int i = 0; i < 8; i++) {
         const uint32_t m = i == 2 || i == 3 || i == 5 ? m1 : m0;
@@ -223,14 +215,19 @@ static void run_square(struct squares *f, uint64_t row, uint32_t rows, uint32_t 
                               { f->base[0] + at, f->base[PLANES - 1] + at },
                               rows > TILE,
                               n > TILE };
+    if (f->at_once && !f->waiting.rows)
+        f->waiting = f->held;
     f->run[f->waiting.rows == ROWS && f->waiting.some == UINT32_MAX](f, &q);
-    f->waiting = (struct waiting){ f->sums[f->half],
-                                   conv_m(a->head) + c,
-                                   f->out + (ROWS_APART ? 0 : row * f->out_step) + (uint64_t)c * OUT_BYTES,
-                                   f->at[f->at_half],
-                                   rows,
-                                   n < SIDE ? (__mmask32)((1u << n) - 1) : UINT32_MAX };
-    f->half = f->one_half ? 0 : !f->half;
+    if (f->at_once)
+        f->waiting.rows = 0;
+    else
+        f->waiting = f->held;
+    f->held = (struct waiting){ f->at_once ? f->sums[0] : other_half(f, f->waiting.sums),
+                                conv_m(a->head) + c,
+                                f->out + (ROWS_APART ? 0 : row * f->out_step) + (uint64_t)c * OUT_BYTES,
+                                f->at[f->places],
+                                rows,
+                                n < SIDE ? (__mmask32)((1u << n) - 1) : UINT32_MAX };
 }
 
 /* Rows from `row` on that are multiplied together, and where they begin: no fewer than a piece. Where all of them meet few
@@ -253,9 +250,9 @@ static void place_rows(struct squares *f, uint64_t row, uint32_t rows)
 {
     const uint64_t out = f->a->x.out;
     uint64_t line = row / f->width, x = row % f->width;
-    f->at_half = !f->at_half;
+    f->places = (f->places + 1) % PLACES;
     for (uint32_t i = 0; i < rows; i++) {
-        f->at[f->at_half][i] = (x < out ? line * out + x : (line + 1) * out) * f->out_step;
+        f->at[f->places][i] = (x < out ? line * out + x : (line + 1) * out) * f->out_step;
         if (++x == f->width)
             x = 0, line++;
     }
@@ -359,8 +356,9 @@ static void squares_init(struct squares *f, const struct kernel_call *call, uint
     f->steps = a->cig / step;
     f->sx = a->x_type == DT_SQ8 || a->x_type == DT_SQ16;
     f->shape = 0;
-    f->half = f->at_half = 0;
-    f->waiting.rows = 0;
+    f->places = 0;
+    f->waiting = (struct waiting){ .sums = f->sums[1] };
+    f->held = (struct waiting){ .sums = f->sums[0] };
     end_init(f);
 }
 
@@ -373,7 +371,8 @@ static void squares_steps(struct squares *f, uint64_t row, uint64_t second)
 
 static void squares_end(struct squares *f)
 {
-    end_last(f);
+    let_go(f);
+    end_waiting(f);
     TILE_RELEASE();
 }
 

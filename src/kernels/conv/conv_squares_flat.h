@@ -28,6 +28,7 @@ static inline void run_flat(struct squares *f, const struct kernel_call *call, s
         if (last - row >= PIECE) {
             run_columns(f, &p, row, last);
         } else {
+            let_go(f);
             few(call, (struct range){ at, at + units });
             f->shape = 0;
         }

@@ -10,6 +10,7 @@
 enum {
     SIDE = 2 * TILE, /* rows of sums, and channels, of a square */
     PIECES = ROWS / PIECE,
+    PLACES = 3,
     CHANNELS = 4096,      /* that are walked together */
     STAY = 24 << 10,      /* bytes of weights that stay in the first-level cache */
     FAR_ROWS = 256 << 10, /* bytes of rows that weights from far away meet together */
@@ -18,7 +19,7 @@ enum {
 
 /* A square whose sums wait for their end. */
 struct waiting {
-    const int32_t *sums;
+    int32_t *sums;
     const float *m;
     uint8_t *to;
     const uint64_t *at; /* ROWS_APART: bytes from there to each row */
@@ -55,13 +56,14 @@ struct squares {
     struct squares_end end;
     uint32_t shape;                                            /* rows that the tiles have now */
     void (*run[2])(struct squares *f, const struct square *q); /* [1]: where a whole square waits */
-    struct waiting waiting;
-    uint32_t half, at_half;
-    bool one_half;        /* a square ends before the next one is stored: long rows want the cache for themselves */
+    struct waiting held;    /* sums that are still in the tiles, and where they will be stored */
+    struct waiting waiting; /* sums that are stored */
+    bool at_once;           /* sums are ended by the square that stores them: long rows want the cache for themselves */
+    uint32_t places;        /* which of `at` is used */
     const uint8_t *given; /* x as it is */
     uint8_t *brought;     /* where rows come to, so many at a time (conv_squares_rows.h); NULL: they stay where they are */
     uint64_t brought_rows;
-    uint64_t at[2][SIDE]; /* of the rows of a square, and of the one that waits */
+    uint64_t at[PLACES][SIDE]; /* of the rows of a square, of the one in the tiles and of the one that waits */
     int32_t sums[2][SIDE * SIDE] __attribute__((aligned(64)));
     int32_t base[PLANES][CHANNELS] __attribute__((aligned(64)));
 };
@@ -70,7 +72,9 @@ struct squares {
 struct form {
     enum end_kind kind;
     bool whole;      /* all of its rows and 32 channels wait */
-    uint32_t pieces; /* ended in each step of k */
+    bool one_step;   /* of k */
+    uint32_t first;  /* pieces ended behind each tile of the first step */
+    uint32_t pieces; /* ended in each other step */
     bool passing;    /* weights go by: they must not push out the rows */
 };
 
