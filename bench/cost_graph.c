@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-enum { MOST_WEIGHTS = 256 << 20, MOST_PARAMS = 4, MOST_INPUTS = 32, NAME = 32 };
+enum { MOST_WEIGHTS = 256 << 20, MOST_PARAMS = 4, MOST_INPUTS = 32, MOST_OUTPUTS = 3, NAME = 32 };
 
 static void check(enum status st)
 {
@@ -111,22 +111,34 @@ static void set_pairs(struct params *p, const char *name, const uint32_t *v)
     set(p, name, (struct op_value){ .type = DT_U32, .rank = 2, .dims = { 2, 2 }, .count = 4, .data = v });
 }
 
-static struct cost_act add_node(struct cost_graph *g, const char *op, const uint32_t *in, uint32_t n_in,
-                                const struct params *p, struct cost_act out)
+static void add_outputs(struct cost_graph *g, const char *op, const uint32_t *in, uint32_t n_in, const struct params *p,
+                        const uint32_t *out, uint32_t n_out)
 {
     struct op_value bound[MOST_INPUTS];
     char name[NAME];
-    uint32_t id, inputs[MOST_INPUTS];
+    uint32_t id, inputs[MOST_INPUTS], outputs[MOST_OUTPUTS];
     const struct op_def *row = op_find(op);
     check(row && n_in <= MOST_INPUTS ? ST_OK : status_fail(ST_INVALID_OP, "no operator %s with %u inputs", op, n_in));
     snprintf(name, sizeof name, "%s %u", op, g->n++);
     check(op_params_bind(row, name, p ? p->names : NULL, p ? p->values : NULL, p ? p->n : 0, bound));
     memcpy(inputs, in, n_in * sizeof(in[0]));
-    struct ir_node node = {
-        .name = name, .op = row, .n_in = n_in, .n_out = 1, .in = inputs, .out = &out.t, .params = bound, .post = OP_POST_NONE
-    };
+    memcpy(outputs, out, n_out * sizeof(out[0]));
+    struct ir_node node = { .name = name,
+                            .op = row,
+                            .n_in = n_in,
+                            .n_out = n_out,
+                            .in = inputs,
+                            .out = outputs,
+                            .params = bound,
+                            .post = OP_POST_NONE };
     check(ir_check_node(g->g, &node));
     check(ir_add_node(g->g, &node, &id));
+}
+
+static struct cost_act add_node(struct cost_graph *g, const char *op, const uint32_t *in, uint32_t n_in,
+                                const struct params *p, struct cost_act out)
+{
+    add_outputs(g, op, in, n_in, p, &out.t, 1);
     return out;
 }
 
@@ -207,7 +219,7 @@ struct cost_act cost_conv_wide(struct cost_graph *g, struct cost_act x, uint32_t
 
 struct cost_act cost_dilated(struct cost_graph *g, struct cost_act x, uint32_t out, uint32_t kernel, uint32_t dilation)
 {
-    return convolve(g, x, out, &(struct window){ { kernel, kernel }, 1, dilation, 1 });
+    return convolve(g, x, out, &(struct window){ { x.h == 1 ? 1 : kernel, kernel }, 1, dilation, 1 });
 }
 
 struct cost_act cost_depthwise(struct cost_graph *g, struct cost_act x, uint32_t kernel, uint32_t stride)
@@ -217,7 +229,7 @@ struct cost_act cost_depthwise(struct cost_graph *g, struct cost_act x, uint32_t
 
 struct cost_act cost_dilated_depthwise(struct cost_graph *g, struct cost_act x, uint32_t kernel, uint32_t dilation)
 {
-    return convolve(g, x, x.c, &(struct window){ { kernel, kernel }, 1, dilation, x.c });
+    return convolve(g, x, x.c, &(struct window){ { x.h == 1 ? 1 : kernel, kernel }, 1, dilation, x.c });
 }
 
 struct cost_act cost_conv3d(struct cost_graph *g, struct cost_act x, uint32_t out, const uint32_t kernel[3], uint32_t stride)
@@ -243,6 +255,16 @@ struct cost_act cost_up_conv(struct cost_graph *g, struct cost_act x, uint32_t o
     return add_node(g, "TransposeConv2d", in, 2, &p, add_act(g, 2 * x.h, 2 * x.w, out));
 }
 
+struct cost_act cost_up_sequence(struct cost_graph *g, struct cost_act x, uint32_t out, uint32_t kernel, uint32_t stride)
+{
+    uint32_t in[] = { as_rank(g, x, 4), add_weights(g, 1, kernel, x.c, out) }, steps[2] = { 1, stride },
+             pads[4] = { 0, 0, (kernel - stride) / 2, (kernel - stride) / 2 };
+    struct params p = { .n = 0 };
+    set_list(&p, "stride", steps, 2);
+    set_pairs(&p, "pad_amount", pads);
+    return add_node(g, "TransposeConv2d", in, 2, &p, add_act(g, 1, stride * x.w, out));
+}
+
 struct cost_act cost_pool(struct cost_graph *g, struct cost_act x, const char *op, uint32_t kernel, uint32_t stride)
 {
     uint32_t pads[4] = { 0 }, size[2] = { kernel, kernel }, steps[2] = { stride, stride };
@@ -260,6 +282,16 @@ struct cost_act cost_pool(struct cost_graph *g, struct cost_act x, const char *o
     set_list(&p, "stride", steps, 2);
     set_pairs(&p, "pad_amount", pads);
     return add_node(g, op, &x.t, 1, &p, add_act(g, all ? 1 : sized(x.h, stride), all ? 1 : sized(x.w, stride), x.c));
+}
+
+struct cost_act cost_pool_lines(struct cost_graph *g, struct cost_act x, const char *op, uint32_t lines)
+{
+    uint32_t size[2] = { lines, 1 }, pads[4] = { 0 };
+    struct params p = { .n = 0 };
+    set_pairs(&p, "pad_amount", pads);
+    set_list(&p, "filter_size", size, 2);
+    set_list(&p, "stride", size, 2);
+    return add_node(g, op, &x.t, 1, &p, add_act(g, x.h / lines, x.w, x.c));
 }
 
 /* ---- elements --------------------------------------------------------------------------------------------------------- */
@@ -290,6 +322,17 @@ struct cost_act cost_binary(struct cost_graph *g, struct cost_act x, struct cost
 {
     uint32_t in[] = { x.t, as_rank(g, y, rank_of(g, x)) };
     return add_node(g, op, in, 2, NULL, like(g, x));
+}
+
+struct cost_act cost_reduce(struct cost_graph *g, struct cost_act x, const char *op)
+{
+    struct params p = { .n = 0 };
+    uint32_t last = 3;
+    uint8_t keep = 1;
+    x.t = as_rank(g, x, 4);
+    set_list(&p, "axes", &last, 1);
+    set(&p, "keep_dims", (struct op_value){ .type = DT_B8, .count = 1, .data = &keep });
+    return add_node(g, op, &x.t, 1, &p, add_act(g, x.h, x.w, 1));
 }
 
 /* As exporters write it. */
@@ -362,6 +405,27 @@ struct cost_act cost_matmul(struct cost_graph *g, struct cost_act x, struct cost
     struct params p = { .n = 0 };
     set(&p, "transpose_in1", (struct op_value){ .type = DT_B8, .count = 1, .data = &turned });
     return add_node(g, "MatMul", in, 2, &p, add_act(g, x.h, x.w, transposed ? y.w : y.c));
+}
+
+struct cost_act cost_lstm(struct cost_graph *g, struct cost_act x, uint32_t out)
+{
+    enum { BIASES = 7, FIRST_STATE = 10, INPUT_GATE = 16, INPUT_BIAS = 21, INPUTS = 22 };
+    uint32_t in[INPUTS], outs[MOST_OUTPUTS], state[2] = { 1, out };
+    uint32_t from_x = add_tensor(g, IR_CONST, 2, (uint32_t[]){ out, x.c }),
+             from_h = add_tensor(g, IR_CONST, 2, (uint32_t[]){ out, out }), bias = add_tensor(g, IR_CONST, 1, &out);
+    struct cost_act rows = { add_tensor(g, IR_NATIVE, 3, (uint32_t[]){ 1, x.w, x.c }), 1, x.w, x.c, 0 };
+    for (uint32_t i = 0; i < INPUTS; i++)
+        in[i] = i < 4 ? from_x : i < BIASES ? from_h : i < FIRST_STATE ? bias : IR_NONE;
+    in[0] = add_node(g, "Reshape", &x.t, 1, NULL, rows).t;
+    in[INPUT_GATE] = from_x;
+    in[INPUT_GATE + 1] = from_h;
+    in[INPUT_BIAS] = bias;
+    struct cost_act y = { add_tensor(g, IR_NATIVE, 3, (uint32_t[]){ 1, x.w, out }), 1, x.w, out, 0 };
+    outs[0] = y.t;
+    outs[1] = add_tensor(g, IR_NATIVE, 2, state);
+    outs[2] = add_tensor(g, IR_NATIVE, 2, state);
+    add_outputs(g, "Lstm", in, INPUTS, NULL, outs, MOST_OUTPUTS);
+    return y;
 }
 
 /* ---- places ----------------------------------------------------------------------------------------------------------- */

@@ -37,11 +37,16 @@ struct cost_act cost_video(struct cost_graph *g, uint32_t frames, uint32_t h, ui
 struct cost_act cost_conv3d(struct cost_graph *g, struct cost_act x, uint32_t out, const uint32_t kernel[3],
                             uint32_t stride);
 struct cost_act cost_up_conv(struct cost_graph *g, struct cost_act x, uint32_t out); /* 2 x 2, stride 2 */
+/* A sequence that becomes `stride` times as long; kernel - stride is even. */
+struct cost_act cost_up_sequence(struct cost_graph *g, struct cost_act x, uint32_t out, uint32_t kernel, uint32_t stride);
 /* kernel 0: all of the image. */
 struct cost_act cost_pool(struct cost_graph *g, struct cost_act x, const char *op, uint32_t kernel, uint32_t stride);
+struct cost_act cost_pool_lines(struct cost_graph *g, struct cost_act x, const char *op, uint32_t lines); /* to one each */
 /* Element-wise, or over the last dimension. */
 struct cost_act cost_unary(struct cost_graph *g, struct cost_act x, const char *op);
 struct cost_act cost_binary(struct cost_graph *g, struct cost_act x, struct cost_act y, const char *op);
+struct cost_act cost_reduce(struct cost_graph *g, struct cost_act x, const char *op); /* channels to one */
+struct cost_act cost_lstm(struct cost_graph *g, struct cost_act x, uint32_t out);     /* along the width */
 struct cost_act cost_silu(struct cost_graph *g, struct cost_act x);
 struct cost_act cost_concat(struct cost_graph *g, const struct cost_act *x, uint32_t n); /* channels */
 struct cost_act cost_rows(struct cost_graph *g, const struct cost_act *x, uint32_t n);   /* tokens: one behind the other */
@@ -127,6 +132,23 @@ void cost_whisper_tiny_decoder(struct cost_graph *g);
 void cost_whisper_small_decoder(struct cost_graph *g);
 void cost_whisper_large_decoder(struct cost_graph *g);
 void cost_yolov11n(struct cost_graph *g);
+
+/* cost_nets_tracks.c: objects in videos, in images, and around a car */
+void cost_centerpoint(struct cost_graph *g);
+void cost_hrnet_w48_ocr(struct cost_graph *g);
+void cost_rtmdet(struct cost_graph *g);
+void cost_track_key(struct cost_graph *g);
+void cost_track_key_kept(struct cost_graph *g);
+void cost_track_segment(struct cost_graph *g);
+void cost_track_value(struct cost_graph *g);
+
+/* cost_nets_voices.c: speech from text, and text from images of it */
+void cost_text_recognizer(struct cost_graph *g);
+void cost_voice_encoder(struct cost_graph *g);
+void cost_voice_flow(struct cost_graph *g);
+void cost_voice_samples(struct cost_graph *g);
+void cost_spelling_decoder(struct cost_graph *g);
+void cost_spelling_encoder(struct cost_graph *g);
 
 /* What a network was used for: numbers were fitted on it, its errors were looked at when rules were made, or it was built
  * and estimated before any of its errors was known. */

@@ -34,7 +34,8 @@ enum {
     DENSE = 5,
     LINE = 4096,
     SAME = 100, /* percent */
-    COLUMNS = 6
+    COLUMNS = 9,
+    COLUMN_UNIT = 8
 };
 
 static const struct {
@@ -66,6 +67,11 @@ static struct cost_graph graph;
 
 /* ---- the list --------------------------------------------------------------------------------------------------------- */
 
+static bool begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
 static int find_type(const char *name)
 {
     for (int i = 0; i < COST_TYPES; i++)
@@ -77,9 +83,39 @@ static int find_type(const char *name)
 static int find_device(const char *name)
 {
     for (int i = 0; i < DEVICES; i++)
-        if (strncmp(devices[i].device, name, strlen(devices[i].device)) == 0)
+        if (begins(name, devices[i].device))
             return i;
     return -1;
+}
+
+/* Rows of the list that are taken: those of the vendor's own runtimes whose precision is a type. Of some networks the list
+ * has others only, and of those in a mixture of types each part has one. */
+static const struct {
+    const char *model, *component; /* NULL: any */
+    const char *runtime;
+    const char *precision; /* NULL: a type */
+    enum cost_type type;
+} others[] = {
+    { "hrnet_w48_ocr", NULL, "onnx", NULL, COST_FLOAT },
+    { "melotts_en", "Decoder_EN", "qnn_", "mixed_with_float", COST_W8A16 },
+    { "melotts_en", "Flow_EN", "qnn_", "mixed_with_float", COST_W8A16 },
+    { "melotts_en", NULL, "qnn_", "mixed_with_float", COST_FLOAT },
+    { "rtmdet", NULL, "tflite", NULL, COST_FLOAT },
+    { "track_anything", NULL, "tflite", NULL, COST_FLOAT },
+};
+enum { OTHERS = sizeof others / sizeof others[0] };
+
+/* The type of a row; -1: it is not taken. */
+static int row_type(const char *model, const char *component, const char *precision, const char *runtime)
+{
+    for (int i = 0; i < OTHERS; i++)
+        if (strcmp(others[i].model, model) == 0 && (!others[i].component || strcmp(others[i].component, component) == 0)) {
+            bool same = others[i].precision ? strcmp(others[i].precision, precision) == 0 : find_type(precision) >= 0;
+            return !same || !begins(runtime, others[i].runtime) ? -1
+                   : others[i].precision                        ? (int)others[i].type
+                                                                : find_type(precision);
+        }
+    return begins(runtime, "qnn_") ? find_type(precision) : -1;
 }
 
 static int find_net(const char *model, const char *component)
@@ -96,8 +132,8 @@ static void read_row(char *line)
     char *at[COLUMNS];
     for (int i = 0; i < COLUMNS; i++)
         at[i] = line ? strsep(&line, ",") : "";
-    int net = find_net(at[0], at[1]), type = find_type(at[2]), device = find_device(at[3]);
-    if (net < 0 || type < 0 || device < 0 || n_rows == MAX_ROWS || strncmp(at[4], "qnn_", 4) != 0)
+    int net = find_net(at[0], at[1]), type = row_type(at[0], at[1], at[2], at[4]), device = find_device(at[3]);
+    if (net < 0 || type < 0 || device < 0 || n_rows == MAX_ROWS || strcmp(at[COLUMN_UNIT], "NPU") != 0)
         return;
     rows[n_rows++] = (struct row){ (uint32_t)net, (uint32_t)device, (uint32_t)type, atof(at[5]), 0 };
 }
@@ -166,9 +202,7 @@ static const struct binary_graph *compile(uint32_t net, uint32_t type, uint32_t 
                                 .vtcm_bytes = VTCM_BYTES,
                                 .order_steps = level == 1 ? 0 : 200000,
                                 .beside_bytes = PREPARE_BESIDE,
-                                .plan_nodes = level == 3   ? 2000000
-                                              : level == 1 ? 20000
-                                                           : 200000,
+                                .plan_nodes = 200000,
                                 .device = &d };
     struct prepare_opts o = { .opt_level = level };
     if (c->nodes)
@@ -397,7 +431,7 @@ static void print_layers(const char *name, const double *p)
                 return;
             for (uint32_t k = 0; k < g->n_nodes; k++) {
                 struct binary_moves m;
-                cost_work(&d, g, &nodes[k], &w);
+                cost_work(&d, g, &nodes[k], NULL, &w);
                 binary_node_moves(g, k, &m);
                 printf("%4u %-24s chain %4d matrix %9llu vector %9llu move %9llu in %9llu out %9llu adds %9llu\n", k,
                        nodes[k].name, g->chain_of ? (int)g->chain_of[k] : -1, (unsigned long long)w.matrix,

@@ -50,6 +50,50 @@ void part_resnet18(struct cost_graph *g, act image, act stages[4])
         x = stages[i] = part_basics(g, x, 64u << i, i ? 2 : 1, 2);
 }
 
+/* Every branch gets the sum of all, brought to its size. */
+static void exchange(struct cost_graph *g, act *x, uint32_t n, const char *op)
+{
+    act y[4];
+    for (uint32_t to = 0; to < n; to++) {
+        y[to] = x[to];
+        for (uint32_t from = 0; from < n; from++) {
+            act t = x[from];
+            if (from == to)
+                continue;
+            if (from > to)
+                t = cost_resize(g, cost_conv(g, t, x[to].c, 1, 1, 1), op, x[to].h, x[to].w);
+            for (uint32_t k = from; k < to; k++)
+                t = cost_conv(g, t, k + 1 == to ? x[to].c : t.c, 3, 2, 1);
+            y[to] = cost_binary(g, y[to], t, "ElementWiseAdd");
+        }
+        y[to] = cost_unary(g, y[to], "Relu");
+    }
+    for (uint32_t i = 0; i < n; i++)
+        x[i] = y[i];
+}
+
+void part_hrnet(struct cost_graph *g, act image, uint32_t width, const char *op, act x[4])
+{
+    static const uint32_t modules[] = { 0, 0, 1, 4, 3 };
+    act s = cost_conv(g, cost_conv(g, image, 64, 3, 2, 1), 64, 3, 2, 1);
+    for (int i = 0; i < 4; i++) {
+        act t = cost_conv(g, cost_conv(g, cost_conv(g, s, 64, 1, 1, 1), 64, 3, 1, 1), 256, 1, 1, 1);
+        s = cost_unary(g, cost_binary(g, t, i ? s : cost_conv(g, s, 256, 1, 1, 1), "ElementWiseAdd"), "Relu");
+    }
+    x[0] = cost_conv(g, s, width, 3, 1, 1);
+    x[1] = cost_conv(g, s, 2 * width, 3, 2, 1);
+    for (uint32_t stage = 2; stage <= 4; stage++) {
+        if (stage > 2)
+            x[stage - 1] = cost_conv(g, x[stage - 2], width << (stage - 1), 3, 2, 1);
+        for (uint32_t m = 0; m < modules[stage]; m++) {
+            for (uint32_t b = 0; b < stage; b++)
+                for (int k = 0; k < 4; k++)
+                    x[b] = part_basic(g, x[b], x[b].c, 1);
+            exchange(g, x, stage, op);
+        }
+    }
+}
+
 act part_heads(struct cost_graph *g, act x, uint32_t heads)
 {
     return cost_swap(g, cost_view(g, x, x.h * x.w, heads, x.c / heads));

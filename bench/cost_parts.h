@@ -24,6 +24,8 @@ act part_sppf(struct cost_graph *g, act x);                   /* three pools beh
 act part_basic(struct cost_graph *g, act x, uint32_t out, uint32_t stride);
 act part_basics(struct cost_graph *g, act x, uint32_t out, uint32_t stride, uint32_t n); /* the first has the stride */
 void part_resnet18(struct cost_graph *g, act image, act stages[4]);
+/* HRNet: four branches, each half as large as the one before and with twice its channels; op enlarges. */
+void part_hrnet(struct cost_graph *g, act image, uint32_t width, const char *op, act x[4]);
 /* Attention: rows of all heads in and out. */
 act part_scores(struct cost_graph *g, act q, act k, act v, uint32_t heads);
 act part_attend(struct cost_graph *g, act from, act to, uint32_t heads); /* with its four products */

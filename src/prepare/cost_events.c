@@ -96,12 +96,14 @@ static enum status list_work(struct events *e, struct arena *a)
 {
     const struct binary_graph *g = e->sim.g;
     uint32_t *readers = arena_array(a, uint32_t, g->n_tensors);
-    RETURN_IF(!readers, ST_NO_MEMORY, "no memory to estimate %u operators", g->n_nodes);
+    bool *tall = arena_array(a, bool, g->n_tensors);
+    RETURN_IF(!readers || !tall, ST_NO_MEMORY, "no memory to estimate %u operators", g->n_nodes);
+    cost_list_tall(g, tall);
     for (uint32_t t = 0; t < g->n_tensors; t++)
         e->sim.producer[t] = BINARY_NONE;
     for (uint32_t k = 0; k < g->n_nodes; k++) {
         const struct binary_node *n = &g->nodes[k];
-        cost_work(e->sim.d, g, n, &e->work[k]);
+        cost_work(e->sim.d, g, n, tall, &e->work[k]);
         for (uint32_t i = 0; i < n->n_in; i++)
             if (n->in[i] != BINARY_NONE)
                 readers[n->in[i]]++;
@@ -118,7 +120,10 @@ static void list_moves(struct events *e)
 {
     for (uint32_t k = 0; k < e->sim.g->n_nodes; k++) {
         struct binary_moves m;
+        struct cost_steps steps;
         binary_node_moves(e->sim.g, k, &m);
+        if (cost_steps(e->sim.g, &e->sim.g->nodes[k], &steps))
+            m.weights += (steps.n - 1) * steps.weights;
         e->moves[k] = (struct moves){ m.weights, m.inputs + m.fill, m.outputs + m.spill };
     }
 }

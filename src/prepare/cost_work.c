@@ -9,6 +9,7 @@
 
 enum { DEPTH = 32, ROWS = 32, VECTOR_BYTES = 128, ADDITION = 100, RELAYOUT = 270, PERCENT = 100 };
 enum { TURN = 200 };                /* of a second operand of a product that is no constant */
+enum { TURNED = 1400 };             /* a Transpose after which other elements stand side by side */
 enum { WIDE = 140 };                /* percent, for a vector whose elements have more than a byte */
 enum { NORMALIZE = 630, FEW = 16 }; /* a constant per channel on an image that has less than FEW of them */
 
@@ -129,7 +130,7 @@ static uint32_t product_weight(const struct cost_device *d, const struct binary_
                                const struct tensor_desc *b)
 {
     unsigned wa = a ? dtype_bits(a->type) : 8, wb = b ? dtype_bits(b->type) : 8;
-    bool dense = n->op->id == OP_FullyConnected || n->op->id == OP_MatMul;
+    bool dense = n->op->id == OP_FullyConnected || n->op->id == OP_MatMul || n->op->id == OP_Lstm || n->op->id == OP_Gru;
     if (is_float(a) || is_float(b))
         return dense && d->dense_float ? d->dense_float : 4;
     return (wa > 8 ? 2 : 1) * (wb > 8 ? 2 : 1);
@@ -145,6 +146,9 @@ static uint64_t pad(uint64_t n, uint64_t to)
 static uint64_t padded_macs(const struct binary_graph *g, const struct binary_node *n, uint32_t row)
 {
     const struct tensor_desc *w = operand(g, n->in, n->n_in, 1), *y = operand(g, n->out, n->n_out, 0);
+    struct cost_steps steps;
+    if (cost_steps(g, n, &steps)) /* each has as many rows as there are sequences */
+        return (uint64_t)((double)n->macs * (double)pad(steps.rows, ROWS) / (double)steps.rows);
     if (!products[row].depth || !w || !y || w->rank < 2 || !y->rank)
         return n->macs;
     uint64_t depth = w->dims[w->rank - products[row].depth], columns = w->dims[w->rank - products[row].columns];
@@ -152,6 +156,7 @@ static uint64_t padded_macs(const struct binary_graph *g, const struct binary_no
         return n->macs;
     uint64_t positions = desc_count(y) / y->dims[y->rank - 1];
     uint64_t padded = pad(binary_tile_bytes(y) * 8 / binary_tile_bits(y->type) / pad(y->dims[y->rank - 1], DEPTH), ROWS);
+    padded *= cost_along_line(g, n) ? COST_TALL : 1;
     double grow = (double)pad(depth, DEPTH) / (double)depth * ((double)pad(columns, DEPTH) / (double)columns) *
                   ((double)padded / (double)positions);
     return (uint64_t)((double)n->macs * grow);
@@ -198,9 +203,14 @@ static bool normalizes(const struct tensor_desc *x, const struct tensor_desc *co
            (op == OP_ElementWiseAdd || op == OP_ElementWiseMultiply);
 }
 
+static bool is_tall(const bool *tall, uint32_t t)
+{
+    return tall && t != BINARY_NONE && tall[t];
+}
+
 /* Tensors lie in tiles, and vectors go over the padding, too; those of the client have none. */
 static uint64_t vector_cycles(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n,
-                              enum op_id as)
+                              const bool *tall, enum op_id as)
 {
     const struct tensor_desc *x = operand(g, n->in, n->n_in, 0), *y = operand(g, n->out, n->n_out, 0),
                              *constant = constant_operand(g, n);
@@ -209,15 +219,17 @@ static uint64_t vector_cycles(const struct cost_device *d, const struct binary_g
     bits = x && binary_tile_bits(x->type) > bits ? binary_tile_bits(x->type) : bits;
     bits = y && binary_tile_bits(y->type) > bits ? binary_tile_bits(y->type) : bits;
     as = constant ? with_constant(as) : as;
+    operations *= n->n_in && n->n_out && (is_tall(tall, n->in[0]) || is_tall(tall, n->out[0])) ? COST_TALL : 1;
     bool image = normalizes(x, constant, as);
-    uint64_t each = image ? NORMALIZE : instructions(as, is_float(x)) * (bits > 8 ? WIDE : PERCENT) / PERCENT;
+    uint64_t each = cost_turns(g, n) ? TURNED : instructions(as, is_float(x));
+    each = image ? NORMALIZE : each * (bits > 8 ? WIDE : PERCENT) / PERCENT;
     uint64_t work = divide_up(operations * bits / 8, VECTOR_BYTES) * each * d->vector_percent;
     return divide_up(with_floats(d, is_float(x), work), (uint64_t)ADDITION * PERCENT * d->vector_units);
 }
 
 uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n)
 {
-    return vector_cycles(d, g, n, OP_ElementWiseNeuron);
+    return vector_cycles(d, g, n, NULL, OP_ElementWiseNeuron);
 }
 
 /* Activations through the port of the fast memory, in tile layout. */
@@ -270,17 +282,21 @@ static uint64_t as_weights(const struct cost_device *d, const struct binary_grap
     return with_floats(d, is_float(b), laid_out(d, binary_tile_bytes(b), TURN));
 }
 
-void cost_work(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n, struct cost_work *ret)
+void cost_work(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n, const bool *tall,
+               struct cost_work *ret)
 {
+    struct cost_steps steps;
     uint32_t row = product_row(n);
     *ret = (struct cost_work){ 0 };
     if (binary_node_in_tiles(g, n))
         return;
     *ret = (struct cost_work){ .move = divide_up(moved(g, n->in, n->n_in) + moved(g, n->out, n->n_out), d->vtcm_rate) };
-    ret->vector = row == PRODUCTS ? vector_cycles(d, g, n, n->op->id) : relayout(d, g, n) + as_weights(d, g, n);
+    ret->vector = row == PRODUCTS ? vector_cycles(d, g, n, tall, n->op->id) : relayout(d, g, n) + as_weights(d, g, n);
     if (row == PRODUCTS)
         return;
     const struct tensor_desc *a = operand(g, n->in, n->n_in, 0), *b = operand(g, n->in, n->n_in, 1);
     uint64_t products = padded_macs(g, n, row) * product_weight(d, n, a, b);
     ret->matrix = divide_up(with_floats(d, is_float(a) || is_float(b), products), d->matrix_macs);
+    if (cost_steps(g, n, &steps)) /* a product and its gates, one behind the other */
+        ret->matrix += (uint64_t)(steps.n - 1) * (d->launch[0] + d->launch[1]);
 }

@@ -27,7 +27,7 @@ static struct cost_work work_of(const char *text)
 {
     struct made m = made_of(text, NULL, NULL);
     struct cost_work w;
-    cost_work(&device, m.g, &m.g->nodes[0], &w);
+    cost_work(&device, m.g, &m.g->nodes[0], NULL, &w);
     unmake(&m);
     return w;
 }
@@ -88,7 +88,7 @@ static void floats_have_their_own_vectors(void **state)
         uint64_t wide = 100 * 4 / 2 * 14 / 10; /* elements of two bytes take longer, vector by vector */
         assert_int_equal(work_of(text).vector, wide * cases[i].additions);
         struct made m = made_of(text, NULL, NULL);
-        cost_work(&slow, m.g, &m.g->nodes[0], &w);
+        cost_work(&slow, m.g, &m.g->nodes[0], NULL, &w);
         assert_int_equal(w.vector, wide * cases[i].additions * 3 / 2);
         unmake(&m);
     }
@@ -111,8 +111,8 @@ static void images_of_the_client(void **state)
     struct binary_moves moves;
     binary_node_moves(m.g, 0, &moves);
     assert_int_equal(moves.inputs, 40 * 24 * 3);
-    cost_work(&device, m.g, &m.g->nodes[0], &first);
-    cost_work(&device, m.g, &m.g->nodes[1], &second);
+    cost_work(&device, m.g, &m.g->nodes[0], NULL, &first);
+    cost_work(&device, m.g, &m.g->nodes[1], NULL, &second);
     assert_int_equal(first.vector, 40 * 24 * 32 / 128 * 4 * 27 / 10 / 2);
     assert_int_equal(second.vector, 0);
     unmake(&m);
@@ -132,7 +132,7 @@ static uint64_t first_vector(uint32_t channels, const char *op, const char *seco
              channels, channels, channels, other, op, second ? ", %b" : "");
     struct made m = made_in(text, &device);
     struct cost_work w;
-    cost_work(&device, m.g, &m.g->nodes[0], &w);
+    cost_work(&device, m.g, &m.g->nodes[0], NULL, &w);
     unmake(&m);
     return w.vector;
 }
@@ -149,6 +149,95 @@ static void vectors_go_over_padding(void **state)
         work_of("graph \"g\" { in %x : uq8[1,40,24,20] scale=0.5 offset=0\n out %y : uq8[1,40,24,20] scale=0.5 "
                 "offset=0\n %y = Tanh \"n\" (%x)\n }\n");
     assert_int_equal(w.vector, PLACES * 20 / 128 * 4 * 38 / 10 / 2);
+}
+
+/* Vectors of a Transpose of 40 x 32 x 32 bytes that the client does not see. */
+static uint64_t transposed(const char *dims, const char *perm)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "graph \"g\" { in %%x : uq8[1,40,32,32] scale=0.5 offset=0\n tmp %%a : uq8[%s] scale=0.5 offset=0\n"
+             " out %%y : uq8[%s] scale=0.5 offset=0\n %%a = Transpose \"a\" (%%x) { perm=u32[4](%s) }\n"
+             " %%y = Sigmoid \"y\" (%%a)\n }\n",
+             dims, dims, perm);
+    struct made m = made_in(text, &device);
+    struct cost_work w;
+    cost_work(&device, m.g, &m.g->nodes[0], NULL, &w);
+    unmake(&m);
+    return w.vector;
+}
+
+/* A Transpose that keeps what stands side by side moves it; where other elements come to stand there, it takes each. */
+static void transposes_that_turn_elements(void **state)
+{
+    (void)state;
+    uint64_t moved = transposed("1,32,40,32", "0,2,1,3"), turned = transposed("1,40,32,32", "0,1,3,2");
+    assert_in_range(turned * 26, moved * 140 - 140, moved * 140 + 140);
+    assert_int_equal(transposed("1,40,32,32", "0,1,2,3"), moved);
+}
+
+/* A window along one line is computed as one over an image, of whose tiles one line of eight is used; so are vectors over
+ * what it reads or makes. Products without a window have no such padding. */
+static void windows_along_one_line(void **state)
+{
+    (void)state;
+    for (int tall = 0; tall < 2; tall++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "graph \"g\" { in %%x : uq8[1,1,64,32] scale=0.5 offset=0\n tmp %%a : uq8[1,1,64,32] scale=0.5 offset=0\n"
+                 " tmp %%b : uq8[1,1,64,32] scale=0.5 offset=0\n out %%y : uq8[1,1,64,32] scale=0.5 offset=0\n"
+                 " in %%w : sq8[1,%d,32,32] scale=0.5 offset=0\n %%a = Tanh \"a\" (%%x)\n"
+                 " %%b = Conv2d \"b\" (%%a, %%w) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,%d,%d) }\n"
+                 " %%y = Tanh \"y\" (%%b)\n }\n",
+                 tall ? 3 : 1, tall, tall);
+        struct made m = made_in(text, &device);
+        struct cost_work before, product;
+        bool *tensors = mem_array(bool, m.g->n_tensors);
+        assert_non_null(tensors);
+        memset(tensors, 0, m.g->n_tensors * sizeof(*tensors));
+        cost_list_tall(m.g, tensors);
+        cost_work(&device, m.g, &m.g->nodes[0], tensors, &before);
+        cost_work(&device, m.g, &m.g->nodes[1], tensors, &product);
+        assert_int_equal(product.matrix, 64 * 32 * 32 / 1024 * (tall ? 8 * 3 : 1));
+        assert_int_equal(before.vector, (64 * 32 / 128 * 4 * 38 * (tall ? 8 : 1) + 19) / 20); /* 3.8 additions, on 2 units */
+        mem_free(tensors);
+        unmake(&m);
+    }
+}
+
+/* Steps of a recurrent operator wait for each other: a sequence that is twice as long takes twice as long, and many
+ * sequences side by side take no longer than one until they fill the rows of the matrix unit. */
+static struct cost_work lstm(const struct cost_device *d, uint32_t sequences, uint32_t steps, uint64_t *cycles)
+{
+    char text[2048];
+    snprintf(text, sizeof text,
+             "graph \"g\" { in %%x : f16[%u,%u,32]\n in %%w : f16[64,32]\n in %%r : f16[64,64]\n"
+             " in %%b : f16[64]\n out %%y : f16[%u,%u,64]\n out %%c : f16[%u,64]\n out %%h : f16[%u,64]\n"
+             " %%y, %%c, %%h = Lstm \"l\" (%%x, %%w, %%w, %%w, %%r, %%r, %%r, %%b, %%b, %%b)\n }\n",
+             sequences, steps, sequences, steps, sequences, sequences);
+    struct made m = made_in(text, d);
+    struct cost_work w;
+    cost_work(d, m.g, &m.g->nodes[0], NULL, &w);
+    *cycles = m.g->info.cycles;
+    unmake(&m);
+    return w;
+}
+
+static void steps_wait_for_each_other(void **state)
+{
+    (void)state;
+    uint64_t cycles, twice;
+    uint64_t one = lstm(&device, 1, 1, &cycles).matrix, two = lstm(&device, 1, 2, &cycles).matrix,
+             four = lstm(&device, 1, 4, &cycles).matrix;
+    assert_int_equal(two - one, one + device.launch[0] + device.launch[1]);
+    assert_int_equal(four - two, 2 * (two - one));
+    assert_int_equal(lstm(&device, 32, 4, &cycles).matrix, four);
+    assert_true(lstm(&device, 33, 4, &cycles).matrix > four);
+    struct cost_device slow = device;
+    slow.dram_mb_s = 1000; /* a byte per cycle: 4 gates of 64 x 64 floats come with every step */
+    lstm(&slow, 1, 16, &cycles);
+    lstm(&slow, 1, 32, &twice);
+    assert_in_range(twice - cycles, 16 * 4 * 64 * 64 * 2, 18 * 4 * 64 * 64 * 2);
 }
 
 /* A constant is taken away like an addition and divided by like a product. One number per channel of an image takes 6.3
@@ -239,10 +328,17 @@ static void units_work_side_by_side(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_padded),           cmocka_unit_test(vectors_by_operator),
-        cmocka_unit_test(floats_have_their_own_vectors), cmocka_unit_test(images_of_the_client),
-        cmocka_unit_test(vectors_go_over_padding),       cmocka_unit_test(constants_are_part_of_the_encoding),
-        cmocka_unit_test(sums_are_clamped_on_the_way),   cmocka_unit_test(less_is_slower),
+        cmocka_unit_test(products_are_padded),
+        cmocka_unit_test(vectors_by_operator),
+        cmocka_unit_test(floats_have_their_own_vectors),
+        cmocka_unit_test(images_of_the_client),
+        cmocka_unit_test(vectors_go_over_padding),
+        cmocka_unit_test(transposes_that_turn_elements),
+        cmocka_unit_test(windows_along_one_line),
+        cmocka_unit_test(steps_wait_for_each_other),
+        cmocka_unit_test(constants_are_part_of_the_encoding),
+        cmocka_unit_test(sums_are_clamped_on_the_way),
+        cmocka_unit_test(less_is_slower),
         cmocka_unit_test(units_work_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
