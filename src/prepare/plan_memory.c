@@ -27,7 +27,7 @@
 #include "prepare/plan.h"
 #include "prepare/plan_beside.h"
 
-enum { FULL_SEARCH = 128 }; /* buffers; with more of them a search is shorter */
+enum { FULL_SEARCH = 128, LONGER = 10 }; /* buffers; with more of them a search is shorter */
 
 /* Memory of an arena that one cell after another uses. */
 struct block {
@@ -131,9 +131,11 @@ static void form_blocks(struct planner *p)
 
 /* Counted search steps decide how far the planner looks, so that the same graph gives the same binary everywhere. A step
  * takes time in proportion to the buffers there are, so large graphs get fewer of them, and the time stays what the target
- * meant. */
-static uint64_t search_steps(uint64_t steps, uint32_t n_bufs)
+ * meant. Where levels are chosen by estimates, each of them searches longer than the one below. */
+static uint64_t search_steps(const struct prepare_cx *cx, uint32_t n_bufs)
 {
+    uint64_t level_2 = cx->target->plan_nodes;
+    uint64_t steps = !cx->target->device || cx->level == 2 ? level_2 : cx->level > 2 ? LONGER * level_2 : level_2 / LONGER;
     uint64_t scaled = n_bufs > FULL_SEARCH ? steps / n_bufs * FULL_SEARCH : steps;
     return scaled ? scaled : 1;
 }
@@ -204,7 +206,7 @@ static enum status solve(struct planner *p, uint8_t arena, const struct ask *ask
         n += b[n].size > 0;
     }
     struct plan_opts o = { .deadline_ns = ask->quick ? 0 : PLAN_FOREVER,
-                           .max_nodes = search_steps(cx->target->plan_nodes, n),
+                           .max_nodes = search_steps(cx, n),
                            .capacity = ask->enough };
     TRY(plan_solve(b, n, &o, ret));
     if (ask->most && ret->total > ask->most)

@@ -78,7 +78,8 @@ struct prepare_target {
     uint64_t order_steps;        /* search steps of plan_order, counted as well; 0: operators stay in the client's order */
     uint64_t
         plan_nodes; /* search steps of the exact memory planner, counted, so that plans do not depend on speed; at least 1.
-                     * Graphs with more than 128 buffers get fewer in proportion, because each step takes longer there */
+                     * Graphs with more than 128 buffers get fewer in proportion, because each step takes longer there;
+                     * targets with a `device` a tenth of them at level 1 and ten times as many at level 3 */
     const struct cost_rates *cost; /* NULL: no estimate of cycles by rates */
     const struct cost_device *device; /* NULL: no estimate of cycles by events */
     bool own_kernels; /* the target has kernels of its own, without workspaces; lower_pack asks it which constants

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What users take for granted of an estimate, on random networks: a smaller image is not slower, products and sums of 8 bits
- * are not slower than those of 16, nor those than floats, more fast memory does not make a network slower, and neither does
- * a newer device. */
+ * are not slower than those of 16, nor those than floats, more fast memory does not make a network slower, and neither
+ * does a newer device or a higher level. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,6 +67,7 @@ struct case_of {
     enum cost_type type;
     uint32_t soc, arch;
     uint64_t vtcm;
+    uint32_t level;
 };
 
 /* Nanoseconds, since clocks differ. */
@@ -86,7 +87,7 @@ static uint64_t time_of(const struct case_of *c)
                                 .device = &d };
     cost_graph_start(&g, "random", c->type);
     build(&g, c->seed, c->side);
-    prepared_make(&p, g.g, &t, &(struct prepare_opts){ .opt_level = 2 });
+    prepared_make(&p, g.g, &t, &(struct prepare_opts){ .opt_level = c->level });
     uint64_t ns = p.b.graphs[0].info.cycles * 1000 / d.clock_mhz;
     unmake(&p);
     ir_graph_free(g.g);
@@ -111,8 +112,8 @@ static void smaller_images_are_not_slower(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= NETS; seed++)
         for (uint32_t side = 16; side < 128; side *= 2)
-            not_slower("a smaller image", &(struct case_of){ seed, side, seed % COST_TYPES, SM8550, V73, VTCM },
-                       &(struct case_of){ seed, 2 * side, seed % COST_TYPES, SM8550, V73, VTCM }, 0);
+            not_slower("a smaller image", &(struct case_of){ seed, side, seed % COST_TYPES, SM8550, V73, VTCM, 2 },
+                       &(struct case_of){ seed, 2 * side, seed % COST_TYPES, SM8550, V73, VTCM, 2 }, 0);
 }
 
 static void fewer_bits_are_not_slower(void **state)
@@ -121,7 +122,7 @@ static void fewer_bits_are_not_slower(void **state)
     for (uint64_t seed = 1; seed <= NETS; seed++) {
         struct case_of c[COST_TYPES];
         for (int t = 0; t < COST_TYPES; t++)
-            c[t] = (struct case_of){ seed, 32u << seed % 3, (enum cost_type)t, SM8550, V73, VTCM };
+            c[t] = (struct case_of){ seed, 32u << seed % 3, (enum cost_type)t, SM8550, V73, VTCM, 2 };
         not_slower("8 bits", &c[COST_W8A8], &c[COST_W8A16], OTHER_TYPE);
         not_slower("16 bits", &c[COST_W8A16], &c[COST_FLOAT], OTHER_TYPE);
     }
@@ -132,8 +133,8 @@ static void more_fast_memory_is_not_slower(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= NETS; seed++)
         for (uint64_t mb = 1; mb < 8; mb *= 2)
-            not_slower("more fast memory", &(struct case_of){ seed, 128, seed % COST_TYPES, SM8550, V73, 2 * mb * MB },
-                       &(struct case_of){ seed, 128, seed % COST_TYPES, SM8550, V73, mb * MB }, OTHER_MEMORY);
+            not_slower("more fast memory", &(struct case_of){ seed, 128, seed % COST_TYPES, SM8550, V73, 2 * mb * MB, 2 },
+                       &(struct case_of){ seed, 128, seed % COST_TYPES, SM8550, V73, mb * MB, 2 }, OTHER_MEMORY);
 }
 
 static void newer_devices_are_not_slower(void **state)
@@ -143,17 +144,25 @@ static void newer_devices_are_not_slower(void **state)
     for (uint64_t seed = 1; seed <= NETS; seed++)
         for (size_t i = 0; i + 1 < sizeof socs / sizeof socs[0]; i++)
             not_slower("a newer device",
-                       &(struct case_of){ seed, 64, seed % COST_TYPES, socs[i + 1][0], socs[i + 1][1], VTCM },
-                       &(struct case_of){ seed, 64, seed % COST_TYPES, socs[i][0], socs[i][1], VTCM }, 0);
+                       &(struct case_of){ seed, 64, seed % COST_TYPES, socs[i + 1][0], socs[i + 1][1], VTCM, 2 },
+                       &(struct case_of){ seed, 64, seed % COST_TYPES, socs[i][0], socs[i][1], VTCM, 2 }, 0);
+}
+
+/* Level 3 tries what level 2 does, and keeps the best by its own estimate. */
+static void the_highest_level_is_not_slower(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= NETS; seed++)
+        not_slower("level 3", &(struct case_of){ seed, 128, seed % COST_TYPES, SM8550, V73, MB << seed % 3, 3 },
+                   &(struct case_of){ seed, 128, seed % COST_TYPES, SM8550, V73, MB << seed % 3, 2 }, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smaller_images_are_not_slower),
-        cmocka_unit_test(fewer_bits_are_not_slower),
-        cmocka_unit_test(more_fast_memory_is_not_slower),
-        cmocka_unit_test(newer_devices_are_not_slower),
+        cmocka_unit_test(smaller_images_are_not_slower),   cmocka_unit_test(fewer_bits_are_not_slower),
+        cmocka_unit_test(more_fast_memory_is_not_slower),  cmocka_unit_test(newer_devices_are_not_slower),
+        cmocka_unit_test(the_highest_level_is_not_slower),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

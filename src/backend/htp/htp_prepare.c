@@ -55,7 +55,7 @@ static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, str
         .const_kb = CONST_KB,
         .order_steps = a->cfg.opt_level == 1 ? 0 : ORDER_STEPS,
         .device = &device,
-        .plan_nodes = a->cfg.opt_level == 3 ? 10 * PLAN_NODES : a->cfg.opt_level == 1 ? PLAN_NODES / 10 : PLAN_NODES,
+        .plan_nodes = PLAN_NODES,
     };
     struct prepare_opts o = {
         .binary = a->target,
