@@ -25,6 +25,8 @@ struct first_stage {
     uint64_t line_bytes, plane_bytes;         /* of a line; of a group, and of what copies reach over its end */
     int64_t staged[STAGE_LINES];              /* per slot: the first input line of its group */
     const uint8_t *x[STAGE_LINES];            /* per group of the present output line: its first plane */
+    __mmask64 own[STAGE_LINES];               /* per line of a group: its bytes of a staged vector */
+    uint8_t order[STEP] __attribute__((aligned(64))); /* where each of them comes from */
     uint8_t w[STAGE_LINES][MAX_NR][BLOCK_TILE] __attribute__((aligned(64)));
     uint8_t lines[STAGE_LINES][MAX_PLANES][LINE_ROOM];
     uint8_t bytes[MAX_PLANES * CONV_FIRST_BYTES + BLOCK_BYTES];
@@ -37,6 +39,13 @@ static void first_stage_init(struct first_stage *s, const struct conv_args *a)
     s->planes = dtype_bits(a->x_type) / 8;
     s->line_bytes = conv_first_tile_line(a);
     s->plane_bytes = s->line_bytes * s->t.group + BLOCK_BYTES;
+    for (uint32_t l = 0; l < s->t.group; l++)
+        s->own[l] = 0;
+    for (uint32_t i = 0; i < STEP; i++) {
+        const uint32_t turn = i / s->t.step / s->t.group, l = i / s->t.step % s->t.group;
+        s->own[l] |= (__mmask64)1 << i;
+        s->order[i] = (uint8_t)(turn * s->t.step + i % s->t.step);
+    }
 }
 
 /* Another image: no line of it is there. */
@@ -119,26 +128,19 @@ static void first_line_planes(const struct first_stage *s, const uint16_t *image
     }
 }
 
-/* A step of each line in turn. Copies are longer than a step: what is too much is overwritten by the next one. */
-#define TAKE_TURNS(T)                                                \
-    for (uint64_t at = 0; at < s->line_bytes; at += step)            \
-        for (uint32_t l = 0; l < group; l++, to += step) {           \
-            T v;                                                     \
-            memcpy(&v, s->lines[l][plane] + at, sizeof v);           \
-            memcpy(to, &v, sizeof v);                                \
-        }
-
+/* A step of each line in turn, as many turns at once as a vector has room for; what is behind them is overwritten by the
+ * next ones. */
 static void first_take_turns(const struct first_stage *s, uint32_t plane, uint8_t *to)
 {
-    const uint32_t step = s->t.step, group = s->t.group;
-    if (step <= 8)
-        TAKE_TURNS(uint64_t)
-    else if (step <= 16)
-        TAKE_TURNS(__m128i)
-    else
-        TAKE_TURNS(__m512i)
+    const uint32_t bytes = STEP / (s->t.step * s->t.group) * s->t.step; /* of each line */
+    const vi order = _mm512_load_si512(s->order);
+    for (uint64_t at = 0; at < s->line_bytes; at += bytes, to += bytes * s->t.group) {
+        vi v = vi_zero();
+        for (uint32_t l = 0; l < s->t.group; l++)
+            v = _mm512_mask_permutexvar_epi8(v, s->own[l], order, _mm512_loadu_si512(s->lines[l][plane] + at));
+        _mm512_storeu_si512(to, v);
+    }
 }
-#undef TAKE_TURNS
 
 static void first_stage_group(struct first_stage *s, const void *image, int64_t y, uint8_t *to)
 {
