@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 8-bit convolutions of one to four input channels, AMX: the first layer of a network for images or sounds, from a stage
  * whose windows are tiles (conv_first_tiles.h). 16 pixels by up to four blocks of channels are multiplied (tiles 0 … 3:
- * sums; 4: x; 5 6 7: weights) while the sums of the 16 before are ended. */
+ * sums; 4: x; 5 6 7: weights) while sums of an earlier 16 are ended; those in between stay in their tiles until these are
+ * needed (conv_squares.h says why). */
 #include "kernels/conv/vec_avx512.h"
 
 #include "kernels/conv/conv_first_tiles.h"
@@ -9,8 +10,9 @@
 struct first {
     const struct conv_args *a;
     struct first_chunk chunk;
-    uint8_t *waiting; /* where the first of 16 pixels goes whose sums wait for their end; NULL: none do */
-    uint32_t half;                            /* which of the sums are theirs */
+    uint8_t *held;    /* where the first of 16 pixels goes whose sums are in the tiles; NULL: none are */
+    uint8_t *waiting; /* the same for those whose sums are stored and wait for their end */
+    uint32_t half;    /* which of the sums are theirs */
     int32_t sums[2][MAX_NR][TILE * TILE] __attribute__((aligned(64)));
     struct first_stage stage;
 };
@@ -31,52 +33,55 @@ static inline __attribute__((always_inline)) void end_pixels(const struct first 
     }
 }
 
+#define STORE_SUMS(t, to) TILE_STORE(t, (to)[t])
+/* A tile makes room for new sums, which start with what belongs to their channels. */
+#define START_SUMS(t, to, base)                   \
+    do {                                          \
+        STORE_SUMS(t, to);                        \
+        TILE_LOAD(t, (base) + (t)*CONV_BLOCK, 0); \
+    } while (0)
+
+/* Windows of 16 pixels, so many bytes apart, and their weights. */
+struct group {
+    const uint8_t *x, *w;
+    uint64_t row;
+};
+
 /* The part of one group. Only registers and constants are named here: whatever the compiler keeps in memory it would read
- * again after each tile. */
-static inline __attribute__((always_inline)) void multiply(const int nr, const bool sx, const uint8_t *x, uint64_t row,
-                                                           const uint8_t *w)
+ * again after each tile. The first group finds the sums of the 16 pixels before in the tiles. */
+static inline __attribute__((always_inline)) void multiply(const int nr, const bool sx, const struct group g,
+                                                           const bool first, int32_t to[MAX_NR][TILE * TILE],
+                                                           const int32_t *base)
 {
+    const uint8_t *const x = g.x, *const w = g.w;
+    const uint64_t row = g.row;
+    if (first)
+        START_SUMS(0, to, base);
     TILE_LOAD(4, x, row);
     TILE_LOAD(5, w, STEP);
     TILE_MULTIPLY(sx, 0, 4, 5);
     if (nr > 1) {
+        if (first)
+            START_SUMS(1, to, base);
         TILE_LOAD(6, w + BLOCK_TILE, STEP);
         TILE_MULTIPLY(sx, 1, 4, 6);
     }
     if (nr > 2) {
+        if (first)
+            START_SUMS(2, to, base);
         TILE_LOAD(7, w + 2 * BLOCK_TILE, STEP);
         TILE_MULTIPLY(sx, 2, 4, 7);
     }
     if (nr > 3) {
+        if (first)
+            START_SUMS(3, to, base);
         TILE_LOAD(5, w + 3 * BLOCK_TILE, STEP);
         TILE_MULTIPLY(sx, 3, 4, 5);
     }
 }
 
-static inline __attribute__((always_inline)) void start_sums(const int nr, const int32_t *base)
-{
-    TILE_LOAD(0, base, 0);
-    if (nr > 1)
-        TILE_LOAD(1, base + CONV_BLOCK, 0);
-    if (nr > 2)
-        TILE_LOAD(2, base + 2 * CONV_BLOCK, 0);
-    if (nr > 3)
-        TILE_LOAD(3, base + 3 * CONV_BLOCK, 0);
-}
-
-static inline __attribute__((always_inline)) void store_sums(const int nr, int32_t to[MAX_NR][TILE * TILE])
-{
-    TILE_STORE(0, to[0]);
-    if (nr > 1)
-        TILE_STORE(1, to[1]);
-    if (nr > 2)
-        TILE_STORE(2, to[2]);
-    if (nr > 3)
-        TILE_STORE(3, to[3]);
-}
-
-/* Tiles of a line; the last one begins where it ends with the line, some of it a second time. Between groups, pixels of the
- * tile before are ended. */
+/* Tiles of a line; the last one begins where it ends with the line, some of it a second time. Between groups, pixels of an
+ * earlier tile are ended. */
 static inline __attribute__((always_inline)) void line_run(struct first *f, uint8_t *out, const int nr, const bool sx)
 {
     const uint32_t pixels = f->a->x.out, groups = f->stage.t.groups, per = (TILE / 4 + groups - 1) / groups;
@@ -84,23 +89,41 @@ static inline __attribute__((always_inline)) void line_run(struct first *f, uint
     for (uint32_t at = 0; at < pixels; at += TILE) {
         const uint32_t from = at + TILE <= pixels ? at : pixels - TILE;
         uint32_t ended = f->waiting ? 0 : TILE / 4;
-        start_sums(nr, f->chunk.base);
         for (uint32_t g = 0; g < groups; g++) {
-            multiply(nr, sx, f->stage.x[g] + from * row, row, f->stage.w[g][0]);
+            const struct group group = { f->stage.x[g] + from * row, f->stage.w[g][0], row };
+            if (g == 0)
+                multiply(nr, sx, group, true, f->sums[!f->half], f->chunk.base);
+            else
+                multiply(nr, sx, group, false, NULL, NULL);
             for (uint32_t i = 0; i < per && ended < TILE / 4; i++)
                 end_pixels(f, nr, ended++);
         }
         f->half = !f->half;
-        store_sums(nr, f->sums[f->half]);
-        f->waiting = out + (uint64_t)from * f->a->co + f->chunk.c0;
+        f->waiting = f->held;
+        f->held = out + (uint64_t)from * f->a->co + f->chunk.c0;
     }
 }
 
-static inline __attribute__((always_inline)) void end_last(struct first *f, const int nr)
+static inline __attribute__((always_inline)) void end_waiting(struct first *f, const int nr)
 {
     for (uint32_t four = 0; f->waiting && four < TILE / 4; four++)
         end_pixels(f, nr, four);
     f->waiting = NULL;
+}
+
+static inline __attribute__((always_inline)) void end_last(struct first *f, const int nr)
+{
+    end_waiting(f, nr);
+    STORE_SUMS(0, f->sums[f->half]);
+    if (nr > 1)
+        STORE_SUMS(1, f->sums[f->half]);
+    if (nr > 2)
+        STORE_SUMS(2, f->sums[f->half]);
+    if (nr > 3)
+        STORE_SUMS(3, f->sums[f->half]);
+    f->waiting = f->held;
+    f->held = NULL;
+    end_waiting(f, nr);
 }
 
 #define LINES(nr)                                          \
@@ -148,7 +171,7 @@ void conv_q8_first_amx(const struct kernel_call *call, struct range tile)
     const struct conv_args *a = call->args;
     struct first f;
     f.a = a;
-    f.waiting = NULL;
+    f.held = f.waiting = NULL;
     f.half = 0;
     first_stage_init(&f.stage, a);
     first_shapes(&f.stage);
