@@ -63,7 +63,7 @@ def pool_case(c):
     ceil = bool(c.r.integers(2)) and op != "L2Pool2d"
     count = bool(c.r.integers(2)) and "Avg" in op
     out = [out_size(n, v, t, p[0], p[1], ceil) for n, v, t, p in zip(shape, k, s, pads)]
-    batch, ch = int(c.r.integers(1, 3)), int(c.pick(1, 3, 16, 20, 515 if dims == 2 and np.prod(shape) < 30 else 5))
+    batch, ch = int(c.r.integers(1, 3)), int(c.pick(1, 3, 16, 20, 64, 100, 515 if dims == 2 and np.prod(shape) < 30 else 5))
     q = c.array(e, (batch,) + shape + (ch,))
     want = np.zeros((batch, *out, ch), q.dtype if not e.fixed else np.int64)
     for at, cut, padded in windows(shape, out, k, s, pads):

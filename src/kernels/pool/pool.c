@@ -3,6 +3,17 @@
 #include "kernels/families.h"
 #include "kernels/pool/pool.h"
 
+/* Windows of two dimensions, each with a tap inside the image. */
+static bool accept_max(const void *args)
+{
+    const struct pool_args *a = args;
+    bool inside = a->in[0] == 1 && a->out[0] == 1 && a->size[0] == 1 && !a->before[0];
+    for (int d = 1; d < 3; d++)
+        inside &= a->out[d] && a->before[d] < a->size[d] &&
+                  (uint64_t)(a->out[d] - 1) * a->stride[d] < (uint64_t)a->in[d] + a->before[d];
+    return a->raw && inside;
+}
+
 #define KERNEL KERNEL_VARIANT
 static const struct kernel_variant pool_variants[] = {
 #include "kernels/pool/pool.def"

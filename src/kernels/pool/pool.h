@@ -22,6 +22,6 @@ struct pool_args {
     struct codec src, dst;
 };
 
-kernel_fn pool_ref, pool_avx2, pool_avx512;
+kernel_fn pool_ref, pool_avx2, pool_avx512, pool_max_avx512;
 
 #endif
