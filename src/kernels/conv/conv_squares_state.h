@@ -13,7 +13,7 @@ enum {
     PLACES = 3,
     CHANNELS = 4096,      /* that are walked together */
     STAY = 24 << 10,      /* bytes of weights that stay in the first-level cache */
-    FAR_ROWS = 256 << 10, /* bytes of rows that weights from far away meet together */
+    FAR_ROWS = 1 << 20,   /* bytes of rows that weights from far away meet together */
     FAR_CHANNELS = 128,   /* channels of such weights that do so */
 };
 
