@@ -19,8 +19,8 @@ uint32_t conv_phase_lines(const struct conv_args *a, uint32_t step, uint32_t pla
 {
     const uint32_t useless = 4; /* at most a quarter of the positions */
     if (!step || a->kind != CONV_WINDOW || a->taps == 1 || a->taps > CONV_BAND_TAPS || a->slices > 1 || a->ci % step ||
-        a->w_offset || !a->packed || (a->x.stride > 1 && a->x.dilation > 1) || (a->y.stride > 1 && a->y.dilation > 1) ||
-        a->z.in != 1 || a->z.kernel != 1 || a->z.out != 1 || a->z.pad)
+        !a->packed || (a->x.stride > 1 && a->x.dilation > 1) || (a->y.stride > 1 && a->y.dilation > 1) || a->z.in != 1 ||
+        a->z.kernel != 1 || a->z.out != 1 || a->z.pad)
         return 0;
     if (conv_band_reach(&a->x) > conv_band_width(a) / useless)
         return 0;
@@ -32,7 +32,7 @@ uint32_t conv_phase_lines(const struct conv_args *a, uint32_t step, uint32_t pla
 
 uint32_t conv_band_lines(const struct conv_args *a, uint32_t step, uint32_t planes)
 {
-    return a->x.stride > 1 || a->y.stride > 1 ? 0 : conv_phase_lines(a, step, planes);
+    return a->x.stride > 1 || a->y.stride > 1 || a->w_offset ? 0 : conv_phase_lines(a, step, planes);
 }
 
 /* Line `iy` of an image, from `src` on; outside of the image it is all padding. */

@@ -26,7 +26,7 @@ static inline bool conv_strided(const struct conv_args *a)
 static inline bool conv_flat_rows(const struct conv_args *a)
 {
     const bool rows = a->kind == CONV_MATRIX ? a->x_k == 1 : a->kind == CONV_WINDOW && a->direct;
-    return rows && a->slices == 1 && !a->w_offset && a->rows >= CONV_BLOCK && a->cog >= CONV_BLOCK && conv_flat_step(a);
+    return rows && a->slices == 1 && a->rows >= CONV_BLOCK && a->cog >= CONV_BLOCK && conv_flat_step(a);
 }
 
 /* Bytes of a row that is brought, in so many planes; rows at distances that divide 4 KiB would meet in a few lines of a

@@ -166,12 +166,14 @@ static inline __attribute__((always_inline)) void multiply(struct squares *f, co
     }
 SQUARES(plain, .kind = END_PLAIN, .whole = true)
 SQUARES(more, .kind = END_MORE, .whole = true)
+SQUARES(terms, .kind = END_TERMS, .whole = true)
 SQUARES(any, .kind = END_ANY, .whole = true)
 SQUARES(odd, .kind = END_ANY)
 typedef void square_fn(struct squares *, const struct square *);
 static square_fn *const forms[][4] = {
     [END_PLAIN] = { short_plain, some_plain, passing_plain, long_plain },
     [END_MORE] = { short_more, some_more, passing_more, long_more },
+    [END_TERMS] = { short_terms, some_terms, passing_terms, long_terms },
     [END_ANY] = { short_any, some_any, passing_any, long_any },
     [END_KINDS] = { short_odd, some_odd, passing_odd, long_odd },
 };
@@ -226,6 +228,7 @@ static void run_square(struct squares *f, uint64_t row, uint32_t rows, uint32_t 
                                 conv_m(a->head) + c,
                                 f->out + (ROWS_APART ? 0 : row * f->out_step) + (uint64_t)c * OUT_BYTES,
                                 f->at[f->places],
+                                a->w_offset ? f->term[f->places] : NULL,
                                 rows,
                                 n < SIDE ? (__mmask32)((1u << n) - 1) : UINT32_MAX };
 }
@@ -250,12 +253,42 @@ static void place_rows(struct squares *f, uint64_t row, uint32_t rows)
 {
     const uint64_t out = f->a->x.out;
     uint64_t line = row / f->width, x = row % f->width;
-    f->places = (f->places + 1) % PLACES;
     for (uint32_t i = 0; i < rows; i++) {
         f->at[f->places][i] = (x < out ? line * out + x : (line + 1) * out) * f->out_step;
         if (++x == f->width)
             x = 0, line++;
     }
+}
+
+/* What the zero point of the weights adds to the rows of a square: it times their sums, for which a tile of ones is
+ * multiplied as if it were weights. */
+static void sum_rows(struct squares *f, const uint8_t *from, uint32_t rows)
+{
+    static const uint8_t ones[STEP] __attribute__((aligned(64))) = { [0 ... STEP - 1] = 1 };
+    int32_t sums[SIDE * TILE] __attribute__((aligned(64)));
+    const struct conv_args *a = f->a;
+    const uint32_t offset = (uint32_t)a->w_offset, all = offset * (uint32_t)a->x_offset * f->taps * f->steps * f->step;
+    let_go(f);
+    TILE_LOAD(6, ones, 0);
+    TILE_ZERO(0);
+    if (rows > TILE)
+        TILE_ZERO(2);
+    for (uint32_t tap = 0; tap < f->taps; tap++) {
+        const uint8_t *x = from + f->tap_x[tap];
+        for (uint32_t i = 0; i < f->steps; i++, x += f->step) {
+            TILE_LOAD(4, x, f->x_step);
+            MULTIPLY(f->sx, 0, 4, 6);
+            if (rows > TILE) {
+                TILE_LOAD(5, x + f->second, f->x_step);
+                MULTIPLY(f->sx, 2, 5, 6);
+            }
+        }
+    }
+    TILE_STORE(0, sums);
+    if (rows > TILE)
+        TILE_STORE(2, sums + TILE * TILE);
+    for (uint32_t i = 0; i < rows; i++)
+        f->term[f->places][i] = (int32_t)(all + offset * (uint32_t)sums[i * TILE]);
 }
 
 /* The rows from `first` on that meet all channels together. Those of a last square may begin before. */
@@ -276,8 +309,11 @@ static void run_panel(struct squares *f, const struct walk *p, uint32_t chunk)
             uint64_t row = at;
             const uint32_t rows = square_rows(p, &row);
             set_shape(f, rows);
+            f->places = (f->places + 1) % PLACES;
             if (ROWS_APART)
                 place_rows(f, row, rows);
+            if (PLANES == 1 && f->a->w_offset)
+                sum_rows(f, f->x + (row - f->first) * f->x_step, rows);
             for (uint32_t c = c0; c < c0 + chunk && c < p->c1; c += SIDE) {
                 run_square(f, row, rows, c, c - p->c0);
             }

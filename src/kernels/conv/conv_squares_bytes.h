@@ -17,6 +17,7 @@ enum {
 enum end_kind {
     END_PLAIN, /* unsigned, offset 0, the range of the type; lifted (conv_lift.c) */
     END_MORE,  /* unsigned, any offset, the range of the type; not lifted */
+    END_TERMS, /* the same where rows have terms */
     END_ANY,
     END_KINDS
 };
@@ -37,7 +38,7 @@ static enum end_kind end_kind(const struct squares *f)
     const struct bytes_end *e = &f->end.bytes;
     if (f->sx || e->is_signed || e->limited || (e->moved && f->a->lifted))
         return END_ANY;
-    return f->a->lifted ? END_PLAIN : END_MORE;
+    return f->a->lifted ? (f->a->w_offset ? END_ANY : END_PLAIN) : f->a->w_offset ? END_TERMS : END_MORE;
 }
 
 /* What belongs to channel c. */
@@ -46,27 +47,38 @@ static void end_base(struct squares *f, uint32_t at, int64_t base)
     f->base[0][at] = (int32_t)((uint32_t)(uint64_t)base + (f->a->lifted ? CONV_LIFT_BITS : 0));
 }
 
-static inline __attribute__((always_inline)) vi steps_of(const int32_t *sums, uint32_t row, vf m, const bool lifted)
+/* `term`: of the first row; NULL: there is none. */
+static inline __attribute__((always_inline)) vi steps_of(const int32_t *sums, const int32_t *term, uint32_t row, vf m,
+                                                         const bool lifted)
 {
-    const vi sum = vi_load(sums + row * SIDE);
+    vi sum = vi_load(sums + row * SIDE);
+    if (term)
+        sum = vi_add(sum, vi_set1(term[row]));
     return lifted ? bytes_lifted(sum, m, bytes_lift(m)) : bytes_steps(sum, m);
 }
 
 /* Four rows of a block. */
 static inline __attribute__((always_inline)) vi four_rows(const struct squares *f, const enum end_kind kind,
-                                                          const int32_t *sums, vf m)
+                                                          const int32_t *sums, const int32_t *term, vf m)
 {
     const bool lifted = kind == END_ANY ? f->a->lifted : kind == END_PLAIN;
-    const vi v0 = steps_of(sums, 0, m, lifted), v1 = steps_of(sums, 1, m, lifted), v2 = steps_of(sums, 2, m, lifted),
-             v3 = steps_of(sums, 3, m, lifted);
+    const vi v0 = steps_of(sums, term, 0, m, lifted), v1 = steps_of(sums, term, 1, m, lifted),
+             v2 = steps_of(sums, term, 2, m, lifted), v3 = steps_of(sums, term, 3, m, lifted);
     if (kind == END_ANY)
         return bytes_narrow(&f->end.bytes, v0, v1, v2, v3);
     vi a = _mm512_packs_epi32(v0, v1), b = _mm512_packs_epi32(v2, v3);
-    if (kind == END_MORE) {
+    if (kind != END_PLAIN) {
         a = _mm512_subs_epi16(a, f->end.bytes.offset);
         b = _mm512_subs_epi16(b, f->end.bytes.offset);
     }
     return _mm512_packus_epi16(a, b);
+}
+
+/* Those of rows from `row` on. */
+static inline __attribute__((always_inline)) const int32_t *terms_of(const struct waiting *w, const enum end_kind kind,
+                                                                     uint32_t row)
+{
+    return kind == END_TERMS || (kind == END_ANY && w->term) ? w->term + row : NULL;
 }
 
 /* Four rows of a square with one block: there are no sums beside it, and whatever is there might be slow to multiply. */
@@ -75,7 +87,8 @@ static __attribute__((noinline)) void end_one_block(const struct squares *f, uin
     const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const struct waiting *w = &f->waiting;
     const __mmask16 some = (__mmask16)w->some;
-    const vi v = _mm512_permutexvar_epi32(order, four_rows(f, END_ANY, w->sums + row * SIDE, vf_load(w->m)));
+    const vi v = _mm512_permutexvar_epi32(
+        order, four_rows(f, END_ANY, w->sums + row * SIDE, terms_of(w, END_ANY, row), vf_load(w->m)));
     _mm_mask_storeu_epi8(place_of(f, w, row), some, _mm512_castsi512_si128(v));
     _mm_mask_storeu_epi8(place_of(f, w, row + 1), some, _mm512_extracti32x4_epi32(v, 1));
     _mm_mask_storeu_epi8(place_of(f, w, row + 2), some, _mm512_extracti32x4_epi32(v, 2));
@@ -98,8 +111,9 @@ static inline __attribute__((always_inline)) void end_piece(const struct squares
             return;
         }
     }
-    const int32_t *sums = w->sums + row * SIDE;
-    const vi a = four_rows(f, o.kind, sums, vf_load(w->m)), b = four_rows(f, o.kind, sums + TILE, vf_load(w->m + TILE));
+    const int32_t *sums = w->sums + row * SIDE, *term = terms_of(w, o.kind, row);
+    const vi a = four_rows(f, o.kind, sums, term, vf_load(w->m)),
+             b = four_rows(f, o.kind, sums + TILE, term, vf_load(w->m + TILE));
     const vi r01 = _mm512_permutex2var_epi32(a, low, b), r23 = _mm512_permutex2var_epi32(a, high, b);
     if (o.whole) {
         _mm256_storeu_si256((__m256i *)place_of(f, w, row), _mm512_castsi512_si256(r01));

@@ -11,10 +11,10 @@ enum {
     SIDE = 2 * TILE, /* rows of sums, and channels, of a square */
     PIECES = ROWS / PIECE,
     PLACES = 3,
-    CHANNELS = 4096,      /* that are walked together */
-    STAY = 24 << 10,      /* bytes of weights that stay in the first-level cache */
-    FAR_ROWS = 1 << 20,   /* bytes of rows that weights from far away meet together */
-    FAR_CHANNELS = 128,   /* channels of such weights that do so */
+    CHANNELS = 4096,    /* that are walked together */
+    STAY = 24 << 10,    /* bytes of weights that stay in the first-level cache */
+    FAR_ROWS = 1 << 20, /* bytes of rows that weights from far away meet together */
+    FAR_CHANNELS = 128, /* channels of such weights that do so */
 };
 
 /* A square whose sums wait for their end. */
@@ -22,9 +22,10 @@ struct waiting {
     int32_t *sums;
     const float *m;
     uint8_t *to;
-    const uint64_t *at; /* ROWS_APART: bytes from there to each row */
-    uint32_t rows;      /* 0: there is none */
-    __mmask32 some;     /* channels that there are */
+    const uint64_t *at;  /* ROWS_APART: bytes from there to each row */
+    const int32_t *term; /* what the zero point of the weights adds to each row; NULL: nothing */
+    uint32_t rows;       /* 0: there is none */
+    __mmask32 some;      /* channels that there are */
 };
 
 /* A square to be multiplied. */
@@ -59,11 +60,12 @@ struct squares {
     struct waiting held;    /* sums that are still in the tiles, and where they will be stored */
     struct waiting waiting; /* sums that are stored */
     bool at_once;           /* sums are ended by the square that stores them: long rows want the cache for themselves */
-    uint32_t places;        /* which of `at` is used */
-    const uint8_t *given; /* x as it is */
-    uint8_t *brought;     /* where rows come to, so many at a time (conv_squares_rows.h); NULL: they stay where they are */
+    uint32_t places;        /* which of `at` and `term` is used */
+    const uint8_t *given;   /* x as it is */
+    uint8_t *brought;       /* where rows come to, so many at a time (conv_squares_rows.h); NULL: they stay where they are */
     uint64_t brought_rows;
-    uint64_t at[PLACES][SIDE]; /* of the rows of a square, of the one in the tiles and of the one that waits */
+    uint64_t at[PLACES][SIDE];  /* of the rows of a square, of the one in the tiles and of the one that waits */
+    int32_t term[PLACES][SIDE]; /* the same: what the zero point of the weights adds */
     int32_t sums[2][SIDE * SIDE] __attribute__((aligned(64)));
     int32_t base[PLANES][CHANNELS] __attribute__((aligned(64)));
 };

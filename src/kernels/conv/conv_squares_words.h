@@ -20,6 +20,7 @@ enum {
 enum end_kind {
     END_PLAIN, /* unsigned, the range of the type, sums of 32 bits */
     END_MORE,  /* the same with longer sums */
+    END_TERMS, /* of bytes only */
     END_ANY,
     END_KINDS
 };
