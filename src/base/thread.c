@@ -21,7 +21,16 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 
-enum { SPIN_NS = 20000, SPINS_PER_LOOK = 16, LINE = 64, NAME_MAX_BYTES = 15, GATE_CLOSED = 1 << 30 };
+enum {
+    SPIN_NS = 100000,        /* some steps of a network; to wake a core takes tens of microseconds on both sides */
+    SPIN_CROWDED_NS = 20000, /* where others want the cores */
+    LOST_NS = 20000,         /* between two looks of somebody who spins: somebody else had the core */
+    CROWDED_WAITS = 64,      /* that are short when that was seen */
+    SPINS_PER_LOOK = 16,
+    LINE = 64,
+    NAME_MAX_BYTES = 15,
+    GATE_CLOSED = 1 << 30,
+};
 
 struct worker {
     struct team *team;
@@ -31,13 +40,14 @@ struct worker {
 
 struct team {
     unsigned size;
-    uint64_t spin_ns; /* 0: sleep at once */
+    bool spins;       /* false: sleep at once */
     unsigned forks;   /* value of fork_count when the threads were started */
     team_fn *fn;      /* the job; written while the gate is closed and nobody inside */
     void *arg;
     atomic_bool stop;
     _Alignas(LINE) _Atomic uint32_t job;
     _Atomic uint32_t sleepers;
+    _Atomic uint32_t crowded;             /* waits to come that are short */
     _Alignas(LINE) _Atomic uint32_t gate; /* workers inside, GATE_CLOSED: no more may come in */
     _Atomic uint32_t caller_sleeps;
     _Alignas(LINE) struct worker workers[]; /* size - 1 */
@@ -59,23 +69,46 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, count_fork);
 }
 
-/* Wait until *word differs from `old`, first spinning; `sleepers` tells the waker that a futex_wake is needed. */
-static void await_change(const struct team *t, _Atomic uint32_t *word, uint32_t old, _Atomic uint32_t *sleepers)
+static void note_crowd(struct team *t)
 {
-    if (t->spin_ns) {
-        uint64_t end = clock_ns() + t->spin_ns;
-        do {
-            for (int i = 0; i < SPINS_PER_LOOK; i++) {
-                if (atomic_load_explicit(word, memory_order_acquire) != old)
-                    return;
-                __builtin_ia32_pause();
-            }
-        } while (clock_ns() < end);
-    }
+    atomic_store_explicit(&t->crowded, CROWDED_WAITS, memory_order_relaxed);
+}
+
+/* Returns whether *word changed. Who loses the core while it spins has taken it from somebody. */
+static bool spin(struct team *t, _Atomic uint32_t *word, uint32_t old, uint64_t now)
+{
+    uint32_t crowded = atomic_load_explicit(&t->crowded, memory_order_relaxed);
+    uint64_t end = now + (crowded ? SPIN_CROWDED_NS : SPIN_NS), last;
+    if (crowded)
+        atomic_store_explicit(&t->crowded, crowded - 1, memory_order_relaxed);
+    do {
+        for (int i = 0; i < SPINS_PER_LOOK; i++) {
+            if (atomic_load_explicit(word, memory_order_acquire) != old)
+                return true;
+            __builtin_ia32_pause();
+        }
+        last = now;
+        now = clock_ns();
+    } while (now < end && now - last < LOST_NS);
+    if (now - last >= LOST_NS)
+        note_crowd(t);
+    return false;
+}
+
+/* Wait until *word differs from `old`, first spinning; `sleepers` tells the waker that a futex_wake is needed. A caller who
+ * waits long waits for a worker that has lost its core, and who might go on with this one. */
+static void await_change(struct team *t, _Atomic uint32_t *word, uint32_t old, bool caller)
+{
+    _Atomic uint32_t *sleepers = word == &t->gate ? &t->caller_sleeps : &t->sleepers;
+    uint64_t begin = clock_ns();
+    if (t->spins && spin(t, word, old, begin))
+        return;
     atomic_fetch_add(sleepers, 1);
     while (atomic_load(word) == old)
         futex_wait(word, old);
     atomic_fetch_sub(sleepers, 1);
+    if (caller && clock_ns() - begin >= SPIN_NS)
+        note_crowd(t);
 }
 
 static bool enter(struct team *t)
@@ -94,7 +127,7 @@ static void *worker_main(void *p)
     struct worker *w = p;
     struct team *t = w->team;
     for (uint32_t seen = 0;;) {
-        await_change(t, &t->job, seen, &t->sleepers);
+        await_change(t, &t->job, seen, false);
         seen = atomic_load(&t->job);
         if (atomic_load(&t->stop))
             return NULL;
@@ -148,7 +181,7 @@ enum status team_create(unsigned workers, struct team **ret)
     struct team *t = mem_alloc_aligned(LINE, sizeof(*t) + (workers - 1) * sizeof(t->workers[0]));
     RETURN_IF(!t, ST_NO_MEMORY, "out of memory for a team of %u threads", workers);
     unsigned cores = cpu_cores();
-    t->spin_ns = cores > 1 && workers <= cores ? SPIN_NS : 0; /* do not spin away the core that the other side needs */
+    t->spins = cores > 1 && workers <= cores; /* do not spin away the core that the other side needs */
     t->forks = atomic_load(&fork_count);
     atomic_store(&t->gate, GATE_CLOSED);
     for (t->size = 1; t->size < workers; t->size++) {
@@ -205,7 +238,7 @@ uint32_t team_calls(const struct team *t)
 
 void team_wait(struct team *t, uint32_t calls)
 {
-    await_change(t, &t->job, calls, &t->sleepers);
+    await_change(t, &t->job, calls, true);
 }
 
 void team_close(struct team *t)
@@ -214,7 +247,7 @@ void team_close(struct team *t)
         return;
     atomic_fetch_or(&t->gate, GATE_CLOSED);
     for (uint32_t inside; (inside = atomic_load(&t->gate)) != GATE_CLOSED;)
-        await_change(t, &t->gate, inside, &t->caller_sleeps);
+        await_change(t, &t->gate, inside, true);
 }
 
 void team_run(struct team *t, team_fn *fn, void *arg)
