@@ -54,6 +54,7 @@ struct kernel_bound {
     const char *name;      /* "conv_s8_ref": for reports and the kernel test */
     uint32_t extent;       /* units of parallel work, at least 1; tiles are ranges of [0, extent) */
     uint32_t grain;        /* smallest sensible tile: fewer units than this are not worth another thread */
+    uint32_t whole;        /* tiles should begin at multiples of so many units; 0: anywhere */
     uint32_t phases; /* > 1: the extent is so many runs of equal length, one after the other; only tiles of one run may be
                         computed at the same time */
     uint64_t work_bytes;   /* workspace per tile, the same on every CPU; 0: none */

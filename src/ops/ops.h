@@ -230,6 +230,7 @@ struct op_call {
     const void *const *aux;           /* constants that kernels derived at prepare (see kernels.h) */
     uint64_t work_budget;             /* bytes of workspace to stay within where the kernel can; 0: its own choice */
     bool by_lines;                    /* kernels: let a unit of work be one line of the result (kernel_bound.by_lines) */
+    uint32_t parts;                   /* kernels: threads that share the work; 0: not known */
     struct op_post post;
 };
 

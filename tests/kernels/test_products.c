@@ -80,6 +80,7 @@ static const char *check_case(struct product_case *c, struct rand *r, const char
     kernel_fn *last = NULL;
     for (int isa = ISA_REF; !why && isa <= (int)cpu_isa(); isa++) {
         struct product_run run;
+        c->call.parts = rand_range(r, 0, 4); /* how many threads there are decides how work is cut, and nothing else */
         why = product_bind(c, (enum isa)isa, &run);
         if (why)
             break;

@@ -126,8 +126,9 @@ struct conv_args {
     const void *packed;
     const struct conv_head *head;
 
-    /* How work is cut: unit = column unit * row_units + row unit. */
+    /* How work is cut: unit = column unit * row_units + row unit, or by rows: unit = row unit * col_units + column unit. */
     uint32_t unit_rows, row_units, col_units, chunks, slice_chunks;
+    bool by_rows;
     uint32_t panel_rows;
     uint64_t panel_stride, seg_bytes, pack_bytes;
     bool together;                  /* rows may be gathered for all slices at once: there is room for that */
@@ -296,6 +297,12 @@ static inline uint64_t conv_block_bytes(const struct conv_args *a)
 {
     return (uint64_t)a->kpad * CONV_BLOCK * a->wsize;
 }
+
+/* Units that are computed together: row units [row0, row1) of chunks [chunk0, chunk1). */
+struct conv_part {
+    uint32_t units, chunk0, chunk1, row0, row1;
+};
+struct conv_part conv_part(const struct conv_args *a, uint32_t at, uint32_t end); /* from unit `at` on, as many as can be */
 
 /* Packed weights of one slice: what a panel of rows meets. */
 static inline uint64_t conv_slice_bytes(const struct conv_args *a)

@@ -400,9 +400,22 @@ static void choose_rows(struct conv_args *a, uint64_t work_budget)
         a->panel_stride += 64;
 }
 
+enum { LEAST_ROWS = 48 };
+
+/* Whether threads get rows with all channels each. Then a thread finds the rows that it wrote itself in its own cache, but
+ * all of them load all weights; so weights should be no more than what comes and goes. A part wants enough rows for a walk
+ * over the weights, and parts are to be equal. */
+static bool suits_rows(const struct op_call *c, const struct conv_args *a)
+{
+    const uint64_t equal = ceil_div(a->row_units, c->parts ? c->parts : 1) * (uint64_t)c->parts;
+    return c->parts > 1 && a->packed && a->slices == 1 && a->col_units > 1 && a->rows / c->parts >= LEAST_ROWS &&
+           equal * 7 <= a->row_units * UINT64_C(8) &&
+           conv_slice_bytes(a) <= 2 * (desc_bytes(c->in[0]) + desc_bytes(c->out[0]));
+}
+
 /* Few rows are cut along channels too, so that a thread pool has something to share; packing while running wants many rows
  * per unit. */
-static void cut_work(struct conv_args *a, uint32_t line_rows, uint64_t work_budget, struct kernel_bound *ret)
+static void cut_work(const struct op_call *c, struct conv_args *a, uint32_t line_rows, struct kernel_bound *ret)
 {
     const uint32_t enough = 64, rows_per_pack = 128;
     a->slice_chunks = ceil_div(a->cog, CONV_CHUNK);
@@ -419,7 +432,7 @@ static void cut_work(struct conv_args *a, uint32_t line_rows, uint64_t work_budg
 
     const uint64_t panel_bytes = 768 * 1024;
     a->seg_bytes = align64((uint64_t)a->taps * sizeof(struct conv_seg));
-    choose_rows(a, work_budget);
+    choose_rows(a, c->work_budget);
     uint64_t rows = panel_bytes / a->panel_stride / CONV_MR * CONV_MR;
     a->panel_rows = rows < CONV_MR ? CONV_MR : rows > CONV_VECTOR_ROWS ? CONV_VECTOR_ROWS : (uint32_t)rows;
     if (a->panel_rows > a->rows)
@@ -427,6 +440,8 @@ static void cut_work(struct conv_args *a, uint32_t line_rows, uint64_t work_budg
     a->pack_bytes =
         a->packed ? 0 : align64(conv_block_bytes(a) * (CONV_CHUNK / CONV_BLOCK)) + conv_record_bytes(a, CONV_CHUNK);
     ret->extent = a->row_units * a->col_units;
+    a->by_rows = suits_rows(c, a);
+    ret->whole = a->by_rows ? a->col_units : a->col_units % (c->parts ? c->parts : 1) == 0 ? a->row_units : 0;
     /* Not panel_rows * panel_stride, which may grow when k shrinks: binding again with smaller dimensions must not need
      * more. */
     uint64_t least = CONV_MR * a->panel_stride, most = CONV_VECTOR_ROWS * a->panel_stride,
@@ -435,8 +450,8 @@ static void cut_work(struct conv_args *a, uint32_t line_rows, uint64_t work_budg
     if (panel > a->rows * a->panel_stride)
         panel = a->rows * a->panel_stride;
     ret->work_bytes = a->seg_bytes + panel + a->pack_bytes;
-    if (work_budget)
-        fit_panel(a, work_budget, ret);
+    if (c->work_budget)
+        fit_panel(a, c->work_budget, ret);
     /* Every input pixel of TransposeConv meets every tap once; an output pixel meets only the taps of its phase. */
     uint64_t positions = a->kind == CONV_TRANSPOSED ? (uint64_t)a->batch * a->z.in * a->y.in * a->x.in : a->rows;
     ret->macs = positions * a->slices * a->cog * a->cig * a->taps;
@@ -453,7 +468,7 @@ static enum status conv_bind(const struct op_call *c, void *args, struct kernel_
     if (depthwise)
         cut_depthwise(a, rows, ret);
     else
-        cut_work(a, rows, c->work_budget, ret);
+        cut_work(c, a, rows, ret);
     /* A few µs of work. Depthwise sums and those of few rows wait for memory. */
     const uint64_t rate = depthwise ? 20 : a->rows < CONV_BLOCK ? 50 : 200, worth = 3000 * rate;
     uint64_t per_unit = ret->macs / ret->extent + 1;

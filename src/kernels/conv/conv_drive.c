@@ -213,23 +213,35 @@ static void make_chunk(struct conv_walk *w, uint32_t at, char *dst)
                                    .sum_stride = r.sum_stride, .slice = slice, .c0 = c0, .n = n, .plain = r.plain };
 }
 
-/* Column units [c0, c1) of row units [r0, r1). */
-static void run_part(struct conv_walk *w, uint32_t c0, uint32_t c1, uint32_t r0, uint32_t r1)
+/* Units are columns of rows, or rows of columns: all of some, or some of one. */
+struct conv_part conv_part(const struct conv_args *a, uint32_t at, uint32_t end)
+{
+    const uint32_t all = a->by_rows ? a->col_units : a->row_units, left = end - at;
+    struct range outer = { at / all, at / all + 1 }, inner = { at % all, all };
+    if (inner.begin == 0 && left >= all)
+        outer.end = outer.begin + left / all;
+    else if (left < all - inner.begin)
+        inner.end = inner.begin + left;
+    const struct range rows = a->by_rows ? outer : inner, cols = a->by_rows ? inner : outer;
+    return (struct conv_part){ (outer.end - outer.begin) * (inner.end - inner.begin),
+                               (uint32_t)((uint64_t)a->chunks * cols.begin / a->col_units),
+                               (uint32_t)((uint64_t)a->chunks * cols.end / a->col_units), rows.begin, rows.end };
+}
+
+static void run_part(struct conv_walk *w, const struct conv_part *p)
 {
     const struct conv_args *a = w->a;
-    uint32_t first = (uint32_t)((uint64_t)a->chunks * c0 / a->col_units),
-             end = (uint32_t)((uint64_t)a->chunks * c1 / a->col_units);
     if (a->packed) {
-        w->chunk0 = first;
-        w->chunk1 = end;
-        walk_rows(w, r0, r1);
+        w->chunk0 = p->chunk0;
+        w->chunk1 = p->chunk1;
+        walk_rows(w, p->row0, p->row1);
         return;
     }
-    for (uint32_t i = first; i < end; i++) {
+    for (uint32_t i = p->chunk0; i < p->chunk1; i++) {
         make_chunk(w, i, w->rows + a->panel_rows * a->panel_stride);
         w->chunk0 = i;
         w->chunk1 = i + 1;
-        walk_rows(w, r0, r1);
+        walk_rows(w, p->row0, p->row1);
     }
 }
 
@@ -294,14 +306,8 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
     set_panel(&w);
     w.band_lines = conv_band_lines(a, e->band_step, e->planes);
     for (uint32_t at = tile.begin; at < tile.end;) {
-        uint32_t col = at / a->row_units, row = at % a->row_units, left = tile.end - at;
-        if (row == 0 && left >= a->row_units) {
-            run_part(&w, col, col + left / a->row_units, 0, a->row_units);
-            at += left / a->row_units * a->row_units;
-        } else {
-            uint32_t end = left < a->row_units - row ? row + left : a->row_units;
-            run_part(&w, col, col + 1, row, end);
-            at += end - row;
-        }
+        const struct conv_part p = conv_part(a, at, tile.end);
+        run_part(&w, &p);
+        at += p.units;
     }
 }

@@ -98,18 +98,4 @@ static void first_line(const struct conv_args *a, const uint8_t *image, int64_t 
     memset(to + before + n, zero, all - before - n);
 }
 
-/* The units of a tile from `at` on that are lines of the same chunks. */
-struct first_part {
-    uint32_t chunk, last;
-    struct range lines;
-};
-
-static struct first_part first_part(const struct conv_args *a, struct range tile, uint32_t at)
-{
-    const uint32_t col = at / a->row_units, row = at % a->row_units, left = tile.end - at, lines = a->row_units - row;
-    return (struct first_part){ (uint32_t)((uint64_t)a->chunks * col / a->col_units),
-                                (uint32_t)((uint64_t)a->chunks * (col + 1) / a->col_units),
-                                { row, row + (left < lines ? left : lines) } };
-}
-
 #endif

@@ -216,11 +216,11 @@ void conv_q8_first_avx512(const struct kernel_call *call, struct range tile)
     f.flip = a->x_type == DT_SQ8 ? 0x80 : 0;
     f.line_bytes = conv_first_line(a);
     for (uint32_t at = tile.begin, end; at < tile.end; at = end) {
-        const struct first_part part = first_part(a, tile, at);
-        end = at + part.lines.end - part.lines.begin;
-        for (uint32_t c = part.chunk; c < part.last; c++) {
+        const struct conv_part part = conv_part(a, at, tile.end);
+        end = at + part.units;
+        for (uint32_t c = part.chunk0; c < part.chunk1; c++) {
             set_chunk(&f, c * CONV_CHUNK);
-            run_lines(&f, call, part.lines);
+            run_lines(&f, call, (struct range){ part.row0, part.row1 });
         }
     }
 }

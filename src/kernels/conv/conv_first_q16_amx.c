@@ -143,12 +143,12 @@ void conv_q16_first_amx(const struct kernel_call *call, struct range tile)
     first_stage_init(&f.stage, a);
     first_shapes(&f.stage);
     for (uint32_t at = tile.begin, end; at < tile.end; at = end) {
-        const struct first_part part = first_part(a, tile, at);
-        end = at + part.lines.end - part.lines.begin;
-        for (uint32_t c = part.chunk; c < part.last; c++) {
+        const struct conv_part part = conv_part(a, at, tile.end);
+        end = at + part.units;
+        for (uint32_t c = part.chunk0; c < part.chunk1; c++) {
             first_chunk(&f.chunk, a, c * CONV_CHUNK, a->x_offset);
             first_weights(&f.stage, &f.chunk);
-            run_lines(&f, call, part.lines);
+            run_lines(&f, call, (struct range){ part.row0, part.row1 });
         }
     }
     TILE_RELEASE();

@@ -307,10 +307,8 @@ void conv_q8_groups_avx512(const struct kernel_call *call, struct range tile)
     groups_init(&g, call);
     stage_init(&s, a, 1);
     for (uint32_t at = tile.begin, end; at < tile.end; at = end) {
-        const uint32_t col = at / a->row_units, row = at % a->row_units;
-        end = tile.end - at < a->row_units - row ? tile.end : at + a->row_units - row;
-        struct range groups = { (uint32_t)((uint64_t)a->chunks * col / a->col_units),
-                                (uint32_t)((uint64_t)a->chunks * (col + 1) / a->col_units) };
-        run_groups(&g, &s, call->data[0], groups, (struct range){ row, row + (end - at) });
+        const struct conv_part p = conv_part(a, at, tile.end);
+        end = at + p.units;
+        run_groups(&g, &s, call->data[0], (struct range){ p.chunk0, p.chunk1 }, (struct range){ p.row0, p.row1 });
     }
 }

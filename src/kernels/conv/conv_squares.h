@@ -336,33 +336,11 @@ static void run_walk(struct squares *f, const struct walk *w)
     }
 }
 
-/* Units [row0, row1) of column units [col0, col1). */
-struct part {
-    uint32_t col0, col1, row0, row1;
-};
-
-/* The units from `at` on that can be computed together: all rows of some columns, or some rows of one. Rows are brought once
- * for all columns. */
-static struct part part_of(const struct conv_args *a, uint32_t at, uint32_t end)
-{
-    const uint32_t all = a->row_units, col = at / all, row = at % all, left = end - at;
-    if (row == 0 && left >= all)
-        return (struct part){ col, col + left / all, 0, all };
-    return (struct part){ col, col + 1, row, left < all - row ? row + left : all };
-}
-
-static uint32_t part_units(const struct part *p)
-{
-    return (p->col1 - p->col0) * (p->row1 - p->row0);
-}
-
 /* Rows of a walk meet the channels of a part. */
-static void run_columns(struct squares *f, const struct part *p, uint64_t row0, uint64_t row1)
+static void run_columns(struct squares *f, const struct conv_part *p, uint64_t row0, uint64_t row1)
 {
     const struct conv_args *a = f->a;
-    const uint32_t first = (uint32_t)((uint64_t)a->chunks * p->col0 / a->col_units) * CONV_CHUNK,
-                   all = (uint32_t)((uint64_t)a->chunks * p->col1 / a->col_units) * CONV_CHUNK,
-                   last = all < a->cog ? all : a->cog;
+    const uint32_t first = p->chunk0 * CONV_CHUNK, all = p->chunk1 * CONV_CHUNK, last = all < a->cog ? all : a->cog;
     const int64_t *b = conv_b(a, a->head, a->npad), *wsum = conv_wsum(a, a->head, a->npad);
     struct walk w = { .row0 = row0, .row1 = row1 };
     for (w.c0 = first; w.c0 < last; w.c0 = w.c1) {

@@ -76,7 +76,7 @@ static uint64_t band_tap(const struct conv_args *a, const struct band *b, uint32
 }
 
 /* Lines y … y + lines of a plane. */
-static void run_band(struct squares *f, const struct kernel_call *call, const struct band *b, const struct part *p,
+static void run_band(struct squares *f, const struct kernel_call *call, const struct band *b, const struct conv_part *p,
                      uint32_t line, uint32_t lines)
 {
     const struct conv_args *a = f->a;
@@ -114,7 +114,7 @@ static inline void run_bands(const struct kernel_call *call, struct range tile, 
         tap_x[t] = band_tap(a, &b, t);
     choose_form(&f);
     for (uint32_t at = tile.begin; at < tile.end;) {
-        const struct part p = part_of(a, at, tile.end);
+        const struct conv_part p = conv_part(a, at, tile.end);
         for (uint32_t line = p.row0, lines; line < p.row1; line += lines) {
             const uint32_t left = p.row1 - line,
                            same = a->y.out - line % a->y.out; /* row units are lines, planes one behind the other */
@@ -122,7 +122,7 @@ static inline void run_bands(const struct kernel_call *call, struct range tile, 
             lines = lines < most ? lines : most;
             run_band(&f, call, &b, &p, line, lines);
         }
-        at += part_units(&p);
+        at += p.units;
     }
     squares_end(&f);
 }

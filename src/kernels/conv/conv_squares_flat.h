@@ -21,18 +21,17 @@ static inline void run_flat(struct squares *f, const struct kernel_call *call, s
     const struct conv_args *a = f->a;
     choose_form(f);
     for (uint32_t at = tile.begin; at < tile.end;) {
-        const struct part p = part_of(a, at, tile.end);
+        const struct conv_part p = conv_part(a, at, tile.end);
         const uint64_t row = (uint64_t)p.row0 * a->unit_rows, end = (uint64_t)p.row1 * a->unit_rows,
                        last = end < a->rows ? end : a->rows;
-        const uint32_t units = part_units(&p);
         if (last - row >= PIECE) {
             run_columns(f, &p, row, last);
         } else {
             let_go(f);
-            few(call, (struct range){ at, at + units });
+            few(call, (struct range){ at, at + p.units });
             f->shape = 0;
         }
-        at += units;
+        at += p.units;
     }
     squares_end(f);
 }
