@@ -79,6 +79,7 @@ enum status bind_node(struct exec_program *p, uint32_t node)
     struct kernel_bound b;
     bind_call(p, node, &view);
     view.call.work_budget = e->work_bytes; /* the workspace is what the plan gave */
+    view.call.parts = p->team ? team_size(p->team) : 1;
     view.call.by_lines = p->g->chain_of && p->g->chain_of[node] != BINARY_NONE;
     if (!e->bind_args) {
         TRY(check_aux(p, node, &view));
@@ -98,6 +99,7 @@ enum status bind_node(struct exec_program *p, uint32_t node)
               view.call.node, b.name, (unsigned long long)b.state_bytes, (unsigned long long)p->g->nodes[node].state_bytes);
     e->run = b.run;
     e->extent = b.extent;
+    e->whole = b.whole ? b.whole : 1;
     e->kernel = b.name;
     return ST_OK;
 }
@@ -106,10 +108,7 @@ enum status bind_all(struct exec_program *p)
 {
     for (uint32_t i = 0; i < p->g->n_nodes; i++)
         TRY(bind_node(p, i));
-    /* The tile that reaches the end keeps reaching it when dimensions change. */
-    for (uint32_t i = 0; i < p->n_commands; i++)
-        if (p->commands[i].end >= p->nodes[p->commands[i].node].extent)
-            p->commands[i].end = UINT32_MAX;
+    program_cut(p);
     return ST_OK;
 }
 

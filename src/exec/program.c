@@ -101,16 +101,15 @@ static uint64_t macs_of(const struct exec_program *p, uint32_t node)
     return sum;
 }
 
-/* How many commands to make of the n tiles of a step. What a chain computes twice at every border is not worth a second one
- * per worker, and phases are short. A run gives way between commands, so long ones are cut. */
+/* How many commands to make of the n tiles of a step: one per worker, since what lies on both sides of a border is read, or
+ * even computed, twice. A run gives way between commands, so long ones are cut, into as many for each worker. */
 static uint32_t commands_of_step(const struct exec_program *p, uint32_t node, uint32_t n)
 {
     const struct exec_chain *chain = p->nodes[node].chain;
-    bool few = p->phased[node] || (chain && chain->halo);
-    uint32_t want = p->team ? (few ? 1 : EXEC_TILES_PER_WORKER) * team_size(p->team) : 1;
-    uint64_t cut = p->phased[node] ? 0 : macs_of(p, node) / (few ? EXEC_LONG_CHAIN : EXEC_LONG);
-    want = cut > want ? cut < n ? (uint32_t)cut : n : want;
-    return n < want ? n : want;
+    uint32_t workers = p->team ? team_size(p->team) : 1;
+    uint64_t cut = p->phased[node] ? 0 : macs_of(p, node) / (chain && chain->halo ? EXEC_LONG_CHAIN : EXEC_LONG);
+    uint64_t want = (cut > workers ? cut + workers - 1 : workers) / workers * workers;
+    return n < want ? n : (uint32_t)want;
 }
 
 static uint32_t tiles_of_step(const struct binary_graph *g, uint32_t from)
@@ -154,6 +153,31 @@ static enum status copy_commands(struct exec_program *p)
         step->end = p->n_commands;
     }
     return ST_OK;
+}
+
+/* Some commands of a node share its units from the first one's beginning to the last one's end. The larger ones first, so
+ * that all workers are done at about the same time. */
+static void cut_run(const struct exec_node *node, struct exec_command *first, uint32_t n)
+{
+    uint32_t begin = first->begin, end = first[n - 1].end < node->extent ? first[n - 1].end : node->extent,
+             units = end > begin ? end - begin : 0, whole = units / node->whole >= n ? node->whole : 1;
+    uint64_t wholes = units / whole;
+    for (uint32_t k = 1; k < n && wholes >= n; k++)
+        first[k].begin = first[k - 1].end = begin + (uint32_t)((wholes * k + n - 1) / n) * whole;
+    /* What reaches the end keeps reaching it when dimensions change. */
+    if (first[n - 1].end >= node->extent)
+        first[n - 1].end = UINT32_MAX;
+}
+
+void program_cut(struct exec_program *p)
+{
+    for (uint32_t s = 0; s < p->g->n_steps; s++)
+        for (uint32_t i = p->steps[s].begin, n; i < p->steps[s].end; i += n) {
+            struct exec_command *c = &p->commands[i];
+            for (n = 1; i + n < p->steps[s].end && c[n].node == c->node && c[n].begin == c[n - 1].end; n++)
+                ;
+            cut_run(&p->nodes[c->node], c, n);
+        }
 }
 
 enum status program_tables(struct exec_program *p)

@@ -17,10 +17,10 @@
 
 enum {
     EXEC_ALIGN = 4096,
-    EXEC_TILES_PER_WORKER = 2, /* the second one fills the time in which a slower thread finishes */
-    EXEC_LONG = 64 << 20,      /* products of a command, about; some hundred microseconds in 8 bits */
+    EXEC_LONG = 64 << 20,        /* products of a command, about; some hundred microseconds in 8 bits */
     EXEC_LONG_CHAIN = 256 << 20, /* the same for chains that compute borders twice */
-    EXEC_WINDOW = 32,          /* a step starts when all but the last so many before it are done */
+    EXEC_WINDOW = 32,            /* a step starts when all but the last so many before it are done */
+    EXEC_OWN = 48,               /* commands of a step up to which every worker begins with its own */
 };
 
 struct exec_node {
@@ -31,6 +31,7 @@ struct exec_node {
     uint64_t work_bytes;
     void *state;         /* in persistent memory; NULL: none */
     uint32_t extent;
+    uint32_t whole; /* units that stay together, at least 1 */
     uint32_t n_guards;
     void *const *guards; /* where the bools are that decide whether the node runs */
     const uint32_t *guard_values; /* at 2 * i + 1: the value of guard i that lets it */
@@ -80,9 +81,10 @@ struct exec_step {
 
 /* How far a step is. Written by all workers: a cache line of its own. */
 struct exec_turn {
-    _Alignas(64) _Atomic uint32_t next; /* command to take */
+    _Alignas(64) _Atomic uint32_t next; /* first command, and one more for each that was taken */
     _Atomic uint32_t left;              /* commands that are not done */
     _Atomic uint32_t done;
+    _Atomic uint8_t taken[EXEC_OWN]; /* per command */
 };
 
 /* What the workers share during a run. */
@@ -168,6 +170,7 @@ enum status program_tables(struct exec_program *p);  /* slots, I/O lists, comman
 enum status program_memory(struct exec_program *p, const struct exec_opts *o);
 enum status program_own_spill(struct exec_program *p);
 void program_resolve(struct exec_program *p);        /* addresses of everything but I/O */
+void program_cut(struct exec_program *p);            /* where commands begin and end, when kernels are known */
 
 /* bind.c */
 void bind_call(const struct exec_program *p, uint32_t node, struct exec_call *view);

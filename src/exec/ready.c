@@ -117,6 +117,19 @@ static bool more_behind(const struct exec_program *p, uint32_t step, uint32_t lo
     return false;
 }
 
+/* Each worker begins with its own part of a step, so that it reads what it has written in the step before; then it helps
+ * others. Whoever comes here has been promised a command. */
+static uint32_t pick(struct exec_program *p, uint32_t step, unsigned worker, uint32_t ticket)
+{
+    uint32_t begin = p->steps[step].begin, n = p->steps[step].end - begin;
+    if (n > EXEC_OWN)
+        return ticket;
+    uint32_t at = (uint32_t)((uint64_t)n * worker / team_size(p->team));
+    while (atomic_exchange_explicit(&p->turns[step].taken[at], 1, memory_order_relaxed))
+        at = at + 1 < n ? at + 1 : 0;
+    return begin + at;
+}
+
 /* `fresh`: the worker has just ended a step, so others may be ready that nobody has been called for. */
 static bool take(struct exec_program *p, unsigned worker, bool fresh, struct taken *ret)
 {
@@ -130,7 +143,7 @@ static bool take(struct exec_program *p, unsigned worker, bool fresh, struct tak
         next = atomic_fetch_add_explicit(&p->turns[s].next, 1, memory_order_relaxed);
         if (next >= step->end)
             continue;
-        ret->command = next;
+        ret->command = pick(p, s, worker, next);
         ret->step = s;
         if (!worker)
             p->job->owed = false;
@@ -185,6 +198,8 @@ static void begin_turns(struct exec_program *p, uint32_t from)
         atomic_store_explicit(&p->turns[s].next, step->begin, memory_order_relaxed);
         atomic_store_explicit(&p->turns[s].left, step->end - step->begin, memory_order_relaxed);
         atomic_store_explicit(&p->turns[s].done, step->begin == step->end, memory_order_relaxed);
+        for (uint32_t i = 0; i < EXEC_OWN && i < step->end - step->begin; i++)
+            atomic_store_explicit(&p->turns[s].taken[i], 0, memory_order_relaxed);
     }
     atomic_store_explicit(&p->job->low, from, memory_order_relaxed);
 }

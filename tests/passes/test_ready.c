@@ -213,6 +213,62 @@ static void ways_do_not_wait(void **state)
     unmake(&p);
 }
 
+/* ---- shares ----------------------------------------------------------------------------------------------------------- */
+
+/* The units of a step's tiles, up to the end of each node. */
+static uint64_t units_of_tiles(const struct exec_program *p, uint32_t step)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < p->g->n_commands; i++) {
+        const struct binary_command *c = &p->g->commands[i];
+        uint32_t extent = p->nodes[c->node].extent;
+        if (c->step == step && c->begin < extent)
+            sum += (c->end < extent ? c->end : extent) - c->begin;
+    }
+    return sum;
+}
+
+/* Commands of one node follow each other and are as equal as its units can be; all together they are what the tiles are. */
+static void check_shares(const struct exec_program *p, uint32_t step)
+{
+    uint64_t sum = 0, least = UINT64_MAX, most = 0;
+    for (uint32_t i = p->steps[step].begin; i < p->steps[step].end; i++) {
+        const struct exec_command *c = &p->commands[i];
+        const struct exec_node *node = &p->nodes[c->node];
+        bool first = i == p->steps[step].begin || c[-1].node != c->node;
+        uint64_t end = c->end < node->extent ? c->end : node->extent, units = end - c->begin;
+        assert_true(c->begin < end && (first || c->begin == c[-1].end));
+        sum += units;
+        least = first || units < least ? units : least;
+        most = first || units > most ? units : most;
+        assert_true(most - least < 2 * (uint64_t)node->whole);
+    }
+    assert_int_equal(sum, units_of_tiles(p, step));
+}
+
+static void workers_have_equal_shares(void **state)
+{
+    (void)state;
+    struct exec_opts o = { .team = team, .isa = cpu_isa() };
+    unsigned n = test_scale(GRAPHS), shared = 0;
+    for (unsigned i = 1; i <= n; i++) {
+        struct random_graph r;
+        struct prepared p;
+        struct exec_program *program;
+        check(i % 2 ? random_graph_make(&r, 9000 + i, 20) : random_graph_make_lines(&r, 9000 + i, 20), "make");
+        make(&p, r.g);
+        check(exec_load(&p.b.graphs[0], &o, &program), "load");
+        for (uint32_t s = 0; s < p.b.graphs[0].n_steps; s++) {
+            check_shares(program, s);
+            shared += program->steps[s].end - program->steps[s].begin > 1;
+        }
+        exec_unload(program);
+        unmake(&p);
+        random_graph_free(&r);
+    }
+    assert_true(shared > 0 || n < GRAPHS);
+}
+
 /* ---- runs ------------------------------------------------------------------------------------------------------------- */
 
 /* Large enough for workers to be called. */
@@ -466,13 +522,10 @@ static void early_ends_beside_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_order_sees_the_same),
-        cmocka_unit_test(ways_do_not_wait),
-        cmocka_unit_test(paused_runs_go_on),
-        cmocka_unit_test(paused_runs_are_given_up),
-        cmocka_unit_test(buffers_over_each_other),
-        cmocka_unit_test(early_ends_beside_others),
-        cmocka_unit_test(runs_give_way),
+        cmocka_unit_test(every_order_sees_the_same),      cmocka_unit_test(ways_do_not_wait),
+        cmocka_unit_test(workers_have_equal_shares),      cmocka_unit_test(paused_runs_go_on),
+        cmocka_unit_test(paused_runs_are_given_up),       cmocka_unit_test(buffers_over_each_other),
+        cmocka_unit_test(early_ends_beside_others),       cmocka_unit_test(runs_give_way),
         cmocka_unit_test(runs_rest_behind_every_command),
     };
     return cmocka_run_group_tests(tests, make_team, free_team);
