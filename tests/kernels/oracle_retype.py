@@ -41,6 +41,12 @@ def axis_case(c):
     if t not in PACKED:
         same(c.run("Quantize", [T(x, "f32")], [O(shape, t, **per)])[0], want, "Quantize per axis", t, axis)
     same(c.run("Dequantize", [T(q, t, **per)], [O(shape, "f32")])[0], (q.astype(np.int64) + o).astype(F) * s, "Dequantize per axis", t, axis)
+    wide = c.r.normal(0, 4, shape)
+    nearest = clamp(np.rint((wide.astype(F) / s).astype(np.float64)) - o, t).astype(NUMPY[t])
+    real = ((q.astype(np.int64) + o).astype(F) * s).astype(np.float64)
+    for op in ("Cast", "Convert"):
+        same(c.run(op, [T(wide, "f64")], [O(shape, t, **per)])[0], nearest, op + " of f64 to an encoding per axis", t, axis)
+        same(c.run(op, [T(q, t, **per)], [O(shape, "f64")])[0], real, op + " of an encoding per axis to f64", t, axis)
     e = c.enc(FIXED)
     if t in PACKED:
         same(c.run("Convert", [T(x, "f32")], [O(shape, t, **per)])[0], want, "Convert to packed", t, axis)

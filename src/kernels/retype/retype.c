@@ -81,7 +81,7 @@ static enum status bind_real(const struct op_call *c, struct retype_args *a)
     bool both = dtype_is_fixed(in.type) && dtype_is_fixed(out.type);
     if (both && (a->in.scales || a->out.scales))
         a->mode = RETYPE_AXIS;
-    else if (in.type == DT_F64)
+    else if (in.type == DT_F64 && dtype_is_float(out.type)) /* encodings are f32 arithmetic */
         a->mode = RETYPE_F64;
     else
         a->mode = codec_pair(&a->in, &a->out, &in, &out) ? RETYPE_COPY : RETYPE_F32;
@@ -115,7 +115,7 @@ static enum status bind_cast(const struct op_call *c, struct retype_args *a)
     TRY(codec_init(&a->out, &out, c));
     if (in.type == out.type)
         a->mode = RETYPE_COPY;
-    else if (in.type == DT_F64 || out.type == DT_F64)
+    else if ((in.type == DT_F64 || out.type == DT_F64) && !from && !to)
         a->mode = RETYPE_F64;
     else
         a->mode = from || to || !whole(in.type) || !whole(out.type) ? RETYPE_F32 : RETYPE_I64;
