@@ -12,11 +12,11 @@
 
 #include "prepare/cx.h"
 
-enum { LARGE_SLABS = 3, MAX_TRIES = 32, MAX_SHARES = 3, MAX_CHAINS = 4, MAX_ORDERS = 2 * MAX_CHAINS, ROOM_STEPS = 64 };
+enum { LARGE_SLABS = 3, MAX_TRIES = 32, MAX_SHARES = 3, MAX_CHAINS = 5, MAX_ORDERS = 2 * MAX_CHAINS, ROOM_STEPS = 64 };
 
 /* The first is for all levels. */
 static const struct vtcm_shares shares[MAX_SHARES] = { { 8, 16 }, { 32, 4 }, { 3, 2 } };
-static const struct chain_taste tastes[MAX_CHAINS] = { { 0, 0 }, { 16, 1 }, { 2, 1 }, { 0, 4 } };
+static const struct chain_taste tastes[MAX_CHAINS] = { { 0, 0 }, { 16, 1 }, { 2, 1 }, { 0, 4 }, { 0, 16 } };
 
 /* An order of operators, with its chains, as problems with different shares. */
 struct order {
@@ -181,17 +181,21 @@ static enum status add_try(struct tiling *t, const struct order *order, uint32_t
     return walk(t, a);
 }
 
-/* Where something has to leave, or streams, chains with larger slabs may save more than they lose in a cache. */
+/* Where something has to leave, or streams, chains with larger slabs may save more than they lose in a cache: lines of large
+ * images are longer than what is usual for all of a slab. */
 static enum status add_longer_chains(struct tiling *t)
 {
     struct prepare_cx *cx = t->cx;
     const struct vtcm_plan *first = &t->tries[0].plan;
     if (!cx->target->chains.bytes || !moved(first))
         return ST_OK;
-    vtcm_restore(cx, &t->orders[0].state);
-    TRY(chain_again(cx, tastes[LARGE_SLABS]));
-    TRY(add_order(t, 1));
-    return add_try(t, &t->orders[t->n_orders - 1], 0, 0);
+    for (uint32_t i = LARGE_SLABS; i < MAX_CHAINS; i++) {
+        vtcm_restore(cx, &t->orders[0].state);
+        TRY(chain_again(cx, tastes[i]));
+        TRY(add_order(t, 1));
+        TRY(add_try(t, &t->orders[t->n_orders - 1], 0, 0));
+    }
+    return ST_OK;
 }
 
 /* Level 1 takes one order, level 2 the client's and the one with the lowest peak, and for the latter also longer chains
