@@ -426,18 +426,21 @@ static void print_layers(const char *name, const double *p)
             struct cost_work w;
             const struct binary_graph *g = compile((uint32_t)net, type, LEVEL);
             struct binary_node *nodes = nets[(uint32_t)net * COST_TYPES + type].nodes;
+            struct cost_tensor *tensors = mem_array(struct cost_tensor, g->n_tensors);
             device_of(3, p, &d);
-            if (cost_events(&d, g, nodes, &c) != ST_OK)
+            if (!tensors || cost_events(&d, g, nodes, &c) != ST_OK)
                 return;
+            cost_list_tensors(g, tensors);
             for (uint32_t k = 0; k < g->n_nodes; k++) {
                 struct binary_moves m;
-                cost_work(&d, g, &nodes[k], NULL, &w);
+                cost_work(&d, g, k, tensors, &w);
                 binary_node_moves(g, k, &m);
                 printf("%4u %-24s chain %4d matrix %9llu vector %9llu move %9llu in %9llu out %9llu adds %9llu\n", k,
                        nodes[k].name, g->chain_of ? (int)g->chain_of[k] : -1, (unsigned long long)w.matrix,
                        (unsigned long long)w.vector, (unsigned long long)w.move, (unsigned long long)binary_moves_in(&m),
                        (unsigned long long)binary_moves_out(&m), (unsigned long long)nodes[k].cycles);
             }
+            mem_free(tensors);
             printf("%s %s: cycles %llu\n", name, type_names[type], (unsigned long long)c.cycles);
         }
 }

@@ -15,21 +15,26 @@ struct cost_work {
     uint64_t matrix, vector, move; /* move: between fast memory and the unit that works */
     bool none;               /* nothing to do, or done by the operator before it: not even launched */
 };
-/* tall: per tensor, what cost_list_tall says; NULL: nothing is. */
-void cost_work(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n, const bool *tall,
+/* What the work of an operator depends on besides its own operands, per tensor. */
+struct cost_tensor {
+    uint32_t first_reader; /* node; BINARY_NONE: none */
+    bool tall;             /* one line that lies in tiles of an image */
+};
+void cost_list_tensors(const struct binary_graph *g, struct cost_tensor *ret); /* cost_layout.c */
+void cost_work(const struct cost_device *d, const struct binary_graph *g, uint32_t node, const struct cost_tensor *tensors,
                struct cost_work *ret);
 /* Vector units, for a product with its own sigmoid. */
-uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n);
+uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n,
+                    const struct cost_tensor *tensors);
 bool cost_is_product(const struct binary_node *n); /* work of the matrix unit */
 bool cost_follows(const struct binary_node *n);    /* an activation that a product does with its results */
 bool cost_clamps(const struct binary_node *n);     /* one that many operators do as they store */
 bool cost_stores_clamped(const struct binary_node *n);
 
-/* How tensors lie (cost_layout.c): a window that goes along one line; tensors that lie in tiles of images because of it; a
- * Transpose after which other elements stand side by side. */
+/* How tensors lie (cost_layout.c): a window that goes along one line; a Transpose after which other elements stand side by
+ * side. */
 enum { COST_TALL = 8 }; /* lines of a tile */
 bool cost_along_line(const struct binary_graph *g, const struct binary_node *n);
-void cost_list_tall(const struct binary_graph *g, bool *ret); /* ret: per tensor, false before */
 bool cost_turns(const struct binary_graph *g, const struct binary_node *n);
 
 /* Steps of a recurrent operator (cost_recurrent.c); false: it is none. */

@@ -14,6 +14,7 @@ struct moves {
 struct events {
     struct cost_sim sim;
     struct cost_work *work;
+    struct cost_tensor *tensors;
     struct moves *moves;
     uint64_t *resident; /* per step, bytes of fast memory; NULL: not known */
 };
@@ -43,7 +44,7 @@ static uint32_t activated(struct events *e, const uint32_t *readers, uint32_t k,
         return n->n_in && cost_follows(n) ? n->in[0] : BINARY_NONE;
     uint32_t sigmoid = e->sim.producer[n->in[n->in[0] == x]];
     e->work[sigmoid] = (struct cost_work){ .none = true };
-    e->work[k].vector = cost_swish(e->sim.d, e->sim.g, n);
+    e->work[k].vector = cost_swish(e->sim.d, e->sim.g, n, e->tensors);
     return x;
 }
 
@@ -96,14 +97,14 @@ static enum status list_work(struct events *e, struct arena *a)
 {
     const struct binary_graph *g = e->sim.g;
     uint32_t *readers = arena_array(a, uint32_t, g->n_tensors);
-    bool *tall = arena_array(a, bool, g->n_tensors);
-    RETURN_IF(!readers || !tall, ST_NO_MEMORY, "no memory to estimate %u operators", g->n_nodes);
-    cost_list_tall(g, tall);
+    e->tensors = arena_array(a, struct cost_tensor, g->n_tensors);
+    RETURN_IF(!readers || !e->tensors, ST_NO_MEMORY, "no memory to estimate %u operators", g->n_nodes);
+    cost_list_tensors(g, e->tensors);
     for (uint32_t t = 0; t < g->n_tensors; t++)
         e->sim.producer[t] = BINARY_NONE;
     for (uint32_t k = 0; k < g->n_nodes; k++) {
         const struct binary_node *n = &g->nodes[k];
-        cost_work(e->sim.d, g, n, tall, &e->work[k]);
+        cost_work(e->sim.d, g, k, e->tensors, &e->work[k]);
         for (uint32_t i = 0; i < n->n_in; i++)
             if (n->in[i] != BINARY_NONE)
                 readers[n->in[i]]++;

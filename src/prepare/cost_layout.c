@@ -23,14 +23,19 @@ bool cost_along_line(const struct binary_graph *g, const struct binary_node *n)
     return w && w->rank == 4 && w->dims[1] > 1 && one_line(desc_of(g, n->out[0]));
 }
 
-void cost_list_tall(const struct binary_graph *g, bool *ret)
+void cost_list_tensors(const struct binary_graph *g, struct cost_tensor *ret)
 {
-    for (uint32_t k = 0; k < g->n_nodes; k++) {
+    for (uint32_t t = 0; t < g->n_tensors; t++)
+        ret[t] = (struct cost_tensor){ .first_reader = BINARY_NONE };
+    for (uint32_t k = g->n_nodes; k-- > 0;) {
         const struct binary_node *n = &g->nodes[k];
+        for (uint32_t i = 0; i < n->n_in; i++)
+            if (n->in[i] != BINARY_NONE)
+                ret[n->in[i]].first_reader = k;
         if (!cost_along_line(g, n))
             continue;
-        ret[n->in[0]] |= one_line(desc_of(g, n->in[0]));
-        ret[n->out[0]] = true;
+        ret[n->in[0]].tall |= one_line(desc_of(g, n->in[0]));
+        ret[n->out[0]].tall = true;
     }
 }
 

@@ -203,14 +203,14 @@ static bool normalizes(const struct tensor_desc *x, const struct tensor_desc *co
            (op == OP_ElementWiseAdd || op == OP_ElementWiseMultiply);
 }
 
-static bool is_tall(const bool *tall, uint32_t t)
+static bool is_tall(const struct cost_tensor *tensors, uint32_t t)
 {
-    return tall && t != BINARY_NONE && tall[t];
+    return t != BINARY_NONE && tensors[t].tall;
 }
 
 /* Tensors lie in tiles, and vectors go over the padding, too; those of the client have none. */
 static uint64_t vector_cycles(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n,
-                              const bool *tall, enum op_id as)
+                              const struct cost_tensor *tensors, enum op_id as)
 {
     const struct tensor_desc *x = operand(g, n->in, n->n_in, 0), *y = operand(g, n->out, n->n_out, 0),
                              *constant = constant_operand(g, n);
@@ -219,7 +219,7 @@ static uint64_t vector_cycles(const struct cost_device *d, const struct binary_g
     bits = x && binary_tile_bits(x->type) > bits ? binary_tile_bits(x->type) : bits;
     bits = y && binary_tile_bits(y->type) > bits ? binary_tile_bits(y->type) : bits;
     as = constant ? with_constant(as) : as;
-    operations *= n->n_in && n->n_out && (is_tall(tall, n->in[0]) || is_tall(tall, n->out[0])) ? COST_TALL : 1;
+    operations *= n->n_in && n->n_out && (is_tall(tensors, n->in[0]) || is_tall(tensors, n->out[0])) ? COST_TALL : 1;
     bool image = normalizes(x, constant, as);
     uint64_t each = cost_turns(g, n) ? TURNED : instructions(as, is_float(x));
     each = image ? NORMALIZE : each * (bits > 8 ? WIDE : PERCENT) / PERCENT;
@@ -227,9 +227,10 @@ static uint64_t vector_cycles(const struct cost_device *d, const struct binary_g
     return divide_up(with_floats(d, is_float(x), work), (uint64_t)ADDITION * PERCENT * d->vector_units);
 }
 
-uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n)
+uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n,
+                    const struct cost_tensor *tensors)
 {
-    return vector_cycles(d, g, n, NULL, OP_ElementWiseNeuron);
+    return vector_cycles(d, g, n, tensors, OP_ElementWiseNeuron);
 }
 
 /* Activations through the port of the fast memory, in tile layout. */
@@ -243,16 +244,6 @@ static uint64_t moved(const struct binary_graph *g, const uint32_t *list, uint32
     return sum;
 }
 
-/* Only the first operator that reads a tensor of the client lays it out anew. */
-static bool read_before(const struct binary_graph *g, const struct binary_node *n, uint32_t t)
-{
-    for (uint32_t k = 0; k < g->n_nodes && g->nodes[k].out[0] != n->out[0]; k++)
-        for (uint32_t i = 0; i < g->nodes[k].n_in; i++)
-            if (g->nodes[k].in[i] == t)
-                return true;
-    return false;
-}
-
 static uint64_t laid_out(const struct cost_device *d, uint64_t bytes, uint64_t each)
 {
     return divide_up(divide_up(bytes, VECTOR_BYTES) * each * d->vector_percent,
@@ -260,14 +251,16 @@ static uint64_t laid_out(const struct cost_device *d, uint64_t bytes, uint64_t e
 }
 
 /* The matrix unit knows tiles only, and the client's tensors have the layout of the API: vectors that change it. Vector
- * operators do that as they load and store. */
-static uint64_t relayout(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n)
+ * operators do that as they load and store. Only the first operator that reads a tensor lays it out anew. */
+static uint64_t relayout(const struct cost_device *d, const struct binary_graph *g, uint32_t node,
+                         const struct cost_tensor *tensors)
 {
+    const struct binary_node *n = &g->nodes[node];
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
         uint32_t t = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
         bool io = t != BINARY_NONE && g->tensors[t].io;
-        bytes += io && !(i < n->n_in && read_before(g, n, t)) ? binary_tile_bytes(&g->tensors[t].desc) : 0;
+        bytes += io && !(i < n->n_in && tensors[t].first_reader < node) ? binary_tile_bytes(&g->tensors[t].desc) : 0;
     }
     return laid_out(d, bytes, RELAYOUT);
 }
@@ -282,16 +275,18 @@ static uint64_t as_weights(const struct cost_device *d, const struct binary_grap
     return with_floats(d, is_float(b), laid_out(d, binary_tile_bytes(b), TURN));
 }
 
-void cost_work(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n, const bool *tall,
+void cost_work(const struct cost_device *d, const struct binary_graph *g, uint32_t node, const struct cost_tensor *tensors,
                struct cost_work *ret)
 {
+    const struct binary_node *n = &g->nodes[node];
     struct cost_steps steps;
     uint32_t row = product_row(n);
     *ret = (struct cost_work){ 0 };
     if (binary_node_in_tiles(g, n))
         return;
     *ret = (struct cost_work){ .move = divide_up(moved(g, n->in, n->n_in) + moved(g, n->out, n->n_out), d->vtcm_rate) };
-    ret->vector = row == PRODUCTS ? vector_cycles(d, g, n, tall, n->op->id) : relayout(d, g, n) + as_weights(d, g, n);
+    ret->vector = row == PRODUCTS ? vector_cycles(d, g, n, tensors, n->op->id)
+                                   : relayout(d, g, node, tensors) + as_weights(d, g, n);
     if (row == PRODUCTS)
         return;
     const struct tensor_desc *a = operand(g, n->in, n->n_in, 0), *b = operand(g, n->in, n->n_in, 1);

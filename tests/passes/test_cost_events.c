@@ -23,11 +23,21 @@ static const struct cost_device device = {
     .vtcm_bytes = 1 << 20,
 };
 
+static struct cost_work work_at(const struct cost_device *d, const struct made *m, uint32_t node)
+{
+    struct cost_tensor *tensors = mem_array(struct cost_tensor, m->g->n_tensors);
+    struct cost_work w;
+    assert_non_null(tensors);
+    cost_list_tensors(m->g, tensors);
+    cost_work(d, m->g, node, tensors, &w);
+    mem_free(tensors);
+    return w;
+}
+
 static struct cost_work work_of(const char *text)
 {
     struct made m = made_of(text, NULL, NULL);
-    struct cost_work w;
-    cost_work(&device, m.g, &m.g->nodes[0], NULL, &w);
+    struct cost_work w = work_at(&device, &m, 0);
     unmake(&m);
     return w;
 }
@@ -79,7 +89,6 @@ static void floats_have_their_own_vectors(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[512];
         struct cost_device slow = device;
-        struct cost_work w;
         slow.float_percent = 150;
         snprintf(text, sizeof text,
                  "graph \"g\" { in %%a : f16[64,100]\n in %%b : f16[64,100]\n out %%y : f16[64,100]\n %%y = %s \"n\" (%%a, "
@@ -88,8 +97,7 @@ static void floats_have_their_own_vectors(void **state)
         uint64_t wide = 100 * 4 / 2 * 14 / 10; /* elements of two bytes take longer, vector by vector */
         assert_int_equal(work_of(text).vector, wide * cases[i].additions);
         struct made m = made_of(text, NULL, NULL);
-        cost_work(&slow, m.g, &m.g->nodes[0], NULL, &w);
-        assert_int_equal(w.vector, wide * cases[i].additions * 3 / 2);
+        assert_int_equal(work_at(&slow, &m, 0).vector, wide * cases[i].additions * 3 / 2);
         unmake(&m);
     }
 }
@@ -107,14 +115,11 @@ static void images_of_the_client(void **state)
         " %b = Conv2d \"b\" (%x, %w) { stride=u32[2](1,1), pad_amount=u32[2,2](0,0,0,0) }\n"
         " %y = ElementWiseAdd \"y\" (%a, %b)\n }\n";
     struct made m = made_in(text, &device);
-    struct cost_work first, second;
     struct binary_moves moves;
     binary_node_moves(m.g, 0, &moves);
     assert_int_equal(moves.inputs, 40 * 24 * 3);
-    cost_work(&device, m.g, &m.g->nodes[0], NULL, &first);
-    cost_work(&device, m.g, &m.g->nodes[1], NULL, &second);
-    assert_int_equal(first.vector, 40 * 24 * 32 / 128 * 4 * 27 / 10 / 2);
-    assert_int_equal(second.vector, 0);
+    assert_int_equal(work_at(&device, &m, 0).vector, 40 * 24 * 32 / 128 * 4 * 27 / 10 / 2);
+    assert_int_equal(work_at(&device, &m, 1).vector, 0);
     unmake(&m);
 }
 
@@ -131,8 +136,7 @@ static uint64_t first_vector(uint32_t channels, const char *op, const char *seco
              " %%a = %s \"a\" (%%x%s)\n %%y = Sigmoid \"y\" (%%a)\n }\n",
              channels, channels, channels, other, op, second ? ", %b" : "");
     struct made m = made_in(text, &device);
-    struct cost_work w;
-    cost_work(&device, m.g, &m.g->nodes[0], NULL, &w);
+    struct cost_work w = work_at(&device, &m, 0);
     unmake(&m);
     return w.vector;
 }
@@ -161,8 +165,7 @@ static uint64_t transposed(const char *dims, const char *perm)
              " %%y = Sigmoid \"y\" (%%a)\n }\n",
              dims, dims, perm);
     struct made m = made_in(text, &device);
-    struct cost_work w;
-    cost_work(&device, m.g, &m.g->nodes[0], NULL, &w);
+    struct cost_work w = work_at(&device, &m, 0);
     unmake(&m);
     return w.vector;
 }
@@ -191,16 +194,9 @@ static void windows_along_one_line(void **state)
                  " %%y = Tanh \"y\" (%%b)\n }\n",
                  tall ? 3 : 1, tall, tall);
         struct made m = made_in(text, &device);
-        struct cost_work before, product;
-        bool *tensors = mem_array(bool, m.g->n_tensors);
-        assert_non_null(tensors);
-        memset(tensors, 0, m.g->n_tensors * sizeof(*tensors));
-        cost_list_tall(m.g, tensors);
-        cost_work(&device, m.g, &m.g->nodes[0], tensors, &before);
-        cost_work(&device, m.g, &m.g->nodes[1], tensors, &product);
+        struct cost_work before = work_at(&device, &m, 0), product = work_at(&device, &m, 1);
         assert_int_equal(product.matrix, 64 * 32 * 32 / 1024 * (tall ? 8 * 3 : 1));
         assert_int_equal(before.vector, (64 * 32 / 128 * 4 * 38 * (tall ? 8 : 1) + 19) / 20); /* 3.8 additions, on 2 units */
-        mem_free(tensors);
         unmake(&m);
     }
 }
@@ -216,8 +212,7 @@ static struct cost_work lstm(const struct cost_device *d, uint32_t sequences, ui
              " %%y, %%c, %%h = Lstm \"l\" (%%x, %%w, %%w, %%w, %%r, %%r, %%r, %%b, %%b, %%b)\n }\n",
              sequences, steps, sequences, steps, sequences, sequences);
     struct made m = made_in(text, d);
-    struct cost_work w;
-    cost_work(d, m.g, &m.g->nodes[0], NULL, &w);
+    struct cost_work w = work_at(d, &m, 0);
     *cycles = m.g->info.cycles;
     unmake(&m);
     return w;
