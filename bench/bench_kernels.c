@@ -219,7 +219,7 @@ int main(int argc, char **argv)
                 continue;
             s.x = types[t].x;
             s.w = types[t].w;
-            s.b = types[t].b;
+            s.b = s.constant ? types[t].b : DT_NONE; /* attention has none */
             s.out = types[t].out;
             s.x_zero = types[t].x_zero;
             s.w_zero = types[t].w_zero;

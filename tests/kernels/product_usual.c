@@ -105,6 +105,20 @@ static void windows(struct product_spec *s, struct rand *r)
         square(s, PICK(r, 2, 3, 3, 5), PICK(r, 2, 2, 2, 3), 1);
 }
 
+/* The products of attention: both matrices are known only while running. */
+static void heads(struct product_spec *s, struct rand *r)
+{
+    s->op = OP_MatMul;
+    s->constant = s->per_axis = false;
+    s->b = DT_NONE;
+    s->batch = rand_range(r, 1, 3);
+    s->w_batch = rand_next(r) & 1 ? s->batch : 1;
+    s->h = PICK(r, 16, 17, 31, 32, 33, 49, 64, 100, 130);
+    s->ci = PICK(r, 16, 20, 32, 48, 64, 64, 68, 80, 128, 144, 197, 512);
+    s->co = PICK(r, 16, 17, 32, 49, 64, 65, 80, 128, 130);
+    s->transpose_w = rand_next(r) & 1;
+}
+
 /* Along one axis: steps or taps so far apart, with so much padding, that positions leave 32 bits. Clients may ask for it,
  * and nothing else of the layer is large. */
 static void go_far(struct product_spec *s, struct rand *r)
@@ -123,15 +137,15 @@ static void go_far(struct product_spec *s, struct rand *r)
 
 struct product_spec product_usual(struct rand *r)
 {
-    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, depthwise, grouped, first,
-                                                                           first,     points,    points,  windows };
+    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, depthwise, grouped, first, first,
+                                                                           points,    points,    windows, heads };
     struct product_spec s = { .batch = 1 + (rand_range(r, 0, 4) == 0) };
     usual_types(&s, r);
-    kinds[rand_range(r, 0, 7)](&s, r);
+    kinds[rand_range(r, 0, 8)](&s, r);
     if (rand_range(r, 0, 3) == 0)
         for (int i = 0; i < 4; i++)
             s.pad[i] = s.op == OP_DepthWiseConv2d ? rand_range(r, 0, 1) : 0;
-    if (rand_range(r, 0, 15) == 0)
+    if (s.op != OP_MatMul && rand_range(r, 0, 15) == 0)
         go_far(&s, r);
     return s;
 }

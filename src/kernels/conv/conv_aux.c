@@ -131,11 +131,32 @@ static void pair_lines(char *d, const char *s, uint64_t line, uint32_t flip)
     }
 }
 
+/* Four lines of 8-bit weights, 16 channels each, become fours. */
+static void join_lines(char *d, const char *s, uint64_t line, uint32_t flip)
+{
+    typedef uint8_t sixteen __attribute__((vector_size(16)));
+    const eight bits = (eight)(quad){ flip, flip, flip, flip };
+    sixteen x[4];
+    for (uint32_t i = 0; i < 4; i++)
+        memcpy(&x[i], s + i * line, 16);
+#define LOWER(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define UPPER(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+    const eight a[2] = { (eight)LOWER(x[0], x[1]), (eight)UPPER(x[0], x[1]) },
+                b[2] = { (eight)LOWER(x[2], x[3]), (eight)UPPER(x[2], x[3]) };
+#undef LOWER
+#undef UPPER
+    for (uint32_t half = 0; half < 2; half++, d += 32) {
+        const eight lo = __builtin_shufflevector(a[half], b[half], 0, 8, 1, 9, 2, 10, 3, 11) ^ bits,
+                    hi = __builtin_shufflevector(a[half], b[half], 4, 12, 5, 13, 6, 14, 7, 15) ^ bits;
+        memcpy(d, &lo, 16);
+        memcpy(d + 16, &hi, 16);
+    }
+}
+
 /* Channels follow each other in the weights: lines of k are copied, pairs or fours of lines become groups. */
 static void pack_lines(const struct pack_block *p)
 {
     const struct conv_args *a = p->a;
-    const uint8_t flip = (uint8_t)sign_bits(a);
     const uint64_t line = a->w_in * a->wsize, group = (uint64_t)a->kg * a->wsize * CONV_BLOCK;
     const char *s = (const char *)p->src + p->first * a->wsize;
     char *d = p->dst;
@@ -145,9 +166,7 @@ static void pack_lines(const struct pack_block *p)
         else if (a->kg == 2)
             pair_lines(d, s, line, sign_bits(a));
         else
-            for (uint32_t c = 0; c < CONV_BLOCK; c++)
-                for (uint32_t j = 0; j < 4; j++)
-                    d[4 * c + j] = (char)(s[j * line + c] ^ flip);
+            join_lines(d, s, line, sign_bits(a));
     }
 }
 

@@ -47,6 +47,12 @@ static bool conv_accept_flat(const void *args)
     return conv_flat_suits(args);
 }
 
+/* Matrices that are packed while running (conv_slices_amx.c). */
+static bool conv_accept_slices(const void *args)
+{
+    return conv_slices_suit(args);
+}
+
 /* Windows of whole steps (conv_bands_amx.c). */
 static bool conv_accept_bands(const void *args)
 {
@@ -146,7 +152,7 @@ static bool conv_accept_runs(const void *args)
     return a->narrow && a->run % a->kg == 0;
 }
 
-enum { MAX_VARIANTS = 9, CONV_MAX_OPERANDS = CONV_IN_BIAS + 2 };
+enum { MAX_VARIANTS = 10, CONV_MAX_OPERANDS = CONV_IN_BIAS + 2 };
 static const struct kernel_variant variants[4 * CONV_CLASSES][MAX_VARIANTS] = {
 #define KERNELS(cls, list) [cls] = { list },
 #define V(name, isa, accept) { #name, isa, name, accept },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which products AMX computes in squares of their own (conv_flat_amx.c, conv_bands_amx.c). Private to conv/. */
+/* Which products AMX computes in squares of their own (conv_flat_amx.c, conv_bands_amx.c,
+ * conv_slices_amx.c). Private to conv/. */
 #ifndef KERNELS_CONV_CONV_FLAT_H
 #define KERNELS_CONV_CONV_FLAT_H
 
@@ -47,6 +48,23 @@ static inline uint64_t conv_brought_rows(const struct conv_args *a, uint32_t pla
 static inline bool conv_flat_suits(const struct conv_args *a)
 {
     return conv_flat_rows(a) && (!conv_strided(a) || conv_brought_rows(a, 1) >= 2 * CONV_BLOCK) && conv_all_bytes(a);
+}
+
+/* The multiplier of all channels whose weights have one scale. */
+static inline float conv_one_m(const struct conv_args *a)
+{
+    return (float)(a->x_scale * encoding_scale(&a->w_enc, 0) / a->out_scale);
+}
+
+/* Matrices of bytes that are packed while running (conv_slices_amx.c): rows are one run of x, and all sums end by the short
+ * way, whatever the weights are. */
+static inline bool conv_slices_suit(const struct conv_args *a)
+{
+    const int64_t most = (int64_t)1 << 30;
+    const bool rows = a->kind == CONV_MATRIX && a->x_k == 1 && a->rows >= CONV_BLOCK && a->cog >= CONV_BLOCK;
+    return rows && !a->packed && !a->has_bias && !a->effective && a->w_enc.q.kind == Q_TENSOR && a->wsize == 1 &&
+           dtype_bits(a->x_type) == 8 && conv_flat_step(a) && conv_ends_in_bytes(a) && a->bound < most &&
+           conv_one_m(a) >= 0 && conv_one_m(a) <= CONV_SMALL_M;
 }
 
 /* 16-bit activations, 8-bit weights and 16-bit outputs suit conv_squares_words.h: sums of bytes fit 32 bits, those of both

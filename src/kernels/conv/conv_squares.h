@@ -211,9 +211,9 @@ static void set_shape(struct squares *f, uint32_t rows)
 static void run_square(struct squares *f, uint64_t row, uint32_t rows, uint32_t c, uint32_t at)
 {
     const struct conv_args *a = f->a;
-    const uint32_t n = a->cog - c;
+    const uint32_t n = f->channels - c;
     const struct square q = { f->x + (row - f->first) * f->x_step,
-                              (const uint8_t *)a->packed + c / CONV_BLOCK * f->block,
+                              f->weights + c / CONV_BLOCK * f->block,
                               { f->base[0] + at, f->base[PLANES - 1] + at },
                               rows > TILE,
                               n > TILE };
@@ -225,7 +225,7 @@ static void run_square(struct squares *f, uint64_t row, uint32_t rows, uint32_t 
     else
         f->waiting = f->held;
     f->held = (struct waiting){ f->at_once ? f->sums[0] : other_half(f, f->waiting.sums),
-                                conv_m(a->head) + c,
+                                f->m + c,
                                 f->out + (ROWS_APART ? 0 : row * f->out_step) + (uint64_t)c * OUT_BYTES,
                                 f->at[f->places],
                                 a->w_offset ? f->term[f->places] : NULL,
@@ -337,7 +337,7 @@ static void run_walk(struct squares *f, const struct walk *w)
 }
 
 /* Rows of a walk meet the channels of a part. */
-static void run_columns(struct squares *f, const struct conv_part *p, uint64_t row0, uint64_t row1)
+static inline void run_columns(struct squares *f, const struct conv_part *p, uint64_t row0, uint64_t row1)
 {
     const struct conv_args *a = f->a;
     const uint32_t first = p->chunk0 * CONV_CHUNK, all = p->chunk1 * CONV_CHUNK, last = all < a->cog ? all : a->cog;
@@ -360,6 +360,9 @@ static void squares_init(struct squares *f, const struct kernel_call *call, uint
     f->x = call->data[0];
     f->first = 0;
     f->brought = NULL;
+    f->weights = a->packed;
+    f->m = a->head ? conv_m(a->head) : NULL;
+    f->channels = a->cog;
     f->out = call->data[a->n_in];
     f->out_step = (uint64_t)a->co * OUT_BYTES;
     f->taps = 1;

@@ -45,6 +45,9 @@ struct squares {
     const struct conv_args *a;
     const uint8_t *x; /* row `first` */
     uint64_t first;
+    const uint8_t *weights; /* packed, from the walk's channel 0 on */
+    const float *m;         /* multipliers of the same channels */
+    uint32_t channels;
     uint8_t *out;
     uint64_t x_step, out_step; /* from row to row */
     uint64_t second;           /* from the first x to the second */
