@@ -54,6 +54,7 @@ struct chain_limits {
     uint64_t bytes; /* of lines, per thread */
     uint32_t lines; /* the result has at least as many, since threads share them out */
     uint32_t twice; /* percent of the work that may be done twice */
+    uint64_t stays; /* tensors of fewer bytes are still in a cache when they are read, in a chain or not */
 };
 
 enum { PREPARE_BESIDE = 4 << 20 }; /* prepare_target.beside_bytes that no computer misses */

@@ -189,7 +189,8 @@ static uint64_t worth(const struct chain_graph *g, const struct chain_shape *s)
     uint64_t moved = 0, macs = 0, cost = 0, steps = 0;
     bool scores = false; /* on a device, of more bytes than stay there (chain_shape.c): they would go to DRAM and back */
     for (uint32_t i = 0; i < s->chain.n; i++) {
-        moved += i + 1 < s->chain.n && !s->view[i] ? 2 * s->line[i].n * s->line[i].bytes : 0;
+        const uint64_t bytes = s->line[i].n * s->line[i].bytes;
+        moved += i + 1 < s->chain.n && !s->view[i] && bytes >= cx->target->chains.stays ? 2 * bytes : 0;
         steps += !s->view[i];
         macs += cx->nodes[s->node + i].macs;
         scores |= g->box && s->packs[i].bytes;

@@ -36,70 +36,78 @@ static const struct {
       HEAD(32) TMP(32, "a") TMP(32, "b") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("b", "act", "a")
           ADD("y", "add", "b", "x") "}",
       "[conv act add]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "what the client reads is a tensor",
       HEAD(32) OUT(32, "a") TMP(32, "b") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("b", "act", "a")
           ADD("y", "add", "b", "x") "}",
       "[act add]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "what is read behind the chain is a tensor",
       HEAD(32) TMP(32, "a") TMP(32, "b")
           TMP(32, "c") "tmp %t : f32[1,64,32,2]\n" OUT(32, "y") "out %z : f32[1,64,32,2]\n" WINDOW("a", "conv", "x")
               UNARY("b", "act", "a") ADD("y", "add", "b", "x") "%z = Transpose \"turn\" (%a) { perm=u32[4](0,2,1,3) }\n }",
       "[act add]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "windows inside: too much would be computed twice",
       HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "one", "x") WINDOW("y", "two", "a") "}",
       "",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "windows inside: with many lines it is little",
       HEAD(256) TMP(256, "a") OUT(256, "y") WINDOW("a", "one", "x") WINDOW("y", "two", "a") "}",
       "[one two]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "not even one line fits",
       HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}",
       "",
-      { 511, 8, 10 } },
+      { 511, 8, 10, 0 } },
     { "a few lines fit",
       HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}",
       "[conv act]",
-      { 2048, 8, 10 } },
+      { 2048, 8, 10, 0 } },
+    { "what stays in a cache anyway is not worth the calls of kernels",
+      HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}",
+      "",
+      { 2048, 8, 10, 32 * 64 * 2 * 4 + 1 } },
+    { "more does not stay there",
+      HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}",
+      "[conv act]",
+      { 2048, 8, 10, 32 * 64 * 2 * 4 } },
     { "one line fits, but the kernels would be called too often",
       HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}",
       "",
-      { 512, 8, 10 } },
+      { 512, 8, 10, 0 } },
     { "by itself the sum lies over an input that ends there",
       HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s")
           OUT(256, "y") "%r = Softmax \"soft\" (%x) { axis=u32(1) }\n" WINDOW("a", "conv", "x")
               ADD("s", "add", "a", "r") "%y = Softmax \"end\" (%s) { axis=u32(1) }\n }",
       "",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "an input that is read again keeps its memory in any case",
       HEAD(256) TMP(256, "r") TMP(256, "a") TMP(256, "s") TMP(256, "t")
           OUT(256, "y") "%r = Softmax \"soft\" (%x) { axis=u32(1) }\n" WINDOW("a", "conv", "x")
               ADD("s", "add", "a", "r") "%t = Softmax \"end\" (%s) { axis=u32(1) }\n" ADD("y", "again", "t", "r") "}",
       "[conv add]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "what lies beside each other in a line is joined there",
       HEAD(32) TMP(32, "a") TMP(32, "b") "tmp %c : f32[1,32,64,6] out %y : f32[1,32,64,6]\n" WINDOW("a", "conv", "x")
           UNARY("b", "act", "a") "%c = Concat \"join\" (%b, %x, %a) { axis=u32(3) }\n" UNARY("y", "end", "c") "}",
       "[conv act join end]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "lines behind lines are joined as tensors",
       HEAD(32) TMP(32, "a") "tmp %c : f32[1,64,64,2] out %y : f32[1,64,64,2]\n" WINDOW(
           "a", "conv", "x") "%c = Concat \"join\" (%a, %x) { axis=u32(1) }\n" UNARY("y", "end", "c") "}",
       "",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "fifteen operands are the most of a member",
       HEAD(32) TMP(32, "a") "out %y : f32[1,32,64,30]\n" WINDOW("a", "conv", "x") "%y = Concat \"join\" (" FIVE(
           "a") "," FIVE("x") "," FIVE("a") ") { axis=u32(3) }\n }",
       "[conv join]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "with sixteen it is none",
       HEAD(32) TMP(32, "a") "out %y : f32[1,32,64,32]\n" WINDOW("a", "conv", "x") "%y = Concat \"join\" (" FIVE(
           "a") "," FIVE("x") "," FIVE("a") ",%x) { axis=u32(3) }\n }",
       "",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "no chains for this target",
       HEAD(32) TMP(32, "a") OUT(32, "y") WINDOW("a", "conv", "x") UNARY("y", "act", "a") "}",
       "",
@@ -108,51 +116,51 @@ static const struct {
       "graph \"g\" { in %x : f32[2,32,4,2] tmp %a : f32[2,32,4,2] out %y : f32[2,32,4,2]\n" UNARY("a", "act", "x")
           ADD("y", "add", "a", "x") "}",
       "[act add]",
-      { 65536, 1, 10 } },
+      { 65536, 1, 10, 0 } },
     { "windows inside: with many images it is little",
       "graph \"g\" { in %x : f32[8,32,64,2] const %w : f32[3,3,1,2] = (1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9)\n"
       "tmp %a : f32[8,32,64,2] out %y : f32[8,32,64,2]\n" WINDOW("a", "one", "x") WINDOW("y", "two", "a") "}",
       "[one two]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "what is broadcast over images is needed whole",
       "graph \"g\" { in %x : f32[4,32,64,2] in %z : f32[1,32,64,2] tmp %a : f32[1,32,64,2] tmp %b : f32[4,32,64,2]\n"
       "out %y : f32[4,32,64,2]\n" UNARY("a", "one", "z") ADD("b", "add", "x", "a") UNARY("y", "act", "b") "}",
       "[add act]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "positions of a sequence are lines",
       SEQUENCE("f32[1,4096,8]", "f32[3,1,8]") "%a = DepthWiseConv1d \"one\" (%x, %w) { stride=u32(1), "
                                               "pad_amount=u32[2](1,1) }\n%b = DepthWiseConv1d \"two\" (%a, %w) { "
                                               "stride=u32(1), pad_amount=u32[2](1,1) }\n" UNARY("y", "act", "b") "}",
       "[one two act]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "and so are those of an image of one line",
       SEQUENCE("f32[1,1,4096,8]", "f32[1,3,1,8]") FLAT("a", "one", "x") FLAT("b", "two", "a") UNARY("y", "act", "b") "}",
       "[one two act]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "rows of a product, whatever stands before them",
       "graph \"g\" { in %x : f32[1,512,8] const %w : f32[8,8] = (" EIGHT(
           "1,2,3,4,5,6,7,8") ")\n"
                              "tmp %a : f32[1,512,8] tmp %b : f32[512,8] out %y : f32[512,8]\n" UNARY(
                                  "a", "act", "x") "%b = FullyConnected \"full\" (%a, %w)\n" UNARY("y", "end", "b") "}",
       "[act full end]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "a normalization inside lines, and Softmax behind it",
       HEAD(32) TMP(32, "a") TMP(32, "b") OUT(32, "y")
           WINDOW("a", "conv", "x") "%b = LayerNorm \"norm\" (%a) { epsilon=f32(0.001), axes=u32[2](2,3) }\n%y = Softmax "
                                    "\"soft\" (%b) { axis=u32(2) }\n }",
       "[conv norm soft]",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "one over lines",
       HEAD(32) TMP(32, "a") TMP(32, "b") OUT(32, "y")
           WINDOW("a", "conv", "x") "%b = LayerNorm \"norm\" (%a) { epsilon=f32(0.001), axes=u32[2](1,2) }\n%y = Softmax "
                                    "\"soft\" (%b) { axis=u32(2) }\n }",
       "",
-      { 65536, 8, 10 } },
+      { 65536, 8, 10, 0 } },
     { "a dimension that is known when it runs",
       "graph \"g\" { in %x : f32[1,?32,4,2] tmp %a : f32[1,?32,4,2] out %y : f32[1,?32,4,2]\n" UNARY("a", "act", "x")
           ADD("y", "add", "a", "x") "}",
       "",
-      { 65536, 1, 10 } },
+      { 65536, 1, 10, 0 } },
 };
 
 static void expect_chains(size_t at)
@@ -254,7 +262,7 @@ static void tell_lie(const char *name, void (*tell)(struct lie *))
     struct binary_image im;
     struct binary b;
     check(ir_parse(text, sizeof text - 1, &g), "parse", 0);
-    make(&p, g, (struct chain_limits){ 65536, 8, 10 }, 0);
+    make(&p, g, (struct chain_limits){ 65536, 8, 10, 0 }, 0);
     const struct binary_graph *from = &p.b.graphs[0];
     assert_true(from->n_tensors <= 16 && from->n_nodes == 5 && from->n_commands <= 32 && from->n_chains == 1);
     l = (struct lie){ .src = { .info = from->info,

@@ -18,6 +18,7 @@ enum {
     MAX_TILES = 64,       /* enough for 32 threads; exec joins them for smaller teams, so a binary is the same everywhere */
     ORDER_STEPS = 200000, /* milliseconds */
     PLAN_NODES = 200000,  /* well under a second */
+    STAYS = 1 << 20,      /* half of the second-level cache of a server's core */
 };
 
 /* Names of events. Times are measured on this host. */
@@ -95,6 +96,7 @@ enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cf
         .order_steps = ORDER_STEPS,
         .plan_nodes = PLAN_NODES,
     };
+    t.chains.stays = STAYS;
     struct prepare_opts o = {
         .binary = cpu_target(),
         .priority = cfg ? cfg->priority : 0,
