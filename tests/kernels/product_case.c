@@ -96,6 +96,20 @@ static void spatial_shapes(struct product_case *c)
     set_dims(&c->desc[3], s->out, rank, out);
 }
 
+/* Batches, and matrices of each batch, may be broadcast apart from each other. */
+static void matmul_shapes(struct product_case *c)
+{
+    const struct product_spec *s = &c->spec;
+    const uint32_t rank = s->heads ? 4 : 3, at = rank - 2;
+    uint32_t x[4] = { s->batch, s->heads }, w[4] = { s->w_batch, s->w_heads }, out[4] = { s->batch, s->heads };
+    x[at + s->transpose_x] = out[at] = s->h;
+    x[at + !s->transpose_x] = w[at + s->transpose_w] = s->ci;
+    w[at + !s->transpose_w] = out[at + 1] = s->co;
+    set_dims(&c->desc[0], s->x, rank, x);
+    set_dims(&c->desc[1], s->w, rank, w);
+    set_dims(&c->desc[3], s->out, rank, out);
+}
+
 static void shapes(struct product_case *c)
 {
     const struct product_spec *s = &c->spec;
@@ -105,11 +119,7 @@ static void shapes(struct product_case *c)
         set_dims(&d[1], s->w, 2, (uint32_t[]){ s->co, s->ci });
         set_dims(&d[3], s->out, 2, (uint32_t[]){ s->h, s->co });
     } else if (s->op == OP_MatMul) {
-        set_dims(&d[0], s->x, 3,
-                 s->transpose_x ? (uint32_t[]){ s->batch, s->ci, s->h } : (uint32_t[]){ s->batch, s->h, s->ci });
-        set_dims(&d[1], s->w, 3,
-                 s->transpose_w ? (uint32_t[]){ s->w_batch, s->co, s->ci } : (uint32_t[]){ s->w_batch, s->ci, s->co });
-        set_dims(&d[3], s->out, 3, (uint32_t[]){ s->batch, s->h, s->co });
+        matmul_shapes(c);
     } else {
         spatial_shapes(c);
     }
@@ -173,7 +183,7 @@ static void encodings(struct product_case *c, struct rand *r)
     struct tensor_desc *d = c->desc;
     if (!dtype_is_fixed(s->w))
         return;
-    uint32_t axis = s->op == OP_FullyConnected ? 0 : s->op == OP_MatMul ? (s->transpose_w ? 1 : 2) : d[1].rank - 1u;
+    uint32_t axis = s->op == OP_FullyConnected ? 0 : d[1].rank - (s->op == OP_MatMul && s->transpose_w ? 2u : 1u);
     weight_encoding(c, axis, r);
     if (!dtype_is_fixed(s->x))
         return;
@@ -439,6 +449,8 @@ struct product_spec product_random(struct rand *r)
         random_depth(&s, r);
     random_encoding(&s, r);
     s.w_batch = rand_next(r) & 1 ? s.batch : 1;
+    s.heads = s.op == OP_MatMul && rand_next(r) & 1 ? rand_range(r, 2, 3) : 0;
+    s.w_heads = rand_next(r) & 1 ? s.heads : s.heads > 0;
     s.transpose_x = rand_next(r) & 1;
     s.transpose_w = rand_next(r) & 1;
     if (rand_range(r, 0, 2) == 0) {
@@ -452,13 +464,13 @@ const char *product_text(const struct product_spec *s, char *buf, size_t size)
 {
     snprintf(buf, size,
              "%s %s x %s (bits %u, zero %d%s%s) + %s -> %s: %ux%ux%ux%u -> %u, kernel %ux%u stride %u,%u dilation %u,%u "
-             "pad %u,%u,%u,%u group %u opad %u,%u depth %u/%u stride %u dilation %u pad %u,%u wb %u t %d%d clamp %g..%g "
-             "kind %u map %u block %u",
+             "pad %u,%u,%u,%u group %u opad %u,%u depth %u/%u stride %u dilation %u pad %u,%u wb %u heads %u,%u t %d%d "
+             "clamp %g..%g kind %u map %u block %u",
              op_get(s->op)->name, dtype_name(s->x), dtype_name(s->w), s->bits, s->w_zero, s->per_axis ? ", per axis" : "",
              s->constant ? ", constant" : "", dtype_name(s->b), dtype_name(s->out), s->batch, s->h, s->wd, s->ci, s->co,
              s->kh, s->kw, s->stride[0], s->stride[1], s->dilation[0], s->dilation[1], s->pad[0], s->pad[1], s->pad[2],
              s->pad[3], s->group, s->opad[0], s->opad[1], s->z.in, s->z.kernel, s->z.stride, s->z.dilation, s->z.pad[0],
-             s->z.pad[1], s->w_batch, s->transpose_x, s->transpose_w, (double)s->post_lo, (double)s->post_hi, s->w_kind,
-             s->mapping, s->block);
+             s->z.pad[1], s->w_batch, s->heads, s->w_heads, s->transpose_x, s->transpose_w, (double)s->post_lo,
+             (double)s->post_hi, s->w_kind, s->mapping, s->block);
     return buf;
 }

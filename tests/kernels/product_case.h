@@ -23,6 +23,7 @@ struct product_spec {
         uint32_t in, kernel, stride, dilation, pad[2], opad;
     } z;                           /* depth of Conv3d and TransposeConv3d */
     uint32_t w_batch;              /* MatMul: batches of the second operand, 1 or batch */
+    uint32_t heads, w_heads;       /* MatMul: matrices of each batch, w_heads is 1 or heads; 0: no such dimension */
     bool transpose_x, transpose_w, constant, per_axis;
     int32_t x_zero, w_zero, out_zero;
     unsigned bits, mapping;

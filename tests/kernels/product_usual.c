@@ -22,12 +22,15 @@ static void usual_types(struct product_spec *s, struct rand *r)
     s->post_hi = INFINITY;
     if (!dtype_is_fixed(s->x))
         return;
-    s->w = rand_range(r, 0, 3) ? DT_SQ8 : DT_UQ8;
+    const bool words = dtype_bits(s->x) == 16 && rand_range(r, 0, 2) == 0;
+    s->w = rand_range(r, 0, 3) ? (words ? DT_SQ16 : DT_SQ8) : words ? DT_UQ16 : DT_UQ8;
     s->b = DT_SQ32;
     s->x_zero = (int32_t)(dtype_min(s->x) + rand_range(r, 0, (uint32_t)(dtype_max(s->x) - dtype_min(s->x))));
     s->out_zero = (int32_t)(dtype_min(s->out) + rand_range(r, 0, (uint32_t)(dtype_max(s->out) - dtype_min(s->out))));
-    s->w_zero = s->w == DT_UQ8 ? (int32_t)rand_range(r, 90, 160) : 0;
-    s->per_axis = s->w == DT_SQ8 && rand_next(r) & 1;
+    s->w_zero = s->w == DT_UQ8    ? (int32_t)rand_range(r, 90, 160)
+                : s->w == DT_UQ16 ? (int32_t)rand_range(r, 32700, 32800)
+                                  : 0;
+    s->per_axis = dtype_is_signed(s->w) && rand_next(r) & 1;
     if (rand_next(r) & 1) {
         s->post_lo = 0;
         s->post_hi = rand_next(r) & 1 ? 6 : INFINITY;
@@ -119,6 +122,27 @@ static void heads(struct product_spec *s, struct rand *r)
     s->transpose_w = rand_next(r) & 1;
 }
 
+/* Rows of a language model. */
+static void tokens(struct product_spec *s, struct rand *r)
+{
+    s->op = OP_FullyConnected;
+    s->h = PICK(r, 1, 2, 15, 16, 17, 32, 40, 64, 70);
+    s->ci = PICK(r, 64, 64, 128, 192, 256, 320, 512, 1024);
+    s->co = PICK(r, 16, 24, 32, 48, 64, 72, 96, 130);
+}
+
+/* Weights of 4 or 8 bits whose scales belong to blocks of input channels. */
+static void in_blocks(struct product_spec *s, struct rand *r)
+{
+    static const enum quant_kind kinds[] = { Q_EXPANSION, Q_BLOCK, Q_BLOCK, Q_FLOAT_BLOCK };
+    s->w = rand_range(r, 0, 3) ? DT_SQ4 : DT_SQ8;
+    s->w_kind = kinds[rand_range(r, 0, 3)];
+    s->block = s->ci % 64 ? 16 : PICK(r, 16, 32, 32, 64, 64);
+    s->w_zero = 0;
+    s->per_axis = false;
+    s->b = rand_next(r) & 1 ? DT_F32 : DT_NONE;
+}
+
 /* Along one axis: steps or taps so far apart, with so much padding, that positions leave 32 bits. Clients may ask for it,
  * and nothing else of the layer is large. */
 static void go_far(struct product_spec *s, struct rand *r)
@@ -137,11 +161,15 @@ static void go_far(struct product_spec *s, struct rand *r)
 
 struct product_spec product_usual(struct rand *r)
 {
-    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, depthwise, grouped, first, first,
-                                                                           points,    points,    windows, heads };
+    static void (*const kinds[])(struct product_spec *, struct rand *) = { depthwise, depthwise, grouped, first,
+                                                                           first,     points,    points,  windows,
+                                                                           heads,     tokens,    tokens };
     struct product_spec s = { .batch = 1 + (rand_range(r, 0, 4) == 0) };
     usual_types(&s, r);
-    kinds[rand_range(r, 0, 8)](&s, r);
+    kinds[rand_range(r, 0, 10)](&s, r);
+    const bool suits_blocks = s.op == OP_FullyConnected || (s.op == OP_Conv2d && s.group == 1 && s.ci % 16 == 0);
+    if (dtype_is_fixed(s.x) && suits_blocks && rand_range(r, 0, 2) == 0)
+        in_blocks(&s, r);
     if (rand_range(r, 0, 3) == 0)
         for (int i = 0; i < 4; i++)
             s.pad[i] = s.op == OP_DepthWiseConv2d ? rand_range(r, 0, 1) : 0;
