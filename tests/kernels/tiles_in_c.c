@@ -68,7 +68,7 @@ void tiles_store(int tile, void *to, uint64_t stride)
         memcpy((uint8_t *)to + r * stride, t.at[tile][r], t.bytes[tile]);
 }
 
-void tiles_multiply(bool x_signed, int sums, int x, int w)
+void tiles_multiply(bool x_signed, bool w_signed, int sums, int x, int w)
 {
     use(sums), use(x), use(w);
     require(t.rows[sums] == t.rows[x] && t.bytes[sums] == t.bytes[w] && t.bytes[x] == 4 * t.rows[w] && t.bytes[w] % 4 == 0,
@@ -78,8 +78,9 @@ void tiles_multiply(bool x_signed, int sums, int x, int w)
             uint32_t sum;
             memcpy(&sum, &t.at[sums][m][4 * n], sizeof sum);
             for (uint32_t k = 0; k < t.bytes[x]; k++) {
+                const uint8_t b = t.at[w][k / 4][4 * n + k % 4];
                 int32_t a = x_signed ? (int8_t)t.at[x][m][k] : t.at[x][m][k];
-                sum += (uint32_t)(a * (int8_t)t.at[w][k / 4][4 * n + k % 4]);
+                sum += (uint32_t)(a * (w_signed ? (int8_t)b : b));
             }
             memcpy(&t.at[sums][m][4 * n], &sum, sizeof sum);
         }

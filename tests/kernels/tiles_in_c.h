@@ -12,7 +12,7 @@ void tiles_release(void);
 void tiles_load(int tile, const void *from, uint64_t stride);
 void tiles_zero(int tile);
 void tiles_store(int tile, void *to, uint64_t stride);
-void tiles_multiply(bool x_signed, int sums, int x, int w);
+void tiles_multiply(bool x_signed, bool w_signed, int sums, int x, int w);
 
 #define TILE_SHAPES(config) tiles_shape(&(config))
 #define TILE_RELEASE() tiles_release()
@@ -20,6 +20,7 @@ void tiles_multiply(bool x_signed, int sums, int x, int w);
 #define TILE_PASS(t, from, stride) tiles_load(t, from, stride)
 #define TILE_ZERO(t) tiles_zero(t)
 #define TILE_STORE_ROWS(t, to, stride) tiles_store(t, to, stride)
-#define TILE_MULTIPLY(sx, c, x, w) tiles_multiply(sx, c, x, w)
+#define TILE_MULTIPLY(sx, c, x, w) tiles_multiply(sx, true, c, x, w)
+#define TILE_MULTIPLY_LOW(sx, c, x, w) tiles_multiply(sx, false, c, x, w)
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/conv/conv_flat.h"
+#include "kernels/conv/conv_turned.h"
 #include "kernels/kernel_util.h"
 
 #define KERNELS(cls, list) list
@@ -134,6 +135,13 @@ static bool conv_accept_bytes(const void *args)
     return dtype_bits(a->x_type) == 16 && a->kpad < 65536 && (fills_tiles(a) || fills_ends(a));
 }
 
+/* So do those of bytes of both (conv_q16w16_amx.c). */
+static bool conv_accept_words(const void *args)
+{
+    const struct conv_args *a = args;
+    return dtype_bits(a->x_type) == 16 && a->kpad < 32768 && fills_tiles(a) && conv_split_fits(a);
+}
+
 /* First layers in tiles (conv_first_q16_amx.c): sums fit 32 bits with all that belongs to them, and steps of the
  * output do. */
 static bool conv_accept_first_q16(const void *args)
@@ -150,6 +158,14 @@ static bool conv_accept_runs(const void *args)
 {
     const struct conv_args *a = args;
     return a->narrow && a->run % a->kg == 0;
+}
+
+/* The same in tiles (conv_blocks_amx.c), where k is one row of runs of whole steps, without offsets that are floats. */
+static bool conv_accept_run_tiles(const void *args)
+{
+    const struct conv_args *a = args;
+    return a->narrow && a->kind != CONV_TRANSPOSED && a->n_m == a->n_runs + 1 && fills_tiles(a) && conv_run_step(a) &&
+           conv_runs_places(a) > 0;
 }
 
 enum { MAX_VARIANTS = 10, CONV_MAX_OPERANDS = CONV_IN_BIAS + 2 };
