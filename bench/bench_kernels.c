@@ -6,7 +6,7 @@
  *
  * Peaks come first, of one thread and of all. Then matrix products and convolutions in every type: giga-operations per
  * second and share of the peak, a column for each instruction set. With --isa there is one column, and no peaks but the one
- * that it needs. */
+ * that it needs. A type with a slash has weights whose scales belong to blocks of so many input channels. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +43,8 @@ static const struct {
     { "gemm 333x517x1001", FC(333, 517, 1001) },
     { "gemm 1x1024x1000", FC(1, 1024, 1000) },
     { "gemm 128x768x3072", FC(128, 768, 3072) },
+    { "gemm 1x4096x4096", FC(1, 4096, 4096) },
+    { "gemm 128x2048x2048", FC(128, 2048, 2048) },
     { "matmul 12x128x64x128 (q k)", MATMUL(12, 128, 64, 128, true) },
     { "matmul 12x128x128x64 (p v)", MATMUL(12, 128, 128, 64, false) },
     { "first 7x7/2 224 3->64", CONV(224, 3, 64, 7, 2, 3) },
@@ -75,16 +77,19 @@ static const struct type {
     enum dtype x, w, b, out;
     int32_t x_zero, w_zero;
     enum peak_kind peak;
+    uint32_t block; /* input channels that share a scale; 0: all */
 } types[] = {
-    { "int8", DT_UQ8, DT_SQ8, DT_SQ32, DT_UQ8, 100, 0, PEAK_INT8 },
-    { "int8 signed", DT_SQ8, DT_SQ8, DT_SQ32, DT_SQ8, 0, 0, PEAK_INT8 },
-    { "int8 w zero", DT_UQ8, DT_UQ8, DT_SQ32, DT_UQ8, 100, 120, PEAK_INT8 },
-    { "a8w4", DT_UQ8, DT_SQ4, DT_SQ32, DT_UQ8, 100, 0, PEAK_INT8 },
-    { "a16w8", DT_UQ16, DT_SQ8, DT_SQ32, DT_UQ16, 32768, 0, PEAK_INT16 },
-    { "a16w4", DT_UQ16, DT_SQ4, DT_SQ32, DT_UQ16, 32768, 0, PEAK_INT16 },
-    { "a16w16", DT_SQ16, DT_SQ16, DT_SQ32, DT_SQ16, 0, 0, PEAK_INT16 },
-    { "f16", DT_F16, DT_F16, DT_F16, DT_F16, 0, 0, PEAK_F32 },
-    { "f32", DT_F32, DT_F32, DT_F32, DT_F32, 0, 0, PEAK_F32 },
+    { "int8", DT_UQ8, DT_SQ8, DT_SQ32, DT_UQ8, 100, 0, PEAK_INT8, 0 },
+    { "int8 signed", DT_SQ8, DT_SQ8, DT_SQ32, DT_SQ8, 0, 0, PEAK_INT8, 0 },
+    { "int8 w zero", DT_UQ8, DT_UQ8, DT_SQ32, DT_UQ8, 100, 120, PEAK_INT8, 0 },
+    { "a8w4", DT_UQ8, DT_SQ4, DT_SQ32, DT_UQ8, 100, 0, PEAK_INT8, 0 },
+    { "a16w8", DT_UQ16, DT_SQ8, DT_SQ32, DT_UQ16, 32768, 0, PEAK_INT16, 0 },
+    { "a16w4", DT_UQ16, DT_SQ4, DT_SQ32, DT_UQ16, 32768, 0, PEAK_INT16, 0 },
+    { "a16w16", DT_SQ16, DT_SQ16, DT_SQ32, DT_SQ16, 0, 0, PEAK_INT16, 0 },
+    { "a8w4/32", DT_UQ8, DT_SQ4, DT_F32, DT_UQ8, 100, 0, PEAK_INT8, 32 },
+    { "a16w4/64", DT_UQ16, DT_SQ4, DT_F32, DT_UQ16, 32768, 0, PEAK_INT16, 64 },
+    { "f16", DT_F16, DT_F16, DT_F16, DT_F16, 0, 0, PEAK_F32, 0 },
+    { "f32", DT_F32, DT_F32, DT_F32, DT_F32, 0, 0, PEAK_F32, 0 },
 };
 
 static double seconds = 0.06;
@@ -217,12 +222,16 @@ int main(int argc, char **argv)
             struct product_spec s = layers[i].s;
             if (!strstr(layers[i].name, layer) || !strstr(types[t].name, type))
                 continue;
+            if (types[t].block && (s.ci % types[t].block || s.op == OP_DepthWiseConv2d || s.group > 1))
+                continue;
             s.x = types[t].x;
             s.w = types[t].w;
             s.b = s.constant ? types[t].b : DT_NONE; /* attention has none */
             s.out = types[t].out;
             s.x_zero = types[t].x_zero;
             s.w_zero = types[t].w_zero;
+            s.w_kind = types[t].block ? Q_BLOCK : Q_NONE;
+            s.block = types[t].block;
             bench_layer(layers[i].name, &s, &types[t]);
         }
     lines_close();
