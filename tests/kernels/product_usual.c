@@ -143,6 +143,30 @@ static void in_blocks(struct product_spec *s, struct rand *r)
     s->b = rand_next(r) & 1 ? DT_F32 : DT_NONE;
 }
 
+/* Floats with more weights than caches keep: long sums in several parts, and more than one chunk of channels. */
+static void heavy(struct product_spec *s, struct rand *r)
+{
+    points(s, r);
+    s->x = s->w = s->out = s->b = rand_next(r) & 1 ? DT_F32 : DT_F16;
+    if (rand_range(r, 0, 3) == 0)
+        s->w = DT_SQ8;
+    s->per_axis = false;
+    s->x_zero = s->w_zero = s->out_zero = 0;
+    s->wd = rand_range(r, 2, 9);
+    s->co = PICK(r, 16, 24, 64, 72, 100, 130, 150);
+    if (rand_next(r) & 1) {
+        s->ci = PICK(r, 128, 129, 144, 200, 256);
+        square(s, 3, PICK(r, 1, 1, 2), PICK(r, 1, 1, 2));
+    } else {
+        s->ci = PICK(r, 1000, 1152, 1153, 1500, 2400, 3000);
+    }
+    if (rand_range(r, 0, 7) == 0) { /* one long line */
+        s->wd = rand_range(r, 500, 530);
+        s->h = 1;
+        s->co = 16;
+    }
+}
+
 /* Along one axis: steps or taps so far apart, with so much padding, that positions leave 32 bits. Clients may ask for it,
  * and nothing else of the layer is large. */
 static void go_far(struct product_spec *s, struct rand *r)
@@ -166,7 +190,10 @@ struct product_spec product_usual(struct rand *r)
                                                                            heads,     tokens,    tokens };
     struct product_spec s = { .batch = 1 + (rand_range(r, 0, 4) == 0) };
     usual_types(&s, r);
-    kinds[rand_range(r, 0, 10)](&s, r);
+    if (rand_range(r, 0, 15) == 0)
+        heavy(&s, r);
+    else
+        kinds[rand_range(r, 0, 10)](&s, r);
     const bool suits_blocks = s.op == OP_FullyConnected || (s.op == OP_Conv2d && s.group == 1 && s.ci % 16 == 0);
     if (dtype_is_fixed(s.x) && suits_blocks && rand_range(r, 0, 2) == 0)
         in_blocks(&s, r);

@@ -47,6 +47,12 @@ enum {
     CONV_MR = 6,                    /* rows that vector engines compute at a time */
     CONV_VECTOR_ROWS = 8 * CONV_MR, /* rows of a vector engine's panel */
     CONV_LONG = 192,                /* bytes of a row: 64 longer ones and their weights are more than a first-level cache */
+    CONV_NEAR = 768 << 10,   /* bytes of weights that stay in a second-level cache beside the rows of a panel */
+    CONV_PART = 1152,        /* k of a part of the weights (conv_parts.c) */
+    CONV_WIDE_X = 512 << 10, /* bytes of x as f32, beside one of them and its sums */
+    CONV_WIDE_SUMS = 128 << 10,
+    CONV_STRIP = 16,         /* k of a tile between two requests for weights */
+    CONV_LINE = 64,          /* bytes of a cache line */
     CONV_FAR = 1536 << 10,   /* bytes of weights that come from further away than a second-level cache: better once than once
                                 for each of two panels */
     CONV_TOGETHER_TAPS = 64, /* of groups that are gathered together */
@@ -131,12 +137,15 @@ struct conv_args {
     bool by_rows;
     uint32_t panel_rows;
     uint64_t panel_stride, seg_bytes, pack_bytes;
+    uint64_t panel_bytes;           /* of the workspace, between segments and what is packed */
     bool together;                  /* rows may be gathered for all slices at once: there is room for that */
 };
 
 /* Weights of one chunk and what belongs to its channels. */
 struct conv_chunk {
-    const void *w;           /* first block; further blocks follow at kpad * 16 * wsize */
+    const void *w;           /* first block */
+    uint64_t stride;         /* bytes from one block to the next */
+    bool wide;               /* w are f32, whatever is stored (conv_parts.c) */
     const float *m;          /* first row; rows are m_stride apart */
     const int64_t *b, *wsum; /* wsum: first row; rows are sum_stride apart */
     uint64_t m_stride, sum_stride;
@@ -151,6 +160,13 @@ struct conv_seg {
     uint32_t k, n;
 };
 
+/* Weights that the next part will want, on their way to the cache meanwhile: a line of each block of a chunk at a time. */
+struct conv_ahead {
+    const char *at;
+    uint64_t stride, left;   /* bytes from one block to the next; bytes of a block that were not asked for yet */
+    uint32_t lines;          /* of each block, for CONV_STRIP k of a tile */
+};
+
 /* Rows that use the same segments, gathered one after another. */
 struct conv_panel {
     uint32_t rows, n_seg, k_total;
@@ -159,6 +175,10 @@ struct conv_panel {
                             * row to what each segment is multiplied with; NULL: segments follow each other in a row */
     uint64_t stride; /* bytes from one row to the next, where they are equally far apart: always but for strided windows in
                         place */
+    uint32_t k0, k1;         /* only these k of all segments: a part of the weights (conv_parts.c) */
+    float *sums;             /* of the panel's rows between parts, CONV_CHUNK for each; NULL: there is one part */
+    bool begun, more;        /* sums are there before it; they go on behind it */
+    struct conv_ahead ahead;
     uint32_t engine_state;      /* whatever the engine likes to remember; 0 when a kernel starts */
     void *engine_data;          /* conv_engine.data */
     const void *x[CONV_ROWS];
@@ -198,6 +218,9 @@ struct conv_engine {
     /* Some pixels, with all their channels, to a band: the planes of a pixel one behind the other. */
     void (*load_band)(const struct conv_args *a, char *dst, const char *src, uint32_t pixels);
     void (*pad_band)(const struct conv_args *a, char *dst, uint32_t pixels);
+    /* block takes parts of k, and chunks of f32. widen: n stored weights, or elements of x, to f32; NULL: they are f32. */
+    bool parts;
+    void (*widen)(float *dst, const void *src, uint64_t n);
     bool apart;                                     /* block takes segments from where seg_x says */
 };
 
@@ -291,6 +314,13 @@ static inline uint64_t conv_weight_at(const struct conv_args *a, uint32_t slice,
 static inline uint64_t conv_plane_bytes(const struct conv_args *a)
 {
     return a->kpad < 64 ? a->kpad : ((uint64_t)a->kpad + 63) / 64 * 64;
+}
+
+/* Parts of equal length: k of each. */
+static inline uint32_t conv_k_part(const struct conv_args *a)
+{
+    const uint32_t n = (a->kpad + CONV_PART - 1) / CONV_PART;
+    return n < 2 ? a->kpad : ((a->kpad + n - 1) / n + 15) / 16 * 16;
 }
 
 static inline uint64_t conv_block_bytes(const struct conv_args *a)

@@ -92,7 +92,7 @@ void conv_walk_bands(struct conv_walk *w, uint32_t line0, uint32_t line1)
         n = line1 - line < left ? line1 - line : left;
         n = n < w->band_lines ? n : w->band_lines;
         const char *image =
-            (const char *)w->data[0] + (uint64_t)plane * a->y.in * a->x.in * a->ci * (dtype_bits(a->x_type) / 8);
+            w->x + (uint64_t)plane * a->y.in * a->x.in * a->ci * (dtype_bits(a->x_type) / 8);
         for (uint32_t i = 0; i < n + conv_band_reach(&a->y); i++)
             fill_line(w, w->rows + i * conv_band_width(a) * pixel_bytes(w), image, (int64_t)y + i - a->y.pad);
         run_band(w, plane, y, n);

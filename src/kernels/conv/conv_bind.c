@@ -396,6 +396,20 @@ static void cut_depthwise(struct conv_args *a, uint32_t line_rows, struct kernel
     ret->macs = (uint64_t)a->rows * a->cog * a->taps;
 }
 
+/* What makes f32 of f16 (conv_parts.c): a part of the weights, sums between parts, and some lines or rows of x. More
+ * never where there is less to do: binding again with smaller dimensions must not need more. */
+static uint64_t wide_bytes(const struct conv_args *a)
+{
+    const uint64_t least = (a->kpad < CONV_PART ? a->kpad : CONV_PART) * (uint64_t)CONV_CHUNK * 4,
+                   weights = a->wsize == 2 ? least : 0, sums = (uint64_t)a->rows * CONV_CHUNK * 4,
+                   kept = a->kpad <= CONV_PART ? 0 : sums < CONV_WIDE_SUMS ? sums : CONV_WIDE_SUMS;
+    const uint64_t matrix = (uint64_t)a->rows * a->cig * 4, image = (uint64_t)a->y.in * a->x.in * a->ci * 4,
+                   x = a->kind == CONV_MATRIX ? matrix : image;
+    if (a->x_type != DT_F16 || (a->cls != CONV_F16 && a->cls != CONV_F32))
+        return 0;
+    return weights + kept + align64(x < CONV_WIDE_X ? x : CONV_WIDE_X);
+}
+
 /* As many rows as fit; what vector engines compute at a time is the least that makes sense. */
 static void fit_panel(struct conv_args *a, uint64_t work_budget, struct kernel_bound *ret)
 {
@@ -404,7 +418,10 @@ static void fit_panel(struct conv_args *a, uint64_t work_budget, struct kernel_b
              rows = work_budget > other ? (work_budget - other) / a->panel_stride : 0;
     rows = rows >= most ? most : rows / CONV_MR * CONV_MR;
     a->panel_rows = (uint32_t)(rows > least ? rows : least);
-    ret->work_bytes = other + a->panel_rows * a->panel_stride;
+    const uint64_t panel = a->panel_rows * a->panel_stride, room = work_budget > other ? work_budget - other : 0,
+                   wide = wide_bytes(a) < room ? wide_bytes(a) : room / 64 * 64;
+    a->panel_bytes = panel > wide ? panel : wide;
+    ret->work_bytes = other + a->panel_bytes;
 }
 
 /* Groups of few channels are gathered together, if there is room for the rows of a vector engine: else every tap of every
@@ -471,7 +488,8 @@ static void cut_work(const struct op_call *c, struct conv_args *a, uint32_t line
     uint64_t panel = most < budget ? most : budget;
     if (panel > a->rows * a->panel_stride)
         panel = a->rows * a->panel_stride;
-    ret->work_bytes = a->seg_bytes + panel + a->pack_bytes;
+    a->panel_bytes = panel > wide_bytes(a) ? panel : wide_bytes(a);
+    ret->work_bytes = a->seg_bytes + a->panel_bytes + a->pack_bytes;
     if (c->work_budget)
         fit_panel(a, c->work_budget, ret);
     /* Every input pixel of TransposeConv meets every tap once; an output pixel meets only the taps of its phase. */

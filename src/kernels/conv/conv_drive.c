@@ -6,7 +6,9 @@
  * TransposeConv would multiply by the zeros between its strides.
  *
  *     Conv            fixed point: one class, padding is gathered as real zero     float: one class per set of valid taps
- *     TransposeConv   one class per phase of the stride, divided as above */
+ *     TransposeConv   one class per phase of the stride, divided as above
+ *
+ * Panels of rows meet all chunks in turn; floats with many weights, and f16, meet them part by part (conv_parts.c). */
 #include <string.h>
 
 #include "kernels/conv/conv_walk.h"
@@ -59,6 +61,7 @@ static void constant_chunk(const struct conv_args *a, uint32_t at, struct conv_c
     uint32_t ws = a->kind == CONV_MATRIX ? (uint32_t)conv_matrix_of(a, a->w_batch, slice) : slice;
     uint64_t n = (uint64_t)a->w_slices * a->npad, first = (uint64_t)ws * a->npad + c0;
     *c = (struct conv_chunk){ .w = (const char *)a->packed + first / CONV_BLOCK * conv_block_bytes(a),
+                              .stride = conv_block_bytes(a),
                               .m = conv_m(a->head) + first,
                               .b = conv_b(a, a->head, n) + first,
                               .wsum = conv_wsum(a, a->head, n) + first,
@@ -77,7 +80,7 @@ void conv_flush(struct conv_walk *w)
     if (!w->p.rows)
         return;
     for (uint32_t i = w->chunk0; i < w->chunk1; i++) {
-        if (w->a->packed)
+        if (!w->one_chunk)
             constant_chunk(w->a, i, &c);
         if ((w->together || w->placed) && gathered != UINT32_MAX)
             conv_gather_next(w, c.slice - gathered);
@@ -86,6 +89,8 @@ void conv_flush(struct conv_walk *w)
         gathered = c.slice;
         w->e->block(w->a, &w->p, &c, w->out);
     }
+    if (w->p.sums)
+        w->p.sums += (uint64_t)w->p.rows * CONV_CHUNK;
     w->p.rows = 0;
 }
 
@@ -173,7 +178,15 @@ static void walk_pixels(struct conv_walk *w, uint32_t line0, uint32_t line1)
     }
 }
 
-static void walk_rows(struct conv_walk *w, uint32_t unit0, uint32_t unit1)
+/* Rows of a panel, where rows are flat: all panels are about equal, and whole tiles of a vector engine. */
+static uint32_t flat_rows(const struct conv_walk *w, uint64_t rows)
+{
+    const uint64_t panels = (rows + w->panel_rows - 1) / w->panel_rows, even = panels ? (rows + panels - 1) / panels : 0;
+    const uint32_t whole = ((uint32_t)even + CONV_MR - 1) / CONV_MR * CONV_MR;
+    return w->e->parts && even && whole < w->panel_rows ? whole : w->panel_rows;
+}
+
+void conv_walk_rows(struct conv_walk *w, uint32_t unit0, uint32_t unit1)
 {
     const struct conv_args *a = w->a;
     const uint64_t first = (uint64_t)unit0 * a->unit_rows,
@@ -187,9 +200,10 @@ static void walk_rows(struct conv_walk *w, uint32_t unit0, uint32_t unit1)
         return;
     }
     set_segments(w);
-    for (uint64_t r = first; r < end; r += w->panel_rows) {
+    const uint32_t step = flat_rows(w, end - first);
+    for (uint64_t r = first; r < end; r += step) {
         w->first = (uint32_t)r;
-        w->p.rows = end - r < w->panel_rows ? (uint32_t)(end - r) : w->panel_rows;
+        w->p.rows = end - r < step ? (uint32_t)(end - r) : step;
         conv_flush(w);
     }
 }
@@ -209,8 +223,20 @@ static void make_chunk(struct conv_walk *w, uint32_t at, char *dst)
     memset(h, 0, conv_record_bytes(a, CONV_CHUNK));
     conv_pack(a, w->data[1], ws, c0, n, dst);
     conv_record_fill(a, dst, w->data[2], ws, c0, n, &r);
-    w->made = (struct conv_chunk){ .w = dst, .m = r.m, .b = r.b, .wsum = r.wsum, .m_stride = r.m_stride,
-                                   .sum_stride = r.sum_stride, .slice = slice, .c0 = c0, .n = n, .plain = r.plain };
+    w->made = (struct conv_chunk){ .w = dst, .stride = conv_block_bytes(a), .m = r.m, .b = r.b, .wsum = r.wsum,
+                                   .m_stride = r.m_stride, .sum_stride = r.sum_stride, .slice = slice, .c0 = c0, .n = n,
+                                   .plain = r.plain };
+}
+
+void conv_find_chunk(struct conv_walk *w, uint32_t i)
+{
+    w->one_chunk = true;
+    w->chunk0 = i;
+    w->chunk1 = i + 1;
+    if (w->a->packed)
+        constant_chunk(w->a, i, &w->made);
+    else
+        make_chunk(w, i, w->rows + w->a->panel_bytes);
 }
 
 /* Units are columns of rows, or rows of columns: all of some, or some of one. */
@@ -231,17 +257,20 @@ struct conv_part conv_part(const struct conv_args *a, uint32_t at, uint32_t end)
 static void run_part(struct conv_walk *w, const struct conv_part *p)
 {
     const struct conv_args *a = w->a;
+    if (conv_by_parts(w)) {
+        conv_run_parts(w, (struct range){ p->chunk0, p->chunk1 }, (struct range){ p->row0, p->row1 });
+        return;
+    }
     if (a->packed) {
+        w->one_chunk = false;
         w->chunk0 = p->chunk0;
         w->chunk1 = p->chunk1;
-        walk_rows(w, p->row0, p->row1);
+        conv_walk_rows(w, p->row0, p->row1);
         return;
     }
     for (uint32_t i = p->chunk0; i < p->chunk1; i++) {
-        make_chunk(w, i, w->rows + a->panel_rows * a->panel_stride);
-        w->chunk0 = i;
-        w->chunk1 = i + 1;
-        walk_rows(w, p->row0, p->row1);
+        conv_find_chunk(w, i);
+        conv_walk_rows(w, p->row0, p->row1);
     }
 }
 
@@ -286,8 +315,10 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
     w.a = a;
     w.e = e;
     w.data = call->data;
+    w.x = call->data[0];
     w.out = call->data[a->n_in];
     w.rows = (char *)call->work + a->seg_bytes;
+    a = conv_plan_parts(&w, &own);
     w.skip = a->padded && (a->cls == CONV_F32 || a->cls == CONV_F16);
     w.in_place = a->direct && e->in_place(a);
     w.flat = a->kind == CONV_MATRIX ||
@@ -301,6 +332,11 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
     w.lines = a->kind == CONV_WINDOW && (a->cig == a->ci || w.together) && a->x.dilation == 1 && e->load_windows &&
               a->z.in == 1 && a->z.kernel == 1 && a->z.out == 1 && a->z.pad == 0;
     w.p.rows = 0;
+    w.p.k0 = 0;
+    w.p.k1 = UINT32_MAX;
+    w.p.sums = NULL;
+    w.p.ahead = (struct conv_ahead){ 0 };
+    w.p.begun = w.p.more = false;
     w.p.seg = call->work;
     w.p.seg_x = w.together || w.placed ? w.seg_x : NULL;
     set_panel(&w);

@@ -18,8 +18,8 @@ TILES(1, false, false, _f32)
 TILES(2, false, false, _f32)
 TILES(1, true, false, _f16)
 TILES(2, true, false, _f16)
-static tile_fn *const tiles_f32[2][4] = { TILE_ROW(1, _f32), TILE_ROW(2, _f32) };
-static tile_fn *const tiles_f16[2][4] = { TILE_ROW(1, _f16), TILE_ROW(2, _f16) };
+static tile_fn *const tiles_f32[2][CONV_MR] = { TILE_ROW(1, _f32), TILE_ROW(2, _f32) };
+static tile_fn *const tiles_f16[2][CONV_MR] = { TILE_ROW(1, _f16), TILE_ROW(2, _f16) };
 
 static void block_f32(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
@@ -28,11 +28,13 @@ static void block_f32(const struct conv_args *a, struct conv_panel *p, const str
 
 static void block_f16(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
-    block_run(tiles_f16, NULL, a, p, c, out);
+    block_run(c->wide ? tiles_f32 : tiles_f16, NULL, a, p, c, out);
 }
 
 static const struct conv_engine f32_engine = { .elem = 4,
                                                .apart = true,
+                                               .parts = true,
+                                               .widen = widen,
                                                .rows = CONV_VECTOR_ROWS,
                                                .in_place = in_place,
                                                .load = load_row,
@@ -41,6 +43,8 @@ static const struct conv_engine f32_engine = { .elem = 4,
                                                .block = block_f32 };
 static const struct conv_engine f16_engine = { .elem = 4,
                                                .apart = true,
+                                               .parts = true,
+                                               .widen = widen,
                                                .rows = CONV_VECTOR_ROWS,
                                                .in_place = in_place,
                                                .load = load_row,

@@ -24,8 +24,8 @@ ALL_TILES(false, false, _f32)
 ALL_TILES(false, true, _f32_narrow)
 ALL_TILES(true, false, _f16)
 ALL_TILES(true, true, _f16_narrow)
-static tile_fn *const tiles_f32[4][4] = TABLE(_f32), *const narrow_f32[4][4] = TABLE(_f32_narrow);
-static tile_fn *const tiles_f16[4][4] = TABLE(_f16), *const narrow_f16[4][4] = TABLE(_f16_narrow);
+static tile_fn *const tiles_f32[4][CONV_MR] = TABLE(_f32), *const narrow_f32[4][CONV_MR] = TABLE(_f32_narrow);
+static tile_fn *const tiles_f16[4][CONV_MR] = TABLE(_f16), *const narrow_f16[4][CONV_MR] = TABLE(_f16_narrow);
 
 static void block_f32(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
@@ -34,11 +34,16 @@ static void block_f32(const struct conv_args *a, struct conv_panel *p, const str
 
 static void block_f16(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
-    block_run(tiles_f16, narrow_f16, a, p, c, out);
+    if (c->wide)
+        block_run(tiles_f32, narrow_f32, a, p, c, out);
+    else
+        block_run(tiles_f16, narrow_f16, a, p, c, out);
 }
 
 static const struct conv_engine f32_engine = { .elem = 4,
                                                .apart = true,
+                                               .parts = true,
+                                               .widen = widen,
                                                .rows = CONV_VECTOR_ROWS,
                                                .in_place = in_place,
                                                .load = load_row,
@@ -47,6 +52,8 @@ static const struct conv_engine f32_engine = { .elem = 4,
                                                .block = block_f32 };
 static const struct conv_engine f16_engine = { .elem = 4,
                                                .apart = true,
+                                               .parts = true,
+                                               .widen = widen,
                                                .rows = CONV_VECTOR_ROWS,
                                                .in_place = in_place,
                                                .load = load_row,

@@ -60,7 +60,7 @@ static char *gather_taps(const struct conv_walk *w, uint32_t i, uint64_t line, u
     const struct conv_args *a = w->a;
     const struct conv_axis *v = &a->x;
     uint32_t xs = dtype_bits(a->x_type) / 8, elem = w->e->elem, ox = w->p.x_at[i];
-    const char *src = (const char *)w->data[0] + (line * a->ci + channel) * xs;
+    const char *src = w->x + (line * a->ci + channel) * xs;
     bool whole = a->kind == CONV_WINDOW && v->dilation == 1 && a->cig == a->ci;
     for (uint32_t t = 0; t < w->tx.n;) {
         uint32_t tap = w->tx.first + t * w->tx.step, run = 1;
@@ -138,7 +138,7 @@ static void point_pixels(struct conv_walk *w, uint32_t slice)
             uint32_t image = w->p.plane_at[i] / a->z.out, oz = w->p.plane_at[i] % a->z.out;
             uint64_t plane = (uint64_t)image * a->z.in + (uint64_t)oz * a->z.stride;
             line =
-                (const char *)w->data[0] +
+                w->x +
                 ((plane * a->y.in + (uint64_t)w->p.y_at[i] * a->y.stride) * a->x.in * a->ci + (uint64_t)slice * a->cig) * xs;
         }
         w->p.x[i] = line + w->p.x_at[i] * step;
@@ -183,7 +183,7 @@ static void gather_windows(struct conv_walk *w)
         uint64_t iy = (uint64_t)position(a, &a->y, w->p.y_at[i], w->ty.first),
                  ix = (uint64_t)w->p.x_at[i] * a->x.stride - a->x.pad + w->tx.first;
         some.dst = dst;
-        some.src = (const char *)w->data[0] + ((w->p.plane_at[i] * (uint64_t)a->y.in + iy) * a->x.in + ix) * pixel;
+        some.src = w->x + ((w->p.plane_at[i] * (uint64_t)a->y.in + iy) * a->x.in + ix) * pixel;
         w->e->load_windows(a, &some);
         for (uint32_t k = 0; k < some.windows; k++)
             pad_tail(w, dst + k * w->stride, some.lines * some.n);
@@ -216,7 +216,7 @@ static bool point_taps(struct conv_walk *w, uint32_t slice)
         uint64_t plane = (uint64_t)image * a->z.in + (uint64_t)position(a, &a->z, oz, w->tz.first);
         uint64_t line = plane * a->y.in + (uint64_t)position(a, &a->y, p->y_at[i], w->ty.first);
         ix = (uint64_t)position(a, &a->x, p->x_at[i], w->tx.first);
-        p->x[i] = (const char *)w->data[0] + (line * a->x.in + ix) * pixel + (uint64_t)slice * a->cig * xs;
+        p->x[i] = w->x + (line * a->x.in + ix) * pixel + (uint64_t)slice * a->cig * xs;
     }
     return true;
 }
@@ -262,7 +262,7 @@ static void gather_rows(struct conv_walk *w, uint32_t slice)
                    from = matrix ? conv_matrix_of(a, a->x_batch, slice) * a->rows * a->cig : (uint64_t)slice * a->cig;
     const uint64_t step = (matrix ? a->x_row : a->ci) * xs,
                    to = matrix ? (uint64_t)slice * a->rows * a->co : (uint64_t)slice * a->cog;
-    const char *src = (const char *)w->data[0] + from * xs + w->first * step, *row = w->in_place ? src : w->rows;
+    const char *src = w->x + from * xs + w->first * step, *row = w->in_place ? src : w->rows;
     const uint64_t row_step = w->in_place ? step : w->stride, out_step = a->co, n = w->p.rows;
     uint64_t out = to + w->first * out_step;
     for (uint32_t i = 0; i < n; i++, row += row_step, out += out_step) {

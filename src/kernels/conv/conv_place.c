@@ -58,7 +58,7 @@ void conv_place_rows(struct conv_walk *w, uint32_t slice)
     const struct conv_args *a = w->a;
     struct conv_panel *p = &w->p;
     const uint64_t pixel = (uint64_t)a->ci * w->e->elem;
-    const char *line = w->data[0];
+    const char *line = w->x;
     for (uint32_t i = 0; i < p->rows; i++) {
         if (!p->n_seg) { /* no tap: nothing is read */
             p->x[i] = line;
@@ -73,7 +73,7 @@ void conv_place_rows(struct conv_walk *w, uint32_t slice)
         if (!same_line) {
             const uint64_t plane =
                 (uint64_t)(p->plane_at[i] / a->z.out) * a->z.in + least(a, &a->z, w->tz, p->plane_at[i] % a->z.out);
-            line = (const char *)w->data[0] + (plane * a->y.in + least(a, &a->y, w->ty, p->y_at[i])) * a->x.in * pixel +
+            line = w->x + (plane * a->y.in + least(a, &a->y, w->ty, p->y_at[i])) * a->x.in * pixel +
                    (uint64_t)slice * a->cig * w->e->elem;
         }
         p->x[i] = line + least(a, &a->x, w->tx, p->x_at[i]) * pixel;

@@ -12,11 +12,24 @@ struct conv_taps {
     uint32_t first, step, n;
 };
 
+/* Parts (conv_parts.c), and f16 that is made f32 before it is multiplied: where, and how much of x there is room for. */
+struct conv_wide {
+    bool on;                 /* there are enough rows for parts, and room */
+    bool x;                  /* x is made f32, and read as if it had been */
+    float *weights;          /* of a part; NULL: those that are stored are multiplied */
+    float *sums;
+    float *x_at;
+    uint64_t x_room, sum_rows; /* elements of x; rows whose sums there is room for */
+    uint32_t part;             /* k of a part */
+    uint64_t first, n;         /* elements of x that are there */
+};
+
 struct conv_walk {
     const struct conv_args *a;
     const struct conv_engine *e;
     void *const *data;
     void *out;
+    const char *x;                  /* the first input, or what was made of it (conv_parts.c) */
     char *rows;                     /* gathered rows */
     uint64_t stride;                /* bytes from one of them to the next */
     uint32_t panel_rows;
@@ -31,7 +44,9 @@ struct conv_walk {
     bool together;                  /* rows are gathered for all slices at once, as those of `all` */
     struct conv_args all;           /* the same convolution as if it had no groups */
     uint32_t chunk0, chunk1;
-    struct conv_chunk made;         /* the chunk that was packed while running */
+    bool one_chunk;                 /* it is `made`: packed while running, or a part of one (conv_parts.c) */
+    struct conv_chunk made;
+    struct conv_wide wide;
     struct conv_taps tz, ty, tx;    /* class of the panel */
     struct conv_panel p;
 };
@@ -68,6 +83,16 @@ void conv_walk_bands(struct conv_walk *w, uint32_t line0, uint32_t line1);
 bool conv_placed(const struct conv_walk *w);
 void conv_place_segments(struct conv_walk *w);
 void conv_place_rows(struct conv_walk *w, uint32_t slice);
+
+/* conv_drive.c: rows of row units [r0, r1) meet the chunks from chunk0 to chunk1; weights of chunk i, which are packed for
+ * it if they are no constants. */
+void conv_walk_rows(struct conv_walk *w, uint32_t r0, uint32_t r1);
+void conv_find_chunk(struct conv_walk *w, uint32_t i);
+
+/* conv_parts.c: decide what is made f32 first, which gives other args; whether rows meet the weights part by part; do so. */
+const struct conv_args *conv_plan_parts(struct conv_walk *w, struct conv_args *own);
+bool conv_by_parts(const struct conv_walk *w);
+void conv_run_parts(struct conv_walk *w, struct range chunks, struct range units);
 
 /* conv_gather.c */
 struct conv_taps conv_taps_of(const struct conv_walk *w, const struct conv_axis *v, uint32_t o);

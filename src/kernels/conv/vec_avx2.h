@@ -40,6 +40,7 @@ static inline void vec_store_bytes(void *p, __m128i v, uint32_t n, uint32_t size
     }
 }
 
+static inline void vec_fetch(const char *p) { _mm_prefetch(p, _MM_HINT_T1); }
 static inline vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
 static inline vf vf_load_n(const float *p, uint32_t n) { return _mm256_maskload_ps(p, vec_mask(n)); }
 static inline vf vf_load_half(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)); }

@@ -21,6 +21,7 @@ static inline __mmask16 vec_mask(uint32_t n)
     return (__mmask16)(n >= 16 ? 0xffff : (1u << n) - 1);
 }
 
+static inline void vec_fetch(const char *p) { _mm_prefetch(p, _MM_HINT_T1); }
 static inline vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
 static inline vf vf_load_n(const float *p, uint32_t n) { return _mm512_maskz_loadu_ps(vec_mask(n), p); }
 static inline vf vf_load_half(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
