@@ -47,6 +47,7 @@ static inline uint8_t *conv_reserve(const struct conv_args *a, struct conv_args 
     const uint64_t rows = a->panel_rows * a->panel_stride;
     *own = *a;
     own->panel_rows = (uint32_t)((rows - bytes) / a->panel_stride);
+    own->panel_bytes = own->panel_rows * a->panel_stride;
     return (uint8_t *)work + a->seg_bytes + rows + a->pack_bytes - bytes;
 }
 
