@@ -7,7 +7,8 @@
 
 #include "base/cpu.h"
 
-enum peak_kind { PEAK_INT8, PEAK_INT16, PEAK_F32, PEAK_F16, PEAK_READ, PEAK_COPY, PEAK_KINDS };
+/* PEAK_BYTES: as PEAK_INT8, of ordinary bytes in place of zeros. */
+enum peak_kind { PEAK_INT8, PEAK_BYTES, PEAK_INT16, PEAK_F32, PEAK_F16, PEAK_READ, PEAK_COPY, PEAK_KINDS };
 
 /* Giga-operations per second (a multiplication and an addition are two) of the arithmetic that kernels of this level use;
  * memory: GB/s. 0 where the CPU has no such instructions. Measured when first asked for, then remembered. */
