@@ -239,14 +239,14 @@ static void block_run(const struct conv_args *a, struct conv_panel *p, const str
 
 static const struct conv_engine of_words = { .elem = 1,
                                              .planes = 2,
-                                             .rows = CONV_ROWS,
+                                             .rows = 3 * TILE,
                                              .in_place = split_in_place,
                                              .load = split_load,
                                              .load_windows = split_windows,
                                              .pad = split_pad,
                                              .block = block_run };
 static const struct conv_engine of_bytes = { .elem = 1,
-                                             .rows = CONV_ROWS,
+                                             .rows = 3 * TILE,
                                              .in_place = bytes_in_place,
                                              .load = bytes_load,
                                              .pad = bytes_pad,
@@ -265,7 +265,6 @@ void conv_blocks_amx(const struct kernel_call *call, struct range tile)
     f.step = conv_run_step(a);
     f.is_signed = dtype_is_signed(a->x_type);
     f.places = conv_runs_places(a);
-    e.rows = 3 * TILE;
     f.w = conv_reserve(a, &less, call->work, f.places * conv_runs_bytes(a));
     own.args = &less;
     f.base = (int32_t *)(f.w + f.places * conv_block_bytes(a));

@@ -174,27 +174,35 @@ static void run_chunk(struct conv_walk *w, struct range units, bool last)
     w->made = whole;
 }
 
+/* Units from `begin` on that are computed together; what they need of x is made f32 where it is f16. */
+static struct range next_group(struct conv_walk *w, uint32_t slice, uint32_t begin, uint32_t end)
+{
+    const struct range group = { begin, group_end(w, slice, begin, end) };
+    if (w->wide.x)
+        widen_x(w, slice, group);
+    return group;
+}
+
 /* Chunks of one slice, or of all slices of an image. What is packed while running is packed once for all units. */
 static void run_chunks(struct conv_walk *w, struct range chunks, struct range units)
 {
     const uint32_t slice = chunks.begin / w->a->slice_chunks;
-    const bool packed = w->a->packed;
-    for (uint32_t u = packed ? units.begin : 0, end; packed && u < units.end; u = end) {
-        end = group_end(w, slice, u, units.end);
-        if (w->wide.x)
-            widen_x(w, slice, (struct range){ u, end });
-        for (uint32_t i = chunks.begin; i < chunks.end; i++) {
-            conv_find_chunk(w, i);
-            run_chunk(w, (struct range){ u, end }, i + 1 == chunks.end);
+    struct range group;
+    if (w->a->packed) {
+        for (uint32_t u = units.begin; u < units.end; u = group.end) {
+            group = next_group(w, slice, u, units.end);
+            for (uint32_t i = chunks.begin; i < chunks.end; i++) {
+                conv_find_chunk(w, i);
+                run_chunk(w, group, i + 1 == chunks.end);
+            }
         }
+        return;
     }
-    for (uint32_t i = chunks.begin; !packed && i < chunks.end; i++) {
+    for (uint32_t i = chunks.begin; i < chunks.end; i++) {
         conv_find_chunk(w, i);
-        for (uint32_t u = units.begin, end; u < units.end; u = end) {
-            end = group_end(w, slice, u, units.end);
-            if (w->wide.x)
-                widen_x(w, slice, (struct range){ u, end });
-            run_chunk(w, (struct range){ u, end }, true);
+        for (uint32_t u = units.begin; u < units.end; u = group.end) {
+            group = next_group(w, slice, u, units.end);
+            run_chunk(w, group, true);
         }
     }
 }
