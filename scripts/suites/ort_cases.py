@@ -10,8 +10,8 @@ rng = np.random.default_rng(7)
 
 
 class Case:
-    def __init__(self, name, op, inputs, outputs=1, domain="", quantize=True, **attributes):
-        self.name, self.op, self.inputs, self.outputs, self.domain = name, op, inputs, outputs, domain
+    def __init__(self, name, op, inputs, outputs=1, domain="", quantize=True, opset=OPSET, **attributes):
+        self.name, self.op, self.inputs, self.outputs, self.domain, self.opset = name, op, inputs, outputs, domain, opset
         self.quantize, self.attributes = quantize, attributes
 
     def has_weights(self):

@@ -4,8 +4,6 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from ort_cases import OPSET
-
 # What the activations are, and the weights beside them.
 QUANTIZED = {"u8": (np.uint8, np.uint8), "s8": (np.int8, np.int8), "u16": (np.uint16, np.uint8), "s16": (np.int16, np.int8), "u8c": (np.uint8, np.int8),
              "u16c": (np.uint16, np.int8), "u16w16": (np.uint16, np.int16), "u16wu16": (np.uint16, np.uint16)}
@@ -59,7 +57,7 @@ class Model:
         """Outputs are named only; ONNX Runtime works out the rest (see with_shapes)."""
         given = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in self.feeds.items()]
         graph = helper.make_graph(self.nodes, "one", given, [helper.make_empty_tensor_value_info(n) for n in outputs], self.constants)
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
+        opsets = [helper.make_opsetid("", self.case.opset), helper.make_opsetid("com.microsoft", 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
         return model.SerializeToString(), self.feeds
 

@@ -67,28 +67,44 @@ def elements_case(c):
         src[axis] = i
         want[at] = q[tuple(src)] if 0 <= i < n else zero(e)
     same(c.run("GatherElements", [e.tensor(q), t.tensor(idx)], [e.out(shape)], {"axis": u32(axis)})[0], want, "GatherElements", e, q.shape, axis)
-    red = int(c.r.integers(3))
-    u = c.array(e, shape, special=False)
-    want = q.copy()
+    red = int(c.r.integers(4))
+    e1, o = (e, e) if c.r.random() < 0.5 else (c.enc((e.dtype,)), c.enc((e.dtype,)))
+    u = c.array(e1, shape, special=False)
+    want = Scattered(q, e, e1, o, red)
     for at in itertools.product(*[range(k) for k in shape]):
         i = int(idx[at])
         i += n if i < 0 else 0
         dst = list(at)
         dst[axis] = i
         if 0 <= i < n:
-            want[tuple(dst)] = combine(red, want[tuple(dst)], u[at], e)
-    got = c.run("ScatterElements", [e.tensor(q), t.tensor(idx), e.tensor(u)], [e.out(q.shape)], {"axis": u32(axis), "reduction": u32(red)})[0]
-    same(got, want, "ScatterElements", e, q.shape, axis, red)
+            want.update(tuple(dst), u[at])
+    got = c.run("ScatterElements", [e.tensor(q), t.tensor(idx), e1.tensor(u)], [o.out(q.shape)], {"axis": u32(axis), "reduction": u32(red)})[0]
+    same(got, want.stored(), "ScatterElements", e, e1, o, q.shape, axis, red)
 
 
-def combine(red, x, y, e):
-    if red == 0:
-        return y
-    if e.dtype == "i32":
-        v = int(x) + int(y) if red == 1 else int(x) * int(y)
-        return np.array(v % 2 ** 32, np.uint32).view(np.int32)
-    a, b = e.real(np.array(x)), e.real(np.array(y))
-    return store(a + b if red == 1 else a * b, e)
+class Scattered:
+    """The output of a scatter while updates arrive, one element at a time. Reductions of fixed point go on in float32 and are stored once."""
+
+    def __init__(self, q, e, e1, o, red):
+        self.e1, self.o, self.red = e1, o, red
+        self.real = red != 0 and e.fixed
+        self.now = e.real(q).astype(F) if self.real else moved(q, e, o).copy()
+
+    def update(self, at, y):
+        self.now[at] = self.combined(self.now[at], np.array(y))
+
+    def combined(self, x, y):
+        if not self.red:
+            return moved(y, self.e1, self.o)
+        if self.o.dtype == "i32":
+            v = max(int(x), int(y)) if self.red == 3 else int(x) + int(y) if self.red == 1 else int(x) * int(y)
+            return np.array(v % 2 ** 32, np.uint32).view(np.int32)
+        a, b = (x if self.real else self.o.real(np.array(x))), self.e1.real(y).astype(F)
+        v = np.where(a > b, a, b) if self.red == 3 else a + b if self.red == 1 else a * b
+        return v if self.real else store(v, self.o)
+
+    def stored(self):
+        return store(self.now, self.o) if self.real else self.now
 
 
 def nd_case(c):
@@ -107,18 +123,19 @@ def nd_case(c):
     depth = int(c.r.integers(1, q.ndim + 1))
     lead = c.shape(1, 2, 4)
     idx = np.stack([c.r.integers(-n, n + 1, lead) for n in q.shape[:depth]], -1).astype(np.int32)
-    u = c.array(e, lead + q.shape[depth:], special=False)
     red = int(c.r.integers(3))
-    want = q.copy()
+    e1, o = (e, e) if c.r.random() < 0.5 else (c.enc((e.dtype,)), c.enc((e.dtype,)))
+    u = c.array(e1, lead + q.shape[depth:], special=False)
+    want = Scattered(q, e, e1, o, red)
     for at in itertools.product(*[range(k) for k in lead]):
-        i = [int(v) for v in idx[at]]
+        i = tuple(int(v) for v in idx[at])
         if all(v < n for v, n in zip(i, q.shape)):
-            want[tuple(i)] = combine(red, want[tuple(i)], u[at], e) if depth == q.ndim or red == 0 else \
-                np.array([combine(red, x, y, e) for x, y in zip(np.ravel(want[tuple(i)]), np.ravel(u[at]))], q.dtype).reshape(u[at].shape)
+            for rest in itertools.product(*[range(k) for k in q.shape[depth:]]):
+                want.update(i + rest, u[at + rest])
     if u.ndim > 8:
         return
-    got = c.run("ScatterNd", [e.tensor(q), Enc("i32").tensor(idx), e.tensor(u)], [e.out(q.shape)], {"reduction": u32(red)})[0]
-    same(got, want, "ScatterNd", e, q.shape, idx.shape, red)
+    got = c.run("ScatterNd", [e.tensor(q), Enc("i32").tensor(idx), e1.tensor(u)], [o.out(q.shape)], {"reduction": u32(red)})[0]
+    same(got, want.stored(), "ScatterNd", e, e1, o, q.shape, idx.shape, red)
 
 
 def one_hot_case(c):

@@ -115,11 +115,14 @@ static enum status bind_updates(const struct op_call *c, struct elements_args *a
 {
     TRY(mover_init(&a->mover, c->in[0], c->out[0], c));
     TRY(mover_init(&a->update, c->in[2], c->out[0], c));
+    TRY(codec_init(&a->first, c->in[0], c));
     TRY(codec_init_out(&a->before, c->out[0], c));
     TRY(codec_init(&a->after, c->in[2], c));
     a->reduction = (uint32_t)op_int(c, "reduction", 0);
     a->whole = !dtype_is_float(a->before.type) && !dtype_is_fixed(a->before.type);
+    a->once = a->reduction && dtype_is_fixed(a->before.type);
     kernel_units(ret, 1, a->copied + a->total);
+    ret->work_bytes = a->once ? a->copied * sizeof(float) : 0;
     return ST_OK;
 }
 

@@ -32,9 +32,10 @@ struct elements_args {
     int64_t step;
     struct view view;
     struct mover mover, update;   /* in[0] -> out, in[2] -> out */
-    struct codec before, after;   /* scatter with a reduction: out as numbers, in[2] as numbers */
+    struct codec first, before, after; /* scatter with a reduction: in[0], out and in[2] as numbers */
     uint32_t reduction;
     bool whole;                   /* reductions on integers */
+    bool once;                    /* reductions of fixed point: real numbers in the workspace, stored at the end */
 };
 
 struct scatter_nd_args {

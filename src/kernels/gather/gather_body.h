@@ -141,37 +141,59 @@ static inline int64_t combine_i64(uint32_t reduction, int64_t x, int64_t y)
                             : (x > y ? x : y);
 }
 
-/* n updates from element `from` of in[2] into the output at `to` */
-static void update(const struct elements_args *a, void *out, int64_t to, const void *updates, int64_t from, uint64_t n)
+/* k elements of the output at `to` and of in[2] at `from`, combined */
+static void combine(const struct kernel_call *call, const struct elements_args *a, int64_t to, int64_t from, uint32_t k)
 {
-    if (!a->reduction) {
-        move_run(&a->update, out, to, updates, from, 1, n);
+    float x[SPAN], y[SPAN];
+    int64_t p[SPAN], q[SPAN];
+    if (a->whole) {
+        K(span_load_i64)(a->before.type, call->data[3], to, 1, k, p);
+        K(span_load_i64)(a->after.type, call->data[2], from, 1, k, q);
+        for (uint32_t i = 0; i < k; i++)
+            p[i] = combine_i64(a->reduction, p[i], q[i]);
+        K(span_store_i64)(a->before.type, call->data[3], to, 1, k, p);
         return;
     }
-    for (uint64_t at = 0; at < n; at += SPAN) {
-        uint32_t k = n - at < SPAN ? (uint32_t)(n - at) : SPAN;
-        float x[SPAN], y[SPAN];
-        int64_t p[SPAN], q[SPAN];
-        if (a->whole) {
-            K(span_load_i64)(a->before.type, out, to + (int64_t)at, 1, k, p);
-            K(span_load_i64)(a->after.type, updates, from + (int64_t)at, 1, k, q);
-            for (uint32_t i = 0; i < k; i++)
-                p[i] = combine_i64(a->reduction, p[i], q[i]);
-            K(span_store_i64)(a->before.type, out, to + (int64_t)at, 1, k, p);
-            continue;
-        }
-        K(span_load)(&a->before, out, to + (int64_t)at, 1, k, x);
-        K(span_load)(&a->after, updates, from + (int64_t)at, 1, k, y);
+    K(span_load)(&a->after, call->data[2], from, 1, k, y);
+    if (a->once) {
+        float *kept = (float *)call->work + to;
         for (uint32_t i = 0; i < k; i++)
-            x[i] = combine_f32(a->reduction, x[i], y[i]);
-        K(span_store)(&a->before, out, to + (int64_t)at, 1, k, x);
+            kept[i] = combine_f32(a->reduction, kept[i], y[i]);
+        return;
     }
+    K(span_load)(&a->before, call->data[3], to, 1, k, x);
+    for (uint32_t i = 0; i < k; i++)
+        x[i] = combine_f32(a->reduction, x[i], y[i]);
+    K(span_store)(&a->before, call->data[3], to, 1, k, x);
+}
+
+/* n updates from element `from` of in[2] into the output at `to` */
+static void update(const struct kernel_call *call, const struct elements_args *a, int64_t to, int64_t from, uint64_t n)
+{
+    if (!a->reduction)
+        move_run(&a->update, call->data[3], to, call->data[2], from, 1, n);
+    else
+        for (uint64_t at = 0; at < n; at += SPAN)
+            combine(call, a, to + (int64_t)at, from + (int64_t)at, n - at < SPAN ? (uint32_t)(n - at) : SPAN);
 }
 
 static void copy_first(const struct kernel_call *call, const struct elements_args *a)
 {
-    if (call->data[0] != call->data[3] || !a->mover.copy)
+    if (a->once)
+        for (uint64_t at = 0; at < a->copied; at += SPAN)
+            K(span_load)
+            (&a->first, call->data[0], (int64_t)at, 1, a->copied - at < SPAN ? (uint32_t)(a->copied - at) : SPAN,
+             (float *)call->work + at);
+    else if (call->data[0] != call->data[3] || !a->mover.copy)
         move_run(&a->mover, call->data[3], 0, call->data[0], 0, 1, a->copied);
+}
+
+static void store_last(const struct kernel_call *call, const struct elements_args *a)
+{
+    for (uint64_t at = 0; a->once && at < a->copied; at += SPAN)
+        K(span_store)
+        (&a->before, call->data[3], (int64_t)at, 1, a->copied - at < SPAN ? (uint32_t)(a->copied - at) : SPAN,
+         (float *)call->work + at);
 }
 
 /* Updates may name the same place twice and then apply in order: one unit does it all. */
@@ -181,15 +203,15 @@ void K(scatter_elements)(const struct kernel_call *call, struct range tile)
     struct view_walk w;
     (void)tile;
     copy_first(call, a);
-    if (!a->total)
-        return;
-    view_seek(&w, &a->view, 0);
+    if (a->total)
+        view_seek(&w, &a->view, 0);
     for (uint64_t at = 0; at < a->total; at++) {
         int64_t base, i = load_index(a->index_type, call->data[1], at);
         view_run(&w, 1, &base);
         if (resolve(&i, a->size))
-            update(a, call->data[3], base + i * a->step, call->data[2], (int64_t)at, 1);
+            update(call, a, base + i * a->step, (int64_t)at, 1);
     }
+    store_last(call, a);
 }
 
 void K(scatter_nd)(const struct kernel_call *call, struct range tile)
@@ -200,8 +222,9 @@ void K(scatter_nd)(const struct kernel_call *call, struct range tile)
     for (uint64_t tuple = 0; tuple < a->at.tuples; tuple++) {
         int64_t to = tuple_offset(&a->at, call->data[1], tuple);
         if (to >= 0)
-            update(&a->how, call->data[3], to, call->data[2], (int64_t)(tuple * a->at.slice), a->at.slice);
+            update(call, &a->how, to, (int64_t)(tuple * a->at.slice), a->at.slice);
     }
+    store_last(call, &a->how);
 }
 
 /* A unit is one index and its column of `depth` values. */
