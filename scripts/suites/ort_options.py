@@ -446,6 +446,23 @@ def op_package(r):
         print(str(e)[:200])
 
 
+@each("plain", "attribute")
+def own_operator(r, value):
+    """Operators of the package of tests/api, between others; an attribute becomes a parameter. Domains of such operators come from the environment."""
+    import numpy as np
+    from onnx import helper
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    subprocess.run(["cc", "-shared", "-fPIC", "-I", os.path.join(root, "include"), os.path.join(root, "tests", "api", "package.c"), "-o", "libtests.so"], check=True)
+    more = {"constant": 2.5} if value == "attribute" else {}
+    nodes = [helper.make_node("Neg", ["x"], ["a"], name="a"), helper.make_node("Increment", ["a"], ["b"], domain="tests", name="b", **more), helper.make_node("Abs", ["b"], ["y"], name="y")]
+    graph = helper.make_graph(nodes, "own", [helper.make_tensor_value_info("x", 1, (1, 32))], [helper.make_tensor_value_info("y", 1, (1, 32))], [], value_info=[helper.make_tensor_value_info("b", 1, (1, 32))])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("tests", 1)], ir_version=8).SerializeToString()
+    options = {"op_packages": "Increment:" + os.path.abspath("libtests.so") + ":TestsOpPackageInterfaceProvider"}
+    given = np.random.default_rng(3).uniform(-1, 1, (1, 32)).astype(np.float32)
+    got = r.open(model, options, backend="Cpu").run(None, {"x": given})[0]
+    assert np.array_equal(got, np.abs(-given + np.float32(more.get("constant", 1))))
+
+
 @each("Cpu", "Htp", "Saver")
 def saver(r, checks):
     """libQnnSaver.so computes nothing, so running may fail; but what was asked of it is on the disk. One library is asked what it supports, the Saver gets the graph."""
@@ -550,7 +567,7 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, os.path.abspath(__file__), "--provider", os.path.abspath(args.provider), "--lib", os.path.abspath(args.lib), "--one", name]
-            env = {**os.environ, "LD_LIBRARY_PATH": os.path.abspath(args.lib) + ":" + os.environ.get("LD_LIBRARY_PATH", "")}
+            env = {**os.environ, "ORT_QNN_CUSTOM_OP_DOMAINS": "tests:Increment", "LD_LIBRARY_PATH": os.path.abspath(args.lib) + ":" + os.environ.get("LD_LIBRARY_PATH", "")}
             done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, errors="replace", timeout=300, check=False)
         said = (done.stdout.strip().splitlines() or [""])[-1] if done.returncode == 0 else (done.stderr.strip().splitlines() or [""])[-1]
         print(f"{'ok' if done.returncode == 0 else 'FAILED'} {name} {said[:400]}", flush=True)

@@ -2,8 +2,6 @@
 /* QnnBackend.h: the root object, and the questions about operators. */
 #include "QNN/QnnBackend.h"
 
-#include <dlfcn.h>
-
 #include "QNN/QnnOpDef.h"
 #include "QNN/QnnSdkBuildId.h"
 #include "api/interface_next.h"
@@ -50,6 +48,7 @@ Qnn_ErrorHandle_t QnnBackend_create(Qnn_LogHandle_t logger, const QnnBackend_Con
         mem_free(b);
         return api_fail(COMP_BACKEND, ST_NO_MEMORY, "no memory for a backend");
     }
+    packages_init(&b->packages, logger);
     b->self = h;
     b->log = logger;
     b->cfg = cfg;
@@ -86,31 +85,6 @@ Qnn_ErrorHandle_t QnnBackend_getBuildId(const char **id)
     return QNN_SUCCESS;
 }
 
-/* A package library is opened far enough to say what is wrong with it; running its operators is not supported yet. */
-static enum status register_package(const char *path, const char *provider)
-{
-    if (backend_this->check_process)
-        TRY(backend_this->check_process());
-    RETURN_IF(!path || !provider, ST_INVALID_ARG,
-              "packagePath or interfaceProvider is NULL; give the library and the name of its function");
-    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    RETURN_IF(!lib, ST_UNKNOWN_PACKAGE, "op package \"%s\" cannot be opened: %s", path, dlerror());
-    bool found = dlsym(lib, provider);
-    dlclose(lib);
-    RETURN_IF(!found, ST_PROVIDER, "op package \"%s\" has no function \"%s\"", path, provider);
-    return status_fail(ST_NOT_SUPPORTED, "op package \"%s\" was found, but the %s backend does not run op packages yet",
-                       path, backend_this->name);
-}
-
-Qnn_ErrorHandle_t QnnBackend_registerOpPackage(Qnn_BackendHandle_t backend, const char *packagePath,
-                                               const char *interfaceProvider, const char *target)
-{
-    (void)target;
-    API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
-    log_enter(b->log);
-    return api_error(COMP_BACKEND, register_package(packagePath, interfaceProvider));
-}
-
 static QnnBackend_OperationName_t operations[OP_COUNT];
 static uint32_t n_operations;
 
@@ -122,18 +96,33 @@ __attribute__((constructor)) static void list_operations(void)
                                                                        .name = op_get((enum op_id)id)->name };
 }
 
+Qnn_ErrorHandle_t QnnBackend_registerOpPackage(Qnn_BackendHandle_t backend, const char *packagePath,
+                                               const char *interfaceProvider, const char *target)
+{
+    API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
+    log_enter(b->log);
+    struct package_source s = { packagePath, interfaceProvider, target };
+    enum status st = backend_this->check_process ? backend_this->check_process() : ST_OK;
+    if (st == ST_OK)
+        st = packages_register(&b->packages, &s, operations, n_operations);
+    return api_error(COMP_BACKEND, st);
+}
+
 Qnn_ErrorHandle_t QnnBackend_getSupportedOperations(Qnn_BackendHandle_t backend, uint32_t *numOperations,
                                                     const QnnBackend_OperationName_t **ops)
 {
     log_enter(NULL);
     API_CHECK(numOperations && ops, COMP_BACKEND, ST_INVALID_ARG,
               "numOperations or operations is NULL; both receive the answer");
+    uint32_t n = n_operations;
+    const QnnBackend_OperationName_t *list = operations;
     if (backend) { /* NULL asks for the built-in operators */
         API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
         log_enter(b->log);
+        packages_operations(&b->packages, &n, &list);
     }
-    *numOperations = n_operations;
-    *ops = operations;
+    *numOperations = n;
+    *ops = list;
     return QNN_SUCCESS;
 }
 
@@ -164,26 +153,27 @@ static void complete_question(struct op_view *view)
         view->params[at] = (struct op_value){ .type = DT_U32, .count = 1, .data = &relu };
 }
 
-static enum status validate(const Qnn_OpConfig_t *config)
+static enum status validate(struct api_backend *b, const Qnn_OpConfig_t *config)
 {
     if (backend_this->check_process)
         TRY(backend_this->check_process());
     CLEANUP(arena_finish) struct arena a;
     arena_init(&a);
     struct op_view view;
-    TRY(op_config_view(config, &a, &view));
+    TRY(op_config_view(config, &b->packages, &a, &view));
     complete_question(&view);
     if (wide_is(&view.call))
         return validate_wide(&view.call, &a);
     TRY(op_check(&view.call));
-    return backend_supports(backend_this, &view.call);
+    TRY(backend_supports(backend_this, &view.call));
+    return view.package ? package_validate(view.package, config) : ST_OK;
 }
 
 Qnn_ErrorHandle_t QnnBackend_validateOpConfig(Qnn_BackendHandle_t backend, Qnn_OpConfig_t opConfig)
 {
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
     log_enter_quiet(b->log);
-    return api_error(COMP_VALIDATE, validate(&opConfig));
+    return api_error(COMP_VALIDATE, validate(b, &opConfig));
 }
 
 Qnn_ErrorHandle_t QnnBackend_getProperty(Qnn_BackendHandle_t backendHandle, QnnBackend_Property_t **properties)
@@ -220,6 +210,7 @@ Qnn_ErrorHandle_t QnnBackend_free(Qnn_BackendHandle_t backend)
     children_finish(&b->contexts);
     children_finish(&b->signals);
     children_finish(&b->profiles);
+    packages_finish(&b->packages);
     mem_free(b);
     return QNN_SUCCESS;
 }

@@ -159,6 +159,7 @@ enum status context_new(struct api_backend *b, const struct context_options *o, 
     c->backend = b->self;
     c->cfg = o->cfg;
     c->cfg.backend = b->cfg;
+    c->cfg.packages = &b->packages;
     c->deferred = o->deferred;
     c->oem = o->cfg.oem ? mem_strdup(o->cfg.oem) : NULL;
     c->cfg.oem = c->oem;

@@ -339,18 +339,96 @@ static enum status add_wide(struct api_graph *g, const struct ir_node *n, const 
     return st;
 }
 
+/* ---- op packages ------------------------------------------------------------------------------------------------------ */
+
+/* A parameter that is a tensor: one that was created in this graph, or, named by nothing but its data, one made here. */
+static enum status connect_param(struct api_graph *g, const Qnn_Tensor_t *client, struct arena *a, uint32_t *ret)
+{
+    struct ir_tensor t;
+    const Qnn_TensorV1_t *v = tensor_v1(client);
+    if (v && v->id) {
+        TRY(resolve(g, client, "parameter", 0, ret));
+        const struct ir_tensor *own = *ret == IR_NONE ? NULL : &g->ir->tensors.at[*ret];
+        RETURN_IF(!own || own->role != IR_CONST || !own->data, ST_INVALID_TENSOR,
+                  "parameter tensor \"%s\" is not STATIC or has no data", v->name ? v->name : "");
+        return ST_OK;
+    }
+    TRY(tensor_from_client(client, true, a, &t));
+    t.client_id = 0;
+    return ir_add_const(g->ir, &t, false, ret);
+}
+
+/* The client's tensors as the graph has them: in the node only their ids need be right. */
+static enum status describe_tensors(const struct api_graph *g, const uint32_t *at, uint32_t n, struct arena *a,
+                                    Qnn_Tensor_t **ret)
+{
+    *ret = arena_array(a, Qnn_Tensor_t, n);
+    RETURN_IF(!*ret, ST_NO_MEMORY, "no memory for %u tensors", n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (at[i] == IR_NONE) {
+            (*ret)[i] = (Qnn_Tensor_t)QNN_TENSOR_INIT;
+            (*ret)[i].v1.type = QNN_TENSOR_TYPE_NULL;
+            continue;
+        }
+        const struct ir_tensor *t = &g->ir->tensors.at[at[i]];
+        TRY(tensor_to_client(&t->desc, t->name, t->client_id, t->client_type, a, &(*ret)[i]));
+        if (t->role == IR_CONST) {
+            (*ret)[i].v1.clientBuf.data = (void *)t->data;
+            (*ret)[i].v1.clientBuf.dataSize = (uint32_t)desc_bytes(&t->desc);
+        }
+    }
+    return ST_OK;
+}
+
+static enum status ask_package(struct api_graph *g, const struct backend_package *p, const Qnn_OpConfig_t *config,
+                               const struct ir_node *n, struct arena *a)
+{
+    Qnn_OpConfig_t told = *config;
+    Qnn_OpConfigV1_t *c = &told.v1;
+    Qnn_Tensor_t *params;
+    uint32_t next = 0;
+    TRY(check_node(g, n));
+    TRY(describe_tensors(g, n->in, c->numOfInputs, a, &c->inputTensors));
+    TRY(describe_tensors(g, n->in + c->numOfInputs, n->n_in - c->numOfInputs, a, &params));
+    TRY(describe_tensors(g, n->out, n->n_out, a, &c->outputTensors));
+    c->name = n->name;
+    c->numOfOutputs = n->n_out;
+    c->params = arena_dup(a, c->params, c->numOfParams * sizeof(c->params[0]));
+    RETURN_IF(!c->params, ST_NO_MEMORY, "no memory for %u parameters", c->numOfParams);
+    for (uint32_t i = 0; i < c->numOfParams; i++)
+        if (c->params[i].paramType == QNN_PARAMTYPE_TENSOR)
+            c->params[i].tensorParam = params[next++];
+    return package_validate(p, &told);
+}
+
+/* Inputs behind the client's: parameters. */
+static enum status connect_params(struct api_graph *g, const struct op_parts *parts, struct arena *a, struct ir_node *n)
+{
+    for (uint32_t i = 0; i < parts->n_tensors; i++)
+        TRY(connect_param(g, parts->tensors[i], a, &n->in[n->n_in++])); /* of MAX_PORTS, as op_config_op saw to */
+    return ST_OK;
+}
+
 static enum status add_node(struct api_graph *g, const Qnn_OpConfig_t *config, struct arena *a)
 {
     struct ir_node n = { .name = config->v1.name, .post = OP_POST_NONE };
     struct param_source source = { param_data, g };
-    TRY(op_config_op(config, a, &source, &n.op, &n.params));
+    struct op_parts parts;
+    TRY(op_config_op(config, g->context->cfg.packages, a, &source, &parts));
+    n.op = parts.op;
+    n.params = parts.params;
+    const char *type = config->v1.typeName;
     if (!n.name)
-        n.name = n.op->name;
+        n.name = type;
     enum status st = connect(g, &config->v1, a, &n);
     if (st == ST_OK && n.op->id == OP_If)
         st = connect_if(g, &n);
+    if (st == ST_OK)
+        st = connect_params(g, &parts, a, &n);
     if (st != ST_OK)
-        return status_prefix(st, "%s \"%s\"", n.op->name, n.name);
+        return status_prefix(st, "%s \"%s\"", type, n.name);
+    if (parts.package)
+        TRY(ask_package(g, parts.package, config, &n, a));
     struct op_call c;
     TRY(call_of(g, &n, a, &c));
     if (n.n_in > MAX_PORTS || n.n_out > MAX_PORTS || wide_is(&c))

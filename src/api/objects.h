@@ -24,6 +24,7 @@
 #include "QNN/QnnSignal.h"
 #include "api/errors.h"
 #include "api/log.h"
+#include "api/op_package.h"
 #include "backend/backend.h"
 #include "base/handle.h"
 #include "base/mem.h"
@@ -48,6 +49,7 @@ struct api_backend {
     void *self;
     void *log;
     struct backend_cfg cfg;
+    struct api_packages packages;
     struct children contexts, profiles, signals;
 };
 
@@ -291,20 +293,20 @@ struct pin {
 };
 void pin_end(struct pin *p);
 
-#define API_OBJECT(type, var, handle, kind, comp)                                                                         \
-    if (in_callback() == CALLBACK_BUSY) {                                                                                 \
-        log_enter(NULL);                                                                                                  \
-        return api_fail((comp), ST_NOT_PERMITTED,                                                                         \
-                        "called from a log's or a tensor's callback, in the middle of another call; call it afterwards"); \
-    }                                                                                                                     \
-    type *var = handle_get((handle), (kind));                                                                             \
-    if (!var) {                                                                                                           \
-        log_enter(NULL);                                                                                                  \
-        return api_fail((comp), ST_INVALID_HANDLE,                                                                        \
-                        "the %s handle is %s; one that this library gave and has not freed is expected",                  \
-                        handle_type_name(kind), handle_describe((handle), (kind)));                                       \
-    }                                                                                                                     \
-    CLEANUP(pin_end) struct pin var##_pin = { (handle) };                                                                 \
+#define API_OBJECT(type, var, handle, kind, comp)                                                                      \
+    if (in_callback() == CALLBACK_BUSY) {                                                                              \
+        log_enter(NULL);                                                                                               \
+        return api_fail((comp), ST_NOT_PERMITTED,                                                                      \
+                        "called from a callback or an op package, in the middle of another call; call it afterwards"); \
+    }                                                                                                                  \
+    type *var = handle_get((handle), (kind));                                                                          \
+    if (!var) {                                                                                                        \
+        log_enter(NULL);                                                                                               \
+        return api_fail((comp), ST_INVALID_HANDLE,                                                                     \
+                        "the %s handle is %s; one that this library gave and has not freed is expected",               \
+                        handle_type_name(kind), handle_describe((handle), (kind)));                                    \
+    }                                                                                                                  \
+    CLEANUP(pin_end) struct pin var##_pin = { (handle) };                                                              \
     (void)var##_pin
 
 /* CLEANUP for a mutex held to the end of the scope. */

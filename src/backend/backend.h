@@ -40,8 +40,19 @@ struct backend_device_cfg {
     uint32_t flags, app_uid;     /* in the backend's own bits */
 };
 
+/* An op package that is registered with a backend handle. What nodes and implementations look like is the backend's
+ * business. Results are 0, or the code that the package returned. */
+struct backend_package {
+    const char *name;
+    uint64_t (*create)(const struct backend_package *p, void *node, void **impl);
+    uint64_t (*free)(const struct backend_package *p, void *impl);
+    /* A function that the package gave; clients' calls from there are refused, its messages go to the client's log. */
+    uint64_t (*call)(const struct backend_package *p, uint64_t (*fn)(void *arg), void *arg);
+};
+
 struct backend_context_cfg {
     struct backend_cfg backend;
+    void *packages; /* op packages of the backend handle, for backend_host.find_package */
     struct backend_device_cfg device;
     uint64_t own[24];            /* what the backend's context_config made of CUSTOM entries; all 0: none were given */
     char folder[BACKEND_FOLDER]; /* where the context may keep files, "": nowhere */
@@ -139,6 +150,11 @@ struct backend {
     /* Whether this machine has what the backend runs on, asked for each backend handle. NULL: it has. */
     enum status (*check_machine)(void);
 
+    /* Op packages: what they are given when they begin, a QnnOpPackage_GlobalInfrastructure_t. NULL: none run here, and
+     * no_packages says why. */
+    void *(*package_infrastructure)(void);
+    const char *no_packages;
+
     /* CUSTOM properties: fill what the client's pointer asks for. NULL: refused as not supported. */
     enum status (*backend_property)(const struct backend_cfg *cfg, void *custom);
     enum status (*context_property)(struct backend_context *c, void *custom);
@@ -202,15 +218,20 @@ struct backend {
 /* What api/ does for backends; set when the library is loaded. Without api/ (tests of a backend alone) the members
  * are NULL. */
 struct backend_host {
-    void (*log)(uint32_t level, const char *text); /* 1 error, 2 warning, 3 info, 4 verbose */
+    void (*log)(uint32_t level, const char *text); /* 1 error, 2 warning, 3 info, 4 verbose, 5 debug */
     /* Calls fn with the state of the context behind a client's handle, which stays meanwhile. False: it is not the handle of
      * a context. */
     bool (*with_context)(const void *handle, void (*fn)(struct backend_context *c, void *arg), void *arg);
+    /* The op package with that operator, for a node of that name. */
+    enum status (*find_package)(void *packages, const char *node, const char *package, const char *op,
+                                const struct backend_package **ret);
+    /* A Qnn_Tensor_t with these properties, without a name; what it points at is in the arena. */
+    enum status (*describe_tensor)(const struct tensor_desc *d, struct arena *a, void *ret);
     void (*failed)(uint32_t code); /* a function that clients call past api/ returns this code; status_text() explains it */
 };
 extern struct backend_host backend_host;
 
-enum { BACKEND_WARN = 2, BACKEND_INFO = 3, BACKEND_VERBOSE = 4 };
+enum { BACKEND_ERROR = 1, BACKEND_WARN = 2, BACKEND_INFO = 3, BACKEND_VERBOSE = 4, BACKEND_DEBUG = 5 };
 void backend_log(uint32_t level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* What the table says about an operator, with the defaults applied (backend.c). backend_supports expects a call that passed

@@ -86,6 +86,7 @@ enum status bind_node(struct exec_program *p, uint32_t node)
         e->args = e->bind_args = arena_alloc(&p->arena, kernel_args_size(view.call.op->id));
         RETURN_IF(!e->args, ST_NO_MEMORY, "node \"%s\": no memory for its kernel", view.call.node);
     }
+    TRY(outside_open(p, node, &view.call));
     TRY(kernel_bind(&view.call, p->isa, e->bind_args, &b));
     RETURN_IF(b.work_bytes > e->work_bytes, p->now ? ST_DYNAMIC_SHAPE : ST_BAD_BINARY,
               "node \"%s\": kernel %s needs %llu bytes of workspace, the binary has %llu; prepare the model again",

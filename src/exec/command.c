@@ -33,6 +33,10 @@ static inline void run_command(struct exec_program *p, uint32_t index, unsigned 
         chain_run(p, n->chain, (struct range){ c->begin, end }, worker, ns);
         return;
     }
+    if (n->outside) {
+        outside_run(p, c->node);
+        return;
+    }
     struct kernel_call call = { .args = n->args,
                                 .data = n->data,
                                 .work = program_work(p, n->work, worker),
@@ -68,5 +72,5 @@ bool command_run(struct exec_program *p, uint32_t index, unsigned worker)
         run_marked(p, index, worker);
     else
         run_command(p, index, worker, NULL);
-    return true;
+    return !p->nodes[p->commands[index].node].outside || atomic_load_explicit(&j->stop, memory_order_relaxed) == ST_OK;
 }

@@ -69,6 +69,8 @@ static void touch_node(struct touched *t, const struct binary_graph *g, uint32_t
         touch_tensor(t, g, n->out[i], true);
     for (uint32_t i = 0; i < n->n_guards; i++)
         touch_tensor(t, g, n->guards[2 * i], false);
+    if (n->op->id == OP_NONE) /* an op package: a memory that only the client's library knows */
+        touch(t, (struct span){ .space = PLACE_COUNT + (uint64_t)UINT32_MAX + 1, .begin = 0, .end = 1, .write = true });
     if (t->phased[node])
         touch(t,
               (struct span){

@@ -98,6 +98,7 @@ void exec_unload(struct exec_program *p)
 {
     if (!p)
         return;
+    outside_close(p);
     mem_free(p->own_scratch);
     mem_free(p->own_persistent);
     mem_free(p->own_vtcm);
@@ -136,6 +137,7 @@ enum status exec_load(const struct binary_graph *g, const struct exec_opts *o, s
     p->constants = g->constants;
     p->team = o->team && team_size(o->team) > 1 ? o->team : NULL;
     p->isa = o->isa;
+    p->outside = o->outside;
     enum status st = load_all(p, o);
     if (st != ST_OK) {
         exec_unload(p);

@@ -23,12 +23,23 @@
 
 struct exec_program;
 
+/* Who computes nodes of op packages (OP_NONE). It stays as long as the program does. */
+struct exec_outside {
+    /* When a node is loaded: find its code. Descriptors and parameters that the call points at stay as long as the program,
+     * its arrays do not. */
+    enum status (*open)(void *arg, const struct op_call *c, void **ret);
+    uint64_t (*run)(void *node, void *const *data); /* inputs, then outputs; not 0: the code that it failed with */
+    void (*close)(void *node);
+    void *arg;
+};
+
 struct exec_opts {
     struct team *team;     /* borrowed; NULL: run on the calling thread only */
     enum isa isa;          /* highest instruction set to use */
     void *scratch;         /* borrowed memory of info.scratch_bytes, or NULL: the program allocates its own */
     void *persistent;
     void *vtcm, *spill; /* the same for info.vtcm_used and info.spill_fill_bytes; programs that take turns may share them */
+    const struct exec_outside *outside; /* NULL: graphs with such nodes are refused */
     uint32_t max_marks;    /* room for profile marks per run; 0: one per command and member of its chain */
 };
 

@@ -20,6 +20,7 @@ enum {
     EXEC_LONG = 64 << 20,        /* products of a command, about; some hundred microseconds in 8 bits */
     EXEC_LONG_CHAIN = 256 << 20, /* the same for chains that compute borders twice */
     EXEC_WINDOW = 32,            /* a step starts when all but the last so many before it are done */
+    EXEC_FAILED = ST_STATE,      /* exec_job.stop when a node outside failed (outside.c) */
     EXEC_OWN = 48,               /* commands of a step up to which every worker begins with its own */
 };
 
@@ -37,6 +38,7 @@ struct exec_node {
     const uint32_t *guard_values; /* at 2 * i + 1: the value of guard i that lets it */
     uint32_t view_out;   /* not 0: nothing to do when data[0] == data[view_out] */
     const struct exec_chain *chain; /* last node of a chain: what its commands run instead; NULL otherwise */
+    void *outside;                  /* what computes it instead of a kernel (outside.c); NULL: nothing */
     void *bind_args;     /* the same memory as args, for binding again */
     const char *kernel;
 };
@@ -136,6 +138,9 @@ struct exec_program {
     void **io_absent;             /* stands in for an optional tensor that the client leaves out; NULL: not optional */
     struct prof_recorder marks;
     struct exec_job *job;
+    const struct exec_outside *outside;
+    _Atomic uint32_t failed_node; /* of those outside: which one, when job->stop says so */
+    _Atomic uint64_t failed_code;
 
     /* What a run leaves out because a kernel had nothing to say (early.c). */
     uint32_t *producer;   /* per tensor: the node that makes it, BINARY_NONE: none */
@@ -202,6 +207,12 @@ static inline bool early_any(const struct exec_program *p)   /* something is mis
 
 /* command.c */
 bool command_run(struct exec_program *p, uint32_t index, unsigned worker); /* false: the run is over, job->stop says why */
+
+/* outside.c */
+enum status outside_open(struct exec_program *p, uint32_t node, const struct op_call *c);
+void outside_run(struct exec_program *p, uint32_t node);
+void outside_close(struct exec_program *p);               /* all of them */
+enum status outside_failed(const struct exec_program *p); /* what a run says that one of them has ended */
 
 /* depend.c */
 enum status depend_phases(const struct binary_graph *g, uint8_t *phased); /* zeroed: which nodes are in several steps */

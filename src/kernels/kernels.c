@@ -8,7 +8,10 @@
 #include "kernels/kernels.def"
 #undef KERNEL_OP
 
+extern const struct kernel_family family_package;
+
 static const struct kernel_family *const families[OP_COUNT] = {
+    [OP_NONE] = &family_package, /* operators of op packages */
 #define KERNEL_OP(op, family) [OP_##op] = &family,
 #include "kernels/kernels.def"
 #undef KERNEL_OP

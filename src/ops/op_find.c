@@ -11,7 +11,9 @@
 #include "ops/op_internal.def"
 #undef OP
 
+extern const struct op_def op_row_package;
 static const struct op_def *const rows[OP_COUNT] = {
+    [OP_NONE] = &op_row_package,
 #define OP(name) [OP_##name] = &op_row_##name,
 #include "ops/op_names.def"
 #include "ops/op_internal.def"
@@ -40,12 +42,12 @@ const struct op_def *op_find_any(const char *name)
     for (unsigned id = OP_PUBLIC_END; name && id < OP_COUNT; id++)
         if (strcmp(name, rows[id]->name) == 0)
             return rows[id];
-    return op_find(name);
+    return name && strcmp(name, op_row_package.name) == 0 ? &op_row_package : op_find(name);
 }
 
 const struct op_def *op_get(enum op_id id)
 {
-    assert(id > OP_NONE && id < OP_COUNT);
+    assert((unsigned)id < OP_COUNT);
     return rows[id];
 }
 

@@ -101,6 +101,7 @@ RULE(softmax);
 RULE(masked_softmax);
 RULE(like_input); /* same shape, same type */
 RULE(transfer);
+RULE(package_op);
 
 /* rule_conv.c */
 RULE(conv1d);

@@ -13,3 +13,9 @@ OP_ROW(SparseToDense, .in = {IN("in", T_ANY)}, .out = {OUT("out", T_ANY)}, .infe
 /* Copies between the fast memory of a device and DRAM. */
 OP_ROW(DramToTcm, .in = {ENCODED("in", T_ANY)}, .out = {ENCODED("out", T_ANY)}, .infer = rule_transfer)
 OP_ROW(TcmToDram, .in = {ENCODED("in", T_ANY)}, .out = {ENCODED("out", T_ANY)}, .infer = rule_transfer)
+
+/* PackageOp stands for all operators of op packages, and has none of the numbers of the catalogue: what it computes is the client's business (rule_package.c). */
+const struct op_def op_row_package = {.id = OP_NONE, .name = "PackageOp",
+       .in = {{"in", T_ANY, PORT_VARIADIC | PORT_OPTIONAL | PORT_AXIS}}, .out = {{"out", T_ANY, PORT_VARIADIC | PORT_AXIS}},
+       .params = {P_STR("package", REQ), P_STR("operator", REQ), {.name = "values", .type = DT_U8, DIMS1(DIM_ANY)}},
+       .flags = OP_RANDOM, .infer = rule_package_op};

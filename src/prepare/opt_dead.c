@@ -11,7 +11,7 @@
 
 static bool wanted(const struct ir_graph *g, const struct ir_node *n, const bool *needed)
 {
-    if (ir_stateful(g, n))
+    if (ir_stateful(g, n) || n->op->id == OP_NONE /* code of an op package */)
         return true;
     for (uint32_t i = 0; i < n->n_out; i++) {
         uint8_t role = g->tensors.at[n->out[i]].role;

@@ -56,7 +56,7 @@ static bool is_choice(const struct ir_graph *g, const struct ir_node *n)
 /* Whether a node may be left out, and moved, when nobody else needs it. */
 static bool may_wait(const struct ir_graph *g, const struct ir_node *n)
 {
-    if (n->dead || n->n_guards + 2 > IR_MAX_GUARDS || ir_stateful(g, n) || ir_is_if(n))
+    if (n->dead || n->n_guards + 2 > IR_MAX_GUARDS || ir_stateful(g, n) || n->op->id == OP_NONE || ir_is_if(n))
         return false;
     for (uint32_t i = 0; i < n->n_in; i++)
         if (n->in[i] != IR_NONE && g->tensors.at[n->in[i]].role == IR_INOUT)

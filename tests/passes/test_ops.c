@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/named_list.h"
 #include "opdef_list.h"
 #include "ops_text.h"
 
@@ -443,16 +444,64 @@ static void backends_take_what_no_fact_forbids(void **state)
     assert_true(op_backend_has(OP_BACKEND_HTP, OP_UnPack));
 }
 
+/* ---- op packages ------------------------------------------------------------------------------------------------------ */
+
+/* A PackageOp with such parameters, two inputs and one output. */
+static enum status check_package(const struct named_value *list, uint32_t n)
+{
+    static const struct tensor_desc d = { .type = DT_F32, .rank = 1, .dims = { 4 } };
+    const struct tensor_desc *in[] = { &d, &d }, *out[] = { &d };
+    uint8_t bytes[256];
+    uint32_t size = named_list_size(list, n);
+    assert_true(size <= sizeof bytes);
+    named_list_pack(list, n, bytes);
+    struct op_value params[] = { { .type = DT_STR, .count = 4, .data = "own" },
+                                 { .type = DT_STR, .count = 4, .data = "Mix" },
+                                 { .type = DT_U8, .rank = 1, .dims = { size }, .count = size, .data = bytes } };
+    struct op_call c = { .op = op_find_any("PackageOp"), .n_in = 2, .n_out = 1, .in = in, .out = out, .params = params };
+    return op_check(&c);
+}
+
+static void parameters_of_packages_are_checked(void **state)
+{
+    (void)state;
+    static const float gain = 0.5f;
+    const struct named_value good[] = { { "gain", DT_F32, false, sizeof gain, &gain },
+                                        { "mode", DT_STR, false, 6, "hello" },
+                                        { "table", DT_F32, true, 0, NULL } };
+    const struct named_value wrong[] = { { "short", DT_F32, false, 2, &gain },     { "long", DT_I8, false, 4, &gain },
+                                         { "endless", DT_STR, false, 5, "hello" }, { "empty", DT_STR, false, 0, "" },
+                                         { "typeless", DT_NONE, false, 4, &gain }, { "unknown", DT_COUNT, true, 0, NULL } };
+    const struct named_value three[] = { { "a", DT_F32, true, 0, NULL },
+                                         { "b", DT_F32, true, 0, NULL },
+                                         { "c", DT_F32, true, 0, NULL } };
+    assert_null(op_find("PackageOp"));
+    assert_int_equal(check_package(good, COUNT(good)), ST_OK);
+    for (size_t i = 0; i < COUNT(wrong); i++)
+        if (check_package(&wrong[i], 1) != ST_INVALID_OP || !strstr(status_text(), wrong[i].name))
+            fail_msg("%s: %s", wrong[i].name, status_text());
+    assert_int_equal(check_package(three, 2), ST_OK);
+    assert_int_equal(check_package(three, 3), ST_INVALID_OP); /* more than there are inputs */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_public_operator_has_a_row), cmocka_unit_test(rows_are_well_formed),
-        cmocka_unit_test(limits_cover_the_public_values),  cmocka_unit_test(cases_are_accepted_or_refused),
-        cmocka_unit_test(shapes_are_inferred),             cmocka_unit_test(actual_sizes_are_inferred),
-        cmocka_unit_test(slices_are_resolved),             cmocka_unit_test(parameters_have_defaults),
-        cmocka_unit_test(types_know_themselves),           cmocka_unit_test(descriptors_are_checked),
-        cmocka_unit_test(encodings_compare),               cmocka_unit_test(nothing_crashes_on_odd_calls),
-        cmocka_unit_test(backends_take_what_no_fact_forbids), cmocka_unit_test(odd_values_are_refused),
+        cmocka_unit_test(every_public_operator_has_a_row),
+        cmocka_unit_test(rows_are_well_formed),
+        cmocka_unit_test(limits_cover_the_public_values),
+        cmocka_unit_test(cases_are_accepted_or_refused),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(actual_sizes_are_inferred),
+        cmocka_unit_test(slices_are_resolved),
+        cmocka_unit_test(parameters_have_defaults),
+        cmocka_unit_test(types_know_themselves),
+        cmocka_unit_test(descriptors_are_checked),
+        cmocka_unit_test(encodings_compare),
+        cmocka_unit_test(nothing_crashes_on_odd_calls),
+        cmocka_unit_test(backends_take_what_no_fact_forbids),
+        cmocka_unit_test(odd_values_are_refused),
+        cmocka_unit_test(parameters_of_packages_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

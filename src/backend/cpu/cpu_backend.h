@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "base/thread.h"
+#include "exec/exec.h"
 
 /* One run at a time per context; among those that wait the one with the highest priority goes first, then the one that came
  * first. */
@@ -24,6 +25,7 @@ void cpu_gate_leave(struct cpu_gate *g);
 struct backend_context {
     struct cpu_gate gate;
     unsigned threads;
+    struct exec_outside outside; /* op packages of the backend handle */
     struct team *team; /* made for the first graph that has something to share out; guarded by the gate */
 };
 
@@ -41,5 +43,9 @@ extern const struct backend backend_cpu;
 /* cpu_config.c */
 enum status cpu_graph_config(const void *custom, struct backend_graph_cfg *cfg);
 struct binary_target cpu_target(void); /* what this library writes into the files it makes */
+
+/* cpu_package_config.c */
+void *cpu_package_infrastructure(void);
+struct exec_outside cpu_packages(void *packages); /* how exec runs operators of these op packages */
 
 #endif

@@ -64,6 +64,7 @@ enum status cpu_open(const struct backend_context_cfg *cfg, struct backend_conte
     struct backend_context *c = mem_new(struct backend_context);
     RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
     c->threads = threads_wanted(cfg);
+    c->outside = cpu_packages(cfg ? cfg->packages : NULL);
     enum status st = cpu_gate_init(&c->gate);
     if (st != ST_OK) {
         mem_free(c);
@@ -141,7 +142,7 @@ static enum status load(struct backend_graph *g)
     g->io = mem_array(struct exec_binding, g->g->n_io);
     g->times = mem_array(struct prof_node_time, g->g->n_nodes);
     RETURN_IF(!g->io || !g->times, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
-    struct exec_opts o = { .isa = cpu_isa() };
+    struct exec_opts o = { .isa = cpu_isa(), .outside = &g->context->outside };
     TRY(team_for(g->context, g->g, &o.team));
     return exec_load(g->g, &o, &g->program);
 }

@@ -4,6 +4,7 @@
 
 const struct backend backend_gpu = {
     .name = "GPU",
+    .no_packages = "those with OpenCL kernels are not supported yet; libQnnCpu.so runs packages for the CPU",
     .id = 4,
     .version = { 3, 15, 0 },
     .limits = { .max_async_depth = 1024, .async_depth = 16 },

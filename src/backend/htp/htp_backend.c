@@ -4,6 +4,7 @@
 
 static const struct backend backend_htp = {
     .name = "HTP_QTI_AISW",
+    .no_packages = "they are code for Hexagon, which this computer does not have; libQnnCpu.so runs packages for the CPU",
     .id = HTP_BACKEND_ID,
     .log_tag = "QnnDsp",
     .version = { 5, 50, 0 },

@@ -91,6 +91,7 @@ static enum status load(struct backend_context *c, const struct binary *b, uint3
 
 static const struct backend backend_ir = {
     .name = "IR",
+    .no_packages = "it only writes graphs down",
     .id = 9,
     .version = { 0, 1, 0 },
     .limits = { .max_async_depth = 1, .async_depth = 1 },

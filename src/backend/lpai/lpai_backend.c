@@ -4,6 +4,7 @@
 
 static const struct backend backend_lpai = {
     .name = "LPAI_QTI_AISW",
+    .no_packages = "they are code for a DSP, which this computer does not have; libQnnCpu.so runs packages for the CPU",
     .id = 12,
     .version = { 2, 34, 0 },
     .limits = { .max_async_depth = 1024, .async_depth = 16 },

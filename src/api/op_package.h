@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Op packages: libraries of the client with operators of their own (private to api/).
+ *
+ * A library that several backend handles register is opened and begun once in the process, since packages of interface
+ * version 1 keep one state, and ended when the last of these handles is freed. */
+#ifndef API_OP_PACKAGE_H
+#define API_OP_PACKAGE_H
+
+#include <pthread.h>
+
+#include "QNN/QnnBackend.h"
+#include "backend/backend.h"
+#include "base/arena.h"
+#include "base/vec.h"
+
+struct package_use;
+
+/* Those of one backend handle. They stay until it is freed. */
+struct api_packages {
+    pthread_mutex_t lock;
+    void *log;
+    VEC(struct package_use *) uses;
+    struct arena lists;                     /* handed to the client */
+    QnnBackend_OperationName_t *operations; /* built-in ones first; NULL: there are no others */
+    uint32_t n_operations;
+};
+
+void packages_init(struct api_packages *p, void *log);
+void packages_finish(struct api_packages *p); /* nothing uses them any more */
+
+/* The arguments of QnnBackend_registerOpPackage. */
+struct package_source {
+    const char *path, *provider, *target;
+};
+/* builtin: the operators that the backend has without it, which the new list begins with. */
+enum status packages_register(struct api_packages *p, const struct package_source *s,
+                              const QnnBackend_OperationName_t *builtin, uint32_t n_builtin);
+/* What there is besides the built-in operators; false: nothing. */
+bool packages_operations(struct api_packages *p, uint32_t *n, const QnnBackend_OperationName_t **ret);
+
+bool package_is_builtin(const char *name); /* NULL, or that of the operators in QnnOpDef.h */
+/* As backend_host.find_package. */
+enum status packages_find(void *packages, const char *node, const char *package, const char *op,
+                          const struct backend_package **ret);
+/* The package's own check of a node. */
+enum status package_validate(const struct backend_package *p, const Qnn_OpConfig_t *config);
+
+#endif
