@@ -541,6 +541,52 @@ static void test_order(void **state)
     dlclose(lib);
 }
 
+/* Under a condition it runs only where that holds; of a batch it runs once per slice. */
+static void test_condition_and_batch(void **state)
+{
+    (void)state;
+    OK(reg("package_one"));
+    struct net n = { .graph = new_graph("top") };
+    n.x = created(n.graph, TENSOR("x", APP_WRITE, FLOAT_32, 1, N));
+    n.y = created(n.graph, TENSOR("y", APP_READ, FLOAT_32, 1, N));
+    Qnn_Tensor_t c = created(n.graph, TENSOR("c", APP_WRITE, BOOL_8, 1));
+    static const char *const packages[] = { "tests.one", NULL }, *const types[] = { "Increment", "ElementWiseNeg" };
+    for (int i = 0; i < 2; i++) {
+        Qnn_GraphHandle_t s = NULL;
+        OK(q.graphCreateSubgraph(n.graph, i ? "no" : "yes", &s));
+        OK(add(s, packages[i], types[i], n.x, created(s, TENSOR(i ? "n" : "p", APP_READ, FLOAT_32, 1, N))));
+    }
+    struct op o = { .name = "if", .type = "If", .np = 2, .ni = 1, .no = 1, .in = { c }, .out = { n.y } };
+    o.p[0] = param_text("then_graph", "yes");
+    o.p[1] = param_text("else_graph", "no");
+    OK(op_add(n.graph, &o));
+    OK(q.graphFinalize(n.graph, NULL, NULL));
+    void *lib;
+    struct package_state *s = state_of(&lib);
+    for (uint8_t yes = 0; yes < 2; yes++) {
+        float y[N];
+        int runs = s->runs;
+        Qnn_Tensor_t in[] = { WITH(n.x, x8), tensor_data(c, &yes, 1) }, out = WITH(n.y, y);
+        OK(q.graphExecute(n.graph, in, 2, &out, 1, NULL, NULL));
+        assert_int_equal(s->runs, runs + yes);
+        for (int i = 0; i < N; i++)
+            assert_true(y[i] == (yes ? x8[i] + 1 : -x8[i]));
+    }
+    struct net b = one_node("batch", "tests.one", "Increment");
+    OK(q.graphFinalize(b.graph, NULL, NULL));
+    float x[3 * N], y[3 * N];
+    for (int i = 0; i < 3 * N; i++)
+        x[i] = (float)i;
+    uint32_t dims[] = { 3, N };
+    int runs = s->runs;
+    Qnn_Tensor_t in = WITH(tensor_shaped(b.x, 2, dims), x), out = WITH(tensor_shaped(b.y, 2, dims), y);
+    OK(q.graphExecute(b.graph, &in, 1, &out, 1, NULL, NULL));
+    assert_int_equal(s->runs, runs + 3);
+    for (int i = 0; i < 3 * N; i++)
+        assert_true(y[i] == x[i] + 1);
+    dlclose(lib);
+}
+
 struct hook {
     struct net n;
     Qnn_ErrorHandle_t run, other, backend;
@@ -672,6 +718,7 @@ int main(int argc, char **argv)
         T(test_no_implementation),
         T(test_run_fails),
         T(test_order),
+        T(test_condition_and_batch),
         T(test_calls_back),
         T(test_threads),
         T(test_binary),
