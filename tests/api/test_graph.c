@@ -365,6 +365,10 @@ static void test_batch_multiple(void **state)
     uint32_t two[] = { 2, AFFINE_N }, three[] = { 3, AFFINE_N };
     Qnn_Tensor_t in = WITH(tensor_shaped(net.x, 2, two), x), out = WITH(tensor_shaped(net.y, 2, three), y);
     FAILS(QNN_GRAPH_ERROR_INVALID_TENSOR, q.graphExecute(net.graph, &in, 1, &out, 1, NULL, NULL)); /* not the same factor */
+    in = WITH(tensor_shaped(net.x, 2, three), x);
+    out = WITH(tensor_shaped(net.y, 2, two), y);
+    FAILS(QNN_GRAPH_ERROR_INVALID_TENSOR, q.graphExecute(net.graph, &in, 1, &out, 1, NULL, NULL));
+    in = WITH(tensor_shaped(net.x, 2, two), x);
     out = tensor_data(tensor_shaped(net.y, 2, two), y, AFFINE_N * sizeof(float));
     FAILS(QNN_GRAPH_ERROR_INVALID_TENSOR,
           q.graphExecute(net.graph, &in, 1, &out, 1, NULL, NULL)); /* a buffer for one only */

@@ -327,8 +327,8 @@ static void test_executions(void **state)
     float x[AFFINE_N] = { 1, 2, 3, 4, 5, 6, 7, 8 }, y[AFFINE_N];
     OK(net_affine(env.context, "net", 2, 0, &net));
     OK(q.graphFinalize(net.graph, NULL, NULL));
-    Qnn_Tensor_t in = WITH(net.x, x), out = WITH(net.y, y), wrong = in, empty = net.x, small = tensor_data(net.x, x, 7),
-                 tiny = tensor_data(net.y, y, 7), no_out = net.y;
+    Qnn_Tensor_t in = WITH(net.x, x), out = WITH(net.y, y), wrong = in, empty = net.x, no_out = net.y,
+                 small = tensor_data(net.x, x, sizeof x - 1), tiny = tensor_data(net.y, y, sizeof y - 1);
     TV(wrong).id = 31337;
     Qnn_Tensor_t v9 = in;
     v9.version = (Qnn_TensorVersion_t)9;

@@ -331,18 +331,40 @@ static void test_refused(void **state)
     end(KIT_CPU);
 }
 
-/* As deep as it may be, and one deeper. */
+/* Graph `at` of those inside each other: the last one has y = x + 8, others have y = c ? the next one : min(x, 100). */
+static void fill_level(Qnn_GraphHandle_t g, int at, int depth, Qnn_Tensor_t x, Qnn_Tensor_t c, Qnn_Tensor_t y)
+{
+    if (at == depth) {
+        Qnn_Tensor_t eight = constant(g, "eight", 128 + 8);
+        node(g, "add", "ElementWiseAdd", x, &eight, y);
+        return;
+    }
+    Qnn_GraphHandle_t other = sub(g, keep_name("e%d", at));
+    Qnn_Tensor_t limit = constant(other, keep_name("limit%d", at), 100),
+                 o = vec(other, keep_name("e_y%d", at), QNN_TENSOR_TYPE_APP_READ);
+    node(other, keep_name("min%d", at), "ElementWiseMinimum", x, &limit, o);
+    struct op choice = branch(keep_name("if%d", at), keep_name("s%d", at), keep_name("e%d", at), c, y);
+    OK(op_add(g, &choice));
+}
+
+/* As deep as it may be, which works, and one deeper, which is refused at once. */
 static void test_depth(void **state)
 {
     (void)state;
-    begin(KIT_CPU);
-    Qnn_GraphHandle_t g = top, next = NULL;
+    Qnn_GraphHandle_t graphs[100] = { NULL };
     int depth = 0;
-    while (CODE(q.graphCreateSubgraph(g, keep_name("s%d", depth), &next)) == QNN_SUCCESS) {
-        g = next;
-        assert_in_range(++depth, 1, 100);
-    }
-    assert_in_range(depth, 4, 100);
+    begin(KIT_CPU);
+    Qnn_Tensor_t x = vec(top, "x", QNN_TENSOR_TYPE_APP_WRITE), c = flag(top, "c", QNN_TENSOR_TYPE_APP_WRITE),
+                 y = vec(top, "y", QNN_TENSOR_TYPE_APP_READ);
+    graphs[0] = top;
+    while (CODE(q.graphCreateSubgraph(graphs[depth], keep_name("s%d", depth), &graphs[depth + 1])) == QNN_SUCCESS)
+        assert_in_range(++depth, 1, 98);
+    assert_in_range(depth, 4, 98);
+    for (int i = depth; i > 0; i--)
+        fill_level(graphs[i], i, depth, x, c, vec(graphs[i], keep_name("y%d", i), QNN_TENSOR_TYPE_APP_READ));
+    fill_level(top, 0, depth, x, c, y);
+    finalize(KIT_CPU);
+    run_simple(x, c, y);
     end(KIT_CPU);
 }
 

@@ -159,6 +159,36 @@ static void test_state(void **state)
     free(b.data);
 }
 
+/* One graph's state is nobody's scratch, whichever of the two comes first; scratch of both may be the same. */
+static void test_state_over_scratch(void **state)
+{
+    (void)state;
+    struct kit_binary b = sum_binary(64);
+    struct summing s = sum_open(&b), t = sum_open(&b);
+    struct guarded p[] = { guarded_new(64, true), guarded_new(64, true), guarded_new(64, true) };
+    OK(kit_pool(s.graph, SCRATCH, p[0].data, 64));
+    OK(kit_pool(s.graph, PERSISTENT, p[1].data, 64));
+    OK(q.graphFinalize(s.graph, NULL, NULL));
+    OK(kit_pool(t.graph, SCRATCH, p[2].data, 64));
+    OK(kit_pool(t.graph, PERSISTENT, p[0].data, 64));
+    FAILS_SAYING(BAD, "only scratch may be shared", q.graphFinalize(t.graph, NULL, NULL));
+    sum_close(&t);
+    t = sum_open(&b);
+    OK(kit_pool(t.graph, SCRATCH, p[1].data, 64));
+    OK(kit_pool(t.graph, PERSISTENT, p[2].data, 64));
+    FAILS_SAYING(BAD, "only scratch may be shared", q.graphFinalize(t.graph, NULL, NULL));
+    OK(kit_pool(t.graph, SCRATCH, p[0].data, 64));
+    OK(q.graphFinalize(t.graph, NULL, NULL));
+    sum_step(s.graph, 3, 3);
+    sum_step(t.graph, 100, 100);
+    sum_step(s.graph, 4, 7);
+    sum_close(&s);
+    sum_close(&t);
+    for (unsigned i = 0; i < COUNT(p); i++)
+        guarded_free(&p[i]);
+    free(b.data);
+}
+
 /* ---- pools ------------------------------------------------------------------------------------------------------------ */
 
 struct fixture {
@@ -689,6 +719,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_state),
+        cmocka_unit_test(test_state_over_scratch),
         cmocka_unit_test(test_pools_refused),
         cmocka_unit_test(test_list_is_atomic),
         cmocka_unit_test(test_scratch_gone),

@@ -217,9 +217,10 @@ static void test_bad_descriptors(void **state)
 static void test_too_small_for_tensor(void **state)
 {
     (void)state;
-    uint32_t few[] = { 1, AFFINE_N - 1 };
+    uint32_t few[] = { 1, BYTES - 1 }; /* one byte less than the tensor has */
     Qnn_MemDescriptor_t d = describe(&a, QNN_MEM_TYPE_ION);
     d.memShape.dimSize = few;
+    d.dataType = QNN_DATATYPE_UINT_8;
     Qnn_MemHandle_t h;
     float y[AFFINE_N];
     OK(q.memRegister(env.context, &d, 1, &h));

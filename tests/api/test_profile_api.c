@@ -166,6 +166,16 @@ static void test_levels_and_configs(void **state)
     assert_int_not_equal(CODE(run(p)), QNN_SUCCESS); /* a freed profile */
 }
 
+/* Events of a call have ids of their own, so another call was recorded when the first one is another. */
+static QnnProfile_EventId_t first_event(Qnn_ProfileHandle_t p)
+{
+    const QnnProfile_EventId_t *events;
+    uint32_t n;
+    OK(q.profileGetEvents(p, &events, &n));
+    assert_true(n > 0);
+    return events[0];
+}
+
 /* A profile in the graph's config records every execution without being passed. */
 static void test_continuous(void **state)
 {
@@ -188,15 +198,43 @@ static void test_continuous(void **state)
     OK(net_affine(env.context, "second", 1, 1, &second));
     FAILS(QNN_GRAPH_ERROR_PROFILE_IN_USE, q.graphSetConfig(second.graph, set)); /* a profile is bound to one graph */
     FAILS(QNN_PROFILE_ERROR_HANDLE_IN_USE, q.profileFree(p));
+    QnnProfile_EventId_t before = first_event(p);
     OK(q.graphSetConfig(net.graph, stop));
     OK(run(NULL));
+    assert_true(first_event(p) == before);
     OK(q.graphSetConfig(net.graph, go));
     OK(run(NULL));
+    assert_true(first_event(p) != before);
     OK(q.graphSetConfig(net.graph, unset));
     OK(run(other));
     assert_int_equal(look_at(other).by_type[QNN_PROFILE_EVENTTYPE_EXECUTE], 1);
     OK(q.profileFree(p));
     OK(q.profileFree(other));
+}
+
+/* As many executions as were asked for, and none behind them until the client asks again. */
+static void test_counted_executions(void **state)
+{
+    (void)state;
+    Qnn_ProfileHandle_t p = make(QNN_PROFILE_LEVEL_BASIC);
+    QnnGraph_Config_t with = { .option = QNN_GRAPH_CONFIG_OPTION_PROFILE_HANDLE, .profileHandle = p },
+                      two = { .option = QNN_GRAPH_CONFIG_OPTION_SET_PROFILING_NUM_EXECUTIONS, .numProfilingExecutions = 2 },
+                      none = { .option = QNN_GRAPH_CONFIG_OPTION_PROFILE_HANDLE, .profileHandle = NULL };
+    const QnnGraph_Config_t *set[] = { &with, &two, NULL }, *again[] = { &two, NULL }, *unset[] = { &none, NULL };
+    OK(q.graphFinalize(net.graph, NULL, NULL));
+    OK(q.graphSetConfig(net.graph, set));
+    for (int round = 0; round < 2; round++) {
+        OK(run(NULL));
+        QnnProfile_EventId_t first = first_event(p);
+        OK(run(NULL));
+        QnnProfile_EventId_t second = first_event(p);
+        assert_true(second != first);
+        OK(run(NULL));
+        assert_true(first_event(p) == second);
+        OK(q.graphSetConfig(net.graph, again));
+    }
+    OK(q.graphSetConfig(net.graph, unset));
+    OK(q.profileFree(p));
 }
 
 /* The graph goes, the profile it was bound to becomes free. */
@@ -238,6 +276,7 @@ int main(void)
         CASE(test_life_of_events),
         CASE(test_levels_and_configs),
         CASE(test_continuous),
+        CASE(test_counted_executions),
         CASE(test_continuous_and_context_free),
         CASE(test_load_event),
     };

@@ -69,7 +69,8 @@ static void shared_through_descriptor(void **state)
     assert_int_equal(other[9999], 42);
     other[0] = 17;
     assert_int_equal(p[0], 17);
-    assert_int_equal(to_fd(p + 500), to_fd(p)); /* an address inside finds its allocation */
+    assert_int_equal(to_fd(p + 9999), to_fd(p)); /* an address inside finds its allocation, the one behind it none */
+    assert_int_equal(to_fd(p + 10000), -1);
     munmap(other, 10000);
     release(p);
     assert_int_equal(to_fd(p), -1);

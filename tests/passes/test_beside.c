@@ -102,6 +102,40 @@ static void heads_do_not_wait_for_each_other(void **state)
     ir_graph_free(g);
 }
 
+/* A plan may take all that the target has and not a byte more: neither the smallest one nor one with room for branches. */
+static void limit_of_scratch_holds(void **state)
+{
+    (void)state;
+    struct ir_graph *g = heads();
+    struct prepare_target t = { .passes = prepare_default_passes,
+                                .tensor_align = 64,
+                                .max_tiles = 8,
+                                .order_steps = 5000,
+                                .plan_nodes = 20000,
+                                .beside_bytes = 1 << 20 };
+    struct prepare_opts o = { .opt_level = 2 };
+    struct prepared least, wide, p;
+    struct binary_image none = { 0 };
+    make(&least, g, 0, 0, 0);
+    make(&wide, g, 1 << 20, 0, 0);
+    uint64_t bytes = least.b.graphs[0].info.scratch_bytes, most = wide.b.graphs[0].info.scratch_bytes;
+    assert_true(most > bytes);
+    for (t.scratch_limit = bytes; t.scratch_limit <= most; t.scratch_limit += 64) {
+        prepared_make(&p, g, &t, &o);
+        assert_in_range(p.b.graphs[0].info.scratch_bytes, bytes, t.scratch_limit);
+        unmake(&p);
+    }
+    t.scratch_limit = bytes - 1;
+    struct ir_graph *copy;
+    check(ir_clone(g, &copy), "clone");
+    assert_int_equal(prepare(&t, &o, copy, &none), ST_PREPARE_FAILED);
+    assert_non_null(strstr(status_text(), "scratch memory"));
+    ir_graph_free(copy);
+    unmake(&least);
+    unmake(&wide);
+    ir_graph_free(g);
+}
+
 /* ---- bits ------------------------------------------------------------------------------------------------------------- */
 
 static void run(const struct binary_graph *g, bool shared, struct exec_binding *io)
@@ -159,6 +193,6 @@ static void the_same_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(heads_do_not_wait_for_each_other),
-                                        cmocka_unit_test(the_same_bits) };
+                                        cmocka_unit_test(limit_of_scratch_holds), cmocka_unit_test(the_same_bits) };
     return cmocka_run_group_tests(tests, make_team, free_team);
 }

@@ -378,9 +378,18 @@ static void spoil_command_range(struct handmade *h) { h->commands[1].begin = h->
 static void spoil_step(struct handmade *h) { h->commands[2].step = 0; }
 static void spoil_far_step(struct handmade *h) { h->commands[3].step = 1000; }
 static void spoil_align(struct handmade *h) { h->src.info.scratch_align = 48; }
+static void spoil_large_align(struct handmade *h)
+{
+    h->src.info.scratch_align = 4 << 20;
+}
 static void spoil_io_alias(struct handmade *h) { h->tensors[HM_R].offset = 17; }
 static void spoil_aux(struct handmade *h) { h->nodes[HM_RELU].n_aux = 1, h->nodes[HM_RELU].aux = h->relu_in; }
 static void spoil_work_over_output(struct handmade *h) { h->nodes[HM_ADD].work_bytes = 64; }
+static void spoil_work_meets_output(struct handmade *h) /* in one byte */
+{
+    h->tensors[HM_T].offset = 64, h->src.info.scratch_bytes += 64;
+    h->nodes[HM_ADD].work_bytes = 65;
+}
 static void spoil_half_in_place(struct handmade *h)
 {
     h->tensors[HM_R].place = PLACE_SCRATCH, h->tensors[HM_R].offset = 64, h->src.info.scratch_bytes += 64;
@@ -459,10 +468,12 @@ static void test_spoiled(void **state)
         CASE(spoil_step),
         CASE(spoil_far_step),
         CASE(spoil_align),
+        CASE(spoil_large_align),
         CASE(spoil_io_alias),
         CASE(spoil_aux),
         CASE(spoil_scale),
         CASE(spoil_work_over_output),
+        CASE(spoil_work_meets_output),
         CASE(spoil_half_in_place),
         CASE(spoil_same_step),
         CASE(spoil_state_outside),
@@ -545,6 +556,56 @@ static void test_merge(void **state)
         finish(&im[i], &b[i]);
 }
 
+/* Names are looked up, so a file with two graphs of one name is damaged. */
+static void test_same_name_twice(void **state)
+{
+    (void)state;
+    struct binary_image im[2], merged;
+    struct binary b[2];
+    const struct binary *parts[2] = { &b[0], &b[1] };
+    for (int i = 0; i < 2; i++) {
+        hm_make(&made, i ? "graph two" : "graph one", 2, 3);
+        write_and_open(&made, &im[i], &b[i]);
+    }
+    assert_int_equal(binary_merge(parts, 2, NULL, &merged), ST_OK);
+    assert_int_equal(touch(merged.data, merged.size), ST_OK);
+    uint8_t *second = memmem(merged.data, merged.size, "graph two", 9);
+    assert_non_null(second);
+    memcpy(second, "graph one", 9);
+    hm_repair(merged.data, merged.size);
+    assert_int_equal(touch(merged.data, merged.size), ST_BAD_BINARY);
+    assert_non_null(strstr(status_text(), "two graphs are named \"graph one\""));
+    binary_image_free(&merged);
+    for (int i = 0; i < 2; i++)
+        finish(&im[i], &b[i]);
+}
+
+/* A constant that may be updated belongs to its graph, even when another one has the same bytes now. */
+static void test_updateable_stays_apart(void **state)
+{
+    (void)state;
+    for (int updateable = 0; updateable < 2; updateable++) {
+        struct binary_image im[2], merged;
+        struct binary b[2], all;
+        const struct binary *parts[2] = { &b[0], &b[1] };
+        for (int i = 0; i < 2; i++) {
+            hm_make(&made, i ? "two" : "one", 16, 32);
+            made.tensors[HM_C].updateable = (uint8_t)updateable;
+            write_and_open(&made, &im[i], &b[i]);
+        }
+        assert_int_equal(binary_merge(parts, 2, NULL, &merged), ST_OK);
+        assert_int_equal(binary_open(merged.data, merged.size, &all), ST_OK);
+        const struct binary_graph *g = all.graphs;
+        const uint8_t *one = g[0].constants + g[0].tensors[HM_C].offset, *two = g[1].constants + g[1].tensors[HM_C].offset;
+        assert_int_equal(one != two, updateable);
+        assert_memory_equal(one, made.constant, g[0].tensors[HM_C].bytes);
+        assert_memory_equal(two, made.constant, g[1].tensors[HM_C].bytes);
+        finish(&merged, &all);
+        for (int i = 0; i < 2; i++)
+            finish(&im[i], &b[i]);
+    }
+}
+
 /* Files that were merged are merged with others: what they have is found, and stays where it was. */
 static void test_merge_again(void **state)
 {
@@ -603,11 +664,21 @@ static void test_compact(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_encodings), cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_every_length), cmocka_unit_test(test_unaligned), cmocka_unit_test(test_damaged_constants),
-        cmocka_unit_test(test_foreign),      cmocka_unit_test(test_version),   cmocka_unit_test(test_unknown_section),
-        cmocka_unit_test(test_spoiled),      cmocka_unit_test(test_merge),     cmocka_unit_test(test_merge_again),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_every_byte),
+        cmocka_unit_test(test_every_length),
+        cmocka_unit_test(test_unaligned),
+        cmocka_unit_test(test_damaged_constants),
+        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_version),
+        cmocka_unit_test(test_unknown_section),
+        cmocka_unit_test(test_spoiled),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_merge_again),
         cmocka_unit_test(test_compact),
+        cmocka_unit_test(test_same_name_twice),
+        cmocka_unit_test(test_updateable_stays_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,6 +144,28 @@ static void test_branches(void **state)
     unmake(&n);
 }
 
+/* A batch says that outputs are missing when they are in any of its slices, also when the last one has them. */
+static void test_batch_that_ends_early(void **state)
+{
+    (void)state;
+    enum { FRAME = 8, FRAMES = 3, BATCH = 4 };
+    struct net n;
+    float x[BATCH * FRAME], y[BATCH * FRAMES * FRAME];
+    make_text(&n, "graph \"g\" { in %x : f32[1,8] tmp %b : f32[3,8] out %y : f32[3,8]\n"
+                  "%b = Buffer \"b\" (%x) { buffer_size=u32(3), buffer_dim=u32(0), mode=u32(0) } %y = Relu \"y\" (%b) }");
+    for (int i = 0; i < BATCH * FRAME; i++)
+        x[i] = (float)(i / FRAME + 1);
+    struct backend_io io[2] = { { .data = x }, { .data = y } };
+    struct backend_run r = { .io = io, .batch = BATCH };
+    assert_int_equal(backend_this->run(n.graph, &r), ST_ENDED_EARLY);
+    for (int slice = FRAMES - 1; slice < BATCH; slice++)
+        for (int i = 0; i < FRAMES * FRAME; i++)
+            assert_true(y[slice * FRAMES * FRAME + i] == (float)(slice + 2 - FRAMES + i / FRAME));
+    r.batch = 2;
+    check(backend_this->run(n.graph, &r));
+    unmake(&n);
+}
+
 static void test_profile(void **state)
 {
     (void)state;
@@ -280,9 +302,10 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run_and_batch), cmocka_unit_test(test_profile), cmocka_unit_test(test_signal),
-        cmocka_unit_test(test_many_threads),  cmocka_unit_test(test_memory),  cmocka_unit_test(test_table),
-        cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_run_and_batch), cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_signal),        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_branches),      cmocka_unit_test(test_batch_that_ends_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,11 +104,17 @@ static void test_refused_runs(void **state)
     uint32_t read_only;
     OK(kit_open(&c));
     OK(kit_link->map(c.s, rpc_fd(c.memory), 0, KIT_BYTES, false, &read_only));
-    struct { uint32_t entry; struct rpc_io io; enum status want; const char *says; } bad[] = {
+    struct {
+        uint32_t entry;
+        struct rpc_io io;
+        enum status want;
+        const char *says;
+    } bad[] = {
         { 0, { .map = 12345, .bytes = KIT_BYTES }, ST_NOT_FOUND, "12345" },
         { 0, { .map = RPC_NONE }, ST_INVALID_ARG, "x" },
         { 1, { .map = c.buffer, .offset = 2 * KIT_BYTES + 4, .bytes = KIT_BYTES }, ST_INVALID_TENSOR, "12284" },
         { 1, { .map = c.buffer, .offset = UINT64_MAX, .bytes = KIT_BYTES }, ST_INVALID_TENSOR, "behind offset" },
+        { 1, { .map = c.buffer, .offset = 2 * KIT_BYTES + 1, .bytes = KIT_BYTES }, ST_INVALID_TENSOR, "behind offset" },
         { 2, { .map = c.buffer, .offset = 0, .bytes = KIT_BYTES - 1 }, ST_INVALID_TENSOR, "12287" },
         { 1, { .map = c.buffer, .offset = KIT_BYTES + 2, .bytes = KIT_BYTES }, ST_INVALID_TENSOR, "multiple of 4" },
         { 2, { .map = read_only, .offset = 0, .bytes = KIT_BYTES }, ST_INVALID_TENSOR, "reading only" },
