@@ -229,8 +229,10 @@ void conv_run(const struct kernel_call *call, struct range tile, const struct co
 
 /* conv_shape.c: geometry. */
 enum status conv_shape(const struct op_call *c, struct conv_args *a);
-/* conv_bind.c: args from a call, without choosing variants. */
+/* conv_describe.c: args from a call, before its work is cut. */
 enum status conv_describe(const struct op_call *c, struct conv_args *a);
+/* conv_variants.c: kernels that may suit, best first. */
+const struct kernel_variant *conv_variants(const struct conv_args *a);
 
 /* conv_lift.c: sums of bytes as floats without a conversion: CONV_LIFT, whose bits they start with, is exact to one. */
 #define CONV_LIFT 0x1p23f
@@ -244,10 +246,12 @@ int64_t conv_weight(const struct conv_args *a, const void *w, uint64_t at);     
 /* conv_aux.c */
 enum status conv_aux(const struct op_call *c, struct kernel_aux *ret);
 enum status conv_aux_fill(const struct op_call *c, uint32_t which, void *dst);
-uint64_t conv_record_bytes(const struct conv_args *a, uint64_t channels);
-/* Pack n channels of a slice, rounded up to whole blocks. */
+
+/* conv_pack.c: n channels of a slice, rounded up to whole blocks; a depthwise operator's weights as [tap][channel]. */
 void conv_pack(const struct conv_args *a, const void *w, uint32_t slice, uint32_t c0, uint32_t n, void *dst);
-/* Records of n channels from packed weights and plain bias. b and wsum may start anywhere in larger arrays. */
+void conv_pack_depthwise(const struct conv_args *a, const void *w, void *dst);
+
+/* conv_record.c: records of n channels from packed weights and plain bias. b and wsum may start inside of larger arrays. */
 struct conv_record {
     float *m;
     int64_t *b, *wsum;
@@ -258,8 +262,7 @@ struct conv_record {
 };
 void conv_record_fill(const struct conv_args *a, const void *packed, const void *bias, uint32_t slice, uint32_t c0,
                       uint32_t n, struct conv_record *r);
-/* A depthwise operator's weights as [tap][channel]. */
-void conv_pack_depthwise(const struct conv_args *a, const void *w, void *dst);
+uint64_t conv_record_bytes(const struct conv_args *a, uint64_t channels);
 
 /* depthwise.c: bytes all through, in the form that four or two lines at a time want. */
 bool depthwise_accept_columns(const void *args);

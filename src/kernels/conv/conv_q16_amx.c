@@ -3,7 +3,7 @@
  * gathered row is the plane of high bytes, then the plane of low bytes. Squares are 16 rows by 32 channels: tiles 0 1 hold
  * the sums of high bytes, 2 3 those of low bytes.
  *
- * |byte * w| < 2^15, so up to 2^16 products fit 32 bits; conv_accept_bytes (conv_bind.c) asks for that. */
+ * |byte * w| < 2^15, so up to 2^16 products fit 32 bits; conv_accept_bytes (conv_variants.c) asks for that. */
 #include "kernels/conv/vec_avx512.h"
 
 #include "kernels/conv/conv_amx.h"
