@@ -96,7 +96,7 @@ static bool is_given(const struct backend_io *io)
 static uint64_t bytes_needed(const struct binary_tensor *t, const Qnn_TensorV1_t *v, uint32_t batch)
 {
     struct tensor_desc d = t->desc;
-    if (!d.dynamic || t->io == 2 || v->rank != d.rank || !v->dimensions)
+    if (!d.dynamic || t->io == IO_OUTPUT || v->rank != d.rank || !v->dimensions)
         return desc_bytes(&t->desc) * batch;
     memcpy(d.dims, v->dimensions, d.rank * sizeof(uint32_t));
     return desc_bytes(&d);
@@ -146,10 +146,10 @@ static enum status bind_tensor(struct graph_run *r, const Qnn_Tensor_t *client, 
               "creation, or those that QnnSystemContext tells of a binary",
               v->id, v->name ? v->name : "", g->name);
     const struct binary_tensor *t = g->io[at].tensor;
-    RETURN_IF(t->io != 3 && (t->io == 2) != output, ST_INVALID_TENSOR,
-              "tensor \"%s\" is %s of graph \"%s\", but stands among the %s", t->name, t->io == 2 ? "an output" : "an input",
-              g->name, output ? "outputs" : "inputs");
-    RETURN_IF(is_given(&r->io[at]) && t->io != 3, ST_INVALID_TENSOR,
+    RETURN_IF(t->io != IO_BOTH && (t->io == IO_OUTPUT) != output, ST_INVALID_TENSOR,
+              "tensor \"%s\" is %s of graph \"%s\", but stands among the %s", t->name,
+              t->io == IO_OUTPUT ? "an output" : "an input", g->name, output ? "outputs" : "inputs");
+    RETURN_IF(is_given(&r->io[at]) && t->io != IO_BOTH, ST_INVALID_TENSOR,
               "tensor \"%s\" is given twice; each input and output is given once", t->name);
     TRY(take_batch(r, t, v, first));
     if (t->desc.dynamic && !output)

@@ -34,6 +34,14 @@ enum binary_place {
     PLACE_COUNT
 };
 
+/* Which way the client's bytes of a tensor go. The numbers are those of the file. */
+enum binary_io {
+    IO_NONE, /* none of the client's */
+    IO_INPUT,
+    IO_OUTPUT,
+    IO_BOTH /* a tensor of the context: read and written, among the inputs of the I/O table */
+};
+
 /* What happens to be true of one target: filled by the backend, shown by reflection, checked at load. */
 struct binary_target {
     uint32_t backend_id;          /* QNN_BACKEND_ID_* */
@@ -66,7 +74,7 @@ struct binary_tensor {
     const char *name;
     struct tensor_desc desc;
     uint8_t place;         /* enum binary_place */
-    uint8_t io;            /* 0 none, 1 input, 2 output, 3 both ways */
+    uint8_t io;            /* enum binary_io */
     uint8_t optional, updateable;
     uint8_t mem_handle;    /* the client promised registered memory when it built the graph */
     uint32_t client_id, client_type;

@@ -85,7 +85,7 @@ static enum status check_places(const struct bin_reader *r, const struct binary_
         if (n->out[i] == BINARY_NONE)
             continue;
         const struct binary_tensor *t = &g->tensors[n->out[i]];
-        bool input = t->place == PLACE_IO && g->tensors[g->io[t->offset]].io == 1;
+        bool input = t->place == PLACE_IO && g->tensors[g->io[t->offset]].io == IO_INPUT;
         RETURN_IF(t->place == PLACE_NONE || t->place == PLACE_CONST || input, ST_BAD_BINARY,
                   "context binary, node \"%s\": output %u (\"%s\") is in memory that cannot be written", n->name, i,
                   t->name);

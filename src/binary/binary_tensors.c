@@ -78,7 +78,7 @@ static uint64_t place_size(const struct binary_graph *g, enum binary_place place
 static enum status check_place(const struct bin_reader *r, const struct binary_tensor *t)
 {
     RETURN_IF(t->place >= PLACE_COUNT, ST_BAD_BINARY, "context binary, tensor \"%s\": unknown place %u", t->name, t->place);
-    RETURN_IF(t->io > 3 || (t->io && t->place != PLACE_IO), ST_BAD_BINARY,
+    RETURN_IF(t->io > IO_BOTH || (t->io && t->place != PLACE_IO), ST_BAD_BINARY,
               "context binary, tensor \"%s\": I/O kind %u in place %u", t->name, t->io, t->place);
     if (t->place == PLACE_NONE || t->place == PLACE_LINES) /* lines: see binary_chains.c */
         return ST_OK;
@@ -137,7 +137,7 @@ static enum status read_io(struct bin_reader *r, uint32_t first)
                   r->graph, k, g->io[k], g->n_tensors);
         const struct binary_tensor *t = &g->tensors[g->io[k]];
         bool input = k < g->info.n_inputs;
-        RETURN_IF(t->io == 0 || (t->io == 2) == input || t->offset != k, ST_BAD_BINARY,
+        RETURN_IF(t->io == IO_NONE || (t->io == IO_OUTPUT) == input || t->offset != k, ST_BAD_BINARY,
                   "context binary, %s: I/O entry %u names tensor \"%s\", which is something else", r->graph, k, t->name);
     }
     return ST_OK;
@@ -149,7 +149,7 @@ static enum status check_io(const struct bin_reader *r)
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->n_tensors; i++) {
         const struct binary_tensor *t = &g->tensors[i];
-        n += t->io != 0;
+        n += t->io != IO_NONE;
         if (t->place != PLACE_IO)
             continue;
         RETURN_IF(t->offset >= g->n_io, ST_BAD_BINARY, "context binary, tensor \"%s\": I/O entry %" PRIu64 " of %u", t->name,

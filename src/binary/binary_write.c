@@ -214,7 +214,7 @@ static enum status put_io(struct writer *w)
         uint32_t n = 0;
         for (uint32_t i = 0; i < w->tensors.n; i++) {
             struct bin_tensor *t = &w->tensors.at[i];
-            if (t->io == 0 || (t->io == 2) != outputs)
+            if (t->io == IO_NONE || (t->io == IO_OUTPUT) != outputs)
                 continue;
             t->offset = w->lists.n - w->graph.io_list;
             TRY(put_list(w, &i, 1));

@@ -62,7 +62,7 @@ static enum status take_output(struct exec_program *p, const struct binary_node 
     char a[DESC_TEXT_MAX], b[DESC_TEXT_MAX];
     bool fits = want->rank == max->desc.rank;
     for (uint32_t i = 0; fits && i < want->rank; i++) {
-        bool may_shrink = max->io == 0 || max->desc.dynamic >> i & 1;
+        bool may_shrink = max->io == IO_NONE || max->desc.dynamic >> i & 1;
         fits = want->dims[i] > 0 && (may_shrink ? want->dims[i] <= max->desc.dims[i] : want->dims[i] == max->desc.dims[i]);
     }
     RETURN_IF(!fits, ST_DYNAMIC_SHAPE,

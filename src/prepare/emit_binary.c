@@ -9,7 +9,9 @@ static void emit_tensor(const struct prepare_cx *cx, uint32_t i, struct binary_t
 {
     const struct ir_tensor *t = &cx->g->tensors.at[i];
     const struct placement *p = &cx->places[i];
-    static const uint8_t io_of_role[IR_ROLE_COUNT] = { [IR_INPUT] = 1, [IR_OUTPUT] = 2, [IR_INOUT] = 3 };
+    static const uint8_t io_of_role[IR_ROLE_COUNT] = {
+        [IR_INPUT] = IO_INPUT, [IR_OUTPUT] = IO_OUTPUT, [IR_INOUT] = IO_BOTH
+    };
     *b = (struct binary_tensor){
         .name = t->name,
         .desc = t->desc,

@@ -21,7 +21,7 @@ static_assert((int)RPC_MAX_RANK >= (int)MAX_RANK, "dimensions fit a message");
 static uint64_t bytes_touched(const struct binary_tensor *t, const struct rpc_call_io *a)
 {
     struct tensor_desc d = t->desc;
-    for (uint32_t i = 0; t->io == 1 && a->has_dims && i < d.rank; i++)
+    for (uint32_t i = 0; t->io == IO_INPUT && a->has_dims && i < d.rank; i++)
         if (d.dynamic >> i & 1 &&
             a->dims[i] < d.dims[i]) /* exec refuses larger ones, and others than the declared where nothing is dynamic */
             d.dims[i] = a->dims[i];
@@ -42,7 +42,7 @@ static enum status bind_one(struct worker *w, const struct binary_tensor *t, str
               (unsigned long long)(a->offset < m->bytes ? m->bytes - a->offset : 0), (unsigned long long)a->offset);
     RETURN_IF(a->bytes < need && !t->desc.dynamic, ST_INVALID_TENSOR, "tensor \"%s\" needs %llu bytes; %llu were given",
               t->name, (unsigned long long)need, (unsigned long long)a->bytes);
-    RETURN_IF(t->io != 1 && !m->writable, ST_INVALID_TENSOR,
+    RETURN_IF(t->io != IO_INPUT && !m->writable, ST_INVALID_TENSOR,
               "tensor \"%s\" is an output; its memory was mapped for reading only", t->name);
     uint64_t element = dtype_bytes(t->desc.type, 1);
     RETURN_IF((uintptr_t)(m->data + a->offset) % element, ST_INVALID_TENSOR,

@@ -69,8 +69,8 @@ static void stage_in(struct backend_graph *g, const struct backend_run *r, uint3
     uint8_t *to = (uint8_t *)g->staging.at + g->place[i];
     g->io[i].map = g->staging.map;
     g->io[i].offset = g->place[i];
-    g->io[i].bytes = t->io == 2 ? desc_bytes(&t->desc) : bytes;
-    if (t->io == 2)
+    g->io[i].bytes = t->io == IO_OUTPUT ? desc_bytes(&t->desc) : bytes;
+    if (t->io == IO_OUTPUT)
         return;
     memcpy(to, (const uint8_t *)r->io[i].data + slice * bytes, bytes);
     g->copied += bytes;
@@ -82,7 +82,7 @@ static void stage_out(struct backend_graph *g, const struct backend_run *r, uint
     const struct binary_tensor *t = tensor_of(g, i);
     if (r->io[i].produced)
         *r->io[i].produced = g->made[i];
-    if (t->io == 1 || !r->io[i].data || r->io[i].mem || !g->made[i])
+    if (t->io == IO_INPUT || !r->io[i].data || r->io[i].mem || !g->made[i])
         return;
     uint64_t whole = desc_bytes(&t->desc), bytes = bytes_with(t, t->desc.dynamic ? g->io[i].out_dims : NULL);
     memcpy((uint8_t *)r->io[i].data + slice * whole, (const uint8_t *)g->staging.at + g->place[i], bytes);
@@ -94,9 +94,10 @@ static void bind_slice(struct backend_graph *g, const struct backend_run *r, uin
     for (uint32_t i = 0; i < g->g->n_io; i++) {
         const struct binary_tensor *t = tensor_of(g, i);
         uint32_t *dims = g->dims + (size_t)i * MAX_RANK;
-        g->io[i] = (struct rpc_io){ .map = RPC_NONE, .dims = r->io[i].dims, .produced = t->io == 2 ? &g->made[i] : NULL };
-        g->made[i] = t->io == 3; /* read and written: there in any case */
-        if (t->desc.dynamic && t->io != 1) {
+        g->io[i] =
+            (struct rpc_io){ .map = RPC_NONE, .dims = r->io[i].dims, .produced = t->io == IO_OUTPUT ? &g->made[i] : NULL };
+        g->made[i] = t->io == IO_BOTH; /* read and written: there in any case */
+        if (t->desc.dynamic && t->io != IO_INPUT) {
             memcpy(dims, t->desc.dims, sizeof t->desc.dims);
             g->io[i].out_dims = dims;
         }

@@ -21,7 +21,7 @@ static const struct binary_tensor *tensor_of(const struct backend_graph *g, uint
 
 static bool is_output(const struct binary_tensor *t)
 {
-    return t->io != 1;
+    return t->io != IO_INPUT;
 }
 
 /* Every page of a buffer that is new; of one that was there the last time the ends, where a file may have become shorter. */

@@ -145,14 +145,14 @@ static void bind(struct backend_graph *g, const struct exec_run *e)
         const struct binary_tensor *t = tensor_of(g, i);
         bool staged = g->buffers[i].data != NULL;
         uint64_t bytes = desc_bytes(&t->desc);
-        r->made[i] = t->io == 3; /* read and written: there in any case */
+        r->made[i] = t->io == IO_BOTH; /* read and written: there in any case */
         r->io[i] = (struct rpc_io){ .map = staged ? r->staging.map : r->pool[POOL_SCRATCH].map,
                                     .offset = staged ? r->place[i] : g->home[i],
                                     .bytes = bytes,
-                                    .produced = t->io == 2 ? &r->made[i] : NULL };
+                                    .produced = t->io == IO_OUTPUT ? &r->made[i] : NULL };
         if (staged)
             lpai_mem_find(g->context, e->io[i].data, bytes, &r->io[i]);
-        if (t->io != 2 && !e->step && copy_of(g, i))
+        if (t->io != IO_OUTPUT && !e->step && copy_of(g, i))
             memcpy(copy_of(g, i), e->io[i].data, bytes);
     }
 }
@@ -162,9 +162,9 @@ static void hand_out(struct backend_graph *g, const struct exec_run *e)
     const struct lpai_remote *r = g->remote;
     for (uint32_t i = 0; i < g->g->n_io; i++) {
         const struct binary_tensor *t = tensor_of(g, i);
-        if (e->io[i].produced && t->io != 1)
+        if (e->io[i].produced && t->io != IO_INPUT)
             *e->io[i].produced = r->made[i];
-        if (t->io != 1 && r->made[i] && copy_of(g, i))
+        if (t->io != IO_INPUT && r->made[i] && copy_of(g, i))
             memcpy(e->io[i].data, copy_of(g, i), desc_bytes(&t->desc));
     }
 }
