@@ -389,6 +389,15 @@ def gather_blocks(g, bits, axis):
     g.y(g.op("GatherBlockQuantized", data, at, g.random(16, 2, low=0.01, high=0.02), domain="com.microsoft", gather_axis=axis, quantize_axis=1, block_size=32, **({"bits": 8} if bits == 8 else {})))
 
 
+@group((16, (3,)), (32, (2, 4)))
+def gather_packed_blocks(g, block, shape):
+    """Two values in a byte: the form that the provider offers to a GPU library."""
+    rows, columns = 12, 64
+    table = g.c(g.rng.integers(0, 256, (rows, columns // 2)), np.uint8)
+    at = g.x(*shape, low=0, high=rows - 1, dtype=np.int64)
+    g.y(g.op("GatherBlockQuantized", table, at, g.random(rows, columns // block, low=0.01, high=0.1), domain="com.microsoft", bits=4, block_size=block, quantize_axis=1))
+
+
 # ---- 4-bit and 16-bit weights ------------------------------------------------------------------------------------------------------
 
 

@@ -135,11 +135,11 @@ static enum status lpai_port(const struct op_call *c, const struct port *p)
     return ST_OK;
 }
 
-/* Weights in blocks of 4 bits and what Dequantize reads are all the fixed point there is. */
+/* Weights and tables in blocks of 4 bits and what Dequantize reads are all the fixed point there is. */
 static enum status gpu_port(const struct op_call *c, const struct port *p)
 {
     const struct op_port *row = p->output ? op_out_port(c->op, p->at) : op_in_port(c->op, p->at);
-    bool weights = row && row->flags & PORT_AXIS && !p->output;
+    bool weights = !p->output && ((row && row->flags & PORT_AXIS) || rule_looks_up(c));
     if (dtype_is_fixed(p->d->type) && !weights)
         return port_refuse(c, p, "the GPU backend computes in float only: use f32 or f16");
     if (p->d->dynamic)

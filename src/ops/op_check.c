@@ -56,7 +56,7 @@ static enum status check_port(const struct op_call *c, const struct side *s, con
         return status_prefix(st, "%s%s%s%s", c->op->name, c->node ? " \"" : "", c->node ? c->node : "", c->node ? "\"" : "");
     REFUSE_IF(!(p->types & T_(d->type)), c, "%s %u (\"%s\") is %s; allowed types are %s", s->word, i, p->name,
               desc_text(d, text), types_text(p->types, types, sizeof(types)));
-    bool moves = d->q.kind == Q_AXIS && rule_moves_channels(c->op->id);
+    bool moves = (d->q.kind == Q_AXIS && rule_moves_channels(c->op->id)) || rule_looks_up(c);
     REFUSE_IF(dtype_is_fixed(d->type) && d->q.kind > Q_TENSOR && !(p->flags & PORT_AXIS) && !moves, c,
               "%s %u (\"%s\") is %s with one scale per %s; only weights may have that, one scale and offset for the tensor "
               "is expected",

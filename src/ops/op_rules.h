@@ -75,6 +75,7 @@ enum status rule_product_types(const struct op_call *c, struct tensor_desc *want
 /* Operators that move values take encodings with one scale per channel, when the output has the same along the axis that the
  * channels went to (rule_moved.c). */
 bool rule_moves_channels(enum op_id op);
+bool rule_looks_up(const struct op_call *c); /* Gather of rows in blocks: they come out as floats */
 enum status rule_moved_channels(const struct op_call *c);
 
 /* ---- the rules, by file ------------------------------------------------------------------------------------------ */

@@ -9,6 +9,19 @@ static void append(struct tensor_desc *want, uint32_t *at, const struct tensor_d
     want->dims[(*at)++] = d->dims[k];
 }
 
+/* A table in blocks comes out as floats where these are asked for: what is picked from it could not have its encoding. */
+static bool is_table(const struct tensor_desc *x, enum dtype out)
+{
+    bool blocks = x->q.kind == Q_BLOCK || x->q.kind == Q_FLOAT_BLOCK;
+    return dtype_is_fixed(x->type) && blocks && (out == DT_F32 || out == DT_F16);
+}
+
+bool rule_looks_up(const struct op_call *c)
+{
+    bool given = c->op->id == OP_Gather && c->in && c->n_in && c->in[0] && c->out && c->n_out && c->out[0];
+    return given && is_table(c->in[0], c->out[0]->type);
+}
+
 RULE(gather)
 {
     const struct tensor_desc *x = c->in[0], *index = c->in[1];
@@ -21,7 +34,8 @@ RULE(gather)
         append(&want[0], &at, index, k);
     for (uint32_t k = axis + 1; k < x->rank; k++)
         append(&want[0], &at, x, k);
-    rule_type(&want[0], x);
+    if (!is_table(x, want[0].type))
+        rule_type(&want[0], x);
     return ST_OK;
 }
 

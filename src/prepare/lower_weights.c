@@ -10,17 +10,18 @@
  * They take the room of floats from then on. */
 #include "prepare/cx.h"
 
-/* Weights stand behind what they are applied to; in[0] in an encoding is what Dequantize and Convert are about, and in
- * another float type what Cast is. */
+/* Weights stand behind what they are applied to, but for the table that Gather looks rows up in; in[0] in an encoding is
+ * what Dequantize and Convert are about, and in another float type what Cast is. */
 bool lower_decodes(const struct op_call *c, uint32_t i)
 {
     const struct op_port *p = op_in_port(c->op, i);
-    if (i == 0 || !p || !c->in[i] || !c->in_data || !c->in_data[i] || !c->n_out || !c->out[0] ||
+    bool table = c->op->id == OP_Gather && i == 0;
+    if ((i == 0 && !table) || !p || !c->in[i] || !c->in_data || !c->in_data[i] || !c->n_out || !c->out[0] ||
         !(T_(c->out[0]->type) & T_FLOAT))
         return false;
     enum dtype type = c->in[i]->type, wanted = c->out[0]->type;
     bool other_float = T_(type) & T_FLOAT && type != wanted && c->in[0] && c->in[0]->type == wanted && T_(wanted) & p->types;
-    return other_float || (p->flags & PORT_AXIS && T_(type) & (T_Q | T_Q32 | T_QLOW));
+    return other_float || ((table || p->flags & PORT_AXIS) && T_(type) & (T_Q | T_Q32 | T_QLOW));
 }
 
 /* twin[2 * t + 1]: tensor t in float16, twin[2 * t]: in float32. IR_NONE: not made yet. */

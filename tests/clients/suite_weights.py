@@ -3,7 +3,7 @@
 block listed output channel by output channel whatever the layout of the weights is."""
 import numpy as np
 
-from client_cases import case, main, near, quantized, random, real
+from client_cases import case, equal, main, near, quantized, random, real
 
 ONE = {"stride": [1, 1], "pad_amount": [[0, 0], [0, 0]], "dilation": [1, 1]}
 
@@ -44,6 +44,21 @@ def packed_blocks(g, kind):
     g.node("FullyConnected", [g.input(x, dtype), weights], [sums])
     g.node("Reshape", [sums], [y])
     near(g.run()[0], x.astype(np.float64) @ (w * np.repeat(scale.astype(np.float64), block, 1)).T, 1e-5 if dtype == "f32" else 2e-3)
+
+
+@case(*[(dtype, shape, axis) for dtype in ("f32", "f16") for shape, axis in (((12, 64), 0), ((3, 5, 32), 0), ((3, 5, 32), 1))])
+def table_blocks(g, kind):
+    """GatherBlockQuantized: rows of a table with two values in a byte, in blocks of the last dimension, come out as floats. An index is negative, one is outside."""
+    dtype, shape, axis = kind
+    r, block = random("table", kind), 16
+    w, scale = codes(r, 4, shape), r.uniform(.02, .1, (*shape[:-1], shape[-1] // block)).astype(np.float32)
+    table, at = g.const(w, "sq4", block=(*[1] * (len(shape) - 1), block), scales=scale.ravel()), np.array([[1, shape[axis] - 1, 0], [-2, 1, shape[axis] + 3]])
+    exact = (w * np.repeat(scale, block, -1)).astype(dtype.replace("f", "float"))
+    want = np.take(exact, np.where(at < shape[axis], at, 0), axis)
+    want[(slice(None),) * axis + (1, 2)] = 0
+    y = g.output(want.shape, dtype)
+    g.node("Gather", [table, g.input(at, "i32")], [y], {"axis": (axis, "i32")})
+    equal(g.run()[0], want)
 
 
 @case((1, 1), (3, 3))
@@ -127,4 +142,4 @@ def transposed_groups(g, kind):
 
 
 if __name__ == "__main__":
-    main(on_gpu=18)
+    main(on_gpu=24)

@@ -8,6 +8,10 @@ static const struct kernel_variant gather_variants[] = {
 #include "kernels/gather/gather.def"
     {0},
 };
+static const struct kernel_variant table_variants[] = {
+#include "kernels/gather/table.def"
+    { 0 },
+};
 static const struct kernel_variant elements_variants[] = {
 #include "kernels/gather/elements.def"
     {0},
@@ -36,6 +40,7 @@ static const struct kernel_variant non_zero_variants[] = {
 
 union any_args {
     struct gather_args gather;
+    struct table_args table;
     struct elements_args elements;
     struct scatter_nd_args scatter_nd;
     struct one_hot_args one_hot;
@@ -82,6 +87,22 @@ static enum status bind_gather(const struct op_call *c, struct gather_args *a, s
     }
     kernel_units(ret, a->outer * a->tuples, a->slice);
     mover_serial(&a->mover, ret);
+    return ST_OK;
+}
+
+static bool is_table(const struct op_call *c)
+{
+    return c->op->id == OP_Gather && !encoding_is_simple(&c->in[0]->q) && dtype_is_float(c->out[0]->type);
+}
+
+static enum status bind_table(const struct op_call *c, struct table_args *a, struct kernel_bound *ret)
+{
+    const struct tensor_desc *x = c->in[0], *index = c->in[1];
+    *a = (struct table_args){ .at = { .index_type = index->type, .n_in = c->n_in, .tuples = desc_count(index) } };
+    tuples_of(&a->at, x, op_axis(c, "axis", 0, x->rank), 1);
+    encoding_init(&a->table, x);
+    TRY(codec_init_out(&a->out, c->out[0], c));
+    kernel_units(ret, a->at.outer * a->at.tuples, a->at.slice);
     return ST_OK;
 }
 
@@ -209,6 +230,10 @@ static enum status gather_bind(const struct op_call *c, void *args, struct kerne
         *variants = non_zero_variants;
         return bind_non_zero(c, &a->non_zero, ret);
     default:
+        if (is_table(c)) {
+            *variants = table_variants;
+            return bind_table(c, &a->table, ret);
+        }
         *variants = gather_variants;
         return bind_gather(c, &a->gather, ret);
     }

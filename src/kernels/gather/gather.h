@@ -2,12 +2,14 @@
 /* Values picked or placed by index tensors (docs/numerics.md section 7).
  *
  *   gather   slices of in[0] named by one index: Gather, BatchPermutation; by a tuple of them: GatherNd
+ *   table    Gather of rows that are stored in blocks, as floats
  *   elements GatherElements: one index per output element
  *   scatter  a copy of in[0], then updates in order: ScatterElements, ScatterNd
  *   one_hot, top_k, non_zero                                                                                    */
 #ifndef KERNELS_GATHER_GATHER_H
 #define KERNELS_GATHER_GATHER_H
 
+#include "kernels/encoding.h"
 #include "kernels/kernels.h"
 #include "kernels/mover.h"
 #include "kernels/view.h"
@@ -22,6 +24,12 @@ struct gather_args {
     bool own_indices;             /* each part has its own tuples */
     uint64_t part, slice;         /* elements of a part, of a slice */
     struct mover mover;
+};
+
+struct table_args {
+    struct gather_args at;
+    struct encoding table;
+    struct codec out;
 };
 
 /* GatherElements and ScatterElements: element e of the index tensor lies at view position e, with the axis taken out. */
@@ -68,6 +76,7 @@ struct non_zero_args {
 };
 
 kernel_fn gather_ref, gather_avx2, gather_avx512;
+kernel_fn table_ref, table_avx2, table_avx512;
 kernel_fn elements_ref, elements_avx2, elements_avx512;
 kernel_fn scatter_elements_ref, scatter_elements_avx2, scatter_elements_avx512;
 kernel_fn scatter_nd_ref, scatter_nd_avx2, scatter_nd_avx512;

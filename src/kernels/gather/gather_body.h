@@ -99,6 +99,24 @@ void K(gather)(const struct kernel_call *call, struct range tile)
     }
 }
 
+/* A unit is one slice. */
+void K(table)(const struct kernel_call *call, struct range tile)
+{
+    const struct table_args *t = call->args;
+    const struct gather_args *a = &t->at;
+    float x[SPAN];
+    for (uint64_t unit = tile.begin; unit < tile.end; unit++) {
+        int64_t from = tuple_offset(a, call->data[1], unit % a->tuples);
+        uint64_t first = unit / a->tuples * a->part + (uint64_t)from;
+        for (uint64_t at = 0; at < a->slice; at += SPAN) {
+            uint32_t n = a->slice - at < SPAN ? (uint32_t)(a->slice - at) : SPAN;
+            for (uint32_t i = 0; i < n; i++)
+                x[i] = from < 0 ? 0.0f : encoding_real(&t->table, call->data[0], first + at + i);
+            K(span_store)(&t->out, call->data[a->n_in], (int64_t)(unit * a->slice + at), 1, n, x);
+        }
+    }
+}
+
 /* A unit is SPAN output elements. */
 void K(elements)(const struct kernel_call *call, struct range tile)
 {
