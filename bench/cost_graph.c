@@ -50,6 +50,19 @@ static uint32_t add_tensor(struct cost_graph *g, enum ir_role role, uint32_t ran
     return id;
 }
 
+/* Whole numbers that say which elements are wanted; the client's, or constants. */
+static uint32_t add_indices(struct cost_graph *g, enum ir_role role, uint32_t rank, const uint32_t *dims)
+{
+    uint32_t id;
+    char name[NAME];
+    snprintf(name, sizeof name, "%u", g->n++);
+    struct ir_tensor t = { .name = name, .role = role, .desc = { .type = DT_I32, .rank = (uint8_t)rank } };
+    memcpy(t.desc.dims, dims, rank * sizeof(dims[0]));
+    t.data = role == IR_CONST ? g->zeros : NULL;
+    check(role == IR_CONST ? ir_add_const(g->g, &t, true, &id) : ir_add_tensor(g->g, &t, &id));
+    return id;
+}
+
 static uint32_t add_weights(struct cost_graph *g, uint32_t kh, uint32_t kw, uint32_t in, uint32_t out)
 {
     return add_tensor(g, IR_CONST, 4, (uint32_t[]){ kh, kw, in, out });
@@ -335,6 +348,25 @@ struct cost_act cost_reduce(struct cost_graph *g, struct cost_act x, const char 
     return add_node(g, op, &x.t, 1, &p, add_act(g, x.h, x.w, 1));
 }
 
+struct cost_act cost_sum_lines(struct cost_graph *g, struct cost_act x, uint32_t n)
+{
+    struct params p = { .n = 0 };
+    uint32_t axis = 1, dims[4] = { x.h / n, n, x.w, x.c };
+    struct cost_act parts = { add_tensor(g, IR_NATIVE, 4, dims), x.h, x.w, x.c, 0 };
+    parts = add_node(g, "Reshape", &x.t, 1, NULL, parts);
+    set_list(&p, "axes", &axis, 1);
+    struct cost_act y = { add_tensor(g, IR_NATIVE, 3, (uint32_t[]){ x.h / n, x.w, x.c }), x.h / n, x.w, x.c, 0 };
+    return cost_view(g, add_node(g, "ReduceSum", &parts.t, 1, &p, y), y.h, y.w, y.c);
+}
+
+struct cost_act cost_running_sum(struct cost_graph *g, struct cost_act x)
+{
+    struct params p = { .n = 0 };
+    uint32_t axis = rank_of(g, x) - 2;
+    set_number(&p, "axis", &axis);
+    return add_node(g, "CumulativeSum", &x.t, 1, &p, like(g, x));
+}
+
 /* As exporters write it. */
 struct cost_act cost_silu(struct cost_graph *g, struct cost_act x)
 {
@@ -387,6 +419,48 @@ struct cost_act cost_tokens(struct cost_graph *g, struct cost_act x, uint32_t fi
 {
     const int32_t ranges[12] = { 0, 1, 1, 0, (int32_t)x.h, 1, (int32_t)first, (int32_t)(first + n), 1, 0, (int32_t)x.c, 1 };
     return slice(g, x, ranges, add_act(g, x.h, n, x.c));
+}
+
+struct cost_act cost_look_up(struct cost_graph *g, struct cost_act x, uint32_t n)
+{
+    struct params p = { .n = 0 };
+    int32_t axis = 0;
+    uint32_t in[] = { as_rank(g, x, 2), add_indices(g, IR_INPUT, 1, &n) };
+    set(&p, "axis", (struct op_value){ .type = DT_I32, .count = 1, .data = &axis });
+    struct cost_act y = { add_tensor(g, IR_NATIVE, 2, (uint32_t[]){ n, x.c }), 1, n, x.c, 0 };
+    return add_node(g, "Gather", in, 2, &p, y);
+}
+
+struct cost_act cost_pick(struct cost_graph *g, struct cost_act x, uint32_t channels)
+{
+    struct params p = { .n = 0 };
+    uint32_t rows = x.h * x.w, axis = 1,
+             in[] = { as_rank(g, x, 2), add_indices(g, IR_CONST, 2, (uint32_t[]){ rows, channels }) };
+    set_number(&p, "axis", &axis);
+    struct cost_act y = { add_tensor(g, IR_NATIVE, 2, (uint32_t[]){ rows, channels }), x.h, x.w, channels, 0 };
+    return cost_view(g, add_node(g, "GatherElements", in, 2, &p, y), x.h, x.w, channels);
+}
+
+struct cost_act cost_sample(struct cost_graph *g, struct cost_act x, struct cost_act places, uint32_t images)
+{
+    uint32_t h = places.h / images, in[2];
+    struct cost_act a = { add_tensor(g, IR_NATIVE, 4, (uint32_t[]){ images, x.h / images, x.w, x.c }), x.h, x.w, x.c, 0 },
+                    b = { add_tensor(g, IR_NATIVE, 4, (uint32_t[]){ images, h, places.w, 2 }), places.h, places.w, 2, 0 },
+                    y = { add_tensor(g, IR_NATIVE, 4, (uint32_t[]){ images, h, places.w, x.c }), places.h, places.w, x.c,
+                          0 };
+    in[0] = add_node(g, "Reshape", &x.t, 1, NULL, a).t;
+    in[1] = add_node(g, "Reshape", &places.t, 1, NULL, b).t;
+    return cost_view(g, add_node(g, "GridSample", in, 2, NULL, y), y.h, y.w, y.c);
+}
+
+struct cost_act cost_lengthened(struct cost_graph *g, struct cost_act x, uint32_t before, uint32_t after)
+{
+    struct params p = { .n = 0 };
+    uint32_t scheme = 0, amounts[8] = { [4] = before, [5] = after };
+    x.t = as_rank(g, x, 4);
+    set_number(&p, "scheme", &scheme);
+    set(&p, "pad_amount", (struct op_value){ .type = DT_U32, .rank = 2, .dims = { 4, 2 }, .count = 8, .data = amounts });
+    return add_node(g, "Pad", &x.t, 1, &p, add_act(g, x.h, before + x.w + after, x.c));
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------------- */

@@ -47,11 +47,19 @@ struct cost_act cost_unary(struct cost_graph *g, struct cost_act x, const char *
 struct cost_act cost_binary(struct cost_graph *g, struct cost_act x, struct cost_act y, const char *op);
 struct cost_act cost_reduce(struct cost_graph *g, struct cost_act x, const char *op); /* channels to one */
 struct cost_act cost_lstm(struct cost_graph *g, struct cost_act x, uint32_t out);     /* along the width */
+struct cost_act cost_sum_lines(struct cost_graph *g, struct cost_act x, uint32_t n);  /* of n lines, to one each */
+struct cost_act cost_running_sum(struct cost_graph *g, struct cost_act x);            /* along the width */
 struct cost_act cost_silu(struct cost_graph *g, struct cost_act x);
 struct cost_act cost_concat(struct cost_graph *g, const struct cost_act *x, uint32_t n); /* channels */
 struct cost_act cost_rows(struct cost_graph *g, const struct cost_act *x, uint32_t n);   /* tokens: one behind the other */
 struct cost_act cost_part(struct cost_graph *g, struct cost_act x, uint32_t first, uint32_t channels); /* a slice */
 struct cost_act cost_tokens(struct cost_graph *g, struct cost_act x, uint32_t first, uint32_t n); /* some rows */
+struct cost_act cost_lengthened(struct cost_graph *g, struct cost_act x, uint32_t before, uint32_t after); /* by zeros */
+struct cost_act cost_look_up(struct cost_graph *g, struct cost_act x, uint32_t n); /* n rows, by numbers that come in */
+struct cost_act cost_pick(struct cost_graph *g, struct cost_act x,
+                          uint32_t channels); /* of every row, others than of the next */
+/* Pixels at places of x, which has `images` images one above the other; places has two channels. */
+struct cost_act cost_sample(struct cost_graph *g, struct cost_act x, struct cost_act places, uint32_t images);
 struct cost_act cost_dense(struct cost_graph *g, struct cost_act x, uint32_t out);
 /* Per image row: h matrices of w x c. */
 struct cost_act cost_matmul(struct cost_graph *g, struct cost_act x, struct cost_act y, bool transposed);
@@ -141,6 +149,14 @@ void cost_track_key(struct cost_graph *g);
 void cost_track_key_kept(struct cost_graph *g);
 void cost_track_segment(struct cost_graph *g);
 void cost_track_value(struct cost_graph *g);
+
+/* cost_nets_views.c: around a car, how far away, words from sound in steps */
+void cost_bert(struct cost_graph *g);
+void cost_depth_anything_v3(struct cost_graph *g);
+void cost_gkt(struct cost_graph *g);
+void cost_internimage(struct cost_graph *g);
+void cost_zipformer_decoder(struct cost_graph *g);
+void cost_zipformer_encoder(struct cost_graph *g);
 
 /* cost_nets_voices.c: speech from text, and text from images of it */
 void cost_text_recognizer(struct cost_graph *g);

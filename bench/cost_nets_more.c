@@ -102,38 +102,18 @@ NET(video_mae)
     cost_output(g, cost_dense(g, cost_pool(g, x, "PoolAvg2d", 0, 1), 400));
 }
 
-/* A residual unit of the depth head. */
-static act refine(struct cost_graph *g, act x)
-{
-    return part_add(g, x, cost_conv(g, cost_conv(g, x, x.c, 3, 1, 1), x.c, 3, 1, 1));
-}
-
 /* The small vision transformer at 518 x 518, and a head that joins four of its layers. */
 NET(depth_anything)
 {
-    static const uint32_t widths[4] = { 48, 96, 192, 384 };
     act taps[4], both[] = { cost_constant(g, 1, 1, 384),
                             cost_view(g, cost_conv(g, part_image(g, 518, 518), 384, 14, 14, 1), 1, 1369, 384) };
     act x = cost_rows(g, both, 2);
     for (uint32_t i = 0; i < 12; i++) {
         x = part_vit(g, x, 6);
         if (i % 3 == 2)
-            taps[i / 3] = x;
+            taps[i / 3] = cost_view(g, cost_tokens(g, x, 1, 1369), 37, 37, 384);
     }
-    for (uint32_t i = 0; i < 4; i++) {
-        act t = cost_conv(g, cost_view(g, cost_tokens(g, taps[i], 1, 1369), 37, 37, 384), widths[i], 1, 1, 1);
-        t = i == 0   ? cost_up_conv(g, cost_up_conv(g, t, widths[0]), widths[0])
-            : i == 1 ? cost_up_conv(g, t, widths[1])
-            : i == 3 ? cost_conv(g, t, widths[3], 3, 2, 1)
-                     : t;
-        taps[i] = cost_conv(g, t, 64, 3, 1, 1);
-    }
-    act d = refine(g, taps[3]);
-    for (int i = 2; i >= 0; i--)
-        d = refine(g, part_add(g, refine(g, taps[i]),
-                               cost_conv(g, cost_resize(g, d, "ResizeBilinear", taps[i].h, taps[i].w), 64, 1, 1, 1)));
-    d = cost_conv(g, part_double(g, d, "ResizeBilinear"), 32, 3, 1, 1);
-    cost_output(g, cost_conv(g, cost_conv(g, cost_resize(g, d, "ResizeBilinear", 518, 518), 32, 3, 1, 1), 1, 1, 1, 1));
+    part_depth(g, taps, 1);
 }
 
 /* ---- DETR, 640 x 640 -------------------------------------------------------------------------------------------------- */

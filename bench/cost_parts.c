@@ -165,3 +165,30 @@ act part_sppf(struct cost_graph *g, act x)
         p[i] = cost_pool(g, p[i - 1], "PoolMax2d", 5, 1);
     return part_silu(g, cost_concat(g, p, 4), x.c, 1, 1);
 }
+
+/* A residual unit of the depth head. */
+static act refine(struct cost_graph *g, act x)
+{
+    return part_add(g, x, cost_conv(g, cost_conv(g, x, x.c, 3, 1, 1), x.c, 3, 1, 1));
+}
+
+void part_depth(struct cost_graph *g, const act layers[4], uint32_t outs)
+{
+    static const uint32_t widths[4] = { 48, 96, 192, 384 };
+    act taps[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        act t = cost_conv(g, layers[i], widths[i], 1, 1, 1);
+        t = i == 0   ? cost_up_conv(g, cost_up_conv(g, t, widths[0]), widths[0])
+            : i == 1 ? cost_up_conv(g, t, widths[1])
+            : i == 3 ? cost_conv(g, t, widths[3], 3, 2, 1)
+                     : t;
+        taps[i] = cost_conv(g, t, 64, 3, 1, 1);
+    }
+    act d = refine(g, taps[3]);
+    for (int i = 2; i >= 0; i--)
+        d = refine(g, part_add(g, refine(g, taps[i]),
+                               cost_conv(g, cost_resize(g, d, "ResizeBilinear", taps[i].h, taps[i].w), 64, 1, 1, 1)));
+    d = cost_conv(g, part_double(g, d, "ResizeBilinear"), 32, 3, 1, 1);
+    d = cost_conv(g, cost_resize(g, d, "ResizeBilinear", 518, 518), 32, 3, 1, 1);
+    cost_output(g, cost_conv(g, d, outs, 1, 1, 1));
+}

@@ -31,6 +31,8 @@ act part_scores(struct cost_graph *g, act q, act k, act v, uint32_t heads);
 act part_attend(struct cost_graph *g, act from, act to, uint32_t heads); /* with its four products */
 act part_heads(struct cost_graph *g, act x, uint32_t heads);             /* rows of all heads to rows of each */
 act part_feed(struct cost_graph *g, act x, uint32_t inner, const char *op);
+/* How far everything is away, 518 x 518, from what four layers of a transformer make of 37 x 37 places. */
+void part_depth(struct cost_graph *g, const act layers[4], uint32_t outs);
 act part_vit(struct cost_graph *g, act x, uint32_t heads); /* a layer of a vision transformer */
 
 #endif
