@@ -56,12 +56,20 @@ static uint64_t bytes_as(const struct tensor_desc *d, uint8_t role)
     return role == ROLE_CONSTANT || role == ROLE_CLIENT ? dense(d) : binary_tile_bytes(d);
 }
 
+/* Of a table of which some rows are looked up nothing else comes. */
+static bool looks_up(const struct op_call *c)
+{
+    return c->op->id == OP_Gather || c->op->id == OP_GatherNd;
+}
+
 static uint64_t input_bytes(const struct binary_box_op *o, const uint8_t *roles, uint32_t i)
 {
     const struct tensor_desc *x = i < o->call->n_in ? o->call->in[i] : NULL;
     if (!x || repeated(o->call, i) || roles[i] == ROLE_STAYS || roles[i] == ROLE_LINES)
         return 0;
-    return bytes_as(x, roles[i]);
+    uint64_t all = bytes_as(x, roles[i]),
+             part = i == 0 && looks_up(o->call) && o->call->out[0] ? bytes_as(o->call->out[0], roles[i]) : all;
+    return part < all ? part : all;
 }
 
 /* How often the operands of a product come: the first one, the others. */

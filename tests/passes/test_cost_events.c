@@ -123,6 +123,28 @@ static void images_of_the_client(void **state)
     unmake(&m);
 }
 
+/* Of a table only the rows that are looked up come from DRAM; what comes more than once makes it no more than the table. */
+static void rows_come_alone(void **state)
+{
+    (void)state;
+    enum { TABLE = 8, WIDTH = 4 };
+    static const uint32_t rows[] = { 3, 300 };
+    for (int i = 0; i < 2; i++) {
+        char text[1024];
+        struct binary_moves moves;
+        snprintf(text, sizeof text,
+                 "graph \"g\" { in %%i : i32[%u]\n const %%t : uq8[8,4] scale=0.5 offset=0 = (1,2,3,4,1,2,3,4,1,2,3,4,"
+                 "1,2,3,4,1,2,3,4,1,2,3,4,1,2,3,4,1,2,3,4)\n out %%y : uq8[%u,4] scale=0.5 offset=0\n"
+                 " %%y = Gather \"y\" (%%t, %%i) { axis=i32(0) }\n }\n",
+                 rows[i], rows[i]);
+        struct made m = made_in(text, &device);
+        binary_node_moves(m.g, 0, &moves);
+        assert_int_equal(moves.weights, (rows[i] < TABLE ? rows[i] : TABLE) * WIDTH);
+        assert_int_equal(moves.inputs, 4 * rows[i]);
+        unmake(&m);
+    }
+}
+
 /* Vectors of an operator on 40 x 24 places, with a constant of one or three values; another one stands behind it, so that
  * its result is none of the client's. */
 static uint64_t first_vector(uint32_t channels, const char *op, const char *second)
@@ -327,6 +349,7 @@ int main(void)
         cmocka_unit_test(vectors_by_operator),
         cmocka_unit_test(floats_have_their_own_vectors),
         cmocka_unit_test(images_of_the_client),
+        cmocka_unit_test(rows_come_alone),
         cmocka_unit_test(vectors_go_over_padding),
         cmocka_unit_test(transposes_that_turn_elements),
         cmocka_unit_test(windows_along_one_line),
