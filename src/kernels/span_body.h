@@ -193,8 +193,11 @@ static void load_f16(const struct codec *c, const void *base, int64_t at, int64_
 static void store_f16(const struct codec *c, void *base, int64_t at, int64_t stride, uint32_t n, const float *src)
 {
     uint16_t *p = (uint16_t *)base + at;
-    if (stride == 1 && !c->limited)
-        f16_row_store(p, n, src);
+    float limited[SPAN];
+    for (uint32_t i = 0; c->limited && stride == 1 && n <= SPAN && i < n; i++)
+        limited[i] = limit(c, src[i]);
+    if (stride == 1 && (!c->limited || n <= SPAN))
+        f16_row_store(p, n, c->limited ? limited : src);
     else
         for (uint32_t i = 0; i < n; i++)
             p[i * stride] = ku_f32_to_f16(c->limited ? limit(c, src[i]) : src[i]);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A clamp behind a product, or behind a sum of fixed-point or float32 tensors, becomes its own clamp when that gives the
- * same bits: same type, same encoding, one consumer.
+/* A clamp behind a product, or behind a sum, becomes its own clamp when that gives the same bits: same type, same encoding,
+ * one consumer. What only changes places may stand between them.
  *
  *     %t = Conv2d(%x, %w); %y = Relu(%t)   ->   %y = Conv2d(%x, %w) clamp (0, inf)
+ *     %d = DepthToSpace(%t); %y = Relu(%d)   ->   %t = ... clamp (0, inf); %y = DepthToSpace(%t)
  *
  * For fixed point the limits are rounded to the output grid in both forms (docs/numerics.md sections 3 and 5), so nothing
  * changes. */
@@ -10,13 +11,34 @@
 
 #include "prepare/cx.h"
 
-/* Operators whose kernels honour op_call.post. Sums are clamped anyway in fixed point, and in float32 it saves a walk over
- * memory; in float16 a clamp before the rounding would make a zero of what a clamp behind it leaves as minus zero. A target
- * with kernels of its own has other ways for them. */
-static bool takes_clamp(const struct prepare_target *t, enum op_id op, const struct tensor_desc *out)
+enum { HALF_WHOLE = 2048 }; /* float16 has all whole numbers up to here */
+
+/* Not all that float16 has, but the limits that there are. */
+static bool f16_holds(float x)
 {
+    return isinf(x) || (fabsf(x) <= HALF_WHOLE && x == truncf(x));
+}
+
+/* Two tensors, as at the end of a residual block. Sums of float16 are multiples of its least number, so none is rounded to
+ * minus zero, which a clamp behind it would leave and one before it would not; limits that float16 has are the same before
+ * and behind. Of sums of other types, and of limits that are rounded, neither is true. */
+static bool sums_halves(const struct ir_graph *g, const struct ir_node *n, const struct op_post *p)
+{
+    bool exact = f16_holds(p->lo) && f16_holds(p->hi);
+    for (uint32_t i = 0; i < n->n_in; i++)
+        exact = exact && g->tensors.at[n->in[i]].desc.type == DT_F16 && g->tensors.at[n->in[i]].role != IR_CONST;
+    return exact;
+}
+
+/* Operators whose kernels honour op_call.post. Sums are clamped anyway in fixed point, and of floats it saves a walk over
+ * memory. A target with kernels of its own has other ways for them. */
+static bool takes_clamp(const struct prepare_cx *cx, const struct ir_node *n, const struct tensor_desc *out,
+                        const struct op_post *post)
+{
+    enum op_id op = n->op->id;
     if (op == OP_ElementWiseAdd || op == OP_ElementWiseSubtract)
-        return !t->own_kernels && (out->type == DT_F32 || (dtype_is_fixed(out->type) && out->q.kind == Q_TENSOR));
+        return !cx->target->own_kernels && (out->type == DT_F32 || (dtype_is_fixed(out->type) && out->q.kind == Q_TENSOR) ||
+                                            (out->type == DT_F16 && sums_halves(cx->g, n, post)));
     return op == OP_Conv2d || op == OP_DepthWiseConv2d || op == OP_TransposeConv2d || op == OP_FullyConnected ||
            op == OP_MatMul || op == OP_BytesConv2d || op == OP_BytesMatMul;
 }
@@ -40,17 +62,47 @@ static bool clamp_of(const struct op_call *c, struct op_post *ret)
     return ret->lo <= ret->hi;
 }
 
-static bool can_fuse(const struct prepare_cx *cx, const struct ir_uses *u, const struct ir_node *act, uint32_t *producer)
+/* Operators that change places, bit for bit where the encoding stays. */
+static bool only_moves(enum op_id op)
+{
+    return op == OP_DepthToSpace || op == OP_SpaceToDepth || op == OP_ChannelShuffle || op == OP_Transpose ||
+           op == OP_Reshape;
+}
+
+/* Two operators with a tensor of one consumer between them; its producer, IR_NONE: it is no such tensor. */
+static uint32_t made_for_one(const struct ir_graph *g, const struct ir_uses *u, uint32_t t)
+{
+    uint32_t p = t == IR_NONE ? IR_NONE : u->producer[t];
+    return p == IR_NONE || u->n_consumers[t] != 1 || g->tensors.at[t].role != IR_NATIVE || g->nodes.at[p].dead ? IR_NONE : p;
+}
+
+static bool same_encoding(const struct tensor_desc *a, const struct tensor_desc *b)
+{
+    return a->type == b->type && quant_same(&a->q, &b->q);
+}
+
+/* Where a clamp may go: the operator that takes it, and the one that makes the clamp's operand, which is another one where
+ * something moves in between. */
+struct way {
+    uint32_t to, last;
+};
+
+static bool find_way(const struct prepare_cx *cx, const struct ir_uses *u, const struct ir_node *act,
+                     const struct op_post *post, struct way *ret)
 {
     const struct ir_graph *g = cx->g;
-    uint32_t t = act->in[0];
-    *producer = t == IR_NONE ? IR_NONE : u->producer[t];
-    if (*producer == IR_NONE || u->n_consumers[t] != 1 || g->tensors.at[t].role != IR_NATIVE)
+    const struct tensor_desc *b = &g->tensors.at[act->out[0]].desc;
+    uint32_t t = act->in[0], p = made_for_one(g, u, t);
+    ret->last = p;
+    if (p == IR_NONE || !desc_same_shape(&g->tensors.at[t].desc, b))
         return false;
-    const struct ir_node *p = &g->nodes.at[*producer];
-    const struct tensor_desc *a = &g->tensors.at[t].desc, *b = &g->tensors.at[act->out[0]].desc;
-    return !p->dead && takes_clamp(cx->target, p->op->id, a) && a->type == b->type && desc_same_shape(a, b) &&
-           quant_same(&a->q, &b->q);
+    while (p != IR_NONE && only_moves(g->nodes.at[p].op->id) && same_encoding(&g->tensors.at[t].desc, b)) {
+        t = g->nodes.at[p].in[0];
+        p = made_for_one(g, u, t);
+    }
+    ret->to = p;
+    return p != IR_NONE && takes_clamp(cx, &g->nodes.at[p], &g->tensors.at[t].desc, post) &&
+           same_encoding(&g->tensors.at[t].desc, b);
 }
 
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress)
@@ -62,18 +114,18 @@ enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress)
         struct ir_node *act = &g->nodes.at[k];
         struct op_post post;
         struct ir_call v;
-        uint32_t p;
+        struct way way;
         ir_call(g, act, &v);
-        if (act->dead || !clamp_of(&v.call, &post) || !can_fuse(cx, &u, act, &p))
+        if (act->dead || !clamp_of(&v.call, &post) || !find_way(cx, &u, act, &post, &way))
             continue;
-        struct ir_node *n = &g->nodes.at[p];
+        struct ir_node *n = &g->nodes.at[way.to], *last = &g->nodes.at[way.last];
         struct op_post both = { fmaxf(n->post.lo, post.lo), fminf(n->post.hi, post.hi) };
         if (both.lo > both.hi)
             continue;
         n->post = both;
-        n->out[0] = act->out[0];
+        last->out[0] = act->out[0];
         n->source = ir_join_sources(&g->arena, n->source, act->source);
-        u.producer[act->out[0]] = p;
+        u.producer[act->out[0]] = way.last;
         act->dead = *progress = true;
     }
     return *progress ? ir_compact(g) : ST_OK;
