@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { COST_FIT_MOST = 32 }; /* numbers */
+enum { COST_FIT_MOST = 48 }; /* numbers */
 
 /* Rows of an estimate whose logarithm changes with those of p numbers: slopes[row * p + number]; missing[row]: what its
  * logarithm should change by; weights: 0 leaves a row out. ret: by how much the numbers' logarithms change for the least sum

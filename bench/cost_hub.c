@@ -21,10 +21,12 @@
 #include "prepare/cost.h"
 
 enum {
-    VTCM_BYTES = 8 << 20,
+    MB = 20, /* shift */
+    VTCM_SIZES = 2,
+    EIGHT = 8, /* MB of fast memory; others have two */
     LEVEL = 2,
     MAX_NETS = 96,
-    MAX_ROWS = 1024,
+    MAX_ROWS = 2048,
     SHARED = 6,
     FLOATS = 0,
     LAUNCH = 1,
@@ -33,23 +35,31 @@ enum {
     VECTOR_LAUNCH = 4,
     DENSE = 5,
     LINE = 4096,
-    SAME = 100, /* percent */
+    SAME = 100,       /* percent */
+    SLOW_FLOATS = 69, /* architecture */
     COLUMNS = 9,
     COLUMN_UNIT = 8
 };
 
 static const struct {
     const char *device; /* how the name begins in the list */
-    uint32_t soc, arch, hvx;
+    uint32_t soc, arch, hvx, vtcm_mb;
     double peak_mb_s;   /* of its memory: no fit goes beyond */
     double call_ms;     /* what the smallest graphs of the list take, which have next to nothing to compute */
 } devices[] = {
-    { "SA8295P", 39, 68, 4, 68200, 0.31 },
-    { "QCS8450", 36, 69, 4, 51200, 0.09 },
-    { "QCS8550", 43, 73, 4, 67200, 0.06 },
-    { "Samsung Galaxy S24", 57, 75, 4, 76800, 0.05 },
-    { "Samsung Galaxy S25", 69, 79, 8, 85300, 0.04 },
-    { "Snapdragon 8 Elite Gen 5", 87, 81, 8, 85300, 0.04 },
+    { "SA8295P", 39, 68, 4, 8, 68200, 0.31 },
+    { "QCS8450", 36, 69, 4, 8, 51200, 0.09 },
+    { "QCS8550", 43, 73, 4, 8, 67200, 0.06 },
+    { "Samsung Galaxy S24", 57, 75, 4, 8, 76800, 0.05 },
+    { "Samsung Galaxy S25", 69, 79, 8, 8, 85300, 0.04 },
+    { "Snapdragon 8 Elite Gen 5", 87, 81, 8, 8, 85300, 0.04 },
+    { "Dragonwing IQ-9075", 77, 73, 4, 8, 102400, 0.12 },
+    { "QCS8275", 82, 75, 4, 8, 51200, 0.30 },
+    { "Snapdragon X Elite", 60, 73, 4, 8, 135000, 0.14 },
+    { "Snapdragon X2 Elite", 88, 81, 8, 8, 152000, 0.13 },
+    { "Snapdragon 7 Gen 4", 86, 73, 4, 2, 34100, 0.06 },
+    { "Dragonwing Q-6690", 78, 0, 4, 2, 25600, 0.06 },
+    { "Dragonwing RB3 Gen 2", 93, 68, 4, 2, 25600, 0.31 },
 };
 enum { DEVICES = sizeof devices / sizeof devices[0], PARAMS = SHARED + 2 * DEVICES };
 
@@ -154,13 +164,14 @@ static bool read_list(const char *path)
 
 static void device_of(uint32_t device, const double *p, struct cost_device *ret)
 {
-    htp_cost_device(devices[device].soc, devices[device].arch, VTCM_BYTES, devices[device].hvx, ret);
+    htp_cost_device(devices[device].soc, devices[device].arch, (uint64_t)devices[device].vtcm_mb << MB, devices[device].hvx,
+                    ret);
     ret->launch[0] = (uint32_t)p[LAUNCH];
     ret->launch[1] = (uint32_t)p[VECTOR_LAUNCH];
     ret->vector_percent = (uint32_t)p[VECTOR];
     ret->vtcm_rate = (uint32_t)p[VTCM];
     ret->dense_float = (uint32_t)(p[DENSE] + 0.5);
-    ret->float_percent = ret->float_percent == SAME ? SAME : (uint32_t)p[FLOATS];
+    ret->float_percent = devices[device].arch == SLOW_FLOATS ? (uint32_t)p[FLOATS] : ret->float_percent;
     ret->clock_mhz = (uint32_t)p[SHARED + 2 * device];
     ret->dram_mb_s = (uint32_t)p[SHARED + 2 * device + 1];
 }
@@ -170,13 +181,13 @@ static void initial(double *p)
     struct cost_device d;
     p[FLOATS] = SAME;
     for (uint32_t i = 0; i < DEVICES; i++) {
-        htp_cost_device(devices[i].soc, devices[i].arch, VTCM_BYTES, devices[i].hvx, &d);
+        htp_cost_device(devices[i].soc, devices[i].arch, (uint64_t)devices[i].vtcm_mb << MB, devices[i].hvx, &d);
         p[LAUNCH] = d.launch[0];
         p[VECTOR_LAUNCH] = d.launch[1];
         p[VECTOR] = d.vector_percent;
         p[VTCM] = d.vtcm_rate;
         p[DENSE] = d.dense_float;
-        p[FLOATS] = d.float_percent == SAME ? p[FLOATS] : d.float_percent;
+        p[FLOATS] = devices[i].arch == SLOW_FLOATS ? d.float_percent : p[FLOATS];
         p[SHARED + 2 * i] = d.clock_mhz;
         p[SHARED + 2 * i + 1] = d.dram_mb_s;
     }
@@ -188,18 +199,23 @@ struct compiled {
     struct binary b;
     struct binary_node *nodes; /* for cycles of a device */
 };
-static struct compiled nets[MAX_NETS * COST_TYPES];
+static struct compiled nets[VTCM_SIZES * MAX_NETS * COST_TYPES];
 
-static const struct binary_graph *compile(uint32_t net, uint32_t type, uint32_t level)
+static struct compiled *compiled_for(uint32_t net, uint32_t type, uint32_t vtcm_mb)
 {
-    struct compiled *c = &nets[net * COST_TYPES + type];
+    return &nets[((vtcm_mb < EIGHT) * MAX_NETS + net) * COST_TYPES + type];
+}
+
+static const struct binary_graph *compile(uint32_t net, uint32_t type, uint32_t level, uint32_t vtcm_mb)
+{
+    struct compiled *c = compiled_for(net, type, vtcm_mb);
     struct cost_device d;
-    htp_cost_device(devices[2].soc, devices[2].arch, VTCM_BYTES, 0, &d);
+    htp_cost_device(devices[2].soc, devices[2].arch, (uint64_t)vtcm_mb << MB, 0, &d);
     struct prepare_target t = { .passes = prepare_default_passes,
                                 .tensor_align = 256,
                                 .chains = prepare_default_chains,
                                 .max_tiles = 64,
-                                .vtcm_bytes = VTCM_BYTES,
+                                .vtcm_bytes = (uint64_t)vtcm_mb << MB,
                                 .order_steps = level == 1 ? 0 : 200000,
                                 .beside_bytes = PREPARE_BESIDE,
                                 .plan_nodes = 200000,
@@ -221,7 +237,7 @@ static const struct binary_graph *compile(uint32_t net, uint32_t type, uint32_t 
 
 static void forget(uint32_t net, uint32_t type)
 {
-    struct compiled *c = &nets[net * COST_TYPES + type];
+    struct compiled *c = compiled_for(net, type, EIGHT);
     binary_close(&c->b);
     binary_image_free(&c->im);
     mem_free(c->nodes);
@@ -239,7 +255,7 @@ static void print_levels(void)
             double cycles[4], seconds[4];
             for (uint32_t level = 1; level <= 3; level++) {
                 uint64_t start = clock_ns();
-                cycles[level] = (double)compile(net, type, level)->info.cycles;
+                cycles[level] = (double)compile(net, type, level, EIGHT)->info.cycles;
                 seconds[level] = (double)(clock_ns() - start) * 1e-9;
                 sum[level] += log(cycles[level]);
                 forget(net, type);
@@ -261,9 +277,10 @@ static void predict(const double *p, bool all, int device)
         struct cost_result c = { 0 };
         if ((!all && cost_nets[r->net].use != COST_FITTED) || (device >= 0 && r->device != (uint32_t)device))
             continue;
-        const struct binary_graph *g = compile(r->net, r->type, LEVEL);
+        uint32_t vtcm_mb = devices[r->device].vtcm_mb;
+        const struct binary_graph *g = compile(r->net, r->type, LEVEL, vtcm_mb);
         device_of(r->device, p, &d);
-        if (cost_events(&d, g, nets[r->net * COST_TYPES + r->type].nodes, &c) == ST_OK)
+        if (cost_events(&d, g, compiled_for(r->net, r->type, vtcm_mb)->nodes, &c) == ST_OK)
             r->predicted = (double)c.cycles / d.clock_mhz / 1000 + devices[r->device].call_ms;
     }
 }
@@ -424,8 +441,8 @@ static void print_layers(const char *name, const double *p)
             struct cost_device d;
             struct cost_result c = { 0 };
             struct cost_work w;
-            const struct binary_graph *g = compile((uint32_t)net, type, LEVEL);
-            struct binary_node *nodes = nets[(uint32_t)net * COST_TYPES + type].nodes;
+            const struct binary_graph *g = compile((uint32_t)net, type, LEVEL, EIGHT);
+            struct binary_node *nodes = compiled_for((uint32_t)net, type, EIGHT)->nodes;
             struct cost_tensor *tensors = mem_array(struct cost_tensor, g->n_tensors);
             device_of(3, p, &d);
             if (!tensors || cost_events(&d, g, nodes, &c) != ST_OK)
@@ -441,7 +458,8 @@ static void print_layers(const char *name, const double *p)
                        (unsigned long long)binary_moves_out(&m), (unsigned long long)nodes[k].cycles);
             }
             mem_free(tensors);
-            printf("%s %s: cycles %llu\n", name, type_names[type], (unsigned long long)c.cycles);
+            printf("%s %s %s: cycles %llu\n", name, cost_nets[net].component ? cost_nets[net].component : "whole",
+                   type_names[type], (unsigned long long)c.cycles);
         }
 }
 

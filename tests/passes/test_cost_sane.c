@@ -182,13 +182,33 @@ static void long_lines_stay_in_fast_memory(void **state)
     ir_graph_free(g.g);
 }
 
+/* SoCs that the table does not have: rates of the phone with their architecture, not of another SoC that has it; SM8550's
+ * where nothing is known. */
+static void others_have_a_phones_rates(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t soc, arch, as;
+    } cases[] = { { 30, 68, 39 }, { 42, 69, 36 }, { 66, 73, 43 }, { 67000, 75, 57 },
+                  { 85, 79, 69 }, { 97, 81, 87 }, { 0, 0, 43 } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cost_device other, phone;
+        htp_cost_device(cases[i].soc, cases[i].arch, VTCM, 0, &other);
+        htp_cost_device(cases[i].as, 0, VTCM, 0, &phone);
+        assert_int_equal(other.clock_mhz, phone.clock_mhz);
+        assert_int_equal(other.dram_mb_s, phone.dram_mb_s);
+        assert_int_equal(other.matrix_macs, phone.matrix_macs);
+        assert_int_equal(other.vector_units, phone.vector_units);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smaller_images_are_not_slower),   cmocka_unit_test(fewer_bits_are_not_slower),
         cmocka_unit_test(more_fast_memory_is_not_slower),  cmocka_unit_test(newer_devices_are_not_slower),
-        cmocka_unit_test(the_highest_level_is_not_slower),
-        cmocka_unit_test(long_lines_stay_in_fast_memory),
+        cmocka_unit_test(the_highest_level_is_not_slower), cmocka_unit_test(long_lines_stay_in_fast_memory),
+        cmocka_unit_test(others_have_a_phones_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table: the rates of the HTP, by SoC. The array of multipliers and the vector width are those of the architecture; clock and memory bandwidth are fitted to
- * published latencies of networks on devices (docs/cost.md says how and how well), and so are the numbers that all of them share and what floats take on v69. */
+ * published latencies of networks on devices (docs/cost.md says how and how well), and so are the numbers that all of them share, what floats take on some, and unit sizes of small ones. */
 #include "backend/htp/htp_cost.h"
 
 enum { LAUNCH = 500, VECTOR_LAUNCH = 200, VECTOR_PERCENT = 760, VTCM_RATE = 1000, DENSE_FLOAT = 7, DEFAULT_SOC = 43 };
@@ -9,12 +9,23 @@ static const struct {
     uint32_t model, arch;
     uint32_t clock_mhz, macs, units, dram_mb_s; /* units: vector units that a larger number of contexts shares */
     uint32_t float_percent;
-} socs[] = {
+} socs[] = { /* of one architecture the last one stands for all others */
+    { 78, 68, 740, 1024, 2, 25000, 100 }, /* QCM6690, whose architecture is not published */
+    { 35, 68, 640, 4096, 4, 25600, 100 }, /* SM7325 */
+    { 44, 68, 640, 4096, 4, 25600, 100 }, /* SC7280X */
+    { 93, 68, 640, 4096, 4, 25600, 100 }, /* QCM6490 */
     { 39, 68, 1050, 8192, 4, 29600, 100 }, /* SA8295 */
     { 36, 69, 960, 16384, 4, 25500, 162 }, /* SM8450 */
+    { 86, 73, 1170, 8192, 4, 34000, 100 }, /* SM7750 */
+    { 52, 73, 1110, 16384, 4, 35500, 145 }, /* SA8255, SA8650, SA8775 */
+    { 77, 73, 1110, 16384, 4, 35500, 145 }, /* QCS9100 */
+    { 60, 73, 1120, 16384, 4, 46500, 100 }, /* SC8380XP */
     { 43, 73, 1220, 16384, 4, 38700, 100 }, /* SM8550 */
+    { 67, 75, 1820, 2048, 2, 36400, 150 }, /* SA7255, SA8620 */
+    { 82, 75, 1820, 2048, 2, 36400, 150 }, /* QCS8300 */
     { 57, 75, 1770, 16384, 4, 48800, 100 }, /* SM8650 */
     { 69, 79, 1860, 16384, 6, 58400, 100 }, /* SM8750 */
+    { 88, 81, 1970, 16384, 6, 63000, 100 }, /* SC8480XP */
     { 87, 81, 2490, 16384, 6, 68200, 100 }, /* SM8850 */
 };
 enum { SOCS = sizeof socs / sizeof socs[0] };
