@@ -32,8 +32,8 @@ bool cost_clamps(const struct binary_node *n);     /* one that many operators do
 bool cost_stores_clamped(const struct binary_node *n);
 
 /* How tensors lie (cost_layout.c): a window that goes along one line; a Transpose after which other elements stand side by
- * side. */
-enum { COST_TALL = 8 }; /* lines of a tile */
+ * side, or a block of pixels that becomes few channels or is made of them. */
+enum { COST_TALL = 8, COST_DEEP = 32 }; /* lines and channels of a tile */
 bool cost_along_line(const struct binary_graph *g, const struct binary_node *n);
 bool cost_turns(const struct binary_graph *g, const struct binary_node *n);
 

@@ -48,8 +48,19 @@ static uint32_t innermost(const struct tensor_desc *d)
     return d->rank;
 }
 
+/* Blocks of pixels to channels or back, of which there are fewer than a tile has. */
+static bool spreads(const struct binary_graph *g, const struct binary_node *n)
+{
+    const struct tensor_desc *few = n->op->id == OP_DepthToSpace   ? desc_of(g, n->out[0])
+                                    : n->op->id == OP_SpaceToDepth ? desc_of(g, n->in[0])
+                                                                   : NULL;
+    return few && few->rank && few->dims[few->rank - 1] < COST_DEEP;
+}
+
 bool cost_turns(const struct binary_graph *g, const struct binary_node *n)
 {
+    if (spreads(g, n))
+        return true;
     const struct op_value *perm = &n->params[0];
     const struct tensor_desc *x = n->op->id == OP_Transpose ? desc_of(g, n->in[0]) : NULL, *y = desc_of(g, n->out[0]);
     uint32_t last = x && y ? innermost(y) : 0;

@@ -18,44 +18,44 @@ enum { NORMALIZE = 630, FEW = 16 }; /* a constant per channel on an image that h
  * others were fitted in groups: windows, pooling, resizing, what only moves, exponentials, softmax, norms. */
 static const struct {
     enum op_id op;
-    uint16_t all, floats; /* floats 0: as all */
+    uint16_t all, floats, wide; /* 0: as all; wide: integers of two bytes */
 } vectors[] = {
-    { OP_ElementWiseAdd, ADDITION, 0 },
-    { OP_ElementWiseMultiply, 400, 250 },
-    { OP_ElementWiseSubtract, 1600, ADDITION },
-    { OP_ElementWiseDivide, 4000, 300 },
-    { OP_Relu, 50, 0 },
-    { OP_ReluMinMax, 50, 0 },
-    { OP_Relu6, 50, 0 },
-    { OP_Prelu, 200, 100 },
-    { OP_DepthWiseConv2d, 25, 0 },
-    { OP_DepthWiseConv1d, 25, 0 },
-    { OP_PoolMax2d, 47, 0 },
-    { OP_PoolAvg2d, 47, 0 },
-    { OP_ResizeBilinear, 60, 0 },
-    { OP_Resize, 60, 0 },
-    { OP_ResizeNearestNeighbor, 340, 0 },
-    { OP_Concat, 130, 0 },
-    { OP_Split, 130, 0 },
-    { OP_StridedSlice, 130, 0 },
-    { OP_Pad, 130, 0 },
-    { OP_Reshape, 130, 0 },
-    { OP_Transpose, 260, 0 },
-    { OP_DepthToSpace, 260, 0 },
-    { OP_SpaceToDepth, 260, 0 },
-    { OP_ChannelShuffle, 260, 0 },
-    { OP_Quantize, 100, 0 },
-    { OP_Dequantize, 100, 0 },
-    { OP_Convert, 100, 0 },
-    { OP_Softmax, 115, 100 },
-    { OP_LogSoftmax, 115, 100 },
-    { OP_LayerNorm, 280, 500 },
-    { OP_GroupNorm, 280, 500 },
-    { OP_Batchnorm, 280, 0 },
-    { OP_Gelu, 380, 0 },
-    { OP_Sigmoid, 380, 0 },
-    { OP_Tanh, 380, 0 },
-    { OP_ElementWiseNeuron, 200, 0 },
+    { OP_ElementWiseAdd, ADDITION, 0, 0 },
+    { OP_ElementWiseMultiply, 400, 250, 0 },
+    { OP_ElementWiseSubtract, 1600, ADDITION, 0 },
+    { OP_ElementWiseDivide, 4000, 300, 0 },
+    { OP_Relu, 50, 0, 0 },
+    { OP_ReluMinMax, 50, 0, 0 },
+    { OP_Relu6, 50, 0, 0 },
+    { OP_Prelu, 200, 100, 0 },
+    { OP_DepthWiseConv2d, 25, 0, 0 },
+    { OP_DepthWiseConv1d, 25, 0, 0 },
+    { OP_PoolMax2d, 47, 0, 0 },
+    { OP_PoolAvg2d, 47, 0, 0 },
+    { OP_ResizeBilinear, 60, 0, 0 },
+    { OP_Resize, 60, 0, 0 },
+    { OP_ResizeNearestNeighbor, 340, 0, 0 },
+    { OP_Concat, 130, 0, 0 },
+    { OP_Split, 130, 0, 0 },
+    { OP_StridedSlice, 130, 0, 0 },
+    { OP_Pad, 130, 0, 0 },
+    { OP_Reshape, 130, 0, 0 },
+    { OP_Transpose, 260, 0, 0 },
+    { OP_DepthToSpace, 260, 0, 0 },
+    { OP_SpaceToDepth, 260, 0, 0 },
+    { OP_ChannelShuffle, 260, 0, 0 },
+    { OP_Quantize, 100, 0, 0 },
+    { OP_Dequantize, 100, 0, 0 },
+    { OP_Convert, 100, 0, 0 },
+    { OP_Softmax, 115, 100, 75 },
+    { OP_LogSoftmax, 115, 100, 75 },
+    { OP_LayerNorm, 280, 500, 0 },
+    { OP_GroupNorm, 280, 500, 0 },
+    { OP_Batchnorm, 280, 0, 0 },
+    { OP_Gelu, 380, 0, 0 },
+    { OP_Sigmoid, 380, 0, 0 },
+    { OP_Tanh, 380, 0, 0 },
+    { OP_ElementWiseNeuron, 200, 0, 0 },
 };
 
 /* Products, and where in their inputs the channels are: dims of in[1], counted from its end. */
@@ -168,11 +168,13 @@ static uint64_t with_floats(const struct cost_device *d, bool floats, uint64_t w
     return floats && d->float_percent ? divide_up(work * d->float_percent, PERCENT) : work;
 }
 
-static uint64_t instructions(enum op_id op, bool floats)
+static uint64_t instructions(enum op_id op, bool floats, bool wide)
 {
     for (uint32_t i = 0; i < VECTORS; i++)
         if (vectors[i].op == op)
-            return floats && vectors[i].floats ? vectors[i].floats : vectors[i].all;
+            return floats && vectors[i].floats          ? vectors[i].floats
+                   : wide && !floats && vectors[i].wide ? vectors[i].wide
+                                                        : vectors[i].all;
     return ADDITION;
 }
 
@@ -221,7 +223,7 @@ static uint64_t vector_cycles(const struct cost_device *d, const struct binary_g
     as = constant ? with_constant(as) : as;
     operations *= n->n_in && n->n_out && (is_tall(tensors, n->in[0]) || is_tall(tensors, n->out[0])) ? COST_TALL : 1;
     bool image = normalizes(x, constant, as);
-    uint64_t each = cost_turns(g, n) ? TURNED : instructions(as, is_float(x));
+    uint64_t each = cost_turns(g, n) ? TURNED : instructions(as, is_float(x), bits > 8);
     each = image ? NORMALIZE : each * (bits > 8 ? WIDE : PERCENT) / PERCENT;
     uint64_t work = divide_up(operations * bits / 8, VECTOR_BYTES) * each * d->vector_percent;
     return divide_up(with_floats(d, is_float(x), work), (uint64_t)ADDITION * PERCENT * d->vector_units);

@@ -201,6 +201,36 @@ static void transposes_that_turn_elements(void **state)
     assert_int_equal(transposed("1,40,32,32", "0,1,2,3"), moved);
 }
 
+/* Blocks of pixels of few channels take each element, as a Transpose that turns does; the client's have no padding. */
+static void blocks_of_few_channels(void **state)
+{
+    (void)state;
+    static const char form[] = "graph \"g\" { in %%x : uq8[1,16,16,%u] scale=0.5 offset=0\n"
+                               " out %%y : uq8[1,32,32,%u] scale=0.5 offset=0\n"
+                               " %%y = DepthToSpace \"y\" (%%x) { block_size=u32[2](2,2) }\n }\n";
+    char text[512];
+    snprintf(text, sizeof text, form, 128, 32);
+    assert_int_equal(work_of(text).vector, 32 * 32 * 32 / 128 * 4 * 26 / 10 / 2 + 1);
+    snprintf(text, sizeof text, form, 16, 4);
+    assert_int_equal(work_of(text).vector, 32 * 32 * 4 / 128 * 4 * 14 / 2);
+}
+
+/* Softmax of 16 bits: 0.75 additions for each of its eight steps, and vectors of two bytes. */
+static void softmax_of_each_width(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        work_of("graph \"g\" { in %x : uq8[128,64] scale=0.5 offset=0\n out %y : uq8[128,64] scale=0.5 offset=0\n"
+                " %y = Softmax \"y\" (%x)\n }\n")
+            .vector,
+        64 * 8 * 4 * 115 / 100 / 2 + 1);
+    assert_int_equal(
+        work_of("graph \"g\" { in %x : uq16[64,64] scale=0.5 offset=0\n out %y : uq16[64,64] scale=0.5 offset=0\n"
+                " %y = Softmax \"y\" (%x)\n }\n")
+            .vector,
+        64 * 8 * 4 * (75 * 14 / 10) / 100 / 2 + 1);
+}
+
 /* A window along one line is computed as one over an image, of whose tiles one line of eight is used; so are vectors over
  * what it reads or makes. Products without a window have no such padding. */
 static void windows_along_one_line(void **state)
@@ -352,6 +382,8 @@ int main(void)
         cmocka_unit_test(rows_come_alone),
         cmocka_unit_test(vectors_go_over_padding),
         cmocka_unit_test(transposes_that_turn_elements),
+        cmocka_unit_test(blocks_of_few_channels),
+        cmocka_unit_test(softmax_of_each_width),
         cmocka_unit_test(windows_along_one_line),
         cmocka_unit_test(steps_wait_for_each_other),
         cmocka_unit_test(constants_are_part_of_the_encoding),
