@@ -72,3 +72,25 @@ static inline vd vd_exp(vd x)
 }
 
 #include "kernels/quick_body.h"
+
+#define quick_step quick_pair
+#include "kernels/quick_walk.h"
+
+/* A maximum is its second operand when the first is NaN. */
+float quick_most_avx2(const float *x, uint32_t n)
+{
+    __m256 low = _mm256_set1_ps(-__builtin_inff()), high = low;
+    float lane[8], most;
+    uint32_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        low = _mm256_max_ps(_mm256_loadu_ps(x + i), low);
+        high = _mm256_max_ps(_mm256_loadu_ps(x + i + 8), high);
+    }
+    _mm256_storeu_ps(lane, _mm256_max_ps(low, high));
+    most = quick_most_ref(lane, 8);
+    for (; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+#include "kernels/quick_runs.h"

@@ -80,3 +80,16 @@ static inline vd vd_exp(vd x)
 }
 
 #include "kernels/quick_body.h"
+
+#include "kernels/quick_floats_avx512.h"
+
+/* PAIR results. */
+static inline __attribute__((always_inline)) void quick_step(const enum quick_fn f, const float *x, float *o)
+{
+    if (f == QUICK_EXP)
+        _mm512_storeu_ps(o, floats_exp(_mm512_loadu_ps(x)));
+    else
+        quick_pair(f, x, o);
+}
+
+#include "kernels/quick_walk.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk of quick.h over vectors. A file defines vectors of doubles (vd, VD_LANES of them from as many floats) and their
- * exp, and includes this.
+/* The functions of quick.h in vectors. A file defines vectors of doubles (vd, VD_LANES of them from as many floats) and
+ * their exp, includes this, and quick_walk.h.
  *
  * Errors: exp below 2^-43, reciprocals 2^-41, the tail of the normal distribution 2^-39, all relative; what is left open is
  * what lies within 2^-38 of a middle. */
@@ -99,28 +99,4 @@ static inline __attribute__((always_inline)) void quick_pair(const enum quick_fn
     }
     vf_store(o, low);
     vf_store(o + VD_LANES, high);
-}
-
-static inline __attribute__((always_inline)) void quick_walk(const enum quick_fn f, const float *x, float *o, uint32_t n)
-{
-    float rest[PAIR] = { 0 };
-    uint32_t i = 0;
-    for (; i + PAIR <= n; i += PAIR)
-        quick_pair(f, x + i, o + i);
-    if (i < n) {
-        memcpy(rest, x + i, (n - i) * sizeof(*x));
-        quick_pair(f, rest, rest);
-        memcpy(o + i, rest, (n - i) * sizeof(*o));
-    }
-}
-
-void K(quick)(enum quick_fn f, const float *x, float *o, uint32_t n)
-{
-    switch (f) {
-    case QUICK_EXP: quick_walk(QUICK_EXP, x, o, n); break;
-    case QUICK_SIGMOID: quick_walk(QUICK_SIGMOID, x, o, n); break;
-    case QUICK_TANH: quick_walk(QUICK_TANH, x, o, n); break;
-    case QUICK_GELU: quick_walk(QUICK_GELU, x, o, n); break;
-    case QUICK_HARD_SWISH: quick_walk(QUICK_HARD_SWISH, x, o, n); break;
-    }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See quick.h: the definition itself. */
+#define KERNEL_ISA ref
 #include "kernels/quick.h"
 
 #include "kernels/math.h"
@@ -20,3 +21,13 @@ void quick_ref(enum quick_fn f, const float *x, float *o, uint32_t n)
     for (uint32_t i = 0; i < n; i++)
         o[i] = (float)definition(f, (double)x[i]);
 }
+
+float quick_most_ref(const float *x, uint32_t n)
+{
+    float most = -__builtin_inff();
+    for (uint32_t i = 0; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+#include "kernels/quick_runs.h"

@@ -111,6 +111,73 @@ static void test_quick(void (*fn)(enum quick_fn, const float *, float *, uint32_
     }
 }
 
+/* What softmax makes of exp, against plain loops in C. Numbers that are shared out are ordinary ones, zero, tiny or of any
+ * bits, and so is the whole. */
+struct quick_runs {
+    float (*most)(const float *x, uint32_t n);
+    void (*exps)(const float *x, float *o, uint32_t n, float most, float beta, float lanes[16]);
+    void (*shares)(const float *x, float *o, uint32_t n, float all);
+};
+
+static bool same_floats(const float *a, const float *b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (ku_bits_f32(a[i]) != ku_bits_f32(b[i]) && !(isnan(a[i]) && isnan(b[i])))
+            return false;
+    return true;
+}
+
+static float any_float(unsigned kind)
+{
+    const float v = (float)((double)(next() >> 11) * 0x1p-53);
+    return kind == 0 ? v : kind == 1 ? ldexpf(v, -(int)(next() % 150)) : kind == 2 ? 0.0f : ku_f32_bits((uint32_t)next());
+}
+
+static void check_exps(const struct quick_runs *r, const float *x, uint32_t n)
+{
+    float want[200], got[201], sum[16], lanes[16], most = -INFINITY;
+    const float beta = next() % 3 ? 1.0f : 0.3f;
+    for (uint32_t i = 0; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    const float seen = r->most(x, n);
+    EXPECT(seen == most, "largest of %u: %a, not %a", n, (double)seen, (double)most);
+    for (uint32_t i = 0; i < n; i++)
+        want[i] = (float)math_exp((double)(beta * (x[i] - most)));
+    for (uint32_t j = 0; j < 16; j++)
+        sum[j] = lanes[j] = (float)j;
+    for (uint32_t i = 0; i < n; i++)
+        sum[i % 16] += want[i];
+    got[n] = -7.0f;
+    r->exps(x, got, n, most, beta, lanes);
+    EXPECT(same_floats(got, want, n) && same_floats(lanes, sum, 16), "exponentials of %u", n);
+    EXPECT(got[n] == -7.0f, "written behind %u", n);
+}
+
+static void check_shares(const struct quick_runs *r, const float *x, uint32_t n, float all)
+{
+    float want[200], got[201];
+    for (uint32_t i = 0; i < n; i++)
+        want[i] = x[i] / all;
+    got[n] = -7.0f;
+    r->shares(x, got, n, all);
+    EXPECT(same_floats(got, want, n), "shares of %a among %u", (double)all, n);
+    EXPECT(got[n] == -7.0f, "written behind %u", n);
+}
+
+static void test_runs(const struct quick_runs *r)
+{
+    float x[200];
+    for (unsigned k = 0, rounds = test_scale(60000); k < rounds; k++) {
+        const uint32_t n = 1 + (uint32_t)(next() % 199);
+        for (uint32_t i = 0; i < n; i++)
+            x[i] = any_float(k % 4 == 3 ? 3 : (unsigned)(next() % (k % 4 + 1)));
+        check_shares(r, x, n, k % 8 == 7 ? any_float(3) : 1.0f + 500.0f * any_float(0));
+        for (uint32_t i = 0; i < n; i++)
+            x[i] = k % 8 == 7 ? ku_f32_bits((uint32_t)next()) : x[i] * (k % 2 ? 20.0f : 200.0f);
+        check_exps(r, x, n);
+    }
+}
+
 static uint16_t half_bits(_Float16 h)
 {
     uint16_t u;
@@ -176,10 +243,12 @@ int main(void)
 {
     test_exp();
     test_tail();
+    test_runs(&(struct quick_runs){ quick_most_ref, quick_exps_ref, quick_shares_ref });
     if (cpu_isa() >= ISA_AVX2)
-        test_quick(quick_avx2);
+        test_quick(quick_avx2), test_runs(&(struct quick_runs){ quick_most_avx2, quick_exps_avx2, quick_shares_avx2 });
     if (cpu_isa() >= ISA_AVX512)
-        test_quick(quick_avx512);
+        test_quick(quick_avx512),
+            test_runs(&(struct quick_runs){ quick_most_avx512, quick_exps_avx512, quick_shares_avx512 });
     test_half();
     test_rounding();
     test_iterator();

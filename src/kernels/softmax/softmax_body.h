@@ -7,31 +7,6 @@
 #include "kernels/softmax/softmax.h"
 #include "kernels/view_load.h"
 
-static float maximum(const float *x, uint32_t n)
-{
-    float lane[16], m;
-    uint32_t i = 0;
-    for (int j = 0; j < 16; j++)
-        lane[j] = -INFINITY;
-    for (; i + 16 <= n; i += 16)
-        for (int j = 0; j < 16; j++)
-            lane[j] = x[i + (uint32_t)j] > lane[j] ? x[i + (uint32_t)j] : lane[j];
-    m = lane[0];
-    for (int j = 1; j < 16; j++)
-        m = lane[j] > m ? lane[j] : m;
-    for (; i < n; i++)
-        m = x[i] > m ? x[i] : m;
-    return m;
-}
-
-/* A NaN among the x reaches every result through the sum. n <= SPAN; x and e may be the same. */
-static void exponentials(const float *x, float *e, uint32_t n, float max, float beta)
-{
-    for (uint32_t i = 0; i < n; i++)
-        e[i] = beta * (x[i] - max);
-    K(quick)(QUICK_EXP, e, e, n);
-}
-
 static void load_run(const struct kernel_call *call, const struct softmax_args *a, uint64_t run, int64_t first, float *x)
 {
     struct view_walk w = {0};
@@ -68,44 +43,52 @@ static bool hide_others(const struct kernel_call *call, const struct softmax_arg
     return any;
 }
 
-/* Copies of what args say: compilers cannot know that x does not change them, and would not make vectors. */
-static void softmax_run(const struct softmax_args *a, float *x, float max)
+/* From x to o, which may be the same. A NaN among the x reaches every result through the sum. */
+static void softmax_run(const struct softmax_args *a, const float *x, float *o)
 {
-    const uint32_t all = a->n;
-    const float beta = a->beta;
-    float lanes[16] = {0}, buf[SPAN], sum;
-    for (uint32_t at = 0, n; at < all; at += n) {
-        n = all - at < SPAN ? all - at : SPAN;
-        float *e = a->log ? buf : x + at;
-        exponentials(x + at, e, n, max, beta);
-        K(span_lanes)(lanes, e, n);
+    const float max = K(quick_most)(x, a->n);
+    float lanes[16] = { 0 };
+    if (!a->log) {
+        K(quick_exps)(x, o, a->n, max, a->beta, lanes);
+        K(quick_shares)(o, o, a->n, span_lanes_end(lanes));
+        return;
     }
-    sum = span_lanes_end(lanes);
-    if (a->log) {
-        sum = (float)log((double)sum);
-        for (uint32_t i = 0; i < all; i++)
-            x[i] = beta * (x[i] - max) - sum;
-    } else {
-        for (uint32_t i = 0; i < all; i++)
-            x[i] = x[i] / sum;
+    float e[SPAN], beta = a->beta;
+    for (uint32_t at = 0, n; at < a->n; at += n) {
+        n = a->n - at < SPAN ? a->n - at : SPAN;
+        K(quick_exps)(x + at, e, n, max, beta, lanes);
+    }
+    const float sum = (float)log((double)span_lanes_end(lanes));
+    for (uint32_t i = 0, n = a->n; i < n; i++)
+        o[i] = beta * (x[i] - max) - sum;
+}
+
+static void store_run(const struct kernel_call *call, const struct softmax_args *a, int64_t first, const float *x)
+{
+    for (uint32_t at = 0, n; at < a->n; at += n) {
+        n = a->n - at < SPAN ? a->n - at : SPAN;
+        K(span_store)(&a->out, call->data[a->n_in], first + (int64_t)(at * a->inner), (int64_t)a->inner, n, x + at);
     }
 }
 
+/* Runs that lie together in f32 are worked on where they are. */
 void K(softmax)(const struct kernel_call *call, struct range tile)
 {
     const struct softmax_args *a = call->args;
-    float *x = call->work;
     const uint64_t last = tile.end * a->unit_runs, end = last < a->runs ? last : a->runs;
+    const bool in_place = a->inner == 1 && a->in.type == DT_F32 && !a->masked,
+               out_place = a->inner == 1 && a->out.type == DT_F32 && !a->out.limited;
     for (uint64_t run = tile.begin * a->unit_runs; run < end; run++) {
-        int64_t first = (int64_t)(run / a->inner * a->n * a->inner + run % a->inner);
-        load_run(call, a, run, first, x);
-        if (!a->compressed || hide_others(call, a, run, x))
-            softmax_run(a, x, maximum(x, a->n));
+        const int64_t first = (int64_t)(run / a->inner * a->n * a->inner + run % a->inner);
+        float *work = call->work, *o = out_place ? (float *)call->data[a->n_in] + first : work;
+        const float *x = in_place ? (const float *)call->data[0] + first : work;
+        if (!in_place)
+            load_run(call, a, run, first, work);
+        if (!a->compressed || hide_others(call, a, run, work))
+            softmax_run(a, x, o);
         else
-            memset(x, 0, a->n * sizeof(*x));
-        for (uint32_t at = 0, n; at < a->n; at += n) {
-            n = a->n - at < SPAN ? a->n - at : SPAN;
-            K(span_store)(&a->out, call->data[a->n_in], first + (int64_t)(at * a->inner), (int64_t)a->inner, n, x + at);
-        }
+            memset(o, 0, a->n * sizeof(*o));
+        if (!out_place)
+            store_run(call, a, first, o);
     }
 }
