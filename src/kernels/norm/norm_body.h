@@ -99,6 +99,7 @@ static void norm_run(const struct kernel_call *call, const struct norm_args *a, 
 }
 
 #include "kernels/norm/norm_columns.h"
+#include "kernels/norm/norm_rows.h"
 
 void K(norm)(const struct kernel_call *call, struct range tile)
 {
@@ -108,6 +109,10 @@ void K(norm)(const struct kernel_call *call, struct range tile)
         columns_run(call, a, unit);
     if (a->columns)
         return;
+    if (rows_plain(a)) {
+        rows_run(call, a, tile.begin * a->unit_runs, end);
+        return;
+    }
     for (uint64_t run = tile.begin * a->unit_runs; run < end; run++) {
         struct view_walk w, wa;
         view_seek(&w, &a->outer, run);
