@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products with turned matrices (recurrent_pack.c) in vectors. A file includes vec_<isa>.h and this; recurrent_ref.c has the
  * same in plain C. Each sum is one accumulator and k ascends, as docs/numerics.md section 9 wants. Sums that run side by
- * side hide the latency of the multiplier: up to eight blocks of units for one step, or one block for four steps. */
+ * side hide the latency of the multiplier: up to eight blocks of units for one step, or some blocks for several steps, as
+ * many as there are registers for. */
 #include "kernels/kernel_util.h"
 #include "kernels/recurrent/recurrent.h"
 
-enum { PER_BLOCK = RNN_ROWS / VEC_LANES, BLOCKS = 8, STEPS = 4, COLUMNS_AT_ONCE = SPAN / RNN_ROWS };
+enum { PER_BLOCK = RNN_ROWS / VEC_LANES, BLOCKS = 8, COLUMNS_AT_ONCE = SPAN / RNN_ROWS };
+enum { WIDE = PER_BLOCK == 1 ? 4 : 1, STEPS = 6, LEAST_STEPS = 4 /* fewer are taken one by one */ };
 enum kind { KIND_F32, KIND_F16, KIND_SQ8, KIND_UQ8, KIND_SQ16, KIND_UQ16, KINDS };
 
 static inline __attribute__((always_inline)) vf weights_at(const enum kind kind, const void *w, uint64_t at, vf scale,
@@ -33,16 +35,22 @@ static inline __attribute__((always_inline)) void run(const struct rnn_product *
 #pragma GCC unroll 16
         for (int v = 0; v < blocks * PER_BLOCK; v++)
             acc[s][v] = vf_load(p->acc + (uint32_t)s * p->acc_step + (uint32_t)v * VEC_LANES);
-    for (uint32_t k = 0; k < p->columns; k++)
+    for (uint32_t k = 0; k < p->columns; k++) {
+        vf w[BLOCKS * PER_BLOCK];
 #pragma GCC unroll 16
         for (int v = 0; v < blocks * PER_BLOCK; v++) {
             uint64_t at =
                 ((uint64_t)(v / PER_BLOCK) * p->block_columns + k) * RNN_ROWS + (uint32_t)(v % PER_BLOCK) * VEC_LANES;
-            vf w = weights_at(kind, p->w, at, scale, offset);
-#pragma GCC unroll 16
-            for (int s = 0; s < steps; s++)
-                acc[s][v] = vf_fma(vf_set1(p->v[(uint32_t)s * p->v_step + k]), w, acc[s][v]);
+            w[v] = weights_at(kind, p->w, at, scale, offset);
         }
+#pragma GCC unroll 16
+        for (int s = 0; s < steps; s++) {
+            const vf x = vf_set1(p->v[(uint32_t)s * p->v_step + k]);
+#pragma GCC unroll 16
+            for (int v = 0; v < blocks * PER_BLOCK; v++)
+                acc[s][v] = vf_fma(x, w[v], acc[s][v]);
+        }
+    }
 #pragma GCC unroll 16
     for (int s = 0; s < steps; s++)
 #pragma GCC unroll 16
@@ -50,20 +58,24 @@ static inline __attribute__((always_inline)) void run(const struct rnn_product *
             vf_store_n(p->acc + (uint32_t)s * p->acc_step + (uint32_t)v * VEC_LANES, acc[s][v], VEC_LANES);
 }
 
-/* runs[kind][n]: n blocks for one step; [0]: one block for STEPS. */
-#define RUN(kind, n) static void run_##kind##_##n(const struct rnn_product *p) { run(p, kind, n ? n : 1, n ? 1 : STEPS); }
-#define RUNS(kind) \
-    RUN(kind, 0) RUN(kind, 1) RUN(kind, 2) RUN(kind, 3) RUN(kind, 4) RUN(kind, 5) RUN(kind, 6) RUN(kind, 7) RUN(kind, 8)
-#define ROW(kind)                                                                              \
-    [kind] = { run_##kind##_0, run_##kind##_1, run_##kind##_2, run_##kind##_3, run_##kind##_4, \
-               run_##kind##_5, run_##kind##_6, run_##kind##_7, run_##kind##_8 }
+/* runs[kind][n]: n blocks for one step; [BLOCKS + s]: WIDE blocks for s steps, [BLOCKS + STEPS + 1]: one for LEAST_STEPS. */
+#define RUN(kind, n) static void run_##kind##_##n(const struct rnn_product *p) { run(p, kind, n, 1); }
+#define RUN_STEPS(kind, s) static void run_##kind##_steps_##s(const struct rnn_product *p) { run(p, kind, WIDE, s); }
+#define RUN_LEAST(kind) static void run_##kind##_least(const struct rnn_product *p) { run(p, kind, 1, LEAST_STEPS); }
+#define RUNS(kind)                                                                                                        \
+    RUN(kind, 1) RUN(kind, 2) RUN(kind, 3) RUN(kind, 4) RUN(kind, 5) RUN(kind, 6) RUN(kind, 7) RUN(kind, 8)               \
+    RUN_STEPS(kind, 4) RUN_STEPS(kind, 5) RUN_STEPS(kind, 6) RUN_LEAST(kind)
+#define ROW(kind)                                                                                                         \
+    [kind] = { NULL, run_##kind##_1, run_##kind##_2, run_##kind##_3, run_##kind##_4, run_##kind##_5, run_##kind##_6,      \
+               run_##kind##_7, run_##kind##_8, [BLOCKS + 4] = run_##kind##_steps_4, [BLOCKS + 5] = run_##kind##_steps_5,  \
+               [BLOCKS + 6] = run_##kind##_steps_6, [BLOCKS + STEPS + 1] = run_##kind##_least }
 RUNS(KIND_F32)
 RUNS(KIND_F16)
 RUNS(KIND_SQ8)
 RUNS(KIND_UQ8)
 RUNS(KIND_SQ16)
 RUNS(KIND_UQ16)
-static void (*const runs[KINDS][BLOCKS + 1])(const struct rnn_product *p) = {
+static void (*const runs[KINDS][BLOCKS + STEPS + 2])(const struct rnn_product *p) = {
     ROW(KIND_F32), ROW(KIND_F16), ROW(KIND_SQ8), ROW(KIND_UQ8), ROW(KIND_SQ16), ROW(KIND_UQ16)
 };
 
@@ -98,6 +110,18 @@ static void by_way_of_f32(const struct rnn_product *p, uint32_t steps)
     }
 }
 
+/* Steps that are taken together of those left, and the function for that. */
+static uint32_t some_steps(uint32_t blocks, uint32_t left, uint32_t *ret)
+{
+    const uint32_t parts = (left + STEPS - 1) / STEPS, even = (left + parts - 1) / parts;
+    if (left < LEAST_STEPS || (blocks != WIDE && blocks != 1)) {
+        *ret = blocks;
+        return 1;
+    }
+    *ret = blocks == WIDE ? BLOCKS + even : BLOCKS + STEPS + 1;
+    return blocks == WIDE ? even : LEAST_STEPS;
+}
+
 /* n blocks from b on. */
 static void multiply_blocks(struct rnn_product p, enum kind kind, uint32_t b, uint32_t n)
 {
@@ -107,20 +131,20 @@ static void multiply_blocks(struct rnn_product p, enum kind kind, uint32_t b, ui
         by_way_of_f32(&p, p.steps);
         return;
     }
-    for (uint32_t s = 0, some; s < p.steps; s += some) {
+    for (uint32_t s = 0, some, which; s < p.steps; s += some) {
         struct rnn_product part = p;
-        some = n == 1 && p.steps - s >= STEPS ? STEPS : 1;
+        some = some_steps(n, p.steps - s, &which);
         part.v += s * p.v_step;
         part.acc += s * p.acc_step;
-        runs[kind][some > 1 ? 0 : n](&part);
+        runs[kind][which](&part);
     }
 }
 
 static void multiply_turned(const struct rnn_product *p)
 {
     const enum kind kind = kind_of(p->codec);
-    const uint32_t blocks = (p->rows + RNN_ROWS - 1) / RNN_ROWS, most = kind < KINDS && p->steps < STEPS ? BLOCKS : 1,
-                   parts = (blocks + most - 1) / most;
+    const uint32_t blocks = (p->rows + RNN_ROWS - 1) / RNN_ROWS, once = p->steps < LEAST_STEPS ? BLOCKS : WIDE,
+                   most = kind < KINDS ? once : 1, parts = (blocks + most - 1) / most;
     for (uint32_t i = 0; i < parts; i++) {
         const uint32_t at = (p->backward ? parts - 1 - i : i) * most;
         multiply_blocks(*p, kind, at, blocks - at < most ? blocks - at : most);
