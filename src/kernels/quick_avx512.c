@@ -82,12 +82,15 @@ static inline vd vd_exp(vd x)
 #include "kernels/quick_body.h"
 
 #include "kernels/quick_floats_avx512.h"
+#include "kernels/quick_gelu_avx512.h"
 
 /* PAIR results. */
 static inline __attribute__((always_inline)) void quick_step(const enum quick_fn f, const float *x, float *o)
 {
     if (f == QUICK_EXP)
         _mm512_storeu_ps(o, floats_exp(_mm512_loadu_ps(x)));
+    else if (f == QUICK_GELU)
+        gelu_pair(x, o);
     else
         quick_pair(f, x, o);
 }
