@@ -2,12 +2,13 @@
 /* Allocation over malloc: overflow checks, zeroing, and size 0 made an ordinary size. */
 #include "base/mem.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096, LARGE = 4 << 20 };
+enum { PAGE = 4096, LARGE = 4 << 20, HUGE_PAGE = 2 << 20 };
 
 /* malloc(0) may give NULL, which callers would take for a failure. */
 static size_t at_least_one(size_t size)
@@ -49,18 +50,28 @@ static void *zeroed(uint8_t *p, size_t size)
     return p;
 }
 
-void *mem_alloc_aligned(size_t align, size_t size)
+/* Weights and tensors are walked from end to end, and the processor looks up every page. What fills huge pages asks for
+ * them; the rest, and all where the system has none, is in ordinary ones. */
+static void *aligned(size_t align, size_t size)
 {
     void *p = NULL;
-    if (size > PTRDIFF_MAX || posix_memalign(&p, align, at_least_one(size)))
+    const bool huge = size >= HUGE_PAGE;
+    if (size > PTRDIFF_MAX || posix_memalign(&p, huge && align < HUGE_PAGE ? HUGE_PAGE : align, at_least_one(size)))
         return NULL;
-    return zeroed(p, at_least_one(size));
+    if (huge)
+        (void)madvise(p, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    return p;
+}
+
+void *mem_alloc_aligned(size_t align, size_t size)
+{
+    void *p = aligned(align, size);
+    return p ? zeroed(p, at_least_one(size)) : NULL;
 }
 
 void *mem_alloc_pages(size_t size)
 {
-    void *p = NULL;
-    return size > PTRDIFF_MAX || posix_memalign(&p, 4096, at_least_one(size)) ? NULL : p;
+    return aligned(PAGE, size);
 }
 
 void *mem_dup(const void *p, size_t size)

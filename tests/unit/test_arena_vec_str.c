@@ -41,6 +41,16 @@ static void mem_edges(void **state)
         assert_true(all_zero(p, 100));
         mem_free(p);
     }
+    for (size_t size = (2u << 20) - 1; size < 20u << 20; size += 5u << 20) { /* large ones, where others were */
+        char *p = mem_alloc_aligned(64, size);
+        assert_true(p && all_zero(p, size));
+        memset(p, 1, size);
+        mem_free(p);
+        p = mem_alloc_pages(size);
+        assert_int_equal((uintptr_t)p % 4096, 0);
+        memset(p, 2, size);
+        mem_free(p);
+    }
     a = mem_realloc(mem_strdup("grow"), 1000);
     assert_string_equal(a, "grow");
     assert_null(mem_realloc(a, huge));
