@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* f32 and f16 products, AVX2: up to 6 rows by 16 channels in registers. */
+/* f32 and f16 products, AVX2: up to 6 rows by 16 channels in registers, 8 by 8. */
 #include "kernels/conv/vec_avx2.h"
 
 /* Half a vector takes as long as a whole one: none are used. */
@@ -14,12 +14,12 @@ typedef vf vh;
 
 #include "kernels/conv/conv_f32_body.h"
 
-TILES(1, false, false, _f32)
+TILES_TALL(false, false, _f32)
 TILES(2, false, false, _f32)
-TILES(1, true, false, _f16)
+TILES_TALL(true, false, _f16)
 TILES(2, true, false, _f16)
-static tile_fn *const tiles_f32[2][CONV_MR] = { TILE_ROW(1, _f32), TILE_ROW(2, _f32) };
-static tile_fn *const tiles_f16[2][CONV_MR] = { TILE_ROW(1, _f16), TILE_ROW(2, _f16) };
+static tile_fn *const tiles_f32[2][CONV_TALL] = { TILE_ROW_TALL(_f32), TILE_ROW(2, _f32) };
+static tile_fn *const tiles_f16[2][CONV_TALL] = { TILE_ROW_TALL(_f16), TILE_ROW(2, _f16) };
 
 static void block_f32(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {

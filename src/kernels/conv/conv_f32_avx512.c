@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* f32 and f16 products, AVX-512: up to 6 rows by 64 channels in registers. */
+/* f32 and f16 products, AVX-512: up to 6 rows by 64 channels in registers, 8 by 16. */
 #include "kernels/conv/vec_avx512.h"
 
 /* Half a vector: on processors that take 512 bits in two halves, half of the time. */
@@ -15,17 +15,17 @@ typedef __m256 vh;
 #include "kernels/conv/conv_f32_body.h"
 
 #define ALL_TILES(half, narrow, sfx) \
-    TILES(1, half, narrow, sfx) TILES(2, half, narrow, sfx) TILES(3, half, narrow, sfx) TILES(4, half, narrow, sfx)
-#define TABLE(sfx)                                                             \
-    {                                                                          \
-        TILE_ROW(1, sfx), TILE_ROW(2, sfx), TILE_ROW(3, sfx), TILE_ROW(4, sfx) \
+    TILES_TALL(half, narrow, sfx) TILES(2, half, narrow, sfx) TILES(3, half, narrow, sfx) TILES(4, half, narrow, sfx)
+#define TABLE(sfx)                                                               \
+    {                                                                            \
+        TILE_ROW_TALL(sfx), TILE_ROW(2, sfx), TILE_ROW(3, sfx), TILE_ROW(4, sfx) \
     }
 ALL_TILES(false, false, _f32)
 ALL_TILES(false, true, _f32_narrow)
 ALL_TILES(true, false, _f16)
 ALL_TILES(true, true, _f16_narrow)
-static tile_fn *const tiles_f32[4][CONV_MR] = TABLE(_f32), *const narrow_f32[4][CONV_MR] = TABLE(_f32_narrow);
-static tile_fn *const tiles_f16[4][CONV_MR] = TABLE(_f16), *const narrow_f16[4][CONV_MR] = TABLE(_f16_narrow);
+static tile_fn *const tiles_f32[4][CONV_TALL] = TABLE(_f32), *const narrow_f32[4][CONV_TALL] = TABLE(_f32_narrow);
+static tile_fn *const tiles_f16[4][CONV_TALL] = TABLE(_f16), *const narrow_f16[4][CONV_TALL] = TABLE(_f16_narrow);
 
 static void block_f32(const struct conv_args *a, struct conv_panel *p, const struct conv_chunk *c, void *out)
 {

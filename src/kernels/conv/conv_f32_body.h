@@ -51,6 +51,9 @@ static void pad_row(const struct conv_args *a, void *dst, uint32_t n)
     memset(dst, 0, n * sizeof(float));
 }
 
+/* Rows of a tile of one vector: each of them is a sum that waits for itself. */
+enum { CONV_TALL = 8 };
+
 /* What a tile of rows by vectors needs to know. */
 struct tile {
     const struct conv_args *a;
@@ -63,9 +66,9 @@ struct tile {
 
 /* What a tile keeps in registers. rest: of the last vector only the lower half is there, so half a vector is multiplied. */
 struct tile_sums {
-    vf acc[CONV_MR][VEC_F32_NR];
-    vh rest[CONV_MR];
-    const float *x[CONV_MR];
+    vf acc[CONV_TALL][VEC_F32_NR];
+    vh rest[CONV_TALL];
+    const float *x[CONV_TALL];
     const char *block[VEC_F32_NR];
 };
 
@@ -89,7 +92,7 @@ static inline __attribute__((always_inline)) void store_at(const struct tile *t,
 /* Records are padded to whole blocks, so biases are always whole vectors. Only the last vector of a chunk may be
  * not full. */
 static inline __attribute__((always_inline)) void tile_end(const struct tile *t, const int mr, const int nr,
-                                                           vf acc[CONV_MR][VEC_F32_NR])
+                                                           vf acc[CONV_TALL][VEC_F32_NR])
 {
     const vf lo = vf_set1(t->a->f_lo), hi = vf_set1(t->a->f_hi);
     const uint64_t *out = t->p->out + t->row, at = t->c->c0 + t->at;
@@ -150,7 +153,7 @@ static inline __attribute__((always_inline)) void sums_load(const struct tile *t
 }
 
 static inline __attribute__((always_inline)) void sums_store(const struct tile *t, const int mr, const int nr,
-                                                             vf acc[CONV_MR][VEC_F32_NR])
+                                                             vf acc[CONV_TALL][VEC_F32_NR])
 {
 #pragma GCC unroll 8
     for (int r = 0; r < mr; r++)
@@ -240,9 +243,16 @@ static inline __attribute__((always_inline)) void tile_run(const struct tile *t,
     TILE(2, nr, half, narrow, tile_2_##nr##sfx) TILE(3, nr, half, narrow, tile_3_##nr##sfx)     \
         TILE(4, nr, half, narrow, tile_4_##nr##sfx) TILE(5, nr, half, narrow, tile_5_##nr##sfx) \
             TILE(6, nr, half, narrow, tile_6_##nr##sfx)
+#define TILES_TALL(half, narrow, sfx) \
+    TILES(1, half, narrow, sfx) TILE(7, 1, half, narrow, tile_7_1##sfx) TILE(8, 1, half, narrow, tile_8_1##sfx)
 #define TILE_ROW(nr, sfx)                                                                                          \
     {                                                                                                              \
         tile_1_##nr##sfx, tile_2_##nr##sfx, tile_3_##nr##sfx, tile_4_##nr##sfx, tile_5_##nr##sfx, tile_6_##nr##sfx \
+    }
+#define TILE_ROW_TALL(sfx)                                                                                       \
+    {                                                                                                            \
+        tile_1_1##sfx, tile_2_1##sfx, tile_3_1##sfx, tile_4_1##sfx, tile_5_1##sfx, tile_6_1##sfx, tile_7_1##sfx, \
+            tile_8_1##sfx                                                                                        \
     }
 
 typedef void tile_fn(const struct tile *t);
@@ -250,14 +260,15 @@ typedef void tile_fn(const struct tile *t);
 /* Rows in as few tiles as there can be, none more than one row smaller than another: a tile of one row waits for its
  * weights. Channels in tiles of VEC_F32_NR vectors, the last one narrower. `narrow`: the same tiles with half a vector at
  * the end; NULL: there are none. */
-static void block_run(tile_fn *const (*table)[CONV_MR], tile_fn *const (*narrow)[CONV_MR], const struct conv_args *a,
+static void block_run(tile_fn *const (*table)[CONV_TALL], tile_fn *const (*narrow)[CONV_TALL], const struct conv_args *a,
                       struct conv_panel *p, const struct conv_chunk *c, void *out)
 {
-    const uint32_t step = VEC_F32_NR * VEC_LANES, n_tiles = (p->rows + CONV_MR - 1) / CONV_MR, few = p->rows / n_tiles,
-                   larger = p->rows % n_tiles;
+    const uint32_t step = VEC_F32_NR * VEC_LANES;
     for (uint32_t at = 0; at < c->n; at += step) {
         uint32_t left = (c->n - at + VEC_LANES - 1) / VEC_LANES, nr = left < VEC_F32_NR ? left : VEC_F32_NR;
         tile_fn *const *tiles = narrow && c->n - at <= (nr - 1) * VEC_LANES + VEC_LANES / 2 ? narrow[nr - 1] : table[nr - 1];
+        const uint32_t most = nr == 1 ? CONV_TALL : CONV_MR, n_tiles = (p->rows + most - 1) / most, few = p->rows / n_tiles,
+                       larger = p->rows % n_tiles;
         struct tile t = { a, p, c, (const char *)c->w + at / CONV_BLOCK * c->stride, 0, at, out };
         for (uint32_t i = 0; i < n_tiles; i++) {
             const uint32_t rows = few + (i < larger);
