@@ -11,7 +11,8 @@ static bool accept_max(const void *args)
     for (int d = 1; d < 3; d++)
         inside &= a->out[d] && a->before[d] < a->size[d] &&
                   (uint64_t)(a->out[d] - 1) * a->stride[d] < (uint64_t)a->in[d] + a->before[d];
-    return a->raw && inside;
+    const bool halves = a->kind == POOL_MAX && a->src.type == DT_F16 && a->dst.type == DT_F16 && !a->dst.limited;
+    return (a->raw || halves) && inside;
 }
 
 #define KERNEL KERNEL_VARIANT

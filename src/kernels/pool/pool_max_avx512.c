@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maxima of 8- and 16-bit numbers over windows of two dimensions, where the encoding stays. 64 bytes of channels stay in a
- * register over all taps; where the windows of an output line begin and end in height is asked once for all of them. pool.c
- * says when this is what the family computes: every window has a tap inside the image. */
+/* Maxima of 8- and 16-bit numbers, f16 among them, over windows of two dimensions, where the encoding stays. 64 bytes of
+ * channels stay in a register over all taps; where the windows of an output line begin and end in height is asked once for
+ * all of them. pool.c says when this is what the family computes: every window has a tap inside the image. */
 #include <immintrin.h>
 
 #include "kernels/pool/pool.h"
@@ -23,10 +23,42 @@ static inline __attribute__((always_inline)) __m512i larger(const enum dtype t, 
     }
 }
 
+/* f16 as integers in the same order, and back: of negative numbers all bits but the sign are turned. */
+static inline __m512i halves_ordered(__m512i v)
+{
+    return _mm512_xor_si512(v, _mm512_srli_epi16(_mm512_srai_epi16(v, 15), 1));
+}
+
+/* A NaN is above infinity, or with a sign below that of its sign: the least number tells. */
+static inline void halves_max(const struct window w, uint8_t *out, uint64_t n)
+{
+    const __m512i infinity = _mm512_set1_epi16(0x7c00), below = _mm512_set1_epi16((int16_t)(0xfc00 ^ 0x7fff));
+    for (uint64_t i = 0; i < n; i += 64) {
+        const __mmask64 some = n - i < 64 ? ((__mmask64)1 << (n - i)) - 1 : ~(__mmask64)0;
+        const uint8_t *line = w.x + i;
+        __m512i most = halves_ordered(_mm512_maskz_loadu_epi8(some, line)), least = most;
+        for (uint32_t y = 0; y < w.lines; y++, line += w.line) {
+            const uint8_t *x = line;
+            for (uint32_t k = 0; k < w.taps; k++, x += w.tap) {
+                const __m512i v = halves_ordered(_mm512_maskz_loadu_epi8(some, x));
+                most = _mm512_max_epi16(most, v);
+                least = _mm512_min_epi16(least, v);
+            }
+        }
+        const __mmask32 none = _mm512_cmpgt_epi16_mask(most, infinity) | _mm512_cmplt_epi16_mask(least, below);
+        most = _mm512_mask_mov_epi16(halves_ordered(most), none, _mm512_set1_epi16(0x7e00));
+        _mm512_mask_storeu_epi8(out + i, some, most);
+    }
+}
+
 /* n bytes. The type is a constant where this is used. */
 static inline __attribute__((always_inline)) void window_max(const enum dtype t, const struct window w, uint8_t *out,
                                                              uint64_t n)
 {
+    if (t == DT_F16) {
+        halves_max(w, out, n);
+        return;
+    }
     for (uint64_t i = 0; i < n; i += 64) {
         const __mmask64 some = n - i < 64 ? ((__mmask64)1 << (n - i)) - 1 : ~(__mmask64)0;
         const uint8_t *line = w.x + i;
@@ -75,13 +107,17 @@ LINE_MAX(line_u8, DT_UQ8)
 LINE_MAX(line_s8, DT_SQ8)
 LINE_MAX(line_u16, DT_UQ16)
 LINE_MAX(line_s16, DT_SQ16)
+LINE_MAX(line_f16, DT_F16)
 typedef void line_fn(const struct pool_args *a, struct window w, uint8_t *out, uint32_t from, uint32_t to);
 
 void pool_max_avx512(const struct kernel_call *call, struct range tile)
 {
     const struct pool_args *a = call->args;
     const bool is_signed = dtype_is_signed(a->src.type), bytes = dtype_bits(a->src.type) == 8;
-    line_fn *const run = bytes ? (is_signed ? line_s8 : line_u8) : is_signed ? line_s16 : line_u16;
+    line_fn *const run = a->src.type == DT_F16 ? line_f16
+                         : bytes               ? (is_signed ? line_s8 : line_u8)
+                         : is_signed           ? line_s16
+                                               : line_u16;
     const uint64_t tap = (uint64_t)a->channels * (bytes ? 1 : 2), per_line = (uint64_t)a->out[2] * a->blocks,
                    units = (uint64_t)a->batch * a->out[1] * per_line, last = (uint64_t)tile.end * a->parts,
                    end = last < units ? last : units;
