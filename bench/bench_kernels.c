@@ -47,6 +47,8 @@ static const struct {
     { "gemm 128x2048x2048", FC(128, 2048, 2048) },
     { "matmul 12x128x64x128 (q k)", MATMUL(12, 128, 64, 128, true) },
     { "matmul 12x128x128x64 (p v)", MATMUL(12, 128, 128, 64, false) },
+    { "matmul 12x512x64x512 (q k)", MATMUL(12, 512, 64, 512, true) },
+    { "matmul 12x512x512x64 (p v)", MATMUL(12, 512, 512, 64, false) },
     { "first 7x7/2 224 3->64", CONV(224, 3, 64, 7, 2, 3) },
     { "first 3x3/2 224 3->32", CONV(224, 3, 32, 3, 2, 1) },
     { "1x1 56 64->64", CONV(56, 64, 64, 1, 1, 0) },
