@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from onnx_ops import FLOAT, branch, case, choice, f, i64, judge, node, one, pb, sigmoid
+from onnx_ops import FLOAT, INT64, body, branch, case, choice, f, i64, judge, node, one, pb, sigmoid, turns
 
 
 def unsorted():
@@ -58,5 +58,41 @@ def resizes():
                 mode='nearest', nearest_mode=mode, coordinate_transformation_mode='tf_half_pixel_for_nn')
 
 
+def clipped():
+    """Padding computed from the shape, never below zero, in the ways of exporters: floats and integers, bounds as inputs, as attributes, missing, crossed."""
+    x = f(1, 1, 3, 5)
+    for name, opset, elem, bounds, attrs, want in (('both', 13, 'f4', (0.0, 2.0), {}, 2), ('below', 13, 'f4', (0.0, None), {}, 3), ('above', 12, 'i8', (None, 1), {}, 1), ('crossed', 13, 'i8', (4, 1), {}, 1),
+                                                   ('whole', 13, 'i8', (0, 9), {}, 3), ('attributes', 6, 'f4', (), {'min': 0.0, 'max': 2.0}, 2), ('nothing', 13, 'f4', (), {}, 3)):
+        nodes = [node('Shape', ['x'], ['s']), node('Gather', ['s', 'two'], ['h'], axis=0), node('Cast', ['h'], ['n'], to=FLOAT if elem == 'f4' else INT64),
+                 node('Clip', ['n'] + [('lo', 'hi')[k] if b is not None else '' for k, b in enumerate(bounds)], ['c'], **attrs), node('Cast', ['c'], ['i'], to=INT64),
+                 node('Concat', ['one', 'one', 'i', 'five'], ['shape'], axis=0), node('Expand', ['y0', 'shape'], ['e']), node('ReduceSum', ['e'], ['r'], keepdims=0), node('Mul', ['x', 'r'], ['y'])]
+        consts = {'two': i64(2), 'one': i64(1), 'five': i64(5), 'y0': np.ones((1, 1, 1, 1), 'f4')}
+        consts.update({k: np.array(b, elem) for k, b in zip(('lo', 'hi'), bounds) if b is not None})
+        case('clipped_' + name, nodes, {'x': x}, {'y': x * want * 5}, consts, max(opset, 8))
+
+
+def decoders():
+    """Turns until a condition of the data fails, at most as many as there is room for: what is carried stays as the last turn left it, and grows in between."""
+    x, a, most = np.abs(f(2, 3)), f(2, 3), 5
+    rows = [a.astype('f8')]
+    for _ in range(most):
+        rows.append(rows[-1] + x + np.tanh(np.mean(np.concatenate(rows), 0, keepdims=True)))
+    sums = [float(np.sum(r)) for r in rows]
+    cast = [node('Add', ['k', 'unit'], ['l']), node('ReduceMean', ['g'], ['q'], axes=[0]), node('Tanh', ['q'], ['p']), node('Add', ['v', 'x'], ['u']), node('Add', ['u', 'p'], ['w']),
+            node('Concat', ['g', 'w'], ['h'], axis=0), node('ReduceSum', ['w'], ['s'], keepdims=0), node('Less', ['s', 'limit'], ['d'])]
+    head = [('i', INT64, ()), ('c', 9, ()), ('v', FLOAT, (2, 3)), ('g', FLOAT, ('r', 3)), ('k', INT64, ())]
+    tail = [('d', 9, ()), ('w', FLOAT, (2, 3)), ('h', FLOAT, ('r2', 3)), ('l', INT64, ())]
+    consts = {'m': np.array(most, 'i8'), 'zero': np.array(0, 'i8'), 'unit': np.array(1, 'i8'), 'yes': np.array(True)}
+    for shape in ((), (1,)):
+        graph = body(cast + ([node('Reshape', ['d', 'flat'], ['d1'])] if shape else []), head, ([('d1', 9, shape)] if shape else tail[:1]) + tail[1:], [pb('flat', i64(1))] if shape else [])
+        for k in (1, 3, most):
+            limit = np.array((sums[k - 1] + sums[k]) / 2 if k < most else sums[-1] + 1, 'f4')
+            case('loop_until_%d_%d' % (k, len(shape)), [turns('Loop', ['m', 'yes', 'a', 'a', 'zero'], ['y', 'unused', 'n'], graph)], {'x': x, 'a': a, 'limit': limit},
+                 {'y': rows[k], 'n': np.array(k, 'i8')}, consts, 13)
+    for first in (True, False):
+        case('loop_that_begins_%d' % first, [turns('Loop', ['m', 'first', 'a', 'a', 'zero'], ['y', '', 'n'], body(cast, head, tail))],
+             {'x': x, 'a': a, 'limit': np.array(sums[-1] + 1, 'f4'), 'first': np.array(first)}, {'y': rows[-1] if first else a, 'n': np.array(most if first else 0, 'i8')}, consts, 13)
+
+
 if __name__ == '__main__':
-    sys.exit(judge((unsorted, rates, resizes), 'branch_that', ' known=0 '))
+    sys.exit(judge((unsorted, rates, resizes, clipped, decoders), 'branch_that', ' known=0 '))

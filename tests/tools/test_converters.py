@@ -21,6 +21,7 @@ import make_onnx  # noqa: E402  (its folder is known only now)
 sys.path.insert(0, os.path.join(support.SOURCE, "tests", "models"))
 sys.path.insert(0, os.path.join(support.SOURCE, "tests", "fuzz"))
 import make_onnx_seeds as seeds  # noqa: E402
+import onnx_ops  # noqa: E402
 import tflite_file  # noqa: E402
 
 
@@ -386,6 +387,24 @@ class Converters(support.ToolTest):
         for name, (nodes, shape, opset, says) in claims.items():
             self.write(name + ".onnx", seeds.model(nodes, [("x", floats, shape)], [("y", floats, shape)], (), opset))
             self.fails("qairt-converter", "-i", name + ".onnx", "-o", "out.dlc", says=says)
+
+    def test_loops_that_only_a_run_ends(self):
+        """What has one size however many turns there are may be read behind the loop; a row per turn, and what grows, may not."""
+        floats, truth = seeds.FLOAT, 9
+        steps = [seeds.node("Add", ["v", "x"], ["w"]), seeds.node("Concat", ["g", "w"], ["h"], axis=0), seeds.node("ReduceMax", ["w"], ["s"], keepdims=0),
+                 seeds.node("Less", ["s", "x0"], ["d"])]
+        body = onnx_ops.body(steps, [("i", seeds.INT64, ()), ("c", truth, ()), ("v", floats, (2,)), ("g", floats, ("n",))],
+                             [("d", truth, ()), ("w", floats, (2,)), ("h", floats, ("n",)), ("w", floats, (2,))])
+        first = [seeds.node("ReduceSum", ["x"], ["x0"], keepdims=0)]
+        for read, most, says in (("a", 3, None), ("b", 3, "output 1 has another shape after every turn"), ("r", 3, "output 2 has a row per turn"),
+                                 ("a", 1 << 40, "nothing ends it after 1024 turns")):
+            loop = onnx_ops.turns("Loop", ["m", "yes", "x", "x"], ["a", "b", "r"], body)
+            self.write("loop.onnx", seeds.model(first + [loop, seeds.node("Relu", [read], ["y"])], [("x", floats, (2,))], [("y", floats, ("n",))],
+                                                [onnx_ops.pb("m", np.array(most)), onnx_ops.pb("yes", np.array(True))]))
+            if says:
+                self.fails("qairt-converter", "-i", "loop.onnx", "-o", "loop.dlc", says=says)
+            else:
+                self.succeeds("qairt-converter", "-i", "loop.onnx", "-o", "loop.dlc")
 
     def test_constant_output_has_its_name(self):
         """Some results are known while converting; clients look for them by the name of the source all the same."""

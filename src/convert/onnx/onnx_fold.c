@@ -308,8 +308,8 @@ static bool all_small_constants(struct onnx_cx *cx, const struct onnx_node *n, s
         return false;
     for (uint32_t i = 0; i < n->n_in; i++) {
         v[i] = n->in[i][0] ? onnx_find(cx, n->in[i]) : NULL;
-        if (!n->in[i][0] && !strcmp(n->op, "Slice"))
-            continue; /* the only one here that asks for its inputs one by one */
+        if (!n->in[i][0] && (!strcmp(n->op, "Slice") || !strcmp(n->op, "Clip")))
+            continue; /* these ask for their inputs one by one */
         if (!v[i] || v[i]->type == DT_NONE || !onnx_is_const(v[i]) || v[i]->view || dtype_bits(v[i]->stored) < 8)
             return false;
         sum += onnx_count(v[i]);

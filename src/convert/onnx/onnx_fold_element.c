@@ -172,6 +172,32 @@ static enum status fold_row(struct onnx_cx *cx, const struct onnx_node *n, struc
     return ST_OK;
 }
 
+/* One element between two bounds that may be missing; when they cross, the upper one wins. */
+static enum status fold_clip(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v)
+{
+    enum dtype type = v[0]->stored;
+    bool bounded[2] = { n->n_in > 1 && v[1], n->n_in > 2 && v[2] };
+    struct numbers x = {.ints = !is_float(type)};
+    double limit[2] = { bounded[0] ? number_get(v[1]->stored, v[1]->data, 0) : onnx_attr_float(cx, n, "min", -INFINITY),
+                        bounded[1] ? number_get(v[2]->stored, v[2]->data, 0) : onnx_attr_float(cx, n, "max", INFINITY) };
+    void *out;
+    TRY(fold_out(cx, n, type, v[0]->rank, v[0]->dims, &out));
+    for (uint64_t i = 0, count = onnx_count(v[0]); i < count; i++) {
+        double f = number_get(type, v[0]->data, i);
+        int64_t r = number_get_int(type, v[0]->data, i);
+        for (unsigned k = 0; k < 2; k++) {
+            int64_t whole = x.ints && bounded[k] ? number_get_int(v[1 + k]->stored, v[1 + k]->data, 0) : r;
+            x = (struct numbers){.ints = x.ints, .x = f, .y = limit[k], .a = r, .b = whole};
+            (k ? op_min : op_max)(x, &f, &r);
+        }
+        if (x.ints)
+            memcpy((char *)out + i * (dtype_bits(type) / 8), &r, dtype_bits(type) / 8);
+        else
+            number_put(type, out, i, f);
+    }
+    return ST_OK;
+}
+
 enum status fold_element(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v, bool *done)
 {
     *done = true;
@@ -179,6 +205,8 @@ enum status fold_element(struct onnx_cx *cx, const struct onnx_node *n, struct o
         if (!strcmp(element_ops[k].op, n->op) && element_ops[k].inputs == n->n_in &&
             !(k < 8 && onnx_attr_int(cx, n, "fmod", 0)) && !onnx_attr(cx, n, "broadcast"))
             return fold_row(cx, n, v, k);
+    if (!strcmp(n->op, "Clip") && n->n_in <= 3)
+        return fold_clip(cx, n, v);
     *done = false;
     return ST_OK;
 }

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loop and Scan whose number of turns can be known while converting, as a number or because every condition is: the body is
- * put in place once per turn, in a scope of its own, so that what is known in a turn (its number, shapes, conditions) is
- * folded as anywhere else.
+/* Loop and Scan whose number of turns, or the most that there can be, is known while converting, as a number or because
+ * conditions are: the body is put in place once per turn, in a scope of its own, so that what is known in a turn (its
+ * number, shapes, conditions) is folded as anywhere else.
  *
  *     Loop(3, true, v) { w = Add(v, x); yield true, w, w }   ->   w0 = Add(v, x)  w1 = Add(w0, x)  w2 = Add(w1, x)
  *                                                            Concat(w0, w1, w2)
+ *
+ * A condition that only a run knows picks between what a turn makes of a carried value and what it was before. All turns are
+ * there, and the compiler leaves out those behind the end (prepare/opt_guard.c). What has another size after every turn, as
+ * the keys and values of a decoder, goes on to the next turn, but not out of the loop.
+ *
+ *     Loop(2, true, v) { w = Add(v, x); yield c(w), w }   ->   w0 = Add(v, x)  w1 = Where(c(w0), Add(w0, x), w0)
  *
  * Moving between turns is written as nodes of the source: Gather takes a turn's part of a sequence, Reshape and Concat put
  * sequences together. */
@@ -22,6 +28,9 @@ struct loop {
     struct onnx_value **collected; /* [output][turn] */
     struct turn_memory *memory;    /* per node of the body */
     struct onnx_value **constants; /* per initializer of the body; NULL: not met yet */
+    struct onnx_value *running;    /* whether the turn takes place; NULL: it does */
+    struct onnx_value *kept[MAX_PORTS]; /* carried values as the last turn that took place left them */
+    bool resized[MAX_PORTS];            /* carried: its size depends on how many turns take place */
 };
 
 /* What a node of the body read and made in the turn before. */
@@ -96,7 +105,7 @@ static enum status run_node(struct onnx_cx *cx, const char *op, const char *cons
                              .out = results,
                              .n_out = 1,
                              .attrs = a,
-                             .n_attrs = strcmp(op, "Reshape") ? 1 : 0 };
+                             .n_attrs = !strcmp(op, "Concat") || !strcmp(op, "Gather") ? 1 : 0 };
     return onnx_nodes(cx, n, 1);
 }
 
@@ -202,6 +211,13 @@ static enum status run_body(struct onnx_cx *cx, const struct loop *l, struct onn
     return ST_OK;
 }
 
+/* Whether somebody reads an output that has a name; inside a body that is not known. */
+static bool is_read(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i)
+{
+    const struct onnx_entry *e = onnx_wants(n, i) ? onnx_entry(cx, cx->scope->prefix, n->out[i], false) : NULL;
+    return onnx_wants(n, i) && (cx->scope->parent || (e && (e->uses || (e->value && e->value->output))));
+}
+
 /* ---- sequences -------------------------------------------------------------------------------------------------------- */
 
 /* `count` values s0, s1, … of the current scope along an axis that they have; they may be more than one Concat takes. */
@@ -253,8 +269,10 @@ static enum status give_sequence(struct onnx_cx *cx, const struct loop *l, uint3
 {
     struct onnx_value *all = NULL;
     uint32_t i = l->n_carried + which;
-    if (!onnx_wants(l->node, i))
+    if (!onnx_wants(l->node, i) || (l->running && !is_read(cx, l->node, i)))
         return ST_OK;
+    REFUSE_WHEN(l->running,
+                "output %u has a row per turn, and how many there are is computed at run time; a graph needs one shape", i);
     const struct onnx_scope *outer = cx->scope, *inner = enter(cx, outer, "sequence", which);
     RETURN_IF(!inner, ST_NO_MEMORY, "no memory for a sequence");
     cx->scope = inner;
@@ -267,9 +285,15 @@ static enum status give_sequence(struct onnx_cx *cx, const struct loop *l, uint3
 static enum status give_carried(struct onnx_cx *cx, const struct loop *l)
 {
     build_source(B, l->node->op, cx->label);
-    for (uint32_t i = 0; i < l->n_carried; i++)
-        if (onnx_wants(l->node, i))
-            TRY(onnx_out_view(cx, l->node, i, l->carried[i], NULL));
+    for (uint32_t i = 0; i < l->n_carried; i++) {
+        if (!onnx_wants(l->node, i) || (l->resized[i] && !is_read(cx, l->node, i)))
+            continue;
+        REFUSE_WHEN(l->resized[i],
+                    "output %u has another shape after every turn, and how many there are is computed at run time; a graph "
+                    "needs one shape",
+                    i);
+        TRY(onnx_out_view(cx, l->node, i, l->kept[i], NULL));
+    }
     return ST_OK;
 }
 
@@ -293,36 +317,124 @@ static enum status known_number(struct onnx_cx *cx, const struct onnx_node *n, u
     return ST_OK;
 }
 
+/* ret: one truth value without dimensions, so that it widens nothing that it picks. */
+static enum status scalar(struct onnx_cx *cx, struct onnx_value *v, struct onnx_value **ret)
+{
+    REFUSE_WHEN(onnx_count(v) != 1, "the condition has %llu elements; 1 is expected", (unsigned long long)onnx_count(v));
+    *ret = v;
+    if (!v->rank)
+        return ST_OK;
+    TRY(onnx_bind(cx, "condition", v));
+    TRY(run_node(cx, "Squeeze", (const char *[]){ "condition" }, 1, "truth", 0));
+    *ret = onnx_find(cx, "truth");
+    return usable(cx, *ret);
+}
+
+static bool same_shape(const struct onnx_value *a, const struct onnx_value *b)
+{
+    return !a->list && !b->list && a->type == b->type && a->rank == b->rank &&
+           !memcmp(a->dims, b->dims, a->rank * sizeof(a->dims[0]));
+}
+
+/* What a turn that may not take place makes of a carried value. The next turn gets what was picked, so that nothing behind
+ * the end is needed; but what is known, as a count of turns, stays known: the next one takes place only if this one does. */
+static enum status carry(struct onnx_cx *cx, struct loop *l, uint32_t i, struct onnx_value *v)
+{
+    struct onnx_value *before = l->kept[i];
+    const char *names[] = { "running", arena_printf(&cx->arena, "new%u", i), arena_printf(&cx->arena, "old%u", i) },
+               *result = arena_printf(&cx->arena, "kept%u", i);
+    RETURN_IF(!names[1] || !names[2] || !result, ST_NO_MEMORY, "no memory for a turn");
+    l->carried[i] = l->kept[i] = v;
+    if (!l->running || v == before)
+        return ST_OK;
+    l->resized[i] = l->resized[i] || !same_shape(v, before);
+    if (l->resized[i])
+        return ST_OK;
+    TRY(onnx_bind(cx, names[1], v));
+    TRY(onnx_bind(cx, names[2], before));
+    TRY(run_node(cx, "Where", names, 3, result, 0));
+    l->kept[i] = onnx_find(cx, result);
+    l->carried[i] = onnx_is_const(v) ? v : l->kept[i];
+    return usable(cx, l->kept[i]);
+}
+
+/* Whether there may be a turn after this one, and if only a run knows, the condition of it. */
+static enum status go_on(struct onnx_cx *cx, struct loop *l, struct onnx_value *cond, bool *more)
+{
+    int64_t *truth;
+    uint32_t count;
+    if (onnx_is_const(cond)) {
+        TRY(onnx_ints(cx, cond, "cond", &truth, &count));
+        *more = count && truth[0];
+        return ST_OK;
+    }
+    *more = true;
+    TRY(scalar(cx, cond, &cond));
+    if (l->running) {
+        TRY(onnx_bind(cx, "again", cond));
+        TRY(run_node(cx, "And", (const char *[]){ "running", "again" }, 2, "both", 0));
+        cond = onnx_find(cx, "both");
+        TRY(usable(cx, cond));
+    }
+    l->running = cond;
+    return ST_OK;
+}
+
+/* Between a turn and the next, in a scope of its own: carried values and the condition. */
+static enum status end_turn(struct onnx_cx *cx, struct loop *l, struct onnx_value *const out[MAX_PORTS], uint32_t t,
+                            bool *more)
+{
+    const struct onnx_scope *outer = cx->scope, *inner = enter(cx, outer, "after", t);
+    RETURN_IF(!inner, ST_NO_MEMORY, "no memory for a turn");
+    cx->scope = inner;
+    enum status st = l->running ? onnx_bind(cx, "running", l->running) : ST_OK;
+    for (uint32_t i = 0; i < l->n_carried && st == ST_OK; i++)
+        st = carry(cx, l, i, out[1 + i]);
+    if (st == ST_OK && (t + 1 < l->turns || onnx_is_const(out[0])))
+        st = go_on(cx, l, out[0], more);
+    cx->scope = outer;
+    return st;
+}
+
 /* One turn: number, condition and carried values in; condition, carried and collected values out. */
 static enum status loop_turn(struct onnx_cx *cx, struct loop *l, uint32_t t, bool *more)
 {
-    struct onnx_value *out[MAX_PORTS] = {0};
-    int64_t *truth;
-    uint32_t count;
+    struct onnx_value *out[MAX_PORTS] = { 0 };
     TRY(bind_ints(cx, l->body.inputs[0].name, DT_I64, 0, &(int64_t){t}));
     TRY(bind_ints(cx, l->body.inputs[1].name, DT_B8, 0, &(int64_t){1}));
     for (uint32_t i = 0; i < l->n_carried; i++)
         TRY(onnx_bind(cx, l->body.inputs[2 + i].name, l->carried[i]));
     TRY(run_body(cx, l, out));
-    REFUSE_WHEN(!onnx_is_const(out[0]), "its condition is computed at run time; a graph has every turn written out");
-    TRY(onnx_ints(cx, out[0], "cond", &truth, &count));
-    *more = count && truth[0];
-    for (uint32_t i = 0; i < l->n_carried; i++)
-        l->carried[i] = out[1 + i];
     for (uint32_t i = 0; i < l->n_collected; i++)
         l->collected[(size_t)i * l->turns + t] = out[1 + l->n_carried + i];
-    return ST_OK;
+    return end_turn(cx, l, out, t, more);
+}
+
+/* The condition of the first turn: *ret is false when there is none. */
+static enum status first_condition(struct onnx_cx *cx, const struct onnx_node *n, struct loop *l, bool *ret)
+{
+    struct onnx_value *v;
+    const struct onnx_scope *outer = cx->scope, *inner = enter(cx, outer, "before", 0);
+    RETURN_IF(!inner, ST_NO_MEMORY, "no memory for a turn");
+    *ret = true;
+    TRY(onnx_in_opt(cx, n, 1, &v));
+    if (!v)
+        return ST_OK;
+    cx->scope = inner;
+    enum status st = go_on(cx, l, v, ret);
+    cx->scope = outer;
+    return st;
 }
 
 static enum status convert_loop(struct onnx_cx *cx, const struct onnx_node *n)
 {
     struct loop l = {0};
-    int64_t most, first;
-    bool more = true;
+    int64_t most;
+    bool more;
     TRY(known_number(cx, n, 0, "the number of turns", INT64_MAX, &most));
-    TRY(known_number(cx, n, 1, "the first condition", 1, &first));
+    TRY(first_condition(cx, n, &l, &more));
     TRY(open_body(cx, n, &l));
-    most = !first || most < 0 ? 0 : most;
+    most = !more || most < 0 ? 0 : most;
     l.turns = (uint32_t)(most <= MAX_TURNS ? most : MAX_TURNS); /* a larger number may stand for a condition that ends it */
     l.n_carried = n->n_in > 2 ? n->n_in - 2 : 0;
     RETURN_IF(l.body.n_inputs != 2 + l.n_carried || l.body.n_outputs < 1 + l.n_carried, ST_BAD_TEXT,
@@ -332,6 +444,7 @@ static enum status convert_loop(struct onnx_cx *cx, const struct onnx_node *n)
     TRY(room(cx, &l));
     for (uint32_t i = 0; i < l.n_carried; i++)
         TRY(onnx_in(cx, n, 2 + i, &l.carried[i]));
+    memcpy(l.kept, l.carried, sizeof(l.kept));
     uint32_t asked = l.turns, t = 0;
     const struct onnx_scope *outer = cx->scope;
     for (enum status st; t < asked && more; t++) {
@@ -344,6 +457,10 @@ static enum status convert_loop(struct onnx_cx *cx, const struct onnx_node *n)
         cx->fixed = false;
         TRY(st);
     }
+    REFUSE_WHEN(more && most > t && l.running,
+                "its condition is computed at run time, and nothing ends it after %d turns; all that are possible are "
+                "written out, so give it a number of turns",
+                MAX_TURNS);
     if (more && most > t)
         TRY(charge(cx, &l, (uint64_t)most));
     for (uint32_t i = 1; i < l.n_collected && t < asked; i++) /* it ended early */
@@ -379,6 +496,7 @@ static enum status scan_turn(struct onnx_cx *cx, struct loop *l, uint32_t n_sequ
         TRY(onnx_bind(cx, l->body.inputs[i].name, l->carried[i]));
     TRY(run_body(cx, l, out));
     memcpy(l->carried, out, l->n_carried * sizeof(out[0]));
+    memcpy(l->kept, out, l->n_carried * sizeof(out[0]));
     for (uint32_t i = 0; i < l->n_collected; i++)
         l->collected[(size_t)i * l->turns + t] = out[l->n_carried + i];
     return ST_OK;
