@@ -58,3 +58,14 @@ const char *convert_name(struct arena *a, const char *name)
     }
     return s;
 }
+
+bool convert_keeps_type(struct arena *a, const struct convert_opts *o, const char *name)
+{
+    const char *id = convert_name(a, name);
+    if (!o->float16 || !o->preserve_types)
+        return false;
+    for (uint32_t i = 0; i < o->n_preserved; i++)
+        if (str_eq(o->preserved[i], name) || (id && str_eq(o->preserved[i], id)))
+            return true;
+    return !o->n_preserved;
+}

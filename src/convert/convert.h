@@ -46,8 +46,11 @@ struct convert_opts {
     const char *const *symbols; /* names of symbolic dimensions … */
     const uint32_t *symbol_values;
     uint32_t n_symbols;
-    bool preserve_io;           /* inputs and outputs keep the source's layout and type: transposes stay inside the graph */
-    bool float16;               /* float tensors become f16 */
+    bool preserve_io;             /* inputs and outputs keep the source's layout: transposes stay inside the graph */
+    bool float16;                 /* float tensors become f16 … */
+    bool preserve_types;          /* … but inputs and outputs keep their type, … */
+    const char *const *preserved; /* … or only these, when there are any */
+    uint32_t n_preserved;
     bool keep_batchnorm;        /* do not fold */
     bool keep_patterns;         /* do not replace subgraphs by one operator (convert_fuse) */
     bool approximate;           /* … also by one that differs by up to 5e-4: worth it before quantizing to 8 bits */
@@ -153,6 +156,8 @@ const char *convert_dtype_macro(enum dtype t);
 
 /* A name as a C identifier, as file and tensor names are written: characters outside [A-Za-z0-9_] become '_'. */
 const char *convert_name(struct arena *a, const char *name);
+/* Whether an input or output keeps its type in a graph of f16; by its name in the source or in the graph. */
+bool convert_keeps_type(struct arena *a, const struct convert_opts *o, const char *name);
 
 #include "convert/quantize.h"
 

@@ -388,6 +388,26 @@ class Converters(support.ToolTest):
             self.write(name + ".onnx", seeds.model(nodes, [("x", floats, shape)], [("y", floats, shape)], (), opset))
             self.fails("qairt-converter", "-i", name + ".onnx", "-o", "out.dlc", says=says)
 
+    def test_half_floats_inside(self):
+        """A graph of 16-bit floats whose inputs and outputs are those of the source, or some of them: 1 + 2^-12 is 1 inside."""
+        x = np.array([1 + 2.0 ** -12, -3, 0.25, 1e6], "f4")
+        nodes = [seeds.node("Relu", ["x.1"], ["r"]), seeds.node("Add", ["r", "z"], ["y.1"]), seeds.node("Cast", ["y.1"], ["w"], to=11)]
+        self.write("half.onnx", seeds.model(nodes, [("x.1", seeds.FLOAT, (4,)), ("z", seeds.FLOAT, (4,))], [("y.1", seeds.FLOAT, (4,)), ("w", 11, (4,))]))
+        want = np.maximum(x.astype("f2"), 0).astype("f4")
+        every = {"x_1": "f4", "z": "f4", "y_1": "f4", "w": "f8"}
+        for args, types in ((["--preserve_io"], every), (["--preserve_io", "datatype"], every), (["--preserve_io_datatype"], every),
+                            (["--preserve_io_datatype", "x.1", "y_1"], {"x_1": "f4", "z": "f2", "y_1": "f4"}),
+                            (["--preserve_io", "layout"], {"x_1": "f2", "z": "f2", "y_1": "f2"})):
+            self.succeeds("qairt-converter", "-i", "half.onnx", "-o", "half.dlc", "--float_bitwidth", "16", *args)
+            self.write("x.raw", x.astype(types["x_1"]).tobytes())
+            self.write("z.raw", np.zeros(4, types["z"]).tobytes())
+            self.write("half.txt", "x_1:=x.raw z:=z.raw\n")
+            self.succeeds("qnn-net-run", "--backend", "libQnnCpu.so", "--dlc_path", "half.dlc", "--input_list", "half.txt", "--output_dir", "out", "--use_native_input_files",
+                          "--use_native_output_files")
+            for name in set(types) & {"y_1", "w"}:
+                got = np.fromfile(os.path.join(self.folder, "out/Result_0", name + ".raw"), types[name])
+                np.testing.assert_array_equal(got.astype("f4"), want, "%s of %s" % (name, args))
+
     def test_loops_that_only_a_run_ends(self):
         """What has one size however many turns there are may be read behind the loop; a row per turn, and what grows, may not."""
         floats, truth = seeds.FLOAT, 9

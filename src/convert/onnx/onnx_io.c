@@ -180,7 +180,11 @@ static enum status add_input(struct onnx_cx *cx, const struct onnx_info *in)
         d.dims[i] = source.dims[perm[i]];
     struct onnx_value *v = onnx_value_new(cx, in->name);
     RETURN_IF(!v, ST_BAD_TEXT, "input \"%s\" appears twice, or there is no memory for it", in->name);
-    TRY(build_input(B, in->name, dequantized_input(cx, in, &d, &fixed) ? &fixed : &d, &t));
+    bool half = cx->b.float16, keep = half && d.type == DT_F32 && convert_keeps_type(&cx->arena, cx->o, in->name);
+    cx->b.float16 = half && !keep;
+    enum status st = build_input(B, in->name, dequantized_input(cx, in, &d, &fixed) ? &fixed : &d, &t);
+    cx->b.float16 = half;
+    TRY(st);
     v->tensor = t;
     v->rank = d.rank;
     memcpy(v->dims, source.dims, sizeof(v->dims));
@@ -191,7 +195,7 @@ static enum status add_input(struct onnx_cx *cx, const struct onnx_info *in)
     cx->label = in->name;
     if (onnx_inner_type(d.type) != d.type)
         TRY(onnx_cast(cx, "float32", t, DT_F32, &v->tensor));
-    else if (d.type != in->type)
+    else if (keep || d.type != in->type)
         TRY(onnx_cast(cx, "source_type", t, onnx_inner_type(in->type), &v->tensor));
     v->stored = build_desc(B, v->tensor)->type;
     return ST_OK;
@@ -228,6 +232,31 @@ static enum status note_output(struct onnx_cx *cx, const struct onnx_value *v, u
     return report_io(cx->r, &io);
 }
 
+/* What the source says of an output; a tensor that is none there is what the graph makes of it. */
+static enum dtype declared_type(const struct onnx_cx *cx, const char *name, enum dtype dflt)
+{
+    const struct onnx_graph *g = &cx->model.graph;
+    for (size_t i = 0; i < g->n_outputs; i++)
+        if (!strcmp(g->outputs[i].name, name) && g->outputs[i].type != DT_NONE)
+            return g->outputs[i].type;
+    return dflt;
+}
+
+/* In a graph of f16: an output that has the type of the source all the same. */
+static enum status keep_type(struct onnx_cx *cx, enum dtype type, uint32_t *t)
+{
+    enum status st = ST_OK;
+    if (build_desc(B, *t)->type != DT_F16 || type == DT_F16 || dtype_kind(type) != DK_FLOAT)
+        return ST_OK;
+    cx->b.float16 = false;
+    if (type != DT_F32)
+        st = onnx_cast(cx, "float32", *t, DT_F32, t);
+    if (st == ST_OK)
+        st = onnx_cast(cx, "source_type", *t, type, t);
+    cx->b.float16 = true;
+    return st;
+}
+
 static enum status add_output(struct onnx_cx *cx, const char *name)
 {
     struct onnx_value *v = onnx_find(cx, name);
@@ -245,7 +274,9 @@ static enum status add_output(struct onnx_cx *cx, const char *name)
         TRY(onnx_stored(cx, v, keep_last ? last : NULL, &t));
     else
         TRY(onnx_tensor(cx, v, keep_last ? last : NULL, &t));
-    if (onnx_inner_type(v->type) != v->type && !cx->b.float16)
+    if (convert_keeps_type(&cx->arena, cx->o, name))
+        TRY(keep_type(cx, declared_type(cx, name, v->type), &t));
+    else if (onnx_inner_type(v->type) != v->type && !cx->b.float16)
         TRY(onnx_cast(cx, "source_type", t, v->type, &t));
     TRY(build_output(B, t, name, &t));
     return note_output(cx, v, t, keep_last);

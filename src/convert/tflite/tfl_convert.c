@@ -160,7 +160,7 @@ static enum status add_input(struct tfl_cx *cx, const struct tfl_tensor *x, cons
                              uint32_t *at)
 {
     struct tensor_desc turned = *source, *d = &turned, outside;
-    bool half = cx->b.float16, keep = half && cx->opts->preserve_io;
+    bool half = cx->b.float16, keep = half && convert_keeps_type(&cx->b.g->arena, cx->opts, x->name);
     uint8_t last[MAX_RANK], back[MAX_RANK];
     const char *layout;
     uint32_t t;
@@ -250,7 +250,7 @@ static enum status add_output(struct tfl_cx *cx, uint32_t t)
                             NULL);
     if (*at == IR_NONE)
         return report_issue(cx->report, x->name, "output", "no operator gives this output", NULL);
-    if (cx->b.float16 && cx->opts->preserve_io && x->desc.type == DT_F32)
+    if (cx->b.float16 && convert_keeps_type(&cx->b.g->arena, cx->opts, x->name) && x->desc.type == DT_F32)
         TRY(keep_float(cx, at, x->name));
     TRY(name_output(cx, *at, x->name, &out));
     struct ir_tensor *y = &cx->b.g->tensors.at[out];

@@ -218,10 +218,10 @@ enum status tfl_bind(struct tfl_cx *cx, uint32_t k, uint32_t t)
 }
 
 /* An output that gets a cast behind it leaves its name to that. */
-static bool name_is_for_cast(const struct tfl_cx *cx, uint32_t t)
+static bool name_is_for_cast(struct tfl_cx *cx, uint32_t t)
 {
     bool found = false;
-    if (!cx->b.float16 || !cx->opts->preserve_io || cx->depth)
+    if (!cx->b.float16 || cx->depth || !convert_keeps_type(&cx->b.g->arena, cx->opts, cx->scope->g.tensors[t].name))
         return false;
     for (uint32_t k = 0; k < cx->scope->g.out.n && !found; k++)
         found = tfl_number(cx->scope->g.out, k) == t;
