@@ -21,8 +21,9 @@
 static void end_waiting(struct squares *f)
 {
     for (uint32_t i = 0; i < PIECES; i++)
-        end_piece(f, &f->waiting, (struct form){ .kind = END_ANY }, i);
-    f->waiting.rows = 0;
+        end_piece(f, f->waiting, i);
+    f->waiting->rows = 0;
+    f->waiting->whole = false;
 }
 
 static int32_t *other_half(struct squares *f, const int32_t *sums)
@@ -30,21 +31,31 @@ static int32_t *other_half(struct squares *f, const int32_t *sums)
     return sums == f->sums[0] ? f->sums[1] : f->sums[0];
 }
 
+/* What tiles hold waits from now on; nothing may be waiting yet. */
+static void hold_next(struct squares *f)
+{
+    struct waiting *free = f->waiting;
+    f->waiting = f->held;
+    f->held = free;
+}
+
 /* The sums that tiles hold are stored, and wait like others: the tiles are about to change. */
 static void let_go(struct squares *f)
 {
-    if (!f->held.rows)
+    if (!f->held->rows)
         return;
     end_waiting(f);
-    int32_t *const held = f->held.sums;
+    int32_t *const held = f->held->sums;
     STORE_HELD(0, 0);
     STORE_HELD(1, TILE);
-    if (PLANES == 2 || f->held.rows > TILE) {
+    if (PLANES == 2 || f->held->rows > TILE) {
         STORE_HELD(2, TILE * SIDE);
         STORE_HELD(3, TILE * SIDE + TILE);
     }
-    f->waiting = f->held;
-    f->held = (struct waiting){ .sums = other_half(f, held) };
+    hold_next(f);
+    f->held->rows = 0;
+    f->held->whole = false;
+    f->held->sums = other_half(f, held);
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------------- */
@@ -72,22 +83,28 @@ static void let_go(struct squares *f)
             TILE_LOAD(t, from, 0);              \
     } while (0)
 /* So many of the pieces that wait. */
-#define END_PIECES(n)                                        \
-    do {                                                     \
-        for (uint32_t i = 0; i < (n) && ended < PIECES; i++) \
-            end_piece(f, &w, o, ended++);                    \
+#define END_PIECES(n)                                                 \
+    do {                                                              \
+        for (uint32_t i = 0; i < (n) && ended < PIECES; i++, ended++) \
+            if (o.whole)                                              \
+                end_next(f, &ends, o.kind);                           \
+            else                                                      \
+                end_piece(f, w, ended);                               \
     } while (0)
 
 /* In the first step of k each tile is stored right before it is loaded again: its sums are finished by then, and the unit
  * does not wait for them. Each tile of sums starts with what belongs to its channels. */
 static inline __attribute__((always_inline)) void multiply(struct squares *f, const struct square *q, const struct form o)
 {
-    const struct waiting w = f->waiting;
+    const struct waiting *const w = q->ended;
+    struct ends ends;
+    if (o.whole)
+        ends = ends_of(f, w, o.kind);
     const uint64_t step = f->x_step, second = f->second, block = f->block, k = f->step, w_step = k * CONV_BLOCK;
-    const bool two_x = PLANES == 2 || q->two_x, two_blocks = q->two_blocks, s0 = o.kind == END_ANY && f->sx,
-               s1 = PLANES == 1 && s0; /* low bytes have no sign */
+    const bool two_x = PLANES == 2 || o.whole || q->two_x, two_blocks = o.whole || q->two_blocks,
+               s0 = o.kind == END_ANY && f->sx, s1 = PLANES == 1 && s0; /* low bytes have no sign */
     const int32_t *const base0 = q->base[0], *const base1 = q->base[1];
-    int32_t *const held = f->held.sums;
+    int32_t *const held = q->held;
     const uint8_t *x = q->x + f->tap_x[0], *w0 = q->w;
     uint32_t ended = 0;
     STORE_HELD(0, 0);
@@ -122,7 +139,7 @@ static inline __attribute__((always_inline)) void multiply(struct squares *f, co
     for (uint32_t tap = 1, left = f->steps - 1;; left--) {
         x += k, w0 += w_step;
         if (!left) {
-            if (tap == f->taps)
+            if (!ROWS_APART || tap == f->taps) /* rows that are not apart are one run */
                 break;
             x = q->x + f->tap_x[tap++];
             left = f->steps;
@@ -207,30 +224,50 @@ static void set_shape(struct squares *f, uint32_t rows)
     f->shape = rows;
 }
 
-/* Some rows meet the 32 channels from c on; `at` counts channels of the walk. */
-static void run_square(struct squares *f, uint64_t row, uint32_t rows, uint32_t c, uint32_t at)
+/* A square is multiplied while the one before it, or the one before that, is ended; it is the one that tiles hold then. */
+static inline __attribute__((always_inline)) void run_square(struct squares *f, struct square *q, const struct waiting *next)
 {
-    const struct conv_args *a = f->a;
-    const uint32_t n = f->channels - c;
-    const struct square q = { f->x + (row - f->first) * f->x_step,
-                              f->weights + c / CONV_BLOCK * f->block,
-                              { f->base[0] + at, f->base[PLANES - 1] + at },
-                              rows > TILE,
-                              n > TILE };
-    if (f->at_once && !f->waiting.rows)
-        f->waiting = f->held;
-    f->run[f->waiting.rows == ROWS && f->waiting.some == UINT32_MAX](f, &q);
-    if (f->at_once)
-        f->waiting.rows = 0;
-    else
-        f->waiting = f->held;
-    f->held = (struct waiting){ f->at_once ? f->sums[0] : other_half(f, f->waiting.sums),
-                                f->m + c,
-                                f->out + (ROWS_APART ? 0 : row * f->out_step) + (uint64_t)c * OUT_BYTES,
-                                f->at[f->places],
-                                a->w_offset ? f->term[f->places] : NULL,
-                                rows,
-                                n < SIDE ? (__mmask32)((1u << n) - 1) : UINT32_MAX };
+    struct waiting *const held = f->held, *const waiting = f->waiting,
+                          *const ended = f->at_once && !waiting->rows ? held : waiting;
+    q->ended = ended;
+    q->held = held->sums;
+    f->run[ended->whole && (PLANES == 2 || q->two_x) && q->two_blocks](f, q);
+    waiting->rows = 0;
+    waiting->whole = false;
+    struct waiting *const to = f->at_once ? held : waiting; /* they change places */
+    int32_t *const sums = f->at_once ? f->sums[0] : other_half(f, held->sums);
+    f->waiting = f->at_once ? waiting : held;
+    f->held = to;
+    *to = *next;
+    to->sums = sums;
+}
+
+/* Some rows meet channels c0 … c1, one square after the other; `at` counts channels of the walk. */
+static void run_squares(struct squares *f, uint64_t row, uint32_t rows, struct range c, uint32_t at)
+{
+    struct square q = { .x = f->x + (row - f->first) * f->x_step,
+                        .w = f->weights + c.begin / CONV_BLOCK * f->block,
+                        .base = { f->base[0] + at, f->base[PLANES - 1] + at },
+                        .two_x = rows > TILE };
+    struct waiting next = { .m = f->m + c.begin,
+                            .to = f->out + (ROWS_APART ? 0 : row * f->out_step) + (uint64_t)c.begin * OUT_BYTES,
+                            .at = f->at[f->places],
+                            .term = f->a->w_offset ? f->term[f->places] : NULL,
+                            .rows = rows };
+    const uint64_t w_step = 2 * f->block;
+    for (uint32_t left = f->channels - c.begin, n = c.end - c.begin;; left -= SIDE, n -= SIDE) {
+        q.two_blocks = left > TILE;
+        next.whole = rows == ROWS && left >= SIDE;
+        next.some = left < SIDE ? (__mmask32)((1u << left) - 1) : UINT32_MAX;
+        run_square(f, &q, &next);
+        if (n <= SIDE)
+            break;
+        q.w += w_step;
+        q.base[0] += SIDE;
+        q.base[1] += SIDE;
+        next.m += SIDE;
+        next.to += SIDE * OUT_BYTES;
+    }
 }
 
 /* Rows from `row` on that are multiplied together, and where they begin: no fewer than a piece. Where all of them meet few
@@ -314,9 +351,7 @@ static void run_panel(struct squares *f, const struct walk *p, uint32_t chunk)
                 place_rows(f, row, rows);
             if (PLANES == 1 && f->a->w_offset)
                 sum_rows(f, f->x + (row - f->first) * f->x_step, rows);
-            for (uint32_t c = c0; c < c0 + chunk && c < p->c1; c += SIDE) {
-                run_square(f, row, rows, c, c - p->c0);
-            }
+            run_squares(f, row, rows, (struct range){ c0, p->c1 - c0 < chunk ? p->c1 : c0 + chunk }, c0 - p->c0);
         }
 }
 
@@ -374,8 +409,10 @@ static void squares_init(struct squares *f, const struct kernel_call *call, uint
     f->sx = a->x_type == DT_SQ8 || a->x_type == DT_SQ16;
     f->shape = 0;
     f->places = 0;
-    f->waiting = (struct waiting){ .sums = f->sums[1] };
-    f->held = (struct waiting){ .sums = f->sums[0] };
+    f->either[0] = (struct waiting){ .sums = f->sums[0] };
+    f->either[1] = (struct waiting){ .sums = f->sums[1] };
+    f->held = &f->either[0];
+    f->waiting = &f->either[1];
     end_init(f);
 }
 

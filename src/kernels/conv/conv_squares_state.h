@@ -26,10 +26,13 @@ struct waiting {
     const int32_t *term; /* what the zero point of the weights adds to each row; NULL: nothing */
     uint32_t rows;       /* 0: there is none */
     __mmask32 some;      /* channels that there are */
+    bool whole;          /* all rows and channels of a square */
 };
 
 /* A square to be multiplied. */
 struct square {
+    const struct waiting *ended; /* meanwhile */
+    int32_t *held;               /* where the sums that tiles hold are stored */
     const uint8_t *x, *w;
     const int32_t *base[2]; /* what the sums of the first and of the second x begin with */
     bool two_x, two_blocks;
@@ -60,8 +63,9 @@ struct squares {
     struct squares_end end;
     uint32_t shape;                                            /* rows that the tiles have now */
     void (*run[2])(struct squares *f, const struct square *q); /* [1]: where a whole square waits */
-    struct waiting held;    /* sums that are still in the tiles, and where they will be stored */
-    struct waiting waiting; /* sums that are stored */
+    struct waiting *held;     /* sums that are still in the tiles, and where they will be stored */
+    struct waiting *waiting;  /* sums that are stored */
+    struct waiting either[2]; /* these two: they change places, since a copy would be read before it is written */
     bool at_once;           /* sums are ended by the square that stores them: long rows want the cache for themselves */
     uint32_t places;        /* which of `at` and `term` is used */
     const uint8_t *given;   /* x as it is */
@@ -83,11 +87,12 @@ struct form {
     bool passing;    /* weights go by: they must not push out the rows */
 };
 
-/* Where a row of the square that waits goes. */
-static inline __attribute__((always_inline)) uint8_t *place_of(const struct squares *f, const struct waiting *w,
-                                                               uint32_t row)
+/* Where a row of the square that waits goes: `step` from row to row, or `at` from `to`. */
+static inline __attribute__((always_inline)) uint8_t *place_of(uint8_t *to, const uint64_t *at, uint64_t step, uint32_t row)
 {
-    uint8_t *to = w->to + (ROWS_APART ? w->at[row] : row * f->out_step);
+    if (!ROWS_APART)
+        return to + row * step;
+    to += at[row];
     __asm__("" : "+r"(to)); /* addresses are no work for vectors */
     return to;
 }

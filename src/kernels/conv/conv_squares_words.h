@@ -91,36 +91,61 @@ static inline __attribute__((always_inline)) vi narrow(const struct squares *f, 
     return _mm512_permutexvar_epi64(order, q);
 }
 
-/* A row of a square with one block: there are no sums beside it. */
-static __attribute__((noinline)) void end_one_block(const struct squares *f, uint32_t row)
+/* What is left of a whole square that waits. It is kept in registers: what is in memory is read again behind every tile. */
+struct ends {
+    const int32_t *sums;
+    uint8_t *to;
+    const uint64_t *at;
+    uint64_t step;
+    vf m[2];
+};
+
+static inline __attribute__((always_inline)) struct ends ends_of(const struct squares *f, const struct waiting *w,
+                                                                 const enum end_kind kind)
 {
-    const struct waiting *w = &f->waiting;
-    const vi v = steps_of(f, END_ANY, w->sums + row * SIDE, vf_load(w->m));
-    _mm256_mask_storeu_epi16(place_of(f, w, row), (__mmask16)w->some, _mm512_castsi512_si256(narrow(f, END_ANY, v, v)));
+    (void)kind;
+    return (struct ends){ w->sums, w->to, w->at, f->out_step, { vf_load(w->m), vf_load(w->m + TILE) } };
 }
 
-/* Piece i of the square that waits; `w` is a copy of it. */
-static inline __attribute__((always_inline)) void end_piece(const struct squares *f, const struct waiting *w,
-                                                            const struct form o, uint32_t i)
+/* The next piece of a whole square. */
+static inline __attribute__((always_inline)) void end_next(const struct squares *f, struct ends *e, const enum end_kind kind)
+{
+    for (uint32_t r = 0; r < PIECE; r++) {
+        const int32_t *sums = e->sums + r * SIDE;
+        _mm512_storeu_si512(place_of(e->to, e->at, e->step, r),
+                            narrow(f, kind, steps_of(f, kind, sums, e->m[0]), steps_of(f, kind, sums + TILE, e->m[1])));
+    }
+    e->sums += PIECE * SIDE;
+    if (ROWS_APART)
+        e->at += PIECE;
+    else
+        e->to += PIECE * e->step;
+}
+
+/* A row of a square with one block: there are no sums beside it. */
+static __attribute__((noinline)) void end_one_block(const struct squares *f, const struct waiting *w, uint32_t row)
+{
+    const vi v = steps_of(f, END_ANY, w->sums + row * SIDE, vf_load(w->m));
+    _mm256_mask_storeu_epi16(place_of(w->to, w->at, f->out_step, row), (__mmask16)w->some,
+                             _mm512_castsi512_si256(narrow(f, END_ANY, v, v)));
+}
+
+/* Piece i of any square that waits. */
+static inline __attribute__((always_inline)) void end_piece(const struct squares *f, const struct waiting *w, uint32_t i)
 {
     uint32_t row = i * PIECE;
-    if (!o.whole) {
-        if (row >= w->rows)
-            return;
-        row = row + PIECE <= w->rows ? row : w->rows - PIECE;
-    }
+    if (row >= w->rows)
+        return;
+    row = row + PIECE <= w->rows ? row : w->rows - PIECE;
     for (uint32_t r = row; r < row + PIECE; r++) {
-        if (!o.whole && w->some <= UINT16_MAX) {
-            end_one_block(f, r);
+        if (w->some <= UINT16_MAX) {
+            end_one_block(f, w, r);
             continue;
         }
         const int32_t *sums = w->sums + r * SIDE;
-        const vi q = narrow(f, o.kind, steps_of(f, o.kind, sums, vf_load(w->m)),
-                            steps_of(f, o.kind, sums + TILE, vf_load(w->m + TILE)));
-        if (o.whole)
-            _mm512_storeu_si512(place_of(f, w, r), q);
-        else
-            _mm512_mask_storeu_epi16(place_of(f, w, r), w->some, q);
+        const vi q = narrow(f, END_ANY, steps_of(f, END_ANY, sums, vf_load(w->m)),
+                            steps_of(f, END_ANY, sums + TILE, vf_load(w->m + TILE)));
+        _mm512_mask_storeu_epi16(place_of(w->to, w->at, f->out_step, r), w->some, q);
     }
 }
 
