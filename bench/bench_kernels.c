@@ -172,7 +172,7 @@ static void bench_layer(const char *name, const struct product_spec *s, const st
         struct job j = { .c = &c };
         if (product_bind(&c, (enum isa)isa, &j.run))
             break;
-        if (!isa_chosen(isa)) {
+        if (!isa_chosen(isa) || !cpu_has((enum isa)isa)) {
             /* only what comes after it is wanted */
         } else if (j.run.bound.run == last) {
             printf(" %16s", "same");
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
         print_peaks();
     printf("\n%-30s %-12s", "product, one thread", "type");
     for (int isa = ISA_AVX2; isa <= (int)cpu_isa(); isa++)
-        if (isa_chosen(isa))
+        if (isa_chosen(isa) && cpu_has((enum isa)isa))
             printf(" %5s GOPS, share", cpu_isa_name((enum isa)isa));
     putchar('\n');
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)

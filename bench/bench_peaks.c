@@ -40,6 +40,8 @@ PEAK(f32_avx512, "avx512f", __m512, _mm512_setzero_ps(), _mm512_fmadd_ps(x, y, a
 PEAK(f16_avx512, "avx512fp16", __m512h, _mm512_setzero_ph(), _mm512_fmadd_ph(x, y, acc[i]), 32)
 /* Bytes have no exact product of their own in AVX2: vpmaddubsw saturates, so kernels widen to 16 bits. */
 PEAK(i16_avx2, "avx2", __m256i, _mm256_setzero_si256(), _mm256_add_epi32(acc[i], _mm256_madd_epi16(x, y)), 16)
+PEAK(i16_avxvnni, "avx2,avxvnni", __m256i, _mm256_setzero_si256(), _mm256_dpwssd_avx_epi32(acc[i], x, y), 16)
+PEAK(i8_avxvnni, "avx2,avxvnni", __m256i, _mm256_setzero_si256(), _mm256_dpbusd_avx_epi32(acc[i], x, y), 32)
 PEAK(i16_avx512, "avx512f,avx512vnni", __m512i, _mm512_setzero_si512(), _mm512_dpwssd_epi32(acc[i], x, y), 32)
 PEAK(i8_avx512, "avx512f,avx512vnni", __m512i, _mm512_setzero_si512(), _mm512_dpbusd_epi32(acc[i], x, y), 64)
 
@@ -161,10 +163,12 @@ static const struct peak {
     double (*run)(void);
 } peaks[PEAK_KINDS][ISA_COUNT] = {
     [PEAK_INT8] = { [ISA_AVX2] = { "int8 AVX2 vpmaddwd", i16_avx2 },
+                    [ISA_AVXVNNI] = { "int8 AVX-VNNI vpdpbusd", i8_avxvnni },
                     [ISA_AVX512] = { "int8 VNNI vpdpbusd", i8_avx512 },
                     [ISA_AMX] = { "int8 AMX tdpbusd", i8_amx } },
     [PEAK_BYTES] = { [ISA_AMX] = { "the same, ordinary bytes", bytes_amx } },
     [PEAK_INT16] = { [ISA_AVX2] = { "int16 AVX2 vpmaddwd", i16_avx2 },
+                     [ISA_AVXVNNI] = { "int16 AVX-VNNI vpdpwssd", i16_avxvnni },
                      [ISA_AVX512] = { "int16 VNNI vpdpwssd", i16_avx512 },
                      [ISA_AMX] = { "int16 AMX, two tdpbusd", i16_amx } },
     [PEAK_F32] = { [ISA_AVX2] = { "f32 AVX2 FMA", f32_avx2 }, [ISA_AVX512] = { "f32 AVX-512 FMA", f32_avx512 } },
@@ -176,7 +180,7 @@ static const struct peak {
 static bool has(enum peak_kind kind, enum isa level)
 {
     uint32_t a, b, c, d;
-    if (level > cpu_isa())
+    if (!cpu_has(level))
         return false;
     if (kind == PEAK_F16)
         return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 23 & 1);

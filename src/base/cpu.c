@@ -16,28 +16,28 @@
 enum { EAX, EBX, ECX, EDX };
 enum { REQ_XCOMP_PERM = 0x1023, XCOMP_TILE_DATA = 18 }; /* arch_prctl request and the state component it is for */
 
-static const char *const isa_names[ISA_COUNT] = { "ref", "avx2", "avx512", "amx" };
+static const char *const isa_names[ISA_COUNT] = { "ref", "avx2", "avxvnni", "avx512", "amx" };
 
-/* The bits of CPUID leaf 1 or 7 that each level needs beyond the level below. */
+/* The bits of CPUID that each level needs beyond the level below. */
 static const struct feature {
-    uint8_t level, leaf, reg, bit;
+    uint8_t level, leaf, part, reg, bit;
 } features[] = {
-    { ISA_AVX2, 1, ECX, 12 },   /* FMA */
-    { ISA_AVX2, 1, ECX, 28 },   /* AVX */
-    { ISA_AVX2, 1, ECX, 29 },   /* F16C */
-    { ISA_AVX2, 7, EBX, 5 },    /* AVX2 */
-    { ISA_AVX512, 7, EBX, 16 }, /* F */
-    { ISA_AVX512, 7, EBX, 17 }, /* DQ */
-    { ISA_AVX512, 7, EBX, 30 }, /* BW */
-    { ISA_AVX512, 7, EBX, 31 }, /* VL */
-    { ISA_AVX512, 7, ECX, 11 }, /* VNNI */
-    { ISA_AMX, 7, ECX, 1 },     /* VBMI: no CPU with AMX lacks it */
-    { ISA_AMX, 7, EDX, 24 },    /* AMX-TILE */
-    { ISA_AMX, 7, EDX, 25 },    /* AMX-INT8 */
+    { ISA_AVX2, 1, 0, ECX, 12 },                                  /* FMA */
+    { ISA_AVX2, 1, 0, ECX, 28 },                                  /* AVX */
+    { ISA_AVX2, 1, 0, ECX, 29 },                                  /* F16C */
+    { ISA_AVX2, 7, 0, EBX, 5 },                                   /* AVX2 */
+    { ISA_AVXVNNI, 7, 1, EAX, 4 }, { ISA_AVX512, 7, 0, EBX, 16 }, /* F */
+    { ISA_AVX512, 7, 0, EBX, 17 },                                /* DQ */
+    { ISA_AVX512, 7, 0, EBX, 30 },                                /* BW */
+    { ISA_AVX512, 7, 0, EBX, 31 },                                /* VL */
+    { ISA_AVX512, 7, 0, ECX, 11 },                                /* VNNI */
+    { ISA_AMX, 7, 0, ECX, 1 },                                    /* VBMI: no CPU with AMX lacks it */
+    { ISA_AMX, 7, 0, EDX, 24 },                                   /* AMX-TILE */
+    { ISA_AMX, 7, 0, EDX, 25 },                                   /* AMX-INT8 */
 };
 
 /* Register state that the operating system must save for each level (bits of XCR0). */
-static const uint64_t xcr0_needed[ISA_COUNT] = { 0, 0x6, 0xe6, 0x600e6 };
+static const uint64_t xcr0_needed[ISA_COUNT] = { 0, 0x6, 0x6, 0xe6, 0x600e6 };
 
 static uint64_t xcr0(void)
 {
@@ -56,7 +56,7 @@ static bool has_features(enum isa level)
         uint32_t reg[4] = { 0 };
         if (f->level != level)
             continue;
-        if (!__get_cpuid_count(f->leaf, 0, &reg[EAX], &reg[EBX], &reg[ECX], &reg[EDX]) || !(reg[f->reg] >> f->bit & 1))
+        if (!__get_cpuid_count(f->leaf, f->part, &reg[EAX], &reg[EBX], &reg[ECX], &reg[EDX]) || !(reg[f->reg] >> f->bit & 1))
             return false;
     }
     return true;
@@ -80,21 +80,34 @@ static enum isa allowed(void)
     return ISA_COUNT - 1;
 }
 
-enum isa cpu_isa(void)
+/* Bit i: level i is usable. */
+static uint32_t levels(void)
 {
-    static _Atomic int known = -1;
-    int level = atomic_load_explicit(&known, memory_order_relaxed);
-    if (level >= 0)
-        return (enum isa)level;
+    static _Atomic uint32_t known;
+    uint32_t mask = atomic_load_explicit(&known, memory_order_relaxed), first = 0;
+    if (mask)
+        return mask;
 
     uint64_t os_state = xcr0();
     enum isa top = allowed();
-    level = ISA_REF;
-    while (level < (int)top && usable((enum isa)(level + 1), os_state))
-        level++;
+    mask = 1u << ISA_REF;
+    for (int next = ISA_AVX2; next <= (int)top; next++)
+        if (usable((enum isa)next, os_state))
+            mask |= 1u << next;
+        else if (next != ISA_AVXVNNI)
+            break;
     /* Threads that come here together must all get the first answer. */
-    int first = -1;
-    return (enum isa)(atomic_compare_exchange_strong(&known, &first, level) ? level : first);
+    return atomic_compare_exchange_strong(&known, &first, mask) ? mask : first;
+}
+
+enum isa cpu_isa(void)
+{
+    return (enum isa)(31 - __builtin_clz(levels()));
+}
+
+bool cpu_has(enum isa level)
+{
+    return levels() >> level & 1;
 }
 
 bool cpu_permutes_bytes(void)

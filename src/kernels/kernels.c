@@ -68,7 +68,7 @@ enum status kernel_bind(const struct op_call *c, enum isa isa, void *args, struc
     if (isa > cpu_isa())
         isa = cpu_isa();
     for (; v->name; v++) {
-        if (v->isa > isa || (v->accept && !v->accept(args)))
+        if (v->isa > isa || !cpu_has(v->isa) || (v->accept && !v->accept(args)))
             continue;
         b.run = v->run;
         b.name = v->name;

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from probe import NUMPY, PACKED, O, P, Probe, ProbeError, Q_VECTOR, T, b8, f32, i32, scaled, u32  # noqa: F401
+from probe import ISA, NUMPY, PACKED, O, P, Probe, ProbeError, Q_VECTOR, T, b8, f32, i32, scaled, u32  # noqa: F401
 
 F = np.float32
 FIXED = ("uq8", "sq8", "uq16", "sq16")
@@ -106,7 +106,7 @@ class Case:
     def __init__(self, seed):
         self.r = np.random.default_rng(seed)
         self.p = Probe()
-        self.isas = ["ref", "avx2", "avx512"][:1 + min(2, self.p.isa)]
+        self.isas = [n for n in ("ref", "avx2", "avx512") if ISA[n] <= self.p.isa]
         self.count = 0
         self.kernels = set()
         self.skips = {}

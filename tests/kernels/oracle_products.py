@@ -9,13 +9,13 @@ import sys
 
 import numpy as np
 
-from probe import PACKED, O, P, Probe, ProbeError, T, b8, scaled, u32
+from probe import ISA, PACKED, O, P, Probe, ProbeError, T, b8, scaled, u32
 
 FIXED = {"uq8": (0, 255), "sq8": (-128, 127), "uq16": (0, 65535), "sq16": (-32768, 32767), "uq4": (0, 15), "sq4": (-8, 7), "uq2": (0, 3), "sq2": (-2, 1),
          "sq32": (-2**31, 2**31 - 1)}
 rng = np.random.default_rng(20261)
 probe = Probe()
-ISAS = [n for n, level in (("ref", 0), ("avx2", 1), ("avx512", 2), ("amx", 3)) if level <= probe.isa]
+ISAS = [n for n, level in ISA.items() if level <= probe.isa]
 
 
 # ---- docs/numerics.md, sections 1 to 3 --------------------------------------------------------------------------------------------

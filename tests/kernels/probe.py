@@ -16,7 +16,7 @@ import sys
 import numpy as np
 
 MAX_RANK = 8
-ISA = {"ref": 0, "avx2": 1, "avx512": 2, "amx": 3}
+ISA = {"ref": 0, "avx2": 1, "avxvnni": 2, "avx512": 3, "amx": 4}
 NUMPY = {
     "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
     "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,

@@ -86,11 +86,18 @@ void tiles_multiply(bool x_signed, bool w_signed, int sums, int x, int w)
         }
 }
 
-/* The linker puts this in the place of cpu_isa (--wrap). */
+/* The linker puts these in the places of cpu_isa and cpu_has (--wrap). */
 enum isa __real_cpu_isa(void);
 enum isa __wrap_cpu_isa(void);
+bool __real_cpu_has(enum isa level);
+bool __wrap_cpu_has(enum isa level);
 
 enum isa __wrap_cpu_isa(void)
 {
     return __real_cpu_isa() == ISA_AVX512 && cpu_permutes_bytes() ? ISA_AMX : __real_cpu_isa();
+}
+
+bool __wrap_cpu_has(enum isa level)
+{
+    return level == ISA_AMX ? __wrap_cpu_isa() == ISA_AMX : __real_cpu_has(level);
 }

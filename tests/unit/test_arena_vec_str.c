@@ -224,6 +224,11 @@ static void clock_and_cpu(void **state)
         assert_true(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
     if (cpu_isa() >= ISA_AVX512)
         assert_true(__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni"));
+    /* All up to the best are there, but for one that need not be. */
+    for (int i = 0; i < ISA_COUNT; i++)
+        if (i != ISA_AVXVNNI)
+            assert_int_equal(cpu_has((enum isa)i), i <= (int)cpu_isa());
+    assert_true(!cpu_has(ISA_AVXVNNI) || cpu_isa() >= ISA_AVXVNNI);
     print_message("isa %s, %u cores\n", cpu_isa_name(cpu_isa()), cpu_cores());
 }
 

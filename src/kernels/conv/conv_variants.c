@@ -165,7 +165,7 @@ static bool conv_accept_run_tiles(const void *args)
            conv_runs_places(a) > 0;
 }
 
-enum { MAX_VARIANTS = 10, CONV_MAX_OPERANDS = CONV_IN_BIAS + 2 };
+enum { MAX_VARIANTS = 11, CONV_MAX_OPERANDS = CONV_IN_BIAS + 2 };
 static const struct kernel_variant variants[4 * CONV_CLASSES][MAX_VARIANTS] = {
 #define KERNELS(cls, list) [cls] = { list },
 #define V(name, isa, accept) { #name, isa, name, accept },

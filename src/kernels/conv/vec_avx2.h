@@ -165,7 +165,14 @@ static inline vi vi_keep(vi v)
 }
 static inline vi vi_set1_long(int64_t v) { return _mm256_set1_epi64x(v); }
 
+#ifdef __AVXVNNI__
+static inline vi vi_dot16(vi acc, vi a, vi b)
+{
+    return _mm256_dpwssd_avx_epi32(acc, a, b);
+}
+#else
 static inline vi vi_dot16(vi acc, vi a, vi b) { return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b)); }
+#endif
 static inline vi vi_pairs_s8(const int8_t *w, uint32_t part)
 {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w + part));
