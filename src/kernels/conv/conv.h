@@ -267,6 +267,7 @@ uint64_t conv_record_bytes(const struct conv_args *a, uint64_t channels);
 /* depthwise.c: bytes all through, in the form that four or two lines at a time want. */
 bool depthwise_accept_columns(const void *args);
 bool depthwise_accept_quads(const void *args);
+bool depthwise_accept_quads_32(const void *args); /* blocks of 32 or 16 channels, weights without an offset */
 bool depthwise_accept_pairs(const void *args);
 /* Floats and 16 bits in kernels of usual sizes, up to DEPTHWISE_TAPS by DEPTHWISE_TAPS (depthwise_lines_body.h). */
 enum { DEPTHWISE_TAPS = 7 };

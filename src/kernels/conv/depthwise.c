@@ -89,6 +89,12 @@ bool depthwise_accept_quads(const void *args)
     return a->multiplier == 1 && a->w_offset >= -128 && a->w_offset <= 127 && conv_stage_suits(a);
 }
 
+bool depthwise_accept_quads_32(const void *args)
+{
+    const struct conv_args *a = args;
+    return a->co % CONV_BLOCK == 0 && a->w_offset == 0 && depthwise_accept_quads(a);
+}
+
 bool depthwise_accept_columns(const void *args)
 {
     const struct conv_args *a = args;

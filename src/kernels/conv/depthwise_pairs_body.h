@@ -9,43 +9,26 @@
 #include "kernels/conv/vec_avx2.h"
 
 #include "kernels/conv/conv_stage_avx2.h"
+#include "kernels/conv/depthwise_fours.h"
 
-enum { PIXELS = 4, HALVES = 2, PAIRS = STAGE_LINES / 2 };
-
-/* Columns from one output pixel to the next, taps of a line, lines. Where loops are compiled for the usual kernels these are
- * constants. */
-struct form {
-    uint32_t apart, taps, lines;
-};
-
-/* Output pixels of one line: where their columns are staged, and where they go. Bytes. */
-struct group {
-    const struct stage_line *line;
-    uint64_t first;
-    uint8_t *out;
-    uint64_t next;
-};
+enum { HALVES = 2, PAIRS = STAGE_LINES / 2 };
 
 /* What one block of 16 channels needs, whatever the pixel. */
 struct pairs {
-    const struct conv_args *a;
-    uint8_t *out;
-    uint32_t c0;
-    struct form form;
+    struct fours all;
     bool is_signed;
     __m128i lo, hi; /* the output range */
     vi offset, base[HALVES];
     vf m[HALVES];
     vi w[PAIRS][STAGE_TAPS][HALVES];
 };
-typedef void group_fn(const struct pairs *q, const struct group *g);
 
 static vi weights_at(const struct pairs *q, uint32_t line, uint32_t tap)
 {
-    const struct conv_args *a = q->a;
+    const struct conv_args *a = q->all.a;
     if (line >= a->y.kernel)
         return vi_zero();
-    const int8_t *w = (const int8_t *)a->packed + ((uint64_t)line * a->x.kernel + tap) * a->npad + q->c0;
+    const int8_t *w = (const int8_t *)a->packed + ((uint64_t)line * a->x.kernel + tap) * a->npad + q->all.c0;
     return _mm256_add_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w)),
                             _mm256_set1_epi16((short)a->w_offset));
 }
@@ -60,10 +43,10 @@ static inline void in_halves(const int32_t *p, vi ret[HALVES])
 
 static void pairs_at(struct pairs *q, uint32_t c0)
 {
-    const struct conv_args *a = q->a;
+    const struct conv_args *a = q->all.a;
     int32_t b[CONV_BLOCK];
     vi m[HALVES];
-    q->c0 = c0;
+    q->all.c0 = c0;
     for (uint32_t p = 0; 2 * p < a->y.kernel; p++)
         for (uint32_t t = 0; t < a->x.kernel; t++) {
             const vi w0 = weights_at(q, 2 * p, t), w1 = weights_at(q, 2 * p + 1, t);
@@ -99,9 +82,10 @@ static inline __attribute__((always_inline)) vi line_at(const struct group *g, s
                : vi_zero();
 }
 
-static inline __attribute__((always_inline)) void sums(const struct pairs *q, const struct group *g, const struct form f,
-                                                       const int p)
+static inline __attribute__((always_inline)) void fours_sums(const struct fours *all, const struct group *g,
+                                                             const struct form f, const int p)
 {
+    const struct pairs *q = (const struct pairs *)all;
     const uint32_t columns = ((uint32_t)p - 1) * f.apart + f.taps;
     vi acc[PIXELS][HALVES];
 #pragma GCC unroll 4
@@ -129,59 +113,11 @@ static inline __attribute__((always_inline)) void sums(const struct pairs *q, co
         end_pixel(q, g->out + (uint64_t)j * g->next, acc[j]);
 }
 
-static void one_of_any(const struct pairs *q, const struct group *g)
-{
-    sums(q, g, q->form, 1);
-}
-
-static void four_of_any(const struct pairs *q, const struct group *g)
-{
-    sums(q, g, q->form, PIXELS);
-}
-
-#define FOUR(size, apart)                                                           \
-    static void four_##size##_##apart(const struct pairs *q, const struct group *g) \
-    {                                                                               \
-        sums(q, g, (struct form){ apart, size, size }, PIXELS);                     \
-    }
-FOUR(3, 1)
-FOUR(3, 2)
-FOUR(5, 1)
-FOUR(5, 2)
-
-static group_fn *choose_four(const struct form *f)
-{
-    static group_fn *const usual[2][2] = { { four_3_1, four_3_2 }, { four_5_1, four_5_2 } };
-    const bool has = f->lines == f->taps && (f->taps == 3 || f->taps == 5) && f->apart <= 2;
-    return has ? usual[f->taps == 5][f->apart - 1] : four_of_any;
-}
-
-/* Groups of four pixels; the last one begins where it ends with the strip, some of it a second time. */
-static void run_line(void *ctx, const struct stage *s, const struct stage_line *line)
-{
-    const struct pairs *q = ctx;
-    const struct conv_args *a = q->a;
-    const uint32_t p = s->n < PIXELS ? 1 : PIXELS;
-    group_fn *const fn = p == 1 ? one_of_any : choose_four(&q->form);
-    uint8_t *out = q->out + ((uint64_t)line->at * a->x.out + s->ox) * a->co + q->c0;
-    struct group g = { .line = line, .next = (uint64_t)s->out_step * a->co };
-    for (uint32_t x = 0; x < s->n; x += p) {
-        const uint32_t from = x + p <= s->n ? x : s->n - p;
-        g.first = (uint64_t)from * a->x.stride * line->column;
-        g.out = out + from * g.next;
-        fn(q, &g);
-    }
-}
-
-/* All channels of some lines, before the next ones: what 16 channels bring into the cache is there for the others, too. */
 static void pairs_run(const struct kernel_call *call, struct range tile)
 {
     const struct conv_args *a = call->args;
-    const uint64_t cached = 128 * 1024, line = (uint64_t)a->y.stride * a->x.in * a->ci, fit = cached / line;
-    const uint32_t step = fit < 1 ? 1 : fit < tile.end - tile.begin ? (uint32_t)fit : tile.end - tile.begin;
-    struct pairs q = { .a = a,
-                       .out = call->data[a->n_in],
-                       .form = { a->x.stride, a->x.kernel, a->y.kernel },
+    const uint32_t step = fours_step(a, tile);
+    struct pairs q = { .all = fours_init(call),
                        .is_signed = a->out_type == DT_SQ8,
                        .lo = _mm_set1_epi8((char)a->q_lo),
                        .hi = _mm_set1_epi8((char)a->q_hi),
@@ -191,6 +127,6 @@ static void pairs_run(const struct kernel_call *call, struct range tile)
     for (uint32_t at = tile.begin; at < tile.end; at += step)
         for (s.c0 = 0; s.c0 < a->co; s.c0 += CONV_BLOCK) {
             pairs_at(&q, s.c0);
-            stage_run(&s, call->data[0], (struct range){ at, tile.end - at < step ? tile.end : at + step }, run_line, &q);
+            stage_run(&s, call->data[0], (struct range){ at, tile.end - at < step ? tile.end : at + step }, fours_line, &q);
         }
 }
