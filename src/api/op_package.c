@@ -20,10 +20,6 @@ union table {
     void *room[64];
 };
 
-/* OP_PACKAGE_REGISTRATION_FAILED and OP_PACKAGE_UNSUPPORTED_VERSION in errors.c. */
-#define FAILED ST_PREPARE_FAILED
-#define BAD_VERSION ST_BINARY_VERSION
-
 /* A package in this process. */
 struct package {
     struct package *next;
@@ -95,14 +91,14 @@ static const struct member members_2[] = { V2(create),       V2(free),       V2(
 static enum status check_table(struct package *p, const char *path)
 {
     const Qnn_Version_t *v = &p->table.known.interfaceVersion;
-    RETURN_IF(v->major != 1 && v->major != 2, BAD_VERSION,
+    RETURN_IF(v->major != 1 && v->major != 2, ST_PACKAGE_VERSION,
               "op package \"%s\" has interface version %u.%u.%u; versions 1 (to 1.4) and 2 (2.0) are supported", path,
               v->major, v->minor, v->patch);
     p->v2 = v->major == 2;
     for (const struct member *m = p->v2 ? members_2 : members_1; m->name; m++) {
         void *fn;
         memcpy(&fn, (const char *)&p->table.known + m->at, sizeof(fn));
-        RETURN_IF(!fn, FAILED,
+        RETURN_IF(!fn, ST_PACKAGE,
                   "op package \"%s\": its table (version %u) has no %s; every function but those of its log is needed", path,
                   v->major, m->name);
     }
@@ -117,7 +113,7 @@ static enum status begin(struct package *p, const char *path)
                           : OUTSIDE(t->init(infra));
     /* Somebody else in this process uses it, too, and ends it. */
     bool theirs = !p->v2 && code == QNN_OP_PACKAGE_ERROR_LIBRARY_ALREADY_INITIALIZED;
-    RETURN_IF(code && !theirs, FAILED, "op package \"%s\": its %s returned %" PRIu64 " (%s)", path,
+    RETURN_IF(code && !theirs, ST_PACKAGE, "op package \"%s\": its %s returned %" PRIu64 " (%s)", path,
               p->v2 ? "create" : "init", code, code_name(code));
     p->begun = !theirs;
     if (!p->v2 && t->logInitialize && OUTSIDE(t->logInitialize(log_for_package, QNN_LOG_LEVEL_DEBUG)))
@@ -146,17 +142,17 @@ static enum status ask(struct package *p, const char *path)
 {
     const QnnOpPackage_Info_t *info = NULL;
     uint64_t code = OUTSIDE((p->v2 ? p->table.known.v2_0.getInfo : p->table.known.v1_4.getInfo)(&info));
-    RETURN_IF(code || !info, FAILED, "op package \"%s\": its getInfo %s %" PRIu64 " (%s)", path,
+    RETURN_IF(code || !info, ST_PACKAGE, "op package \"%s\": its getInfo %s %" PRIu64 " (%s)", path,
               code ? "returned" : "gave no information and returned", code, code ? code_name(code) : "success");
-    RETURN_IF(!is_text(info->packageName), FAILED, "op package \"%s\" has no name; its getInfo sets packageName", path);
-    RETURN_IF(package_is_builtin(info->packageName), FAILED,
+    RETURN_IF(!is_text(info->packageName), ST_PACKAGE, "op package \"%s\" has no name; its getInfo sets packageName", path);
+    RETURN_IF(package_is_builtin(info->packageName), ST_PACKAGE,
               "op package \"%s\" has the name \"%s\", which is that of the built-in operators; give it another", path,
               info->packageName);
-    RETURN_IF(!info->numOperations || !info->operationNames, FAILED,
+    RETURN_IF(!info->numOperations || !info->operationNames, ST_PACKAGE,
               "op package \"%s\" (\"%s\") has %u operators and %s of names; at least one is expected", path,
               info->packageName, info->numOperations, info->operationNames ? "a list" : "no list");
     for (uint32_t i = 0; i < info->numOperations; i++)
-        RETURN_IF(!is_text(info->operationNames[i]), FAILED, "op package \"%s\" (\"%s\"): operator %u of %u has no name",
+        RETURN_IF(!is_text(info->operationNames[i]), ST_PACKAGE, "op package \"%s\" (\"%s\"): operator %u of %u has no name",
                   path, info->packageName, i, info->numOperations);
     p->info = info;
     return ST_OK;
@@ -167,7 +163,7 @@ static enum status start(struct package *p, const char *path)
     p->table.known = (QnnOpPackage_Interface_t)QNN_OP_PACKAGE_INTERFACE_INIT;
     p->table.known.interfaceVersion = (Qnn_Version_t){ 0, 0, 0 };
     uint64_t code = OUTSIDE(p->provider(&p->table.known));
-    RETURN_IF(code, FAILED, "op package \"%s\": its interface provider returned %" PRIu64 " (%s)", path, code,
+    RETURN_IF(code, ST_PACKAGE, "op package \"%s\": its interface provider returned %" PRIu64 " (%s)", path, code,
               code_name(code));
     TRY(check_table(p, path));
     TRY(begin(p, path));
@@ -353,7 +349,7 @@ static enum status add(struct api_packages *p, struct package *k, const struct p
 
 static enum status check_target(const struct package_source *s)
 {
-    RETURN_IF(is_text(s->target) && strcmp(s->target, backend_this->name) != 0, FAILED,
+    RETURN_IF(is_text(s->target) && strcmp(s->target, backend_this->name) != 0, ST_PACKAGE,
               "op package \"%s\" is registered for target \"%s\"; here \"%s\" or none is expected", s->path, s->target,
               backend_this->name);
     return ST_OK;

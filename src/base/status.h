@@ -34,6 +34,9 @@
     X(ST_UNSUPPORTED_TENSOR, "a tensor property is not supported")           \
     X(ST_INVALID_OP, "an operator configuration is not valid")               \
     X(ST_UNKNOWN_PACKAGE, "no such operator package is registered")          \
+    X(ST_PACKAGE, "the operator package cannot be used")                     \
+    X(ST_PACKAGE_VERSION, "the operator package has an unknown interface version") \
+    X(ST_PACKAGE_OP, "an operator of a package failed")                      \
     X(ST_UNCONNECTED, "a node input has no producer")                        \
     X(ST_EMPTY_GRAPH, "the graph has no nodes")                              \
     X(ST_PREPARE_FAILED, "the graph could not be prepared")                  \

@@ -28,7 +28,7 @@ void outside_run(struct exec_program *p, uint32_t node)
         return;
     atomic_store_explicit(&p->failed_node, node, memory_order_relaxed);
     atomic_store_explicit(&p->failed_code, code, memory_order_relaxed);
-    atomic_store_explicit(&p->job->stop, EXEC_FAILED, memory_order_release);
+    atomic_store_explicit(&p->job->stop, ST_PACKAGE_OP, memory_order_release);
 }
 
 void outside_close(struct exec_program *p)
@@ -44,7 +44,7 @@ enum status outside_failed(const struct exec_program *p)
     struct exec_call view;
     bind_call(p, node, &view);
     return status_fail(
-        (enum status)EXEC_FAILED,
+        ST_PACKAGE_OP,
         "graph \"%s\": node \"%s\" failed: its function of op package \"%s\" (operator \"%s\") returned %" PRIu64
         "; nothing behind it was computed",
         p->g->info.name, view.call.node, text_of(&view.call, "package"), text_of(&view.call, "operator"),

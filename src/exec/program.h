@@ -20,7 +20,6 @@ enum {
     EXEC_LONG = 64 << 20,        /* products of a command, about; some hundred microseconds in 8 bits */
     EXEC_LONG_CHAIN = 256 << 20, /* the same for chains that compute borders twice */
     EXEC_WINDOW = 32,            /* a step starts when all but the last so many before it are done */
-    EXEC_FAILED = ST_STATE,      /* exec_job.stop when a node outside failed (outside.c) */
     EXEC_OWN = 48,               /* commands of a step up to which every worker begins with its own */
 };
 

@@ -308,7 +308,7 @@ enum status ready_run(struct exec_program *p, struct exec_run *r)
     note_late(p, alone);
     enum status st = (enum status)atomic_load_explicit(&p->job->stop, memory_order_relaxed);
     const char *graph = p->g->info.name;
-    if ((uint32_t)st == EXEC_FAILED)
+    if (st == ST_PACKAGE_OP)
         return outside_failed(p);
     RETURN_IF(st != ST_OK, st, "graph \"%s\": %s after step %u of %u", graph,
               st == ST_ABORTED ? "aborted by its signal" : "past the time of its signal", step, p->g->n_steps);
