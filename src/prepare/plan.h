@@ -56,6 +56,10 @@ enum status plan_solve(struct plan_buf *b, size_t n, const struct plan_opts *o, 
  * there is none (out of memory, beyond PLAN_MAX). Expects what plan_solve accepts. */
 uint64_t plan_greedy_by_size(struct plan_buf *b, size_t n);
 
+/* Move the first n_move of n buffers of a plan so that the halves of buffers lie over those of buffers before them, as far
+ * as they can; the plan stays one, of at most `total` bytes. */
+void plan_settle(struct plan_buf *b, uint32_t n_move, uint32_t n, uint64_t total);
+
 /* ---- between the plan_*.c files ---- */
 
 static inline uint64_t plan_align_up(uint64_t x, uint64_t align)

@@ -211,6 +211,11 @@ static enum status solve(struct planner *p, uint8_t arena, const struct ask *ask
     TRY(plan_solve(b, n, &o, ret));
     if (ask->most && ret->total > ask->most)
         return ST_OK;
+    uint32_t n_own = 0;
+    for (uint32_t i = 0; i < p->n_blocks; i++)
+        n_own += p->blocks[i].arena == arena;
+    if (cx->target->max_tiles > 1 && !cx->target->no_sharing)
+        plan_settle(b, n_own, n, ret->total);
     n = 0;
     for (uint32_t i = 0; i < p->n_blocks; i++)
         if (p->blocks[i].arena == arena)

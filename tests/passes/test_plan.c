@@ -353,13 +353,68 @@ static void test_thousands(void **state)
     solve(b, N, 20000, 0);
 }
 
+/* A plan whose buffers have moved is one; what may not move has not. */
+static void test_settled(void **state)
+{
+    (void)state;
+    static struct plan_buf b[MAX_N], was[MAX_N];
+    seed = 11;
+    for (int round = 0; round < 600; round++) {
+        uint32_t n = round % 50 ? below(40) : below(MAX_N), n_move = n ? below(n + 1) : 0;
+        random_problem(b, n, &shapes[round % SHAPES]);
+        uint64_t total = solve(b, n, 300, 0).total, end = 0;
+        memcpy(was, b, sizeof was);
+        plan_settle(b, n_move, n, total);
+        for (uint32_t i = 0; i < n; i++) {
+            if (i >= n_move)
+                assert_int_equal(b[i].offset, was[i].offset);
+            end = b[i].offset + b[i].size > end ? b[i].offset + b[i].size : end;
+        }
+        assert_true(end <= total);
+        check_plan(b, n, end);
+    }
+}
+
+/* Bytes that lie in the other half than that of the buffer that was there last, over two runs. */
+static uint64_t strangers(const struct plan_buf *b, uint32_t n, uint64_t total)
+{
+    uint8_t map[4096];
+    uint64_t sum = 0;
+    assert_true(total <= sizeof map);
+    memset(map, 2, sizeof map);
+    for (uint32_t i = 0; i < 2 * n; i++)
+        for (uint64_t k = 0; k < b[i % n].size; k++) {
+            uint8_t half = k >= b[i % n].size / 2, *at = &map[b[i % n].offset + k];
+            sum += i >= n && *at != half;
+            *at = half;
+        }
+    return sum;
+}
+
+/* Tensors of a network that becomes narrower, one after the other: each over the middle of the one before. */
+static void test_settled_over_the_middle(void **state)
+{
+    (void)state;
+    struct plan_buf b[] = { { .size = 1024, .align = 64, .first = 0, .last = 1, .fixed = PLAN_ANY },
+                            { .size = 512, .align = 64, .first = 2, .last = 3, .fixed = PLAN_ANY },
+                            { .size = 256, .align = 64, .first = 4, .last = 5, .fixed = PLAN_ANY } };
+    assert_int_equal(strangers(b, 3, 1024), 256 + 384 + 128); /* all at the beginning */
+    plan_settle(b, 3, 3, 1024);
+    assert_int_equal(strangers(b, 3, 1024), 0);
+    assert_int_equal(b[0].offset, 0);
+    assert_int_equal(b[1].offset, 256);
+    assert_int_equal(b[2].offset, 384);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),          cmocka_unit_test(test_tiny_optimum), cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_anytime),         cmocka_unit_test(test_perfect_packing), cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_edges),           cmocka_unit_test(test_huge),         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_thousands),
+        cmocka_unit_test(test_random),          cmocka_unit_test(test_tiny_optimum),
+        cmocka_unit_test(test_deterministic),   cmocka_unit_test(test_anytime),
+        cmocka_unit_test(test_perfect_packing), cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_edges),           cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_thousands),
+        cmocka_unit_test(test_settled),         cmocka_unit_test(test_settled_over_the_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
