@@ -14,7 +14,7 @@ static inline void kernel_spans(struct kernel_bound *ret, uint64_t elements)
 {
     uint64_t spans = (elements + SPAN - 1) / SPAN;
     ret->extent = spans < 1 ? 1 : spans > UINT32_MAX ? UINT32_MAX : (uint32_t)spans;
-    ret->grain = 32;
+    ret->grain = 8;
     ret->macs = elements;
 }
 

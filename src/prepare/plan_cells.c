@@ -9,7 +9,7 @@
  * what ends with them, and gives addresses. */
 #include "prepare/cx.h"
 
-enum { MACS_PER_TILE = 1 << 16 };
+enum { MACS_PER_TILE = 1 << 12 };
 
 static uint64_t tensor_bytes(const struct ir_tensor *t)
 {
