@@ -101,6 +101,8 @@ enum status bind_node(struct exec_program *p, uint32_t node)
     e->run = b.run;
     e->extent = b.extent;
     e->whole = b.whole ? b.whole : 1;
+    e->run_units = b.run_units;
+    e->run_elements = b.run_elements;
     e->kernel = b.name;
     return ST_OK;
 }
@@ -110,6 +112,7 @@ enum status bind_all(struct exec_program *p)
     for (uint32_t i = 0; i < p->g->n_nodes; i++)
         TRY(bind_node(p, i));
     program_cut(p);
+    near_find(p);
     return ST_OK;
 }
 
@@ -140,7 +143,7 @@ enum status bind_io(struct exec_program *p, const struct exec_binding *io)
         for (uint32_t s = p->io_first[k]; s < p->io_first[k + 1]; s++)
             p->slots[p->io_slot[s]] = data;
     }
-    if (!p->io_known && p->parallel)
+    if (!p->io_known && (p->parallel || p->near))
         p->in_order = buffers_overlap(p);
     p->io_known = true;
     return ST_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes whose code is in a library of the client. They are opened when a program is loaded and closed with it; of each
- * program one of them runs at a time (depend.c), in the order of the graph. */
+ * program one of them runs at a time (touch.c), in the order of the graph. */
 #include <inttypes.h>
 
 #include "exec/program.h"

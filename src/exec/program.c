@@ -124,10 +124,11 @@ static enum status copy_commands(struct exec_program *p)
 {
     const struct binary_graph *g = p->g;
     p->commands = arena_array(&p->arena, struct exec_command, g->n_commands);
+    p->needs = arena_array(&p->arena, struct exec_need, p->team ? g->n_commands : 0);
     p->steps = arena_array(&p->arena, struct exec_step, g->n_steps);
     p->phased = arena_array(&p->arena, uint8_t, g->n_nodes);
-    RETURN_IF(!p->commands || !p->steps || !p->phased, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands", g->info.name,
-              g->n_commands);
+    RETURN_IF(!p->commands || !p->needs || !p->steps || !p->phased, ST_NO_MEMORY, "graph \"%s\": no memory for %u commands",
+              g->info.name, g->n_commands);
     TRY(depend_phases(g, p->phased));
     for (uint32_t i = 0, n; i < g->n_commands; i += n) {
         struct exec_step *step = &p->steps[g->commands[i].step]; /* a step without commands is allowed */

@@ -32,6 +32,8 @@ struct exec_node {
     void *state;         /* in persistent memory; NULL: none */
     uint32_t extent;
     uint32_t whole; /* units that stay together, at least 1 */
+    uint32_t run_units; /* as in kernel_bound */
+    uint64_t run_elements;
     uint32_t n_guards;
     void *const *guards; /* where the bools are that decide whether the node runs */
     const uint32_t *guard_values; /* at 2 * i + 1: the value of guard i that lets it */
@@ -45,6 +47,11 @@ struct exec_node {
 struct exec_command {
     uint32_t node, begin, end;
     uint32_t mark; /* place of its first mark: one, or one per member of a chain */
+};
+
+/* Commands of the step before that a command of a near step waits for, counted from the first one there. */
+struct exec_need {
+    uint8_t begin, end;
 };
 
 /* Members of a chain, and where the lines of their results are in the workspace of a thread (chain.c). */
@@ -76,16 +83,22 @@ struct exec_step {
     uint32_t begin, end; /* its commands */
     uint32_t waits;      /* bit i: for step s - 1 - i */
     uint32_t beside;     /* from this step on all wait for this one, as far as they are looked at */
+    uint32_t far;        /* the same as waits, without the step before: what commands wait for that go by their needs */
+    uint32_t far_all;    /* and what is done for sure with those */
+    uint32_t ahead;      /* from this step on not even commands that go by their needs begin before this one is done */
+    bool near;           /* its commands have needs (near.c) */
     bool heavy;          /* worth another thread */
     bool phase;          /* of a node that has several */
 };
 
+enum command_state { COMMAND_FREE, COMMAND_TAKEN, COMMAND_DONE };
+
 /* How far a step is. Written by all workers: a cache line of its own. */
 struct exec_turn {
-    _Alignas(64) _Atomic uint32_t next; /* first command, and one more for each that was taken */
+    _Alignas(64) _Atomic uint32_t next; /* first command, and one more for each that was taken, or is about to be noted so */
     _Atomic uint32_t left;              /* commands that are not done */
     _Atomic uint32_t done;
-    _Atomic uint8_t taken[EXEC_OWN]; /* per command */
+    _Atomic uint8_t state[EXEC_OWN]; /* of every command, where there are no more: enum command_state */
 };
 
 /* What the workers share during a run. */
@@ -128,7 +141,9 @@ struct exec_program {
     uint32_t alone_runs;          /* in which nobody is called for phases */
     uint32_t alone_after;         /* so many were left after the last run in which somebody was late */
     uint32_t begun; /* steps from here on have not been touched, those before it that are not done are half done */
+    struct exec_need *needs;      /* per command of near steps */
     bool parallel;                /* there are steps that may run beside each other */
+    bool near;                    /* or steps that may begin before the one before them is done */
     bool in_order;                /* the client's buffers lie over each other: steps that seem independent may not be */
     uint32_t *io_first, *io_slot; /* entry k: io_slot[io_first[k]] … io_slot[io_first[k + 1]] */
     void **io_now;                /* the pointers that are in the slots */
@@ -216,6 +231,9 @@ enum status outside_failed(const struct exec_program *p); /* what a run says tha
 /* depend.c */
 enum status depend_phases(const struct binary_graph *g, uint8_t *phased); /* zeroed: which nodes are in several steps */
 enum status depend_load(const struct binary_graph *g, const uint8_t *phased, struct exec_step *steps);
+
+/* near.c */
+void near_find(struct exec_program *p); /* when kernels are known and commands are cut */
 
 /* ready.c */
 enum status ready_load(struct exec_program *p);

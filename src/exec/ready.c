@@ -3,9 +3,12 @@
  * that has some left and waits for nobody (depend.c); so operators beside each other share the threads, and a worker that
  * finds nothing left in a step goes on to the next one that is ready.
  *
+ * Before a step as a whole is ready, commands of it may be that need little of the step before (near.c): a worker takes
+ * those that are its own.
+ *
  * There is no list of what is ready. A worker looks from the first step that is not done (`low`) as far as steps need not
- * wait for that one (`beside`): in a straight network that is one step. Whoever takes a command and sees more calls those
- * who are idle; they leave when they find nothing. Only the caller waits, for commands that others have taken. */
+ * wait for that one (`ahead`): in a straight network that is a step or two. Whoever takes a command and sees more calls
+ * those who are idle; they leave when they find nothing. Only the caller waits, for commands that others have taken. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "exec/program.h"
@@ -57,11 +60,25 @@ static bool is_done(const struct exec_program *p, uint32_t step)
 }
 
 /* Steps before `low` are done. */
+static bool all_done(const struct exec_program *p, uint32_t step, uint32_t low, uint32_t waits)
+{
+    for (waits &= (1u << (step - low)) - 1; waits; waits &= waits - 1)
+        if (!is_done(p, step - 1 - (uint32_t)__builtin_ctz(waits)))
+            return false;
+    return true;
+}
+
 static bool is_ready(const struct exec_program *p, uint32_t step, uint32_t low)
 {
-    uint32_t waits = p->steps[step].waits & ((1u << (step - low)) - 1);
-    for (; waits; waits &= waits - 1)
-        if (!is_done(p, step - 1 - (uint32_t)__builtin_ctz(waits)))
+    return all_done(p, step, low, p->steps[step].waits);
+}
+
+/* Of a near step whose far waits are over. */
+static bool has_needs(const struct exec_program *p, uint32_t step, uint32_t at)
+{
+    struct exec_need need = p->needs[p->steps[step].begin + at];
+    for (uint32_t i = need.begin; i < need.end; i++)
+        if (atomic_load_explicit(&p->turns[step - 1].state[i], memory_order_acquire) != COMMAND_DONE)
             return false;
     return true;
 }
@@ -79,7 +96,7 @@ static uint32_t first_not_done(struct exec_program *p)
 
 static uint32_t look_until(const struct exec_program *p, uint32_t low)
 {
-    uint32_t end = p->in_order ? low + 1 : p->steps[low].beside;
+    uint32_t end = p->in_order ? low + 1 : p->steps[low].ahead;
     return end - low < EXEC_WINDOW ? end : low + EXEC_WINDOW;
 }
 
@@ -117,38 +134,78 @@ static bool more_behind(const struct exec_program *p, uint32_t step, uint32_t lo
     return false;
 }
 
-/* Each worker begins with its own part of a step, so that it reads what it has written in the step before; then it helps
- * others. Whoever comes here has been promised a command. */
-static uint32_t pick(struct exec_program *p, uint32_t step, unsigned worker, uint32_t ticket)
+static bool claim(struct exec_program *p, uint32_t step, uint32_t at)
 {
-    uint32_t begin = p->steps[step].begin, n = p->steps[step].end - begin;
-    if (n > EXEC_OWN)
-        return ticket;
-    uint32_t at = (uint32_t)((uint64_t)n * worker / team_size(p->team));
-    while (atomic_exchange_explicit(&p->turns[step].taken[at], 1, memory_order_relaxed))
-        at = at + 1 < n ? at + 1 : 0;
-    return begin + at;
+    uint8_t free = COMMAND_FREE;
+    _Atomic uint8_t *state = &p->turns[step].state[at];
+    return atomic_load_explicit(state, memory_order_relaxed) == COMMAND_FREE &&
+           atomic_compare_exchange_strong_explicit(state, &free, COMMAND_TAKEN, memory_order_relaxed, memory_order_relaxed);
 }
 
-/* `fresh`: the worker has just ended a step, so others may be ready that nobody has been called for. */
+/* Each worker begins with its own part of a step, so that it reads what it has written in the step before; then it helps
+ * others. Returns a command counted from the first one of the step, or how many there are: none is left. */
+static uint32_t claim_any(struct exec_program *p, uint32_t step, unsigned worker)
+{
+    uint32_t n = p->steps[step].end - p->steps[step].begin, at = (uint32_t)((uint64_t)n * worker / team_size(p->team));
+    for (uint32_t i = 0; i < n; i++, at = at + 1 < n ? at + 1 : 0)
+        if (claim(p, step, at))
+            return at;
+    return n;
+}
+
+/* The same before the step is ready: only what is the worker's own, and has what it needs. */
+static uint32_t claim_own(struct exec_program *p, uint32_t step, unsigned worker)
+{
+    uint64_t n = p->steps[step].end - p->steps[step].begin, size = team_size(p->team);
+    for (uint32_t at = (uint32_t)(n * worker / size), end = (uint32_t)(n * (worker + 1) / size); at < end; at++)
+        if (has_needs(p, step, at) && claim(p, step, at))
+            return at;
+    return (uint32_t)n;
+}
+
+/* `before`: the commands of the step that others took first. */
+static bool take_from(struct exec_program *p, uint32_t s, uint32_t low, unsigned worker, struct taken *ret, uint32_t *before)
+{
+    const struct exec_step *step = &p->steps[s];
+    struct exec_turn *turn = &p->turns[s];
+    uint32_t n = step->end - step->begin, at = n;
+    bool ready = is_ready(p, s, low), near = !ready && step->near && !p->in_order && all_done(p, s, low, step->far);
+    ret->step = s;
+    if (ready && n > EXEC_OWN) {
+        *before = atomic_fetch_add_explicit(&turn->next, 1, memory_order_relaxed) - step->begin;
+        ret->command = step->begin + *before;
+        return *before < n;
+    }
+    if (ready || near)
+        at = ready ? claim_any(p, s, worker) : claim_own(p, s, worker);
+    if (at == n)
+        return false;
+    *before = atomic_fetch_add_explicit(&turn->next, 1, memory_order_relaxed) - step->begin;
+    ret->command = step->begin + at;
+    return true;
+}
+
+/* There is something for others: commands of a step that was not begun or has just become ready, or a step behind it.
+ * `fresh`: the worker has just ended a step, so that nobody has been called for what waited for it. */
+static bool more_for_others(const struct exec_program *p, uint32_t s, uint32_t low, uint32_t before, bool fresh)
+{
+    bool last = p->steps[s].begin + before + 1 >= p->steps[s].end;
+    return worth_calling(p, s) && (((before == 0 || fresh) && !last) || ((last || fresh) && more_behind(p, s, low)));
+}
+
 static bool take(struct exec_program *p, unsigned worker, bool fresh, struct taken *ret)
 {
     uint32_t low = first_not_done(p), end = low < p->job->limit ? look_until(p, low) : low;
     ret->all_done = low == p->job->limit;
     for (uint32_t s = low; s < end && !rests(p->job, worker); s++) {
         const struct exec_step *step = &p->steps[s];
-        uint32_t next = atomic_load_explicit(&p->turns[s].next, memory_order_relaxed);
-        if (next >= step->end || !is_ready(p, s, low) || (next == step->begin && !may_begin(p->job, s)))
+        uint32_t next = atomic_load_explicit(&p->turns[s].next, memory_order_relaxed), before;
+        if (next >= step->end || (next == step->begin && !may_begin(p->job, s)) ||
+            !take_from(p, s, low, worker, ret, &before))
             continue;
-        next = atomic_fetch_add_explicit(&p->turns[s].next, 1, memory_order_relaxed);
-        if (next >= step->end)
-            continue;
-        ret->command = pick(p, s, worker, next);
-        ret->step = s;
         if (!worker)
             p->job->owed = false;
-        bool last = next + 1 == step->end;
-        if (worth_calling(p, s) && ((next == step->begin && !last) || ((last || fresh) && more_behind(p, s, low))))
+        if (more_for_others(p, s, low, before, fresh))
             team_call(p->team);
         return true;
     }
@@ -158,10 +215,17 @@ static bool take(struct exec_program *p, unsigned worker, bool fresh, struct tak
 /* Returns whether that was the last command of the step. */
 static bool finish(struct exec_program *p, const struct taken *t)
 {
+    const struct exec_step *step = &p->steps[t->step];
     struct exec_turn *turn = &p->turns[t->step];
-    if (atomic_fetch_sub_explicit(&turn->left, 1, memory_order_acq_rel) != 1)
+    if (step->end - step->begin <= EXEC_OWN)
+        atomic_store_explicit(&turn->state[t->command - step->begin], COMMAND_DONE, memory_order_release);
+    if (atomic_fetch_sub_explicit(&turn->left, 1, memory_order_acq_rel) != 1) {
+        /* Somebody may have waited for this command alone; of two workers the other one is at work. */
+        if (t->step + 1 < p->job->limit && step[1].near && team_size(p->team) > 2)
+            team_call(p->team);
         return false;
-    for (uint32_t i = p->steps[t->step].begin; i < p->steps[t->step].end; i++)
+    }
+    for (uint32_t i = step->begin; i < step->end; i++)
         early_after(p, p->commands[i].node);
     atomic_store_explicit(&turn->done, 1, memory_order_release);
     return true;
@@ -199,7 +263,7 @@ static void begin_turns(struct exec_program *p, uint32_t from)
         atomic_store_explicit(&p->turns[s].left, step->end - step->begin, memory_order_relaxed);
         atomic_store_explicit(&p->turns[s].done, step->begin == step->end, memory_order_relaxed);
         for (uint32_t i = 0; i < EXEC_OWN && i < step->end - step->begin; i++)
-            atomic_store_explicit(&p->turns[s].taken[i], 0, memory_order_relaxed);
+            atomic_store_explicit(&p->turns[s].state[i], COMMAND_FREE, memory_order_relaxed);
     }
     atomic_store_explicit(&p->job->low, from, memory_order_relaxed);
 }

@@ -18,18 +18,29 @@ static inline void kernel_spans(struct kernel_bound *ret, uint64_t elements)
     ret->macs = elements;
 }
 
-/* Element-wise kernels by lines: a unit is `*unit` elements, SPAN or a line of the result. */
+/* Lines that are worth a unit each: then threads get the lines that they get of products before and behind. Never more units
+ * than there would be spans: binaries that were made for those run on. */
+static inline bool kernel_suit_lines(const struct op_lines *lines)
+{
+    return lines->n >= 8 && lines->elements >= SPAN;
+}
+
+/* Element-wise kernels: a unit is `*unit` elements, SPAN or a line of the result. */
 static inline void kernel_lines_or_spans(const struct op_call *c, struct kernel_bound *ret, uint64_t *unit)
 {
     struct op_lines lines;
     kernel_spans(ret, desc_count(c->out[0]));
     *unit = SPAN;
-    if (!c->by_lines || !op_by_lines(c) || !desc_lines(c->out[0], &lines))
+    ret->run_units = 1;
+    ret->run_elements = SPAN;
+    if (!op_by_lines(c) || !desc_lines(c->out[0], &lines) || !(c->by_lines || kernel_suit_lines(&lines)))
         return;
-    *unit = lines.elements;
+    *unit = ret->run_elements = lines.elements;
+    ret->grain = c->by_lines || lines.elements > SPAN * (uint64_t)ret->grain
+                     ? 1
+                     : (uint32_t)(SPAN * (uint64_t)ret->grain / lines.elements);
     ret->extent = lines.n;
-    ret->grain = 1;
-    ret->by_lines = true;
+    ret->by_lines = c->by_lines;
 }
 
 /* Kernels of `all` runs that may be asked for lines: how many runs a unit has, one or those of a line. */

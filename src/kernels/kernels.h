@@ -55,6 +55,8 @@ struct kernel_bound {
     uint32_t extent;       /* units of parallel work, at least 1; tiles are ranges of [0, extent) */
     uint32_t grain;        /* smallest sensible tile: fewer units than this are not worth another thread */
     uint32_t whole;        /* tiles should begin at multiples of so many units; 0: anywhere */
+    uint32_t run_units;    /* so many units make run_elements elements of the one result, and such runs lie one behind the */
+    uint64_t run_elements; /* other in it; of inputs they touch what op_reach says, or the same elements. 0: not known */
     uint32_t phases; /* > 1: the extent is so many runs of equal length, one after the other; only tiles of one run may be
                         computed at the same time */
     uint64_t work_bytes;   /* workspace per tile, the same on every CPU; 0: none */

@@ -39,6 +39,8 @@ static void cut_depthwise(struct conv_args *a, uint32_t line_rows, struct kernel
     a->col_units = 1;
     a->pack_bytes = a->packed ? 0 : align64((uint64_t)a->taps * a->npad * a->wsize) + conv_record_bytes(a, a->npad);
     ret->extent = a->row_units;
+    ret->run_units = 1;
+    ret->run_elements = (uint64_t)a->unit_rows * a->co;
     ret->work_bytes = a->pack_bytes;
     ret->macs = (uint64_t)a->rows * a->cog * a->taps;
 }
@@ -128,6 +130,11 @@ static void cut_work(const struct op_call *c, struct conv_args *a, uint32_t line
     ret->extent = a->row_units * a->col_units;
     a->by_rows = suits_rows(c, a);
     ret->whole = a->by_rows ? a->col_units : a->col_units % (c->parts ? c->parts : 1) == 0 ? a->row_units : 0;
+    const bool in_order = a->kind == CONV_WINDOW || (a->kind == CONV_MATRIX && a->slices == 1);
+    if (in_order && (a->by_rows || a->col_units == 1)) {
+        ret->run_units = a->col_units;
+        ret->run_elements = (uint64_t)a->unit_rows * a->co;
+    }
     /* Not panel_rows * panel_stride, which may grow when k shrinks: binding again with smaller dimensions must not need
      * more. */
     uint64_t least = CONV_MR * a->panel_stride, most = CONV_VECTOR_ROWS * a->panel_stride,

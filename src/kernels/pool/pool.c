@@ -80,11 +80,15 @@ static enum status pool_bind(const struct op_call *c, void *args, struct kernel_
         fixed_point(c, a, taps);
     kernel_units(ret, (uint64_t)a->batch * a->out[0] * a->out[1] * a->out[2] * a->blocks,
                  taps * (a->channels < SPAN ? a->channels : SPAN));
+    ret->run_units = (uint32_t)a->blocks;
+    ret->run_elements = a->channels;
     a->parts = 1;
     struct op_lines lines;
     if (c->by_lines && op_by_lines(c) && desc_lines(c->out[0], &lines)) {
         a->parts = (uint32_t)(lines.elements / a->channels) * a->blocks;
         ret->extent = lines.n;
+        ret->run_units = 1;
+        ret->run_elements = lines.elements;
         ret->grain = 1;
         ret->by_lines = true;
     }
