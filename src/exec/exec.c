@@ -124,6 +124,7 @@ static enum status load_all(struct exec_program *p, const struct exec_opts *o)
     TRY(dynamic_load(p));
     program_resolve(p);
     TRY(bind_all(p));
+    TRY(program_check_tiles(p));
     exec_reset_state(p);
     return ST_OK;
 }

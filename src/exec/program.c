@@ -181,6 +181,36 @@ void program_cut(struct exec_program *p)
         }
 }
 
+/* `at`: where tiles stop, and units go on. */
+static enum status refuse_tiles(const struct exec_program *p, uint32_t node, uint32_t at)
+{
+    return status_fail(ST_BAD_BINARY,
+                       "node \"%s\": nobody computes unit %u of the %u that kernel %s has; prepare the model again",
+                       p->g->nodes[node].name, at, p->nodes[node].extent, p->nodes[node].kernel);
+}
+
+/* Tiles of a node follow each other. How many units there are only its kernel knows; results of those that no tile has would
+ * stay what they were. */
+enum status program_check_tiles(const struct exec_program *p)
+{
+    const struct binary_graph *g = p->g;
+    uint32_t *until = mem_array(uint32_t, g->n_nodes);
+    RETURN_IF(!until, ST_NO_MEMORY, "graph \"%s\": no memory for %u nodes", g->info.name, g->n_nodes);
+    enum status st = ST_OK;
+    for (uint32_t i = 0; i < g->n_commands && st == ST_OK; i++) {
+        const struct binary_command *c = &g->commands[i];
+        uint32_t *at = &until[c->node];
+        if (c->begin > *at && *at < p->nodes[c->node].extent)
+            st = refuse_tiles(p, c->node, *at);
+        *at = c->end > *at ? c->end : *at;
+    }
+    for (uint32_t i = 0; i < g->n_nodes && st == ST_OK; i++)
+        if (until[i] && until[i] < p->nodes[i].extent)
+            st = refuse_tiles(p, i, until[i]);
+    mem_free(until);
+    return st;
+}
+
 enum status program_tables(struct exec_program *p)
 {
     const struct binary_graph *g = p->g;

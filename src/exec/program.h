@@ -189,6 +189,7 @@ enum status program_tables(struct exec_program *p);  /* slots, I/O lists, comman
 enum status program_memory(struct exec_program *p, const struct exec_opts *o);
 enum status program_own_spill(struct exec_program *p);
 void program_resolve(struct exec_program *p);        /* addresses of everything but I/O */
+enum status program_check_tiles(const struct exec_program *p); /* all units of all kernels are in some tile */
 void program_cut(struct exec_program *p);            /* where commands begin and end, when kernels are known */
 
 /* bind.c */

@@ -321,6 +321,26 @@ static void test_lies(void **state)
     expect_load_refused("kernel constants");
 }
 
+/* Three tiles of an operator with six units: the first one begins late, ends early, or the last one does. */
+static void test_tiles_with_holes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t tile, begin, end;
+        const char *says;
+    } holes[] = { { 0, 1, 2, "nobody computes unit 0 of the 6" },
+                  { 0, 0, 1, "nobody computes unit 1 of the 6" },
+                  { 2, 4, 5, "nobody computes unit 5 of the 6" } };
+    for (size_t i = 0; i < sizeof holes / sizeof holes[0]; i++) {
+        hm_make(&made, "net", ROWS, COLUMNS);
+        hm_commands(&made, 3, 2);
+        assert_int_equal(made.commands[holes[i].tile].node, HM_ADD);
+        made.commands[holes[i].tile].begin = holes[i].begin;
+        made.commands[holes[i].tile].end = holes[i].end;
+        expect_load_refused(holes[i].says);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_dynamic_refused),
         cmocka_unit_test(test_fixed_dimensions_are_told),
         cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_tiles_with_holes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
