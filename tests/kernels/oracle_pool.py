@@ -99,6 +99,14 @@ def main():
             got = c.run("PoolMax2d", [e.tensor(q)], [e.out((2, 3, 2, ch))], {"filter_size": u32([3, 3]), "stride": u32([2, 2]),
                                                                            "pad_amount": u32([[1, 1], [1, 1]])})[0]
             same(got, want.astype(got.dtype), "PoolMax2d of bytes", e, ch)
+    for kind in ("f32", "f16"):  # a zero maximum is +0, whichever zero comes first
+        for ch in (5, 16, 33, 70, 130):
+            e = c.enc((kind,))
+            q = c.r.choice(np.array([0.0, -0.0, -1.0]), (2, 5, 4, ch)).astype(F if kind == "f32" else np.float16)
+            for isa in c.isas:
+                got = c.run("PoolMax2d", [e.tensor(q)], [e.out((2, 3, 2, ch))], {"filter_size": u32([3, 3]), "stride": u32([2, 2]),
+                                                                               "pad_amount": u32([[1, 1], [1, 1]])}, isa=isa)[0]
+                assert not np.signbit(got[got == 0]).any(), (kind, ch, isa, "a maximum is -0")
     c.done("pool")
 
 

@@ -124,7 +124,7 @@ def pool_case(c, i):
         elif e.fixed:
             want[j, y, x] = fixed_to_fixed(part.max(0), e, o)
         else:
-            want[j, y, x] = np.where(np.isnan(part).any(0), np.nan, part.max(0))
+            want[j, y, x] = np.where(np.isnan(part).any(0), np.nan, part.max(0) + F(0))  # a zero is +0
     got = c.run("RoiPooling", [e.tensor(q), Enc("f32").tensor(box), Enc("i32").tensor(which)], [o.out(want.shape)], {"img_size_ratio": f32(ratio)})[0]
     same(got, want.astype(got.dtype), "RoiPooling", e, o, q.shape, box, which, out, ratio)
 

@@ -72,6 +72,9 @@ static void finish(const struct pool_args *a, float *acc, uint32_t n, uint64_t t
     else if (a->kind == POOL_AVG)
         for (uint32_t i = 0; i < n; i++)
             acc[i] = acc[i] / count;
+    else
+        for (uint32_t i = 0; i < n; i++)
+            acc[i] += 0.0f; /* -0 becomes +0: which of two zeros is the larger one is nobody's order */
 }
 
 static void sum_wide(const struct kernel_call *call, const struct pool_args *a, uint32_t image, const struct window *w,

@@ -46,7 +46,9 @@ static inline void halves_max(const struct window w, uint8_t *out, uint64_t n)
             }
         }
         const __mmask32 none = _mm512_cmpgt_epi16_mask(most, infinity) | _mm512_cmplt_epi16_mask(least, below);
-        most = _mm512_mask_mov_epi16(halves_ordered(most), none, _mm512_set1_epi16(0x7e00));
+        const __mmask32 minus = _mm512_cmpeq_epi16_mask(most, _mm512_set1_epi16(-1)); /* -0 becomes +0 */
+        most = _mm512_mask_mov_epi16(halves_ordered(_mm512_mask_mov_epi16(most, minus, _mm512_setzero_si512())), none,
+                                     _mm512_set1_epi16(0x7e00));
         _mm512_mask_storeu_epi8(out + i, some, most);
     }
 }

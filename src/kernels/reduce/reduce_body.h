@@ -124,7 +124,7 @@ static float most_f32(const struct kernel_call *call, const struct reduce_args *
     }
     for (int j = 1; j < 16; j++)
         lane[0] = lane[j] > lane[0] ? lane[j] : lane[0];
-    return nan ? NAN : max ? lane[0] : -lane[0];
+    return nan ? NAN : (max ? lane[0] : -lane[0]) + 0.0f; /* -0 becomes +0 */
 }
 
 static void store_index(const struct kernel_call *call, const struct reduce_args *a, uint64_t unit, uint64_t where)

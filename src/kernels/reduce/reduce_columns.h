@@ -75,7 +75,7 @@ static void extremes_f32(const struct kernel_call *call, const struct reduce_arg
         }
     }
     for (uint32_t c = 0; c < n; c++)
-        best[c] = best[c] != best[c] ? NAN : best[c] * sign;
+        best[c] = best[c] != best[c] ? NAN : best[c] * sign + 0.0f; /* -0 becomes +0 */
 }
 
 static void extremes_i64(const struct kernel_call *call, const struct reduce_args *a, int64_t base, uint32_t n,

@@ -193,6 +193,8 @@ void K(roi_pool)(const struct kernel_call *call, struct range tile)
                         for (uint32_t i = 0; i < n; i++)
                             acc[i] = v[i] > acc[i] || v[i] != v[i] ? v[i] : acc[i];
                     }
+                for (uint32_t i = 0; i < n; i++)
+                    acc[i] += 0.0f; /* -0 becomes +0, as in other maxima */
                 K(span_store)(&a->dst, call->data[3], to + c, 1, n, acc);
             }
         }
