@@ -43,12 +43,14 @@ Qnn_ErrorHandle_t QnnBackend_create(Qnn_LogHandle_t logger, const QnnBackend_Con
     if (st != ST_OK)
         return api_error(COMP_BACKEND, st);
     struct api_backend *b = mem_new(struct api_backend);
-    void *h = b ? handle_open(HANDLE_BACKEND, b) : NULL;
+    struct api_packages *packages = b ? packages_new(logger) : NULL;
+    void *h = packages ? handle_open(HANDLE_BACKEND, b) : NULL;
     if (!h) {
+        packages_release(packages);
         mem_free(b);
         return api_fail(COMP_BACKEND, ST_NO_MEMORY, "no memory for a backend");
     }
-    packages_init(&b->packages, logger);
+    b->packages = packages;
     b->self = h;
     b->log = logger;
     b->cfg = cfg;
@@ -104,7 +106,7 @@ Qnn_ErrorHandle_t QnnBackend_registerOpPackage(Qnn_BackendHandle_t backend, cons
     struct package_source s = { packagePath, interfaceProvider, target };
     enum status st = backend_this->check_process ? backend_this->check_process() : ST_OK;
     if (st == ST_OK)
-        st = packages_register(&b->packages, &s, operations, n_operations);
+        st = packages_register(b->packages, &s, operations, n_operations);
     return api_error(COMP_BACKEND, st);
 }
 
@@ -119,7 +121,7 @@ Qnn_ErrorHandle_t QnnBackend_getSupportedOperations(Qnn_BackendHandle_t backend,
     if (backend) { /* NULL asks for the built-in operators */
         API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
         log_enter(b->log);
-        packages_operations(&b->packages, &n, &list);
+        packages_operations(b->packages, &n, &list);
     }
     *numOperations = n;
     *ops = list;
@@ -160,7 +162,7 @@ static enum status validate(struct api_backend *b, const Qnn_OpConfig_t *config)
     CLEANUP(arena_finish) struct arena a;
     arena_init(&a);
     struct op_view view;
-    TRY(op_config_view(config, &b->packages, &a, &view));
+    TRY(op_config_view(config, b->packages, &a, &view));
     complete_question(&view);
     if (wide_is(&view.call))
         return validate_wide(&view.call, &a);
@@ -210,7 +212,7 @@ Qnn_ErrorHandle_t QnnBackend_free(Qnn_BackendHandle_t backend)
     children_finish(&b->contexts);
     children_finish(&b->signals);
     children_finish(&b->profiles);
-    packages_finish(&b->packages);
+    packages_release(b->packages);
     mem_free(b);
     return QNN_SUCCESS;
 }

@@ -134,6 +134,7 @@ static void context_free_parts(struct api_context *c, struct api_profile *profil
     if (c->state)
         backend_this->close(c->state);
     device_release(c->device);
+    packages_release(c->cfg.packages);
     binary_close(&c->binary);
     if (backend_this->bytes_free)
         backend_this->bytes_free(c->bytes);
@@ -159,7 +160,7 @@ enum status context_new(struct api_backend *b, const struct context_options *o, 
     c->backend = b->self;
     c->cfg = o->cfg;
     c->cfg.backend = b->cfg;
-    c->cfg.packages = &b->packages;
+    c->cfg.packages = packages_hold(b->packages);
     c->deferred = o->deferred;
     c->oem = o->cfg.oem ? mem_strdup(o->cfg.oem) : NULL;
     c->cfg.oem = c->oem;

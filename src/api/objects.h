@@ -49,7 +49,7 @@ struct api_backend {
     void *self;
     void *log;
     struct backend_cfg cfg;
-    struct api_packages packages;
+    struct api_packages *packages;
     struct children contexts, profiles, signals;
 };
 

@@ -278,15 +278,28 @@ static uint64_t call(const struct backend_package *p, uint64_t (*fn)(void *arg),
     return code;
 }
 
-void packages_init(struct api_packages *p, void *log)
+struct api_packages *packages_new(void *log)
 {
-    *p = (struct api_packages){ .log = log };
+    struct api_packages *p = mem_new(struct api_packages);
+    if (!p)
+        return NULL;
+    atomic_init(&p->users, 1);
+    p->log = log;
     pthread_mutex_init(&p->lock, NULL);
     arena_init(&p->lists);
+    return p;
 }
 
-void packages_finish(struct api_packages *p)
+struct api_packages *packages_hold(struct api_packages *p)
 {
+    atomic_fetch_add_explicit(&p->users, 1, memory_order_relaxed);
+    return p;
+}
+
+void packages_release(struct api_packages *p)
+{
+    if (!p || atomic_fetch_sub_explicit(&p->users, 1, memory_order_acq_rel) != 1)
+        return;
     pthread_mutex_lock(&all_lock);
     while (p->uses.n) {
         struct package_use *u = p->uses.at[--p->uses.n];
@@ -297,6 +310,7 @@ void packages_finish(struct api_packages *p)
     vec_finish(&p->uses);
     arena_finish(&p->lists);
     pthread_mutex_destroy(&p->lock);
+    mem_free(p);
 }
 
 static struct package_use *find_use(const struct api_packages *p, const char *name)

@@ -7,6 +7,7 @@
 #define API_OP_PACKAGE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "QNN/QnnBackend.h"
 #include "backend/backend.h"
@@ -15,8 +16,10 @@
 
 struct package_use;
 
-/* Those of one backend handle. They stay until it is freed. */
+/* Those of one backend handle. They stay until it and its contexts are freed: a context that is being freed may outlive its
+ * backend for a moment. */
 struct api_packages {
+    _Atomic uint32_t users;
     pthread_mutex_t lock;
     void *log;
     VEC(struct package_use *) uses;
@@ -25,8 +28,9 @@ struct api_packages {
     uint32_t n_operations;
 };
 
-void packages_init(struct api_packages *p, void *log);
-void packages_finish(struct api_packages *p); /* nothing uses them any more */
+struct api_packages *packages_new(void *log); /* NULL: no memory */
+struct api_packages *packages_hold(struct api_packages *p);
+void packages_release(struct api_packages *p); /* the last one ends them; NULL allowed */
 
 /* The arguments of QnnBackend_registerOpPackage. */
 struct package_source {
