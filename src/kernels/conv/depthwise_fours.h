@@ -85,12 +85,20 @@ static struct fours fours_init(const struct kernel_call *call)
     return (struct fours){ a, call->data[a->n_in], 0, { a->x.stride, a->x.kernel, a->y.kernel } };
 }
 
-/* Lines for which all channels are computed before the next ones: what some channels bring into the cache is there for the
- * others, too. */
-static uint32_t fours_step(const struct conv_args *a, struct range tile)
+/* Blocks of so many channels; `begin` makes ready what a block needs, from s->c0 on. All channels of some lines come before
+ * the next ones: what some channels bring into the cache is there for the others, too. */
+static void fours_run(const struct kernel_call *call, struct range tile, uint32_t channels, struct fours *q, struct stage *s,
+                      void (*begin)(struct fours *q, struct stage *s))
 {
+    const struct conv_args *a = call->args;
     const uint64_t cached = 128 * 1024, line = (uint64_t)a->y.stride * a->x.in * a->ci, fit = cached / line;
-    return fit < 1 ? 1 : fit < tile.end - tile.begin ? (uint32_t)fit : tile.end - tile.begin;
+    const uint32_t all = tile.end - tile.begin, step = fit < 1 ? 1 : fit < all ? (uint32_t)fit : all;
+    for (uint32_t at = tile.begin; at < tile.end; at += step)
+        for (s->c0 = 0; s->c0 < a->co; s->c0 += channels) {
+            q->c0 = s->c0;
+            begin(q, s);
+            stage_run(s, call->data[0], (struct range){ at, tile.end - at < step ? tile.end : at + step }, fours_line, q);
+        }
 }
 
 #endif

@@ -41,12 +41,13 @@ static inline void in_halves(const int32_t *p, vi ret[HALVES])
     ret[1] = _mm256_permute2x128_si256(a, b, 0x31);
 }
 
-static void pairs_at(struct pairs *q, uint32_t c0)
+static void pairs_begin(struct fours *all, struct stage *stage)
 {
+    struct pairs *q = (struct pairs *)all;
+    const uint32_t c0 = stage->c0;
     const struct conv_args *a = q->all.a;
     int32_t b[CONV_BLOCK];
     vi m[HALVES];
-    q->all.c0 = c0;
     for (uint32_t p = 0; 2 * p < a->y.kernel; p++)
         for (uint32_t t = 0; t < a->x.kernel; t++) {
             const vi w0 = weights_at(q, 2 * p, t), w1 = weights_at(q, 2 * p + 1, t);
@@ -116,7 +117,6 @@ static inline __attribute__((always_inline)) void fours_sums(const struct fours 
 static void pairs_run(const struct kernel_call *call, struct range tile)
 {
     const struct conv_args *a = call->args;
-    const uint32_t step = fours_step(a, tile);
     struct pairs q = { .all = fours_init(call),
                        .is_signed = a->out_type == DT_SQ8,
                        .lo = _mm_set1_epi8((char)a->q_lo),
@@ -124,9 +124,5 @@ static void pairs_run(const struct kernel_call *call, struct range tile)
                        .offset = _mm256_set1_epi16((short)a->out_offset) };
     struct stage s;
     stage_init(&s, a);
-    for (uint32_t at = tile.begin; at < tile.end; at += step)
-        for (s.c0 = 0; s.c0 < a->co; s.c0 += CONV_BLOCK) {
-            pairs_at(&q, s.c0);
-            stage_run(&s, call->data[0], (struct range){ at, tile.end - at < step ? tile.end : at + step }, fours_line, &q);
-        }
+    fours_run(call, tile, CONV_BLOCK, &q.all, &s, pairs_begin);
 }

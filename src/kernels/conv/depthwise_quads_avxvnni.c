@@ -67,15 +67,16 @@ static void set_weights(struct quads *q, vi wsum[PARTS])
         }
 }
 
-static void quads_at(struct quads *q, uint32_t c0)
+static void quads_begin(struct fours *all, struct stage *stage)
 {
+    struct quads *q = (struct quads *)all;
+    const uint32_t c0 = stage->c0;
     const struct conv_args *a = q->all.a;
     const int32_t left = a->x_type == DT_SQ8 ? a->x_offset - 128 : a->x_offset;
     const int64_t *b = conv_b(a, a->head, a->npad) + c0;
     const float *of = conv_m(a->head) + c0;
     vi wsum[PARTS] = { vi_zero(), vi_zero(), vi_zero(), vi_zero() };
-    q->all.c0 = c0;
-    q->full = a->co - c0 >= CHANNELS;
+    q->full = stage->form.full = a->co - c0 >= CHANNELS;
     set_weights(q, wsum);
     for (uint32_t v = 0; v < PARTS; v++) {
         int32_t bias[VEC_LANES] = { 0 };
@@ -159,7 +160,6 @@ kernel_fn depthwise_q8_quads_avxvnni;
 void depthwise_q8_quads_avxvnni(const struct kernel_call *call, struct range tile)
 {
     const struct conv_args *a = call->args;
-    const uint32_t step = fours_step(a, tile);
     struct quads q = { .all = fours_init(call),
                        .is_signed = a->out_type == DT_SQ8,
                        .lo = _mm256_set1_epi8((char)a->q_lo),
@@ -167,10 +167,5 @@ void depthwise_q8_quads_avxvnni(const struct kernel_call *call, struct range til
                        .offset = _mm256_set1_epi16((short)a->out_offset) };
     struct stage s;
     stage_init(&s, a);
-    for (uint32_t at = tile.begin; at < tile.end; at += step)
-        for (s.c0 = 0; s.c0 < a->co; s.c0 += CHANNELS) {
-            quads_at(&q, s.c0);
-            s.form.full = q.full;
-            stage_run(&s, call->data[0], (struct range){ at, tile.end - at < step ? tile.end : at + step }, fours_line, &q);
-        }
+    fours_run(call, tile, CHANNELS, &q.all, &s, quads_begin);
 }
