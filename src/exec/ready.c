@@ -54,9 +54,11 @@ static bool rests(struct exec_job *j, unsigned worker)
     return resting(j);
 }
 
+/* In one order for all: of two workers who end a step each in the same moment and then look at the other's, one at least
+ * must see that it is done, or both leave and nobody takes what waited for the two. */
 static bool is_done(const struct exec_program *p, uint32_t step)
 {
-    return atomic_load_explicit(&p->turns[step].done, memory_order_acquire);
+    return atomic_load_explicit(&p->turns[step].done, memory_order_seq_cst);
 }
 
 /* Steps before `low` are done. */
@@ -227,7 +229,7 @@ static bool finish(struct exec_program *p, const struct taken *t)
     }
     for (uint32_t i = step->begin; i < step->end; i++)
         early_after(p, p->commands[i].node);
-    atomic_store_explicit(&turn->done, 1, memory_order_release);
+    atomic_store_explicit(&turn->done, 1, memory_order_seq_cst);
     return true;
 }
 

@@ -19,7 +19,7 @@
 #include "random_graph.h"
 #include "test_scale.h"
 
-enum { THREADS = 3, HEADS = 4, GRAPHS = 300, MAX_IO = 64, WINDOW = 1 << 20 };
+enum { THREADS = 3, HEADS = 4, GRAPHS = 300, MAX_IO = 64, WINDOW = 1 << 20, MEETINGS = 100, MEETING_RUNS = 4000 };
 
 static_assert(PLAN_BESIDE == EXEC_WINDOW - 1, "what the compiler counts on");
 
@@ -136,6 +136,51 @@ static void limit_of_scratch_holds(void **state)
     ir_graph_free(g);
 }
 
+/* Two products beside each other, then their sum, again and again: the two often end in the same moment, and then each of
+ * the workers must see what the other one has done, or nobody takes the sum and the caller waits for ever. */
+static struct ir_graph *meetings(void)
+{
+    static char text[1 << 16];
+    size_t n =
+        (size_t)snprintf(text, sizeof text, "graph \"meet\" { in %%x0 : f32[24,32] out %%x%d : f32[24,32]\n", MEETINGS);
+    n += (size_t)snprintf(text + n, sizeof text - n, "in %%w : f32[32,32]\n");
+    for (int i = 0; i < MEETINGS; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "tmp %%a%d : f32[24,32] tmp %%b%d : f32[24,32]\n", i, i);
+    for (int i = 1; i < MEETINGS; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "tmp %%x%d : f32[24,32]\n", i);
+    for (int i = 0; i < MEETINGS; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "%%a%d = MatMul \"a%d\" (%%x%d, %%w) %%b%d = MatMul \"b%d\" (%%x%d, %%w)\n"
+                              "%%x%d = ElementWiseMultiply \"m%d\" (%%a%d, %%b%d)\n",
+                              i, i, i, i, i, i, i + 1, i, i, i);
+    n += (size_t)snprintf(text + n, sizeof text - n, "}\n");
+    struct ir_graph *g;
+    check(ir_parse(text, n, &g), "parse");
+    return g;
+}
+
+static void workers_that_end_together_see_each_other(void **state)
+{
+    (void)state;
+    struct ir_graph *g = meetings();
+    struct prepared made;
+    struct team *two;
+    struct exec_program *p;
+    make(&made, g, 1 << 20, 0, 0);
+    static float x[24 * 32], w[32 * 32], y[24 * 32];
+    struct exec_binding io[3] = { { .data = x }, { .data = w }, { .data = y } };
+    check(team_create(2, &two), "team");
+    struct exec_opts o = { .team = two, .isa = cpu_isa() };
+    struct exec_run r = { .io = io };
+    check(exec_load(&made.b.graphs[0], &o, &p), "load");
+    for (unsigned i = 0, n = test_scale(MEETING_RUNS); i < n; i++)
+        check(exec_run(p, &r), "run");
+    exec_unload(p);
+    team_free(two);
+    unmake(&made);
+    ir_graph_free(g);
+}
+
 /* ---- bits ------------------------------------------------------------------------------------------------------------- */
 
 static void run(const struct binary_graph *g, bool shared, struct exec_binding *io)
@@ -193,6 +238,8 @@ static void the_same_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(heads_do_not_wait_for_each_other),
-                                        cmocka_unit_test(limit_of_scratch_holds), cmocka_unit_test(the_same_bits) };
+                                        cmocka_unit_test(limit_of_scratch_holds),
+                                        cmocka_unit_test(workers_that_end_together_see_each_other),
+                                        cmocka_unit_test(the_same_bits) };
     return cmocka_run_group_tests(tests, make_team, free_team);
 }
