@@ -91,6 +91,13 @@ static void write_call(struct link_program *p, const struct rpc_run *r)
     c->submit_ns = clock_ns();
 }
 
+/* A call that was taken back, but that the session has not seen yet. */
+static bool in_ring(const struct link_program *p, uint32_t tail)
+{
+    uint32_t head = atomic_load(&p->ring->head);
+    return p->ring_at - head < tail - head && atomic_load(&p->ring->entries[p->ring_at % RPC_MAX_PROGRAMS]) == p->id;
+}
+
 /* The area is complete before its state says so, and the state before the ring does. */
 static void submit(struct rpc_session *s, struct link_program *p)
 {
@@ -99,11 +106,9 @@ static void submit(struct rpc_session *s, struct link_program *p)
     atomic_store(&p->area->state, CALL_QUEUED);
     pthread_mutex_lock(&s->lock);
     uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-    /* Taken back by an earlier call, but not yet seen by the session: it is in the ring already. */
-    if (!p->in_ring || (int32_t)(atomic_load(&ring->head) - p->ring_at) > 0) {
+    if (!in_ring(p, tail)) {
         atomic_store(&ring->entries[tail % RPC_MAX_PROGRAMS], p->id);
         p->ring_at = tail;
-        p->in_ring = true;
         atomic_store(&ring->tail, tail + 1);
     }
     pthread_mutex_unlock(&s->lock);

@@ -33,7 +33,6 @@ struct link_program {
     uint64_t area_bytes;
     bool busy;             /* some thread's run is on its way */
     uint32_t ring_at;      /* where it stands in the ring, if it is still there */
-    bool in_ring;
     uint64_t usual_ns;     /* how long runs take, for adaptive polling */
 };
 

@@ -49,13 +49,15 @@ static void take_in(struct runner *r)
     atomic_store(&r->ring->rang, 0); /* before the look at the tail: what comes behind it rings again */
     uint32_t head = atomic_load_explicit(&r->ring->head, memory_order_relaxed), tail = atomic_load(&r->ring->tail);
     if (tail - head > RPC_MAX_PROGRAMS) /* no client of ours writes that */
-        head = tail;
-    for (; head != tail; head++) {
-        uint32_t priority, program = atomic_load(&r->ring->entries[head % RPC_MAX_PROGRAMS]);
+        atomic_store(&r->ring->head, head = tail);
+    while (head != tail) {
+        uint32_t priority, program = atomic_load(&r->ring->entries[head++ % RPC_MAX_PROGRAMS]);
+        /* Before the look at the call: a client that runs the program again says so first and then looks here, so one of
+         * the two sees the other. */
+        atomic_store(&r->ring->head, head);
         if (r->n < RPC_MAX_PROGRAMS && !waiting(r, program) && worker_queued(r->w, r->lane, program, &priority))
             r->queue[r->n++] = (struct entry){ program, priority };
     }
-    atomic_store(&r->ring->head, head);
 }
 
 static uint32_t best_of_all(const struct runner *r)

@@ -2,6 +2,7 @@
 /* Many threads on one session: right results for each, whatever the others do; runs are served by priority. Argument: inproc
  * or process. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +15,14 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "rpc/rpc_link.h"
 #include "rpc/rpc_shared.h"
 #include "rpc/worker.h"
 #include "rpc_kit.h"
+#include "test_scale.h"
 
 enum { THREADS = 6, RUNS = 60, CALLS = 5 };
+#define LOST_NS (UINT64_C(20) * 1000000000) /* nothing takes so long that happens at all */
 
 struct job {
     struct kit_client c; /* the session is shared, the buffer is not */
@@ -216,6 +220,68 @@ static void test_stop_any_time(void **state)
     mem_free(ring);
 }
 
+/* In the ring of a session in this process: a call of the program that was taken back, and much behind it that keeps the
+ * session busy while it looks. */
+static void leave_behind(struct kit_client *c)
+{
+    enum { MUCH = RPC_MAX_PROGRAMS - 2, NO_PROGRAM = 0 };
+    struct rpc_ring *ring = &c->s->rings[0];
+    struct link_program *p = link_program_find(c->s, c->program);
+    while (atomic_load(&ring->head) != atomic_load(&ring->tail))
+        sched_yield();
+    uint32_t tail = atomic_load(&ring->tail);
+    p->ring_at = tail;
+    atomic_store(&ring->entries[tail++ % RPC_MAX_PROGRAMS], p->id);
+    for (uint32_t i = 0; i < MUCH; i++)
+        atomic_store(&ring->entries[tail++ % RPC_MAX_PROGRAMS], NO_PROGRAM);
+    atomic_store(&ring->tail, tail);
+    atomic_fetch_add(&ring->bell, 1);
+    shared_wake(&ring->bell);
+}
+
+/* A call that was taken back may still stand in the ring when the program is run again. Either the session sees the second
+ * call there, or the client sees that the session has been there; a run that both leave to the other would never begin. */
+static void test_again_after_taken_back(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 2000 };
+    struct kit_client c;
+    assert_int_equal(kit_open(&c), ST_OK);
+    for (uint32_t i = 0, n = test_scale(ROUNDS); i < n; i++) {
+        struct rpc_cancel now = { .abort = 1 }, lost = { .deadline_ns = clock_ns() + LOST_NS };
+        struct rpc_run r = { .program = c.program, .io = c.io, .n_io = KIT_IO, .cancel = &now };
+        assert_int_equal(kit_link->run(c.s, &r), ST_ABORTED);
+        if (kit_link == &rpc_link_inproc)
+            leave_behind(&c);
+        for (uint32_t spin = i % 256 * 4; spin > 0; spin--)
+            __builtin_ia32_pause();
+        r.cancel = &lost;
+        r.wait.poll_us = i % 2 * 40;
+        assert_int_equal(kit_link->run(c.s, &r), ST_OK);
+    }
+    kit_close(&c);
+}
+
+/* A program that has not run while others did so billions of times. */
+static void test_after_many_runs(void **state)
+{
+    (void)state;
+    struct kit_client c;
+    struct rpc_cancel lost = { .deadline_ns = clock_ns() + LOST_NS };
+    if (kit_link != &rpc_link_inproc)
+        skip();
+    assert_int_equal(kit_open(&c), ST_OK);
+    struct rpc_run r = { .program = c.program, .io = c.io, .n_io = KIT_IO, .cancel = &lost };
+    assert_int_equal(kit_link->run(c.s, &r), ST_OK);
+    struct rpc_ring *ring = &c.s->rings[0];
+    while (!atomic_load(&ring->session_sleeps)) /* it does not look while both change */
+        sched_yield();
+    atomic_fetch_add(&ring->head, UINT32_C(1) << 31);
+    atomic_fetch_add(&ring->tail, UINT32_C(1) << 31);
+    assert_int_equal(kit_link->run(c.s, &r), ST_OK);
+    kit_close(&c);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "process") == 0)
@@ -225,6 +291,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_abort_any_time),
         cmocka_unit_test(test_priorities),
         cmocka_unit_test(test_stop_any_time),
+        cmocka_unit_test(test_again_after_taken_back),
+        cmocka_unit_test(test_after_many_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
