@@ -5,7 +5,8 @@
  *
  * The numbers are the same. The gain is in fixed point: scores and mask keep encodings of their own, while their sum, with
  * entries like -10000, has none that serves the scores. Which of the two is the mask shows in its shape, or in being a
- * constant or an input. */
+ * constant or an input. A constant behind a layer is no mask but the layer's bias, as classifiers have it: fold_batchnorm.c
+ * makes it one, so that it is added before anything is rounded. */
 #include "convert/fuse.h"
 
 static bool is_last_axis(const struct fuse *f, const struct ir_node *n)
@@ -15,9 +16,21 @@ static bool is_last_axis(const struct fuse *f, const struct ir_node *n)
     return op_axis(&v.call, "axis", 0, v.in[0]->rank) == v.in[0]->rank - 1u && op_real(&v.call, "beta", 0) == 1.0;
 }
 
-static bool is_mask(const struct fuse *f, uint32_t mask, uint32_t x)
+/* One value per output of a layer with weights. */
+static bool is_bias(struct fuse *f, const struct ir_tensor *m, uint32_t x)
+{
+    const struct ir_node *layer = fuse_maker(f, x);
+    const struct tensor_desc *d = &f->g->tensors.at[x].desc;
+    return m->role == IR_CONST && layer && layer->n_in >= 2 && f->g->tensors.at[layer->in[1]].role == IR_CONST &&
+           (layer->op->id == OP_FullyConnected || layer->op->id == OP_MatMul) &&
+           desc_count(&m->desc) == d->dims[d->rank - 1];
+}
+
+static bool is_mask(struct fuse *f, uint32_t mask, uint32_t x)
 {
     const struct ir_tensor *m = &f->g->tensors.at[mask], *s = &f->g->tensors.at[x];
+    if (is_bias(f, m, x))
+        return false;
     if (desc_count(&m->desc) < desc_count(&s->desc))
         return true;
     return (m->role == IR_CONST || m->role == IR_INPUT) && s->role == IR_NATIVE;
