@@ -52,6 +52,7 @@ struct plan_port plan_port(const struct plan *p, const struct ir_node *n, uint32
         r.like = n->out[0];
     } else if (op == OP_Prelu || (is_recurrent(op) && port && port->name[0] == 'w')) {
         r.use = PLAN_WEIGHT;
+        r.slopes = op == OP_Prelu;
     }
     return r;
 }
@@ -312,7 +313,9 @@ static enum status own_scales(const struct plan *p, uint32_t t, const struct pla
         r = weight_rule(p, t, in, per_channel);
         if (per_channel)
             return channel_scales(p, &r, x, port->axis, c);
-        if (port->axis < 0 && r.bits == 4)
+        if (port->slopes && dtype_bits(in->type) == 16)
+            r = (struct quantize_rule){ .bits = 16, .schema = QUANTIZE_ASYMMETRIC };
+        else if (port->axis < 0 && r.bits == 4)
             r = (struct quantize_rule){ .bits = 8, .schema = QUANTIZE_ASYMMETRIC }; /* only products take 4 bits */
     }
     return whole_scale(&r, x, c);
