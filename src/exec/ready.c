@@ -237,10 +237,11 @@ static void work(void *arg, unsigned worker)
 {
     struct exec_program *p = arg;
     struct exec_job *j = p->job;
-    for (bool fresh = false;;) {
+    for (bool fresh = false, worked = false;;) {
         struct taken t = { 0 };
         uint32_t calls = team_calls(p->team);
         bool stopped = atomic_load_explicit(&j->stop, memory_order_relaxed), got = !stopped && take(p, worker, fresh, &t);
+        worked |= got;
         if (got && !worker && p->steps[t.step].phase)
             p->phase_begin = clock_ns();
         if (got && command_run(p, t.command, worker)) {
@@ -248,8 +249,10 @@ static void work(void *arg, unsigned worker)
             continue;
         }
         bool over = got || stopped || t.all_done || halting(j) || resting(j);
-        if (over && worker && (got || fresh))
-            team_call(p->team); /* the caller may be waiting */
+        /* The caller may be waiting: at the end for the one who ended the last step, and when a run stops before that for
+         * anybody at work, who may have gone on with phases that nobody was called for. */
+        if (over && worker && (t.all_done ? fresh : worked))
+            team_call(p->team);
         if (over || worker)
             return;
         wait_for_others(p, calls);
