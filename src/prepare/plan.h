@@ -9,10 +9,10 @@
  *       | +------+ b |      The largest sum of sizes alive in one step (the live bytes) is a lower bound.
  *       +------------------> step
  *
- * plan.c checks and cuts the problem into parts that share no step; plan_greedy.c makes a first plan for each part;
- * where that misses the bound, plan_portfolio.c asks plan_exact.c again and again whether a smaller capacity is enough
- * (plan_state.c holds that search's tables and moves). plan_bound.c turns lifetimes into the few sections of time that
- * matter. */
+ * plan.c checks and cuts the problem into parts that share no step; plan_greedy.c makes a first plan for each part
+ * (plan_placed.c finds its gaps); where that misses the bound, plan_portfolio.c asks plan_exact.c again and again whether a
+ * smaller capacity is enough (plan_state.c holds that search's tables and moves). plan_bound.c turns lifetimes into the few
+ * sections of time that matter. */
 #ifndef PREPARE_PLAN_H
 #define PREPARE_PLAN_H
 
@@ -79,8 +79,17 @@ enum status plan_sections_build(const struct plan_buf *b, uint32_t n, struct pla
 void plan_sections_finish(struct plan_sections *s);
 enum status plan_lower_bound(const struct plan_buf *b, uint32_t n, uint64_t *ret);
 
-/* Sizes above zero and aligns of at least 1 from here on. Best of several greedy plans, stopping at `goal`, or after the
- * first one that ends behind until_ns; *ret_total is PLAN_ANY when none ends within PLAN_MAX. */
+/* Sizes above zero and aligns of at least 1 from here on. Those of n buffers that have their place already, and gaps between
+ * them: the lowest one that holds b, or the smallest. PLAN_ANY: b would end beyond PLAN_MAX. */
+struct plan_placed;
+struct plan_placed *plan_placed_new(const struct plan_buf *b, uint32_t n); /* NULL: out of memory */
+void plan_placed_free(struct plan_placed *x);
+void plan_placed_clear(struct plan_placed *x);
+bool plan_placed_put(struct plan_placed *x, const struct plan_buf *b, uint64_t offset); /* false: out of memory */
+uint64_t plan_placed_gap(const struct plan_placed *x, const struct plan_buf *b, bool best_fit);
+
+/* Best of several greedy plans, stopping at `goal`, or after the first one that ends behind until_ns; *ret_total is PLAN_ANY
+ * when none ends within PLAN_MAX. */
 enum status plan_heuristics(struct plan_buf *b, uint32_t n, uint64_t goal, uint64_t until_ns, uint64_t *ret_total);
 
 /* What the search may spend, shared by all parts. */

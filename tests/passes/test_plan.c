@@ -353,6 +353,104 @@ static void test_thousands(void **state)
     solve(b, N, 20000, 0);
 }
 
+/* The plain plan, step by step: largest first, then the longest life, then the earliest; a byte is tried only where
+ * something ends, and of all gaps above such a place the smallest one that holds the buffer is taken. */
+static uint64_t plain_gap(const struct plan_buf *b, size_t n, const bool *placed, size_t i)
+{
+    uint64_t best = PLAN_ANY, best_room = UINT64_MAX;
+    for (size_t k = 0; k <= n; k++) {
+        uint64_t floor = k == n ? 0 : b[k].offset + b[k].size, ceiling = UINT64_MAX;
+        bool wall = k == n || (placed[k] && together(&b[k], &b[i]));
+        for (size_t q = 0; wall && q < n; q++) {
+            if (!placed[q] || !together(&b[q], &b[i]) || b[q].offset + b[q].size <= floor)
+                continue;
+            wall = b[q].offset > floor; /* otherwise nothing is free there */
+            ceiling = b[q].offset < ceiling ? b[q].offset : ceiling;
+        }
+        uint64_t at = (floor + b[i].align - 1) / b[i].align * b[i].align;
+        if (!wall || (ceiling != UINT64_MAX && at + b[i].size > ceiling))
+            continue;
+        uint64_t room = ceiling - floor;
+        if (room < best_room || (room == best_room && at < best)) {
+            best_room = room;
+            best = at;
+        }
+    }
+    return best;
+}
+
+static bool sooner(const struct plan_buf *a, const struct plan_buf *b)
+{
+    if (a->size != b->size)
+        return a->size > b->size;
+    if (a->last - a->first != b->last - b->first)
+        return a->last - a->first > b->last - b->first;
+    return a->first < b->first;
+}
+
+static void check_plain_plan(struct plan_buf *b, size_t n)
+{
+    static struct plan_buf want[MAX_N * 2];
+    bool placed[MAX_N * 2] = { false };
+    memcpy(want, b, n * sizeof(*b));
+    for (size_t round = 0; round < n; round++) {
+        size_t next = n;
+        for (size_t i = 0; i < n; i++)
+            if (!placed[i] && (next == n || sooner(&want[i], &want[next])))
+                next = i;
+        want[next].offset = plain_gap(want, n, placed, next);
+        placed[next] = true;
+    }
+    plan_greedy_by_size(b, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(b[i].offset, want[i].offset);
+}
+
+/* Lives of a few steps, of any length, mostly short, and one inside the other. */
+static void random_life(struct plan_buf *b, uint32_t kind, uint32_t i, uint32_t steps)
+{
+    uint32_t length = steps - 2 * i;
+    if (kind == 0)
+        length = below(6);
+    else if (kind < 3)
+        length = below(steps) / (kind == 1 ? 1 : 1 + below(90));
+    b->first = kind < 3 ? 70 + below(steps) : i;
+    b->last = b->first + length;
+}
+
+/* Few, and enough for all that makes large plans quick. */
+static void test_plain_plan(void **state)
+{
+    (void)state;
+    static struct plan_buf b[MAX_N * 2];
+    static const uint32_t aligns[] = { 1, 1, 64, 12 };
+    seed = 7;
+    for (uint32_t round = 0; round < 12; round++) {
+        uint32_t n = round < 8 ? 100 + below(100) : 520 + below(200);
+        for (uint32_t i = 0; i < n; i++) {
+            b[i] = (struct plan_buf){ .size = 1 + below(round % 3 ? 1000 : 3), .fixed = PLAN_ANY };
+            b[i].align = aligns[round % 2 ? below(4) : 0];
+            random_life(&b[i], round % 4, i, 2 * n);
+        }
+        check_plain_plan(b, n);
+    }
+}
+
+/* A pile with a single gap, wherever that is. */
+static void test_one_gap(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    static struct plan_buf b[N + 1];
+    for (uint32_t gap = 0; gap <= N; gap++) {
+        for (uint32_t i = 0; i <= N; i++)
+            b[i] = (struct plan_buf){ .size = 8, .align = 1, .last = 1, .fixed = 8 * (i + (i >= gap)) };
+        b[N].fixed = PLAN_ANY;
+        assert_int_equal(plan_greedy_by_size(b, N + 1), 8 * (N + 1));
+        assert_int_equal(b[N].offset, 8 * gap);
+    }
+}
+
 /* A plan whose buffers have moved is one; what may not move has not. */
 static void test_settled(void **state)
 {
@@ -415,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_edges),           cmocka_unit_test(test_huge),
         cmocka_unit_test(test_refused),         cmocka_unit_test(test_thousands),
         cmocka_unit_test(test_settled),         cmocka_unit_test(test_settled_over_the_middle),
+        cmocka_unit_test(test_plain_plan),      cmocka_unit_test(test_one_gap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
