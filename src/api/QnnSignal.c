@@ -90,7 +90,8 @@ Qnn_ErrorHandle_t QnnSignal_trigger(Qnn_SignalHandle_t signal)
               "a timeout signal cannot be triggered; create an abort signal");
     API_CHECK(s->in_use, COMP_SIGNAL, ST_IDLE, "the signal is not attached to a running call; there is nothing to abort");
     atomic_store(&s->cancel.abort, 1);
-    while (s->in_use) /* returns when the call has let go of its resources */
+    uint64_t use = s->uses;
+    while (s->in_use && s->uses == use) /* returns when the call has let go of its resources; the next one may have begun */
         pthread_cond_wait(&s->idle, &s->lock);
     return QNN_SUCCESS;
 }
@@ -106,6 +107,7 @@ enum status signal_begin(void *handle, struct api_signal **ret)
     bool busy = s->in_use;
     if (!busy) {
         s->in_use = true;
+        s->uses++;
         atomic_store(&s->cancel.abort, 0);
         s->cancel.deadline_ns = s->kind == SIGNAL_TIMEOUT ? clock_ns() + s->timeout_us * 1000 : 0;
     }

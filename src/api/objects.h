@@ -99,6 +99,7 @@ struct api_signal {
     pthread_mutex_t lock;
     pthread_cond_t idle;
     bool in_use;
+    uint64_t uses; /* calls it was attached to so far */
     struct backend_cancel cancel;
 };
 

@@ -422,6 +422,47 @@ static void test_abort(void **state)
     assert_true(long_y[0] == DEEP && long_y[LONG - 1] == DEEP);
 }
 
+/* Until the trigger has won; then the signal is used again at once, by a job that waits. */
+static void abort_and_submit(const struct net *chain, unsigned job)
+{
+    struct trigger t = { .signal = make_signal(QNN_SIGNAL_CONFIG_OPTION_ABORT, 0) };
+    for (bool won = false; !won;) {
+        pthread_t thread;
+        atomic_store(&t.stop, false);
+        pthread_create(&thread, NULL, pull, &t);
+        Qnn_Tensor_t in = WITH(chain->x, long_x), out = WITH(chain->y, long_y);
+        won = CODE(q.graphExecute(chain->graph, &in, 1, &out, 1, NULL, t.signal)) == QNN_GRAPH_ERROR_ABORTED;
+        if (won)
+            OK(submit(job, t.signal));
+        atomic_store(&t.stop, true);
+        pthread_join(thread, NULL);
+    }
+    OK(t.result);
+}
+
+/* Whoever triggers a signal waits for the call that it was attached to, not for the next one that has it. */
+static void test_abort_and_use_again(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 15 }; /* with the first job they fit the queue */
+    struct net chain;
+    Qnn_ContextHandle_t other; /* so that its executions do not stand behind jobs */
+    build(env.context);
+    OK(q.contextCreate(env.backend, NULL, NULL, &other));
+    OK(net_chain(other, "chain", DEEP, LONG, &chain));
+    OK(q.graphFinalize(chain.graph, NULL, NULL));
+    board.held = true;
+    jobs[0].hold = true;
+    OK(submit(0, NULL));
+    board_wait(1);
+    for (unsigned i = 1; i <= ROUNDS; i++)
+        abort_and_submit(&chain, i);
+    board_let_go();
+    board_wait(1 + ROUNDS);
+    for (unsigned i = 1; i <= ROUNDS; i++)
+        OK(board.status[i]);
+}
+
 static void test_timeout_of_waiting_job(void **state)
 {
     (void)state;
@@ -536,6 +577,7 @@ int main(void)
         CASE(test_signal_in_use),
         CASE(test_timeout),
         CASE(test_abort),
+        CASE(test_abort_and_use_again),
         CASE(test_timeout_of_waiting_job),
         CASE(test_threads),
         CASE(test_lives_in_threads),
