@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Op packages: libraries of the client with operators of their own (private to api/).
- *
- * A library that several backend handles register is opened and begun once in the process, since packages of interface
- * version 1 keep one state, and ended when the last of these handles is freed. */
+/* Op packages: libraries of the client with operators of their own (private to api/). This is what backend handles have of
+ * them; op_library.h is the libraries. */
 #ifndef API_OP_PACKAGE_H
 #define API_OP_PACKAGE_H
 
