@@ -206,7 +206,7 @@ struct quantize_state {
 struct quantize_opts {
     struct quantize_rule act, param;
     uint8_t bias_bits;              /* 8 or 32; 16-bit activations always have 32 */
-    bool per_channel, per_row; /* one scale per output of convolutions; of FullyConnected and MatMul. These are symmetric */
+    bool per_channel, per_row;      /* one scale per output of convolutions; of all others. These are symmetric */
     const struct quantize_range *stats; /* one per tensor of the graph; NULL: what has no encoding stays float */
     const struct quantize_override *overrides;
     uint32_t n_overrides;

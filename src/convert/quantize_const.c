@@ -50,9 +50,16 @@ struct plan_port plan_port(const struct plan *p, const struct ir_node *n, uint32
         r.use = str_eq(port->name, "gamma") || str_starts(port->name, "norm_") ? PLAN_WEIGHT : PLAN_BIAS;
     } else if (op == OP_ElementWiseSelect || op == OP_Concat || op == OP_Pack) {
         r.like = n->out[0];
-    } else if (op == OP_Prelu || (is_recurrent(op) && port && port->name[0] == 'w')) {
+    } else if (op == OP_Prelu) {
         r.use = PLAN_WEIGHT;
-        r.slopes = op == OP_Prelu;
+        r.slopes = true;
+    } else if (is_recurrent(op) && port && port->name[0] == 'w') {
+        r.use = PLAN_WEIGHT;
+        r.gates = true;
+        if (port->flags & PORT_AXIS) {
+            r.axis = 0;
+            r.per_channel = p->o->per_row;
+        }
     }
     return r;
 }
@@ -225,7 +232,7 @@ static enum status override_blocks(const struct plan *p, const struct quantize_o
                                    struct plan_const *c)
 {
     const struct tensor_desc *d = &c->desc;
-    RETURN_IF(port->axis < 0 || d->rank < 2, ST_INVALID_ARG,
+    RETURN_IF(port->axis < 0 || port->gates || d->rank < 2, ST_INVALID_ARG,
               "the encodings of \"%s\" are per block; only weights of convolutions, FullyConnected and MatMul have that",
               v->name);
     uint32_t in = port->axis == d->rank - 1 ? d->rank - 2u : d->rank - 1u, outs = d->dims[port->axis];
@@ -311,12 +318,12 @@ static enum status own_scales(const struct plan *p, uint32_t t, const struct pla
     } else if (port->use == PLAN_WEIGHT) {
         bool per_channel = port->per_channel && port->axis >= 0;
         r = weight_rule(p, t, in, per_channel);
-        if (per_channel)
+        if (r.bits == 4 && (port->axis < 0 || port->gates)) /* only products take 4 bits */
+            r = (struct quantize_rule){ .bits = 8, .schema = per_channel ? QUANTIZE_SYMMETRIC : QUANTIZE_ASYMMETRIC };
+        if (per_channel && !(port->gates && r.bits == 16)) /* 16 bits of one scale are enough, and are multiplied faster */
             return channel_scales(p, &r, x, port->axis, c);
         if (port->slopes && dtype_bits(in->type) == 16)
             r = (struct quantize_rule){ .bits = 16, .schema = QUANTIZE_ASYMMETRIC };
-        else if (port->axis < 0 && r.bits == 4)
-            r = (struct quantize_rule){ .bits = 8, .schema = QUANTIZE_ASYMMETRIC }; /* only products take 4 bits */
     }
     return whole_scale(&r, x, c);
 }
@@ -386,7 +393,7 @@ enum status plan_constant(const struct plan *p, uint32_t t, const struct plan_po
     memset(ret, 0, sizeof(*ret));
     if ((v && v->is_float) || !from->data)
         return ST_OK;
-    if (!v && !p->o->stats && port->use == PLAN_WEIGHT && port->axis >= 0)
+    if (!v && !p->o->stats && port->use == PLAN_WEIGHT && port->axis >= 0 && !port->gates)
         return ST_OK; /* float fallback: weights that nobody encoded */
     CLEANUP(mem_freep) float *copy = NULL;
     const float *data = floats_of(from, &copy);

@@ -37,6 +37,7 @@ struct plan_port {
     int32_t axis;     /* PLAN_WEIGHT: of the outputs; -1: one scale only */
     bool per_channel; /* wanted by the options */
     bool slopes;      /* PLAN_WEIGHT: of values that are not added up; as many bits as those have */
+    bool gates;       /* PLAN_WEIGHT: of a recurrent layer, which takes neither 4 bits nor blocks */
     bool product;     /* PLAN_BIAS: of a sum of products, scales of in[0] and in[1] apply */
     uint32_t like;    /* PLAN_VALUE: the result that its values go to unchanged, whose encoding it takes; IR_NONE: none */
     uint32_t bias;    /* PLAN_WEIGHT: the constant that is added to the products; IR_NONE: none */

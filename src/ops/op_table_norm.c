@@ -29,11 +29,11 @@ OP_ROW(RotaryEmbedding, .in = {IN("in", T_REAL), IN("cos", T_REAL), IN("sin", T_
        .infer = rule_rotary_embedding)
 
 OP_ROW(Lstm,
-       .in = {IN("in", T_REAL), IN("w_xf", T_REAL), IN("w_xc", T_REAL), IN("w_xo", T_REAL), IN("w_hf", T_REAL), IN("w_hc", T_REAL),
-              IN("w_ho", T_REAL), IN("b_f", T_BIAS), IN("b_c", T_BIAS), IN("b_o", T_BIAS), OPT("h", T_REAL), OPT("c", T_REAL),
-              OPT("norm_i", T_BIAS), OPT("norm_f", T_BIAS), OPT("norm_c", T_BIAS), OPT("norm_o", T_BIAS), OPT("w_xi", T_REAL),
-              OPT("w_hi", T_REAL), OPT("w_ci", T_REAL), OPT("w_cf", T_REAL), OPT("w_co", T_REAL), OPT("b_i", T_BIAS),
-              OPT("w_proj", T_REAL), OPT("b_proj", T_BIAS), OPT("reset", T_FLAG)},
+       .in = {IN("in", T_REAL), WEIGHT("w_xf", T_REAL), WEIGHT("w_xc", T_REAL), WEIGHT("w_xo", T_REAL), WEIGHT("w_hf", T_REAL), WEIGHT("w_hc", T_REAL),
+              WEIGHT("w_ho", T_REAL), IN("b_f", T_BIAS), IN("b_c", T_BIAS), IN("b_o", T_BIAS), OPT("h", T_REAL), OPT("c", T_REAL),
+              OPT("norm_i", T_BIAS), OPT("norm_f", T_BIAS), OPT("norm_c", T_BIAS), OPT("norm_o", T_BIAS), OPT_ENCODED("w_xi", T_REAL),
+              OPT_ENCODED("w_hi", T_REAL), OPT("w_ci", T_REAL), OPT("w_cf", T_REAL), OPT("w_co", T_REAL), OPT("b_i", T_BIAS),
+              OPT_ENCODED("w_proj", T_REAL), OPT("b_proj", T_BIAS), OPT("reset", T_FLAG)},
        .out = {OUT("out", T_REAL), OUT("c_out", T_REAL), OUT("h_out", T_REAL), OPT("gate_i", T_REAL), OPT("gate_f", T_REAL),
                OPT("gate_c", T_REAL), OPT("gate_o", T_REAL), OPT("hidden", T_REAL)},
        .params = {P_U32("direction", DEFAULT(0), LIMIT(2)), P_F32("cell_clip_threshold", DEFAULT(0)),
@@ -43,8 +43,8 @@ OP_ROW(Lstm,
        .state_in = 24, .infer = rule_lstm)
 /* The page's layout is [time, batch, input], so time_major is true unless the client says otherwise. */
 OP_ROW(Gru,
-       .in = {IN("in", T_REAL), IN("w_xz", T_REAL), IN("w_xr", T_REAL), IN("w_xn", T_REAL), IN("w_hz", T_REAL), IN("w_hr", T_REAL),
-              IN("w_hn", T_REAL), OPT("b_xz", T_BIAS), OPT("b_xr", T_BIAS), OPT("b_xn", T_BIAS), OPT("b_hz", T_BIAS),
+       .in = {IN("in", T_REAL), WEIGHT("w_xz", T_REAL), WEIGHT("w_xr", T_REAL), WEIGHT("w_xn", T_REAL), WEIGHT("w_hz", T_REAL), WEIGHT("w_hr", T_REAL),
+              WEIGHT("w_hn", T_REAL), OPT("b_xz", T_BIAS), OPT("b_xr", T_BIAS), OPT("b_xn", T_BIAS), OPT("b_hz", T_BIAS),
               OPT("b_hr", T_BIAS), OPT("b_hn", T_BIAS), OPT("h", T_REAL), OPT("reset", T_FLAG)},
        .out = {OUT("out", T_REAL), OUT("h_out", T_REAL)},
        .params = {P_U32("direction", DEFAULT(0), LIMIT(2)), P_U32("linear_before_reset", DEFAULT(0), LIMIT(2)),

@@ -15,6 +15,36 @@ static enum status gate_types(const struct op_call *c, uint32_t last)
     return ST_OK;
 }
 
+/* Matrices have one scale, or one per row without offsets. A bias without a scale of its own has that of its products, and
+ * there must be one. */
+static enum status row_scales(const struct op_call *c, uint32_t biases, uint32_t last)
+{
+    char text[DESC_TEXT_MAX];
+    uint32_t several = 0;
+    for (uint32_t i = 1; i < c->n_in && i <= last; i++) {
+        const struct tensor_desc *w = c->in[i];
+        if (!w || !dtype_is_fixed(w->type) || w->q.kind <= Q_TENSOR)
+            continue;
+        several = several ? several : i;
+        REFUSE_IF(w->q.kind != Q_AXIS || (w->q.axis != 0 && w->q.axis != -2), c,
+                  "input %u (\"%s\") is %s with one scale per %s; one scale, or one per row (axis 0), is expected", i,
+                  rule_in_name(c, i), desc_text(w, text), w->q.kind == Q_AXIS ? "column" : "block");
+        for (uint32_t k = 0; w->q.offsets && k < w->q.n; k++)
+            REFUSE_IF(w->q.offsets[k], c, "input %u (\"%s\") has a scale per row and offset %d in row %u; 0 is expected", i,
+                      rule_in_name(c, i), w->q.offsets[k], k);
+    }
+    for (uint32_t i = 1; several && i < c->n_in && i <= last; i++) {
+        const struct tensor_desc *b = c->in[i];
+        bool own = !b || !(biases >> i & 1) || (b->type != DT_I32 && !(b->type == DT_SQ32 && quant_scale(&b->q, 0) == 0.0f));
+        REFUSE_IF(
+            !own, c,
+            "input %u (\"%s\") is %s without a scale of its own, and input %u (\"%s\") has one per row; give the bias a "
+            "scale, or make it f32",
+            i, rule_in_name(c, i), desc_text(b, text), several, rule_in_name(c, several));
+    }
+    return ST_OK;
+}
+
 /* [time, batch, size] or [batch, time, size]; without a time axis one step, time 0. */
 struct sequence {
     uint32_t time, batch, size;
@@ -123,6 +153,7 @@ RULE(lstm)
     TRY(lstm_shapes(c, &s, units, out));
     TRY(stateful_rule(c, &s, 24));
     TRY(gate_types(c, 23));
+    TRY(row_scales(c, 1u << 7 | 1u << 8 | 1u << 9 | 1u << 21, 23));
     TRY(sequence_out(c, &want[0], &s, out));
     for (uint32_t i = 1; i < c->n_out; i++) {
         bool per_step = i >= 3;
@@ -146,6 +177,7 @@ RULE(gru)
     TRY(vectors(c, 7, 12, hidden));
     TRY(rule_vector(c, 13, (uint64_t)s.batch * hidden, "[1, batch, hidden]"));
     TRY(gate_types(c, 13));
+    TRY(row_scales(c, 0x3fu << 7, 13));
     TRY(stateful_rule(c, &s, 14));
     TRY(sequence_out(c, &want[0], &s, hidden));
     if (c->n_out > 1) {

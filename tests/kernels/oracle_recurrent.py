@@ -40,13 +40,22 @@ def whole(v, bytes_only):
     return v.q.astype(np.int64) + e.offset if e is not None and e.dtype in (("sq8", "uq8") if bytes_only else ("sq8", "uq8", "sq16", "uq16")) and abs(e.offset) < 1 << 20 else None
 
 
+class RowEnc(Enc):
+    """One scale per row of a matrix, without offsets."""
+
+    def __init__(self, dtype, scales):
+        super().__init__(dtype, scales.reshape(-1, 1))
+        self.k = dict(scales=scales, axis=0)
+
+
 def product(acc, x, w):
     """acc[b, u] = fma over k of x[b, k] * w[u, k], or one fma of the sum of integers"""
     a, b = whole(x, False), whole(w, True)
     if a is not None and b is not None:
         total = a @ b.T
         assert np.abs(total).max(initial=0) < 1 << 53
-        return fma(total.astype(np.float64).astype(F), np.full(total.shape, F(x.enc.scale) * F(w.enc.scale), F), acc)
+        scale = F(x.enc.scale) * np.asarray(w.enc.scale, F).reshape(1, -1)
+        return fma(total.astype(np.float64).astype(F), np.broadcast_to(scale, total.shape).copy(), acc)
     for k in range(x.shape[1]):
         acc = fma(np.broadcast_to(x[:, k:k + 1], acc.shape).copy(), np.broadcast_to(w[None, :, k], acc.shape).copy(), acc)
     return acc
@@ -84,6 +93,7 @@ class Layer:
         self.kind = c.pick("f32", "f32", "f16", "q8", "q16")
         self.fixed = self.kind[0] == "q"
         self.constant = c.r.random() < 0.8      # matrices are turned at prepare
+        self.rows = c.r.random() < 0.3          # they have a scale per row
 
     def enc(self, span, types=None):
         if not self.fixed:
@@ -94,6 +104,8 @@ class Layer:
         e = self.enc(span, ("sq8", "uq8") if weight and self.kind == "q8" else ("sq16", "sq8") if weight else None)
         if far and self.fixed:
             e = Enc(e.dtype, F(span * 2.0 ** -23), 1 << 23)  # an offset that integers of 16 bits have no room for
+        if weight and self.fixed and self.rows:
+            e = RowEnc(e.dtype, (e.scale * np.exp(self.c.r.normal(0, .7, shape[0]))).astype(F))
         q = self.c.array(e, shape, span, special)
         return e.tensor(q, const=weight and self.constant), known(q, e)
 

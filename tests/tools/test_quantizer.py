@@ -154,6 +154,26 @@ class Cells(support.ToolTest):
             print("lstm of %s bits: %.1f dB" % (bits, ratio))
             self.assertGreater(ratio, least)
 
+    def test_scales_per_row(self):
+        """Units whose weights differ by orders of magnitude: one scale per gate leaves nothing of the small ones."""
+        self.w *= np.exp(np.linspace(-4, 0, self.UNITS))[None, :, None]
+        constants = [("w", self.w.reshape(1, -1, self.WIDTH)), ("r", self.r.reshape(1, -1, self.UNITS)), ("b", self.b.reshape(1, -1))]
+        node = make_onnx.node("LSTM", "lstm", ["x", "w", "r", "b"], "y", hidden_size=self.UNITS)
+        self.write("lstm.onnx", make_onnx.model([node], constants, [("x", (self.STEPS, 1, self.WIDTH))], [("y", (self.STEPS, 1, 1, self.UNITS))]))
+        want = np.array([self.run_numpy(x)[0] for x in self.x])
+        self.succeeds("qairt-converter", "-i", "lstm.onnx", "-o", "lstm.dlc")
+        ratios = []
+        for options in ([], ["--use_per_row_quantization"]):
+            self.succeeds("qairt-quantizer", "--input_dlc", "lstm.dlc", "--output_dlc", "q.dlc", "--input_list", "list.txt", "--act_bitwidth", "16", *options)
+            for backend in (support.CPU, support.HTP):
+                self.succeeds("qnn-net-run", "--backend", backend, "--dlc_path", "q.dlc", "--input_list", "list.txt", "--output_dir", "r")
+                got = np.stack([np.frombuffer(self.read("r", "Result_%d" % i, "y.raw"), np.float32) for i in range(len(want))]).reshape(want.shape)
+                ratios.append(10 * np.log10(np.square(want).sum((0, 1)) / np.square(got - want).sum((0, 1))).min())  # of the worst unit
+        print("worst unit: %.1f and %.1f dB" % (ratios[0], ratios[2]))
+        self.assertEqual(ratios[::2], ratios[1::2])
+        self.assertGreater(ratios[2], ratios[0] + 10)
+        self.assertGreater(ratios[2], 35)
+
 
 class Algorithms(support.ToolTest):
     def setUp(self):

@@ -67,7 +67,7 @@ const struct tool_option converter_options[] = {
       .help = "Encodings of weights." },
     { "percentile_calibration_value", OPT_STRING, AT(quant.percentile), .argument = "P", .help = "For the method percentile (99.99)." },
     WORDS("use_per_channel_quantization", 0, "[true|false]", "One scale per output channel of convolution weights."),
-    WORDS("use_per_row_quantization", 0, "[true|false]", "One scale per output of FullyConnected and MatMul weights."),
+    WORDS("use_per_row_quantization", 0, "[true|false]", "One scale per output of FullyConnected and MatMul weights, and per row of those of Lstm and Gru."),
     { "restrict_quantization_steps", OPT_STRING, AT(quant.restrict_steps), .argument = "\"MIN MAX\"",
       .help = "Steps that values of a matching width may use, hexadecimal: \"-0x8000 0x7F7F\"." },
     { "ignore_encodings", OPT_FLAG, AT(quant.ignore_model), .help = "Encodings of the model are taken out of it: it becomes float before anything else." },

@@ -88,6 +88,7 @@ struct rnn_whole {
  * whole numbers fma(sum over k, scales, acc). acc has room for whole blocks of rows. */
 struct rnn_product {
     const struct codec *codec;
+    const float *scales; /* of the rows; NULL: the codec's is that of all */
     const void *w;
     const struct rnn_whole *whole;         /* NULL: v */
     uint32_t rows, columns, block_columns; /* block_columns: columns between blocks, when only some are multiplied */
@@ -102,6 +103,12 @@ struct rnn_product {
 static inline int32_t rnn_byte_offset(const struct codec *c)
 {
     return c->offset + (c->type == DT_UQ8 ? 128 : 0);
+}
+
+/* Of a row, for products of whole numbers. */
+static inline float rnn_row_scale(const struct rnn_product *p, uint32_t row)
+{
+    return p->scales ? p->scales[row] : p->codec->scale;
 }
 
 /* Products with matrix in[operand] are sums of whole numbers: docs/numerics.md section 9. And whether a vector can be the

@@ -131,6 +131,7 @@ static void multiply_steps(const struct cell *s, int w, uint32_t first, const st
     const bool pairs = s->a->whole >> w & 1;
     p.codec = &s->a->src[w];
     p.block_columns = p.columns;
+    p.scales = p.codec->scales ? p.codec->scales + first : NULL;
     p.whole = pairs && !what->whole->floats ? what->whole : NULL;
     if (s->a->turned[w]) {
         p.w = (const char *)s->a->turned[w] +

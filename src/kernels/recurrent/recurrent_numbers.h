@@ -62,7 +62,7 @@ static void multiply_rows(const struct rnn_product *p)
             for (uint32_t k = 0; k < p->columns; k++)
                 sum += (int64_t)(low[k] + (high ? high[k] * 256 : 0)) * (int8_t)(w[k] ^ flip);
             float *acc = &p->acc[s * p->acc_step + row];
-            *acc = fmaf((float)sum, v->scale * p->codec->scale, *acc);
+            *acc = fmaf((float)sum, v->scale * rnn_row_scale(p, row), *acc);
         }
 }
 
@@ -73,6 +73,6 @@ static void multiply_pairs(const struct rnn_product *p)
     for (uint32_t row = 0; row < p->rows; row++)
         for (uint32_t k = 0; k < p->columns; k++) {
             int8_t w = ((const int8_t *)p->w)[((row / RNN_ROWS * pairs + k / 2) * RNN_ROWS + row % RNN_ROWS) * 2 + k % 2];
-            p->acc[row] = fmaf(p->v[k], (float)(w + rnn_byte_offset(p->codec)) * p->codec->scale, p->acc[row]);
+            p->acc[row] = fmaf(p->v[k], (float)(w + rnn_byte_offset(p->codec)) * rnn_row_scale(p, row), p->acc[row]);
         }
 }

@@ -6,7 +6,8 @@
  *              zero bits; of whole numbers, signed bytes:  [rows / 16][columns / 2][16][2], rows and columns padded with 0
  *
  * Elements stay in the type and encoding of the tensor; of whole numbers unsigned ones are 128 less. Layers with matrices
- * that are not constant, or have a scale per axis or less than 8 bits, use them as they are. */
+ * that are not constant, or have less than 8 bits, use them as they are, and so are matrices used that have a scale per row
+ * and are not multiplied as whole numbers. */
 #include <string.h>
 
 #include "kernels/recurrent/recurrent.h"
@@ -39,7 +40,7 @@ static bool whole_matrix(const struct op_call *c, const struct tensor_desc *d)
 {
     struct codec codec;
     bool bytes = d && (d->type == DT_SQ8 || d->type == DT_UQ8);
-    return bytes && codec_init(&codec, d, c) == ST_OK && !codec.wide && !codec.bits && !codec.scales;
+    return bytes && codec_init(&codec, d, c) == ST_OK && !codec.wide && !codec.bits;
 }
 
 static const uint32_t of_x[2] = { 1u << LSTM_WXF | 1u << LSTM_WXC | 1u << LSTM_WXO | 1u << LSTM_WXI,
@@ -57,6 +58,12 @@ bool recurrent_whole(const struct op_call *c, uint32_t operand)
     if (gru && operand == GRU_WHN && !op_int(c, "linear_before_reset", 0)) /* multiplied with r h, which nobody stores */
         return false;
     return of_h[gru] >> operand & 1 && c->n_out && recurrent_whole_vector(c, c->out[0]);
+}
+
+static bool is_turned(const struct op_call *c, uint8_t operand)
+{
+    const struct tensor_desc *d = c->in[operand];
+    return d && (!dtype_is_fixed(d->type) || d->q.kind != Q_AXIS || d->q.n == 1 || recurrent_whole(c, operand));
 }
 
 static uint64_t bytes_of(const struct op_call *c, uint8_t operand)
@@ -77,12 +84,15 @@ enum status recurrent_aux(const struct op_call *c, struct kernel_aux *ret)
         struct codec codec;
         if (!d)
             continue;
-        if (!c->in_data || !c->in_data[operand] || dtype_bits(d->type) < 8 || codec_init(&codec, d, c) != ST_OK ||
-            codec.scales)
+        if (!c->in_data || !c->in_data[operand] || dtype_bits(d->type) < 8 || codec_init(&codec, d, c) != ST_OK)
             return ST_OK;
+        if (!is_turned(c, operand))
+            continue;
         bytes += bytes_of(c, operand);
         replaces |= 1u << operand;
     }
+    if (!bytes)
+        return ST_OK;
     ret->n = 1;
     ret->bytes[0] = bytes;
     ret->replaces = replaces;
@@ -114,7 +124,7 @@ enum status recurrent_aux_fill(const struct op_call *c, uint32_t which, void *ds
     (void)which;
     for (uint32_t i = 0; i < matrices(c); i++) {
         const struct tensor_desc *d = matrix(c, i, &operand);
-        if (!d)
+        if (!d || !is_turned(c, operand))
             continue;
         memset(to, 0, bytes_of(c, operand));
         if (recurrent_whole(c, operand))
@@ -132,7 +142,7 @@ void recurrent_find_turned(const struct op_call *c, struct rnn_args *a)
     const char *at = c->n_aux && c->aux ? c->aux[0] : NULL;
     for (uint32_t i = 0; at && i < matrices(c); i++) {
         const struct tensor_desc *d = matrix(c, i, &operand);
-        if (!d)
+        if (!d || !is_turned(c, operand))
             continue;
         a->turned[operand] = at;
         at += bytes_of(c, operand);

@@ -37,7 +37,7 @@ static void multiply_whole(const struct rnn_product *p)
     for (uint32_t row = 0; row < p->rows; row++)
         for (uint32_t s = 0; s < p->steps; s++) {
             float *acc = &p->acc[s * p->acc_step + row];
-            *acc = fmaf((float)sum_whole(p, row, s), p->whole->scale * p->codec->scale, *acc);
+            *acc = fmaf((float)sum_whole(p, row, s), p->whole->scale * rnn_row_scale(p, row), *acc);
         }
 }
 

@@ -54,11 +54,15 @@ static inline __attribute__((always_inline)) void add_pairs(const struct rnn_pro
 static inline __attribute__((always_inline)) void end_block(const struct rnn_product *p, uint32_t block, uint32_t step,
                                                             const int64_t *sum)
 {
-    const vf scale = vf_set1(p->whole->scale * p->codec->scale);
-    float *acc = p->acc + step * p->acc_step + block * RNN_ROWS;
+    const vf one = vf_set1(p->whole->scale * p->codec->scale), x = vf_set1(p->whole->scale);
+    uint32_t row = block * RNN_ROWS;
+    float *acc = p->acc + step * p->acc_step + row;
 #pragma GCC unroll 2
-    for (int v = 0; v < PER_BLOCK; v++, acc += VEC_LANES)
+    for (int v = 0; v < PER_BLOCK; v++, acc += VEC_LANES, row += VEC_LANES) {
+        const uint32_t rows = row >= p->rows ? 0 : p->rows - row < VEC_LANES ? p->rows - row : VEC_LANES;
+        const vf scale = p->scales ? vf_mul(x, vf_load_n(p->scales + row, rows)) : one;
         vf_store_n(acc, vf_fma(vf_from_long(sum + v * VEC_LANES), scale, vf_load(acc)), VEC_LANES);
+    }
 }
 
 /* `blocks` of them from `block` on, `steps` from `step` on. */
