@@ -88,7 +88,9 @@ Qnn_ErrorHandle_t QnnGraph_getProperty(Qnn_GraphHandle_t graphHandle, QnnGraph_P
                   "graph property %u is unknown; 0 (custom) is known", (unsigned)(*properties)->option);
         API_CHECK(backend_this->graph_property, COMP_GRAPH, ST_NOT_SUPPORTED,
                   "the %s backend has no custom graph properties", backend_this->name);
+        pthread_rwlock_rdlock(&g->program);
         enum status st = backend_this->graph_property(g->loaded, (*properties)->customProperty);
+        pthread_rwlock_unlock(&g->program);
         if (st != ST_OK)
             return api_error(COMP_GRAPH, st);
     }
@@ -108,6 +110,13 @@ Qnn_ErrorHandle_t QnnGraph_addNode(Qnn_GraphHandle_t graphHandle, Qnn_OpConfig_t
 
 /* ---- finalizing ------------------------------------------------------------------------------------------------------- */
 
+static enum status finalize(struct api_graph *g, struct backend_cancel *cancel)
+{
+    if (g->state == GRAPH_OPEN)
+        return graph_finalize(g, cancel);
+    return g->changed ? graph_update(g, cancel) : graph_attach(g);
+}
+
 Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHandle_t profileHandle,
                                     Qnn_SignalHandle_t signalHandle)
 {
@@ -125,7 +134,7 @@ Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHa
         st = context_alive(g->context);
     uint64_t start = clock_ns();
     if (st == ST_OK)
-        st = g->state == GRAPH_OPEN ? graph_finalize(g, s ? &s->cancel : NULL) : graph_attach(g);
+        st = finalize(g, s ? &s->cancel : NULL);
     context_stage_events(g->context, STAGE_FINALIZE, st == ST_OK ? p : NULL);
     if (p && st == ST_OK)
         prof_add(p->prof, PROF_ROOT, PROF_FINALIZE, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (finalize) time");
@@ -215,6 +224,7 @@ Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tens
     if (st != ST_OK)
         return api_error(COMP_GRAPH, st);
     queue_enter(&g->context->queue);
+    pthread_rwlock_rdlock(&g->program);
     st = run_begin(g->sync, profileHandle, signalHandle);
     if (st == ST_OK) {
         st = graph_run_bind(g->sync, &a);
@@ -222,6 +232,7 @@ Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tens
             st = graph_run_execute(g->sync);
         graph_run_release(g->sync);
     }
+    pthread_rwlock_unlock(&g->program);
     queue_leave(&g->context->queue);
     return api_error(COMP_GRAPH, st);
 }
@@ -246,10 +257,12 @@ static void async_serve(struct run_job *job)
     struct api_graph *g = a->run->graph;
     void *handle = g->self;
     log_enter(g->context->log);
+    pthread_rwlock_rdlock(&g->program);
     enum status st = g->context->closing
                          ? status_fail(ST_CONTEXT_GONE, "the context was freed before graph \"%s\" could run", g->name)
                          : graph_run_execute(a->run);
     graph_run_release(a->run);
+    pthread_rwlock_unlock(&g->program);
     queue_leave(&g->context->queue);
     Qnn_NotifyStatus_t result = { .error = api_error(COMP_GRAPH, st) };
     enum callback_kind former = callback_enter(CALLBACK_PINNED);
@@ -265,6 +278,7 @@ static enum status async_new(struct api_graph *g, const struct run_args *args, v
 {
     struct async_run *a = mem_new(struct async_run);
     RETURN_IF(!a, ST_NO_MEMORY, "no memory to execute graph \"%s\"", g->name);
+    pthread_rwlock_rdlock(&g->program);
     enum status st = graph_run_create(g, &a->run);
     if (st == ST_OK)
         st = run_begin(a->run, profile, signal);
@@ -273,6 +287,7 @@ static enum status async_new(struct api_graph *g, const struct run_args *args, v
         if (st != ST_OK)
             graph_run_release(a->run);
     }
+    pthread_rwlock_unlock(&g->program);
     if (st != ST_OK) {
         async_free(a);
         return st;

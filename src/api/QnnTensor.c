@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "QNN/QnnProperty.h"
+
 #include "api/objects.h"
 #include "api/translate.h"
 
@@ -124,19 +126,103 @@ Qnn_ErrorHandle_t QnnTensor_createGraphTensor(Qnn_GraphHandle_t graph, Qnn_Tenso
     return api_error(COMP_TENSOR, create_tensor(&o, tensor));
 }
 
-static Qnn_ErrorHandle_t no_updates(const char *what)
+/* ---- updates ---------------------------------------------------------------------------------------------------------- */
+
+/* What an update says of one tensor. */
+struct update {
+    uint32_t id;
+    const void *data; /* NULL: as they were */
+    struct quant q;   /* where other_q is set */
+    bool other_q;
+};
+
+static enum status find_updated(const struct owner *o, uint32_t id, const char *name, const struct ir_tensor **ret)
 {
-    return api_fail(COMP_TENSOR, ST_NOT_SUPPORTED, "%s: the %s backend does not support updateable tensors yet", what,
-                    backend_this->name);
+    const struct tensor_entry *e = id && id <= o->context->tensors.n ? &o->context->tensors.at[id - 1] : NULL;
+    RETURN_IF(!e || e->graph != o->index, ST_NOT_FOUND, "tensor id %u (\"%s\") was not created in this %s", id, name,
+              o->graph ? "graph" : "context");
+    *ret = o->ir ? &o->ir->tensors.at[e->index] : NULL;
+    RETURN_IF(!*ret || !(*ret)->updateable, ST_SHAPE,
+              "tensor \"%s\" is not updateable; create it with one of the types UPDATEABLE_STATIC and so on", name);
+    return ST_OK;
+}
+
+static enum status read_update(const struct owner *o, const Qnn_Tensor_t *client, struct arena *a, struct update *ret)
+{
+    const Qnn_TensorV1_t *v = client ? tensor_v1(client) : NULL;
+    const struct ir_tensor *was;
+    struct ir_tensor t;
+    RETURN_IF(!v, ST_INVALID_TENSOR, "a tensor is NULL or has an unknown version; 1 and 2 are supported");
+    const char *name = v->name ? v->name : "";
+    TRY(find_updated(o, v->id, name, &was));
+    TRY(tensor_from_client(client, false, a, &t));
+    RETURN_IF(t.role != was->role || t.desc.type != was->desc.type || t.desc.dynamic != was->desc.dynamic ||
+                  !desc_same_shape(&t.desc, &was->desc),
+              ST_SHAPE, "tensor \"%s\": an update has the type, data type and dimensions of the tensor", name);
+    const bool given = v->memType != QNN_TENSORMEMTYPE_RAW || v->clientBuf.data;
+    RETURN_IF(given && was->role != IR_CONST, ST_INVALID_TENSOR,
+              "tensor \"%s\" is not STATIC: an update can change its encoding only", name);
+    RETURN_IF(given && !t.data, ST_INVALID_TENSOR,
+              "tensor \"%s\" has memType %u and %u bytes of data; RAW (0) with %llu bytes is expected", name,
+              (unsigned)v->memType, v->clientBuf.dataSize, (unsigned long long)desc_bytes(&was->desc));
+    *ret = (struct update){ .id = v->id, .data = t.data, .q = t.desc.q };
+    if (t.desc.q.kind == Q_NONE)
+        return ST_OK; /* it says nothing about encodings */
+    RETURN_IF(t.desc.q.kind != was->desc.q.kind || t.desc.q.n != was->desc.q.n, ST_SHAPE,
+              "tensor \"%s\": an update has an encoding of the same kind and size as the tensor", name);
+    ret->q.axis = was->desc.q.axis; /* as the operator reads it, which may be another than the client says */
+    ret->other_q = !quant_same(&ret->q, &was->desc.q);
+    return ST_OK;
+}
+
+/* Wherever the context has the tensor: graphs around a subgraph and those that use a tensor of the context have it, too. */
+static void set_value(struct api_context *c, const struct update *u)
+{
+    const struct quant *quant = u->other_q ? &u->q : NULL;
+    if (c->shared)
+        ir_set_value(c->shared, u->id, u->data, quant);
+    for (size_t i = 0; i < c->graphs.n; i++) {
+        struct api_graph *g = c->graphs.at[i];
+        if (!g->ir || !ir_set_value(g->ir, u->id, u->data, quant) || g->state == GRAPH_OPEN)
+            continue;
+        g->changed = true;
+        g->other_data |= u->data != NULL;
+        g->other_quants |= u->other_q;
+    }
+}
+
+static enum status update_tensors(const struct owner *o, const Qnn_Tensor_t **tensors, uint64_t n)
+{
+    CLEANUP(arena_finish) struct arena a;
+    arena_init(&a);
+    RETURN_IF(!backend_capable(backend_this, QNN_PROPERTY_TENSOR_SUPPORT_UPDATEABLE_STATIC_TENSORS), ST_NOT_SUPPORTED,
+              "the %s backend does not support updateable tensors", backend_this->name);
+    RETURN_IF(o->context->from_binary, ST_NOT_PERMITTED,
+              "the context was made from a binary; QnnContext_applyBinarySection gives its tensors new values");
+    RETURN_IF(n > o->context->tensors.n, ST_INVALID_TENSOR, "%llu tensors are updated; the context has %zu",
+              (unsigned long long)n, o->context->tensors.n);
+    struct update *u = arena_array(&a, struct update, n);
+    RETURN_IF(!u, ST_NO_MEMORY, "no memory to update %llu tensors", (unsigned long long)n);
+    for (uint64_t i = 0; i < n; i++)
+        TRY(read_update(o, tensors[i], &a, &u[i]));
+    for (uint64_t i = 0; i < n; i++)
+        if (u[i].other_q)
+            TRY(ir_keep_quant(o->ir, &u[i].q));
+    for (uint64_t i = 0; i < n; i++)
+        set_value(o->context, &u[i]); /* nothing can fail any more */
+    return ST_OK;
 }
 
 Qnn_ErrorHandle_t QnnTensor_updateGraphTensors(Qnn_GraphHandle_t graph, const Qnn_Tensor_t **tensor, uint64_t numTensors)
 {
     API_OBJECT(struct api_graph, g, graph, HANDLE_GRAPH, COMP_TENSOR);
-    log_enter(g->context->log);
+    struct api_context *c = g->context;
+    log_enter(c->log);
     API_CHECK(tensor && numTensors, COMP_TENSOR, ST_INVALID_TENSOR,
               "tensor is NULL or numTensors is 0; give at least one tensor");
-    return no_updates("QnnTensor_updateGraphTensors");
+    LOCKED(&c->lock);
+    struct owner o = { .context = c, .ir = g->ir, .graph = graph, .index = g->index };
+    return api_error(COMP_TENSOR, update_tensors(&o, tensor, numTensors));
 }
 
 Qnn_ErrorHandle_t QnnTensor_updateContextTensors(Qnn_ContextHandle_t context, const Qnn_Tensor_t **tensor,
@@ -146,5 +232,7 @@ Qnn_ErrorHandle_t QnnTensor_updateContextTensors(Qnn_ContextHandle_t context, co
     log_enter(c->log);
     API_CHECK(tensor && numTensors, COMP_TENSOR, ST_INVALID_TENSOR,
               "tensor is NULL or numTensors is 0; give at least one tensor");
-    return no_updates("QnnTensor_updateContextTensors");
+    LOCKED(&c->lock);
+    struct owner o = { .context = c, .ir = c->shared, .index = CONTEXT_OWNER };
+    return api_error(COMP_TENSOR, update_tensors(&o, tensor, numTensors));
 }

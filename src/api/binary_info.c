@@ -42,18 +42,24 @@ static enum status fill_io(const struct binary_graph *g, struct arena *a, QnnSys
     return ST_OK;
 }
 
+/* Constants that prepare made of such a tensor change with it, but are none of the client's. */
+static bool is_updateable(const struct binary_tensor *t)
+{
+    return t->updateable && t->client_id;
+}
+
 static enum status fill_updateable(const struct binary_graph *g, struct arena *a, QnnSystemContext_GraphInfoV3_t *ret)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->n_tensors; i++)
-        n += g->tensors[i].updateable != 0;
+        n += is_updateable(&g->tensors[i]);
     if (n == 0)
         return ST_OK;
     Qnn_Tensor_t *list = arena_array(a, Qnn_Tensor_t, n);
     if (!list)
         return no_memory(g->info.name);
     for (uint32_t i = 0; i < g->n_tensors; i++)
-        if (g->tensors[i].updateable)
+        if (is_updateable(&g->tensors[i]))
             TRY(give_tensor(&g->tensors[i], a, &list[ret->numUpdateableTensors++]));
     ret->updateableTensors = list;
     return ST_OK;

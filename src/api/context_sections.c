@@ -1,23 +1,184 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QnnContext.h, the part about sections, pieces and DLC records of a binary: no backend has these features yet. Arguments
- * are checked first, so that a wrong call gets its own error. */
-#include "QNN/QnnContext.h"
-#include "api/objects.h"
+/* QnnContext.h, the part about sections of a binary: what graphs became after updates of their tensors, stored and applied
+ * without the rest (binary_update.c). Pieces and DLC records are features that no backend has yet; their arguments are
+ * checked, so that a wrong call gets its own error. */
+#include <string.h>
 
-static Qnn_ErrorHandle_t refuse(Qnn_ContextHandle_t context, const char *call, const char *instead)
+#include "QNN/QnnContext.h"
+#include "QNN/QnnProperty.h"
+#include "api/objects.h"
+#include "base/clock.h"
+
+/* ---- sections --------------------------------------------------------------------------------------------------------- */
+
+/* The graph behind a handle that may be NULL, which means all of them; it is pinned until pin_end. */
+static enum status pin_graph(const struct api_context *c, void *handle, struct pin *pin, struct api_graph **ret)
 {
-    API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
-    log_enter(c->log);
-    return api_fail(COMP_CONTEXT, ST_NOT_SUPPORTED, "%s is not supported by the %s backend; %s", call, backend_this->name,
-                    instead);
+    *ret = NULL;
+    if (!handle)
+        return ST_OK;
+    struct api_graph *g = handle_get(handle, HANDLE_GRAPH);
+    RETURN_IF(!g, ST_INVALID_HANDLE, "the graph handle is %s", handle_describe(handle, HANDLE_GRAPH));
+    pin->handle = handle;
+    RETURN_IF(g->context != c, ST_INVALID_ARG, "graph \"%s\" belongs to another context", g->name);
+    RETURN_IF(g->subgraph, ST_INVALID_ARG, "graph \"%s\" is a subgraph; name the graph it belongs to", g->name);
+    *ret = g;
+    return ST_OK;
+}
+
+static void unpin_graph(struct pin *p)
+{
+    if (p->handle)
+        pin_end(p);
+}
+
+static enum status check_backend(QnnContext_SectionType_t section)
+{
+    RETURN_IF(!backend_capable(backend_this, QNN_PROPERTY_CONTEXT_SUPPORT_BINARY_UPDATES), ST_NOT_SUPPORTED,
+              "binary sections are not supported by the %s backend", backend_this->name);
+    RETURN_IF(section < QNN_CONTEXT_SECTION_UPDATABLE || section > QNN_CONTEXT_SECTION_UPDATABLE_QUANT_PARAMS,
+              ST_INVALID_ARG, "section %u is unknown; 1 (updatable), 2 (its weights) and 3 (its encodings) are known",
+              (unsigned)section);
+    return ST_OK;
+}
+
+/* A section has all that is new. Where that is both data and encodings, neither alone would be the graph that was
+ * finalized. */
+static enum status check_kind(const struct api_graph *g, QnnContext_SectionType_t section)
+{
+    bool lacks = (section == QNN_CONTEXT_SECTION_UPDATABLE_WEIGHTS && g->other_quants) ||
+                 (section == QNN_CONTEXT_SECTION_UPDATABLE_QUANT_PARAMS && g->other_data);
+    RETURN_IF(lacks, ST_NOT_SUPPORTED,
+              "graph \"%s\" has new %s, too, which section %u would leave out; ask for section 1 (updatable)", g->name,
+              section == QNN_CONTEXT_SECTION_UPDATABLE_WEIGHTS ? "encodings" : "data", (unsigned)section);
+    return ST_OK;
+}
+
+static enum status check_source(const struct api_graph *g, QnnContext_SectionType_t section)
+{
+    RETURN_IF(g->state != GRAPH_FINAL || g->changed, ST_NOT_FINALIZED, "graph \"%s\" is not finalized%s", g->name,
+              g->changed ? " since tensors of it were updated" : "");
+    RETURN_IF(!g->ir, ST_INVALID_ARG, "graph \"%s\" has no updateable tensors", g->name);
+    return check_kind(g, section);
+}
+
+static enum status write_section(const struct api_context *c, const struct api_graph *only, QnnContext_SectionType_t section,
+                                 struct binary_image *ret)
+{
+    TRY(check_backend(section));
+    RETURN_IF(c->from_binary, ST_NOT_PERMITTED, "the context was made from a binary; nothing of it was updated");
+    CLEANUP(mem_freep) const struct binary **parts = mem_array(const struct binary *, c->graphs.n);
+    CLEANUP(mem_freep) const struct binary_constants **base = mem_array(const struct binary_constants *, c->graphs.n);
+    RETURN_IF(!parts || !base, ST_NO_MEMORY, "no memory to list %zu graphs", c->graphs.n);
+    uint32_t n = 0;
+    for (size_t i = 0; i < c->graphs.n; i++) {
+        const struct api_graph *g = c->graphs.at[i];
+        if (only ? g != only : g->subgraph || (g->state == GRAPH_FINAL && !g->ir))
+            continue;
+        TRY(check_source(g, section));
+        parts[n] = g->binary;
+        base[n++] = &g->base;
+    }
+    RETURN_IF(!n, ST_INVALID_ARG, "the context has no graph with updateable tensors");
+    return binary_update_write(parts, base, n, ret);
 }
 
 Qnn_ErrorHandle_t QnnContext_getBinarySectionSize(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph,
                                                   QnnContext_SectionType_t section,
                                                   Qnn_ContextBinarySize_t *binaryBufferSize)
 {
-    (void)graph, (void)section, (void)binaryBufferSize;
-    return refuse(context, "QnnContext_getBinarySectionSize", "save the whole binary");
+    API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
+    log_enter(c->log);
+    API_CHECK(binaryBufferSize, COMP_CONTEXT, ST_INVALID_ARG, "binaryBufferSize is NULL");
+    CLEANUP(unpin_graph) struct pin pin = { 0 };
+    struct api_graph *g;
+    struct binary_image im = { 0 };
+    LOCKED(&c->lock);
+    enum status st = pin_graph(c, graph, &pin, &g);
+    if (st == ST_OK)
+        st = write_section(c, g, section, &im);
+    if (st == ST_OK)
+        *binaryBufferSize = im.size;
+    binary_image_free(&im);
+    return api_error(COMP_CONTEXT, st);
+}
+
+static enum status raw_buffer(const QnnContext_Buffer_t *b, const Qnn_BinaryBuffer_t **ret)
+{
+    RETURN_IF(!b, ST_INVALID_ARG, "binaryBuffer is NULL");
+    RETURN_IF(b->version != QNN_CONTEXT_BUFFER_VERSION_1, ST_INVALID_ARG, "binaryBuffer has version %u; 1 is known",
+              (unsigned)b->version);
+    RETURN_IF(b->v1.memType != QNN_CONTEXTMEMTYPE_RAW, ST_NOT_SUPPORTED,
+              "binaryBuffer has memType %u; 0 (raw memory) is supported", (unsigned)b->v1.memType);
+    RETURN_IF(!b->v1.binaryBuf.data || !b->v1.binaryBuf.dataSize, ST_INVALID_ARG, "binaryBuffer is empty");
+    *ret = &b->v1.binaryBuf;
+    return ST_OK;
+}
+
+static enum status give_section(const struct api_context *c, const struct api_graph *only, QnnContext_SectionType_t section,
+                                const Qnn_BinaryBuffer_t *to, uint64_t *written)
+{
+    struct binary_image im = { 0 };
+    TRY(write_section(c, only, section, &im));
+    uint64_t need = im.size;
+    if (need <= to->dataSize)
+        memcpy(to->data, im.data, im.size);
+    binary_image_free(&im);
+    RETURN_IF(need > to->dataSize, ST_INVALID_ARG,
+              "the buffer has %llu bytes; the section needs %llu (QnnContext_getBinarySectionSize)",
+              (unsigned long long)to->dataSize, (unsigned long long)need);
+    *written = need;
+    return ST_OK;
+}
+
+/* A call with a profile and a signal around it. */
+struct section_call {
+    struct api_context *c;
+    struct api_graph *only; /* NULL: all graphs */
+    QnnContext_SectionType_t section;
+    const Qnn_BinaryBuffer_t *buffer;
+    uint64_t *written; /* NULL: the section is applied */
+    struct backend_cancel *cancel;
+};
+
+static enum status apply_section(const struct section_call *s);
+
+static enum status section_step(const struct section_call *s)
+{
+    RETURN_IF(s->cancel && atomic_load(&s->cancel->abort), ST_ABORTED, "the call was aborted by its signal");
+    RETURN_IF(s->cancel && s->cancel->deadline_ns && clock_ns() > s->cancel->deadline_ns, ST_TIMED_OUT,
+              "the call ran past the time of its signal");
+    return ST_OK;
+}
+
+static enum status section_run(struct section_call *s, void *profile, void *signal)
+{
+    struct api_profile *p = NULL;
+    struct api_signal *sig = NULL;
+    TRY(profile_begin(profile, &p));
+    enum status st = signal_begin(signal, &sig);
+    uint64_t start = clock_ns();
+    s->cancel = sig ? &sig->cancel : NULL;
+    if (st == ST_OK)
+        st = section_step(s);
+    if (st == ST_OK)
+        st = s->written ? give_section(s->c, s->only, s->section, s->buffer, s->written) : apply_section(s);
+    if (st == ST_OK && !s->written)
+        context_stage_events(s->c, STAGE_LOAD, p);
+    if (p && st == ST_OK)
+        prof_add(p->prof, PROF_ROOT, PROF_INIT, PROF_UNIT_US, (clock_ns() - start) / 1000,
+                 s->written ? "QNN (get binary section) time" : "QNN (apply binary section) time");
+    signal_end(sig);
+    profile_end(p);
+    return st == ST_BAD_BINARY ? ST_INVALID_ARG : st; /* of this call it is an argument */
+}
+
+static enum status section_begin(struct section_call *s, void *graph, struct pin *pin, const QnnContext_Buffer_t *buffer)
+{
+    TRY(check_backend(s->section));
+    TRY(raw_buffer(buffer, &s->buffer));
+    TRY(pin_graph(s->c, graph, pin, &s->only));
+    return context_alive(s->c);
 }
 
 Qnn_ErrorHandle_t QnnContext_getBinarySection(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph,
@@ -25,16 +186,106 @@ Qnn_ErrorHandle_t QnnContext_getBinarySection(Qnn_ContextHandle_t context, Qnn_G
                                               Qnn_ContextBinarySize_t *writtenBufferSize, Qnn_ProfileHandle_t profile,
                                               Qnn_SignalHandle_t signal)
 {
-    (void)graph, (void)section, (void)binaryBuffer, (void)writtenBufferSize, (void)profile, (void)signal;
-    return refuse(context, "QnnContext_getBinarySection", "save the whole binary");
+    API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
+    log_enter(c->log);
+    API_CHECK(writtenBufferSize, COMP_CONTEXT, ST_INVALID_ARG, "writtenBufferSize is NULL");
+    CLEANUP(unpin_graph) struct pin pin = { 0 };
+    struct section_call s = { .c = c, .section = section, .written = writtenBufferSize };
+    LOCKED(&c->lock);
+    enum status st = section_begin(&s, graph, &pin, binaryBuffer);
+    return api_error(COMP_CONTEXT, st == ST_OK ? section_run(&s, profile, signal) : st);
+}
+
+/* ---- applying --------------------------------------------------------------------------------------------------------- */
+
+/* A graph and what takes its place. */
+struct change {
+    struct api_graph *graph;
+    struct graph_spare spare;
+};
+
+/* Constants that no update changes are those of the context's own file, whatever was applied before. */
+static const struct binary_graph *base_of(const struct api_graph *g)
+{
+    const struct api_context *c = g->context;
+    return c->from_binary ? &c->binary.graphs[g->index] : &g->own->graphs[0];
+}
+
+static enum status prepare_change(const struct section_call *s, const struct binary_update *u, uint32_t part,
+                                  struct change *ret)
+{
+    const char *name = binary_update_name(u, part);
+    struct api_graph *g = context_find_graph(s->c, name);
+    struct binary_image im;
+    RETURN_IF(!g || g->subgraph, ST_BINARY_CONFIG, "the section is for a graph \"%s\", which this context does not have",
+              name);
+    TRY(graph_present(g));
+    RETURN_IF(g->state == GRAPH_OPEN, ST_NOT_FINALIZED, "graph \"%s\" is not finalized", name);
+    TRY(section_step(s));
+    TRY(binary_update_build(u, part, base_of(g), &im));
+    TRY(graph_spare_load(g, &im, &ret->spare));
+    ret->graph = g;
+    return ST_OK;
+}
+
+static enum status prepare_changes(const struct section_call *s, const struct binary_update *u, struct change *at,
+                                   uint32_t *n)
+{
+    for (uint32_t i = 0; i < u->n_parts; i++) {
+        const char *name = binary_update_name(u, i);
+        if (s->only && strcmp(name, s->only->name) != 0)
+            continue;
+        for (uint32_t k = 0; k < *n; k++)
+            RETURN_IF(strcmp(at[k].graph->name, name) == 0, ST_BAD_BINARY, "the section has graph \"%s\" twice", name);
+        TRY(prepare_change(s, u, i, &at[*n]));
+        ++*n;
+    }
+    RETURN_IF(!*n, ST_BINARY_CONFIG, "the section has nothing for graph \"%s\"", s->only ? s->only->name : "");
+    return ST_OK;
+}
+
+/* All graphs change or none. */
+static enum status apply_section(const struct section_call *s)
+{
+    struct binary_update u;
+    TRY(binary_update_open(s->buffer->data, s->buffer->dataSize, &u));
+    RETURN_IF(u.backend_id != backend_this->id, ST_BINARY_CONFIG,
+              "the section was made for backend %u; this is the %s backend (%u)", u.backend_id, backend_this->name,
+              backend_this->id);
+    struct change *at = mem_array(struct change, u.n_parts);
+    RETURN_IF(!at, ST_NO_MEMORY, "no memory to change %u graphs", u.n_parts);
+    uint32_t n = 0;
+    enum status st = prepare_changes(s, &u, at, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (st == ST_OK)
+            graph_spare_swap(at[i].graph, &at[i].spare);
+        graph_spare_free(&at[i].spare);
+    }
+    mem_free(at);
+    return st;
 }
 
 Qnn_ErrorHandle_t QnnContext_applyBinarySection(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph,
                                                 QnnContext_SectionType_t section, const QnnContext_Buffer_t *binaryBuffer,
                                                 Qnn_ProfileHandle_t profile, Qnn_SignalHandle_t signal)
 {
-    (void)graph, (void)section, (void)binaryBuffer, (void)profile, (void)signal;
-    return refuse(context, "QnnContext_applyBinarySection", "load a whole binary");
+    API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
+    log_enter(c->log);
+    CLEANUP(unpin_graph) struct pin pin = { 0 };
+    struct section_call s = { .c = c, .section = section };
+    LOCKED(&c->lock);
+    enum status st = section_begin(&s, graph, &pin, binaryBuffer);
+    return api_error(COMP_CONTEXT, st == ST_OK ? section_run(&s, profile, signal) : st);
+}
+
+/* ---- what no backend has ---------------------------------------------------------------------------------------------- */
+
+static Qnn_ErrorHandle_t refuse(Qnn_ContextHandle_t context, const char *call, const char *instead)
+{
+    API_OBJECT(struct api_context, c, context, HANDLE_CONTEXT, COMP_CONTEXT);
+    log_enter(c->log);
+    return api_fail(COMP_CONTEXT, ST_NOT_SUPPORTED, "%s is not supported by the %s backend; %s", call, backend_this->name,
+                    instead);
 }
 
 Qnn_ErrorHandle_t QnnContext_getBinarySectionUpdate(const QnnContext_Buffer_t *binaryBuffer,

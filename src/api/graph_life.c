@@ -13,14 +13,27 @@ void graph_free(struct api_graph *g)
     ir_graph_free(g->ir);
     vec_finish(&g->produced);
     vec_finish(&g->captured);
+    binary_constants_finish(&g->base);
+    pthread_rwlock_destroy(&g->program);
     mem_free(g->name);
     mem_free(g);
+}
+
+/* Runs come one after the other without a pause, so a writer must not wait until there is none. */
+static void init_lock(pthread_rwlock_t *l)
+{
+    pthread_rwlockattr_t a;
+    pthread_rwlockattr_init(&a);
+    pthread_rwlockattr_setkind_np(&a, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(l, &a);
+    pthread_rwlockattr_destroy(&a);
 }
 
 enum status graph_create(struct api_context *c, const char *name, struct api_graph **ret)
 {
     struct api_graph *g = mem_new(struct api_graph);
     RETURN_IF(!g, ST_NO_MEMORY, "no memory for graph \"%s\"", name);
+    init_lock(&g->program);
     g->context = c;
     g->cfg = (struct backend_graph_cfg){ .priority = c->cfg.priority, .opt_level = 2 };
     g->profile_left = UINT64_MAX;
@@ -45,8 +58,11 @@ void graph_unload(struct api_graph *g)
     graph_run_free(g->sync);
     mem_free(g->io);
     mem_free(g->by_id);
-    binary_close(&g->own);
+    if (g->own)
+        binary_close(g->own);
+    mem_free(g->own);
     binary_image_free(&g->image);
+    g->own = NULL;
     g->loaded = NULL;
     g->sync = NULL;
     g->io = NULL;
@@ -97,32 +113,44 @@ enum status graph_check_open(const struct api_graph *g)
 /* ---- finalizing ------------------------------------------------------------------------------------------------------- */
 
 /* Prepare works on a copy, so that a graph whose preparation was aborted or failed is still what the client built. */
-static enum status compile(struct api_graph *g, struct backend_cancel *cancel)
+enum status graph_compile(struct api_graph *g, struct backend_cancel *cancel, struct binary_image *ret)
 {
     struct ir_graph *copy;
     TRY(ir_clone(g->ir, &copy));
-    enum status st = backend_this->prepare(g->context->state, &g->cfg, copy, cancel, &g->image);
+    enum status st = backend_this->prepare(g->context->state, &g->cfg, copy, cancel, ret);
     ir_graph_free(copy);
-    TRY(st);
+    return st;
+}
+
+static enum status compile(struct api_graph *g, struct backend_cancel *cancel)
+{
+    TRY(graph_compile(g, cancel, &g->image));
     if (!g->image.data) {
         g->state = GRAPH_WRITTEN;
         return ST_OK;
     }
-    TRY(binary_open(g->image.data, g->image.size, &g->own));
-    return graph_load(g, &g->own, 0);
+    g->own = mem_new(struct binary);
+    RETURN_IF(!g->own, ST_NO_MEMORY, "no memory for graph \"%s\"", g->name);
+    TRY(binary_open(g->image.data, g->image.size, g->own));
+    if (ir_updateable(g->ir))
+        TRY(binary_list_constants(&g->own->graphs[0], &g->base));
+    return graph_load(g, g->own, 0);
 }
 
-/* Subgraphs of a graph that is finalized have done their part. */
-static void subgraphs_done(const struct api_graph *g)
+/* Subgraphs of a graph that is finalized have done their part. A graph that may be compiled again borrows their
+ * constants. */
+static void subgraphs_done(const struct api_graph *g, bool keep)
 {
     struct api_context *c = g->context;
     for (uint32_t i = g->index + 1; i < c->graphs.n; i++) { /* a subgraph is younger than the graph around it */
         struct api_graph *s = c->graphs.at[i];
-        if (!s->subgraph || (s->parent != g->index && !(c->graphs.at[s->parent]->subgraph && !c->graphs.at[s->parent]->ir)))
+        if (!s->subgraph || (s->parent != g->index && !c->graphs.at[s->parent]->done))
+            continue;
+        s->used = s->done = true;
+        if (keep)
             continue;
         ir_graph_free(s->ir);
         s->ir = NULL;
-        s->used = true;
     }
 }
 
@@ -131,17 +159,21 @@ enum status graph_finalize(struct api_graph *g, struct backend_cancel *cancel)
     enum status st = compile(g, cancel);
     if (st != ST_OK) {
         graph_unload(g);
-        g->own = (struct binary){ 0 };
+        binary_constants_finish(&g->base);
         g->image = (struct binary_image){ 0 };
         return st;
     }
-    ir_graph_free(g->ir); /* the binary is all that is needed from here on */
-    g->ir = NULL;
+    bool keep = g->state != GRAPH_WRITTEN && ir_updateable(g->ir);
+    if (!keep) { /* the binary is all that is needed from here on */
+        ir_graph_free(g->ir);
+        g->ir = NULL;
+    }
+    g->changed = false;
     vec_finish(&g->produced);
-    subgraphs_done(g);
+    subgraphs_done(g, keep);
     if (g->state == GRAPH_WRITTEN)
         return ST_OK;
-    const struct binary_graph_info *i = &g->own.graphs[0].info;
+    const struct binary_graph_info *i = &g->own->graphs[0].info;
     api_log(LOG_INFO, "graph \"%s\": %u nodes, %llu bytes of scratch (lower bound %llu), %llu bytes of constants", g->name,
             i->n_source_nodes, (unsigned long long)i->scratch_bytes, (unsigned long long)i->live_bytes,
             (unsigned long long)i->const_bytes);

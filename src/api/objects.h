@@ -186,15 +186,20 @@ struct api_graph {
     _Atomic(enum graph_state) state; /* written under the context's lock; executions look without it */
     bool subgraph;                 /* runs as the body of a node of graph `parent`, never by itself */
     bool used;                     /* a subgraph that a node names: nothing can be added to it any more */
+    bool done;                     /* a subgraph of a graph that is finalized */
     uint32_t parent;               /* in context->graphs */
     VEC(uint32_t) captured;        /* tensors of ir that stand for tensors of the graphs around this one */
     _Atomic bool attached;         /* finalized after loading, where the backend asks for that */
     struct backend_graph_cfg cfg;
-    struct ir_graph *ir;           /* GRAPH_OPEN */
+    struct ir_graph *ir;           /* GRAPH_OPEN; later, too, where tensors can be updated */
+    bool changed;                  /* ir has values that the program does not have yet */
+    bool other_data, other_quants; /* what of updateable tensors is no longer as they were created */
+    struct binary_constants base;  /* of a graph with updateable tensors: constants as they were first finalized */
+    pthread_rwlock_t program;      /* what follows up to `sync`: read by runs, written when an update takes its place */
     VEC(uint8_t) produced;         /* GRAPH_OPEN, per tensor of ir: some node writes it */
     struct binary_image image;     /* GRAPH_FINAL: our own binary */
-    struct binary own;
-    const struct binary *binary;   /* &own, or the context's */
+    struct binary *own;            /* of the image */
+    const struct binary *binary;   /* own, or the context's */
     uint32_t binary_index;
     struct backend_graph *loaded;
     struct graph_io *io;           /* inputs, then outputs */
@@ -217,6 +222,20 @@ enum status graph_finalize(struct api_graph *g, struct backend_cancel *cancel);
 enum status graph_present(const struct api_graph *g);
 /* A loaded one: the backend may want to be told that everything has been given to it. */
 enum status graph_attach(struct api_graph *g);
+/* Updates (graph_update.c). A finalized graph with values that are new is compiled once more. Its program is replaced when
+ * the new one is loaded; until then, and when that fails, it stays. */
+enum status graph_update(struct api_graph *g, struct backend_cancel *cancel);
+/* A program that is ready to take a graph's place, or that was there before. */
+struct graph_spare {
+    struct api_graph *shell; /* with the members of the program alone, NULL: none */
+};
+/* Takes the image over, on failure too. */
+enum status graph_spare_load(const struct api_graph *g, struct binary_image *im, struct graph_spare *ret);
+void graph_spare_swap(struct api_graph *g, struct graph_spare *s);
+void graph_spare_free(struct graph_spare *s);
+/* Compiles the graph as the client built it. */
+enum status graph_compile(struct api_graph *g, struct backend_cancel *cancel, struct binary_image *ret);
+
 /* Make a graph executable from a binary. */
 enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t index);
 void graph_unload(struct api_graph *g);

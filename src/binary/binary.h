@@ -245,6 +245,38 @@ struct binary_transfers {
 };
 void binary_transfers(const struct binary_graph *g, struct binary_transfers *ret);
 
+/* ---- updates: a graph with new values, for who has the old one (binary_update.c) ------------------------------------- */
+
+struct binary_constant {
+    uint64_t bytes;
+    const uint8_t *data;
+    uint32_t crc;
+};
+struct binary_constants { /* in an order to find them in */
+    struct binary_constant *at;
+    size_t n;
+    uint64_t bytes; /* of the constant section */
+};
+enum status binary_list_constants(const struct binary_graph *g, struct binary_constants *ret);
+void binary_constants_finish(struct binary_constants *c);
+
+/* Of one-graph files, what is not among the constants of the files they were before; of those only sizes and checksums are
+ * looked at. */
+enum status binary_update_write(const struct binary *const *parts, const struct binary_constants *const *base, uint32_t n,
+                                struct binary_image *ret);
+
+/* An opened one. Checks everything that can be checked without the file before; `data` stays the caller's. */
+struct binary_update {
+    const uint8_t *data;
+    uint64_t size;
+    uint32_t n_parts, backend_id;
+};
+enum status binary_update_open(const void *data, size_t size, struct binary_update *ret);
+const char *binary_update_name(const struct binary_update *u, uint32_t part); /* of its graph */
+/* The new file of a graph, for binary_open: with the constants of the one that it was. */
+enum status binary_update_build(const struct binary_update *u, uint32_t part, const struct binary_graph *base,
+                                struct binary_image *ret);
+
 /* ---- spans: an estimate, command by command (binary_spans.c) ---------------------------------------------------------- */
 
 /* Stored in a few bytes each, so they are read one after the other, in the order of commands. */

@@ -97,6 +97,14 @@ enum status ir_add_node(struct ir_graph *g, const struct ir_node *n, uint32_t *r
 /* A copy that borrows constant data, so that passes can rewrite it while the original stays as the client built it. */
 enum status ir_clone(const struct ir_graph *g, struct ir_graph **ret);
 
+/* Whether the client may give some tensor of the graph, or of a graph inside of it, a new value. */
+bool ir_updateable(const struct ir_graph *g);
+/* Gives the client's tensor of that id new data and a new encoding, whose arrays stay the caller's, here and in graphs
+ * inside of this one; NULL: the old ones. Data is written where it lies, so that who borrowed it has the new one, too: the
+ * tensor was added by ir_add_tensor, to this graph or to the one it was borrowed from. False: there is no such tensor. */
+bool ir_set_value(struct ir_graph *g, uint32_t client_id, const void *data, const struct quant *q);
+enum status ir_keep_quant(struct ir_graph *g, struct quant *q); /* copies its arrays into the arena */
+
 /* If runs one of two graphs of its own graph's children. A child takes nothing from around it: its inputs are inputs of the
  * If node (behind the condition first those of then_graph in tensor order, then those of else_graph), its outputs are the
  * node's outputs. */

@@ -59,6 +59,14 @@ static bool own_quant(struct arena *a, struct quant *q)
            own(a, &q->block_scales, block_scale_bytes(q));
 }
 
+enum status ir_keep_quant(struct ir_graph *g, struct quant *q)
+{
+    struct quant copy = *q;
+    RETURN_IF(!own_quant(&g->arena, &copy), ST_NO_MEMORY, "no memory for an encoding of graph \"%s\"", g->name);
+    *q = copy;
+    return ST_OK;
+}
+
 static uint64_t data_bytes(const struct ir_tensor *t)
 {
     return t->raw_bytes ? t->raw_bytes : desc_bytes(&t->desc);

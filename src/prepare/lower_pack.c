@@ -14,11 +14,14 @@
 
 enum { AUX_ALIGN = 64, LOOK_BACK = 64 /* nodes with the same weights whose constants are compared */ };
 
-/* Give the node its own, empty copy of an input; the original goes when its last reader is gone. */
+/* Give the node its own, empty copy of an input; the original goes when its last reader is gone. One that the client may
+ * update stays, so that it can be found in the binary. */
 static enum status strip_input(struct ir_graph *g, uint32_t node, uint32_t i)
 {
     struct ir_node *n = &g->nodes.at[node];
     struct ir_tensor t = g->tensors.at[n->in[i]];
+    if (t.updateable)
+        return ST_OK;
     t.name = arena_printf(&g->arena, "%s.of.%s", t.name, n->name);
     t.data = NULL;
     t.stripped = true;
@@ -145,10 +148,22 @@ static bool made_before(const struct ir_graph *g, const struct packed *list, uin
     return false;
 }
 
+/* What an update of some operand would change. */
+static bool from_updateable(const struct ir_graph *g, const struct ir_node *n)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < n->n_in + n->n_out && !found; i++) {
+        uint32_t t = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
+        found = t != IR_NONE && g->tensors.at[t].updateable;
+    }
+    return found;
+}
+
 static enum status add_const(struct ir_graph *g, uint32_t node, uint32_t which, const void *data, uint64_t bytes,
                              uint32_t *ret)
 {
     struct ir_tensor t = {
+        .updateable = from_updateable(g, &g->nodes.at[node]),
         .name = arena_printf(&g->arena, "%s.aux%u", g->nodes.at[node].name, which),
         .desc = { .type = DT_U8, .rank = 1, .dims = { (uint32_t)bytes } },
         .data = data,

@@ -357,9 +357,65 @@ static Qnn_ErrorHandle_t refusals(void)
     return q.errorFreeVerboseMessage(text);
 }
 
+/* ---- updates ---------------------------------------------------------------------------------------------------------- */
+
+static Qnn_ErrorHandle_t adds(const struct net *n, float wanted)
+{
+    float x[4] = { 1, 2, 3, 4 }, y[4];
+    STEP(net_run(n, x, y, 4, 4));
+    for (int i = 0; i < 4; i++)
+        if (y[i] != x[i] + wanted)
+            return WRONG_RESULT;
+    return QNN_SUCCESS;
+}
+
+/* A tensor gets new data; the section that has them is applied to the context as it was before. What fails changes
+ * nothing. */
+static Qnn_ErrorHandle_t updates(void)
+{
+    static const float one[4] = { 1, 1, 1, 1 }, nine[4] = { 9, 9, 9, 9 };
+    static char part[1 << 16];
+    OBJECTS o = { 0 };
+    struct net n, loaded;
+    uint64_t size = 0, written = 0;
+    STEP(base(&o));
+    STEP(q.graphCreate(o.context, "net", NULL, &n.graph));
+    n.x = TENSOR("x", APP_WRITE, FLOAT_32, 4);
+    n.y = TENSOR("y", APP_READ, FLOAT_32, 4);
+    Qnn_Tensor_t c = WITH(TENSOR("c", UPDATEABLE_STATIC, FLOAT_32, 4), one);
+    STEP(q.tensorCreateGraphTensor(n.graph, &n.x));
+    STEP(q.tensorCreateGraphTensor(n.graph, &n.y));
+    STEP(q.tensorCreateGraphTensor(n.graph, &c));
+    struct op plus = { .name = "plus", .type = "ElementWiseAdd", .ni = 2, .in = { n.x, c }, .no = 1, .out = { n.y } };
+    STEP(op_add(n.graph, &plus));
+    STEP(q.graphFinalize(n.graph, NULL, NULL));
+    STEP(q.contextGetBinary(o.context, bytes, sizeof bytes, &written));
+    c = WITH(c, nine);
+    const Qnn_Tensor_t *list[] = { &c };
+    STEP(q.tensorUpdateGraphTensors(n.graph, list, 1));
+    Qnn_ErrorHandle_t e = q.graphFinalize(n.graph, NULL, NULL);
+    STEP(adds(&n, e == QNN_SUCCESS ? 9 : 1));
+    STEP(e);
+    QnnContext_Buffer_t b = { .version = QNN_CONTEXT_BUFFER_VERSION_1,
+                              .v1 = { .memType = QNN_CONTEXTMEMTYPE_RAW, .binaryBuf = { part, sizeof part } } };
+    STEP(q.contextGetBinarySection(o.context, NULL, QNN_CONTEXT_SECTION_UPDATABLE, &b, &size, NULL, NULL));
+    STEP(q.contextCreateFromBinary(o.backend, NULL, NULL, bytes, written, &o.loaded, NULL));
+    loaded = n;
+    STEP(q.graphRetrieve(o.loaded, "net", &loaded.graph));
+    b.v1.binaryBuf.dataSize = size;
+    e = q.contextApplyBinarySection(o.loaded, NULL, QNN_CONTEXT_SECTION_UPDATABLE, &b, NULL, NULL);
+    STEP(adds(&loaded, e == QNN_SUCCESS ? 9 : 1));
+    return e;
+}
+
 const struct scenario scenarios[] = {
-    { "whole way", whole_way },           { "profile and signal", with_extras }, { "in the background", in_background },
-    { "other ways to load", other_loads }, { "registered memory", registered_memory }, { "refusals", refusals },
+    { "whole way", whole_way },
+    { "profile and signal", with_extras },
+    { "in the background", in_background },
+    { "other ways to load", other_loads },
+    { "registered memory", registered_memory },
+    { "refusals", refusals },
     { "branches", branches },
+    { "updates", updates },
 };
 const unsigned n_scenarios = COUNT(scenarios);

@@ -406,7 +406,7 @@ static void test_callback(void **state)
 
 /* ---- sections --------------------------------------------------------------------------------------------------------- */
 
-/* No backend has sections: what counts is that every call is made again, and answered as it is directly. */
+/* What counts is that every call is made again, and answered as it is directly. */
 static const char *const section_calls[] = { "QnnContext_getBinarySectionSize", "QnnContext_getBinarySection",
                                              "QnnContext_applyBinarySection", "QnnContext_getBinarySectionUpdate",
                                              "QnnContext_getIncrementalBinary" };

@@ -433,17 +433,12 @@ static void test_missing_arguments(void **state)
     X(q.deviceCreate(NULL, NULL, &got.handle)) \
     X(q.deviceGetPlatformInfo(NULL, &got.platform))
 #define ABSENT(X)                                                                                                        \
-    X(q.contextGetBinarySectionSize(C, NULL, QNN_CONTEXT_SECTION_UPDATABLE, &got.size))                                  \
-    X(q.contextGetBinarySection(C, NULL, QNN_CONTEXT_SECTION_UPDATABLE, &section, &got.size, NULL, NULL))                \
-    X(q.contextApplyBinarySection(C, NULL, QNN_CONTEXT_SECTION_UPDATABLE, &section, NULL, NULL))                         \
     X(q.contextGetIncrementalBinary(C, &got.data, &got.size, &got.size2))                                                \
     X(q.contextReleaseIncrementalBinary(C, buffer, 0))                                                                   \
     X(q.contextAddToDlc(C, NULL))                                                                                        \
     X(q.contextGetBinarySectionUpdate(&section, NULL, (const Qnn_Tensor_t *[]){ some_tensor() }, 1, 0, NULL, NULL, NULL, \
                                       &section))                                                                         \
-    X(q.contextFreeBinarySectionUpdate(section, NULL))                                                                   \
-    X(q.tensorUpdateGraphTensors(G, (const Qnn_Tensor_t *[]){ some_tensor() }, 1))                                       \
-    X(q.tensorUpdateContextTensors(C, (const Qnn_Tensor_t *[]){ some_tensor() }, 1))
+    X(q.contextFreeBinarySectionUpdate(section, NULL))
 
 static void test_absent_features(void **state)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the cases of a client's suite: each builds a graph as that client's op builders do and compares with numpy, within the tolerance of the suite.
 
-A case is a function of a graph, marked with @case. All run with both versions of the tensor structures, or those of the client, and again from a context binary; one that fails does not stop
+A case is a function of a graph, marked with @case. All run with both versions of the tensor structures, or those of the client, and again from a context binary, and with constants that get their values by an update; one that fails does not stop
 the others. libQnnGpu.so has floats only: there as many cases as the suite says must run, and the others be refused by validation.
 """
 import inspect
@@ -58,8 +58,8 @@ def main(on_gpu=0, half=False, versions=(1, 2)):
     library, failed, refused = Library(), 0, 0
     gpu = "Gpu" in library.name
     for name, f, args in CASES:
-        for version in versions:
-            g = Graph(library, version, half)
+        for version, updates in [(v, False) for v in versions] + ([] if gpu else [(versions[-1], True)]):
+            g = Graph(library, version, half, updates)
             try:
                 f(g, *args)
                 assert g.runs != 1 or g.reload(), "other results from a context binary"
@@ -68,7 +68,7 @@ def main(on_gpu=0, half=False, versions=(1, 2)):
                     refused += 1
                     continue
                 failed += 1
-                print(f"{name}, tensors of version {version}: {e}")
+                print(f"{name}, tensors of version {version}{', updates' if updates else ''}: {e}")
             finally:
                 g.close()
     if gpu and len(versions) * (len(CASES) - on_gpu) != refused:

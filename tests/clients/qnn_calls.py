@@ -14,7 +14,8 @@ import os
 
 import numpy as np
 
-APP_WRITE, APP_READ, NATIVE, STATIC, NULL = 0, 1, 3, 4, 5
+APP_WRITE, APP_READ, NATIVE, STATIC, NULL, UPDATEABLE_STATIC = 0, 1, 3, 4, 5, 6
+UPDATABLE = 1  # the section of a binary
 UNDEFINED = 0x7fffffff
 NUMBERS = {  # of a type: the API's, and what numpy keeps it in
     "i8": (0x008, np.int8), "i16": (0x016, np.int16), "i32": (0x032, np.int32), "i64": (0x064, np.int64),
@@ -104,7 +105,13 @@ FUNCTIONS = """propertyHasCapability backendCreate backendSetConfig backendGetAp
     graphExecuteAsync tensorCreateContextTensor tensorCreateGraphTensor logCreate logSetLogLevel logFree profileCreate profileSetConfig profileGetEvents
     profileGetSubEvents profileGetEventData profileGetExtendedEventData profileFree memRegister memDeRegister deviceGetPlatformInfo
     deviceFreePlatformInfo deviceGetInfrastructure deviceCreate deviceSetConfig deviceGetInfo deviceFree signalCreate signalSetConfig signalTrigger
-    signalFree errorGetMessage errorGetVerboseMessage errorFreeVerboseMessage""".split()
+    signalFree errorGetMessage errorGetVerboseMessage errorFreeVerboseMessage graphPrepareExecutionEnvironment graphReleaseExecutionEnvironment
+    graphGetProperty contextValidateBinary contextCreateFromBinaryWithSignal contextCreateFromBinaryListAsync tensorUpdateGraphTensors
+    tensorUpdateContextTensors contextGetBinarySectionSize contextGetBinarySection contextApplyBinarySection""".split()
+
+
+class SectionBuffer(C.Structure):
+    _fields_ = [("version", C.c_uint64), ("memory", C.c_uint64), ("data", P), ("size", C.c_uint64)]  # enums, padded
 
 
 class Provider(C.Structure):
@@ -163,9 +170,11 @@ class Value:
 
 
 class Graph:
-    """A context with one graph. version: of the tensor structures; half: with the precision FLOAT16, where the library is that of the HTP."""
+    """A context with one graph. version: of the tensor structures; half: with the precision FLOAT16, where the library is that of the HTP; updates: constants
+    are zeros first, and become what they are by an update, of which a context binary has the section."""
 
-    def __init__(self, library, version=1, half=False):
+    def __init__(self, library, version=1, half=False, updates=False):
+        self.updates, self.constants, self.base, self.section = updates, [], None, None
         self.lib, self.version, self.kept, self.names, self.inputs, self.outputs = library, version, [], 0, [], []
         self.context, self.graph, self.runs, self.results = P(), P(), 0, []
         library.must("contextCreate", library.contextCreate(library.backend, library.device or None, None, C.byref(self.context)))
@@ -225,8 +234,9 @@ class Graph:
         if encoding:
             t.v.quantize.encoding = self._encode(t.v.quantize.u, **encoding)
             t.v.quantize.definition = 1
-        if value.kind == STATIC:
-            t.v.buffer = Buffer(value.array.ctypes.data, value.array.nbytes)
+        if value.kind in (STATIC, UPDATEABLE_STATIC):
+            t.v.buffer = Buffer(self._keep(np.zeros_like(value.array), value.array.dtype) if value.kind == UPDATEABLE_STATIC else value.array.ctypes.data,
+                                value.array.nbytes)
         self.lib.must("tensorCreateGraphTensor", self.lib.tensorCreateGraphTensor(self.graph, C.byref(t)))
         self.kept.append(value)
         return value
@@ -236,7 +246,9 @@ class Graph:
         return self.inputs[-1]
 
     def const(self, array, dtype, **encoding):
-        return self._create(Value(np.shape(array), dtype, STATIC, array), encoding)
+        value = self._create(Value(np.shape(array), dtype, UPDATEABLE_STATIC if self.updates else STATIC, array), encoding)
+        self.constants += [value] if self.updates else []
+        return value
 
     def native(self, shape, dtype, **encoding):
         return self._create(Value(shape, dtype, NATIVE), encoding)
@@ -258,7 +270,7 @@ class Graph:
             setattr(to.u.scalar.u, "f32" if value[1] == "f16" else value[1], value[0])
             return
         array, dtype = value if isinstance(value, tuple) else (value, "u32")
-        to.kind, to.u.tensor = 1, self.const(np.asarray(array), dtype).tensor
+        to.kind, to.u.tensor = 1, self._create(Value(np.shape(array), dtype, STATIC, np.asarray(array)), {}).tensor
 
     def node(self, op, ins, outs, params=None, name=None):
         """None among ins or outs is an optional tensor that is not there."""
@@ -286,16 +298,39 @@ class Graph:
 
     def run(self):
         self.lib.must("finalize", self.lib.graphFinalize(self.graph, None, None))
+        if self.constants:
+            self._update()
         return self.execute()
 
-    def reload(self):
-        """The same graph from a context binary. Returns whether its results have the bits of the run before; a graph that ran more than once may have a state."""
-        size, written, context, before = C.c_uint64(), C.c_uint64(), P(), self.results
+    def _binary(self):
+        size, written = C.c_uint64(), C.c_uint64()
         self.lib.must("contextGetBinarySize", self.lib.contextGetBinarySize(self.context, C.byref(size)))
         binary = C.create_string_buffer(size.value)
         self.lib.must("contextGetBinary", self.lib.contextGetBinary(self.context, binary, size, C.byref(written)))
+        return binary, written
+
+    def _update(self):
+        self.base = self._binary()
+        for value in self.constants:
+            value.tensor.v.buffer = Buffer(value.array.ctypes.data, value.array.nbytes)
+        tensors = (P * len(self.constants))(*[C.addressof(v.tensor) for v in self.constants])
+        self.lib.must("update", self.lib.tensorUpdateGraphTensors(self.graph, tensors, C.c_uint64(len(self.constants))))
+        self.lib.must("finalize again", self.lib.graphFinalize(self.graph, None, None))
+        size, written = C.c_uint64(), C.c_uint64()
+        self.lib.must("section size", self.lib.contextGetBinarySectionSize(self.context, self.graph, U32(UPDATABLE), C.byref(size)))
+        self.section = C.create_string_buffer(size.value)
+        buffer = SectionBuffer(1, 0, C.addressof(self.section), size)
+        self.lib.must("section", self.lib.contextGetBinarySection(self.context, self.graph, U32(UPDATABLE), C.byref(buffer), C.byref(written), None, None))
+
+    def reload(self):
+        """The same graph from a context binary. Returns whether its results have the bits of the run before; a graph that ran more than once may have a state."""
+        context, before = P(), self.results
+        binary, written = self.base or self._binary()
         self.lib.must("contextCreateFromBinary", self.lib.contextCreateFromBinary(self.lib.backend, self.lib.device or None, None, binary, written, C.byref(context), None))
         self.close()
         self.context = context
         self.lib.must("graphRetrieve", self.lib.graphRetrieve(self.context, b"graph", C.byref(self.graph)))
+        if self.section:
+            buffer = SectionBuffer(1, 0, C.addressof(self.section), len(self.section))
+            self.lib.must("apply", self.lib.contextApplyBinarySection(self.context, self.graph, U32(UPDATABLE), C.byref(buffer), None, None))
         return all(a.tobytes() == b.tobytes() for a, b in zip(before, self.execute()))

@@ -299,10 +299,12 @@ enum status session_update(struct session *s, const char *path)
     TRY(tool_file_read(path, &f));
     QnnContext_Buffer_t buffer = { .version = QNN_CONTEXT_BUFFER_VERSION_1,
                                    .v1 = { .memType = QNN_CONTEXTMEMTYPE_RAW, .binaryBuf = { f.data, f.size } } };
+    bool whole = s->backend.api.propertyHasCapability(QNN_PROPERTY_CONTEXT_SUPPORT_BINARY_SECTION_FULL_CONTEXT) ==
+                 QNN_PROPERTY_SUPPORTED; /* all graphs that the file has something for, at once */
     Qnn_ErrorHandle_t error = QNN_SUCCESS;
-    for (size_t i = 0; i < s->graphs.n && error == QNN_SUCCESS; i++)
-        error = s->backend.api.contextApplyBinarySection(s->context, s->graphs.at[i].handle, QNN_CONTEXT_SECTION_UPDATABLE,
-                                                         &buffer, s->profile, NULL);
+    for (size_t i = 0; i < (whole ? 1 : s->graphs.n) && error == QNN_SUCCESS; i++)
+        error = s->backend.api.contextApplyBinarySection(s->context, whole ? NULL : s->graphs.at[i].handle,
+                                                         QNN_CONTEXT_SECTION_UPDATABLE, &buffer, s->profile, NULL);
     enum status st = error == QNN_SUCCESS ? ST_OK : library_fail(&s->backend.api, error, "--binary_updates \"%s\"", path);
     tool_file_free(&f);
     return st;

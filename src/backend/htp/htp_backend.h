@@ -219,6 +219,8 @@ struct htp_binary {
 struct htp_constants {
     const void *at;
     uint64_t bytes, offset;
+    uint64_t room;  /* from offset on */
+    uint32_t users; /* 0: others may have the room */
 };
 
 struct backend_context {
@@ -246,6 +248,7 @@ struct backend_graph {
     struct htp_binary *binary;
     uint32_t program;
     uint64_t weights_at;    /* where its constants are in a buffer for weights */
+    bool has_constants;     /* it is one of the users of that place */
     struct htp_shared staging;
     uint64_t *place;        /* per I/O table entry: its offset in staging, UINT64_MAX: none reserved */
     struct rpc_io *io;

@@ -175,18 +175,40 @@ static enum status make_tables(struct backend_graph *g)
     return ST_OK;
 }
 
-static enum status find_constants(struct backend_context *c, const struct binary_graph *g, uint64_t *ret_offset)
+/* Room that a graph had before it was updated serves for the one after the next. */
+static struct htp_constants *free_room(struct backend_context *c, uint64_t bytes)
 {
     for (size_t i = 0; i < c->constants.n; i++)
-        if (c->constants.at[i].at == g->constants && c->constants.at[i].bytes == g->constant_bytes) {
-            *ret_offset = c->constants.at[i].offset;
-            return ST_OK;
-        }
+        if (!c->constants.at[i].users && c->constants.at[i].room >= bytes)
+            return &c->constants.at[i];
     struct htp_constants *new = vec_push(&c->constants);
-    RETURN_IF(!new, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->info.name);
-    *new = (struct htp_constants){ g->constants, g->constant_bytes, c->weights };
-    *ret_offset = c->weights;
-    c->weights += align_up(g->constant_bytes);
+    if (!new)
+        return NULL;
+    *new = (struct htp_constants){ .offset = c->weights, .room = align_up(bytes) };
+    c->weights += new->room;
+    return new;
+}
+
+static struct htp_constants *same_constants(struct backend_context *c, const struct binary_graph *g)
+{
+    for (size_t i = 0; i < c->constants.n; i++) {
+        struct htp_constants *k = &c->constants.at[i];
+        if (k->users && k->at == g->constants && k->bytes == g->constant_bytes)
+            return k;
+    }
+    return NULL;
+}
+
+static enum status find_constants(struct backend_context *c, const struct binary_graph *g, uint64_t *ret_offset)
+{
+    struct htp_constants *k = same_constants(c, g);
+    if (!k)
+        k = free_room(c, g->constant_bytes);
+    RETURN_IF(!k, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->info.name);
+    k->at = g->constants;
+    k->bytes = g->constant_bytes;
+    k->users++;
+    *ret_offset = k->offset;
     return ST_OK;
 }
 
@@ -223,7 +245,9 @@ static enum status load(struct backend_graph *g, const struct binary *b, uint32_
     TRY(htp_group_check(c, &g->g->info));
     struct request r = { .binary = b, .graph = graph, .g = g };
     TRY(place(c, &r));
-    return place_constants(c, g->g, &g->weights_at);
+    TRY(place_constants(c, g->g, &g->weights_at));
+    g->has_constants = g->g->constant_bytes != 0;
+    return ST_OK;
 }
 
 static uint64_t pool_bytes(const struct backend_graph *g, enum htp_pool pool)
@@ -317,8 +341,10 @@ void htp_unload(struct backend_graph *g)
     struct backend_context *c = g->context;
     uint64_t start = clock_ns();
     pthread_mutex_lock(&c->lock);
-    c->loaded = NULL;
+    c->loaded = c->loaded == g->g ? NULL : c->loaded;
     leave_context(g);
+    if (g->has_constants)
+        same_constants(c, g->g)->users--;
     if (c->session)
         undo(c, c->session, g);
     c->unloading.rpc_ns += clock_ns() - start;
