@@ -544,6 +544,42 @@ def input_from_another_part(r):
         r.same(r.open(model, backend=backend, strict=False), model, {"x": np.array([[1, -2, 3]], np.float32)})
 
 
+@scenario
+def adapter(r):
+    """Binary sections that a run names (lora_config): a context made from the binary as it was first computes with them from then on."""
+    import numpy as np
+    from onnx import helper
+    os.environ.update(OPENQNN_LIB_DIR=r.lib, OPENQNN_TEST_LIB="libQnnHtp.so")
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "clients"))
+    from qnn_calls import Graph, Library
+    rng, library, names = np.random.default_rng(1), Library(), []
+    weights = [rng.integers(-3, 4, (8, 4)).astype(np.float32) for _ in range(2)]
+    for k, w in enumerate(weights):  # an update of zeros each
+        g = Graph(library, 2, updates=True)
+        x, y = g.input(np.zeros((2, 8), np.float32), "f32"), g.output((2, 4), "f32")
+        g.node("MatMul", [x, g.const(w, "f32")], [y])
+        g.run()
+        names = [v.tensor.v.name.decode() for v in (x, y)]
+        for name, data in (("first.bin", g.base[0].raw[:g.base[1].value]), (f"section{k}.bin", g.section.raw)):
+            with open(name, "wb") as f:
+                f.write(data)
+        with open(f"adapter{k}.txt", "w", encoding="utf-8") as f:
+            f.write(f"graph;{os.path.abspath(f'section{k}.bin')}\n")
+        g.close()
+    node = helper.make_node("EPContext", names[:1], names[1:], name="graph", domain="com.microsoft", main_context=1, embed_mode=0, ep_cache_context="first.bin", source="QNN",
+                            partition_name="graph")
+    graph = helper.make_graph([node], "adapter", [helper.make_tensor_value_info(names[0], 1, (2, 8))], [helper.make_tensor_value_info(names[1], 1, (2, 4))])
+    with open("adapter.onnx", "wb") as f:
+        f.write(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)], ir_version=10).SerializeToString())
+    session, x = r.open("adapter.onnx"), rng.integers(-5, 6, (2, 8)).astype(np.float32)
+    assert not session.run(None, {names[0]: x})[0].any()
+    for k in (0, 1, 0):
+        options = r.ort.RunOptions()
+        options.add_run_config_entry("qnn.lora_config", os.path.abspath(f"adapter{k}.txt"))
+        for o in (options, None):
+            assert (session.run(None, {names[0]: x}, o)[0] == x @ weights[k]).all()
+
+
 # ---- one process per scenario ------------------------------------------------------------------------------------------------------
 
 

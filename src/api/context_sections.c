@@ -163,11 +163,11 @@ static enum status section_run(struct section_call *s, void *profile, void *sign
         st = section_step(s);
     if (st == ST_OK)
         st = s->written ? give_section(s->c, s->only, s->section, s->buffer, s->written) : apply_section(s);
-    if (st == ST_OK && !s->written)
-        context_stage_events(s->c, STAGE_LOAD, p);
-    if (p && st == ST_OK)
-        prof_add(p->prof, PROF_ROOT, PROF_INIT, PROF_UNIT_US, (clock_ns() - start) / 1000,
-                 s->written ? "QNN (get binary section) time" : "QNN (apply binary section) time");
+    if (!s->written)
+        context_stage_events(s->c, STAGE_UPDATE, st == ST_OK ? p : NULL);
+    if (p && st == ST_OK && !s->written)
+        prof_add(p->prof, PROF_ROOT, backend_this->update_event ? backend_this->update_event : PROF_INIT, PROF_UNIT_US,
+                 (clock_ns() - start) / 1000, "QNN (apply binary section) time");
     signal_end(sig);
     profile_end(p);
     return st == ST_BAD_BINARY ? ST_INVALID_ARG : st; /* of this call it is an argument */

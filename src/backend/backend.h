@@ -106,7 +106,7 @@ struct backend_limits {
 };
 
 /* Parts of a context's life that profiles tell apart. */
-enum backend_stage { STAGE_LOAD, STAGE_FINALIZE, STAGE_DEINIT, STAGE_COUNT };
+enum backend_stage { STAGE_LOAD, STAGE_FINALIZE, STAGE_DEINIT, STAGE_UPDATE /* a section of a binary */, STAGE_COUNT };
 
 struct backend {
     const char *name;              /* provider name, "CPU" */
@@ -209,6 +209,7 @@ struct backend {
 
     /* What a profile level of the backend's own comes to: 1 (basic), 2 (detailed), 0: unknown. NULL: there are none. */
     uint32_t (*profile_level)(uint32_t level);
+    uint32_t update_event; /* type of the event for an applied section; 0: that of loading a binary */
     bool flat_profile; /* events of an execution stand beside that of the whole, not below it */
     /* Profiles: what happened in the backend since this was last asked about the stage, as events below `parent`. NULL:
      * nothing to tell. */

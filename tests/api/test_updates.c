@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <QNN/HTP/QnnHtpContext.h>
+#include <QNN/HTP/QnnHtpProfile.h>
 #include <QNN/System/QnnSystemInterface.h>
 
 #include "system_lib.h"
@@ -391,6 +392,28 @@ static void test_sections(void **state)
     OK(q.contextFree(c, NULL));
 }
 
+static void test_profile(void **state)
+{
+    (void)state;
+    static const uint32_t htp[] = { QNN_HTP_PROFILE_EVENTTYPE_GRAPH_APPLY_BINARY_SECTION_QNN,
+                                    QNN_HTP_PROFILE_EVENTTYPE_GRAPH_APPLY_BINARY_SECTION_RPC,
+                                    QNN_HTP_PROFILE_EVENTTYPE_GRAPH_APPLY_BINARY_SECTION_QNN_ACC };
+    static const uint32_t cpu[] = { QNN_PROFILE_EVENTTYPE_INIT };
+    Qnn_ProfileHandle_t p;
+    struct net n;
+    Qnn_ContextHandle_t c = from_base(&n);
+    OK(q.profileCreate(env.backend, QNN_PROFILE_LEVEL_BASIC, &p));
+    QnnContext_Buffer_t b = raw(sections[1].data, sections[1].size);
+    OK(q.contextApplyBinarySection(c, n.graph, QNN_CONTEXT_SECTION_UPDATABLE, &b, p, NULL));
+    uint32_t found = 0, wanted = lib_is_htp() ? COUNT(htp) : COUNT(cpu);
+    (void)profile_events(p, &found);
+    assert_int_equal(found, wanted);
+    for (uint32_t i = 0; i < wanted; i++)
+        assert_non_null(profile_find(p, lib_is_htp() ? htp[i] : cpu[i]));
+    OK(q.profileFree(p));
+    OK(q.contextFree(c, NULL));
+}
+
 /* The weights that no update changes are not in it. */
 static void test_sections_are_small(void **state)
 {
@@ -648,6 +671,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_subgraphs, env_setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_refused_updates, env_setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_sections, sections_setup, sections_teardown),
+        cmocka_unit_test_setup_teardown(test_profile, sections_setup, sections_teardown),
         cmocka_unit_test_setup_teardown(test_sections_are_small, sections_setup, sections_teardown),
         cmocka_unit_test_setup_teardown(test_section_of_a_built_context, sections_setup, sections_teardown),
         cmocka_unit_test_setup_teardown(test_damaged, sections_setup, sections_teardown),

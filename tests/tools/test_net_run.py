@@ -3,6 +3,7 @@
 """qnn-net-run on files that do not fit, on several graphs, and on graphs with several inputs and a batch."""
 
 import os
+import sys
 
 import numpy as np
 import support
@@ -157,6 +158,30 @@ class NetRun(support.ToolTest):
         self.assertRegex(done.stdout, r" \d+\.\dms \[ INFO \] graph 1 \"clip\": 1 inputs, 1 outputs")
         self.assertIn("50 inferences", done.stdout)
         self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_binary_updates(self):
+        """Files that a client wrote: a context as it was first, with zeros for weights, and the section that has others; the last file given counts."""
+        sys.path.insert(0, os.path.join(support.SOURCE, "tests", "clients"))
+        from qnn_calls import Graph, Library
+        for lib in (support.CPU, support.HTP):
+            os.environ["OPENQNN_TEST_LIB"] = os.path.basename(lib)
+            library = Library()
+            for k in (2, 3):
+                g = Graph(library, updates=True)
+                y = g.output((4,), "f32")
+                g.node("ElementWiseMultiply", [g.input(np.zeros(4), "f32"), g.const(np.full(4, k), "f32")], [y])
+                g.run()
+                self.write("first.bin", g.base[0].raw[:g.base[1].value])
+                self.write("times%d.bin" % k, g.section.raw)
+                g.close()
+            self.write("x.txt", self.floats("x.raw", 1, 2, 3, 4))
+            args = ("qnn-net-run", "--backend", lib, "--retrieve_context", "first.bin", "--input_list", "x.txt", "--output_dir", "out")
+            name = y.tensor.v.name.decode() + ".raw"
+            for updates, factor in (([], 0), (["--binary_updates", "times2.bin"], 2), (["--binary_updates", "times2.bin,times3.bin"], 3)):
+                self.succeeds(*args, *updates)
+                self.assertEqual(self.result("Result_0", name), [factor * v for v in (1, 2, 3, 4)])
+            self.fails(*args, "--binary_updates", "first.bin", says=["first.bin", "whole context binary"])
+            self.fails(*args, "--binary_updates", "x.raw", says="no binary section")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ static const struct backend backend_htp = {
     .profile_level = htp_profile_level,
     .flat_profile = true,
     .stage_events = htp_stage_events,
+    .update_event = 9001,
 };
 
 const struct backend *const backend_this = &backend_htp;

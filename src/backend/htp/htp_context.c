@@ -163,6 +163,8 @@ static const struct {
     [STAGE_LOAD] = { { 1002, 1003 }, { "RPC (load binary) time", "QNN accelerator (load binary) time" } },
     [STAGE_FINALIZE] = { { 2001, 2002 }, { "RPC (finalize) time", "QNN accelerator (finalize) time" } },
     [STAGE_DEINIT] = { { 4001 }, { "RPC (deinit) time" } }, /* the session does not tell how long it took */
+    [STAGE_UPDATE] = { { 9002, 9003 },
+                       { "RPC (apply binary section) time", "QNN accelerator (apply binary section) time" } },
 };
 
 uint32_t htp_profile_level(uint32_t level)
