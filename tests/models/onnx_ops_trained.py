@@ -94,5 +94,32 @@ def decoders():
              {'x': x, 'a': a, 'limit': np.array(sums[-1] + 1, 'f4'), 'first': np.array(first)}, {'y': rows[-1] if first else a, 'n': np.array(most if first else 0, 'i8')}, consts, 13)
 
 
+def flags():
+    """A decoder as Paddle's exporter writes it: a flag that is a scalar in one branch and has one element in the other, a count and the flag that end the turns
+    together, and behind it what nobody reads and no graph could have."""
+    x, a, most = np.abs(f(2, 3)), f(2, 3), 5
+    rows = [a.astype('f8') + k * x for k in range(most + 1)]
+    sums = [float(np.sum(r)) for r in rows]
+    done = choice('reached', ['e'], branch([], [('true1', 9, (1,))], [pb('true1', np.array([True]))]), branch([node('Identity', ['h'], ['same'])], [('same', 9, ())]))
+    nodes = [node('Add', ['v', 'x'], ['w']), node('ReduceSum', ['w'], ['s'], keepdims=0), node('Greater', ['s', 'limit'], ['reached']), done, node('Add', ['k', 'unit'], ['l']),
+             node('Less', ['l', 'most'], ['room']), node('Not', ['e'], ['open'])]
+    head = [('i', INT64, ()), ('c', 9, ()), ('v', FLOAT, (2, 3)), ('h', 9, ()), ('k', INT64, ())]
+    tail = [('d', 9, ()), ('w', FLOAT, (2, 3)), ('e', 9, ()), ('l', INT64, ())]
+    consts = {'m': np.array(2 ** 62, 'i8'), 'zero': np.array(0, 'i8'), 'unit': np.array(1, 'i8'), 'most': np.array([most], 'i8'), 'yes': np.array(True), 'no': np.array(False)}
+    ways = {'and': [node('And', ['room', 'open'], ['d'])], 'and_first': [node('And', ['open', 'room'], ['d'])],
+            'or': [node('Not', ['room'], ['full']), node('Or', ['full', 'e'], ['end']), node('Not', ['end'], ['d'])]}
+    for name, way in ways.items():
+        for k in (1, 3, most):
+            limit = np.array((sums[k - 1] + sums[k]) / 2 if k < most else sums[-1] + 1, 'f4')
+            case('loop_with_flag_%s_%d' % (name, k), [turns('Loop', ['m', 'yes', 'a', 'no', 'zero'], ['y', '', 'n'], body(nodes + way, head, tail)), node('Unique', ['y'], ['nobody'])],
+                 {'x': x, 'a': a, 'limit': limit}, {'y': rows[k], 'n': np.array(k, 'i8')}, consts, 13)
+    then, other = branch([node('Neg', ['x'], ['t'])], [('t', FLOAT, (1,))]), branch([node('Squeeze', ['x'], ['t'])], [('t', FLOAT, ())])
+    one_x = f(1)
+    for c in (True, False):
+        for turned in (True, False):
+            case('if_of_one_element_%d_%d' % (c, turned), [choice('c', ['t'], *((then, other) if c != turned else (other, then))), node('Concat', ['t', 'x'], ['y'], axis=0)],
+                 {'x': one_x, 'c': np.array(c)}, {'y': np.concatenate([-one_x if turned is False else one_x, one_x])})
+
+
 if __name__ == '__main__':
-    sys.exit(judge((unsorted, rates, resizes, clipped, decoders), 'branch_that', ' known=0 '))
+    sys.exit(judge((unsorted, rates, resizes, clipped, decoders, flags), 'branch_that', ' known=0 '))

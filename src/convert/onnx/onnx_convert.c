@@ -109,14 +109,6 @@ static enum status note_uses(struct onnx_cx *cx)
     return ST_OK;
 }
 
-static bool has_subgraph(const struct onnx_node *n)
-{
-    for (uint32_t i = 0; i < n->n_attrs; i++)
-        if (n->attrs[i].graph.p)
-            return true;
-    return false;
-}
-
 static enum status need(struct onnx_cx *cx, const char *name)
 {
     struct onnx_entry *e = onnx_entry(cx, "", name, true);
@@ -125,12 +117,30 @@ static enum status need(struct onnx_cx *cx, const char *name)
     return ST_OK;
 }
 
-/* What the outputs depend on. Bodies of control flow read names that are not listed: then everything counts. */
+/* Bodies of control flow read names that their node does not list. Names of their own are harmless: nobody else asks. */
+static enum status need_bodies(struct onnx_cx *cx, const struct onnx_node *n, unsigned depth)
+{
+    for (uint32_t i = 0; i < n->n_attrs && depth <= 16; i++) { /* deeper ones are refused when they are converted */
+        struct onnx_graph body;
+        if (!n->attrs[i].graph.p)
+            continue;
+        TRY(onnx_parse_graph(&cx->arena, n->attrs[i].graph, &body));
+        for (size_t k = 0; k < body.n_outputs; k++)
+            TRY(need(cx, body.outputs[k].name));
+        for (size_t k = 0; k < body.n_nodes; k++) {
+            for (uint32_t j = 0; j < body.nodes[k].n_in; j++)
+                TRY(need(cx, body.nodes[k].in[j]));
+            TRY(need_bodies(cx, &body.nodes[k], depth + 1));
+        }
+    }
+    return ST_OK;
+}
+
+/* What the outputs depend on; the rest is not even looked at. */
 static enum status note_needed(struct onnx_cx *cx)
 {
     const struct onnx_graph *g = &cx->model.graph;
     size_t n = cx->o->n_outputs ? cx->o->n_outputs : g->n_outputs;
-    bool all = false;
     for (size_t i = 0; i < n; i++) {
         const char *name = cx->o->n_outputs ? cx->o->outputs[i] : g->outputs[i].name;
         TRY(need(cx, name));
@@ -140,16 +150,13 @@ static enum status note_needed(struct onnx_cx *cx)
                       name);
         e->value->output = true;
     }
-    for (size_t i = 0; i < g->n_nodes; i++)
-        all |= has_subgraph(&g->nodes[i]);
     for (size_t i = g->n_nodes; i-- > 0;) {
         const struct onnx_node *node = &g->nodes[i];
-        if (!all && !onnx_is_needed(cx, node))
+        if (!onnx_is_needed(cx, node))
             continue;
         for (uint32_t k = 0; k < node->n_in; k++)
             TRY(need(cx, node->in[k]));
-        for (uint32_t k = 0; all && k < node->n_out; k++)
-            TRY(need(cx, node->out[k]));
+        TRY(need_bodies(cx, node, 0));
     }
     return ST_OK;
 }

@@ -61,6 +61,18 @@ static enum status open_if_possible(struct onnx_cx *cx, const struct onnx_node *
     return ST_OK;
 }
 
+/* One element has the rank that somebody wants: a branch that gives a plain constant beside one that passes a value on
+ * (Paddle's exporter writes such). The higher of both ranks, since operators with axes need theirs. */
+static enum status one_rank(struct onnx_cx *cx, uint32_t t[2])
+{
+    const struct tensor_desc *a = build_desc(B, t[0]), *b = build_desc(B, t[1]);
+    if (a->rank == b->rank || desc_count(a) != 1 || desc_count(b) != 1)
+        return ST_OK;
+    uint32_t low = a->rank < b->rank ? 0 : 1;
+    struct tensor_desc like = low ? *a : *b;
+    return build_reshape(B, onnx_name(cx, "ranked"), t[low], like.rank, like.dims, &t[low]);
+}
+
 /* One output: what both branches give has one shape, and the condition picks. */
 static enum status pick_output(struct onnx_cx *cx, const struct onnx_node *n, uint32_t i, uint32_t when,
                                struct onnx_value *const side[2])
@@ -68,6 +80,7 @@ static enum status pick_output(struct onnx_cx *cx, const struct onnx_node *n, ui
     uint32_t t[2], y;
     for (uint32_t k = 0; k < 2; k++)
         TRY(onnx_tensor(cx, side[k], NULL, &t[k]));
+    TRY(one_rank(cx, t));
     const struct tensor_desc *a = build_desc(B, t[0]), *b = build_desc(B, t[1]);
     char of_a[DESC_TEXT_MAX], of_b[DESC_TEXT_MAX];
     REFUSE_WHEN(

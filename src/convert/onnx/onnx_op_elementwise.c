@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "convert/onnx/onnx.h"
+#include "convert/onnx/onnx_fold.h"
 
 /* Before opset 7 the second input broadcast along `axis` only when "broadcast" said so. */
 static enum status old_broadcast(struct onnx_cx *cx, const struct onnx_node *n, struct onnx_value **v,
@@ -55,6 +56,38 @@ static enum status convert_binary(struct onnx_cx *cx, const struct onnx_node *n)
     if (dtype_is_float(v[0]->type) && build_desc(B, y)->type != DT_B8)
         onnx_out_type(cx, n, 0, v[0]->type);
     return ST_OK;
+}
+
+/* One of two truth values decides alone when it is known: conditions that count turns and look at results end a loop this
+ * way. */
+static enum status convert_logic(struct onnx_cx *cx, const struct onnx_node *n)
+{
+    enum { MOST = 4096 };
+    struct onnx_value *v[2];
+    uint32_t rank, dims[MAX_RANK];
+    const uint8_t deciding = !strcmp(n->op, "Or");
+    TRY(onnx_in(cx, n, 0, &v[0]));
+    TRY(onnx_in(cx, n, 1, &v[1]));
+    if (cx->model.opset < 7 || !fold_broadcast_dims(v, 2, &rank, dims))
+        return convert_binary(cx, n);
+    uint64_t count = 1;
+    for (uint32_t k = 0; k < rank; k++)
+        count *= dims[k];
+    for (uint32_t i = 0; i < 2 && count <= MOST; i++) {
+        if (!onnx_is_const(v[i]) || v[i]->stored != DT_B8)
+            continue;
+        const uint8_t *truth = v[i]->data;
+        uint64_t k = 0, of = onnx_count(v[i]);
+        while (k < of && !truth[k] == !deciding)
+            k++;
+        if (k < of)
+            continue;
+        uint8_t *out = arena_alloc(&cx->b.g->arena, count + 1);
+        RETURN_IF(!out, ST_NO_MEMORY, "no memory for %llu truth values", (unsigned long long)count);
+        memset(out, deciding, count + 1);
+        return onnx_out_const(cx, n, 0, DT_B8, rank, dims, out);
+    }
+    return convert_binary(cx, n);
 }
 
 /* Max, Min, Sum, Mean of any number of inputs: a chain. */
@@ -266,50 +299,50 @@ static enum status convert_bit_cast(struct onnx_cx *cx, const struct onnx_node *
 }
 
 const struct onnx_row onnx_rows_elementwise[] = {
-    {"Add", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWiseAdd"},
-    {"Sub", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWiseSubtract"},
-    {"Mul", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWiseMultiply"},
-    {"Div", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWiseDivide"},
-    {"Pow", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWisePower"},
-    {"Mod", ONNX_FREE, convert_binary, "ElementWiseMod"},
-    {"Equal", ONNX_FREE, convert_binary, "ElementWiseEqual"},
-    {"Less", ONNX_FREE, convert_binary, "ElementWiseLess"},
-    {"LessOrEqual", ONNX_FREE, convert_binary, "ElementWiseLessEqual"},
-    {"Greater", ONNX_FREE, convert_binary, "ElementWiseGreater"},
-    {"GreaterOrEqual", ONNX_FREE, convert_binary, "ElementWiseGreaterEqual"},
-    {"And", ONNX_FREE, convert_binary, "ElementWiseAnd"},
-    {"Or", ONNX_FREE, convert_binary, "ElementWiseOr"},
-    {"Xor", ONNX_FREE, convert_binary, "ElementWiseXor"},
-    {"Max", ONNX_FREE, convert_variadic, "ElementWiseMaximum"},
-    {"Min", ONNX_FREE, convert_variadic, "ElementWiseMinimum"},
-    {"Sum", ONNX_FREE, convert_variadic, "ElementWiseAdd"},
-    {"Mean", ONNX_FREE, convert_variadic, "ElementWiseAdd"},
-    {"Where", ONNX_FREE, convert_where, NULL},
-    {"Abs", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseAbs"},
-    {"Asin", ONNX_FREE, convert_unary, "ElementWiseAsin"},
-    {"Atan", ONNX_FREE, convert_unary, "ElementWiseAtan"},
-    {"Ceil", ONNX_FREE, convert_unary, "ElementWiseCeil"},
-    {"Cos", ONNX_FREE, convert_unary, "ElementWiseCos"},
-    {"Exp", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseExp"},
-    {"Floor", ONNX_FREE, convert_unary, "ElementWiseFloor"},
-    {"Log", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseLog"},
-    {"Neg", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseNeg"},
-    {"Not", ONNX_FREE, convert_unary, "ElementWiseNot"},
-    {"Round", ONNX_FREE, convert_unary, "ElementWiseRound"},
-    {"Sign", ONNX_FREE, convert_unary, "ElementWiseSign"},
-    {"Sin", ONNX_FREE, convert_unary, "ElementWiseSin"},
-    {"Sqrt", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseSquareRoot"},
-    {"IsNaN", ONNX_FREE, convert_unary, "IsNan"},
-    {"IsInf", ONNX_FREE, convert_is_inf, NULL},
-    {"Reciprocal", ONNX_FREE, convert_reciprocal, NULL},
-    {"Relu", ONNX_FREE | ONNX_FIXED | ONNX_CLAMP, convert_unary, "Relu"},
-    {"Sigmoid", ONNX_FREE | ONNX_FIXED, convert_unary, "Sigmoid"},
-    {"Tanh", ONNX_FREE | ONNX_FIXED, convert_unary, "Tanh"},
-    {"HardSwish", ONNX_FREE | ONNX_FIXED, convert_unary, "HardSwish"},
-    {"Identity", ONNX_FREE | ONNX_LISTS, convert_identity, NULL},
-    {"Dropout", ONNX_FREE, convert_dropout, NULL},
-    {"Cast", ONNX_FREE | ONNX_RETYPES, convert_cast, NULL},
-    {"CastLike", ONNX_FREE | ONNX_RETYPES, convert_cast_like, NULL},
-    {"BitCast", ONNX_FREE | ONNX_RETYPES, convert_bit_cast, NULL},
-    {0},
+    { "Add", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWiseAdd" },
+    { "Sub", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWiseSubtract" },
+    { "Mul", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWiseMultiply" },
+    { "Div", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWiseDivide" },
+    { "Pow", ONNX_FREE | ONNX_FIXED, convert_binary, "ElementWisePower" },
+    { "Mod", ONNX_FREE, convert_binary, "ElementWiseMod" },
+    { "Equal", ONNX_FREE, convert_binary, "ElementWiseEqual" },
+    { "Less", ONNX_FREE, convert_binary, "ElementWiseLess" },
+    { "LessOrEqual", ONNX_FREE, convert_binary, "ElementWiseLessEqual" },
+    { "Greater", ONNX_FREE, convert_binary, "ElementWiseGreater" },
+    { "GreaterOrEqual", ONNX_FREE, convert_binary, "ElementWiseGreaterEqual" },
+    { "And", ONNX_FREE, convert_logic, "ElementWiseAnd" },
+    { "Or", ONNX_FREE, convert_logic, "ElementWiseOr" },
+    { "Xor", ONNX_FREE, convert_binary, "ElementWiseXor" },
+    { "Max", ONNX_FREE, convert_variadic, "ElementWiseMaximum" },
+    { "Min", ONNX_FREE, convert_variadic, "ElementWiseMinimum" },
+    { "Sum", ONNX_FREE, convert_variadic, "ElementWiseAdd" },
+    { "Mean", ONNX_FREE, convert_variadic, "ElementWiseAdd" },
+    { "Where", ONNX_FREE, convert_where, NULL },
+    { "Abs", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseAbs" },
+    { "Asin", ONNX_FREE, convert_unary, "ElementWiseAsin" },
+    { "Atan", ONNX_FREE, convert_unary, "ElementWiseAtan" },
+    { "Ceil", ONNX_FREE, convert_unary, "ElementWiseCeil" },
+    { "Cos", ONNX_FREE, convert_unary, "ElementWiseCos" },
+    { "Exp", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseExp" },
+    { "Floor", ONNX_FREE, convert_unary, "ElementWiseFloor" },
+    { "Log", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseLog" },
+    { "Neg", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseNeg" },
+    { "Not", ONNX_FREE, convert_unary, "ElementWiseNot" },
+    { "Round", ONNX_FREE, convert_unary, "ElementWiseRound" },
+    { "Sign", ONNX_FREE, convert_unary, "ElementWiseSign" },
+    { "Sin", ONNX_FREE, convert_unary, "ElementWiseSin" },
+    { "Sqrt", ONNX_FREE | ONNX_FIXED, convert_unary, "ElementWiseSquareRoot" },
+    { "IsNaN", ONNX_FREE, convert_unary, "IsNan" },
+    { "IsInf", ONNX_FREE, convert_is_inf, NULL },
+    { "Reciprocal", ONNX_FREE, convert_reciprocal, NULL },
+    { "Relu", ONNX_FREE | ONNX_FIXED | ONNX_CLAMP, convert_unary, "Relu" },
+    { "Sigmoid", ONNX_FREE | ONNX_FIXED, convert_unary, "Sigmoid" },
+    { "Tanh", ONNX_FREE | ONNX_FIXED, convert_unary, "Tanh" },
+    { "HardSwish", ONNX_FREE | ONNX_FIXED, convert_unary, "HardSwish" },
+    { "Identity", ONNX_FREE | ONNX_LISTS, convert_identity, NULL },
+    { "Dropout", ONNX_FREE, convert_dropout, NULL },
+    { "Cast", ONNX_FREE | ONNX_RETYPES, convert_cast, NULL },
+    { "CastLike", ONNX_FREE | ONNX_RETYPES, convert_cast_like, NULL },
+    { "BitCast", ONNX_FREE | ONNX_RETYPES, convert_bit_cast, NULL },
+    { 0 },
 };
