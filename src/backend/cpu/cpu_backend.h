@@ -29,6 +29,32 @@ struct backend_context {
     struct team *team; /* made for the first graph that has something to share out; guarded by the gate */
 };
 
+/* For batches (cpu_slices.c): what each worker of the team needs to compute slices of its own. */
+struct cpu_slices {
+    bool allowed;                   /* nothing that a slice leaves behind is seen by the next one */
+    struct exec_program **programs; /* one per worker; NULL: there was no batch yet */
+    struct exec_binding *io;        /* n_io per worker */
+};
+
+struct backend_graph {
+    struct backend_context *context;
+    const struct binary_graph *g;
+    struct team *team; /* NULL: there is nothing to share out */
+    struct exec_program *program;
+    struct exec_binding *io;      /* one per I/O table entry, advanced from slice to slice of a batch */
+    struct prof_node_time *times; /* per node, summed over the slices of a batch */
+    struct cpu_slices slices;
+};
+
+/* cpu_slices.c */
+/* Slice k of a batch as exec wants it: k times each tensor's size further on. */
+void cpu_slices_bind(const struct backend_graph *g, const struct backend_run *r, uint32_t k, struct exec_binding *io);
+void cpu_slices_load(struct backend_graph *g);
+/* Compute the first slices of a batch side by side, as many as make equal shares; returns how many were computed. 0: all are
+ * left, also where something failed, which happens again when they are computed in turn. */
+uint32_t cpu_slices_run(struct backend_graph *g, const struct backend_run *r);
+void cpu_slices_free(struct backend_graph *g);
+
 /* cpu_run.c */
 enum status cpu_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void cpu_close(struct backend_context *c);

@@ -32,14 +32,6 @@ static const struct {
 enum { EVENT_WAIT, EVENT_RUN };
 #define NODE_EVENT "%s:OpId_%u (us)"
 
-struct backend_graph {
-    struct backend_context *context;
-    const struct binary_graph *g;
-    struct exec_program *program;
-    struct exec_binding *io;      /* one per I/O table entry, advanced from slice to slice of a batch */
-    struct prof_node_time *times; /* per node, summed over the slices of a batch */
-};
-
 /* A signal of the client is looked at by exec itself, so both must see the same words. */
 static_assert(sizeof(struct exec_cancel) == sizeof(struct backend_cancel), "one signal, two names");
 static_assert(offsetof(struct exec_cancel, abort) == offsetof(struct backend_cancel, abort), "one signal, two names");
@@ -115,6 +107,7 @@ void cpu_unload(struct backend_graph *g)
     if (!g)
         return;
     exec_unload(g->program);
+    cpu_slices_free(g);
     mem_free(g->io);
     mem_free(g->times);
     mem_free(g);
@@ -143,7 +136,9 @@ static enum status load(struct backend_graph *g)
     g->times = mem_array(struct prof_node_time, g->g->n_nodes);
     RETURN_IF(!g->io || !g->times, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
     struct exec_opts o = { .isa = cpu_isa(), .outside = &g->context->outside };
-    TRY(team_for(g->context, g->g, &o.team));
+    TRY(team_for(g->context, g->g, &g->team));
+    o.team = g->team;
+    cpu_slices_load(g);
     return exec_load(g->g, &o, &g->program);
 }
 
@@ -169,27 +164,15 @@ enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t
 
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
-/* Slice k of a batch is k times the tensor's size further on. */
-static void bind_slice(struct backend_graph *g, const struct backend_run *r, uint32_t k)
-{
-    for (uint32_t i = 0; i < g->g->n_io; i++) {
-        const struct backend_io *io = &r->io[i];
-        uint64_t bytes = desc_bytes(&g->g->tensors[g->g->io[i]].desc);
-        g->io[i] = (struct exec_binding){ .data = io->data ? (uint8_t *)io->data + k * bytes : NULL,
-                                          .dims = io->dims,
-                                          .out_dims = io->out_dims,
-                                          .produced = io->produced };
-    }
-}
-
 static enum status run_slices(struct backend_graph *g, const struct backend_run *r, bool detailed)
 {
     struct exec_run e = { .io = g->io, .cancel = (struct exec_cancel *)r->cancel, .profile_nodes = detailed };
     enum status st = ST_OK;
     for (uint32_t i = 0; detailed && i < g->g->n_nodes; i++)
         g->times[i].ns = 0;
-    for (uint32_t k = 0; k < (r->batch ? r->batch : 1); k++) {
-        bind_slice(g, r, k);
+    /* Marks of a slice are of one program, so profiles of nodes are made in turn. */
+    for (uint32_t k = detailed ? 0 : cpu_slices_run(g, r); k < (r->batch ? r->batch : 1); k++) {
+        cpu_slices_bind(g, r, k, g->io);
         enum status now = exec_run(g->program, &e);
         if (now != ST_OK && now != ST_ENDED_EARLY)
             return now;
