@@ -101,11 +101,12 @@ struct onnx_row {
 };
 
 /* Each operator file offers its rows; a row without an operator ends the list. */
-extern const struct onnx_row onnx_rows_elementwise[], onnx_rows_activation[], onnx_rows_conv[], onnx_rows_pool[],
-    onnx_rows_shape[], onnx_rows_slice[], onnx_rows_gather[], onnx_rows_reduce[], onnx_rows_norm[], onnx_rows_matmul[],
-    onnx_rows_quant[], onnx_rows_qlinear[], onnx_rows_recurrent[], onnx_rows_resize[], onnx_rows_attention[],
-    onnx_rows_image[], onnx_rows_control[], onnx_rows_loop[], onnx_rows_bits[], onnx_rows_signal[], onnx_rows_sample[],
-    onnx_rows_unpool[], onnx_rows_matrix[], onnx_rows_written[], onnx_rows_sequence[], onnx_rows_softmax[];
+extern const struct onnx_row onnx_rows_elementwise[], onnx_rows_activation[], onnx_rows_composed[], onnx_rows_conv[],
+    onnx_rows_pool[], onnx_rows_shape[], onnx_rows_slice[], onnx_rows_gather[], onnx_rows_reduce[], onnx_rows_norm[],
+    onnx_rows_matmul[], onnx_rows_quant[], onnx_rows_qlinear[], onnx_rows_recurrent[], onnx_rows_resize[],
+    onnx_rows_attention[], onnx_rows_image[], onnx_rows_control[], onnx_rows_loop[], onnx_rows_bits[], onnx_rows_signal[],
+    onnx_rows_sample[], onnx_rows_unpool[], onnx_rows_matrix[], onnx_rows_written[], onnx_rows_sequence[],
+    onnx_rows_softmax[];
 const struct onnx_row *onnx_row_find(const char *op);
 const char *onnx_row_nearest(const char *op);
 const char *onnx_row_arg(const struct onnx_node *n); /* of the operator's row */

@@ -7,10 +7,11 @@
 /* ---- rows --------------------------------------------------------------------------------------------------------- */
 
 static const struct onnx_row *const row_lists[] = {
-    onnx_rows_elementwise, onnx_rows_activation, onnx_rows_conv,      onnx_rows_pool,   onnx_rows_shape,   onnx_rows_slice,
-    onnx_rows_gather,      onnx_rows_reduce,     onnx_rows_norm,      onnx_rows_matmul, onnx_rows_quant,   onnx_rows_qlinear,
-    onnx_rows_recurrent,   onnx_rows_resize,     onnx_rows_attention, onnx_rows_image,  onnx_rows_control, onnx_rows_loop,
-    onnx_rows_bits,        onnx_rows_signal,     onnx_rows_sample,    onnx_rows_unpool, onnx_rows_matrix,  onnx_rows_written,
+    onnx_rows_elementwise, onnx_rows_activation, onnx_rows_composed, onnx_rows_conv,      onnx_rows_pool,
+    onnx_rows_shape,       onnx_rows_slice,      onnx_rows_gather,   onnx_rows_reduce,    onnx_rows_norm,
+    onnx_rows_matmul,      onnx_rows_quant,      onnx_rows_qlinear,  onnx_rows_recurrent, onnx_rows_resize,
+    onnx_rows_attention,   onnx_rows_image,      onnx_rows_control,  onnx_rows_loop,      onnx_rows_bits,
+    onnx_rows_signal,      onnx_rows_sample,     onnx_rows_unpool,   onnx_rows_matrix,    onnx_rows_written,
     onnx_rows_sequence,    onnx_rows_softmax,
 };
 
