@@ -224,7 +224,6 @@ Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tens
     if (st != ST_OK)
         return api_error(COMP_GRAPH, st);
     queue_enter(&g->context->queue);
-    pthread_rwlock_rdlock(&g->program);
     st = run_begin(g->sync, profileHandle, signalHandle);
     if (st == ST_OK) {
         st = graph_run_bind(g->sync, &a);
@@ -232,7 +231,6 @@ Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tens
             st = graph_run_execute(g->sync);
         graph_run_release(g->sync);
     }
-    pthread_rwlock_unlock(&g->program);
     queue_leave(&g->context->queue);
     return api_error(COMP_GRAPH, st);
 }
@@ -257,12 +255,10 @@ static void async_serve(struct run_job *job)
     struct api_graph *g = a->run->graph;
     void *handle = g->self;
     log_enter(g->context->log);
-    pthread_rwlock_rdlock(&g->program);
     enum status st = g->context->closing
                          ? status_fail(ST_CONTEXT_GONE, "the context was freed before graph \"%s\" could run", g->name)
                          : graph_run_execute(a->run);
     graph_run_release(a->run);
-    pthread_rwlock_unlock(&g->program);
     queue_leave(&g->context->queue);
     Qnn_NotifyStatus_t result = { .error = api_error(COMP_GRAPH, st) };
     enum callback_kind former = callback_enter(CALLBACK_PINNED);

@@ -79,6 +79,7 @@ enum status graph_spare_load(const struct api_graph *g, struct binary_image *im,
 void graph_spare_swap(struct api_graph *g, struct graph_spare *spare)
 {
     struct api_graph *s = spare->shell;
+    queue_pause(&g->context->queue);
     pthread_rwlock_wrlock(&g->program);
     SWAP(g->image, s->image);
     SWAP(g->own, s->own);
@@ -90,6 +91,7 @@ void graph_spare_swap(struct api_graph *g, struct graph_spare *spare)
     SWAP(g->sync, s->sync);
     g->sync->graph = g;
     pthread_rwlock_unlock(&g->program);
+    queue_resume(&g->context->queue);
 }
 
 enum status graph_update(struct api_graph *g, struct backend_cancel *cancel)

@@ -120,6 +120,7 @@ struct run_queue {
     struct run_job *first, *last;
     pthread_t worker;
     bool started, stop;
+    bool active, paused; /* somebody has its turn; nobody gets one */
 };
 
 struct api_graph;
@@ -195,7 +196,9 @@ struct api_graph {
     bool changed;                  /* ir has values that the program does not have yet */
     bool other_data, other_quants; /* what of updateable tensors is no longer as they were created */
     struct binary_constants base;  /* of a graph with updateable tensors: constants as they were first finalized */
-    pthread_rwlock_t program;      /* what follows up to `sync`: read by runs, written when an update takes its place */
+    /* What follows up to `sync` changes when an update takes its place: whoever looks without a turn of the queue and
+     * without the context's lock has this one. */
+    pthread_rwlock_t program;
     VEC(uint8_t) produced;         /* GRAPH_OPEN, per tensor of ir: some node writes it */
     struct binary_image image;     /* GRAPH_FINAL: our own binary */
     struct binary *own;            /* of the image */
@@ -304,6 +307,10 @@ enum status queue_init(struct run_queue *q, uint32_t depth);
 void queue_finish(struct run_queue *q);                 /* waits for all jobs, ends the thread */
 void queue_enter(struct run_queue *q);                  /* wait for this call's turn */
 void queue_leave(struct run_queue *q);
+/* Between two executions: waits for the one that runs, not for those that wait, whose callbacks may want what the caller
+ * holds. One caller at a time: the context is locked. */
+void queue_pause(struct run_queue *q);
+void queue_resume(struct run_queue *q);
 enum status queue_submit(struct run_queue *q, struct run_job *job); /* blocks while the queue is full */
 
 /* Every entry point that takes a handle starts with this: pins the object as `var` until the scope ends, or returns the

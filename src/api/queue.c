@@ -20,28 +20,46 @@ void queue_enter(struct run_queue *q)
 {
     LOCKED(&q->lock);
     uint64_t ticket = q->next++;
-    while (q->serving != ticket)
+    while (q->serving != ticket || q->paused)
         pthread_cond_wait(&q->turn, &q->lock);
+    q->active = true;
 }
 
 void queue_leave(struct run_queue *q)
 {
     LOCKED(&q->lock);
     q->serving++;
-    if (q->serving != q->next)
+    q->active = false;
+    if (q->serving != q->next || q->paused)
         pthread_cond_broadcast(&q->turn);
+}
+
+void queue_pause(struct run_queue *q)
+{
+    LOCKED(&q->lock);
+    q->paused = true;
+    while (q->active)
+        pthread_cond_wait(&q->turn, &q->lock);
+}
+
+void queue_resume(struct run_queue *q)
+{
+    LOCKED(&q->lock);
+    q->paused = false;
+    pthread_cond_broadcast(&q->turn);
 }
 
 /* The next job, once its turn has come; NULL: the queue is being shut down and empty. */
 static struct run_job *next_job(struct run_queue *q)
 {
     LOCKED(&q->lock);
-    while (!(q->first && q->serving == q->first->ticket)) {
+    while (!(q->first && q->serving == q->first->ticket && !q->paused)) {
         if (q->stop && !q->first)
             return NULL;
         pthread_cond_wait(&q->turn, &q->lock);
     }
     struct run_job *job = q->first;
+    q->active = true;
     q->first = job->next;
     if (!q->first)
         q->last = NULL;
