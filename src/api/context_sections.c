@@ -204,11 +204,21 @@ struct change {
     struct graph_spare spare;
 };
 
-/* Constants that no update changes are those of the context's own file, whatever was applied before. */
-static const struct binary_graph *base_of(const struct api_graph *g)
+/* Puts the new binary of a graph together. Constants that no update changes are those of the context's own file, whatever
+ * was applied before; they are looked at once. A graph that was built here has them in its program. */
+static enum status build_update(struct api_graph *g, const struct binary_update *u, uint32_t part, struct binary_image *ret)
 {
     const struct api_context *c = g->context;
-    return c->from_binary ? &c->binary.graphs[g->index] : &g->own->graphs[0];
+    if (c->from_binary) {
+        if (!g->base.at)
+            TRY(binary_list_constants(&c->binary.graphs[g->index], &g->base));
+        return binary_update_build(u, part, &g->base, ret);
+    }
+    struct binary_constants now;
+    TRY(binary_list_constants(&g->own->graphs[0], &now));
+    enum status st = binary_update_build(u, part, &now, ret);
+    binary_constants_finish(&now);
+    return st;
 }
 
 static enum status prepare_change(const struct section_call *s, const struct binary_update *u, uint32_t part,
@@ -222,7 +232,7 @@ static enum status prepare_change(const struct section_call *s, const struct bin
     TRY(graph_present(g));
     RETURN_IF(g->state == GRAPH_OPEN, ST_NOT_FINALIZED, "graph \"%s\" is not finalized", name);
     TRY(section_step(s));
-    TRY(binary_update_build(u, part, base_of(g), &im));
+    TRY(build_update(g, u, part, &im));
     TRY(graph_spare_load(g, &im, &ret->spare));
     ret->graph = g;
     return ST_OK;

@@ -195,7 +195,7 @@ struct api_graph {
     struct ir_graph *ir;           /* GRAPH_OPEN; later, too, where tensors can be updated */
     bool changed;                  /* ir has values that the program does not have yet */
     bool other_data, other_quants; /* what of updateable tensors is no longer as they were created */
-    struct binary_constants base;  /* of a graph with updateable tensors: constants as they were first finalized */
+    struct binary_constants base; /* constants as they were first finalized, of a graph with updateable tensors, or loaded */
     /* What follows up to `sync` changes when an update takes its place: whoever looks without a turn of the queue and
      * without the context's lock has this one. */
     pthread_rwlock_t program;

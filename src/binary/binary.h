@@ -273,8 +273,8 @@ struct binary_update {
 };
 enum status binary_update_open(const void *data, size_t size, struct binary_update *ret);
 const char *binary_update_name(const struct binary_update *u, uint32_t part); /* of its graph */
-/* The new file of a graph, for binary_open: with the constants of the one that it was. */
-enum status binary_update_build(const struct binary_update *u, uint32_t part, const struct binary_graph *base,
+/* The new file of a graph, for binary_open: with the constants of the one that it was, whose data are there. */
+enum status binary_update_build(const struct binary_update *u, uint32_t part, const struct binary_constants *base,
                                 struct binary_image *ret);
 
 /* ---- spans: an estimate, command by command (binary_spans.c) ---------------------------------------------------------- */

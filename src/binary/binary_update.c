@@ -319,20 +319,15 @@ static void put_together(const struct binary_update *u, const struct update_part
     }
 }
 
-enum status binary_update_build(const struct binary_update *u, uint32_t part, const struct binary_graph *base,
+enum status binary_update_build(const struct binary_update *u, uint32_t part, const struct binary_constants *base,
                                 struct binary_image *ret)
 {
     struct update_part p = part_at(u, part);
-    struct binary_constants c;
-    TRY(binary_list_constants(base, &c));
-    enum status st = find_all(u, &p, &c, base->info.name);
-    uint8_t *to = st == ST_OK ? mem_alloc_aligned(BIN_CONST_ALIGN, p.image_bytes) : NULL;
-    if (st == ST_OK && !to)
-        st = no_memory();
-    if (to) {
-        put_together(u, &p, &c, to);
-        *ret = (struct binary_image){ to, p.image_bytes };
-    }
-    binary_constants_finish(&c);
-    return st;
+    TRY(find_all(u, &p, base, binary_update_name(u, part)));
+    uint8_t *to = mem_alloc_pages(p.image_bytes);
+    if (!to)
+        return no_memory();
+    put_together(u, &p, base, to);
+    *ret = (struct binary_image){ to, p.image_bytes };
+    return ST_OK;
 }

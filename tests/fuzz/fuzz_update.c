@@ -13,11 +13,11 @@ enum { CRC_AT = 16, HEADER = 32, MAX_CHANGES = 60 };
 
 static struct binary_image base_image, good;
 static struct binary base;
+static struct binary_constants constants;
 
 static void make_good(void)
 {
     static struct handmade made;
-    struct binary_constants constants;
     const struct binary *part = &base;
     const struct binary_constants *list = &constants;
     hm_make(&made, "net", 8, 8); /* constants of a few bytes are not worth a hole */
@@ -25,7 +25,6 @@ static void make_good(void)
     require(binary_open(base_image.data, base_image.size, &base) == ST_OK);
     require(binary_list_constants(&base.graphs[0], &constants) == ST_OK);
     require(binary_update_write(&part, &list, 1, &good) == ST_OK);
-    binary_constants_finish(&constants);
 }
 
 static void repair(uint8_t *data, size_t size)
@@ -51,7 +50,7 @@ static void try_bytes(const uint8_t *data, size_t size)
         struct binary_image im;
         struct binary b;
         require(strlen(binary_update_name(&u, i)) < size);
-        if (binary_update_build(&u, i, &base.graphs[0], &im) != ST_OK)
+        if (binary_update_build(&u, i, &constants, &im) != ST_OK)
             continue;
         if (binary_open(im.data, im.size, &b) == ST_OK)
             binary_close(&b);
