@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from onnx_ops import FLOAT, INT64, body, branch, case, choice, f, i64, judge, node, one, pb, sigmoid, turns
+from onnx_ops import FLOAT, INT64, attr, body, branch, case, choice, data, f, i64, judge, node, one, pb, sigmoid, turns
 
 
 def unsorted():
@@ -121,5 +121,27 @@ def flags():
                  {'x': one_x, 'c': np.array(c)}, {'y': np.concatenate([-one_x if turned is False else one_x, one_x])})
 
 
+def steps():
+    """Networks of Brevitas and QONNX: rounded weights, and rounded values of a run, of any number of bits; and those of one bit."""
+    def of(domain, op, ins, out, **attrs):
+        return data(1, b''.join(data(1, i) for i in ins) + data(2, out) + data(4, op) + data(7, domain) + b''.join(data(5, attr(k, v)) for k, v in attrs.items()))
+
+    x, w = f(3, 6) * 2, f(6, 4)
+    for domain, bits, signed, narrow, mode, way in (('qonnx.custom_op.general', 8, 1, 0, 'ROUND', np.rint), ('qonnx.custom_op.general', 4, 1, 1, None, np.rint), ('onnx.brevitas', 2, 0, 0, 'ROUND', np.rint),
+                                                    ('finn.custom_op.general', 3, 0, 1, 'FLOOR', np.floor), ('qonnx.custom_op.general', 6, 1, 0, 'CEIL', np.ceil)):
+        zero = 0 if signed else 2 ** (bits - 1)
+        least, most = (narrow - 2 ** (bits - 1), 2 ** (bits - 1) - 1) if signed else (0, 2 ** bits - 1 - narrow)
+
+        def quant(v, scale):
+            return (np.clip(way((v / scale).astype('f4') + np.float32(zero)), least, most) - zero) * scale
+        attrs = {'signed': signed, 'narrow': narrow, **({'rounding_mode': mode} if mode else {})}
+        sx, sw = np.array(3 / 2 ** (bits - 1), 'f4'), (np.abs(w).max(0, keepdims=True) / 2 ** (bits - 1)).astype('f4')
+        nodes = [of(domain, 'Quant', ['x', 'sx', 'zero', 'bits'], 'a', **attrs), of(domain, 'Quant', ['w', 'sw', 'zero', 'bits'], 'b', **attrs), node('MatMul', ['a', 'b'], ['y'])]
+        case('steps_of_%d_bits_%d_%d' % (bits, signed, narrow), nodes, {'x': x}, {'y': quant(x, sx).astype('f8') @ quant(w, sw)},
+             {'w': w, 'sx': sx, 'sw': sw, 'zero': np.array(zero, 'f4'), 'bits': np.array(bits, 'f4')})
+    x = np.concatenate([x, np.zeros((1, 6), 'f4')])
+    case('steps_of_one_bit', [of('qonnx.custom_op.general', 'BipolarQuant', ['x', 's'], 'y')], {'x': x}, {'y': np.where(x >= 0, .5, -.5)}, {'s': np.array(.5, 'f4')})
+
+
 if __name__ == '__main__':
-    sys.exit(judge((unsorted, rates, resizes, clipped, decoders, flags), 'branch_that', ' known=0 '))
+    sys.exit(judge((unsorted, rates, resizes, clipped, decoders, flags, steps), 'branch_that', ' known=0 '))

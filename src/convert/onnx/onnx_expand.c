@@ -16,7 +16,8 @@
 /* What conditions compare with when the attribute is not given. */
 static const struct {
     const char *name, *value;
-} defaults[] = {{"reduction", "mean"}, {"channels_last", "0"}, {"transB", "0"}, {"do_rotary", "0"}, {"scale", "1.0"}};
+} defaults[] = { { "reduction", "mean" }, { "channels_last", "0" }, { "transB", "0" },
+                 { "do_rotary", "0" },    { "scale", "1.0" },       { "rounding_mode", "ROUND" } };
 
 struct expand {
     struct arena *a;

@@ -35,6 +35,21 @@
 #define LOG_SOFTMAX                                                                                                   \
     "m = ReduceMax[axes=(1),keepdims=1](#0); d = Sub(#0, m); e = Exp(d); s = ReduceSum[axes=(1),keepdims=1](e); g = " \
     "Log(s); p = Sub(d, g); "
+/* Brevitas and QONNX: values rounded to steps of #1 with zero point #2 and #3 bits, and back to numbers again */
+#define QONNX_QUANT(domain, mode, round)                                                          \
+    {                                                                                             \
+        domain, "Quant",                                                                          \
+            "^signed ^narrow ^rounding_mode=" mode                                                \
+            " b = Sub(#3, $signed); h = Pow(2.0, b); n = Sub($narrow, h); lo = Mul(n, $signed); " \
+            "u = Sub(1.0, $signed); v = Mul(u, $narrow); w = Add(v, 1.0); hi = Sub(h, w); "       \
+            "d = Div(#0, #1); q = Add(d, #2); r = " round                                         \
+            "(q); x = Max(r, lo); y = Min(x, hi); z = Sub(y, #2); @0 = Mul(z, #1)"                \
+    }
+#define QONNX(domain)                                                                                                  \
+    QONNX_QUANT(domain, "ROUND", "Round"), QONNX_QUANT(domain, "FLOOR", "Floor"), QONNX_QUANT(domain, "CEIL", "Ceil"), \
+    {                                                                                                                  \
+        domain, "BipolarQuant", "g = GreaterOrEqual(#0, 0.0); n = Neg(#1); @0 = Where(g, #1, n)"                       \
+    }
 
 const struct expand_row onnx_expand_rows[] = {
     { MS, "BiasGelu", "t = Add(#0, #1); @0 = Gelu(t)" },
@@ -107,6 +122,9 @@ const struct expand_row onnx_expand_rows[] = {
       "?reduction=mean ?2 @0 = Div(z, n); ?reduction=mean !2 ?ignore_index @0 = Div(z, n); ?reduction=mean !2 !ignore_index "
       "@0 = ReduceMean[keepdims=0](y); "
       "?reduction=sum @0 = ReduceSum[keepdims=0](y); ?reduction=none @0 = Identity(y)" },
+    QONNX("qonnx.custom_op.general"),
+    QONNX("onnx.brevitas"),
+    QONNX("finn.custom_op.general"),
     { ML, "Binarizer", "g = Greater(#0, $threshold); @0 = CastLike(g, #0)" },
     { ML, "Scaler", "^offset ^scale d = Sub(#0, $offset); @0 = Mul(d, $scale)" },
     { ML, "ArrayFeatureExtractor", "i = Flatten[axis=0](#1); f = Squeeze[axes=(0)](i); @0 = Gather[axis=-1](#0, f)" },
