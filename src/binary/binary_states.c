@@ -33,7 +33,8 @@ static enum status check_range(const struct bin_reader *r, const struct binary_n
     return ST_OK;
 }
 
-/* Sorted by address, a stretch is compared with those that reach furthest so far. */
+/* Sorted by address, a stretch is compared with those that reach furthest so far; of states, which share nothing, that is
+ * the last one. */
 static enum status check_sorted(const struct bin_reader *r, const struct stretch *s, uint32_t n)
 {
     struct stretch any = { .name = "" }, state = any;
@@ -43,7 +44,7 @@ static enum status check_sorted(const struct bin_reader *r, const struct stretch
                   "context binary, %s: \"%s\" and \"%s\" share persistent memory at %" PRIu64, r->graph, before->name,
                   s[i].name, s[i].begin);
         any = s[i].end > any.end ? s[i] : any;
-        state = s[i].state && s[i].end > state.end ? s[i] : state;
+        state = s[i].state ? s[i] : state;
     }
     return ST_OK;
 }

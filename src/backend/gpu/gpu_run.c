@@ -42,8 +42,6 @@ static enum status check_mem(const struct run *run, uint32_t k)
     const struct backend_mem *m = run->r->io[k].mem;
     RETURN_IF(run->r->batch > 1, ST_INVALID_TENSOR, "tensor \"%s\": a batch of %u graphs cannot use registered buffers",
               t->name, run->r->batch);
-    RETURN_IF(m->context != run->g->context, ST_INVALID_TENSOR,
-              "tensor \"%s\": its buffer is registered with another context", t->name);
     RETURN_IF(is_output(t) && m->flags & CL_MEM_READ_ONLY, ST_INVALID_TENSOR,
               "tensor \"%s\" is an output, and its OpenCL buffer is read-only; make it with CL_MEM_READ_WRITE", t->name);
     RETURN_IF(is_input(t) && m->flags & CL_MEM_WRITE_ONLY, ST_INVALID_TENSOR,
