@@ -195,17 +195,21 @@ static void *feed(void *arg)
     return NULL;
 }
 
+static Qnn_ErrorHandle_t context_of_depth(uint32_t n, Qnn_ContextHandle_t *ret)
+{
+    QnnContext_Config_t depth = { .option = QNN_CONTEXT_CONFIG_ASYNC_EXECUTION_QUEUE_DEPTH,
+                                  .asyncExeQueueDepth = { QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC, { n } } };
+    const QnnContext_Config_t *config[] = { &depth, NULL };
+    return q.contextCreate(env.backend, NULL, config, ret);
+}
+
 /* A queue of depth 2 whose first callback is held takes no more than the depth allows; the rest waits. */
 static void test_queue_depth(void **state)
 {
     (void)state;
     enum { DEPTH = 2, N = 8 };
-    QnnContext_Config_t depth = { .option = QNN_CONTEXT_CONFIG_ASYNC_EXECUTION_QUEUE_DEPTH,
-                                  .asyncExeQueueDepth = { QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC,
-                                                          { DEPTH } } };
-    const QnnContext_Config_t *config[] = { &depth, NULL };
     Qnn_ContextHandle_t c;
-    OK(q.contextCreate(env.backend, NULL, config, &c));
+    OK(context_of_depth(DEPTH, &c));
     build(c);
     board.held = true;
     jobs[0].hold = true;
@@ -227,8 +231,33 @@ static void test_queue_depth(void **state)
     for (unsigned i = 0; i < N; i++)
         check_job(i);
     OK(q.contextFree(c, NULL));
-    depth.asyncExeQueueDepth.depth = 0;
-    FAILS(QNN_CONTEXT_ERROR_INVALID_CONFIG, q.contextCreate(env.backend, NULL, config, &c));
+    FAILS(QNN_CONTEXT_ERROR_INVALID_CONFIG, context_of_depth(0, &c));
+}
+
+static Qnn_ErrorHandle_t submitted[2];
+
+static void submit_in_callback(void *param, Qnn_NotifyStatus_t status)
+{
+    for (unsigned i = 0; i < 2; i++)
+        submitted[i] = submit(1 + i, NULL);
+    on_done(param, status);
+}
+
+/* A callback may ask for more executions, but it cannot wait for room that comes only when it returns. */
+static void test_queue_full_in_callback(void **state)
+{
+    (void)state;
+    Qnn_ContextHandle_t c;
+    OK(context_of_depth(2, &c));
+    build(c);
+    jobs[0] = (struct job){ .board = &board };
+    Qnn_Tensor_t in = WITH(net.x, jobs[0].x), out = WITH(net.y, jobs[0].y);
+    OK(q.graphExecuteAsync(net.graph, &in, 1, &out, 1, NULL, NULL, submit_in_callback, &jobs[0]));
+    board_wait(2);
+    OK(submitted[0]);
+    FAILS(QNN_GRAPH_ERROR_EXECUTION_ASYNC_FIFO_FULL, submitted[1]);
+    check_job(1);
+    OK(q.contextFree(c, NULL));
 }
 
 static void *free_context(void *context)
@@ -571,6 +600,7 @@ int main(void)
         CASE(test_failing_call),
         CASE(test_no_notify_function),
         CASE(test_queue_depth),
+        CASE(test_queue_full_in_callback),
         CASE(test_free_with_jobs),
         CASE(test_free_from_callback),
         CASE(test_idle_signals),

@@ -100,6 +100,11 @@ static void test_tcm_full(void **state)
     OK(q.graphFinalize(a.net.graph, NULL, NULL));
     FAILS_SAYING(BAD, "2035712", kit_config(a.net.graph, SCRATCH, &too_much));
     OK(kit_run(&a.net, x, y));
+    struct adsp same = adsp_open(QNN_LPAI_MEM_TYPE_DDR, NULL); /* what two graphs share is there once */
+    OK(kit_config(same.net.graph, SCRATCH, &all));
+    OK(q.graphFinalize(same.net.graph, NULL, NULL));
+    OK(kit_run(&same.net, x, y));
+    adsp_close(&same);
     OK(give(&b, QNN_LPAI_MEM_TYPE_TCM, b.scratch));
     FAILS_SAYING(BAD, "TCM", q.graphFinalize(b.net.graph, NULL, NULL));
     OK(give(&b, QNN_LPAI_MEM_TYPE_DDR, b.scratch));
@@ -290,6 +295,7 @@ static void test_pause(void **state)
         OK(kit_config(l.net.graph, QNN_LPAI_GRAPH_SET_CFG_RESUME_EXECUTION, NULL));
         FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "same tensors", run_batch(&l.net, other_y, &produced));
         FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "same tensors", kit_run(&l.net, x, y));
+        FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "same tensors", kit_run(&l.net, many_x, many_y)); /* of one slice */
         OK(run_batch(&l.net, many_y, &produced)); /* goes on where it stopped */
     }
     for (uint32_t i = 0; i < BATCH; i += 37) {

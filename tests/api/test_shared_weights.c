@@ -126,6 +126,21 @@ static void test_prompts_and_steps(void **state)
     free(three.data);
 }
 
+/* What two graphs have in common is less than an eighth of each: they stay apart. */
+static void test_little_in_common(void **state)
+{
+    (void)state;
+    Qnn_ContextHandle_t c = sharing_context();
+    product(c, names[0], ROWS / 2, 0, &built[0]);
+    struct saved one = save(c);
+    product(c, names[2], ROWS / 2, 1, &built[2]);
+    struct saved two = save(c);
+    assert_in_range(two.size, one.size + sizeof weights + sizeof rows_add / 2, one.size + 2 * sizeof weights);
+    OK(q.contextFree(c, NULL));
+    free(one.data);
+    free(two.data);
+}
+
 /* ExecuTorch makes two files, one without the option, and expects that one to be larger. */
 static void test_not_asked(void **state)
 {
@@ -153,6 +168,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_prompts_and_steps),
+        cmocka_unit_test(test_little_in_common),
         cmocka_unit_test(test_not_asked),
     };
     return cmocka_run_group_tests_name("shared weights", tests, setup, env_teardown);

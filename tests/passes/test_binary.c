@@ -333,6 +333,59 @@ static void test_unknown_section(void **state)
     finish(&im, &b);
 }
 
+static uint8_t *section_of(const struct binary_image *im, uint32_t kind)
+{
+    struct bin_header h;
+    memcpy(&h, im->data, sizeof(h));
+    for (uint32_t i = 0; i < h.n_sections; i++) {
+        uint8_t *at = (uint8_t *)im->data + sizeof(h) + i * sizeof(struct bin_section);
+        uint32_t is;
+        memcpy(&is, at + offsetof(struct bin_section, kind), sizeof(is));
+        if (is == kind)
+            return at;
+    }
+    fail_msg("no section of kind %u", kind);
+    return NULL;
+}
+
+/* With checksums that are right. */
+static void test_header(void **state)
+{
+    (void)state;
+    struct binary_image im;
+    hm_make(&made, "net", 2, 3);
+    assert_int_equal(binary_write(&made.target, &made.src, &im), ST_OK);
+    uint8_t *data = im.data, *constants = section_of(&im, SEC_CONSTANTS) + offsetof(struct bin_section, offset);
+    struct bin_header h;
+    uint64_t offset;
+    memcpy(&offset, constants, sizeof(offset));
+    memset(constants, 0, sizeof(offset)); /* over the header */
+    hm_repair(data, im.size);
+    assert_int_equal(touch(data, im.size), ST_BAD_BINARY);
+    assert_non_null(strstr(status_text(), "at offset 0"));
+    memcpy(constants, &offset, sizeof(offset));
+    hm_repair(data, im.size);
+    assert_int_equal(touch(data, im.size), ST_OK);
+    memset(data + offsetof(struct bin_header, build_id), 'x', sizeof(h.build_id));
+    hm_repair(data, im.size);
+    assert_int_equal(touch(data, im.size), ST_BAD_BINARY);
+    assert_non_null(strstr(status_text(), "build id has no end"));
+    binary_image_free(&im);
+}
+
+/* States may fill their memory to the last byte. */
+static void test_states_fit(void **state)
+{
+    (void)state;
+    struct binary_image im;
+    struct binary b;
+    hm_make(&made, "net", 2, 3);
+    made.src.info.persistent_bytes = 128;
+    made.nodes[HM_ADD].state_bytes = made.nodes[HM_RELU].state_bytes = made.nodes[HM_RELU].state_offset = 64;
+    write_and_open(&made, &im, &b);
+    finish(&im, &b);
+}
+
 /* ---- sources that promise what does not hold -------------------------------------------------------------------------- */
 
 static void spoil_scratch(struct handmade *h) { h->src.info.scratch_bytes = 64; }
@@ -673,6 +726,8 @@ int main(void)
         cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_version),
         cmocka_unit_test(test_unknown_section),
+        cmocka_unit_test(test_header),
+        cmocka_unit_test(test_states_fit),
         cmocka_unit_test(test_spoiled),
         cmocka_unit_test(test_merge),
         cmocka_unit_test(test_merge_again),

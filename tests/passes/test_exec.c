@@ -24,12 +24,17 @@ struct loaded {
     struct exec_program *p;
 };
 
-static void load(struct loaded *l, struct team *team)
+static void load_with(struct loaded *l, struct exec_opts o)
 {
-    struct exec_opts o = { .team = team, .isa = cpu_isa() };
+    o.isa = cpu_isa();
     if (binary_write(&made.target, &made.src, &l->im) != ST_OK || binary_open(l->im.data, l->im.size, &l->b) != ST_OK ||
         exec_load(&l->b.graphs[0], &o, &l->p) != ST_OK)
         fail_msg("%s", status_text());
+}
+
+static void load(struct loaded *l, struct team *team)
+{
+    load_with(l, (struct exec_opts){ .team = team });
 }
 
 static void unload(struct loaded *l)
@@ -150,6 +155,12 @@ static void test_marks(void **state)
     }
     assert_non_null(exec_kernel_name(l.p, HM_ADD));
     unload(&l);
+    load_with(&l,
+              (struct exec_opts){ .team = team, .max_marks = 2 }); /* too few: the first ones, and how many are missing */
+    assert_int_equal(exec_run(l.p, &r), ST_OK);
+    assert_int_equal(r.marks->n, 2);
+    assert_int_equal(r.marks->dropped, made.src.n_commands - 2);
+    unload(&l);
     team_free(team);
 }
 
@@ -248,6 +259,7 @@ static void test_dynamic(void **state)
         struct exec_binding io[3] = { { .data = x, .dims = wrong[i] }, { .data = y }, { .data = z } };
         struct exec_run r = { .io = io };
         assert_int_equal(exec_run(l.p, &r), ST_DYNAMIC_SHAPE);
+        assert_non_null(strstr(status_text(), "tensor \"x\": dimension")); /* noticed before any node is looked at */
     }
     run_rows(&l, 5);
     unload(&l);

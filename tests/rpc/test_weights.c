@@ -136,6 +136,7 @@ static void test_shared(void **state)
     OK(kit_link->load(c.s, &other));
     OK(kit_link->map(c.s, rpc_fd(memory), OFFSET, BYTES - OFFSET, true, &again));
     OK(kit_link->set_weights(c.s, c.program, (struct rpc_pool){ map, OFFSET }));
+    assert_int_equal(kit_link->set_weights(c.s, same.program, (struct rpc_pool){ again, 64 }), ST_INVALID_ARG);
     OK(kit_link->set_weights(c.s, same.program, (struct rpc_pool){ again, 0 }));
     assert_int_equal(kit_link->set_weights(c.s, other.program, (struct rpc_pool){ map, OFFSET }), ST_INVALID_ARG);
     assert_int_equal(kit_link->set_weights(c.s, other.program, (struct rpc_pool){ again, KIT_BYTES - 64 }), ST_INVALID_ARG);
