@@ -56,13 +56,13 @@ struct member {
     const char *name;
     size_t at;
 };
-#define V1(name)                                             \
-    {                                                        \
-#name, offsetof(QnnOpPackage_Interface_t, v1_4.name) \
+#define V1(fn)                                                         \
+    {                                                                  \
+        .at = offsetof(QnnOpPackage_Interface_t, v1_4.fn), .name = #fn \
     }
-#define V2(name)                                             \
-    {                                                        \
-#name, offsetof(QnnOpPackage_Interface_t, v2_0.name) \
+#define V2(fn)                                                         \
+    {                                                                  \
+        .at = offsetof(QnnOpPackage_Interface_t, v2_0.fn), .name = #fn \
     }
 static const struct member members_1[] = { V1(init),         V1(terminate),  V1(getInfo), V1(validateOpConfig),
                                            V1(createOpImpl), V1(freeOpImpl), { NULL, 0 } };

@@ -489,73 +489,77 @@ static void spoil_scale(struct handmade *h)
     h->tensors[HM_C].desc.q = (struct quant){ .kind = Q_TENSOR, .scale = NAN, .offset = 1 };
 }
 
+static const struct {
+    const char *name;
+    void (*spoil)(struct handmade *);
+} spoilers[] = {
+#define CASE(f)                \
+    {                          \
+        .spoil = f, .name = #f \
+    }
+    CASE(spoil_scratch),
+    CASE(spoil_offset),
+    CASE(spoil_far_offset),
+    CASE(spoil_bytes),
+    CASE(spoil_shape),
+    CASE(spoil_rank),
+    CASE(spoil_type),
+    CASE(spoil_place),
+    CASE(spoil_no_place),
+    CASE(spoil_output_in_input),
+    CASE(spoil_output_in_const),
+    CASE(spoil_operand),
+    CASE(spoil_absent),
+    CASE(spoil_count),
+    CASE(spoil_perm),
+    CASE(spoil_clamp),
+    CASE(spoil_nan_clamp),
+    CASE(spoil_work),
+    CASE(spoil_work_offset),
+    CASE(spoil_command_node),
+    CASE(spoil_command_range),
+    CASE(spoil_step),
+    CASE(spoil_far_step),
+    CASE(spoil_align),
+    CASE(spoil_large_align),
+    CASE(spoil_io_alias),
+    CASE(spoil_aux),
+    CASE(spoil_scale),
+    CASE(spoil_work_over_output),
+    CASE(spoil_work_meets_output),
+    CASE(spoil_half_in_place),
+    CASE(spoil_same_step),
+    CASE(spoil_state_outside),
+    CASE(spoil_state_far),
+    CASE(spoil_state_align),
+    CASE(spoil_no_window),
+    CASE(spoil_small_window),
+    CASE(spoil_window_used),
+    CASE(spoil_huge_window),
+    CASE(spoil_no_spill),
+    CASE(spoil_small_spill),
+    CASE(spoil_huge_spill),
+    CASE(spoil_states_overlap),
+    CASE(spoil_state_over_tensor),
+    CASE(spoil_guard_far),
+    CASE(spoil_guard_type),
+    CASE(spoil_guard_value),
+#undef CASE
+};
+
 static void test_spoiled(void **state)
 {
     (void)state;
-    static const struct {
-        const char *name;
-        void (*spoil)(struct handmade *);
-    } cases[] = {
-#define CASE(f) { #f, f }
-        CASE(spoil_scratch),
-        CASE(spoil_offset),
-        CASE(spoil_far_offset),
-        CASE(spoil_bytes),
-        CASE(spoil_shape),
-        CASE(spoil_rank),
-        CASE(spoil_type),
-        CASE(spoil_place),
-        CASE(spoil_no_place),
-        CASE(spoil_output_in_input),
-        CASE(spoil_output_in_const),
-        CASE(spoil_operand),
-        CASE(spoil_absent),
-        CASE(spoil_count),
-        CASE(spoil_perm),
-        CASE(spoil_clamp),
-        CASE(spoil_nan_clamp),
-        CASE(spoil_work),
-        CASE(spoil_work_offset),
-        CASE(spoil_command_node),
-        CASE(spoil_command_range),
-        CASE(spoil_step),
-        CASE(spoil_far_step),
-        CASE(spoil_align),
-        CASE(spoil_large_align),
-        CASE(spoil_io_alias),
-        CASE(spoil_aux),
-        CASE(spoil_scale),
-        CASE(spoil_work_over_output),
-        CASE(spoil_work_meets_output),
-        CASE(spoil_half_in_place),
-        CASE(spoil_same_step),
-        CASE(spoil_state_outside),
-        CASE(spoil_state_far),
-        CASE(spoil_state_align),
-        CASE(spoil_no_window),
-        CASE(spoil_small_window),
-        CASE(spoil_window_used),
-        CASE(spoil_huge_window),
-        CASE(spoil_no_spill),
-        CASE(spoil_small_spill),
-        CASE(spoil_huge_spill),
-        CASE(spoil_states_overlap),
-        CASE(spoil_state_over_tensor),
-        CASE(spoil_guard_far),
-        CASE(spoil_guard_type),
-        CASE(spoil_guard_value),
-#undef CASE
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(spoilers) / sizeof(spoilers[0]); i++) {
         struct binary_image im;
         struct binary b;
         hm_make(&made, "net", 8, 16);
-        cases[i].spoil(&made);
+        spoilers[i].spoil(&made);
         enum status st = binary_write(&made.target, &made.src, &im);
         if (st != ST_OK)
             continue;
         if (binary_open(im.data, im.size, &b) == ST_OK)
-            fail_msg("%s was not noticed", cases[i].name);
+            fail_msg("%s was not noticed", spoilers[i].name);
         assert_true(status_text()[0] != 0);
         binary_image_free(&im);
     }
