@@ -31,7 +31,8 @@ static enum status decode(struct prepare_cx *cx, uint32_t from, enum dtype type,
     const struct op_def *op = op_get(T_(g->tensors.at[from].desc.type) & T_FLOAT ? OP_Cast : OP_Dequantize);
     struct ir_tensor t = { .name = arena_printf(&g->arena, "%s.%s", g->tensors.at[from].name, dtype_name(type)),
                            .desc = g->tensors.at[from].desc,
-                           .role = IR_NATIVE };
+                           .role = IR_NATIVE,
+                           .updateable = g->tensors.at[from].updateable };
     t.desc.type = type;
     t.desc.q = (struct quant){};
     void *data = arena_alloc(&g->arena, desc_bytes(&t.desc) + 64);
@@ -63,7 +64,7 @@ static enum status lower_node(struct prepare_cx *cx, uint32_t node, uint32_t *tw
         decoded |= (uint32_t)lower_decodes(&v.call, i) << i;
     for (uint32_t i = 0; i < n_in; i++) {
         uint32_t t = g->nodes.at[node].in[i];
-        if (!(decoded >> i & 1) || g->tensors.at[t].updateable)
+        if (!(decoded >> i & 1))
             continue;
         enum dtype type = g->tensors.at[g->nodes.at[node].out[0]].desc.type;
         uint32_t *twin = &twins[2 * t + (type == DT_F16)];

@@ -19,6 +19,11 @@ enum { SIDE = 64, RANK = 4 };
 
 static float weights[SIDE * SIDE];
 
+static bool lib_is_gpu(void)
+{
+    return strstr(lib_name(), "Gpu") != NULL;
+}
+
 struct adapter {
     float a[SIDE * RANK], b[RANK * SIDE];
 };
@@ -151,6 +156,8 @@ static void test_before_the_first_finalize(void **state)
 static void test_new_encodings(void **state)
 {
     (void)state;
+    if (lib_is_gpu()) /* floats only */
+        skip();
     static const uint8_t w[4] = { 130, 120, 140, 128 }, w2[4] = { 124, 138, 128, 132 };
     uint8_t x[4] = { 10, 20, 30, 40 }, y[4];
     struct net n;
@@ -257,6 +264,8 @@ enum { YES, NO, TOP };
 static void test_subgraphs(void **state)
 {
     (void)state;
+    if (lib_is_gpu()) /* no If */
+        skip();
     static const float two[4] = { 2, 2, 2, 2 }, three[4] = { 3, 3, 3, 3 },
                        more[2][4] = { { 20, 20, 20, 20 }, { 30, 30, 30, 30 } };
     static const Qnn_DataType_t f32 = QNN_DATATYPE_FLOAT_32;
@@ -407,7 +416,7 @@ static void test_profile(void **state)
     OK(q.contextApplyBinarySection(c, n.graph, QNN_CONTEXT_SECTION_UPDATABLE, &b, p, NULL));
     uint32_t found = 0, wanted = lib_is_htp() ? COUNT(htp) : COUNT(cpu);
     (void)profile_events(p, &found);
-    assert_int_equal(found, wanted);
+    assert_true(found == wanted || lib_is_gpu()); /* which also tells of kernels that it compiled */
     for (uint32_t i = 0; i < wanted; i++)
         assert_non_null(profile_find(p, lib_is_htp() ? htp[i] : cpu[i]));
     OK(q.profileFree(p));
