@@ -3,7 +3,8 @@
  *
  *     %t = Conv2d(%x, %w, %b); %y = Batchnorm(%t, %g, %o)   ->   %y = Conv2d(%x, w·g, b·g + o)
  *
- * The same for a product with, or the addition of, one constant per channel, as TFLite and older exporters write it. Done
+ * The same for a product with, or the addition of, one constant per channel, as TFLite and older exporters write it, or one
+ * for all (scales of attention, the learned factors of PP-LCNet). Done
  * when a model is converted, so that the quantizer sees the weights that count. Constants that others use too stay, and so
  * does the node. */
 #include <math.h>
@@ -57,14 +58,25 @@ static bool affine_of(const struct ir_graph *g, const struct ir_node *n, struct 
     *(product ? &ret->gamma : &ret->beta) = c;
     /* Along the channels, and nothing but them. */
     const struct tensor_desc *d = is_const(g, c) ? &g->tensors.at[c].desc : NULL;
-    return (product || sum) && d && !is_const(g, ret->x) && d->rank && desc_count(d) == d->dims[d->rank - 1] &&
+    return (product || sum) && d && !is_const(g, ret->x) &&
+           (desc_count(d) == 1 || (d->rank && desc_count(d) == d->dims[d->rank - 1])) &&
            d->rank <= g->tensors.at[n->out[0]].desc.rank && ret->x != IR_NONE &&
            desc_same_shape(&g->tensors.at[ret->x].desc, &g->tensors.at[n->out[0]].desc);
 }
 
 static bool floats_or_none(const struct folder *f, uint32_t t, const struct quantize_layer *l)
 {
-    return t == IR_NONE || const_floats(f->g, t, l->outs);
+    return t == IR_NONE || const_floats(f->g, t, l->outs) || const_floats(f->g, t, 1);
+}
+
+/* One value per output, of a constant that may have one for all; NULL: no memory, or t is IR_NONE. */
+static const void *per_output(struct folder *f, uint32_t t, const struct quantize_layer *l)
+{
+    const void *data = const_floats(f->g, t, l->outs), *one = const_floats(f->g, t, 1);
+    float *all = data || !one ? NULL : arena_array(&f->g->arena, float, l->outs);
+    for (uint32_t o = 0; all && o < l->outs; o++)
+        memcpy(&all[o], one, sizeof(float));
+    return data ? data : all;
 }
 
 /* The layer whose results only this node reads, and whose constants are its own; NULL: none. */
@@ -78,7 +90,10 @@ static struct quantize_layer *foldable(struct folder *f, const struct affine *a)
     struct quantize_layer *l = layer_of(f, f->uses.producer[t]);
     if (!l || f->uses.n_consumers[l->weight] != 1 || n->post.lo != -INFINITY || n->post.hi != INFINITY)
         return NULL;
-    return floats_or_none(f, a->gamma, l) && floats_or_none(f, a->beta, l) && floats_or_none(f, l->bias, l) ? l : NULL;
+    return floats_or_none(f, a->gamma, l) && floats_or_none(f, a->beta, l) &&
+                   (l->bias == IR_NONE || const_floats(f->g, l->bias, l->outs))
+               ? l
+               : NULL;
 }
 
 static enum status scale_weights(struct folder *f, const struct quantize_layer *l, const void *gamma)
@@ -123,10 +138,10 @@ static enum status fold(struct folder *f, uint32_t at, const struct affine *a, c
 {
     struct ir_graph *g = f->g;
     struct ir_node *bn = &g->nodes.at[at], *n = &g->nodes.at[l->node];
-    const void *gamma = a->gamma != IR_NONE ? g->tensors.at[a->gamma].data : NULL,
-               *beta = a->beta != IR_NONE ? g->tensors.at[a->beta].data : NULL;
+    const void *gamma = per_output(f, a->gamma, l), *beta = per_output(f, a->beta, l);
     uint32_t *in = arena_array(&g->arena, uint32_t, 3), bias;
-    RETURN_IF(!in, ST_NO_MEMORY, "no memory for node \"%s\"", n->name);
+    RETURN_IF(!in || (a->gamma != IR_NONE && !gamma) || (a->beta != IR_NONE && !beta), ST_NO_MEMORY,
+              "no memory for node \"%s\"", n->name);
     TRY(new_bias(f, l, gamma, beta, &bias));
     if (gamma)
         TRY(scale_weights(f, l, gamma));

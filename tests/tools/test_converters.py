@@ -142,9 +142,14 @@ class Converters(support.ToolTest):
         self.fails(*convert, "--input_layout", "x", "NCF", says="rank 4")
 
     def test_normalization_behind_a_tflite_layer(self):
-        """A factor and a term per channel become part of the layer before them, unless that is switched off; the numbers stay."""
+        """A factor and a term per channel, or for all of them, become part of the layer before them, unless that is switched off; the numbers stay."""
+        for factor, term in (((1, 4), (4,)), ((1,), ()), ((), (1, 1)), ((4,), (1,))):
+            with self.subTest(factor=factor, term=term):
+                self.check_normalization(factor, term)
+
+    def check_normalization(self, factor, term):
         r = np.random.default_rng(3)
-        x, w, b, g, o = (r.normal(size=s).astype(np.float32) for s in ((1, 6), (4, 6), (4,), (1, 4), (4,)))
+        x, w, b, g, o = (np.asarray(r.normal(size=s), np.float32) for s in ((1, 6), (4, 6), (4,), factor, term))
         m = tflite_file.Model()
         t = [m.tensor(a.shape, "float32", name="t%d" % i, **({"data": a.tobytes()} if i else {})) for i, a in enumerate((x, w, b, g, o))]
         made = [m.tensor([1, 4], "float32", name=n) for n in ("a", "b", "y")]
