@@ -119,6 +119,7 @@ struct run_queue {
     uint32_t depth, waiting;  /* asynchronous jobs: the limit, and how many there are */
     struct run_job *first, *last;
     pthread_t worker;
+    unsigned forks; /* when all who are in it were there */
     bool started, stop;
     bool active, paused; /* somebody has its turn; nobody gets one */
 };

@@ -3,6 +3,7 @@
  * by the first asynchronous execution, serves those. A synchronous execution on an idle queue costs two uncontended lock
  * operations. */
 #include "api/objects.h"
+#include "base/forks.h"
 #include "base/thread.h"
 
 static THREAD_LOCAL bool in_worker;
@@ -13,12 +14,35 @@ enum status queue_init(struct run_queue *q, uint32_t depth)
     pthread_cond_init(&q->turn, NULL);
     pthread_cond_init(&q->room, NULL);
     q->depth = depth;
+    forks_watch();
+    q->forks = forks_so_far();
     return ST_OK;
+}
+
+/* A forked child has a copy of the queue, but not the thread that serves it, nor those that had or wanted a turn. */
+static bool others_are_gone(const struct run_queue *q)
+{
+    return q->forks != forks_so_far();
+}
+
+/* Whoever comes first in a child begins again. */
+static void look_for_others(struct run_queue *q)
+{
+    if (!others_are_gone(q))
+        return;
+    pthread_cond_init(&q->turn, NULL);
+    pthread_cond_init(&q->room, NULL);
+    q->forks = forks_so_far();
+    q->first = q->last = NULL;
+    q->waiting = 0;
+    q->serving = q->next;
+    q->started = q->active = q->paused = false;
 }
 
 void queue_enter(struct run_queue *q)
 {
     LOCKED(&q->lock);
+    look_for_others(q);
     uint64_t ticket = q->next++;
     while (q->serving != ticket || q->paused)
         pthread_cond_wait(&q->turn, &q->lock);
@@ -37,6 +61,7 @@ void queue_leave(struct run_queue *q)
 void queue_pause(struct run_queue *q)
 {
     LOCKED(&q->lock);
+    look_for_others(q);
     q->paused = true;
     while (q->active)
         pthread_cond_wait(&q->turn, &q->lock);
@@ -82,6 +107,7 @@ static void *work(void *arg)
 enum status queue_submit(struct run_queue *q, struct run_job *job)
 {
     LOCKED(&q->lock);
+    look_for_others(q);
     if (!q->started) {
         TRY(thread_start(&q->worker, "qnn-async", work, q));
         q->started = true;
@@ -103,6 +129,8 @@ enum status queue_submit(struct run_queue *q, struct run_job *job)
 
 void queue_finish(struct run_queue *q)
 {
+    if (others_are_gone(q)) /* they would be waited for */
+        return;
     pthread_mutex_lock(&q->lock);
     q->stop = true;
     pthread_cond_broadcast(&q->turn);

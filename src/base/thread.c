@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "base/forks.h"
 #include "base/mem.h"
 
 enum {
@@ -41,7 +42,7 @@ struct worker {
 struct team {
     unsigned size;
     bool spins;       /* false: sleep at once */
-    unsigned forks;   /* value of fork_count when the threads were started */
+    unsigned forks;   /* when the threads were started */
     team_fn *fn;      /* the job; written while the gate is closed and nobody inside */
     void *arg;
     atomic_bool stop;
@@ -53,21 +54,8 @@ struct team {
     _Alignas(LINE) struct worker workers[]; /* size - 1 */
 };
 
-static _Atomic unsigned fork_count;
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-
 /* Faults of the thread itself: blocking them would turn a debugger's or sanitizer's report into a silent end. */
 static const int fault_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS };
-
-static void count_fork(void)
-{
-    atomic_fetch_add(&fork_count, 1);
-}
-
-static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, count_fork);
-}
 
 static void note_crowd(struct team *t)
 {
@@ -148,7 +136,7 @@ static void announce_job(struct team *t)
 
 static bool threads_are_gone(const struct team *t)
 {
-    return t->forks != atomic_load_explicit(&fork_count, memory_order_relaxed);
+    return t->forks != forks_so_far();
 }
 
 enum status thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), void *arg)
@@ -177,12 +165,12 @@ enum status team_create(unsigned workers, struct team **ret)
 {
     RETURN_IF(workers < 1 || workers > TEAM_MAX, ST_INVALID_ARG, "a team of %u threads; allowed are 1 to %d", workers,
               TEAM_MAX);
-    pthread_once(&fork_once, watch_forks);
     struct team *t = mem_alloc_aligned(LINE, sizeof(*t) + (workers - 1) * sizeof(t->workers[0]));
     RETURN_IF(!t, ST_NO_MEMORY, "out of memory for a team of %u threads", workers);
     unsigned cores = cpu_cores();
     t->spins = cores > 1 && workers <= cores; /* do not spin away the core that the other side needs */
-    t->forks = atomic_load(&fork_count);
+    forks_watch();
+    t->forks = forks_so_far();
     atomic_store(&t->gate, GATE_CLOSED);
     for (t->size = 1; t->size < workers; t->size++) {
         struct worker *w = &t->workers[t->size - 1];

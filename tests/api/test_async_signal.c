@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Executions in the background, signals that interrupt calls, and many threads at once. Nothing here depends on how fast
  * anything is: where two threads race, both outcomes are checked. */
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "api_test.h"
 
 /* ---- notifications ---------------------------------------------------------------------------------------------------- */
 
-enum { JOBS = 64 };
+enum { JOBS = 64, CHILD_SECONDS = 20 };
 
 struct board {
     pthread_mutex_t lock;
@@ -113,6 +118,66 @@ static void test_many_jobs(void **state)
         check_job(i);
         assert_int_equal(board.order[i], i); /* first in, first out */
     }
+}
+
+/* Whether the thread that serves the queue sleeps; it has let go of its last job then, which is not so when it notifies. */
+static bool server_sleeps(void)
+{
+    char path[64], text[256];
+    bool sleeps = false;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *d; tasks && (d = readdir(tasks));) {
+        snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", d->d_name);
+        int fd = open(path, O_RDONLY);
+        ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+        close(fd);
+        text[n > 0 ? n : 0] = 0;
+        sleeps |= strstr(text, "(qnn-async) S") != NULL;
+    }
+    closedir(tasks);
+    return sleeps;
+}
+
+#ifdef __SANITIZE_THREAD__
+enum { CHILD_STARTS = false }; /* the thread sanitizer ends a child that starts a thread */
+#else
+enum { CHILD_STARTS = true };
+#endif
+
+static int use_in_child(void)
+{
+    alarm(CHILD_SECONDS);                                      /* a child that hangs ends, too */
+    if (CHILD_STARTS && !strcmp(lib_name(), "libQnnCpu.so")) { /* sessions belong to the process that opened them */
+        if (submit(1, NULL) != QNN_SUCCESS)
+            return EXIT_FAILURE;
+        board_wait(2);
+        if (board.status[1] != QNN_SUCCESS || jobs[1].y[1] != jobs[1].x[1] * 2 + 1)
+            return EXIT_FAILURE;
+        while (!server_sleeps())
+            sched_yield();
+    }
+    return CODE(q.contextFree(env.context, NULL)) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* In a forked child the thread that serves the queue is gone, and nobody may wait for it. */
+static void test_forked_child(void **state)
+{
+    (void)state;
+    build(env.context);
+    OK(submit(0, NULL));
+    board_wait(1);
+    while (!server_sleeps())
+        sched_yield();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child)
+        _exit(use_in_child());
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == EXIT_SUCCESS);
+    OK(submit(1, NULL));
+    board_wait(2);
+    check_job(1);
 }
 
 /* Synchronous executions stand in the same queue: when one returns, the jobs before it have run. */
@@ -595,6 +660,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         CASE(test_many_jobs),
+        CASE(test_forked_child),
         CASE(test_sync_among_async),
         CASE(test_structs_are_left_alone),
         CASE(test_failing_call),
