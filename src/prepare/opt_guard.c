@@ -16,15 +16,25 @@
 /* Per tensor: readers in all, and those that run only on the side in question. */
 struct uses {
     uint32_t *all, *side;
+    uint32_t *touched, n_touched; /* tensors with such readers */
 };
 
-/* Made once: a network with many choices has many nodes, too. */
+/* Nodes among which is all that a condition decides; the last one is a choice by it. A network with many choices has many
+ * nodes, too: looking at all of them for each choice would take long. */
+struct stretch {
+    size_t first, last;
+};
+
+/* Made once, for all choices. */
 struct work {
     struct uses uses;
     bool *waits[2];       /* per node: only this side needs it */
     struct ir_node *old;  /* the order before */
     bool *moved, *now;    /* per node */
-    uint32_t *maker;      /* per tensor: the node that makes it, IR_NONE */
+    uint32_t *maker;      /* per tensor: the node of the stretch that makes it, IR_NONE */
+    bool *made;           /* per tensor: by a node */
+    uint32_t *choices;    /* per tensor: choices by it */
+    uint32_t *last;       /* per tensor: the last choice by it, IR_NONE: not seen yet */
     uint32_t *stack;
 };
 
@@ -35,6 +45,15 @@ static void count(const struct ir_node *n, uint32_t *uses)
             uses[n->in[i]]++;
     for (uint32_t i = 0; i < n->n_guards; i++)
         uses[n->guards[i].tensor]++;
+}
+
+/* One reader on this side; returns 1 when it is the first of what a node makes. */
+static uint32_t count_side(struct work *w, uint32_t t)
+{
+    if (w->uses.side[t]++)
+        return 0;
+    w->uses.touched[w->uses.n_touched++] = t;
+    return w->made[t];
 }
 
 /* The If that hands on results wants both sides to be what the output is. */
@@ -89,22 +108,47 @@ static enum status add_guard(struct ir_graph *g, struct ir_node *n, uint32_t con
     return ST_OK;
 }
 
-/* All nodes that only choices by `cond` need, and of these only side `value`; returns whether one of them has work to do. */
-static bool find_side(const struct ir_graph *g, uint32_t cond, uint32_t value, const struct uses *u, bool *waits)
+/* Readers of a node's operands are on this side; returns how many makers are still to come. */
+static uint32_t count_operands(struct work *w, const struct ir_node *n)
 {
-    bool any = false;
-    memset(u->side, 0, g->tensors.n * sizeof(*u->side));
-    for (size_t k = g->nodes.n; k-- > 0;) {
-        const struct ir_node *n = &g->nodes.at[k];
+    uint32_t makers = 0;
+    for (uint32_t i = 0; i < n->n_in; i++)
+        makers += n->in[i] != IR_NONE ? count_side(w, n->in[i]) : 0;
+    for (uint32_t i = 0; i < n->n_guards; i++)
+        makers += count_side(w, n->guards[i].tensor);
+    return makers;
+}
+
+static void forget_side(struct uses *u)
+{
+    while (u->n_touched)
+        u->side[u->touched[--u->n_touched]] = 0;
+}
+
+/* All nodes that only choices by `cond` need, and of these only side `value`: from the last of these choices back to *first,
+ * where all of them, and all makers of what this side reads, have been seen. Returns whether a node that waits has work. */
+static bool find_side(const struct ir_graph *g, struct work *w, uint32_t cond, uint32_t value, size_t *first)
+{
+    bool any = false, *waits = w->waits[value];
+    uint32_t left = w->choices[cond], makers = 0;
+    size_t k = (size_t)w->last[cond] + 1;
+    while (k > 0 && (left || makers)) {
+        const struct ir_node *n = &g->nodes.at[--k];
         bool choice = is_choice(g, n) && n->in[0] == cond;
-        if (choice)
-            u->side[n->in[value ? 1 : 2]]++;
-        waits[k] = !choice && only_here(n, u) && may_wait(g, n);
+        for (uint32_t i = 0; i < n->n_out; i++)
+            makers -= w->uses.side[n->out[i]] != 0;
+        if (choice) {
+            makers += count_side(w, n->in[value ? 1 : 2]);
+            left--;
+        }
+        waits[k] = !choice && only_here(n, &w->uses) && may_wait(g, n);
         if (!waits[k])
             continue;
-        count(n, u->side);
+        makers += count_operands(w, n);
         any = any || !(n->op->flags & OP_VIEW);
     }
+    forget_side(&w->uses);
+    *first = k;
     return any;
 }
 
@@ -130,16 +174,15 @@ static size_t mark_needed(struct work *w, size_t k)
 
 /* The nodes that wait come right before the first of the others that needs them: a choice, since nobody else reads what
  * waits. */
-static void reorder(struct ir_graph *g, struct work *w)
+static void reorder(struct ir_graph *g, struct work *w, struct stretch s)
 {
-    size_t n = g->nodes.n, done = 0;
-    memcpy(w->old, g->nodes.at, n * sizeof(*w->old));
-    memset(w->moved, 0, n * sizeof(*w->moved));
-    memset(w->maker, 0xff, g->tensors.n * sizeof(*w->maker));
-    for (size_t k = 0; k < n; k++)
+    size_t done = s.first, n = s.last - s.first + 1;
+    memcpy(w->old + s.first, g->nodes.at + s.first, n * sizeof(*w->old));
+    memset(w->moved + s.first, 0, n * sizeof(*w->moved));
+    for (size_t k = s.first; k <= s.last; k++)
         for (uint32_t i = 0; i < w->old[k].n_out; i++)
             w->maker[w->old[k].out[i]] = (uint32_t)k;
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = s.first; k <= s.last; k++) {
         if (w->waits[0][k])
             continue;
         bool choice = w->old[k].op->id == OP_If || w->old[k].op->id == OP_ElementWiseSelect;
@@ -151,14 +194,16 @@ static void reorder(struct ir_graph *g, struct work *w)
             }
         g->nodes.at[done++] = w->old[k];
     }
-    g->nodes.n = done;
+    for (size_t k = s.first; k <= s.last; k++)
+        for (uint32_t i = 0; i < w->old[k].n_out; i++)
+            w->maker[w->old[k].out[i]] = IR_NONE;
 }
 
 /* The parameters of a Select are none, as are those of what is left of an If. */
-static enum status hand_on(struct prepare_cx *cx, uint32_t cond)
+static enum status hand_on(struct prepare_cx *cx, uint32_t cond, struct stretch s)
 {
     struct ir_graph *g = cx->g;
-    for (size_t k = 0; k < g->nodes.n; k++) {
+    for (size_t k = s.first; k <= s.last; k++) {
         struct ir_node *n = &g->nodes.at[k];
         if (!is_choice(g, n) || n->in[0] != cond)
             continue;
@@ -174,12 +219,18 @@ static enum status guard_choices(struct prepare_cx *cx, size_t k, struct work *w
 {
     struct ir_graph *g = cx->g;
     uint32_t cond = g->nodes.at[k].in[0];
+    size_t first[2];
     bool any = false;
+    if (w->last[cond] == IR_NONE)
+        w->last[cond] = (uint32_t)k;
     for (uint32_t value = 0; value < 2; value++)
-        any |= find_side(g, cond, value, &w->uses, w->waits[value]);
+        any |= find_side(g, w, cond, value, &first[value]);
     if (!any)
         return ST_OK; /* views cost nothing */
-    for (size_t i = 0; i < g->nodes.n; i++) {
+    struct stretch s = { first[0] < first[1] ? first[0] : first[1], w->last[cond] };
+    for (uint32_t value = 0; value < 2; value++)
+        memset(w->waits[value] + s.first, 0, (first[value] - s.first) * sizeof(bool));
+    for (size_t i = s.first; i <= s.last; i++) {
         for (uint32_t value = 0; value < 2; value++) {
             if (!w->waits[value][i])
                 continue;
@@ -188,26 +239,51 @@ static enum status guard_choices(struct prepare_cx *cx, size_t k, struct work *w
         }
         w->waits[0][i] |= w->waits[1][i];
     }
-    reorder(g, w);
+    reorder(g, w, s);
+    for (size_t i = s.first; i <= s.last; i++) { /* those that were seen and left as they are may have moved */
+        uint32_t *last = is_choice(g, &g->nodes.at[i]) ? &w->last[g->nodes.at[i].in[0]] : NULL;
+        if (last && *last != IR_NONE && *last <= s.last)
+            *last = (uint32_t)i;
+    }
     *progress = true;
-    return hand_on(cx, cond);
+    return hand_on(cx, cond, s);
+}
+
+static void look_around(const struct ir_graph *g, struct work *w)
+{
+    memset(w->maker, 0xff, g->tensors.n * sizeof(*w->maker));
+    memset(w->last, 0xff, g->tensors.n * sizeof(*w->last));
+    for (size_t k = 0; k < g->nodes.n; k++) {
+        const struct ir_node *n = &g->nodes.at[k];
+        if (!n->dead)
+            count(n, w->uses.all);
+        if (is_choice(g, n))
+            w->choices[n->in[0]]++;
+        for (uint32_t i = 0; i < n->n_out; i++)
+            w->made[n->out[i]] = true;
+    }
 }
 
 static enum status begin(struct prepare_cx *cx, struct work *w)
 {
-    struct ir_graph *g = cx->g;
-    size_t nodes = g->nodes.n, tensors = g->tensors.n;
-    *w = (struct work){ .uses = { arena_array(&cx->arena, uint32_t, tensors), arena_array(&cx->arena, uint32_t, tensors) },
-                        .waits = { arena_array(&cx->arena, bool, nodes), arena_array(&cx->arena, bool, nodes) },
-                        .old = arena_array(&cx->arena, struct ir_node, nodes), .moved = arena_array(&cx->arena, bool, nodes),
-                        .now = arena_array(&cx->arena, bool, nodes), .maker = arena_array(&cx->arena, uint32_t, tensors),
-                        .stack = arena_array(&cx->arena, uint32_t, nodes + 1) };
-    bool ok =
-        w->uses.all && w->uses.side && w->waits[0] && w->waits[1] && w->old && w->moved && w->now && w->maker && w->stack;
+    struct arena *a = &cx->arena;
+    size_t nodes = cx->g->nodes.n, tensors = cx->g->tensors.n;
+    *w = (struct work){ .uses = { .all = arena_array(a, uint32_t, tensors),
+                                  .side = arena_array(a, uint32_t, tensors),
+                                  .touched = arena_array(a, uint32_t, tensors) },
+                        .waits = { arena_array(a, bool, nodes), arena_array(a, bool, nodes) },
+                        .old = arena_array(a, struct ir_node, nodes),
+                        .moved = arena_array(a, bool, nodes),
+                        .now = arena_array(a, bool, nodes),
+                        .maker = arena_array(a, uint32_t, tensors),
+                        .made = arena_array(a, bool, tensors),
+                        .choices = arena_array(a, uint32_t, tensors),
+                        .last = arena_array(a, uint32_t, tensors),
+                        .stack = arena_array(a, uint32_t, nodes + 1) };
+    bool ok = w->uses.all && w->uses.side && w->uses.touched && w->waits[0] && w->waits[1] && w->old && w->moved && w->now &&
+              w->maker && w->made && w->choices && w->last && w->stack;
     RETURN_IF(!ok, ST_NO_MEMORY, "no memory to guard %zu nodes", nodes);
-    for (size_t i = 0; i < nodes; i++)
-        if (!g->nodes.at[i].dead)
-            count(&g->nodes.at[i], w->uses.all);
+    look_around(cx->g, w);
     return ST_OK;
 }
 
