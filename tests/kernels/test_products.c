@@ -100,13 +100,46 @@ static const char *check_case(struct product_case *c, struct rand *r, const char
     return why;
 }
 
+/* Bytes with more weights than a second-level cache keeps, whose rows meet them in panels and some channels at a time; x of
+ * one and of two planes, weights with and without a zero point. */
+enum { FAR_CASES = 4 };
+static struct product_spec far_weights(unsigned i)
+{
+    struct product_spec s = { .op = OP_FullyConnected,
+                              .x = DT_UQ8,
+                              .w = DT_UQ8,
+                              .b = DT_SQ32,
+                              .out = DT_UQ8,
+                              .batch = 1,
+                              .h = 100,
+                              .ci = 16384,
+                              .co = 160,
+                              .constant = true,
+                              .x_zero = 100,
+                              .w_zero = 120,
+                              .out_zero = 7,
+                              .post_lo = -INFINITY,
+                              .post_hi = INFINITY };
+    if (i & 1) {
+        s.h = 70;
+        s.ci = 2048;
+        s.co = 900;
+    }
+    if (i & 2) {
+        s.w = DT_SQ8;
+        s.w_zero = 0;
+        s.x = s.out = i & 1 ? DT_UQ16 : DT_SQ8;
+    }
+    return s;
+}
+
 int main(void)
 {
     char text[512];
     struct rand r = { 0x0123456789abcdef };
     unsigned cases = test_scale(2000), failed = 0;
     for (unsigned i = 0; i < cases && failed < 5;) {
-        struct product_spec s = i % 3 == 2 ? product_usual(&r) : product_random(&r);
+        struct product_spec s = i < FAR_CASES ? far_weights(i) : i % 3 == 2 ? product_usual(&r) : product_random(&r);
         struct product_case c;
         const char *name = "bind", *why = product_case_init(&c, &s, &r);
         if (why)

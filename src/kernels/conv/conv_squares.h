@@ -252,7 +252,7 @@ static void run_squares(struct squares *f, uint64_t row, uint32_t rows, struct r
     struct waiting next = { .m = f->m + c.begin,
                             .to = f->out + (ROWS_APART ? 0 : row * f->out_step) + (uint64_t)c.begin * OUT_BYTES,
                             .at = f->at[f->places],
-                            .term = f->a->w_offset ? f->term[f->places] : NULL,
+                            .term = f->a->w_offset ? f->here : NULL,
                             .rows = rows };
     const uint64_t w_step = 2 * f->block;
     for (uint32_t left = f->channels - c.begin, n = c.end - c.begin;; left -= SIDE, n -= SIDE) {
@@ -299,7 +299,7 @@ static void place_rows(struct squares *f, uint64_t row, uint32_t rows)
 
 /* What the zero point of the weights adds to the rows of a square: it times their sums, for which a tile of ones is
  * multiplied as if it were weights. */
-static void sum_rows(struct squares *f, const uint8_t *from, uint32_t rows)
+static void sum_rows(struct squares *f, int32_t *term, const uint8_t *from, uint32_t rows)
 {
     static const uint8_t ones[STEP] __attribute__((aligned(64))) = { [0 ... STEP - 1] = 1 };
     int32_t sums[SIDE * TILE] __attribute__((aligned(64)));
@@ -325,7 +325,7 @@ static void sum_rows(struct squares *f, const uint8_t *from, uint32_t rows)
     if (rows > TILE)
         TILE_STORE(2, sums + TILE * TILE);
     for (uint32_t i = 0; i < rows; i++)
-        f->term[f->places][i] = (int32_t)(all + offset * (uint32_t)sums[i * TILE]);
+        term[i] = (int32_t)(all + offset * (uint32_t)sums[i * TILE]);
 }
 
 /* The rows from `first` on that meet all channels together. Those of a last square may begin before. */
@@ -339,8 +339,12 @@ static struct walk panel_of(const struct walk *w, uint64_t first, uint64_t rows)
     return p;
 }
 
+/* What belongs to rows is found with the first channels that they meet. */
 static void run_panel(struct squares *f, const struct walk *p, uint32_t chunk)
 {
+    const uint32_t first = f->terms;
+    f->terms = (uint32_t)(first + (p->row1 - p->row0 + ROWS - 1) / ROWS) %
+               TERMS; /* the last squares of the panel before still wait */
     for (uint32_t c0 = p->c0; c0 < p->c1; c0 += chunk)
         for (uint64_t at = p->row0; at < p->row1; at += ROWS) {
             uint64_t row = at;
@@ -349,8 +353,10 @@ static void run_panel(struct squares *f, const struct walk *p, uint32_t chunk)
             f->places = (f->places + 1) % PLACES;
             if (ROWS_APART)
                 place_rows(f, row, rows);
-            if (PLANES == 1 && f->a->w_offset)
-                sum_rows(f, f->x + (row - f->first) * f->x_step, rows);
+            int32_t *const term = f->term[(first + (at - p->row0) / ROWS) % TERMS];
+            f->here = term;
+            if (PLANES == 1 && f->a->w_offset && c0 == p->c0)
+                sum_rows(f, term, f->x + (row - f->first) * f->x_step, rows);
             run_squares(f, row, rows, (struct range){ c0, p->c1 - c0 < chunk ? p->c1 : c0 + chunk }, c0 - p->c0);
         }
 }
@@ -360,8 +366,8 @@ static void run_panel(struct squares *f, const struct walk *p, uint32_t chunk)
 static void run_walk(struct squares *f, const struct walk *w)
 {
     const bool is_far = conv_slice_bytes(f->a) > CONV_FAR;
-    const uint64_t room = FAR_ROWS / ((uint64_t)f->step * f->steps * PLANES) / ROWS * ROWS,
-                   some = is_far && room > ROWS ? room : ROWS,
+    const uint64_t fits = FAR_ROWS / ((uint64_t)f->step * f->steps * PLANES) / ROWS * ROWS, most = TERM_SQUARES * ROWS,
+                   room = f->a->w_offset && fits > most ? most : fits, some = is_far && room > ROWS ? room : ROWS,
                    panel = f->brought && f->brought_rows < some ? f->brought_rows : some;
     for (uint64_t first = w->row0; first < w->row1; first += panel) {
         const struct walk p = panel_of(w, first, panel);
@@ -409,6 +415,7 @@ static void squares_init(struct squares *f, const struct kernel_call *call, uint
     f->sx = a->x_type == DT_SQ8 || a->x_type == DT_SQ16;
     f->shape = 0;
     f->places = 0;
+    f->terms = 0;
     f->either[0] = (struct waiting){ .sums = f->sums[0] };
     f->either[1] = (struct waiting){ .sums = f->sums[1] };
     f->held = &f->either[0];

@@ -11,10 +11,12 @@ enum {
     SIDE = 2 * TILE, /* rows of sums, and channels, of a square */
     PIECES = ROWS / PIECE,
     PLACES = 3,
-    CHANNELS = 4096,    /* that are walked together */
-    STAY = 24 << 10,    /* bytes of weights that stay in the first-level cache */
-    FAR_ROWS = 1 << 20, /* bytes of rows that weights from far away meet together */
-    FAR_CHANNELS = 128, /* channels of such weights that do so */
+    CHANNELS = 4096,               /* that are walked together */
+    STAY = 24 << 10,               /* bytes of weights that stay in the first-level cache */
+    FAR_ROWS = 1 << 20,            /* bytes of rows that weights from far away meet together */
+    FAR_CHANNELS = 128,            /* channels of such weights that do so */
+    TERM_SQUARES = 32,             /* squares of rows that meet them together where rows have terms */
+    TERMS = TERM_SQUARES + PLACES, /* and of squares before them that still wait */
 };
 
 /* A square whose sums wait for their end. */
@@ -67,12 +69,14 @@ struct squares {
     struct waiting *waiting;  /* sums that are stored */
     struct waiting either[2]; /* these two: they change places, since a copy would be read before it is written */
     bool at_once;           /* sums are ended by the square that stores them: long rows want the cache for themselves */
-    uint32_t places;        /* which of `at` and `term` is used */
+    uint32_t places;        /* which of `at` is used */
+    uint32_t terms;         /* which of `term` the first square of a panel uses */
+    const int32_t *here;    /* terms of the square's rows */
     const uint8_t *given;   /* x as it is */
     uint8_t *brought;       /* where rows come to, so many at a time (conv_squares_rows.h); NULL: they stay where they are */
     uint64_t brought_rows;
     uint64_t at[PLACES][SIDE];  /* of the rows of a square, of the one in the tiles and of the one that waits */
-    int32_t term[PLACES][SIDE]; /* the same: what the zero point of the weights adds */
+    int32_t term[TERMS][SIDE];  /* what the zero point of the weights adds to rows, for all squares of a panel */
     int32_t sums[2][SIDE * SIDE] __attribute__((aligned(64)));
     int32_t base[PLANES][CHANNELS] __attribute__((aligned(64)));
 };
