@@ -147,8 +147,10 @@ static void test_polling(void **state)
     FAILS_SAYING(INVALID, "RPC polling", set(id, adaptive));
     poll.rpcPollingTimeConfig = 9999;
     OK(set2(id, &adaptive, &poll)); /* one call may bring both, in any order */
-    poll.rpcPollingTimeConfig = 20000;
-    FAILS_SAYING(INVALID, "20000", set(id, poll));
+    poll.rpcPollingTimeConfig = 10000;
+    OK(set(id, poll));
+    poll.rpcPollingTimeConfig = 10001;
+    FAILS_SAYING(INVALID, "10001 us; 0 to 10000", set(id, poll));
     latency.rpcControlLatencyConfig = 100;
     timeout.hmxTimeoutIntervalUsConfig = 300000;
     OK(set2(id, &latency, &timeout));

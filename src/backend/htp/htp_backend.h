@@ -28,7 +28,7 @@ enum {
     HTP_DEFAULT_HVX = 4,
     HTP_MAX_SESSIONS = 8,
     HTP_MAX_ASYNC = 300,
-    HTP_MAX_POLLING_US = 9999,
+    HTP_MAX_POLLING_US = 10000, /* 10 ms; clients mostly ask for 9999 */
 };
 #define HTP_SESSION_BYTES ((uint64_t)15 << 28) /* 3.75 GiB of a 32-bit address space */
 

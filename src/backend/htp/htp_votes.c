@@ -161,7 +161,7 @@ static enum status check_votes(const struct htp_votes *v)
     TRY(check_unit(v, &v->ceng, "compute engine"));
     RETURN_IF(v->ddr_set && !v->clock.active, ST_INVALID_ARG,
               "a DDR mode without a clock vote (DCVS_V3) of the same id; vote for clocks first");
-    RETURN_IF(v->polling_set && v->polling_us > HTP_MAX_POLLING_US + 1, ST_INVALID_ARG,
+    RETURN_IF(v->polling_set && v->polling_us > HTP_MAX_POLLING_US, ST_INVALID_ARG,
               "RPC polling time of %u us; 0 to %d are allowed", v->polling_us, HTP_MAX_POLLING_US);
     RETURN_IF(v->adaptive_set && v->adaptive_us && !(v->polling_set && v->polling_us), ST_INVALID_ARG,
               "adaptive polling without RPC polling; vote for an RPC polling time first");
