@@ -56,6 +56,20 @@ static int by_contents(const void *a, const void *b)
     return (x->crc > y->crc) - (x->crc < y->crc);
 }
 
+/* Leaves out those that size and crc32 do not tell apart from others with other bytes: an update has them itself. */
+static size_t keep_clear(struct binary_constant *at, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        bool clear = true;
+        for (end = i + 1; end < n && by_contents(&at[i], &at[end]) == 0; end++)
+            clear = clear && memcmp(at[i].data, at[end].data, at[i].bytes) == 0;
+        for (size_t k = i; clear && k < end; k++)
+            at[kept++] = at[k];
+    }
+    return kept;
+}
+
 enum status binary_list_constants(const struct binary_graph *g, struct binary_constants *ret)
 {
     struct binary_constant *at = mem_array(struct binary_constant, g->n_tensors);
@@ -69,7 +83,7 @@ enum status binary_list_constants(const struct binary_graph *g, struct binary_co
             at[n++] = (struct binary_constant){ t->bytes, data, (uint32_t)crc32_z(0, data, t->bytes) };
     }
     qsort(at, n, sizeof(*at), by_contents);
-    *ret = (struct binary_constants){ .at = at, .n = n, .bytes = g->constant_bytes };
+    *ret = (struct binary_constants){ .at = at, .n = keep_clear(at, n), .bytes = g->constant_bytes };
     return ST_OK;
 }
 

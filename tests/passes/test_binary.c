@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <zlib.h>
 
 #include "handmade.h"
 
@@ -718,6 +719,37 @@ static void test_compact(void **state)
     free(c);
 }
 
+/* Constants are found by their size and crc32. Two of a graph that have both in common but not their bytes, as happens with
+ * a multiple of the polynomial between them, must not be taken for each other. */
+static void test_constants_with_one_crc(void **state)
+{
+    (void)state;
+    enum { BYTES = 80 };
+    static const uint64_t polynomial = 0x1DB710641; /* the lowest bit first, as zlib counts them */
+    uint8_t data[3 * BYTES];
+    struct binary_tensor t[3] = { 0 };
+    struct binary_graph g = { .tensors = t, .n_tensors = 3, .constants = data, .constant_bytes = sizeof data };
+    struct binary_constants c;
+    for (uint32_t i = 0; i < 3; i++) {
+        t[i].place = PLACE_CONST;
+        t[i].offset = (uint64_t)i * BYTES;
+        t[i].bytes = BYTES;
+        for (uint32_t k = 0; k < BYTES; k++)
+            data[i * BYTES + k] = (uint8_t)(7 * k + 3);
+    }
+    data[2 * BYTES] = 0;
+    assert_int_equal(binary_list_constants(&g, &c), ST_OK);
+    assert_int_equal(c.n, 3); /* twice the same bytes do no harm */
+    binary_constants_finish(&c);
+    for (uint32_t k = 0; k < 5; k++)
+        data[BYTES + 40 + k] ^= (uint8_t)(polynomial >> 8 * k);
+    assert_int_equal(crc32_z(0, data, BYTES), crc32_z(0, data + BYTES, BYTES));
+    assert_int_equal(binary_list_constants(&g, &c), ST_OK);
+    assert_int_equal(c.n, 1);
+    assert_ptr_equal(c.at[0].data, data + 2 * BYTES);
+    binary_constants_finish(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -738,6 +770,7 @@ int main(void)
         cmocka_unit_test(test_compact),
         cmocka_unit_test(test_same_name_twice),
         cmocka_unit_test(test_updateable_stays_apart),
+        cmocka_unit_test(test_constants_with_one_crc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
