@@ -19,7 +19,7 @@ void graph_free(struct api_graph *g)
     mem_free(g);
 }
 
-/* Runs come one after the other without a pause, so a writer must not wait until there is none. */
+/* Asynchronous executions may be begun one after the other without a pause: a writer must not wait until there is none. */
 static void init_lock(pthread_rwlock_t *l)
 {
     pthread_rwlockattr_t a;
