@@ -282,16 +282,6 @@ static Qnn_ErrorHandle_t registered_memory(void)
     return y[0] == 6 ? QNN_SUCCESS : WRONG_RESULT;
 }
 
-static Qnn_Param_t graph_named(const char *name, const char *graph)
-{
-    Qnn_Param_t p = QNN_PARAM_INIT;
-    p.paramType = QNN_PARAMTYPE_SCALAR;
-    p.name = name;
-    p.scalarParam.dataType = QNN_DATATYPE_STRING;
-    p.scalarParam.stringValue = graph;
-    return p;
-}
-
 /* One side of an If: x from outside through one operator that remembers and one that does not. */
 static Qnn_ErrorHandle_t side(Qnn_GraphHandle_t g, const char *name, const char *type, Qnn_Tensor_t x)
 {
@@ -328,8 +318,8 @@ static Qnn_ErrorHandle_t branches(void)
     STEP(side(g, "yes", "Relu", tx));
     STEP(side(g, "no", "ElementWiseNeg", tx));
     struct op i = { .name = "if", .type = "If", .np = 2, .ni = 1, .in = { tc }, .no = 1, .out = { ty } };
-    i.p[0] = graph_named("then_graph", "yes");
-    i.p[1] = graph_named("else_graph", "no");
+    i.p[0] = param_text("then_graph", "yes");
+    i.p[1] = param_text("else_graph", "no");
     STEP(op_add(g, &i));
     STEP(q.graphFinalize(g, NULL, NULL));
     Qnn_Tensor_t in[] = { WITH(tx, x), WITH(tc, c) }, out = WITH(ty, y);

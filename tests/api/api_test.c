@@ -314,6 +314,13 @@ Qnn_Param_t param_bool(const char *name, bool value)
     return p;
 }
 
+Qnn_Param_t param_text(const char *name, const char *text)
+{
+    Qnn_Param_t p = param_scalar(name, QNN_DATATYPE_STRING);
+    p.scalarParam.stringValue = text;
+    return p;
+}
+
 Qnn_Param_t param_u32s(Qnn_GraphHandle_t g, const char *name, uint32_t rank, const uint32_t *dims, const uint32_t *values)
 {
     static _Thread_local unsigned serial;

@@ -102,6 +102,7 @@ Qnn_ErrorHandle_t op_validate(Qnn_BackendHandle_t b, struct op *o);
 Qnn_Param_t param_u32(const char *name, uint32_t value);
 Qnn_Param_t param_f32(const char *name, float value);
 Qnn_Param_t param_bool(const char *name, bool value);
+Qnn_Param_t param_text(const char *name, const char *text);
 /* A UINT_32 tensor parameter, created in the graph (NULL: not created, for validation). */
 Qnn_Param_t param_u32s(Qnn_GraphHandle_t g, const char *name, uint32_t rank, const uint32_t *dims, const uint32_t *values);
 

@@ -80,16 +80,6 @@ static void node(Qnn_GraphHandle_t g, const char *name, const char *type, Qnn_Te
     OK(op_add(g, &o));
 }
 
-static Qnn_Param_t graph_param(const char *name, const char *graph)
-{
-    Qnn_Param_t p = QNN_PARAM_INIT;
-    p.paramType = QNN_PARAMTYPE_SCALAR;
-    p.name = name;
-    p.scalarParam.dataType = QNN_DATATYPE_STRING;
-    p.scalarParam.stringValue = graph;
-    return p;
-}
-
 static Qnn_Param_t handle_param(const char *name, Qnn_GraphHandle_t graph)
 {
     Qnn_Param_t p = QNN_PARAM_INIT;
@@ -103,8 +93,8 @@ static Qnn_Param_t handle_param(const char *name, Qnn_GraphHandle_t graph)
 static struct op branch(const char *name, const char *yes, const char *no, Qnn_Tensor_t c, Qnn_Tensor_t y)
 {
     struct op o = { .name = name, .type = "If", .np = 2, .ni = 1, .in = { c }, .no = 1, .out = { y } };
-    o.p[0] = graph_param("then_graph", yes);
-    o.p[1] = graph_param("else_graph", no);
+    o.p[0] = param_text("then_graph", yes);
+    o.p[1] = param_text("else_graph", no);
     return o;
 }
 
@@ -307,18 +297,18 @@ static void test_refused(void **state)
     } while (0)
     const uint32_t config = QNN_GRAPH_ERROR_INVALID_OP_CONFIG;
     REFUSED("else_graph", config, if_.np = 1);
-    REFUSED("no graph of this context", config, if_.p[1] = graph_param("else_graph", "nobody"));
-    REFUSED("not a subgraph of this graph", config, if_.p[1] = graph_param("else_graph", "foreign"));
-    REFUSED("not a subgraph of this graph", config, if_.p[1] = graph_param("else_graph", "top"));
+    REFUSED("no graph of this context", config, if_.p[1] = param_text("else_graph", "nobody"));
+    REFUSED("not a subgraph of this graph", config, if_.p[1] = param_text("else_graph", "foreign"));
+    REFUSED("not a subgraph of this graph", config, if_.p[1] = param_text("else_graph", "top"));
     REFUSED("handle", config, if_.p[1] = handle_param("else_graph", at.context));
     REFUSED("else_graph", config, if_.p[1] = param_u32("else_graph", 3));
-    REFUSED("NULL", config, if_.p[1] = graph_param("else_graph", NULL));
+    REFUSED("NULL", config, if_.p[1] = param_text("else_graph", NULL));
     REFUSED("condition", config, if_.in[0] = x);
     REFUSED("condition", config, if_.ni = 0);
-    REFUSED("has more inputs", config, if_.p[1] = graph_param("else_graph", "no"));
-    REFUSED("outputs", config, if_.p[1] = graph_param("else_graph", "long"));
+    REFUSED("has more inputs", config, if_.p[1] = param_text("else_graph", "no"));
+    REFUSED("outputs", config, if_.p[1] = param_text("else_graph", "long"));
     REFUSED("type, shape and encoding", config, if_.out[0] = wide);
-    REFUSED("not written", QNN_GRAPH_ERROR_UNCONNECTED_NODE, if_.p[1] = graph_param("else_graph", "empty"));
+    REFUSED("not written", QNN_GRAPH_ERROR_UNCONNECTED_NODE, if_.p[1] = param_text("else_graph", "empty"));
     FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_NAME, "already", q.graphCreateSubgraph(top, "yes", &none));
     FAILS(QNN_GRAPH_ERROR_INVALID_NAME, q.graphCreateSubgraph(top, NULL, &none));
     struct op good = branch("if", "yes", "no", c, y);

@@ -145,14 +145,6 @@ static void test_among_others(void **state)
     dlclose(lib);
 }
 
-static Qnn_Param_t param_text(const char *name, const char *text)
-{
-    Qnn_Param_t p = { .paramType = QNN_PARAMTYPE_SCALAR, .name = name };
-    p.scalarParam.dataType = QNN_DATATYPE_STRING;
-    p.scalarParam.stringValue = text;
-    return p;
-}
-
 static Qnn_Param_t param_tensor(const char *name, Qnn_Tensor_t t)
 {
     Qnn_Param_t p = { .paramType = QNN_PARAMTYPE_TENSOR, .name = name };

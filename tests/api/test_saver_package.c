@@ -12,14 +12,6 @@ enum { N = 8 };
 static const char *path;
 static const float x8[N] = { 1, -2, 3, -4, 5, -6, 7, -8 }, table[4] = { 10, 20, 30, 40 };
 
-static Qnn_Param_t text(const char *name, const char *value)
-{
-    Qnn_Param_t p = { .paramType = QNN_PARAMTYPE_SCALAR, .name = name };
-    p.scalarParam.dataType = QNN_DATATYPE_STRING;
-    p.scalarParam.stringValue = value;
-    return p;
-}
-
 static void record(void)
 {
     Qnn_BackendHandle_t b = NULL;
@@ -38,7 +30,7 @@ static void record(void)
     o.out[0] = y;
     o.out[1] = z;
     o.p[0] = param_f32("gain", 3);
-    o.p[1] = text("mode", "minus");
+    o.p[1] = param_text("mode", "minus");
     o.p[2] = (Qnn_Param_t){ .paramType = QNN_PARAMTYPE_TENSOR, .name = "table", .tensorParam = t };
     OK(op_add(g, &o));
     OK(q.graphFinalize(g, NULL, NULL));

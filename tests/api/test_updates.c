@@ -248,16 +248,6 @@ static Qnn_Tensor_t four(Qnn_GraphHandle_t g, const char *name, Qnn_TensorType_t
     return t;
 }
 
-static Qnn_Param_t graph_param(const char *name, const char *graph)
-{
-    Qnn_Param_t p = QNN_PARAM_INIT;
-    p.paramType = QNN_PARAMTYPE_SCALAR;
-    p.name = name;
-    p.scalarParam.dataType = QNN_DATATYPE_STRING;
-    p.scalarParam.stringValue = graph;
-    return p;
-}
-
 enum { YES, NO, TOP };
 
 /* y = c ? x + outer : x + inner: a tensor of the graph around, which the subgraph borrows, and one of its own. */
@@ -290,8 +280,8 @@ static void test_subgraphs(void **state)
         OK(op_add(g[i], &add));
     }
     struct op choice = { .name = "choice", .type = "If", .np = 2, .ni = 1, .in = { c }, .no = 1, .out = { y } };
-    choice.p[0] = graph_param("then_graph", "yes");
-    choice.p[1] = graph_param("else_graph", "no");
+    choice.p[0] = param_text("then_graph", "yes");
+    choice.p[1] = param_text("else_graph", "no");
     OK(op_add(g[TOP], &choice));
     OK(q.graphFinalize(g[TOP], NULL, NULL));
     for (int round = 0; round < 2; round++) {

@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "backend/backend.h"
+#include "backend_net.h"
 #include "base/thread.h"
 
-enum { N = 8 * 512 };
+enum { N = 8 * 512, THREADS = 3 };
 
 static const char text[] = "graph \"net\" {\n"
                            "  in %x : f32[8,512]\n"
@@ -26,44 +26,6 @@ static const char text[] = "graph \"net\" {\n"
                            "  %t = ElementWiseAdd \"add\" (%x, %w)\n"
                            "  %y = Relu \"relu\" (%t)\n"
                            "}\n";
-
-struct net {
-    struct backend_context *context;
-    struct binary_image im;
-    struct binary b;
-    struct backend_graph *graph;
-};
-
-static void check(enum status st)
-{
-    if (st != ST_OK)
-        fail_msg("%s: %s", status_name(st), status_text());
-}
-
-static void make_text(struct net *n, const char *what)
-{
-    struct ir_graph *g;
-    struct backend_context_cfg cfg = { .threads = 3 };
-    check(ir_parse(what, strlen(what), &g));
-    check(backend_this->open(&cfg, &n->context));
-    check(backend_this->prepare(n->context, NULL, g, NULL, &n->im));
-    ir_graph_free(g);
-    check(binary_open(n->im.data, n->im.size, &n->b));
-    check(backend_this->load(n->context, &n->b, 0, &n->graph));
-}
-
-static void make(struct net *n)
-{
-    make_text(n, text);
-}
-
-static void unmake(struct net *n)
-{
-    backend_this->unload(n->graph);
-    binary_close(&n->b);
-    binary_image_free(&n->im);
-    backend_this->close(n->context);
-}
 
 static void fill(float *x, float *w, int count, int seed)
 {
@@ -88,7 +50,7 @@ static void test_run_and_batch(void **state)
     (void)state;
     static float x[3 * N], w[3 * N], y[3 * N];
     struct net n;
-    make(&n);
+    make(&n, text, THREADS);
     struct backend_io io[3] = { { .data = x }, { .data = w }, { .data = y } };
     for (uint32_t batch = 1; batch <= 3; batch++) {
         struct backend_run r = { .io = io, .batch = batch };
@@ -125,7 +87,7 @@ static void test_branches(void **state)
     float a, b = 0.5f;
     uint8_t produced;
     struct net n;
-    make_text(&n, branches);
+    make(&n, branches, THREADS);
     struct backend_io io[4] = { { .data = x }, { .data = &a }, { .data = &b }, { .data = y, .produced = &produced } };
     struct backend_run r = { .io = io, .batch = 1 };
     float before = 0; /* first value of the frame that the window saw last; 0: none yet */
@@ -151,8 +113,10 @@ static void test_batch_that_ends_early(void **state)
     enum { FRAME = 8, FRAMES = 3, BATCH = 4 };
     struct net n;
     float x[BATCH * FRAME], y[BATCH * FRAMES * FRAME];
-    make_text(&n, "graph \"g\" { in %x : f32[1,8] tmp %b : f32[3,8] out %y : f32[3,8]\n"
-                  "%b = Buffer \"b\" (%x) { buffer_size=u32(3), buffer_dim=u32(0), mode=u32(0) } %y = Relu \"y\" (%b) }");
+    make(&n,
+         "graph \"g\" { in %x : f32[1,8] tmp %b : f32[3,8] out %y : f32[3,8]\n"
+         "%b = Buffer \"b\" (%x) { buffer_size=u32(3), buffer_dim=u32(0), mode=u32(0) } %y = Relu \"y\" (%b) }",
+         THREADS);
     for (int i = 0; i < BATCH * FRAME; i++)
         x[i] = (float)(i / FRAME + 1);
     struct backend_io io[2] = { { .data = x }, { .data = y } };
@@ -172,7 +136,7 @@ static void test_profile(void **state)
     static float x[N], w[N], y[N];
     static const uint32_t levels[] = { PROF_BASIC, PROF_DETAILED };
     struct net n;
-    make(&n);
+    make(&n, text, THREADS);
     for (int i = 0; i < 2; i++) {
         struct prof *p;
         uint32_t ids[16], nodes = 0;
@@ -198,7 +162,7 @@ static void test_signal(void **state)
     (void)state;
     static float x[N], w[N], y[N];
     struct net n;
-    make(&n);
+    make(&n, text, THREADS);
     struct backend_io io[3] = { { .data = x }, { .data = w }, { .data = y } };
     struct backend_cancel c = { .abort = 1 };
     struct backend_run r = { .io = io, .batch = 1, .cancel = &c };
@@ -242,7 +206,7 @@ static void test_many_threads(void **state)
     struct client clients[CLIENTS];
     pthread_t threads[CLIENTS];
     struct backend_graph *second;
-    make(&n);
+    make(&n, text, THREADS);
     check(backend_this->load(n.context, &n.b, 0, &second));
     for (int i = 0; i < CLIENTS; i++) {
         clients[i] = (struct client){ .net = &n, .graph = i % 3 ? n.graph : second, .seed = i };
@@ -261,7 +225,7 @@ static void test_memory(void **state)
     (void)state;
     struct net n;
     void *at;
-    make(&n);
+    make(&n, text, THREADS);
     int fd = memfd_create("test", MFD_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 10000), 0);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "backend/cpu/cpu_backend.h"
+#include "backend_net.h"
 #include "base/clock.h"
 #include "test_scale.h"
 
@@ -31,39 +32,6 @@ static const char remembers[] =
     "  %a = MatMul \"a\" (%x, %w)\n"
     "  %y = Buffer \"y\" (%a) { buffer_size=u32(384), buffer_dim=u32(0), stride=u32(96), mode=u32(0) }\n"
     "}\n";
-
-struct net {
-    struct backend_context *context;
-    struct binary_image im;
-    struct binary b;
-    struct backend_graph *graph;
-};
-
-static void check(enum status st)
-{
-    if (st != ST_OK)
-        fail_msg("%s: %s", status_name(st), status_text());
-}
-
-static void make(struct net *n, const char *text, uint32_t threads)
-{
-    struct ir_graph *g;
-    struct backend_context_cfg cfg = { .threads = threads };
-    check(ir_parse(text, strlen(text), &g));
-    check(backend_this->open(&cfg, &n->context));
-    check(backend_this->prepare(n->context, NULL, g, NULL, &n->im));
-    ir_graph_free(g);
-    check(binary_open(n->im.data, n->im.size, &n->b));
-    check(backend_this->load(n->context, &n->b, 0, &n->graph));
-}
-
-static void unmake(struct net *n)
-{
-    backend_this->unload(n->graph);
-    binary_close(&n->b);
-    binary_image_free(&n->im);
-    backend_this->close(n->context);
-}
 
 static void fill(float *x, size_t n, unsigned seed)
 {
