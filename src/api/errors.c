@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/log.h"
+#include "api/thread_words.h"
 
 static const uint16_t common[ST_COUNT] = {
     [ST_NO_MEMORY] = 1002, [ST_INVALID_ARG] = 1004, [ST_INVALID_HANDLE] = 1004, [ST_INVALID_CONFIG] = 1004,
@@ -74,9 +75,6 @@ static const uint16_t codes[COMP_COUNT][ST_COUNT] = {
 
 enum { GENERAL = 1100 };
 
-/* The last code this thread got; its explanation is status_text() as long as nothing else has failed. */
-static THREAD_LOCAL uint32_t last_code;
-
 const struct error_row *error_find(uint32_t code)
 {
     unsigned lo = 0, hi = error_table_size;
@@ -99,7 +97,7 @@ static uint32_t code_of(enum component c, enum status st)
 static void report(enum log_level level, uint32_t code, const char *text)
 {
     const struct error_row *row = error_find(code);
-    last_code = code;
+    thread_words()->last_code = code; /* its explanation is status_text() as long as nothing else has failed */
     api_log(level, "%s %u 0x%x: %s", row ? row->name : "QNN_ERROR", code, code, text);
 }
 
@@ -133,5 +131,5 @@ Qnn_ErrorHandle_t api_fail(enum component c, enum status st, const char *fmt, ..
 
 const char *error_last_text(uint32_t code)
 {
-    return last_code == code && *status_text() ? status_text() : NULL;
+    return thread_words()->last_code == code && *status_text() ? status_text() : NULL;
 }

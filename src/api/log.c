@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "api/errors.h"
+#include "api/thread_words.h"
 #include "base/clock.h"
 #include "base/handle.h"
 #include "base/mem.h"
@@ -18,40 +19,41 @@ struct log {
 enum { FMT_MAX = 512 };
 
 static const char *tag;
-static THREAD_LOCAL void *current;
-static THREAD_LOCAL int quiet;
-static THREAD_LOCAL enum callback_kind callback; /* the strictest that this thread is in */
-static THREAD_LOCAL int in_log;
 
 enum callback_kind callback_enter(enum callback_kind kind)
 {
-    enum callback_kind former = callback;
-    callback = kind > former ? kind : former;
+    struct thread_words *words = thread_words();
+    enum callback_kind former = words->callback;
+
+    if (kind > former)
+        words->callback = kind;
     return former;
 }
 
 void callback_leave(enum callback_kind former)
 {
-    callback = former;
+    thread_words()->callback = former;
 }
 
 enum callback_kind in_callback(void)
 {
-    return callback;
+    return thread_words()->callback;
 }
 
 void *log_enter(void *log_handle)
 {
-    void *former = current;
-    current = log_handle;
-    quiet = 0;
+    struct thread_words *words = thread_words();
+    void *former = words->log;
+
+    words->log = log_handle;
+    words->is_quiet = false;
     return former;
 }
 
 void log_enter_quiet(void *log_handle)
 {
     log_enter(log_handle);
-    quiet = 1;
+    thread_words()->is_quiet = true;
 }
 
 void log_set_tag(const char *new_tag)
@@ -77,35 +79,44 @@ static void to_stream(const char *fmt, enum log_level level, va_list ap)
 /* What the callback calls may fail and write to the log again: that is not passed on, or it would never end. */
 static void to_client(const struct log *l, const char *fmt, enum log_level level, va_list ap)
 {
-    if (in_log)
+    struct thread_words *words = thread_words();
+    if (words->is_logging)
         return;
+
     char room[FMT_MAX];
-    void *handle = current;
-    int was_quiet = quiet;
-    in_log = 1;
+    void *handle = words->log;
+    bool was_quiet = words->is_quiet;
+
+    words->is_logging = true;
     enum callback_kind former = callback_enter(CALLBACK_BUSY);
     l->callback(tagged(fmt, level, room), (QnnLog_Level_t)level, clock_ns(), ap);
     callback_leave(former);
-    in_log = 0;
-    current = handle;
-    quiet = was_quiet;
+
+    words = thread_words(); /* calls of the callback may have moved them */
+    words->is_logging = false;
+    words->log = handle;
+    words->is_quiet = was_quiet;
 }
 
 void api_log(enum log_level level, const char *fmt, ...)
 {
-    void *handle = current; /* the client's callback may enter the library again */
+    const struct thread_words *words = thread_words();
+    void *handle = words->log; /* the client's callback may enter the library again */
+    bool is_quiet = words->is_quiet;
     struct log *l = handle ? handle_get(handle, HANDLE_LOG) : NULL;
     va_list ap;
+
     va_start(ap, fmt);
     if (l && level <= atomic_load_explicit(&l->level, memory_order_relaxed)) {
         if (l->callback)
             to_client(l, fmt, level, ap);
         else
             to_stream(fmt, level, ap);
-    } else if (!handle && level == LOG_ERROR && !quiet) {
+    } else if (!handle && level == LOG_ERROR && !is_quiet) {
         to_stream(fmt, level, ap);
     }
     va_end(ap);
+
     if (l)
         handle_put(handle);
 }

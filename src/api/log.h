@@ -10,10 +10,6 @@
 
 #include "QNN/QnnLog.h"
 
-/* Thread-local words of the libraries live in the static block of each thread: in a library opened by dlopen, ordinary ones
- * are allocated on first use, and the C library ends the process when that fails. */
-#define THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
-
 enum log_level { LOG_ERROR = 1, LOG_WARN = 2, LOG_INFO = 3, LOG_VERBOSE = 4, LOG_DEBUG = 5 };
 
 /* Messages of this thread go to the log with this handle (NULL: none) from now on. Returns the former one. */

@@ -3,10 +3,9 @@
  * by the first asynchronous execution, serves those. A synchronous execution on an idle queue costs two uncontended lock
  * operations. */
 #include "api/objects.h"
+#include "api/thread_words.h"
 #include "base/forks.h"
 #include "base/thread.h"
-
-static THREAD_LOCAL bool in_worker;
 
 enum status queue_init(struct run_queue *q, uint32_t depth)
 {
@@ -94,7 +93,7 @@ static struct run_job *next_job(struct run_queue *q)
 static void *work(void *arg)
 {
     struct run_queue *q = arg;
-    in_worker = true;
+    thread_words()->is_queue = true;
     for (struct run_job *job; (job = next_job(q));) {
         job->run(job); /* leaves the queue itself, before it notifies the client */
         LOCKED(&q->lock);
@@ -113,7 +112,7 @@ enum status queue_submit(struct run_queue *q, struct run_job *job)
         q->started = true;
     }
     RETURN_IF(
-        in_worker && q->waiting >= q->depth, ST_QUEUE_FULL,
+        thread_words()->is_queue && q->waiting >= q->depth, ST_QUEUE_FULL,
         "the queue holds %u executions, its depth, and a callback cannot wait for room; raise ASYNC_EXECUTION_QUEUE_DEPTH",
         q->depth);
     while (q->waiting >= q->depth)

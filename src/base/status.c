@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Status names, and the explanation of the last failure of each thread.
  *
- * The texts hang on a pthread key, not on _Thread_local: in a library loaded by dlopen the C library allocates thread-local
- * variables on first use and ends the process when that fails. Here a failed allocation only costs the detail: the key then
- * points to a static note with the default sentence. All notes are in one list, so that unloading the library frees those
- * of threads that live on. */
+ * The texts are blocks of base/per_thread.h. A failed allocation only costs the detail: the thread then has a static note
+ * with the default sentence. */
 #include "base/status.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/per_thread.h"
 
 struct note {
-    struct note *prev, *next; /* in the list of all notes; a static note is in none */
-    const char *fixed;        /* static note: its text */
+    struct per_thread_link link;
+    const char *fixed; /* static note: its text */
     char text[];
 };
 
@@ -29,73 +26,27 @@ static const struct {
 };
 
 static struct note fixed_notes[ST_COUNT] = {
-#define STATUS_NOTE(name, text) [name] = { .fixed = text },
+#define STATUS_NOTE(name, text) [name] = { .link.is_static = true, .fixed = text },
     STATUS_LIST(STATUS_NOTE)
 #undef STATUS_NOTE
 };
 
-static pthread_key_t key;
-static bool have_key;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct note *all;
+static struct per_thread notes = PER_THREAD_INIT(sizeof(struct note) + STATUS_TEXT_MAX);
 
-static void note_free(void *value)
+static void note_free(void *note)
 {
-    struct note *n = value;
-    if (n->fixed)
-        return;
-    pthread_mutex_lock(&lock);
-    if (n->prev)
-        n->prev->next = n->next;
-    else
-        all = n->next;
-    if (n->next)
-        n->next->prev = n->prev;
-    pthread_mutex_unlock(&lock);
-    mem_free(n);
+    per_thread_free_block(&notes, note);
 }
 
 /* Before and after all other constructors and destructors of the library, which may fail too. */
 __attribute__((constructor(101))) static void status_load(void)
 {
-    have_key = pthread_key_create(&key, note_free) == 0;
+    per_thread_open(&notes, note_free);
 }
 
 __attribute__((destructor(101))) static void status_unload(void)
 {
-    if (!have_key)
-        return;
-    have_key = false;
-    pthread_key_delete(key);
-    while (all)
-        note_free(all);
-}
-
-static struct note *note_of_thread(void)
-{
-    return have_key ? pthread_getspecific(key) : NULL;
-}
-
-/* A note with room for a text, or NULL. */
-static struct note *note_writable(void)
-{
-    struct note *n = note_of_thread();
-    if (n && !n->fixed)
-        return n;
-    n = have_key ? mem_zalloc(sizeof(*n) + STATUS_TEXT_MAX) : NULL;
-    if (!n)
-        return NULL;
-    if (pthread_setspecific(key, n)) {
-        mem_free(n);
-        return NULL;
-    }
-    pthread_mutex_lock(&lock);
-    n->next = all;
-    if (all)
-        all->prev = n;
-    all = n;
-    pthread_mutex_unlock(&lock);
-    return n;
+    per_thread_close(&notes);
 }
 
 static enum status known(enum status st)
@@ -116,11 +67,12 @@ static void mark_cut(char text[STATUS_TEXT_MAX], size_t n)
 
 static void keep(enum status st, const char *text)
 {
-    struct note *n = note_writable();
-    if (n)
-        memcpy(n->text, text, strlen(text) + 1);
-    else if (have_key)
-        pthread_setspecific(key, &fixed_notes[known(st)]);
+    struct note *note = per_thread_get(&notes);
+
+    if (note)
+        memcpy(note->text, text, strlen(text) + 1);
+    else
+        per_thread_set_static(&notes, &fixed_notes[known(st)]);
 }
 
 void status_note(enum status st, const char *fmt, ...)
@@ -154,17 +106,23 @@ enum status status_prefix(enum status st, const char *fmt, ...)
 
 const char *status_text(void)
 {
-    const struct note *n = note_of_thread();
-    return !n ? "" : n->fixed ? n->fixed : n->text;
+    const struct note *note = per_thread_find(&notes);
+    if (!note)
+        return "";
+
+    return note->fixed ? note->fixed : note->text;
 }
 
 void status_clear(void)
 {
-    struct note *n = note_of_thread();
-    if (n && !n->fixed)
-        n->text[0] = '\0';
-    else if (n)
-        pthread_setspecific(key, NULL);
+    struct note *note = per_thread_find(&notes);
+    if (!note)
+        return;
+
+    if (note->fixed)
+        per_thread_set_static(&notes, NULL);
+    else
+        note->text[0] = '\0';
 }
 
 const char *status_name(enum status st)
